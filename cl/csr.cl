@@ -72,9 +72,13 @@
 
 #else
 
+#ifdef AT_ONCE
+#define MATRIX_LOCALS local REAL lane_sum[AT_ONCE * WG]; // the numbers of a vector lie WG apart: no conflicts
+#else
 #define MATRIX_LOCALS     \
     local SUM tile[TILE]; \
     local SUM lane_sum[WG];
+#endif
 
 // Lanes that share a row: the largest power of two that gives every row of a run its share. A run may be
 // empty.
@@ -85,22 +89,45 @@ int lanes_per_row(int rows)
     return lanes;
 }
 
-// Add up the row of this work-item's lane: tile[from], tile[from + lanes] ... below `to`, then
-// over the lanes. Only lane 0 of each row has the answer.
-SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_sum)
+// Add up what the lanes of a row have. Only lane 0 of each row has the answer.
+#ifdef AT_ONCE
+#define LANE             REAL
+#define KEEP(c)          lane_sum[c * WG + l] = sum.s##c;
+#define ADD_KEPT(c)      sum.s##c += lane_sum[c * WG + l + step];
+#define KEEP_SUM         EACH_VECTOR(KEEP)
+#define ADD_KEPT_SUM     EACH_VECTOR(ADD_KEPT)
+#else
+#define LANE             SUM
+#define KEEP_SUM         lane_sum[l] = sum;
+#define ADD_KEPT_SUM     sum += lane_sum[l + step];
+#endif
+SUM over_lanes(SUM sum, int lanes, local LANE *lane_sum)
 {
     int l = get_local_id(0);
-    SUM sum = 0;
-    for (int k = from; k < to; k += lanes) sum += tile[k];
     for (int step = lanes / 2; step > 0; step /= 2) {
-        lane_sum[l] = sum;
+        KEEP_SUM
         barrier(CLK_LOCAL_MEM_FENCE);
-        if ((l & (lanes - 1)) < step) sum += lane_sum[l + step];
+        if ((l & (lanes - 1)) < step) { ADD_KEPT_SUM }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     return sum;
 }
 
+#ifdef AT_ONCE
+
+// A tile of vectors would be too large: the lanes of a row load its entries, each those that it adds up.
+#define STAGE_TILE(GET)
+#define ADD_ENTRIES(GET)                                                            \
+    if (from < to) {                                                                \
+        OWN(row, GET)                                                               \
+        for (OFFSET k = begin + from + lane_of_row; k < begin + to; k += lanes)     \
+            sum += (SUM)val[k] * FROM_OWN((SUM)GET(col[k]));                        \
+    }
+
+#else
+
+#define ADD_ENTRIES(GET) \
+    for (int k = from + lane_of_row; k < to; k += lanes) sum += tile[k];
 #define EACH(X, G) X(0, G) X(1, G) X(2, G) X(3, G)
 
 #ifdef FLUX
@@ -153,6 +180,7 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
     }
 
 #endif
+#endif
 
 #define MATRIX_ROWS(GET, DO)                                                       \
     for (int b = get_group_id(0); b < work; b += get_num_groups(0)) {              \
@@ -169,7 +197,9 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
                 from = (int)(ROW_BEGIN(row) - begin);                              \
                 to = (int)(ROW_END(row) - begin);                                  \
             }                                                                      \
-            SUM sum = row_sum(tile, from + lane_of_row, to, lanes, lane_sum);      \
+            SUM sum = 0;                                                           \
+            ADD_ENTRIES(GET)                                                       \
+            sum = over_lanes(sum, lanes, lane_sum);                                \
             if (mine < rows && lane_of_row == 0) { FINISH(b, row, sum, DO) }       \
         }                                                                          \
         barrier(CLK_LOCAL_MEM_FENCE); /* the next run overwrites the tile */       \

@@ -72,7 +72,15 @@
         BORDER_SUM(row, GET)                                   \
     }
 
-#ifndef KRY_CPU
+#if defined(AT_ONCE) && defined(KRY_CPU) // a row at a time: the vectors are what is side by side
+
+#define MATRIX_ROWS(GET, DO)                                                        \
+    for (long row = chunk_begin(work), end = chunk_end(work); row < end; row++) {   \
+        ROW_SUM(row, GET)                                                           \
+        DO(row, sum)                                                                \
+    }
+
+#elif !defined(KRY_CPU)
 
 #define MATRIX_ROWS(GET, DO)                                                       \
     for (int row = get_global_id(0); row < work; row += (int)get_global_size(0)) { \

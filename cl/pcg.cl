@@ -1,17 +1,24 @@
 // pcg.cl - the vector work of a conjugate-gradient step.
-// Host: src/operator/direction.c (pcg_direction, pcg_check), src/krylov/pcg.c (the others).
+// Host: src/operator/direction.c (pcg_direction, pcg_check), src/krylov/pcg_columns.c (those of several
+// columns), src/krylov/pcg.c (the others).
 // Launch: kry_groups_for(n) groups of WG, pcg_step kry_chunks_of(x).groups. All vectors but x start at element 0.
 
 // p := z + beta old, unless the solve has stopped; old may be p.
-kernel void pcg_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
-                          global REAL *p)
+void one_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
+                   global REAL *p, local TOTAL2 *lane)
 {
-    local TOTAL2 lane[WG];
     ACC b;
     if (begin_direction(DIRECTION_PASS, lane, &b) != GO_ON) return;
     REAL beta = (REAL)b;
     FOR_VEC(i, n) STV(LDV(z, i) + beta * LDV(old, i), i, p);
     FOR_TAIL(i, n) p[i] = z[i] + beta * old[i];
+}
+
+kernel void pcg_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
+                          global REAL *p)
+{
+    local TOTAL2 lane[WG];
+    one_direction(DIRECTION_PASS, n, z, old, p, lane);
 }
 
 // The stopping test alone. One group.
@@ -25,15 +32,17 @@ kernel void pcg_check(DIRECTION_PARAMS)
 // alpha := rho / p.q,  x += alpha p,  r -= alpha q,  part[group] := (r.z, r.r), where z is
 //   DIAGONAL   d .* r, written for the next direction
 //   otherwise  r itself; a preconditioner that is no diagonal sums again after its own launches
-kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
-                     global const REAL *restrict q, global REAL *restrict x, long x0,
-                     global REAL *restrict r, global TOTAL2 *restrict part
 #ifdef DIAGONAL
-                     , global const REAL *restrict d, global REAL *restrict z
+#define DIAGONAL_PARAMS , global const REAL *restrict d, global REAL *restrict z
+#define DIAGONAL_PASS   , d, z
+#else
+#define DIAGONAL_PARAMS
+#define DIAGONAL_PASS
 #endif
-)
+void one_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+              global const REAL *restrict q, global REAL *restrict x, global REAL *restrict r,
+              global TOTAL2 *restrict part DIAGONAL_PARAMS, local TOTAL2 *lane)
 {
-    local TOTAL2 lane[WG];
     step_scalars s;
     const REAL drift = (REAL)DRIFT_OF(lane);
     int stop = begin_step(STEP_PASS, lane, &s);
@@ -42,7 +51,7 @@ kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const 
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
     TOTALV srz = NO_TOTALV, srr = NO_TOTALV, mean = NO_TOTALV;
     TOTAL trz = NO_TOTAL, trr = NO_TOTAL, rest = NO_TOTAL;
-    x += x0 + first, r += first, p += first, q += first;
+    x += first, r += first, p += first, q += first;
 #ifdef DIAGONAL
     d += first, z += first;
 #endif
@@ -76,6 +85,14 @@ kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const 
 #endif
 }
 
+kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+                     global const REAL *restrict q, global REAL *restrict x, long x0,
+                     global REAL *restrict r, global TOTAL2 *restrict part DIAGONAL_PARAMS)
+{
+    local TOTAL2 lane[WG];
+    one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p, q, x + x0, r, part DIAGONAL_PASS, lane);
+}
+
 // x += alpha p with the alpha of the last step, which x has waited for.
 kernel void pcg_add_last(long n, global const ACC *restrict step, global const REAL *restrict p,
                          global REAL *restrict x, long x0)
@@ -103,3 +120,89 @@ kernel void pcg_flexible(global const TOTAL2 *restrict rho_part, int rho_count,
     step[STATE_RHO_REST] = 0;
 #endif
 }
+
+// ---- several columns ----
+//
+// Recurrences side by side: vectors are `pitch` numbers apart, x x_pitch; scalars and partial sums stand column
+// by column, and so do the squared residuals of an iteration. A column that has stopped is left alone.
+
+#ifdef COLUMNS
+
+#define COLUMNS_DIRECTION_PARAMS                                                                   \
+    int columns, int iteration, int slot, global const TOTAL2 *restrict rho_part, int rho_count, \
+        global const ACC *restrict step, global ACC *restrict state, global ACC *restrict history
+// The arguments DIRECTION_PASS of column c
+#define COLUMN_PASS(c)                                                                        \
+    iteration, slot * columns + c, step[c * STATE_SIZE + STATE_TARGET], rho_part + c * rho_count, \
+        rho_count, step + c * STATE_SIZE, state + c * STATE_SIZE, history
+
+// 2 + 1 words for each column that goes on.
+kernel void pcg_directions(COLUMNS_DIRECTION_PARAMS, long n, long pitch, global const REAL *z,
+                           global REAL *p)
+{
+    local TOTAL2 lane[WG];
+    for (int c = 0; c < columns; c++)
+        one_direction(COLUMN_PASS(c), n, z + c * pitch, p + c * pitch, p + c * pitch, lane);
+}
+
+// The stopping tests alone. One group.
+kernel void pcg_checks(COLUMNS_DIRECTION_PARAMS)
+{
+    local TOTAL2 lane[WG];
+    ACC beta;
+    for (int c = 0; c < columns; c++) begin_direction(COLUMN_PASS(c), lane, &beta);
+}
+
+// 4 + 2 words for each column that goes on; DIAGONAL 1 + 1 more.
+kernel void pcg_steps(int columns, long n, long pitch, global const ACC *restrict state,
+                      global ACC *restrict step, global const TOTAL *restrict pq_part, int pq_count,
+                      global const REAL *restrict p, global const REAL *restrict q,
+                      global REAL *restrict x, long x0, long x_pitch, global REAL *restrict r,
+                      global TOTAL2 *restrict part DIAGONAL_PARAMS)
+{
+    local TOTAL2 lane[WG];
+    for (int c = 0; c < columns; c++) {
+        one_step(n, X_ADDS, state + c * STATE_SIZE, step + c * STATE_SIZE, pq_part + c * pq_count,
+                 pq_count, p + c * pitch, q + c * pitch, x + x0 + c * x_pitch, r + c * pitch,
+                 part + c * (int)get_num_groups(0) DIAGONAL_PASS, lane);
+#ifdef DIAGONAL
+        z += pitch;
+#endif
+    }
+}
+
+// part[c groups + group] := the pairs (x_c.y_c, x_c.x_c), 2 words for each column; PRODUCTS: x_c.y_c alone.
+kernel void pcg_sums(int columns, long n, long pitch, global const REAL *restrict x,
+                     global const REAL *restrict y,
+#ifdef PRODUCTS
+                     global TOTAL *restrict part)
+#else
+                     global TOTAL2 *restrict part)
+#endif
+{
+    local TOTAL2 lane[WG];
+    part += get_group_id(0);
+    for (int c = 0; c < columns; c++, x += pitch, y += pitch, part += get_num_groups(0)) {
+        TOTALV sxy = NO_TOTALV, sxx = NO_TOTALV;
+        TOTAL txy = NO_TOTAL, txx = NO_TOTAL;
+        FOR_VEC(i, n)
+        {
+            VEC x_i = LDV(x, i);
+            ADD_PRODUCTV(sxy, x_i, LDV(y, i));
+            ADD_PRODUCTV(sxx, x_i, x_i);
+        }
+        FOR_TAIL(i, n)
+        {
+            ADD_PRODUCT(txy, x[i], y[i]);
+            ADD_PRODUCT(txx, x[i], x[i]);
+        }
+        TOTAL2 sum = group_sum2(BOTH(ALL_LANES(sxy, txy), ALL_LANES(sxx, txx)), lane);
+#ifdef PRODUCTS
+        if (get_local_id(0) == 0) part[0] = sum.x;
+#else
+        if (get_local_id(0) == 0) part[0] = sum;
+#endif
+    }
+}
+
+#endif

@@ -60,15 +60,15 @@
 
 #define LANES(X, Y) X(0, Y) X(1, Y) X(2, Y) X(3, Y) X(4, Y) X(5, Y) X(6, Y) X(7, Y)
 #ifdef FLUX
-#define START(l, Y) \
-    SUM sum##l = 0, own##l = first + l < rows ? (SUM)x[ROW(first + l)] : (SUM)0;
-#define TERM(l, Y)  sum##l += (SUM)val[k + l] * ((SUM)x[least + (int)col[k + l]] - own##l);
+#define START(l, GET) \
+    SUM sum##l = 0, own##l = first + l < rows ? (SUM)GET(ROW(first + l)) : (SUM)0;
+#define TERM(l, GET) sum##l += (SUM)val[k + l] * ((SUM)GET(least + (int)col[k + l]) - own##l);
 #else
-#define START(l, Y) SUM sum##l = 0;
-#define TERM(l, Y)  sum##l += (SUM)val[k + l] * (SUM)x[least + (int)col[k + l]];
+#define START(l, GET) SUM sum##l = 0;
+#define TERM(l, GET)  sum##l += (SUM)val[k + l] * (SUM)GET(least + (int)col[k + l]);
 #endif
-#define TRY_TERM(l, Y) \
-    if (col[k + l] != NONE) TERM(l, Y)
+#define TRY_TERM(l, GET) \
+    if (col[k + l] != NONE) TERM(l, GET)
 #define WRITE(l, DO)              \
     {                             \
         int row = ROW(first + l); \
@@ -81,14 +81,14 @@
     for (int b = get_group_id(0); b < work; b += get_num_groups(0)) \
         for (int s = block[b]; s < block[b + 1]; s++) {             \
             int first = s * C, k = BEGIN(s), end = full[s];         \
-            LANES(START, )                                          \
+            LANES(START, GET)                                       \
             for (; k < end; k += STEP) {                            \
                 int least = OFFSET_OF(k);                           \
-                LANES(TERM, )                                       \
+                LANES(TERM, GET)                                    \
             }                                                       \
             for (end = END(s); k < end; k += STEP) {                \
                 int least = OFFSET_OF(k);                           \
-                LANES(TRY_TERM, )                                   \
+                LANES(TRY_TERM, GET)                                \
             }                                                       \
             if (first + C <= rows) {                                \
                 LANES(WRITE, DO)                                    \
@@ -106,19 +106,31 @@
     int c##u = col[k + u * STEP];    \
     SUM v##u = val[k + u * STEP];    \
     int j##u = c##u == NONE ? 0 : OFFSET_OF(k + u * STEP) + c##u;
+#ifdef AT_ONCE // padding is passed over, which costs less than to choose between vectors
+#define FETCH(u, GET) SUM x##u = FROM_OWN((SUM)GET(j##u));
+#define TERM(u, GET) \
+    if (c##u != NONE) sum += v##u * x##u;
+#else
 #define FETCH(u, GET) v##u *= FROM_OWN((SUM)GET(j##u));
 #define TERM(u, GET)  sum += c##u == NONE ? 0 : v##u;
-#define FOUR(X, GET)  X(0, GET) X(1, GET) X(2, GET) X(3, GET)
+#endif
+#if defined(AT_ONCE) && AT_ONCE > 4 // registers
+#define BATCH           2
+#define EACH_OF(X, GET) X(0, GET) X(1, GET)
+#else
+#define BATCH           4
+#define EACH_OF(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
+#endif
 
 #define MATRIX_ROWS(GET, DO)                                                     \
     for (int i = get_global_id(0); i < work; i += (int)get_global_size(0)) {     \
         int k = BEGIN(i / C) + i % C, end = END(i / C), row = ROW(i);            \
         SUM sum = 0;                                                             \
         OWN(row, GET)                                                            \
-        for (; k + 3 * STEP < end; k += 4 * STEP) {                              \
-            FOUR(LOAD, GET)                                                      \
-            FOUR(FETCH, GET)                                                     \
-            FOUR(TERM, GET)                                                      \
+        for (; k + (BATCH - 1) * STEP < end; k += BATCH * STEP) {                \
+            EACH_OF(LOAD, GET)                                                   \
+            EACH_OF(FETCH, GET)                                                  \
+            EACH_OF(TERM, GET)                                                   \
         }                                                                        \
         for (; k < end; k += STEP) {                                             \
             LOAD(0, GET)                                                         \

@@ -237,7 +237,7 @@ static void op_suite_refusals(op_suite_blocks *s)
     free(y);
 }
 
-static void op_suite(const kry_op *op, const matrix *A)
+MAYBE_UNUSED static void op_suite(const kry_op *op, const matrix *A)
 {
     /* Offsets of x and y: both aligned, one, none; k > 1 shifts the columns once more. */
     static const struct {

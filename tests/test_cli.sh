@@ -213,6 +213,8 @@ expect 2 'random_spd:9:2 has no grid' solve --problem random_spd:9:2 --format st
 expect 2 'random_spd:9:2 has no grid' bench spmv --n 1000 --problem random_spd:9:2 --format stencil
 expect 2 'cg takes neither --hot' bench cg --hot
 expect 2 'mtx takes neither --hot' bench mtx --svg "$dir/no.svg"
+expect 2 'cg takes no --columns' bench cg --columns 2
+expect 2 'columns 0' bench spmv --columns 0 --problem poisson2d:4
 expect 2 'is none' solve --problem poisson2d:4 --deflation stripes:4x
 expect 2 'project|pin' solve --problem poisson2d:4 --null-space nail
 expect 2 'not known to be singular' solve --problem poisson2d:4 --null-space pin
@@ -342,6 +344,12 @@ expect 2 'nan_b.mtx' solve "$dir/good.mtx" --rhs "$dir/nan_b.mtx"
 expect 2 'no_b.mtx' solve "$dir/good.mtx" --rhs "$dir/no_b.mtx"
 expect 0 '"converged": true' solve "$dir/good.mtx" --rhs "$dir/b.mtx" --out "$dir/x.mtx" --format csr \
     --atol 1e-9 --json
+matrix two_b.mtx '%%MatrixMarket matrix array real general' '2 2' 3 3 0 0
+expect 0 '"columns": 2, "columns_converged": 2, "column_iterations": .[12], 0.,' solve "$dir/good.mtx" \
+    --rhs "$dir/two_b.mtx" --out "$dir/two_x.mtx" --format csr --atol 1e-9 --json
+grep -q '^2 2$' "$dir/two_x.mtx" || fail 'a solution for each column'
+expect 0 '1   zero_rhs, 0 iterations' solve "$dir/good.mtx" --rhs "$dir/two_b.mtx" --format csr --method minres
+expect 2 'the history of one' solve "$dir/good.mtx" --rhs "$dir/two_b.mtx" --plot "$dir/two.svg"
 expect 2 '.' solve "$dir/good.mtx" --format csr --out "$dir/no/such/place.mtx"
 expect 2 '.' solve "$dir/good.mtx" --format csr --plot "$dir/no/such/place.svg"
 # Outputs are tried before the work, take their names when they are whole, and go where links lead.
@@ -602,6 +610,7 @@ expect 2 'does not suit' bench spmv --n 1000 --problem random_spd:2000:5 --forma
 expect 0 '^csr  ' bench spmv --n 1000 --problem poisson2d:16 --hot --format csr
 awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
 expect 2 'cannot write' bench spmv --n 1000 --problem poisson2d:4 --format csr --svg "$dir/no/such.svg"
+expect 0 '"columns": 3, ' bench spmv --n 1000 --problem poisson2d:16 --hot --columns 3 --format dia --json
 expect 0 '"copies": 1' bench spmv --n 1000 --problem poisson2d:16 --hot --format csr:values=given --json
 same requested csr:values=given
 same precision double

@@ -588,6 +588,52 @@ static void fault__every_request_of_mixed_precision(void **state)
     print_message("# %d requests\n", all);
 }
 
+/* ---- several right-hand sides ------------------------------------------------------------------- */
+
+/* Of two numbers of columns, so that what was made for the first makes room for the second. */
+static kry_status columns_run(void)
+{
+    kry_status st = KRY_OK;
+    kry_op *A = POISONED(kry_op), *S = NULL;
+    kry_vec *b = NULL, *x = NULL, *b2 = NULL, *x2 = NULL;
+
+    STEP(kry_csr_create(device(), KRY_F32, N, N, row_ptr, col, val,
+                        KRY_MATRIX(.traits = KRY_POSITIVE), &A),
+         A);
+    S = POISONED(kry_op);
+    STEP(kry_solver_create(A, "method=pcg precond=jacobi", NULL, NULL, &S), S);
+    TRY(kry_vec_create(device(), KRY_F32, N, 5, &b));
+    TRY(kry_vec_create(device(), KRY_F32, N, 5, &x));
+    TRY(kry_vec_fill(b, 1));
+    TRY(kry_vec_block(b, 0, N, 1, 3, &b2));
+    TRY(kry_vec_block(x, 0, N, 1, 3, &x2));
+    TRY(kry_solve(S, b, x, NULL));
+    TRY(kry_vec_fill(x2, 2));
+    TRY(kry_solve(S, b2, x2, NULL));
+done:
+    kry_vec_release(&x2), kry_vec_release(&b2), kry_vec_release(&x), kry_vec_release(&b);
+    if (S) kry_op_release(&S);
+    if (A) kry_op_release(&A);
+    return st;
+}
+
+static void fault__every_request_of_several_columns(void **state)
+{
+    (void)state;
+    const int refs = device()->refs;
+    int all = 0;
+
+    OK(columns_run()); /* compiles */
+    EACH_REQUEST(k)
+    {
+        kry_status st = FAILING(k, columns_run());
+        assert_true(st >= 0 || (request_failed && st == KRY_ERR_MEMORY));
+        assert_int_equal(device()->refs, refs);
+        all++;
+    }
+    assert_in_range(all, 50, 10000);
+}
+
 /* ---- dense matrices: products, factors, echelon forms, inverses --------------------------------- */
 
 typedef struct dense {
@@ -757,6 +803,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fault__every_request_of_relaxations),
         cmocka_unit_test(fault__every_request_of_preconditioners),
         cmocka_unit_test(fault__every_request_of_mixed_precision),
+        cmocka_unit_test(fault__every_request_of_several_columns),
         cmocka_unit_test(fault__every_request_of_dense_matrices),
         cmocka_unit_test(fault__every_request_of_a_team),
         cmocka_unit_test(fault__every_request_of_a_new_device),

@@ -232,9 +232,12 @@ KRY_API KRY_MUST_CHECK kry_status kry_pin_create(const kry_op *A, int64_t row, k
 /*
  * Solve A x = b with a solver (kry_pcg_create, kry_solver_create). Waits.
  *
- *   b       [in]      n-by-1, finite
- *   x       [in,out]  n-by-1, finite: the guess on entry, the last iterate on return
+ *   b       [in]      n-by-k, finite
+ *   x       [in,out]  n-by-k, finite: the guesses on entry, the last iterates on return
  *   result  [out]     may be NULL
+ *
+ * Each column of b is a system of its own, with a target, a true residual and an end of its own (result->column);
+ * the status is that of the worst.
  *
  * Returns  KRY_OK only if the true residual ||b - A x|| meets the target. KRY_NOT_CONVERGED,
  *          KRY_STOPPED, KRY_STAGNATED and KRY_BREAKDOWN leave the last iterate in x and the

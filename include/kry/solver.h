@@ -323,7 +323,15 @@ KRY_API KRY_MUST_CHECK kry_status kry_solver_create(const kry_op *A, const char 
  */
 KRY_API KRY_MUST_CHECK kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop);
 
-/* What kry_solve found. Residuals are 2-norms in units of b. */
+/* What became of one of several columns; fields as in kry_result. */
+typedef struct kry_column {
+    kry_reason reason;  /* KRY_NOT_SOLVED: the monitor had stopped the solve before */
+    int64_t iterations; /* of columns that are solved at once, counted together: docs/columns.md */
+    double norm_b, target, residual, true_residual;
+} kry_column;
+
+/* What kry_solve found. Residuals are 2-norms in units of b. Of several columns it is the result of the worst
+ * one: the first that did not end with KRY_OK, else the one that took most iterations; `why` says which. */
 struct kry_result {
     kry_reason reason;
     char why[200]; /* one sentence with the value that decided */
@@ -354,6 +362,12 @@ struct kry_result {
     int64_t outer_iterations;  /* products with A in double outside of these */
     int promotions;            /* how often a slower scheme took over */
     char promoted_why[200];    /* one sentence on the last time; "": none did */
+    /* Of several columns. `solve_seconds` and `bytes` are then those of all of them, and there is no
+     * history. */
+    int64_t columns; /* 0: b has one */
+    const kry_column
+        *column; /* [columns]; owned by the solver, valid until its next solve of several
+                                 columns or its release */
 };
 
 #ifdef __cplusplus

@@ -14,6 +14,7 @@ enum {
     STATE_RHO_REST,
     STATE_ALPHA,
     STATE_BETA,
+    STATE_TARGET = 11,
     STATE_SIZE = 24 /* from STATE_RHO on they are a method's own */
 };
 

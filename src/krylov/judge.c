@@ -128,7 +128,7 @@ static bool worth_restarting(kry_judge *J, double t)
     return J->in_vain < (J->drop ? 2 : 1);
 }
 
-static bool goes_on(kry_judge *J, const kry_story *s, double t)
+bool kry_judge_goes_on(kry_judge *J, const kry_story *s, double t)
 {
     if (t <= J->target || !isfinite(t) || minimises(J)) return false;
     if (J->restarts < 0) {
@@ -239,22 +239,12 @@ static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, 
     return KRY_ITERATION_LIMIT;
 }
 
-kry_status kry_judge_run(kry_judge *J, kry_story *s, const kry_rounds *rounds, void *self,
-                         kry_result *res)
+void kry_judge_conclude(const kry_judge *J, const kry_story *s, double t, kry_result *res)
 {
-    kry_status st = KRY_OK;
     char why[sizeof res->why];
-    double t;
-
-    TRY(rounds->residual(self, &t));
-    while (goes_on(J, s, t)) {
-        TRY(rounds->cycle(self));
-        TRY(rounds->residual(self, &t));
-    }
     kry_reason reason = find_reason(J, s, t, why, sizeof why);
+
     kry_judge_end(J, s, reason, why, t, res);
-done:
-    return st;
 }
 
 void kry_judge_hands_back(double true_residual, kry_result *res)

@@ -56,14 +56,10 @@ bool kry_judge_keeps(const kry_judge *J, const kry_story *s);
 /* Whether an x with this residual may take the place of the one before, whose residual *least is. */
 bool kry_residual_accept(double residual, double *least);
 
-/* How rounds are made: r := b - A x with its norm in units of b, and a cycle from there. */
-typedef struct kry_rounds {
-    kry_status (*residual)(void *self, double *norm);
-    kry_status (*cycle)(void *self);
-} kry_rounds;
-/* Residual, verdict, cycle, residual, ... until res says how it ended. Waits. */
-kry_status kry_judge_run(kry_judge *J, kry_story *s, const kry_rounds *rounds, void *self,
-                         kry_result *res);
+/* Whether another cycle is worth it from an x with the true residual t; if not, res says how it ended. */
+bool kry_judge_goes_on(kry_judge *J, const kry_story *s, double t);
+void kry_judge_conclude(const kry_judge *J, const kry_story *s, double t, kry_result *res);
+
 /* res for a reason found outside of the rounds. */
 void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, const char *why,
                    double true_residual, kry_result *res);

@@ -5,9 +5,15 @@
 
 enum { SCALARS = STATE_VALUE + 1 }; /* that are read of a method's state */
 
+/* Numbers that are read of the states of all columns; the residuals stand behind them. */
+static size_t scalars(const kry_look *look)
+{
+    return (size_t)(look->columns - 1) * STATE_SIZE + SCALARS;
+}
+
 static size_t window_bytes(const kry_look *look)
 {
-    return (SCALARS + KRY_LOOK) * kry_acc_size(look->dev);
+    return (scalars(look) + (size_t)look->columns * KRY_LOOK) * kry_acc_size(look->dev);
 }
 
 static char *mirror_of(const kry_look *look, int window)
@@ -20,19 +26,28 @@ static double mirror_at(const kry_look *look, int window, int64_t i)
     return kry_number_at(look->dev->info.fp64 ? KRY_F64 : KRY_F32, mirror_of(look, window), i);
 }
 
-kry_status kry_look_create(kry_device *dev, int64_t check_every, bool at_each, kry_look *look)
+kry_status kry_look_create_columns(kry_device *dev, int columns, int64_t check_every, bool at_each,
+                                   kry_look *look)
 {
     kry_status st = KRY_OK;
+    const size_t size = (size_t)columns * kry_acc_size(dev);
 
-    *look = (kry_look){ .dev = dev, .check_every = check_every, .at_each = at_each };
-    TRY(kry_buffer_create(dev, STATE_SIZE * kry_acc_size(dev), &look->state));
-    TRY(kry_buffer_create(dev, STATE_SIZE * kry_acc_size(dev), &look->step));
-    TRY(kry_buffer_create(dev, KRY_LOOK * kry_acc_size(dev), &look->history));
+    *look = (kry_look){
+        .dev = dev, .columns = columns, .check_every = check_every, .at_each = at_each
+    };
+    TRY(kry_buffer_create(dev, STATE_SIZE * size, &look->state));
+    TRY(kry_buffer_create(dev, STATE_SIZE * size, &look->step));
+    TRY(kry_buffer_create(dev, KRY_LOOK * size, &look->history));
     /* Reads into memory that is not pinned wait for the device on some drivers. */
     TRY(kry_pinned_create(dev, 2 * window_bytes(look), &look->pinned));
 done:
     if (st < 0) kry_look_release(look);
     return st;
+}
+
+kry_status kry_look_create(kry_device *dev, int64_t check_every, bool at_each, kry_look *look)
+{
+    return kry_look_create_columns(dev, 1, check_every, at_each, look);
 }
 
 /* Wait for reads that nobody looked at, and forget them. */
@@ -58,9 +73,33 @@ void kry_look_release(kry_look *look)
 static kry_status clear(kry_look *look, cl_mem scalars)
 {
     static const double zero[STATE_SIZE];
+    const size_t size = STATE_SIZE * kry_acc_size(look->dev);
+    kry_status st = KRY_OK;
 
-    return kry_buffer_write_later(look->dev, scalars, 0, STATE_SIZE * kry_acc_size(look->dev),
-                                  zero);
+    for (int j = 0; j < look->columns; j++)
+        TRY(kry_buffer_write_later(look->dev, scalars, (size_t)j * size, size, zero));
+done:
+    return st;
+}
+
+/* ---- columns ----------------------------------------------------------------------------------- */
+
+static bool goes_on(const kry_cycle *c) { return !c->over && kry_story_goes_on(c->story); }
+
+/* One that speaks for all that go on: they are at the same iteration. */
+static const kry_cycle *lead(const kry_look *look, const kry_cycle *c)
+{
+    for (int j = 0; j < look->columns; j++)
+        if (goes_on(&c[j])) return &c[j];
+    return c;
+}
+
+/* The same of those that nothing but the limit or the monitor ends. */
+static const kry_cycle *last_lead(const kry_look *look, const kry_cycle *c)
+{
+    for (int j = 0; j < look->columns; j++)
+        if (!c[j].over && !c[j].story->end) return &c[j];
+    return c;
 }
 
 kry_status kry_look_begin(kry_look *look, const kry_cycle *c,
@@ -69,11 +108,12 @@ kry_status kry_look_begin(kry_look *look, const kry_cycle *c,
     kry_status st = KRY_OK;
 
     look->check = check, look->self = self;
-    if (c->story->iteration == 0) look->batch = 1, look->looked_at = 0, look->looked = kry_now();
+    const kry_story *story = lead(look, c)->story;
+    if (story->iteration == 0) look->batch = 1, look->looked_at = 0, look->looked = kry_now();
     if (look->check_every)
         look->batch = look->check_every < KRY_BATCH ? (int)look->check_every : KRY_BATCH;
     look->current = 0;
-    look->window[0] = look->window[1] = (kry_window){ .first = c->story->iteration };
+    look->window[0] = look->window[1] = (kry_window){ .first = story->iteration };
     TRY(clear(look, look->state));
     if (!c->goes_on) TRY(clear(look, look->step));
 done:
@@ -88,51 +128,76 @@ static kry_status start_look(kry_look *look)
     size_t acc = kry_acc_size(look->dev);
     char *to = mirror_of(look, look->current);
 
-    TRY(kry_buffer_read_later(look->dev, look->history, 0, (size_t)window->count * acc,
-                              to + SCALARS * acc, NULL));
-    TRY(kry_buffer_read_later(look->dev, look->state, 0, SCALARS * acc, to, &window->ready));
+    TRY(kry_buffer_read_later(look->dev, look->history, 0,
+                              (size_t)(window->count * look->columns) * acc,
+                              to + scalars(look) * acc, NULL));
+    TRY(kry_buffer_read_later(look->dev, look->state, 0, scalars(look) * acc, to, &window->ready));
 done:
     return st;
 }
 
-/* Wait for a look and write down what it saw; `shows`: for the monitor, too. */
-static kry_status take_look(kry_look *look, int which, kry_story *story, bool shows)
+/* Write down what a look saw of column j. *last: the last iteration whose residual is there. */
+static kry_status take_column(const kry_look *look, int which, int j, kry_story *story,
+                              int64_t *last)
 {
     kry_status st = KRY_OK;
-    kry_window *window = &look->window[which];
-    int64_t last = window->first + window->count - 1;
+    const kry_window *window = &look->window[which];
+    const int64_t state = (int64_t)j * STATE_SIZE, residuals = (int64_t)scalars(look) + j;
 
-    if (!window->ready) return KRY_OK;
-    TRY(kry_event_wait(look->dev, &window->ready));
-    if (story->end) return KRY_OK; /* an earlier look saw the end already */
-    story->end = (kry_cycle_end)mirror_at(look, which, STATE_STOP);
+    *last = window->first + window->count - 1;
+    story->end = (kry_cycle_end)mirror_at(look, which, state + STATE_STOP);
     if (story->end) {
-        last = (int64_t)mirror_at(look, which, STATE_ITERATION);
-        story->end_value = mirror_at(look, which, STATE_VALUE);
-        story->iteration = last;
+        *last = (int64_t)mirror_at(look, which, state + STATE_ITERATION);
+        story->end_value = mirror_at(look, which, state + STATE_VALUE);
+        story->iteration = *last;
     }
-    for (int64_t k = window->first; k <= last; k++)
-        TRY(kry_story_add(story, k, sqrt(mirror_at(look, which, SCALARS + k - window->first))));
-    if (shows) TRY(kry_story_show(story, last));
-    if (!story->end && story->residual > KRY_DIVERGED_AT * story->history[0])
-        story->end = KRY_END_DIVERGED, story->end_value = story->residual;
+    for (int64_t k = window->first; k <= *last; k++) {
+        const int64_t at = residuals + (k - window->first) * look->columns;
+        TRY(kry_story_add(story, k, sqrt(mirror_at(look, which, at))));
+    }
+done:
+    return st;
+}
+
+/* Wait for a look and write down what it saw; `shows`: for the monitor, too, which sees the first column
+ * that was not over before. */
+static kry_status take_look(kry_look *look, int which, const kry_cycle *c, bool shows)
+{
+    kry_status st = KRY_OK;
+    bool stopped = false;
+    int64_t last;
+
+    if (!look->window[which].ready) return KRY_OK;
+    TRY(kry_event_wait(look->dev, &look->window[which].ready));
+    for (int j = 0; j < look->columns; j++) {
+        kry_story *story = c[j].story;
+        if (c[j].over || story->end) continue; /* an earlier look saw the end already */
+        TRY(take_column(look, which, j, story, &last));
+        if (shows) TRY(kry_story_show(story, last));
+        shows = false;
+        stopped = stopped || story->monitor_stopped;
+        if (!story->end && story->residual > KRY_DIVERGED_AT * story->history[0])
+            story->end = KRY_END_DIVERGED, story->end_value = story->residual;
+    }
+    for (int j = 0; j < look->columns && stopped; j++) c[j].story->monitor_stopped = stopped;
 done:
     return st;
 }
 
 /* Look at the residual of this very iterate: a launch of the stopping test alone, and a wait. */
-static kry_status look_now(kry_look *look, kry_story *story, bool shows)
+static kry_status look_now(kry_look *look, const kry_cycle *c, bool shows)
 {
     kry_status st = KRY_OK;
     kry_window *window = &look->window[look->current];
+    const kry_story *story = last_lead(look, c)->story;
     const kry_turn turn = { (cl_int)story->iteration, window->count };
 
     TRY(look->check(look->self, &turn));
     window->count++;
     TRY(start_look(look));
-    TRY(take_look(look, !look->current, story, shows));
-    TRY(take_look(look, look->current, story, shows));
-    *window = (kry_window){ .first = story->iteration };
+    TRY(take_look(look, !look->current, c, shows));
+    TRY(take_look(look, look->current, c, shows));
+    *window = (kry_window){ .first = turn.iteration };
 done:
     return st;
 }
@@ -182,9 +247,10 @@ static kry_status close_batch(kry_look *look, const kry_cycle *c)
 
     TRY(start_look(look));
     look->current = !look->current;
-    TRY(take_look(look, look->current, c->story, true)); /* the one before */
-    look->window[look->current] = (kry_window){ .first = c->story->iteration };
-    TRY(adapt_batch(look, c));
+    const int64_t here = last_lead(look, c)->story->iteration;
+    TRY(take_look(look, look->current, c, true)); /* the one before */
+    look->window[look->current] = (kry_window){ .first = here };
+    TRY(adapt_batch(look, lead(look, c)));
 done:
     return st;
 }
@@ -192,20 +258,23 @@ done:
 kry_status kry_look_next(kry_look *look, const kry_cycle *c, kry_turn *turn, bool *go)
 {
     kry_status st = KRY_OK;
-    kry_story *s = c->story;
+    const kry_story *s = last_lead(look, c)->story;
     bool exact = s->exact && s->iteration % look->check_every == 0;
 
     *go = false;
     if (s->iteration >= s->max_iter || look->at_each || exact)
-        TRY(look_now(look, s, true));
+        TRY(look_now(look, c, true));
     else if (look->window[look->current].count >= look->batch)
         TRY(close_batch(look, c));
-    if (!kry_story_goes_on(s)) {
-        if (!s->end && look->window[look->current].count) TRY(look_now(look, s, true));
+    if (!goes_on(lead(look, c))) {
+        s = last_lead(look, c)->story;
+        if (!s->end && look->window[look->current].count) TRY(look_now(look, c, true));
         drain(look);
         goto done;
     }
-    *turn = (kry_turn){ (cl_int)s->iteration++, look->window[look->current].count++ };
+    *turn =
+        (kry_turn){ (cl_int)lead(look, c)->story->iteration, look->window[look->current].count++ };
+    for (int j = 0; j < look->columns; j++) c[j].story->iteration += goes_on(&c[j]);
     *go = true;
 done:
     if (st < 0) drain(look);
@@ -215,7 +284,7 @@ done:
 /* The next cycle begins with this very iterate, and shows it to a monitor that wants to see fixed ones. */
 kry_status kry_look_close(kry_look *look, const kry_cycle *c)
 {
-    const kry_status st = look_now(look, c->story, !c->story->exact);
+    const kry_status st = look_now(look, c, !c->story->exact);
 
     drain(look);
     return st;

@@ -28,10 +28,12 @@ typedef struct kry_turn {
 
 typedef struct kry_look {
     kry_device *dev; /* borrowed */
+    int columns; /* recurrences that are followed at once: all below is for each, column by column */
     cl_mem state,
-        step;       /* STATE_SIZE scalars each, of which no launch writes what it reads: `state` is
+        step; /* STATE_SIZE scalars each, of which no launch writes what it reads: `state` is
                            written by the kernel that judges the residual, `step` by the next one */
-    cl_mem history; /* KRY_LOOK numbers of type ACC: squared residuals */
+    cl_mem
+        history; /* KRY_LOOK numbers of type ACC: squared residuals, of all columns side by side */
     kry_pinned pinned; /* where the reads land: room for two looks */
     kry_window window[2];
     int current, batch;  /* the window being filled, and how many iterations it gets */
@@ -45,6 +47,10 @@ typedef struct kry_look {
 } kry_look;
 
 kry_status kry_look_create(kry_device *dev, int64_t check_every, bool at_each, kry_look *look);
+/* The same for several columns. All functions then take an array of as many cycles; those that are not over go
+ * on together, from the same iteration. */
+kry_status kry_look_create_columns(kry_device *dev, int columns, int64_t check_every, bool at_each,
+                                   kry_look *look);
 void kry_look_release(kry_look *look);
 /* A cycle begins, with zeros for scalars; but `step` is left if the cycle goes on along the last
  * direction. */

@@ -10,7 +10,10 @@
 
 typedef struct solve {
     kry_krylov *K;
-    kry_cycle c;
+    const kry_vec *b; /* the caller's, */
+    kry_vec *x;
+    kry_cycle *c; /* and what cycles work on; over: so is the solve */
+    kry_result *res;
 } solve;
 
 /* KRY_STOP_BACKWARD: the target of this x. Waits. */
@@ -30,7 +33,7 @@ static kry_status compute_residual(solve *S, double *norm)
 {
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
-    kry_cycle *c = &S->c;
+    kry_cycle *c = S->c;
     double unit;
 
     TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
@@ -59,20 +62,19 @@ static kry_status keep_best(solve *S)
 {
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
-    double residual = S->c.norm * K->story.unit;
+    double residual = S->c->norm * K->story.unit;
 
     if (!K->best || !(residual < K->best_residual)) return KRY_OK;
-    TRY(kry_vec_copy(S->c.x, K->best));
+    TRY(kry_vec_copy(S->c->x, K->best));
     K->best_residual = residual;
 done:
     return st;
 }
 
 /* The residual that a cycle begins with: of x + Q (b - A x) with deflation. Waits. */
-static kry_status find_residual(void *self, double *norm)
+static kry_status find_residual(solve *S, double *norm)
 {
     kry_status st = KRY_OK;
-    solve *S = self;
     kry_krylov *K = S->K;
     bool first = K->judge.restarts < 0, moved = false;
 
@@ -81,9 +83,9 @@ static kry_status find_residual(void *self, double *norm)
     if (first) K->guess_residual = *norm;
     if (first && K->deflation) TRY(keep_best(S)); /* the start moves x */
     if (K->method->start)
-        TRY(K->method->start(K->self, &S->c, first, &moved));
+        TRY(K->method->start(K->self, S->c, first, &moved));
     else
-        TRY(kry_krylov_start(K, true, S->c.r, S->c.x, &moved));
+        TRY(kry_krylov_start(K, true, S->c->r, S->c->x, &moved));
     if (moved) TRY(compute_residual(S, norm));
 done:
     return st;
@@ -98,40 +100,50 @@ static kry_status hand_back_best(solve *S, kry_result *res)
 
     if (!K->best || !failed || res->true_residual <= K->best_residual) return KRY_OK;
     kry_judge_hands_back(K->best_residual, res);
-    return kry_vec_copy(K->best, S->c.x);
+    return kry_vec_copy(K->best, S->c->x);
 }
 
-static kry_status run_cycle(void *self)
+/* Ready for the next cycle. */
+static kry_status begin_cycle(solve *S)
 {
     kry_status st = KRY_OK;
-    solve *S = self;
     kry_krylov *K = S->K;
 
     TRY(keep_best(S));
-    S->c.goes_on = K->judge.drop > 0 && kry_judge_keeps(&K->judge, &K->story);
+    S->c->goes_on = K->judge.drop > 0 && kry_judge_keeps(&K->judge, &K->story);
     K->judge.restarts++;
     K->story.end = KRY_END_NONE;
-    TRY(K->method->cycle(K->self, &S->c));
 done:
     return st;
 }
 
-static kry_status solve_nonzero(solve *S, const kry_vec *b, kry_vec *x, kry_result *res)
+/* What is left once the rounds are over. */
+static kry_status end_rounds(solve *S)
 {
-    static const kry_rounds rounds = { find_residual, run_cycle };
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
-    double whole = kry_judge_whole_target(&K->judge);
 
-    S->c.b = b, S->c.x = x;
-    TRY(kry_system_rhs(&K->system, K->judge.inconsistent, whole, &S->c.b));
-    K->best_residual = INFINITY;
-    TRY(kry_judge_run(&K->judge, &K->story, &rounds, S, res));
-    TRY(hand_back_best(S, res));
-    if (K->judge.drop > 0) res->true_residual = K->judge.least;
-    if (S->c.x != x) TRY(kry_vec_copy(S->c.x, x));
-    TRY(kry_system_centre(&K->system, S->c.b, x, K->r, &K->judge, res));
-    kry_judge_consistency(&K->judge, K->A->shape.type, K->system.along, res);
+    TRY(hand_back_best(S, S->res));
+    if (K->judge.drop > 0) S->res->true_residual = K->judge.least;
+    if (S->c->x != S->x) TRY(kry_vec_copy(S->c->x, S->x));
+    TRY(kry_system_centre(&K->system, S->c->b, S->x, K->r, &K->judge, S->res));
+    kry_judge_consistency(&K->judge, K->A->shape.type, K->system.along, S->res);
+    S->c->over = true;
+done:
+    return st;
+}
+
+/* The residual, and the verdict: another cycle, or the end. Waits. */
+static kry_status judge(solve *S)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    double norm;
+
+    TRY(find_residual(S, &norm));
+    if (kry_judge_goes_on(&K->judge, &K->story, norm)) return begin_cycle(S);
+    kry_judge_conclude(&K->judge, &K->story, norm, S->res);
+    TRY(end_rounds(S));
 done:
     return st;
 }
@@ -168,34 +180,120 @@ done:
     return st;
 }
 
-kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
-                            kry_result *res)
+/* Up to the first cycle, or to the end of a solve that needs none. */
+static kry_status begin_solve(solve *S, const kry_terms *terms)
 {
     kry_status st = KRY_OK;
-    solve S = { .K = K, .c = { .r = K->r, .story = &K->story } };
+    kry_krylov *K = S->K;
     const bool guesses = K->guess && !terms->inner;
     double norm_b, inconsistent;
 
+    *S->c = (kry_cycle){ .b = S->b, .x = S->x, .r = K->r, .story = &K->story };
     TRY(kry_suit_check("kry_solve", K->A, &K->suit));
     kry_story_begin(&K->story, terms->max_iter ? terms->max_iter : K->judge.stop.max_iter);
     K->story.inner = terms->inner;
-    TRY(kry_system_measure(&K->system, b, &norm_b, &inconsistent));
+    TRY(kry_system_measure(&K->system, S->b, &norm_b, &inconsistent));
     if (K->judge.stop.test == KRY_STOP_BACKWARD) TRY(estimate_norm(K));
     kry_judge_begin(&K->judge, norm_b, inconsistent);
     K->story.target = K->judge.target;
     if (norm_b == 0) {
-        TRY(kry_vec_fill(x, 0.0));
-        kry_judge_end(&K->judge, &K->story, KRY_CONVERGED_ZERO, "b is zero, and so is x", 0, res);
-    } else {
-        if (guesses) TRY(kry_guess_start(K->guess, b, K->r, x));
-        TRY(solve_nonzero(&S, b, x, res));
-        if (guesses) TRY(kry_guess_keep(K->guess, x, K->r));
+        TRY(kry_vec_fill(S->x, 0.0));
+        kry_judge_end(&K->judge, &K->story, KRY_CONVERGED_ZERO, "b is zero, and so is x", 0,
+                      S->res);
+        S->c->over = true;
+        goto done;
     }
+    if (guesses) TRY(kry_guess_start(K->guess, S->b, K->r, S->x));
+    TRY(kry_system_rhs(&K->system, inconsistent, kry_judge_whole_target(&K->judge), &S->c->b));
+    K->best_residual = INFINITY;
+    TRY(judge(S));
+done:
+    return st;
+}
+
+kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
+                            kry_result *res)
+{
+    kry_status st = KRY_OK;
+    kry_cycle cycle;
+    solve S = { .K = K, .b = b, .x = x, .c = &cycle, .res = res };
+
+    TRY(begin_solve(&S, terms));
+    while (!cycle.over) {
+        TRY(K->method->cycle(K->self, &cycle));
+        TRY(judge(&S));
+    }
+    if (K->guess && !terms->inner && res->reason != KRY_CONVERGED_ZERO)
+        TRY(kry_guess_keep(K->guess, x, K->r));
     res->resident_iterations = K->story.persistent;
     res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
     res->solve_seconds = kry_now() - K->story.start;
     st = kry_reason_status(res->reason);
 done:
+    return st;
+}
+
+/* ---- several columns --------------------------------------------------------------------------- */
+
+/* Columns that are not over are at the same iteration, though some may have waited for others: those have the
+ * residual that they waited with. */
+static kry_status wait_for_others(const kry_cycle *c, int count)
+{
+    kry_status st = KRY_OK;
+    int64_t latest = 0;
+
+    for (int j = 0; j < count; j++)
+        if (!c[j].over && c[j].story->iteration > latest) latest = c[j].story->iteration;
+    for (int j = 0; j < count; j++) {
+        kry_story *s = c[j].story;
+        for (; !c[j].over && s->iteration < latest; s->iteration++)
+            TRY(kry_story_add(s, s->iteration, s->residual / s->unit));
+    }
+done:
+    return st;
+}
+
+static bool all_over(const kry_cycle *c, int count)
+{
+    for (int j = 0; j < count; j++)
+        if (!c[j].over) return false;
+    return true;
+}
+
+kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
+                                    bool *done)
+{
+    kry_status st = KRY_OK;
+    const int count = (int)b->k;
+    solve *S = NULL;
+    kry_cycle *c = NULL;
+    kry_vec *view = NULL;
+    const double start = kry_now();
+
+    *done = false;
+    TRY(kry_columns_prepare(K, count));
+    if (!K->columns) return KRY_OK;
+    TRY(kry_alloc((size_t)count, sizeof *S, &S));
+    TRY(kry_alloc((size_t)count, sizeof *c, &c));
+    TRY(kry_alloc((size_t)count * 2, sizeof *view, &view));
+    for (int j = 0; j < count; j++) {
+        view[2 * j] = kry_vec_column(b, j), view[2 * j + 1] = kry_vec_column(x, j);
+        S[j] = (solve){ K->columns->column[j], &view[2 * j], &view[2 * j + 1], &c[j], &res[j] };
+        TRY(begin_solve(&S[j], &(kry_terms){ 0 }));
+    }
+    while (!all_over(c, count)) {
+        TRY(wait_for_others(c, count));
+        TRY(K->method->columns_cycle(K->columns->self, c, x, K->columns->R));
+        for (int j = 0; j < count; j++)
+            if (!c[j].over) TRY(judge(&S[j]));
+    }
+    for (int j = 0; j < count; j++) res[j].solve_seconds = 0;
+    res[0].solve_seconds = kry_now() - start;
+    *done = true;
+done:
+    free(view);
+    free(c);
+    free(S);
     return st;
 }
 
@@ -372,6 +470,7 @@ void kry_krylov_destroy(void *self)
 {
     kry_krylov *K = self;
     if (!K) return;
+    kry_columns_release(K);
     if (K->self) K->method->destroy(K->self);
     kry_story_release(&K->story);
     kry_system_release(&K->system);

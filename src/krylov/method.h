@@ -22,6 +22,7 @@ typedef struct kry_cycle {
     bool goes_on;        /* and this one does, along that of the last one, */
     double unit_ratio;   /* which was in units this many times those of r */
     kry_story *story;
+    bool over; /* of several columns: nothing is left to do for this one */
 } kry_cycle;
 
 /* Which A a method takes. */
@@ -94,12 +95,27 @@ struct kry_method {
     void (*describe)(const void *self, kry_op_info *info);
     void (*destroy)(void *self);
 
+    /* The same for several columns at once, NULL: there is none. columns_create returns KRY_ERR_UNSUPPORTED for a
+     * K that has to take them one after the other. x and r of the cycles are columns of X and R. */
+    kry_status (*columns_create)(kry_krylov *K, int columns, void **self);
+    kry_status (*columns_cycle)(void *self, kry_cycle *c, kry_vec *X, kry_vec *R);
+    void (*columns_destroy)(void *self);
+
     /* Of refinement, whose x lies in several places; else NULL. x := x + Q r, if there is something to
      * start from (*moved); and whether the x that a cycle has come to is taken (norm: its residual,
      * infinite if not). */
     kry_status (*start)(void *self, kry_cycle *c, bool first, bool *moved);
     void (*accept)(void *self, kry_cycle *c, double *norm);
 };
+
+/* Several columns at once: a solver for each of them, which begins and ends its rounds by itself, and a state of
+ * the method for the cycles of all. */
+typedef struct kry_columns {
+    int count;
+    kry_krylov **column; /* owned; `self` of none is made */
+    kry_vec *R;          /* n-by-count: their r */
+    void *self;
+} kry_columns;
 
 /* What is behind a solver. */
 struct kry_krylov {
@@ -122,8 +138,9 @@ struct kry_krylov {
     kry_suit suit;
     kry_judge judge;
     kry_story story;
-    int64_t measured; /* A->updates when ||A|| was estimated; -1: it never was */
-    char text[400];   /* for kry_op_describe */
+    kry_columns *columns; /* columns.c; owned, NULL: it was not asked for as many yet */
+    int64_t measured;     /* A->updates when ||A|| was estimated; -1: it never was */
+    char text[400];       /* for kry_op_describe */
 };
 
 /* method.c: what all solvers have in common; each has a copy with the kind of its method. */
@@ -152,6 +169,14 @@ double kry_krylov_bytes(const kry_krylov *K, double products, double words);
 const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size);
 kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
                             kry_result *res);
+
+/* Solves of all columns of b at once, what became of each in res[j]. *done false: K takes them one after the
+ * other, and nothing has happened. */
+kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
+                                    bool *done);
+/* columns.c: make K->columns for so many; NULL if there is no way. */
+kry_status kry_columns_prepare(kry_krylov *K, int count);
+void kry_columns_release(kry_krylov *K);
 
 /* y := alpha solve(x) + beta y, from a zero guess: what makes a solver an operator. Returns the status of
  * the solve. `solve` is a part

@@ -43,4 +43,9 @@ static inline bool kry_pcg_takes_drift(const kry_pcg *S)
 
 kry_status kry_pcg_cycle(void *self, kry_cycle *c);
 
+/* pcg_columns.c: the same for several columns at once; entries of kry_method. */
+kry_status kry_pcg_columns_create(kry_krylov *K, int columns, void **self);
+kry_status kry_pcg_columns_cycle(void *self, kry_cycle *c, kry_vec *X, kry_vec *R);
+void kry_pcg_columns_destroy(void *self);
+
 #endif

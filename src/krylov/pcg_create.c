@@ -136,6 +136,9 @@ const kry_method kry_pcg_method = {
     .cycle = kry_pcg_cycle,
     .bytes = pcg_bytes,
     .destroy = pcg_destroy,
+    .columns_create = kry_pcg_columns_create,
+    .columns_cycle = kry_pcg_columns_cycle,
+    .columns_destroy = kry_pcg_columns_destroy,
 };
 
 kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)

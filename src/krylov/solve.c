@@ -4,8 +4,92 @@
 #include "operator/op_parts.h"
 #include <kry/solver.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- several columns --------------------------------------------------------------------------- */
+
+static kry_column column_of(const kry_result *r)
+{
+    return (kry_column){ r->reason, r->iterations, r->norm_b,
+                         r->target, r->residual,   r->true_residual };
+}
+
+static bool is_worse(const kry_result *r, const kry_result *than)
+{
+    const bool failed = kry_reason_status(than->reason) != KRY_OK;
+
+    return !failed && (kry_reason_status(r->reason) != KRY_OK || r->iterations > than->iterations);
+}
+
+/* Take the result of column j into that of all. */
+static void take_column(kry_op *solver, int64_t j, const kry_result *one, kry_result *all)
+{
+    double seconds = all->solve_seconds + one->solve_seconds, bytes = all->bytes + one->bytes;
+
+    solver->column[j] = column_of(one);
+    if (j == 0 || is_worse(one, all)) {
+        *all = *one;
+        all->history = NULL, all->history_count = 0;
+        snprintf(all->why, sizeof all->why, "column %lld: %.170s", (long long)j, one->why);
+    }
+    all->solve_seconds = seconds, all->bytes = bytes;
+}
+
+/* One after the other, until the monitor stops one. */
+static kry_status solve_in_turn(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *res)
+{
+    kry_status st = KRY_OK, solved = KRY_OK;
+
+    for (int64_t j = 0; j < b->k && solved != KRY_STOPPED; j++) {
+        const kry_vec bj = kry_vec_column(b, j);
+        kry_vec xj = kry_vec_column(x, j);
+        TRY(solved = solver->table->solve(solver->self, &bj, &xj, &res[j]));
+    }
+done:
+    return st < 0 ? st : KRY_OK;
+}
+
+/* Columns first ... first + count - 1 at once, or one after the other. */
+static kry_status solve_strip(kry_op *solver, int64_t first, int64_t count, const kry_vec *b,
+                              kry_vec *x, kry_result *res)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = kry_krylov_of(solver);
+    kry_vec bs = kry_vec_column(b, first), xs = kry_vec_column(x, first);
+    bool done = false;
+
+    bs.k = xs.k = count;
+    if (K) TRY(kry_krylov_solve_columns(K, &bs, &xs, res + first, &done));
+    if (!done) TRY(solve_in_turn(solver, &bs, &xs, res + first));
+done:
+    return st;
+}
+
+static kry_status solve_columns(kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *all)
+{
+    enum { AT_ONCE = 16 };
+    kry_status st = KRY_OK;
+    const int64_t strips = (b->k + AT_ONCE - 1) / AT_ONCE;
+    kry_result *res = NULL;
+    bool stopped = false;
+
+    TRY(kry_alloc((size_t)b->k, sizeof *res, &res));
+    TRY(kry_realloc((size_t)b->k, sizeof *solver->column, &solver->column));
+    for (int64_t i = 0; i < strips && !stopped; i++) {
+        const int64_t first = i * b->k / strips, count = (i + 1) * b->k / strips - first;
+        TRY(solve_strip(solver, first, count, b, x, res));
+        for (int64_t j = first; j < first + count; j++)
+            stopped = stopped || res[j].reason == KRY_MONITOR_STOP;
+    }
+    for (int64_t j = 0; j < b->k; j++) take_column(solver, j, &res[j], all);
+    all->columns = b->k, all->column = solver->column;
+    st = kry_reason_status(all->reason);
+done:
+    free(res);
+    return st;
+}
 
 kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *result)
 {
@@ -16,10 +100,10 @@ kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_res
     CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve: NULL");
     CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve: '%s' is not a solver",
           solver->table->kind);
-    CHECK(b->k == 1 && x->k == 1, KRY_ERR_SHAPE, "kry_solve: b has %lld columns, x %lld; one each",
-          (long long)b->k, (long long)x->k);
     TRY(kry_op_check_operands("kry_solve", solver, b, solver->shape.rows, x, solver->shape.cols));
-    st = solver->table->solve(solver->self, b, x, &res);
+    CHECK(b->k > 0, KRY_ERR_SHAPE, "kry_solve: b has no column");
+    st = b->k > 1 ? solve_columns((kry_op *)solver, b, x, &res)
+                  : solver->table->solve(solver->self, b, x, &res);
     res.setup_seconds = solver->setup_seconds;
 done:
     if (result) *result = res;

@@ -75,6 +75,7 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, in
     TRY(tail_row_ptr(host, skip, &row_ptr));
     TRY(kry_runs_create(A->dev, row_ptr, host->rows, &r));
     kry_stage *s = kry_matrix_stage(A, "coo", "");
+    s->by_vector = true;
     kry_stage_int(s, r.count);
     TRY(runs_array(A, s, &r, row_ptr));
     for (int64_t i = 0; i < host->rows; i++) A->rewritten += row_ptr[i + 1] > row_ptr[i];

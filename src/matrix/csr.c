@@ -52,6 +52,7 @@ static kry_status build_stages(kry_matrix *A, const kry_sparse *host, cl_mem wra
     TRY(kry_runs_create(A->dev, row_ptr, A->shape.rows, &r));
     kry_stage *s = kry_matrix_stage(A, "csr", "%s%s", wide ? " -DOFFSET=long" : "",
                                     r.splits ? " -DSPLIT" : "");
+    s->by_vector = r.splits > 0;
     kry_stage_int(s, r.count);
     TRY(blocks_array(A, s, &r, row_ptr));
     if (wrapped_ptr)

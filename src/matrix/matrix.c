@@ -13,25 +13,15 @@
 
 /* ---- products ---------------------------------------------------------------------------- */
 
-enum { REST = KRY_DIRECTION_ARGS + 6 }; /* arguments besides the structure and the numbers */
-
-/* Enqueue a stage's kernel, whose arguments are its structure, the numbers and `rest`. sum: gets the
- * partial sums of all stages, one after the other; NULL: the kernel leaves none. */
+/* Enqueue a product of a stage. sum: gets the partial sums of all stages, one after the other; NULL: the
+ * kernel leaves none. */
 static kry_status launch(const kry_matrix *A, const kry_stage *s, kry_product product,
                          const kry_arg *rest, size_t count, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     int64_t groups = sum ? s->sum_groups : s->groups;
-    kry_arg args[KRY_STAGE_ARGS + 2 + REST];
-    size_t n = 0;
 
-    for (; n < (size_t)s->count; n++)
-        args[n] =
-            s->is_buffer[n] ? (kry_arg)ARG(s->value[n].buffer) : (kry_arg)ARG(s->value[n].number);
-    if (!s->no_values) args[n++] = (kry_arg)ARG(A->val);
-    if (A->surplus && !s->adds) args[n++] = (kry_arg)ARG(A->surplus);
-    memcpy(args + n, rest, count * sizeof *rest);
-    TRY(kry_launch(A->dev, s->kernel[product], groups, args, n + count));
+    TRY(kry_stage_launch(A, s, s->kernel[product], groups, rest, count));
     if (sum) sum->count += (cl_int)groups;
 done:
     return st;
@@ -48,7 +38,7 @@ done:
     return st;
 }
 
-static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+kry_status kry_matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_matrix *A = self;
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
@@ -87,7 +77,7 @@ static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry
                                 ARG(q->buffer),    ARG(sum->buffer),    ARG(sum->count) };
     const kry_arg later[] = { ARG(d->state), ARG(p->buffer), ARG(q->buffer), ARG(sum->buffer),
                               ARG(sum->count) };
-    kry_arg first[REST];
+    kry_arg first[KRY_STAGE_REST];
 
     if (!A->stage[0].fuses) {
         TRY(kry_direction_run(d, p));
@@ -203,6 +193,7 @@ void kry_matrix_destroy(void *self)
         for (int i = 0; i < s->count; i++)
             if (s->is_buffer[i]) kry_buffer_release(A->dev, &s->value[i].buffer);
     kry_matrix_release_transpose(A);
+    kry_buffer_release(A->dev, &A->beside);
     kry_buffer_release(A->dev, &A->diagonal);
     kry_buffer_release(A->dev, &A->val);
     kry_buffer_release(A->dev, &A->surplus);
@@ -215,19 +206,20 @@ void kry_matrix_destroy(void *self)
 
 /* One table for each format, the same but for the name in messages. */
 static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
-#define X(NAME, text)                              \
-    [KRY_FORMAT_##NAME] = {                        \
-        .struct_size = sizeof(kry_op_table),       \
-        .kind = text,                              \
-        .apply = matrix_apply,                     \
-        .apply_dot = matrix_apply_dot,             \
+#define X(NAME, text)                                                        \
+    [KRY_FORMAT_##NAME] = {                                            \
+        .struct_size = sizeof(kry_op_table),          \
+        .kind = text,                                                        \
+        .apply = kry_matrix_apply,                                  \
+        .apply_block = kry_matrix_apply_block, \
+        .apply_dot = matrix_apply_dot,                      \
         .residual = matrix_residual,               \
-        .apply_transpose = matrix_apply_transpose, \
-        .diagonal = matrix_diagonal,               \
-        .update = matrix_update,                   \
-        .describe = matrix_describe,               \
-        .destroy = kry_matrix_destroy,             \
-        .convert = kry_matrix_convert,             \
+        .apply_transpose = matrix_apply_transpose,            \
+        .diagonal = matrix_diagonal,                          \
+        .update = matrix_update,                                  \
+        .describe = matrix_describe,                          \
+        .destroy = kry_matrix_destroy,                      \
+        .convert = kry_matrix_convert,                      \
     },
     KRY_FORMAT_LIST(X)
 #undef X

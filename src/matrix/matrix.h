@@ -14,6 +14,7 @@
 enum {
     KRY_STAGE_ARGS = 10,
     KRY_STAGE_DEFINES = 192,
+    KRY_STAGE_REST = KRY_DIRECTION_ARGS + 6, /* arguments besides the structure and the numbers */
     KRY_MAX_STAGES = 3,
     KRY_UNROLL = 4 /* entries that a work-item of a GPU loads at once in csr.cl and coo.cl */
 };
@@ -35,6 +36,7 @@ typedef struct kry_stage {
     bool adds;          /* a later stage */
     bool no_values;     /* its kernels do not take `val` */
     bool fuses;         /* its apply_direction is faster than two launches */
+    bool by_vector;     /* it has no kernels for several vectors at once */
     int64_t groups;     /* to launch */
     int64_t sum_groups; /* the same where partial sums are left */
     int count;          /* values: the first arguments of its kernels */
@@ -95,6 +97,10 @@ struct kry_matrix {
     cl_mem diagonal; /* rows: the slot of the diagonal entry, or -1; made when first asked for */
 
     kry_transposed *transposed; /* a copy of A'; owned; NULL: nobody has asked for it */
+
+    cl_mem
+        beside; /* at_once.c, CPUs: x with the numbers of a row side by side; NULL: never needed yet */
+    size_t beside_bytes;
 
     kry_entry_map map; /* from the entries as they were given to the sorted ones */
     kry_sparse
@@ -172,6 +178,9 @@ kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host);
 kry_status kry_hyb_build(kry_matrix *A, const kry_sparse *host);
 kry_status kry_coo_build(kry_matrix *A, const kry_sparse *host);
 
+/* matrix.c: y := alpha A x + beta y for one vector. */
+kry_status kry_matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
+
 /* ---- making one ---------------------------------------------------------------------------- */
 
 /* create.c: check what every function that makes a matrix is given. */
@@ -219,6 +228,9 @@ kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus);
 /* All defines of a stage, for the format's own kernels in the same program. */
 void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
                        char text[KRY_STAGE_DEFINES]);
+/* Enqueue a kernel of a stage, whose arguments are its structure, the numbers and `rest`. */
+kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel *kernel,
+                            int64_t groups, const kry_arg *rest, size_t count);
 /* Send the numbers of the sorted matrix to the device. row_ptr: its rows, read in flux form only. On
  * failure the old numbers stay. */
 kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
@@ -239,6 +251,12 @@ void kry_matrix_renew_transpose(kry_matrix *A);
 void kry_matrix_release_transpose(kry_matrix *A);
 /* Of the copy; 0: there is none. */
 double kry_matrix_transpose_bytes(const kry_matrix *A);
+
+/* ---- at_once.c --------------------------------------------------------------------------------- */
+
+/* Entry of the operators' table: products with several vectors. */
+kry_status kry_matrix_apply_block(void *self, double alpha, const kry_vec *x, double beta,
+                                  kry_vec *y);
 
 /* ---- flux.c ------------------------------------------------------------------------------------ */
 

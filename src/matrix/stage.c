@@ -84,7 +84,7 @@ kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t ro
 
     if (!rows) return KRY_OK;
     s = kry_matrix_stage(A, "split", "");
-    s->no_values = true;
+    s->no_values = s->by_vector = true;
     kry_stage_int(s, rows);
     TRY(kry_stage_array(A, s, split, (size_t)rows * 3, sizeof *split));
     TRY(kry_stage_buffer(A, s, partial));
@@ -135,6 +135,21 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
              stored == A->shape.type ? "" : " -DVAL=float",
              kry_matrix_in_flux_form(A) && !s->no_values ? " -DFLUX" : "",
              surplus && !s->adds ? " -DSURPLUS" : "");
+}
+
+kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel *kernel,
+                            int64_t groups, const kry_arg *rest, size_t count)
+{
+    kry_arg args[KRY_STAGE_ARGS + 2 + KRY_STAGE_REST];
+    size_t n = 0;
+
+    for (; n < (size_t)s->count; n++)
+        args[n] =
+            s->is_buffer[n] ? (kry_arg)ARG(s->value[n].buffer) : (kry_arg)ARG(s->value[n].number);
+    if (!s->no_values) args[n++] = (kry_arg)ARG(A->val);
+    if (A->surplus && !s->adds) args[n++] = (kry_arg)ARG(A->surplus);
+    memcpy(args + n, rest, count * sizeof *rest);
+    return kry_launch(A->dev, kernel, groups, args, n + count);
 }
 
 kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)

@@ -60,6 +60,7 @@ void kry_op_release(kry_op **op)
     if (op) *op = NULL;
     if (!o || --o->refs) return;
     if (o->table->destroy) o->table->destroy(o->self);
+    free(o->column);
     kry_vec_release(&o->near_null_space);
     kry_vec_release(&o->null_space);
     kry_device_release(&o->dev);

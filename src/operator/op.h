@@ -78,6 +78,8 @@ struct kry_op {
     double setup_seconds;     /* that its constructor took; of solvers with what they are made of */
     bool inspected;           /* new numbers are looked at: it is a matrix of a caller's */
     kry_finding found;        /* in the numbers that it has now */
+    struct kry_column
+        *column; /* of a solver: what the last solve of several columns found; owned */
 };
 /* kry_op_create with fused passes, which are static and kept by pointer. */
 kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,

@@ -69,7 +69,10 @@ static void json_matrix(json *j, const bench *b, const bench_result *r)
     if (r->refused) json_text(j, "refused", r->refused);
     json_real(j, "padding", r->slots > 0 ? (double)r->slots / (double)r->nnz : NAN);
     if (r->setup_seconds <= 0) return;
-    json_real(j, "gflops", r->refused ? NAN : 2 * (double)r->nnz / r->seconds / 1e9);
+    json_real(j, "gflops",
+              r->refused
+                  ? NAN
+                  : 2 * (double)r->nnz * (double)(r->columns ? r->columns : 1) / r->seconds / 1e9);
     json_real(j, "setup_s", r->setup_seconds);
     json_real(j, "convert_mbytes_per_s",
               r->slots > 0 ? r->input_bytes / r->setup_seconds / 1e6 : NAN);
@@ -88,6 +91,7 @@ static void print_json(const bench *b, const bench_result *r)
     json_text(&j, "precision", kry_type_name(b->type));
     json_whole(&j, "n", r->n);
     json_whole(&j, "nnz", r->nnz);
+    if (r->columns) json_whole(&j, "columns", r->columns);
     json_real(&j, "bytes", r->refused ? NAN : r->bytes);
     json_real(&j, "seconds", r->refused ? NAN : r->seconds);
     json_real(&j, "gbytes_per_s", r->bytes / r->seconds / 1e9);
@@ -126,22 +130,27 @@ void bench_print(const bench *b, const bench_result *r)
 
 /* ---- data ------------------------------------------------------------------------- */
 
-kry_status bench_vec(const bench *b, int64_t n, uint64_t stream, kry_vec **vec)
+kry_status bench_block(const bench *b, int64_t n, int64_t columns, uint64_t stream, kry_vec **vec)
 {
     kry_status st = KRY_OK;
     double *values = NULL;
     float *owned = NULL;
     const void *out = NULL;
-    TRY(allocate((size_t)n, sizeof(double), &values));
-    for (int64_t i = 0; i < n; i++)
+    TRY(allocate((size_t)(n * columns), sizeof(double), &values));
+    for (int64_t i = 0; i < n * columns; i++)
         values[i] = kry_random_unit((uint64_t)b->seed, stream, (uint64_t)i);
-    TRY(convert_values(b->type, n, values, &out, &owned));
-    TRY(kry_vec_create(b->device, b->type, n, 1, vec));
+    TRY(convert_values(b->type, n * columns, values, &out, &owned));
+    TRY(kry_vec_create(b->device, b->type, n, columns, vec));
     TRY(kry_vec_write(*vec, out));
 done:
     free(values);
     free(owned);
     return st;
+}
+
+kry_status bench_vec(const bench *b, int64_t n, uint64_t stream, kry_vec **vec)
+{
+    return bench_block(b, n, 1, stream, vec);
 }
 
 static kry_status on_source(const bench *b, bench_on_source run, const char *file, const char *spec)
@@ -185,7 +194,7 @@ static const struct benchmark {
     kry_status (*run)(bench *b);
     bool device, copy, sources; /* does it need a device, its copy bandwidth, matrices? */
     bool format;                /* does it take --format? */
-    bool table;                 /* of products: takes --hot, --svg */
+    bool table;                 /* of products: takes --hot, --svg, --columns */
     bool iterates;              /* takes --resident, --null-space */
     bool counts;                /* takes --maxit */
     bool repeats;               /* takes --reproducible */
@@ -219,6 +228,7 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
     CHECK(f->format || !o->format, KRY_ERR_PARSE, "%s takes no --format", word);
     CHECK(f->table || (!o->hot && !o->svg), KRY_ERR_PARSE, "%s takes neither --hot nor --svg",
           word);
+    CHECK(f->table || !o->columns, KRY_ERR_PARSE, "%s takes no --columns", word);
     CHECK(f->iterates || !options_solver(o, "resident"), KRY_ERR_PARSE, "%s takes no --resident",
           word);
     CHECK(f->iterates || !options_solver(o, "null-space"), KRY_ERR_PARSE,
@@ -233,8 +243,12 @@ kry_status bench_run(const options *o)
 {
     kry_status st = KRY_OK;
     const struct benchmark *found = NULL;
-    bench b = { .o = o, .type = options_type(o), .seed = options_whole(o->seed, 1) };
+    bench b = { .o = o,
+                .type = options_type(o),
+                .seed = options_whole(o->seed, 1),
+                .columns = options_whole(o->columns, 1) };
     TRY(find_benchmark(o, &found));
+    CHECK(b.columns > 0, KRY_ERR_PARSE, "--columns %s", o->columns);
     TRY(options_form(o, KRY_VALUES_AS_GIVEN, &b.form));
     if (found->device) {
         TRY(kry_device_open(o->device, &b.device));

@@ -14,7 +14,7 @@ typedef struct bench {
     kry_type type;
     form form;        /* what --format says */
     bool matrix_free; /* sources on a grid come without their entries, unless the form needs them */
-    int64_t seed;
+    int64_t seed, columns;
     double copy;       /* bytes per second of y := x on the device */
     double host_triad; /* bytes per second of a triad in plain C on all cores; 0: not measured */
     void *user;        /* of the benchmark that runs */
@@ -23,6 +23,7 @@ typedef struct bench {
 typedef struct bench_result {
     const char *name, *problem; /* problem: NULL if there is none */
     int64_t n, nnz;             /* nnz: 0 if there is no matrix */
+    int64_t columns;            /* of x; 0: one */
     double bytes, seconds;      /* of one pass */
     /* how A is stored; NULL format: there is no A */
     const char *requested, *format, *variant;
@@ -49,7 +50,9 @@ kry_status bench_sources(const bench *b, const char *const *specs, size_t count,
                          bench_on_source run);
 const char *const *bench_grids(const bench *b, size_t *count); /* specs that suit the device */
 
-kry_status bench_vec(const bench *b, int64_t n, uint64_t stream, kry_vec **vec); /* random */
+/* Random. */
+kry_status bench_vec(const bench *b, int64_t n, uint64_t stream, kry_vec **vec);
+kry_status bench_block(const bench *b, int64_t n, int64_t columns, uint64_t stream, kry_vec **vec);
 
 kry_status bench_copy(bench *b); /* sets b->copy */
 kry_status bench_stream(bench *b);

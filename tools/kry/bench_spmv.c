@@ -18,9 +18,11 @@ static void print_heading(const bench *b, const product_input *in)
 {
     char n[32], nnz[32];
     if (b->o->json) return;
-    printf("\n%s: n %s, nnz %s, %s, %s\n", in->name, text_whole(in->A.rows, n, sizeof n),
+    printf("\n%s: n %s, nnz %s, %s, %s", in->name, text_whole(in->A.rows, n, sizeof n),
            text_whole(in->A.nnz, nnz, sizeof nnz), kry_type_name(b->type),
            b->o->hot ? "hot: one copy" : "cold: copies take turns until no cache holds them");
+    if (b->columns > 1) printf(", %lld columns", (long long)b->columns);
+    printf("\n");
     printf("%-9s %9s %8s %7s %7s %8s %9s %9s  %s\n", "format", "time", "GB/s", "of copy", "GFLOP/s",
            "padding", "bytes", "set-up", "variant");
 }
@@ -42,7 +44,7 @@ static void print_line(const bench *b, const char *word, const product_timing *t
     double percent = 100 * t->bytes / t->seconds / b->copy; /* any number where the copy is tiny */
     printf("%-9s %9s %8.2f %5.*f %% %7.2f %8s %9s %9s%s", name,
            text_seconds(t->seconds, seconds, sizeof seconds), t->bytes / t->seconds / 1e9,
-           percent < 999.95, percent, 2 * nnz / t->seconds / 1e9, padding,
+           percent < 999.95, percent, 2 * nnz * (double)b->columns / t->seconds / 1e9, padding,
            text_bytes(t->bytes, bytes, sizeof bytes),
            text_seconds(t->setup_seconds, setup, sizeof setup), variant[0] ? "  " : "");
     text_wrapped(variant, LINE - BEFORE_VARIANT, BEFORE_VARIANT);
@@ -59,6 +61,7 @@ static void print_json(const bench *b, const product_input *in, const char *name
                                  .n = in->A.rows,
                                  .nnz = in->A.nnz,
                                  .bytes = t->bytes,
+                                 .columns = b->columns,
                                  .seconds = t->seconds,
                                  .requested = name,
                                  .format = refused ? b->form.stencil ? "stencil" : name : t->format,

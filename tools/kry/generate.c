@@ -92,13 +92,13 @@ kry_status generate_run(const options *o)
     TRY(source_open(NULL, o->words[0], (uint64_t)seed, NULL, &s));
     snprintf(comment, sizeof comment, "kry generate %.100s --seed %lld", s.name, (long long)seed);
     TRY(write_rows(o->out, s.problem, comment));
-    if (o->rhs) TRY(write_vector(o->rhs, s.rows, s.problem->rhs, comment));
+    if (o->rhs) TRY(write_vectors(o->rhs, s.rows, 1, s.problem->rhs, comment));
     CHECK(!o->coordinates || s.problem->coordinates, KRY_ERR_UNSUPPORTED,
           "the unknowns of %s belong to no nodes of a solid", s.name);
     if (o->coordinates) TRY(write_coordinates(o->coordinates, s.problem, comment));
     CHECK(!o->solution || s.problem->solution, KRY_ERR_UNSUPPORTED,
           "the solution of %s is not known", s.name);
-    if (o->solution) TRY(write_vector(o->solution, s.rows, s.problem->solution, comment));
+    if (o->solution) TRY(write_vectors(o->solution, s.rows, 1, s.problem->solution, comment));
 done:
     if (st >= 0 && o->json) print_json(&s, o);
     source_release(&s);

@@ -15,7 +15,7 @@ typedef struct options {
     const char
         *solver[MAX_SOLVER_WORDS]; /* values of kry_solver_word(0), kry_solver_word(1), ... */
     const char *rhs, *precision, *format, *device, *outer, *block_size, *coordinates;
-    const char *maxit, *seed, *n, *max_n;
+    const char *maxit, *seed, *n, *max_n, *columns;
     const char *out, *plot, *svg, *solution;
     bool json, hot, help, check_precond, levels, reproducible, verbose;
 } options;

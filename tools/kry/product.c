@@ -109,8 +109,8 @@ static kry_status create_copies(const bench *b, const product_input *in, const f
     for (; p->copies < t->copies; p->copies++) {
         int i = p->copies;
         if (!p->copy[i].A) TRY(create_operator(b, in, f, &p->copy[i].A, &t->setup_seconds));
-        TRY(bench_vec(b, in->A.cols, (uint64_t)i, &p->copy[i].x));
-        TRY(bench_vec(b, in->A.rows, (uint64_t)i, &p->copy[i].y));
+        TRY(bench_block(b, in->A.cols, b->columns, (uint64_t)i, &p->copy[i].x));
+        TRY(bench_block(b, in->A.rows, b->columns, (uint64_t)i, &p->copy[i].y));
     }
 done:
     return st;
@@ -125,14 +125,19 @@ static bool is_refusal(kry_status st)
            st == KRY_ERR_MEMORY;
 }
 
-static void describe(const kry_op *A, product_timing *t)
+static void describe(const bench *b, const kry_op *A, product_timing *t)
 {
+    const kry_op_shape *shape = kry_op_get_shape(A);
+
     kry_op_info info;
     kry_op_describe(A, &info);
     snprintf(t->format, sizeof t->format, "%s", info.kind);
     snprintf(t->variant, sizeof t->variant, "%s", info.variant);
     t->slots = info.slots;
-    t->bytes = info.bytes_per_apply;
+    /* The matrix once, and a pair of vectors more for each column. */
+    t->bytes = info.bytes_per_apply + (double)(b->columns - 1) *
+                                          (double)(shape->rows + shape->cols) *
+                                          (double)kry_type_size(b->type);
 }
 
 kry_status product_time(const bench *b, const product_input *in, const form *f, product_timing *t)
@@ -147,7 +152,7 @@ kry_status product_time(const bench *b, const product_input *in, const form *f, 
         goto done;
     }
     TRY(st);
-    describe(p.copy[0].A, t);
+    describe(b, p.copy[0].A, t);
     t->copies = copies_wanted(b, t->bytes);
     if (t->copies == 1) { /* again: the first time kernels were compiled */
         kry_op_release(&p.copy[0].A);

@@ -58,6 +58,14 @@ static void json_setting(json *j, const report *r)
     if (r->seeded) json_whole(j, "seed", r->seed);
 }
 
+enum { MOST_COLUMNS = 64 }; /* that are told one by one */
+
+static bool column_converged(const kry_column *c)
+{
+    return c->reason == KRY_CONVERGED || c->reason == KRY_CONVERGED_GUESS ||
+           c->reason == KRY_CONVERGED_ZERO;
+}
+
 /* Iterations of mixed precision, and promotions to a slower scheme. */
 static void json_mixed(json *j, const report *r)
 {
@@ -72,6 +80,21 @@ static void json_mixed(json *j, const report *r)
     json_text(j, "promoted_why", result->promoted_why);
 }
 
+/* How many columns converged, and the iterations of each. */
+static void json_columns(json *j, const report *r)
+{
+    const kry_result *result = &r->result;
+    int64_t iterations[MOST_COLUMNS], converged = 0;
+    int count = result->columns < MOST_COLUMNS ? (int)result->columns : MOST_COLUMNS;
+
+    if (!result->columns) return;
+    json_whole(j, "columns", result->columns);
+    for (int64_t c = 0; c < result->columns; c++) converged += column_converged(&result->column[c]);
+    json_whole(j, "columns_converged", converged);
+    for (int c = 0; c < count; c++) iterations[c] = result->column[c].iterations;
+    json_wholes(j, "column_iterations", iterations, count);
+}
+
 void report_json(const report *r)
 {
     const kry_result *result = &r->result;
@@ -83,6 +106,7 @@ void report_json(const report *r)
     json_whole(&j, "iterations", result->iterations);
     json_whole(&j, "restarts", result->restarts);
     json_mixed(&j, r);
+    json_columns(&j, r);
     json_real(&j, "norm_b", result->norm_b);
     json_real(&j, "relative_residual", report_relative(r, result->residual));
     json_real(&j, "true_relative_residual", report_relative(r, result->true_residual));
@@ -119,6 +143,20 @@ static void text_outcome(const report *r)
     if (r->has_error)
         printf("error      %.4e at most, %.4e relative in the 2-norm\n", r->error_inf,
                r->error_rel);
+}
+
+static void text_columns(const report *r)
+{
+    const kry_result *result = &r->result;
+
+    for (int64_t c = 0; c < result->columns && c < MOST_COLUMNS; c++) {
+        const kry_column *one = &result->column[c];
+        printf("%s%-3" PRId64 " %s, %" PRId64 " iterations, residual %.3e\n",
+               c ? "           " : "columns    ", c, kry_reason_word(one->reason), one->iterations,
+               one->norm_b > 0 ? one->true_residual / one->norm_b : one->true_residual);
+    }
+    if (result->columns > MOST_COLUMNS)
+        printf("           and %" PRId64 " more\n", result->columns - MOST_COLUMNS);
 }
 
 static void text_mixed(const report *r)
@@ -178,6 +216,7 @@ void report_text(const report *r)
         printf(", its mean%s taken out", r->src->parts > 1 ? "s" : "");
     printf("\n");
     text_outcome(r);
+    text_columns(r);
     text_mixed(r);
     printf("time       read %s, matrix %s, set-up %s, solve %s",
            text_seconds(r->src->seconds, t[0], sizeof t[0]),

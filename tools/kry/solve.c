@@ -23,9 +23,10 @@ typedef struct solve {
     char why[100];    /* auto took it */
     kry_device *device;
     kry_op *A, *solver;
-    const double *b;     /* n; borrowed from the problem, or made_b */
-    const double *exact; /* a number a column; the same; NULL: not known */
-    double *made_b, *made_exact, *x;
+    const double *b;                 /* n; borrowed from the problem, or made_b */
+    const double *exact;             /* a number a column; the same; NULL: not known */
+    double *made_b, *made_exact, *x; /* made_b, x: n-by-columns */
+    int64_t columns;
     progress progress;
 } solve;
 
@@ -97,7 +98,11 @@ static kry_status other_rhs(solve *s, const char *word)
     kry_status st = KRY_OK;
     uint64_t seed = (uint64_t)s->report.seed;
     int64_t n = s->src.rows;
-    TRY(allocate((size_t)n, sizeof(double), &s->made_b));
+    bool made = !strcmp(word, "manufactured") || !strcmp(word, "random") || !strcmp(word, "ones");
+    if (made)
+        TRY(allocate((size_t)n, sizeof(double), &s->made_b));
+    else
+        TRY(read_vectors(word, n, &s->columns, &s->made_b));
     s->b = s->made_b;
     if (!strcmp(word, "manufactured"))
         TRY(manufacture(s));
@@ -106,10 +111,9 @@ static kry_status other_rhs(solve *s, const char *word)
             s->made_b[i] = 2 * kry_random_unit(seed, STREAM_RHS, (uint64_t)i) - 1;
     else if (!strcmp(word, "ones"))
         for (int64_t i = 0; i < n; i++) s->made_b[i] = 1;
-    else
-        TRY(read_vector(word, n, s->made_b));
     if (!strcmp(word, "random")) centre(s, s->made_b);
-    for (int64_t i = 0; i < n && s->src.negated && !s->exact; i++) s->made_b[i] = -s->made_b[i];
+    for (int64_t i = 0; i < n * s->columns && s->src.negated && !s->exact; i++)
+        s->made_b[i] = -s->made_b[i];
 done:
     return st;
 }
@@ -120,6 +124,7 @@ static kry_status make_rhs(solve *s)
     report *r = &s->report;
     const kry_problem *p = s->src.problem;
     bool own = !s->o.rhs && p;
+    s->columns = 1;
     r->rhs = own ? "problem" : s->o.rhs ? s->o.rhs : "random";
     r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") ||
                 (p && (p->discrete || p->singular));
@@ -129,6 +134,9 @@ static kry_status make_rhs(solve *s)
     } else
         TRY(other_rhs(s, r->rhs));
     r->has_error = s->exact != NULL;
+    CHECK(s->columns == 1 || !s->o.plot, KRY_ERR_ARGUMENT,
+          "--plot draws the history of one right-hand side, and %s has %lld", r->rhs,
+          (long long)s->columns);
 done:
     return st;
 }
@@ -197,13 +205,39 @@ done:
     return st;
 }
 
+static kry_status solve_columns(solve *s)
+{
+    kry_status st = KRY_OK;
+    kry_type type = kry_op_get_shape(s->solver)->type;
+    int64_t n = s->src.rows, numbers = n * s->columns;
+    kry_vec *b = NULL, *x = NULL;
+    float *single = NULL;
+    const void *given;
+
+    TRY(convert_values(type, numbers, s->b, &given, &single));
+    TRY(kry_vec_create(s->device, type, n, s->columns, &b));
+    TRY(kry_vec_create(s->device, type, n, s->columns, &x));
+    TRY(kry_vec_write(b, given));
+    TRY(s->report.status = kry_solve(s->solver, b, x, &s->report.result));
+    TRY(kry_vec_read(x, single ? (void *)single : s->x));
+    for (int64_t i = 0; i < numbers && single; i++) s->x[i] = (double)single[i];
+done:
+    free(single);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    return st;
+}
+
 /* Solve from x = 0. That the solver did not converge is for the report; failures are returned. */
 static kry_status solve_system(solve *s)
 {
     kry_status st = KRY_OK;
-    TRY(allocate((size_t)s->src.cols, sizeof(double), &s->x));
+    TRY(allocate((size_t)(s->src.cols * s->columns), sizeof(double), &s->x));
     if (watched(&s->o)) interrupt_catch();
-    TRY(s->report.status = kry_solve_host(s->solver, s->b, s->x, &s->report.result));
+    if (s->columns > 1)
+        TRY(solve_columns(s));
+    else
+        TRY(s->report.status = kry_solve_host(s->solver, s->b, s->x, &s->report.result));
 done:
     progress_erase(&s->progress);
     return st < 0 ? st : KRY_OK;
@@ -234,7 +268,7 @@ static kry_status write_files(solve *s)
                  report_relative(r, r->result.true_residual));
         for (char *c = comment; *c; c++)
             if (*c == '\n' || *c == '\r') *c = ' ';
-        TRY(write_vector(o->out, s->src.cols, s->x, comment));
+        TRY(write_vectors(o->out, s->src.cols, s->columns, s->x, comment));
     }
     if (o->plot) TRY(plot_write(o->plot, r));
 done:

@@ -404,16 +404,19 @@ done:
 
 /* ---- vectors ---------------------------------------------------------------------- */
 
-kry_status read_vector(const char *path, int64_t n, double *values)
+kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **values)
 {
     kry_status st = KRY_OK;
     kry_mtx *mtx = NULL;
     TRY(kry_mtx_read(path, &mtx));
-    CHECK(mtx->cols == 1 && mtx->rows == n, KRY_ERR_SHAPE,
-          "%s is %lld by %lld, but the right-hand side must be %lld by 1 to go with the matrix",
+    CHECK(mtx->cols >= 1 && mtx->rows == n, KRY_ERR_SHAPE,
+          "%s is %lld by %lld, but right-hand sides must be columns of %lld rows to go with the "
+          "matrix",
           path, (long long)mtx->rows, (long long)mtx->cols, (long long)n);
-    for (int64_t i = 0; i < n; i++) values[i] = 0;
-    for (int64_t e = 0; e < mtx->nnz; e++) values[mtx->array ? e : mtx->row[e]] += mtx->val[e];
+    TRY(allocate((size_t)(n * mtx->cols), sizeof(double), values));
+    for (int64_t e = 0; e < mtx->nnz; e++)
+        (*values)[mtx->array ? e : mtx->col[e] * n + mtx->row[e]] += mtx->val[e];
+    *columns = mtx->cols;
 done:
     kry_mtx_release(&mtx);
     return st;
@@ -430,8 +433,9 @@ done:
     return st;
 }
 
-kry_status write_vector(const char *path, int64_t n, double *values, const char *comment)
+kry_status write_vectors(const char *path, int64_t n, int64_t columns, double *values,
+                         const char *comment)
 {
-    kry_mtx mtx = { .array = true, .rows = n, .cols = 1, .nnz = n, .val = values };
+    kry_mtx mtx = { .array = true, .rows = n, .cols = columns, .nnz = n * columns, .val = values };
     return write_matrix(path, &mtx, comment);
 }

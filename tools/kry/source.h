@@ -66,11 +66,12 @@ typedef struct asymmetry {
 } asymmetry;
 kry_status sparse_asymmetry(const sparse *A, asymmetry *a);
 
-/* An n-vector of a file: array or coordinate format, one column, general. */
-kry_status read_vector(const char *path, int64_t n, double *values);
+/* The columns of n numbers of a file: array or coordinate format, general. *values: to be freed. */
+kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **values);
 /* kry_mtx_write to a file that gets its name once it is whole (output.h). */
 kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *comment);
-kry_status write_vector(const char *path, int64_t n, double *values, const char *comment);
+kry_status write_vectors(const char *path, int64_t n, int64_t columns, double *values,
+                         const char *comment);
 
 /* Numbers for a device: `values` itself for double, else a copy in *owned (to be freed). */
 kry_status convert_values(kry_type type, int64_t n, const double *values, const void **out,

@@ -1,0 +1,144 @@
+/*
+ * at_once.c - products of a stored matrix with several vectors, which read it once for up to eight of
+ * them. Kernels: cl/product.clh with AT_ONCE, made of each format's cl/<stem>.cl.
+ */
+#include "matrix/matrix.h"
+#include "operator/op.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Vectors of a launch. Fewer than a kernel is made for cost as much as that many, which is less than
+ * reading the matrix once more. */
+enum { FEW = 4, MANY = 8 };
+
+/* A strip of columns: what is multiplied in one go. */
+typedef struct strip {
+    double alpha, beta;
+    kry_vec x, y;
+    int width; /* FEW or MANY, of which x->k are there */
+} strip;
+
+static const char *width_define(const strip *t)
+{
+    return t->width == FEW ? " -DAT_ONCE=4" : " -DAT_ONCE=8";
+}
+
+/* ---- CPUs: x with the numbers of a row side by side -------------------------------------------- */
+
+static kry_status find_room(kry_matrix *A, size_t bytes)
+{
+    kry_status st = KRY_OK;
+
+    if (A->beside_bytes >= bytes) return KRY_OK;
+    kry_buffer_release(A->dev, &A->beside);
+    A->beside_bytes = 0;
+    TRY(kry_buffer_create(A->dev, bytes, &A->beside));
+    A->beside_bytes = bytes;
+done:
+    return st;
+}
+
+/* Let x be such a copy. */
+static kry_status interleave(kry_matrix *A, strip *t)
+{
+    kry_status st = KRY_OK;
+    kry_vec *x = &t->x;
+    const cl_int vectors = (cl_int)x->k;
+
+    TRY(find_room(A, (size_t)(x->n * t->width) * kry_type_size(x->type)));
+    const kry_arg args[] = { ARG(x->n), ARG(vectors), ARG_VEC(x), ARG(x->ld), ARG(A->beside) };
+    TRY(kry_run(A->dev, "interleave", x->type, width_define(t), "interleave",
+                kry_groups_for(A->dev, x->type, x->n), args, COUNT(args)));
+    x->buffer = A->beside, x->first = 0;
+done:
+    return st;
+}
+
+/* ---- products ---------------------------------------------------------------------------------- */
+
+static kry_status launch_at_once(const kry_matrix *A, const kry_stage *s, const strip *t)
+{
+    kry_status st = KRY_OK;
+    const cl_int vectors = (cl_int)t->x.k;
+    kry_scalar a = kry_scalar_of(A->dev, t->alpha), b = kry_scalar_of(A->dev, t->beta);
+    const kry_arg rest[] = { ARG(vectors),       ARG_ACC(A->dev, a), ARG_VEC(&t->x), ARG(t->x.ld),
+                             ARG_ACC(A->dev, b), ARG_VEC(&t->y),     ARG(t->y.ld) };
+    char defines[KRY_STAGE_DEFINES + 16], name[32];
+    kry_kernel *kernel;
+
+    kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines);
+    strcat(defines, width_define(t));
+    snprintf(name, sizeof name, "%s_apply_block", s->stem);
+    TRY(kry_kernel_get(A->dev, s->stem, A->shape.type, defines, name, &kernel));
+    TRY(kry_stage_launch(A, s, kernel, s->groups, rest, COUNT(rest)));
+done:
+    return st;
+}
+
+/* All stages from `first` on for one vector, then for the next: they hand each other partial sums. */
+static kry_status launch_by_vector(const kry_matrix *A, int first, const strip *t)
+{
+    kry_status st = KRY_OK;
+    kry_scalar a = kry_scalar_of(A->dev, t->alpha), b = kry_scalar_of(A->dev, t->beta);
+
+    for (int64_t j = 0; j < t->x.k; j++) {
+        const kry_vec x = kry_vec_column(&t->x, j), y = kry_vec_column(&t->y, j);
+        const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(&x), ARG_ACC(A->dev, b), ARG_VEC(&y) };
+        for (const kry_stage *s = A->stage + first; s < A->stage + A->stages; s++)
+            TRY(kry_stage_launch(A, s, s->kernel[KRY_APPLY], s->groups, rest, COUNT(rest)));
+    }
+done:
+    return st;
+}
+
+static kry_status multiply(kry_matrix *A, const strip *given)
+{
+    kry_status st = KRY_OK;
+    strip t = *given;
+    int i = 0;
+
+    if (given->x.k > 1 && !A->stage[0].by_vector) {
+        if (A->dev->info.cpu_kernels) TRY(interleave(A, &t));
+        for (; i < A->stages && !A->stage[i].by_vector; i++)
+            TRY(launch_at_once(A, &A->stage[i], &t));
+    }
+    TRY(launch_by_vector(A, i, given));
+done:
+    return st;
+}
+
+/* Columns first ... first + count - 1 of a block. */
+static kry_vec columns_of(const kry_vec *v, int64_t first, int64_t count)
+{
+    kry_vec some = kry_vec_column(v, first);
+    some.k = count;
+    return some;
+}
+
+/* One where bits must not depend on how a matrix is shared out; and what csr.cl keeps of MANY vectors in local
+ * memory has to fit. */
+static int most_at_once(const kry_matrix *A)
+{
+    enum { LOCAL = 8192 };
+    const kry_device *dev = A->dev;
+    size_t bytes = (size_t)kry_group_size(dev) * MANY * kry_type_size(A->shape.type);
+
+    if (kry_device_is_host(dev) || dev->layout.reproducible) return 1;
+    return bytes > LOCAL ? FEW : MANY;
+}
+
+kry_status kry_matrix_apply_block(void *self, double alpha, const kry_vec *x, double beta,
+                                  kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_matrix *A = self;
+    const int most = most_at_once(A);
+
+    for (int64_t j = 0, count; j < x->k; j += count) {
+        count = x->k - j < most ? x->k - j : most;
+        TRY(multiply(A, &(strip){ alpha, beta, columns_of(x, j, count), columns_of(y, j, count),
+                                  count > FEW ? MANY : FEW }));
+    }
+done:
+    return st;
+}
