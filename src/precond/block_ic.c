@@ -1,7 +1,7 @@
 /*
  * block_ic.c - M := the inverse of incomplete factors of A's diagonal blocks: incomplete Cholesky
  * for symmetric A, incomplete LU otherwise. The factors: block_factor.c; their solves:
- * block_solve.c.
+ * block_solve.c; products in place of solves: block_products.c.
  *
  * Storage     the factors
  * Per use     reads r and the factors, writes z
@@ -20,11 +20,15 @@
 typedef struct block_ic {
     kry_op *A; /* retained */
     kry_block_solve solve;
+    kry_block_products products; /* if they stand in place of solves */
     int64_t rows;
+    int fill;
     bool symmetric;
     kry_store storage;
-    double shift; /* at least */
-    char variant[80];
+    kry_trisolve trisolve; /* as asked for */
+    double shift;          /* at least */
+    kry_sparse places;     /* of factors with fill */
+    char variant[112];
 } block_ic;
 
 static const char *name_of(bool symmetric)
@@ -76,13 +80,53 @@ static int64_t default_rows(const kry_op *A, const kry_sparse *e)
 
 static void print_variant(block_ic *M, double shift)
 {
-    char shifted[32] = "", diagonals[32] = "";
+    const bool diagonals = M->solve.kernel && M->solve.diagonals.count >= 0;
+    const kry_level_launches *levels = M->solve.sweep;
+    char shifted[32] = "", fill[16] = "", how[48] = "";
 
+    if (M->fill) snprintf(fill, sizeof fill, " fill=%d", M->fill);
     if (shift > 0) snprintf(shifted, sizeof shifted, " shift=%g", shift);
-    if (M->solve.diagonals.count >= 0)
-        snprintf(diagonals, sizeof diagonals, " diagonals=%d", M->solve.diagonals.count);
-    snprintf(M->variant, sizeof M->variant, "block=%lld%s%s%s%s", (long long)M->rows, shifted,
-             diagonals, M->storage ? " " : "", M->storage ? kry_storage_name(M->storage) : "");
+    if (M->products.sweeps)
+        snprintf(how, sizeof how, " sweeps=%d", M->products.sweeps);
+    else if (M->products.lower)
+        snprintf(how, sizeof how, " isai");
+    else if (M->solve.by_levels)
+        snprintf(how, sizeof how, " levels=%d launches=%d", (int)levels->levels,
+                 (int)(levels[0].count + levels[1].count));
+    else if (diagonals)
+        snprintf(how, sizeof how, " diagonals=%d", M->solve.diagonals.count);
+    snprintf(M->variant, sizeof M->variant, "block=%lld%s%s%s%s%s", (long long)M->rows, fill,
+             shifted, how, M->storage ? " " : "", M->storage ? kry_storage_name(M->storage) : "");
+}
+
+/* ---- how triangular systems are solved ------------------------------------------------------- */
+
+/* Levels that GPUs take one after the other rather than products that only approximate the solves. */
+enum { FEW_LEVELS = 64 };
+
+/* auto: blocks are solved for row by row, one beside the other, and so is a single block on a CPU. GPUs take level
+ * sets for it; where there are many, sweeps, if so many of them as *sweeps are enough. */
+static kry_status choose(const block_ic *M, kry_block_factor *f, kry_trisolve *how, int *sweeps)
+{
+    kry_status st = KRY_OK;
+    kry_level_sets sets = { 0 };
+
+    *how = M->trisolve, *sweeps = 0;
+    if (*how == KRY_TRISOLVE_AUTO) {
+        *how = KRY_TRISOLVE_ROWS;
+        if (M->A->dev->info.cpu_kernels || f->rows < M->A->shape.rows) return KRY_OK;
+        TRY(kry_level_sets_find(&f->lower, false, &sets));
+        *how = KRY_TRISOLVE_LEVELS;
+        if (sets.count <= FEW_LEVELS || M->storage != KRY_STORE_GIVEN) goto done;
+        TRY(kry_block_sweeps_needed(f, sweeps));
+        if (*sweeps) *how = KRY_TRISOLVE_SWEEPS;
+    } else if (*how == KRY_TRISOLVE_SWEEPS) {
+        TRY(kry_block_sweeps_needed(f, sweeps));
+        if (!*sweeps) *sweeps = KRY_MOST_SWEEPS;
+    }
+done:
+    kry_level_sets_release(&sets);
+    return st;
 }
 
 /* Factor A with its present numbers. On failure the old factors stay. */
@@ -91,10 +135,15 @@ static kry_status refactor(block_ic *M)
     kry_status st = KRY_OK;
     kry_sparse e = { 0 };
     kry_block_solve solve = { 0 };
+    kry_block_products products = { 0 };
+    kry_trisolve how;
+    int sweeps;
     kry_block_factor f = { .who = name_of(M->symmetric),
                            .A = M->A,
                            .symmetric = M->symmetric,
                            .storage = M->storage,
+                           .fill = M->fill,
+                           .places = &M->places,
                            .shift = M->shift };
 
     TRY(kry_rows_read(f.who, M->A, &e));
@@ -102,14 +151,20 @@ static kry_status refactor(block_ic *M)
     f.rows = M->rows;
     TRY(kry_block_factor_make(&f, &e));
     kry_sparse_release(&e);
-    TRY(kry_block_solve_create(&f, &solve));
+    TRY(choose(M, &f, &how, &sweeps));
+    if (how == KRY_TRISOLVE_SWEEPS || how == KRY_TRISOLVE_ISAI)
+        TRY(kry_block_products_create(&f, sweeps, &products));
+    else
+        TRY(kry_block_solve_create(&f, how == KRY_TRISOLVE_LEVELS, &solve));
     if (M->solve.kernel) TRY(kry_device_finish(M->A->dev));
     kry_block_solve_release(&M->solve);
-    M->solve = solve;
-    solve = (kry_block_solve){ 0 };
+    kry_block_products_release(&M->products);
+    M->solve = solve, M->products = products;
+    solve = (kry_block_solve){ 0 }, products = (kry_block_products){ 0 };
     print_variant(M, f.shift);
 done:
     kry_block_solve_release(&solve);
+    kry_block_products_release(&products);
     kry_block_factor_release(&f);
     kry_sparse_release(&e);
     return st;
@@ -117,7 +172,9 @@ done:
 
 static kry_status block_run(void *self, const kry_vec *r, kry_vec *z)
 {
-    return kry_block_solve_run(&((block_ic *)self)->solve, r, z);
+    block_ic *M = self;
+    return M->products.lower ? kry_block_products_run(&M->products, r, z)
+                             : kry_block_solve_run(&M->solve, r, z);
 }
 
 static kry_status block_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -138,6 +195,10 @@ static void block_describe(void *self, kry_op_info *info)
 {
     const block_ic *M = self;
     info->variant = M->variant;
+    if (M->products.lower) {
+        kry_block_products_describe(&M->products, info);
+        return;
+    }
     info->nnz = M->solve.nnz;
     info->slots = M->solve.slots;
     info->bytes_stored = M->solve.bytes_stored;
@@ -149,6 +210,8 @@ static void block_destroy(void *self)
     block_ic *M = self;
     if (!M) return;
     kry_block_solve_release(&M->solve);
+    kry_block_products_release(&M->products);
+    kry_sparse_release(&M->places);
     kry_op_release(&M->A);
     free(M);
 }
@@ -170,6 +233,7 @@ typedef struct given {
 
 static kry_status check(const kry_op *A, const void *user)
 {
+    enum { MOST_FILL = 100 };
     kry_status st = KRY_OK;
     const given *g = user;
     const kry_block_ic_params *p = g->params;
@@ -181,6 +245,13 @@ static kry_status check(const kry_op *A, const void *user)
           (long long)A->shape.rows, A->table->kind);
     CHECK(p->shift >= 0 && isfinite(p->shift), KRY_ERR_ARGUMENT,
           "%s: shift = %g is negative or not finite", who, p->shift);
+    CHECK(p->fill >= 0 && p->fill <= MOST_FILL, KRY_ERR_ARGUMENT,
+          "%s: fill = %d is not in 0 ... %d", who, p->fill, (int)MOST_FILL);
+    CHECK(p->trisolve >= KRY_TRISOLVE_AUTO && p->trisolve <= KRY_TRISOLVE_ISAI, KRY_ERR_ARGUMENT,
+          "%s: trisolve = %d is none", who, (int)p->trisolve);
+    CHECK(p->storage == KRY_STORE_GIVEN || p->trisolve < KRY_TRISOLVE_SWEEPS, KRY_ERR_UNSUPPORTED,
+          "%s: sweeps and incomplete inverses have the numbers of A, not '%s'", who,
+          kry_storage_name(p->storage));
 done:
     return st;
 }
@@ -198,6 +269,7 @@ static kry_status create(const kry_op *A, const void *user, kry_op **out)
     M->symmetric = g->symmetric;
     M->rows = p->rows < A->shape.rows ? p->rows : A->shape.rows;
     M->shift = p->shift, M->storage = p->storage;
+    M->fill = p->fill, M->trisolve = p->trisolve;
     TRY(refactor(M));
     kry_op_shape shape = A->shape;
     shape.traits = g->symmetric ? KRY_SYMMETRIC | KRY_POSITIVE : 0;

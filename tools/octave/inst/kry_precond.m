@@ -14,7 +14,7 @@ function M = kry_precond (A, kind, varargin)
   %   auto                                amg, block-ic or jacobi, by a look at A
   %   none                                deflation alone
   %
-  % and behind block-ic, ic0, block-ilu, ilu0: @single or @half, how they keep their numbers. Deflation takes Z, a
+  % and behind block-ic, ic0, icc, block-ilu, ilu0, ilu: @single or @half, how they keep their numbers. Deflation takes Z, a
   % matrix of few columns, or a word: stripes:K, graph:K. M \ r applies it. docs/preconditioners.md.
   %
   % Example:

@@ -1,0 +1,558 @@
+/* test_ilu.c - incomplete factors of the whole matrix with levels of fill, and each way to solve with them, against
+ * dense ones. */
+#include "as_matrix.h"
+#include "op_suite.h"
+
+/* ---- the textbook, dense and row by row ------------------------------------------------------ */
+
+typedef struct dense {
+    int64_t n;
+    double *a;    /* factors in place: L D U, L and U unit triangular */
+    double *m;    /* incomplete inverses of L and U in its triangles */
+    bool *there;  /* places of the factors */
+    int sweeps;   /* > 0: Jacobi's in place of solves */
+    bool inverse; /* m in place of solves */
+} dense;
+
+static void release(dense *f) { free(f->a), free(f->m), free(f->there); }
+
+/* Y. Saad, algorithm 10.5: a level for each place, kept up to `most`. */
+static void find_places(dense *f, int most)
+{
+    const int64_t n = f->n;
+    int *level = calloc((size_t)(n * n) + 1, sizeof *level);
+
+    assert_non_null(level);
+    for (int64_t i = 0; i < n * n; i++) level[i] = f->a[i] != 0 ? 0 : 1000;
+    for (int64_t i = 1; i < n; i++)
+        for (int64_t k = 0; k < i; k++) {
+            if (level[i * n + k] > most) continue;
+            for (int64_t j = k + 1; j < n; j++) {
+                const int by = level[i * n + k] + level[k * n + j] + 1;
+                if (by < level[i * n + j]) level[i * n + j] = by;
+            }
+        }
+    for (int64_t i = 0; i < n * n; i++) f->there[i] = level[i] <= most;
+    free(level);
+}
+
+/* Gauss's elimination at these places alone. */
+static void factor(dense *f)
+{
+    const int64_t n = f->n;
+    double *a = f->a;
+
+    for (int64_t i = 1; i < n; i++)
+        for (int64_t k = 0; k < i; k++) {
+            if (!f->there[i * n + k]) continue;
+            a[i * n + k] /= a[k * n + k];
+            for (int64_t j = k + 1; j < n; j++)
+                if (f->there[i * n + j]) a[i * n + j] -= a[i * n + k] * a[k * n + j];
+        }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i + 1; j < n; j++) a[i * n + j] /= a[i * n + i];
+}
+
+/* (L D U)_ij = a_ij at the places of the factors: the law that defines them. */
+static void check_law(const dense *f, const double *a)
+{
+    const int64_t n = f->n;
+
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            long double sum = 0, size = fabs(a[i * n + j]);
+            for (int64_t k = 0; k <= i && k <= j; k++) {
+                const double l = k == i ? 1 : f->a[i * n + k], u = k == j ? 1 : f->a[k * n + j];
+                const long double term = (long double)l * f->a[k * n + k] * u;
+                sum += term, size += fabsl(term);
+            }
+            if (f->there[i * n + j])
+                NEAR(sum, a[i * n + j], 1e-13 * size, "L D U in row %d", (int)i);
+        }
+}
+
+/* (I + M)(I + T) = I at the places of T, T strictly lower or upper: from the diagonal outwards. */
+static void invert(dense *f, bool upper)
+{
+    const int64_t n = f->n, to = upper ? 1 : -1;
+
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i + to; j >= 0 && j < n; j += to) {
+            if (!f->there[i * n + j]) continue;
+            double sum = f->a[i * n + j];
+            for (int64_t k = i + to; k != j; k += to) sum += f->m[i * n + k] * f->a[k * n + j];
+            f->m[i * n + j] = -sum;
+        }
+}
+
+/* y := (I + T)^-1 x, or what approximates it; T the strict lower or upper triangle of f, or its transpose. */
+static void run_triangle(const dense *f, bool upper, const double *x, double *y)
+{
+    const int64_t n = f->n;
+    const double *t = f->inverse ? f->m : f->a, sign = f->inverse ? 1 : -1;
+    double *last = calloc((size_t)n + 1, sizeof *last);
+
+    assert_non_null(last);
+    memcpy(y, x, (size_t)n * sizeof *y);
+    for (int s = 0; s < (f->sweeps && !f->inverse ? f->sweeps : 1); s++) {
+        memcpy(last, y, (size_t)n * sizeof *y);
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t i = upper ? n - 1 - k : k;
+            double sum = x[i];
+            for (int64_t j = upper ? i + 1 : 0; j < (upper ? n : i); j++)
+                sum += sign * t[i * n + j] * (f->sweeps || f->inverse ? last[j] : y[j]);
+            y[i] = sum;
+        }
+    }
+    free(last);
+}
+
+static void apply_factors(const dense *f, const double *x, double *z)
+{
+    double *y = calloc((size_t)f->n + 1, sizeof *y);
+
+    assert_non_null(y);
+    run_triangle(f, false, x, y);
+    for (int64_t i = 0; i < f->n; i++) y[i] /= f->a[i * f->n + i];
+    run_triangle(f, true, y, z);
+    free(y);
+}
+
+/* What op_suite holds M against: rows of M, from its columns. */
+static matrix matrix_of(const dense *f)
+{
+    const int64_t n = f->n;
+    matrix M = { .rows = n, .cols = n };
+    double *unit = calloc((size_t)n + 1, sizeof *unit),
+           *all = calloc((size_t)(n * n) + 1, sizeof *all);
+
+    M.row_ptr = calloc((size_t)n + 1, sizeof *M.row_ptr);
+    M.col = calloc((size_t)(n * n) + 1, sizeof *M.col);
+    M.val = calloc((size_t)(n * n) + 1, sizeof *M.val);
+    assert_true(unit && all && M.row_ptr && M.col && M.val);
+    for (int64_t j = 0; j < n; j++) {
+        unit[j] = 1;
+        apply_factors(f, unit, all + j * n);
+        unit[j] = 0;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++)
+            if (all[j * n + i] != 0) M.col[M.nnz] = (int32_t)j, M.val[M.nnz++] = all[j * n + i];
+        M.row_ptr[i + 1] = M.nnz;
+    }
+    free(unit), free(all);
+    return M;
+}
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+/* Of 100 places `density` are taken; the diagonal is `weight` times what its row and column have. */
+static double *dense_random(kry_type type, int64_t n, bool symmetric, int density, double weight)
+{
+    double *a = calloc((size_t)(n * n) + 1, sizeof *a), *sum = calloc((size_t)n + 1, sizeof *sum);
+
+    assert_true(a && sum);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            if (i == j || random_below(100) >= density || (symmetric && j > i)) continue;
+            a[i * n + j] = random_number(type);
+            if (symmetric) a[j * n + i] = a[i * n + j];
+        }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) sum[i] += fabs(a[i * n + j]) + fabs(a[j * n + i]);
+    for (int64_t i = 0; i < n; i++) a[i * n + i] = to_type(type, weight * sum[i] + 0.25);
+    free(sum);
+    return a;
+}
+
+static matrix sparse_of(const double *a, int64_t n)
+{
+    matrix A = { .rows = n, .cols = n };
+
+    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
+    A.col = calloc((size_t)(n * n) + 1, sizeof *A.col);
+    A.val = calloc((size_t)(n * n) + 1, sizeof *A.val);
+    assert_true(A.row_ptr && A.col && A.val);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++)
+            if (a[i * n + j] != 0) A.col[A.nnz] = (int32_t)j, A.val[A.nnz++] = a[i * n + j];
+        A.row_ptr[i + 1] = A.nnz;
+    }
+    return A;
+}
+
+/* symmetric: the inverse of U = L' is that of L, mirrored. */
+static dense factors_of(const double *a, int64_t n, int fill, bool symmetric)
+{
+    dense f = { .n = n };
+
+    f.a = calloc((size_t)(n * n) + 1, sizeof *f.a), f.m = calloc((size_t)(n * n) + 1, sizeof *f.m);
+    f.there = calloc((size_t)(n * n) + 1, sizeof *f.there);
+    assert_true(f.a && f.m && f.there);
+    memcpy(f.a, a, (size_t)(n * n) * sizeof *a);
+    find_places(&f, fill);
+    factor(&f);
+    check_law(&f, a);
+    invert(&f, false);
+    if (!symmetric) invert(&f, true);
+    for (int64_t i = 0; i < n * n && symmetric; i++)
+        if (i / n < i % n) f.m[i] = f.m[i % n * n + i / n];
+    return f;
+}
+
+/* ---- M is what the textbook has -------------------------------------------------------------- */
+
+static const kry_trisolve ways[] = { KRY_TRISOLVE_ROWS, KRY_TRISOLVE_LEVELS, KRY_TRISOLVE_SWEEPS,
+                                     KRY_TRISOLVE_ISAI };
+
+static kry_op *create(const kry_op *A, bool symmetric, const kry_block_ic_params *p)
+{
+    kry_op *M = NULL;
+    OK(symmetric ? kry_block_ic_create(A, p, &M) : kry_block_ilu_create(A, p, &M));
+    return M;
+}
+
+static void check_ways(kry_type type, int64_t n, bool symmetric, int fill, double weight)
+{
+    double *a = dense_random(type, n, symmetric, n < 20 ? 40 : 8, weight);
+    matrix A = sparse_of(a, n);
+    dense f = factors_of(a, n, fill, symmetric);
+    kry_op *op = csr_of(&A, type, NULL);
+
+    for (size_t k = 0; k < COUNT(ways); k++) {
+        kry_op *M =
+            create(op, symmetric, KRY_BLOCK_IC(.rows = n, .fill = fill, .trisolve = ways[k]));
+        kry_op_info info;
+        kry_op_describe(M, &info);
+        const char *sweeps = strstr(info.variant, "sweeps=");
+        f.sweeps = sweeps ? atoi(sweeps + strlen("sweeps=")) : 0;
+        f.inverse = ways[k] == KRY_TRISOLVE_ISAI;
+        print_message("# %d rows, %s\n", (int)n, info.variant);
+        assert_int_equal(strstr(info.variant, " shift") != NULL, false);
+        assert_int_equal(sweeps != NULL, ways[k] == KRY_TRISOLVE_SWEEPS);
+        assert_int_equal(strstr(info.variant, "levels=") != NULL, ways[k] == KRY_TRISOLVE_LEVELS);
+        assert_int_equal(strstr(info.variant, "isai") != NULL, ways[k] == KRY_TRISOLVE_ISAI);
+        assert_true(info.nnz >= n && info.bytes_stored > 0 && info.bytes_per_apply > 0);
+        matrix want = matrix_of(&f);
+        op_suite(M, &want);
+        kry_op_release(&M);
+        matrix_release(&want);
+    }
+    kry_op_release(&op);
+    matrix_release(&A);
+    release(&f);
+    free(a);
+}
+
+static void ilu__equals_the_textbook(void **state)
+{
+    static const int64_t sizes[] = { 1, 2, 7, 33, 64 };
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("kernels");
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (int fill = 0; fill < 3; fill++)
+            check_ways(type, sizes[i], (i + (size_t)fill) % 2, fill, fill == 1 ? 0.5 : 0.6);
+}
+
+/* Sets of rows as GPUs take them; a group has more or fewer work-items than a level has rows. */
+static void ilu__on_a_gpus_kernels(void **state)
+{
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("kernels");
+    use_profile("gpu-kernels");
+    check_ways(type, 61, false, 1, 0.6);
+    check_ways(type, 90, true, 0, 0.6);
+    use_profile(NULL);
+}
+
+/* Every row is a chain of its own: as many levels as rows, and all fill of any level is none. */
+static void ilu__long_chains(void **state)
+{
+    const kry_type type = type_of(state);
+    const int64_t n = 40;
+    double a[1600] = { 0 };
+
+    NOT_ON_HOST("kernels");
+    for (int64_t i = 0; i < n; i++) {
+        a[i * n + i] = 4;
+        if (i) a[i * n + i - 1] = -1.5, a[(i - 1) * n + i] = -0.5;
+    }
+    matrix A = sparse_of(a, n);
+    kry_op *op = csr_of(&A, type, NULL), *M = NULL;
+    kry_op_info info;
+    OK(kry_block_ilu_create(op, KRY_BLOCK_IC(.rows = n, .fill = 9, .trisolve = KRY_TRISOLVE_LEVELS),
+                            &M));
+    kry_op_describe(M, &info);
+    assert_non_null(strstr(info.variant, "levels=40 launches=2"));
+    assert_int_equal(info.nnz, 3 * n - 2);
+    dense f = factors_of(a, n, 0, false);
+    matrix want = matrix_of(&f);
+    op_suite(M, &want);
+    matrix_release(&want), matrix_release(&A);
+    release(&f);
+    kry_op_release(&M), kry_op_release(&op);
+}
+
+/* ---- levels with many rows ------------------------------------------------------------------- */
+
+/* Rows from `half` on have entries in the columns before it, these in those: two levels each way. */
+static matrix two_levels(kry_type type, int64_t half)
+{
+    const int64_t n = 2 * half + 3;
+    matrix A = { .rows = n, .cols = n };
+
+    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
+    A.col = calloc(3 * (size_t)n, sizeof *A.col), A.val = calloc(3 * (size_t)n, sizeof *A.val);
+    assert_true(A.row_ptr && A.col && A.val);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t first = i < half ? half + i : (i - half) % half,
+                      last = i < half ? 2 * half + i % 3 : -1;
+        if (i >= half) A.col[A.nnz] = (int32_t)first, A.val[A.nnz++] = random_number(type);
+        A.col[A.nnz] = (int32_t)i, A.val[A.nnz++] = to_type(type, 3 + 0.5 * random_number(type));
+        if (i < half) A.col[A.nnz] = (int32_t)first, A.val[A.nnz++] = random_number(type);
+        if (i < half && last > first)
+            A.col[A.nnz] = (int32_t)last, A.val[A.nnz++] = random_number(type);
+        A.row_ptr[i + 1] = A.nnz;
+    }
+    return A;
+}
+
+/* z := (L D U)^-1 r of such a matrix, whose lower triangle has an entry in each row from `half` on. */
+static void solve_two_levels(const matrix *A, int64_t half, const double *r, double *z)
+{
+    const int64_t n = A->rows;
+    double *d = calloc((size_t)n + 1, sizeof *d);
+
+    assert_non_null(d);
+    for (int64_t i = 0; i < n; i++) {
+        d[i] = plain_diagonal(A, i), z[i] = r[i];
+        const int64_t e = A->row_ptr[i], k = A->col[e];
+        if (i < half) continue;
+        const double l = A->val[e] / d[k];
+        z[i] -= l * z[k];
+        for (int64_t q = A->row_ptr[k]; q < A->row_ptr[k + 1]; q++)
+            if (A->col[q] == i) d[i] -= l * A->val[q];
+    }
+    for (int64_t i = n - 1; i >= 0; i--) {
+        double sum = z[i];
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            if (A->col[e] > i) sum -= A->val[e] * z[A->col[e]];
+        z[i] = sum / d[i];
+    }
+    free(d);
+}
+
+static void check_two_levels(kry_type type, const char *profile, kry_trisolve how,
+                             const char *named)
+{
+    const int64_t half = 9001;
+    use_profile(profile);
+    matrix A = two_levels(type, half);
+    double *r = random_array(type, A.rows), *want = calloc((size_t)A.rows, sizeof *want);
+    kry_op *op = csr_of(&A, type, NULL), *M = NULL;
+    guarded R = guarded_create(type, A.rows, 1, 1, r), Z = guarded_create(type, A.rows, 1, 2, NULL);
+    kry_op_info info;
+
+    assert_non_null(want);
+    OK(kry_block_ilu_create(op, KRY_BLOCK_IC(.rows = A.rows, .trisolve = how), &M));
+    kry_op_describe(M, &info);
+    print_message("# %s\n", info.variant);
+    assert_non_null(strstr(info.variant, named));
+    OK(kry_op_apply(M, 1, R.v, 0, Z.v));
+    solve_two_levels(&A, half, r, want);
+    double *z = guarded_read(&Z);
+    for (int64_t i = 0; i < A.rows; i++)
+        NEAR(z[i], want[i], 50 * eps_of(type), "row %lld", (long long)i);
+    free(z), free(r), free(want);
+    guarded_release(&R), guarded_release(&Z);
+    kry_op_release(&M), kry_op_release(&op);
+    matrix_release(&A);
+    use_profile(NULL);
+}
+
+static void ilu__wide_levels(void **state)
+{
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("kernels");
+    check_two_levels(type, NULL, KRY_TRISOLVE_LEVELS, "levels=2 launches=4");
+    check_two_levels(type, "gpu-kernels", KRY_TRISOLVE_AUTO, "levels=2 launches=4");
+}
+
+/* ---- what GPUs choose ------------------------------------------------------------------------ */
+
+/* -x'' as a chain with `weight` on the diagonal. */
+static kry_op *chain(kry_type type, int64_t n, double weight)
+{
+    matrix A = { .rows = n, .cols = n };
+
+    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
+    A.col = calloc(3 * (size_t)n, sizeof *A.col), A.val = calloc(3 * (size_t)n, sizeof *A.val);
+    assert_true(A.row_ptr && A.col && A.val);
+    for (int64_t i = 0; i < n; i++) {
+        if (i) A.col[A.nnz] = (int32_t)i - 1, A.val[A.nnz++] = -1;
+        A.col[A.nnz] = (int32_t)i, A.val[A.nnz++] = weight;
+        if (i + 1 < n) A.col[A.nnz] = (int32_t)i + 1, A.val[A.nnz++] = -1;
+        A.row_ptr[i + 1] = A.nnz;
+    }
+    kry_op *op = csr_of(&A, type, NULL);
+    matrix_release(&A);
+    return op;
+}
+
+/* 300 levels: few sweeps do where the diagonal dominates, and none where it hardly does. */
+static void auto__by_levels_and_sweeps(void **state)
+{
+    static const struct {
+        double weight;
+        const char *named;
+    } tries[] = { { 8, "sweeps=1" }, { 3, "sweeps=" }, { 2.0001, "levels=300" } };
+    const kry_type type = type_of(state);
+
+    NOT_ON_HOST("kernels");
+    use_profile("gpu-kernels");
+    for (size_t i = 0; i < COUNT(tries); i++) {
+        kry_op *op = chain(type, 300, tries[i].weight), *M = NULL;
+        kry_op_info info;
+        OK(kry_block_ic_create(op, KRY_BLOCK_IC(.rows = 300), &M));
+        kry_op_describe(M, &info);
+        print_message("# %s\n", info.variant);
+        assert_non_null(strstr(info.variant, tries[i].named));
+        kry_op_release(&M), kry_op_release(&op);
+    }
+    use_profile(NULL);
+}
+
+/* ---- new values, refusals -------------------------------------------------------------------- */
+
+static void update__keeps_the_places(void **state)
+{
+    const kry_type type = type_of(state);
+    const int64_t n = 45;
+    double *a = dense_random(type, n, false, 10, 0.6), *b = calloc((size_t)(n * n), sizeof *b);
+
+    NOT_ON_HOST("kernels");
+    assert_non_null(b);
+    for (int64_t i = 0; i < n * n; i++)
+        b[i] =
+            a[i] == 0
+                ? 0
+                : to_type(type, (i / n == i % n ? 2 : 1) * a[i] * (1 + 0.25 * random_number(type)));
+    matrix A = sparse_of(a, n), B = sparse_of(b, n);
+    void *val = in_type(type, B.val, B.nnz);
+    dense f = factors_of(b, n, 2, false);
+    for (size_t k = 0; k < COUNT(ways); k++) {
+        kry_op *op = csr_of(&A, type, NULL);
+        kry_op *M = create(op, false, KRY_BLOCK_IC(.rows = n, .fill = 2, .trisolve = ways[k]));
+        kry_op_info info;
+        OK(kry_op_update(op, val));
+        OK(kry_op_update(M, NULL));
+        kry_op_describe(M, &info);
+        const char *sweeps = strstr(info.variant, "sweeps=");
+        f.sweeps = sweeps ? atoi(sweeps + strlen("sweeps=")) : 0;
+        f.inverse = ways[k] == KRY_TRISOLVE_ISAI;
+        matrix want = matrix_of(&f);
+        op_suite(M, &want);
+        matrix_release(&want);
+        kry_op_release(&M), kry_op_release(&op);
+    }
+    free(val), free(a), free(b);
+    release(&f);
+    matrix_release(&A), matrix_release(&B);
+}
+
+/* A pivot that elimination makes zero; a diagonal that is not stored; a matrix without an inverse. */
+static void create__pivots(void **state)
+{
+    static const struct {
+        double a[9];
+        kry_status status;
+        const char *named;
+    } tries[] = {
+        { { 1, 1, 0, 1, 1, 1, 0, 1, 4 }, KRY_OK, "shift=0.001" },
+        { { 1, 1, 0, 1, 0, 1, 0, 1, 4 }, KRY_ERR_SINGULAR, "the diagonal entry of row 1 is 0" },
+        { { 1, 1, 0, 1, 2, 0, 0, 0, 0 }, KRY_ERR_SINGULAR, "the diagonal entry of row 2 is 0" },
+        { { 0, 1, 0, 1, 0, 0, 0, 0, 2 }, KRY_ERR_SINGULAR, "the diagonal entry of row 0 is 0" },
+    };
+    const kry_type type = type_of(state);
+
+    NOT_ON_HOST("kernels");
+    for (size_t i = 0; i < COUNT(tries); i++) {
+        matrix A = sparse_of(tries[i].a, 3);
+        kry_op *op = csr_of(&A, type, NULL), *M = NULL;
+        if (tries[i].status == KRY_OK) {
+            kry_op_info info;
+            OK(kry_precond_create(op, "ilu:1,isai", &M));
+            kry_op_describe(M, &info);
+            assert_non_null(strstr(info.variant, tries[i].named));
+        } else {
+            REFUSES(kry_precond_create(op, "ilu:2", &M), tries[i].status, tries[i].named);
+        }
+        kry_op_release(&M), kry_op_release(&op);
+        matrix_release(&A);
+    }
+}
+
+static void create__refusals(void **state)
+{
+    kry_op *op = chain(type_of(state), 5, 3), *M = NULL;
+
+    REFUSES(kry_block_ilu_create(op, KRY_BLOCK_IC(.fill = -1), &M), KRY_ERR_ARGUMENT, "fill = -1");
+    REFUSES(kry_block_ic_create(op, KRY_BLOCK_IC(.fill = 101), &M), KRY_ERR_ARGUMENT, "0 ... 100");
+    REFUSES(kry_block_ic_create(op, KRY_BLOCK_IC(.trisolve = (kry_trisolve)5), &M),
+            KRY_ERR_ARGUMENT, "trisolve = 5");
+    REFUSES(kry_block_ic_create(
+                op, KRY_BLOCK_IC(.trisolve = KRY_TRISOLVE_ISAI, .storage = KRY_STORE_HALF), &M),
+            KRY_ERR_UNSUPPORTED, "not 'half'");
+    REFUSES(kry_precond_create(op, "icc:1,sweeps@single", &M), KRY_ERR_UNSUPPORTED, "not 'single'");
+    REFUSES(kry_precond_create(op, "ilu:", &M), KRY_ERR_PARSE, "'ilu:'");
+    REFUSES(kry_precond_create(op, "ilu:-1", &M), KRY_ERR_PARSE, "'ilu:-1'");
+    REFUSES(kry_precond_create(op, "ilu:1x", &M), KRY_ERR_PARSE, "'ilu:1x'");
+    REFUSES(kry_precond_create(op, "ilu:1,", &M), KRY_ERR_PARSE, "'ilu:1,'");
+    REFUSES(kry_precond_create(op, "icc:,isai", &M), KRY_ERR_PARSE, "'icc:,isai'");
+    REFUSES(kry_precond_create(op, "icc:level", &M), KRY_ERR_PARSE, "rows, levels, sweeps or isai");
+    kry_op_release(&op);
+}
+
+/* Memory that is not there, at each request: nothing leaks, nothing comes out. */
+static void create__no_memory(void **state)
+{
+    const kry_type type = type_of(state);
+
+    NOT_ON_HOST("kernels");
+    double *a = dense_random(type, 20, false, 20, 0.6);
+    matrix A = sparse_of(a, 20);
+    kry_op *op = csr_of(&A, type, NULL);
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        EACH_REQUEST(k)
+        {
+            kry_op *M = op;
+            const int refs = device()->refs;
+            const kry_status st =
+                FAILING(k, kry_block_ilu_create(
+                               op, KRY_BLOCK_IC(.rows = 20, .fill = 1, .trisolve = ways[i]), &M));
+            assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+            assert_true(request_failed == !M);
+            kry_op_release(&M);
+            assert_int_equal(device()->refs, refs);
+        }
+    }
+    kry_op_release(&op);
+    matrix_release(&A);
+    free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(ilu__equals_the_textbook),
+        BOTH(ilu__on_a_gpus_kernels),
+        BOTH(ilu__long_chains),
+        BOTH(ilu__wide_levels),
+        BOTH(auto__by_levels_and_sweeps),
+        BOTH(update__keeps_the_places),
+        BOTH(create__pivots),
+        BOTH(create__refusals),
+        BOTH(create__no_memory),
+    };
+    return cmocka_run_group_tests_name("ilu", tests, NULL, close_device);
+}
