@@ -212,6 +212,24 @@ static kry_op *create(const kry_op *A, bool symmetric, const kry_block_ic_params
     return M;
 }
 
+/* M as a device makes it: its own sweeps end where they change 1e-8. */
+static void check_near(const kry_op *M, const dense *f)
+{
+    const kry_type type = kry_op_get_shape(M)->type;
+    double *r = random_array(type, f->n), *want = calloc((size_t)f->n + 1, sizeof *want), most = 0;
+    guarded R = guarded_create(type, f->n, 1, 1, r), Z = guarded_create(type, f->n, 1, 3, NULL);
+
+    assert_non_null(want);
+    apply_factors(f, r, want);
+    for (int64_t i = 0; i < f->n; i++) most = fmax(most, fabs(want[i]));
+    OK(kry_op_apply(M, 1, R.v, 0, Z.v));
+    double *z = guarded_read(&Z);
+    for (int64_t i = 0; i < f->n; i++)
+        NEAR(z[i], want[i], (1e-6 + 50 * eps_of(type)) * most, "row %d", (int)i);
+    free(z), free(r), free(want);
+    guarded_release(&R), guarded_release(&Z);
+}
+
 static void check_ways(kry_type type, int64_t n, bool symmetric, int fill, double weight)
 {
     double *a = dense_random(type, n, symmetric, n < 20 ? 40 : 8, weight);
@@ -234,7 +252,10 @@ static void check_ways(kry_type type, int64_t n, bool symmetric, int fill, doubl
         assert_int_equal(strstr(info.variant, "isai") != NULL, ways[k] == KRY_TRISOLVE_ISAI);
         assert_true(info.nnz >= n && info.bytes_stored > 0 && info.bytes_per_apply > 0);
         matrix want = matrix_of(&f);
-        op_suite(M, &want);
+        if (sweeps && !device()->info.cpu_kernels && !fill)
+            check_near(M, &f);
+        else
+            op_suite(M, &want);
         kry_op_release(&M);
         matrix_release(&want);
     }
@@ -262,6 +283,7 @@ static void ilu__on_a_gpus_kernels(void **state)
     use_profile("gpu-kernels");
     check_ways(type, 61, false, 1, 0.6);
     check_ways(type, 90, true, 0, 0.6);
+    check_ways(type, 77, false, 0, 0.6);
     use_profile(NULL);
 }
 
@@ -375,7 +397,8 @@ static void ilu__wide_levels(void **state)
     const kry_type type = type_of(state);
     NOT_ON_HOST("kernels");
     check_two_levels(type, NULL, KRY_TRISOLVE_LEVELS, "levels=2 launches=4");
-    check_two_levels(type, "gpu-kernels", KRY_TRISOLVE_AUTO, "levels=2 launches=4");
+    check_two_levels(type, "gpu-kernels", KRY_TRISOLVE_LEVELS, "levels=2 launches=4");
+    check_two_levels(type, "gpu-kernels", KRY_TRISOLVE_AUTO, "sweeps=1");
 }
 
 /* ---- what GPUs choose ------------------------------------------------------------------------ */
@@ -424,13 +447,11 @@ static void auto__by_levels_and_sweeps(void **state)
 
 /* ---- new values, refusals -------------------------------------------------------------------- */
 
-static void update__keeps_the_places(void **state)
+static void check_update(kry_type type, int fill)
 {
-    const kry_type type = type_of(state);
     const int64_t n = 45;
     double *a = dense_random(type, n, false, 10, 0.6), *b = calloc((size_t)(n * n), sizeof *b);
 
-    NOT_ON_HOST("kernels");
     assert_non_null(b);
     for (int64_t i = 0; i < n * n; i++)
         b[i] =
@@ -439,10 +460,10 @@ static void update__keeps_the_places(void **state)
                 : to_type(type, (i / n == i % n ? 2 : 1) * a[i] * (1 + 0.25 * random_number(type)));
     matrix A = sparse_of(a, n), B = sparse_of(b, n);
     void *val = in_type(type, B.val, B.nnz);
-    dense f = factors_of(b, n, 2, false);
+    dense f = factors_of(b, n, fill, false);
     for (size_t k = 0; k < COUNT(ways); k++) {
         kry_op *op = csr_of(&A, type, NULL);
-        kry_op *M = create(op, false, KRY_BLOCK_IC(.rows = n, .fill = 2, .trisolve = ways[k]));
+        kry_op *M = create(op, false, KRY_BLOCK_IC(.rows = n, .fill = fill, .trisolve = ways[k]));
         kry_op_info info;
         OK(kry_op_update(op, val));
         OK(kry_op_update(M, NULL));
@@ -450,9 +471,7 @@ static void update__keeps_the_places(void **state)
         const char *sweeps = strstr(info.variant, "sweeps=");
         f.sweeps = sweeps ? atoi(sweeps + strlen("sweeps=")) : 0;
         f.inverse = ways[k] == KRY_TRISOLVE_ISAI;
-        matrix want = matrix_of(&f);
-        op_suite(M, &want);
-        matrix_release(&want);
+        check_near(M, &f);
         kry_op_release(&M), kry_op_release(&op);
     }
     free(val), free(a), free(b);
@@ -460,36 +479,61 @@ static void update__keeps_the_places(void **state)
     matrix_release(&A), matrix_release(&B);
 }
 
+static void update__keeps_the_places(void **state)
+{
+    NOT_ON_HOST("kernels");
+    check_update(type_of(state), 2);
+    use_profile("gpu-kernels");
+    check_update(type_of(state), 0);
+    check_update(type_of(state), 1);
+    use_profile(NULL);
+}
+
 /* A pivot that elimination makes zero; a diagonal that is not stored; a matrix without an inverse. */
-static void create__pivots(void **state)
+static void check_pivots(kry_type type, bool on_gpu)
 {
     static const struct {
         double a[9];
+        const char *word;
         kry_status status;
         const char *named;
     } tries[] = {
-        { { 1, 1, 0, 1, 1, 1, 0, 1, 4 }, KRY_OK, "shift=0.001" },
-        { { 1, 1, 0, 1, 0, 1, 0, 1, 4 }, KRY_ERR_SINGULAR, "the diagonal entry of row 1 is 0" },
-        { { 1, 1, 0, 1, 2, 0, 0, 0, 0 }, KRY_ERR_SINGULAR, "the diagonal entry of row 2 is 0" },
-        { { 0, 1, 0, 1, 0, 0, 0, 0, 2 }, KRY_ERR_SINGULAR, "the diagonal entry of row 0 is 0" },
+        { { 1, 1, 0, 1, 1, 1, 0, 1, 4 }, "ilu", KRY_OK, "shift=0.001" },
+        { { 4, 1, 0, 1, 3, 1, 0, 1, 4 }, "icc", KRY_OK, "block=3" },
+        { { 1, 2, 0, 2, 1, 2, 0, 2, 4 }, "icc", KRY_OK, "shift=" },
+        { { 1, 1, 0, 1, 0, 1, 0, 1, 4 }, "ilu", KRY_ERR_SINGULAR, "entry of row 1 is 0" },
+        { { 1, 1, 0, 1, 2, 0, 0, 0, 0 }, "ilu", KRY_ERR_SINGULAR, "entry of row 2 is 0" },
+        { { 0, 1, 0, 1, 0, 0, 0, 0, 2 }, "ilu", KRY_ERR_SINGULAR, "entry of row 0 is 0" },
+        { { 2, 1, 0, 0.5, 2, 0, 0, 0, 3 }, "icc", KRY_ERR_ARGUMENT, "row 1 has 0.5 in column 0" },
+        { { 2, 1, 0, 0, 2, 0, 0, 0, 3 }, "icc", KRY_ERR_ARGUMENT, "not symmetric" },
+        { { 2, 1, 0, 1, 2, 0, 0, 0, -3 }, "icc", KRY_ERR_ARGUMENT, "is -3" },
     };
-    const kry_type type = type_of(state);
+    char word[32];
 
-    NOT_ON_HOST("kernels");
     for (size_t i = 0; i < COUNT(tries); i++) {
         matrix A = sparse_of(tries[i].a, 3);
         kry_op *op = csr_of(&A, type, NULL), *M = NULL;
+        snprintf(word, sizeof word, "%s:%s", tries[i].word, on_gpu ? "sweeps" : "1,isai");
         if (tries[i].status == KRY_OK) {
             kry_op_info info;
-            OK(kry_precond_create(op, "ilu:1,isai", &M));
+            OK(kry_precond_create(op, word, &M));
             kry_op_describe(M, &info);
             assert_non_null(strstr(info.variant, tries[i].named));
         } else {
-            REFUSES(kry_precond_create(op, "ilu:2", &M), tries[i].status, tries[i].named);
+            REFUSES(kry_precond_create(op, word, &M), tries[i].status, tries[i].named);
         }
         kry_op_release(&M), kry_op_release(&op);
         matrix_release(&A);
     }
+}
+
+static void create__pivots(void **state)
+{
+    NOT_ON_HOST("kernels");
+    check_pivots(type_of(state), false);
+    use_profile("gpu-kernels");
+    check_pivots(type_of(state), true);
+    use_profile(NULL);
 }
 
 static void create__refusals(void **state)
@@ -514,11 +558,8 @@ static void create__refusals(void **state)
 }
 
 /* Memory that is not there, at each request: nothing leaks, nothing comes out. */
-static void create__no_memory(void **state)
+static void check_no_memory(kry_type type)
 {
-    const kry_type type = type_of(state);
-
-    NOT_ON_HOST("kernels");
     double *a = dense_random(type, 20, false, 20, 0.6);
     matrix A = sparse_of(a, 20);
     kry_op *op = csr_of(&A, type, NULL);
@@ -539,6 +580,15 @@ static void create__no_memory(void **state)
     kry_op_release(&op);
     matrix_release(&A);
     free(a);
+}
+
+static void create__no_memory(void **state)
+{
+    NOT_ON_HOST("kernels");
+    check_no_memory(type_of(state));
+    use_profile("gpu-kernels");
+    check_no_memory(type_of(state));
+    use_profile(NULL);
 }
 
 int main(void)

@@ -164,12 +164,12 @@ KRY_API KRY_MUST_CHECK kry_status kry_chebyshev_create(const kry_op *A,
 
 /* How systems with the triangular factors are solved. */
 typedef enum kry_trisolve {
-    KRY_TRISOLVE_AUTO, /* blocks and CPUs: ROWS. A single block on GPUs: LEVELS where there are few, else SWEEPS if
-                            few of them are nearly as good, else LEVELS */
+    KRY_TRISOLVE_AUTO, /* blocks and CPUs: ROWS. A single block on GPUs: SWEEPS if a few are nearly as good, else
+                            LEVELS */
     KRY_TRISOLVE_ROWS,   /* row after row; blocks beside each other */
     KRY_TRISOLVE_LEVELS, /* rows that do not depend on each other beside each other */
-    KRY_TRISOLVE_SWEEPS, /* nearly, by 1 ... 8 sweeps of Jacobi's iteration: as many as solve a random system to a
-                            tenth */
+    KRY_TRISOLVE_SWEEPS, /* nearly, by 1 ... 8 sweeps of Jacobi's iteration, until one more changes little. Without
+                            fill GPUs factor for them, too */
     KRY_TRISOLVE_ISAI /* nearly, by incomplete inverses of the factors, on the same places: two products */
 } kry_trisolve;
 

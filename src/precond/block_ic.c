@@ -28,6 +28,7 @@ typedef struct block_ic {
     kry_trisolve trisolve; /* as asked for */
     double shift;          /* at least */
     kry_sparse places;     /* of factors with fill */
+    kry_block_device on_device;
     char variant[112];
 } block_ic;
 
@@ -101,31 +102,99 @@ static void print_variant(block_ic *M, double shift)
 
 /* ---- how triangular systems are solved ------------------------------------------------------- */
 
-/* Levels that GPUs take one after the other rather than products that only approximate the solves. */
-enum { FEW_LEVELS = 64 };
+/* Factors of A with its present numbers, ready to solve with. */
+typedef struct ready {
+    kry_block_solve solve;
+    kry_block_products products;
+    double shift;
+} ready;
 
-/* auto: blocks are solved for row by row, one beside the other, and so is a single block on a CPU. GPUs take level
- * sets for it; where there are many, sweeps, if so many of them as *sweeps are enough. */
-static kry_status choose(const block_ic *M, kry_block_factor *f, kry_trisolve *how, int *sweeps)
+/* auto: blocks are solved for row by row, one beside the other, and so is a single block on a CPU. GPUs take sweeps
+ * for it if a few are enough, else level sets. */
+static kry_trisolve first_choice(const block_ic *M)
+{
+    const bool one = M->rows >= M->A->shape.rows;
+
+    if (M->trisolve != KRY_TRISOLVE_AUTO) return M->trisolve;
+    if (M->A->dev->info.cpu_kernels || !one) return KRY_TRISOLVE_ROWS;
+    return M->storage == KRY_STORE_GIVEN ? KRY_TRISOLVE_SWEEPS : KRY_TRISOLVE_LEVELS;
+}
+
+/* How many; *enough: false if they are too many and nobody has asked for them. */
+static kry_status count_sweeps(const block_ic *M, kry_block_products *p, bool *enough)
 {
     kry_status st = KRY_OK;
-    kry_level_sets sets = { 0 };
 
-    *how = M->trisolve, *sweeps = 0;
-    if (*how == KRY_TRISOLVE_AUTO) {
-        *how = KRY_TRISOLVE_ROWS;
-        if (M->A->dev->info.cpu_kernels || f->rows < M->A->shape.rows) return KRY_OK;
-        TRY(kry_level_sets_find(&f->lower, false, &sets));
-        *how = KRY_TRISOLVE_LEVELS;
-        if (sets.count <= FEW_LEVELS || M->storage != KRY_STORE_GIVEN) goto done;
-        TRY(kry_block_sweeps_needed(f, sweeps));
-        if (*sweeps) *how = KRY_TRISOLVE_SWEEPS;
-    } else if (*how == KRY_TRISOLVE_SWEEPS) {
-        TRY(kry_block_sweeps_needed(f, sweeps));
-        if (!*sweeps) *sweeps = KRY_MOST_SWEEPS;
-    }
+    TRY(kry_block_products_count(p));
+    *enough = p->sweeps > 0 || M->trisolve == KRY_TRISOLVE_SWEEPS;
+    if (*enough && !p->sweeps) p->sweeps = KRY_MOST_SWEEPS;
 done:
-    kry_level_sets_release(&sets);
+    return st;
+}
+
+static kry_status lay_out(const block_ic *M, kry_block_factor *f, kry_trisolve how, ready *to)
+{
+    kry_status st = KRY_OK;
+    bool enough = false;
+
+    if (how == KRY_TRISOLVE_SWEEPS) {
+        TRY(kry_block_products_create(f, true, &to->products));
+        TRY(count_sweeps(M, &to->products, &enough));
+        if (enough) return KRY_OK;
+        kry_block_products_release(&to->products);
+        how = KRY_TRISOLVE_LEVELS;
+    }
+    if (how == KRY_TRISOLVE_ISAI)
+        TRY(kry_block_products_create(f, false, &to->products));
+    else
+        TRY(kry_block_solve_create(f, how == KRY_TRISOLVE_LEVELS, &to->solve));
+done:
+    return st;
+}
+
+/* The same without the host, where it can be; *made: it was. */
+static kry_status make_on_device(block_ic *M, kry_block_factor *f, kry_trisolve *how, ready *to,
+                                 bool *made)
+{
+    kry_status st = KRY_OK;
+
+    *made = false;
+    if (*how != KRY_TRISOLVE_SWEEPS) return KRY_OK;
+    TRY(kry_block_device_make(&M->on_device, f, &to->products, made));
+    if (!*made) return KRY_OK;
+    TRY(count_sweeps(M, &to->products, made));
+    if (!*made) kry_block_products_release(&to->products), *how = KRY_TRISOLVE_LEVELS;
+done:
+    return st;
+}
+
+static kry_status make(block_ic *M, ready *to)
+{
+    kry_status st = KRY_OK;
+    kry_sparse e = { 0 };
+    bool made = false;
+    kry_block_factor f = { .who = name_of(M->symmetric),
+                           .A = M->A,
+                           .symmetric = M->symmetric,
+                           .storage = M->storage,
+                           .rows = M->rows,
+                           .fill = M->fill,
+                           .places = &M->places,
+                           .shift = M->shift };
+
+    kry_trisolve how = M->rows ? first_choice(M) : KRY_TRISOLVE_ROWS;
+    TRY(make_on_device(M, &f, &how, to, &made));
+    if (!made) {
+        TRY(kry_rows_read(f.who, M->A, &e));
+        if (!M->rows) M->rows = f.rows = default_rows(M->A, &e), how = first_choice(M);
+        TRY(kry_block_factor_make(&f, &e));
+        kry_sparse_release(&e);
+        TRY(lay_out(M, &f, how, to));
+    }
+    to->shift = f.shift;
+done:
+    kry_block_factor_release(&f);
+    kry_sparse_release(&e);
     return st;
 }
 
@@ -133,40 +202,18 @@ done:
 static kry_status refactor(block_ic *M)
 {
     kry_status st = KRY_OK;
-    kry_sparse e = { 0 };
-    kry_block_solve solve = { 0 };
-    kry_block_products products = { 0 };
-    kry_trisolve how;
-    int sweeps;
-    kry_block_factor f = { .who = name_of(M->symmetric),
-                           .A = M->A,
-                           .symmetric = M->symmetric,
-                           .storage = M->storage,
-                           .fill = M->fill,
-                           .places = &M->places,
-                           .shift = M->shift };
+    ready next = { .shift = 0 };
 
-    TRY(kry_rows_read(f.who, M->A, &e));
-    if (!M->rows) M->rows = default_rows(M->A, &e);
-    f.rows = M->rows;
-    TRY(kry_block_factor_make(&f, &e));
-    kry_sparse_release(&e);
-    TRY(choose(M, &f, &how, &sweeps));
-    if (how == KRY_TRISOLVE_SWEEPS || how == KRY_TRISOLVE_ISAI)
-        TRY(kry_block_products_create(&f, sweeps, &products));
-    else
-        TRY(kry_block_solve_create(&f, how == KRY_TRISOLVE_LEVELS, &solve));
+    TRY(make(M, &next));
     if (M->solve.kernel) TRY(kry_device_finish(M->A->dev));
     kry_block_solve_release(&M->solve);
     kry_block_products_release(&M->products);
-    M->solve = solve, M->products = products;
-    solve = (kry_block_solve){ 0 }, products = (kry_block_products){ 0 };
-    print_variant(M, f.shift);
+    M->solve = next.solve, M->products = next.products;
+    print_variant(M, next.shift);
+    next = (ready){ .shift = 0 };
 done:
-    kry_block_solve_release(&solve);
-    kry_block_products_release(&products);
-    kry_block_factor_release(&f);
-    kry_sparse_release(&e);
+    kry_block_solve_release(&next.solve);
+    kry_block_products_release(&next.products);
     return st;
 }
 
@@ -211,6 +258,7 @@ static void block_destroy(void *self)
     if (!M) return;
     kry_block_solve_release(&M->solve);
     kry_block_products_release(&M->products);
+    kry_block_device_release(&M->on_device);
     kry_sparse_release(&M->places);
     kry_op_release(&M->A);
     free(M);

@@ -1,11 +1,12 @@
 /*
  * block_ic.h - incomplete factors of diagonal blocks: made on the host (block_factor.c), laid out
  * for the kernels of cl/block_ic.cl, and solved with (block_solve.c, block_diagonals.c,
- * block_levels.c), or products in place of solves (block_products.c).
+ * block_levels.c), or products in place of solves (block_products.c), for which GPUs make them (block_device.c).
  */
 #ifndef KRY_BLOCK_IC_H
 #define KRY_BLOCK_IC_H
 
+#include "matrix/spgemm.h"
 #include "operator/op.h"
 #include "sparse/sparse.h"
 #include <kry/precond.h>
@@ -150,12 +151,34 @@ typedef struct kry_block_products {
 
 enum { KRY_MOST_SWEEPS = 8 };
 
-/* The fewest sweeps with which both triangles are solved well enough; 0: more than KRY_MOST_SWEEPS are needed. */
-kry_status kry_block_sweeps_needed(kry_block_factor *f, int *sweeps);
-kry_status kry_block_products_create(kry_block_factor *f, int sweeps, kry_block_products *p);
+/* sweeps: those of Jacobi's iteration; else incomplete inverses. */
+kry_status kry_block_products_create(kry_block_factor *f, bool sweeps, kry_block_products *p);
+/* p->sweeps := the fewest with which systems with both triangles are solved well enough; 0: more than
+ * KRY_MOST_SWEEPS are needed. Waits. */
+kry_status kry_block_products_count(kry_block_products *p);
 void kry_block_products_release(kry_block_products *p);
 /* z := what approximates (L D U)^-1 r; enqueued. */
 kry_status kry_block_products_run(kry_block_products *p, const kry_vec *r, kry_vec *z);
 void kry_block_products_describe(const kry_block_products *p, kry_op_info *info);
+
+/* ---- block_device.c ---- */
+
+/* What stays on the device for new numbers. */
+typedef struct kry_block_device {
+    kry_csr given;       /* A */
+    kry_csr triangle[2]; /* L, U */
+    cl_mem place;        /* of A's diagonal entries */
+    cl_mem length[2];    /* of the rows of L, of U */
+    cl_mem mirror;       /* A symmetric: the places in L of the entries of U */
+} kry_block_device;
+
+/*
+ * The products of sweeps with the factors of A, on the device alone; p->sweeps is not set.
+ *   made  [out]  false: the device cannot, or A is not symmetric to the bit where it should be, or a pivot is too
+ *                small, or the factors would need too many sweeps: the host does it, and finds what is wrong
+ */
+kry_status kry_block_device_make(kry_block_device *D, const kry_block_factor *f,
+                                 kry_block_products *p, bool *made);
+void kry_block_device_release(kry_block_device *D);
 
 #endif

@@ -9,72 +9,7 @@
  */
 #include "precond/block_ic.h"
 #include "precond/rows.h"
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* ---- how many sweeps ------------------------------------------------------------------------- */
-
-/* y := r - T x */
-static void sweep(const kry_sparse *T, const double *r, const double *x, double *y)
-{
-    const double *val = T->val;
-
-    for (int64_t i = 0; i < T->rows; i++) {
-        double sum = r[i];
-        for (int64_t e = T->row_ptr[i]; e < T->row_ptr[i + 1]; e++) sum -= val[e] * x[T->col[e]];
-        y[i] = sum;
-    }
-}
-
-static double distance(int64_t n, const double *x, const double *y)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += (x[i] - y[i]) * (x[i] - y[i]);
-    return sqrt(sum);
-}
-
-/* The fewest sweeps after which x, of right-hand side r, is near enough to the solution; KRY_MOST_SWEEPS + 1: more.
- * room: 4 n; r's numbers begin there. */
-static int count_sweeps(const kry_sparse *T, bool upper, double *room)
-{
-    const double enough = 0.1;
-    const int64_t n = T->rows;
-    double *r = room, *exact = room + n, *x = room + 2 * n, *y = room + 3 * n;
-    int k = 1;
-
-    memcpy(exact, r, (size_t)n * sizeof *r);
-    kry_triangle_solve(T, upper, exact);
-    double size = 0;
-    for (int64_t i = 0; i < n; i++) size += exact[i] * exact[i];
-    memcpy(x, r, (size_t)n * sizeof *r);
-    for (; k <= KRY_MOST_SWEEPS; k++) {
-        double *last = x;
-        sweep(T, r, x, y);
-        x = y, y = last;
-        if (distance(n, x, exact) <= enough * sqrt(size)) break;
-    }
-    return k;
-}
-
-/* For a random right-hand side whose mean is not 0: smooth parts are what sweeps solve last. */
-kry_status kry_block_sweeps_needed(kry_block_factor *f, int *sweeps)
-{
-    kry_status st = KRY_OK;
-    const int64_t n = f->lower.rows;
-    double *room = NULL;
-
-    TRY(kry_block_factor_mirror(f));
-    TRY(kry_alloc(4 * (size_t)n, sizeof *room, &room));
-    for (int64_t i = 0; i < n; i++) room[i] = kry_random_unit(1, 0, (uint64_t)i);
-    const int lower = count_sweeps(&f->lower, false, room);
-    const int upper = count_sweeps(&f->upper, true, room);
-    *sweeps = lower > upper ? lower : upper;
-    if (*sweeps > KRY_MOST_SWEEPS) *sweeps = 0;
-done:
-    free(room);
-    return st;
-}
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
@@ -152,15 +87,14 @@ done:
     return st;
 }
 
-kry_status kry_block_products_create(kry_block_factor *f, int sweeps, kry_block_products *p)
+kry_status kry_block_products_create(kry_block_factor *f, bool sweeps, kry_block_products *p)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *shape = &f->A->shape;
 
-    *p = (kry_block_products){ .sweeps = sweeps };
+    *p = (kry_block_products){ 0 };
     TRY(sweeps ? make_sweeps(f, p) : make_inverses(f, p));
-    for (int k = 0; k < (sweeps ? 2 : 1); k++)
-        TRY(kry_vec_create(f->A->dev, shape->type, shape->rows, 1, &p->w[k]));
+    if (!sweeps) TRY(kry_vec_create(f->A->dev, shape->type, shape->rows, 1, &p->w[0]));
 done:
     if (st < 0) kry_block_products_release(p);
     return st;
@@ -172,6 +106,54 @@ void kry_block_products_release(kry_block_products *p)
     kry_op_release(&p->upper);
     kry_vec_release(&p->inverse);
     for (size_t k = 0; k < COUNT(p->w); k++) kry_vec_release(&p->w[k]);
+}
+
+/* ---- how many sweeps ------------------------------------------------------------------------- */
+
+/* The fewest sweeps with T behind which the next one changes little, starting from r; KRY_MOST_SWEEPS + 1: more. */
+static kry_status count_sweeps(const kry_op *T, const kry_vec *r, kry_vec *w[2], int *sweeps)
+{
+    const double little = 0.05;
+    kry_status st = KRY_OK;
+    double change, size;
+
+    TRY(kry_vec_copy(r, w[0]));
+    TRY(kry_op_residual(T, r, w[0], w[1]));
+    for (*sweeps = 1; *sweeps <= KRY_MOST_SWEEPS; ++*sweeps) {
+        kry_vec *x = w[*sweeps % 2], *next = w[1 - *sweeps % 2];
+        TRY(kry_op_residual(T, r, x, next));
+        TRY(kry_vec_axpby(1, next, -1, x));
+        TRY(kry_vec_norm2(x, &change));
+        TRY(kry_vec_norm2(next, &size));
+        if (change <= little * size) break;
+    }
+done:
+    return st;
+}
+
+/* For random numbers whose mean is not 0: smooth parts are what sweeps solve last. */
+kry_status kry_block_products_count(kry_block_products *p)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = kry_vec_device(p->inverse);
+    const kry_type type = kry_vec_type(p->inverse);
+    const int64_t n = kry_vec_rows(p->inverse);
+    kry_vec *r = NULL;
+    int lower, upper;
+
+    for (size_t k = 0; k < COUNT(p->w); k++)
+        if (!p->w[k]) TRY(kry_vec_create(dev, type, n, 1, &p->w[k]));
+    TRY(kry_vec_create(dev, type, n, 1, &r));
+    TRY(kry_vec_fill_random(0, r));
+    TRY(kry_vec_fill(p->w[0], 0.5));
+    TRY(kry_vec_axpby(1, p->w[0], 1, r));
+    TRY(count_sweeps(p->lower, r, p->w, &lower));
+    TRY(count_sweeps(p->upper, r, p->w, &upper));
+    p->sweeps = lower > upper ? lower : upper;
+    if (p->sweeps > KRY_MOST_SWEEPS) p->sweeps = 0;
+done:
+    kry_vec_release(&r);
+    return st;
 }
 
 /* ---- use ------------------------------------------------------------------------------------- */
