@@ -195,7 +195,7 @@ typedef struct kry_block_ic_params {
  * dropped; the diagonal stays as it is. If a pivot is not positive, A + shift diag(A) is factored
  * with the first of 0, 0.001, 0.002, 0.004 ... (or params->shift doubled again and again) that
  * helps; kry_op_describe reports it: "block=1024 shift=0.004". Symmetric positive definite. The host
- * factors.
+ * factors, but for KRY_TRISOLVE_SWEEPS.
  *
  * Cost     reads r and the factors, writes z. Factors with up to 16 diagonals have no column
  *          indices, and those of equal blocks are stored once: docs/preconditioners.md
