@@ -78,6 +78,7 @@ static void pick_precond(way *w, const system_of *s)
                                             "icc:1,levels",
                                             "icc:0,sweeps",
                                             "icc:isai",
+                                            "ras:2",
                                             "neumann:1",
                                             "ssor-ai:3",
                                             "ip:unscaled,drop",

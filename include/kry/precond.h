@@ -224,12 +224,37 @@ KRY_API KRY_MUST_CHECK kry_status kry_block_ilu_create(const kry_op *A,
                                                        const kry_block_ic_params *params,
                                                        kry_op **M);
 
+typedef struct kry_ras_params {
+    size_t struct_size;
+    int overlap; /* layers of neighbours that each sub-domain has beside its own rows, 0 ... 100; default 0 */
+    int64_t
+        parts; /* sub-domains, 1 ... n; default: CPUs of about 8192 rows, at least 4 for each core, GPUs of 512 */
+    int fill; /* as in kry_block_ic_params */
+} kry_ras_params;
+#define KRY_RAS(...) KRY_PARAMS(kry_ras_params, __VA_ARGS__)
+
+/*
+ * M := sum over d of S_d (L D U)_d^-1 G_d: restricted additive Schwarz. G_d takes the rows of sub-domain d and its
+ * overlap, (L D U)_d are their incomplete factors, and S_d gives back d's own rows
+ *
+ * For stored matrices and grid operators. METIS cuts the graph of A; without it sub-domains are consecutive rows. Where A
+ * promises to be symmetric and positive definite the factors are L D L', and with overlap 0 so is M; with overlap M is not
+ * symmetric. The host sets it up.
+ *
+ * Cost     the factors of all sub-domains, and 8 words for each of their rows
+ * Returns  as kry_block_ilu_create
+ * Source   X.-C. Cai, M. Sarkis, A restricted additive Schwarz preconditioner for general sparse linear systems,
+ *          SIAM J. Sci. Comput. 21 (1999), doi:10.1137/S106482759732678X
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_ras_create(const kry_op *A, const kry_ras_params *params,
+                                                 kry_op **M);
+
 /*
  * A preconditioner from its name, as the option precond= of kry_solver_create takes it: jacobi,
  * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE],
  * chebyshev[:DEGREE], mg[:SETTING,...], amg[:SETTING,...] (multigrid.h; settings: kry_multigrid_word),
  * block-ic[:ROWS] (or ic[:ROWS]), ic0, icc[:LEVEL][,HOW], block-ilu[:ROWS], ilu0, ilu[:LEVEL][,HOW] (LEVEL of fill;
- * HOW: rows, levels, sweeps or isai, see kry_trisolve); none: *M is NULL. auto: mg, amg, block-ic or jacobi, by
+ * HOW: rows, levels, sweeps or isai, see kry_trisolve), ras[:OVERLAP] (default 1); none: *M is NULL. auto: mg, amg, block-ic or jacobi, by
  * rules that docs/choosing.md lists; kry_op_info.chosen of M says why.
  * block-ic, ic0, icc, block-ilu, ilu0 and ilu may end in @single or @half, the type in which numbers are stored.
  *

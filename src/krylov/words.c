@@ -22,6 +22,7 @@ enum kind {
     SSOR_AI,
     MG,
     AMG,
+    RAS,
     AUTO,
     BLOCK_IC, /* from here on those that may keep their numbers in single or as halves */
     IC,
@@ -42,6 +43,7 @@ static const kry_word preconds[] = {
     { "ssor-ai", KRY_WORD_WHOLE, "ssor-ai[:DEGREE]", "approximate inverse of SSOR" },
     { "mg", KRY_WORD_TEXT, "mg[:SETTING,...]", "geometric multigrid, grids" },
     { "amg", KRY_WORD_TEXT, "amg[:SETTING,...]", "algebraic multigrid, stored matrices" },
+    { "ras", KRY_WORD_WHOLE, "ras[:OVERLAP]", "incomplete factors of sub-domains that overlap" },
     { "auto", KRY_WORD_PLAIN, "auto", "mg, amg, block-ic or jacobi, by a look at the matrix" },
     { "block-ic", KRY_WORD_WHOLE, "block-ic[:ROWS]", "incomplete Cholesky factors of blocks" },
     { "ic", KRY_WORD_WHOLE, "ic[:ROWS]", "the same as block-ic" },
@@ -116,6 +118,7 @@ static kry_status make(const kry_op *A, enum kind kind, const saying *said, kry_
     case SSOR_AI: return kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = whole), M);
     case MG: return kry_mg_from_words(A, said->settings, M);
     case AMG: return kry_amg_from_words(A, said->settings, M);
+    case RAS: return kry_ras_create(A, KRY_RAS(.overlap = whole ? whole : 1), M);
     case AUTO: return kry_precond_auto(A, M);
     case IC0:
     case ICC: return make_whole(A, true, said, M);

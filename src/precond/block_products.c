@@ -110,22 +110,33 @@ void kry_block_products_release(kry_block_products *p)
 
 /* ---- how many sweeps ------------------------------------------------------------------------- */
 
-/* The fewest sweeps with T behind which the next one changes little, starting from r; KRY_MOST_SWEEPS + 1: more. */
+/* to := r - T x; x := to - x; and their norms. */
+static kry_status step(const kry_op *T, const kry_vec *r, kry_vec *x, kry_vec *to, double *change,
+                       double *size)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_op_residual(T, r, x, to));
+    TRY(kry_vec_axpby(1, to, -1, x));
+    TRY(kry_vec_norm2(x, change));
+    TRY(kry_vec_norm2(to, size));
+done:
+    return st;
+}
+
+/* The fewest sweeps with T that leave less than half of the solution to those behind them, starting from r, if changes go
+ * on to fall as they do: with more an iteration costs more than the solve saves. KRY_MOST_SWEEPS + 1: more. */
 static kry_status count_sweeps(const kry_op *T, const kry_vec *r, kry_vec *w[2], int *sweeps)
 {
-    const double little = 0.05;
+    const double little = 0.5;
     kry_status st = KRY_OK;
-    double change, size;
+    double last, change, size;
 
     TRY(kry_vec_copy(r, w[0]));
-    TRY(kry_op_residual(T, r, w[0], w[1]));
-    for (*sweeps = 1; *sweeps <= KRY_MOST_SWEEPS; ++*sweeps) {
-        kry_vec *x = w[*sweeps % 2], *next = w[1 - *sweeps % 2];
-        TRY(kry_op_residual(T, r, x, next));
-        TRY(kry_vec_axpby(1, next, -1, x));
-        TRY(kry_vec_norm2(x, &change));
-        TRY(kry_vec_norm2(next, &size));
-        if (change <= little * size) break;
+    TRY(step(T, r, w[0], w[1], &last, &size));
+    for (*sweeps = 1; *sweeps <= KRY_MOST_SWEEPS; ++*sweeps, last = change) {
+        TRY(step(T, r, w[*sweeps % 2], w[1 - *sweeps % 2], &change, &size));
+        if (change == 0 || (change < last && change <= little * size * (1 - change / last))) break;
     }
 done:
     return st;

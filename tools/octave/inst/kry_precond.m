@@ -11,6 +11,8 @@ function M = kry_precond (A, kind, varargin)
   %   ssor-ai[:DEGREE]                    an approximate inverse of SSOR
   %   chebyshev[:DEGREE], neumann[:DEGREE]  polynomials in A
   %   amg[:SETTING,...]                   algebraic multigrid
+  %   icc[:LEVEL,HOW], ilu[:LEVEL,HOW]    incomplete factors with levels of fill
+  %   ras[:OVERLAP]                       the same of sub-domains that overlap
   %   auto                                amg, block-ic or jacobi, by a look at A
   %   none                                deflation alone
   %
