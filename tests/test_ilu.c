@@ -121,7 +121,7 @@ static void ilu__long_chains(void **state)
 /* Where the diagonal dominates little, sweeps are several. */
 static void ilu__several_sweeps(void **state)
 {
-    static const double weight[] = { 2.5, 2.2, 2.1 };
+    static const double weight[] = { 2.5, 2.05, 2.02 };
     const kry_type type = type_of(state);
     int last = 1;
 
@@ -140,7 +140,7 @@ static void ilu__several_sweeps(void **state)
         kry_op_describe(M, &info);
         print_message("# %s\n", info.variant);
         assert_int_equal(sscanf(info.variant, "block=50 sweeps=%d", &f.sweeps), 1);
-        assert_true(f.sweeps > last || k == 0);
+        assert_true(f.sweeps >= last);
         last = f.sweeps;
         matrix want = matrix_of(&f);
         op_suite(M, &want);
@@ -148,7 +148,7 @@ static void ilu__several_sweeps(void **state)
         matrix_release(&want), matrix_release(&A);
         release(&f);
     }
-    assert_true(last > 2);
+    assert_true(last > 4);
 }
 
 /* ---- levels with many rows ------------------------------------------------------------------- */
@@ -264,7 +264,7 @@ static void auto__by_levels_and_sweeps(void **state)
     static const struct {
         double weight;
         const char *named;
-    } tries[] = { { 8, "sweeps=1" }, { 3, "sweeps=" }, { 2.0001, "levels=300" } };
+    } tries[] = { { 8, "sweeps=4" }, { 3, "sweeps=" }, { 2.0001, "levels=300" } };
     const kry_type type = type_of(state);
 
     NOT_ON_HOST("kernels");

@@ -168,7 +168,7 @@ typedef enum kry_trisolve {
                             LEVELS */
     KRY_TRISOLVE_ROWS,   /* row after row; blocks beside each other */
     KRY_TRISOLVE_LEVELS, /* rows that do not depend on each other beside each other */
-    KRY_TRISOLVE_SWEEPS, /* nearly, by 1 ... 8 sweeps of Jacobi's iteration, until one more changes little. Without
+    KRY_TRISOLVE_SWEEPS, /* nearly, by 4 ... 8 sweeps of Jacobi's iteration, or fewer if they are exact. Without
                             fill GPUs factor for them, too */
     KRY_TRISOLVE_ISAI /* nearly, by incomplete inverses of the factors, on the same places: two products */
 } kry_trisolve;
