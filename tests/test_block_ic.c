@@ -350,7 +350,7 @@ static void ic__all_grids(void **state)
         long long rows = 0;
         print_message("# %s\n", g->name);
         take_values(op, &A);
-        OK(kry_block_ic_create(op, NULL, &M));
+        OK(kry_block_ic_create(op, KRY_BLOCK_IC(.trisolve = KRY_TRISOLVE_ROWS), &M));
         kry_op_describe(M, &info);
         assert_int_equal(sscanf(info.variant, "block=%lld", &rows), 1);
         if (!grid_singular(g) || rows < A.rows) {
