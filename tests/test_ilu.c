@@ -143,7 +143,10 @@ static void ilu__several_sweeps(void **state)
         assert_true(f.sweeps >= last);
         last = f.sweeps;
         matrix want = matrix_of(&f);
-        op_suite(M, &want);
+        if (device()->info.cpu_kernels)
+            op_suite(M, &want);
+        else
+            check_near(M, &f);
         kry_op_release(&M), kry_op_release(&op);
         matrix_release(&want), matrix_release(&A);
         release(&f);
