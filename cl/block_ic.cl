@@ -9,6 +9,7 @@
 // block_diagonals  CPUs: L and U have few diagonals
 // block_pieces     GPUs: the same; a group to a block, STRIDE is 1
 // block_rows       any structure: rows with column indices, padded to the longest of the bundle
+// block_levels     the same for all rows of a matrix in the order of their levels, a sweep at a time
 //
 // Diagonals: pairs (offset, begin), offsets ascending. A bundle's numbers are in its `slot`, of
 // `record` numbers for each of the STRIDE blocks: those of L, from upper_at on those of U, from
@@ -273,6 +274,41 @@ kernel void block_pieces(long n, int rows, int blocks, int m, global const int *
         solve_pieces(1, length, step, m, diagonal, u, d, by, x, y, all);
         b += (int)get_num_groups(0);
     } while (b < blocks);
+}
+
+#elif defined(LEVELS)
+
+// Levels first ... last - 1 of the sweep forward with L, from r to z, or back with U, on by D^-1 in z. Rows of a
+// level, row[level_begin[l]] and so on, do not depend on each other. One group takes many levels with few rows, many
+// groups take one with many.
+//
+// Moved in both sweeps: L, U and D^-1 once; r read, z written twice and read once, and once for each entry as far as
+// the caches do not hold it; a word of `row` and one column for each entry.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+block_levels(int first, int last, int back, global const int *restrict level_begin,
+                         global const int *restrict row, global const int *restrict begin,
+                         global const int *restrict col, global const STORED *restrict val,
+                         global const STORED *restrict inverse, ACC scale,
+                         global const REAL *restrict r, long r_first, global REAL *z, long z_first)
+{
+    const REAL by = (REAL)scale;
+    int l = first;
+    r += r_first, z += z_first;
+    do {
+        const int at = level_begin[l], count = level_begin[l + 1] - at;
+        FOR_EACH(k, count) {
+            const int p = at + (int)k, i = row[p], end = begin[p / STRIDE + 1];
+            REAL sum = back ? by * ONE_OF(inverse, p) * z[i] : r[i];
+            for (int e = begin[p / STRIDE]; e < end; e++) {
+                const long q = (long)e * STRIDE + p % STRIDE;
+                const int c = col[q];
+                if (c < 0) break;
+                sum -= ONE_OF(val, q) * z[c];
+            }
+            z[i] = sum;
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
+    } while (++l < last);
 }
 
 #else // rows

@@ -52,6 +52,9 @@ static void solver_create__takes_every_option(void **state)
                                  "precond=block-ilu",
                                  "precond=block-ilu:3",
                                  "precond=ilu0",
+                                 "precond=ilu:1",
+                                 "precond=icc:levels",
+                                 "precond=icc:0,isai",
                                  "precond=ip",
                                  "precond=ip:unscaled",
                                  "precond=ip:drop",
@@ -80,7 +83,7 @@ static void solver_create__names_the_bad_word(void **state)
         kry_status status;
     } bad[] = {
         { "method=qmr", "qmr", KRY_ERR_PARSE },
-        { "precond=ilu", "ilu", KRY_ERR_PARSE },
+        { "precond=lu", "lu", KRY_ERR_PARSE },
         { "precond=jacoby", "; did you mean jacobi?", KRY_ERR_PARSE },
         { "precond=block_jacobi:3", "; did you mean block-jacobi?", KRY_ERR_PARSE },
         { "deflation=strips:3", "; did you mean stripes?", KRY_ERR_PARSE },
@@ -131,7 +134,7 @@ static void solver_create__names_the_bad_word(void **state)
         { "precond=block-ic:0", "a whole number above 0", KRY_ERR_PARSE },
         { "precond=block-ic:-1", "block-ic[:ROWS]", KRY_ERR_PARSE },
         { "precond=block-ilu:4", "rows = 4", KRY_ERR_ARGUMENT },
-        { "precond=block-ilux", "block-ilu[:ROWS], ilu0", KRY_ERR_PARSE },
+        { "precond=block-ilux", "block-ilu[:ROWS], ilu0, ilu[:LEVEL,HOW]", KRY_ERR_PARSE },
         { "precond=ilu0:2", "ilu0:2", KRY_ERR_PARSE },
         { "precond=chebyshev4", "none of none, jacobi", KRY_ERR_PARSE },
         { "precond=chebyshev:2000", "degree = 2000", KRY_ERR_ARGUMENT },

@@ -106,7 +106,7 @@ static void block_ic__solves_with_rounded_factors(void **state)
 /* Factors with column indices, and of nonsymmetric matrices: near those that are not rounded. */
 static void block_factors__of_any_structure(void **state)
 {
-    static const char *const words[] = { "block-ic:17", "block-ilu:17", "ilu0" };
+    static const char *const words[] = { "block-ic:17", "block-ilu:17", "ilu:rows" };
     kry_type type = type_of(state);
     matrix A = random_spd(type, 403);
     kry_op *csr = csr_of(&A, type, NULL);

@@ -175,6 +175,17 @@ KRY_API KRY_MUST_CHECK kry_status kry_chebyshev_create(const kry_op *A,
                                                        const kry_chebyshev_params *params,
                                                        kry_op **M);
 
+/* How systems with the triangular factors are solved. */
+typedef enum kry_trisolve {
+    KRY_TRISOLVE_AUTO, /* blocks and CPUs: ROWS. A single block on GPUs: SWEEPS if a few are nearly as good, else
+                            LEVELS */
+    KRY_TRISOLVE_ROWS,   /* row after row; blocks beside each other */
+    KRY_TRISOLVE_LEVELS, /* rows that do not depend on each other beside each other */
+    KRY_TRISOLVE_SWEEPS, /* nearly, by 4 ... 8 sweeps of Jacobi's iteration, or fewer if they are exact. Without
+                            fill GPUs factor for them, too */
+    KRY_TRISOLVE_ISAI /* nearly, by incomplete inverses of the factors, on the same places: two products */
+} kry_trisolve;
+
 typedef struct kry_block_ic_params {
     size_t struct_size;
     int64_t
@@ -184,17 +195,20 @@ typedef struct kry_block_ic_params {
     double shift; /* factor A + shift diag(A), >= 0; default 0. It is raised if pivots demand it */
     kry_store storage; /* of the factors; default KRY_STORE_GIVEN. Rounded factors of a symmetric
                           A still make a symmetric positive definite M */
+    int fill; /* levels of fill, 0 ... 100: entries that a factorization brings about, from entries of A (1), from
+                 those (2), ...; default 0: the places of A alone */
+    kry_trisolve trisolve;
 } kry_block_ic_params;
 #define KRY_BLOCK_IC(...) KRY_PARAMS(kry_block_ic_params, __VA_ARGS__)
 
 /*
- * M := (L D L')^-1, the incomplete Cholesky factors without fill of A's diagonal blocks
+ * M := (L D L')^-1, the incomplete Cholesky factors of A's diagonal blocks; rows = n: of A
  *
  * For stored matrices and grid operators, KRY_SINGULAR ones too. Entries that couple two blocks are
  * dropped; the diagonal stays as it is. If a pivot is not positive, A + shift diag(A) is factored
  * with the first of 0, 0.001, 0.002, 0.004 ... (or params->shift doubled again and again) that
  * helps; kry_op_describe reports it: "block=1024 shift=0.004". Symmetric positive definite. The host
- * factors.
+ * factors, but for KRY_TRISOLVE_SWEEPS.
  *
  * Cost     reads r and the factors, writes z. Factors with up to 16 diagonals have no column
  *          indices, and those of equal blocks are stored once: docs/preconditioners.md
@@ -203,14 +217,19 @@ typedef struct kry_block_ic_params {
  *          diagonal is not positive (message: where).
  * Source   J. A. Meijerink, H. A. van der Vorst, Math. Comp. 31 (1977). The shift:
  *          T. A. Manteuffel, Math. Comp. 34 (1980). The blocks: R. Gupta, C. Vuik,
- *          C. W. J. Lemmens, Deflated preconditioned conjugate gradient on the GPU.
+ *          C. W. J. Lemmens, Deflated preconditioned conjugate gradient on the GPU. Fill: Y. Saad,
+ *          Iterative methods for sparse linear systems, 2nd ed. (2003), section 10.3.3. Levels:
+ *          E. Anderson, Y. Saad, Int. J. High Speed Comput. 1 (1989), doi:10.1142/S0129053389000056.
+ *          Sweeps: H. Anzt, E. Chow, J. Dongarra, Euro-Par 2015, doi:10.1007/978-3-662-48096-0_50.
+ *          Incomplete inverses: H. Anzt, T. K. Huckle, J. Braeckle, J. Dongarra, Parallel Comput. 71
+ *          (2018), doi:10.1016/j.parco.2017.10.003.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_block_ic_create(const kry_op *A,
                                                       const kry_block_ic_params *params,
                                                       kry_op **M);
 
 /*
- * M := (L D U)^-1, the incomplete LU factors without fill of A's diagonal blocks
+ * M := (L D U)^-1, the incomplete LU factors of A's diagonal blocks; rows = n: of A
  *
  * As kry_block_ic_create, for nonsymmetric A; the shift grows if a pivot is zero.
  */
@@ -218,13 +237,39 @@ KRY_API KRY_MUST_CHECK kry_status kry_block_ilu_create(const kry_op *A,
                                                        const kry_block_ic_params *params,
                                                        kry_op **M);
 
+typedef struct kry_ras_params {
+    size_t struct_size;
+    int overlap; /* layers of neighbours that each sub-domain has beside its own rows, 0 ... 100; default 0 */
+    int64_t
+        parts; /* sub-domains, 1 ... n; default: CPUs of about 8192 rows, at least 4 for each core, GPUs of 512 */
+    int fill; /* as in kry_block_ic_params */
+} kry_ras_params;
+#define KRY_RAS(...) KRY_PARAMS(kry_ras_params, __VA_ARGS__)
+
+/*
+ * M := sum over d of S_d (L D U)_d^-1 G_d: restricted additive Schwarz. G_d takes the rows of sub-domain d and its
+ * overlap, (L D U)_d are their incomplete factors, and S_d gives back d's own rows
+ *
+ * For stored matrices and grid operators. METIS cuts the graph of A; without it sub-domains are consecutive rows. Where A
+ * promises to be symmetric and positive definite the factors are L D L', and with overlap 0 so is M; with overlap M is not
+ * symmetric. The host sets it up.
+ *
+ * Cost     the factors of all sub-domains, and 8 words for each of their rows
+ * Returns  as kry_block_ilu_create
+ * Source   X.-C. Cai, M. Sarkis, A restricted additive Schwarz preconditioner for general sparse linear systems,
+ *          SIAM J. Sci. Comput. 21 (1999), doi:10.1137/S106482759732678X
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_ras_create(const kry_op *A, const kry_ras_params *params,
+                                                 kry_op **M);
+
 /*
  * A preconditioner from its name, as the option precond= of kry_solver_create takes it: jacobi,
  * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE],
  * chebyshev[:DEGREE], mg[:SETTING,...], amg[:SETTING,...] (multigrid.h; settings: kry_multigrid_word),
- * block-ic[:ROWS] (or ic[:ROWS]), ic0, block-ilu[:ROWS], ilu0; none: *M is NULL. auto: mg, amg, block-ic or jacobi, by
+ * block-ic[:ROWS] (or ic[:ROWS]), ic0, icc[:LEVEL][,HOW], block-ilu[:ROWS], ilu0, ilu[:LEVEL][,HOW] (LEVEL of fill;
+ * HOW: rows, levels, sweeps or isai, see kry_trisolve), ras[:OVERLAP] (default 1); none: *M is NULL. auto: mg, amg, block-ic or jacobi, by
  * rules that docs/choosing.md lists; kry_op_info.chosen of M says why.
- * block-ic, ic0, block-ilu and ilu0 may end in @single or @half, the type in which numbers are stored.
+ * block-ic, ic0, icc, block-ilu, ilu0 and ilu may end in @single or @half, the type in which numbers are stored.
  *
  * Returns  KRY_ERR_PARSE naming the words; what the constructor returned.
  */

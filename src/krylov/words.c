@@ -23,12 +23,15 @@ enum kind {
     SSOR_AI,
     MG,
     AMG,
+    RAS,
     AUTO,
     BLOCK_IC, /* from here on those that may keep their numbers in single or as halves */
     IC,
     IC0,
+    ICC,
     BLOCK_ILU,
-    ILU0
+    ILU0,
+    ILU
 };
 
 static const kry_word preconds[] = {
@@ -42,12 +45,17 @@ static const kry_word preconds[] = {
     { "ssor-ai", KRY_WORD_WHOLE, "ssor-ai[:DEGREE]", "approximate inverse of SSOR" },
     { "mg", KRY_WORD_TEXT, "mg[:SETTING,...]", "geometric multigrid, grids" },
     { "amg", KRY_WORD_TEXT, "amg[:SETTING,...]", "algebraic multigrid, stored matrices" },
+    { "ras", KRY_WORD_WHOLE, "ras[:OVERLAP]", "incomplete factors of sub-domains that overlap" },
     { "auto", KRY_WORD_PLAIN, "auto", "mg, amg, block-ic or jacobi, by a look at the matrix" },
     { "block-ic", KRY_WORD_WHOLE, "block-ic[:ROWS]", "incomplete Cholesky factors of blocks" },
     { "ic", KRY_WORD_WHOLE, "ic[:ROWS]", "the same as block-ic" },
     { "ic0", KRY_WORD_PLAIN, "ic0", "incomplete Cholesky factors of the whole matrix" },
+    { "icc", KRY_WORD_TEXT, "icc[:LEVEL,HOW]",
+      "the same with LEVEL of fill; rows, levels, sweeps or isai solve" },
     { "block-ilu", KRY_WORD_WHOLE, "block-ilu[:ROWS]", "incomplete LU factors of blocks" },
     { "ilu0", KRY_WORD_PLAIN, "ilu0", "incomplete LU factors of the whole matrix" },
+    { "ilu", KRY_WORD_TEXT, "ilu[:LEVEL,HOW]",
+      "the same with LEVEL of fill; rows, levels, sweeps or isai solve" },
 };
 
 /* What a word says. */
@@ -57,9 +65,45 @@ typedef struct saying {
     kry_store storage;
 } saying;
 
+/* "LEVEL", "HOW" or both; NULL: no fill, and auto. */
+static kry_status read_fill(const char *name, const char *text, kry_block_ic_params *p)
+{
+    static const kry_word ways = { .form =
+                                       "how:auto|rows|levels|sweeps|isai" }; /* as kry_trisolve */
+    kry_status st = KRY_OK;
+    int64_t level = 0;
+    int how = 0;
+
+    if (!text) return KRY_OK;
+    const char *end = text + strlen(text), *at = kry_read_int64(text, end, &level);
+    bool good = level >= 0 && level <= INT_MAX && (!at || at == end || *at == ',');
+    const char *word = !at ? text : at < end ? at + 1 : NULL;
+    if (word) good = good && (how = kry_word_choose(&ways, word)) >= 0;
+    CHECK(good, KRY_ERR_PARSE,
+          "kry_precond_create: '%s:%s': behind the colon of %s stand a level of fill, 0, 1, 2 ..., "
+          "and behind a comma "
+          "rows, levels, sweeps or isai",
+          name, text, name);
+    p->fill = (int)level, p->trisolve = (kry_trisolve)how;
+done:
+    return st;
+}
+
+/* Factors of the whole matrix, with what stands behind the colon. */
+static kry_status make_whole(const kry_op *A, bool symmetric, const saying *said, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    kry_block_ic_params p = *KRY_BLOCK_IC(.rows = A->shape.rows, .storage = said->storage);
+
+    TRY(read_fill(symmetric ? "icc" : "ilu", said->settings, &p));
+    TRY(symmetric ? kry_block_ic_create(A, &p, M) : kry_block_ilu_create(A, &p, M));
+done:
+    return st;
+}
+
 static kry_status make(const kry_op *A, enum kind kind, const saying *said, kry_op **M)
 {
-    int64_t number = said->number;
+    const int64_t number = said->number;
     const kry_store storage = said->storage;
     const int whole = (int)number;
     const bool drop = number & 1, unscaled = number & 2;
@@ -77,12 +121,15 @@ static kry_status make(const kry_op *A, enum kind kind, const saying *said, kry_
     case SSOR_AI: return kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = whole), M);
     case MG: return kry_mg_from_words(A, said->settings, M);
     case AMG: return kry_amg_from_words(A, said->settings, M);
+    case RAS: return kry_ras_create(A, KRY_RAS(.overlap = whole ? whole : 1), M);
     case AUTO: return kry_precond_auto(A, M);
-    case IC0: number = A->shape.rows; /* one block */ /* fall through */
+    case IC0:
+    case ICC: return make_whole(A, true, said, M);
+    case ILU0:
+    case ILU: return make_whole(A, false, said, M);
     case IC:
     case BLOCK_IC:
         return kry_block_ic_create(A, KRY_BLOCK_IC(.rows = number, .storage = storage), M);
-    case ILU0: number = A->shape.rows; /* one block */ /* fall through */
     case BLOCK_ILU:
         return kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = number, .storage = storage), M);
     }
@@ -122,11 +169,11 @@ static kry_status read_storage(const char *name, enum kind kind, kry_store *stor
 
     CHECK(found >= 0, KRY_ERR_PARSE,
           "kry_precond_create: '%s': behind @ stand single, half or given", name);
-    CHECK(
-        !found || kind >= BLOCK_IC, KRY_ERR_UNSUPPORTED,
-        "kry_precond_create: '%s': block-ic, ic0, block-ilu and ilu0 keep their numbers in single "
-        "or as halves, '%s' does not",
-        name, preconds[kind].name);
+    CHECK(!found || kind >= BLOCK_IC, KRY_ERR_UNSUPPORTED,
+          "kry_precond_create: '%s': block-ic, ic0, icc, block-ilu, ilu0 and ilu keep their "
+          "numbers in "
+          "single or as halves, '%s' does not",
+          name, preconds[kind].name);
     *storage = (kry_store)found;
 done:
     return st;

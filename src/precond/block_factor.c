@@ -1,10 +1,10 @@
 /*
- * block_factor.c - incomplete factors without fill of the diagonal blocks of a matrix:
+ * block_factor.c - incomplete factors of the diagonal blocks of a matrix:
  *
  *   symmetric   row i of L from A = L D L':  l_ik d_k = a_ik - sum over j < k of l_ij d_j l_kj
  *   otherwise   row i of L and D U:          a_i - sum over k < i of l_ik (D U)_k
  *
- * for the entries of A alone. At a pivot that is zero, or negative where A is symmetric, it starts
+ * for the entries of A alone, or those that so many levels of fill allow. At a pivot that is zero, or negative where A is symmetric, it starts
  * again with A + shift diag(A) and a larger shift: a large one makes rows diagonally dominant.
  */
 #include "precond/block_ic.h"
@@ -160,6 +160,35 @@ done:
     return st;
 }
 
+/* The blocks with zeros at the places of fill. */
+static kry_status add_fill(const kry_block_factor *f, kry_sparse *blocks)
+{
+    kry_status st = KRY_OK;
+    kry_sparse filled = { 0 };
+
+    if (!f->fill) return KRY_OK;
+    if (!f->places->row_ptr) TRY(kry_sparse_fill(blocks, f->fill, f->places));
+    TRY(kry_places_copy(f->places, &filled));
+    TRY(kry_alloc((size_t)kry_sparse_nnz(&filled), sizeof(double), &filled.val));
+    filled.type = KRY_F64;
+    kry_sparse_spread(blocks, &filled);
+    kry_sparse_release(blocks);
+    *blocks = filled;
+    filled = (kry_sparse){ 0 };
+done:
+    kry_sparse_release(&filled);
+    return st;
+}
+
+kry_status kry_block_factor_mirror(kry_block_factor *f)
+{
+    kry_status st = KRY_OK;
+
+    if (f->symmetric && !f->upper.row_ptr) TRY(kry_sparse_transpose(&f->lower, &f->upper));
+done:
+    return st;
+}
+
 kry_status kry_block_factor_make(kry_block_factor *f, const kry_sparse *entries)
 {
     kry_status st = KRY_OK;
@@ -169,6 +198,7 @@ kry_status kry_block_factor_make(kry_block_factor *f, const kry_sparse *entries)
     TRY(check_diagonal(f, &blocks));
     TRY(kry_alloc((size_t)blocks.rows, sizeof *f->d, &f->d));
     if (f->symmetric) TRY(kry_rows_symmetrise(f->who, f->A, &blocks, f->d));
+    TRY(add_fill(f, &blocks));
     TRY(factor_shifted(f, &blocks));
 done:
     kry_sparse_release(&blocks);

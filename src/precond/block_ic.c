@@ -1,7 +1,7 @@
 /*
  * block_ic.c - M := the inverse of incomplete factors of A's diagonal blocks: incomplete Cholesky
  * for symmetric A, incomplete LU otherwise. The factors: block_factor.c; their solves:
- * block_solve.c.
+ * block_solve.c; products in place of solves: block_products.c.
  *
  * Storage     the factors
  * Per use     reads r and the factors, writes z
@@ -20,11 +20,16 @@
 typedef struct block_ic {
     kry_op *A; /* retained */
     kry_block_solve solve;
+    kry_block_products products; /* if they stand in place of solves */
     int64_t rows;
+    int fill;
     bool symmetric;
     kry_store storage;
-    double shift; /* at least */
-    char variant[80];
+    kry_trisolve trisolve; /* as asked for */
+    double shift;          /* at least */
+    kry_sparse places;     /* of factors with fill */
+    kry_block_device on_device;
+    char variant[112];
 } block_ic;
 
 static const char *name_of(bool symmetric)
@@ -76,48 +81,147 @@ static int64_t default_rows(const kry_op *A, const kry_sparse *e)
 
 static void print_variant(block_ic *M, double shift)
 {
-    char shifted[32] = "", diagonals[32] = "";
+    const bool diagonals = M->solve.kernel && M->solve.diagonals.count >= 0;
+    const kry_level_launches *levels = M->solve.sweep;
+    char shifted[32] = "", fill[16] = "", how[48] = "";
 
+    if (M->fill) snprintf(fill, sizeof fill, " fill=%d", M->fill);
     if (shift > 0) snprintf(shifted, sizeof shifted, " shift=%g", shift);
-    if (M->solve.diagonals.count >= 0)
-        snprintf(diagonals, sizeof diagonals, " diagonals=%d", M->solve.diagonals.count);
-    snprintf(M->variant, sizeof M->variant, "block=%lld%s%s%s%s", (long long)M->rows, shifted,
-             diagonals, M->storage ? " " : "", M->storage ? kry_storage_name(M->storage) : "");
+    if (M->products.sweeps)
+        snprintf(how, sizeof how, " sweeps=%d", M->products.sweeps);
+    else if (M->products.lower)
+        snprintf(how, sizeof how, " isai");
+    else if (M->solve.by_levels)
+        snprintf(how, sizeof how, " levels=%d launches=%d", (int)levels->levels,
+                 (int)(levels[0].count + levels[1].count));
+    else if (diagonals)
+        snprintf(how, sizeof how, " diagonals=%d", M->solve.diagonals.count);
+    snprintf(M->variant, sizeof M->variant, "block=%lld%s%s%s%s%s", (long long)M->rows, fill,
+             shifted, how, M->storage ? " " : "", M->storage ? kry_storage_name(M->storage) : "");
+}
+
+/* ---- how triangular systems are solved ------------------------------------------------------- */
+
+/* Factors of A with its present numbers, ready to solve with. */
+typedef struct ready {
+    kry_block_solve solve;
+    kry_block_products products;
+    double shift;
+} ready;
+
+/* auto: blocks are solved for row by row, one beside the other, and so is a single block on a CPU. GPUs take sweeps
+ * for it if a few are enough, else level sets. */
+static kry_trisolve first_choice(const block_ic *M)
+{
+    const bool one = M->rows >= M->A->shape.rows;
+
+    if (M->trisolve != KRY_TRISOLVE_AUTO) return M->trisolve;
+    if (M->A->dev->info.cpu_kernels || !one) return KRY_TRISOLVE_ROWS;
+    return M->storage == KRY_STORE_GIVEN ? KRY_TRISOLVE_SWEEPS : KRY_TRISOLVE_LEVELS;
+}
+
+/* How many; *enough: false if they are too many and nobody has asked for them. */
+static kry_status count_sweeps(const block_ic *M, kry_block_products *p, bool *enough)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_block_products_count(p));
+    *enough = p->sweeps > 0 || M->trisolve == KRY_TRISOLVE_SWEEPS;
+    if (*enough && !p->sweeps) p->sweeps = KRY_MOST_SWEEPS;
+done:
+    return st;
+}
+
+static kry_status lay_out(const block_ic *M, kry_block_factor *f, kry_trisolve how, ready *to)
+{
+    kry_status st = KRY_OK;
+    bool enough = false;
+
+    if (how == KRY_TRISOLVE_SWEEPS) {
+        TRY(kry_block_products_create(f, true, &to->products));
+        TRY(count_sweeps(M, &to->products, &enough));
+        if (enough) return KRY_OK;
+        kry_block_products_release(&to->products);
+        how = KRY_TRISOLVE_LEVELS;
+    }
+    if (how == KRY_TRISOLVE_ISAI)
+        TRY(kry_block_products_create(f, false, &to->products));
+    else
+        TRY(kry_block_solve_create(f, how == KRY_TRISOLVE_LEVELS, &to->solve));
+done:
+    return st;
+}
+
+/* The same without the host, where it can be; *made: it was. */
+static kry_status make_on_device(block_ic *M, kry_block_factor *f, kry_trisolve *how, ready *to,
+                                 bool *made)
+{
+    kry_status st = KRY_OK;
+
+    *made = false;
+    if (*how != KRY_TRISOLVE_SWEEPS) return KRY_OK;
+    TRY(kry_block_device_make(&M->on_device, f, &to->products, made));
+    if (!*made) return KRY_OK;
+    TRY(count_sweeps(M, &to->products, made));
+    if (!*made) kry_block_products_release(&to->products), *how = KRY_TRISOLVE_LEVELS;
+done:
+    return st;
+}
+
+static kry_status make(block_ic *M, ready *to)
+{
+    kry_status st = KRY_OK;
+    kry_sparse e = { 0 };
+    bool made = false;
+    kry_block_factor f = { .who = name_of(M->symmetric),
+                           .A = M->A,
+                           .symmetric = M->symmetric,
+                           .storage = M->storage,
+                           .rows = M->rows,
+                           .fill = M->fill,
+                           .places = &M->places,
+                           .shift = M->shift };
+
+    kry_trisolve how = M->rows ? first_choice(M) : KRY_TRISOLVE_ROWS;
+    TRY(make_on_device(M, &f, &how, to, &made));
+    if (!made) {
+        TRY(kry_rows_read(f.who, M->A, &e));
+        if (!M->rows) M->rows = f.rows = default_rows(M->A, &e), how = first_choice(M);
+        TRY(kry_block_factor_make(&f, &e));
+        kry_sparse_release(&e);
+        TRY(lay_out(M, &f, how, to));
+    }
+    to->shift = f.shift;
+done:
+    kry_block_factor_release(&f);
+    kry_sparse_release(&e);
+    return st;
 }
 
 /* Factor A with its present numbers. On failure the old factors stay. */
 static kry_status refactor(block_ic *M)
 {
     kry_status st = KRY_OK;
-    kry_sparse e = { 0 };
-    kry_block_solve solve = { 0 };
-    kry_block_factor f = { .who = name_of(M->symmetric),
-                           .A = M->A,
-                           .symmetric = M->symmetric,
-                           .storage = M->storage,
-                           .shift = M->shift };
+    ready next = { .shift = 0 };
 
-    TRY(kry_rows_read(f.who, M->A, &e));
-    if (!M->rows) M->rows = default_rows(M->A, &e);
-    f.rows = M->rows;
-    TRY(kry_block_factor_make(&f, &e));
-    kry_sparse_release(&e);
-    TRY(kry_block_solve_create(&f, &solve));
+    TRY(make(M, &next));
     if (M->solve.kernel) TRY(kry_device_finish(M->A->dev));
     kry_block_solve_release(&M->solve);
-    M->solve = solve;
-    solve = (kry_block_solve){ 0 };
-    print_variant(M, f.shift);
+    kry_block_products_release(&M->products);
+    M->solve = next.solve, M->products = next.products;
+    print_variant(M, next.shift);
+    next = (ready){ .shift = 0 };
 done:
-    kry_block_solve_release(&solve);
-    kry_block_factor_release(&f);
-    kry_sparse_release(&e);
+    kry_block_solve_release(&next.solve);
+    kry_block_products_release(&next.products);
     return st;
 }
 
 static kry_status block_run(void *self, const kry_vec *r, kry_vec *z)
 {
-    return kry_block_solve_run(&((block_ic *)self)->solve, r, z);
+    block_ic *M = self;
+    return M->products.lower ? kry_block_products_run(&M->products, r, z)
+                             : kry_block_solve_run(&M->solve, r, z);
 }
 
 static kry_status block_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -138,6 +242,10 @@ static void block_describe(void *self, kry_op_info *info)
 {
     const block_ic *M = self;
     info->variant = M->variant;
+    if (M->products.lower) {
+        kry_block_products_describe(&M->products, info);
+        return;
+    }
     info->nnz = M->solve.nnz;
     info->slots = M->solve.slots;
     info->bytes_stored = M->solve.bytes_stored;
@@ -149,6 +257,9 @@ static void block_destroy(void *self)
     block_ic *M = self;
     if (!M) return;
     kry_block_solve_release(&M->solve);
+    kry_block_products_release(&M->products);
+    kry_block_device_release(&M->on_device);
+    kry_sparse_release(&M->places);
     kry_op_release(&M->A);
     free(M);
 }
@@ -170,6 +281,7 @@ typedef struct given {
 
 static kry_status check(const kry_op *A, const void *user)
 {
+    enum { MOST_FILL = 100 };
     kry_status st = KRY_OK;
     const given *g = user;
     const kry_block_ic_params *p = g->params;
@@ -181,6 +293,13 @@ static kry_status check(const kry_op *A, const void *user)
           (long long)A->shape.rows, A->table->kind);
     CHECK(p->shift >= 0 && isfinite(p->shift), KRY_ERR_ARGUMENT,
           "%s: shift = %g is negative or not finite", who, p->shift);
+    CHECK(p->fill >= 0 && p->fill <= MOST_FILL, KRY_ERR_ARGUMENT,
+          "%s: fill = %d is not in 0 ... %d", who, p->fill, (int)MOST_FILL);
+    CHECK(p->trisolve >= KRY_TRISOLVE_AUTO && p->trisolve <= KRY_TRISOLVE_ISAI, KRY_ERR_ARGUMENT,
+          "%s: trisolve = %d is none", who, (int)p->trisolve);
+    CHECK(p->storage == KRY_STORE_GIVEN || p->trisolve < KRY_TRISOLVE_SWEEPS, KRY_ERR_UNSUPPORTED,
+          "%s: sweeps and incomplete inverses have the numbers of A, not '%s'", who,
+          kry_storage_name(p->storage));
 done:
     return st;
 }
@@ -198,6 +317,7 @@ static kry_status create(const kry_op *A, const void *user, kry_op **out)
     M->symmetric = g->symmetric;
     M->rows = p->rows < A->shape.rows ? p->rows : A->shape.rows;
     M->shift = p->shift, M->storage = p->storage;
+    M->fill = p->fill, M->trisolve = p->trisolve;
     TRY(refactor(M));
     kry_op_shape shape = A->shape;
     shape.traits = g->symmetric ? KRY_SYMMETRIC | KRY_POSITIVE : 0;

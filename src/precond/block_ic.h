@@ -1,10 +1,12 @@
 /*
  * block_ic.h - incomplete factors of diagonal blocks: made on the host (block_factor.c), laid out
- * for the kernels of cl/block_ic.cl, and solved with (block_solve.c, block_diagonals.c).
+ * for the kernels of cl/block_ic.cl, and solved with (block_solve.c, block_diagonals.c,
+ * block_levels.c), or products in place of solves (block_products.c), for which GPUs make them (block_device.c).
  */
 #ifndef KRY_BLOCK_IC_H
 #define KRY_BLOCK_IC_H
 
+#include "matrix/spgemm.h"
 #include "operator/op.h"
 #include "sparse/sparse.h"
 #include <kry/precond.h>
@@ -33,13 +35,15 @@ bool kry_storage_holds(kry_store storage, double v);
 
 /* ---- block_factor.c ---- */
 
-/* L D U, L and U unit triangular with the pattern of A inside blocks of `rows` rows. */
+/* L D U, L and U unit triangular with the pattern of A inside blocks of `rows` rows, and fill. */
 typedef struct kry_block_factor {
     const char *who; /* the public function, for messages */
     const kry_op *A; /* borrowed */
     bool symmetric;  /* U = L' */
     kry_store storage;
     int64_t rows;
+    int fill;                /* levels of it */
+    kry_sparse *places;      /* borrowed: with fill, the places of L + U; made if there are none */
     kry_sparse lower, upper; /* strict triangles, in double; `upper` is not used if symmetric */
     double *d;               /* n: pivots */
     double shift;            /* A + shift diag(A) is what was factored */
@@ -55,6 +59,8 @@ typedef struct kry_block_factor {
  */
 kry_status kry_block_factor_make(kry_block_factor *f, const kry_sparse *entries);
 void kry_block_factor_release(kry_block_factor *f);
+/* `upper` := L' if f->symmetric, for who wants it as rows. */
+kry_status kry_block_factor_mirror(kry_block_factor *f);
 
 enum { KRY_MOST_DIAGONALS = 16 };
 
@@ -74,6 +80,16 @@ typedef struct kry_padded_rows {
     cl_mem begin, col, val; /* bundles * rows + 1; stride each for col, val */
 } kry_padded_rows;
 
+/* One triangle's levels in the order of its sweep, cut into launches: of one level with many rows, or of many levels
+ * with few by a single group. */
+typedef struct kry_level_launches {
+    int32_t levels, count;
+    int32_t *first; /* count + 1 levels */
+    int32_t *rows;  /* of each launch; 0: of a single group */
+    int32_t *begin; /* levels + 1 */
+    cl_mem begins, row;
+} kry_level_launches;
+
 /* Factors on the device. A bundle is `stride` consecutive blocks whose numbers lie side by side. */
 typedef struct kry_block_solve {
     kry_device *dev; /* borrowed */
@@ -85,14 +101,18 @@ typedef struct kry_block_solve {
     kry_block_diagonals diagonals;
     kry_padded_rows lower, upper;
     cl_mem inverse; /* D^-1, beside padded rows */
-    cl_mem scratch; /* a bundle of rows for each walker */
+    /* By levels: rows in their order, each a block of its own; columns are those of the matrix. */
+    bool by_levels;
+    kry_level_launches sweep[2]; /* with L, with U */
+    cl_mem scratch;              /* a bundle of rows for each walker */
     kry_kernel *kernel;
     double bytes_stored, bytes_moved; /* bytes that a solve moves */
     int64_t nnz, slots;
 } kry_block_solve;
 
-/* Lay factors out on the device. f->upper may change. Waits. */
-kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve *s);
+/* Lay factors out on the device. by_levels: for solves by level sets instead of block by block. f->upper may
+ * change. Waits. */
+kry_status kry_block_solve_create(kry_block_factor *f, bool by_levels, kry_block_solve *s);
 void kry_block_solve_release(kry_block_solve *s); /* zeros: nothing */
 /* z := (L D U)^-1 r; enqueued. */
 kry_status kry_block_solve_run(kry_block_solve *s, const kry_vec *r, kry_vec *z);
@@ -104,5 +124,61 @@ kry_status kry_block_upload(kry_block_solve *s, const void *host, size_t count, 
 bool kry_block_diagonals_plan(kry_block_solve *s, const kry_block_factor *f);
 kry_status kry_block_diagonals_pack(kry_block_solve *s, const kry_block_factor *f);
 kry_status kry_block_diagonals_run(kry_block_solve *s, const kry_vec *r, kry_vec *z);
+/* Rows of a triangle, or D^-1, where the kernels look for them. position: of each row in the order of levels;
+ * NULL: they stay in blocks. */
+kry_status kry_block_pack_rows(kry_block_solve *s, const kry_sparse *t, const int32_t *position,
+                               kry_padded_rows *out);
+kry_status kry_block_pack_inverse(kry_block_solve *s, const kry_block_factor *f,
+                                  const int32_t *position);
+int kry_block_levels_group(const kry_device *dev); /* work-items */
+kry_status kry_block_levels_pack(kry_block_solve *s, kry_block_factor *f);
+void kry_block_levels_release(kry_block_solve *s);
+kry_status kry_block_levels_run(kry_block_solve *s, const kry_vec *r, kry_vec *z);
+
+/* ---- block_products.c ---- */
+
+/*
+ * Products in place of solves with I + L and I + U, L and U strict triangles:
+ *   sweeps  of Jacobi's iteration:  y := r,  y := r - L y so many times, and so with U
+ *   else    incomplete inverses:    y := (I + L)^-1 r on the places of L, and so with U
+ */
+typedef struct kry_block_products {
+    int sweeps;
+    kry_op *lower, *upper; /* L and U, or the inverses; that of U times D^-1 */
+    kry_vec *inverse;      /* D^-1; with sweeps */
+    kry_vec *w[2];
+} kry_block_products;
+
+enum { KRY_MOST_SWEEPS = 8 };
+
+/* sweeps: those of Jacobi's iteration; else incomplete inverses. */
+kry_status kry_block_products_create(kry_block_factor *f, bool sweeps, kry_block_products *p);
+/* p->sweeps := the fewest with which systems with both triangles are solved well enough; 0: more than
+ * KRY_MOST_SWEEPS are needed. Waits. */
+kry_status kry_block_products_count(kry_block_products *p);
+void kry_block_products_release(kry_block_products *p);
+/* z := what approximates (L D U)^-1 r; enqueued. */
+kry_status kry_block_products_run(kry_block_products *p, const kry_vec *r, kry_vec *z);
+void kry_block_products_describe(const kry_block_products *p, kry_op_info *info);
+
+/* ---- block_device.c ---- */
+
+/* What stays on the device for new numbers. */
+typedef struct kry_block_device {
+    kry_csr given;       /* A */
+    kry_csr triangle[2]; /* L, U */
+    cl_mem place;        /* of A's diagonal entries */
+    cl_mem length[2];    /* of the rows of L, of U */
+    cl_mem mirror;       /* A symmetric: the places in L of the entries of U */
+} kry_block_device;
+
+/*
+ * The products of sweeps with the factors of A, on the device alone; p->sweeps is not set.
+ *   made  [out]  false: the device cannot, or A is not symmetric to the bit where it should be, or a pivot is too
+ *                small, or the factors would need too many sweeps: the host does it, and finds what is wrong
+ */
+kry_status kry_block_device_make(kry_block_device *D, const kry_block_factor *f,
+                                 kry_block_products *p, bool *made);
+void kry_block_device_release(kry_block_device *D);
 
 #endif

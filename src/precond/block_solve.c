@@ -1,5 +1,5 @@
 /* block_solve.c - how the factors of block_factor.c are laid out, by diagonals (block_diagonals.c)
- * or as rows padded to the longest of a bundle, and solves with them. */
+ * or as rows padded to the longest of a bundle, in blocks or by levels (block_levels.c), and solves with them. */
 #include "precond/block_ic.h"
 #include <limits.h>
 #include <math.h>
@@ -28,7 +28,9 @@ static void plan_bundles(kry_block_solve *s)
 
     int64_t blocks = (s->n + s->rows - 1) / s->rows;
 
-    if (cpu)
+    if (s->by_levels)
+        s->stride = cpu ? 1 : GPU_STRIDE;
+    else if (cpu)
         s->stride = s->diagonals.count && blocks >= CPU_STRIDE ? CPU_STRIDE : 1;
     else
         s->stride = s->diagonals.count >= 0 ? 1 : GPU_STRIDE;
@@ -40,13 +42,16 @@ static void plan_bundles(kry_block_solve *s)
 static kry_status get_kernel(kry_block_solve *s)
 {
     const bool diagonals = s->diagonals.count >= 0;
-    const char *name = !diagonals                 ? "block_rows"
+    const char *name = s->by_levels               ? "block_levels"
+                       : !diagonals               ? "block_rows"
                        : s->dev->info.cpu_kernels ? "block_diagonals"
                                                   : "block_pieces";
-    char defines[64];
+    char defines[96], levels[32] = "";
 
-    snprintf(defines, sizeof defines, "-DSTRIDE=%d%s%s", s->stride, diagonals ? " -DDIAGONALS" : "",
-             kry_storage_defines(s->storage, s->type));
+    if (s->by_levels)
+        snprintf(levels, sizeof levels, " -DLEVELS -DGROUP=%d", kry_block_levels_group(s->dev));
+    snprintf(defines, sizeof defines, "-DSTRIDE=%d%s%s", s->stride,
+             diagonals ? " -DDIAGONALS" : levels, kry_storage_defines(s->storage, s->type));
     return kry_kernel_get(s->dev, "block_ic", s->type, defines, name, &s->kernel);
 }
 
@@ -80,49 +85,78 @@ done:
     return st;
 }
 
-static kry_status pack_rows(kry_block_solve *s, const kry_sparse *t, kry_padded_rows *out)
+/* Where row i lies: its place, and which of the bundle's rows there it is. */
+typedef struct lying {
+    int64_t place, lane, first; /* first: from which columns count */
+} lying;
+
+static lying lies_at(const kry_block_solve *s, const int32_t *position, int64_t i)
+{
+    const int64_t at = position ? position[i] : i, block = at / s->rows;
+    return (lying){ .place = block / s->stride * s->rows + at % s->rows,
+                    .lane = block % s->stride,
+                    .first = position ? 0 : block * s->rows };
+}
+
+/* begin: places + 1 zeros, of which each place gets the length of its longest row, and then where it begins. */
+static kry_status find_begins(const kry_block_solve *s, const kry_sparse *t,
+                              const int32_t *position, int64_t places, int32_t *begin)
 {
     kry_status st = KRY_OK;
-    const double *numbers = t->val;
-    int32_t *begin = NULL, *col = NULL;
-    void *val = NULL;
-    int64_t places = s->bundles * s->rows, total = 0;
+    int64_t total = 0;
 
-    TRY(kry_alloc((size_t)places + 1, sizeof *begin, &begin));
-    for (int64_t p = 0; p < places; p++) { /* the longest row of each place */
-        int64_t first = p / s->rows * s->stride * s->rows + p % s->rows, longest = 0;
-        for (int64_t i = first; i < s->n && i < first + s->stride * s->rows; i += s->rows)
-            if (t->row_ptr[i + 1] - t->row_ptr[i] > longest)
-                longest = t->row_ptr[i + 1] - t->row_ptr[i];
-        total += longest;
+    for (int64_t i = 0; i < s->n; i++) {
+        const int64_t place = lies_at(s, position, i).place, length = kry_row_length(t, i);
+        if (length > begin[place + 1]) begin[place + 1] = (int32_t)length;
+    }
+    for (int64_t p = 0; p < places; p++) {
+        total += begin[p + 1];
         CHECK(total <= INT_MAX / s->stride, KRY_ERR_UNSUPPORTED,
-              "block factors: rows padded to the longest of %d blocks take more than 2^31 places; "
-              "take smaller blocks",
+              "incomplete factors: rows padded to the longest of %d take more than 2^31 places; "
+              "take smaller blocks, or less fill",
               s->stride);
         begin[p + 1] = (int32_t)total;
     }
-    TRY(kry_alloc((size_t)(total * s->stride), sizeof *col, &col));
+done:
+    return st;
+}
+
+/* By levels, columns of -1 end a row that is shorter than others of its place. */
+kry_status kry_block_pack_rows(kry_block_solve *s, const kry_sparse *t, const int32_t *position,
+                               kry_padded_rows *out)
+{
+    kry_status st = KRY_OK;
     const size_t size = kry_storage_size(s->storage, s->type);
-    TRY(kry_alloc((size_t)(total * s->stride), size, &val));
+    const double *numbers = t->val;
+    int32_t *begin = NULL, *col = NULL;
+    void *val = NULL;
+    const int64_t places = s->bundles * s->rows;
+
+    TRY(kry_alloc((size_t)places + 1, sizeof *begin, &begin));
+    TRY(find_begins(s, t, position, places, begin));
+    const int64_t slots = (int64_t)begin[places] * s->stride;
+    TRY(kry_alloc((size_t)slots, sizeof *col, &col));
+    TRY(kry_alloc((size_t)slots, size, &val));
+    for (int64_t q = 0; position && q < slots; q++) col[q] = -1;
     for (int64_t i = 0; i < s->n; i++) {
-        int64_t block = i / s->rows, first = block * s->rows, to;
-        to =
-            begin[block / s->stride * s->rows + i - first] * (int64_t)s->stride + block % s->stride;
+        const lying at = lies_at(s, position, i);
+        int64_t to = begin[at.place] * (int64_t)s->stride + at.lane;
         for (int64_t e = t->row_ptr[i]; e < t->row_ptr[i + 1]; e++, to += s->stride) {
-            col[to] = (int32_t)(t->col[e] - first);
+            col[to] = (int32_t)(t->col[e] - at.first);
             kry_storage_put(s->storage, s->type, val, to, numbers[e]);
         }
     }
     TRY(kry_block_upload(s, begin, (size_t)places + 1, sizeof *begin, &out->begin));
-    TRY(kry_block_upload(s, col, (size_t)(total * s->stride), sizeof *col, &out->col));
-    TRY(kry_block_upload(s, val, (size_t)(total * s->stride), size, &out->val));
-    s->slots += total * s->stride;
+    TRY(kry_block_upload(s, col, (size_t)slots, sizeof *col, &out->col));
+    TRY(kry_block_upload(s, val, (size_t)slots, size, &out->val));
+    s->slots += slots;
 done:
     free(begin), free(col), free(val);
     return st;
 }
 
-static kry_status pack_inverse(kry_block_solve *s, const kry_block_factor *f)
+kry_status kry_block_pack_inverse(kry_block_solve *s, const kry_block_factor *f,
+                                  const int32_t *position)
 {
     kry_status st = KRY_OK;
     int64_t numbers = s->bundles * s->rows * s->stride;
@@ -131,9 +165,9 @@ static kry_status pack_inverse(kry_block_solve *s, const kry_block_factor *f)
     const size_t size = kry_storage_size(s->storage, s->type);
     TRY(kry_alloc((size_t)numbers, size, &inverse));
     for (int64_t i = 0; i < s->n; i++) {
-        int64_t block = i / s->rows;
-        int64_t to = (block / s->stride * s->rows + i % s->rows) * s->stride + block % s->stride;
-        kry_storage_put(s->storage, s->type, inverse, to, 1 / f->d[i] / s->scale);
+        const lying at = lies_at(s, position, i);
+        kry_storage_put(s->storage, s->type, inverse, at.place * s->stride + at.lane,
+                        1 / f->d[i] / s->scale);
     }
     TRY(kry_block_upload(s, inverse, (size_t)numbers, size, &s->inverse));
     s->slots += numbers;
@@ -147,10 +181,10 @@ static kry_status pack_all_rows(kry_block_solve *s, kry_block_factor *f)
 {
     kry_status st = KRY_OK;
 
-    if (f->symmetric) TRY(kry_sparse_transpose(&f->lower, &f->upper));
-    TRY(pack_rows(s, &f->lower, &s->lower));
-    TRY(pack_rows(s, &f->upper, &s->upper));
-    TRY(pack_inverse(s, f));
+    TRY(kry_block_factor_mirror(f));
+    TRY(kry_block_pack_rows(s, &f->lower, NULL, &s->lower));
+    TRY(kry_block_pack_rows(s, &f->upper, NULL, &s->upper));
+    TRY(kry_block_pack_inverse(s, f, NULL));
 done:
     return st;
 }
@@ -174,7 +208,21 @@ static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
                            args, COUNT(args));
 }
 
-kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve *s)
+/* Room for what lies between the two sweeps of a block. */
+static kry_status make_scratch(kry_block_solve *s)
+{
+    kry_status st = KRY_OK;
+    const size_t numbers = (size_t)(s->walkers * s->rows * s->stride);
+
+    if (s->by_levels) return KRY_OK;
+    if (s->diagonals.count >= 0 && !s->dev->info.cpu_kernels) return KRY_OK;
+    TRY(kry_buffer_create(s->dev, numbers * kry_type_size(s->type), &s->scratch));
+    s->bytes_stored += (double)numbers * (double)kry_type_size(s->type);
+done:
+    return st;
+}
+
+kry_status kry_block_solve_create(kry_block_factor *f, bool by_levels, kry_block_solve *s)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *shape = &f->A->shape;
@@ -184,19 +232,21 @@ kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve *s)
                             .type = shape->type,
                             .storage = f->storage,
                             .n = shape->rows,
-                            .rows = f->rows };
+                            .rows = f->rows,
+                            .by_levels = by_levels };
     TRY(check_range(s, f));
     if (s->n == 0) goto done;
-    if (!kry_block_diagonals_plan(s, f)) s->diagonals.count = -1, s->rows = f->rows;
+    if (by_levels)
+        s->diagonals.count = -1, s->rows = 1;
+    else if (!kry_block_diagonals_plan(s, f))
+        s->diagonals.count = -1, s->rows = f->rows;
     plan_bundles(s);
     s->nnz = s->n + kry_sparse_nnz(&f->lower) + (f->symmetric ? 0 : kry_sparse_nnz(&f->upper));
-    TRY(s->diagonals.count >= 0 ? kry_block_diagonals_pack(s, f) : pack_all_rows(s, f));
-    s->bytes_moved = s->bytes_stored + 2 * (double)s->n * word;
-    if (s->diagonals.count < 0 || s->dev->info.cpu_kernels) {
-        size_t numbers = (size_t)(s->walkers * s->rows * s->stride);
-        TRY(kry_buffer_create(s->dev, numbers * kry_type_size(s->type), &s->scratch));
-        s->bytes_stored += (double)numbers * word;
-    }
+    TRY(by_levels                 ? kry_block_levels_pack(s, f)
+        : s->diagonals.count >= 0 ? kry_block_diagonals_pack(s, f)
+                                  : pack_all_rows(s, f));
+    s->bytes_moved = s->bytes_stored + (by_levels ? 4 : 2) * (double)s->n * word;
+    TRY(make_scratch(s));
     TRY(get_kernel(s));
 done:
     if (st < 0) kry_block_solve_release(s);
@@ -210,10 +260,12 @@ void kry_block_solve_release(kry_block_solve *s)
                       &s->lower.col, &s->lower.val, &s->upper.begin, &s->upper.col,
                       &s->upper.val, &s->inverse,   &s->scratch };
     for (size_t i = 0; i < COUNT(all); i++) kry_buffer_release(s->dev, all[i]);
+    kry_block_levels_release(s);
 }
 
 kry_status kry_block_solve_run(kry_block_solve *s, const kry_vec *r, kry_vec *z)
 {
     if (s->n == 0) return KRY_OK;
+    if (s->by_levels) return kry_block_levels_run(s, r, z);
     return s->diagonals.count >= 0 ? kry_block_diagonals_run(s, r, z) : run_rows(s, r, z);
 }

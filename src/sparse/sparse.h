@@ -98,6 +98,43 @@ kry_status kry_sparse_node_graph(const kry_sparse *A, int block, kry_sparse *G);
 /* G := the pattern of A + A', without the diagonal: the graph of a square A. */
 kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
 
+/* ---- fill.c: the places of incomplete factors ------------------------------------------------ */
+
+/*
+ * B := the places of the incomplete factors L and U of a square A that allow so many levels of fill, without
+ * numbers: those of A, which are of level 0, and every place (i, j) to which the elimination of some k brings
+ * level(i, k) + level(k, j) + 1 <= level. Those of a matrix with symmetric places are symmetric.
+ *   level  0 ... 254
+ *
+ * Cost    the multiplications of the factorization, on one thread
+ * Source  Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 10.5
+ */
+kry_status kry_sparse_fill(const kry_sparse *A, int level, kry_sparse *B);
+/* The numbers of A into B, in double, which has all places of A and zeros elsewhere. */
+void kry_sparse_spread(const kry_sparse *A, kry_sparse *B);
+
+/* ---- triangle.c: strict triangles T, lower or upper, of unit triangular matrices I + T, in double ---- */
+
+/* Rows that do not depend on each other: those of a level need only x of levels before it. */
+typedef struct kry_level_sets {
+    int32_t count;
+    int32_t *begin; /* count + 1: level l has the rows row[begin[l]] ... row[begin[l + 1] - 1], */
+    int32_t *row;   /* ascending */
+} kry_level_sets;
+
+kry_status kry_level_sets_find(const kry_sparse *T, bool upper, kry_level_sets *sets);
+void kry_level_sets_release(kry_level_sets *sets);
+/* x := (I + T)^-1 x */
+void kry_triangle_solve(const kry_sparse *T, bool upper, double *x);
+/*
+ * M := numbers on the places of T for which (I + M) (I + T) = I there: the incomplete inverse. Each row solves a
+ * triangular system of its own entries.
+ *
+ * Source  H. Anzt, T. K. Huckle, J. Braeckle, J. Dongarra, Incomplete sparse approximate inverses for parallel
+ *         preconditioning, Parallel Comput. 71 (2018), doi:10.1016/j.parco.2017.10.003
+ */
+kry_status kry_triangle_invert(const kry_sparse *T, bool upper, kry_sparse *M);
+
 /* ---- multiply.c, multiply_within.c: products -------------------------------------------------------------------- */
 
 /*

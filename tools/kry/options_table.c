@@ -135,7 +135,7 @@ void options_help(const command *cmd)
     if (commands_of_word("precond") & cmd->bit) {
         print_words("Preconditioners", kry_precond_word);
         print_line("...@single, ...@half",
-                   "how block-ic, ic0, block-ilu and ilu0 keep their numbers");
+                   "how block-ic, ic0, icc, block-ilu, ilu0 and ilu keep their numbers");
         print_words("Settings of mg and amg, with commas between", kry_multigrid_word);
     }
     if (commands_of_word("deflation") & cmd->bit)

@@ -11,10 +11,12 @@ function M = kry_precond (A, kind, varargin)
   %   ssor-ai[:DEGREE]                    an approximate inverse of SSOR
   %   chebyshev[:DEGREE], neumann[:DEGREE]  polynomials in A
   %   amg[:SETTING,...]                   algebraic multigrid
+  %   icc[:LEVEL,HOW], ilu[:LEVEL,HOW]    incomplete factors with levels of fill
+  %   ras[:OVERLAP]                       the same of sub-domains that overlap
   %   auto                                amg, block-ic or jacobi, by a look at A
   %   none                                deflation alone
   %
-  % and behind block-ic, ic0, block-ilu, ilu0: @single or @half, how they keep their numbers. Deflation takes Z, a
+  % and behind block-ic, ic0, icc, block-ilu, ilu0, ilu: @single or @half, how they keep their numbers. Deflation takes Z, a
   % matrix of few columns, or a word: stripes:K, graph:K. M \ r applies it. docs/preconditioners.md.
   %
   % Example:

@@ -1,0 +1,206 @@
+/* block_device.c - incomplete factors without fill of a whole matrix, by a device and without the host. Every row is
+ * eliminated with the rows of the last sweep, all of them at the same time, until nothing changes any more. A row is
+ * right once the rows that it needs are, so that there are at most as many sweeps as levels; where the diagonal
+ * dominates, a few. Two buffers are written in turn, so that the bits are the same in every run. Kernels: cl/ilu.cl.
+ *
+ * Source  E. Chow, A. Patel, Fine-grained parallel incomplete LU factorization, SIAM J. Sci. Comput. 37 (2015),
+ *         doi:10.1137/140968896, whose sweeps go through entries where these go through rows.
+ */
+#include "matrix/matrix.h"
+#include "precond/block_ic.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* What a set-up needs beside what stays. */
+typedef struct setup {
+    kry_device *dev;
+    cl_int rows, symmetric;
+    kry_scalar shift;
+    const char *defines;
+    kry_csr A;        /* in double */
+    cl_mem factor[2]; /* written in turn; in the end factor[0] is L and D U */
+    cl_mem found;
+} setup;
+
+void kry_block_device_release(kry_block_device *D)
+{
+    kry_device *dev = D->given.dev;
+
+    if (!dev) return;
+    kry_buffer_release(dev, &D->place);
+    kry_buffer_release(dev, &D->mirror);
+    for (int k = 0; k < 2; k++) {
+        kry_buffer_release(dev, &D->length[k]);
+        kry_csr_release(&D->triangle[k]);
+    }
+    kry_csr_release(&D->given);
+}
+
+static void release_setup(setup *s)
+{
+    kry_buffer_release(s->dev, &s->factor[0]);
+    kry_buffer_release(s->dev, &s->factor[1]);
+    kry_buffer_release(s->dev, &s->found);
+    kry_csr_release(&s->A);
+}
+
+static kry_status run(const setup *s, const char *name, const kry_arg *args, size_t count)
+{
+    return kry_run(s->dev, "ilu", KRY_F64, s->defines, name,
+                   kry_groups_for(s->dev, KRY_F64, 2 * (int64_t)s->rows), args, count);
+}
+
+/* found: whether something is wrong, and the bits of a float. */
+static kry_status run_and_look(const setup *s, const char *name, const kry_arg *args, size_t count,
+                               cl_int found[2])
+{
+    kry_status st = KRY_OK;
+
+    found[0] = found[1] = 0;
+    TRY(kry_buffer_write(s->dev, s->found, 0, 2 * sizeof *found, found));
+    TRY(run(s, name, args, count));
+    TRY(kry_buffer_read(s->dev, s->found, 0, 2 * sizeof *found, found));
+done:
+    return st;
+}
+
+/* A's numbers and the places of its diagonal; *sound: it has factors. */
+static kry_status begin(kry_block_device *D, const kry_block_factor *f, setup *s, bool *sound)
+{
+    kry_status st = KRY_OK;
+    const kry_matrix *A = kry_matrix_of(f->A);
+    const size_t ints = (size_t)s->rows * sizeof(cl_int);
+    cl_int found[2];
+
+    if (!D->given.dev)
+        TRY(kry_csr_of(A, &D->given));
+    else
+        TRY(kry_csr_of_again(A, &D->given));
+    TRY(kry_csr_convert(&D->given, KRY_F64, &s->A));
+    TRY(kry_buffer_create(s->dev, 2 * sizeof *found, &s->found));
+    if (!D->place) TRY(kry_buffer_create(s->dev, ints, &D->place));
+    for (int k = 0; k < 2; k++)
+        if (!D->length[k]) TRY(kry_buffer_create(s->dev, ints, &D->length[k]));
+    const kry_arg args[] = { ARG(s->rows),      ARG(s->symmetric), ARG(s->A.row_ptr),
+                             ARG(s->A.col),     ARG(s->A.val),     ARG(D->place),
+                             ARG(D->length[0]), ARG(D->length[1]), ARG(s->found) };
+    TRY(run_and_look(s, "ilu_places", args, COUNT(args), found));
+    *sound = !found[0];
+done:
+    return st;
+}
+
+/* factor[0] := L and D U; *made: all pivots stand, and the last sweep has changed nothing that counts. */
+static kry_status factor(const kry_block_device *D, const kry_block_factor *f, setup *s, bool *made)
+{
+    enum { MOST = 48, EACH = 4 }; /* sweeps; they are looked at after so many */
+    const float enough = 1e-8F;   /* far below what iterations notice */
+    kry_status st = KRY_OK;
+    const size_t bytes = (size_t)s->A.nnz * sizeof(double);
+    kry_scalar least =
+        kry_scalar_of(s->dev, 100 * (f->A->shape.type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON));
+    float change = INFINITY;
+    cl_int found[2] = { 0 };
+
+    for (int k = 0; k < 2; k++) TRY(kry_buffer_create(s->dev, bytes, &s->factor[k]));
+    const kry_arg start[] = { ARG(s->rows),      ARG_ACC(s->dev, s->shift),
+                              ARG(s->A.row_ptr), ARG(D->place),
+                              ARG(s->A.val),     ARG(s->factor[0]) };
+    TRY(run(s, "ilu_start", start, COUNT(start)));
+    for (int k = 1; k <= MOST && !found[0] && !(change <= enough); k++) {
+        const cl_mem from = s->factor[0], to = s->factor[1];
+        const kry_arg sweep[] = { ARG(s->rows),      ARG_ACC(s->dev, s->shift),
+                                  ARG(s->A.row_ptr), ARG(s->A.col),
+                                  ARG(D->place),     ARG(s->A.val),
+                                  ARG(from),         ARG(to) };
+        const kry_arg check[] = { ARG(s->rows),      ARG(s->symmetric), ARG_ACC(s->dev, least),
+                                  ARG(s->A.row_ptr), ARG(D->place),     ARG(s->A.val),
+                                  ARG(from),         ARG(to),           ARG(s->found) };
+        TRY(run(s, "ilu_sweep", sweep, COUNT(sweep)));
+        s->factor[0] = to, s->factor[1] = from;
+        if (k % EACH) continue;
+        TRY(run_and_look(s, "ilu_check", check, COUNT(check), found));
+        memcpy(&change, &found[1], sizeof change);
+    }
+    *made = !found[0] && change <= enough;
+done:
+    return st;
+}
+
+/* The triangle of this number from factor[0]; where A is symmetric the upper one is the lower one's transpose. Its
+ * numbers get a buffer of their own each time: M has the old ones until the new ones are whole. */
+static kry_status take_triangle(kry_block_device *D, const kry_block_factor *f, setup *s, int upper)
+{
+    kry_status st = KRY_OK;
+    kry_csr *T = &D->triangle[upper];
+    const kry_type type = f->A->shape.type;
+    const cl_int above = upper;
+    const bool mirrored = upper && f->symmetric;
+
+    if (mirrored && !T->row_ptr) return kry_csr_transpose(&D->triangle[0], T, &D->mirror);
+    if (!T->row_ptr) {
+        *T = (kry_csr){ .dev = s->dev, .rows = s->rows, .cols = s->rows, .type = type };
+        TRY(kry_csr_offsets(s->dev, s->rows, D->length[upper], &T->row_ptr, &T->nnz));
+        TRY(kry_buffer_create(s->dev, (size_t)T->nnz * sizeof(cl_int), &T->col));
+    }
+    kry_buffer_release(s->dev, &T->val);
+    TRY(kry_buffer_create(s->dev, (size_t)T->nnz * kry_type_size(type), &T->val));
+    if (mirrored) return kry_csr_transpose_again(&D->triangle[0], D->mirror, T);
+    const kry_arg args[] = { ARG(s->rows),    ARG(above),    ARG(s->A.row_ptr),
+                             ARG(s->A.col),   ARG(D->place), ARG(s->factor[0]),
+                             ARG(T->row_ptr), ARG(T->col),   ARG(T->val) };
+    TRY(run(s, "ilu_triangle", args, COUNT(args)));
+done:
+    return st;
+}
+
+/* The products that sweeps are made of. */
+static kry_status take(kry_block_device *D, const kry_block_factor *f, setup *s,
+                       kry_block_products *p)
+{
+    kry_status st = KRY_OK;
+    kry_op **op[] = { &p->lower, &p->upper };
+
+    for (int k = 0; k < 2; k++) {
+        TRY(take_triangle(D, f, s, k));
+        TRY(kry_csr_operator(&D->triangle[k], 0, NULL, op[k]));
+    }
+    TRY(kry_vec_create(s->dev, f->A->shape.type, s->rows, 1, &p->inverse));
+    const kry_arg args[] = { ARG(s->rows), ARG(D->place), ARG(s->factor[0]), ARG_VEC(p->inverse) };
+    TRY(run(s, "ilu_inverse", args, COUNT(args)));
+done:
+    return st;
+}
+
+static bool suits(const kry_block_factor *f)
+{
+    const kry_op *A = f->A;
+    const kry_device_info *info = &A->dev->info;
+
+    return !info->cpu_kernels && info->fp64 && info->opencl && kry_matrix_of(A) &&
+           !kry_matrix_is_wrapped(kry_matrix_of(A)) && !(A->shape.traits & KRY_SINGULAR) &&
+           f->rows >= A->shape.rows && A->shape.rows > 0 && !f->fill &&
+           f->storage == KRY_STORE_GIVEN;
+}
+
+kry_status kry_block_device_make(kry_block_device *D, const kry_block_factor *f,
+                                 kry_block_products *p, bool *made)
+{
+    kry_status st = KRY_OK;
+    setup s = { .dev = f->A->dev,
+                .rows = (cl_int)f->A->shape.rows,
+                .symmetric = f->symmetric,
+                .shift = kry_scalar_of(f->A->dev, f->shift),
+                .defines = f->A->shape.type == KRY_F32 ? "-DSTORED=float" : "-DSTORED=double" };
+
+    *made = false;
+    if (!suits(f)) return KRY_OK;
+    TRY(begin(D, f, &s, made));
+    if (*made) TRY(factor(D, f, &s, made));
+    if (*made) TRY(take(D, f, &s, p));
+done:
+    release_setup(&s);
+    if (st < 0) kry_block_products_release(p);
+    return st;
+}

@@ -1,0 +1,37 @@
+/*
+ * overlap.h - sub-domains of a matrix's rows that overlap, and the matrix that has all of them one after the other.
+ */
+#ifndef KRY_OVERLAP_H
+#define KRY_OVERLAP_H
+
+#include "sparse/sparse.h"
+
+typedef struct kry_overlap {
+    int64_t parts, most; /* how many; rows of the largest */
+    int64_t *begin;      /* parts + 1 */
+    int32_t *row;        /* of part d: row[begin[d]] ... row[begin[d + 1] - 1], ascending */
+    int32_t *home;       /* of each row the part that it belongs to; it may be in others, too */
+} kry_overlap;
+
+/*
+ * Cut the graph of a square A into `parts` by METIS, or without it into stripes of consecutive rows, and add to each
+ * part `layers` times the neighbours of what it has.
+ *
+ * Cost     METIS's; the entries of all parts
+ */
+kry_status kry_overlap_find(const char *who, const kry_sparse *A, int64_t parts, int layers,
+                            kry_overlap *o);
+void kry_overlap_release(kry_overlap *o);
+/* Where entry k of part d is among rows of which each part has o->most. */
+static inline int64_t kry_overlap_place(const kry_overlap *o, int64_t d, int64_t k)
+{
+    return d * o->most + k;
+}
+/* B := A's entries within each part, one part after the other; rows that a smaller part has too few are those of
+ * the unit matrix. All in double. */
+kry_status kry_overlap_expand(const kry_overlap *o, const kry_sparse *A, kry_sparse *B);
+/* G := a one in each row of B that is a row of A, in its column; S := a one in each row of A, in the column of its
+ * place at home. */
+kry_status kry_overlap_maps(const kry_overlap *o, kry_sparse *G, kry_sparse *S);
+
+#endif

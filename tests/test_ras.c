@@ -1,0 +1,223 @@
+/* test_ras.c - restricted additive Schwarz against dense incomplete factors of each sub-domain. */
+#include "incomplete.h"
+#include "op_suite.h"
+#include "precond/overlap.h"
+
+/* ---- sub-domains --------------------------------------------------------------------------------- */
+
+static kry_sparse host_of(const matrix *A)
+{
+    kry_sparse R;
+    OK(kry_sparse_create(A->rows, A->cols, KRY_F64, A->nnz, &R));
+    memcpy(R.row_ptr, A->row_ptr, (size_t)(A->rows + 1) * sizeof *R.row_ptr);
+    memcpy(R.col, A->col, (size_t)A->nnz * sizeof *R.col);
+    memcpy(R.val, A->val, (size_t)A->nnz * sizeof(double));
+    return R;
+}
+
+/* in[i]: whether row i is within so many steps of part d's own rows, by entries of A and A'. */
+static void reach(const double *a, const kry_overlap *o, int64_t n, int64_t d, int layers, bool *in)
+{
+    bool *next = calloc((size_t)n + 1, sizeof *next);
+
+    assert_non_null(next);
+    for (int64_t i = 0; i < n; i++) in[i] = o->home[i] == d;
+    for (; layers > 0; layers--) {
+        memcpy(next, in, (size_t)n * sizeof *in);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++)
+                if (in[i] && (a[i * n + j] != 0 || a[j * n + i] != 0)) next[j] = true;
+        memcpy(in, next, (size_t)n * sizeof *in);
+    }
+    free(next);
+}
+
+static void overlap__is_what_layers_reach(void **state)
+{
+    static const int64_t sizes[] = { 1, 2, 9, 40, 75 };
+
+    (void)state;
+    for (size_t s = 0; s < COUNT(sizes); s++)
+        for (int layers = 0; layers < 4; layers++) {
+            const int64_t n = sizes[s], parts = 1 + random_below(n < 6 ? n : 6);
+            double *a = dense_random(KRY_F64, n, false, 3, 1);
+            bool *in = calloc((size_t)n + 1, sizeof *in);
+            matrix A = sparse_of(a, n);
+            kry_sparse R = host_of(&A);
+            kry_overlap o;
+            assert_non_null(in);
+            OK(kry_overlap_find("test", &R, parts, layers, &o));
+            assert_int_equal(o.parts, parts);
+            for (int64_t d = 0; d < parts; d++) {
+                int64_t q = o.begin[d];
+                reach(a, &o, n, d, layers, in);
+                for (int64_t i = 0; i < n; i++)
+                    if (in[i]) assert_true(q < o.begin[d + 1] && o.row[q++] == i);
+                assert_int_equal(q, o.begin[d + 1]);
+                assert_true(q - o.begin[d] <= o.most);
+            }
+            kry_overlap_release(&o);
+            kry_sparse_release(&R);
+            matrix_release(&A);
+            free(in), free(a);
+        }
+}
+
+/* ---- M is what the textbook has ------------------------------------------------------------------ */
+
+/* Column by column of each part: the part's factors to a unit vector, of which its own rows are kept. */
+static matrix textbook(const double *a, int64_t n, const kry_overlap *o, int fill)
+{
+    double *m = calloc((size_t)(n * n) + 1, sizeof *m), *unit = calloc((size_t)n + 1, sizeof *unit),
+           *z = calloc((size_t)n + 1, sizeof *z), *part = calloc((size_t)(n * n) + 1, sizeof *part);
+
+    assert_true(m && unit && z && part);
+    for (int64_t d = 0; d < o->parts; d++) {
+        const int32_t *row = o->row + o->begin[d];
+        const int64_t count = o->begin[d + 1] - o->begin[d];
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t j = 0; j < count; j++) part[i * count + j] = a[row[i] * n + row[j]];
+        dense f = factors_of(part, count, fill, false);
+        for (int64_t j = 0; j < count; j++) {
+            unit[j] = 1;
+            apply_factors(&f, unit, z);
+            unit[j] = 0;
+            for (int64_t i = 0; i < count; i++)
+                if (o->home[row[i]] == d) m[row[i] * n + row[j]] = z[i];
+        }
+        release(&f);
+    }
+    matrix M = sparse_of(m, n);
+    free(m), free(unit), free(z), free(part);
+    return M;
+}
+
+/* definite: A promises to be, and gets factors L D L'. */
+static void check_ras(kry_type type, int64_t n, int64_t parts, int overlap, int fill, bool definite)
+{
+    double *a = dense_random(type, n, definite, 5, 0.6);
+    const unsigned traits = definite ? KRY_SYMMETRIC | KRY_POSITIVE : 0;
+    matrix A = sparse_of(a, n);
+    kry_sparse R = host_of(&A);
+    kry_overlap o;
+    kry_op *op = csr_of(&A, type, KRY_MATRIX(.traits = traits)), *M = NULL;
+    kry_op_info info;
+
+    OK(kry_overlap_find("test", &R, parts, overlap, &o));
+    OK(kry_ras_create(op, KRY_RAS(.parts = parts, .overlap = overlap, .fill = fill), &M));
+    kry_op_release(&op);
+    kry_op_describe(M, &info);
+    print_message("# %d rows: %s\n", (int)n, info.variant);
+    assert_string_equal(info.kind, "ras");
+    assert_non_null(strstr(info.variant, definite ? "block-ic" : "block-ilu"));
+    assert_int_equal(kry_op_get_shape(M)->traits, overlap ? 0 : traits);
+    assert_true(info.bytes_stored > 0 && info.bytes_per_apply > 0 && info.nnz >= n);
+    matrix want = textbook(a, n, &o, fill);
+    op_suite(M, &want);
+    kry_op_release(&M);
+    matrix_release(&want), matrix_release(&A);
+    kry_overlap_release(&o);
+    kry_sparse_release(&R);
+    free(a);
+}
+
+static void ras__equals_the_textbook(void **state)
+{
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("kernels");
+    for (int gpu = 0; gpu < 2; gpu++) {
+        use_profile(gpu ? "gpu-kernels" : NULL);
+        check_ras(type, 1, 1, 0, 0, true);
+        check_ras(type, 60, 1, 3, 0, false);
+        check_ras(type, 64, 5, 0, 0, true);
+        check_ras(type, 71, 4, 1, 0, false);
+        check_ras(type, 71, 7, 2, 1, true);
+    }
+    use_profile(NULL);
+}
+
+static void update__follows_new_values(void **state)
+{
+    const kry_type type = type_of(state);
+    const int64_t n = 50;
+    NOT_ON_HOST("kernels");
+    double *a = dense_random(type, n, false, 8, 0.6), *b = calloc((size_t)(n * n), sizeof *b);
+    assert_non_null(b);
+    for (int64_t i = 0; i < n * n; i++)
+        b[i] = to_type(type, (i / n == i % n ? 2 : 1) * a[i] * (1 + 0.25 * random_number(type)));
+    matrix A = sparse_of(a, n), B = sparse_of(b, n);
+    kry_sparse R = host_of(&A);
+    kry_overlap o;
+    void *val = in_type(type, B.val, B.nnz);
+    kry_op *op = csr_of(&A, type, NULL), *M = NULL;
+
+    OK(kry_overlap_find("test", &R, 4, 1, &o));
+    OK(kry_ras_create(op, KRY_RAS(.parts = 4, .overlap = 1), &M));
+    OK(kry_op_update(op, val));
+    OK(kry_op_update(M, NULL));
+    REFUSES(kry_op_update(M, val), KRY_ERR_ARGUMENT, "'ras' takes no values");
+    matrix want = textbook(b, n, &o, 0);
+    op_suite(M, &want);
+    memset(val, 0, (size_t)B.nnz * kry_type_size(type)); /* fails, and leaves what there was */
+    OK(kry_op_update(op, val));
+    REFUSES(kry_op_update(M, NULL), KRY_ERR_SINGULAR, "row 0 is 0");
+    op_suite(M, &want);
+    kry_op_release(&M), kry_op_release(&op);
+    kry_overlap_release(&o);
+    kry_sparse_release(&R);
+    matrix_release(&want), matrix_release(&A), matrix_release(&B);
+    free(val), free(a), free(b);
+}
+
+static void create__refusals(void **state)
+{
+    static const double no_pivot[] = { 1, 1, 0, 1, 0, 1, 0, 1, 4 };
+    const kry_type type = type_of(state);
+    matrix A = sparse_of(no_pivot, 3);
+    kry_op *op = csr_of(&A, type, NULL), *M = op;
+
+    REFUSES(kry_ras_create(op, NULL, &M), KRY_ERR_SINGULAR,
+            "kry_ras_create: the diagonal entry of row 1 is 0");
+    assert_null(M);
+    REFUSES(kry_ras_create(op, KRY_RAS(.overlap = -1), &M), KRY_ERR_ARGUMENT, "overlap = -1");
+    REFUSES(kry_ras_create(op, KRY_RAS(.parts = 4), &M), KRY_ERR_ARGUMENT, "parts = 4");
+    REFUSES(kry_ras_create(op, KRY_RAS(.parts = -2), &M), KRY_ERR_ARGUMENT, "parts = -2");
+    REFUSES(kry_precond_create(op, "ras:x", &M), KRY_ERR_PARSE, "ras[:OVERLAP]");
+    kry_op_release(&op);
+    matrix_release(&A);
+}
+
+static void create__no_memory(void **state)
+{
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("kernels");
+    double *a = dense_random(type, 30, false, 10, 0.6);
+    matrix A = sparse_of(a, 30);
+    kry_op *op = csr_of(&A, type, NULL);
+
+    EACH_REQUEST(k)
+    {
+        kry_op *M = op;
+        const int refs = device()->refs;
+        const kry_status st = FAILING(k, kry_ras_create(op, KRY_RAS(.parts = 3, .overlap = 2), &M));
+        assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+        assert_true(request_failed == !M);
+        kry_op_release(&M);
+        assert_int_equal(device()->refs, refs);
+    }
+    kry_op_release(&op);
+    matrix_release(&A);
+    free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(overlap__is_what_layers_reach),
+        BOTH(ras__equals_the_textbook),
+        BOTH(update__follows_new_values),
+        BOTH(create__refusals),
+        BOTH(create__no_memory),
+    };
+    return cmocka_run_group_tests_name("ras", tests, NULL, close_device);
+}
