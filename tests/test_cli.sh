@@ -218,7 +218,7 @@ expect 2 'project|pin' solve --problem poisson2d:4 --null-space nail
 expect 2 'not known to be singular' solve --problem poisson2d:4 --null-space pin
 expect 0 '"null_space": "project"' solve --problem poisson2d:4 --null-space project --json
 full && expect 0 '"null_space": "pin"' solve --problem twophase2d:8 --null-space pin --precond ip --json
-expect 2 'cg|pcg|cr|richardson|mg|fmg|minres|bicgstab\[:L\]|gmres\[:M\]|fgmres\[:M\]|idr\[:S\]|jacobi|sor' solve --problem poisson2d:4 --method qmr
+expect 2 'cg|pcg|cr|richardson|mg|fmg|minres|bicgstab\[:L\]|gmres\[:M\]|fgmres\[:M\]|idr\[:S\]|direct|jacobi|sor' solve --problem poisson2d:4 --method qmr
 expect 2 'sizes from 1 to 46340' solve --problem poisson2d:0
 expect 2 'there are poisson2d:N' solve --problem heat:4
 expect 2 'rtol' solve --problem poisson2d:4 --rtol -1

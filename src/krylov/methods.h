@@ -18,7 +18,8 @@
     X("bicgstab[:L]", bicgstab, KRY_METHOD_BICGSTAB)   \
     X("gmres[:M]", gmres, KRY_METHOD_GMRES)            \
     X("fgmres[:M]", fgmres, KRY_METHOD_FGMRES)         \
-    X("idr[:S]", idr, KRY_METHOD_IDR)
+    X("idr[:S]", idr, KRY_METHOD_IDR)                  \
+    X("direct", direct, KRY_METHOD_DIRECT)
 
 #define KRY_METHOD_NUMBER(word, name, number) number,
 enum { KRY_METHOD_LIST(KRY_METHOD_NUMBER) KRY_METHOD_COUNT };
