@@ -272,9 +272,11 @@ matrix laplace.mtx "$head" '3 3 7' '1 1 -.1' '2 2 -.3' '3 3 -.2' '1 2 .1' '2 1 .
 matrix good.mtx "$head" '2 2 4' '1 1 2' '2 2 2' '1 2 1' '2 1 1'
 matrix overflow.mtx "$head" '1 1 1' '1 1 1e300'
 expect 2 'square' solve "$dir/wide.mtx"
-expect 2 'not symmetric.*--method bicgstab' solve "$dir/lopsided.mtx"
+expect 2 'not symmetric.*--method bicgstab' solve "$dir/lopsided.mtx" --precond jacobi
+expect 0 'method     auto: .*: not symmetric' solve "$dir/lopsided.mtx"
+expect 0 '"method": "auto".*"chosen": ".*symmetric' solve "$dir/good.mtx" --json
 expect 0 '"method": "bicgstab:1"' solve "$dir/lopsided.mtx" --method bicgstab:1 --json
-expect 2 'row 1 (counted from 1) has 0 on its diagonal.*--method minres' solve "$dir/zero_diagonal.mtx"
+expect 2 'row 1 (counted from 1) has 0 on its diagonal.*--method minres' solve "$dir/zero_diagonal.mtx" --method pcg
 expect 2 'two entries' solve "$dir/twice.mtx" --format csr
 if grep -q KRY_SUM "$dir/err"; then fail 'a macro of C in a message of the program'; fi
 expect 2 'two entries' solve "$dir/cancel.mtx" --format csr

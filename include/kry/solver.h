@@ -279,6 +279,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A (docs/idr.md);
  *                         gmres, gmres:M, fgmres, fgmres:M: GMRES of M steps, 30 or as many as there is memory for,
  *                         for any square A; fgmres takes an M that varies (docs/gmres.md);
+ *                         auto: what suits the matrix, and where that fails the next that does (docs/choosing.md); with a
+ *                         precond or deflation, if they are given;
  *                         direct: sparse factors on the host, and refinement (docs/direct.md): KRY_ERR_SINGULAR
  *                         names a row, KRY_ERR_MEMORY the bytes;
  *                         richardson: x += M (b - A x); mg: the same with multigrid for M; fmg: from the coarsest level up; jacobi, sor: kry_relaxation_create, with omega, without the next four
@@ -345,6 +347,9 @@ struct kry_result {
     int64_t outer_iterations;  /* products with A in double outside of these */
     int promotions;            /* how often a slower scheme took over */
     char promoted_why[200];    /* one sentence on the last time; "": none did */
+    /* Of method=auto: the choice that ended the solve, and what was seen of A; else "". `promotions` counts the
+     * choices that were left, and promoted_why says why the last one was. */
+    char chosen[200];
 };
 
 #ifdef __cplusplus

@@ -93,7 +93,7 @@ static kry_status check_memory(const char *who, const kry_sparse *A, double most
 
     if (most == 0) most = memory_of_this_machine();
     CHECK(F->cost.bytes <= most, KRY_ERR_MEMORY,
-          "%s: the factors of %lld rows and %lld entries would take up to %.3g bytes (%s), and "
+          "%s: the factors of %lld rows and %lld entries would take about %.3g bytes (%s), and "
           "there are %.3g; take an iterative method",
           who, (long long)A->rows, (long long)kry_sparse_nnz(A), F->cost.bytes, F->engine->name,
           most);

@@ -7,7 +7,7 @@
 
 #include "sparse/sparse.h"
 
-/* What a factorisation takes, by the count of its operations before it is made. For LU factors an upper bound. */
+/* What a factorisation is expected to take, before it is made. */
 typedef struct kry_factor_cost {
     double flops, bytes;
 } kry_factor_cost;
