@@ -2,6 +2,7 @@
  * the limit, shows its iterations to one monitor, and follows updates. */
 #include "chains.h"
 #include "krylov/auto_choices.h"
+#include "krylov/auto_pace.h"
 
 #ifdef KRY_HAVE_UMFPACK
 enum { HAS_LU = 1 };
@@ -30,6 +31,8 @@ static void expect(kry_type type, const chain *c, unsigned traits, const char *f
     assert_int_equal(place_of(&without, "direct"), -1);
     assert_true(place_of(&list, first) >= 0 && place_of(&list, first) < place_of(&list, second));
     if (HAS_LU) assert_true(place_of(&list, "direct") == 0 || place_of(&list, "direct") == 1);
+    kry_choices_release(&without);
+    kry_choices_release(&list);
     kry_op_release(&A);
 }
 
@@ -106,6 +109,34 @@ static void solve__keeps_to_the_limit(void **state)
     assert_true(o.res.promotions >= 1);
     NEAR(residual_of(&c, o.x), o.res.true_residual, 1e-5, "the best x");
     assert_true(o.res.true_residual <= 1.00001);
+}
+
+/* Of a residual that falls by `factor` in each iteration, one a millisecond, from 1 to 1e-8: when it is given up; -1:
+ * never. */
+static int64_t given_up(double factor, int64_t budget, double other)
+{
+    kry_pace P;
+    kry_iteration it = { .target = 1e-8, .residual = 1 };
+
+    kry_pace_begin(&P, 1000, budget);
+    for (; it.iteration <= budget && it.residual > it.target; it.iteration++) {
+        it.seconds = 1e-3 * (double)it.iteration;
+        if (kry_pace_hopeless(&P, &it, other)) return it.iteration;
+        it.residual *= factor;
+    }
+    return -1;
+}
+
+static void pace__gives_up_in_time(void **state)
+{
+    (void)state;
+    assert_int_equal(given_up(0.9, 1000, INFINITY), -1);   /* 175 iterations */
+    assert_int_equal(given_up(0.99, 10000, INFINITY), -1); /* 1833 */
+    assert_int_equal(given_up(0.99, 10000, 0.8), 50);
+    assert_int_equal(given_up(0.99, 10000, 1), -1);
+    assert_int_equal(given_up(0.999, 10000, INFINITY), 112); /* 18412 */
+    assert_int_equal(given_up(1.01, 10000, INFINITY), 112);
+    assert_int_equal(given_up(1, 120, INFINITY), 75);
 }
 
 typedef struct seen {
@@ -226,6 +257,7 @@ int main(void)
         BOTH(solve__of_every_kind),
         BOTH(solve__goes_on_after_a_breakdown),
         BOTH(solve__keeps_to_the_limit),
+        cmocka_unit_test(pace__gives_up_in_time),
         BOTH(solve__shows_all_iterations),
         BOTH(update__other_numbers),
         BOTH(solve__led_by_others),

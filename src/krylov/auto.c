@@ -2,12 +2,13 @@
  * auto.c - a solver that chooses the method: the first of a list (auto_choices.c) that takes A; where that breaks
  * down, stagnates, or is not going to converge, the next one goes on from the best x.
  *
- * Leaving    from 50 iterations on the rate of the last ones says how many are left: more seconds than twice what
- *            the direct solver takes, if that is next; else more than the limit allows, said twice in a row
+ * Leaving    auto_pace.c
  * Budget     max_iter counts the iterations of all choices; where kry chooses it, each of them may take as many
  */
 #include "krylov/auto.h"
 #include "krylov/auto_choices.h"
+#include "krylov/auto_pace.h"
+#include "krylov/direct.h"
 #include "krylov/method.h"
 #include <math.h>
 #include <stdio.h>
@@ -16,18 +17,15 @@
 
 /* How far the solve under way is. */
 typedef struct progress {
-    double start;                      /* seconds */
-    int64_t before;                    /* iterations of earlier choices, */
-    int64_t budget;                    /* and what is left for this one */
-    double bytes;                      /* that earlier choices moved */
-    int64_t resident;                  /* of the earlier iterations */
-    int restarts;                      /* of earlier choices */
-    double least;                      /* true residual of the best x so far */
-    bool stays;                        /* no other choice is left */
-    bool leaves;                       /* the choice is given up, though it could go on */
-    int hopeless;                      /* predictions in a row that it will not converge in time */
-    int64_t seen, next;                /* iterations of the last prediction and of the next one */
-    double seen_residual, least_shown; /* the least residuals by then, and by now */
+    double start;     /* seconds */
+    int64_t before;   /* iterations of earlier choices */
+    int64_t resident; /* of them */
+    int restarts;     /* of earlier choices, */
+    double bytes;     /* and what they moved */
+    double least;     /* true residual of the best x so far */
+    kry_pace pace;    /* of the choice under way */
+    bool leaves;      /* which is given up, though it could go on */
+    bool stays;       /* no other choice is left */
 } progress;
 
 typedef struct automatic {
@@ -58,44 +56,14 @@ static bool is_refusal(kry_status st)
 
 /* ---- when to leave --------------------------------------------------------------------------- */
 
-/* Iterations that are left, if the residual goes on falling as since the last prediction. */
-static double expect_left(const progress *P, const kry_iteration *it)
-{
-    const double fallen = log(P->seen_residual / P->least_shown);
-
-    if (P->least_shown <= it->target) return 0;
-    if (!(it->target > 0) || !(fallen > 1e-3)) return INFINITY;
-    return (double)(it->iteration - P->seen) * log(P->least_shown / it->target) / fallen;
-}
-
-static bool gives_up(automatic *S, const kry_iteration *it, double left)
-{
-    progress *P = &S->now;
-    const kry_choice *next = choice_of(S) + 1;
-    const double each = it->seconds / (double)it->iteration;
-    const double patience = fmin(50 + (double)S->A->shape.rows / 20, 1000);
-
-    if (is_direct(next) && isfinite(next->seconds)) return left * each > 2 * next->seconds;
-    const bool over = (double)it->iteration + left > (double)P->budget;
-    P->hopeless = over ? P->hopeless + 1 : 0;
-    return P->hopeless > 1 && (double)it->iteration >= patience;
-}
-
-/* Whether the choice under way is to be left: asked after 25 iterations, which only begin the first span, after 50, and
- * whenever there are half as many more. */
+/* Whether the choice under way is to be given up for the next one. */
 static bool leaves(automatic *S, const kry_iteration *it)
 {
-    enum { FIRST = 25 };
-    progress *P = &S->now;
+    const kry_choice *next = choice_of(S) + 1;
+    const bool may =
+        !S->now.stays && S->at + 1 < S->choices.count && S->options.stop.test != KRY_STOP_NEVER;
 
-    if (it->residual < P->least_shown) P->least_shown = it->residual;
-    if (it->iteration < (P->next ? P->next : FIRST)) return false;
-    const bool first = P->next == 0;
-    const double left = first ? 0 : expect_left(P, it);
-    P->next = first ? 2 * it->iteration : it->iteration + it->iteration / 2;
-    P->seen = it->iteration, P->seen_residual = P->least_shown;
-    const bool may = !first && !P->stays && S->at + 1 < S->choices.count;
-    return may && S->options.stop.test != KRY_STOP_NEVER && gives_up(S, it, left);
+    return may && kry_pace_hopeless(&S->now.pace, it, is_direct(next) ? next->seconds : INFINITY);
 }
 
 /* The monitor of every choice. */
@@ -126,6 +94,15 @@ static kry_status take_words(const kry_choice *c, kry_options *o)
     return kry_options_parse(words, o);
 }
 
+static kry_status make_choice(automatic *S, int at, const kry_options *o, kry_op **made)
+{
+    kry_factor *F = &S->choices.factor;
+    const bool ordered =
+        is_direct(&S->choices.choice[at]) && F->engine && o->null_space == KRY_NULL_SPACE_PROJECT;
+
+    return ordered ? kry_direct_create(S->A, o, F, made) : kry_options_solver(S->A, o, made);
+}
+
 /* The first choice from number `from` on that takes A. On failure nothing changes. */
 static kry_status make(automatic *S, int from)
 {
@@ -137,7 +114,7 @@ static kry_status make(automatic *S, int from)
         kry_options o = S->options;
         o.monitor = watch, o.monitor_user = S;
         TRY(take_words(&S->choices.choice[at], &o));
-        st = kry_options_solver(S->A, &o, &made);
+        st = make_choice(S, at, &o, &made);
         if (!is_refusal(st)) break;
         snprintf(S->left, sizeof S->left, "%.20s: %.170s", S->choices.choice[at].method,
                  kry_last_error());
@@ -169,6 +146,7 @@ kry_status kry_auto_settle(const kry_op *A, kry_options *o)
 
     TRY(list(A, o, false, &choices));
     TRY(take_words(&choices.choice[0], o));
+    kry_choices_release(&choices);
 done:
     return st;
 }
@@ -196,12 +174,12 @@ static kry_status attempt(automatic *S, const kry_vec *b, kry_vec *x, bool inner
     progress *P = &S->now;
     const int64_t used = S->limits ? 0 : P->before;
 
-    P->budget = S->options.stop.max_iter - used;
+    const int64_t budget = S->options.stop.max_iter - used;
     P->leaves = false;
-    P->hopeless = 0, P->seen = P->next = 0, P->seen_residual = P->least_shown = INFINITY;
+    kry_pace_begin(&P->pace, S->A->shape.rows, budget);
     TRY(kry_vec_copy(x, S->best));
     TRY(kry_krylov_solve(kry_krylov_of(S->solver), b, x,
-                         &(kry_terms){ .max_iter = P->budget, .inner = inner }, res));
+                         &(kry_terms){ .max_iter = budget, .inner = inner }, res));
     P->before += res->iterations, P->bytes += res->bytes;
     P->resident += res->resident_iterations, P->restarts += res->restarts;
     if (!isfinite(P->least)) P->least = kry_krylov_of(S->solver)->guess_residual;
@@ -299,9 +277,12 @@ static kry_status auto_update(void *self, const void *values)
     automatic *S = self;
     const kry_choice old = *choice_of(S);
     const bool first = S->at == 0;
+    kry_choices fresh;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'auto' takes no values");
-    TRY(list(S->A, &S->options, true, &S->choices));
+    TRY(list(S->A, &S->options, true, &fresh));
+    kry_choices_release(&S->choices);
+    S->choices = fresh;
     const kry_choice *new = &S->choices.choice[0];
     if (first && !strcmp(old.method, new->method) && !strcmp(old.precond, new->precond)) {
         st = kry_op_update(S->solver, NULL);
@@ -342,6 +323,7 @@ static void auto_destroy(void *self)
 {
     automatic *S = self;
     if (!S) return;
+    kry_choices_release(&S->choices);
     kry_vec_release(&S->best);
     kry_op_release(&S->solver);
     kry_op_release(&S->A);

@@ -20,7 +20,9 @@ typedef struct survey {
     bool zero_on_diagonal;
     bool dominant;     /* no row's couplings add up to more than its diagonal entry, */
     bool m_matrix;     /* and none is positive */
-    double iterations; /* of conjugate gradients with Jacobi's preconditioner, or more */
+    double ratio;      /* of a row's couplings to its diagonal entry, at most */
+    double iterations; /* of the method to begin with: an estimate */
+    bool easy;         /* it is known not to be more */
     double direct;     /* seconds of the direct solver; infinite: not known, or there is none */
 } survey;
 
@@ -41,6 +43,7 @@ static void look_at_row(const kry_sparse *A, int64_t i, survey *s)
     }
     s->zero_on_diagonal |= diagonal == 0;
     s->dominant &= fabs(diagonal) >= others * (1 - 1e-8) && diagonal != 0;
+    s->ratio = fmax(s->ratio, diagonal != 0 ? others / fabs(diagonal) : INFINITY);
 }
 
 static kry_status look_at_rows(const kry_sparse *A, survey *s)
@@ -75,18 +78,36 @@ static double seconds_per_iteration(const kry_op *A, const survey *s, double pro
            (products * matrix + words * vector) / kry_device_bandwidth(A->dev);
 }
 
-/* What the iterative method to begin with should take. How many iterations a matrix needs that is not positive
- * definite nobody knows before. */
+/* What the iterative method to begin with should take. */
 static double seconds_of_iterations(const kry_op *A, const survey *s)
 {
     const double load =
-        0.05; /* the method's kernels, from the driver's cache: PoCL's 0.05 to 0.1 */
-    const double factor = s->positive && s->iterations > 50 ? 1e-6 * (double)s->nnz : 0;
+        s->easy ? 0 : 0.05; /* the method's kernels, from the driver's cache: PoCL's 0.05 to 0.1 */
+    const double factor = s->positive && !s->easy ? 1e-6 * (double)s->nnz : 0;
+    const double products = s->positive || s->symmetric ? 1 : s->dominant ? 2 : 6;
 
-    if (s->positive) return load + factor + s->iterations * seconds_per_iteration(A, s, 1, 11);
-    if (s->symmetric)
-        return load + fmin((double)s->rows, 1000) * seconds_per_iteration(A, s, 1, 13);
-    return load + 100 * seconds_per_iteration(A, s, s->dominant ? 2 : 6, 22);
+    return load + factor +
+           s->iterations * seconds_per_iteration(A, s, products, products > 1 ? 22 : 12);
+}
+
+/* How many iterations a matrix needs that is neither positive definite nor dominated by its diagonal nobody knows
+ * before. Jacobi's iteration takes log(1e8) / log(1 / ratio), and Krylov methods about the root of that. */
+static kry_status predict_iterations(const kry_op *A, const kry_sparse *rows, survey *s)
+{
+    kry_status st = KRY_OK;
+    kry_sparse copy = { 0 };
+    const double few = 50;
+
+    s->iterations = s->symmetric ? fmin((double)s->rows, 1000) : 100;
+    if (s->ratio < 0.99) s->iterations = 20 / sqrt(1 - s->ratio);
+    if (s->positive) {
+        TRY(kry_sparse_copy(rows, &copy)); /* which is made symmetric to the bit */
+        TRY(kry_precond_predict(A, &copy, &s->iterations));
+    }
+    s->easy = s->positive ? s->iterations <= few : s->ratio < 0.99;
+done:
+    kry_sparse_release(&copy);
+    return st;
 }
 
 /* Seconds of the factors, their ordering included, and of two solves with them. */
@@ -97,20 +118,19 @@ static double seconds_of_factors(const survey *s, const kry_factor_cost *cost)
     return 1e-3 + (double)s->nnz * entry + cost->flops * flop + cost->bytes * byte;
 }
 
-/* The ordering of the direct solver says what its factors cost; but only where that may be less than what
- * iterations take. */
-static kry_status predict_direct(const kry_sparse *A, survey *s)
+/* The ordering of the direct solver says what its factors cost; but it takes longer than a few iterations. */
+static kry_status predict_direct(const kry_op *A, const kry_sparse *rows, survey *s, kry_factor *F)
 {
     enum { MOST = 3000000 }; /* entries: a second or so */
     kry_status st = KRY_OK;
-    kry_factor F;
+    const kry_factor_cost nothing = { 0, 0 };
 
-    if (s->nnz > MOST) return KRY_OK;
-    st = kry_factor_analyse(who, A, &F);
+    if (s->nnz > MOST || (s->easy && seconds_of_iterations(A, s) < seconds_of_factors(s, &nothing)))
+        return KRY_OK;
+    st = kry_factor_analyse(who, rows, F);
     if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* no SuiteSparse */
     TRY(st);
-    s->direct = seconds_of_factors(s, &F.cost);
-    kry_factor_release(&F);
+    s->direct = seconds_of_factors(s, &F->cost);
 done:
     return st;
 }
@@ -204,11 +224,17 @@ kry_status kry_choices_list(const kry_op *A, const char *precond, bool direct, k
     }
     TRY(kry_rows_read(who, A, &rows));
     TRY(look_at_rows(&rows, &s));
-    if (s.positive) TRY(kry_precond_predict(A, &rows, &s.iterations));
-    if (direct) TRY(predict_direct(&rows, &s));
+    TRY(predict_iterations(A, &rows, &s));
+    if (direct) TRY(predict_direct(A, &rows, &s, &list->factor));
     list_all(A, &s, precond, direct, list);
     tell(&s, list);
 done:
     kry_sparse_release(&rows);
     return st;
+}
+
+void kry_choices_release(kry_choices *list)
+{
+    kry_factor_release(&list->factor);
+    *list = (kry_choices){ 0 };
 }

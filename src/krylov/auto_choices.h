@@ -3,6 +3,7 @@
 #define KRY_AUTO_CHOICES_H
 
 #include "operator/op.h"
+#include "precond/factor.h"
 
 /* A solver by its words. */
 typedef struct kry_choice {
@@ -16,6 +17,8 @@ typedef struct kry_choices {
     int count;
     kry_choice choice[KRY_CHOICES];
     char why[120]; /* what the look at the matrix found */
+    kry_factor
+        factor; /* that the direct solver may take over: A's entries, analysed; or nothing; owned */
 } kry_choices;
 
 /*
@@ -28,5 +31,6 @@ typedef struct kry_choices {
  */
 kry_status kry_choices_list(const kry_op *A, const char *precond, bool direct,
                             kry_choices *choices);
+void kry_choices_release(kry_choices *choices);
 
 #endif

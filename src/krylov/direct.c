@@ -13,8 +13,8 @@
  * Breakdown   a step that does not halve ||r||: A is singular to working precision
  * Source      J. H. Wilkinson, Rounding errors in algebraic processes (1963); the factors: precond/factor.h
  */
+#include "krylov/direct.h"
 #include "krylov/method.h"
-#include "precond/factor.h"
 #include "precond/rows.h"
 #include <math.h>
 #include <stdlib.h>
@@ -128,33 +128,35 @@ done:
     return st;
 }
 
-static kry_status factor(direct *S, bool anew)
+/* The factors of A's numbers, in the order that there is, or is found now. */
+static kry_status factor(direct *S)
 {
     kry_status st = KRY_OK;
     kry_sparse rows = { 0 };
 
     if (S->K->A->shape.rows == 0) return KRY_OK;
     TRY(read_rows(S->K->A, &rows));
-    if (anew) TRY(kry_factor_analyse(who, &rows, &S->factor));
+    if (!S->factor.engine) TRY(kry_factor_analyse(who, &rows, &S->factor));
     TRY(kry_factor_numbers(who, &rows, 0, &S->factor));
 done:
     kry_sparse_release(&rows);
     return st;
 }
 
-static kry_status direct_update(void *self) { return factor(self, false); }
+static kry_status direct_update(void *self) { return factor(self); }
 
-static kry_status direct_create(kry_krylov *K, const kry_setup *setup, void **self)
+/* analysed: taken over */
+static kry_status create(kry_krylov *K, kry_factor *analysed, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
     direct *S = NULL;
 
-    (void)setup; /* no parameters of its own */
     TRY(check(K));
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K;
-    TRY(factor(S, true));
+    S->factor = *analysed, *analysed = (kry_factor){ 0 };
+    TRY(factor(S));
     TRY(kry_alloc((size_t)A->rows, sizeof *S->host, &S->host));
     TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &S->z));
     TRY(kry_sum_create(K->A->dev, 1, &S->rr));
@@ -162,6 +164,19 @@ static kry_status direct_create(kry_krylov *K, const kry_setup *setup, void **se
 done:
     if (S) direct_destroy(S);
     return st;
+}
+
+static kry_status direct_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_factor none = { 0 };
+
+    (void)setup; /* no parameters of its own */
+    return create(K, &none, self);
+}
+
+static kry_status ordered_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    return create(K, (kry_factor *)setup->params, self); /* the order is moved, as it says */
 }
 
 static void direct_describe(const void *self, kry_op_info *info)
@@ -175,20 +190,35 @@ static void direct_describe(const void *self, kry_op_info *info)
     info->variant = S->text;
 }
 
-const kry_method kry_direct_method = {
-    .kind = "direct",
-    .who = "kry_solver_create",
-    .minds_scale = true,
-    .projects = true,
-    .takes = KRY_TAKES_ANY,
-    .matrix = { "||r||",
-                "is more than half of what it was before the last step of refinement: A is "
-                "singular "
-                "to working precision, or that is its limit",
-                KRY_TRUE_RESIDUAL_STAGNATED },
-    .create = direct_create,
-    .cycle = direct_cycle,
-    .update = direct_update,
-    .describe = direct_describe,
-    .destroy = direct_destroy,
-};
+#define METHOD(create_it)                                                                        \
+    {                                                                                            \
+        .kind = "direct", .who = "kry_solver_create", .minds_scale = true, .projects = true,     \
+        .takes = KRY_TAKES_ANY,                                                                  \
+        .matrix = { "||r||",                                                                     \
+                    "is more than half of what it was before the last step of refinement: A is " \
+                    "singular to working precision, or that is its limit",                       \
+                    KRY_TRUE_RESIDUAL_STAGNATED },                                               \
+        .create = create_it, .cycle = direct_cycle, .update = direct_update,                     \
+        .describe = direct_describe, .destroy = direct_destroy                                   \
+    }
+const kry_method kry_direct_method = METHOD(direct_create);
+static const kry_method ordered_method = METHOD(ordered_create);
+
+kry_status kry_direct_create(const kry_op *A, const kry_options *o, kry_factor *analysed,
+                             kry_op **solver)
+{
+    kry_status st = KRY_OK;
+    kry_suit suit = { o->check, KRY_TAKES_ANY, 0 };
+
+    TRY(kry_suit_begin(who, A, &suit));
+    TRY(kry_krylov_make(A,
+                        (kry_setup){ .method = &ordered_method,
+                                     .stop = o->stop,
+                                     .monitor = o->monitor,
+                                     .monitor_user = o->monitor_user,
+                                     .suit = suit,
+                                     .params = analysed },
+                        solver));
+done:
+    return st;
+}

@@ -76,6 +76,7 @@ kry_status kry_factor_analyse(const char *who, const kry_sparse *A, kry_factor *
           "gmres or minres",
           who);
     TRY(analyse_by(who, positive && cholesky ? cholesky : lu, A, F));
+    F->fresh = true;
 done:
     if (st < 0) kry_factor_release(F);
     return st;
@@ -122,7 +123,8 @@ kry_status kry_factor_numbers(const char *who, const kry_sparse *A, double most,
     bool positive = true;
 
     TRY(check_finite(who, A));
-    if (F->engine == cholesky) TRY(look_positive(A, &positive));
+    if (F->engine == cholesky && !F->fresh) TRY(look_positive(A, &positive));
+    F->fresh = false;
     if (!positive) return factor_by_lu(who, A, most, F);
     TRY(check_memory(who, A, most, F));
     st = F->engine->factor(F->self, A);

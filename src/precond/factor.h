@@ -37,6 +37,7 @@ typedef struct kry_factor {
     const kry_factor_engine *engine;
     void *self; /* the engine's */
     kry_factor_cost cost;
+    bool fresh; /* it was analysed for the numbers that come next */
 } kry_factor;
 
 /* Choose the engine, and order A. `who` names the function in messages.
