@@ -223,7 +223,7 @@ expect 2 'is for stored matrices' solve --problem poisson2d:4 --reorder rcm
 expect 0 'reverse Cuthill-McKee order' solve --problem geograph_spd:500 --precond block-ic --reorder rcm --json
 expect 0 '"null_space": "project"' solve --problem poisson2d:4 --null-space project --json
 full && expect 0 '"null_space": "pin"' solve --problem twophase2d:8 --null-space pin --precond ip --json
-expect 2 'cg|pcg|pipe-cg|cr|richardson|mg|fmg|minres|bicgstab\[:L\]|gmres\[:M\]|fgmres\[:M\]|idr\[:S\]|lsqr|lsmr|jacobi|sor' solve --problem poisson2d:4 --method qmr
+expect 2 'cg|pcg|pipe-cg|cr|richardson|mg|fmg|minres|bicgstab\[:L\]|gmres\[:M\]|fgmres\[:M\]|idr\[:S\]|lsqr|lsmr|direct|jacobi|sor' solve --problem poisson2d:4 --method qmr
 expect 2 'sizes from 1 to 46340' solve --problem poisson2d:0
 expect 2 'there are poisson2d:N' solve --problem heat:4
 expect 2 'rtol' solve --problem poisson2d:4 --rtol -1
@@ -279,9 +279,11 @@ matrix overflow.mtx "$head" '1 1 1' '1 1 1e300'
 expect 2 'square' solve "$dir/wide.mtx"
 expect 0 'wide.mtx: .* by ' solve "$dir/wide.mtx" --method lsmr
 expect 0 '"reason": "[cl]' solve "$dir/wide.mtx" --method lsqr --json
-expect 2 'not symmetric.*--method bicgstab' solve "$dir/lopsided.mtx"
+expect 2 'not symmetric.*--method bicgstab' solve "$dir/lopsided.mtx" --precond jacobi
+expect 0 'method     auto: .*: not symmetric' solve "$dir/lopsided.mtx"
+expect 0 '"method": "auto".*"chosen": ".*symmetric' solve "$dir/good.mtx" --json
 expect 0 '"method": "bicgstab:1"' solve "$dir/lopsided.mtx" --method bicgstab:1 --json
-expect 2 'row 1 (counted from 1) has 0 on its diagonal.*--method minres' solve "$dir/zero_diagonal.mtx"
+expect 2 'row 1 (counted from 1) has 0 on its diagonal.*--method minres' solve "$dir/zero_diagonal.mtx" --method pcg
 expect 2 'two entries' solve "$dir/twice.mtx" --format csr
 if grep -q KRY_SUM "$dir/err"; then fail 'a macro of C in a message of the program'; fi
 expect 2 'two entries' solve "$dir/cancel.mtx" --format csr

@@ -143,7 +143,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_
 /*
  * A solver by any Krylov method, with a preconditioner of the caller's
  *
- *   method  "cg", "pipe-cg", "cr", "minres", "richardson"; for any square A "bicgstab", "gmres", "fgmres", "idr", with or without
+ *   method  "cg", "pipe-cg", "cr", "minres", "richardson"; for any square A "direct", "bicgstab", "gmres", "fgmres", "idr", with or without
  *           a number behind it, "gmres:60": docs/command-line.md lists them
  *           For A of any shape and rank "lsqr", "lsmr": the x of the least ||b - A x||; b has A's rows, x its columns
  *   params  NULL: the defaults. What M has to be, and whether there is deflation, depends on the method: for
@@ -287,6 +287,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         gmres, gmres:M, fgmres, fgmres:M: GMRES of M steps, 30 or as many as there is memory for,
  *                         for any square A; fgmres takes an M that varies (docs/gmres.md);
  *                         lsqr, lsmr: least squares, for A of any shape (docs/least-squares.md);
+ *                         auto: what suits the matrix, and where that fails the next that does (docs/choosing.md); with a
+ *                         precond or deflation, if they are given;
+ *                         direct: sparse factors on the host, and refinement (docs/direct.md): KRY_ERR_SINGULAR
+ *                         names a row, KRY_ERR_MEMORY the bytes;
  *                         richardson: x += M (b - A x); mg: the same with multigrid for M; fmg: from the coarsest level up; jacobi, sor: kry_relaxation_create, with omega, without the next four
  *            precond      a word of kry_precond_create (precond.h)
  *            deflation    none, or a word of kry_deflation_parse (deflation.h)
@@ -368,6 +372,9 @@ struct kry_result {
     const kry_column
         *column; /* [columns]; owned by the solver, valid until its next solve of several
                                  columns or its release */
+    /* Of method=auto: the choice that ended the solve, and what was seen of A; else "". `promotions` counts the
+     * choices that were left, and promoted_why says why the last one was. */
+    char chosen[200];
 };
 
 #ifdef __cplusplus

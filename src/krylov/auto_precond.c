@@ -76,6 +76,18 @@ static bool is_refusal(kry_status st)
     return st == KRY_ERR_ARGUMENT || st == KRY_ERR_UNSUPPORTED;
 }
 
+/* Rows that are symmetric to the bit, and d, their diagonal. */
+static kry_status symmetrise(const kry_op *A, kry_sparse *rows, double **d)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_alloc((size_t)rows->rows, sizeof **d, d));
+    TRY(kry_rows_symmetrise(who, A, rows, *d));
+    for (int64_t i = 0; i < rows->rows; i++) (*d)[i] = 1 / (*d)[i];
+done:
+    return st;
+}
+
 static kry_status look(const kry_op *A, choice *c)
 {
     kry_status st = KRY_OK;
@@ -87,13 +99,24 @@ static kry_status look(const kry_op *A, choice *c)
     if (A->dev->team || !kry_matrix_of(A) || A->shape.rows == 0) goto done;
     *c = (choice){ "jacobi", "the matrix is not symmetric with a positive diagonal" };
     TRY(kry_rows_read(who, A, &rows));
-    TRY(kry_alloc((size_t)rows.rows, sizeof *d, &d));
-    TRY(kry_rows_symmetrise(who, A, &rows, d));
-    for (int64_t i = 0; i < rows.rows; i++) d[i] = 1 / d[i];
+    TRY(symmetrise(A, &rows, &d));
     TRY(look_at_rows(A, &rows, d, c));
 done:
     free(d);
     kry_sparse_release(&rows);
+    return is_refusal(st) ? KRY_OK : st;
+}
+
+kry_status kry_precond_predict(const kry_op *A, kry_sparse *rows, double *iterations)
+{
+    kry_status st = KRY_OK;
+    double *d = NULL;
+
+    *iterations = INFINITY;
+    TRY(symmetrise(A, rows, &d));
+    TRY(predict(rows, d, iterations));
+done:
+    free(d);
     return is_refusal(st) ? KRY_OK : st;
 }
 

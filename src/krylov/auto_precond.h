@@ -2,6 +2,7 @@
 #ifndef KRY_AUTO_PRECOND_H
 #define KRY_AUTO_PRECOND_H
 
+#include "sparse/sparse.h"
 #include <kry/op.h>
 
 /*
@@ -12,5 +13,13 @@
  * Returns  what the constructor of jacobi returned, which is tried where the others refuse A
  */
 kry_status kry_precond_auto(const kry_op *A, kry_op **M);
+
+/*
+ * Iterations of conjugate gradients with Jacobi's preconditioner to 1e-8: what it takes, or less. INFINITY for rows
+ * that are not symmetric with a positive diagonal.
+ *
+ *   rows  [in,out]  the entries of A, in double; made symmetric to the bit
+ */
+kry_status kry_precond_predict(const kry_op *A, kry_sparse *rows, double *iterations);
 
 #endif

@@ -21,7 +21,8 @@
     X("fgmres[:M]", fgmres, KRY_METHOD_FGMRES)         \
     X("idr[:S]", idr, KRY_METHOD_IDR)                  \
     X("lsqr", lsqr, KRY_METHOD_LSQR)                   \
-    X("lsmr", lsmr, KRY_METHOD_LSMR)
+    X("lsmr", lsmr, KRY_METHOD_LSMR)                   \
+    X("direct", direct, KRY_METHOD_DIRECT)
 
 #define KRY_METHOD_NUMBER(word, name, number) number,
 enum { KRY_METHOD_LIST(KRY_METHOD_NUMBER) KRY_METHOD_COUNT };

@@ -1,4 +1,5 @@
 /* mixed_create.c - mixed precision from parameters and from words, on one device and on a team. */
+#include "krylov/auto.h"
 #include "krylov/mixed.h"
 #include "operator/op_parts.h"
 #include <stdio.h>
@@ -143,9 +144,11 @@ done:
 }
 
 /* All parts of a team find the sub-domains together. */
-kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver)
+kry_status kry_options_mixed(const kry_op *A, const kry_options *given_options, kry_op **solver)
 {
     kry_status st = KRY_OK;
+    kry_options settled = *given_options;
+    const kry_options *o = &settled;
     const bool parts = kry_op_in_parts(A);
     const bool deflates = parts && kry_options_deflate(o) && !kry_options_relax(o);
     kry_subdomains all = { 0 };
@@ -154,6 +157,7 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **sol
     double start = kry_now();
     kry_suit suit;
 
+    if (kry_options_choose(o)) TRY(kry_auto_settle(A, &settled));
     TRY(check(A, o, &suit));
     CHECK(!parts || (!o->make.precond && !o->make.deflation), KRY_ERR_UNSUPPORTED,
           "kry_mixed_create: on several devices preconditioners and deflation are made by words of "

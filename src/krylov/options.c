@@ -1,5 +1,6 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
 #include "krylov/options.h"
+#include "krylov/auto.h"
 #include "krylov/method.h"
 #include "krylov/methods.h"
 #include "krylov/reorder.h"
@@ -9,8 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Values of kry_options.method: those of KRY_METHOD_LIST, in its order, and the relaxations. */
-enum { JACOBI = KRY_METHOD_COUNT, SOR };
+/* Values of kry_options.method: those of KRY_METHOD_LIST, in its order, the relaxations, and auto. */
+enum { JACOBI = KRY_METHOD_COUNT, SOR, AUTO };
 
 /* Which solvers take a word: conjugate gradients, relaxations, mixed precision, the solver inside
  * of mixed precision. */
@@ -31,7 +32,8 @@ static const struct entry {
     kry_word word;
 } table[] = {
     WORD(KRYLOV | RELAXATION | INNER, method, "method", CHOICE,
-         "method=" KRY_METHOD_LIST(METHOD_WORD) "jacobi|sor", "Krylov method, or relaxation"),
+         "method=" KRY_METHOD_LIST(METHOD_WORD) "jacobi|sor|auto",
+         "Krylov method, or relaxation; auto: by a look at the matrix"),
     WORD(KRYLOV | INNER, precond, "precond", TEXT, "precond=WORD",
          "preconditioner (default: pcg mg on grids, else jacobi; cg none)"),
     WORD(KRYLOV | INNER, deflation, "deflation", TEXT, "deflation=WORD",
@@ -307,6 +309,8 @@ static kry_status make_relaxation(const kry_op *A, const kry_options *o, kry_op 
 
 bool kry_options_relax(const kry_options *o) { return o->method == JACOBI || o->method == SOR; }
 
+bool kry_options_choose(const kry_options *o) { return o->method == AUTO; }
+
 kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
@@ -316,6 +320,7 @@ kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **so
     CHECK(!relax || !o->width, KRY_ERR_PARSE, "kry_solver_create: a relaxation has no number");
     CHECK(!stray && (relax || o->omega == 0), KRY_ERR_PARSE, "kry_solver_create: %s no %s",
           relax ? "a relaxation takes" : "conjugate gradients take", stray ? stray : "omega");
+    if (kry_options_choose(o)) return kry_auto_create(A, o, solver);
     TRY(relax ? make_relaxation(A, o, solver) : make_krylov(A, o, solver));
 done:
     return st;
@@ -365,6 +370,8 @@ kry_status kry_krylov_create(const kry_op *A, const char *method, const kry_pcg_
     TRY(set_method("kry_krylov_create", &o, word, method));
     CHECK(!kry_options_relax(&o), KRY_ERR_UNSUPPORTED,
           "kry_krylov_create: '%s' is a relaxation, of kry_relaxation_create", method);
+    CHECK(!kry_options_choose(&o), KRY_ERR_UNSUPPORTED,
+          "kry_krylov_create: 'auto' chooses the preconditioner, too: take kry_solver_create");
     TRY(kry_method_create(kry_method_number(o.method), A, params, o.width, solver));
 done:
     return st;

@@ -62,6 +62,8 @@ kry_status kry_options_deflation(const kry_options *o, char *room, size_t size,
 kry_status kry_options_system(const kry_op *A, const kry_options *o, kry_op **system);
 /* Is the method a relaxation? */
 bool kry_options_relax(const kry_options *o);
+/* Is it auto's to choose? */
+bool kry_options_choose(const kry_options *o);
 /* mixed.c: precision=mixed. */
 kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver);
 

@@ -1,4 +1,5 @@
 /* solve.c - the doors of every solver: vectors on the device, arrays on the host. */
+#include "krylov/auto.h"
 #include "krylov/mixed.h"
 #include "krylov/reorder.h"
 #include "operator/op_parts.h"
@@ -160,6 +161,7 @@ static kry_status set_stop(const kry_call *c)
 
     if (inner) return set_stop(&(kry_call){ .A = inner, .more = c->more });
     if (K) return kry_krylov_set_stop(K, c->more);
+    if (c->A->table == &kry_auto_table) return kry_auto_set_stop(c->A->self, c->more);
     if (c->A->table == &kry_mixed_table) return kry_mixed_set_stop(c->A->self, c->more);
     return kry_fail(KRY_ERR_TYPE, "kry_solver_set_stop: '%s' is not a solver", c->A->table->kind);
 }

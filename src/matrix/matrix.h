@@ -275,6 +275,8 @@ kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found);
 
 kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,
                       kry_op **op);
+/* predict.c: bytes per second of a copy: measured by kry tune, or what a compute unit usually comes with. */
+double kry_device_bandwidth(const kry_device *dev);
 /* predict.c: as kry_csr_predict, and a hash of the size and a sample of the pattern. */
 kry_status kry_predict(const kry_device *dev, const kry_sparse *host,
                        const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],

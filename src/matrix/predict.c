@@ -124,8 +124,7 @@ static const double mispredicted = 8e-9;   /* a row of csr on a core, where leng
 static const double narrow_columns = 0.94; /* of sell's efficiency: more to compute per byte */
 static const double sorted_start = 0.4e-6; /* of sell: one load more before the first */
 
-/* Bytes per second of a copy: measured, or what a compute unit usually comes with. */
-static double bandwidth_of(const kry_device *dev)
+double kry_device_bandwidth(const kry_device *dev)
 {
     char text[64];
     double measured = 0;
@@ -168,7 +167,7 @@ static double predict(const kry_device *dev, const structure *s, kry_format form
     double longest, bytes = matrix_bytes(s, format, &longest), bandwidth, steps;
 
     bytes += ((double)s->rows + (double)s->cols) * s->number;
-    bandwidth = bandwidth_of(dev) * (s->value < 8 ? c->narrow : c->efficiency);
+    bandwidth = kry_device_bandwidth(dev) * (s->value < 8 ? c->narrow : c->efficiency);
     if (bytes < cached * dev->info.compute_units) bandwidth *= 2;
     steps = longest > c->free_entries ? (longest - c->free_entries) * c->per_entry : 0;
     if (format == KRY_FORMAT_HYB && s->ell_tail) steps += coo_tail;

@@ -144,6 +144,11 @@ const kry_op *kry_pin_of(const kry_op *op)
     return op && op->table == &pin_table ? ((const pin *)op->self)->A : op;
 }
 
+int64_t kry_pin_row(const kry_op *op)
+{
+    return op && op->table == &pin_table ? ((const pin *)op->self)->row : -1;
+}
+
 /* A null space of one vector, and that is not zero in the row. */
 static kry_status check_null_space(const kry_op *A, int64_t row)
 {

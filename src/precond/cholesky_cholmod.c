@@ -7,6 +7,7 @@
  * supernodal sparse Cholesky factorization and update/downdate, ACM TOMS 35 (2008)
  */
 #include "precond/coarse.h"
+#include "precond/factor.h"
 #include KRY_CHOLMOD_HEADER
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,7 @@ static kry_status check(const factor *f, const char *what)
     int status = f->common.status;
 
     CHECK(status != CHOLMOD_OUT_OF_MEMORY && status != CHOLMOD_TOO_LARGE, KRY_ERR_MEMORY,
-          "no host memory for the Cholesky factor of %lld deflation vectors (%s)", (long long)f->n,
-          what);
+          "no host memory for the Cholesky factor of %lld rows (%s)", (long long)f->n, what);
     CHECK(status >= CHOLMOD_OK, KRY_ERR_UNSUPPORTED, "%s failed with status %d", what, status);
 done:
     return st;
@@ -99,17 +99,53 @@ static void fill(const factor *f, const kry_sparse *E, const cholmod_sparse *low
     p[f->n] = used;
 }
 
-static kry_status factorise(factor *f, const kry_sparse *E)
+/* The lower triangle of E, to be freed. */
+static kry_status copy_lower(factor *f, const kry_sparse *E, cholmod_sparse **lower)
 {
     kry_status st = KRY_OK;
-    size_t n = (size_t)f->n;
-    cholmod_sparse *lower =
-        cholmod_allocate_sparse(n, n, (size_t)E->row_ptr[f->n], 1, 1, -1, CHOLMOD_REAL, &f->common);
+    const size_t n = (size_t)f->n, nnz = (size_t)E->row_ptr[f->n];
 
+    *lower = cholmod_allocate_sparse(n, n, nnz, 1, 1, -1, CHOLMOD_REAL, &f->common);
     TRY(check(f, "cholmod_allocate_sparse"));
-    fill(f, E, lower);
+    fill(f, E, *lower);
+done:
+    return st;
+}
+
+/* Order the first n unknowns of E. */
+static kry_status order(const kry_sparse *E, int64_t n, factor **made)
+{
+    kry_status st = KRY_OK;
+    factor *f = NULL;
+    cholmod_sparse *lower = NULL;
+    int64_t nnz = E->row_ptr[n];
+
+    CHECK(nnz < INT32_MAX, KRY_ERR_UNSUPPORTED, "a matrix of %lld entries is too large for CHOLMOD",
+          (long long)nnz);
+    TRY(kry_alloc(1, sizeof *f, &f));
+    f->n = n;
+    start(&f->common);
+    f->b = cholmod_allocate_dense(0, 0, 0, CHOLMOD_REAL, &f->common);
+    TRY(check(f, "cholmod_allocate_dense"));
+    cholmod_free(1, sizeof(double), f->b->x, &f->common);
+    f->b->x = NULL;
+    TRY(copy_lower(f, E, &lower));
     f->L = cholmod_analyze(lower, &f->common);
     TRY(check(f, "cholmod_analyze"));
+    *made = f;
+done:
+    if (f) cholmod_free_sparse(&lower, &f->common);
+    if (st < 0) cholmod_destroy(f);
+    return st;
+}
+
+static kry_status cholmod_factor_numbers(void *self, const kry_sparse *E)
+{
+    kry_status st = KRY_OK;
+    factor *f = self;
+    cholmod_sparse *lower = NULL;
+
+    TRY(copy_lower(f, E, &lower));
     cholmod_factorize(lower, f->L, &f->common);
     TRY(check(f, "cholmod_factorize"));
     TRY(check_pivots(f, E, f->L));
@@ -122,24 +158,29 @@ static kry_status cholmod_create(const kry_sparse *E, int64_t n, double rounding
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
-    int64_t nnz = E->row_ptr[n];
 
     (void)rounding;
     *self = NULL;
-    CHECK(nnz < INT32_MAX, KRY_ERR_UNSUPPORTED,
-          "a coarse matrix of %lld entries is too large for CHOLMOD", (long long)nnz);
-    TRY(kry_alloc(1, sizeof *f, &f));
-    f->n = n;
-    start(&f->common);
-    f->b = cholmod_allocate_dense(0, 0, 0, CHOLMOD_REAL, &f->common);
-    TRY(check(f, "cholmod_allocate_dense"));
-    cholmod_free(1, sizeof(double), f->b->x, &f->common);
-    f->b->x = NULL;
-    TRY(factorise(f, E));
-    *self = f;
-    f = NULL;
+    TRY(order(E, n, &f));
+    TRY(cholmod_factor_numbers(f, E));
+    *self = f, f = NULL;
 done:
     cholmod_destroy(f);
+    return st;
+}
+
+/* A factor that stays simplicial grows while it is made: its entries are counted before. */
+static kry_status cholmod_analyse(const kry_sparse *A, kry_factor_cost *cost, void **self)
+{
+    kry_status st = KRY_OK;
+    factor *f = NULL;
+
+    *self = NULL;
+    TRY(order(A, A->rows, &f));
+    const double entries = f->L->is_super ? (double)f->L->xsize : f->common.lnz;
+    *cost = (kry_factor_cost){ f->common.fl, entries * (sizeof(double) + sizeof(int)) };
+    *self = f;
+done:
     return st;
 }
 
@@ -186,6 +227,15 @@ static double cholmod_bytes(const void *self)
 const kry_cholesky_engine kry_cholesky_cholmod = {
     .name = "cholesky cholmod",
     .create = cholmod_create,
+    .solve = cholmod_solve_block,
+    .bytes = cholmod_bytes,
+    .destroy = cholmod_destroy,
+};
+
+const kry_factor_engine kry_factor_cholmod = {
+    .name = "Cholesky, CHOLMOD",
+    .analyse = cholmod_analyse,
+    .factor = cholmod_factor_numbers,
     .solve = cholmod_solve_block,
     .bytes = cholmod_bytes,
     .destroy = cholmod_destroy,

@@ -69,35 +69,45 @@ static bool all_negative(const row_total *row, int64_t n)
     return true;
 }
 
-static kry_status check_symmetry(const source *s)
+static kry_status look_for_symmetry(const source *s, asymmetry *a, bool *symmetric)
 {
     static const double rounding = 1e-8; /* relative; files may have numbers of few digits */
     kry_status st = KRY_OK;
     sparse A = { 0 };
-    asymmetry a;
 
+    *symmetric = true;
     if (s->mtx->symmetry == KRY_MTX_SYMMETRIC) return KRY_OK;
     TRY(sparse_of_source(s, &A));
-    TRY(sparse_asymmetry(&A, &a));
-    CHECK(a.difference <= rounding * a.largest, KRY_ERR_UNSUPPORTED,
-          "%s is not symmetric, as this method needs it: rows and columns %lld and %lld (counted "
-          "from "
-          "1) differ by %g. --method bicgstab and --method gmres take it; --check none solves as "
-          "if it were symmetric",
-          s->name, (long long)a.row + 1, (long long)a.col + 1, a.difference);
+    TRY(sparse_asymmetry(&A, a));
+    *symmetric = a->difference <= rounding * a->largest;
 done:
     sparse_release(&A);
     return st;
 }
 
-/* Conjugate gradients for a negative definite A solve -A x = -b; others are refused. */
-static kry_status make_positive(source *s, const row_total *row)
+static kry_status check_symmetry(const source *s, const asymmetry *a, bool symmetric)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(symmetric, KRY_ERR_UNSUPPORTED,
+          "%s is not symmetric, as this method needs it: rows and columns %lld and %lld (counted "
+          "from "
+          "1) differ by %g. --method bicgstab and --method gmres take it; --check none solves as "
+          "if it were symmetric",
+          s->name, (long long)a->row + 1, (long long)a->col + 1, a->difference);
+done:
+    return st;
+}
+
+/* Conjugate gradients for a negative definite A solve -A x = -b; others are refused, but if the method is free. */
+static kry_status make_positive(source *s, const row_total *row, bool refuses)
 {
     kry_status st = KRY_OK;
     int64_t bad = find_not_positive(row, s->rows);
 
     if (bad < 0) return KRY_OK;
     s->negated = all_negative(row, s->rows);
+    if (!s->negated && !refuses) return KRY_OK;
     CHECK(
         s->negated, KRY_ERR_UNSUPPORTED,
         "%s is not positive definite, as conjugate gradients need it: row %lld (counted from 1) "
@@ -114,7 +124,11 @@ kry_status source_examine(source *s, const char *method, bool check)
     kry_status st = KRY_OK;
     row_total *row = NULL;
     row_kind *kind = NULL;
-    bool definite = !strcmp(method, "cg") || !strcmp(method, "pcg") || !strcmp(method, "pipe-cg");
+    const bool definite = !strcmp(method, "cg") || !strcmp(method, "pcg") ||
+                          !strcmp(method, "pipe-cg"),
+               chooses = !strcmp(method, "auto");
+    asymmetry a;
+    bool symmetric;
 
     CHECK(s->rows == s->cols || !strcmp(method, "lsqr") || !strcmp(method, "lsmr"), KRY_ERR_SHAPE,
           "%s is %lld by %lld, and --method %s needs it square; --method lsmr and --method lsqr find "
@@ -125,13 +139,16 @@ kry_status source_examine(source *s, const char *method, bool check)
           "%s claims %lld rows and has %lld entries: almost all of its rows are empty, and so no "
           "right-hand side but 0 there has a solution",
           s->name, (long long)s->rows, (long long)s->given);
-    if (s->problem || !check || !(definite || !strcmp(method, "cr") || !strcmp(method, "minres")))
+    if (s->problem || !check ||
+        !(chooses || definite || !strcmp(method, "cr") || !strcmp(method, "minres")))
         goto done;
-    TRY(check_symmetry(s));
+    TRY(look_for_symmetry(s, &a, &symmetric));
+    if (!symmetric && chooses) goto done;
+    TRY(check_symmetry(s, &a, symmetric));
     TRY(add_up(s->mtx, &row));
     TRY(find_kinds(row, s->rows, &kind));
     TRY(source_null_parts(s, kind));
-    if (definite) TRY(make_positive(s, row));
+    if (definite || chooses) TRY(make_positive(s, row, definite));
 done:
     free(kind);
     free(row);

@@ -156,6 +156,7 @@ void options_choose_method(options *o, const char *fallback)
     const char *method = options_solver(o, "method"), *precond = options_solver(o, "precond");
 
     if (!precond && !method) precond = fallback;
+    if (!strcmp(fallback, "auto") && !method && !strcmp(precond, "auto")) method = "auto";
     if (!method) method = strcmp(precond, "none") ? "pcg" : "cg";
     options_solver_set(o, "method", method);
     options_solver_set(o, "precond", precond);

@@ -66,6 +66,15 @@ static bool column_converged(const kry_column *c)
            c->reason == KRY_CONVERGED_ZERO;
 }
 
+/* What auto chose, and the choices that it left. */
+static void json_auto(json *j, const report *r)
+{
+    if (!r->result.chosen[0]) return;
+    json_text(j, "chosen", r->result.chosen);
+    json_whole(j, "choices_left", r->result.promotions);
+    json_text(j, "left_why", r->result.promoted_why);
+}
+
 /* Iterations of mixed precision, and promotions to a slower scheme. */
 static void json_mixed(json *j, const report *r)
 {
@@ -105,6 +114,7 @@ void report_json(const report *r)
     json_text(&j, "why", result->why);
     json_whole(&j, "iterations", result->iterations);
     json_whole(&j, "restarts", result->restarts);
+    json_auto(&j, r);
     json_mixed(&j, r);
     json_columns(&j, r);
     json_real(&j, "norm_b", result->norm_b);
@@ -198,11 +208,16 @@ void report_text(const report *r)
         printf("           its diagonal is negative: what is solved is -A x = -b\n");
     text_storage(r);
     printf("device     %s (%s, %s)\n", r->device->name, r->device->platform, r->device->driver);
-    printf("method     %s, preconditioner %s", r->method, r->precond);
+    if (r->result.chosen[0])
+        printf("method     auto: %s", r->result.chosen);
+    else
+        printf("method     %s, preconditioner %s", r->method, r->precond);
     if (r->precond_why) printf(" by auto: %s", r->precond_why);
     if (strcmp(r->deflation, "none")) printf(", deflation %s", r->deflation);
     if (!strcmp(r->null_space, "pin")) printf(", first unknown pinned");
     printf("\n");
+    if (r->result.chosen[0] && r->result.promotions)
+        printf("           before that %s\n", r->result.promoted_why);
     if (r->verbose) {
         char text[600];
         snprintf(text, sizeof text, "%s, %s", r->solver.kind, r->solver.variant);

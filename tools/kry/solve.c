@@ -200,7 +200,8 @@ static kry_status create_solver(solve *s)
     r->setup_seconds = now() - start;
     kry_op_describe(s->solver, &r->solver);
     r->precond = precond_of(s);
-    if (find_said(s, " by auto (", ")", s->why, sizeof s->why)) r->precond_why = s->why;
+    if (strcmp(r->method, "auto") && find_said(s, " by auto (", ")", s->why, sizeof s->why))
+        r->precond_why = s->why;
 done:
     return st;
 }
@@ -275,12 +276,24 @@ done:
     return st;
 }
 
+/* Where neither a method nor a preconditioner is given: for files, and problems that are not positive definite, both
+ * are auto's to choose; a second level goes with jacobi. */
+static const char *default_precond(const solve *s)
+{
+    const kry_problem *p = s->src.problem;
+    const bool plain = !strcmp(word_or(&s->o, "deflation", "none"), "none") &&
+                       strcmp(word_or(&s->o, "null-space", "project"), "pin") != 0;
+
+    if (p && p->traits & (KRY_POSITIVE | KRY_SINGULAR)) return "none";
+    return plain ? "auto" : "jacobi";
+}
+
 static kry_status examine(solve *s)
 {
     kry_status st = KRY_OK;
     options *o = &s->o;
 
-    options_choose_method(o, s->src.problem ? "none" : "jacobi");
+    options_choose_method(o, default_precond(s));
     TRY(source_examine(&s->src, options_solver(o, "method"),
                        strcmp(word_or(o, "check", "cheap"), "none") != 0));
     CHECK(

@@ -1,0 +1,16 @@
+/* auto.h - method=auto. */
+#ifndef KRY_AUTO_H
+#define KRY_AUTO_H
+
+#include "krylov/options.h"
+
+/* A solver that begins with the choice that suits A, and goes on to the next one where that fails. On a team it is
+ * the first choice for good. */
+kry_status kry_auto_create(const kry_op *A, const kry_options *o, kry_op **solver);
+/* The first choice by iterations, in place of the words of o, for those that lead the solver themselves. */
+kry_status kry_auto_settle(const kry_op *A, kry_options *o);
+extern const kry_op_table kry_auto_table;
+/* kry_solver_set_stop */
+kry_status kry_auto_set_stop(void *self, const kry_stop *stop);
+
+#endif

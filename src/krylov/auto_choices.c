@@ -1,0 +1,241 @@
+/* auto_choices.c - which solvers suit a matrix, by a look at its entries and by what they are expected to cost.
+ * docs/choosing.md has the rules. */
+#include "krylov/auto_choices.h"
+#include "grid/stencil.h"
+#include "krylov/auto_precond.h"
+#include "matrix/matrix.h"
+#include "operator/pin.h"
+#include "precond/factor.h"
+#include "precond/rows.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char who[] = "kry_solver_create";
+
+/* What a pass over the entries finds. */
+typedef struct survey {
+    int64_t rows, nnz, bandwidth; /* the latter: the largest |i - j| */
+    bool symmetric, positive;     /* positive: so are all diagonal entries */
+    bool zero_on_diagonal;
+    bool dominant;     /* no row's couplings add up to more than its diagonal entry, */
+    bool m_matrix;     /* and none is positive */
+    double ratio;      /* of a row's couplings to its diagonal entry, at most */
+    double iterations; /* of the method to begin with: an estimate */
+    bool easy;         /* it is known not to be more */
+    double direct;     /* seconds of the direct solver; infinite: not known, or there is none */
+} survey;
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static void look_at_row(const kry_sparse *A, int64_t i, survey *s)
+{
+    const double *val = A->val;
+    double diagonal = 0, others = 0;
+
+    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+        const int64_t distance = llabs(A->col[e] - i);
+        if (distance > s->bandwidth) s->bandwidth = distance;
+        if (distance == 0)
+            diagonal = val[e];
+        else
+            others += fabs(val[e]), s->m_matrix &= val[e] <= 0;
+    }
+    s->zero_on_diagonal |= diagonal == 0;
+    s->dominant &= fabs(diagonal) >= others * (1 - 1e-8) && diagonal != 0;
+    s->ratio = fmax(s->ratio, diagonal != 0 ? others / fabs(diagonal) : INFINITY);
+}
+
+static kry_status look_at_rows(const kry_sparse *A, survey *s)
+{
+    kry_status st = KRY_OK;
+    kry_finding found;
+
+    TRY(kry_matrix_inspect(A, &found));
+    *s = (survey){ .rows = A->rows,
+                   .nnz = kry_sparse_nnz(A),
+                   .symmetric = found.what != KRY_FOUND_ASYMMETRIC,
+                   .positive = found.what == KRY_FOUND_NOTHING && !found.zero_rows,
+                   .dominant = true,
+                   .m_matrix = true,
+                   .direct = INFINITY };
+    for (int64_t i = 0; i < A->rows; i++) look_at_row(A, i, s);
+done:
+    return st;
+}
+
+/* ---- costs ----------------------------------------------------------------------------------- */
+
+/* Seconds of an iteration: launches, and the bytes of the matrix and of vectors. */
+static double seconds_per_iteration(const kry_op *A, const survey *s, double products, double words)
+{
+    const bool cpu = A->dev->info.cpu_kernels;
+    const double number = (double)kry_type_size(A->shape.type);
+    const double matrix = (double)s->nnz * (number + 4), vector = (double)s->rows * number;
+    const double launch = cpu ? 20e-6 : 4e-6;
+
+    return (3 * products + 2) * launch +
+           (products * matrix + words * vector) / kry_device_bandwidth(A->dev);
+}
+
+/* What the iterative method to begin with should take. */
+static double seconds_of_iterations(const kry_op *A, const survey *s)
+{
+    const double load =
+        s->easy ? 0 : 0.05; /* the method's kernels, from the driver's cache: PoCL's 0.05 to 0.1 */
+    const double factor = s->positive && !s->easy ? 1e-6 * (double)s->nnz : 0;
+    const double products = s->positive || s->symmetric ? 1 : s->dominant ? 2 : 6;
+
+    return load + factor +
+           s->iterations * seconds_per_iteration(A, s, products, products > 1 ? 22 : 12);
+}
+
+/* How many iterations a matrix needs that is neither positive definite nor dominated by its diagonal nobody knows
+ * before. With a dominant diagonal Jacobi's iteration takes about 18 / (1 - ratio), and Krylov methods the root of
+ * that, more or less. */
+static kry_status predict_iterations(const kry_op *A, const kry_sparse *rows, survey *s)
+{
+    kry_status st = KRY_OK;
+    kry_sparse copy = { 0 };
+    const double few = 50;
+
+    s->iterations = s->symmetric ? fmin((double)s->rows, 1000) : 100;
+    if (s->ratio < 0.99) s->iterations = 10 / sqrt(1 - s->ratio);
+    if (s->positive) {
+        TRY(kry_sparse_copy(rows, &copy)); /* which is made symmetric to the bit */
+        TRY(kry_precond_predict(A, &copy, &s->iterations));
+    }
+    s->easy = s->positive ? s->iterations <= few : s->ratio < 0.99;
+done:
+    kry_sparse_release(&copy);
+    return st;
+}
+
+/* Seconds of the factors, their ordering included, and of two solves with them. */
+static double seconds_of_factors(const survey *s, const kry_factor_cost *cost)
+{
+    const double entry = s->positive ? 2.5e-7 : 6e-7, flop = 4e-10, byte = 2e-9;
+
+    return 1e-3 + (double)s->nnz * entry + cost->flops * flop + cost->bytes * byte;
+}
+
+/* The ordering of the direct solver says what its factors cost; but it takes longer than a few iterations. */
+static kry_status predict_direct(const kry_op *A, const kry_sparse *rows, survey *s, kry_factor *F)
+{
+    enum { MOST = 3000000 }; /* entries: a second or so */
+    kry_status st = KRY_OK;
+    const kry_factor_cost nothing = { 0, 0 };
+
+    if (s->nnz > MOST || (s->easy && seconds_of_iterations(A, s) < seconds_of_factors(s, &nothing)))
+        return KRY_OK;
+    st = kry_factor_analyse(who, rows, F);
+    if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* no SuiteSparse */
+    TRY(st);
+    s->direct = seconds_of_factors(s, &F->cost);
+done:
+    return st;
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static void add(kry_choices *list, const char *method, const char *precond, double seconds)
+{
+    for (int i = 0; i < list->count; i++)
+        if (!strcmp(list->choice[i].method, method) && !strcmp(list->choice[i].precond, precond))
+            return;
+    if (list->count < KRY_CHOICES)
+        list->choice[list->count++] = (kry_choice){ method, precond, seconds };
+}
+
+/* The direct solver stands second, and comes first where it is no slower than iterations should be. */
+static void list_all(const kry_op *A, const survey *s, const char *precond, bool direct,
+                     kry_choices *list)
+{
+    const double iterations = seconds_of_iterations(A, s);
+    const char *ilu =
+        A->dev->info.cpu_kernels ? "ilu0" : "block-ilu"; /* one block is for one core */
+    const char *general = precond ? precond : s->dominant ? "jacobi" : ilu;
+
+    if (direct && s->direct <= iterations) add(list, "direct", "none", s->direct);
+    if (s->positive)
+        add(list, "pcg", precond ? precond : "auto", iterations);
+    else if (s->symmetric)
+        add(list, "minres", precond ? precond : "none", iterations);
+    else
+        add(list, "bicgstab:2", general, iterations);
+    if (direct) add(list, "direct", "none", s->direct);
+    if (s->positive && !precond) add(list, "pcg", "jacobi", INFINITY);
+    if (s->positive) add(list, "minres", "none", INFINITY);
+    if (!s->positive && !s->zero_on_diagonal) add(list, "bicgstab:2", general, INFINITY);
+    add(list, "gmres:60", s->zero_on_diagonal && !precond ? "none" : general, INFINITY);
+    add(list, "idr:4", precond ? precond : s->zero_on_diagonal ? "none" : "jacobi", INFINITY);
+}
+
+static void tell(const survey *s, kry_choices *list)
+{
+    snprintf(list->why, sizeof list->why, "%s%s%s, bandwidth %lld",
+             s->symmetric ? "symmetric" : "not symmetric",
+             s->positive           ? " with a positive diagonal"
+             : s->zero_on_diagonal ? ", zeros on the diagonal"
+             : s->symmetric        ? " and indefinite"
+                                   : "",
+             s->m_matrix && s->positive ? ", an M-matrix"
+             : s->dominant              ? ", diagonally dominant"
+                                        : "",
+             (long long)s->bandwidth);
+}
+
+/* Without entries: by what is promised of A. */
+static void list_by_traits(const kry_op *A, const char *precond, kry_choices *list)
+{
+    const bool grid = kry_stencil_of(A) || kry_stencil_of_parts(A);
+    const unsigned traits = A->shape.traits;
+    const bool seen = A->found.what == KRY_FOUND_NOTHING && A->inspected;
+
+    snprintf(list->why, sizeof list->why, "%s",
+             grid                            ? "a grid"
+             : seen || traits & KRY_POSITIVE ? "positive definite, as far as is known"
+             : traits & KRY_SYMMETRIC        ? "symmetric, as far as is known"
+                                             : "not known to be symmetric");
+    if (grid || seen || traits & KRY_POSITIVE)
+        add(list, "pcg", precond ? precond : "auto", INFINITY);
+    else if (traits & KRY_SYMMETRIC)
+        add(list, "minres", precond ? precond : "none", INFINITY);
+    else
+        add(list, "bicgstab:2", precond ? precond : "none", INFINITY);
+    add(list, "gmres:60", precond ? precond : "none", INFINITY);
+}
+
+static bool has_entries(const kry_op *A)
+{
+    return !A->dev->team && kry_matrix_of(A) && A->shape.rows > 0;
+}
+
+kry_status kry_choices_list(const kry_op *A, const char *precond, bool direct, kry_choices *list)
+{
+    kry_status st = KRY_OK;
+    kry_sparse rows = { 0 };
+    survey s;
+
+    *list = (kry_choices){ 0 };
+    A = kry_pin_of(A);
+    if (!has_entries(A)) {
+        list_by_traits(A, precond, list);
+        return KRY_OK;
+    }
+    TRY(kry_rows_read(who, A, &rows));
+    TRY(look_at_rows(&rows, &s));
+    TRY(predict_iterations(A, &rows, &s));
+    if (direct) TRY(predict_direct(A, &rows, &s, &list->factor));
+    list_all(A, &s, precond, direct, list);
+    tell(&s, list);
+done:
+    kry_sparse_release(&rows);
+    return st;
+}
+
+void kry_choices_release(kry_choices *list)
+{
+    kry_factor_release(&list->factor);
+    *list = (kry_choices){ 0 };
+}

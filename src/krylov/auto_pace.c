@@ -1,0 +1,49 @@
+/*
+ * auto_pace.c - whether iterations are going to come to an end in time: after 50 of them, and whenever there are half as
+ * many more, the rate since the last time says how many are left.
+ *
+ * They are hopeless if these take more than twice the seconds of another solver; or if they are more than the budget
+ * allows, twice in a row, and not at once: the residuals of many methods stay where they are for a while.
+ */
+#include "krylov/auto_pace.h"
+#include <math.h>
+
+void kry_pace_begin(kry_pace *P, int64_t rows, int64_t budget)
+{
+    *P = (kry_pace){ .budget = budget,
+                     .patience = fmin(50 + (double)rows / 20, fmin(1000, (double)budget / 2)),
+                     .seen_residual = INFINITY,
+                     .least = INFINITY };
+}
+
+/* Iterations that are left, if the residual goes on falling as since the last prediction. */
+static double expect_left(const kry_pace *P, const kry_iteration *it)
+{
+    const double fallen = log(P->seen_residual / P->least);
+
+    if (P->least <= it->target) return 0;
+    if (!(it->target > 0) || !(fallen > 1e-3)) return INFINITY;
+    return (double)(it->iteration - P->seen) * log(P->least / it->target) / fallen;
+}
+
+static bool judge(kry_pace *P, const kry_iteration *it, double left, double other)
+{
+    const double each = it->seconds / (double)it->iteration;
+
+    if (left * each > 2 * other) return true;
+    P->over = (double)it->iteration + left > (double)P->budget ? P->over + 1 : 0;
+    return P->over > 1 && (double)it->iteration >= P->patience;
+}
+
+bool kry_pace_hopeless(kry_pace *P, const kry_iteration *it, double other)
+{
+    enum { FIRST = 25 }; /* here the first span begins */
+    bool hopeless = false;
+
+    if (it->residual < P->least) P->least = it->residual;
+    if (it->iteration < (P->next ? P->next : FIRST)) return false;
+    if (P->next) hopeless = judge(P, it, expect_left(P, it), other);
+    P->next = P->next ? it->iteration + it->iteration / 2 : 2 * it->iteration;
+    P->seen = it->iteration, P->seen_residual = P->least;
+    return hopeless;
+}

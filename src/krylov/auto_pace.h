@@ -1,0 +1,26 @@
+/* auto_pace.h - whether iterations are going to come to an end in time. */
+#ifndef KRY_AUTO_PACE_H
+#define KRY_AUTO_PACE_H
+
+#include "base/base.h"
+#include <kry/solver.h>
+
+/* How fast the residual falls. */
+typedef struct kry_pace {
+    int64_t budget;       /* iterations that may be made */
+    double patience;      /* and how many of them before the limit is held against them */
+    int64_t seen, next;   /* iterations of the last prediction and of the next one */
+    double seen_residual; /* the least residuals by then, */
+    double least;         /* and by now */
+    int over;             /* predictions in a row that the budget is not enough */
+} kry_pace;
+
+void kry_pace_begin(kry_pace *P, int64_t rows, int64_t budget);
+/*
+ * Whether to give up after this iteration.
+ *
+ *   other  seconds that another solver takes; infinite: not known
+ */
+bool kry_pace_hopeless(kry_pace *P, const kry_iteration *it, double other);
+
+#endif

@@ -1,0 +1,224 @@
+/*
+ * direct.c - a direct solver for any square A with entries: sparse factors on the host, and steps of iterative
+ * refinement until the true residual is small enough.
+ *
+ *   z := A^-1 r,  x := x + z,  r := r - A z
+ *
+ * Of a singular A that is known to map constants, and nothing else, to zero the first unknown is pinned: its
+ * diagonal entry counts twice. b has no part outside of the range of A, and so the solution is the same.
+ *
+ * Storage     z: n numbers beside r; the factors and n doubles on the host
+ * Per step    matrix, 9 words per unknown, and the factors once on the host
+ * Waits       r comes to the host, z goes back; once more for ||r||
+ * Breakdown   a step that does not halve ||r||: A is singular to working precision
+ * Source      J. H. Wilkinson, Rounding errors in algebraic processes (1963); the factors: precond/factor.h
+ */
+#include "krylov/direct.h"
+#include "krylov/method.h"
+#include "precond/rows.h"
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct direct {
+    kry_krylov *K; /* borrowed */
+    kry_factor factor;
+    double *host; /* n */
+    kry_vec *z;
+    kry_sum *rr;
+    char text[120]; /* for kry_op_describe */
+} direct;
+
+static const char who[] = "kry_solver_create";
+
+/* ---- the entries ----------------------------------------------------------------------------- */
+
+/* a_rr twice, for the row that A pins, or the first one of an A that maps constants to zero. */
+static void pin(const kry_op *A, kry_sparse *rows)
+{
+    const int64_t pinned = kry_pin_row(A), row = pinned < 0 ? 0 : pinned;
+    double *val = rows->val;
+
+    if ((pinned < 0 && !kry_op_loses_constants(A)) || row >= rows->rows) return;
+    const int64_t e = kry_sparse_find(rows, row, row);
+    if (e >= 0) val[e] *= 2;
+}
+
+static kry_status read_rows(const kry_op *A, kry_sparse *rows)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_rows_read(who, kry_pin_of(A), rows));
+    pin(A, rows);
+done:
+    return st;
+}
+
+/* ---- a cycle --------------------------------------------------------------------------------- */
+
+/* z := A^-1 r by the factors */
+static kry_status solve_by_factor(direct *S, const kry_vec *r)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_read_doubles(r, S->host));
+    TRY(kry_factor_solve(&S->factor, S->host));
+    TRY(kry_vec_write_doubles(S->z, S->host));
+done:
+    return st;
+}
+
+static kry_status step(direct *S, kry_cycle *c, double *residual)
+{
+    kry_status st = KRY_OK;
+
+    TRY(solve_by_factor(S, c->r));
+    TRY(kry_vec_axpby(1, S->z, 1, c->x));
+    TRY(kry_op_residual(S->K->A, c->r, S->z, c->r));
+    TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
+    TRY(kry_sum_read(c->r->layout, S->rr, residual));
+    *residual = sqrt(*residual);
+done:
+    return st;
+}
+
+static kry_status direct_cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    kry_story *s = c->story;
+    double residual = c->norm, before;
+
+    TRY(kry_story_look(s, s->iteration, residual, c->goal));
+    while (kry_story_goes_on(s)) {
+        before = residual;
+        TRY(step(self, c, &residual));
+        s->iteration++;
+        TRY(kry_story_look(s, s->iteration, residual, c->goal));
+        if (!s->end && residual > 0.5 * before) s->end = KRY_END_MATRIX;
+    }
+done:
+    return st;
+}
+
+/* ---- the method ------------------------------------------------------------------------------ */
+
+static void direct_destroy(void *self)
+{
+    direct *S = self;
+    kry_factor_release(&S->factor);
+    kry_sum_release(&S->rr);
+    kry_vec_release(&S->z);
+    free(S->host);
+    free(S);
+}
+
+static kry_status check(const kry_krylov *K)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(kry_layout_size(&K->A->dev->layout) == 1, KRY_ERR_UNSUPPORTED,
+          "%s: method=direct factors the whole matrix on one host, and takes no team of devices",
+          who);
+    CHECK(!K->first, KRY_ERR_UNSUPPORTED,
+          "%s: method=direct takes no preconditioner: its factors are those of A", who);
+    CHECK(!kry_pin_of(K->A)->null_space || kry_pin_row(K->A) >= 0, KRY_ERR_SINGULAR,
+          "%s: '%s' is singular, and maps other vectors than constants to zero: method=direct has "
+          "no factors for it; take method=pcg or minres",
+          who, K->A->table->kind);
+done:
+    return st;
+}
+
+/* The factors of A's numbers, in the order that there is, or is found now. */
+static kry_status factor(direct *S)
+{
+    kry_status st = KRY_OK;
+    kry_sparse rows = { 0 };
+
+    if (S->K->A->shape.rows == 0) return KRY_OK;
+    TRY(read_rows(S->K->A, &rows));
+    if (!S->factor.engine) TRY(kry_factor_analyse(who, &rows, &S->factor));
+    TRY(kry_factor_numbers(who, &rows, 0, &S->factor));
+done:
+    kry_sparse_release(&rows);
+    return st;
+}
+
+static kry_status direct_update(void *self) { return factor(self); }
+
+/* analysed: taken over */
+static kry_status create(kry_krylov *K, kry_factor *analysed, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *A = &K->A->shape;
+    direct *S = NULL;
+
+    TRY(check(K));
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K;
+    S->factor = *analysed, *analysed = (kry_factor){ 0 };
+    TRY(factor(S));
+    TRY(kry_alloc((size_t)A->rows, sizeof *S->host, &S->host));
+    TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &S->z));
+    TRY(kry_sum_create(K->A->dev, 1, &S->rr));
+    *self = S, S = NULL;
+done:
+    if (S) direct_destroy(S);
+    return st;
+}
+
+static kry_status direct_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_factor none = { 0 };
+
+    (void)setup; /* no parameters of its own */
+    return create(K, &none, self);
+}
+
+static kry_status ordered_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    return create(K, (kry_factor *)setup->params, self); /* the order is moved, as it says */
+}
+
+static void direct_describe(const void *self, kry_op_info *info)
+{
+    direct *S = (direct *)self; /* the text is no part of its value */
+    const kry_factor *F = &S->factor;
+
+    if (!F->engine) return; /* A is empty */
+    snprintf(S->text, sizeof S->text, "%s, factors of %.3g bytes on the host", F->engine->name,
+             F->engine->bytes(F->self));
+    info->variant = S->text;
+}
+
+#define METHOD(create_it)                                                                        \
+    {                                                                                            \
+        .kind = "direct", .who = "kry_solver_create", .minds_scale = true, .projects = true,     \
+        .takes = KRY_TAKES_ANY,                                                                  \
+        .matrix = { "||r||",                                                                     \
+                    "is more than half of what it was before the last step of refinement: A is " \
+                    "singular to working precision, or that is its limit",                       \
+                    KRY_TRUE_RESIDUAL_STAGNATED },                                               \
+        .create = create_it, .cycle = direct_cycle, .update = direct_update,                     \
+        .describe = direct_describe, .destroy = direct_destroy                                   \
+    }
+const kry_method kry_direct_method = METHOD(direct_create);
+static const kry_method ordered_method = METHOD(ordered_create);
+
+kry_status kry_direct_create(const kry_op *A, const kry_options *o, kry_factor *analysed,
+                             kry_op **solver)
+{
+    kry_status st = KRY_OK;
+    kry_suit suit = { o->check, KRY_TAKES_ANY, 0 };
+
+    TRY(kry_suit_begin(who, A, &suit));
+    TRY(kry_krylov_make(A,
+                        (kry_setup){ .method = &ordered_method,
+                                     .stop = o->stop,
+                                     .monitor = o->monitor,
+                                     .monitor_user = o->monitor_user,
+                                     .suit = suit,
+                                     .params = analysed },
+                        solver));
+done:
+    return st;
+}

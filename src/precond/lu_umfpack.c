@@ -1,0 +1,155 @@
+/*
+ * lu_umfpack.c - sparse LU factors by UMFPACK, which neither prints nor ends the process: its status becomes
+ * ours. UMFPACK counts by columns, so that it is given A', and solves with the transpose of that.
+ *
+ * Ordering    UMFPACK's own choice: for a symmetric pattern AMD, with pivots from the diagonal, else COLAMD
+ * Source      T. A. Davis, Algorithm 832: UMFPACK V4.3, an unsymmetric-pattern multifrontal method, ACM
+ *             TOMS 30 (2004), 196-199
+ */
+#include "precond/factor.h"
+#include KRY_UMFPACK_HEADER
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct factor {
+    int n;
+    int *start; /* of the columns of A': n + 1 */
+    void *symbolic, *numeric;
+    double control[UMFPACK_CONTROL], info[UMFPACK_INFO];
+    double *room; /* n: a right-hand side */
+} factor;
+
+static kry_status check(const factor *f, int status, const char *what)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(status != UMFPACK_ERROR_out_of_memory, KRY_ERR_MEMORY,
+          "%s: no host memory for the LU factors of %d rows, up to %.3g bytes", what, f->n,
+          f->info[UMFPACK_PEAK_MEMORY_ESTIMATE] * f->info[UMFPACK_SIZE_OF_UNIT]);
+    CHECK(status >= UMFPACK_OK, KRY_ERR_UNSUPPORTED, "%s failed with status %d", what, status);
+done:
+    return st;
+}
+
+static void umfpack_destroy(void *self)
+{
+    factor *f = self;
+
+    if (!f) return;
+    if (f->numeric) umfpack_di_free_numeric(&f->numeric);
+    if (f->symbolic) umfpack_di_free_symbolic(&f->symbolic);
+    free(f->room);
+    free(f->start);
+    free(f);
+}
+
+/* UMFPACK's own estimates are bounds. With pivots from the diagonal the count of Cholesky's factors is what they take; else
+ * a quarter of the operations, and a third of the memory, on the public matrices of docs/outcomes.md. */
+static kry_factor_cost expect(const factor *f)
+{
+    const double *info = f->info;
+
+    if (info[UMFPACK_SYMMETRIC_FLOPS] >= 0)
+        return (kry_factor_cost){ info[UMFPACK_SYMMETRIC_FLOPS],
+                                  info[UMFPACK_SYMMETRIC_LUNZ] * (sizeof(double) + sizeof(int)) };
+    return (kry_factor_cost){ info[UMFPACK_FLOPS_ESTIMATE] / 4,
+                              info[UMFPACK_PEAK_MEMORY_ESTIMATE] * info[UMFPACK_SIZE_OF_UNIT] / 3 };
+}
+
+static kry_status umfpack_analyse(const kry_sparse *A, kry_factor_cost *cost, void **self)
+{
+    kry_status st = KRY_OK;
+    factor *f = NULL;
+
+    *self = NULL;
+    CHECK(kry_sparse_nnz(A) < INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "a matrix of %lld entries is too large for UMFPACK", (long long)kry_sparse_nnz(A));
+    TRY(kry_alloc(1, sizeof *f, &f));
+    f->n = (int)A->rows;
+    TRY(kry_alloc((size_t)A->rows + 1, sizeof *f->start, &f->start));
+    TRY(kry_alloc((size_t)A->rows + 1, sizeof *f->room, &f->room));
+    for (int64_t i = 0; i <= A->rows; i++) f->start[i] = (int)A->row_ptr[i];
+    umfpack_di_defaults(f->control);
+    f->control[UMFPACK_PRL] = 0;
+    f->control[UMFPACK_IRSTEP] = 0; /* the solver refines, by the residual of the operator */
+    TRY(check(f,
+              umfpack_di_symbolic(f->n, f->n, f->start, A->col, A->val, &f->symbolic, f->control,
+                                  f->info),
+              "umfpack_di_symbolic"));
+    *cost = expect(f);
+    *self = f, f = NULL;
+done:
+    umfpack_destroy(f);
+    return st;
+}
+
+/* Names a row whose pivot is zero: it depends on the others. */
+static kry_status tell_singular(factor *f)
+{
+    kry_status st = KRY_OK;
+    int *order = NULL, row = -1, unused;
+    double *pivot = NULL;
+
+    TRY(kry_alloc((size_t)f->n, sizeof *order, &order));
+    TRY(kry_alloc((size_t)f->n, sizeof *pivot, &pivot));
+    TRY(check(f,
+              umfpack_di_get_numeric(NULL, NULL, NULL, NULL, NULL, NULL, NULL, order, pivot,
+                                     &unused, NULL, f->numeric),
+              "umfpack_di_get_numeric"));
+    for (int k = 0; k < f->n && row < 0; k++)
+        if (!(pivot[k] > 0 || pivot[k] < 0)) row = order[k];
+    CHECK(row < 0, KRY_ERR_SINGULAR,
+          "the matrix is singular: of its %d pivots %.0f are not zero; row %lld depends on the "
+          "others" COUNTED,
+          f->n, f->info[UMFPACK_UDIAG_NZ], ROW(row), kry_first_row);
+    CHECK(false, KRY_ERR_SINGULAR, "the matrix is singular: its pivots range too widely");
+done:
+    free(pivot);
+    free(order);
+    return st;
+}
+
+static kry_status umfpack_factor(void *self, const kry_sparse *A)
+{
+    kry_status st = KRY_OK;
+    factor *f = self;
+
+    if (f->numeric) umfpack_di_free_numeric(&f->numeric);
+    const int status =
+        umfpack_di_numeric(f->start, A->col, A->val, f->symbolic, &f->numeric, f->control, f->info);
+    TRY(check(f, status, "umfpack_di_numeric"));
+    if (status == UMFPACK_WARNING_singular_matrix) TRY(tell_singular(f));
+done:
+    return st;
+}
+
+static kry_status umfpack_solve(void *self, double *x, int64_t columns)
+{
+    kry_status st = KRY_OK;
+    factor *f = self;
+
+    for (int64_t j = 0; j < columns; j++, x += f->n) {
+        memcpy(f->room, x, (size_t)f->n * sizeof *x);
+        TRY(check(f,
+                  umfpack_di_solve(UMFPACK_At, NULL, NULL, NULL, x, f->room, f->numeric, f->control,
+                                   f->info),
+                  "umfpack_di_solve"));
+    }
+done:
+    return st;
+}
+
+static double umfpack_bytes(const void *self)
+{
+    const factor *f = self;
+    return f->info[UMFPACK_NUMERIC_SIZE] * f->info[UMFPACK_SIZE_OF_UNIT];
+}
+
+const kry_factor_engine kry_factor_umfpack = {
+    .name = "LU, UMFPACK",
+    .analyse = umfpack_analyse,
+    .factor = umfpack_factor,
+    .solve = umfpack_solve,
+    .bytes = umfpack_bytes,
+    .destroy = umfpack_destroy,
+};

@@ -1,0 +1,267 @@
+/* test_auto.c - method=auto: what it lists for which matrix, that it solves them, goes on where a choice fails, keeps to
+ * the limit, shows its iterations to one monitor, and follows updates. */
+#include "chains.h"
+#include "krylov/auto_choices.h"
+#include "krylov/auto_pace.h"
+
+#ifdef KRY_HAVE_UMFPACK
+enum { HAS_LU = 1 };
+#else
+enum { HAS_LU = 0 };
+#endif
+
+static int place_of(const kry_choices *list, const char *method)
+{
+    for (int i = 0; i < list->count; i++)
+        if (!strcmp(list->choice[i].method, method)) return i;
+    return -1;
+}
+
+/* The first choice by iterations, what stands behind it, and whether the direct solver is there. */
+static void expect(kry_type type, const chain *c, unsigned traits, const char *first,
+                   const char *second, const char *why)
+{
+    kry_op *A = matrix_of(device(), type, c, traits);
+    kry_choices list, without;
+
+    OK(kry_choices_list(A, NULL, true, &list));
+    OK(kry_choices_list(A, NULL, false, &without));
+    if (!strstr(list.why, why)) fail_msg("'%s' does not say '%s'", list.why, why);
+    assert_string_equal(without.choice[0].method, first);
+    assert_int_equal(place_of(&without, "direct"), -1);
+    assert_true(place_of(&list, first) >= 0 && place_of(&list, first) < place_of(&list, second));
+    if (HAS_LU) assert_true(place_of(&list, "direct") == 0 || place_of(&list, "direct") == 1);
+    kry_choices_release(&without);
+    kry_choices_release(&list);
+    kry_op_release(&A);
+}
+
+static void choices__by_the_entries(void **state)
+{
+    kry_type type = type_of(state);
+    chain c = chain_of(100, 2.5, 2.5);
+
+    expect(type, &c, 0, "pcg", "minres", "positive diagonal, an M-matrix, bandwidth 1");
+    c = chain_of(100, 1.5, 2.5);
+    c.val[0] = -1;
+    expect(type, &c, 0, "minres", "gmres:60", "symmetric and indefinite");
+    c = chain_with(100, -1.5, 2.8, -0.5);
+    expect(type, &c, 0, "bicgstab:2", "gmres:60", "not symmetric, diagonally dominant");
+    c = chain_with(100, -1.5, 0, -0.5);
+    expect(type, &c, 0, "bicgstab:2", "gmres:60", "not symmetric, zeros on the diagonal");
+}
+
+static void solve__of_every_kind(void **state)
+{
+    kry_type type = type_of(state);
+    static const int64_t sizes[] = { 1, 2, 64, 257 };
+
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        const chain cases[] = { chain_of(sizes[i], 2.5, 2.5), chain_of(sizes[i], 0.55, 0.55),
+                                chain_with(sizes[i], -1.5, 2.8, -0.5) };
+        static const char *const words[] = { "method=auto rtol=1e-5",
+                                             "method=auto precond=jacobi rtol=1e-5" };
+        for (size_t k = 0; k < 2 * COUNT(cases); k++) {
+            const chain *c = &cases[k / 2];
+            outcome o = solve(type, c, words[k % 2]);
+            assert_int_equal(o.status, KRY_OK);
+            assert_non_null(strstr(o.res.chosen, "symmetric"));
+            if (k % 2) assert_null(strstr(o.res.chosen, "direct"));
+            NEAR(residual_of(c, o.x), o.res.true_residual, 1e-6 * o.res.norm_b, "case %zu", k);
+        }
+    }
+    const chain c = chain_of(50, 2.5, 2.5);
+    check_guess_and_zero(type, &c, "method=auto rtol=1e-5");
+}
+
+/* Its diagonal is positive, but it is not positive definite. */
+static void solve__goes_on_after_a_breakdown(void **state)
+{
+    kry_type type = type_of(state);
+    const chain c = chain_of(MOST, 0.55, 0.55);
+
+    outcome o = solve(type, &c, "method=auto precond=jacobi rtol=1e-5");
+    assert_int_equal(o.status, KRY_OK);
+    assert_true(o.res.promotions >= 1);
+    assert_non_null(strstr(o.res.promoted_why, "pcg: "));
+    assert_non_null(strstr(o.res.chosen, "minres with"));
+    assert_true(residual_of(&c, o.x) <= 1.01e-5 * o.res.norm_b);
+}
+
+/* x_i+1 = b_i: a matrix of which no polynomial below the degree n is of use. */
+static chain shift(int64_t n)
+{
+    chain c = { .n = n };
+    for (int32_t i = 0; i < n; i++)
+        c.col[i] = (int32_t)((i + 1) % n), c.val[i] = 1, c.row_ptr[i + 1] = i + 1;
+    c.b[0] = 1;
+    return c;
+}
+
+static void solve__keeps_to_the_limit(void **state)
+{
+    kry_type type = type_of(state);
+    const chain c = shift(290);
+
+    outcome o = solve(type, &c, "method=auto precond=none maxit=200 check-every=5");
+    assert_true(o.status > 0);
+    assert_true(o.res.iterations <= 200);
+    assert_true(o.res.promotions >= 1);
+    NEAR(residual_of(&c, o.x), o.res.true_residual, 1e-5, "the best x");
+    assert_true(o.res.true_residual <= 1.00001);
+}
+
+/* Of a residual that falls by `factor` in each iteration, one a millisecond, from 1 to 1e-8: when it is given up; -1:
+ * never. */
+static int64_t given_up(double factor, int64_t budget, double other)
+{
+    kry_pace P;
+    kry_iteration it = { .target = 1e-8, .residual = 1 };
+
+    kry_pace_begin(&P, 1000, budget);
+    for (; it.iteration <= budget && it.residual > it.target; it.iteration++) {
+        it.seconds = 1e-3 * (double)it.iteration;
+        if (kry_pace_hopeless(&P, &it, other)) return it.iteration;
+        it.residual *= factor;
+    }
+    return -1;
+}
+
+static void pace__gives_up_in_time(void **state)
+{
+    (void)state;
+    assert_int_equal(given_up(0.9, 1000, INFINITY), -1);   /* 175 iterations */
+    assert_int_equal(given_up(0.99, 10000, INFINITY), -1); /* 1833 */
+    assert_int_equal(given_up(0.99, 10000, 0.8), 50);
+    assert_int_equal(given_up(0.99, 10000, 1), -1);
+    assert_int_equal(given_up(0.999, 10000, INFINITY), 112); /* 18412 */
+    assert_int_equal(given_up(1.01, 10000, INFINITY), 112);
+    assert_int_equal(given_up(1, 120, INFINITY), 75);
+}
+
+typedef struct seen {
+    int64_t last;
+    int calls, stop_at;
+} seen;
+
+static int look_on(void *user, const kry_iteration *it)
+{
+    seen *s = user;
+    assert_true(it->iteration >= s->last && it->seconds >= 0);
+    s->last = it->iteration;
+    return ++s->calls == s->stop_at;
+}
+
+static void solve__shows_all_iterations(void **state)
+{
+    kry_type type = type_of(state);
+    const chain c = chain_of(MOST, 0.55, 0.55);
+    kry_op *A = matrix_of(device(), type, &c, 0), *S;
+    kry_vec *b = vec_of(type, c.b, c.n, 1), *x;
+    kry_result res;
+
+    OK(kry_vec_create(device(), type, c.n, 1, &x));
+    for (int stop_at = 0; stop_at < 2; stop_at++) {
+        seen s = { .stop_at = stop_at };
+        OK(kry_solver_create(A, "method=auto precond=jacobi rtol=1e-5 check-every=1", look_on, &s,
+                             &S));
+        OK(kry_vec_fill(x, 0));
+        assert_int_equal(kry_solve(S, b, x, &res), stop_at ? KRY_STOPPED : KRY_OK);
+        assert_true(stop_at ? s.calls == 1 : s.last == res.iterations);
+        kry_op_release(&S);
+    }
+    kry_op_release(&A);
+    kry_vec_release(&b);
+    kry_vec_release(&x);
+}
+
+static void update__other_numbers(void **state)
+{
+    kry_type type = type_of(state);
+    const chain changes[] = { chain_of(100, 2.5, 2.5), chain_of(100, 3, 4),
+                              chain_with(100, -1.5, 2.8, -0.5), chain_of(100, 0.55, 0.55) };
+    const int64_t nnz = changes[0].row_ptr[100];
+    kry_vec *b = vec_of(type, changes[0].b, 100, 1), *x;
+    void *numbers = in_type(type, changes[0].val, nnz);
+    kry_op *A, *S;
+    kry_result res;
+
+    OK(kry_csr_create(device(), type, 100, 100, changes[0].row_ptr, changes[0].col, numbers,
+                      KRY_MATRIX(.format = KRY_FORMAT_CSR), &A));
+    OK(kry_vec_create(device(), type, 100, 1, &x));
+    OK(kry_solver_create(A, "method=auto", NULL, NULL, &S));
+    for (size_t i = 0; i < COUNT(changes); i++) {
+        free(numbers);
+        numbers = in_type(type, changes[i].val, nnz);
+        OK(kry_op_update(A, numbers));
+        OK(kry_op_update(S, NULL));
+        OK(kry_solver_set_stop(S, &(kry_stop){ .rtol = i % 2 ? 1e-4 : 1e-5 }));
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve(S, b, x, &res));
+        NEAR(res.target, (i % 2 ? 1e-4 : 1e-5) * res.norm_b, 1e-9, "the target");
+        double *found = numbers_of(x);
+        NEAR(residual_of(&changes[i], found), 0, 1.01 * res.target, "change %zu", i);
+        free(found);
+    }
+    free(numbers);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&b);
+    kry_vec_release(&x);
+}
+
+static void solve__led_by_others(void **state)
+{
+    kry_type type = type_of(state);
+    const chain c = chain_with(MOST, -1.5, 2.8, -0.5);
+
+    if (acc_type() == KRY_F64 && type == KRY_F64) {
+        outcome o = solve(type, &c, "method=auto precision=mixed rtol=1e-10");
+        assert_int_equal(o.status, KRY_OK);
+        assert_true(residual_of(&c, o.x) <= 1.001e-10 * o.res.norm_b);
+    }
+    NOT_ON_HOST("teams");
+    kry_device *team = open_team(2, (kry_team_params){ 0 });
+    outcome o = solve_on(team, type, &c, 0, "method=auto precond=jacobi rtol=1e-5");
+    assert_int_equal(o.status, KRY_OK);
+    assert_true(residual_of(&c, o.x) <= 1.01 * o.res.target);
+    close_team(&team);
+}
+
+static void create__refuses(void **state)
+{
+    kry_type type = type_of(state);
+    const int64_t wide_ptr[] = { 0, 1, 2 };
+    const int32_t col[] = { 0, 1 };
+    const chain c = chain_of(30, 2.5, 2.5);
+    void *numbers = in_type(type, c.val, 2);
+    kry_op *A = matrix_of(device(), type, &c, 0), *wide, *S;
+
+    OK(kry_csr_create(device(), type, 2, 3, wide_ptr, col, numbers, NULL, &wide));
+    REFUSES(kry_solver_create(wide, "method=auto", NULL, NULL, &S), KRY_ERR_SHAPE, "2-by-3");
+    REFUSES(kry_solver_create(A, "method=auto rtol=-1", NULL, NULL, &S), KRY_ERR_ARGUMENT,
+            "rtol = -1");
+    REFUSES(kry_krylov_create(A, "auto", NULL, &S), KRY_ERR_UNSUPPORTED, "kry_solver_create");
+    OK(kry_solver_create(A, "method=auto", NULL, NULL, &S));
+    REFUSES(kry_op_update(S, numbers), KRY_ERR_ARGUMENT, "takes no values");
+    kry_op_release(&S);
+    kry_op_release(&wide);
+    kry_op_release(&A);
+    free(numbers);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(choices__by_the_entries),
+        BOTH(solve__of_every_kind),
+        BOTH(solve__goes_on_after_a_breakdown),
+        BOTH(solve__keeps_to_the_limit),
+        cmocka_unit_test(pace__gives_up_in_time),
+        BOTH(solve__shows_all_iterations),
+        BOTH(update__other_numbers),
+        BOTH(solve__led_by_others),
+        BOTH(create__refuses),
+    };
+    return cmocka_run_group_tests_name("auto", tests, keep_profile, restore_profile);
+}
