@@ -23,6 +23,7 @@ typedef enum kry_product {
     KRY_APPLY,
     KRY_RESIDUAL,
     KRY_APPLY_DOT,
+    KRY_RELAX,
     KRY_APPLY_DIRECTION,
     KRY_PRODUCTS
 } kry_product;
