@@ -45,9 +45,18 @@ kry_status kry_csr_download(const kry_csr *A, kry_sparse *host);
 /* row_ptr := that of A, rows + 1 of them on the host. Waits. */
 kry_status kry_csr_read_offsets(const kry_csr *A, int64_t *row_ptr);
 /* The operator of a matrix whose buffers it shares; source: of its numbers, taken over. NULL: they do not
- * change, but by kry_csr_set_numbers, which lets such an operator have others, in their order. Waits. */
+ * change. Waits. */
 kry_status kry_csr_operator(const kry_csr *C, unsigned traits, kry_source **source, kry_op **op);
-kry_status kry_csr_set_numbers(kry_op *op, cl_mem val);
+
+/* ---- slices.c ---- */
+
+/* An operator of C for products alone, on a GPU: its entries cannot be read, nor can they be changed but by
+ * kry_sliced_set_numbers. It does not keep C's buffers where it is faster without. rounded: it keeps numbers in double as
+ * singles, unless one is too large or too small for that; rows of symmetric matrices still add up to what
+ * they did. Both wait. */
+kry_status kry_sliced_operator(const kry_csr *C, bool rounded, unsigned traits, kry_op **op);
+/* C: the pattern of op with new numbers. */
+kry_status kry_sliced_set_numbers(kry_op *op, const kry_csr *C);
 
 /* ---- spgemm.c ---- */
 
