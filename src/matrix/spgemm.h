@@ -61,13 +61,13 @@ kry_status kry_sliced_set_numbers(kry_op *op, const kry_csr *C);
 /* ---- spgemm.c ---- */
 
 /*
- * C := A B. Entries that cancel are kept.
+ * C := A B. Entries that cancel are kept. lower: the numbers above the diagonal may be anything, for the caller knows them.
  * Cost     the products a_ik b_kj three times, `again` once; besides C on CPUs some columns of B, on GPUs
  *          as many int as A has entries
  * Returns  KRY_ERR_UNSUPPORTED if C has more than 2^31 - 1 entries
  */
-kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, kry_csr *C);
-kry_status kry_csr_product_again(const kry_csr *A, const kry_csr *B, kry_csr *C);
+kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, bool lower, kry_csr *C);
+kry_status kry_csr_product_again(const kry_csr *A, const kry_csr *B, bool lower, kry_csr *C);
 
 /* ---- transpose.c ---- */
 
