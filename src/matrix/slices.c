@@ -7,23 +7,24 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEIGHT = 32, WINDOW = 256 }; /* of slices.cl */
-enum { SLICE_PTR = 1, PERM = 2 };   /* arguments of the stage */
-enum { NARROW_MOST = 65534, MANY = 1024 /* rows for each compute unit */ };
+enum { HEIGHT = 32, WINDOW = 256 };        /* of slices.cl */
+enum { SLICE_PTR = 1, PERM = 2, COL = 3 }; /* arguments of the stage */
+enum { MANY = 1024 };                      /* rows for each compute unit */
 
-static const char narrow[] = "-DCOLUMN=ushort -DNONE=65535 -DALONG",
-                  wide[] = "-DCOLUMN=int -DNONE=-1";
+/* Columns as distances in 16 bits, and as they are. */
+static const char *const columns[] = { "-DCOLUMN=int -DNONE=-1",
+                                       "-DCOLUMN=ushort -DNONE=65535 -DALONG" };
 
 typedef struct slices {
-    cl_mem perm, ptr, first, col;
+    cl_mem perm, ptr, head, col;
     int64_t slots;
-    bool narrow; /* columns as distances in 16 bits */
+    bool narrow; /* which columns */
 } slices;
 
 static void slices_release(kry_device *dev, slices *s)
 {
     kry_buffer_release(dev, &s->col);
-    kry_buffer_release(dev, &s->first);
+    kry_buffer_release(dev, &s->head);
     kry_buffer_release(dev, &s->ptr);
     kry_buffer_release(dev, &s->perm);
 }
@@ -39,43 +40,47 @@ static kry_status run(kry_device *dev, kry_type type, const char *defines, const
 
 /* ---- which rows share a slice, and where their columns go --------------------------------------- */
 
+/* Slots of each row, and the jumps among them. */
+static kry_status find_lengths(const kry_csr *C, bool jumping, cl_mem length, cl_int *jumps)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = C->dev;
+    const cl_int rows = (cl_int)C->rows, with_jumps = jumping;
+    cl_mem found = NULL;
+
+    *jumps = 0;
+    TRY(kry_buffer_upload(dev, sizeof *jumps, jumps, &found));
+    const kry_arg args[] = { ARG(rows),       ARG(C->row_ptr), ARG(C->col),
+                             ARG(with_jumps), ARG(length),     ARG(found) };
+    TRY(run(dev, KRY_F32, "", "slices_lengths", C->rows, args, COUNT(args)));
+    TRY(kry_buffer_read(dev, found, 0, sizeof *jumps, jumps));
+done:
+    kry_buffer_release(dev, &found);
+    return st;
+}
+
 static kry_status sort(const kry_csr *C, slices *s)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
     const cl_int rows = (cl_int)C->rows;
     const int64_t count = (C->rows + HEIGHT - 1) / HEIGHT;
-    cl_mem slots = NULL;
+    cl_int jumps;
+    cl_mem slots = NULL, length = NULL;
 
+    TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
     TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &s->perm));
     TRY(kry_buffer_create(dev, (size_t)count * sizeof(cl_int), &slots));
-    const kry_arg args[] = { ARG(rows), ARG(C->row_ptr), ARG(s->perm), ARG(slots) };
+    TRY(find_lengths(C, true, length, &jumps));
+    s->narrow = jumps >= 0 && jumps <= C->nnz / 8;
+    if (!s->narrow) TRY(find_lengths(C, false, length, &jumps));
+    const kry_arg args[] = { ARG(rows), ARG(length), ARG(s->perm), ARG(slots) };
     TRY(kry_run(dev, "slices", KRY_F32, "", "slices_sort",
                 kry_groups_at_most(dev, (C->rows + WINDOW - 1) / WINDOW), args, COUNT(args)));
     TRY(kry_csr_offsets(dev, count, slots, &s->ptr, &s->slots));
 done:
     kry_buffer_release(dev, &slots);
-    return st;
-}
-
-static kry_status choose_columns(const kry_csr *C, slices *s)
-{
-    kry_status st = KRY_OK;
-    kry_device *dev = C->dev;
-    const cl_int rows = (cl_int)C->rows;
-    cl_int farthest = 0;
-    cl_mem found = NULL;
-
-    TRY(kry_buffer_create(dev, (size_t)((C->rows + HEIGHT - 1) / HEIGHT) * sizeof(cl_int),
-                          &s->first));
-    TRY(kry_buffer_upload(dev, sizeof farthest, &farthest, &found));
-    const kry_arg args[] = { ARG(rows),    ARG(C->row_ptr), ARG(C->col),
-                             ARG(s->perm), ARG(s->first),   ARG(found) };
-    TRY(run(dev, KRY_F32, "", "slices_reach", C->rows, args, COUNT(args)));
-    TRY(kry_buffer_read(dev, found, 0, sizeof farthest, &farthest));
-    s->narrow = farthest <= NARROW_MOST;
-done:
-    kry_buffer_release(dev, &found);
+    kry_buffer_release(dev, &length);
     return st;
 }
 
@@ -87,11 +92,12 @@ static kry_status store_columns(const kry_csr *C, slices *s, cl_mem *diagonal)
     const cl_int rows = (cl_int)C->rows, square = C->rows == C->cols;
 
     TRY(kry_buffer_create(dev, (size_t)s->slots * (s->narrow ? 2 : 4), &s->col));
+    TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &s->head));
     if (square) TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), diagonal));
     const cl_mem own = square ? *diagonal : s->col;
-    const kry_arg args[] = { ARG(rows),     ARG(C->row_ptr), ARG(C->col), ARG(s->perm), ARG(s->ptr),
-                             ARG(s->first), ARG(s->col),     ARG(square), ARG(own) };
-    TRY(run(dev, KRY_F32, s->narrow ? narrow : wide, "slices_columns", C->rows, args, COUNT(args)));
+    const kry_arg args[] = { ARG(rows),    ARG(C->row_ptr), ARG(C->col), ARG(s->perm), ARG(s->ptr),
+                             ARG(s->head), ARG(s->col),     ARG(square), ARG(own) };
+    TRY(run(dev, KRY_F32, columns[s->narrow], "slices_columns", C->rows, args, COUNT(args)));
 done:
     return st;
 }
@@ -126,7 +132,10 @@ static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored
     if (rests) TRY(kry_buffer_create(dev, (size_t)rows * kry_type_size(C->type), &v->rest));
     const cl_mem rest = rests ? v->rest : v->val;
     const kry_stage *s = &A->stage[0];
-    const kry_arg slots[] = { ARG(s->value[PERM].buffer), ARG(s->value[SLICE_PTR].buffer) };
+    const kry_arg slots[] = { ARG(s->value[PERM].buffer), ARG(s->value[SLICE_PTR].buffer),
+                              ARG(s->value[COL].buffer) };
+    const bool narrow = s->count > COL + 1;
+    char defines[64];
     const kry_arg begin[] = { ARG(rows), ARG(C->row_ptr), ARG(C->val) };
     const kry_arg end[] = { ARG(v->val), ARG(rests), ARG(rest), ARG(found) };
     kry_arg args[COUNT(begin) + COUNT(slots) + COUNT(end)];
@@ -134,8 +143,10 @@ static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored
     memcpy(args, begin, sizeof begin);
     if (sliced) memcpy(args + count, slots, sizeof slots), count += COUNT(slots);
     memcpy(args + count, end, sizeof end), count += COUNT(end);
-    TRY(run(dev, C->type, stored == C->type ? "" : "-DSTORED=float",
-            sliced ? "slices_numbers" : "slices_round", C->rows, args, count));
+    snprintf(defines, sizeof defines, "%s %s", stored == C->type ? "" : "-DSTORED=float",
+             sliced ? columns[narrow] : "");
+    TRY(run(dev, C->type, defines, sliced ? "slices_numbers" : "slices_round", C->rows, args,
+            count));
     if (stored != C->type) TRY(kry_buffer_read(dev, found, 0, sizeof v->lost, &v->lost));
 done:
     kry_buffer_release(dev, &found);
@@ -192,15 +203,15 @@ static kry_status add_stage(kry_matrix *A, const slices *s)
 {
     kry_status st = KRY_OK;
     kry_stage *stage =
-        kry_matrix_stage(A, "sell", " -DC=%d %s -DPERM", (int)HEIGHT, s->narrow ? narrow : wide);
+        kry_matrix_stage(A, "sell", " -DC=%d %s -DPERM", (int)HEIGHT, columns[s->narrow]);
 
     kry_stage_int(stage, A->shape.rows);
     kry_stage_rows(A, stage, A->shape.rows);
     TRY(kry_stage_buffer(A, stage, s->ptr));
     TRY(kry_stage_buffer(A, stage, s->perm));
     TRY(kry_stage_buffer(A, stage, s->col));
-    if (s->narrow) TRY(kry_stage_buffer(A, stage, s->first));
-    A->structure_bytes = (double)s->slots * (s->narrow ? 2 : 4) + 4.0 * (double)A->shape.rows;
+    if (s->narrow) TRY(kry_stage_buffer(A, stage, s->head));
+    A->structure_bytes = (double)s->slots * (s->narrow ? 2 : 4) + 8.0 * (double)A->shape.rows;
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %s columns",
              (int)HEIGHT, (int)WINDOW, s->narrow ? "16-bit" : "32-bit");
 done:
@@ -215,7 +226,6 @@ static kry_status build(const kry_csr *C, const kry_matrix_params *params, slice
     numbers v;
 
     TRY(kry_matrix_new(C->dev, params, &size, C->nnz, &A));
-    TRY(choose_columns(C, s));
     TRY(store_columns(C, s, &A->diagonal));
     A->slots = s->slots;
     TRY(add_stage(A, s));
@@ -227,7 +237,7 @@ done:
     return st;
 }
 
-/* Padding is a quarter at most; *op NULL: these rows do not suit slices. */
+/* Padding is a third at most; *op NULL: these rows do not suit slices. */
 static kry_status create_sliced(const kry_csr *C, const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -235,10 +245,9 @@ static kry_status create_sliced(const kry_csr *C, const kry_matrix_params *param
     slices s = { 0 };
 
     *op = NULL;
-    if (C->rows < (int64_t)MANY * dev->info.compute_units || kry_group_size(dev) % HEIGHT)
-        return KRY_OK;
+    if (C->rows < (int64_t)MANY * dev->info.compute_units) return KRY_OK;
     TRY(sort(C, &s));
-    if (s.slots <= INT32_MAX && s.slots <= C->nnz + C->nnz / 4) TRY(build(C, params, &s, op));
+    if (s.slots <= INT32_MAX && s.slots <= C->nnz + C->nnz / 3) TRY(build(C, params, &s, op));
 done:
     slices_release(C->dev, &s);
     return st;
