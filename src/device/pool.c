@@ -108,7 +108,7 @@ void kry_pool_enter(kry_device *dev, cl_mem buffer, size_t bytes)
     pool *p = open_pool(dev);
     int i = 0;
     while (p && i < p->count && p->item[i].buffer != buffer)
-        i++; /* the caller has ended one that was so called */
+        i++; /* an earlier one had its handle */
     if (p && i < MOST) {
         p->item[i].buffer = buffer, p->item[i].bytes = bytes, p->item[i].idle = false;
         if (i == p->count) p->count++;
@@ -116,16 +116,26 @@ void kry_pool_enter(kry_device *dev, cl_mem buffer, size_t bytes)
     pthread_mutex_unlock(&lock);
 }
 
-bool kry_pool_give(kry_device *dev, cl_mem buffer)
+/* Drivers hold buffers of work under way: one that was dropped then is gone some time later, and another one may have got
+ * its handle, perhaps a small one that was not entered. Its size tells. */
+static bool is_the_last_of(kry_device *dev, cl_mem buffer, size_t bytes)
 {
     cl_uint owners = 0;
+    size_t there = 0;
+
+    return dev->driver->owners(buffer, &owners) == CL_SUCCESS && owners == 1 &&
+           dev->driver->size(buffer, &there) == CL_SUCCESS && there == bytes;
+}
+
+bool kry_pool_give(kry_device *dev, cl_mem buffer)
+{
     bool kept = false;
 
     pthread_mutex_lock(&lock);
     pool *p = open_pool(dev);
     for (int i = 0; p && i < p->count && !kept; i++) {
         if (p->item[i].buffer != buffer || p->item[i].idle) continue;
-        kept = dev->driver->owners(buffer, &owners) == CL_SUCCESS && owners == 1;
+        kept = is_the_last_of(dev, buffer, p->item[i].bytes);
         p->item[i].idle = kept;
     }
     pthread_mutex_unlock(&lock);
