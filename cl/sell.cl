@@ -6,7 +6,8 @@
 // length within windows, and position i holds row perm[i]. COLUMN is the type of the stored
 // columns: int, or ushort and uchar relative to base[k / C], the least of the C columns that
 // are stored side by side. ALONG, on GPUs: row i begins with column head[i] (slices.cl), and a
-// column is stored as its distance from the one before it in the row. NONE as a column marks padding, which touches neither x nor the sum.
+// column is stored as its distance from the one before it in the row. NONE as a column
+// marks padding, which touches neither x nor the sum.
 // ELL: all slices `width` wide; on GPUs one slice of all rows, `stride` of them with padding.
 //   GPU   a row to a work-item, four entries in flight
 //   CPU   VW rows to a slice (C = VW), each with a sum of its own: plain loads of columns beat

@@ -92,7 +92,8 @@ struct kry_matrix {
     int64_t slots;   /* padding included */
     int32_t *slot;   /* nnz: where entry k of the sorted matrix goes; NULL: to slot k */
     cl_mem
-        surplus; /* what multiplies x_i beside the entries of row i, in the vectors' type; NULL: nothing. Flux form: what the row adds up to; rounded numbers: what rounding took from it */
+        surplus; /* what multiplies x_i beside the entries of row i, in the vectors' type; NULL: nothing.
+                        Flux form: what the row adds up to; rounded numbers: what rounding took from it */
     cl_mem diagonal; /* rows: the slot of the diagonal entry, or -1; made when first asked for */
 
     kry_entry_map map; /* from the entries as they were given to the sorted ones */

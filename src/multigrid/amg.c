@@ -10,8 +10,6 @@
 #include "operator/op_parts.h"
 #include "operator/pin.h"
 #include "precond/rows.h"
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 
 static const char who[] = "kry_amg_create";
@@ -91,56 +89,6 @@ done:
     return st;
 }
 
-/* In double, and no number is too large or too small for single. */
-static bool fits_single(const amg *M, const kry_sparse *host)
-{
-    const double *val = host->val;
-
-    if (M->A->shape.type != KRY_F64) return false;
-    for (int64_t e = 0; e < kry_sparse_nnz(host); e++) {
-        const double size = fabs(val[e]);
-        if (!(size == 0 || (size >= FLT_MIN && size <= FLT_MAX))) return false;
-    }
-    return true;
-}
-
-/* A symmetric matrix has its numbers in single: what rounding took from each row is given to its diagonal. */
-static kry_status keep_sums(kry_matrix *A, const double *val)
-{
-    kry_status st = KRY_OK;
-    const kry_sparse *S = &A->sorted;
-    double *rest = NULL;
-
-    if (A->stored == A->shape.type || !(A->shape.traits & KRY_SYMMETRIC)) return KRY_OK;
-    TRY(kry_alloc((size_t)S->rows, sizeof *rest, &rest));
-    for (int64_t i = 0; i < S->rows; i++)
-        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
-            rest[i] += val[e] - (double)(float)val[e];
-    TRY(kry_matrix_set_surplus(A, rest));
-done:
-    free(rest);
-    return st;
-}
-
-/* A matrix on the device, in the type of A, or in single. */
-static kry_status give(const amg *M, const kry_sparse *host, unsigned traits, bool rounded,
-                       kry_op **op)
-{
-    kry_status st = KRY_OK;
-    kry_sparse copy = { 0 };
-    const kry_values values =
-        rounded && fits_single(M, host) ? KRY_VALUES_SINGLE : KRY_VALUES_COMPACT;
-
-    TRY(kry_sparse_copy(host, &copy));
-    TRY(kry_sparse_convert(&copy, M->A->shape.type));
-    TRY(kry_matrix_take(M->A->dev, &copy, KRY_MATRIX(.traits = traits, .values = values), op));
-    if (values == KRY_VALUES_SINGLE) TRY(keep_sums(kry_matrix_of(*op), host->val));
-done:
-    if (st < 0) kry_op_release(op);
-    kry_sparse_release(&copy);
-    return st;
-}
-
 /* Add the level of A, from which `to` leads on. */
 static kry_status add_level(const amg *M, kry_hierarchy *H, kry_op *A, const kry_coarser *to)
 {
@@ -148,8 +96,8 @@ static kry_status add_level(const amg *M, kry_hierarchy *H, kry_op *A, const kry
     kry_level level = { .A = A };
 
     if (to->P.cols > 0) {
-        TRY(give(M, &to->P, 0, M->rounds, &level.P));
-        TRY(give(M, &to->R, 0, M->rounds, &level.R));
+        TRY(kry_rounded_operator(M->A, &to->P, 0, M->rounds, &level.P));
+        TRY(kry_rounded_operator(M->A, &to->R, 0, M->rounds, &level.R));
     }
     TRY(kry_hierarchy_add(H, &level));
 done:
@@ -187,7 +135,7 @@ static kry_status make_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, kry_spar
         if (rows->rows > M->coarsest && levels_of(M) < M->levels) TRY(coarsen(M, c, rows, &to));
         coarser = to.P.cols > 0;
         if (!coarser) TRY(check_end(M, rows));
-        if (!*A) TRY(give(M, rows, KRY_SYMMETRIC, M->rounds && coarser, A));
+        if (!*A) TRY(kry_rounded_operator(M->A, rows, KRY_SYMMETRIC, M->rounds && coarser, A));
         TRY(add_level(M, H, *A, &to));
         kry_op_release(A);
         kry_sparse_release(rows);
@@ -356,23 +304,6 @@ done:
 
 /* ---- new numbers ----------------------------------------------------------------------------- */
 
-static kry_status renew(const amg *M, kry_op *op, const kry_sparse *host)
-{
-    kry_status st = KRY_OK;
-    kry_matrix *matrix = kry_matrix_of(op);
-    kry_sparse copy = { 0 };
-
-    if (matrix->params.values == KRY_VALUES_SINGLE && !fits_single(M, host))
-        matrix->params.values = KRY_VALUES_COMPACT;
-    TRY(kry_sparse_copy(host, &copy));
-    TRY(kry_sparse_convert(&copy, M->A->shape.type));
-    TRY(kry_op_update(op, copy.val));
-    if (matrix->params.values == KRY_VALUES_SINGLE) TRY(keep_sums(matrix, host->val));
-done:
-    kry_sparse_release(&copy);
-    return st;
-}
-
 /* rows := the finest of the host's levels; bound: kry_row_bound of the finest level of all. */
 static kry_status renew_upper(const amg *M, kry_sparse *rows, double *bound)
 {
@@ -432,12 +363,12 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
     for (int i = 0; i < M->made; i++) TRY(renew_level(M, H, i, i ? &to[i - 1].A : &rows, &to[i]));
     if (M->device) TRY(kry_device_levels_store(M->device, H));
     kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
-    if (M->upper) TRY(renew(M, kry_hierarchy_level(H, M->upper)->A, &rows));
+    if (M->upper) TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, M->upper)->A, &rows));
     for (int i = 0; i < M->made; i++) {
         const int level = M->upper + i;
-        TRY(renew(M, kry_hierarchy_level(H, level)->P, &to[i].P));
-        TRY(renew(M, kry_hierarchy_level(H, level)->R, &to[i].R));
-        TRY(renew(M, kry_hierarchy_level(H, level + 1)->A, &to[i].A));
+        TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, level)->P, &to[i].P));
+        TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, level)->R, &to[i].R));
+        TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, level + 1)->A, &to[i].A));
     }
 done:
     release_levels(to, M->made);
