@@ -45,14 +45,17 @@ kernel void coarser_check(int rows, global const int *restrict ptr, global const
     if (bound > found[2]) atomic_max(&found[2], bound);
 }
 
-// The upper triangle := the lower one. Words: half of the entries and their mirror images.
+// The upper triangle := the lower one; LANES work-items beside each other have a row. Words: half of the entries and
+// their mirror images.
+#define LANES 8
 kernel void coarser_mirror(int rows, global const int *restrict ptr,
                            global const int *restrict col, global REAL *val)
 {
-    FOR_EACH(i, rows)
+    FOR_EACH(item, (long)rows * LANES)
     {
-        for (int e = ptr[i + 1] - 1; e >= ptr[i] && col[e] > i; e--)
-            val[e] = val[entry_of(ptr, col, col[e], (int)i)];
+        int i = (int)(item / LANES);
+        for (int e = ptr[i + 1] - 1 - (int)(item % LANES); e >= ptr[i] && col[e] > i; e -= LANES)
+            val[e] = val[entry_of(ptr, col, col[e], i)];
     }
 }
 

@@ -5,7 +5,9 @@
 // work-items (or the lanes of a vector) read neighbouring numbers. PERM: rows were sorted by
 // length within windows, and position i holds row perm[i]. COLUMN is the type of the stored
 // columns: int, or ushort and uchar relative to base[k / C], the least of the C columns that
-// are stored side by side. NONE as a column marks padding, which touches neither x nor the sum.
+// are stored side by side. ALONG, on GPUs: row i begins with column head[i] (slices.cl), and a
+// column is stored as its distance from the one before it in the row. NONE as a column
+// marks padding, which touches neither x nor the sum.
 // ELL: all slices `width` wide; on GPUs one slice of all rows, `stride` of them with padding.
 //   GPU   a row to a work-item, four entries in flight
 //   CPU   VW rows to a slice (C = VW), each with a sum of its own: plain loads of columns beat
@@ -43,7 +45,9 @@
 #define ROW(i) (i)
 #endif
 
-#ifdef BASE
+#ifdef ALONG
+#define COLUMNS   global const COLUMN *restrict col, global const int *restrict head,
+#elif defined(BASE)
 #define COLUMNS   global const COLUMN *restrict col, global const int *restrict base,
 #define OFFSET_OF(k) base[(k) / C]
 #else
@@ -102,10 +106,17 @@
 #define MATRIX int work, SHAPE ORDER COLUMNS global const VAL *restrict val
 #define MATRIX_LOCALS
 
+#ifdef ALONG
+#define BEGIN_COLUMNS(i) int column = head[i];
+#define COLUMN_OF(c, k)  (column += (c) == NONE ? 0 : (c))
+#else
+#define BEGIN_COLUMNS(i)
+#define COLUMN_OF(c, k)  ((c) == NONE ? 0 : OFFSET_OF(k) + (c))
+#endif
 #define LOAD(u, GET)                 \
     int c##u = col[k + u * STEP];    \
     SUM v##u = val[k + u * STEP];    \
-    int j##u = c##u == NONE ? 0 : OFFSET_OF(k + u * STEP) + c##u;
+    int j##u = COLUMN_OF(c##u, k + u * STEP);
 #ifdef AT_ONCE // padding is passed over, which costs less than to choose between vectors
 #define FETCH(u, GET) SUM x##u = FROM_OWN((SUM)GET(j##u));
 #define TERM(u, GET) \
@@ -126,6 +137,7 @@
     for (int i = get_global_id(0); i < work; i += (int)get_global_size(0)) {     \
         int k = BEGIN(i / C) + i % C, end = END(i / C), row = ROW(i);            \
         SUM sum = 0;                                                             \
+        BEGIN_COLUMNS(i)                                                         \
         OWN(row, GET)                                                            \
         for (; k + (BATCH - 1) * STEP < end; k += BATCH * STEP) {                \
             EACH_OF(LOAD, GET)                                                   \

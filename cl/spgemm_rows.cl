@@ -121,9 +121,11 @@ uint slot_of(int column, int slots, local const int *key)
     }                                                                                   \
     barrier(CLK_LOCAL_MEM_FENCE);
 
+// With `lower` not above the diagonal.
 kernel void spgemm_row_values(OPERANDS, int few, global const int *restrict c_ptr,
-                              global const int *restrict c_col, global const REAL *restrict a_val,
-                              global const REAL *restrict b_val, global REAL *restrict c_val)
+                              global const int *restrict c_col, int lower,
+                              global const REAL *restrict a_val, global const REAL *restrict b_val,
+                              global REAL *restrict c_val)
 {
     local int keys[SLOTS], starts[AHEAD], ends[AHEAD], longest;
     local REAL sums[SLOTS], factors[AHEAD];
@@ -135,12 +137,15 @@ kernel void spgemm_row_values(OPERANDS, int few, global const int *restrict c_pt
     {
         TAKE_ROW(c_ptr[row + 1] - c_ptr[row] <= few)
         int at = mine ? c_ptr[row] : 0, count = mine ? c_ptr[row + 1] - at : 0;
+        int last = lower ? (int)row : INT_MAX;
         if (l == 0) longest = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         if (lane == 0) atomic_max(&longest, steps);
-        for (int t = lane; t < count; t += lanes) enter(c_col[at + t], slots, key);
+        for (int t = lane; t < count && c_col[at + t] <= last; t += lanes)
+            enter(c_col[at + t], slots, key);
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int t = lane; t < count; t += lanes) sum[slot_of(c_col[at + t], slots, key)] = 0;
+        for (int t = lane; t < count && c_col[at + t] <= last; t += lanes)
+            sum[slot_of(c_col[at + t], slots, key)] = 0;
         for (int base = 0; base < longest; base += chunk) {
             LOOK_AHEAD
             int here = min(chunk, steps - base), next = here > 0 ? start[0] + lane : 0;
@@ -156,12 +161,13 @@ kernel void spgemm_row_values(OPERANDS, int few, global const int *restrict c_pt
                 }
                 for (; q < here && f < end[q]; f += lanes) {
                     if (f >= start[q] + lanes) column = b_col[f], number = b_val[f];
+                    if (column > last) break;
                     sum[slot_of(column, slots, key)] += factor[q] * number;
                 }
                 barrier(CLK_LOCAL_MEM_FENCE);
             }
         }
-        for (int t = lane; t < count; t += lanes)
+        for (int t = lane; t < count && c_col[at + t] <= last; t += lanes)
             c_val[at + t] = sum[slot_of(c_col[at + t], slots, key)];
     }
 }

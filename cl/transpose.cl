@@ -135,6 +135,16 @@ kernel void transpose_sort(int rows, int cols, global const int *restrict ptr,
     long begin = min(run * (long)get_group_id(0), n), end = min(begin + run, n); \
     int l = get_local_id(0);
 
+// The sum of v over the group, in lane[0] after the last barrier.
+#define ADD_LANES(v)                              \
+    barrier(CLK_LOCAL_MEM_FENCE);                 \
+    lane[l] = v;                                  \
+    for (int step = WG / 2; step > 0; step /= 2) { \
+        barrier(CLK_LOCAL_MEM_FENCE);             \
+        if (l < step) lane[l] += lane[l + step];  \
+    }                                             \
+    barrier(CLK_LOCAL_MEM_FENCE);
+
 // part[g]: what the rows of group g have in all.
 kernel void offsets_sums(long n, global const int *restrict length, global long *restrict part)
 {
@@ -142,11 +152,7 @@ kernel void offsets_sums(long n, global const int *restrict length, global long 
     MY_RUN
     long sum = 0;
     for (long i = begin + l; i < end; i += WG) sum += length[i];
-    lane[l] = sum;
-    for (int step = WG / 2; step > 0; step /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (l < step) lane[l] += lane[l + step];
-    }
+    ADD_LANES(sum)
     if (l == 0) part[get_group_id(0)] = lane[0];
 }
 
@@ -158,7 +164,9 @@ kernel void offsets_write(long n, global const int *restrict length,
     local long lane[WG];
     MY_RUN
     long before = 0;
-    for (long g = 0; g < (long)get_group_id(0); g++) before += part[g];
+    for (long g = l; g < (long)get_group_id(0); g += WG) before += part[g];
+    ADD_LANES(before)
+    before = lane[0];
     for (long base = begin; base < end; base += WG) {
         long sum = base + l < end ? length[base + l] : 0, mine = sum;
         barrier(CLK_LOCAL_MEM_FENCE);

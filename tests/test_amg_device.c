@@ -344,6 +344,89 @@ static kry_sparse plane(int64_t nx, int64_t ny)
     return A;
 }
 
+/* ---- operators in slices ------------------------------------------------------------------------- */
+
+/* Rows of up to 9 entries near the diagonal, with a leap of about `leap` columns in one of `of` steps. */
+static kry_sparse leaping(int64_t rows, int64_t cols, int64_t leap, int64_t of)
+{
+    enum { MOST = 9 };
+    kry_sparse A;
+    int64_t end = 0;
+
+    OK(kry_sparse_create(rows, cols, KRY_F64, MOST * rows, &A));
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t length = random_below(8) ? MOST - random_below(5) : 0;
+        for (int64_t k = 0, j = i + random_below(7); k < length && j < cols; k++) {
+            ((double *)A.val)[end] = random_number(KRY_F64), A.col[end++] = (int32_t)j;
+            j += random_below(of) ? 1 + random_below(40)
+                                  : leap * (1 + random_below(2)) + random_below(3);
+        }
+        A.row_ptr[i + 1] = end;
+    }
+    return A;
+}
+
+/* y = A x for x, and for ones, where a symmetric matrix that is rounded loses nothing. */
+static void expect_product(const kry_sparse *A, const kry_op *op, double eps, bool ones)
+{
+    double *x = calloc((size_t)A->cols, sizeof *x), *y;
+    kry_vec *X, *Y;
+
+    for (int64_t j = 0; j < A->cols; j++) x[j] = ones ? 1 : random_number(KRY_F64);
+    OK(kry_vec_create(device(), KRY_F64, A->cols, 1, &X));
+    OK(kry_vec_create(device(), KRY_F64, A->rows, 1, &Y));
+    OK(kry_vec_write(X, x));
+    OK(kry_op_apply(op, 1, X, 0, Y));
+    y = numbers_of(Y);
+    for (int64_t i = 0; i < A->rows; i++) {
+        double sum = 0, size = 0;
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            const double a = ((double *)A->val)[e];
+            sum += a * x[A->col[e]],
+                size += fabs(a) * (fabs(x[A->col[e]]) + (ones ? 0 : fabs(x[i])));
+        }
+        NEAR(y[i], sum, eps * size, "row %lld", (long long)i);
+    }
+    kry_vec_release(&Y), kry_vec_release(&X);
+    free(x), free(y);
+}
+
+static void try_slices(int64_t extra_cols, int64_t leap, int64_t of, bool rounded)
+{
+    const int64_t rows = 1024 * device()->info.compute_units + 77; /* enough for slices */
+    const kry_sparse A = leaping(rows, rows + extra_cols, leap, of);
+    const double one_rounding = 1e-15 * 16, eps = rounded ? 6.0e-8 : one_rounding;
+    double *val = A.val;
+    kry_csr C;
+    kry_op *op;
+
+    OK(kry_csr_upload(device(), &A, &C));
+    OK(kry_sliced_operator(&C, rounded, extra_cols ? 0 : KRY_SYMMETRIC, &op));
+    assert_string_equal(op->table->kind, "sell");
+    expect_product(&A, op, eps, false);
+    if (!extra_cols) expect_product(&A, op, one_rounding, true);
+    val[kry_sparse_nnz(&A) / 2] = 1e-300; /* too small for single: all numbers stay in double */
+    OK(kry_buffer_write(device(), C.val, 0, (size_t)kry_sparse_nnz(&A) * sizeof *val, val));
+    OK(kry_sliced_set_numbers(op, &C));
+    expect_product(&A, op, one_rounding, false);
+    kry_op_release(&op);
+    kry_csr_release(&C);
+    kry_sparse_release((kry_sparse *)&A);
+}
+
+static void slices__multiply_as_the_rows(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("kernels");
+    for (int rounded = 0; rounded < 2; rounded++) {
+        try_slices(0, 100, 50, rounded);
+        try_slices(300000, 65533, 50,
+                   rounded); /* distances just below and above what 16 bits hold */
+        try_slices(300000, 131067, 50, rounded);
+        try_slices(300000, 70000, 2, rounded); /* so many that columns take 32 bits */
+    }
+}
+
 static kry_op *op_of(const kry_sparse *A, kry_type type, int block)
 {
     kry_op *op;
@@ -513,6 +596,7 @@ int main(void)
         TWO(level__nodes_as_on_the_host),
         TWO(check__finds_nothing),
         TWO(check__finds_what_is_not_symmetric),
+        cmocka_unit_test_setup(slices__multiply_as_the_rows, on_gpu_kernels),
         BOTH(amg__as_on_the_host),
         cmocka_unit_test(amg__elasticity_as_on_the_host),
         cmocka_unit_test_setup(amg__matrices_that_are_not_symmetric, on_gpu_kernels),

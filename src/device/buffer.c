@@ -1,6 +1,7 @@
 /* buffer.c - memory of a device. */
 #include "base/hooks.h"
 #include "device/device.h"
+#include "device/pool.h"
 
 /* Drivers that allocate lazily accept a buffer that they cannot hold: write one byte and wait,
  * so that a full device says so here and not in the middle of a solve. */
@@ -17,6 +18,7 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
     kry_status st = KRY_OK;
     cl_mem mem = NULL;
     cl_int err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    bool forced = false;
     long long most = (long long)dev->info.max_alloc_bytes;
 
     *buffer = NULL;
@@ -26,17 +28,20 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
     CHECK(bytes <= (size_t)most, KRY_ERR_MEMORY,
           "'%s' cannot hold a buffer of %.3f GB: its largest is %.3f GB", dev->info.name,
           1e-9 * (double)bytes, 1e-9 * (double)most);
-    if (!kry_test_fails()) err = dev->driver->create(dev, bytes ? bytes : 16, &mem, NULL);
+    if ((*buffer = kry_pool_take(dev, bytes))) return KRY_OK;
+    forced = kry_test_fails();
+    if (!forced) err = dev->driver->create(dev, bytes ? bytes : 16, &mem, NULL);
     CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s",
           dev->info.name, 1e-9 * (double)bytes, kry_cl_error_name(err));
     if (touch(dev, mem, bytes) < 0)
         TRY(kry_fail(KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s", dev->info.name,
                      1e-9 * (double)bytes, kry_last_error()));
+    kry_pool_enter(dev, mem, bytes);
     *buffer = mem;
     mem = NULL;
 done:
     if (mem) dev->driver->drop(mem);
-    return st;
+    return st < 0 && !forced && kry_pool_drain(dev) ? kry_buffer_create(dev, bytes, buffer) : st;
 }
 
 /* Counted first: once it is gone, the device's thread may get another buffer with the same handle. */
@@ -44,7 +49,7 @@ void kry_buffer_release(kry_device *dev, cl_mem *buffer)
 {
     if (!*buffer) return;
     dev->generation++;
-    if (!kry_test_keep_buffers) dev->driver->drop(*buffer);
+    if (!kry_test_keep_buffers && !kry_pool_give(dev, *buffer)) dev->driver->drop(*buffer);
     *buffer = NULL;
 }
 

@@ -90,6 +90,7 @@ typedef struct kry_driver {
     cl_int (*retain)(cl_mem buffer);
     cl_int (*drop)(cl_mem buffer);
     cl_int (*size)(cl_mem buffer, size_t *bytes);
+    cl_int (*owners)(cl_mem buffer, cl_uint *count); /* NULL: buffers go into no pool */
     cl_int (*read)(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes, void *to,
                    cl_event *ended);
     cl_int (*write)(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,

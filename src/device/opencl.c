@@ -70,6 +70,11 @@ static cl_int opencl_size(cl_mem buffer, size_t *bytes)
     return clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof *bytes, bytes, NULL);
 }
 
+static cl_int opencl_owners(cl_mem buffer, cl_uint *count)
+{
+    return clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof *count, count, NULL);
+}
+
 static cl_int opencl_read(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
                           void *to, cl_event *ended)
 {
@@ -191,6 +196,7 @@ const kry_driver kry_opencl_driver = { .finish = opencl_finish,
                                        .retain = opencl_retain,
                                        .drop = opencl_drop,
                                        .size = opencl_size,
+                                       .owners = opencl_owners,
                                        .read = opencl_read,
                                        .write = opencl_write,
                                        .copy = opencl_copy,

@@ -68,6 +68,16 @@ static void csr_residual(kry_host_args *a)
     for (int64_t i = 0; i < A.rows; i++) r[i] = (REAL)((double)b[i] - row_times(&A, i, x));
 }
 
+static void csr_relax(kry_host_args *a)
+{
+    csr A = take_csr(a);
+    const REAL c = (REAL)take_number(a), *d = take_vec(a), *b = take_vec(a), *x = take_vec(a);
+    REAL *y = take_vec(a);
+
+    for (int64_t i = 0; i < A.rows; i++)
+        y[i] = x[i] + c * d[i] * (REAL)((double)b[i] - row_times(&A, i, x));
+}
+
 static void csr_apply_dot(kry_host_args *a)
 {
     csr A = take_csr(a);
@@ -102,5 +112,6 @@ static void csr_diagonal(kry_host_args *a)
     }
 }
 
-#define CSR_KERNELS \
-    K(csr, csr_apply), K(csr, csr_residual), K(csr, csr_apply_dot), K(csr, csr_diagonal)
+#define CSR_KERNELS                                                                    \
+    K(csr, csr_apply), K(csr, csr_residual), K(csr, csr_relax), K(csr, csr_apply_dot), \
+        K(csr, csr_diagonal)

@@ -61,6 +61,15 @@ static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x
     return launch_stages(self, 0, KRY_RESIDUAL, rest, COUNT(rest), NULL);
 }
 
+static kry_status matrix_relax_by(void *self, double c, const kry_vec *d, const kry_vec *b,
+                                  const kry_vec *x, kry_vec *y)
+{
+    kry_matrix *A = self;
+    kry_scalar by = kry_scalar_of(A->dev, c);
+    const kry_arg rest[] = { ARG_ACC(A->dev, by), ARG_VEC(d), ARG_VEC(b), ARG_VEC(x), ARG_VEC(y) };
+    return launch_stages(A, 0, KRY_RELAX, rest, COUNT(rest), NULL);
+}
+
 static kry_status matrix_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
     const kry_arg rest[] = { ARG_VEC(x), ARG_VEC(y), ARG(sum->buffer), ARG(sum->count) };
@@ -226,6 +235,7 @@ static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
 };
 
 static const kry_op_fused fused = { .apply_direction = matrix_apply_direction,
+                                    .relax_by = matrix_relax_by,
                                     .inspect = matrix_inspect };
 
 kry_matrix *kry_matrix_of(const kry_op *op)

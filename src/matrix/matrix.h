@@ -24,6 +24,7 @@ typedef enum kry_product {
     KRY_APPLY,
     KRY_RESIDUAL,
     KRY_APPLY_DOT,
+    KRY_RELAX,
     KRY_APPLY_DIRECTION,
     KRY_PRODUCTS
 } kry_product;
@@ -93,7 +94,9 @@ struct kry_matrix {
     cl_mem val;      /* `slots` numbers of `stored` */
     int64_t slots;   /* padding included */
     int32_t *slot;   /* nnz: where entry k of the sorted matrix goes; NULL: to slot k */
-    cl_mem surplus;  /* flux form: what each row adds up to, in the vectors' type; NULL: all 0 */
+    cl_mem
+        surplus; /* what multiplies x_i beside the entries of row i, in the vectors' type; NULL: nothing.
+                        Flux form: what the row adds up to; rounded numbers: what rounding took from it */
     cl_mem diagonal; /* rows: the slot of the diagonal entry, or -1; made when first asked for */
 
     kry_transposed *transposed; /* a copy of A'; owned; NULL: nobody has asked for it */

@@ -108,10 +108,10 @@ static kry_status device_renew(kry_source *source, kry_matrix *matrix)
     kry_csr_buffers(matrix, &C.row_ptr, &C.col);
     TRY(kry_csr_of_again(kry_matrix_of(p->A), &p->left));
     TRY(kry_csr_of_again(kry_matrix_of(p->B), &p->right));
-    if (!p->galerkin) return kry_csr_product_again(&p->left, &p->right, &C);
-    TRY(kry_csr_product_again(&p->left, &p->right, &p->AB));
+    if (!p->galerkin) return kry_csr_product_again(&p->left, &p->right, false, &C);
+    TRY(kry_csr_product_again(&p->left, &p->right, false, &p->AB));
     TRY(kry_csr_transpose_again(&p->right, p->from, &p->transposed));
-    TRY(kry_csr_product_again(&p->transposed, &p->AB, &C));
+    TRY(kry_csr_product_again(&p->transposed, &p->AB, false, &C));
 done:
     return st;
 }
@@ -125,10 +125,10 @@ static kry_status device_create(product **made, unsigned traits, kry_op **op)
 
     TRY(kry_csr_of(kry_matrix_of(p->A), &p->left));
     TRY(kry_csr_of(kry_matrix_of(p->B), &p->right));
-    TRY(kry_csr_product(&p->left, &p->right, p->galerkin ? &p->AB : &C));
+    TRY(kry_csr_product(&p->left, &p->right, false, p->galerkin ? &p->AB : &C));
     if (p->galerkin) {
         TRY(kry_csr_transpose(&p->right, &p->transposed, &p->from));
-        TRY(kry_csr_product(&p->transposed, &p->AB, &C));
+        TRY(kry_csr_product(&p->transposed, &p->AB, false, &C));
     }
     p->source.renew = device_renew;
     TRY(kry_csr_operator(&C, traits, &source, op));

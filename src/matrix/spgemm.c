@@ -3,7 +3,7 @@
 #include "device/launch.h"
 #include <string.h>
 
-enum { OPERANDS = 7, MORE = 6 };
+enum { OPERANDS = 7, MORE = 7 };
 
 /* What the kernels of a product share. */
 typedef struct product {
@@ -140,13 +140,14 @@ done:
     return st;
 }
 
-static kry_status make_numbers(const product *p, const kry_csr *C)
+static kry_status make_numbers(const product *p, bool lower, const kry_csr *C)
 {
     kry_status st = KRY_OK;
     const double steps = mean(p->B->nnz, p->B->rows);
     const cl_int lanes = lanes_for_rows(p, steps, mean(C->nnz, C->rows));
     const cl_int few = slots_for(p->dev, lanes) / 4 * 3;
-    const kry_arg rows[] = { ARG(few),       ARG(C->row_ptr), ARG(C->col),
+    const cl_int half_of_it = lower;
+    const kry_arg rows[] = { ARG(few),       ARG(C->row_ptr), ARG(C->col), ARG(half_of_it),
                              ARG(p->A->val), ARG(p->B->val),  ARG(C->val) };
     const kry_arg others[] = { ARG(p->A->val), ARG(p->B->val), ARG(C->row_ptr), ARG(C->col),
                                ARG(C->val) };
@@ -179,7 +180,7 @@ done:
     return st;
 }
 
-kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, kry_csr *C)
+kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, bool lower, kry_csr *C)
 {
     kry_status st = KRY_OK;
     product p;
@@ -189,7 +190,7 @@ kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, kry_csr *C)
     TRY(make_pattern(&p, C));
     if (A->val) {
         TRY(kry_buffer_create(p.dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
-        TRY(make_numbers(&p, C));
+        TRY(make_numbers(&p, lower, C));
     }
 done:
     kry_buffer_release(p.dev, &p.scratch);
@@ -197,13 +198,13 @@ done:
     return st;
 }
 
-kry_status kry_csr_product_again(const kry_csr *A, const kry_csr *B, kry_csr *C)
+kry_status kry_csr_product_again(const kry_csr *A, const kry_csr *B, bool lower, kry_csr *C)
 {
     kry_status st = KRY_OK;
     product p;
 
     TRY(product_begin(A, B, &p));
-    TRY(make_numbers(&p, C));
+    TRY(make_numbers(&p, lower, C));
 done:
     kry_buffer_release(p.dev, &p.scratch);
     return st;

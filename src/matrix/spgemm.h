@@ -45,20 +45,29 @@ kry_status kry_csr_download(const kry_csr *A, kry_sparse *host);
 /* row_ptr := that of A, rows + 1 of them on the host. Waits. */
 kry_status kry_csr_read_offsets(const kry_csr *A, int64_t *row_ptr);
 /* The operator of a matrix whose buffers it shares; source: of its numbers, taken over. NULL: they do not
- * change, but by kry_csr_set_numbers, which lets such an operator have others, in their order. Waits. */
+ * change. Waits. */
 kry_status kry_csr_operator(const kry_csr *C, unsigned traits, kry_source **source, kry_op **op);
-kry_status kry_csr_set_numbers(kry_op *op, cl_mem val);
+
+/* ---- slices.c ---- */
+
+/* An operator of C for products alone, on a GPU: its entries cannot be read, nor can they be changed but by
+ * kry_sliced_set_numbers. It does not keep C's buffers where it is faster without. rounded: it keeps numbers in double as
+ * singles, unless one is too large or too small for that; rows of symmetric matrices still add up to what
+ * they did. Both wait. */
+kry_status kry_sliced_operator(const kry_csr *C, bool rounded, unsigned traits, kry_op **op);
+/* C: the pattern of op with new numbers. */
+kry_status kry_sliced_set_numbers(kry_op *op, const kry_csr *C);
 
 /* ---- spgemm.c ---- */
 
 /*
- * C := A B. Entries that cancel are kept.
+ * C := A B. Entries that cancel are kept. lower: the numbers above the diagonal may be anything, for the caller knows them.
  * Cost     the products a_ik b_kj three times, `again` once; besides C on CPUs some columns of B, on GPUs
  *          as many int as A has entries
  * Returns  KRY_ERR_UNSUPPORTED if C has more than 2^31 - 1 entries
  */
-kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, kry_csr *C);
-kry_status kry_csr_product_again(const kry_csr *A, const kry_csr *B, kry_csr *C);
+kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, bool lower, kry_csr *C);
+kry_status kry_csr_product_again(const kry_csr *A, const kry_csr *B, bool lower, kry_csr *C);
 
 /* ---- transpose.c ---- */
 

@@ -157,9 +157,10 @@ kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
     static const char *const names[] = { [KRY_APPLY] = "apply",
                                          [KRY_RESIDUAL] = "residual",
                                          [KRY_APPLY_DOT] = "apply_dot",
+                                         [KRY_RELAX] = "relax",
                                          [KRY_APPLY_DIRECTION] = "apply_direction" };
     kry_status st = KRY_OK;
-    /* the true residual of a single-precision solve is summed in double */
+    /* residuals in single precision are summed in double */
     bool exact = A->shape.type == KRY_F32 && A->dev->info.fp64;
     int products = A->dev->info.cpu_kernels ? KRY_APPLY_DIRECTION : KRY_PRODUCTS;
 
@@ -167,7 +168,7 @@ kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
         for (int p = 0; p < products; p++) {
             char defines[KRY_STAGE_DEFINES + 16], name[32];
             kry_stage_defines(A, s, stored, surplus, defines);
-            if (p == KRY_RESIDUAL && exact) strcat(defines, " -DSUM=ACC");
+            if ((p == KRY_RESIDUAL || p == KRY_RELAX) && exact) strcat(defines, " -DSUM=ACC");
             snprintf(name, sizeof name, "%s_%s", s->stem, names[p]);
             TRY(kry_kernel_get(A->dev, s->stem, A->shape.type, defines, name, &s->kernel[p]));
         }

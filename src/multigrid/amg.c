@@ -26,9 +26,12 @@ typedef struct amg {
     int64_t coarsest;        /* unknowns at which to end */
     int levels;              /* at most */
     kry_device_levels
-        *device;        /* the finest levels, if a device makes them; NULL: the host makes all */
-    int upper;          /* of these, levels that are coarsened */
-    int made;           /* the same of the host's, which follow */
+        *device; /* the finest levels, if a device makes them; NULL: the host makes all */
+    int upper;   /* of these, levels that are coarsened */
+    int made;    /* the same of the host's, which follow */
+    bool
+        rounds; /* operators keep numbers in single, but for A and the coarsest level's; constants are
+                           the near null space, which rows that add up to what they did leave as it is */
     void *kept[LEVELS]; /* by the coarsener, for each of the host's */
 } amg;
 
@@ -67,6 +70,7 @@ static kry_status start(amg *M, const kry_amg_sight *s, const kry_amg_params *p,
     M->complexity = p->complexity > 0 ? p->complexity : 10;
     M->nnz = s->nnz;
     M->entries = (double)M->nnz;
+    M->rounds = s->block == 1 && !s->given;
     return kry_amg_start(who, M->A->shape.rows, s, p, c, &M->by);
 }
 
@@ -86,48 +90,20 @@ done:
     return st;
 }
 
-/* A matrix on the device, rounded to the type of A. Takes `host` over. */
-static kry_status give(const amg *M, kry_sparse *host, unsigned traits, kry_op **op)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_sparse_convert(host, M->A->shape.type));
-    TRY(kry_matrix_take(M->A->dev, host, KRY_MATRIX(.traits = traits), op));
-done:
-    return st;
-}
-
-/* The same for a matrix that stays on the host, too. */
-static kry_status store(const amg *M, const kry_sparse *host, unsigned traits, kry_op **op)
-{
-    kry_status st = KRY_OK;
-    kry_sparse copy = { 0 };
-
-    TRY(kry_sparse_copy(host, &copy));
-    TRY(give(M, &copy, traits, op));
-done:
-    kry_sparse_release(&copy);
-    return st;
-}
-
-/* Add the level of `A`, from which `to` leads on; next := the operator below it. Takes P and R over. */
-static kry_status add_level(const amg *M, kry_hierarchy *H, kry_op *A, kry_coarser *to,
-                            kry_op **next)
+/* Add the level of A, from which `to` leads on. */
+static kry_status add_level(const amg *M, kry_hierarchy *H, kry_op *A, const kry_coarser *to)
 {
     kry_status st = KRY_OK;
     kry_level level = { .A = A };
 
-    *next = NULL;
     if (to->P.cols > 0) {
-        TRY(give(M, &to->P, 0, &level.P));
-        TRY(give(M, &to->R, 0, &level.R));
-        TRY(store(M, &to->A, KRY_SYMMETRIC, next));
+        TRY(kry_rounded_operator(M->A, &to->P, 0, M->rounds, &level.P));
+        TRY(kry_rounded_operator(M->A, &to->R, 0, M->rounds, &level.R));
     }
     TRY(kry_hierarchy_add(H, &level));
 done:
     kry_op_release(&level.R);
     kry_op_release(&level.P);
-    if (st < 0) kry_op_release(next);
     return st;
 }
 
@@ -149,24 +125,24 @@ done:
     return st;
 }
 
-/* The levels from A on, whose entries are `rows`; takes both over. */
+/* The levels from A on, whose entries are `rows`; takes both over. *A NULL: it has no operator yet. */
 static kry_status make_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, kry_sparse *rows,
                               kry_op **A)
 {
     kry_status st = KRY_OK;
-    kry_op *next = NULL;
     kry_coarser to = { 0 };
 
-    do {
+    for (bool coarser = true; coarser;) {
         if (rows->rows > M->coarsest && levels_of(M) < M->levels) TRY(coarsen(M, c, rows, &to));
-        if (to.P.cols == 0) TRY(check_end(M, rows));
-        TRY(add_level(M, H, *A, &to, &next));
+        coarser = to.P.cols > 0;
+        if (!coarser) TRY(check_end(M, rows));
+        if (!*A) TRY(kry_rounded_operator(M->A, rows, KRY_SYMMETRIC, M->rounds && coarser, A));
+        TRY(add_level(M, H, *A, &to));
         kry_op_release(A);
-        *A = next;
         kry_sparse_release(rows);
         *rows = to.A, to.A = (kry_sparse){ 0 };
         kry_coarser_release(&to);
-    } while (*A);
+    }
 done:
     kry_coarser_release(&to);
     return st;
@@ -185,27 +161,25 @@ done:
     return st;
 }
 
-/* One more level that a device makes; *next: its operator, NULL if there is none. */
-static kry_status add_device_level(amg *M, kry_hierarchy *H, kry_coarsen *c, kry_op *A,
-                                   kry_op **next)
+/* The level at which the device is, if there is a coarser one, which it makes. */
+static kry_status add_device_level(amg *M, kry_hierarchy *H, kry_coarsen *c, bool *coarser)
 {
     kry_status st = KRY_OK;
-    kry_level level = { .A = A };
-    bool coarser = false;
+    kry_level level = { 0 };
 
-    *next = NULL;
+    *coarser = false;
     if (kry_device_levels_rows(M->device) > M->coarsest && levels_of(M) < M->levels)
-        TRY(kry_device_levels_coarsen(M->device, M->by->on_device, c, &coarser));
-    if (!coarser) goto done;
+        TRY(kry_device_levels_coarsen(M->device, M->by->on_device, c, coarser));
+    if (!*coarser) goto done;
     TRY(check_complexity(M, c->level, kry_device_levels_rows(M->device),
                          kry_device_levels_nnz(M->device)));
-    TRY(kry_device_levels_operators(M->device, &level, next));
+    TRY(kry_device_levels_operators(M->device, &level));
     TRY(kry_hierarchy_add(H, &level));
     M->upper++;
 done:
     kry_op_release(&level.R);
     kry_op_release(&level.P);
-    if (st < 0) kry_op_release(next);
+    kry_op_release(&level.A);
     return st;
 }
 
@@ -222,18 +196,14 @@ done:
     return st;
 }
 
-/* The levels that are large; rows := the first of the host's, *A: its operator. */
+/* The levels that are large; rows := the first of the host's, *A: its operator, NULL: it has none yet. */
 static kry_status make_device_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, kry_sparse *rows,
                                      kry_op **A)
 {
     kry_status st = KRY_OK;
 
-    for (kry_op *next = *A; next;) {
-        TRY(add_device_level(M, H, c, *A, &next));
-        if (!next) break;
-        kry_op_release(A);
-        *A = next;
-    }
+    for (bool coarser = true; coarser;) TRY(add_device_level(M, H, c, &coarser));
+    if (M->upper) kry_op_release(A);
     TRY(kry_device_levels_download(M->device, rows));
     kry_device_levels_drop_numbers(M->device);
     TRY(c->on_device ? take_back(M, c, rows->rows)
@@ -271,7 +241,8 @@ static kry_status start_on_device(amg *M, const kry_amg_params *p, kry_coarsen *
     if (!M->device) return KRY_OK;
     TRY(look_on_device(M, p, &s));
     TRY(start(M, &s, p, c));
-    if ((c->block == 1 && !s.given) || M->by == &kry_classical_coarsening) return KRY_OK;
+    if (M->rounds) kry_device_levels_round(M->device);
+    if (M->rounds || M->by == &kry_classical_coarsening) return KRY_OK;
     TRY(kry_amg_take_vectors(&s, n, c));
     TRY(kry_buffer_upload(M->A->dev, (size_t)(n * c->vectors) * sizeof *c->near_null_space,
                           c->near_null_space, &c->on_device));
@@ -346,16 +317,6 @@ done:
 
 /* ---- new numbers ----------------------------------------------------------------------------- */
 
-static kry_status renew(const amg *M, kry_op *op, kry_sparse *host)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_sparse_convert(host, M->A->shape.type));
-    TRY(kry_op_update(op, host->val));
-done:
-    return st;
-}
-
 /* rows := the finest of the host's levels; bound: kry_row_bound of the finest level of all. */
 static kry_status renew_upper(const amg *M, kry_sparse *rows, double *bound)
 {
@@ -415,11 +376,12 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
     for (int i = 0; i < M->made; i++) TRY(renew_level(M, H, i, i ? &to[i - 1].A : &rows, &to[i]));
     if (M->device) TRY(kry_device_levels_store(M->device, H));
     kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
+    if (M->upper) TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, M->upper)->A, &rows));
     for (int i = 0; i < M->made; i++) {
         const int level = M->upper + i;
-        TRY(renew(M, kry_hierarchy_level(H, level)->P, &to[i].P));
-        TRY(renew(M, kry_hierarchy_level(H, level)->R, &to[i].R));
-        TRY(renew(M, kry_hierarchy_level(H, level + 1)->A, &to[i].A));
+        TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, level)->P, &to[i].P));
+        TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, level)->R, &to[i].R));
+        TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, level + 1)->A, &to[i].A));
     }
 done:
     release_levels(to, M->made);

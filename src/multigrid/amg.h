@@ -90,6 +90,15 @@ static inline uint32_t kry_scramble(uint32_t x)
     return x ^ (x >> 16);
 }
 
+/* ---- rounded.c ------------------------------------------------------------------------------- */
+
+/* The operator of `host` on the device of A, in its type. rounded: in double it keeps numbers as singles, unless one is
+ * too large or too small for that, and rows of symmetric matrices add up to what they did. */
+kry_status kry_rounded_operator(const kry_op *A, const kry_sparse *host, unsigned traits,
+                                bool rounded, kry_op **op);
+/* host: its pattern with new numbers. */
+kry_status kry_rounded_set_numbers(kry_op *op, const kry_sparse *host);
+
 /* ---- strength.c ------------------------------------------------------------------------------ */
 
 /*

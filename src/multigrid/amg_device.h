@@ -36,14 +36,15 @@ kry_status kry_device_levels_download(const kry_device_levels *L, kry_sparse *ro
  * Returns  as kry_coarser_multiply */
 kry_status kry_device_levels_coarsen(kry_device_levels *L, const kry_device_coarsener *by,
                                      kry_coarsen *c, bool *coarser);
-/* level := the operators P and R of the level above the coarsest one so far, next := that level's A, all in
- * the type of the matrix. */
-kry_status kry_device_levels_operators(const kry_device_levels *L, kry_level *level, kry_op **next);
+/* Operators that are made from now on keep numbers in double as singles. */
+void kry_device_levels_round(kry_device_levels *L);
+/* level := A, P and R of the level above the coarsest one so far, in the type of the matrix. */
+kry_status kry_device_levels_operators(kry_device_levels *L, kry_level *level);
 /* What the levels need to be made again, and no more. */
 void kry_device_levels_drop_numbers(kry_device_levels *L);
 /* After new numbers of the matrix: those of the levels, which the operators do not have yet. Waits. */
 kry_status kry_device_levels_renew(kry_device_levels *L);
-/* The operators of H take them. */
+/* The operators of H take them, but for A of the coarsest level here. */
 kry_status kry_device_levels_store(kry_device_levels *L, kry_hierarchy *H);
 
 /* ---- device_coarser.c: matrices --------------------------------------------------------------- */

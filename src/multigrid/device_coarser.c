@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
+enum { LANES = 8 }; /* of coarser_mirror */
+
 static const char stem[] = "coarser";
 
 kry_status kry_device_rows(kry_device *dev, const char *file, const char *name, int64_t rows,
@@ -66,7 +68,7 @@ static kry_status mirror(const kry_csr *A)
 {
     const cl_int rows = (cl_int)A->rows;
     const kry_arg args[] = { ARG(rows), ARG(A->row_ptr), ARG(A->col), ARG(A->val) };
-    return kry_device_rows(A->dev, stem, "coarser_mirror", A->rows, args, COUNT(args));
+    return kry_device_rows(A->dev, stem, "coarser_mirror", LANES * A->rows, args, COUNT(args));
 }
 
 /* Coarse unknowns, and what is found about them. */
@@ -134,8 +136,8 @@ kry_status kry_device_coarser_multiply(const char *who, int level, kry_type type
     kry_status st = KRY_OK;
 
     TRY(kry_csr_transpose(&c->P, &c->R, &c->from));
-    TRY(kry_csr_product(A, &c->P, &c->AP));
-    TRY(kry_csr_product(&c->R, &c->AP, &c->A));
+    TRY(kry_csr_product(A, &c->P, false, &c->AP));
+    TRY(kry_csr_product(&c->R, &c->AP, true, &c->A));
     TRY(mirror(&c->A));
     TRY(regularise(who, level, kry_coarser_rounding(type), A, c));
 done:
@@ -156,8 +158,8 @@ kry_status kry_device_coarser_again(const char *who, int level, kry_type type, c
     TRY(make_room(&c->AP));
     TRY(make_room(&c->A));
     TRY(kry_csr_transpose_again(&c->P, c->from, &c->R));
-    TRY(kry_csr_product_again(A, &c->P, &c->AP));
-    TRY(kry_csr_product_again(&c->R, &c->AP, &c->A));
+    TRY(kry_csr_product_again(A, &c->P, false, &c->AP));
+    TRY(kry_csr_product_again(&c->R, &c->AP, true, &c->A));
     kry_buffer_release(A->dev, &c->AP.val);
     TRY(mirror(&c->A));
     TRY(regularise(who, level, kry_coarser_rounding(type), A, c));

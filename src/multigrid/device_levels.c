@@ -19,6 +19,7 @@ struct kry_device_levels {
     const kry_device_coarsener *by;
     kry_csr given; /* the matrix as it was given; empty where the host has made it symmetric */
     double bound;  /* kry_row_bound of the finest level */
+    bool rounds;   /* operators keep numbers in single */
     int count;
     level level[LEVELS];
 };
@@ -53,6 +54,8 @@ void kry_device_levels_release(kry_device_levels *L)
     kry_csr_release(&L->given);
     free(L);
 }
+
+void kry_device_levels_round(kry_device_levels *L) { L->rounds = true; }
 
 static const kry_csr *last(const kry_device_levels *L) { return &L->level[L->count - 1].to.A; }
 double kry_device_levels_bound(const kry_device_levels *L) { return L->bound; }
@@ -152,27 +155,31 @@ done:
 
 /* ---- operators ----------------------------------------------------------------------------------- */
 
-/* In the type of the matrix. */
-static kry_status store(const kry_device_levels *L, const kry_csr *A, unsigned traits, kry_op **op)
+/* In the type of the matrix; the numbers of A are not needed any more. */
+static kry_status store(const kry_device_levels *L, kry_csr *A, unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_csr typed = { 0 };
 
     TRY(kry_csr_convert(A, L->matrix->shape.type, &typed));
-    TRY(kry_csr_operator(&typed, traits, NULL, op));
+    TRY(kry_sliced_operator(&typed, L->rounds, traits, op));
+    kry_buffer_release(A->dev, &A->val);
 done:
     kry_csr_release(&typed);
     return st;
 }
 
-kry_status kry_device_levels_operators(const kry_device_levels *L, kry_level *level, kry_op **next)
+kry_status kry_device_levels_operators(kry_device_levels *L, kry_level *level)
 {
     kry_status st = KRY_OK;
-    const kry_device_coarser *to = &L->level[L->count - 1].to;
+    kry_device_coarser *to = &L->level[L->count - 1].to;
 
+    if (L->count > 2)
+        TRY(store(L, &L->level[L->count - 2].to.A, KRY_SYMMETRIC, &level->A));
+    else
+        level->A = kry_op_retain(L->matrix);
     TRY(store(L, &to->P, 0, &level->P));
     TRY(store(L, &to->R, 0, &level->R));
-    TRY(store(L, &to->A, KRY_SYMMETRIC, next));
 done:
     return st;
 }
@@ -216,13 +223,14 @@ done:
     return st;
 }
 
-static kry_status exchange(const kry_device_levels *L, const kry_csr *A, kry_op *op)
+static kry_status exchange(const kry_device_levels *L, kry_csr *A, kry_op *op)
 {
     kry_status st = KRY_OK;
     kry_csr typed = { 0 };
 
     TRY(kry_csr_convert(A, L->matrix->shape.type, &typed));
-    TRY(kry_csr_set_numbers(op, typed.val));
+    TRY(kry_sliced_set_numbers(op, &typed));
+    kry_buffer_release(A->dev, &A->val);
 done:
     kry_csr_release(&typed);
     return st;
@@ -233,10 +241,10 @@ kry_status kry_device_levels_store(kry_device_levels *L, kry_hierarchy *H)
     kry_status st = KRY_OK;
 
     for (int i = 1; i < L->count; i++) {
-        const kry_device_coarser *to = &L->level[i].to;
+        kry_device_coarser *to = &L->level[i].to;
         TRY(exchange(L, &to->P, kry_hierarchy_level(H, i - 1)->P));
         TRY(exchange(L, &to->R, kry_hierarchy_level(H, i - 1)->R));
-        TRY(exchange(L, &to->A, kry_hierarchy_level(H, i)->A));
+        if (i + 1 < L->count) TRY(exchange(L, &to->A, kry_hierarchy_level(H, i)->A));
     }
 done:
     kry_device_levels_drop_numbers(L);

@@ -32,8 +32,8 @@ kry_status kry_device_nodes(const kry_csr *A, int block, kry_csr *N)
     TRY(kry_csr_share(A, &pattern));
     TRY(node_pattern(A, block, true, &left));
     TRY(node_pattern(A, block, false, &right));
-    TRY(kry_csr_product(&pattern, &right, &half));
-    TRY(kry_csr_product(&left, &half, N));
+    TRY(kry_csr_product(&pattern, &right, false, &half));
+    TRY(kry_csr_product(&left, &half, false, N));
     TRY(kry_buffer_create(A->dev, (size_t)N->nnz * sizeof(double), &N->val));
     const kry_arg args[] = { ARG(nodes),  ARG(of),         ARG(A->row_ptr), ARG(A->col),
                              ARG(A->val), ARG(N->row_ptr), ARG(N->col),     ARG(N->val) };

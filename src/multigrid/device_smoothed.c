@@ -149,7 +149,7 @@ static kry_status smoothed_create(kry_coarsen *c, const kry_csr *A, kry_csr *P, 
     TRY(find(c, A, s, &useful));
     if (!useful) goto done;
     TRY(make_smoother(A, &s->F, &S));
-    TRY(kry_csr_product(&S, &s->T, P));
+    TRY(kry_csr_product(&S, &s->T, false, P));
     *kept = s, s = NULL;
 done:
     kry_csr_release(&S);
@@ -164,7 +164,7 @@ static kry_status smoothed_update(const kry_csr *A, void *kept, kry_csr *P)
     kry_csr S = { 0 };
 
     TRY(make_smoother(A, &s->F, &S));
-    TRY(kry_csr_product_again(&S, &s->T, P));
+    TRY(kry_csr_product_again(&S, &s->T, false, P));
 done:
     kry_csr_release(&S);
     return st;

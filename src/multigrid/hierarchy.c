@@ -1,4 +1,5 @@
 /* hierarchy.c - the operator behind which the levels of multigrid are, and how it is made. */
+#include "device/pool.h"
 #include "multigrid/cycle.h"
 #include <limits.h>
 #include <math.h>
@@ -94,14 +95,19 @@ static kry_status hierarchy_update(void *self, const void *values)
 {
     kry_hierarchy *H = self;
     kry_status st = KRY_OK;
+    bool pooled = false;
+    kry_device *dev = H->rung[0].level.A->dev;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", H->family->kind);
+    TRY(kry_pool_open(dev));
+    pooled = true;
     TRY(H->family->update(H, H->self));
     for (int i = 0; i + 1 < H->count; i++)
         TRY(kry_smoothing_update(H->family->who, &H->rung[i].level, &H->cycle, &H->rung[i].smooth));
     TRY(factor_coarsest(H));
     TRY(settle(H));
 done:
+    if (pooled) kry_pool_close(dev);
     return st;
 }
 
@@ -181,8 +187,8 @@ static void write_variant(kry_hierarchy *H)
              H->count == 1 ? "" : "s", (long long)H->rung[H->count - 1].level.A->shape.rows);
 }
 
-kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
-                                const kry_cycle_params *cycle, const void *params, kry_op **M)
+static kry_status create(const kry_family *family, const kry_op *A, const kry_cycle_params *cycle,
+                         const void *params, kry_op **M)
 {
     kry_status st = KRY_OK;
     kry_hierarchy *H = NULL;
@@ -207,5 +213,17 @@ kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
     H = NULL;
 done:
     hierarchy_destroy(H);
+    return st;
+}
+
+kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
+                                const kry_cycle_params *cycle, const void *params, kry_op **M)
+{
+    kry_status st = kry_pool_open(A->dev);
+
+    *M = NULL;
+    if (st < 0) return st;
+    st = create(family, A, cycle, params, M);
+    kry_pool_close(A->dev);
     return st;
 }

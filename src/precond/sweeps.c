@@ -65,11 +65,24 @@ void kry_relaxer_release(kry_relaxer *w)
 
 kry_status kry_relaxer_update(kry_relaxer *w) { return w->M ? kry_op_update(w->M, NULL) : KRY_OK; }
 
+static const kry_vec *diagonal_of(const kry_relaxer *w)
+{
+    return w->M->table->as_diagonal(w->M->self);
+}
+
+/* Whether A does the whole step. */
+static bool in_one_pass(const kry_relaxer *w, const kry_relax *s, const kry_vec *y,
+                        const kry_sum *sum)
+{
+    return w->A->fused->relax_by && w->M->table->as_diagonal && s->x && s->c0 == 0 && !sum &&
+           !kry_vec_overlap(s->b, y) && !kry_vec_overlap(s->x, y);
+}
+
 /* The pass over vectors, once r = b - A x is computed. */
 static kry_status run_sweep(kry_relaxer *w, const kry_relax *s, const kry_vec *r, kry_vec *y,
                             kry_sum *sum)
 {
-    const kry_vec *d = w->M->table->as_diagonal(w->M->self);
+    const kry_vec *d = diagonal_of(w);
     const kry_vec *x = s->x ? s->x : s->b, *old = s->old && s->c0 != 0 ? s->old : x;
     const cl_int has_x = s->x != NULL, has_old = old != x, sums = sum ? sum->width : 0;
     kry_scalar c0 = kry_scalar_of(y->dev, s->c0), c1 = kry_scalar_of(y->dev, s->c1);
@@ -107,6 +120,8 @@ kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_s
         return KRY_OK;
     }
     if (!w->M) return w->A->fused->relax(w->A->self, s, y, sum);
+    if (in_one_pass(w, s, y, sum))
+        return w->A->fused->relax_by(w->A->self, s->c1, diagonal_of(w), s->b, s->x, y);
     const kry_vec *r = s->x ? w->residual : s->b;
     if (s->x) TRY(kry_op_residual(w->A, s->b, s->x, w->residual));
     TRY(w->M->table->as_diagonal ? run_sweep(w, s, r, y, sum) : add_product(w, s, r, y));
@@ -114,13 +129,14 @@ done:
     return st;
 }
 
-/* Words moved beside those of the product: b; and if A has no `relax`, r written and read, x and
- * D^-1 read, and y written once more. */
+/* Words moved beside those of the product: b; D^-1 where it is stored; and if A does not do it in one pass, r written and read, x
+ * read, and y written once more. */
 double kry_relaxer_bytes(const kry_relaxer *w)
 {
     kry_op_info A;
     double word = (double)w->A->shape.rows * (double)kry_type_size(w->A->shape.type);
 
     kry_op_describe(w->A, &A);
-    return A.bytes_per_apply > 0 ? A.bytes_per_apply + (w->M ? 5 : 1) * word : 0;
+    const int words = !w->M ? 1 : w->A->fused->relax_by ? 2 : 5;
+    return A.bytes_per_apply > 0 ? A.bytes_per_apply + words * word : 0;
 }

@@ -36,6 +36,7 @@ static const struct line {
 } model[] = {
     { "A_apply", 2, 0, 2, MATRIX },
     { "A_residual", 3, 1, 2, MATRIX },
+    { "A_relax", 4, 4, 2, MATRIX },
     { "A_apply_dot", 2, 2, 2, MATRIX },
     { "A_apply_direction", 4, 4, 2, MATRIX },
     { "stencil_apply", 2, 0, 2, FACES },

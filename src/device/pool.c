@@ -1,0 +1,143 @@
+/*
+ * pool.c - buffers that go from hand to hand while something is set up. A driver takes longer for a large buffer than many
+ * a kernel that fills it, and the host has to wait to know that there is room (buffer.c).
+ *
+ * While a device's pool is open the last release of a buffer made meanwhile keeps it, for whoever asks for about as many
+ * bytes next. Work on the old one may still be under way: the queue is in order, so that the new owner's comes later.
+ */
+#include "device/pool.h"
+#include "device/device.h"
+#include <pthread.h>
+
+enum { SMALL = 1 << 20 /* bytes: drivers are fast below that */, MOST = 256 };
+
+typedef struct pool {
+    int open; /* how often */
+    int count;
+    struct {
+        cl_mem buffer;
+        size_t bytes;
+        bool idle;
+    } item[MOST]; /* made since it was opened */
+} pool;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all pools */
+
+static void drain(kry_device *dev, pool *p)
+{
+    int count = 0;
+
+    for (int i = 0; i < p->count; i++) {
+        if (p->item[i].idle)
+            dev->driver->drop(p->item[i].buffer);
+        else
+            p->item[count++] = p->item[i];
+    }
+    p->count = count;
+}
+
+static void release(kry_device *dev, void *kept) { drain(dev, kept); }
+
+static const kry_keeper keeper = { sizeof(pool), release };
+
+static pool *open_pool(const kry_device *dev)
+{
+    pool *p = kry_device_kept(dev, &keeper);
+    return p && p->open ? p : NULL;
+}
+
+kry_status kry_pool_open(kry_device *dev)
+{
+    kry_status st = KRY_OK;
+    pool *p = NULL;
+
+    if (!dev->context) return KRY_OK; /* the host's memory is its allocator's */
+    TRY(kry_device_keep(dev, &keeper, &p));
+    pthread_mutex_lock(&lock);
+    p->open++;
+    pthread_mutex_unlock(&lock);
+done:
+    return st;
+}
+
+void kry_pool_close(kry_device *dev)
+{
+    pthread_mutex_lock(&lock);
+    pool *p = open_pool(dev);
+    if (p && --p->open == 0) {
+        drain(dev, p);
+        p->count = 0;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+bool kry_pool_drain(kry_device *dev)
+{
+    pthread_mutex_lock(&lock);
+    pool *p = open_pool(dev);
+    const int before = p ? p->count : 0;
+    if (p) drain(dev, p);
+    const bool drained = p && p->count < before;
+    pthread_mutex_unlock(&lock);
+    return drained;
+}
+
+/* One that is at most a quarter too large. */
+cl_mem kry_pool_take(kry_device *dev, size_t bytes)
+{
+    cl_mem buffer = NULL;
+    int best = -1;
+
+    if (bytes < SMALL) return NULL;
+    pthread_mutex_lock(&lock);
+    pool *p = open_pool(dev);
+    for (int i = 0; p && i < p->count; i++) {
+        const size_t there = p->item[i].bytes;
+        if (!p->item[i].idle || there < bytes || there - bytes > bytes / 4) continue;
+        if (best < 0 || there < p->item[best].bytes) best = i;
+    }
+    if (best >= 0) p->item[best].idle = false, buffer = p->item[best].buffer;
+    pthread_mutex_unlock(&lock);
+    return buffer;
+}
+
+void kry_pool_enter(kry_device *dev, cl_mem buffer, size_t bytes)
+{
+    if (bytes < SMALL) return;
+    pthread_mutex_lock(&lock);
+    pool *p = open_pool(dev);
+    int i = 0;
+    while (p && i < p->count && p->item[i].buffer != buffer)
+        i++; /* an earlier one had its handle */
+    if (p && i < MOST) {
+        p->item[i].buffer = buffer, p->item[i].bytes = bytes, p->item[i].idle = false;
+        if (i == p->count) p->count++;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* Drivers hold buffers of work under way: one that was dropped then is gone some time later, and another one may have got
+ * its handle, perhaps a small one that was not entered. Its size tells. */
+static bool is_the_last_of(kry_device *dev, cl_mem buffer, size_t bytes)
+{
+    cl_uint owners = 0;
+    size_t there = 0;
+
+    return dev->driver->owners(buffer, &owners) == CL_SUCCESS && owners == 1 &&
+           dev->driver->size(buffer, &there) == CL_SUCCESS && there == bytes;
+}
+
+bool kry_pool_give(kry_device *dev, cl_mem buffer)
+{
+    bool kept = false;
+
+    pthread_mutex_lock(&lock);
+    pool *p = open_pool(dev);
+    for (int i = 0; p && i < p->count && !kept; i++) {
+        if (p->item[i].buffer != buffer || p->item[i].idle) continue;
+        kept = is_the_last_of(dev, buffer, p->item[i].bytes);
+        p->item[i].idle = kept;
+    }
+    pthread_mutex_unlock(&lock);
+    return kept;
+}

@@ -1,0 +1,270 @@
+/*
+ * slices.c - operators of matrices that a device has made and that nobody reads: in sorted slices (sell.cl) where there
+ * are rows enough to keep the device busy, else in compressed rows. Kernels: cl/slices.cl.
+ */
+#include "device/launch.h"
+#include "matrix/spgemm.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { HEIGHT = 32, WINDOW = 256 };        /* of slices.cl */
+enum { SLICE_PTR = 1, PERM = 2, COL = 3 }; /* arguments of the stage */
+enum { MANY = 1024 };                      /* rows for each compute unit */
+
+/* Columns as distances in 16 bits, and as they are. */
+static const char *const columns[] = { "-DCOLUMN=int -DNONE=-1",
+                                       "-DCOLUMN=ushort -DNONE=65535 -DALONG" };
+
+typedef struct slices {
+    cl_mem perm, ptr, head, col;
+    int64_t slots;
+    bool narrow; /* which columns */
+} slices;
+
+static void slices_release(kry_device *dev, slices *s)
+{
+    kry_buffer_release(dev, &s->col);
+    kry_buffer_release(dev, &s->head);
+    kry_buffer_release(dev, &s->ptr);
+    kry_buffer_release(dev, &s->perm);
+}
+
+/* A work-item for each row. Integer kernels are compiled for single. */
+static kry_status run(kry_device *dev, kry_type type, const char *defines, const char *name,
+                      int64_t rows, const kry_arg *args, size_t count)
+{
+    const int size = kry_group_size(dev);
+    const int64_t groups = kry_groups_at_most(dev, (rows + size - 1) / size);
+    return kry_run(dev, "slices", type, defines, name, groups, args, count);
+}
+
+/* ---- which rows share a slice, and where their columns go --------------------------------------- */
+
+/* Slots of each row, and the jumps among them. */
+static kry_status find_lengths(const kry_csr *C, bool jumping, cl_mem length, cl_int *jumps)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = C->dev;
+    const cl_int rows = (cl_int)C->rows, with_jumps = jumping;
+    cl_mem found = NULL;
+
+    *jumps = 0;
+    TRY(kry_buffer_upload(dev, sizeof *jumps, jumps, &found));
+    const kry_arg args[] = { ARG(rows),       ARG(C->row_ptr), ARG(C->col),
+                             ARG(with_jumps), ARG(length),     ARG(found) };
+    TRY(run(dev, KRY_F32, "", "slices_lengths", C->rows, args, COUNT(args)));
+    TRY(kry_buffer_read(dev, found, 0, sizeof *jumps, jumps));
+done:
+    kry_buffer_release(dev, &found);
+    return st;
+}
+
+static kry_status sort(const kry_csr *C, slices *s)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = C->dev;
+    const cl_int rows = (cl_int)C->rows;
+    const int64_t count = (C->rows + HEIGHT - 1) / HEIGHT;
+    cl_int jumps;
+    cl_mem slots = NULL, length = NULL;
+
+    TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
+    TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &s->perm));
+    TRY(kry_buffer_create(dev, (size_t)count * sizeof(cl_int), &slots));
+    TRY(find_lengths(C, true, length, &jumps));
+    s->narrow = jumps >= 0 && jumps <= C->nnz / 8;
+    if (!s->narrow) TRY(find_lengths(C, false, length, &jumps));
+    const kry_arg args[] = { ARG(rows), ARG(length), ARG(s->perm), ARG(slots) };
+    TRY(kry_run(dev, "slices", KRY_F32, "", "slices_sort",
+                kry_groups_at_most(dev, (C->rows + WINDOW - 1) / WINDOW), args, COUNT(args)));
+    TRY(kry_csr_offsets(dev, count, slots, &s->ptr, &s->slots));
+done:
+    kry_buffer_release(dev, &slots);
+    kry_buffer_release(dev, &length);
+    return st;
+}
+
+/* diagonal: of square matrices the slot of each row's entry there. */
+static kry_status store_columns(const kry_csr *C, slices *s, cl_mem *diagonal)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = C->dev;
+    const cl_int rows = (cl_int)C->rows, square = C->rows == C->cols;
+
+    TRY(kry_buffer_create(dev, (size_t)s->slots * (s->narrow ? 2 : 4), &s->col));
+    TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &s->head));
+    if (square) TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), diagonal));
+    const cl_mem own = square ? *diagonal : s->col;
+    const kry_arg args[] = { ARG(rows),    ARG(C->row_ptr), ARG(C->col), ARG(s->perm), ARG(s->ptr),
+                             ARG(s->head), ARG(s->col),     ARG(square), ARG(own) };
+    TRY(run(dev, KRY_F32, columns[s->narrow], "slices_columns", C->rows, args, COUNT(args)));
+done:
+    return st;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+typedef struct numbers {
+    kry_type stored;
+    cl_mem val, rest;
+    cl_int lost; /* whether some are too large or too small for `stored` */
+} numbers;
+
+static void numbers_release(kry_device *dev, numbers *v)
+{
+    kry_buffer_release(dev, &v->val);
+    kry_buffer_release(dev, &v->rest);
+}
+
+/* Rounded rows of a symmetric matrix keep what they add up to: what is lost is given to the diagonal. */
+static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored, numbers *v)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = C->dev;
+    const bool sliced = A->params.format == KRY_FORMAT_SELL;
+    const cl_int rows = (cl_int)C->rows;
+    const cl_int rests = stored != C->type && (A->shape.traits & KRY_SYMMETRIC);
+    cl_mem found = NULL;
+
+    *v = (numbers){ .stored = stored };
+    TRY(kry_buffer_upload(dev, sizeof v->lost, &v->lost, &found));
+    TRY(kry_buffer_create(dev, (size_t)A->slots * kry_type_size(stored), &v->val));
+    if (rests) TRY(kry_buffer_create(dev, (size_t)rows * kry_type_size(C->type), &v->rest));
+    const cl_mem rest = rests ? v->rest : v->val;
+    const kry_stage *s = &A->stage[0];
+    const kry_arg slots[] = { ARG(s->value[PERM].buffer), ARG(s->value[SLICE_PTR].buffer),
+                              ARG(s->value[COL].buffer) };
+    const bool narrow = s->count > COL + 1;
+    char defines[64];
+    const kry_arg begin[] = { ARG(rows), ARG(C->row_ptr), ARG(C->val) };
+    const kry_arg end[] = { ARG(v->val), ARG(rests), ARG(rest), ARG(found) };
+    kry_arg args[COUNT(begin) + COUNT(slots) + COUNT(end)];
+    size_t count = COUNT(begin);
+    memcpy(args, begin, sizeof begin);
+    if (sliced) memcpy(args + count, slots, sizeof slots), count += COUNT(slots);
+    memcpy(args + count, end, sizeof end), count += COUNT(end);
+    snprintf(defines, sizeof defines, "%s %s", stored == C->type ? "" : "-DSTORED=float",
+             sliced ? columns[narrow] : "");
+    TRY(run(dev, C->type, defines, sliced ? "slices_numbers" : "slices_round", C->rows, args,
+            count));
+    if (stored != C->type) TRY(kry_buffer_read(dev, found, 0, sizeof v->lost, &v->lost));
+done:
+    kry_buffer_release(dev, &found);
+    if (st < 0) numbers_release(dev, v);
+    return st;
+}
+
+static kry_status make_numbers(const kry_matrix *A, const kry_csr *C, numbers *v)
+{
+    kry_status st = KRY_OK;
+    const bool rounds = C->type == KRY_F64 && A->params.values == KRY_VALUES_SINGLE;
+
+    *v = (numbers){ .lost = true };
+    if (rounds) TRY(convert(A, C, KRY_F32, v));
+    if (!v->lost) return KRY_OK;
+    numbers_release(C->dev, v);
+    if (A->params.format == KRY_FORMAT_SELL) return convert(A, C, C->type, v);
+    TRY(kry_buffer_retain(C->dev, C->val));
+    v->stored = C->type, v->val = C->val;
+done:
+    return st;
+}
+
+/* A takes the numbers over; its kernels become those that suit them, where it has some. */
+static kry_status take_numbers(kry_matrix *A, numbers *v)
+{
+    kry_status st = KRY_OK;
+
+    if (A->val && (v->stored != A->stored || !v->rest != !A->surplus))
+        TRY(kry_matrix_kernels(A, v->stored, v->rest != NULL));
+    kry_buffer_release(A->dev, &A->val);
+    kry_buffer_release(A->dev, &A->surplus);
+    A->stored = v->stored, A->val = v->val, A->surplus = v->rest;
+    *v = (numbers){ 0 };
+done:
+    numbers_release(A->dev, v);
+    return st;
+}
+
+kry_status kry_sliced_set_numbers(kry_op *op, const kry_csr *C)
+{
+    kry_status st = KRY_OK;
+    numbers v;
+
+    TRY(make_numbers(kry_matrix_of(op), C, &v));
+    TRY(take_numbers(kry_matrix_of(op), &v));
+done:
+    return st;
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+static kry_status add_stage(kry_matrix *A, const slices *s)
+{
+    kry_status st = KRY_OK;
+    kry_stage *stage =
+        kry_matrix_stage(A, "sell", " -DC=%d %s -DPERM", (int)HEIGHT, columns[s->narrow]);
+
+    kry_stage_int(stage, A->shape.rows);
+    kry_stage_rows(A, stage, A->shape.rows);
+    TRY(kry_stage_buffer(A, stage, s->ptr));
+    TRY(kry_stage_buffer(A, stage, s->perm));
+    TRY(kry_stage_buffer(A, stage, s->col));
+    if (s->narrow) TRY(kry_stage_buffer(A, stage, s->head));
+    A->structure_bytes = (double)s->slots * (s->narrow ? 2 : 4) + 8.0 * (double)A->shape.rows;
+    snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %s columns",
+             (int)HEIGHT, (int)WINDOW, s->narrow ? "16-bit" : "32-bit");
+done:
+    return st;
+}
+
+static kry_status build(const kry_csr *C, const kry_matrix_params *params, slices *s, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    const kry_sparse size = { .rows = C->rows, .cols = C->cols, .type = C->type };
+    kry_matrix *A = NULL;
+    numbers v;
+
+    TRY(kry_matrix_new(C->dev, params, &size, C->nnz, &A));
+    TRY(store_columns(C, s, &A->diagonal));
+    A->slots = s->slots;
+    TRY(add_stage(A, s));
+    TRY(make_numbers(A, C, &v));
+    TRY(take_numbers(A, &v));
+    TRY(kry_matrix_finish(&A, op));
+done:
+    kry_matrix_destroy(A);
+    return st;
+}
+
+/* Padding is a third at most; *op NULL: these rows do not suit slices. */
+static kry_status create_sliced(const kry_csr *C, const kry_matrix_params *params, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    const kry_device *dev = C->dev;
+    slices s = { 0 };
+
+    *op = NULL;
+    if (C->rows < (int64_t)MANY * dev->info.compute_units) return KRY_OK;
+    TRY(sort(C, &s));
+    if (s.slots <= INT32_MAX && s.slots <= C->nnz + C->nnz / 3) TRY(build(C, params, &s, op));
+done:
+    slices_release(C->dev, &s);
+    return st;
+}
+
+kry_status kry_sliced_operator(const kry_csr *C, bool rounded, unsigned traits, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    const kry_values values = rounded ? KRY_VALUES_SINGLE : KRY_VALUES_AS_GIVEN;
+
+    TRY(create_sliced(C, KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_SELL, .values = values),
+                      op));
+    if (*op) return KRY_OK;
+    TRY(kry_csr_operator(C, traits, NULL, op));
+    kry_matrix_of(*op)->params.values = values;
+    TRY(kry_sliced_set_numbers(*op, C));
+done:
+    if (st < 0) kry_op_release(op);
+    return st;
+}
