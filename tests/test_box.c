@@ -34,9 +34,9 @@ static int64_t point_at(const kry_box_grid *g, int64_t i, const int d[3])
 static plain_box plain_of_grid(const grid *g, const double *k)
 {
     plain_box b = { .grid = { .axes = g->size[2] ? 3 : 2, .n = grid_points(g) } };
-    b.grid.ends = k ? KRY_BOX_ENDS + 1 : 1;
 
     for (int a = 0; a < 3; a++) {
+        b.grid.ends[a] = k ? KRY_BOX_ENDS + 1 : 1;
         b.grid.size[a] = a < b.grid.axes ? g->size[a] : 1;
         b.grid.wraps |= (unsigned)(a < b.grid.axes && g->low[a] == KRY_PERIODIC) << a;
     }
@@ -370,16 +370,26 @@ static void box__all_axes(void **state)
             check_grid(&grids[i], type, 7, 7);
 }
 
-/* Rows so long that numbers are made at their ends only, on two levels. */
+/* Rows so long that numbers are made at their ends only, on two levels; columns so long that numbers are alike
+ * between their ends, and of tiles that are not full. */
 static void box__long_rows(void **state)
 {
     static const grid rows[] = {
         { .name = "a strip 99 x 4", .size = { 99, 4 } },
         { .name = "a strip 96 x 4", .size = { 96, 4 } },
+        { .name = "a tower 19 x 3 x 47",
+          .size = { 19, 3, 47 },
+          .low = { [1] = KRY_NEUMANN },
+          .high = { KRY_NEUMANN } },
+        { .name = "a tower 4 x 11 x 44",
+          .size = { 4, 11, 44 },
+          .low = { KRY_PERIODIC, KRY_DIRICHLET, KRY_PERIODIC },
+          .high = { KRY_PERIODIC, KRY_DIRICHLET_FACE, KRY_PERIODIC },
+          .spacing = { 1, 0.5, 0.25 } },
     };
     const kry_type type = type_of(state);
     NOT_ON_HOST("grids with stored stencils");
-    check_grid(&rows[type == KRY_F32], type, 7, 7);
+    for (size_t i = type == KRY_F32; i < COUNT(rows); i += 2) check_grid(&rows[i], type, 7, 7);
 }
 
 static void box__some_axes(void **state)

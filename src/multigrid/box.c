@@ -11,12 +11,13 @@ kry_box_grid kry_box_grid_coarser(const kry_box_grid *fine, unsigned coarsened)
 
     g.n = 1;
     for (int a = 0; a < 3; a++) {
-        if (coarsened >> a & 1) g.size[a] = (g.size[a] + 1) / 2;
+        const bool halved = coarsened >> a & 1;
+        if (halved) g.size[a] = (g.size[a] + 1) / 2;
         g.n *= g.size[a];
+        /* The coarse points that have to do with what is different: by their weights, or their
+         * neighbours'. */
+        if (g.ends[a] <= KRY_BOX_ENDS) g.ends[a] = (halved ? (g.ends[a] + 1) / 2 : g.ends[a]) + 1;
     }
-    /* The coarse points that have to do with what is different: by their weights, or their
-     * neighbours'. */
-    if (g.ends <= KRY_BOX_ENDS) g.ends = coarsened & 1 ? (g.ends + 1) / 2 + 1 : g.ends + 1;
     return g;
 }
 
@@ -27,9 +28,30 @@ kry_box_args kry_box_args_of(const kry_box_grid *g)
                            (cl_int)g->wraps };
 }
 
-static int64_t groups_of(const kry_box *A)
+/* Whether kernels go by columns: cl/column.clh. */
+static bool by_columns(const kry_box *A)
 {
-    return kry_groups_for_sums(A->dev, A->type, A->grid.n);
+    return A->grid.axes == 3 && !A->dev->info.cpu_kernels &&
+           !kry_box_in_flux_form(A->type, &A->grid);
+}
+
+/* Points of a column, and groups: up to 168 registers, so that three groups of 128 fit on a multiprocessor of
+ * NVIDIA's. */
+static kry_sweep sweep_of(const kry_box *A)
+{
+    enum { PER_UNIT = 3 };
+    const int64_t *n = A->grid.size, group = kry_group_size(A->dev);
+    int64_t width = n[0] <= 8 ? 8 : n[0] <= 16 ? 16 : 32, at_once;
+    kry_sweep s = { .length = 1 };
+
+    s.groups = kry_groups_for_sums(A->dev, A->type, A->grid.n);
+    if (!by_columns(A)) return s;
+    if (width > group) width = group;
+    at_once = kry_groups_at_once(A->dev, PER_UNIT);
+    kry_cut_columns(&s, n[2], (n[0] + width - 1) / width * ((n[1] - 1) / (group / width) + 1),
+                    at_once);
+    s.groups = s.work < at_once ? s.work : at_once;
+    return s;
 }
 
 /* y := alpha A x + beta b; b may be y. */
@@ -38,10 +60,11 @@ static kry_status product(const kry_box *A, double alpha, const kry_vec *x, doub
 {
     const kry_box_args g = kry_box_args_of(&A->grid);
     kry_scalar by = kry_scalar_of(A->dev, alpha), by_b = kry_scalar_of(A->dev, beta);
-    const kry_arg args[] = { KRY_BOX_ARGS(g), ARG(A->numbers),       ARG_ACC(A->dev, by),
-                             ARG_VEC(x),      ARG_ACC(A->dev, by_b), ARG_VEC(b),
-                             ARG_VEC(y) };
-    return kry_launch(A->dev, A->apply, groups_of(A), args, COUNT(args));
+    const kry_sweep s = sweep_of(A);
+    const kry_arg args[] = { KRY_BOX_ARGS(g),     ARG(A->numbers), ARG(s.length),
+                             ARG_ACC(A->dev, by), ARG_VEC(x),      ARG_ACC(A->dev, by_b),
+                             ARG_VEC(b),          ARG_VEC(y) };
+    return kry_launch(A->dev, A->apply, s.groups, args, COUNT(args));
 }
 
 static kry_status box_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -59,7 +82,8 @@ static kry_status box_diagonal(void *self, kry_vec *d)
     const kry_box *A = self;
     const kry_box_args g = kry_box_args_of(&A->grid);
     const kry_arg args[] = { KRY_BOX_ARGS(g), ARG(A->numbers), ARG_VEC(d) };
-    return kry_launch(A->dev, A->diagonal, groups_of(A), args, COUNT(args));
+    return kry_launch(A->dev, A->diagonal, kry_groups_for(A->dev, A->type, A->grid.n), args,
+                      COUNT(args));
 }
 
 static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum)
@@ -69,6 +93,7 @@ static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum 
 
     if (!s) return KRY_OK;
     const kry_box_args g = kry_box_args_of(&A->grid);
+    const kry_sweep sweep = sweep_of(A);
     const cl_int has_x = s->x != NULL, has_old = s->old && s->c0 != 0, sums = sum ? sum->width : 0;
     const kry_vec *b = s->b, *x = s->x ? s->x : b, *old = has_old ? s->old : b;
     const cl_mem part = sum ? sum->buffer : y->buffer;
@@ -76,13 +101,12 @@ static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum 
     kry_scalar by_x = kry_scalar_of(dev, s->x_scale != 0 ? s->x_scale : 1);
     kry_scalar by_old = kry_scalar_of(dev, s->old_scale != 0 ? s->old_scale : 1);
     const kry_arg args[] = {
-        KRY_BOX_ARGS(g), ARG(A->numbers), ARG_ACC(dev, c1),     ARG_VEC(b),  ARG_VEC(y),
-        ARG(sums),       ARG(part),       ARG_ACC(dev, c0),     ARG(has_x),  ARG_ACC(dev, by_x),
-        ARG_VEC(x),      ARG(has_old),    ARG_ACC(dev, by_old), ARG_VEC(old)
+        KRY_BOX_ARGS(g),    ARG(A->numbers), ARG(sweep.length), ARG_ACC(dev, c1),     ARG_VEC(b),
+        ARG_VEC(y),         ARG(sums),       ARG(part),         ARG_ACC(dev, c0),     ARG(has_x),
+        ARG_ACC(dev, by_x), ARG_VEC(x),      ARG(has_old),      ARG_ACC(dev, by_old), ARG_VEC(old)
     };
-    const int64_t groups = groups_of(A);
-    if (sum) sum->count = (cl_int)groups;
-    return kry_launch(dev, A->relax, groups, args, COUNT(args));
+    if (sum) sum->count = (cl_int)sweep.groups;
+    return kry_launch(dev, A->relax, sweep.groups, args, COUNT(args));
 }
 
 /* Every second point along an axis; the last one of a periodic axis of odd size is beside the first, and
@@ -160,7 +184,7 @@ static void box_describe(void *self, kry_op_info *info)
     for (int a = 0; a < 3; a++) info->nnz *= pairs_along(&A->grid, a);
     info->slots = A->slots * A->grid.n;
     info->bytes_stored = A->slots * word;
-    info->bytes_per_apply = (2 + (A->grid.ends <= KRY_BOX_ENDS ? 0 : A->half)) * word;
+    info->bytes_per_apply = (2 + (A->grid.ends[0] <= KRY_BOX_ENDS ? 0 : A->half)) * word;
 }
 
 static void box_destroy(void *self)
@@ -201,8 +225,8 @@ kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *gr
         .dev = dev, .type = type, .grid = *grid, .half = grid->axes == 3 ? 14 : 5, .traits = traits
     };
     A->slots = A->half + kry_box_in_flux_form(type, grid);
-    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s", grid->axes,
-             kry_box_form(type, grid));
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s%s", grid->axes,
+             kry_box_form(type, grid), by_columns(A) ? kry_box_along(grid) : "");
     TRY(kry_kernel_get(dev, "box", type, defines, "box_apply", &A->apply));
     TRY(kry_kernel_get(dev, "box", type, defines, "box_relax", &A->relax));
     TRY(kry_kernel_get(dev, "box", type, defines, "box_diagonal", &A->diagonal));

@@ -14,9 +14,9 @@ typedef struct kry_box_grid {
     int64_t size[3]; /* size[2] is 1 with two axes */
     int64_t n;       /* their product */
     unsigned wraps;  /* bit a: axis a is periodic */
-    /* Points at each end of a row (along x) that may have other couplings than those between, which are
-     * all alike; above KRY_BOX_ENDS: nothing is known. */
-    int ends;
+    /* Along each axis, points at either end that may have other couplings than those between, which are all
+     * alike; above KRY_BOX_ENDS: nothing is known. */
+    int ends[3];
 } kry_box_grid;
 
 enum { KRY_BOX_ENDS = 3 };     /* less than EDGE in cl/box.clh */
@@ -24,7 +24,10 @@ enum { KRY_BOX_COLUMNS = 12 }; /* ENDS in cl/box_setup.cl, where it is explained
 
 /* Whether only the numbers in the first and last KRY_BOX_COLUMNS / 2 columns are made: nobody reads others, here and on
  * the next coarser grid. */
-static inline bool kry_box_has_ends(const kry_box_grid *grid) { return grid->ends < KRY_BOX_ENDS; }
+static inline bool kry_box_has_ends(const kry_box_grid *grid)
+{
+    return grid->ends[0] < KRY_BOX_ENDS;
+}
 /* The column that stands for column x. */
 static inline int64_t kry_box_column(const kry_box_grid *grid, int64_t x)
 {
@@ -35,13 +38,19 @@ static inline int64_t kry_box_column(const kry_box_grid *grid, int64_t x)
 /* The define of kernels for the numbers of such a grid, or "". */
 static inline const char *kry_box_uniform(const kry_box_grid *grid)
 {
-    return grid->ends <= KRY_BOX_ENDS ? " -DUNIFORM" : "";
+    return grid->ends[0] <= KRY_BOX_ENDS ? " -DUNIFORM" : "";
+}
+
+/* The same for kernels that go along z, column by column, which have no use for it in flux form. */
+static inline const char *kry_box_along(const kry_box_grid *grid)
+{
+    return grid->axes == 3 && grid->ends[2] <= KRY_BOX_ENDS ? " -DALONG" : "";
 }
 
 /* Whether the numbers of such a grid are in flux form: in single, where they vary. */
 static inline bool kry_box_in_flux_form(kry_type type, const kry_box_grid *grid)
 {
-    return type == KRY_F32 && grid->ends > KRY_BOX_ENDS;
+    return type == KRY_F32 && grid->ends[0] > KRY_BOX_ENDS;
 }
 /* The define of kernels that multiply by them. */
 static inline const char *kry_box_form(kry_type type, const kry_box_grid *grid)

@@ -27,7 +27,7 @@ static source source_of(const kry_op *A)
         s.grid = s.box->grid;
     } else if (S) {
         s.grid = (kry_box_grid){ .axes = S->axes, .n = S->n };
-        s.grid.ends = S->face[0] ? KRY_BOX_ENDS + 1 : 1;
+        for (int a = 0; a < 3; a++) s.grid.ends[a] = S->face[0] ? KRY_BOX_ENDS + 1 : 1;
         memcpy(s.grid.size, S->size, sizeof s.grid.size);
         for (int a = 0; a < S->axes; a++) s.grid.wraps |= (unsigned)kry_stencil_wraps(S, a) << a;
     }
