@@ -1,5 +1,6 @@
 /* test_box.c - grids with stored stencils: interpolation, Galerkin operators and products against plain C. */
 #include "multigrid/box_passes.h"
+#include "multigrid/box_tiles.h"
 #include "op_suite.h"
 #include "relax_suite.h"
 
@@ -581,11 +582,107 @@ static void passes__by_strips(void **state)
     use_profile(NULL);
 }
 
+/* Two operators in one pass against one after the other. */
+static void check_tiles(level *L, const kry_box_tiles *tiles)
+{
+    const kry_type type = L->A->shape.type;
+    const double step = 0.7;
+    double *b = random_array(type, L->n), *x = random_array(type, L->n);
+    double *e = random_array(type, L->m);
+    kry_vec *place[2], *coarse = NULL;
+
+    for (int64_t i = 0; i < L->n; i++) x[i] = to_type(type, x[i] / L->d[i]);
+    for (int64_t i = 0; i < L->m; i++) e[i] = to_type(type, e[i] / L->most);
+    guarded B = guarded_create(type, L->n, 1, 1, b), X = guarded_create(type, L->n, 1, 2, x);
+    guarded E = guarded_create(type, L->m, 1, 3, e), C = guarded_create(type, L->m, 1, 0, NULL);
+    guarded Y = guarded_create(type, L->n, 1, 5, NULL);
+    for (int i = 0; i < 2; i++) place[i] = vec_of(type, x, L->n, 1);
+    OK(kry_vec_create(device(), type, L->m, 1, &coarse));
+
+    OK(kry_box_tiles_table.restrict_residual((void *)tiles, B.v, X.v, C.v));
+    OK(kry_op_residual(L->A, B.v, X.v, place[1]));
+    OK(kry_op_apply_transpose(L->P, 1, place[1], 0, coarse));
+    check_same(L, &C, coarse, NULL, 8, "P' (b - A x)");
+
+    OK(kry_box_tiles_table.correct((void *)tiles, step, B.v, X.v, E.v, Y.v));
+    OK(kry_op_apply(L->P, 1, E.v, 1, place[0]));
+    step_by_step(L, &(kry_sweeps){ .count = 1, .step = &step }, false, B.v, place);
+    check_same(L, &Y, place[0], L->d, 4, "a step from x + P e");
+    for (int i = 0; i < 2; i++) kry_vec_release(&place[i]);
+    kry_vec_release(&coarse);
+    guarded_release(&B), guarded_release(&X), guarded_release(&E), guarded_release(&C);
+    guarded_release(&Y);
+    free(b), free(x), free(e);
+}
+
+/* Sizes around tiles, which have 30 by 6 columns of their own, or 15 by 3 of the coarse grid; and with layers
+ * that are alike, and such that are not. */
+#define D KRY_DIRICHLET
+#define F KRY_DIRICHLET_FACE
+#define N KRY_NEUMANN
+#define P KRY_PERIODIC
+static void passes__by_tiles(void **state)
+{
+    static const struct {
+        grid g;
+        unsigned axes;
+    } cases[] = {
+        { { .name = "Poisson 31 x 7 x 33", .size = { 31, 7, 33 } }, 7 },
+        { { .name = "sides 30 x 13 x 26",
+            .size = { 30, 13, 26 },
+            .low = { N, F, D },
+            .high = { D, N, F },
+            .spacing = { 0.5, 1, 2 } },
+          7 },
+        { { .name = "a ring 33 x 12 x 27",
+            .size = { 33, 12, 27 },
+            .low = { P, P, P },
+            .high = { P, P, P } },
+          7 },
+        { { .name = "a ring 2 x 1 x 9",
+            .size = { 2, 1, 9 },
+            .low = { P, P, P },
+            .high = { P, P, P } },
+          4 },
+        { { .name = "a tube 61 x 6 x 4",
+            .size = { 61, 6, 4 },
+            .low = { D, P, N },
+            .high = { F, P, N } },
+          3 },
+        { { .name = "a tube 7 x 14 x 24",
+            .size = { 7, 14, 24 },
+            .low = { P, D, P },
+            .high = { P, N, P } },
+          4 },
+        { { .name = "Poisson 3 x 1 x 2", .size = { 3, 1, 2 } }, 1 },
+    };
+    const kry_type type = type_of(state);
+
+    NOT_ON_HOST("grids with stored stencils");
+    use_profile("gpu-kernels");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        kry_box_tiles *tiles = NULL;
+        if (!one_of(2, (int64_t)i + (type == KRY_F32))) continue;
+        print_message("# %s\n", cases[i].g.name);
+        level L = level_of(&cases[i].g, type, cases[i].axes, false, 1);
+        OK(kry_box_tiles_create(L.A, L.P, &tiles));
+        assert_non_null(tiles);
+        check_tiles(&L, tiles);
+        kry_box_tiles_release(&tiles);
+        level_release(&L);
+    }
+    use_profile(NULL);
+}
+#undef D
+#undef F
+#undef N
+#undef P
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(box__all_axes),     BOTH(box__long_rows),    BOTH(box__some_axes),
-        BOTH(passes__by_layers), BOTH(passes__by_strips),
+        BOTH(passes__by_layers), BOTH(passes__by_strips), BOTH(passes__by_tiles),
     };
     return cmocka_run_group_tests_name("box", tests, keep_profile, restore_profile);
 }

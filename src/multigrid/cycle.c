@@ -40,7 +40,13 @@ typedef struct visiting {
 bool kry_rung_is_fused(const kry_rung *g)
 {
     const kry_passes *p = g->level.passes;
-    return p && kry_smoothing_by_diagonal(&g->smooth) && g->smooth.down.count <= p->most;
+    return p && p->most && kry_smoothing_by_diagonal(&g->smooth) && g->smooth.down.count <= p->most;
+}
+
+bool kry_rung_is_paired(const kry_rung *g)
+{
+    const kry_passes *p = g->level.passes;
+    return p && p->correct && kry_smoothing_by_diagonal(&g->smooth);
 }
 
 /* Passes begin with zero. If they are not taken on the way down, then not on the way up: the iterate would end
@@ -63,8 +69,26 @@ static kry_status go_down(kry_rung *g, visiting how, const kry_vec *b, kry_vec *
         return L->passes->down(L->self, &g->smooth.down, b, x, coarse);
     }
     TRY(kry_smoothing_run(&g->smooth, &g->smooth.down, !how.from_x, b, place));
+    if (kry_rung_is_paired(g)) return L->passes->restrict_residual(L->self, b, place[0], coarse);
     TRY(kry_op_residual(L->A, b, place[0], place[1]));
     TRY(restrict_to(L, place[1], coarse));
+done:
+    return st;
+}
+
+/* The same, the first step by the pass that adds P e. */
+static kry_status correct_and_smooth(kry_rung *g, const kry_vec *b, const kry_vec *e,
+                                     kry_vec *place[2])
+{
+    kry_status st = KRY_OK;
+    const kry_level *L = &g->level;
+    kry_sweeps rest = g->smooth.up;
+    kry_vec *x = place[0];
+
+    TRY(L->passes->correct(L->self, rest.step[0], b, x, e, place[1]));
+    place[0] = place[1], place[1] = x;
+    rest.step++, rest.count--;
+    TRY(kry_smoothing_run(&g->smooth, &rest, false, b, place));
 done:
     return st;
 }
@@ -81,6 +105,7 @@ static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_v
         place[1] = place[0], place[0] = y;
         return L->passes->up(L->self, &g->smooth.up, b, place[1], e, y);
     }
+    if (kry_rung_is_paired(g)) return correct_and_smooth(g, b, e, place);
     TRY(L->P->table->apply(L->P->self, 1, e, 1, place[0]));
     TRY(kry_smoothing_run(&g->smooth, &g->smooth.up, false, b, place));
 done:
