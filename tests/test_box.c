@@ -35,9 +35,9 @@ static int64_t point_at(const kry_box_grid *g, int64_t i, const int d[3])
 static plain_box plain_of_grid(const grid *g, const double *k)
 {
     plain_box b = { .grid = { .axes = g->size[2] ? 3 : 2, .n = grid_points(g) } };
+    for (int a = 0; a < 3; a++) b.grid.ends[a] = k ? KRY_BOX_ENDS + 1 : 1;
 
     for (int a = 0; a < 3; a++) {
-        b.grid.ends[a] = k ? KRY_BOX_ENDS + 1 : 1;
         b.grid.size[a] = a < b.grid.axes ? g->size[a] : 1;
         b.grid.wraps |= (unsigned)(a < b.grid.axes && g->low[a] == KRY_PERIODIC) << a;
     }

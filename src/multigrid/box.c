@@ -11,12 +11,12 @@ kry_box_grid kry_box_grid_coarser(const kry_box_grid *fine, unsigned coarsened)
 
     g.n = 1;
     for (int a = 0; a < 3; a++) {
-        const bool halved = coarsened >> a & 1;
-        if (halved) g.size[a] = (g.size[a] + 1) / 2;
+        if (coarsened >> a & 1) g.size[a] = (g.size[a] + 1) / 2;
         g.n *= g.size[a];
         /* The coarse points that have to do with what is different: by their weights, or their
          * neighbours'. */
-        if (g.ends[a] <= KRY_BOX_ENDS) g.ends[a] = (halved ? (g.ends[a] + 1) / 2 : g.ends[a]) + 1;
+        if (g.ends[a] <= KRY_BOX_ENDS)
+            g.ends[a] = coarsened >> a & 1 ? (g.ends[a] + 1) / 2 + 1 : g.ends[a] + 1;
     }
     return g;
 }
@@ -184,7 +184,7 @@ static void box_describe(void *self, kry_op_info *info)
     for (int a = 0; a < 3; a++) info->nnz *= pairs_along(&A->grid, a);
     info->slots = A->slots * A->grid.n;
     info->bytes_stored = A->slots * word;
-    info->bytes_per_apply = (2 + (A->grid.ends[0] <= KRY_BOX_ENDS ? 0 : A->half)) * word;
+    info->bytes_per_apply = (2 + (kry_box_rows_alike(&A->grid) ? 0 : A->half)) * word;
 }
 
 static void box_destroy(void *self)

@@ -14,8 +14,8 @@ typedef struct kry_box_grid {
     int64_t size[3]; /* size[2] is 1 with two axes */
     int64_t n;       /* their product */
     unsigned wraps;  /* bit a: axis a is periodic */
-    /* Along each axis, points at either end that may have other couplings than those between, which are all
-     * alike; above KRY_BOX_ENDS: nothing is known. */
+    /* Points at each end of an axis that may have other couplings than those between, which are all alike;
+     * above KRY_BOX_ENDS: nothing is known. */
     int ends[3];
 } kry_box_grid;
 
@@ -28,6 +28,17 @@ static inline bool kry_box_has_ends(const kry_box_grid *grid)
 {
     return grid->ends[0] < KRY_BOX_ENDS;
 }
+/* Whether all points of a row have the same couplings, but for those at its ends; and whether all points of the
+ * grid have, but for those at the ends of some axis. */
+static inline bool kry_box_rows_alike(const kry_box_grid *grid)
+{
+    return grid->ends[0] <= KRY_BOX_ENDS;
+}
+static inline bool kry_box_all_alike(const kry_box_grid *grid)
+{
+    return kry_box_rows_alike(grid) && grid->ends[1] <= KRY_BOX_ENDS &&
+           (grid->axes == 2 || grid->ends[2] <= KRY_BOX_ENDS);
+}
 /* The column that stands for column x. */
 static inline int64_t kry_box_column(const kry_box_grid *grid, int64_t x)
 {
@@ -35,10 +46,12 @@ static inline int64_t kry_box_column(const kry_box_grid *grid, int64_t x)
     return kry_box_has_ends(grid) && x >= NEAR && x <= grid->size[0] - NEAR ? NEAR - 2 : x;
 }
 
-/* The define of kernels for the numbers of such a grid, or "". */
+/* The defines of kernels for the numbers of such a grid, or "". */
 static inline const char *kry_box_uniform(const kry_box_grid *grid)
 {
-    return grid->ends[0] <= KRY_BOX_ENDS ? " -DUNIFORM" : "";
+    return kry_box_all_alike(grid)    ? " -DUNIFORM -DALIKE"
+           : kry_box_rows_alike(grid) ? " -DUNIFORM"
+                                      : "";
 }
 
 /* The same for kernels that go along z, column by column, which have no use for it in flux form. */
@@ -50,7 +63,7 @@ static inline const char *kry_box_along(const kry_box_grid *grid)
 /* Whether the numbers of such a grid are in flux form: in single, where they vary. */
 static inline bool kry_box_in_flux_form(kry_type type, const kry_box_grid *grid)
 {
-    return type == KRY_F32 && grid->ends[0] > KRY_BOX_ENDS;
+    return type == KRY_F32 && !kry_box_rows_alike(grid);
 }
 /* The define of kernels that multiply by them. */
 static inline const char *kry_box_form(kry_type type, const kry_box_grid *grid)

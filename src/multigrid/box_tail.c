@@ -100,7 +100,7 @@ static void lay_out(kry_box_tail *t, int64_t *room)
         p[PLAN_X] = (cl_int)*room, *room += A->grid.n;
         if (!P) continue;
         p[PLAN_COARSENED] = (cl_int)P->coarsened;
-        p[PLAN_ALIKE] = (A->grid.ends[0] <= KRY_BOX_ENDS) + 2 * (P->coarse.ends[0] <= KRY_BOX_ENDS);
+        p[PLAN_ALIKE] = kry_box_rows_alike(&A->grid) + 2 * kry_box_rows_alike(&P->coarse);
         p[PLAN_OTHER] = (cl_int)*room, *room += A->grid.n;
         p[PLAN_STENCIL] = (cl_int)at, at += A->half * A->grid.n;
         p[PLAN_WEIGHTS] = (cl_int)at, at += P->weights * P->coarse.n;

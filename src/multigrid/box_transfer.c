@@ -42,7 +42,7 @@ static void transfer_describe(void *self, kry_op_info *info)
     info->variant = "weights";
     info->slots = P->weights * P->coarse.n;
     info->bytes_stored = stored;
-    const double moved = P->coarse.ends[0] <= KRY_BOX_ENDS ? 0 : stored;
+    const double moved = kry_box_rows_alike(&P->coarse) ? 0 : stored;
     info->bytes_per_apply = moved + (double)(P->coarse.n + P->fine.n) * size;
 }
 
