@@ -1,6 +1,6 @@
 /* test_box.c - grids with stored stencils: interpolation, Galerkin operators and products against plain C. */
+#include "multigrid/box_pairs.h"
 #include "multigrid/box_passes.h"
-#include "multigrid/box_tiles.h"
 #include "op_suite.h"
 #include "relax_suite.h"
 
@@ -583,7 +583,7 @@ static void passes__by_strips(void **state)
 }
 
 /* Two operators in one pass against one after the other. */
-static void check_tiles(level *L, const kry_box_tiles *tiles)
+static void check_pairs(level *L, const kry_box_pairs *pairs)
 {
     const kry_type type = L->A->shape.type;
     const double step = 0.7;
@@ -599,12 +599,12 @@ static void check_tiles(level *L, const kry_box_tiles *tiles)
     for (int i = 0; i < 2; i++) place[i] = vec_of(type, x, L->n, 1);
     OK(kry_vec_create(device(), type, L->m, 1, &coarse));
 
-    OK(kry_box_tiles_table.restrict_residual((void *)tiles, B.v, X.v, C.v));
+    OK(kry_box_pairs_table.restrict_residual((void *)pairs, B.v, X.v, C.v));
     OK(kry_op_residual(L->A, B.v, X.v, place[1]));
     OK(kry_op_apply_transpose(L->P, 1, place[1], 0, coarse));
     check_same(L, &C, coarse, NULL, 8, "P' (b - A x)");
 
-    OK(kry_box_tiles_table.correct((void *)tiles, step, B.v, X.v, E.v, Y.v));
+    OK(kry_box_pairs_table.correct((void *)pairs, step, B.v, X.v, E.v, Y.v));
     OK(kry_op_apply(L->P, 1, E.v, 1, place[0]));
     step_by_step(L, &(kry_sweeps){ .count = 1, .step = &step }, false, B.v, place);
     check_same(L, &Y, place[0], L->d, 4, "a step from x + P e");
@@ -621,68 +621,66 @@ static void check_tiles(level *L, const kry_box_tiles *tiles)
 #define F KRY_DIRICHLET_FACE
 #define N KRY_NEUMANN
 #define P KRY_PERIODIC
-static void passes__by_tiles(void **state)
-{
-    static const struct {
-        grid g;
-        unsigned axes;
-    } cases[] = {
-        { { .name = "Poisson 31 x 7 x 33", .size = { 31, 7, 33 } }, 7 },
-        { { .name = "sides 30 x 13 x 26",
-            .size = { 30, 13, 26 },
-            .low = { N, F, D },
-            .high = { D, N, F },
-            .spacing = { 0.5, 1, 2 } },
-          7 },
-        { { .name = "a ring 33 x 12 x 27",
-            .size = { 33, 12, 27 },
-            .low = { P, P, P },
-            .high = { P, P, P } },
-          7 },
-        { { .name = "a ring 2 x 1 x 9",
-            .size = { 2, 1, 9 },
-            .low = { P, P, P },
-            .high = { P, P, P } },
-          4 },
-        { { .name = "a tube 61 x 6 x 4",
-            .size = { 61, 6, 4 },
-            .low = { D, P, N },
-            .high = { F, P, N } },
-          3 },
-        { { .name = "a tube 7 x 14 x 24",
-            .size = { 7, 14, 24 },
-            .low = { P, D, P },
-            .high = { P, N, P } },
-          4 },
-        { { .name = "Poisson 3 x 1 x 2", .size = { 3, 1, 2 } }, 1 },
-    };
-    const kry_type type = type_of(state);
-
-    NOT_ON_HOST("grids with stored stencils");
-    use_profile("gpu-kernels");
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        kry_box_tiles *tiles = NULL;
-        if (!one_of(2, (int64_t)i + (type == KRY_F32))) continue;
-        print_message("# %s\n", cases[i].g.name);
-        level L = level_of(&cases[i].g, type, cases[i].axes, false, 1);
-        OK(kry_box_tiles_create(L.A, L.P, &tiles));
-        assert_non_null(tiles);
-        check_tiles(&L, tiles);
-        kry_box_tiles_release(&tiles);
-        level_release(&L);
-    }
-    use_profile(NULL);
-}
+static const struct {
+    grid g;
+    unsigned axes;
+} pairs_cases[] = {
+    { { .name = "Poisson 31 x 7 x 33", .size = { 31, 7, 33 } }, 7 },
+    { { .name = "sides 30 x 13 x 26",
+        .size = { 30, 13, 26 },
+        .low = { N, F, D },
+        .high = { D, N, F },
+        .spacing = { 0.5, 1, 2 } },
+      7 },
+    { { .name = "a ring 33 x 12 x 27",
+        .size = { 33, 12, 27 },
+        .low = { P, P, P },
+        .high = { P, P, P } },
+      7 },
+    { { .name = "a ring 2 x 1 x 9", .size = { 2, 1, 9 }, .low = { P, P, P }, .high = { P, P, P } },
+      4 },
+    { { .name = "a tube 61 x 6 x 4",
+        .size = { 61, 6, 4 },
+        .low = { D, P, N },
+        .high = { F, P, N } },
+      3 },
+    { { .name = "a tube 7 x 14 x 24",
+        .size = { 7, 14, 24 },
+        .low = { P, D, P },
+        .high = { P, N, P } },
+      4 },
+    { { .name = "Poisson 3 x 1 x 2", .size = { 3, 1, 2 } }, 1 },
+};
 #undef D
 #undef F
 #undef N
 #undef P
 
+static void passes__in_pairs(void **state)
+{
+    const kry_type type = type_of(state);
+
+    NOT_ON_HOST("grids with stored stencils");
+    use_profile("gpu-kernels");
+    for (size_t i = 0; i < COUNT(pairs_cases); i++) {
+        kry_box_pairs *pairs = NULL;
+        if (!one_of(2, (int64_t)i + (type == KRY_F32))) continue;
+        print_message("# %s\n", pairs_cases[i].g.name);
+        level L = level_of(&pairs_cases[i].g, type, pairs_cases[i].axes, false, 1);
+        OK(kry_box_pairs_create(L.A, L.P, &pairs));
+        assert_non_null(pairs);
+        check_pairs(&L, pairs);
+        kry_box_pairs_release(&pairs);
+        level_release(&L);
+    }
+    use_profile(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(box__all_axes),     BOTH(box__long_rows),    BOTH(box__some_axes),
-        BOTH(passes__by_layers), BOTH(passes__by_strips), BOTH(passes__by_tiles),
+        BOTH(passes__by_layers), BOTH(passes__by_strips), BOTH(passes__in_pairs),
     };
     return cmocka_run_group_tests_name("box", tests, keep_profile, restore_profile);
 }

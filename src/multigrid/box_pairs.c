@@ -1,8 +1,8 @@
 /*
- * box_tiles.c - residual and restriction in one pass, prolongation and a smoothing step in another, by tiles of
- * columns, for GPUs. Kernels: cl/tile_cycle.cl.
+ * box_pairs.c - residual and restriction in one pass, prolongation and a smoothing step in another, by tiles of
+ * columns, for GPUs. Kernels: cl/pair_cycle.cl.
  */
-#include "multigrid/box_tiles.h"
+#include "multigrid/box_pairs.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ enum {
     LEAST = 128
 }; /* work-items, and how many of them in a row of a tile */
 
-struct kry_box_tiles {
+struct kry_box_pairs {
     const kry_op *A, *prolongation; /* borrowed, as what follows */
     const kry_stencil *stencil;
     const kry_box_transfer *P;
@@ -21,7 +21,7 @@ struct kry_box_tiles {
 
 static kry_status restrict_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *coarse)
 {
-    const kry_box_tiles *t = self;
+    const kry_box_pairs *t = self;
     const kry_arg rest[] = { ARG(t->P->numbers), ARG_VEC(b), ARG_VEC(x), ARG_VEC(coarse) };
     return kry_stencil_launch(t->stencil, &t->restrict_, rest, COUNT(rest));
 }
@@ -29,7 +29,7 @@ static kry_status restrict_residual(void *self, const kry_vec *b, const kry_vec 
 static kry_status correct(void *self, double step, const kry_vec *b, const kry_vec *x,
                           const kry_vec *e, kry_vec *y)
 {
-    const kry_box_tiles *t = self;
+    const kry_box_pairs *t = self;
     kry_scalar by = kry_scalar_of(t->stencil->dev, step);
     const kry_arg rest[] = { ARG_ACC(t->stencil->dev, by),
                              ARG(t->P->numbers),
@@ -43,7 +43,7 @@ static kry_status correct(void *self, double step, const kry_vec *b, const kry_v
 /* Down: A, b, x and P with what it makes; up: A, b, x, y and P with what it takes. */
 static double bytes_of_both(const void *self)
 {
-    const kry_box_tiles *t = self;
+    const kry_box_pairs *t = self;
     const double word = (double)t->P->fine.n * (double)kry_type_size(t->P->type);
     kry_op_info P;
 
@@ -51,30 +51,32 @@ static double bytes_of_both(const void *self)
     return 5 * word + 2 * (P.bytes_per_apply - word);
 }
 
-const kry_passes kry_box_tiles_table = { .restrict_residual = restrict_residual,
+const kry_passes kry_box_pairs_table = { .restrict_residual = restrict_residual,
                                          .correct = correct,
                                          .bytes = bytes_of_both };
 
-void kry_box_tiles_release(kry_box_tiles **t)
+void kry_box_pairs_release(kry_box_pairs **t)
 {
     free(*t);
     *t = NULL;
 }
 
-/* How a grid is cut into tiles with so many columns of their own, each `layers` high. */
-static void cut(const kry_box_tiles *t, const kry_box_grid *g, int64_t wide, int64_t tall,
-                kry_sweep *s)
+/* How a grid is cut into tiles with so many columns of their own, into pieces of which the number of layers is a
+ * multiple of `step`. per_unit: groups of NVIDIA's registers, 72 for restriction and 106 for correction. */
+static void cut(const kry_box_pairs *t, const kry_box_grid *g, int64_t wide, int64_t tall,
+                int per_unit, int step, kry_sweep *s)
 {
-    enum { PER_UNIT = 3 }; /* 80 registers of NVIDIA's */
-    const int64_t at_once = kry_groups_at_once(t->stencil->dev, PER_UNIT);
+    const int64_t at_once = kry_groups_at_once(t->stencil->dev, per_unit), layers = g->size[2];
     const int64_t tiles = ((g->size[0] + wide - 1) / wide) * ((g->size[1] + tall - 1) / tall);
 
-    kry_cut_columns(s, g->size[2], tiles, at_once);
+    kry_cut_columns(s, layers, tiles, at_once);
+    s->length = (s->length + step - 1) / step * step;
+    s->work = (cl_int)(tiles * ((layers + s->length - 1) / s->length));
     s->width = WIDE;
     s->groups = s->work < at_once ? s->work : at_once;
 }
 
-static kry_status get_kernel(const kry_box_tiles *t, int size, const char *name, kry_sweep *s)
+static kry_status get_kernel(const kry_box_pairs *t, int size, const char *name, kry_sweep *s)
 {
     kry_status st = KRY_OK;
     const kry_box_grid *coarse = &t->P->coarse;
@@ -84,7 +86,7 @@ static kry_status get_kernel(const kry_box_tiles *t, int size, const char *name,
     snprintf(defines, sizeof defines, "-DLANES=1 -DGROUP=%d -DWIDE=%d -DCX=%u -DCY=%u -DCZ=%u%s%s",
              size, (int)WIDE, coarsened & 1, coarsened >> 1 & 1, coarsened >> 2 & 1,
              kry_box_uniform(coarse), kry_box_along(coarse));
-    TRY(kry_stencil_kernel(t->stencil, "tile_cycle", defines, name, &s->kernel));
+    TRY(kry_stencil_kernel(t->stencil, "pair_cycle", defines, name, &s->kernel));
     TRY(kry_kernel_check_size(t->stencil->dev, s->kernel, size));
     s->size = size;
 done:
@@ -92,18 +94,18 @@ done:
 }
 
 /* KRY_ERR_UNSUPPORTED: groups are too small. */
-static kry_status make(kry_box_tiles *t)
+static kry_status make(kry_box_pairs *t)
 {
     kry_status st = KRY_OK;
     const unsigned c = t->P->coarsened;
     const kry_device *dev = t->stencil->dev;
     const int size = dev->info.max_group < GROUP ? LEAST : GROUP, tall = size / WIDE;
 
-    TRY(get_kernel(t, size, "tile_restrict", &t->restrict_));
-    TRY(get_kernel(t, size, "tile_correct", &t->correct));
-    cut(t, &t->P->coarse, c & 1 ? (WIDE - 1) / 2 : WIDE, c & 2 ? (tall - 1) / 2 : tall,
+    TRY(get_kernel(t, size, "pair_restrict", &t->restrict_));
+    TRY(get_kernel(t, size, "pair_correct", &t->correct));
+    cut(t, &t->P->coarse, c & 1 ? (WIDE - 1) / 2 : WIDE, c & 2 ? (tall - 1) / 2 : tall, 3, 1,
         &t->restrict_);
-    cut(t, &t->P->fine, WIDE - 2, tall - 2, &t->correct);
+    cut(t, &t->P->fine, WIDE - 2, tall - 2, 2, 2, &t->correct);
 done:
     return st;
 }
@@ -116,15 +118,15 @@ static bool offers(const kry_op *A)
            dev->info.max_group >= LEAST;
 }
 
-kry_status kry_box_tiles_create(const kry_op *A, const kry_op *P, kry_box_tiles **out)
+kry_status kry_box_pairs_create(const kry_op *A, const kry_op *P, kry_box_pairs **out)
 {
     kry_status st = KRY_OK;
-    kry_box_tiles *t = NULL;
+    kry_box_pairs *t = NULL;
 
     *out = NULL;
     if (!offers(A)) return KRY_OK;
     TRY(kry_alloc(1, sizeof *t, &t));
-    *t = (kry_box_tiles){
+    *t = (kry_box_pairs){
         .A = A, .prolongation = P, .stencil = kry_stencil_of(A), .P = kry_box_transfer_of(P)
     };
     st = make(t);
@@ -132,6 +134,6 @@ kry_status kry_box_tiles_create(const kry_op *A, const kry_op *P, kry_box_tiles 
     *out = t;
     t = NULL;
 done:
-    kry_box_tiles_release(&t);
+    kry_box_pairs_release(&t);
     return st == KRY_ERR_UNSUPPORTED ? KRY_OK : st;
 }
