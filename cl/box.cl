@@ -3,7 +3,7 @@
 //
 // COLOURS  the sweeps in place alone
 //
-// On GPUs grids in space go by columns, in pieces of `length` points: column.clh.
+// COLUMNS  products and relaxation go by columns, in pieces of `length` points: column.clh
 
 #define BOX_PARAMS BOX_GRID, BOX_NUMBERS
 
@@ -48,7 +48,7 @@ kernel void box_diagonal(BOX_PARAMS, global REAL *d, long d0)
 }
 
 // B: what a kernel reads of b at a point that it meets
-#ifdef BY_COLUMNS
+#ifdef COLUMNS
 #define MEET(again, GET, B, BODY) COLUMN_SWEEP(GET, B, BODY)
 #define MET(K, B, i)              fetched
 #else
@@ -90,7 +90,7 @@ kernel void box_relax(BOX_PARAMS, int length, ACC c1, global const REAL *restric
     const SUM by_old = (SUM)old_scale;
     const int again = sums == 0 && !has_old;
     b += b0, x += x0, old += old0, y += y0;
-#ifdef BY_COLUMNS
+#ifdef COLUMNS
 #define OVER_ONE(by, diagonal) ((by) * inverse)
 #else
 #define OVER_ONE(by, diagonal) ((by) / (diagonal))

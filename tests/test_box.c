@@ -1,5 +1,5 @@
 /* test_box.c - grids with stored stencils: interpolation, Galerkin operators and products against plain C. */
-#include "multigrid/box_pairs.h"
+#include "multigrid/box_correct.h"
 #include "multigrid/box_passes.h"
 #include "op_suite.h"
 #include "relax_suite.h"
@@ -371,26 +371,16 @@ static void box__all_axes(void **state)
             check_grid(&grids[i], type, 7, 7);
 }
 
-/* Rows so long that numbers are made at their ends only, on two levels; columns so long that numbers are alike
- * between their ends, and of tiles that are not full. */
+/* Rows so long that numbers are made at their ends only, on two levels. */
 static void box__long_rows(void **state)
 {
     static const grid rows[] = {
         { .name = "a strip 99 x 4", .size = { 99, 4 } },
         { .name = "a strip 96 x 4", .size = { 96, 4 } },
-        { .name = "a tower 19 x 3 x 47",
-          .size = { 19, 3, 47 },
-          .low = { [1] = KRY_NEUMANN },
-          .high = { KRY_NEUMANN } },
-        { .name = "a tower 4 x 11 x 44",
-          .size = { 4, 11, 44 },
-          .low = { KRY_PERIODIC, KRY_DIRICHLET, KRY_PERIODIC },
-          .high = { KRY_PERIODIC, KRY_DIRICHLET_FACE, KRY_PERIODIC },
-          .spacing = { 1, 0.5, 0.25 } },
     };
     const kry_type type = type_of(state);
     NOT_ON_HOST("grids with stored stencils");
-    for (size_t i = type == KRY_F32; i < COUNT(rows); i += 2) check_grid(&rows[i], type, 7, 7);
+    check_grid(&rows[type == KRY_F32], type, 7, 7);
 }
 
 static void box__some_axes(void **state)
@@ -582,40 +572,70 @@ static void passes__by_strips(void **state)
     use_profile(NULL);
 }
 
-/* Two operators in one pass against one after the other. */
-static void check_pairs(level *L, const kry_box_pairs *pairs)
+/* Products and relaxation column by column, for which grids have to be large: between their ends numbers are alike,
+ * or they vary. */
+static void box__columns(void **state)
+{
+    static const grid cases[] = {
+        { .name = "sides 65 x 60 x 52",
+          .size = { 65, 60, 52 },
+          .low = { KRY_DIRICHLET, KRY_NEUMANN, KRY_DIRICHLET_FACE },
+          .high = { KRY_NEUMANN, KRY_DIRICHLET, KRY_DIRICHLET } },
+        { .name = "a ring 66 x 60 x 52",
+          .size = { 66, 60, 52 },
+          .low = { KRY_PERIODIC, KRY_DIRICHLET, KRY_PERIODIC },
+          .high = { KRY_PERIODIC, KRY_NEUMANN, KRY_PERIODIC },
+          .spacing = { 1, 0.5, 0.25 } },
+        { .name = "cells 66 x 59 x 52",
+          .size = { 66, 59, 52 },
+          .low = { KRY_DIRICHLET, KRY_PERIODIC, KRY_PERIODIC },
+          .high = { KRY_NEUMANN, KRY_PERIODIC, KRY_PERIODIC },
+          .variable = true },
+    };
+    const kry_type type = type_of(state);
+
+    NOT_ON_HOST("grids with stored stencils");
+    use_profile("gpu-kernels");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        if (too_large(grid_points(&cases[i])) || (type == KRY_F32) != (i == 1)) continue;
+        print_message("# %s\n", cases[i].name);
+        level L = level_of(&cases[i], type, 7, true, 1);
+        plain_box b = plain_of_box(L.A);
+        matrix M = matrix_of_plain(&b);
+        if (device()->info.compute_units <= 2) assert_true(kry_box_of(L.A)->by_columns);
+        op_suite(L.A, &M);
+        relax_suite(L.A, &M, "columns");
+        matrix_release(&M);
+        free(b.a);
+        level_release(&L);
+    }
+    use_profile(NULL);
+}
+
+/* The pass against P and a step, one after the other. */
+static void check_correct(level *L, kry_box_correct *correct)
 {
     const kry_type type = L->A->shape.type;
     const double step = 0.7;
     double *b = random_array(type, L->n), *x = random_array(type, L->n);
     double *e = random_array(type, L->m);
-    kry_vec *place[2], *coarse = NULL;
+    kry_vec *place[2];
 
     for (int64_t i = 0; i < L->n; i++) x[i] = to_type(type, x[i] / L->d[i]);
     for (int64_t i = 0; i < L->m; i++) e[i] = to_type(type, e[i] / L->most);
     guarded B = guarded_create(type, L->n, 1, 1, b), X = guarded_create(type, L->n, 1, 2, x);
-    guarded E = guarded_create(type, L->m, 1, 3, e), C = guarded_create(type, L->m, 1, 0, NULL);
-    guarded Y = guarded_create(type, L->n, 1, 5, NULL);
+    guarded E = guarded_create(type, L->m, 1, 3, e), Y = guarded_create(type, L->n, 1, 5, NULL);
     for (int i = 0; i < 2; i++) place[i] = vec_of(type, x, L->n, 1);
-    OK(kry_vec_create(device(), type, L->m, 1, &coarse));
-
-    OK(kry_box_pairs_table.restrict_residual((void *)pairs, B.v, X.v, C.v));
-    OK(kry_op_residual(L->A, B.v, X.v, place[1]));
-    OK(kry_op_apply_transpose(L->P, 1, place[1], 0, coarse));
-    check_same(L, &C, coarse, NULL, 8, "P' (b - A x)");
-
-    OK(kry_box_pairs_table.correct((void *)pairs, step, B.v, X.v, E.v, Y.v));
+    OK(kry_box_correct_table.correct(correct, step, B.v, X.v, E.v, Y.v));
     OK(kry_op_apply(L->P, 1, E.v, 1, place[0]));
     step_by_step(L, &(kry_sweeps){ .count = 1, .step = &step }, false, B.v, place);
     check_same(L, &Y, place[0], L->d, 4, "a step from x + P e");
     for (int i = 0; i < 2; i++) kry_vec_release(&place[i]);
-    kry_vec_release(&coarse);
-    guarded_release(&B), guarded_release(&X), guarded_release(&E), guarded_release(&C);
-    guarded_release(&Y);
+    guarded_release(&B), guarded_release(&X), guarded_release(&E), guarded_release(&Y);
     free(b), free(x), free(e);
 }
 
-/* Sizes around tiles, which have 30 by 6 columns of their own, or 15 by 3 of the coarse grid; and with layers
+/* Sizes around tiles, which have 30 by 6 columns of their own; and with layers
  * that are alike, and such that are not. */
 #define D KRY_DIRICHLET
 #define F KRY_DIRICHLET_FACE
@@ -624,7 +644,7 @@ static void check_pairs(level *L, const kry_box_pairs *pairs)
 static const struct {
     grid g;
     unsigned axes;
-} pairs_cases[] = {
+} correct_cases[] = {
     { { .name = "Poisson 31 x 7 x 33", .size = { 31, 7, 33 } }, 7 },
     { { .name = "sides 30 x 13 x 26",
         .size = { 30, 13, 26 },
@@ -649,6 +669,8 @@ static const struct {
         .low = { P, D, P },
         .high = { P, N, P } },
       4 },
+    { { .name = "Poisson 16 x 16 x 16", .size = { 16, 16, 16 } }, 7 },
+    { { .name = "Poisson 24 x 24 x 24", .size = { 24, 24, 24 } }, 7 },
     { { .name = "Poisson 3 x 1 x 2", .size = { 3, 1, 2 } }, 1 },
 };
 #undef D
@@ -656,21 +678,21 @@ static const struct {
 #undef N
 #undef P
 
-static void passes__in_pairs(void **state)
+static void passes__correct_and_step(void **state)
 {
     const kry_type type = type_of(state);
 
     NOT_ON_HOST("grids with stored stencils");
     use_profile("gpu-kernels");
-    for (size_t i = 0; i < COUNT(pairs_cases); i++) {
-        kry_box_pairs *pairs = NULL;
+    for (size_t i = 0; i < COUNT(correct_cases); i++) {
+        kry_box_correct *correct = NULL;
         if (!one_of(2, (int64_t)i + (type == KRY_F32))) continue;
-        print_message("# %s\n", pairs_cases[i].g.name);
-        level L = level_of(&pairs_cases[i].g, type, pairs_cases[i].axes, false, 1);
-        OK(kry_box_pairs_create(L.A, L.P, &pairs));
-        assert_non_null(pairs);
-        check_pairs(&L, pairs);
-        kry_box_pairs_release(&pairs);
+        print_message("# %s\n", correct_cases[i].g.name);
+        level L = level_of(&correct_cases[i].g, type, correct_cases[i].axes, false, 1);
+        OK(kry_box_correct_create(L.A, L.P, &correct));
+        assert_non_null(correct);
+        check_correct(&L, correct);
+        kry_box_correct_release(&correct);
         level_release(&L);
     }
     use_profile(NULL);
@@ -679,8 +701,13 @@ static void passes__in_pairs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(box__all_axes),     BOTH(box__long_rows),    BOTH(box__some_axes),
-        BOTH(passes__by_layers), BOTH(passes__by_strips), BOTH(passes__in_pairs),
+        BOTH(box__all_axes),
+        BOTH(box__columns),
+        BOTH(box__long_rows),
+        BOTH(box__some_axes),
+        BOTH(passes__by_layers),
+        BOTH(passes__by_strips),
+        BOTH(passes__correct_and_step),
     };
     return cmocka_run_group_tests_name("box", tests, keep_profile, restore_profile);
 }

@@ -84,6 +84,7 @@ typedef struct kry_box {
     int slots;       /* the same, or in flux form one more */
     unsigned traits; /* of the operator */
     cl_mem numbers;  /* owned: slots n */
+    bool by_columns; /* apply and relax: cl/column.clh */
     kry_kernel *apply, *relax, *diagonal;
     kry_kernel *colour; /* NULL: not asked for yet */
 } kry_box;

@@ -43,7 +43,7 @@ bool kry_rung_is_fused(const kry_rung *g)
     return p && p->most && kry_smoothing_by_diagonal(&g->smooth) && g->smooth.down.count <= p->most;
 }
 
-bool kry_rung_is_paired(const kry_rung *g)
+bool kry_rung_corrects_at_once(const kry_rung *g)
 {
     const kry_passes *p = g->level.passes;
     return p && p->correct && kry_smoothing_by_diagonal(&g->smooth);
@@ -69,7 +69,6 @@ static kry_status go_down(kry_rung *g, visiting how, const kry_vec *b, kry_vec *
         return L->passes->down(L->self, &g->smooth.down, b, x, coarse);
     }
     TRY(kry_smoothing_run(&g->smooth, &g->smooth.down, !how.from_x, b, place));
-    if (kry_rung_is_paired(g)) return L->passes->restrict_residual(L->self, b, place[0], coarse);
     TRY(kry_op_residual(L->A, b, place[0], place[1]));
     TRY(restrict_to(L, place[1], coarse));
 done:
@@ -105,7 +104,7 @@ static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_v
         place[1] = place[0], place[0] = y;
         return L->passes->up(L->self, &g->smooth.up, b, place[1], e, y);
     }
-    if (kry_rung_is_paired(g)) return correct_and_smooth(g, b, e, place);
+    if (kry_rung_corrects_at_once(g)) return correct_and_smooth(g, b, e, place);
     TRY(L->P->table->apply(L->P->self, 1, e, 1, place[0]));
     TRY(kry_smoothing_run(&g->smooth, &g->smooth.up, false, b, place));
 done:

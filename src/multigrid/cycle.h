@@ -30,8 +30,8 @@ struct kry_hierarchy {
 int kry_cycle_room(kry_cycle_shape shape, int i, int count);
 /* Whether the level takes all of the steps in the same pass as what follows them. */
 bool kry_rung_is_fused(const kry_rung *g);
-/* Whether it takes the residual with the restriction, and the first step up with the correction. */
-bool kry_rung_is_paired(const kry_rung *g);
+/* Whether it takes the first step on the way up in the same pass as the correction. */
+bool kry_rung_corrects_at_once(const kry_rung *g);
 /* levels.c: what a V-cycle moves at least, 0: not known; what the set-up keeps beside A, in bytes, as far as its operators say. */
 double kry_cycle_bytes(const kry_hierarchy *H);
 double kry_cycle_bytes_stored(const kry_hierarchy *H);

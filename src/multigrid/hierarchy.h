@@ -25,20 +25,17 @@ typedef struct kry_sweeps {
 /* Several passes of the cycle in one, for levels that can do better than one operator after the other.
  * The vectors have the sizes of the levels, and none overlaps another. Enqueue only. */
 typedef struct kry_passes {
-    int most; /* steps that `down` and `up` take; 0: there are the other two instead */
+    int most; /* steps that `down` and `up` take; 0: there is `correct` instead */
     /* x := the steps from x = 0;  coarse := P' (b - A x) */
     kry_status (*down)(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
                        kry_vec *coarse);
     /* y := the steps from x + P e */
     kry_status (*up)(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
                      const kry_vec *e, kry_vec *y);
-    /* coarse := P' (b - A x) */
-    kry_status (*restrict_residual)(void *self, const kry_vec *b, const kry_vec *x,
-                                    kry_vec *coarse);
     /* y := v + step D^-1 (b - A v) with v = x + P e */
     kry_status (*correct)(void *self, double step, const kry_vec *b, const kry_vec *x,
                           const kry_vec *e, kry_vec *y);
-    double (*bytes)(const void *self); /* that both move at least */
+    double (*bytes)(const void *self); /* that both, or `correct`, move at least */
 } kry_passes;
 
 typedef struct kry_level {

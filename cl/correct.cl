@@ -1,14 +1,11 @@
-// pair_cycle.cl - what a cycle of multigrid does between a grid in space with constant coefficients and the next
-// coarser one, for GPUs: residual and restriction in one pass, prolongation and a smoothing step in another. Host:
-// src/multigrid/box_pairs.c. Sides are those of sweep.clh; box.clh says how the weights lie.
+// correct.cl - prolongation from the next coarser grid and a smoothing step in one pass, on grids in space with constant
+// coefficients, for GPUs. Host: src/multigrid/box_correct.c. Sides are those of sweep.clh; box.clh says how the weights
+// lie.
 //
 // A group has a tile of WIDE times TALL columns, a work-item each, and marches along z through some layers. In each
 // turn every column leaves what it has found in local memory, where those beside look it up; at the edges of the
-// tile are columns whose only purpose this is. Numbers are read a turn before they are used, for all work-items of a
-// group wait for each other in each turn.
-//
-// Turns go in pairs, of a layer that has coarse points and of the one behind it. Between the ends of the z axis a
-// pair takes the weights that are kept, and asks for no sides.
+// tile are columns whose only purpose this is. Turns go in pairs, of a layer that has coarse points and of the one behind
+// it. Between the ends of the z axis a pair takes the weights that are kept, and asks for no sides.
 //
 // What is outside of the grid is multiplied by 0, for ghosts are in the diagonal. Along a periodic axis a tile goes
 // on with the points at the other end.
@@ -20,7 +17,6 @@
 
 #define TALL   (GROUP / WIDE)
 #define wraps  ((XL == PERIODIC) + 2 * (YL == PERIODIC) + 4 * (ZL == PERIODIC))
-#define KERNEL kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 
 // The place on an axis, up to two points beyond its ends; -1: outside of the grid, or of an axis of one point.
 int on_axis(int at, int size, int wrapped)
@@ -57,129 +53,11 @@ int on_axis(int at, int size, int wrapped)
 #define READ(p, z)  (LAYER_OF(z) >= 0 ? (SUM)(p)[column + plane * LAYER_OF(z)] : 0)
 #define LAYER_OF(z) on_axis(z, nz, wraps & 4)
 
-// ---- down ----
-
-#define CENTRE_OF(k)   (CX + ((k) % OWN_X << CX) + WIDE * (CY + ((k) / OWN_X << CY)))
-#define EACH_SHARE     UNROLLED for (int dy = -CY; dy <= CY; dy++) UNROLLED for (int dx = -CX; dx <= CX; dx++)
-#define LEFT(at, dx, dy) (SUM)left_there[at][centre + (dx) + WIDE * (dy)]
-
-// The weights of the coarse points between the ends of z: of the layer that has them, and of those beside.
 #ifdef ALONG
-#define KEPT(dx, dy, dz) kept[(dx) + CX + (1 + 2 * CX) * ((dy) + CY + (1 + 2 * CY) * (dz))][lane]
-#define KEEP_WEIGHTS                                                                      \
-    local REAL kept[(1 + CZ) * (1 + 2 * CX) * (1 + 2 * CY)][OWN_X * OWN_Y];
-#define TAKE_WEIGHTS_DOWN                                                                 \
-    if (mine && cz > 2 * EDGE) {                                                          \
-        const int j = jx + cx * (jy + cy * EDGE);                                         \
-        NOT_UNROLLED for (int dy = -CY; dy <= last_dy; dy++)                              \
-            UNROLLED for (int dx = -CX; dx <= CX; dx++)                                   \
-            {                                                                             \
-                KEPT(dx, dy, 0) = (REAL)WEIGHT_OR_ONE(dx, dy, 0, j);                      \
-                if (CZ) KEPT(dx, dy, CZ) = (REAL)WEIGHT_OR_ONE(dx, dy, CZ, j);            \
-            }                                                                             \
-    }
 #define IS_ALONG(jz) ((jz) >= EDGE && (jz) + 1 < cz - EDGE)
 #else
-#define KEPT(dx, dy, dz) 0
-#define KEEP_WEIGHTS
-#define TAKE_WEIGHTS_DOWN
 #define IS_ALONG(jz) 0
 #endif
-// sum += the shares of a layer in coarse layer jz, for which it is at dz
-#define ADD_SHARES(sum, at, dz, jz)                                                       \
-    {                                                                                     \
-        const int j = jx + cx * (jy + cy * (jz));                                         \
-        NOT_UNROLLED for (int dy = -CY; dy <= last_dy; dy++)                              \
-            UNROLLED for (int dx = -CX; dx <= CX; dx++)                                   \
-                sum += WEIGHT_OR_ONE(dx, dy, dz, j) * LEFT(at, dx, dy);                   \
-    }
-// r of layer z, which is at `layer` on its axis, in terms of x there and in the layers beside
-#define RESIDUAL(layer, behind, c, ahead, b_c, entry)                                     \
-    (f_w * (SUM)x[i_ + west] + f_e * (SUM)x[i_ + east] + (f_s * (SUM)x[i_ + south] +      \
-     f_n * (SUM)x[i_ + north]) + (WEIGHT_Z * (behind + ahead) + (b_c - (entry) * c)))
-#define LEAVE(at, r) left_there[at][lane] = in_grid ? (REAL)(r) : 0;
-
-// c_out := P' (b - A x). Words for each fine number: 2; for each coarse one: 1.
-KERNEL pair_restrict(GRID, global const REAL *restrict w, global const REAL *restrict b, long b0,
-                     global const REAL *restrict x, long x0, global REAL *restrict c_out, long c0)
-{
-    enum { OWN_X = CX ? (WIDE - 1) / 2 : WIDE, OWN_Y = CY ? (TALL - 1) / 2 : TALL };
-    KEEP_WEIGHTS
-    WEIGHTS
-    TILE_SIZES
-    const int tiles_x = (cx + OWN_X - 1) / OWN_X, tiles = tiles_x * ((cy + OWN_Y - 1) / OWN_Y);
-    const int last_dy = min(cy, CY); // CY: compilers shall not know, for they spend registers on all weights
-    b += b0, x += x0, c_out += c0;
-    for (int task = get_group_id(0); task < work; task += (int)get_num_groups(0)) {
-        const int left = task % tiles % tiles_x * OWN_X, low = task % tiles / tiles_x * OWN_Y;
-        const int from = task / tiles * length, until = min(from + length, cz);
-        const int gx = (left << CX) - CX + lx, gy = (low << CY) - CY + ly;
-        TAKE_COLUMN
-        // The coarse point of this work-item, and where the residual at its place is left.
-        const int jx = left + lane % OWN_X, jy = low + lane / OWN_X;
-        const int mine = lane < OWN_X * OWN_Y && jx < cx && jy < cy;
-        const int centre = mine ? CENTRE_OF(lane) : CENTRE_OF(0);
-        TAKE_WEIGHTS_DOWN
-        const SUM inner = across + 2 * wz;
-        const int begin = from << CZ;
-        SUM sum = 0, behind = READ(x, begin - 1), c = READ(x, begin), b_c = READ(b, begin);
-        if (CZ) { // the layer before the first
-            const int layer = LAYER_OF(begin - 1), i_ = column + plane * max(layer, 0);
-            LEAVE(1, layer < 0 ? 0
-                               : RESIDUAL(layer, READ(x, begin - 2), behind, c, READ(b, begin - 1),
-                                          DIAGONAL(layer)))
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (mine) ADD_SHARES(sum, 1, -CZ, from)
-        }
-        for (int jz = from; jz < until; jz++) {
-            const int z = jz << CZ;
-            if (IS_ALONG(jz)) {
-                int i_ = column + plane * z;
-                const SUM ahead = (SUM)x[i_ + plane], next = (SUM)x[i_ + (1 + CZ) * plane];
-                const SUM b_ahead = (SUM)b[i_ + plane], b_next = (SUM)b[i_ + (1 + CZ) * plane];
-                LEAVE(0, RESIDUAL(z, behind, c, ahead, b_c, inner))
-                barrier(CLK_LOCAL_MEM_FENCE);
-                if (mine) EACH_SHARE sum += KEPT(dx, dy, 0) * LEFT(0, dx, dy);
-                if (CZ) {
-                    i_ += plane;
-                    LEAVE(1, RESIDUAL(z + 1, c, ahead, next, b_ahead, inner))
-                    barrier(CLK_LOCAL_MEM_FENCE);
-                    SUM beside = 0;
-                    if (mine) EACH_SHARE beside += KEPT(dx, dy, CZ) * LEFT(1, dx, dy);
-                    if (mine) c_out[jx + cx * (jy + cy * jz)] = (REAL)(sum + beside);
-                    sum = beside, behind = ahead, c = next, b_c = b_next;
-                } else {
-                    barrier(CLK_LOCAL_MEM_FENCE);
-                    if (mine) c_out[jx + cx * (jy + cy * jz)] = (REAL)sum;
-                    sum = 0, behind = c, c = ahead, b_c = b_ahead;
-                }
-                continue;
-            }
-            SUM ahead = READ(x, z + 1), next = READ(x, z + 2);
-            int i_ = column + plane * z;
-            LEAVE(0, RESIDUAL(z, behind, c, ahead, b_c, DIAGONAL(z)))
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (mine) ADD_SHARES(sum, 0, 0, jz)
-            if (CZ) {
-                const int layer = LAYER_OF(z + 1);
-                i_ = column + plane * max(layer, 0);
-                LEAVE(1, layer < 0 ? 0
-                                   : RESIDUAL(layer, c, ahead, next, READ(b, z + 1), DIAGONAL(layer)))
-                barrier(CLK_LOCAL_MEM_FENCE);
-                if (mine) ADD_SHARES(sum, 1, CZ, jz)
-            } else {
-                barrier(CLK_LOCAL_MEM_FENCE);
-            }
-            if (mine) c_out[jx + cx * (jy + cy * jz)] = (REAL)sum;
-            sum = 0;
-            if (CZ && mine && jz + 1 < until) ADD_SHARES(sum, 1, -CZ, jz + 1)
-            behind = CZ ? ahead : c, c = CZ ? next : ahead, b_c = READ(b, z + 1 + CZ);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
-
-// ---- up ----
 
 // The four coarse columns, fewer in fact, whose e the points of a column get: `to` of them, (dx, dy) from which it
 // is; and with what weights, between the ends of z: in layers that have coarse points, and in those between.
@@ -221,7 +99,7 @@ KERNEL pair_restrict(GRID, global const REAL *restrict w, global const REAL *res
     }
 
 // y of layer z, and what is beside it in the tile
-#define STEP(at, z, behind, c, ahead, b_c, entry, by)                                     \
+#define STEP(at, z, writes, behind, c, ahead, b_c, entry, by)                             \
     {                                                                                     \
         left_there[at][lane] = (REAL)(c);                                                 \
         barrier(CLK_LOCAL_MEM_FENCE);                                                     \
@@ -229,12 +107,13 @@ KERNEL pair_restrict(GRID, global const REAL *restrict w, global const REAL *res
         const SUM rest = f_w * (SUM)near[-1] + f_e * (SUM)near[1] +                       \
                          (f_s * (SUM)near[-WIDE] + f_n * (SUM)near[WIDE]);                \
         const SUM r = b_c + rest + (WEIGHT_Z * (behind + ahead) - (entry) * (c));         \
-        if (mine) y[column + plane * (z)] = (REAL)((c) + (by) * r);                       \
+        if (writes) y[column + plane * (z)] = (REAL)((c) + (by) * r);                     \
     }
 
 // y := v + step D^-1 (b - A v) with v = x + P e. Words for each fine number: 3; for each coarse one: 1. length: with CZ
 // an even number of layers.
-KERNEL pair_correct(GRID, ACC step, global const REAL *restrict w, global const REAL *restrict b,
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+correct_and_step(GRID, ACC step, global const REAL *restrict w, global const REAL *restrict b,
                     long b0, global const REAL *restrict x, long x0,
                     global const REAL *restrict e, long e0, global REAL *restrict y, long y0)
 {
@@ -267,20 +146,20 @@ KERNEL pair_correct(GRID, ACC step, global const REAL *restrict w, global const 
                     v_1 += CZ ? between[q] * (e_0[q] + e_1[q]) : own[q] * e_0[q];
                     v_2 += own[q] * e_1[q];
                 }
-                STEP(0, z, behind, c, v_1, b_0, inner, by)
+                STEP(0, z, mine, behind, c, v_1, b_0, inner, by)
                 const SUM b_2 = (SUM)b[i + 2 * plane];
                 x_1 = (SUM)x[i + 3 * plane];
-                STEP(1, z + 1, c, v_1, v_2, b_1, inner, by)
+                STEP(1, z + 1, mine, c, v_1, v_2, b_1, inner, by)
                 behind = v_1, c = v_2, b_0 = b_2;
-                continue;
+            } else {
+                SUM v_1 = x_1, v_2 = READ(x, z + 2), b_1 = READ(b, z + 1);
+                const SUM entry = DIAGONAL(z), next = DIAGONAL(z + 1);
+                ADD_CORRECTION(v_1, z + 1)
+                ADD_CORRECTION(v_2, z + 2)
+                STEP(0, z, mine, behind, c, v_1, b_0, entry, (SUM)step / entry)
+                STEP(1, z + 1, mine && z + 1 < until, c, v_1, v_2, b_1, next, (SUM)step / next)
+                behind = v_1, c = v_2, x_1 = READ(x, z + 3), b_0 = READ(b, z + 2);
             }
-            SUM v_1 = x_1, v_2 = READ(x, z + 2), b_1 = READ(b, z + 1);
-            ADD_CORRECTION(v_1, z + 1)
-            ADD_CORRECTION(v_2, z + 2)
-            STEP(0, z, behind, c, v_1, b_0, DIAGONAL(z), (SUM)step / DIAGONAL(z))
-            if (z + 1 < until)
-                STEP(1, z + 1, c, v_1, v_2, b_1, DIAGONAL(z + 1), (SUM)step / DIAGONAL(z + 1))
-            behind = v_1, c = v_2, x_1 = READ(x, z + 3), b_0 = READ(b, z + 2);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
