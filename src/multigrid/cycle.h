@@ -23,6 +23,7 @@ struct kry_hierarchy {
     int count;
     kry_coarse *coarse; /* NULL: A has no unknowns */
     kry_tail tail;
+    kry_sum *dots; /* borrowed, while a cycle runs that leaves (b.x, b.b) there; else NULL */
     char smoother[32], variant[160]; /* in words */
 };
 
@@ -35,6 +36,8 @@ bool kry_rung_corrects_at_once(const kry_rung *g);
 /* levels.c: what a V-cycle moves at least, 0: not known; what the set-up keeps beside A, in bytes, as far as its operators say. */
 double kry_cycle_bytes(const kry_hierarchy *H);
 double kry_cycle_bytes_stored(const kry_hierarchy *H);
+/* Whether the last step on the finest level is a sweep that may leave sums. */
+bool kry_cycle_leaves_dots(const kry_hierarchy *H);
 /* x := M b. */
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x);
 

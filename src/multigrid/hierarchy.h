@@ -20,6 +20,8 @@ typedef struct kry_sweeps {
     const double *step;
     bool coloured; /* a step is for one colour after the other, in place, */
     bool reverse;  /* from the last to the first */
+    kry_sum
+        *sum; /* NULL, or the last step leaves the pair (b.x, b.b): with D^-1 and without colours */
 } kry_sweeps;
 
 /* Several passes of the cycle in one, for levels that can do better than one operator after the other.
