@@ -1,4 +1,5 @@
 /* test_box.c - grids with stored stencils: interpolation, Galerkin operators and products against plain C. */
+#include "multigrid/box_correct.h"
 #include "multigrid/box_passes.h"
 #include "op_suite.h"
 #include "relax_suite.h"
@@ -571,11 +572,142 @@ static void passes__by_strips(void **state)
     use_profile(NULL);
 }
 
+/* Products and relaxation column by column, for which grids have to be large: between their ends numbers are alike,
+ * or they vary. */
+static void box__columns(void **state)
+{
+    static const grid cases[] = {
+        { .name = "sides 65 x 60 x 52",
+          .size = { 65, 60, 52 },
+          .low = { KRY_DIRICHLET, KRY_NEUMANN, KRY_DIRICHLET_FACE },
+          .high = { KRY_NEUMANN, KRY_DIRICHLET, KRY_DIRICHLET } },
+        { .name = "a ring 66 x 60 x 52",
+          .size = { 66, 60, 52 },
+          .low = { KRY_PERIODIC, KRY_DIRICHLET, KRY_PERIODIC },
+          .high = { KRY_PERIODIC, KRY_NEUMANN, KRY_PERIODIC },
+          .spacing = { 1, 0.5, 0.25 } },
+        { .name = "cells 66 x 59 x 52",
+          .size = { 66, 59, 52 },
+          .low = { KRY_DIRICHLET, KRY_PERIODIC, KRY_PERIODIC },
+          .high = { KRY_NEUMANN, KRY_PERIODIC, KRY_PERIODIC },
+          .variable = true },
+    };
+    const kry_type type = type_of(state);
+
+    NOT_ON_HOST("grids with stored stencils");
+    use_profile("gpu-kernels");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        if (too_large(grid_points(&cases[i])) || (type == KRY_F32) != (i == 1)) continue;
+        print_message("# %s\n", cases[i].name);
+        level L = level_of(&cases[i], type, 7, true, 1);
+        plain_box b = plain_of_box(L.A);
+        matrix M = matrix_of_plain(&b);
+        if (device()->info.compute_units <= 2) assert_true(kry_box_of(L.A)->by_columns);
+        op_suite(L.A, &M);
+        relax_suite(L.A, &M, "columns");
+        matrix_release(&M);
+        free(b.a);
+        level_release(&L);
+    }
+    use_profile(NULL);
+}
+
+/* The pass against P and a step, one after the other. */
+static void check_correct(level *L, kry_box_correct *correct)
+{
+    const kry_type type = L->A->shape.type;
+    const double step = 0.7;
+    double *b = random_array(type, L->n), *x = random_array(type, L->n);
+    double *e = random_array(type, L->m);
+    kry_vec *place[2];
+
+    for (int64_t i = 0; i < L->n; i++) x[i] = to_type(type, x[i] / L->d[i]);
+    for (int64_t i = 0; i < L->m; i++) e[i] = to_type(type, e[i] / L->most);
+    guarded B = guarded_create(type, L->n, 1, 1, b), X = guarded_create(type, L->n, 1, 2, x);
+    guarded E = guarded_create(type, L->m, 1, 3, e), Y = guarded_create(type, L->n, 1, 5, NULL);
+    for (int i = 0; i < 2; i++) place[i] = vec_of(type, x, L->n, 1);
+    OK(kry_box_correct_table.correct(correct, step, B.v, X.v, E.v, Y.v));
+    OK(kry_op_apply(L->P, 1, E.v, 1, place[0]));
+    step_by_step(L, &(kry_sweeps){ .count = 1, .step = &step }, false, B.v, place);
+    check_same(L, &Y, place[0], L->d, 4, "a step from x + P e");
+    for (int i = 0; i < 2; i++) kry_vec_release(&place[i]);
+    guarded_release(&B), guarded_release(&X), guarded_release(&E), guarded_release(&Y);
+    free(b), free(x), free(e);
+}
+
+/* Sizes around tiles, which have 30 by 6 columns of their own; and with layers
+ * that are alike, and such that are not. */
+#define D KRY_DIRICHLET
+#define F KRY_DIRICHLET_FACE
+#define N KRY_NEUMANN
+#define P KRY_PERIODIC
+static const struct {
+    grid g;
+    unsigned axes;
+} correct_cases[] = {
+    { { .name = "Poisson 31 x 7 x 33", .size = { 31, 7, 33 } }, 7 },
+    { { .name = "sides 30 x 13 x 26",
+        .size = { 30, 13, 26 },
+        .low = { N, F, D },
+        .high = { D, N, F },
+        .spacing = { 0.5, 1, 2 } },
+      7 },
+    { { .name = "a ring 33 x 12 x 27",
+        .size = { 33, 12, 27 },
+        .low = { P, P, P },
+        .high = { P, P, P } },
+      7 },
+    { { .name = "a ring 2 x 1 x 9", .size = { 2, 1, 9 }, .low = { P, P, P }, .high = { P, P, P } },
+      4 },
+    { { .name = "a tube 61 x 6 x 4",
+        .size = { 61, 6, 4 },
+        .low = { D, P, N },
+        .high = { F, P, N } },
+      3 },
+    { { .name = "a tube 7 x 14 x 24",
+        .size = { 7, 14, 24 },
+        .low = { P, D, P },
+        .high = { P, N, P } },
+      4 },
+    { { .name = "Poisson 16 x 16 x 16", .size = { 16, 16, 16 } }, 7 },
+    { { .name = "Poisson 24 x 24 x 24", .size = { 24, 24, 24 } }, 7 },
+    { { .name = "Poisson 3 x 1 x 2", .size = { 3, 1, 2 } }, 1 },
+};
+#undef D
+#undef F
+#undef N
+#undef P
+
+static void passes__correct_and_step(void **state)
+{
+    const kry_type type = type_of(state);
+
+    NOT_ON_HOST("grids with stored stencils");
+    use_profile("gpu-kernels");
+    for (size_t i = 0; i < COUNT(correct_cases); i++) {
+        kry_box_correct *correct = NULL;
+        if (!one_of(2, (int64_t)i + (type == KRY_F32))) continue;
+        print_message("# %s\n", correct_cases[i].g.name);
+        level L = level_of(&correct_cases[i].g, type, correct_cases[i].axes, false, 1);
+        OK(kry_box_correct_create(L.A, L.P, &correct));
+        assert_non_null(correct);
+        check_correct(&L, correct);
+        kry_box_correct_release(&correct);
+        level_release(&L);
+    }
+    use_profile(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(box__all_axes),     BOTH(box__long_rows),    BOTH(box__some_axes),
-        BOTH(passes__by_layers), BOTH(passes__by_strips),
+        BOTH(box__all_axes),
+        BOTH(box__columns),
+        BOTH(box__long_rows),
+        BOTH(box__some_axes),
+        BOTH(passes__by_layers),
+        BOTH(passes__by_strips),
+        BOTH(passes__correct_and_step),
     };
     return cmocka_run_group_tests_name("box", tests, keep_profile, restore_profile);
 }

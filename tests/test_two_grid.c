@@ -414,6 +414,7 @@ static double check_cycle(const kry_op *M, const kry_cycle_params *how, const ch
     if (how->shape < KRY_CYCLE_K) {
         OK(kry_op_probe(M, random_bits(), &probe));
         assert_true(probe.symmetric && probe.positive);
+        check_dots(M, what);
     }
     dense_release(&d);
     return bound;

@@ -81,6 +81,7 @@ static const struct {
 } before[] = { { "direction.clh", "" },        { "barrier.clh", "RESIDENT_PARAMS" },
                { "image.clh", "image.clh" },   { "papers/mean.clh", "mean.clh" },
                { "sweep.clh", "sweep.clh" },   { "box.clh", "box.clh" },
+               { "column.clh", "column.clh" },
                { "strong.clh", "strong.clh" }, { "rows.clh", "rows.clh" } };
 
 /* Append `more` to the text. Compilers will say `file` in their messages. */

@@ -15,6 +15,7 @@ typedef struct kry_sweep {
     kry_kernel *kernel;
     cl_int work, length, width;
     int64_t groups; /* 0: nothing to do */
+    int size;       /* work-items of a group; 0: as the profile says */
     int lanes;      /* LANES */
     bool heavy;     /* a kernel with many registers */
     bool slab;      /* it was compiled for a slab, and takes what follows: SLAB_PARAMS */
@@ -183,6 +184,9 @@ kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char
 const char *kry_stencil_anywhere(const kry_stencil *A);
 /* Make those of the sweeps first ... last, none behind SCALE_ANYWHERE, that do not exist yet. */
 kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last);
+/* Choose s->length, of columns of `last` points, and s->work, their number then: if `count` columns, or tiles of
+ * them, are not nearly a multiple of the number that fits on the device at once, cut them. */
+void kry_cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit);
 /* What a sweep with LANES = lanes goes over, and by how many groups; `heavy`: the kernel has many
  * registers. */
 kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, bool heavy);

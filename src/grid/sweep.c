@@ -84,9 +84,8 @@ static int tile_width(const kry_stencil *A, int lanes)
     return width;
 }
 
-/* Choose how many points a column has: longer columns read fewer points twice. If `count` columns, or tiles
- * of them, are not nearly a multiple of the number that fits on the device at once, cut them. */
-static void cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit)
+/* Longer columns read fewer points twice. */
+void kry_cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit)
 {
     enum { SHORTEST = 4, WAVES = 4 };
     int64_t best = 1;
@@ -129,7 +128,7 @@ static kry_sweep plan(const kry_stencil *A, const kry_sweep *like, int64_t last,
             columns = pieces_of(columns, s.width) * pieces_of(A->size[1], group / s.width);
         }
         s.work = (cl_int)(columns * last);
-        if (!apart) cut_columns(&s, last, columns, most * per_group);
+        if (!apart) kry_cut_columns(&s, last, columns, most * per_group);
         s.groups = pieces_of(s.work, per_group);
         if (s.groups > most) s.groups = most;
     }
@@ -202,7 +201,8 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }
     memcpy(args + n, rest, count * sizeof *rest);
-    return kry_launch(A->dev, s->kernel, s->groups, args, n + count);
+    return kry_launch_size(A->dev, s->kernel, s->groups, s->size ? s->size : kry_group_size(A->dev),
+                           args, n + count);
 }
 
 kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,

@@ -13,7 +13,8 @@
  *             matrix + 10 words per unknown without, 12 with a diagonal preconditioner where A
  *             fuses the direction (reads z, old, writes p, q; reads x, p, r, q, writes x, r);
  *             11 and 13 otherwise
- * Waits       none per step: alpha, beta and the stopping test live on the device (docs/pcg.md)
+ * Waits       none per step: alpha, beta and the stopping test live on the device (docs/pcg.md); twice
+ *             with an M that varies or is multigrid, which shall not work for an x that is good enough
  * Breakdown   p'q <= 0: A is not positive definite; r'z <= 0: M is not; NaN or infinity in either
  * Source      M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)
  */
@@ -31,8 +32,8 @@ typedef struct run {
 
 /* ---- a step ------------------------------------------------------------------------------ */
 
-/* z := M r and rho := (r'z, r'r), by launches of their own. An M that varies, a solve of its own, is
- * not to work for a residual that is small enough already: then it waits. */
+/* z := M r and rho := (r'z, r'r), by launches of their own. An M that takes long is not to work for a
+ * residual that is small enough already: then the host waits for it. */
 static kry_status precondition(run *R)
 {
     kry_status st = KRY_OK;

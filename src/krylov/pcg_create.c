@@ -1,5 +1,6 @@
 /* pcg_create.c - conjugate gradients made ready: what is fused, vectors, kernels; and what they move. */
 #include "krylov/pcg.h"
+#include "multigrid/hierarchy.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -83,6 +84,13 @@ done:
     return st;
 }
 
+/* Whether M works so long that it is not to work in vain: a solve of its own, or a cycle of multigrid, of which
+ * a whole solve takes ten. */
+static bool takes_long(const kry_op *M)
+{
+    return M && (M->shape.traits & KRY_VARYING || kry_hierarchy_of(M));
+}
+
 static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
@@ -103,8 +111,7 @@ static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
     S->x_every_second_step = S->repeats && (!K->M || kry_pcg_diagonal(K->M)) && !K->story.exact;
     TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
     TRY(compile(S, A->dev, A->shape.type));
-    TRY(kry_look_create(A->dev, K->judge.stop.check_every, M && M->shape.traits & KRY_VARYING,
-                        &S->look));
+    TRY(kry_look_create(A->dev, K->judge.stop.check_every, takes_long(M), &S->look));
     if (fused && !K->M && !K->deflation && !K->system.null.A)
         kry_persistent_prepare(&S->persistent, A, params);
     *self = S, S = NULL;

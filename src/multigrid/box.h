@@ -54,6 +54,12 @@ static inline const char *kry_box_uniform(const kry_box_grid *grid)
                                       : "";
 }
 
+/* The same for kernels that go along z, column by column, which have no use for it in flux form. */
+static inline const char *kry_box_along(const kry_box_grid *grid)
+{
+    return grid->axes == 3 && grid->ends[2] <= KRY_BOX_ENDS ? " -DALONG" : "";
+}
+
 /* Whether the numbers of such a grid are in flux form: in single, where they vary. */
 static inline bool kry_box_in_flux_form(kry_type type, const kry_box_grid *grid)
 {
@@ -78,6 +84,7 @@ typedef struct kry_box {
     int slots;       /* the same, or in flux form one more */
     unsigned traits; /* of the operator */
     cl_mem numbers;  /* owned: slots n */
+    bool by_columns; /* apply and relax: cl/column.clh */
     kry_kernel *apply, *relax, *diagonal;
     kry_kernel *colour; /* NULL: not asked for yet */
 } kry_box;

@@ -5,6 +5,7 @@
  * Axes along which couplings are weak are not coarsened, until the others have caught up: a point-wise
  * smoother leaves errors that are rough along them.
  */
+#include "multigrid/box_correct.h"
 #include "multigrid/box_passes.h"
 #include "multigrid/box_tail.h"
 #include "multigrid/smoother.h"
@@ -22,6 +23,7 @@ typedef struct boxes {
     kry_op *A[MOST_LEVELS], *P[MOST_LEVELS]; /* retained; P[i] from level i + 1 to level i */
     double highest[MOST_LEVELS];             /* eigenvalue of D^-1 A[i], at most */
     kry_box_passes *passes[MOST_LEVELS];     /* NULL: none */
+    kry_box_correct *correct;                /* of level 0; NULL: none */
     kry_box_tail *tail;                      /* NULL: none */
 } boxes;
 
@@ -30,6 +32,7 @@ static void boxes_destroy(void *self)
     boxes *b = self;
     if (!b) return;
     kry_box_tail_release(&b->tail);
+    kry_box_correct_release(&b->correct);
     for (int i = 0; i < MOST_LEVELS; i++) {
         kry_box_passes_release(&b->passes[i]);
         kry_op_release(&b->P[i]);
@@ -138,10 +141,12 @@ static kry_status add_levels(kry_hierarchy *H, boxes *b)
 
     const int steps = kry_smoother_steps(kry_hierarchy_cycle(H));
 
+    if (b->P[0] && steps) TRY(kry_box_correct_create(b->A[0], b->P[0], &b->correct));
     for (int i = 0; i < b->count; i++) {
         kry_level level = { .A = b->A[i], .P = b->P[i], .highest = b->highest[i] };
         if (b->P[i]) TRY(kry_box_passes_create(b->A[i], b->P[i], steps, &b->passes[i]));
         if (b->passes[i]) level.passes = &kry_box_passes_table, level.self = b->passes[i];
+        if (!i && b->correct) level.passes = &kry_box_correct_table, level.self = b->correct;
         TRY(kry_hierarchy_add(H, &level));
     }
 done:

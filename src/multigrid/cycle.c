@@ -40,7 +40,13 @@ typedef struct visiting {
 bool kry_rung_is_fused(const kry_rung *g)
 {
     const kry_passes *p = g->level.passes;
-    return p && kry_smoothing_by_diagonal(&g->smooth) && g->smooth.down.count <= p->most;
+    return p && p->most && kry_smoothing_by_diagonal(&g->smooth) && g->smooth.down.count <= p->most;
+}
+
+bool kry_rung_corrects_at_once(const kry_rung *g)
+{
+    const kry_passes *p = g->level.passes;
+    return p && p->correct && kry_smoothing_by_diagonal(&g->smooth);
 }
 
 /* Passes begin with zero. If they are not taken on the way down, then not on the way up: the iterate would end
@@ -69,22 +75,49 @@ done:
     return st;
 }
 
-/* place[0] := what place[0] + P e is smoothed to */
-static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_vec *e,
-                        kry_vec *place[2])
+/* The same, the first step by the pass that adds P e. */
+static kry_status correct_and_smooth(kry_rung *g, const kry_vec *b, const kry_vec *e,
+                                     kry_vec *place[2], kry_sum *sum)
 {
     kry_status st = KRY_OK;
     const kry_level *L = &g->level;
+    kry_sweeps rest = g->smooth.up;
+    kry_vec *x = place[0];
+
+    TRY(L->passes->correct(L->self, rest.step[0], b, x, e, place[1]));
+    place[0] = place[1], place[1] = x;
+    rest.step++, rest.count--, rest.sum = sum;
+    TRY(kry_smoothing_run(&g->smooth, &rest, false, b, place));
+done:
+    return st;
+}
+
+/* place[0] := what place[0] + P e is smoothed to; sum: NULL, or what the last step leaves its sums in */
+static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_vec *e,
+                        kry_vec *place[2], kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    const kry_level *L = &g->level;
+    kry_sweeps up = g->smooth.up;
 
     if (by_passes(g, how)) {
         kry_vec *y = place[1];
         place[1] = place[0], place[0] = y;
         return L->passes->up(L->self, &g->smooth.up, b, place[1], e, y);
     }
+    if (kry_rung_corrects_at_once(g)) return correct_and_smooth(g, b, e, place, sum);
     TRY(L->P->table->apply(L->P->self, 1, e, 1, place[0]));
-    TRY(kry_smoothing_run(&g->smooth, &g->smooth.up, false, b, place));
+    up.sum = sum;
+    TRY(kry_smoothing_run(&g->smooth, &up, false, b, place));
 done:
     return st;
+}
+
+bool kry_cycle_leaves_dots(const kry_hierarchy *H)
+{
+    const kry_rung *g = H->rung;
+    return H->count > 1 && kry_smoothing_by_diagonal(&g->smooth) && !kry_rung_is_fused(g) &&
+           g->smooth.up.count > kry_rung_corrects_at_once(g);
 }
 
 static kry_status correct(kry_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
@@ -102,7 +135,7 @@ static kry_status visit(kry_hierarchy *H, int i, visiting how, const kry_vec *b,
     if (i == H->count - 1) return H->coarse ? kry_coarse_solve(H->coarse, b, x) : KRY_OK;
     TRY(go_down(g, how, b, place, next->b));
     TRY(correct(H, i + 1, how.shape, next->b, next->x));
-    TRY(go_up(g, how, b, next->x, place));
+    TRY(go_up(g, how, b, next->x, place, i ? NULL : H->dots));
 done:
     return st;
 }

@@ -23,6 +23,7 @@ struct kry_hierarchy {
     int count;
     kry_coarse *coarse; /* NULL: A has no unknowns */
     kry_tail tail;
+    kry_sum *dots; /* borrowed, while a cycle runs that leaves (b.x, b.b) there; else NULL */
     char smoother[32], variant[160]; /* in words */
 };
 
@@ -30,9 +31,13 @@ struct kry_hierarchy {
 int kry_cycle_room(kry_cycle_shape shape, int i, int count);
 /* Whether the level takes all of the steps in the same pass as what follows them. */
 bool kry_rung_is_fused(const kry_rung *g);
+/* Whether it takes the first step on the way up in the same pass as the correction. */
+bool kry_rung_corrects_at_once(const kry_rung *g);
 /* levels.c: what a V-cycle moves at least, 0: not known; what the set-up keeps beside A, in bytes, as far as its operators say. */
 double kry_cycle_bytes(const kry_hierarchy *H);
 double kry_cycle_bytes_stored(const kry_hierarchy *H);
+/* Whether the last step on the finest level is a sweep that may leave sums. */
+bool kry_cycle_leaves_dots(const kry_hierarchy *H);
 /* x := M b. */
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x);
 

@@ -46,6 +46,16 @@ static kry_status cycle_run(void *self, const kry_vec *r, kry_vec *z)
     return kry_cycle_run(self, r, &x);
 }
 
+static kry_status cycle_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
+{
+    kry_hierarchy *H = self;
+
+    H->dots = sum;
+    const kry_status st = cycle_run(H, r, z);
+    H->dots = NULL;
+    return st;
+}
+
 static kry_status cycle_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     return kry_op_apply_by(cycle_run, self, alpha, x, beta, y);
@@ -208,6 +218,7 @@ static kry_status create(const kry_family *family, const kry_op *A, const kry_cy
     TRY(equip(H));
     TRY(settle(H));
     write_variant(H);
+    if (kry_cycle_leaves_dots(H)) H->table.apply_dots = cycle_apply_dots;
     shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
     TRY(kry_op_create(A->dev, &H->table, H, &shape, M));
     H = NULL;

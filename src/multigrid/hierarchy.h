@@ -20,19 +20,24 @@ typedef struct kry_sweeps {
     const double *step;
     bool coloured; /* a step is for one colour after the other, in place, */
     bool reverse;  /* from the last to the first */
+    kry_sum
+        *sum; /* NULL, or the last step leaves the pair (b.x, b.b): with D^-1 and without colours */
 } kry_sweeps;
 
 /* Several passes of the cycle in one, for levels that can do better than one operator after the other.
  * The vectors have the sizes of the levels, and none overlaps another. Enqueue only. */
 typedef struct kry_passes {
-    int most; /* steps that `down` and `up` take */
+    int most; /* steps that `down` and `up` take; 0: there is `correct` instead */
     /* x := the steps from x = 0;  coarse := P' (b - A x) */
     kry_status (*down)(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
                        kry_vec *coarse);
     /* y := the steps from x + P e */
     kry_status (*up)(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
                      const kry_vec *e, kry_vec *y);
-    double (*bytes)(const void *self); /* that both move at least */
+    /* y := v + step D^-1 (b - A v) with v = x + P e */
+    kry_status (*correct)(void *self, double step, const kry_vec *b, const kry_vec *x,
+                          const kry_vec *e, kry_vec *y);
+    double (*bytes)(const void *self); /* that both, or `correct`, move at least */
 } kry_passes;
 
 typedef struct kry_level {

@@ -27,6 +27,9 @@ static double step_by_step(const kry_rung *g, const kry_level_info *info)
 
     if (R) kry_op_describe(R, &down);
     if (!(product > 0 && down.bytes_per_apply > 0)) return 0;
+    if (kry_rung_corrects_at_once(g))
+        return first + (both - 2) * step + product + word + down.bytes_per_apply +
+               g->level.passes->bytes(g->level.self);
     return first + (both - 1) * step + product + word + down.bytes_per_apply +
            info->prolongation.bytes_per_apply + word;
 }

@@ -239,7 +239,9 @@ kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool ze
     for (int i = 0; i < sweeps->count; i++) {
         kry_relax step = { .c1 = sweeps->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
         if (skips && i == 1) step.x = b, step.x_scale = sweeps->step[0] / s->entry;
-        if (!skips || i > 0) TRY(kry_relaxer_run(&s->relaxer, &step, place[1], NULL));
+        if (!skips || i > 0)
+            TRY(kry_relaxer_run(&s->relaxer, &step, place[1],
+                                i == sweeps->count - 1 ? sweeps->sum : NULL));
         kry_vec *room = place[0];
         place[0] = place[1], place[1] = room;
     }
