@@ -163,18 +163,6 @@ kry_status kry_csr_offsets_of(const kry_matrix *A, int64_t *row_ptr)
     return kry_csr_read_offsets(&C, row_ptr);
 }
 
-kry_status kry_csr_set_numbers(kry_op *op, cl_mem val)
-{
-    kry_matrix *A = kry_matrix_of(op);
-    kry_status st = kry_buffer_retain(A->dev, val);
-
-    if (st < 0) return st;
-    kry_buffer_release(A->dev, &A->val);
-    A->val = val;
-    kry_matrix_renew_transpose(A);
-    return KRY_OK;
-}
-
 /* ---- a matrix of buffers of the library ---------------------------------------------------------- */
 
 static kry_status run_kernel(const kry_matrix *A, const kry_stage *s, const char *name,
