@@ -15,6 +15,7 @@ typedef struct kry_sweep {
     kry_kernel *kernel;
     cl_int work, length, width;
     int64_t groups; /* 0: nothing to do */
+    int size;       /* of a group; 0: the profile's */
     int lanes;      /* LANES */
     bool heavy;     /* a kernel with many registers */
     bool slab;      /* it was compiled for a slab, and takes what follows: SLAB_PARAMS */

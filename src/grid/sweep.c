@@ -202,7 +202,8 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }
     memcpy(args + n, rest, count * sizeof *rest);
-    return kry_launch(A->dev, s->kernel, s->groups, args, n + count);
+    return kry_launch_size(A->dev, s->kernel, s->groups, s->size ? s->size : kry_group_size(A->dev),
+                           args, n + count);
 }
 
 kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
