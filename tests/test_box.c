@@ -512,17 +512,21 @@ static void check_passes(level *L, const kry_sweeps *s)
     free(b), free(x), free(e);
 }
 
-static void check_counts(const grid *g, kry_type type, unsigned axes, bool below)
+static void check_steps(const grid *g, kry_type type, unsigned axes, bool below, int count)
 {
     static const double step[] = { 0.8, 0.45, 1.25, 0.6 };
 
+    level L = level_of(g, type, axes, below, count);
+    assert_non_null(L.passes);
+    check_passes(&L, &(kry_sweeps){ .count = count, .step = step });
+    level_release(&L);
+}
+
+static void check_counts(const grid *g, kry_type type, unsigned axes, bool below)
+{
     print_message("# %s%s\n", g->name, below ? ", below" : "");
-    for (int count = 1; count <= kry_box_passes_table.most; count++) {
-        level L = level_of(g, type, axes, below, count);
-        assert_non_null(L.passes);
-        check_passes(&L, &(kry_sweeps){ .count = count, .step = step });
-        level_release(&L);
-    }
+    for (int count = 1; count <= kry_box_passes_table.most; count++)
+        check_steps(g, type, axes, below, count);
 }
 
 /* A grid with the axes that are coarsened, and those of the level below; 0: that is not tested. */
@@ -558,7 +562,7 @@ static void passes__by_layers(void **state)
     use_profile(NULL);
 }
 
-static void passes__by_strips(void **state)
+static void passes__by_tiles(void **state)
 {
     static const passes_case cases[] = {
         { "Poisson 131 x 40", 3, 3 },       { "mixed sides 35 x 18", 3, 3 },
@@ -567,8 +571,20 @@ static void passes__by_strips(void **state)
         { "faces of a tube 37 x 34", 1, 1 }
     };
     NOT_ON_HOST("grids with stored stencils");
+    /* with tiles that are away from all sides, here and on the level below */
+    static const grid wide[] = { { .name = "Poisson 259 x 131",
+                                   .size = { 259, 131 },
+                                   .low = { KRY_DIRICHLET, KRY_DIRICHLET },
+                                   .high = { KRY_DIRICHLET, KRY_DIRICHLET } },
+                                 { .name = "cells 259 x 131",
+                                   .size = { 259, 131 },
+                                   .low = { KRY_NEUMANN, KRY_NEUMANN },
+                                   .high = { KRY_NEUMANN, KRY_NEUMANN },
+                                   .variable = true } };
     use_profile("gpu-kernels");
     check_cases(type_of(state), cases, COUNT(cases));
+    for (size_t i = 0; i < COUNT(wide); i++)
+        for (int below = 0; below < 2; below++) check_steps(&wide[i], type_of(state), 3, below, 2);
     use_profile(NULL);
 }
 
@@ -704,9 +720,9 @@ int main(void)
         BOTH(box__all_axes),
         BOTH(box__columns),
         BOTH(box__long_rows),
-        BOTH(box__some_axes),
+           BOTH(box__some_axes),
         BOTH(passes__by_layers),
-        BOTH(passes__by_strips),
+        BOTH(passes__by_tiles),
         BOTH(passes__correct_and_step),
     };
     return cmocka_run_group_tests_name("box", tests, keep_profile, restore_profile);

@@ -1,8 +1,8 @@
 /*
  * box_passes.c - the passes of a cycle on a level of a grid: smoothing, residual and restriction at once,
  * prolongation and smoothing at once. On CPUs a grid operator's level goes layer by layer, and caches hold
- * what is between (cl/stencil_cycle.cl); on GPUs a level in the plane goes row by row in strips of columns,
- * and registers and local memory hold it (cl/strip_cycle.cl).
+ * what is between (cl/stencil_cycle.cl); on GPUs a level in the plane goes tile by tile, and registers and local
+ * memory hold it (cl/tile_cycle.cl).
  */
 #include "multigrid/box_passes.h"
 #include <stdio.h>
@@ -18,13 +18,13 @@ struct kry_box_passes {
     const kry_box *box;
     const kry_box_transfer *P;
     kry_sweep down, up;
-    int steps;      /* that strips take; 0: the level goes by layers */
-    cl_mem scratch; /* owned: RING layers for each stage of each group; NULL: strips */
+    int group;      /* work-items that share a tile; 0: the level goes by layers */
+    cl_mem scratch; /* owned: RING layers for each stage of each group; NULL: tiles */
 };
 
 /* The arguments of the kernels about steps, which have to live as long as the launch takes. */
 typedef struct step_args {
-    cl_int count; /* of steps; for strips of the rows that a group makes */
+    cl_int count; /* of steps */
     kry_scalar step[MOST_STEPS];
 } step_args;
 
@@ -40,63 +40,38 @@ static step_args steps_of(const kry_box_passes *p, const kry_sweeps *s)
     ARG((a).count), ARG_ACC(dev, (a).step[0]), ARG_ACC(dev, (a).step[1]), \
         ARG_ACC(dev, (a).step[2]), ARG_ACC(dev, (a).step[3])
 
-/* Columns of a strip that its group writes; of the coarse grid if `coarsened` is 1. */
-static int own_columns(const kry_device *dev, int steps, int coarsened)
-{
-    return (kry_group_size(dev) - coarsened - 2 * steps) >> coarsened;
-}
-
-/* Cut strips of `wide` columns of a grid into pieces, each of which does some rows at both ends twice. On an H200
- * 12 groups a unit took 0.75 of the time of 5, and 5 of them 0.8 of that of 3. */
-static void cut(const kry_box_passes *p, const kry_box_grid *g, int64_t wide, kry_sweep *sweep,
-                step_args *a)
-{
-    enum { PER_UNIT = 12, SHORTEST = 4 };
-    const int64_t strips = (g->size[0] + wide - 1) / wide, all = g->size[1];
-    int64_t pieces = kry_groups_at_once(p->dev, PER_UNIT) / strips;
-
-    if (pieces > all / SHORTEST) pieces = all / SHORTEST;
-    if (pieces < 1) pieces = 1;
-    a->count = (cl_int)((all + pieces - 1) / pieces);
-    sweep->groups = kry_groups_at_most(p->dev, strips * ((all + a->count - 1) / a->count));
-}
-
-/* Launch a kernel whose arguments are the level, then `rest`; the last of these is for layers alone. */
+/* Launch a kernel whose arguments are the level, then `rest`; the first and the last of these are for layers alone. */
 static kry_status launch(const kry_box_passes *p, const kry_sweep *sweep, const kry_arg *rest,
                          size_t count)
 {
     enum { BOX_ARGS = 6, REST = 18 };
-    if (p->steps) count--;
+    if (p->group) rest++, count -= 2;
     if (p->stencil) return kry_stencil_launch(p->stencil, sweep, rest, count);
     const kry_box_args g = kry_box_args_of(&p->box->grid);
     kry_arg args[BOX_ARGS + REST] = { KRY_BOX_ARGS(g), ARG(p->box->numbers) };
     memcpy(args + BOX_ARGS, rest, count * sizeof *rest);
-    return kry_launch(p->dev, sweep->kernel, sweep->groups, args, BOX_ARGS + count);
+    return kry_launch_size(p->dev, sweep->kernel, sweep->groups, sweep->size, args,
+                           BOX_ARGS + count);
 }
 
 static kry_status go_down(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
                           kry_vec *coarse)
 {
     const kry_box_passes *p = self;
-    const int cx = p->P->coarsened & 1;
-    kry_sweep sweep = p->down;
-    step_args a = steps_of(p, s);
-    if (p->steps) cut(p, &p->P->coarse, own_columns(p->dev, p->steps, cx), &sweep, &a);
+    const step_args a = steps_of(p, s);
     const kry_arg rest[] = { STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG_VEC(b),
                              ARG_VEC(x),           ARG_VEC(coarse),    ARG(p->scratch) };
-    return launch(p, &sweep, rest, COUNT(rest));
+    return launch(p, &p->down, rest, COUNT(rest));
 }
 
 static kry_status go_up(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
                         const kry_vec *e, kry_vec *y)
 {
     const kry_box_passes *p = self;
-    kry_sweep sweep = p->up;
-    step_args a = steps_of(p, s);
-    if (p->steps) cut(p, &p->P->fine, own_columns(p->dev, p->steps, 0), &sweep, &a);
+    const step_args a = steps_of(p, s);
     const kry_arg rest[] = { STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG_VEC(b),     ARG_VEC(x),
                              ARG_VEC(e),           ARG_VEC(y),         ARG(p->scratch) };
-    return launch(p, &sweep, rest, COUNT(rest));
+    return launch(p, &p->up, rest, COUNT(rest));
 }
 
 /* Down: A, b, x and P with what it makes; up: A, b, x, y and P with what it takes. */
@@ -144,7 +119,7 @@ static kry_status get_kernels(kry_box_passes *p, const char *stem, const char *c
     kry_status st = KRY_OK;
     kry_kernel **to[] = { &p->down.kernel, &p->up.kernel };
     const unsigned coarsened = p->P->coarsened;
-    char defines[128];
+    char defines[192];
 
     const bool flux = p->box && p->box->slots > p->box->half;
 
@@ -175,27 +150,74 @@ done:
     return st;
 }
 
-static kry_status by_strips(kry_box_passes *p, int steps)
-{
-    static const char *const names[] = { "strip_down", "strip_up" };
-    char more[64];
+/* ---- tiles, as cl/tile_cycle.cl has them ---- */
 
-    p->steps = steps;
-    snprintf(more, sizeof more, " -DSTEPS=%d%s", steps, p->box ? " -DBOX -DAXES=2" : "");
-    return get_kernels(p, "strip_cycle", names, more);
+enum { TILE_WIDTH = 64, TILE_PER = 8, LEAST_GROUP = 128, MOST_GROUP = 256 };
+
+/* Points of a tile along an axis that its group is to write: `margin` of them on either side are not, nor, on the
+ * way down along an axis that is coarsened, one more. */
+static int own_points(int all, int margin, unsigned coarsened)
+{
+    return (all - 2 * margin - (int)coarsened) >> coarsened;
 }
 
-/* Whether there are passes; strips are wide enough for some columns of their own, in local memory of 16 KB. */
+static int64_t tiles_along(int64_t size, int own) { return (size + own - 1) / own; }
+
+static void plan_tiles(kry_box_passes *p, int steps)
+{
+    const int width = TILE_WIDTH, height = p->group / TILE_WIDTH * TILE_PER;
+    const kry_box_grid *fine = &p->P->fine, *coarse = &p->P->coarse;
+    const int64_t down =
+        tiles_along(coarse->size[0], own_points(width, steps, p->P->coarsened & 1)) *
+        tiles_along(coarse->size[1], own_points(height, steps, p->P->coarsened >> 1 & 1));
+    const int64_t up = tiles_along(fine->size[0], own_points(width, steps, 0)) *
+                       tiles_along(fine->size[1], own_points(height, steps, 0));
+
+    p->down.groups = kry_groups_at_most(p->dev, down);
+    p->up.groups = kry_groups_at_most(p->dev, up);
+    p->down.size = p->up.size = p->group;
+}
+
+/* The most work-items that may share a tile of a level: it has to fit into local memory, with rows that are
+ * more than its margins. 0: there is no such tile. */
+static int group_of_tile(const kry_device *dev, kry_type type, int steps)
+{
+    for (int group = MOST_GROUP; group >= LEAST_GROUP; group /= 2) {
+        const int rows = group / TILE_WIDTH * TILE_PER;
+        const int64_t local = 2 * (rows + 2) * (TILE_WIDTH + 2) * (int64_t)kry_type_size(type);
+        if (own_points(rows, steps, 1) < 1) return 0;
+        if (group <= dev->info.max_group && local <= dev->info.local_bytes) return group;
+    }
+    return 0;
+}
+
+/* Smaller groups where a kernel takes too many registers; KRY_ERR_UNSUPPORTED: none is small enough. */
+static kry_status by_tiles(kry_box_passes *p, int steps)
+{
+    static const char *const names[] = { "tile_down", "tile_up" };
+    kry_status st = KRY_ERR_UNSUPPORTED;
+    char more[96];
+
+    for (p->group = group_of_tile(p->dev, p->P->type, steps);
+         p->group >= LEAST_GROUP && st == KRY_ERR_UNSUPPORTED; p->group /= 2) {
+        snprintf(more, sizeof more, " -DSTEPS=%d -DGROUP=%d -DWIDTH=%d -DPER=%d%s", steps, p->group,
+                 TILE_WIDTH, TILE_PER, p->box ? " -DBOX -DAXES=2" : "");
+        TRY(get_kernels(p, "tile_cycle", names, more));
+        st = kry_kernel_check_size(p->dev, p->down.kernel, p->group);
+        if (st == KRY_OK) st = kry_kernel_check_size(p->dev, p->up.kernel, p->group);
+        if (st == KRY_OK) break;
+    }
+    if (st == KRY_OK) plan_tiles(p, steps);
+done:
+    return st;
+}
+
+/* Whether there may be passes. */
 static bool offers(const kry_op *A, const kry_op *P, int steps)
 {
-    enum { COLUMNS = 4, LOCAL = 16384 };
-    const kry_device *dev = A->dev;
-    const int64_t group = kry_group_size(dev);
-
     if (steps < 1 || steps > MOST_STEPS) return false;
-    if (dev->info.cpu_kernels) return kry_stencil_of(A);
-    return kry_box_transfer_of(P)->fine.axes == 2 && own_columns(dev, steps, 1) >= COLUMNS &&
-           2 * (steps + 1) * (group + 2) * (int64_t)kry_type_size(A->shape.type) <= LOCAL;
+    if (A->dev->info.cpu_kernels) return kry_stencil_of(A);
+    return kry_box_transfer_of(P)->fine.axes == 2 && group_of_tile(A->dev, A->shape.type, steps);
 }
 
 kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, kry_box_passes **out)
@@ -212,9 +234,9 @@ kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, kr
                            .stencil = kry_stencil_of(A),
                            .box = kry_box_of(A),
                            .P = kry_box_transfer_of(P) };
-    TRY(A->dev->info.cpu_kernels ? by_layers(p) : by_strips(p, steps));
-    *out = p;
-    p = NULL;
+    st = A->dev->info.cpu_kernels ? by_layers(p) : by_tiles(p, steps);
+    if (st == KRY_OK) *out = p, p = NULL;
+    if (st == KRY_ERR_UNSUPPORTED) st = KRY_OK;
 done:
     kry_box_passes_release(&p);
     return st;
