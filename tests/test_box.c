@@ -720,7 +720,7 @@ int main(void)
         BOTH(box__all_axes),
         BOTH(box__columns),
         BOTH(box__long_rows),
-           BOTH(box__some_axes),
+        BOTH(box__some_axes),
         BOTH(passes__by_layers),
         BOTH(passes__by_tiles),
         BOTH(passes__correct_and_step),

@@ -203,10 +203,11 @@ done:
 }
 
 static const char *const preconditioners[] = {
-    "jacobi",       "block-jacobi:7",   "block-jacobi:4",   "chebyshev:3",    "ip",
-    "ip:unscaled",  "ip:drop",          "ip:unscaled,drop", "neumann:2",      "ssor-ai:3",
-    "block-ic:20",  "block-ic:20@half", "block-ilu:20",     "block-ilu@half", "ilu0",
-    "ilu:1,levels", "icc:1,isai", "ras:1",
+    "jacobi",       "block-jacobi:7", "block-jacobi:4", "chebyshev:3",
+    "ip",           "ip:unscaled",    "ip:drop",        "ip:unscaled,drop",
+    "neumann:2",    "ssor-ai:3",      "block-ic:20",    "block-ic:20@half",
+    "block-ilu:20", "block-ilu@half", "ilu0",           "ilu:1,levels",
+    "icc:1,isai",   "ras:1",
 };
 
 /* ---- solvers ----------------------------------------------------------------------------- */

@@ -111,7 +111,8 @@ typedef struct kry_pcg_params {
     kry_resident resident;
     kry_flexible flexible; /* POLAK_RIBIERE costs a dot product and a launch more per step */
     kry_check check;
-    int64_t guesses; /* 1 to 32: kry_solve adds to x, before it begins, what makes its residual least among the
+    int64_t
+        guesses; /* 1 to 32: kry_solve adds to x, before it begins, what makes its residual least among the
                         corrections that this many solves before have found (docs/guess.md), and keeps
                         2 n-vectors for each and one more; 0: x is what it begins with */
 } kry_pcg_params;

@@ -16,7 +16,6 @@ typedef struct kry_sweep {
     cl_int work, length, width;
     int64_t groups; /* 0: nothing to do */
     int size;       /* work-items of a group; 0: as the profile says */
-    int size;       /* of a group; 0: the profile's */
     int lanes;      /* LANES */
     bool heavy;     /* a kernel with many registers */
     bool slab;      /* it was compiled for a slab, and takes what follows: SLAB_PARAMS */

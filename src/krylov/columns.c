@@ -64,9 +64,10 @@ static bool may_share(const kry_krylov *K)
 {
     const kry_device *dev = K->A->dev;
 
-    return K->method->columns_create && !K->guess && !K->deflation && !K->system.null.A && !K->system.unpinned &&
-           K->judge.stop.test != KRY_STOP_BACKWARD && kry_layout_size(&dev->layout) == 1 &&
-           !dev->layout.reproducible && !kry_device_is_host(dev);
+    return K->method->columns_create && !K->guess && !K->deflation && !K->system.null.A &&
+           !K->system.unpinned && K->judge.stop.test != KRY_STOP_BACKWARD &&
+           kry_layout_size(&dev->layout) == 1 && !dev->layout.reproducible &&
+           !kry_device_is_host(dev);
 }
 
 kry_status kry_columns_prepare(kry_krylov *K, int count)

@@ -132,7 +132,7 @@ struct kry_krylov {
     kry_system system;
     kry_guess *guess; /* NULL: a solve starts from the caller's x */
     kry_vec *r;       /* as b */
-    kry_vec *best; /* the x of the least true residual that a cycle began with; NULL: the method
+    kry_vec *best;    /* the x of the least true residual that a cycle began with; NULL: the method
                       keeps its own */
     double best_residual, guess_residual; /* the latter: of the x that a solve began with */
     kry_suit suit;

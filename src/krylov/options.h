@@ -25,7 +25,8 @@ typedef struct kry_options {
     kry_resident resident;
     kry_check check;
     kry_null_space_word null_space;
-    kry_reorder reorder;int64_t guesses; /* 0: none */
+    kry_reorder reorder;
+    int64_t guesses; /* 0: none */
     double omega;    /* 0: not given */
     kry_stop stop;
     /* of precision=mixed */

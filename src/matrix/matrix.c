@@ -51,7 +51,7 @@ static kry_status matrix_apply_transpose(void *self, double alpha, const kry_vec
 {
     const bool symmetric = ((kry_matrix *)self)->shape.traits & KRY_SYMMETRIC;
 
-    return symmetric ? matrix_apply(self, alpha, x, beta, y)
+    return symmetric ? kry_matrix_apply(self, alpha, x, beta, y)
                      : kry_matrix_apply_transpose(self, alpha, x, beta, y);
 }
 
@@ -215,20 +215,20 @@ void kry_matrix_destroy(void *self)
 
 /* One table for each format, the same but for the name in messages. */
 static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
-#define X(NAME, text)                                                        \
-    [KRY_FORMAT_##NAME] = {                                            \
-        .struct_size = sizeof(kry_op_table),          \
-        .kind = text,                                                        \
-        .apply = kry_matrix_apply,                                  \
-        .apply_block = kry_matrix_apply_block, \
-        .apply_dot = matrix_apply_dot,                      \
+#define X(NAME, text)                              \
+    [KRY_FORMAT_##NAME] = {                        \
+        .struct_size = sizeof(kry_op_table),       \
+        .kind = text,                              \
+        .apply = kry_matrix_apply,                 \
+        .apply_block = kry_matrix_apply_block,     \
+        .apply_dot = matrix_apply_dot,             \
         .residual = matrix_residual,               \
-        .apply_transpose = matrix_apply_transpose,            \
-        .diagonal = matrix_diagonal,                          \
-        .update = matrix_update,                                  \
-        .describe = matrix_describe,                          \
-        .destroy = kry_matrix_destroy,                      \
-        .convert = kry_matrix_convert,                      \
+        .apply_transpose = matrix_apply_transpose, \
+        .diagonal = matrix_diagonal,               \
+        .update = matrix_update,                   \
+        .describe = matrix_describe,               \
+        .destroy = kry_matrix_destroy,             \
+        .convert = kry_matrix_convert,             \
     },
     KRY_FORMAT_LIST(X)
 #undef X

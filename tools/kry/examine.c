@@ -124,16 +124,17 @@ kry_status source_examine(source *s, const char *method, bool check)
     kry_status st = KRY_OK;
     row_total *row = NULL;
     row_kind *kind = NULL;
-    const bool definite = !strcmp(method, "cg") || !strcmp(method, "pcg") ||
-                          !strcmp(method, "pipe-cg"),
+    const bool definite =
+                   !strcmp(method, "cg") || !strcmp(method, "pcg") || !strcmp(method, "pipe-cg"),
                chooses = !strcmp(method, "auto");
     asymmetry a;
     bool symmetric;
 
-    CHECK(s->rows == s->cols || !strcmp(method, "lsqr") || !strcmp(method, "lsmr"), KRY_ERR_SHAPE,
-          "%s is %lld by %lld, and --method %s needs it square; --method lsmr and --method lsqr find "
-          "the x of the least residual for any shape",
-          s->name, (long long)s->rows, (long long)s->cols, method);
+    CHECK(
+        s->rows == s->cols || !strcmp(method, "lsqr") || !strcmp(method, "lsmr"), KRY_ERR_SHAPE,
+        "%s is %lld by %lld, and --method %s needs it square; --method lsmr and --method lsqr find "
+        "the x of the least residual for any shape",
+        s->name, (long long)s->rows, (long long)s->cols, method);
     CHECK(s->rows > 0, KRY_ERR_SHAPE, "%s has no rows", s->name);
     CHECK(!s->mtx || s->rows <= MOSTLY_EMPTY * s->given + 4096, KRY_ERR_UNSUPPORTED,
           "%s claims %lld rows and has %lld entries: almost all of its rows are empty, and so no "
