@@ -120,7 +120,7 @@ expect 2 'twice' solve --problem poisson2d:4 --rtol 1e-3 --rtol 1e-4
 expect 2 'needs one matrix' solve
 expect 2 'needs one matrix' solve a.mtx b.mtx
 expect 2 'needs one matrix' solve a.mtx --problem poisson2d:4
-expect 2 'none, jacobi' solve --problem poisson2d:4 --precond ilu
+expect 2 'none, jacobi' solve --problem poisson2d:4 --precond lu
 expect 2 'did you mean jacobi' solve --problem poisson2d:4 --precond jacoby
 expect 2 'did you mean never' solve --problem poisson2d:4 --stop nevr
 expect 2 'did you mean poisson2d' solve --problem poison2d:4
