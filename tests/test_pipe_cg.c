@@ -67,15 +67,7 @@ static void pipe_cg_solve__zero_rhs_and_exact_guess(void **state)
 
 static void pipe_cg_solve__iteration_limit(void **state)
 {
-    chain c = chain_of(200, 2, 2);
-    static const int most[] = { 1, 7, 64, 65, 66 };
-
-    for (size_t i = 0; i < COUNT(most); i++) {
-        char words[64];
-        snprintf(words, sizeof words, "method=pipe-cg maxit=%d check-every=%d", most[i],
-                 i % 2 ? 64 : 0);
-        check_limit(type_of(state), &c, words, most[i]);
-    }
+    check_limits(type_of(state), "method=pipe-cg");
 }
 
 static int stop_at_9(void *user, const kry_iteration *it)
@@ -116,27 +108,7 @@ static void pipe_cg_solve__close_to_rounding(void **state)
 
 static void pipe_cg_solve__singular(void **state)
 {
-    kry_type type = type_of(state);
-    chain c = chain_of(80, 2, 1); /* constants are mapped to zero */
-    double mean = 0, sum = 0;
-    const char *words[] = { "method=pipe-cg rtol=1e-4", "method=pipe-cg rtol=1e-4 precond=jacobi",
-                            "method=pipe-cg rtol=1e-4 null-space=pin" };
-
-    for (size_t i = 0; i < COUNT(words); i++) {
-        outcome o = solve_on(device(), type, &c, KRY_SINGULAR, words[i]);
-        assert_int_equal(o.status, KRY_NOT_CONVERGED);
-        assert_int_equal(o.res.reason, KRY_INCONSISTENT);
-    }
-    for (int i = 0; i < 80; i++) mean += c.b[i] / 80;
-    for (int i = 0; i < 80; i++) c.b[i] -= mean;
-    for (size_t i = 0; i < COUNT(words); i++) {
-        outcome o = solve_on(device(), type, &c, KRY_SINGULAR, words[i]);
-        assert_int_equal(o.status, KRY_OK);
-        NEAR(residual_of(&c, o.x), 0, 1.1e-4 * o.res.norm_b, "%s", words[i]);
-        sum = 0;
-        for (int k = 0; k < 80; k++) sum += o.x[k];
-        if (i < 2) NEAR(sum, 0, 1e-2, "x is clear of constants");
-    }
+    check_singular(type_of(state), "method=pipe-cg");
 }
 
 static void pipe_cg_create__preconditioners_it_cannot_use(void **state)
@@ -174,40 +146,15 @@ static void pipe_cg_create__preconditioners_it_cannot_use(void **state)
 
 static void pipe_cg_solve__on_a_team(void **state)
 {
-    kry_type type = type_of(state);
     NOT_ON_HOST("teams");
-    chain c = chain_of(MOST, 2.1, 2.1);
-    static const char words[] = "method=pipe-cg precond=jacobi rtol=1e-5";
-    outcome one = solve(type, &c, words), first = { .status = 0 };
-
-    for (int reproducible = 0; reproducible < 2; reproducible++)
-        for (int parts = 1; parts <= 3; parts++) {
-            kry_device *team = open_team(parts, (kry_team_params){ .reproducible = reproducible });
-            outcome o = solve_on(team, type, &c, 0, words);
-            assert_int_equal(o.status, KRY_OK);
-            NEAR(o.res.iterations, one.res.iterations, 2, "iterations");
-            assert_true(residual_of(&c, o.x) <= 1.01 * o.res.target);
-            if (reproducible && parts == 1) first = o;
-            if (reproducible) assert_memory_equal(o.x, first.x, sizeof o.x);
-            close_team(&team);
-        }
+    check_on_teams(type_of(state), "method=pipe-cg");
 }
 
 static void pipe_cg_solve__as_the_solver_in_single(void **state)
 {
     (void)state;
-    chain c = chain_of(MOST, 2.05, 2.05);
-    static const char *const schemes[] = { "reliable", "classical", "flexible" };
-
     if (acc_type() != KRY_F64) SKIP("no double");
-    for (size_t i = 0; i < COUNT(schemes); i++) {
-        char words[96];
-        snprintf(words, sizeof words, "method=pipe-cg precision=mixed rtol=1e-10 scheme=%s",
-                 schemes[i]);
-        outcome o = solve(KRY_F64, &c, words);
-        assert_int_equal(o.status, KRY_OK);
-        assert_true(residual_of(&c, o.x) <= 1.001e-10 * o.res.norm_b);
-    }
+    check_in_mixed("method=pipe-cg");
 }
 
 int main(void)
