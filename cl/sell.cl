@@ -125,13 +125,8 @@
 #define FETCH(u, GET) v##u *= FROM_OWN((SUM)GET(j##u));
 #define TERM(u, GET)  sum += c##u == NONE ? 0 : v##u;
 #endif
-#if defined(AT_ONCE) && AT_ONCE > 4 // registers
-#define BATCH           2
-#define EACH_OF(X, GET) X(0, GET) X(1, GET)
-#else
 #define BATCH           4
 #define EACH_OF(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
-#endif
 
 #define MATRIX_ROWS(GET, DO)                                                     \
     for (int i = get_global_id(0); i < work; i += (int)get_global_size(0)) {     \
