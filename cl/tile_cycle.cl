@@ -83,10 +83,10 @@ INLINED SUM diagonal_at(const int inner, const level *L, const column *c, int y)
 }
 // What stands beside the coupling to a neighbour: 0 if there is none, whatever number is read for it
 #ifdef FLUX
-#define LESS_OWN(have, x) (inner || (have) ? (x) - NEAR(0, 0) : 0)
+#define OF_NEIGHBOUR(have, x) (inner || (have) ? (x) - NEAR(0, 0) : 0)
 #define OWN_SLOT          HALF
 #else
-#define LESS_OWN(have, x) (x) // 0 outside of the grid
+#define OF_NEIGHBOUR(have, x) (x) // 0 outside of the grid
 #define OWN_SLOT          0
 #endif
 INLINED SUM row_times(const int inner, const level *L, const column *c, int y, const SUM *near)
@@ -94,14 +94,14 @@ INLINED SUM row_times(const int inner, const level *L, const column *c, int y, c
     const int here = L->nx * y, south = inner ? y - 1 : beside(y, -1, L->ny, L->wrapped & 2);
     const int below = L->nx * max(south, 0), have_south = south >= 0;
     SUM sum = NUMBER(OWN_SLOT, here + c->own) * NEAR(0, 0) +
-              NUMBER(1, here + c->own) * LESS_OWN(1, NEAR(1, 0)) +
-              NUMBER(1, here + c->west) * LESS_OWN(c->have_west, NEAR(-1, 0));
-    sum += NUMBER(4, below + c->west) * LESS_OWN(have_south && c->have_west, NEAR(-1, -1)) +
-           NUMBER(3, below + c->own) * LESS_OWN(have_south, NEAR(0, -1)) +
-           NUMBER(2, below + c->east) * LESS_OWN(have_south && c->have_east, NEAR(1, -1));
-    return sum + (NUMBER(2, here + c->own) * LESS_OWN(1, NEAR(-1, 1)) +
-                  NUMBER(3, here + c->own) * LESS_OWN(1, NEAR(0, 1)) +
-                  NUMBER(4, here + c->own) * LESS_OWN(1, NEAR(1, 1)));
+              NUMBER(1, here + c->own) * OF_NEIGHBOUR(1, NEAR(1, 0)) +
+              NUMBER(1, here + c->west) * OF_NEIGHBOUR(c->have_west, NEAR(-1, 0));
+    sum += NUMBER(4, below + c->west) * OF_NEIGHBOUR(have_south && c->have_west, NEAR(-1, -1)) +
+           NUMBER(3, below + c->own) * OF_NEIGHBOUR(have_south, NEAR(0, -1)) +
+           NUMBER(2, below + c->east) * OF_NEIGHBOUR(have_south && c->have_east, NEAR(1, -1));
+    return sum + (NUMBER(2, here + c->own) * OF_NEIGHBOUR(1, NEAR(-1, 1)) +
+                  NUMBER(3, here + c->own) * OF_NEIGHBOUR(1, NEAR(0, 1)) +
+                  NUMBER(4, here + c->own) * OF_NEIGHBOUR(1, NEAR(1, 1)));
 }
 
 #else
