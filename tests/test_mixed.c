@@ -594,7 +594,7 @@ static void create__refusals(void **state)
         { "precision=mixed inner-rtol=1", "inner_rtol = 1", KRY_ERR_ARGUMENT },
         { "precision=mixed delta=2", "delta = 2", KRY_ERR_ARGUMENT },
         { "precision=mixed rtol=1e-20", "rtol", KRY_ERR_ARGUMENT },
-        { "precision=mixed precond=ilu", "ilu", KRY_ERR_PARSE },
+        { "precision=mixed precond=lux", "lux", KRY_ERR_PARSE },
         { "precision=mixed method=qmr", "qmr", KRY_ERR_PARSE },
     };
     for (size_t i = 0; i < COUNT(bad); i++) {

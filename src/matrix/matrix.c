@@ -136,8 +136,17 @@ done:
 
 static kry_status matrix_diagonal(void *self, kry_vec *d)
 {
+    kry_status st = KRY_OK;
     kry_matrix *A = self;
-    return A->format->diagonal ? A->format->diagonal(A, d) : kry_matrix_diagonal(A, 0, d);
+
+    TRY(A->format->diagonal ? A->format->diagonal(A, d) : kry_matrix_diagonal(A, 0, d));
+    if (A->surplus && !kry_matrix_in_flux_form(A)) { /* products add it to the diagonal, too */
+        kry_vec rest = *d;
+        rest.buffer = A->surplus, rest.first = 0;
+        TRY(kry_vec_axpby(1, &rest, 1, d));
+    }
+done:
+    return st;
 }
 
 /* ---- new values --------------------------------------------------------------------------- */
