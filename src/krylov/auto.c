@@ -297,12 +297,10 @@ kry_status kry_auto_set_stop(void *self, const kry_stop *stop)
 {
     kry_status st = KRY_OK;
     automatic *S = self;
-    kry_stop wanted = *stop;
 
     TRY(kry_krylov_set_stop(kry_krylov_of(S->solver), stop));
-    wanted = kry_krylov_of(S->solver)->judge.stop;
+    S->options.stop = kry_krylov_of(S->solver)->judge.stop;
     S->limits = stop->max_iter == 0;
-    S->options.stop = wanted;
 done:
     return st;
 }

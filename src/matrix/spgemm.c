@@ -82,7 +82,7 @@ static cl_int lanes_for_rows(const product *p, double steps, double length)
 {
     cl_int lanes = 2;
 
-    while (lanes < group_size(p->dev) && (lanes < steps || slots_for(p->dev, lanes) / 2 < length))
+    while (lanes < group_size(p->dev) && (lanes < steps || slots_for(p->dev, lanes) < 2 * length))
         lanes *= 2;
     return lanes;
 }

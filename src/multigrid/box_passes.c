@@ -129,7 +129,7 @@ static kry_status get_kernels(kry_box_passes *p, const char *stem, const char *c
              flux ? " -DFLUX" : "", more);
     for (int i = 0; i < 2; i++)
         TRY(p->stencil ? kry_stencil_kernel(p->stencil, stem, defines, names[i], to[i])
-                       : kry_kernel_get(p->dev, stem, p->box->type, defines, names[i], to[i]));
+                       : kry_kernel_get(p->dev, stem, p->P->type, defines, names[i], to[i]));
 done:
     return st;
 }
