@@ -298,6 +298,7 @@ static const scene solvers[] = {
     STORED("method=pcg deflation=stripes:4,variant=def1"),
     STORED("method=pcg deflation=stripes:4,variant=bnn,az=product"),
     STORED("method=cg deflation=graph:5,coarse=cholesky"),
+    STORED("method=pcg deflation=recycle:2"),
     GRID("method=pcg precond=jacobi resident=off"),
     GRID("method=cg resident=on"),
     GRID("precond=chebyshev:2"),
