@@ -281,6 +281,7 @@ static const scene solvers[] = {
     STORED("method=cr precond=jacobi"),
     STORED("method=minres precond=jacobi"),
     STORED("method=bicgstab precond=jacobi"),
+    STORED("method=tfqmr precond=jacobi"),
     STORED("method=gmres:5 precond=jacobi"),
     STORED("method=idr:2 precond=jacobi"),
     STORED("method=lsqr precond=columns"),
