@@ -116,6 +116,7 @@ done:
 bool kry_cycle_leaves_dots(const kry_hierarchy *H)
 {
     const kry_rung *g = H->rung;
+    if (H->narrow.b) return true;
     return H->count > 1 && kry_smoothing_by_diagonal(&g->smooth) && !kry_rung_is_fused(g) &&
            g->smooth.up.count > kry_rung_corrects_at_once(g);
 }
@@ -217,13 +218,34 @@ int kry_cycle_room(kry_cycle_shape shape, int i, int count)
     return shape == KRY_CYCLE_V ? 0 : shape == KRY_CYCLE_K ? 4 : 2;
 }
 
-kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
+static kry_status run(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
     return visit(H, 0, (visiting){ .shape = H->cycle.shape }, b, x);
 }
 
+/* The same in single. */
+static kry_status run_narrow(kry_hierarchy *H,
+                             kry_status (*cycle)(kry_hierarchy *H, const kry_vec *b, kry_vec *x),
+                             const kry_vec *b, kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    kry_sum *sum = H->dots;
+
+    H->dots = NULL;
+    TRY(kry_narrow_enter(&H->narrow, b));
+    TRY(cycle(H, H->narrow.b, H->narrow.x));
+    TRY(kry_narrow_leave(&H->narrow, b, x, sum));
+done:
+    return st;
+}
+
+kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
+{
+    return H->narrow.b ? run_narrow(H, run, b, x) : run(H, b, x);
+}
+
 /* A visit of a level leaves the b of the levels above it as they are. */
-kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
+static kry_status run_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
     const int last = H->count - 1;
@@ -240,4 +262,9 @@ kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
     }
 done:
     return st;
+}
+
+kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
+{
+    return H->narrow.b ? run_narrow(H, run_full, b, x) : run_full(H, b, x);
 }

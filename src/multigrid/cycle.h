@@ -3,6 +3,7 @@
 #define KRY_MULTIGRID_CYCLE_H
 
 #include "multigrid/coarsest.h"
+#include "multigrid/narrow.h"
 #include "multigrid/smoother.h"
 
 typedef struct kry_rung {
@@ -21,6 +22,8 @@ struct kry_hierarchy {
     bool any_smoother, any_degree; /* none was asked for */
     kry_rung *rung;                /* count of them */
     int count;
+    kry_type type;     /* of the levels' vectors */
+    kry_narrow narrow; /* if that is not the type of the matrix */
     kry_coarse *coarse; /* NULL: A has no unknowns */
     kry_tail tail;
     kry_sum *dots; /* borrowed, while a cycle runs that leaves (b.x, b.b) there; else NULL */

@@ -30,6 +30,7 @@ done:
 
 int kry_hierarchy_levels(const kry_hierarchy *H) { return H->count; }
 kry_level *kry_hierarchy_level(kry_hierarchy *H, int i) { return &H->rung[i].level; }
+void kry_hierarchy_narrow(kry_hierarchy *H) { H->type = KRY_F32; }
 const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H) { return &H->cycle; }
 
 void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother, int degree)
@@ -76,6 +77,7 @@ static void hierarchy_destroy(void *self)
         kry_op_release(&g->level.P);
         kry_op_release(&g->level.A);
     }
+    kry_narrow_release(&H->narrow);
     kry_coarse_release(&H->coarse);
     H->family->destroy(H->self);
     free(H->rung);
@@ -89,7 +91,7 @@ static kry_status factor_coarsest(kry_hierarchy *H)
     kry_coarse *coarse = NULL;
 
     if (A->shape.rows == 0) return KRY_OK;
-    TRY(kry_coarsest_create(H->family->who, A, &coarse));
+    TRY(kry_coarsest_create(H->family->who, A, H->type, &coarse));
     kry_coarse_release(&H->coarse);
     H->coarse = coarse;
 done:
@@ -153,6 +155,8 @@ static kry_status check_cycle(const kry_family *family, kry_cycle_params *c)
     TRY(kry_smoother_check(who, c));
     CHECK((unsigned)c->shape <= KRY_CYCLE_F, KRY_ERR_ARGUMENT, "%s: shape = %d is none", who,
           (int)c->shape);
+    CHECK((unsigned)c->vectors <= KRY_CYCLE_VECTORS_OWN, KRY_ERR_ARGUMENT,
+          "%s: vectors = %d is none", who, (int)c->vectors);
     CHECK(c->coarsest >= 0, KRY_ERR_ARGUMENT, "%s: coarsest = %lld; it must be positive", who,
           (long long)c->coarsest);
     CHECK(c->levels >= 0, KRY_ERR_ARGUMENT, "%s: levels = %d; it must be positive", who, c->levels);
@@ -173,12 +177,12 @@ static kry_status equip(kry_hierarchy *H)
         const bool coarsest = i == H->count - 1;
         CHECK(coarsest == !P, KRY_ERR_ARGUMENT, "%s: level %d of %d %s a prolongation",
               H->family->who, i, H->count, P ? "has" : "lacks");
-        if (i > 0) TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->b));
-        if (i > 0) TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->x));
+        if (i > 0) TRY(kry_vec_create(A->dev, H->type, A->shape.rows, 1, &g->b));
+        if (i > 0) TRY(kry_vec_create(A->dev, H->type, A->shape.rows, 1, &g->x));
         if (coarsest) continue;
-        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->work));
+        TRY(kry_vec_create(A->dev, H->type, A->shape.rows, 1, &g->work));
         for (int k = 0; k < kry_cycle_room(H->cycle.shape, i, H->count); k++)
-            TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->again[k]));
+            TRY(kry_vec_create(A->dev, H->type, A->shape.rows, 1, &g->again[k]));
         TRY(kry_smoothing_create(H->family->who, &g->level, &H->cycle, &g->smooth));
     }
     TRY(factor_coarsest(H));
@@ -192,9 +196,10 @@ static void write_variant(kry_hierarchy *H)
     const kry_cycle_params *c = &H->cycle;
 
     kry_smoother_name(c, H->smoother, sizeof H->smoother);
-    snprintf(H->variant, sizeof H->variant, "%s(%d,%d), %s, %d level%s, the last of %lld",
-             shapes[c->shape], c->sweeps, c->sweeps, H->smoother, H->count,
-             H->count == 1 ? "" : "s", (long long)H->rung[H->count - 1].level.A->shape.rows);
+    snprintf(H->variant, sizeof H->variant, "%s(%d,%d)%s, %s, %d level%s, the last of %lld",
+             shapes[c->shape], c->sweeps, c->sweeps, H->narrow.b ? " in single" : "", H->smoother,
+             H->count, H->count == 1 ? "" : "s",
+             (long long)H->rung[H->count - 1].level.A->shape.rows);
 }
 
 static kry_status create(const kry_family *family, const kry_op *A, const kry_cycle_params *cycle,
@@ -208,6 +213,7 @@ static kry_status create(const kry_family *family, const kry_op *A, const kry_cy
     TRY(kry_alloc(1, sizeof *H, &H));
     H->family = family;
     H->cycle = *cycle;
+    H->type = A->shape.type;
     H->any_smoother = cycle->smoother == KRY_SMOOTHER_AUTO;
     H->any_degree = cycle->degree == 0;
     H->table = cycle_table;
@@ -216,6 +222,7 @@ static kry_status create(const kry_family *family, const kry_op *A, const kry_cy
     TRY(family->create(H, A, params, &H->self));
     CHECK(H->count > 0, KRY_ERR_ARGUMENT, "%s: there are no levels", family->who);
     TRY(equip(H));
+    if (H->type != A->shape.type) TRY(kry_narrow_create(A->dev, A->shape.rows, &H->narrow));
     TRY(settle(H));
     write_variant(H);
     if (kry_cycle_leaves_dots(H)) H->table.apply_dots = cycle_apply_dots;

@@ -82,6 +82,9 @@ typedef struct kry_family {
 kry_status kry_hierarchy_add(kry_hierarchy *H, const kry_level *level);
 int kry_hierarchy_levels(const kry_hierarchy *H);
 kry_level *kry_hierarchy_level(kry_hierarchy *H, int i); /* 0: the finest */
+/* For a family that makes levels, before any is added: their vectors are in single, of a matrix in double, and so are
+ * their operators but for the coarsest one. */
+void kry_hierarchy_narrow(kry_hierarchy *H);
 /* What was asked for, with the defaults filled in. */
 const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H);
 /* For a family that makes levels: what smooths them if nobody has asked for a smoother, for a degree. */

@@ -1,4 +1,5 @@
 /* levels.c - what the levels of multigrid are made of, and what they take. */
+#include "matrix/matrix.h"
 #include "multigrid/cycle.h"
 
 static double bytes_of(const kry_vec *v)
@@ -62,7 +63,7 @@ static void describe(const kry_hierarchy *H, int i, kry_level_info *info)
 
 double kry_cycle_bytes(const kry_hierarchy *H)
 {
-    double bytes = 0;
+    double bytes = kry_narrow_bytes(&H->narrow);
     kry_level_info info;
 
     for (int i = 0; i < H->count; i++) {
@@ -75,15 +76,16 @@ double kry_cycle_bytes(const kry_hierarchy *H)
 
 double kry_cycle_bytes_stored(const kry_hierarchy *H)
 {
-    double bytes = 0;
+    double bytes = bytes_of(H->narrow.b) + bytes_of(H->narrow.x);
     kry_level_info info;
     kry_op_info R;
 
     for (int i = 0; i < H->count; i++) {
         describe(H, i, &info);
         kry_op_describe(H->rung[i].level.R, &R);
-        bytes += (i ? info.matrix.bytes_stored : 0) + info.prolongation.bytes_stored +
-                 R.bytes_stored + info.vector_bytes + info.solver_bytes;
+        bytes += (i ? info.matrix.bytes_stored : kry_matrix_narrowed_bytes(H->rung[0].level.A)) +
+                 info.prolongation.bytes_stored + R.bytes_stored + info.vector_bytes +
+                 info.solver_bytes;
     }
     return bytes;
 }
