@@ -475,7 +475,7 @@ static double *result_of(const kry_sparse *A, kry_type type, int block, const kr
 static void try_amg(const kry_sparse *A, kry_type type, int block, const kry_amg_params *p,
                     double factor)
 {
-    const bool single = type == KRY_F32 || (block == 1 && !p->cycle.vectors);
+    const bool single = type == KRY_F32 || (block == 1 && !p->cycle.values);
     const double bound = single ? 1e-5 : 1e-13;
     double size = 0, *z[2];
     int levels[2];
@@ -508,7 +508,8 @@ static void amg__as_on_the_host(void **state)
         kry_sparse A = plane(tries[k].nx, tries[k].ny);
         for (int own = 0; own < 2; own++)
             try_amg(&A, type, 1,
-                    KRY_AMG(.coarsening = tries[k].way, .cycle.vectors = (kry_cycle_vectors)own),
+                    KRY_AMG(.coarsening = tries[k].way,
+                            .cycle.values = own ? KRY_CYCLE_VALUES_DOUBLE : KRY_CYCLE_VALUES_AUTO),
                     tries[k].factor);
         kry_sparse_release(&A);
     }

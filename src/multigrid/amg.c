@@ -68,16 +68,37 @@ done:
     return st;
 }
 
+/* Of the levels' vectors: single if that is asked for or, where nobody says, does as well. */
+static kry_status choose_type(amg *M, kry_cycle_values values)
+{
+    kry_status st = KRY_OK;
+    const bool possible = kry_matrix_narrows(M->A) && kry_fits_single(&M->look);
+    const bool does_as_well = possible && M->keep.rounded && kry_suits_single(&M->look);
+
+    CHECK(values != KRY_CYCLE_VALUES_SINGLE || possible || M->A->shape.type == KRY_F32,
+          KRY_ERR_UNSUPPORTED,
+          "%s: values = single is for an assembled matrix in double on one device, with a diagonal "
+          "between 2^-60 and "
+          "2^60; this one is between %g and %g",
+          who, M->look.least, M->look.most);
+    if (values == KRY_CYCLE_VALUES_SINGLE || (values == KRY_CYCLE_VALUES_AUTO && does_as_well))
+        M->keep.type = KRY_F32;
+done:
+    return st;
+}
+
 static kry_status start(amg *M, const kry_amg_sight *s, const kry_amg_params *p, kry_coarsen *c)
 {
+    kry_status st = KRY_OK;
+
     M->complexity = p->complexity > 0 ? p->complexity : 10;
     M->nnz = s->nnz;
     M->entries = (double)M->nnz;
     M->keep.rounded = s->block == 1 && !s->given;
-    if (M->keep.rounded && p->cycle.vectors == KRY_CYCLE_VECTORS_AUTO && kry_matrix_narrows(M->A) &&
-        kry_suits_single(&M->look))
-        M->keep.type = KRY_F32;
-    return kry_amg_start(who, M->A->shape.rows, s, p, c, &M->by);
+    TRY(choose_type(M, p->cycle.values));
+    TRY(kry_amg_start(who, M->A->shape.rows, s, p, c, &M->by));
+done:
+    return st;
 }
 
 /* to := what the next level is made of; without columns in P if there is none. */
@@ -100,7 +121,7 @@ done:
 static kry_status add_level(const amg *M, kry_hierarchy *H, kry_op *A, const kry_coarser *to)
 {
     kry_status st = KRY_OK;
-    kry_level level = { .A = A };
+    kry_level level = { .A = A, .factor = A == M->narrow };
 
     if (to->P.cols > 0) {
         TRY(kry_rounded_operator(M->A->dev, M->keep, &to->P, 0, &level.P));
@@ -145,7 +166,7 @@ static kry_status find_rest(const amg *M, const kry_sparse *rows, cl_mem *rest)
 }
 
 /* There is a coarser level: if vectors are to be in single *A, which is A, becomes one for these. */
-static kry_status begin_narrow(amg *M, kry_hierarchy *H, const kry_sparse *rows, kry_op **A)
+static kry_status begin_narrow(amg *M, const kry_sparse *rows, kry_op **A)
 {
     kry_status st = KRY_OK;
     cl_mem rest = NULL;
@@ -153,7 +174,6 @@ static kry_status begin_narrow(amg *M, kry_hierarchy *H, const kry_sparse *rows,
     if (M->keep.type == M->A->shape.type) return KRY_OK;
     TRY(find_rest(M, rows, &rest));
     TRY(kry_matrix_narrowed(M->A, rest, &M->narrow));
-    kry_hierarchy_narrow(H);
     kry_op_release(A);
     *A = kry_op_retain(M->narrow);
 done:
@@ -173,7 +193,7 @@ static kry_status make_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, kry_spar
         coarser = to.P.cols > 0;
         if (!coarser) TRY(check_end(M, rows));
         if (!*A) TRY(make_operator(M, rows, coarser, A));
-        if (coarser && *A == M->A) TRY(begin_narrow(M, H, rows, A));
+        if (coarser && *A == M->A) TRY(begin_narrow(M, rows, A));
         TRY(add_level(M, H, *A, &to));
         kry_op_release(A);
         kry_sparse_release(rows);
@@ -213,7 +233,8 @@ static kry_status add_device_level(amg *M, kry_hierarchy *H, kry_coarsen *c, boo
     TRY(kry_device_levels_operators(M->device, &level));
     if (!level.A) {
         level.A = kry_op_retain(M->A);
-        TRY(begin_narrow(M, H, NULL, &level.A));
+        TRY(begin_narrow(M, NULL, &level.A));
+        level.factor = M->narrow != NULL;
     }
     TRY(kry_hierarchy_add(H, &level));
     M->upper++;
@@ -483,7 +504,11 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
     static const kry_whole whole = { KRY_TEAM_FAMILY("amg", who), kry_collect_matrix, create_here };
     const kry_amg_params *p = params ? params : KRY_AMG();
-    if (kry_is_share(A)) return kry_team_levels_create(&whole, A, &p->cycle, p, M);
+    if (kry_is_share(A)) {
+        kry_amg_params theirs = *p; /* the finest level is of all devices, in the numbers of A */
+        theirs.cycle.values = KRY_CYCLE_VALUES_DOUBLE;
+        return kry_team_levels_create(&whole, A, &p->cycle, &theirs, M);
+    }
     return p->adaptive > 0 ? create_adaptive(A, p, M) : create_alone(A, p, M);
 }
 

@@ -45,6 +45,7 @@ typedef struct kry_level {
         A; /* n-by-n, retained; offers `relax`, or a diagonal; for red-black `sweep_colour`. Symmetric */
     kry_op *P; /* n-by-m, m the unknowns of the next level; retained. NULL on the coarsest level */
     kry_op *R; /* m-by-n: P'; retained. NULL: P offers apply_transpose */
+    double factor;  /* finest level, in single for an A in double: that A times a power of two; else 0 */
     double highest;           /* no eigenvalue of D^-1 A is larger; 0: estimate it */
     const kry_passes *passes; /* static; NULL: none */
     void *self;               /* of the passes; the family's */
@@ -60,7 +61,8 @@ typedef struct kry_tail {
     void *self; /* the family's */
 } kry_tail;
 
-/* How the levels are made. `self` is what create made. */
+/* How the levels are made, all of one type: that of A, or in single for an A in double; the coarsest one may always be of
+ * that of A. `self` is what create made. */
 typedef struct kry_family {
     const char *kind; /* of the operator: "mg", "amg" */
     const char *who;  /* public constructor, in messages */
@@ -82,9 +84,6 @@ typedef struct kry_family {
 kry_status kry_hierarchy_add(kry_hierarchy *H, const kry_level *level);
 int kry_hierarchy_levels(const kry_hierarchy *H);
 kry_level *kry_hierarchy_level(kry_hierarchy *H, int i); /* 0: the finest */
-/* For a family that makes levels, before any is added: their vectors are in single, of a matrix in double, and so are
- * their operators but for the coarsest one. */
-void kry_hierarchy_narrow(kry_hierarchy *H);
 /* What was asked for, with the defaults filled in. */
 const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H);
 /* For a family that makes levels: what smooths them if nobody has asked for a smoother, for a degree. */

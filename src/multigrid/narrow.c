@@ -1,73 +1,63 @@
-/* narrow.c - between vectors in double and a cycle whose levels are in single. Kernels: cl/narrow.cl. */
+/* narrow.c - between vectors in double and a cycle of multigrid in single. Kernels: cl/narrow.cl. */
 #include "multigrid/narrow.h"
-#include "device/launch.h"
+#include <stdlib.h>
 
-enum { LARGEST, ENTER, LEAVE, KERNELS };
-
-kry_status kry_narrow_create(kry_device *dev, int64_t n, kry_narrow *w)
+kry_status kry_narrow_create(kry_device *dev, kry_narrow **out)
 {
-    static const char *const names[KERNELS] = { "narrow_largest", "narrow_enter", "narrow_leave" };
     kry_status st = KRY_OK;
-    const int64_t groups = kry_groups_for_sums(dev, KRY_F64, n);
+    kry_narrow *N = NULL;
 
-    *w = (kry_narrow){ 0 };
-    TRY(kry_vec_create(dev, KRY_F32, n, 1, &w->b));
-    TRY(kry_vec_create(dev, KRY_F32, n, 1, &w->x));
-    TRY(kry_buffer_create(dev, (size_t)(groups + 1) * sizeof(double), &w->part));
-    for (int k = 0; k < KERNELS; k++) {
-        TRY(kry_kernel_get(dev, "narrow", KRY_F64, "", names[k], &w->kernel[0][k]));
-        w->kernel[1][k] = w->kernel[0][k];
-        if (!dev->info.cpu_kernels)
-            TRY(kry_kernel_get(dev, "narrow", KRY_F64, "-DKRY_UNALIGNED", names[k],
-                               &w->kernel[1][k]));
-    }
+    *out = NULL;
+    TRY(kry_alloc(1, sizeof *N, &N));
+    N->dev = dev, N->factor = 1;
+    TRY(kry_sum_create(dev, 1, &N->square));
+    TRY(kry_sum_create(dev, 2, &N->dots));
+    TRY(kry_buffer_create(dev, 2 * sizeof(cl_double), &N->unit));
+    TRY(kry_kernel_get(dev, "narrow", KRY_F64, "", "narrow_unit", &N->measure));
+    TRY(kry_kernel_get(dev, "narrow", KRY_F64, "", "narrow_down", &N->down));
+    TRY(kry_kernel_get(dev, "narrow", KRY_F64, "", "narrow_up", &N->up));
+    *out = N, N = NULL;
+done:
+    kry_narrow_release(&N);
+    return st;
+}
+
+void kry_narrow_release(kry_narrow **address)
+{
+    kry_narrow *N = *address;
+    *address = NULL;
+    if (!N) return;
+    kry_buffer_release(N->dev, &N->unit);
+    kry_sum_release(&N->dots);
+    kry_sum_release(&N->square);
+    free(N);
+}
+
+kry_status kry_narrow_measure(const kry_narrow *N, const kry_vec *r)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_dot_sum(r, r, N->square));
+    const kry_arg args[] = { ARG(N->square->count), ARG(N->square->buffer), ARG(N->factor),
+                             ARG(N->unit) };
+    TRY(kry_launch(N->dev, N->measure, 1, args, COUNT(args)));
 done:
     return st;
 }
 
-void kry_narrow_release(kry_narrow *w)
+kry_status kry_narrow_down(const kry_narrow *N, const kry_vec *r, kry_vec *d)
 {
-    if (w->b) kry_buffer_release(w->b->dev, &w->part);
-    kry_vec_release(&w->x);
-    kry_vec_release(&w->b);
+    const kry_arg args[] = { ARG(r->n), ARG(N->unit), ARG_VEC(r), ARG(d->buffer) };
+    return kry_launch(N->dev, N->down, kry_groups_for(N->dev, KRY_F64, r->n), args, COUNT(args));
 }
 
-/* Vectors of doubles that the kernel reads or writes: b, and x unless NULL. */
-static kry_status run(const kry_narrow *w, int kernel, const kry_vec *b, const kry_vec *x,
-                      const kry_arg *args, size_t count)
+kry_status kry_narrow_up(const kry_narrow *N, const kry_vec *r, const kry_vec *d, kry_vec *z,
+                         kry_sum *dots)
 {
-    const bool aligned = !*kry_vec_alignment((const kry_vec *[]){ b, x ? x : b }, 2);
-    const int64_t groups = kry_groups_for_sums(b->dev, KRY_F64, b->n);
+    kry_sum *sum = dots ? dots : N->dots;
+    const kry_arg args[] = { ARG(r->n),      ARG(N->unit), ARG_VEC(r),
+                             ARG(d->buffer), ARG_VEC(z),   ARG(sum->buffer) };
 
-    return b->n ? kry_launch(b->dev, w->kernel[!aligned][kernel], groups, args, count) : KRY_OK;
-}
-
-kry_status kry_narrow_enter(const kry_narrow *w, const kry_vec *b)
-{
-    kry_status st = KRY_OK;
-    const kry_arg largest[] = { ARG(b->n), ARG_VEC(b), ARG(w->part) };
-    const kry_arg enter[] = { ARG(b->n), ARG_VEC(b), ARG(w->part), ARG(w->b->buffer) };
-
-    TRY(run(w, LARGEST, b, NULL, largest, COUNT(largest)));
-    TRY(run(w, ENTER, b, NULL, enter, COUNT(enter)));
-done:
-    return st;
-}
-
-kry_status kry_narrow_leave(const kry_narrow *w, const kry_vec *b, kry_vec *x, kry_sum *sum)
-{
-    const cl_int sums = sum != NULL;
-    const cl_mem to = sum ? sum->buffer : w->part; /* not read without sums */
-    const kry_arg args[] = { ARG(x->n),  ARG(w->x->buffer), ARG(w->part), ARG_VEC(b),
-                             ARG_VEC(x), ARG(sums),         ARG(to) };
-
-    if (sum) sum->count = x->n ? (cl_int)kry_groups_for_sums(x->dev, KRY_F64, x->n) : 0;
-    return run(w, LEAVE, b, x, args, COUNT(args));
-}
-
-/* Once for the largest number and one and a half to make b, then one and a half and b for x and the sums. */
-double kry_narrow_bytes(const kry_narrow *w)
-{
-    enum { WORDS = 5 };
-    return w->b ? WORDS * (double)w->b->n * sizeof(double) : 0;
+    sum->count = (cl_int)kry_groups_for_sums(N->dev, KRY_F64, r->n);
+    return kry_launch(N->dev, N->up, sum->count, args, COUNT(args));
 }

@@ -1,24 +1,27 @@
-/* narrow.h - a cycle whose levels have vectors in single, for vectors in double. */
+/* narrow.h - a cycle in single for vectors in double: residuals are divided by a power of two near their norm and
+ * rounded, so that none leaves the range of single; what a cycle makes of them is multiplied by it. */
 #ifndef KRY_NARROW_H
 #define KRY_NARROW_H
 
-#include "operator/op.h"
+#include "vector/vec.h"
 
 typedef struct kry_narrow {
-    kry_vec *b,
-        *x; /* of the finest level, in single; NULL: the levels are in the type of the matrix */
-    cl_mem part;              /* what the kernels leave for each other */
-    kry_kernel *kernel[2][3]; /* for vectors that start anywhere, too */
+    kry_device *dev; /* borrowed */
+    kry_sum *square; /* of a residual */
+    kry_sum *dots;   /* where nobody asks for them */
+    double factor;   /* what the cycle makes of a residual is multiplied by, besides; 1 */
+    cl_mem unit;     /* two doubles: see cl/narrow.cl */
+    kry_kernel *measure, *down, *up;
 } kry_narrow;
 
-/* For n rows. Waits. */
-kry_status kry_narrow_create(kry_device *dev, int64_t n, kry_narrow *w);
-void kry_narrow_release(kry_narrow *w);
-/* w->b := b by a power of two, which depends on b alone: its largest number is in 0.5 ... 1. b is in double. Enqueues. */
-kry_status kry_narrow_enter(const kry_narrow *w, const kry_vec *b);
-/* x := w->x times that power of two. sum: NULL, or the pair (b.x, b.b). Enqueues. */
-kry_status kry_narrow_leave(const kry_narrow *w, const kry_vec *b, kry_vec *x, kry_sum *sum);
-/* What both move, in bytes. */
-double kry_narrow_bytes(const kry_narrow *w);
+kry_status kry_narrow_create(kry_device *dev, kry_narrow **narrow);
+void kry_narrow_release(kry_narrow **narrow);
+/* Residuals are of the size of r from now on. */
+kry_status kry_narrow_measure(const kry_narrow *narrow, const kry_vec *r);
+/* d := r, scaled and rounded; a whole vector in single. */
+kry_status kry_narrow_down(const kry_narrow *narrow, const kry_vec *r, kry_vec *d);
+/* z := d, scaled back;  dots := (r.z, r.r), NULL: not asked for */
+kry_status kry_narrow_up(const kry_narrow *narrow, const kry_vec *r, const kry_vec *d, kry_vec *z,
+                         kry_sum *dots);
 
 #endif
