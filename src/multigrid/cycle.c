@@ -100,14 +100,14 @@ static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_v
     const kry_level *L = &g->level;
     kry_sweeps up = g->smooth.up;
 
+    up.sum = sum;
     if (by_passes(g, how)) {
         kry_vec *y = place[1];
         place[1] = place[0], place[0] = y;
-        return L->passes->up(L->self, &g->smooth.up, b, place[1], e, y);
+        return L->passes->up(L->self, &up, b, place[1], e, y);
     }
     if (kry_rung_corrects_at_once(g)) return correct_and_smooth(g, b, e, place, sum);
     TRY(L->P->table->apply(L->P->self, 1, e, 1, place[0]));
-    up.sum = sum;
     TRY(kry_smoothing_run(&g->smooth, &up, false, b, place));
 done:
     return st;
@@ -117,8 +117,8 @@ bool kry_cycle_leaves_dots(const kry_hierarchy *H)
 {
     const kry_rung *g = H->rung;
     if (H->narrow) return true;
-    return H->count > 1 && kry_smoothing_by_diagonal(&g->smooth) && !kry_rung_is_fused(g) &&
-           g->smooth.up.count > kry_rung_corrects_at_once(g);
+    return H->count > 1 && kry_smoothing_by_diagonal(&g->smooth) &&
+           (kry_rung_is_fused(g) || g->smooth.up.count > kry_rung_corrects_at_once(g));
 }
 
 static kry_status correct(kry_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,

@@ -31,7 +31,7 @@ typedef struct kry_passes {
     /* x := the steps from x = 0;  coarse := P' (b - A x) */
     kry_status (*down)(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
                        kry_vec *coarse);
-    /* y := the steps from x + P e */
+    /* y := the steps from x + P e; s->sum as of any steps */
     kry_status (*up)(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
                      const kry_vec *e, kry_vec *y);
     /* y := v + step D^-1 (b - A v) with v = x + P e */
