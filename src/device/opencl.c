@@ -75,26 +75,47 @@ static cl_int opencl_owners(cl_mem buffer, cl_uint *count)
     return clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof *count, count, NULL);
 }
 
+/* Tell of a transfer, if anybody wants to hear. The event stays the caller's as well where `kept`. */
+static void tell(kry_device *dev, const char *what, cl_event event, bool kept)
+{
+    if (!event) return;
+    if (kept) clRetainEvent(event);
+    dev->trace(dev->trace_user, what, event);
+}
+
 static cl_int opencl_read(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
                           void *to, cl_event *ended)
 {
+    cl_event event = NULL, *wanted = ended ? ended : dev->trace ? &event : NULL;
+
     if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
-    cl_int err = clEnqueueReadBuffer(dev->queue, buffer, wait, at, bytes, to, 0, NULL, ended);
+    cl_int err = clEnqueueReadBuffer(dev->queue, buffer, wait, at, bytes, to, 0, NULL, wanted);
+    if (!err && dev->trace) tell(dev, "read", *wanted, ended != NULL);
     return err || !ended ? err : clFlush(dev->queue);
 }
 
 static cl_int opencl_write(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
                            const void *from)
 {
+    cl_event event = NULL;
+
     if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
-    return clEnqueueWriteBuffer(dev->queue, buffer, wait, at, bytes, from, 0, NULL, NULL);
+    cl_int err = clEnqueueWriteBuffer(dev->queue, buffer, wait, at, bytes, from, 0, NULL,
+                                      dev->trace ? &event : NULL);
+    tell(dev, "write", event, false);
+    return err;
 }
 
 static cl_int opencl_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                           size_t bytes)
 {
+    cl_event event = NULL;
+
     if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
-    return clEnqueueCopyBuffer(dev->queue, from, to, from_at, to_at, bytes, 0, NULL, NULL);
+    cl_int err = clEnqueueCopyBuffer(dev->queue, from, to, from_at, to_at, bytes, 0, NULL,
+                                     dev->trace ? &event : NULL);
+    tell(dev, "copy", event, false);
+    return err;
 }
 
 static cl_int opencl_wait(kry_device *dev, cl_event event)

@@ -275,9 +275,9 @@ kry_status kry_look_next(kry_look *look, const kry_cycle *c, kry_turn *turn, boo
     bool exact = s->exact && s->iteration % look->check_every == 0;
 
     *go = false;
-    if (s->iteration >= s->max_iter || look->at_each || exact)
+    if (s->iteration >= s->max_iter || look->at_each || look->due || exact)
         TRY(look_now(look, c, true));
-    else if (look->window[look->current].count >= look->batch)
+    else if (look->window[look->current].count >= (look->by_one ? 1 : look->batch))
         TRY(close_batch(look, c));
     if (!goes_on(lead(look, c))) {
         s = last_lead(look, c)->story;

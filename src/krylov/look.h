@@ -41,6 +41,8 @@ typedef struct kry_look {
     double looked;       /* seconds */
     int64_t check_every; /* 0: chosen by how long iterations take */
     bool at_each;        /* look at every iteration: they take longer than a look */
+    bool by_one; /* batches of one iteration: they take so long that the host is not to run ahead */
+    bool due;    /* the method has seen the end: look at the next iterate */
     /* Launch the stopping test alone, for the present residual. */
     kry_status (*check)(void *self, const kry_turn *turn);
     void *self;

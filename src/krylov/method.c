@@ -141,6 +141,7 @@ static kry_status judge(solve *S)
     double norm;
 
     TRY(find_residual(S, &norm));
+    kry_story_check(&K->story, norm);
     if (kry_judge_goes_on(&K->judge, &K->story, norm)) return begin_cycle(S);
     kry_judge_conclude(&K->judge, &K->story, norm, S->res);
     TRY(end_rounds(S));

@@ -12,12 +12,12 @@
  * Where M varies beta is (r' - r)'z / rho instead, 0 if that is negative.
  *
  * Storage     p, old p, q: 3 n numbers beside r; z with a preconditioner; no q where A repeats
- * Per step    grids without a matrix 7 words (cl/stencil.cl); else
+ * Per step    grids without a matrix 7 words (cl/stencil.cl), 7.5 where M is no diagonal; else
  *             matrix + 10 words per unknown without, 12 with a diagonal preconditioner where A
  *             fuses the direction (reads z, old, writes p, q; reads x, p, r, q, writes x, r);
  *             11 and 13 otherwise
- * Waits       none per step: alpha, beta and the stopping test live on the device (docs/pcg.md); twice
- *             with an M that varies or is multigrid, which shall not work for an x that is good enough
+ * Waits       none per step: alpha, beta and the stopping test live on the device (docs/pcg.md); once near the
+ *             end with an M that varies or is multigrid, which shall not work for an x that is good enough
  * Breakdown   p'q <= 0: A is not positive definite; r'z <= 0: M is not; NaN or infinity in either
  * Source      M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)
  */
@@ -31,27 +31,56 @@ typedef struct run {
     kry_cycle *c;
     kry_vec *x, *r, *z; /* of all columns; z: S->z, or r */
     kry_direction d;
+    int64_t start;   /* iteration that it began with */
+    int64_t seen_at; /* the last one whose ||r|| the host has waited for, */
+    double seen;     /* and this norm */
 } run;
 
 /* ---- a step ------------------------------------------------------------------------------ */
 
-/* z := M r and rho := (r'z, r'r), by launches of their own. An M that takes long is not to work for a
- * residual that is small enough already: then the host waits for it. */
-static kry_status precondition(run *R)
+/* z := M r and rho := (r'z, r'r), by launches of their own. */
+static kry_status precondition(const run *R)
+{
+    const kry_op *M = R->S->K->M;
+
+    if (M) return kry_op_run_dots(M, R->r, R->z, R->S->rho);
+    return kry_vec_dot_pair(R->r, R->z, R->S->rho);
+}
+
+/* Whether the residual that the last step has left may be the last one, if residuals go on falling as they did: by the
+ * mean rate up to the last one that the host knows, or by the rate there, if that is faster. */
+static bool end_may_be_near(const run *R)
+{
+    const kry_story *s = R->c->story;
+    const double margin = 2.5; /* iterations */
+    int64_t at = s->history_count - 1;
+    double norm = at > R->start ? s->history[at] / s->unit : 0;
+    double before = at > R->start ? s->history[at - 1] / s->unit : 0;
+
+    if (R->seen_at >= at) at = R->seen_at, norm = before = R->seen;
+    if (at <= R->start) return true;
+    const double mean = log(R->c->norm / norm) / (double)(at - R->start);
+    const double rate = fmax(mean, log(before / norm));
+    const double left = log(norm / R->c->goal) / rate - (double)(s->iteration - at);
+    return !(rate > 0 && left >= margin);
+}
+
+/* The same after a step, which has left r'r in rho. An M that takes long is not to work for a residual that is small
+ * enough already: where the end may be near the host waits for that sum. Then it leaves rho as it is, for the
+ * device to find the same. */
+static kry_status precondition_if_needed(run *R)
 {
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
-    const kry_op *M = S->K->M;
-    double square = INFINITY;
+    const double rounding = 1e-6; /* the device adds up in another order */
+    double sums[2];
 
-    if (S->look.at_each) {
-        TRY(kry_vec_dot_sum(R->r, R->r, S->pq));
-        TRY(kry_sum_read(R->z->layout, S->pq, &square));
+    if (S->waits && end_may_be_near(R)) {
+        TRY(kry_sum_read(R->z->layout, S->rho, sums));
+        R->seen_at = R->c->story->iteration, R->seen = sqrt(sums[1]);
+        S->look.due = R->seen <= (1 - rounding) * R->c->goal;
     }
-    if (M && square > R->c->goal * R->c->goal)
-        TRY(kry_op_run_dots(M, R->r, R->z, S->rho));
-    else
-        TRY(kry_vec_dot_pair(R->r, R->z, S->rho));
+    if (!S->look.due) TRY(precondition(R));
 done:
     return st;
 }
@@ -101,6 +130,16 @@ done:
     return st;
 }
 
+/* done: steps of the cycle before this one. Only where z is r or d .* r does a step have it at hand. */
+static cl_int what_becomes_of_x(const kry_pcg *S, int64_t done)
+{
+    const kry_op *M = S->K->M;
+
+    if (!S->x_every_second_step) return KRY_X_ADDS;
+    if (done % 2 == 0) return KRY_X_WAITS;
+    return M && !kry_pcg_diagonal(M) ? KRY_X_ADDS_OLD : KRY_X_ADDS_BOTH;
+}
+
 /* alpha := rho / p'q,  x += alpha p,  r -= alpha q,  z := M r,  rho := (r'z, r'r) */
 static kry_status step(run *R, int64_t done)
 {
@@ -113,9 +152,7 @@ static kry_status step(run *R, int64_t done)
                    .pq = S->pq,
                    .state = S->look.state,
                    .step = S->look.step,
-                   .update = !S->x_every_second_step ? KRY_X_ADDS
-                             : done % 2              ? KRY_X_ADDS_BOTH
-                                                     : KRY_X_WAITS,
+                   .update = what_becomes_of_x(S, done),
                    .d = d,
                    .z = R->z };
 
@@ -132,7 +169,7 @@ static kry_status step(run *R, int64_t done)
         TRY(kry_layout_reduce(R->z->layout, &S->drift, 1));
     else
         TRY(kry_null_space_project(&K->system.null, R->r));
-    if (K->M && !d) TRY(precondition(R));
+    if (K->M && !d) TRY(precondition_if_needed(R));
 done:
     return st;
 }
@@ -188,6 +225,7 @@ static kry_status begin(run *R)
 
     TRY(kry_look_begin(&S->look, R->c, check_residual, R));
     if (S->drift) S->drift->count = 0;
+    S->look.due = false;
     TRY(precondition(R));
     if (R->c->goes_on)
         TRY(keep_scalars(S, R->c));
@@ -218,7 +256,7 @@ static kry_status iterate(run *R)
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
     kry_story *story = R->c->story; /* of the first column: of one, where it matters */
-    int64_t start = story->iteration;
+    const int64_t start = R->start;
     kry_vec *first = S->p, *other = S->old;
     kry_turn turn;
     bool go;
@@ -257,6 +295,8 @@ kry_status kry_pcg_cycle(void *self, kry_cycle *c)
               .x = kry_cycle_x(c),
               .r = r,
               .z = z,
+              .start = c->story->iteration,
+              .seen_at = -1,
               .d = { .z = z,
                      .rho = S->rho,
                      .step_state = S->look.step,

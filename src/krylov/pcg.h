@@ -23,6 +23,7 @@ typedef struct kry_pcg {
     bool fuses;
     bool repeats;                /* A forms A p again in its own step instead of storing q */
     bool x_every_second_step;    /* where it repeats: x gets two directions at once */
+    bool waits;                  /* M is not to work for an x that is good enough */
     kry_sum *pq, *rho;           /* p'q; the pair (r'z, r'r) */
     kry_sum *zq;                 /* z'q, of Polak and Ribiere */
     kry_sum *drift, *next_drift; /* sums of r, where constants are the null space */

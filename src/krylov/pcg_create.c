@@ -4,6 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Words that a step moves for x beyond those of bytes_per_step, by which it has every second direction at hand. */
+static double words_of_x(const kry_pcg *S)
+{
+    if (!S->x_every_second_step) return 1;
+    return S->K->M && !kry_pcg_diagonal(S->K->M) ? 0.5 : 0;
+}
+
 /* By the model: the direction with its product, then x, p, r, q read and x, r written. */
 static double pcg_bytes(const void *self)
 {
@@ -16,7 +23,7 @@ static double pcg_bytes(const void *self)
     if (A.bytes_per_apply <= 0) return 0;
     double bytes = A.bytes_per_direction + 6 * word;
     if (S->repeats)
-        bytes = A.bytes_per_direction + A.bytes_per_step + (S->x_every_second_step ? 0 : word);
+        bytes = A.bytes_per_direction + A.bytes_per_step + words_of_x(S) * word;
     else if (A.bytes_per_direction <= 0 || product->dev->layout.reproducible)
         bytes = A.bytes_per_apply + (product->table->apply_dot ? 9 : 11) * word;
     if (!M) return bytes;
@@ -112,9 +119,11 @@ static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
         !S->flexible && !A->dev->layout.reproducible; /* those leave sums of their own order */
     S->fuses = fused && A->fused->apply_direction;
     S->repeats = fused && A->fused->apply_step;
-    /* A monitor that looks at x finds it complete; with another M, old p cannot be told from p. */
-    S->x_every_second_step = S->repeats && (!K->M || kry_pcg_diagonal(K->M)) && !K->story.exact;
-    TRY(kry_look_create(A->dev, K->judge.stop.check_every, takes_long(M), &S->look));
+    S->x_every_second_step =
+        S->repeats && !K->story.exact; /* a monitor that looks at x finds it complete */
+    S->waits = takes_long(M);
+    TRY(kry_look_create(A->dev, K->judge.stop.check_every, false, &S->look));
+    S->look.by_one = S->waits;
     TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
     TRY(compile(S, A->dev, A->shape.type));
     if (fused && !K->M && !K->deflation && !K->system.null.A)

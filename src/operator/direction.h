@@ -51,7 +51,7 @@ kry_status kry_direction_run(const kry_direction *d, kry_vec *p);
 kry_status kry_direction_check(const kry_direction *d);
 
 /* What becomes of x in a step: see begin_step in direction.clh. */
-enum { KRY_X_WAITS, KRY_X_ADDS, KRY_X_ADDS_BOTH };
+enum { KRY_X_WAITS, KRY_X_ADDS, KRY_X_ADDS_BOTH, KRY_X_ADDS_OLD };
 
 /* alpha := rho / p.Ap and what follows, for the p of the direction before */
 struct kry_step {

@@ -18,13 +18,17 @@ kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
 {
     kry_status st = KRY_OK;
     kry_op *o = NULL;
+    kry_op_table *extended = NULL;
 
     TRY(kry_check_given("kry_op_create", "op, device, table, shape",
                         (const void *const[]){ op, dev, table, shape }));
     *op = NULL;
-    CHECK(table->struct_size == sizeof *table, KRY_ERR_ARGUMENT,
-          "kry_op_create: a table of %zu bytes where %zu are expected: recompile the caller",
-          table->struct_size, sizeof *table);
+    if (table->struct_size != sizeof *table) {
+        TRY(kry_alloc(1, sizeof *extended, &extended));
+        TRY(kry_params_take("kry_op_create", "sizeof(kry_op_table)", table, extended,
+                            sizeof *extended));
+        table = extended;
+    }
     CHECK(table->apply && table->kind, KRY_ERR_ARGUMENT,
           "kry_op_create: the table has no apply or no kind");
     CHECK(!dev->team || table == &kry_parts_table, KRY_ERR_UNSUPPORTED,
@@ -40,10 +44,13 @@ kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
                    .table = table,
                    .fused = fused,
                    .self = self,
-                   .shape = *shape };
+                   .shape = *shape,
+                   .extended = extended };
+    extended = NULL;
     if (o->shape.traits & KRY_POSITIVE) o->shape.traits |= KRY_SYMMETRIC;
     *op = o;
 done:
+    free(extended);
     return st;
 }
 
@@ -61,6 +68,7 @@ void kry_op_release(kry_op **op)
     if (!o || --o->refs) return;
     if (o->table->destroy) o->table->destroy(o->self);
     free(o->column);
+    free(o->extended);
     kry_vec_release(&o->near_null_space);
     kry_vec_release(&o->null_space);
     kry_device_release(&o->dev);

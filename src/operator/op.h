@@ -84,6 +84,8 @@ struct kry_op {
     kry_finding found;        /* in the numbers that it has now */
     struct kry_column
         *column; /* of a solver: what the last solve of several columns found; owned */
+    kry_op_table *
+        extended; /* NULL, or behind `table`: an earlier version's with the entries of this one; owned */
 };
 /* kry_op_create with fused passes, which are static and kept by pointer. */
 kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
