@@ -143,6 +143,19 @@ done:
     return st;
 }
 
+kry_status kry_vec_widen(kry_vec **room, int64_t k)
+{
+    kry_status st = KRY_OK;
+    kry_vec *wider = NULL;
+
+    if ((*room)->k >= k) return KRY_OK;
+    TRY(kry_vec_create_columns((*room)->dev, (*room)->type, (*room)->n, k, &wider));
+    kry_vec_release(room);
+    *room = wider;
+done:
+    return st;
+}
+
 kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec)
 {
     if (!vec) return GIVEN(vec);
