@@ -27,17 +27,24 @@ static void widen(chart_axis *a, double value)
     if (value > a->high) a->high = value;
 }
 
-static void round_ends(chart_axis *a, bool zero)
+/* The vertical axis ends at powers of ten, or begins at 0 and ends at a round number; the horizontal one ends
+ * where the values do. */
+static void round_ends(chart_axis *a, bool vertical)
 {
     if (a->low > a->high) a->low = a->high = 1;
-    if (a->log) {
+    if (a->log && vertical) {
         a->low = pow(10, floor(log10(a->low) - 0.05));
         a->high = pow(10, ceil(log10(a->high) + 0.05));
         return;
     }
-    if (zero && a->low > 0) a->low = 0;
+    if (a->log) {
+        a->low /= 1.2;
+        a->high *= 1.2;
+        return;
+    }
+    if (vertical && a->low > 0) a->low = 0;
     if (a->low == a->high) a->high = a->low + 1;
-    if (!zero) return;
+    if (!vertical) return;
     const double step = svg_nice_real(a->high - a->low, 8);
     a->high = ceil(a->high / step) * step;
 }
@@ -85,28 +92,34 @@ void chart_begin(FILE *f, const char *label, const chart_axis *x, const chart_ax
 static void horizontal_tick(FILE *f, const chart_axis *a, double value, int height)
 {
     const double x = CHART_LEFT + (CHART_WIDTH - CHART_LEFT - CHART_RIGHT) * along(a, value);
+    const bool zero = fabs(value) < 1e-9 * (a->high - a->low);
 
     svg_line(f, x, CHART_TOP, x, bottom_of(height), "class=\"grid\"");
-    if (a->log)
-        svg_power(f, x, bottom_of(height) + 18, "middle", (int)lround(log10(value)));
-    else
-        fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%.6g</text>\n", x,
-                bottom_of(height) + 18, fabs(value) < 1e-9 * (a->high - a->low) ? 0 : value);
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%.6g</text>\n", x,
+            bottom_of(height) + 18, zero ? 0 : value);
+}
+
+/* Powers of ten, and over a few decades 2 and 5 times them. */
+static void logarithmic_ticks(FILE *f, const chart_axis *a, int height)
+{
+    static const double digit[] = { 1, 2, 5 };
+    const int digits = log10(a->high / a->low) < 3 ? 3 : 1;
+
+    for (int p = (int)floor(log10(a->low)); p <= log10(a->high); p++)
+        for (int d = 0; d < digits; d++) {
+            const double value = digit[d] * pow(10, p);
+            if (value >= a->low && value <= a->high) horizontal_tick(f, a, value, height);
+        }
 }
 
 void chart_axis_below(FILE *f, const chart_axis *a, int height)
 {
-    const double step = svg_nice_real(drawn(a, a->high) - drawn(a, a->low), 8),
-                 first = ceil(drawn(a, a->low) / step - 1e-9);
+    const double step = svg_nice_real(a->high - a->low, 8), first = ceil(a->low / step - 1e-9);
 
     fputs("<g class=\"across\">\n", f);
-    for (int i = 0; (first + i) * step <= drawn(a, a->high) + 1e-9 * step; i++) {
-        const double at = (first + i) * step;
-        if (!a->log)
-            horizontal_tick(f, a, at, height);
-        else if (fabs(at - round(at)) < 1e-9)
-            horizontal_tick(f, a, pow(10, round(at)), height);
-    }
+    if (a->log) logarithmic_ticks(f, a, height);
+    for (int i = 0; !a->log && (first + i) * step <= a->high + 1e-9 * step; i++)
+        horizontal_tick(f, a, (first + i) * step, height);
     fprintf(f, "</g>\n<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" class=\"axis\">",
             (CHART_LEFT + CHART_WIDTH - CHART_RIGHT) / 2.0, height - 10);
     html_escaped(f, a->label);
