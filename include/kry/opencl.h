@@ -69,8 +69,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_wrap(kry_device *device, kry_type type
  *                that suit the device, and says what else. Its VW is 8 numbers for CPU kernels, 16
  *                bytes for all others
  *   name         of the text in messages
- *   source       OpenCL C. NULL: that of the file <name>.cl, name a path below the directory of
- *                kry's kernels ($KRY_CL_PATH, or where they are installed)
+ *   source       OpenCL C. NULL: that of the file <name>.cl, name a path below the folder
+ *                cl/ of kry's kernels, which the library has inside, or below $KRY_CL_PATH
  *   options      for the compiler, "-DX=1 -DY". NULL: none. OpenCL C 1.1 unless one is -cl-std=
  *   kernel       [out]  the caller's (clReleaseKernel)
  *

@@ -166,11 +166,13 @@ static void drop_kernel(cl_kernel kernel)
 }
 
 /* Arguments are set only when they change: setting twenty of them costs as much as a launch. */
-static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
+static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_range *range,
                                 const kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
-    size_t local = (size_t)size, global = (size_t)groups * local;
+    const size_t local[] = { (size_t)range->size, 1 };
+    const size_t global[] = { (size_t)range->groups * local[0], (size_t)range->columns };
+    const cl_uint dimensions = range->columns > 1 ? 2 : 1;
     bool first = false, compiling = false;
     kry_kernel *const wanted = kernel;
 
@@ -194,12 +196,12 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, int64_t gro
     }
     cl_event event = NULL;
     if (first) kry_compiling_begin(dev), compiling = true;
-    cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, 1, NULL, &global, &local, 0,
-                                        NULL, dev->trace ? &event : NULL);
+    cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, dimensions, NULL, global, local,
+                                        0, NULL, dev->trace ? &event : NULL);
     CHECK(err == CL_SUCCESS,
           err == CL_MEM_OBJECT_ALLOCATION_FAILURE ? KRY_ERR_MEMORY : KRY_ERR_DEVICE,
           "kernel %s: launch of %zu groups of %zu failed with %s (%d)", kernel->name,
-          (size_t)groups, local, kry_cl_error_name(err), err);
+          (size_t)(range->groups * range->columns), local[0], kry_cl_error_name(err), err);
     if (event) dev->trace(dev->trace_user, kernel->name, event);
     /* See kry_compiling_begin. Once, then never again. */
     if (first && !dev->info.gpu) TRY_CL(clFinish(dev->queue));

@@ -15,7 +15,8 @@ enum {
     VARIES = 16,  /* the inverse diagonal, if it is not one number */
     LABELS = 32,  /* of sub-domains: 2 bytes */
     PIECES = 64,  /* of sub-domains: 5 bytes for eight unknowns */
-    WAITS = 128   /* x is updated in every step, not every second one: one word more */
+    OLD_P =
+        128 /* unless M is a diagonal: x, updated in every second step, takes the old p; half a word */
 };
 
 /* Per unknown: words read and written, flops, and flops for each entry of A besides. A kernel that
@@ -34,7 +35,7 @@ static const struct line {
     { "stencil_apply_image", 2, 0, 2, FACES },
     { "stencil_residual", 3, 1, 2, FACES },
     { "stencil_direction", 3, 4, 2, FACES },
-    { "stencil_step", 4, 6, 2, FACES | DIAGONAL | WAITS }, /* x is updated every second time */
+    { "stencil_step", 4, 6, 2, FACES | DIAGONAL | OLD_P }, /* x is updated every second time */
     { "stencil_diagonal", 1, 0, 0, FACES },
     { "stencil_relax", 3, 3, 2, FACES | OLD },
     { "stencil_scale", 2, 1, 0, 0 },
@@ -101,7 +102,7 @@ kry_status kernel_model_of(const bench *b, const char *precond, const kry_op *A,
                          .flux = b->form.matrix.form == KRY_FLUX,
                          .jacobi = !strcmp(precond, "jacobi"),
                          .chebyshev = !strncmp(precond, "chebyshev", 9) };
-    m->x_every_second_step =
+    m->makes_old =
         (m->jacobi || !strcmp(precond, "none")) && (!deflation || !strcmp(deflation, "none"));
     TRY(find_varying(b, A, &m->varies));
     double matrix = info.bytes_per_apply - 2 * (double)m->n * m->number;
@@ -151,7 +152,7 @@ void kernel_cost(const system_model *m, const char *kernel, double *bytes, doubl
     double words = l->words + 2 * diagonal + old + ((l->more & VARIES) && m->varies);
     double entry = l->entry_flops * (m->flux ? 1.5 : 1);
     if (l->more & FACES) words += m->faces;
-    if ((l->more & WAITS) && !m->x_every_second_step) words += 1;
+    if ((l->more & OLD_P) && !m->makes_old) words += 0.5;
     if (l->more & LABELS) words += 2 / m->number;
     if (l->more & PIECES) words += 0.625 / m->number;
     if ((l->more & MATRIX) && !(m->matrix_bytes > 0)) return;

@@ -17,7 +17,7 @@ typedef struct system_model {
     bool flux;   /* three flops to an entry in place of two */
     bool varies; /* A's diagonal */
     bool jacobi, chebyshev;
-    bool x_every_second_step; /* is x updated */
+    bool makes_old; /* the old direction is made of other vectors that are at hand */
     bool several_sizes;       /* kernels that others share run on smaller systems, too: multigrid */
 } system_model;
 
