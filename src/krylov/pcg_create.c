@@ -55,10 +55,10 @@ static kry_status allocate(kry_pcg *S, kry_device *dev, kry_type type, int64_t n
 {
     kry_status st = KRY_OK;
 
-    if (!S->repeats) TRY(kry_vec_create(dev, type, n, 1, &S->q));
-    TRY(kry_vec_create(dev, type, n, 1, &S->p));
-    if (S->fuses) TRY(kry_vec_create(dev, type, n, 1, &S->old));
-    if (S->K->M) TRY(kry_vec_create(dev, type, n, 1, &S->z));
+    if (!S->repeats) TRY(kry_vec_create_room(dev, type, n, 1, &S->q));
+    TRY(kry_vec_create_room(dev, type, n, 1, &S->p));
+    if (S->fuses) TRY(kry_vec_create_room(dev, type, n, 1, &S->old));
+    if (S->K->M) TRY(kry_vec_create_room(dev, type, n, 1, &S->z));
     TRY(kry_sum_create(dev, 1, &S->pq));
     TRY(kry_sum_create(dev, 2, &S->rho));
     if (S->flexible == KRY_POLAK_RIBIERE) TRY(kry_sum_create(dev, 1, &S->zq));
