@@ -268,6 +268,19 @@ static void mg__tells_its_levels(void **state)
     kry_op_describe(M, &info);
     assert_true(info.bytes_stored == bytes);
     assert_true(info.bytes_per_apply == moved);
+    /* a solver tells which preconditioner it has, whatever is around it */
+    static const char *const words[] = { "method=pcg precond=mg", "method=mg",
+                                         "method=pcg precond=mg precision=mixed",
+                                         "method=auto precond=mg" };
+    for (size_t i = 0; i < COUNT(words); i++) {
+        kry_op *S = NULL;
+        if (i == 2 && type == KRY_F32) continue;
+        OK(kry_solver_create(A, words[i], NULL, NULL, &S));
+        assert_int_equal(kry_multigrid_levels(kry_solver_precond(S)), levels);
+        kry_op_release(&S);
+    }
+    assert_null(kry_solver_precond(A));
+    assert_null(kry_solver_precond(NULL));
     assert_int_equal(kry_multigrid_levels(A), 0);
     assert_int_equal(kry_multigrid_levels(NULL), 0);
     REFUSES(kry_multigrid_level(M, levels, &level), KRY_ERR_ARGUMENT, "not in 0 ...");

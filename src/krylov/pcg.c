@@ -6,6 +6,9 @@
  *   x := x + alpha p,  r := r - alpha q,  z := M r,           one pass if M is diagonal
  *   rho' := r'z,  beta := rho' / rho
  *
+ * Of several columns each has its own: recurrences side by side, scalars and sums column after column. They
+ * share the products, and a column that has stopped is left alone until all have.
+ *
  * Where M varies beta is (r' - r)'z / rho instead, 0 if that is negative.
  *
  * Storage     p, old p, q: 3 n numbers beside r; z with a preconditioner; no q where A repeats
@@ -26,7 +29,7 @@
 typedef struct run {
     kry_pcg *S;
     kry_cycle *c;
-    kry_vec *z; /* S->z, or r */
+    kry_vec *x, *r, *z; /* of all columns; z: S->z, or r */
     kry_direction d;
     int64_t start;   /* iteration that it began with */
     int64_t seen_at; /* the last one whose ||r|| the host has waited for, */
@@ -40,8 +43,8 @@ static kry_status precondition(const run *R)
 {
     const kry_op *M = R->S->K->M;
 
-    if (M) return kry_op_run_dots(M, R->c->r, R->z, R->S->rho);
-    return kry_vec_dot_pair(R->c->r, R->z, R->S->rho);
+    if (M) return kry_op_run_dots(M, R->r, R->z, R->S->rho);
+    return kry_vec_dot_pair(R->r, R->z, R->S->rho);
 }
 
 /* Whether the residual that the last step has left may be the last one, if residuals go on falling as they did: by the
@@ -102,25 +105,27 @@ static kry_status pass_over_vectors(run *R, const kry_step *s)
 {
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
-    kry_vec *x = R->c->x, *r = R->c->r;
-    const kry_chunks rows = kry_chunks_of(x);
-    bool aligned = !rows.chunk && !*kry_vec_alignment((const kry_vec *[]){ x }, 1);
-    kry_arg args[KRY_CHUNKS_ARGS + KRY_STEP_ARGS + KRY_DRIFT_ARGS + 8];
-    const kry_arg rest[] = {
-        ARG(s->p->buffer), ARG(S->q->buffer),   ARG_VEC(x),
-        ARG(r->buffer),    ARG(S->rho->buffer), s->d ? (kry_arg)ARG(s->d->buffer) : (kry_arg){ 0 },
-        ARG(R->z->buffer)
-    };
+    const kry_vec *x = R->x, *r = R->r;
+    const kry_chunks rows = kry_chunks_of_columns(x);
+    const bool aligned = !rows.chunk && kry_vec_aligned(x);
+    kry_arg args[KRY_CHUNKS_ARGS + KRY_STEP_ARGS + KRY_DRIFT_ARGS + 10];
+    const kry_arg rest[] = { ARG(s->p->buffer), ARG(S->q->buffer), ARG_VEC(x), ARG(r->buffer),
+                             ARG(S->rho->buffer) };
+    const kry_arg pitches[] = { ARG(s->p->ld), ARG(x->ld) };
 
     size_t count = kry_chunks_args(&rows, args);
     count += kry_step_args(s, kry_pcg_takes_drift(S), args + count);
-    memcpy(args + count, rest, sizeof rest);
-    count += COUNT(rest) - (s->d ? 0 : 2);
+    memcpy(args + count, rest, sizeof rest), count += COUNT(rest);
+    if (s->d) {
+        args[count++] = (kry_arg)ARG(s->d->buffer);
+        args[count++] = (kry_arg)ARG(R->z->buffer);
+    }
+    if (S->columns > 1) memcpy(args + count, pitches, sizeof pitches), count += COUNT(pitches);
     S->rho->count = (cl_int)rows.groups;
     if (s->drift) s->next_drift->count = S->rho->count;
     bool wide = aligned || !S->kernel.step_unaligned; /* on CPUs they are the same */
-    TRY(kry_launch(x->dev, wide ? S->kernel.step : S->kernel.step_unaligned, S->rho->count, args,
-                   count));
+    TRY(kry_launch_columns(x->dev, wide ? S->kernel.step : S->kernel.step_unaligned, rows.groups,
+                           S->columns, args, count));
 done:
     return st;
 }
@@ -157,13 +162,13 @@ static kry_status step(run *R, int64_t done)
         S->drift = S->next_drift, S->next_drift = t;
     }
     if (S->repeats)
-        TRY(K->product->fused->apply_step(K->product->self, &s, R->c->x, R->c->r, S->rho));
+        TRY(K->product->fused->apply_step(K->product->self, &s, R->x, R->r, S->rho));
     else
         TRY(pass_over_vectors(R, &s));
     if (kry_pcg_takes_drift(S))
         TRY(kry_layout_reduce(R->z->layout, &S->drift, 1));
     else
-        TRY(kry_null_space_project(&K->system.null, R->c->r));
+        TRY(kry_null_space_project(&K->system.null, R->r));
     if (K->M && !d) TRY(precondition_if_needed(R));
 done:
     return st;
@@ -218,6 +223,7 @@ static kry_status begin(run *R)
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
 
+    TRY(kry_look_begin(&S->look, R->c, check_residual, R));
     if (S->drift) S->drift->count = 0;
     S->look.due = false;
     TRY(precondition(R));
@@ -225,7 +231,6 @@ static kry_status begin(run *R)
         TRY(keep_scalars(S, R->c));
     else /* beta = 0 must not meet old NaNs */
         TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0));
-    TRY(kry_look_begin(&S->look, R->c, check_residual, R));
 done:
     return st;
 }
@@ -235,7 +240,7 @@ static kry_status catch_up(run *R, const kry_vec *first, int64_t done)
 {
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
-    kry_vec *x = R->c->x;
+    kry_vec *x = R->x;
     const kry_arg args[] = { ARG(x->n), ARG(S->look.step), ARG(first->buffer), ARG_VEC(x) };
 
     if (!S->x_every_second_step || done % 2 == 0) return KRY_OK;
@@ -250,7 +255,7 @@ static kry_status iterate(run *R)
 {
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
-    kry_story *story = R->c->story;
+    kry_story *story = R->c->story; /* of the first column: of one, where it matters */
     const int64_t start = R->start;
     kry_vec *first = S->p, *other = S->old;
     kry_turn turn;
@@ -284,9 +289,11 @@ kry_status kry_pcg_cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
     kry_pcg *S = self;
-    kry_vec *z = S->z ? S->z : c->r;
+    kry_vec *r = kry_cycle_r(c), *z = S->z ? S->z : r;
     run R = { .S = S,
               .c = c,
+              .x = kry_cycle_x(c),
+              .r = r,
               .z = z,
               .start = c->story->iteration,
               .seen_at = -1,

@@ -8,12 +8,14 @@
 #include "krylov/persistent.h"
 
 typedef struct kry_pcg_kernels {
-    kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
+    kry_kernel *step,
+        *step_unaligned; /* of one column or of several; for an x that starts anywhere */
     kry_kernel *add_last, *correct_beta;
 } kry_pcg_kernels;
 
 typedef struct kry_pcg {
     kry_krylov *K;    /* borrowed: A, M, what directions are multiplied by, null space */
+    int columns;      /* recurrences at once; all vectors and sums have as many columns */
     kry_vec *z;       /* NULL without a preconditioner: it is r */
     kry_vec *q;       /* NULL if A repeats */
     kry_vec *p, *old; /* change places where A fuses the direction */
@@ -43,10 +45,5 @@ static inline bool kry_pcg_takes_drift(const kry_pcg *S)
 }
 
 kry_status kry_pcg_cycle(void *self, kry_cycle *c);
-
-/* pcg_columns.c: the same for several columns at once; entries of kry_method. */
-kry_status kry_pcg_columns_create(kry_krylov *K, int columns, void **self);
-kry_status kry_pcg_columns_cycle(void *self, kry_cycle *c, kry_vec *X, kry_vec *R);
-void kry_pcg_columns_destroy(void *self);
 
 #endif
