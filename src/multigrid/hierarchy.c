@@ -177,12 +177,12 @@ static kry_status equip(kry_hierarchy *H)
         CHECK(coarsest == !P, KRY_ERR_ARGUMENT, "%s: level %d of %d %s a prolongation",
               H->family->who, i, H->count, P ? "has" : "lacks");
         const bool own = i > 0 || H->narrow;
-        if (own) TRY(kry_vec_create(A->dev, type_of(H), A->shape.rows, 1, &g->b));
-        if (own) TRY(kry_vec_create(A->dev, type_of(H), A->shape.rows, 1, &g->x));
+        if (own) TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->b));
+        if (own) TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->x));
         if (coarsest) continue;
-        TRY(kry_vec_create(A->dev, type_of(H), A->shape.rows, 1, &g->work));
+        TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->work));
         for (int k = 0; k < kry_cycle_room(H->cycle.shape, i, H->count); k++)
-            TRY(kry_vec_create(A->dev, type_of(H), A->shape.rows, 1, &g->again[k]));
+            TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->again[k]));
         TRY(kry_smoothing_create(H->family->who, &g->level, &H->cycle, &g->smooth));
     }
     TRY(factor_coarsest(H));

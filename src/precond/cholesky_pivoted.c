@@ -4,25 +4,23 @@
  *
  *   P S E S P' = [L; C] [L' C'],   S = diag(E)^(-1/2),   the null space of E: S P' [-L'^-1 C'; I]
  *
- * Sums have one order, and compilers work on several of them at once: on a column of L while it is factored, row by row as
- * L', and on SIDE right-hand sides, side by side.
- *
- * Storage  n^2, and twice as much again while it is factored
+ * Storage  n^2, and as much again while it is factored
  * Source   N. J. Higham, Accuracy and stability of numerical algorithms (2002), section 10.3
  */
 #include "precond/coarse.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { SIDE = 8 };
+enum { TOGETHER = 8 }; /* rows or columns that are worked on at once */
 
 typedef struct factor {
     int64_t n, rank;
-    int32_t *place; /* n: unknown that is eliminated i-th */
-    double *scale;  /* n: S */
-    double *L;      /* n-by-n, row by row, of which `rank` columns count */
-    double *x;      /* n-by-SIDE, row by row: solutions in the order of elimination */
+    int32_t *place;        /* n: unknown that is eliminated i-th */
+    double *scale;         /* n: S */
+    double *L;             /* n-by-n, row by row, of which `rank` columns count */
+    double (*x)[TOGETHER]; /* n: solutions in the order of elimination */
 } factor;
 
 static void pivoted_destroy(void *self)
@@ -57,8 +55,8 @@ done:
     return st;
 }
 
-/* The largest pivot comes j-th. U: the rows of L' before it. */
-static void choose_pivot(factor *f, double *U, double *left, int64_t j)
+/* The largest pivot comes j-th. */
+static void choose_pivot(factor *f, double *left, int64_t j)
 {
     int64_t p = j;
 
@@ -70,59 +68,60 @@ static void choose_pivot(factor *f, double *U, double *left, int64_t j)
     f->place[j] = f->place[p], f->place[p] = place;
     left[j] = left[p], left[p] = pivot;
     for (int64_t t = 0; t < j; t++) {
-        double *row = U + t * f->n;
-        const double number = row[j];
-        row[j] = row[p], row[p] = number;
+        const double number = f->L[j * f->n + t];
+        f->L[j * f->n + t] = f->L[p * f->n + t], f->L[p * f->n + t] = number;
     }
 }
 
-/* Row j of U = L', and what it leaves of the diagonal. */
-static void eliminate(const factor *f, const double *W, double *U, double *left, int64_t j)
+/* sum[k] -= the product of rows i + k and j of L as far as column j, for TOGETHER rows side by side, so that no sum has
+ * to wait for its last term. Rows behind the last one count as the last one. */
+static void subtract_products(const factor *f, int64_t i, int64_t j, double sum[TOGETHER])
+{
+    const double *row = f->L + j * f->n, *other[TOGETHER];
+
+    for (int k = 0; k < TOGETHER; k++) other[k] = f->L + (i + k < f->n ? i + k : f->n - 1) * f->n;
+    for (int64_t t = 0; t < j; t++)
+        for (int k = 0; k < TOGETHER; k++) sum[k] -= other[k][t] * row[t];
+}
+
+/* Column j of L, and what it leaves of the diagonal. */
+static void eliminate(factor *f, const double *W, double *left, int64_t j)
 {
     const int64_t n = f->n;
-    double *row = U + j * n;
     const double root = sqrt(left[j]);
 
-    row[j] = root;
-    for (int64_t i = j + 1; i < n; i++) row[i] = W[f->place[i] * n + f->place[j]];
-    for (int64_t t = 0; t < j; t++) {
-        const double *other = U + t * n, by = other[j];
-        for (int64_t i = j + 1; i < n; i++) row[i] -= other[i] * by;
+    f->L[j * n + j] = root;
+    for (int64_t i = j + 1; i < n; i += TOGETHER) {
+        const int count = n - i < TOGETHER ? (int)(n - i) : TOGETHER;
+        double sum[TOGETHER] = { 0 };
+        for (int k = 0; k < count; k++) sum[k] = W[f->place[i + k] * n + f->place[j]];
+        subtract_products(f, i, j, sum);
+        for (int k = 0; k < count; k++) {
+            const double entry = sum[k] / root;
+            f->L[(i + k) * n + j] = entry;
+            left[i + k] -= entry * entry;
+        }
     }
-    for (int64_t i = j + 1; i < n; i++) {
-        row[i] /= root;
-        left[i] -= row[i] * row[i];
-    }
-}
-
-/* L := U' */
-static void turn(factor *f, const double *U)
-{
-    for (int64_t t = 0; t < f->rank; t++)
-        for (int64_t i = t; i < f->n; i++) f->L[i * f->n + t] = U[t * f->n + i];
 }
 
 static kry_status factorise(factor *f, const kry_sparse *E, double rounding)
 {
     kry_status st = KRY_OK;
-    double *W = NULL, *U = NULL, *left = NULL;
+    double *W = NULL, *left = NULL;
 
     TRY(kry_alloc((size_t)(f->n * f->n), sizeof *W, &W));
-    TRY(kry_alloc((size_t)(f->n * f->n), sizeof *U, &U));
     TRY(kry_alloc((size_t)f->n, sizeof *left, &left));
     TRY(scale_matrix(f, E, W, left));
     for (f->rank = 0; f->rank < f->n; f->rank++) {
-        choose_pivot(f, U, left, f->rank);
+        choose_pivot(f, left, f->rank);
         if (!(left[f->rank] > rounding)) break;
-        eliminate(f, W, U, left, f->rank);
+        eliminate(f, W, left, f->rank);
     }
-    turn(f, U);
     for (int64_t i = f->rank; i < f->n;
          i++) /* an indefinite matrix has more below zero than rounding */
         if (!(left[i] >= -50 * rounding)) TRY(kry_cholesky_dependent(E, f->place[i]));
 done:
     free(left);
-    free(U);
     free(W);
     return st;
 }
@@ -138,7 +137,7 @@ static kry_status pivoted_create(const kry_sparse *E, int64_t n, double rounding
     TRY(kry_alloc((size_t)n, sizeof *f->place, &f->place));
     TRY(kry_alloc((size_t)n, sizeof *f->scale, &f->scale));
     TRY(kry_alloc((size_t)(n * n), sizeof *f->L, &f->L));
-    TRY(kry_alloc((size_t)n * SIDE, sizeof *f->x, &f->x));
+    TRY(kry_alloc((size_t)n, sizeof *f->x, &f->x));
     TRY(factorise(f, E, rounding));
     *self = f;
     f = NULL;
@@ -147,44 +146,50 @@ done:
     return st;
 }
 
-/* L x = the right-hand sides in `x`, columns of n numbers */
-static void solve_down(const factor *f, const double *x, int64_t columns)
+/* L x = x */
+static void solve_down(const factor *f, double (*x)[TOGETHER])
 {
     for (int64_t i = 0; i < f->rank; i++) {
-        const double *row = f->L + i * f->n, scale = f->scale[f->place[i]];
-        double sum[SIDE] = { 0 };
-        for (int64_t c = 0; c < columns; c++) sum[c] = scale * x[c * f->n + f->place[i]];
+        const double *row = f->L + i * f->n;
+        double sum[TOGETHER];
+
+        memcpy(sum, x[i], sizeof sum);
         for (int64_t j = 0; j < i; j++)
-            for (int c = 0; c < SIDE; c++) sum[c] -= row[j] * f->x[j * SIDE + c];
-        for (int c = 0; c < SIDE; c++) f->x[i * SIDE + c] = sum[c] / row[i];
+            for (int c = 0; c < TOGETHER; c++) sum[c] -= row[j] * x[j][c];
+        for (int c = 0; c < TOGETHER; c++) x[i][c] = sum[c] / row[i];
     }
 }
 
 /* L' x = x */
-static void solve_up(const factor *f)
+static void solve_up(const factor *f, double (*x)[TOGETHER])
 {
     for (int64_t i = f->rank - 1; i >= 0; i--) {
-        const double *row = f->L + i * f->n;
-        double own[SIDE];
-        for (int c = 0; c < SIDE; c++) own[c] = f->x[i * SIDE + c] /= row[i];
-        for (int64_t j = 0; j < i; j++)
-            for (int c = 0; c < SIDE; c++) f->x[j * SIDE + c] -= row[j] * own[c];
+        const double *column = f->L + i;
+        double sum[TOGETHER];
+
+        memcpy(sum, x[i], sizeof sum);
+        for (int64_t j = f->rank - 1; j > i; j--)
+            for (int c = 0; c < TOGETHER; c++) sum[c] -= column[j * f->n] * x[j][c];
+        for (int c = 0; c < TOGETHER; c++) x[i][c] = sum[c] / column[i * f->n];
     }
 }
 
+/* Columns side by side, so that no sum has to wait for the last one. */
 static kry_status pivoted_solve(void *self, double *x, int64_t columns)
 {
     const factor *f = self;
 
-    for (; columns > 0; columns -= SIDE, x += SIDE * f->n) {
-        const int64_t here = columns < SIDE ? columns : SIDE;
-        solve_down(f, x, here);
-        solve_up(f);
-        for (int64_t i = 0; i < f->n; i++) {
-            const int32_t at = f->place[i];
-            for (int64_t c = 0; c < here; c++)
-                x[c * f->n + at] = i < f->rank ? f->scale[at] * f->x[i * SIDE + c] : 0;
-        }
+    for (int64_t first = 0; first < columns; first += TOGETHER, x += TOGETHER * f->n) {
+        const int count = columns - first < TOGETHER ? (int)(columns - first) : TOGETHER;
+        memset(f->x, 0, (size_t)f->n * sizeof *f->x);
+        for (int64_t i = 0; i < f->rank; i++)
+            for (int c = 0; c < count; c++)
+                f->x[i][c] = f->scale[f->place[i]] * x[c * f->n + f->place[i]];
+        solve_down(f, f->x);
+        solve_up(f, f->x);
+        for (int64_t i = 0; i < f->n; i++)
+            for (int c = 0; c < count; c++)
+                x[c * f->n + f->place[i]] = i < f->rank ? f->scale[f->place[i]] * f->x[i][c] : 0;
     }
     return KRY_OK;
 }
@@ -200,12 +205,12 @@ static void pivoted_null_vector(void *self, int64_t v, double *x)
     const factor *f = self;
     const int64_t own = f->rank + v;
 
-    for (int64_t j = 0; j < f->rank; j++)
-        for (int c = 0; c < SIDE; c++) f->x[j * SIDE + c] = -f->L[own * f->n + j];
-    solve_up(f);
+    memset(f->x, 0, (size_t)f->n * sizeof *f->x);
+    for (int64_t j = 0; j < f->rank; j++) f->x[j][0] = -f->L[own * f->n + j];
+    solve_up(f, f->x);
     for (int64_t i = 0; i < f->n; i++) {
         const int32_t at = f->place[i];
-        x[at] = f->scale[at] * (i < f->rank ? f->x[i * SIDE] : i == own);
+        x[at] = f->scale[at] * (i < f->rank ? f->x[i][0] : i == own);
     }
 }
 
