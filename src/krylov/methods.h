@@ -18,6 +18,7 @@
     X("fmg", fmg, KRY_METHOD_FMG)                      \
     X("minres", minres, KRY_METHOD_MINRES)             \
     X("bicgstab[:L]", bicgstab, KRY_METHOD_BICGSTAB)   \
+    X("tfqmr", tfqmr, KRY_METHOD_TFQMR)                \
     X("gmres[:M]", gmres, KRY_METHOD_GMRES)            \
     X("fgmres[:M]", fgmres, KRY_METHOD_FGMRES)         \
     X("idr[:S]", idr, KRY_METHOD_IDR)                  \

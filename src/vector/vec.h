@@ -107,6 +107,8 @@ kry_status kry_launch_chunks(kry_device *dev, kry_kernel *kernel, const kry_chun
 
 /* A block, on one device, whose columns begin where whole vectors may: ld is n rounded up, to an odd multiple,
  * so that the same row of many columns is not in one set of a cache. */
+/* kry_vec_create for who writes all numbers before he reads them: they may be anything. */
+kry_status kry_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec);
 kry_status kry_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int64_t k,
                                   kry_vec **vec);
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */

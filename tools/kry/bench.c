@@ -4,6 +4,7 @@
 #include "bench.h"
 #include "commands.h"
 #include "json.h"
+#include "records_page.h"
 #include "text.h"
 #include <math.h>
 #include <stdio.h>
@@ -241,24 +242,40 @@ done:
     return st;
 }
 
-kry_status bench_run(const options *o)
+static kry_status run(const options *o, const struct benchmark *found, bench *b)
+{
+    kry_status st = KRY_OK;
+
+    *b = (bench){ .o = o,
+                  .type = options_type(o),
+                  .seed = options_whole(o->seed, 1),
+                  .columns = options_whole(o->columns, 1) };
+    CHECK(b->columns > 0, KRY_ERR_PARSE, "--columns %s", o->columns);
+    TRY(options_form(o, KRY_VALUES_AS_GIVEN, &b->form));
+    if (found->device) {
+        TRY(kry_device_open(o->device, &b->device));
+        b->info = kry_device_get_info(b->device);
+        if (!o->json) printf("%s, %s\n", b->info->name, kry_type_name(b->type));
+        if (found->copy) TRY(bench_copy(b));
+    }
+    TRY(found->run(b));
+done:
+    return st;
+}
+
+kry_status bench_run(const options *given)
 {
     kry_status st = KRY_OK;
     const struct benchmark *found = NULL;
-    bench b = { .o = o,
-                .type = options_type(o),
-                .seed = options_whole(o->seed, 1),
-                .columns = options_whole(o->columns, 1) };
-    TRY(find_benchmark(o, &found));
-    CHECK(b.columns > 0, KRY_ERR_PARSE, "--columns %s", o->columns);
-    TRY(options_form(o, KRY_VALUES_AS_GIVEN, &b.form));
-    if (found->device) {
-        TRY(kry_device_open(o->device, &b.device));
-        b.info = kry_device_get_info(b.device);
-        if (!o->json) printf("%s, %s\n", b.info->name, kry_type_name(b.type));
-        if (found->copy) TRY(bench_copy(&b));
-    }
-    TRY(found->run(&b));
+    bench b = { 0 };
+    records_page page;
+    char title[64];
+
+    TRY(find_benchmark(given, &found));
+    TRY(records_page_begin(given, &page));
+    st = run(&page.o, found, &b);
+    snprintf(title, sizeof title, "kry bench %s", found->name);
+    st = records_page_end(&page, title, b.info, st);
 done:
     kry_device_release(&b.device);
     return st;
