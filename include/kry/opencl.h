@@ -113,10 +113,11 @@ KRY_API KRY_MUST_CHECK kry_status kry_device_launch(kry_device *device, cl_kerne
                                                     int64_t groups, int size, const kry_arg *args,
                                                     int count);
 
-/* Called for each kernel that is enqueued, on the thread that enqueues it. It releases the event, and must
- * not call kry. The host device has no events, and calls nothing. */
+/* Called for each kernel that is enqueued, and for each transfer: "read" by the host, "write" by it, "copy"
+ * on the device; on the thread that enqueues it. It releases the event, and must not call kry. The host
+ * device has no events, and calls nothing. */
 typedef void kry_trace(void *user, const char *kernel, cl_event event);
-/* Trace the device's kernels from now on: where the time goes, if the queue was made with
+/* Trace the device's kernels and transfers from now on: where the time goes, if the queue was made with
  * CL_QUEUE_PROFILING_ENABLE (kry_device_wrap). NULL, the default: nothing is traced. */
 KRY_API void kry_device_set_trace(kry_device *device, kry_trace *trace, void *user);
 

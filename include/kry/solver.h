@@ -144,7 +144,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_
 /*
  * A solver by any Krylov method, with a preconditioner of the caller's
  *
- *   method  "cg", "pipe-cg", "cr", "minres", "richardson"; for any square A "direct", "bicgstab", "gmres", "fgmres", "idr", with or without
+ *   method  "cg", "pipe-cg", "cr", "minres", "richardson"; for any square A "direct", "bicgstab", "gmres", "fgmres", "idr", "tfqmr", with or without
  *           a number behind it, "gmres:60": docs/command-line.md lists them
  *           For A of any shape and rank "lsqr", "lsmr": the x of the least ||b - A x||; b has A's rows, x its columns
  *   params  NULL: the defaults. What M has to be, and whether there is deflation, depends on the method: for
@@ -285,6 +285,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         minres: MINRES, for the same, without a breakdown (docs/minres.md);
  *                         bicgstab, bicgstab:L: BiCGStab(L), L from 1 to 4, for any square A (docs/bicgstab.md);
  *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A (docs/idr.md);
+ *                         tfqmr: transpose-free QMR, for any square A (docs/tfqmr.md);
  *                         gmres, gmres:M, fgmres, fgmres:M: GMRES of M steps, 30 or as many as there is memory for,
  *                         for any square A; fgmres takes an M that varies (docs/gmres.md);
  *                         lsqr, lsmr: least squares, for A of any shape (docs/least-squares.md);
@@ -327,6 +328,19 @@ KRY_API KRY_MUST_CHECK kry_status kry_solver_create(const kry_op *A, const char 
  *          old ones then stay.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop);
+
+/*
+ * The preconditioner that a solver works with, to be described (kry_op_describe, kry_multigrid_level): of method=auto
+ * that of the choice under way, in mixed precision that in single, on a team the first part's, with deflation
+ * without the second level. Borrowed, until the solver is used again. NULL: there is none, or it is no solver.
+ */
+KRY_API const kry_op *kry_solver_precond(const kry_op *solver);
+
+/* A residual ||b - A x|| that a solve computed from x, units of b. */
+typedef struct kry_true_residual {
+    int64_t iteration;
+    double residual;
+} kry_true_residual;
 
 /* What became of one of several columns; fields as in kry_result. */
 typedef struct kry_column {
@@ -376,6 +390,11 @@ struct kry_result {
     /* Of method=auto: the choice that ended the solve, and what was seen of A; else "". `promotions` counts the
      * choices that were left, and promoted_why says why the last one was. */
     char chosen[200];
+    /* True residuals on the way, counted as in `history`: of the guess, of each x from which the method began
+     * anew, and of the end. At most 64: where there were more the last one is the end's, and those
+     * before it are left out. Owned as `history`; none of several columns. */
+    const kry_true_residual *checks;
+    int64_t check_count;
 };
 
 #ifdef __cplusplus

@@ -39,10 +39,11 @@ void kry_event_release(kry_device *dev, cl_event *event);
 /* Wait for all work on the way to releasing something: errors have been reported elsewhere. */
 void kry_device_drain(kry_device *dev);
 
-/* Host memory that a device reads and writes without waiting for it: of the driver's own, mapped. */
+/* pinned.c: host memory that a device reads and writes without waiting for it: of the driver's own, mapped. */
 typedef struct kry_pinned {
     cl_mem buffer;
     char *host;
+    size_t bytes;
 } kry_pinned;
 kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned);
 void kry_pinned_release(kry_device *dev, kry_pinned *pinned); /* waits */
@@ -76,6 +77,7 @@ typedef struct kry_observer {
 } kry_observer;
 
 struct kry_kernel; /* program.h */
+struct kry_range;  /* launch.h */
 struct kry_wanted;
 
 /* How a device works: through OpenCL (opencl.c), by C functions on the host (src/host/), or as
@@ -109,7 +111,7 @@ typedef struct kry_driver {
                          cl_kernel *kernel);
     void (*drop_program)(cl_program program);
     void (*drop_kernel)(cl_kernel kernel);
-    kry_status (*launch)(kry_device *dev, struct kry_kernel *kernel, int64_t groups, int size,
+    kry_status (*launch)(kry_device *dev, struct kry_kernel *kernel, const struct kry_range *range,
                          const kry_arg *args, size_t count);
 } kry_driver;
 extern const kry_driver kry_opencl_driver;

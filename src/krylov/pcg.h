@@ -6,14 +6,17 @@
 
 #include "krylov/look.h"
 #include "krylov/persistent.h"
+#include "precond/deflation.h"
 
 typedef struct kry_pcg_kernels {
-    kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
+    kry_kernel *step,
+        *step_unaligned; /* of one column or of several; for an x that starts anywhere */
     kry_kernel *add_last, *correct_beta;
 } kry_pcg_kernels;
 
 typedef struct kry_pcg {
     kry_krylov *K;    /* borrowed: A, M, what directions are multiplied by, null space */
+    int columns;      /* recurrences at once; all vectors and sums have as many columns */
     kry_vec *z;       /* NULL without a preconditioner: it is r */
     kry_vec *q;       /* NULL if A repeats */
     kry_vec *p, *old; /* change places where A fuses the direction */
@@ -21,12 +24,15 @@ typedef struct kry_pcg {
     bool fuses;
     bool repeats;                /* A forms A p again in its own step instead of storing q */
     bool x_every_second_step;    /* where it repeats: x gets two directions at once */
+    bool waits;                  /* M is not to work for an x that is good enough */
     kry_sum *pq, *rho;           /* p'q; the pair (r'z, r'r) */
     kry_sum *zq;                 /* z'q, of Polak and Ribiere */
     kry_sum *drift, *next_drift; /* sums of r, where constants are the null space */
     kry_pcg_kernels kernel;
     kry_look look;
     kry_persistent persistent; /* where A offers iterations in one kernel */
+    kry_recycle
+        *recycle; /* of the cycle under way: what its vectors are left to; NULL: none; borrowed */
 } kry_pcg;
 
 /* The diagonal that z := M r multiplies by; NULL if M is none. */
@@ -42,10 +48,5 @@ static inline bool kry_pcg_takes_drift(const kry_pcg *S)
 }
 
 kry_status kry_pcg_cycle(void *self, kry_cycle *c);
-
-/* pcg_columns.c: the same for several columns at once; entries of kry_method. */
-kry_status kry_pcg_columns_create(kry_krylov *K, int columns, void **self);
-kry_status kry_pcg_columns_cycle(void *self, kry_cycle *c, kry_vec *X, kry_vec *R);
-void kry_pcg_columns_destroy(void *self);
 
 #endif

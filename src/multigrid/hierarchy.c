@@ -43,17 +43,13 @@ void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother, int degree)
 static kry_status cycle_run(void *self, const kry_vec *r, kry_vec *z)
 {
     kry_vec x = kry_vec_borrow(z);
-    return kry_cycle_run(self, r, &x);
+    return kry_cycle_run(self, r, &x, NULL);
 }
 
 static kry_status cycle_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
-    kry_hierarchy *H = self;
-
-    H->dots = sum;
-    const kry_status st = cycle_run(H, r, z);
-    H->dots = NULL;
-    return st;
+    kry_vec x = kry_vec_borrow(z);
+    return kry_cycle_run(self, r, &x, sum);
 }
 
 static kry_status cycle_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -76,11 +72,15 @@ static void hierarchy_destroy(void *self)
         kry_op_release(&g->level.P);
         kry_op_release(&g->level.A);
     }
+    kry_narrow_release(&H->narrow);
     kry_coarse_release(&H->coarse);
     H->family->destroy(H->self);
     free(H->rung);
     free(H);
 }
+
+/* Of the levels' vectors. */
+static kry_type type_of(const kry_hierarchy *H) { return H->rung[0].level.A->shape.type; }
 
 static kry_status factor_coarsest(kry_hierarchy *H)
 {
@@ -89,7 +89,7 @@ static kry_status factor_coarsest(kry_hierarchy *H)
     kry_coarse *coarse = NULL;
 
     if (A->shape.rows == 0) return KRY_OK;
-    TRY(kry_coarsest_create(H->family->who, A, &coarse));
+    TRY(kry_coarsest_create(H->family->who, A, type_of(H), &coarse));
     kry_coarse_release(&H->coarse);
     H->coarse = coarse;
 done:
@@ -98,6 +98,7 @@ done:
 
 static kry_status settle(kry_hierarchy *H)
 {
+    if (H->narrow) H->narrow->factor = H->rung[0].level.factor;
     return H->family->settle ? H->family->settle(H, H->self, &H->tail) : KRY_OK;
 }
 
@@ -153,6 +154,8 @@ static kry_status check_cycle(const kry_family *family, kry_cycle_params *c)
     TRY(kry_smoother_check(who, c));
     CHECK((unsigned)c->shape <= KRY_CYCLE_F, KRY_ERR_ARGUMENT, "%s: shape = %d is none", who,
           (int)c->shape);
+    CHECK((unsigned)c->values <= KRY_CYCLE_VALUES_DOUBLE, KRY_ERR_ARGUMENT,
+          "%s: values = %d is none", who, (int)c->values);
     CHECK(c->coarsest >= 0, KRY_ERR_ARGUMENT, "%s: coarsest = %lld; it must be positive", who,
           (long long)c->coarsest);
     CHECK(c->levels >= 0, KRY_ERR_ARGUMENT, "%s: levels = %d; it must be positive", who, c->levels);
@@ -173,12 +176,13 @@ static kry_status equip(kry_hierarchy *H)
         const bool coarsest = i == H->count - 1;
         CHECK(coarsest == !P, KRY_ERR_ARGUMENT, "%s: level %d of %d %s a prolongation",
               H->family->who, i, H->count, P ? "has" : "lacks");
-        if (i > 0) TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->b));
-        if (i > 0) TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->x));
+        const bool own = i > 0 || H->narrow;
+        if (own) TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->b));
+        if (own) TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->x));
         if (coarsest) continue;
-        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->work));
+        TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->work));
         for (int k = 0; k < kry_cycle_room(H->cycle.shape, i, H->count); k++)
-            TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->again[k]));
+            TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->again[k]));
         TRY(kry_smoothing_create(H->family->who, &g->level, &H->cycle, &g->smooth));
     }
     TRY(factor_coarsest(H));
@@ -192,9 +196,10 @@ static void write_variant(kry_hierarchy *H)
     const kry_cycle_params *c = &H->cycle;
 
     kry_smoother_name(c, H->smoother, sizeof H->smoother);
-    snprintf(H->variant, sizeof H->variant, "%s(%d,%d), %s, %d level%s, the last of %lld",
-             shapes[c->shape], c->sweeps, c->sweeps, H->smoother, H->count,
-             H->count == 1 ? "" : "s", (long long)H->rung[H->count - 1].level.A->shape.rows);
+    snprintf(H->variant, sizeof H->variant, "%s(%d,%d)%s, %s, %d level%s, the last of %lld",
+             shapes[c->shape], c->sweeps, c->sweeps, H->narrow ? " in single" : "", H->smoother,
+             H->count, H->count == 1 ? "" : "s",
+             (long long)H->rung[H->count - 1].level.A->shape.rows);
 }
 
 static kry_status create(const kry_family *family, const kry_op *A, const kry_cycle_params *cycle,
@@ -215,6 +220,7 @@ static kry_status create(const kry_family *family, const kry_op *A, const kry_cy
     TRY(check_cycle(family, &H->cycle));
     TRY(family->create(H, A, params, &H->self));
     CHECK(H->count > 0, KRY_ERR_ARGUMENT, "%s: there are no levels", family->who);
+    if (H->rung[0].level.factor != 0) TRY(kry_narrow_create(A->dev, &H->narrow));
     TRY(equip(H));
     TRY(settle(H));
     write_variant(H);

@@ -134,15 +134,21 @@ done:
     return st;
 }
 
+kry_status kry_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
+                            kry_vec *y)
+{
+    if (x->k == 1 && y->n > 0) return op->table->apply(op->self, alpha, x, beta, y);
+    if (op->table->apply_block && y->n > 0)
+        return op->table->apply_block(op->self, alpha, x, beta, y);
+    return by_column(op->table->apply, op->self, alpha, x, beta, y);
+}
+
 kry_status kry_op_apply(const kry_op *op, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_status st = KRY_OK;
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_apply: NULL");
     TRY(kry_op_check_operands("kry_op_apply", op, x, op->shape.cols, y, op->shape.rows));
-    if (op->table->apply_block && x->k > 1 && y->n > 0)
-        TRY(op->table->apply_block(op->self, alpha, x, beta, y));
-    else
-        TRY(by_column(op->table->apply, op->self, alpha, x, beta, y));
+    TRY(kry_op_run_apply(op, alpha, x, beta, y));
 done:
     return st;
 }
@@ -162,6 +168,41 @@ done:
     return st;
 }
 
+static kry_status residual_by_column(const kry_op *op, const kry_vec *b, const kry_vec *x,
+                                     kry_vec *r)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t j = 0; j < b->k; j++) {
+        kry_vec bj = kry_vec_column(b, j), xj = kry_vec_column(x, j), rj = kry_vec_column(r, j);
+        if (op->table->residual) {
+            TRY(op->table->residual(op->self, &bj, &xj, &rj));
+        } else {
+            if (!kry_vec_overlap(&bj, &rj)) TRY(kry_vec_copy(&bj, &rj));
+            TRY(op->table->apply(op->self, -1.0, &xj, 1.0, &rj));
+        }
+    }
+done:
+    return st;
+}
+
+/* Whether the residual of one column is summed in double, though it is in single: then that counts for more. */
+static bool sums_more_accurately(const kry_op *op)
+{
+    return op->table->residual && op->shape.type == KRY_F32;
+}
+
+kry_status kry_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    kry_status st = KRY_OK;
+
+    if (b->k == 1 || !op->table->apply_block) return residual_by_column(op, b, x, r);
+    if (!kry_vec_overlap(b, r)) TRY(kry_vec_copy(b, r));
+    TRY(op->table->apply_block(op->self, -1.0, x, 1.0, r));
+done:
+    return st;
+}
+
 kry_status kry_op_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
     kry_status st = KRY_OK;
@@ -172,15 +213,8 @@ kry_status kry_op_residual(const kry_op *op, const kry_vec *b, const kry_vec *x,
     CHECK(!kry_vec_overlap(b, r) || b->first == r->first, KRY_ERR_ARGUMENT,
           "kry_op_residual: b and r overlap by a part");
     if (r->n == 0) return KRY_OK;
-    for (int64_t j = 0; j < b->k; j++) {
-        kry_vec bj = kry_vec_column(b, j), xj = kry_vec_column(x, j), rj = kry_vec_column(r, j);
-        if (op->table->residual) {
-            TRY(op->table->residual(op->self, &bj, &xj, &rj));
-        } else {
-            TRY(kry_vec_copy(&bj, &rj));
-            TRY(op->table->apply(op->self, -1.0, &xj, 1.0, &rj));
-        }
-    }
+    if (sums_more_accurately(op)) return residual_by_column(op, b, x, r);
+    TRY(kry_op_run_residual(op, b, x, r));
 done:
     return st;
 }
@@ -225,7 +259,7 @@ kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const
     kry_vec *product = NULL;
 
     if (alpha == 1 && beta == 0) return run(self, x, y);
-    TRY(kry_vec_create(y->dev, y->type, y->n, 1, &product));
+    TRY(kry_vec_create(y->dev, y->type, y->n, y->k, &product));
     TRY(run(self, x, product));
     TRY(kry_vec_axpby(alpha, product, beta, y));
 done:
@@ -241,8 +275,9 @@ static bool fuses_sums(const kry_op *op) { return !op->dev->layout.reproducible;
 kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->table->apply_dot && fuses_sums(op)) return op->table->apply_dot(op->self, x, y, sum);
-    TRY(op->table->apply(op->self, 1.0, x, 0.0, y));
+    if (op->table->apply_dot && fuses_sums(op) && x->k == 1)
+        return op->table->apply_dot(op->self, x, y, sum);
+    TRY(kry_op_run_apply(op, 1.0, x, 0.0, y));
     TRY(kry_vec_dot_sum(x, y, sum));
 done:
     return st;
@@ -266,7 +301,7 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->fused->apply_direction && fuses_sums(op))
+    if (op->fused->apply_direction && fuses_sums(op) && p->k == 1)
         return op->fused->apply_direction(op->self, d, p, q, sum);
     TRY(kry_direction_run(d, p));
     TRY(kry_op_run_dot(op, p, q, sum));
@@ -277,8 +312,9 @@ done:
 kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->table->apply_dots && fuses_sums(op)) return op->table->apply_dots(op->self, r, z, sum);
-    TRY(op->table->apply(op->self, 1.0, r, 0.0, z));
+    if (op->table->apply_dots && fuses_sums(op) && r->k == 1)
+        return op->table->apply_dots(op->self, r, z, sum);
+    TRY(kry_op_run_apply(op, 1.0, r, 0.0, z));
     TRY(kry_vec_dot_pair(r, z, sum));
 done:
     return st;
