@@ -195,18 +195,20 @@ static const struct benchmark {
     kry_status (*run)(bench *b);
     bool device, copy, sources; /* does it need a device, its copy bandwidth, matrices? */
     bool format;                /* does it take --format? */
-    bool table;                 /* of products: takes --hot, --svg, --columns */
+    bool table;                 /* of products: takes --hot, --svg */
     bool iterates;              /* takes --resident, --null-space */
     bool counts;                /* takes --maxit */
     bool repeats;               /* takes --reproducible */
     bool words;                 /* takes words of its own */
+    bool columns;               /* takes --columns */
 } benchmarks[] = {
     { "stream", bench_stream, .device = true },
-    { "spmv", bench_spmv, true, true, true, .format = true, .table = true },
+    { "spmv", bench_spmv, true, true, true, .format = true, .table = true, .columns = true },
     { "spgemm", bench_spgemm, .device = true, .copy = true, .sources = true },
-    { "stencil", bench_stencil, true, true, true, .table = true },
+    { "stencil", bench_stencil, true, true, true, .table = true, .columns = true },
     { "cg", bench_cg, true, true, true, .format = true, .iterates = true, .repeats = true },
-    { "solve", bench_solve, .device = true, .sources = true, .format = true, .iterates = true },
+    { "solve", bench_solve, .device = true, .sources = true, .format = true, .iterates = true,
+      .columns = true },
     { "kernels", bench_kernels, true, true, true, .format = true, .iterates = true,
       .counts = true },
     { "mtx", bench_mtx, .device = false },
@@ -229,7 +231,7 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
     CHECK(f->format || !o->format, KRY_ERR_PARSE, "%s takes no --format", word);
     CHECK(f->table || (!o->hot && !o->svg), KRY_ERR_PARSE, "%s takes neither --hot nor --svg",
           word);
-    CHECK(f->table || !o->columns, KRY_ERR_PARSE, "%s takes no --columns", word);
+    CHECK(f->columns || !o->columns, KRY_ERR_PARSE, "%s takes no --columns", word);
     CHECK(f->iterates || !options_solver(o, "resident"), KRY_ERR_PARSE, "%s takes no --resident",
           word);
     CHECK(f->iterates || !options_solver(o, "null-space"), KRY_ERR_PARSE,
