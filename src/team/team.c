@@ -209,6 +209,7 @@ static void team_release(kry_device *dev)
 
     if (!team) return;
     kry_crew_release(team);
+    kry_tuning_release(dev); /* a team has no file, but was perhaps asked for a value */
     for (int i = 0; i < team->size; i++) {
         kry_layout *layout = &team->part[i]->layout;
         free(layout->scratch);
