@@ -194,6 +194,23 @@ done:
     return st;
 }
 
+static kry_status make_passes(boxes *b, int i, int steps, kry_level *level)
+{
+    kry_status st = KRY_OK;
+    bool narrow = !i && b->factor != 0;
+
+    TRY(kry_box_passes_create(b->A[i], b->P[i], steps, narrow, &b->passes[i]));
+    if (!b->passes[i] && narrow) {
+        narrow = false;
+        TRY(kry_box_passes_create(b->A[i], b->P[i], steps, narrow, &b->passes[i]));
+    }
+    if (!b->passes[i]) goto done;
+    level->passes = narrow ? &kry_box_passes_narrow_table : &kry_box_passes_table;
+    level->self = b->passes[i];
+done:
+    return st;
+}
+
 static kry_status add_levels(kry_hierarchy *H, boxes *b)
 {
     kry_status st = KRY_OK;
@@ -203,8 +220,7 @@ static kry_status add_levels(kry_hierarchy *H, boxes *b)
     if (b->P[0] && steps) TRY(kry_box_correct_create(b->A[0], b->P[0], &b->correct));
     for (int i = 0; i < b->count; i++) {
         kry_level level = { .A = b->A[i], .P = b->P[i], .highest = b->highest[i] };
-        if (b->P[i]) TRY(kry_box_passes_create(b->A[i], b->P[i], steps, &b->passes[i]));
-        if (b->passes[i]) level.passes = &kry_box_passes_table, level.self = b->passes[i];
+        if (b->P[i]) TRY(make_passes(b, i, steps, &level));
         if (!i) level.factor = b->factor;
         if (!i && b->correct) level.passes = &kry_box_correct_table, level.self = b->correct;
         TRY(kry_hierarchy_add(H, &level));

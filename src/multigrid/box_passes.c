@@ -20,6 +20,7 @@ struct kry_box_passes {
     kry_sweep down, up;
     int group,
         per; /* work-items that share a tile, and rows of each; group 0: the level goes by layers */
+    bool narrow; /* from and to vectors in double */
     cl_mem scratch; /* owned: RING layers for each stage of each group; NULL: tiles */
 };
 
@@ -41,18 +42,25 @@ static step_args steps_of(const kry_box_passes *p, const kry_sweeps *s)
     ARG((a).count), ARG_ACC(dev, (a).step[0]), ARG_ACC(dev, (a).step[1]), \
         ARG_ACC(dev, (a).step[2]), ARG_ACC(dev, (a).step[3])
 
-/* Launch a kernel whose arguments are the level, then `rest`; the first and the last of these are for layers alone. */
-static kry_status launch(const kry_box_passes *p, const kry_sweep *sweep, const kry_arg *rest,
-                         size_t count)
+/* Launch a kernel whose arguments are the level, then `rest`. */
+static kry_status launch_level(const kry_box_passes *p, const kry_sweep *sweep, const kry_arg *rest,
+                               size_t count)
 {
     enum { BOX_ARGS = 6, REST = 18 };
-    if (p->group) rest++, count -= 2;
     if (p->stencil) return kry_stencil_launch(p->stencil, sweep, rest, count);
     const kry_box_args g = kry_box_args_of(&p->box->grid);
     kry_arg args[BOX_ARGS + REST] = { KRY_BOX_ARGS(g), ARG(p->box->numbers) };
     memcpy(args + BOX_ARGS, rest, count * sizeof *rest);
     return kry_launch_size(p->dev, sweep->kernel, sweep->groups, sweep->size, args,
                            BOX_ARGS + count);
+}
+
+/* The first and the last of the arguments are for layers alone. */
+static kry_status launch(const kry_box_passes *p, const kry_sweep *sweep, const kry_arg *rest,
+                         size_t count)
+{
+    return p->group ? launch_level(p, sweep, rest + 1, count - 2)
+                    : launch_level(p, sweep, rest, count);
 }
 
 static kry_status go_down(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
@@ -87,9 +95,47 @@ static double bytes_of_both(const void *self)
     return 2 * (A.bytes_per_apply - 2 * word) + 5 * word + 2 * (P.bytes_per_apply - word);
 }
 
+/* The arguments of tiles about steps; see STEP_ARGS. */
+#define TILE_STEP_ARGS(dev, a)                                    \
+    ARG_ACC(dev, (a).step[0]), ARG_ACC(dev, (a).step[1]),         \
+        ARG_ACC(dev, (a).step[2]), ARG_ACC(dev, (a).step[3])
+
+static kry_status go_down_narrow(void *self, const kry_sweeps *s, const kry_narrow *narrow,
+                                 const kry_vec *b, kry_vec *x, kry_vec *coarse)
+{
+    const kry_box_passes *p = self;
+    const step_args a = steps_of(p, s);
+    const kry_arg rest[] = { TILE_STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG(narrow->unit),
+                             ARG_VEC(b), ARG_VEC(x), ARG_VEC(coarse) };
+    return launch_level(p, &p->down, rest, COUNT(rest));
+}
+
+static kry_status go_up_narrow(void *self, const kry_sweeps *s, const kry_narrow *narrow,
+                               const kry_vec *b, const kry_vec *x, const kry_vec *e, kry_vec *y,
+                               kry_sum *dots)
+{
+    const kry_box_passes *p = self;
+    const step_args a = steps_of(p, s);
+    const kry_arg rest[] = { TILE_STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG(narrow->unit),
+                             ARG_VEC(b), ARG_VEC(x), ARG_VEC(e), ARG_VEC(y), ARG(dots->buffer) };
+    dots->count = (cl_int)p->up.groups;
+    return launch_level(p, &p->up, rest, COUNT(rest));
+}
+
+/* b is in double, and so is y, from which and b the sums are made. */
+static double bytes_of_both_narrow(const void *self)
+{
+    const kry_box_passes *p = self;
+    return bytes_of_both(p) + 3 * (double)p->P->fine.n * (double)(sizeof(double) - sizeof(float));
+}
+
 const kry_passes kry_box_passes_table = {
     .most = MOST_STEPS, .down = go_down, .up = go_up, .bytes = bytes_of_both
 };
+const kry_passes kry_box_passes_narrow_table = { .most = MOST_STEPS,
+                                                 .down_narrow = go_down_narrow,
+                                                 .up_narrow = go_up_narrow,
+                                                 .bytes = bytes_of_both_narrow };
 
 void kry_box_passes_release(kry_box_passes **address)
 {
@@ -153,7 +199,7 @@ done:
 
 /* ---- tiles, as cl/tile_cycle.cl has them ---- */
 
-enum { TILE_WIDTH = 64, LEAST_GROUP = 128, MOST_GROUP = 256 };
+enum { TILE_WIDTH = 64, LEAST_GROUP = 128, MOST_GROUP = 256, PER_UNIT = 8 };
 
 /* Points of a tile along an axis that its group is to write: `margin` of them on either side are not, nor, on the
  * way down along an axis that is coarsened, one more. */
@@ -166,6 +212,7 @@ static int64_t tiles_along(int64_t size, int own) { return (size + own - 1) / ow
 
 static void plan_tiles(kry_box_passes *p, int steps)
 {
+    const int64_t at_once = kry_groups_at_once(p->dev, PER_UNIT);
     const int width = TILE_WIDTH, height = p->group / TILE_WIDTH * p->per;
     const kry_box_grid *fine = &p->P->fine, *coarse = &p->P->coarse;
     const int64_t down =
@@ -176,29 +223,45 @@ static void plan_tiles(kry_box_passes *p, int steps)
 
     p->down.groups = kry_groups_at_most(p->dev, down);
     p->up.groups = kry_groups_at_most(p->dev, up);
+    if (p->narrow && p->up.groups > at_once) p->up.groups = at_once; /* each leaves sums */
     p->down.size = p->up.size = p->group;
 }
 
 /* Rows of a column for a work-item. Where there are few tiles for each compute unit lower ones are done earlier: on an H200 a
  * cycle on 1024 x 1024 took 0.8 of the time, one on 8192 x 8192 1.2 of it. */
-static int rows_of_column(const kry_device *dev, const kry_box_grid *g)
+static int rows_of_column(const kry_device *dev, const kry_box_grid *g, bool keeps)
 {
     enum { LOW = 4, HIGH = 8, FEW = 8 };
     const int64_t tile = (int64_t)MOST_GROUP * HIGH;
-    return g->n / tile < FEW * (int64_t)dev->info.compute_units ? LOW : HIGH;
+    if (keeps && getenv("KRY_PER")) return atoi(getenv("KRY_PER"));
+    return g->n / tile < FEW * (int64_t)dev->info.compute_units ? LOW : keeps ? 2 * HIGH : HIGH;
 }
 
 /* The most work-items that may share a tile of a level: it has to fit into local memory, with rows that are
  * more than its margins. 0: there is no such tile. */
-static int group_of_tile(const kry_device *dev, kry_type type, int per, int steps)
+static int group_of_tile(const kry_device *dev, kry_type type, int per, int steps, bool narrow)
 {
     for (int group = MOST_GROUP; group >= LEAST_GROUP; group /= 2) {
         const int rows = group / TILE_WIDTH * per;
-        const int64_t local = 2 * (rows + 2) * (TILE_WIDTH + 2) * (int64_t)kry_type_size(type);
+        const int64_t sums = narrow ? 2 * group * (int64_t)sizeof(cl_double) : 0;
+        const int64_t local =
+            2 * (rows + 2) * (TILE_WIDTH + 2) * (int64_t)kry_type_size(type) + sums;
         if (own_points(rows, steps, 1) < 1) return 0;
         if (group <= dev->info.max_group && local <= dev->info.local_bytes) return group;
     }
     return 0;
+}
+
+/* Whether work-items keep their points in registers. */
+static bool keeps_points(kry_type type) { return type == KRY_F32; }
+
+/* The highest tiles that suit the level and have room. */
+static void choose_height(kry_box_passes *p, int steps)
+{
+    enum { LEAST = 4 };
+    p->per = rows_of_column(p->dev, &p->P->fine, keeps_points(p->P->type));
+    while (p->per > LEAST && !group_of_tile(p->dev, p->P->type, p->per, steps, p->narrow))
+        p->per /= 2;
 }
 
 /* Smaller groups where a kernel takes too many registers; KRY_ERR_UNSUPPORTED: none is small enough. */
@@ -206,13 +269,14 @@ static kry_status by_tiles(kry_box_passes *p, int steps)
 {
     static const char *const names[] = { "tile_down", "tile_up" };
     kry_status st = KRY_ERR_UNSUPPORTED;
-    char more[96];
+    char more[128];
 
-    p->per = rows_of_column(p->dev, &p->P->fine);
-    for (p->group = group_of_tile(p->dev, p->P->type, p->per, steps);
+    choose_height(p, steps);
+    for (p->group = group_of_tile(p->dev, p->P->type, p->per, steps, p->narrow);
          p->group >= LEAST_GROUP && st == KRY_ERR_UNSUPPORTED; p->group /= 2) {
-        snprintf(more, sizeof more, " -DSTEPS=%d -DGROUP=%d -DWIDTH=%d -DPER=%d%s", steps, p->group,
-                 TILE_WIDTH, p->per, p->box ? " -DBOX -DAXES=2" : "");
+        snprintf(more, sizeof more, " -DSTEPS=%d -DGROUP=%d -DWIDTH=%d -DPER=%d%s%s%s", steps,
+                 p->group, TILE_WIDTH, p->per, p->box ? " -DBOX -DAXES=2" : "",
+                 keeps_points(p->P->type) ? " -DKEEP" : "", p->narrow ? " -DNARROW" : "");
         TRY(get_kernels(p, "tile_cycle", names, more));
         st = kry_kernel_check_size(p->dev, p->down.kernel, p->group);
         if (st == KRY_OK) st = kry_kernel_check_size(p->dev, p->up.kernel, p->group);
@@ -228,24 +292,25 @@ static bool offers(const kry_op *A, const kry_op *P, int steps)
 {
     if (steps < 1 || steps > MOST_STEPS) return false;
     if (A->dev->info.cpu_kernels) return kry_stencil_of(A);
-    const kry_box_grid *g = &kry_box_transfer_of(P)->fine;
-    return g->axes == 2 && group_of_tile(A->dev, A->shape.type, rows_of_column(A->dev, g), steps);
+    return kry_box_transfer_of(P)->fine.axes == 2;
 }
 
-kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, kry_box_passes **out)
+kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, bool narrow,
+                                 kry_box_passes **out)
 {
     kry_status st = KRY_OK;
     kry_box_passes *p = NULL;
 
     *out = NULL;
-    if (!offers(A, P, steps)) return KRY_OK;
+    if (!offers(A, P, steps) || (narrow && A->dev->info.cpu_kernels)) return KRY_OK;
     TRY(kry_alloc(1, sizeof *p, &p));
     *p = (kry_box_passes){ .dev = A->dev,
                            .A = A,
                            .prolongation = P,
                            .stencil = kry_stencil_of(A),
                            .box = kry_box_of(A),
-                           .P = kry_box_transfer_of(P) };
+                           .P = kry_box_transfer_of(P),
+                           .narrow = narrow };
     st = A->dev->info.cpu_kernels ? by_layers(p) : by_tiles(p, steps);
     if (st == KRY_OK) *out = p, p = NULL;
     if (st == KRY_ERR_UNSUPPORTED) st = KRY_OK;
