@@ -45,7 +45,7 @@ INLINED void first_step(const int inner, const level *L, tile *T, SUM step, loca
         UNROLLED for (int k = 0; k < PER; k++)
         {
             T->own[k] = (REAL)(step * inverse_at(1, L, T, T->y + k) * T->rhs[k]);
-            put(L, T, out, T->y + k, T->own[k]);
+            put(L, T, out, T->y + k, T->rhs[k], T->own[k]);
             to[T->at + k * PITCH] = (REAL)T->own[k];
         }
     } else {
@@ -54,8 +54,9 @@ INLINED void first_step(const int inner, const level *L, tile *T, SUM step, loca
             const int y = T->y + k, row = ROW_OF_GRID(y);
             SUM v = 0;
             if (INSIDE(row)) {
-                v = step * inverse_at(inner, L, T, row) * B_OF(row);
-                put(L, T, out, y, v);
+                const SUM b = B_OF(row);
+                v = step * inverse_at(inner, L, T, row) * b;
+                put(L, T, out, y, b, v);
             }
             to[T->at + k * PITCH] = (REAL)v;
         }
@@ -84,13 +85,13 @@ kernel void tile_down(LEVEL, STEPS_PARAMS, UNIT_PARAM global const OUTER *restri
     LEVEL_BEGIN
     STEPS_BEGIN
     TILE_BEGIN
-    const target none = { 0, 0, 0, 0, 0 NO_RESULT };
+    const target none = NOWHERE;
     const int cx = (nx + CX) >> CX, cy = (ny + CY) >> CY;
     const int across = (cx + WIDE - 1) / WIDE, tasks = across * ((cy + HIGH - 1) / HIGH);
     for (int task = get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         const int jx = task % across * WIDE, jy = task / across * HIGH;
-        const target to = { x + x0, jx << CX, min((jx + WIDE) << CX, nx), jy << CY,
-                            min((jy + HIGH) << CY, ny) NO_RESULT };
+        const target to = { jx << CX, min((jx + WIDE) << CX, nx), jy << CY,
+                            min((jy + HIGH) << CY, ny), x + x0, 0, 0, 0 };
         TAKE_TILE((jx << CX) - MARGIN_X, (jy << CY) - MARGIN_Y)
         if (inner) take_column(1, &L, &T, b + b0, IN_UNIT(0));
         else take_column(0, &L, &T, b + b0, IN_UNIT(0));
@@ -183,45 +184,36 @@ INLINED void correct(const int inner, const level *L, tile *T, global const REAL
     }
 }
 
-// part[group] := the sum over the group
-#ifdef NARROW
-#define DOTS_PARAM , global double2 *restrict part
-#define DOTS_BEGIN                                                                        \
-    double2 dots = 0;                                                                     \
-    local double2 all[GROUP];
-#define RESULT     , y + y0, unit[1], &dots
-#define DOTS_END                                                                          \
-    const int l = get_local_id(0);                                                        \
-    all[l] = dots;                                                                        \
-    for (int step = GROUP / 2; step > 0; step /= 2) {                                     \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                     \
-        if (l < step) all[l] += all[l + step];                                            \
-    }                                                                                     \
-    if (l == 0) part[get_group_id(0)] = all[0];
-#define OUT        (global REAL *)0
-#else
-#define DOTS_PARAM
-#define DOTS_BEGIN
-#define DOTS_END
-#define RESULT
-#define OUT        y + y0
-#endif
+// The sums of all work-items, added up in those of the first one. lane: GROUP of them
+INLINED void add_up(TOTAL2 mine, local TOTAL2 *lane)
+{
+    const int l = get_local_id(0);
+
+    barrier(CLK_LOCAL_MEM_FENCE); // tiles may still be read
+    lane[l] = mine;
+    for (int step = GROUP / 2; step > 0; step /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l < step) ADD_TOTAL2(lane[l], lane[l + step]);
+    }
+}
 
 // y := the steps y + step D^-1 (b - A y), from y = x + P e. Words for each fine number: 3, and the numbers
-// of a stencil; for each coarse one: its weights and 1.
+// of a stencil; for each coarse one: its weights and 1. With `sums`, part[group] := the pair (b.y, b.b).
 kernel void tile_up(LEVEL, STEPS_PARAMS, UNIT_PARAM global const OUTER *restrict b, long b0,
                     global const REAL *restrict x, long x0, global const REAL *restrict e, long e0,
-                    global OUTER *restrict y, long y0 DOTS_PARAM)
+                    global OUTER *restrict y, long y0, int sums,
+                    global TOTAL2 *restrict part)
 {
     LEVEL_BEGIN
     STEPS_BEGIN
     TILE_BEGIN
-    DOTS_BEGIN
-    const target none = { 0, 0, 0, 0, 0 NO_RESULT };
+    const target none = NOWHERE;
+    TOTAL2 total = NO_TOTAL2;
     const int across = (nx + WIDE_UP - 1) / WIDE_UP, tasks = across * ((ny + HIGH_UP - 1) / HIGH_UP);
     for (int task = get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         const int left = task % across * WIDE_UP, low = task / across * HIGH_UP;
-        const target to = { OUT, left, min(left + WIDE_UP, nx), low, min(low + HIGH_UP, ny) RESULT };
+        const target to = { left, min(left + WIDE_UP, nx), low, min(low + HIGH_UP, ny), 0, y + y0,
+                            IN_UNIT(1), &total };
         TAKE_TILE(left - STEPS, low - STEPS)
         if (inner) take_column(1, &L, &T, b + b0, IN_UNIT(0));
         else take_column(0, &L, &T, b + b0, IN_UNIT(0));
@@ -234,7 +226,19 @@ kernel void tile_up(LEVEL, STEPS_PARAMS, UNIT_PARAM global const OUTER *restrict
             else rows(0, &L, &T, 1, step[s], COPY(s), COPY(s + 1), s == STEPS - 1 ? &to : &none);
         }
     }
-    DOTS_END
+    add_up(total, (local TOTAL2 *)copies);
+    if (sums && get_local_id(0) == 0) part[get_group_id(0)] = ((local TOTAL2 *)copies)[0];
+}
+
+// sum[group] := a share of the pairs that many groups have left
+kernel void tile_sums(int count, global const TOTAL2 *restrict part, global TOTAL2 *restrict sum)
+{
+    local TOTAL2 lane[WG];
+    TOTAL2 total = NO_TOTAL2;
+
+    for (int i = get_global_id(0); i < count; i += (int)get_global_size(0)) ADD_TOTAL2(total, part[i]);
+    total = group_sum2(total, lane);
+    if (get_local_id(0) == 0) sum[get_group_id(0)] = total;
 }
 
 #endif

@@ -259,11 +259,29 @@ static const char *precond_of(const kry_op *A, const kry_options *o)
     return o->method == KRY_METHOD_PCG ? kry_precond_default(A, alone) : "none";
 }
 
+/* The word for a method that hands M its own results, or wants the error of discretisation: multigrid on grids works
+ * in double there, if nobody says. */
+static const char *in_double(const kry_op *A, const kry_options *o, char *room, size_t size)
+{
+    const char *word = precond_of(A, o);
+
+    const bool takes_single = o->method == KRY_METHOD_PCG || o->method == KRY_METHOD_MG ||
+                              o->method == KRY_METHOD_RICHARDSON ||
+                              o->method == KRY_METHOD_FGMRES;
+
+    if (takes_single || strstr(word, "values=")) return word;
+    if (!strcmp(word, "auto") && kry_mg_takes(A)) word = "mg"; /* what it would choose */
+    if (strncmp(word, "mg", 2) || (word[2] && word[2] != ':')) return word;
+    snprintf(room, size, "mg:values=double%s%s", word[2] ? "," : "", word[2] ? word + 3 : "");
+    return room;
+}
+
 /* M is made from A, for it may read entries or want a grid. Where nobody asked for multigrid, and it cannot be
  * made in these numbers, it is Jacobi's. */
 static kry_status make_precond(const kry_op *A, const kry_options *o, kry_op **M)
 {
-    const char *word = precond_of(A, o);
+    char room[sizeof o->precond + 32];
+    const char *word = in_double(A, o, room, sizeof room);
 
     if (o->make.precond) return o->make.precond(o->make.user, A, M);
     kry_status st = kry_precond_create(A, word, M);

@@ -22,6 +22,9 @@ struct kry_box_passes {
         per; /* work-items that share a tile, and rows of each; group 0: the level goes by layers */
     bool narrow; /* from and to vectors in double */
     cl_mem scratch; /* owned: RING layers for each stage of each group; NULL: tiles */
+    kry_kernel *add_up;
+    cl_mem
+        partial; /* owned: sums of so many groups that add_up makes fewer of them; NULL: they are few */
 };
 
 /* The arguments of the kernels about steps, which have to live as long as the launch takes. */
@@ -73,14 +76,34 @@ static kry_status go_down(void *self, const kry_sweeps *s, const kry_vec *b, kry
     return launch(p, &p->down, rest, COUNT(rest));
 }
 
+/* sum := what the groups of `up` have left in p->partial. */
+static kry_status add_up(const kry_box_passes *p, kry_sum *sum)
+{
+    enum { GROUPS = 32 };
+    const cl_int count = (cl_int)p->up.groups;
+    const kry_arg args[] = { ARG(count), ARG(p->partial), ARG(sum->buffer) };
+
+    sum->count = GROUPS;
+    return kry_launch(p->dev, p->add_up, GROUPS, args, COUNT(args));
+}
+
 static kry_status go_up(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
                         const kry_vec *e, kry_vec *y)
 {
+    kry_status st = KRY_OK;
     const kry_box_passes *p = self;
     const step_args a = steps_of(p, s);
-    const kry_arg rest[] = { STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG_VEC(b),     ARG_VEC(x),
-                             ARG_VEC(e),           ARG_VEC(y),         ARG(p->scratch) };
-    return launch(p, &p->up, rest, COUNT(rest));
+    const cl_int sums = s->sum != NULL;
+    const cl_mem part = !sums ? y->buffer : p->partial ? p->partial : s->sum->buffer;
+    const kry_arg rest[] = { STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG_VEC(b), ARG_VEC(x),
+                             ARG_VEC(e),           ARG_VEC(y),         ARG(sums),  ARG(part),
+                             ARG(p->scratch) };
+
+    if (sums) s->sum->count = (cl_int)p->up.groups;
+    TRY(launch(p, &p->up, rest, COUNT(rest)));
+    if (sums && p->partial) TRY(add_up(p, s->sum));
+done:
+    return st;
 }
 
 /* Down: A, b, x and P with what it makes; up: A, b, x, y and P with what it takes. */
@@ -111,18 +134,31 @@ static kry_status go_down_narrow(void *self, const kry_sweeps *s, const kry_narr
 }
 
 static kry_status go_up_narrow(void *self, const kry_sweeps *s, const kry_narrow *narrow,
-                               const kry_vec *b, const kry_vec *x, const kry_vec *e, kry_vec *y,
-                               kry_sum *dots)
+                               const kry_vec *b, const kry_vec *x, const kry_vec *e, kry_vec *y)
 {
+    kry_status st = KRY_OK;
     const kry_box_passes *p = self;
     const step_args a = steps_of(p, s);
-    const kry_arg rest[] = { TILE_STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG(narrow->unit),
-                             ARG_VEC(b), ARG_VEC(x), ARG_VEC(e), ARG_VEC(y), ARG(dots->buffer) };
-    dots->count = (cl_int)p->up.groups;
-    return launch_level(p, &p->up, rest, COUNT(rest));
+    const cl_int sums = 1;
+    const cl_mem part = p->partial ? p->partial : s->sum->buffer;
+    const kry_arg rest[] = { TILE_STEP_ARGS(p->dev, a),
+                             ARG(p->P->numbers),
+                             ARG(narrow->unit),
+                             ARG_VEC(b),
+                             ARG_VEC(x),
+                             ARG_VEC(e),
+                             ARG_VEC(y),
+                             ARG(sums),
+                             ARG(part) };
+
+    s->sum->count = (cl_int)p->up.groups;
+    TRY(launch_level(p, &p->up, rest, COUNT(rest)));
+    if (p->partial) TRY(add_up(p, s->sum));
+done:
+    return st;
 }
 
-/* b is in double, and so is y, from which and b the sums are made. */
+/* b is in double, and so is y. */
 static double bytes_of_both_narrow(const void *self)
 {
     const kry_box_passes *p = self;
@@ -142,6 +178,7 @@ void kry_box_passes_release(kry_box_passes **address)
     kry_box_passes *p = *address;
     *address = NULL;
     if (!p) return;
+    kry_buffer_release(p->dev, &p->partial);
     kry_buffer_release(p->dev, &p->scratch);
     free(p);
 }
@@ -159,12 +196,12 @@ static int64_t groups_of(const kry_device *dev, int64_t layers)
     return groups < layers ? groups : layers;
 }
 
-/* Kernels of <stem>.cl for the level, with `more` defines. */
-static kry_status get_kernels(kry_box_passes *p, const char *stem, const char *const names[2],
+/* Kernels of <stem>.cl for the level, with `more` defines: down, up, and what adds up sums if there is one. */
+static kry_status get_kernels(kry_box_passes *p, const char *stem, const char *const names[3],
                               const char *more)
 {
     kry_status st = KRY_OK;
-    kry_kernel **to[] = { &p->down.kernel, &p->up.kernel };
+    kry_kernel **to[] = { &p->down.kernel, &p->up.kernel, &p->add_up };
     const unsigned coarsened = p->P->coarsened;
     char defines[192];
 
@@ -173,7 +210,7 @@ static kry_status get_kernels(kry_box_passes *p, const char *stem, const char *c
     snprintf(defines, sizeof defines, "-DLANES=1 -DCX=%u -DCY=%u -DCZ=%u%s%s%s", coarsened & 1,
              coarsened >> 1 & 1, coarsened >> 2 & 1, kry_box_uniform(&p->P->coarse),
              flux ? " -DFLUX" : "", more);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3 && names[i]; i++)
         TRY(p->stencil ? kry_stencil_kernel(p->stencil, stem, defines, names[i], to[i])
                        : kry_kernel_get(p->dev, stem, p->P->type, defines, names[i], to[i]));
 done:
@@ -182,7 +219,7 @@ done:
 
 static kry_status by_layers(kry_box_passes *p)
 {
-    static const char *const names[] = { "stencil_down", "stencil_up" };
+    static const char *const names[3] = { "stencil_down", "stencil_up" };
     kry_status st = KRY_OK;
     const int64_t layers = p->P->coarse.size[p->stencil->axes - 1];
     const kry_sweep sweep = {
@@ -199,7 +236,9 @@ done:
 
 /* ---- tiles, as cl/tile_cycle.cl has them ---- */
 
-enum { TILE_WIDTH = 64, LEAST_GROUP = 128, MOST_GROUP = 256, PER_UNIT = 8 };
+enum { TILE_WIDTH = 64, LEAST_GROUP = 128, MOST_GROUP = 256 };
+/* Each group of the kernel that uses sums adds all of them up: more than so many are made fewer before. */
+enum { FEW_SUMS = KRY_SUM_CAPACITY / 4 };
 
 /* Points of a tile along an axis that its group is to write: `margin` of them on either side are not, nor, on the
  * way down along an axis that is coarsened, one more. */
@@ -212,7 +251,6 @@ static int64_t tiles_along(int64_t size, int own) { return (size + own - 1) / ow
 
 static void plan_tiles(kry_box_passes *p, int steps)
 {
-    const int64_t at_once = kry_groups_at_once(p->dev, PER_UNIT);
     const int width = TILE_WIDTH, height = p->group / TILE_WIDTH * p->per;
     const kry_box_grid *fine = &p->P->fine, *coarse = &p->P->coarse;
     const int64_t down =
@@ -223,66 +261,68 @@ static void plan_tiles(kry_box_passes *p, int steps)
 
     p->down.groups = kry_groups_at_most(p->dev, down);
     p->up.groups = kry_groups_at_most(p->dev, up);
-    if (p->narrow && p->up.groups > at_once) p->up.groups = at_once; /* each leaves sums */
     p->down.size = p->up.size = p->group;
+}
+
+/* Whether work-items keep their points in registers: in single, if the numbers of a row are no nine others. */
+static bool keeps_points(const kry_box_passes *p)
+{
+    return p->P->type == KRY_F32 && (p->stencil || kry_box_all_alike(&p->P->coarse));
 }
 
 /* Rows of a column for a work-item. Where there are few tiles for each compute unit lower ones are done earlier: on an H200 a
  * cycle on 1024 x 1024 took 0.8 of the time, one on 8192 x 8192 1.2 of it. */
-static int rows_of_column(const kry_device *dev, const kry_box_grid *g, bool keeps)
+static int rows_of_column(const kry_box_passes *p)
 {
     enum { LOW = 4, HIGH = 8, FEW = 8 };
-    const int64_t tile = (int64_t)MOST_GROUP * HIGH;
-    if (keeps && getenv("KRY_PER")) return atoi(getenv("KRY_PER"));
-    return g->n / tile < FEW * (int64_t)dev->info.compute_units ? LOW : keeps ? 2 * HIGH : HIGH;
+    const int64_t tiles = p->P->fine.n / ((int64_t)MOST_GROUP * HIGH);
+    if (tiles < FEW * (int64_t)p->dev->info.compute_units) return LOW;
+    return keeps_points(p) && p->stencil ? 2 * HIGH : HIGH;
 }
 
 /* The most work-items that may share a tile of a level: it has to fit into local memory, with rows that are
  * more than its margins. 0: there is no such tile. */
-static int group_of_tile(const kry_device *dev, kry_type type, int per, int steps, bool narrow)
+static int group_of_tile(const kry_device *dev, kry_type type, int per, int steps)
 {
     for (int group = MOST_GROUP; group >= LEAST_GROUP; group /= 2) {
         const int rows = group / TILE_WIDTH * per;
-        const int64_t sums = narrow ? 2 * group * (int64_t)sizeof(cl_double) : 0;
-        const int64_t local =
-            2 * (rows + 2) * (TILE_WIDTH + 2) * (int64_t)kry_type_size(type) + sums;
+        const int64_t local = 2 * (rows + 2) * (TILE_WIDTH + 2) * (int64_t)kry_type_size(type);
         if (own_points(rows, steps, 1) < 1) return 0;
         if (group <= dev->info.max_group && local <= dev->info.local_bytes) return group;
     }
     return 0;
 }
 
-/* Whether work-items keep their points in registers. */
-static bool keeps_points(kry_type type) { return type == KRY_F32; }
-
 /* The highest tiles that suit the level and have room. */
 static void choose_height(kry_box_passes *p, int steps)
 {
     enum { LEAST = 4 };
-    p->per = rows_of_column(p->dev, &p->P->fine, keeps_points(p->P->type));
-    while (p->per > LEAST && !group_of_tile(p->dev, p->P->type, p->per, steps, p->narrow))
-        p->per /= 2;
+    p->per = rows_of_column(p);
+    while (p->per > LEAST && !group_of_tile(p->dev, p->P->type, p->per, steps)) p->per /= 2;
 }
 
 /* Smaller groups where a kernel takes too many registers; KRY_ERR_UNSUPPORTED: none is small enough. */
 static kry_status by_tiles(kry_box_passes *p, int steps)
 {
-    static const char *const names[] = { "tile_down", "tile_up" };
+    static const char *const names[3] = { "tile_down", "tile_up", "tile_sums" };
     kry_status st = KRY_ERR_UNSUPPORTED;
     char more[128];
 
     choose_height(p, steps);
-    for (p->group = group_of_tile(p->dev, p->P->type, p->per, steps, p->narrow);
+    for (p->group = group_of_tile(p->dev, p->P->type, p->per, steps);
          p->group >= LEAST_GROUP && st == KRY_ERR_UNSUPPORTED; p->group /= 2) {
         snprintf(more, sizeof more, " -DSTEPS=%d -DGROUP=%d -DWIDTH=%d -DPER=%d%s%s%s", steps,
                  p->group, TILE_WIDTH, p->per, p->box ? " -DBOX -DAXES=2" : "",
-                 keeps_points(p->P->type) ? " -DKEEP" : "", p->narrow ? " -DNARROW" : "");
+                 keeps_points(p) ? " -DKEEP" : "", p->narrow ? " -DNARROW" : "");
         TRY(get_kernels(p, "tile_cycle", names, more));
         st = kry_kernel_check_size(p->dev, p->down.kernel, p->group);
         if (st == KRY_OK) st = kry_kernel_check_size(p->dev, p->up.kernel, p->group);
         if (st == KRY_OK) break;
     }
-    if (st == KRY_OK) plan_tiles(p, steps);
+    if (st < 0) goto done;
+    plan_tiles(p, steps);
+    if (p->up.groups > FEW_SUMS)
+        TRY(kry_buffer_create(p->dev, 2 * sizeof(kry_partial) * (size_t)p->up.groups, &p->partial));
 done:
     return st;
 }

@@ -103,15 +103,15 @@ static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_v
     const kry_level *L = &g->level;
     kry_sweeps up = g->smooth.up;
 
+    up.sum = sum;
     if (by_passes(g, how)) {
         kry_vec *y = place[1];
         place[1] = place[0], place[0] = y;
-        return L->passes->up(L->self, &g->smooth.up, b, place[1], e, y);
+        return L->passes->up(L->self, &up, b, place[1], e, y);
     }
     up.count -= how.but_one;
     if (kry_rung_corrects_at_once(g)) return correct_and_smooth(g, up, b, e, place, sum);
     TRY(L->P->table->apply(L->P->self, 1, e, 1, place[0]));
-    up.sum = sum;
     TRY(kry_smoothing_run(&g->smooth, &up, false, b, place));
 done:
     return st;
@@ -125,7 +125,10 @@ static bool ends_with_sweep(const kry_hierarchy *H)
            g->smooth.up.count > kry_rung_corrects_at_once(g);
 }
 
-bool kry_cycle_leaves_dots(const kry_hierarchy *H) { return H->narrow || ends_with_sweep(H); }
+bool kry_cycle_leaves_dots(const kry_hierarchy *H)
+{
+    return H->narrow || ends_with_sweep(H) || (H->count > 1 && kry_rung_is_fused(H->rung));
+}
 
 kry_status kry_cycle_widen(kry_hierarchy *H)
 {
@@ -265,12 +268,13 @@ static kry_status by_narrow_passes(kry_hierarchy *H, const kry_vec *b, kry_vec *
     kry_status st = KRY_OK;
     kry_rung *g = H->rung, *next = g + 1;
     const kry_passes *p = g->level.passes;
-    kry_sum *sum = dots ? dots : H->narrow->dots;
+    kry_sweeps up = g->smooth.up;
 
+    up.sum = dots ? dots : H->narrow->dots;
     TRY(kry_narrow_measure(H->narrow, b));
     TRY(p->down_narrow(g->level.self, &g->smooth.down, H->narrow, b, g->x, next->b));
     TRY(correct(H, 1, H->cycle.shape, next->b, next->x));
-    TRY(p->up_narrow(g->level.self, &g->smooth.up, H->narrow, b, g->x, next->x, x, sum));
+    TRY(p->up_narrow(g->level.self, &up, H->narrow, b, g->x, next->x, x));
 done:
     return st;
 }

@@ -32,18 +32,17 @@ typedef struct kry_passes {
     /* x := the steps from x = 0;  coarse := P' (b - A x) */
     kry_status (*down)(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
                        kry_vec *coarse);
-    /* y := the steps from x + P e */
+    /* y := the steps from x + P e; s->sum as of any steps */
     kry_status (*up)(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
                      const kry_vec *e, kry_vec *y);
     /* y := v + step D^-1 (b - A v) with v = x + P e */
     kry_status (*correct)(void *self, double step, const kry_vec *b, const kry_vec *x,
                           const kry_vec *e, kry_vec *y);
-    /* down and up of the finest level in single, in their place: b and y are in double; dots := (b.y, b.b) */
+    /* down and up of the finest level in single, in their place: b and y are in double; s->sum is there */
     kry_status (*down_narrow)(void *self, const kry_sweeps *s, const kry_narrow *narrow,
                               const kry_vec *b, kry_vec *x, kry_vec *coarse);
     kry_status (*up_narrow)(void *self, const kry_sweeps *s, const kry_narrow *narrow,
-                            const kry_vec *b, const kry_vec *x, const kry_vec *e, kry_vec *y,
-                            kry_sum *dots);
+                            const kry_vec *b, const kry_vec *x, const kry_vec *e, kry_vec *y);
     double (*bytes)(const void *self); /* that both, or `correct`, move at least */
 } kry_passes;
 
