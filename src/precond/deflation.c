@@ -287,8 +287,9 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     kry_subdomains subdomains = { 0 };
     double start = kry_now();
 
+    kry_team_enter(kry_op_device(A), "kry_deflation_create", NULL);
+    if (D) *D = NULL;
     TRY(GIVEN(D, A));
-    *D = NULL;
     if (!params) params = &defaults;
     TRY(check(A, params));
     TRY(kry_subdomains_find(A, params, &subdomains));
@@ -296,6 +297,8 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     (*D)->setup_seconds = kry_now() - start;
 done:
     kry_subdomains_release(&subdomains);
+    st = kry_team_leave(kry_op_device(A), st);
+    if (st < 0) kry_op_release(D);
     return st;
 }
 
@@ -306,8 +309,9 @@ kry_status kry_deflation_update(const kry_op *A, const kry_deflation_params *par
     kry_deflation_params p = params ? *params : defaults;
 
     TRY(GIVEN(A, D));
-    bool of_A = kry_op_parts(A) == kry_op_parts(D);
-    for (int r = 0; of_A && r < kry_op_parts(A); r++) {
+    const kry_here here = kry_op_here(A), of_D = kry_op_here(D);
+    bool of_A = here.begin == of_D.begin && here.end == of_D.end;
+    for (int r = here.begin; of_A && r < here.end; r++) {
         const kry_deflation *mine = kry_deflation_of(kry_op_piece(D, r));
         of_A = mine && mine->A == kry_op_piece(A, r);
         if (of_A) p.variant = mine->variant;
@@ -315,7 +319,7 @@ kry_status kry_deflation_update(const kry_op *A, const kry_deflation_params *par
     CHECK(of_A, KRY_ERR_ARGUMENT, "kry_deflation_update: '%s' is no deflation of this '%s'",
           D->table->kind, A->table->kind);
     TRY(kry_deflation_create(A, &p, &next));
-    for (int r = 0; r < kry_op_parts(A); r++) {
+    for (int r = here.begin; r < here.end; r++) {
         kry_deflation *old = kry_deflation_of(kry_op_piece(D, r)), both = *old;
         *old = *kry_deflation_of(kry_op_piece(next, r));
         *kry_deflation_of(kry_op_piece(next, r)) = both;
