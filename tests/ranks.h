@@ -241,7 +241,7 @@ typedef void rank_scene(wires *w, void *shared);
         kry_status got_ = (call);                                     \
         NEED(got_ == KRY_OK, "%s", got_ > 0 ? "" : kry_last_error()); \
     } while (0)
-static int rank_number;
+static int rank_number MAYBE_UNUSED;
 
 /* Wait until all have ended; what is left after a failure is ended, too. */
 static int wait_for_ranks(const pid_t *child, int size)
@@ -304,15 +304,27 @@ MAYBE_UNUSED static int run_ranks(int size, unsigned seconds, size_t shared_byte
     return bad;
 }
 
+/* How a rank makes its team. */
+typedef kry_status rank_opener(wires *w, kry_device *dev, const kry_team_params *params,
+                               kry_device **team);
+
+static kry_status open_by_wires(wires *w, kry_device *dev, const kry_team_params *params,
+                                kry_device **team)
+{
+    const kry_transport t = transport_of(w);
+    return kry_team_of_transport(&t, dev, params, team);
+}
+
+static rank_opener *open_ranks MAYBE_UNUSED = open_by_wires;
+
 /* A team of this rank's and all others' devices. */
 MAYBE_UNUSED static kry_device *ranks_team(wires *w, kry_team_params params)
 {
     kry_device *dev, *team;
-    const kry_transport t = transport_of(w);
 
     params.struct_size = sizeof params;
     GOOD(kry_device_open(NULL, &dev));
-    GOOD(kry_team_of_transport(&t, dev, &params, &team));
+    GOOD(open_ranks(w, dev, &params, &team));
     kry_device_release(&dev);
     return team;
 }

@@ -99,13 +99,6 @@ done:
     return st;
 }
 
-static kry_status move(const kry_vec *v, void *host, bool to_device)
-{
-    kry_team_enter(v->dev, to_device ? "kry_vec_write" : "kry_vec_read", v->split);
-    return kry_team_leave(
-        v->dev, (kry_device_is_ranks(v->dev) ? move_own : move_parts)(v, host, to_device));
-}
-
 /* At once, or column by column. Waits. */
 static kry_status transfer(const kry_vec *v, char *host, bool to_device)
 {
@@ -125,18 +118,29 @@ done:
     return st;
 }
 
+static kry_status move(const char *who, const kry_vec *v, void *host, bool to_device)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = kry_vec_device(v);
+
+    kry_team_enter(dev, who, v ? v->split : NULL);
+    CHECK(v && (host || kry_vec_rows_here(v, NULL) == 0), KRY_ERR_ARGUMENT, "%s: NULL", who);
+    if (!v->split)
+        TRY(transfer(v, host, to_device));
+    else
+        TRY((kry_device_is_ranks(dev) ? move_own : move_parts)(v, host, to_device));
+done:
+    return kry_team_leave(dev, st);
+}
+
 kry_status kry_vec_write(kry_vec *v, const void *host)
 {
-    if (!v || (!host && kry_vec_rows_here(v, NULL) > 0))
-        return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_write: NULL");
-    return v->split ? move(v, (void *)host, true) : transfer(v, (void *)host, true);
+    return move("kry_vec_write", v, (void *)host, true);
 }
 
 kry_status kry_vec_read(const kry_vec *v, void *host)
 {
-    if (!v || (!host && kry_vec_rows_here(v, NULL) > 0))
-        return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_read: NULL");
-    return v->split ? move(v, host, false) : transfer(v, host, false);
+    return move("kry_vec_read", v, host, false);
 }
 
 kry_status kry_vec_read_doubles(const kry_vec *v, double *numbers)
