@@ -38,13 +38,23 @@ static void reproducible__same_bits_as_one_device(void **state)
     some_sizes("reproducible", 3, reproducible_scene);
 }
 
-int main(void)
+static void partitions__ranks_with_no_row_and_with_one(void **state)
+{
+    (void)state;
+    const int bad = run_ranks(4, 300, sizeof(board), partitions_scene);
+    if (bad >= 0) fail_msg("partitions: rank %d of 4 failed", bad);
+}
+
+/* An argument names some of the tests, as "grids*". */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors__behave_as_on_one_device),
         cmocka_unit_test(matrices__same_bits_as_a_team),
+        cmocka_unit_test(partitions__ranks_with_no_row_and_with_one),
         cmocka_unit_test(grids__same_bits_as_a_team),
         cmocka_unit_test(reproducible__same_bits_as_one_device),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,8 +93,7 @@ static void bad_input_scene(wires *w, void *shared)
     for (int i = 0; i < 20; i++) host[i] = i;
     if (w->rank == bad) host[7] = (double)NAN;
     GOOD(kry_vec_write(y, host));
-    snprintf(who, sizeof who, "rank %d of %d: kry_solve: b[%d] is nan", bad, w->size,
-             20 * bad + 7);
+    snprintf(who, sizeof who, "rank %d of %d: kry_solve: b[%d] is nan", bad, w->size, 20 * bad + 7);
     fails(team, w, b, kry_solve(S, y, x, &res), KRY_ERR_ARGUMENT, who);
     host[7] = 7;
     fails(team, w, b, kry_vec_write(y, w->rank == bad ? NULL : host), KRY_ERR_ARGUMENT, "NULL");
@@ -116,8 +115,9 @@ static void bad_input_scene(wires *w, void *shared)
     /* What is not for ranks is refused on all. */
     fails(team, w, b, kry_matrix_read(A, (int64_t[100]){ 0 }, NULL, NULL), KRY_ERR_UNSUPPORTED,
           "kry_matrix_read");
-    fails(team, w, b, kry_csr_create(team, KRY_F64, 1, 1, (int64_t[]){ 0, 1 }, (int32_t[]){ 0 },
-                                     (double[]){ 1 }, NULL, &C),
+    fails(team, w, b,
+          kry_csr_create(team, KRY_F64, 1, 1, (int64_t[]){ 0, 1 }, (int32_t[]){ 0 },
+                         (double[]){ 1 }, NULL, &C),
           KRY_ERR_UNSUPPORTED, "kry_csr_create_rows");
     kry_op_release(&S);
     /* The monitor of rank 0 decides. */
@@ -231,7 +231,8 @@ static void beginnings_scene(wires *w, void *shared)
 
     (void)shared;
     GOOD(kry_device_open(NULL, &dev));
-    NEED(kry_team_of_transport(&t, w->rank == 1 ? NULL : dev, NULL, &team) == KRY_ERR_ARGUMENT, "-");
+    NEED(kry_team_of_transport(&t, w->rank == 1 ? NULL : dev, NULL, &team) == KRY_ERR_ARGUMENT,
+         "-");
     NEED(strstr(kry_last_error(), w->rank == 1 ? "device is NULL" : "rank 1 of 3"), "%s",
          kry_last_error());
     NEED(kry_team_of_transport(&t, dev, KRY_TEAM(.reproducible = w->rank == 1), &team) ==
@@ -284,7 +285,8 @@ static void beginnings__are_refused_on_all(void **state)
     run("beginnings", 3, beginnings_scene);
 }
 
-int main(void)
+/* An argument names some of the tests, as "grids*". */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_input__is_the_same_error_on_all),
@@ -293,5 +295,6 @@ int main(void)
         cmocka_unit_test(transport__that_fails),
         cmocka_unit_test(beginnings__are_refused_on_all),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,10 +73,11 @@ int main(int argc, char **argv)
     st = kry_solve(cg, b, x, &result);
     kry_team_rank_facts(team, &facts);
     if (st >= 0 && rank == 0)
-        printf("%d ranks, %lld unknowns: %s after %lld iterations in %.3f s, of which rank 0 waited "
-               "%.3f s\n",
-               size, (long long)n, kry_status_text(st), (long long)result.iterations,
-               result.solve_seconds, facts.waited);
+        printf(
+            "%d ranks, %lld unknowns: %s after %lld iterations in %.3f s, of which rank 0 waited "
+            "%.3f s\n",
+            size, (long long)n, kry_status_text(st), (long long)result.iterations,
+            result.solve_seconds, facts.waited);
     /* This rank's rows of x: kry_vec_read(x, numbers), of kry_vec_rows_here(x, &first) rows. */
 
 done:

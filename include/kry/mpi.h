@@ -84,16 +84,22 @@ static inline void kry_mpi_release_(void *user)
 static inline kry_status kry_team_of_mpi(MPI_Comm comm, kry_device *device,
                                          const kry_team_params *params, kry_device **team)
 {
-    kry_transport t = { sizeof t,       NULL,          0,              0,
-                        kry_mpi_gather_, kry_mpi_send_, kry_mpi_test_, kry_mpi_probe_,
-                        kry_mpi_receive_, kry_mpi_release_ };
+    kry_transport t = { sizeof t,
+                        NULL,
+                        0,
+                        0,
+                        kry_mpi_gather_,
+                        kry_mpi_send_,
+                        kry_mpi_test_,
+                        kry_mpi_probe_,
+                        kry_mpi_receive_,
+                        kry_mpi_release_ };
     int there = 0, level = MPI_THREAD_SINGLE;
     kry_mpi_ *mpi;
 
     if (team) *team = NULL;
     MPI_Initialized(&there);
-    if (!there)
-        return kry_fail(KRY_ERR_ARGUMENT, "kry_team_of_mpi: call MPI_Init_thread before");
+    if (!there) return kry_fail(KRY_ERR_ARGUMENT, "kry_team_of_mpi: call MPI_Init_thread before");
     MPI_Query_thread(&level);
     if (level < MPI_THREAD_FUNNELED)
         return kry_fail(KRY_ERR_ARGUMENT, "kry_team_of_mpi: MPI is for programs of one thread: ask "

@@ -268,6 +268,16 @@ done:
     return st;
 }
 
+/* A rank needs them no more: its part has them. */
+static void forget_host(whole *W)
+{
+    kry_sparse *host = &W->host;
+
+    if (!W->rank.wanted) return;
+    free(host->row_ptr), free(host->col), free(host->val);
+    host->row_ptr = NULL, host->col = NULL, host->val = NULL;
+}
+
 /* ---- new values ------------------------------------------------------------------------------ */
 
 /* KRY_VALUES_SINGLE: round all entries, for a part's own matrix rounds its own ones only. */
@@ -289,6 +299,7 @@ static kry_status prepare(void *self, const void *values)
     kry_status st = KRY_OK;
 
     if (!values) return KRY_OK; /* parts take the numbers that they have */
+    if (!W->host.val) TRY(kry_alloc((size_t)W->nnz, kry_type_size(W->host.type), &W->host.val));
     TRY(kry_entries_renew("kry_op_update", &W->map, values, W->nnz, &W->host));
     TRY(round_values("kry_op_update", W));
 done:
@@ -297,7 +308,7 @@ done:
 
 static kry_status update_part(void *self, int rank, kry_op *local)
 {
-    const whole *W = self;
+    whole *W = self;
     const piece *p = &W->piece[rank];
     kry_status st = KRY_OK;
     const kry_sparse *host = &W->host;
@@ -310,6 +321,7 @@ static kry_status update_part(void *self, int rank, kry_op *local)
 done:
     free(far);
     free(own);
+    forget_host(W);
     return st;
 }
 
@@ -384,6 +396,7 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map
                                     .inspect = inspect,
                                     .destroy = whole_release };
     TRY(kry_parts_create(team, W->split, &extra, make_part, W, op));
+    forget_host(W);
     W = NULL;
 done:
     whole_release(W);
