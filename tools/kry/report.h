@@ -4,7 +4,7 @@
 #ifndef KRY_REPORT_H
 #define KRY_REPORT_H
 
-#include "source.h"
+#include "ranks.h"
 
 typedef struct report {
     const source *src;
@@ -23,6 +23,7 @@ typedef struct report {
     double matrix_seconds, setup_seconds;
     bool has_error; /* the exact solution is known */
     double error_inf, error_rel;
+    shares shares; /* of the work, between ranks */
 } report;
 
 void report_json(const report *r);
