@@ -1,8 +1,9 @@
 // bicgstab.cl - the vector work of BiCGStab(l) and its scalars.
 // Host: src/krylov/bicgstab.c, which compiles it with KRY_UNALIGNED. Launch: bicgstab_begin and
-// bicgstab_minimise one group, bicgstab_direction kry_groups_for(n), the others kry_chunks_of(x).groups.
+// bicgstab_minimise one group, bicgstab_direction kry_groups_for(n), the others kry_chunks_of(x).groups; for each
+// column of x, whose vectors are `pitch` apart (y: y_pitch), and whose scalars and sums stand column by column.
 //
-// DEGREE  l. R and U have DEGREE + 1 columns, ld apart: r, A r, A^2 r ... and the same of u
+// DEGREE  l. R and U have DEGREE + 1 vectors, ld apart: r, A r, A^2 r ... and the same of u
 //
 // A launch that finds a reason to stop writes it into `state`, and no launch after it changes a vector. All
 // groups of bicgstab_step find the same reason, whether they read `state` before or after one wrote there.
@@ -18,7 +19,10 @@
 
 // What stands in `scalars`; the omega of the last sweep is in RHO: -omega rho.
 // SHADOW is the square of the shadow's norm, 0 if it is not known.
-enum { ALPHA, RHO, BETA, SHADOW, GAMMA }; // GAMMA + k: by what r_k goes into the minimal residual
+enum { ALPHA, RHO, BETA, SHADOW, GAMMA, SCALARS = 9 }; // GAMMA + k: by what r_k goes into the minimal residual
+#define COLUMN ((int)get_group_id(1))
+#define TAKE_COLUMN_SCALARS state += COLUMN * STATE_SIZE, scalars += COLUMN * SCALARS;
+#define PART_HERE (COLUMN * (int)get_num_groups(0) + (int)get_group_id(0))
 #define ROUNDING (sizeof(REAL) == 4 ? (ACC)1e-6f : (ACC)1e-14f)
 
 // What a product of the shadow with a vector of this square says: it is divided by.
@@ -30,37 +34,41 @@ int judge_product(ACC product, ACC square, ACC shadow)
 }
 
 // Judge the residual; unless `only_judge`, beta := alpha rho' / rho. rho: the pair (r_j.shadow, r_j.r_j).
-// is_r: in the first iteration of a cycle, where the shadow is r. One group.
-kernel void bicgstab_begin(int iteration, int slot, ACC target2, int only_judge,
-                           int is_r, global const TOTAL *restrict rr_part, int rr_count,
+// is_first: in the first iteration of a cycle, where the shadow may be r: then rho is r.r, to the bit. One group.
+kernel void bicgstab_begin(int iteration, int slot, int only_judge,
+                           int is_first, global const TOTAL *restrict rr_part, int rr_count,
                            global const TOTAL2 *restrict rho_part, int rho_count,
                            global ACC *restrict state, global ACC *restrict history,
                            global ACC *restrict scalars)
 {
     local TOTAL2 lane[WG];
+    TAKE_COLUMN_SCALARS
+    rho_part += COLUMN * rho_count, rr_part += COLUMN * rr_count;
     ACC2 sums = VALUES_OF(finish_sum2(rho_part, rho_count, lane));
     ACC rr = VALUE_OF(finish_sum(rr_part, rr_count, (local TOTAL *)lane)), rho = sums.x;
 
     if (get_local_id(0) != 0 || (int)state[STATE_STOP] != GO_ON) return;
-    history[slot] = rr;
+    history[slot * (int)get_num_groups(1) + COLUMN] = rr;
     state[STATE_ITERATION] = (ACC)iteration;
     state[STATE_VALUE] = rho;
-    if (rr <= target2)
+    if (rr <= state[STATE_TARGET])
         state[STATE_STOP] = STOP_CONVERGED;
     else
         state[STATE_STOP] = isfinite(rr) ? judge_product(rho, sums.y, scalars[SHADOW]) : STOP_NOT_FINITE;
     if (only_judge) return;
-    if (is_r) scalars[SHADOW] = rr;
+    if (is_first && rho == sums.y) scalars[SHADOW] = rr;
     scalars[BETA] = scalars[RHO] != 0 ? scalars[ALPHA] * (rho / scalars[RHO]) : 0;
     scalars[RHO] = rho;
 }
 
 // u_c := r_c - beta u_c for c = 0 ... j
-kernel void bicgstab_direction(long n, int j, long ld, global const ACC *restrict state,
+kernel void bicgstab_direction(long n, int j, long pitch, long ld, global const ACC *restrict state,
                                global const ACC *restrict scalars, global const REAL *restrict R,
                                global REAL *restrict U)
 {
+    TAKE_COLUMN_SCALARS
     REAL beta = (REAL)scalars[BETA];
+    R += COLUMN * pitch, U += COLUMN * pitch;
     if ((int)state[STATE_STOP] != GO_ON) return;
     for (int c = 0; c <= j; c++, R += ld, U += ld) {
         FOR_VEC(i, n) STV(LDV(R, i) - beta * LDV(U, i), i, U);
@@ -69,12 +77,14 @@ kernel void bicgstab_direction(long n, int j, long ld, global const ACC *restric
 }
 
 // alpha := rho / gamma, which is the first of the pair (u_(j+1).shadow, u_(j+1).u_(j+1)),  r_c -= alpha u_(c+1) for c = 0 ... j,  y += alpha u_0,  part[group] := r_0.r_0
-kernel void bicgstab_step(long n ROWS_PARAMS, int j, long ld, global ACC *restrict state,
+kernel void bicgstab_step(long n ROWS_PARAMS, int j, long pitch, long ld, global ACC *restrict state,
                           global ACC *restrict scalars, global const TOTAL2 *restrict gamma_part,
                           int gamma_count, global REAL *restrict R, global const REAL *restrict U,
-                          global REAL *restrict y, long y0, global TOTAL *restrict part)
+                          global REAL *restrict y, long y0, long y_pitch, global TOTAL *restrict part)
 {
     local TOTAL2 lane[WG];
+    TAKE_COLUMN_SCALARS
+    gamma_part += COLUMN * gamma_count;
     ACC2 gamma = VALUES_OF(finish_sum2(gamma_part, gamma_count, lane));
     ACC by = scalars[RHO] / gamma.x;
     int go_on = (int)state[STATE_STOP] == GO_ON;
@@ -90,7 +100,7 @@ kernel void bicgstab_step(long n ROWS_PARAMS, int j, long ld, global ACC *restri
     }
     if (!go_on || stop != GO_ON) n = 0; // not a return: the barriers below are for all
     REAL alpha = n ? (REAL)by : 0;
-    R += first, U += first, y += y0 + first;
+    R += COLUMN * pitch + first, U += COLUMN * pitch + first, y += y0 + COLUMN * y_pitch + first;
     for (int c = j; c > 0; c--) {
         global REAL *r = R + c * ld;
         global const REAL *u = U + (c + 1) * ld;
@@ -108,11 +118,12 @@ kernel void bicgstab_step(long n ROWS_PARAMS, int j, long ld, global ACC *restri
     FOR_VEC_SUMMED(i, n) STEP(VEC, VLOAD, VSTORE, V, sums)
     FOR_TAIL_SUMMED(i, n) STEP(REAL, SLOAD, SSTORE, , rest)
     TOTAL sum = group_sum(ALL_LANES(sums, rest), (local TOTAL *)lane);
-    if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
+    if (get_local_id(0) == 0) part[PART_HERE] = sum;
 }
 
 // part[group]: the PAIRS products r_i.r_k
-kernel void bicgstab_gram(long n ROWS_PARAMS, long ld, global const REAL *restrict R,
+kernel void bicgstab_gram(long n ROWS_PARAMS, long pitch, long ld, global const ACC *restrict state,
+                          global const REAL *restrict R,
                           global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
@@ -122,7 +133,8 @@ kernel void bicgstab_gram(long n ROWS_PARAMS, long ld, global const REAL *restri
     TOTAL rest[PAIRS];
     TAKE_ROWS(first)
 
-    R += first;
+    if ((int)state[COLUMN * STATE_SIZE + STATE_STOP] != GO_ON) return; // all work-items of a group alike
+    R += COLUMN * pitch + first;
     UNROLLED for (int p = 0; p < PAIRS; p++) sums[p] = none, rest[p] = nothing;
 #define GRAM(TYPE, LOAD, V, total)                                      \
     {                                                                   \
@@ -138,7 +150,7 @@ kernel void bicgstab_gram(long n ROWS_PARAMS, long ld, global const REAL *restri
     FOR_TAIL_SUMMED(i, n) GRAM(REAL, LOAD_ONE, , rest)
     for (int p = 0; p < PAIRS; p++) {
         TOTAL sum = group_sum(ALL_LANES(sums[p], rest[p]), lane);
-        if (get_local_id(0) == 0) part[get_group_id(0) * PAIRS + p] = sum;
+        if (get_local_id(0) == 0) part[PART_HERE * PAIRS + p] = sum;
     }
 }
 
@@ -150,6 +162,8 @@ kernel void bicgstab_minimise(int count, global const TOTAL *restrict part,
 {
     local TOTAL lane[WG];
     ACC G[PAIRS], gamma[DEGREE + 1], fallen = 0;
+    TAKE_COLUMN_SCALARS
+    part += COLUMN * count * PAIRS;
 
     for (int p = 0; p < PAIRS; p++) {
         TOTAL sum = NO_TOTAL;
@@ -186,9 +200,9 @@ kernel void bicgstab_minimise(int count, global const TOTAL *restrict part,
 
 // y += sum gamma_k r_(k-1),  r_0 -= sum gamma_k r_k,  u_0 -= sum gamma_k u_k,
 // rr_part[group] := r_0.r_0,  rho_part[group] := (r_0.shadow, r_0.r_0)
-kernel void bicgstab_reduce(long n ROWS_PARAMS, long ld, global const ACC *restrict state,
+kernel void bicgstab_reduce(long n ROWS_PARAMS, long pitch, long ld, global const ACC *restrict state,
                             global const ACC *restrict scalars, global REAL *restrict R,
-                            global REAL *restrict U, global REAL *restrict y, long y0,
+                            global REAL *restrict U, global REAL *restrict y, long y0, long y_pitch,
                             global const REAL *restrict shadow, global TOTAL *restrict rr_part,
                             global TOTAL2 *restrict rho_part)
 {
@@ -196,9 +210,11 @@ kernel void bicgstab_reduce(long n ROWS_PARAMS, long ld, global const ACC *restr
     TOTALV srr = NO_TOTALV, srho = NO_TOTALV;
     TOTAL trr = NO_TOTAL, trho = NO_TOTAL;
     TAKE_ROWS(first)
+    TAKE_COLUMN_SCALARS
+    const long at = COLUMN * pitch + first;
 
     if ((int)state[STATE_STOP] != GO_ON) n = 0;
-    R += first, U += first, y += y0 + first, shadow += first;
+    R += at, U += at, shadow += at, y += y0 + COLUMN * y_pitch + first;
 #define REDUCE(TYPE, LOAD, STORE, V, rr, rho)                                  \
     {                                                                          \
         TYPE r_i = LOAD(R), u_i = LOAD(U), y_i = LOAD(y), before = r_i;        \
@@ -219,5 +235,5 @@ kernel void bicgstab_reduce(long n ROWS_PARAMS, long ld, global const ACC *restr
     TOTAL rr = ALL_LANES(srr, trr), rho = ALL_LANES(srho, trho);
     TOTAL2 sums = group_sum2(BOTH(rho, rr), lane);
     rr = group_sum(rr, (local TOTAL *)lane);
-    if (get_local_id(0) == 0) rr_part[get_group_id(0)] = rr, rho_part[get_group_id(0)] = sums;
+    if (get_local_id(0) == 0) rr_part[PART_HERE] = rr, rho_part[PART_HERE] = sums;
 }

@@ -73,41 +73,31 @@
 #else
 
 #ifdef AT_ONCE
-#define MATRIX_LOCALS local REAL lane_sum[AT_ONCE * WG]; // the numbers of a vector lie WG apart: no conflicts
+#define MATRIX_LOCALS local SUM lane_sum[WG];
 #else
 #define MATRIX_LOCALS     \
     local SUM tile[TILE]; \
     local SUM lane_sum[WG];
 #endif
+#define LANES (WG / SHARE)
 
 // Lanes that share a row: the largest power of two that gives every row of a run its share. A run may be
 // empty.
 int lanes_per_row(int rows)
 {
     int lanes = 1;
-    while (lanes < WG && 2 * lanes * rows <= WG) lanes *= 2;
+    while (lanes < LANES && 2 * lanes * rows <= LANES) lanes *= 2;
     return lanes;
 }
 
 // Add up what the lanes of a row have. Only lane 0 of each row has the answer.
-#ifdef AT_ONCE
-#define LANE             REAL
-#define KEEP(c)          lane_sum[c * WG + l] = sum.s##c;
-#define ADD_KEPT(c)      sum.s##c += lane_sum[c * WG + l + step];
-#define KEEP_SUM         EACH_VECTOR(KEEP)
-#define ADD_KEPT_SUM     EACH_VECTOR(ADD_KEPT)
-#else
-#define LANE             SUM
-#define KEEP_SUM         lane_sum[l] = sum;
-#define ADD_KEPT_SUM     sum += lane_sum[l + step];
-#endif
-SUM over_lanes(SUM sum, int lanes, local LANE *lane_sum)
+SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
 {
-    int l = get_local_id(0);
+    int l = get_local_id(0), lane_of_row = l / SHARE & (lanes - 1);
     for (int step = lanes / 2; step > 0; step /= 2) {
-        KEEP_SUM
+        lane_sum[l] = sum;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if ((l & (lanes - 1)) < step) { ADD_KEPT_SUM }
+        if (lane_of_row < step) sum += lane_sum[l + step * SHARE];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     return sum;
@@ -117,11 +107,27 @@ SUM over_lanes(SUM sum, int lanes, local LANE *lane_sum)
 
 // A tile of vectors would be too large: the lanes of a row load its entries, each those that it adds up.
 #define STAGE_TILE(GET)
-#define ADD_ENTRIES(GET)                                                            \
-    if (from < to) {                                                                \
-        OWN(row, GET)                                                               \
-        for (OFFSET k = begin + from + lane_of_row; k < begin + to; k += lanes)     \
-            sum += (SUM)val[k] * FROM_OWN((SUM)GET(col[k]));                        \
+#define EACH(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
+#define LOAD_ENTRY(u, GET)           \
+    OFFSET k##u = k + u * lanes;     \
+    int col##u = col[k##u];          \
+    SUM val##u = val[k##u];
+#define FETCH_ENTRY(u, GET) SUM x##u = FROM_OWN((SUM)GET(col##u));
+#define ADD_ENTRY(u, GET)   sum += val##u * x##u;
+#define ADD_ENTRIES(GET)                                                        \
+    if (from < to) {                                                            \
+        OFFSET k = begin + from + lane_of_row, end = begin + to;                \
+        OWN(row, GET)                                                           \
+        for (; k + (UNROLL - 1) * lanes < end; k += UNROLL * lanes) {           \
+            EACH(LOAD_ENTRY, GET)                                               \
+            EACH(FETCH_ENTRY, GET)                                              \
+            EACH(ADD_ENTRY, GET)                                                \
+        }                                                                       \
+        for (; k < end; k += lanes) {                                           \
+            LOAD_ENTRY(0, GET)                                                  \
+            FETCH_ENTRY(0, GET)                                                 \
+            ADD_ENTRY(0, GET)                                                   \
+        }                                                                       \
     }
 
 #else
@@ -190,8 +196,8 @@ SUM over_lanes(SUM sum, int lanes, local LANE *lane_sum)
         int count = (int)(RUN_END(b) - begin), lanes = lanes_per_row(rows);        \
         STAGE_TILE(GET)                                                            \
         barrier(CLK_LOCAL_MEM_FENCE);                                              \
-        for (int base = 0; base < rows; base += WG / lanes) {                      \
-            int mine = base + l / lanes, lane_of_row = l & (lanes - 1);            \
+        for (int base = 0; base < rows; base += LANES / lanes) {                   \
+            int mine = base + l / SHARE / lanes, lane_of_row = l / SHARE & (lanes - 1); \
             int from = 0, to = 0, row = first + mine;                              \
             if (mine < rows) {                                                     \
                 from = (int)(ROW_BEGIN(row) - begin);                              \

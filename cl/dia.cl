@@ -83,7 +83,7 @@
 #elif !defined(KRY_CPU)
 
 #define MATRIX_ROWS(GET, DO)                                                       \
-    for (int row = get_global_id(0); row < work; row += (int)get_global_size(0)) { \
+    for (int row = FIRST_ROW_HERE; row < work; row += ROWS_AT_ONCE) {              \
         ROW_SUM(row, GET)                                                          \
         DO(row, sum)                                                               \
     }

@@ -1,6 +1,7 @@
 // minres.cl - the vector work of a step of MINRES.
 // Host: src/krylov/minres.c, which compiles it with KRY_UNALIGNED. Launch: minres_begin one group, the others
-// kry_chunks_of(x).groups. All vectors but x start at element 0. The scalars go back and forth between two
+// kry_chunks_of(x).groups, for each column. All vectors but x start at element 0, and their columns are `pitch`
+// apart, those of x x_pitch; scalars and partial sums stand column by column. The scalars go back and forth between two
 // blocks as in direction.clh: minres_lanczos reads `step` and writes `state`, minres_update the other way.
 // Words per unknown: 3 + 1, 6 + 3.
 
@@ -9,14 +10,16 @@
 enum {
     GAMMA = STATE_VALUE + 1, GAMMA_OLD, DELTA, COSINE, COSINE_OLD, SINE, SINE_OLD, ETA, SCALARS
 };
+#define COLUMN ((int)get_group_id(1))
 #define ROUNDING (sizeof(REAL) == 4 ? (ACC)1e-6f : (ACC)1e-14f)
 
-// gamma of the first v. One group.
+// gamma of the first v. One group for each column that is not over.
 kernel void minres_begin(global const TOTAL *restrict part, int count, global ACC *restrict step)
 {
     local TOTAL lane[WG];
-    ACC square = VALUE_OF(finish_sum(part, count, lane));
-    if (get_local_id(0) != 0) return;
+    ACC square = VALUE_OF(finish_sum(part + COLUMN * count, count, lane));
+    step += COLUMN * STATE_SIZE;
+    if (get_local_id(0) != 0 || (int)step[STATE_STOP] != GO_ON) return;
     step[STATE_VALUE] = square;
     step[STATE_STOP] = !isfinite(square) ? STOP_NOT_FINITE : square > 0 ? GO_ON : STOP_PRECOND;
     step[GAMMA] = step[ETA] = sqrt(fmax(square, (ACC)0)), step[GAMMA_OLD] = 1;
@@ -25,7 +28,7 @@ kernel void minres_begin(global const TOTAL *restrict part, int count, global AC
 
 // Judge the residual; old := A z / gamma - delta / gamma v - gamma / old gamma old, the next v; part[group] :=
 // its square. With n = 0 the stopping test alone.
-kernel void minres_lanczos(long n ROWS_PARAMS, int iteration, int slot, ACC target2,
+kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int slot,
                            global const TOTAL *restrict rr_part, int rr_count,
                            global const TOTAL *restrict delta_part, int delta_count,
                            global const ACC *restrict step, global ACC *restrict state,
@@ -34,6 +37,8 @@ kernel void minres_lanczos(long n ROWS_PARAMS, int iteration, int slot, ACC targ
                            global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
+    rr_part += COLUMN * rr_count, delta_part += COLUMN * delta_count;
+    step += COLUMN * STATE_SIZE, state += COLUMN * STATE_SIZE;
     ACC rr = VALUE_OF(finish_sum(rr_part, rr_count, lane)), gamma = step[GAMMA];
     ACC delta = VALUE_OF(finish_sum(delta_part, delta_count, lane)) / (gamma * gamma);
     int stop = (int)step[STATE_STOP], fresh = stop == GO_ON;
@@ -41,7 +46,7 @@ kernel void minres_lanczos(long n ROWS_PARAMS, int iteration, int slot, ACC targ
     TOTAL rest = NO_TOTAL;
     TAKE_ROWS(first)
 
-    if (fresh && rr <= target2)
+    if (fresh && rr <= step[STATE_TARGET])
         stop = STOP_CONVERGED;
     else if (fresh && !(isfinite(rr) && (gamma == 0 || isfinite(delta))))
         stop = STOP_NOT_FINITE;
@@ -53,12 +58,13 @@ kernel void minres_lanczos(long n ROWS_PARAMS, int iteration, int slot, ACC targ
         state[STATE_STOP] = stop;
         state[STATE_ITERATION] = fresh ? (ACC)iteration : step[STATE_ITERATION];
         state[STATE_VALUE] = fresh ? gamma : step[STATE_VALUE];
-        if (fresh) history[slot] = rr;
+        if (fresh) history[slot * (int)get_num_groups(1) + COLUMN] = rr;
     }
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
     const REAL by_q = (REAL)(1 / gamma), by_v = (REAL)(delta / gamma);
     const REAL by_old = (REAL)(gamma / step[GAMMA_OLD]);
-    q += first, v += first, old += first;
+    const long at = COLUMN * pitch + first;
+    q += at, v += at, old += at;
 #define LANCZOS(TYPE, LOAD, STORE, V, total)                                  \
     {                                                                         \
         TYPE v_i = by_q * LOAD(q) - by_v * LOAD(v) - by_old * LOAD(old);      \
@@ -68,19 +74,21 @@ kernel void minres_lanczos(long n ROWS_PARAMS, int iteration, int slot, ACC targ
     FOR_VEC_SUMMED(i, n) LANCZOS(VEC, VLOAD, VSTORE, V, sums)
     FOR_TAIL_SUMMED(i, n) LANCZOS(REAL, SLOAD, SSTORE, , rest)
     TOTAL sum = group_sum(ALL_LANES(sums, rest), lane);
-    if (get_local_id(0) == 0 && stop == GO_ON) part[get_group_id(0)] = sum;
+    if (get_local_id(0) == 0 && stop == GO_ON) part[COLUMN * (int)get_num_groups(0) + (int)get_group_id(0)] = sum;
 }
 
 // The next gamma and rotation; old := (z / gamma - alpha_3 old - alpha_2 w) / alpha_1, the next w;
 // x += c eta times that, r := s^2 r - c eta / alpha_1 next; part[group] := r.r
-kernel void minres_update(long n ROWS_PARAMS, global const TOTAL *restrict square_part,
+kernel void minres_update(long n ROWS_PARAMS, long pitch, global const TOTAL *restrict square_part,
                           int square_count, global const ACC *restrict state,
                           global ACC *restrict step, global const REAL *restrict z,
                           global const REAL *restrict w, global REAL *restrict old,
                           global const REAL *restrict next, global REAL *restrict x, long x0,
-                          global REAL *restrict r, global TOTAL *restrict part)
+                          long x_pitch, global REAL *restrict r, global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
+    square_part += COLUMN * square_count;
+    step += COLUMN * STATE_SIZE, state += COLUMN * STATE_SIZE;
     ACC square = VALUE_OF(finish_sum(square_part, square_count, lane));
     const ACC gamma = state[GAMMA], delta = state[DELTA], eta = state[ETA];
     const ACC size = ROUNDING * ROUNDING * (delta * delta + gamma * gamma);
@@ -112,7 +120,8 @@ kernel void minres_update(long n ROWS_PARAMS, global const TOTAL *restrict squar
     if (stop != GO_ON) n = 0;
     const REAL by_z = (REAL)(1 / (gamma * a1)), by_w = (REAL)(a2 / a1), by_old = (REAL)(a3 / a1);
     const REAL by_x = (REAL)(c * eta), by_r = (REAL)(s * s), by_next = (REAL)(c * eta / a1);
-    z += first, w += first, old += first, next += first, x += x0 + first, r += first;
+    const long at = COLUMN * pitch + first;
+    z += at, w += at, old += at, next += at, r += at, x += x0 + COLUMN * x_pitch + first;
 #define UPDATE(TYPE, LOAD, STORE, V, total)                                   \
     {                                                                         \
         TYPE w_i = by_z * LOAD(z) - by_w * LOAD(w) - by_old * LOAD(old);      \
@@ -125,5 +134,5 @@ kernel void minres_update(long n ROWS_PARAMS, global const TOTAL *restrict squar
     FOR_VEC_SUMMED(i, n) UPDATE(VEC, VLOAD, VSTORE, V, sums)
     FOR_TAIL_SUMMED(i, n) UPDATE(REAL, SLOAD, SSTORE, , rest)
     TOTAL sum = group_sum(ALL_LANES(sums, rest), lane);
-    if (get_local_id(0) == 0 && stop == GO_ON) part[get_group_id(0)] = sum;
+    if (get_local_id(0) == 0 && stop == GO_ON) part[COLUMN * (int)get_num_groups(0) + (int)get_group_id(0)] = sum;
 }

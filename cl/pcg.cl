@@ -1,6 +1,6 @@
 // pcg.cl - the vector work of a conjugate-gradient step.
-// Host: src/operator/direction.c (pcg_direction, pcg_check), src/krylov/pcg_columns.c (those of several
-// columns), src/krylov/pcg.c (the others).
+// Host: src/operator/direction.c (pcg_direction, pcg_check and those of several columns), src/krylov/pcg.c (the
+// others).
 // Launch: kry_groups_for(n) groups of WG, pcg_step kry_chunks_of(x).groups. All vectors but x start at element 0.
 
 // p := z + beta old, unless the solve has stopped; old may be p.
@@ -123,86 +123,55 @@ kernel void pcg_flexible(global const TOTAL2 *restrict rho_part, int rho_count,
 
 // ---- several columns ----
 //
-// Recurrences side by side: vectors are `pitch` numbers apart, x x_pitch; scalars and partial sums stand column
-// by column, and so do the squared residuals of an iteration. A column that has stopped is left alone.
+// Recurrences side by side, each with groups of its own: vectors are `pitch` numbers apart, x x_pitch; scalars and
+// partial sums stand column by column, and so do the squared residuals of an iteration. A column that has stopped
+// is left alone.
 
 #ifdef COLUMNS
-
-#define COLUMNS_DIRECTION_PARAMS                                                                   \
-    int columns, int iteration, int slot, global const TOTAL2 *restrict rho_part, int rho_count, \
-        global const ACC *restrict step, global ACC *restrict state, global ACC *restrict history
-// The arguments DIRECTION_PASS of column c
-#define COLUMN_PASS(c)                                                                        \
-    iteration, slot * columns + c, step[c * STATE_SIZE + STATE_TARGET], rho_part + c * rho_count, \
-        rho_count, step + c * STATE_SIZE, state + c * STATE_SIZE, history
+#define COLUMN ((int)get_group_id(1))
+// What DIRECTION_PARAMS are for this column
+#define TAKE_COLUMN_DIRECTION                                          \
+    slot = slot * (int)get_num_groups(1) + COLUMN;                     \
+    rho_part += COLUMN * rho_count;                                    \
+    step += COLUMN * STATE_SIZE, state += COLUMN * STATE_SIZE;         \
+    target2 = step[STATE_TARGET];
 
 // 2 + 1 words for each column that goes on.
-kernel void pcg_directions(COLUMNS_DIRECTION_PARAMS, long n, long pitch, global const REAL *z,
-                           global REAL *p)
+kernel void pcg_directions(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
+                           global REAL *p, long pitch)
 {
     local TOTAL2 lane[WG];
-    for (int c = 0; c < columns; c++)
-        one_direction(COLUMN_PASS(c), n, z + c * pitch, p + c * pitch, p + c * pitch, lane);
+    const long at = COLUMN * pitch;
+    TAKE_COLUMN_DIRECTION
+    one_direction(DIRECTION_PASS, n, z + at, old + at, p + at, lane);
 }
 
-// The stopping tests alone. One group.
-kernel void pcg_checks(COLUMNS_DIRECTION_PARAMS)
+// The stopping tests alone. One group for each column.
+kernel void pcg_checks(DIRECTION_PARAMS)
 {
     local TOTAL2 lane[WG];
     ACC beta;
-    for (int c = 0; c < columns; c++) begin_direction(COLUMN_PASS(c), lane, &beta);
+    TAKE_COLUMN_DIRECTION
+    begin_direction(DIRECTION_PASS, lane, &beta);
 }
 
 // 4 + 2 words for each column that goes on; DIAGONAL 1 + 1 more.
-kernel void pcg_steps(int columns, long n, long pitch, global const ACC *restrict state,
-                      global ACC *restrict step, global const TOTAL *restrict pq_part, int pq_count,
-                      global const REAL *restrict p, global const REAL *restrict q,
-                      global REAL *restrict x, long x0, long x_pitch, global REAL *restrict r,
-                      global TOTAL2 *restrict part DIAGONAL_PARAMS)
+kernel void pcg_steps(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+                      global const REAL *restrict q, global REAL *restrict x, long x0,
+                      global REAL *restrict r, global TOTAL2 *restrict part DIAGONAL_PARAMS, long pitch,
+                      long x_pitch)
 {
     local TOTAL2 lane[WG];
-    for (int c = 0; c < columns; c++) {
-        one_step(n, X_ADDS, state + c * STATE_SIZE, step + c * STATE_SIZE, pq_part + c * pq_count,
-                 pq_count, p + c * pitch, q + c * pitch, x + x0 + c * x_pitch, r + c * pitch,
-                 part + c * (int)get_num_groups(0) DIAGONAL_PASS, lane);
+    const long at = COLUMN * pitch;
+    state += COLUMN * STATE_SIZE, step += COLUMN * STATE_SIZE, pq_part += COLUMN * pq_count;
+#ifdef DRIFT
+    drift_part += COLUMN * drift_count, drift_out += COLUMN * (int)get_num_groups(0);
+#endif
 #ifdef DIAGONAL
-        z += pitch;
+    z += at;
 #endif
-    }
-}
-
-// part[c groups + group] := the pairs (x_c.y_c, x_c.x_c), 2 words for each column; PRODUCTS: x_c.y_c alone.
-kernel void pcg_sums(int columns, long n, long pitch, global const REAL *restrict x,
-                     global const REAL *restrict y,
-#ifdef PRODUCTS
-                     global TOTAL *restrict part)
-#else
-                     global TOTAL2 *restrict part)
-#endif
-{
-    local TOTAL2 lane[WG];
-    part += get_group_id(0);
-    for (int c = 0; c < columns; c++, x += pitch, y += pitch, part += get_num_groups(0)) {
-        TOTALV sxy = NO_TOTALV, sxx = NO_TOTALV;
-        TOTAL txy = NO_TOTAL, txx = NO_TOTAL;
-        FOR_VEC(i, n)
-        {
-            VEC x_i = LDV(x, i);
-            ADD_PRODUCTV(sxy, x_i, LDV(y, i));
-            ADD_PRODUCTV(sxx, x_i, x_i);
-        }
-        FOR_TAIL(i, n)
-        {
-            ADD_PRODUCT(txy, x[i], y[i]);
-            ADD_PRODUCT(txx, x[i], x[i]);
-        }
-        TOTAL2 sum = group_sum2(BOTH(ALL_LANES(sxy, txy), ALL_LANES(sxx, txx)), lane);
-#ifdef PRODUCTS
-        if (get_local_id(0) == 0) part[0] = sum.x;
-#else
-        if (get_local_id(0) == 0) part[0] = sum;
-#endif
-    }
+    x += x0 + COLUMN * x_pitch, part += COLUMN * (int)get_num_groups(0);
+    one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p + at, q + at, x, r + at, part DIAGONAL_PASS, lane);
 }
 
 #endif

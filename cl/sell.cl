@@ -129,7 +129,7 @@
 #define EACH_OF(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
 
 #define MATRIX_ROWS(GET, DO)                                                     \
-    for (int i = get_global_id(0); i < work; i += (int)get_global_size(0)) {     \
+    for (int i = FIRST_ROW_HERE; i < work; i += ROWS_AT_ONCE) {                  \
         int k = BEGIN(i / C) + i % C, end = END(i / C), row = ROW(i);            \
         SUM sum = 0;                                                             \
         BEGIN_COLUMNS(i)                                                         \

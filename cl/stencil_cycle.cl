@@ -64,6 +64,7 @@ enum { MOST_STEPS = 4, RING = 4 };
         PLACE_OF(row)                                                                     \
         const int start = layer * LAYER + row * nx, end = start + nx;                     \
         for (int i = start; i < end;) {                                                   \
+            const int fresh = i; /* the first one that was not met before */              \
             if (i > start && i < end - 1 && nx >= LANES + 2) {                            \
                 i = min(i, end - 1 - LANES); /* once more what is left would not fill */  \
                 const int ix = 1;            /* anywhere inside */                        \
@@ -201,12 +202,15 @@ kernel void stencil_down(GRID, STEP_PARAMS_OF, global const REAL *restrict b, lo
 // ---- up ----
 
 // y := the steps y + step D^-1 (b - A y), from y = x + P e. Words for each fine number: 3; for each coarse
-// one: its weights and 1.
+// one: its weights and 1. With `sums`, part[group] := the pair (b.y, b.b).
 kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long b0,
                        global const REAL *restrict x, long x0, global const REAL *restrict e,
-                       long e0, global REAL *y, long y0, global REAL *scratch)
+                       long e0, global REAL *y, long y0, int sums, global TOTAL2 *restrict part,
+                       global REAL *scratch)
 {
     CYCLE_BEGIN
+    SUMMED(products)
+    SUMMED(squares)
     b += b0, x += x0, e += e0, y += y0;
     for (int m = own - count; from < until && m < own_end + count; m++) {
         if (HAVE_LAYER(m)) {
@@ -256,7 +260,16 @@ kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long
 #define LAST_STEP(K)                                                                      \
     {                                                                                     \
         RING_POINT(K)                                                                     \
-        PUT_##K(c + OVER_##K(by, diagonal) * (AT_##K(b, i) - sum), y, i);                          \
+        const T_##K b_i = AT_##K(b, i), y_i = c + OVER_##K(by, diagonal) * (b_i - sum);  \
+        PUT_##K(y_i, y, i);                                                               \
+        if (fresh == i) {                                                                 \
+            ADD_PRODUCT_##K(products, b_i, y_i);                                          \
+            ADD_PRODUCT_##K(squares, b_i, b_i);                                           \
+        }                                                                                 \
+        for (int k = fresh; fresh > i && k < end - 1; k++) {                              \
+            ADD_PRODUCT_ONE(products, (SUM)b[k], (SUM)y[k]);                              \
+            ADD_PRODUCT_ONE(squares, (SUM)b[k], (SUM)b[k]);                               \
+        }                                                                                 \
     }
             if (s < count) {
                 EACH_IN_LAYER(STEP_IN_RING)
@@ -265,6 +278,7 @@ kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long
             }
         }
     }
+    if (sums) part[get_group_id(0)] = BOTH(SUM_OF(products), SUM_OF(squares));
 }
 
 #endif

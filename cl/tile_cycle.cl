@@ -173,11 +173,12 @@ typedef struct tile {
     global const REAL *b;
 } tile;
 
-// What a step or the residual does with the rows of a tile: from one copy to the other, or to `out` for those of the
+// What a step or the residual does with the rows of a tile: from one copy to the other, and to `out` for those of the
 // points from (left, low) on and before (right, high).
 typedef struct target {
     global REAL *out; // 0: none
     int left, right, low, high;
+    TOTAL2 *sums; // of b v and b b over the points that go to `out`; 0: none
 } target;
 
 #define ROW_OF_GRID(y) (inner ? (y) : on_axis(y, L->ny, L->wrapped & 2))
@@ -199,10 +200,13 @@ INLINED SUM inverse_at(const int inner, const level *L, const tile *T, int row)
     return inner && ALL_ALIKE ? T->inverse : 1 / diagonal_at(inner, L, &T->column, max(row, 0));
 }
 
-INLINED void put(const level *L, const tile *T, const target *to, int y, SUM v)
+INLINED void put(const level *L, const tile *T, const target *to, int y, SUM b, SUM v)
 {
-    if (to->out && T->x >= to->left && T->x < to->right && y >= to->low && y < to->high)
-        to->out[T->x + L->nx * y] = (REAL)v;
+    if (!to->out || T->x < to->left || T->x >= to->right || y < to->low || y >= to->high) return;
+    to->out[T->x + L->nx * y] = (REAL)v;
+    if (!to->sums) return;
+    ADD_PRODUCT(to->sums->x, b, (REAL)v);
+    ADD_PRODUCT(to->sums->y, b, b);
 }
 
 // to := from + step D^-1 (b - A from), or without a step  b - A from
@@ -219,9 +223,10 @@ INLINED void rows(const int inner, const level *L, const tile *T, const int smoo
         const int y = T->y + k, row = ROW_OF_GRID(y);
         SUM v = 0;
         if (INSIDE(row)) {
-            v = (SUM)T->b[PLACE_OF(row)] - row_times(inner, L, &T->column, max(row, 0), near);
+            const SUM b = (SUM)T->b[PLACE_OF(row)];
+            v = b - row_times(inner, L, &T->column, max(row, 0), near);
             if (smooths) v = near[4] + step * inverse_at(inner, L, T, row) * v;
-            put(L, T, out, y, v);
+            put(L, T, out, y, b, v);
         }
         to[k * PITCH] = (REAL)v;
         UNROLLED for (int d = 0; d < 6; d++) near[d] = near[d + 3];
@@ -229,7 +234,7 @@ INLINED void rows(const int inner, const level *L, const tile *T, const int smoo
 }
 
 #define TILE_BEGIN                                                                        \
-    local REAL copies[2 * CELLS];                                                         \
+    local REAL copies[2 * CELLS] __attribute__((aligned(16)));                            \
     const int lane = get_local_id(0) % WIDTH, segment = (int)get_local_id(0) / WIDTH;     \
     tile T;                                                                               \
     for (int k = get_local_id(0); k < 2 * CELLS; k += GROUP) copies[k] = 0;               \
@@ -283,8 +288,9 @@ INLINED void first_step(const int inner, const level *L, const tile *T, SUM step
         const int y = T->y + k, row = ROW_OF_GRID(y);
         SUM v = 0;
         if (INSIDE(row)) {
-            v = step * inverse_at(inner, L, T, row) * (SUM)T->b[PLACE_OF(row)];
-            put(L, T, out, y, v);
+            const SUM b = (SUM)T->b[PLACE_OF(row)];
+            v = step * inverse_at(inner, L, T, row) * b;
+            put(L, T, out, y, b, v);
         }
         to[T->at + k * PITCH] = (REAL)v;
     }
@@ -312,13 +318,13 @@ kernel void tile_down(LEVEL, STEPS_PARAMS, global const REAL *restrict b, long b
     LEVEL_BEGIN
     STEPS_BEGIN
     TILE_BEGIN
-    const target none = { 0, 0, 0, 0, 0 };
+    const target none = { 0, 0, 0, 0, 0, 0 };
     const int cx = (nx + CX) >> CX, cy = (ny + CY) >> CY;
     const int across = (cx + WIDE - 1) / WIDE, tasks = across * ((cy + HIGH - 1) / HIGH);
     for (int task = get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         const int jx = task % across * WIDE, jy = task / across * HIGH;
         const target to = { x + x0, jx << CX, min((jx + WIDE) << CX, nx), jy << CY,
-                            min((jy + HIGH) << CY, ny) };
+                            min((jy + HIGH) << CY, ny), 0 };
         TAKE_TILE((jx << CX) - MARGIN_X, (jy << CY) - MARGIN_Y)
         if (inner) take_column(1, &L, &T, b + b0);
         else take_column(0, &L, &T, b + b0);
@@ -403,20 +409,34 @@ INLINED void correct(const int inner, const level *L, const tile *T, global cons
     }
 }
 
+// The sums of all work-items, added up in those of the first one. lane: GROUP of them
+INLINED void add_up(TOTAL2 mine, local TOTAL2 *lane)
+{
+    const int l = get_local_id(0);
+
+    barrier(CLK_LOCAL_MEM_FENCE); // tiles may still be read
+    lane[l] = mine;
+    for (int step = GROUP / 2; step > 0; step /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l < step) ADD_TOTAL2(lane[l], lane[l + step]);
+    }
+}
+
 // y := the steps y + step D^-1 (b - A y), from y = x + P e. Words for each fine number: 3, and the numbers
-// of a stencil; for each coarse one: its weights and 1.
+// of a stencil; for each coarse one: its weights and 1. With `sums`, part[group] := the pair (b.y, b.b).
 kernel void tile_up(LEVEL, STEPS_PARAMS, global const REAL *restrict b, long b0,
                     global const REAL *restrict x, long x0, global const REAL *restrict e, long e0,
-                    global REAL *restrict y, long y0)
+                    global REAL *restrict y, long y0, int sums, global TOTAL2 *restrict part)
 {
     LEVEL_BEGIN
     STEPS_BEGIN
     TILE_BEGIN
-    const target none = { 0, 0, 0, 0, 0 };
+    const target none = { 0, 0, 0, 0, 0, 0 };
+    TOTAL2 total = NO_TOTAL2;
     const int across = (nx + WIDE_UP - 1) / WIDE_UP, tasks = across * ((ny + HIGH_UP - 1) / HIGH_UP);
     for (int task = get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         const int left = task % across * WIDE_UP, low = task / across * HIGH_UP;
-        const target to = { y + y0, left, min(left + WIDE_UP, nx), low, min(low + HIGH_UP, ny) };
+        const target to = { y + y0, left, min(left + WIDE_UP, nx), low, min(low + HIGH_UP, ny), &total };
         TAKE_TILE(left - STEPS, low - STEPS)
         if (inner) take_column(1, &L, &T, b + b0);
         else take_column(0, &L, &T, b + b0);
@@ -429,6 +449,19 @@ kernel void tile_up(LEVEL, STEPS_PARAMS, global const REAL *restrict b, long b0,
             else rows(0, &L, &T, 1, step[s], COPY(s), COPY(s + 1), s == STEPS - 1 ? &to : &none);
         }
     }
+    add_up(total, (local TOTAL2 *)copies);
+    if (sums && get_local_id(0) == 0) part[get_group_id(0)] = ((local TOTAL2 *)copies)[0];
+}
+
+// sum[group] := a share of the pairs that many groups have left
+kernel void tile_sums(int count, global const TOTAL2 *restrict part, global TOTAL2 *restrict sum)
+{
+    local TOTAL2 lane[WG];
+    TOTAL2 total = NO_TOTAL2;
+
+    for (int i = get_global_id(0); i < count; i += (int)get_global_size(0)) ADD_TOTAL2(total, part[i]);
+    total = group_sum2(total, lane);
+    if (get_local_id(0) == 0) sum[get_group_id(0)] = total;
 }
 
 #endif

@@ -75,6 +75,30 @@ static void set_trace__tells_of_each_kernel(void **state)
     kry_vec_release(&x);
 }
 
+static void set_trace__tells_of_each_transfer(void **state)
+{
+    (void)state;
+    static const char *const transfers[] = { "write", "copy", "read" };
+    float numbers[N] = { 0 };
+    int count = 0;
+    kry_vec *x, *y;
+    OK(kry_vec_create(device(), KRY_F32, N, 1, &x));
+    OK(kry_vec_create(device(), KRY_F32, N, 1, &y));
+    for (int i = 0; i < 3; i++) {
+        count = 0, seen[0] = 0;
+        kry_device_set_trace(device(), see_kernel, &count);
+        if (i == 0) OK(kry_vec_write(x, numbers));
+        if (i == 1) OK(kry_vec_copy(x, y));
+        if (i == 2) OK(kry_vec_read(y, numbers));
+        kry_device_set_trace(device(), NULL, NULL);
+        assert_int_equal(count, 1);
+        if (strcmp(seen, "vec_copy"))
+            assert_string_equal(seen, transfers[i]); /* by a kernel or not */
+    }
+    kry_vec_release(&y);
+    kry_vec_release(&x);
+}
+
 static void csr_predict__a_time_for_each_format(void **state)
 {
     (void)state;
@@ -161,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_launch_shape__what_the_device_can_launch),
         cmocka_unit_test(set_trace__tells_of_each_kernel),
+        cmocka_unit_test(set_trace__tells_of_each_transfer),
         cmocka_unit_test(csr_predict__a_time_for_each_format),
         cmocka_unit_test(stencil_apply_host__as_the_entries_say),
         cmocka_unit_test(op_apply_dot__product_and_sum),

@@ -53,8 +53,7 @@ build_and_install()
 
 installed()
 {
-    for file in include/kry/kry.h include/kry/opencl.h lib/libkry.so lib/pkgconfig/kry.pc \
-        share/kry/cl/kry.clh share/kry/cl/vec.cl share/kry/cl/csr.cl share/kry/cl/pcg.cl bin/kry \
+    for file in include/kry/kry.h include/kry/opencl.h lib/libkry.so lib/pkgconfig/kry.pc bin/kry \
         lib/cmake/kry/kry-config.cmake lib/cmake/kry/kry-config-version.cmake share/man/man1/kry.1 \
         share/bash-completion/completions/kry share/doc/kry/README.md share/doc/kry/docs/README.md; do
         [ -s "$prefix/$file" ] || { echo "$file is not installed"; return 1; }
@@ -76,14 +75,19 @@ links_to_headers()
     [ "$links" -gt 20 ] || { echo "only $links links"; return 1; }
 }
 
-every_kernel_and_header()
+every_header()
 {
-    (cd "$dir/source/cl" && find . -type f) >"$dir/kernels"
-    while read -r file; do
-        cmp "$dir/source/cl/$file" "$prefix/share/kry/cl/$file" || return 1
-    done <"$dir/kernels"
     for file in "$dir/source/include/kry/"*; do
         cmp "$file" "$prefix/include/kry/${file##*/}" || return 1
+    done
+}
+
+# Whoever finds the folder of the sources or of the build free could put kernels of his own there.
+no_path_of_the_tree()
+{
+    for file in lib/libkry.so lib/libkry.a bin/kry; do
+        strings -d "$prefix/$file" >"$dir/strings"
+        [ -s "$dir/strings" ] && ! grep -e "$dir" "$dir/strings" || return 1
     done
 }
 
@@ -99,6 +103,13 @@ only_public_symbols()
     grep '^kry_solve$' "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols"
 }
 
+# What is linked with the static library shares its names: no global symbol but kry_...
+static_symbols()
+{
+    nm -g --defined-only "$prefix/lib/libkry.a" | awk 'NF == 3 { print $3 }' >"$dir/symbols"
+    grep '^kry_solve$' "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols"
+}
+
 # The first block of C in README.md.
 readme_program()
 {
@@ -110,18 +121,6 @@ readme_program()
 program_sources()
 {
     mkdir program && cp -r "$dir/source/tools/kry" "$dir/source/tools/papers" program/
-}
-
-# Whoever finds the folder of the sources or of the build free could put kernels of his own there.
-no_kernels_but_the_installed()
-{
-    unset KRY_CL_PATH
-    mv "$prefix/share/kry/cl" "$dir/cl" || return 1
-    "$prefix/bin/kry" solve --problem poisson2d:4 --maxit 1
-    installed=$?
-    LD_LIBRARY_PATH='' "$dir/build/tools/kry/kry" solve --problem poisson2d:4 --maxit 1
-    built=$?
-    mv "$dir/cl" "$prefix/share/kry/cl" && [ $installed = 3 ] && [ $built = 1 ]
 }
 
 forget_sources()
@@ -140,6 +139,13 @@ compile()
 {
     # shellcheck disable=SC2046 # flags are words
     cc -std=c11 -Wall -Wextra -Werror ten.c -o ten $(pkg-config --cflags --libs kry) -lm
+}
+
+# The files of pkg-config that stand for what the library needs are not asked for.
+no_other_packages()
+{
+    mkdir only && cp "$prefix/lib/pkgconfig/kry.pc" only/ &&
+        PKG_CONFIG_LIBDIR=$PWD/only PKG_CONFIG_PATH='' pkg-config --cflags --libs kry
 }
 
 # The same program through CMake: the package is found, also after its folder was moved, and by a version that
@@ -187,6 +193,24 @@ run()
     ./ten | tee "$dir/answer" && grep -i 'success after [1-9][0-9]* iterations' "$dir/answer"
 }
 
+# With everything that the library needs from pkg-config; moved to another folder, with nothing of kry beside it.
+static_copy()
+{
+    # shellcheck disable=SC2046
+    cc -std=c11 ten.c -o ten_static $(pkg-config --cflags kry) "$prefix/lib/libkry.a" \
+        $(pkg-config --static --libs kry | sed 's/-lkry//') -lm &&
+        mkdir alone && mv ten_static alone/ && mv "$prefix" "$dir/moved" || return 1
+    LD_LIBRARY_PATH='' alone/ten_static | tee "$dir/answer"
+    mv "$dir/moved" "$prefix" && grep -i 'success after [1-9][0-9]* iterations' "$dir/answer"
+}
+
+moved_copy()
+{
+    cp -r "$prefix" "$dir/copy" && mv "$prefix" "$dir/moved" || return 1
+    LD_LIBRARY_PATH=$dir/copy/lib ./ten | tee "$dir/answer"
+    mv "$dir/moved" "$prefix" && grep -i 'success after [1-9][0-9]* iterations' "$dir/answer"
+}
+
 program()
 {
     "$prefix/bin/kry" solve --problem poisson2d:32 --method cg --rtol 1e-6 --json |
@@ -227,18 +251,22 @@ cd "$dir/elsewhere" || exit 99
 PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 LD_LIBRARY_PATH=$prefix/lib
 export PKG_CONFIG_PATH LD_LIBRARY_PATH
-ok 'library, headers, kernels, kry.pc and program are there' installed
-ok 'no kernel file and no public header is left out' every_kernel_and_header
+ok 'library, headers, kry.pc and program are there' installed
+ok 'no public header is left out' every_header
+ok 'no path of the sources or of the build is in what is installed' no_path_of_the_tree
 ok 'the links of pages to headers' links_to_headers
 ok 'the library has a soname, and a file of that name' soname
 ok 'the library exports nothing but kry_...' only_public_symbols
+ok 'and the static one has no other global names' static_symbols
 ok 'README.md has a program' readme_program
 ok 'the program kry has sources' program_sources
-ok 'the installed library takes no kernels from where it was built' no_kernels_but_the_installed
 ok 'the sources are out of reach' forget_sources
 ok 'kry.pc and the program agree on the version' version
+ok 'kry.pc asks for no other package' no_other_packages
 ok 'the program of README.md compiles through pkg-config' compile
 ok 'it runs and converges' run
+ok 'so does a copy of the library in another folder' moved_copy
+ok 'and a program that has the library inside, alone' static_copy
 if command -v cmake >/dev/null; then
     ok 'find_package(kry) finds the package for a fitting version' cmake_package
 else

@@ -267,12 +267,70 @@ static void mg__tells_its_levels(void **state)
     kry_op_describe(M, &info);
     assert_true(info.bytes_stored == bytes);
     assert_true(info.bytes_per_apply == moved);
+    /* a solver tells which preconditioner it has, whatever is around it */
+    static const char *const words[] = { "method=pcg precond=mg", "method=mg",
+                                         "method=pcg precond=mg precision=mixed",
+                                         "method=auto precond=mg" };
+    for (size_t i = 0; i < COUNT(words); i++) {
+        kry_op *S = NULL;
+        if (i == 2 && type == KRY_F32) continue;
+        OK(kry_solver_create(A, words[i], NULL, NULL, &S));
+        assert_int_equal(kry_multigrid_levels(kry_solver_precond(S)), levels);
+        kry_op_release(&S);
+    }
+    assert_null(kry_solver_precond(A));
+    assert_null(kry_solver_precond(NULL));
     assert_int_equal(kry_multigrid_levels(A), 0);
     assert_int_equal(kry_multigrid_levels(NULL), 0);
     REFUSES(kry_multigrid_level(M, levels, &level), KRY_ERR_ARGUMENT, "not in 0 ...");
     REFUSES(kry_multigrid_level(M, -1, &level), KRY_ERR_ARGUMENT, "level -1");
     REFUSES(kry_multigrid_level(A, 0, &level), KRY_ERR_ARGUMENT, "has no levels");
     kry_op_release(&M), kry_op_release(&A);
+}
+
+/* Conjugate gradients move 7 words and a half beside the cycle, and 2 more for sums that no pass of it can leave; ended by
+ * the limit at an odd and at an even step, x is as it was told. */
+static void mg__words_of_conjugate_gradients(void **state)
+{
+    static const char *const words[] = { "", ":smoother=red-black" };
+    const kry_type type = type_of(state);
+    const int64_t n = 40 * 33;
+    const double word = (double)n * (double)kry_type_size(type);
+    double *b = right_hand_side(n, false);
+    kry_vec *B = vec_of(type, b, n, 1), *x = NULL, *r = NULL;
+    kry_op *A = NULL;
+    double norm;
+
+    NOT_ON_HOST("multigrid");
+    OK(kry_vec_create(device(), type, n, 1, &x));
+    OK(kry_vec_create(device(), type, n, 1, &r));
+    OK(kry_stencil_create(device(), type, KRY_STENCIL(.size = { 40, 33 }), &A));
+    for (int i = 0; i < 4; i++) {
+        const int iterations = 2 + i / 2;
+        kry_op *M = NULL, *S = NULL;
+        kry_op_info info;
+        kry_result result;
+        char text[64];
+
+        snprintf(text, sizeof text, "mg%s", words[i % 2]);
+        OK(kry_precond_create(A, text, &M));
+        kry_op_describe(M, &info);
+        OK(kry_pcg_create(
+            A, KRY_PCG(.precond = M, .stop = { .test = KRY_STOP_NEVER, .max_iter = iterations }),
+            &S));
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve(S, B, x, &result));
+        assert_int_equal(result.iterations, iterations);
+        assert_true(result.bytes ==
+                    iterations * (7.5 * word + info.bytes_per_apply + i % 2 * 2 * word));
+        OK(kry_op_residual(A, B, x, r));
+        OK(kry_vec_norm2(r, &norm));
+        NEAR(norm, result.residual, 200 * eps_of(type) * result.norm_b, "%s, %d", text, iterations);
+        kry_op_release(&S), kry_op_release(&M);
+    }
+    kry_op_release(&A);
+    kry_vec_release(&B), kry_vec_release(&x), kry_vec_release(&r);
+    free(b);
 }
 
 /* Iterations of a solver by words; the true residual is below its target. */
@@ -475,6 +533,7 @@ int main(void)
         BOTH(mg__is_symmetric),
         BOTH(richardson__with_and_without_multigrid),
         BOTH(mg__tells_its_levels),
+        BOTH(mg__words_of_conjugate_gradients),
         cmocka_unit_test(mg__with_other_parts),
         cmocka_unit_test(mg__mixed_precision_at_jumps),
         cmocka_unit_test(mg__levels_in_single_lose_constants),

@@ -489,6 +489,13 @@ static void pcg_solve__false_convergence_is_called_stagnated(void **state)
     assert_int_equal(res.reason, KRY_TRUE_RESIDUAL_STAGNATED);
     assert_true(res.residual <= res.target && res.true_residual > res.target);
     assert_true(res.restarts > 0);
+    /* the guess, each x from which it began anew, the end */
+    assert_int_equal(res.check_count, res.restarts + 2);
+    assert_true(res.checks[0].iteration == 0 && res.checks[0].residual == res.norm_b);
+    for (int64_t i = 1; i < res.check_count; i++)
+        assert_true(res.checks[i].iteration >= res.checks[i - 1].iteration &&
+                    res.checks[i].residual >= res.true_residual);
+    assert_int_equal(res.checks[res.check_count - 1].iteration, res.iterations);
     OK(kry_vec_read(x, single));
     long double sum = 0;
     for (int64_t i = 0; i < p->n; i++) {

@@ -501,26 +501,32 @@ static void kernels__directory_without_them(void **state)
     free(kept);
 }
 
-/* Without KRY_CL_PATH: kernels of this version that were installed, or those of the source tree. */
-static void kernels__of_the_source_tree(void **state)
+/* Without KRY_CL_PATH: the kernels inside the library, to the byte those of the folder, papers' too. */
+static void kernels__inside_the_library(void **state)
 {
     (void)state;
+    static const char *const stems[] = { "vec", "tile_cycle", "papers/akhtar" };
     const char *old = getenv("KRY_CL_PATH");
-    char *kept = old ? strdup(old) : NULL, *text = NULL, *there = NULL;
-    OK(kry_program_source("vec", &text));
+    char *kept = old ? strdup(old) : NULL, *text = NULL, *inside = NULL;
+    for (size_t i = 0; kept && i < COUNT(stems); i++) {
+        for (int empty = 0; empty < 2; empty++) { /* an empty variable is as if it were not there */
+            setenv("KRY_CL_PATH", kept, 1);
+            OK(kry_program_source(stems[i], &text));
+            if (empty)
+                setenv("KRY_CL_PATH", "", 1);
+            else
+                unsetenv("KRY_CL_PATH");
+            OK(kry_program_source(stems[i], &inside));
+            assert_string_equal(inside, text);
+            free(inside);
+            free(text);
+        }
+    }
     unsetenv("KRY_CL_PATH");
-    OK(kry_program_source("vec", &there));
-    assert_non_null(strstr(there, "vec_axpby"));
-    free(there);
-    setenv("KRY_CL_PATH", "", 1); /* as if it were not there */
-    OK(kry_program_source("vec", &there));
-    assert_non_null(strstr(there, "vec_axpby"));
-    if (kept)
-        setenv("KRY_CL_PATH", kept, 1);
-    else
-        unsetenv("KRY_CL_PATH");
-    free(there);
-    free(text);
+    assert_int_equal(kry_program_source("nothing", &inside), KRY_ERR_BUILD);
+    assert_non_null(strstr(kry_last_error(), "no kernel file 'nothing.cl'"));
+    assert_null(inside);
+    if (kept) setenv("KRY_CL_PATH", kept, 1);
     free(kept);
 }
 
@@ -598,7 +604,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(disk__two_programs_at_once),
         cmocka_unit_test(disk__many_processes_at_once),
         cmocka_unit_test(kernels__directory_without_them),
-        cmocka_unit_test(kernels__of_the_source_tree),
+        cmocka_unit_test(kernels__inside_the_library),
         cmocka_unit_test(device_kernel__callers_source),
         cmocka_unit_test(device_kernel__file),
     };

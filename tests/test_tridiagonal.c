@@ -607,7 +607,7 @@ static void solve__refuses(void **state)
     for (int i = 0; i < 5; i++) OK(kry_vec_create(device(), type, 6, 2, &v[i]));
     OK(kry_vec_create(device(), type, 5, 2, &other));
     REFUSES(kry_tridiagonal_solve(&wrong, v[0], v[1], v[2], v[3], v[4]), KRY_ERR_ARGUMENT,
-            "params not made by KRY_TRIDIAGONAL");
+            "not made by KRY_TRIDIAGONAL");
     REFUSES(SOLVE(.layout = (kry_systems_layout)9), KRY_ERR_ARGUMENT, "9 is not a layout");
     REFUSES(SOLVE(.pivoting = (kry_systems_pivoting)7), KRY_ERR_ARGUMENT, "7 is not a way");
     REFUSES(SOLVE(.chunk = 5), KRY_ERR_ARGUMENT, "chunk is 5");

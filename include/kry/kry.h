@@ -27,7 +27,10 @@
  *     Threads wait for each other only while a kernel is compiled. Four things allow only one thread
  *     per device: dense.h, tridiagonal.h, kry_vec_gemv and teams. _retain and _release may be called
  *     from any thread. docs/threads.md lists the rules.
- *   - A params pointer may be NULL, and a zero field means "the default".
+ *   - A params pointer may be NULL, and a zero field means "the default". Structs of parameters begin with their
+ *     size: later versions append fields only, and take the shorter struct of a program that was compiled
+ *     with an earlier header. Those that the library fills in (kry_result, kry_op_info, kry_device_info) keep
+ *     their size as long as the library has the same soname.
  *   - Nothing is printed, and nothing ends the process.
  */
 #ifndef KRY_KRY_H

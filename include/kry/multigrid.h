@@ -53,9 +53,17 @@ typedef struct kry_cycle_params {
     int levels;       /* at most; 0: as many as it takes */
 } kry_cycle_params;
 
+/* In which numbers a cycle on a grid in double works. */
+typedef enum kry_cycle_values {
+    KRY_CYCLE_VALUES_AUTO,   /* in single where that costs no iterations */
+    KRY_CYCLE_VALUES_SINGLE, /* half the bytes; b is scaled to the range of single first */
+    KRY_CYCLE_VALUES_DOUBLE
+} kry_cycle_values;
+
 typedef struct kry_mg_params {
     size_t struct_size;
     kry_cycle_params cycle;
+    kry_cycle_values values;
     double
         semi; /* coarsen only axes whose coupling is at least so many times that of the strongest one, in 0 ...
                     1; 0: a default. Negative: all axes */

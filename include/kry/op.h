@@ -113,7 +113,7 @@ typedef struct kry_op_table {
  *   table  static, kept by pointer
  *   self   handed to every entry; owned by the operator (table->destroy) if this call succeeds
  *
- * Returns  KRY_ERR_ARGUMENT if the table has no apply or comes from another version.
+ * Returns  KRY_ERR_ARGUMENT if the table has no apply or comes from a later version.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_op_create(kry_device *device, const kry_op_table *table,
                                                 void *self, const kry_op_shape *shape, kry_op **op);

@@ -69,8 +69,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_wrap(kry_device *device, kry_type type
  *                that suit the device, and says what else. Its VW is 8 numbers for CPU kernels, 16
  *                bytes for all others
  *   name         of the text in messages
- *   source       OpenCL C. NULL: that of the file <name>.cl, name a path below the directory of
- *                kry's kernels ($KRY_CL_PATH, or where they are installed)
+ *   source       OpenCL C. NULL: that of the file <name>.cl, name a path below the folder
+ *                cl/ of kry's kernels, which the library has inside, or below $KRY_CL_PATH
  *   options      for the compiler, "-DX=1 -DY". NULL: none. OpenCL C 1.1 unless one is -cl-std=
  *   kernel       [out]  the caller's (clReleaseKernel)
  *
@@ -113,10 +113,11 @@ KRY_API KRY_MUST_CHECK kry_status kry_device_launch(kry_device *device, cl_kerne
                                                     int64_t groups, int size, const kry_arg *args,
                                                     int count);
 
-/* Called for each kernel that is enqueued, on the thread that enqueues it. It releases the event, and must
- * not call kry. The host device has no events, and calls nothing. */
+/* Called for each kernel that is enqueued, and for each transfer: "read" by the host, "write" by it, "copy"
+ * on the device; on the thread that enqueues it. It releases the event, and must not call kry. The host
+ * device has no events, and calls nothing. */
 typedef void kry_trace(void *user, const char *kernel, cl_event event);
-/* Trace the device's kernels from now on: where the time goes, if the queue was made with
+/* Trace the device's kernels and transfers from now on: where the time goes, if the queue was made with
  * CL_QUEUE_PROFILING_ENABLE (kry_device_wrap). NULL, the default: nothing is traced. */
 KRY_API void kry_device_set_trace(kry_device *device, kry_trace *trace, void *user);
 

@@ -328,6 +328,19 @@ KRY_API KRY_MUST_CHECK kry_status kry_solver_create(const kry_op *A, const char 
  */
 KRY_API KRY_MUST_CHECK kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop);
 
+/*
+ * The preconditioner that a solver works with, to be described (kry_op_describe, kry_multigrid_level): of method=auto
+ * that of the choice under way, in mixed precision that in single, on a team the first part's, with deflation
+ * without the second level. Borrowed, until the solver is used again. NULL: there is none, or it is no solver.
+ */
+KRY_API const kry_op *kry_solver_precond(const kry_op *solver);
+
+/* A residual ||b - A x|| that a solve computed from x, units of b. */
+typedef struct kry_true_residual {
+    int64_t iteration;
+    double residual;
+} kry_true_residual;
+
 /* What became of one of several columns; fields as in kry_result. */
 typedef struct kry_column {
     kry_reason reason;  /* KRY_NOT_SOLVED: the monitor had stopped the solve before */
@@ -376,6 +389,11 @@ struct kry_result {
     /* Of method=auto: the choice that ended the solve, and what was seen of A; else "". `promotions` counts the
      * choices that were left, and promoted_why says why the last one was. */
     char chosen[200];
+    /* True residuals on the way, counted as in `history`: of the guess, of each x from which the method began
+     * anew, and of the end. At most 64: where there were more the last one is the end's, and those
+     * before it are left out. Owned as `history`; none of several columns. */
+    const kry_true_residual *checks;
+    int64_t check_count;
 };
 
 #ifdef __cplusplus

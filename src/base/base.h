@@ -28,10 +28,16 @@ _Static_assert(sizeof(size_t) >= 8, "kry is for hosts of 64 bits: it counts byte
         }                                         \
     } while (0)
 
-/* Refuse parameters that `macro` of this version's header did not make. */
-#define CHECK_MADE(params, who, macro)                                 \
-    CHECK((params)->struct_size == sizeof *(params), KRY_ERR_ARGUMENT, \
-          "%s: params not made by " macro, who)
+/* Let `params` (NULL: all defaults) point to `mine`, a copy that has all fields of this version: those that an
+ * earlier header of the caller's did not have yet are 0, their defaults. */
+#define TAKE_PARAMS(params, mine, who, macro)                            \
+    do {                                                                 \
+        TRY(kry_params_take(who, macro, params, &(mine), sizeof(mine))); \
+        params = &(mine);                                                \
+    } while (0)
+/* given, mine: they begin with their size. Refused is what `macro` did not make, and what a later header did. */
+kry_status kry_params_take(const char *who, const char *macro, const void *given, void *mine,
+                           size_t size);
 
 /* What an analyzer of one file at a time cannot see: a failure hands its status back. */
 #if defined(__clang_analyzer__) || defined(__cppcheck__)

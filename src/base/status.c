@@ -76,6 +76,25 @@ kry_status kry_check_given(const char *who, const char *names, const void *const
     return KRY_OK;
 }
 
+kry_status kry_params_take(const char *who, const char *macro, const void *given, void *mine,
+                           size_t size)
+{
+    kry_status st = KRY_OK;
+    size_t known = size;
+
+    if (given) memcpy(&known, given, sizeof known);
+    CHECK(known > sizeof known && known <= size, KRY_ERR_ARGUMENT,
+          known > size
+              ? "%s: params of %zu bytes, made by %s of a later version than this library's"
+              : "%s: params of %zu bytes, not made by %s",
+          who, known, macro);
+    memset(mine, 0, size);
+    if (given) memcpy(mine, given, known);
+    memcpy(mine, &size, sizeof size);
+done:
+    return st;
+}
+
 double kry_now(void)
 {
     struct timespec t;

@@ -44,13 +44,13 @@ typedef struct batch {
 } batch;
 
 /* tridiagonal.c */
-kry_status batch_marks_reserve(kry_device *dev, int64_t systems, batch_marks **marks);
-kry_status batch_marks_read(kry_device *dev, batch_marks *marks,
-                            cl_int found[BATCH_LIST]); /* waits */
+kry_status kry_batch_marks_reserve(kry_device *dev, int64_t systems, batch_marks **marks);
+kry_status kry_batch_marks_read(kry_device *dev, batch_marks *marks,
+                                cl_int found[BATCH_LIST]); /* waits */
 
 /* batch_levels.c: solve without pivoting. Systems that need it are marked, and their x is not written. */
-kry_status batch_solve_levels(const batch *B);
+kry_status kry_batch_solve_levels(const batch *B);
 /* batch_pivot.c: solve `count` systems, those that are marked or all; pivoting: with partial pivoting. */
-kry_status batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool pivoting);
+kry_status kry_batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool pivoting);
 
 #endif

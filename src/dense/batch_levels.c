@@ -359,7 +359,7 @@ done:
     return st;
 }
 
-kry_status batch_solve_levels(const batch *B)
+kry_status kry_batch_solve_levels(const batch *B)
 {
     kry_status st = KRY_OK;
     levels L = { .B = B, .dev = B->dev, .ticket = (cl_int)kry_ticket() };

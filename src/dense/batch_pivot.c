@@ -26,7 +26,7 @@ static int64_t items_at_once(const batch *B, int64_t count, int *size)
     return items / *size * *size;
 }
 
-kry_status batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool pivoting)
+kry_status kry_batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool pivoting)
 {
     kry_status st = KRY_OK;
     kry_device *dev = B->dev;

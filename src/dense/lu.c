@@ -73,11 +73,10 @@ static kry_status check_params(const kry_device *dev, const kry_lu_params *given
                                kry_lu_params *filled)
 {
     static const char who[] = "kry_lu_create";
-    static const kry_lu_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
-    const kry_lu_params *p = given ? given : &defaults;
+    const kry_lu_params *p = filled;
 
-    CHECK_MADE(p, who, "KRY_LU");
+    TRY(kry_params_take(who, "KRY_LU", given, filled, sizeof *filled));
     CHECK(p->tolerance >= 0 && p->tolerance < 1, KRY_ERR_ARGUMENT,
           "%s: a tolerance of %g is not in [0, 1)", who, p->tolerance);
     CHECK(p->block >= 0 && p->block <= KRY_LU_TRIANGLE && p->block % KRY_LU_PANEL == 0,
@@ -85,7 +84,6 @@ static kry_status check_params(const kry_device *dev, const kry_lu_params *given
           p->block, (int)KRY_LU_PANEL, (int)KRY_LU_TRIANGLE);
     CHECK(!(p->traits & ~(unsigned)(KRY_SYMMETRIC | KRY_POSITIVE)), KRY_ERR_ARGUMENT,
           "%s: %u is not a set of traits of an inverse", who, p->traits);
-    *filled = *p;
     if (filled->block == 0) filled->block = dev->info.cpu_kernels ? 128 : 256;
 done:
     return st;

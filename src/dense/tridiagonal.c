@@ -20,8 +20,7 @@ static kry_status check_params(const char *who, int band, const kry_tridiagonal_
 {
     kry_status st = KRY_OK;
 
-    *params = given ? *given : (kry_tridiagonal_params){ .struct_size = sizeof *params };
-    CHECK_MADE(params, who, "KRY_TRIDIAGONAL");
+    TRY(kry_params_take(who, "KRY_TRIDIAGONAL", given, params, sizeof *params));
     CHECK(params->layout >= KRY_SYSTEMS_COLUMNS && params->layout <= KRY_SYSTEMS_INTERLEAVED,
           KRY_ERR_ARGUMENT, "%s: %d is not a layout", who, (int)params->layout);
     CHECK(params->pivoting >= KRY_SYSTEMS_PIVOT_AUTO &&
@@ -156,7 +155,7 @@ done:
     return st;
 }
 
-kry_status batch_marks_reserve(kry_device *dev, int64_t systems, batch_marks **marks)
+kry_status kry_batch_marks_reserve(kry_device *dev, int64_t systems, batch_marks **marks)
 {
     kry_status st = KRY_OK;
 
@@ -168,7 +167,7 @@ done:
     return st;
 }
 
-kry_status batch_marks_read(kry_device *dev, batch_marks *marks, cl_int found[BATCH_LIST])
+kry_status kry_batch_marks_read(kry_device *dev, batch_marks *marks, cl_int found[BATCH_LIST])
 {
     kry_status st = KRY_OK;
 
@@ -215,18 +214,18 @@ static kry_status solve(batch *B, kry_systems_report *report)
     bool all = B->band > 1 || (pivoting == KRY_SYSTEMS_PIVOT_ALWAYS && !B->params.unchecked);
 
     if (B->n == 0 || B->systems == 0) goto done;
-    TRY(batch_marks_reserve(B->dev, B->systems, &B->marks));
+    TRY(kry_batch_marks_reserve(B->dev, B->systems, &B->marks));
     B->marks->dirty = !B->params.unchecked; /* until the marks have been read */
     if (!all) {
-        TRY(batch_solve_levels(B));
+        TRY(kry_batch_solve_levels(B));
         if (B->params.unchecked) goto done;
-        TRY(batch_marks_read(B->dev, B->marks, found));
+        TRY(kry_batch_marks_read(B->dev, B->marks, found));
     }
     int64_t count = all ? B->systems : found[BATCH_MARKED];
     bool pivots = B->band > 1 || pivoting != KRY_SYSTEMS_PIVOT_NEVER;
     if (count == 0) goto done;
-    TRY(batch_solve_pivoting(B, count, !all, pivots));
-    TRY(batch_marks_read(B->dev, B->marks, found));
+    TRY(kry_batch_solve_pivoting(B, count, !all, pivots));
+    TRY(kry_batch_marks_read(B->dev, B->marks, found));
     report->pivoted = pivots ? count - found[BATCH_BAD] : 0;
     if (found[BATCH_BAD]) TRY(name_bad(B, found, report));
 done:

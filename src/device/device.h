@@ -76,6 +76,7 @@ typedef struct kry_observer {
 } kry_observer;
 
 struct kry_kernel; /* program.h */
+struct kry_range;  /* launch.h */
 struct kry_wanted;
 
 /* How a device works: through OpenCL (opencl.c), by C functions on the host (src/host/), or as
@@ -109,7 +110,7 @@ typedef struct kry_driver {
                          cl_kernel *kernel);
     void (*drop_program)(cl_program program);
     void (*drop_kernel)(cl_kernel kernel);
-    kry_status (*launch)(kry_device *dev, struct kry_kernel *kernel, int64_t groups, int size,
+    kry_status (*launch)(kry_device *dev, struct kry_kernel *kernel, const struct kry_range *range,
                          const kry_arg *args, size_t count);
 } kry_driver;
 extern const kry_driver kry_opencl_driver;

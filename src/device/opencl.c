@@ -75,26 +75,47 @@ static cl_int opencl_owners(cl_mem buffer, cl_uint *count)
     return clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof *count, count, NULL);
 }
 
+/* Tell of a transfer, if anybody wants to hear. The event stays the caller's as well where `kept`. */
+static void tell(kry_device *dev, const char *what, cl_event event, bool kept)
+{
+    if (!event) return;
+    if (kept) clRetainEvent(event);
+    dev->trace(dev->trace_user, what, event);
+}
+
 static cl_int opencl_read(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
                           void *to, cl_event *ended)
 {
+    cl_event event = NULL, *wanted = ended ? ended : dev->trace ? &event : NULL;
+
     if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
-    cl_int err = clEnqueueReadBuffer(dev->queue, buffer, wait, at, bytes, to, 0, NULL, ended);
+    cl_int err = clEnqueueReadBuffer(dev->queue, buffer, wait, at, bytes, to, 0, NULL, wanted);
+    if (!err && dev->trace) tell(dev, "read", *wanted, ended != NULL);
     return err || !ended ? err : clFlush(dev->queue);
 }
 
 static cl_int opencl_write(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
                            const void *from)
 {
+    cl_event event = NULL;
+
     if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
-    return clEnqueueWriteBuffer(dev->queue, buffer, wait, at, bytes, from, 0, NULL, NULL);
+    cl_int err = clEnqueueWriteBuffer(dev->queue, buffer, wait, at, bytes, from, 0, NULL,
+                                      dev->trace ? &event : NULL);
+    tell(dev, "write", event, false);
+    return err;
 }
 
 static cl_int opencl_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                           size_t bytes)
 {
+    cl_event event = NULL;
+
     if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
-    return clEnqueueCopyBuffer(dev->queue, from, to, from_at, to_at, bytes, 0, NULL, NULL);
+    cl_int err = clEnqueueCopyBuffer(dev->queue, from, to, from_at, to_at, bytes, 0, NULL,
+                                     dev->trace ? &event : NULL);
+    tell(dev, "copy", event, false);
+    return err;
 }
 
 static cl_int opencl_wait(kry_device *dev, cl_event event)
@@ -145,11 +166,13 @@ static void drop_kernel(cl_kernel kernel)
 }
 
 /* Arguments are set only when they change: setting twenty of them costs as much as a launch. */
-static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
+static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_range *range,
                                 const kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
-    size_t local = (size_t)size, global = (size_t)groups * local;
+    const size_t local[] = { (size_t)range->size, 1 };
+    const size_t global[] = { (size_t)range->groups * local[0], (size_t)range->columns };
+    const cl_uint dimensions = range->columns > 1 ? 2 : 1;
     bool first = false, compiling = false;
     kry_kernel *const wanted = kernel;
 
@@ -173,12 +196,12 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, int64_t gro
     }
     cl_event event = NULL;
     if (first) kry_compiling_begin(dev), compiling = true;
-    cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, 1, NULL, &global, &local, 0,
-                                        NULL, dev->trace ? &event : NULL);
+    cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, dimensions, NULL, global, local,
+                                        0, NULL, dev->trace ? &event : NULL);
     CHECK(err == CL_SUCCESS,
           err == CL_MEM_OBJECT_ALLOCATION_FAILURE ? KRY_ERR_MEMORY : KRY_ERR_DEVICE,
           "kernel %s: launch of %zu groups of %zu failed with %s (%d)", kernel->name,
-          (size_t)groups, local, kry_cl_error_name(err), err);
+          (size_t)(range->groups * range->columns), local[0], kry_cl_error_name(err), err);
     if (event) dev->trace(dev->trace_user, kernel->name, event);
     /* See kry_compiling_begin. Once, then never again. */
     if (first && !dev->info.gpu) TRY_CL(clFinish(dev->queue));

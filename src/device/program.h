@@ -60,6 +60,13 @@ kry_status kry_opencl_build(kry_device *dev, const kry_wanted *w, cl_program *pr
 
 /* ---- program_source.c: the text that is compiled, to be freed ---- */
 
+/* A file of cl/ inside of the library, by its name below cl/; tools/embed.py makes them when it is built. */
+typedef struct kry_kernel_file {
+    const char *name, *text;
+} kry_kernel_file;
+extern const kry_kernel_file kry_kernel_files[]; /* the last one has no name */
+
+
 /* kry.clh, the files that cl/<stem>.cl needs before it, that file, and product.clh. */
 kry_status kry_program_source(const char *stem, char **source);
 /* kry.clh and the caller's own kernels. name: for messages of the compiler. */

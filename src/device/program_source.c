@@ -1,7 +1,6 @@
-/* program_source.c - the text that is compiled: the kernel files of cl/ and what stands before
- * them. */
+/* program_source.c - the text that is compiled: the kernel files of cl/ and what stands before them. The
+ * library has them inside, as they were when it was built; $KRY_CL_PATH names a folder of others. */
 #include "device/program.h"
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@ static kry_status read_text(const char *dir, const char *file, char **text)
     FILE *f = NULL;
     long size = -1;
 
-    *text = NULL;
     CHECK(snprintf(path, sizeof path, "%s/%s", dir, file) < (int)sizeof path, KRY_ERR_BUILD,
           "kernel directory '%.60s...' has too long a name", dir);
     f = fopen(path, "rb");
@@ -29,49 +27,40 @@ done:
     return st;
 }
 
-static const char stamp[] = "// kry kernels " KRY_VERSION "\n";
-
-/* Whether this library, or the program that it is part of, lies in the folder in which it was built. */
-static bool in_build_folder(void)
+static kry_status copy_text(const char *file, char **text)
 {
-    Dl_info module;
-    char *folder = realpath(KRY_BUILD_FOLDER, NULL), *here = NULL;
-    bool inside = false;
+    kry_status st = KRY_OK;
+    const kry_kernel_file *k = kry_kernel_files;
 
-    if (folder && dladdr(stamp, &module) && (here = realpath(module.dli_fname, NULL))) {
-        const size_t length = strlen(folder);
-        inside = !strncmp(here, folder, length) && here[length] == '/';
-    }
-    free(here);
-    free(folder);
-    return inside;
+    while (k->name && strcmp(k->name, file)) k++;
+    CHECK(k->name, KRY_ERR_BUILD, "this library has no kernel file '%s'", file);
+    TRY(kry_alloc(strlen(k->text) + 1, 1, text));
+    strcpy(*text, k->text);
+done:
+    return st;
 }
 
-/* Read kry.clh of a directory, which has to be of this version. */
-static kry_status read_common(const char *dir, char **common)
+/* dir: NULL for the files inside of the library */
+static kry_status take_text(const char *dir, const char *file, char **text)
 {
-    kry_status st = read_text(dir, "kry.clh", common);
-
-    if (st < 0 || !strncmp(*common, stamp, sizeof stamp - 1)) return st;
-    free(*common), *common = NULL;
-    return kry_fail(KRY_ERR_BUILD, "the kernels in '%s' are not those of version " KRY_VERSION,
-                    dir);
+    *text = NULL;
+    return dir ? read_text(dir, file, text) : copy_text(file, text);
 }
 
-/* Choose the directory of the kernel files, and read its kry.clh: $KRY_CL_PATH, else the installed one, else
- * the source tree. That is for a library that was not installed: once it is, anybody may have put something
- * else where the sources were. */
-static kry_status kernel_directory(const char **dir, char **common)
+/* Choose where the kernel files come from, and take kry.clh, which in a folder has to be of this version. */
+static kry_status take_common(const char **dir, char **common)
 {
+    static const char stamp[] = "// kry kernels " KRY_VERSION "\n";
+    kry_status st = KRY_OK;
     const char *named = getenv("KRY_CL_PATH");
-    kry_status st;
 
-    *dir = named && *named ? named : KRY_CL_INSTALLED;
-    st = read_common(*dir, common);
-    if (st == KRY_OK || st == KRY_ERR_MEMORY || *dir == named) return st;
-    if (in_build_folder()) st = read_common(*dir = KRY_CL_SOURCE, common);
-    if (st == KRY_ERR_BUILD)
-        st = kry_fail(st, "no kernels of version " KRY_VERSION " in '%s'; set KRY_CL_PATH", *dir);
+    *dir = named && *named ? named : NULL;
+    TRY(take_text(*dir, "kry.clh", common));
+    CHECK(!strncmp(*common, stamp, sizeof stamp - 1), KRY_ERR_BUILD,
+          "the kernels in '%s' are not those of version " KRY_VERSION,
+          *dir ? *dir : "this library");
+done:
+    if (st < 0) free(*common), *common = NULL;
     return st;
 }
 
@@ -103,17 +92,17 @@ kry_status kry_program_source(const char *stem, char **source)
     char *text = NULL, *body = NULL, *piece = NULL, file[64];
 
     *source = NULL;
-    TRY(kernel_directory(&dir, &text));
+    TRY(take_common(&dir, &text));
     snprintf(file, sizeof file, "%s.cl", stem);
-    TRY(read_text(dir, file, &body));
+    TRY(take_text(dir, file, &body));
     for (size_t i = 0; i < COUNT(before); i++) {
         if (!strstr(body, before[i].word)) continue;
-        TRY(read_text(dir, before[i].file, &piece));
+        TRY(take_text(dir, before[i].file, &piece));
         TRY(append(&text, before[i].file, piece));
         free(piece), piece = NULL;
     }
     TRY(append(&text, file, body));
-    TRY(read_text(dir, "product.clh", &piece));
+    TRY(take_text(dir, "product.clh", &piece));
     TRY(append(&text, "product.clh", piece));
     *source = text;
     text = NULL;
@@ -131,7 +120,7 @@ kry_status kry_program_source_given(const char *name, const char *given, char **
     char *text = NULL;
 
     *source = NULL;
-    TRY(kernel_directory(&dir, &text));
+    TRY(take_common(&dir, &text));
     TRY(append(&text, name, given));
     *source = text;
     text = NULL;

@@ -14,8 +14,8 @@ enum {
     STATE_RHO_REST,
     STATE_ALPHA,
     STATE_BETA,
-    STATE_TARGET = 11,
-    STATE_SIZE = 24 /* from STATE_RHO on they are a method's own */
+    STATE_TARGET = 23, /* when a cycle begins, in both blocks: stop when r.r is not above it */
+    STATE_SIZE = 24    /* from STATE_RHO on they are a method's own */
 };
 
 /* STATE_STOP: why a method stops. */

@@ -175,10 +175,11 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
 {
     kry_status st = KRY_OK;
     kry_sparse rows = { 0 };
-    kry_matrix_params with_traits = params ? *params : *KRY_MATRIX(.traits = 0);
+    kry_matrix_params with_traits;
 
     TRY(GIVEN(matrix));
     *matrix = NULL;
+    TAKE_PARAMS(params, with_traits, "kry_stencil_matrix", "KRY_MATRIX");
     CHECK(op, KRY_ERR_ARGUMENT, "kry_stencil_matrix: NULL");
     const kry_stencil *A = kry_stencil_of_parts(op);
     CHECK(A, KRY_ERR_ARGUMENT, "kry_stencil_matrix: '%s' is no stencil", op->table->kind);
@@ -201,8 +202,6 @@ kry_status kry_stencil_apply_host(const kry_stencil_params *params, kry_type typ
     faces f = { 0 };
 
     CHECK(params && x && y, KRY_ERR_ARGUMENT, "kry_stencil_apply_host: NULL");
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "kry_stencil_apply_host: params not made by KRY_STENCIL");
     TRY(kry_host_open(&host));
     TRY(kry_stencil_create(host, type, params, &op));
     const kry_stencil *A = kry_stencil_of(op);

@@ -191,9 +191,6 @@ static kry_status check_params(const kry_device *dev, kry_type type, const kry_s
     kry_status st = KRY_OK;
     int64_t n = 1;
 
-    CHECK(dev && p, KRY_ERR_ARGUMENT, "kry_stencil_create: NULL");
-    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
-          "kry_stencil_create: params not made by KRY_STENCIL");
     CHECK(!p->on_host || !dev->team, KRY_ERR_UNSUPPORTED,
           "kry_stencil_create: on_host is for one device, and this is a team of %d",
           kry_team_size(dev));
@@ -342,10 +339,12 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
                               kry_op **A)
 {
     kry_status st = KRY_OK;
+    kry_stencil_params mine;
 
     kry_team_enter(dev, "kry_stencil_create", NULL);
     if (A) *A = NULL;
     TRY(GIVEN(A, dev, params));
+    TAKE_PARAMS(params, mine, "kry_stencil_create", "KRY_STENCIL");
     TRY(check_params(dev, type, params));
     if (params->on_host)
         TRY(keep_on_host(dev, params, A));

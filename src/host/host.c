@@ -127,12 +127,12 @@ done:
 
 static void drop_kernel(cl_kernel kernel) { free(kernel); }
 
-static kry_status host_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
+static kry_status host_launch(kry_device *dev, kry_kernel *kernel, const kry_range *range,
                               const kry_arg *args, size_t count)
 {
     const function *f = (const void *)kernel->handle;
 
-    (void)dev, (void)groups, (void)size, (void)count;
+    (void)dev, (void)range, (void)count; /* columns are for devices with OpenCL */
     f->kernel->run(&(kry_host_args){ .next = args, .defines = f->defines });
     return KRY_OK;
 }

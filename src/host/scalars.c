@@ -68,12 +68,12 @@ int kry_host_begin_direction(kry_host_args *a, double *beta)
 /* A step may leave x to the next one, which then adds both shares; old p is (p - z) / beta. */
 static void share_of_x(int64_t update, double beta, double last, kry_host_step *s)
 {
-    enum { X_WAITS, X_ADDS, X_ADDS_BOTH };
+    enum { X_WAITS, X_ADDS, X_ADDS_BOTH, X_ADDS_OLD };
 
     s->adds = update != X_WAITS;
     s->by_p = s->alpha;
-    if (update != X_ADDS_BOTH) return;
-    if (beta > 0.1)
+    if (update != X_ADDS_BOTH && update != X_ADDS_OLD) return;
+    if (update == X_ADDS_BOTH && beta > 0.1)
         s->by_p += last / beta, s->by_z = -last / beta;
     else
         s->by_old = last;

@@ -65,7 +65,8 @@ kry_status kry_mtx_matrix(kry_device *device, kry_type type, const kry_mtx *mtx,
     CHECK(device && mtx, KRY_ERR_ARGUMENT, "kry_mtx_matrix: %s is NULL", device ? "mtx" : "device");
     CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT,
           "kry_mtx_matrix: %d is not a number type", (int)type);
-    kry_matrix_params p = params ? *params : *KRY_MATRIX(.traits = 0);
+    kry_matrix_params p;
+    TAKE_PARAMS(params, p, "kry_mtx_matrix", "KRY_MATRIX");
     p.storage = storage[mtx->symmetry];
     if (mtx->symmetry == KRY_MTX_SYMMETRIC) p.traits |= KRY_SYMMETRIC;
     TRY(convert("kry_mtx_matrix", type, mtx, mtx->val, mtx->nnz, &val, &owned));

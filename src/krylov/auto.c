@@ -293,6 +293,8 @@ done:
     return st;
 }
 
+const kry_op *kry_auto_solver(const void *self) { return ((const automatic *)self)->solver; }
+
 kry_status kry_auto_set_stop(void *self, const kry_stop *stop)
 {
     kry_status st = KRY_OK;

@@ -10,6 +10,8 @@ kry_status kry_auto_create(const kry_op *A, const kry_options *o, kry_op **solve
 /* The first choice by iterations, in place of the words of o, for those that lead the solver themselves. */
 kry_status kry_auto_settle(const kry_op *A, kry_options *o);
 extern const kry_op_table kry_auto_table;
+/* The solver of the choice under way; borrowed. */
+const kry_op *kry_auto_solver(const void *self);
 /* kry_solver_set_stop */
 kry_status kry_auto_set_stop(void *self, const kry_stop *stop);
 

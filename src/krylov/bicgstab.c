@@ -9,6 +9,8 @@
  *   gamma: makes r_0 - sum gamma_k r_k least,  y += sum gamma_k r_(k-1)
  *   r_0 -= sum gamma_k r_k,  u_0 -= sum gamma_k u_k,  rho := -gamma_l rho
  *
+ * Of several columns each has its own: recurrences side by side, scalars and sums column after column.
+ *
  * An iteration is a step j: two products. x += M y where a cycle ends, or a monitor wants to see it.
  *
  * Storage     2 l + 3 vectors of n numbers beside r; with M 2 more
@@ -28,19 +30,19 @@ enum { MOST = 4, USUAL = 2, SCALARS = 5 + MOST };
 
 typedef struct bicgstab {
     kry_krylov *K; /* borrowed */
-    int l;
-    kry_vec *R, *U;                   /* n by l + 1 */
-    kry_vec r[MOST + 1], u[MOST + 1]; /* their columns, borrowed */
+    int l, columns;
+    kry_vec *R, *U;                   /* n by (l + 1) columns: all of r_0, all of r_1 ... */
+    kry_vec r[MOST + 1], u[MOST + 1]; /* n by columns, borrowed from them */
     kry_vec *shadow;
     kry_vec *y, *t; /* NULL without M: y is x */
     kry_sum *rho, *rr, *gamma,
         *gram; /* (r_j's, r_j'r_j); r_0'r_0; (u_(j+1)'s, u_(j+1)'u_(j+1)); all r_i'r_k */
     kry_kernel *begin, *direction, *step, *all_products, *minimise, *reduce;
-    cl_mem scalars;
+    cl_mem scalars; /* SCALARS for each column */
     kry_look look;
-    bool random_shadow; /* the last one broke down at once */
-    int64_t first;      /* iteration of the cycle under way */
-    kry_cycle *c;       /* under way; borrowed */
+    bool *random_shadow; /* of each column: the last one broke down at once; owned */
+    int64_t first;       /* iteration of the cycle under way */
+    kry_cycle *c;        /* under way; borrowed */
 } bicgstab;
 
 /* to := A M from */
@@ -49,8 +51,8 @@ static kry_status multiply(bicgstab *S, const kry_vec *from, kry_vec *to)
     kry_status st = KRY_OK;
     const kry_op *A = S->K->A, *M = S->K->M;
 
-    if (M) TRY(M->table->apply(M->self, 1, from, 0, S->t));
-    TRY(A->table->apply(A->self, 1, M ? S->t : from, 0, to));
+    if (M) TRY(kry_op_run_apply(M, 1, from, 0, S->t));
+    TRY(kry_op_run_apply(A, 1, M ? S->t : from, 0, to));
 done:
     return st;
 }
@@ -58,35 +60,28 @@ done:
 /* A launch over the rows of r: `chunked`, then n and the arguments of its chunks. */
 static kry_status launch(bicgstab *S, kry_kernel *kernel, const kry_arg *rest, size_t count)
 {
-    const kry_chunks rows = kry_chunks_of(&S->r[0]);
+    const kry_chunks rows = kry_chunks_of_columns(&S->r[0]);
 
     return kry_launch_chunks(S->look.dev, kernel, &rows, rest, count);
 }
 
-static kry_vec *solution_of(const bicgstab *S) { return S->y ? S->y : S->c->x; }
+static kry_vec *solution_of(const bicgstab *S) { return S->y ? S->y : kry_cycle_x(S->c); }
+
+/* From r_j to r_(j+1): what all columns of one take. */
+static int64_t stride_of(const bicgstab *S) { return S->columns * S->R->ld; }
 
 /* ---- a sweep of l steps ---------------------------------------------------------------------- */
 
 static kry_status judge(bicgstab *S, const kry_turn *turn, bool only_judge)
 {
     const kry_look *L = &S->look;
-    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
-    const cl_int only = only_judge, is_r = !S->random_shadow && turn->iteration == S->first;
+    const cl_int only = only_judge, is_first = turn->iteration == S->first;
     const kry_arg args[] = {
-        ARG(turn->iteration),
-        ARG(turn->slot),
-        ARG_ACC(L->dev, target2),
-        ARG(only),
-        ARG(is_r),
-        ARG(S->rr->buffer),
-        ARG(S->rr->count),
-        ARG(S->rho->buffer),
-        ARG(S->rho->count),
-        ARG(L->state),
-        ARG(L->history),
-        ARG(S->scalars),
+        ARG(turn->iteration), ARG(turn->slot),   ARG(only),           ARG(is_first),
+        ARG(S->rr->buffer),   ARG(S->rr->count), ARG(S->rho->buffer), ARG(S->rho->count),
+        ARG(L->state),        ARG(L->history),   ARG(S->scalars),
     };
-    return kry_launch(L->dev, S->begin, 1, args, COUNT(args));
+    return kry_launch_columns(L->dev, S->begin, 1, S->columns, args, COUNT(args));
 }
 
 /* u_c := r_c - beta u_c,  u_(j+1) := A M u_j,  y += alpha u_0,  r_c -= alpha u_(c+1),  r_(j+1) := A M r_j */
@@ -95,17 +90,19 @@ static kry_status step(bicgstab *S, cl_int j)
     kry_status st = KRY_OK;
     const kry_look *L = &S->look;
     kry_vec *y = solution_of(S);
-    const int64_t n = S->R->n, ld = S->R->ld;
-    const kry_arg direction[] = { ARG(n),           ARG(j),          ARG(ld),
-                                  ARG(L->state),    ARG(S->scalars), ARG(S->R->buffer),
-                                  ARG(S->U->buffer) };
+    const int64_t n = S->R->n, pitch = S->R->ld, ld = stride_of(S);
+    const kry_arg direction[] = {
+        ARG(n),        ARG(j),          ARG(pitch),        ARG(ld),
+        ARG(L->state), ARG(S->scalars), ARG(S->R->buffer), ARG(S->U->buffer)
+    };
 
-    TRY(kry_launch(L->dev, S->direction, kry_groups_for(L->dev, y->type, n), direction,
-                   COUNT(direction)));
+    TRY(kry_launch_columns(L->dev, S->direction, kry_groups_for(L->dev, y->type, n), S->columns,
+                           direction, COUNT(direction)));
     TRY(multiply(S, &S->u[j], &S->u[j + 1]));
     TRY(kry_vec_dot_pair(&S->u[j + 1], S->shadow, S->gamma));
     TRY(kry_layout_reduce(y->layout, &S->gamma, 1));
     const kry_arg rest[] = { ARG(j),
+                             ARG(pitch),
                              ARG(ld),
                              ARG(L->state),
                              ARG(S->scalars),
@@ -114,8 +111,9 @@ static kry_status step(bicgstab *S, cl_int j)
                              ARG(S->R->buffer),
                              ARG(S->U->buffer),
                              ARG_VEC(y),
+                             ARG(y->ld),
                              ARG(S->rr->buffer) };
-    S->rr->count = (cl_int)kry_chunks_of(&S->r[0]).groups;
+    S->rr->count = (cl_int)kry_chunks_of_columns(&S->r[0]).groups;
     TRY(launch(S, S->step, rest, COUNT(rest)));
     TRY(multiply(S, &S->r[j], &S->r[j + 1]));
     if (j + 1 < S->l) TRY(kry_vec_dot_pair(&S->r[j + 1], S->shadow, S->rho));
@@ -129,25 +127,22 @@ static kry_status reduce(bicgstab *S)
     kry_status st = KRY_OK;
     const kry_look *L = &S->look;
     kry_vec *y = solution_of(S);
-    const int64_t ld = S->R->ld;
-    const cl_int groups = (cl_int)kry_chunks_of(&S->r[0]).groups;
-    const kry_arg products[] = { ARG(ld), ARG(S->R->buffer), ARG(S->gram->buffer) };
+    const int64_t pitch = S->R->ld, ld = stride_of(S);
+    const cl_int groups = (cl_int)kry_chunks_of_columns(&S->r[0]).groups;
+    const kry_arg products[] = { ARG(pitch), ARG(ld), ARG(L->state), ARG(S->R->buffer),
+                                 ARG(S->gram->buffer) };
 
     S->gram->count = S->rr->count = S->rho->count = groups;
     TRY(launch(S, S->all_products, products, COUNT(products)));
     TRY(kry_layout_reduce(y->layout, &S->gram, 1));
     const kry_arg scalars[] = { ARG(S->gram->count), ARG(S->gram->buffer), ARG(L->state),
                                 ARG(S->scalars) };
-    TRY(kry_launch(L->dev, S->minimise, 1, scalars, COUNT(scalars)));
-    const kry_arg rest[] = { ARG(ld),
-                             ARG(L->state),
-                             ARG(S->scalars),
-                             ARG(S->R->buffer),
-                             ARG(S->U->buffer),
-                             ARG_VEC(y),
-                             ARG(S->shadow->buffer),
-                             ARG(S->rr->buffer),
-                             ARG(S->rho->buffer) };
+    TRY(kry_launch_columns(L->dev, S->minimise, 1, S->columns, scalars, COUNT(scalars)));
+    const kry_arg rest[] = {
+        ARG(pitch),         ARG(ld),    ARG(L->state), ARG(S->scalars),        ARG(S->R->buffer),
+        ARG(S->U->buffer),  ARG_VEC(y), ARG(y->ld),    ARG(S->shadow->buffer), ARG(S->rr->buffer),
+        ARG(S->rho->buffer)
+    };
     TRY(launch(S, S->reduce, rest, COUNT(rest)));
 done:
     return st;
@@ -162,8 +157,8 @@ static kry_status add_to_x(bicgstab *S)
     const kry_op *M = S->K->M;
 
     if (!M) return KRY_OK;
-    TRY(M->table->apply(M->self, 1, S->y, 0, S->t));
-    TRY(kry_vec_axpby(1, S->t, 1, S->c->x));
+    TRY(kry_op_run_apply(M, 1, S->y, 0, S->t));
+    TRY(kry_vec_axpby(1, S->t, 1, kry_cycle_x(S->c)));
     TRY(kry_vec_fill(S->y, 0));
 done:
     return st;
@@ -180,40 +175,61 @@ done:
     return st;
 }
 
+/* The shadow of each column is r; but random where r was of no use. */
+static kry_status choose_shadows(bicgstab *S)
+{
+    enum { STREAM_SHADOW = 7 };
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_copy(&S->r[0], S->shadow));
+    for (int j = 0; j < S->columns; j++) {
+        kry_vec shadow = kry_vec_column(S->shadow, j);
+        if (!S->c[j].story->anew) S->random_shadow[j] = false;
+        if (S->random_shadow[j]) TRY(kry_vec_fill_random(STREAM_SHADOW, &shadow));
+    }
+done:
+    return st;
+}
+
+/* The iteration of those columns that go on, which is the same. */
+static int64_t first_iteration(const bicgstab *S)
+{
+    int j = 0;
+    while (j + 1 < S->columns && S->c[j].over) j++;
+    return S->c[j].story->iteration;
+}
+
 static kry_status begin(bicgstab *S, kry_cycle *c)
 {
     static const double zeros[SCALARS];
-    enum { STREAM_SHADOW = 7 };
     kry_status st = KRY_OK;
     kry_device *dev = S->look.dev;
+    const size_t size = SCALARS * kry_acc_size(dev);
 
-    S->c = c, S->first = c->story->iteration;
-    if (!c->story->anew) S->random_shadow = false;
-    TRY(kry_vec_copy(c->r, &S->r[0]));
-    if (S->random_shadow)
-        TRY(kry_vec_fill_random(STREAM_SHADOW, S->shadow));
-    else
-        TRY(kry_vec_copy(c->r, S->shadow));
+    S->c = c, S->first = first_iteration(S);
+    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_vec_copy(kry_cycle_r(c), &S->r[0]));
+    TRY(choose_shadows(S));
     for (int i = 0; i <= S->l; i++) TRY(kry_vec_fill(&S->u[i], 0)); /* beta = 0 must not meet NaN */
     if (S->y) TRY(kry_vec_fill(S->y, 0));
     TRY(kry_vec_dot_sum(&S->r[0], &S->r[0], S->rr));
     TRY(kry_vec_dot_pair(&S->r[0], S->shadow, S->rho));
-    TRY(kry_buffer_write_later(dev, S->scalars, 0, SCALARS * kry_acc_size(dev), zeros));
-    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    for (int j = 0; j < S->columns; j++)
+        TRY(kry_buffer_write_later(dev, S->scalars, (size_t)j * size, size, zeros));
 done:
     return st;
 }
 
 /* A breakdown ends a cycle, and the next one begins from the true residual; but not if iterations are of no
  * use with a random shadow either. */
-static void begin_anew(bicgstab *S)
+static void begin_anew(bicgstab *S, int j)
 {
-    kry_story *s = S->c->story;
+    kry_story *s = S->c[j].story;
     const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
     const bool barren = s->iteration - S->first < S->l;
 
-    if (!broke || (barren && S->random_shadow)) return;
-    S->random_shadow = barren;
+    if (S->c[j].over || !broke || (barren && S->random_shadow[j])) return;
+    S->random_shadow[j] = barren;
     kry_story_begin_anew(s);
 }
 
@@ -234,7 +250,7 @@ static kry_status bicgstab_cycle(void *self, kry_cycle *c)
         if (j + 1 == S->l) TRY(reduce(S));
     }
     TRY(add_to_x(S));
-    begin_anew(S);
+    for (int j = 0; j < S->columns; j++) begin_anew(S, j);
 done:
     return st;
 }
@@ -250,6 +266,7 @@ static void bicgstab_destroy(void *self)
     kry_look_release(&S->look);
     for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
+    free(S->random_shadow);
     free(S);
 }
 
@@ -259,14 +276,23 @@ static kry_status allocate(bicgstab *S, kry_device *dev, kry_type type, int64_t 
     kry_vec **vectors[] = { &S->shadow, &S->y, &S->t };
     kry_sum **sums[] = { &S->rr, &S->rho, &S->gamma };
 
-    TRY(kry_vec_create_columns(dev, type, n, S->l + 1, &S->R));
-    TRY(kry_vec_create_columns(dev, type, n, S->l + 1, &S->U));
-    for (int i = 0; i <= S->l; i++)
-        S->r[i] = kry_vec_column(S->R, i), S->u[i] = kry_vec_column(S->U, i);
-    for (int i = 0; i < (S->K->M ? 3 : 1); i++) TRY(kry_vec_create(dev, type, n, 1, vectors[i]));
-    for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, i ? 2 : 1, sums[i]));
-    TRY(kry_sum_create(dev, (S->l + 1) * (S->l + 2) / 2, &S->gram));
-    TRY(kry_buffer_create(dev, SCALARS * kry_acc_size(dev), &S->scalars));
+    const int k = S->columns;
+    const cl_mem stopped = S->look.state;
+
+    TRY(kry_vec_create_columns(dev, type, n, (int64_t)k * (S->l + 1), &S->R));
+    TRY(kry_vec_create_columns(dev, type, n, (int64_t)k * (S->l + 1), &S->U));
+    for (int i = 0; i <= S->l; i++) {
+        S->r[i] = kry_vec_column(S->R, (int64_t)k * i),
+        S->u[i] = kry_vec_column(S->U, (int64_t)k * i);
+        S->r[i].k = S->u[i].k = k;
+    }
+    for (int i = 0; i < (S->K->M ? 3 : 1); i++)
+        TRY(kry_vec_create_columns(dev, type, n, k, vectors[i]));
+    for (size_t i = 0; i < COUNT(sums); i++)
+        TRY(kry_sum_create_columns(dev, i ? 2 : 1, k, stopped, sums[i]));
+    TRY(kry_sum_create_columns(dev, (S->l + 1) * (S->l + 2) / 2, k, stopped, &S->gram));
+    TRY(kry_buffer_create(dev, (size_t)k * SCALARS * kry_acc_size(dev), &S->scalars));
+    TRY(kry_alloc((size_t)k, sizeof *S->random_shadow, &S->random_shadow));
 done:
     return st;
 }
@@ -289,7 +315,7 @@ done:
     return st;
 }
 
-static kry_status bicgstab_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status create_columns(kry_krylov *K, int columns, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
@@ -297,17 +323,22 @@ static kry_status bicgstab_create(kry_krylov *K, const kry_setup *setup, void **
     bicgstab *S = NULL;
 
     TRY(kry_alloc(1, sizeof *S, &S));
-    S->K = K;
+    S->K = K, S->columns = columns;
     if (!K->width) K->width = USUAL;
     S->l = (int)K->width;
-    (void)setup; /* no parameters of its own */
-    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    TRY(kry_look_create_columns(dev, columns, K->judge.stop.check_every, false, &S->look));
     TRY(allocate(S, dev, A->type, A->rows));
     TRY(compile(S, dev, A->type));
     *self = S, S = NULL;
 done:
     if (S) bicgstab_destroy(S);
     return st;
+}
+
+static kry_status bicgstab_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    (void)setup; /* no parameters of its own */
+    return create_columns(K, 1, self);
 }
 
 static double bicgstab_bytes(const void *self)
@@ -338,6 +369,7 @@ const kry_method kry_bicgstab_method = {
     .matrix = { "rho or u's", "allows no other step, nor does it with a random shadow",
                 KRY_BROKE_DOWN },
     .create = bicgstab_create,
+    .create_columns = create_columns,
     .cycle = bicgstab_cycle,
     .bytes = bicgstab_bytes,
     .destroy = bicgstab_destroy,

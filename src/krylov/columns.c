@@ -16,6 +16,7 @@ static kry_status make_column(const kry_krylov *K, const kry_vec *R, int j, kry_
     one->A = kry_op_retain(A);
     one->M = kry_op_retain(K->M);
     one->product = kry_op_retain(K->product);
+    one->deflation = kry_op_retain(K->deflation);
     one->first = kry_op_retain(K->first);
     one->suit = K->suit;
     one->measured = -1;
@@ -35,7 +36,7 @@ void kry_columns_release(kry_krylov *K)
 
     K->columns = NULL;
     if (!C) return;
-    if (C->self) K->method->columns_destroy(C->self);
+    if (C->self) K->method->destroy(C->self);
     for (int j = 0; C->column && j < C->count; j++) kry_krylov_destroy(C->column[j]);
     free(C->column);
     kry_vec_release(&C->R);
@@ -50,7 +51,7 @@ static kry_status make(kry_krylov *K, int count)
     TRY(kry_alloc(1, sizeof *C, &C));
     K->columns = C;
     C->count = count;
-    TRY(K->method->columns_create(K, count, &C->self));
+    TRY(K->method->create_columns(K, count, &C->self));
     TRY(kry_alloc((size_t)count, sizeof *C->column, &C->column));
     TRY(kry_vec_create_columns(K->A->dev, K->A->shape.type, K->A->shape.rows, count, &C->R));
     for (int j = 0; j < count; j++) TRY(make_column(K, C->R, j, &C->column[j]));
@@ -64,10 +65,9 @@ static bool may_share(const kry_krylov *K)
 {
     const kry_device *dev = K->A->dev;
 
-    return K->method->columns_create && !K->guess && !K->deflation && !K->system.null.A &&
-           !K->system.unpinned && K->judge.stop.test != KRY_STOP_BACKWARD &&
-           kry_layout_size(&dev->layout) == 1 && !dev->layout.reproducible &&
-           !kry_device_is_host(dev);
+    return K->method->create_columns && !K->guess && !K->system.unpinned &&
+           K->judge.stop.test != KRY_STOP_BACKWARD && kry_layout_size(&dev->layout) == 1 &&
+           !dev->layout.reproducible && !kry_device_is_host(dev);
 }
 
 kry_status kry_columns_prepare(kry_krylov *K, int count)

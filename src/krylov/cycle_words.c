@@ -40,6 +40,8 @@ static const struct {
     WORD(MG | AMG, cycle.coarsest, "coarsest", WHOLE, "coarsest=N",
          "unknowns up to which a level is solved exactly"),
     WORD(MG | AMG, cycle.levels, "levels", WHOLE, "levels=N", "at most"),
+    WORD(MG, mg.values, "values", CHOICE, "values=auto|single|double",
+         "numbers of the cycle for a grid in double"),
     WORD(MG, mg.semi, "semi", REAL, "semi=T",
          "coarsen axes whose coupling is T times the strongest one at least"),
     WORD(AMG, amg.coarsening, "coarsening", CHOICE, "coarsening=auto|aggregation|classical",

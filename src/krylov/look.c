@@ -16,6 +16,12 @@ static size_t window_bytes(const kry_look *look)
     return (scalars(look) + (size_t)look->columns * KRY_LOOK) * kry_acc_size(look->dev);
 }
 
+/* Behind the windows: the scalars that a cycle begins with. */
+static char *first_scalars(const kry_look *look)
+{
+    return look->pinned.host + 2 * window_bytes(look);
+}
+
 static char *mirror_of(const kry_look *look, int window)
 {
     return look->pinned.host + (size_t)window * window_bytes(look);
@@ -39,7 +45,7 @@ kry_status kry_look_create_columns(kry_device *dev, int columns, int64_t check_e
     TRY(kry_buffer_create(dev, STATE_SIZE * size, &look->step));
     TRY(kry_buffer_create(dev, KRY_LOOK * size, &look->history));
     /* Reads into memory that is not pinned wait for the device on some drivers. */
-    TRY(kry_pinned_create(dev, 2 * window_bytes(look), &look->pinned));
+    TRY(kry_pinned_create(dev, 2 * window_bytes(look) + STATE_SIZE * size, &look->pinned));
 done:
     if (st < 0) kry_look_release(look);
     return st;
@@ -70,18 +76,6 @@ void kry_look_release(kry_look *look)
     *look = (kry_look){ 0 };
 }
 
-static kry_status clear(kry_look *look, cl_mem scalars)
-{
-    static const double zero[STATE_SIZE];
-    const size_t size = STATE_SIZE * kry_acc_size(look->dev);
-    kry_status st = KRY_OK;
-
-    for (int j = 0; j < look->columns; j++)
-        TRY(kry_buffer_write_later(look->dev, scalars, (size_t)j * size, size, zero));
-done:
-    return st;
-}
-
 /* ---- columns ----------------------------------------------------------------------------------- */
 
 static bool goes_on(const kry_cycle *c) { return !c->over && kry_story_goes_on(c->story); }
@@ -102,6 +96,26 @@ static const kry_cycle *last_lead(const kry_look *look, const kry_cycle *c)
     return c;
 }
 
+/* Nothing that was enqueued still reads what an earlier cycle began with: the host has waited since. */
+static kry_status write_scalars(kry_look *look, const kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    const kry_type acc = look->dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const size_t bytes = STATE_SIZE * (size_t)look->columns * kry_acc_size(look->dev);
+    char *first = first_scalars(look);
+
+    memset(first, 0, bytes);
+    for (int64_t j = 0; j < look->columns; j++) {
+        kry_number_put(acc, first, j * STATE_SIZE + STATE_STOP,
+                       c[j].over ? KRY_END_CONVERGED : KRY_END_NONE);
+        kry_number_put(acc, first, j * STATE_SIZE + STATE_TARGET, c[j].goal * c[j].goal);
+    }
+    TRY(kry_buffer_write_later(look->dev, look->state, 0, bytes, first));
+    if (!c->goes_on) TRY(kry_buffer_write_later(look->dev, look->step, 0, bytes, first));
+done:
+    return st;
+}
+
 kry_status kry_look_begin(kry_look *look, const kry_cycle *c,
                           kry_status (*check)(void *self, const kry_turn *turn), void *self)
 {
@@ -114,8 +128,7 @@ kry_status kry_look_begin(kry_look *look, const kry_cycle *c,
         look->batch = look->check_every < KRY_BATCH ? (int)look->check_every : KRY_BATCH;
     look->current = 0;
     look->window[0] = look->window[1] = (kry_window){ .first = story->iteration };
-    TRY(clear(look, look->state));
-    if (!c->goes_on) TRY(clear(look, look->step));
+    TRY(write_scalars(look, c));
 done:
     return st;
 }
@@ -265,9 +278,9 @@ kry_status kry_look_next(kry_look *look, const kry_cycle *c, kry_turn *turn, boo
     bool exact = s->exact && s->iteration % look->check_every == 0;
 
     *go = false;
-    if (s->iteration >= s->max_iter || look->at_each || exact)
+    if (s->iteration >= s->max_iter || look->at_each || look->due || exact)
         TRY(look_now(look, c, true));
-    else if (look->window[look->current].count >= look->batch)
+    else if (look->window[look->current].count >= (look->by_one ? 1 : look->batch))
         TRY(close_batch(look, c));
     if (!goes_on(lead(look, c))) {
         s = last_lead(look, c)->story;

@@ -41,6 +41,8 @@ typedef struct kry_look {
     double looked;       /* seconds */
     int64_t check_every; /* 0: chosen by how long iterations take */
     bool at_each;        /* look at every iteration: they take longer than a look */
+    bool by_one; /* batches of one iteration: they take so long that the host is not to run ahead */
+    bool due;    /* the method has seen the end: look at the next iterate */
     /* Launch the stopping test alone, for the present residual. */
     kry_status (*check)(void *self, const kry_turn *turn);
     void *self;
@@ -52,8 +54,8 @@ kry_status kry_look_create(kry_device *dev, int64_t check_every, bool at_each, k
 kry_status kry_look_create_columns(kry_device *dev, int columns, int64_t check_every, bool at_each,
                                    kry_look *look);
 void kry_look_release(kry_look *look);
-/* A cycle begins, with zeros for scalars; but `step` is left if the cycle goes on along the last
- * direction. */
+/* A cycle begins, with zeros for scalars, but the target of each column and, of those that are over, a reason
+ * to stop; `step` is left if the cycle goes on along the last direction. */
 kry_status kry_look_begin(kry_look *look, const kry_cycle *c,
                           kry_status (*check)(void *self, const kry_turn *turn), void *self);
 /* Whether to enqueue another iteration; if so, which. When it says no, the cycle is over, and the

@@ -141,6 +141,7 @@ static kry_status judge(solve *S)
     double norm;
 
     TRY(find_residual(S, &norm));
+    kry_story_check(&K->story, norm);
     if (kry_judge_goes_on(&K->judge, &K->story, norm)) return begin_cycle(S);
     kry_judge_conclude(&K->judge, &K->story, norm, S->res);
     TRY(end_rounds(S));
@@ -281,9 +282,10 @@ kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x,
         S[j] = (solve){ K->columns->column[j], &view[2 * j], &view[2 * j + 1], &c[j], &res[j] };
         TRY(begin_solve(&S[j], &(kry_terms){ 0 }));
     }
+    c->X = x, c->R = K->columns->R;
     while (!all_over(c, count)) {
         TRY(wait_for_others(c, count));
-        TRY(K->method->columns_cycle(K->columns->self, c, x, K->columns->R));
+        TRY(K->method->cycle(K->columns->self, c));
         for (int j = 0; j < count; j++)
             if (!c[j].over) TRY(judge(&S[j]));
     }

@@ -23,7 +23,13 @@ typedef struct kry_cycle {
     double unit_ratio;   /* which was in units this many times those of r */
     kry_story *story;
     bool over; /* of several columns: nothing is left to do for this one */
+    kry_vec *X,
+        *R; /* of several columns: the blocks whose columns x and r of the cycles are; else NULL */
 } kry_cycle;
+
+/* The block of all x, or x itself of one column; and that of r. */
+static inline kry_vec *kry_cycle_x(const kry_cycle *c) { return c->X ? c->X : c->x; }
+static inline kry_vec *kry_cycle_r(const kry_cycle *c) { return c->R ? c->R : c->r; }
 
 /* Which A a method takes. */
 typedef enum kry_takes {
@@ -83,7 +89,8 @@ struct kry_method {
 
     /* Everything that cycles need: they allocate nothing on the device. K has the operators. */
     kry_status (*create)(kry_krylov *K, const kry_setup *setup, void **self);
-    /* Iterations until the goal, the limit, the monitor or a breakdown ends them. */
+    /* Iterations until the goal, the limit, the monitor or a breakdown ends them. c: an array of as many as
+     * `self` has columns. */
     kry_status (*cycle)(void *self, kry_cycle *c);
     /* Least squares: what kry_judge.gradient is for r = b - A x of this norm, between cycles; NULL: infinite. */
     kry_status (*gradient)(void *self, const kry_vec *r, double norm, double *gradient);
@@ -95,11 +102,9 @@ struct kry_method {
     void (*describe)(const void *self, kry_op_info *info);
     void (*destroy)(void *self);
 
-    /* The same for several columns at once, NULL: there is none. columns_create returns KRY_ERR_UNSUPPORTED for a
-     * K that has to take them one after the other. x and r of the cycles are columns of X and R. */
-    kry_status (*columns_create)(kry_krylov *K, int columns, void **self);
-    kry_status (*columns_cycle)(void *self, kry_cycle *c, kry_vec *X, kry_vec *R);
-    void (*columns_destroy)(void *self);
+    /* A `self` whose cycles are of several columns at once; K->self is that of one. NULL: there is none.
+     * Returns KRY_ERR_UNSUPPORTED for a K that has to take them one after the other. */
+    kry_status (*create_columns)(kry_krylov *K, int columns, void **self);
 
     /* Of refinement, whose x lies in several places; else NULL. x := x + Q r, if there is something to
      * start from (*moved); and whether the x that a cycle has come to is taken (norm: its residual,

@@ -174,14 +174,12 @@ done:
 kry_status kry_method_create(const kry_method *method, const kry_op *A,
                              const kry_pcg_params *params, int64_t width, kry_op **solver)
 {
-    static const kry_pcg_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
+    kry_pcg_params mine;
 
     *solver = NULL;
-    if (!params) params = &defaults;
     CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", method->who);
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT, "%s: params not made by KRY_PCG",
-          method->who);
+    TAKE_PARAMS(params, mine, method->who, "KRY_PCG");
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
     CHECK(params->guesses >= 0 && params->guesses <= KRY_GUESS_MOST, KRY_ERR_ARGUMENT,

@@ -10,6 +10,8 @@
  *   w' := (z / gamma - alpha_3 old w - alpha_2 w) / alpha_1
  *   x := x + c eta w',  r := s^2 r - (c eta / alpha_1) v',  eta := -s eta
  *
+ * Of several columns each has its own: recurrences side by side, scalars and sums column after column.
+ *
  * Storage     v, old v, w, old w, A z: 5 n numbers beside r; with M two z more
  * Per step    one product + 13 words per unknown (cl/minres.cl)
  * Waits       none: the scalars live on the device
@@ -25,6 +27,7 @@
 
 typedef struct minres {
     kry_krylov *K; /* borrowed */
+    int columns;   /* of all vectors and sums */
     kry_vec *q, *v, *old_v, *w, *old_w;
     kry_vec *z, *next_z;          /* NULL without M: v, and the next one */
     kry_sum *rr, *delta, *square; /* r'r, z'A z, z'v */
@@ -43,9 +46,8 @@ static void swap(kry_vec **a, kry_vec **b)
 static kry_status lanczos(minres *S, const kry_turn *turn, bool only_judges)
 {
     const kry_look *L = &S->look;
-    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
-    kry_chunks rows = kry_chunks_of(S->v);
-    const kry_arg rest[] = { ARG(turn->iteration),  ARG(turn->slot),       ARG_ACC(L->dev, target2),
+    kry_chunks rows = kry_chunks_of_columns(S->v);
+    const kry_arg rest[] = { ARG(S->v->ld),         ARG(turn->iteration),  ARG(turn->slot),
                              ARG(S->rr->buffer),    ARG(S->rr->count),     ARG(S->delta->buffer),
                              ARG(S->delta->count),  ARG(L->step),          ARG(L->state),
                              ARG(L->history),       ARG(S->q->buffer),     ARG(S->v->buffer),
@@ -79,13 +81,22 @@ static kry_status update(minres *S)
 {
     kry_status st = KRY_OK;
     const kry_look *L = &S->look;
-    kry_vec *x = S->c->x, *r = S->c->r;
+    const kry_vec *x = kry_cycle_x(S->c), *r = kry_cycle_r(S->c);
     const kry_vec *z = S->z ? S->z : S->v;
-    const kry_chunks rows = kry_chunks_of(S->v);
-    const kry_arg rest[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(L->state),
-                             ARG(L->step),           ARG(z->buffer),        ARG(S->w->buffer),
-                             ARG(S->old_w->buffer),  ARG(S->old_v->buffer), ARG_VEC(x),
-                             ARG(r->buffer),         ARG(S->rr->buffer) };
+    const kry_chunks rows = kry_chunks_of_columns(S->v);
+    const kry_arg rest[] = { ARG(S->v->ld),
+                             ARG(S->square->buffer),
+                             ARG(S->square->count),
+                             ARG(L->state),
+                             ARG(L->step),
+                             ARG(z->buffer),
+                             ARG(S->w->buffer),
+                             ARG(S->old_w->buffer),
+                             ARG(S->old_v->buffer),
+                             ARG_VEC(x),
+                             ARG(x->ld),
+                             ARG(r->buffer),
+                             ARG(S->rr->buffer) };
 
     TRY(precondition(S, S->old_v, S->next_z));
     S->rr->count = (cl_int)rows.groups;
@@ -104,15 +115,15 @@ static kry_status begin(minres *S, kry_cycle *c)
     kry_vec *empty[] = { S->old_v, S->w, S->old_w };
 
     S->c = c;
-    TRY(kry_vec_copy(c->r, S->v));
+    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_vec_copy(kry_cycle_r(c), S->v));
     for (size_t i = 0; i < COUNT(empty); i++) TRY(kry_vec_fill(empty[i], 0));
     TRY(kry_vec_dot_sum(S->v, S->v, S->rr));
     TRY(kry_vec_dot_sum(S->v, S->v, S->square));
     TRY(precondition(S, S->v, S->z));
     TRY(kry_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
-    TRY(kry_look_begin(&S->look, c, check_residual, S));
     const kry_arg args[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(S->look.step) };
-    TRY(kry_launch(S->look.dev, S->begin, 1, args, COUNT(args)));
+    TRY(kry_launch_columns(S->look.dev, S->begin, 1, S->columns, args, COUNT(args)));
 done:
     return st;
 }
@@ -147,7 +158,7 @@ static void minres_destroy(void *self)
     free(S);
 }
 
-static kry_status minres_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status create_columns(kry_krylov *K, int columns, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
@@ -155,22 +166,28 @@ static kry_status minres_create(kry_krylov *K, const kry_setup *setup, void **se
     kry_device *dev = K->A->dev;
     minres *S = NULL;
 
-    (void)setup; /* no parameters of its own */
     TRY(kry_alloc(1, sizeof *S, &S));
-    S->K = K;
+    S->K = K, S->columns = columns;
+    TRY(kry_look_create_columns(dev, columns, K->judge.stop.check_every, false, &S->look));
     kry_vec **vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
     kry_sum **sums[] = { &S->rr, &S->delta, &S->square };
     for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 2); i++)
-        TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
-    for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, 1, sums[i]));
+        TRY(kry_vec_create_columns(dev, A->type, A->rows, columns, vectors[i]));
+    for (size_t i = 0; i < COUNT(sums); i++)
+        TRY(kry_sum_create_columns(dev, 1, columns, S->look.state, sums[i]));
     TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_begin", &S->begin));
     TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_lanczos", &S->lanczos));
     TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_update", &S->update));
-    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
     *self = S, S = NULL;
 done:
     if (S) minres_destroy(S);
     return st;
+}
+
+static kry_status minres_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    (void)setup; /* no parameters of its own */
+    return create_columns(K, 1, self);
 }
 
 static double minres_bytes(const void *self)
@@ -190,6 +207,7 @@ const kry_method kry_minres_method = {
                 "allows no other step: A maps the residual to zero, and b is not in its range",
                 KRY_INDEFINITE_MATRIX },
     .create = minres_create,
+    .create_columns = create_columns,
     .cycle = minres_cycle,
     .bytes = minres_bytes,
     .destroy = minres_destroy,

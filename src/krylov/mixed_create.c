@@ -175,17 +175,16 @@ done:
 
 kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry_op **solver)
 {
-    static const kry_mixed_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
-    const kry_mixed_params *p = params ? params : &defaults;
+    const kry_mixed_params *p = params;
+    kry_mixed_params mine;
     kry_options o = { 0 };
 
     kry_team_enter(kry_op_device(A), "kry_mixed_create", NULL);
     TRY(GIVEN(solver));
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
-    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
-          "kry_mixed_create: params not made by KRY_MIXED");
+    TAKE_PARAMS(p, mine, "kry_mixed_create", "KRY_MIXED");
     TRY(kry_options_parse_inner(p->options ? p->options : "", &o));
     o.scheme = p->scheme, o.equilibrate = p->equilibrate;
     o.inner = p->inner, o.inner_rtol = p->inner_rtol, o.delta = p->delta;

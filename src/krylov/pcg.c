@@ -6,15 +6,18 @@
  *   x := x + alpha p,  r := r - alpha q,  z := M r,           one pass if M is diagonal
  *   rho' := r'z,  beta := rho' / rho
  *
+ * Of several columns each has its own: recurrences side by side, scalars and sums column after column. They
+ * share the products, and a column that has stopped is left alone until all have.
+ *
  * Where M varies beta is (r' - r)'z / rho instead, 0 if that is negative.
  *
  * Storage     p, old p, q: 3 n numbers beside r; z with a preconditioner; no q where A repeats
- * Per step    grids without a matrix 7 words (cl/stencil.cl); else
+ * Per step    grids without a matrix 7 words (cl/stencil.cl), 7.5 where M is no diagonal; else
  *             matrix + 10 words per unknown without, 12 with a diagonal preconditioner where A
  *             fuses the direction (reads z, old, writes p, q; reads x, p, r, q, writes x, r);
  *             11 and 13 otherwise
- * Waits       none per step: alpha, beta and the stopping test live on the device (docs/pcg.md); twice
- *             with an M that varies or is multigrid, which shall not work for an x that is good enough
+ * Waits       none per step: alpha, beta and the stopping test live on the device (docs/pcg.md); once near the
+ *             end with an M that varies or is multigrid, which shall not work for an x that is good enough
  * Breakdown   p'q <= 0: A is not positive definite; r'z <= 0: M is not; NaN or infinity in either
  * Source      M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)
  */
@@ -26,29 +29,58 @@
 typedef struct run {
     kry_pcg *S;
     kry_cycle *c;
-    kry_vec *z; /* S->z, or r */
+    kry_vec *x, *r, *z; /* of all columns; z: S->z, or r */
     kry_direction d;
+    int64_t start;   /* iteration that it began with */
+    int64_t seen_at; /* the last one whose ||r|| the host has waited for, */
+    double seen;     /* and this norm */
 } run;
 
 /* ---- a step ------------------------------------------------------------------------------ */
 
-/* z := M r and rho := (r'z, r'r), by launches of their own. An M that takes long is not to work for a
- * residual that is small enough already: then the host waits for it. */
-static kry_status precondition(run *R)
+/* z := M r and rho := (r'z, r'r), by launches of their own. */
+static kry_status precondition(const run *R)
+{
+    const kry_op *M = R->S->K->M;
+
+    if (M) return kry_op_run_dots(M, R->r, R->z, R->S->rho);
+    return kry_vec_dot_pair(R->r, R->z, R->S->rho);
+}
+
+/* Whether the residual that the last step has left may be the last one, if residuals go on falling as they did: by the
+ * mean rate up to the last one that the host knows, or by the rate there, if that is faster. */
+static bool end_may_be_near(const run *R)
+{
+    const kry_story *s = R->c->story;
+    const double margin = 2.5; /* iterations */
+    int64_t at = s->history_count - 1;
+    double norm = at > R->start ? s->history[at] / s->unit : 0;
+    double before = at > R->start ? s->history[at - 1] / s->unit : 0;
+
+    if (R->seen_at >= at) at = R->seen_at, norm = before = R->seen;
+    if (at <= R->start) return true;
+    const double mean = log(R->c->norm / norm) / (double)(at - R->start);
+    const double rate = fmax(mean, log(before / norm));
+    const double left = log(norm / R->c->goal) / rate - (double)(s->iteration - at);
+    return !(rate > 0 && left >= margin);
+}
+
+/* The same after a step, which has left r'r in rho. An M that takes long is not to work for a residual that is small
+ * enough already: where the end may be near the host waits for that sum. Then it leaves rho as it is, for the
+ * device to find the same. */
+static kry_status precondition_if_needed(run *R)
 {
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
-    const kry_op *M = S->K->M;
-    double square = INFINITY;
+    const double rounding = 1e-6; /* the device adds up in another order */
+    double sums[2];
 
-    if (S->look.at_each) {
-        TRY(kry_vec_dot_sum(R->c->r, R->c->r, S->pq));
-        TRY(kry_sum_read(R->z->layout, S->pq, &square));
+    if (S->waits && end_may_be_near(R)) {
+        TRY(kry_sum_read(R->z->layout, S->rho, sums));
+        R->seen_at = R->c->story->iteration, R->seen = sqrt(sums[1]);
+        S->look.due = R->seen <= (1 - rounding) * R->c->goal;
     }
-    if (M && square > R->c->goal * R->c->goal)
-        TRY(kry_op_run_dots(M, R->c->r, R->z, S->rho));
-    else
-        TRY(kry_vec_dot_pair(R->c->r, R->z, S->rho));
+    if (!S->look.due) TRY(precondition(R));
 done:
     return st;
 }
@@ -73,27 +105,39 @@ static kry_status pass_over_vectors(run *R, const kry_step *s)
 {
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
-    kry_vec *x = R->c->x, *r = R->c->r;
-    const kry_chunks rows = kry_chunks_of(x);
-    bool aligned = !rows.chunk && !*kry_vec_alignment((const kry_vec *[]){ x }, 1);
-    kry_arg args[KRY_CHUNKS_ARGS + KRY_STEP_ARGS + KRY_DRIFT_ARGS + 8];
-    const kry_arg rest[] = {
-        ARG(s->p->buffer), ARG(S->q->buffer),   ARG_VEC(x),
-        ARG(r->buffer),    ARG(S->rho->buffer), s->d ? (kry_arg)ARG(s->d->buffer) : (kry_arg){ 0 },
-        ARG(R->z->buffer)
-    };
+    const kry_vec *x = R->x, *r = R->r;
+    const kry_chunks rows = kry_chunks_of_columns(x);
+    const bool aligned = !rows.chunk && kry_vec_aligned(x);
+    kry_arg args[KRY_CHUNKS_ARGS + KRY_STEP_ARGS + KRY_DRIFT_ARGS + 10];
+    const kry_arg rest[] = { ARG(s->p->buffer), ARG(S->q->buffer), ARG_VEC(x), ARG(r->buffer),
+                             ARG(S->rho->buffer) };
+    const kry_arg pitches[] = { ARG(s->p->ld), ARG(x->ld) };
 
     size_t count = kry_chunks_args(&rows, args);
     count += kry_step_args(s, kry_pcg_takes_drift(S), args + count);
-    memcpy(args + count, rest, sizeof rest);
-    count += COUNT(rest) - (s->d ? 0 : 2);
+    memcpy(args + count, rest, sizeof rest), count += COUNT(rest);
+    if (s->d) {
+        args[count++] = (kry_arg)ARG(s->d->buffer);
+        args[count++] = (kry_arg)ARG(R->z->buffer);
+    }
+    if (S->columns > 1) memcpy(args + count, pitches, sizeof pitches), count += COUNT(pitches);
     S->rho->count = (cl_int)rows.groups;
     if (s->drift) s->next_drift->count = S->rho->count;
     bool wide = aligned || !S->kernel.step_unaligned; /* on CPUs they are the same */
-    TRY(kry_launch(x->dev, wide ? S->kernel.step : S->kernel.step_unaligned, S->rho->count, args,
-                   count));
+    TRY(kry_launch_columns(x->dev, wide ? S->kernel.step : S->kernel.step_unaligned, rows.groups,
+                           S->columns, args, count));
 done:
     return st;
+}
+
+/* done: steps of the cycle before this one. Only where z is r or d .* r does a step have it at hand. */
+static cl_int what_becomes_of_x(const kry_pcg *S, int64_t done)
+{
+    const kry_op *M = S->K->M;
+
+    if (!S->x_every_second_step) return KRY_X_ADDS;
+    if (done % 2 == 0) return KRY_X_WAITS;
+    return M && !kry_pcg_diagonal(M) ? KRY_X_ADDS_OLD : KRY_X_ADDS_BOTH;
 }
 
 /* alpha := rho / p'q,  x += alpha p,  r -= alpha q,  z := M r,  rho := (r'z, r'r) */
@@ -108,9 +152,7 @@ static kry_status step(run *R, int64_t done)
                    .pq = S->pq,
                    .state = S->look.state,
                    .step = S->look.step,
-                   .update = !S->x_every_second_step ? KRY_X_ADDS
-                             : done % 2              ? KRY_X_ADDS_BOTH
-                                                     : KRY_X_WAITS,
+                   .update = what_becomes_of_x(S, done),
                    .d = d,
                    .z = R->z };
 
@@ -120,14 +162,14 @@ static kry_status step(run *R, int64_t done)
         S->drift = S->next_drift, S->next_drift = t;
     }
     if (S->repeats)
-        TRY(K->product->fused->apply_step(K->product->self, &s, R->c->x, R->c->r, S->rho));
+        TRY(K->product->fused->apply_step(K->product->self, &s, R->x, R->r, S->rho));
     else
         TRY(pass_over_vectors(R, &s));
     if (kry_pcg_takes_drift(S))
         TRY(kry_layout_reduce(R->z->layout, &S->drift, 1));
     else
-        TRY(kry_null_space_project(&K->system.null, R->c->r));
-    if (K->M && !d) TRY(precondition(R));
+        TRY(kry_null_space_project(&K->system.null, R->r));
+    if (K->M && !d) TRY(precondition_if_needed(R));
 done:
     return st;
 }
@@ -181,13 +223,14 @@ static kry_status begin(run *R)
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
 
+    TRY(kry_look_begin(&S->look, R->c, check_residual, R));
     if (S->drift) S->drift->count = 0;
+    S->look.due = false;
     TRY(precondition(R));
     if (R->c->goes_on)
         TRY(keep_scalars(S, R->c));
     else /* beta = 0 must not meet old NaNs */
         TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0));
-    TRY(kry_look_begin(&S->look, R->c, check_residual, R));
 done:
     return st;
 }
@@ -197,7 +240,7 @@ static kry_status catch_up(run *R, const kry_vec *first, int64_t done)
 {
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
-    kry_vec *x = R->c->x;
+    kry_vec *x = R->x;
     const kry_arg args[] = { ARG(x->n), ARG(S->look.step), ARG(first->buffer), ARG_VEC(x) };
 
     if (!S->x_every_second_step || done % 2 == 0) return KRY_OK;
@@ -212,8 +255,8 @@ static kry_status iterate(run *R)
 {
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
-    kry_story *story = R->c->story;
-    int64_t start = story->iteration;
+    kry_story *story = R->c->story; /* of the first column: of one, where it matters */
+    const int64_t start = R->start;
     kry_vec *first = S->p, *other = S->old;
     kry_turn turn;
     bool go;
@@ -246,10 +289,14 @@ kry_status kry_pcg_cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
     kry_pcg *S = self;
-    kry_vec *z = S->z ? S->z : c->r;
+    kry_vec *r = kry_cycle_r(c), *z = S->z ? S->z : r;
     run R = { .S = S,
               .c = c,
+              .x = kry_cycle_x(c),
+              .r = r,
               .z = z,
+              .start = c->story->iteration,
+              .seen_at = -1,
               .d = { .z = z,
                      .rho = S->rho,
                      .step_state = S->look.step,

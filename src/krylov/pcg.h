@@ -8,12 +8,14 @@
 #include "krylov/persistent.h"
 
 typedef struct kry_pcg_kernels {
-    kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
+    kry_kernel *step,
+        *step_unaligned; /* of one column or of several; for an x that starts anywhere */
     kry_kernel *add_last, *correct_beta;
 } kry_pcg_kernels;
 
 typedef struct kry_pcg {
     kry_krylov *K;    /* borrowed: A, M, what directions are multiplied by, null space */
+    int columns;      /* recurrences at once; all vectors and sums have as many columns */
     kry_vec *z;       /* NULL without a preconditioner: it is r */
     kry_vec *q;       /* NULL if A repeats */
     kry_vec *p, *old; /* change places where A fuses the direction */
@@ -21,6 +23,7 @@ typedef struct kry_pcg {
     bool fuses;
     bool repeats;                /* A forms A p again in its own step instead of storing q */
     bool x_every_second_step;    /* where it repeats: x gets two directions at once */
+    bool waits;                  /* M is not to work for an x that is good enough */
     kry_sum *pq, *rho;           /* p'q; the pair (r'z, r'r) */
     kry_sum *zq;                 /* z'q, of Polak and Ribiere */
     kry_sum *drift, *next_drift; /* sums of r, where constants are the null space */
@@ -42,10 +45,5 @@ static inline bool kry_pcg_takes_drift(const kry_pcg *S)
 }
 
 kry_status kry_pcg_cycle(void *self, kry_cycle *c);
-
-/* pcg_columns.c: the same for several columns at once; entries of kry_method. */
-kry_status kry_pcg_columns_create(kry_krylov *K, int columns, void **self);
-kry_status kry_pcg_columns_cycle(void *self, kry_cycle *c, kry_vec *X, kry_vec *R);
-void kry_pcg_columns_destroy(void *self);
 
 #endif

@@ -4,6 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Words that a step moves for x beyond those of bytes_per_step, by which it has every second direction at hand. */
+static double words_of_x(const kry_pcg *S)
+{
+    if (!S->x_every_second_step) return 1;
+    return S->K->M && !kry_pcg_diagonal(S->K->M) ? 0.5 : 0;
+}
+
 /* By the model: the direction with its product, then x, p, r, q read and x, r written. */
 static double pcg_bytes(const void *self)
 {
@@ -16,7 +23,7 @@ static double pcg_bytes(const void *self)
     if (A.bytes_per_apply <= 0) return 0;
     double bytes = A.bytes_per_direction + 6 * word;
     if (S->repeats)
-        bytes = A.bytes_per_direction + A.bytes_per_step + (S->x_every_second_step ? 0 : word);
+        bytes = A.bytes_per_direction + A.bytes_per_step + words_of_x(S) * word;
     else if (A.bytes_per_direction <= 0 || product->dev->layout.reproducible)
         bytes = A.bytes_per_apply + (product->table->apply_dot ? 9 : 11) * word;
     if (!M) return bytes;
@@ -47,17 +54,19 @@ static void pcg_destroy(void *self)
 static kry_status allocate(kry_pcg *S, kry_device *dev, kry_type type, int64_t n)
 {
     kry_status st = KRY_OK;
+    const int k = S->columns;
+    const cl_mem stopped = S->look.state;
 
-    if (!S->repeats) TRY(kry_vec_create(dev, type, n, 1, &S->q));
-    TRY(kry_vec_create(dev, type, n, 1, &S->p));
+    if (!S->repeats) TRY(kry_vec_create_columns(dev, type, n, k, &S->q));
+    TRY(kry_vec_create_columns(dev, type, n, k, &S->p));
     if (S->fuses) TRY(kry_vec_create(dev, type, n, 1, &S->old));
-    if (S->K->M) TRY(kry_vec_create(dev, type, n, 1, &S->z));
-    TRY(kry_sum_create(dev, 1, &S->pq));
-    TRY(kry_sum_create(dev, 2, &S->rho));
+    if (S->K->M) TRY(kry_vec_create_columns(dev, type, n, k, &S->z));
+    TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->pq));
+    TRY(kry_sum_create_columns(dev, 2, k, stopped, &S->rho));
     if (S->flexible == KRY_POLAK_RIBIERE) TRY(kry_sum_create(dev, 1, &S->zq));
     if (kry_pcg_takes_drift(S)) {
-        TRY(kry_sum_create(dev, 1, &S->drift));
-        TRY(kry_sum_create(dev, 1, &S->next_drift));
+        TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->drift));
+        TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->next_drift));
     }
 done:
     return st;
@@ -66,20 +75,23 @@ done:
 static kry_status compile(kry_pcg *S, kry_device *dev, kry_type type)
 {
     kry_status st = KRY_OK;
+    const bool one = S->columns == 1;
+    const char *columns = one ? "" : "-DCOLUMNS", *name = one ? "pcg_step" : "pcg_steps";
     kry_kernel *found;
-    char step[32], unaligned[64];
+    char step[48], unaligned[80];
 
-    snprintf(step, sizeof step, "%s%s", kry_pcg_diagonal(S->K->M) ? "-DDIAGONAL " : "",
-             kry_pcg_takes_drift(S) ? "-DDRIFT" : "");
+    snprintf(step, sizeof step, "%s%s%s", columns, kry_pcg_diagonal(S->K->M) ? " -DDIAGONAL" : "",
+             kry_pcg_takes_drift(S) ? " -DDRIFT" : "");
     snprintf(unaligned, sizeof unaligned, "-DKRY_UNALIGNED %s", step);
-    TRY(kry_kernel_get(dev, "pcg", type, step, "pcg_step", &S->kernel.step));
+    TRY(kry_kernel_get(dev, "pcg", type, step, name, &S->kernel.step));
     /* Found again by the solve, which must not fail for want of them. */
-    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_direction", &found));
-    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_check", &found));
+    TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_direction" : "pcg_directions",
+                       &found));
+    TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_check" : "pcg_checks", &found));
     TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_add_last", &S->kernel.add_last));
     TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_flexible", &S->kernel.correct_beta));
     if (dev->info.cpu_kernels) return KRY_OK;
-    TRY(kry_kernel_get(dev, "pcg", type, unaligned, "pcg_step", &S->kernel.step_unaligned));
+    TRY(kry_kernel_get(dev, "pcg", type, unaligned, name, &S->kernel.step_unaligned));
 done:
     return st;
 }
@@ -101,19 +113,49 @@ static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
     CHECK((unsigned)params->flexible <= KRY_POLAK_RIBIERE, KRY_ERR_ARGUMENT,
           "kry_pcg_create: flexible = %d is none", (int)params->flexible);
     TRY(kry_alloc(1, sizeof *S, &S));
-    S->K = K;
+    S->K = K, S->columns = 1;
     S->flexible = params->flexible;
     bool fused =
         !S->flexible && !A->dev->layout.reproducible; /* those leave sums of their own order */
     S->fuses = fused && A->fused->apply_direction;
     S->repeats = fused && A->fused->apply_step;
-    /* A monitor that looks at x finds it complete; with another M, old p cannot be told from p. */
-    S->x_every_second_step = S->repeats && (!K->M || kry_pcg_diagonal(K->M)) && !K->story.exact;
+    S->x_every_second_step =
+        S->repeats && !K->story.exact; /* a monitor that looks at x finds it complete */
+    S->waits = takes_long(M);
+    TRY(kry_look_create(A->dev, K->judge.stop.check_every, false, &S->look));
+    S->look.by_one = S->waits;
     TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
     TRY(compile(S, A->dev, A->shape.type));
-    TRY(kry_look_create(A->dev, K->judge.stop.check_every, takes_long(M), &S->look));
     if (fused && !K->M && !K->deflation && !K->system.null.A)
         kry_persistent_prepare(&S->persistent, A, params);
+    *self = S, S = NULL;
+done:
+    if (S) pcg_destroy(S);
+    return st;
+}
+
+/* Only where a product reads a matrix once for several columns: others have steps of their own that move
+ * less. */
+static bool gains(const kry_krylov *K)
+{
+    const kry_pcg *one = K->self;
+
+    return !one->flexible && K->A->table->apply_block &&
+           !(K->M && K->M->shape.traits & KRY_VARYING);
+}
+
+static kry_status pcg_create_columns(kry_krylov *K, int columns, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = K->product;
+    kry_pcg *S = NULL;
+
+    if (!gains(K)) return KRY_ERR_UNSUPPORTED;
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K, S->columns = columns;
+    TRY(kry_look_create_columns(A->dev, columns, K->judge.stop.check_every, false, &S->look));
+    TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
+    TRY(compile(S, A->dev, A->shape.type));
     *self = S, S = NULL;
 done:
     if (S) pcg_destroy(S);
@@ -143,9 +185,7 @@ const kry_method kry_pcg_method = {
     .cycle = kry_pcg_cycle,
     .bytes = pcg_bytes,
     .destroy = pcg_destroy,
-    .columns_create = kry_pcg_columns_create,
-    .columns_cycle = kry_pcg_columns_cycle,
-    .columns_destroy = kry_pcg_columns_destroy,
+    .create_columns = pcg_create_columns,
 };
 
 kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)

@@ -211,9 +211,6 @@ static kry_status check(const kry_op *A, const kry_relaxation_params *p)
 {
     kry_status st = KRY_OK;
 
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_relaxation_create: NULL");
-    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
-          "kry_relaxation_create: params not made by KRY_RELAXATION");
     CHECK(p->method == KRY_JACOBI_ITERATION || p->method == KRY_SOR, KRY_ERR_ARGUMENT,
           "kry_relaxation_create: method = %d is none", (int)p->method);
     CHECK(p->omega >= 0 && p->omega < 2, KRY_ERR_ARGUMENT,
@@ -234,12 +231,13 @@ done:
 kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *params,
                                  kry_op **solver)
 {
-    static const kry_relaxation_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
+    kry_relaxation_params mine;
 
     TRY(GIVEN(solver));
     *solver = NULL;
-    if (!params) params = &defaults;
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_relaxation_create: NULL");
+    TAKE_PARAMS(params, mine, "kry_relaxation_create", "KRY_RELAXATION");
     TRY(check(A, params));
     TRY(kry_krylov_make(A,
                         (kry_setup){ .method = &relaxation_method,

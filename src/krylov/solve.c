@@ -33,6 +33,7 @@ static void take_column(kry_op *solver, int64_t j, const kry_result *one, kry_re
     if (j == 0 || is_worse(one, all)) {
         *all = *one;
         all->history = NULL, all->history_count = 0;
+        all->checks = NULL, all->check_count = 0;
         snprintf(all->why, sizeof all->why, "column %lld: %.170s", (long long)j, one->why);
     }
     all->solve_seconds = seconds, all->bytes = bytes;
@@ -178,4 +179,18 @@ kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop)
     TRY(kry_op_call(&(kry_call){ .A = solver, .more = (void *)stop }, set_stop));
 done:
     return st;
+}
+
+const kry_op *kry_solver_precond(const kry_op *solver)
+{
+    if (!solver) return NULL;
+    const kry_op *here = kry_op_in_parts(solver) ? kry_op_on_part(solver, 0) : solver;
+    const kry_op *inner = kry_reordered_inner(here);
+
+    if (!inner && here->table == &kry_auto_table) inner = kry_auto_solver(here->self);
+    if (!inner && here->table == &kry_mixed_table)
+        inner = ((const kry_mixed *)here->self)->inner.solver;
+    if (inner) return kry_solver_precond(inner);
+    const kry_krylov *K = kry_krylov_of(here);
+    return K ? K->first : NULL;
 }

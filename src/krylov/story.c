@@ -56,6 +56,7 @@ void kry_story_begin(kry_story *s, int64_t max_iter)
     s->max_iter = max_iter;
     s->iteration = s->history_count = s->persistent = 0;
     s->residual = 0;
+    s->check_count = 0;
     s->end = KRY_END_NONE, s->end_value = 0;
     s->monitor_stopped = false;
     s->anew = 0;
@@ -77,6 +78,12 @@ kry_status kry_story_add(kry_story *s, int64_t iteration, double residual)
     s->history_count = iteration + 1;
 done:
     return st;
+}
+
+void kry_story_check(kry_story *s, double residual)
+{
+    if (s->check_count < KRY_CHECKS) s->check_count++;
+    s->check[s->check_count - 1] = (kry_true_residual){ s->iteration, residual };
 }
 
 kry_status kry_story_show(kry_story *s, int64_t iteration)
@@ -140,5 +147,7 @@ void kry_story_tell(const kry_story *s, kry_reason reason, double true_residual,
     res->history = s->history;
     res->history_count = s->history_count;
     res->history_every = s->history_every;
+    res->checks = s->check;
+    res->check_count = s->check_count;
     res->solve_seconds = kry_now() - s->start;
 }

@@ -24,6 +24,8 @@ typedef enum kry_cycle_end {
  * positive definite matrices conjugate gradients may take it to sqrt(condition number): 2e8 was seen. */
 #define KRY_DIVERGED_AT 1e10
 
+enum { KRY_CHECKS = 64 }; /* true residuals that a story keeps */
+
 typedef struct kry_story {
     kry_device *dev; /* borrowed */
     kry_monitor monitor;
@@ -39,8 +41,10 @@ typedef struct kry_story {
     double *history;   /* owned; units of b */
     int64_t history_count, history_capacity;
     int64_t history_every; /* iterations between two entries */
-    kry_cycle_end end;     /* of the last cycle */
-    double end_value;      /* that decided */
+    kry_true_residual check[KRY_CHECKS];
+    int check_count;
+    kry_cycle_end end; /* of the last cycle */
+    double end_value;  /* that decided */
     bool monitor_stopped;
     int anew;           /* breakdowns after which the method began anew */
     int64_t persistent; /* iterations that one kernel did, without a launch for each */
@@ -59,6 +63,8 @@ void kry_story_begin(kry_story *s, int64_t max_iter);
 void kry_story_begin_anew(kry_story *s);
 /* The residual of an iteration, in the method's numbers. */
 kry_status kry_story_add(kry_story *s, int64_t iteration, double residual);
+/* The true residual of the present iteration, units of b. */
+void kry_story_check(kry_story *s, double residual);
 /* Show the last residual to the monitor, as that of this iteration. */
 kry_status kry_story_show(kry_story *s, int64_t iteration);
 /* Both, for methods whose residual the host knows: the residual of the present iteration, which is number

@@ -61,7 +61,7 @@ static kry_status launch_at_once(const kry_matrix *A, const kry_stage *s, const 
     kry_status st = KRY_OK;
     const cl_int vectors = (cl_int)t->x.k;
     kry_scalar a = kry_scalar_of(A->dev, t->alpha), b = kry_scalar_of(A->dev, t->beta);
-    const kry_arg rest[] = { ARG(vectors),       ARG_ACC(A->dev, a), ARG_VEC(&t->x), ARG(t->x.ld),
+    const kry_arg rest[] = { ARG(vectors),       ARG_ACC(A->dev, a), ARG_VEC(&t->x),
                              ARG_ACC(A->dev, b), ARG_VEC(&t->y),     ARG(t->y.ld) };
     char defines[KRY_STAGE_DEFINES + 16], name[32];
     kry_kernel *kernel;
@@ -70,7 +70,8 @@ static kry_status launch_at_once(const kry_matrix *A, const kry_stage *s, const 
     strcat(defines, width_define(t));
     snprintf(name, sizeof name, "%s_apply_block", s->stem);
     TRY(kry_kernel_get(A->dev, s->stem, A->shape.type, defines, name, &kernel));
-    TRY(kry_stage_launch(A, s, kernel, s->groups, rest, COUNT(rest)));
+    TRY(kry_stage_launch(A, s, kernel, s->groups * (strcmp(s->stem, "csr") ? 4 : 1), rest,
+                         COUNT(rest)));
 done:
     return st;
 }
@@ -98,7 +99,7 @@ static kry_status multiply(kry_matrix *A, const strip *given)
     int i = 0;
 
     if (given->x.k > 1 && !A->stage[0].by_vector) {
-        if (A->dev->info.cpu_kernels) TRY(interleave(A, &t));
+        TRY(interleave(A, &t));
         for (; i < A->stages && !A->stage[i].by_vector; i++)
             TRY(launch_at_once(A, &A->stage[i], &t));
     }

@@ -8,8 +8,6 @@ kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type ty
     kry_status st = KRY_OK;
 
     CHECK(dev, KRY_ERR_ARGUMENT, "%s: NULL device", who);
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "%s: params not made by KRY_MATRIX", who);
     CHECK(params->format >= 0 && params->format < KRY_FORMAT_COUNT, KRY_ERR_ARGUMENT,
           "%s: %d is not a format", who, (int)params->format);
     CHECK(params->values >= 0 && params->values <= KRY_VALUES_SINGLE, KRY_ERR_ARGUMENT,
@@ -81,11 +79,12 @@ static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
                          const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
+    kry_matrix_params mine;
     const kry_sparse *given = &e.given;
 
     TRY(kry_check_given(e.who, "op, device", (const void *const[]){ op, dev }));
     *op = NULL;
-    params = params ? params : KRY_MATRIX(.traits = 0);
+    TAKE_PARAMS(params, mine, e.who, "KRY_MATRIX");
     TRY(kry_matrix_check_params(e.who, dev, given->type, given->rows, given->cols, params));
     if (coordinates) {
         bool there = e.row && given->col && given->val;

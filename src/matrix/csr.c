@@ -271,7 +271,7 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
 
     TRY(GIVEN(op));
     *op = NULL;
-    params = params ? params : KRY_MATRIX(.traits = 0);
+    TAKE_PARAMS(params, kept, who, "KRY_MATRIX");
     TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));
     CHECK(row_ptr && col && val && nnz >= 0, KRY_ERR_ARGUMENT, "%s: NULL, or nnz = %lld", who,
           (long long)nnz);
@@ -288,7 +288,7 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     CHECK(params->form == KRY_ASSEMBLED || (params->traits & KRY_SINGULAR), KRY_ERR_UNSUPPORTED,
           "%s: the flux form of a wrapped matrix needs rows that add up to zero: KRY_SINGULAR",
           who);
-    kept = *params, kept.format = KRY_FORMAT_CSR;
+    kept.format = KRY_FORMAT_CSR;
     TRY(kry_matrix_new(dev, &kept, &(kry_sparse){ .rows = rows, .cols = cols, .type = type }, nnz,
                        &A));
     A->source = &caller;

@@ -110,9 +110,7 @@ kry_status kry_format_parse(const char *text, kry_matrix_params *params)
     char hint[64];
 
     CHECK(text && params, KRY_ERR_ARGUMENT, "kry_format_parse: NULL");
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "kry_format_parse: params not made by KRY_MATRIX");
-    p = *params;
+    TRY(kry_params_take("kry_format_parse", "KRY_MATRIX", params, &p, sizeof p));
     piece word = { text, text + strcspn(text, ":") };
     int format = find(word, all_names);
     bool measure = format == KRY_FORMAT_COUNT;
@@ -125,7 +123,8 @@ kry_status kry_format_parse(const char *text, kry_matrix_params *params)
         TRY(read_setting(setting, measure, &p));
         at = setting.end;
     }
-    *params = p;
+    p.struct_size = params->struct_size; /* the fields that the caller knows */
+    memcpy(params, &p, p.struct_size);
 done:
     return st;
 }

@@ -201,10 +201,12 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
 {
     kry_status st = KRY_OK;
     const kry_sparse host = { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val };
+    kry_matrix_params mine;
     uint64_t hash;
 
     CHECK(dev && row_ptr && col && val && seconds, KRY_ERR_ARGUMENT, "kry_csr_predict: NULL");
-    TRY(kry_predict(dev, &host, params ? params : KRY_MATRIX(.traits = 0), seconds, &hash));
+    TAKE_PARAMS(params, mine, "kry_csr_predict", "KRY_MATRIX");
+    TRY(kry_predict(dev, &host, params, seconds, &hash));
 done:
     return st;
 }

@@ -19,6 +19,8 @@ static const char who[] = "kry_mg_create";
 enum { MOST_LEVELS = 96 };
 
 typedef struct boxes {
+    kry_op *given; /* retained; A[0], or in double where the levels are in single */
+    double factor; /* A[0] is so many times that, rounded; 0: it is the same */
     int count;
     kry_op *A[MOST_LEVELS], *P[MOST_LEVELS]; /* retained; P[i] from level i + 1 to level i */
     double highest[MOST_LEVELS];             /* eigenvalue of D^-1 A[i], at most */
@@ -33,6 +35,7 @@ static void boxes_destroy(void *self)
     if (!b) return;
     kry_box_tail_release(&b->tail);
     kry_box_correct_release(&b->correct);
+    kry_op_release(&b->given);
     for (int i = 0; i < MOST_LEVELS; i++) {
         kry_box_passes_release(&b->passes[i]);
         kry_op_release(&b->P[i]);
@@ -82,6 +85,62 @@ static kry_status choose_axes(couplings *c, const kry_op *A, unsigned *axes)
         if (*axes >> a & 1) c->strength[a] /= 4;
 done:
     return st;
+}
+
+/* ---- the finest level ------------------------------------------------------------------------------ */
+
+/* Of what size the couplings are; not finite: beyond what can be said. May wait. */
+static kry_status size_of_couplings(const kry_stencil *S, double *size)
+{
+    kry_status st = KRY_OK;
+    kry_vec *v = NULL;
+
+    *size = 0;
+    for (int a = 0; a < S->axes; a++) {
+        double norm = S->weight[a];
+        if (S->face[0]) {
+            TRY(kry_vec_wrap(S->dev, S->type, S->n, 1, S->face[a], 0, &v));
+            TRY(kry_vec_norm2(v, &norm));
+            kry_vec_release(&v);
+            norm /= sqrt((double)S->n);
+        }
+        *size = fmax(*size, norm);
+    }
+done:
+    kry_vec_release(&v);
+    return st;
+}
+
+/* b->A[0] := the grid in single, times a power of two so that couplings are about 1, so that no size of them leaves the
+ * range of single in a cycle; or the numbers that it has now.
+ * Returns  KRY_ERR_UNSUPPORTED if they are of too different sizes for that */
+static kry_status narrow_finest(boxes *b)
+{
+    kry_status st = KRY_OK;
+    double size;
+
+    TRY(size_of_couplings(kry_stencil_of(b->given), &size));
+    CHECK(size > 0 && isfinite(size), KRY_ERR_UNSUPPORTED,
+          "%s: couplings of %g, for which a cycle in single has no unit", who, size);
+    b->factor = ldexp(1, -ilogb(size));
+    TRY(kry_op_make_copy(who, b->given, KRY_F32, b->factor, NULL, &b->A[0]));
+done:
+    return st;
+}
+
+/* In single where that is asked for or, if nobody says, possible. */
+static kry_status make_finest(boxes *b, kry_cycle_values values)
+{
+    kry_status st = KRY_ERR_UNSUPPORTED;
+
+    if (b->given->shape.type == KRY_F64 && values != KRY_CYCLE_VALUES_DOUBLE)
+        st = narrow_finest(b);
+    else
+        values = KRY_CYCLE_VALUES_DOUBLE;
+    if (st != KRY_ERR_UNSUPPORTED || values == KRY_CYCLE_VALUES_SINGLE) return st;
+    b->factor = 0;
+    b->A[0] = kry_op_retain(b->given);
+    return KRY_OK;
 }
 
 /* ---- levels -------------------------------------------------------------------------------------- */
@@ -146,6 +205,7 @@ static kry_status add_levels(kry_hierarchy *H, boxes *b)
         kry_level level = { .A = b->A[i], .P = b->P[i], .highest = b->highest[i] };
         if (b->P[i]) TRY(kry_box_passes_create(b->A[i], b->P[i], steps, &b->passes[i]));
         if (b->passes[i]) level.passes = &kry_box_passes_table, level.self = b->passes[i];
+        if (!i) level.factor = b->factor;
         if (!i && b->correct) level.passes = &kry_box_correct_table, level.self = b->correct;
         TRY(kry_hierarchy_add(H, &level));
     }
@@ -165,7 +225,8 @@ static kry_status boxes_create(kry_hierarchy *H, const kry_op *A, const void *pa
 
     *self = NULL;
     TRY(kry_alloc(1, sizeof *b, &b));
-    b->A[0] = kry_op_retain(A);
+    b->given = kry_op_retain(A);
+    TRY(make_finest(b, p->values));
     b->count = 1;
     while (more && b->count < most && b->A[b->count - 1]->shape.rows > cycle->coarsest)
         TRY(append(b, &c, &more));
@@ -183,8 +244,10 @@ static kry_status boxes_update(kry_hierarchy *H, void *self)
     kry_status st = KRY_OK;
     boxes *b = self;
 
+    if (b->factor != 0) TRY(narrow_finest(b));
     for (int i = 0; i + 1 < b->count; i++) TRY(make_numbers(b, i));
     TRY(find_bounds(b));
+    kry_hierarchy_level(H, 0)->factor = b->factor;
     for (int i = 0; i < b->count; i++) kry_hierarchy_level(H, i)->highest = b->highest[i];
 done:
     return st;
@@ -216,6 +279,10 @@ static kry_status check(const kry_op *A, const void *params)
     CHECK(!kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
           "%s: '%s' has no OpenCL, which multigrid on grids needs", who, A->dev->info.name);
     TRY(kry_check_sums(who, A));
+    CHECK(!p || (unsigned)p->values <= KRY_CYCLE_VALUES_DOUBLE, KRY_ERR_ARGUMENT,
+          "%s: values = %d is none", who, (int)p->values);
+    CHECK(!p || p->values != KRY_CYCLE_VALUES_SINGLE || !A->dev->team, KRY_ERR_UNSUPPORTED,
+          "%s: values = single, which is for grids on one device", who);
     CHECK(!p || p->semi <= 1, KRY_ERR_ARGUMENT,
           "%s: semi = %g; it has to be negative, or in 0 ... 1", who, p->semi);
 done:
@@ -233,7 +300,11 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
                                        .destroy = boxes_destroy };
     static const kry_whole whole = { KRY_TEAM_FAMILY("mg", who), kry_collect_grid, create_here };
     const kry_mg_params *p = params ? params : KRY_MG();
-    if (kry_is_share(A)) return kry_team_levels_create(&whole, A, &p->cycle, p, M);
+    if (kry_is_share(A)) {
+        kry_mg_params theirs = *p; /* the finest level is of all devices, in the numbers of A */
+        theirs.values = KRY_CYCLE_VALUES_DOUBLE;
+        return kry_team_levels_create(&whole, A, &p->cycle, &theirs, M);
+    }
     return kry_hierarchy_create(&family, A, &p->cycle, p, M);
 }
 

@@ -21,6 +21,9 @@ struct kry_box_passes {
     int group,
         per; /* work-items that share a tile, and rows of each; group 0: the level goes by layers */
     cl_mem scratch; /* owned: RING layers for each stage of each group; NULL: tiles */
+    kry_kernel *add_up;
+    cl_mem
+        partial; /* owned: sums of so many groups that add_up makes fewer of them; NULL: they are few */
 };
 
 /* The arguments of the kernels about steps, which have to live as long as the launch takes. */
@@ -65,14 +68,34 @@ static kry_status go_down(void *self, const kry_sweeps *s, const kry_vec *b, kry
     return launch(p, &p->down, rest, COUNT(rest));
 }
 
+/* sum := what the groups of `up` have left in p->partial. */
+static kry_status add_up(const kry_box_passes *p, kry_sum *sum)
+{
+    enum { GROUPS = 32 };
+    const cl_int count = (cl_int)p->up.groups;
+    const kry_arg args[] = { ARG(count), ARG(p->partial), ARG(sum->buffer) };
+
+    sum->count = GROUPS;
+    return kry_launch(p->dev, p->add_up, GROUPS, args, COUNT(args));
+}
+
 static kry_status go_up(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
                         const kry_vec *e, kry_vec *y)
 {
+    kry_status st = KRY_OK;
     const kry_box_passes *p = self;
     const step_args a = steps_of(p, s);
-    const kry_arg rest[] = { STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG_VEC(b),     ARG_VEC(x),
-                             ARG_VEC(e),           ARG_VEC(y),         ARG(p->scratch) };
-    return launch(p, &p->up, rest, COUNT(rest));
+    const cl_int sums = s->sum != NULL;
+    const cl_mem part = !sums ? y->buffer : p->partial ? p->partial : s->sum->buffer;
+    const kry_arg rest[] = { STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG_VEC(b), ARG_VEC(x),
+                             ARG_VEC(e),           ARG_VEC(y),         ARG(sums),  ARG(part),
+                             ARG(p->scratch) };
+
+    if (sums) s->sum->count = (cl_int)p->up.groups;
+    TRY(launch(p, &p->up, rest, COUNT(rest)));
+    if (sums && p->partial) TRY(add_up(p, s->sum));
+done:
+    return st;
 }
 
 /* Down: A, b, x and P with what it makes; up: A, b, x, y and P with what it takes. */
@@ -96,6 +119,7 @@ void kry_box_passes_release(kry_box_passes **address)
     kry_box_passes *p = *address;
     *address = NULL;
     if (!p) return;
+    kry_buffer_release(p->dev, &p->partial);
     kry_buffer_release(p->dev, &p->scratch);
     free(p);
 }
@@ -113,12 +137,12 @@ static int64_t groups_of(const kry_device *dev, int64_t layers)
     return groups < layers ? groups : layers;
 }
 
-/* Kernels of <stem>.cl for the level, with `more` defines. */
-static kry_status get_kernels(kry_box_passes *p, const char *stem, const char *const names[2],
+/* Kernels of <stem>.cl for the level, with `more` defines: down, up, and what adds up sums if there is one. */
+static kry_status get_kernels(kry_box_passes *p, const char *stem, const char *const names[3],
                               const char *more)
 {
     kry_status st = KRY_OK;
-    kry_kernel **to[] = { &p->down.kernel, &p->up.kernel };
+    kry_kernel **to[] = { &p->down.kernel, &p->up.kernel, &p->add_up };
     const unsigned coarsened = p->P->coarsened;
     char defines[192];
 
@@ -127,7 +151,7 @@ static kry_status get_kernels(kry_box_passes *p, const char *stem, const char *c
     snprintf(defines, sizeof defines, "-DLANES=1 -DCX=%u -DCY=%u -DCZ=%u%s%s%s", coarsened & 1,
              coarsened >> 1 & 1, coarsened >> 2 & 1, kry_box_uniform(&p->P->coarse),
              flux ? " -DFLUX" : "", more);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3 && names[i]; i++)
         TRY(p->stencil ? kry_stencil_kernel(p->stencil, stem, defines, names[i], to[i])
                        : kry_kernel_get(p->dev, stem, p->P->type, defines, names[i], to[i]));
 done:
@@ -136,7 +160,7 @@ done:
 
 static kry_status by_layers(kry_box_passes *p)
 {
-    static const char *const names[] = { "stencil_down", "stencil_up" };
+    static const char *const names[3] = { "stencil_down", "stencil_up" };
     kry_status st = KRY_OK;
     const int64_t layers = p->P->coarse.size[p->stencil->axes - 1];
     const kry_sweep sweep = {
@@ -154,6 +178,8 @@ done:
 /* ---- tiles, as cl/tile_cycle.cl has them ---- */
 
 enum { TILE_WIDTH = 64, LEAST_GROUP = 128, MOST_GROUP = 256 };
+/* Each group of the kernel that uses sums adds all of them up: more than so many are made fewer before. */
+enum { FEW_SUMS = KRY_SUM_CAPACITY / 4 };
 
 /* Points of a tile along an axis that its group is to write: `margin` of them on either side are not, nor, on the
  * way down along an axis that is coarsened, one more. */
@@ -204,7 +230,7 @@ static int group_of_tile(const kry_device *dev, kry_type type, int per, int step
 /* Smaller groups where a kernel takes too many registers; KRY_ERR_UNSUPPORTED: none is small enough. */
 static kry_status by_tiles(kry_box_passes *p, int steps)
 {
-    static const char *const names[] = { "tile_down", "tile_up" };
+    static const char *const names[3] = { "tile_down", "tile_up", "tile_sums" };
     kry_status st = KRY_ERR_UNSUPPORTED;
     char more[96];
 
@@ -218,7 +244,10 @@ static kry_status by_tiles(kry_box_passes *p, int steps)
         if (st == KRY_OK) st = kry_kernel_check_size(p->dev, p->up.kernel, p->group);
         if (st == KRY_OK) break;
     }
-    if (st == KRY_OK) plan_tiles(p, steps);
+    if (st < 0) goto done;
+    plan_tiles(p, steps);
+    if (p->up.groups > FEW_SUMS)
+        TRY(kry_buffer_create(p->dev, 2 * sizeof(kry_partial) * (size_t)p->up.groups, &p->partial));
 done:
     return st;
 }

@@ -100,14 +100,14 @@ static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_v
     const kry_level *L = &g->level;
     kry_sweeps up = g->smooth.up;
 
+    up.sum = sum;
     if (by_passes(g, how)) {
         kry_vec *y = place[1];
         place[1] = place[0], place[0] = y;
-        return L->passes->up(L->self, &g->smooth.up, b, place[1], e, y);
+        return L->passes->up(L->self, &up, b, place[1], e, y);
     }
     if (kry_rung_corrects_at_once(g)) return correct_and_smooth(g, b, e, place, sum);
     TRY(L->P->table->apply(L->P->self, 1, e, 1, place[0]));
-    up.sum = sum;
     TRY(kry_smoothing_run(&g->smooth, &up, false, b, place));
 done:
     return st;
@@ -116,8 +116,9 @@ done:
 bool kry_cycle_leaves_dots(const kry_hierarchy *H)
 {
     const kry_rung *g = H->rung;
-    return H->count > 1 && kry_smoothing_by_diagonal(&g->smooth) && !kry_rung_is_fused(g) &&
-           g->smooth.up.count > kry_rung_corrects_at_once(g);
+    if (H->narrow) return true;
+    return H->count > 1 && kry_smoothing_by_diagonal(&g->smooth) &&
+           (kry_rung_is_fused(g) || g->smooth.up.count > kry_rung_corrects_at_once(g));
 }
 
 static kry_status correct(kry_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
@@ -217,13 +218,39 @@ int kry_cycle_room(kry_cycle_shape shape, int i, int count)
     return shape == KRY_CYCLE_V ? 0 : shape == KRY_CYCLE_K ? 4 : 2;
 }
 
-kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
+typedef kry_status kry_plain_cycle(kry_hierarchy *H, const kry_vec *b, kry_vec *x);
+
+/* Levels in single, b and x in double: run(H, b, x) of b rounded. */
+static kry_status in_single(kry_hierarchy *H, kry_plain_cycle *run, const kry_vec *b, kry_vec *x,
+                            kry_sum *dots)
+{
+    kry_status st = KRY_OK;
+    const kry_rung *finest = H->rung;
+
+    TRY(kry_narrow_measure(H->narrow, b));
+    TRY(kry_narrow_down(H->narrow, b, finest->b));
+    TRY(run(H, finest->b, finest->x));
+    TRY(kry_narrow_up(H->narrow, b, finest->x, x, dots));
+done:
+    return st;
+}
+
+static kry_status once(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
     return visit(H, 0, (visiting){ .shape = H->cycle.shape }, b, x);
 }
 
+kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_sum *dots)
+{
+    if (H->narrow) return in_single(H, once, b, x, dots);
+    H->dots = dots;
+    const kry_status st = once(H, b, x);
+    H->dots = NULL;
+    return st;
+}
+
 /* A visit of a level leaves the b of the levels above it as they are. */
-kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
+static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
     const int last = H->count - 1;
@@ -240,4 +267,9 @@ kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
     }
 done:
     return st;
+}
+
+kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
+{
+    return H->narrow ? in_single(H, full, b, x, NULL) : full(H, b, x);
 }

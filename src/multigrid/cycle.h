@@ -3,12 +3,13 @@
 #define KRY_MULTIGRID_CYCLE_H
 
 #include "multigrid/coarsest.h"
+#include "multigrid/narrow.h"
 #include "multigrid/smoother.h"
 
 typedef struct kry_rung {
     kry_level level;
     kry_smoothing smooth; /* of all but the coarsest level */
-    kry_vec *b, *x;       /* below the finest level, where the caller's take their place */
+    kry_vec *b, *x;       /* of the finest level in single for vectors in double, else NULL: the caller's */
     kry_vec *work;        /* of all but the coarsest level */
     kry_vec *again[4];    /* of levels that a cycle visits twice: see cycle.c */
 } kry_rung;
@@ -23,6 +24,7 @@ struct kry_hierarchy {
     int count;
     kry_coarse *coarse; /* NULL: A has no unknowns */
     kry_tail tail;
+    kry_narrow *narrow; /* the levels are in single, the vectors in double; else NULL */
     kry_sum *dots; /* borrowed, while a cycle runs that leaves (b.x, b.b) there; else NULL */
     char smoother[32], variant[160]; /* in words */
 };
@@ -38,7 +40,7 @@ double kry_cycle_bytes(const kry_hierarchy *H);
 double kry_cycle_bytes_stored(const kry_hierarchy *H);
 /* Whether the last step on the finest level is a sweep that may leave sums. */
 bool kry_cycle_leaves_dots(const kry_hierarchy *H);
-/* x := M b. */
-kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x);
+/* x := M b;  dots := (b.x, b.b), NULL: not asked for. */
+kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_sum *dots);
 
 #endif

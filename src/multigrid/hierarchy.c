@@ -43,17 +43,13 @@ void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother, int degree)
 static kry_status cycle_run(void *self, const kry_vec *r, kry_vec *z)
 {
     kry_vec x = kry_vec_borrow(z);
-    return kry_cycle_run(self, r, &x);
+    return kry_cycle_run(self, r, &x, NULL);
 }
 
 static kry_status cycle_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
-    kry_hierarchy *H = self;
-
-    H->dots = sum;
-    const kry_status st = cycle_run(H, r, z);
-    H->dots = NULL;
-    return st;
+    kry_vec x = kry_vec_borrow(z);
+    return kry_cycle_run(self, r, &x, sum);
 }
 
 static kry_status cycle_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -76,6 +72,7 @@ static void hierarchy_destroy(void *self)
         kry_op_release(&g->level.P);
         kry_op_release(&g->level.A);
     }
+    kry_narrow_release(&H->narrow);
     kry_coarse_release(&H->coarse);
     H->family->destroy(H->self);
     free(H->rung);
@@ -98,6 +95,7 @@ done:
 
 static kry_status settle(kry_hierarchy *H)
 {
+    if (H->narrow) H->narrow->factor = H->rung[0].level.factor;
     return H->family->settle ? H->family->settle(H, H->self, &H->tail) : KRY_OK;
 }
 
@@ -173,8 +171,9 @@ static kry_status equip(kry_hierarchy *H)
         const bool coarsest = i == H->count - 1;
         CHECK(coarsest == !P, KRY_ERR_ARGUMENT, "%s: level %d of %d %s a prolongation",
               H->family->who, i, H->count, P ? "has" : "lacks");
-        if (i > 0) TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->b));
-        if (i > 0) TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->x));
+        const bool own = i > 0 || H->narrow;
+        if (own) TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->b));
+        if (own) TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->x));
         if (coarsest) continue;
         TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->work));
         for (int k = 0; k < kry_cycle_room(H->cycle.shape, i, H->count); k++)
@@ -192,8 +191,8 @@ static void write_variant(kry_hierarchy *H)
     const kry_cycle_params *c = &H->cycle;
 
     kry_smoother_name(c, H->smoother, sizeof H->smoother);
-    snprintf(H->variant, sizeof H->variant, "%s(%d,%d), %s, %d level%s, the last of %lld",
-             shapes[c->shape], c->sweeps, c->sweeps, H->smoother, H->count,
+    snprintf(H->variant, sizeof H->variant, "%s(%d,%d)%s, %s, %d level%s, the last of %lld",
+             shapes[c->shape], c->sweeps, c->sweeps, H->narrow ? " in single" : "", H->smoother, H->count,
              H->count == 1 ? "" : "s", (long long)H->rung[H->count - 1].level.A->shape.rows);
 }
 
@@ -215,6 +214,7 @@ static kry_status create(const kry_family *family, const kry_op *A, const kry_cy
     TRY(check_cycle(family, &H->cycle));
     TRY(family->create(H, A, params, &H->self));
     CHECK(H->count > 0, KRY_ERR_ARGUMENT, "%s: there are no levels", family->who);
+    if (H->rung[0].level.factor != 0) TRY(kry_narrow_create(A->dev, &H->narrow));
     TRY(equip(H));
     TRY(settle(H));
     write_variant(H);

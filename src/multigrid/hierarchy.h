@@ -31,7 +31,7 @@ typedef struct kry_passes {
     /* x := the steps from x = 0;  coarse := P' (b - A x) */
     kry_status (*down)(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
                        kry_vec *coarse);
-    /* y := the steps from x + P e */
+    /* y := the steps from x + P e; s->sum as of any steps */
     kry_status (*up)(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
                      const kry_vec *e, kry_vec *y);
     /* y := v + step D^-1 (b - A v) with v = x + P e */
@@ -45,6 +45,7 @@ typedef struct kry_level {
         A; /* n-by-n, retained; offers `relax`, or a diagonal; for red-black `sweep_colour`. Symmetric */
     kry_op *P; /* n-by-m, m the unknowns of the next level; retained. NULL on the coarsest level */
     kry_op *R; /* m-by-n: P'; retained. NULL: P offers apply_transpose */
+    double factor;  /* finest level, in single for an A in double: that A times a power of two; else 0 */
     double highest;           /* no eigenvalue of D^-1 A is larger; 0: estimate it */
     const kry_passes *passes; /* static; NULL: none */
     void *self;               /* of the passes; the family's */
@@ -60,7 +61,7 @@ typedef struct kry_tail {
     void *self; /* the family's */
 } kry_tail;
 
-/* How the levels are made. `self` is what create made. */
+/* How the levels are made, all of one type: that of A, or in single for an A in double. `self` is what create made. */
 typedef struct kry_family {
     const char *kind; /* of the operator: "mg", "amg" */
     const char *who;  /* public constructor, in messages */

@@ -40,6 +40,12 @@ static double bytes_per_cycle(const kry_rung *g, const kry_level_info *info)
     return step_by_step(g, info);
 }
 
+/* Of a cycle in single b is measured and rounded, x widened and its sums are left. */
+static double bytes_between(const kry_hierarchy *H)
+{
+    return H->narrow ? (double)H->rung[0].level.A->shape.rows * (8 + (8 + 4) + (8 + 4 + 8)) : 0;
+}
+
 static void describe(const kry_hierarchy *H, int i, kry_level_info *info)
 {
     const kry_rung *g = &H->rung[i];
@@ -52,6 +58,7 @@ static void describe(const kry_hierarchy *H, int i, kry_level_info *info)
     kry_op_describe(g->level.P, &info->prolongation);
     if (i < H->count - 1) {
         info->bytes_per_cycle = bytes_per_cycle(g, info);
+        if (!i && info->bytes_per_cycle > 0) info->bytes_per_cycle += bytes_between(H);
         return;
     }
     if (H->coarse) kry_coarse_describe(H->coarse, &coarse);
@@ -82,7 +89,7 @@ double kry_cycle_bytes_stored(const kry_hierarchy *H)
     for (int i = 0; i < H->count; i++) {
         describe(H, i, &info);
         kry_op_describe(H->rung[i].level.R, &R);
-        bytes += (i ? info.matrix.bytes_stored : 0) + info.prolongation.bytes_stored +
+        bytes += (i || H->narrow ? info.matrix.bytes_stored : 0) + info.prolongation.bytes_stored +
                  R.bytes_stored + info.vector_bytes + info.solver_bytes;
     }
     return bytes;

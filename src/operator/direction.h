@@ -40,18 +40,18 @@ struct kry_direction {
     cl_mem state;           /* [out] STATE_SIZE */
     cl_mem history;         /* [out] r.r of this iteration goes to history[slot] */
     cl_int iteration, slot;
-    kry_scalar target2; /* stop when r.r <= target2 */
+    kry_scalar target2; /* stop when r.r <= target2; of several columns it is in step_state */
 };
 enum { KRY_DIRECTION_ARGS = 8 };
 /* The arguments that begin_direction() in direction.clh takes, in its order. */
 void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS]);
-/* p := z + beta p alone. */
+/* p := z + beta p alone, of one column or of several. */
 kry_status kry_direction_run(const kry_direction *d, kry_vec *p);
 /* The stopping test and the history entry alone. */
 kry_status kry_direction_check(const kry_direction *d);
 
 /* What becomes of x in a step: see begin_step in direction.clh. */
-enum { KRY_X_WAITS, KRY_X_ADDS, KRY_X_ADDS_BOTH };
+enum { KRY_X_WAITS, KRY_X_ADDS, KRY_X_ADDS_BOTH, KRY_X_ADDS_OLD };
 
 /* alpha := rho / p.Ap and what follows, for the p of the direction before */
 struct kry_step {

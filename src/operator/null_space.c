@@ -298,15 +298,18 @@ static kry_status run_subtract(kry_null_space *N, int64_t j, kry_vec *v)
                       COUNT(args));
 }
 
-kry_status kry_null_space_project(kry_null_space *N, kry_vec *v)
+kry_status kry_null_space_project(kry_null_space *N, kry_vec *V)
 {
     kry_status st = KRY_OK;
 
     if (!N->A) return KRY_OK;
-    for (int64_t j = 0; j < count_of(N); j++) {
-        TRY(run_dot(N, j, v));
-        TRY(kry_layout_reduce(v->layout, &N->sum, 1));
-        TRY(run_subtract(N, j, v));
+    for (int64_t c = 0; c < V->k; c++) {
+        kry_vec v = kry_vec_column(V, c);
+        for (int64_t j = 0; j < count_of(N); j++) {
+            TRY(run_dot(N, j, &v));
+            TRY(kry_layout_reduce(v.layout, &N->sum, 1));
+            TRY(run_subtract(N, j, &v));
+        }
     }
 done:
     return st;

@@ -18,13 +18,17 @@ kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
 {
     kry_status st = KRY_OK;
     kry_op *o = NULL;
+    kry_op_table *extended = NULL;
 
     TRY(kry_check_given("kry_op_create", "op, device, table, shape",
                         (const void *const[]){ op, dev, table, shape }));
     *op = NULL;
-    CHECK(table->struct_size == sizeof *table, KRY_ERR_ARGUMENT,
-          "kry_op_create: a table of %zu bytes where %zu are expected: recompile the caller",
-          table->struct_size, sizeof *table);
+    if (table->struct_size != sizeof *table) {
+        TRY(kry_alloc(1, sizeof *extended, &extended));
+        TRY(kry_params_take("kry_op_create", "sizeof(kry_op_table)", table, extended,
+                            sizeof *extended));
+        table = extended;
+    }
     CHECK(table->apply && table->kind, KRY_ERR_ARGUMENT,
           "kry_op_create: the table has no apply or no kind");
     CHECK(!dev->team || table == &kry_parts_table, KRY_ERR_UNSUPPORTED,
@@ -40,10 +44,13 @@ kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
                    .table = table,
                    .fused = fused,
                    .self = self,
-                   .shape = *shape };
+                   .shape = *shape,
+                   .extended = extended };
+    extended = NULL;
     if (o->shape.traits & KRY_POSITIVE) o->shape.traits |= KRY_SYMMETRIC;
     *op = o;
 done:
+    free(extended);
     return st;
 }
 
@@ -61,6 +68,7 @@ void kry_op_release(kry_op **op)
     if (!o || --o->refs) return;
     if (o->table->destroy) o->table->destroy(o->self);
     free(o->column);
+    free(o->extended);
     kry_vec_release(&o->near_null_space);
     kry_vec_release(&o->null_space);
     kry_device_release(&o->dev);
@@ -126,15 +134,21 @@ done:
     return st;
 }
 
+kry_status kry_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
+                            kry_vec *y)
+{
+    if (x->k == 1 && y->n > 0) return op->table->apply(op->self, alpha, x, beta, y);
+    if (op->table->apply_block && y->n > 0)
+        return op->table->apply_block(op->self, alpha, x, beta, y);
+    return by_column(op->table->apply, op->self, alpha, x, beta, y);
+}
+
 kry_status kry_op_apply(const kry_op *op, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_status st = KRY_OK;
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_apply: NULL");
     TRY(kry_op_check_operands("kry_op_apply", op, x, op->shape.cols, y, op->shape.rows));
-    if (op->table->apply_block && x->k > 1 && y->n > 0)
-        TRY(op->table->apply_block(op->self, alpha, x, beta, y));
-    else
-        TRY(by_column(op->table->apply, op->self, alpha, x, beta, y));
+    TRY(kry_op_run_apply(op, alpha, x, beta, y));
 done:
     return st;
 }
@@ -234,8 +248,9 @@ static bool fuses_sums(const kry_op *op) { return !op->dev->layout.reproducible;
 kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->table->apply_dot && fuses_sums(op)) return op->table->apply_dot(op->self, x, y, sum);
-    TRY(op->table->apply(op->self, 1.0, x, 0.0, y));
+    if (op->table->apply_dot && fuses_sums(op) && x->k == 1)
+        return op->table->apply_dot(op->self, x, y, sum);
+    TRY(kry_op_run_apply(op, 1.0, x, 0.0, y));
     TRY(kry_vec_dot_sum(x, y, sum));
 done:
     return st;
@@ -259,7 +274,7 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->fused->apply_direction && fuses_sums(op))
+    if (op->fused->apply_direction && fuses_sums(op) && p->k == 1)
         return op->fused->apply_direction(op->self, d, p, q, sum);
     TRY(kry_direction_run(d, p));
     TRY(kry_op_run_dot(op, p, q, sum));
@@ -270,8 +285,9 @@ done:
 kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->table->apply_dots && fuses_sums(op)) return op->table->apply_dots(op->self, r, z, sum);
-    TRY(op->table->apply(op->self, 1.0, r, 0.0, z));
+    if (op->table->apply_dots && fuses_sums(op) && r->k == 1)
+        return op->table->apply_dots(op->self, r, z, sum);
+    TRY(kry_op_run_apply(op, 1.0, r, 0.0, z));
     TRY(kry_vec_dot_pair(r, z, sum));
 done:
     return st;

@@ -84,6 +84,8 @@ struct kry_op {
     kry_finding found;        /* in the numbers that it has now */
     struct kry_column
         *column; /* of a solver: what the last solve of several columns found; owned */
+    kry_op_table *
+        extended; /* NULL, or behind `table`: an earlier version's with the entries of this one; owned */
 };
 /* kry_op_create with fused passes, which are static and kept by pointer. */
 kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
@@ -104,6 +106,9 @@ static inline bool kry_op_loses_constants(const kry_op *op)
 typedef kry_status kry_plain_apply(void *self, const kry_vec *x, kry_vec *y);
 kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const kry_vec *x,
                            double beta, kry_vec *y);
+/* What solvers call, of vectors and sums of one column or of several: y := alpha op x + beta y */
+kry_status kry_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
+                            kry_vec *y);
 /* y := op x and sum := x.y */
 kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
 /* p := z + beta p, q := op p and sum := p.q */

@@ -350,11 +350,15 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
 {
     kry_status st = KRY_OK;
     double start = kry_now();
+    void *mine = NULL;
 
     TRY(kry_check_given(how->name, "M, A", (const void *const[]){ out, A }));
     *out = NULL;
-    CHECK(!params || *(const size_t *)params == how->params_size, KRY_ERR_ARGUMENT,
-          "%s: params not made by %s", how->name, how->macro);
+    if (params && *(const size_t *)params != how->params_size) {
+        TRY(kry_alloc(1, how->params_size, &mine));
+        TRY(kry_params_take(how->name, how->macro, params, mine, how->params_size));
+        params = mine;
+    }
     if (!how->any_shape) TRY(kry_op_check_square(how->name, A));
     if (how->check) TRY(how->check(A, params));
     kry_team_enter(A->dev, how->name, NULL);
@@ -363,5 +367,6 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
     TRY(st);
     (*out)->setup_seconds = kry_now() - start;
 done:
+    free(mine);
     return st;
 }

@@ -331,10 +331,15 @@ done:
 static kry_status construct(bool symmetric, const kry_op *A, const kry_block_ic_params *params,
                             kry_op **out)
 {
-    const kry_constructor how = { name_of(symmetric), "KRY_BLOCK_IC", sizeof *params,
-                                  .check = check, .create = create };
-    const kry_block_ic_params *p = params ? params : KRY_BLOCK_IC();
-    return kry_construct(&how, A, &(given){ p->struct_size, p, symmetric }, out);
+    const kry_constructor how = { name_of(symmetric), "KRY_BLOCK_IC", sizeof(given), .check = check,
+                                  .create = create };
+    kry_status st = KRY_OK;
+    kry_block_ic_params mine;
+
+    TAKE_PARAMS(params, mine, how.name, "KRY_BLOCK_IC");
+    TRY(kry_construct(&how, A, &(given){ sizeof(given), params, symmetric }, out));
+done:
+    return st;
 }
 
 kry_status kry_block_ic_create(const kry_op *A, const kry_block_ic_params *params, kry_op **out)

@@ -215,8 +215,6 @@ static kry_status check(const kry_op *A, const kry_deflation_params *p)
     kry_status st = KRY_OK;
 
     CHECK(A, KRY_ERR_ARGUMENT, "kry_deflation_create: NULL");
-    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
-          "kry_deflation_create: params not made by KRY_DEFLATION");
     TRY(kry_op_check_square("kry_deflation_create", A));
     CHECK(A->shape.rows > 0, KRY_ERR_SHAPE, "kry_deflation_create: '%s' has no unknowns",
           A->table->kind);
@@ -279,18 +277,17 @@ done:
     return st;
 }
 
-static const kry_deflation_params defaults = { .struct_size = sizeof defaults };
-
 kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *params, kry_op **D)
 {
     kry_status st = KRY_OK;
     kry_subdomains subdomains = { 0 };
     double start = kry_now();
+    kry_deflation_params mine;
 
     kry_team_enter(kry_op_device(A), "kry_deflation_create", NULL);
     if (D) *D = NULL;
     TRY(GIVEN(D, A));
-    if (!params) params = &defaults;
+    TAKE_PARAMS(params, mine, "kry_deflation_create", "KRY_DEFLATION");
     TRY(check(A, params));
     TRY(kry_subdomains_find(A, params, &subdomains));
     TRY(kry_op_make(A, create, &(given){ A, params, &subdomains }, D));
@@ -306,9 +303,10 @@ kry_status kry_deflation_update(const kry_op *A, const kry_deflation_params *par
 {
     kry_status st = KRY_OK;
     kry_op *next = NULL;
-    kry_deflation_params p = params ? *params : defaults;
+    kry_deflation_params p;
 
     TRY(GIVEN(A, D));
+    TAKE_PARAMS(params, p, "kry_deflation_update", "KRY_DEFLATION");
     const kry_here here = kry_op_here(A), of_D = kry_op_here(D);
     bool of_A = here.begin == of_D.begin && here.end == of_D.end;
     for (int r = here.begin; of_A && r < here.end; r++) {

@@ -157,8 +157,6 @@ static kry_status check(const kry_batch_params *p)
     static const char who[] = "kry_batch_run";
     kry_status st = KRY_OK;
 
-    CHECK(p, KRY_ERR_ARGUMENT, "%s: NULL", who);
-    CHECK_MADE(p, who, "KRY_JOBS");
     CHECK(p->queues && p->count > 0 && p->run, KRY_ERR_ARGUMENT, "%s: no %s", who,
           p->run ? "queues" : "function to run");
     CHECK(p->jobs >= 0 && p->smallest >= 0, KRY_ERR_ARGUMENT,
@@ -201,8 +199,11 @@ static void wait_for_all(batch *b)
 kry_status kry_batch_run(const kry_batch_params *params, kry_batch_share *shares)
 {
     kry_status st = KRY_OK;
-    batch b = { .params = params };
+    kry_batch_params mine;
+    batch b = { .params = &mine };
 
+    TRY(GIVEN(params));
+    TAKE_PARAMS(params, mine, "kry_batch_run", "KRY_JOBS");
     TRY(check(params));
     b.name = params->name ? params->name : "batch";
     TRY(kry_alloc((size_t)params->count, sizeof *b.feeder, &b.feeder));

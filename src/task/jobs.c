@@ -96,10 +96,11 @@ kry_status kry_task_write(kry_queue *queue, const kry_host_block *from, kry_task
 {
     static const char who[] = "kry_task_write";
     kry_status st = KRY_OK;
+    kry_host_block mine;
 
     if (task) *task = NULL;
     CHECK(from, KRY_ERR_ARGUMENT, "%s: NULL", who);
-    CHECK_MADE(from, who, "KRY_HOST");
+    TAKE_PARAMS(from, mine, who, "KRY_HOST");
     CHECK(from->type == KRY_F32 || from->type == KRY_F64, KRY_ERR_ARGUMENT,
           "%s: %d is not a number type", who, (int)from->type);
     CHECK(from->n >= 0 && from->k >= 0, KRY_ERR_ARGUMENT, "%s: %lld-by-%lld is not a size", who,

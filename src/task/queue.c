@@ -216,10 +216,11 @@ kry_status kry_task_submit(kry_queue *q, const kry_job *job, kry_task *const *in
     kry_status st = KRY_OK;
     kry_ended ended = { NULL, NULL };
     kry_task *t = NULL;
+    kry_job mine;
 
     if (task) *task = NULL;
     CHECK(q && job, KRY_ERR_ARGUMENT, "kry_task_submit: NULL");
-    CHECK_MADE(job, "kry_task_submit", "KRY_JOB");
+    TAKE_PARAMS(job, mine, "kry_task_submit", "KRY_JOB");
     CHECK(job->run, KRY_ERR_ARGUMENT, "kry_task_submit: '%s' has no run",
           job->name ? job->name : "job");
     TRY(kry_queue_check_process("kry_task_submit", q));

@@ -256,14 +256,13 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
                            kry_device **device)
 {
     kry_status st = KRY_OK;
+    kry_team_params mine;
     kry_device *dev = NULL;
     bool spin = true;
 
     TRY(GIVEN(device, parts));
     *device = NULL;
-    params = params ? params : KRY_TEAM(.shares = NULL);
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "kry_team_create: params not made by KRY_TEAM");
+    TAKE_PARAMS(params, mine, "kry_team_create", "KRY_TEAM");
     CHECK(!params->by_graph || !params->reproducible, KRY_ERR_ARGUMENT,
           "kry_team_create: by_graph moves rows around, and sums with them: it cannot be "
           "reproducible");

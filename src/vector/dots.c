@@ -17,8 +17,7 @@ static kry_chunks rows_of(const kry_vec *w)
     return rows;
 }
 
-/* Whether loads of VW numbers may be used on all columns. */
-static bool aligned(const kry_vec *V)
+bool kry_vec_aligned(const kry_vec *V)
 {
     const int width = kry_vector_width(V->dev, V->type);
     return V->dev->info.cpu_kernels || (V->first % width == 0 && (V->k == 1 || V->ld % width == 0));
@@ -34,7 +33,7 @@ kry_status kry_vec_dots(const kry_vec *V, const kry_vec *W, kry_sum *sum)
     const int64_t V_pitch = k > 1 ? V->ld : 0, W_pitch = W->k > 1 ? W->ld : 0;
     const kry_arg rest[] = { ARG(k),     ARG_VEC(V),   ARG(V_pitch),
                              ARG_VEC(W), ARG(W_pitch), ARG(sum->buffer) };
-    const bool whole = aligned(V) && aligned(W);
+    const bool whole = kry_vec_aligned(V) && kry_vec_aligned(W);
     char defines[48];
     kry_kernel *kernel;
 

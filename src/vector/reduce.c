@@ -7,6 +7,12 @@
 
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
 {
+    return kry_sum_create_columns(dev, width, 1, NULL, sum);
+}
+
+kry_status kry_sum_create_columns(kry_device *dev, int width, int columns, cl_mem stopped,
+                                  kry_sum **sum)
+{
     kry_status st = KRY_OK;
     kry_sum *s = NULL;
 
@@ -17,10 +23,10 @@ kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
     size_t count = (size_t)KRY_SUM_CAPACITY * (size_t)width;
     TRY(kry_alloc(1, sizeof *s, &s));
     s->dev = dev;
-    s->width = width;
+    s->width = width, s->columns = columns, s->stopped = stopped;
     TRY(kry_alloc(count, sizeof *s->part, &s->part));
     TRY(kry_alloc((size_t)width, sizeof *s->total, &s->total));
-    TRY(kry_buffer_create(dev, count * sizeof *s->part, &s->buffer));
+    TRY(kry_buffer_create(dev, (size_t)columns * count * sizeof *s->part, &s->buffer));
     *sum = s;
     s = NULL;
 done:
@@ -72,6 +78,15 @@ kry_chunks kry_chunks_of(const kry_vec *v)
     return rows;
 }
 
+kry_chunks kry_chunks_of_columns(const kry_vec *v)
+{
+    const kry_vec one = kry_vec_column(v, 0);
+    kry_chunks rows = kry_chunks_of(&one);
+
+    rows.columns = v->k;
+    return rows;
+}
+
 size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS])
 {
     const kry_arg all[KRY_CHUNKS_ARGS] = { ARG(rows->n), ARG(rows->unit), ARG(rows->chunk) };
@@ -87,7 +102,8 @@ kry_status kry_launch_chunks(kry_device *dev, kry_kernel *kernel, const kry_chun
 
     assert(count <= KRY_CHUNKS_REST);
     memcpy(args + used, rest, count * sizeof *rest);
-    return kry_launch(dev, kernel, rows->groups, args, used + count);
+    return kry_launch_columns(dev, kernel, rows->groups, rows->columns ? rows->columns : 1, args,
+                              used + count);
 }
 
 /* Launch a kernel of vec.cl that sums over the rows of a vector: its arguments are those of `rows`, then
@@ -114,6 +130,7 @@ static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *
     const kry_vec *vectors[] = { x, y };
     const kry_arg rest[] = { ARG_VEC(x), ARG_VEC(y), ARG(sum->buffer) };
 
+    if (sum->columns > 1) return kry_vec_column_sums(x, y, sum);
     /* Loads of another width would change the order of summation. */
     const char *defines = *kry_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS" : "";
     return launch_sum(kernel, defines, x, rest, COUNT(rest), sum);

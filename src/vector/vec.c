@@ -138,6 +138,7 @@ kry_status kry_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int
     kry_status st = KRY_OK;
     kry_vec *all = NULL;
 
+    if (k == 1) return kry_vec_create(dev, type, n, k, vec);
     TRY(kry_vec_create(dev, type, ((n + STEP - 1) / STEP | 1) * STEP, k, &all));
     TRY(kry_vec_block(all, 0, n, 0, k, vec));
 done:

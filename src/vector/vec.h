@@ -50,10 +50,13 @@ typedef union kry_partial {
 enum { KRY_SUM_WIDTH = 64 }; /* numbers that may be summed together, at most */
 
 struct kry_sum {
-    kry_device *dev;    /* borrowed */
-    cl_mem buffer;      /* KRY_SUM_CAPACITY * width of kry_partial */
-    int width;          /* numbers per partial sum: 1 for x'y, 2 for a pair, k for V'w */
-    cl_int count;       /* partial sums written */
+    kry_device *dev; /* borrowed */
+    cl_mem buffer;   /* KRY_SUM_CAPACITY * width of kry_partial */
+    int width;       /* numbers per partial sum: 1 for x'y, 2 for a pair, k for V'w */
+    int columns; /* sums of so many columns, count * width numbers of one behind those of another */
+    cl_mem stopped; /* of several columns, borrowed: STATE_SIZE numbers for each. What begins with a
+                           number that is not 0 is not summed any more; NULL: all are */
+    cl_int count;   /* partial sums written, of each column */
     kry_partial *part;  /* owned: room for as many on the host */
     kry_partial *total; /* owned: `width` sums over all parts, while the device reads them */
     bool writes;        /* it may still do that */
@@ -70,6 +73,13 @@ kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* of 
 kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int count, int width,
                                  double *value);
 
+/* Sums of each of several columns, on one device, for kernels: the host reads none of them. */
+kry_status kry_sum_create_columns(kry_device *dev, int width, int columns, cl_mem stopped,
+                                  kry_sum **sum);
+/* column_sums.c: sum := x_j.y_j of all columns j, as many as the sum is made for; width 2: the pairs (x_j.y_j,
+ * x_j.x_j). kry_vec_dot_sum and kry_vec_dot_pair call it for such sums. */
+kry_status kry_vec_column_sums(const kry_vec *x, const kry_vec *y, kry_sum *sum);
+
 /* Replace the partial sums of each sum by its total over all parts. On one device this does
  * nothing, because the kernel that uses a sum adds up its partial sums; with several parts or
  * reproducible sums it waits. No more than KRY_SUM_WIDTH numbers in all. */
@@ -82,11 +92,13 @@ kry_status kry_layout_reduce_end(kry_layout *layout, kry_sum *const *sums, int c
  * ROWS_PARAMS` of kry.clh. For reproducible sums, in chunks, and the kernel must be compiled with
  * KRY_UNALIGNED. */
 typedef struct kry_chunks {
-    int64_t n, unit, chunk; /* chunk 0: groups share the rows evenly */
-    int64_t groups;
+    int64_t n, unit, chunk;  /* chunk 0: groups share the rows evenly */
+    int64_t groups, columns; /* groups for each of so many columns; 0: of one */
 } kry_chunks;
 enum { KRY_CHUNKS_ARGS = 3, KRY_CHUNKS_REST = 16 };
 kry_chunks kry_chunks_of(const kry_vec *v);
+/* The same for a launch that does with each column of v what it does with one: kry_launch_columns. */
+kry_chunks kry_chunks_of_columns(const kry_vec *v);
 /* Returns how many arguments there are. */
 size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]);
 /* A launch over `rows`: its arguments are theirs, then the `count` <= KRY_CHUNKS_REST of rest. */
@@ -101,6 +113,8 @@ kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller'
 kry_vec kry_vec_on_part(const kry_vec *v, int rank); /* the same: what part `rank` has of v */
 /* The define, or "", for kernels with vector loads, by where these vectors start. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count);
+/* Whether loads of VW numbers may be used on all columns of V. */
+bool kry_vec_aligned(const kry_vec *V);
 /* dots.c: sum := V'W, for W of one column or two: one launch. The sum is V->k * W->k numbers wide, those of
  * the first column of V first. */
 kry_status kry_vec_dots(const kry_vec *V, const kry_vec *W, kry_sum *sum);

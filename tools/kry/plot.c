@@ -2,6 +2,7 @@
  * plot.c - a picture of a convergence history, as SVG.
  */
 #include "plot.h"
+#include "history.h"
 #include "svg.h"
 #include "text.h"
 #include <inttypes.h>
@@ -109,25 +110,16 @@ static void point(const chart *c, const report *r, int64_t i, bool *started)
     *started = true;
 }
 
-/* A long history keeps the lowest and the highest point of every short stretch, in order. */
 static void curve(const chart *c, const report *r)
 {
-    const double *h = r->result.history;
-    int64_t count = r->result.history_count, stretch = count / WIDTH + 1;
+    const int64_t count = r->result.history_count;
     bool started = false;
     fprintf(c->file,
             "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" "
             "stroke-linejoin=\"round\" d=\"",
             curve_colour);
-    for (int64_t begin = 0; begin < count; begin += stretch) {
-        int64_t low = begin, high = begin;
-        for (int64_t i = begin; i < begin + stretch && i < count; i++) {
-            if (h[i] < h[low]) low = i;
-            if (h[i] > h[high]) high = i;
-        }
-        point(c, r, low < high ? low : high, &started);
-        if (low != high) point(c, r, low < high ? high : low, &started);
-    }
+    for (int64_t i = -1; (i = history_next(r->result.history, count, 2 * WIDTH, i)) < count;)
+        point(c, r, i, &started);
     fputs("\"/>\n", c->file);
 }
 

@@ -2,7 +2,7 @@
  * report.c - print the result of kry solve.
  */
 #include "report.h"
-#include "json.h"
+#include "history.h"
 #include "text.h"
 #include <inttypes.h>
 #include <math.h>
@@ -119,38 +119,57 @@ static void json_ranks(json *j, const report *r)
     json_real(j, "rank_waited_s_most", s->waited[1]);
 }
 
-void report_json(const report *r)
+/* The residuals of the recurrence, thinned out, and those that were computed from x; relative to b. */
+static void json_history(json *j, const report *r)
 {
     const kry_result *result = &r->result;
-    json j = json_begin(stdout);
-    json_setting(&j, r);
-    json_bool(&j, "converged", r->status == KRY_OK && result->reason != KRY_ITERATIONS_DONE);
-    json_text(&j, "reason", kry_reason_word(result->reason));
-    json_text(&j, "why", result->why);
-    json_whole(&j, "iterations", result->iterations);
-    json_whole(&j, "restarts", result->restarts);
-    json_auto(&j, r);
-    json_mixed(&j, r);
-    json_columns(&j, r);
-    json_real(&j, "norm_b", result->norm_b);
-    json_real(&j, "relative_residual", report_relative(r, result->residual));
-    json_real(&j, "true_relative_residual", report_relative(r, result->true_residual));
-    json_real(&j, "target_relative", report_relative(r, result->target));
-    if (result->inconsistent > 0)
-        json_real(&j, "inconsistent_relative", report_relative(r, result->inconsistent));
-    if (r->has_error) {
-        json_real(&j, "error_inf", r->error_inf);
-        json_real(&j, "error_rel", r->error_rel);
+    double at[HISTORY_ROOM], residual[HISTORY_ROOM];
+    int count = 0;
+    history h;
+
+    if (result->columns) return;
+    history_of(r, &h);
+    json_reals(j, "history_iterations", h.iteration, h.count);
+    json_reals(j, "history", h.residual, h.count);
+    for (; count < result->check_count && count < HISTORY_ROOM; count++) {
+        at[count] = (double)(h.before + result->checks[count].iteration);
+        residual[count] = report_relative(r, result->checks[count].residual);
     }
-    json_real(&j, "read_s", r->src->seconds);
-    json_real(&j, "matrix_s", r->matrix_seconds);
-    json_real(&j, "setup_s", r->setup_seconds);
-    json_real(&j, "solve_s", result->solve_seconds);
-    json_real(&j, "seconds_per_iteration", per_iteration(r, result->solve_seconds));
-    json_real(&j, "bytes_per_iteration", result->bytes > 0 ? per_iteration(r, result->bytes) : NAN);
-    json_real(&j, "gbytes_per_s", gbytes_per_s(r));
-    json_ranks(&j, r);
-    json_end(&j);
+    json_reals(j, "true_residual_iterations", at, count);
+    json_reals(j, "true_residuals", residual, count);
+}
+
+void report_json(json *j, const report *r)
+{
+    const kry_result *result = &r->result;
+    json_setting(j, r);
+    json_bool(j, "converged", r->status == KRY_OK && result->reason != KRY_ITERATIONS_DONE);
+    json_text(j, "reason", kry_reason_word(result->reason));
+    json_text(j, "why", result->why);
+    json_whole(j, "iterations", result->iterations);
+    json_whole(j, "restarts", result->restarts);
+    json_auto(j, r);
+    json_mixed(j, r);
+    json_columns(j, r);
+    json_real(j, "norm_b", result->norm_b);
+    json_real(j, "relative_residual", report_relative(r, result->residual));
+    json_real(j, "true_relative_residual", report_relative(r, result->true_residual));
+    json_real(j, "target_relative", report_relative(r, result->target));
+    if (result->inconsistent > 0)
+        json_real(j, "inconsistent_relative", report_relative(r, result->inconsistent));
+    if (r->has_error) {
+        json_real(j, "error_inf", r->error_inf);
+        json_real(j, "error_rel", r->error_rel);
+    }
+    json_real(j, "read_s", r->src->seconds);
+    json_real(j, "matrix_s", r->matrix_seconds);
+    json_real(j, "setup_s", r->setup_seconds);
+    json_real(j, "solve_s", result->solve_seconds);
+    json_real(j, "seconds_per_iteration", per_iteration(r, result->solve_seconds));
+    json_real(j, "bytes_per_iteration", result->bytes > 0 ? per_iteration(r, result->bytes) : NAN);
+    json_real(j, "gbytes_per_s", gbytes_per_s(r));
+    json_ranks(j, r);
+    json_history(j, r);
 }
 
 static void text_outcome(const report *r)

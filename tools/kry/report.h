@@ -4,12 +4,14 @@
 #ifndef KRY_REPORT_H
 #define KRY_REPORT_H
 
+#include "json.h"
 #include "ranks.h"
 
 typedef struct report {
     const source *src;
     const kry_device_info *device;
     kry_op_info matrix, solver;
+    form form; /* how A is held */
     bool verbose;
     kry_type type;
     const char *precision;
@@ -26,7 +28,7 @@ typedef struct report {
     shares shares; /* of the work, between ranks */
 } report;
 
-void report_json(const report *r);
+void report_json(json *j, const report *r); /* its members */
 void report_text(const report *r);
 
 /* A residual divided by ||b||; zero over zero is zero. */

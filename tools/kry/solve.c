@@ -9,6 +9,7 @@
 #include "progress.h"
 #include "ranks.h"
 #include "report.h"
+#include "solve_page.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,10 +30,12 @@ typedef struct solve {
     double *made_b, *made_exact, *x; /* made_b, x: n-by-columns */
     int64_t columns;
     progress progress;
+    look *look; /* of --html; NULL: nothing is kept */
 } solve;
 
 static void solve_release(solve *s)
 {
+    look_release(&s->look);
     free(s->made_b);
     free(s->made_exact);
     free(s->x);
@@ -153,7 +156,10 @@ static const char *word_or(const options *o, const char *name, const char *fallb
 /* Shows how far the solve has come, and ends it after Ctrl-C. */
 static int watch(void *user, const kry_iteration *it)
 {
-    if (progress_wanted() && ranks_report()) progress_monitor(user, it);
+    solve *s = user;
+
+    if (s->look) track_add(&s->look->track, it->iteration, it->residual);
+    if (progress_wanted() && ranks_report()) progress_monitor(&s->progress, it);
     return interrupt_came();
 }
 
@@ -198,7 +204,8 @@ static kry_status create_solver(solve *s)
     r->null_space = word_or(&s->o, "null-space", "project");
     TRY(options_solver_text(&s->o, text));
     double start = now();
-    TRY(kry_solver_create(s->A, text, watched(&s->o) ? watch : NULL, &s->progress, &s->solver));
+    look_enter(s->look, PHASE_SETUP);
+    TRY(kry_solver_create(s->A, text, watched(&s->o) ? watch : NULL, s, &s->solver));
     r->setup_seconds = now() - start;
     kry_op_describe(s->solver, &r->solver);
     r->precond = precond_of(s);
@@ -264,6 +271,7 @@ static kry_status solve_system(solve *s)
     if (watched(&s->o)) interrupt_catch();
     TRY(find_rows(s, &first, &rows));
     kry_team_rank_facts(s->device, &before);
+    look_enter(s->look, PHASE_SOLVE);
     if (s->columns > 1)
         TRY(solve_columns(s));
     else
@@ -304,6 +312,10 @@ static kry_status write_files(solve *s)
         TRY(write_vectors(o->out, s->src.cols, s->columns, s->x, comment));
     }
     if (o->plot) TRY(plot_write(o->plot, r));
+    if (o->html)
+        TRY(solve_page_write(
+            o->html,
+            &(solve_page){ .o = o, .report = r, .look = s->look, .A = s->A, .solver = s->solver }));
 done:
     return st;
 }
@@ -367,7 +379,14 @@ static kry_status prepare(solve *s)
     r->verbose = o->verbose;
     r->type = options_type(o);
     r->seed = options_whole(o->seed, 1);
-    TRY(ranks_device(o->device, &s->device));
+    CHECK(!o->html || ranks_count() == 1, KRY_ERR_UNSUPPORTED,
+          "--html is for one process, and these are %d ranks", ranks_count());
+    if (o->html) {
+        TRY(profile_open_device(o->device, &s->device));
+        TRY(look_begin(s->device, &s->look));
+    } else
+        TRY(ranks_device(o->device, &s->device));
+    r->form = f;
     r->device = kry_device_get_info(s->device);
     r->precision = mixed ? "mixed" : kry_type_name(r->type);
     CHECK(mixed || !o->outer, KRY_ERR_PARSE, "--outer goes with --precision mixed");
@@ -378,12 +397,33 @@ static kry_status prepare(solve *s)
     f.on_host = mixed && (o->outer ? !strcmp(o->outer, "host") : !r->device->fp64);
     TRY(ranks_agree(read_system(s, &f)));
     double start = now();
+    look_enter(s->look, PHASE_MATRIX);
     TRY(source_operator(&s->src, s->device, r->type, &f, &s->A));
     TRY(source_null_space(&s->src, s->A));
     TRY(kry_device_finish(s->device));
     r->matrix_seconds = now() - start;
     kry_op_describe(s->A, &r->matrix);
     if (source_matrix_free(&s->src)) r->matrix.chosen = f.stencil ? "asked for" : "default";
+done:
+    return st;
+}
+
+static void print_json(const report *r)
+{
+    json j = json_begin(stdout);
+    report_json(&j, r);
+    json_end(&j);
+}
+
+/* Refuse outputs that cannot be written, or that would overwrite each other or the matrix. */
+static kry_status check_outputs(const options *o)
+{
+    kry_status st = KRY_OK;
+    const char *const path[] = { o->word_count ? o->words[0] : NULL, o->out, o->plot, o->html };
+
+    for (size_t i = 1; i < COUNT(path); i++)
+        for (size_t j = 0; j < i; j++) TRY(output_differs(path[i], path[j]));
+    for (size_t i = 1; i < COUNT(path); i++) TRY(output_check(path[i]));
 done:
     return st;
 }
@@ -395,18 +435,15 @@ kry_status solve_run(const options *o)
     CHECK(o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
           "needs one matrix, FILE.mtx or --problem SPEC, but %d are given",
           o->word_count + o->problem_count);
-    TRY(output_differs(o->out, o->word_count ? o->words[0] : NULL));
-    TRY(output_differs(o->plot, o->word_count ? o->words[0] : NULL));
-    TRY(output_differs(o->out, o->plot));
-    TRY(output_check(o->out));
-    TRY(output_check(o->plot));
+    TRY(check_outputs(o));
     TRY(prepare(&s));
     TRY(create_solver(&s));
     TRY(solve_system(&s));
+    TRY(look_end(s.look));
     if (s.exact) measure_error(&s);
     if (ranks_report()) {
         if (o->json)
-            report_json(&s.report);
+            print_json(&s.report);
         else
             report_text(&s.report);
         st = write_files(&s);

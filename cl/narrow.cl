@@ -1,0 +1,43 @@
+// narrow.cl - between vectors in double and a cycle of multigrid in single. Host: src/multigrid/narrow.c.
+// REAL is double. unit: what residuals are multiplied by, a power of two, and what undoes it.
+
+// unit := that which makes the square root of the sum 1 to 2, 1 if that is 0 or not finite; `factor` times the
+// inverse. Launch: one group.
+kernel void narrow_unit(int count, global const TOTAL *restrict part, REAL factor,
+                        global REAL *restrict unit)
+{
+    local TOTAL lane[WG];
+    const REAL norm = sqrt(VALUE_OF(finish_sum(part, count, lane)));
+    if (get_local_id(0) > 0) return;
+    const int power = norm > 0 && isfinite(norm) ? ilogb(norm) : 0;
+    unit[0] = ldexp((REAL)1, -power), unit[1] = factor * ldexp((REAL)1, power);
+}
+
+// d := unit[0] r. 3 words of 4 bytes.
+kernel void narrow_down(long n, global const REAL *restrict unit, global const REAL *restrict r, long r0,
+                        global float *restrict d)
+{
+    const REAL by = unit[0];
+    r += r0;
+    FOR_EACH(i, n) d[i] = (float)(by * r[i]);
+}
+
+// z := unit[1] d;  part[group] := the sums of (r z, r r). 5 words of 4 bytes.
+kernel void narrow_up(long n, global const REAL *restrict unit, global const REAL *restrict r,
+                      long r0, global const float *restrict d, global REAL *restrict z, long z0,
+                      global TOTAL2 *restrict part)
+{
+    local TOTAL2 lane[WG];
+    TOTAL rz = NO_TOTAL, rr = NO_TOTAL;
+    const REAL by = unit[1];
+    r += r0, z += z0;
+    FOR_EACH(i, n)
+    {
+        const REAL r_i = r[i], z_i = by * (REAL)d[i];
+        z[i] = z_i;
+        ADD_PRODUCT(rz, r_i, z_i);
+        ADD_PRODUCT(rr, r_i, r_i);
+    }
+    TOTAL2 sum = group_sum2(BOTH(rz, rr), lane);
+    if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
+}

@@ -1,0 +1,27 @@
+/* narrow.h - a cycle in single for vectors in double: residuals are divided by a power of two near their norm and
+ * rounded, so that none leaves the range of single; what a cycle makes of them is multiplied by it. */
+#ifndef KRY_NARROW_H
+#define KRY_NARROW_H
+
+#include "vector/vec.h"
+
+typedef struct kry_narrow {
+    kry_device *dev; /* borrowed */
+    kry_sum *square; /* of a residual */
+    kry_sum *dots;   /* where nobody asks for them */
+    double factor;   /* what the cycle makes of a residual is multiplied by, besides; 1 */
+    cl_mem unit;     /* two doubles: see cl/narrow.cl */
+    kry_kernel *measure, *down, *up;
+} kry_narrow;
+
+kry_status kry_narrow_create(kry_device *dev, kry_narrow **narrow);
+void kry_narrow_release(kry_narrow **narrow);
+/* Residuals are of the size of r from now on. */
+kry_status kry_narrow_measure(const kry_narrow *narrow, const kry_vec *r);
+/* d := r, scaled and rounded; a whole vector in single. */
+kry_status kry_narrow_down(const kry_narrow *narrow, const kry_vec *r, kry_vec *d);
+/* z := d, scaled back;  dots := (r.z, r.r), NULL: not asked for */
+kry_status kry_narrow_up(const kry_narrow *narrow, const kry_vec *r, const kry_vec *d, kry_vec *z,
+                         kry_sum *dots);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * test_at_once.c - products with several vectors at once, of every format, against a plain product in long
+ * double: as many vectors as there are kernels for, one more, one less.
+ */
+#include "format_suite.h"
+
+static const int64_t columns[] = { 1, 2, 3, 8, 16, 17 };
+
+/* y := alpha A x + beta y for k columns that start anywhere, between guard zones; with beta == 0 over NaN. */
+static void check_product(const kry_op *op, const matrix *A, int64_t k, double alpha, double beta)
+{
+    op_suite_blocks s = { .op = op, .A = A, .type = kry_op_get_shape(op)->type, .k = k };
+
+    s.x = random_array(s.type, A->cols * k);
+    s.y0 = random_array(s.type, A->rows * k);
+    s.X = guarded_create(s.type, A->cols, k, 1, s.x);
+    s.Y = guarded_create(s.type, A->rows, k, 3, s.y0);
+    if (beta == 0) poison(&s.Y);
+    OK(kry_op_apply(op, alpha, s.X.v, beta, s.Y.v));
+    double *y = guarded_read(&s.Y), *x = guarded_read(&s.X);
+    op_suite_compare(&s, A, alpha, beta, y);
+    assert_same_bits(x, s.x, A->cols * k);
+    guarded_release(&s.X), guarded_release(&s.Y);
+    free(s.x), free(s.y0), free(x), free(y);
+}
+
+static void check_columns(const kry_op *op, const matrix *A)
+{
+    kry_type type = kry_op_get_shape(op)->type;
+
+    for (size_t c = 0; c < COUNT(columns); c++) {
+        check_product(op, A, columns[c], 1, 0);
+        check_product(op, A, columns[c], to_type(type, -0.375), to_type(type, 1.0 / 3));
+    }
+}
+
+/* Rows of all lengths, rows that are cut into pieces, and more columns than rows. */
+static void at_once__formats(void **state)
+{
+    static const pattern some[] = { { "rows of all lengths", 301, 301, any, NULL },
+                                    { "one row is dense", 1203, 1203, dense_row, NULL },
+                                    { "wide", 67, 129, gaps, NULL },
+                                    { "a band", 131, 131, NULL, symmetric_band } };
+    kry_type type = type_of(state);
+
+    for (size_t p = 0; p < COUNT(some); p++) {
+        if (too_large(some[p].rows)) continue;
+        matrix A = pattern_matrix(&some[p], type);
+        EACH_FORMAT(format)
+        {
+            kry_op *op = in_format(&A, type, format, 0);
+            if (!op) continue;
+            check_columns(op, &A);
+            kry_op_release(&op);
+        }
+        matrix_release(&A);
+    }
+}
+
+/* A view of some rows and columns: its columns are farther apart than its rows are many. */
+static void at_once__views(void **state)
+{
+    enum { ROWS = 100, COLUMNS = 5, AROUND = 9 };
+    kry_type type = type_of(state);
+    matrix A = matrix_create(type, ROWS, ROWS, any);
+    kry_op *op = in_format(&A, type, KRY_FORMAT_CSR, 0);
+    op_suite_blocks s = { .op = op, .A = &A, .type = type, .k = COLUMNS };
+    kry_vec *in, *out, *x, *y;
+    double *all = random_array(type, (ROWS + AROUND) * COLUMNS), *found;
+
+    OK(kry_vec_create(device(), type, ROWS + AROUND, COLUMNS, &in));
+    OK(kry_vec_create(device(), type, ROWS + AROUND, COLUMNS, &out));
+    OK(kry_vec_write_doubles(in, all));
+    OK(kry_vec_write_doubles(out, all));
+    OK(kry_vec_block(in, AROUND, ROWS, 0, COLUMNS, &x));
+    OK(kry_vec_block(out, 4, ROWS, 0, COLUMNS, &y));
+    s.x = calloc(ROWS * COLUMNS, sizeof *s.x), found = calloc(ROWS * COLUMNS, sizeof *found);
+    OK(kry_vec_read_doubles(x, s.x));
+    OK(kry_op_apply(op, 1, x, 0, y));
+    OK(kry_vec_read_doubles(y, found));
+    op_suite_compare(&s, &A, 1, 0, found);
+    double *around = calloc((ROWS + AROUND) * COLUMNS, sizeof *around);
+    OK(kry_vec_read_doubles(out, around));
+    for (int64_t j = 0; j < COLUMNS; j++)
+        for (int64_t i = 0; i < ROWS + AROUND; i++) {
+            int64_t at = j * (ROWS + AROUND) + i;
+            if (i < 4 || i >= ROWS + 4) assert_same_bits(around + at, all + at, 1);
+        }
+    free(around), free(found), free(s.x), free(all);
+    kry_vec_release(&y), kry_vec_release(&x), kry_vec_release(&out), kry_vec_release(&in);
+    kry_op_release(&op);
+    matrix_release(&A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(at_once__formats),
+        BOTH(at_once__views),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, close_device);
+}

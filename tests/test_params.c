@@ -1,0 +1,138 @@
+/* test_params.c - parameters of programs that were compiled with an earlier header, whose structs are shorter. */
+#include "testing.h"
+
+static const int64_t row_ptr[] = { 0, 2, 5, 7 };
+static const int32_t col[] = { 0, 1, 0, 1, 2, 1, 2 };
+static const double val[] = { 2, -1, -1, 2, -1, -1, 2 };
+
+static kry_op *small_matrix(const kry_matrix_params *params)
+{
+    kry_op *A;
+    OK(kry_csr_create(device(), KRY_F64, 3, 3, row_ptr, col, val, params, &A));
+    return A;
+}
+
+/* What stands behind the fields that the caller knows is not read. */
+static void take__a_shorter_struct(void **state)
+{
+    (void)state;
+    kry_pcg_params given, mine;
+    memset(&given, 0xff, sizeof given);
+    memset(&mine, 0xee, sizeof mine);
+    given.struct_size = offsetof(kry_pcg_params, guesses);
+    OK(kry_params_take("f", "KRY_PCG", &given, &mine, sizeof mine));
+    assert_true(mine.struct_size == sizeof mine && mine.guesses == 0);
+    assert_memory_equal((char *)&mine + sizeof(size_t), (char *)&given + sizeof(size_t),
+                        given.struct_size - sizeof(size_t));
+}
+
+static void take__none_is_all_defaults(void **state)
+{
+    (void)state;
+    kry_pcg_params mine, zero;
+    memset(&mine, 0xee, sizeof mine);
+    memset(&zero, 0, sizeof zero);
+    zero.struct_size = sizeof zero;
+    OK(kry_params_take("f", "KRY_PCG", NULL, &mine, sizeof mine));
+    assert_memory_equal(&mine, &zero, sizeof mine);
+}
+
+static void take__sizes_that_no_header_made(void **state)
+{
+    (void)state;
+    kry_pcg_params mine, given = *KRY_PCG(.guesses = 0);
+    for (size_t size = 0; size <= sizeof(size_t); size++) {
+        given.struct_size = size;
+        REFUSES(kry_params_take("f", "KRY_PCG", &given, &mine, sizeof mine), KRY_ERR_ARGUMENT,
+                "f: params of ");
+    }
+    given.struct_size = sizeof given + 1;
+    REFUSES(kry_params_take("f", "KRY_PCG", &given, &mine, sizeof mine), KRY_ERR_ARGUMENT,
+            "made by KRY_PCG of a later version");
+}
+
+static void matrix__fields_that_the_caller_does_not_know(void **state)
+{
+    (void)state;
+    kry_matrix_params p = *KRY_MATRIX(.format = KRY_FORMAT_CSR, .block = -7, .on_host = true);
+    kry_op *A, *B, *C;
+    p.struct_size = offsetof(kry_matrix_params, block);
+    A = small_matrix(&p);
+    OK(kry_format_parse("ell", &p)); /* writes the caller's fields alone */
+    assert_true(p.format == KRY_FORMAT_ELL && p.block == -7 && p.on_host);
+    assert_int_equal(p.struct_size, offsetof(kry_matrix_params, block));
+    B = small_matrix(&p);
+    p.struct_size = sizeof p;
+    REFUSES(kry_csr_create(device(), KRY_F64, 3, 3, row_ptr, col, val, &p, &C), KRY_ERR_ARGUMENT,
+            "block = -7");
+    kry_op_release(&A), kry_op_release(&B);
+}
+
+static void precond__fields_that_the_caller_does_not_know(void **state)
+{
+    (void)state;
+    kry_block_ic_params p = *KRY_BLOCK_IC(.rows = 2, .fill = -3);
+    kry_chebyshev_params c = *KRY_CHEBYSHEV(.degree = 2, .ratio = 0.5);
+    kry_op *A = small_matrix(NULL), *M;
+    p.struct_size = offsetof(kry_block_ic_params, fill);
+    OK(kry_block_ic_create(A, &p, &M));
+    kry_op_release(&M);
+    p.struct_size = sizeof p;
+    REFUSES(kry_block_ic_create(A, &p, &M), KRY_ERR_ARGUMENT, "fill = -3");
+    c.struct_size = offsetof(kry_chebyshev_params, ratio);
+    OK(kry_chebyshev_create(A, &c, &M));
+    kry_op_release(&M);
+    c.struct_size = sizeof c + 8;
+    REFUSES(kry_chebyshev_create(A, &c, &M), KRY_ERR_ARGUMENT, "later version");
+    kry_op_release(&A);
+}
+
+static kry_status twice(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    (void)self;
+    return kry_vec_axpby(2 * alpha, x, beta, y);
+}
+
+/* The entries that a table lacks are not offered, whatever stands behind it. */
+static void op__table_of_an_earlier_version(void **state)
+{
+    (void)state;
+    struct {
+        size_t struct_size;
+        const char *kind;
+        kry_status (*apply)(void *, double, const kry_vec *, double, kry_vec *);
+        uintptr_t behind[20];
+    } table = { offsetof(kry_op_table, apply_dot), "twice", twice, { 0 } };
+    const kry_op_shape shape = { 3, 3, KRY_F64, KRY_POSITIVE };
+    const double ones[] = { 1, 1, 1 };
+    double host[3];
+    kry_op *A, *solver;
+    kry_vec *b, *x;
+    kry_result r;
+    memset(table.behind, 0xa5, sizeof table.behind);
+    OK(kry_op_create(device(), (const kry_op_table *)(const void *)&table, NULL, &shape, &A));
+    OK(kry_vec_create(device(), KRY_F64, 3, 1, &b));
+    OK(kry_vec_create(device(), KRY_F64, 3, 1, &x));
+    OK(kry_vec_write(b, ones));
+    OK(kry_solver_create(A, "method=cg", NULL, NULL, &solver));
+    OK(kry_solve(solver, b, x, &r));
+    OK(kry_vec_read(x, host));
+    for (int i = 0; i < 3; i++) assert_true(host[i] == 0.5);
+    REFUSES(kry_op_diagonal(A, x), KRY_ERR_UNSUPPORTED, "twice");
+    kry_op_release(&solver);
+    kry_vec_release(&b), kry_vec_release(&x);
+    kry_op_release(&A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(take__a_shorter_struct),
+        cmocka_unit_test(take__none_is_all_defaults),
+        cmocka_unit_test(take__sizes_that_no_header_made),
+        cmocka_unit_test(matrix__fields_that_the_caller_does_not_know),
+        cmocka_unit_test(precond__fields_that_the_caller_does_not_know),
+        cmocka_unit_test(op__table_of_an_earlier_version),
+    };
+    return cmocka_run_group_tests(tests, NULL, close_device);
+}

@@ -1,0 +1,56 @@
+/*
+ * chart.h - curves, dots and lines over two axes, for a page (html.h). With its script the page shows the values
+ * under the pointer and zooms along the horizontal axis.
+ */
+#ifndef KRY_CHART_H
+#define KRY_CHART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct chart_axis {
+    const char *label;
+    bool log;
+    const char *unit; /* of what the script says; NULL: none */
+    double low, high; /* chart_fit sets them; low < high, and > 0 if log */
+} chart_axis;
+
+typedef enum series_kind {
+    SERIES_LINE,  /* through all points */
+    SERIES_DOTS,  /* a dot for each */
+    SERIES_LEVEL, /* a line across at y[0] */
+    SERIES_MARK   /* a line down at each x */
+} series_kind;
+
+typedef struct series {
+    const char *name;
+    series_kind kind;
+    int colour;          /* 0 ... 7 */
+    const double *x, *y; /* count; points that do not fit on a logarithmic axis are left out */
+    int count;
+} series;
+
+typedef struct chart {
+    const char *id;    /* of its own in the page */
+    const char *label; /* what it shows, in a sentence */
+    const char *caption;
+    chart_axis x, y;
+    const series *series;
+    int count;
+} chart;
+
+/* Let the axes end where the values do: a logarithmic one at powers of ten, y else at 0 and a round number. */
+void chart_fit(chart *c);
+void chart_write(FILE *f, const chart *c);
+
+enum { CHART_WIDTH = 860, CHART_LEFT = 78, CHART_RIGHT = 18, CHART_TOP = 12, CHART_BOTTOM = 50 };
+/* What charts and other pictures along a horizontal axis share: a picture that zooms, of this height; its
+ * marks; and where values lie in what zooms, 0 ... CHART_SPAN on both axes. */
+enum { CHART_SPAN = 1000 };
+void chart_begin(FILE *f, const char *label, const chart_axis *x, const chart_axis *y, int height);
+void chart_axis_below(FILE *f, const chart_axis *x, int height);
+void chart_view(FILE *f, int height); /* what zooms; ended by </svg> */
+double chart_across(const chart_axis *x, double value);
+
+#endif
