@@ -85,9 +85,9 @@ every_header()
 # Whoever finds the folder of the sources or of the build free could put kernels of his own there.
 no_path_of_the_tree()
 {
-    for file in lib/libkry.so lib/libkry.a bin/kry; do
+    for file in lib/libkry.so bin/kry; do
         strings -d "$prefix/$file" >"$dir/strings"
-        [ -s "$dir/strings" ] && ! grep -e "$dir" "$dir/strings" || return 1
+        [ -s "$dir/strings" ] && ! grep -m3 -e "$dir" "$dir/strings" || return 1
     done
 }
 
@@ -99,7 +99,7 @@ soname()
 
 only_public_symbols()
 {
-    nm -D --defined-only "$prefix/lib/libkry.so" | awk '{ print $3 }' >"$dir/symbols"
+    nm -D --defined-only "$prefix/lib/libkry.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' >"$dir/symbols"
     grep '^kry_solve$' "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols"
 }
 

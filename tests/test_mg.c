@@ -2,6 +2,7 @@
  * test_mg.c - geometric multigrid as a preconditioner: iterations against those of a reference program in
  * NumPy (black box interpolation, Galerkin, V(1,1)), new coefficients, and what is refused.
  */
+#include "base/hooks.h"
 #include "grids.h"
 #include "multigrid/box.h"
 #include "multigrid/hierarchy.h"
@@ -540,5 +541,6 @@ int main(void)
         BOTH(mg_create__refusals),
         cmocka_unit_test(mg_create__without_memory),
     };
+    kry_test_poison = true;
     return cmocka_run_group_tests_name("mg", tests, keep_profile, restore_profile);
 }

@@ -2,6 +2,7 @@
  * test_mg_kernels.c - a cycle of geometric multigrid by the kernels of CPUs and by those of GPUs, strips and tail
  * included, on all kinds of grids.
  */
+#include "base/hooks.h"
 #include "grids.h"
 #include "multigrid/box.h"
 #include "multigrid/cycle.h"
@@ -206,5 +207,6 @@ int main(void)
         BOTH(mg__strips_and_tails),
         BOTH(mg__red_black_on_odd_periodic_levels),
     };
+    kry_test_poison = true;
     return cmocka_run_group_tests_name("mg_kernels", tests, keep_profile, restore_profile);
 }

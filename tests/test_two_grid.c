@@ -18,6 +18,7 @@
  *         J. Lottes, Numer. Linear Algebra Appl. 30 (2023), e2518: polynomials
  */
 #include "as_matrix.h"
+#include "base/hooks.h"
 #include "dense_energy.h"
 #include "multigrid/box.h"
 #include "multigrid/cycle.h"
@@ -501,5 +502,6 @@ int main(void)
         cmocka_unit_test(grids__as_two_grid_theory_says),
         cmocka_unit_test(matrices__as_two_grid_theory_says),
     };
+    kry_test_poison = true;
     return cmocka_run_group_tests_name("two_grid", tests, NULL, close_device);
 }

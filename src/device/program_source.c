@@ -71,7 +71,7 @@ static const struct {
                { "image.clh", "image.clh" },   { "papers/mean.clh", "mean.clh" },
                { "sweep.clh", "sweep.clh" },   { "box.clh", "box.clh" },
                { "column.clh", "column.clh" }, { "strong.clh", "strong.clh" },
-               { "rows.clh", "rows.clh" } };
+               { "rows.clh", "rows.clh" },     { "resident.clh", "resident.clh" } };
 
 /* Append `more` to the text. Compilers will say `file` in their messages. */
 static kry_status append(char **text, const char *file, const char *more)

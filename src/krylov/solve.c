@@ -59,10 +59,10 @@ static kry_status solve_strip(kry_op *solver, int64_t first, int64_t count, cons
 {
     kry_status st = KRY_OK;
     kry_krylov *K = kry_krylov_of(solver);
-    kry_vec bs = kry_vec_column(b, first), xs = kry_vec_column(x, first);
+    const kry_vec bs = kry_vec_columns(b, first, count);
+    kry_vec xs = kry_vec_columns(x, first, count);
     bool done = false;
 
-    bs.k = xs.k = count;
     if (K) TRY(kry_krylov_solve_columns(K, &bs, &xs, res + first, &done));
     if (!done) TRY(solve_in_turn(solver, &bs, &xs, res + first));
 done:

@@ -222,6 +222,9 @@ static const struct {
       AT(graph) },
     { { "labels", KRY_WORD_TEXT, "labels:FILE", "numbers of sub-domains, one to an unknown" },
       AT(labels_file) },
+    { { "recycle", KRY_WORD_WHOLE, "recycle:K",
+        "K vectors that the first solve leaves the next ones" },
+      AT(recycle) },
     { { "variant", KRY_WORD_CHOICE, "variant=auto|a-def2|def1|bnn",
         "how the second level is used" },
       AT(variant) },
@@ -231,7 +234,7 @@ static const struct {
       AT(modes_file) },
 };
 #undef AT
-enum { SETTINGS = 6 /* from here on words that stand behind a comma */ };
+enum { SETTINGS = 7 /* from here on words that stand behind a comma */ };
 
 const kry_word *kry_deflation_word(int i)
 {

@@ -151,14 +151,14 @@ static kry_status check_choice(const kry_deflation_params *p)
 {
     kry_status st = KRY_OK;
     int ways = (p->labels != NULL) + (p->labels_file != NULL) + (p->vectors != NULL) +
-               (p->stripes != 0) + (p->graph != 0) + (p->block || p->phase);
+               (p->stripes != 0) + (p->graph != 0) + (p->recycle != 0) + (p->block || p->phase);
 
-    CHECK(
-        ways <= 1, KRY_ERR_ARGUMENT,
-        "kry_deflation_create: give one of labels, labels_file, vectors, stripes, graph and block "
-        "or phase, not %d of them",
-        ways);
-    CHECK(!p->vectors || !(p->modes || p->modes_file), KRY_ERR_ARGUMENT,
+    CHECK(ways <= 1, KRY_ERR_ARGUMENT,
+          "kry_deflation_create: give one of labels, labels_file, vectors, stripes, graph, recycle "
+          "and "
+          "block or phase, not %d of them",
+          ways);
+    CHECK(!(p->vectors || p->recycle) || !(p->modes || p->modes_file), KRY_ERR_ARGUMENT,
           "kry_deflation_create: modes go with sub-domains, not with vectors");
     CHECK(!p->modes || !p->modes_file, KRY_ERR_ARGUMENT,
           "kry_deflation_create: give modes or modes_file, not both");
@@ -251,8 +251,9 @@ kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *para
     kry_deflation_params p = *params;
     kry_vec *read = NULL;
 
-    *s = (kry_subdomains){ .vectors = p.vectors };
+    *s = (kry_subdomains){ .vectors = p.vectors, .recycle = (int)p.recycle };
     TRY(check_choice(&p));
+    if (s->recycle) return KRY_OK;
     if (s->vectors) return check_vectors(A, s->vectors);
     CHECK((!p.modes && !p.modes_file) || !kry_op_on_ranks(A), KRY_ERR_UNSUPPORTED,
           "kry_deflation_create: modes are not for ranks, of which each has some rows only");
@@ -282,7 +283,10 @@ kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, in
     const kry_split *split = kry_op_split(A);
     int64_t n = kry_split_rows(split, rank), *place = NULL;
 
-    *s = (kry_subdomains){ .count = all->count, .per = all->per, .fallback = all->fallback };
+    *s = (kry_subdomains){
+        .count = all->count, .per = all->per, .fallback = all->fallback, .recycle = all->recycle
+    };
+    if (all->recycle) return KRY_OK;
     if (all->vectors) {
         *vectors = kry_vec_on_part(all->vectors, rank);
         s->vectors = vectors;

@@ -31,12 +31,11 @@ static kry_status vec_new(kry_device *dev, kry_type type, int64_t n, int64_t k, 
     return KRY_OK;
 }
 
-kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
+kry_status kry_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
 {
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
 
-    kry_team_enter(dev, "kry_vec_create", NULL);
     TRY(GIVEN(vec));
     *vec = NULL;
     CHECK(dev, KRY_ERR_ARGUMENT, "kry_vec_create: NULL device");
@@ -48,13 +47,23 @@ kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, 
         TRY(kry_vec_allocate_parts(v));
     else
         TRY(kry_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &v->buffer));
-    TRY(kry_vec_fill(v, 0.0));
+    *vec = v;
+    v = NULL;
+done:
+    kry_vec_release(&v);
+    return st;
+}
+
+kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+
+    kry_team_enter(dev, "kry_vec_create", NULL);
+    TRY(kry_vec_create_room(dev, type, n, k, vec));
+    TRY(kry_vec_fill(*vec, 0.0));
 done:
     st = kry_team_leave(dev, st);
-    if (st >= 0)
-        *vec = v;
-    else
-        kry_vec_release(&v);
+    if (st < 0 && vec) kry_vec_release(vec);
     return st;
 }
 
@@ -143,6 +152,19 @@ kry_status kry_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int
     TRY(kry_vec_block(all, 0, n, 0, k, vec));
 done:
     kry_vec_release(&all);
+    return st;
+}
+
+kry_status kry_vec_widen(kry_vec **room, int64_t k)
+{
+    kry_status st = KRY_OK;
+    kry_vec *wider = NULL;
+
+    if ((*room)->k >= k) return KRY_OK;
+    TRY(kry_vec_create_columns((*room)->dev, (*room)->type, (*room)->n, k, &wider));
+    kry_vec_release(room);
+    *room = wider;
+done:
     return st;
 }
 

@@ -72,7 +72,7 @@ static void draw_bins(FILE *f, const profile *p, const timeline_kinds *kinds, co
                 if (kinds->of[k] == kind) share += p->busy[i][k] / p->bin_seconds;
             if (share < 5e-4) continue;
             const double left = chart_across(x, i * p->bin_seconds),
-                         right = chart_across(x, (i + 1) * p->bin_seconds),
+                         right = fmin(CHART_SPAN, chart_across(x, (i + 1) * p->bin_seconds)),
                          top = CHART_SPAN * (1 - fmin(1, filled[i] + share));
             fprintf(f, "M%.1f %.0fH%.1fV%.0fH%.1fz", left, CHART_SPAN * (1 - filled[i]), right, top,
                     left);
