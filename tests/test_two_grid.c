@@ -18,6 +18,7 @@
  *         J. Lottes, Numer. Linear Algebra Appl. 30 (2023), e2518: polynomials
  */
 #include "as_matrix.h"
+#include "base/hooks.h"
 #include "dense_energy.h"
 #include "multigrid/box.h"
 #include "multigrid/cycle.h"
@@ -458,7 +459,7 @@ static void grids__as_two_grid_theory_says(void **state)
             const kry_cycle_params how = cycle_of(&cases[i], 2 + (int)((i + g) % 2));
             kry_op *M = NULL;
             if (how.scaling != DIAGONAL) continue; /* of stored matrices */
-            OK(kry_mg_create(A, KRY_MG(.cycle = how), &M));
+            OK(kry_mg_create(A, KRY_MG(.cycle = how, .values = KRY_CYCLE_VALUES_DOUBLE), &M));
             const double bound = check_cycle(M, &how, plates[g].name);
             assert_true(k || bound <= cases[i].most);
             kry_op_release(&M);
@@ -501,5 +502,6 @@ int main(void)
         cmocka_unit_test(grids__as_two_grid_theory_says),
         cmocka_unit_test(matrices__as_two_grid_theory_says),
     };
+    kry_test_poison = true;
     return cmocka_run_group_tests_name("two_grid", tests, NULL, close_device);
 }

@@ -11,6 +11,7 @@
     X("cg", pcg, KRY_METHOD_CG)                        \
     X("pcg", pcg, KRY_METHOD_PCG)                      \
     X("pipe-cg", pipe_cg, KRY_METHOD_PIPE_CG)          \
+    X("block-cg", block_cg, KRY_METHOD_BLOCK_CG)       \
     X("cr", cr, KRY_METHOD_CR)                         \
     X("richardson", richardson, KRY_METHOD_RICHARDSON) \
     X("mg", richardson, KRY_METHOD_MG)                 \
