@@ -373,6 +373,7 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     kry_status st = KRY_OK;
     kry_options o = { .monitor = monitor, .monitor_user = monitor_user };
 
+    kry_team_enter(kry_op_device(A), "kry_solver_create", NULL);
     TRY(GIVEN(solver));
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_solver_create: NULL");
@@ -381,14 +382,16 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     TRY(kry_options_parse(text ? text : "", &o));
     CHECK(!o.guesses || o.precision == own, KRY_ERR_UNSUPPORTED,
           "kry_solver_create: guess=project is not for precision=mixed");
-    if (o.precision == KRY_PRECISION_MIXED) return kry_options_make(A, &o, solver);
-    CHECK(o.precision == own, KRY_ERR_PARSE,
+    const bool mixed = o.precision == KRY_PRECISION_MIXED;
+    CHECK(mixed || o.precision == own, KRY_ERR_PARSE,
           "kry_solver_create: precision '%s' is neither mixed nor %s, in which the matrix is",
           own == KRY_PRECISION_SINGLE ? "double" : "single", kry_type_name(A->shape.type));
-    const char *stray = stray_word(&o, KRYLOV | RELAXATION);
+    const char *stray = mixed ? NULL : stray_word(&o, KRYLOV | RELAXATION);
     CHECK(!stray, KRY_ERR_PARSE, "kry_solver_create: %s goes with precision=mixed", stray);
     TRY(kry_options_make(A, &o, solver));
 done:
+    st = kry_team_leave(kry_op_device(A), st);
+    if (st < 0) kry_op_release(solver);
     return st;
 }
 
