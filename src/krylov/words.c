@@ -122,7 +122,7 @@ static kry_status make(const kry_op *A, enum kind kind, const saying *said, kry_
     case MG: return kry_mg_from_words(A, said->settings, M);
     case AMG: return kry_amg_from_words(A, said->settings, M);
     case RAS: return kry_ras_create(A, KRY_RAS(.overlap = whole ? whole : 1), M);
-    case AUTO: return kry_precond_auto(A, M);
+    case AUTO: return kry_precond_auto(A, true, M);
     case IC0:
     case ICC: return make_whole(A, true, said, M);
     case ILU0:

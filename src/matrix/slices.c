@@ -271,9 +271,11 @@ kry_status kry_sliced_operator(const kry_csr *C, kry_keep keep, unsigned traits,
     kry_status st = KRY_OK;
     const kry_values values = keep.rounded ? KRY_VALUES_SINGLE : KRY_VALUES_AS_GIVEN;
 
-    TRY(create_sliced(C, keep.type,
-                      KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_SELL, .values = values),
-                      op));
+    *op = NULL;
+    if (!keep.read)
+        TRY(create_sliced(C, keep.type,
+                          KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_SELL, .values = values),
+                          op));
     if (*op) return KRY_OK;
     TRY(create_compressed(C, keep.type, traits, op));
     kry_matrix_of(*op)->params.values = values;

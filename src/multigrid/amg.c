@@ -68,21 +68,21 @@ done:
     return st;
 }
 
-/* Of the levels' vectors: single if that is asked for or, where nobody says, does as well. */
-static kry_status choose_type(amg *M, kry_cycle_values values)
+/* Of the levels' vectors: single if that is asked for or, where nobody says, does as well. The finest level's matrix for
+ * these cannot be read, which some scalings do. */
+static kry_status choose_type(amg *M, const kry_cycle_params *cycle)
 {
     kry_status st = KRY_OK;
-    const bool possible = kry_matrix_narrows(M->A) && kry_fits_single(&M->look);
+    const bool asked = cycle->values == KRY_CYCLE_VALUES_SINGLE;
+    const bool possible = kry_matrix_narrows(M->A) && kry_fits_single(&M->look) && !M->keep.read;
     const bool does_as_well = possible && M->keep.rounded && kry_suits_single(&M->look);
 
-    CHECK(values != KRY_CYCLE_VALUES_SINGLE || possible || M->A->shape.type == KRY_F32,
-          KRY_ERR_UNSUPPORTED,
-          "%s: values = single is for an assembled matrix in double on one device, with a diagonal "
-          "between 2^-60 and "
-          "2^60; this one is between %g and %g",
+    CHECK(!asked || possible || M->A->shape.type == KRY_F32, KRY_ERR_UNSUPPORTED,
+          "%s: values = single is for an assembled matrix in double on one device, with scaling = "
+          "diagonal and a "
+          "diagonal between 2^-60 and 2^60; this one is between %g and %g",
           who, M->look.least, M->look.most);
-    if (values == KRY_CYCLE_VALUES_SINGLE || (values == KRY_CYCLE_VALUES_AUTO && does_as_well))
-        M->keep.type = KRY_F32;
+    if (asked || (cycle->values == KRY_CYCLE_VALUES_AUTO && does_as_well)) M->keep.type = KRY_F32;
 done:
     return st;
 }
@@ -95,7 +95,8 @@ static kry_status start(amg *M, const kry_amg_sight *s, const kry_amg_params *p,
     M->nnz = s->nnz;
     M->entries = (double)M->nnz;
     M->keep.rounded = s->block == 1 && !s->given;
-    TRY(choose_type(M, p->cycle.values));
+    M->keep.read = p->cycle.scaling != KRY_SCALING_DIAGONAL;
+    TRY(choose_type(M, &p->cycle));
     TRY(kry_amg_start(who, M->A->shape.rows, s, p, c, &M->by));
 done:
     return st;
