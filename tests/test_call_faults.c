@@ -306,6 +306,7 @@ static const scene solvers[] = {
     GRID("precond=chebyshev:2"),
     GRID("precond=ip"),
     GRID("precond=mg:coarsest=8"),
+    GRID("precond=mg:coarsest=8,values=double"),
     SINGULAR("precond=mg:coarsest=8"),
     GRID("method=sor"),
     GRID("method=jacobi"),

@@ -199,6 +199,7 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     kry_mixed_params mine;
     kry_options o = { 0 };
 
+    kry_team_enter(kry_op_device(A), "kry_mixed_create", NULL);
     TRY(GIVEN(solver));
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
@@ -211,5 +212,7 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     o.monitor = p->monitor, o.monitor_user = p->monitor_user;
     TRY(kry_options_mixed(A, &o, solver));
 done:
+    st = kry_team_leave(kry_op_device(A), st);
+    if (st < 0) kry_op_release(solver);
     return st;
 }

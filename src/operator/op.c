@@ -240,6 +240,7 @@ kry_status kry_op_update(kry_op *op, const void *values)
 {
     kry_status st = KRY_OK;
 
+    kry_team_enter(kry_op_device(op), "kry_op_update", NULL);
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_update: NULL");
     CHECK(op->table->update || !values, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
           op->table->kind);
@@ -249,7 +250,7 @@ kry_status kry_op_update(kry_op *op, const void *values)
     if (op->inspected && values && op->fused->inspect(op->self, values, &op->found) < 0)
         op->found = (kry_finding){ 0 };
 done:
-    return st;
+    return kry_team_leave(kry_op_device(op), st);
 }
 
 kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const kry_vec *x,

@@ -317,8 +317,9 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     double start = kry_now();
     kry_deflation_params mine;
 
+    kry_team_enter(kry_op_device(A), "kry_deflation_create", NULL);
+    if (D) *D = NULL;
     TRY(GIVEN(D, A));
-    *D = NULL;
     TAKE_PARAMS(params, mine, "kry_deflation_create", "KRY_DEFLATION");
     TRY(check(A, params));
     TRY(kry_subdomains_find(A, params, &subdomains));
@@ -326,6 +327,8 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     (*D)->setup_seconds = kry_now() - start;
 done:
     kry_subdomains_release(&subdomains);
+    st = kry_team_leave(kry_op_device(A), st);
+    if (st < 0) kry_op_release(D);
     return st;
 }
 
@@ -345,8 +348,9 @@ kry_status kry_deflation_update(const kry_op *A, const kry_deflation_params *par
 
     TRY(GIVEN(A, D));
     TAKE_PARAMS(params, p, "kry_deflation_update", "KRY_DEFLATION");
-    bool of_A = kry_op_parts(A) == kry_op_parts(D);
-    for (int r = 0; of_A && r < kry_op_parts(A); r++) {
+    const kry_here here = kry_op_here(A), of_D = kry_op_here(D);
+    bool of_A = here.begin == of_D.begin && here.end == of_D.end;
+    for (int r = here.begin; of_A && r < here.end; r++) {
         const kry_deflation *mine = kry_deflation_of(kry_op_piece(D, r));
         of_A = mine && mine->A == kry_op_piece(A, r);
         if (of_A) p.variant = mine->variant;
@@ -354,7 +358,7 @@ kry_status kry_deflation_update(const kry_op *A, const kry_deflation_params *par
     CHECK(of_A, KRY_ERR_ARGUMENT, "kry_deflation_update: '%s' is no deflation of this '%s'",
           D->table->kind, A->table->kind);
     TRY(kry_deflation_create(A, &p, &next));
-    for (int r = 0; r < kry_op_parts(A); r++) {
+    for (int r = here.begin; r < here.end; r++) {
         change_places(kry_deflation_of(kry_op_piece(D, r)),
                       kry_deflation_of(kry_op_piece(next, r)));
     }

@@ -179,7 +179,9 @@ done:
 kry_status kry_spectrum_bound(const char *who, const kry_op *A, const kry_op *jacobi,
                               double *highest)
 {
+    const bool empty = A->shape.rows == 0 && kry_layout_size(&A->dev->layout) == 1;
+
     *highest = 2;
-    if (kry_stencil_of(A) || A->shape.rows == 0) return KRY_OK;
+    if (kry_stencil_of(A) || empty) return KRY_OK;
     return estimate(who, A, jacobi, highest);
 }

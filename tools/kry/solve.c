@@ -7,6 +7,7 @@
 #include "output.h"
 #include "plot.h"
 #include "progress.h"
+#include "ranks.h"
 #include "report.h"
 #include "rhs.h"
 #include "solve_page.h"
@@ -72,7 +73,7 @@ static int watch(void *user, const kry_iteration *it)
     solve *s = user;
 
     if (s->look) track_add(&s->look->track, it->iteration, it->residual);
-    if (progress_wanted()) progress_monitor(&s->progress, it);
+    if (progress_wanted() && ranks_report()) progress_monitor(&s->progress, it);
     return interrupt_came();
 }
 
@@ -80,7 +81,8 @@ static int watch(void *user, const kry_iteration *it)
  * is one only if somebody looks on. */
 static bool watched(const options *o)
 {
-    return progress_wanted() || !options_solver(o, "check-every");
+    const bool shown = ranks_count() == 1 && progress_wanted(); /* alike on all ranks */
+    return shown || !options_solver(o, "check-every");
 }
 
 /* Copies what stands in the solver's description between `before` and one of `ends`; false: nothing does. */
@@ -150,17 +152,47 @@ done:
     return st;
 }
 
+/* On ranks the report is of all of them. */
+static void take_shares(report *r, const kry_op *A, const kry_rank_facts *before)
+{
+    ranks_shares(A, before, &r->shares);
+    if (r->shares.ranks < 2) return;
+    r->matrix.nnz = r->shares.nnz;
+    r->matrix.slots = r->shares.slots;
+    r->matrix.bytes_stored = r->shares.bytes_stored;
+}
+
+/* Which rows are this process's. */
+static kry_status find_rows(const solve *s, int64_t *first, int64_t *rows)
+{
+    kry_vec *v = NULL;
+    const kry_op_shape *shape = kry_op_get_shape(s->A);
+    kry_status st = kry_vec_create(s->device, shape->type, shape->rows, 1, &v);
+
+    *rows = kry_vec_rows_here(v, first);
+    kry_vec_release(&v);
+    return st;
+}
+
 /* Solve from x = 0. That the solver did not converge is for the report; failures are returned. */
 static kry_status solve_system(solve *s)
 {
     kry_status st = KRY_OK;
-    TRY(allocate((size_t)(s->src.cols * s->rhs.columns), sizeof(double), &s->x));
+    kry_rank_facts before;
+    int64_t first, rows;
+
+    TRY(ranks_agree(allocate((size_t)(s->src.cols * s->rhs.columns), sizeof(double), &s->x)));
     if (watched(&s->o)) interrupt_catch();
+    TRY(find_rows(s, &first, &rows));
+    kry_team_rank_facts(s->device, &before);
     look_enter(s->look, PHASE_SOLVE);
     if (s->rhs.columns > 1)
         TRY(solve_columns(s));
     else
-        TRY(s->report.status = kry_solve_host(s->solver, s->rhs.b, s->x, &s->report.result));
+        TRY(s->report.status =
+                kry_solve_host(s->solver, s->rhs.b + first, s->x + first, &s->report.result));
+    take_shares(&s->report, s->A, &before);
+    TRY(ranks_agree(ranks_collect(s->x, first, rows)));
 done:
     progress_erase(&s->progress);
     return st < 0 ? st : KRY_OK;
@@ -233,6 +265,22 @@ done:
     return st;
 }
 
+/* What each rank does by itself. */
+static kry_status read_system(solve *s, const form *f)
+{
+    kry_status st = KRY_OK;
+    const options *o = &s->o;
+
+    TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], (uint64_t)s->report.seed, f,
+                    &s->src));
+    TRY(examine(s));
+    TRY(make_rhs(s));
+    CHECK(s->rhs.columns == 1 || ranks_count() == 1, KRY_ERR_UNSUPPORTED,
+          "%s has %lld columns; ranks solve for one", s->report.rhs, (long long)s->rhs.columns);
+done:
+    return st;
+}
+
 static kry_status prepare(solve *s)
 {
     kry_status st = KRY_OK;
@@ -245,11 +293,13 @@ static kry_status prepare(solve *s)
     r->verbose = o->verbose;
     r->type = options_type(o);
     r->seed = options_whole(o->seed, 1);
+    CHECK(!o->html || ranks_count() == 1, KRY_ERR_UNSUPPORTED,
+          "--html is for one process, and these are %d ranks", ranks_count());
     if (o->html) {
         TRY(profile_open_device(o->device, &s->device));
         TRY(look_begin(s->device, &s->look));
     } else
-        TRY(kry_device_open(o->device, &s->device));
+        TRY(ranks_device(o->device, &s->device));
     r->form = f;
     r->device = kry_device_get_info(s->device);
     r->precision = mixed ? "mixed" : kry_type_name(r->type);
@@ -259,10 +309,7 @@ static kry_status prepare(solve *s)
     CHECK(r->device->fp64 || !o->outer || strcmp(o->outer, "device"), KRY_ERR_UNSUPPORTED,
           "%s has no double precision for --outer device", r->device->name);
     f.on_host = mixed && (o->outer ? !strcmp(o->outer, "host") : !r->device->fp64);
-    TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], (uint64_t)r->seed, &f,
-                    &s->src));
-    TRY(examine(s));
-    TRY(make_rhs(s));
+    TRY(ranks_agree(read_system(s, &f)));
     double start = now();
     look_enter(s->look, PHASE_MATRIX);
     TRY(source_operator(&s->src, s->device, r->type, &f, &s->A));
@@ -308,11 +355,14 @@ kry_status solve_run(const options *o)
     TRY(solve_system(&s));
     TRY(look_end(s.look));
     if (s.rhs.exact) measure_error(&s);
-    if (o->json)
-        print_json(&s.report);
-    else
-        report_text(&s.report);
-    TRY(write_files(&s));
+    if (ranks_report()) {
+        if (o->json)
+            print_json(&s.report);
+        else
+            report_text(&s.report);
+        st = write_files(&s);
+    }
+    TRY(ranks_agree(st));
     st = s.report.status;
 done:
     solve_release(&s);
