@@ -3,6 +3,7 @@ import functools
 import inspect
 import unittest.mock
 
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
