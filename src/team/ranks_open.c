@@ -86,8 +86,6 @@ static kry_status check(const kry_transport *t, const kry_device *part,
     kry_status st = KRY_OK;
 
     CHECK(part, KRY_ERR_ARGUMENT, "%s: device is NULL", who);
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "%s: params not made by KRY_TEAM", who);
     CHECK(!params->by_graph, KRY_ERR_UNSUPPORTED,
           "%s: by_graph is for the devices of one process; rows are where their ranks bring them",
           who);
@@ -257,15 +255,17 @@ kry_status kry_team_of_transport(const kry_transport *t, kry_device *part,
 {
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
+    kry_team_params mine;
 
     TRY(GIVEN(t, device));
     *device = NULL;
     TRY(check_transport(t));
-    params = params ? params : KRY_TEAM(.shares = NULL);
-    st = all_ready(t, prepare(t, part, params, &dev));
+    kry_status taken =
+        kry_params_take("kry_team_of_transport", "KRY_TEAM", params, &mine, sizeof mine);
+    st = all_ready(t, taken < 0 ? taken : prepare(t, part, &mine, &dev));
     if (st >= 0) {
         kry_team_enter(dev, "kry_team_of_transport", NULL);
-        st = kry_team_leave(dev, get_acquainted(dev, params));
+        st = kry_team_leave(dev, get_acquainted(dev, &mine));
     }
     TRY(st);
     dev->team->ranks->t.release = t->release;
