@@ -54,10 +54,8 @@ static double *cycle_by(const char *kernels, const grid *g, kry_type type, const
     use_profile(kernels);
     kry_vec *R = vec_of(type, r, n, 1), *x = vec_of(type, r, n, 1);
     OK(kry_stencil_create(device(), type, &p, &A));
-    OK(kry_mg_create(A,
-                     KRY_MG(.cycle = { .coarsest = 9, .degree = 3 },
-                            .values = KRY_CYCLE_VALUES_DOUBLE),
-                     &M));
+    OK(kry_mg_create(
+        A, KRY_MG(.cycle = { .coarsest = 9, .degree = 3 }, .values = KRY_CYCLE_VALUES_DOUBLE), &M));
     if (e) check_levels(kry_hierarchy_of(M), e);
     apply_with_sums(M, R, x, e);
     double *y = numbers_of(x);

@@ -53,10 +53,11 @@ typedef struct kry_cycle_params {
     int levels;       /* at most; 0: as many as it takes */
 } kry_cycle_params;
 
-/* In which numbers a cycle on a grid in double works. */
+/* In which numbers a cycle on a grid in double works. In single M r is rounded to seven digits: for conjugate gradients that
+ * changes nothing; methods that put M r into recurrences, as conjugate residuals, want double. */
 typedef enum kry_cycle_values {
-    KRY_CYCLE_VALUES_AUTO,   /* in single where that costs no iterations */
-    KRY_CYCLE_VALUES_SINGLE, /* half the bytes; b is scaled to the range of single first */
+    KRY_CYCLE_VALUES_AUTO,   /* in single, but on teams and where couplings jump by 2 10^5 or more */
+    KRY_CYCLE_VALUES_SINGLE, /* half the bytes; r is scaled to the range of single */
     KRY_CYCLE_VALUES_DOUBLE
 } kry_cycle_values;
 

@@ -266,8 +266,7 @@ static const char *in_double(const kry_op *A, const kry_options *o, char *room, 
     const char *word = precond_of(A, o);
 
     const bool takes_single = o->method == KRY_METHOD_PCG || o->method == KRY_METHOD_MG ||
-                              o->method == KRY_METHOD_RICHARDSON ||
-                              o->method == KRY_METHOD_FGMRES;
+                              o->method == KRY_METHOD_RICHARDSON || o->method == KRY_METHOD_FGMRES;
 
     if (takes_single || strstr(word, "values=")) return word;
     if (!strcmp(word, "auto") && kry_mg_takes(A)) word = "mg"; /* what it would choose */
