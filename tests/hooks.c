@@ -5,6 +5,7 @@
 
 atomic_int kry_test_fail_at = -1;
 bool kry_test_keep_buffers;
+bool kry_test_poison;
 int kry_test_abort_at = -1;
 int kry_test_stale_messages;
 

@@ -23,7 +23,8 @@ static kry_op *grid_in_double(const grid *g, const double *k)
 static kry_op *cycle_of(const kry_op *A, kry_cycle_values values, kry_cycle_params cycle)
 {
     kry_op *M = NULL;
-    OK(kry_mg_create(A, KRY_MG(.cycle = cycle, .values = values), &M));
+    cycle.values = values;
+    OK(kry_mg_create(A, KRY_MG(.cycle = cycle), &M));
     return M;
 }
 
@@ -217,8 +218,9 @@ static void mg_create__values_in_single_refused(void **state)
     NEEDS_DOUBLE
     for (size_t i = 0; i < COUNT(k); i++) k[i] = i == 9 || i == 10 ? 1e30 : 1;
     OK(kry_stencil_create(device(), KRY_F64, KRY_STENCIL(.size = { 8, 8 }, .coefficient = k), &A));
-    REFUSES(kry_mg_create(A, KRY_MG(.values = SINGLE), &M), KRY_ERR_UNSUPPORTED, "single can hold");
-    REFUSES(kry_mg_create(A, KRY_MG(.values = 3), &M), KRY_ERR_ARGUMENT, "values = 3");
+    REFUSES(kry_mg_create(A, KRY_MG(.cycle.values = SINGLE), &M), KRY_ERR_UNSUPPORTED,
+            "single can hold");
+    REFUSES(kry_mg_create(A, KRY_MG(.cycle.values = 3), &M), KRY_ERR_ARGUMENT, "values = 3");
     OK(kry_mg_create(A, NULL, &M));
     assert_false(is_in_single(M));
     kry_op_release(&M), kry_op_release(&A);

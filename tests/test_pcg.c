@@ -1,4 +1,5 @@
 /* test_pcg.c - conjugate gradients: golden counts, every way to stop, honest answers. */
+#include "base/hooks.h"
 #include "unit.h"
 
 static kry_device *dev;
@@ -1173,5 +1174,6 @@ int main(void)
         cmocka_unit_test(kry_solve__wrong_sizes_and_kinds),
         cmocka_unit_test(solver__is_an_operator),
     };
+    kry_test_poison = true;
     return cmocka_run_group_tests_name("pcg", tests, open_device, close_device);
 }

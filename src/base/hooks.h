@@ -1,6 +1,6 @@
 /*
  * hooks.h - where tests interfere with the library: they make requests for memory fail, keep
- * buffers that are released, and abort launches.
+ * buffers that are released, write into new ones, and abort launches.
  *
  * The few files that include this are compiled twice: into the library, which contains none of it,
  * and with KRY_TESTING into the test programs, which have the variables in tests/hooks.c.
@@ -21,6 +21,9 @@ bool kry_test_fails(void); /* whether this request is the one */
 /* Released buffers stay: for Oclgrind 21.10, see tests/test_kernels.c. */
 extern bool kry_test_keep_buffers;
 
+/* New device buffers hold NaN in place of what a driver leaves there. */
+extern bool kry_test_poison;
+
 /* Of the launches of work-groups that wait for each other, the one with this number from now is
  * aborted. < 0: none. */
 extern int kry_test_abort_at;
@@ -34,6 +37,7 @@ extern int kry_test_parts;
 #else
 #define kry_test_fails()        false
 #define kry_test_keep_buffers   false
+#define kry_test_poison         false
 #define kry_test_aborts()       false
 #define kry_test_stale_messages 0
 #define kry_test_parts          0

@@ -2,15 +2,34 @@
 #include "base/hooks.h"
 #include "device/device.h"
 #include "device/pool.h"
+#include <stdlib.h>
+#include <string.h>
 
 /* Drivers that allocate lazily accept a buffer that they cannot hold: write one byte and wait,
- * so that a full device says so here and not in the middle of a solve. */
+ * so that a full device says so here and not in the middle of a solve. While something is set up with an open
+ * pool, that waits for all in the end. */
 static kry_status touch(kry_device *dev, cl_mem buffer, size_t bytes)
 {
     enum { SMALL = 1 << 20 }; /* below it, waiting costs more than a late error */
-    const char zero = 0;
+    static const char zero = 0;
     if (bytes < SMALL) return KRY_OK;
+    if (kry_pool_is_open(dev)) return kry_buffer_write_later(dev, buffer, bytes - 1, 1, &zero);
     return kry_buffer_write(dev, buffer, bytes - 1, 1, &zero);
+}
+
+/* For tests. */
+static kry_status poison(kry_device *dev, cl_mem buffer, size_t bytes)
+{
+    kry_status st = KRY_OK;
+    char *ones = NULL; /* all bits, which is NaN in single and in double */
+
+    if (!kry_test_poison || bytes == 0) return KRY_OK;
+    TRY(kry_alloc(bytes, 1, &ones));
+    memset(ones, 0xff, bytes);
+    TRY(kry_buffer_write(dev, buffer, 0, bytes, ones));
+done:
+    free(ones);
+    return st;
 }
 
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
@@ -28,7 +47,7 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
     CHECK(bytes <= (size_t)most, KRY_ERR_MEMORY,
           "'%s' cannot hold a buffer of %.3f GB: its largest is %.3f GB", dev->info.name,
           1e-9 * (double)bytes, 1e-9 * (double)most);
-    if ((*buffer = kry_pool_take(dev, bytes))) return KRY_OK;
+    if ((*buffer = kry_pool_take(dev, bytes))) return poison(dev, *buffer, bytes);
     forced = kry_test_fails();
     if (!forced) err = dev->driver->create(dev, bytes ? bytes : 16, &mem, NULL);
     CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s",
@@ -36,6 +55,7 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
     if (touch(dev, mem, bytes) < 0)
         TRY(kry_fail(KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s", dev->info.name,
                      1e-9 * (double)bytes, kry_last_error()));
+    TRY(poison(dev, mem, bytes));
     kry_pool_enter(dev, mem, bytes);
     *buffer = mem;
     mem = NULL;
@@ -129,24 +149,3 @@ void kry_event_release(kry_device *dev, cl_event *event)
 }
 
 void kry_device_drain(kry_device *dev) { dev->driver->wait(dev, NULL); }
-
-kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned)
-{
-    *pinned = (kry_pinned){ NULL };
-    cl_int err = dev->driver->create(dev, bytes, &pinned->buffer, &pinned->host);
-    const char *call = pinned->buffer ? "clEnqueueMapBuffer" : "clCreateBuffer";
-    kry_status st = kry_cl_check(err, __func__, call);
-
-    if (st < 0) kry_pinned_release(dev, pinned);
-    return st;
-}
-
-void kry_pinned_release(kry_device *dev, kry_pinned *pinned)
-{
-    if (pinned->host) {
-        dev->driver->unmap(dev, pinned->buffer, pinned->host);
-        kry_device_drain(dev);
-    }
-    kry_buffer_release(dev, &pinned->buffer);
-    pinned->host = NULL;
-}

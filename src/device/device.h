@@ -39,10 +39,11 @@ void kry_event_release(kry_device *dev, cl_event *event);
 /* Wait for all work on the way to releasing something: errors have been reported elsewhere. */
 void kry_device_drain(kry_device *dev);
 
-/* Host memory that a device reads and writes without waiting for it: of the driver's own, mapped. */
+/* pinned.c: host memory that a device reads and writes without waiting for it: of the driver's own, mapped. */
 typedef struct kry_pinned {
     cl_mem buffer;
     char *host;
+    size_t bytes;
 } kry_pinned;
 kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned);
 void kry_pinned_release(kry_device *dev, kry_pinned *pinned); /* waits */

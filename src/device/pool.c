@@ -60,6 +60,14 @@ done:
     return st;
 }
 
+bool kry_pool_is_open(kry_device *dev)
+{
+    pthread_mutex_lock(&lock);
+    const bool open = open_pool(dev) != NULL;
+    pthread_mutex_unlock(&lock);
+    return open;
+}
+
 void kry_pool_close(kry_device *dev)
 {
     pthread_mutex_lock(&lock);

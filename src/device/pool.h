@@ -8,7 +8,9 @@
 kry_status kry_pool_open(kry_device *dev);
 void kry_pool_close(kry_device *dev);
 
-/* For buffer.c. A buffer of so many bytes, or a few more, or NULL. */
+/* For buffer.c. Whether something is being set up, which in the end waits for the device. */
+bool kry_pool_is_open(kry_device *dev);
+/* A buffer of so many bytes, or a few more, or NULL. */
 cl_mem kry_pool_take(kry_device *dev, size_t bytes);
 /* A new buffer that may come back later. */
 void kry_pool_enter(kry_device *dev, cl_mem buffer, size_t bytes);

@@ -1,4 +1,5 @@
 /* method_create.c - solvers of a method, their preconditioner and deflation; one on each part of a team. */
+#include "device/pool.h"
 #include "krylov/method.h"
 #include "operator/op_parts.h"
 #include "precond/deflation.h"
@@ -113,7 +114,7 @@ done:
     return st;
 }
 
-static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
+static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
 {
     kry_status st = KRY_OK;
     const kry_setup *s = setup;
@@ -138,8 +139,8 @@ static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
     K->judge.words[1] = &method->matrix;
     TRY(kry_system_create(A, method->projects, &K->system));
     TRY(kry_guess_create(A, s->guesses, &K->guess));
-    TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &K->r));
-    if (!method->accept) TRY(kry_vec_create(A->dev, shape.type, shape.cols, 1, &K->best));
+    TRY(kry_vec_create_room(A->dev, shape.type, shape.rows, 1, &K->r));
+    if (!method->accept) TRY(kry_vec_create_room(A->dev, shape.type, shape.cols, 1, &K->best));
     TRY(kry_story_create(A->dev, &K->judge.stop, s->monitor, s->monitor_user, &K->story));
     TRY(method->create(K, s, &K->self));
     TRY(kry_device_finish(A->dev));
@@ -148,6 +149,17 @@ static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
     K = NULL;
 done:
     kry_krylov_destroy(K);
+    return st;
+}
+
+static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
+{
+    kry_status st = kry_pool_open(A->dev);
+
+    *solver = NULL;
+    if (st < 0) return st;
+    st = make(A, setup, solver);
+    kry_pool_close(A->dev);
     return st;
 }
 

@@ -51,16 +51,22 @@ static void pcg_destroy(void *self)
     free(S);
 }
 
+static kry_status create_room(kry_device *dev, kry_type type, int64_t n, int k, kry_vec **vec)
+{
+    return k > 1 ? kry_vec_create_columns(dev, type, n, k, vec)
+                 : kry_vec_create_room(dev, type, n, 1, vec);
+}
+
 static kry_status allocate(kry_pcg *S, kry_device *dev, kry_type type, int64_t n)
 {
     kry_status st = KRY_OK;
     const int k = S->columns;
     const cl_mem stopped = S->look.state;
 
-    if (!S->repeats) TRY(kry_vec_create_columns(dev, type, n, k, &S->q));
-    TRY(kry_vec_create_columns(dev, type, n, k, &S->p));
-    if (S->fuses) TRY(kry_vec_create(dev, type, n, 1, &S->old));
-    if (S->K->M) TRY(kry_vec_create_columns(dev, type, n, k, &S->z));
+    if (!S->repeats) TRY(create_room(dev, type, n, k, &S->q));
+    TRY(create_room(dev, type, n, k, &S->p));
+    if (S->fuses) TRY(create_room(dev, type, n, 1, &S->old));
+    if (S->K->M) TRY(create_room(dev, type, n, k, &S->z));
     TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->pq));
     TRY(kry_sum_create_columns(dev, 2, k, stopped, &S->rho));
     if (S->flexible == KRY_POLAK_RIBIERE) TRY(kry_sum_create(dev, 1, &S->zq));
@@ -135,11 +141,13 @@ done:
 }
 
 /* Only where a product reads a matrix once for several columns: others have steps of their own that move
- * less. */
+ * less; and not where the first column leaves vectors for the next ones. */
 static bool gains(const kry_krylov *K)
 {
     const kry_pcg *one = K->self;
+    const kry_deflation *D = kry_deflation_of(K->deflation);
 
+    if (D && D->recycle) return false;
     return !one->flexible && K->A->table->apply_block &&
            !(K->M && K->M->shape.traits & KRY_VARYING);
 }

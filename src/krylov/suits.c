@@ -41,9 +41,9 @@ static kry_status probe(const kry_op *A, double product[2][2], double *size)
     double norm_x, norm_y;
 
     *size = 0;
-    TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &y));
+    TRY(kry_vec_create_room(A->dev, A->shape.type, A->shape.rows, 1, &y));
     for (int i = 0; i < 2; i++) {
-        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &x[i]));
+        TRY(kry_vec_create_room(A->dev, A->shape.type, A->shape.rows, 1, &x[i]));
         TRY(kry_vec_fill_random((uint64_t)i, x[i]));
     }
     for (int j = 0; j < 2; j++) {

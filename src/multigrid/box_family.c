@@ -258,7 +258,7 @@ static kry_status boxes_create(kry_hierarchy *H, const kry_op *A, const void *pa
     *self = NULL;
     TRY(kry_alloc(1, sizeof *b, &b));
     b->given = kry_op_retain(A);
-    TRY(make_finest(b, p->values));
+    TRY(make_finest(b, p->cycle.values));
     if (suits_degree_3(b)) kry_hierarchy_prefer(H, cycle->smoother, 3);
     b->count = 1;
     while (more && b->count < most && b->A[b->count - 1]->shape.rows > cycle->coarsest)
@@ -312,9 +312,7 @@ static kry_status check(const kry_op *A, const void *params)
     CHECK(!kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
           "%s: '%s' has no OpenCL, which multigrid on grids needs", who, A->dev->info.name);
     TRY(kry_check_sums(who, A));
-    CHECK(!p || (unsigned)p->values <= KRY_CYCLE_VALUES_DOUBLE, KRY_ERR_ARGUMENT,
-          "%s: values = %d is none", who, (int)p->values);
-    CHECK(!p || p->values != KRY_CYCLE_VALUES_SINGLE || !A->dev->team, KRY_ERR_UNSUPPORTED,
+    CHECK(!p || p->cycle.values != KRY_CYCLE_VALUES_SINGLE || !A->dev->team, KRY_ERR_UNSUPPORTED,
           "%s: values = single, which is for grids on one device", who);
     CHECK(!p || p->semi <= 1, KRY_ERR_ARGUMENT,
           "%s: semi = %g; it has to be negative, or in 0 ... 1", who, p->semi);
@@ -335,7 +333,7 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
     const kry_mg_params *p = params ? params : KRY_MG();
     if (kry_is_share(A)) {
         kry_mg_params theirs = *p; /* the finest level is of all devices, in the numbers of A */
-        theirs.values = KRY_CYCLE_VALUES_DOUBLE;
+        theirs.cycle.values = KRY_CYCLE_VALUES_DOUBLE;
         return kry_team_levels_create(&whole, A, &p->cycle, &theirs, M);
     }
     return kry_hierarchy_create(&family, A, &p->cycle, p, M);

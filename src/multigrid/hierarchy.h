@@ -68,7 +68,8 @@ typedef struct kry_tail {
     void *self; /* the family's */
 } kry_tail;
 
-/* How the levels are made, all of one type: that of A, or in single for an A in double. `self` is what create made. */
+/* How the levels are made, all of one type: that of A, or in single for an A in double; the coarsest one may always be of
+ * that of A. `self` is what create made. */
 typedef struct kry_family {
     const char *kind; /* of the operator: "mg", "amg" */
     const char *who;  /* public constructor, in messages */

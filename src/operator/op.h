@@ -117,6 +117,8 @@ kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const
 /* What solvers call, of vectors and sums of one column or of several: y := alpha op x + beta y */
 kry_status kry_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
                             kry_vec *y);
+/* r := b - op x; b may be r, or x */
+kry_status kry_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r);
 /* y := op x and sum := x.y */
 kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
 /* p := z + beta p, q := op p and sum := p.q */

@@ -11,13 +11,16 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { TOGETHER = 8 }; /* rows or columns that are worked on at once */
 
 typedef struct factor {
     int64_t n, rank;
-    int32_t *place; /* n: unknown that is eliminated i-th */
-    double *scale;  /* n: S */
-    double *L;      /* n-by-n, row by row, of which `rank` columns count */
-    double *x;      /* n: a solution in the order of elimination */
+    int32_t *place;        /* n: unknown that is eliminated i-th */
+    double *scale;         /* n: S */
+    double *L;             /* n-by-n, row by row, of which `rank` columns count */
+    double (*x)[TOGETHER]; /* n: solutions in the order of elimination */
 } factor;
 
 static void pivoted_destroy(void *self)
@@ -70,19 +73,34 @@ static void choose_pivot(factor *f, double *left, int64_t j)
     }
 }
 
+/* sum[k] -= the product of rows i + k and j of L as far as column j, for TOGETHER rows side by side, so that no sum has
+ * to wait for its last term. Rows behind the last one count as the last one. */
+static void subtract_products(const factor *f, int64_t i, int64_t j, double sum[TOGETHER])
+{
+    const double *row = f->L + j * f->n, *other[TOGETHER];
+
+    for (int k = 0; k < TOGETHER; k++) other[k] = f->L + (i + k < f->n ? i + k : f->n - 1) * f->n;
+    for (int64_t t = 0; t < j; t++)
+        for (int k = 0; k < TOGETHER; k++) sum[k] -= other[k][t] * row[t];
+}
+
 /* Column j of L, and what it leaves of the diagonal. */
 static void eliminate(factor *f, const double *W, double *left, int64_t j)
 {
     const int64_t n = f->n;
-    const double *row = f->L + j * n;
     const double root = sqrt(left[j]);
 
     f->L[j * n + j] = root;
-    for (int64_t i = j + 1; i < n; i++) {
-        double *other = f->L + i * n, sum = W[f->place[i] * n + f->place[j]];
-        for (int64_t t = 0; t < j; t++) sum -= other[t] * row[t];
-        other[j] = sum / root;
-        left[i] -= other[j] * other[j];
+    for (int64_t i = j + 1; i < n; i += TOGETHER) {
+        const int count = n - i < TOGETHER ? (int)(n - i) : TOGETHER;
+        double sum[TOGETHER] = { 0 };
+        for (int k = 0; k < count; k++) sum[k] = W[f->place[i + k] * n + f->place[j]];
+        subtract_products(f, i, j, sum);
+        for (int k = 0; k < count; k++) {
+            const double entry = sum[k] / root;
+            f->L[(i + k) * n + j] = entry;
+            left[i + k] -= entry * entry;
+        }
     }
 }
 
@@ -128,32 +146,50 @@ done:
     return st;
 }
 
-/* L' x = x */
-static void solve_up(const factor *f, double *x)
+/* L x = x */
+static void solve_down(const factor *f, double (*x)[TOGETHER])
 {
-    for (int64_t i = f->rank - 1; i >= 0; i--) {
+    for (int64_t i = 0; i < f->rank; i++) {
         const double *row = f->L + i * f->n;
-        x[i] /= row[i];
-        for (int64_t j = 0; j < i; j++) x[j] -= row[j] * x[i];
+        double sum[TOGETHER];
+
+        memcpy(sum, x[i], sizeof sum);
+        for (int64_t j = 0; j < i; j++)
+            for (int c = 0; c < TOGETHER; c++) sum[c] -= row[j] * x[j][c];
+        for (int c = 0; c < TOGETHER; c++) x[i][c] = sum[c] / row[i];
     }
 }
 
+/* L' x = x */
+static void solve_up(const factor *f, double (*x)[TOGETHER])
+{
+    for (int64_t i = f->rank - 1; i >= 0; i--) {
+        const double *column = f->L + i;
+        double sum[TOGETHER];
+
+        memcpy(sum, x[i], sizeof sum);
+        for (int64_t j = f->rank - 1; j > i; j--)
+            for (int c = 0; c < TOGETHER; c++) sum[c] -= column[j * f->n] * x[j][c];
+        for (int c = 0; c < TOGETHER; c++) x[i][c] = sum[c] / column[i * f->n];
+    }
+}
+
+/* Columns side by side, so that no sum has to wait for the last one. */
 static kry_status pivoted_solve(void *self, double *x, int64_t columns)
 {
     const factor *f = self;
 
-    for (int64_t c = 0; c < columns; c++, x += f->n) {
-        for (int64_t i = 0; i < f->rank; i++) {
-            const double *row = f->L + i * f->n;
-            double sum = f->scale[f->place[i]] * x[f->place[i]];
-            for (int64_t j = 0; j < i; j++) sum -= row[j] * f->x[j];
-            f->x[i] = sum / row[i];
-        }
+    for (int64_t first = 0; first < columns; first += TOGETHER, x += TOGETHER * f->n) {
+        const int count = columns - first < TOGETHER ? (int)(columns - first) : TOGETHER;
+        memset(f->x, 0, (size_t)f->n * sizeof *f->x);
+        for (int64_t i = 0; i < f->rank; i++)
+            for (int c = 0; c < count; c++)
+                f->x[i][c] = f->scale[f->place[i]] * x[c * f->n + f->place[i]];
+        solve_down(f, f->x);
         solve_up(f, f->x);
-        for (int64_t i = 0; i < f->n; i++) {
-            const int32_t at = f->place[i];
-            x[at] = i < f->rank ? f->scale[at] * f->x[i] : 0;
-        }
+        for (int64_t i = 0; i < f->n; i++)
+            for (int c = 0; c < count; c++)
+                x[c * f->n + f->place[i]] = i < f->rank ? f->scale[f->place[i]] * f->x[i][c] : 0;
     }
     return KRY_OK;
 }
@@ -169,11 +205,12 @@ static void pivoted_null_vector(void *self, int64_t v, double *x)
     const factor *f = self;
     const int64_t own = f->rank + v;
 
-    for (int64_t j = 0; j < f->rank; j++) f->x[j] = -f->L[own * f->n + j];
+    memset(f->x, 0, (size_t)f->n * sizeof *f->x);
+    for (int64_t j = 0; j < f->rank; j++) f->x[j][0] = -f->L[own * f->n + j];
     solve_up(f, f->x);
     for (int64_t i = 0; i < f->n; i++) {
         const int32_t at = f->place[i];
-        x[at] = f->scale[at] * (i < f->rank ? f->x[i] : i == own);
+        x[at] = f->scale[at] * (i < f->rank ? f->x[i][0] : i == own);
     }
 }
 

@@ -32,7 +32,7 @@ static kry_status vec_new(kry_device *dev, kry_type type, int64_t n, int64_t k, 
     return KRY_OK;
 }
 
-kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
+kry_status kry_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
 {
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
@@ -48,11 +48,23 @@ kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, 
         TRY(kry_vec_allocate_parts(v));
     else
         TRY(kry_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &v->buffer));
-    TRY(kry_vec_fill(v, 0.0));
     *vec = v;
     v = NULL;
 done:
     kry_vec_release(&v);
+    return st;
+}
+
+kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+
+    kry_team_enter(dev, "kry_vec_create", NULL);
+    TRY(kry_vec_create_room(dev, type, n, k, vec));
+    TRY(kry_vec_fill(*vec, 0.0));
+done:
+    st = kry_team_leave(dev, st);
+    if (st < 0 && vec) kry_vec_release(vec);
     return st;
 }
 
@@ -144,6 +156,19 @@ done:
     return st;
 }
 
+kry_status kry_vec_widen(kry_vec **room, int64_t k)
+{
+    kry_status st = KRY_OK;
+    kry_vec *wider = NULL;
+
+    if ((*room)->k >= k) return KRY_OK;
+    TRY(kry_vec_create_columns((*room)->dev, (*room)->type, (*room)->n, k, &wider));
+    kry_vec_release(room);
+    *room = wider;
+done:
+    return st;
+}
+
 kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec)
 {
     if (!vec) return GIVEN(vec);
@@ -206,7 +231,8 @@ static bool columns_meet(const kry_vec *x, const kry_vec *y)
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y)
 {
     if (x->split && y->split)
-        return x->part[0] == y->part[0] && x->first < y->first + y->k && y->first < x->first + x->k;
+        return x->part[x->split->begin] == y->part[y->split->begin] && x->first < y->first + y->k &&
+               y->first < x->first + x->k;
     if (x->buffer != y->buffer || x->n == 0 || y->n == 0) return false;
     if (x->ld == y->ld) return columns_meet(x, y);
     return x->first < y->first + (y->k - 1) * y->ld + y->n &&
@@ -268,7 +294,9 @@ static kry_status run_on_pieces(const char *name, const operand *o, int count)
     kry_vec v[MOST_OPERANDS];
     operand here[MOST_OPERANDS];
 
-    for (int64_t j = 0; j < (y->split ? kry_vec_parts(y) : y->k); j++) {
+    const int64_t from = y->split ? y->split->begin : 0, to = y->split ? y->split->end : y->k;
+
+    for (int64_t j = from; j < to; j++) {
         for (int i = 0; i < count; i++) {
             here[i] = o[i];
             if (o[i].is_number) continue;
@@ -316,6 +344,7 @@ static kry_status combine(const char *who, const operand *o, int count)
     const kry_vec *y = o[count - 1].v;
 
     CHECK(y, KRY_ERR_ARGUMENT, "%s: NULL", who);
+    kry_team_enter(y->dev, who, y->split);
     for (int i = 0; i < count - 1; i++) {
         const kry_vec *x = o[i].v;
         if (o[i].is_number) continue;
@@ -325,7 +354,7 @@ static kry_status combine(const char *who, const operand *o, int count)
     }
     TRY(run(who + strlen("kry_"), o, count));
 done:
-    return st;
+    return y ? kry_team_leave(y->dev, st) : st;
 }
 
 #define V(vec)     \

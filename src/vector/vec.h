@@ -107,9 +107,20 @@ kry_status kry_launch_chunks(kry_device *dev, kry_kernel *kernel, const kry_chun
 
 /* A block, on one device, whose columns begin where whole vectors may: ld is n rounded up, to an odd multiple,
  * so that the same row of many columns is not in one set of a cache. */
+/* kry_vec_create for who writes all numbers before he reads them: they may be anything. */
+kry_status kry_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec);
 kry_status kry_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int64_t k,
                                   kry_vec **vec);
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
+/* The same of columns first ... first + count - 1. */
+static inline kry_vec kry_vec_columns(const kry_vec *v, int64_t first, int64_t count)
+{
+    kry_vec some = kry_vec_column(v, first);
+    some.k = count;
+    return some;
+}
+/* Make room->k at least k, which loses its numbers. On failure the old one stays. */
+kry_status kry_vec_widen(kry_vec **room, int64_t k);
 kry_vec kry_vec_on_part(const kry_vec *v, int rank); /* the same: what part `rank` has of v */
 /* The define, or "", for kernels with vector loads, by where these vectors start. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count);
