@@ -202,7 +202,8 @@ static void mg__is_symmetric(void **state)
     for (size_t i = 0; i < COUNT(of); i++) {
         const kry_cycle_params cycle = { .smoother =
                                              i < 3 ? KRY_SMOOTHER_AUTO : KRY_SMOOTHER_RED_BLACK,
-                                         .coarsest = 20 };
+                                         .coarsest = 20,
+                                         .values = KRY_CYCLE_VALUES_DOUBLE };
         const grid *g = &grids[of[i]];
         const int64_t n = grid_points(g);
         double *k = grid_coefficients(g, type), *r = random_array(type, n),
@@ -213,7 +214,7 @@ static void mg__is_symmetric(void **state)
         double sums[2] = { 0, 0 }, size = 0;
 
         OK(kry_stencil_create(device(), type, &p, &A));
-        OK(kry_mg_create(A, KRY_MG(.cycle = cycle, .values = KRY_CYCLE_VALUES_DOUBLE), &M));
+        OK(kry_mg_create(A, KRY_MG(.cycle = cycle), &M));
         for (int side = 0; side < 2; side++) {
             OK(kry_op_apply(M, 1, side ? S : R, 0, x));
             double *y = numbers_of(x);

@@ -49,7 +49,8 @@ typedef enum kry_cycle_values {
 /* The cycle, the same for both families. */
 typedef struct kry_cycle_params {
     kry_smoother smoother;
-    int degree; /* of Chebyshev's polynomial, 1 ... 8; 0: 2, of aggregation 3 where all levels have at most 1.3
+    int degree; /* of Chebyshev's polynomial, 1 ... 8; 0: 2; 3 on GPUs on grids in the plane with constant coefficients
+                   for a cycle in single, and of aggregation where all levels have at most 1.3
                    times the entries of the matrix */
     int sweeps; /* of the smoother, before and after; 0: 1 */
     double

@@ -80,7 +80,7 @@ static kry_status precondition_if_needed(run *R)
         R->seen_at = R->c->story->iteration, R->seen = sqrt(sums[1]);
         S->look.due = R->seen <= (1 - rounding) * R->c->goal;
     }
-    if (!S->look.due) TRY(precondition(R));
+    if (!S->look.due) TRY(kry_op_run_dots_again(S->K->M, R->r, R->z, S->rho));
 done:
     return st;
 }

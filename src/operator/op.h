@@ -52,6 +52,9 @@ typedef struct kry_op_fused {
     kry_status (*relax_widening)(void *self, double c, cl_mem unit, const kry_vec *b,
                                  const kry_vec *x, kry_vec *y, kry_sum *dots);
 
+    /* z := op r and sum := the pair (r.z, r.r), as apply_dots, where sum has r.r as its second number already. */
+    kry_status (*apply_dots_again)(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum);
+
     /* y := x + c d .* (b - A x) for a diagonal matrix d; y overlaps none of the others. */
     kry_status (*relax_by)(void *self, double c, const kry_vec *d, const kry_vec *b,
                            const kry_vec *x, kry_vec *y);
@@ -132,6 +135,8 @@ kry_status kry_numbers_convert(const char *who, const char *what, kry_type from,
                                int64_t count, double factor, kry_type to, void *out);
 /* z := op r and the pair (r.z, r.r) */
 kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
+/* The same where sum has r.r as its second number already, which op may want to know. */
+kry_status kry_op_run_dots_again(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
 
 /* What kry_op_fused.relax is given. */
 struct kry_relax {
