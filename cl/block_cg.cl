@@ -128,7 +128,8 @@ kernel void block_cg_gram(long n, long pitch, global const ACC *restrict small, 
         BARRIER();
         for (int e = 0; e < ENTRIES; e++) {
             const int entry = SLICES > 1 ? l % SQUARE : l + e * WG;
-            if (entry >= SQUARE || slice >= SLICES) continue;
+            if (slice >= SLICES) continue; // spare work-items
+            if (entry >= SQUARE) continue;
             local const REAL *x_i = x + entry / WIDTH * ROWS, *y_j = y + entry % WIDTH * ROWS;
             for (int i = slice; i < ROWS; i += SLICES) ADD_PRODUCT(sum[e], x_i[i], y_j[i]);
         }
@@ -254,7 +255,8 @@ kernel void block_cg_solve(global const TOTAL *restrict total, global ACC *state
 // ---- blocks ----
 
 #define LOAD_SMALL(which, to) FOR_LANES(e, SQUARE) to[e] = (REAL)small[which + e];
-#define ALL_COLUMNS(c) UNROLLED for (int c = 0; c < WIDTH; c++)
+#define ALL_COLUMNS(c)  UNROLLED for (int c = 0; c < WIDTH; c++)
+#define EACH_COLUMN(c)  NOT_UNROLLED for (int c = 0; c < WIDTH; c++) // else kernels are WIDTH times as long
 // value += the row of Q times column j of a small matrix
 #define ADD_ROW(value, row, matrix, j) ALL_COLUMNS(a) value += row[a] * matrix[AT(a, j)];
 // value += that times row j of it, transposed
@@ -276,14 +278,14 @@ kernel void block_cg_update(long n, long pitch, global const ACC *restrict small
     {                                                                \
         TYPE row[WIDTH];                                             \
         ALL_COLUMNS(a) row[a] = LOAD((P + a * pitch));               \
-        ALL_COLUMNS(j)                                               \
+        EACH_COLUMN(j)                                              \
         {                                                            \
             TYPE value = LOAD((X + j * x_pitch));                    \
             ADD_ROW(value, row, by_p, j)                             \
             STORE(value, (X + j * x_pitch));                         \
         }                                                            \
         ALL_COLUMNS(a) row[a] = LOAD((T + a * pitch));               \
-        ALL_COLUMNS(j)                                               \
+        EACH_COLUMN(j)                                              \
         {                                                            \
             TYPE value = 0;                                          \
             ADD_ROW(value, row, by_t, j)                             \
@@ -309,7 +311,7 @@ kernel void block_cg_turn(long n, long pitch, int first, global const ACC *restr
     {                                                                \
         TYPE row[WIDTH];                                             \
         ALL_COLUMNS(a) row[a] = LOAD((block + a * pitch));           \
-        ALL_COLUMNS(j)                                               \
+        EACH_COLUMN(j)                                              \
         {                                                            \
             TYPE value = 0;                                          \
             ADD_ROW(value, row, to_q, j)                             \
@@ -320,7 +322,7 @@ kernel void block_cg_turn(long n, long pitch, int first, global const ACC *restr
     {                                                                \
         TYPE row[WIDTH];                                             \
         ALL_COLUMNS(a) row[a] = LOAD((P + a * pitch));               \
-        ALL_COLUMNS(j)                                               \
+        EACH_COLUMN(j)                                              \
         {                                                            \
             TYPE value = LOAD((block + j * pitch));                  \
             ADD_ROW_TRANSPOSED(value, row, of_w, j)                  \

@@ -1,4 +1,4 @@
-// ilu.cl - incomplete factors L D U without fill of a matrix in compressed rows, on a device, and their triangles as
+// ilu.cl - incomplete factors L D U of a matrix in compressed rows, on a device, and their triangles as
 // matrices of their own.
 // Host: src/precond/block_device.c.
 //
@@ -29,6 +29,23 @@ kernel void ilu_places(int rows, int symmetric, global const int *restrict ptr,
         lower[i] = at < 0 ? 0 : at - begin;
         upper[i] = at < 0 ? 0 : end - at - 1;
         if (bad) found[0] = 1;
+    }
+}
+
+// to := A at the places of factors with fill, zeros at those that A has not. Words: each entry read, each place written.
+kernel void ilu_spread(int rows, global const int *restrict A_ptr, global const int *restrict A_col,
+                       global const REAL *restrict A, global const int *restrict ptr,
+                       global const int *restrict col, global REAL *restrict to)
+{
+    FOR_EACH(i, rows)
+    {
+        int e = A_ptr[i];
+        const int end = A_ptr[i + 1];
+        for (int at = ptr[i], stop = ptr[i + 1]; at < stop; at++) {
+            const int there = e < end && A_col[e] == col[at];
+            to[at] = there ? A[e] : 0;
+            e += there;
+        }
     }
 }
 

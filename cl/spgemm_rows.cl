@@ -191,14 +191,14 @@ kernel void spgemm_row_values(OPERANDS, int few, global const int *restrict c_pt
     }
 }
 
-// Add to the sum of a column, which is entered if it is new; but for numbers above `last`, which stay 0.
+// Add to the sum of a column, which is entered and listed if it is new; but for numbers above `last`, which stay 0.
 void add_or_enter(int column, REAL product, int last, int slots, volatile local int *key,
-                  local REAL *sum, volatile local int *used)
+                  local REAL *sum, local ushort *list, volatile local int *used)
 {
     for (uint s = first_slot(column, slots);; s = (s + 1) & (uint)(slots - 1)) {
         int there = key[s];
         if (there == NONE) there = atomic_cmpxchg(&key[s], NONE, column);
-        if (there == NONE) atomic_inc(used);
+        if (there == NONE) list[atomic_inc(used)] = (ushort)s;
         if (there != NONE && there != column) continue;
         REAL before = there == column ? sum[s] : (REAL)0;
         sum[s] = column <= last ? before + product : (REAL)0;
@@ -236,12 +236,14 @@ kernel void spgemm_row_once(OPERANDS, int again, int lower, global const REAL *r
                             global REAL *restrict val)
 {
     local int keys[SLOTS], place, left;
+    local ushort lists[SLOTS];
     volatile local int used[GROUP];
     local REAL sums[SLOTS];
     STEP_LOCALS
     TEAMS
     MY_STEPS
     local REAL *sum = sums + team * slots;
+    local ushort *list = lists + team * slots;
     if (l == 0) place = left = 0;
     EACH_FIRST
     {
@@ -249,7 +251,7 @@ kernel void spgemm_row_once(OPERANDS, int again, int lower, global const REAL *r
         int last = lower ? (int)row : INT_MAX;
         if (lane == 0) used[team] = 0;
 #define ADD_OR_ENTER(column, product) \
-    if (used[team] <= most) add_or_enter(column, product, last, slots, key, sum, &used[team]);
+    if (used[team] <= most) add_or_enter(column, product, last, slots, key, sum, list, &used[team]);
         EACH_STEP(ADD_OR_ENTER)
         bool fits = used[team] <= most;
         int count = mine && fits ? used[team] : 0, at = 0, all = 0;
@@ -264,15 +266,10 @@ kernel void spgemm_row_once(OPERANDS, int again, int lower, global const REAL *r
         bool there_is_room = place >= 0 && place <= room - all;
         at += place;
         if (lane == 0 && mine) begin[row] = at, length[row] = fits ? count : -1;
+        for (int t = lane; t < count && there_is_room; t += lanes)
+            col[at + t] = key[list[t]], val[at + t] = sum[list[t]];
         barrier(CLK_LOCAL_MEM_FENCE);
         if (l == 0) place += all, left -= all;
-        if (lane == 0) used[team] = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int s = lane; s < slots && count > 0 && there_is_room; s += lanes) {
-            if (key[s] == NONE) continue;
-            int to = at + atomic_inc(&used[team]);
-            col[to] = key[s], val[to] = sum[s];
-        }
     }
 }
 

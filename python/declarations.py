@@ -1,4 +1,4 @@
-"""declarations.py INCLUDE OUT - what cffi has to know of kry's headers, as a module that needs no compiler to be imported
+"""declarations.py INCLUDE OUT - what cffi has to know of kry's headers, as a module of Python
 
 The preprocessor's output of <kry/kry.h>, without what other headers declare, and the functions of <kry/opencl.h>,
 whose OpenCL handles are plain pointers here.

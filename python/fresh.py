@@ -23,7 +23,8 @@ def solve():
     assert result and np.linalg.norm(A @ x - 1) <= 1.001e-6
     with open('/proc/self/maps') as maps:
         loaded = {line.split()[-1] for line in maps if '.so' in line}
-    outside = [f for f in loaded if any(word in f for word in ('libkry', 'libOpenCL', 'clblast', 'libpocl')) and sys.prefix not in f]
+    outside = [f for f in loaded if sys.prefix not in f
+               and any(word in f for word in ('libkry', 'libOpenCL', 'clblast', 'libpocl'))]
     assert not outside, outside
     print(f'{result.iterations} iterations on {result.device}, with nothing of kry or OpenCL from outside of the wheel')
 

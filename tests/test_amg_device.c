@@ -401,7 +401,7 @@ static void try_slices(int64_t extra_cols, int64_t leap, int64_t of, bool rounde
     kry_op *op;
 
     OK(kry_csr_upload(device(), &A, &C));
-    OK(kry_sliced_operator(&C, (kry_keep){ KRY_F64, rounded }, extra_cols ? 0 : KRY_SYMMETRIC,
+    OK(kry_sliced_operator(&C, (kry_keep){ .type = KRY_F64, .rounded = rounded }, extra_cols ? 0 : KRY_SYMMETRIC,
                            &op));
     assert_string_equal(op->table->kind, "sell");
     expect_product(&A, op, eps, false);

@@ -213,7 +213,7 @@ static void mg__is_symmetric(void **state)
         double sums[2] = { 0, 0 }, size = 0;
 
         OK(kry_stencil_create(device(), type, &p, &A));
-        OK(kry_mg_create(A, KRY_MG(.cycle = cycle), &M));
+        OK(kry_mg_create(A, KRY_MG(.cycle = cycle, .values = KRY_CYCLE_VALUES_DOUBLE), &M));
         for (int side = 0; side < 2; side++) {
             OK(kry_op_apply(M, 1, side ? S : R, 0, x));
             double *y = numbers_of(x);
@@ -293,7 +293,7 @@ static void mg__tells_its_levels(void **state)
  * the limit at an odd and at an even step, x is as it was told. */
 static void mg__words_of_conjugate_gradients(void **state)
 {
-    static const char *const words[] = { "", ":smoother=red-black" };
+    static const char *const words[] = { "values=double", "values=double,smoother=red-black" };
     const kry_type type = type_of(state);
     const int64_t n = 40 * 33;
     const double word = (double)n * (double)kry_type_size(type);
@@ -313,7 +313,7 @@ static void mg__words_of_conjugate_gradients(void **state)
         kry_result result;
         char text[64];
 
-        snprintf(text, sizeof text, "mg%s", words[i % 2]);
+        snprintf(text, sizeof text, "mg:%s", words[i % 2]);
         OK(kry_precond_create(A, text, &M));
         kry_op_describe(M, &info);
         OK(kry_pcg_create(

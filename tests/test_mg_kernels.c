@@ -55,7 +55,10 @@ static double *cycle_by(const char *kernels, const grid *g, kry_type type, const
     use_profile(kernels);
     kry_vec *R = vec_of(type, r, n, 1), *x = vec_of(type, r, n, 1);
     OK(kry_stencil_create(device(), type, &p, &A));
-    OK(kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 9, .degree = 3 }), &M));
+    OK(kry_mg_create(A,
+                     KRY_MG(.cycle = { .coarsest = 9, .degree = 3 },
+                            .values = KRY_CYCLE_VALUES_DOUBLE),
+                     &M));
     if (e) check_levels(kry_hierarchy_of(M), e);
     apply_with_sums(M, R, x, e);
     double *y = numbers_of(x);
@@ -188,7 +191,7 @@ static void mg__red_black_on_odd_periodic_levels(void **state)
         for (int64_t j = 0; j < n; j++) mean += b[j] / (double)n;
         for (int64_t j = 0; j < n; j++) b[j] -= mean;
         OK(kry_stencil_create(device(), type, &p, &A));
-        OK(kry_mg_create(A, KRY_MG(.cycle = cycle), &M));
+        OK(kry_mg_create(A, KRY_MG(.cycle = cycle, .values = KRY_CYCLE_VALUES_DOUBLE), &M));
         assert_true(kry_multigrid_levels(M) > 2);
         OK(kry_pcg_create(A, KRY_PCG(.precond = M, .stop = { .rtol = rtol, .max_iter = 50 }), &S));
         OK(kry_solve_host(S, b, x, &result));

@@ -295,6 +295,28 @@ static void recycle_create__shared(void **state)
     kry_vec_release(&b);
 }
 
+/* The first of several columns leaves vectors for those behind it. */
+static void recycle_solve__from_column_to_column(void **state)
+{
+    enum { K = 3 };
+    kry_type type = type_of(state);
+    again a = weak(type, "precond=jacobi deflation=recycle:4");
+    double *b = random_array(type, K * N);
+    kry_vec *B = vec_of(type, b, N, K), *X;
+    kry_result res;
+
+    OK(kry_vec_create(device(), type, N, K, &X));
+    OK(kry_vec_fill(X, 0));
+    assert_int_equal(kry_solve(a.S, B, X, &res), KRY_OK);
+    assert_int_equal(recycle_of(&a)->found, 4);
+    for (int j = 1; j < K; j++)
+        assert_true(res.column[j].iterations < res.column[0].iterations);
+    kry_vec_release(&X);
+    kry_vec_release(&B);
+    free(b);
+    again_end(&a);
+}
+
 static void recycle_solve__on_a_team(void **state)
 {
     kry_type type = type_of(state);
@@ -381,6 +403,7 @@ int main(void)
         BOTH(recycle_update__keeps_vectors_and_finds_new_ones),
         BOTH(recycle_solve__zero_exact_limit),
         BOTH(recycle_create__shared),
+        BOTH(recycle_solve__from_column_to_column),
         BOTH(recycle_solve__on_a_team),
         BOTH(recycle_solve__singular),
         BOTH(recycle_create__refusals),

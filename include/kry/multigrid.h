@@ -38,9 +38,10 @@ typedef enum kry_cycle_shape {
                     that take what varies, too */
 } kry_cycle_shape;
 
-/* In which numbers a cycle for a grid or a matrix in double works. */
+/* In which numbers a cycle for a grid or a matrix in double works. Of the methods in double pcg, fgmres and richardson take one in
+ * single; others, which hand M its own results, want double. */
 typedef enum kry_cycle_values {
-    KRY_CYCLE_VALUES_AUTO,   /* in single where that costs no iterations */
+    KRY_CYCLE_VALUES_AUTO,   /* in single where that costs conjugate gradients no iterations */
     KRY_CYCLE_VALUES_SINGLE, /* half the bytes; b is scaled to the range of single first */
     KRY_CYCLE_VALUES_DOUBLE
 } kry_cycle_values;

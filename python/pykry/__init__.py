@@ -9,8 +9,9 @@ from . import scipy
 from ._device import Device, devices
 from ._library import (ArgumentError, ConvergenceWarning, DeviceMemoryError, KryError, NumberTypeError, SingularError,
                        UnsupportedError, ffi, lib, text)
+from ._monitor import Interrupted, Iteration
 from ._result import Column, Result
-from ._solver import Interrupted, Iteration, Solver, solve
+from ._solver import Solver, solve
 
 __version__ = text(lib.kry_version())
 __all__ = ['solve', 'Solver', 'Device', 'devices', 'Result', 'Column', 'Iteration', 'Interrupted', 'KryError',

@@ -1,5 +1,6 @@
 """Devices: those that kry opens, and those of PyOpenCL."""
 import os
+from typing import Any, Dict, List, Optional, Union
 
 import numpy as np
 
@@ -11,7 +12,7 @@ def _info(profile):
             for name, _ in ffi.typeof('kry_device_info').fields}
 
 
-def devices():
+def devices() -> List[Dict[str, Any]]:
     """List the OpenCL devices there are.
 
     Returns
@@ -51,7 +52,7 @@ class Device:
     'host'
     """
 
-    def __init__(self, spec=None, *, queue=None):
+    def __init__(self, spec: Optional[str] = None, *, queue: Any = None):
         box = ffi.new('kry_device **')
         if queue is None:
             check(lib.kry_device_open(ffi.NULL if spec is None else spec.encode(), box))
@@ -64,22 +65,22 @@ class Device:
         self._profile = lib.kry_device_get_info(self.handle)
 
     @property
-    def info(self):
+    def info(self) -> Dict[str, Any]:
         """What the device said of itself, a dict."""
         return _info(self._profile[0])
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The device's name."""
         return text(self._profile.name)
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """"gpu", "cpu", "accelerator" or "host"."""
         return text(self._profile.kind)
 
     @property
-    def fp64(self):
+    def fp64(self) -> bool:
         """Whether it computes in double."""
         return bool(self._profile.fp64)
 
@@ -105,6 +106,9 @@ class Device:
                                a.offset // dtype.itemsize, box))
         return own(box, lib.kry_vec_release)
 
+# None: the default; a queue of PyOpenCL's has an int_ptr.
+DeviceLike = Union[None, str, Device, Any]
+
 
 def is_on_device(a):
     """Whether it is an array of PyOpenCL's."""
@@ -123,6 +127,8 @@ def device_of(wanted, b=None):
         return _kept(b.queue.int_ptr, queue=b.queue)
     if wanted is not None and hasattr(wanted, 'int_ptr'):
         return _kept(wanted.int_ptr, queue=wanted)
+    if not isinstance(wanted, (str, type(None))):
+        raise TypeError(f'device={wanted!r} is no Device, word or queue')
     return _kept(wanted or '', spec=wanted)
 
 
@@ -132,5 +138,13 @@ def _kept(key, **how):
     return _default[key]
 
 
-# A child of fork() cannot use the devices of its parent: kry says so where one is used. New ones it may open.
-os.register_at_fork(after_in_child=_default.clear)
+_lost = []  # not released: PyOpenCL would ask a driver that does not work in the child
+
+
+def _forget():
+    """A child of fork() cannot use the devices of its parent: kry says so where one is used. "host" it may open."""
+    _lost.append(dict(_default))
+    _default.clear()
+
+
+os.register_at_fork(after_in_child=_forget)

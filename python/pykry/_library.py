@@ -127,4 +127,4 @@ def numbers(a, dtype, what):
 
 def pointer(a):
     """The address of an array's numbers; the caller keeps the array alive."""
-    return ffi.cast('void *', a.ctypes.data)
+    return ffi.from_buffer(a if a.flags.c_contiguous else a.T)

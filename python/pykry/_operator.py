@@ -1,9 +1,15 @@
 """Operators: matrices of SciPy and NumPy, and Python functions in place of them."""
+import typing
+
 import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator
 
 from ._library import TYPES, check, ffi, lib, number_type, own, pointer, refuse_masked
+
+# What a matrix or a preconditioner may be.
+OperatorLike = typing.Union['scipy.sparse.sparray', 'scipy.sparse.spmatrix', np.ndarray, LinearOperator,
+                            typing.Callable[[np.ndarray], np.ndarray]]
 
 
 class Matrix:

@@ -2,6 +2,7 @@
 import dataclasses
 import html
 import math
+from typing import Any, Dict, Tuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ class Column:
     true_residual: float
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class Result:
     """What a solve did. It is true if the true residual met the target.
 
@@ -66,17 +67,17 @@ class Result:
     device: str
     matrix: str
     chosen: str
-    columns: tuple = dataclasses.field(repr=False)
+    columns: Tuple[Column, ...] = dataclasses.field(repr=False)
     history: np.ndarray = dataclasses.field(repr=False, compare=False)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.converged
 
-    def row(self):
+    def row(self) -> Dict[str, Any]:
         """The numbers and words as a dict, a row for ``pandas.DataFrame([r.row() for r in results])``."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ('columns', 'history')}
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         """A table, and the convergence as a picture."""
         cells = ''.join(f'<tr><th style="text-align:left">{html.escape(name)}</th><td style="text-align:left">'
                         f'{html.escape(_short(value))}</td></tr>' for name, value in self.row().items())

@@ -2,60 +2,18 @@
 import sys
 import threading
 import time
-import typing
 import warnings
+from typing import Optional, Tuple, Union
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
-from ._device import device_of, is_on_device
+from ._device import DeviceLike, device_of, is_on_device
 from ._library import (ConvergenceWarning, check, ffi, lib, number_type, numbers, own, pointer, text)
-from ._operator import Function, Matrix, as_operator, operator_type
-from ._result import result_of
-
-
-class Iteration(typing.NamedTuple):
-    """What a callback is told: a residual, its target (both in units of b), and the seconds since the solve began."""
-
-    iteration: int
-    residual: float
-    target: float
-    seconds: float
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a solve.
-
-    Attributes
-    ----------
-    x : numpy.ndarray
-        The last iterate.
-    result : Result
-    """
-
-    def __init__(self, x, result):
-        super().__init__(f'after {result.iterations} iterations')
-        self.x, self.result = x, result
-
-
-_here = threading.local()  # .solver: whose solve this thread is in
-
-
-def _not_seen(kind, error, trace):
-    """What was raised before the callback's own code began: Ctrl-C."""
-    _here.solver._error = error
-
-
-@ffi.callback('int(void *, const kry_iteration *)', error=1, onerror=_not_seen)
-def _monitor(user, it):
-    """Called between iterations, which is when Python sees Ctrl-C; other values than 0 stop the solve."""
-    return _here.solver._look(it)
-
-
-@ffi.callback('int(void *, const kry_iteration *)', error=1, onerror=_not_seen)
-def _quiet(user, it):
-    """The same where nobody wants to be told: Python sees Ctrl-C, and that is all."""
-    return 0
+from ._monitor import Callback, Interrupted, Iteration, here, monitor, quiet
+from ._operator import Function, Matrix, OperatorLike, as_operator, operator_type
+from ._result import Result, result_of
 
 
 class Solver(LinearOperator):
@@ -74,7 +32,8 @@ class Solver(LinearOperator):
     M : sparse array or matrix, ndarray, LinearOperator, function, or Solver, optional
         About the inverse of A, in place of `precond`.
     rtol, atol : float
-        A solve ends when the true residual is at most ``max(rtol * norm(b), atol)``.
+        A solve ends when the true residual is at most ``max(rtol * norm(b), atol)``. rtol: by default 1e-8, in
+        float32 1e-5.
     maxiter : int, optional
     device : Device, str or pyopencl.CommandQueue, optional
         Where to solve; see `Device`.
@@ -109,8 +68,11 @@ class Solver(LinearOperator):
     True
     """
 
-    def __init__(self, A, *, method='auto', precond='auto', M=None, rtol=1e-8, atol=0.0, maxiter=None, device=None,
-                 dtype=None, format=None, shape=None, callback=None, progress=None, **options):
+    def __init__(self, A: OperatorLike, *, method: str = 'auto', precond: Optional[str] = 'auto',
+                 M: Optional[OperatorLike] = None, rtol: Optional[float] = None, atol: float = 0.0,
+                 maxiter: Optional[int] = None, device: DeviceLike = None, dtype: Optional[DTypeLike] = None,
+                 format: Optional[str] = None, shape: Optional[tuple] = None, callback: Optional[Callback] = None,
+                 progress: Optional[bool] = None, **options: Union[str, int, float]):
         A = as_operator(A, shape, 'A')
         self._type = number_type(dtype, 'dtype') if dtype is not None else operator_type(A, 'A')
         operator_type(A, 'A')
@@ -118,9 +80,12 @@ class Solver(LinearOperator):
         self.device = device_of(device)
         self._on_host = options.get('precision') == 'mixed' and not self.device.fp64
         self._callback, self._progress, self._error = callback, progress, None
-        self._monitor = _monitor if callback is not None or progress else _quiet
-        self._lock, self._vectors, self._functions = threading.Lock(), {}, []
+        self._monitor = monitor if callback is not None or progress else quiet
+        self._lock, self._vectors, self._functions = threading.RLock(), {}, []
+        self._solving = False
         self._A = self._operator(A, format, *_promise(method))
+        if rtol is None:
+            rtol = 1e-8 if self._type == np.float64 else 1e-5
         if M is None:
             self._handle = self._by_words(method, precond, _stop(rtol, atol, maxiter), options)
         else:
@@ -182,7 +147,7 @@ class Solver(LinearOperator):
 
     # ---- solving ----
 
-    def solve(self, b, x0=None):
+    def solve(self, b: ArrayLike, x0: Optional[ArrayLike] = None) -> Tuple[np.ndarray, Result]:
         """Solve A x = b.
 
         Parameters
@@ -219,9 +184,9 @@ class Solver(LinearOperator):
         shape = (self.shape[0],) + b.shape[1:]
         if x0 is not None and tuple(x0.shape if there else np.shape(x0)) != shape:
             raise ValueError(f'x0 has the shape {np.shape(x0)}, not {shape}')
-        return (self._solve_there if there else self._solve_here)(b, x0, shape)
+        return (self._solve_there if there else self._solvehere)(b, x0, shape)
 
-    def _solve_here(self, b, x0, shape):
+    def _solvehere(self, b, x0, shape):
         # kry's blocks are column major
         b = np.asfortranarray(b)
         x = np.empty(shape, b.dtype, order='F')
@@ -267,12 +232,14 @@ class Solver(LinearOperator):
 
     def _run(self, call, read):
         """Solve, raise what callbacks raised, and tell what became of it."""
-        outer, self._error, self._last = getattr(_here, 'solver', None), None, 0.0
-        _here.solver = self
+        if self._solving:
+            raise RuntimeError('a solver is used from within a callback of its own')
+        outer, self._error, self._last = getattr(here, 'solver', None), None, 0.0
+        here.solver, self._solving = self, True
         try:
             status = call()
         finally:
-            _here.solver = outer
+            here.solver, self._solving = outer, False
         if status < 0:
             self._checked(status)
         if self._progress:
@@ -306,13 +273,13 @@ class Solver(LinearOperator):
             self._error = error
             return 1
 
-    def iterate(self):
+    def iterate(self) -> np.ndarray:
         """The x of the solve that calls the callback, a copy; that of the iteration itself with `check_every`."""
         x = np.empty((lib.kry_vec_rows(self._x), lib.kry_vec_cols(self._x)), self._type, order='F')
         check(lib.kry_vec_read(self._x, pointer(x)))
         return x[:, 0] if x.shape[1] == 1 else x
 
-    def update(self, A):
+    def update(self, A: Union[OperatorLike, ArrayLike]) -> None:
         """Take new numbers at the same places, and make the preconditioner anew for them.
 
         Parameters
@@ -325,7 +292,7 @@ class Solver(LinearOperator):
             self._A.update(A)
             self._checked(lib.kry_op_update(self._handle, ffi.NULL))
 
-    def set_tolerance(self, rtol=0.0, atol=0.0, maxiter=None):
+    def set_tolerance(self, rtol: float = 0.0, atol: float = 0.0, maxiter: Optional[int] = None) -> None:
         """Other tolerances for the solves from now on, as Newton's method wants them; 0: the defaults."""
         with self._lock:
             check(lib.kry_solver_set_stop(self._handle, ffi.new('kry_stop *', {
@@ -372,8 +339,11 @@ def _doubles(a):
     return ffi.cast('double *', a.ctypes.data)
 
 
-def solve(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, precond='auto', method='auto', device=None,
-          dtype=None, callback=None, progress=None, **options):
+def solve(A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *, rtol: Optional[float] = None, atol: float = 0.0,
+          maxiter: Optional[int] = None, M: Optional[OperatorLike] = None, precond: Optional[str] = 'auto',
+          method: str = 'auto', device: DeviceLike = None, dtype: Optional[DTypeLike] = None,
+          callback: Optional[Callback] = None, progress: Optional[bool] = None,
+          **options: Union[str, int, float]) -> Tuple[np.ndarray, Result]:
     """Solve A x = b.
 
     Parameters
@@ -384,7 +354,8 @@ def solve(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, precond='
     x0 : the same, optional
         The first guess.
     rtol, atol : float
-        The solve ends when the true residual is at most ``max(rtol * norm(b), atol)``.
+        The solve ends when the true residual is at most ``max(rtol * norm(b), atol)``. rtol: by default 1e-8, in
+        float32 1e-5.
     maxiter, M, precond, method, device, dtype, callback, progress, **options
         As for `Solver`.
 

@@ -6,20 +6,27 @@
 iterations were not enough, and negative after a breakdown.
 """
 import warnings
+from typing import Any, Callable, Optional, Tuple, Union
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, MatrixRankWarning, aslinearoperator
 
 from ._library import SingularError, lib, number_type, refuse_masked
+from ._operator import OperatorLike
 from ._solver import Solver
 
 __all__ = ['cg', 'minres', 'gmres', 'bicgstab', 'spsolve']
 
+Guess = Optional[Union[ArrayLike, str]]
+Answer = Tuple[np.ndarray, int]
 _BREAKDOWNS = ('indefinite_matrix', 'indefinite_preconditioner', 'not_finite', 'diverged', 'breakdown')
 
 
-def cg(A, b, x0=None, *, rtol=1e-05, atol=0.0, maxiter=None, M=None, callback=None):
+def cg(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-05, atol: float = 0.0,
+       maxiter: Optional[int] = None, M: Optional[OperatorLike] = None,
+       callback: Optional[Callable[[np.ndarray], Any]] = None) -> Answer:
     """Conjugate gradients for A symmetric positive definite.
 
     Parameters
@@ -50,12 +57,16 @@ def cg(A, b, x0=None, *, rtol=1e-05, atol=0.0, maxiter=None, M=None, callback=No
     return _krylov('cg', A, b, x0, rtol, atol, maxiter, M, callback)
 
 
-def bicgstab(A, b, x0=None, *, rtol=1e-05, atol=0.0, maxiter=None, M=None, callback=None):
+def bicgstab(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-05, atol: float = 0.0,
+             maxiter: Optional[int] = None, M: Optional[OperatorLike] = None,
+             callback: Optional[Callable[[np.ndarray], Any]] = None) -> Answer:
     """BiCGStab for any square A; see `cg`, and `scipy.sparse.linalg.bicgstab`."""
     return _krylov('bicgstab:1', A, b, x0, rtol, atol, maxiter, M, callback)
 
 
-def minres(A, b, x0=None, *, rtol=1e-05, shift=0.0, maxiter=None, M=None, callback=None, show=False, check=False):
+def minres(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-05, shift: float = 0.0,
+           maxiter: Optional[int] = None, M: Optional[OperatorLike] = None,
+           callback: Optional[Callable[[np.ndarray], Any]] = None, show: bool = False, check: bool = False) -> Answer:
     """MINRES for (A - shift I) x = b, A symmetric; see `cg`, and `scipy.sparse.linalg.minres`.
 
     It ends by the true residual, ``norm(b - A x) <= rtol norm(b)``.
@@ -75,8 +86,9 @@ def minres(A, b, x0=None, *, rtol=1e-05, shift=0.0, maxiter=None, M=None, callba
     return x, info
 
 
-def gmres(A, b, x0=None, *, rtol=1e-05, atol=0.0, restart=None, maxiter=None, M=None, callback=None,
-          callback_type=None):
+def gmres(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-05, atol: float = 0.0,
+          restart: Optional[int] = None, maxiter: Optional[int] = None, M: Optional[OperatorLike] = None,
+          callback: Optional[Callable[[Any], Any]] = None, callback_type: Optional[str] = None) -> Answer:
     """GMRES for any square A, preconditioned from the right; see `cg`, and `scipy.sparse.linalg.gmres`.
 
     The callback is given the residual relative to b after every iteration ("pr_norm", "legacy"), or x at the end of
@@ -100,7 +112,7 @@ def gmres(A, b, x0=None, *, rtol=1e-05, atol=0.0, restart=None, maxiter=None, M=
     return x, min(info, cycles) if info > 0 else info
 
 
-def spsolve(A, b, permc_spec=None, use_umfpack=True):
+def spsolve(A: OperatorLike, b: Any, permc_spec: Optional[str] = None, use_umfpack: bool = True) -> Any:
     """Solve A x = b by sparse factors and refinement; see `scipy.sparse.linalg.spsolve`.
 
     permc_spec, use_umfpack

@@ -119,18 +119,36 @@ def test_solve_within_a_callback(system):
     assert inner and all(inner)
 
 
-def test_progress(system, capsys):
+def test_solver_is_not_used_within_itself(system):
     A, b = system
-    solver = pykry.Solver(poisson(200), method='cg', progress=True, maxiter=20000, stop='never', rtol=1e-8)
+    solver = pykry.Solver(A, method='cg', callback=lambda it: solver.solve(b))
+    with pytest.raises(RuntimeError, match='within a callback'):
+        solver.solve(b)
+
+
+def test_callback_of_auto(system):
+    A, b = system
+    seen = []
+    assert pykry.solve(A, b, callback=seen.append)[1] and seen
+
+
+def test_progress(capsys):
+    solver = pykry.Solver(poisson(200), method='cg', progress=True, maxiter=99999, stop='never',
+                          callback=lambda it: it.seconds > 1)
     with pytest.warns(pykry.ConvergenceWarning):
         solver.solve(np.ones(40000))
     assert 'iterations, residual' in capsys.readouterr().err
 
 
-def test_ctrl_c_keeps_the_iterate():
+@pytest.mark.parametrize('inner', [False, True])
+def test_ctrl_c_keeps_the_iterate(inner):
     A = poisson(300)
     b = np.ones(A.shape[0])
-    solver = pykry.Solver(A, method='cg', maxiter=99999, stop='never')
+    if inner:  # the signal comes while the preconditioner is at work
+        M = pykry.Solver(A, method='cg', maxiter=400, stop='never')
+        solver = pykry.Solver(A, method='fgmres', M=M, maxiter=99999, rtol=1e-15)
+    else:
+        solver = pykry.Solver(A, method='cg', maxiter=99999, stop='never')
     sent = []
 
     def interrupt():
@@ -161,7 +179,7 @@ def test_other_threads_run_during_a_solve():
             time.sleep(0.001)
 
     thread = threading.Thread(target=count)
-    solver = pykry.Solver(A, method='cg', maxiter=2000, stop='never')
+    solver = pykry.Solver(A, method='cg', maxiter=99999, stop='never', callback=lambda it: it.seconds > 0.5)
     thread.start()
     before, begin = counted[0], time.perf_counter()
     with pytest.warns(pykry.ConvergenceWarning):

@@ -16,7 +16,10 @@ KRYLOV = {'cg': 'spd', 'minres': 'symmetric', 'gmres': 'general', 'bicgstab': 'g
 
 @pytest.mark.parametrize('name', pykry.scipy.__all__)
 def test_signatures_are_those_of_scipy(name):
-    assert inspect.signature(getattr(pykry.scipy, name)) == inspect.signature(getattr(sla, name))
+    def bare(function):
+        return [(p.name, p.kind, p.default) for p in inspect.signature(function).parameters.values()]
+
+    assert bare(getattr(pykry.scipy, name)) == bare(getattr(sla, name))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 50), st.sampled_from(sorted(KRYLOV)), st.booleans())

@@ -148,7 +148,7 @@ static const kry_op_table stencil_table = {
 
 /* A persistent kernel cannot exchange halos. */
 #define SWEEPS                                                  \
-    .relax = kry_stencil_relax, .colours = kry_stencil_colours, \
+    .relax = kry_stencil_relax, .relax_widening = kry_stencil_relax_widening, .colours = kry_stencil_colours, \
     .sweep_colour = kry_stencil_sweep_colour
 #define STEPS .apply_direction = stencil_direction, .apply_step = stencil_step
 #define ALL   SWEEPS, STEPS, .sums_to_zero = true

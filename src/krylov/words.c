@@ -122,7 +122,7 @@ static kry_status make(const kry_op *A, enum kind kind, const saying *said, kry_
     case MG: return kry_mg_from_words(A, said->settings, M);
     case AMG: return kry_amg_from_words(A, said->settings, M);
     case RAS: return kry_ras_create(A, KRY_RAS(.overlap = whole ? whole : 1), M);
-    case AUTO: return kry_precond_auto(A, M);
+    case AUTO: return kry_precond_auto(A, true, M);
     case IC0:
     case ICC: return make_whole(A, true, said, M);
     case ILU0:
@@ -288,12 +288,13 @@ kry_status kry_deflation_parse(const char *text, char *room, size_t size,
     CHECK(text && room && params, KRY_ERR_ARGUMENT, "kry_deflation_parse: NULL");
     CHECK(strlen(text) < size, KRY_ERR_PARSE,
           "kry_deflation_parse: a word of %zu bytes is too long", strlen(text));
+    TRY(kry_params_take("kry_deflation_parse", "KRY_DEFLATION", params, &p, sizeof p));
     strcpy(room, text);
-    p = *params;
     char *rest = room, *word = strtok_r(rest, ",", &rest);
     TRY(parse_deflation(word ? word : "", true, &p));
     while ((word = strtok_r(rest, ",", &rest))) TRY(parse_deflation(word, false, &p));
-    *params = p;
+    p.struct_size = params->struct_size; /* the fields that the caller knows */
+    memcpy(params, &p, p.struct_size);
 done:
     return st;
 }

@@ -38,6 +38,7 @@ typedef struct kry_stage {
     bool no_values;     /* its kernels do not take `val` */
     bool fuses;         /* its apply_direction is faster than two launches */
     bool by_vector;     /* it has no kernels for several vectors at once */
+    bool by_rows;       /* GPUs: a work-item takes whole rows; else lanes that share one read entries side by side */
     int64_t groups;     /* to launch */
     int64_t sum_groups; /* the same where partial sums are left */
     int count;          /* values: the first arguments of its kernels */

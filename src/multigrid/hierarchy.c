@@ -223,6 +223,7 @@ static kry_status create(const kry_family *family, const kry_op *A, const kry_cy
     if (H->rung[0].level.factor != 0) TRY(kry_narrow_create(A->dev, &H->narrow));
     TRY(equip(H));
     TRY(settle(H));
+    if (H->narrow) TRY(kry_cycle_widen(H));
     write_variant(H);
     if (kry_cycle_leaves_dots(H)) H->table.apply_dots = cycle_apply_dots;
     shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;

@@ -41,10 +41,15 @@ static double bytes_per_cycle(const kry_rung *g, const kry_level_info *info)
     return step_by_step(g, info);
 }
 
-/* Of a cycle in single b is measured and rounded, x widened and its sums are left. */
+/* Of a cycle in single: b is measured, rounded, and x widened, as far as the finest level's passes do not do that. */
 static double bytes_between(const kry_hierarchy *H)
 {
-    return H->narrow ? (double)H->rung[0].level.A->shape.rows * (8 + (8 + 4) + (8 + 4 + 8)) : 0;
+    enum { MEASURED = 8, ROUNDED = 8 + 4, WIDENED = 8 + 4 + 8, BY_STEP = WIDENED - 3 * 4 };
+    const double n = (double)H->rung[0].level.A->shape.rows;
+
+    if (!H->narrow) return 0;
+    if (kry_rung_has_narrow_passes(H->rung)) return MEASURED * n;
+    return (MEASURED + ROUNDED + (H->widens ? BY_STEP : WIDENED)) * n;
 }
 
 static void describe(const kry_hierarchy *H, int i, kry_level_info *info)

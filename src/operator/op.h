@@ -47,6 +47,11 @@ typedef struct kry_op_fused {
      * Default: residual, then a pass over vectors, if there is a diagonal. */
     kry_status (*relax)(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
 
+    /* y := unit[1] (x + c D^-1 (unit[0] b - A x)) for A and x in single, x from element 0, b and y in double;
+     * dots := (b.y, b.b). x NULL: get ready for that, and no more. */
+    kry_status (*relax_widening)(void *self, double c, cl_mem unit, const kry_vec *b,
+                                 const kry_vec *x, kry_vec *y, kry_sum *dots);
+
     /* y := x + c d .* (b - A x) for a diagonal matrix d; y overlaps none of the others. */
     kry_status (*relax_by)(void *self, double c, const kry_vec *d, const kry_vec *b,
                            const kry_vec *x, kry_vec *y);

@@ -1,4 +1,4 @@
-/* block_device.c - incomplete factors without fill of a whole matrix, by a device and without the host. Every row is
+/* block_device.c - incomplete factors of a whole matrix, by a device; the host only finds the places of fill, once. Every row is
  * eliminated with the rows of the last sweep, all of them at the same time, until nothing changes any more. A row is
  * right once the rows that it needs are, so that there are at most as many sweeps as levels; where the diagonal
  * dominates, a few. Two buffers are written in turn, so that the bits are the same in every run. Kernels: cl/ilu.cl.
@@ -34,6 +34,7 @@ void kry_block_device_release(kry_block_device *D)
         kry_buffer_release(dev, &D->length[k]);
         kry_csr_release(&D->triangle[k]);
     }
+    kry_csr_release(&D->places);
     kry_csr_release(&D->given);
 }
 
@@ -65,6 +66,32 @@ done:
     return st;
 }
 
+/* A becomes A with zeros at the places that fill allows. */
+static kry_status spread(kry_block_device *D, const kry_block_factor *f, setup *s)
+{
+    kry_status st = KRY_OK;
+    kry_sparse pattern = { 0 };
+    kry_csr A = { 0 };
+
+    if (!f->places->row_ptr) {
+        TRY(kry_csr_download(&D->given, &pattern));
+        TRY(kry_sparse_fill(&pattern, f->fill, f->places));
+    }
+    if (!D->places.dev) TRY(kry_csr_upload(s->dev, f->places, &D->places));
+    TRY(kry_csr_share(&D->places, &A));
+    A.type = KRY_F64;
+    TRY(kry_buffer_create(s->dev, (size_t)A.nnz * sizeof(double), &A.val));
+    const kry_arg args[] = { ARG(s->rows),   ARG(s->A.row_ptr), ARG(s->A.col), ARG(s->A.val),
+                             ARG(A.row_ptr), ARG(A.col),        ARG(A.val) };
+    TRY(run(s, "ilu_spread", args, COUNT(args)));
+    kry_csr_release(&s->A);
+    s->A = A, A = (kry_csr){ 0 };
+done:
+    kry_csr_release(&A);
+    kry_sparse_release(&pattern);
+    return st;
+}
+
 /* A's numbers and the places of its diagonal; *sound: it has factors. */
 static kry_status begin(kry_block_device *D, const kry_block_factor *f, setup *s, bool *sound)
 {
@@ -78,6 +105,7 @@ static kry_status begin(kry_block_device *D, const kry_block_factor *f, setup *s
     else
         TRY(kry_csr_of_again(A, &D->given));
     TRY(kry_csr_convert(&D->given, KRY_F64, &s->A));
+    if (f->fill) TRY(spread(D, f, s));
     TRY(kry_buffer_create(s->dev, 2 * sizeof *found, &s->found));
     if (!D->place) TRY(kry_buffer_create(s->dev, ints, &D->place));
     for (int k = 0; k < 2; k++)
@@ -180,8 +208,7 @@ static bool suits(const kry_block_factor *f)
 
     return !info->cpu_kernels && info->fp64 && info->opencl && kry_matrix_of(A) &&
            !kry_matrix_is_wrapped(kry_matrix_of(A)) && !(A->shape.traits & KRY_SINGULAR) &&
-           f->rows >= A->shape.rows && A->shape.rows > 0 && !f->fill &&
-           f->storage == KRY_STORE_GIVEN;
+           f->rows >= A->shape.rows && A->shape.rows > 0 && f->storage == KRY_STORE_GIVEN;
 }
 
 kry_status kry_block_device_make(kry_block_device *D, const kry_block_factor *f,

@@ -166,6 +166,7 @@ void kry_block_products_describe(const kry_block_products *p, kry_op_info *info)
 /* What stays on the device for new numbers. */
 typedef struct kry_block_device {
     kry_csr given;       /* A */
+    kry_csr places;      /* with fill: those of the factors, without numbers */
     kry_csr triangle[2]; /* L, U */
     cl_mem place;        /* of A's diagonal entries */
     cl_mem length[2];    /* of the rows of L, of U */
@@ -173,7 +174,8 @@ typedef struct kry_block_device {
 } kry_block_device;
 
 /*
- * The products of sweeps with the factors of A, on the device alone; p->sweeps is not set.
+ * The products of sweeps with the factors of A, on the device alone but for the places of fill, which the host finds once;
+ * p->sweeps is not set.
  *   made  [out]  false: the device cannot, or A is not symmetric to the bit where it should be, or a pivot is too
  *                small, or the factors would need too many sweeps: the host does it, and finds what is wrong
  */

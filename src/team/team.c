@@ -207,6 +207,7 @@ static void team_release(kry_device *dev)
 
     if (!team) return;
     kry_crew_release(team);
+    kry_tuning_release(dev); /* a team has no file, but was perhaps asked for a value */
     for (int i = 0; team->part && i < team->size; i++) {
         if (!team->part[i]) continue;
         kry_layout *layout = &team->part[i]->layout;

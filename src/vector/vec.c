@@ -1,5 +1,6 @@
 /* vec.c - dense n-by-k blocks on a device and the plain arithmetic on them. Kernels: cl/vec.cl. */
 #include "vector/vec.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -388,4 +389,31 @@ kry_status kry_vec_mul(double a, const kry_vec *d, const kry_vec *x, double b, k
 kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *z)
 {
     return combine("kry_vec_triad", (const operand[]){ N(a), V(x), V(y), V(z) }, 4);
+}
+
+/* ---- numbers in single --------------------------------------------------------------------------- */
+
+kry_status kry_vec_range(const kry_vec *x, double *largest, double *smallest)
+{
+    kry_status st = KRY_OK;
+    cl_float found[2] = { 0, 0 }; /* their bits are ordered as they are */
+    cl_mem out = NULL;
+
+    TRY(kry_buffer_upload(x->dev, sizeof found, found, &out));
+    const kry_arg args[] = { ARG(x->n), ARG_VEC(x), ARG(out) };
+    TRY(kry_run(x->dev, "vec", x->type, "", "vec_range",
+                kry_groups_for_sums(x->dev, x->type, x->n), args, COUNT(args)));
+    TRY(kry_buffer_read(x->dev, out, 0, sizeof found, found));
+    *largest = found[0], *smallest = found[1] > 0 ? 1 / (double)found[1] : INFINITY;
+done:
+    kry_buffer_release(x->dev, &out);
+    return st;
+}
+
+kry_status kry_vec_round(double a, const kry_vec *x, cl_mem y)
+{
+    kry_scalar by = kry_scalar_of(x->dev, a);
+    const kry_arg args[] = { ARG(x->n), ARG_ACC(x->dev, by), ARG_VEC(x), ARG(y) };
+    return kry_run(x->dev, "vec", x->type, "", "vec_round", kry_groups_for(x->dev, x->type, x->n),
+                   args, COUNT(args));
 }

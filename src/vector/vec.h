@@ -141,6 +141,10 @@ kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec 
  * read; rounded when they are written. Both wait. */
 kry_status kry_vec_read_doubles(const kry_vec *v, double *numbers);
 kry_status kry_vec_write_doubles(kry_vec *v, const double *numbers);
+/* The largest |x_i| and the smallest but for zeros, to single precision: 0 or infinite beyond its range. Waits. */
+kry_status kry_vec_range(const kry_vec *x, double *largest, double *smallest);
+/* y := a x, rounded to single */
+kry_status kry_vec_round(double a, const kry_vec *x, cl_mem y);
 /* v := random numbers in [-1/2, 1/2), others for each stream: the same in every run, on every machine and for
  * every split of the rows. Waits on teams and on the host device. */
 kry_status kry_vec_fill_random(uint64_t stream, kry_vec *v);

@@ -105,11 +105,11 @@ void chart_axis_beside(FILE *f, const chart_axis *a, int height)
         vertical_grid(f, y, labelled);
         if (labelled) put_label(f, a, value, y);
     }
-    for (double at = ceil(low / step - 1e-9) * step; !a->log && at <= high + step * 1e-9;
-         at += step) {
-        const double value = fabs(at) < step * 1e-9 ? 0 : at, y = down(a, value, height);
+    const double first = ceil(low / step - 1e-9);
+    for (int i = 0; !a->log && (first + i) * step <= high + step * 1e-9; i++) {
+        const double value = (first + i) * step, y = down(a, value, height);
         vertical_grid(f, y, true);
-        put_label(f, a, value, y);
+        put_label(f, a, fabs(value) < step * 1e-9 ? 0 : value, y);
     }
     fprintf(
         f,

@@ -23,22 +23,22 @@ const char *const html_style[] = {
     "padding:18px 22px;margin:0 0 16px}",
     "h1{font-size:24px;line-height:1.25;margin:0 0 6px;overflow-wrap:anywhere}",
     "h2{font-size:18px;margin:0 0 8px}h3{font-size:15px;margin:18px 0 4px}",
-    "p{margin:6px "
+    "p{margin:6px",
     "0;max-width:60em;overflow-wrap:anywhere}.soft,figcaption,caption{color:var(--soft)}",
     ".verdict{font-weight:600}.verdict b{border:2px solid;border-radius:6px;padding:1px 9px;",
     "margin-right:6px;white-space:nowrap}.good b{color:var(--good)}.bad b{color:var(--bad)}",
     ".done b{color:var(--plain)}",
     ".command{background:var(--code);border-radius:6px;padding:8px 12px;margin:10px 0;",
-    "white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.5 ui-monospace,'DejaVu Sans "
+    "white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.5 ui-monospace,'DejaVu Sans",
     "Mono',Menlo,",
     "Consolas,monospace}",
-    ".two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:4px "
+    ".two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:4px",
     "28px;",
     "align-items:start}.two>*{min-width:0}",
     ".scroll{overflow-x:auto}",
     "table{border-collapse:collapse;font-size:14px;margin:4px 0}",
     "caption{text-align:left;padding:2px 0 4px;white-space:nowrap}",
-    "th,td{text-align:left;vertical-align:top;padding:3px 16px 3px 0;border-top:1px solid "
+    "th,td{text-align:left;vertical-align:top;padding:3px 16px 3px 0;border-top:1px solid",
     "var(--rule)}",
     "thead th{border-top:0;color:var(--soft);font-weight:600}tbody th{font-weight:400;",
     "color:var(--soft);white-space:nowrap}",
@@ -65,7 +65,8 @@ const char *const html_style[] = {
     ".legend{list-style:none;display:flex;flex-wrap:wrap;gap:2px 20px;margin:6px 0 2px;padding:0;",
     "font-size:13.5px}.legend li{display:flex;align-items:center;gap:7px}",
     ".legend svg{flex:none;overflow:visible}",
-    ".tools{display:flex;gap:6px;align-items:center;flex-wrap:wrap;font-size:13px;color:var(--soft)"
+    ".tools{display:flex;gap:6px;align-items:center;flex-wrap:wrap;font-size:13px;color:var(--"
+    "soft)",
     "}",
     "button{font:inherit;color:var(--ink);background:var(--code);border:1px solid var(--rule);",
     "border-radius:5px;padding:1px 10px;cursor:pointer}",
@@ -75,7 +76,7 @@ const char *const html_style[] = {
     "#tip{position:fixed;z-index:9;pointer-events:none;background:var(--ink);color:var(--paper);",
     "border-radius:5px;padding:4px 9px;font-size:13px;line-height:1.4;white-space:pre-line;",
     "max-width:340px}#tip:empty{display:none}",
-    "@media(max-width:640px){main{padding:8px 6px 24px}section{padding:12px "
+    "@media(max-width:640px){main{padding:8px 6px 24px}section{padding:12px",
     "12px;border-radius:6px}",
     "h1{font-size:20px}tbody th,caption{white-space:normal}}",
     "@media print{:root{--paper:#fff;--page:#fff;--ink:#000;--soft:#444;--rule:#bbb;--grid:#ddd;",

@@ -191,14 +191,14 @@ static void detail_data(FILE *f, const profile *p, const profile_event *e, int c
 void timeline_detail(FILE *f, const profile *p, const timeline_kinds *kinds, bool last)
 {
     enum { HEIGHT = 172 };
-    profile_event e[PROFILE_DETAIL];
+    profile_event e[PROFILE_DETAIL] = { { 0 } };
     const char *unit;
     const int count = p->events < PROFILE_DETAIL ? (int)p->events : PROFILE_DETAIL;
     char label[120], caption[200];
 
     for (int i = 0; i < count; i++)
         e[i] = last ? p->last[(p->events - count + i) % PROFILE_DETAIL] : p->first[i];
-    if (!count || !(e[count - 1].end > e[0].begin)) return;
+    if (count < 1 || !(e[count - 1].end > e[0].begin)) return;
     const double origin = p->begun[PHASE_SOLVE],
                  scale = unit_for(e[count - 1].end - e[0].begin, &unit);
     snprintf(label, sizeof label, "time since the solve began (%s)", unit);

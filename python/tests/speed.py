@@ -16,7 +16,7 @@ def poisson(m):
 
 
 def over_c(m, device):
-    """Medians of the seconds of a solve by the calls of C, and by Solver.solve; in turns, for the machine may be busy."""
+    """Medians of the seconds of a solve by the calls of C, and by Solver.solve, taken in turns."""
     A, b = poisson(m), np.ones(m * m)
     solver = pykry.Solver(A, method='cg', device=device, format='csr')
     pair = [solver.device.vector(b.dtype, m * m) for _ in 'bx']
@@ -47,12 +47,17 @@ def of_processors(solve, A, b):
     return time.process_time() - begin
 
 
-for device in ('host', None):
-    c, python = over_c(4, device)
-    print(f'a solve of 16 unknowns on {device or "the default device"}: {1e6 * c:.1f} us in C, '
-          f'{1e6 * (python - c):.1f} us more in Python')
-for m in map(int, sys.argv[1:]):
-    A, b = poisson(m), np.ones(m * m)
-    pykry.scipy.cg(A, b, rtol=1e-2)  # compiles
-    ours, theirs = of_processors(pykry.scipy.cg, A, b), of_processors(sla.cg, A, b)
-    print(f'poisson {m} x {m}: {ours:.2f} s of processors, SciPy {theirs:.2f} s, {theirs / ours:.1f} times')
+def main(*sizes):
+    for device in ('host', None):
+        c, python = over_c(4, device)
+        print(f'a solve of 16 unknowns on {device or "the default device"}: {1e6 * c:.1f} us in C, '
+              f'{1e6 * (python - c):.1f} us more in Python')
+    for m in map(int, sizes):
+        A, b = poisson(m), np.ones(m * m)
+        pykry.scipy.cg(A, b, rtol=1e-2)  # compiles
+        ours, theirs = of_processors(pykry.scipy.cg, A, b), of_processors(sla.cg, A, b)
+        print(f'poisson {m} x {m}: {ours:.2f} s of processors, SciPy {theirs:.2f} s, {theirs / ours:.1f} times')
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])
