@@ -74,6 +74,9 @@ static void bad_input_scene(wires *w, void *shared)
           kry_csr_create(team, KRY_F64, 1, 1, (int64_t[]){ 0, 1 }, (int32_t[]){ 0 },
                          (double[]){ 1 }, NULL, &C),
           KRY_ERR_UNSUPPORTED, "kry_csr_create_rows");
+    kry_queue *queue = NULL;
+    fails(team, w, b, kry_queue_create(team, NULL, &queue), KRY_ERR_UNSUPPORTED, "on ranks");
+    NEED(!queue, "a queue was handed out");
     kry_op_release(&S);
     /* The monitor of rank 0 decides. */
     int calls = 0;
