@@ -47,13 +47,16 @@ typedef struct kry_op_fused {
      * Default: residual, then a pass over vectors, if there is a diagonal. */
     kry_status (*relax)(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
 
+    /* r := b - A x and sum := r.r; r may be b. */
+    kry_status (*residual_sum)(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r,
+                               kry_sum *sum);
+
     /* y := x + c d .* (b - A x) for a diagonal matrix d; y overlaps none of the others. */
     kry_status (*relax_by)(void *self, double c, const kry_vec *d, const kry_vec *b,
                            const kry_vec *x, kry_vec *y);
 
     /* x += omega D^-1 (b - A x) in place for the rows of `colour`, 0 ... colours(self) - 1; rows of one
-     * colour do not touch each other. b NULL: get ready for that, and no more.
-     * Returns  KRY_ERR_UNSUPPORTED if two colours are not enough for a grid operator. */
+     * colour do not touch each other. b NULL: get ready for that, and no more. */
     int (*colours)(void *self);
     kry_status (*sweep_colour)(void *self, int colour, double omega, const kry_vec *b, kry_vec *x);
 
