@@ -20,16 +20,18 @@ kernel void coarser_diagonal(int rows, global const int *restrict ptr,
 }
 
 // found[0] := 1 if an entry differs from its mirror image by a bit, or a diagonal entry d is not positive
-// and finite; found[1]: the length of the longest row; found[2]: the largest sum of |a_ij| / d_i over a row, a
-// float, which is in the same order as its bits. Words: each entry and its mirror image.
+// and finite; found[1]: the length of the longest row; found[2]: the largest sum of |a_ij| / d_i over a row, and
+// found[3], [4] the least and the largest positive d_i, floats, which are in the same order as their bits. Words: each entry
+// and its mirror image.
 kernel void coarser_check(int rows, global const int *restrict ptr, global const int *restrict col,
                           global const REAL *restrict val, global const REAL *restrict d,
                           global int *found)
 {
-    int longest = 0, bad = 0, bound = 0;
+    int longest = 0, bad = 0, bound = 0, least = INT_MAX, most = 0;
     FOR_EACH(i, rows)
     {
-        int begin = ptr[i], end = ptr[i + 1];
+        int begin = ptr[i], end = ptr[i + 1], entry = as_int((float)d[i]);
+        if (d[i] > 0) least = min(least, entry), most = max(most, entry);
         longest = max(longest, end - begin);
         REAL size = 0;
         bad |= !(d[i] > 0 && isfinite(d[i]) && isfinite(1 / d[i]));
@@ -43,6 +45,20 @@ kernel void coarser_check(int rows, global const int *restrict ptr, global const
     if (bad) found[0] = 1;
     if (longest > found[1]) atomic_max(&found[1], longest);
     if (bound > found[2]) atomic_max(&found[2], bound);
+    if (least < found[3]) atomic_min(&found[3], least);
+    if (most > found[4]) atomic_max(&found[4], most);
+}
+
+// rest[i] := what rounding to single takes from row i. Words: each number.
+kernel void coarser_rest(int rows, global const int *restrict ptr, global const REAL *restrict val,
+                         global float *restrict rest)
+{
+    FOR_EACH(i, rows)
+    {
+        REAL sum = 0;
+        for (int e = ptr[i]; e < ptr[i + 1]; e++) sum += val[e] - (REAL)(float)val[e];
+        rest[i] = (float)sum;
+    }
 }
 
 // The upper triangle := the lower one; LANES work-items beside each other have a row. Words: half of the entries and

@@ -73,31 +73,33 @@
 #else
 
 #ifdef AT_ONCE
-#define MATRIX_LOCALS local SUM lane_sum[WG];
+#define MATRIX_LOCALS          \
+    local VAL tile_val[TILE];  \
+    local int tile_col[TILE];  \
+    local SUM lane_sum[WG];
 #else
 #define MATRIX_LOCALS     \
     local SUM tile[TILE]; \
     local SUM lane_sum[WG];
 #endif
-#define LANES (WG / SHARE)
 
 // Lanes that share a row: the largest power of two that gives every row of a run its share. A run may be
 // empty.
 int lanes_per_row(int rows)
 {
     int lanes = 1;
-    while (lanes < LANES && 2 * lanes * rows <= LANES) lanes *= 2;
+    while (lanes < ROW_LANES && 2 * lanes * rows <= ROW_LANES) lanes *= 2;
     return lanes;
 }
 
 // Add up what the lanes of a row have. Only lane 0 of each row has the answer.
 SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
 {
-    int l = get_local_id(0), lane_of_row = l / SHARE & (lanes - 1);
+    int l = get_local_id(0), lane_of_row = ROW_LANE_OF(l) & (lanes - 1);
     for (int step = lanes / 2; step > 0; step /= 2) {
         lane_sum[l] = sum;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane_of_row < step) sum += lane_sum[l + step * SHARE];
+        if (lane_of_row < step) sum += lane_sum[l + step * ROW_LANE_STEP];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     return sum;
@@ -105,29 +107,32 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
 
 #ifdef AT_ONCE
 
-// A tile of vectors would be too large: the lanes of a row load its entries, each those that it adds up.
-#define STAGE_TILE(GET)
+// A tile of products with all vectors would be too large: it has the entries themselves.
 #define EACH(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
-#define LOAD_ENTRY(u, GET)           \
-    OFFSET k##u = k + u * lanes;     \
-    int col##u = col[k##u];          \
-    SUM val##u = val[k##u];
-#define FETCH_ENTRY(u, GET) SUM x##u = FROM_OWN((SUM)GET(col##u));
-#define ADD_ENTRY(u, GET)   sum += val##u * x##u;
-#define ADD_ENTRIES(GET)                                                        \
-    if (from < to) {                                                            \
-        OFFSET k = begin + from + lane_of_row, end = begin + to;                \
-        OWN(row, GET)                                                           \
-        for (; k + (UNROLL - 1) * lanes < end; k += UNROLL * lanes) {           \
-            EACH(LOAD_ENTRY, GET)                                               \
-            EACH(FETCH_ENTRY, GET)                                              \
-            EACH(ADD_ENTRY, GET)                                                \
-        }                                                                       \
-        for (; k < end; k += lanes) {                                           \
-            LOAD_ENTRY(0, GET)                                                  \
-            FETCH_ENTRY(0, GET)                                                 \
-            ADD_ENTRY(0, GET)                                                   \
-        }                                                                       \
+#define LOAD_ENTRY(u, GET)                            \
+    OFFSET k##u = begin + min(l + u * WG, count - 1); \
+    int col##u = col[k##u];                           \
+    VAL val##u = val[k##u];
+#define STORE_ENTRY(u, GET) tile_col[l + u * WG] = col##u, tile_val[l + u * WG] = val##u;
+#define STAGE_TILE(GET)           \
+    if (count > 0) {              \
+        EACH(LOAD_ENTRY, GET)     \
+        EACH(STORE_ENTRY, GET)    \
+    }
+#define FETCH(u, GET) SUM x##u = FROM_OWN((SUM)GET(tile_col[k + u * lanes]));
+#define ADD_ENTRY(u, GET) sum += (SUM)tile_val[k + u * lanes] * x##u;
+#define ADD_ENTRIES(GET)                                                \
+    if (from < to) {                                                    \
+        int k = from + lane_of_row;                                     \
+        OWN(row, GET)                                                   \
+        for (; k + (UNROLL - 1) * lanes < to; k += UNROLL * lanes) {    \
+            EACH(FETCH, GET)                                            \
+            EACH(ADD_ENTRY, GET)                                        \
+        }                                                               \
+        for (; k < to; k += lanes) {                                    \
+            FETCH(0, GET)                                               \
+            ADD_ENTRY(0, GET)                                           \
+        }                                                               \
     }
 
 #else
@@ -196,8 +201,8 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
         int count = (int)(RUN_END(b) - begin), lanes = lanes_per_row(rows);        \
         STAGE_TILE(GET)                                                            \
         barrier(CLK_LOCAL_MEM_FENCE);                                              \
-        for (int base = 0; base < rows; base += LANES / lanes) {                   \
-            int mine = base + l / SHARE / lanes, lane_of_row = l / SHARE & (lanes - 1); \
+        for (int base = 0; base < rows; base += ROW_LANES / lanes) {                   \
+            int mine = base + ROW_LANE_OF(l) / lanes, lane_of_row = ROW_LANE_OF(l) & (lanes - 1); \
             int from = 0, to = 0, row = first + mine;                              \
             if (mine < rows) {                                                     \
                 from = (int)(ROW_BEGIN(row) - begin);                              \

@@ -83,7 +83,7 @@
 #elif !defined(KRY_CPU)
 
 #define MATRIX_ROWS(GET, DO)                                                       \
-    for (int row = FIRST_ROW_HERE; row < work; row += ROWS_AT_ONCE) {              \
+    for (int row = FIRST_ROW_HERE; row < work; row += ROWS_OF_ALL) {              \
         ROW_SUM(row, GET)                                                          \
         DO(row, sum)                                                               \
     }

@@ -8,7 +8,7 @@
 //
 // A work-item has a row at a time, and a table for its C points, entered by hashing: `key` is a number, or NONE, and
 // `weight` becomes -d w. Rows that do not fit are left to a launch with larger tables.
-//   LOCAL_TABLES  in local memory, of 2^5 slots for each of GROUP work-items, side by side
+//   LOCAL_TABLES  in local memory, of 2^5 slots for each of GROUP work-items, side by side, with a list of those in use
 //   otherwise     in global memory, of 2^(32 - shift) slots, for the first `tables` work-items; `todo` lists the rows
 //
 // Words moved, of 4 bytes: interpolation_near 1 a strong coupling and 4 one to a C point, of matrices in double;
@@ -45,9 +45,17 @@
 #define MY_TABLE                                                            \
     local int keys[32 * GROUP];                                             \
     local ACC weights[32 * GROUP];                                          \
+    local uchar places[32 * GROUP];                                         \
     const int shift = 27;                                                   \
     local int *key = keys + get_local_id(0);                                \
-    local ACC *weight = weights + get_local_id(0);
+    local ACC *weight = weights + get_local_id(0);                          \
+    local uchar *place = places + get_local_id(0);
+#define LIST             local uchar *place,
+#define LIST_HERE        place,
+#define ENLIST(s, used)  place[AT(used)] = (uchar)((s) / GROUP)
+#define EACH_PLACE(s, used)                                                 \
+    for (int s##_at = 0; s##_at < (used); s##_at++)                         \
+        for (uint s = AT((uint)place[AT(s##_at)]), s##_go = 1; s##_go; s##_go = 0)
 #else
 #define SPACE  global
 #define AT(s)  (s)
@@ -59,14 +67,19 @@
 #else
 #define ROWS(k) for (long k = get_global_id(0); k < n; k += tables)
 #endif
+#define LIST
+#define LIST_HERE
+#define ENLIST(s, used)
+#define EACH_PLACE(s, used)                                       \
+    for (uint s = 0; s < 1u << (32 - shift); s++) if (key[s] != NONE)
 #define MY_TABLE                                  \
     if ((int)get_global_id(0) >= tables) return;  \
     key += (long)get_global_id(0) << (32 - shift); \
     weight += (long)get_global_id(0) << (32 - shift);
 #endif
 
-#define TABLE      int shift, SPACE int *key, SPACE ACC *weight
-#define TABLE_HERE shift, key, weight
+#define TABLE      LIST int shift, SPACE int *key, SPACE ACC *weight
+#define TABLE_HERE LIST_HERE shift, key, weight
 
 // Where c is in the table, or would be.
 uint slot_of(int c, TABLE)
@@ -80,17 +93,18 @@ uint slot_of(int c, TABLE)
 int add(int c, ACC a, int used, TABLE)
 {
     uint s = slot_of(c, TABLE_HERE);
-    if (key[s] == NONE)
+    if (key[s] == NONE) {
+        ENLIST(s, used);
         key[s] = c, weight[s] = a, used++;
-    else
+    } else
         weight[s] += a;
     return used;
 }
 
 // ---- weights of a row ----
 
-// The weights of row i, d, and the sum of the weights. Returns whether there was room for all.
-bool weigh(int i, MATRIX, TABLE, ACC *d_of, ACC *sum_of)
+// The weights of row i, d, and the sum of the weights. Returns how many weights there are; -1 if there was no room for all.
+int weigh(int i, MATRIX, TABLE, ACC *d_of, ACC *sum_of)
 {
     int slots = 1 << (32 - shift), most = slots / 4 * 3, used = 0;
     ACC d = 0, sum = 0, diagonal = 0;
@@ -116,7 +130,7 @@ bool weigh(int i, MATRIX, TABLE, ACC *d_of, ACC *sum_of)
     }
     // where weak couplings outweigh the diagonal there is no use in adding them
     *d_of = d <= (ACC)1e-10 * diagonal ? diagonal : d, *sum_of = sum;
-    return used <= most;
+    return used <= most ? used : -1;
 }
 
 // What makes entries of P of the kept weights, whose sum is `some` and whose sizes have the sum `size`.
@@ -134,13 +148,13 @@ ACC factor_of(ACC d, ACC sum, ACC some, ACC size)
     }
 
 // The largest weights of a table, columns ascending; INT_MAX where there are fewer than MOST.
-void keep_largest(int *c, ACC *w, TABLE)
+void keep_largest(int used, int *c, ACC *w, TABLE)
 {
     const ACC least = (ACC)0.15; // of the largest weight
     UNROLLED for (int t = 0; t <= MOST; t++) c[t] = INT_MAX, w[t] = 0;
-    for (int s = 0; s < 1 << (32 - shift); s++) {
-        if (key[AT(s)] == NONE) continue;
-        c[MOST] = key[AT(s)], w[MOST] = weight[AT(s)];
+    EACH_PLACE(s, used)
+    {
+        c[MOST] = key[s], w[MOST] = weight[s];
         UNROLLED for (int t = MOST; t > 0; t--)
         {
             ACC a = fabs(w[t]), b = fabs(w[t - 1]);
@@ -164,13 +178,13 @@ kernel void interpolation_choose(MATRIX, global int *restrict length,
     MY_TABLE
     ROWS(k)
     {
-        int i = ROW(k), c[MOST + 1], many = 0;
+        int i = ROW(k), c[MOST + 1], many = 0, used = 0;
         ACC w[MOST + 1], d = 0, sum = 0, some = 0, size = 0, factor = 1;
         if (number[i] != F) {
             c[0] = number[i] < 0 ? INT_MAX : number[i], w[0] = 1;
             c[1] = c[2] = c[3] = INT_MAX;
-        } else if (weigh(i, MATRIX_HERE, TABLE_HERE, &d, &sum)) {
-            keep_largest(c, w, TABLE_HERE);
+        } else if ((used = weigh(i, MATRIX_HERE, TABLE_HERE, &d, &sum)) >= 0) {
+            keep_largest(used, c, w, TABLE_HERE);
             UNROLLED for (int t = 0; t < MOST; t++) some += w[t], size += fabs(w[t]);
             factor = factor_of(d, sum, some, size);
         } else {
@@ -200,7 +214,7 @@ kernel void interpolation_renew(MATRIX, global const int *restrict p_ptr,
         ACC d = 0, sum = 0, some = 0, size = 0;
         if (number[i] != F) {
             if (from < end) p_val[from] = 1;
-        } else if (weigh(i, MATRIX_HERE, TABLE_HERE, &d, &sum)) {
+        } else if (weigh(i, MATRIX_HERE, TABLE_HERE, &d, &sum) >= 0) {
             for (int e = from; e < end; e++) {
                 ACC w = weight[slot_of(p_col[e], TABLE_HERE)];
                 some += w, size += fabs(w);

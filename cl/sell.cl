@@ -129,7 +129,7 @@
 #define EACH_OF(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
 
 #define MATRIX_ROWS(GET, DO)                                                     \
-    for (int i = FIRST_ROW_HERE; i < work; i += ROWS_AT_ONCE) {                  \
+    for (int i = FIRST_ROW_HERE; i < work; i += ROWS_OF_ALL) {                  \
         int k = BEGIN(i / C) + i % C, end = END(i / C), row = ROW(i);            \
         SUM sum = 0;                                                             \
         BEGIN_COLUMNS(i)                                                         \

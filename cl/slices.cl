@@ -5,7 +5,7 @@
 // into slices of C rows: position p of the sorted rows is lane p % C of slice p / C. With ALONG the first
 // column of each row is stored in `head`, and for all of them the distance from the one before; JUMP stands for a distance of as
 // much to the next slot, whose own number is zero. NONE marks padding.
-//   REAL    of the numbers that are given, STORED of those that are kept
+//   REAL    of the numbers that are given, STORED of those that are kept, REST of the vectors
 // COLUMN  type of the stored columns
 // Kernels have a work-item for each row. CPUs do not run them.
 
@@ -14,6 +14,10 @@
 
 #ifndef STORED
 #define STORED REAL
+#endif
+
+#ifndef REST
+#define REST REAL
 #endif
 
 #define JUMP 65534
@@ -111,7 +115,7 @@ kernel void slices_columns(int rows, global const int *restrict ptr, global cons
 // the row adds up to what it did. found[0] := 1 if a number is lost. Words: each number, read and written.
 kernel void slices_numbers(int rows, global const int *restrict ptr, global const REAL *restrict val,
                            global const int *restrict perm, global const int *restrict slice_ptr,
-                           global const COLUMN *restrict code, global STORED *restrict to, int rests, global REAL *restrict rest,
+                           global const COLUMN *restrict code, global STORED *restrict to, int rests, global REST *restrict rest,
                            global int *found)
 {
     int lost = 0;
@@ -125,7 +129,7 @@ kernel void slices_numbers(int rows, global const int *restrict ptr, global cons
             KEEP(given)
             to[k] = v, sum += given - (REAL)v;
         }
-        if (rests) rest[row] = sum;
+        if (rests) rest[row] = (REST)sum;
     }
     if (lost) found[0] = 1;
 }
@@ -134,7 +138,7 @@ kernel void slices_numbers(int rows, global const int *restrict ptr, global cons
 
 // The same for numbers that stay in compressed rows.
 kernel void slices_round(int rows, global const int *restrict ptr, global const REAL *restrict val,
-                         global STORED *restrict to, int rests, global REAL *restrict rest,
+                         global STORED *restrict to, int rests, global REST *restrict rest,
                          global int *found)
 {
     int lost = 0;
@@ -146,7 +150,7 @@ kernel void slices_round(int rows, global const int *restrict ptr, global const 
             KEEP(given)
             to[e] = v, sum += given - (REAL)v;
         }
-        if (rests) rest[row] = sum;
+        if (rests) rest[row] = (REST)sum;
     }
     if (lost) found[0] = 1;
 }

@@ -1,6 +1,7 @@
 // stencil_relax.cl - relaxation on grids, one program for each of
 //   RELAX     sweeps from one vector to another
 //   COLOURS   sweeps in place, red and black
+//   NARROW    a sweep from a vector in single to one in double
 // Host: src/grid/stencil_relax.c. The sweeps are those of sweep.clh; COLOURS has LANES 1 and loops of its
 // own.
 
@@ -124,6 +125,54 @@ kernel void stencil_colour(GRID, int colour, int rings, int ends, ACC omega, glo
         }
     }
 #endif
+}
+
+#elif defined(NARROW)
+
+#define OUTER_ONE          double
+#define OUTER_AT_ONE(p, i) (p)[i]
+#define OUTER_PUT_ONE(v, p, i) (p)[i] = (v)
+#define ROUND_ONE          (SUM)
+#define WIDEN_ONE          (double)
+#if LANES > 1
+#define OUTER_MANY         KRY_JOIN(double, LANES)
+#define ROUND_MANY         KRY_JOIN(convert_, T_MANY)
+#define WIDEN_MANY         KRY_JOIN(convert_, OUTER_MANY)
+#ifdef KRY_CPU
+#define OUTER_AT_MANY(p, i)     KRY_JOIN(vload, LANES)(0, (p) + (i))
+#define OUTER_PUT_MANY(v, p, i) KRY_JOIN(vstore, LANES)(v, 0, (p) + (i))
+#else
+#define OUTER_AT_MANY(p, i)     (*(global const OUTER_MANY *)((p) + (i)))
+#define OUTER_PUT_MANY(v, p, i) *(global OUTER_MANY *)((p) + (i)) = (v)
+#endif
+#endif
+
+// y := unit[1] (x + c1 D^-1 (unit[0] b - A x)), b and y in double;  part[group] := the sums of (b y, b b). 5 words of
+// 4 bytes. REAL is float.
+kernel void stencil_finish(GRID, ACC c1, global const double *restrict unit, global const double *restrict b,
+                           long b0, global const REAL *restrict x, global double *restrict y, long y0,
+                           global TOTAL2 *restrict part)
+{
+    local TOTAL2 lane[WG];
+    WEIGHTS
+    SUMMED(by)
+    SUMMED(bb)
+    const SUM by_residual = (SUM)c1;
+    const double into = unit[0], back = unit[1];
+    b += b0, y += y0;
+#define GET_X(K, i) AT_##K(x, i)
+#define FINISH(K, i, c, sum, diagonal)                                                    \
+    {                                                                                     \
+        const OUTER_##K b_i = OUTER_AT_##K(b, i);                                         \
+        const T_##K v = c + by_residual / diagonal * (ROUND_##K(into * b_i) - sum);       \
+        const OUTER_##K y_i = back * WIDEN_##K(v);                                        \
+        OUTER_PUT_##K(y_i, y, i);                                                         \
+        ADD_PRODUCT_##K(by, b_i, y_i);                                                    \
+        ADD_PRODUCT_##K(bb, b_i, b_i);                                                    \
+    }
+    SWEEP(GET_X, FINISH)
+    const TOTAL2 total = group_sum2(BOTH(SUM_OF(by), SUM_OF(bb)), lane);
+    if (get_local_id(0) == 0) part[SUM_PLACE] = total;
 }
 
 #endif

@@ -71,6 +71,28 @@ kernel void vec_pivots(long n, global const REAL *x, long x0, global int *found)
     }
 }
 
+// found := at least the bits, as a float, of the largest |x_i| and of the largest 1 / |x_i|, without zeros
+kernel void vec_range(long n, global const REAL *restrict x, long x0, global int *found)
+{
+    float large = 0, inverse = 0;
+    FOR_EACH(i, n)
+    {
+        const REAL v = fabs(x[x0 + i]);
+        if (v == 0) continue;
+        large = fmax(large, (float)v);
+        inverse = fmax(inverse, (float)(1 / v));
+    }
+    if (large == 0) return;
+    atomic_max(&found[0], as_int(large));
+    atomic_max(&found[1], as_int(inverse));
+}
+
+// y := a x, rounded to single
+kernel void vec_round(long n, ACC a, global const REAL *restrict x, long x0, global float *restrict y)
+{
+    FOR_EACH(i, n) y[i] = (float)(a * x[x0 + i]);
+}
+
 // x := 1 / x
 kernel void vec_invert(long n, global REAL *x, long x0)
 {

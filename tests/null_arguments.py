@@ -14,7 +14,8 @@ BY_TYPE = {
     'kry_op_info *': '&out.op_info', 'kry_level_info *': '&out.level', 'kry_result *': '&out.result', 'kry_word *': 'NULL',
     'kry_task_progress_info *': '&out.progress', 'kry_launch_shape *': '&shape', 'kry_side_values': 'sides',
     'kry_op_shape *': '&op_shape', 'kry_op_table *': '&table', 'kry_job *': '&job', 'kry_host_block *': '&block',
-    'kry_arg *': 'args', 'kry_stop *': '&stop', 'kry_part_volume *': 'out.volume', 'kry_batch_share *': 'out.share',
+    'kry_arg *': 'args', 'kry_stop *': '&stop', 'kry_transport *': '&transport', 'kry_rank_facts *': '&out.facts',
+    'kry_part_volume *': 'out.volume', 'kry_batch_share *': 'out.share',
     'cl_kernel *': '&out.kernel', 'cl_mem': 'NULL', 'cl_context': 'NULL', 'cl_device_id': 'NULL', 'cl_kernel': 'NULL',
     'cl_command_queue': 'NULL', 'kry_monitor': 'NULL', 'kry_trace *': 'NULL', 'void *': 'numbers',
     'double *': 'numbers', 'int64_t *': 'places', 'int32_t *': 'columns', 'char *': 'text', 'int *': '&out.count',
@@ -23,7 +24,7 @@ BY_TYPE = {
     'double': '1', 'uint64_t': '1', 'int64_t': '1', 'int': '1', 'size_t': 'sizeof text',
 }
 BY_NAME = {'path': '"/nonexistent/file"', 'n': 'N', 'rows': 'N', 'cols': 'N', 'nnz': 'N', 'size[3]': 'places',
-           'block[3]': 'places', 'i': '0', 'j': '0', 'row': None, 'spec': '"poisson2d:4"', 'name': '"none"',
+           'block[3]': 'places', 'i': '0', 'j': '0', 'row': None, 'first_row': '0', 'spec': '"poisson2d:4"', 'name': '"none"',
            'options': '"method=pcg"', 'method': '"minres"', 'user': 'NULL', 'monitor_user': 'NULL', 'comment': '"comment"'}
 # NULL is allowed: the header says what it means.
 OPTIONAL = {'params', 'user', 'monitor', 'monitor_user', 'result', 'comment', 'guess', 'phase', 'trace'}
@@ -32,7 +33,7 @@ OPTIONAL_OF = set('''kry_op_update.values kry_op_set_null_space.vectors kry_op_s
     kry_lu_factors.row_order kry_vec_rref.pivot_columns kry_task_wait_for.ended kry_queue_create.device
     kry_queue_create.name kry_solver_create.options kry_task_solver.options kry_device_open.spec
     kry_op_create.self kry_vec_rref.rank kry_device_set_launch_shape.shape kry_device_kernel.source
-    kry_device_kernel.options kry_vec_part.first kry_task_read.task kry_task_apply.task
+    kry_device_kernel.options kry_vec_part.first kry_vec_rows_here.first kry_task_read.task kry_task_apply.task
     kry_task_solve.task kry_task_solver.task kry_task_write.task kry_task_submit.task'''.split())
 # Whose arguments are no more than words, or which a caller's function gets into its hands.
 LEFT_OUT = {'kry_fail'}

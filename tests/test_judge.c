@@ -114,7 +114,7 @@ static bool pick_method(way *w)
 {
     static const char *const others[] = { "minres",         "bicgstab", "gmres:7", "idr",
                                           /* more: */ "cr", "gmres",    "fgmres",  "bicgstab:1",
-                                          "idr:1",          "pipe-cg" };
+                                          "idr:1",          "pipe-cg",  "tfqmr" };
     const bool other = one_in(3);
 
     if (other)

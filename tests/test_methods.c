@@ -14,6 +14,7 @@ static const method methods[] = {
     { "bicgstab:4", KRY_TAKES_ANY },   { "idr", KRY_TAKES_ANY },
     { "idr:1", KRY_TAKES_ANY },        { "gmres", KRY_TAKES_ANY },
     { "gmres:4", KRY_TAKES_ANY },      { "fgmres:70", KRY_TAKES_ANY },
+    { "tfqmr", KRY_TAKES_ANY },
 };
 
 /* "method=WORD more" */

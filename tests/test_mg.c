@@ -202,7 +202,8 @@ static void mg__is_symmetric(void **state)
     for (size_t i = 0; i < COUNT(of); i++) {
         const kry_cycle_params cycle = { .smoother =
                                              i < 3 ? KRY_SMOOTHER_AUTO : KRY_SMOOTHER_RED_BLACK,
-                                         .coarsest = 20 };
+                                         .coarsest = 20,
+                                         .values = KRY_CYCLE_VALUES_DOUBLE };
         const grid *g = &grids[of[i]];
         const int64_t n = grid_points(g);
         double *k = grid_coefficients(g, type), *r = random_array(type, n),
@@ -293,7 +294,7 @@ static void mg__tells_its_levels(void **state)
  * the limit at an odd and at an even step, x is as it was told. */
 static void mg__words_of_conjugate_gradients(void **state)
 {
-    static const char *const words[] = { "", ":smoother=red-black" };
+    static const char *const words[] = { "values=double", "values=double,smoother=red-black" };
     const kry_type type = type_of(state);
     const int64_t n = 40 * 33;
     const double word = (double)n * (double)kry_type_size(type);
@@ -313,7 +314,7 @@ static void mg__words_of_conjugate_gradients(void **state)
         kry_result result;
         char text[64];
 
-        snprintf(text, sizeof text, "mg%s", words[i % 2]);
+        snprintf(text, sizeof text, "mg:%s", words[i % 2]);
         OK(kry_precond_create(A, text, &M));
         kry_op_describe(M, &info);
         OK(kry_pcg_create(

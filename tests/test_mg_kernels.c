@@ -55,7 +55,8 @@ static double *cycle_by(const char *kernels, const grid *g, kry_type type, const
     use_profile(kernels);
     kry_vec *R = vec_of(type, r, n, 1), *x = vec_of(type, r, n, 1);
     OK(kry_stencil_create(device(), type, &p, &A));
-    OK(kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 9, .degree = 3 }), &M));
+    OK(kry_mg_create(
+        A, KRY_MG(.cycle = { .coarsest = 9, .degree = 3, .values = KRY_CYCLE_VALUES_DOUBLE }), &M));
     if (e) check_levels(kry_hierarchy_of(M), e);
     apply_with_sums(M, R, x, e);
     double *y = numbers_of(x);
@@ -178,7 +179,9 @@ static void mg__red_black_on_odd_periodic_levels(void **state)
     NOT_ON_HOST("multigrid");
     for (size_t i = 0; i < COUNT(all); i++) {
         const kry_stencil_params p = grid_params(&all[i], NULL);
-        const kry_cycle_params cycle = { .smoother = KRY_SMOOTHER_RED_BLACK, .coarsest = 8 };
+        const kry_cycle_params cycle = { .smoother = KRY_SMOOTHER_RED_BLACK,
+                                         .coarsest = 8,
+                                         .values = KRY_CYCLE_VALUES_DOUBLE };
         const double rtol = type == KRY_F32 ? 1e-4 : 1e-8;
         const int64_t n = grid_points(&all[i]);
         double *b = random_array(type, n), *x = calloc((size_t)n, sizeof *x), mean = 0;

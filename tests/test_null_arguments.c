@@ -66,6 +66,7 @@ static struct {
     kry_result result;
     kry_task_progress_info progress;
     kry_part_volume volume[4];
+    kry_rank_facts facts;
     kry_batch_share share[4];
     cl_kernel kernel;
     int count;
@@ -117,6 +118,7 @@ static void null_for_each_pointer(void **state)
     const kry_host_block block = { .numbers = numbers, .type = KRY_F32, .n = N, .k = 1 };
     const kry_arg args[1] = { { 0 } };
     const kry_stop stop = { .rtol = 1e-3 };
+    const kry_transport transport = { .size = 1 }; /* without functions */
 
     begin_call();
     OK(kry_csr_create(dev, KRY_F32, N, N, places, columns, (float[N]){ 1, 1, 1, 1 }, NULL, &A));

@@ -87,6 +87,20 @@ static void precond__fields_that_the_caller_does_not_know(void **state)
     kry_op_release(&A);
 }
 
+static void deflation__word_for_a_caller_with_fewer_fields(void **state)
+{
+    (void)state;
+    kry_deflation_params p = *KRY_DEFLATION(.stripes = 0);
+    const size_t known = sizeof p - 8;
+    char room[64], behind[8];
+    memset((char *)&p + known, 0x5a, sizeof behind);
+    memset(behind, 0x5a, sizeof behind);
+    p.struct_size = known;
+    OK(kry_deflation_parse("stripes:7", room, sizeof room, &p));
+    assert_true(p.stripes == 7 && p.struct_size == known);
+    assert_memory_equal((char *)&p + known, behind, sizeof behind);
+}
+
 static kry_status twice(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     (void)self;
@@ -132,6 +146,7 @@ int main(void)
         cmocka_unit_test(take__sizes_that_no_header_made),
         cmocka_unit_test(matrix__fields_that_the_caller_does_not_know),
         cmocka_unit_test(precond__fields_that_the_caller_does_not_know),
+        cmocka_unit_test(deflation__word_for_a_caller_with_fewer_fields),
         cmocka_unit_test(op__table_of_an_earlier_version),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);

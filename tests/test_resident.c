@@ -281,6 +281,12 @@ static void resident__grids(void **state)
         { "group=16 per-item=5 shared=0",
           { .size = { 3, 5, 9 }, .low = { P, F, N }, .high = { P, N, D }, .coefficient = true } },
         { "auto", { .size = { 1, 1 }, .low = { D, N }, .high = { N, D } } },
+        { "group=64 per-item=4 shared=1 pipelined=1",
+          { .size = { 19, 13 }, .low = { F, N }, .high = { N, F }, .coefficient = true } },
+        { "group=16 per-item=5 shared=1 pipelined=1",
+          { .size = { 3, 5, 9 }, .low = { P, F, N }, .high = { P, N, D }, .coefficient = true } },
+        { "group=32 per-item=8 shared=1 pipelined=1",
+          { .size = { 16, 16 }, .low = { D, P }, .high = { N, P } } },
     };
     int resident = 0;
 
@@ -291,6 +297,19 @@ static void resident__grids(void **state)
     }
     use_shape("auto");
     print_message("# %d of %zu in the persistent kernel\n", resident, COUNT(cases));
+}
+
+/* More iterations than are between two replacements of what rounding has spoilt, in one group and in two. */
+static void resident__pipelined_for_long(void **state)
+{
+    kry_type type = type_of(state);
+    const spec s = { .size = { 25, 11 }, .low = { D, N }, .high = { D, N } };
+    int resident = 0;
+
+    use_shape(in_sample((int64_t)type) ? "group=64 per-item=5 shared=1 pipelined=1"
+                                       : "group=32 per-item=5 shared=1 pipelined=1");
+    compare(&s, type, &resident);
+    use_shape("auto");
 }
 
 /* Consistent, with constants in the null space: the residual is what counts. */
@@ -532,6 +551,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(resident__grids),
+        BOTH(resident__pipelined_for_long),
         BOTH(resident__singular),
         BOTH(resident__same_result_twice),
         BOTH(resident__iteration_limit),

@@ -102,7 +102,7 @@ static void team_mg__grids(void **state)
         kry_stencil_params params = grids[g];
         params.struct_size = sizeof params;
         pair p = grid_pair_of(&params, &teams[t], type);
-        same_cycles(&p, "mg:coarsest=90");
+        same_cycles(&p, "mg:coarsest=90,values=double");
         same_by_words(&p, "precond=mg");
         if (g == 0) same_by_words(&p, "precond=mg:coarsest=40,smoother=red-black");
         if (g == 0) same_by_words(&p, "method=fmg precond=mg:coarsest=40,cycle=f");
@@ -154,7 +154,7 @@ static void team_multigrid__update(void **state)
                                           .coefficient = k };
             for (int a = 0; a < 3 && faces; a++) params.face[a] = k + a;
             p = grid_pair_of(&params, &teams[t], type);
-            check_update(&p, "mg:coarsest=40", other);
+            check_update(&p, "mg:coarsest=40,values=double", other);
             pair_release(&p);
         }
     }
@@ -172,6 +172,8 @@ static void team_multigrid__refusals(void **state)
     REFUSES(kry_amg_create(p.all, NULL, &M), KRY_ERR_UNSUPPORTED, "kry_mg_create takes grids");
     assert_null(M);
     REFUSES(kry_mg_create(p.all, KRY_MG(.semi = 2), &M), KRY_ERR_ARGUMENT, "semi = 2");
+    REFUSES(kry_mg_create(p.all, KRY_MG(.values = KRY_CYCLE_VALUES_SINGLE), &M),
+            KRY_ERR_UNSUPPORTED, "grids on one device");
     pair_release(&p);
     kry_device *dev = open_team(2, (kry_team_params){ .reproducible = true });
     kry_op *A;

@@ -459,7 +459,7 @@ static void grids__as_two_grid_theory_says(void **state)
             const kry_cycle_params how = cycle_of(&cases[i], 2 + (int)((i + g) % 2));
             kry_op *M = NULL;
             if (how.scaling != DIAGONAL) continue; /* of stored matrices */
-            OK(kry_mg_create(A, KRY_MG(.cycle = how), &M));
+            OK(kry_mg_create(A, KRY_MG(.cycle = how, .values = KRY_CYCLE_VALUES_DOUBLE), &M));
             const double bound = check_cycle(M, &how, plates[g].name);
             assert_true(k || bound <= cases[i].most);
             kry_op_release(&M);

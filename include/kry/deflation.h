@@ -38,7 +38,7 @@ typedef struct kry_deflation_params {
      * about 4096 vectors. */
     const int32_t *labels;   /* n numbers of sub-domains, 0 ... k-1, each in use; host, copied */
     const char *labels_file; /* the same from a file; kry_labels_read */
-    const kry_vec *vectors;  /* n-by-k, linearly independent, copied; needs CLBlast */
+    const kry_vec *vectors;  /* n-by-k, linearly independent, copied; more than 64 need CLBlast */
     const kry_vec
         *modes; /* n-by-m, copied, beside any choice of sub-domains: vector (s, j) is mode j
                                  on sub-domain s, so that m vectors belong to each. For rigid body
@@ -48,6 +48,8 @@ typedef struct kry_deflation_params {
     int64_t stripes;        /* so many stripes of consecutive unknowns */
     int64_t graph;          /* so many parts of the matrix's graph, by METIS */
     int64_t block;          /* cells along each side of square or cubic blocks; grid operators */
+    int64_t recycle;        /* so many vectors that solves with this deflation leave, 1 ... 16: none before
+                               the first one, docs/deflation.md; one level as long as there are none */
     bool phase; /* split blocks by phases (kry_labels_levels of the coefficient), or without blocks
                    take the phases themselves; grid operators */
     kry_deflation_variant variant;
@@ -69,8 +71,8 @@ typedef struct kry_deflation_params {
  *          of 16 bits (32 for more than 65536 sub-domains); A Z
  * Returns  KRY_ERR_ARGUMENT for k > n, a block of no size, labels with gaps or out of range, vectors
  *          that are zero; KRY_ERR_SINGULAR for linearly dependent ones (message: which);
- *          KRY_ERR_SHAPE, KRY_ERR_TYPE; KRY_ERR_UNSUPPORTED for blocks without a grid, and without
- *          METIS or CLBlast where they are needed.
+ *          KRY_ERR_SHAPE, KRY_ERR_TYPE; KRY_ERR_UNSUPPORTED for blocks without a grid, recycle with DEF1
+ *          or on the device `host`, and without METIS or CLBlast where they are needed.
  * Source   R. Gupta, C. Vuik, C. W. J. Lemmens, Deflated preconditioned conjugate gradient on the
  *          GPU. docs/deflation.md
  */
@@ -94,7 +96,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_deflation_update(const kry_op *A,
 
 /*
  * Read deflation from one word, as option strings take it: "auto", "stripes:K", "blocks:B",
- * "blocks:B+phase", "phase", "graph:K" or "labels:FILE"; behind commas "variant=auto|a-def2|def1|bnn",
+ * "blocks:B+phase", "phase", "graph:K", "labels:FILE" or "recycle:K"; behind commas "variant=auto|a-def2|def1|bnn",
  * "az=auto|stored|product", "coarse=auto|dense|cholesky" and "modes=FILE". Changes only what the word
  * names; labels_file and modes_file point into the copy of `text` in `room`.
  *

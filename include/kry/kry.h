@@ -49,6 +49,7 @@
 #include <kry/stencil.h>
 #include <kry/task.h>
 #include <kry/team.h>
+#include <kry/transport.h>
 #include <kry/tridiagonal.h>
 #include <kry/vec.h>
 #include <kry/words.h>

@@ -38,6 +38,14 @@ typedef enum kry_cycle_shape {
                     that take what varies, too */
 } kry_cycle_shape;
 
+/* In which numbers a cycle for a grid or a matrix in double works. Of the methods in double pcg, fgmres and richardson take one in
+ * single; others, which hand M its own results, want double. */
+typedef enum kry_cycle_values {
+    KRY_CYCLE_VALUES_AUTO,   /* in single where that costs conjugate gradients no iterations */
+    KRY_CYCLE_VALUES_SINGLE, /* half the bytes; b is scaled to the range of single first */
+    KRY_CYCLE_VALUES_DOUBLE
+} kry_cycle_values;
+
 /* The cycle, the same for both families. */
 typedef struct kry_cycle_params {
     kry_smoother smoother;
@@ -51,19 +59,12 @@ typedef struct kry_cycle_params {
     kry_cycle_shape shape;
     int64_t coarsest; /* unknowns up to which a level is solved exactly; 0: what suits the device */
     int levels;       /* at most; 0: as many as it takes */
+    kry_cycle_values values;
 } kry_cycle_params;
-
-/* In which numbers a cycle on a grid in double works. */
-typedef enum kry_cycle_values {
-    KRY_CYCLE_VALUES_AUTO,   /* in single where that costs no iterations */
-    KRY_CYCLE_VALUES_SINGLE, /* half the bytes; b is scaled to the range of single first */
-    KRY_CYCLE_VALUES_DOUBLE
-} kry_cycle_values;
 
 typedef struct kry_mg_params {
     size_t struct_size;
     kry_cycle_params cycle;
-    kry_cycle_values values;
     double
         semi; /* coarsen only axes whose coupling is at least so many times that of the strongest one, in 0 ...
                     1; 0: a default. Negative: all axes */

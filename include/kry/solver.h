@@ -144,7 +144,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_
 /*
  * A solver by any Krylov method, with a preconditioner of the caller's
  *
- *   method  "cg", "pipe-cg", "cr", "minres", "richardson"; for any square A "direct", "bicgstab", "gmres", "fgmres", "idr", with or without
+ *   method  "cg", "pipe-cg", "cr", "minres", "richardson"; for any square A "direct", "bicgstab", "gmres", "fgmres", "idr", "tfqmr", with or without
  *           a number behind it, "gmres:60": docs/command-line.md lists them
  *           For A of any shape and rank "lsqr", "lsmr": the x of the least ||b - A x||; b has A's rows, x its columns
  *   params  NULL: the defaults. What M has to be, and whether there is deflation, depends on the method: for
@@ -284,6 +284,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         minres: MINRES, for the same, without a breakdown (docs/minres.md);
  *                         bicgstab, bicgstab:L: BiCGStab(L), L from 1 to 4, for any square A (docs/bicgstab.md);
  *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A (docs/idr.md);
+ *                         tfqmr: transpose-free QMR, for any square A (docs/tfqmr.md);
  *                         gmres, gmres:M, fgmres, fgmres:M: GMRES of M steps, 30 or as many as there is memory for,
  *                         for any square A; fgmres takes an M that varies (docs/gmres.md);
  *                         lsqr, lsmr: least squares, for A of any shape (docs/least-squares.md);

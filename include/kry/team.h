@@ -16,6 +16,9 @@ typedef struct kry_team_params {
     bool by_graph; /* let METIS split matrices, so that parts exchange few numbers; default: blocks
                           of consecutive rows */
     bool reproducible; /* the same bits on any number of parts, see below; not with by_graph */
+    double
+        timeout; /* teams of ranks (kry/transport.h): seconds that a rank waits for others before it
+                          gives up, and the team with it; 0: for ever */
 } kry_team_params;
 #define KRY_TEAM(...) KRY_PARAMS(kry_team_params, __VA_ARGS__)
 
@@ -77,6 +80,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_team_volume(int64_t n, const int64_t *row_
  * device: the rows from *first on, or if METIS split them those places of its order. Release the view; it
  * shares the numbers of v. */
 KRY_API int kry_vec_parts(const kry_vec *v);
+/* How many rows of v are in this process, and which is the first (NULL: not wanted): all of them, unless
+ * the parts are ranks (kry/transport.h). */
+KRY_API int64_t kry_vec_rows_here(const kry_vec *v, int64_t *first);
 KRY_API KRY_MUST_CHECK kry_status kry_vec_part(const kry_vec *v, int i, int64_t *first,
                                                kry_vec **part);
 

@@ -1,6 +1,6 @@
 /*
- * comm.h - how the parts of a computation communicate. Threads of one process implement it
- * (team/crew.c); processes on several machines could.
+ * comm.h - how the parts of a computation communicate: threads of one process (team/crew.c), or
+ * processes, on one machine or on several (team/ranks.c).
  *
  * Every part runs the same program on its own rows. Collective functions are called by all parts in
  * the same order. They return an error on all parts once one part has failed.
@@ -12,8 +12,12 @@
 #include <stdatomic.h>
 
 typedef struct kry_message {
-    const void *bytes;
+    void *bytes;
+    size_t size;
     atomic_uint held; /* 1: the receiver reads it */
+    /* Between processes, while it is under way: the transport's own, and a list of such messages. */
+    void *pending;
+    struct kry_message *next;
 } kry_message;
 
 /* First member of an object that is to be released later. */
@@ -25,14 +29,16 @@ typedef struct kry_deferred {
 struct kry_comm {
     int rank, size; /* size 1: there are no other parts, and nothing is called */
     unsigned run;   /* the number of the run: no message outlives its run */
+    bool apart;     /* the other parts are in processes of their own, with callers of their own */
     /* Collective. all: size blocks of `bytes`, in the order of ranks. */
     kry_status (*gather)(kry_comm *comm, const void *mine, size_t bytes, void *all);
 
     /* Send. Messages between two parts arrive in the order in which they were posted. The sender
      * owns `message` and does not change it until settle has returned. */
     kry_status (*post)(kry_comm *comm, int to, kry_message *message);
-    /* Wait for the next message of part `from`. It may be read until release is called. */
-    kry_status (*take)(kry_comm *comm, int from, kry_message **message);
+    /* Wait for the next message of part `from`, which has room->size bytes. It may be read until
+     * release is called: where its sender keeps it, or, from another process, at room->bytes. */
+    kry_status (*take)(kry_comm *comm, int from, kry_message *room, kry_message **message);
     void (*release)(kry_comm *comm, kry_message *message);
     /* Wait until the receiver has released it. */
     kry_status (*settle)(kry_comm *comm, kry_message *message);

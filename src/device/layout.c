@@ -13,6 +13,10 @@ void kry_layout_init(kry_layout *layout, kry_device *dev, kry_comm *comm)
 
 int kry_layout_size(const kry_layout *layout) { return layout->comm ? layout->comm->size : 1; }
 int kry_layout_rank(const kry_layout *layout) { return layout->comm ? layout->comm->rank : 0; }
+bool kry_layout_reports(const kry_layout *layout)
+{
+    return kry_layout_rank(layout) == 0 || layout->comm->apart;
+}
 
 kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes, void *all)
 {

@@ -7,7 +7,7 @@
 #include "base/base.h"
 
 /* A device by itself has all rows. A part of a team has some, and runs the same code as the other
- * parts, on its own rows. All functions but kry_layout_init, _size and _rank are collective: every
+ * parts, on its own rows. All functions but kry_layout_init, _size, _rank and _reports are collective: every
  * part calls them in the same order, and they fail on all parts once one has failed. On one device
  * they cost nothing. */
 
@@ -28,6 +28,8 @@ typedef struct kry_layout {
 void kry_layout_init(kry_layout *layout, kry_device *dev, kry_comm *comm);
 int kry_layout_size(const kry_layout *layout);
 int kry_layout_rank(const kry_layout *layout);
+/* Whether this part tells the caller how it went: the first of a process. */
+bool kry_layout_reports(const kry_layout *layout);
 /* all: `bytes` of every part, in the order of ranks. */
 kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes, void *all);
 /* *address_of_all: the items of all parts in the order of ranks, *total of them, to be freed. */

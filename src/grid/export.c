@@ -156,10 +156,13 @@ static void close_gaps(int width, kry_sparse *rows)
 kry_status kry_stencil_rows(const kry_op *op, kry_sparse *rows)
 {
     kry_status st = KRY_OK;
-    const kry_stencil *A = kry_stencil_of(kry_pin_of(kry_op_piece(op, 0)));
+    const kry_stencil *A = kry_stencil_of(kry_pin_of(kry_op_first(op)));
     table t = { kry_op_in_parts(op), 2 * A->axes + 1, rows };
     int64_t n = op->shape.rows;
 
+    CHECK(!kry_op_on_ranks(op), KRY_ERR_UNSUPPORTED,
+          "kry_stencil_matrix: the rows of '%s' lie on %d ranks, and are not gathered on one",
+          kry_op_first(op)->table->kind, kry_team_size(op->dev));
     TRY(kry_sparse_create(n, n, op->shape.type, t.width * n, rows));
     TRY(kry_op_call(&(kry_call){ .A = op, .more = &t }, fill));
     close_gaps(t.width, rows);

@@ -5,6 +5,7 @@
 #include "grid/stencil.h"
 #include "operator/op.h"
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -195,7 +196,23 @@ kry_status kry_stencil_read(const kry_stencil *A, cl_mem buffer, int64_t count, 
     return kry_vec_read_doubles(&v, numbers);
 }
 
-/* Copy an array in the other type, by way of the host. */
+/* The same on the device, if all numbers fit. */
+static kry_status round_numbers(const kry_stencil *from, cl_mem source, int64_t count,
+                                double factor, cl_mem to, bool *rounded)
+{
+    kry_status st = KRY_OK;
+    const kry_vec v = view(from, source, count);
+    double largest, smallest;
+
+    TRY(kry_vec_range(&v, &largest, &smallest));
+    *rounded = isfinite(factor * largest) && factor * largest < FLT_MAX / 2 &&
+             factor * smallest > 2 * (double)FLT_MIN;
+    if (*rounded) TRY(kry_vec_round(factor, &v, to));
+done:
+    return st;
+}
+
+/* Copy an array in the other type, by way of the host where that is to say what does not fit. */
 static kry_status copy_numbers(kry_stencil *A, const char *what, const kry_stencil *from,
                                cl_mem source, int64_t count, double factor, cl_mem to)
 {
@@ -204,7 +221,13 @@ static kry_status copy_numbers(kry_stencil *A, const char *what, const kry_stenc
     double *given = NULL;
     void *taken = NULL;
 
+    bool rounded = false;
+
     if (!source) return KRY_OK;
+    if (A->dev == from->dev && from->type == KRY_F64 && A->type == KRY_F32 &&
+        !kry_device_is_host(A->dev))
+        TRY(round_numbers(from, source, count, factor, to, &rounded));
+    if (rounded) goto done;
     TRY(kry_alloc((size_t)count, sizeof *given, &given));
     TRY(kry_alloc((size_t)count, size, &taken));
     TRY(kry_stencil_read(from, source, count, given));

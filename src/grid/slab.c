@@ -11,10 +11,7 @@
 #include "operator/op_parts.h"
 #include <stdlib.h>
 
-kry_stencil *kry_stencil_of_parts(const kry_op *op)
-{
-    return kry_stencil_of(kry_op_in_parts(op) ? kry_op_on_part(op, 0) : op);
-}
+kry_stencil *kry_stencil_of_parts(const kry_op *op) { return kry_stencil_of(kry_op_first(op)); }
 
 typedef struct parts {
     kry_type type;

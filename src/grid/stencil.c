@@ -156,7 +156,7 @@ static const kry_op_table stencil_table = {
 
 /* A persistent kernel cannot exchange halos. */
 #define SWEEPS                                                  \
-    .relax = kry_stencil_relax, .colours = kry_stencil_colours, \
+    .relax = kry_stencil_relax, .relax_widening = kry_stencil_relax_widening, .colours = kry_stencil_colours, \
     .sweep_colour = kry_stencil_sweep_colour
 #define STEPS \
     .apply_direction = stencil_direction, .apply_step = stencil_step, .residual_sum = residual_sum
@@ -350,8 +350,9 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     kry_status st = KRY_OK;
     kry_stencil_params mine;
 
+    kry_team_enter(dev, "kry_stencil_create", NULL);
+    if (A) *A = NULL;
     TRY(GIVEN(A, dev, params));
-    *A = NULL;
     TAKE_PARAMS(params, mine, "kry_stencil_create", "KRY_STENCIL");
     TRY(check_params(dev, type, params));
     if (params->on_host)
@@ -361,5 +362,7 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     else
         TRY(kry_stencil_make(dev, type, params, NULL, NULL, 1, A));
 done:
+    st = kry_team_leave(dev, st);
+    if (st < 0) kry_op_release(A);
     return st;
 }

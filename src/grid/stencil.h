@@ -36,6 +36,8 @@ enum {
     KRY_SWEEP_RELAX_ANYWHERE,
     KRY_SWEEP_SCALE,
     KRY_SWEEP_SCALE_ANYWHERE,
+    KRY_SWEEP_NARROW,
+    KRY_SWEEP_NARROW_ANYWHERE,
     KRY_SWEEP_COLOUR,
     KRY_SWEEP_INCOMPLETE,
     KRY_SWEEP_INCOMPLETE_ANYWHERE,
@@ -203,6 +205,8 @@ kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_ve
 
 /* Entries of the operator's table. */
 kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
+kry_status kry_stencil_relax_widening(void *self, double c, cl_mem unit, const kry_vec *b,
+                                      const kry_vec *x, kry_vec *y, kry_sum *dots);
 int kry_stencil_colours(void *self);
 kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
                                     kry_vec *x);

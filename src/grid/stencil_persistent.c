@@ -25,9 +25,10 @@
 enum { OUT_STOP, OUT_DONE, OUT_VALUE, OUT_GAMMA, OUT_PQ, OUT_HISTORY = 8 };
 enum { OUT_SIZE = OUT_HISTORY + KRY_CG_CHUNK + 1, MAX_RESIDENT_ARGS = 24 };
 
-/* Work-items per group, unknowns per work-item, and whether groups keep r in local memory. */
+/* Work-items per group, unknowns per work-item, and whether groups keep what is multiplied in local memory; they
+ * do where conjugate gradients are pipelined. */
 typedef struct shape {
-    int group, per, shared;
+    int group, per, shared, pipelined;
 } shape;
 
 typedef struct kry_stencil_resident {
@@ -49,9 +50,12 @@ typedef struct kry_stencil_resident {
  * among few groups. The order is by speed on an H200 (docs/benchmarks.md). No group is larger than
  * 512, so that of 65536 registers each work-item has 128. */
 
-static const shape gpu_shapes[] = { { 128, 1, 1 }, { 256, 1, 1 },  { 256, 2, 1 }, { 256, 4, 1 },
-                                    { 512, 4, 1 }, { 256, 16, 1 }, { 512, 8, 1 } };
-static const shape cpu_shapes[] = { { 16, 1, 1 }, { 32, 2, 1 }, { 64, 4, 1 }, { 64, 16, 1 } };
+static const shape gpu_shapes[] = { { 128, 1, 1, 1 }, { 256, 1, 1, 1 }, { 256, 2, 1, 1 },
+                                    { 256, 4, 1, 1 }, { 512, 4, 1, 1 }, { 256, 16, 1, 0 },
+                                    { 512, 8, 1, 0 } };
+static const shape cpu_shapes[] = {
+    { 16, 1, 1, 1 }, { 32, 2, 1, 1 }, { 64, 4, 1, 0 }, { 64, 16, 1, 0 }
+};
 
 /* The local memory that a group needs. */
 static int64_t local_bytes(const kry_stencil *A, shape s)
@@ -61,12 +65,14 @@ static int64_t local_bytes(const kry_stencil *A, shape s)
            slack;
 }
 
-/* A shape for experiments, from the tuning file: resident/shape group=256 per-item=2 shared=1 */
+/* A shape for experiments, from the tuning file: resident/shape group=256 per-item=2 shared=1 pipelined=1 */
 static bool given_shape(kry_device *dev, shape *s)
 {
     char text[64];
+    s->pipelined = 0;
     return kry_tuning_get(dev, "resident/shape", text, sizeof text) &&
-           sscanf(text, "group=%d per-item=%d shared=%d", &s->group, &s->per, &s->shared) == 3 &&
+           sscanf(text, "group=%d per-item=%d shared=%d pipelined=%d", &s->group, &s->per,
+                  &s->shared, &s->pipelined) >= 3 &&
            s->group >= 8 && !(s->group & (s->group - 1)) && s->per >= 1 && s->per <= 16;
 }
 
@@ -137,8 +143,8 @@ static kry_status allocate(const kry_stencil *A, resident *R)
 
     TRY(kry_buffer_create(A->dev, set, &R->set[0]));
     TRY(kry_buffer_create(A->dev, set, &R->set[1]));
-    TRY(kry_buffer_create(A->dev, set / 4, &R->published));
-    TRY(kry_buffer_create(A->dev, 2 * KRY_BARRIER_MOST * sizeof(kry_partial), &R->part));
+    TRY(kry_buffer_create(A->dev, set / 2, &R->published));
+    TRY(kry_buffer_create(A->dev, 4 * KRY_BARRIER_MOST * sizeof(kry_partial), &R->part));
     TRY(kry_buffer_create(A->dev, OUT_SIZE * acc, &R->out));
     TRY(kry_alloc(OUT_SIZE, acc, &R->host_out));
 done:
@@ -157,7 +163,8 @@ static kry_status try_shape(const kry_stencil *A, resident *R, shape s)
     R->groups = (int)((A->n + per_group - 1) / per_group);
     defines(A, s, text, sizeof text);
     kry_barrier_release(&R->barrier);
-    TRY(kry_kernel_get(A->dev, "resident", A->type, text, "resident_cg", &kernel));
+    TRY(kry_kernel_get(A->dev, s.pipelined ? "resident_pipe" : "resident", A->type, text,
+                       s.pipelined ? "resident_pipe" : "resident_cg", &kernel));
     set_call(A, R, NULL, &c);
     TRY(kry_barrier_create(A->dev, kernel, s.group, c.args, c.count, &R->barrier));
     CHECK(kry_barrier_groups(R->barrier) >= R->groups, KRY_ERR_UNSUPPORTED,

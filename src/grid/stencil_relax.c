@@ -40,6 +40,25 @@ done:
     return st;
 }
 
+kry_status kry_stencil_relax_widening(void *self, double c, cl_mem unit, const kry_vec *b,
+                                      const kry_vec *x, kry_vec *y, kry_sum *dots)
+{
+    kry_stencil *A = self;
+    kry_status st = KRY_OK;
+
+    TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_NARROW, KRY_SWEEP_NARROW_ANYWHERE));
+    if (!x) return KRY_OK;
+    kry_scalar by = kry_scalar_of(A->dev, c);
+    const kry_arg rest[] = { ARG_ACC(A->dev, by), ARG(unit),  ARG_VEC(b),
+                             ARG(x->buffer),      ARG_VEC(y), ARG(dots->buffer) };
+    const bool anywhere = b->first % A->lanes || y->first % A->lanes;
+    const kry_sweep *sweep = &A->sweep[KRY_SWEEP_NARROW + anywhere];
+    dots->count = (cl_int)sweep->groups;
+    TRY(kry_stencil_launch(A, sweep, rest, COUNT(rest)));
+done:
+    return st;
+}
+
 /* Neighbours across a periodic boundary must differ in colour, too. Where the number of points along the axis is odd two
  * colours go wrong there: the axis is a ring that is broken at its last point. A point has one of two colours of its own for
  * each number of rings whose last point it is; a step across the break changes that number by one. */

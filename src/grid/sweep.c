@@ -53,6 +53,8 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
         [KRY_SWEEP_RELAX_ANYWHERE] = { "stencil_relax", "stencil_relax", false, true },
         [KRY_SWEEP_SCALE] = { "stencil_relax", "stencil_scale", true, true },
         [KRY_SWEEP_SCALE_ANYWHERE] = { "stencil_relax", "stencil_scale", false, true },
+        [KRY_SWEEP_NARROW] = { "stencil_relax", "stencil_finish", true, true },
+        [KRY_SWEEP_NARROW_ANYWHERE] = { "stencil_relax", "stencil_finish", false, true },
     };
     kry_status st = KRY_OK;
     char more[64];
@@ -62,7 +64,11 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
         bool relax = i >= KRY_SWEEP_RELAX;
         kry_kernel *kernel;
         if (A->sweep[i].kernel) continue;
-        snprintf(more, sizeof more, "%s-DLANES=%d", relax ? "-DRELAX " : "", lanes);
+        snprintf(more, sizeof more, "%s-DLANES=%d",
+                 i >= KRY_SWEEP_NARROW ? "-DNARROW "
+                 : relax               ? "-DRELAX "
+                                       : "",
+                 lanes);
         TRY(kry_stencil_kernel(A, table[i].stem,
                                relax || table[i].aligned ? more : kry_stencil_anywhere(A),
                                table[i].name, &kernel));

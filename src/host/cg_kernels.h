@@ -167,7 +167,34 @@ static void mixed_norm(kry_host_args *a)
     part[0] = sum;
 }
 
+/* ---- Lanczos's method ---- */
+
+static void spectrum_direction(kry_host_args *a)
+{
+    int64_t n = take_int(a), step = take_int(a);
+    double rho = kry_host_take_sum(a), last = kry_host_take_sum(a);
+    double *out = take_buffer(a);
+    const REAL *z = take_buffer(a);
+    REAL *p = take_buffer(a), beta = (REAL)(step > 0 && last > 0 ? rho / last : 0);
+
+    for (int64_t i = 0; i < n; i++) p[i] = step > 0 ? z[i] + beta * p[i] : z[i];
+    out[2 * step] = rho;
+}
+
+static void spectrum_residual(kry_host_args *a)
+{
+    int64_t n = take_int(a), step = take_int(a);
+    double rho = kry_host_take_sum(a), pq = kry_host_take_sum(a);
+    double *out = take_buffer(a);
+    const REAL *q = take_buffer(a);
+    REAL *r = take_buffer(a), alpha = (REAL)(pq > 0 ? rho / pq : 0);
+
+    for (int64_t i = 0; i < n; i++) r[i] = r[i] - alpha * q[i];
+    out[2 * step + 1] = pq;
+}
+
 #define CG_KERNELS                                                                        \
     K(pcg, pcg_direction), K(pcg, pcg_check), K(pcg, pcg_step), K(pcg, pcg_add_last),     \
         K(pcg, pcg_flexible), K(cr, cr_direction), K(cr, cr_step), K(mixed, mixed_widen), \
-        K(mixed, mixed_narrow), K(mixed, mixed_norm)
+        K(mixed, mixed_narrow), K(mixed, mixed_norm), K(spectrum, spectrum_direction),    \
+        K(spectrum, spectrum_residual)

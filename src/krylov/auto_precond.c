@@ -120,16 +120,24 @@ done:
     return is_refusal(st) ? KRY_OK : st;
 }
 
+/* The same with a cycle in double. */
+static const char *in_double(const char *word)
+{
+    return !strcmp(word, "mg")    ? "mg:values=double"
+           : !strcmp(word, "amg") ? "amg:values=double"
+                                  : word;
+}
+
 /* ---- what is made ---------------------------------------------------------------------------- */
 
-kry_status kry_precond_auto(const kry_op *A, kry_op **M)
+kry_status kry_precond_auto(const kry_op *A, bool single, kry_op **M)
 {
     kry_status st = KRY_OK;
     choice c;
 
     TRY(look(A, &c));
     for (;;) {
-        st = kry_precond_create(A, c.word, M);
+        st = kry_precond_create(A, single ? c.word : in_double(c.word), M);
         if (!is_refusal(st) || !strcmp(c.word, "jacobi")) break;
         c = !strcmp(c.word, "amg") ? (choice){ "block-ic", "multigrid refuses the matrix" }
                                    : (choice){ "jacobi", "the others refuse the matrix" };

@@ -7,12 +7,12 @@
 
 /*
  * M := the preconditioner that suits A by rules that docs/choosing.md lists: mg, amg, block-ic or jacobi.
- * kry_op_info.chosen of M says why. Waits.
+ * kry_op_info.chosen of M says why. single: a cycle of multigrid may work in single. Waits.
  *
  * Cost     12 products on the host, and what M costs
  * Returns  what the constructor of jacobi returned, which is tried where the others refuse A
  */
-kry_status kry_precond_auto(const kry_op *A, kry_op **M);
+kry_status kry_precond_auto(const kry_op *A, bool single, kry_op **M);
 
 /*
  * Iterations of conjugate gradients with Jacobi's preconditioner to 1e-8: what it takes, or less. INFINITY for rows

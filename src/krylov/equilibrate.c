@@ -57,7 +57,7 @@ kry_status kry_equilibrium_find(const kry_op *A, kry_equilibrate how, bool diago
     int least, most;
 
     *e = (kry_equilibrium){ .factor = 1 };
-    if (how == KRY_EQUILIBRATE_OFF || !A->table->diagonal || A->shape.rows == 0) return KRY_OK;
+    if (how == KRY_EQUILIBRATE_OFF || !A->table->diagonal) return KRY_OK;
     TRY(kry_alloc((size_t)A->shape.rows, sizeof *d, &d));
     TRY(read_diagonal(A, d));
     TRY(exponents(&A->dev->layout, d, A->shape.rows, &least, &most));

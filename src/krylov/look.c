@@ -240,7 +240,6 @@ static kry_status adapt_batch(kry_look *look, const kry_cycle *c)
     double now = kry_now(), us = 1e6 * (now - look->looked);
 
     look->looked = now;
-    TRY(kry_layout_agree(&look->dev->layout, &us));
     if (look->check_every) return KRY_OK;
     if (us < SHORT_US)
         look->batch = 2 * look->batch < KRY_BATCH ? 2 * look->batch : KRY_BATCH;
@@ -249,6 +248,10 @@ static kry_status adapt_batch(kry_look *look, const kry_cycle *c)
     /* Short ones near the end, too: preconditioners go on working past it. */
     double left = expected_left(look, c);
     if (left < look->batch) look->batch = left > 1 ? (int)left : 1;
+    /* Parts differ in time, and machines in the last bit of a logarithm. */
+    double batch = look->batch;
+    TRY(kry_layout_agree(&look->dev->layout, &batch));
+    look->batch = (int)batch;
     look->looked_at = c->story->history_count > 0 ? c->story->history_count - 1 : 0;
 done:
     return st;

@@ -53,7 +53,7 @@ kry_status kry_krylov_start(kry_krylov *K, bool first, const kry_vec *r, kry_vec
 {
     kry_deflation *D = kry_deflation_of(K->deflation);
 
-    *moved = D && (first || D->variant == KRY_DEF1);
+    *moved = D && kry_deflation_ready(D) && (first || D->variant == KRY_DEF1);
     return *moved ? kry_deflation_start(D, x, r) : KRY_OK;
 }
 
@@ -205,6 +205,8 @@ static kry_status begin_solve(solve *S, const kry_terms *terms)
         goto done;
     }
     if (guesses) TRY(kry_guess_start(K->guess, S->b, K->r, S->x));
+    kry_deflation *D = kry_deflation_of(K->deflation);
+    if (D && D->recycle && !terms->inner) kry_recycle_begin(D->recycle);
     TRY(kry_system_rhs(&K->system, inconsistent, kry_judge_whole_target(&K->judge), &S->c->b));
     K->best_residual = INFINITY;
     TRY(judge(S));
@@ -226,6 +228,7 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
     }
     if (K->guess && !terms->inner && res->reason != KRY_CONVERGED_ZERO)
         TRY(kry_guess_keep(K->guess, x, K->r));
+    if (K->deflation) TRY(kry_deflation_harvest(kry_deflation_of(K->deflation), K->first));
     res->resident_iterations = K->story.persistent;
     res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
     res->solve_seconds = kry_now() - K->story.start;

@@ -11,12 +11,14 @@
     X("cg", pcg, KRY_METHOD_CG)                        \
     X("pcg", pcg, KRY_METHOD_PCG)                      \
     X("pipe-cg", pipe_cg, KRY_METHOD_PIPE_CG)          \
+    X("block-cg", block_cg, KRY_METHOD_BLOCK_CG)       \
     X("cr", cr, KRY_METHOD_CR)                         \
     X("richardson", richardson, KRY_METHOD_RICHARDSON) \
     X("mg", richardson, KRY_METHOD_MG)                 \
     X("fmg", fmg, KRY_METHOD_FMG)                      \
     X("minres", minres, KRY_METHOD_MINRES)             \
     X("bicgstab[:L]", bicgstab, KRY_METHOD_BICGSTAB)   \
+    X("tfqmr", tfqmr, KRY_METHOD_TFQMR)                \
     X("gmres[:M]", gmres, KRY_METHOD_GMRES)            \
     X("fgmres[:M]", fgmres, KRY_METHOD_FGMRES)         \
     X("idr[:S]", idr, KRY_METHOD_IDR)                  \

@@ -69,6 +69,9 @@ static kry_status make_inner(kry_mixed *M)
     TRY(kry_options_solver(M->converted, &o, &I->solver));
     TRY(kry_options_system(M->converted, &o, &I->system));
     I->K = kry_krylov_of(I->solver);
+    const kry_deflation *D = kry_deflation_of(I->K->deflation);
+    CHECK(!D || !D->recycle, KRY_ERR_TYPE,
+          "kry_mixed_create: a deflation whose vectors solves leave is not for mixed precision");
     kry_vec_release(&I->K->best); /* its solves are parts of another, which keeps x */
     TRY(kry_vec_create(M->converted->dev, KRY_F32, n, 1, &I->r));
     TRY(kry_vec_create(M->converted->dev, KRY_F32, n, 1, &I->x));
@@ -143,6 +146,21 @@ done:
     return st;
 }
 
+/* The vectors that solves leave are those of whole solves. */
+static kry_status check_deflation(const kry_options *o)
+{
+    kry_status st = KRY_OK;
+    kry_deflation_params deflation;
+    char room[sizeof o->deflation];
+
+    if (o->make.deflation || kry_options_relax(o) || !kry_options_deflate(o)) return KRY_OK;
+    TRY(kry_options_deflation(o, room, sizeof room, &deflation));
+    CHECK(!deflation.recycle, KRY_ERR_UNSUPPORTED,
+          "kry_mixed_create: deflation=%s is not for precision=mixed", o->deflation);
+done:
+    return st;
+}
+
 /* All parts of a team find the sub-domains together. */
 kry_status kry_options_mixed(const kry_op *A, const kry_options *given_options, kry_op **solver)
 {
@@ -159,6 +177,7 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *given_options, 
 
     if (kry_options_choose(o)) TRY(kry_auto_settle(A, &settled));
     TRY(check(A, o, &suit));
+    TRY(check_deflation(o));
     CHECK(!parts || (!o->make.precond && !o->make.deflation), KRY_ERR_UNSUPPORTED,
           "kry_mixed_create: on several devices preconditioners and deflation are made by words of "
           "the options, not by functions");
@@ -180,6 +199,7 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     kry_mixed_params mine;
     kry_options o = { 0 };
 
+    kry_team_enter(kry_op_device(A), "kry_mixed_create", NULL);
     TRY(GIVEN(solver));
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
@@ -192,5 +212,7 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     o.monitor = p->monitor, o.monitor_user = p->monitor_user;
     TRY(kry_options_mixed(A, &o, solver));
 done:
+    st = kry_team_leave(kry_op_device(A), st);
+    if (st < 0) kry_op_release(solver);
     return st;
 }

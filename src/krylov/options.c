@@ -1,6 +1,7 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
 #include "krylov/options.h"
 #include "krylov/auto.h"
+#include "krylov/auto_precond.h"
 #include "krylov/method.h"
 #include "krylov/methods.h"
 #include "krylov/reorder.h"
@@ -8,6 +9,7 @@
 #include <kry/multigrid.h>
 #include <kry/precond.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Values of kry_options.method: those of KRY_METHOD_LIST, in its order, the relaxations, and auto. */
@@ -259,6 +261,38 @@ static const char *precond_of(const kry_op *A, const kry_options *o)
     return o->method == KRY_METHOD_PCG ? kry_precond_default(A, alone) : "none";
 }
 
+/* Methods that hand M its own results, or want the error of discretisation, ask for more digits than a cycle in single has. */
+static bool takes_single(const kry_options *o)
+{
+    return o->method == KRY_METHOD_PCG || o->method == KRY_METHOD_MG ||
+           o->method == KRY_METHOD_RICHARDSON || o->method == KRY_METHOD_FGMRES;
+}
+
+/* For other methods the word of multigrid becomes one for a cycle in double, if nobody says. */
+static const char *in_double(const char *word, char *room, size_t size)
+{
+    static const char *const families[] = { "mg", "amg" };
+
+    for (size_t k = 0; k < COUNT(families) && !strstr(word, "values="); k++) {
+        const size_t length = strlen(families[k]);
+        if (strncmp(word, families[k], length) || (word[length] && word[length] != ':')) continue;
+        snprintf(room, size, "%s:values=double%s%s", families[k], word[length] ? "," : "",
+                 word[length] ? word + length + 1 : "");
+        return room;
+    }
+    return word;
+}
+
+static kry_status create_precond(const kry_op *A, const kry_options *o, const char *word,
+                                 kry_op **M)
+{
+    char room[sizeof o->precond + 32];
+
+    if (takes_single(o)) return kry_precond_create(A, word, M);
+    if (!strcmp(word, "auto")) return kry_precond_auto(A, false, M);
+    return kry_precond_create(A, in_double(word, room, sizeof room), M);
+}
+
 /* M is made from A, for it may read entries or want a grid. Where nobody asked for multigrid, and it cannot be
  * made in these numbers, it is Jacobi's. */
 static kry_status make_precond(const kry_op *A, const kry_options *o, kry_op **M)
@@ -266,7 +300,7 @@ static kry_status make_precond(const kry_op *A, const kry_options *o, kry_op **M
     const char *word = precond_of(A, o);
 
     if (o->make.precond) return o->make.precond(o->make.user, A, M);
-    kry_status st = kry_precond_create(A, word, M);
+    kry_status st = create_precond(A, o, word, M);
     if (st == KRY_ERR_ARGUMENT && !o->precond[0] && o->method == KRY_METHOD_PCG &&
         strcmp(word, "jacobi"))
         st = kry_precond_create(A, "jacobi", M);
@@ -339,6 +373,7 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     kry_status st = KRY_OK;
     kry_options o = { .monitor = monitor, .monitor_user = monitor_user };
 
+    kry_team_enter(kry_op_device(A), "kry_solver_create", NULL);
     TRY(GIVEN(solver));
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_solver_create: NULL");
@@ -347,14 +382,16 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     TRY(kry_options_parse(text ? text : "", &o));
     CHECK(!o.guesses || o.precision == own, KRY_ERR_UNSUPPORTED,
           "kry_solver_create: guess=project is not for precision=mixed");
-    if (o.precision == KRY_PRECISION_MIXED) return kry_options_make(A, &o, solver);
-    CHECK(o.precision == own, KRY_ERR_PARSE,
+    const bool mixed = o.precision == KRY_PRECISION_MIXED;
+    CHECK(mixed || o.precision == own, KRY_ERR_PARSE,
           "kry_solver_create: precision '%s' is neither mixed nor %s, in which the matrix is",
           own == KRY_PRECISION_SINGLE ? "double" : "single", kry_type_name(A->shape.type));
-    const char *stray = stray_word(&o, KRYLOV | RELAXATION);
+    const char *stray = mixed ? NULL : stray_word(&o, KRYLOV | RELAXATION);
     CHECK(!stray, KRY_ERR_PARSE, "kry_solver_create: %s goes with precision=mixed", stray);
     TRY(kry_options_make(A, &o, solver));
 done:
+    st = kry_team_leave(kry_op_device(A), st);
+    if (st < 0) kry_op_release(solver);
     return st;
 }
 

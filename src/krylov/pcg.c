@@ -276,6 +276,7 @@ static kry_status iterate(run *R)
         TRY(kry_look_next(&S->look, R->c, &turn, &go));
         if (!go) break;
         R->d.iteration = turn.iteration, R->d.slot = turn.slot;
+        if (S->recycle) TRY(kry_recycle_take(S->recycle, R->z, S->look.step));
         TRY(direct(R));
         TRY(kry_layout_reduce(R->z->layout, &S->pq, 1));
         TRY(step(R, turn.iteration - start));
@@ -289,6 +290,7 @@ static kry_status iterate(run *R)
         S->p = even ? first : other, S->old = even ? other : first;
     }
     TRY(catch_up(R, first, story->iteration - start));
+    if (S->recycle) TRY(kry_recycle_end(S->recycle, S->look.step));
 done:
     return st;
 }
@@ -311,8 +313,10 @@ kry_status kry_pcg_cycle(void *self, kry_cycle *c)
                      .state = S->look.state,
                      .history = S->look.history,
                      .target2 = kry_scalar_of(z->dev, c->goal * c->goal) } };
+    const kry_deflation *D = kry_deflation_of(S->K->deflation);
     bool done = false;
 
+    S->recycle = D ? D->recycle : NULL;
     if (!c->keeps_direction)
         TRY(kry_persistent_iterate(&S->persistent, c, S->look.check_every, &done));
     if (!done) TRY(iterate(&R));

@@ -6,6 +6,7 @@
 
 #include "krylov/look.h"
 #include "krylov/persistent.h"
+#include "precond/deflation.h"
 
 typedef struct kry_pcg_kernels {
     kry_kernel *step,
@@ -30,6 +31,8 @@ typedef struct kry_pcg {
     kry_pcg_kernels kernel;
     kry_look look;
     kry_persistent persistent; /* where A offers iterations in one kernel */
+    kry_recycle
+        *recycle; /* of the cycle under way: what its vectors are left to; NULL: none; borrowed */
 } kry_pcg;
 
 /* The diagonal that z := M r multiplies by; NULL if M is none. */

@@ -141,11 +141,13 @@ done:
 }
 
 /* Only where a product reads a matrix once for several columns: others have steps of their own that move
- * less. */
+ * less; and not where the first column leaves vectors for the next ones. */
 static bool gains(const kry_krylov *K)
 {
     const kry_pcg *one = K->self;
+    const kry_deflation *D = kry_deflation_of(K->deflation);
 
+    if (D && D->recycle) return false;
     return !one->flexible && K->A->table->apply_block &&
            !(K->M && K->M->shape.traits & KRY_VARYING);
 }

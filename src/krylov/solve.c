@@ -59,10 +59,10 @@ static kry_status solve_strip(kry_op *solver, int64_t first, int64_t count, cons
 {
     kry_status st = KRY_OK;
     kry_krylov *K = kry_krylov_of(solver);
-    kry_vec bs = kry_vec_column(b, first), xs = kry_vec_column(x, first);
+    const kry_vec bs = kry_vec_columns(b, first, count);
+    kry_vec xs = kry_vec_columns(x, first, count);
     bool done = false;
 
-    bs.k = xs.k = count;
     if (K) TRY(kry_krylov_solve_columns(K, &bs, &xs, res + first, &done));
     if (!done) TRY(solve_in_turn(solver, &bs, &xs, res + first));
 done:
@@ -99,6 +99,7 @@ kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_res
     kry_result res;
 
     memset(&res, 0, sizeof res);
+    kry_team_enter(kry_op_device(solver), "kry_solve", NULL);
     CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve: NULL");
     CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve: '%s' is not a solver",
           solver->table->kind);
@@ -108,6 +109,7 @@ kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_res
                   : solver->table->solve(solver->self, b, x, &res);
     res.setup_seconds = solver->setup_seconds;
 done:
+    st = kry_team_leave(kry_op_device(solver), st);
     if (result) *result = res;
     return st > 0 ? kry_fail(st, "kry_solve: %s", res.why) : st;
 }
@@ -119,12 +121,13 @@ static kry_status send(const char *what, const double *host, kry_vec *v)
     void *numbers = NULL;
 
     if (v->type == KRY_F64) return kry_vec_write(v, host);
-    TRY(kry_alloc((size_t)v->n, sizeof(float), &numbers));
-    for (int64_t i = 0; i < v->n; i++) {
+    int64_t first, n = kry_vec_rows_here(v, &first);
+    TRY(kry_alloc((size_t)n, sizeof(float), &numbers));
+    for (int64_t i = 0; i < n; i++) {
         kry_number_put(v->type, numbers, i, host[i]);
         CHECK(isfinite(kry_number_at(v->type, numbers, i)) || !isfinite(host[i]), KRY_ERR_ARGUMENT,
               "kry_solve_host: %s[%lld] is %g, too large for single precision" COUNTED, what,
-              ROW(i), host[i], kry_first_row);
+              ROW(first + i), host[i], kry_first_row);
     }
     TRY(kry_vec_write(v, numbers));
 done:
@@ -137,6 +140,7 @@ kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_
     kry_status st = KRY_OK, solved;
     kry_vec *vb = NULL, *vx = NULL;
 
+    kry_team_enter(kry_op_device(solver), "kry_solve_host", NULL);
     if (result) *result = (kry_result){ 0 };
     CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve_host: NULL");
     CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve_host: '%s' is not a solver",
@@ -152,7 +156,7 @@ kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_
 done:
     kry_vec_release(&vx);
     kry_vec_release(&vb);
-    return st;
+    return kry_team_leave(kry_op_device(solver), st);
 }
 
 static kry_status set_stop(const kry_call *c)

@@ -95,7 +95,7 @@ kry_status kry_story_show(kry_story *s, int64_t iteration)
     double stop = 0;
 
     if (!s->monitor && !observer) return KRY_OK;
-    if (kry_layout_rank(&s->dev->layout) == 0) { /* of several parts the first one shows it */
+    if (kry_layout_reports(&s->dev->layout)) { /* of several parts the first one shows it */
         if (s->monitor) stop = s->monitor(s->monitor_user, &it) != 0;
         if (observer && observer->look(observer->user, &it)) stop = 1;
     }

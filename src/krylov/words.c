@@ -122,7 +122,7 @@ static kry_status make(const kry_op *A, enum kind kind, const saying *said, kry_
     case MG: return kry_mg_from_words(A, said->settings, M);
     case AMG: return kry_amg_from_words(A, said->settings, M);
     case RAS: return kry_ras_create(A, KRY_RAS(.overlap = whole ? whole : 1), M);
-    case AUTO: return kry_precond_auto(A, M);
+    case AUTO: return kry_precond_auto(A, true, M);
     case IC0:
     case ICC: return make_whole(A, true, said, M);
     case ILU0:
@@ -222,6 +222,9 @@ static const struct {
       AT(graph) },
     { { "labels", KRY_WORD_TEXT, "labels:FILE", "numbers of sub-domains, one to an unknown" },
       AT(labels_file) },
+    { { "recycle", KRY_WORD_WHOLE, "recycle:K",
+        "K vectors that the first solve leaves the next ones" },
+      AT(recycle) },
     { { "variant", KRY_WORD_CHOICE, "variant=auto|a-def2|def1|bnn",
         "how the second level is used" },
       AT(variant) },
@@ -231,7 +234,7 @@ static const struct {
       AT(modes_file) },
 };
 #undef AT
-enum { SETTINGS = 6 /* from here on words that stand behind a comma */ };
+enum { SETTINGS = 7 /* from here on words that stand behind a comma */ };
 
 const kry_word *kry_deflation_word(int i)
 {
@@ -285,12 +288,13 @@ kry_status kry_deflation_parse(const char *text, char *room, size_t size,
     CHECK(text && room && params, KRY_ERR_ARGUMENT, "kry_deflation_parse: NULL");
     CHECK(strlen(text) < size, KRY_ERR_PARSE,
           "kry_deflation_parse: a word of %zu bytes is too long", strlen(text));
+    TRY(kry_params_take("kry_deflation_parse", "KRY_DEFLATION", params, &p, sizeof p));
     strcpy(room, text);
-    p = *params;
     char *rest = room, *word = strtok_r(rest, ",", &rest);
     TRY(parse_deflation(word ? word : "", true, &p));
     while ((word = strtok_r(rest, ",", &rest))) TRY(parse_deflation(word, false, &p));
-    *params = p;
+    p.struct_size = params->struct_size; /* the fields that the caller knows */
+    memcpy(params, &p, p.struct_size);
 done:
     return st;
 }

@@ -15,7 +15,8 @@ enum { FEW = 4, MANY = 8 };
 typedef struct strip {
     double alpha, beta;
     kry_vec x, y;
-    int width; /* FEW or MANY, of which x->k are there */
+    int width;   /* FEW or MANY, of which x->k are there */
+    bool beside; /* x is copied first, so that the numbers of a row are side by side */
 } strip;
 
 static const char *width_define(const strip *t)
@@ -23,7 +24,17 @@ static const char *width_define(const strip *t)
     return t->width == FEW ? " -DAT_ONCE=4" : " -DAT_ONCE=8";
 }
 
-/* ---- CPUs: x with the numbers of a row side by side -------------------------------------------- */
+/* ---- x with the numbers of a row side by side -------------------------------------------------- */
+
+/* On CPUs they are a vector. On GPUs lanes that share a row read columns side by side, and so whole pieces of such
+ * an x; a copy costs two words a number, which rows of few entries are not worth. Where a work-item takes a row,
+ * its neighbours read numbers side by side of x as it is. */
+static bool reads_beside(const kry_matrix *A)
+{
+    enum { WORTH_A_COPY = 16 }; /* entries of a row */
+    return A->dev->info.cpu_kernels ||
+           (!A->stage[0].by_rows && A->nnz >= WORTH_A_COPY * A->shape.rows);
+}
 
 static kry_status find_room(kry_matrix *A, size_t bytes)
 {
@@ -56,22 +67,30 @@ done:
 
 /* ---- products ---------------------------------------------------------------------------------- */
 
+/* A work-item takes VECTORS_HERE vectors (cl/kry.clh), and so a row as many work-items as that makes. */
+static int64_t groups_of(const kry_matrix *A, const kry_stage *s, const strip *t)
+{
+    enum { VECTORS_HERE = 4 };
+    return A->dev->info.cpu_kernels || !s->by_rows ? s->groups
+                                                   : s->groups * (t->width / VECTORS_HERE);
+}
+
 static kry_status launch_at_once(const kry_matrix *A, const kry_stage *s, const strip *t)
 {
     kry_status st = KRY_OK;
     const cl_int vectors = (cl_int)t->x.k;
     kry_scalar a = kry_scalar_of(A->dev, t->alpha), b = kry_scalar_of(A->dev, t->beta);
-    const kry_arg rest[] = { ARG(vectors),       ARG_ACC(A->dev, a), ARG_VEC(&t->x),
+    const kry_arg rest[] = { ARG(vectors),       ARG_ACC(A->dev, a), ARG_VEC(&t->x), ARG(t->x.ld),
                              ARG_ACC(A->dev, b), ARG_VEC(&t->y),     ARG(t->y.ld) };
     char defines[KRY_STAGE_DEFINES + 16], name[32];
     kry_kernel *kernel;
 
     kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines);
     strcat(defines, width_define(t));
+    if (t->beside) strcat(defines, " -DBESIDE");
     snprintf(name, sizeof name, "%s_apply_block", s->stem);
     TRY(kry_kernel_get(A->dev, s->stem, A->shape.type, defines, name, &kernel));
-    TRY(kry_stage_launch(A, s, kernel, s->groups * (strcmp(s->stem, "csr") ? 4 : 1), rest,
-                         COUNT(rest)));
+    TRY(kry_stage_launch(A, s, kernel, groups_of(A, s, t), rest, COUNT(rest)));
 done:
     return st;
 }
@@ -99,7 +118,7 @@ static kry_status multiply(kry_matrix *A, const strip *given)
     int i = 0;
 
     if (given->x.k > 1 && !A->stage[0].by_vector) {
-        TRY(interleave(A, &t));
+        if (t.beside) TRY(interleave(A, &t));
         for (; i < A->stages && !A->stage[i].by_vector; i++)
             TRY(launch_at_once(A, &A->stage[i], &t));
     }
@@ -108,24 +127,14 @@ done:
     return st;
 }
 
-/* Columns first ... first + count - 1 of a block. */
-static kry_vec columns_of(const kry_vec *v, int64_t first, int64_t count)
-{
-    kry_vec some = kry_vec_column(v, first);
-    some.k = count;
-    return some;
-}
-
-/* One where bits must not depend on how a matrix is shared out; and what csr.cl keeps of MANY vectors in local
- * memory has to fit. */
+/* One where bits must not depend on how a matrix is shared out, and where csr.cl has no room for its tile. */
 static int most_at_once(const kry_matrix *A)
 {
-    enum { LOCAL = 8192 };
+    enum { BYTES = 80 }; /* of local memory for a work-item of csr.cl, at most */
     const kry_device *dev = A->dev;
-    size_t bytes = (size_t)kry_group_size(dev) * MANY * kry_type_size(A->shape.type);
+    const bool fits = dev->info.cpu_kernels || BYTES * kry_group_size(dev) <= dev->info.local_bytes;
 
-    if (kry_device_is_host(dev) || dev->layout.reproducible) return 1;
-    return bytes > LOCAL ? FEW : MANY;
+    return kry_device_is_host(dev) || dev->layout.reproducible || !fits ? 1 : MANY;
 }
 
 kry_status kry_matrix_apply_block(void *self, double alpha, const kry_vec *x, double beta,
@@ -137,8 +146,9 @@ kry_status kry_matrix_apply_block(void *self, double alpha, const kry_vec *x, do
 
     for (int64_t j = 0, count; j < x->k; j += count) {
         count = x->k - j < most ? x->k - j : most;
-        TRY(multiply(A, &(strip){ alpha, beta, columns_of(x, j, count), columns_of(y, j, count),
-                                  count > FEW ? MANY : FEW }));
+        TRY(multiply(A, &(strip){ alpha, beta, kry_vec_columns(x, j, count),
+                                  kry_vec_columns(y, j, count), count > FEW ? MANY : FEW,
+                                  reads_beside(A) }));
     }
 done:
     return st;

@@ -254,7 +254,7 @@ kry_matrix *kry_matrix_of(const kry_op *op)
 
 int kry_matrix_block(const kry_op *op)
 {
-    const kry_op *one = kry_pin_of(kry_op_piece(op, 0));
+    const kry_op *one = kry_pin_of(kry_op_first(op));
     const kry_extended *wide = kry_extended_of(one);
     const kry_matrix *A = kry_matrix_of(wide ? wide->wide : kry_op_own(one));
 
@@ -370,7 +370,7 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
           "kry_csr_create: on_host is for one device, and this is a team of %d",
           kry_team_size(dev));
     if (params->on_host) return keep_on_host(dev, host, map, params, op);
-    if (dev->team) return kry_matrix_in_parts(dev, host, map, params, op);
+    if (dev->team) return kry_matrix_in_parts(dev, host, map, params, NULL, op);
     if (params->format == KRY_FORMAT_AUTO)
         TRY(kry_choose(dev, host, params, op));
     else

@@ -38,6 +38,7 @@ typedef struct kry_stage {
     bool no_values;     /* its kernels do not take `val` */
     bool fuses;         /* its apply_direction is faster than two launches */
     bool by_vector;     /* it has no kernels for several vectors at once */
+    bool by_rows;       /* GPUs: a work-item takes whole rows; else lanes that share one read entries side by side */
     int64_t groups;     /* to launch */
     int64_t sum_groups; /* the same where partial sums are left */
     int count;          /* values: the first arguments of its kernels */
@@ -243,6 +244,24 @@ kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_p
 kry_status kry_matrix_convert_surplus(const kry_matrix *A, double factor, kry_matrix *copy);
 /* Replace what the rows add up to, where other parts hold some of their entries. NULL: 0. Waits. */
 kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
+
+/* ---- narrowed.c -------------------------------------------------------------------------------- */
+
+/* Whether A is a stored matrix in double of which there can be a copy for vectors in single: assembled, on one
+ * device. */
+bool kry_matrix_narrows(const kry_op *A);
+/*
+ * The same matrix for vectors in single, with which it shares all that it can: where A's numbers are kept as singles
+ * these, too. Its entries cannot be read. A is retained.
+ *
+ *   rest  a single for each row, which multiplies x_i beside the entries: what rounding takes from them; retained.
+ *         NULL: nothing
+ */
+kry_status kry_matrix_narrowed(const kry_op *A, cl_mem rest, kry_op **narrow);
+/* After new numbers of A. */
+kry_status kry_matrix_narrowed_again(kry_op *narrow, cl_mem rest);
+/* What it takes beside A; 0 for operators that are none. */
+double kry_matrix_narrowed_bytes(const kry_op *op);
 
 /* ---- transposed.c ------------------------------------------------------------------------------ */
 

@@ -12,7 +12,8 @@ typedef struct piece {
 } piece;
 
 typedef struct whole {
-    kry_sparse host; /* of the matrix */
+    kry_sparse host; /* all rows and columns; or those of one rank, with kry_rank_rows' columns */
+    kry_rank_rows rank;
     kry_entry_map map;
     int64_t nnz;
     kry_matrix_params params;
@@ -32,6 +33,7 @@ static void whole_release(void *self)
     }
     free(W->piece);
     free(W->place);
+    free(W->rank.wanted);
     kry_sparse_release(&W->host);
     kry_entry_map_release(&W->map);
     kry_split_release(&W->split);
@@ -60,6 +62,31 @@ static void cut_release(cut *c)
     kry_sparse_release(&c->far);
 }
 
+/* The column of the host's matrix that an own place has; or that of wanted place i. */
+static int64_t own_column(const cut *c, int64_t place)
+{
+    return c->W->rank.wanted ? place - c->first : kry_split_row(c->W->split, place);
+}
+
+static int64_t far_column(const cut *c, int64_t i)
+{
+    return c->W->rank.wanted ? c->rows + i : kry_split_row(c->W->split, c->wanted[i]);
+}
+
+/* A rank has found them. */
+static kry_status take_wanted(cut *c)
+{
+    kry_status st = KRY_OK;
+    const kry_rank_rows *rank = &c->W->rank;
+
+    c->wants = rank->wants;
+    TRY(kry_alloc((size_t)c->wants, sizeof *c->wanted, &c->wanted));
+    if (c->wants) memcpy(c->wanted, rank->wanted, (size_t)c->wants * sizeof *c->wanted);
+    for (int64_t i = 0; i < c->wants; i++) c->number[far_column(c, i)] = (int32_t)i;
+done:
+    return st;
+}
+
 /* List the wanted places; number[column] is then the column's place in this list. */
 static kry_status find_wanted(cut *c)
 {
@@ -70,6 +97,7 @@ static kry_status find_wanted(cut *c)
 
     TRY(kry_alloc((size_t)H->cols, sizeof *c->number, &c->number));
     for (int64_t j = 0; j < H->cols; j++) c->number[j] = -1;
+    if (W->rank.wanted) return take_wanted(c);
     for (int64_t p = c->first; p < end; p++) {
         int64_t row = kry_split_row(W->split, p);
         for (int64_t k = H->row_ptr[row]; k < H->row_ptr[row + 1]; k++) {
@@ -96,13 +124,13 @@ done:
 static void number_own(const cut *c, int64_t first)
 {
     for (int64_t p = c->first; p < c->first + c->rows; p++)
-        c->number[kry_split_row(c->W->split, p)] = (int32_t)(first + p - c->first);
+        c->number[own_column(c, p)] = (int32_t)(first + p - c->first);
 }
 
 static kry_status take_columns(const cut *c, int64_t cols, kry_sparse *part, int64_t **from)
 {
     const kry_sparse_cut cut = { .rows = c->rows,
-                                 .first = c->first,
+                                 .first = c->W->rank.wanted ? 0 : c->first,
                                  .row = c->W->split->row,
                                  .cols = cols,
                                  .place = c->number };
@@ -166,7 +194,7 @@ static kry_status make_coupled(cut *c, kry_device *dev, kry_op **local)
     kry_coupled A = { .traits = c->W->params.traits };
 
     TRY(take_columns(c, c->wants, &c->far, &p->far));
-    for (int64_t i = 0; i < c->wants; i++) c->number[kry_split_row(c->W->split, c->wanted[i])] = -1;
+    for (int64_t i = 0; i < c->wants; i++) c->number[far_column(c, i)] = -1;
     number_own(c, 0);
     TRY(take_columns(c, c->rows, &c->own, &p->own));
     p->own_nnz = kry_sparse_nnz(&c->own), p->far_nnz = kry_sparse_nnz(&c->far);
@@ -198,7 +226,7 @@ static void number_columns(const cut *c, kry_extended *A)
     number_own(c, A->own_at);
     for (int64_t i = 0; i < c->wants; i++) {
         int64_t from_own = i - A->below + (i < A->below ? 0 : c->rows);
-        c->number[kry_split_row(c->W->split, c->wanted[i])] = (int32_t)(A->own_at + from_own);
+        c->number[far_column(c, i)] = (int32_t)(A->own_at + from_own);
     }
 }
 
@@ -240,6 +268,16 @@ done:
     return st;
 }
 
+/* A rank needs them no more: its part has them. */
+static void forget_host(whole *W)
+{
+    kry_sparse *host = &W->host;
+
+    if (!W->rank.wanted) return;
+    free(host->row_ptr), free(host->col), free(host->val);
+    host->row_ptr = NULL, host->col = NULL, host->val = NULL;
+}
+
 /* ---- new values ------------------------------------------------------------------------------ */
 
 /* KRY_VALUES_SINGLE: round all entries, for a part's own matrix rounds its own ones only. */
@@ -261,6 +299,7 @@ static kry_status prepare(void *self, const void *values)
     kry_status st = KRY_OK;
 
     if (!values) return KRY_OK; /* parts take the numbers that they have */
+    if (!W->host.val) TRY(kry_alloc((size_t)W->nnz, kry_type_size(W->host.type), &W->host.val));
     TRY(kry_entries_renew("kry_op_update", &W->map, values, W->nnz, &W->host));
     TRY(round_values("kry_op_update", W));
 done:
@@ -269,7 +308,7 @@ done:
 
 static kry_status update_part(void *self, int rank, kry_op *local)
 {
-    const whole *W = self;
+    whole *W = self;
     const piece *p = &W->piece[rank];
     kry_status st = KRY_OK;
     const kry_sparse *host = &W->host;
@@ -282,6 +321,7 @@ static kry_status update_part(void *self, int rank, kry_op *local)
 done:
     free(far);
     free(own);
+    forget_host(W);
     return st;
 }
 
@@ -304,13 +344,15 @@ done:
 }
 
 static kry_status check(const struct kry_team *team, const kry_sparse *host,
-                        const kry_matrix_params *params)
+                        const kry_matrix_params *params, const kry_rank_rows *rank)
 {
     static const char who[] = "kry_csr_create";
     kry_status st = KRY_OK;
     kry_format f = params->format;
 
-    CHECK(host->rows == host->cols, KRY_ERR_UNSUPPORTED,
+    CHECK(rank || !team->ranks, KRY_ERR_UNSUPPORTED,
+          "%s: on ranks each brings its own rows: kry_csr_create_rows", who);
+    CHECK(rank || host->rows == host->cols, KRY_ERR_UNSUPPORTED,
           "%s: %lld-by-%lld on several devices; only square matrices can be split", who,
           (long long)host->rows, (long long)host->cols);
     if (!team->reproducible) return KRY_OK;
@@ -327,22 +369,26 @@ done:
 }
 
 kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map *map,
-                               const kry_matrix_params *params, kry_op **op)
+                               const kry_matrix_params *params, kry_rank_rows *rank, kry_op **op)
 {
     kry_status st = KRY_OK;
     whole *W = NULL;
 
     *op = NULL;
-    TRY(check(team->team, host, params));
+    TRY(check(team->team, host, params, rank));
     TRY(kry_alloc(1, sizeof *W, &W));
     W->team = team->team;
     W->params = *params;
     W->nnz = kry_sparse_nnz(host);
-    TRY(kry_split_get(W->team, "kry_csr_create", host->rows, host, 1, &W->split));
+    if (rank)
+        W->split = kry_split_retain(rank->split);
+    else
+        TRY(kry_split_get(W->team, "kry_csr_create", host->rows, host, 1, &W->split));
     TRY(kry_alloc((size_t)W->split->members, sizeof *W->piece, &W->piece));
     TRY(find_places(W));
     W->host = *host, *host = (kry_sparse){ 0 };
     W->map = *map, *map = (kry_entry_map){ 0 };
+    if (rank) W->rank = *rank, rank->wanted = NULL;
     TRY(round_values("kry_csr_create", W));
     const kry_parts_extra extra = { .self = W,
                                     .prepare = prepare,
@@ -350,6 +396,7 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map
                                     .inspect = inspect,
                                     .destroy = whole_release };
     TRY(kry_parts_create(team, W->split, &extra, make_part, W, op));
+    forget_host(W);
     W = NULL;
 done:
     whole_release(W);

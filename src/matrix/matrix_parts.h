@@ -14,10 +14,19 @@
 
 /* ---- matrix_parts.c, matrix_read.c: the whole ------------------------------------------------- */
 
+/* What a rank brings (matrix_rows.c): its rows, whose columns are numbered from its own first one, and behind its
+ * own ones those of other ranks, ascending. */
+typedef struct kry_rank_rows {
+    kry_split *split; /* borrowed */
+    int64_t *
+        wanted; /* owned, not NULL: places in other ranks that the rows have entries for, ascending */
+    int64_t wants;
+} kry_rank_rows;
+
 /* The operator of a matrix, split over the devices of a team. Takes host and map over if the call
- * succeeds. */
+ * succeeds; and rank->wanted. rank: host has the rows of this rank only; NULL: of all parts. */
 kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map *map,
-                               const kry_matrix_params *params, kry_op **op);
+                               const kry_matrix_params *params, kry_rank_rows *rank, kry_op **op);
 /* kry_matrix_read of one. */
 kry_status kry_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val);
 /* The entries of a stored matrix in parts, pinned or not. Waits. Returns  also KRY_ERR_UNSUPPORTED. */

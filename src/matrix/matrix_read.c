@@ -73,11 +73,21 @@ done:
     return st;
 }
 
+static kry_status check_all_here(const kry_op *op)
+{
+    if (!kry_op_on_ranks(op)) return KRY_OK;
+    return kry_fail(
+        KRY_ERR_UNSUPPORTED,
+        "kry_matrix_read: the rows of '%s' lie on %d ranks, and are not gathered on one",
+        kry_op_first(op)->table->kind, kry_team_size(op->dev));
+}
+
 kry_status kry_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
-    const kry_op *first = kry_op_on_part(op, 0);
+    const kry_op *first = kry_op_first(op);
 
+    TRY(check_all_here(op));
     CHECK(kry_pin_of(first) == first, KRY_ERR_UNSUPPORTED,
           "kry_matrix_read: '%s' is not a stored matrix", first->table->kind);
     TRY(read_into(op, &(kry_sparse){ .row_ptr = row_ptr, .col = col, .val = val }));
@@ -90,6 +100,7 @@ kry_status kry_matrix_parts_download(const kry_op *op, kry_sparse *A)
     kry_status st = KRY_OK;
     kry_op_info info;
 
+    TRY(check_all_here(op));
     kry_op_describe(op, &info);
     TRY(kry_sparse_create(op->shape.rows, op->shape.cols, op->shape.type,
                           info.nnz > 0 ? info.nnz : 0, A));

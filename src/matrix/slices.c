@@ -129,13 +129,13 @@ static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored
     *v = (numbers){ .stored = stored };
     TRY(kry_buffer_upload(dev, sizeof v->lost, &v->lost, &found));
     TRY(kry_buffer_create(dev, (size_t)A->slots * kry_type_size(stored), &v->val));
-    if (rests) TRY(kry_buffer_create(dev, (size_t)rows * kry_type_size(C->type), &v->rest));
+    if (rests) TRY(kry_buffer_create(dev, (size_t)rows * kry_type_size(A->shape.type), &v->rest));
     const cl_mem rest = rests ? v->rest : v->val;
     const kry_stage *s = &A->stage[0];
     const kry_arg slots[] = { ARG(s->value[PERM].buffer), ARG(s->value[SLICE_PTR].buffer),
                               ARG(s->value[COL].buffer) };
     const bool narrow = s->count > COL + 1;
-    char defines[64];
+    char defines[96];
     const kry_arg begin[] = { ARG(rows), ARG(C->row_ptr), ARG(C->val) };
     const kry_arg end[] = { ARG(v->val), ARG(rests), ARG(rest), ARG(found) };
     kry_arg args[COUNT(begin) + COUNT(slots) + COUNT(end)];
@@ -143,11 +143,12 @@ static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored
     memcpy(args, begin, sizeof begin);
     if (sliced) memcpy(args + count, slots, sizeof slots), count += COUNT(slots);
     memcpy(args + count, end, sizeof end), count += COUNT(end);
-    snprintf(defines, sizeof defines, "%s %s", stored == C->type ? "" : "-DSTORED=float",
-             sliced ? columns[narrow] : "");
+    snprintf(defines, sizeof defines, "%s%s %s", stored == C->type ? "" : "-DSTORED=float",
+             A->shape.type == C->type ? "" : " -DREST=float", sliced ? columns[narrow] : "");
     TRY(run(dev, C->type, defines, sliced ? "slices_numbers" : "slices_round", C->rows, args,
             count));
-    if (stored != C->type) TRY(kry_buffer_read(dev, found, 0, sizeof v->lost, &v->lost));
+    if (stored != C->type && stored != A->shape.type)
+        TRY(kry_buffer_read(dev, found, 0, sizeof v->lost, &v->lost));
 done:
     kry_buffer_release(dev, &found);
     if (st < 0) numbers_release(dev, v);
@@ -157,11 +158,12 @@ done:
 static kry_status make_numbers(const kry_matrix *A, const kry_csr *C, numbers *v)
 {
     kry_status st = KRY_OK;
-    const bool rounds = C->type == KRY_F64 && A->params.values == KRY_VALUES_SINGLE;
+    const bool narrow = A->shape.type != C->type;
+    const bool rounds = C->type == KRY_F64 && (narrow || A->params.values == KRY_VALUES_SINGLE);
 
     *v = (numbers){ .lost = true };
     if (rounds) TRY(convert(A, C, KRY_F32, v));
-    if (!v->lost) return KRY_OK;
+    if (narrow || !v->lost) return KRY_OK;
     numbers_release(C->dev, v);
     if (A->params.format == KRY_FORMAT_SELL) return convert(A, C, C->type, v);
     TRY(kry_buffer_retain(C->dev, C->val));
@@ -218,10 +220,11 @@ done:
     return st;
 }
 
-static kry_status build(const kry_csr *C, const kry_matrix_params *params, slices *s, kry_op **op)
+static kry_status build(const kry_csr *C, kry_type type, const kry_matrix_params *params, slices *s,
+                        kry_op **op)
 {
     kry_status st = KRY_OK;
-    const kry_sparse size = { .rows = C->rows, .cols = C->cols, .type = C->type };
+    const kry_sparse size = { .rows = C->rows, .cols = C->cols, .type = type };
     kry_matrix *A = NULL;
     numbers v;
 
@@ -238,7 +241,8 @@ done:
 }
 
 /* Padding is a third at most; *op NULL: these rows do not suit slices. */
-static kry_status create_sliced(const kry_csr *C, const kry_matrix_params *params, kry_op **op)
+static kry_status create_sliced(const kry_csr *C, kry_type type, const kry_matrix_params *params,
+                                kry_op **op)
 {
     kry_status st = KRY_OK;
     const kry_device *dev = C->dev;
@@ -247,21 +251,33 @@ static kry_status create_sliced(const kry_csr *C, const kry_matrix_params *param
     *op = NULL;
     if (C->rows < (int64_t)MANY * dev->info.compute_units) return KRY_OK;
     TRY(sort(C, &s));
-    if (s.slots <= INT32_MAX && s.slots <= C->nnz + C->nnz / 3) TRY(build(C, params, &s, op));
+    if (s.slots <= INT32_MAX && s.slots <= C->nnz + C->nnz / 3) TRY(build(C, type, params, &s, op));
 done:
     slices_release(C->dev, &s);
     return st;
 }
 
-kry_status kry_sliced_operator(const kry_csr *C, bool rounded, unsigned traits, kry_op **op)
+/* In compressed rows, whose pattern is C's. */
+static kry_status create_compressed(const kry_csr *C, kry_type type, unsigned traits, kry_op **op)
+{
+    kry_csr typed = *C;
+
+    typed.type = type;
+    return kry_csr_operator(&typed, traits, NULL, op);
+}
+
+kry_status kry_sliced_operator(const kry_csr *C, kry_keep keep, unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
-    const kry_values values = rounded ? KRY_VALUES_SINGLE : KRY_VALUES_AS_GIVEN;
+    const kry_values values = keep.rounded ? KRY_VALUES_SINGLE : KRY_VALUES_AS_GIVEN;
 
-    TRY(create_sliced(C, KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_SELL, .values = values),
-                      op));
+    *op = NULL;
+    if (!keep.read)
+        TRY(create_sliced(C, keep.type,
+                          KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_SELL, .values = values),
+                          op));
     if (*op) return KRY_OK;
-    TRY(kry_csr_operator(C, traits, NULL, op));
+    TRY(create_compressed(C, keep.type, traits, op));
     kry_matrix_of(*op)->params.values = values;
     TRY(kry_sliced_set_numbers(*op, C));
 done:

@@ -1,27 +1,12 @@
 /* spgemm.c - products of matrices in compressed rows on a device. Kernels: cl/spgemm.cl, cl/spgemm_rows.cl. */
 #include "matrix/spgemm.h"
-#include "device/launch.h"
+#include "matrix/spgemm_parts.h"
+#include <stdio.h>
 #include <string.h>
 
 enum { OPERANDS = 7, MORE = 7 };
 
-/* What the kernels of a product share. */
-typedef struct product {
-    const kry_csr *A, *B;
-    kry_device *dev;
-    cl_int rows, cols;
-    cl_int lanes; /* GPUs: work-items for a long row */
-    int64_t groups;
-    cl_mem scratch; /* CPUs */
-} product;
-
-static double mean(int64_t count, int64_t rows) { return rows ? (double)count / (double)rows : 0; }
-
-/* Of a row of C. */
-static double products_of(const kry_csr *A, const kry_csr *B)
-{
-    return mean(A->nnz, A->rows) * mean(B->nnz, B->rows);
-}
+typedef kry_csr_factors product;
 
 static cl_int lanes_for(const kry_device *dev, double products)
 {
@@ -41,7 +26,7 @@ static kry_status product_begin(const kry_csr *A, const kry_csr *B, product *p)
         p->groups = kry_csr_groups(dev, A->rows, B->cols, A->nnz + B->nnz);
         return kry_buffer_create(dev, (size_t)(p->groups * B->cols) * sizeof(cl_int), &p->scratch);
     }
-    p->lanes = lanes_for(dev, products_of(A, B));
+    p->lanes = lanes_for(dev, kry_mean_products(A, B));
     p->groups = kry_groups_at_most(dev, (A->rows * p->lanes + 8 * size - 1) / (8 * size));
     if (p->groups < 1) p->groups = 1;
     return KRY_OK;
@@ -67,48 +52,81 @@ static kry_status run(const product *p, kry_type type, const char *name, cl_int 
 
 /* ---- rows that are not long, on GPUs ----------------------------------------------------------- */
 
-enum { GROUP = 32, SLOTS = 512 }; /* of spgemm_rows.cl */
-
 static int group_size(const kry_device *dev)
 {
     const int size = kry_group_size(dev);
-    return size < GROUP ? size : GROUP;
+    return size < KRY_ROWS_GROUP ? size : KRY_ROWS_GROUP;
 }
 
-static int slots_for(const kry_device *dev, int lanes) { return SLOTS / group_size(dev) * lanes; }
-
-/* So many work-items to a row of C as there are `steps` side by side, and that there is room for `length` columns. */
-static cl_int lanes_for_rows(const product *p, double steps, double length)
+static int slots_of_row(const kry_device *dev, kry_rows_shape shape)
 {
-    cl_int lanes = 2;
-
-    while (lanes < group_size(p->dev) && (lanes < steps || slots_for(p->dev, lanes) < 2 * length))
-        lanes *= 2;
-    return lanes;
+    return shape.slots / group_size(dev) * shape.lanes;
 }
 
-/* A launch of spgemm_rows.cl. */
-static kry_status run_rows(const product *p, kry_type type, const char *name, cl_int lanes,
-                           const kry_arg *more, size_t count)
+kry_rows_shape kry_rows_shape_for(const kry_device *dev, double steps, double length)
 {
-    enum { SHARED = 6 };
+    kry_rows_shape shape = { .lanes = 2, .slots = KRY_ROWS_MOST_SLOTS / 4 };
+
+    while (shape.lanes < group_size(dev) && shape.lanes < steps) shape.lanes *= 2;
+    while (shape.slots < KRY_ROWS_MOST_SLOTS && slots_of_row(dev, shape) < 2 * length)
+        shape.slots *= 2;
+    while (shape.lanes < group_size(dev) && slots_of_row(dev, shape) < 2 * length) shape.lanes *= 2;
+    return shape;
+}
+
+kry_rows_shape kry_rows_shape_of_long(const kry_device *dev)
+{
+    return (kry_rows_shape){ .lanes = group_size(dev), .slots = KRY_ROWS_MOST_SLOTS };
+}
+
+int kry_rows_teams(const kry_device *dev, kry_rows_shape shape)
+{
+    return group_size(dev) / shape.lanes;
+}
+
+cl_int kry_rows_few(const kry_device *dev, kry_rows_shape shape)
+{
+    return slots_of_row(dev, shape) / 4 * 3;
+}
+
+int64_t kry_rows_groups(const kry_device *dev, kry_rows_shape shape, int64_t rows)
+{
+    const int teams = kry_rows_teams(dev, shape);
+    const int64_t groups = kry_groups_at_most(dev, (rows + teams - 1) / teams);
+    return groups > 0 ? groups : 1;
+}
+
+kry_status kry_rows_launch(kry_device *dev, kry_type type, kry_rows_shape shape, const char *name,
+                           int64_t rows, const kry_arg *args, size_t count)
+{
     kry_status st = KRY_OK;
-    const int size = group_size(p->dev), teams = size / lanes;
-    const kry_arg operands[SHARED] = { ARG(p->rows),       ARG(p->A->row_ptr), ARG(p->A->col),
-                                       ARG(p->B->row_ptr), ARG(p->B->col),     ARG(lanes) };
-    const int64_t groups = kry_groups_at_most(p->dev, (p->A->rows + teams - 1) / teams);
-    kry_arg args[SHARED + MORE];
     kry_kernel *kernel;
+    char defines[24];
 
-    memcpy(args, operands, sizeof operands);
-    memcpy(args + SHARED, more, count * sizeof *more);
-    TRY(kry_kernel_get(p->dev, "spgemm_rows", type, "", name, &kernel));
-    TRY(kry_launch_size(p->dev, kernel, groups > 0 ? groups : 1, size, args, SHARED + count));
+    snprintf(defines, sizeof defines, "-DSLOTS=%d", shape.slots);
+    TRY(kry_kernel_get(dev, "spgemm_rows", type, defines, name, &kernel));
+    TRY(kry_launch_size(dev, kernel, kry_rows_groups(dev, shape, rows), group_size(dev), args,
+                        count));
 done:
     return st;
 }
 
+kry_status kry_rows_run(const product *p, kry_type type, kry_rows_shape shape, const char *name,
+                        cl_int rows, const kry_arg *more, size_t count)
+{
+    enum { SHARED = 6 };
+    const kry_arg operands[SHARED] = { ARG(rows),          ARG(p->A->row_ptr), ARG(p->A->col),
+                                       ARG(p->B->row_ptr), ARG(p->B->col),     ARG(shape.lanes) };
+    kry_arg args[SHARED + KRY_ROWS_MORE];
+
+    memcpy(args, operands, sizeof operands);
+    memcpy(args + SHARED, more, count * sizeof *more);
+    return kry_rows_launch(p->dev, type, shape, name, rows, args, SHARED + count);
+}
+
 /* ---- the steps of a product ---------------------------------------------------------------------- */
+
+static double steps_of(const product *p) { return kry_mean_row(p->A->nnz, p->A->rows) / 2; }
 
 static kry_status find_lengths(const product *p, cl_mem length)
 {
@@ -116,9 +134,9 @@ static kry_status find_lengths(const product *p, cl_mem length)
     const kry_arg more[] = { ARG(length) };
 
     if (!p->dev->info.cpu_kernels) {
-        const cl_int lanes =
-            lanes_for_rows(p, mean(p->A->nnz, p->A->rows) / 2, products_of(p->A, p->B) / 2);
-        TRY(run_rows(p, KRY_F32, "spgemm_row_lengths", lanes, more, COUNT(more)));
+        const kry_rows_shape shape =
+            kry_rows_shape_for(p->dev, steps_of(p), kry_mean_products(p->A, p->B) / 2);
+        TRY(kry_rows_run(p, KRY_F32, shape, "spgemm_row_lengths", p->rows, more, COUNT(more)));
     }
     TRY(run(p, KRY_F32, "spgemm_lengths", 0, more, COUNT(more)));
 done:
@@ -128,13 +146,13 @@ done:
 static kry_status find_columns(const product *p, const kry_csr *C)
 {
     kry_status st = KRY_OK;
-    const double steps = mean(p->A->nnz, p->A->rows) / 2;
-    const cl_int lanes = lanes_for_rows(p, steps, mean(C->nnz, C->rows));
-    const cl_int few = slots_for(p->dev, lanes) / 4 * 3;
+    const kry_rows_shape shape =
+        kry_rows_shape_for(p->dev, steps_of(p), kry_mean_row(C->nnz, C->rows));
+    const cl_int few = kry_rows_few(p->dev, shape);
     const kry_arg more[] = { ARG(few), ARG(C->row_ptr), ARG(C->col) };
 
     if (!p->dev->info.cpu_kernels)
-        TRY(run_rows(p, KRY_F32, "spgemm_row_columns", lanes, more, COUNT(more)));
+        TRY(kry_rows_run(p, KRY_F32, shape, "spgemm_row_columns", p->rows, more, COUNT(more)));
     TRY(run(p, KRY_F32, "spgemm_columns", few, more + 1, COUNT(more) - 1));
 done:
     return st;
@@ -143,17 +161,16 @@ done:
 static kry_status make_numbers(const product *p, bool lower, const kry_csr *C)
 {
     kry_status st = KRY_OK;
-    const double steps = mean(p->B->nnz, p->B->rows);
-    const cl_int lanes = lanes_for_rows(p, steps, mean(C->nnz, C->rows));
-    const cl_int few = slots_for(p->dev, lanes) / 4 * 3;
-    const cl_int half_of_it = lower;
+    const kry_rows_shape shape = kry_rows_shape_for(p->dev, kry_mean_row(p->B->nnz, p->B->rows),
+                                                    kry_mean_row(C->nnz, C->rows));
+    const cl_int few = kry_rows_few(p->dev, shape), half_of_it = lower;
     const kry_arg rows[] = { ARG(few),       ARG(C->row_ptr), ARG(C->col), ARG(half_of_it),
                              ARG(p->A->val), ARG(p->B->val),  ARG(C->val) };
     const kry_arg others[] = { ARG(p->A->val), ARG(p->B->val), ARG(C->row_ptr), ARG(C->col),
                                ARG(C->val) };
 
     if (!p->dev->info.cpu_kernels)
-        TRY(run_rows(p, C->type, "spgemm_row_values", lanes, rows, COUNT(rows)));
+        TRY(kry_rows_run(p, C->type, shape, "spgemm_row_values", p->rows, rows, COUNT(rows)));
     TRY(run(p, C->type, "spgemm_values", few, others, COUNT(others)));
 done:
     return st;
@@ -184,9 +201,12 @@ kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, bool lower, kry_c
 {
     kry_status st = KRY_OK;
     product p;
+    bool made = false;
 
     *C = (kry_csr){ .dev = A->dev, .rows = A->rows, .cols = B->cols, .type = A->type };
     TRY(product_begin(A, B, &p));
+    if (A->val && !p.dev->info.cpu_kernels) TRY(kry_csr_product_at_once(&p, lower, C, &made));
+    if (made) goto done;
     TRY(make_pattern(&p, C));
     if (A->val) {
         TRY(kry_buffer_create(p.dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));

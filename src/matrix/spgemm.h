@@ -10,6 +10,13 @@
 
 #include "matrix/matrix.h"
 
+/* How operators keep numbers that are made in double. */
+typedef struct kry_keep {
+    kry_type type; /* of their vectors */
+    bool rounded;  /* numbers of matrices for vectors in double are kept as singles, where these are in range */
+    bool read;     /* somebody will read entries */
+} kry_keep;
+
 /* Columns ascend in each row, and none is there twice. */
 typedef struct kry_csr {
     kry_device *dev; /* borrowed; NULL: there is no matrix */
@@ -51,10 +58,10 @@ kry_status kry_csr_operator(const kry_csr *C, unsigned traits, kry_source **sour
 /* ---- slices.c ---- */
 
 /* An operator of C for products alone, on a GPU: its entries cannot be read, nor can they be changed but by
- * kry_sliced_set_numbers. It does not keep C's buffers where it is faster without. rounded: it keeps numbers in double as
- * singles, unless one is too large or too small for that; rows of symmetric matrices still add up to what
- * they did. Both wait. */
-kry_status kry_sliced_operator(const kry_csr *C, bool rounded, unsigned traits, kry_op **op);
+ * kry_sliced_set_numbers. It does not keep C's buffers where it is faster without. keep: of what type its vectors are, C's
+ * or single; and whether it keeps numbers in double as singles, unless one is too large or too small for that. Rows of
+ * symmetric matrices still add up to what they did. Both wait. */
+kry_status kry_sliced_operator(const kry_csr *C, kry_keep keep, unsigned traits, kry_op **op);
 /* C: the pattern of op with new numbers. */
 kry_status kry_sliced_set_numbers(kry_op *op, const kry_csr *C);
 

@@ -60,6 +60,7 @@ void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n)
         A->dev->info.opencl >= 120 ? 1 << 24 : 65535; /* Fermi's, and that of earlier GPUs */
 
     s->groups = s->sum_groups = kry_groups_for(A->dev, A->shape.type, n);
+    s->by_rows = true;
     if (A->dev->info.cpu_kernels) return;
     s->groups = all < 1 ? 1 : all < limit ? all : limit;
     s->sum_groups = s->groups < most ? s->groups : most;

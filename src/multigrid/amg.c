@@ -29,9 +29,11 @@ typedef struct amg {
         *device; /* the finest levels, if a device makes them; NULL: the host makes all */
     int upper;   /* of these, levels that are coarsened */
     int made;    /* the same of the host's, which follow */
-    bool
-        rounds; /* operators keep numbers in single, but for A and the coarsest level's; constants are
-                           the near null space, which rows that add up to what they did leave as it is */
+    kry_keep
+        keep; /* how operators keep their numbers, but for A and the coarsest level's: in single where constants are
+                      the near null space, which rows that add up to what they did leave as it is */
+    kry_row_look look;  /* at A */
+    kry_op *narrow;     /* A for vectors in single; NULL: the levels' are A's */
     void *kept[LEVELS]; /* by the coarsener, for each of the host's */
 } amg;
 
@@ -41,6 +43,7 @@ static void amg_destroy(void *self)
     if (!M) return;
     for (int i = 0; i < M->made; i++) M->by->destroy(M->kept[i]);
     kry_device_levels_release(M->device);
+    kry_op_release(&M->narrow);
     kry_op_release(&M->A);
     free(M);
 }
@@ -65,13 +68,38 @@ done:
     return st;
 }
 
+/* Of the levels' vectors: single if that is asked for or, where nobody says, does as well. The finest level's matrix for
+ * these cannot be read, which some scalings do. */
+static kry_status choose_type(amg *M, const kry_cycle_params *cycle)
+{
+    kry_status st = KRY_OK;
+    const bool asked = cycle->values == KRY_CYCLE_VALUES_SINGLE;
+    const bool possible = kry_matrix_narrows(M->A) && kry_fits_single(&M->look) && !M->keep.read;
+    const bool does_as_well = possible && M->keep.rounded && kry_suits_single(&M->look);
+
+    CHECK(!asked || possible || M->A->shape.type == KRY_F32, KRY_ERR_UNSUPPORTED,
+          "%s: values = single is for an assembled matrix in double on one device, with scaling = "
+          "diagonal and a "
+          "diagonal between 2^-60 and 2^60; this one is between %g and %g",
+          who, M->look.least, M->look.most);
+    if (asked || (cycle->values == KRY_CYCLE_VALUES_AUTO && does_as_well)) M->keep.type = KRY_F32;
+done:
+    return st;
+}
+
 static kry_status start(amg *M, const kry_amg_sight *s, const kry_amg_params *p, kry_coarsen *c)
 {
+    kry_status st = KRY_OK;
+
     M->complexity = p->complexity > 0 ? p->complexity : 10;
     M->nnz = s->nnz;
     M->entries = (double)M->nnz;
-    M->rounds = s->block == 1 && !s->given;
-    return kry_amg_start(who, M->A->shape.rows, s, p, c, &M->by);
+    M->keep.rounded = s->block == 1 && !s->given;
+    M->keep.read = p->cycle.scaling != KRY_SCALING_DIAGONAL;
+    TRY(choose_type(M, &p->cycle));
+    TRY(kry_amg_start(who, M->A->shape.rows, s, p, c, &M->by));
+done:
+    return st;
 }
 
 /* to := what the next level is made of; without columns in P if there is none. */
@@ -94,11 +122,11 @@ done:
 static kry_status add_level(const amg *M, kry_hierarchy *H, kry_op *A, const kry_coarser *to)
 {
     kry_status st = KRY_OK;
-    kry_level level = { .A = A };
+    kry_level level = { .A = A, .factor = A == M->narrow };
 
     if (to->P.cols > 0) {
-        TRY(kry_rounded_operator(M->A, &to->P, 0, M->rounds, &level.P));
-        TRY(kry_rounded_operator(M->A, &to->R, 0, M->rounds, &level.R));
+        TRY(kry_rounded_operator(M->A->dev, M->keep, &to->P, 0, &level.P));
+        TRY(kry_rounded_operator(M->A->dev, M->keep, &to->R, 0, &level.R));
     }
     TRY(kry_hierarchy_add(H, &level));
 done:
@@ -125,6 +153,35 @@ done:
     return st;
 }
 
+/* Of a level below the finest one. The coarsest one is solved by itself, with all its digits. */
+static kry_status make_operator(const amg *M, const kry_sparse *rows, bool coarser, kry_op **A)
+{
+    const kry_keep digits = { .type = M->A->shape.type };
+    return kry_rounded_operator(M->A->dev, coarser ? M->keep : digits, rows, KRY_SYMMETRIC, A);
+}
+
+/* What rounding takes from the rows of A; NULL: the device has them. */
+static kry_status find_rest(const amg *M, const kry_sparse *rows, cl_mem *rest)
+{
+    return rows ? kry_rounded_rest(M->A->dev, rows, rest) : kry_device_levels_rest(M->device, rest);
+}
+
+/* There is a coarser level: if vectors are to be in single *A, which is A, becomes one for these. */
+static kry_status begin_narrow(amg *M, const kry_sparse *rows, kry_op **A)
+{
+    kry_status st = KRY_OK;
+    cl_mem rest = NULL;
+
+    if (M->keep.type == M->A->shape.type) return KRY_OK;
+    TRY(find_rest(M, rows, &rest));
+    TRY(kry_matrix_narrowed(M->A, rest, &M->narrow));
+    kry_op_release(A);
+    *A = kry_op_retain(M->narrow);
+done:
+    kry_buffer_release(M->A->dev, &rest);
+    return st;
+}
+
 /* The levels from A on, whose entries are `rows`; takes both over. *A NULL: it has no operator yet. */
 static kry_status make_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, kry_sparse *rows,
                               kry_op **A)
@@ -136,7 +193,8 @@ static kry_status make_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, kry_spar
         if (rows->rows > M->coarsest && levels_of(M) < M->levels) TRY(coarsen(M, c, rows, &to));
         coarser = to.P.cols > 0;
         if (!coarser) TRY(check_end(M, rows));
-        if (!*A) TRY(kry_rounded_operator(M->A, rows, KRY_SYMMETRIC, M->rounds && coarser, A));
+        if (!*A) TRY(make_operator(M, rows, coarser, A));
+        if (coarser && *A == M->A) TRY(begin_narrow(M, rows, A));
         TRY(add_level(M, H, *A, &to));
         kry_op_release(A);
         kry_sparse_release(rows);
@@ -174,6 +232,11 @@ static kry_status add_device_level(amg *M, kry_hierarchy *H, kry_coarsen *c, boo
     TRY(check_complexity(M, c->level, kry_device_levels_rows(M->device),
                          kry_device_levels_nnz(M->device)));
     TRY(kry_device_levels_operators(M->device, &level));
+    if (!level.A) {
+        level.A = kry_op_retain(M->A);
+        TRY(begin_narrow(M, NULL, &level.A));
+        level.factor = M->narrow != NULL;
+    }
     TRY(kry_hierarchy_add(H, &level));
     M->upper++;
 done:
@@ -240,9 +303,10 @@ static kry_status start_on_device(amg *M, const kry_amg_params *p, kry_coarsen *
     TRY(kry_device_levels_create(who, M->A, &M->device));
     if (!M->device) return KRY_OK;
     TRY(look_on_device(M, p, &s));
+    M->look = *kry_device_levels_look(M->device);
     TRY(start(M, &s, p, c));
-    if (M->rounds) kry_device_levels_round(M->device);
-    if (M->rounds || M->by == &kry_classical_coarsening) return KRY_OK;
+    kry_device_levels_keep(M->device, M->keep);
+    if (M->keep.rounded || M->by == &kry_classical_coarsening) return KRY_OK;
     TRY(kry_amg_take_vectors(&s, n, c));
     TRY(kry_buffer_upload(M->A->dev, (size_t)(n * c->vectors) * sizeof *c->near_null_space,
                           c->near_null_space, &c->on_device));
@@ -258,6 +322,7 @@ static kry_status start_on_host(amg *M, const kry_amg_params *p, kry_coarsen *c,
 
     TRY(read_rows(M, rows));
     const kry_amg_sight s = kry_amg_look(M->A, rows, p);
+    M->look = kry_look_at_rows(rows);
     TRY(start(M, &s, p, c));
     TRY(kry_amg_take_vectors(&s, rows->rows, c));
 done:
@@ -270,13 +335,11 @@ static kry_status make_all(amg *M, kry_hierarchy *H, const kry_amg_params *p)
     kry_coarsen c = { 0 };
     kry_sparse rows = { 0 };
     kry_op *A = kry_op_retain(M->A);
-    double bound = 0;
 
     if (kry_device_levels_suit(A)) TRY(start_on_device(M, p, &c));
     TRY(M->device ? make_device_levels(M, H, &c, &rows, &A) : start_on_host(M, p, &c, &rows));
-    bound = M->device ? kry_device_levels_bound(M->device) : kry_row_bound(&rows);
     TRY(make_levels(M, H, &c, &rows, &A));
-    kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
+    kry_hierarchy_level(H, 0)->highest = kry_highest_of(M->look.bound);
 done:
     kry_op_release(&A);
     kry_sparse_release(&rows);
@@ -307,6 +370,7 @@ static kry_status amg_create(kry_hierarchy *H, const kry_op *A, const void *para
     M->A = kry_op_retain(A);
     M->coarsest = cycle->coarsest;
     M->levels = cycle->levels < LEVELS ? cycle->levels : LEVELS;
+    M->keep.type = A->shape.type;
     TRY(make_all(M, H, params));
     prefer(M, H);
     *self = M, M = NULL;
@@ -317,14 +381,29 @@ done:
 
 /* ---- new numbers ----------------------------------------------------------------------------- */
 
-/* rows := the finest of the host's levels; bound: kry_row_bound of the finest level of all. */
-static kry_status renew_upper(const amg *M, kry_sparse *rows, double *bound)
+static kry_status check_range(const amg *M)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(!M->narrow || kry_fits_single(&M->look), KRY_ERR_ARGUMENT,
+          "%s: the diagonal of the matrix is now between %g and %g, and the levels are in single, "
+          "which were made for "
+          "2^-60 to 2^60; make the preconditioner anew",
+          who, M->look.least, M->look.most);
+done:
+    return st;
+}
+
+/* rows := the finest of the host's levels; rest: what rounding takes from A, where its vectors are in single. */
+static kry_status renew_upper(amg *M, kry_sparse *rows, cl_mem *rest)
 {
     kry_status st = KRY_OK;
 
     if (M->device) {
         TRY(kry_device_levels_renew(M->device));
-        *bound = kry_device_levels_bound(M->device);
+        M->look = *kry_device_levels_look(M->device);
+        TRY(check_range(M));
+        if (M->narrow) TRY(find_rest(M, NULL, rest));
         return kry_device_levels_download(M->device, rows);
     }
     TRY(read_rows(M, rows));
@@ -332,7 +411,9 @@ static kry_status renew_upper(const amg *M, kry_sparse *rows, double *bound)
           "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
           "preconditioner anew",
           who, (long long)kry_sparse_nnz(rows), (long long)M->nnz);
-    *bound = kry_row_bound(rows);
+    M->look = kry_look_at_rows(rows);
+    TRY(check_range(M));
+    if (M->narrow) TRY(find_rest(M, rows, rest));
 done:
     return st;
 }
@@ -369,13 +450,14 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
     amg *M = self;
     kry_sparse rows = { 0 };
     kry_coarser *to = NULL;
-    double bound = 0;
+    cl_mem rest = NULL;
 
     TRY(kry_alloc((size_t)M->made + 1, sizeof *to, &to));
-    TRY(renew_upper(M, &rows, &bound));
+    TRY(renew_upper(M, &rows, &rest));
     for (int i = 0; i < M->made; i++) TRY(renew_level(M, H, i, i ? &to[i - 1].A : &rows, &to[i]));
     if (M->device) TRY(kry_device_levels_store(M->device, H));
-    kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
+    kry_hierarchy_level(H, 0)->highest = kry_highest_of(M->look.bound);
+    if (M->narrow) TRY(kry_matrix_narrowed_again(M->narrow, rest));
     if (M->upper) TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, M->upper)->A, &rows));
     for (int i = 0; i < M->made; i++) {
         const int level = M->upper + i;
@@ -384,6 +466,7 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
         TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, level + 1)->A, &to[i].A));
     }
 done:
+    kry_buffer_release(M->A->dev, &rest);
     release_levels(to, M->made);
     kry_sparse_release(&rows);
     return st;
@@ -422,7 +505,11 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
     static const kry_whole whole = { KRY_TEAM_FAMILY("amg", who), kry_collect_matrix, create_here };
     const kry_amg_params *p = params ? params : KRY_AMG();
-    if (kry_is_share(A)) return kry_team_levels_create(&whole, A, &p->cycle, p, M);
+    if (kry_is_share(A)) {
+        kry_amg_params theirs = *p; /* the finest level is of all devices, in the numbers of A */
+        theirs.cycle.values = KRY_CYCLE_VALUES_DOUBLE;
+        return kry_team_levels_create(&whole, A, &p->cycle, &theirs, M);
+    }
     return p->adaptive > 0 ? create_adaptive(A, p, M) : create_alone(A, p, M);
 }
 

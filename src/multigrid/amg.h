@@ -73,9 +73,19 @@ void kry_coarser_release(kry_coarser *c);
 /* p'Ap is nothing but rounding where it is less than that of p'Dp, D the diagonal of A. */
 static inline double kry_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }
 
-/* The largest sum of |a_ij| / a_ii over a row, rounded to single: no eigenvalue of D^-1 A is larger. Rows without
- * a positive diagonal entry do not count. */
-double kry_row_bound(const kry_sparse *A);
+/* What the rows of a matrix look like. Rows without a positive diagonal entry do not count. Numbers are rounded to
+ * single. */
+typedef struct kry_row_look {
+    double
+        bound; /* the largest sum of |a_ij| / a_ii over a row: no eigenvalue of D^-1 A is larger */
+    double least, most; /* diagonal entry */
+} kry_row_look;
+kry_row_look kry_look_at_rows(const kry_sparse *A);
+/* Whether a cycle in single does as well as one in double: the diagonal does not spread too far, and is well inside of
+ * what single can hold. */
+bool kry_suits_single(const kry_row_look *look);
+/* The latter alone, which it needs to work. */
+bool kry_fits_single(const kry_row_look *look);
 /* What a smoother takes for the largest eigenvalue of D^-1 A on the finest level, given that bound; 0: it may be
  * far above, and an estimate is better. Where no row is more than weakly dominant it is 2, which grids come
  * close to; on coarser levels the eigenvalue is less, and the estimate saves iterations. */
@@ -92,10 +102,12 @@ static inline uint32_t kry_scramble(uint32_t x)
 
 /* ---- rounded.c ------------------------------------------------------------------------------- */
 
-/* The operator of `host` on the device of A, in its type. rounded: in double it keeps numbers as singles, unless one is
- * too large or too small for that, and rows of symmetric matrices add up to what they did. */
-kry_status kry_rounded_operator(const kry_op *A, const kry_sparse *host, unsigned traits,
-                                bool rounded, kry_op **op);
+/* The operator of `host`, which is in double. keep: of what type its vectors are, and whether it keeps numbers in double
+ * as singles, unless one is too large or too small for that. Rows of symmetric matrices add up to what they did. */
+kry_status kry_rounded_operator(kry_device *dev, kry_keep keep, const kry_sparse *host,
+                                unsigned traits, kry_op **op);
+/* *rest: what rounding to single takes from each row of A, a single each, on the device. */
+kry_status kry_rounded_rest(kry_device *dev, const kry_sparse *A, cl_mem *rest);
 /* host: its pattern with new numbers. */
 kry_status kry_rounded_set_numbers(kry_op *op, const kry_sparse *host);
 

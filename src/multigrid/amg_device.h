@@ -25,8 +25,10 @@ bool kry_device_levels_suit(const kry_op *A);
  * Returns  KRY_ERR_ARGUMENT as kry_rows_symmetrise */
 kry_status kry_device_levels_create(const char *who, const kry_op *A, kry_device_levels **L);
 void kry_device_levels_release(kry_device_levels *L); /* takes NULL */
-/* kry_row_bound of the finest level. */
-double kry_device_levels_bound(const kry_device_levels *L);
+/* kry_look_at_rows of the finest level. */
+const kry_row_look *kry_device_levels_look(const kry_device_levels *L);
+/* *rest: kry_rounded_rest of the finest level. */
+kry_status kry_device_levels_rest(const kry_device_levels *L, cl_mem *rest);
 /* Of the coarsest level so far. */
 int64_t kry_device_levels_rows(const kry_device_levels *L);
 int64_t kry_device_levels_nnz(const kry_device_levels *L);
@@ -36,9 +38,9 @@ kry_status kry_device_levels_download(const kry_device_levels *L, kry_sparse *ro
  * Returns  as kry_coarser_multiply */
 kry_status kry_device_levels_coarsen(kry_device_levels *L, const kry_device_coarsener *by,
                                      kry_coarsen *c, bool *coarser);
-/* Operators that are made from now on keep numbers in double as singles. */
-void kry_device_levels_round(kry_device_levels *L);
-/* level := A, P and R of the level above the coarsest one so far, in the type of the matrix. */
+/* How operators that are made from now on keep their numbers; as the matrix, unless this is called. */
+void kry_device_levels_keep(kry_device_levels *L, kry_keep keep);
+/* level := A, P and R of the level above the coarsest one so far; A NULL for the finest one. */
 kry_status kry_device_levels_operators(kry_device_levels *L, kry_level *level);
 /* What the levels need to be made again, and no more. */
 void kry_device_levels_drop_numbers(kry_device_levels *L);
@@ -57,7 +59,7 @@ typedef struct kry_device_finding {
     bool
         sound; /* A is symmetric to the bit, its diagonal positive and finite, and so are the inverses */
     int64_t longest; /* entries of a row */
-    double bound;    /* as kry_row_bound */
+    kry_row_look look;
 } kry_device_finding;
 kry_status kry_device_check(const kry_csr *A, kry_device_finding *found); /* waits */
 

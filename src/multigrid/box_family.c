@@ -89,22 +89,24 @@ done:
 
 /* ---- the finest level ------------------------------------------------------------------------------ */
 
-/* Of what size the couplings are; not finite: beyond what can be said. May wait. */
-static kry_status size_of_couplings(const kry_stencil *S, double *size)
+/* How large couplings are, and how many times the strongest one is as large as the weakest one along the same axis; not
+ * finite: beyond what can be said. May wait. */
+static kry_status measure_couplings(const kry_stencil *S, double *size, double *jump)
 {
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
+    double largest, smallest;
 
-    *size = 0;
+    *size = 0, *jump = 1;
     for (int a = 0; a < S->axes; a++) {
-        double norm = S->weight[a];
+        largest = smallest = S->weight[a];
         if (S->face[0]) {
             TRY(kry_vec_wrap(S->dev, S->type, S->n, 1, S->face[a], 0, &v));
-            TRY(kry_vec_norm2(v, &norm));
+            TRY(kry_vec_range(v, &largest, &smallest));
             kry_vec_release(&v);
-            norm /= sqrt((double)S->n);
         }
-        *size = fmax(*size, norm);
+        *size = fmax(*size, largest);
+        if (largest > 0) *jump = fmax(*jump, largest / smallest);
     }
 done:
     kry_vec_release(&v);
@@ -113,31 +115,36 @@ done:
 
 /* b->A[0] := the grid in single, times a power of two so that couplings are about 1, so that no size of them leaves the
  * range of single in a cycle; or the numbers that it has now.
- * Returns  KRY_ERR_UNSUPPORTED if they are of too different sizes for that */
-static kry_status narrow_finest(boxes *b)
+ * Returns  KRY_ERR_UNSUPPORTED if they are `most` times apart, or beyond single altogether */
+static kry_status narrow_finest(boxes *b, double most)
 {
     kry_status st = KRY_OK;
-    double size;
+    double size, jump;
 
-    TRY(size_of_couplings(kry_stencil_of(b->given), &size));
-    CHECK(size > 0 && isfinite(size), KRY_ERR_UNSUPPORTED,
-          "%s: couplings of %g, for which a cycle in single has no unit", who, size);
+    TRY(measure_couplings(kry_stencil_of(b->given), &size, &jump));
+    CHECK(size > 0 && isfinite(size) && jump < most, KRY_ERR_UNSUPPORTED,
+          "%s: values = single, with couplings up to %g, %g times as large as others; below %g times "
+          "is what single can hold",
+          who, size, jump, most);
     b->factor = ldexp(1, -ilogb(size));
     TRY(kry_op_make_copy(who, b->given, KRY_F32, b->factor, NULL, &b->A[0]));
 done:
     return st;
 }
 
-/* In single where that is asked for or, if nobody says, possible. */
+/* Jumps at which a cycle in single takes as many iterations as one in double, or one more: beyond, what single resolves of
+ * x where couplings are strong is not enough for those that are weak. And jumps at which it works at all. */
+static const double smooth_jumps = 2e5, most_jumps = 1e20;
+
+/* In single where that is asked for or, if nobody says, as good. */
 static kry_status make_finest(boxes *b, kry_cycle_values values)
 {
     kry_status st = KRY_ERR_UNSUPPORTED;
 
-    if (b->given->shape.type == KRY_F64 && values != KRY_CYCLE_VALUES_DOUBLE)
-        st = narrow_finest(b);
-    else
-        values = KRY_CYCLE_VALUES_DOUBLE;
-    if (st != KRY_ERR_UNSUPPORTED || values == KRY_CYCLE_VALUES_SINGLE) return st;
+    if (b->given->shape.type == KRY_F32) values = KRY_CYCLE_VALUES_DOUBLE; /* as they are */
+    if (values == KRY_CYCLE_VALUES_SINGLE) return narrow_finest(b, most_jumps);
+    if (values == KRY_CYCLE_VALUES_AUTO) st = narrow_finest(b, smooth_jumps);
+    if (st != KRY_ERR_UNSUPPORTED) return st;
     b->factor = 0;
     b->A[0] = kry_op_retain(b->given);
     return KRY_OK;
@@ -194,6 +201,23 @@ done:
     return st;
 }
 
+static kry_status make_passes(boxes *b, int i, int steps, kry_level *level)
+{
+    kry_status st = KRY_OK;
+    bool narrow = !i && b->factor != 0;
+
+    TRY(kry_box_passes_create(b->A[i], b->P[i], steps, narrow, &b->passes[i]));
+    if (!b->passes[i] && narrow) {
+        narrow = false;
+        TRY(kry_box_passes_create(b->A[i], b->P[i], steps, narrow, &b->passes[i]));
+    }
+    if (!b->passes[i]) goto done;
+    level->passes = narrow ? &kry_box_passes_narrow_table : &kry_box_passes_table;
+    level->self = b->passes[i];
+done:
+    return st;
+}
+
 static kry_status add_levels(kry_hierarchy *H, boxes *b)
 {
     kry_status st = KRY_OK;
@@ -203,8 +227,7 @@ static kry_status add_levels(kry_hierarchy *H, boxes *b)
     if (b->P[0] && steps) TRY(kry_box_correct_create(b->A[0], b->P[0], &b->correct));
     for (int i = 0; i < b->count; i++) {
         kry_level level = { .A = b->A[i], .P = b->P[i], .highest = b->highest[i] };
-        if (b->P[i]) TRY(kry_box_passes_create(b->A[i], b->P[i], steps, &b->passes[i]));
-        if (b->passes[i]) level.passes = &kry_box_passes_table, level.self = b->passes[i];
+        if (b->P[i]) TRY(make_passes(b, i, steps, &level));
         if (!i) level.factor = b->factor;
         if (!i && b->correct) level.passes = &kry_box_correct_table, level.self = b->correct;
         TRY(kry_hierarchy_add(H, &level));
@@ -226,7 +249,7 @@ static kry_status boxes_create(kry_hierarchy *H, const kry_op *A, const void *pa
     *self = NULL;
     TRY(kry_alloc(1, sizeof *b, &b));
     b->given = kry_op_retain(A);
-    TRY(make_finest(b, p->values));
+    TRY(make_finest(b, p->cycle.values));
     b->count = 1;
     while (more && b->count < most && b->A[b->count - 1]->shape.rows > cycle->coarsest)
         TRY(append(b, &c, &more));
@@ -244,7 +267,7 @@ static kry_status boxes_update(kry_hierarchy *H, void *self)
     kry_status st = KRY_OK;
     boxes *b = self;
 
-    if (b->factor != 0) TRY(narrow_finest(b));
+    if (b->factor != 0) TRY(narrow_finest(b, most_jumps));
     for (int i = 0; i + 1 < b->count; i++) TRY(make_numbers(b, i));
     TRY(find_bounds(b));
     kry_hierarchy_level(H, 0)->factor = b->factor;
@@ -279,9 +302,7 @@ static kry_status check(const kry_op *A, const void *params)
     CHECK(!kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
           "%s: '%s' has no OpenCL, which multigrid on grids needs", who, A->dev->info.name);
     TRY(kry_check_sums(who, A));
-    CHECK(!p || (unsigned)p->values <= KRY_CYCLE_VALUES_DOUBLE, KRY_ERR_ARGUMENT,
-          "%s: values = %d is none", who, (int)p->values);
-    CHECK(!p || p->values != KRY_CYCLE_VALUES_SINGLE || !A->dev->team, KRY_ERR_UNSUPPORTED,
+    CHECK(!p || p->cycle.values != KRY_CYCLE_VALUES_SINGLE || !A->dev->team, KRY_ERR_UNSUPPORTED,
           "%s: values = single, which is for grids on one device", who);
     CHECK(!p || p->semi <= 1, KRY_ERR_ARGUMENT,
           "%s: semi = %g; it has to be negative, or in 0 ... 1", who, p->semi);
@@ -302,7 +323,7 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
     const kry_mg_params *p = params ? params : KRY_MG();
     if (kry_is_share(A)) {
         kry_mg_params theirs = *p; /* the finest level is of all devices, in the numbers of A */
-        theirs.values = KRY_CYCLE_VALUES_DOUBLE;
+        theirs.cycle.values = KRY_CYCLE_VALUES_DOUBLE;
         return kry_team_levels_create(&whole, A, &p->cycle, &theirs, M);
     }
     return kry_hierarchy_create(&family, A, &p->cycle, p, M);

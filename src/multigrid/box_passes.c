@@ -20,6 +20,7 @@ struct kry_box_passes {
     kry_sweep down, up;
     int group,
         per; /* work-items that share a tile, and rows of each; group 0: the level goes by layers */
+    bool narrow; /* from and to vectors in double */
     cl_mem scratch; /* owned: RING layers for each stage of each group; NULL: tiles */
     kry_kernel *add_up;
     cl_mem
@@ -44,18 +45,25 @@ static step_args steps_of(const kry_box_passes *p, const kry_sweeps *s)
     ARG((a).count), ARG_ACC(dev, (a).step[0]), ARG_ACC(dev, (a).step[1]), \
         ARG_ACC(dev, (a).step[2]), ARG_ACC(dev, (a).step[3])
 
-/* Launch a kernel whose arguments are the level, then `rest`; the first and the last of these are for layers alone. */
-static kry_status launch(const kry_box_passes *p, const kry_sweep *sweep, const kry_arg *rest,
-                         size_t count)
+/* Launch a kernel whose arguments are the level, then `rest`. */
+static kry_status launch_level(const kry_box_passes *p, const kry_sweep *sweep, const kry_arg *rest,
+                               size_t count)
 {
     enum { BOX_ARGS = 6, REST = 18 };
-    if (p->group) rest++, count -= 2;
     if (p->stencil) return kry_stencil_launch(p->stencil, sweep, rest, count);
     const kry_box_args g = kry_box_args_of(&p->box->grid);
     kry_arg args[BOX_ARGS + REST] = { KRY_BOX_ARGS(g), ARG(p->box->numbers) };
     memcpy(args + BOX_ARGS, rest, count * sizeof *rest);
     return kry_launch_size(p->dev, sweep->kernel, sweep->groups, sweep->size, args,
                            BOX_ARGS + count);
+}
+
+/* The first and the last of the arguments are for layers alone. */
+static kry_status launch(const kry_box_passes *p, const kry_sweep *sweep, const kry_arg *rest,
+                         size_t count)
+{
+    return p->group ? launch_level(p, sweep, rest + 1, count - 2)
+                    : launch_level(p, sweep, rest, count);
 }
 
 static kry_status go_down(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
@@ -110,9 +118,60 @@ static double bytes_of_both(const void *self)
     return 2 * (A.bytes_per_apply - 2 * word) + 5 * word + 2 * (P.bytes_per_apply - word);
 }
 
+/* The arguments of tiles about steps; see STEP_ARGS. */
+#define TILE_STEP_ARGS(dev, a)                                    \
+    ARG_ACC(dev, (a).step[0]), ARG_ACC(dev, (a).step[1]),         \
+        ARG_ACC(dev, (a).step[2]), ARG_ACC(dev, (a).step[3])
+
+static kry_status go_down_narrow(void *self, const kry_sweeps *s, const kry_narrow *narrow,
+                                 const kry_vec *b, kry_vec *x, kry_vec *coarse)
+{
+    const kry_box_passes *p = self;
+    const step_args a = steps_of(p, s);
+    const kry_arg rest[] = { TILE_STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG(narrow->unit),
+                             ARG_VEC(b), ARG_VEC(x), ARG_VEC(coarse) };
+    return launch_level(p, &p->down, rest, COUNT(rest));
+}
+
+static kry_status go_up_narrow(void *self, const kry_sweeps *s, const kry_narrow *narrow,
+                               const kry_vec *b, const kry_vec *x, const kry_vec *e, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    const kry_box_passes *p = self;
+    const step_args a = steps_of(p, s);
+    const cl_int sums = 1;
+    const cl_mem part = p->partial ? p->partial : s->sum->buffer;
+    const kry_arg rest[] = { TILE_STEP_ARGS(p->dev, a),
+                             ARG(p->P->numbers),
+                             ARG(narrow->unit),
+                             ARG_VEC(b),
+                             ARG_VEC(x),
+                             ARG_VEC(e),
+                             ARG_VEC(y),
+                             ARG(sums),
+                             ARG(part) };
+
+    s->sum->count = (cl_int)p->up.groups;
+    TRY(launch_level(p, &p->up, rest, COUNT(rest)));
+    if (p->partial) TRY(add_up(p, s->sum));
+done:
+    return st;
+}
+
+/* b is in double, and so is y. */
+static double bytes_of_both_narrow(const void *self)
+{
+    const kry_box_passes *p = self;
+    return bytes_of_both(p) + 3 * (double)p->P->fine.n * (double)(sizeof(double) - sizeof(float));
+}
+
 const kry_passes kry_box_passes_table = {
     .most = MOST_STEPS, .down = go_down, .up = go_up, .bytes = bytes_of_both
 };
+const kry_passes kry_box_passes_narrow_table = { .most = MOST_STEPS,
+                                                 .down_narrow = go_down_narrow,
+                                                 .up_narrow = go_up_narrow,
+                                                 .bytes = bytes_of_both_narrow };
 
 void kry_box_passes_release(kry_box_passes **address)
 {
@@ -205,13 +264,20 @@ static void plan_tiles(kry_box_passes *p, int steps)
     p->down.size = p->up.size = p->group;
 }
 
+/* Whether work-items keep their points in registers: in single, if the numbers of a row are no nine others. */
+static bool keeps_points(const kry_box_passes *p)
+{
+    return p->P->type == KRY_F32 && (p->stencil || kry_box_all_alike(&p->P->coarse));
+}
+
 /* Rows of a column for a work-item. Where there are few tiles for each compute unit lower ones are done earlier: on an H200 a
  * cycle on 1024 x 1024 took 0.8 of the time, one on 8192 x 8192 1.2 of it. */
-static int rows_of_column(const kry_device *dev, const kry_box_grid *g)
+static int rows_of_column(const kry_box_passes *p)
 {
     enum { LOW = 4, HIGH = 8, FEW = 8 };
-    const int64_t tile = (int64_t)MOST_GROUP * HIGH;
-    return g->n / tile < FEW * (int64_t)dev->info.compute_units ? LOW : HIGH;
+    const int64_t tiles = p->P->fine.n / ((int64_t)MOST_GROUP * HIGH);
+    if (tiles < FEW * (int64_t)p->dev->info.compute_units) return LOW;
+    return keeps_points(p) && p->stencil ? 2 * HIGH : HIGH;
 }
 
 /* The most work-items that may share a tile of a level: it has to fit into local memory, with rows that are
@@ -227,18 +293,27 @@ static int group_of_tile(const kry_device *dev, kry_type type, int per, int step
     return 0;
 }
 
+/* The highest tiles that suit the level and have room. */
+static void choose_height(kry_box_passes *p, int steps)
+{
+    enum { LEAST = 4 };
+    p->per = rows_of_column(p);
+    while (p->per > LEAST && !group_of_tile(p->dev, p->P->type, p->per, steps)) p->per /= 2;
+}
+
 /* Smaller groups where a kernel takes too many registers; KRY_ERR_UNSUPPORTED: none is small enough. */
 static kry_status by_tiles(kry_box_passes *p, int steps)
 {
     static const char *const names[3] = { "tile_down", "tile_up", "tile_sums" };
     kry_status st = KRY_ERR_UNSUPPORTED;
-    char more[96];
+    char more[128];
 
-    p->per = rows_of_column(p->dev, &p->P->fine);
+    choose_height(p, steps);
     for (p->group = group_of_tile(p->dev, p->P->type, p->per, steps);
          p->group >= LEAST_GROUP && st == KRY_ERR_UNSUPPORTED; p->group /= 2) {
-        snprintf(more, sizeof more, " -DSTEPS=%d -DGROUP=%d -DWIDTH=%d -DPER=%d%s", steps, p->group,
-                 TILE_WIDTH, p->per, p->box ? " -DBOX -DAXES=2" : "");
+        snprintf(more, sizeof more, " -DSTEPS=%d -DGROUP=%d -DWIDTH=%d -DPER=%d%s%s%s", steps,
+                 p->group, TILE_WIDTH, p->per, p->box ? " -DBOX -DAXES=2" : "",
+                 keeps_points(p) ? " -DKEEP" : "", p->narrow ? " -DNARROW" : "");
         TRY(get_kernels(p, "tile_cycle", names, more));
         st = kry_kernel_check_size(p->dev, p->down.kernel, p->group);
         if (st == KRY_OK) st = kry_kernel_check_size(p->dev, p->up.kernel, p->group);
@@ -257,24 +332,25 @@ static bool offers(const kry_op *A, const kry_op *P, int steps)
 {
     if (steps < 1 || steps > MOST_STEPS) return false;
     if (A->dev->info.cpu_kernels) return kry_stencil_of(A);
-    const kry_box_grid *g = &kry_box_transfer_of(P)->fine;
-    return g->axes == 2 && group_of_tile(A->dev, A->shape.type, rows_of_column(A->dev, g), steps);
+    return kry_box_transfer_of(P)->fine.axes == 2;
 }
 
-kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, kry_box_passes **out)
+kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, bool narrow,
+                                 kry_box_passes **out)
 {
     kry_status st = KRY_OK;
     kry_box_passes *p = NULL;
 
     *out = NULL;
-    if (!offers(A, P, steps)) return KRY_OK;
+    if (!offers(A, P, steps) || (narrow && A->dev->info.cpu_kernels)) return KRY_OK;
     TRY(kry_alloc(1, sizeof *p, &p));
     *p = (kry_box_passes){ .dev = A->dev,
                            .A = A,
                            .prolongation = P,
                            .stencil = kry_stencil_of(A),
                            .box = kry_box_of(A),
-                           .P = kry_box_transfer_of(P) };
+                           .P = kry_box_transfer_of(P),
+                           .narrow = narrow };
     st = A->dev->info.cpu_kernels ? by_layers(p) : by_tiles(p, steps);
     if (st == KRY_OK) *out = p, p = NULL;
     if (st == KRY_ERR_UNSUPPORTED) st = KRY_OK;

@@ -16,18 +16,31 @@ static double diagonal_of(const kry_sparse *A, int64_t i)
     return e < 0 ? 0 : ((const double *)A->val)[e];
 }
 
-double kry_row_bound(const kry_sparse *A)
+kry_row_look kry_look_at_rows(const kry_sparse *A)
 {
     const double *val = A->val;
-    float bound = 0;
+    float bound = 0, least = INFINITY, most = 0;
 
     for (int64_t i = 0; i < A->rows; i++) {
         const double entry = diagonal_of(A, i);
         double size = 0;
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) size += fabs(val[e]);
-        if (entry > 0 && (float)(size / entry) > bound) bound = (float)(size / entry);
+        if (!(entry > 0)) continue;
+        bound = fmaxf(bound, (float)(size / entry));
+        least = fminf(least, (float)entry), most = fmaxf(most, (float)entry);
     }
-    return bound;
+    return (kry_row_look){ bound, least, most };
+}
+
+bool kry_fits_single(const kry_row_look *look)
+{
+    return look->least >= 0x1p-60 && look->most <= 0x1p60;
+}
+
+bool kry_suits_single(const kry_row_look *look)
+{
+    enum { SPREAD = 10000 };
+    return kry_fits_single(look) && look->most <= 1.01 * SPREAD * look->least;
 }
 
 /* Unknown i is left alone. */

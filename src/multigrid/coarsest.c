@@ -27,7 +27,7 @@ static bool loses_constants(const kry_op *A, const kry_sparse *E)
     return true;
 }
 
-kry_status kry_coarsest_create(const char *who, const kry_op *A, kry_coarse **coarse)
+kry_status kry_coarsest_create(const char *who, const kry_op *A, kry_type type, kry_coarse **coarse)
 {
     kry_status st = KRY_OK;
     kry_sparse E = { 0 };
@@ -40,7 +40,7 @@ kry_status kry_coarsest_create(const char *who, const kry_op *A, kry_coarse **co
         TRY(kry_alloc((size_t)A->shape.rows, sizeof *inverse, &inverse));
         TRY(kry_rows_symmetrise(who, A, &E, inverse));
     }
-    st = kry_coarse_create(A->dev, A->shape.type, &how, &E, coarse);
+    st = kry_coarse_create(A->dev, type, &how, &E, coarse);
     CHECK(st != KRY_ERR_SINGULAR, KRY_ERR_ARGUMENT,
           "%s: the matrix of the coarsest level, %lld-by-%lld, is not positive definite", who,
           (long long)A->shape.rows, (long long)A->shape.rows);

@@ -31,10 +31,14 @@ static kry_status restrict_to(const kry_level *L, const kry_vec *r, kry_vec *coa
     return L->P->table->apply_transpose(L->P->self, 1, r, 0, coarse);
 }
 
+/* A cycle, or full multigrid; but_one: see visiting. */
+typedef kry_status kry_plain_cycle(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
+
 /* How a level is visited. */
 typedef struct visiting {
     kry_cycle_shape shape; /* of the levels below */
     bool from_x;           /* from the x that is there, not from zero */
+    bool but_one;          /* without the last step, so that the iterate ends in the level's room */
 } visiting;
 
 bool kry_rung_is_fused(const kry_rung *g)
@@ -53,7 +57,7 @@ bool kry_rung_corrects_at_once(const kry_rung *g)
  * in the wrong place. */
 static bool by_passes(const kry_rung *g, visiting how)
 {
-    return kry_rung_is_fused(g) && !how.from_x;
+    return kry_rung_is_fused(g) && g->level.passes->down && !how.from_x;
 }
 
 /* place[0] := smoothed; coarse := P' (b - A place[0]) */
@@ -76,12 +80,11 @@ done:
 }
 
 /* The same, the first step by the pass that adds P e. */
-static kry_status correct_and_smooth(kry_rung *g, const kry_vec *b, const kry_vec *e,
-                                     kry_vec *place[2], kry_sum *sum)
+static kry_status correct_and_smooth(kry_rung *g, kry_sweeps rest, const kry_vec *b,
+                                     const kry_vec *e, kry_vec *place[2], kry_sum *sum)
 {
     kry_status st = KRY_OK;
     const kry_level *L = &g->level;
-    kry_sweeps rest = g->smooth.up;
     kry_vec *x = place[0];
 
     TRY(L->passes->correct(L->self, rest.step[0], b, x, e, place[1]));
@@ -106,19 +109,36 @@ static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_v
         place[1] = place[0], place[0] = y;
         return L->passes->up(L->self, &up, b, place[1], e, y);
     }
-    if (kry_rung_corrects_at_once(g)) return correct_and_smooth(g, b, e, place, sum);
+    up.count -= how.but_one;
+    if (kry_rung_corrects_at_once(g)) return correct_and_smooth(g, up, b, e, place, sum);
     TRY(L->P->table->apply(L->P->self, 1, e, 1, place[0]));
     TRY(kry_smoothing_run(&g->smooth, &up, false, b, place));
 done:
     return st;
 }
 
-bool kry_cycle_leaves_dots(const kry_hierarchy *H)
+/* Whether the last step on the finest level is a sweep by itself. */
+static bool ends_with_sweep(const kry_hierarchy *H)
 {
     const kry_rung *g = H->rung;
-    if (H->narrow) return true;
-    return H->count > 1 && kry_smoothing_by_diagonal(&g->smooth) &&
-           (kry_rung_is_fused(g) || g->smooth.up.count > kry_rung_corrects_at_once(g));
+    return H->count > 1 && kry_smoothing_by_diagonal(&g->smooth) && !kry_rung_is_fused(g) &&
+           g->smooth.up.count > kry_rung_corrects_at_once(g);
+}
+
+bool kry_cycle_leaves_dots(const kry_hierarchy *H)
+{
+    return H->narrow || ends_with_sweep(H) || (H->count > 1 && kry_rung_is_fused(H->rung));
+}
+
+kry_status kry_cycle_widen(kry_hierarchy *H)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = H->rung[0].level.A;
+
+    H->widens = ends_with_sweep(H) && A->fused->relax_widening;
+    if (H->widens) TRY(A->fused->relax_widening(A->self, 0, NULL, NULL, NULL, NULL, NULL));
+done:
+    return st;
 }
 
 static kry_status correct(kry_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
@@ -218,43 +238,73 @@ int kry_cycle_room(kry_cycle_shape shape, int i, int count)
     return shape == KRY_CYCLE_V ? 0 : shape == KRY_CYCLE_K ? 4 : 2;
 }
 
-typedef kry_status kry_plain_cycle(kry_hierarchy *H, const kry_vec *b, kry_vec *x);
+static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
 
-/* Levels in single, b and x in double: run(H, b, x) of b rounded. */
+/* x := M b, or full multigrid, with levels in single, b and x in double. */
 static kry_status in_single(kry_hierarchy *H, kry_plain_cycle *run, const kry_vec *b, kry_vec *x,
                             kry_sum *dots)
 {
     kry_status st = KRY_OK;
-    const kry_rung *finest = H->rung;
+    const kry_rung *g = H->rung;
+    const kry_narrow *N = H->narrow;
+    const kry_op *A = g->level.A;
+    kry_sum *sum = dots ? dots : N->dots;
 
-    TRY(kry_narrow_measure(H->narrow, b));
-    TRY(kry_narrow_down(H->narrow, b, finest->b));
-    TRY(run(H, finest->b, finest->x));
-    TRY(kry_narrow_up(H->narrow, b, finest->x, x, dots));
+    TRY(kry_narrow_measure(N, b));
+    TRY(kry_narrow_down(N, b, g->b));
+    TRY(run(H, g->b, g->x, H->widens));
+    if (H->widens)
+        TRY(A->fused->relax_widening(A->self, g->smooth.up.step[g->smooth.up.count - 1], N->unit, b,
+                                     g->work, x, sum));
+    else
+        TRY(kry_narrow_up(N, b, g->x, x, sum));
 done:
     return st;
 }
 
-static kry_status once(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
+/* The same where the finest level's passes read b and write x in double. */
+static kry_status by_narrow_passes(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_sum *dots)
 {
-    return visit(H, 0, (visiting){ .shape = H->cycle.shape }, b, x);
+    kry_status st = KRY_OK;
+    kry_rung *g = H->rung, *next = g + 1;
+    const kry_passes *p = g->level.passes;
+    kry_sweeps up = g->smooth.up;
+
+    up.sum = dots ? dots : H->narrow->dots;
+    TRY(kry_narrow_measure(H->narrow, b));
+    TRY(p->down_narrow(g->level.self, &g->smooth.down, H->narrow, b, g->x, next->b));
+    TRY(correct(H, 1, H->cycle.shape, next->b, next->x));
+    TRY(p->up_narrow(g->level.self, &up, H->narrow, b, g->x, next->x, x));
+done:
+    return st;
+}
+
+bool kry_rung_has_narrow_passes(const kry_rung *g)
+{
+    return kry_rung_is_fused(g) && g->level.passes->down_narrow;
+}
+
+static kry_status once(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one)
+{
+    return visit(H, 0, (visiting){ .shape = H->cycle.shape, .but_one = but_one }, b, x);
 }
 
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_sum *dots)
 {
+    if (kry_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, dots);
     if (H->narrow) return in_single(H, once, b, x, dots);
     H->dots = dots;
-    const kry_status st = once(H, b, x);
+    const kry_status st = once(H, b, x, false);
     H->dots = NULL;
     return st;
 }
 
 /* A visit of a level leaves the b of the levels above it as they are. */
-static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
+static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one)
 {
     kry_status st = KRY_OK;
     const int last = H->count - 1;
-    const visiting how = { .shape = H->cycle.shape, .from_x = true };
+    visiting how = { .shape = H->cycle.shape, .from_x = true };
 
     for (int i = 0; i < last; i++)
         TRY(restrict_to(&H->rung[i].level, i ? H->rung[i].b : b, H->rung[i + 1].b));
@@ -263,6 +313,7 @@ static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
         const kry_vec *b_i = i ? H->rung[i].b : b;
         kry_vec *x_i = i ? H->rung[i].x : x;
         if (i < last) TRY(P->table->apply(P->self, 1, H->rung[i + 1].x, 0, x_i));
+        how.but_one = but_one && i == 0;
         TRY(visit(H, i, how, b_i, x_i));
     }
 done:
@@ -271,5 +322,5 @@ done:
 
 kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
-    return H->narrow ? in_single(H, full, b, x, NULL) : full(H, b, x);
+    return H->narrow ? in_single(H, full, b, x, NULL) : full(H, b, x, false);
 }

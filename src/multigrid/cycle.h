@@ -3,7 +3,6 @@
 #define KRY_MULTIGRID_CYCLE_H
 
 #include "multigrid/coarsest.h"
-#include "multigrid/narrow.h"
 #include "multigrid/smoother.h"
 
 typedef struct kry_rung {
@@ -25,6 +24,7 @@ struct kry_hierarchy {
     kry_coarse *coarse; /* NULL: A has no unknowns */
     kry_tail tail;
     kry_narrow *narrow; /* the levels are in single, the vectors in double; else NULL */
+    bool widens; /* the last step on the finest level is not of its smoother, but on the way to double */
     kry_sum *dots; /* borrowed, while a cycle runs that leaves (b.x, b.b) there; else NULL */
     char smoother[32], variant[160]; /* in words */
 };
@@ -38,6 +38,10 @@ bool kry_rung_corrects_at_once(const kry_rung *g);
 /* levels.c: what a V-cycle moves at least, 0: not known; what the set-up keeps beside A, in bytes, as far as its operators say. */
 double kry_cycle_bytes(const kry_hierarchy *H);
 double kry_cycle_bytes_stored(const kry_hierarchy *H);
+/* Whether the finest level's passes are from and to vectors in double. */
+bool kry_rung_has_narrow_passes(const kry_rung *g);
+/* For levels in single: see `widens`. Waits. */
+kry_status kry_cycle_widen(kry_hierarchy *H);
 /* Whether the last step on the finest level is a sweep that may leave sums. */
 bool kry_cycle_leaves_dots(const kry_hierarchy *H);
 /* x := M b;  dots := (b.x, b.b), NULL: not asked for. */

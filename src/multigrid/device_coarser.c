@@ -33,8 +33,8 @@ kry_status kry_device_check(const kry_csr *A, kry_device_finding *f)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
-    cl_int found[3] = { 0, 0, 0 };
-    float bound;
+    cl_int found[5] = { 0, 0, 0, INT_MAX, 0 };
+    float look[3];
     cl_mem d = NULL, out = NULL;
 
     TRY(kry_device_diagonal(A, &d));
@@ -44,8 +44,8 @@ kry_status kry_device_check(const kry_csr *A, kry_device_finding *f)
     };
     TRY(kry_device_rows(A->dev, stem, "coarser_check", A->rows, args, COUNT(args)));
     TRY(kry_buffer_read(A->dev, out, 0, sizeof found, found));
-    memcpy(&bound, &found[2], sizeof bound);
-    *f = (kry_device_finding){ !found[0], found[1], bound };
+    memcpy(look, &found[2], sizeof look);
+    *f = (kry_device_finding){ !found[0], found[1], { look[0], look[1], look[2] } };
 done:
     kry_buffer_release(A->dev, &out);
     kry_buffer_release(A->dev, &d);

@@ -17,9 +17,9 @@ struct kry_device_levels {
     const char *who;
     const kry_op *matrix; /* borrowed */
     const kry_device_coarsener *by;
-    kry_csr given; /* the matrix as it was given; empty where the host has made it symmetric */
-    double bound;  /* kry_row_bound of the finest level */
-    bool rounds;   /* operators keep numbers in single */
+    kry_csr given;     /* the matrix as it was given; empty where the host has made it symmetric */
+    kry_row_look look; /* at the finest level */
+    kry_keep keep;     /* of operators */
     int count;
     level level[LEVELS];
 };
@@ -55,10 +55,10 @@ void kry_device_levels_release(kry_device_levels *L)
     free(L);
 }
 
-void kry_device_levels_round(kry_device_levels *L) { L->rounds = true; }
+void kry_device_levels_keep(kry_device_levels *L, kry_keep keep) { L->keep = keep; }
 
 static const kry_csr *last(const kry_device_levels *L) { return &L->level[L->count - 1].to.A; }
-double kry_device_levels_bound(const kry_device_levels *L) { return L->bound; }
+const kry_row_look *kry_device_levels_look(const kry_device_levels *L) { return &L->look; }
 int64_t kry_device_levels_rows(const kry_device_levels *L) { return last(L)->rows; }
 int64_t kry_device_levels_nnz(const kry_device_levels *L) { return last(L)->nnz; }
 
@@ -75,7 +75,7 @@ kry_status kry_device_levels_download(const kry_device_levels *L, kry_sparse *ro
 /* ---- the finest level ---------------------------------------------------------------------------- */
 
 /* What is symmetric but for rounding is made so by the host, which names what is not. */
-static kry_status read_from_host(const kry_device_levels *L, kry_csr *A, double *bound)
+static kry_status read_from_host(const kry_device_levels *L, kry_csr *A, kry_row_look *look)
 {
     kry_status st = KRY_OK;
     double *inverse = NULL;
@@ -84,7 +84,7 @@ static kry_status read_from_host(const kry_device_levels *L, kry_csr *A, double 
     TRY(kry_rows_read(L->who, L->matrix, &rows));
     TRY(kry_alloc((size_t)rows.rows, sizeof *inverse, &inverse));
     TRY(kry_rows_symmetrise(L->who, L->matrix, &rows, inverse));
-    *bound = kry_row_bound(&rows);
+    *look = kry_look_at_rows(&rows);
     TRY(kry_csr_upload(L->matrix->dev, &rows, A));
 done:
     kry_sparse_release(&rows);
@@ -106,7 +106,7 @@ static kry_status read_matrix(kry_device_levels *L, kry_csr *A, kry_device_findi
     TRY(kry_device_check(A, f));
     if (f->sound) return KRY_OK;
     kry_csr_release(A);
-    TRY(read_from_host(L, A, &f->bound));
+    TRY(read_from_host(L, A, &f->look));
 done:
     if (st < 0) kry_csr_release(A);
     return st;
@@ -120,9 +120,9 @@ kry_status kry_device_levels_create(const char *who, const kry_op *A, kry_device
 
     *out = NULL;
     TRY(kry_alloc(1, sizeof *L, &L));
-    L->who = who, L->matrix = A;
+    L->who = who, L->matrix = A, L->keep.type = A->shape.type;
     TRY(read_matrix(L, &L->level[0].to.A, &found));
-    L->bound = found.bound;
+    L->look = found.look;
     L->count = 1;
     if (found.longest <= LONGEST) *out = L, L = NULL;
 done:
@@ -153,16 +153,33 @@ done:
     return st;
 }
 
+kry_status kry_device_levels_rest(const kry_device_levels *L, cl_mem *rest)
+{
+    kry_status st = KRY_OK;
+    const kry_csr *A = &L->level[0].to.A;
+    const cl_int rows = (cl_int)A->rows;
+
+    TRY(kry_buffer_create(A->dev, (size_t)A->rows * sizeof(float), rest));
+    const kry_arg args[] = { ARG(rows), ARG(A->row_ptr), ARG(A->val), ARG(*rest) };
+    TRY(kry_device_rows(A->dev, "coarser", "coarser_rest", A->rows, args, COUNT(args)));
+done:
+    if (st < 0) kry_buffer_release(A->dev, rest);
+    return st;
+}
+
 /* ---- operators ----------------------------------------------------------------------------------- */
 
-/* In the type of the matrix; the numbers of A are not needed any more. */
+/* The type of the numbers that operators are given: where the matrix is in double they round them themselves. */
+static kry_type numbers_of(const kry_device_levels *L) { return L->matrix->shape.type; }
+
+/* The numbers of A are not needed any more. */
 static kry_status store(const kry_device_levels *L, kry_csr *A, unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_csr typed = { 0 };
 
-    TRY(kry_csr_convert(A, L->matrix->shape.type, &typed));
-    TRY(kry_sliced_operator(&typed, L->rounds, traits, op));
+    TRY(kry_csr_convert(A, numbers_of(L), &typed));
+    TRY(kry_sliced_operator(&typed, L->keep, traits, op));
     kry_buffer_release(A->dev, &A->val);
 done:
     kry_csr_release(&typed);
@@ -174,10 +191,7 @@ kry_status kry_device_levels_operators(kry_device_levels *L, kry_level *level)
     kry_status st = KRY_OK;
     kry_device_coarser *to = &L->level[L->count - 1].to;
 
-    if (L->count > 2)
-        TRY(store(L, &L->level[L->count - 2].to.A, KRY_SYMMETRIC, &level->A));
-    else
-        level->A = kry_op_retain(L->matrix);
+    if (L->count > 2) TRY(store(L, &L->level[L->count - 2].to.A, KRY_SYMMETRIC, &level->A));
     TRY(store(L, &to->P, 0, &level->P));
     TRY(store(L, &to->R, 0, &level->R));
 done:
@@ -199,7 +213,7 @@ static kry_status renew_finest(kry_device_levels *L)
           L->who, (long long)now.nnz, (long long)A->nnz);
     kry_buffer_release(A->dev, &A->val);
     A->val = now.val, now.val = NULL;
-    L->bound = found.bound;
+    L->look = found.look;
 done:
     kry_csr_release(&now);
     return st;
@@ -228,7 +242,7 @@ static kry_status exchange(const kry_device_levels *L, kry_csr *A, kry_op *op)
     kry_status st = KRY_OK;
     kry_csr typed = { 0 };
 
-    TRY(kry_csr_convert(A, L->matrix->shape.type, &typed));
+    TRY(kry_csr_convert(A, numbers_of(L), &typed));
     TRY(kry_sliced_set_numbers(op, &typed));
     kry_buffer_release(A->dev, &A->val);
 done:

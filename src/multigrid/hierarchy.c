@@ -79,6 +79,9 @@ static void hierarchy_destroy(void *self)
     free(H);
 }
 
+/* Of the levels' vectors. */
+static kry_type type_of(const kry_hierarchy *H) { return H->rung[0].level.A->shape.type; }
+
 static kry_status factor_coarsest(kry_hierarchy *H)
 {
     kry_status st = KRY_OK;
@@ -86,7 +89,7 @@ static kry_status factor_coarsest(kry_hierarchy *H)
     kry_coarse *coarse = NULL;
 
     if (A->shape.rows == 0) return KRY_OK;
-    TRY(kry_coarsest_create(H->family->who, A, &coarse));
+    TRY(kry_coarsest_create(H->family->who, A, type_of(H), &coarse));
     kry_coarse_release(&H->coarse);
     H->coarse = coarse;
 done:
@@ -151,6 +154,8 @@ static kry_status check_cycle(const kry_family *family, kry_cycle_params *c)
     TRY(kry_smoother_check(who, c));
     CHECK((unsigned)c->shape <= KRY_CYCLE_F, KRY_ERR_ARGUMENT, "%s: shape = %d is none", who,
           (int)c->shape);
+    CHECK((unsigned)c->values <= KRY_CYCLE_VALUES_DOUBLE, KRY_ERR_ARGUMENT,
+          "%s: values = %d is none", who, (int)c->values);
     CHECK(c->coarsest >= 0, KRY_ERR_ARGUMENT, "%s: coarsest = %lld; it must be positive", who,
           (long long)c->coarsest);
     CHECK(c->levels >= 0, KRY_ERR_ARGUMENT, "%s: levels = %d; it must be positive", who, c->levels);
@@ -172,12 +177,12 @@ static kry_status equip(kry_hierarchy *H)
         CHECK(coarsest == !P, KRY_ERR_ARGUMENT, "%s: level %d of %d %s a prolongation",
               H->family->who, i, H->count, P ? "has" : "lacks");
         const bool own = i > 0 || H->narrow;
-        if (own) TRY(kry_vec_create_room(A->dev, A->shape.type, A->shape.rows, 1, &g->b));
-        if (own) TRY(kry_vec_create_room(A->dev, A->shape.type, A->shape.rows, 1, &g->x));
+        if (own) TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->b));
+        if (own) TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->x));
         if (coarsest) continue;
-        TRY(kry_vec_create_room(A->dev, A->shape.type, A->shape.rows, 1, &g->work));
+        TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->work));
         for (int k = 0; k < kry_cycle_room(H->cycle.shape, i, H->count); k++)
-            TRY(kry_vec_create_room(A->dev, A->shape.type, A->shape.rows, 1, &g->again[k]));
+            TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->again[k]));
         TRY(kry_smoothing_create(H->family->who, &g->level, &H->cycle, &g->smooth));
     }
     TRY(factor_coarsest(H));
@@ -192,8 +197,9 @@ static void write_variant(kry_hierarchy *H)
 
     kry_smoother_name(c, H->smoother, sizeof H->smoother);
     snprintf(H->variant, sizeof H->variant, "%s(%d,%d)%s, %s, %d level%s, the last of %lld",
-             shapes[c->shape], c->sweeps, c->sweeps, H->narrow ? " in single" : "", H->smoother, H->count,
-             H->count == 1 ? "" : "s", (long long)H->rung[H->count - 1].level.A->shape.rows);
+             shapes[c->shape], c->sweeps, c->sweeps, H->narrow ? " in single" : "", H->smoother,
+             H->count, H->count == 1 ? "" : "s",
+             (long long)H->rung[H->count - 1].level.A->shape.rows);
 }
 
 static kry_status create(const kry_family *family, const kry_op *A, const kry_cycle_params *cycle,
@@ -217,6 +223,7 @@ static kry_status create(const kry_family *family, const kry_op *A, const kry_cy
     if (H->rung[0].level.factor != 0) TRY(kry_narrow_create(A->dev, &H->narrow));
     TRY(equip(H));
     TRY(settle(H));
+    if (H->narrow) TRY(kry_cycle_widen(H));
     write_variant(H);
     if (kry_cycle_leaves_dots(H)) H->table.apply_dots = cycle_apply_dots;
     shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;

@@ -9,6 +9,7 @@
 #ifndef KRY_HIERARCHY_H
 #define KRY_HIERARCHY_H
 
+#include "multigrid/narrow.h"
 #include "operator/op.h"
 #include <kry/multigrid.h>
 
@@ -37,6 +38,11 @@ typedef struct kry_passes {
     /* y := v + step D^-1 (b - A v) with v = x + P e */
     kry_status (*correct)(void *self, double step, const kry_vec *b, const kry_vec *x,
                           const kry_vec *e, kry_vec *y);
+    /* down and up of the finest level in single, in their place: b and y are in double; s->sum is there */
+    kry_status (*down_narrow)(void *self, const kry_sweeps *s, const kry_narrow *narrow,
+                              const kry_vec *b, kry_vec *x, kry_vec *coarse);
+    kry_status (*up_narrow)(void *self, const kry_sweeps *s, const kry_narrow *narrow,
+                            const kry_vec *b, const kry_vec *x, const kry_vec *e, kry_vec *y);
     double (*bytes)(const void *self); /* that both, or `correct`, move at least */
 } kry_passes;
 
@@ -61,7 +67,8 @@ typedef struct kry_tail {
     void *self; /* the family's */
 } kry_tail;
 
-/* How the levels are made, all of one type: that of A, or in single for an A in double. `self` is what create made. */
+/* How the levels are made, all of one type: that of A, or in single for an A in double; the coarsest one may always be of
+ * that of A. `self` is what create made. */
 typedef struct kry_family {
     const char *kind; /* of the operator: "mg", "amg" */
     const char *who;  /* public constructor, in messages */

@@ -1,4 +1,5 @@
 /* levels.c - what the levels of multigrid are made of, and what they take. */
+#include "matrix/matrix.h"
 #include "multigrid/cycle.h"
 
 static double bytes_of(const kry_vec *v)
@@ -40,10 +41,15 @@ static double bytes_per_cycle(const kry_rung *g, const kry_level_info *info)
     return step_by_step(g, info);
 }
 
-/* Of a cycle in single b is measured and rounded, x widened and its sums are left. */
+/* Of a cycle in single: b is measured, rounded, and x widened, as far as the finest level's passes do not do that. */
 static double bytes_between(const kry_hierarchy *H)
 {
-    return H->narrow ? (double)H->rung[0].level.A->shape.rows * (8 + (8 + 4) + (8 + 4 + 8)) : 0;
+    enum { MEASURED = 8, ROUNDED = 8 + 4, WIDENED = 8 + 4 + 8, BY_STEP = WIDENED - 3 * 4 };
+    const double n = (double)H->rung[0].level.A->shape.rows;
+
+    if (!H->narrow) return 0;
+    if (kry_rung_has_narrow_passes(H->rung)) return MEASURED * n;
+    return (MEASURED + ROUNDED + (H->widens ? BY_STEP : WIDENED)) * n;
 }
 
 static void describe(const kry_hierarchy *H, int i, kry_level_info *info)
@@ -80,6 +86,18 @@ double kry_cycle_bytes(const kry_hierarchy *H)
     return bytes;
 }
 
+/* What the finest level keeps beside A. */
+static double beside_A(const kry_hierarchy *H)
+{
+    const kry_op *A = H->rung[0].level.A;
+    kry_op_info info;
+
+    if (!H->narrow) return 0;
+    if (kry_matrix_of(A)) return kry_matrix_narrowed_bytes(A);
+    kry_op_describe(A, &info);
+    return info.bytes_stored;
+}
+
 double kry_cycle_bytes_stored(const kry_hierarchy *H)
 {
     double bytes = 0;
@@ -89,7 +107,7 @@ double kry_cycle_bytes_stored(const kry_hierarchy *H)
     for (int i = 0; i < H->count; i++) {
         describe(H, i, &info);
         kry_op_describe(H->rung[i].level.R, &R);
-        bytes += (i || H->narrow ? info.matrix.bytes_stored : 0) + info.prolongation.bytes_stored +
+        bytes += (i ? info.matrix.bytes_stored : beside_A(H)) + info.prolongation.bytes_stored +
                  R.bytes_stored + info.vector_bytes + info.solver_bytes;
     }
     return bytes;

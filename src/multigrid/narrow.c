@@ -54,10 +54,9 @@ kry_status kry_narrow_down(const kry_narrow *N, const kry_vec *r, kry_vec *d)
 kry_status kry_narrow_up(const kry_narrow *N, const kry_vec *r, const kry_vec *d, kry_vec *z,
                          kry_sum *dots)
 {
-    kry_sum *sum = dots ? dots : N->dots;
     const kry_arg args[] = { ARG(r->n),      ARG(N->unit), ARG_VEC(r),
-                             ARG(d->buffer), ARG_VEC(z),   ARG(sum->buffer) };
+                             ARG(d->buffer), ARG_VEC(z),   ARG(dots->buffer) };
 
-    sum->count = (cl_int)kry_groups_for_sums(N->dev, KRY_F64, r->n);
-    return kry_launch(N->dev, N->up, sum->count, args, COUNT(args));
+    dots->count = (cl_int)kry_groups_for_sums(N->dev, KRY_F64, r->n);
+    return kry_launch(N->dev, N->up, dots->count, args, COUNT(args));
 }

@@ -20,7 +20,7 @@ void kry_narrow_release(kry_narrow **narrow);
 kry_status kry_narrow_measure(const kry_narrow *narrow, const kry_vec *r);
 /* d := r, scaled and rounded; a whole vector in single. */
 kry_status kry_narrow_down(const kry_narrow *narrow, const kry_vec *r, kry_vec *d);
-/* z := d, scaled back;  dots := (r.z, r.r), NULL: not asked for */
+/* z := d, scaled back;  dots := (r.z, r.r) */
 kry_status kry_narrow_up(const kry_narrow *narrow, const kry_vec *r, const kry_vec *d, kry_vec *z,
                          kry_sum *dots);
 

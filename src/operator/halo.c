@@ -2,7 +2,7 @@
  * halo.c - exchanges of vector entries between neighbouring parts. Kernels: cl/halo.cl.
  *
  * The packed numbers are read into host memory that stays mapped, and from there each neighbour writes
- * them to its own device. (A buffer that two NVIDIA devices of one context share would move as a whole,
+ * them to its own device; a neighbour in another process receives them into such memory of its own. (A buffer that two NVIDIA devices of one context share would move as a whole,
  * which takes 20 times as long.) GPUs copy in a second queue, with barriers of OpenCL 1.2, while the
  * launches between begin and end run. CPUs have no engine for copies, and use the device's queue.
  */
@@ -30,6 +30,8 @@ typedef struct incoming {
     int32_t *row;          /* which rows, numbered on their parts */
     cl_mem numbers;        /* on the device */
     kry_message *request;  /* for each link: the rows that are wanted */
+    kry_pinned host;       /* where messages of other processes are received, */
+    kry_message *room;     /* for each link */
     kry_message **message; /* received, to be released; NULL: nothing */
 } incoming;
 
@@ -147,7 +149,7 @@ kry_status kry_halo_end(kry_halo *h)
     for (int i = 0; i < h->out.links; i++)
         TRY(h->comm->post(h->comm, h->out.link[i].rank, &h->out.message[i]));
     for (int i = 0; i < h->in.links; i++) {
-        TRY(h->comm->take(h->comm, h->in.link[i].rank, &h->in.message[i]));
+        TRY(h->comm->take(h->comm, h->in.link[i].rank, &h->in.room[i], &h->in.message[i]));
         TRY_CL(clEnqueueWriteBuffer(h->copies.queue, h->in.numbers, CL_FALSE,
                                     (size_t)h->in.link[i].first * size,
                                     (size_t)h->in.link[i].count * size, h->in.message[i]->bytes, 0,
@@ -175,12 +177,14 @@ static kry_status share_rows(kry_halo *h, int32_t *row)
     TRY(kry_alloc((size_t)h->in.links, sizeof *h->in.request, &h->in.request));
     for (int i = 0; i < h->in.links; i++) {
         h->in.request[i].bytes = h->in.row + h->in.link[i].first;
+        h->in.request[i].size = (size_t)h->in.link[i].count * sizeof *row;
         TRY(h->comm->post(h->comm, h->in.link[i].rank, &h->in.request[i]));
     }
     for (int i = 0; i < h->out.links; i++) {
-        TRY(h->comm->take(h->comm, h->out.link[i].rank, &heard));
-        memcpy(row + h->out.link[i].first, heard->bytes,
-               (size_t)h->out.link[i].count * sizeof *row);
+        kry_message room = { .bytes = row + h->out.link[i].first,
+                             .size = (size_t)h->out.link[i].count * sizeof *row };
+        TRY(h->comm->take(h->comm, h->out.link[i].rank, &room, &heard));
+        if (heard != &room) memcpy(room.bytes, heard->bytes, room.size);
         h->comm->release(h->comm, heard);
     }
     for (int i = 0; i < h->in.links; i++) TRY(h->comm->settle(h->comm, &h->in.request[i]));
@@ -243,8 +247,18 @@ static kry_status allocate(kry_halo *h)
     TRY(kry_pinned_create(dev, bytes ? bytes : size, &h->out.host));
     TRY(kry_alloc((size_t)h->out.links, sizeof *h->out.message, &h->out.message));
     TRY(kry_alloc((size_t)h->in.links, sizeof *h->in.message, &h->in.message));
-    for (int i = 0; i < h->out.links; i++)
+    TRY(kry_alloc((size_t)h->in.links, sizeof *h->in.room, &h->in.room));
+    for (int i = 0; i < h->out.links; i++) {
         h->out.message[i].bytes = h->out.host.host + (size_t)h->out.link[i].first * size;
+        h->out.message[i].size = (size_t)h->out.link[i].count * size;
+    }
+    if (h->comm && h->comm->apart && h->in.count)
+        TRY(kry_pinned_create(dev, (size_t)h->in.count * size, &h->in.host));
+    for (int i = 0; i < h->in.links; i++) {
+        if (h->in.host.host)
+            h->in.room[i].bytes = h->in.host.host + (size_t)h->in.link[i].first * size;
+        h->in.room[i].size = (size_t)h->in.link[i].count * size;
+    }
     h->copies.queue = dev->queue;
     if (dev->info.gpu && dev->info.opencl >= 120) {
         h->copies.queue = clCreateCommandQueue(dev->context, dev->id, 0, &err);
@@ -288,12 +302,14 @@ static void halo_destroy(kry_deferred *deferred)
     kry_event_release(h->dev, &h->copies.packed);
     kry_event_release(h->dev, &h->copies.ready);
     kry_event_release(h->dev, &h->copies.arrived);
+    kry_pinned_release(h->dev, &h->in.host);
     kry_pinned_release(h->dev, &h->out.host);
     kry_buffer_release(h->dev, &h->in.numbers);
     kry_buffer_release(h->dev, &h->out.packed);
     kry_buffer_release(h->dev, &h->out.row);
     if (h->copies.queue) h->dev->driver->drop_queue(h->copies.queue);
     free(h->in.message);
+    free(h->in.room);
     free(h->out.message);
     free(h->in.request);
     free(h->in.row);

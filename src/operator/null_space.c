@@ -241,14 +241,14 @@ kry_status kry_null_space_create(const kry_op *A, kry_null_space *N)
 
     *N = (kry_null_space){ 0 };
     if (!A->null_space && !(A->shape.traits & KRY_SINGULAR)) return KRY_OK;
-    if (A->shape.rows == 0) return KRY_OK;
+    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
+    if (N->unknowns == 0) return KRY_OK;
     N->checked = -1;
     N->vectors = A->null_space ? kry_vec_retain(A->null_space) : NULL;
     const char *defines = N->vectors ? "-DVECTOR -DKRY_UNALIGNED" : "-DKRY_UNALIGNED";
     TRY(kry_sum_create(A->dev, 1, &N->sum));
     TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_dot", &N->dot));
     TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_subtract", &N->subtract));
-    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
     N->A = A;
     TRY(kry_null_space_check(N));
 done:

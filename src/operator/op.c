@@ -168,6 +168,41 @@ done:
     return st;
 }
 
+static kry_status residual_by_column(const kry_op *op, const kry_vec *b, const kry_vec *x,
+                                     kry_vec *r)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t j = 0; j < b->k; j++) {
+        kry_vec bj = kry_vec_column(b, j), xj = kry_vec_column(x, j), rj = kry_vec_column(r, j);
+        if (op->table->residual) {
+            TRY(op->table->residual(op->self, &bj, &xj, &rj));
+        } else {
+            if (!kry_vec_overlap(&bj, &rj)) TRY(kry_vec_copy(&bj, &rj));
+            TRY(op->table->apply(op->self, -1.0, &xj, 1.0, &rj));
+        }
+    }
+done:
+    return st;
+}
+
+/* Whether the residual of one column is summed in double, though it is in single: then that counts for more. */
+static bool sums_more_accurately(const kry_op *op)
+{
+    return op->table->residual && op->shape.type == KRY_F32;
+}
+
+kry_status kry_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    kry_status st = KRY_OK;
+
+    if (b->k == 1 || !op->table->apply_block) return residual_by_column(op, b, x, r);
+    if (!kry_vec_overlap(b, r)) TRY(kry_vec_copy(b, r));
+    TRY(op->table->apply_block(op->self, -1.0, x, 1.0, r));
+done:
+    return st;
+}
+
 kry_status kry_op_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
     kry_status st = KRY_OK;
@@ -178,15 +213,8 @@ kry_status kry_op_residual(const kry_op *op, const kry_vec *b, const kry_vec *x,
     CHECK(!kry_vec_overlap(b, r) || b->first == r->first, KRY_ERR_ARGUMENT,
           "kry_op_residual: b and r overlap by a part");
     if (r->n == 0) return KRY_OK;
-    for (int64_t j = 0; j < b->k; j++) {
-        kry_vec bj = kry_vec_column(b, j), xj = kry_vec_column(x, j), rj = kry_vec_column(r, j);
-        if (op->table->residual) {
-            TRY(op->table->residual(op->self, &bj, &xj, &rj));
-        } else {
-            TRY(kry_vec_copy(&bj, &rj));
-            TRY(op->table->apply(op->self, -1.0, &xj, 1.0, &rj));
-        }
-    }
+    if (sums_more_accurately(op)) return residual_by_column(op, b, x, r);
+    TRY(kry_op_run_residual(op, b, x, r));
 done:
     return st;
 }
@@ -212,6 +240,7 @@ kry_status kry_op_update(kry_op *op, const void *values)
 {
     kry_status st = KRY_OK;
 
+    kry_team_enter(kry_op_device(op), "kry_op_update", NULL);
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_update: NULL");
     CHECK(op->table->update || !values, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
           op->table->kind);
@@ -221,7 +250,7 @@ kry_status kry_op_update(kry_op *op, const void *values)
     if (op->inspected && values && op->fused->inspect(op->self, values, &op->found) < 0)
         op->found = (kry_finding){ 0 };
 done:
-    return st;
+    return kry_team_leave(kry_op_device(op), st);
 }
 
 kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const kry_vec *x,
@@ -231,7 +260,7 @@ kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const
     kry_vec *product = NULL;
 
     if (alpha == 1 && beta == 0) return run(self, x, y);
-    TRY(kry_vec_create(y->dev, y->type, y->n, 1, &product));
+    TRY(kry_vec_create(y->dev, y->type, y->n, y->k, &product));
     TRY(run(self, x, product));
     TRY(kry_vec_axpby(alpha, product, beta, y));
 done:

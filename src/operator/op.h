@@ -51,6 +51,11 @@ typedef struct kry_op_fused {
     kry_status (*residual_sum)(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r,
                                kry_sum *sum);
 
+    /* y := unit[1] (x + c D^-1 (unit[0] b - A x)) for A and x in single, x from element 0, b and y in double;
+     * dots := (b.y, b.b). x NULL: get ready for that, and no more. */
+    kry_status (*relax_widening)(void *self, double c, cl_mem unit, const kry_vec *b,
+                                 const kry_vec *x, kry_vec *y, kry_sum *dots);
+
     /* y := x + c d .* (b - A x) for a diagonal matrix d; y overlaps none of the others. */
     kry_status (*relax_by)(void *self, double c, const kry_vec *d, const kry_vec *b,
                            const kry_vec *x, kry_vec *y);
@@ -112,6 +117,8 @@ kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const
 /* What solvers call, of vectors and sums of one column or of several: y := alpha op x + beta y */
 kry_status kry_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
                             kry_vec *y);
+/* r := b - op x; b may be r, or x */
+kry_status kry_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r);
 /* y := op x and sum := x.y */
 kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
 /* p := z + beta p, q := op p and sum := p.q */

@@ -8,9 +8,9 @@
 #include <string.h>
 
 typedef struct parts_op {
-    struct kry_team *team; /* borrowed: the operator holds its device */
-    kry_split *split;      /* retained */
-    kry_op **local;        /* split->members */
+    kry_device *dev;  /* borrowed: the operator holds it */
+    kry_split *split; /* retained */
+    kry_op **local;   /* split->members */
     kry_parts_extra extra;
     char variant[480];
 } parts_op;
@@ -28,6 +28,15 @@ const kry_op *kry_op_on_part(const kry_op *op, int rank)
 kry_split *kry_op_split(const kry_op *op) { return parts_of(op)->split; }
 
 int kry_op_parts(const kry_op *op) { return parts_of(op) ? parts_of(op)->split->members : 1; }
+
+kry_here kry_op_here(const kry_op *op)
+{
+    const kry_split *s = parts_of(op) ? parts_of(op)->split : NULL;
+    return s ? (kry_here){ s->begin, s->end } : (kry_here){ 0, 1 };
+}
+
+const kry_op *kry_op_first(const kry_op *op) { return kry_op_piece(op, kry_op_here(op).begin); }
+bool kry_op_on_ranks(const kry_op *op) { return kry_device_is_ranks(op->dev); }
 
 const kry_op *kry_op_piece(const kry_op *op, int r)
 {
@@ -55,14 +64,19 @@ static kry_status call_on_part(void *user, int rank)
     return r->call(&here);
 }
 
-static kry_status call_on_parts(const parts_op *P, const kry_call *all, kry_call_here *call)
+/* who: the public function */
+static kry_status call_on_parts(const parts_op *P, const char *who, const kry_call *all,
+                                kry_call_here *call)
 {
-    return kry_team_run(P->team, P->split, call_on_part, &(run){ P, all, call });
+    kry_team_enter(P->dev, who, P->split);
+    return kry_team_leave(
+        P->dev, kry_team_run(P->dev->team, P->split, call_on_part, &(run){ P, all, call }));
 }
 
 kry_status kry_op_call(const kry_call *all, kry_call_here *call)
 {
-    return parts_of(all->A) ? call_on_parts(parts_of(all->A), all, call) : call(all);
+    return parts_of(all->A) ? call_on_parts(parts_of(all->A), "a call on all ranks", all, call)
+                            : call(all);
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -74,8 +88,8 @@ static kry_status apply_here(const kry_call *c)
 
 static kry_status parts_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    return call_on_parts(self, &(kry_call){ .alpha = alpha, .beta = beta, .x = x, .y = y },
-                         apply_here);
+    return call_on_parts(self, "kry_op_apply",
+                         &(kry_call){ .alpha = alpha, .beta = beta, .x = x, .y = y }, apply_here);
 }
 
 static kry_status apply_transpose_here(const kry_call *c)
@@ -86,7 +100,8 @@ static kry_status apply_transpose_here(const kry_call *c)
 static kry_status parts_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
                                         kry_vec *y)
 {
-    return call_on_parts(self, &(kry_call){ .alpha = alpha, .beta = beta, .x = x, .y = y },
+    return call_on_parts(self, "kry_op_apply_transpose",
+                         &(kry_call){ .alpha = alpha, .beta = beta, .x = x, .y = y },
                          apply_transpose_here);
 }
 
@@ -97,14 +112,15 @@ static kry_status residual_here(const kry_call *c)
 
 static kry_status parts_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
-    return call_on_parts(self, &(kry_call){ .b = b, .x = x, .y = r }, residual_here);
+    return call_on_parts(self, "kry_op_residual", &(kry_call){ .b = b, .x = x, .y = r },
+                         residual_here);
 }
 
 static kry_status diagonal_here(const kry_call *c) { return kry_op_diagonal(c->A, c->y); }
 
 static kry_status parts_diagonal(void *self, kry_vec *d)
 {
-    return call_on_parts(self, &(kry_call){ .y = d }, diagonal_here);
+    return call_on_parts(self, "kry_op_diagonal", &(kry_call){ .y = d }, diagonal_here);
 }
 
 /* All parts report the same, except bytes, which are added. */
@@ -118,13 +134,14 @@ static kry_status solve_here(const kry_call *c)
     kry_status st = solver->table->solve(solver->self, c->b, c->y, &own);
     if (st < 0) return st;
     kry_status met = kry_layout_combine(c->b->layout, KRY_ADD, &own.bytes, 1);
-    if (kry_layout_rank(c->b->layout) == 0) *(kry_result *)c->more = own;
+    if (kry_layout_reports(c->b->layout)) *(kry_result *)c->more = own;
     return met < 0 ? met : st;
 }
 
 static kry_status parts_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *result)
 {
-    return call_on_parts(self, &(kry_call){ .b = b, .y = x, .more = result }, solve_here);
+    return call_on_parts(self, "kry_solve", &(kry_call){ .b = b, .y = x, .more = result },
+                         solve_here);
 }
 
 typedef struct updating {
@@ -150,10 +167,11 @@ static kry_status parts_update(void *self, const void *values)
     kry_status st = KRY_OK;
 
     CHECK(!values || extra->prepare || extra->whole_values || extra->of, KRY_ERR_UNSUPPORTED,
-          "kry_op_update: '%s' takes no values", P->local[0]->table->kind);
+          "kry_op_update: '%s' takes no values", P->local[P->split->begin]->table->kind);
     if (extra->prepare) TRY(extra->prepare(extra->self, values));
     if (extra->of) TRY(kry_op_update((kry_op *)extra->of, values));
-    TRY(kry_team_run(P->team, P->split, update_part, &(updating){ P, extra->of ? NULL : values }));
+    TRY(kry_team_run(P->dev->team, P->split, update_part,
+                     &(updating){ P, extra->of ? NULL : values }));
 done:
     return st;
 }
@@ -166,7 +184,7 @@ static kry_status parts_inspect(void *self, const void *values, kry_finding *fou
 
     (void)values; /* these are given in the caller's order */
     TRY(P->extra.inspect(P->extra.self, found));
-    for (int r = 0; r < P->split->members; r++) P->local[r]->found = *found;
+    for (int r = P->split->begin; r < P->split->end; r++) P->local[r]->found = *found;
 done:
     return st;
 }
@@ -176,8 +194,10 @@ static void parts_describe(void *self, kry_op_info *info)
     parts_op *P = self;
     kry_op_info one;
 
-    kry_op_describe(P->local[0], info);
-    for (int r = 1; r < P->split->members; r++) {
+    const kry_split *s = P->split;
+
+    kry_op_describe(P->local[s->begin], info);
+    for (int r = s->begin + 1; r < s->end; r++) {
         kry_op_describe(P->local[r], &one);
         info->nnz = info->nnz < 0 || one.nnz < 0 ? -1 : info->nnz + one.nnz;
         info->slots += one.slots;
@@ -186,9 +206,13 @@ static void parts_describe(void *self, kry_op_info *info)
         info->bytes_per_direction += one.bytes_per_direction;
         info->bytes_per_step += one.bytes_per_step;
     }
-    snprintf(P->variant, sizeof P->variant, "%.400s%son %d of %d devices%s", info->variant,
-             *info->variant ? ", " : "", P->split->members, P->team->size,
-             P->split->members < P->team->size ? ": too small to gain from more" : "");
+    if (P->dev->team->ranks)
+        snprintf(P->variant, sizeof P->variant, "%.400s%srank %d of %d", info->variant,
+                 *info->variant ? ", " : "", s->begin, P->dev->team->size);
+    else
+        snprintf(P->variant, sizeof P->variant, "%.400s%son %d of %d devices%s", info->variant,
+                 *info->variant ? ", " : "", s->members, P->dev->team->size,
+                 s->members < P->dev->team->size ? ": too small to gain from more" : "");
     info->variant = P->variant;
 }
 
@@ -196,7 +220,7 @@ static void parts_destroy(void *self)
 {
     parts_op *P = self;
     if (!P) return;
-    for (int r = 0; P->local && r < P->split->members; r++) kry_op_release(&P->local[r]);
+    for (int r = P->split->begin; P->local && r < P->split->end; r++) kry_op_release(&P->local[r]);
     if (P->extra.destroy) P->extra.destroy(P->extra.self);
     kry_op_release((kry_op **)&P->extra.of);
     free(P->local);
@@ -248,11 +272,11 @@ kry_status kry_parts_create(kry_device *team, kry_split *split, const kry_parts_
     *op = NULL;
     TRY(kry_alloc(1, sizeof *P, &P));
     m.P = P;
-    P->team = team->team;
+    P->dev = team;
     P->split = kry_split_retain(split);
     TRY(kry_alloc((size_t)split->members, sizeof *P->local, &P->local));
-    TRY(kry_team_run(P->team, split, make_on_part, &m));
-    kry_op_shape shape = P->local[0]->shape;
+    TRY(kry_team_run(P->dev->team, split, make_on_part, &m));
+    kry_op_shape shape = P->local[split->begin]->shape;
     shape.rows = shape.cols = split->n;
     TRY(kry_op_create_fused(team, &kry_parts_table, &parts_fused, P, &shape, op));
     if (extra) P->extra = *extra;
@@ -337,7 +361,10 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
     }
     if (!how->any_shape) TRY(kry_op_check_square(how->name, A));
     if (how->check) TRY(how->check(A, params));
-    TRY(create(how, A, params, out));
+    kry_team_enter(A->dev, how->name, NULL);
+    st = kry_team_leave(A->dev, create(how, A, params, out));
+    if (st < 0) kry_op_release(out);
+    TRY(st);
     (*out)->setup_seconds = kry_now() - start;
 done:
     free(mine);

@@ -79,5 +79,13 @@ const kry_op *kry_op_on_part(const kry_op *op, int rank);
 /* On how many parts op lies, and what is on part r; of an operator on one device 1, and itself. */
 int kry_op_parts(const kry_op *op);
 const kry_op *kry_op_piece(const kry_op *op, int r);
+/* Which of them are in this process: begin ... end - 1. */
+typedef struct kry_here {
+    int begin, end;
+} kry_here;
+kry_here kry_op_here(const kry_op *op);
+const kry_op *kry_op_first(const kry_op *op); /* the first of these */
+/* Whether op lies on ranks, of whose rows this process has some only. */
+bool kry_op_on_ranks(const kry_op *op);
 
 #endif

@@ -231,17 +231,21 @@ kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **P)
 {
     kry_status st = KRY_OK;
 
-    TRY(GIVEN(P));
-    *P = NULL;
-    TRY(GIVEN(A));
+    kry_team_enter(kry_op_device(A), "kry_pin_create", NULL);
+    if (P) *P = NULL;
+    TRY(GIVEN(P, A));
     TRY(kry_op_check_square("kry_pin_create", A));
     const kry_split *all = A->dev->layout.split; /* of the rows of which A has a part */
     int64_t rows = all ? all->n : A->shape.rows;
     CHECK(row >= 0 && row < rows, KRY_ERR_ARGUMENT, "kry_pin_create: row %lld is outside [0, %lld)",
           (long long)row, (long long)rows);
-    if (!kry_op_in_parts(A)) return create(A, row, P);
-    TRY(kry_parts_create(A->dev, kry_op_split(A), &(kry_parts_extra){ .of = A }, create_part,
-                         &(pinning){ A, row }, P));
+    if (kry_op_in_parts(A))
+        TRY(kry_parts_create(A->dev, kry_op_split(A), &(kry_parts_extra){ .of = A }, create_part,
+                             &(pinning){ A, row }, P));
+    else
+        TRY(create(A, row, P));
 done:
+    st = kry_team_leave(kry_op_device(A), st);
+    if (st < 0) kry_op_release(P);
     return st;
 }

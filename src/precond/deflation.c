@@ -3,6 +3,7 @@
 #include "precond/deflation.h"
 #include "operator/op_parts.h"
 #include "precond/rows.h"
+#include "precond/span.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static kry_status restrict_residual(kry_deflation *D, const kry_vec *r, const kr
     }
     TRY(kry_subspace_restrict(&D->Z, r, D->w));
     if (!y) return KRY_OK;
-    if (D->AZ_dense) return kry_vec_gemv(true, -1, D->AZ_dense, y, 1, D->w);
+    if (D->AZ_dense) return kry_subspace_subtract(&D->Z, D->AZ_dense, y, D->w);
     TRY(D->AZ_t->table->apply(D->AZ_t->self, -1, y, 1, D->w));
 done:
     return st;
@@ -53,7 +54,9 @@ kry_status kry_deflation_subtract(kry_deflation *D, kry_vec *q)
 {
     kry_status st = KRY_OK;
 
-    if (D->AZ_dense) return kry_vec_gemv(false, -1, D->AZ_dense, D->c, 1, q);
+    if (D->AZ_dense)
+        return D->Z.sum ? kry_span_expand(-1, D->AZ_dense, D->c, 1, q)
+                        : kry_vec_gemv(false, -1, D->AZ_dense, D->c, 1, q);
     if (D->AZ) return D->AZ->table->apply(D->AZ->self, -1, D->c, 1, q);
     TRY(kry_subspace_prolong(&D->Z, 1, D->c, 0, D->t));
     TRY(D->A->table->apply(D->A->self, -1, D->t, 1, q));
@@ -69,6 +72,8 @@ static kry_status deflation_apply(void *self, double alpha, const kry_vec *x, do
     kry_deflation *D = self;
     kry_status st = KRY_OK;
 
+    if (!kry_deflation_ready(D))
+        return beta == 0 ? kry_vec_fill(y, 0) : kry_vec_axpby(0, x, beta, y);
     TRY(kry_deflation_solve(D, x, NULL));
     TRY(kry_subspace_prolong(&D->Z, alpha, D->c, beta, y));
 done:
@@ -135,6 +140,7 @@ static kry_status make_values(kry_deflation *D)
     kry_op *AZ = NULL, *AZ_t = NULL;
     kry_deflation_az az;
 
+    if (!kry_deflation_ready(D)) return KRY_OK;
     TRY(kry_galerkin_create(D->A, &D->Z, &D->colours, &G));
     const kry_coarse_how how = { .method = D->method, .singular = G.singular };
     TRY(kry_coarse_create(D->Z.dev, D->Z.type, &how, &G.E, &coarse));
@@ -164,12 +170,23 @@ static void deflation_describe(void *self, kry_op_info *info)
 {
     kry_deflation *D = self;
     static const char *const variants[] = { "auto", "a-def2", "def1", "bnn" };
+    const double kept = D->recycle ? kry_recycle_bytes(D->recycle) : 0;
 
+    if (!kry_deflation_ready(D)) {
+        snprintf(D->text, sizeof D->text, "%s, up to %d vectors that solves leave, none yet",
+                 variants[D->variant], D->recycle->most);
+        info->variant = D->text, info->bytes_stored = kept;
+        return;
+    }
     kry_coarse_describe(D->coarse, info);
     snprintf(D->text, sizeof D->text, "%s, %lld vectors%s, az %s, coarse %s", variants[D->variant],
-             (long long)D->Z.k, D->fallback ? " in stripes, for the graph could not be cut" : "",
+             (long long)D->Z.k,
+             D->fallback  ? " in stripes, for the graph could not be cut"
+             : D->recycle ? " of a solve"
+                          : "",
              D->az == KRY_AZ_STORED ? "stored" : "by products", info->variant);
     info->variant = D->text;
+    info->bytes_stored += kept;
     info->bytes_per_apply += kry_subspace_restrict_bytes(&D->Z) + kry_subspace_correct_bytes(&D->Z);
     /* A step of the two-level methods also needs (AZ)'y or AZ c. */
     info->bytes_per_step = info->bytes_per_apply + az_bytes(D);
@@ -179,6 +196,7 @@ static void deflation_destroy(void *self)
 {
     kry_deflation *D = self;
     if (!D) return;
+    kry_recycle_release(&D->recycle);
     free(D->sum);
     kry_vec_release(&D->t);
     kry_vec_release(&D->c);
@@ -222,6 +240,15 @@ static kry_status check(const kry_op *A, const kry_deflation_params *p)
               (unsigned)p->coarse <= KRY_COARSE_CHOLESKY,
           KRY_ERR_ARGUMENT, "kry_deflation_create: variant = %d, az = %d or coarse = %d is unknown",
           (int)p->variant, (int)p->az, (int)p->coarse);
+    CHECK(p->recycle >= 0 && p->recycle <= KRY_RECYCLE_MOST, KRY_ERR_ARGUMENT,
+          "kry_deflation_create: recycle = %lld; solves leave from 1 to %d vectors",
+          (long long)p->recycle, (int)KRY_RECYCLE_MOST);
+    CHECK(!p->recycle || p->variant != KRY_DEF1, KRY_ERR_UNSUPPORTED,
+          "kry_deflation_create: recycle = %lld: the variant is a-def2 or bnn, not def1",
+          (long long)p->recycle);
+    CHECK(!p->recycle || !kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
+          "kry_deflation_create: recycle = %lld: its vectors have no kernels on the host device",
+          (long long)p->recycle);
 done:
     return st;
 }
@@ -241,13 +268,19 @@ kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params
     D->method = params->coarse;
     D->az = params->az;
     D->fallback = subdomains->fallback;
+    TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &D->t));
+    if (subdomains->recycle) {
+        D->Z = (kry_subspace){ .dev = A->dev, .type = shape.type, .n = shape.rows };
+        TRY(kry_recycle_create(D->A, subdomains->recycle, &D->recycle));
+        goto made;
+    }
     TRY(kry_subspace_create(A->dev, shape.type, shape.rows, subdomains, &D->Z));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->w));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->c));
-    TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &D->t));
     TRY(kry_alloc((size_t)D->Z.k, sizeof *D->sum, &D->sum));
     TRY(kry_colours_find(A, &D->Z, &D->colours));
     TRY(make_values(D));
+made:
     TRY(kry_op_create(A->dev, &deflation_table, D, &shape, out));
     D = NULL;
 done:
@@ -284,8 +317,9 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     double start = kry_now();
     kry_deflation_params mine;
 
+    kry_team_enter(kry_op_device(A), "kry_deflation_create", NULL);
+    if (D) *D = NULL;
     TRY(GIVEN(D, A));
-    *D = NULL;
     TAKE_PARAMS(params, mine, "kry_deflation_create", "KRY_DEFLATION");
     TRY(check(A, params));
     TRY(kry_subdomains_find(A, params, &subdomains));
@@ -293,7 +327,17 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     (*D)->setup_seconds = kry_now() - start;
 done:
     kry_subdomains_release(&subdomains);
+    st = kry_team_leave(kry_op_device(A), st);
+    if (st < 0) kry_op_release(D);
     return st;
+}
+
+/* What D stands for becomes what `next` does, and the other way round. */
+static void change_places(kry_deflation *D, kry_deflation *next)
+{
+    const kry_deflation both = *D;
+
+    *D = *next, *next = both;
 }
 
 kry_status kry_deflation_update(const kry_op *A, const kry_deflation_params *params, kry_op *D)
@@ -304,8 +348,9 @@ kry_status kry_deflation_update(const kry_op *A, const kry_deflation_params *par
 
     TRY(GIVEN(A, D));
     TAKE_PARAMS(params, p, "kry_deflation_update", "KRY_DEFLATION");
-    bool of_A = kry_op_parts(A) == kry_op_parts(D);
-    for (int r = 0; of_A && r < kry_op_parts(A); r++) {
+    const kry_here here = kry_op_here(A), of_D = kry_op_here(D);
+    bool of_A = here.begin == of_D.begin && here.end == of_D.end;
+    for (int r = here.begin; of_A && r < here.end; r++) {
         const kry_deflation *mine = kry_deflation_of(kry_op_piece(D, r));
         of_A = mine && mine->A == kry_op_piece(A, r);
         if (of_A) p.variant = mine->variant;
@@ -313,11 +358,28 @@ kry_status kry_deflation_update(const kry_op *A, const kry_deflation_params *par
     CHECK(of_A, KRY_ERR_ARGUMENT, "kry_deflation_update: '%s' is no deflation of this '%s'",
           D->table->kind, A->table->kind);
     TRY(kry_deflation_create(A, &p, &next));
-    for (int r = 0; r < kry_op_parts(A); r++) {
-        kry_deflation *old = kry_deflation_of(kry_op_piece(D, r)), both = *old;
-        *old = *kry_deflation_of(kry_op_piece(next, r));
-        *kry_deflation_of(kry_op_piece(next, r)) = both;
+    for (int r = here.begin; r < here.end; r++) {
+        change_places(kry_deflation_of(kry_op_piece(D, r)),
+                      kry_deflation_of(kry_op_piece(next, r)));
     }
+done:
+    kry_op_release(&next);
+    return st;
+}
+
+kry_status kry_deflation_harvest(kry_deflation *D, const kry_op *M)
+{
+    kry_status st = KRY_OK;
+    kry_op *next = NULL;
+    kry_vec Z;
+
+    if (!D->recycle) return KRY_OK;
+    TRY(kry_recycle_choose(D->recycle, M, D->Z.vectors, D->t, &Z));
+    if (Z.k == 0) return KRY_OK;
+    const kry_deflation_params params = { .variant = D->variant, .az = D->az, .coarse = D->method };
+    TRY(kry_deflation_create_with(D->A, &params, &(kry_subdomains){ .vectors = &Z }, &next));
+    change_places(D, kry_deflation_of(next));
+    D->recycle = kry_deflation_of(next)->recycle, kry_deflation_of(next)->recycle = NULL;
 done:
     kry_op_release(&next);
     return st;

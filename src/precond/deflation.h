@@ -6,6 +6,7 @@
 #define KRY_DEFLATION_INTERNAL_H
 
 #include "precond/coarse.h"
+#include "precond/recycle.h"
 
 /* ---- subspace.c: Z, n-by-k, piecewise constant by labels, or made of modes by labels, which is never
  * stored as a matrix; or a dense block of the caller's vectors ---- */
@@ -18,7 +19,8 @@ typedef struct kry_subspace {
     kry_device *dev; /* borrowed */
     kry_type type;
     int64_t n, k;
-    kry_vec *vectors; /* n-by-k; NULL: by labels, as all below */
+    kry_vec *vectors; /* n-by-k; NULL: by labels, as all below but */
+    kry_sum *sum;     /* room for products with up to KRY_SUM_WIDTH vectors, else NULL */
     int64_t domains;  /* labels, each of which has `per` of the k vectors, one after the other: */
     int per;          /* the columns of */
     kry_vec *modes;   /* n-by-per, on its unknowns; NULL: one of ones */
@@ -48,6 +50,7 @@ typedef struct kry_subdomains {
                       on others there; NULL: one of ones */
     int per;
     bool fallback; /* stripes, where the graph could not be cut */
+    int recycle; /* none of all these yet, but so many vectors once solves have left them; 0: no */
 } kry_subdomains;
 
 /* Labels or vectors are copied. Waits.
@@ -58,6 +61,8 @@ void kry_subspace_release(kry_subspace *Z);
 
 /* w := Z'v; of a part's rows, what they add to it. None of these waits. */
 kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w);
+/* w := w - V'v for n-by-k vectors V, in place of Z of as many vectors */
+kry_status kry_subspace_subtract(kry_subspace *Z, const kry_vec *V, const kry_vec *v, kry_vec *w);
 /* y := alpha Z c + beta y; with beta == 0, y is not read */
 kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c, double beta,
                                 kry_vec *y);
@@ -128,16 +133,17 @@ typedef struct kry_deflation {
     kry_deflation_variant variant;
     kry_coarse_method method;
     kry_deflation_az az; /* KRY_AZ_STORED or KRY_AZ_PRODUCT, once chosen */
-    kry_subspace Z;
+    kry_subspace Z;      /* k = 0: no vectors yet, and Q is zero */
     kry_colours colours;
-    kry_coarse *coarse; /* E^-1 */
-    kry_op *AZ, *AZ_t;  /* n-by-k, where the variant multiplies by it, and k-by-n; NULL: products */
-    kry_vec *AZ_dense;  /* of vectors, in place of both */
-    kry_vec *w, *c;     /* k */
-    double *sum;        /* k, on a part of a team: the sum of all parts' w */
-    kry_vec *t;         /* n */
-    bool fallback;      /* as in kry_subdomains */
-    char text[128];     /* for kry_op_describe */
+    kry_recycle *recycle; /* owned; where they come from; NULL: the caller */
+    kry_coarse *coarse;   /* E^-1 */
+    kry_op *AZ, *AZ_t; /* n-by-k, where the variant multiplies by it, and k-by-n; NULL: products */
+    kry_vec *AZ_dense; /* of vectors, in place of both */
+    kry_vec *w, *c;    /* k */
+    double *sum;       /* k, on a part of a team: the sum of all parts' w */
+    kry_vec *t;        /* n */
+    bool fallback;     /* as in kry_subdomains */
+    char text[128];    /* for kry_op_describe */
 } kry_deflation;
 
 /* The deflation behind an operator, or NULL. */
@@ -156,6 +162,11 @@ kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, in
 /* kry_deflation_create with vectors that have been found; on a part of a team by all parts. */
 kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params *params,
                                      const kry_subdomains *subdomains, kry_op **out);
+
+/* Whether there are vectors. None of the functions below is for a deflation without. */
+static inline bool kry_deflation_ready(const kry_deflation *D) { return D->Z.k > 0; }
+/* A solve with the first level M (NULL: the identity) is over: take the vectors that it leaves, if any. Waits. */
+kry_status kry_deflation_harvest(kry_deflation *D, const kry_op *M);
 
 /* c := E^-1 (Z'r - (AZ)'y) in D->c; y NULL: zero */
 kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y);

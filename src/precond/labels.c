@@ -179,7 +179,7 @@ static kry_status read_graph(const kry_op *A, int64_t k, int *block, kry_sparse 
     st = kry_rows_download(A, &rows);
     CHECK(st != KRY_ERR_UNSUPPORTED, KRY_ERR_UNSUPPORTED,
           "kry_labels_graph: '%s' has no entries that can be read; take labels of another kind",
-          kry_op_piece(A, 0)->table->kind);
+          kry_op_first(A)->table->kind);
     TRY(st);
     *block = kry_matrix_node(A, &rows);
     if (!kry_matrix_block(A) && rows.rows / *block < k) *block = 1;

@@ -27,7 +27,7 @@
 
 typedef struct polynomial {
     kry_relaxer sweep;
-    kry_vec *work; /* every second iterate */
+    kry_vec *work; /* every second iterate; of as many columns as there ever were */
     int degree;
     double omega;          /* Neumann; 0: Chebyshev */
     double given;          /* the upper end of the interval if the caller gave it, else 0 */
@@ -52,9 +52,12 @@ done:
 /* ---- the operator ---------------------------------------------------------------------------- */
 
 /* Where z_k is stored. The last iterate is z, so every second one is stored there. */
-static kry_vec *place(const polynomial *M, int k, kry_vec *z)
+typedef struct places {
+    kry_vec *z, work;
+} places;
+static kry_vec *place(const polynomial *M, int k, places *at)
 {
-    return (M->degree - k) % 2 ? M->work : z;
+    return (M->degree - k) % 2 ? &at->work : at->z;
 }
 
 /* sum NULL: none */
@@ -68,18 +71,20 @@ static kry_status polynomial_apply_dots(void *self, const kry_vec *r, kry_vec *z
     double multiple = 0; /* z_0 = multiple r is not stored then */
 
     if (M->entry > 0) multiple = neumann ? M->omega / M->entry : 1 / (theta * M->entry);
+    TRY(kry_vec_widen(&M->work, z->k));
+    places at = { z, kry_vec_columns(M->work, 0, z->k) };
     const kry_relax first = { .c1 = neumann ? M->omega : 1 / theta, .b = r };
-    if (!multiple) TRY(kry_relaxer_run(&M->sweep, &first, place(M, 0, z), NULL));
+    if (!multiple) TRY(kry_relaxer_run(&M->sweep, &first, place(M, 0, &at), NULL));
     for (int k = 1; k <= M->degree; k++) {
-        kry_relax s = { .c1 = M->omega, .b = r, .x = place(M, k - 1, z) };
+        kry_relax s = { .c1 = M->omega, .b = r, .x = place(M, k - 1, &at) };
         if (!neumann) {
             double next = 1 / (2 * sigma - rho);
             s.c0 = rho * next, s.c1 = 2 * next / delta, rho = next;
-            if (k > 1) s.old = place(M, k - 2, z);
+            if (k > 1) s.old = place(M, k - 2, &at);
             if (multiple && k == 2) s.old = r, s.old_scale = multiple;
         }
         if (multiple && k == 1) s.x = r, s.x_scale = multiple;
-        TRY(kry_relaxer_run(&M->sweep, &s, place(M, k, z), k == M->degree ? sum : NULL));
+        TRY(kry_relaxer_run(&M->sweep, &s, place(M, k, &at), k == M->degree ? sum : NULL));
     }
 done:
     return st;
@@ -135,8 +140,9 @@ static void polynomial_destroy(void *self)
 #define TABLE(name)                                                                   \
     {                                                                                 \
         .struct_size = sizeof(kry_op_table), .kind = name, .apply = polynomial_apply, \
-        .update = polynomial_update, .describe = polynomial_describe,                 \
-        .destroy = polynomial_destroy, .apply_dots = polynomial_apply_dots            \
+        .apply_block = polynomial_apply, .update = polynomial_update,                 \
+        .describe = polynomial_describe, .destroy = polynomial_destroy,               \
+        .apply_dots = polynomial_apply_dots                                           \
     }
 static const kry_op_table neumann_table = TABLE("neumann"), chebyshev_table = TABLE("chebyshev");
 

@@ -13,7 +13,7 @@ kry_status kry_rows_download(const kry_op *A, kry_sparse *R)
 {
     kry_status st = KRY_OK;
     const bool parts = kry_op_in_parts(A);
-    const kry_op *one = parts ? kry_pin_of(kry_op_on_part(A, 0)) : kry_op_own(A);
+    const kry_op *one = parts ? kry_pin_of(kry_op_first(A)) : kry_op_own(A);
 
     *R = (kry_sparse){ 0 };
     if (kry_stencil_of(one)) return kry_stencil_rows(A, R);

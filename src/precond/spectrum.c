@@ -1,5 +1,9 @@
-/* spectrum.c - the largest eigenvalue of D^-1 A, by some steps of conjugate gradients. */
+/*
+ * spectrum.c - the largest eigenvalue of D^-1 A, by some steps of conjugate gradients, all of them enqueued before the host
+ * waits. Kernels: cl/spectrum.cl.
+ */
 #include "precond/spectrum.h"
+#include "device/launch.h"
 #include "grid/stencil.h"
 #include <kry/precond.h>
 #include <math.h>
@@ -33,28 +37,98 @@ static double bisect(const kry_lanczos *T, int count)
 double kry_lanczos_largest(const kry_lanczos *T) { return bisect(T, T->n); }
 double kry_lanczos_smallest(const kry_lanczos *T) { return bisect(T, 1); }
 
-/* Conjugate gradients for A x = r, whose coefficients give the T = V' D^-1 A V of Lanczos's method. They end
- * where nothing is left of r but what A maps to zero. v: r, z, p, q */
-static kry_status tridiagonalise(const char *who, const kry_op *A, const kry_op *jacobi,
-                                 kry_vec *const v[4], kry_lanczos *T)
+/* Vectors and scalars of conjugate gradients. */
+typedef struct lanczos {
+    const kry_op *A, *jacobi;
+    kry_vec *r, *z, *p, *q;
+    kry_sum *rho[2]; /* r'z of every second step */
+    kry_sum *pq;
+    cl_mem out; /* of the device's scalars, two for each step: see cl/spectrum.cl */
+} lanczos;
+
+static void lanczos_release(lanczos *l)
+{
+    kry_device *dev = l->A->dev;
+
+    kry_buffer_release(dev, &l->out);
+    kry_sum_release(&l->pq);
+    kry_sum_release(&l->rho[1]);
+    kry_sum_release(&l->rho[0]);
+    kry_vec_release(&l->q);
+    kry_vec_release(&l->p);
+    kry_vec_release(&l->z);
+    kry_vec_release(&l->r);
+    kry_op_release((kry_op **)&l->jacobi);
+}
+
+static kry_status lanczos_create(const kry_op *A, const kry_op *given, lanczos *l)
 {
     kry_status st = KRY_OK;
-    kry_vec *r = v[0], *z = v[1], *p = v[2], *q = v[3];
+    kry_device *dev = A->dev;
+    kry_vec **const vectors[] = { &l->r, &l->z, &l->p, &l->q };
+    kry_sum **const sums[] = { &l->rho[0], &l->rho[1], &l->pq };
+    kry_op *jacobi = NULL;
+
+    *l = (lanczos){ .A = A };
+    if (given)
+        jacobi = kry_op_retain(given);
+    else
+        TRY(kry_jacobi_create(A, &jacobi));
+    l->jacobi = jacobi;
+    for (size_t i = 0; i < COUNT(vectors); i++)
+        TRY(kry_vec_create(dev, A->shape.type, A->shape.rows, 1, vectors[i]));
+    for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, 1, sums[i]));
+    TRY(kry_buffer_create(dev, 2 * KRY_LANCZOS_STEPS * kry_acc_size(dev), &l->out));
+done:
+    return st;
+}
+
+/* `from` and `to`: z and p, q and r. */
+static kry_status run(const lanczos *l, const char *name, cl_int step, const kry_sum *second,
+                      const kry_vec *from, kry_vec *to)
+{
+    const kry_sum *rho = l->rho[step % 2];
+    const kry_arg args[] = { ARG(to->n),      ARG(step),           ARG(rho->buffer),
+                             ARG(rho->count), ARG(second->buffer), ARG(second->count),
+                             ARG(l->out),     ARG(from->buffer),   ARG(to->buffer) };
+    return kry_run(to->dev, "spectrum", to->type, "", name,
+                   kry_groups_for(to->dev, to->type, to->n), args, COUNT(args));
+}
+
+/* A step of conjugate gradients for A x = r. */
+static kry_status step(const lanczos *l, cl_int k)
+{
+    kry_status st = KRY_OK;
+    kry_layout *layout = &l->A->dev->layout;
+    kry_sum *rho = l->rho[k % 2], *last = l->rho[(k + 1) % 2];
+
+    TRY(kry_op_apply(l->jacobi, 1, l->r, 0, l->z));
+    TRY(kry_vec_dot_sum(l->r, l->z, rho));
+    TRY(kry_layout_reduce(layout, &rho, 1));
+    TRY(run(l, "spectrum_direction", k, k ? last : rho, l->z, l->p));
+    TRY(kry_op_run_dot(l->A, l->p, l->q, l->pq));
+    TRY(kry_layout_reduce(layout, (kry_sum *const *)&l->pq, 1));
+    TRY(run(l, "spectrum_residual", k, l->pq, l->q, l->r));
+done:
+    return st;
+}
+
+/* The coefficients of these steps give the T = V' D^-1 A V of Lanczos's method. It ends where nothing is left of r but what A
+ * maps to zero. */
+static kry_status tridiagonalise(const char *who, const kry_op *A, const double *out,
+                                 kry_lanczos *T)
+{
+    kry_status st = KRY_OK;
     const double rounding = A->shape.type == KRY_F32 ? 1e-5 : 1e-13;
-    double rho, first = 0, last = 1, alpha = 1, pq, pDp = 0;
+    double last = 1, alpha = 1, pDp = 0;
 
     for (T->n = 0; T->n < KRY_LANCZOS_STEPS; T->n++) {
-        TRY(kry_op_apply(jacobi, 1, r, 0, z));
-        TRY(kry_vec_dot(r, z, &rho));
+        const double rho = out[2 * T->n], pq = out[2 * T->n + 1];
         CHECK(rho >= 0, KRY_ERR_ARGUMENT,
               "%s: '%s' is not positive definite: its diagonal has an entry that is not positive",
               who, A->table->kind);
-        if (T->n == 0) first = rho;
-        if (!(rho > 1e-10 * first)) break; /* solved */
+        if (!(rho > 1e-10 * out[0])) break; /* solved */
         double beta = T->n ? rho / last : 0;
-        TRY(kry_vec_axpby(1, z, beta, p));
-        TRY(kry_op_apply(A, 1, p, 0, q));
-        TRY(kry_vec_dot(p, q, &pq));
         pDp = rho + beta * beta * pDp;
         if (fabs(pq) <= rounding * pDp) break;
         CHECK(pq > 0, KRY_ERR_ARGUMENT, "%s: '%s' is not positive definite: p'Ap = %g", who,
@@ -62,8 +136,20 @@ static kry_status tridiagonalise(const char *who, const kry_op *A, const kry_op 
         T->diagonal[T->n] = pq / rho + (T->n ? beta / alpha : 0);
         T->off[T->n] = T->n ? sqrt(beta) / alpha : 0;
         alpha = rho / pq, last = rho;
-        TRY(kry_vec_axpby(-alpha, q, 1, r));
     }
+done:
+    return st;
+}
+
+static kry_status read_out(const lanczos *l, double out[2 * KRY_LANCZOS_STEPS])
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = l->A->dev;
+    const kry_type type = kry_acc_size(dev) == sizeof(double) ? KRY_F64 : KRY_F32;
+    double numbers[2 * KRY_LANCZOS_STEPS];
+
+    TRY(kry_buffer_read(dev, l->out, 0, 2 * KRY_LANCZOS_STEPS * kry_acc_size(dev), numbers));
+    for (int k = 0; k < 2 * KRY_LANCZOS_STEPS; k++) out[k] = kry_number_at(type, numbers, k);
 done:
     return st;
 }
@@ -71,33 +157,31 @@ done:
 static kry_status estimate(const char *who, const kry_op *A, const kry_op *given, double *highest)
 {
     kry_status st = KRY_OK;
-    kry_op *jacobi = NULL;
-    kry_vec *v[4] = { NULL };
+    double out[2 * KRY_LANCZOS_STEPS];
     kry_lanczos T;
+    lanczos l;
 
-    for (size_t i = 0; i < COUNT(v); i++)
-        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &v[i]));
-    if (given)
-        jacobi = kry_op_retain(given);
-    else
-        TRY(kry_jacobi_create(A, &jacobi));
-    TRY(kry_vec_fill_random(0, v[0]));
+    TRY(lanczos_create(A, given, &l));
+    TRY(kry_vec_fill_random(0, l.r));
     if (A->shape.traits & KRY_SINGULAR) { /* begin with what A x = r has a solution for */
-        TRY(kry_vec_copy(v[0], v[1]));
-        TRY(kry_op_apply(A, 1, v[1], 0, v[0]));
+        TRY(kry_vec_copy(l.r, l.z));
+        TRY(kry_op_apply(A, 1, l.z, 0, l.r));
     }
-    TRY(tridiagonalise(who, A, jacobi, v, &T));
+    for (cl_int k = 0; k < KRY_LANCZOS_STEPS; k++) TRY(step(&l, k));
+    TRY(read_out(&l, out));
+    TRY(tridiagonalise(who, A, out, &T));
     *highest = 1.1 * kry_lanczos_largest(&T);
 done:
-    for (size_t i = 0; i < COUNT(v); i++) kry_vec_release(&v[i]);
-    kry_op_release(&jacobi);
+    lanczos_release(&l);
     return st;
 }
 
 kry_status kry_spectrum_bound(const char *who, const kry_op *A, const kry_op *jacobi,
                               double *highest)
 {
+    const bool empty = A->shape.rows == 0 && kry_layout_size(&A->dev->layout) == 1;
+
     *highest = 2;
-    if (kry_stencil_of(A) || A->shape.rows == 0) return KRY_OK;
+    if (kry_stencil_of(A) || empty) return KRY_OK;
     return estimate(who, A, jacobi, highest);
 }

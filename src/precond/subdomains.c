@@ -14,9 +14,9 @@
 enum { MANY = 4096 }; /* sub-domains, about, where the caller does not say how many */
 
 /* The grid that A, or on a team each of its parts, is made for; NULL: none. */
-static const kry_stencil *grid_of(const kry_op *A, int part)
+static const kry_stencil *grid_of(const kry_op *A)
 {
-    return kry_stencil_of(kry_pin_of(kry_op_piece(A, part)));
+    return kry_stencil_of(kry_pin_of(kry_op_first(A)));
 }
 
 /* The phases of a grid's cells; NULL where its coefficient is one number. */
@@ -25,17 +25,19 @@ static kry_status phases_of(const kry_op *A, int32_t **phase, int64_t *count)
     kry_status st = KRY_OK;
     double *field = NULL;
     size_t n = (size_t)A->shape.rows;
-    int64_t first = 0;
 
     *count = 1;
-    if (!grid_of(A, 0)->coefficient) return KRY_OK;
+    if (!grid_of(A)->coefficient) return KRY_OK;
     TRY(kry_alloc(n, sizeof *field, &field));
     TRY(kry_alloc(n, sizeof **phase, phase));
-    for (int r = 0; r < kry_op_parts(A); r++) {
-        const kry_stencil *grid = grid_of(A, r);
+    const kry_here here = kry_op_here(A);
+    int64_t first = kry_op_in_parts(A) ? kry_op_split(A)->first[here.begin] : 0;
+    for (int r = here.begin; r < here.end; r++) {
+        const kry_stencil *grid = kry_stencil_of(kry_pin_of(kry_op_piece(A, r)));
         TRY(kry_stencil_read(grid, grid->coefficient, grid->n, field + first));
         first += grid->n;
     }
+    if (kry_op_in_parts(A)) TRY(kry_split_complete(kry_op_split(A), sizeof *field, field));
     TRY(kry_labels_levels(A->shape.rows, field, 0, *phase, count));
 done:
     free(field);
@@ -46,7 +48,7 @@ static kry_status label_blocks(const kry_op *A, const kry_deflation_params *p, i
                                int64_t *count)
 {
     kry_status st = KRY_OK;
-    const kry_stencil *grid = grid_of(A, 0);
+    const kry_stencil *grid = grid_of(A);
     int32_t *phase = NULL;
     int64_t phases, size[3] = { 0 };
     size_t bytes = (size_t)A->shape.rows * sizeof *labels;
@@ -96,7 +98,7 @@ static kry_status label(const kry_op *A, const kry_deflation_params *given, int3
     int64_t n = A->shape.rows;
 
     if (!p.labels && !p.labels_file && !p.stripes && !p.block && !p.phase && !p.graph) {
-        const kry_stencil *grid = grid_of(A, 0);
+        const kry_stencil *grid = grid_of(A);
         p.block = grid ? usual_block(grid, n) : 0;
         p.phase = grid != NULL;
         int64_t most = grid ? 0 : n / 64 < MANY ? n / 64 : MANY;
@@ -149,14 +151,14 @@ static kry_status check_choice(const kry_deflation_params *p)
 {
     kry_status st = KRY_OK;
     int ways = (p->labels != NULL) + (p->labels_file != NULL) + (p->vectors != NULL) +
-               (p->stripes != 0) + (p->graph != 0) + (p->block || p->phase);
+               (p->stripes != 0) + (p->graph != 0) + (p->recycle != 0) + (p->block || p->phase);
 
-    CHECK(
-        ways <= 1, KRY_ERR_ARGUMENT,
-        "kry_deflation_create: give one of labels, labels_file, vectors, stripes, graph and block "
-        "or phase, not %d of them",
-        ways);
-    CHECK(!p->vectors || !(p->modes || p->modes_file), KRY_ERR_ARGUMENT,
+    CHECK(ways <= 1, KRY_ERR_ARGUMENT,
+          "kry_deflation_create: give one of labels, labels_file, vectors, stripes, graph, recycle "
+          "and "
+          "block or phase, not %d of them",
+          ways);
+    CHECK(!(p->vectors || p->recycle) || !(p->modes || p->modes_file), KRY_ERR_ARGUMENT,
           "kry_deflation_create: modes go with sub-domains, not with vectors");
     CHECK(!p->modes || !p->modes_file, KRY_ERR_ARGUMENT,
           "kry_deflation_create: give modes or modes_file, not both");
@@ -249,9 +251,12 @@ kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *para
     kry_deflation_params p = *params;
     kry_vec *read = NULL;
 
-    *s = (kry_subdomains){ .vectors = p.vectors };
+    *s = (kry_subdomains){ .vectors = p.vectors, .recycle = (int)p.recycle };
     TRY(check_choice(&p));
+    if (s->recycle) return KRY_OK;
     if (s->vectors) return check_vectors(A, s->vectors);
+    CHECK((!p.modes && !p.modes_file) || !kry_op_on_ranks(A), KRY_ERR_UNSUPPORTED,
+          "kry_deflation_create: modes are not for ranks, of which each has some rows only");
     if (p.modes_file) TRY(read_modes(A, p.modes_file, &read));
     if (read) p.modes = read;
     if (p.modes) TRY(check_vectors(A, p.modes));
@@ -278,7 +283,10 @@ kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, in
     const kry_split *split = kry_op_split(A);
     int64_t n = kry_split_rows(split, rank), *place = NULL;
 
-    *s = (kry_subdomains){ .count = all->count, .per = all->per, .fallback = all->fallback };
+    *s = (kry_subdomains){
+        .count = all->count, .per = all->per, .fallback = all->fallback, .recycle = all->recycle
+    };
+    if (all->recycle) return KRY_OK;
     if (all->vectors) {
         *vectors = kry_vec_on_part(all->vectors, rank);
         s->vectors = vectors;

@@ -1,6 +1,7 @@
-/* subspace.c - Z'v and Z c for sub-domains by labels, and for dense vectors by GEMV.
+/* subspace.c - Z'v and Z c for sub-domains by labels, and for dense vectors by span.c or, for many, by GEMV.
  * Kernels: cl/deflation.cl. */
 #include "precond/deflation.h"
+#include "precond/span.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,6 +195,7 @@ static kry_status take_vectors(const kry_vec *vectors, kry_subspace *Z)
     }
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->k, &Z->vectors));
     TRY(kry_vec_copy(vectors, Z->vectors));
+    if (kry_span_takes(Z->vectors)) TRY(kry_sum_create(Z->dev, (int)Z->k, &Z->sum));
 done:
     return st;
 }
@@ -220,6 +222,7 @@ void kry_subspace_release(kry_subspace *Z)
     if (!Z->dev) return;
     for (size_t i = 0; i < COUNT(buffers); i++) kry_buffer_release(Z->dev, buffers[i]);
     kry_vec_release(&Z->modes);
+    kry_sum_release(&Z->sum);
     kry_vec_release(&Z->vectors);
     free(Z->labels);
     *Z = (kry_subspace){ 0 };
@@ -254,6 +257,7 @@ kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
     const kry_arg finish[] = { ARG(Z->k), ARG(Z->label_segment), ARG(Z->part), ARG_VEC(w),
                                ARG(Z->kept) };
 
+    if (Z->sum) return kry_span_restrict(1, Z->vectors, v, 0, w, Z->sum);
     if (Z->vectors) return kry_vec_gemv(true, 1, Z->vectors, v, 0, w);
     TRY(kry_launch(Z->dev, Z->kernel.restrict_, restrict_groups(Z), args, COUNT(args)));
     if (Z->part)
@@ -261,6 +265,11 @@ kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
                        COUNT(finish)));
 done:
     return st;
+}
+
+kry_status kry_subspace_subtract(kry_subspace *Z, const kry_vec *V, const kry_vec *v, kry_vec *w)
+{
+    return Z->sum ? kry_span_restrict(-1, V, v, 1, w, Z->sum) : kry_vec_gemv(true, -1, V, v, 1, w);
 }
 
 kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c, double beta,
@@ -272,6 +281,7 @@ kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c,
     const kry_arg args[] = { ARG(Z->n),          ARG(Z->label), ARG(modes),         ARG(ld),
                              ARG_ACC(Z->dev, a), ARG_VEC(c),    ARG_ACC(Z->dev, b), ARG_VEC(y) };
 
+    if (Z->sum) return kry_span_expand(alpha, Z->vectors, c, beta, y);
     if (Z->vectors) return kry_vec_gemv(false, alpha, Z->vectors, c, beta, y);
     return kry_launch(Z->dev, Z->kernel.prolong, kry_groups_for(Z->dev, Z->type, Z->n), args,
                       COUNT(args));

@@ -111,6 +111,43 @@ done:
     return st;
 }
 
+/* Column after column; r: b - A x of all of them, or NULL: each is left to a step of its own. */
+static kry_status run_columns(kry_relaxer *w, const kry_relax *s, const kry_vec *r, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t j = 0; j < y->k; j++) {
+        const kry_vec b = kry_vec_column(s->b, j), x = kry_vec_column(s->x ? s->x : s->b, j),
+                      old = kry_vec_column(s->old ? s->old : s->b, j);
+        kry_vec y_j = kry_vec_column(y, j);
+        kry_relax one = *s;
+        one.b = &b, one.x = s->x ? &x : NULL, one.old = s->old ? &old : NULL;
+        if (!r) {
+            TRY(kry_relaxer_run(w, &one, &y_j, NULL));
+        } else {
+            const kry_vec r_j = kry_vec_column(r, j);
+            TRY(run_sweep(w, &one, &r_j, &y_j, NULL));
+        }
+    }
+done:
+    return st;
+}
+
+/* A product with all columns at once where A has one and M is a diagonal. */
+static kry_status run_block(kry_relaxer *w, const kry_relax *s, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    if (!s->x || !w->M || !w->M->table->as_diagonal || !w->A->table->apply_block)
+        return run_columns(w, s, NULL, y);
+    TRY(kry_vec_widen(&w->residual, y->k));
+    kry_vec r = kry_vec_columns(w->residual, 0, y->k);
+    TRY(kry_op_run_residual(w->A, s->b, s->x, &r));
+    TRY(run_columns(w, s, &r, y));
+done:
+    return st;
+}
+
 kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;
@@ -119,11 +156,13 @@ kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_s
         if (sum) sum->count = 0;
         return KRY_OK;
     }
+    if (y->k > 1) return run_block(w, s, y);
     if (!w->M) return w->A->fused->relax(w->A->self, s, y, sum);
     if (in_one_pass(w, s, y, sum))
         return w->A->fused->relax_by(w->A->self, s->c1, diagonal_of(w), s->b, s->x, y);
-    const kry_vec *r = s->x ? w->residual : s->b;
-    if (s->x) TRY(kry_op_residual(w->A, s->b, s->x, w->residual));
+    kry_vec room = w->residual ? kry_vec_column(w->residual, 0) : (kry_vec){ 0 };
+    const kry_vec *r = s->x ? &room : s->b;
+    if (s->x) TRY(kry_op_residual(w->A, s->b, s->x, &room));
     TRY(w->M->table->as_diagonal ? run_sweep(w, s, r, y, sum) : add_product(w, s, r, y));
 done:
     return st;

@@ -24,7 +24,7 @@ kry_status kry_relaxer_create_with(const char *who, const kry_op *A, const kry_o
 void kry_relaxer_release(kry_relaxer *w);
 /* After a change of A. */
 kry_status kry_relaxer_update(kry_relaxer *w);
-/* As kry_op_fused.relax. */
+/* As kry_op_fused.relax, of one column or, without a sum, of several. */
 kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_sum *sum);
 /* Bytes that a sweep without `old` moves, by the model; 0: not known. */
 double kry_relaxer_bytes(const kry_relaxer *w);

@@ -40,7 +40,8 @@ typedef struct triangles {
     kry_op *A; /* retained */
     kry_triangles_form form;
     parts parts;
-    kry_vec *w[3]; /* in between; degree 1: one, drop: none */
+    kry_vec
+        *w[3]; /* in between, of as many columns as there ever were; degree 1: one, drop: none */
     char variant[112];
 } triangles;
 
@@ -179,27 +180,48 @@ done:
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* out := b - T x; b may be x, which kry_op_residual would refuse. */
-static kry_status residual(const kry_op *T, const kry_vec *b, const kry_vec *x, kry_vec *out)
+/* room: of as many columns as x */
+static kry_status make_room(triangles *M, const kry_vec *x, kry_vec room[3])
 {
-    return T->table->residual(T->self, b, x, out);
+    kry_status st = KRY_OK;
+
+    for (size_t i = 0; i < COUNT(M->w) && M->w[i]; i++) {
+        TRY(kry_vec_widen(&M->w[i], x->k));
+        room[i] = kry_vec_columns(M->w[i], 0, x->k);
+    }
+done:
+    return st;
+}
+
+/* y := a D^-1 x */
+static kry_status scale(const kry_vec *inverse, double a, const kry_vec *x, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t j = 0; j < x->k; j++) {
+        const kry_vec x_j = kry_vec_column(x, j);
+        kry_vec y_j = kry_vec_column(y, j);
+        TRY(kry_vec_mul(a, inverse, &x_j, 0, &y_j));
+    }
+done:
+    return st;
 }
 
 /* w of the formulas above. */
-static kry_status lower_half(const triangles *M, const kry_vec *r, kry_vec **w)
+static kry_status lower_half(const triangles *M, const kry_vec *r, kry_vec room[3], kry_vec **w)
 {
     kry_status st = KRY_OK;
     const parts *p = &M->parts;
     const int d = M->form.degree;
 
-    *w = M->w[0];
-    if (M->form.unscaled) return residual(p->first, r, r, *w);
+    *w = &room[0];
+    if (M->form.unscaled) return kry_op_run_residual(p->first, r, r, *w);
     if (d == 1) return kry_op_apply(p->first, 1, r, 0, *w);
-    TRY(kry_vec_mul(scale_of(&M->form), p->inverse, r, 0, M->w[0]));
+    TRY(scale(p->inverse, scale_of(&M->form), r, &room[0]));
     for (int k = 1; k <= d; k++) {
         kry_vec *last = *w;
-        *w = M->w[1 + k % 2];
-        TRY(residual(p->first, M->w[0], last, *w));
+        *w = &room[1 + k % 2];
+        TRY(kry_op_run_residual(p->first, &room[0], last, *w));
     }
 done:
     return st;
@@ -210,17 +232,18 @@ static kry_status triangles_apply(void *self, double alpha, const kry_vec *x, do
 {
     triangles *M = self;
     kry_status st = KRY_OK;
-    kry_vec *w, *z;
+    kry_vec room[3], *w, *z;
 
     if (M->form.drop) return kry_op_apply(M->parts.first, alpha, x, beta, y);
-    TRY(lower_half(M, x, &w));
+    TRY(make_room(M, x, room));
+    TRY(lower_half(M, x, room, &w));
     z = w;
     for (int k = 1; k < M->form.degree; k++) { /* alternates between the two that are not w */
         kry_vec *last = z;
-        z = k % 2 ? M->w[0] : M->w[w == M->w[1] ? 2 : 1];
-        TRY(residual(M->parts.second, w, last, z));
+        z = k % 2 ? &room[0] : &room[w == &room[1] ? 2 : 1];
+        TRY(kry_op_run_residual(M->parts.second, w, last, z));
     }
-    if (alpha == 1 && beta == 0) return residual(M->parts.second, w, z, y);
+    if (alpha == 1 && beta == 0) return kry_op_run_residual(M->parts.second, w, z, y);
     TRY(kry_op_apply(M->parts.second, -alpha, z, beta, y));
     TRY(kry_vec_axpby(alpha, w, 1, y));
 done:
@@ -286,11 +309,11 @@ static void triangles_destroy(void *self)
 }
 
 /* Two tables that differ in the name. */
-#define TABLE(name)                                                                  \
-    {                                                                                \
-        .struct_size = sizeof(kry_op_table), .kind = name, .apply = triangles_apply, \
-        .apply_transpose = triangles_apply, .update = triangles_update,              \
-        .describe = triangles_describe, .destroy = triangles_destroy,                \
+#define TABLE(name)                                                                               \
+    {                                                                                             \
+        .struct_size = sizeof(kry_op_table), .kind = name, .apply = triangles_apply,              \
+        .apply_block = triangles_apply, .apply_transpose = triangles_apply,                       \
+        .update = triangles_update, .describe = triangles_describe, .destroy = triangles_destroy, \
     }
 static const kry_op_table ip_table = TABLE("ip"), ssor_ai_table = TABLE("ssor-ai");
 

@@ -108,6 +108,12 @@ static kry_status two_level_dots(void *self, const kry_vec *r, kry_vec *z, kry_s
     kry_status st = KRY_OK;
     const kry_vec *in;
 
+    if (!kry_deflation_ready(T->D)) {
+        if (T->M && T->scale == 1) return kry_op_run_dots(T->M, r, z, sum);
+        TRY(T->M ? T->M->table->apply(T->M->self, T->scale, r, 0, z)
+                 : kry_vec_axpby(T->scale, r, 0, z));
+        return kry_vec_dot_pair(r, z, sum);
+    }
     if (keeps_sums(T, z)) {
         TRY(T->M->table->apply_dots(T->M->self, r, z, sum));
         TRY(kry_deflation_solve(T->D, r, z));

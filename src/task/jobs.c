@@ -202,7 +202,8 @@ static int look(void *user, const kry_iteration *it)
 static void observe(kry_device *dev, kry_observer *observer)
 {
     dev->observer = observer;
-    for (int i = 0; dev->team && i < dev->team->size; i++) dev->team->part[i]->observer = observer;
+    for (int i = 0; dev->team && i < dev->team->size; i++)
+        if (dev->team->part[i]) dev->team->part[i]->observer = observer;
 }
 
 /* The solver owns the history and will overwrite it: the task keeps a copy. */

@@ -4,7 +4,9 @@
  * Rank 0 is the caller's thread; the others sleep until kry_team_run has a task for them. When a
  * part fails, every wait of the others ends with an error, so that no thread waits for ever.
  */
+#include "team/ranks.h"
 #include "team/team.h"
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -144,7 +146,7 @@ done:
     return st;
 }
 
-static kry_status crew_take(kry_comm *comm, int from, kry_message **message)
+static kry_status crew_take(kry_comm *comm, int from, kry_message *room, kry_message **message)
 {
     kry_status st = KRY_OK;
     kry_crew *c = ((member *)comm)->crew;
@@ -153,6 +155,8 @@ static kry_status crew_take(kry_comm *comm, int from, kry_message **message)
 
     TRY(wait_for_part(c, &box->posted, taken));
     *message = box->message[taken % BOX];
+    assert((*message)->size == room->size);
+    (void)room;
     atomic_fetch_add(&box->taken, 1);
     notify(c);
 done:
@@ -269,8 +273,9 @@ kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_
                         void *user)
 {
     kry_crew *c = team->crew;
-    kry_status st = kry_device_check_process(team->part[0]);
 
+    if (team->ranks) return kry_ranks_run(team->ranks, split, task, user);
+    kry_status st = kry_device_check_process(team->part[0]);
     if (st < 0) return st; /* the other threads are not in this process */
     if (in_run)
         return kry_fail(KRY_ERR_ARGUMENT,

@@ -2,6 +2,7 @@
 #include "team/split.h"
 #include "sparse/entries.h"
 #include "sparse/partition.h"
+#include "team/ranks.h"
 #include "team/team.h"
 #include <math.h>
 #include <pthread.h>
@@ -75,16 +76,18 @@ static int worthwhile(const struct kry_team *team, double bytes)
     return best;
 }
 
-/* How many parts get rows: no more than there are blocks. */
+/* How many parts get rows: no more than there are blocks. layers: each is to have one, at least. */
 static kry_status choose_members(const struct kry_team *team, const char *who, int64_t blocks,
-                                 double bytes, int *members)
+                                 bool layers, double bytes, int *members)
 {
     kry_status st = KRY_OK;
 
     *members = team->use_all ? team->size : worthwhile(team, bytes);
+    if (team->ranks && !layers) return KRY_OK; /* some may have none */
     CHECK(!team->use_all || blocks >= team->size, KRY_ERR_ARGUMENT,
-          "%s: %lld rows or layers%s cannot be split over %d devices", who, (long long)blocks,
-          team->reproducible ? " (chunks of them, in reproducible mode)" : "", team->size);
+          "%s: %lld rows or layers%s cannot be split over %d %s", who, (long long)blocks,
+          team->reproducible ? " (chunks of them, in reproducible mode)" : "", team->size,
+          team->ranks ? "ranks" : "devices");
     if (*members > blocks) *members = blocks > 0 ? (int)blocks : 1;
 done:
     return st;
@@ -96,7 +99,8 @@ static kry_status split_new(struct kry_team *team, int64_t n, int members, kry_s
     kry_split *s = NULL;
 
     TRY(kry_alloc(1, sizeof *s, &s));
-    *s = (kry_split){ .refs = 1, .team = team, .n = n, .members = members };
+    *s = (kry_split){ .refs = 1, .team = team, .n = n, .members = members, .end = members };
+    if (team->ranks) s->begin = team->ranks->t.rank, s->end = s->begin + 1;
     TRY(kry_alloc((size_t)members + 1, sizeof *s->first, &s->first));
     *split = s;
     s = NULL;
@@ -105,10 +109,17 @@ done:
     return st;
 }
 
-/* Make *mine the split for n rows from now on. */
-static void keep(kry_split **mine, kry_split **split)
+/* Make *mine the split for n rows from now on, which are summed in these units and chunks. */
+static void keep(kry_split **mine, int64_t unit, int64_t chunk, kry_split **split)
 {
     kry_split *s = *mine;
+
+    s->unit = unit, s->chunk = chunk;
+    for (int r = 0; unit && r < s->members; r++) {
+        int64_t count = kry_split_count_chunks(kry_split_rows(s, r), unit, chunk);
+        if (count > s->most_chunks) s->most_chunks = count;
+    }
+    s->mark = kry_hash(KRY_HASH_START, s->first, ((size_t)s->members + 1) * sizeof *s->first);
     pthread_mutex_lock(&lock);
     s->next = s->team->splits;
     s->team->splits = s;
@@ -191,26 +202,115 @@ kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, cons
         return *split = old, KRY_OK;
     }
     if (A) bytes += 1.5 * WORD * (double)kry_sparse_nnz(A);
+    const bool layers = multiple > 1;
     if (team->reproducible) {
         kry_split_chunks(n, multiple, &unit, &chunk);
         multiple = unit;
     }
-    TRY(choose_members(team, who, (n + multiple - 1) / multiple, bytes, &members));
+    const int64_t blocks = (n + multiple - 1) / multiple;
+    TRY(choose_members(team, who, blocks, layers, bytes, &members));
     TRY(split_new(team, n, members, &s));
     if (n > 0 && A && team->by_graph)
         TRY(split_by_graph(A, s));
     else if (n > 0)
-        TRY(kry_partition_by_rows(n, A ? A->row_ptr : NULL, members, team->share, multiple,
+        TRY(kry_partition_by_rows(n, A ? A->row_ptr : NULL,
+                                  members > blocks ? (int)blocks : members, team->share, multiple,
                                   s->first));
-    s->unit = unit, s->chunk = chunk;
-    for (int r = 0; unit && r < members; r++) {
-        int64_t count = kry_split_count_chunks(kry_split_rows(s, r), unit, chunk);
-        if (count > s->most_chunks) s->most_chunks = count;
-    }
-    keep(&s, split);
+    for (int64_t r = blocks; r < members; r++) s->first[r + 1] = n;
+    keep(&s, unit, chunk, split);
 done:
     if (st < 0) kry_split_release(&old);
     kry_split_release(&s);
+    return st;
+}
+
+/* ---- rows that ranks bring ------------------------------------------------------------------- */
+
+/* first[r]: where the rows of rank r begin, with no gap between them. */
+static kry_status gather_rows(struct kry_team *team, const char *who, const int64_t mine[2],
+                              int64_t *first)
+{
+    kry_status st = KRY_OK;
+    int64_t *all = NULL;
+
+    TRY(kry_alloc((size_t)team->size, sizeof(int64_t[2]), &all));
+    TRY(kry_ranks_gather(team->ranks, mine, sizeof(int64_t[2]), all));
+    for (int r = 0; r < team->size; r++) {
+        CHECK(all[2 * r] == first[r], KRY_ERR_ARGUMENT,
+              "%s: the rows of rank %d begin at %lld, and those of the ranks before end at %lld",
+              who, r, (long long)all[2 * r], (long long)first[r]);
+        first[r + 1] = first[r] + all[2 * r + 1];
+    }
+done:
+    free(all);
+    return st;
+}
+
+/* In reproducible sums no chunk of rows may lie on two ranks. */
+static kry_status check_units(const kry_split *s, const char *who, int64_t unit)
+{
+    kry_status st = KRY_OK;
+
+    for (int r = 1; unit && r < s->members; r++)
+        CHECK(s->first[r] % unit == 0 || s->first[r] == s->n, KRY_ERR_ARGUMENT,
+              "%s: for reproducible sums of %lld rows, those of a rank begin at multiples of %lld, "
+              "and those of rank %d begin at %lld",
+              who, (long long)s->n, (long long)unit, r, (long long)s->first[r]);
+done:
+    return st;
+}
+
+kry_status kry_split_by_ranks(struct kry_team *team, const char *who, int64_t first, int64_t rows,
+                              kry_split **split)
+{
+    kry_status st = KRY_OK;
+    kry_split *s = NULL, *old = NULL;
+    int64_t unit = 0, chunk = 0;
+
+    *split = NULL;
+    TRY(split_new(team, 0, team->size, &s));
+    TRY(gather_rows(team, who, (int64_t[]){ first, rows }, s->first));
+    s->n = s->first[team->size];
+    if (team->reproducible) kry_split_chunks(s->n, 1, &unit, &chunk);
+    TRY(check_units(s, who, unit));
+    old = find_split(team, s->n);
+    if (!old) {
+        keep(&s, unit, chunk, split);
+    } else {
+        CHECK(!memcmp(old->first, s->first, ((size_t)s->members + 1) * sizeof *s->first),
+              KRY_ERR_SHAPE,
+              "%s: vectors or operators of %lld rows that were made before are cut elsewhere", who,
+              (long long)s->n);
+        *split = old, old = NULL;
+    }
+done:
+    if (old) kry_split_release(&old);
+    if (s) free(s->first);
+    free(s);
+    return st;
+}
+
+kry_status kry_split_complete(const kry_split *s, size_t size, void *all)
+{
+    kry_status st = KRY_OK;
+    kry_ranks *R = s->team->ranks;
+    int64_t most = 0;
+    char *padded = NULL, *room = NULL;
+
+    if (!R) return KRY_OK;
+    for (int r = 0; r < s->members; r++)
+        most = kry_split_rows(s, r) > most ? kry_split_rows(s, r) : most;
+    TRY(kry_alloc((size_t)most, size, &padded));
+    TRY(kry_alloc((size_t)(most * s->members), size, &room));
+    memcpy(padded, (char *)all + (size_t)s->first[s->begin] * size,
+           (size_t)kry_split_rows(s, s->begin) * size);
+    TRY(kry_ranks_gather(R, padded, (size_t)most * size, room));
+    for (int r = 0; r < s->members; r++)
+        memcpy((char *)all + (size_t)s->first[r] * size, room + (size_t)(r * most) * size,
+               (size_t)kry_split_rows(s, r) * size);
+done:
+    free(room);
+    free(padded);
     return st;
 }
 

@@ -14,6 +14,8 @@ struct kry_split {
     int64_t n;
     int members;    /* parts that have rows: the first ones */
     int64_t *first; /* members + 1: part i has places first[i] ... first[i + 1] - 1 */
+    int begin, end; /* parts begin ... end - 1 are in this process */
+    uint64_t mark;  /* a hash of n and first */
     int32_t *row;   /* n: the row at each place; NULL: row i is at place i */
     /* For reproducible sums, else 0: rows are cut into units, and each unit into chunks of `chunk`
      * rows, the last of which may be shorter. Parts have whole units. */
@@ -50,6 +52,16 @@ static inline int64_t kry_split_row(const kry_split *s, int64_t place)
  *          rows and there are fewer rows than parts. */
 kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, const kry_sparse *A,
                          int64_t multiple, kry_split **split);
+
+/* For ranks, collective: that of rows of which this rank brings so many, from `first` on.
+ * Returns  KRY_ERR_ARGUMENT for a gap between two ranks' rows; KRY_ERR_SHAPE if there is another one for as many
+ *          rows. */
+kry_status kry_split_by_ranks(struct kry_team *team, const char *who, int64_t first, int64_t rows,
+                              kry_split **split);
+
+/* Complete numbers of all rows, each of `size` bytes, of which those of the parts in this process are there.
+ * Collective; nothing to do where all parts are in one process. */
+kry_status kry_split_complete(const kry_split *s, size_t size, void *all);
 
 /* Copy the numbers of part `rank`, each of `size` bytes, out of an array of all rows (to_part), or into
  * one. */

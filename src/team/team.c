@@ -1,5 +1,6 @@
 /* team.c - making a team of devices: what it has together, and how fast its parts are. */
 #include "team/team.h"
+#include "team/ranks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,8 @@ kry_device *kry_team_part(const kry_device *dev, int i)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Bytes per second that a copy moves, the best of a few times; the arrays exceed the caches of most
- * CPUs. */
-static kry_status measure_copy(kry_device *dev, double *speed)
+/* The best of a few times; the arrays exceed the caches of most CPUs. */
+kry_status kry_team_measure(kry_device *dev, double *speed)
 {
     enum { NUMBERS = 1 << 23, TIMES = 3 };
     kry_status st = KRY_OK;
@@ -87,10 +87,10 @@ static kry_status take_shares(struct kry_team *team, const double *shares)
     for (int i = 0; i < team->size; i++)
         CHECK(!shares || (shares[i] > 0 && shares[i] < 1e30), KRY_ERR_ARGUMENT,
               "kry_team_create: the share of part %d is %g", i, shares[i]);
-    TRY(measure_copy(team->part[0], &first));
+    TRY(kry_team_measure(team->part[0], &first));
     for (int i = 0; i < team->size; i++) {
         team->share[i] = first;
-        if (!equal && i > 0 && !shares) TRY(measure_copy(team->part[i], &team->share[i]));
+        if (!equal && i > 0 && !shares) TRY(kry_team_measure(team->part[i], &team->share[i]));
         sum += shares ? shares[i] : 0;
     }
     for (int i = 0; shares && i < team->size; i++)
@@ -146,7 +146,6 @@ static void take_info(kry_device *dev, struct kry_team *team)
                                    team->part[i]->info.name);
     }
     for (int i = 0; i < team->size; i++) {
-        team->fp64[i] = team->part[i]->info.fp64;
         team->part[i]->info.fp64 = info->fp64;
     }
 }
@@ -173,21 +172,19 @@ done:
 }
 
 /* In reproducible teams all parts sum with groups of one size, whatever was tuned for each. */
-static kry_status take_shapes(struct kry_team *team)
+kry_status kry_team_take_shape(struct kry_team *team, int i)
 {
     enum { GROUP = 128 }; /* of kry_shape_default */
     kry_status st = KRY_OK;
+    const kry_device_info *info = &team->part[i]->info;
+    const kry_launch_shape usual = kry_shape_default(info);
 
-    for (int i = 0; i < team->size; i++) team->shape[i] = team->part[i]->shape;
-    for (int i = 0; team->reproducible && i < team->size; i++) {
-        const kry_device_info *info = &team->part[i]->info;
-        const kry_launch_shape usual = kry_shape_default(info);
-        CHECK(info->cpu_kernels || usual.group == GROUP, KRY_ERR_UNSUPPORTED,
-              "kry_team_create: reproducible sums are over groups of %d work-items, and '%s' takes "
-              "%d at most",
-              (int)GROUP, info->name, info->max_group);
-        team->part[i]->shape = usual;
-    }
+    if (!team->reproducible) return KRY_OK;
+    CHECK(info->cpu_kernels || usual.group == GROUP, KRY_ERR_UNSUPPORTED,
+          "kry_team_create: reproducible sums are over groups of %d work-items, and '%s' takes "
+          "%d at most",
+          (int)GROUP, info->name, info->max_group);
+    team->part[i]->shape = usual;
 done:
     return st;
 }
@@ -198,7 +195,8 @@ static kry_status team_finish(kry_device *dev)
 {
     kry_status st = KRY_OK;
 
-    for (int i = 0; i < dev->team->size; i++) TRY(kry_device_finish(dev->team->part[i]));
+    for (int i = 0; i < dev->team->size; i++)
+        if (dev->team->part[i]) TRY(kry_device_finish(dev->team->part[i]));
 done:
     return st;
 }
@@ -209,7 +207,9 @@ static void team_release(kry_device *dev)
 
     if (!team) return;
     kry_crew_release(team);
-    for (int i = 0; i < team->size; i++) {
+    kry_tuning_release(dev); /* a team has no file, but was perhaps asked for a value */
+    for (int i = 0; team->part && i < team->size; i++) {
+        if (!team->part[i]) continue;
         kry_layout *layout = &team->part[i]->layout;
         free(layout->scratch);
         kry_layout_init(layout, team->part[i], NULL);
@@ -217,10 +217,41 @@ static void team_release(kry_device *dev)
         team->part[i]->shape = team->shape[i];
         kry_device_release(&team->part[i]);
     }
+    kry_ranks_release(&team->ranks);
+    free(team->shape);
+    free(team->fp64);
+    free(team->share);
+    free(team->part);
     free(team);
 }
 
 static const kry_driver team_driver = { .finish = team_finish, .release = team_release };
+
+kry_status kry_team_new(int size, const kry_team_params *params, kry_device **device)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = NULL;
+    struct kry_team *team;
+    const size_t count = (size_t)size;
+
+    *device = NULL;
+    TRY(kry_device_new(&team_driver, &dev));
+    TRY(kry_alloc(1, sizeof *team, &dev->team));
+    team = dev->team;
+    team->size = size;
+    team->use_all = params->use_all;
+    team->by_graph = params->by_graph;
+    team->reproducible = params->reproducible;
+    TRY(kry_alloc(count, sizeof *team->part, &team->part));
+    TRY(kry_alloc(count, sizeof *team->share, &team->share));
+    TRY(kry_alloc(count, sizeof *team->fp64, &team->fp64));
+    TRY(kry_alloc(count, sizeof *team->shape, &team->shape));
+    *device = dev;
+    dev = NULL;
+done:
+    kry_device_release(&dev);
+    return st;
+}
 
 kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_params *params,
                            kry_device **device)
@@ -237,20 +268,19 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
           "kry_team_create: by_graph moves rows around, and sums with them: it cannot be "
           "reproducible");
     TRY(check_parts(parts, count));
-    TRY(kry_device_new(&team_driver, &dev));
-    TRY(kry_alloc(1, sizeof *dev->team, &dev->team));
+    CHECK(!params->timeout, KRY_ERR_UNSUPPORTED,
+          "kry_team_create: timeout = %g is for teams of ranks (kry_team_of_transport)",
+          params->timeout);
+    TRY(kry_team_new(count, params, &dev));
     struct kry_team *team = dev->team;
     for (int i = 0; i < count; i++) {
         team->part[i] = kry_device_retain(parts[i]);
+        team->fp64[i] = parts[i]->info.fp64, team->shape[i] = parts[i]->shape;
         if (parts[i]->info.cpu_kernels || !parts[i]->info.gpu)
             spin = false; /* its kernels need the cores */
     }
-    team->size = count;
-    team->use_all = params->use_all;
-    team->by_graph = params->by_graph;
-    team->reproducible = params->reproducible;
     take_info(dev, team);
-    TRY(take_shapes(team));
+    for (int i = 0; i < count; i++) TRY(kry_team_take_shape(team, i));
     TRY(take_shares(team, params->shares));
     TRY(kry_crew_create(team, spin));
     if (params->reproducible) TRY(check_order(dev, team));

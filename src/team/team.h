@@ -11,16 +11,18 @@ enum { KRY_TEAM_MOST = 64 }; /* parts */
 
 struct kry_team {
     int size;
-    kry_device *part[KRY_TEAM_MOST]; /* retained */
-    double share[KRY_TEAM_MOST];     /* speed of each part in bytes per second, measured or given */
-    double sum_seconds;              /* duration of a sum over all parts, measured */
-    bool use_all;                    /* even for small problems */
-    bool by_graph;                   /* matrices are split by METIS */
+    /* Arrays of `size`. */
+    kry_device **part;       /* retained; NULL: it is in another process */
+    double *share;           /* speed of each part in bytes per second, measured or given */
+    bool *fp64;              /* whether each part had double precision by itself */
+    kry_launch_shape *shape; /* and its launch shape */
+    double sum_seconds;      /* duration of a sum over all parts, measured */
+    bool use_all;            /* even for small problems */
+    bool by_graph;           /* matrices are split by METIS */
     bool reproducible;
-    bool fp64[KRY_TEAM_MOST];              /* whether each part had double precision by itself */
-    kry_launch_shape shape[KRY_TEAM_MOST]; /* and its launch shape */
     kry_split *splits;     /* a list, borrowed: the splits of the vectors and operators there are */
-    struct kry_crew *crew; /* owned; crew.c */
+    struct kry_crew *crew; /* owned; crew.c. Or */
+    struct kry_ranks *ranks; /* owned; ranks.c: parts are processes */
 };
 
 /* What each part does. All parts run it at once; rank 0 is the caller's thread. */
@@ -42,5 +44,25 @@ kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_
  * in a loop for a moment before they sleep. */
 kry_status kry_crew_create(struct kry_team *team, bool spin);
 void kry_crew_release(struct kry_team *team);
+
+/* How public functions that use a team begin and end, where their arguments have it; `device` may be NULL or a
+ * plain one. On ranks, kry_team_leave waits until all are there, and returns an error on all if there is one on
+ * any: whoever has made something by then releases it. On other devices it returns `mine`.
+ *   call   the public function
+ *   split  how the rows are cut that it is about; NULL: it is about none */
+void kry_team_enter(const kry_device *device, const char *call, const kry_split *split);
+kry_status kry_team_leave(const kry_device *device, kry_status mine);
+/* Whether its parts are ranks. */
+bool kry_device_is_ranks(const kry_device *device);
+/* Ranks only: kry_team_run; within a run, where only monitors ask for sums, the task by itself. */
+kry_status kry_team_sum(const kry_device *device, const kry_split *split, kry_task_of_part *task,
+                        void *user);
+
+/* team.c: a device that is a team of so many parts, none of which are there yet. */
+kry_status kry_team_new(int size, const kry_team_params *params, kry_device **device);
+/* Measure the bytes per second that a copy moves. */
+kry_status kry_team_measure(kry_device *part, double *speed);
+/* Let a part sum as all parts do in reproducible teams. */
+kry_status kry_team_take_shape(struct kry_team *team, int i);
 
 #endif

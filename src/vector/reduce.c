@@ -171,6 +171,36 @@ done:
     return st;
 }
 
+/* On ranks: what each does with its part, which leaves the same number on all. */
+typedef struct summing {
+    const kry_vec *x, *y;
+    double number;
+} summing;
+
+static kry_status dot_here(void *user, int rank)
+{
+    summing *s = user;
+    const kry_vec x = kry_vec_on_part(s->x, rank), y = kry_vec_on_part(s->y, rank);
+    return kry_vec_dot(&x, &y, &s->number);
+}
+
+static kry_status norm2_here(void *user, int rank)
+{
+    summing *s = user;
+    const kry_vec x = kry_vec_on_part(s->x, rank);
+    return kry_vec_norm2(&x, &s->number);
+}
+
+static bool on_ranks(const kry_vec *x) { return kry_device_is_ranks(x->dev); }
+
+static kry_status sum_on_ranks(const char *who, kry_task_of_part *task, summing *s, double *number)
+{
+    kry_team_enter(s->x->dev, who, s->x->split);
+    kry_status st = kry_team_leave(s->x->dev, kry_team_sum(s->x->dev, s->x->split, task, s));
+    if (st >= 0) *number = s->number;
+    return st;
+}
+
 static bool reproducible(const kry_vec *x)
 {
     return x->split ? x->dev->team->reproducible : x->layout->reproducible;
@@ -199,6 +229,7 @@ kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
     TRY(GIVEN(dot));
     *dot = 0;
     TRY(kry_vec_check_alike("kry_vec_dot", x, y));
+    if (on_ranks(x)) return sum_on_ranks("kry_vec_dot", dot_here, &(summing){ x, y, 0 }, dot);
     bool packed = kry_vec_is_packed(x) && kry_vec_is_packed(y);
     if (!packed || (x->k > 1 && reproducible(x))) return dot_of_columns(x, y, dot);
     if (x->split) return dot_of_parts(x, y, dot);
@@ -239,6 +270,8 @@ done:
 kry_status kry_vec_norm2(const kry_vec *x, double *norm)
 {
     kry_status st = GIVEN(x, norm);
+    if (st >= 0 && on_ranks(x))
+        return sum_on_ranks("kry_vec_norm2", norm2_here, &(summing){ x, x, 0 }, norm);
     if (st >= 0) st = kry_vec_dot(x, x, norm);
     if (st < 0) return st;
     double tiny = x->dev->info.fp64 ? 1e-290 : 1e-30;

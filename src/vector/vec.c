@@ -1,5 +1,6 @@
 /* vec.c - dense n-by-k blocks on a device and the plain arithmetic on them. Kernels: cl/vec.cl. */
 #include "vector/vec.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,9 +59,11 @@ kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, 
 {
     kry_status st = KRY_OK;
 
+    kry_team_enter(dev, "kry_vec_create", NULL);
     TRY(kry_vec_create_room(dev, type, n, k, vec));
     TRY(kry_vec_fill(*vec, 0.0));
 done:
+    st = kry_team_leave(dev, st);
     if (st < 0 && vec) kry_vec_release(vec);
     return st;
 }
@@ -153,6 +156,19 @@ done:
     return st;
 }
 
+kry_status kry_vec_widen(kry_vec **room, int64_t k)
+{
+    kry_status st = KRY_OK;
+    kry_vec *wider = NULL;
+
+    if ((*room)->k >= k) return KRY_OK;
+    TRY(kry_vec_create_columns((*room)->dev, (*room)->type, (*room)->n, k, &wider));
+    kry_vec_release(room);
+    *room = wider;
+done:
+    return st;
+}
+
 kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec)
 {
     if (!vec) return GIVEN(vec);
@@ -215,7 +231,8 @@ static bool columns_meet(const kry_vec *x, const kry_vec *y)
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y)
 {
     if (x->split && y->split)
-        return x->part[0] == y->part[0] && x->first < y->first + y->k && y->first < x->first + x->k;
+        return x->part[x->split->begin] == y->part[y->split->begin] && x->first < y->first + y->k &&
+               y->first < x->first + x->k;
     if (x->buffer != y->buffer || x->n == 0 || y->n == 0) return false;
     if (x->ld == y->ld) return columns_meet(x, y);
     return x->first < y->first + (y->k - 1) * y->ld + y->n &&
@@ -277,7 +294,9 @@ static kry_status run_on_pieces(const char *name, const operand *o, int count)
     kry_vec v[MOST_OPERANDS];
     operand here[MOST_OPERANDS];
 
-    for (int64_t j = 0; j < (y->split ? kry_vec_parts(y) : y->k); j++) {
+    const int64_t from = y->split ? y->split->begin : 0, to = y->split ? y->split->end : y->k;
+
+    for (int64_t j = from; j < to; j++) {
         for (int i = 0; i < count; i++) {
             here[i] = o[i];
             if (o[i].is_number) continue;
@@ -325,6 +344,7 @@ static kry_status combine(const char *who, const operand *o, int count)
     const kry_vec *y = o[count - 1].v;
 
     CHECK(y, KRY_ERR_ARGUMENT, "%s: NULL", who);
+    kry_team_enter(y->dev, who, y->split);
     for (int i = 0; i < count - 1; i++) {
         const kry_vec *x = o[i].v;
         if (o[i].is_number) continue;
@@ -334,7 +354,7 @@ static kry_status combine(const char *who, const operand *o, int count)
     }
     TRY(run(who + strlen("kry_"), o, count));
 done:
-    return st;
+    return y ? kry_team_leave(y->dev, st) : st;
 }
 
 #define V(vec)     \
@@ -369,4 +389,31 @@ kry_status kry_vec_mul(double a, const kry_vec *d, const kry_vec *x, double b, k
 kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *z)
 {
     return combine("kry_vec_triad", (const operand[]){ N(a), V(x), V(y), V(z) }, 4);
+}
+
+/* ---- numbers in single --------------------------------------------------------------------------- */
+
+kry_status kry_vec_range(const kry_vec *x, double *largest, double *smallest)
+{
+    kry_status st = KRY_OK;
+    cl_float found[2] = { 0, 0 }; /* their bits are ordered as they are */
+    cl_mem out = NULL;
+
+    TRY(kry_buffer_upload(x->dev, sizeof found, found, &out));
+    const kry_arg args[] = { ARG(x->n), ARG_VEC(x), ARG(out) };
+    TRY(kry_run(x->dev, "vec", x->type, "", "vec_range",
+                kry_groups_for_sums(x->dev, x->type, x->n), args, COUNT(args)));
+    TRY(kry_buffer_read(x->dev, out, 0, sizeof found, found));
+    *largest = found[0], *smallest = found[1] > 0 ? 1 / (double)found[1] : INFINITY;
+done:
+    kry_buffer_release(x->dev, &out);
+    return st;
+}
+
+kry_status kry_vec_round(double a, const kry_vec *x, cl_mem y)
+{
+    kry_scalar by = kry_scalar_of(x->dev, a);
+    const kry_arg args[] = { ARG(x->n), ARG_ACC(x->dev, by), ARG_VEC(x), ARG(y) };
+    return kry_run(x->dev, "vec", x->type, "", "vec_round", kry_groups_for(x->dev, x->type, x->n),
+                   args, COUNT(args));
 }

@@ -112,6 +112,15 @@ kry_status kry_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64_
 kry_status kry_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int64_t k,
                                   kry_vec **vec);
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
+/* The same of columns first ... first + count - 1. */
+static inline kry_vec kry_vec_columns(const kry_vec *v, int64_t first, int64_t count)
+{
+    kry_vec some = kry_vec_column(v, first);
+    some.k = count;
+    return some;
+}
+/* Make room->k at least k, which loses its numbers. On failure the old one stays. */
+kry_status kry_vec_widen(kry_vec **room, int64_t k);
 kry_vec kry_vec_on_part(const kry_vec *v, int rank); /* the same: what part `rank` has of v */
 /* The define, or "", for kernels with vector loads, by where these vectors start. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count);
@@ -132,6 +141,10 @@ kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec 
  * read; rounded when they are written. Both wait. */
 kry_status kry_vec_read_doubles(const kry_vec *v, double *numbers);
 kry_status kry_vec_write_doubles(kry_vec *v, const double *numbers);
+/* The largest |x_i| and the smallest but for zeros, to single precision: 0 or infinite beyond its range. Waits. */
+kry_status kry_vec_range(const kry_vec *x, double *largest, double *smallest);
+/* y := a x, rounded to single */
+kry_status kry_vec_round(double a, const kry_vec *x, cl_mem y);
 /* v := random numbers in [-1/2, 1/2), others for each stream: the same in every run, on every machine and for
  * every split of the rows. Waits on teams and on the host device. */
 kry_status kry_vec_fill_random(uint64_t stream, kry_vec *v);

@@ -4,6 +4,14 @@
 
 int kry_vec_parts(const kry_vec *v) { return v && v->split ? v->split->members : 1; }
 
+int64_t kry_vec_rows_here(const kry_vec *v, int64_t *first)
+{
+    const kry_split *s = v ? v->split : NULL;
+
+    if (first) *first = s ? s->first[s->begin] : 0;
+    return s ? s->first[s->end] - s->first[s->begin] : kry_vec_rows(v);
+}
+
 kry_vec kry_vec_on_part(const kry_vec *v, int rank)
 {
     kry_vec c = kry_vec_borrow(v->part[rank]);
@@ -21,6 +29,8 @@ kry_status kry_vec_part(const kry_vec *v, int i, int64_t *first, kry_vec **part)
     *part = NULL;
     CHECK(v && i >= 0 && i < kry_vec_parts(v), KRY_ERR_ARGUMENT, "kry_vec_part: part %d of %d", i,
           v ? kry_vec_parts(v) : 0);
+    CHECK(!v->split || (i >= v->split->begin && i < v->split->end), KRY_ERR_ARGUMENT,
+          "kry_vec_part: part %d is on another rank than %d", i, kry_team_rank(v->dev));
     if (first) *first = v->split ? v->split->first[i] : 0;
     kry_vec c = v->split ? kry_vec_on_part(v, i) : kry_vec_borrow(v);
     TRY(kry_vec_wrap_block(c.dev, c.type, c.n, c.k, c.ld, c.buffer, c.first, part));
@@ -35,7 +45,7 @@ kry_status kry_vec_allocate_parts(kry_vec *v)
 
     TRY(kry_split_get(team, "kry_vec_create", v->n, NULL, 1, &v->split));
     TRY(kry_alloc((size_t)v->split->members, sizeof *v->part, &v->part));
-    for (int r = 0; r < v->split->members; r++)
+    for (int r = v->split->begin; r < v->split->end; r++)
         TRY(kry_vec_create(team->part[r], v->type, kry_split_rows(v->split, r), v->k, &v->part[r]));
 done:
     return st;
@@ -48,16 +58,25 @@ kry_status kry_vec_share_parts(const kry_vec *block, kry_vec *v)
 
     v->split = kry_split_retain(block->split);
     TRY(kry_alloc((size_t)members, sizeof *v->part, &v->part));
-    for (int r = 0; r < members; r++) v->part[r] = kry_vec_retain(block->part[r]);
+    for (int r = v->split->begin; r < v->split->end; r++)
+        v->part[r] = kry_vec_retain(block->part[r]);
 done:
     return st;
 }
 
 void kry_vec_release_parts(kry_vec *v)
 {
-    for (int r = 0; v->part && r < v->split->members; r++) kry_vec_release(&v->part[r]);
+    for (int r = v->split ? v->split->begin : 0; v->part && r < v->split->end; r++)
+        kry_vec_release(&v->part[r]);
     free(v->part);
     kry_split_release(&v->split);
+}
+
+/* On ranks the host has the rows of this one, as the device has. */
+static kry_status move_own(const kry_vec *v, void *host, bool to_device)
+{
+    kry_vec p = kry_vec_on_part(v, v->split->begin);
+    return to_device ? kry_vec_write(&p, host) : kry_vec_read(&p, host);
 }
 
 static kry_status move_parts(const kry_vec *v, void *host, bool to_device)
@@ -99,16 +118,29 @@ done:
     return st;
 }
 
+static kry_status move(const char *who, const kry_vec *v, void *host, bool to_device)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = kry_vec_device(v);
+
+    kry_team_enter(dev, who, v ? v->split : NULL);
+    CHECK(v && (host || kry_vec_rows_here(v, NULL) == 0), KRY_ERR_ARGUMENT, "%s: NULL", who);
+    if (!v->split)
+        TRY(transfer(v, host, to_device));
+    else
+        TRY((kry_device_is_ranks(dev) ? move_own : move_parts)(v, host, to_device));
+done:
+    return kry_team_leave(dev, st);
+}
+
 kry_status kry_vec_write(kry_vec *v, const void *host)
 {
-    if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_write: NULL");
-    return v->split ? move_parts(v, (void *)host, true) : transfer(v, (void *)host, true);
+    return move("kry_vec_write", v, (void *)host, true);
 }
 
 kry_status kry_vec_read(const kry_vec *v, void *host)
 {
-    if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_read: NULL");
-    return v->split ? move_parts(v, host, false) : transfer(v, host, false);
+    return move("kry_vec_read", v, host, false);
 }
 
 kry_status kry_vec_read_doubles(const kry_vec *v, double *numbers)
@@ -116,10 +148,12 @@ kry_status kry_vec_read_doubles(const kry_vec *v, double *numbers)
     kry_status st = KRY_OK;
     void *host = NULL;
 
+    const int64_t count = kry_vec_rows_here(v, NULL) * v->k;
+
     if (v->type == KRY_F64 && !v->split) return kry_vec_read(v, numbers);
-    TRY(kry_alloc((size_t)(v->n * v->k), kry_type_size(v->type), &host));
+    TRY(kry_alloc((size_t)count, kry_type_size(v->type), &host));
     TRY(kry_vec_read(v, host));
-    for (int64_t i = 0; i < v->n * v->k; i++) numbers[i] = kry_number_at(v->type, host, i);
+    for (int64_t i = 0; i < count; i++) numbers[i] = kry_number_at(v->type, host, i);
 done:
     free(host);
     return st;
@@ -130,9 +164,11 @@ kry_status kry_vec_write_doubles(kry_vec *v, const double *numbers)
     kry_status st = KRY_OK;
     void *host = NULL;
 
+    const int64_t count = kry_vec_rows_here(v, NULL) * v->k;
+
     if (v->type == KRY_F64) return kry_vec_write(v, numbers);
-    TRY(kry_alloc((size_t)(v->n * v->k), kry_type_size(v->type), &host));
-    for (int64_t i = 0; i < v->n * v->k; i++) kry_number_put(v->type, host, i, numbers[i]);
+    TRY(kry_alloc((size_t)count, kry_type_size(v->type), &host));
+    for (int64_t i = 0; i < count; i++) kry_number_put(v->type, host, i, numbers[i]);
     TRY(kry_vec_write(v, host));
 done:
     free(host);

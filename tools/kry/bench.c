@@ -4,6 +4,7 @@
 #include "bench.h"
 #include "commands.h"
 #include "json.h"
+#include "records_page.h"
 #include "text.h"
 #include <math.h>
 #include <stdio.h>
@@ -194,18 +195,20 @@ static const struct benchmark {
     kry_status (*run)(bench *b);
     bool device, copy, sources; /* does it need a device, its copy bandwidth, matrices? */
     bool format;                /* does it take --format? */
-    bool table;                 /* of products: takes --hot, --svg, --columns */
+    bool table;                 /* of products: takes --hot, --svg */
     bool iterates;              /* takes --resident, --null-space */
     bool counts;                /* takes --maxit */
     bool repeats;               /* takes --reproducible */
     bool words;                 /* takes words of its own */
+    bool columns;               /* takes --columns */
 } benchmarks[] = {
     { "stream", bench_stream, .device = true },
-    { "spmv", bench_spmv, true, true, true, .format = true, .table = true },
+    { "spmv", bench_spmv, true, true, true, .format = true, .table = true, .columns = true },
     { "spgemm", bench_spgemm, .device = true, .copy = true, .sources = true },
-    { "stencil", bench_stencil, true, true, true, .table = true },
+    { "stencil", bench_stencil, true, true, true, .table = true, .columns = true },
     { "cg", bench_cg, true, true, true, .format = true, .iterates = true, .repeats = true },
-    { "solve", bench_solve, .device = true, .sources = true, .format = true, .iterates = true },
+    { "solve", bench_solve, .device = true, .sources = true, .format = true, .iterates = true,
+      .columns = true },
     { "kernels", bench_kernels, true, true, true, .format = true, .iterates = true,
       .counts = true },
     { "mtx", bench_mtx, .device = false },
@@ -228,7 +231,7 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
     CHECK(f->format || !o->format, KRY_ERR_PARSE, "%s takes no --format", word);
     CHECK(f->table || (!o->hot && !o->svg), KRY_ERR_PARSE, "%s takes neither --hot nor --svg",
           word);
-    CHECK(f->table || !o->columns, KRY_ERR_PARSE, "%s takes no --columns", word);
+    CHECK(f->columns || !o->columns, KRY_ERR_PARSE, "%s takes no --columns", word);
     CHECK(f->iterates || !options_solver(o, "resident"), KRY_ERR_PARSE, "%s takes no --resident",
           word);
     CHECK(f->iterates || !options_solver(o, "null-space"), KRY_ERR_PARSE,
@@ -239,24 +242,40 @@ done:
     return st;
 }
 
-kry_status bench_run(const options *o)
+static kry_status run(const options *o, const struct benchmark *found, bench *b)
+{
+    kry_status st = KRY_OK;
+
+    *b = (bench){ .o = o,
+                  .type = options_type(o),
+                  .seed = options_whole(o->seed, 1),
+                  .columns = options_whole(o->columns, 1) };
+    CHECK(b->columns > 0, KRY_ERR_PARSE, "--columns %s", o->columns);
+    TRY(options_form(o, KRY_VALUES_AS_GIVEN, &b->form));
+    if (found->device) {
+        TRY(kry_device_open(o->device, &b->device));
+        b->info = kry_device_get_info(b->device);
+        if (!o->json) printf("%s, %s\n", b->info->name, kry_type_name(b->type));
+        if (found->copy) TRY(bench_copy(b));
+    }
+    TRY(found->run(b));
+done:
+    return st;
+}
+
+kry_status bench_run(const options *given)
 {
     kry_status st = KRY_OK;
     const struct benchmark *found = NULL;
-    bench b = { .o = o,
-                .type = options_type(o),
-                .seed = options_whole(o->seed, 1),
-                .columns = options_whole(o->columns, 1) };
-    TRY(find_benchmark(o, &found));
-    CHECK(b.columns > 0, KRY_ERR_PARSE, "--columns %s", o->columns);
-    TRY(options_form(o, KRY_VALUES_AS_GIVEN, &b.form));
-    if (found->device) {
-        TRY(kry_device_open(o->device, &b.device));
-        b.info = kry_device_get_info(b.device);
-        if (!o->json) printf("%s, %s\n", b.info->name, kry_type_name(b.type));
-        if (found->copy) TRY(bench_copy(&b));
-    }
-    TRY(found->run(&b));
+    bench b = { 0 };
+    records_page page;
+    char title[64];
+
+    TRY(find_benchmark(given, &found));
+    TRY(records_page_begin(given, &page));
+    st = run(&page.o, found, &b);
+    snprintf(title, sizeof title, "kry bench %s", found->name);
+    st = records_page_end(&page, title, b.info, st);
 done:
     kry_device_release(&b.device);
     return st;

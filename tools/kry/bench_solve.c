@@ -67,19 +67,27 @@ done:
     return st;
 }
 
-/* A random right-hand side; of a singular A without its mean, which no x can reach. x: room. */
+/* Random right-hand sides; of a singular A without their means, which no x can reach. x: room. */
 static kry_status make_rhs(const bench *b, const kry_op *A, kry_vec *x, kry_vec **rhs)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *shape = kry_op_get_shape(A);
+    kry_vec *ones = NULL, *column = NULL;
     double sum;
 
-    TRY(bench_vec(b, shape->rows, 0, rhs));
+    TRY(bench_block(b, shape->rows, b->columns, 0, rhs));
     if (!(shape->traits & KRY_SINGULAR)) goto done;
     TRY(kry_vec_fill(x, 1));
-    TRY(kry_vec_dot(x, *rhs, &sum));
-    TRY(kry_vec_axpby(-sum / (double)shape->rows, x, 1, *rhs));
+    TRY(kry_vec_view(x, 0, &ones));
+    for (int64_t j = 0; j < b->columns; j++) {
+        TRY(kry_vec_view(*rhs, j, &column));
+        TRY(kry_vec_dot(ones, column, &sum));
+        TRY(kry_vec_axpby(-sum / (double)shape->rows, ones, 1, column));
+        kry_vec_release(&column);
+    }
 done:
+    kry_vec_release(&column);
+    kry_vec_release(&ones);
     return st;
 }
 
@@ -90,7 +98,7 @@ static kry_status time_all(const bench *b, const kry_op *A, solution *s)
     kry_op *solver = NULL;
     kry_vec *rhs = NULL, *x = NULL;
 
-    TRY(kry_vec_create(b->device, b->type, kry_op_get_shape(A)->rows, 1, &x));
+    TRY(kry_vec_create(b->device, b->type, kry_op_get_shape(A)->rows, b->columns, &x));
     TRY(make_rhs(b, A, x, &rhs));
     for (int i = 0; i <= REPEATS; i++) {
         TRY(time_setup(b, A, &solver, &setup[i]));
@@ -117,6 +125,7 @@ static void print_json(const bench *b, const source *s, const solution *t, const
     json_text(&j, "driver", b->info->driver);
     json_text(&j, "precision", kry_type_name(b->type));
     json_whole(&j, "n", s->rows);
+    if (b->columns > 1) json_whole(&j, "columns", b->columns);
     json_text(&j, "precond", precond);
     json_real(&j, "setup_s", t->setup);
     json_real(&j, "update_s", t->update);
@@ -127,17 +136,18 @@ static void print_json(const bench *b, const source *s, const solution *t, const
     json_end(&j);
 }
 
-static void print_line(const source *s, const solution *t, const char *precond)
+static void print_line(const bench *b, const source *s, const solution *t, const char *precond)
 {
-    char n[32], setup[32], update[32], solve[32];
+    char n[32], setup[32], update[32], solve[32], columns[32] = "";
 
-    printf("%-26s n %13s  %s  set-up %10s  update %10s  solve %10s  %lld iterations, %s, residual "
-           "%.1e\n",
-           s->name, text_whole(s->rows, n, sizeof n), precond,
-           text_seconds(t->setup, setup, sizeof setup),
-           text_seconds(t->update, update, sizeof update),
-           text_seconds(t->solve, solve, sizeof solve), (long long)t->result.iterations,
-           kry_reason_word(t->result.reason), t->result.true_residual / t->result.norm_b);
+    if (b->columns > 1) snprintf(columns, sizeof columns, ", %lld columns", (long long)b->columns);
+    printf(
+        "%-26s n %13s%s  %s  set-up %10s  update %10s  solve %10s  %lld iterations, %s, residual "
+        "%.1e\n",
+        s->name, text_whole(s->rows, n, sizeof n), columns, precond,
+        text_seconds(t->setup, setup, sizeof setup), text_seconds(t->update, update, sizeof update),
+        text_seconds(t->solve, solve, sizeof solve), (long long)t->result.iterations,
+        kry_reason_word(t->result.reason), t->result.true_residual / t->result.norm_b);
     fflush(stdout);
 }
 
@@ -154,7 +164,7 @@ static kry_status solve_run(const bench *b, const source *s)
     if (b->o->json)
         print_json(b, s, &t, precond);
     else
-        print_line(s, &t, precond);
+        print_line(b, s, &t, precond);
 done:
     kry_op_release(&A);
     return st;

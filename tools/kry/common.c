@@ -39,3 +39,11 @@ double now(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+kry_status write_column(kry_vec *v, const void *numbers)
+{
+    int64_t first;
+
+    (void)kry_vec_rows_here(v, &first);
+    return kry_vec_write(v, (const char *)numbers + first * (kry_vec_type(v) == KRY_F32 ? 4 : 8));
+}

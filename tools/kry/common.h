@@ -15,4 +15,7 @@ kry_status allocate(size_t count, size_t size, void *address_of_pointer); /* zer
 kry_status reallocate(size_t count, size_t size, void *address_of_pointer);
 double now(void); /* seconds, from a clock that only goes forward */
 
+/* A vector of one column := numbers of its type, of all rows; a rank takes its own. */
+kry_status write_column(kry_vec *v, const void *numbers);
+
 #endif

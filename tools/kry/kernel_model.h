@@ -17,8 +17,8 @@ typedef struct system_model {
     bool flux;   /* three flops to an entry in place of two */
     bool varies; /* A's diagonal */
     bool jacobi, chebyshev;
-    bool makes_old; /* the old direction is made of other vectors that are at hand */
-    bool several_sizes;       /* kernels that others share run on smaller systems, too: multigrid */
+    bool makes_old;     /* the old direction is made of other vectors that are at hand */
+    bool several_sizes; /* kernels that others share multiply with other matrices, too */
 } system_model;
 
 /* The model of a solve with A by the preconditioner of this name. b: its device, type, form and options. */

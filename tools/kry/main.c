@@ -3,6 +3,7 @@
  */
 #include "commands.h"
 #include "interrupt.h"
+#include "ranks.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -135,6 +136,8 @@ static kry_status run(int argc, char **argv, const command **cmd)
         o.argc = argc - 1;
         o.argv = (const char *const *)(argv + 1);
         TRY(options_parse(*cmd, argc - 2, argv + 2, &o));
+        CHECK(ranks_count() == 1 || (*cmd)->run == solve_run, KRY_ERR_UNSUPPORTED,
+              "%d ranks; only kry solve runs on several", ranks_count());
         if (o.help)
             options_help(*cmd);
         else
@@ -149,10 +152,12 @@ int main(int argc, char **argv)
     const command *cmd = NULL;
 
     kry_messages_count_from(1); /* as the files that it reads */
-    kry_status st = run(argc, argv, &cmd);
+    kry_status st = ranks_begin();
+    if (st >= 0) st = run(argc, argv, &cmd);
     if (st >= 0 && (fflush(stdout) || ferror(stdout)))
         st = kry_fail(KRY_ERR_FILE, "cannot write to the standard output");
-    if (st < 0)
+    if (st < 0 && ranks_report())
         fprintf(stderr, "kry%s%s: %s\n", cmd ? " " : "", cmd ? cmd->name : "", kry_last_error());
+    ranks_end();
     return interrupt_came() && st >= 0 ? EXIT_INTERRUPTED : exit_status(st);
 }

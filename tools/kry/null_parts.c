@@ -88,7 +88,7 @@ kry_status source_null_space(const source *s, kry_op *A)
         free(narrow), narrow = NULL;
         TRY(convert_values(type, s->rows, column, &numbers, &narrow));
         TRY(kry_vec_view(V, p, &one));
-        TRY(kry_vec_write(one, numbers));
+        TRY(write_column(one, numbers));
         kry_vec_release(&one);
     }
     TRY(kry_op_set_null_space(A, V));

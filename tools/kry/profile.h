@@ -19,7 +19,7 @@ typedef enum profile_phase {
     PROFILE_PHASES
 } profile_phase;
 
-enum { PROFILE_KERNELS = 64, PROFILE_BINS = 240, PROFILE_DETAIL = 300, PROFILE_WAITING = 4096 };
+enum { PROFILE_KERNELS = 64, PROFILE_BINS = 240, PROFILE_DETAIL = 300, PROFILE_WAITING = 16384 };
 
 typedef struct profile_kernel {
     char name[48];

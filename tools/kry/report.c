@@ -104,6 +104,21 @@ static void json_columns(json *j, const report *r)
     json_wholes(j, "column_iterations", iterations, count);
 }
 
+static void json_ranks(json *j, const report *r)
+{
+    const shares *s = &r->shares;
+
+    if (s->ranks < 2) return;
+    json_whole(j, "ranks", s->ranks);
+    json_whole(j, "rank_rows_least", s->rows[0]);
+    json_whole(j, "rank_rows_most", s->rows[1]);
+    json_whole(j, "rank_entries_least", s->entries[0]);
+    json_whole(j, "rank_entries_most", s->entries[1]);
+    json_real(j, "rank_bytes_sent_most", s->sent);
+    json_real(j, "rank_waited_s", s->waited[0]);
+    json_real(j, "rank_waited_s_most", s->waited[1]);
+}
+
 /* The residuals of the recurrence, thinned out, and those that were computed from x; relative to b. */
 static void json_history(json *j, const report *r)
 {
@@ -153,6 +168,7 @@ void report_json(json *j, const report *r)
     json_real(j, "seconds_per_iteration", per_iteration(r, result->solve_seconds));
     json_real(j, "bytes_per_iteration", result->bytes > 0 ? per_iteration(r, result->bytes) : NAN);
     json_real(j, "gbytes_per_s", gbytes_per_s(r));
+    json_ranks(j, r);
     json_history(j, r);
 }
 
@@ -211,6 +227,29 @@ static void text_storage(const report *r)
            text_bytes(m->bytes_stored, bytes, sizeof bytes));
 }
 
+static double share_waited(const report *r, double seconds)
+{
+    return r->result.solve_seconds > 0 ? 100 * seconds / r->result.solve_seconds : 0;
+}
+
+static void text_ranks(const report *r)
+{
+    const shares *s = &r->shares;
+    char few[32], many[32], bytes[32];
+    const double each = r->result.iterations > 0 ? s->sent / (double)r->result.iterations : s->sent;
+
+    if (s->ranks < 2) return;
+    printf("ranks      %d, with %s to %s rows", s->ranks, text_whole(s->rows[0], few, sizeof few),
+           text_whole(s->rows[1], many, sizeof many));
+    if (s->entries[0] >= 0)
+        printf(" and %s to %s entries", text_whole(s->entries[0], few, sizeof few),
+               text_whole(s->entries[1], many, sizeof many));
+    printf(
+        "\n           %s sent per iteration at most, %.0f %% of the time waited, %.0f %% at most\n",
+        text_bytes(each, bytes, sizeof bytes), share_waited(r, s->waited[0]),
+        share_waited(r, s->waited[1]));
+}
+
 void report_text(const report *r)
 {
     char n[32], cols[32], nnz[32], t[5][32], rhs[512];
@@ -262,4 +301,5 @@ void report_text(const report *r)
                text_seconds(per_iteration(r, r->result.solve_seconds), t[4], sizeof t[4]));
     if (r->result.bytes > 0) printf(", %.1f GB/s", gbytes_per_s(r));
     printf("\n");
+    text_ranks(r);
 }

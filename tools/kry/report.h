@@ -5,7 +5,7 @@
 #define KRY_REPORT_H
 
 #include "json.h"
-#include "source.h"
+#include "ranks.h"
 
 typedef struct report {
     const source *src;
@@ -25,6 +25,7 @@ typedef struct report {
     double matrix_seconds, setup_seconds;
     bool has_error; /* the exact solution is known */
     double error_inf, error_rel;
+    shares shares; /* of the work, between ranks */
 } report;
 
 void report_json(json *j, const report *r); /* its members */

@@ -4,6 +4,7 @@
 #include "reproduce.h"
 #include "commands.h"
 #include "json.h"
+#include "records_page.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,15 +85,24 @@ done:
     return st;
 }
 
-kry_status reproduce_run(const options *o)
+kry_status reproduce_run(const options *given)
 {
     kry_status st = KRY_OK;
     const struct paper *found = NULL;
-    bench b = { .o = o, .type = KRY_F64, .seed = options_whole(o->seed, 1) };
-    TRY(find_paper(o, &found));
-    TRY(kry_device_open(o->device, &b.device));
-    b.info = kry_device_get_info(b.device);
-    TRY(found->run(&b));
+    bench b = { .type = KRY_F64, .seed = options_whole(given->seed, 1) };
+    records_page page;
+    char title[64];
+
+    TRY(find_paper(given, &found));
+    TRY(records_page_begin(given, &page));
+    b.o = &page.o;
+    st = kry_device_open(given->device, &b.device);
+    if (st >= 0) {
+        b.info = kry_device_get_info(b.device);
+        st = found->run(&b);
+    }
+    snprintf(title, sizeof title, "kry reproduce %s", found->name);
+    st = records_page_end(&page, title, b.info, st);
 done:
     kry_device_release(&b.device);
     return st;

@@ -7,14 +7,14 @@
 #include "output.h"
 #include "plot.h"
 #include "progress.h"
+#include "ranks.h"
 #include "report.h"
+#include "rhs.h"
 #include "solve_page.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { STREAM_RHS = 16, STREAM_EXACT };
 
 typedef struct solve {
     options o; /* with the method that is used */
@@ -24,10 +24,8 @@ typedef struct solve {
     char why[100];    /* auto took it */
     kry_device *device;
     kry_op *A, *solver;
-    const double *b;                 /* n; borrowed from the problem, or made_b */
-    const double *exact;             /* a number a column; the same; NULL: not known */
-    double *made_b, *made_exact, *x; /* made_b, x: n-by-columns */
-    int64_t columns;
+    rhs rhs;
+    double *x; /* n-by-columns */
     progress progress;
     look *look; /* of --html; NULL: nothing is kept */
 } solve;
@@ -35,90 +33,12 @@ typedef struct solve {
 static void solve_release(solve *s)
 {
     look_release(&s->look);
-    free(s->made_b);
-    free(s->made_exact);
+    rhs_release(&s->rhs);
     free(s->x);
     kry_op_release(&s->solver);
     kry_op_release(&s->A);
     kry_device_release(&s->device);
     source_release(&s->src);
-}
-
-/* ---- the right-hand side ---------------------------------------------------------- */
-
-static double rounded(kry_type type, double value)
-{
-    return type == KRY_F32 ? (double)(float)value : value;
-}
-
-/* y = A x for A as the device has it, summed in double. */
-static kry_status host_product(const solve *s, const double *x, double *y)
-{
-    kry_status st = KRY_OK;
-    sparse A = { 0 };
-    kry_type type = s->report.type;
-    if (source_matrix_free(&s->src)) {
-        TRY(kry_stencil_apply_host(s->src.problem->grid, type, x, y));
-        goto done;
-    }
-    TRY(sparse_of_source(&s->src, &A));
-    for (int64_t i = 0; i < A.rows; i++)
-        for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
-            y[i] += rounded(type, A.val[e]) * x[A.col[e]];
-done:
-    sparse_release(&A);
-    return st;
-}
-
-/* Take the mean out of numbers that belong to a singular A, on each part that is: of b, so that a solution
- * exists; of an exact x, which is known but for constants. */
-static void centre(const solve *s, double *v)
-{
-    source_centre(&s->src, v);
-    for (int64_t i = 0; i < s->src.rows && s->src.parts; i++) v[i] = rounded(s->report.type, v[i]);
-}
-
-/* b := A x for a random x in [0, 1), rounded to the type of the device's numbers. */
-static kry_status manufacture(solve *s)
-{
-    kry_status st = KRY_OK;
-    uint64_t seed = (uint64_t)s->report.seed;
-    int64_t n = s->src.cols;
-    TRY(allocate((size_t)n, sizeof(double), &s->made_exact));
-    s->exact = s->made_exact;
-    for (int64_t i = 0; i < n; i++)
-        s->made_exact[i] =
-            rounded(s->report.type, kry_random_unit(seed, STREAM_EXACT, (uint64_t)i));
-    centre(s, s->made_exact);
-    TRY(host_product(s, s->exact, s->made_b));
-done:
-    return st;
-}
-
-/* A right-hand side other than the problem's own. */
-static kry_status other_rhs(solve *s, const char *word)
-{
-    kry_status st = KRY_OK;
-    uint64_t seed = (uint64_t)s->report.seed;
-    int64_t n = s->src.rows;
-    bool made = !strcmp(word, "manufactured") || !strcmp(word, "random") || !strcmp(word, "ones");
-    if (made)
-        TRY(allocate((size_t)n, sizeof(double), &s->made_b));
-    else
-        TRY(read_vectors(word, n, &s->columns, &s->made_b));
-    s->b = s->made_b;
-    if (!strcmp(word, "manufactured"))
-        TRY(manufacture(s));
-    else if (!strcmp(word, "random"))
-        for (int64_t i = 0; i < n; i++)
-            s->made_b[i] = 2 * kry_random_unit(seed, STREAM_RHS, (uint64_t)i) - 1;
-    else if (!strcmp(word, "ones"))
-        for (int64_t i = 0; i < n; i++) s->made_b[i] = 1;
-    if (!strcmp(word, "random")) centre(s, s->made_b);
-    for (int64_t i = 0; i < n * s->columns && s->src.negated && !s->exact; i++)
-        s->made_b[i] = -s->made_b[i];
-done:
-    return st;
 }
 
 static kry_status make_rhs(solve *s)
@@ -127,19 +47,14 @@ static kry_status make_rhs(solve *s)
     report *r = &s->report;
     const kry_problem *p = s->src.problem;
     bool own = !s->o.rhs && p;
-    s->columns = 1;
     r->rhs = own ? "problem" : s->o.rhs ? s->o.rhs : "random";
     r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") ||
                 (p && (p->discrete || p->singular));
-    if (own) {
-        s->b = p->rhs;
-        s->exact = p->solution;
-    } else
-        TRY(other_rhs(s, r->rhs));
-    r->has_error = s->exact != NULL;
-    CHECK(s->columns == 1 || !s->o.plot, KRY_ERR_ARGUMENT,
+    TRY(rhs_make(&s->src, r->type, own ? NULL : r->rhs, (uint64_t)r->seed, &s->rhs));
+    r->has_error = s->rhs.exact != NULL;
+    CHECK(s->rhs.columns == 1 || !s->o.plot, KRY_ERR_ARGUMENT,
           "--plot draws the history of one right-hand side, and %s has %lld", r->rhs,
-          (long long)s->columns);
+          (long long)s->rhs.columns);
 done:
     return st;
 }
@@ -158,7 +73,7 @@ static int watch(void *user, const kry_iteration *it)
     solve *s = user;
 
     if (s->look) track_add(&s->look->track, it->iteration, it->residual);
-    if (progress_wanted()) progress_monitor(&s->progress, it);
+    if (progress_wanted() && ranks_report()) progress_monitor(&s->progress, it);
     return interrupt_came();
 }
 
@@ -166,7 +81,8 @@ static int watch(void *user, const kry_iteration *it)
  * is one only if somebody looks on. */
 static bool watched(const options *o)
 {
-    return progress_wanted() || !options_solver(o, "check-every");
+    const bool shown = ranks_count() == 1 && progress_wanted(); /* alike on all ranks */
+    return shown || !options_solver(o, "check-every");
 }
 
 /* Copies what stands in the solver's description between `before` and one of `ends`; false: nothing does. */
@@ -217,14 +133,14 @@ static kry_status solve_columns(solve *s)
 {
     kry_status st = KRY_OK;
     kry_type type = kry_op_get_shape(s->solver)->type;
-    int64_t n = s->src.rows, numbers = n * s->columns;
+    int64_t n = s->src.rows, numbers = n * s->rhs.columns;
     kry_vec *b = NULL, *x = NULL;
     float *single = NULL;
     const void *given;
 
-    TRY(convert_values(type, numbers, s->b, &given, &single));
-    TRY(kry_vec_create(s->device, type, n, s->columns, &b));
-    TRY(kry_vec_create(s->device, type, n, s->columns, &x));
+    TRY(convert_values(type, numbers, s->rhs.b, &given, &single));
+    TRY(kry_vec_create(s->device, type, n, s->rhs.columns, &b));
+    TRY(kry_vec_create(s->device, type, n, s->rhs.columns, &x));
     TRY(kry_vec_write(b, given));
     TRY(s->report.status = kry_solve(s->solver, b, x, &s->report.result));
     TRY(kry_vec_read(x, single ? (void *)single : s->x));
@@ -236,17 +152,47 @@ done:
     return st;
 }
 
+/* On ranks the report is of all of them. */
+static void take_shares(report *r, const kry_op *A, const kry_rank_facts *before)
+{
+    ranks_shares(A, before, &r->shares);
+    if (r->shares.ranks < 2) return;
+    r->matrix.nnz = r->shares.nnz;
+    r->matrix.slots = r->shares.slots;
+    r->matrix.bytes_stored = r->shares.bytes_stored;
+}
+
+/* Which rows are this process's. */
+static kry_status find_rows(const solve *s, int64_t *first, int64_t *rows)
+{
+    kry_vec *v = NULL;
+    const kry_op_shape *shape = kry_op_get_shape(s->A);
+    kry_status st = kry_vec_create(s->device, shape->type, shape->rows, 1, &v);
+
+    *rows = kry_vec_rows_here(v, first);
+    kry_vec_release(&v);
+    return st;
+}
+
 /* Solve from x = 0. That the solver did not converge is for the report; failures are returned. */
 static kry_status solve_system(solve *s)
 {
     kry_status st = KRY_OK;
-    TRY(allocate((size_t)(s->src.cols * s->columns), sizeof(double), &s->x));
+    kry_rank_facts before;
+    int64_t first, rows;
+
+    TRY(ranks_agree(allocate((size_t)(s->src.cols * s->rhs.columns), sizeof(double), &s->x)));
     if (watched(&s->o)) interrupt_catch();
+    TRY(find_rows(s, &first, &rows));
+    kry_team_rank_facts(s->device, &before);
     look_enter(s->look, PHASE_SOLVE);
-    if (s->columns > 1)
+    if (s->rhs.columns > 1)
         TRY(solve_columns(s));
     else
-        TRY(s->report.status = kry_solve_host(s->solver, s->b, s->x, &s->report.result));
+        TRY(s->report.status =
+                kry_solve_host(s->solver, s->rhs.b + first, s->x + first, &s->report.result));
+    take_shares(&s->report, s->A, &before);
+    TRY(ranks_agree(ranks_collect(s->x, first, rows)));
 done:
     progress_erase(&s->progress);
     return st < 0 ? st : KRY_OK;
@@ -257,10 +203,10 @@ static void measure_error(solve *s)
 {
     double largest = 0, sum = 0, norm = 0;
     for (int64_t i = 0; i < s->src.cols; i++) {
-        double e = fabs(s->x[i] - s->exact[i]);
+        double e = fabs(s->x[i] - s->rhs.exact[i]);
         if (isnan(e) || e > largest) largest = e; /* NaN stays */
         sum += e * e;
-        norm += s->exact[i] * s->exact[i];
+        norm += s->rhs.exact[i] * s->rhs.exact[i];
     }
     s->report.error_inf = largest;
     s->report.error_rel = sqrt(sum) / sqrt(norm);
@@ -277,7 +223,7 @@ static kry_status write_files(solve *s)
                  report_relative(r, r->result.true_residual));
         for (char *c = comment; *c; c++)
             if (*c == '\n' || *c == '\r') *c = ' ';
-        TRY(write_vectors(o->out, s->src.cols, s->columns, s->x, comment));
+        TRY(write_vectors(o->out, s->src.cols, s->rhs.columns, s->x, comment));
     }
     if (o->plot) TRY(plot_write(o->plot, r));
     if (o->html)
@@ -319,6 +265,22 @@ done:
     return st;
 }
 
+/* What each rank does by itself. */
+static kry_status read_system(solve *s, const form *f)
+{
+    kry_status st = KRY_OK;
+    const options *o = &s->o;
+
+    TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], (uint64_t)s->report.seed, f,
+                    &s->src));
+    TRY(examine(s));
+    TRY(make_rhs(s));
+    CHECK(s->rhs.columns == 1 || ranks_count() == 1, KRY_ERR_UNSUPPORTED,
+          "%s has %lld columns; ranks solve for one", s->report.rhs, (long long)s->rhs.columns);
+done:
+    return st;
+}
+
 static kry_status prepare(solve *s)
 {
     kry_status st = KRY_OK;
@@ -331,11 +293,13 @@ static kry_status prepare(solve *s)
     r->verbose = o->verbose;
     r->type = options_type(o);
     r->seed = options_whole(o->seed, 1);
+    CHECK(!o->html || ranks_count() == 1, KRY_ERR_UNSUPPORTED,
+          "--html is for one process, and these are %d ranks", ranks_count());
     if (o->html) {
         TRY(profile_open_device(o->device, &s->device));
         TRY(look_begin(s->device, &s->look));
     } else
-        TRY(kry_device_open(o->device, &s->device));
+        TRY(ranks_device(o->device, &s->device));
     r->form = f;
     r->device = kry_device_get_info(s->device);
     r->precision = mixed ? "mixed" : kry_type_name(r->type);
@@ -345,10 +309,7 @@ static kry_status prepare(solve *s)
     CHECK(r->device->fp64 || !o->outer || strcmp(o->outer, "device"), KRY_ERR_UNSUPPORTED,
           "%s has no double precision for --outer device", r->device->name);
     f.on_host = mixed && (o->outer ? !strcmp(o->outer, "host") : !r->device->fp64);
-    TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], (uint64_t)r->seed, &f,
-                    &s->src));
-    TRY(examine(s));
-    TRY(make_rhs(s));
+    TRY(ranks_agree(read_system(s, &f)));
     double start = now();
     look_enter(s->look, PHASE_MATRIX);
     TRY(source_operator(&s->src, s->device, r->type, &f, &s->A));
@@ -393,12 +354,15 @@ kry_status solve_run(const options *o)
     TRY(create_solver(&s));
     TRY(solve_system(&s));
     TRY(look_end(s.look));
-    if (s.exact) measure_error(&s);
-    if (o->json)
-        print_json(&s.report);
-    else
-        report_text(&s.report);
-    TRY(write_files(&s));
+    if (s.rhs.exact) measure_error(&s);
+    if (ranks_report()) {
+        if (o->json)
+            print_json(&s.report);
+        else
+            report_text(&s.report);
+        st = write_files(&s);
+    }
+    TRY(ranks_agree(st));
     st = s.report.status;
 done:
     solve_release(&s);

@@ -3,6 +3,7 @@
  */
 #include "source.h"
 #include "output.h"
+#include "ranks.h"
 #include "text.h"
 #include <math.h>
 #include <stdlib.h>
@@ -109,6 +110,7 @@ static kry_status stored_matrix(const source *s, kry_device *device, kry_type ty
     const void *val = NULL;
     kry_matrix_params with_traits = *params;
     with_traits.traits |= source_traits(s);
+    if (ranks_count() > 1) return ranks_matrix(s, device, type, &with_traits, A);
     if (s->mtx) {
         st = kry_mtx_matrix(device, type, s->mtx, &with_traits, A);
         goto done;
@@ -130,7 +132,7 @@ static kry_status set_modes(int axes, const double *coordinates, kry_op *A)
     kry_status st = KRY_OK;
     const kry_op_shape *shape = kry_op_get_shape(A);
     const int64_t n = shape->rows, m = axes == 2 ? 3 : 6;
-    kry_vec *V = NULL;
+    kry_vec *V = NULL, *one = NULL;
     double *modes = NULL;
     float *narrow = NULL;
     const void *numbers;
@@ -140,9 +142,14 @@ static kry_status set_modes(int axes, const double *coordinates, kry_op *A)
     TRY(kry_rigid_body_modes(axes, n / axes, coordinates, modes));
     TRY(convert_values(shape->type, n * m, modes, &numbers, &narrow));
     TRY(kry_vec_create(kry_op_device(A), shape->type, n, m, &V));
-    TRY(kry_vec_write(V, numbers));
+    for (int64_t j = 0; j < m; j++) {
+        TRY(kry_vec_view(V, j, &one));
+        TRY(write_column(one, (const char *)numbers + j * n * (shape->type == KRY_F32 ? 4 : 8)));
+        kry_vec_release(&one);
+    }
     TRY(kry_op_set_near_null_space(A, V));
 done:
+    kry_vec_release(&one);
     kry_vec_release(&V);
     free(narrow);
     free(modes);

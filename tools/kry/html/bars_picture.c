@@ -17,13 +17,10 @@ static double total_of(const bar_line *l)
     return sum;
 }
 
-static void draw_line(FILE *f, const bar_line *l, double y, double scale)
+static void draw_bar(FILE *f, const bar_line *l, double y, double scale)
 {
     double x = LEFT;
 
-    fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 10, y + 13);
-    html_escaped(f, l->label);
-    svg_end_text(f);
     for (int i = 0; i < l->parts; i++) {
         const double width = l->part[i].value * scale;
         if (!(width > 0)) continue;
@@ -33,7 +30,15 @@ static void draw_line(FILE *f, const bar_line *l, double y, double scale)
         fputs("</rect>\n", f);
         x += width;
     }
-    fprintf(f, "<text class=\"faint\" x=\"%.1f\" y=\"%.1f\">", x + 8, y + 13);
+}
+
+static void put_words(FILE *f, const bar_line *l, double y, double scale)
+{
+    fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 10, y + 13);
+    html_escaped(f, l->label);
+    svg_end_text(f);
+    fprintf(f, "<text class=\"faint said\" x=\"%.1f\" y=\"%.1f\">", LEFT + total_of(l) * scale + 8,
+            y + 13);
     html_escaped(f, l->said);
     svg_end_text(f);
 }
@@ -47,13 +52,14 @@ void bars_picture(FILE *f, const bar_chart *c)
     const double scale = most > 0 ? (WIDTH - LEFT - RIGHT) / most : 0, at = LEFT + c->limit * scale;
     html_picture(f, c->label, WIDTH, height, "");
     svg_line(f, LEFT, top, LEFT, height, "class=\"edge\"");
-    for (int i = 0; i < c->count; i++) draw_line(f, &c->line[i], top + 4 + i * STEP, scale);
+    for (int i = 0; i < c->count; i++) draw_bar(f, &c->line[i], top + 4 + i * STEP, scale);
     if (c->limit > 0) {
         svg_line(f, at, top - 6, at, height, "class=\"border\"");
         fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", at, top - 10);
         html_escaped(f, c->limit_name);
         svg_end_text(f);
     }
+    for (int i = 0; i < c->count; i++) put_words(f, &c->line[i], top + 4 + i * STEP, scale);
     html_picture_end(f, c->caption);
 }
 

@@ -40,17 +40,23 @@ typedef struct chart {
     int count;
 } chart;
 
-/* Let the axes end where the values do: a logarithmic one at powers of ten, y else at 0 and a round number. */
+/* Let the axes end where the values do, the vertical one at powers of ten, or at 0 and a round number. */
 void chart_fit(chart *c);
 void chart_write(FILE *f, const chart *c);
 
+/* ---- chart_axes.c: what charts share with time lines ---- */
+
 enum { CHART_WIDTH = 860, CHART_LEFT = 78, CHART_RIGHT = 18, CHART_TOP = 12, CHART_BOTTOM = 50 };
-/* What charts and other pictures along a horizontal axis share: a picture that zooms, of this height; its
- * marks; and where values lie in what zooms, 0 ... CHART_SPAN on both axes. */
-enum { CHART_SPAN = 1000 };
+enum { CHART_SPAN = 1000 }; /* width and height of what zooms, whatever its size on the page */
+
+/* A picture of this height that zooms; then its axes; then what zooms, ended by </svg>; then
+ * html_picture_end. */
 void chart_begin(FILE *f, const char *label, const chart_axis *x, const chart_axis *y, int height);
+void chart_axis_beside(FILE *f, const chart_axis *y, int height);
 void chart_axis_below(FILE *f, const chart_axis *x, int height);
-void chart_view(FILE *f, int height); /* what zooms; ended by </svg> */
+void chart_view(FILE *f, int height);
+/* Where a value lies between the ends of its axis: 0 ... 1, or 0 ... CHART_SPAN across. */
+double chart_along(const chart_axis *a, double value);
 double chart_across(const chart_axis *x, double value);
 
 #endif

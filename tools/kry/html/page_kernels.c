@@ -112,17 +112,21 @@ static void table(FILE *f, const solve_page *s, const char *caption, const line 
     html_table_end(f, folded);
 }
 
-/* The model of this solve; *known false: it is for one precision, one right-hand side and one device. */
+/* The model of this solve; *known false: it is for a square matrix, one precision, one right-hand side and one device. */
 static kry_status model_of(const solve_page *s, system_model *m, bool *known)
 {
     kry_status st = KRY_OK;
     const report *r = s->report;
+    kry_op_info info;
     const bench b = { .o = s->o, .device = kry_op_device(s->A), .type = r->type, .form = r->form };
 
-    *known = strcmp(r->precision, "mixed") && s->look->parts == 1 && !r->result.columns;
+    *known = strcmp(r->precision, "mixed") && s->look->parts == 1 && !r->result.columns &&
+             r->src->rows == r->src->cols;
     if (!*known) return KRY_OK;
     TRY(kernel_model_of(&b, r->precond, s->A, m));
-    m->several_sizes = kry_multigrid_levels(kry_solver_precond(s->solver)) > 0;
+    kry_op_describe(s->A, &info);
+    m->several_sizes =
+        kry_multigrid_levels(kry_solver_precond(s->solver)) > 0 || info.bytes_transposed > 0;
 done:
     return st;
 }
@@ -143,12 +147,14 @@ kry_status page_kernels(FILE *f, const solve_page *s)
         draw(f, s, lines, count);
     else
         html_element(f, "p",
-                     "The model of bytes is for one precision, one right-hand side and one device: "
+                     "The model of bytes is for a square matrix, one precision, one right-hand "
+                     "side and one device: "
                      "here are times only.");
     if (known && model.several_sizes)
         html_element(f, "p class=\"soft\"",
-                     "Kernels of the matrix run on all levels of multigrid, and their "
-                     "bytes are not known.");
+                     "The same kernels multiply with matrices of several sizes, those of "
+                     "multigrid's levels or "
+                     "a transpose: their bytes are not known.");
     if (count)
         table(f, s, "Kernels and transfers of the solve", lines, count,
               look_seconds(l, PHASE_SOLVE));

@@ -7,6 +7,7 @@
 #include "spy.h"
 #include "text.h"
 #include <inttypes.h>
+#include <kry/team.h>
 #include <math.h>
 #include <string.h>
 
@@ -146,10 +147,10 @@ static void put_choice(FILE *f, const kry_op_info *m)
     if (*m->variant) html_element(f, "p class=\"soft\"", m->variant);
 }
 
-/* NULL: not predicted. */
+/* On this device, or the first of several; NULL: not predicted. */
 static const double *predict(const solve_page *s, const sparse *A, double seconds[KRY_FORMAT_COUNT])
 {
-    kry_device *device = kry_op_device(s->A);
+    kry_device *device = kry_team_part(kry_op_device(s->A), 0);
     const kry_type type = kry_device_get_info(device)->fp64 ? KRY_F64 : KRY_F32;
 
     if (type == KRY_F32) return NULL; /* its numbers are in double */

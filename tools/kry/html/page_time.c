@@ -73,8 +73,8 @@ static void table_of_parts(FILE *f, const look *l)
         html_row(f);
         html_cell(f, parts[i].name);
         html_number(f, "%s", text_seconds(look_seconds(l, parts[i].phase), t[0], sizeof t[0]));
-        html_number(f, "%s", l->parts ? text_seconds(kernels, t[1], sizeof t[1]) : "-");
-        html_number(f, "%s", l->parts ? text_seconds(transfers, t[2], sizeof t[2]) : "-");
+        html_number(f, "%s", kernels > 0 ? text_seconds(kernels, t[1], sizeof t[1]) : "-");
+        html_number(f, "%s", transfers > 0 ? text_seconds(transfers, t[2], sizeof t[2]) : "-");
         html_cell(f, parts[i].what);
         html_row_end(f);
     }

@@ -161,7 +161,7 @@ kry_status solve_page_write(const char *path, solve_page *s)
     const char *slash = strrchr(r->src->name, '/'), *name = slash ? slash + 1 : r->src->name;
     char title[600];
 
-    measure_copy(s);
+    if (s->look->parts == 1) measure_copy(s); /* the only ones whose kernels stand beside it */
     snprintf(title, sizeof title, "%s: %s", name,
              r->status != KRY_OK                       ? "not converged"
              : r->result.reason == KRY_ITERATIONS_DONE ? "done"

@@ -72,7 +72,7 @@ static void draw_bins(FILE *f, const profile *p, const timeline_kinds *kinds, co
                 if (kinds->of[k] == kind) share += p->busy[i][k] / p->bin_seconds;
             if (share < 5e-4) continue;
             const double left = chart_across(x, i * p->bin_seconds),
-                         right = chart_across(x, (i + 1) * p->bin_seconds),
+                         right = fmin(CHART_SPAN, chart_across(x, (i + 1) * p->bin_seconds)),
                          top = CHART_SPAN * (1 - fmin(1, filled[i] + share));
             fprintf(f, "M%.1f %.0fH%.1fV%.0fH%.1fz", left, CHART_SPAN * (1 - filled[i]), right, top,
                     left);
@@ -191,14 +191,14 @@ static void detail_data(FILE *f, const profile *p, const profile_event *e, int c
 void timeline_detail(FILE *f, const profile *p, const timeline_kinds *kinds, bool last)
 {
     enum { HEIGHT = 172 };
-    profile_event e[PROFILE_DETAIL];
+    profile_event e[PROFILE_DETAIL] = { { 0 } };
     const char *unit;
     const int count = p->events < PROFILE_DETAIL ? (int)p->events : PROFILE_DETAIL;
     char label[120], caption[200];
 
     for (int i = 0; i < count; i++)
         e[i] = last ? p->last[(p->events - count + i) % PROFILE_DETAIL] : p->first[i];
-    if (!count || !(e[count - 1].end > e[0].begin)) return;
+    if (count < 1 || !(e[count - 1].end > e[0].begin)) return;
     const double origin = p->begun[PHASE_SOLVE],
                  scale = unit_for(e[count - 1].end - e[0].begin, &unit);
     snprintf(label, sizeof label, "time since the solve began (%s)", unit);

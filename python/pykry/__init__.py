@@ -1,0 +1,19 @@
+"""pykry - sparse Krylov solvers on OpenCL devices: SciPy's matrices in, NumPy's arrays out.
+
+    import pykry
+    x, result = pykry.solve(A, b)
+
+`solve` and `Solver` are the package's own; `pykry.scipy` has functions with SciPy's signatures.
+"""
+from . import scipy
+from ._device import Device, devices
+from ._library import (ArgumentError, ConvergenceWarning, DeviceMemoryError, KryError, NumberTypeError, SingularError,
+                       UnsupportedError, ffi, lib, text)
+from ._monitor import Interrupted, Iteration
+from ._result import Column, Result
+from ._solver import Solver, solve
+
+__version__ = text(lib.kry_version())
+__all__ = ['solve', 'Solver', 'Device', 'devices', 'Result', 'Column', 'Iteration', 'Interrupted', 'KryError',
+           'ArgumentError', 'NumberTypeError', 'DeviceMemoryError', 'UnsupportedError', 'SingularError',
+           'ConvergenceWarning', 'scipy']

@@ -1,0 +1,173 @@
+"""Operators: matrices of SciPy and NumPy, and Python functions in place of them."""
+import typing
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse.linalg import LinearOperator
+
+from ._library import TYPES, check, ffi, lib, number_type, own, pointer, refuse_masked
+
+# What a matrix or a preconditioner may be.
+OperatorLike = typing.Union['scipy.sparse.sparray', 'scipy.sparse.spmatrix', np.ndarray, LinearOperator,
+                            typing.Callable[[np.ndarray], np.ndarray]]
+
+
+class Matrix:
+    """A stored matrix: its operator, and the arrays of the pattern that new numbers have to fit.
+
+    Arrays of SciPy's are taken as they are, without a copy, except for row pointers (64 bits here) and columns of
+    64 bits (32 bits here).
+    """
+
+    def __init__(self, device, A, dtype, params):
+        self.dtype, self.shape = dtype, A.shape
+        self.layout, self.pattern, val = parts(A, dtype)
+        box = ffi.new('kry_op **')
+        make = lib.kry_coo_create if self.layout == 'coo' else lib.kry_csr_create
+        sizes = [len(val)] if self.layout == 'coo' else []
+        first = 'int32_t *' if self.layout == 'coo' else 'int64_t *'
+        check(make(device.handle, TYPES[dtype], *A.shape, *sizes, ffi.cast(first, self.pattern[0].ctypes.data),
+                   ffi.cast('int32_t *', self.pattern[1].ctypes.data), pointer(val), params, box))
+        self.handle = own(box, lib.kry_op_release)
+        self.count = len(val)
+
+    def update(self, A):
+        """New numbers, at the same places: a matrix of the same pattern, or the array of its numbers."""
+        if scipy.sparse.issparse(A) or np.ndim(A) == 2:
+            if A.shape != self.shape:
+                raise ValueError(f'update: the matrix is {A.shape}, not {self.shape}')
+            layout, pattern, val = parts(A, self.dtype)
+            same = layout == self.layout and all(map(np.array_equal, pattern, self.pattern))
+            if not same:
+                raise ValueError('update: the entries stand at other places than those of the first matrix')
+        else:
+            refuse_masked(A, 'A')
+            val = np.ascontiguousarray(A)
+            number_type(val.dtype, 'A')
+            val = val.astype(self.dtype, copy=False)
+            if val.shape != (self.count,):
+                raise ValueError(f'update: numbers of shape {val.shape}, not ({self.count},)')
+        check(lib.kry_op_update(self.handle, pointer(val)))
+
+
+def parts(A, dtype):
+    """A matrix as ("coo", (row, col), val) or ("csr", (row_ptr, col), val), contiguous and of kry's types."""
+    if not scipy.sparse.issparse(A):
+        A = scipy.sparse.csr_array(np.asarray(A))
+    if A.format not in ('csr', 'coo'):
+        A = A.tocsr()
+    refuse_masked(A.data, 'A')
+    number_type(A.dtype, 'A')
+    places = (A.row, A.col) if A.format == 'coo' else (A.indptr, A.indices)
+    if max(A.shape) > 2**31 - 1:
+        raise ValueError(f'A is {A.shape[0]}-by-{A.shape[1]}; kry takes up to 2^31 - 1 rows and columns')
+    kinds = (np.int32 if A.format == 'coo' else np.int64, np.int32)
+    pattern = tuple(np.ascontiguousarray(p, kind) for p, kind in zip(places, kinds))
+    return A.format, pattern, np.ascontiguousarray(A.data, dtype)
+
+
+# ---- Python functions -----------------------------------------------------------------------
+
+_alive = {}  # handles of what the library may call, by their address
+
+
+class Calls:
+    """What the library calls: a LinearOperator, and the last thing that it raised."""
+
+    def __init__(self, A, dtype):
+        self.A, self.dtype, self.error = A, dtype, None
+
+    def apply(self, call, alpha, x, beta, y):
+        """y := alpha call(x) + beta y"""
+        try:
+            product = alpha * np.asarray(call(self._read(x)), self.dtype).reshape(lib.kry_vec_rows(y))
+            if beta:
+                product += beta * self._read(y)
+            product = np.ascontiguousarray(product, self.dtype)
+            return lib.kry_vec_write(y, pointer(product))
+        except BaseException as error:  # as of Ctrl-C: Python's, to be raised where the solve was called
+            self.error = error
+            said = ffi.new('char[]', f'{type(error).__name__}: {error}'.encode())
+            return lib.kry_fail(lib.KRY_ERR_CALLBACK, b'a function of Python failed: %s', said)
+
+    def _read(self, vec):
+        x = np.empty(lib.kry_vec_rows(vec), self.dtype)
+        check(lib.kry_vec_read(vec, pointer(x)))
+        return x
+
+
+class Function:
+    """A LinearOperator as an operator of kry's, which calls it with arrays of the host.
+
+    Parameters
+    ----------
+    device : Device
+    A : scipy.sparse.linalg.LinearOperator
+    dtype : numpy.dtype
+    traits : int
+        What is promised of it.
+    """
+
+    def __init__(self, device, A, dtype, traits=0):
+        self.calls, self.shape = Calls(A, dtype), A.shape
+        me = ffi.new_handle(self.calls)
+        shape = ffi.new('kry_op_shape *', {'rows': A.shape[0], 'cols': A.shape[1], 'type': TYPES[dtype],
+                                           'traits': traits})
+        box = ffi.new('kry_op **')
+        check(lib.kry_op_create(device.handle, _table, me, shape, box))
+        _alive[int(ffi.cast('uintptr_t', me))] = me  # until the library destroys the operator
+        self.handle = own(box, lib.kry_op_release)
+
+    def take_error(self):
+        """What the function raised since the last call, or None."""
+        error, self.calls.error = self.calls.error, None
+        return error
+
+
+_apply_type = 'kry_status(void *, double, const kry_vec *, double, kry_vec *)'
+
+
+@ffi.callback(_apply_type, error=lib.KRY_ERR_CALLBACK)
+def _apply(me, alpha, x, beta, y):
+    calls = ffi.from_handle(me)
+    return calls.apply(calls.A.matvec, alpha, x, beta, y)
+
+
+@ffi.callback(_apply_type, error=lib.KRY_ERR_CALLBACK)
+def _apply_transpose(me, alpha, x, beta, y):
+    calls = ffi.from_handle(me)
+    return calls.apply(calls.A.rmatvec, alpha, x, beta, y)
+
+
+@ffi.callback('void(void *)')
+def _destroy(me, alive=_alive, address=lambda me, cast=ffi.cast: int(cast('uintptr_t', me))):
+    alive.pop(address(me), None)  # also when Python ends, and the module's names are gone
+
+
+_kind = ffi.new('char[]', b'python')
+_table = ffi.new('kry_op_table *', {'struct_size': ffi.sizeof('kry_op_table'), 'kind': _kind, 'apply': _apply,
+                                    'apply_transpose': _apply_transpose, 'destroy': _destroy})
+
+
+def as_operator(A, shape, what):
+    """A matrix as it is; a LinearOperator, or a function of a vector as one of `shape`."""
+    if scipy.sparse.issparse(A) or isinstance(A, LinearOperator):
+        return A
+    if callable(A) and not hasattr(A, 'shape'):
+        if shape is None:
+            raise TypeError(f'{what} is a function; shape=(rows, columns) has to be given with it')
+        return LinearOperator(shape, matvec=A, dtype=np.float64)
+    refuse_masked(A, what)
+    if hasattr(A, 'matvec') and hasattr(A, 'shape'):
+        return LinearOperator(A.shape, matvec=A.matvec, rmatvec=getattr(A, 'rmatvec', None),
+                              dtype=getattr(A, 'dtype', np.float64))
+    A = np.asarray(A)
+    number_type(A.dtype, what)
+    if A.ndim != 2:
+        raise ValueError(f'{what} has {A.ndim} dimensions, not 2')
+    return A
+
+
+def operator_type(A, what):
+    """The number type that a matrix or an operator is computed with."""
+    return number_type(np.float64 if A.dtype is None else A.dtype, what)

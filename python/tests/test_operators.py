@@ -1,0 +1,202 @@
+"""Functions of Python in place of matrices and preconditioners; callbacks; Ctrl-C."""
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+from conftest import poisson
+
+import pykry
+
+
+@pytest.mark.parametrize('method', ['cg', 'minres', 'gmres', 'bicgstab', 'auto'])
+def test_function_for_a_matrix(system, method):
+    A, b = system
+    for operator in (lambda v: A @ v, sla.aslinearoperator(A)):
+        x, result = pykry.solve(operator, b, method=method)
+        assert result and np.linalg.norm(b - A @ x) <= 1.001e-8 * np.linalg.norm(b)
+
+
+def test_iterates_of_a_function_are_those_of_the_matrix(system):
+    A, b = system
+    one = pykry.solve(A, b, method='cg', format='csr')[1]
+    two = pykry.solve(lambda v: A @ v, b, method='cg')[1]
+    assert abs(one.iterations - two.iterations) <= 1
+    assert np.allclose(one.history[:20], two.history[:20], rtol=1e-8)
+
+
+def test_function_needs_a_shape():
+    with pytest.raises(TypeError, match='shape'):
+        pykry.Solver(lambda v: v)
+
+
+def test_transpose_of_a_linear_operator():
+    A = sp.random_array((30, 10), density=0.4, rng=np.random.default_rng(5)) + sp.eye_array(30, 10)
+    b = np.ones(30)
+    x, result = pykry.Solver(sla.aslinearoperator(A), method='lsqr', rtol=1e-10).solve(b)
+    assert result.reason == 'least_squares' and np.allclose(x, np.linalg.lstsq(A.toarray(), b)[0], atol=1e-6)
+
+
+def test_what_a_function_raises_arrives(system):
+    A, b = system
+
+    def fails(v):
+        raise LookupError('no such thing')
+
+    with pytest.raises(LookupError, match='no such thing'):
+        pykry.solve(fails, b, method='cg')
+    with pytest.raises(LookupError):
+        pykry.solve(A, b, method='cg', M=fails)
+    with pytest.raises(ValueError):
+        pykry.solve(lambda v: v[:-1], b, method='cg')
+
+
+@pytest.mark.parametrize('method', ['auto', 'cg', 'gmres', 'bicgstab'])
+def test_every_kind_of_preconditioner(system, method):
+    A, b = system
+    D = sp.diags_array(1 / A.diagonal())
+    for M in (D, D.toarray(), sla.aslinearoperator(D), lambda v: v / A.diagonal()):
+        x, result = pykry.solve(A, b, method=method, M=M)
+        assert result and np.linalg.norm(b - A @ x) <= 1.001e-8 * np.linalg.norm(b)
+
+
+def test_exact_preconditioner_takes_a_step(system):
+    A, b = system
+    factors = sla.splu(A.tocsc())
+    assert pykry.solve(A, b, method='cg', M=factors.solve)[1].iterations <= 2
+
+
+def test_solver_as_preconditioner(system):
+    A, b = system
+    inner = pykry.Solver(A, method='direct')
+    assert pykry.solve(A, b, method='fgmres', M=inner)[1].iterations <= 2
+    x, info = sla.cg(A, b, M=pykry.Solver(A, method='direct'))  # of SciPy
+    assert info == 0 and np.linalg.norm(b - A @ x) <= 1e-5 * np.linalg.norm(b)
+    block = inner.matmat(np.eye(A.shape[0])[:, :3])
+    assert np.allclose(A @ block, np.eye(A.shape[0])[:, :3], atol=1e-6)
+
+
+def test_callback_sees_iterates(system):
+    A, b = system
+    seen = []
+
+    def look(it):
+        seen.append((it, np.linalg.norm(b - A @ solver.iterate())))
+
+    solver = pykry.Solver(A, method='cg', callback=look, check_every=5)
+    _, result = solver.solve(b)
+    assert [it.iteration for it, _ in seen[:3]] == [0, 5, 10]
+    assert all(np.isclose(it.residual, true, rtol=1e-6) for it, true in seen[:4])
+    assert seen[0][0].target == result.target
+
+
+def test_callback_stops(system):
+    A, b = system
+    with pytest.warns(pykry.ConvergenceWarning):
+        _, result = pykry.solve(A, b, method='cg', check_every=1, callback=lambda it: it.iteration == 4)
+    assert result.reason == 'monitor' and result.iterations == 4 and not result
+
+
+def test_callback_raises(system):
+    A, b = system
+
+    def fails(it):
+        raise LookupError('enough')
+
+    with pytest.raises(LookupError, match='enough'):
+        pykry.solve(A, b, method='cg', callback=fails)
+    assert pykry.solve(A, b, method='cg')[1]
+
+
+def test_solve_within_a_callback(system):
+    A, b = system
+    inner = []
+    pykry.solve(A, b, method='cg', check_every=10, callback=lambda it: inner.append(pykry.solve(A, b)[1]) and None)
+    assert inner and all(inner)
+
+
+def test_solver_is_not_used_within_itself(system):
+    A, b = system
+    solver = pykry.Solver(A, method='cg', callback=lambda it: solver.solve(b))
+    with pytest.raises(RuntimeError, match='within a callback'):
+        solver.solve(b)
+
+
+def test_callback_of_auto(system):
+    A, b = system
+    seen = []
+    assert pykry.solve(A, b, callback=seen.append)[1] and seen
+
+
+def test_progress(system, capsys):
+    A, b = system
+    solver = pykry.Solver(poisson(200), method='cg', progress=True, maxiter=20000, stop='never', rtol=1e-8)
+    with pytest.warns(pykry.ConvergenceWarning):
+        solver.solve(np.ones(40000))
+    assert 'iterations, residual' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('inner', [False, True])
+def test_ctrl_c_keeps_the_iterate(inner):
+    A = poisson(300)
+    b = np.ones(A.shape[0])
+    if inner:  # the signal comes while the preconditioner is at work
+        M = pykry.Solver(A, method='cg', maxiter=400, stop='never')
+        solver = pykry.Solver(A, method='fgmres', M=M, maxiter=99999, rtol=1e-15)
+    else:
+        solver = pykry.Solver(A, method='cg', maxiter=99999, stop='never')
+    sent = []
+
+    def interrupt():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.5, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        solver.solve(b)
+    late = time.perf_counter() - sent[0]
+    stop = caught.value
+    assert isinstance(stop, pykry.Interrupted) and stop.result.reason == 'monitor' and not stop.result
+    assert stop.result.iterations > 0
+    assert np.isclose(np.linalg.norm(b - A @ stop.x), stop.result.true_residual, rtol=1e-6)
+    assert late < 1, late  # 0.1 s on a machine with nothing else to do
+    print(f'stopped after {late:.3f} s')
+    assert pykry.solve(poisson(10), np.ones(100))[1]
+
+
+def test_other_threads_run_during_a_solve():
+    A = poisson(200)
+    counted, done = [0], threading.Event()
+
+    def count():
+        while not done.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    solver = pykry.Solver(A, method='cg', maxiter=2000, stop='never')
+    thread.start()
+    before, begin = counted[0], time.perf_counter()
+    with pytest.warns(pykry.ConvergenceWarning):
+        solver.solve(np.ones(A.shape[0]))
+    ran, seconds = counted[0] - before, time.perf_counter() - begin
+    done.set()
+    thread.join()
+    assert ran > 20 * seconds
+
+
+def test_functions_are_released(system):
+    import gc
+    from pykry._operator import _alive
+    A, b = system
+    gc.collect()
+    before = len(_alive)
+    for _ in range(3):
+        assert pykry.solve(lambda v: A @ v, b, method='cg', M=lambda v: v)[1]
+    gc.collect()
+    assert len(_alive) == before

@@ -1,0 +1,284 @@
+/*
+ * block_cg.c - block conjugate gradients: k right-hand sides that search one space of all their directions.
+ * Kernels: cl/block_cg.cl. The k-by-k matrices stay on the device.
+ *
+ *   Q C := R,  Y := M Q,  Q'Y = I,  P := Y                         a cycle begins
+ *   T := A P,  alpha := (P'T)^-1,  X += P alpha C
+ *   W := Q - T alpha,  Y := M W                                    the residuals are W C
+ *   Q rho := W with Q'M Q = I,  Y := M Q,  C := rho C,  P := Y + P rho'
+ *
+ * Q is found by pivoted Cholesky of W'Y: a column that depends on others is dropped, which leaves a zero column
+ * in Q and P. So nothing is divided by a block of residuals, which becomes singular as they shrink. The first Q
+ * is found twice over, for the columns of R may be all but dependent.
+ *
+ * Storage     P, T, Q of n-by-k; with M also Y
+ * Per step    one product with k columns + 13 words of each column, 16 with M
+ * Waits       none: the scalars live on the device
+ * Breakdown   P'T without a positive pivot, or with a negative one: A is not positive definite; W'Y: M is not
+ * Source      D. P. O'Leary, The block conjugate gradient algorithm and related methods, Linear Algebra Appl. 29
+ *             (1980), 293-322; with the orthogonal blocks of A. A. Dubrulle, Retooling the method of block
+ *             conjugate gradients, ETNA 12 (2001), 216-233
+ */
+#include "krylov/look.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Small matrices that are kept, the fifth of which is C, and which columns (cl/block_cg.cl). */
+enum { SMALL = 5, C_OF_R = 4, MOST = 16 };
+enum { JUDGES = 1, TURNS = 2 };
+
+typedef struct block_cg {
+    kry_krylov *K; /* borrowed */
+    int k;
+    kry_vec *P, *T, *Q, *Y;      /* n-by-k; Y: NULL without M, it is Q */
+    cl_mem part, inner, squares; /* partial sums of a k-by-k product; W'Y or P'T; W'W, with M */
+    cl_mem small;                /* small matrices, and whether there is anything to do */
+    cl_int groups;               /* that leave partial sums */
+    kry_kernel *gram, *finish, *orthogonalise, *solve, *update, *update_unaligned, *turn;
+    kry_look look;
+    kry_cycle *c; /* under way; borrowed */
+} block_cg;
+
+/* total := X'Y */
+static kry_status multiply(block_cg *S, const kry_vec *X, const kry_vec *Y, cl_mem total)
+{
+    kry_status st = KRY_OK;
+    const kry_arg gram[] = { ARG(X->n),      ARG(X->ld),     ARG(S->small),
+                             ARG(X->buffer), ARG(Y->buffer), ARG(S->part) };
+    const kry_arg finish[] = { ARG(S->groups), ARG(S->part), ARG(total) };
+
+    TRY(kry_launch(X->dev, S->gram, S->groups, gram, COUNT(gram)));
+    TRY(kry_launch(X->dev, S->finish, (int64_t)S->k * S->k, finish, COUNT(finish)));
+done:
+    return st;
+}
+
+/* Y := M W, W'Y and W'W, for the W that stands in Q. */
+static kry_status precondition(block_cg *S)
+{
+    kry_status st = KRY_OK;
+    const kry_op *M = S->K->M;
+
+    TRY(kry_null_space_project(&S->K->system.null, S->Q));
+    if (M) TRY(kry_op_run_apply(M, 1, S->Q, 0, S->Y));
+    TRY(multiply(S, S->Q, M ? S->Y : S->Q, S->inner));
+    if (M) TRY(multiply(S, S->Q, S->Q, S->squares));
+done:
+    return st;
+}
+
+static kry_status orthogonalise(block_cg *S, cl_int what, const kry_turn *turn)
+{
+    const kry_look *L = &S->look;
+    const cl_mem squares = S->K->M ? S->squares : S->inner;
+    const kry_arg args[] = { ARG(what),    ARG(turn->iteration), ARG(turn->slot), ARG(S->inner),
+                             ARG(squares), ARG(L->state),        ARG(L->history), ARG(S->small) };
+
+    return kry_launch(L->dev, S->orthogonalise, 1, args, COUNT(args));
+}
+
+static kry_status check_residual(void *self, const kry_turn *turn)
+{
+    return orthogonalise(self, JUDGES, turn);
+}
+
+/* W becomes Q; unless this is `first`, and will be done once more, P the next direction. */
+static kry_status turn_block(block_cg *S, cl_int first)
+{
+    const kry_vec *Q = S->Q, *Y = S->Y ? S->Y : Q;
+    const kry_arg args[] = { ARG(Q->n),      ARG(Q->ld),     ARG(first),       ARG(S->small),
+                             ARG(Q->buffer), ARG(Y->buffer), ARG(S->P->buffer) };
+
+    return kry_launch(Q->dev, S->turn, kry_groups_for(Q->dev, Q->type, Q->n), args, COUNT(args));
+}
+
+/* T := A P,  alpha,  X += P alpha C,  W := Q - T alpha */
+static kry_status step(block_cg *S)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = S->look.dev;
+    const kry_vec *X = kry_cycle_x(S->c), *Q = S->Q;
+    const kry_arg solve[] = { ARG(S->inner), ARG(S->look.state), ARG(S->small) };
+    const kry_arg update[] = { ARG(Q->n),         ARG(Q->ld), ARG(S->small), ARG(S->P->buffer),
+                               ARG(S->T->buffer), ARG_VEC(X), ARG(X->ld),    ARG(Q->buffer) };
+
+    TRY(kry_op_run_apply(S->K->A, 1, S->P, 0, S->T));
+    TRY(multiply(S, S->P, S->T, S->inner));
+    TRY(kry_launch(dev, S->solve, 1, solve, COUNT(solve)));
+    TRY(kry_launch(dev, kry_vec_aligned(X) ? S->update : S->update_unaligned,
+                   kry_groups_for(dev, Q->type, Q->n), update, COUNT(update)));
+    TRY(precondition(S));
+done:
+    return st;
+}
+
+/* C = I for the columns that are not over, whose residuals are W. Waits. */
+static kry_status write_identity(block_cg *S)
+{
+    kry_status st = KRY_OK;
+    const kry_type acc = S->look.dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const int square = S->k * S->k, count = SMALL * square + 1;
+    void *small = NULL;
+
+    TRY(kry_alloc((size_t)count, kry_type_size(acc), &small));
+    for (int j = 0; j < S->k; j++) {
+        kry_vec w = kry_vec_column(S->Q, j);
+        if (S->c[j].over) TRY(kry_vec_fill(&w, 0));
+        kry_number_put(acc, small, C_OF_R * square + j * S->k + j, S->c[j].over ? 0 : 1);
+    }
+    kry_number_put(acc, small, SMALL * square, 1);
+    TRY(kry_buffer_write(S->look.dev, S->small, 0, (size_t)count * kry_type_size(acc), small));
+done:
+    free(small);
+    return st;
+}
+
+static kry_status begin(block_cg *S, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    static const kry_turn none;
+
+    S->c = c;
+    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_vec_copy(kry_cycle_r(c), S->Q));
+    TRY(kry_vec_fill(S->P, 0)); /* P rho' must not meet old NaNs */
+    TRY(write_identity(S));
+    TRY(precondition(S));
+    TRY(orthogonalise(S, TURNS, &none));
+    TRY(turn_block(S, 1));
+    TRY(precondition(S));
+done:
+    return st;
+}
+
+static kry_status block_cg_cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    block_cg *S = self;
+    kry_turn turn;
+    bool go;
+
+    TRY(begin(S, c));
+    for (;;) {
+        TRY(kry_look_next(&S->look, c, &turn, &go));
+        if (!go) break;
+        TRY(orthogonalise(S, JUDGES | TURNS, &turn));
+        TRY(turn_block(S, 0));
+        TRY(step(S));
+    }
+done:
+    return st;
+}
+
+/* ---- the method ------------------------------------------------------------------------------ */
+
+static void block_cg_destroy(void *self)
+{
+    block_cg *S = self;
+    kry_vec **blocks[] = { &S->P, &S->T, &S->Q, &S->Y };
+    cl_mem *buffers[] = { &S->part, &S->inner, &S->squares, &S->small };
+
+    for (size_t i = 0; i < COUNT(buffers) && S->look.dev; i++)
+        kry_buffer_release(S->look.dev, buffers[i]);
+    kry_look_release(&S->look);
+    for (size_t i = 0; i < COUNT(blocks); i++) kry_vec_release(blocks[i]);
+    free(S);
+}
+
+static kry_status allocate(block_cg *S, kry_device *dev, kry_type type, int64_t n)
+{
+    kry_status st = KRY_OK;
+    kry_vec **blocks[] = { &S->P, &S->T, &S->Q, &S->Y };
+    const size_t square = (size_t)S->k * (size_t)S->k, acc = kry_acc_size(dev);
+    const int64_t most = kry_groups_at_once(dev, 4), wanted = kry_groups_for_sums(dev, type, n);
+
+    for (size_t i = 0; i < COUNT(blocks) - (S->K->M ? 0 : 1); i++)
+        TRY(kry_vec_create_columns(dev, type, n, S->k, blocks[i]));
+    S->groups = (cl_int)(!dev->info.cpu_kernels && wanted > most ? most : wanted);
+    TRY(kry_buffer_create(dev, (size_t)S->groups * square * sizeof(kry_partial), &S->part));
+    TRY(kry_buffer_create(dev, square * sizeof(kry_partial), &S->inner));
+    TRY(kry_buffer_create(dev, square * sizeof(kry_partial), &S->squares));
+    TRY(kry_buffer_create(dev, (SMALL * square + 1) * acc, &S->small));
+done:
+    return st;
+}
+
+static kry_status compile(block_cg *S, kry_device *dev, kry_type type)
+{
+    kry_status st = KRY_OK;
+    const struct {
+        const char *name;
+        kry_kernel **kernel;
+    } kernels[] = {
+        { "block_cg_gram", &S->gram },     { "block_cg_finish", &S->finish },
+        { "block_cg_solve", &S->solve },   { "block_cg_orthogonalise", &S->orthogonalise },
+        { "block_cg_update", &S->update }, { "block_cg_turn", &S->turn }
+    };
+    char defines[64];
+
+    snprintf(defines, sizeof defines, "-DWIDTH=%d%s", S->k, S->K->M ? " -DPRECOND" : "");
+    for (size_t i = 0; i < COUNT(kernels); i++)
+        TRY(kry_kernel_get(dev, "block_cg", type, defines, kernels[i].name, kernels[i].kernel));
+    strcat(defines, " -DKRY_UNALIGNED");
+    TRY(kry_kernel_get(dev, "block_cg", type, defines, "block_cg_update", &S->update_unaligned));
+done:
+    return st;
+}
+
+static kry_status create_columns(kry_krylov *K, int columns, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *A = &K->A->shape;
+    kry_device *dev = K->A->dev;
+    block_cg *S = NULL;
+
+    CHECK(kry_layout_size(&dev->layout) == 1 && !dev->layout.reproducible &&
+              !kry_device_is_host(dev) && columns <= MOST,
+          KRY_ERR_UNSUPPORTED,
+          "kry_solver_create: method=block-cg runs on one device with OpenCL, without reproducible "
+          "sums, for up "
+          "to %d columns at once",
+          (int)MOST);
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K, S->k = columns;
+    TRY(kry_look_create_columns(dev, columns, K->judge.stop.check_every, false, &S->look));
+    TRY(allocate(S, dev, A->type, A->rows));
+    TRY(compile(S, dev, A->type));
+    *self = S, S = NULL;
+done:
+    if (S) block_cg_destroy(S);
+    return st;
+}
+
+static kry_status block_cg_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    (void)setup; /* no parameters of its own */
+    return create_columns(K, 1, self);
+}
+
+/* Of one column. */
+static double block_cg_bytes(const void *self)
+{
+    const block_cg *S = self;
+    return kry_krylov_bytes(S->K, 1, S->K->M ? 16 : 13);
+}
+
+const kry_method kry_block_cg_method = {
+    .kind = "block-cg",
+    .who = "kry_solver_create",
+    .projects = true,
+    .takes = KRY_TAKES_DEFINITE,
+    .precond = { "W'M W", "is not positive: the preconditioner is not positive definite",
+                 KRY_INDEFINITE_PRECOND },
+    .no_precond = { "W'W", "is not positive", KRY_INDEFINITE_MATRIX },
+    .matrix = { "P'A P",
+                "is not positive: the matrix is not positive definite, or too ill-conditioned for "
+                "this precision",
+                KRY_INDEFINITE_MATRIX },
+    .create = block_cg_create,
+    .create_columns = create_columns,
+    .cycle = block_cg_cycle,
+    .bytes = block_cg_bytes,
+    .destroy = block_cg_destroy,
+};

@@ -1,0 +1,300 @@
+/*
+ * tfqmr.c - transpose-free QMR for any square A, with a preconditioner M from the right: A M y = b, x = M y.
+ * Kernels: cl/tfqmr.cl.
+ *
+ *   w := r,  y1 := r,  v := u1 := A M y1,  d := 0,  rho := w's,  tau := |r|       s: the shadow; a cycle begins
+ *   alpha := rho / v's,  y2 := y1 - alpha v
+ *   for both halves y1, y2:  w := w - alpha A M y
+ *                            theta := |w| / old tau,  c^2 := 1 / (1 + theta^2),  tau := c |w|,  eta := c^2 alpha
+ *                            d := y + (old theta^2 old eta / alpha) d,  y := y + eta d,  r := r + c^2 (w - r)
+ *   rho' := w's,  beta := rho' / rho,  y1 := w + beta y2,  v := A M y1 + beta (A M y2 + beta v)
+ *
+ * r is the residual of x: smoothing the iterates by minimal quasi-residuals, of which TFQMR consists, does the same to
+ * residuals. It hardly ever grows, where that of CGS, w, goes up and down by orders of magnitude.
+ *
+ * Storage     8 vectors of n numbers beside r; with M 2 more
+ * Per step    two products + 26 words per unknown (cl/tfqmr.cl)
+ * Waits       none: all scalars live on the device
+ * Breakdown   rho = 0 or v's = 0: it begins anew from the true residual, and if that was of no use with a random
+ *             shadow
+ * Source      R. W. Freund, A transpose-free quasi-minimal residual algorithm for non-Hermitian linear systems, SIAM
+ *             J. Sci. Comput. 14 (1993), 470-482, algorithm 5.1; the residual: L. Zhou, H. F. Walker, Residual
+ *             smoothing techniques for iterative methods, SIAM J. Sci. Comput. 15 (1994), 297-312
+ */
+#include "krylov/look.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct tfqmr {
+    kry_krylov *K;                                   /* borrowed */
+    kry_vec *y1, *y2, *u1, *u2, *v, *w, *d, *shadow; /* u1 = A M y1, u2 = A M y2 */
+    kry_vec *y, *t;                                  /* NULL without M: y is x */
+    kry_sum *rr, *sigma, *ww, *pair;                 /* r'r; (v's, v'v); w'w; (w's, w'w) */
+    kry_kernel *begin, *first, *second, *update, *image;
+    kry_look look;
+    bool random_shadow; /* the last one broke down at once */
+    int64_t start;      /* iteration of the cycle under way */
+    kry_cycle *c;       /* under way; borrowed */
+} tfqmr;
+
+/* to := A M from */
+static kry_status multiply(tfqmr *S, const kry_vec *from, kry_vec *to)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = S->K->A, *M = S->K->M;
+
+    if (M) TRY(M->table->apply(M->self, 1, from, 0, S->t));
+    TRY(A->table->apply(A->self, 1, M ? S->t : from, 0, to));
+done:
+    return st;
+}
+
+/* The stopping test, and unless it `only_judges` alpha, y2 and w. */
+static kry_status first_half(tfqmr *S, const kry_turn *turn, bool only_judges)
+{
+    const kry_look *L = &S->look;
+    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    kry_chunks rows = kry_chunks_of(S->w);
+    const kry_arg rest[] = { ARG(turn->iteration), ARG(turn->slot),    ARG_ACC(L->dev, target2),
+                             ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->sigma->buffer),
+                             ARG(S->sigma->count), ARG(L->step),       ARG(L->state),
+                             ARG(L->history),      ARG(S->y1->buffer), ARG(S->y2->buffer),
+                             ARG(S->v->buffer),    ARG(S->u1->buffer), ARG(S->w->buffer),
+                             ARG(S->ww->buffer) };
+
+    if (only_judges)
+        rows.n = 0, rows.groups = 1;
+    else
+        S->ww->count = (cl_int)rows.groups;
+    return kry_launch_chunks(L->dev, S->first, &rows, rest, COUNT(rest));
+}
+
+static kry_status second_half(tfqmr *S)
+{
+    kry_status st = KRY_OK;
+    const kry_look *L = &S->look;
+    const kry_chunks rows = kry_chunks_of(S->w);
+    const kry_arg rest[] = { ARG(L->state), ARG(S->u2->buffer), ARG(S->w->buffer),
+                             ARG(S->shadow->buffer), ARG(S->pair->buffer) };
+
+    TRY(multiply(S, S->y2, S->u2));
+    S->pair->count = (cl_int)rows.groups;
+    TRY(kry_launch_chunks(L->dev, S->second, &rows, rest, COUNT(rest)));
+    TRY(kry_layout_reduce(S->w->layout, (kry_sum *[]){ S->ww, S->pair }, 2));
+done:
+    return st;
+}
+
+/* d, y and r of both halves, and the next y1. */
+static kry_status update(tfqmr *S)
+{
+    const kry_look *L = &S->look;
+    const kry_chunks rows = kry_chunks_of(S->w);
+    kry_vec *y = S->y ? S->y : S->c->x, *r = S->c->r;
+    const kry_arg rest[] = { ARG(S->ww->buffer),  ARG(S->ww->count),  ARG(S->pair->buffer),
+                             ARG(S->pair->count), ARG(L->state),      ARG(L->step),
+                             ARG(S->y1->buffer),  ARG(S->y2->buffer), ARG(S->u2->buffer),
+                             ARG(S->w->buffer),   ARG(S->d->buffer),  ARG(r->buffer),
+                             ARG_VEC(y),          ARG(S->rr->buffer) };
+
+    S->rr->count = (cl_int)rows.groups;
+    return kry_launch_chunks(L->dev, S->update, &rows, rest, COUNT(rest));
+}
+
+/* u1 := A M y1 and v */
+static kry_status image(tfqmr *S)
+{
+    kry_status st = KRY_OK;
+    const kry_look *L = &S->look;
+    const kry_chunks rows = kry_chunks_of(S->w);
+    const kry_arg rest[] = { ARG(L->step),      ARG(S->u1->buffer),     ARG(S->u2->buffer),
+                             ARG(S->v->buffer), ARG(S->shadow->buffer), ARG(S->sigma->buffer) };
+
+    TRY(multiply(S, S->y1, S->u1));
+    S->sigma->count = (cl_int)rows.groups;
+    TRY(kry_launch_chunks(L->dev, S->image, &rows, rest, COUNT(rest)));
+done:
+    return st;
+}
+
+/* ---- a cycle --------------------------------------------------------------------------------- */
+
+/* x := x + M y,  y := 0 */
+static kry_status add_to_x(tfqmr *S)
+{
+    kry_status st = KRY_OK;
+    const kry_op *M = S->K->M;
+
+    if (!M) return KRY_OK;
+    TRY(M->table->apply(M->self, 1, S->y, 0, S->t));
+    TRY(kry_vec_axpby(1, S->t, 1, S->c->x));
+    TRY(kry_vec_fill(S->y, 0));
+done:
+    return st;
+}
+
+static kry_status check_residual(void *self, const kry_turn *turn)
+{
+    kry_status st = KRY_OK;
+    tfqmr *S = self;
+
+    TRY(first_half(S, turn, true));
+    if (S->c->story->exact) TRY(add_to_x(S)); /* for the monitor */
+done:
+    return st;
+}
+
+static kry_status begin(tfqmr *S, kry_cycle *c)
+{
+    enum { STREAM_SHADOW = 8 };
+    kry_status st = KRY_OK;
+    kry_vec *empty[] = { S->v, S->d, S->u2, S->y };
+
+    S->c = c, S->start = c->story->iteration;
+    if (!c->story->anew) S->random_shadow = false;
+    TRY(kry_vec_copy(c->r, S->w));
+    TRY(kry_vec_copy(c->r, S->y1));
+    TRY(S->random_shadow ? kry_vec_fill_random(STREAM_SHADOW, S->shadow)
+                         : kry_vec_copy(c->r, S->shadow));
+    for (size_t i = 0; i < COUNT(empty); i++)
+        if (empty[i]) TRY(kry_vec_fill(empty[i], 0)); /* beta = 0 must not meet NaN */
+    TRY(kry_vec_dot_sum(S->w, S->w, S->rr));
+    TRY(kry_vec_dot_pair(S->w, S->shadow, S->pair));
+    TRY(kry_layout_reduce(S->w->layout, &S->pair, 1));
+    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    const cl_int iteration = (cl_int)S->start, is_r = !S->random_shadow;
+    const kry_arg args[] = { ARG(iteration), ARG(S->pair->buffer), ARG(S->pair->count), ARG(is_r),
+                             ARG(S->look.step) };
+    TRY(kry_launch(S->look.dev, S->begin, 1, args, COUNT(args)));
+    TRY(image(S));
+done:
+    return st;
+}
+
+/* A breakdown ends a cycle, and the next one begins from the true residual; but not if iterations are of no
+ * use with a random shadow either. */
+static void begin_anew(tfqmr *S)
+{
+    kry_story *s = S->c->story;
+    const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
+    const bool barren = s->iteration == S->start;
+
+    if (!broke || (barren && S->random_shadow)) return;
+    S->random_shadow = barren;
+    kry_story_begin_anew(s);
+}
+
+static kry_status tfqmr_cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    tfqmr *S = self;
+    kry_turn turn;
+    bool go;
+
+    TRY(begin(S, c));
+    for (;;) {
+        TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->sigma }, 2));
+        TRY(kry_look_next(&S->look, c, &turn, &go));
+        if (!go) break;
+        TRY(first_half(S, &turn, false));
+        TRY(second_half(S));
+        TRY(update(S));
+        TRY(image(S));
+    }
+    TRY(add_to_x(S));
+    begin_anew(S);
+done:
+    return st;
+}
+
+/* ---- the method ------------------------------------------------------------------------------ */
+
+enum { VECTORS = 10, OF_M = 2, SUMS = 4 };
+static void list(tfqmr *S, kry_vec **vectors[VECTORS], kry_sum **sums[SUMS])
+{
+    kry_vec **all[VECTORS] = { &S->y1, &S->y2, &S->u1,     &S->u2, &S->v,
+                               &S->w,  &S->d,  &S->shadow, &S->y,  &S->t };
+    kry_sum **numbers[SUMS] = { &S->rr, &S->ww, &S->sigma, &S->pair };
+    memcpy(vectors, all, sizeof all);
+    memcpy(sums, numbers, sizeof numbers);
+}
+
+static void tfqmr_destroy(void *self)
+{
+    kry_vec **vectors[VECTORS];
+    kry_sum **sums[SUMS];
+
+    list(self, vectors, sums);
+    kry_look_release(&((tfqmr *)self)->look);
+    for (int i = 0; i < SUMS; i++) kry_sum_release(sums[i]);
+    for (int i = 0; i < VECTORS; i++) kry_vec_release(vectors[i]);
+    free(self);
+}
+
+static kry_status compile(tfqmr *S, kry_device *dev, kry_type type)
+{
+    kry_status st = KRY_OK;
+    const struct {
+        const char *name;
+        kry_kernel **kernel;
+    } kernels[] = { { "tfqmr_begin", &S->begin },
+                    { "tfqmr_first", &S->first },
+                    { "tfqmr_second", &S->second },
+                    { "tfqmr_update", &S->update },
+                    { "tfqmr_image", &S->image } };
+
+    for (size_t i = 0; i < COUNT(kernels); i++)
+        TRY(kry_kernel_get(dev, "tfqmr", type, "-DKRY_UNALIGNED", kernels[i].name,
+                           kernels[i].kernel));
+done:
+    return st;
+}
+
+static kry_status tfqmr_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *A = &K->A->shape;
+    kry_device *dev = K->A->dev;
+    kry_vec **vectors[VECTORS];
+    kry_sum **sums[SUMS];
+    tfqmr *S = NULL;
+
+    (void)setup; /* no parameters of its own */
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K;
+    list(S, vectors, sums);
+    for (int i = 0; i < VECTORS - (K->M ? 0 : OF_M); i++)
+        TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
+    for (int i = 0; i < SUMS; i++) TRY(kry_sum_create(dev, i < 2 ? 1 : 2, sums[i]));
+    TRY(compile(S, dev, A->type));
+    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    *self = S, S = NULL;
+done:
+    if (S) tfqmr_destroy(S);
+    return st;
+}
+
+static double tfqmr_bytes(const void *self)
+{
+    const tfqmr *S = self;
+    return kry_krylov_bytes(S->K, 2, 26);
+}
+
+#define NO_STEP                                                                                \
+    {                                                                                          \
+        "rho or v's", "allows no other step, nor does it with a random shadow", KRY_BROKE_DOWN \
+    }
+
+const kry_method kry_tfqmr_method = {
+    .kind = "tfqmr",
+    .who = "kry_krylov_create",
+    .projects = true,
+    .takes = KRY_TAKES_ANY,
+    .precond = NO_STEP,
+    .no_precond = NO_STEP,
+    .matrix = NO_STEP,
+    .create = tfqmr_create,
+    .cycle = tfqmr_cycle,
+    .bytes = tfqmr_bytes,
+    .destroy = tfqmr_destroy,
+};

@@ -1,0 +1,153 @@
+/*
+ * narrowed.c - a stored matrix in double once more, for vectors in single: with the same structure, and with the same
+ * numbers where they are kept as singles. Kernel: numbers_convert in cl/transpose.cl.
+ */
+#include "matrix/matrix.h"
+#include "matrix/spgemm.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct narrowed {
+    kry_source source;
+    kry_op *of;  /* retained */
+    cl_mem rest; /* what rounding takes from each row, in single; NULL: nothing that counts */
+} narrowed;
+
+static void narrowed_destroy(kry_source *source)
+{
+    narrowed *w = (narrowed *)source;
+    kry_buffer_release(w->of->dev, &w->rest);
+    kry_op_release(&w->of);
+    free(w);
+}
+
+/* *val := the numbers of A in single, in A's own buffer where that has singles. */
+static kry_status take_numbers(const kry_matrix *A, cl_mem *val)
+{
+    kry_status st = KRY_OK;
+    kry_csr to = { .dev = A->dev, .nnz = A->slots, .type = KRY_F32 };
+
+    if (A->stored == KRY_F32) {
+        TRY(kry_buffer_retain(A->dev, A->val));
+        *val = A->val;
+        return st;
+    }
+    TRY(kry_buffer_create(A->dev, (size_t)A->slots * sizeof(float), &to.val));
+    TRY(kry_csr_gather(&to, NULL, A->stored, A->val));
+    *val = to.val, to.val = NULL;
+done:
+    kry_buffer_release(A->dev, &to.val);
+    return st;
+}
+
+static kry_status renew(kry_source *source, kry_matrix *N)
+{
+    kry_status st = KRY_OK;
+    const narrowed *w = (const narrowed *)source;
+    const kry_matrix *A = kry_matrix_of(w->of);
+    const cl_mem rest = A->stored == KRY_F32 ? NULL : w->rest;
+    cl_mem val = NULL;
+
+    TRY(take_numbers(A, &val));
+    if (N->val && !rest != !N->surplus) TRY(kry_matrix_kernels(N, KRY_F32, rest != NULL));
+    if (rest) TRY(kry_buffer_retain(N->dev, rest));
+    kry_buffer_release(N->dev, &N->val);
+    kry_buffer_release(N->dev, &N->surplus);
+    N->val = val, N->surplus = rest, val = NULL;
+done:
+    kry_buffer_release(N->dev, &val);
+    return st;
+}
+
+static kry_status share_stages(const kry_matrix *A, kry_matrix *N)
+{
+    kry_status st = KRY_OK;
+
+    for (int i = 0; i < A->stages; i++) {
+        const kry_stage *from = &A->stage[i];
+        kry_stage *to = &N->stage[N->stages++];
+        *to = *from, to->count = 0;
+        for (int k = 0; k < from->count; k++) {
+            if (from->is_buffer[k]) TRY(kry_buffer_retain(A->dev, from->value[k].buffer));
+            to->count++;
+        }
+    }
+done:
+    return st;
+}
+
+/* Where the host finds the diagonal it needs the pattern, which a copy does not have. */
+static kry_status share_diagonal(kry_matrix *A, kry_matrix *N)
+{
+    kry_status st = KRY_OK;
+    kry_vec *room = NULL;
+
+    if (A->format->diagonal) return KRY_OK;
+    if (!A->diagonal) {
+        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &room));
+        TRY(kry_matrix_diagonal(A, 0, room));
+    }
+    TRY(kry_buffer_retain(A->dev, A->diagonal));
+    N->diagonal = A->diagonal;
+done:
+    kry_vec_release(&room);
+    return st;
+}
+
+bool kry_matrix_narrows(const kry_op *op)
+{
+    const kry_matrix *A = kry_matrix_of(op);
+    return A && A->shape.type == KRY_F64 && A->shape.rows > 0 && !kry_matrix_in_flux_form(A) &&
+           !A->surplus && !op->dev->team && !kry_device_is_host(op->dev);
+}
+
+kry_status kry_matrix_narrowed(const kry_op *op, cl_mem rest, kry_op **narrow)
+{
+    kry_status st = KRY_OK;
+    kry_matrix *A = kry_matrix_of(op), *N = NULL;
+    const kry_sparse size = { .rows = A->shape.rows, .cols = A->shape.cols, .type = KRY_F32 };
+    narrowed *w = NULL;
+
+    *narrow = NULL;
+    TRY(kry_matrix_new(A->dev, &A->params, &size, A->nnz, &N));
+    N->shape.traits = A->shape.traits;
+    N->chosen = A->chosen;
+    N->structure_bytes = A->structure_bytes, N->rewritten = A->rewritten, N->slots = A->slots;
+    memcpy(N->variant, A->variant, sizeof N->variant);
+    TRY(share_stages(A, N));
+    TRY(share_diagonal(A, N));
+    TRY(kry_alloc(1, sizeof *w, &w));
+    *w = (narrowed){ .source = { renew, narrowed_destroy }, .of = kry_op_retain(op) };
+    N->source = &w->source;
+    if (rest) TRY(kry_buffer_retain(A->dev, rest));
+    w->rest = rest;
+    TRY(renew(N->source, N));
+    TRY(kry_matrix_finish(&N, narrow));
+done:
+    kry_matrix_destroy(N);
+    return st;
+}
+
+kry_status kry_matrix_narrowed_again(kry_op *narrow, cl_mem rest)
+{
+    kry_status st = KRY_OK;
+    narrowed *w = (narrowed *)kry_matrix_of(narrow)->source;
+
+    if (rest) TRY(kry_buffer_retain(narrow->dev, rest));
+    kry_buffer_release(narrow->dev, &w->rest);
+    w->rest = rest;
+    TRY(kry_op_update(narrow, NULL));
+done:
+    return st;
+}
+
+double kry_matrix_narrowed_bytes(const kry_op *op)
+{
+    const kry_matrix *N = kry_matrix_of(op);
+    const bool is_one = N && N->source && N->source->renew == renew;
+
+    if (!is_one) return 0;
+    const narrowed *w = (const narrowed *)N->source;
+    const bool shares = N->val == kry_matrix_of(w->of)->val;
+    return (shares ? 0 : 4.0 * (double)N->slots) + (w->rest ? 4.0 * (double)N->shape.rows : 0);
+}

@@ -1,0 +1,50 @@
+/* span.c - products with a few dense vectors. Kernels: cl/span.cl. */
+#include "precond/span.h"
+#include <assert.h>
+#include <stdio.h>
+
+static const char unaligned[] = "-DKRY_UNALIGNED";
+
+kry_status kry_span_restrict(double alpha, const kry_vec *V, const kry_vec *v, double beta,
+                             kry_vec *w, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = v->dev;
+    const cl_int k = (cl_int)V->k;
+    const kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
+
+    assert(kry_span_takes(V) && w->n == V->k);
+    sum->width = k;
+    TRY(kry_vec_dots(V, v, sum));
+    const kry_arg args[] = { ARG(k),          ARG(sum->count), ARG(sum->buffer),
+                             ARG_ACC(dev, a), ARG_ACC(dev, b), ARG_VEC(w) };
+    TRY(kry_run(dev, "span", v->type, unaligned, "span_collect", k, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_span_expand(double alpha, const kry_vec *V, const kry_vec *c, double beta,
+                           kry_vec *y)
+{
+    kry_device *dev = y->dev;
+    const cl_int k = (cl_int)V->k;
+    const kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
+    const kry_arg args[] = { ARG(y->n),       ARG(k),     ARG(V->ld), ARG_ACC(dev, a),
+                             ARG_ACC(dev, b), ARG_VEC(V), ARG_VEC(c), ARG_VEC(y) };
+
+    assert(kry_span_takes(V) && c->n == V->k && y->n == V->n);
+    return kry_run(dev, "span", y->type, unaligned, "span_expand",
+                   kry_groups_for(dev, y->type, y->n), args, COUNT(args));
+}
+
+kry_status kry_span_combine(kry_vec *V, int count, int kept, cl_mem C)
+{
+    const cl_int columns = count;
+    const kry_arg args[] = { ARG(V->n), ARG(columns), ARG(V->ld), ARG(C), ARG(V->buffer) };
+    char defines[48];
+
+    assert(V->first == 0 && kept <= V->k && count <= V->k);
+    snprintf(defines, sizeof defines, "%s -DKEPT=%d", unaligned, kept);
+    return kry_run(V->dev, "span", V->type, defines, "span_combine",
+                   kry_groups_for(V->dev, V->type, V->n), args, COUNT(args));
+}

@@ -1,0 +1,84 @@
+/* ranks.h - a team whose parts are processes: one part is here, and a transport leads to the others. */
+#ifndef KRY_RANKS_H
+#define KRY_RANKS_H
+
+#include "team/team.h"
+#include <kry/transport.h>
+
+/* All ranks come to the same meetings in the same order: one where a public call first runs something on all
+ * parts, one for each exchange of numbers, one where it ends. To each they bring a packet of one size, so that
+ * a rank that has failed, and is at the end of its call, is met by all others wherever they are: they learn
+ * that it failed, why, and end the call as well. A rank that waits for a message instead gets a word. */
+
+enum { KRY_RANKS_MOST = 4096, KRY_SENTENCE = 384 };
+
+/* The tags of messages. */
+enum {
+    KRY_DATA = 1,
+    KRY_WORD = 2 /* the sender has failed */,
+    KRY_LATE = 3 /* it waits too long */
+};
+
+typedef struct kry_packet {
+    int32_t status; /* < 0: the rank has failed and ends its call */
+    int32_t first;  /* by itself, not because another one did */
+    uint32_t call;  /* which public function it is in: a hash of its name */
+    uint32_t bytes; /* that it brings to this meeting */
+    uint64_t split; /* how rows are cut that the call is about: a hash */
+    unsigned char data[104];
+} kry_packet;
+
+typedef struct kry_ranks {
+    kry_comm comm; /* first: its functions get it */
+    kry_transport t;
+    struct kry_team *team;   /* borrowed */
+    pthread_t thread;        /* that made the team; no other one may call */
+    double timeout;          /* seconds; 0: wait for ever */
+    kry_packet *all;         /* size: of a meeting */
+    char *sentence;          /* size * KRY_SENTENCE: of ranks that failed */
+    int32_t *posted, *taken; /* size: messages to and from each rank in this call */
+    int32_t *count;          /* size: room for such counts of all ranks */
+    void **word;             /* size: pending words to each rank */
+    kry_message *under_way;  /* a list: messages that were posted */
+    kry_deferred *deferred;  /* a list */
+
+    /* The public call that this rank is in. */
+    const char *call;
+    int depth;      /* of calls within calls */
+    uint64_t split; /* kry_packet */
+    bool inside;    /* a task is running */
+    bool met;       /* the ranks have met in it */
+    bool others;    /* this rank fails because another one did */
+    bool ended;     /* it has ended on all ranks, with */
+    kry_status status;
+    char why[KRY_SENTENCE + 32];
+
+    bool broken; /* for good, with `status` and `why` */
+    kry_rank_facts facts;
+} kry_ranks;
+
+/* ranks.c: what kry_team_run, _enter, _leave do on ranks; and numbers of all ranks outside of runs. */
+kry_status kry_ranks_run(kry_ranks *R, const kry_split *split, kry_task_of_part *task, void *user);
+void kry_ranks_enter(kry_ranks *R, const char *call, const kry_split *split);
+kry_status kry_ranks_leave(kry_ranks *R, kry_status mine);
+kry_status kry_ranks_gather(kry_ranks *R, const void *mine, size_t bytes, void *all);
+extern const kry_comm kry_ranks_comm; /* the functions */
+
+/* ranks_meet.c: come together with this rank's status and data. Returns KRY_OK if no rank has failed; R->all has
+ * what each brought, if that is not more than a packet holds. Else the call has ended on all. */
+kry_status kry_ranks_meet(kry_ranks *R, kry_status mine, const void *data, size_t bytes);
+
+/* ranks_wait.c: what takes time. All end with an error once `timeout` is over, and then name whom they waited
+ * for; if `hears`, also with KRY_ERR_DEVICE and R->others once a rank has failed. */
+kry_status kry_ranks_await(kry_ranks *R, void **pending, bool hears);
+kry_status kry_ranks_exchange(kry_ranks *R, const void *mine, size_t bytes, void *all);
+kry_status kry_ranks_probe(kry_ranks *R, int from, bool hears,
+                           size_t *bytes); /* for the next message */
+kry_status kry_ranks_receive(kry_ranks *R, int from, void *room, size_t bytes); /* which is there */
+kry_status kry_ranks_break(kry_ranks *R, const char *what); /* the transport failed in `what` */
+kry_status kry_ranks_others_failed(kry_ranks *R); /* this rank fails because another one did */
+kry_status kry_ranks_broken(const kry_ranks *R);  /* once more what broke the team */
+
+void kry_ranks_release(kry_ranks **ranks); /* ranks_open.c */
+
+#endif

@@ -1,0 +1,300 @@
+/* test_ranks_faults.c - what goes wrong on one rank fails on all with one message, nobody hangs, and the next call
+ * works. */
+#include "ranks.h"
+
+typedef struct board {
+    char message[MOST_RANKS][500];
+    int status[MOST_RANKS];
+    bool over; /* fewer requests than that were made */
+} board;
+
+/* Write down how a call went, and see that it went so on all ranks. The team works. */
+static void all_alike(kry_device *team, wires *w, board *b, kry_status st)
+{
+    kry_vec *v;
+    double norm;
+
+    b->status[w->rank] = st;
+    snprintf(b->message[w->rank], sizeof b->message[0], "%s", st < 0 ? kry_last_error() : "");
+    GOOD(kry_vec_create(team, KRY_F32, 50, 1, &v)); /* the next call */
+    GOOD(kry_vec_fill(v, 2));
+    GOOD(kry_vec_norm2(v, &norm));
+    NEED(fabs(norm - 2 * sqrt(50.0)) < 1e-4, "norm %g", norm);
+    kry_vec_release(&v);
+    for (int r = 0; r < w->size; r++) {
+        NEED(b->status[r] == st, "status %d here, %d on rank %d", st, b->status[r], r);
+        NEED(!strcmp(b->message[r], b->message[w->rank]), "'%s' here, '%s' on rank %d",
+             b->message[w->rank], b->message[r], r);
+    }
+    GOOD(kry_vec_create(team, KRY_F32, 50, 1, &v)); /* all have read it */
+    kry_vec_release(&v);
+}
+
+static void fails(kry_device *team, wires *w, board *b, kry_status st, kry_status want,
+                  const char *text)
+{
+    NEED(st == want, "status %d instead of %d: %s", st, want, st < 0 ? kry_last_error() : "");
+    NEED(strstr(kry_last_error(), text), "no '%s' in '%s'", text, kry_last_error());
+    all_alike(team, w, b, st);
+}
+
+/* Rows of -u'' on `rows` points per rank; the first one off by `gap`, column `col` in the last row if >= 0. */
+static kry_status laplace(kry_device *team, const wires *w, int64_t rows, int64_t gap, int64_t col,
+                          kry_op **A)
+{
+    int64_t row_ptr[65] = { 0 }, cols[200], n = rows * w->size, first = rows * w->rank, nnz = 0;
+    double val[200];
+
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = first + i - 1; j <= first + i + 1; j++)
+            if (j >= 0 && j < n) cols[nnz] = j, val[nnz++] = j == first + i ? 2.5 : -1;
+        row_ptr[i + 1] = nnz;
+    }
+    if (col >= 0) cols[nnz - 1] = col;
+    return kry_csr_create_rows(team, KRY_F64, first + gap, rows, row_ptr, cols, val,
+                               KRY_MATRIX(.traits = KRY_POSITIVE), A);
+}
+
+/* ---- bad input --------------------------------------------------------------------------------- */
+
+static int only_count(void *user, const kry_iteration *it)
+{
+    (void)it;
+    ++*(int *)user;
+    return 0;
+}
+
+static int stop_at_3(void *user, const kry_iteration *it)
+{
+    (void)only_count(user, it);
+    return it->iteration >= 3;
+}
+
+static void bad_input_scene(wires *w, void *shared)
+{
+    board *b = shared;
+    kry_device *team = ranks_team(w, (kry_team_params){ 0 });
+    kry_op *A, *S, *C;
+    kry_vec *x, *y;
+    double host[40], norm;
+    const int bad = w->size - 1; /* the rank that is given something else */
+    char who[60];
+    kry_result res;
+
+    snprintf(who, sizeof who, "rank %d of %d: ", bad, w->size);
+    fails(team, w, b, laplace(team, w, 20, w->rank == bad ? 3 : 0, -1, &A), KRY_ERR_ARGUMENT,
+          "the rows of rank");
+    fails(team, w, b, laplace(team, w, 20, 0, w->rank == bad ? 20 * w->size : -1, &A),
+          KRY_ERR_ARGUMENT, who);
+    GOOD(laplace(team, w, 20, 0, -1, &A));
+    GOOD(kry_solver_create(A, "method=pcg precond=jacobi", NULL, NULL, &S));
+    GOOD(kry_vec_create(team, KRY_F64, 20 * w->size, 1, &x));
+    GOOD(kry_vec_create(team, KRY_F64, 20 * w->size, 1, &y));
+    for (int i = 0; i < 20; i++) host[i] = i;
+    if (w->rank == bad) host[7] = (double)NAN;
+    GOOD(kry_vec_write(y, host));
+    snprintf(who, sizeof who, "rank %d of %d: kry_solve: b[%d] is nan", bad, w->size, 20 * bad + 7);
+    fails(team, w, b, kry_solve(S, y, x, &res), KRY_ERR_ARGUMENT, who);
+    host[7] = 7;
+    fails(team, w, b, kry_vec_write(y, w->rank == bad ? NULL : host), KRY_ERR_ARGUMENT, "NULL");
+    GOOD(kry_vec_write(y, host));
+    GOOD(kry_solve(S, y, x, &res));
+    /* Words that nobody knows are the same on all: no rank is named. */
+    fails(team, w, b, kry_solver_create(A, "method=nothing", NULL, NULL, &C), KRY_ERR_PARSE,
+          "kry_solver_create");
+    NEED(strncmp(b->message[0], "rank", 4), "%s", b->message[0]);
+    /* Ranks that call different things, or with other sizes. */
+    fails(team, w, b, w->rank == bad ? kry_vec_norm2(x, &norm) : kry_vec_fill(x, 1),
+          KRY_ERR_ARGUMENT, "ranks differ: rank 0");
+    fails(team, w, b, w->rank == bad ? kry_vec_norm2(x, &norm) : kry_op_apply(A, 1, x, 0, y),
+          KRY_ERR_ARGUMENT, "calls kry_op_apply");
+    kry_vec *other = NULL;
+    fails(team, w, b, kry_vec_create(team, KRY_F64, w->rank == bad ? 77 : 78, 1, &other),
+          KRY_ERR_ARGUMENT, "rows cut elsewhere");
+    NEED(!other, "a vector was handed out");
+    /* What is not for ranks is refused on all. */
+    fails(team, w, b, kry_matrix_read(A, (int64_t[100]){ 0 }, NULL, NULL), KRY_ERR_UNSUPPORTED,
+          "kry_matrix_read");
+    fails(team, w, b,
+          kry_csr_create(team, KRY_F64, 1, 1, (int64_t[]){ 0, 1 }, (int32_t[]){ 0 },
+                         (double[]){ 1 }, NULL, &C),
+          KRY_ERR_UNSUPPORTED, "kry_csr_create_rows");
+    kry_op_release(&S);
+    /* The monitor of rank 0 decides. */
+    int calls = 0;
+    GOOD(kry_solver_create(A, "method=pcg", w->rank == 0 ? stop_at_3 : only_count, &calls, &S));
+    GOOD(kry_vec_fill(x, 0));
+    NEED(kry_solve(S, y, x, &res) == KRY_STOPPED, "%s", res.why);
+    NEED(calls > 0, "a monitor was not called");
+    kry_op_release(&S);
+    kry_vec_release(&x);
+    kry_vec_release(&y);
+    kry_op_release(&A);
+    kry_device_release(&team);
+}
+
+/* ---- every request for memory of one rank fails once ------------------------------------------- */
+
+static kry_status solve_all(kry_device *team, const wires *w, const char *words)
+{
+    kry_status st = KRY_OK;
+    kry_op *A = NULL, *S = NULL;
+    kry_vec *b = NULL, *x = NULL;
+    kry_result res;
+
+    TRY(laplace(team, w, 20, 0, -1, &A));
+    TRY(kry_solver_create(A, words, NULL, NULL, &S));
+    TRY(kry_vec_create(team, KRY_F64, 20 * w->size, 1, &b));
+    TRY(kry_vec_create(team, KRY_F64, 20 * w->size, 1, &x));
+    TRY(kry_vec_fill(b, 1));
+    st = kry_solve(S, b, x, &res);
+done:
+    NEED(st >= 0 || (!A || !S || !b || !x || st < 0), "-");
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    return st;
+}
+
+static void memory_scene(wires *w, void *shared)
+{
+    board *b = shared;
+    static const char *const words[] = { "method=pcg precond=jacobi deflation=stripes:4",
+                                         "method=pcg precond=block-ic" };
+    kry_device *team = ranks_team(w, (kry_team_params){ 0 });
+    const int bad = w->size - 1;
+
+    for (size_t i = 0; i < COUNT(words); i++) {
+        GOOD(solve_all(team, w, words[i]));
+        int failed = 0;
+        /* The same k on all ranks; only the bad one counts. */
+        for (int64_t k = random_below(every(23)) + 1;; k += every(23)) {
+            if (w->rank == bad) kry_test_fail_at = (int)k;
+            kry_status st = solve_all(team, w, words[i]);
+            if (w->rank == bad) b->over = kry_test_fail_at >= 0;
+            kry_test_fail_at = -1;
+            all_alike(team, w, b, st);
+            if (b->over) break;
+            /* Or it has gone on without what only saves time. */
+            NEED(st == KRY_OK || st == KRY_ERR_MEMORY, "request %d: status %d", (int)k, st);
+            failed += st < 0;
+        }
+        if (w->rank == 0) printf("# %s: %d requests failed\n", words[i], failed);
+        NEED(failed > 5, "%d requests failed", failed);
+    }
+    kry_device_release(&team);
+}
+
+/* ---- a rank that does not come ------------------------------------------------------------------ */
+
+static void late_scene(wires *w, void *shared)
+{
+    kry_device *team = ranks_team(w, (kry_team_params){ .timeout = 2 });
+    kry_vec *x;
+    double norm;
+
+    (void)shared;
+    GOOD(kry_vec_create(team, KRY_F64, 100, 1, &x));
+    if (w->rank == 1) {
+        sleep(5); /* it is in no call */
+    } else {
+        NEED(kry_vec_norm2(x, &norm) == KRY_ERR_DEVICE, "%s", kry_last_error());
+        NEED(strstr(kry_last_error(), "kry_vec_norm2: waited 2") &&
+                 strstr(kry_last_error(), "s for rank 1 of 3"),
+             "%s", kry_last_error());
+        NEED(kry_vec_norm2(x, &norm) == KRY_ERR_DEVICE, "the team is of no more use");
+    }
+    kry_vec_release(&x);
+    kry_device_release(&team);
+}
+
+static void broken_scene(wires *w, void *shared)
+{
+    kry_device *team = ranks_team(w, (kry_team_params){ 0 });
+    kry_vec *x;
+    double norm;
+
+    (void)shared;
+    GOOD(kry_vec_create(team, KRY_F64, 100, 1, &x));
+    w->dead = true;
+    NEED(kry_vec_norm2(x, &norm) == KRY_ERR_DEVICE, "%s", kry_last_error());
+    NEED(strstr(kry_last_error(), "the transport failed in 'gather'"), "%s", kry_last_error());
+    kry_vec_release(&x);
+    kry_device_release(&team);
+}
+
+static void beginnings_scene(wires *w, void *shared)
+{
+    kry_device *dev, *team;
+    kry_transport t = transport_of(w);
+
+    (void)shared;
+    GOOD(kry_device_open(NULL, &dev));
+    NEED(kry_team_of_transport(&t, w->rank == 1 ? NULL : dev, NULL, &team) == KRY_ERR_ARGUMENT,
+         "-");
+    NEED(strstr(kry_last_error(), w->rank == 1 ? "device is NULL" : "rank 1 of 3"), "%s",
+         kry_last_error());
+    NEED(kry_team_of_transport(&t, dev, KRY_TEAM(.reproducible = w->rank == 1), &team) ==
+             KRY_ERR_ARGUMENT,
+         "-");
+    NEED(strstr(kry_last_error(), "reproducible on some ranks only"), "%s", kry_last_error());
+    NEED(kry_team_of_transport(&t, dev, KRY_TEAM(.by_graph = true), &team) == KRY_ERR_UNSUPPORTED,
+         "-");
+    t.probe = NULL;
+    NEED(kry_team_of_transport(&t, dev, NULL, &team) == KRY_ERR_ARGUMENT, "-");
+    NEED(w->released == 4 && !team, "released %d times", w->released);
+    NEED(dev->refs == 1 && !dev->layout.comm, "the device is held");
+    kry_device_release(&dev);
+}
+
+static void run(const char *what, int size, rank_scene *scene)
+{
+    const int bad = run_ranks(size, 300, sizeof(board), scene);
+    if (bad >= 0) fail_msg("%s: rank %d of %d failed", what, bad, size);
+}
+
+static void bad_input__is_the_same_error_on_all(void **state)
+{
+    (void)state;
+    run("bad input", 2, bad_input_scene);
+    run("bad input", 4, bad_input_scene);
+}
+
+static void memory__each_request_of_one_rank_fails(void **state)
+{
+    (void)state;
+    run("memory", 3, memory_scene);
+}
+
+static void timeout__names_the_rank_that_is_waited_for(void **state)
+{
+    (void)state;
+    run("timeout", 3, late_scene);
+}
+
+static void transport__that_fails(void **state)
+{
+    (void)state;
+    run("transport", 3, broken_scene);
+}
+
+static void beginnings__are_refused_on_all(void **state)
+{
+    (void)state;
+    run("beginnings", 3, beginnings_scene);
+}
+
+/* An argument names some of the tests, as "grids*". */
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_input__is_the_same_error_on_all),
+        cmocka_unit_test(memory__each_request_of_one_rank_fails),
+        cmocka_unit_test(timeout__names_the_rank_that_is_waited_for),
+        cmocka_unit_test(transport__that_fails),
+        cmocka_unit_test(beginnings__are_refused_on_all),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

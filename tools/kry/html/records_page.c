@@ -1,0 +1,96 @@
+/*
+ * records_page.c - the records of a benchmark or of a paper as one page.
+ */
+#include "records_page.h"
+#include "json.h"
+#include "output.h"
+#include "text.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+kry_status records_page_begin(const options *given, records_page *p)
+{
+    kry_status st = KRY_OK;
+
+    *p = (records_page){ .given = given, .o = *given };
+    if (!given->html) return KRY_OK;
+    TRY(output_differs(given->html, given->svg));
+    for (int i = 0; i < given->word_count; i++) TRY(output_differs(given->html, given->words[i]));
+    TRY(output_check(given->html));
+    json_keep(&p->kept, !given->json);
+    p->o.json = true;
+done:
+    return st;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+const char *record_shown(const record_value *v, char *text, size_t size)
+{
+    char *end = NULL;
+    const double value = v->plain ? strtod(v->text, &end) : 0;
+
+    if (!v->plain || end == v->text || *end)
+        snprintf(text, size, "%s", strcmp(v->text, "null") || !v->plain ? v->text : "-");
+    else if (ends_with(v->key, "_per_s"))
+        snprintf(text, size, "%.2f", value);
+    else if (!strcmp(v->key, "seconds") || ends_with(v->key, "_s") || ends_with(v->key, "_seconds"))
+        text_seconds(value, text, size);
+    else if (!strcmp(v->key, "bytes") || ends_with(v->key, "_bytes"))
+        text_bytes(value, text, size);
+    else if (!strncmp(v->key, "fraction", 8) || !strcmp(v->key, "share"))
+        snprintf(text, size, "%.1f %%", 100 * value);
+    else if (strpbrk(v->text, ".e"))
+        snprintf(text, size, "%.4g", value);
+    else
+        text_whole((int64_t)value, text, size);
+    return text;
+}
+
+static kry_status write_page(const records_page *p, const char *title, const kry_device_info *d)
+{
+    kry_status st = KRY_OK;
+    const records *r = &p->kept;
+    FILE *f = NULL;
+    char text[600], date[64] = "";
+    const time_t seconds = time(NULL);
+    struct tm utc;
+
+    CHECK(!r->failed, KRY_ERR_MEMORY, "no memory for the results of the page");
+    if (gmtime_r(&seconds, &utc)) strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
+    TRY(html_open(p->given->html, title, &f));
+    html_element(f, "h1", title);
+    html_command(f, p->given->argc, p->given->argv);
+    snprintf(text, sizeof text, "%s, kry %s%s%s%s%s%s%s%s", date, kry_version(), d ? ", on " : "",
+             d ? d->name : "", d ? " (" : "", d ? d->platform : "", d ? ", driver " : "",
+             d ? d->driver : "", d ? ")" : "");
+    html_element(f, "p class=\"soft\"", text);
+    if (!r->count)
+        html_element(f, "p", "There were no results.");
+    else if (record_text(&r->one[0], "paper"))
+        TRY(page_paper(f, r));
+    else
+        page_benchmarks(f, r);
+done:
+    return html_close(p->given->html, &f, st);
+}
+
+kry_status records_page_end(records_page *p, const char *title, const kry_device_info *device,
+                            kry_status st)
+{
+    json_keep(NULL, false);
+    if (st >= 0 && p->given->html) {
+        const kry_status written = write_page(p, title, device);
+        if (written < 0)
+            st = written;
+        else if (!p->given->json)
+            printf("%d results in %s\n", p->kept.count, p->given->html);
+    }
+    records_release(&p->kept);
+    return st;
+}

@@ -1,0 +1,186 @@
+/* ranks.c - kry solve over MPI: devices, rows and results of all ranks (ranks.h). */
+#include "ranks.h"
+#include <kry/mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int count = 1, rank;
+static bool started;
+
+int ranks_count(void) { return count; }
+bool ranks_report(void) { return rank == 0; }
+
+/* What Open MPI, MPICH and Slurm set for the processes that they start. */
+static bool by_mpirun(void)
+{
+    static const char *const set[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK" };
+    for (size_t i = 0; i < COUNT(set); i++)
+        if (getenv(set[i])) return true;
+    return false;
+}
+
+kry_status ranks_begin(void)
+{
+    int level;
+
+    if (!by_mpirun()) return KRY_OK;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level))
+        return kry_fail(KRY_ERR_DEVICE, "MPI_Init_thread failed");
+    started = true;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &count);
+    return KRY_OK;
+}
+
+void ranks_end(void)
+{
+    if (started) MPI_Finalize();
+}
+
+kry_status ranks_agree(kry_status mine)
+{
+    struct {
+        int status, rank;
+    } own = { mine < 0 ? (int)mine : 0, rank }, worst;
+    char why[400];
+
+    if (count == 1) return mine;
+    MPI_Allreduce(&own, &worst, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD);
+    if (worst.status == 0) return mine;
+    snprintf(why, sizeof why, "%s", mine < 0 ? kry_last_error() : "");
+    MPI_Bcast(why, sizeof why, MPI_CHAR, worst.rank, MPI_COMM_WORLD);
+    return kry_fail((kry_status)worst.status, "%s", why);
+}
+
+/* ---- devices ----------------------------------------------------------------------------------- */
+
+static kry_status open_own(const char *spec, kry_device **device)
+{
+    MPI_Comm machine;
+    int here;
+    char own[32];
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    MPI_Comm_rank(machine, &here);
+    MPI_Comm_free(&machine);
+    snprintf(own, sizeof own, "gpu:%d", here);
+    if ((!spec || !strcmp(spec, "gpu")) && kry_device_open(own, device) >= 0) return KRY_OK;
+    return kry_device_open(spec, device);
+}
+
+kry_status ranks_device(const char *spec, kry_device **device)
+{
+    kry_status st = KRY_OK;
+    kry_device *own = NULL;
+
+    if (count == 1) return kry_device_open(spec, device);
+    TRY(ranks_agree(open_own(spec, &own)));
+    TRY(kry_team_of_mpi(MPI_COMM_WORLD, own, NULL, device));
+done:
+    kry_device_release(&own);
+    return st;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+/* Where the rows of rank r begin: each has the same share of the entries, and of six per row. */
+static int64_t begin_of(const sparse *A, int r)
+{
+    enum { ROW = 6 };
+    const double all = (double)A->nnz + ROW * (double)A->rows, want = all * r / count;
+    int64_t low = 0, high = A->rows;
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if ((double)A->row_ptr[middle] + ROW * (double)middle < want)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+kry_status ranks_matrix(const source *s, kry_device *device, kry_type type,
+                        const kry_matrix_params *params, kry_op **A)
+{
+    kry_status st = KRY_OK;
+    sparse all = { 0 };
+    int64_t *row_ptr = NULL, *col = NULL, first = 0, rows = 0;
+    const void *val = NULL;
+    float *single = NULL;
+
+    *A = NULL;
+    CHECK(s->rows == s->cols, KRY_ERR_UNSUPPORTED, "%s is %lld-by-%lld; ranks take square matrices",
+          s->name, (long long)s->rows, (long long)s->cols);
+    TRY(sparse_of_source(s, &all));
+    first = begin_of(&all, rank), rows = begin_of(&all, rank + 1) - first;
+    const int64_t at = all.row_ptr[first], nnz = all.row_ptr[first + rows] - at;
+    TRY(allocate((size_t)rows + 1, sizeof *row_ptr, &row_ptr));
+    TRY(allocate((size_t)nnz, sizeof *col, &col));
+    for (int64_t i = 0; i <= rows; i++) row_ptr[i] = all.row_ptr[first + i] - at;
+    for (int64_t e = 0; e < nnz; e++) col[e] = all.col[at + e];
+    TRY(convert_values(type, nnz, all.val + at, &val, &single));
+done:
+    st = ranks_agree(st);
+    if (st >= 0) {
+        kry_matrix_params p = *params;
+        p.storage = KRY_GENERAL, p.duplicates = KRY_SUM;
+        st = kry_csr_create_rows(device, type, first, rows, row_ptr, col, val, &p, A);
+    }
+    free(single), free(col), free(row_ptr);
+    sparse_release(&all);
+    return st;
+}
+
+kry_status ranks_collect(double *x, int64_t first, int64_t rows)
+{
+    kry_status st = KRY_OK;
+    int *counts = NULL, *begins = NULL;
+    const int mine[2] = { (int)rows, (int)first };
+
+    if (count == 1) return KRY_OK;
+    TRY(allocate((size_t)count * 2, sizeof *counts, &counts));
+    TRY(allocate((size_t)count * 2, sizeof *begins, &begins));
+    MPI_Allgather(&mine[0], 1, MPI_INT, counts, 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Allgather(&mine[1], 1, MPI_INT, begins, 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DOUBLE, x, counts, begins, MPI_DOUBLE, MPI_COMM_WORLD);
+done:
+    free(begins);
+    free(counts);
+    return st;
+}
+
+/* ---- what it came to --------------------------------------------------------------------------- */
+
+void ranks_shares(const kry_op *A, const kry_rank_facts *before, shares *of)
+{
+    kry_op_info info;
+    kry_rank_facts now;
+    kry_vec *v = NULL;
+    enum { NUMBERS = 6 };
+    double mine[NUMBERS], least[NUMBERS], most[NUMBERS], sum[NUMBERS];
+
+    *of = (shares){ .ranks = count };
+    if (count == 1) return;
+    kry_op_describe(A, &info);
+    kry_team_rank_facts(kry_op_device(A), &now);
+    const kry_op_shape *shape = kry_op_get_shape(A);
+    if (kry_vec_create(kry_op_device(A), shape->type, shape->rows, 1, &v) < 0) return;
+    mine[0] = (double)kry_vec_rows_here(v, NULL);
+    mine[1] = (double)info.nnz;
+    mine[2] = (double)(now.sent - before->sent);
+    mine[3] = now.waited - before->waited;
+    mine[4] = (double)info.slots;
+    mine[5] = info.bytes_stored;
+    kry_vec_release(&v);
+    MPI_Allreduce(mine, least, NUMBERS, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, most, NUMBERS, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, sum, NUMBERS, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    of->rows[0] = (int64_t)least[0], of->rows[1] = (int64_t)most[0];
+    of->entries[0] = (int64_t)least[1], of->entries[1] = (int64_t)most[1];
+    of->nnz = info.nnz < 0 ? -1 : (int64_t)sum[1];
+    of->slots = (int64_t)sum[4], of->bytes_stored = sum[5];
+    of->sent = most[2];
+    of->waited[0] = sum[3] / count, of->waited[1] = most[3];
+}

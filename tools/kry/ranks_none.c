@@ -1,0 +1,32 @@
+/* ranks_none.c - a program that is built without MPI: one process (ranks.h). */
+#include "ranks.h"
+
+kry_status ranks_begin(void) { return KRY_OK; }
+void ranks_end(void) {}
+int ranks_count(void) { return 1; }
+bool ranks_report(void) { return true; }
+kry_status ranks_agree(kry_status mine) { return mine; }
+kry_status ranks_device(const char *spec, kry_device **device)
+{
+    return kry_device_open(spec, device);
+}
+
+kry_status ranks_matrix(const source *s, kry_device *device, kry_type type,
+                        const kry_matrix_params *params, kry_op **A)
+{
+    (void)s, (void)device, (void)type, (void)params;
+    *A = NULL;
+    return kry_fail(KRY_ERR_UNSUPPORTED, "this program is built without MPI");
+}
+
+kry_status ranks_collect(double *x, int64_t first, int64_t rows)
+{
+    (void)x, (void)first, (void)rows;
+    return KRY_OK;
+}
+
+void ranks_shares(const kry_op *A, const kry_rank_facts *before, shares *of)
+{
+    (void)A, (void)before;
+    *of = (shares){ .ranks = 1 };
+}

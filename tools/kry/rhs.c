@@ -1,0 +1,92 @@
+/*
+ * rhs.c - right-hand sides: the problem's own, made, or from a file.
+ */
+#include "rhs.h"
+#include "examine.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { STREAM_RHS = 16, STREAM_EXACT };
+
+static double rounded(kry_type type, double value)
+{
+    return type == KRY_F32 ? (double)(float)value : value;
+}
+
+/* y = A x for A as the device has it, summed in double. */
+static kry_status host_product(const source *s, kry_type type, const double *x, double *y)
+{
+    kry_status st = KRY_OK;
+    sparse A = { 0 };
+    if (source_matrix_free(s)) {
+        TRY(kry_stencil_apply_host(s->problem->grid, type, x, y));
+        goto done;
+    }
+    TRY(sparse_of_source(s, &A));
+    for (int64_t i = 0; i < A.rows; i++)
+        for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
+            y[i] += rounded(type, A.val[e]) * x[A.col[e]];
+done:
+    sparse_release(&A);
+    return st;
+}
+
+/* Take the mean out of numbers that belong to a singular A, on each part that is: of b, so that a solution
+ * exists; of an exact x, which is known but for constants. */
+static void centre(const source *s, kry_type type, double *v)
+{
+    source_centre(s, v);
+    for (int64_t i = 0; i < s->rows && s->parts; i++) v[i] = rounded(type, v[i]);
+}
+
+/* b := A x for a random x in [0, 1), rounded to the type of the device's numbers. */
+static kry_status manufacture(const source *s, kry_type type, uint64_t seed, rhs *r)
+{
+    kry_status st = KRY_OK;
+    int64_t n = s->cols;
+    TRY(allocate((size_t)n, sizeof(double), &r->made_exact));
+    r->exact = r->made_exact;
+    for (int64_t i = 0; i < n; i++)
+        r->made_exact[i] = rounded(type, kry_random_unit(seed, STREAM_EXACT, (uint64_t)i));
+    centre(s, type, r->made_exact);
+    TRY(host_product(s, type, r->exact, r->made_b));
+done:
+    return st;
+}
+
+kry_status rhs_make(const source *s, kry_type type, const char *word, uint64_t seed, rhs *r)
+{
+    kry_status st = KRY_OK;
+    int64_t n = s->rows;
+    *r = (rhs){ .columns = 1 };
+    if (!word) {
+        r->b = s->problem->rhs;
+        r->exact = s->problem->solution;
+        goto done;
+    }
+    bool made = !strcmp(word, "manufactured") || !strcmp(word, "random") || !strcmp(word, "ones");
+    if (made)
+        TRY(allocate((size_t)n, sizeof(double), &r->made_b));
+    else
+        TRY(read_vectors(word, n, &r->columns, &r->made_b));
+    r->b = r->made_b;
+    if (!strcmp(word, "manufactured"))
+        TRY(manufacture(s, type, seed, r));
+    else if (!strcmp(word, "random"))
+        for (int64_t i = 0; i < n; i++)
+            r->made_b[i] = 2 * kry_random_unit(seed, STREAM_RHS, (uint64_t)i) - 1;
+    else if (!strcmp(word, "ones"))
+        for (int64_t i = 0; i < n; i++) r->made_b[i] = 1;
+    if (!strcmp(word, "random")) centre(s, type, r->made_b);
+    for (int64_t i = 0; i < n * r->columns && s->negated && !r->exact; i++)
+        r->made_b[i] = -r->made_b[i];
+done:
+    return st;
+}
+
+void rhs_release(rhs *r)
+{
+    free(r->made_b);
+    free(r->made_exact);
+    *r = (rhs){ 0 };
+}

@@ -1,0 +1,20 @@
+/*
+ * rhs.h - the right-hand side of kry solve, and the solution where it is known.
+ */
+#ifndef KRY_RHS_H
+#define KRY_RHS_H
+
+#include "source.h"
+
+typedef struct rhs {
+    const double *b;             /* n-by-columns; borrowed from the problem, or made_b */
+    const double *exact;         /* a number for each unknown; the same; NULL: not known */
+    double *made_b, *made_exact; /* owned */
+    int64_t columns;
+} rhs;
+
+/* word: "random", "ones", "manufactured" or a file; NULL: the problem's own. type: of the device's numbers. */
+kry_status rhs_make(const source *s, kry_type type, const char *word, uint64_t seed, rhs *r);
+void rhs_release(rhs *r);
+
+#endif
