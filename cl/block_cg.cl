@@ -128,7 +128,8 @@ kernel void block_cg_gram(long n, long pitch, global const ACC *restrict small, 
         BARRIER();
         for (int e = 0; e < ENTRIES; e++) {
             const int entry = SLICES > 1 ? l % SQUARE : l + e * WG;
-            if (entry >= SQUARE || slice >= SLICES) continue;
+            if (slice >= SLICES) continue; // spare work-items
+            if (entry >= SQUARE) continue;
             local const REAL *x_i = x + entry / WIDTH * ROWS, *y_j = y + entry % WIDTH * ROWS;
             for (int i = slice; i < ROWS; i += SLICES) ADD_PRODUCT(sum[e], x_i[i], y_j[i]);
         }

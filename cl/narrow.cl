@@ -1,16 +1,29 @@
 // narrow.cl - between vectors in double and a cycle of multigrid in single. Host: src/multigrid/narrow.c.
 // REAL is double. unit: what residuals are multiplied by, a power of two, and what undoes it.
 
-// unit := that which makes the square root of the sum 1 to 2, 1 if that is 0 or not finite; `factor` times the
-// inverse. Launch: one group.
+// unit := that which makes the square root of a sum 1 to 2, 1 if that is 0 or not finite; `factor` times the inverse
+void set_unit(REAL square, REAL factor, global REAL *restrict unit)
+{
+    const REAL norm = sqrt(square);
+    const int power = norm > 0 && isfinite(norm) ? ilogb(norm) : 0;
+    if (get_local_id(0) > 0) return;
+    unit[0] = ldexp((REAL)1, -power), unit[1] = factor * ldexp((REAL)1, power);
+}
+
+// From the parts of a sum. Launch: one group.
 kernel void narrow_unit(int count, global const TOTAL *restrict part, REAL factor,
                         global REAL *restrict unit)
 {
     local TOTAL lane[WG];
-    const REAL norm = sqrt(VALUE_OF(finish_sum(part, count, lane)));
-    if (get_local_id(0) > 0) return;
-    const int power = norm > 0 && isfinite(norm) ? ilogb(norm) : 0;
-    unit[0] = ldexp((REAL)1, -power), unit[1] = factor * ldexp((REAL)1, power);
+    set_unit(VALUE_OF(finish_sum(part, count, lane)), factor, unit);
+}
+
+// From the second ones of a pair.
+kernel void narrow_unit_of_pair(int count, global const TOTAL2 *restrict part, REAL factor,
+                                global REAL *restrict unit)
+{
+    local TOTAL2 lane[WG];
+    set_unit(VALUES_OF(finish_sum2(part, count, lane)).y, factor, unit);
 }
 
 // d := unit[0] r. 3 words of 4 bytes.

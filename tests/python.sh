@@ -28,6 +28,7 @@ cp -r "$source/python/pykry" "$build/python/"
 cp "$(readlink -f "$build/libkry.so")" "$build/python/pykry/libkry.so.0"
 "$venv/bin/python" "$source/python/declarations.py" "$source/include" "$build/python/pykry/_declarations.py" >/dev/null
 
+export OPENBLAS_NUM_THREADS=1 # threads of NumPy that wait would take the processors from kry
 export PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 KRY_CACHE_DIR=$build/kry-cache
 unset KRY_CL_PATH
 cd "$build/python"

@@ -264,7 +264,8 @@ MAYBE_UNUSED static void matrices_scene(wires *w, void *shared)
 
     open_both(w, shared, KRY_F64, (kry_team_params){ 0 }, &b);
     matrix_on_both(&b, "poisson2d:19", KRY_MATRIX(.traits = KRY_POSITIVE), NULL);
-    for (size_t i = 0; i < COUNT(words); i++) same_solve(&b, words[i]);
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (in_sample((int64_t)i + w->size)) same_solve(&b, words[i]);
     update_both(&b, "poisson2d:19");
     same_solve(&b, words[1]);
     close_both(&b);
@@ -319,7 +320,8 @@ MAYBE_UNUSED static void partitions_scene(wires *w, void *shared)
     for (int r = 1; r < w->size; r++) cut[r] = r == 1 ? 1 : 1 + (r - 2) * 80 / (w->size - 1);
     cut[w->size] = 81; /* rank 0 has one row, rank 1 none where there are more than two */
     matrix_on_both(&b, "poisson2d:9", KRY_MATRIX(.traits = KRY_POSITIVE), cut);
-    for (size_t i = 0; i < COUNT(words); i++) compare_solve(&b, words[i], 1e-7);
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (one_of(2, (int64_t)i)) compare_solve(&b, words[i], 1e-7);
     close_both(&b);
     matrix_on_both(&b, "circuit_spd:81", KRY_MATRIX(.traits = KRY_POSITIVE), cut);
     compare_solve(&b, words[0], 1e-6);

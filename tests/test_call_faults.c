@@ -277,6 +277,7 @@ static const scene solvers[] = {
     STORED("method=pcg"),
     STORED("method=pipe-cg precond=jacobi"),
     STORED("method=cg guess=project:2"),
+    STORED("method=block-cg precond=jacobi"),
     STORED("method=cr"),
     STORED("method=cr precond=jacobi"),
     STORED("method=minres precond=jacobi"),

@@ -115,6 +115,8 @@ static void columns__solve(void **state)
         "method=pcg precond=block-jacobi:4",
         "method=pcg precond=jacobi deflation=stripes:7",
         "method=pcg precond=none deflation=stripes:7,variant=def1",
+        "method=pcg precond=chebyshev:2 deflation=stripes:7",
+        "method=cg deflation=stripes:7,variant=bnn",
         "method=minres",
         "method=minres precond=jacobi",
         "method=bicgstab:1",

@@ -8,7 +8,7 @@ static const int sizes[] = { 1, 2, 3, 4, 7 };
 static void some_sizes(const char *what, int64_t number, rank_scene *scene)
 {
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        if (!one_of(2, (int64_t)i + number)) continue;
+        if (!one_of(3, (int64_t)i + number)) continue;
         const int bad = run_ranks(sizes[i], 300, sizeof(board), scene);
         if (bad >= 0) fail_msg("%s: rank %d of %d failed", what, bad, sizes[i]);
     }

@@ -18,7 +18,7 @@ typedef enum kry_smoother {
     KRY_SMOOTHER_CHEBYSHEV,  /* a polynomial of the first kind in D^-1 A */
     KRY_SMOOTHER_CHEBYSHEV4, /* of the fourth kind, with the weights that are best for multigrid */
     KRY_SMOOTHER_RED_BLACK /* sweeps of Gauss and Seidel, colour by colour, in the opposite order afterwards;
-                              grids, periodic axes of which have an even size */
+                              grids */
 } kry_smoother;
 
 /* What a step of Jacobi or Chebyshev multiplies the residual with, in place of D^-1, which is the default. For
@@ -49,7 +49,8 @@ typedef enum kry_cycle_values {
 /* The cycle, the same for both families. */
 typedef struct kry_cycle_params {
     kry_smoother smoother;
-    int degree; /* of Chebyshev's polynomial, 1 ... 8; 0: 2, of aggregation 3 where all levels have at most 1.3
+    int degree; /* of Chebyshev's polynomial, 1 ... 8; 0: 2; 3 on GPUs on grids in the plane with constant coefficients
+                   for a cycle in single, and of aggregation where all levels have at most 1.3
                    times the entries of the matrix */
     int sweeps; /* of the smoother, before and after; 0: 1 */
     double

@@ -144,7 +144,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_
 /*
  * A solver by any Krylov method, with a preconditioner of the caller's
  *
- *   method  "cg", "pipe-cg", "cr", "minres", "richardson"; for any square A "direct", "bicgstab", "gmres", "fgmres", "idr", "tfqmr", with or without
+ *   method  "cg", "pipe-cg", "block-cg", "cr", "minres", "richardson"; for any square A "direct", "bicgstab", "gmres", "fgmres", "idr", "tfqmr", with or without
  *           a number behind it, "gmres:60": docs/command-line.md lists them
  *           For A of any shape and rank "lsqr", "lsmr": the x of the least ||b - A x||; b has A's rows, x its columns
  *   params  NULL: the defaults. What M has to be, and whether there is deflation, depends on the method: for
@@ -189,9 +189,8 @@ typedef struct kry_relaxation_params {
  * (docs/relaxation.md).
  *
  * Returns  KRY_ERR_SHAPE if A is not square; KRY_ERR_SINGULAR if it maps constants to zero or its
- *          diagonal has a zero; KRY_ERR_UNSUPPORTED if A offers no diagonal or no red-black sweep,
- *          or has an odd number of unknowns along a periodic axis (SOR); KRY_ERR_ARGUMENT as
- *          kry_pcg_create.
+ *          diagonal has a zero; KRY_ERR_UNSUPPORTED if A offers no diagonal or no red-black sweep
+ *          (SOR); KRY_ERR_ARGUMENT as kry_pcg_create.
  * Source   D. M. Young, Iterative solution of large linear systems (1971).
  */
 KRY_API KRY_MUST_CHECK kry_status kry_relaxation_create(const kry_op *A,
@@ -281,7 +280,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *            defaults. kry_solver_word (words.h) lists the words with their meaning:
  *            method       cg; pcg: the same with a preconditioner as default, mg on grids and
  *                         else jacobi (kry_precond_default); pipe-cg: pipelined conjugate gradients, with one
- *                         reduction an iteration (docs/pipe-cg.md); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md);
+ *                         reduction an iteration (docs/pipe-cg.md); block-cg: of several columns, in one space (docs/block-cg.md); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md);
  *                         minres: MINRES, for the same, without a breakdown (docs/minres.md);
  *                         bicgstab, bicgstab:L: BiCGStab(L), L from 1 to 4, for any square A (docs/bicgstab.md);
  *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A (docs/idr.md);

@@ -138,5 +138,13 @@ def _kept(key, **how):
     return _default[key]
 
 
-# A child of fork() cannot use the devices of its parent: kry says so where one is used. New ones it may open.
-os.register_at_fork(after_in_child=_default.clear)
+_lost = []  # not released: PyOpenCL would ask a driver that does not work in the child
+
+
+def _forget():
+    """A child of fork() cannot use the devices of its parent: kry says so where one is used. "host" it may open."""
+    _lost.append(dict(_default))
+    _default.clear()
+
+
+os.register_at_fork(after_in_child=_forget)

@@ -1,6 +1,7 @@
 """pykry.solve and pykry.Solver: what they take, what they give, what they refuse."""
 import os
 import pickle
+import signal
 import threading
 
 import numpy as np
@@ -235,6 +236,7 @@ def test_child_of_fork_is_told(system):
     child = os.fork()
     if child == 0:
         code = 1
+        signal.alarm(60)
         try:
             solver.solve(b)
         except pykry.KryError as error:

@@ -206,7 +206,7 @@ static kry_status round_numbers(const kry_stencil *from, cl_mem source, int64_t 
 
     TRY(kry_vec_range(&v, &largest, &smallest));
     *rounded = isfinite(factor * largest) && factor * largest < FLT_MAX / 2 &&
-             factor * smallest > 2 * (double)FLT_MIN;
+               factor * smallest > 2 * (double)FLT_MIN;
     if (*rounded) TRY(kry_vec_round(factor, &v, to));
 done:
     return st;

@@ -80,9 +80,17 @@ static kry_status precondition_if_needed(run *R)
         R->seen_at = R->c->story->iteration, R->seen = sqrt(sums[1]);
         S->look.due = R->seen <= (1 - rounding) * R->c->goal;
     }
-    if (!S->look.due) TRY(precondition(R));
+    if (!S->look.due) TRY(kry_op_run_dots_again(S->K->M, R->r, R->z, S->rho));
 done:
     return st;
+}
+
+/* beta is 0 in the first iteration: 0 z then serves as well as an old direction, which need not be cleared. It is where the
+ * next cycle may go on along it, though no iteration may have written it, and where columns lie apart. */
+static bool begins_anew(const run *R)
+{
+    const kry_pcg *S = R->S;
+    return S->columns == 1 && !R->c->goes_on && !R->c->keeps_direction && !(S->K->judge.drop > 0);
 }
 
 /* p := z + beta p,  q := A p,  p'q */
@@ -92,7 +100,7 @@ static kry_status direct(run *R)
     kry_pcg *S = R->S;
     const kry_op *A = S->K->product;
 
-    R->d.old = S->fuses ? S->old : S->p;
+    R->d.old = R->d.iteration == R->start && begins_anew(R) ? R->z : S->fuses ? S->old : S->p;
     if (!S->flexible) return kry_op_run_direction(A, &R->d, S->p, S->q, S->pq);
     TRY(kry_direction_run(&R->d, S->p));
     TRY(kry_op_run_dot(A, S->p, S->q, S->pq));
@@ -229,7 +237,7 @@ static kry_status begin(run *R)
     TRY(precondition(R));
     if (R->c->goes_on)
         TRY(keep_scalars(S, R->c));
-    else /* beta = 0 must not meet old NaNs */
+    else if (!begins_anew(R)) /* beta = 0 must not meet old NaNs */
         TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0));
 done:
     return st;

@@ -15,6 +15,8 @@ enum { MANY = 1024 };                      /* rows for each compute unit */
 static const char *const columns[] = { "-DCOLUMN=int -DNONE=-1",
                                        "-DCOLUMN=ushort -DNONE=65535 -DALONG" };
 
+static const cl_int none = 0; /* found so far */
+
 typedef struct slices {
     cl_mem perm, ptr, head, col;
     int64_t slots;
@@ -49,7 +51,8 @@ static kry_status find_lengths(const kry_csr *C, bool jumping, cl_mem length, cl
     cl_mem found = NULL;
 
     *jumps = 0;
-    TRY(kry_buffer_upload(dev, sizeof *jumps, jumps, &found));
+    TRY(kry_buffer_create(dev, sizeof none, &found));
+    TRY(kry_buffer_write_later(dev, found, 0, sizeof none, &none));
     const kry_arg args[] = { ARG(rows),       ARG(C->row_ptr), ARG(C->col),
                              ARG(with_jumps), ARG(length),     ARG(found) };
     TRY(run(dev, KRY_F32, "", "slices_lengths", C->rows, args, COUNT(args)));
@@ -127,7 +130,8 @@ static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored
     cl_mem found = NULL;
 
     *v = (numbers){ .stored = stored };
-    TRY(kry_buffer_upload(dev, sizeof v->lost, &v->lost, &found));
+    TRY(kry_buffer_create(dev, sizeof none, &found));
+    TRY(kry_buffer_write_later(dev, found, 0, sizeof none, &none));
     TRY(kry_buffer_create(dev, (size_t)A->slots * kry_type_size(stored), &v->val));
     if (rests) TRY(kry_buffer_create(dev, (size_t)rows * kry_type_size(A->shape.type), &v->rest));
     const cl_mem rest = rests ? v->rest : v->val;

@@ -31,10 +31,12 @@ static void release(kry_device *dev, room *r)
     kry_buffer_release(dev, &r->start);
 }
 
-static kry_status reset(kry_device *dev, room *r)
+/* The state from its i-th int on. */
+static kry_status reset(kry_device *dev, const room *r, int i)
 {
-    r->found[0] = r->found[1] = 0;
-    return kry_buffer_write(dev, r->state, 0, sizeof r->found, r->found);
+    static const cl_int none[2] = { 0, 0 };
+    return kry_buffer_write_later(dev, r->state, (size_t)i * sizeof *none,
+                                  sizeof none - (size_t)i * sizeof *none, none);
 }
 
 static kry_status look(kry_device *dev, room *r)
@@ -52,7 +54,7 @@ static kry_status sample(const kry_csr_factors *p, room *r, double *entries)
                                                     kry_mean_products(p->A, p->B) / 2);
     const kry_arg more[] = { ARG(p->rows), ARG(r->state) };
 
-    TRY(reset(p->dev, r));
+    TRY(reset(p->dev, r, 0));
     TRY(kry_rows_run(p, KRY_F32, shape, "spgemm_row_sample", samples, more, COUNT(more)));
     TRY(look(p->dev, r));
     *entries = (double)r->found[0] / (double)samples;
@@ -90,13 +92,12 @@ static kry_status fill(const kry_csr_factors *p, kry_type type, room *r, double 
     const kry_rows_shape large = kry_rows_shape_of_long(p->dev);
 
     r->shape = kry_rows_shape_for(p->dev, kry_mean_row(p->B->nnz, p->B->rows), entries);
-    TRY(reset(p->dev, r));
+    TRY(reset(p->dev, r, 0));
     TRY(make_rows(p, type, r, r->shape, share_of(p, r->shape, entries), lower, false));
     TRY(look(p->dev, r));
     r->longer = r->found[1] > 0;
     if (r->longer) {
-        r->found[1] = 0;
-        TRY(kry_buffer_write(p->dev, r->state, 0, sizeof r->found, r->found));
+        TRY(reset(p->dev, r, 1));
         TRY(make_rows(p, type, r, large, 1, lower, true));
         TRY(look(p->dev, r));
     }

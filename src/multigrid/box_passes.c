@@ -20,7 +20,7 @@ struct kry_box_passes {
     kry_sweep down, up;
     int group,
         per; /* work-items that share a tile, and rows of each; group 0: the level goes by layers */
-    bool narrow; /* from and to vectors in double */
+    bool narrow;    /* from and to vectors in double */
     cl_mem scratch; /* owned: RING layers for each stage of each group; NULL: tiles */
     kry_kernel *add_up;
     cl_mem
@@ -119,17 +119,21 @@ static double bytes_of_both(const void *self)
 }
 
 /* The arguments of tiles about steps; see STEP_ARGS. */
-#define TILE_STEP_ARGS(dev, a)                                    \
-    ARG_ACC(dev, (a).step[0]), ARG_ACC(dev, (a).step[1]),         \
-        ARG_ACC(dev, (a).step[2]), ARG_ACC(dev, (a).step[3])
+#define TILE_STEP_ARGS(dev, a)                                                       \
+    ARG_ACC(dev, (a).step[0]), ARG_ACC(dev, (a).step[1]), ARG_ACC(dev, (a).step[2]), \
+        ARG_ACC(dev, (a).step[3])
 
 static kry_status go_down_narrow(void *self, const kry_sweeps *s, const kry_narrow *narrow,
                                  const kry_vec *b, kry_vec *x, kry_vec *coarse)
 {
     const kry_box_passes *p = self;
     const step_args a = steps_of(p, s);
-    const kry_arg rest[] = { TILE_STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG(narrow->unit),
-                             ARG_VEC(b), ARG_VEC(x), ARG_VEC(coarse) };
+    const kry_arg rest[] = { TILE_STEP_ARGS(p->dev, a),
+                             ARG(p->P->numbers),
+                             ARG(narrow->unit),
+                             ARG_VEC(b),
+                             ARG_VEC(x),
+                             ARG_VEC(coarse) };
     return launch_level(p, &p->down, rest, COUNT(rest));
 }
 

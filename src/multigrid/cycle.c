@@ -242,15 +242,15 @@ static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_
 
 /* x := M b, or full multigrid, with levels in single, b and x in double. */
 static kry_status in_single(kry_hierarchy *H, kry_plain_cycle *run, const kry_vec *b, kry_vec *x,
-                            kry_sum *dots)
+                            kry_cycle_sums s)
 {
     kry_status st = KRY_OK;
     const kry_rung *g = H->rung;
     const kry_narrow *N = H->narrow;
     const kry_op *A = g->level.A;
-    kry_sum *sum = dots ? dots : N->dots;
+    kry_sum *sum = s.dots ? s.dots : N->dots;
 
-    TRY(kry_narrow_measure(N, b));
+    TRY(kry_narrow_measure(N, b, s.known));
     TRY(kry_narrow_down(N, b, g->b));
     TRY(run(H, g->b, g->x, H->widens));
     if (H->widens)
@@ -263,15 +263,15 @@ done:
 }
 
 /* The same where the finest level's passes read b and write x in double. */
-static kry_status by_narrow_passes(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_sum *dots)
+static kry_status by_narrow_passes(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums s)
 {
     kry_status st = KRY_OK;
     kry_rung *g = H->rung, *next = g + 1;
     const kry_passes *p = g->level.passes;
     kry_sweeps up = g->smooth.up;
 
-    up.sum = dots ? dots : H->narrow->dots;
-    TRY(kry_narrow_measure(H->narrow, b));
+    up.sum = s.dots ? s.dots : H->narrow->dots;
+    TRY(kry_narrow_measure(H->narrow, b, s.known));
     TRY(p->down_narrow(g->level.self, &g->smooth.down, H->narrow, b, g->x, next->b));
     TRY(correct(H, 1, H->cycle.shape, next->b, next->x));
     TRY(p->up_narrow(g->level.self, &up, H->narrow, b, g->x, next->x, x));
@@ -289,11 +289,11 @@ static kry_status once(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_
     return visit(H, 0, (visiting){ .shape = H->cycle.shape, .but_one = but_one }, b, x);
 }
 
-kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_sum *dots)
+kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums s)
 {
-    if (kry_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, dots);
-    if (H->narrow) return in_single(H, once, b, x, dots);
-    H->dots = dots;
+    if (kry_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, s);
+    if (H->narrow) return in_single(H, once, b, x, s);
+    H->dots = s.dots;
     const kry_status st = once(H, b, x, false);
     H->dots = NULL;
     return st;
@@ -322,5 +322,5 @@ done:
 
 kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
-    return H->narrow ? in_single(H, full, b, x, NULL) : full(H, b, x, false);
+    return H->narrow ? in_single(H, full, b, x, (kry_cycle_sums){ 0 }) : full(H, b, x, false);
 }

@@ -8,9 +8,10 @@
 typedef struct kry_rung {
     kry_level level;
     kry_smoothing smooth; /* of all but the coarsest level */
-    kry_vec *b, *x;       /* of the finest level in single for vectors in double, else NULL: the caller's */
-    kry_vec *work;        /* of all but the coarsest level */
-    kry_vec *again[4];    /* of levels that a cycle visits twice: see cycle.c */
+    kry_vec *b,
+        *x; /* of the finest level in single for vectors in double, else NULL: the caller's */
+    kry_vec *work;     /* of all but the coarsest level */
+    kry_vec *again[4]; /* of levels that a cycle visits twice: see cycle.c */
 } kry_rung;
 
 struct kry_hierarchy {
@@ -24,7 +25,8 @@ struct kry_hierarchy {
     kry_coarse *coarse; /* NULL: A has no unknowns */
     kry_tail tail;
     kry_narrow *narrow; /* the levels are in single, the vectors in double; else NULL */
-    bool widens; /* the last step on the finest level is not of its smoother, but on the way to double */
+    bool
+        widens; /* the last step on the finest level is not of its smoother, but on the way to double */
     kry_sum *dots; /* borrowed, while a cycle runs that leaves (b.x, b.b) there; else NULL */
     char smoother[32], variant[160]; /* in words */
 };
@@ -44,7 +46,12 @@ bool kry_rung_has_narrow_passes(const kry_rung *g);
 kry_status kry_cycle_widen(kry_hierarchy *H);
 /* Whether the last step on the finest level is a sweep that may leave sums. */
 bool kry_cycle_leaves_dots(const kry_hierarchy *H);
-/* x := M b;  dots := (b.x, b.b), NULL: not asked for. */
-kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_sum *dots);
+/* Sums beside a cycle. They may be the same. */
+typedef struct kry_cycle_sums {
+    kry_sum *dots;        /* := (b.x, b.b); NULL: not asked for */
+    const kry_sum *known; /* a pair whose second number is b.b; NULL: nobody knows */
+} kry_cycle_sums;
+/* x := M b. */
+kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums sums);
 
 #endif

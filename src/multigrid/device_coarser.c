@@ -33,12 +33,14 @@ kry_status kry_device_check(const kry_csr *A, kry_device_finding *f)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
-    cl_int found[5] = { 0, 0, 0, INT_MAX, 0 };
+    static const cl_int nothing[5] = { 0, 0, 0, INT_MAX, 0 };
+    cl_int found[5];
     float look[3];
     cl_mem d = NULL, out = NULL;
 
     TRY(kry_device_diagonal(A, &d));
-    TRY(kry_buffer_upload(A->dev, sizeof found, found, &out));
+    TRY(kry_buffer_create(A->dev, sizeof nothing, &out));
+    TRY(kry_buffer_write_later(A->dev, out, 0, sizeof nothing, nothing));
     const kry_arg args[] = {
         ARG(rows), ARG(A->row_ptr), ARG(A->col), ARG(A->val), ARG(d), ARG(out)
     };
@@ -106,14 +108,16 @@ static kry_status regularise(const char *who, int level, double rounding, const 
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
-    cl_int found[2] = { INT_MAX, 0 };
+    static const cl_int nothing[2] = { INT_MAX, 0 };
+    cl_int found[2];
     double entry = 0;
     basis b = { 0 };
 
     TRY(kry_device_diagonal(A, &b.fine));
     TRY(kry_device_diagonal(&c->A, &b.coarse));
     TRY(kry_buffer_create(dev, (size_t)c->A.rows * sizeof(cl_int), &b.alone));
-    TRY(kry_buffer_upload(dev, sizeof found, found, &b.found));
+    TRY(kry_buffer_create(dev, sizeof nothing, &b.found));
+    TRY(kry_buffer_write_later(dev, b.found, 0, sizeof nothing, nothing));
     TRY(look(c, rounding, &b, found));
     if (found[0] < INT_MAX)
         TRY(kry_buffer_read(dev, b.coarse, (size_t)found[0] * sizeof entry, sizeof entry, &entry));

@@ -43,13 +43,19 @@ void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother, int degree)
 static kry_status cycle_run(void *self, const kry_vec *r, kry_vec *z)
 {
     kry_vec x = kry_vec_borrow(z);
-    return kry_cycle_run(self, r, &x, NULL);
+    return kry_cycle_run(self, r, &x, (kry_cycle_sums){ 0 });
 }
 
 static kry_status cycle_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     kry_vec x = kry_vec_borrow(z);
-    return kry_cycle_run(self, r, &x, sum);
+    return kry_cycle_run(self, r, &x, (kry_cycle_sums){ .dots = sum });
+}
+
+static kry_status cycle_apply_dots_again(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
+{
+    kry_vec x = kry_vec_borrow(z);
+    return kry_cycle_run(self, r, &x, (kry_cycle_sums){ .dots = sum, .known = sum });
 }
 
 static kry_status cycle_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -139,6 +145,8 @@ static const kry_op_table cycle_table = {
     .destroy = hierarchy_destroy,
 };
 
+static const kry_op_fused narrow_fused = { .apply_dots_again = cycle_apply_dots_again }, no_fused;
+
 kry_hierarchy *kry_hierarchy_of(const kry_op *op)
 {
     return op && op->table->destroy == hierarchy_destroy ? op->self : NULL;
@@ -227,7 +235,8 @@ static kry_status create(const kry_family *family, const kry_op *A, const kry_cy
     write_variant(H);
     if (kry_cycle_leaves_dots(H)) H->table.apply_dots = cycle_apply_dots;
     shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
-    TRY(kry_op_create(A->dev, &H->table, H, &shape, M));
+    TRY(kry_op_create_fused(A->dev, &H->table, H->narrow ? &narrow_fused : &no_fused, H, &shape,
+                            M));
     H = NULL;
 done:
     hierarchy_destroy(H);

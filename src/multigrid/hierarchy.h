@@ -51,7 +51,8 @@ typedef struct kry_level {
         A; /* n-by-n, retained; offers `relax`, or a diagonal; for red-black `sweep_colour`. Symmetric */
     kry_op *P; /* n-by-m, m the unknowns of the next level; retained. NULL on the coarsest level */
     kry_op *R; /* m-by-n: P'; retained. NULL: P offers apply_transpose */
-    double factor;  /* finest level, in single for an A in double: that A times a power of two; else 0 */
+    double
+        factor; /* finest level, in single for an A in double: that A times a power of two; else 0 */
     double highest;           /* no eigenvalue of D^-1 A is larger; 0: estimate it */
     const kry_passes *passes; /* static; NULL: none */
     void *self;               /* of the passes; the family's */

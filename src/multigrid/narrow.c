@@ -14,6 +14,7 @@ kry_status kry_narrow_create(kry_device *dev, kry_narrow **out)
     TRY(kry_sum_create(dev, 2, &N->dots));
     TRY(kry_buffer_create(dev, 2 * sizeof(cl_double), &N->unit));
     TRY(kry_kernel_get(dev, "narrow", KRY_F64, "", "narrow_unit", &N->measure));
+    TRY(kry_kernel_get(dev, "narrow", KRY_F64, "", "narrow_unit_of_pair", &N->measure_pair));
     TRY(kry_kernel_get(dev, "narrow", KRY_F64, "", "narrow_down", &N->down));
     TRY(kry_kernel_get(dev, "narrow", KRY_F64, "", "narrow_up", &N->up));
     *out = N, N = NULL;
@@ -33,14 +34,15 @@ void kry_narrow_release(kry_narrow **address)
     free(N);
 }
 
-kry_status kry_narrow_measure(const kry_narrow *N, const kry_vec *r)
+kry_status kry_narrow_measure(const kry_narrow *N, const kry_vec *r, const kry_sum *known)
 {
     kry_status st = KRY_OK;
+    const kry_sum *square = known ? known : N->square;
 
-    TRY(kry_vec_dot_sum(r, r, N->square));
-    const kry_arg args[] = { ARG(N->square->count), ARG(N->square->buffer), ARG(N->factor),
+    if (!known) TRY(kry_vec_dot_sum(r, r, N->square));
+    const kry_arg args[] = { ARG(square->count), ARG(square->buffer), ARG(N->factor),
                              ARG(N->unit) };
-    TRY(kry_launch(N->dev, N->measure, 1, args, COUNT(args)));
+    TRY(kry_launch(N->dev, known ? N->measure_pair : N->measure, 1, args, COUNT(args)));
 done:
     return st;
 }

@@ -11,13 +11,13 @@ typedef struct kry_narrow {
     kry_sum *dots;   /* where nobody asks for them */
     double factor;   /* what the cycle makes of a residual is multiplied by, besides; 1 */
     cl_mem unit;     /* two doubles: see cl/narrow.cl */
-    kry_kernel *measure, *down, *up;
+    kry_kernel *measure, *measure_pair, *down, *up;
 } kry_narrow;
 
 kry_status kry_narrow_create(kry_device *dev, kry_narrow **narrow);
 void kry_narrow_release(kry_narrow **narrow);
-/* Residuals are of the size of r from now on. */
-kry_status kry_narrow_measure(const kry_narrow *narrow, const kry_vec *r);
+/* Residuals are of the size of r from now on. known: NULL, or a pair whose second number is r.r */
+kry_status kry_narrow_measure(const kry_narrow *narrow, const kry_vec *r, const kry_sum *known);
 /* d := r, scaled and rounded; a whole vector in single. */
 kry_status kry_narrow_down(const kry_narrow *narrow, const kry_vec *r, kry_vec *d);
 /* z := d, scaled back;  dots := (r.z, r.r) */

@@ -320,3 +320,10 @@ kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_s
 done:
     return st;
 }
+
+kry_status kry_op_run_dots_again(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum)
+{
+    if (op->fused->apply_dots_again && fuses_sums(op) && r->k == 1)
+        return op->fused->apply_dots_again(op->self, r, z, sum);
+    return kry_op_run_dots(op, r, z, sum);
+}

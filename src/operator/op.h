@@ -47,18 +47,24 @@ typedef struct kry_op_fused {
      * Default: residual, then a pass over vectors, if there is a diagonal. */
     kry_status (*relax)(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
 
+    /* r := b - A x and sum := r.r; r may be b. */
+    kry_status (*residual_sum)(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r,
+                               kry_sum *sum);
+
     /* y := unit[1] (x + c D^-1 (unit[0] b - A x)) for A and x in single, x from element 0, b and y in double;
      * dots := (b.y, b.b). x NULL: get ready for that, and no more. */
     kry_status (*relax_widening)(void *self, double c, cl_mem unit, const kry_vec *b,
                                  const kry_vec *x, kry_vec *y, kry_sum *dots);
+
+    /* z := op r and sum := the pair (r.z, r.r), as apply_dots, where sum has r.r as its second number already. */
+    kry_status (*apply_dots_again)(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum);
 
     /* y := x + c d .* (b - A x) for a diagonal matrix d; y overlaps none of the others. */
     kry_status (*relax_by)(void *self, double c, const kry_vec *d, const kry_vec *b,
                            const kry_vec *x, kry_vec *y);
 
     /* x += omega D^-1 (b - A x) in place for the rows of `colour`, 0 ... colours(self) - 1; rows of one
-     * colour do not touch each other. b NULL: get ready for that, and no more.
-     * Returns  KRY_ERR_UNSUPPORTED if two colours are not enough for a grid operator. */
+     * colour do not touch each other. b NULL: get ready for that, and no more. */
     int (*colours)(void *self);
     kry_status (*sweep_colour)(void *self, int colour, double omega, const kry_vec *b, kry_vec *x);
 
@@ -132,6 +138,8 @@ kry_status kry_numbers_convert(const char *who, const char *what, kry_type from,
                                int64_t count, double factor, kry_type to, void *out);
 /* z := op r and the pair (r.z, r.r) */
 kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
+/* The same where sum has r.r as its second number already, which op may want to know. */
+kry_status kry_op_run_dots_again(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
 
 /* What kry_op_fused.relax is given. */
 struct kry_relax {

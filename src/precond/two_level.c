@@ -130,9 +130,32 @@ done:
     return st;
 }
 
+/* Several columns: M takes them at once, then each is corrected. */
+static kry_status run_columns(two_level *T, const kry_vec *r, kry_vec *z)
+{
+    kry_status st = KRY_OK;
+    const bool ready = kry_deflation_ready(T->D), whole = ready && T->balances;
+
+    if (T->M && !whole) TRY(kry_op_run_apply(T->M, T->scale, r, 0, z));
+    if (!T->M && !whole) TRY(kry_vec_axpby(T->scale, r, 0, z));
+    for (int64_t j = 0; ready && j < r->k; j++) {
+        const kry_vec r_j = kry_vec_column(r, j);
+        kry_vec z_j = kry_vec_column(z, j);
+        if (whole) {
+            TRY(two_level_dots(T, &r_j, &z_j, T->sum));
+        } else {
+            TRY(kry_deflation_solve(T->D, &r_j, &z_j));
+            TRY(kry_subspace_prolong(&T->D->Z, 1, T->D->c, 1, &z_j));
+        }
+    }
+done:
+    return st;
+}
+
 static kry_status precond_run(void *self, const kry_vec *r, kry_vec *z)
 {
-    return two_level_dots(self, r, z, ((two_level *)self)->sum);
+    two_level *T = self;
+    return r->k > 1 ? run_columns(T, r, z) : two_level_dots(T, r, z, T->sum);
 }
 
 static kry_status two_level_apply(void *self, double alpha, const kry_vec *x, double beta,
@@ -161,6 +184,7 @@ static const kry_op_table precond_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "two-level",
     .apply = two_level_apply,
+    .apply_block = two_level_apply,
     .apply_dots = two_level_dots,
     .update = two_level_update,
     .describe = two_level_describe,
@@ -208,9 +232,12 @@ static kry_status product_run(void *self, const kry_vec *x, kry_vec *q)
     const two_level *T = self;
     kry_status st = KRY_OK;
 
-    TRY(T->D->A->table->apply(T->D->A->self, 1, x, 0, q));
-    TRY(kry_deflation_solve(T->D, q, NULL));
-    TRY(kry_deflation_subtract(T->D, q));
+    TRY(kry_op_run_apply(T->D->A, 1, x, 0, q));
+    for (int64_t j = 0; j < q->k; j++) {
+        kry_vec q_j = kry_vec_column(q, j);
+        TRY(kry_deflation_solve(T->D, &q_j, NULL));
+        TRY(kry_deflation_subtract(T->D, &q_j));
+    }
 done:
     return st;
 }
@@ -245,6 +272,7 @@ static const kry_op_table product_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "deflated",
     .apply = product_apply,
+    .apply_block = product_apply,
     .apply_dot = product_apply_dot,
     .describe = product_describe,
     .destroy = two_level_destroy,

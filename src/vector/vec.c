@@ -401,8 +401,8 @@ kry_status kry_vec_range(const kry_vec *x, double *largest, double *smallest)
 
     TRY(kry_buffer_upload(x->dev, sizeof found, found, &out));
     const kry_arg args[] = { ARG(x->n), ARG_VEC(x), ARG(out) };
-    TRY(kry_run(x->dev, "vec", x->type, "", "vec_range",
-                kry_groups_for_sums(x->dev, x->type, x->n), args, COUNT(args)));
+    TRY(kry_run(x->dev, "vec", x->type, "", "vec_range", kry_groups_for_sums(x->dev, x->type, x->n),
+                args, COUNT(args)));
     TRY(kry_buffer_read(x->dev, out, 0, sizeof found, found));
     *largest = found[0], *smallest = found[1] > 0 ? 1 / (double)found[1] : INFINITY;
 done:

@@ -95,6 +95,10 @@ kry_status page_time(FILE *f, const solve_page *s)
             "The host device runs C functions, which keep no times: there is no time line.");
         return KRY_OK;
     }
+    html_element(
+        f, "p class=\"soft\"",
+        "These are times with OpenCL's profiling on, which adds some microseconds to each launch: "
+        "without --html short iterations are faster.");
     if (l->parts > 1)
         html_element(f, "p class=\"soft\"",
                      "The time lines are those of the first of the devices.");

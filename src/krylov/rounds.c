@@ -1,0 +1,358 @@
+/* rounds.c - the rounds of a solve by any method: residual and verdict, a cycle, and so on; of one column, of
+ * several, and as a part of another solve. */
+#include "krylov/method.h"
+#include "precond/deflation.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- one solve --------------------------------------------------------------------------- */
+
+typedef struct solve {
+    kry_krylov *K;
+    const kry_vec *b; /* the caller's, */
+    kry_vec *x;
+    kry_cycle *c; /* and what cycles work on; over: so is the solve */
+    kry_result *res;
+} solve;
+
+/* KRY_STOP_BACKWARD: the target of this x. Waits. */
+static kry_status aim_by_x(kry_krylov *K, const kry_vec *x)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_system_norm(&K->system, x, &K->judge.norm_x));
+    kry_judge_aim(&K->judge);
+    K->story.target = K->judge.target;
+done:
+    return st;
+}
+
+/* r := b - A x of the x that is there. Waits. */
+static kry_status compute_residual(solve *S, double *norm)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    kry_cycle *c = S->c;
+    double unit;
+
+    TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
+    if (K->judge.norm_A > 0) TRY(aim_by_x(K, c->x));
+    if (K->method->accept) K->method->accept(K->self, c, norm);
+    if (K->method->gradient) TRY(K->method->gradient(K->self, c->r, *norm, &K->judge.gradient));
+    c->norm = *norm / unit;
+    /* Only to half the target where an unknown is pinned: the unit changes on the way. */
+    bool half = unit > 1 && K->judge.restarts >= 0 && !K->judge.drop;
+    c->goal = (half ? 0.5 * K->judge.target : kry_judge_goal(&K->judge, *norm)) / unit;
+    K->story.unit = unit;
+done:
+    return st;
+}
+
+kry_status kry_krylov_start(kry_krylov *K, bool first, const kry_vec *r, kry_vec *x, bool *moved)
+{
+    kry_deflation *D = kry_deflation_of(K->deflation);
+
+    *moved = D && kry_deflation_ready(D) && (first || D->variant == KRY_DEF1);
+    return *moved ? kry_deflation_start(D, x, r) : KRY_OK;
+}
+
+/* Keep the x that a cycle is about to change, if no other x had so small a true residual. */
+static kry_status keep_best(solve *S)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    double residual = S->c->norm * K->story.unit;
+
+    if (!K->best || !(residual < K->best_residual)) return KRY_OK;
+    TRY(kry_vec_copy(S->c->x, K->best));
+    K->best_residual = residual;
+done:
+    return st;
+}
+
+/* The residual that a cycle begins with: of x + Q (b - A x) with deflation. Waits. */
+static kry_status find_residual(solve *S, double *norm)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    bool first = K->judge.restarts < 0, moved = false;
+
+    TRY(compute_residual(S, norm));
+    if (first) TRY(kry_guess_check(*norm));
+    if (first) K->guess_residual = *norm;
+    if (first && K->deflation) TRY(keep_best(S)); /* the start moves x */
+    if (K->method->start)
+        TRY(K->method->start(K->self, S->c, first, &moved));
+    else
+        TRY(kry_krylov_start(K, true, S->c->r, S->c->x, &moved));
+    if (moved) TRY(compute_residual(S, norm));
+done:
+    return st;
+}
+
+/* A solve that broke down or stagnated hands back the best x that it kept, not the last one. */
+static kry_status hand_back_best(solve *S, kry_result *res)
+{
+    kry_status st = kry_reason_status(res->reason);
+    const kry_krylov *K = S->K;
+    bool failed = st == KRY_BREAKDOWN || st == KRY_STAGNATED;
+
+    if (!K->best || !failed || res->true_residual <= K->best_residual) return KRY_OK;
+    kry_judge_hands_back(K->best_residual, res);
+    return kry_vec_copy(K->best, S->c->x);
+}
+
+/* Ready for the next cycle. */
+static kry_status begin_cycle(solve *S)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+
+    TRY(keep_best(S));
+    S->c->goes_on = K->judge.drop > 0 && kry_judge_keeps(&K->judge, &K->story);
+    K->judge.restarts++;
+    K->story.end = KRY_END_NONE;
+done:
+    return st;
+}
+
+/* What is left once the rounds are over. */
+static kry_status end_rounds(solve *S)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+
+    TRY(hand_back_best(S, S->res));
+    if (K->judge.drop > 0) S->res->true_residual = K->judge.least;
+    if (S->c->x != S->x) TRY(kry_vec_copy(S->c->x, S->x));
+    TRY(kry_system_centre(&K->system, S->c->b, S->x, K->r, &K->judge, S->res));
+    kry_judge_consistency(&K->judge, K->A->shape.type, K->system.along, S->res);
+    S->c->over = true;
+done:
+    return st;
+}
+
+/* The residual, and the verdict: another cycle, or the end. Waits. */
+static kry_status judge(solve *S)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    double norm;
+
+    TRY(find_residual(S, &norm));
+    kry_story_check(&K->story, norm);
+    if (kry_judge_goes_on(&K->judge, &K->story, norm)) return begin_cycle(S);
+    kry_judge_conclude(&K->judge, &K->story, norm, S->res);
+    TRY(end_rounds(S));
+done:
+    return st;
+}
+
+static double bytes_of(const kry_krylov *K, int64_t iterations)
+{
+    return K->method->bytes ? K->method->bytes(K->self) * (double)iterations : 0;
+}
+
+/* ||A||, unless it is known. */
+static kry_status estimate_norm(kry_krylov *K)
+{
+    kry_status st = KRY_OK;
+
+    if (K->measured == K->A->updates) return KRY_OK;
+    TRY(kry_system_estimate(&K->system, K->r, &K->judge.norm_A));
+    K->measured = K->A->updates;
+done:
+    return st;
+}
+
+/* Up to the first cycle, or to the end of a solve that needs none. */
+static kry_status begin_solve(solve *S, const kry_terms *terms)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    const bool guesses = K->guess && !terms->inner;
+    double norm_b, inconsistent;
+
+    *S->c = (kry_cycle){ .b = S->b, .x = S->x, .r = K->r, .story = &K->story };
+    TRY(kry_suit_check("kry_solve", K->A, &K->suit));
+    kry_story_begin(&K->story, terms->max_iter ? terms->max_iter : K->judge.stop.max_iter);
+    K->story.inner = terms->inner;
+    TRY(kry_system_measure(&K->system, S->b, &norm_b, &inconsistent));
+    if (K->judge.stop.test == KRY_STOP_BACKWARD) TRY(estimate_norm(K));
+    kry_judge_begin(&K->judge, norm_b, inconsistent);
+    K->story.target = K->judge.target;
+    if (norm_b == 0) {
+        TRY(kry_vec_fill(S->x, 0.0));
+        kry_judge_end(&K->judge, &K->story, KRY_CONVERGED_ZERO, "b is zero, and so is x", 0,
+                      S->res);
+        S->c->over = true;
+        goto done;
+    }
+    if (guesses) TRY(kry_guess_start(K->guess, S->b, K->r, S->x));
+    kry_deflation *D = kry_deflation_of(K->deflation);
+    if (D && D->recycle && !terms->inner) kry_recycle_begin(D->recycle);
+    TRY(kry_system_rhs(&K->system, inconsistent, kry_judge_whole_target(&K->judge), &S->c->b));
+    K->best_residual = INFINITY;
+    TRY(judge(S));
+done:
+    return st;
+}
+
+kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
+                            kry_result *res)
+{
+    kry_status st = KRY_OK;
+    kry_cycle cycle;
+    solve S = { .K = K, .b = b, .x = x, .c = &cycle, .res = res };
+
+    TRY(begin_solve(&S, terms));
+    while (!cycle.over) {
+        TRY(K->method->cycle(K->self, &cycle));
+        TRY(judge(&S));
+    }
+    if (K->guess && !terms->inner && res->reason != KRY_CONVERGED_ZERO)
+        TRY(kry_guess_keep(K->guess, x, K->r));
+    if (K->deflation) TRY(kry_deflation_harvest(kry_deflation_of(K->deflation), K->first));
+    res->resident_iterations = K->story.persistent;
+    res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
+    res->solve_seconds = kry_now() - K->story.start;
+    st = kry_reason_status(res->reason);
+done:
+    return st;
+}
+
+/* ---- several columns --------------------------------------------------------------------------- */
+
+/* Columns that are not over are at the same iteration, though some may have waited for others: those have the
+ * residual that they waited with. */
+static kry_status wait_for_others(const kry_cycle *c, int count)
+{
+    kry_status st = KRY_OK;
+    int64_t latest = 0;
+
+    for (int j = 0; j < count; j++)
+        if (!c[j].over && c[j].story->iteration > latest) latest = c[j].story->iteration;
+    for (int j = 0; j < count; j++) {
+        kry_story *s = c[j].story;
+        for (; !c[j].over && s->iteration < latest; s->iteration++)
+            TRY(kry_story_add(s, s->iteration, s->residual / s->unit));
+    }
+done:
+    return st;
+}
+
+/* R := B - A X, which each column then takes for its own r. */
+static kry_status compute_residuals(kry_krylov *K, const kry_vec *b, const kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    kry_columns *C = K->columns;
+
+    TRY(kry_op_residual(K->A, b, x, C->R));
+    for (int j = 0; j < C->count; j++) C->column[j]->system.given = true;
+done:
+    return st;
+}
+
+static bool all_over(const kry_cycle *c, int count)
+{
+    for (int j = 0; j < count; j++)
+        if (!c[j].over) return false;
+    return true;
+}
+
+kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
+                                    bool *done)
+{
+    kry_status st = KRY_OK;
+    const int count = (int)b->k;
+    solve *S = NULL;
+    kry_cycle *c = NULL;
+    kry_vec *view = NULL;
+    const double start = kry_now();
+
+    *done = false;
+    TRY(kry_columns_prepare(K, count));
+    if (!K->columns) return KRY_OK;
+    TRY(kry_alloc((size_t)count, sizeof *S, &S));
+    TRY(kry_alloc((size_t)count, sizeof *c, &c));
+    TRY(kry_alloc((size_t)count * 2, sizeof *view, &view));
+    TRY(compute_residuals(K, b, x));
+    for (int j = 0; j < count; j++) {
+        view[2 * j] = kry_vec_column(b, j), view[2 * j + 1] = kry_vec_column(x, j);
+        S[j] = (solve){ K->columns->column[j], &view[2 * j], &view[2 * j + 1], &c[j], &res[j] };
+        TRY(begin_solve(&S[j], &(kry_terms){ 0 }));
+        K->columns->column[j]->system.given = false; /* b is zero */
+    }
+    c->X = x, c->R = K->columns->R;
+    while (!all_over(c, count)) {
+        TRY(wait_for_others(c, count));
+        TRY(K->method->cycle(K->columns->self, c));
+        TRY(compute_residuals(K, b, x));
+        for (int j = 0; j < count; j++)
+            if (!c[j].over) TRY(judge(&S[j]));
+    }
+    for (int j = 0; j < count; j++) res[j].solve_seconds = 0;
+    res[0].solve_seconds = kry_now() - start;
+    *done = true;
+done:
+    free(view);
+    free(c);
+    free(S);
+    return st;
+}
+
+/* ---- a part of another solve ------------------------------------------------------------- */
+
+/* x := Q rhs, r := rhs - A x */
+static kry_status begin_deflated(kry_krylov *K, kry_vec *rhs, kry_vec *x, kry_vec *r)
+{
+    kry_status st = KRY_OK;
+    bool moved;
+
+    TRY(kry_null_space_project(&K->system.null, rhs));
+    TRY(kry_krylov_start(K, true, rhs, x, &moved));
+    TRY(kry_op_residual(K->A, rhs, x, r));
+done:
+    return st;
+}
+
+/* DEF1: x := x + Q (rhs - A x) */
+static kry_status end_deflated(kry_krylov *K, const kry_vec *rhs, kry_vec *x, kry_vec *r)
+{
+    kry_status st = KRY_OK;
+    bool moved;
+
+    TRY(kry_op_residual(K->A, rhs, x, r));
+    TRY(kry_null_space_project(&K->system.null, r));
+    TRY(kry_krylov_start(K, false, r, x, &moved));
+done:
+    return st;
+}
+
+kry_status kry_krylov_correct(kry_krylov *K, kry_correction *correction)
+{
+    kry_status st = KRY_OK;
+    kry_vec *rhs = correction->r, *x = correction->x;
+    bool deflates = correction->starts && K->deflation, apart = deflates || K->method->uses_rhs;
+    kry_story *story = correction->story;
+    int64_t before = story->iteration - story->persistent;
+    kry_cycle c = { .b = rhs,
+                    .x = x,
+                    .r = apart ? K->r : rhs,
+                    .norm = correction->norm,
+                    .goal = correction->goal,
+                    .keeps_direction = correction->keeps_direction,
+                    .goes_on = correction->goes_on && K->method->continues,
+                    .unit_ratio = correction->unit_ratio,
+                    .story = story };
+
+    if (deflates) TRY(begin_deflated(K, rhs, x, c.r));
+    TRY(kry_null_space_project(&K->system.null, c.r));
+    story->end = KRY_END_NONE;
+    TRY(K->method->cycle(K->self, &c));
+    if (deflates && kry_deflation_of(K->deflation)->variant == KRY_DEF1)
+        TRY(end_deflated(K, rhs, x, c.r));
+    correction->bytes = bytes_of(K, story->iteration - story->persistent - before);
+done:
+    return st;
+}
