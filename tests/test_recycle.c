@@ -309,8 +309,7 @@ static void recycle_solve__from_column_to_column(void **state)
     OK(kry_vec_fill(X, 0));
     assert_int_equal(kry_solve(a.S, B, X, &res), KRY_OK);
     assert_int_equal(recycle_of(&a)->found, 4);
-    for (int j = 1; j < K; j++)
-        assert_true(res.column[j].iterations < res.column[0].iterations);
+    for (int j = 1; j < K; j++) assert_true(res.column[j].iterations < res.column[0].iterations);
     kry_vec_release(&X);
     kry_vec_release(&B);
     free(b);

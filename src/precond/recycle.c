@@ -29,13 +29,16 @@ kry_status kry_recycle_create(const kry_op *A, int most, kry_recycle **recycle)
     kry_status st = KRY_OK;
     const kry_op_shape *s = &A->shape;
     const int m = KRY_RECYCLE_WINDOW * most, kept = KRY_RECYCLE_RESTART * most;
-    const size_t square = (size_t)m * (size_t)m, coefficients = (size_t)m * (size_t)kept;
+    int wide = KRY_RECYCLE_WINDOW;
+
+    while (wide < kept) wide *= 2; /* no more than m */
+    const size_t square = (size_t)m * (size_t)m, coefficients = (size_t)m * (size_t)wide;
     const size_t acc = kry_acc_size(A->dev), word = kry_type_size(s->type);
     kry_recycle *R = NULL;
 
     *recycle = NULL;
     TRY(kry_alloc(1, sizeof *R, &R));
-    R->A = A, R->most = most, R->window = m, R->updates = -1;
+    R->A = A, R->most = most, R->window = m, R->wide = wide, R->updates = -1;
     TRY(kry_vec_create_columns(A->dev, s->type, s->rows, m, &R->V));
     TRY(kry_sum_create(A->dev, kept, &R->sum));
     TRY(kry_buffer_create(A->dev, (size_t)m * STATE_SIZE * acc, &R->log));
@@ -199,16 +202,16 @@ static bool rotate(kry_recycle *R, int rows, int count, double *Y, double *value
 kry_status kry_recycle_combine(kry_recycle *R, int count, int rows, const double *Y)
 {
     kry_status st = KRY_OK;
-    const int kept = KRY_RECYCLE_RESTART * R->most;
+    const int wide = R->wide;
     const kry_type type = R->V->type;
 
     for (int c = 0; c < count; c++)
-        for (int i = 0; i < kept; i++)
-            kry_number_put(type, R->C_read, c * kept + i,
+        for (int i = 0; i < wide; i++)
+            kry_number_put(type, R->C_read, c * wide + i,
                            i < rows ? R->by[c] * Y[i * count + c] : 0);
-    TRY(kry_buffer_write(R->V->dev, R->C, 0, (size_t)(count * kept) * kry_type_size(type),
+    TRY(kry_buffer_write(R->V->dev, R->C, 0, (size_t)(count * wide) * kry_type_size(type),
                          R->C_read));
-    TRY(kry_span_combine(R->V, count, kept, R->C));
+    TRY(kry_span_combine(R->V, count, wide, R->C));
 done:
     return st;
 }

@@ -17,6 +17,7 @@ enum {
 typedef struct kry_recycle {
     const kry_op *A; /* borrowed */
     int most, window;
+    int wide; /* columns that kry_recycle_combine writes: RESTART most, rounded up so that few kernels differ */
     kry_vec
         *V; /* n-by-window: Ritz vectors of the windows before, then z of consecutive iterations */
     int count, kept; /* columns in use, and how many of them are Ritz vectors */
@@ -25,7 +26,7 @@ typedef struct kry_recycle {
     int64_t updates; /* A's, when vectors were found last; -1: never */
     cl_mem log;      /* `window` blocks of STATE_SIZE scalars: the step behind each z */
     void *read;      /* the same on the host */
-    cl_mem C;        /* window-by-(RESTART most), of V's type */
+    cl_mem C;        /* window-by-wide, of V's type */
     void *C_read;    /* the same on the host */
     kry_sum *sum;
     double *T;        /* window^2: V'A V */
@@ -48,7 +49,7 @@ void kry_recycle_begin(kry_recycle *R);
 /* An iteration begins, with z = M r; `step`: STATE_SIZE scalars that the one before left. Waits where a window is
  * full. */
 kry_status kry_recycle_take(kry_recycle *R, const kry_vec *z, cl_mem step);
-/* Columns 0 ... RESTART most - 1 of V := its first `count`, made as long as `by` says, times the `rows` rows of Y, which have
+/* Columns 0 ... wide - 1 of V := its first `count`, made as long as `by` says, times the `rows` rows of Y, which have
  * `count` numbers; zeros behind these. Waits. */
 kry_status kry_recycle_combine(kry_recycle *R, int count, int rows, const double *Y);
 /* The cycle is over. Waits. */
