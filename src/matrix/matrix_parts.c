@@ -67,7 +67,6 @@ static int64_t own_column(const cut *c, int64_t place)
 {
     return c->W->rank.wanted ? place - c->first : kry_split_row(c->W->split, place);
 }
-
 static int64_t far_column(const cut *c, int64_t i)
 {
     return c->W->rank.wanted ? c->rows + i : kry_split_row(c->W->split, c->wanted[i]);
@@ -76,15 +75,13 @@ static int64_t far_column(const cut *c, int64_t i)
 /* A rank has found them. */
 static kry_status take_wanted(cut *c)
 {
-    kry_status st = KRY_OK;
-    const kry_rank_rows *rank = &c->W->rank;
+    kry_status st = kry_alloc((size_t)c->W->rank.wants, sizeof *c->wanted, &c->wanted);
 
-    c->wants = rank->wants;
-    TRY(kry_alloc((size_t)c->wants, sizeof *c->wanted, &c->wanted));
-    if (c->wants) memcpy(c->wanted, rank->wanted, (size_t)c->wants * sizeof *c->wanted);
+    if (st < 0) return st;
+    c->wants = c->W->rank.wants;
+    if (c->wants) memcpy(c->wanted, c->W->rank.wanted, (size_t)c->wants * sizeof *c->wanted);
     for (int64_t i = 0; i < c->wants; i++) c->number[far_column(c, i)] = (int32_t)i;
-done:
-    return st;
+    return KRY_OK;
 }
 
 /* List the wanted places; number[column] is then the column's place in this list. */
@@ -271,11 +268,10 @@ done:
 /* A rank needs them no more: its part has them. */
 static void forget_host(whole *W)
 {
-    kry_sparse *host = &W->host;
+    const kry_type type = W->host.type;
 
-    if (!W->rank.wanted) return;
-    free(host->row_ptr), free(host->col), free(host->val);
-    host->row_ptr = NULL, host->col = NULL, host->val = NULL;
+    if (W->rank.wanted) kry_sparse_release(&W->host);
+    W->host.type = type;
 }
 
 /* ---- new values ------------------------------------------------------------------------------ */
