@@ -6,9 +6,10 @@
 // Words per unknown: 3 + 1, 6 + 3.
 
 // Behind STATE_VALUE: gamma = sqrt(z'v) and the one before, delta = z'A z / gamma^2, the last two rotations,
-// and eta, which is what is left of the first gamma.
+// and eta, which is what is left of the first gamma. FOLLOWS: 0 in the first step of a cycle, whose gamma is a size
+// of r, not of A; then 1.
 enum {
-    GAMMA = STATE_VALUE + 1, GAMMA_OLD, DELTA, COSINE, COSINE_OLD, SINE, SINE_OLD, ETA, SCALARS
+    GAMMA = STATE_VALUE + 1, GAMMA_OLD, DELTA, COSINE, COSINE_OLD, SINE, SINE_OLD, ETA, FOLLOWS, SCALARS
 };
 #define COLUMN ((int)get_group_id(1))
 #define ROUNDING (sizeof(REAL) == 4 ? (ACC)1e-6f : (ACC)1e-14f)
@@ -23,7 +24,7 @@ kernel void minres_begin(global const TOTAL *restrict part, int count, global AC
     step[STATE_VALUE] = square;
     step[STATE_STOP] = !isfinite(square) ? STOP_NOT_FINITE : square > 0 ? GO_ON : STOP_PRECOND;
     step[GAMMA] = step[ETA] = sqrt(fmax(square, (ACC)0)), step[GAMMA_OLD] = 1;
-    step[COSINE] = step[COSINE_OLD] = 1, step[SINE] = step[SINE_OLD] = 0;
+    step[COSINE] = step[COSINE_OLD] = 1, step[SINE] = step[SINE_OLD] = step[FOLLOWS] = 0;
 }
 
 // Judge the residual; old := A z / gamma - delta / gamma v - gamma / old gamma old, the next v; part[group] :=
@@ -91,7 +92,7 @@ kernel void minres_update(long n ROWS_PARAMS, long pitch, global const TOTAL *re
     step += COLUMN * STATE_SIZE, state += COLUMN * STATE_SIZE;
     ACC square = VALUE_OF(finish_sum(square_part, square_count, lane));
     const ACC gamma = state[GAMMA], delta = state[DELTA], eta = state[ETA];
-    const ACC size = ROUNDING * ROUNDING * (delta * delta + gamma * gamma);
+    const ACC before = state[FOLLOWS] * gamma, size = ROUNDING * ROUNDING * (delta * delta + before * before);
     int stop = (int)state[STATE_STOP], fresh = stop == GO_ON;
     TOTALV sums = NO_TOTALV;
     TOTAL rest = NO_TOTAL;
@@ -115,7 +116,7 @@ kernel void minres_update(long n ROWS_PARAMS, long pitch, global const TOTAL *re
         step[GAMMA] = sqrt(square), step[GAMMA_OLD] = gamma;
         step[COSINE] = c, step[COSINE_OLD] = state[COSINE];
         step[SINE] = s, step[SINE_OLD] = state[SINE];
-        step[ETA] = -s * eta;
+        step[ETA] = -s * eta, step[FOLLOWS] = 1;
     }
     if (stop != GO_ON) n = 0;
     const REAL by_z = (REAL)(1 / (gamma * a1)), by_w = (REAL)(a2 / a1), by_old = (REAL)(a3 / a1);

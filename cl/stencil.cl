@@ -22,14 +22,24 @@ kernel void stencil_apply(GRID, ACC alpha, global const REAL *restrict x, long x
 
 #ifdef ANYWHERE
 
-// r := b - A x; r may be b.
+// r := b - A x; r may be b. With `sums`, part[group] := r.r
 kernel void stencil_residual(GRID, global const REAL *b, long b0, global const REAL *restrict x,
-                             long x0, global REAL *r, long r0)
+                             long x0, global REAL *r, long r0, int sums,
+                             global TOTAL *restrict part)
 {
+    local TOTAL lane[WG];
     WEIGHTS
+    SUMMED(rr)
     b += b0, x += x0, r += r0;
-#define RESIDUAL(K, i, c, sum, diagonal) PUT_##K(AT_##K(b, i) - sum, r, i);
+#define RESIDUAL(K, i, c, sum, diagonal)       \
+    {                                          \
+        T_##K r_i = AT_##K(b, i) - sum;        \
+        PUT_##K(r_i, r, i);                    \
+        ADD_PRODUCT_##K(rr, r_i, r_i);         \
+    }
     SWEEP(GET_X, RESIDUAL)
+    TOTAL total = group_sum(SUM_OF(rr), lane);
+    if (sums && get_local_id(0) == 0) part[SUM_PLACE] = total;
 }
 
 // d := diagonal of A

@@ -75,9 +75,10 @@ kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *
 #elif defined(COLOURS)
 
 // x += omega D^-1 (b - A x) where ix + iy + iz + colour is even, in place: the neighbours of such a
-// point have the other colour. CPUs: `work` rows. GPUs: `work` pieces of columns that are two points
+// point have another colour. rings: a bit for each axis along which the last point meets the first one, and both would
+// have the same colour; only points that are the last of `ends` such axes are taken. CPUs: `work` rows. GPUs: `work` pieces of columns that are two points
 // wide, so that work-items side by side read side by side.
-kernel void stencil_colour(GRID, int colour, ACC omega, global const REAL *restrict b, long b0,
+kernel void stencil_colour(GRID, int colour, int rings, int ends, ACC omega, global const REAL *restrict b, long b0,
                            global REAL *x, long x0)
 {
     WEIGHTS
@@ -85,6 +86,8 @@ kernel void stencil_colour(GRID, int colour, ACC omega, global const REAL *restr
     const SUM w = (SUM)omega;
     b += b0, x += x0;
 #define GET_IN_PLACE(K, i) AT_##K(x, i)
+#define ENDS_HERE                                                                          \
+    ((rings & 1 && ix == nx - 1) + (rings & 2 && iy == ny - 1) + (rings & 4 && iz == nz - 1) == ends)
 #define RELAX_IN_PLACE(K, i, c, sum, diagonal) \
     x[i] = (REAL)(c + w / diagonal * (AT_##K(b, i) - sum));
 #ifdef KRY_CPU
@@ -93,7 +96,9 @@ kernel void stencil_colour(GRID, int colour, ACC omega, global const REAL *restr
         const int iy = (int)row % ny, iz = (int)row / ny;
         for (int ix = (iy + iz + colour) & 1; ix < nx; ix += 2) {
             const int i = ix + nx * (int)row;
-            POINT(ONE, GET_IN_PLACE, RELAX_IN_PLACE)
+            if (ENDS_HERE) {
+                POINT(ONE, GET_IN_PLACE, RELAX_IN_PLACE)
+            }
         }
     }
 #else
@@ -114,7 +119,7 @@ kernel void stencil_colour(GRID, int colour, ACC omega, global const REAL *restr
         for (int at = first; at < end; at++) {
             const int ALONG, ix = left + ((iy + iz + colour) & 1);
             const int i = ix + nx * iy + plane * iz;
-            if (ix < nx) {
+            if (ix < nx && ENDS_HERE) {
                 POINT(ONE, GET_IN_PLACE, RELAX_IN_PLACE)
             }
         }

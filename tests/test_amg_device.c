@@ -401,8 +401,8 @@ static void try_slices(int64_t extra_cols, int64_t leap, int64_t of, bool rounde
     kry_op *op;
 
     OK(kry_csr_upload(device(), &A, &C));
-    OK(kry_sliced_operator(&C, (kry_keep){ .type = KRY_F64, .rounded = rounded }, extra_cols ? 0 : KRY_SYMMETRIC,
-                           &op));
+    OK(kry_sliced_operator(&C, (kry_keep){ .type = KRY_F64, .rounded = rounded },
+                           extra_cols ? 0 : KRY_SYMMETRIC, &op));
     assert_string_equal(op->table->kind, "sell");
     expect_product(&A, op, eps, false);
     if (!extra_cols) expect_product(&A, op, one_rounding, true);
@@ -498,19 +498,18 @@ static void amg__as_on_the_host(void **state)
         kry_coarsening way;
         int64_t nx, ny;
         double factor;
-    } tries[] = { { KRY_COARSEN_AGGREGATION, 230, 191, 1 }, /* two levels of the device */
-                  { KRY_COARSEN_AGGREGATION, 71, 70, 3 },
-                  { KRY_COARSEN_CLASSICAL, 103, 94, 3 }, /* two */
-                  { KRY_COARSEN_AUTO, 71, 70, 1 } };
+        kry_cycle_values values;
+    } tries[] = { { KRY_COARSEN_AGGREGATION, 230, 191, 1,
+                    KRY_CYCLE_VALUES_DOUBLE }, /* two levels of the device */
+                  { KRY_COARSEN_AGGREGATION, 71, 70, 3, KRY_CYCLE_VALUES_AUTO },
+                  { KRY_COARSEN_CLASSICAL, 103, 94, 3, KRY_CYCLE_VALUES_DOUBLE }, /* two */
+                  { KRY_COARSEN_AUTO, 71, 70, 1, KRY_CYCLE_VALUES_AUTO } };
     const kry_type type = type_of(state);
     NOT_ON_HOST("kernels");
     for (size_t k = type == KRY_F32; k < COUNT(tries); k++) {
         kry_sparse A = plane(tries[k].nx, tries[k].ny);
-        for (int own = 0; own < 2; own++)
-            try_amg(&A, type, 1,
-                    KRY_AMG(.coarsening = tries[k].way,
-                            .cycle.values = own ? KRY_CYCLE_VALUES_DOUBLE : KRY_CYCLE_VALUES_AUTO),
-                    tries[k].factor);
+        try_amg(&A, type, 1, KRY_AMG(.coarsening = tries[k].way, .cycle.values = tries[k].values),
+                tries[k].factor);
         kry_sparse_release(&A);
     }
 }

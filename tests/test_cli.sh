@@ -613,6 +613,7 @@ expect 0 '^csr  ' bench spmv --n 1000 --problem poisson2d:16 --hot --format csr
 awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
 expect 2 'cannot write' bench spmv --n 1000 --problem poisson2d:4 --format csr --svg "$dir/no/such.svg"
 expect 0 '"columns": 3, ' bench spmv --n 1000 --problem poisson2d:16 --hot --columns 3 --format dia --json
+expect 0 '"columns": 2, ' bench solve --problem poisson2d:8 --format csr --method minres --columns 2 --json
 expect 0 '"copies": 1' bench spmv --n 1000 --problem poisson2d:16 --hot --format csr:values=given --json
 same requested csr:values=given
 same precision double

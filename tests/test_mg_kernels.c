@@ -167,10 +167,11 @@ static void check_symmetry(const kry_op *M, kry_type type, int64_t n, const char
     free(r), free(s), free(Mr), free(Ms);
 }
 
-/* Levels all of whose periodic axes are odd, but for the finest, which two colours cannot separate. */
+/* Levels all of whose periodic axes are odd, which two colours cannot separate. */
 static void mg__red_black_on_odd_periodic_levels(void **state)
 {
     static const grid all[] = {
+        { .name = "75 x 45", .size = { 75, 45 }, .low = { P, P }, .high = { P, P } },
         { .name = "74 x 46", .size = { 74, 46 }, .low = { P, P }, .high = { P, P } },
         { .name = "10 x 6 x 14", .size = { 10, 6, 14 }, .low = { P, P, P }, .high = { P, P, P } },
     };

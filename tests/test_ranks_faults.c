@@ -1,34 +1,6 @@
 /* test_ranks_faults.c - what goes wrong on one rank fails on all with one message, nobody hangs, and the next call
  * works. */
-#include "ranks.h"
-
-typedef struct board {
-    char message[MOST_RANKS][500];
-    int status[MOST_RANKS];
-    bool over; /* fewer requests than that were made */
-} board;
-
-/* Write down how a call went, and see that it went so on all ranks. The team works. */
-static void all_alike(kry_device *team, wires *w, board *b, kry_status st)
-{
-    kry_vec *v;
-    double norm;
-
-    b->status[w->rank] = st;
-    snprintf(b->message[w->rank], sizeof b->message[0], "%s", st < 0 ? kry_last_error() : "");
-    GOOD(kry_vec_create(team, KRY_F32, 50, 1, &v)); /* the next call */
-    GOOD(kry_vec_fill(v, 2));
-    GOOD(kry_vec_norm2(v, &norm));
-    NEED(fabs(norm - 2 * sqrt(50.0)) < 1e-4, "norm %g", norm);
-    kry_vec_release(&v);
-    for (int r = 0; r < w->size; r++) {
-        NEED(b->status[r] == st, "status %d here, %d on rank %d", st, b->status[r], r);
-        NEED(!strcmp(b->message[r], b->message[w->rank]), "'%s' here, '%s' on rank %d",
-             b->message[w->rank], b->message[r], r);
-    }
-    GOOD(kry_vec_create(team, KRY_F32, 50, 1, &v)); /* all have read it */
-    kry_vec_release(&v);
-}
+#include "rank_faults.h"
 
 static void fails(kry_device *team, wires *w, board *b, kry_status st, kry_status want,
                   const char *text)
@@ -36,23 +8,6 @@ static void fails(kry_device *team, wires *w, board *b, kry_status st, kry_statu
     NEED(st == want, "status %d instead of %d: %s", st, want, st < 0 ? kry_last_error() : "");
     NEED(strstr(kry_last_error(), text), "no '%s' in '%s'", text, kry_last_error());
     all_alike(team, w, b, st);
-}
-
-/* Rows of -u'' on `rows` points per rank; the first one off by `gap`, column `col` in the last row if >= 0. */
-static kry_status laplace(kry_device *team, const wires *w, int64_t rows, int64_t gap, int64_t col,
-                          kry_op **A)
-{
-    int64_t row_ptr[65] = { 0 }, cols[200], n = rows * w->size, first = rows * w->rank, nnz = 0;
-    double val[200];
-
-    for (int64_t i = 0; i < rows; i++) {
-        for (int64_t j = first + i - 1; j <= first + i + 1; j++)
-            if (j >= 0 && j < n) cols[nnz] = j, val[nnz++] = j == first + i ? 2.5 : -1;
-        row_ptr[i + 1] = nnz;
-    }
-    if (col >= 0) cols[nnz - 1] = col;
-    return kry_csr_create_rows(team, KRY_F64, first + gap, rows, row_ptr, cols, val,
-                               KRY_MATRIX(.traits = KRY_POSITIVE), A);
 }
 
 /* ---- bad input --------------------------------------------------------------------------------- */
@@ -119,6 +74,9 @@ static void bad_input_scene(wires *w, void *shared)
           kry_csr_create(team, KRY_F64, 1, 1, (int64_t[]){ 0, 1 }, (int32_t[]){ 0 },
                          (double[]){ 1 }, NULL, &C),
           KRY_ERR_UNSUPPORTED, "kry_csr_create_rows");
+    kry_queue *queue = NULL;
+    fails(team, w, b, kry_queue_create(team, NULL, &queue), KRY_ERR_UNSUPPORTED, "on ranks");
+    NEED(!queue, "a queue was handed out");
     kry_op_release(&S);
     /* The monitor of rank 0 decides. */
     int calls = 0;
@@ -134,28 +92,6 @@ static void bad_input_scene(wires *w, void *shared)
 }
 
 /* ---- every request for memory of one rank fails once ------------------------------------------- */
-
-static kry_status solve_all(kry_device *team, const wires *w, const char *words)
-{
-    kry_status st = KRY_OK;
-    kry_op *A = NULL, *S = NULL;
-    kry_vec *b = NULL, *x = NULL;
-    kry_result res;
-
-    TRY(laplace(team, w, 20, 0, -1, &A));
-    TRY(kry_solver_create(A, words, NULL, NULL, &S));
-    TRY(kry_vec_create(team, KRY_F64, 20 * w->size, 1, &b));
-    TRY(kry_vec_create(team, KRY_F64, 20 * w->size, 1, &x));
-    TRY(kry_vec_fill(b, 1));
-    st = kry_solve(S, b, x, &res);
-done:
-    NEED(st >= 0 || (!A || !S || !b || !x || st < 0), "-");
-    kry_vec_release(&x);
-    kry_vec_release(&b);
-    kry_op_release(&S);
-    kry_op_release(&A);
-    return st;
-}
 
 static void memory_scene(wires *w, void *shared)
 {

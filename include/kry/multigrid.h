@@ -18,7 +18,7 @@ typedef enum kry_smoother {
     KRY_SMOOTHER_CHEBYSHEV,  /* a polynomial of the first kind in D^-1 A */
     KRY_SMOOTHER_CHEBYSHEV4, /* of the fourth kind, with the weights that are best for multigrid */
     KRY_SMOOTHER_RED_BLACK /* sweeps of Gauss and Seidel, colour by colour, in the opposite order afterwards;
-                              grids, periodic axes of which have an even size */
+                              grids */
 } kry_smoother;
 
 /* What a step of Jacobi or Chebyshev multiplies the residual with, in place of D^-1, which is the default. For

@@ -189,9 +189,8 @@ typedef struct kry_relaxation_params {
  * (docs/relaxation.md).
  *
  * Returns  KRY_ERR_SHAPE if A is not square; KRY_ERR_SINGULAR if it maps constants to zero or its
- *          diagonal has a zero; KRY_ERR_UNSUPPORTED if A offers no diagonal or no red-black sweep,
- *          or has an odd number of unknowns along a periodic axis (SOR); KRY_ERR_ARGUMENT as
- *          kry_pcg_create.
+ *          diagonal has a zero; KRY_ERR_UNSUPPORTED if A offers no diagonal or no red-black sweep
+ *          (SOR); KRY_ERR_ARGUMENT as kry_pcg_create.
  * Source   D. M. Young, Iterative solution of large linear systems (1971).
  */
 KRY_API KRY_MUST_CHECK kry_status kry_relaxation_create(const kry_op *A,

@@ -44,7 +44,8 @@ typedef struct kry_task kry_task;
  * Tasks run one after the other, in the order in which they were submitted. A task whose inputs are
  * not there yet lets others pass.
  *
- * Returns  KRY_ERR_MEMORY, also if no thread can be started.
+ * Returns  KRY_ERR_UNSUPPORTED for a team of ranks (transport.h); KRY_ERR_MEMORY, also if no thread can be
+ *          started.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_queue_create(kry_device *device, const char *name,
                                                    kry_queue **queue);

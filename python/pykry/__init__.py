@@ -8,7 +8,7 @@
 from . import scipy
 from ._device import Device, devices
 from ._library import (ArgumentError, ConvergenceWarning, DeviceMemoryError, KryError, NumberTypeError, SingularError,
-                       UnsupportedError, ffi, lib, text)
+                       UnsupportedError, lib, text)
 from ._monitor import Interrupted, Iteration
 from ._result import Column, Result
 from ._solver import Solver, solve

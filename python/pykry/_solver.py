@@ -1,7 +1,6 @@
 """Solvers that are kept between solves, and the solve of one call."""
 import sys
 import threading
-import time
 import warnings
 from typing import Optional, Tuple, Union
 
@@ -127,8 +126,7 @@ class Solver(LinearOperator):
         if method == 'auto':
             method = 'cg' if _is_symmetric(A) else 'gmres'
         if isinstance(M, Solver) and M.device is self.device and M.dtype == self.dtype:
-            M = self._M = M  # its own operator: nothing goes through the host
-            handle = M._handle
+            self._M, handle = M, M._handle  # nothing goes through the host
         else:
             M = as_operator(M, A.shape[::-1], 'M')
             operator_type(M, 'M')

@@ -13,7 +13,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, MatrixRankWarning, aslinearoperator
 
-from ._library import SingularError, lib, number_type, refuse_masked
+from ._library import SingularError, number_type, refuse_masked
 from ._operator import OperatorLike
 from ._solver import Solver
 

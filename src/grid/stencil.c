@@ -22,11 +22,19 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
                                 x, NULL, rest, COUNT(rest), NULL);
 }
 
-static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
+static kry_status residual_sum(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r,
+                               kry_sum *sum)
 {
     kry_stencil *A = self;
-    const kry_arg rest[] = { ARG_VEC(b), ARG_VEC(x), ARG_VEC(r) };
-    return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_RESIDUAL], x, NULL, rest, COUNT(rest), NULL);
+    const cl_int sums = sum != NULL;
+    const cl_mem part = sum ? sum->buffer : r->buffer;
+    const kry_arg rest[] = { ARG_VEC(b), ARG_VEC(x), ARG_VEC(r), ARG(sums), ARG(part) };
+    return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_RESIDUAL], x, NULL, rest, COUNT(rest), sum);
+}
+
+static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    return residual_sum(self, b, x, r, NULL);
 }
 
 static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
@@ -150,8 +158,9 @@ static const kry_op_table stencil_table = {
 #define SWEEPS                                                                \
     .relax = kry_stencil_relax, .relax_widening = kry_stencil_relax_widening, \
     .colours = kry_stencil_colours, .sweep_colour = kry_stencil_sweep_colour
-#define STEPS .apply_direction = stencil_direction, .apply_step = stencil_step
-#define ALL   SWEEPS, STEPS, .sums_to_zero = true
+#define STEPS \
+    .apply_direction = stencil_direction, .apply_step = stencil_step, .residual_sum = residual_sum
+#define ALL SWEEPS, STEPS, .sums_to_zero = true
 
 static const kry_op_fused *fused_of(const kry_stencil *A)
 {

@@ -114,8 +114,16 @@ static void stencil_residual(kry_host_args *a)
     const grid g = take_grid(a);
     const REAL *b = take_vec(a), *x = take_vec(a);
     REAL *r = take_vec(a);
+    const int64_t sums = take_int(a);
+    double *part = take_buffer(a), sum = 0;
 
-    EACH_POINT(&g, p) r[p.i] = (REAL)((double)b[p.i] - row_of_grid(&g, &p, x));
+    EACH_POINT(&g, p)
+    {
+        const double v = (double)b[p.i] - row_of_grid(&g, &p, x);
+        r[p.i] = (REAL)v;
+        sum += v * v;
+    }
+    if (sums) part[0] = sum;
 }
 
 static void stencil_diagonal(kry_host_args *a)
@@ -237,13 +245,17 @@ static void stencil_scale(kry_host_args *a) { relax_grid(a, false); }
 static void stencil_colour(kry_host_args *a)
 {
     const grid g = take_grid(a);
-    int64_t colour = take_int(a);
+    const int64_t colour = take_int(a), rings = take_int(a), ends = take_int(a);
     double omega = take_number(a);
     const REAL *b = take_vec(a);
     REAL *x = take_vec(a);
 
     EACH_POINT(&g, p)
-    if ((p.at[0] + p.at[1] + p.at[2] + colour) % 2 == 0) {
+    {
+        int64_t here = 0;
+        for (int axis = 0; axis < 3; axis++)
+            here += (rings >> axis & 1) && p.at[axis] == g.size[axis] - 1;
+        if ((p.at[0] + p.at[1] + p.at[2] + colour) % 2 || here != ends) continue;
         double r = (double)b[p.i] - row_of_grid(&g, &p, x);
         x[p.i] = (REAL)((double)x[p.i] + omega / diagonal_of_grid(&g, &p) * r);
     }

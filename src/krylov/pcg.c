@@ -85,6 +85,14 @@ done:
     return st;
 }
 
+/* beta is 0 in the first iteration: 0 z then serves as well as an old direction, which need not be cleared. It is where the
+ * next cycle may go on along it, though no iteration may have written it, and where columns lie apart. */
+static bool begins_anew(const run *R)
+{
+    const kry_pcg *S = R->S;
+    return S->columns == 1 && !R->c->goes_on && !R->c->keeps_direction && !(S->K->judge.drop > 0);
+}
+
 /* p := z + beta p,  q := A p,  p'q */
 static kry_status direct(run *R)
 {
@@ -92,7 +100,7 @@ static kry_status direct(run *R)
     kry_pcg *S = R->S;
     const kry_op *A = S->K->product;
 
-    R->d.old = S->fuses ? S->old : S->p;
+    R->d.old = R->d.iteration == R->start && begins_anew(R) ? R->z : S->fuses ? S->old : S->p;
     if (!S->flexible) return kry_op_run_direction(A, &R->d, S->p, S->q, S->pq);
     TRY(kry_direction_run(&R->d, S->p));
     TRY(kry_op_run_dot(A, S->p, S->q, S->pq));
@@ -229,7 +237,7 @@ static kry_status begin(run *R)
     TRY(precondition(R));
     if (R->c->goes_on)
         TRY(keep_scalars(S, R->c));
-    else /* beta = 0 must not meet old NaNs */
+    else if (!begins_anew(R)) /* beta = 0 must not meet old NaNs */
         TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0));
 done:
     return st;

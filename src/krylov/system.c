@@ -110,6 +110,29 @@ done:
     return st;
 }
 
+/* r := b - A x, unless it is there already, without what no x can change; and its norm, by the pass that makes r if
+ * there is one. */
+static kry_status residual_and_norm(kry_system *s, const kry_vec *b, const kry_vec *x, kry_vec *r,
+                                    double *norm)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = s->A;
+
+    if (A->fused->residual_sum && !s->given && !s->null.A && !A->dev->layout.reproducible &&
+        r->n > 0) {
+        TRY(A->fused->residual_sum(A->self, b, x, r, s->square));
+        TRY(kry_sum_read(r->layout, s->square, norm));
+        *norm = sqrt(*norm);
+    } else {
+        if (!s->given) TRY(kry_op_residual(A, b, x, r));
+        if (s->measures) TRY(kry_null_space_measure(&s->null, r, &s->along));
+        TRY(kry_null_space_project(&s->null, r));
+        TRY(kry_system_norm(s, r, norm));
+    }
+done:
+    return st;
+}
+
 kry_status kry_system_residual(kry_system *s, const kry_vec *b, const kry_vec *x, kry_vec *r,
                                double *norm, double *unit)
 {
@@ -122,11 +145,8 @@ kry_status kry_system_residual(kry_system *s, const kry_vec *b, const kry_vec *x
         TRY(kry_null_space_project(&s->unpinned_null, r));
         TRY(kry_system_norm(s, r, &whole));
     }
-    if (!s->given) TRY(kry_op_residual(s->A, b, x, r));
+    TRY(residual_and_norm(s, b, x, r, norm));
     s->given = false;
-    if (s->measures) TRY(kry_null_space_measure(&s->null, r, &s->along));
-    TRY(kry_null_space_project(&s->null, r));
-    TRY(kry_system_norm(s, r, norm));
     s->residuals++;
     *unit = 1;
     if (whole > *norm) { /* NaN stays */

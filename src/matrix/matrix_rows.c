@@ -164,12 +164,13 @@ kry_status kry_csr_create_rows(kry_device *dev, kry_type type, int64_t first_row
                                const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
+    kry_matrix_params mine;
     given g = { type, first_row, rows, 0, row_ptr, col, val };
 
     kry_team_enter(dev, who, NULL);
     if (op) *op = NULL;
     TRY(GIVEN(op, dev));
-    params = params ? params : KRY_MATRIX(.traits = 0);
+    TAKE_PARAMS(params, mine, who, "KRY_MATRIX");
     if (!kry_device_is_ranks(dev)) return create_here(dev, &g, params, op);
     TRY(kry_matrix_check_params(who, dev, type, rows, rows, params));
     CHECK(params->storage == KRY_GENERAL, KRY_ERR_UNSUPPORTED,

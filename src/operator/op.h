@@ -47,6 +47,10 @@ typedef struct kry_op_fused {
      * Default: residual, then a pass over vectors, if there is a diagonal. */
     kry_status (*relax)(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
 
+    /* r := b - A x and sum := r.r; r may be b. */
+    kry_status (*residual_sum)(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r,
+                               kry_sum *sum);
+
     /* y := unit[1] (x + c D^-1 (unit[0] b - A x)) for A and x in single, x from element 0, b and y in double;
      * dots := (b.y, b.b). x NULL: get ready for that, and no more. */
     kry_status (*relax_widening)(void *self, double c, cl_mem unit, const kry_vec *b,
@@ -60,8 +64,7 @@ typedef struct kry_op_fused {
                            const kry_vec *x, kry_vec *y);
 
     /* x += omega D^-1 (b - A x) in place for the rows of `colour`, 0 ... colours(self) - 1; rows of one
-     * colour do not touch each other. b NULL: get ready for that, and no more.
-     * Returns  KRY_ERR_UNSUPPORTED if two colours are not enough for a grid operator. */
+     * colour do not touch each other. b NULL: get ready for that, and no more. */
     int (*colours)(void *self);
     kry_status (*sweep_colour)(void *self, int colour, double omega, const kry_vec *b, kry_vec *x);
 

@@ -1,5 +1,6 @@
 /* queue.c - a thread that works for a device, and the tasks that it runs. */
 #include "task/task.h"
+#include "team/team.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -122,6 +123,11 @@ kry_status kry_queue_create(kry_device *device, const char *name, kry_queue **qu
 
     TRY(GIVEN(queue));
     *queue = NULL;
+    CHECK(
+        !kry_device_is_ranks(device), KRY_ERR_UNSUPPORTED,
+        "kry_queue_create: '%s': on ranks all calls come from the thread that made the team, and a "
+        "queue has its own",
+        device->info.name);
     if (!name) name = device ? device->info.name : "host";
     if (device) TRY(kry_device_check_process(device));
     if (device) TRY(kry_device_keep(device, &slot_keeper, &slot));

@@ -1,5 +1,6 @@
 /* ranks_open.c - making a team of ranks: what they have together, and whether they agree. */
 #include "team/ranks.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,8 +87,6 @@ static kry_status check(const kry_transport *t, const kry_device *part,
     kry_status st = KRY_OK;
 
     CHECK(part, KRY_ERR_ARGUMENT, "%s: device is NULL", who);
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "%s: params not made by KRY_TEAM", who);
     CHECK(!params->by_graph, KRY_ERR_UNSUPPORTED,
           "%s: by_graph is for the devices of one process; rows are where their ranks bring them",
           who);
@@ -252,27 +251,27 @@ done:
     return st;
 }
 
-kry_status kry_team_of_transport(const kry_transport *t, kry_device *part,
-                                 const kry_team_params *params, kry_device **device)
+kry_status kry_team_of_transport(const kry_transport *transport, kry_device *device,
+                                 const kry_team_params *params, kry_device **team)
 {
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
+    kry_team_params mine;
 
-    TRY(GIVEN(t, device));
-    *device = NULL;
-    TRY(check_transport(t));
-    params = params ? params : KRY_TEAM(.shares = NULL);
-    st = all_ready(t, prepare(t, part, params, &dev));
-    if (st >= 0) {
-        kry_team_enter(dev, "kry_team_of_transport", NULL);
-        st = kry_team_leave(dev, get_acquainted(dev, params));
-    }
-    TRY(st);
-    dev->team->ranks->t.release = t->release;
-    *device = dev;
+    TRY(GIVEN(transport, team));
+    *team = NULL;
+    TRY(check_transport(transport));
+    st = kry_params_take("kry_team_of_transport", "KRY_TEAM", params, &mine, sizeof mine);
+    if (st >= 0) st = prepare(transport, device, &mine, &dev);
+    TRY(all_ready(transport, st));
+    assert(dev); /* prepared */
+    kry_team_enter(dev, "kry_team_of_transport", NULL);
+    TRY(kry_team_leave(dev, get_acquainted(dev, &mine)));
+    dev->team->ranks->t.release = transport->release;
+    *team = dev;
     dev = NULL;
 done:
     kry_device_release(&dev);
-    if (st < 0 && t && t->release) t->release(t->user);
+    if (st < 0 && transport && transport->release) transport->release(transport->user);
     return st;
 }
