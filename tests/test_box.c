@@ -431,7 +431,7 @@ static level level_of(const grid *g, kry_type type, unsigned axes, bool below, i
         kry_op_release(&above);
         if (i) kry_op_release(&P);
     }
-    OK(kry_box_passes_create(L.A, L.P, steps, &L.passes));
+    OK(kry_box_passes_create(L.A, L.P, steps, false, &L.passes));
     OK(kry_relaxer_create("test", L.A, &L.relaxer));
     L.n = L.P->shape.rows, L.m = L.P->shape.cols;
     kry_vec *d = NULL;

@@ -9,9 +9,9 @@ typedef struct kry_box_passes kry_box_passes;
 /* For kry_level.passes, with a kry_box_passes as its `self`. */
 extern const kry_passes kry_box_passes_table, kry_box_passes_narrow_table;
 
-/* narrow: from vectors in double to vectors in double, for kry_box_passes_narrow_table, which GPUs have. Passes of so many steps between the level of A and that below P; both have to outlive them. *out NULL: there
- * are none, for more than 4 steps, for boxes on CPUs and in space on GPUs. Made of the coefficients that A has
- * when they run. */
+/* Passes of so many steps between the level of A and that below P; both have to outlive them. *out NULL: there are none,
+ * for more than 4 steps, for boxes on CPUs and in space on GPUs. Made of the coefficients that A has when they run.
+ * narrow: they read and write vectors in double though A is in single, which GPUs do; for kry_box_passes_narrow_table. */
 kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, bool narrow,
                                  kry_box_passes **out);
 void kry_box_passes_release(kry_box_passes **p);
