@@ -48,7 +48,7 @@ typedef struct kry_deflation_params {
     int64_t stripes;        /* so many stripes of consecutive unknowns */
     int64_t graph;          /* so many parts of the matrix's graph, by METIS */
     int64_t block;          /* cells along each side of square or cubic blocks; grid operators */
-    int64_t recycle;        /* so many vectors that solves with this deflation leave, 1 ... 16: none before
+    int64_t recycle; /* so many vectors that solves with this deflation leave, 1 ... 16: none before
                                the first one, docs/deflation.md; one level as long as there are none */
     bool phase; /* split blocks by phases (kry_labels_levels of the coefficient), or without blocks
                    take the phases themselves; grid operators */

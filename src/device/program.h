@@ -66,7 +66,6 @@ typedef struct kry_kernel_file {
 } kry_kernel_file;
 extern const kry_kernel_file kry_kernel_files[]; /* the last one has no name */
 
-
 /* kry.clh, the files that cl/<stem>.cl needs before it, that file, and product.clh. */
 kry_status kry_program_source(const char *stem, char **source);
 /* kry.clh and the caller's own kernels. name: for messages of the compiler. */

@@ -34,11 +34,12 @@ typedef struct kry_stage {
     const char *stem; /* the file is cl/<stem>.cl */
     /* What the format compiles it with, each after a blank; kry_stage_defines adds to it. */
     char defines[KRY_STAGE_DEFINES - 64];
-    bool adds;          /* a later stage */
-    bool no_values;     /* its kernels do not take `val` */
-    bool fuses;         /* its apply_direction is faster than two launches */
-    bool by_vector;     /* it has no kernels for several vectors at once */
-    bool by_rows;       /* GPUs: a work-item takes whole rows; else lanes that share one read entries side by side */
+    bool adds;      /* a later stage */
+    bool no_values; /* its kernels do not take `val` */
+    bool fuses;     /* its apply_direction is faster than two launches */
+    bool by_vector; /* it has no kernels for several vectors at once */
+    bool
+        by_rows; /* GPUs: a work-item takes whole rows; else lanes that share one read entries side by side */
     int64_t groups;     /* to launch */
     int64_t sum_groups; /* the same where partial sums are left */
     int count;          /* values: the first arguments of its kernels */

@@ -13,8 +13,9 @@
 /* How operators keep numbers that are made in double. */
 typedef struct kry_keep {
     kry_type type; /* of their vectors */
-    bool rounded;  /* numbers of matrices for vectors in double are kept as singles, where these are in range */
-    bool read;     /* somebody will read entries */
+    bool
+        rounded; /* numbers of matrices for vectors in double are kept as singles, where these are in range */
+    bool read; /* somebody will read entries */
 } kry_keep;
 
 /* Columns ascend in each row, and none is there twice. */

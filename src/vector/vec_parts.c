@@ -66,8 +66,7 @@ done:
 
 void kry_vec_release_parts(kry_vec *v)
 {
-    for (int r = v->split->begin; v->part && r < v->split->end; r++)
-        kry_vec_release(&v->part[r]);
+    for (int r = v->split->begin; v->part && r < v->split->end; r++) kry_vec_release(&v->part[r]);
     free(v->part);
     kry_split_release(&v->split);
 }
