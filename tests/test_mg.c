@@ -244,7 +244,7 @@ static void mg__tells_its_levels(void **state)
     int64_t last = 100 * 70;
 
     OK(kry_stencil_create(device(), type, KRY_STENCIL(.size = { 100, 70 }), &A));
-    OK(kry_mg_create(A, KRY_MG(.cycle = { .degree = 3 }), &M));
+    OK(kry_mg_create(A, KRY_MG(.cycle = { .degree = 3, .values = KRY_CYCLE_VALUES_DOUBLE }), &M));
     const int levels = kry_multigrid_levels(M);
     assert_in_range(levels, 3, 5);
     for (int i = 0; i < levels; i++) {

@@ -482,7 +482,8 @@ static void matrices__as_two_grid_theory_says(void **state)
         kry_op *A = csr_of(&m, KRY_F64, NULL);
         for (size_t i = 0; i < COUNT(cases); i++)
             for (size_t f = 0; f < COUNT(families); f++) {
-                const kry_cycle_params how = cycle_of(&cases[i], 3);
+                kry_cycle_params how = cycle_of(&cases[i], 3);
+                how.values = KRY_CYCLE_VALUES_DOUBLE;
                 kry_op *M = NULL;
                 if (how.smoother == KRY_SMOOTHER_RED_BLACK) continue; /* of grids */
                 /* Others were on grids, and one of the two families is enough for a case. */

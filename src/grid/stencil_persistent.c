@@ -215,7 +215,10 @@ static kry_status choose_shape(const kry_stencil *A, resident *R)
     for (size_t i = 0; i < count && tried != KRY_OK && tried != KRY_ERR_MEMORY; i++) {
         if (shapes != &given && !fits(A, shapes[i])) continue;
         if (!R->host_out) TRY(allocate(A, R));
-        tried = try_shape(A, R, shapes[i]);
+        shape s = shapes[i];
+        /* In single, pipelined recurrences take up to a fifth more iterations, which is what a wait costs. */
+        if (shapes != &given && A->type == KRY_F32) s.pipelined = 0;
+        tried = try_shape(A, R, s);
     }
     st = tried;
 done:
