@@ -84,6 +84,7 @@ typedef struct again {
     kry_op *A, *S;
     kry_vec *x;
     kry_result res;
+    bool weak; /* no right-hand side is without the eigenvectors that a solve is to find */
 } again;
 
 static again again_begin(kry_device *dev, kry_type type, chain c, const char *words)
@@ -105,6 +106,7 @@ static void again_end(again *a)
 static int64_t again_solve(again *a)
 {
     double *b = random_array(a->type, a->c.n);
+    for (int s = 0; a->weak && s < SMALL; s++) b[20 + 30 * s] += 2;
     kry_vec *vb = vec_on(a->A->dev, a->type, b, a->c.n, 1);
 
     memcpy(a->c.b, b, (size_t)a->c.n * sizeof *b);
@@ -126,13 +128,16 @@ static const kry_recycle *recycle_of(const again *a)
     return kry_deflation_of(kry_krylov_of(a->S)->deflation)->recycle;
 }
 
-static const char *rtol_of(kry_type type) { return type == KRY_F32 ? "rtol=1e-5" : "rtol=1e-9"; }
+/* In single the residual of an x that is some 100 times as large as b rounds to more than 1e-5 of b. */
+static const char *rtol_of(kry_type type) { return type == KRY_F32 ? "rtol=3e-4" : "rtol=1e-9"; }
 
 static again weak(kry_type type, const char *words)
 {
     char all[160];
     snprintf(all, sizeof all, "%s %s", words, rtol_of(type));
-    return again_begin(device(), type, weak_places(), all);
+    again a = again_begin(device(), type, weak_places(), all);
+    a.weak = true;
+    return a;
 }
 
 /* After so many iterations ||r|| is below rtol ||b||, whatever b is: A's norm multiplies the error by at most
@@ -178,7 +183,7 @@ static void recycle_solve__finds_the_smallest_eigenvalues(void **state)
 
     for (size_t w = 0; w < COUNT(words); w++) {
         again a = weak(type, words[w]);
-        check_values(&a, strstr(words[w], "jacobi"), type == KRY_F32 ? 1e-5 : 1e-9);
+        check_values(&a, strstr(words[w], "jacobi"), type == KRY_F32 ? 3e-4 : 1e-9);
         again_end(&a);
     }
 }
@@ -203,7 +208,7 @@ static void recycle_solve__any_number_of_vectors(void **state)
 
     for (int k = 1; k <= KRY_RECYCLE_MOST; k += 1 + (int)random_below(3)) {
         char words[80];
-        snprintf(words, sizeof words, "method=cg rtol=1e-5 deflation=recycle:%d", k);
+        snprintf(words, sizeof words, "method=cg %s deflation=recycle:%d", rtol_of(type), k);
         again a = again_begin(device(), type, c, words);
         const int64_t first = again_solve(&a);
         assert_in_range(recycle_of(&a)->found, 1, k);
