@@ -223,7 +223,7 @@ expect 2 'is for stored matrices' solve --problem poisson2d:4 --reorder rcm
 expect 0 'reverse Cuthill-McKee order' solve --problem geograph_spd:500 --precond block-ic --reorder rcm --json
 expect 0 '"null_space": "project"' solve --problem poisson2d:4 --null-space project --json
 full && expect 0 '"null_space": "pin"' solve --problem twophase2d:8 --null-space pin --precond ip --json
-expect 2 'cg|pcg|pipe-cg|cr|richardson|mg|fmg|minres|bicgstab\[:L\]|gmres\[:M\]|fgmres\[:M\]|idr\[:S\]|lsqr|lsmr|direct|jacobi|sor' solve --problem poisson2d:4 --method qmr
+expect 2 'cg|pcg|pipe-cg|block-cg|cr|richardson|mg|fmg|minres|bicgstab\[:L\]|tfqmr|gmres\[:M\]|fgmres\[:M\]|idr\[:S\]|lsqr|lsmr|direct|jacobi|sor' solve --problem poisson2d:4 --method qmr
 expect 2 'sizes from 1 to 46340' solve --problem poisson2d:0
 expect 2 'there are poisson2d:N' solve --problem heat:4
 expect 2 'rtol' solve --problem poisson2d:4 --rtol -1
