@@ -222,7 +222,7 @@ def run_program(page, block, folder):
 # ---- words ---------------------------------------------------------------------------------------------
 
 # Options of tools, not of the program.
-NOT_OURS = {'ci', 'full', 'threads', 'valgrind', 'check', 'suite', 'setup', 'prefix', 'version', 'options', 'name',
+NOT_OURS = {'gpl', 'mca', 'oversubscribe', 'ci', 'full', 'threads', 'valgrind', 'check', 'suite', 'setup', 'prefix', 'version', 'options', 'name',
             'libdir', 'icd', 'cflags', 'libs', 'eval', 'user', 'buildtype'}
 
 

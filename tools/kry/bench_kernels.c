@@ -76,7 +76,7 @@ static void print_part(const bench *b, const system_model *m, const profile *p, 
 {
     const char *part = phase == PHASE_SETUP ? "set-up" : "solve";
     char seconds[32], all[32];
-    tally kernel[PROFILE_KERNELS];
+    tally kernel[PROFILE_KERNELS] = { 0 };
     int kernels = 0;
     double total = profile_busy(p, phase, false);
 
