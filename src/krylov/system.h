@@ -16,9 +16,8 @@ typedef struct kry_system {
     kry_null_space unpinned_null; /* of that */
     kry_vec *room;                /* n, of singular and of pinned ones; else NULL */
     kry_sum *square;
-    bool unpins; /* of a b that has a solution the residual without the pin is looked at */
-    bool
-        given; /* the next r = b - A x is there already, made together with those of other columns */
+    bool unpins;       /* of a b that has a solution the residual without the pin is looked at */
+    bool given;        /* the next r = b - A x is there, made with those of other columns */
     bool measures;     /* the next residual's part along the null space is wanted: */
     double along;      /* its size, once known; till then b's */
     int64_t residuals; /* of this solve, so far */
