@@ -180,6 +180,15 @@ static void beginnings_scene(wires *w, void *shared)
     t.probe = NULL;
     NEED(kry_team_of_transport(&t, dev, NULL, &team) == KRY_ERR_ARGUMENT, "-");
     NEED(w->released == 4 && !team, "released %d times", w->released);
+    t = transport_of(w);
+    t.struct_size = sizeof t + 8;
+    NEED(kry_team_of_transport(&t, dev, NULL, &team) == KRY_ERR_ARGUMENT, "-");
+    NEED(strstr(kry_last_error(), "of a later version"), "%s", kry_last_error());
+    t.struct_size =
+        offsetof(kry_transport, release); /* of an earlier one, without the last field */
+    GOOD(kry_team_of_transport(&t, dev, NULL, &team));
+    kry_device_release(&team);
+    NEED(w->released == 4, "released %d times", w->released);
     NEED(dev->refs == 1 && !dev->layout.comm, "the device is held");
     kry_device_release(&dev);
 }

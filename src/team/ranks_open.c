@@ -66,10 +66,6 @@ static kry_status check_transport(const kry_transport *t)
 {
     kry_status st = KRY_OK;
 
-    CHECK(
-        t->struct_size == sizeof *t, KRY_ERR_ARGUMENT,
-        "kry_team_of_transport: a table of %zu bytes where %zu are expected: recompile the caller",
-        t->struct_size, sizeof *t);
     CHECK(t->gather && t->send && t->test && t->probe && t->receive, KRY_ERR_ARGUMENT,
           "kry_team_of_transport: the transport lacks one of gather, send, test, probe, receive");
     CHECK(t->size >= 1 && t->rank >= 0 && t->rank < t->size, KRY_ERR_ARGUMENT,
@@ -257,21 +253,23 @@ kry_status kry_team_of_transport(const kry_transport *transport, kry_device *dev
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
     kry_team_params mine;
+    kry_transport t = { 0 }; /* that of an earlier header is shorter */
 
     TRY(GIVEN(transport, team));
     *team = NULL;
-    TRY(check_transport(transport));
+    TRY(kry_params_take("kry_team_of_transport", "sizeof(kry_transport)", transport, &t, sizeof t));
+    TRY(check_transport(&t));
     st = kry_params_take("kry_team_of_transport", "KRY_TEAM", params, &mine, sizeof mine);
-    if (st >= 0) st = prepare(transport, device, &mine, &dev);
-    TRY(all_ready(transport, st));
+    if (st >= 0) st = prepare(&t, device, &mine, &dev);
+    TRY(all_ready(&t, st));
     assert(dev); /* prepared */
     kry_team_enter(dev, "kry_team_of_transport", NULL);
     TRY(kry_team_leave(dev, get_acquainted(dev, &mine)));
-    dev->team->ranks->t.release = transport->release;
+    dev->team->ranks->t.release = t.release;
     *team = dev;
     dev = NULL;
 done:
     kry_device_release(&dev);
-    if (st < 0 && transport && transport->release) transport->release(transport->user);
+    if (st < 0 && t.release) t.release(t.user);
     return st;
 }
