@@ -20,7 +20,7 @@ enum { TO_Q, RHO_OF_W = SQUARE, BY_T = 2 * SQUARE, BY_P = 3 * SQUARE, C_OF_R = 4
 #define AT(i, j) ((i) * WIDTH + (j))
 
 // A pivot is none once this share of its column is left: the rest is rounding of sums, or of the columns.
-#define ROUNDING (sizeof(ACC) == 4 ? (ACC)1e-4f : (ACC)1e-12f)
+#define LEAST_PIVOT (sizeof(ACC) == 4 ? (ACC)1e-4f : (ACC)1e-12f)
 
 // ---- small matrices, by one group: all its work-items call these functions ----
 
@@ -37,13 +37,13 @@ int factor(local const ACC *G, local ACC *L, local ACC *left, local int *order)
     BARRIER();
     for (; rank < WIDTH; rank++) {
         int pivot = -1;
-        ACC best = ROUNDING;
+        ACC best = LEAST_PIVOT;
         for (int j = 0; j < WIDTH; j++) {
             const ACC all = G[AT(j, j)];
             bool taken = false;
             for (int t = 0; t < rank; t++) taken = taken || order[t] == j;
             if (!isfinite(all) || !isfinite(left[j])) return -2;
-            if (all < 0 || (!taken && left[j] < -ROUNDING * all)) return -1;
+            if (all < 0 || (!taken && left[j] < -LEAST_PIVOT * all)) return -1;
             if (!taken && left[j] > best * all) pivot = j, best = left[j] / all;
         }
         if (pivot < 0) break;

@@ -36,7 +36,7 @@ static void check_near(const kry_op *M, const dense *f)
 static void check_ways(kry_type type, int64_t n, bool symmetric, int fill, double weight)
 {
     double *a = dense_random(type, n, symmetric, n < 20 ? 40 : 8, weight);
-    matrix A = sparse_of(a, n);
+    matrix A = matrix_from(a, n);
     dense f = factors_of(a, n, fill, symmetric);
     kry_op *op = csr_of(&A, type, NULL);
 
@@ -102,7 +102,7 @@ static void ilu__long_chains(void **state)
         a[i * n + i] = 4;
         if (i) a[i * n + i - 1] = -1.5, a[(i - 1) * n + i] = -0.5;
     }
-    matrix A = sparse_of(a, n);
+    matrix A = matrix_from(a, n);
     kry_op *op = csr_of(&A, type, NULL), *M = NULL;
     kry_op_info info;
     OK(kry_block_ilu_create(op, KRY_BLOCK_IC(.rows = n, .fill = 9, .trisolve = KRY_TRISOLVE_LEVELS),
@@ -132,7 +132,7 @@ static void ilu__several_sweeps(void **state)
             a[51 * i] = to_type(type, weight[k]);
             if (i) a[50 * i + i - 1] = -1, a[50 * (i - 1) + i] = -1;
         }
-        matrix A = sparse_of(a, 50);
+        matrix A = matrix_from(a, 50);
         kry_op *op = csr_of(&A, type, NULL);
         kry_op *M = create(op, true, KRY_BLOCK_IC(.rows = 50, .trisolve = KRY_TRISOLVE_SWEEPS));
         dense f = factors_of(a, 50, 0, true);
@@ -297,7 +297,7 @@ static void check_update(kry_type type, int fill)
             a[i] == 0
                 ? 0
                 : to_type(type, (i / n == i % n ? 2 : 1) * a[i] * (1 + 0.25 * random_number(type)));
-    matrix A = sparse_of(a, n), B = sparse_of(b, n);
+    matrix A = matrix_from(a, n), B = matrix_from(b, n);
     void *val = in_type(type, B.val, B.nnz);
     dense f = factors_of(b, n, fill, false);
     for (size_t k = 0; k < COUNT(ways); k++) {
@@ -350,7 +350,7 @@ static void check_pivots(kry_type type, bool on_gpu)
     char word[32];
 
     for (size_t i = 0; i < COUNT(tries); i++) {
-        matrix A = sparse_of(tries[i].a, 3);
+        matrix A = matrix_from(tries[i].a, 3);
         kry_op *op = csr_of(&A, type, NULL), *M = NULL;
         snprintf(word, sizeof word, "%s:%s", tries[i].word, on_gpu ? "sweeps" : "1,isai");
         if (tries[i].status == KRY_OK) {
@@ -400,7 +400,7 @@ static void create__refusals(void **state)
 static void check_no_memory(kry_type type)
 {
     double *a = dense_random(type, 20, false, 20, 0.6);
-    matrix A = sparse_of(a, 20);
+    matrix A = matrix_from(a, 20);
     kry_op *op = csr_of(&A, type, NULL);
     for (size_t i = 0; i < COUNT(ways); i++) {
         /* Programs are there from now on: to keep one on the disk may fail. */

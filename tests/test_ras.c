@@ -42,7 +42,7 @@ static void overlap__is_what_layers_reach(void **state)
             const int64_t n = sizes[s], parts = 1 + random_below(n < 6 ? n : 6);
             double *a = dense_random(KRY_F64, n, false, 3, 1);
             bool *in = calloc((size_t)n + 1, sizeof *in);
-            matrix A = sparse_of(a, n);
+            matrix A = matrix_from(a, n);
             kry_sparse R = host_of(&A);
             kry_overlap o;
             assert_non_null(in);
@@ -87,7 +87,7 @@ static matrix textbook(const double *a, int64_t n, const kry_overlap *o, int fil
         }
         release(&f);
     }
-    matrix M = sparse_of(m, n);
+    matrix M = matrix_from(m, n);
     free(m), free(unit), free(z), free(part);
     return M;
 }
@@ -97,7 +97,7 @@ static void check_ras(kry_type type, int64_t n, int64_t parts, int overlap, int 
 {
     double *a = dense_random(type, n, definite, 5, 0.6);
     const unsigned traits = definite ? KRY_SYMMETRIC | KRY_POSITIVE : 0;
-    matrix A = sparse_of(a, n);
+    matrix A = matrix_from(a, n);
     kry_sparse R = host_of(&A);
     kry_overlap o;
     kry_op *op = csr_of(&A, type, KRY_MATRIX(.traits = traits)), *M = NULL;
@@ -145,7 +145,7 @@ static void update__follows_new_values(void **state)
     assert_non_null(b);
     for (int64_t i = 0; i < n * n; i++)
         b[i] = to_type(type, (i / n == i % n ? 2 : 1) * a[i] * (1 + 0.25 * random_number(type)));
-    matrix A = sparse_of(a, n), B = sparse_of(b, n);
+    matrix A = matrix_from(a, n), B = matrix_from(b, n);
     kry_sparse R = host_of(&A);
     kry_overlap o;
     void *val = in_type(type, B.val, B.nnz);
@@ -173,7 +173,7 @@ static void create__refusals(void **state)
 {
     static const double no_pivot[] = { 1, 1, 0, 1, 0, 1, 0, 1, 4 };
     const kry_type type = type_of(state);
-    matrix A = sparse_of(no_pivot, 3);
+    matrix A = matrix_from(no_pivot, 3);
     kry_op *op = csr_of(&A, type, NULL), *M = op;
 
     REFUSES(kry_ras_create(op, NULL, &M), KRY_ERR_SINGULAR,
@@ -192,7 +192,7 @@ static void create__no_memory(void **state)
     const kry_type type = type_of(state);
     NOT_ON_HOST("kernels");
     double *a = dense_random(type, 30, false, 10, 0.6);
-    matrix A = sparse_of(a, 30);
+    matrix A = matrix_from(a, 30);
     kry_op *op = csr_of(&A, type, NULL);
 
     EACH_REQUEST(k)

@@ -251,12 +251,6 @@ done:
     return st;
 }
 
-static kry_status block_cg_create(kry_krylov *K, const kry_setup *setup, void **self)
-{
-    (void)setup; /* no parameters of its own */
-    return create_columns(K, 1, self);
-}
-
 /* Of one column. */
 static double block_cg_bytes(const void *self)
 {
@@ -276,7 +270,6 @@ const kry_method kry_block_cg_method = {
                 "is not positive: the matrix is not positive definite, or too ill-conditioned for "
                 "this precision",
                 KRY_INDEFINITE_MATRIX },
-    .create = block_cg_create,
     .create_columns = create_columns,
     .cycle = block_cg_cycle,
     .bytes = block_cg_bytes,
