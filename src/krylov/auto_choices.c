@@ -156,6 +156,7 @@ static void list_all(const kry_op *A, const survey *s, const char *precond, bool
         A->dev->info.cpu_kernels ? "ilu0" : "block-ilu"; /* one block is for one core */
     const char *general = precond ? precond : s->easy ? "jacobi" : ilu;
 
+    direct = direct && kry_factor_offered(s->positive);
     if (direct && s->direct <= iterations) add(list, "direct", "none", s->direct);
     if (s->positive)
         add(list, "pcg", precond ? precond : "auto", iterations);
