@@ -292,7 +292,7 @@ static void check_places(const double *a, int64_t n, int fill)
     dense f = { .n = n, .a = (double *)a };
     kry_sparse R;
     kry_csr A, places;
-    matrix S = sparse_of(a, n);
+    matrix S = matrix_from(a, n);
 
     f.there = calloc((size_t)(n * n), sizeof *f.there);
     assert_non_null(f.there);
