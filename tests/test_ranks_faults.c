@@ -183,6 +183,17 @@ static void beginnings_scene(wires *w, void *shared)
     t.probe = NULL;
     NEED(kry_team_of_transport(&t, dev, NULL, &team) == KRY_ERR_ARGUMENT, "-");
     NEED(w->released == 4 && !team, "released %d times", w->released);
+    /* A table of an earlier header, which has no `release` yet, and one of a later header. */
+    t = transport_of(w);
+    t.struct_size = offsetof(kry_transport, release);
+    GOOD(kry_team_of_transport(&t, dev, NULL, &team));
+    kry_device_release(&team);
+    NEED(w->released == 4, "released %d times", w->released);
+    t.struct_size = sizeof t + 8;
+    NEED(kry_team_of_transport(&t, dev, NULL, &team) == KRY_ERR_ARGUMENT &&
+             strstr(kry_last_error(), "a later version"),
+         "%s", kry_last_error());
+    NEED(w->released == 4 && !team, "released %d times", w->released);
     NEED(dev->refs == 1 && !dev->layout.comm, "the device is held");
     kry_device_release(&dev);
 }
