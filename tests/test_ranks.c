@@ -98,8 +98,8 @@ static void overlap_scene(wires *w, void *shared)
 static void pipe_cg__exchanges_halos_during_its_sums(void **state)
 {
     (void)state;
-    const int bad = run_ranks(3, 300, sizeof(board), overlap_scene);
-    if (bad >= 0) fail_msg("overlap: rank %d of 3 failed", bad);
+    const int bad = run_ranks(2, 300, sizeof(board), overlap_scene);
+    if (bad >= 0) fail_msg("overlap: rank %d of 2 failed", bad);
 }
 
 /* An argument names some of the tests, as "grids*". */
