@@ -3,7 +3,7 @@
  * Kernels: cl/coarse_invert.cl.
  *
  * Blocks of unknowns are swept one after the other, with two launches for each. The pivots are those of Cholesky's method,
- * and the matrix stays symmetric, so only the places on and below the diagonal are computed: n^3 multiplications in all.
+ * and the matrix stays symmetric, so only the places on and below the diagonal are computed: n^3 / 2 multiplications in all.
  *
  * Where E maps constants to zero, its last unknown is pinned, and with Y the inverse of the others and a the diagonal
  * of E by its sum
