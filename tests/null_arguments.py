@@ -10,7 +10,7 @@ BY_TYPE = {
     'kry_vec *': 'vec[{i}]', 'kry_vec **': '&out.vec', 'kry_op *': 'A', 'kry_op **': '&out.op',
     'kry_queue *': 'queue', 'kry_queue **': '&out.queue', 'kry_task *': 'task', 'kry_task **': '&out.task',
     'kry_task *const *': '&task', 'kry_sum *': 'sum', 'kry_sum **': '&out.sum', 'kry_mtx *': 'mtx',
-    'kry_mtx **': '&out.mtx', 'kry_problem **': '&out.problem', 'kry_probe *': '&out.probe',
+    'kry_mtx **': '&out.mtx', 'kry_share *': '&share', 'kry_share **': '&out.share_of', 'kry_problem **': '&out.problem', 'kry_probe *': '&out.probe',
     'kry_op_info *': '&out.op_info', 'kry_level_info *': '&out.level', 'kry_result *': '&out.result', 'kry_word *': 'NULL',
     'kry_task_progress_info *': '&out.progress', 'kry_launch_shape *': '&shape', 'kry_side_values': 'sides',
     'kry_op_shape *': '&op_shape', 'kry_op_table *': '&table', 'kry_job *': '&job', 'kry_host_block *': '&block',
@@ -44,7 +44,10 @@ def functions(path):
     text = re.sub(r'^\s*#(.*\\\n)*.*$', '', text, flags=re.M)
     for found in re.finditer(r'KRY_API\s+(?:KRY_MUST_CHECK\s+)?([^;]*?)(\w+)\(((?:[^()]|\([^()]*\))*)\)[^;]*;', text):
         result, name, inside = (' '.join(part.split()) for part in found.groups())
-        yield result, name, re.split(r',(?![^(]*\))', inside)
+        params = re.split(r',(?![^(]*\))', inside)
+        if name.endswith('_sized'):  # called by the function that a program calls, which adds the size
+            name, params = name.removesuffix('_sized'), params[:-1]
+        yield result, name, params
 
 
 def parameter(text):

@@ -19,9 +19,9 @@ extern "C" {
  * already. Memory that was handed over stays as it is until then.
  */
 typedef struct kry_transport {
-    size_t struct_size;
-    void *user;     /* handed to every function */
-    int rank, size; /* this process, of so many: 0 ... size - 1 */
+    size_t struct_size; /* sizeof(kry_transport): what an earlier header does not have is NULL */
+    void *user;         /* handed to every function */
+    int rank, size;     /* this process, of so many: 0 ... size - 1 */
     /* Collective: every rank's `bytes`, in the order of ranks, to all[0 ... size * bytes - 1]. At most one
      * is pending. */
     int (*gather)(void *user, const void *mine, size_t bytes, void *all, void **pending);
@@ -43,7 +43,8 @@ typedef struct kry_transport {
  * other. Releasing is the only exception. A call fails on all ranks if it fails on one, with the same
  * message, which names the rank; the next call works.
  *
- *   transport  copied; transport->release is called with the team, or if this function fails
+ *   transport  copied; transport->release is called with the team, or if this function fails, unless that
+ *              is for a struct_size that no header of this library or an earlier one made
  *   device     this rank's, by itself. Retained
  *   params     NULL: the defaults. shares: size of them, the same on all ranks. use_all: always so.
  *              by_graph is refused: rows are where their ranks bring them

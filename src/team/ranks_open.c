@@ -66,10 +66,6 @@ static kry_status check_transport(const kry_transport *t)
 {
     kry_status st = KRY_OK;
 
-    CHECK(
-        t->struct_size == sizeof *t, KRY_ERR_ARGUMENT,
-        "kry_team_of_transport: a table of %zu bytes where %zu are expected: recompile the caller",
-        t->struct_size, sizeof *t);
     CHECK(t->gather && t->send && t->test && t->probe && t->receive, KRY_ERR_ARGUMENT,
           "kry_team_of_transport: the transport lacks one of gather, send, test, probe, receive");
     CHECK(t->size >= 1 && t->rank >= 0 && t->rank < t->size, KRY_ERR_ARGUMENT,
@@ -254,24 +250,27 @@ done:
 kry_status kry_team_of_transport(const kry_transport *transport, kry_device *device,
                                  const kry_team_params *params, kry_device **team)
 {
+    static const char who[] = "kry_team_of_transport";
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
+    kry_transport t = { 0 }; /* with all fields of this version */
     kry_team_params mine;
 
     TRY(GIVEN(transport, team));
     *team = NULL;
-    TRY(check_transport(transport));
-    st = kry_params_take("kry_team_of_transport", "KRY_TEAM", params, &mine, sizeof mine);
-    if (st >= 0) st = prepare(transport, device, &mine, &dev);
-    TRY(all_ready(transport, st));
+    TRY(kry_params_take(who, "sizeof(kry_transport)", transport, &t, sizeof t));
+    TRY(check_transport(&t));
+    st = kry_params_take(who, "KRY_TEAM", params, &mine, sizeof mine);
+    if (st >= 0) st = prepare(&t, device, &mine, &dev);
+    TRY(all_ready(&t, st));
     assert(dev); /* prepared */
-    kry_team_enter(dev, "kry_team_of_transport", NULL);
+    kry_team_enter(dev, who, NULL);
     TRY(kry_team_leave(dev, get_acquainted(dev, &mine)));
-    dev->team->ranks->t.release = transport->release;
+    dev->team->ranks->t.release = t.release;
     *team = dev;
     dev = NULL;
 done:
     kry_device_release(&dev);
-    if (st < 0 && transport && transport->release) transport->release(transport->user);
+    if (st < 0 && t.release) t.release(t.user);
     return st;
 }
