@@ -2,6 +2,7 @@
  * dense ones. */
 #include "incomplete.h"
 #include "op_suite.h"
+#include "precond/block_ic.h"
 
 /* ---- M is what the textbook has -------------------------------------------------------------- */
 
@@ -284,6 +285,60 @@ static void auto__by_levels_and_sweeps(void **state)
     use_profile(NULL);
 }
 
+/* ---- places that a device finds --------------------------------------------------------------- */
+
+static void check_places(const double *a, int64_t n, int fill)
+{
+    dense f = { .n = n, .a = (double *)a };
+    kry_sparse R;
+    kry_csr A, places;
+    matrix S = matrix_from(a, n);
+
+    f.there = calloc((size_t)(n * n), sizeof *f.there);
+    assert_non_null(f.there);
+    find_places(&f, fill);
+    OK(kry_sparse_create(n, n, KRY_F64, S.nnz, &R));
+    memcpy(R.row_ptr, S.row_ptr, (size_t)(n + 1) * sizeof *R.row_ptr);
+    memcpy(R.col, S.col, (size_t)S.nnz * sizeof *R.col);
+    OK(kry_csr_upload(device(), &R, &A));
+    OK(kry_block_fill_places(&A, fill, &places));
+    int64_t *row_ptr = calloc((size_t)n + 1, sizeof *row_ptr);
+    int32_t *col = calloc((size_t)places.nnz, sizeof *col);
+    assert_true(row_ptr && col);
+    OK(kry_csr_read_offsets(&places, row_ptr));
+    OK(kry_buffer_read(device(), places.col, 0, (size_t)places.nnz * sizeof *col, col));
+    for (int64_t i = 0, e = 0; i < n; i++, assert_int_equal(e, row_ptr[i]))
+        for (int64_t j = 0; j < n; j++)
+            if (f.there[i * n + j]) assert_int_equal(col[e++], j);
+    free(row_ptr), free(col);
+    kry_sparse_release(&R);
+    kry_csr_release(&A), kry_csr_release(&places);
+    matrix_release(&S);
+    free(f.there);
+}
+
+/* Also of a chain that bites its tail, whose last row and column fill one place with each level. */
+static void fill__by_a_device(void **state)
+{
+    static const int64_t sizes[] = { 1, 2, 9, 40, 71 };
+    double ring[900] = { 0 };
+
+    (void)state;
+    NOT_ON_HOST("kernels");
+    use_profile("gpu-kernels");
+    if (!device()->info.fp64) SKIP("no double on this device");
+    for (size_t s = 0; s < COUNT(sizes); s++)
+        for (int fill = 1; fill <= KRY_MOST_DEVICE_FILL; fill += 1 + fill / 2) {
+            double *a = dense_random(KRY_F64, sizes[s], s % 2, 4, 1);
+            check_places(a, sizes[s], fill);
+            free(a);
+        }
+    for (int i = 0; i < 30; i++) ring[31 * i] = 2, ring[30 * i + (i + 1) % 30] = -1;
+    for (int i = 0; i < 30; i++) ring[30 * ((i + 1) % 30) + i] = -1;
+    for (int fill = 1; fill <= KRY_MOST_DEVICE_FILL; fill++) check_places(ring, 30, fill);
+    use_profile(NULL);
+}
+
 /* ---- new values, refusals -------------------------------------------------------------------- */
 
 static void check_update(kry_type type, int fill)
@@ -436,11 +491,17 @@ static void create__no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(ilu__equals_the_textbook), BOTH(ilu__on_a_gpus_kernels),
-        BOTH(ilu__long_chains),         BOTH(ilu__several_sweeps),
-        BOTH(ilu__wide_levels),         BOTH(auto__by_levels_and_sweeps),
-        BOTH(update__keeps_the_places), BOTH(create__pivots),
-        BOTH(create__refusals),         BOTH(create__no_memory),
+        BOTH(ilu__equals_the_textbook),
+        BOTH(ilu__on_a_gpus_kernels),
+        BOTH(ilu__long_chains),
+        BOTH(ilu__several_sweeps),
+        BOTH(ilu__wide_levels),
+        BOTH(auto__by_levels_and_sweeps),
+        cmocka_unit_test(fill__by_a_device),
+        BOTH(update__keeps_the_places),
+        BOTH(create__pivots),
+        BOTH(create__refusals),
+        BOTH(create__no_memory),
     };
     return cmocka_run_group_tests_name("ilu", tests, NULL, close_device);
 }

@@ -59,6 +59,7 @@ static struct {
     kry_task *task;
     kry_sum *sum;
     kry_mtx *mtx;
+    kry_share *share_of;
     kry_problem *problem;
     kry_probe probe;
     kry_op_info op_info;
@@ -92,6 +93,7 @@ static void release_all(void)
     kry_queue_release(&out.queue);
     kry_sum_release(&out.sum);
     kry_mtx_release(&out.mtx);
+    kry_share_release(&out.share_of);
     kry_problem_release(&out.problem);
     kry_device_release(&out.dev);
     free(out.info);
@@ -119,6 +121,7 @@ static void null_for_each_pointer(void **state)
     const kry_arg args[1] = { { 0 } };
     const kry_stop stop = { .rtol = 1e-3 };
     const kry_transport transport = { .size = 1 }; /* without functions */
+    const kry_share share = { .n = N, .rows = N, .row_ptr = places, .col = places, .val = numbers };
 
     begin_call();
     OK(kry_csr_create(dev, KRY_F32, N, N, places, columns, (float[N]){ 1, 1, 1, 1 }, NULL, &A));

@@ -373,6 +373,7 @@ static void disk__is_swept(void **state)
     set_age(program_name("used"), 50 * HOUR);
     assert_true(in_cache("used")); /* from now on it counts as new */
     put_sized("0123456789abcdef.bin.12.a", 10, 2 * HOUR);
+    put_sized("0123456789abcdef.bin.lock", 10, 2 * HOUR);
     put_sized("tuning-0123456789abcdef.txt.12.a", 10, 2 * HOUR);
     put_sized("0123456789abcdef.bin.13.a", 10, 60);
     put_sized("0123456789abcdef.bin.backup", LARGE, 90 * HOUR);
@@ -383,7 +384,7 @@ static void disk__is_swept(void **state)
     put_sized("0000000000000003.bin", LARGE, 10 * HOUR);
     store("new");
     assert_true(in_cache("new") && in_cache("used"));
-    assert_false(is_there("0123456789abcdef.bin.12.a"));
+    assert_false(is_there("0123456789abcdef.bin.12.a") || is_there("0123456789abcdef.bin.lock"));
     assert_false(is_there("tuning-0123456789abcdef.txt.12.a"));
     assert_false(in_cache("unused") || is_there("0000000000000001.bin"));
     assert_true(is_there("0000000000000002.bin") && is_there("0000000000000003.bin"));
@@ -493,6 +494,98 @@ static void disk__many_processes_at_once(void **state)
         assert_int_equal(status, 0);
     }
     assert_int_equal(for_each_file(NULL), 1); /* no temporary file is left */
+}
+
+/* ---- locks: a child holds one ---------------------------------------------------------------- */
+
+/* A child that has the lock of a program's file and keeps it for so many milliseconds, after which `then` is called
+ * (NULL: it keeps it until it is killed). */
+static pid_t child_with_lock(const char *of, int milliseconds, void (*then)(void))
+{
+    int ready[2];
+    char byte = 0;
+
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int lock = kry_cache_lock(of, 10);
+        if (lock < 0 || write(ready[1], &byte, 1) != 1) _exit(1);
+        nanosleep(&(struct timespec){ .tv_nsec = milliseconds * 1000000L }, NULL);
+        if (!then) pause();
+        then();
+        kry_cache_unlock(of, lock);
+        _exit(0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]), close(ready[1]);
+    return child;
+}
+
+static void wait_for(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+}
+
+static void nothing(void) {}
+
+static void lock__is_waited_for_and_let_go(void **state)
+{
+    (void)state;
+    char path[600];
+    double start = kry_now();
+
+    for_each_file(remove_file);
+    snprintf(path, sizeof path, "%s/%s", cache, program_name("lock"));
+    pid_t child = child_with_lock(path, 300, nothing);
+    int lock = kry_cache_lock(path, 10);
+    assert_true(lock >= 0 && kry_now() - start >= 0.3);
+    kry_cache_unlock(path, lock);
+    wait_for(child);
+    assert_int_equal(for_each_file(NULL), 0);
+    /* No longer than that. */
+    child = child_with_lock(path, 0, NULL);
+    start = kry_now();
+    assert_int_equal(kry_cache_lock(path, 0.2), -1);
+    assert_true(kry_now() - start >= 0.2);
+    /* Who is killed lets go. */
+    kill(child, SIGKILL);
+    wait_for(child);
+    assert_true((lock = kry_cache_lock(path, 10)) >= 0);
+    kry_cache_unlock(path, lock);
+    assert_int_equal(for_each_file(NULL), 0);
+    assert_int_equal(kry_cache_lock("/proc/none/0123456789abcdef.bin", 10), -1);
+}
+
+static char program_path[600], hidden_path[620];
+static void note_path(const char *path) { snprintf(program_path, sizeof program_path, "%s", path); }
+static void bring_back(void) { (void)!rename(hidden_path, program_path); }
+
+/* While another process builds the program, this one waits, and then loads what that one has stored. */
+static void lock__program_of_another_process_is_loaded(void **state)
+{
+    (void)state;
+    struct stat before, after;
+    kry_device *dev;
+    kry_kernel *k;
+
+    for_each_file(remove_file);
+    OK(kry_device_open(NULL, &dev));
+    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &k));
+    kry_device_release(&dev);
+    assert_int_equal(for_each_file(note_path), 1);
+    snprintf(hidden_path, sizeof hidden_path, "%s/.hidden", cache);
+    assert_int_equal(stat(program_path, &before), 0);
+    assert_int_equal(rename(program_path, hidden_path), 0);
+    pid_t child = child_with_lock(program_path, 300, bring_back);
+    OK(kry_device_open(NULL, &dev));
+    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &k));
+    kry_device_release(&dev);
+    wait_for(child);
+    assert_int_equal(stat(program_path, &after), 0);
+    assert_true(after.st_ino == before.st_ino); /* it was not built and stored once more */
+    assert_int_equal(for_each_file(NULL), 1);
 }
 
 static void kernels__directory_without_them(void **state)
@@ -627,6 +720,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(disk__full),
         cmocka_unit_test(disk__two_programs_at_once),
         cmocka_unit_test(disk__many_processes_at_once),
+        cmocka_unit_test(lock__is_waited_for_and_let_go),
+        cmocka_unit_test(lock__program_of_another_process_is_loaded),
         cmocka_unit_test(kernels__directory_without_them),
         cmocka_unit_test(kernels__inside_the_library),
         cmocka_unit_test(device_kernel__callers_source),

@@ -96,8 +96,11 @@ static void bad_input_scene(wires *w, void *shared)
 static void memory_scene(wires *w, void *shared)
 {
     board *b = shared;
-    static const char *const words[] = { "method=pcg precond=jacobi deflation=stripes:4",
-                                         "method=pcg precond=block-ic" };
+    static const char *const words[] = { /* 40 squared numbers are more than are gathered */
+                                         "method=pcg precond=jacobi deflation=stripes:40",
+                                         "method=pcg precond=block-ic",
+                                         "method=pipe-cg precond=jacobi"
+    };
     kry_device *team = ranks_team(w, (kry_team_params){ 0 });
     const int bad = w->size - 1;
 
@@ -117,7 +120,7 @@ static void memory_scene(wires *w, void *shared)
             failed += st < 0;
         }
         if (w->rank == 0) printf("# %s: %d requests failed\n", words[i], failed);
-        NEED(failed > 5, "%d requests failed", failed);
+        NEED(failed > 3, "%d requests failed", failed);
     }
     kry_device_release(&team);
 }
@@ -180,15 +183,17 @@ static void beginnings_scene(wires *w, void *shared)
     t.probe = NULL;
     NEED(kry_team_of_transport(&t, dev, NULL, &team) == KRY_ERR_ARGUMENT, "-");
     NEED(w->released == 4 && !team, "released %d times", w->released);
+    /* A table of an earlier header, which has no `release` yet, and one of a later header. */
     t = transport_of(w);
-    t.struct_size = sizeof t + 8;
-    NEED(kry_team_of_transport(&t, dev, NULL, &team) == KRY_ERR_ARGUMENT, "-");
-    NEED(strstr(kry_last_error(), "of a later version"), "%s", kry_last_error());
-    t.struct_size =
-        offsetof(kry_transport, release); /* of an earlier one, without the last field */
+    t.struct_size = offsetof(kry_transport, release);
     GOOD(kry_team_of_transport(&t, dev, NULL, &team));
     kry_device_release(&team);
     NEED(w->released == 4, "released %d times", w->released);
+    t.struct_size = sizeof t + 8;
+    NEED(kry_team_of_transport(&t, dev, NULL, &team) == KRY_ERR_ARGUMENT &&
+             strstr(kry_last_error(), "a later version"),
+         "%s", kry_last_error());
+    NEED(w->released == 4 && !team, "released %d times", w->released);
     NEED(dev->refs == 1 && !dev->layout.comm, "the device is held");
     kry_device_release(&dev);
 }

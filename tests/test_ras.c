@@ -2,6 +2,7 @@
 #include "incomplete.h"
 #include "op_suite.h"
 #include "precond/overlap.h"
+#include "sparse/partition.h"
 
 /* ---- sub-domains --------------------------------------------------------------------------------- */
 
@@ -61,6 +62,56 @@ static void overlap__is_what_layers_reach(void **state)
             matrix_release(&A);
             free(in), free(a);
         }
+}
+
+/* Five points on `across` by `along` points, `alone` more without neighbours. */
+static kry_sparse grid_graph(int64_t across, int64_t along, int64_t alone)
+{
+    const int64_t n = across * along + alone;
+    kry_sparse G;
+    int64_t at = 0;
+
+    OK(kry_sparse_create(n, n, KRY_F64, 4 * n, &G));
+    for (int64_t i = 0; i < n; G.row_ptr[++i] = at) {
+        if (i >= across * along) continue;
+        if (i >= across) G.col[at++] = (int32_t)(i - across);
+        if (i % across) G.col[at++] = (int32_t)i - 1;
+        if (i % across < across - 1) G.col[at++] = (int32_t)i + 1;
+        if (i + across < across * along) G.col[at++] = (int32_t)(i + across);
+    }
+    return G;
+}
+
+/* On grids they are near to squares, so that few edges are cut. */
+static void grow__parts_of_one_size(void **state)
+{
+    static const struct {
+        int64_t across, along, alone, parts, cut; /* at most */
+    } tries[] = { { 1, 1, 0, 1, 0 },      { 0, 0, 5, 3, 0 },        { 7, 9, 0, 63, 110 },
+                  { 60, 60, 0, 36, 660 }, { 101, 30, 13, 17, 560 }, { 40, 1, 3, 4, 6 } };
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(tries); k++) {
+        kry_sparse G = grid_graph(tries[k].across, tries[k].along, tries[k].alone);
+        int32_t *part = calloc((size_t)G.rows, sizeof *part);
+        int64_t *rows = calloc((size_t)tries[k].parts, sizeof *rows), cut = 0;
+        assert_true(part && rows);
+        OK(kry_graph_grow(&G, tries[k].parts, part));
+        for (int64_t i = 0; i < G.rows; i++) {
+            assert_in_range(part[i], 0, tries[k].parts - 1);
+            rows[part[i]]++;
+            for (int64_t e = G.row_ptr[i]; e < G.row_ptr[i + 1]; e++)
+                cut += G.col[e] > i && part[G.col[e]] != part[i];
+        }
+        print_message("# %d parts of %d rows: %d edges cut\n", (int)tries[k].parts, (int)G.rows,
+                      (int)cut);
+        for (int64_t p = 0; p < tries[k].parts; p++)
+            assert_in_range(rows[p], G.rows / tries[k].parts,
+                            (G.rows + tries[k].parts - 1) / tries[k].parts);
+        assert_true(cut <= tries[k].cut);
+        free(part), free(rows);
+        kry_sparse_release(&G);
+    }
 }
 
 /* ---- M is what the textbook has ------------------------------------------------------------------ */
@@ -213,6 +264,7 @@ static void create__no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grow__parts_of_one_size),
         cmocka_unit_test(overlap__is_what_layers_reach),
         BOTH(ras__equals_the_textbook),
         BOTH(update__follows_new_values),

@@ -32,12 +32,15 @@ typedef struct kry_mtx {
  * read. Memory grows with what is read, not with the sizes
  * in the header.
  *
+ * A binary file of PETSc is read as well: a sparse matrix, as general coordinates, or a vector, as an array of one
+ * column; the first object of the file, with real numbers in double precision and indices of 32 or 64 bits.
+ *
  * Returns  KRY_ERR_FILE if it cannot be opened or read; KRY_ERR_PARSE "file:line: ..." for anything
- *          malformed, complex or hermitian; KRY_ERR_MEMORY.
+ *          malformed, complex or hermitian, "file: byte ...: ..." for a PETSc file; KRY_ERR_MEMORY.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_read(const char *path, kry_mtx **mtx);
 
-/* The same from bytes in memory (plain or gzip'd); `name` stands for the file in messages. */
+/* The same from bytes of a Matrix Market file in memory (plain or gzip'd); `name` stands for the file in messages. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_parse(const char *name, const void *bytes, size_t size,
                                                 kry_mtx **mtx);
 
@@ -59,13 +62,53 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_matrix(kry_device *device, kry_type ty
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_vec(kry_device *device, kry_type type, const kry_mtx *mtx,
                                               kry_vec **vec);
 
-/* Read a file straight into an operator or a vector. Waits. */
+/* Read a file straight into an operator or a vector. On ranks (kry/transport.h) each reads a share of the file and
+ * gets its own rows, as kry_share_read does. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_read_matrix(kry_device *device, kry_type type,
                                                       const char *path, kry_op **op);
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_read_vec(kry_device *device, kry_type type,
                                                    const char *path, kry_vec **vec);
-/* Write a vector as an array file. Waits. */
+/* Write a vector as an array file; on ranks each writes the lines of its own rows, side by side into one file that all
+ * of them reach. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_vec *vec);
+/* The same with a comment, as kry_mtx_write has it. */
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec_comment(const char *path, const kry_vec *vec,
+                                                            const char *comment);
+
+/* ---- files of which each rank reads a share ---------------------------------------- */
+
+/* The rows of a square matrix that this rank has, on the host: what kry_csr_create_rows takes. Indices count from 0. */
+typedef struct kry_share {
+    int64_t n;           /* rows and columns of the whole matrix */
+    int64_t first, rows; /* this rank's: first ... first + rows - 1 */
+    int64_t *row_ptr;    /* rows + 1 */
+    int64_t *col;        /* columns of the whole; ascending in a row */
+    double *val;
+    kry_mtx_symmetry symmetry; /* what the file says; all entries are here */
+    int64_t given;             /* entries in the file */
+} kry_share;
+
+/*
+ * Read the rows of a file's matrix that this rank is to have. On any device that is not made of ranks it has all.
+ *
+ *   device  whose ranks they are. They get rows so that each has entries by its speed; or the rows that they
+ *           have of vectors and operators with as many rows that were made before
+ *   path    a Matrix Market or PETSc file as kry_mtx_read takes it, which every rank can open
+ *
+ * Each rank reads about the same number of bytes, and the entries go to whom they belong: none ever has more than twice
+ * its stretch of the file and its own rows. A gzip'd file, though, is decompressed by every rank, up to the end of
+ * its stretch.
+ *
+ * Returns  as kry_mtx_read, on all ranks; the message names the rank with the first wrong line. KRY_ERR_UNSUPPORTED
+ *          for a matrix that is not square. Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_share_read(kry_device *device, const char *path,
+                                                 kry_share **share);
+/* Make an operator of it, as kry_mtx_matrix does of a whole file. Collective. Waits. */
+KRY_API KRY_MUST_CHECK kry_status kry_share_matrix(kry_device *device, kry_type type,
+                                                   const kry_share *share,
+                                                   const kry_matrix_params *params, kry_op **op);
+KRY_API void kry_share_release(kry_share **share);
 
 /* ---- model problems --------------------------------------------------------------- */
 

@@ -19,9 +19,9 @@ extern "C" {
  * already. Memory that was handed over stays as it is until then.
  */
 typedef struct kry_transport {
-    size_t struct_size;
-    void *user;     /* handed to every function */
-    int rank, size; /* this process, of so many: 0 ... size - 1 */
+    size_t struct_size; /* sizeof(kry_transport): what an earlier header does not have is NULL */
+    void *user;         /* handed to every function */
+    int rank, size;     /* this process, of so many: 0 ... size - 1 */
     /* Collective: every rank's `bytes`, in the order of ranks, to all[0 ... size * bytes - 1]. At most one
      * is pending. */
     int (*gather)(void *user, const void *mine, size_t bytes, void *all, void **pending);

@@ -3,7 +3,7 @@
  *
  * What stands in it is handed to the driver as code, so kry uses the folder, and a file in it, only if it
  * belongs to the user and nobody else may write to it. Files are written under another name and renamed,
- * so no process ever reads half of one.
+ * so no process ever reads half of one. A file that takes long to make has a lock.
  */
 #include "device/launch.h"
 #include <dirent.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,13 +82,13 @@ static void make_directories(const char *path)
 
 /* ---- what is removed ---------------------------------------------------------------------- */
 
-/* Seconds after which a file that is being written counts as left behind by a process that was killed;
+/* Seconds after which a file that is being written, or a lock, counts as left behind by a process that was killed;
  * bytes of all files, above which the programs go that have not been used for longest; how many of them
  * go at a time. */
 enum { ABANDONED = 3600, MOST_BYTES = 256 << 20, AT_A_TIME = 8 };
 
 /* What stands behind "0123456789abcdef.bin" or "tuning-0123456789abcdef.txt" in a file's name: "", or
- * ".PID.NUMBER" while it is being written; NULL: the file is not kry's. */
+ * ".PID.NUMBER" while it is being written, ".lock"; NULL: the file is not kry's. */
 static const char *behind_name(const char *name, bool *tuning)
 {
     int end = 0;
@@ -97,6 +98,7 @@ static const char *behind_name(const char *name, bool *tuning)
     if (strspn(name, "0123456789abcdef") != 16 || strncmp(name + 16, *tuning ? ".txt" : ".bin", 4))
         return NULL;
     name += 20;
+    if (!strcmp(name, ".lock")) return name;
     if (*name) (void)sscanf(name, ".%*d.%*x%n", &end);
     return name[end] ? NULL : name;
 }
@@ -181,4 +183,54 @@ FILE *kry_cache_open(const char *path)
     if (file >= 0 && !fstat(file, &info) && is_private(&info, S_IFREG)) f = fdopen(file, "rb");
     if (file >= 0 && !f) close(file);
     return f;
+}
+
+/* ---- locks -------------------------------------------------------------------------------- */
+
+/* Open the lock's file, which may be there already. */
+static int open_lock(const char *path)
+{
+    struct stat info;
+    char file[40];
+    const char *name;
+    int folder, lock;
+
+    make_directories(path);
+    if ((folder = open_folder_of(path, &name)) < 0) return -1;
+    snprintf(file, sizeof file, "%.30s.lock", name);
+    lock = openat(folder, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    close(folder);
+    if (lock >= 0 && (fstat(lock, &info) || !is_private(&info, S_IFREG))) {
+        close(lock);
+        lock = -1;
+    }
+    return lock;
+}
+
+int kry_cache_lock(const char *path, double seconds)
+{
+    const double start = kry_now();
+    const struct timespec pause = { .tv_nsec = 2000000 };
+    int lock = open_lock(path);
+
+    while (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB)) {
+        if (errno != EINTR && (errno != EWOULDBLOCK || kry_now() - start > seconds)) {
+            close(lock);
+            return -1;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return lock;
+}
+
+/* Who waits for this file gets its lock; who comes later makes a new one. By then the first one's work is done,
+ * or failed, and each does it by itself. */
+void kry_cache_unlock(const char *path, int lock)
+{
+    char file[640];
+
+    if (lock < 0) return;
+    snprintf(file, sizeof file, "%s.lock", path);
+    unlink(file);
+    close(lock);
 }

@@ -131,14 +131,16 @@ static kry_status build_and_save(kry_device *dev, const char *name, const char *
 {
     kry_status st = KRY_OK;
     char *key = NULL;
+    int lock = -1;
 
     TRY(disk_key(dev, options, source, &key));
-    *program = build_from_binary(dev, key);
-    if (!*program) {
-        TRY(build_from_source(dev, name, source, options, program));
-        save_binary(key, *program);
-    }
+    if ((*program = build_from_binary(dev, key))) goto done;
+    lock = kry_disk_lock(key);
+    if ((*program = build_from_binary(dev, key))) goto done; /* another process has built it */
+    TRY(build_from_source(dev, name, source, options, program));
+    save_binary(key, *program);
 done:
+    kry_disk_unlock(key, lock);
     free(key);
     return st;
 }

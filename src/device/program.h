@@ -84,6 +84,11 @@ typedef struct kry_piece {
 void kry_cache_write(const char *path, const kry_piece *pieces, int count);
 /* Open a file of that folder for reading; NULL unless it is a plain file that only the user can write. */
 FILE *kry_cache_open(const char *path);
+/* Hold the lock of a file of that folder against other processes, and wait while another one holds it, for so many
+ * seconds at most. The lock is the file "<path>.lock", which is there while it is held; a process that ends lets go.
+ * Returns a descriptor for kry_cache_unlock; -1: it is not held, for it took too long or cannot be had. */
+int kry_cache_lock(const char *path, double seconds);
+void kry_cache_unlock(const char *path, int lock);
 
 /* ---- program_disk.c ---- */
 
@@ -91,5 +96,8 @@ FILE *kry_cache_open(const char *path);
  * are ignored in silence. key: all that the binary depends on. */
 bool kry_disk_load(const char *key, unsigned char **binary, size_t *size);
 void kry_disk_store(const char *key, const unsigned char *binary, size_t size);
+/* One process at a time builds the program of this key. -1: in spite of it, several may. */
+int kry_disk_lock(const char *key);
+void kry_disk_unlock(const char *key, int lock);
 
 #endif

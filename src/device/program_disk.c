@@ -80,3 +80,20 @@ void kry_disk_store(const char *key, const unsigned char *binary, size_t size)
     kry_cache_write(path, (kry_piece[]){ { &h, sizeof h }, { key, h.key_size }, { binary, size } },
                     3);
 }
+
+/* Processes that are started together, as ranks are, all want the same programs. */
+int kry_disk_lock(const char *key)
+{
+    const double longest =
+        60; /* seconds: longer than a program is built, unless its process is stopped */
+    char path[600];
+
+    return file_name(key, path, sizeof path) ? kry_cache_lock(path, longest) : -1;
+}
+
+void kry_disk_unlock(const char *key, int lock)
+{
+    char path[600];
+
+    if (lock >= 0 && file_name(key, path, sizeof path)) kry_cache_unlock(path, lock);
+}

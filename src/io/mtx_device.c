@@ -1,7 +1,9 @@
 /*
  * mtx_device.c - Matrix Market data on its way to a device and back.
  */
+#include "io/share.h"
 #include "operator/op.h"
+#include "team/team.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,11 +137,22 @@ kry_status kry_mtx_read_matrix(kry_device *device, kry_type type, const char *pa
 {
     kry_status st = KRY_OK;
     kry_mtx *mtx = NULL;
+    kry_share *share = NULL;
+
+    kry_team_enter(device, "kry_mtx_read_matrix", NULL);
+    if (op) *op = NULL;
     TRY(GIVEN(op, device, path));
-    *op = NULL;
-    TRY(kry_mtx_read(path, &mtx));
-    TRY(kry_mtx_matrix(device, type, mtx, NULL, op));
+    if (kry_device_is_ranks(device)) {
+        TRY(kry_share_read(device, path, &share));
+        TRY(kry_share_matrix(device, type, share, NULL, op));
+    } else {
+        TRY(kry_mtx_read(path, &mtx));
+        TRY(kry_mtx_matrix(device, type, mtx, NULL, op));
+    }
 done:
+    st = kry_team_leave(device, st);
+    if (st < 0) kry_op_release(op);
+    kry_share_release(&share);
     kry_mtx_release(&mtx);
     return st;
 }
@@ -148,20 +161,36 @@ kry_status kry_mtx_read_vec(kry_device *device, kry_type type, const char *path,
 {
     kry_status st = KRY_OK;
     kry_mtx *mtx = NULL;
+
+    kry_team_enter(device, "kry_mtx_read_vec", NULL);
+    if (vec) *vec = NULL;
     TRY(GIVEN(vec, device, path));
-    *vec = NULL;
-    TRY(kry_mtx_read(path, &mtx));
-    TRY(kry_mtx_vec(device, type, mtx, vec));
+    if (kry_device_is_ranks(device)) {
+        TRY(kry_share_read_vec(device, type, path, vec));
+    } else {
+        TRY(kry_mtx_read(path, &mtx));
+        TRY(kry_mtx_vec(device, type, mtx, vec));
+    }
 done:
+    st = kry_team_leave(device, st);
+    if (st < 0) kry_vec_release(vec);
     kry_mtx_release(&mtx);
     return st;
 }
 
 kry_status kry_mtx_write_vec(const char *path, const kry_vec *vec)
 {
+    const kry_status st = GIVEN(path, vec);
+    return st < 0 ? st : kry_mtx_write_vec_comment(path, vec, NULL);
+}
+
+kry_status kry_mtx_write_vec_comment(const char *path, const kry_vec *vec, const char *comment)
+{
     kry_status st = KRY_OK;
     double *val = NULL;
-    CHECK(path && vec, KRY_ERR_ARGUMENT, "kry_mtx_write_vec: %s is NULL", path ? "vec" : "path");
+
+    TRY(GIVEN(path, vec));
+    if (kry_device_is_ranks(kry_vec_device(vec))) return kry_share_write_vec(path, vec, comment);
     int64_t count = kry_vec_rows(vec) * kry_vec_cols(vec);
     TRY(kry_alloc((size_t)count, sizeof(double), &val));
     TRY(kry_vec_read(vec, val));
@@ -176,7 +205,7 @@ kry_status kry_mtx_write_vec(const char *path, const kry_vec *vec)
                     .cols = kry_vec_cols(vec),
                     .nnz = count,
                     .val = val };
-    TRY(kry_mtx_write(path, &mtx, NULL));
+    TRY(kry_mtx_write(path, &mtx, comment));
 done:
     free(val);
     return st;

@@ -131,7 +131,22 @@ kry_status kry_mtx_source_line(mtx_source *s, const char **line, const char **en
     *line = s->buffer + s->begin;
     *end = stop > *line && stop[-1] == '\r' ? stop - 1 : stop;
     s->begin = (size_t)(stop - s->buffer) + (stop < s->buffer + s->end);
+    s->next += s->buffer + s->begin - *line;
     s->line++;
+done:
+    return st;
+}
+
+kry_status kry_mtx_source_seek(mtx_source *s, int64_t byte)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(!fseeko(s->file, (off_t)byte, SEEK_SET), KRY_ERR_FILE, "cannot read '%s': %s", s->name,
+          strerror(errno));
+    s->begin = s->end = 0;
+    s->inflater.avail_in = 0;
+    s->over = false;
+    s->next = byte;
 done:
     return st;
 }

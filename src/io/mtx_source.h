@@ -20,6 +20,7 @@ typedef struct mtx_source {
     char *buffer;      /* owned, MTX_CHUNK: text */
     size_t begin, end; /* the part of it that is not yet handed out */
     int64_t line;      /* number of the line handed out last */
+    int64_t next;      /* the byte of the text at which the next one begins */
 } mtx_source;
 
 /* Open a file, or `size` bytes in memory. On failure there is nothing to close. */
@@ -28,5 +29,8 @@ void kry_mtx_source_close(mtx_source *s);
 /* The next line without its end; *line = NULL after the last. Returns  KRY_ERR_FILE for a file
  * that cannot be read, KRY_ERR_PARSE for broken gzip and for a line without end. */
 kry_status kry_mtx_source_line(mtx_source *s, const char **line, const char **end);
+
+/* Go on at this byte of a plain file. The count of lines goes on, too. */
+kry_status kry_mtx_source_seek(mtx_source *s, int64_t byte);
 
 #endif

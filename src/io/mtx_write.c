@@ -1,4 +1,5 @@
 /* mtx_write.c - writing Matrix Market files. */
+#include "io/share.h"
 #include "operator/op.h"
 #include <errno.h>
 #include <math.h>
@@ -7,8 +8,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-/* Remove a file, but no device and no pipe. */
-static void remove_file(const char *path)
+void kry_mtx_remove(const char *path)
 {
     struct stat info;
     if (!stat(path, &info) && S_ISREG(info.st_mode)) remove(path);
@@ -109,7 +109,7 @@ kry_status kry_mtx_write(const char *path, const kry_mtx *m, const char *comment
     if (gzclose(file) != Z_OK || !whole) {
         st = kry_fail(KRY_ERR_FILE, "cannot write '%s': %s", path,
                       errno ? strerror(errno) : "the file is not whole");
-        remove_file(path);
+        kry_mtx_remove(path);
     }
 done:
     return st;

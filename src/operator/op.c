@@ -300,7 +300,8 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->fused->apply_direction && fuses_sums(op) && p->k == 1)
+    const bool takes = p->k == 1 || op->fused->prepare_columns;
+    if (op->fused->apply_direction && fuses_sums(op) && takes)
         return op->fused->apply_direction(op->self, d, p, q, sum);
     TRY(kry_direction_run(d, p));
     TRY(kry_op_run_dot(op, p, q, sum));

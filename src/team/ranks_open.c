@@ -250,20 +250,21 @@ done:
 kry_status kry_team_of_transport(const kry_transport *transport, kry_device *device,
                                  const kry_team_params *params, kry_device **team)
 {
+    static const char who[] = "kry_team_of_transport";
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
+    kry_transport t = { 0 }; /* with all fields of this version */
     kry_team_params mine;
-    kry_transport t = { 0 }; /* that of an earlier header is shorter */
 
     TRY(GIVEN(transport, team));
     *team = NULL;
-    TRY(kry_params_take("kry_team_of_transport", "sizeof(kry_transport)", transport, &t, sizeof t));
+    TRY(kry_params_take(who, "sizeof(kry_transport)", transport, &t, sizeof t));
     TRY(check_transport(&t));
-    st = kry_params_take("kry_team_of_transport", "KRY_TEAM", params, &mine, sizeof mine);
+    st = kry_params_take(who, "KRY_TEAM", params, &mine, sizeof mine);
     if (st >= 0) st = prepare(&t, device, &mine, &dev);
     TRY(all_ready(&t, st));
     assert(dev); /* prepared */
-    kry_team_enter(dev, "kry_team_of_transport", NULL);
+    kry_team_enter(dev, who, NULL);
     TRY(kry_team_leave(dev, get_acquainted(dev, &mine)));
     dev->team->ranks->t.release = t.release;
     *team = dev;

@@ -45,8 +45,7 @@ void kry_split_release(kry_split **split)
     free(s);
 }
 
-/* The split that the team has for n rows, retained, or NULL. */
-static kry_split *find_split(const struct kry_team *team, int64_t n)
+kry_split *kry_split_find(const struct kry_team *team, int64_t n)
 {
     kry_split *s;
 
@@ -188,7 +187,7 @@ kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, cons
                          int64_t multiple, kry_split **split)
 {
     kry_status st = KRY_OK;
-    kry_split *s = NULL, *old = find_split(team, n);
+    kry_split *s = NULL, *old = kry_split_find(team, n);
     int members;
     double bytes = (double)WORD * (multiple > 1 ? GRID_WORDS : CG_WORDS) * (double)n;
     int64_t unit = 0, chunk = 0;
@@ -273,7 +272,7 @@ kry_status kry_split_by_ranks(struct kry_team *team, const char *who, int64_t fi
     s->n = s->first[team->size];
     if (team->reproducible) kry_split_chunks(s->n, 1, &unit, &chunk);
     TRY(check_units(s, who, unit));
-    old = find_split(team, s->n);
+    old = kry_split_find(team, s->n);
     if (!old) {
         keep(&s, unit, chunk, split);
     } else {

@@ -53,6 +53,9 @@ static inline int64_t kry_split_row(const kry_split *s, int64_t place)
 kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, const kry_sparse *A,
                          int64_t multiple, kry_split **split);
 
+/* The split that the team has for n rows, retained; NULL: none yet. */
+kry_split *kry_split_find(const struct kry_team *team, int64_t n);
+
 /* For ranks, collective: that of rows of which this rank brings so many, from `first` on.
  * Returns  KRY_ERR_ARGUMENT for a gap between two ranks' rows; KRY_ERR_SHAPE if there is another one for as many
  *          rows. */

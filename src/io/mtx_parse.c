@@ -1,0 +1,257 @@
+/* mtx_parse.c - the header and the lines of a Matrix Market file. */
+#include "io/mtx_parse.h"
+#include <string.h>
+
+/* ---- words ------------------------------------------------------------------------------- */
+
+const char *kry_mtx_skip_blanks(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\v' || *at == '\f'))
+        at++;
+    return at;
+}
+
+static bool at_gap(const char *at, const char *end)
+{
+    return at == end || kry_mtx_skip_blanks(at, end) > at;
+}
+
+/* The bytes up to the next gap, for a message. */
+static int word_length(const char *at, const char *end)
+{
+    const char *stop = at;
+    while (stop < end && stop - at < 40 && !at_gap(stop, end)) stop++;
+    return (int)(stop - at);
+}
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c; }
+
+/* Take `word` in any case, as a whole; false if something else stands there. */
+static bool take_word(const char **at, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+    const char *from = kry_mtx_skip_blanks(*at, end);
+    if ((size_t)(end - from) < n) return false;
+    for (size_t i = 0; i < n; i++)
+        if (lower(from[i]) != lower(word[i])) return false;
+    if (!at_gap(from + n, end)) return false;
+    *at = from + n;
+    return true;
+}
+
+/* ---- the parser --------------------------------------------------------------------------- */
+
+/* Read one of `count` words; its number goes to *which. */
+static kry_status choose_word(mtx_parser *p, const char **at, const char *end, const char *what,
+                              const char *const *words, int count, int *which)
+{
+    kry_status st = KRY_OK;
+    for (*which = 0; *which < count; ++*which)
+        if (take_word(at, end, words[*which])) return KRY_OK;
+    const char *word = kry_mtx_skip_blanks(*at, end);
+    CHECK(word < end, KRY_ERR_PARSE, MTX_HERE "the header ends before the %s", MTX_AT(p), what);
+    CHECK(false, KRY_ERR_PARSE, MTX_HERE "%s '%.*s' is not supported", MTX_AT(p), what,
+          word_length(word, end), word);
+done:
+    return st;
+}
+
+static kry_status read_header(mtx_parser *p)
+{
+    static const char *const formats[] = { "coordinate", "array" };
+    static const char *const fields[] = { "real", "integer", "pattern", "double" };
+    static const char *const symmetries[] = { "general", "symmetric", "skew-symmetric" };
+    kry_status st = KRY_OK;
+    const char *at, *end;
+    int format, field, symmetry;
+
+    TRY(kry_mtx_source_line(&p->source, &at, &end));
+    CHECK(at, KRY_ERR_PARSE, MTX_HERE "the file is empty", MTX_AFTER(p));
+    CHECK(take_word(&at, end, "%%MatrixMarket") && take_word(&at, end, "matrix"), KRY_ERR_PARSE,
+          MTX_HERE "not a Matrix Market file: it does not begin with '%%%%MatrixMarket matrix'",
+          MTX_AT(p));
+    TRY(choose_word(p, &at, end, "format", formats, 2, &format));
+    TRY(choose_word(p, &at, end, "field", fields, 4, &field));
+    TRY(choose_word(p, &at, end, "symmetry", symmetries, 3, &symmetry));
+    at = kry_mtx_skip_blanks(at, end);
+    CHECK(at == end, KRY_ERR_PARSE, MTX_HERE "'%.*s' follows the header", MTX_AT(p),
+          word_length(at, end), at);
+    p->head.array = format == 1;
+    p->head.field = field == 3 ? KRY_MTX_REAL : (kry_mtx_field)field;
+    p->head.symmetry = (kry_mtx_symmetry)symmetry;
+    CHECK(!p->head.array || p->head.field != KRY_MTX_PATTERN, KRY_ERR_PARSE,
+          MTX_HERE "an array file cannot be a pattern", MTX_AT(p));
+    CHECK(p->head.field != KRY_MTX_PATTERN || p->head.symmetry != KRY_MTX_SKEW, KRY_ERR_PARSE,
+          MTX_HERE "a pattern cannot be skew-symmetric", MTX_AT(p));
+done:
+    return st;
+}
+
+/* The next line that holds something; *at = NULL after the last. */
+static kry_status next_line(mtx_parser *p, bool comments, const char **at, const char **end)
+{
+    kry_status st = KRY_OK;
+    do {
+        TRY(kry_mtx_source_line(&p->source, at, end));
+        if (!*at) break;
+        *at = kry_mtx_skip_blanks(*at, *end);
+    } while (*at == *end || (comments && **at == '%'));
+done:
+    return st;
+}
+
+static kry_status take_integer(mtx_parser *p, const char **at, const char *end, const char *what,
+                               int64_t *value)
+{
+    kry_status st = KRY_OK;
+    const char *from = kry_mtx_skip_blanks(*at, end), *stop = kry_read_int64(from, end, value);
+
+    CHECK(from < end, KRY_ERR_PARSE, MTX_HERE "the %s is missing", MTX_AT(p), what);
+    CHECK(stop && at_gap(stop, end), KRY_ERR_PARSE, MTX_HERE "the %s '%.*s' is not a whole number",
+          MTX_AT(p), what, word_length(from, end), from);
+    *at = stop;
+done:
+    return st;
+}
+
+static kry_status check_line_end(mtx_parser *p, const char *at, const char *end)
+{
+    kry_status st = KRY_OK;
+    at = kry_mtx_skip_blanks(at, end);
+    CHECK(at == end, KRY_ERR_PARSE, MTX_HERE "'%.*s' follows the last number", MTX_AT(p),
+          word_length(at, end), at);
+done:
+    return st;
+}
+
+static kry_status check_sizes(const mtx_parser *p)
+{
+    kry_status st = KRY_OK;
+    const kry_mtx *m = &p->head;
+
+    CHECK(m->rows >= 0 && m->rows <= p->most, KRY_ERR_PARSE,
+          MTX_HERE "%lld rows are outside 0 ... %lld", MTX_AT(p), (long long)m->rows,
+          (long long)p->most);
+    CHECK(m->cols >= 0 && m->cols <= p->most, KRY_ERR_PARSE,
+          MTX_HERE "%lld columns are outside 0 ... %lld", MTX_AT(p), (long long)m->cols,
+          (long long)p->most);
+    CHECK(p->expected >= 0, KRY_ERR_PARSE, MTX_HERE "%lld entries", MTX_AT(p),
+          (long long)p->expected);
+    CHECK(m->symmetry == KRY_MTX_GENERAL || m->rows == m->cols, KRY_ERR_PARSE,
+          MTX_HERE "%lld-by-%lld cannot be symmetric", MTX_AT(p), (long long)m->rows,
+          (long long)m->cols);
+    CHECK(!m->array || m->cols == 0 || m->rows < INT64_MAX / m->cols, KRY_ERR_PARSE,
+          MTX_HERE "%lld-by-%lld is too large for an array", MTX_AT(p), (long long)m->rows,
+          (long long)m->cols);
+done:
+    return st;
+}
+
+static kry_status read_sizes(mtx_parser *p)
+{
+    kry_status st = KRY_OK;
+    kry_mtx *m = &p->head;
+    const char *at, *end;
+
+    TRY(next_line(p, true, &at, &end));
+    CHECK(at, KRY_ERR_PARSE, MTX_HERE "the file ends before the line with the sizes", MTX_AFTER(p));
+    TRY(take_integer(p, &at, end, "number of rows", &m->rows));
+    TRY(take_integer(p, &at, end, "number of columns", &m->cols));
+    if (!m->array) TRY(take_integer(p, &at, end, "number of entries", &p->expected));
+    TRY(check_line_end(p, at, end));
+    TRY(check_sizes(p));
+    if (m->array)
+        p->expected = m->symmetry == KRY_MTX_GENERAL     ? m->rows * m->cols
+                      : m->symmetry == KRY_MTX_SYMMETRIC ? m->rows * (m->rows - 1) / 2 + m->rows
+                                                         : m->rows * (m->rows - 1) / 2;
+done:
+    return st;
+}
+
+kry_status kry_mtx_parse_head(mtx_parser *p)
+{
+    kry_status st = KRY_OK;
+
+    p->head = (kry_mtx){ .array = false };
+    TRY(read_header(p));
+    TRY(read_sizes(p));
+done:
+    return st;
+}
+
+/* ---- entries ------------------------------------------------------------------------------ */
+
+static kry_status take_index(mtx_parser *p, const char **at, const char *end, const char *what,
+                             int64_t most, int64_t *index)
+{
+    kry_status st = KRY_OK;
+    int64_t value;
+
+    TRY(take_integer(p, at, end, what, &value));
+    CHECK(value >= 1 && value <= most, KRY_ERR_PARSE, MTX_HERE "%s %lld is outside 1 ... %lld",
+          MTX_AT(p), what, (long long)value, (long long)most);
+    *index = value - 1;
+done:
+    return st;
+}
+
+static bool is_whole(const char *at, const char *stop)
+{
+    if (*at == '-' || *at == '+') at++;
+    while (at < stop && *at >= '0' && *at <= '9') at++;
+    return at == stop;
+}
+
+static kry_status take_value(mtx_parser *p, const char **at, const char *end, double *value)
+{
+    kry_status st = KRY_OK;
+    const char *from = kry_mtx_skip_blanks(*at, end), *stop;
+
+    CHECK(from < end, KRY_ERR_PARSE, MTX_HERE "the value is missing", MTX_AT(p));
+    stop = kry_read_double(from, end, value);
+    CHECK(stop && at_gap(stop, end), KRY_ERR_PARSE,
+          MTX_HERE "the value '%.*s' is not a finite number", MTX_AT(p), word_length(from, end),
+          from);
+    CHECK(p->head.field != KRY_MTX_INTEGER || is_whole(from, stop), KRY_ERR_PARSE,
+          MTX_HERE "the value '%.*s' is not a whole number, as the header says", MTX_AT(p),
+          word_length(from, end), from);
+    *at = stop;
+done:
+    return st;
+}
+
+kry_status kry_mtx_parse_entry(mtx_parser *p, const char *at, const char *end, mtx_entry *e)
+{
+    kry_status st = KRY_OK;
+    const kry_mtx *m = &p->head;
+
+    *e = (mtx_entry){ .val = 1 };
+    if (!m->array) {
+        TRY(take_index(p, &at, end, "row", m->rows, &e->row));
+        TRY(take_index(p, &at, end, "column", m->cols, &e->col));
+        CHECK(m->symmetry != KRY_MTX_SKEW || e->row != e->col, KRY_ERR_PARSE,
+              MTX_HERE "entry (%lld, %lld) is on the diagonal of a skew-symmetric matrix",
+              MTX_AT(p), (long long)e->row + 1, (long long)e->col + 1);
+    }
+    if (m->field != KRY_MTX_PATTERN) TRY(take_value(p, &at, end, &e->val));
+    TRY(check_line_end(p, at, end));
+done:
+    return st;
+}
+
+kry_status kry_mtx_parse_next(mtx_parser *p, const char **at, const char **end)
+{
+    return next_line(p, false, at, end);
+}
+
+kry_status kry_mtx_parse_too_few(const mtx_parser *p, int64_t count)
+{
+    return kry_fail(KRY_ERR_PARSE, MTX_HERE "the file ends after %lld of %lld entries",
+                    MTX_AFTER(p), (long long)count, (long long)p->expected);
+}
+
+kry_status kry_mtx_parse_too_many(const mtx_parser *p)
+{
+    return kry_fail(KRY_ERR_PARSE, MTX_HERE "more than the %lld entries of the header", MTX_AT(p),
+                    (long long)p->expected);
+}

@@ -1,0 +1,54 @@
+/*
+ * share.h - files of which each rank reads a stretch, and the rows that come of it.
+ *
+ * A stretch is a range of bytes of a Matrix Market file, and of entries of a PETSc file: ranks have about as many
+ * entries each, wherever those lie. Then the entries go to the ranks that have their rows. A device by itself is
+ * one rank, which reads and keeps everything.
+ */
+#ifndef KRY_SHARE_H
+#define KRY_SHARE_H
+
+#include "io/mtx_parse.h"
+
+/* Consecutive entries of a file, in its order. */
+typedef struct kry_stretch {
+    kry_mtx head;     /* of the whole file, without arrays; nnz: its entries */
+    int64_t before;   /* entries of the file in front of these */
+    mtx_entry *entry; /* owned: count */
+    int64_t count, capacity;
+} kry_stretch;
+
+static inline int64_t kry_stretch_begin(int64_t whole, int rank, int size)
+{
+    return whole / size * rank + whole % size * rank / size;
+}
+
+/* Read this rank's stretch. Collective, during a run. What is wrong with the file is found by all ranks before one
+ * of these returns, and the message of the rank that has its first wrong place names the line, or the byte. */
+kry_status kry_stretch_read(const char *path, kry_layout *layout, kry_stretch *s);
+void kry_stretch_release(kry_stretch *s);
+/* share_petsc.c */
+kry_status kry_stretch_of_petsc(const char *path, kry_layout *layout, kry_stretch *s);
+bool kry_petsc_begins(const mtx_source *s); /* whether the file begins as these do */
+
+/* share_send.c: entries on their way to the ranks that have their rows. */
+
+/* first[r], size + 1 of them: where the rows of rank r begin, if each is to have entries and rows by its speed.
+ *   multiple  of which they are
+ *   speed     of each rank; NULL: alike. Collective */
+kry_status kry_stretch_cut(const kry_stretch *s, kry_layout *layout, int64_t multiple,
+                           const double *speed, int64_t *first);
+/* The entries of this rank's rows, and their mirror images if the file has half of a symmetric matrix, in the order of
+ * the file. s is empty then. Collective.
+ *   own  [out]  to be freed; count of them */
+kry_status kry_stretch_send(kry_stretch *s, kry_layout *layout, const int64_t *first,
+                            mtx_entry **own, int64_t *count);
+
+/* ---- on ranks, what mtx_device.c does on other devices. Collective calls of their own. ---- */
+
+kry_status kry_share_read_vec(kry_device *dev, kry_type type, const char *path, kry_vec **vec);
+kry_status kry_share_write_vec(const char *path, const kry_vec *vec, const char *comment);
+/* mtx_write.c: remove a file, but no device and no pipe. */
+void kry_mtx_remove(const char *path);
+
+#endif
