@@ -52,8 +52,12 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
     kry_status st = KRY_OK;
     double start = now();
     text_printable(file ? file : spec, s->name, sizeof s->name);
-    if (file) {
-        if (f && f->stencil) TRY(no_grid(file));
+    if (file && f && f->stencil) TRY(no_grid(file));
+    if (file && ranks_count() > 1) {
+        TRY(kry_share_read(s->device, file, &s->share));
+        s->rows = s->cols = s->share->n;
+        s->given = s->share->given;
+    } else if (file) {
         TRY(kry_mtx_read(file, &s->mtx));
         s->rows = s->mtx->rows;
         s->cols = s->mtx->cols;
@@ -63,6 +67,8 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
         s->rows = s->cols = s->problem->n;
         s->given = s->problem->nnz;
     }
+    s->first = s->share ? s->share->first : 0;
+    s->here = s->share ? s->share->rows : s->rows;
     if (f && f->coordinates) TRY(read_coordinates(f->coordinates, s));
     s->seconds = now() - start;
 done:
@@ -72,6 +78,7 @@ done:
 void source_release(source *s)
 {
     kry_mtx_release(&s->mtx);
+    kry_share_release(&s->share);
     kry_problem_release(&s->problem);
     free(s->coordinates);
     free(s->part);
@@ -98,7 +105,8 @@ unsigned source_traits(const source *s)
 {
     if (s->problem) return s->problem->traits;
     unsigned singular = s->singular ? KRY_SINGULAR | KRY_SYMMETRIC : 0;
-    return singular | (s->mtx->symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0);
+    const kry_mtx_symmetry symmetry = s->share ? s->share->symmetry : s->mtx->symmetry;
+    return singular | (symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0);
 }
 
 static kry_status stored_matrix(const source *s, kry_device *device, kry_type type,
@@ -110,6 +118,7 @@ static kry_status stored_matrix(const source *s, kry_device *device, kry_type ty
     const void *val = NULL;
     kry_matrix_params with_traits = *params;
     with_traits.traits |= source_traits(s);
+    if (s->share) return kry_share_matrix(device, type, s->share, &with_traits, A);
     if (ranks_count() > 1) return ranks_matrix(s, device, type, &with_traits, A);
     if (s->mtx) {
         st = kry_mtx_matrix(device, type, s->mtx, &with_traits, A);
@@ -409,6 +418,32 @@ done:
     return st;
 }
 
+/* As take_place */
+static double take_shared_place(const kry_share *A, int64_t i, int64_t *e)
+{
+    const int64_t col = A->col[*e];
+    double sum = 0;
+    for (; *e < A->row_ptr[i + 1] && A->col[*e] == col; ++*e) sum += A->val[*e];
+    return sum;
+}
+
+void share_asymmetry(const kry_share *A, const kry_share *T, asymmetry *a)
+{
+    *a = (asymmetry){ .row = -1, .col = -1 };
+    for (int64_t i = 0; i < A->rows; i++) {
+        int64_t e = A->row_ptr[i], f = T->row_ptr[i];
+        while (e < A->row_ptr[i + 1] || f < T->row_ptr[i + 1]) {
+            const int64_t j = e < A->row_ptr[i + 1] ? A->col[e] : INT64_MAX,
+                          k = f < T->row_ptr[i + 1] ? T->col[f] : INT64_MAX;
+            const double aij = j <= k ? take_shared_place(A, i, &e) : 0,
+                         aji = k <= j ? take_shared_place(T, i, &f) : 0;
+            a->unmatched += j < k;
+            if (fabs(aij) > a->largest) a->largest = fabs(aij);
+            note_difference(a, fabs(aij - aji), A->first + i, j < k ? j : k);
+        }
+    }
+}
+
 /* ---- vectors ---------------------------------------------------------------------- */
 
 kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **values)
@@ -426,6 +461,31 @@ kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **
     *columns = mtx->cols;
 done:
     kry_mtx_release(&mtx);
+    return st;
+}
+
+kry_status read_shared_vectors(const char *path, const source *s, int64_t *columns, double **values)
+{
+    kry_status st = KRY_OK;
+    const bool fp64 = kry_device_get_info(s->device)->fp64;
+    kry_vec *v = NULL;
+
+    TRY(kry_mtx_read_vec(s->device, fp64 ? KRY_F64 : KRY_F32, path, &v));
+    *columns = kry_vec_cols(v);
+    CHECK(*columns >= 1 && kry_vec_rows(v) == s->rows, KRY_ERR_SHAPE,
+          "%s is %lld by %lld, but right-hand sides must be columns of %lld rows to go with the "
+          "matrix",
+          path, (long long)kry_vec_rows(v), (long long)*columns, (long long)s->rows);
+    const int64_t count = s->here * *columns;
+    TRY(allocate((size_t)count, sizeof(double), values));
+    TRY(kry_vec_read(v, *values));
+    for (int64_t i = count - 1; i >= 0 && !fp64; i--) { /* single numbers lie packed at the front */
+        float number;
+        memcpy(&number, (const char *)*values + sizeof number * (size_t)i, sizeof number);
+        (*values)[i] = number;
+    }
+done:
+    kry_vec_release(&v);
     return st;
 }
 

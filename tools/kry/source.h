@@ -8,8 +8,12 @@
 
 typedef struct source {
     char name[512]; /* the file or the spec, printable */
-    kry_mtx *mtx;   /* one of the two */
+    kry_mtx *mtx;   /* one of the three */
     kry_problem *problem;
+    kry_share *share;   /* of a file: the rows that this rank has */
+    kry_device *device; /* borrowed: of the ranks that share a file; set before source_open */
+    int64_t first,
+        here; /* the rows that vectors on the host have: all of them, or those of `share` */
     int64_t rows, cols;
     int64_t given;       /* entries in the file; for a problem all nonzeros */
     double seconds;      /* to read or to generate */
@@ -66,8 +70,14 @@ typedef struct asymmetry {
 } asymmetry;
 kry_status sparse_asymmetry(const sparse *A, asymmetry *a);
 
+/* How far a matrix is from its transpose, in this rank's rows. */
+void share_asymmetry(const kry_share *A, const kry_share *T, asymmetry *a);
+
 /* The columns of n numbers of a file: array or coordinate format, general. *values: to be freed. */
 kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **values);
+/* The same of the rows that s->share has. Collective. */
+kry_status read_shared_vectors(const char *path, const source *s, int64_t *columns,
+                               double **values);
 /* kry_mtx_write to a file that gets its name once it is whole (output.h). */
 kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *comment);
 kry_status write_vectors(const char *path, int64_t n, int64_t columns, double *values,
