@@ -1,4 +1,4 @@
-// bicgstab.cl - the vector work of BiCGStab(l) and its scalars.
+// bicgstab.cl - the vector work of BiCGStab(l) and its scalars. It shares shadow.clh.
 // Host: src/krylov/bicgstab.c, which compiles it with KRY_UNALIGNED. Launch: bicgstab_begin and
 // bicgstab_minimise one group, bicgstab_direction kry_groups_for(n), the others kry_chunks_of(x).groups; for each
 // column of x, whose vectors are `pitch` apart (y: y_pitch), and whose scalars and sums stand column by column.
@@ -23,15 +23,6 @@ enum { ALPHA, RHO, BETA, SHADOW, GAMMA, SCALARS = 9 }; // GAMMA + k: by what r_k
 #define COLUMN ((int)get_group_id(1))
 #define TAKE_COLUMN_SCALARS state += COLUMN * STATE_SIZE, scalars += COLUMN * SCALARS;
 #define PART_HERE (COLUMN * (int)get_num_groups(0) + (int)get_group_id(0))
-#define ROUNDING (sizeof(REAL) == 4 ? (ACC)1e-6f : (ACC)1e-14f)
-
-// What a product of the shadow with a vector of this square says: it is divided by.
-int judge_product(ACC product, ACC square, ACC shadow)
-{
-    if (!isfinite(product)) return STOP_NOT_FINITE;
-    if (product == 0 || product * product <= ROUNDING * ROUNDING * square * shadow) return STOP_MATRIX;
-    return GO_ON;
-}
 
 // Judge the residual; unless `only_judge`, beta := alpha rho' / rho. rho: the pair (r_j.shadow, r_j.r_j).
 // is_first: in the first iteration of a cycle, where the shadow may be r: then rho is r.r, to the bit. One group.

@@ -1,7 +1,7 @@
 // block_cg.cl - the work of a step of block conjugate gradients: products of tall blocks, WIDTH columns each, and
 // the small WIDTH-by-WIDTH matrices between them.
-// Host: src/krylov/block_cg.c. Launch: block_cg_gram as many groups as the host likes, block_cg_finish one for each
-// entry, block_cg_orthogonalise and block_cg_solve one, the others kry_groups_for(n).
+// Host: src/krylov/block_cg.c. Launch: block_cg_gram as many groups as the host likes for each tile, block_cg_finish one for
+// each entry, block_cg_orthogonalise and block_cg_solve one, the others kry_groups_for(n).
 //
 // Blocks are stored column by column, `pitch` numbers apart, x x_pitch. Small matrices are in full, row by row, of
 // type ACC, one behind the other in `small` (below). A direction that was dropped is a zero column of Q and P, and
@@ -20,63 +20,78 @@ enum { TO_Q, RHO_OF_W = SQUARE, BY_T = 2 * SQUARE, BY_P = 3 * SQUARE, C_OF_R = 4
 #define AT(i, j) ((i) * WIDTH + (j))
 
 // A pivot is none once this share of its column is left: the rest is rounding of sums, or of the columns.
-#define ROUNDING (sizeof(ACC) == 4 ? (ACC)1e-4f : (ACC)1e-12f)
+#define LEAST_PIVOT (sizeof(ACC) == 4 ? (ACC)1e-4f : (ACC)1e-12f)
 
 // ---- small matrices, by one group: all its work-items call these functions ----
 
 #define FOR_LANES(i, n) for (int i = get_local_id(0); i < (n); i += WG)
 
+// How much is left of a column beside all of it, by which pivots are chosen; -1: it is negative, -2: not finite.
+ACC share_of(ACC left, ACC all)
+{
+    if (!isfinite(all) || !isfinite(left)) return -2;
+    if (all < 0 || left < -LEAST_PIVOT * all) return -1;
+    return left > 0 ? left / all : 0;
+}
+
 // G = the sum over t of L_t'L_t with row t of L for pivot order[t], the largest that is left beside its column of G.
+// place[j]: the t of column j, -1 if it is no pivot. left: room for a matrix, share for a row.
 // Returns how many there are; -1: G is not positive semidefinite; -2: nor finite.
-int factor(local const ACC *G, local ACC *L, local ACC *left, local int *order)
+int factor(local const ACC *G, local ACC *left, local ACC *L, local ACC *share, local int *order, local int *place)
 {
     int rank = 0;
 
     BARRIER();
-    FOR_LANES(j, WIDTH) left[j] = G[AT(j, j)];
-    BARRIER();
+    FOR_LANES(e, SQUARE) left[e] = G[e];
+    FOR_LANES(j, WIDTH) place[j] = -1, share[j] = share_of(G[AT(j, j)], G[AT(j, j)]);
     for (; rank < WIDTH; rank++) {
         int pivot = -1;
-        ACC best = ROUNDING;
-        for (int j = 0; j < WIDTH; j++) {
-            const ACC all = G[AT(j, j)];
-            bool taken = false;
-            for (int t = 0; t < rank; t++) taken = taken || order[t] == j;
-            if (!isfinite(all) || !isfinite(left[j])) return -2;
-            if (all < 0 || (!taken && left[j] < -ROUNDING * all)) return -1;
-            if (!taken && left[j] > best * all) pivot = j, best = left[j] / all;
-        }
-        if (pivot < 0) break;
-        const ACC root = sqrt(left[pivot]);
+        ACC best = LEAST_PIVOT, least = 0;
         BARRIER();
-        if (get_local_id(0) == 0) order[rank] = pivot;
+        for (int j = 0; j < WIDTH; j++) {
+            if (share[j] > best) pivot = j, best = share[j];
+            if (share[j] < least) least = share[j];
+        }
+        if (least < 0) return least < -1 ? -2 : -1;
+        if (pivot < 0) break;
+        const ACC root = sqrt(left[AT(pivot, pivot)]);
         FOR_LANES(j, WIDTH)
         {
-            ACC entry = G[AT(pivot, j)];
-            for (int t = 0; t < rank; t++) entry -= L[AT(t, pivot)] * L[AT(t, j)];
-            L[AT(rank, j)] = j == pivot ? root : entry / root;
+            L[AT(rank, j)] = j == pivot ? root : left[AT(pivot, j)] / root;
+            if (j == pivot) order[rank] = j, place[j] = rank;
         }
         BARRIER();
-        FOR_LANES(j, WIDTH) left[j] -= L[AT(rank, j)] * L[AT(rank, j)];
+        FOR_LANES(e, SQUARE) left[e] -= L[AT(rank, e / WIDTH)] * L[AT(rank, e % WIDTH)];
         BARRIER();
+        FOR_LANES(j, WIDTH) share[j] = place[j] >= 0 ? 0 : share_of(left[AT(j, j)], G[AT(j, j)]);
     }
     return rank;
 }
 
 // E with E'G E = I for the pivots, zero columns for the others.
-void invert(local const ACC *L, local const int *order, int rank, local ACC *E)
+void invert(local const ACC *L, local const int *order, local const int *place, int rank, local ACC *E)
 {
-    FOR_LANES(i, WIDTH)
-    {
-        for (int j = 0; j < WIDTH; j++) E[AT(i, j)] = 0;
-        for (int s = 0; s < rank; s++) {
-            const int j = order[s];
-            ACC entry = i == j;
-            for (int t = 0; t < s; t++) entry -= E[AT(i, order[t])] * L[AT(t, j)];
-            E[AT(i, j)] = entry / L[AT(s, j)];
+    BARRIER();
+    FOR_LANES(e, SQUARE) E[e] = e / WIDTH == e % WIDTH && place[e % WIDTH] >= 0;
+    for (int s = 0; s < rank; s++) {
+        const int j = order[s];
+        BARRIER();
+        FOR_LANES(i, WIDTH) E[AT(i, j)] /= L[AT(s, j)];
+        BARRIER();
+        FOR_LANES(e, SQUARE)
+        {
+            if (place[e % WIDTH] > s) E[e] -= E[AT(e / WIDTH, j)] * L[AT(s, e % WIDTH)];
         }
     }
     BARRIER();
+}
+
+// Entry e of X Y.
+ACC product_at(local const ACC *X, local const ACC *Y, int e)
+{
+    ACC sum = 0;
+    for (int t = 0; t < WIDTH; t++) sum += X[AT(e / WIDTH, t)] * Y[AT(t, e % WIDTH)];
+    return sum;
 }
 
 // The mean of G and G', which differ by rounding.
@@ -92,60 +107,62 @@ void take_symmetric(global const TOTAL *total, local ACC *G)
 
 // ---- sums ----
 
-#ifdef KRY_CPU
-#define ROWS 128 // of a tile
-#else
-#define ROWS 16
-#endif
-#define SLICES (WG >= 2 * SQUARE ? WG / SQUARE : 1) // work-items that share an entry
-#define ENTRIES ((SQUARE + WG - 1) / WG)            // entries of a work-item, else
+// A group takes a tile of X'Y, TILE entries along either side, for its share of the rows. Groups side by side take the
+// tiles of one share, so that rows come from memory once.
+#define TILE   4
+#define ACROSS ((WIDTH + TILE - 1) / TILE)
+#define TILES  (ACROSS * ACROSS) // as src/krylov/block_cg.c has it
+#define EACH_OF_TILE(a) UNROLLED for (int a = 0; a < TILE; a++)
 
-void load_tile(long n, long row, long pitch, global const REAL *restrict X, local REAL *tile)
-{
-    for (int e = get_local_id(0); e < WIDTH * ROWS; e += WG) {
-        const int c = e / ROWS, i = e % ROWS;
-        tile[e] = row + i < n ? X[c * pitch + row + i] : 0;
+// sum[a][b] += x_a y_b for columns i + a of X and j + b of Y; those behind the last one count for nothing.
+#define ADD_PRODUCTS(V, TYPE, LOAD, sum)                                                          \
+    {                                                                                             \
+        TYPE x_row[TILE], y_row[TILE];                                                            \
+        EACH_OF_TILE(a) x_row[a] = LOAD((X + min(i_tile + a, WIDTH - 1) * pitch));                \
+        EACH_OF_TILE(b) y_row[b] = LOAD((Y + min(j_tile + b, WIDTH - 1) * pitch));                \
+        EACH_OF_TILE(a) EACH_OF_TILE(b) ADD_PRODUCT##V(sum[a][b], x_row[a], y_row[b]);            \
     }
-}
 
-// part[group]: X'Y, WIDTH-by-WIDTH. 2 words for each column.
+// part[share]: X'Y, WIDTH-by-WIDTH. 2 words for each column.
 kernel void block_cg_gram(long n, long pitch, global const ACC *restrict small, global const REAL *restrict X,
                           global const REAL *restrict Y, global TOTAL *restrict part)
 {
-    local REAL x[WIDTH * ROWS], y[WIDTH * ROWS];
-    local TOTAL lane[WG];
+    local TOTAL lane[TILE * WG];
     const TOTAL nothing = NO_TOTAL;
-    const int l = get_local_id(0), slice = SLICES > 1 ? l / SQUARE : 0;
-    const long groups = get_num_groups(0), tiles = (n + ROWS - 1) / ROWS;
-    TOTAL sum[ENTRIES];
+    const int l = get_local_id(0), tile = get_group_id(0) % TILES, share = get_group_id(0) / TILES;
+    const int shares = get_num_groups(0) / TILES, i_tile = tile / ACROSS * TILE, j_tile = tile % ACROSS * TILE;
+    TOTAL sum[TILE][TILE];
 
     if (small[GOES_ON] == 0) return; // all work-items of a group alike
-    for (int e = 0; e < ENTRIES; e++) sum[e] = nothing;
-    for (long tile = get_group_id(0); tile < tiles; tile += groups) {
+    EACH_OF_TILE(a) EACH_OF_TILE(b) sum[a][b] = nothing;
+#ifdef KRY_CPU
+    const long vectors = n / VW, end = vectors * (share + 1) / shares;
+    const TOTALV nothing_v = NO_TOTALV;
+    TOTALV sums[TILE][TILE];
+    EACH_OF_TILE(a) EACH_OF_TILE(b) sums[a][b] = nothing_v;
+    for (long i = vectors * share / shares; i < end; i++) ADD_PRODUCTS(V, VEC, VLOAD, sums)
+    for (long i = share + 1 < shares ? n : vectors * VW; i < n; i++) ADD_PRODUCTS(, REAL, SLOAD, sum)
+    EACH_OF_TILE(a) EACH_OF_TILE(b) sum[a][b] = ALL_LANES(sums[a][b], sum[a][b]);
+#else
+    for (long i = share * WG + l; i < n; i += shares * WG) ADD_PRODUCTS(, REAL, SLOAD, sum)
+#endif
+    part += share * SQUARE;
+    EACH_OF_TILE(a)
+    {
         BARRIER();
-        load_tile(n, tile * ROWS, pitch, X, x);
-        load_tile(n, tile * ROWS, pitch, Y, y);
+        EACH_OF_TILE(b) lane[b * WG + l] = sum[a][b];
+        for (int step = WG / 2; step > 0; step /= 2) {
+            BARRIER();
+            if (l < step) {
+                EACH_OF_TILE(b) ADD_TOTAL(lane[b * WG + l], lane[b * WG + l + step]);
+            }
+        }
         BARRIER();
-        for (int e = 0; e < ENTRIES; e++) {
-            const int entry = SLICES > 1 ? l % SQUARE : l + e * WG;
-            if (slice >= SLICES) continue; // spare work-items
-            if (entry >= SQUARE) continue;
-            local const REAL *x_i = x + entry / WIDTH * ROWS, *y_j = y + entry % WIDTH * ROWS;
-            for (int i = slice; i < ROWS; i += SLICES) ADD_PRODUCT(sum[e], x_i[i], y_j[i]);
+        FOR_LANES(b, TILE)
+        {
+            if (i_tile + a < WIDTH && j_tile + b < WIDTH) part[AT(i_tile + a, j_tile + b)] = lane[b * WG];
         }
     }
-    part += get_group_id(0) * SQUARE;
-    if (SLICES > 1) {
-        lane[l] = sum[0];
-        BARRIER();
-        if (l < SQUARE) {
-            for (int s = 1; s < SLICES; s++) ADD_TOTAL(sum[0], lane[l + s * SQUARE]);
-            part[l] = sum[0];
-        }
-        return;
-    }
-    for (int e = 0; e < ENTRIES; e++)
-        if (l + e * WG < SQUARE) part[l + e * WG] = sum[e];
 }
 
 // total[entry] := the sum of what `count` groups left. One group for each entry.
@@ -169,22 +186,19 @@ kernel void block_cg_orthogonalise(int what, int iteration, int slot, global con
                                    global const TOTAL *restrict square, global ACC *state,
                                    global ACC *history, global ACC *small)
 {
-    local ACC G[SQUARE], L[SQUARE], E[SQUARE], C[SQUARE], left[WIDTH];
-    local int order[WIDTH];
-    global ACC *of_r = small + C_OF_R, *of_w = small + RHO_OF_W;
+    local ACC G[SQUARE], L[SQUARE], E[SQUARE], C[SQUARE], share[WIDTH];
+    local int order[WIDTH], place[WIDTH];
 
-    FOR_LANES(e, SQUARE) C[e] = of_r[e];
+    FOR_LANES(e, SQUARE) C[e] = small[C_OF_R + e];
     take_symmetric(square, G);
+    FOR_LANES(e, SQUARE) E[e] = product_at(G, C, e);
+    BARRIER();
     FOR_LANES(c, WIDTH)
     {
         global ACC *own = state + c * STATE_SIZE;
         ACC rr = 0;
         if (!(what & JUDGES) || (int)own[STATE_STOP] != GO_ON) continue;
-        for (int i = 0; i < WIDTH; i++) {
-            ACC sum = 0;
-            for (int j = 0; j < WIDTH; j++) sum += G[AT(i, j)] * C[AT(j, c)];
-            rr += sum * C[AT(i, c)];
-        }
+        for (int i = 0; i < WIDTH; i++) rr += E[AT(i, c)] * C[AT(i, c)];
         if (rr < 0) rr = 0; // by rounding
         own[STATE_ITERATION] = (ACC)iteration, own[STATE_VALUE] = rr;
         history[slot * WIDTH + c] = rr;
@@ -193,19 +207,17 @@ kernel void block_cg_orthogonalise(int what, int iteration, int slot, global con
     if (!(what & TURNS)) return;
     BARRIER();
     take_symmetric(inner, G);
-    const int rank = factor(G, L, left, order);
-    if (rank > 0) invert(L, order, rank, E);
-    FOR_LANES(e, SQUARE) of_w[e] = 0, small[TO_Q + e] = rank > 0 ? E[e] : 0, of_r[e] = 0;
-    BARRIER();
-    for (int t = 0; t < rank; t++) {
-        FOR_LANES(j, WIDTH)
-        {
-            ACC sum = 0;
-            for (int i = 0; i < WIDTH; i++) sum += L[AT(t, i)] * C[AT(i, j)];
-            of_w[AT(order[t], j)] = L[AT(t, j)];
-            if ((int)state[j * STATE_SIZE + STATE_STOP] == GO_ON) of_r[AT(order[t], j)] = sum;
-        }
+    const int rank = factor(G, E, L, share, order, place);
+    if (rank > 0) invert(L, order, place, rank, E);
+    FOR_LANES(e, SQUARE)
+    {
+        const int t = rank > 0 ? place[e / WIDTH] : -1, j = e % WIDTH;
+        const int goes_on = (int)state[j * STATE_SIZE + STATE_STOP] == GO_ON;
+        small[TO_Q + e] = rank > 0 ? E[e] : 0;
+        small[RHO_OF_W + e] = t >= 0 ? L[AT(t, j)] : 0;
+        small[C_OF_R + e] = t >= 0 && goes_on ? product_at(L, C, AT(t, j)) : 0;
     }
+    BARRIER(); // the states were read
     if (get_local_id(0) != 0) return;
     small[GOES_ON] = 0;
     for (int c = 0; c < WIDTH; c++) {
@@ -219,12 +231,12 @@ kernel void block_cg_orthogonalise(int what, int iteration, int slot, global con
 // alpha with P'T alpha = I for the directions that there are, and alpha C. One group.
 kernel void block_cg_solve(global const TOTAL *restrict total, global ACC *state, global ACC *small)
 {
-    local ACC G[SQUARE], L[SQUARE], E[SQUARE], alpha[SQUARE], left[WIDTH];
-    local int order[WIDTH];
+    local ACC G[SQUARE], L[SQUARE], E[SQUARE], alpha[SQUARE], share[WIDTH];
+    local int order[WIDTH], place[WIDTH];
 
     if (small[GOES_ON] == 0) return;
     take_symmetric(total, G);
-    const int rank = factor(G, L, left, order);
+    const int rank = factor(G, E, L, share, order, place);
     if (rank <= 0) {
         BARRIER(); // GOES_ON was read
         FOR_LANES(c, WIDTH)
@@ -236,7 +248,7 @@ kernel void block_cg_solve(global const TOTAL *restrict total, global ACC *state
         if (get_local_id(0) == 0) small[GOES_ON] = 0;
         return;
     }
-    invert(L, order, rank, E);
+    invert(L, order, place, rank, E);
     FOR_LANES(e, SQUARE)
     {
         ACC sum = 0;

@@ -32,7 +32,6 @@
 #define R (CHANGE + m)
 #define T (R + m * m)
 #define MOST 128 // m at most
-#define ROUNDING (sizeof(REAL) == 4 ? (ACC)1e-6f : (ACC)1e-14f)
 
 // A cycle begins with a residual of this norm.
 kernel void gmres_begin(int m, ACC norm, global ACC *restrict scalars)

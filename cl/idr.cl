@@ -14,7 +14,6 @@
 #define ALPHA (C + MOST)
 #define BETA (ALPHA + MOST)
 #define M (BETA + 1)
-#define ROUNDING (sizeof(REAL) == 4 ? (ACC)1e-6f : (ACC)1e-14f)
 
 // A cycle begins: M = 1, omega = 1.
 kernel void idr_begin(global ACC *restrict scalars)

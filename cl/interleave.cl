@@ -7,6 +7,7 @@ kernel void interleave(long n, int vectors, global const REAL *restrict x, long 
                        global REAL *restrict to)
 {
     x += x0;
+#ifdef KRY_CPU
 #define VECTOR(c) global const REAL *restrict x_##c = x + min(c, vectors - 1) * pitch;
     VECTOR(0) VECTOR(1) VECTOR(2) VECTOR(3)
 #if AT_ONCE == 4
@@ -17,6 +18,15 @@ kernel void interleave(long n, int vectors, global const REAL *restrict x, long 
     {
         vstore4((REAL4)(x_0[i], x_1[i], x_2[i], x_3[i]), 2 * i, to);
         vstore4((REAL4)(x_4[i], x_5[i], x_6[i], x_7[i]), 2 * i + 1, to);
+    }
+#endif
+#else // what work-items side by side write is side by side
+    const int pieces = AT_ONCE / 2;
+    FOR_EACH(e, n * pieces)
+    {
+        const long i = e / pieces;
+        const int c = (int)(e % pieces) * 2;
+        vstore2((REAL2)(x[min(c, vectors - 1) * pitch + i], x[min(c + 1, vectors - 1) * pitch + i]), e, to);
     }
 #endif
 }

@@ -12,7 +12,6 @@ enum {
     GAMMA = STATE_VALUE + 1, GAMMA_OLD, DELTA, COSINE, COSINE_OLD, SINE, SINE_OLD, ETA, FOLLOWS, SCALARS
 };
 #define COLUMN ((int)get_group_id(1))
-#define ROUNDING (sizeof(REAL) == 4 ? (ACC)1e-6f : (ACC)1e-14f)
 
 // gamma of the first v. One group for each column that is not over.
 kernel void minres_begin(global const TOTAL *restrict part, int count, global ACC *restrict step)

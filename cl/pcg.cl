@@ -129,12 +129,6 @@ kernel void pcg_flexible(global const TOTAL2 *restrict rho_part, int rho_count,
 
 #ifdef COLUMNS
 #define COLUMN ((int)get_group_id(1))
-// What DIRECTION_PARAMS are for this column
-#define TAKE_COLUMN_DIRECTION                                          \
-    slot = slot * (int)get_num_groups(1) + COLUMN;                     \
-    rho_part += COLUMN * rho_count;                                    \
-    step += COLUMN * STATE_SIZE, state += COLUMN * STATE_SIZE;         \
-    target2 = step[STATE_TARGET];
 
 // 2 + 1 words for each column that goes on.
 kernel void pcg_directions(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
@@ -142,7 +136,7 @@ kernel void pcg_directions(DIRECTION_PARAMS, long n, global const REAL *z, globa
 {
     local TOTAL2 lane[WG];
     const long at = COLUMN * pitch;
-    TAKE_COLUMN_DIRECTION
+    TAKE_DIRECTION_OF(COLUMN)
     one_direction(DIRECTION_PASS, n, z + at, old + at, p + at, lane);
 }
 
@@ -151,7 +145,7 @@ kernel void pcg_checks(DIRECTION_PARAMS)
 {
     local TOTAL2 lane[WG];
     ACC beta;
-    TAKE_COLUMN_DIRECTION
+    TAKE_DIRECTION_OF(COLUMN)
     begin_direction(DIRECTION_PASS, lane, &beta);
 }
 
@@ -163,15 +157,26 @@ kernel void pcg_steps(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const
 {
     local TOTAL2 lane[WG];
     const long at = COLUMN * pitch;
-    state += COLUMN * STATE_SIZE, step += COLUMN * STATE_SIZE, pq_part += COLUMN * pq_count;
-#ifdef DRIFT
-    drift_part += COLUMN * drift_count, drift_out += COLUMN * (int)get_num_groups(0);
-#endif
+    TAKE_STEP_OF(COLUMN)
+    TAKE_DRIFT_OF(COLUMN)
 #ifdef DIAGONAL
     z += at;
 #endif
     x += x0 + COLUMN * x_pitch, part += COLUMN * (int)get_num_groups(0);
     one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p + at, q + at, x, r + at, part DIAGONAL_PASS, lane);
+}
+
+// x += alpha p for the columns that have waited for it since the last step that was theirs. Steps count from iteration
+// `start`, and x waits behind those with even numbers, whose direction is p.
+kernel void pcg_add_lasts(long n, int start, global const ACC *restrict step, global const REAL *restrict p,
+                          long pitch, global REAL *restrict x, long x0, long x_pitch)
+{
+    step += COLUMN * STATE_SIZE, p += COLUMN * pitch, x += x0 + COLUMN * x_pitch;
+    // the one that found the reason to stop took no step
+    const int done = (int)step[STATE_ITERATION] - start + ((int)step[STATE_STOP] == GO_ON);
+    const REAL alpha = (REAL)step[STATE_ALPHA];
+    if (done <= 0 || done % 2 == 0) return;
+    FOR_EACH(i, n) x[i] += alpha * p[i];
 }
 
 #endif

@@ -79,25 +79,10 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
             row[l] = share;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        // All work-items compute the same scalars: that takes less time than to share them. p'A p needs no
-        // product with p, because s = A p is conjugate to the p before.
-        sums = row_sum(row);
-        ACC2 dots = VALUES_OF(sums);
-        ACC beta_ = gamma > 0 ? dots.x / gamma : 0, next = dots.y - beta_ * beta_ * pq;
-        REAL alpha = (REAL)(dots.x / next), beta = (REAL)beta_;
-        int stop = judge(dots.x, next, target2, step < steps), last = stop != GO_ON || step >= steps;
-        if (!last) gamma = dots.x, pq = next;
-        if (l == 0 && me.groups && me.group == 0) {
-            out[OUT_HISTORY + step] = dots.x;
-            if (last) {
-                out[OUT_STOP] = stop;
-                out[OUT_DONE] = step;
-                out[OUT_VALUE] = stop == STOP_CONVERGED || !isfinite(dots.x) ? dots.x : next;
-                out[OUT_GAMMA] = gamma;
-                out[OUT_PQ] = pq;
-            }
-        }
-        go = !last && me.groups && !me.aborted;
+        resident_step next = judge_step(VALUES_OF(row_sum(row)), target2, step, steps, &gamma, &pq,
+                                       l == 0 && me.groups && me.group == 0, out);
+        REAL alpha = next.alpha, beta = next.beta;
+        go = !next.last && me.groups && !me.aborted;
         if (go) {
 #pragma unroll
             EACH {

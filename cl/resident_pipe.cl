@@ -82,26 +82,13 @@ void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restric
             q[k] = at & VALID ? sum : 0;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        sums = row_sum(row);
-        ACC2 dots = VALUES_OF(sums);
-        int iterates = of == OF_W, last = 0, stop = GO_ON;
-        ACC beta_ = gamma > 0 ? dots.x / gamma : 0, next = dots.y - beta_ * beta_ * pq;
-        REAL alpha = (REAL)(dots.x / next), beta = (REAL)beta_;
-        if (iterates) {
-            stop = judge(dots.x, next, target2, step < steps), last = stop != GO_ON || step >= steps;
-            if (!last) gamma = dots.x, pq = next;
-            if (l == 0 && me.groups && me.group == 0) {
-                out[OUT_HISTORY + step] = dots.x;
-                if (last) {
-                    out[OUT_STOP] = stop;
-                    out[OUT_DONE] = step;
-                    out[OUT_VALUE] = stop == STOP_CONVERGED || !isfinite(dots.x) ? dots.x : next;
-                    out[OUT_GAMMA] = gamma;
-                    out[OUT_PQ] = pq;
-                }
-            }
-        }
-        go = !last && me.groups && !me.aborted;
+        int iterates = of == OF_W;
+        resident_step next = { 0, 0, 0 };
+        if (iterates)
+            next = judge_step(VALUES_OF(row_sum(row)), target2, step, steps, &gamma, &pq,
+                              l == 0 && me.groups && me.group == 0, out);
+        REAL alpha = next.alpha, beta = next.beta;
+        go = !next.last && me.groups && !me.aborted;
         if (go && iterates) {
 #pragma unroll
             EACH {

@@ -118,15 +118,32 @@
     SUM v##u = val[k + u * STEP];    \
     int j##u = COLUMN_OF(c##u, k + u * STEP);
 #ifdef AT_ONCE // padding is passed over, which costs less than to choose between vectors
-#define FETCH(u, GET) SUM x##u = FROM_OWN((SUM)GET(j##u));
-#define TERM(u, GET) \
-    if (c##u != NONE) sum += v##u * x##u;
+#define FETCH(u, GET)    SUM x##u = FROM_OWN((SUM)GET(j##u));
+#define TERM(u, GET)     sum += v##u * x##u;
+#define TRY_TERM(u, GET) if (c##u != NONE) sum += v##u * FROM_OWN((SUM)GET(j##u));
 #else
 #define FETCH(u, GET) v##u *= FROM_OWN((SUM)GET(j##u));
 #define TERM(u, GET)  sum += c##u == NONE ? 0 : v##u;
 #endif
 #define BATCH           4
 #define EACH_OF(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
+#ifdef AT_ONCE // without padding in a batch, which is rare, all its x are on their way before one is waited for
+#define ADD_BATCH(GET)                                           \
+    if (c0 != NONE && c1 != NONE && c2 != NONE && c3 != NONE) {  \
+        EACH_OF(FETCH, GET)                                      \
+        EACH_OF(TERM, GET)                                       \
+    } else {                                                     \
+        EACH_OF(TRY_TERM, GET)                                   \
+    }
+#define ADD_ONE(GET) TRY_TERM(0, GET)
+#else
+#define ADD_BATCH(GET)  \
+    EACH_OF(FETCH, GET) \
+    EACH_OF(TERM, GET)
+#define ADD_ONE(GET) \
+    FETCH(0, GET)    \
+    TERM(0, GET)
+#endif
 
 #define MATRIX_ROWS(GET, DO)                                                     \
     for (int i = FIRST_ROW_HERE; i < work; i += ROWS_OF_ALL) {                  \
@@ -136,13 +153,11 @@
         OWN(row, GET)                                                            \
         for (; k + (BATCH - 1) * STEP < end; k += BATCH * STEP) {                \
             EACH_OF(LOAD, GET)                                                   \
-            EACH_OF(FETCH, GET)                                                  \
-            EACH_OF(TERM, GET)                                                   \
+            ADD_BATCH(GET)                                                       \
         }                                                                        \
         for (; k < end; k += STEP) {                                             \
             LOAD(0, GET)                                                         \
-            FETCH(0, GET)                                                        \
-            TERM(0, GET)                                                         \
+            ADD_ONE(GET)                                                         \
         }                                                                        \
         DO(row, sum)                                                             \
     }

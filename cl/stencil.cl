@@ -2,7 +2,17 @@
 // Host: src/grid/stencil.c. Rows are as struct kry_stencil describes them; docs/stencils.md
 // counts the words. The sweeps are those of sweep.clh, which says what the defines are.
 //
+// ABREAST   the kernels of products and steps work on several columns at once (kry.clh), whose vectors are `pitch` numbers
+//           apart, x_pitch and y_pitch those of callers; scalars and partial sums stand column by column
 // ANYWHERE  what works on vectors that start anywhere, with LANES 1; else what is fast
+
+#ifdef ABREAST
+#define PITCH(name)     , long name
+#define AT_COLUMN(step) (COLUMN_HERE * (step))
+#else
+#define PITCH(name)
+#define AT_COLUMN(step) 0
+#endif
 
 // ---- products ----
 
@@ -12,15 +22,15 @@
 
 // y := alpha A x + beta y; with beta == 0, y is not read.
 kernel void stencil_apply(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
-                          global REAL *restrict y, long y0)
+                          global REAL *restrict y, long y0 PITCH(x_pitch) PITCH(y_pitch))
 {
     WEIGHTS
     const SUM by = (SUM)alpha, old = (SUM)beta;
-    x += x0, y += y0;
+    x += x0 + AT_COLUMN(x_pitch), y += y0 + AT_COLUMN(y_pitch);
     SWEEP(GET_X, UPDATE)
 }
 
-#ifdef ANYWHERE
+#if defined(ANYWHERE) && !defined(ABREAST)
 
 // r := b - A x; r may be b. With `sums`, part[group] := r.r
 kernel void stencil_residual(GRID, global const REAL *b, long b0, global const REAL *restrict x,
@@ -52,7 +62,7 @@ kernel void stencil_diagonal(GRID, global REAL *restrict d, long d0)
     SWEEP(GET_ZERO, DIAGONAL_OF)
 }
 
-#else
+#elif !defined(ANYWHERE)
 
 // ---- a step of conjugate gradients ----
 //
@@ -65,12 +75,17 @@ kernel void stencil_diagonal(GRID, global REAL *restrict d, long d0)
 // p := z + beta old, part[group] := p.Ap; 3 words
 kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restrict z,
                               global const REAL *restrict old, global REAL *restrict p,
-                              global TOTAL *restrict part)
+                              global TOTAL *restrict part PITCH(pitch))
 {
     local TOTAL2 lane[WG];
     WEIGHTS
     SUMMED(dot)
     ACC ratio;
+#ifdef ABREAST
+    TAKE_DIRECTION_OF(COLUMN_HERE)
+    z += AT_COLUMN(pitch), old += AT_COLUMN(pitch), p += AT_COLUMN(pitch);
+    part += AT_COLUMN((int)get_num_groups(0));
+#endif
     const int go_on = begin_direction(DIRECTION_PASS, lane, &ratio) == GO_ON;
     const SUM beta = (SUM)ratio;
     if (!go_on) work = 0;
@@ -88,7 +103,7 @@ kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restric
 kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
                          global const REAL *restrict old, global REAL *restrict x, long x0,
                          global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
-                         global const REAL *restrict d, global REAL *restrict z)
+                         global const REAL *restrict d, global REAL *restrict z PITCH(pitch) PITCH(x_pitch))
 {
     local TOTAL2 lane[WG];
     WEIGHTS
@@ -96,6 +111,12 @@ kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *rest
     SUMMED(rr)
     SUMMED(mean)
     step_scalars s;
+#ifdef ABREAST
+    TAKE_STEP_OF(COLUMN_HERE)
+    TAKE_DRIFT_OF(COLUMN_HERE)
+    p += AT_COLUMN(pitch), old += AT_COLUMN(pitch), r += AT_COLUMN(pitch), z += AT_COLUMN(pitch);
+    x += AT_COLUMN(x_pitch), part += AT_COLUMN((int)get_num_groups(0));
+#endif
     const SUM drift = (SUM)DRIFT_OF(lane);
     const int go_on = begin_step(STEP_PASS, lane, &s) == GO_ON;
     const SUM alpha = (SUM)s.alpha, by_p = (SUM)s.by_p, by_z = (SUM)s.by_z, by_old = (SUM)s.by_old;
@@ -135,7 +156,7 @@ kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *rest
 
 #endif
 
-#ifdef ANYWHERE // ---- making one ----
+#if defined(ANYWHERE) && !defined(ABREAST) // ---- making one ----
 
 #ifdef VARIABLE
 // Upper faces from the cells: weight times the harmonic mean of the cells on both sides; at a high

@@ -1,4 +1,4 @@
-// tfqmr.cl - the vector work of an iteration of TFQMR and its scalars.
+// tfqmr.cl - the vector work of an iteration of TFQMR and its scalars. It shares shadow.clh.
 // Host: src/krylov/tfqmr.c, which compiles it with KRY_UNALIGNED. Launch: tfqmr_begin one group, the others
 // kry_chunks_of(x).groups. All vectors but y start at element 0. The scalars go back and forth between two blocks as
 // in direction.clh: tfqmr_first reads `step` and writes `state`, tfqmr_update the other way.
@@ -7,15 +7,6 @@
 // Behind STATE_VALUE: alpha, rho, the square of tau, theta^2 eta of the last half, beta, and the square of the
 // shadow's norm, 0 if it is not known.
 enum { ALPHA = STATE_VALUE + 1, RHO, TAU2, BACK, BETA, SHADOW, SCALARS };
-#define ROUNDING (sizeof(REAL) == 4 ? (ACC)1e-6f : (ACC)1e-14f)
-
-// What a product of the shadow with a vector of this square says: it is divided by.
-int judge_product(ACC product, ACC square, ACC shadow)
-{
-    if (!isfinite(product)) return STOP_NOT_FINITE;
-    if (product == 0 || product * product <= ROUNDING * ROUNDING * square * shadow) return STOP_MATRIX;
-    return GO_ON;
-}
 
 // The scalars of a cycle. part: the pair (r.shadow, r.r). is_r: the shadow is r. One group.
 kernel void tfqmr_begin(int iteration, global const TOTAL2 *restrict part, int count, int is_r,

@@ -28,6 +28,7 @@ def own_lines(include):
 
 def declarations(include):
     text = '\n'.join(own_lines(include))
+    text = re.sub(r'static inline [^;{]*\{[^{}]*\}', '', text)  # they call what the library has, with a size
     text = re.sub(r'__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)', '', text)
     text = re.sub(r'\b_Bool\b', 'bool', text)
     text = re.sub(r'\b1u << (\d+)', lambda shift: str(1 << int(shift.group(1))), text)

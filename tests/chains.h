@@ -210,82 +210,38 @@ MAYBE_UNUSED static kry_status negate(void *self, double alpha, const kry_vec *x
     return kry_vec_axpby(-alpha, x, beta, y);
 }
 
-/* maxit ends a solve, around the iterations after which it is looked at. */
-MAYBE_UNUSED static void check_limits(kry_type type, const char *method)
+/* What a method of a definite M refuses: an M whose product, in the words of `product`, is negative, at the first
+ * iteration; one that varies, and deflation, before. */
+MAYBE_UNUSED static void check_preconditioners_refused(kry_type type, const char *method,
+                                                       const char *product)
 {
-    chain c = chain_of(200, 2, 2);
-    static const int most[] = { 1, 7, 64, 65, 66 };
+    static const kry_op_table table = { sizeof table, "minus", .apply = negate };
+    static const int32_t labels[30] = { [10] = 1, 1, 1, 1, 1, 1, 1 };
+    chain c = chain_of(30, 3, 3);
+    kry_op *A = matrix_of(device(), type, &c, 0), *M, *D, *S;
+    kry_op_shape shape = { c.n, c.n, type, 0 };
+    kry_vec *b = vec_of(type, c.b, c.n, 1), *x;
+    kry_result res;
 
-    for (size_t i = 0; i < COUNT(most); i++) {
-        char words[96];
-        snprintf(words, sizeof words, "%s maxit=%d check-every=%d", method, most[i],
-                 i % 2 ? 64 : 0);
-        check_limit(type, &c, words, most[i]);
-    }
-}
-
-/* A chain that maps constants to zero: b that has some of them, and b that has none. */
-MAYBE_UNUSED static void check_singular(kry_type type, const char *method)
-{
-    chain c = chain_of(80, 2, 1);
-    static const char *const more[] = { "", "precond=jacobi", "null-space=pin" };
-    double mean = 0;
-
-    for (int i = 0; i < 80; i++) mean += c.b[i] / 80;
-    for (size_t i = 0; i < 2 * COUNT(more); i++) {
-        const bool consistent = i >= COUNT(more);
-        char words[96];
-        if (i == COUNT(more))
-            for (int k = 0; k < 80; k++) c.b[k] -= mean;
-        snprintf(words, sizeof words, "%s rtol=1e-4 %s", method, more[i % COUNT(more)]);
-        outcome o = solve_on(device(), type, &c, KRY_SINGULAR, words);
-        assert_int_equal(o.status, consistent ? KRY_OK : KRY_NOT_CONVERGED);
-        if (!consistent) {
-            assert_int_equal(o.res.reason, KRY_INCONSISTENT);
-            continue;
-        }
-        NEAR(residual_of(&c, o.x), 0, 1.1e-4 * o.res.norm_b, "%s", words);
-        double sum = 0;
-        for (int k = 0; k < 80; k++) sum += o.x[k];
-        if (!strstr(words, "pin")) NEAR(sum, 0, 1e-2, "x is clear of constants");
-    }
-}
-
-/* As many iterations on teams of one to three, and the same bits if asked. */
-MAYBE_UNUSED static void check_on_teams(kry_type type, const char *method)
-{
-    chain c = chain_of(MOST, 2.1, 2.1);
-    char words[96];
-
-    snprintf(words, sizeof words, "%s precond=jacobi rtol=1e-5", method);
-    outcome one = solve(type, &c, words), first = { .status = 0 };
-    for (int reproducible = 0; reproducible < 2; reproducible++)
-        for (int parts = 1; parts <= 3; parts++) {
-            kry_device *team = open_team(parts, (kry_team_params){ .reproducible = reproducible });
-            outcome o = solve_on(team, type, &c, 0, words);
-            assert_int_equal(o.status, KRY_OK);
-            NEAR(o.res.iterations, one.res.iterations, 2, "iterations");
-            assert_true(residual_of(&c, o.x) <= 1.01 * o.res.target);
-            if (reproducible && parts == 1) first = o;
-            if (reproducible) assert_memory_equal(o.x, first.x, sizeof o.x);
-            close_team(&team);
-        }
-}
-
-/* In single, inside of every scheme of mixed precision. */
-MAYBE_UNUSED static void check_in_mixed(const char *method)
-{
-    chain c = chain_of(MOST, 2.05, 2.05);
-    static const char *const schemes[] = { "reliable", "classical", "flexible" };
-
-    for (size_t i = 0; i < COUNT(schemes); i++) {
-        char words[96];
-        snprintf(words, sizeof words, "%s precision=mixed rtol=1e-10 scheme=%s", method,
-                 schemes[i]);
-        outcome o = solve(KRY_F64, &c, words);
-        assert_int_equal(o.status, KRY_OK);
-        assert_true(residual_of(&c, o.x) <= 1.001e-10 * o.res.norm_b);
-    }
+    OK(kry_vec_create(device(), type, c.n, 1, &x));
+    OK(kry_op_create(device(), &table, NULL, &shape, &M));
+    OK(kry_krylov_create(A, method, KRY_PCG(.precond = M), &S));
+    assert_int_equal(kry_solve(S, b, x, &res), KRY_BREAKDOWN);
+    assert_int_equal(res.reason, KRY_INDEFINITE_PRECOND);
+    assert_non_null(strstr(res.why, product));
+    kry_op_release(&S);
+    kry_op_release(&M);
+    shape.traits = KRY_VARYING;
+    OK(kry_op_create(device(), &table, NULL, &shape, &M));
+    REFUSES(kry_krylov_create(A, method, KRY_PCG(.precond = M), &S), KRY_ERR_TYPE, "varies");
+    kry_op_release(&M);
+    OK(kry_deflation_create(A, KRY_DEFLATION(.labels = labels), &D));
+    REFUSES(kry_krylov_create(A, method, KRY_PCG(.deflation = D), &S), KRY_ERR_UNSUPPORTED,
+            "takes no deflation");
+    kry_op_release(&D);
+    kry_op_release(&A);
+    kry_vec_release(&b);
+    kry_vec_release(&x);
 }
 
 #endif

@@ -169,22 +169,6 @@ static double *dense_random(kry_type type, int64_t n, bool symmetric, int densit
     return a;
 }
 
-static matrix sparse_of(const double *a, int64_t n)
-{
-    matrix A = { .rows = n, .cols = n };
-
-    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
-    A.col = calloc((size_t)(n * n) + 1, sizeof *A.col);
-    A.val = calloc((size_t)(n * n) + 1, sizeof *A.val);
-    assert_true(A.row_ptr && A.col && A.val);
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = 0; j < n; j++)
-            if (a[i * n + j] != 0) A.col[A.nnz] = (int32_t)j, A.val[A.nnz++] = a[i * n + j];
-        A.row_ptr[i + 1] = A.nnz;
-    }
-    return A;
-}
-
 /* symmetric: the inverse of U = L' is that of L, mirrored. */
 static dense factors_of(const double *a, int64_t n, int fill, bool symmetric)
 {

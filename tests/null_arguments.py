@@ -44,7 +44,10 @@ def functions(path):
     text = re.sub(r'^\s*#(.*\\\n)*.*$', '', text, flags=re.M)
     for found in re.finditer(r'KRY_API\s+(?:KRY_MUST_CHECK\s+)?([^;]*?)(\w+)\(((?:[^()]|\([^()]*\))*)\)[^;]*;', text):
         result, name, inside = (' '.join(part.split()) for part in found.groups())
-        yield result, name, re.split(r',(?![^(]*\))', inside)
+        params = re.split(r',(?![^(]*\))', inside)
+        if name.endswith('_sized'):  # called by the function that a program calls, which adds the size
+            name, params = name.removesuffix('_sized'), params[:-1]
+        yield result, name, params
 
 
 def parameter(text):

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST_RANKS = 7 };
@@ -41,6 +42,9 @@ typedef struct wires {
     int rank, size;
     peer peer[MOST_RANKS];
     bool gathering;
+    double begun, delay; /* of the gather, when it began; how long one takes, at least: seconds */
+    int overlapped;      /* messages of tag 1 that were sent during a gather */
+    int64_t sent;        /* bytes, of all messages and gathers */
     char *all;
     size_t bytes;
     bool dead; /* fails from now on */
@@ -94,6 +98,8 @@ static void wire_queue(wires *w, int to, int tag, const void *message, size_t si
     wire_append(&p->out, &e, sizeof e);
     wire_append(&p->out, message, size);
     p->queued += sizeof e + size;
+    w->sent += (int64_t)size;
+    w->overlapped += tag == 1 && w->gathering;
 }
 
 /* Where the first whole message with this tag of a peer begins; NULL: there is none. Its envelope: *e. */
@@ -117,13 +123,20 @@ static void wire_take(peer *p, char *message, const envelope *e, void *to)
     p->in.end -= whole;
 }
 
+static double wire_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static int wire_gather(void *user, const void *mine, size_t size, void *all, void **pending)
 {
     wires *w = user;
     ticket *t = calloc(1, sizeof *t);
 
     if (w->dead || w->gathering || !t) return free(t), 1;
-    w->gathering = true, w->all = all, w->bytes = size;
+    w->gathering = true, w->all = all, w->bytes = size, w->begun = wire_clock();
     if (size) memcpy(w->all + (size_t)w->rank * size, mine, size);
     for (int r = 0; r < w->size; r++)
         if (r != w->rank) wire_queue(w, r, 0, mine, size);
@@ -149,6 +162,7 @@ static bool wire_gathered(wires *w)
 {
     envelope e;
 
+    if (w->delay > 0 && wire_clock() - w->begun < w->delay) return false;
     for (int r = 0; r < w->size; r++)
         if (r != w->rank && !wire_find(&w->peer[r], 0, &e)) return false;
     for (int r = 0; r < w->size; r++) {

@@ -24,8 +24,10 @@ static double complexity_of(const kry_op *M, int64_t nnz)
     double entries = 0;
     for (int i = 0; i < kry_multigrid_levels(M); i++) {
         kry_level_info level;
+        kry_op_info matrix;
         OK(kry_multigrid_level(M, i, &level));
-        entries += (double)(i ? level.matrix.nnz : nnz);
+        kry_op_describe(level.matrix, &matrix);
+        entries += (double)(i ? matrix.nnz : nnz);
     }
     return entries / (double)nnz;
 }

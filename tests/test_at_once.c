@@ -3,18 +3,21 @@
  * double: as many vectors as there are kernels for, one more, one less.
  */
 #include "format_suite.h"
+#include "grids.h"
 
 static const int64_t columns[] = { 1, 2, 3, 8, 16, 17 };
 
-/* y := alpha A x + beta y for k columns that start anywhere, between guard zones; with beta == 0 over NaN. */
-static void check_product(const kry_op *op, const matrix *A, int64_t k, double alpha, double beta)
+/* y := alpha A x + beta y for k columns that start `offset` and three times that behind where vectors may be loaded, between
+ * guard zones; with beta == 0 over NaN. */
+static void check_product_at(const kry_op *op, const matrix *A, int64_t k, double alpha,
+                             double beta, int64_t offset)
 {
     op_suite_blocks s = { .op = op, .A = A, .type = kry_op_get_shape(op)->type, .k = k };
 
     s.x = random_array(s.type, A->cols * k);
     s.y0 = random_array(s.type, A->rows * k);
-    s.X = guarded_create(s.type, A->cols, k, 1, s.x);
-    s.Y = guarded_create(s.type, A->rows, k, 3, s.y0);
+    s.X = guarded_create(s.type, A->cols, k, offset, s.x);
+    s.Y = guarded_create(s.type, A->rows, k, 3 * offset, s.y0);
     if (beta == 0) poison(&s.Y);
     OK(kry_op_apply(op, alpha, s.X.v, beta, s.Y.v));
     double *y = guarded_read(&s.Y), *x = guarded_read(&s.X);
@@ -22,6 +25,11 @@ static void check_product(const kry_op *op, const matrix *A, int64_t k, double a
     assert_same_bits(x, s.x, A->cols * k);
     guarded_release(&s.X), guarded_release(&s.Y);
     free(s.x), free(s.y0), free(x), free(y);
+}
+
+static void check_product(const kry_op *op, const matrix *A, int64_t k, double alpha, double beta)
+{
+    check_product_at(op, A, k, alpha, beta, 1);
 }
 
 static void check_columns(const kry_op *op, const matrix *A)
@@ -92,9 +100,38 @@ static void at_once__views(void **state)
     matrix_release(&A);
 }
 
+/* Grids without a matrix: in the plane and in space, with one coefficient and with many, vectors that whole loads may and may
+ * not be used on. */
+static void at_once__grids(void **state)
+{
+    static const char *const some[] = { "Poisson 64 x 64", "a tube 37 x 34", "a box 10 x 7 x 6",
+                                        "a ring 12 x 11 x 10" };
+    kry_type type = type_of(state);
+
+    for (size_t i = 0; i < COUNT(grids); i++) {
+        const grid *g = &grids[i];
+        kry_op *op = NULL;
+        bool wanted = false;
+        for (size_t w = 0; w < COUNT(some); w++) wanted = wanted || !strcmp(g->name, some[w]);
+        if (!wanted) continue;
+        double *k = grid_coefficients(g, type);
+        matrix A = grid_matrix(g, k);
+        const kry_stencil_params p = grid_params(g, k);
+        print_message("# %s\n", g->name);
+        OK(kry_stencil_create(device(), type, &p, &op));
+        check_columns(op, &A);
+        check_product_at(op, &A, 3, 1, 0, 0);
+        check_product_at(op, &A, 16, to_type(type, -0.375), to_type(type, 1.0 / 3), 0);
+        kry_op_release(&op);
+        matrix_release(&A);
+        free(k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        BOTH(at_once__grids),
         BOTH(at_once__formats),
         BOTH(at_once__views),
     };

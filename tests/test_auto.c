@@ -4,6 +4,11 @@
 #include "krylov/auto_choices.h"
 #include "krylov/auto_pace.h"
 
+#ifdef KRY_HAVE_CHOLMOD
+enum { HAS_CHOLESKY = 1 };
+#else
+enum { HAS_CHOLESKY = 0 };
+#endif
 #ifdef KRY_HAVE_UMFPACK
 enum { HAS_LU = 1 };
 #else
@@ -30,7 +35,10 @@ static void expect(kry_type type, const chain *c, unsigned traits, const char *f
     assert_string_equal(without.choice[0].method, first);
     assert_int_equal(place_of(&without, "direct"), -1);
     assert_true(place_of(&list, first) >= 0 && place_of(&list, first) < place_of(&list, second));
-    if (HAS_LU) assert_true(place_of(&list, "direct") == 0 || place_of(&list, "direct") == 1);
+    if (HAS_LU || (HAS_CHOLESKY && !strcmp(first, "pcg")))
+        assert_true(place_of(&list, "direct") == 0 || place_of(&list, "direct") == 1);
+    else
+        assert_int_equal(place_of(&list, "direct"), -1);
     kry_choices_release(&without);
     kry_choices_release(&list);
     kry_op_release(&A);
@@ -49,6 +57,28 @@ static void choices__by_the_entries(void **state)
     expect(type, &c, 0, "bicgstab:2", "gmres:60", "not symmetric, diagonally dominant");
     c = chain_with(100, -1.5, 0, -0.5);
     expect(type, &c, 0, "bicgstab:2", "gmres:60", "not symmetric, zeros on the diagonal");
+}
+
+/* Where no row's couplings come near its diagonal entry Jacobi's preconditioner is enough. */
+static void choices__preconditioner_by_dominance(void **state)
+{
+    static const struct {
+        double diagonal;
+        bool far;
+    } tries[] = { { 2.8, true }, { 2.05, true }, { 2.01, false }, { 2, false }, { 1.9, false } };
+    const kry_type type = type_of(state);
+    const char *near = device()->info.cpu_kernels ? "ilu0" : "block-ilu";
+
+    for (size_t i = 0; i < COUNT(tries); i++) {
+        chain c = chain_with(100, -1.5, tries[i].diagonal, -0.5);
+        kry_op *A = matrix_of(device(), type, &c, 0);
+        kry_choices list;
+        OK(kry_choices_list(A, NULL, false, &list));
+        assert_string_equal(list.choice[0].method, "bicgstab:2");
+        assert_string_equal(list.choice[0].precond, tries[i].far ? "jacobi" : near);
+        kry_choices_release(&list);
+        kry_op_release(&A);
+    }
 }
 
 static void solve__of_every_kind(void **state)
@@ -253,15 +283,11 @@ static void create__refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(choices__by_the_entries),
-        BOTH(solve__of_every_kind),
-        BOTH(solve__goes_on_after_a_breakdown),
-        BOTH(solve__keeps_to_the_limit),
-        cmocka_unit_test(pace__gives_up_in_time),
-        BOTH(solve__shows_all_iterations),
-        BOTH(update__other_numbers),
-        BOTH(solve__led_by_others),
-        BOTH(create__refuses),
+        BOTH(choices__by_the_entries),     BOTH(choices__preconditioner_by_dominance),
+        BOTH(solve__of_every_kind),        BOTH(solve__goes_on_after_a_breakdown),
+        BOTH(solve__keeps_to_the_limit),   cmocka_unit_test(pace__gives_up_in_time),
+        BOTH(solve__shows_all_iterations), BOTH(update__other_numbers),
+        BOTH(solve__led_by_others),        BOTH(create__refuses),
     };
     return cmocka_run_group_tests_name("auto", tests, keep_profile, restore_profile);
 }

@@ -56,22 +56,6 @@ static double *dense_random(const shape *s, kry_type type, bool symmetric)
     return a;
 }
 
-static matrix sparse_of(const double *a, int64_t n)
-{
-    matrix A = { .rows = n, .cols = n };
-
-    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
-    A.col = calloc((size_t)(n * n) + 1, sizeof *A.col);
-    A.val = calloc((size_t)(n * n) + 1, sizeof *A.val);
-    assert_true(A.row_ptr && A.col && A.val);
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = 0; j < n; j++)
-            if (a[i * n + j] != 0) A.col[A.nnz] = (int32_t)j, A.val[A.nnz++] = a[i * n + j];
-        A.row_ptr[i + 1] = A.nnz;
-    }
-    return A;
-}
-
 /* ---- the textbook -------------------------------------------------------------------------- */
 
 typedef struct dense {
@@ -141,7 +125,7 @@ static void check_one(const shape *s, kry_type type, bool symmetric, int64_t row
                       kry_format format)
 {
     double *a = dense_random(s, type, symmetric);
-    matrix A = sparse_of(a, s->n);
+    matrix A = matrix_from(a, s->n);
     kry_op *op = csr_of(&A, type, KRY_MATRIX(.format = format)), *M = NULL;
     const kry_block_ic_params *in_rows = KRY_BLOCK_IC(.rows = rows, .trisolve = KRY_TRISOLVE_ROWS);
     dense f = { .n = s->n, .a = a, .transposed = true }; /* as_matrix() wants columns as rows */
@@ -416,7 +400,7 @@ static void ic__negative_pivots_shift(void **state)
 
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 4; j++) a[16 * i + i / 4 * 4 + j] = kershaw[i % 4][j];
-    matrix A = sparse_of(a, 16);
+    matrix A = matrix_from(a, 16);
     kry_op *op = csr_of(&A, type, NULL), *M = NULL;
     dense f = { .n = 16, .a = a };
     double shift = 0, least = 0;
@@ -481,7 +465,7 @@ static void update__follows_new_values(void **state)
         double *a = dense_random(s, type, !lu), *b = calloc((size_t)(s->n * s->n), sizeof *b);
         assert_non_null(b);
         for (int64_t i = 0; i < s->n * s->n; i++) b[i] = to_type(type, 1.5 * a[i]);
-        matrix A = sparse_of(a, s->n), B = sparse_of(b, s->n);
+        matrix A = matrix_from(a, s->n), B = matrix_from(b, s->n);
         kry_op *op = csr_of(&A, type, NULL), *M = NULL;
         dense f = { .n = s->n, .a = b, .transposed = true };
         void *val = in_type(type, B.val, B.nnz);
@@ -510,7 +494,7 @@ static void update__follows_new_values(void **state)
 /* A matrix of `n` rows from n * n numbers. */
 static kry_op *op_of(kry_type type, int64_t n, const double *a)
 {
-    matrix A = sparse_of(a, n);
+    matrix A = matrix_from(a, n);
     kry_op *op = csr_of(&A, type, NULL);
     matrix_release(&A);
     return op;
@@ -577,7 +561,7 @@ static void ic__dropped_couplings_are_not_looked_at(void **state)
 {
     kry_op *M = NULL, *op = op_of(type_of(state), 2, (const double[]){ 2, 7, 0, 4 });
     OK(kry_block_ic_create(op, KRY_BLOCK_IC(.rows = 1), &M));
-    matrix want = sparse_of((const double[]){ 0.5, 0, 0, 0.25 }, 2);
+    matrix want = matrix_from((const double[]){ 0.5, 0, 0, 0.25 }, 2);
     op_suite(M, &want);
     matrix_release(&want);
     kry_op_release(&M), kry_op_release(&op);

@@ -275,7 +275,7 @@ static void coarse_solve__components(void **state)
     coarse_release(&E);
 }
 
-/* Every vector touches every other: CHOLMOD takes its supernodal code for that. */
+/* Every vector touches every other: CHOLMOD, if it may (gpl=true), takes its supernodal code for that. */
 static coarse_matrix full(int64_t k, bool singular)
 {
     double *dense = calloc((size_t)(k * k), sizeof *dense);

@@ -3,6 +3,7 @@
  * of its own, for the methods that take them at once and for one that does not.
  */
 #include "format_suite.h"
+#include <kry/stencil.h>
 
 /* ---- solves -------------------------------------------------------------------------------- */
 
@@ -24,14 +25,18 @@ typedef struct systems {
 
 /* Right-hand sides of quite different sizes; that of column ZERO is zero, and column GUESSED has its
  * solution for a guess. */
-static systems systems_create(kry_type type)
+static systems systems_create(kry_type type, bool on_grid)
 {
     systems s = { .type = type, .M = matrix_where(type, N, N, poisson) };
+    const kry_stencil_params *grid = KRY_STENCIL(.size = { SIDE, SIDE });
 
     for (int64_t i = 0; i < N; i++)
         for (int64_t k = s.M.row_ptr[i]; k < s.M.row_ptr[i + 1]; k++)
             s.M.val[k] = s.M.col[k] == i ? 4 : -1;
-    s.A = in_format(&s.M, type, KRY_FORMAT_CSR, KRY_POSITIVE);
+    if (on_grid)
+        OK(kry_stencil_create(device(), type, grid, &s.A));
+    else
+        s.A = in_format(&s.M, type, KRY_FORMAT_CSR, KRY_POSITIVE);
     s.b = random_array(type, N * SYSTEMS), s.guess = random_array(type, N * SYSTEMS);
     s.x = calloc(N * SYSTEMS, sizeof *s.x);
     for (int64_t i = 0; i < N; i++) {
@@ -70,15 +75,15 @@ static double norm_of_residual(const systems *s, int64_t j)
 }
 
 /* Each column against its own target, in long double, and against a solve of its own. */
-static void check_solve(const char *options)
+static void check_solve(const char *options, bool on_grid)
 {
     kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
-    systems s = systems_create(type);
+    systems s = systems_create(type, on_grid);
     kry_op *solver;
     kry_result all, one;
     int64_t most = 0;
 
-    print_message("%s\n", options);
+    print_message("%s%s\n", options, on_grid ? " on a grid" : "");
     OK(kry_solver_create(s.A, options, NULL, NULL, &solver));
     OK(kry_solve(solver, s.B, s.X, &all));
     OK(kry_vec_read_doubles(s.X, s.x));
@@ -125,7 +130,85 @@ static void columns__solve(void **state)
         "method=gmres:20", /* one after the other */
     };
 
-    for (size_t i = 0; i < COUNT(options); i++) check_solve(options[i]);
+    for (size_t i = 0; i < COUNT(options); i++) check_solve(options[i], false);
+}
+
+/* The same without a matrix. */
+static void columns__solve_on_grids(void **state)
+{
+    (void)state;
+    static const char *const options[] = {
+        "method=cg",
+        "method=pcg precond=chebyshev:3",
+        "method=pcg precond=mg",
+        "method=cg deflation=stripes:7,variant=bnn",
+        "method=minres",
+        "method=bicgstab precond=jacobi",
+    };
+
+    for (size_t i = 0; i < COUNT(options); i++) check_solve(options[i], true);
+}
+
+static void count_steps(void *user, const char *kernel, cl_event event)
+{
+    *(int *)user += !strcmp(kernel, "stencil_step");
+    clReleaseEvent(event);
+}
+
+/* After any number of iterations x is that of a solve of its own: what columns wait for is added, be the number of steps of
+ * each odd or even. They share their launches. Coefficients vary, so that jacobi is no multiple of the identity. */
+static void columns__steps_on_grids(void **state)
+{
+    (void)state;
+    static const char *const options[] = { "method=cg resident=off", "method=pcg precond=jacobi",
+                                           "method=pcg precond=ssor-ai:2" };
+    static const char *const ends[] = { "maxit=3", "maxit=4", "rtol=0.5", "rtol=0.3", "rtol=1e-3" };
+    enum { SIDE_X = 22, SIDE_Y = 15, ROWS = SIDE_X * SIDE_Y, COLUMNS = 3 };
+    const kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
+    double k[ROWS], x[ROWS * COLUMNS], own[ROWS], largest = 0;
+    double *b = random_array(type, ROWS * COLUMNS);
+    char words[64];
+    kry_op *A, *solver;
+    kry_vec *B, *X, *Y;
+    kry_result all, one;
+
+    for (int i = 0; i < ROWS; i++) k[i] = i % 3 ? 1 : 5;
+    for (int i = 0; i < ROWS; i++) b[ROWS + i] = 1, b[2 * ROWS + i] = i == 70; /* other ends */
+    OK(kry_stencil_create(device(), type, KRY_STENCIL(.size = { SIDE_X, SIDE_Y }, .coefficient = k),
+                          &A));
+    OK(kry_vec_create(device(), type, ROWS, COLUMNS, &B));
+    OK(kry_vec_create(device(), type, ROWS, COLUMNS, &X));
+    OK(kry_vec_create(device(), type, ROWS, 1, &Y));
+    OK(kry_vec_write_doubles(B, b));
+    for (size_t i = 0; i < COUNT(options) * COUNT(ends); i++) {
+        int steps = 0;
+        snprintf(words, sizeof words, "%s %s", options[i / COUNT(ends)], ends[i % COUNT(ends)]);
+        OK(kry_solver_create(A, words, NULL, NULL, &solver));
+        OK(kry_vec_fill(X, 0));
+        kry_device_set_trace(device(), count_steps, &steps);
+        assert_true(kry_solve(solver, B, X, &all) >= 0);
+        kry_device_set_trace(device(), NULL, NULL);
+        if (all.reason == KRY_ITERATION_LIMIT) assert_int_equal(steps, all.iterations);
+        print_message("%s: %lld, %lld, %lld iterations\n", words,
+                      (long long)all.column[0].iterations, (long long)all.column[1].iterations,
+                      (long long)all.column[2].iterations);
+        OK(kry_vec_read_doubles(X, x));
+        for (int j = 0; j < COLUMNS; j++) {
+            const kry_vec b_j = kry_vec_column(B, j);
+            OK(kry_vec_fill(Y, 0));
+            assert_true(kry_solve(solver, &b_j, Y, &one) >= 0);
+            OK(kry_vec_read_doubles(Y, own));
+            assert_int_equal(one.iterations, all.column[j].iterations);
+            for (int r = 0; r < ROWS; r++) largest = fmax(largest, fabs(own[r]));
+            for (int r = 0; r < ROWS; r++)
+                NEAR(x[j * ROWS + r], own[r], 200 * eps_of(type) * largest, "%s, column %d", words,
+                     j);
+        }
+        kry_op_release(&solver);
+    }
+    kry_vec_release(&Y), kry_vec_release(&X), kry_vec_release(&B);
+    kry_op_release(&A);
+    free(b);
 }
 
 /* An operator of a test's own around A that counts: products with one vector and with several. */
@@ -161,7 +244,7 @@ static void columns__share_products(void **state)
     kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
 
     for (size_t i = 0; i < COUNT(options); i++) {
-        systems s = systems_create(type);
+        systems s = systems_create(type, false);
         counter c = { .A = s.A };
         kry_op *A, *solver;
         kry_result all;
@@ -179,7 +262,7 @@ static void columns__share_products(void **state)
 
 /* Neumann's problem on a line: constants are in the null space. Column 0 has a part along them, which no x can
  * reach; of the others the sums are zero. */
-static void check_singular(const char *options)
+static void check_singular(const char *options, bool on_grid)
 {
     enum { ROWS = 60, COLUMNS = 3 };
     kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
@@ -195,7 +278,13 @@ static void check_singular(const char *options)
     for (int j = 0; j < COLUMNS; j++)
         for (int i = 0; i < ROWS; i++)
             b[j * ROWS + i] = (j == 0 ? 0.5 : 0) + (i == 7 * j ? 1 : i == 30 + j ? -1 : 0);
-    A = in_format(&L, type, KRY_FORMAT_CSR, KRY_SYMMETRIC | KRY_SINGULAR);
+    if (on_grid)
+        OK(kry_stencil_create(device(), type,
+                              KRY_STENCIL(.size = { ROWS, 1 }, .low = { KRY_NEUMANN, KRY_NEUMANN },
+                                          .high = { KRY_NEUMANN, KRY_NEUMANN }),
+                              &A));
+    else
+        A = in_format(&L, type, KRY_FORMAT_CSR, KRY_SYMMETRIC | KRY_SINGULAR);
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &B));
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &X));
     OK(kry_vec_write_doubles(B, b));
@@ -225,9 +314,10 @@ static void check_singular(const char *options)
 static void columns__singular(void **state)
 {
     (void)state;
-    check_singular("method=cg");
-    check_singular("method=minres");
-    check_singular("method=pcg precond=jacobi");
+    check_singular("method=cg", false);
+    check_singular("method=minres", false);
+    check_singular("method=pcg precond=jacobi", false);
+    check_singular("method=cg", true);
 }
 
 /* The limit ends the columns that need more; the first of them is the one that is told of. */
@@ -235,7 +325,7 @@ static void columns__limit(void **state)
 {
     (void)state;
     kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
-    systems s = systems_create(type);
+    systems s = systems_create(type, false);
     kry_op *solver;
     kry_result all;
 
@@ -263,7 +353,7 @@ static void columns__monitor(void **state)
 {
     (void)state;
     kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
-    systems s = systems_create(type);
+    systems s = systems_create(type, false);
     kry_op *solver;
     kry_result all;
 
@@ -280,7 +370,7 @@ static void columns__monitor(void **state)
 static void columns__restarts(void **state)
 {
     (void)state;
-    systems s = systems_create(KRY_F32);
+    systems s = systems_create(KRY_F32, false);
     kry_op *solver;
     kry_result all;
 
@@ -335,7 +425,7 @@ static void columns__strips(void **state)
     (void)state;
     enum { COLUMNS = 17 };
     kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
-    systems s = systems_create(type);
+    systems s = systems_create(type, false);
     double *b = random_array(type, N * COLUMNS), *x = calloc(N * COLUMNS, sizeof *x);
     kry_vec *B, *X;
     kry_op *solver;
@@ -366,7 +456,7 @@ static void columns__refusals(void **state)
 {
     (void)state;
     kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
-    systems s = systems_create(type);
+    systems s = systems_create(type, false);
     kry_op *solver;
     kry_vec *fewer;
 
@@ -384,10 +474,11 @@ static void columns__refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns__solve),     cmocka_unit_test(columns__share_products),
-        cmocka_unit_test(columns__singular),  cmocka_unit_test(columns__limit),
-        cmocka_unit_test(columns__monitor),   cmocka_unit_test(columns__restarts),
-        cmocka_unit_test(columns__breakdown), cmocka_unit_test(columns__strips),
+        cmocka_unit_test(columns__solve),          cmocka_unit_test(columns__solve_on_grids),
+        cmocka_unit_test(columns__steps_on_grids), cmocka_unit_test(columns__share_products),
+        cmocka_unit_test(columns__singular),       cmocka_unit_test(columns__limit),
+        cmocka_unit_test(columns__monitor),        cmocka_unit_test(columns__restarts),
+        cmocka_unit_test(columns__breakdown),      cmocka_unit_test(columns__strips),
         cmocka_unit_test(columns__refusals),
     };
 

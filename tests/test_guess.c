@@ -1,44 +1,6 @@
 /* test_guess.c - starting guesses from earlier solves: what they save, that they are forgotten with the matrix,
  * and that x is the solution whatever they are. */
-#include "chains.h"
-
-/* A solver that is used again and again. */
-typedef struct again {
-    chain c;
-    kry_type type;
-    kry_op *A, *S;
-    kry_vec *x;
-    kry_result res;
-} again;
-
-static again again_begin(kry_device *dev, kry_type type, chain c, const char *words)
-{
-    again a = { .c = c, .type = type, .A = matrix_of(dev, type, &c, 0) };
-    OK(kry_solver_create(a.A, words, NULL, NULL, &a.S));
-    OK(kry_vec_create(dev, type, c.n, 1, &a.x));
-    return a;
-}
-
-static void again_end(again *a)
-{
-    kry_vec_release(&a->x);
-    kry_op_release(&a->S);
-    kry_op_release(&a->A);
-}
-
-/* From x = 0; returns the iterations. */
-static int64_t again_solve(again *a, const double *b)
-{
-    kry_vec *vb = vec_on(a->A->dev, a->type, b, a->c.n, 1);
-    memcpy(a->c.b, b, (size_t)a->c.n * sizeof *b);
-    OK(kry_vec_fill(a->x, 0));
-    OK(kry_solve(a->S, vb, a->x, &a->res));
-    double *x = numbers_of(a->x);
-    assert_true(residual_of(&a->c, x) <= 1.01 * a->res.target + 1e-6 * a->res.norm_b);
-    free(x);
-    kry_vec_release(&vb);
-    return a->res.iterations;
-}
+#include "again.h"
 
 static const char *const methods[] = { "method=cg", "method=gmres:10", "method=bicgstab" };
 

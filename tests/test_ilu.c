@@ -2,6 +2,7 @@
  * dense ones. */
 #include "incomplete.h"
 #include "op_suite.h"
+#include "precond/block_ic.h"
 
 /* ---- M is what the textbook has -------------------------------------------------------------- */
 
@@ -36,7 +37,7 @@ static void check_near(const kry_op *M, const dense *f)
 static void check_ways(kry_type type, int64_t n, bool symmetric, int fill, double weight)
 {
     double *a = dense_random(type, n, symmetric, n < 20 ? 40 : 8, weight);
-    matrix A = sparse_of(a, n);
+    matrix A = matrix_from(a, n);
     dense f = factors_of(a, n, fill, symmetric);
     kry_op *op = csr_of(&A, type, NULL);
 
@@ -102,7 +103,7 @@ static void ilu__long_chains(void **state)
         a[i * n + i] = 4;
         if (i) a[i * n + i - 1] = -1.5, a[(i - 1) * n + i] = -0.5;
     }
-    matrix A = sparse_of(a, n);
+    matrix A = matrix_from(a, n);
     kry_op *op = csr_of(&A, type, NULL), *M = NULL;
     kry_op_info info;
     OK(kry_block_ilu_create(op, KRY_BLOCK_IC(.rows = n, .fill = 9, .trisolve = KRY_TRISOLVE_LEVELS),
@@ -132,7 +133,7 @@ static void ilu__several_sweeps(void **state)
             a[51 * i] = to_type(type, weight[k]);
             if (i) a[50 * i + i - 1] = -1, a[50 * (i - 1) + i] = -1;
         }
-        matrix A = sparse_of(a, 50);
+        matrix A = matrix_from(a, 50);
         kry_op *op = csr_of(&A, type, NULL);
         kry_op *M = create(op, true, KRY_BLOCK_IC(.rows = 50, .trisolve = KRY_TRISOLVE_SWEEPS));
         dense f = factors_of(a, 50, 0, true);
@@ -284,6 +285,60 @@ static void auto__by_levels_and_sweeps(void **state)
     use_profile(NULL);
 }
 
+/* ---- places that a device finds --------------------------------------------------------------- */
+
+static void check_places(const double *a, int64_t n, int fill)
+{
+    dense f = { .n = n, .a = (double *)a };
+    kry_sparse R;
+    kry_csr A, places;
+    matrix S = matrix_from(a, n);
+
+    f.there = calloc((size_t)(n * n), sizeof *f.there);
+    assert_non_null(f.there);
+    find_places(&f, fill);
+    OK(kry_sparse_create(n, n, KRY_F64, S.nnz, &R));
+    memcpy(R.row_ptr, S.row_ptr, (size_t)(n + 1) * sizeof *R.row_ptr);
+    memcpy(R.col, S.col, (size_t)S.nnz * sizeof *R.col);
+    OK(kry_csr_upload(device(), &R, &A));
+    OK(kry_block_fill_places(&A, fill, &places));
+    int64_t *row_ptr = calloc((size_t)n + 1, sizeof *row_ptr);
+    int32_t *col = calloc((size_t)places.nnz, sizeof *col);
+    assert_true(row_ptr && col);
+    OK(kry_csr_read_offsets(&places, row_ptr));
+    OK(kry_buffer_read(device(), places.col, 0, (size_t)places.nnz * sizeof *col, col));
+    for (int64_t i = 0, e = 0; i < n; i++, assert_int_equal(e, row_ptr[i]))
+        for (int64_t j = 0; j < n; j++)
+            if (f.there[i * n + j]) assert_int_equal(col[e++], j);
+    free(row_ptr), free(col);
+    kry_sparse_release(&R);
+    kry_csr_release(&A), kry_csr_release(&places);
+    matrix_release(&S);
+    free(f.there);
+}
+
+/* Also of a chain that bites its tail, whose last row and column fill one place with each level. */
+static void fill__by_a_device(void **state)
+{
+    static const int64_t sizes[] = { 1, 2, 9, 40, 71 };
+    double ring[900] = { 0 };
+
+    (void)state;
+    NOT_ON_HOST("kernels");
+    use_profile("gpu-kernels");
+    if (!device()->info.fp64) SKIP("no double on this device");
+    for (size_t s = 0; s < COUNT(sizes); s++)
+        for (int fill = 1; fill <= KRY_MOST_DEVICE_FILL; fill += 1 + fill / 2) {
+            double *a = dense_random(KRY_F64, sizes[s], s % 2, 4, 1);
+            check_places(a, sizes[s], fill);
+            free(a);
+        }
+    for (int i = 0; i < 30; i++) ring[31 * i] = 2, ring[30 * i + (i + 1) % 30] = -1;
+    for (int i = 0; i < 30; i++) ring[30 * ((i + 1) % 30) + i] = -1;
+    for (int fill = 1; fill <= KRY_MOST_DEVICE_FILL; fill++) check_places(ring, 30, fill);
+    use_profile(NULL);
+}
+
 /* ---- new values, refusals -------------------------------------------------------------------- */
 
 static void check_update(kry_type type, int fill)
@@ -297,7 +352,7 @@ static void check_update(kry_type type, int fill)
             a[i] == 0
                 ? 0
                 : to_type(type, (i / n == i % n ? 2 : 1) * a[i] * (1 + 0.25 * random_number(type)));
-    matrix A = sparse_of(a, n), B = sparse_of(b, n);
+    matrix A = matrix_from(a, n), B = matrix_from(b, n);
     void *val = in_type(type, B.val, B.nnz);
     dense f = factors_of(b, n, fill, false);
     for (size_t k = 0; k < COUNT(ways); k++) {
@@ -350,7 +405,7 @@ static void check_pivots(kry_type type, bool on_gpu)
     char word[32];
 
     for (size_t i = 0; i < COUNT(tries); i++) {
-        matrix A = sparse_of(tries[i].a, 3);
+        matrix A = matrix_from(tries[i].a, 3);
         kry_op *op = csr_of(&A, type, NULL), *M = NULL;
         snprintf(word, sizeof word, "%s:%s", tries[i].word, on_gpu ? "sweeps" : "1,isai");
         if (tries[i].status == KRY_OK) {
@@ -400,7 +455,7 @@ static void create__refusals(void **state)
 static void check_no_memory(kry_type type)
 {
     double *a = dense_random(type, 20, false, 20, 0.6);
-    matrix A = sparse_of(a, 20);
+    matrix A = matrix_from(a, 20);
     kry_op *op = csr_of(&A, type, NULL);
     for (size_t i = 0; i < COUNT(ways); i++) {
         /* Programs are there from now on: to keep one on the disk may fail. */
@@ -436,11 +491,17 @@ static void create__no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(ilu__equals_the_textbook), BOTH(ilu__on_a_gpus_kernels),
-        BOTH(ilu__long_chains),         BOTH(ilu__several_sweeps),
-        BOTH(ilu__wide_levels),         BOTH(auto__by_levels_and_sweeps),
-        BOTH(update__keeps_the_places), BOTH(create__pivots),
-        BOTH(create__refusals),         BOTH(create__no_memory),
+        BOTH(ilu__equals_the_textbook),
+        BOTH(ilu__on_a_gpus_kernels),
+        BOTH(ilu__long_chains),
+        BOTH(ilu__several_sweeps),
+        BOTH(ilu__wide_levels),
+        BOTH(auto__by_levels_and_sweeps),
+        cmocka_unit_test(fill__by_a_device),
+        BOTH(update__keeps_the_places),
+        BOTH(create__pivots),
+        BOTH(create__refusals),
+        BOTH(create__no_memory),
     };
     return cmocka_run_group_tests_name("ilu", tests, NULL, close_device);
 }

@@ -100,14 +100,14 @@ soname()
 only_public_symbols()
 {
     nm -D --defined-only "$prefix/lib/libkry.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' >"$dir/symbols"
-    grep '^kry_solve$' "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols"
+    grep '^kry_op_apply$' "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols"
 }
 
 # What is linked with the static library shares its names: no global symbol but kry_...
 static_symbols()
 {
     nm -g --defined-only "$prefix/lib/libkry.a" | awk 'NF == 3 { print $3 }' >"$dir/symbols"
-    grep '^kry_solve$' "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols"
+    grep '^kry_op_apply$' "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols"
 }
 
 # The first block of C in README.md.
@@ -193,6 +193,66 @@ run()
     ./ten | tee "$dir/answer" && grep -i 'success after [1-9][0-9]* iterations' "$dir/answer"
 }
 
+# A program that was compiled before the last fields came to the structs that the library fills in.
+earlier_headers()
+{
+    cp -r "$prefix/include" earlier &&
+        sed -i -e '/^ *const kry_true_residual \*checks;$/d' -e '/^ *int64_t check_count;$/d' earlier/kry/solver.h &&
+        sed -i -e '/^ *double bytes_transposed; /d' earlier/kry/op.h &&
+        sed -i -e '/^ *int opencl; /d' earlier/kry/device.h && cat >earlier.c <<'END' || return 1
+#include <kry/kry.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A struct with a canary behind it. */
+#define GUARDED(type) struct { type it; unsigned char canary[256]; }
+static int is_alive(const unsigned char *canary)
+{
+    for (int i = 0; i < 256; i++)
+        if (canary[i] != 0x5a) return 0;
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    if (argc > 1) { /* the sizes, to be compared with today's */
+        printf("%zu %zu %zu\n", sizeof(kry_result), sizeof(kry_op_info), sizeof(kry_device_info));
+        return 0;
+    }
+    static GUARDED(kry_result) result;
+    static GUARDED(kry_op_info) info;
+    const double b[] = { 1, 2, 3, 4 };
+    double x[] = { 0, 0, 0, 0 };
+    kry_device *device = NULL;
+    kry_device_info *list = NULL;
+    kry_op *A = NULL, *S = NULL;
+    int count = 0;
+
+    memset(&result, 0x5a, sizeof result), memset(&info, 0x5a, sizeof info);
+    if (kry_device_list(&list, &count) || kry_device_open(NULL, &device)) return 1;
+    for (int i = 0; i < count; i++)
+        if (!*list[i].name || !*list[i].platform || list[i].max_group < 1) return 2;
+    if (kry_stencil_create(device, KRY_F64, KRY_STENCIL(.size = { 2, 2 }), &A)) return 3;
+    kry_op_describe(A, &info.it);
+    if (!is_alive(info.canary) || strcmp(info.it.kind, "stencil")) return 4;
+    if (kry_solver_create(A, "method=cg", NULL, NULL, &S)) return 5;
+    if (kry_solve_host(S, b, x, &result.it) || !is_alive(result.canary)) return 6;
+    if (result.it.iterations < 1 || result.it.reason != KRY_CONVERGED) return 7;
+    kry_op_release(&S), kry_op_release(&A), kry_device_release(&device);
+    free(list);
+    return 0;
+}
+END
+    # shellcheck disable=SC2046
+    cc -std=c11 -Wall -Wextra -Iearlier earlier.c -o earlier_program $(pkg-config --libs kry) &&
+        cc -std=c11 $(pkg-config --cflags kry) earlier.c -o todays_program $(pkg-config --libs kry) || return 1
+    # shellcheck disable=SC2046 # six numbers: all three structs are shorter there
+    set -- $(./earlier_program sizes) $(./todays_program sizes)
+    [ "$1" -lt "$4" ] && [ "$2" -lt "$5" ] && [ "$3" -lt "$6" ] && ./todays_program && ./earlier_program
+}
+
 # With everything that the library needs from pkg-config; moved to another folder, with nothing of kry beside it.
 static_copy()
 {
@@ -265,7 +325,8 @@ ok 'kry.pc and the program agree on the version' version
 ok 'kry.pc asks for no other package' no_other_packages
 ok 'the program of README.md compiles through pkg-config' compile
 ok 'it runs and converges' run
-ok 'so does a copy of the library in another folder' moved_copy
+ok 'a program of earlier headers, with shorter structs, gets no more than it has room for' earlier_headers
+ok 'the program of README.md runs with a copy of the library in another folder' moved_copy
 ok 'and a program that has the library inside, alone' static_copy
 if command -v cmake >/dev/null; then
     ok 'find_package(kry) finds the package for a fitting version' cmake_package

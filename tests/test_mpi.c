@@ -1,5 +1,6 @@
 /* test_mpi.c SCENE - the suite of rank_suite.h over MPI: mpirun -n 4 test_mpi vectors */
 #include "rank_suite.h"
+#include "rank_sums.h"
 #include <kry/mpi.h>
 
 static kry_status open_by_mpi(wires *w, kry_device *dev, const kry_team_params *params,
@@ -7,6 +8,15 @@ static kry_status open_by_mpi(wires *w, kry_device *dev, const kry_team_params *
 {
     (void)w;
     return kry_team_of_mpi(MPI_COMM_WORLD, dev, params, team);
+}
+
+static void sums_scene(wires *w, void *shared)
+{
+    kry_device *team = ranks_team(w, (kry_team_params){ 0 });
+
+    (void)shared;
+    check_sums(team);
+    kry_device_release(&team);
 }
 
 static void refusals_scene(wires *w, void *shared)
@@ -35,7 +45,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         rank_scene *run;
-    } scenes[] = { { "vectors", vectors_scene },
+    } scenes[] = { { "sums", sums_scene },
+                   { "vectors", vectors_scene },
                    { "matrices", matrices_scene },
                    { "grids", grids_scene },
                    { "reproducible", reproducible_scene },

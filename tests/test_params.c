@@ -1,4 +1,5 @@
-/* test_params.c - parameters of programs that were compiled with an earlier header, whose structs are shorter. */
+/* test_params.c - programs that were compiled with an earlier header, whose structs are shorter: parameters, and what
+ * the library fills in. */
 #include "testing.h"
 
 static const int64_t row_ptr[] = { 0, 2, 5, 7 };
@@ -138,6 +139,120 @@ static void op__table_of_an_earlier_version(void **state)
     kry_op_release(&A);
 }
 
+/* ---- what the library fills in ---- */
+
+/* A struct as callers with other headers have it: `size` bytes of room, and a canary behind them. */
+typedef struct room {
+    max_align_t bytes[128];
+} room;
+enum { CANARY = 0x5a };
+
+static void *poisoned(room *r) { return memset(r, CANARY, sizeof *r); }
+
+/* The first bytes are those of `full`, those that no field stands for are 0, and what is behind is untouched. */
+static void is_cut(const room *r, size_t size, const void *full, size_t full_size)
+{
+    const unsigned char *at = (const unsigned char *)r;
+    const size_t common = size < full_size ? size : full_size;
+
+    assert_true(size < sizeof *r);
+    if (full) assert_memory_equal(at, full, common);
+    for (size_t i = common; i < size; i++) assert_int_equal(at[i], 0);
+    for (size_t i = size; i < sizeof *r; i++) assert_int_equal(at[i], CANARY);
+}
+
+static void op_info__of_any_size(void **state)
+{
+    (void)state;
+    kry_op *A = small_matrix(KRY_MATRIX(.format = KRY_FORMAT_CSR));
+    const kry_op *const all[] = { A, NULL };
+    for (size_t i = 0; i < COUNT(all); i++) {
+        kry_op_info full;
+        kry_op_describe(all[i], &full);
+        assert_string_equal(full.kind, all[i] ? "csr" : "");
+        for (size_t size = 0; size <= sizeof full + 24; size++) {
+            room r;
+            kry_op_describe_sized(all[i], poisoned(&r), size);
+            is_cut(&r, size, &full, sizeof full);
+        }
+    }
+    kry_op_release(&A);
+}
+
+/* Seconds differ from solve to solve: of a result these fields are compared. */
+static void same_result(const room *r, size_t size, const kry_result *full)
+{
+    kry_result mine;
+    memcpy(&mine, r, sizeof mine < size ? sizeof mine : size);
+    if (size >= offsetof(kry_result, resident_iterations)) {
+        assert_true(mine.reason == full->reason && mine.iterations == full->iterations);
+        assert_string_equal(mine.why, full->why);
+    }
+    if (size >= sizeof mine) assert_true(mine.check_count == full->check_count);
+    is_cut(r, size, NULL, sizeof mine);
+}
+
+static void result__of_any_size(void **state)
+{
+    (void)state;
+    kry_op *A = small_matrix(KRY_MATRIX(.traits = KRY_POSITIVE)), *S;
+    const double host[] = { 1, 2, 3 };
+    const size_t sizes[] = { 0,
+                             sizeof(kry_reason),
+                             offsetof(kry_result, resident_iterations),
+                             offsetof(kry_result, chosen) + 7,
+                             offsetof(kry_result, checks),
+                             sizeof(kry_result),
+                             sizeof(kry_result) + 40 };
+    kry_result full;
+    kry_vec *b = vec_of(KRY_F64, host, 3, 1), *x = vec_of(KRY_F64, host, 3, 1);
+    OK(kry_solver_create(A, "method=cg", NULL, NULL, &S));
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, &full));
+    assert_true(full.iterations > 1 && full.check_count > 1);
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        double guess[] = { 0, 0, 0 };
+        room r;
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve_sized(S, b, x, poisoned(&r), sizes[i]));
+        same_result(&r, sizes[i], &full);
+        OK(kry_solve_host_sized(S, host, guess, poisoned(&r), sizes[i]));
+        same_result(&r, sizes[i], &full);
+        /* a call that fails leaves zeros in as many bytes */
+        const kry_result none = { 0 };
+        assert_int_equal(kry_solve_host_sized(NULL, host, guess, poisoned(&r), sizes[i]),
+                         KRY_ERR_ARGUMENT);
+        is_cut(&r, sizes[i], &none, sizeof none);
+        assert_int_equal(kry_solve_sized(A, b, x, poisoned(&r), sizes[i]), KRY_ERR_TYPE);
+        is_cut(&r, sizes[i], &none, sizeof none);
+    }
+    kry_vec_release(&b), kry_vec_release(&x);
+    kry_op_release(&S), kry_op_release(&A);
+}
+
+/* The entries of the list lie as far from each other as the caller's struct is long. */
+static void device_list__of_any_size(void **state)
+{
+    (void)state;
+    const size_t sizes[] = { offsetof(kry_device_info, vendor), offsetof(kry_device_info, opencl),
+                             sizeof(kry_device_info), sizeof(kry_device_info) + 16 };
+    kry_device_info *full = NULL;
+    int count, counted;
+    OK(kry_device_list(&full, &count));
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        kry_device_info *list = NULL;
+        OK(kry_device_list_sized(&list, &counted, sizes[i]));
+        assert_int_equal(counted, count);
+        for (int d = 0; d < count; d++) {
+            room r;
+            memcpy(poisoned(&r), (char *)list + (size_t)d * sizes[i], sizes[i]);
+            is_cut(&r, sizes[i], &full[d], sizeof full[d]);
+        }
+        free(list);
+    }
+    free(full);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +263,9 @@ int main(void)
         cmocka_unit_test(precond__fields_that_the_caller_does_not_know),
         cmocka_unit_test(deflation__word_for_a_caller_with_fewer_fields),
         cmocka_unit_test(op__table_of_an_earlier_version),
+        cmocka_unit_test(op_info__of_any_size),
+        cmocka_unit_test(result__of_any_size),
+        cmocka_unit_test(device_list__of_any_size),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);
 }

@@ -107,6 +107,29 @@ static void disk__written_then_read(void **state)
     assert_int_equal(for_each_file(NULL), files);
 }
 
+/* PoCL compiles with flags of the environment besides. */
+static void disk__flags_of_the_environment(void **state)
+{
+    (void)state;
+    const char *flags = getenv("POCL_EXTRA_BUILD_FLAGS");
+    char before[256], other[280];
+    snprintf(before, sizeof before, "%s", flags ? flags : "");
+    snprintf(other, sizeof other, "%s -DOTHER", before);
+
+    for_each_file(remove_file);
+    use_fresh_device();
+    int files = for_each_file(NULL);
+    setenv("POCL_EXTRA_BUILD_FLAGS", other, 1);
+    use_fresh_device();
+    assert_int_equal(for_each_file(NULL), 2 * files);
+    if (flags)
+        setenv("POCL_EXTRA_BUILD_FLAGS", before, 1);
+    else
+        unsetenv("POCL_EXTRA_BUILD_FLAGS");
+    use_fresh_device();
+    assert_int_equal(for_each_file(NULL), 2 * files);
+}
+
 static void truncate_file(const char *path) { assert_int_equal(truncate(path, 100), 0); }
 static void empty_file(const char *path) { assert_int_equal(truncate(path, 0), 0); }
 
@@ -683,6 +706,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernel__same_one_from_memory),
         cmocka_unit_test(disk__written_then_read),
+        cmocka_unit_test(disk__flags_of_the_environment),
         cmocka_unit_test(disk__damaged_files_are_replaced),
         cmocka_unit_test(disk__binaries_that_the_driver_refuses),
         cmocka_unit_test(disk__foreign_things_in_its_place),

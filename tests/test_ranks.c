@@ -1,6 +1,7 @@
 /* test_ranks.c - teams of ranks, forked processes, against teams of as many devices in one process: the same
  * bits (rank_suite.h). */
 #include "rank_suite.h"
+#include "rank_sums.h"
 
 /* Each runs some of them, and each number is run by some. */
 static const int sizes[] = { 1, 2, 3, 4, 7 };
@@ -45,10 +46,68 @@ static void partitions__ranks_with_no_row_and_with_one(void **state)
     if (bad >= 0) fail_msg("partitions: rank %d of 4 failed", bad);
 }
 
+static void sums_scene(wires *w, void *shared)
+{
+    kry_device *team = ranks_team(w, (kry_team_params){ 0 });
+    enum { COUNT_OF_SUM = 40000, PACKETS = 16 * 1024 };
+    summing s = { team, KRY_ADD, COUNT_OF_SUM, .all = calloc(7 * COUNT_OF_SUM, sizeof(double)) };
+
+    (void)shared;
+    check_sums(team);
+    if (w->rank == 0) {
+        kry_device *threads = team_here(w->size, (kry_team_params){ 0 });
+        check_sums(threads);
+        kry_device_release(&threads);
+    }
+    /* A rank sends less than thrice its numbers, whatever the number of ranks. */
+    const int64_t before = w->sent;
+    GOOD(kry_team_run(team->team, NULL, sum_here, &s));
+    NEED(w->sent - before < 3 * COUNT_OF_SUM * (int64_t)sizeof(double) + PACKETS, "%lld bytes",
+         (long long)(w->sent - before));
+    free(s.all);
+    kry_device_release(&team);
+}
+
+static void sums__in_one_order_on_ranks_and_threads(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        const int bad = run_ranks(sizes[i], 300, 0, sums_scene);
+        if (bad >= 0) fail_msg("sums: rank %d of %d failed", bad, sizes[i]);
+    }
+}
+
+/* The sums of pipe-cg are under way while the halo is exchanged; those of cg are not. */
+static void overlap_scene(wires *w, void *shared)
+{
+    both b;
+    kry_result res;
+
+    open_both(w, shared, KRY_F64, (kry_team_params){ 0 }, &b);
+    matrix_on_both(&b, "poisson2d:19", KRY_MATRIX(.traits = KRY_POSITIVE), NULL);
+    solve_on_ranks(&b, "method=cg rtol=1e-6", &res);
+    NEED(w->overlapped == 0, "%d messages of cg during a sum", w->overlapped);
+    solve_on_ranks(&b, "method=pipe-cg rtol=1e-6", &res);
+    NEED(w->overlapped >= res.iterations, "%d messages during the sums of %d iterations",
+         w->overlapped, (int)res.iterations);
+    close_both(&b);
+    kry_device_release(&b.team);
+    kry_device_release(&b.ranks);
+}
+
+static void pipe_cg__exchanges_halos_during_its_sums(void **state)
+{
+    (void)state;
+    const int bad = run_ranks(2, 300, sizeof(board), overlap_scene);
+    if (bad >= 0) fail_msg("overlap: rank %d of 2 failed", bad);
+}
+
 /* An argument names some of the tests, as "grids*". */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums__in_one_order_on_ranks_and_threads),
+        cmocka_unit_test(pipe_cg__exchanges_halos_during_its_sums),
         cmocka_unit_test(vectors__behave_as_on_one_device),
         cmocka_unit_test(matrices__same_bits_as_a_team),
         cmocka_unit_test(partitions__ranks_with_no_row_and_with_one),

@@ -96,8 +96,11 @@ static void bad_input_scene(wires *w, void *shared)
 static void memory_scene(wires *w, void *shared)
 {
     board *b = shared;
-    static const char *const words[] = { "method=pcg precond=jacobi deflation=stripes:4",
-                                         "method=pcg precond=block-ic" };
+    static const char *const words[] = { /* 40 squared numbers are more than are gathered */
+                                         "method=pcg precond=jacobi deflation=stripes:40",
+                                         "method=pcg precond=block-ic",
+                                         "method=pipe-cg precond=jacobi"
+    };
     kry_device *team = ranks_team(w, (kry_team_params){ 0 });
     const int bad = w->size - 1;
 
@@ -117,7 +120,7 @@ static void memory_scene(wires *w, void *shared)
             failed += st < 0;
         }
         if (w->rank == 0) printf("# %s: %d requests failed\n", words[i], failed);
-        NEED(failed > 5, "%d requests failed", failed);
+        NEED(failed > 3, "%d requests failed", failed);
     }
     kry_device_release(&team);
 }

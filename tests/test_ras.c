@@ -2,6 +2,7 @@
 #include "incomplete.h"
 #include "op_suite.h"
 #include "precond/overlap.h"
+#include "sparse/partition.h"
 
 /* ---- sub-domains --------------------------------------------------------------------------------- */
 
@@ -42,7 +43,7 @@ static void overlap__is_what_layers_reach(void **state)
             const int64_t n = sizes[s], parts = 1 + random_below(n < 6 ? n : 6);
             double *a = dense_random(KRY_F64, n, false, 3, 1);
             bool *in = calloc((size_t)n + 1, sizeof *in);
-            matrix A = sparse_of(a, n);
+            matrix A = matrix_from(a, n);
             kry_sparse R = host_of(&A);
             kry_overlap o;
             assert_non_null(in);
@@ -61,6 +62,56 @@ static void overlap__is_what_layers_reach(void **state)
             matrix_release(&A);
             free(in), free(a);
         }
+}
+
+/* Five points on `across` by `along` points, `alone` more without neighbours. */
+static kry_sparse grid_graph(int64_t across, int64_t along, int64_t alone)
+{
+    const int64_t n = across * along + alone;
+    kry_sparse G;
+    int64_t at = 0;
+
+    OK(kry_sparse_create(n, n, KRY_F64, 4 * n, &G));
+    for (int64_t i = 0; i < n; G.row_ptr[++i] = at) {
+        if (i >= across * along) continue;
+        if (i >= across) G.col[at++] = (int32_t)(i - across);
+        if (i % across) G.col[at++] = (int32_t)i - 1;
+        if (i % across < across - 1) G.col[at++] = (int32_t)i + 1;
+        if (i + across < across * along) G.col[at++] = (int32_t)(i + across);
+    }
+    return G;
+}
+
+/* On grids they are near to squares, so that few edges are cut. */
+static void grow__parts_of_one_size(void **state)
+{
+    static const struct {
+        int64_t across, along, alone, parts, cut; /* at most */
+    } tries[] = { { 1, 1, 0, 1, 0 },      { 0, 0, 5, 3, 0 },        { 7, 9, 0, 63, 110 },
+                  { 60, 60, 0, 36, 660 }, { 101, 30, 13, 17, 560 }, { 40, 1, 3, 4, 6 } };
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(tries); k++) {
+        kry_sparse G = grid_graph(tries[k].across, tries[k].along, tries[k].alone);
+        int32_t *part = calloc((size_t)G.rows, sizeof *part);
+        int64_t *rows = calloc((size_t)tries[k].parts, sizeof *rows), cut = 0;
+        assert_true(part && rows);
+        OK(kry_graph_grow(&G, tries[k].parts, part));
+        for (int64_t i = 0; i < G.rows; i++) {
+            assert_in_range(part[i], 0, tries[k].parts - 1);
+            rows[part[i]]++;
+            for (int64_t e = G.row_ptr[i]; e < G.row_ptr[i + 1]; e++)
+                cut += G.col[e] > i && part[G.col[e]] != part[i];
+        }
+        print_message("# %d parts of %d rows: %d edges cut\n", (int)tries[k].parts, (int)G.rows,
+                      (int)cut);
+        for (int64_t p = 0; p < tries[k].parts; p++)
+            assert_in_range(rows[p], G.rows / tries[k].parts,
+                            (G.rows + tries[k].parts - 1) / tries[k].parts);
+        assert_true(cut <= tries[k].cut);
+        free(part), free(rows);
+        kry_sparse_release(&G);
+    }
 }
 
 /* ---- M is what the textbook has ------------------------------------------------------------------ */
@@ -87,7 +138,7 @@ static matrix textbook(const double *a, int64_t n, const kry_overlap *o, int fil
         }
         release(&f);
     }
-    matrix M = sparse_of(m, n);
+    matrix M = matrix_from(m, n);
     free(m), free(unit), free(z), free(part);
     return M;
 }
@@ -97,7 +148,7 @@ static void check_ras(kry_type type, int64_t n, int64_t parts, int overlap, int 
 {
     double *a = dense_random(type, n, definite, 5, 0.6);
     const unsigned traits = definite ? KRY_SYMMETRIC | KRY_POSITIVE : 0;
-    matrix A = sparse_of(a, n);
+    matrix A = matrix_from(a, n);
     kry_sparse R = host_of(&A);
     kry_overlap o;
     kry_op *op = csr_of(&A, type, KRY_MATRIX(.traits = traits)), *M = NULL;
@@ -145,7 +196,7 @@ static void update__follows_new_values(void **state)
     assert_non_null(b);
     for (int64_t i = 0; i < n * n; i++)
         b[i] = to_type(type, (i / n == i % n ? 2 : 1) * a[i] * (1 + 0.25 * random_number(type)));
-    matrix A = sparse_of(a, n), B = sparse_of(b, n);
+    matrix A = matrix_from(a, n), B = matrix_from(b, n);
     kry_sparse R = host_of(&A);
     kry_overlap o;
     void *val = in_type(type, B.val, B.nnz);
@@ -173,7 +224,7 @@ static void create__refusals(void **state)
 {
     static const double no_pivot[] = { 1, 1, 0, 1, 0, 1, 0, 1, 4 };
     const kry_type type = type_of(state);
-    matrix A = sparse_of(no_pivot, 3);
+    matrix A = matrix_from(no_pivot, 3);
     kry_op *op = csr_of(&A, type, NULL), *M = op;
 
     REFUSES(kry_ras_create(op, NULL, &M), KRY_ERR_SINGULAR,
@@ -192,7 +243,7 @@ static void create__no_memory(void **state)
     const kry_type type = type_of(state);
     NOT_ON_HOST("kernels");
     double *a = dense_random(type, 30, false, 10, 0.6);
-    matrix A = sparse_of(a, 30);
+    matrix A = matrix_from(a, 30);
     kry_op *op = csr_of(&A, type, NULL);
 
     EACH_REQUEST(k)
@@ -213,6 +264,7 @@ static void create__no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grow__parts_of_one_size),
         cmocka_unit_test(overlap__is_what_layers_reach),
         BOTH(ras__equals_the_textbook),
         BOTH(update__follows_new_values),

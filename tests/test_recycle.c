@@ -1,6 +1,6 @@
 /* test_recycle.c - vectors that a solve leaves for deflation in the next ones: the eigenvalues that they belong to,
  * how many iterations they save, what becomes of them with a new matrix; and small symmetric eigenproblems. */
-#include "chains.h"
+#include "again.h"
 #include "precond/deflation.h"
 #include "precond/eigen.h"
 
@@ -78,49 +78,14 @@ static void spectrum_of(const chain *c, bool jacobi, double *values)
     free(A), free(Q);
 }
 
-typedef struct again {
-    chain c;
-    kry_type type;
-    kry_op *A, *S;
-    kry_vec *x;
-    kry_result res;
-    bool weak; /* no right-hand side is without the eigenvectors that a solve is to find */
-} again;
-
-static again again_begin(kry_device *dev, kry_type type, chain c, const char *words)
-{
-    again a = { .c = c, .type = type, .A = matrix_of(dev, type, &c, 0) };
-    OK(kry_solver_create(a.A, words, NULL, NULL, &a.S));
-    OK(kry_vec_create(dev, type, c.n, 1, &a.x));
-    return a;
-}
-
-static void again_end(again *a)
-{
-    kry_vec_release(&a->x);
-    kry_op_release(&a->S);
-    kry_op_release(&a->A);
-}
-
-/* With another right-hand side, from x = 0; returns the iterations. */
-static int64_t again_solve(again *a)
+/* With a right-hand side of its own, which is not without the eigenvectors that a solve is to find. */
+static int64_t solve_another(again *a)
 {
     double *b = random_array(a->type, a->c.n);
-    for (int s = 0; a->weak && s < SMALL; s++) b[20 + 30 * s] += 2;
-    kry_vec *vb = vec_on(a->A->dev, a->type, b, a->c.n, 1);
-
-    memcpy(a->c.b, b, (size_t)a->c.n * sizeof *b);
-    OK(kry_vec_fill(a->x, 0));
-    OK(kry_solve(a->S, vb, a->x, &a->res));
-    assert_int_equal(kry_reason_status(a->res.reason), KRY_OK);
-    double *x = numbers_of(a->x), square = 0;
-    for (int64_t i = 0; i < a->c.n; i++) square += x[i] * x[i];
-    /* The device has A in its own numbers, whose rows add up to 4 at most, and multiplies in them. */
-    const double rounding = 16 * eps_of(a->type) * sqrt(square);
-    assert_true(residual_of(&a->c, x) <= 1.01 * a->res.target + rounding);
-    free(x), free(b);
-    kry_vec_release(&vb);
-    return a->res.iterations;
+    for (int s = 0; s < SMALL; s++) b[20 + 30 * s] += 2;
+    const int64_t iterations = again_solve(a, b);
+    free(b);
+    return iterations;
 }
 
 static const kry_recycle *recycle_of(const again *a)
@@ -135,9 +100,7 @@ static again weak(kry_type type, const char *words)
 {
     char all[160];
     snprintf(all, sizeof all, "%s %s", words, rtol_of(type));
-    again a = again_begin(device(), type, weak_places(), all);
-    a.weak = true;
-    return a;
+    return again_begin(device(), type, weak_places(), all);
 }
 
 /* After so many iterations ||r|| is below rtol ||b||, whatever b is: A's norm multiplies the error by at most
@@ -153,7 +116,7 @@ static int64_t bound(double kappa, double more, double rtol)
 static void check_values(again *a, bool jacobi, double rtol)
 {
     double values[MOST];
-    const int64_t first = again_solve(a);
+    const int64_t first = solve_another(a);
     const kry_recycle *R = recycle_of(a);
 
     spectrum_of(&a->c, jacobi, values);
@@ -165,12 +128,12 @@ static void check_values(again *a, bool jacobi, double rtol)
     const double close = a->type == KRY_F32 ? 5e-2 : 1e-3;
     for (int i = 0; i < SMALL; i++)
         NEAR(R->values[i], values[i], close * values[i], "eigenvalue %d", i);
-    const int64_t second = again_solve(a), most = bound(values[N - 1] / values[SMALL],
-                                                        sqrt(values[N - 1] / values[0]), rtol);
+    const int64_t second = solve_another(a), most = bound(values[N - 1] / values[SMALL],
+                                                          sqrt(values[N - 1] / values[0]), rtol);
     if (second > most || 4 * second > 3 * first)
         fail_msg("%lld iterations after %lld; theory: %lld", (long long)second, (long long)first,
                  (long long)most);
-    for (int k = 0; k < 3; k++) assert_true(again_solve(a) <= most);
+    for (int k = 0; k < 3; k++) assert_true(solve_another(a) <= most);
 }
 
 static void recycle_solve__finds_the_smallest_eigenvalues(void **state)
@@ -210,9 +173,9 @@ static void recycle_solve__any_number_of_vectors(void **state)
         char words[80];
         snprintf(words, sizeof words, "method=cg %s deflation=recycle:%d", rtol_of(type), k);
         again a = again_begin(device(), type, c, words);
-        const int64_t first = again_solve(&a);
+        const int64_t first = solve_another(&a);
         assert_in_range(recycle_of(&a)->found, 1, k);
-        for (int i = 0; i < 2; i++) assert_true(again_solve(&a) <= first + 2);
+        for (int i = 0; i < 2; i++) assert_true(solve_another(&a) <= first + 2);
         again_end(&a);
     }
 }
@@ -234,18 +197,18 @@ static void recycle_update__keeps_vectors_and_finds_new_ones(void **state)
     kry_type type = type_of(state);
     again a = weak(type, "precond=jacobi deflation=recycle:4");
     double values[MOST];
-    const int64_t first = again_solve(&a), second = again_solve(&a);
+    const int64_t first = solve_another(&a), second = solve_another(&a);
 
     change(&a, 2e-3);
-    const int64_t changed = again_solve(&a);
+    const int64_t changed = solve_another(&a);
     assert_true(changed <= (first + second) / 2 + 1);
     spectrum_of(&a.c, true, values);
     for (int i = 0; i < SMALL; i++)
         assert_true(recycle_of(&a)->values[i] > 0.99 * values[i] &&
                     recycle_of(&a)->values[i] < 2 * values[i]);
-    assert_true(again_solve(&a) <= changed + 2);
+    assert_true(solve_another(&a) <= changed + 2);
     change(&a, 3); /* and with one that has nothing of them left, they are forgotten */
-    again_solve(&a);
+    solve_another(&a);
     assert_true(recycle_of(&a)->values[0] > 0.1);
     again_end(&a);
 }
@@ -262,7 +225,7 @@ static void recycle_solve__zero_exact_limit(void **state)
     OK(kry_vec_create(device(), type, N, 1, &zero));
     OK(kry_solve(a.S, zero, a.x, &a.res)); /* leaves nothing */
     assert_int_equal(recycle_of(&a)->found, 0);
-    again_solve(&a);
+    solve_another(&a);
     assert_int_equal(recycle_of(&a)->found, 3);
     kry_vec_release(&zero);
     again_end(&a);
@@ -332,9 +295,11 @@ static void recycle_solve__on_a_team(void **state)
     for (int parts = 1; parts <= 3; parts++) {
         kry_device *team = open_team(parts, (kry_team_params){ .reproducible = true });
         chain c = weak_places();
-        again a = again_begin(team, type, c, "precond=jacobi deflation=recycle:4 rtol=1e-5");
+        char words[80];
+        snprintf(words, sizeof words, "precond=jacobi deflation=recycle:4 %s", rtol_of(type));
+        again a = again_begin(team, type, c, words);
         for (int k = 0; k < 3; k++) {
-            const int64_t iterations = again_solve(&a);
+            const int64_t iterations = solve_another(&a);
             if (parts == 1) alone[k] = iterations;
             if (llabs(iterations - alone[k]) > 4) /* b differs from one team to the next */
                 fail_msg("%lld iterations on %d parts, %lld on one", (long long)iterations, parts,

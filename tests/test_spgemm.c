@@ -59,28 +59,10 @@ static matrix product_of(const matrix *A, const matrix *B, kry_type type)
     return C;
 }
 
-static matrix transposed(const matrix *A)
-{
-    matrix T = { .rows = A->cols, .cols = A->rows, .nnz = A->nnz };
-
-    T.row_ptr = calloc((size_t)T.rows + 2, sizeof *T.row_ptr);
-    T.col = calloc((size_t)T.nnz + 1, sizeof *T.col);
-    T.val = calloc((size_t)T.nnz + 1, sizeof *T.val);
-    assert_true(T.row_ptr && T.col && T.val);
-    for (int64_t k = 0; k < A->nnz; k++) T.row_ptr[A->col[k] + 2]++;
-    for (int64_t j = 0; j < T.rows; j++) T.row_ptr[j + 2] += T.row_ptr[j + 1];
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-            int64_t to = T.row_ptr[A->col[k] + 1]++;
-            T.col[to] = (int32_t)i, T.val[to] = A->val[k];
-        }
-    return T;
-}
-
 /* P'(A P) */
 static matrix galerkin_of(const matrix *A, const matrix *P, kry_type type)
 {
-    matrix AP = product_of(A, P, type), T = transposed(P), C = product_of(&T, &AP, type);
+    matrix AP = product_of(A, P, type), T = transpose_of(P), C = product_of(&T, &AP, type);
 
     matrix_release(&AP);
     matrix_release(&T);
@@ -278,7 +260,7 @@ static void transpose__long_columns(void **state)
     static place_fn *const places[] = { dense_column, arrow, symmetric_band };
 
     for (size_t i = 0; i < COUNT(places); i++) {
-        matrix A = matrix_where(KRY_F32, 1300, 1300, places[i]), want = transposed(&A);
+        matrix A = matrix_where(KRY_F32, 1300, 1300, places[i]), want = transpose_of(&A);
         kry_op *op = csr_of(&A, KRY_F32, NULL), *read = NULL;
         kry_csr a, T;
         cl_mem from;

@@ -370,6 +370,26 @@ static void create__sizes(void **state)
     assert_null(x);
 }
 
+/* OpenCL has no copies between contexts: such a buffer would fail in the first kernel. */
+static void wrap__buffer_of_another_context(void **state)
+{
+    kry_type type = type_of(state);
+    kry_device *dev = device();
+    const cl_device_id id = kry_device_id(dev);
+    kry_vec *x;
+    cl_int err;
+    if (!dev->context) SKIP("a device without OpenCL");
+
+    cl_context other = clCreateContext(NULL, 1, &id, NULL, NULL, &err);
+    assert_int_equal(err, CL_SUCCESS);
+    cl_mem buffer = clCreateBuffer(other, CL_MEM_READ_WRITE, 64, NULL, &err);
+    assert_int_equal(err, CL_SUCCESS);
+    REFUSES(kry_vec_wrap(dev, type, 2, 1, buffer, 0, &x), KRY_ERR_ARGUMENT,
+            "kry_vec_wrap: the buffer belongs to another OpenCL context");
+    clReleaseMemObject(buffer);
+    clReleaseContext(other);
+}
+
 static void wrap__does_not_fit(void **state)
 {
     kry_type type = type_of(state);
@@ -707,6 +727,7 @@ int main(void)
         BOTH(view__outlives_its_block),
         BOTH(create__is_zero),
         cmocka_unit_test(create__sizes),
+        BOTH(wrap__buffer_of_another_context),
         BOTH(wrap__does_not_fit),
         cmocka_unit_test(arithmetic__operands_do_not_agree),
         BOTH(gemv__both_ways),

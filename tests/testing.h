@@ -410,6 +410,23 @@ MAYBE_UNUSED static void matrix_release(matrix *A)
     memset(A, 0, sizeof *A);
 }
 
+/* The nonzeros of a, n-by-n, row by row. */
+MAYBE_UNUSED static matrix matrix_from(const double *a, int64_t n)
+{
+    matrix A = { .rows = n, .cols = n };
+
+    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
+    A.col = calloc((size_t)(n * n) + 1, sizeof *A.col);
+    A.val = calloc((size_t)(n * n) + 1, sizeof *A.val);
+    assert_true(A.row_ptr && A.col && A.val);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++)
+            if (a[i * n + j] != 0) A.col[A.nnz] = (int32_t)j, A.val[A.nnz++] = a[i * n + j];
+        A.row_ptr[i + 1] = A.nnz;
+    }
+    return A;
+}
+
 MAYBE_UNUSED static matrix transpose_of(const matrix *A)
 {
     matrix T = { .rows = A->cols, .cols = A->rows, .nnz = A->nnz };

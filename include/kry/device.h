@@ -57,11 +57,17 @@ typedef struct kry_device_info {
  */
 KRY_API KRY_MUST_CHECK kry_status kry_device_open(const char *spec, kry_device **device);
 
+/* kry_device_list for entries of as many bytes; kry.h says who calls it. */
+KRY_API KRY_MUST_CHECK kry_status kry_device_list_sized(kry_device_info **info, int *count,
+                                                        size_t info_size);
 /* The profiles of all OpenCL devices there are, in the order "gpu:0", "gpu:1", ...: GPUs, then the
  * others. A device that does not answer is left out.
  *   info   [out]  array of *count entries, to be freed with free(); NULL when there are none
  * Returns  KRY_ERR_DEVICE when there is no OpenCL platform, or no device that answers. */
-KRY_API KRY_MUST_CHECK kry_status kry_device_list(kry_device_info **info, int *count);
+KRY_MUST_CHECK static inline kry_status kry_device_list(kry_device_info **info, int *count)
+{
+    return kry_device_list_sized(info, count, sizeof **info);
+}
 
 KRY_API kry_device *kry_device_retain(kry_device *device);
 KRY_API void kry_device_release(kry_device **device);

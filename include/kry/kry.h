@@ -29,8 +29,13 @@
  *     from any thread. docs/threads.md lists the rules.
  *   - A params pointer may be NULL, and a zero field means "the default". Structs of parameters begin with their
  *     size: later versions append fields only, and take the shorter struct of a program that was compiled
- *     with an earlier header. Those that the library fills in (kry_result, kry_op_info, kry_device_info) keep
- *     their size as long as the library has the same soname.
+ *     with an earlier header.
+ *   - kry_result, kry_op_info and kry_device_info, which the library fills in, grow by appended fields as well.
+ *     The calls that fill them are inline functions of these headers, which hand their size on to a function
+ *     of the library, kry_solve to kry_solve_sized: it writes as many bytes and no more, and 0 into
+ *     fields that it does not know. A program just calls kry_solve; code without these headers, such as bindings that
+ *     load the library, calls kry_solve_sized with the size of the struct as it knows it. All
+ *     other structs that are filled in keep their size as long as the library has the same soname.
  *   - Nothing is printed, and nothing ends the process.
  */
 #ifndef KRY_KRY_H

@@ -145,8 +145,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_amg_create(const kry_op *A, const kry_amg_
 /* A level of such an operator, for people to look at. */
 typedef struct kry_level_info {
     int64_t rows;
-    kry_op_info matrix;       /* of its operator; on the finest level that is A itself */
-    kry_op_info prolongation; /* from the next level; of the coarsest one nothing, kind "" */
+    const kry_op
+        *matrix; /* its operator; on the finest level that is A itself. This and the next one are
+                             borrowed until M is updated, to be described (kry_op_describe) */
+    const kry_op *prolongation; /* from the next level; of the coarsest one NULL */
     const char *smoother; /* "chebyshev4:2"; of the coarsest one how it is solved: "dense plain" */
     double vector_bytes;  /* of vectors that are kept for it */
     double solver_bytes;  /* of the coarsest one: the inverse, or the factor; else 0 */

@@ -121,7 +121,12 @@ KRY_API kry_op *kry_op_retain(const kry_op *op);
 KRY_API void kry_op_release(kry_op **op);
 KRY_API const kry_op_shape *kry_op_get_shape(const kry_op *op); /* borrowed */
 KRY_API kry_device *kry_op_device(const kry_op *op);            /* borrowed */
-KRY_API void kry_op_describe(const kry_op *op, kry_op_info *info);
+/* kry_op_describe for an `info` of as many bytes; kry.h says who calls it. */
+KRY_API void kry_op_describe_sized(const kry_op *op, kry_op_info *info, size_t info_size);
+static inline void kry_op_describe(const kry_op *op, kry_op_info *info)
+{
+    kry_op_describe_sized(op, info, sizeof *info);
+}
 
 /*
  * y := alpha op(x) + beta y
@@ -228,30 +233,6 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_set_near_null_space(kry_op *A, const kr
  *          without a diagonal; KRY_ERR_SINGULAR if a_rr is not positive; KRY_ERR_SHAPE. Waits.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **P);
-
-/*
- * Solve A x = b with a solver (kry_pcg_create, kry_solver_create). Waits.
- *
- *   b       [in]      n-by-k, finite
- *   x       [in,out]  n-by-k, finite: the guesses on entry, the last iterates on return
- *   result  [out]     may be NULL
- *
- * Each column of b is a system of its own, with a target, a true residual and an end of its own (result->column);
- * the status is that of the worst.
- *
- * Returns  KRY_OK only if the true residual ||b - A x|| meets the target. KRY_NOT_CONVERGED,
- *          KRY_STOPPED, KRY_STAGNATED and KRY_BREAKDOWN leave the last iterate in x and the
- *          reason in the result. Negative: x is unchanged if an argument was refused; if the device or a
- *          function of the caller's failed in the middle, x holds nothing of use.
- */
-KRY_API KRY_MUST_CHECK kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x,
-                                            kry_result *result);
-
-/* The same with b and x as n numbers each on the host, in double; they are rounded for a solver in single.
- * Mixed precision on a device without double can only be called so, since it has no vectors in double.
- * Returns  also KRY_ERR_ARGUMENT for a number that is too large for single. */
-KRY_API KRY_MUST_CHECK kry_status kry_solve_host(const kry_op *solver, const double *b, double *x,
-                                                 kry_result *result);
 
 #ifdef __cplusplus
 }

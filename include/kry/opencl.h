@@ -35,7 +35,7 @@ KRY_API cl_device_id kry_device_id(const kry_device *device);
 KRY_API cl_command_queue kry_device_queue(const kry_device *device);
 
 /* A view of n*k numbers in the caller's buffer, starting at element `first`. No copy.
- * Returns  KRY_ERR_SHAPE if they do not fit into the buffer. */
+ * Returns  KRY_ERR_SHAPE if they do not fit into the buffer; KRY_ERR_ARGUMENT for one of another context. */
 KRY_API KRY_MUST_CHECK kry_status kry_vec_wrap(kry_device *device, kry_type type, int64_t n,
                                                int64_t k, cl_mem buffer, int64_t first,
                                                kry_vec **vec);

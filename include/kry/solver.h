@@ -396,6 +396,44 @@ struct kry_result {
     int64_t check_count;
 };
 
+/* kry_solve and kry_solve_host for a `result` of as many bytes; kry.h says who calls them. */
+KRY_API KRY_MUST_CHECK kry_status kry_solve_sized(const kry_op *solver, const kry_vec *b,
+                                                  kry_vec *x, kry_result *result,
+                                                  size_t result_size);
+KRY_API KRY_MUST_CHECK kry_status kry_solve_host_sized(const kry_op *solver, const double *b,
+                                                       double *x, kry_result *result,
+                                                       size_t result_size);
+
+/*
+ * Solve A x = b with a solver (kry_pcg_create, kry_solver_create). Waits.
+ *
+ *   b       [in]      n-by-k, finite
+ *   x       [in,out]  n-by-k, finite: the guesses on entry, the last iterates on return
+ *   result  [out]     may be NULL
+ *
+ * Each column of b is a system of its own, with a target, a true residual and an end of its own (result->column);
+ * the status is that of the worst.
+ *
+ * Returns  KRY_OK only if the true residual ||b - A x|| meets the target. KRY_NOT_CONVERGED,
+ *          KRY_STOPPED, KRY_STAGNATED and KRY_BREAKDOWN leave the last iterate in x and the
+ *          reason in the result. Negative: x is unchanged if an argument was refused; if the device or a
+ *          function of the caller's failed in the middle, x holds nothing of use.
+ */
+KRY_MUST_CHECK static inline kry_status kry_solve(const kry_op *solver, const kry_vec *b,
+                                                  kry_vec *x, kry_result *result)
+{
+    return kry_solve_sized(solver, b, x, result, sizeof *result);
+}
+
+/* The same with b and x as n numbers each on the host, in double; they are rounded for a solver in single.
+ * Mixed precision on a device without double can only be called so, since it has no vectors in double.
+ * Returns  also KRY_ERR_ARGUMENT for a number that is too large for single. */
+KRY_MUST_CHECK static inline kry_status kry_solve_host(const kry_op *solver, const double *b,
+                                                       double *x, kry_result *result)
+{
+    return kry_solve_host_sized(solver, b, x, result, sizeof *result);
+}
+
 #ifdef __cplusplus
 }
 #endif

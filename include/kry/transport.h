@@ -43,7 +43,8 @@ typedef struct kry_transport {
  * other. Releasing is the only exception. A call fails on all ranks if it fails on one, with the same
  * message, which names the rank; the next call works.
  *
- *   transport  copied; transport->release is called with the team, or if this function fails
+ *   transport  copied; transport->release is called with the team, or if this function fails, unless that
+ *              is for a struct_size that no header of this library or an earlier one made
  *   device     this rank's, by itself. Retained
  *   params     NULL: the defaults. shares: size of them, the same on all ranks. use_all: always so.
  *              by_graph is refused: rows are where their ranks bring them

@@ -7,6 +7,7 @@
 """
 from . import scipy
 from ._device import Device, devices
+from ._dlpack import DeviceArray
 from ._library import (ArgumentError, ConvergenceWarning, DeviceMemoryError, KryError, NumberTypeError, SingularError,
                        UnsupportedError, lib, text)
 from ._monitor import Interrupted, Iteration
@@ -14,6 +15,6 @@ from ._result import Column, Result
 from ._solver import Solver, solve
 
 __version__ = text(lib.kry_version())
-__all__ = ['solve', 'Solver', 'Device', 'devices', 'Result', 'Column', 'Iteration', 'Interrupted', 'KryError',
+__all__ = ['solve', 'Solver', 'Device', 'DeviceArray', 'devices', 'Result', 'Column', 'Iteration', 'Interrupted', 'KryError',
            'ArgumentError', 'NumberTypeError', 'DeviceMemoryError', 'UnsupportedError', 'SingularError',
            'ConvergenceWarning', 'scipy']

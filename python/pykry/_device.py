@@ -28,7 +28,7 @@ def devices() -> List[Dict[str, Any]]:
     True
     """
     found, count = ffi.new('kry_device_info **'), ffi.new('int *')
-    check(lib.kry_device_list(found, count))
+    check(lib.kry_device_list_sized(found, count, ffi.sizeof('kry_device_info')))
     profiles = [_info(found[0][i]) for i in range(count[0])]
     _libc.free(found[0])
     return profiles

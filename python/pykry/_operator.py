@@ -5,6 +5,7 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator
 
+from ._dlpack import on_host
 from ._library import TYPES, check, ffi, lib, number_type, own, pointer, refuse_masked
 
 # What a matrix or a preconditioner may be.
@@ -161,7 +162,7 @@ def as_operator(A, shape, what):
     if hasattr(A, 'matvec') and hasattr(A, 'shape'):
         return LinearOperator(A.shape, matvec=A.matvec, rmatvec=getattr(A, 'rmatvec', None),
                               dtype=getattr(A, 'dtype', np.float64))
-    A = np.asarray(A)
+    A = np.asarray(on_host(A, what))
     number_type(A.dtype, what)
     if A.ndim != 2:
         raise ValueError(f'{what} has {A.ndim} dimensions, not 2')

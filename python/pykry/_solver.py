@@ -9,10 +9,13 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
 from ._device import DeviceLike, device_of, is_on_device
+from ._dlpack import OPENCL, DeviceArray, kind_of, on_host
 from ._library import (ConvergenceWarning, check, ffi, lib, number_type, numbers, own, pointer, text)
 from ._monitor import Callback, Interrupted, Iteration, here, monitor, quiet
 from ._operator import Function, Matrix, OperatorLike, as_operator, operator_type
 from ._result import Result, result_of
+
+_RESULT = ffi.sizeof('kry_result')
 
 
 class Solver(LinearOperator):
@@ -92,7 +95,7 @@ class Solver(LinearOperator):
                 raise TypeError(f'M and precond={precond!r} are both given')
             self._handle = self._with(A, M, method, _stop(rtol, atol, maxiter), options)
         info = ffi.new('kry_op_info *')
-        lib.kry_op_describe(self._A.handle, info)
+        lib.kry_op_describe_sized(self._A.handle, info, ffi.sizeof('kry_op_info'))
         self._matrix = ' '.join(filter(None, dict.fromkeys([text(info.kind), text(info.variant)])))
         self._result = ffi.new('kry_result *')
         self._name = self.device.name
@@ -150,16 +153,16 @@ class Solver(LinearOperator):
 
         Parameters
         ----------
-        b : array_like or pyopencl.array.Array
+        b : array_like, pyopencl.array.Array, or what offers itself by DLPack
             Of shape (n,), or (n, k) for k systems, each with an end of its own. An array of PyOpenCL's on this
-            solver's device is not copied.
+            solver's device is not copied, nor is one in a buffer of OpenCL that comes by DLPack.
         x0 : the same, optional
             The first guess; it is not changed.
 
         Returns
         -------
-        x : ndarray or pyopencl.array.Array
-            Of the shape of b.
+        x : ndarray, pyopencl.array.Array or DeviceArray
+            Of the shape of b; an array of NumPy's for b on the host.
         result : Result
 
         Raises
@@ -174,6 +177,9 @@ class Solver(LinearOperator):
         return x, result
 
     def _solve(self, b, x0=None):
+        if kind_of(b) == OPENCL:
+            return self._solve_shared(b, x0)
+        b, x0 = on_host(b, 'b'), on_host(x0, 'x0')
         there = is_on_device(b)
         if not there:
             b = numbers(b, np.float64 if self._on_host else self._type, 'b')
@@ -190,7 +196,8 @@ class Solver(LinearOperator):
         x = np.empty(shape, b.dtype, order='F')
         if self._on_host:
             x[...] = 0 if x0 is None else numbers(x0, b.dtype, 'x0')
-            return self._run(lambda: lib.kry_solve_host(self._handle, _doubles(b), _doubles(x), self._result),
+            return self._run(lambda: lib.kry_solve_host_sized(self._handle, _doubles(b), _doubles(x), self._result,
+                                                              _RESULT),
                              lambda: x)
         vec_b, vec_x = self._pair(b.shape, shape)
         check(lib.kry_vec_write(vec_b, pointer(b)))
@@ -205,7 +212,7 @@ class Solver(LinearOperator):
             return x
 
         self._x = vec_x
-        return self._run(lambda: lib.kry_solve(self._handle, vec_b, vec_x, self._result), read)
+        return self._run(lambda: lib.kry_solve_sized(self._handle, vec_b, vec_x, self._result, _RESULT), read)
 
     def _solve_there(self, b, x0, shape):
         if self.device.queue is None or b.queue.int_ptr != self.device.queue.int_ptr:
@@ -218,7 +225,18 @@ class Solver(LinearOperator):
         else:
             x = x0.copy()
         vec_b, self._x = self.device.view(b), self.device.view(x)
-        return self._run(lambda: lib.kry_solve(self._handle, vec_b, self._x, self._result), lambda: x)
+        return self._run(lambda: lib.kry_solve_sized(self._handle, vec_b, self._x, self._result, _RESULT), lambda: x)
+
+    def _solve_shared(self, b, x0):
+        """With b in a buffer of OpenCL that another library lends by DLPack; x is lent in turn."""
+        b = DeviceArray.of(self.device, b, 'b')
+        if b.dtype != self._type:
+            raise TypeError(f'b has the type {b.dtype}, and the solver {self._type}')
+        x = DeviceArray.zeros(self.device, (self.shape[0],) + b.shape[1:], b.dtype)
+        if x0 is not None:
+            check(lib.kry_vec_copy(DeviceArray.of(self.device, x0, 'x0').handle, x.handle))
+        self._x = x.handle
+        return self._run(lambda: lib.kry_solve_sized(self._handle, b.handle, x.handle, self._result, _RESULT), lambda: x)
 
     def _pair(self, shape_b, shape_x):
         """Vectors for b and x, kept from solve to solve."""
@@ -347,7 +365,7 @@ def solve(A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *, rtol
     Parameters
     ----------
     A : sparse array or matrix, ndarray, LinearOperator, or function of a vector
-    b : array_like or pyopencl.array.Array
+    b : array_like, pyopencl.array.Array, or what offers itself by DLPack
         Of shape (n,), or (n, k) for k systems.
     x0 : the same, optional
         The first guess.
@@ -359,7 +377,7 @@ def solve(A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *, rtol
 
     Returns
     -------
-    x : ndarray or pyopencl.array.Array
+    x : ndarray, pyopencl.array.Array or DeviceArray
     result : Result
         True if the true residual met the target; else there is a `ConvergenceWarning`, too.
 
@@ -374,7 +392,10 @@ def solve(A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *, rtol
     >>> bool(np.allclose(A @ x, 1))
     True
     """
+    b, x0 = on_host(b, 'b'), on_host(x0, 'x0')
     where = device_of(device, b)
+    if kind_of(b) == OPENCL:  # its type is known where its context is
+        b = DeviceArray.of(where, b, 'b')
     kinds = [np.float64 if callable(A) and not hasattr(A, 'dtype') else A.dtype if hasattr(A, 'dtype') else
              np.asarray(A).dtype, b.dtype if hasattr(b, 'dtype') else np.asarray(b).dtype]
     if dtype is None:

@@ -78,7 +78,7 @@ def minres(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-
         if M is not None:
             _check_symmetric(M, 'M')
     if shift:
-        A = (A - shift * scipy.sparse.eye_array(n) if not isinstance(A, LinearOperator) else
+        A = (A - shift * scipy.sparse.csr_array(scipy.sparse.identity(n)) if not isinstance(A, LinearOperator) else
              LinearOperator(A.shape, matvec=lambda x, A=A: A.matvec(x) - shift * x, dtype=A.dtype))
     x, info = _krylov('minres', A, b, x0, rtol, 0.0, 5 * n if maxiter is None else maxiter, M, callback)
     if show:
@@ -116,7 +116,8 @@ def spsolve(A: OperatorLike, b: Any, permc_spec: Optional[str] = None, use_umfpa
     """Solve A x = b by sparse factors and refinement; see `scipy.sparse.linalg.spsolve`.
 
     permc_spec, use_umfpack
-        Not looked at: CHOLMOD or UMFPACK makes the factors, in an order of its own.
+        Not looked at: CHOLMOD or UMFPACK makes the factors, in an order of its own. Builds without UMFPACK have factors
+        of symmetric positive definite matrices alone, and raise UnsupportedError for others.
 
     Returns
     -------

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import pykry
+
 hypothesis.settings.register_profile('kry', deadline=None, max_examples=25, print_blob=True)
 hypothesis.settings.load_profile('kry')
 
@@ -24,6 +26,15 @@ def random_matrix(rng, n, kind):
     if kind == 'symmetric':
         weight[::2] *= -1
     return (A + sp.diags_array(weight)).tocsr()
+
+
+def has_lu():
+    """Whether this build of the library has UMFPACK (gpl=true), for factors of matrices that are not definite."""
+    try:
+        pykry.Solver(sp.csr_array(np.array([[0.0, 1], [2, 0]])), method='direct', device='host')
+    except pykry.UnsupportedError:
+        return False
+    return True
 
 
 @pytest.fixture

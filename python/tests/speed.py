@@ -27,7 +27,7 @@ def over_c(m, device):
     def in_c():
         lib.kry_vec_write(pair[0], from_b)
         lib.kry_vec_fill(pair[1], 0.0)
-        lib.kry_solve(box[0], *pair, result)
+        lib.kry_solve_sized(box[0], *pair, result, ffi.sizeof('kry_result'))
         lib.kry_vec_read(pair[1], to_x)
 
     seconds = {in_c: [], solver.solve: []}

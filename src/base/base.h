@@ -39,6 +39,10 @@ _Static_assert(sizeof(size_t) >= 8, "kry is for hosts of 64 bits: it counts byte
 kry_status kry_params_take(const char *who, const char *macro, const void *given, void *mine,
                            size_t size);
 
+/* Copy a struct that the library has filled in to the caller's, NULL or of `size` bytes: no more than an earlier
+ * header's has room for, and 0 into the fields that only a later one has. */
+void kry_hand_out(const void *mine, size_t mine_size, void *caller, size_t size);
+
 /* What an analyzer of one file at a time cannot see: a failure hands its status back. */
 #if defined(__clang_analyzer__) || defined(__cppcheck__)
 #define kry_fail(status, ...) ((void)kry_fail((status), __VA_ARGS__), (status))

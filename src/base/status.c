@@ -95,6 +95,15 @@ done:
     return st;
 }
 
+void kry_hand_out(const void *mine, size_t mine_size, void *caller, size_t size)
+{
+    const size_t common = size < mine_size ? size : mine_size;
+
+    if (!caller) return;
+    memcpy(caller, mine, common);
+    memset((char *)caller + common, 0, size - common);
+}
+
 double kry_now(void)
 {
     struct timespec t;

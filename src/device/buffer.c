@@ -78,9 +78,20 @@ kry_status kry_buffer_retain(kry_device *dev, cl_mem buffer)
     return kry_cl_check(dev->driver->retain(buffer), __func__, "clRetainMemObject");
 }
 
-kry_status kry_buffer_size(kry_device *dev, cl_mem buffer, size_t *bytes)
+kry_status kry_buffer_size(const char *who, kry_device *dev, cl_mem buffer, size_t *bytes)
 {
-    return kry_cl_check(dev->driver->size(buffer, bytes), __func__, "clGetMemObjectInfo");
+    kry_status st = KRY_OK;
+    cl_context context = dev->context; /* NULL: of the host device */
+
+    TRY(kry_cl_check(dev->driver->size(buffer, bytes), who, "clGetMemObjectInfo"));
+    if (context)
+        TRY(kry_cl_check(clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof context, &context, NULL),
+                         who, "clGetMemObjectInfo"));
+    CHECK(context == dev->context, KRY_ERR_ARGUMENT,
+          "%s: the buffer belongs to another OpenCL context than the device '%s'", who,
+          dev->info.name);
+done:
+    return st;
 }
 
 static kry_status write_bytes(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,

@@ -32,6 +32,15 @@ struct kry_comm {
     bool apart;     /* the other parts are in processes of their own, with callers of their own */
     /* Collective. all: size blocks of `bytes`, in the order of ranks. */
     kry_status (*gather)(kry_comm *comm, const void *mine, size_t bytes, void *all);
+    /* The same in halves, for a few numbers: whatever a part does between begin and end, other collective functions
+     * included, it does while the numbers travel. all is complete after end; until then nobody else writes to it.
+     * NULL: not in halves, as more than `most_begun` bytes are. */
+    kry_status (*gather_begin)(kry_comm *comm, const void *mine, size_t bytes, void *all);
+    kry_status (*gather_end)(kry_comm *comm);
+    size_t most_begun;
+    /* Collective: kry_layout_combine of many numbers, without those of all parts being brought to each. NULL: they
+     * are gathered. */
+    kry_status (*combine)(kry_comm *comm, kry_combine how, double *numbers, size_t count);
 
     /* Send. Messages between two parts arrive in the order in which they were posted. The sender
      * owns `message` and does not change it until settle has returned. */

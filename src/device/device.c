@@ -153,17 +153,20 @@ done:
     return st;
 }
 
-kry_status kry_device_list(kry_device_info **info, int *count)
+kry_status kry_device_list_sized(kry_device_info **info, int *count, size_t info_size)
 {
     kry_status st = KRY_OK;
     found *f = NULL;
+    char *list;
 
-    TRY(GIVEN(info, count));
+    TRY(kry_check_given("kry_device_list", "info, count", (const void *const[]){ info, count }));
     *info = NULL, *count = 0;
     TRY(kry_alloc(1, sizeof *f, &f));
     TRY(find_devices(f));
-    TRY(kry_alloc((size_t)f->count, sizeof **info, info));
-    memcpy(*info, f->info, (size_t)f->count * sizeof **info);
+    TRY(kry_alloc((size_t)f->count, info_size, &list));
+    for (int i = 0; i < f->count; i++)
+        kry_hand_out(&f->info[i], sizeof f->info[i], list + (size_t)i * info_size, info_size);
+    *info = (kry_device_info *)(void *)list;
     *count = f->count;
 done:
     free(f);

@@ -32,7 +32,8 @@ kry_status kry_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, size
 kry_status kry_buffer_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                            size_t bytes); /* later */
 kry_status kry_buffer_retain(kry_device *dev, cl_mem buffer);
-kry_status kry_buffer_size(kry_device *dev, cl_mem buffer, size_t *bytes);
+/* Of a buffer of the caller's; one of another context is refused in the name of `who`. */
+kry_status kry_buffer_size(const char *who, kry_device *dev, cl_mem buffer, size_t *bytes);
 /* Wait for an event and release it; the caller's becomes NULL. */
 kry_status kry_event_wait(kry_device *dev, cl_event *event);
 void kry_event_release(kry_device *dev, cl_event *event);

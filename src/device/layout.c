@@ -53,26 +53,89 @@ done:
     return st;
 }
 
+/* ---- sums -------------------------------------------------------------------------------------- */
+
+void kry_combine_numbers(kry_combine how, const double *a, const double *b, double *both,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (how == KRY_ADD)
+            both[i] = a[i] + b[i];
+        else
+            both[i] = b[i] > a[i] || isnan(b[i]) ? b[i] : a[i];
+}
+
+/* numbers := those of all parts together */
+static void combine_all(kry_combine how, int size, double *all, double *numbers, size_t count)
+{
+    int half = 1;
+
+    while (2 * half < size) half *= 2;
+    for (; half > 0; half /= 2)
+        for (int r = 0; r < half && r + half < size; r++) {
+            double *mine = all + (size_t)r * count;
+            kry_combine_numbers(how, mine, mine + (size_t)half * count, mine, count);
+        }
+    memcpy(numbers, all, count * sizeof *numbers);
+}
+
 kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count)
 {
+    enum { MANY = 4096 }; /* of all parts: fewer travel as fast in one gather */
     kry_status st = KRY_OK;
-    int size = kry_layout_size(layout);
+    const int size = kry_layout_size(layout);
+    const size_t total = count * (size_t)size;
     double few[64], *all = few;
 
     if (size == 1) return KRY_OK;
-    if (count * (size_t)size > COUNT(few)) TRY(kry_alloc(count * (size_t)size, sizeof *all, &all));
+    if (total > MANY && layout->comm->combine)
+        return layout->comm->combine(layout->comm, how, numbers, count);
+    if (total > COUNT(few)) TRY(kry_alloc(total, sizeof *all, &all));
     TRY(kry_layout_gather(layout, numbers, count * sizeof *numbers, all));
-    memcpy(numbers, all, count * sizeof *numbers);
-    for (int r = 1; r < size; r++)
-        for (size_t i = 0; i < count; i++) {
-            double v = all[(size_t)r * count + i];
-            if (how == KRY_ADD)
-                numbers[i] += v;
-            else if (v > numbers[i] || isnan(v))
-                numbers[i] = v;
-        }
+    combine_all(how, size, all, numbers, count);
 done:
     if (all != few) free(all);
+    return st;
+}
+
+kry_status kry_layout_scratch(kry_layout *layout, size_t count)
+{
+    kry_status st = KRY_OK;
+
+    if (count <= layout->scratch_count) return KRY_OK;
+    TRY(kry_realloc(count, sizeof *layout->scratch, &layout->scratch));
+    layout->scratch_count = count;
+done:
+    return st;
+}
+
+kry_status kry_layout_combine_begin(kry_layout *layout, const double *numbers, size_t count)
+{
+    kry_status st = KRY_OK;
+    kry_comm *comm = layout->comm;
+    const size_t bytes = count * sizeof *numbers;
+
+    layout->begun = false;
+    if (kry_layout_size(layout) == 1 || !comm->gather_begin || bytes > comm->most_begun)
+        return KRY_OK;
+    TRY(kry_layout_scratch(layout, count * (size_t)comm->size));
+    TRY(comm->gather_begin(comm, numbers, bytes, layout->scratch));
+    layout->begun = true;
+done:
+    return st;
+}
+
+kry_status kry_layout_combine_end(kry_layout *layout, kry_combine how, double *numbers,
+                                  size_t count)
+{
+    kry_status st = KRY_OK;
+    const int size = kry_layout_size(layout);
+
+    if (!layout->begun) return kry_layout_combine(layout, how, numbers, count);
+    layout->begun = false;
+    TRY(layout->comm->gather_end(layout->comm));
+    combine_all(how, size, layout->scratch, numbers, count);
+done:
     return st;
 }
 

@@ -23,6 +23,7 @@ typedef struct kry_layout {
     const struct kry_split *split; /* borrowed: which rows are where, during a run */
     double *scratch;               /* owned: partial sums that are exchanged */
     size_t scratch_count;
+    bool begun; /* between kry_layout_combine_begin and _end: scratch is being filled */
 } kry_layout;
 
 void kry_layout_init(kry_layout *layout, kry_device *dev, kry_comm *comm);
@@ -36,8 +37,23 @@ kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes,
 kry_status kry_layout_collect(kry_layout *layout, const void *mine, size_t count, size_t size,
                               void *address_of_all, size_t *total);
 typedef enum kry_combine { KRY_ADD, KRY_MAX } kry_combine;
-/* Replace each number by its sum, or its maximum, over all parts: the same bits on all of them. */
+/*
+ * Replace each number by its sum, or its maximum, over all parts: the same bits on all of them, and on parts that are
+ * threads as on processes. Of P parts the upper ones hand their numbers to the lower half, where part i takes those of
+ * i + P/2; the lower half does the same, and so on (of other P: first i takes those of i + the largest power of two
+ * below P).
+ */
 kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count);
+/* The same in halves: what is done between them, collective or not, goes on while the numbers travel, where they
+ * can. Nothing is begun twice. */
+kry_status kry_layout_combine_begin(kry_layout *layout, const double *numbers, size_t count);
+kry_status kry_layout_combine_end(kry_layout *layout, kry_combine how, double *numbers,
+                                  size_t count);
+/* both := a and b combined, number by number; a or b may be both. */
+void kry_combine_numbers(kry_combine how, const double *a, const double *b, double *both,
+                         size_t count);
+/* Make room for so many numbers in layout->scratch. */
+kry_status kry_layout_scratch(kry_layout *layout, size_t count);
 /* Replace the number by that of rank 0, the only one that may depend on time or on the caller. */
 kry_status kry_layout_agree(kry_layout *layout, double *number);
 /* Return `mine` if it is an error, and an error on all parts if it is one on any of them. */

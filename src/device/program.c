@@ -110,17 +110,19 @@ static void save_binary(const char *key, cl_program program)
     free(binary);
 }
 
-/* Everything that a binary depends on: device, driver, options, source. */
+/* Everything that a binary depends on: device, driver, the options that PoCL takes from its environment, ours, source. */
 static kry_status disk_key(const kry_device *dev, const char *options, const char *source,
                            char **key)
 {
     const kry_device_info *d = &dev->info;
-    size_t size = strlen(source) + strlen(options) + sizeof *d + 100;
+    const char *more = getenv("POCL_EXTRA_BUILD_FLAGS");
+    if (!more) more = "";
+    size_t size = strlen(source) + strlen(options) + strlen(more) + sizeof *d + 100;
     kry_status st = kry_alloc(size, 1, key);
 
     if (st == KRY_OK)
-        snprintf(*key, size, "%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s", KRY_VERSION, d->platform, d->vendor,
-                 d->name, d->version, d->driver, options, source);
+        snprintf(*key, size, "%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s", KRY_VERSION, d->platform,
+                 d->vendor, d->name, d->version, d->driver, more, options, source);
     return st;
 }
 

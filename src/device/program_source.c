@@ -67,12 +67,18 @@ done:
 /* Which files are put between kry.clh and a kernel file: those whose word occurs in it. */
 static const struct {
     const char *file, *word;
-} before[] = { { "direction.clh", "" },           { "barrier.clh", "RESIDENT_PARAMS" },
-               { "image.clh", "image.clh" },      { "papers/mean.clh", "mean.clh" },
-               { "sweep.clh", "sweep.clh" },      { "box.clh", "box.clh" },
-               { "column.clh", "column.clh" },    { "strong.clh", "strong.clh" },
-               { "rows.clh", "rows.clh" },        { "tile.clh", "tile.clh" },
-               { "resident.clh", "resident.clh" } };
+} before[] = { { "direction.clh", "" },
+               { "barrier.clh", "RESIDENT_PARAMS" },
+               { "image.clh", "image.clh" },
+               { "papers/mean.clh", "mean.clh" },
+               { "sweep.clh", "sweep.clh" },
+               { "box.clh", "box.clh" },
+               { "column.clh", "column.clh" },
+               { "strong.clh", "strong.clh" },
+               { "rows.clh", "rows.clh" },
+               { "tile.clh", "tile.clh" },
+               { "resident.clh", "resident.clh" },
+               { "shadow.clh", "shadow.clh" } };
 
 /* Append `more` to the text. Compilers will say `file` in their messages. */
 static kry_status append(char **text, const char *file, const char *more)

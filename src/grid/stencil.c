@@ -12,7 +12,7 @@
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+kry_status kry_stencil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_stencil *A = self;
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
@@ -41,32 +41,40 @@ static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec 
                                     kry_sum *sum)
 {
     kry_stencil *A = self;
-    kry_arg rest[KRY_DIRECTION_ARGS + 4];
+    kry_arg rest[KRY_DIRECTION_ARGS + 5];
     const kry_arg more[] = { ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
-                             ARG(sum->buffer) };
+                             ARG(sum->buffer), ARG(p->ld) };
 
     kry_direction_args(d, rest);
     memcpy(rest + KRY_DIRECTION_ARGS, more, sizeof more);
     (void)q;
-    return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_DIRECTION], NULL, d, rest, COUNT(rest), sum);
+    if (p->k == 1)
+        return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_DIRECTION], NULL, d, rest,
+                                    COUNT(rest) - 1, sum);
+    const kry_sweep s = kry_stencil_plan_columns(A, KRY_SWEEP_DIRECTION_ABREAST, p->k);
+    sum->count = (cl_int)s.groups;
+    return kry_stencil_launch(A, &s, rest, COUNT(rest));
 }
 
 /* A slab still has p's neighbours from the direction. */
 static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
 {
     kry_stencil *A = self;
-    kry_arg rest[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 9];
+    kry_arg rest[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 11];
     const cl_int scaled = s->d != NULL;
     const kry_vec *d = s->d ? s->d : r; /* not read, if not scaled */
     const kry_arg more[] = { ARG(s->p->buffer), ARG(s->old->buffer), ARG_VEC(x),
                              ARG(r->buffer),    ARG(sum->buffer),    ARG(scaled),
-                             ARG(d->buffer),    ARG(s->z->buffer) };
-    size_t n = kry_step_args(s, A->singular, rest);
+                             ARG(d->buffer),    ARG(s->z->buffer),   ARG(r->ld),
+                             ARG(x->ld) };
+    const size_t n = kry_step_args(s, A->singular, rest), count = COUNT(more) - (x->k > 1 ? 0 : 2);
+    const kry_sweep sweep = x->k > 1 ? kry_stencil_plan_columns(A, KRY_SWEEP_STEP_ABREAST, x->k)
+                                     : A->sweep[KRY_SWEEP_STEP];
 
-    memcpy(rest + n, more, sizeof more);
-    sum->count = (cl_int)A->sweep[KRY_SWEEP_STEP].groups;
+    memcpy(rest + n, more, count * sizeof *more);
+    sum->count = (cl_int)sweep.groups;
     if (s->drift) s->next_drift->count = sum->count;
-    return kry_stencil_launch(A, &A->sweep[KRY_SWEEP_STEP], rest, n + COUNT(more));
+    return kry_stencil_launch(A, &sweep, rest, n + count);
 }
 
 static kry_status stencil_diagonal(void *self, kry_vec *d)
@@ -144,8 +152,9 @@ static kry_status stencil_convert(void *self, kry_type type, double factor, cons
 static const kry_op_table stencil_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "stencil",
-    .apply = stencil_apply,
-    .apply_transpose = stencil_apply,
+    .apply = kry_stencil_apply,
+    .apply_block = kry_stencil_apply_block,
+    .apply_transpose = kry_stencil_apply,
     .residual = stencil_residual,
     .diagonal = stencil_diagonal,
     .update = stencil_update,
@@ -164,7 +173,9 @@ static const kry_op_table stencil_table = {
 
 static const kry_op_fused *fused_of(const kry_stencil *A)
 {
-    static const kry_op_fused slab = { ALL }, whole = { ALL, .run_cg = kry_stencil_run_cg };
+    static const kry_op_fused slab = { ALL },
+                              whole = { ALL, .run_cg = kry_stencil_run_cg,
+                                        .prepare_columns = kry_stencil_prepare_columns };
     return kry_stencil_is_slab(A) ? &slab : &whole;
 }
 

@@ -18,6 +18,7 @@ typedef struct kry_sweep {
     int size;       /* work-items of a group; 0: as the profile says */
     int lanes;      /* LANES */
     bool heavy;     /* a kernel with many registers */
+    int columns;    /* of a launch, if the kernel takes several; 0: one */
     bool slab;      /* it was compiled for a slab, and takes what follows: SLAB_PARAMS */
     cl_int begin, stride, until, sums_at;
 } kry_sweep;
@@ -32,6 +33,10 @@ enum {
     KRY_SWEEP_APPLY_ANYWHERE,
     KRY_SWEEP_RESIDUAL,
     KRY_SWEEP_DIAGONAL,
+    KRY_SWEEP_APPLY_ABREAST, /* these four: of several columns */
+    KRY_SWEEP_APPLY_ABREAST_ANYWHERE,
+    KRY_SWEEP_DIRECTION_ABREAST,
+    KRY_SWEEP_STEP_ABREAST,
     KRY_SWEEP_RELAX,
     KRY_SWEEP_RELAX_ANYWHERE,
     KRY_SWEEP_SCALE,
@@ -192,7 +197,9 @@ void kry_cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit);
 /* What a sweep with LANES = lanes goes over, and by how many groups; `heavy`: the kernel has many
  * registers. */
 kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, bool heavy);
-/* Enqueue a kernel whose arguments are the grid and `rest`, at most 18. */
+/* A sweep of one of the kernels ..._ABREAST, which exists, over so many columns. */
+kry_sweep kry_stencil_plan_columns(const kry_stencil *A, int sweep, int64_t columns);
+/* Enqueue a kernel whose arguments are the grid and `rest`, at most 20. */
 kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
                               size_t count);
 /* Launch a sweep over x, or (x NULL) over the direction d. On a slab the neighbours' layers travel while the
@@ -200,6 +207,14 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
 kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
                                 const kry_direction *d, const kry_arg *rest, size_t count,
                                 kry_sum *sum);
+
+/* ---- stencil_columns.c ---- */
+
+/* Entries of the operator's tables; kry_stencil_apply is in stencil.c. */
+kry_status kry_stencil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
+kry_status kry_stencil_apply_block(void *self, double alpha, const kry_vec *x, double beta,
+                                   kry_vec *y);
+kry_status kry_stencil_prepare_columns(void *self);
 
 /* ---- stencil_relax.c ---- */
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GRID_ARGS = 21, REST = 18 };
+enum { GRID_ARGS = 21, REST = 20 };
 
 /* The define of a side: its ghost, or 2 if it wraps. Where another part goes on it is not used. */
 static int ghost_define(const kry_stencil *A, int axis, bool high)
@@ -49,6 +49,10 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
         [KRY_SWEEP_APPLY_ANYWHERE] = { "stencil", "stencil_apply", false, false },
         [KRY_SWEEP_RESIDUAL] = { "stencil", "stencil_residual", false, false },
         [KRY_SWEEP_DIAGONAL] = { "stencil", "stencil_diagonal", false, false },
+        [KRY_SWEEP_APPLY_ABREAST] = { "stencil", "stencil_apply", true, false },
+        [KRY_SWEEP_APPLY_ABREAST_ANYWHERE] = { "stencil", "stencil_apply", false, false },
+        [KRY_SWEEP_DIRECTION_ABREAST] = { "stencil", "stencil_direction", true, true },
+        [KRY_SWEEP_STEP_ABREAST] = { "stencil", "stencil_step", true, true },
         [KRY_SWEEP_RELAX] = { "stencil_relax", "stencil_relax", true, true },
         [KRY_SWEEP_RELAX_ANYWHERE] = { "stencil_relax", "stencil_relax", false, true },
         [KRY_SWEEP_SCALE] = { "stencil_relax", "stencil_scale", true, true },
@@ -61,7 +65,7 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
 
     for (int i = first; i <= last; i++) {
         int lanes = table[i].aligned ? A->lanes : 1;
-        bool relax = i >= KRY_SWEEP_RELAX;
+        bool relax = i >= KRY_SWEEP_RELAX, abreast = !relax && i >= KRY_SWEEP_APPLY_ABREAST;
         kry_kernel *kernel;
         if (A->sweep[i].kernel) continue;
         snprintf(more, sizeof more, "%s-DLANES=%d",
@@ -69,9 +73,9 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
                  : relax               ? "-DRELAX "
                                        : "",
                  lanes);
-        TRY(kry_stencil_kernel(A, table[i].stem,
-                               relax || table[i].aligned ? more : kry_stencil_anywhere(A),
-                               table[i].name, &kernel));
+        if (!relax && !table[i].aligned) strcpy(more, kry_stencil_anywhere(A));
+        if (abreast) strcat(more, " -DABREAST");
+        TRY(kry_stencil_kernel(A, table[i].stem, more, table[i].name, &kernel));
         A->sweep[i] = kry_stencil_plan(A, kernel, lanes, table[i].heavy);
     }
 done:
@@ -120,6 +124,7 @@ static kry_sweep plan(const kry_stencil *A, const kry_sweep *like, int64_t last,
     int64_t group = kry_group_size(dev), per_group = group;
     bool few = like->heavy && dev->shape.per_unit > HEAVY_PER_UNIT;
     int64_t most = kry_groups_at_once(dev, few ? HEAVY_PER_UNIT : dev->shape.per_unit);
+    if (like->columns > 1) most = most > like->columns ? most / like->columns : 1;
     int64_t points = A->slab.layer * last, columns = A->size[0] / like->lanes;
     kry_sweep s = *like;
 
@@ -146,6 +151,14 @@ kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, 
 {
     return plan(A, &(kry_sweep){ .kernel = kernel, .lanes = lanes, .heavy = heavy }, A->slab.count,
                 false);
+}
+
+kry_sweep kry_stencil_plan_columns(const kry_stencil *A, int sweep, int64_t columns)
+{
+    kry_sweep like = A->sweep[sweep];
+
+    like.columns = (int)columns;
+    return plan(A, &like, A->slab.count, false);
 }
 
 /* The layers that need no halo. */
@@ -207,6 +220,8 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }
     memcpy(args + n, rest, count * sizeof *rest);
+    if (s->columns > 1)
+        return kry_launch_columns(A->dev, s->kernel, s->groups, s->columns, args, n + count);
     return kry_launch_size(A->dev, s->kernel, s->groups, s->size ? s->size : kry_group_size(A->dev),
                            args, n + count);
 }

@@ -84,7 +84,7 @@ static double seconds_of_iterations(const kry_op *A, const survey *s)
     const double load =
         s->easy ? 0 : 0.05; /* the method's kernels, from the driver's cache: PoCL's 0.05 to 0.1 */
     const double factor = s->positive && !s->easy ? 1e-6 * (double)s->nnz : 0;
-    const double products = s->positive || s->symmetric ? 1 : s->dominant ? 2 : 6;
+    const double products = s->positive || s->symmetric ? 1 : s->easy ? 2 : 6;
 
     return load + factor +
            s->iterations * seconds_per_iteration(A, s, products, products > 1 ? 22 : 12);
@@ -154,8 +154,9 @@ static void list_all(const kry_op *A, const survey *s, const char *precond, bool
     const double iterations = seconds_of_iterations(A, s);
     const char *ilu =
         A->dev->info.cpu_kernels ? "ilu0" : "block-ilu"; /* one block is for one core */
-    const char *general = precond ? precond : s->dominant ? "jacobi" : ilu;
+    const char *general = precond ? precond : s->easy ? "jacobi" : ilu;
 
+    direct = direct && kry_factor_offered(s->positive);
     if (direct && s->direct <= iterations) add(list, "direct", "none", s->direct);
     if (s->positive)
         add(list, "pcg", precond ? precond : "auto", iterations);

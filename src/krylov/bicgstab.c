@@ -335,12 +335,6 @@ done:
     return st;
 }
 
-static kry_status bicgstab_create(kry_krylov *K, const kry_setup *setup, void **self)
-{
-    (void)setup; /* no parameters of its own */
-    return create_columns(K, 1, self);
-}
-
 static double bicgstab_bytes(const void *self)
 {
     const bicgstab *S = self;
@@ -368,7 +362,6 @@ const kry_method kry_bicgstab_method = {
     .no_precond = OMEGA_IS_ZERO,
     .matrix = { "rho or u's", "allows no other step, nor does it with a random shadow",
                 KRY_BROKE_DOWN },
-    .create = bicgstab_create,
     .create_columns = create_columns,
     .cycle = bicgstab_cycle,
     .bytes = bicgstab_bytes,

@@ -27,6 +27,8 @@
 /* Small matrices that are kept, the fifth of which is C, and which columns (cl/block_cg.cl). */
 enum { SMALL = 5, C_OF_R = 4, MOST = 16 };
 enum { JUDGES = 1, TURNS = 2 };
+/* Entries along a side of a tile of a k-by-k product (cl/block_cg.cl), and groups of a compute unit whose registers hold one. */
+enum { TILE = 4, GRAM_PER_UNIT = 6 };
 
 typedef struct block_cg {
     kry_krylov *K; /* borrowed */
@@ -34,7 +36,8 @@ typedef struct block_cg {
     kry_vec *P, *T, *Q, *Y;      /* n-by-k; Y: NULL without M, it is Q */
     cl_mem part, inner, squares; /* partial sums of a k-by-k product; W'Y or P'T; W'W, with M */
     cl_mem small;                /* small matrices, and whether there is anything to do */
-    cl_int groups;               /* that leave partial sums */
+    cl_int shares;               /* of the rows, each of which leaves partial sums */
+    int64_t tiles;               /* of a k-by-k product, for which groups share the work */
     kry_kernel *gram, *finish, *orthogonalise, *solve, *update, *update_unaligned, *turn;
     kry_look look;
     kry_cycle *c; /* under way; borrowed */
@@ -46,9 +49,9 @@ static kry_status multiply(block_cg *S, const kry_vec *X, const kry_vec *Y, cl_m
     kry_status st = KRY_OK;
     const kry_arg gram[] = { ARG(X->n),      ARG(X->ld),     ARG(S->small),
                              ARG(X->buffer), ARG(Y->buffer), ARG(S->part) };
-    const kry_arg finish[] = { ARG(S->groups), ARG(S->part), ARG(total) };
+    const kry_arg finish[] = { ARG(S->shares), ARG(S->part), ARG(total) };
 
-    TRY(kry_launch(X->dev, S->gram, S->groups, gram, COUNT(gram)));
+    TRY(kry_launch(X->dev, S->gram, S->shares * S->tiles, gram, COUNT(gram)));
     TRY(kry_launch(X->dev, S->finish, (int64_t)S->k * S->k, finish, COUNT(finish)));
 done:
     return st;
@@ -191,12 +194,14 @@ static kry_status allocate(block_cg *S, kry_device *dev, kry_type type, int64_t 
     kry_status st = KRY_OK;
     kry_vec **blocks[] = { &S->P, &S->T, &S->Q, &S->Y };
     const size_t square = (size_t)S->k * (size_t)S->k, acc = kry_acc_size(dev);
-    const int64_t most = kry_groups_at_once(dev, 4), wanted = kry_groups_for_sums(dev, type, n);
+    const int64_t across = (S->k + TILE - 1) / TILE, wanted = kry_groups_for_sums(dev, type, n);
+    const int64_t most = kry_groups_at_once(dev, GRAM_PER_UNIT) / (across * across);
 
     for (size_t i = 0; i < COUNT(blocks) - (S->K->M ? 0 : 1); i++)
         TRY(kry_vec_create_columns(dev, type, n, S->k, blocks[i]));
-    S->groups = (cl_int)(!dev->info.cpu_kernels && wanted > most ? most : wanted);
-    TRY(kry_buffer_create(dev, (size_t)S->groups * square * sizeof(kry_partial), &S->part));
+    S->tiles = across * across;
+    S->shares = (cl_int)(dev->info.cpu_kernels || wanted < most ? wanted : most > 0 ? most : 1);
+    TRY(kry_buffer_create(dev, (size_t)S->shares * square * sizeof(kry_partial), &S->part));
     TRY(kry_buffer_create(dev, square * sizeof(kry_partial), &S->inner));
     TRY(kry_buffer_create(dev, square * sizeof(kry_partial), &S->squares));
     TRY(kry_buffer_create(dev, (SMALL * square + 1) * acc, &S->small));
@@ -251,12 +256,6 @@ done:
     return st;
 }
 
-static kry_status block_cg_create(kry_krylov *K, const kry_setup *setup, void **self)
-{
-    (void)setup; /* no parameters of its own */
-    return create_columns(K, 1, self);
-}
-
 /* Of one column. */
 static double block_cg_bytes(const void *self)
 {
@@ -276,7 +275,6 @@ const kry_method kry_block_cg_method = {
                 "is not positive: the matrix is not positive definite, or too ill-conditioned for "
                 "this precision",
                 KRY_INDEFINITE_MATRIX },
-    .create = block_cg_create,
     .create_columns = create_columns,
     .cycle = block_cg_cycle,
     .bytes = block_cg_bytes,

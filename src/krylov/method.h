@@ -87,7 +87,8 @@ struct kry_method {
     kry_breakdown precond, matrix; /* KRY_END_PRECOND and KRY_END_MATRIX in words, */
     kry_breakdown no_precond;      /* and the former where the caller gave no preconditioner */
 
-    /* Everything that cycles need: they allocate nothing on the device. K has the operators. */
+    /* Everything that cycles need: they allocate nothing on the device. K has the operators. NULL: create_columns
+     * with one column serves. */
     kry_status (*create)(kry_krylov *K, const kry_setup *setup, void **self);
     /* Iterations until the goal, the limit, the monitor or a breakdown ends them. c: an array of as many as
      * `self` has columns. */

@@ -184,12 +184,6 @@ done:
     return st;
 }
 
-static kry_status minres_create(kry_krylov *K, const kry_setup *setup, void **self)
-{
-    (void)setup; /* no parameters of its own */
-    return create_columns(K, 1, self);
-}
-
 static double minres_bytes(const void *self)
 {
     const minres *S = self;
@@ -206,7 +200,6 @@ const kry_method kry_minres_method = {
     .matrix = { "alpha",
                 "allows no other step: A maps the residual to zero, and b is not in its range",
                 KRY_INDEFINITE_MATRIX },
-    .create = minres_create,
     .create_columns = create_columns,
     .cycle = minres_cycle,
     .bytes = minres_bytes,

@@ -243,7 +243,21 @@ done:
     return st;
 }
 
-/* What x still waits for after `done` steps, the first of which used the direction `first`. */
+/* Of several columns the device knows how many steps each has done. */
+static kry_status catch_up_columns(run *R, const kry_vec *first)
+{
+    const kry_pcg *S = R->S;
+    const kry_vec *x = R->x;
+    const cl_int start = (cl_int)R->start;
+    const kry_arg args[] = { ARG(x->n),      ARG(start), ARG(S->look.step), ARG(first->buffer),
+                             ARG(first->ld), ARG_VEC(x), ARG(x->ld) };
+
+    return kry_launch_columns(x->dev, S->kernel.add_last, kry_groups_for(x->dev, x->type, x->n),
+                              x->k, args, COUNT(args));
+}
+
+/* What x still waits for after `done` steps, the first of which used the direction `first`. Of several columns some may
+ * have done fewer. */
 static kry_status catch_up(run *R, const kry_vec *first, int64_t done)
 {
     kry_status st = KRY_OK;
@@ -251,7 +265,9 @@ static kry_status catch_up(run *R, const kry_vec *first, int64_t done)
     kry_vec *x = R->x;
     const kry_arg args[] = { ARG(x->n), ARG(S->look.step), ARG(first->buffer), ARG_VEC(x) };
 
-    if (!S->x_every_second_step || done % 2 == 0) return KRY_OK;
+    if (!S->x_every_second_step || done == 0) return KRY_OK;
+    if (S->columns > 1) return catch_up_columns(R, first);
+    if (done % 2 == 0) return KRY_OK;
     TRY(kry_launch(x->dev, S->kernel.add_last, kry_groups_for(x->dev, x->type, x->n), args,
                    COUNT(args)));
 done:
@@ -267,10 +283,11 @@ static kry_status iterate(run *R)
     const int64_t start = R->start;
     kry_vec *first = S->p, *other = S->old;
     kry_turn turn;
+    int64_t begun = 0;
     bool go;
 
     TRY(begin(R));
-    for (;;) {
+    for (;; begun++) {
         TRY(kry_layout_reduce(R->z->layout, &S->rho, 1));
         if (story->iteration > start) TRY(flex(R));
         TRY(kry_look_next(&S->look, R->c, &turn, &go));
@@ -289,10 +306,18 @@ static kry_status iterate(run *R)
         bool even = (story->iteration - start) % 2 == 0;
         S->p = even ? first : other, S->old = even ? other : first;
     }
-    TRY(catch_up(R, first, story->iteration - start));
+    TRY(catch_up(R, first, S->columns > 1 ? begun : story->iteration - start));
     if (S->recycle) TRY(kry_recycle_end(S->recycle, S->look.step));
 done:
     return st;
+}
+
+/* The iteration that a cycle begins with: of the columns that are not over it is the same. */
+static int64_t first_iteration(const kry_cycle *c, int columns)
+{
+    for (int j = 0; j < columns; j++)
+        if (!c[j].over) return c[j].story->iteration;
+    return c->story->iteration;
 }
 
 kry_status kry_pcg_cycle(void *self, kry_cycle *c)
@@ -305,7 +330,7 @@ kry_status kry_pcg_cycle(void *self, kry_cycle *c)
               .x = kry_cycle_x(c),
               .r = r,
               .z = z,
-              .start = c->story->iteration,
+              .start = first_iteration(c, S->columns),
               .seen_at = -1,
               .d = { .z = z,
                      .rho = S->rho,

@@ -65,7 +65,7 @@ static kry_status allocate(kry_pcg *S, kry_device *dev, kry_type type, int64_t n
 
     if (!S->repeats) TRY(create_room(dev, type, n, k, &S->q));
     TRY(create_room(dev, type, n, k, &S->p));
-    if (S->fuses) TRY(create_room(dev, type, n, 1, &S->old));
+    if (S->fuses) TRY(create_room(dev, type, n, k, &S->old));
     if (S->K->M) TRY(create_room(dev, type, n, k, &S->z));
     TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->pq));
     TRY(kry_sum_create_columns(dev, 2, k, stopped, &S->rho));
@@ -94,7 +94,8 @@ static kry_status compile(kry_pcg *S, kry_device *dev, kry_type type)
     TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_direction" : "pcg_directions",
                        &found));
     TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_check" : "pcg_checks", &found));
-    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_add_last", &S->kernel.add_last));
+    TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_add_last" : "pcg_add_lasts",
+                       &S->kernel.add_last));
     TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_flexible", &S->kernel.correct_beta));
     if (dev->info.cpu_kernels) return KRY_OK;
     TRY(kry_kernel_get(dev, "pcg", type, unaligned, name, &S->kernel.step_unaligned));
@@ -109,6 +110,17 @@ static bool takes_long(const kry_op *M)
     return M && (M->shape.traits & KRY_VARYING || kry_hierarchy_of(M));
 }
 
+/* The passes that A offers. */
+static void choose_passes(kry_pcg *S)
+{
+    const kry_op *A = S->K->product;
+
+    S->fuses = A->fused->apply_direction;
+    S->repeats = A->fused->apply_step;
+    S->x_every_second_step =
+        S->repeats && !S->K->story.exact; /* a monitor that looks at x finds it complete */
+}
+
 static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
@@ -121,12 +133,9 @@ static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K, S->columns = 1;
     S->flexible = params->flexible;
-    bool fused =
+    const bool fused =
         !S->flexible && !A->dev->layout.reproducible; /* those leave sums of their own order */
-    S->fuses = fused && A->fused->apply_direction;
-    S->repeats = fused && A->fused->apply_step;
-    S->x_every_second_step =
-        S->repeats && !K->story.exact; /* a monitor that looks at x finds it complete */
+    if (fused) choose_passes(S);
     S->waits = takes_long(M);
     TRY(kry_look_create(A->dev, K->judge.stop.check_every, false, &S->look));
     S->look.by_one = S->waits;
@@ -140,16 +149,35 @@ done:
     return st;
 }
 
-/* Only where a product reads a matrix once for several columns: others have steps of their own that move
- * less; and not where the first column leaves vectors for the next ones. */
-static bool gains(const kry_krylov *K)
+/* Whether columns gain from steps that A does for all at once, which move the same words: by launches, while the vectors of all
+ * columns stay in the cache; by coefficients that are read once; by an M. Where the cache holds those of one column, its steps
+ * find them there, and columns are faster one after the other; so are a few that a persistent kernel takes. Measured on an
+ * H100 (docs/benchmarks.md). */
+static bool steps_gain(const kry_krylov *K, int columns)
+{
+    enum { VECTORS = 4, CACHE = 350 << 10, FEW = 4 }; /* of a step; bytes for each compute unit */
+    const kry_op *A = K->product;
+    const kry_pcg *one = K->self;
+    const double word = (double)A->shape.rows * (double)kry_type_size(A->shape.type),
+                 cache = (double)CACHE * A->dev->info.compute_units;
+    kry_op_info info;
+
+    if (one->persistent.A && (columns < FEW || one->persistent.insisted)) return false;
+    kry_op_describe(A, &info);
+    if (K->M || info.bytes_per_apply > 2 * word) return true;
+    return columns * VECTORS * word <= cache || VECTORS * word > 2 * cache;
+}
+
+/* Only where products take several columns; not where the first column leaves vectors for the next ones. */
+static bool gains(const kry_krylov *K, int columns)
 {
     const kry_pcg *one = K->self;
     const kry_deflation *D = kry_deflation_of(K->deflation);
 
     if (D && D->recycle) return false;
-    return !one->flexible && K->A->table->apply_block &&
-           !(K->M && K->M->shape.traits & KRY_VARYING);
+    if (one->flexible || (K->M && K->M->shape.traits & KRY_VARYING)) return false;
+    if (K->product->fused->prepare_columns) return steps_gain(K, columns);
+    return K->A->table->apply_block != NULL;
 }
 
 static kry_status pcg_create_columns(kry_krylov *K, int columns, void **self)
@@ -158,9 +186,13 @@ static kry_status pcg_create_columns(kry_krylov *K, int columns, void **self)
     const kry_op *A = K->product;
     kry_pcg *S = NULL;
 
-    if (!gains(K)) return KRY_ERR_UNSUPPORTED;
+    if (!gains(K, columns)) return KRY_ERR_UNSUPPORTED;
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K, S->columns = columns;
+    if (A->fused->prepare_columns) {
+        TRY(A->fused->prepare_columns(A->self));
+        choose_passes(S);
+    }
     TRY(kry_look_create_columns(A->dev, columns, K->judge.stop.check_every, false, &S->look));
     TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
     TRY(compile(S, A->dev, A->shape.type));

@@ -19,6 +19,7 @@ void kry_persistent_prepare(kry_persistent *P, const kry_op *A, const kry_pcg_pa
     if (!asked_for(A, params)) return;
     if (kry_alloc(KRY_CG_CHUNK + 1, sizeof *P->history, &P->history) < 0) return;
     if (A->fused->run_cg(A->self, &run) == KRY_OK) P->A = A;
+    P->insisted = params->resident == KRY_RESIDENT_ON;
 }
 
 void kry_persistent_release(kry_persistent *P)

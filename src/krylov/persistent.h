@@ -10,6 +10,7 @@
 
 typedef struct kry_persistent {
     const kry_op *A; /* borrowed; NULL: not to be used */
+    bool insisted;   /* the caller wants it, whether it is faster or not */
     double *history; /* owned, KRY_CG_CHUNK + 1 */
 } kry_persistent;
 

@@ -93,7 +93,8 @@ done:
     return st;
 }
 
-kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *result)
+kry_status kry_solve_sized(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *result,
+                           size_t result_size)
 {
     kry_status st = KRY_OK;
     kry_result res;
@@ -110,7 +111,7 @@ kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_res
     res.setup_seconds = solver->setup_seconds;
 done:
     st = kry_team_leave(kry_op_device(solver), st);
-    if (result) *result = res;
+    kry_hand_out(&res, sizeof res, result, result_size);
     return st > 0 ? kry_fail(st, "kry_solve: %s", res.why) : st;
 }
 
@@ -135,13 +136,15 @@ done:
     return st;
 }
 
-kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_result *result)
+kry_status kry_solve_host_sized(const kry_op *solver, const double *b, double *x,
+                                kry_result *result, size_t result_size)
 {
     kry_status st = KRY_OK, solved;
     kry_vec *vb = NULL, *vx = NULL;
+    const kry_result none = { 0 };
 
     kry_team_enter(kry_op_device(solver), "kry_solve_host", NULL);
-    if (result) *result = (kry_result){ 0 };
+    kry_hand_out(&none, sizeof none, result, result_size);
     CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve_host: NULL");
     CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve_host: '%s' is not a solver",
           solver->table->kind);
@@ -150,7 +153,7 @@ kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_
     TRY(kry_vec_create(solver->dev, A->type, A->cols, 1, &vx));
     TRY(send("b", b, vb));
     TRY(send("x", x, vx));
-    TRY(solved = kry_solve(solver, vb, vx, result));
+    TRY(solved = kry_solve_sized(solver, vb, vx, result, result_size));
     TRY(kry_vec_read_doubles(vx, x));
     st = solved;
 done:

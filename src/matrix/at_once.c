@@ -1,6 +1,6 @@
 /*
- * at_once.c - products of a stored matrix with several vectors, which read it once for up to eight of
- * them. Kernels: cl/product.clh with AT_ONCE, made of each format's cl/<stem>.cl.
+ * at_once.c - products of a stored matrix with several vectors, which read it once for up to 16 of
+ * them, on CPUs for up to eight. Kernels: cl/product.clh with AT_ONCE, made of each format's cl/<stem>.cl.
  */
 #include "matrix/matrix.h"
 #include "operator/op.h"
@@ -9,20 +9,22 @@
 
 /* Vectors of a launch. Fewer than a kernel is made for cost as much as that many, which is less than
  * reading the matrix once more. */
-enum { FEW = 4, MANY = 8 };
+enum { FEW = 4, MANY = 8, MOST = 16 };
 
 /* A strip of columns: what is multiplied in one go. */
 typedef struct strip {
     double alpha, beta;
     kry_vec x, y;
-    int width;   /* FEW or MANY, of which x->k are there */
+    int width;   /* FEW, MANY or MOST, of which x->k are there */
     bool beside; /* x is copied first, so that the numbers of a row are side by side */
 } strip;
 
 static const char *width_define(const strip *t)
 {
-    return t->width == FEW ? " -DAT_ONCE=4" : " -DAT_ONCE=8";
+    return t->width == FEW ? " -DAT_ONCE=4" : t->width == MANY ? " -DAT_ONCE=8" : " -DAT_ONCE=16";
 }
+
+static int width_for(int64_t vectors) { return vectors > MANY ? MOST : vectors > FEW ? MANY : FEW; }
 
 /* ---- x with the numbers of a row side by side -------------------------------------------------- */
 
@@ -59,7 +61,7 @@ static kry_status interleave(kry_matrix *A, strip *t)
     TRY(find_room(A, (size_t)(x->n * t->width) * kry_type_size(x->type)));
     const kry_arg args[] = { ARG(x->n), ARG(vectors), ARG_VEC(x), ARG(x->ld), ARG(A->beside) };
     TRY(kry_run(A->dev, "interleave", x->type, width_define(t), "interleave",
-                kry_groups_for(A->dev, x->type, x->n), args, COUNT(args)));
+                kry_groups_for(A->dev, x->type, x->n * t->width / 2), args, COUNT(args)));
     x->buffer = A->beside, x->first = 0;
 done:
     return st;
@@ -134,7 +136,8 @@ static int most_at_once(const kry_matrix *A)
     const kry_device *dev = A->dev;
     const bool fits = dev->info.cpu_kernels || BYTES * kry_group_size(dev) <= dev->info.local_bytes;
 
-    return kry_device_is_host(dev) || dev->layout.reproducible || !fits ? 1 : MANY;
+    if (kry_device_is_host(dev) || dev->layout.reproducible || !fits) return 1;
+    return dev->info.cpu_kernels ? MANY : MOST;
 }
 
 kry_status kry_matrix_apply_block(void *self, double alpha, const kry_vec *x, double beta,
@@ -146,9 +149,9 @@ kry_status kry_matrix_apply_block(void *self, double alpha, const kry_vec *x, do
 
     for (int64_t j = 0, count; j < x->k; j += count) {
         count = x->k - j < most ? x->k - j : most;
-        TRY(multiply(A, &(strip){ alpha, beta, kry_vec_columns(x, j, count),
-                                  kry_vec_columns(y, j, count), count > FEW ? MANY : FEW,
-                                  reads_beside(A) }));
+        TRY(multiply(A,
+                     &(strip){ alpha, beta, kry_vec_columns(x, j, count),
+                               kry_vec_columns(y, j, count), width_for(count), reads_beside(A) }));
     }
 done:
     return st;

@@ -104,7 +104,7 @@ static kry_status check_size(kry_device *dev, const char *what, cl_mem buffer, i
     kry_status st = KRY_OK;
     size_t bytes = 0;
 
-    TRY(kry_buffer_size(dev, buffer, &bytes));
+    TRY(kry_buffer_size("kry_csr_wrap", dev, buffer, &bytes));
     CHECK((uint64_t)count <= bytes / size, KRY_ERR_SHAPE,
           "kry_csr_wrap: %s holds %zu bytes, %lld numbers of %zu are needed", what, bytes,
           (long long)count, size);

@@ -15,30 +15,36 @@ static double vector_bytes(const kry_rung *g)
     return bytes;
 }
 
+static kry_op_info described(const kry_op *op)
+{
+    kry_op_info info;
+    kry_op_describe(op, &info);
+    return info;
+}
+
 /* One operator after the other: each step reads b beside its product, the first one only b and D. */
-static double step_by_step(const kry_rung *g, const kry_level_info *info)
+static double step_by_step(const kry_rung *g)
 {
     const kry_op *A = g->level.A, *R = g->level.R;
     const double word = (double)A->shape.rows * (double)kry_type_size(A->shape.type);
-    const double product = info->matrix.bytes_per_apply, both = 2 * g->smooth.down.count;
+    const double product = described(A).bytes_per_apply, both = 2 * g->smooth.down.count;
+    const double up = described(g->level.P).bytes_per_apply;
+    const double down = R ? described(R).bytes_per_apply : up;
     const bool plain = kry_smoothing_by_diagonal(&g->smooth);
     const double step = plain ? kry_relaxer_bytes(&g->smooth.relaxer) : product + word;
     const double first = g->smooth.entry != 0 && both > 2 ? -word : 3 * word;
-    kry_op_info down = info->prolongation;
 
-    if (R) kry_op_describe(R, &down);
-    if (!(product > 0 && down.bytes_per_apply > 0)) return 0;
+    if (!(product > 0 && down > 0)) return 0;
     if (kry_rung_corrects_at_once(g))
-        return first + (both - 2) * step + product + word + down.bytes_per_apply +
+        return first + (both - 2) * step + product + word + down +
                g->level.passes->bytes(g->level.self);
-    return first + (both - 1) * step + product + word + down.bytes_per_apply +
-           info->prolongation.bytes_per_apply + word;
+    return first + (both - 1) * step + product + word + down + up + word;
 }
 
-static double bytes_per_cycle(const kry_rung *g, const kry_level_info *info)
+static double bytes_per_cycle(const kry_rung *g)
 {
     if (kry_rung_is_fused(g)) return g->level.passes->bytes(g->level.self);
-    return step_by_step(g, info);
+    return step_by_step(g);
 }
 
 /* Of a cycle in single: b is measured, rounded, and x widened, as far as the finest level's passes do not do that. */
@@ -58,12 +64,12 @@ static void describe(const kry_hierarchy *H, int i, kry_level_info *info)
     kry_op_info coarse = { .variant = "nothing to solve" };
 
     *info = (kry_level_info){ .rows = g->level.A->shape.rows,
+                              .matrix = g->level.A,
+                              .prolongation = g->level.P,
                               .smoother = H->smoother,
                               .vector_bytes = vector_bytes(g) };
-    kry_op_describe(g->level.A, &info->matrix);
-    kry_op_describe(g->level.P, &info->prolongation);
     if (i < H->count - 1) {
-        info->bytes_per_cycle = bytes_per_cycle(g, info);
+        info->bytes_per_cycle = bytes_per_cycle(g);
         if (!i && info->bytes_per_cycle > 0) info->bytes_per_cycle += bytes_between(H);
         return;
     }
@@ -90,25 +96,22 @@ double kry_cycle_bytes(const kry_hierarchy *H)
 static double beside_A(const kry_hierarchy *H)
 {
     const kry_op *A = H->rung[0].level.A;
-    kry_op_info info;
 
     if (!H->narrow) return 0;
     if (kry_matrix_of(A)) return kry_matrix_narrowed_bytes(A);
-    kry_op_describe(A, &info);
-    return info.bytes_stored;
+    return described(A).bytes_stored;
 }
 
 double kry_cycle_bytes_stored(const kry_hierarchy *H)
 {
     double bytes = 0;
     kry_level_info info;
-    kry_op_info R;
 
     for (int i = 0; i < H->count; i++) {
         describe(H, i, &info);
-        kry_op_describe(H->rung[i].level.R, &R);
-        bytes += (i ? info.matrix.bytes_stored : beside_A(H)) + info.prolongation.bytes_stored +
-                 R.bytes_stored + info.vector_bytes + info.solver_bytes;
+        bytes += (i ? described(info.matrix).bytes_stored : beside_A(H)) +
+                 described(info.prolongation).bytes_stored +
+                 described(H->rung[i].level.R).bytes_stored + info.vector_bytes + info.solver_bytes;
     }
     return bytes;
 }

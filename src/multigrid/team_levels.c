@@ -2,8 +2,8 @@
  * team_levels.c - a cycle of multigrid on a team of devices. The finest level lies on all of them; the others are
  * those of a hierarchy that each device has of the whole operator.
  *
- * Exchanged  per cycle the halo of A for each product, and once the residual on the second level: its numbers in
- *            double from each part to each other one, through the host
+ * Exchanged  per cycle the halo of A for each product, and once the residual on the second level: a sum of its
+ *            numbers, in double, over all parts, through the host
  * Storage    beside the hierarchy of the whole operator two vectors of all its rows, and the vectors of the
  *            coarser levels once more
  */

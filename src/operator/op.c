@@ -78,16 +78,14 @@ void kry_op_release(kry_op **op)
 const kry_op_shape *kry_op_get_shape(const kry_op *op) { return op ? &op->shape : NULL; }
 kry_device *kry_op_device(const kry_op *op) { return op ? op->dev : NULL; }
 
-void kry_op_describe(const kry_op *op, kry_op_info *info)
+void kry_op_describe_sized(const kry_op *op, kry_op_info *info, size_t info_size)
 {
-    if (!info) return;
-    if (!op) {
-        *info = (kry_op_info){ .kind = "", .variant = "", .chosen = "", .nnz = -1 };
-        return;
-    }
-    *info = (kry_op_info){ .kind = op->table->kind, .variant = "", .chosen = "", .nnz = -1 };
-    if (op->chosen) info->chosen = op->chosen;
-    if (op->table->describe) op->table->describe(op->self, info);
+    kry_op_info all = { .kind = "", .variant = "", .chosen = "", .nnz = -1 };
+
+    if (op) all.kind = op->table->kind;
+    if (op && op->chosen) all.chosen = op->chosen;
+    if (op && info && op->table->describe) op->table->describe(op->self, &all);
+    kry_hand_out(&all, sizeof all, info, info_size);
 }
 
 kry_status kry_op_check_square(const char *who, const kry_op *op)
@@ -302,7 +300,8 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->fused->apply_direction && fuses_sums(op) && p->k == 1)
+    const bool takes = p->k == 1 || op->fused->prepare_columns;
+    if (op->fused->apply_direction && fuses_sums(op) && takes)
         return op->fused->apply_direction(op->self, d, p, q, sum);
     TRY(kry_direction_run(d, p));
     TRY(kry_op_run_dot(op, p, q, sum));

@@ -37,6 +37,10 @@ typedef struct kry_op_fused {
      * and sum := the pair (r.z, r.r). All but x and r from element 0. With apply_direction only. */
     kry_status (*apply_step)(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum);
 
+    /* Get ready for those two with vectors and sums of several columns, which begin at multiples of p->ld or
+     * x->ld. NULL: they take one. */
+    kry_status (*prepare_columns)(void *self);
+
     /* Iterations of conjugate gradients in one kernel; docs/resident.md. A failure leaves x as the
      * last call that succeeded left it. Waits. */
     kry_status (*run_cg)(void *self, kry_cg_run *run);

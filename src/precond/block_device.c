@@ -1,7 +1,6 @@
-/* block_device.c - incomplete factors of a whole matrix, by a device; the host only finds the places of fill, once. Every row is
- * eliminated with the rows of the last sweep, all of them at the same time, until nothing changes any more. A row is
- * right once the rows that it needs are, so that there are at most as many sweeps as levels; where the diagonal
- * dominates, a few. Two buffers are written in turn, so that the bits are the same in every run. Kernels: cl/ilu.cl.
+/* block_device.c - incomplete factors of a whole matrix, by a device. Every row is eliminated with the rows
+ * of the last sweep, all of them at the same time, until nothing changes any more. A row is right once the rows that it
+ * needs are, so that there are at most as many sweeps as levels; where the diagonal dominates, a few. Two buffers are written in turn, so that the bits are the same in every run. Kernels: cl/ilu.cl.
  *
  * Source  E. Chow, A. Patel, Fine-grained parallel incomplete LU factorization, SIAM J. Sci. Comput. 37 (2015),
  *         doi:10.1137/140968896, whose sweeps go through entries where these go through rows.
@@ -66,18 +65,31 @@ done:
     return st;
 }
 
-/* A becomes A with zeros at the places that fill allows. */
-static kry_status spread(kry_block_device *D, const kry_block_factor *f, setup *s)
+/* The places that fill allows; the host finds them if the device cannot. */
+static kry_status find_places(kry_block_device *D, const kry_block_factor *f, const setup *s)
 {
     kry_status st = KRY_OK;
     kry_sparse pattern = { 0 };
-    kry_csr A = { 0 };
 
+    if (f->fill <= KRY_MOST_DEVICE_FILL)
+        return kry_block_fill_places(&D->given, f->fill, &D->places);
     if (!f->places->row_ptr) {
         TRY(kry_csr_download(&D->given, &pattern));
         TRY(kry_sparse_fill(&pattern, f->fill, f->places));
     }
-    if (!D->places.dev) TRY(kry_csr_upload(s->dev, f->places, &D->places));
+    TRY(kry_csr_upload(s->dev, f->places, &D->places));
+done:
+    kry_sparse_release(&pattern);
+    return st;
+}
+
+/* A becomes A with zeros at the places that fill allows. */
+static kry_status spread(kry_block_device *D, const kry_block_factor *f, setup *s)
+{
+    kry_status st = KRY_OK;
+    kry_csr A = { 0 };
+
+    if (!D->places.dev) TRY(find_places(D, f, s));
     TRY(kry_csr_share(&D->places, &A));
     A.type = KRY_F64;
     TRY(kry_buffer_create(s->dev, (size_t)A.nnz * sizeof(double), &A.val));
@@ -88,7 +100,6 @@ static kry_status spread(kry_block_device *D, const kry_block_factor *f, setup *
     s->A = A, A = (kry_csr){ 0 };
 done:
     kry_csr_release(&A);
-    kry_sparse_release(&pattern);
     return st;
 }
 

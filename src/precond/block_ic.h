@@ -161,6 +161,15 @@ void kry_block_products_release(kry_block_products *p);
 kry_status kry_block_products_run(kry_block_products *p, const kry_vec *r, kry_vec *z);
 void kry_block_products_describe(const kry_block_products *p, kry_op_info *info);
 
+/* ---- block_fill.c ---- */
+
+enum { KRY_MOST_DEVICE_FILL = 14 }; /* levels: beyond, numbers that tell of them leave the range of double */
+
+/* places := those of kry_sparse_fill and the diagonal, of a square A on a device with double precision, without numbers. Waits.
+ *   fill  0 ... KRY_MOST_DEVICE_FILL
+ * Cost  `fill` products of the triangles */
+kry_status kry_block_fill_places(const kry_csr *A, int fill, kry_csr *places);
+
 /* ---- block_device.c ---- */
 
 /* What stays on the device for new numbers. */
@@ -174,8 +183,7 @@ typedef struct kry_block_device {
 } kry_block_device;
 
 /*
- * The products of sweeps with the factors of A, on the device alone but for the places of fill, which the host finds once;
- * p->sweeps is not set.
+ * The products of sweeps with the factors of A, on the device alone; p->sweeps is not set.
  *   made  [out]  false: the device cannot, or A is not symmetric to the bit where it should be, or a pivot is too
  *                small, or the factors would need too many sweeps: the host does it, and finds what is wrong
  */

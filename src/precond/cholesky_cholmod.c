@@ -2,7 +2,9 @@
  * cholesky_cholmod.c - sparse Cholesky by CHOLMOD, which neither prints nor ends the process: its
  * status becomes ours.
  *
- * Ordering    approximate minimum degree, once; then simplicial or supernodal, as CHOLMOD predicts
+ * Ordering    approximate minimum degree, once
+ * Factors     simplicial; supernodal ones, where CHOLMOD expects them to be faster, are under the GPL: in builds with
+ *             gpl=true alone
  * Source      Y. Chen, T. A. Davis, W. W. Hager, S. Rajamanickam, Algorithm 887: CHOLMOD,
  * supernodal sparse Cholesky factorization and update/downdate, ACM TOMS 35 (2008)
  */
@@ -54,6 +56,11 @@ static void start(cholmod_common *c)
     c->error_handler = NULL;
     c->useGPU = 0;
     c->final_ll = 1;
+#ifdef KRY_GPL
+    c->supernodal = CHOLMOD_AUTO;
+#else
+    c->supernodal = CHOLMOD_SIMPLICIAL;
+#endif
     c->nmethods = 1; /* the others may call METIS, which ends the process when memory does */
     c->method[0].ordering = CHOLMOD_AMD;
 }

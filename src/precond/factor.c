@@ -59,6 +59,8 @@ static kry_status analyse_by(const char *who, const kry_factor_engine *engine, c
     return told(who, engine->analyse(A, &F->cost, &F->self));
 }
 
+bool kry_factor_offered(bool positive) { return lu || (positive && cholesky); }
+
 kry_status kry_factor_analyse(const char *who, const kry_sparse *A, kry_factor *F)
 {
     kry_status st = KRY_OK;
@@ -67,12 +69,12 @@ kry_status kry_factor_analyse(const char *who, const kry_sparse *A, kry_factor *
     *F = (kry_factor){ 0 };
     CHECK(cholesky || lu, KRY_ERR_UNSUPPORTED,
           "%s: a direct solver needs CHOLMOD or UMFPACK of SuiteSparse, and this build of kry has "
-          "neither",
+          "neither (docs/direct.md)",
           who);
     TRY(look_positive(A, &positive));
-    CHECK((positive && cholesky) || lu, KRY_ERR_UNSUPPORTED,
+    CHECK(kry_factor_offered(positive), KRY_ERR_UNSUPPORTED,
           "%s: the matrix is not symmetric with a positive diagonal: a direct solver needs UMFPACK "
-          "of SuiteSparse for it, which this build of kry does not have; take method=bicgstab, "
+          "of SuiteSparse for it, which only builds with -Dgpl=true have; take method=bicgstab, "
           "gmres or minres",
           who);
     TRY(analyse_by(who, positive && cholesky ? cholesky : lu, A, F));
@@ -108,7 +110,7 @@ static kry_status factor_by_lu(const char *who, const kry_sparse *A, double most
 
     CHECK(lu, KRY_ERR_UNSUPPORTED,
           "%s: the matrix is not positive definite: a direct solver needs UMFPACK of SuiteSparse "
-          "for it, which this build of kry does not have",
+          "for it, which only builds with -Dgpl=true have; take method=minres",
           who);
     TRY(analyse_by(who, lu, A, F));
     TRY(check_memory(who, A, most, F));

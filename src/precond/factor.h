@@ -40,6 +40,8 @@ typedef struct kry_factor {
     bool fresh; /* it was analysed for the numbers that come next */
 } kry_factor;
 
+/* Whether this build has an engine for matrices that are symmetric with a positive diagonal, or for all others. */
+bool kry_factor_offered(bool positive);
 /* Choose the engine, and order A. `who` names the function in messages.
  * Returns  KRY_ERR_UNSUPPORTED if this build has no engine for A */
 kry_status kry_factor_analyse(const char *who, const kry_sparse *A, kry_factor *F);

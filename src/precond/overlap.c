@@ -11,12 +11,11 @@ void kry_overlap_release(kry_overlap *o)
 
 static kry_status cut(const char *who, const kry_sparse *graph, kry_overlap *o)
 {
-    const int64_t n = graph->rows;
-    kry_status st = kry_graph_parts(who, graph, NULL, (int)o->parts, NULL, o->home);
+    kry_status st = KRY_ERR_UNSUPPORTED;
 
-    if (st != KRY_ERR_UNSUPPORTED) return st;
-    for (int64_t i = 0; i < n; i++) o->home[i] = (int32_t)(i * o->parts / n);
-    return KRY_OK;
+    if (o->parts <= KRY_OVERLAP_CUT)
+        st = kry_graph_parts(who, graph, NULL, (int)o->parts, NULL, o->home);
+    return st == KRY_ERR_UNSUPPORTED ? kry_graph_grow(graph, o->parts, o->home) : st;
 }
 
 /* A part as it grows. */

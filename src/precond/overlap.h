@@ -13,9 +13,11 @@ typedef struct kry_overlap {
     int32_t *home;       /* of each row the part that it belongs to; it may be in others, too */
 } kry_overlap;
 
+enum { KRY_OVERLAP_CUT = 256 };
+
 /*
- * Cut the graph of a square A into `parts` by METIS, or without it into stripes of consecutive rows, and add to each
- * part `layers` times the neighbours of what it has.
+ * Cut the graph of a square A into `parts`, by METIS if they are up to KRY_OVERLAP_CUT, for it takes long to make more, else by
+ * kry_graph_grow; and add to each part `layers` times the neighbours of what it has.
  *
  * Cost     METIS's; the entries of all parts
  */

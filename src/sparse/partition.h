@@ -53,6 +53,14 @@ kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *
 kry_status kry_graph_parts(const char *who, const kry_sparse *graph, const int64_t *cost, int parts,
                            const double *shares, int32_t *part);
 
+/*
+ * grow_parts.c: the same for so many parts that METIS takes long: each grows in breadth until it has its share of the nodes, which is the
+ * same for all but for one node. Where it is shut in it goes on elsewhere, so that a part may be in pieces.
+ *
+ * Cost  the edges, twice
+ */
+kry_status kry_graph_grow(const kry_sparse *graph, int64_t parts, int32_t *part);
+
 /* Sort the rows by parts, those of one part as they were: row order[k] goes to place k, part p gets the
  * places first[p] to first[p + 1]. order: n; first: parts+1. */
 void kry_partition_order(int64_t n, int parts, const int32_t *part, int64_t *first, int32_t *order);

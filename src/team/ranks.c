@@ -23,6 +23,13 @@ static kry_status ranks_gather(kry_comm *comm, const void *mine, size_t bytes, v
     return kry_ranks_gather((kry_ranks *)comm, mine, bytes, all);
 }
 
+static kry_status ranks_gather_begin(kry_comm *comm, const void *mine, size_t bytes, void *all)
+{
+    return kry_ranks_meet_begin((kry_ranks *)comm, mine, bytes, all);
+}
+
+static kry_status ranks_gather_end(kry_comm *comm) { return kry_ranks_meet_end((kry_ranks *)comm); }
+
 static kry_status ranks_post(kry_comm *comm, int to, kry_message *m)
 {
     kry_ranks *R = (kry_ranks *)comm;
@@ -77,6 +84,10 @@ static void ranks_defer(kry_comm *comm, kry_deferred *what)
 const kry_comm kry_ranks_comm = { .size = 1,
                                   .apart = true,
                                   .gather = ranks_gather,
+                                  .gather_begin = ranks_gather_begin,
+                                  .gather_end = ranks_gather_end,
+                                  .most_begun = KRY_BROUGHT,
+                                  .combine = kry_ranks_combine,
                                   .post = ranks_post,
                                   .take = ranks_take,
                                   .release = ranks_release,

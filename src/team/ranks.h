@@ -10,7 +10,7 @@
  * a rank that has failed, and is at the end of its call, is met by all others wherever they are: they learn
  * that it failed, why, and end the call as well. A rank that waits for a message instead gets a word. */
 
-enum { KRY_RANKS_MOST = 4096, KRY_SENTENCE = 384 };
+enum { KRY_RANKS_MOST = 4096, KRY_SENTENCE = 384, KRY_BROUGHT = 104 /* bytes, to a meeting */ };
 
 /* The tags of messages. */
 enum {
@@ -25,7 +25,7 @@ typedef struct kry_packet {
     uint32_t call;  /* which public function it is in: a hash of its name */
     uint32_t bytes; /* that it brings to this meeting */
     uint64_t split; /* how rows are cut that the call is about: a hash */
-    unsigned char data[104];
+    unsigned char data[KRY_BROUGHT];
 } kry_packet;
 
 typedef struct kry_ranks {
@@ -34,7 +34,10 @@ typedef struct kry_ranks {
     struct kry_team *team;   /* borrowed */
     pthread_t thread;        /* that made the team; no other one may call */
     double timeout;          /* seconds; 0: wait for ever */
-    kry_packet *all;         /* size: of a meeting */
+    kry_packet mine, *all;   /* of a meeting; all: size */
+    void *meeting;           /* pending: one that is begun, or NULL. Then */
+    bool begun;              /* it has not been ended, */
+    void *brought;           /* where what each brings goes; borrowed */
     char *sentence;          /* size * KRY_SENTENCE: of ranks that failed */
     int32_t *posted, *taken; /* size: messages to and from each rank in this call */
     int32_t *count;          /* size: room for such counts of all ranks */
@@ -67,6 +70,13 @@ extern const kry_comm kry_ranks_comm; /* the functions */
 /* ranks_meet.c: come together with this rank's status and data. Returns KRY_OK if no rank has failed; R->all has
  * what each brought, if that is not more than a packet holds. Else the call has ended on all. */
 kry_status kry_ranks_meet(kry_ranks *R, kry_status mine, const void *data, size_t bytes);
+/* The same in halves, for a rank that has not failed: all := what each brought, `bytes` <= KRY_BROUGHT of each. The
+ * next meeting, if that comes first, ends it as well. */
+kry_status kry_ranks_meet_begin(kry_ranks *R, const void *data, size_t bytes, void *all);
+kry_status kry_ranks_meet_end(kry_ranks *R);
+
+/* ranks_sum.c: kry_comm.combine */
+kry_status kry_ranks_combine(kry_comm *comm, kry_combine how, double *numbers, size_t count);
 
 /* ranks_wait.c: what takes time. All end with an error once `timeout` is over, and then name whom they waited
  * for; if `hears`, also with KRY_ERR_DEVICE and R->others once a rank has failed. */

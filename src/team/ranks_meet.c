@@ -122,29 +122,76 @@ static kry_status compare(kry_ranks *R)
     return KRY_OK;
 }
 
-/* Returns  KRY_OK if no rank has failed; then R->all has what each brought. Else the call has ended. */
-kry_status kry_ranks_meet(kry_ranks *R, kry_status mine, const void *data, size_t bytes)
+static void fill_packet(kry_ranks *R, kry_status mine, const void *data, size_t bytes)
+{
+    R->mine = (kry_packet){ .status = mine < 0 ? (int32_t)mine : 0,
+                            .first = mine < 0 && !R->others,
+                            .bytes = (uint32_t)bytes,
+                            .call = (uint32_t)kry_hash(KRY_HASH_START, R->call, strlen(R->call)),
+                            .split = R->split };
+    if (data && bytes <= sizeof R->mine.data) memcpy(R->mine.data, data, bytes);
+}
+
+/* The packets of all are there. */
+static kry_status conclude(kry_ranks *R, const char *why)
 {
     kry_status st = KRY_OK;
-    kry_packet p = { .status = mine < 0 ? (int32_t)mine : 0,
-                     .first = mine < 0 && !R->others,
-                     .bytes = (uint32_t)bytes,
-                     .call = (uint32_t)kry_hash(KRY_HASH_START, R->call, strlen(R->call)),
-                     .split = R->split };
-    char why[KRY_SENTENCE];
-
-    if (R->broken) return kry_ranks_broken(R);
-    snprintf(why, sizeof why, "%s", mine < 0 ? kry_last_error() : "");
-    if (data && bytes <= sizeof p.data) memcpy(p.data, data, bytes);
-    if (p.first) TRY(send_words(R));
-    TRY(kry_ranks_exchange(R, &p, sizeof p, R->all));
-    R->met = true;
     const int bad = find_failed(R);
+
+    R->met = true;
     if (bad >= 0)
         TRY(end_call(R, bad, why));
     else
         TRY(compare(R));
     if (R->ended) st = kry_ranks_others_failed(R);
+done:
+    return st;
+}
+
+kry_status kry_ranks_meet(kry_ranks *R, kry_status mine, const void *data, size_t bytes)
+{
+    kry_status st = KRY_OK;
+    char why[KRY_SENTENCE];
+
+    if (R->broken) return kry_ranks_broken(R);
+    snprintf(why, sizeof why, "%s", mine < 0 ? kry_last_error() : "");
+    TRY(kry_ranks_meet_end(R)); /* if another rank has failed there, the call is over */
+    fill_packet(R, mine, data, bytes);
+    if (R->mine.first) TRY(send_words(R));
+    TRY(kry_ranks_exchange(R, &R->mine, sizeof R->mine, R->all));
+    TRY(conclude(R, why));
+done:
+    return st;
+}
+
+kry_status kry_ranks_meet_begin(kry_ranks *R, const void *data, size_t bytes, void *all)
+{
+    kry_status st = KRY_OK;
+
+    if (R->broken) return kry_ranks_broken(R);
+    if (R->ended) return kry_ranks_others_failed(R);
+    TRY(kry_ranks_meet_end(R));
+    fill_packet(R, KRY_OK, data, bytes);
+    if (R->t.gather(R->t.user, &R->mine, sizeof R->mine, R->all, &R->meeting))
+        return kry_ranks_break(R, "gather");
+    R->begun = true, R->brought = all;
+done:
+    return st;
+}
+
+/* Nobody waits here for one that has failed: that one comes to this meeting, or has been here and comes to the next. */
+kry_status kry_ranks_meet_end(kry_ranks *R)
+{
+    kry_status st = KRY_OK;
+    const size_t bytes = R->mine.bytes;
+
+    if (R->ended) return kry_ranks_others_failed(R);
+    if (!R->begun) return KRY_OK;
+    R->begun = false;
+    TRY(kry_ranks_await(R, &R->meeting, false));
+    TRY(conclude(R, ""));
+    for (int r = 0; r < R->t.size; r++)
+        memcpy((char *)R->brought + (size_t)r * bytes, R->all[r].data, bytes);
 done:
     return st;
 }

@@ -66,10 +66,7 @@ kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int 
     size_t block = 1 + (most ? most : 1) * (size_t)width; /* their count, then the numbers */
     size_t needs = ((size_t)size + 1) * block;
 
-    if (needs > layout->scratch_count) {
-        TRY(kry_realloc(needs, sizeof *layout->scratch, &layout->scratch));
-        layout->scratch_count = needs;
-    }
+    TRY(kry_layout_scratch(layout, needs));
     double *mine = layout->scratch, *all = mine + block;
     memset(mine, 0, block * sizeof *mine);
     if ((size_t)count * (size_t)width < block) {
@@ -95,24 +92,29 @@ done:
     return st;
 }
 
-/* value: the totals of all the sums, whose partial sums were read, `width` numbers for each. */
-static kry_status combine(kry_layout *layout, kry_sum *const *sums, int count, double *value)
+/* value: the sums of this part, whose partial sums were read, `width` numbers for each. Returns how many. */
+static size_t add_own(kry_sum *const *sums, int count, double *value)
 {
-    kry_status st = KRY_OK;
     size_t numbers = 0;
 
     for (int i = 0; i < count; numbers += (size_t)sums[i++]->width) {
-        const kry_sum *s = sums[i];
-        const double *part = &s->part->f64;
-        double *own = value + numbers;
-        if (layout->reproducible) {
-            TRY(kry_layout_add_chunks(layout, part, s->count, s->width, own));
-        } else {
-            for (int c = 0; c < s->width; c++) own[c] = 0;
-            add_up(part, s->count, s->width, own);
-        }
+        assert(numbers + (size_t)sums[i]->width <= KRY_SUM_WIDTH);
+        for (int c = 0; c < sums[i]->width; c++) value[numbers + (size_t)c] = 0;
+        add_up(&sums[i]->part->f64, sums[i]->count, sums[i]->width, value + numbers);
     }
-    if (!layout->reproducible) TRY(kry_layout_combine(layout, KRY_ADD, value, numbers));
+    return numbers;
+}
+
+/* value: the totals of all parts. */
+static kry_status combine(kry_layout *layout, kry_sum *const *sums, int count, double *value)
+{
+    kry_status st = KRY_OK;
+
+    if (!layout->reproducible)
+        return kry_layout_combine(layout, KRY_ADD, value, add_own(sums, count, value));
+    for (int i = 0; i < count; value += sums[i++]->width)
+        TRY(kry_layout_add_chunks(layout, &sums[i]->part->f64, sums[i]->count, sums[i]->width,
+                                  value));
 done:
     return st;
 }
@@ -129,25 +131,14 @@ static bool alone(const kry_layout *layout)
     return kry_layout_size(layout) == 1 && !layout->reproducible;
 }
 
-kry_status kry_layout_reduce_begin(kry_layout *layout, kry_sum *const *sums, int count)
-{
-    return alone(layout) ? KRY_OK : read_all(sums, count);
-}
-
-kry_status kry_layout_reduce_end(kry_layout *layout, kry_sum *const *sums, int count)
+/* The totals take the place of the partial sums. */
+static kry_status write_totals(kry_sum *const *sums, int count, const double *value)
 {
     kry_status st = KRY_OK;
-    double value[KRY_SUM_WIDTH] = { 0 };
-    size_t numbers = 0;
 
-    if (alone(layout)) return KRY_OK;
-    for (int i = 0; i < count; i++) numbers += (size_t)sums[i]->width;
-    assert(numbers <= KRY_SUM_WIDTH);
-    TRY(combine(layout, sums, count, value));
-    numbers = 0;
     for (int i = 0; i < count; i++) {
         kry_sum *s = sums[i];
-        for (int c = 0; c < s->width; c++) s->total[c] = partial_of(s->dev, value[numbers++]);
+        for (int c = 0; c < s->width; c++) s->total[c] = partial_of(s->dev, *value++);
         /* Not blocking: the queue is in order, so every later use of the sum comes after. */
         TRY(kry_buffer_write_later(s->dev, s->buffer, 0, (size_t)s->width * sizeof *s->total,
                                    s->total));
@@ -159,6 +150,41 @@ done:
 
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count)
 {
-    kry_status st = kry_layout_reduce_begin(layout, sums, count);
-    return st < 0 ? st : kry_layout_reduce_end(layout, sums, count);
+    kry_status st = KRY_OK;
+    double value[KRY_SUM_WIDTH] = { 0 };
+
+    if (alone(layout)) return KRY_OK;
+    TRY(read_all(sums, count));
+    TRY(combine(layout, sums, count, value));
+    TRY(write_totals(sums, count, value));
+done:
+    return st;
+}
+
+kry_status kry_layout_reduce_begin(kry_layout *layout, kry_sum *const *sums, int count)
+{
+    kry_status st = KRY_OK;
+    double value[KRY_SUM_WIDTH];
+
+    if (alone(layout)) return KRY_OK;
+    TRY(read_all(sums, count));
+    if (!layout->reproducible)
+        TRY(kry_layout_combine_begin(layout, value, add_own(sums, count, value)));
+done:
+    return st;
+}
+
+kry_status kry_layout_reduce_end(kry_layout *layout, kry_sum *const *sums, int count)
+{
+    kry_status st = KRY_OK;
+    double value[KRY_SUM_WIDTH] = { 0 };
+
+    if (alone(layout)) return KRY_OK;
+    if (layout->reproducible)
+        TRY(combine(layout, sums, count, value));
+    else
+        TRY(kry_layout_combine_end(layout, KRY_ADD, value, add_own(sums, count, value)));
+    TRY(write_totals(sums, count, value));
+done:
+    return st;
 }

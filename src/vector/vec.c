@@ -85,7 +85,7 @@ kry_status kry_vec_wrap_block(kry_device *dev, kry_type type, int64_t n, int64_t
           "kry_vec_wrap: %lld-by-%lld, columns %lld apart, from %lld is not a size", (long long)n,
           (long long)k, (long long)ld, (long long)first);
     TRY(kry_type_check("kry_vec_wrap", dev, type));
-    TRY(kry_buffer_size(dev, buffer, &bytes));
+    TRY(kry_buffer_size("kry_vec_wrap", dev, buffer, &bytes));
     int64_t room = (int64_t)(bytes / kry_type_size(type)), needs = (k - 1) * ld + n;
     CHECK(first <= room && needs <= room - first, KRY_ERR_SHAPE,
           "kry_vec_wrap: %lld-by-%lld numbers from %lld do not fit in a buffer of %zu bytes",

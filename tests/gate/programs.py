@@ -70,8 +70,8 @@ def read_cached(path):
     if len(data) < 32 or data[:7] != b'krybin1':
         return None
     size, = struct.unpack('<Q', data[8:16])
-    key = data[32:32 + size].decode(errors='replace').split('\n', 7)
-    return (key[6], key[7]) if len(key) == 8 else None
+    key = data[32:32 + size].decode(errors='replace').split('\n', 8)
+    return (key[7], key[8]) if len(key) == 9 else None
 
 
 def read_kept(path):

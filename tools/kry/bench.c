@@ -4,6 +4,7 @@
 #include "bench.h"
 #include "commands.h"
 #include "json.h"
+#include "ranks.h"
 #include "records_page.h"
 #include "text.h"
 #include <math.h>
@@ -107,6 +108,7 @@ static void print_json(const bench *b, const bench_result *r)
 void bench_print(const bench *b, const bench_result *r)
 {
     char n[32], nnz[32], seconds[32];
+    if (!ranks_report()) return;
     if (b->o->json) {
         print_json(b, r);
         return;
@@ -137,11 +139,14 @@ kry_status bench_block(const bench *b, int64_t n, int64_t columns, uint64_t stre
     double *values = NULL;
     float *owned = NULL;
     const void *out = NULL;
-    TRY(allocate((size_t)(n * columns), sizeof(double), &values));
-    for (int64_t i = 0; i < n * columns; i++)
-        values[i] = kry_random_unit((uint64_t)b->seed, stream, (uint64_t)i);
-    TRY(convert_values(b->type, n * columns, values, &out, &owned));
+    int64_t first = 0; /* of the rows that are here */
     TRY(kry_vec_create(b->device, b->type, n, columns, vec));
+    const int64_t rows = kry_vec_rows_here(*vec, &first);
+    TRY(ranks_agree(allocate((size_t)(rows * columns), sizeof(double), &values)));
+    for (int64_t i = 0; i < rows * columns; i++)
+        values[i] =
+            kry_random_unit((uint64_t)b->seed, stream, (uint64_t)(i / rows * n + first + i % rows));
+    TRY(ranks_agree(convert_values(b->type, rows * columns, values, &out, &owned)));
     TRY(kry_vec_write(*vec, out));
 done:
     free(values);
@@ -158,7 +163,8 @@ static kry_status on_source(const bench *b, bench_on_source run, const char *fil
 {
     kry_status st = KRY_OK;
     source s = { 0 };
-    TRY(source_open(file, spec, (uint64_t)b->seed, b->matrix_free ? &b->form : NULL, &s));
+    TRY(ranks_agree(
+        source_open(file, spec, (uint64_t)b->seed, b->matrix_free ? &b->form : NULL, &s)));
     TRY(run(b, &s));
 done:
     source_release(&s);
@@ -201,16 +207,18 @@ static const struct benchmark {
     bool repeats;               /* takes --reproducible */
     bool words;                 /* takes words of its own */
     bool columns;               /* takes --columns */
+    bool ranks;                 /* runs on several */
 } benchmarks[] = {
     { "stream", bench_stream, .device = true },
     { "spmv", bench_spmv, true, true, true, .format = true, .table = true, .columns = true },
     { "spgemm", bench_spgemm, .device = true, .copy = true, .sources = true },
     { "stencil", bench_stencil, true, true, true, .table = true, .columns = true },
-    { "cg", bench_cg, true, true, true, .format = true, .iterates = true, .repeats = true },
+    { "cg", bench_cg, true, true, true, .format = true, .iterates = true, .repeats = true,
+      .ranks = true },
     { "solve", bench_solve, .device = true, .sources = true, .format = true, .iterates = true,
       .columns = true },
     { "kernels", bench_kernels, true, true, true, .format = true, .iterates = true,
-      .counts = true },
+      .counts = true, .columns = true },
     { "mtx", bench_mtx, .device = false },
     { "tridiagonal", bench_tridiagonal, true, true, .words = true },
 };
@@ -237,6 +245,10 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
     CHECK(f->iterates || !options_solver(o, "null-space"), KRY_ERR_PARSE,
           "%s takes no --null-space", word);
     CHECK(f->repeats || !o->reproducible, KRY_ERR_PARSE, "%s takes no --reproducible", word);
+    CHECK(f->ranks || ranks_count() == 1, KRY_ERR_UNSUPPORTED,
+          "%d ranks; of the benchmarks only cg runs on several", ranks_count());
+    CHECK(ranks_count() == 1 || (!o->reproducible && !o->html), KRY_ERR_UNSUPPORTED,
+          "--reproducible and --html are for one process, and these are %d ranks", ranks_count());
     CHECK(f->counts || !o->maxit, KRY_ERR_PARSE, "%s takes no --maxit", word);
 done:
     return st;
@@ -253,10 +265,10 @@ static kry_status run(const options *o, const struct benchmark *found, bench *b)
     CHECK(b->columns > 0, KRY_ERR_PARSE, "--columns %s", o->columns);
     TRY(options_form(o, KRY_VALUES_AS_GIVEN, &b->form));
     if (found->device) {
-        TRY(kry_device_open(o->device, &b->device));
+        TRY(ranks_device(o->device, &b->device));
         b->info = kry_device_get_info(b->device);
-        if (!o->json) printf("%s, %s\n", b->info->name, kry_type_name(b->type));
-        if (found->copy) TRY(bench_copy(b));
+        if (!o->json && ranks_report()) printf("%s, %s\n", b->info->name, kry_type_name(b->type));
+        if (found->copy && ranks_count() == 1) TRY(bench_copy(b)); /* its length is by the clock */
     }
     TRY(found->run(b));
 done:

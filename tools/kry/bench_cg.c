@@ -5,6 +5,7 @@
  * drop out. The bytes are those of the solver's model.
  */
 #include "bench.h"
+#include "ranks.h"
 #include <kry/team.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,7 @@ kry_status bench_cg_time(const bench *b, const kry_op *A, bench_result *r)
     kry_status st = KRY_OK;
     kry_vec *rhs = NULL;
     kry_op_info info;
+    shares of;
     timing few, many;
     TRY(bench_vec(b, kry_op_get_shape(A)->rows, 0, &rhs));
     /* With deflation a solve is at its last digit long before MANY. */
@@ -73,8 +75,9 @@ kry_status bench_cg_time(const bench *b, const kry_op *A, bench_result *r)
           "%s is solved to the last digit within %d iterations: too easy to be timed", r->problem,
           FEW);
     kry_op_describe(A, &info);
-    r->nnz = info.nnz;
-    r->slots = info.slots;
+    ranks_shares(A, &(kry_rank_facts){ 0 }, &of);
+    r->nnz = of.ranks == 1 ? info.nnz : of.nnz < 0 ? 0 : of.nnz;
+    r->slots = of.ranks == 1 ? info.slots : of.slots;
     r->format = info.kind;
     r->variant = info.variant;
     r->seconds = (many.seconds - few.seconds) / iterations;

@@ -167,8 +167,8 @@ static kry_status kernels_run(const bench *b, const source *s)
     TRY(kernel_model_of(b, options_precond(&o, A), A, &m));
     m.problem = s->name;
     TRY(bench_solver_text(b->o, options_whole(b->o->maxit, ITERATIONS), text));
-    TRY(bench_vec(b, m.n, 0, &rhs));
-    TRY(kry_vec_create(b->device, b->type, m.n, 1, &x));
+    TRY(bench_block(b, m.n, b->columns, 0, &rhs));
+    TRY(kry_vec_create(b->device, b->type, m.n, b->columns, &x));
     print_head(b, &m, text);
     TRY(traced_setup(b, &m, A, text, &solver));
     TRY(traced_solve(b, &m, solver, rhs, x));

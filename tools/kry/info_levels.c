@@ -7,30 +7,38 @@
 #include <stdio.h>
 
 /* Entries of all levels so far over those of the finest; NaN: not known. */
-static double complexity_of(const kry_level_info *level, double *entries, double *first)
+static double complexity_of(const kry_op_info *matrix, double *entries, double *first)
 {
-    if (*entries < 0 || level->matrix.nnz < 0) return *entries = -1, (double)NAN;
-    *entries += (double)level->matrix.nnz;
-    if (*first == 0) *first = (double)level->matrix.nnz;
+    if (*entries < 0 || matrix->nnz < 0) return *entries = -1, (double)NAN;
+    *entries += (double)matrix->nnz;
+    if (*first == 0) *first = (double)matrix->nnz;
     return *entries / *first;
 }
 
+/* That are kept for level i beside A. */
 static double bytes_of(int i, const kry_level_info *l)
 {
-    return (i ? l->matrix.bytes_stored : 0) + l->prolongation.bytes_stored + l->vector_bytes +
+    kry_op_info matrix, prolongation;
+
+    kry_op_describe(l->matrix, &matrix);
+    kry_op_describe(l->prolongation, &prolongation);
+    return (i ? matrix.bytes_stored : 0) + prolongation.bytes_stored + l->vector_bytes +
            l->solver_bytes;
 }
 
 static void print_json(const char *source, int i, const kry_level_info *l, double complexity)
 {
     json j = json_begin(stdout);
+    kry_op_info matrix;
+
+    kry_op_describe(l->matrix, &matrix);
 
     json_text(&j, "source", source);
     json_whole(&j, "level", i);
     json_whole(&j, "rows", l->rows);
-    json_text(&j, "kind", l->matrix.kind);
-    json_text(&j, "variant", l->matrix.variant);
-    json_whole(&j, "entries", l->matrix.nnz);
+    json_text(&j, "kind", matrix.kind);
+    json_text(&j, "variant", matrix.variant);
+    json_whole(&j, "entries", matrix.nnz);
     json_real(&j, "complexity", complexity);
     json_text(&j, "smoother", l->smoother);
     json_real(&j, "bytes", bytes_of(i, l));
@@ -41,11 +49,13 @@ static void print_json(const char *source, int i, const kry_level_info *l, doubl
 static void print_text(int i, const kry_level_info *l, double complexity)
 {
     char rows[32], entries[32] = "-", bytes[32], moved[32] = "-";
+    kry_op_info matrix;
 
-    if (l->matrix.nnz >= 0) text_whole(l->matrix.nnz, entries, sizeof entries);
+    kry_op_describe(l->matrix, &matrix);
+    if (matrix.nnz >= 0) text_whole(matrix.nnz, entries, sizeof entries);
     if (l->bytes_per_cycle > 0) text_bytes(l->bytes_per_cycle, moved, sizeof moved);
     printf("%5d  %13s  %14s  %10.3f  %-10s  %-16s  %10s  %10s\n", i,
-           text_whole(l->rows, rows, sizeof rows), entries, complexity, l->matrix.kind, l->smoother,
+           text_whole(l->rows, rows, sizeof rows), entries, complexity, matrix.kind, l->smoother,
            text_bytes(bytes_of(i, l), bytes, sizeof bytes), moved);
 }
 
@@ -55,7 +65,7 @@ kry_status info_levels(const options *o)
     kry_status st = KRY_OK;
     operators ops = { 0 };
     kry_level_info level;
-    kry_op_info info;
+    kry_op_info info, matrix;
     double entries = 0, first = 0;
 
     TRY(operators_open(o, precond ? precond : "mg", &ops));
@@ -67,7 +77,8 @@ kry_status info_levels(const options *o)
                "level", "rows", "entries", "complexity", "kind", "smoother", "bytes", "moved");
     for (int i = 0; i < kry_multigrid_levels(ops.M); i++) {
         TRY(kry_multigrid_level(ops.M, i, &level));
-        double complexity = complexity_of(&level, &entries, &first);
+        kry_op_describe(level.matrix, &matrix);
+        const double complexity = complexity_of(&matrix, &entries, &first);
         if (o->json)
             print_json(ops.src.name, i, &level, complexity);
         else

@@ -136,8 +136,9 @@ static kry_status run(int argc, char **argv, const command **cmd)
         o.argc = argc - 1;
         o.argv = (const char *const *)(argv + 1);
         TRY(options_parse(*cmd, argc - 2, argv + 2, &o));
-        CHECK(ranks_count() == 1 || (*cmd)->run == solve_run, KRY_ERR_UNSUPPORTED,
-              "%d ranks; only kry solve runs on several", ranks_count());
+        CHECK(ranks_count() == 1 || (*cmd)->run == solve_run || (*cmd)->run == bench_run,
+              KRY_ERR_UNSUPPORTED, "%d ranks; only kry solve and kry bench cg run on several",
+              ranks_count());
         if (o.help)
             options_help(*cmd);
         else

@@ -17,7 +17,7 @@ kry_status page_levels(FILE *f, const solve_page *s)
     const kry_op *M = kry_solver_precond(s->solver);
     const int count = kry_multigrid_levels(M);
     kry_level_info level;
-    kry_op_info info;
+    kry_op_info info, matrix, prolongation;
     double entries = 0, first = 0;
     char t[4][32], text[700];
 
@@ -33,21 +33,22 @@ kry_status page_levels(FILE *f, const solve_page *s)
         false);
     for (int i = 0; i < count; i++) {
         TRY(kry_multigrid_level(M, i, &level));
-        const bool known = level.matrix.nnz >= 0 && entries >= 0;
-        entries = known ? entries + (double)level.matrix.nnz : -1;
+        kry_op_describe(level.matrix, &matrix);
+        kry_op_describe(level.prolongation, &prolongation);
+        const bool known = matrix.nnz >= 0 && entries >= 0;
+        entries = known ? entries + (double)matrix.nnz : -1;
         if (i == 0) first = entries;
-        const double bytes = (i ? level.matrix.bytes_stored : 0) + level.prolongation.bytes_stored +
+        const double bytes = (i ? matrix.bytes_stored : 0) + prolongation.bytes_stored +
                              level.vector_bytes + level.solver_bytes;
         html_row(f);
         html_number(f, "%d", i);
         html_number(f, "%s", text_whole(level.rows, t[0], sizeof t[0]));
-        html_number(f, "%s",
-                    level.matrix.nnz >= 0 ? text_whole(level.matrix.nnz, t[1], sizeof t[1]) : "-");
+        html_number(f, "%s", matrix.nnz >= 0 ? text_whole(matrix.nnz, t[1], sizeof t[1]) : "-");
         if (known && first > 0)
             html_number(f, "%.3f", entries / first);
         else
             html_number(f, "-");
-        html_cell(f, level.matrix.kind);
+        html_cell(f, matrix.kind);
         html_cell(f, level.smoother);
         html_number(f, "%s", text_bytes(bytes, t[2], sizeof t[2]));
         html_number(f, "%s",
