@@ -130,23 +130,6 @@ done:
     return st;
 }
 
-/* Write the columns of `numbers`, of which each has `rows` numbers, to those of v. */
-static kry_status write_columns(kry_vec *v, int64_t rows, const void *numbers)
-{
-    kry_status st = KRY_OK;
-    kry_vec *one = NULL;
-    const size_t bytes = (size_t)rows * (kry_vec_type(v) == KRY_F32 ? 4 : 8);
-
-    for (int64_t j = 0; j < kry_vec_cols(v); j++) {
-        TRY(kry_vec_view(v, j, &one));
-        TRY(kry_vec_write(one, (const char *)numbers + (size_t)j * bytes));
-        kry_vec_release(&one);
-    }
-done:
-    kry_vec_release(&one);
-    return st;
-}
-
 static kry_status solve_columns(solve *s)
 {
     kry_status st = KRY_OK;
@@ -231,30 +214,15 @@ static void measure_error(solve *s)
     s->report.error_rel = sqrt(sums[0]) / sqrt(sums[1]);
 }
 
-/* On ranks each writes its rows, into the file that rank 0 has begun. */
-static kry_status write_on_ranks(solve *s, const char *comment)
+static kry_status write_on_ranks(const solve *s, const char *comment)
 {
-    kry_status st = KRY_OK;
-    const kry_type type = kry_op_get_shape(s->solver)->type;
-    const int64_t count = s->rows * s->rhs.columns;
-    output o = { .target = "" };
     kry_vec *x = NULL;
-    float *single = NULL;
-    const void *numbers;
-    bool begun = false;
+    kry_status st = kry_vec_create(s->device, kry_op_get_shape(s->solver)->type, s->src.cols,
+                                   s->rhs.columns, &x);
 
-    TRY(ranks_agree(ranks_report() ? output_begin(s->o.out, &o) : KRY_OK));
-    begun = ranks_report();
-    ranks_tell(o.temporary, sizeof o.temporary);
-    TRY(ranks_agree(convert_values(type, count, s->x, &numbers, &single)));
-    TRY(kry_vec_create(s->device, type, s->src.cols, s->rhs.columns, &x));
-    TRY(kry_vec_write(x, numbers));
-    TRY(kry_mtx_write_vec_comment(o.temporary, x, comment));
-done:
-    if (begun) st = output_end(&o, st);
-    free(single);
+    if (st >= 0) st = write_shared_vectors(s->o.out, x, s->x, comment);
     kry_vec_release(&x);
-    return ranks_agree(st);
+    return st;
 }
 
 static kry_status write_solution(solve *s)
