@@ -24,7 +24,7 @@ static kry_status create_with(kry_device *dev, kry_type type, kry_coarse_method 
                               kry_coarse_product product, const kry_cholesky_engine *engine,
                               const coarse_matrix *E, kry_coarse **s)
 {
-    const kry_coarse_how how = { method, product, E->singular, 1e-11, engine };
+    const kry_coarse_how how = { method, product, E->singular, engine ? 1e-11 : 0, engine };
     const kry_sparse sparse = sparse_of(E);
     return kry_coarse_create(dev, type, &how, &sparse, s);
 }
@@ -190,7 +190,7 @@ static bool packs(kry_type type)
            info->local_bytes >= 1696 * (int64_t)kry_type_size(type);
 }
 
-/* By both of kry's products. */
+/* By both of kry's products; engine NULL: the device makes the inverse, if it does. */
 static void check_dense(kry_type type, const kry_cholesky_engine *engine, const coarse_matrix *E)
 {
     for (int packed = 0; packed < (packs(type) ? 2 : 1); packed++) {
@@ -204,7 +204,7 @@ static void check_dense(kry_type type, const kry_cholesky_engine *engine, const 
         assert_string_equal(info.variant, packed ? "dense packed" : "dense plain");
         assert_true(info.bytes_stored >= (double)least * (double)kry_type_size(type));
         assert_true(info.bytes_per_apply > (double)least * (double)kry_type_size(type));
-        check_solve(type, s, E, packed ? "packed" : engine->name);
+        check_solve(type, s, E, packed ? "packed" : engine ? engine->name : "by the device");
         kry_coarse_release(&s);
     }
 }
@@ -529,7 +529,8 @@ static void coarse_create__packs_large_ones(void **state)
         coarse_matrix E = diagonal(some[i]);
         kry_op_info info;
         kry_coarse *s;
-        OK(create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN, NULL, &E, &s));
+        OK(create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN, &kry_cholesky_band, &E,
+                       &s));
         kry_coarse_describe(s, &info);
         assert_string_equal(info.variant, i && packs(type) ? "dense packed" : "dense plain");
         kry_coarse_release(&s);
@@ -641,6 +642,85 @@ static void coarse_create__refusals(void **state)
     kry_coarse_release(&s);
 }
 
+/* ---- inverses that the device makes ---- */
+
+static bool inverts(int64_t k)
+{
+    return kry_coarse_inverts(&(kry_dense_inverse){ .dev = device(), .type = KRY_F32, .k = k });
+}
+
+/* G w, of an inverse that the device is asked for whatever its size. */
+static void check_inversion(kry_type type, kry_coarse_product product, const coarse_matrix *E)
+{
+    kry_dense_inverse D = { .dev = device(), .type = type, .k = E->k };
+    const kry_sparse sparse = sparse_of(E);
+    const int64_t k = E->k;
+    long double *G = inverse_of(E), largest = 0, condition = 1; /* of E with a diagonal of ones */
+    double *w = random_array(type, k);
+    guarded gw = guarded_create(type, k, 1, 0, w), gc = guarded_create(type, k, 1, 0, NULL);
+
+    OK(kry_dense_inverse_choose(&D, product));
+    OK(kry_dense_inverse_prepare(&D));
+    OK(kry_coarse_invert(&D, &sparse, E->singular));
+    OK(kry_dense_inverse_apply(&D, gw.v, gc.v));
+    double *c = guarded_read(&gc);
+    for (int64_t e = 0; e < k * k; e++) largest = fmaxl(largest, fabsl(G[e]));
+    for (int64_t i = 0; i < k; i++)
+        condition = fmaxl(condition, G[i * k + i] * kry_cholesky_diagonal(&sparse, i));
+    for (int64_t i = 0; i < k; i++) {
+        long double want = 0, bound = (k + 10) * (eps_of(type) + DBL_EPSILON * condition) * largest;
+        for (int64_t j = 0; j < k; j++) want += G[i * k + j] * w[j];
+        NEAR(c[i], want, bound * sqrtl(k), "k = %d, %s, number %d", (int)k,
+             product == KRY_COARSE_PACKED ? "packed" : "in full", (int)i);
+    }
+    kry_dense_inverse_release(&D);
+    guarded_release(&gw);
+    guarded_release(&gc);
+    free(G), free(w), free(c);
+}
+
+/* k around multiples of the blocks and tiles, singular or not. */
+static void coarse_invert__against_elimination(void **state)
+{
+    static const struct {
+        int64_t k, width;
+        double contrast;
+    } some[] = {
+        { 1, 1, 1 },    { 2, 1, 10 },   { 31, 31, 1e5 }, { 32, 8, 10 },   { 33, 5, 10 },
+        { 63, 7, 1e5 }, { 64, 64, 10 }, { 65, 10, 1e5 }, { 97, 11, 1e5 }, { 129, 11, 10 }
+    };
+    kry_type type = type_of(state);
+    if (!inverts(129)) SKIP("the host makes inverses for this device");
+    assert_false(inverts(128));
+    for (size_t i = 0; i < COUNT(some); i++)
+        for (int singular = 0; singular < (some[i].k > 1 ? 2 : 1); singular++) {
+            coarse_matrix E = blocks(some[i].k, some[i].width, some[i].contrast, singular);
+            check_inversion(type, KRY_COARSE_FULL, &E);
+            if (packs(type)) check_inversion(type, KRY_COARSE_PACKED, &E);
+            if (some[i].k == 129) check_dense(type, NULL, &E);
+            coarse_release(&E);
+        }
+}
+
+static void coarse_invert__dependent_vectors(void **state)
+{
+    kry_type type = type_of(state);
+    if (!inverts(129)) SKIP("the host makes inverses for this device");
+    coarse_matrix E = blocks(130, 10, 1, true); /* singular, and nobody said so */
+    kry_coarse *s = (kry_coarse *)&E;
+    E.singular = false;
+    check_named(create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN, NULL, &E, &s), 0,
+                129);
+    assert_null(s);
+    coarse_release(&E);
+    E = blocks(130, 10, 1, false);
+    for (int64_t e = E.row_ptr[77]; e < E.row_ptr[78]; e++)
+        if (E.col[e] == 77) E.val[e] = -1;
+    check_named(create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN, NULL, &E, &s), 77,
+                77);
+    coarse_release(&E);
+}
+
 /* ---- requests that fail ---- */
 
 static bool fails_cleanly(kry_coarse_method method, kry_coarse_product product,
@@ -662,7 +742,14 @@ static bool fails_cleanly(kry_coarse_method method, kry_coarse_product product,
 static void coarse__every_request_fails(void **state)
 {
     (void)state;
-    coarse_matrix E = blocks(20, 5, 1, true);
+    coarse_matrix E = blocks(20, 5, 1, true), large = blocks(130, 10, 1, true);
+    kry_coarse *made;
+    int requests = 0;
+    OK(create_with(device(), KRY_F32, KRY_COARSE_DENSE, KRY_COARSE_FULL, NULL, &large, &made));
+    kry_coarse_release(&made);
+    while (fails_cleanly(KRY_COARSE_DENSE, KRY_COARSE_FULL, NULL, &large, requests)) requests++;
+    assert_in_range(requests, 5, 1000);
+    coarse_release(&large);
     for (size_t e = 0; e < COUNT(engines); e++)
         for (int variant = 0; variant < (packs(KRY_F32) ? 3 : 2); variant++) {
             kry_coarse_method method = variant ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY;
@@ -695,6 +782,8 @@ int main(void)
         BOTH(coarse_create__too_large_for_dense),
         BOTH(coarse_create__dependent_vectors),
         BOTH(coarse_create__refusals),
+        BOTH(coarse_invert__against_elimination),
+        BOTH(coarse_invert__dependent_vectors),
         cmocka_unit_test(coarse__every_request_fails),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);

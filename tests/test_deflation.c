@@ -2,7 +2,9 @@
  * test_deflation.c - deflation: the subspace's products against plain C, A Z and E against dense
  * ones, the two-level methods against each other and against textbook code, bad input.
  */
-#include "precond/deflation.h"
+#include "grid/stencil.h"
+#include "precond/labels_device.h"
+#include "precond/rows.h"
 #include "testing.h"
 #include <unistd.h>
 
@@ -152,6 +154,22 @@ static double *dense_of(const kry_op *A)
     return all;
 }
 
+/* A Z and (A Z)' on the device have the same entries. */
+static void check_transposes(const kry_galerkin *G)
+{
+    kry_sparse rows, rows_t, again;
+    OK(kry_csr_download(&G->rows, &rows));
+    OK(kry_csr_download(&G->rows_t, &rows_t));
+    OK(kry_sparse_transpose(&rows, &again));
+    assert_int_equal(kry_sparse_nnz(&again), kry_sparse_nnz(&rows_t));
+    assert_memory_equal(again.row_ptr, rows_t.row_ptr, (size_t)again.rows * sizeof *again.row_ptr);
+    assert_memory_equal(again.col, rows_t.col, (size_t)rows.row_ptr[rows.rows] * sizeof *again.col);
+    assert_same_bits(again.val, rows_t.val, rows.row_ptr[rows.rows]);
+    kry_sparse_release(&rows);
+    kry_sparse_release(&rows_t);
+    kry_sparse_release(&again);
+}
+
 static void check_galerkin(const system_ *s, kry_type type, shape form)
 {
     kry_op *A = operator_of(s, type);
@@ -173,6 +191,10 @@ static void check_galerkin(const system_ *s, kry_type type, shape form)
                            &Z));
     OK(kry_colours_find(A, &Z, &colours));
     OK(kry_galerkin_create(A, &Z, &colours, &G));
+    if (G.rows.dev) { /* GPUs make it */
+        check_transposes(&G);
+        OK(kry_csr_download(&G.rows_t, &G.AZ_t));
+    }
     long double bound = 50 * eps_of(type) * largest;
     for (int64_t j = 0; j < k; j++)
         for (int64_t e = G.AZ_t.row_ptr[j]; e < G.AZ_t.row_ptr[j + 1]; e++) {
@@ -205,6 +227,129 @@ static void galerkin(void **state)
     for (size_t s = 0; s < COUNT(systems); s++)
         for (shape form = RUNS; form <= HALVES; form++)
             check_galerkin(&systems[s], type_of(state), form);
+}
+
+/* ---- labels of grids
+ * ---------------------------------------------------------------------------------- */
+
+/* Labels by the device are those by the host: blocks, split by the levels of `k` if it is given. */
+static void check_labels(kry_type type, const int64_t size[3], int64_t block, const double *k)
+{
+    const int64_t n = size[0] * size[1] * (size[2] ? size[2] : 1);
+    int32_t *phase = calloc((size_t)n, sizeof *phase), *want = calloc((size_t)n, sizeof *want),
+            *got = calloc((size_t)n, sizeof *got);
+    int64_t levels = 1, count = 0, found;
+    kry_op *A;
+    cl_mem label;
+
+    assert_true(phase && want && got);
+    OK(kry_stencil_create(
+        device(), type, KRY_STENCIL(.size = { size[0], size[1], size[2] }, .coefficient = k), &A));
+    if (k) OK(kry_labels_levels(n, k, 0, phase, &levels));
+    if (block) OK(kry_labels_blocks(size, (int64_t[]){ block, block, block }, phase, want, &count));
+    OK(kry_labels_of_grid(kry_stencil_of(A), block, k != NULL, &label, &found));
+    assert_non_null(label);
+    OK(kry_buffer_read(device(), label, 0, (size_t)n * sizeof *got, got));
+    assert_int_equal(found, block ? count : levels);
+    for (int64_t i = 0; i < n; i++)
+        if (got[i] != (block ? want : phase)[i])
+            fail_msg("blocks of %d, cell %d of %d x %d x %d: label %d, not %d", (int)block, (int)i,
+                     (int)size[0], (int)size[1], (int)size[2], got[i], (block ? want : phase)[i]);
+    kry_buffer_release(device(), &label);
+    kry_op_release(&A);
+    free(phase), free(want), free(got);
+}
+
+/* Two phases, many levels, and jumps of 4 and of a little more, of which only the latter part levels. */
+static void grid_labels(void **state)
+{
+    static const int64_t sizes[][3] = { { 1, 1, 0 }, { 13, 11, 0 }, { 64, 65, 0 }, { 7, 5, 9 } };
+    static const double jumps[] = { 1, 1.5, 4, 6, 1.75 }, apart[] = { 1, 1.5, 6.25, 7.5, 1 };
+    kry_type type = type_of(state);
+
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        const int64_t *z = sizes[s], n = z[0] * z[1] * (z[2] ? z[2] : 1);
+        double *k = calloc((size_t)n, sizeof *k);
+        assert_non_null(k);
+        for (int64_t block = 0; block < 9; block += 4) {
+            check_labels(type, z, block, NULL);
+            for (int kind = 0; kind < 4; kind++) {
+                for (int64_t i = 0; i < n; i++)
+                    k[i] = to_type(type, kind == 0   ? (random_below(2) ? 1e-3 : 1)
+                                         : kind == 1 ? pow(10, 8 * random_number(KRY_F64))
+                                         : kind == 2 ? jumps[random_below(COUNT(jumps))]
+                                                     : apart[random_below(COUNT(apart))]);
+                check_labels(type, z, block, k);
+            }
+        }
+        free(k);
+    }
+}
+
+/* ---- parts of a graph
+ * ---------------------------------------------------------------------------------- */
+
+/* Unknowns that are reached from i without leaving its part, which is labelled -1 - label. */
+static int64_t reach(const kry_sparse *A, int32_t *label, int64_t i, int64_t *stack)
+{
+    const int32_t part = label[i];
+    int64_t top = 0, count = 0;
+
+    label[i] = -1 - part, stack[top++] = i;
+    while (top) {
+        int64_t at = stack[--top];
+        count++;
+        for (int64_t e = A->row_ptr[at]; e < A->row_ptr[at + 1]; e++)
+            if (label[A->col[e]] == part) label[A->col[e]] = -1 - part, stack[top++] = A->col[e];
+    }
+    return count;
+}
+
+/* Parts are connected, all of them in use, and as many as wanted. */
+static void check_parts(const kry_op *A, int64_t most)
+{
+    const int64_t n = A->shape.rows;
+    int32_t *label = calloc((size_t)n, sizeof *label);
+    int64_t *stack = calloc((size_t)n, sizeof *stack), count, largest = 0, seen = 0;
+    cl_mem found;
+    kry_sparse rows;
+
+    assert_true(label && stack);
+    OK(kry_rows_download(A, &rows));
+    OK(kry_labels_of_graph(kry_matrix_of(A), most, &found, &count));
+    assert_non_null(found);
+    assert_int_equal(count, most < n ? most : n);
+    OK(kry_buffer_read(device(), found, 0, (size_t)n * sizeof *label, label));
+    for (int64_t i = 0; i < n; i++) assert_in_range(label[i], 0, count - 1);
+    for (int64_t i = 0; i < n; i++) {
+        if (label[i] < 0) continue;
+        const int64_t size = reach(&rows, label, i, stack);
+        if (size > largest) largest = size;
+        seen++;
+    }
+    assert_int_equal(seen, count); /* a part in two pieces is seen twice */
+    assert_true(largest <= 8 * (n / count + 1));
+    kry_buffer_release(device(), &found);
+    kry_sparse_release(&rows);
+    free(label), free(stack);
+}
+
+static void graph_parts(void **state)
+{
+    static const int64_t most[] = { 1, 2, 9, 100, N - 1, N, 2 * N };
+    kry_op *A = operator_of(&systems[4], type_of(state)), *apart;
+    cl_mem label;
+    int64_t count;
+
+    for (size_t i = 0; i < COUNT(most); i++) check_parts(A, most[i]);
+    kry_op_release(&A);
+    const int64_t ptr[] = { 0, 1, 2, 3 };
+    const int32_t col[] = { 0, 1, 2 };
+    const double ones[] = { 1, 1, 1 };
+    OK(kry_csr_create(device(), KRY_F64, 3, 3, ptr, col, ones, NULL, &apart));
+    OK(kry_labels_of_graph(kry_matrix_of(apart), 2, &label, &count));
+    assert_null(label); /* without neighbours there are no pairs */
+    kry_op_release(&apart);
 }
 
 /* ---- two levels
@@ -745,7 +890,8 @@ int main(void)
         BOTH(projector),         BOTH(vectors),      BOTH(update),
         BOTH(own_operator),      BOTH(bad_input),    BOTH(scaled),
         BOTH(unscaled),          BOTH(jumps),        BOTH(modes),
-        BOTH(modes_from_a_file), BOTH(other_labels),
+        BOTH(modes_from_a_file), BOTH(other_labels), BOTH(grid_labels),
+        BOTH(graph_parts),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);
 }

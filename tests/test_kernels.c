@@ -575,7 +575,7 @@ static void coarse_product(kry_type type, int64_t first, kry_coarse_product kind
         want[i] = entry(i), w[i] = product;
     }
     kry_sparse E = { COARSE, COARSE, KRY_F64, row_ptr, col, val };
-    const kry_coarse_how how = { .method = KRY_COARSE_DENSE, .product = kind };
+    const kry_coarse_how how = { KRY_COARSE_DENSE, kind, .engine = &kry_cholesky_band };
     kry_vec *v = vector(type, COARSE, first, 0), *c = vector(type, COARSE, 3 - first, 2);
     float f32[COARSE];
     for (int i = 0; i < COARSE; i++) f32[i] = (float)w[i];
@@ -592,6 +592,40 @@ static void coarse_kernels(kry_type type, int64_t first)
 {
     coarse_product(type, first, KRY_COARSE_FULL);
     if (!dev->info.cpu_kernels) coarse_product(type, first, KRY_COARSE_PACKED);
+}
+
+/* E^-1 (E x) = x but for a constant, by an inverse that the device makes: E is a chain with free ends. */
+static void inversion(kry_type type)
+{
+    enum { CHAIN = 41 };
+    int64_t row_ptr[CHAIN + 1] = { 0 }, nnz = 0;
+    int32_t col[3 * CHAIN];
+    double val[3 * CHAIN], want[CHAIN], mean = 0, weight = 0;
+    kry_dense_inverse D = { .dev = dev, .type = type, .k = CHAIN };
+    kry_vec *w = vector(type, CHAIN, 0, 0), *c = vector(type, CHAIN, 0, 2);
+    float f32[CHAIN];
+    double f64[CHAIN];
+    for (int32_t i = 0; i < CHAIN; i++) {
+        const double diagonal = i == 0 || i == CHAIN - 1 ? 1 : 2;
+        for (int32_t j = i - 1; j <= i + 1; j++)
+            if (j >= 0 && j < CHAIN) col[nnz] = j, val[nnz++] = j == i ? diagonal : -1;
+        row_ptr[i + 1] = nnz;
+        f64[i] =
+            diagonal * entry(i) - (i > 0 ? entry(i - 1) : 0) - (i + 1 < CHAIN ? entry(i + 1) : 0);
+        f32[i] = (float)f64[i];
+        mean += diagonal * entry(i), weight += diagonal;
+    }
+    for (int i = 0; i < CHAIN; i++) want[i] = entry(i) - mean / weight;
+    const kry_sparse E = { CHAIN, CHAIN, KRY_F64, row_ptr, col, val };
+    OK(kry_vec_write(w, type == KRY_F32 ? (void *)f32 : f64));
+    OK(kry_dense_inverse_choose(&D, KRY_COARSE_FULL));
+    OK(kry_dense_inverse_prepare(&D));
+    OK(kry_coarse_invert(&D, &E, true));
+    OK(kry_dense_inverse_apply(&D, w, c));
+    expect(c, want, CHAIN * CHAIN * roundoff(type));
+    kry_dense_inverse_release(&D);
+    keep_vec(w);
+    keep_vec(c);
 }
 
 /* ---- between unknowns and their sub-domains: many small ones, or one so large that it is cut ----
@@ -888,7 +922,24 @@ static void paper_kernels__against_plain_c(void **state) { (void)state, both(pap
 
 static void coarse_kernels__against_plain_c(void **state) { (void)state, both(coarse_kernels); }
 
-static void subspace_kernels__against_plain_c(void **state) { (void)state, both(subspace_kernels); }
+/* What is made of a matrix comes and goes within a call: it stays, too. */
+static void coarse_invert__a_chain(void **state)
+{
+    (void)state;
+    if (dev->info.cpu_kernels || !dev->info.fp64) SKIP("the host makes inverses for this device");
+    kry_test_keep_buffers = getenv("KRY_TEST_SMALL") || getenv("OCLGRIND_UNINITIALIZED");
+    if (!too_slow()) inversion(KRY_F32);
+    inversion(KRY_F64);
+    kry_test_keep_buffers = false;
+}
+
+static void subspace_kernels__against_plain_c(void **state)
+{
+    (void)state;
+    kry_test_keep_buffers = getenv("KRY_TEST_SMALL") || getenv("OCLGRIND_UNINITIALIZED");
+    both(subspace_kernels);
+    kry_test_keep_buffers = false;
+}
 static void null_space_kernels__against_plain_c(void **state)
 {
     (void)state, both(null_space_kernels);
@@ -946,6 +997,7 @@ int main(void)
         cmocka_unit_test(batch_kernels__against_plain_c),
         cmocka_unit_test(paper_kernels__against_plain_c),
         cmocka_unit_test(coarse_kernels__against_plain_c),
+        cmocka_unit_test(coarse_invert__a_chain),
         cmocka_unit_test(subspace_kernels__against_plain_c),
         cmocka_unit_test(null_space_kernels__against_plain_c),
         cmocka_unit_test(block_kernels__against_plain_c),

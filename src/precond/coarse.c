@@ -8,6 +8,8 @@
  *
  * which is symmetric, solves E c = w for every w with N'w = 0, and gives c with N'D c = 0.
  *
+ * G is formed column by column from a factor on the host, or on the device (coarse_invert.c).
+ *
  * Per solve   a product with G (dense_inverse.c); or L twice on the host, and a wait
  */
 #include "precond/coarse.h"
@@ -19,11 +21,11 @@
 struct kry_coarse {
     kry_device *dev; /* retained */
     kry_type type;
-    int64_t k, n;  /* n: unknowns that are factored */
-    int64_t m;     /* vectors that E maps to zero */
-    double *d, *N; /* D: k; N: k-by-m, column after column */
-    const kry_cholesky_engine *engine;
-    void *factor;  /* the engine's; NULL if n == 0 */
+    int64_t k, n;                      /* n: unknowns that are factored */
+    int64_t m;                         /* vectors that E maps to zero */
+    double *d, *N;                     /* D: k; N: k-by-m, column after column */
+    const kry_cholesky_engine *engine; /* NULL: the device has made the inverse */
+    void *factor;                      /* the engine's; NULL if n == 0 */
     double *x;     /* k: a solve on the host; room for more columns while the inverse is formed */
     void *numbers; /* k of `type`, on their way to the device */
     bool dense;
@@ -204,15 +206,28 @@ done:
 /* Unknowns up to which n^3 / 3 additions are no matter: half a second. */
 enum { MOST_PIVOTED = 1024 };
 
-static const kry_cholesky_engine *choose_engine(const kry_coarse_how *how, int64_t k)
+static const kry_cholesky_engine *choose_engine(const kry_coarse_how *how, const kry_coarse *s)
 {
     if (how->engine) return how->engine;
-    if (how->rounding > 0 && k <= MOST_PIVOTED) return &kry_cholesky_pivoted;
+    if (how->rounding > 0 && s->k <= MOST_PIVOTED) return &kry_cholesky_pivoted;
+    if (s->dense && kry_coarse_inverts(&s->inverse)) return NULL;
 #ifdef KRY_HAVE_CHOLMOD
     return &kry_cholesky_cholmod;
 #else
     return &kry_cholesky_band;
 #endif
+}
+
+/* Factor E on the host; dense: and make the inverse of its columns. */
+static kry_status factorise(kry_coarse *s, const kry_coarse_how *how, const kry_sparse *E)
+{
+    kry_status st = KRY_OK;
+
+    if (s->n > 0) TRY(s->engine->create(E, s->n, how->rounding, &s->factor));
+    TRY(find_null_space(s, E));
+    if (s->dense) TRY(kry_dense_inverse_form(&s->inverse, invert_columns, s));
+done:
+    return st;
 }
 
 kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_how *how,
@@ -229,15 +244,17 @@ kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_ho
     s->dev = kry_device_retain(dev);
     s->type = type, s->k = E->rows;
     s->n = s->k - (how->singular ? 1 : 0);
-    s->engine = choose_engine(how, s->k);
     s->inverse = (kry_dense_inverse){ .dev = dev, .type = type, .k = s->k };
     TRY(kry_alloc(k, sizeof *s->x, &s->x));
     TRY(kry_alloc(k, kry_type_size(type), &s->numbers));
     TRY(kry_alloc(k, sizeof *s->d, &s->d));
     TRY(choose(s, how));
-    if (s->n > 0) TRY(s->engine->create(E, s->n, how->rounding, &s->factor));
-    TRY(find_null_space(s, E));
-    if (s->dense) TRY(kry_dense_inverse_form(&s->inverse, invert_columns, s));
+    s->engine = choose_engine(how, s);
+    if (s->dense) TRY(kry_dense_inverse_prepare(&s->inverse));
+    if (s->engine)
+        TRY(factorise(s, how, E));
+    else
+        TRY(kry_coarse_invert(&s->inverse, E, how->singular));
     *coarse = s;
     s = NULL;
 done:

@@ -68,13 +68,24 @@ kry_status kry_dense_inverse_choose(kry_dense_inverse *D, kry_coarse_product pro
 /* What G takes on the device, and the least bytes that a product moves. */
 double kry_dense_inverse_bytes(const kry_dense_inverse *D);
 double kry_dense_inverse_moved(const kry_dense_inverse *D);
-/* Form G, rounded to the type, and compile and allocate what a product needs. Waits. */
+/* Compile and allocate what a product needs, G among it. */
+kry_status kry_dense_inverse_prepare(kry_dense_inverse *D);
+/* Form G, rounded to the type; D is prepared. Waits. */
 kry_status kry_dense_inverse_form(kry_dense_inverse *D, kry_column_solver *solve, void *user);
 /* Of G in full: numbers from one row to the next. */
 int64_t kry_dense_inverse_stride(const kry_dense_inverse *D);
 /* c := G w, vectors that start anywhere and do not overlap. Does not wait. */
 kry_status kry_dense_inverse_apply(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c);
 void kry_dense_inverse_release(kry_dense_inverse *D);
+
+/* ---- coarse_invert.c: the same on the device ---- */
+
+/* Whether the device is to make the inverse: it is a GPU with double precision and room for another k^2 doubles, and k is
+ * not small. */
+bool kry_coarse_inverts(const kry_dense_inverse *D);
+/* G := E^-1, E in double with both triangles; singular: E times ones is zero. D is prepared. Waits.
+ * Returns  KRY_ERR_SINGULAR as kry_coarse_create */
+kry_status kry_coarse_invert(const kry_dense_inverse *D, const kry_sparse *E, bool singular);
 
 /* ---- coarse.c --------------------------------------------------------------------------------- */
 
@@ -87,7 +98,7 @@ typedef struct kry_coarse_how {
     /* Of the entries, by the diagonal: E may map more vectors to zero, which are found up to 1024 unknowns.
      * 0: it is known not to. */
     double rounding;
-    const kry_cholesky_engine *engine; /* NULL: CHOLMOD if there is one; for tests */
+    const kry_cholesky_engine *engine; /* NULL: the device, or CHOLMOD if there is one; for tests */
 } kry_coarse_how;
 
 /*

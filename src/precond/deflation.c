@@ -2,7 +2,6 @@
  * made of. */
 #include "precond/deflation.h"
 #include "operator/op_parts.h"
-#include "precond/rows.h"
 #include "precond/span.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,52 +84,6 @@ kry_status kry_deflation_start(kry_deflation *D, kry_vec *x, const kry_vec *r)
     return deflation_apply(D, 1, r, 1, x);
 }
 
-/* (AZ)' as an operator, in the type of the subspace; and A Z, where the variant multiplies by
- * it. */
-static kry_status make_az(const kry_deflation *D, kry_sparse *AZ_t, kry_op **op_t, kry_op **op)
-{
-    kry_status st = KRY_OK;
-    kry_sparse AZ = { 0 };
-
-    TRY(kry_rows_matrix(D->A, AZ_t, 0, op_t));
-    if (D->variant <= KRY_ADEF2) goto done;
-    TRY(kry_sparse_transpose(AZ_t, &AZ));
-    TRY(kry_rows_matrix(D->A, &AZ, 0, op));
-done:
-    kry_sparse_release(&AZ);
-    return st;
-}
-
-/* Bytes of (AZ)'y beside those of Z'r: by the matrix, or by a residual in place of r. */
-static double az_bytes(const kry_deflation *D)
-{
-    kry_op_info info;
-    double number = (double)kry_type_size(D->Z.type), n = (double)D->Z.n, k = (double)D->Z.k;
-
-    if (D->AZ_dense) return (n * k + n + k) * number;
-    kry_op_describe(D->AZ_t ? D->AZ_t : D->A, &info);
-    return D->AZ_t ? info.bytes_per_apply : info.bytes_per_apply + n * number;
-}
-
-/* Whether to store A Z: the matrix takes (row, number) for each entry; a product with A in its
- * place reads two vectors more than Z'r does, and A. */
-static kry_status choose_az(const kry_deflation *D, const kry_galerkin *G, kry_deflation_az *az)
-{
-    kry_status st = KRY_OK;
-    kry_op_info A;
-    double number = (double)kry_type_size(D->Z.type), gain, nnz;
-
-    *az = D->az;
-    if (D->az != KRY_AZ_AUTO) return KRY_OK;
-    kry_op_describe(D->A, &A);
-    nnz = G->AZ ? 0 : (double)kry_sparse_nnz(&G->AZ_t);
-    gain = A.bytes_per_apply + (double)D->Z.n * number - nnz * (4 + 2 * number);
-    TRY(kry_layout_combine(&D->Z.dev->layout, KRY_ADD, &gain, 1));
-    *az = A.bytes_per_apply <= 0 || gain >= 0 ? KRY_AZ_STORED : KRY_AZ_PRODUCT;
-done:
-    return st;
-}
-
 /* Everything that depends on the values of A. On failure the old objects stay. */
 static kry_status make_values(kry_deflation *D)
 {
@@ -144,8 +97,8 @@ static kry_status make_values(kry_deflation *D)
     TRY(kry_galerkin_create(D->A, &D->Z, &D->colours, &G));
     const kry_coarse_how how = { .method = D->method, .singular = G.singular };
     TRY(kry_coarse_create(D->Z.dev, D->Z.type, &how, &G.E, &coarse));
-    TRY(choose_az(D, &G, &az));
-    if (!G.AZ && az == KRY_AZ_STORED) TRY(make_az(D, &G.AZ_t, &AZ_t, &AZ));
+    TRY(kry_az_choose(D, &G, &az));
+    if (!G.AZ && az == KRY_AZ_STORED) TRY(kry_az_make(D, &G, &AZ_t, &AZ));
     kry_coarse_release(&D->coarse);
     kry_op_release(&D->AZ);
     kry_op_release(&D->AZ_t);
@@ -189,7 +142,7 @@ static void deflation_describe(void *self, kry_op_info *info)
     info->bytes_stored += kept;
     info->bytes_per_apply += kry_subspace_restrict_bytes(&D->Z) + kry_subspace_correct_bytes(&D->Z);
     /* A step of the two-level methods also needs (AZ)'y or AZ c. */
-    info->bytes_per_step = info->bytes_per_apply + az_bytes(D);
+    info->bytes_per_step = info->bytes_per_apply + kry_az_bytes(D);
 }
 
 static void deflation_destroy(void *self)
@@ -278,7 +231,7 @@ kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->w));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->c));
     TRY(kry_alloc((size_t)D->Z.k, sizeof *D->sum, &D->sum));
-    TRY(kry_colours_find(A, &D->Z, &D->colours));
+    if (D->Z.modes || !kry_galerkin_suits(A)) TRY(kry_colours_find(A, &D->Z, &D->colours));
     TRY(make_values(D));
 made:
     TRY(kry_op_create(A->dev, &deflation_table, D, &shape, out));

@@ -5,6 +5,7 @@
 #ifndef KRY_DEFLATION_INTERNAL_H
 #define KRY_DEFLATION_INTERNAL_H
 
+#include "matrix/spgemm.h"
 #include "precond/coarse.h"
 #include "precond/recycle.h"
 
@@ -24,7 +25,7 @@ typedef struct kry_subspace {
     int64_t domains;  /* labels, each of which has `per` of the k vectors, one after the other: */
     int per;          /* the columns of */
     kry_vec *modes;   /* n-by-per, on its unknowns; NULL: one of ones */
-    int32_t *labels;  /* host; as in kry_subdomains */
+    int32_t *labels;  /* host; as in kry_subdomains; NULL: only the device has them */
     cl_mem label;     /* the same on the device, 16 bits each where k allows */
     /* The unknowns of each label in pieces of up to eight neighbours; the pieces of a label are cut
      * into segments, each of which is summed by one group of work-items. */
@@ -43,7 +44,9 @@ typedef struct kry_subspace {
 typedef struct kry_subdomains {
     const kry_vec *vectors; /* borrowed; NULL: by labels */
     int64_t count;
-    int32_t *labels; /* n + beyond; behind the n those of unknowns on other parts (below) */
+    int32_t *labels; /* n + beyond; behind the n those of unknowns on other parts (below); NULL: */
+    cl_mem label;    /* n int on the device `dev`; owned; NULL: the host has them */
+    kry_device *dev; /* borrowed */
     int64_t beyond;
     double *
         modes; /* n-by-per: within a label orthogonal, with squares of mean 1, or zero if they depend
@@ -107,10 +110,11 @@ typedef struct kry_colours {
 } kry_colours;
 
 typedef struct kry_galerkin {
-    kry_sparse E;    /* k-by-k in double, both triangles */
-    bool singular;   /* E times ones is zero */
-    kry_sparse AZ_t; /* by labels: (AZ)', k-by-n in double */
-    kry_vec *AZ;     /* of vectors: n-by-k, dense */
+    kry_sparse E;         /* k-by-k in double, both triangles */
+    bool singular;        /* E times ones is zero */
+    kry_sparse AZ_t;      /* by labels: (AZ)', k-by-n in double, */
+    kry_csr rows, rows_t; /* or A Z and (AZ)' in double on the device */
+    kry_vec *AZ;          /* of vectors: n-by-k, dense */
 } kry_galerkin;
 
 /* Colours for the labels of Z by the pattern of A. */
@@ -125,6 +129,19 @@ kry_status kry_sum_parts(kry_layout *layout, const char *who, kry_sparse *A);
 kry_status kry_galerkin_create(const kry_op *A, kry_subspace *Z, const kry_colours *colours,
                                kry_galerkin *G);
 void kry_galerkin_release(kry_galerkin *G);
+/* Entries of A Z of labels. */
+static inline int64_t kry_galerkin_nnz(const kry_galerkin *G)
+{
+    return G->rows.dev ? G->rows.nnz : kry_sparse_nnz(&G->AZ_t);
+}
+
+/* ---- galerkin_device.c: the same on a GPU, without colours ---- */
+
+/* Whether A Z, of labels without modes, is made on the device: a GPU with double precision has a grid or a stored
+ * matrix, all of it, and its sums need not be reproducible. */
+bool kry_galerkin_suits(const kry_op *A);
+/* G->rows, G->rows_t and E, before it is made symmetric. Waits. */
+kry_status kry_galerkin_multiply(const kry_op *A, const kry_subspace *Z, kry_galerkin *G);
 
 /* ---- deflation.c ---- */
 
@@ -145,6 +162,17 @@ typedef struct kry_deflation {
     bool fallback;     /* as in kry_subdomains */
     char text[128];    /* for kry_op_describe */
 } kry_deflation;
+
+/* ---- az.c: A Z and (A Z)' as operators, or products with A in their place ---- */
+
+/* Whether to store A Z, if the caller leaves it to kry. Collective. */
+kry_status kry_az_choose(const kry_deflation *D, const kry_galerkin *G, kry_deflation_az *az);
+/* (AZ)' in the type of the subspace; and A Z, where the variant multiplies by it. Waits. */
+kry_status kry_az_make(const kry_deflation *D, kry_galerkin *G, kry_op **op_t, kry_op **op);
+/* Bytes of (AZ)'y beside those of Z'r: by the matrix, or by a residual in place of r. */
+double kry_az_bytes(const kry_deflation *D);
+
+/* ---- deflation.c ---- */
 
 /* The deflation behind an operator, or NULL. */
 kry_deflation *kry_deflation_of(const kry_op *op);

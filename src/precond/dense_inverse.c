@@ -137,18 +137,32 @@ kry_status kry_dense_inverse_choose(kry_dense_inverse *D, kry_coarse_product pro
     return st;
 }
 
+kry_status kry_dense_inverse_prepare(kry_dense_inverse *D)
+{
+    kry_status st = KRY_OK;
+    const int64_t blocks = blocks_of(D->k);
+    kry_kernel *kernel;
+
+    TRY(kry_buffer_create(D->dev, (size_t)kry_dense_inverse_bytes(D), &D->G));
+    if (D->product == KRY_COARSE_PACKED)
+        TRY(kry_buffer_create(D->dev, (size_t)(blocks * blocks * TILE) * kry_type_size(D->type),
+                              &D->part));
+    else
+        TRY(get_kernel(D, 0, &kernel)); /* compile it now */
+done:
+    return st;
+}
+
 kry_status kry_dense_inverse_form(kry_dense_inverse *D, kry_column_solver *solve, void *user)
 {
     kry_status st = KRY_OK;
     int64_t k = D->k, blocks = blocks_of(k);
-    kry_kernel *kernel;
     size_t word = kry_type_size(D->type), room = (size_t)blocks * TILE * TILE;
     double *x = NULL;
     void *out = NULL;
 
     TRY(kry_alloc((size_t)k * TILE, sizeof *x, &x));
     TRY(kry_alloc(room, word, &out));
-    TRY(kry_buffer_create(D->dev, (size_t)kry_dense_inverse_bytes(D), &D->G));
     for (int64_t j = 0; j < k; j += TILE) {
         int64_t m = k - j < TILE ? k - j : TILE,
                 end = m < TILE && D->product == KRY_COARSE_FULL ? k : j + TILE;
@@ -160,10 +174,6 @@ kry_status kry_dense_inverse_form(kry_dense_inverse *D, kry_column_solver *solve
         TRY(kry_buffer_write(D->dev, D->G, column_at(D, j), column_at(D, end) - column_at(D, j),
                              out));
     }
-    if (D->product == KRY_COARSE_PACKED)
-        TRY(kry_buffer_create(D->dev, (size_t)(blocks * blocks * TILE) * word, &D->part));
-    else
-        TRY(get_kernel(D, 0, &kernel)); /* compile it now */
 done:
     free(out);
     free(x);

@@ -6,7 +6,8 @@
  * Piecewise constant Z: one product for each colour. Row i of A times the indicator of a colour is
  * the entry of A Z for the one label of that colour that the row meets.
  *
- * On a part of a team: A Z of its own rows, and E of all.
+ * On a part of a team: A Z of its own rows, and E of all. GPUs make both in one pass (galerkin_device.c), by the same
+ * rules.
  */
 #include "precond/deflation.h"
 #include "sparse/entries.h"
@@ -220,6 +221,17 @@ static void fill_diagonal(kry_sparse *E)
     }
 }
 
+static kry_status multiply_on_device(const kry_op *A, const kry_subspace *Z, kry_galerkin *G)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_galerkin_multiply(A, Z, G));
+    G->singular = kry_op_loses_constants(A);
+    make_symmetric(&G->E, G->singular);
+done:
+    return st;
+}
+
 static kry_status multiply_labels(const kry_op *A, kry_subspace *Z, const kry_colours *colours,
                                   kry_galerkin *G)
 {
@@ -361,7 +373,12 @@ kry_status kry_galerkin_create(const kry_op *A, kry_subspace *Z, const kry_colou
     kry_status st = KRY_OK;
 
     *G = (kry_galerkin){ 0 };
-    TRY(Z->vectors ? multiply_vectors(A, Z, G) : multiply_labels(A, Z, colours, G));
+    if (Z->vectors)
+        TRY(multiply_vectors(A, Z, G));
+    else if (!Z->modes && kry_galerkin_suits(A))
+        TRY(multiply_on_device(A, Z, G));
+    else
+        TRY(multiply_labels(A, Z, colours, G));
     TRY(lift_null_space(A, Z, &G->E));
 done:
     if (st < 0) kry_galerkin_release(G);
@@ -372,5 +389,7 @@ void kry_galerkin_release(kry_galerkin *G)
 {
     kry_sparse_release(&G->E);
     kry_sparse_release(&G->AZ_t);
+    kry_csr_release(&G->rows_t);
+    kry_csr_release(&G->rows);
     kry_vec_release(&G->AZ);
 }

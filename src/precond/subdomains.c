@@ -3,7 +3,8 @@
 #include "matrix/matrix.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
-#include "precond/deflation.h"
+#include "precond/labels_device.h"
+#include "precond/rows.h"
 #include <float.h>
 #include <kry/io.h>
 #include <math.h>
@@ -89,23 +90,31 @@ static int64_t usual_block(const kry_stencil *grid, int64_t n)
     }
 }
 
+/* The caller's choice, or that of kry: blocks split by phase on grids, else parts of the graph. */
+static kry_deflation_params choose(const kry_op *A, const kry_deflation_params *given)
+{
+    kry_deflation_params p = *given;
+    const kry_stencil *grid = grid_of(A);
+    int64_t n = A->shape.rows;
+
+    if (p.labels || p.labels_file || p.stripes || p.block || p.phase || p.graph) return p;
+    p.block = grid ? usual_block(grid, n) : 0;
+    p.phase = grid != NULL;
+    int64_t most = grid ? 0 : n / 64 < MANY ? n / 64 : MANY;
+    int64_t each = p.modes ? p.modes->k : kry_matrix_block(A);
+    if (each > 1) most /= each;
+    p.graph = grid ? 0 : most < 1 ? 1 : most;
+    return p;
+}
+
 /* fallback: the caller leaves the choice to kry, and the graph cannot be cut. */
 static kry_status label(const kry_op *A, const kry_deflation_params *given, int32_t *labels,
                         int64_t *count, bool *fallback)
 {
     kry_status st = KRY_OK;
-    kry_deflation_params p = *given;
+    const kry_deflation_params p = choose(A, given);
     int64_t n = A->shape.rows;
 
-    if (!p.labels && !p.labels_file && !p.stripes && !p.block && !p.phase && !p.graph) {
-        const kry_stencil *grid = grid_of(A);
-        p.block = grid ? usual_block(grid, n) : 0;
-        p.phase = grid != NULL;
-        int64_t most = grid ? 0 : n / 64 < MANY ? n / 64 : MANY;
-        int64_t each = p.modes ? p.modes->k : kry_matrix_block(A);
-        if (each > 1) most /= each;
-        p.graph = grid ? 0 : most < 1 ? 1 : most;
-    }
     if (p.labels) {
         memcpy(labels, p.labels, (size_t)n * sizeof *labels);
         TRY(kry_labels_check(n, labels, count));
@@ -123,6 +132,41 @@ static kry_status label(const kry_op *A, const kry_deflation_params *given, int3
     } else {
         TRY(label_blocks(A, &p, labels, count));
     }
+done:
+    return st;
+}
+
+/* Whether every unknown is a node of its own, by the caller's word or by the pattern. */
+static kry_status has_single_nodes(const kry_op *A, bool *single)
+{
+    kry_status st = KRY_OK;
+    kry_sparse rows = { 0 };
+
+    *single = kry_matrix_block(A) == 1;
+    if (kry_matrix_block(A)) return KRY_OK;
+    TRY(kry_rows_download(A, &rows));
+    *single = kry_matrix_node(A, &rows) == 1;
+done:
+    kry_sparse_release(&rows);
+    return st;
+}
+
+/* Blocks and phases, and parts of the graph that kry chooses, where the device makes A Z, so that nobody needs labels
+ * on the host. */
+static kry_status label_on_device(const kry_op *A, const kry_deflation_params *given,
+                                  kry_subdomains *s)
+{
+    kry_status st = KRY_OK;
+    const kry_stencil *grid = kry_stencil_of(A);
+    bool single = false;
+
+    if (!kry_galerkin_suits(A) || given->modes) return KRY_OK;
+    const kry_deflation_params p = choose(A, given);
+    s->dev = A->dev;
+    if (grid && (p.block || p.phase))
+        return kry_labels_of_grid(grid, p.block, p.phase, &s->label, &s->count);
+    if (p.graph && !given->graph) TRY(has_single_nodes(A, &single));
+    if (single) TRY(kry_labels_of_graph(kry_matrix_of(A), p.graph, &s->label, &s->count));
 done:
     return st;
 }
@@ -260,6 +304,8 @@ kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *para
     if (p.modes_file) TRY(read_modes(A, p.modes_file, &read));
     if (read) p.modes = read;
     if (p.modes) TRY(check_vectors(A, p.modes));
+    TRY(label_on_device(A, &p, s));
+    if (s->label) goto done;
     TRY(kry_alloc((size_t)A->shape.rows, sizeof *s->labels, &s->labels));
     TRY(label(kry_pin_of(A), &p, s->labels, &s->count, &s->fallback));
     if (p.modes) TRY(take_modes(p.modes, s));
@@ -273,6 +319,7 @@ void kry_subdomains_release(kry_subdomains *s)
 {
     free(s->modes);
     free(s->labels);
+    if (s->label) kry_buffer_release(s->dev, &s->label);
     *s = (kry_subdomains){ 0 };
 }
 

@@ -1,6 +1,6 @@
 /* subspace.c - Z'v and Z c for sub-domains by labels, and for dense vectors by span.c or, for many, by GEMV.
  * Kernels: cl/deflation.cl. */
-#include "precond/deflation.h"
+#include "precond/labels_device.h"
 #include "precond/span.h"
 #include <math.h>
 #include <stdio.h>
@@ -11,15 +11,6 @@
 
 enum { PIECE = 8 }; /* as in cl/deflation.cl */
 
-/* The unknowns cut into pieces: neighbours with one label that lie between two multiples of eight.
- * They are sorted by labels, those of a label by unknowns. */
-typedef struct pieces {
-    int64_t count;
-    cl_int *start;
-    cl_uchar *length;
-    int64_t *of_label; /* k + 1 */
-} pieces;
-
 static int64_t piece_end(const kry_subspace *Z, int64_t i)
 {
     int64_t end = (i / PIECE + 1) * PIECE, j = i + 1;
@@ -28,40 +19,58 @@ static int64_t piece_end(const kry_subspace *Z, int64_t i)
     return j;
 }
 
-static void pieces_release(pieces *p)
+static void pieces_release(const kry_subspace *Z, kry_pieces *p)
 {
-    free(p->start);
-    free(p->length);
+    kry_buffer_release(Z->dev, &p->length);
+    kry_buffer_release(Z->dev, &p->start);
     free(p->of_label);
 }
 
-static kry_status find_pieces(const kry_subspace *Z, pieces *p)
+static kry_status place_pieces(const kry_subspace *Z, kry_pieces *p)
 {
     kry_status st = KRY_OK;
+    const size_t count = (size_t)p->count;
     int64_t *at = NULL;
+    cl_int *start = NULL;
+    cl_uchar *length = NULL;
 
-    TRY(kry_alloc((size_t)Z->domains + 1, sizeof *p->of_label, &p->of_label));
-    for (int64_t i = 0; i < Z->n; i = piece_end(Z, i)) p->of_label[Z->labels[i] + 1]++;
-    for (int64_t s = 0; s < Z->domains; s++) p->of_label[s + 1] += p->of_label[s];
-    p->count = p->of_label[Z->domains];
-    TRY(kry_alloc((size_t)p->count, sizeof *p->start, &p->start));
-    TRY(kry_alloc((size_t)p->count, sizeof *p->length, &p->length));
+    TRY(kry_alloc(count, sizeof *start, &start));
+    TRY(kry_alloc(count, sizeof *length, &length));
     TRY(kry_alloc((size_t)Z->domains + 1, sizeof *at, &at));
     memcpy(at, p->of_label, (size_t)Z->domains * sizeof *at);
     for (int64_t i = 0, end; i < Z->n; i = end) {
         end = piece_end(Z, i);
         int64_t place = at[Z->labels[i]]++;
-        p->start[place] = (cl_int)i;
-        p->length[place] = (cl_uchar)(end - i);
+        start[place] = (cl_int)i;
+        length[place] = (cl_uchar)(end - i);
     }
+    TRY(kry_buffer_upload(Z->dev, count * sizeof *start, start, &p->start));
+    TRY(kry_buffer_upload(Z->dev, count * sizeof *length, length, &p->length));
 done:
+    free(length);
+    free(start);
     free(at);
+    return st;
+}
+
+/* On the host. */
+static kry_status find_pieces(const kry_subspace *Z, kry_pieces *p)
+{
+    kry_status st = KRY_OK;
+
+    *p = (kry_pieces){ 0 };
+    TRY(kry_alloc((size_t)Z->domains + 1, sizeof *p->of_label, &p->of_label));
+    for (int64_t i = 0; i < Z->n; i = piece_end(Z, i)) p->of_label[Z->labels[i] + 1]++;
+    for (int64_t s = 0; s < Z->domains; s++) p->of_label[s + 1] += p->of_label[s];
+    p->count = p->of_label[Z->domains];
+    TRY(place_pieces(Z, p));
+done:
     return st;
 }
 
 /* Sub-domains of up to 256 pieces are one segment each. Larger ones are cut into several, so that a few
  * sub-domains keep the whole device busy. */
-static int64_t pieces_per_segment(const pieces *p)
+static int64_t pieces_per_segment(const kry_pieces *p)
 {
     enum { LEAST = 256, ENOUGH = 2048 };
     int64_t share = p->count / ENOUGH;
@@ -69,13 +78,13 @@ static int64_t pieces_per_segment(const pieces *p)
 }
 
 /* A label without pieces is one segment, too. */
-static int64_t segments_of(const pieces *p, int64_t label, int64_t per)
+static int64_t segments_of(const kry_pieces *p, int64_t label, int64_t per)
 {
     int64_t pieces = p->of_label[label + 1] - p->of_label[label];
     return pieces ? (pieces + per - 1) / per : 1;
 }
 
-static kry_status make_segments(kry_subspace *Z, const pieces *p)
+static kry_status make_segments(kry_subspace *Z, const kry_pieces *p)
 {
     kry_status st = KRY_OK;
     int64_t per = pieces_per_segment(p), count = 0;
@@ -104,7 +113,7 @@ done:
     return st;
 }
 
-static bool narrow(const kry_subspace *Z) { return Z->domains <= UINT16_MAX + 1; }
+static bool narrow(const kry_subspace *Z) { return kry_labels_are_narrow(Z->domains); }
 
 static kry_status upload_labels(kry_subspace *Z)
 {
@@ -146,7 +155,7 @@ static kry_status make_kernels(kry_subspace *Z)
                 { "deflation_correct", &Z->kernel.correct },
                 { "deflation_add", &Z->kernel.add } };
 
-    used = snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d%s", narrow(Z) ? "ushort" : "int",
+    used = snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d%s", kry_label_type(Z),
                     Z->dev->info.cpu_kernels ? 1 : tile_of(Z), Z->part ? " -DSEGMENTS" : "");
     if (Z->modes) snprintf(defines + used, sizeof defines - (size_t)used, " -DMODES=%d", Z->per);
     for (size_t i = 0; i < COUNT(all); i++)
@@ -155,28 +164,66 @@ done:
     return st;
 }
 
-static kry_status take_labels(const kry_subdomains *s, kry_subspace *Z)
+/* The host is as fast as other CPUs. */
+static bool by_device(const kry_subspace *Z)
+{
+    return !Z->dev->info.cpu_kernels && !kry_device_is_host(Z->dev);
+}
+
+/* label: as given, on the device. */
+static kry_status prepare_on_device(kry_subspace *Z, cl_mem label, kry_pieces *p)
+{
+    kry_status st = KRY_OK;
+    cl_mem given = NULL;
+
+    if (!label) TRY(kry_buffer_upload(Z->dev, (size_t)Z->n * sizeof *Z->labels, Z->labels, &given));
+    if (!label) label = given;
+    TRY(kry_labels_pieces(Z->dev, Z->n, Z->domains, label, p));
+    TRY(kry_labels_store(Z->dev, Z->n, Z->domains, label, &Z->label));
+done:
+    kry_buffer_release(Z->dev, &given);
+    return st;
+}
+
+static kry_status prepare_by_host(kry_subspace *Z, kry_pieces *p)
+{
+    kry_status st = KRY_OK;
+
+    TRY(find_pieces(Z, p));
+    TRY(upload_labels(Z));
+done:
+    return st;
+}
+
+static kry_status copy_labels(const kry_subdomains *s, kry_subspace *Z)
 {
     kry_status st = KRY_OK;
     size_t all = (size_t)(Z->n + s->beyond);
-    pieces p = { 0 };
 
     TRY(kry_alloc(all, sizeof *Z->labels, &Z->labels));
     memcpy(Z->labels, s->labels, all * sizeof *Z->labels);
+done:
+    return st;
+}
+
+static kry_status take_labels(const kry_subdomains *s, kry_subspace *Z)
+{
+    kry_status st = KRY_OK;
+    kry_pieces p = { 0 };
+
+    if (s->labels) TRY(copy_labels(s, Z));
     if (s->modes) {
         TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->per, &Z->modes));
         TRY(kry_vec_write_doubles(Z->modes, s->modes));
     }
-    TRY(find_pieces(Z, &p));
+    TRY(by_device(Z) ? prepare_on_device(Z, s->label, &p) : prepare_by_host(Z, &p));
     Z->piece_count = (double)p.count;
-    TRY(kry_buffer_upload(Z->dev, (size_t)p.count * sizeof *p.start, p.start, &Z->piece_start));
-    TRY(kry_buffer_upload(Z->dev, (size_t)p.count * sizeof *p.length, p.length, &Z->piece_length));
+    Z->piece_start = p.start, Z->piece_length = p.length, p.start = p.length = NULL;
     TRY(kry_buffer_create(Z->dev, (size_t)Z->k * kry_type_size(Z->type), &Z->kept));
     TRY(make_segments(Z, &p));
-    TRY(upload_labels(Z));
     TRY(make_kernels(Z));
 done:
-    pieces_release(&p);
+    pieces_release(Z, &p);
     return st;
 }
 

@@ -1,0 +1,226 @@
+/*
+ * galerkin_device.c - A Z for sub-domains by labels, and E = Z'(A Z), on a GPU. Kernels: cl/galerkin.cl, cl/labels.cl.
+ *
+ * A grid is swept twice, for the lengths of the rows of A Z and for their entries, which come from the faces between
+ * sub-domains and from those of the boundary. A matrix is multiplied by Z, and what is rounding inside a sub-domain
+ * is left out. Then (A Z)' by the device's transposition, and E by a product with Z.
+ *
+ * Storage  for a while 5 words of n, and A Z twice; of a matrix also A in double and all of its product with Z
+ * Waits    for each number of entries, and for E
+ */
+#include "device/launch.h"
+#include "grid/stencil.h"
+#include "operator/pin.h"
+#include "precond/deflation.h"
+#include "precond/labels_device.h"
+#include "sparse/entries.h"
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char who[] = "kry_deflation_create";
+
+bool kry_galerkin_suits(const kry_op *A)
+{
+    const kry_device_info *info = &A->dev->info;
+    const kry_stencil *grid = kry_stencil_of(A);
+    const kry_matrix *matrix = kry_matrix_of(A);
+
+    if (kry_device_is_host(A->dev) || A->dev->team || info->cpu_kernels || !info->fp64)
+        return false;
+    if (kry_layout_size(&A->dev->layout) > 1 || A->dev->layout.reproducible) return false;
+    return grid || (matrix && !kry_matrix_is_wrapped(matrix) && matrix->nnz <= INT32_MAX);
+}
+
+static double noise_of(const kry_subspace *Z)
+{
+    return 16 * (Z->type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON);
+}
+
+/* ---- grids ----------------------------------------------------------------------------------- */
+
+/* The arguments that both kernels have. */
+typedef struct sweep_args {
+    kry_arg arg[16];
+    size_t count;
+    kry_scalar weight[3], noise;
+    cl_int size[3], singular;
+} sweep_args;
+
+static void add_arg(sweep_args *a, kry_arg arg) { a->arg[a->count++] = arg; }
+
+static void grid_args(const kry_stencil *grid, const kry_op *A, const kry_subspace *Z,
+                      sweep_args *a)
+{
+    const cl_mem *const faces[] = { kry_stencil_cells(grid), &grid->face[0], &grid->face[1],
+                                    grid->axes == 3 ? &grid->face[2] : &grid->face[0] };
+
+    *a = (sweep_args){ .singular = kry_op_loses_constants(A) };
+    a->noise = kry_scalar_of(Z->dev, noise_of(Z));
+    for (int i = 0; i < 3; i++) {
+        a->size[i] = (cl_int)grid->size[i];
+        a->weight[i] = kry_scalar_of(Z->dev, grid->weight[i]);
+        add_arg(a, (kry_arg)ARG(a->size[i]));
+    }
+    for (int i = 0; i < 3; i++) add_arg(a, (kry_arg)ARG_ACC(Z->dev, a->weight[i]));
+    for (size_t i = 0; i < COUNT(faces) && grid->variable; i++) add_arg(a, (kry_arg)ARG(*faces[i]));
+    add_arg(a, (kry_arg)ARG(Z->label));
+    add_arg(a, (kry_arg)ARG(a->singular));
+    add_arg(a, (kry_arg)ARG_ACC(Z->dev, a->noise));
+}
+
+static kry_status run_grid(const kry_stencil *grid, const kry_subspace *Z, const char *name,
+                           const sweep_args *a)
+{
+    kry_status st = KRY_OK;
+    char defines[24];
+    kry_kernel *kernel;
+
+    snprintf(defines, sizeof defines, "-DLABEL=%s", kry_label_type(Z));
+    TRY(kry_stencil_kernel(grid, "galerkin", defines, name, &kernel));
+    TRY(kry_launch(Z->dev, kernel, kry_groups_for(Z->dev, KRY_F64, 2 * Z->n), a->arg, a->count));
+done:
+    return st;
+}
+
+static kry_status create_entries(kry_csr *AZ)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(AZ->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "%s: A Z has %lld entries; on a device up to 2^31-1", who, (long long)AZ->nnz);
+    TRY(kry_buffer_create(AZ->dev, (size_t)AZ->nnz * sizeof(cl_int), &AZ->col));
+    TRY(kry_buffer_create(AZ->dev, (size_t)AZ->nnz * sizeof(double), &AZ->val));
+done:
+    return st;
+}
+
+static kry_status multiply_grid(const kry_op *A, const kry_subspace *Z, kry_csr *AZ)
+{
+    kry_status st = KRY_OK;
+    const kry_stencil *grid = kry_stencil_of(A);
+    cl_mem length = NULL;
+    sweep_args lengths, entries;
+
+    TRY(kry_buffer_create(Z->dev, (size_t)Z->n * sizeof(cl_int), &length));
+    grid_args(grid, A, Z, &lengths);
+    add_arg(&lengths, (kry_arg)ARG(length));
+    TRY(run_grid(grid, Z, "galerkin_grid_lengths", &lengths));
+    TRY(kry_csr_offsets(Z->dev, Z->n, length, &AZ->row_ptr, &AZ->nnz));
+    TRY(create_entries(AZ));
+    grid_args(grid, A, Z, &entries);
+    add_arg(&entries, (kry_arg)ARG(AZ->row_ptr));
+    add_arg(&entries, (kry_arg)ARG(AZ->col));
+    add_arg(&entries, (kry_arg)ARG(AZ->val));
+    TRY(run_grid(grid, Z, "galerkin_grid_entries", &entries));
+done:
+    kry_buffer_release(Z->dev, &length);
+    return st;
+}
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+/* M := A Z with everything that its rows meet, in double. */
+static kry_status multiply_by_labels(const kry_matrix *A, const kry_csr *ones, kry_csr *M)
+{
+    kry_status st = KRY_OK;
+    kry_csr given = { 0 }, in_double = { 0 };
+
+    TRY(kry_csr_of(A, &given));
+    TRY(kry_csr_convert(&given, KRY_F64, &in_double));
+    TRY(kry_csr_product(&in_double, ones, false, M));
+done:
+    kry_csr_release(&in_double);
+    kry_csr_release(&given);
+    return st;
+}
+
+/* What `surplus` of a matrix is: as cl/galerkin.cl has it. */
+static cl_int kind_of(const kry_matrix *A)
+{
+    enum { NOTHING, ROUNDED, FLUX, CLOSED };
+
+    if (kry_matrix_in_flux_form(A)) return A->surplus ? FLUX : CLOSED;
+    return A->surplus ? ROUNDED : NOTHING;
+}
+
+static kry_status multiply_matrix(const kry_op *A, const kry_subspace *Z, const kry_csr *ones,
+                                  kry_csr *AZ)
+{
+    enum { SHARED = 10 };
+    kry_status st = KRY_OK;
+    const kry_matrix *matrix = kry_matrix_of(A);
+    const cl_int rows = (cl_int)Z->n, kind = kind_of(matrix), singular = kry_op_loses_constants(A);
+    const kry_scalar noise = kry_scalar_of(Z->dev, noise_of(Z));
+    const int64_t groups = kry_groups_for(Z->dev, KRY_F64, 2 * Z->n);
+    kry_csr M = { 0 };
+    kry_vec *d = NULL;
+    cl_mem length = NULL;
+    char defines[24];
+
+    snprintf(defines, sizeof defines, "-DLABEL=%s", kry_label_type(Z));
+    TRY(multiply_by_labels(matrix, ones, &M));
+    TRY(kry_vec_create(Z->dev, Z->type, Z->n, 1, &d));
+    TRY(kry_op_diagonal(A, d));
+    TRY(kry_buffer_create(Z->dev, (size_t)Z->n * sizeof(cl_int), &length));
+    const cl_mem rest = matrix->surplus ? matrix->surplus : d->buffer; /* or not touched */
+    kry_arg args[SHARED + 3] = { ARG(rows),     ARG(M.row_ptr),         ARG(M.col), ARG(M.val),
+                                 ARG(Z->label), ARG(d->buffer),         ARG(kind),  ARG(rest),
+                                 ARG(singular), ARG_ACC(Z->dev, noise), ARG(length) };
+    TRY(kry_run(Z->dev, "galerkin", Z->type, defines, "galerkin_lengths", groups, args,
+                SHARED + 1));
+    TRY(kry_csr_offsets(Z->dev, Z->n, length, &AZ->row_ptr, &AZ->nnz));
+    TRY(create_entries(AZ));
+    args[SHARED] = (kry_arg)ARG(AZ->row_ptr);
+    args[SHARED + 1] = (kry_arg)ARG(AZ->col);
+    args[SHARED + 2] = (kry_arg)ARG(AZ->val);
+    TRY(kry_run(Z->dev, "galerkin", Z->type, defines, "galerkin_entries", groups, args,
+                COUNT(args)));
+done:
+    kry_buffer_release(Z->dev, &length);
+    kry_vec_release(&d);
+    kry_csr_release(&M);
+    return st;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+/* E on the host, with a diagonal for each vector. */
+static kry_status read_coarse(const kry_csr *on_device, kry_sparse *E)
+{
+    kry_status st = KRY_OK;
+    kry_sparse found = { 0 };
+    kry_entry_list list = { 0 };
+
+    TRY(kry_csr_download(on_device, &found));
+    const double *val = found.val;
+    for (int64_t s = 0; s < found.rows; s++) {
+        for (int64_t e = found.row_ptr[s]; e < found.row_ptr[s + 1]; e++)
+            TRY(kry_entry_append(&list, s, found.col[e], val[e]));
+        TRY(kry_entry_append(&list, s, s, 0));
+    }
+    TRY(kry_entry_list_compress(who, &list, found.rows, found.rows, E));
+done:
+    free(list.entry);
+    kry_sparse_release(&found);
+    return st;
+}
+
+kry_status kry_galerkin_multiply(const kry_op *A, const kry_subspace *Z, kry_galerkin *G)
+{
+    kry_status st = KRY_OK;
+    kry_csr ones = { 0 }, product = { 0 };
+    cl_mem from = NULL;
+
+    G->rows = (kry_csr){ .dev = Z->dev, .rows = Z->n, .cols = Z->k, .type = KRY_F64 };
+    TRY(kry_labels_ones(Z->dev, KRY_F64, kry_label_type(Z), Z->n, Z->k, Z->label, &ones));
+    TRY(kry_stencil_of(A) ? multiply_grid(A, Z, &G->rows) : multiply_matrix(A, Z, &ones, &G->rows));
+    TRY(kry_csr_transpose(&G->rows, &G->rows_t, &from));
+    TRY(kry_csr_product(&G->rows_t, &ones, false, &product));
+    TRY(read_coarse(&product, &G->E));
+done:
+    kry_buffer_release(Z->dev, &from);
+    kry_csr_release(&product);
+    kry_csr_release(&ones);
+    return st;
+}
