@@ -26,61 +26,72 @@ enum { TO_Q, RHO_OF_W = SQUARE, BY_T = 2 * SQUARE, BY_P = 3 * SQUARE, C_OF_R = 4
 
 #define FOR_LANES(i, n) for (int i = get_local_id(0); i < (n); i += WG)
 
+// What a matrix was factored by: the columns that are pivots, and for each the t that it has among them, -1 for others.
+// by_root: 1 / the diagonal entry of row t of L; share, by_all: below. Divisions and roots in double take long.
+typedef struct pivots {
+    ACC share[WIDTH], by_all[WIDTH], by_root[WIDTH];
+    int order[WIDTH], place[WIDTH];
+} pivots;
+
 // How much is left of a column beside all of it, by which pivots are chosen; -1: it is negative, -2: not finite.
-ACC share_of(ACC left, ACC all)
+ACC share_of(ACC left, ACC all, ACC by_all)
 {
     if (!isfinite(all) || !isfinite(left)) return -2;
     if (all < 0 || left < -LEAST_PIVOT * all) return -1;
-    return left > 0 ? left / all : 0;
+    return left > 0 ? left * by_all : 0;
 }
 
 // G = the sum over t of L_t'L_t with row t of L for pivot order[t], the largest that is left beside its column of G.
-// place[j]: the t of column j, -1 if it is no pivot. left: room for a matrix, share for a row.
-// Returns how many there are; -1: G is not positive semidefinite; -2: nor finite.
-int factor(local const ACC *G, local ACC *left, local ACC *L, local ACC *share, local int *order, local int *place)
+// left: room for a matrix. Returns how many there are; -1: G is not positive semidefinite; -2: nor finite.
+int factor(local const ACC *G, local ACC *left, local ACC *L, local pivots *p)
 {
     int rank = 0;
 
     BARRIER();
     FOR_LANES(e, SQUARE) left[e] = G[e];
-    FOR_LANES(j, WIDTH) place[j] = -1, share[j] = share_of(G[AT(j, j)], G[AT(j, j)]);
+    FOR_LANES(j, WIDTH)
+    {
+        const ACC all = G[AT(j, j)];
+        p->place[j] = -1, p->by_all[j] = 1 / all, p->share[j] = share_of(all, all, 1 / all);
+    }
     for (; rank < WIDTH; rank++) {
         int pivot = -1;
         ACC best = LEAST_PIVOT, least = 0;
         BARRIER();
         for (int j = 0; j < WIDTH; j++) {
-            if (share[j] > best) pivot = j, best = share[j];
-            if (share[j] < least) least = share[j];
+            if (p->share[j] > best) pivot = j, best = p->share[j];
+            if (p->share[j] < least) least = p->share[j];
         }
         if (least < 0) return least < -1 ? -2 : -1;
         if (pivot < 0) break;
-        const ACC root = sqrt(left[AT(pivot, pivot)]);
+        const ACC by_root = rsqrt(left[AT(pivot, pivot)]);
         FOR_LANES(j, WIDTH)
         {
-            L[AT(rank, j)] = j == pivot ? root : left[AT(pivot, j)] / root;
-            if (j == pivot) order[rank] = j, place[j] = rank;
+            L[AT(rank, j)] = left[AT(pivot, j)] * by_root;
+            if (j == pivot) p->order[rank] = j, p->place[j] = rank, p->by_root[rank] = by_root;
         }
         BARRIER();
         FOR_LANES(e, SQUARE) left[e] -= L[AT(rank, e / WIDTH)] * L[AT(rank, e % WIDTH)];
         BARRIER();
-        FOR_LANES(j, WIDTH) share[j] = place[j] >= 0 ? 0 : share_of(left[AT(j, j)], G[AT(j, j)]);
+        FOR_LANES(j, WIDTH)
+        p->share[j] = p->place[j] >= 0 ? 0 : share_of(left[AT(j, j)], G[AT(j, j)], p->by_all[j]);
     }
     return rank;
 }
 
 // E with E'G E = I for the pivots, zero columns for the others.
-void invert(local const ACC *L, local const int *order, local const int *place, int rank, local ACC *E)
+void invert(local const ACC *L, local const pivots *p, int rank, local ACC *E)
 {
     BARRIER();
-    FOR_LANES(e, SQUARE) E[e] = e / WIDTH == e % WIDTH && place[e % WIDTH] >= 0;
+    FOR_LANES(e, SQUARE) E[e] = e / WIDTH == e % WIDTH && p->place[e % WIDTH] >= 0;
     for (int s = 0; s < rank; s++) {
-        const int j = order[s];
+        const int j = p->order[s];
         BARRIER();
-        FOR_LANES(i, WIDTH) E[AT(i, j)] /= L[AT(s, j)];
+        FOR_LANES(i, WIDTH) E[AT(i, j)] *= p->by_root[s];
         BARRIER();
         FOR_LANES(e, SQUARE)
         {
-            if (place[e % WIDTH] > s) E[e] -= E[AT(e / WIDTH, j)] * L[AT(s, e % WIDTH)];
+            if (p->place[e % WIDTH] > s) E[e] -= E[AT(e / WIDTH, j)] * L[AT(s, e % WIDTH)];
         }
     }
     BARRIER();
@@ -186,8 +197,8 @@ kernel void block_cg_orthogonalise(int what, int iteration, int slot, global con
                                    global const TOTAL *restrict square, global ACC *state,
                                    global ACC *history, global ACC *small)
 {
-    local ACC G[SQUARE], L[SQUARE], E[SQUARE], C[SQUARE], share[WIDTH];
-    local int order[WIDTH], place[WIDTH];
+    local ACC G[SQUARE], L[SQUARE], E[SQUARE], C[SQUARE];
+    local pivots p;
 
     FOR_LANES(e, SQUARE) C[e] = small[C_OF_R + e];
     take_symmetric(square, G);
@@ -207,11 +218,11 @@ kernel void block_cg_orthogonalise(int what, int iteration, int slot, global con
     if (!(what & TURNS)) return;
     BARRIER();
     take_symmetric(inner, G);
-    const int rank = factor(G, E, L, share, order, place);
-    if (rank > 0) invert(L, order, place, rank, E);
+    const int rank = factor(G, E, L, &p);
+    if (rank > 0) invert(L, &p, rank, E);
     FOR_LANES(e, SQUARE)
     {
-        const int t = rank > 0 ? place[e / WIDTH] : -1, j = e % WIDTH;
+        const int t = rank > 0 ? p.place[e / WIDTH] : -1, j = e % WIDTH;
         const int goes_on = (int)state[j * STATE_SIZE + STATE_STOP] == GO_ON;
         small[TO_Q + e] = rank > 0 ? E[e] : 0;
         small[RHO_OF_W + e] = t >= 0 ? L[AT(t, j)] : 0;
@@ -231,12 +242,12 @@ kernel void block_cg_orthogonalise(int what, int iteration, int slot, global con
 // alpha with P'T alpha = I for the directions that there are, and alpha C. One group.
 kernel void block_cg_solve(global const TOTAL *restrict total, global ACC *state, global ACC *small)
 {
-    local ACC G[SQUARE], L[SQUARE], E[SQUARE], alpha[SQUARE], share[WIDTH];
-    local int order[WIDTH], place[WIDTH];
+    local ACC G[SQUARE], L[SQUARE], E[SQUARE], alpha[SQUARE];
+    local pivots p;
 
     if (small[GOES_ON] == 0) return;
     take_symmetric(total, G);
-    const int rank = factor(G, E, L, share, order, place);
+    const int rank = factor(G, E, L, &p);
     if (rank <= 0) {
         BARRIER(); // GOES_ON was read
         FOR_LANES(c, WIDTH)
@@ -248,7 +259,7 @@ kernel void block_cg_solve(global const TOTAL *restrict total, global ACC *state
         if (get_local_id(0) == 0) small[GOES_ON] = 0;
         return;
     }
-    invert(L, order, place, rank, E);
+    invert(L, &p, rank, E);
     FOR_LANES(e, SQUARE)
     {
         ACC sum = 0;

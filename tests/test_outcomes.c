@@ -124,7 +124,7 @@ static const struct {
     const char *kind;
     ways list[3];
 } kinds[] = {
-    { "spd", { LIST(symmetric_ways), LIST(indefinite_ways) } },
+    { "spd", { LIST(symmetric_ways) } },
     { "symmetric", { LIST(symmetric_ways), LIST(indefinite_ways), LIST(general_ways) } },
     { "general", { LIST(refusing_ways), LIST(general_ways) } },
     { "generated", { LIST(general_ways) } },

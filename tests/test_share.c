@@ -178,6 +178,25 @@ static void same_rows(const kry_share *S, const kry_mtx *m)
     }
 }
 
+/* The same, but for the order of those at one place. */
+static void same_values(const kry_share *S, const kry_mtx *m)
+{
+    static int64_t col[ROOM];
+    static double val[ROOM];
+
+    for (int64_t i = 0; i < S->rows; i++) {
+        const int64_t count = row_of(m, S->first + i, col, val), begin = S->row_ptr[i];
+        double sum = 0, want = 0, size = 0;
+        NEED(S->row_ptr[i + 1] - begin == count, "row %d", (int)(S->first + i));
+        for (int64_t k = 0; k < count; k++) {
+            NEED(S->col[begin + k] == col[k], "row %d", (int)(S->first + i));
+            sum += S->val[begin + k] * (double)(1 + col[k] % 5);
+            want += val[k] * (double)(1 + col[k] % 5), size += fabs(val[k]) * 5;
+        }
+        NEED(fabs(sum - want) <= 1e-14 * size, "row %d", (int)(S->first + i));
+    }
+}
+
 /* All ranks are here. */
 static void meet(kry_device *team)
 {
@@ -211,6 +230,29 @@ static kry_device *quick_team(wires *w)
     return ranks_team(w, (kry_team_params){ .shares = shares });
 }
 
+/* The rows of the transpose, and vectors that are cut as the share is. */
+static void transposed_rows(kry_device *team, const kry_share *S, kry_mtx *m)
+{
+    kry_share *T;
+    kry_vec *v;
+    int64_t first;
+
+    GOOD(kry_vec_create(team, KRY_F64, S->n, 1, &v));
+    NEED(kry_vec_rows_here(v, &first) == S->rows && first == S->first, "%d rows from %d, not %d",
+         (int)kry_vec_rows_here(v, NULL), (int)first, (int)S->first);
+    kry_vec_release(&v);
+    GOOD(kry_share_transpose(team, S, &T));
+    NEED(T->first == S->first && T->rows == S->rows, "-");
+    if (m->symmetry == KRY_MTX_SKEW)
+        for (int64_t e = 0; e < m->nnz; e++) m->val[e] = -m->val[e];
+    if (m->symmetry == KRY_MTX_GENERAL && !m->array) {
+        int32_t *row = m->row;
+        m->row = m->col, m->col = row;
+    }
+    if (m->symmetry != KRY_MTX_GENERAL || !m->array) same_values(T, m);
+    kry_share_release(&T);
+}
+
 static void text_scene(wires *w, void *shared)
 {
     kry_device *team = quick_team(w);
@@ -225,6 +267,7 @@ static void text_scene(wires *w, void *shared)
         NEED(st == KRY_OK, "%s", kry_last_error());
         GOOD(kry_mtx_read(path, &m));
         same_rows(S, m);
+        transposed_rows(team, S, m);
         kry_mtx_release(&m);
         kry_share_release(&S);
     }

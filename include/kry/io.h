@@ -86,6 +86,8 @@ typedef struct kry_share {
     double *val;
     kry_mtx_symmetry symmetry; /* what the file says; all entries are here */
     int64_t given;             /* entries in the file */
+    kry_device *device;        /* retained */
+    void *cut; /* kry's own: while it is there, vectors of n rows are cut in the same way */
 } kry_share;
 
 /*
@@ -108,6 +110,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_share_read(kry_device *device, const char 
 KRY_API KRY_MUST_CHECK kry_status kry_share_matrix(kry_device *device, kry_type type,
                                                    const kry_share *share,
                                                    const kry_matrix_params *params, kry_op **op);
+/* The transpose, of which each rank gets as many rows. Collective. */
+KRY_API KRY_MUST_CHECK kry_status kry_share_transpose(kry_device *device, const kry_share *share,
+                                                      kry_share **transpose);
 KRY_API void kry_share_release(kry_share **share);
 
 /* ---- model problems --------------------------------------------------------------- */

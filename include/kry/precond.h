@@ -250,9 +250,9 @@ typedef struct kry_ras_params {
  * M := sum over d of S_d (L D U)_d^-1 G_d: restricted additive Schwarz. G_d takes the rows of sub-domain d and its
  * overlap, (L D U)_d are their incomplete factors, and S_d gives back d's own rows
  *
- * For stored matrices and grid operators. METIS cuts the graph of A; without it sub-domains are consecutive rows. Where A
- * promises to be symmetric and positive definite the factors are L D L', and with overlap 0 so is M; with overlap M is not
- * symmetric. The host sets it up.
+ * For stored matrices and grid operators. METIS cuts the graph of A into up to 256 sub-domains; more, and where
+ * there is no METIS, grow one after the other. Where A promises to be symmetric and positive definite the factors are
+ * L D L', and with overlap 0 so is M; with overlap M is not symmetric. The host sets it up.
  *
  * Cost     the factors of all sub-domains, and 8 words for each of their rows
  * Returns  as kry_block_ilu_create

@@ -11,10 +11,11 @@ from ._dlpack import DeviceArray
 from ._library import (ArgumentError, ConvergenceWarning, DeviceMemoryError, KryError, NumberTypeError, SingularError,
                        UnsupportedError, lib, text)
 from ._monitor import Interrupted, Iteration
+from ._report import report
 from ._result import Column, Result
 from ._solver import Solver, solve
 
 __version__ = text(lib.kry_version())
-__all__ = ['solve', 'Solver', 'Device', 'DeviceArray', 'devices', 'Result', 'Column', 'Iteration', 'Interrupted', 'KryError',
+__all__ = ['solve', 'Solver', 'Device', 'DeviceArray', 'devices', 'Result', 'Column', 'Iteration', 'Interrupted', 'report', 'KryError',
            'ArgumentError', 'NumberTypeError', 'DeviceMemoryError', 'UnsupportedError', 'SingularError',
            'ConvergenceWarning', 'scipy']

@@ -392,7 +392,7 @@ def solve(A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *, rtol
     >>> bool(np.allclose(A @ x, 1))
     True
     """
-    b, x0 = on_host(b, 'b'), on_host(x0, 'x0')
+    A, b, x0 = on_host(A, 'A'), on_host(b, 'b'), on_host(x0, 'x0')
     where = device_of(device, b)
     if kind_of(b) == OPENCL:  # its type is known where its context is
         b = DeviceArray.of(where, b, 'b')

@@ -29,24 +29,24 @@ class Tensor:
 def test_arrays_on_the_host(dtype, shape):
     A = poisson(17, 13).astype(dtype)
     b = np.random.default_rng(3).uniform(-1, 1, shape).astype(dtype)
-    x, result = pykry.solve(A, b, method='cg', rtol=1e-5)
-    y, again = pykry.solve(A, Tensor(b), method='cg', rtol=1e-5)
+    x, result = pykry.solve(A, b, method='cg', device='host', rtol=1e-5)
+    y, again = pykry.solve(A, Tensor(b), method='cg', device='host', rtol=1e-5)
     assert y.dtype == dtype and again.iterations == result.iterations and np.array_equal(x, y)
-    z, none = pykry.solve(A, Tensor(b), Tensor(y), method='cg', rtol=2e-5)
+    z, none = pykry.solve(A, Tensor(b), Tensor(y), method='cg', device='host', rtol=2e-5)
     assert none.iterations == 0 and np.array_equal(z, y)
     assert np.shares_memory(np.from_dlpack(y), y)
 
 
 def test_dense_matrix_on_the_host():
     A = poisson(5).toarray()
-    x, result = pykry.solve(Tensor(A), np.ones(25), method='cg')
+    x, result = pykry.solve(Tensor(A), np.ones(25), method='cg', device='host')
     assert result and np.allclose(A @ x, 1)
 
 
 def test_tensors_of_pytorch():
     torch = pytest.importorskip('torch')
     A = poisson(10)
-    x, result = pykry.solve(A, torch.ones(100, dtype=torch.float64), method='cg')
+    x, result = pykry.solve(A, torch.ones(100, dtype=torch.float64), method='cg', device='host')
     assert result and np.allclose(A @ torch.from_dlpack(x).numpy(), 1)
 
 

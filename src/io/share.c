@@ -148,7 +148,13 @@ static kry_status make_share(reading *R, kry_share **share)
                       .first = R->first[rank],
                       .rows = R->first[rank + 1] - R->first[rank],
                       .symmetry = head->symmetry,
-                      .given = head->nnz };
+                      .given = head->nnz,
+                      .device = kry_device_retain(R->dev) };
+    if (on_ranks(R)) {
+        kry_split *split;
+        TRY(kry_split_by_ranks(R->dev->team, "kry_share_read", S->first, S->rows, &split));
+        S->cut = split;
+    }
     TRY(fill_rows(R, S));
     free(R->own);
     R->own = NULL;
@@ -183,12 +189,60 @@ done:
     return st;
 }
 
+/* What a transpose is made of. */
+typedef struct turning {
+    reading R; /* first */
+    const kry_share *share;
+} turning;
+
+static kry_status turn_task(void *user, int rank)
+{
+    kry_status st = KRY_OK;
+    turning *t = user;
+    const kry_share *S = t->share;
+    kry_layout *layout = layout_of(&t->R, rank);
+    kry_stretch *s = &t->R.stretch;
+
+    s->head = (kry_mtx){ .rows = S->n, .cols = S->n };
+    TRY(kry_alloc((size_t)size_of(&t->R) + 1, sizeof *t->R.first, &t->R.first));
+    TRY(kry_alloc((size_t)S->row_ptr[S->rows], sizeof *s->entry, &s->entry));
+    for (int64_t i = 0; i < S->rows; i++)
+        for (; s->count < S->row_ptr[i + 1]; s->count++)
+            s->entry[s->count] = (mtx_entry){ S->col[s->count], S->first + i, S->val[s->count] };
+    TRY(kry_layout_gather(layout, &S->first, sizeof S->first, t->R.first));
+    t->R.first[size_of(&t->R)] = S->n;
+    TRY(kry_stretch_send(s, layout, t->R.first, &t->R.own, &t->R.count));
+done:
+    return st;
+}
+
+kry_status kry_share_transpose(kry_device *device, const kry_share *share, kry_share **transpose)
+{
+    kry_status st = KRY_OK;
+    turning t = { .R = { .dev = device }, .share = share };
+
+    kry_team_enter(device, "kry_share_transpose", NULL);
+    if (transpose) *transpose = NULL;
+    TRY(GIVEN(transpose, device, share));
+    TRY(run(&t.R, turn_task));
+    TRY(make_share(&t.R, transpose));
+    (*transpose)->symmetry = share->symmetry, (*transpose)->given = share->given;
+done:
+    st = kry_team_leave(device, st);
+    if (st < 0) kry_share_release(transpose);
+    reading_release(&t.R);
+    return st;
+}
+
 void kry_share_release(kry_share **share)
 {
     kry_share *S = share ? *share : NULL;
 
     if (share) *share = NULL;
     if (!S) return;
+    kry_split *split = S->cut;
+    if (split) kry_split_release(&split);
+    kry_device_release(&S->device);
     free(S->row_ptr);
     free(S->col);
     free(S->val);

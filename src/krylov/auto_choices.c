@@ -147,14 +147,19 @@ static void add(kry_choices *list, const char *method, const char *precond, doub
         list->choice[list->count++] = (kry_choice){ method, precond, seconds };
 }
 
+/* Of a general matrix. One block of all rows is for one core, but there are matrices that blocks do not do for. */
+static const char *factors_for(const kry_op *A, const survey *s)
+{
+    if (s->easy) return "jacobi";
+    return A->dev->info.cpu_kernels && !s->dominant ? "ilu0" : "block-ilu";
+}
+
 /* The direct solver stands second, and comes first where it is no slower than iterations should be. */
 static void list_all(const kry_op *A, const survey *s, const char *precond, bool direct,
                      kry_choices *list)
 {
     const double iterations = seconds_of_iterations(A, s);
-    const char *ilu =
-        A->dev->info.cpu_kernels ? "ilu0" : "block-ilu"; /* one block is for one core */
-    const char *general = precond ? precond : s->easy ? "jacobi" : ilu;
+    const char *general = precond ? precond : factors_for(A, s);
 
     direct = direct && kry_factor_offered(s->positive);
     if (direct && s->direct <= iterations) add(list, "direct", "none", s->direct);

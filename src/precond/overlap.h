@@ -16,8 +16,8 @@ typedef struct kry_overlap {
 enum { KRY_OVERLAP_CUT = 256 };
 
 /*
- * Cut the graph of a square A into `parts`, by METIS if they are up to KRY_OVERLAP_CUT, for it takes long to make more, else by
- * kry_graph_grow; and add to each part `layers` times the neighbours of what it has.
+ * Cut the graph of a square A into `parts`, by METIS if they are up to KRY_OVERLAP_CUT, for it takes long to make more, else and
+ * without METIS by kry_graph_grow; and add to each part `layers` times the neighbours of what it has.
  *
  * Cost     METIS's; the entries of all parts
  */

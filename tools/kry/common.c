@@ -47,3 +47,19 @@ kry_status write_column(kry_vec *v, const void *numbers)
     (void)kry_vec_rows_here(v, &first);
     return kry_vec_write(v, (const char *)numbers + first * (kry_vec_type(v) == KRY_F32 ? 4 : 8));
 }
+
+kry_status write_columns(kry_vec *v, int64_t rows, const void *numbers)
+{
+    kry_status st = KRY_OK;
+    kry_vec *one = NULL;
+    const size_t bytes = (size_t)rows * (kry_vec_type(v) == KRY_F32 ? 4 : 8);
+
+    for (int64_t j = 0; j < kry_vec_cols(v); j++) {
+        TRY(kry_vec_view(v, j, &one));
+        TRY(kry_vec_write(one, (const char *)numbers + (size_t)j * bytes));
+        kry_vec_release(&one);
+    }
+done:
+    kry_vec_release(&one);
+    return st;
+}

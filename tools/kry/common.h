@@ -17,5 +17,7 @@ double now(void); /* seconds, from a clock that only goes forward */
 
 /* A vector of one column := numbers of its type, of all rows; a rank takes its own. */
 kry_status write_column(kry_vec *v, const void *numbers);
+/* The columns of v := those of numbers, with so many rows each, from their first on. */
+kry_status write_columns(kry_vec *v, int64_t rows, const void *numbers);
 
 #endif

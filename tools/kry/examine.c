@@ -3,11 +3,13 @@
  * singular, negative, or of a kind that the method is not for.
  */
 #include "examine.h"
+#include "ranks.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define ROUNDING 1e-8      /* of the largest entry; files may have numbers of few digits */
 enum { MOSTLY_EMPTY = 8 }; /* rows to an entry: work goes by the rows, and would be for nothing */
 
 /* What the entries of a row come to. */
@@ -24,13 +26,19 @@ static void add_entry(row_total *row, int64_t i, int64_t j, double value)
     if (i == j) row[i].diagonal += value;
 }
 
-static kry_status add_up(const kry_mtx *mtx, row_total **row)
+/* Of the rows here. */
+static kry_status add_up(const source *s, row_total **row)
 {
     kry_status st = KRY_OK;
+    const kry_mtx *mtx = s->mtx;
+    const kry_share *A = s->share;
     int64_t i = 0, j = 0;
 
-    TRY(allocate((size_t)mtx->rows, sizeof **row, row));
-    for (int64_t e = 0; e < mtx->nnz; e++) {
+    TRY(allocate((size_t)s->here, sizeof **row, row));
+    for (; A && i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            add_entry(*row, i, A->col[e] - A->first, A->val[e]);
+    for (int64_t e = 0; mtx && e < mtx->nnz; e++) {
         mtx_entry_place(mtx, e, &i, &j);
         add_entry(*row, i, j, mtx->val[e]);
         if (mtx->symmetry != KRY_MTX_GENERAL && i != j)
@@ -71,7 +79,6 @@ static bool all_negative(const row_total *row, int64_t n)
 
 static kry_status look_for_symmetry(const source *s, asymmetry *a, bool *symmetric)
 {
-    static const double rounding = 1e-8; /* relative; files may have numbers of few digits */
     kry_status st = KRY_OK;
     sparse A = { 0 };
 
@@ -79,9 +86,26 @@ static kry_status look_for_symmetry(const source *s, asymmetry *a, bool *symmetr
     if (s->mtx->symmetry == KRY_MTX_SYMMETRIC) return KRY_OK;
     TRY(sparse_of_source(s, &A));
     TRY(sparse_asymmetry(&A, a));
-    *symmetric = a->difference <= rounding * a->largest;
+    *symmetric = a->difference <= ROUNDING * a->largest;
 done:
     sparse_release(&A);
+    return st;
+}
+
+/* The same of a file that ranks share: *symmetric is that of the whole, *a of this rank's rows. */
+static kry_status look_on_ranks(const source *s, asymmetry *a, bool *symmetric)
+{
+    kry_status st = KRY_OK;
+    kry_share *T = NULL;
+
+    *a = (asymmetry){ .row = -1 };
+    *symmetric = true;
+    if (s->share->symmetry == KRY_MTX_SYMMETRIC) return KRY_OK;
+    TRY(kry_share_transpose(s->device, s->share, &T));
+    share_asymmetry(s->share, T, a);
+    *symmetric = ranks_least(a->difference <= ROUNDING * a->largest) == 1;
+done:
+    kry_share_release(&T);
     return st;
 }
 
@@ -103,18 +127,22 @@ done:
 static kry_status make_positive(source *s, const row_total *row, bool refuses)
 {
     kry_status st = KRY_OK;
-    int64_t bad = find_not_positive(row, s->rows);
+    const int64_t bad = find_not_positive(row, s->here),
+                  worst = ranks_least(bad < 0 ? INT64_MAX : s->first + bad);
 
-    if (bad < 0) return KRY_OK;
-    s->negated = all_negative(row, s->rows);
-    if (!s->negated && !refuses) return KRY_OK;
+    if (worst == INT64_MAX) return KRY_OK;
+    s->negated = ranks_least(all_negative(row, s->here)) == 1;
+    if (!s->negated && (!refuses || worst != s->first + bad))
+        return KRY_OK; /* it is another rank's */
     CHECK(
         s->negated, KRY_ERR_UNSUPPORTED,
         "%s is not positive definite, as conjugate gradients need it: row %lld (counted from 1) "
         "has %g on its diagonal. --method minres --precond none takes symmetric matrices that are "
         "indefinite; --check none tries all the same",
-        s->name, (long long)bad + 1, row[bad].diagonal);
-    for (int64_t e = 0; e < s->mtx->nnz; e++) s->mtx->val[e] = -s->mtx->val[e];
+        s->name, (long long)worst + 1, row[bad].diagonal);
+    double *val = s->share ? s->share->val : s->mtx->val;
+    const int64_t nnz = s->share ? s->share->row_ptr[s->here] : s->mtx->nnz;
+    for (int64_t e = 0; e < nnz; e++) val[e] = -val[e];
 done:
     return st;
 }
@@ -127,7 +155,7 @@ kry_status source_examine(source *s, const char *method, bool check)
     const bool definite =
                    !strcmp(method, "cg") || !strcmp(method, "pcg") || !strcmp(method, "pipe-cg"),
                chooses = !strcmp(method, "auto");
-    asymmetry a;
+    asymmetry a = { .row = -1 };
     bool symmetric;
 
     CHECK(
@@ -136,20 +164,24 @@ kry_status source_examine(source *s, const char *method, bool check)
         "the x of the least residual for any shape",
         s->name, (long long)s->rows, (long long)s->cols, method);
     CHECK(s->rows > 0, KRY_ERR_SHAPE, "%s has no rows", s->name);
-    CHECK(!s->mtx || s->rows <= MOSTLY_EMPTY * s->given + 4096, KRY_ERR_UNSUPPORTED,
+    CHECK(s->problem || s->rows <= MOSTLY_EMPTY * s->given + 4096, KRY_ERR_UNSUPPORTED,
           "%s claims %lld rows and has %lld entries: almost all of its rows are empty, and so no "
           "right-hand side but 0 there has a solution",
           s->name, (long long)s->rows, (long long)s->given);
     if (s->problem || !check ||
         !(chooses || definite || !strcmp(method, "cr") || !strcmp(method, "minres")))
         goto done;
-    TRY(look_for_symmetry(s, &a, &symmetric));
+    TRY((s->share ? look_on_ranks : look_for_symmetry)(s, &a, &symmetric));
     if (!symmetric && chooses) goto done;
-    TRY(check_symmetry(s, &a, symmetric));
-    TRY(add_up(s->mtx, &row));
-    TRY(find_kinds(row, s->rows, &kind));
-    TRY(source_null_parts(s, kind));
-    if (definite || chooses) TRY(make_positive(s, row, definite));
+    st = check_symmetry(s, &a, symmetric || a.difference <= ROUNDING * a.largest);
+    TRY(ranks_agree(st));
+    TRY(ranks_agree(add_up(s, &row)));
+    TRY(ranks_agree(find_kinds(row, s->here, &kind)));
+    if (s->share)
+        source_null_share(s, kind);
+    else
+        TRY(source_null_parts(s, kind));
+    if (definite || chooses) TRY(ranks_agree(make_positive(s, row, definite)));
 done:
     free(kind);
     free(row);

@@ -17,6 +17,10 @@ typedef enum row_kind { ROW_OTHER, ROW_EMPTY, ROW_SUMS_TO_ZERO } row_kind;
 /* Find the parts of a symmetric matrix that no entry connects and whose rows all add up to zero: s->part,
  * s->parts and s->singular. kind: of each row. */
 kry_status source_null_parts(source *s, const row_kind *kind);
+/* s->singular of a file that ranks share. kind: of the rows here. Collective. */
+void source_null_share(source *s, const row_kind *kind);
+/* The mean of numbers of which each rank has some. Collective. */
+double source_mean(const source *s, const double *v);
 /* Take the mean on each singular part out of v. */
 void source_centre(const source *s, double *v);
 /* Tell A of the constants on the parts, where there are several, or others beside them. */

@@ -3,6 +3,7 @@
  * whose rows all add up to zero map the constants on them to zero.
  */
 #include "examine.h"
+#include "ranks.h"
 #include <stdlib.h>
 
 enum { MOST = 64 }; /* vectors of a null space: each is kept in full */
@@ -58,8 +59,31 @@ done:
     return st;
 }
 
+/* Ranks do not look for parts: a matrix is singular if all of its rows add up to zero. */
+void source_null_share(source *s, const row_kind *kind)
+{
+    int64_t other = 0;
+
+    for (int64_t i = 0; i < s->here; i++) other += kind[i] != ROW_SUMS_TO_ZERO;
+    s->singular = ranks_least(-other) == 0;
+    s->parts = s->singular;
+}
+
+double source_mean(const source *s, const double *v)
+{
+    double sum[2] = { 0, (double)s->here };
+
+    for (int64_t i = 0; i < s->here; i++) sum[0] += v[i];
+    ranks_sum(sum, 2);
+    return sum[0] / sum[1];
+}
+
 void source_centre(const source *s, double *v)
 {
+    const double mean = s->share && s->parts ? source_mean(s, v) : 0;
+
+    for (int64_t i = 0; s->share && i < s->here; i++) v[i] -= mean;
+    if (s->share) return;
     for (int p = 0; p < s->parts; p++) {
         double sum = 0;
         int64_t count = 0;

@@ -1,6 +1,7 @@
 /* ranks.c - kry solve over MPI: devices, rows and results of all ranks (ranks.h). */
 #include "ranks.h"
 #include <kry/mpi.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,22 +134,31 @@ done:
     return st;
 }
 
-kry_status ranks_collect(double *x, int64_t first, int64_t rows)
-{
-    kry_status st = KRY_OK;
-    int *counts = NULL, *begins = NULL;
-    const int mine[2] = { (int)rows, (int)first };
+/* ---- numbers of all -------------------------------------------------------------------------------- */
 
-    if (count == 1) return KRY_OK;
-    TRY(allocate((size_t)count * 2, sizeof *counts, &counts));
-    TRY(allocate((size_t)count * 2, sizeof *begins, &begins));
-    MPI_Allgather(&mine[0], 1, MPI_INT, counts, 1, MPI_INT, MPI_COMM_WORLD);
-    MPI_Allgather(&mine[1], 1, MPI_INT, begins, 1, MPI_INT, MPI_COMM_WORLD);
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DOUBLE, x, counts, begins, MPI_DOUBLE, MPI_COMM_WORLD);
-done:
-    free(begins);
-    free(counts);
-    return st;
+void ranks_sum(double *numbers, int length)
+{
+    if (count > 1)
+        MPI_Allreduce(MPI_IN_PLACE, numbers, length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+int64_t ranks_least(int64_t mine)
+{
+    if (count > 1) MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    return mine;
+}
+
+double ranks_most(double mine)
+{
+    double own[2] = { mine, isnan(mine) }, most[2] = { mine, 0 };
+
+    if (count > 1) MPI_Allreduce(own, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return most[1] > 0 ? NAN : most[0];
+}
+
+void ranks_tell(void *bytes, size_t size)
+{
+    if (count > 1) MPI_Bcast(bytes, (int)size, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
 /* ---- what it came to --------------------------------------------------------------------------- */

@@ -28,11 +28,14 @@ kry_status ranks_agree(kry_status mine);
 /* kry_device_open; on ranks, a team of one device of each. A GPU is the one of the rank's number on its
  * machine, if there are so many. */
 kry_status ranks_device(const char *spec, kry_device **device);
-/* The matrix of which this rank has its share of the rows. */
+/* The matrix of a problem that is on all ranks, of which each takes its share of the rows. */
 kry_status ranks_matrix(const source *s, kry_device *device, kry_type type,
                         const kry_matrix_params *params, kry_op **A);
-/* x: numbers of all rows, of which the `rows` from `first` on are here; then all are. */
-kry_status ranks_collect(double *x, int64_t first, int64_t rows);
+/* Replace each by its sum over all ranks; the least and the most of all; what rank 0 has. Collective. */
+void ranks_sum(double *numbers, int length);
+int64_t ranks_least(int64_t mine);
+double ranks_most(double mine); /* NaN if one is */
+void ranks_tell(void *bytes, size_t size);
 /* before: of this rank's device when the solve began */
 void ranks_shares(const kry_op *A, const kry_rank_facts *before, shares *of);
 

@@ -3,6 +3,7 @@
  */
 #include "rhs.h"
 #include "examine.h"
+#include "ranks.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,20 +37,42 @@ done:
 static void centre(const source *s, kry_type type, double *v)
 {
     source_centre(s, v);
-    for (int64_t i = 0; i < s->rows && s->parts; i++) v[i] = rounded(type, v[i]);
+    for (int64_t i = 0; i < s->here && s->parts; i++) v[i] = rounded(type, v[i]);
+}
+
+/* Number i of the exact solution, before its mean is taken out. */
+static double exact_at(kry_type type, uint64_t seed, int64_t i)
+{
+    return rounded(type, kry_random_unit(seed, STREAM_EXACT, (uint64_t)i));
+}
+
+/* y = A x of this rank's rows, for that x, of which every rank can make every number. */
+static void shared_product(const source *s, kry_type type, uint64_t seed, double mean, double *y)
+{
+    const kry_share *A = s->share;
+
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            const double x = exact_at(type, seed, A->col[e]);
+            y[i] += rounded(type, A->val[e]) * (s->parts ? rounded(type, x - mean) : x);
+        }
 }
 
 /* b := A x for a random x in [0, 1), rounded to the type of the device's numbers. */
 static kry_status manufacture(const source *s, kry_type type, uint64_t seed, rhs *r)
 {
     kry_status st = KRY_OK;
-    int64_t n = s->cols;
-    TRY(allocate((size_t)n, sizeof(double), &r->made_exact));
+    const int64_t n = s->share ? s->here : s->cols;
+    double mean;
+    TRY(ranks_agree(allocate((size_t)n, sizeof(double), &r->made_exact)));
     r->exact = r->made_exact;
-    for (int64_t i = 0; i < n; i++)
-        r->made_exact[i] = rounded(type, kry_random_unit(seed, STREAM_EXACT, (uint64_t)i));
+    for (int64_t i = 0; i < n; i++) r->made_exact[i] = exact_at(type, seed, s->first + i);
+    mean = s->share ? source_mean(s, r->made_exact) : 0;
     centre(s, type, r->made_exact);
-    TRY(host_product(s, type, r->exact, r->made_b));
+    if (s->share)
+        shared_product(s, type, seed, mean, r->made_b);
+    else
+        TRY(host_product(s, type, r->exact, r->made_b));
 done:
     return st;
 }
@@ -57,7 +80,7 @@ done:
 kry_status rhs_make(const source *s, kry_type type, const char *word, uint64_t seed, rhs *r)
 {
     kry_status st = KRY_OK;
-    int64_t n = s->rows;
+    const int64_t n = s->here;
     *r = (rhs){ .columns = 1 };
     if (!word) {
         r->b = s->problem->rhs;
@@ -66,7 +89,9 @@ kry_status rhs_make(const source *s, kry_type type, const char *word, uint64_t s
     }
     bool made = !strcmp(word, "manufactured") || !strcmp(word, "random") || !strcmp(word, "ones");
     if (made)
-        TRY(allocate((size_t)n, sizeof(double), &r->made_b));
+        TRY(ranks_agree(allocate((size_t)n, sizeof(double), &r->made_b)));
+    else if (s->share)
+        TRY(read_shared_vectors(word, s, &r->columns, &r->made_b));
     else
         TRY(read_vectors(word, n, &r->columns, &r->made_b));
     r->b = r->made_b;
@@ -74,7 +99,7 @@ kry_status rhs_make(const source *s, kry_type type, const char *word, uint64_t s
         TRY(manufacture(s, type, seed, r));
     else if (!strcmp(word, "random"))
         for (int64_t i = 0; i < n; i++)
-            r->made_b[i] = 2 * kry_random_unit(seed, STREAM_RHS, (uint64_t)i) - 1;
+            r->made_b[i] = 2 * kry_random_unit(seed, STREAM_RHS, (uint64_t)(s->first + i)) - 1;
     else if (!strcmp(word, "ones"))
         for (int64_t i = 0; i < n; i++) r->made_b[i] = 1;
     if (!strcmp(word, "random")) centre(s, type, r->made_b);

@@ -7,13 +7,14 @@
 #include "source.h"
 
 typedef struct rhs {
-    const double *b;             /* n-by-columns; borrowed from the problem, or made_b */
-    const double *exact;         /* a number for each unknown; the same; NULL: not known */
+    const double *b;             /* s->here rows by columns; borrowed from the problem, or made_b */
+    const double *exact;         /* a number for each unknown here; the same; NULL: not known */
     double *made_b, *made_exact; /* owned */
     int64_t columns;
 } rhs;
 
-/* word: "random", "ones", "manufactured" or a file; NULL: the problem's own. type: of the device's numbers. */
+/* The rows that the source has here. Collective where ranks share a file.
+ * word: "random", "ones", "manufactured" or a file; NULL: the problem's own. type: of the device's numbers. */
 kry_status rhs_make(const source *s, kry_type type, const char *word, uint64_t seed, rhs *r);
 void rhs_release(rhs *r);
 

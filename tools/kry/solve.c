@@ -25,7 +25,8 @@ typedef struct solve {
     kry_device *device;
     kry_op *A, *solver;
     rhs rhs;
-    double *x; /* n-by-columns */
+    int64_t first, rows; /* of the whole: those that this process solves for */
+    double *x;           /* rows-by-columns; for a matrix that is not square, cols-by-columns */
     progress progress;
     look *look; /* of --html; NULL: nothing is kept */
 } solve;
@@ -132,19 +133,20 @@ done:
 static kry_status solve_columns(solve *s)
 {
     kry_status st = KRY_OK;
-    kry_type type = kry_op_get_shape(s->solver)->type;
-    int64_t n = s->src.rows, numbers = n * s->rhs.columns;
+    const kry_type type = kry_op_get_shape(s->solver)->type;
+    const int64_t n = s->src.rows, k = s->rhs.columns, here = s->src.here;
     kry_vec *b = NULL, *x = NULL;
     float *single = NULL;
     const void *given;
 
-    TRY(convert_values(type, numbers, s->rhs.b, &given, &single));
-    TRY(kry_vec_create(s->device, type, n, s->rhs.columns, &b));
-    TRY(kry_vec_create(s->device, type, n, s->rhs.columns, &x));
-    TRY(kry_vec_write(b, given));
+    TRY(ranks_agree(convert_values(type, here * k, s->rhs.b, &given, &single)));
+    TRY(kry_vec_create(s->device, type, n, k, &b));
+    TRY(kry_vec_create(s->device, type, n, k, &x));
+    given = (const char *)given + (s->first - s->src.first) * (single ? 4 : 8);
+    TRY(write_columns(b, here, given));
     TRY(s->report.status = kry_solve(s->solver, b, x, &s->report.result));
     TRY(kry_vec_read(x, single ? (void *)single : s->x));
-    for (int64_t i = 0; i < numbers && single; i++) s->x[i] = (double)single[i];
+    for (int64_t i = 0; i < s->rows * k && single; i++) s->x[i] = (double)single[i];
 done:
     free(single);
     kry_vec_release(&x);
@@ -162,14 +164,14 @@ static void take_shares(report *r, const kry_op *A, const kry_rank_facts *before
     r->matrix.bytes_stored = r->shares.bytes_stored;
 }
 
-/* Which rows are this process's. */
-static kry_status find_rows(const solve *s, int64_t *first, int64_t *rows)
+/* Which unknowns are this process's. */
+static kry_status find_rows(solve *s)
 {
     kry_vec *v = NULL;
     const kry_op_shape *shape = kry_op_get_shape(s->A);
-    kry_status st = kry_vec_create(s->device, shape->type, shape->rows, 1, &v);
+    kry_status st = kry_vec_create(s->device, shape->type, shape->cols, 1, &v);
 
-    *rows = kry_vec_rows_here(v, first);
+    s->rows = kry_vec_rows_here(v, &s->first);
     kry_vec_release(&v);
     return st;
 }
@@ -179,20 +181,18 @@ static kry_status solve_system(solve *s)
 {
     kry_status st = KRY_OK;
     kry_rank_facts before;
-    int64_t first, rows;
 
-    TRY(ranks_agree(allocate((size_t)(s->src.cols * s->rhs.columns), sizeof(double), &s->x)));
+    TRY(find_rows(s));
+    TRY(ranks_agree(allocate((size_t)(s->rows * s->rhs.columns), sizeof(double), &s->x)));
     if (watched(&s->o)) interrupt_catch();
-    TRY(find_rows(s, &first, &rows));
     kry_team_rank_facts(s->device, &before);
     look_enter(s->look, PHASE_SOLVE);
     if (s->rhs.columns > 1)
         TRY(solve_columns(s));
     else
-        TRY(s->report.status =
-                kry_solve_host(s->solver, s->rhs.b + first, s->x + first, &s->report.result));
+        TRY(s->report.status = kry_solve_host(s->solver, s->rhs.b + (s->first - s->src.first), s->x,
+                                              &s->report.result));
     take_shares(&s->report, s->A, &before);
-    TRY(ranks_agree(ranks_collect(s->x, first, rows)));
 done:
     progress_erase(&s->progress);
     return st < 0 ? st : KRY_OK;
@@ -201,15 +201,42 @@ done:
 /* max |x - u| and ||x - u|| / ||u|| */
 static void measure_error(solve *s)
 {
-    double largest = 0, sum = 0, norm = 0;
-    for (int64_t i = 0; i < s->src.cols; i++) {
-        double e = fabs(s->x[i] - s->rhs.exact[i]);
+    const double *exact = s->rhs.exact + (s->first - s->src.first);
+    double largest = 0, sums[2] = { 0, 0 };
+    for (int64_t i = 0; i < s->rows; i++) {
+        double e = fabs(s->x[i] - exact[i]);
         if (isnan(e) || e > largest) largest = e; /* NaN stays */
-        sum += e * e;
-        norm += s->rhs.exact[i] * s->rhs.exact[i];
+        sums[0] += e * e;
+        sums[1] += exact[i] * exact[i];
     }
-    s->report.error_inf = largest;
-    s->report.error_rel = sqrt(sum) / sqrt(norm);
+    ranks_sum(sums, 2);
+    s->report.error_inf = ranks_most(largest);
+    s->report.error_rel = sqrt(sums[0]) / sqrt(sums[1]);
+}
+
+static kry_status write_on_ranks(const solve *s, const char *comment)
+{
+    kry_vec *x = NULL;
+    kry_status st = kry_vec_create(s->device, kry_op_get_shape(s->solver)->type, s->src.cols,
+                                   s->rhs.columns, &x);
+
+    if (st >= 0) st = write_shared_vectors(s->o.out, x, s->x, comment);
+    kry_vec_release(&x);
+    return st;
+}
+
+static kry_status write_solution(solve *s)
+{
+    const report *r = &s->report;
+    char comment[160];
+
+    if (!s->o.out) return KRY_OK;
+    snprintf(comment, sizeof comment, "solution of %.80s, relative residual %.3g", s->src.name,
+             report_relative(r, r->result.true_residual));
+    for (char *c = comment; *c; c++)
+        if (*c == '\n' || *c == '\r') *c = ' ';
+    if (ranks_count() > 1) return write_on_ranks(s, comment);
+    return write_vectors(s->o.out, s->src.cols, s->rhs.columns, s->x, comment);
 }
 
 static kry_status write_files(solve *s)
@@ -217,14 +244,6 @@ static kry_status write_files(solve *s)
     kry_status st = KRY_OK;
     const options *o = &s->o;
     const report *r = &s->report;
-    char comment[160];
-    if (o->out) {
-        snprintf(comment, sizeof comment, "solution of %.80s, relative residual %.3g", s->src.name,
-                 report_relative(r, r->result.true_residual));
-        for (char *c = comment; *c; c++)
-            if (*c == '\n' || *c == '\r') *c = ' ';
-        TRY(write_vectors(o->out, s->src.cols, s->rhs.columns, s->x, comment));
-    }
     if (o->plot) TRY(plot_write(o->plot, r));
     if (o->html)
         TRY(solve_page_write(
@@ -265,18 +284,16 @@ done:
     return st;
 }
 
-/* What each rank does by itself. */
 static kry_status read_system(solve *s, const form *f)
 {
     kry_status st = KRY_OK;
     const options *o = &s->o;
 
+    s->src.device = s->device;
     TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], (uint64_t)s->report.seed, f,
                     &s->src));
     TRY(examine(s));
     TRY(make_rhs(s));
-    CHECK(s->rhs.columns == 1 || ranks_count() == 1, KRY_ERR_UNSUPPORTED,
-          "%s has %lld columns; ranks solve for one", s->report.rhs, (long long)s->rhs.columns);
 done:
     return st;
 }
@@ -363,6 +380,7 @@ kry_status solve_run(const options *o)
         st = write_files(&s);
     }
     TRY(ranks_agree(st));
+    TRY(write_solution(&s));
     st = s.report.status;
 done:
     solve_release(&s);

@@ -52,8 +52,12 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
     kry_status st = KRY_OK;
     double start = now();
     text_printable(file ? file : spec, s->name, sizeof s->name);
-    if (file) {
-        if (f && f->stencil) TRY(no_grid(file));
+    if (file && f && f->stencil) TRY(no_grid(file));
+    if (file && s->device && ranks_count() > 1) {
+        TRY(kry_share_read(s->device, file, &s->share));
+        s->rows = s->cols = s->share->n;
+        s->given = s->share->given;
+    } else if (file) {
         TRY(kry_mtx_read(file, &s->mtx));
         s->rows = s->mtx->rows;
         s->cols = s->mtx->cols;
@@ -63,6 +67,8 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
         s->rows = s->cols = s->problem->n;
         s->given = s->problem->nnz;
     }
+    s->first = s->share ? s->share->first : 0;
+    s->here = s->share ? s->share->rows : s->rows;
     if (f && f->coordinates) TRY(read_coordinates(f->coordinates, s));
     s->seconds = now() - start;
 done:
@@ -72,33 +78,18 @@ done:
 void source_release(source *s)
 {
     kry_mtx_release(&s->mtx);
+    kry_share_release(&s->share);
     kry_problem_release(&s->problem);
     free(s->coordinates);
     free(s->part);
-}
-
-kry_status convert_values(kry_type type, int64_t n, const double *values, const void **out,
-                          float **owned)
-{
-    kry_status st = KRY_OK;
-    *out = values;
-    if (type == KRY_F64) goto done;
-    TRY(allocate((size_t)n, sizeof(float), owned));
-    for (int64_t i = 0; i < n; i++) {
-        (*owned)[i] = (float)values[i];
-        CHECK(isfinite((*owned)[i]) || !isfinite(values[i]), KRY_ERR_ARGUMENT,
-              "number %lld, %g, is too large for single precision", (long long)i, values[i]);
-    }
-    *out = *owned;
-done:
-    return st;
 }
 
 unsigned source_traits(const source *s)
 {
     if (s->problem) return s->problem->traits;
     unsigned singular = s->singular ? KRY_SINGULAR | KRY_SYMMETRIC : 0;
-    return singular | (s->mtx->symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0);
+    const kry_mtx_symmetry symmetry = s->share ? s->share->symmetry : s->mtx->symmetry;
+    return singular | (symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0);
 }
 
 static kry_status stored_matrix(const source *s, kry_device *device, kry_type type,
@@ -110,6 +101,7 @@ static kry_status stored_matrix(const source *s, kry_device *device, kry_type ty
     const void *val = NULL;
     kry_matrix_params with_traits = *params;
     with_traits.traits |= source_traits(s);
+    if (s->share) return kry_share_matrix(device, type, s->share, &with_traits, A);
     if (ranks_count() > 1) return ranks_matrix(s, device, type, &with_traits, A);
     if (s->mtx) {
         st = kry_mtx_matrix(device, type, s->mtx, &with_traits, A);
@@ -367,82 +359,4 @@ kry_status sparse_condensed(source *s, sparse *A)
 done:
     free(place);
     return st;
-}
-
-static void note_difference(asymmetry *a, double difference, int64_t row, int64_t col)
-{
-    if (!(difference > a->difference)) return;
-    a->difference = difference;
-    a->row = row;
-    a->col = col;
-}
-
-/* The sum of the entries of row i in the column of entry *e, and on to the next column. */
-static double take_place(const sparse *A, int64_t i, int64_t *e)
-{
-    int32_t col = A->col[*e];
-    double sum = 0;
-    for (; *e < A->row_ptr[i + 1] && A->col[*e] == col; ++*e) sum += A->val[*e];
-    return sum;
-}
-
-kry_status sparse_asymmetry(const sparse *A, asymmetry *a)
-{
-    kry_status st = KRY_OK;
-    sparse T = { 0 };
-    *a = (asymmetry){ .row = -1, .col = -1 };
-    TRY(sparse_transpose(A, &T));
-    for (int64_t i = 0; i < A->rows && i < T.rows; i++) {
-        int64_t e = A->row_ptr[i], f = T.row_ptr[i];
-        while (e < A->row_ptr[i + 1] || f < T.row_ptr[i + 1]) {
-            int64_t j = e < A->row_ptr[i + 1] ? A->col[e] : INT64_MAX;
-            int64_t k = f < T.row_ptr[i + 1] ? T.col[f] : INT64_MAX;
-            double aij = j <= k ? take_place(A, i, &e) : 0,
-                   aji = k <= j ? take_place(&T, i, &f) : 0;
-            a->unmatched += j < k; /* those with j > k are counted in their own row */
-            if (fabs(aij) > a->largest) a->largest = fabs(aij);
-            note_difference(a, fabs(aij - aji), i, j < k ? j : k);
-        }
-    }
-done:
-    sparse_release(&T);
-    return st;
-}
-
-/* ---- vectors ---------------------------------------------------------------------- */
-
-kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **values)
-{
-    kry_status st = KRY_OK;
-    kry_mtx *mtx = NULL;
-    TRY(kry_mtx_read(path, &mtx));
-    CHECK(mtx->cols >= 1 && mtx->rows == n, KRY_ERR_SHAPE,
-          "%s is %lld by %lld, but right-hand sides must be columns of %lld rows to go with the "
-          "matrix",
-          path, (long long)mtx->rows, (long long)mtx->cols, (long long)n);
-    TRY(allocate((size_t)(n * mtx->cols), sizeof(double), values));
-    for (int64_t e = 0; e < mtx->nnz; e++)
-        (*values)[mtx->array ? e : mtx->col[e] * n + mtx->row[e]] += mtx->val[e];
-    *columns = mtx->cols;
-done:
-    kry_mtx_release(&mtx);
-    return st;
-}
-
-kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *comment)
-{
-    kry_status st = KRY_OK;
-    output o;
-
-    TRY(output_begin(path, &o));
-    st = output_end(&o, kry_mtx_write(o.temporary, mtx, comment));
-done:
-    return st;
-}
-
-kry_status write_vectors(const char *path, int64_t n, int64_t columns, double *values,
-                         const char *comment)
-{
-    kry_mtx mtx = { .array = true, .rows = n, .cols = columns, .nnz = n * columns, .val = values };
-    return write_matrix(path, &mtx, comment);
 }

@@ -8,8 +8,13 @@
 
 typedef struct source {
     char name[512]; /* the file or the spec, printable */
-    kry_mtx *mtx;   /* one of the two */
+    kry_mtx *mtx;   /* one of the three */
     kry_problem *problem;
+    kry_share *share; /* of a file: the rows that this rank has */
+    kry_device
+        *device; /* borrowed: of ranks that are to share a file; set before source_open, or NULL */
+    int64_t first,
+        here; /* the rows that vectors on the host have: all of them, or those of `share` */
     int64_t rows, cols;
     int64_t given;       /* entries in the file; for a problem all nonzeros */
     double seconds;      /* to read or to generate */
@@ -57,7 +62,8 @@ static inline int64_t sparse_place(const sparse *A, int64_t i)
 kry_status sparse_transpose(const sparse *A, sparse *T);
 void sparse_release(sparse *A);
 
-/* How far A is from its transpose. */
+/* ---- asymmetry.c: how far A is from its transpose ---- */
+
 typedef struct asymmetry {
     int64_t unmatched; /* entries without a partner at the mirrored place */
     double difference; /* largest |a_ij - a_ji| */
@@ -66,12 +72,23 @@ typedef struct asymmetry {
 } asymmetry;
 kry_status sparse_asymmetry(const sparse *A, asymmetry *a);
 
+/* How far a matrix is from its transpose, in this rank's rows. */
+void share_asymmetry(const kry_share *A, const kry_share *T, asymmetry *a);
+
+/* ---- vectors.c ---- */
+
 /* The columns of n numbers of a file: array or coordinate format, general. *values: to be freed. */
 kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **values);
+/* The same of the rows that s->share has. Collective. */
+kry_status read_shared_vectors(const char *path, const source *s, int64_t *columns,
+                               double **values);
 /* kry_mtx_write to a file that gets its name once it is whole (output.h). */
 kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *comment);
 kry_status write_vectors(const char *path, int64_t n, int64_t columns, double *values,
                          const char *comment);
+/* The numbers of this rank's rows, by way of x. Collective. */
+kry_status write_shared_vectors(const char *path, kry_vec *x, const double *values,
+                                const char *comment);
 
 /* Numbers for a device: `values` itself for double, else a copy in *owned (to be freed). */
 kry_status convert_values(kry_type type, int64_t n, const double *values, const void **out,
