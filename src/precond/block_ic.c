@@ -63,17 +63,21 @@ static int64_t last_step(const kry_op *A, const kry_sparse *e)
     return neighbours && found > 1 ? most : 0;
 }
 
-/* Two lines or planes of a grid; else eight blocks for each core of a CPU, or enough blocks for the
- * work-items of a GPU. */
+/* Two lines or planes of a grid, of large planes so many rows that a GPU has EACH blocks for each compute unit; else eight blocks for
+ * each core of a CPU, or enough blocks for the work-items of a GPU. */
 static int64_t default_rows(const kry_op *A, const kry_sparse *e)
 {
-    enum { MOST = 1024, LEAST = 32, ITEMS = 128 };
+    enum { MOST = 1024, LEAST = 32, ITEMS = 128, EACH = 8, LARGE = 8192 };
     const kry_device_info *info = &A->dev->info;
     int64_t n = A->shape.rows, step = last_step(A, e), rows = 2 * step;
 
     if (!step) {
         rows = n / ((int64_t)info->compute_units * (info->cpu_kernels ? 8 : ITEMS));
         rows = rows < LEAST ? LEAST : rows > MOST ? MOST : rows;
+    }
+    if (!info->cpu_kernels && rows >= LARGE) {
+        const int64_t enough = n / ((int64_t)info->compute_units * EACH);
+        rows = enough < MOST ? MOST : enough < rows ? enough : rows;
     }
     if (rows < LEAST) rows = (LEAST + rows - 1) / rows * rows;
     return rows < n ? rows : n > 0 ? n : 1;
