@@ -764,6 +764,11 @@ static void coarse__every_request_fails(void **state)
     coarse_release(&E);
 }
 
+#define GPU(test, type)                                                   \
+    {                                                                     \
+#test "/" #type ", gpu", test, on_gpu_kernels, NULL, &type_##type \
+    }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -782,9 +787,10 @@ int main(void)
         BOTH(coarse_create__too_large_for_dense),
         BOTH(coarse_create__dependent_vectors),
         BOTH(coarse_create__refusals),
-        BOTH(coarse_invert__against_elimination),
-        BOTH(coarse_invert__dependent_vectors),
         cmocka_unit_test(coarse__every_request_fails),
+        GPU(coarse_invert__against_elimination, double),
+        GPU(coarse_invert__dependent_vectors, double),
+        cmocka_unit_test_setup(coarse__every_request_fails, on_gpu_kernels),
     };
-    return cmocka_run_group_tests(tests, NULL, close_device);
+    return cmocka_run_group_tests(tests, keep_profile, restore_profile);
 }
