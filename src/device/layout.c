@@ -81,14 +81,14 @@ static void combine_all(kry_combine how, int size, double *all, double *numbers,
 
 kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count)
 {
-    enum { MANY = 4096 }; /* of all parts: fewer travel as fast in one gather */
+    enum { MANY = 4096 }; /* of more than two parts: fewer travel as fast in one gather */
     kry_status st = KRY_OK;
     const int size = kry_layout_size(layout);
     const size_t total = count * (size_t)size;
     double few[64], *all = few;
 
     if (size == 1) return KRY_OK;
-    if (total > MANY && layout->comm->combine)
+    if (size > 2 && total > MANY && layout->comm->combine)
         return layout->comm->combine(layout->comm, how, numbers, count);
     if (total > COUNT(few)) TRY(kry_alloc(total, sizeof *all, &all));
     TRY(kry_layout_gather(layout, numbers, count * sizeof *numbers, all));
