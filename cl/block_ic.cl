@@ -11,6 +11,9 @@
 // block_rows       any structure: rows with column indices, padded to the longest of the bundle
 // block_levels     the same for all rows of a matrix in the order of their levels, a sweep at a time
 //
+// Vectors have `columns` of them, r_pitch and z_pitch apart. GPUs launch groups for each; on CPUs a group solves for one
+// after the other with a bundle, whose numbers stay in its cache.
+//
 // Diagonals: pairs (offset, begin), offsets ascending. A bundle's numbers are in its `slot`, of
 // `record` numbers for each of the STRIDE blocks: those of L, from upper_at on those of U, from
 // inverse_at on D^-1. Number begin + c of a diagonal is L[c + offset][c], or U[c][c + offset]: if
@@ -22,6 +25,7 @@
 #ifndef STORED
 #define STORED REAL
 #endif
+#define FOR_COLUMNS(c, columns) for (int c = COLUMN_HERE; c < columns; c += (int)get_num_groups(1))
 #ifdef HALVES
 #define ONE_OF(p, i)   ((REAL)vload_half(i, p))
 #define EIGHT_OF(p, i) vload_half8(i, p)
@@ -156,26 +160,29 @@ kernel void block_diagonals(long n, int rows, int bundles, int m,
                             global const int *restrict diagonal, global const int *restrict slot,
                             long record, long upper_at, long inverse_at,
                             global const STORED *restrict factor, ACC scale, global REAL *restrict scratch,
-                            global const REAL *restrict r, long r_first, global REAL *restrict z,
-                            long z_first)
+                            int columns, global const REAL *restrict r, long r_first, long r_pitch,
+                            global REAL *restrict z, long z_first, long z_pitch)
 {
     global REAL *y = scratch + get_group_id(0) * (long)rows * STRIDE;
     const REAL by = (REAL)scale;
-    r += r_first, z += z_first;
     FOR_EACH(b, bundles) {
         long at = b * STRIDE * rows;
         global const STORED *l = factor + slot[b] * record * STRIDE;
         global const STORED *u = l + upper_at * STRIDE, *d = l + inverse_at * STRIDE;
-        for (int t = 0; t < rows; t += TILE) {
-            int end = min(t + TILE, rows);
-            load_tile(t, end, rows, n, at, r, y);
-            solve_tile(0, t, end, rows, m, diagonal, l, y);
-        }
-        for (int t = (rows - 1) / TILE * TILE; t >= 0; t -= TILE) {
-            int end = min(t + TILE, rows);
-            for (int j = t; j < end; j++) PUT(by * FACTOR(d, j) * GET(y, j), j, y);
-            solve_tile(1, t, end, rows, m, diagonal, u, y);
-            store_tile(t, end, rows, n, at, y, z);
+        FOR_COLUMNS(c, columns) {
+            global const REAL *r_c = r + r_first + c * r_pitch;
+            global REAL *z_c = z + z_first + c * z_pitch;
+            for (int t = 0; t < rows; t += TILE) {
+                int end = min(t + TILE, rows);
+                load_tile(t, end, rows, n, at, r_c, y);
+                solve_tile(0, t, end, rows, m, diagonal, l, y);
+            }
+            for (int t = (rows - 1) / TILE * TILE; t >= 0; t -= TILE) {
+                int end = min(t + TILE, rows);
+                for (int j = t; j < end; j++) PUT(by * FACTOR(d, j) * GET(y, j), j, y);
+                solve_tile(1, t, end, rows, m, diagonal, u, y);
+                store_tile(t, end, rows, n, at, y, z_c);
+            }
         }
     }
 }
@@ -257,12 +264,13 @@ void solve_pieces(const int back, int length, int step, int m, global const int 
 kernel void block_pieces(long n, int rows, int blocks, int m, global const int *restrict diagonal,
                          global const int *restrict slot, long record, long upper_at,
                          long inverse_at, global const STORED *restrict factor, ACC scale,
-                         int step, global const REAL *restrict r, long r_first, global REAL *z,
-                         long z_first)
+                         int step, int columns, global const REAL *restrict r, long r_first, long r_pitch,
+                         global REAL *z, long z_first, long z_pitch)
 {
     local REAL all[4 * WG];
     const REAL by = (REAL)scale;
     int b = get_group_id(0);
+    r += COLUMN_HERE * r_pitch, z += COLUMN_HERE * z_pitch;
 
     do {
         long at = (long)b * rows;
@@ -289,11 +297,12 @@ block_levels(int first, int last, int back, global const int *restrict level_beg
                          global const int *restrict row, global const int *restrict begin,
                          global const int *restrict col, global const STORED *restrict val,
                          global const STORED *restrict inverse, ACC scale,
-                         global const REAL *restrict r, long r_first, global REAL *z, long z_first)
+                         global const REAL *restrict r, long r_first, long r_pitch,
+                         global REAL *z, long z_first, long z_pitch)
 {
     const REAL by = (REAL)scale;
     int l = first;
-    r += r_first, z += z_first;
+    r += r_first + COLUMN_HERE * r_pitch, z += z_first + COLUMN_HERE * z_pitch;
     do {
         const int at = level_begin[l], count = level_begin[l + 1] - at;
         FOR_EACH(k, count) {
@@ -317,11 +326,13 @@ block_levels(int first, int last, int back, global const int *restrict level_beg
 #ifdef KRY_CPU
 #define FOR_BUNDLES(b, bundles) FOR_EACH(b, bundles)
 #define WALKER                  get_group_id(0)
+#define WALKERS                 get_num_groups(0)
 #else
 #define FOR_BUNDLES(b, bundles)                                \
     for (long b = get_global_id(0) / STRIDE; b < bundles;      \
          b += get_global_size(0) / STRIDE)
-#define WALKER (get_global_id(0) / STRIDE)
+#define WALKER  (get_global_id(0) / STRIDE)
+#define WALKERS (get_global_size(0) / STRIDE)
 #endif
 
 // The entries e of row j of bundle b are those from begin[b * rows + j] on.
@@ -335,16 +346,15 @@ kernel void block_rows(long n, int rows, int bundles, global const int *restrict
                        global const int *restrict upper_begin,
                        global const int *restrict upper_col, global const STORED *restrict upper,
                        global const STORED *restrict inverse, ACC scale, global REAL *restrict scratch,
-                       global const REAL *restrict r, long r_first, global REAL *restrict z,
-                       long z_first)
+                       int columns, global const REAL *restrict r, long r_first, long r_pitch,
+                       global REAL *restrict z, long z_first, long z_pitch)
 {
-    global REAL *y = scratch + WALKER * (long)rows * STRIDE;
+    global REAL *y = scratch + (COLUMN_HERE * (long)WALKERS + WALKER) * rows * STRIDE;
     const REAL by = (REAL)scale;
     global const int *restrict col;
-    r += r_first, z += z_first;
-    FOR_BUNDLES(b, bundles) {
+    FOR_BUNDLES(b, bundles) FOR_COLUMNS(c, columns) {
         long at = b * STRIDE * rows;
-        load_tile(0, rows, rows, n, at, r, y);
+        load_tile(0, rows, rows, n, at, r + r_first + c * r_pitch, y);
         col = lower_col;
         for (int j = 0; j < rows; j++) {
             LANES sum = GET(y, j);
@@ -357,7 +367,7 @@ kernel void block_rows(long n, int rows, int bundles, global const int *restrict
             ENTRIES(e, upper_begin, b, j) sum -= FACTOR(upper, e) * SPREAD(AT_COLUMN);
             PUT(sum, j, y);
         }
-        store_tile(0, rows, rows, n, at, y, z);
+        store_tile(0, rows, rows, n, at, y, z + z_first + c * z_pitch);
     }
 }
 

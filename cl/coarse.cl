@@ -1,6 +1,9 @@
-// coarse.cl - c := G w, G the dense inverse of a coarse matrix, symmetric.
-// Host: src/precond/coarse.c.
+// coarse.cl - c := G w, G the dense inverse of a coarse matrix, symmetric, for `vectors` columns of w and of c, w_pitch
+// and c_pitch apart.
+// Host: src/precond/dense_inverse.c.
 //
+// VECTORS   GPUs, of coarse_product: `vectors` at most, for each of which a work-item has sums; 1 unless defined. The
+//           last column stands in for those that there are not. On CPUs a row of G meets one after the other.
 // Full    G: k rows, `stride` numbers apart, a multiple of VW, with zeros behind the k-th.
 //         coarse_product  GPUs, a group of WG for each row, summed by strides of WG vectors, then
 //                         by a tree; CPUs, any number of groups, a chunk of rows each
@@ -10,35 +13,54 @@
 //                         part[I][J] and part[J][I]
 //         coarse_add      c_I := sum over J of part[I][J]; a group of 128 for 8 VW numbers of c
 
-kernel void coarse_product(long k, long stride, global const REAL *restrict G,
-                           global const REAL *restrict w, long w0, global REAL *restrict c, long c0)
+#ifndef VECTORS
+#define VECTORS 1
+#endif
+#define EACH_OF_VECTORS UNROLLED for (int v = 0; v < VECTORS; v++)
+
+kernel void coarse_product(long k, long stride, global const REAL *restrict G, int vectors,
+                           global const REAL *restrict w, long w0, long w_pitch,
+                           global REAL *restrict c, long c0, long c_pitch)
 {
     w += w0, c += c0;
 #ifdef KRY_CPU
     FOR_EACH(row, k)
     {
         global const REAL *g = G + row * stride;
-        VEC s = 0;
-        REAL t = 0;
-        for (long i = 0; i < k / VW; i++) s += LDV(g, i) * LDV(w, i);
-        for (long i = k / VW * VW; i < k; i++) t += g[i] * w[i];
-        c[row] = LANES_SUM(s) + t;
+        for (int v = 0; v < vectors; v++) {
+            global const REAL *w_v = w + v * w_pitch;
+            VEC s = 0;
+            REAL t = 0;
+            for (long i = 0; i < k / VW; i++) s += LDV(g, i) * LDV(w_v, i);
+            for (long i = k / VW * VW; i < k; i++) t += g[i] * w_v[i];
+            c[v * c_pitch + row] = LANES_SUM(s) + t;
+        }
     }
 #else
-    local REAL lane[WG];
+    local REAL lane[VECTORS * WG];
     int l = get_local_id(0);
-    long row = get_group_id(0);
-    VEC s = 0;
-    REAL t = 0;
+    long row = get_group_id(0), at[VECTORS];
+    VEC s[VECTORS];
+    REAL t[VECTORS];
+    EACH_OF_VECTORS at[v] = min(v, vectors - 1) * w_pitch, s[v] = 0, t[v] = 0;
     G += row * stride;
-    for (long i = l; i < k / VW; i += WG) s += ((global const VEC *)G)[i] * LDV(w, i);
-    for (long i = k / VW * VW + l; i < k; i += WG) t += G[i] * w[i];
-    lane[l] = LANES_SUM(s) + t;
+    for (long i = l; i < k / VW; i += WG) {
+        const VEC g = ((global const VEC *)G)[i];
+        EACH_OF_VECTORS s[v] += g * LDV(w + at[v], i);
+    }
+    for (long i = k / VW * VW + l; i < k; i += WG) {
+        EACH_OF_VECTORS t[v] += G[i] * w[at[v] + i];
+    }
+    EACH_OF_VECTORS lane[v * WG + l] = LANES_SUM(s[v]) + t[v];
     for (int step = WG / 2; step > 0; step /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (l < step) lane[l] += lane[l + step];
+        if (l < step) {
+            EACH_OF_VECTORS lane[v * WG + l] += lane[v * WG + l + step];
+        }
     }
-    if (l == 0) c[row] = lane[0];
+    if (l == 0) {
+        EACH_OF_VECTORS if (v < vectors) c[v * c_pitch + row] = lane[v * WG];
+    }
 #endif
 }
 
@@ -60,8 +82,9 @@ kernel void coarse_product(long k, long stride, global const REAL *restrict G,
 #endif
 #define PITCH  (TILE + VW / 2) // of sums in local memory: a warp's lie in different banks
 
-kernel void coarse_tiles(int blocks, long k, global const REAL *restrict G,
-                         global const REAL *restrict w, long w0, global REAL *restrict part)
+kernel void coarse_tiles(int blocks, long k, global const REAL *restrict G, int vectors,
+                         global const REAL *restrict w, long w0, long w_pitch, global REAL *restrict part,
+                         long part_pitch)
 {
     local VEC ends[2 * IN_ROW], columns[DOWN * IN_ROW]; // w_I and w_J; sums for T'w_I
     local REAL rows[ACROSS * PITCH];                    // sums for T w_J
@@ -80,40 +103,50 @@ kernel void coarse_tiles(int blocks, long k, global const REAL *restrict G,
         UNROLLED for (int v = 0; v < VECS; v++)         \
             t[r * VECS + v] = T[((first + r) * DOWN + y) * IN_ROW + v * ACROSS + x];
     LOAD_ROWS(0)
-    long i = (long)(l < TILE ? I : J) * TILE + l % TILE;
-    wi[l] = i < k ? w[w0 + i] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-
-#pragma unroll
-    for (int v = 0; v < VECS; v++) wj[v] = ends[IN_ROW + v * ACROSS + x], s[v] = 0;
-    int first = 0;
+    const long i = (long)(l < TILE ? I : J) * TILE + l % TILE;
+    w += w0;
+    int c = 0;
     NOT_UNROLLED while (true)
     {
-        UNROLLED for (int r = 0; r < AT_ONCE; r++)
-        {
-            VEC p = 0;
-            UNROLLED for (int v = 0; v < VECS; v++)
-            {
-                p += t[r * VECS + v] * wj[v];
-                s[v] += t[r * VECS + v] * wi[(first + r) * DOWN + y];
-            }
-            rows[x * PITCH + (first + r) * DOWN + y] = LANES_SUM(p);
-        }
-        first += AT_ONCE;
-        if (first >= ROWS) break;
-        LOAD_ROWS(first)
-    }
-#pragma unroll
-    for (int v = 0; v < VECS; v++) columns[y * IN_ROW + v * ACROSS + x] = s[v];
-    barrier(CLK_LOCAL_MEM_FENCE);
+        wi[l] = i < k ? w[c * w_pitch + i] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
 
-    REAL sum = 0;
-    if (l < TILE) {
-        for (int a = 0; a < ACROSS; a++) sum += rows[a * PITCH + l];
-        part[((long)I * blocks + J) * TILE + l] = sum;
-    } else if (I != J) {
-        for (int d = 0; d < DOWN; d++) sum += ((local REAL *)columns)[d * TILE + l - TILE];
-        part[((long)J * blocks + I) * TILE + l - TILE] = sum;
+#pragma unroll
+        for (int v = 0; v < VECS; v++) wj[v] = ends[IN_ROW + v * ACROSS + x], s[v] = 0;
+        int first = 0;
+        NOT_UNROLLED while (true)
+        {
+            UNROLLED for (int r = 0; r < AT_ONCE; r++)
+            {
+                VEC p = 0;
+                UNROLLED for (int v = 0; v < VECS; v++)
+                {
+                    p += t[r * VECS + v] * wj[v];
+                    s[v] += t[r * VECS + v] * wi[(first + r) * DOWN + y];
+                }
+                rows[x * PITCH + (first + r) * DOWN + y] = LANES_SUM(p);
+            }
+            first += AT_ONCE;
+            if (first >= ROWS) break;
+            LOAD_ROWS(first)
+        }
+#pragma unroll
+        for (int v = 0; v < VECS; v++) columns[y * IN_ROW + v * ACROSS + x] = s[v];
+        barrier(CLK_LOCAL_MEM_FENCE);
+
+        REAL sum = 0;
+        if (l < TILE) {
+            for (int a = 0; a < ACROSS; a++) sum += rows[a * PITCH + l];
+            part[((long)I * blocks + J) * TILE + l] = sum;
+        } else if (I != J) {
+            for (int d = 0; d < DOWN; d++) sum += ((local REAL *)columns)[d * TILE + l - TILE];
+            part[((long)J * blocks + I) * TILE + l - TILE] = sum;
+        }
+        if (++c >= vectors) break;
+        part += part_pitch;
+        if (AT_ONCE < ROWS) {
+            LOAD_ROWS(0)
+        }
     }
 }
 
@@ -121,14 +154,16 @@ kernel void coarse_tiles(int blocks, long k, global const REAL *restrict G,
 #define ADD_DOWN   (GROUP / ADD_ACROSS)
 #define SLICES     (IN_ROW / ADD_ACROSS) // groups for a row of tiles
 
-kernel void coarse_add(int blocks, long k, global const REAL *restrict part,
-                       global REAL *restrict c, long c0)
+// Launch: for each of several columns.
+kernel void coarse_add(int blocks, long k, global const REAL *restrict part, long part_pitch,
+                       global REAL *restrict c, long c0, long c_pitch)
 {
     local VEC lane[GROUP];
     int l = get_local_id(0), x = l % ADD_ACROSS;
     int I = (int)get_group_id(0) / SLICES, slice = (int)get_group_id(0) % SLICES;
     global const VEC *p =
-        (global const VEC *)part + (long)I * blocks * IN_ROW + slice * ADD_ACROSS + x;
+        (global const VEC *)(part + COLUMN_HERE * part_pitch) + (long)I * blocks * IN_ROW +
+        slice * ADD_ACROSS + x;
     VEC s = 0;
     int J = l / ADD_ACROSS;
 
@@ -143,7 +178,7 @@ kernel void coarse_add(int blocks, long k, global const REAL *restrict part,
         REAL sum = 0;
         for (int d = 0; d < ADD_DOWN; d++)
             sum += ((local const REAL *)lane)[d * (ADD_ACROSS * VW) + l];
-        c[c0 + row] = sum;
+        c[c0 + COLUMN_HERE * c_pitch + row] = sum;
     }
 }
 #endif

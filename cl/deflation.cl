@@ -46,20 +46,28 @@ TOTAL sum_pieces(int first, int last, int step, global const int *restrict piece
     return s;
 }
 
+void put_number(long s, REAL number, global REAL *restrict w, global REAL *restrict kept)
+{
+    w[s] = number;
+    if (COLUMN_HERE == 0) kept[s] = number;
+}
+
 #ifdef SEGMENTS
 #define PUT_SUM(s, sum) part[s] = (sum)
 #else
-#define PUT_SUM(s, sum) w[w0 + (s)] = kept[s] = (REAL)VALUE_OF(sum)
+#define PUT_SUM(s, sum) put_number(s, (REAL)VALUE_OF(sum), w + w0, kept)
 #endif
 
 // Sums of segments, by each mode: `sums` of them. Each label is one, and its sum goes to w and to `kept`; or with SEGMENTS labels
-// have many, whose sums go to `part` for deflation_finish.
+// have many, whose sums go to `part` for deflation_finish. Launch: for each column; `kept` is that of the first.
 kernel void deflation_restrict(int sums, global const int *restrict segment,
                                global const int *restrict piece_start,
                                global const uchar *restrict piece_length,
-                               global const REAL *restrict mode, long ld, global const REAL *restrict v, long v0, global REAL *restrict w,
-                               long w0, global REAL *restrict kept, global TOTAL *restrict part)
+                               global const REAL *restrict mode, long ld, global const REAL *restrict v,
+                               long v0, long v_pitch, global REAL *restrict w, long w0, long w_pitch,
+                               global REAL *restrict kept, global TOTAL *restrict part)
 {
+    v0 += COLUMN_HERE * v_pitch, w0 += COLUMN_HERE * w_pitch, part += (long)COLUMN_HERE * sums;
 #ifdef KRY_CPU
     FOR_EACH(q, sums)
     PUT_SUM(q, sum_pieces(segment[SEGMENT_OF(q)], segment[SEGMENT_OF(q) + 1], 1, piece_start,
@@ -85,17 +93,18 @@ kernel void deflation_restrict(int sums, global const int *restrict segment,
 #endif
 }
 
-kernel void deflation_finish(long k, global const int *restrict label_segment,
+kernel void deflation_finish(long k, global const int *restrict label_segment, int sums,
                              global const TOTAL *restrict part, global REAL *restrict w, long w0,
-                             global REAL *restrict kept)
+                             long w_pitch, global REAL *restrict kept)
 {
+    part += (long)COLUMN_HERE * sums, w += w0 + COLUMN_HERE * w_pitch;
     FOR_EACH(i, k)
     {
         TOTAL sum = NO_TOTAL;
         const int label = SEGMENT_OF(i), j = i % MODES;
         for (int s = label_segment[label]; s < label_segment[label + 1]; s++)
             ADD_TOTAL(sum, part[s * MODES + j]);
-        w[w0 + i] = kept[i] = (REAL)VALUE_OF(sum);
+        put_number(i, (REAL)VALUE_OF(sum), w, kept);
     }
 }
 
@@ -114,14 +123,14 @@ REAL combine(global const REAL *restrict c, global const REAL *restrict mode, lo
 }
 #endif
 
-// y := alpha Z c + beta y; with beta == 0, y is not read.
+// y := alpha Z c + beta y; with beta == 0, y is not read. Launch: for each column.
 kernel void deflation_prolong(long n, global const LABEL *restrict label,
                               global const REAL *restrict mode, long ld, ACC alpha,
-                              global const REAL *restrict c, long c0, ACC beta,
-                              global REAL *restrict y, long y0)
+                              global const REAL *restrict c, long c0, long c_pitch, ACC beta,
+                              global REAL *restrict y, long y0, long y_pitch)
 {
     const REAL by = (REAL)alpha, old = (REAL)beta;
-    c += c0, y += y0;
+    c += c0 + COLUMN_HERE * c_pitch, y += y0 + COLUMN_HERE * y_pitch;
     FOR_EACH(i, n) y[i] = old == 0 ? by * AT(i) : by * AT(i) + old * y[i];
 }
 

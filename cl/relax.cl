@@ -1,19 +1,23 @@
 // relax.cl - the vector work of a relaxation with an operator that has no sweep of its own.
-// Host: src/precond/sweeps.c. Launch: kry_groups_for_sums(n) groups of WG.
+// Host: src/precond/sweeps.c. Launch: kry_groups_for_sums(n) groups of WG, for each of several columns. Columns of a
+// vector are its pitch apart; d is the same for all.
 
 // y := x + c0 (x - old) + c1 d .* r, where r = b - A x and d = D^-1. x counts as zero without
 // has_x, old without has_old; old may be y, and r b. With `sums` 1, part[group] := the sum of r.r;
-// with 2, the pair (b.y, b.b).
-kernel void relax_sweep(long n, ACC c0, ACC c1, global const REAL *b, long b0, int has_x,
-                        global const REAL *x, long x0, int has_old, global const REAL *old,
-                        long old0, global const REAL *restrict d, global const REAL *r, long r0,
-                        global REAL *y, long y0, int sums, global TOTAL *restrict part)
+// with 2, the pair (b.y, b.b): of one column.
+kernel void relax_sweep(long n, ACC c0, ACC c1, global const REAL *b, long b0, long b_pitch, int has_x,
+                        global const REAL *x, long x0, long x_pitch, int has_old,
+                        global const REAL *old, long old0, long old_pitch,
+                        global const REAL *restrict d, global const REAL *r, long r0, long r_pitch,
+                        global REAL *y, long y0, long y_pitch, int sums, global TOTAL *restrict part)
 {
+    const long column = COLUMN_HERE;
     local TOTAL2 lane[WG];
     const REAL by_step = (REAL)c0, by_residual = (REAL)c1;
     TOTALV svy = NO_TOTALV, svv = NO_TOTALV;
     TOTAL tvy = NO_TOTAL, tvv = NO_TOTAL;
-    b += b0, x += x0, old += old0, r += r0, y += y0;
+    b += b0 + column * b_pitch, x += x0 + column * x_pitch, old += old0 + column * old_pitch;
+    r += r0 + column * r_pitch, y += y0 + column * y_pitch;
 #define SWEEP_AT(TYPE, LOAD, STORE, V, vy, vv)                        \
     {                                                                 \
         TYPE r_i = LOAD(r), x_i = 0, step = 0;                        \

@@ -1,6 +1,6 @@
 /*
- * test_at_once.c - products with several vectors at once, of every format, against a plain product in long
- * double: as many vectors as there are kernels for, one more, one less.
+ * test_at_once.c - products with several vectors at once, of every format, and residuals and steps of relaxation
+ * made of them, against plain ones in long double: as many vectors as there are kernels for, one more, one less.
  */
 #include "format_suite.h"
 #include "grids.h"
@@ -32,14 +32,58 @@ static void check_product(const kry_op *op, const matrix *A, int64_t k, double a
     check_product_at(op, A, k, alpha, beta, 1);
 }
 
-static void check_columns(const kry_op *op, const matrix *A)
+/* y := x + c d .* (b - A x), and with d NULL r := b - A x in a vector of its own or over b. */
+static void check_relaxation(const kry_op *op, const matrix *A, int64_t k, const double *d)
+{
+    const kry_type type = kry_op_get_shape(op)->type;
+    const int64_t n = A->rows, numbers = n * k;
+    const double c = d ? to_type(type, 0.7) : 1;
+    double *x = random_array(type, numbers), *b = random_array(type, numbers);
+    guarded X = guarded_create(type, n, k, 1, x), B = guarded_create(type, n, k, 3, b),
+            Y = guarded_create(type, n, k, 2, NULL);
+    kry_vec *D = NULL;
+
+    if (d) {
+        OK(kry_vec_create(device(), type, n, 1, &D));
+        OK(kry_vec_write_doubles(D, d));
+        OK(op->fused->relax_by(op->self, c, D, B.v, X.v, Y.v));
+    } else {
+        OK(kry_op_run_residual(op, B.v, X.v, Y.v));
+    }
+    double *y = guarded_read(&Y);
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < n; i++) {
+            long double size, sum = row_times(A, i, x + j * n, NULL, &size);
+            const long double by = d ? (long double)c * d[i] : 1, x_i = d ? x[j * n + i] : 0;
+            NEAR(y[j * n + i], x_i + by * (b[j * n + i] - sum),
+                 row_bound(A, i, type, fabsl(by) * (size + fabs(b[j * n + i])) + fabsl(x_i)),
+                 "row %lld, column %lld of %lld", (long long)i, (long long)j, (long long)k);
+        }
+    if (!d) {
+        OK(kry_op_run_residual(op, B.v, X.v, B.v));
+        double *over = guarded_read(&B);
+        assert_same_bits(over, y, numbers);
+        free(over);
+    }
+    kry_vec_release(&D);
+    guarded_release(&X), guarded_release(&B), guarded_release(&Y);
+    free(x), free(b), free(y);
+}
+
+/* relaxes: with steps of relaxation, too, for as many vectors as either kernel takes. */
+static void check_columns(const kry_op *op, const matrix *A, bool relaxes)
 {
     kry_type type = kry_op_get_shape(op)->type;
+    double *d = relaxes && A->rows == A->cols ? random_array(type, A->rows) : NULL;
 
     for (size_t c = 0; c < COUNT(columns); c++) {
         check_product(op, A, columns[c], 1, 0);
         check_product(op, A, columns[c], to_type(type, -0.375), to_type(type, 1.0 / 3));
+        if (!d || (columns[c] != 3 && columns[c] != 8)) continue;
+        check_relaxation(op, A, columns[c], d);
+        check_relaxation(op, A, columns[c], NULL);
     }
+    free(d);
 }
 
 /* Rows of all lengths, rows that are cut into pieces, and more columns than rows. */
@@ -58,7 +102,7 @@ static void at_once__formats(void **state)
         {
             kry_op *op = in_format(&A, type, format, 0);
             if (!op) continue;
-            check_columns(op, &A);
+            check_columns(op, &A, one_of(4, (int64_t)p + format));
             kry_op_release(&op);
         }
         matrix_release(&A);
@@ -119,7 +163,7 @@ static void at_once__grids(void **state)
         const kry_stencil_params p = grid_params(g, k);
         print_message("# %s\n", g->name);
         OK(kry_stencil_create(device(), type, &p, &op));
-        check_columns(op, &A);
+        check_columns(op, &A, false);
         check_product_at(op, &A, 3, 1, 0, 0);
         check_product_at(op, &A, 16, to_type(type, -0.375), to_type(type, 1.0 / 3), 0);
         kry_op_release(&op);

@@ -135,25 +135,51 @@ static long double *inverse_of(const coarse_matrix *E)
 /* ---- solving ------------------------------------------------------------------------------------
  */
 
-/* c := E^-1 w through a device, w and c starting anywhere. */
-static double *solved(kry_type type, kry_coarse *s, const double *w, int64_t k, int64_t first)
+/* c := E^-1 w through a device, w and c of several columns that start anywhere. */
+static double *solved_columns(kry_type type, kry_coarse *s, const double *w, int64_t k,
+                              int64_t columns, int64_t first)
 {
-    guarded gw = guarded_create(type, k, 1, first, w),
-            gc = guarded_create(type, k, 1, (first + 1) % 4, NULL);
+    guarded gw = guarded_create(type, k, columns, first, w),
+            gc = guarded_create(type, k, columns, (first + 1) % 4, NULL);
     OK(kry_coarse_solve(s, gw.v, gc.v));
     double *c = guarded_read(&gc), *kept = guarded_read(&gw);
-    assert_same_bits(w, kept, k);
+    assert_same_bits(w, kept, k * columns);
     free(kept);
     guarded_release(&gw);
     guarded_release(&gc);
     return c;
 }
 
+static double *solved(kry_type type, kry_coarse *s, const double *w, int64_t k, int64_t first)
+{
+    return solved_columns(type, s, w, k, 1, first);
+}
+
+/* Several columns are each what it is alone, but for rounding in the order of sums. */
+static void check_columns(kry_type type, kry_coarse *s, int64_t k, long double rounding)
+{
+    static const int64_t columns[] = { 2, 5, 11 };
+
+    for (size_t i = 0; i < COUNT(columns); i++) {
+        double *w = random_array(type, k * columns[i]);
+        double *all = solved_columns(type, s, w, k, columns[i], 1);
+        for (int64_t j = 0; j < columns[i]; j++) {
+            double *alone = solved(type, s, w + j * k, k, 1);
+            for (int64_t r = 0; r < k; r++)
+                NEAR(all[j * k + r], alone[r], rounding,
+                     "k = %lld, column %lld of %lld, number %lld", (long long)k, (long long)j,
+                     (long long)columns[i], (long long)r);
+            free(alone);
+        }
+        free(w), free(all);
+    }
+}
+
 static void check_solve(kry_type type, kry_coarse *s, const coarse_matrix *E, const char *what)
 {
     static const int64_t firsts[] = { 0, 1, 3 };
     int64_t k = E->k;
-    long double *G = inverse_of(E);
+    long double *G = inverse_of(E), bound = 0;
     for (size_t f = 0; f < COUNT(firsts); f++) {
         double *w = random_array(type, k), *c = solved(type, s, w, k, firsts[f]);
         long double largest = 0;
@@ -162,7 +188,7 @@ static void check_solve(kry_type type, kry_coarse *s, const coarse_matrix *E, co
             long double want = 0;
             for (int64_t j = 0; j < k; j++) want += G[i * k + j] * w[j];
             /* k products; and the condition times the roundoff of the factor, which is in double */
-            long double bound = (k + 10) * (eps_of(type) + 100 * DBL_EPSILON) * largest * sqrtl(k);
+            bound = (k + 10) * (eps_of(type) + 100 * DBL_EPSILON) * largest * sqrtl(k);
             NEAR(c[i], want, bound, "%s, k = %lld, from %lld, number %lld", what, (long long)k,
                  (long long)firsts[f], (long long)i);
         }
@@ -172,6 +198,7 @@ static void check_solve(kry_type type, kry_coarse *s, const coarse_matrix *E, co
         free(c);
         free(w);
     }
+    check_columns(type, s, k, bound);
     free(G);
 }
 

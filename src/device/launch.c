@@ -202,8 +202,8 @@ kry_scalar kry_scalar_of(const kry_device *dev, double value)
 
 size_t kry_acc_size(const kry_device *dev) { return dev->info.fp64 ? 8 : 4; }
 
-static kry_status launch(kry_device *dev, kry_kernel *kernel, kry_range range, const kry_arg *args,
-                         size_t count)
+kry_status kry_launch_range(kry_device *dev, kry_kernel *kernel, kry_range range,
+                            const kry_arg *args, size_t count)
 {
     kry_status st = kry_device_check_thread(dev);
     return st < 0 ? st : dev->driver->launch(dev, kernel, &range, args, count);
@@ -218,13 +218,14 @@ kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const
 kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
                            const kry_arg *args, size_t count)
 {
-    return launch(dev, kernel, (kry_range){ groups, 1, size }, args, count);
+    return kry_launch_range(dev, kernel, (kry_range){ groups, 1, size }, args, count);
 }
 
 kry_status kry_launch_columns(kry_device *dev, kry_kernel *kernel, int64_t groups, int64_t columns,
                               const kry_arg *args, size_t count)
 {
-    return launch(dev, kernel, (kry_range){ groups, columns, kry_group_size(dev) }, args, count);
+    return kry_launch_range(dev, kernel, (kry_range){ groups, columns, kry_group_size(dev) }, args,
+                            count);
 }
 
 kry_status kry_run(kry_device *dev, const char *stem, kry_type type, const char *defines,

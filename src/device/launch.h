@@ -21,6 +21,8 @@ kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const
 /* The same with groups of `size` work-items. */
 kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
                            const kry_arg *args, size_t count);
+kry_status kry_launch_range(kry_device *dev, kry_kernel *kernel, kry_range range,
+                            const kry_arg *args, size_t count);
 /* The same for each of several columns, which is get_group_id(1) in the kernel. */
 kry_status kry_launch_columns(kry_device *dev, kry_kernel *kernel, int64_t groups, int64_t columns,
                               const kry_arg *args, size_t count);

@@ -11,13 +11,25 @@
  * reading the matrix once more. */
 enum { FEW = 4, MANY = 8, MOST = 16 };
 
+/* What is made of products: y := alpha A x + beta y; with b y := b - A x, and with d y := x + alpha d .* (b - A x). */
+typedef struct wanted {
+    double alpha, beta;
+    const kry_vec *b, *d; /* d has one column, for all */
+} wanted;
+
 /* A strip of columns: what is multiplied in one go. */
 typedef struct strip {
-    double alpha, beta;
-    kry_vec x, y;
-    int width;   /* FEW, MANY or MOST, of which x->k are there */
-    bool beside; /* x is copied first, so that the numbers of a row are side by side */
+    const wanted *w;
+    kry_vec x, y, b; /* b: y, where none is wanted */
+    int width;       /* FEW, MANY or MOST, of which x->k are there */
+    bool beside;     /* x is copied first, so that the numbers of a row are side by side */
 } strip;
+
+/* Residuals in single precision are summed in double, as those of one column. */
+static bool sums_in_double(const kry_matrix *A, const strip *t)
+{
+    return t->w->b && A->shape.type == KRY_F32 && A->dev->info.fp64;
+}
 
 static const char *width_define(const strip *t)
 {
@@ -77,37 +89,68 @@ static int64_t groups_of(const kry_matrix *A, const kry_stage *s, const strip *t
                                                    : s->groups * (t->width / VECTORS_HERE);
 }
 
-static kry_status launch_at_once(const kry_matrix *A, const kry_stage *s, const strip *t)
+static kry_status get_kernel(const kry_matrix *A, const kry_stage *s, const strip *t,
+                             kry_kernel **kernel)
 {
-    kry_status st = KRY_OK;
-    const cl_int vectors = (cl_int)t->x.k;
-    kry_scalar a = kry_scalar_of(A->dev, t->alpha), b = kry_scalar_of(A->dev, t->beta);
-    const kry_arg rest[] = { ARG(vectors),       ARG_ACC(A->dev, a), ARG_VEC(&t->x), ARG(t->x.ld),
-                             ARG_ACC(A->dev, b), ARG_VEC(&t->y),     ARG(t->y.ld) };
-    char defines[KRY_STAGE_DEFINES + 16], name[32];
-    kry_kernel *kernel;
+    char defines[KRY_STAGE_DEFINES + 48], name[32];
 
     kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines);
     strcat(defines, width_define(t));
     if (t->beside) strcat(defines, " -DBESIDE");
-    snprintf(name, sizeof name, "%s_apply_block", s->stem);
-    TRY(kry_kernel_get(A->dev, s->stem, A->shape.type, defines, name, &kernel));
-    TRY(kry_stage_launch(A, s, kernel, groups_of(A, s, t), rest, COUNT(rest)));
+    if (sums_in_double(A, t)) strcat(defines, " -DSUM_TYPE=ACC");
+    snprintf(name, sizeof name, "%s_%s_block", s->stem, t->w->b ? "relax" : "apply");
+    return kry_kernel_get(A->dev, s->stem, A->shape.type, defines, name, kernel);
+}
+
+static kry_status launch_at_once(const kry_matrix *A, const kry_stage *s, const strip *t)
+{
+    kry_status st = KRY_OK;
+    const cl_int vectors = (cl_int)t->x.k, relaxes = t->w->d != NULL;
+    const kry_vec *d = relaxes ? t->w->d : &t->y; /* or not read */
+    kry_scalar a = kry_scalar_of(A->dev, t->w->alpha), b = kry_scalar_of(A->dev, t->w->beta);
+    const kry_arg apply[] = { ARG(vectors),       ARG_ACC(A->dev, a), ARG_VEC(&t->x), ARG(t->x.ld),
+                              ARG_ACC(A->dev, b), ARG_VEC(&t->y),     ARG(t->y.ld) };
+    const kry_arg relax[] = { ARG(vectors),   ARG(relaxes), ARG_ACC(A->dev, a), ARG_VEC(d),
+                              ARG_VEC(&t->b), ARG(t->b.ld), ARG_VEC(&t->x),     ARG(t->x.ld),
+                              ARG_VEC(&t->y), ARG(t->y.ld) };
+    kry_kernel *kernel;
+
+    TRY(get_kernel(A, s, t, &kernel));
+    TRY(kry_stage_launch(A, s, kernel, groups_of(A, s, t), t->w->b ? relax : apply,
+                         t->w->b ? COUNT(relax) : COUNT(apply)));
 done:
     return st;
+}
+
+/* The same for one vector, by the kernel for one. */
+static kry_status launch_one(const kry_matrix *A, const kry_stage *s, const strip *t)
+{
+    const wanted *w = t->w;
+    const kry_product product = !w->b ? KRY_APPLY : w->d ? KRY_RELAX : KRY_RESIDUAL;
+    const kry_vec *d = w->d ? w->d : &t->y;
+    kry_scalar a = kry_scalar_of(A->dev, w->alpha), b = kry_scalar_of(A->dev, w->beta);
+    const kry_arg apply[] = { ARG_ACC(A->dev, a), ARG_VEC(&t->x), ARG_ACC(A->dev, b),
+                              ARG_VEC(&t->y) };
+    const kry_arg relax[] = { ARG_ACC(A->dev, a), ARG_VEC(d), ARG_VEC(&t->b), ARG_VEC(&t->x),
+                              ARG_VEC(&t->y) };
+    const size_t skip = w->d ? 0 : 3; /* a residual takes neither a nor d */
+
+    return kry_stage_launch(A, s, s->kernel[product], s->groups, w->b ? relax + skip : apply,
+                            w->b ? COUNT(relax) - skip : COUNT(apply));
 }
 
 /* All stages from `first` on for one vector, then for the next: they hand each other partial sums. */
 static kry_status launch_by_vector(const kry_matrix *A, int first, const strip *t)
 {
     kry_status st = KRY_OK;
-    kry_scalar a = kry_scalar_of(A->dev, t->alpha), b = kry_scalar_of(A->dev, t->beta);
 
     for (int64_t j = 0; j < t->x.k; j++) {
-        const kry_vec x = kry_vec_column(&t->x, j), y = kry_vec_column(&t->y, j);
-        const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(&x), ARG_ACC(A->dev, b), ARG_VEC(&y) };
+        const strip one = { .w = t->w,
+                            .x = kry_vec_column(&t->x, j),
+                            .y = kry_vec_column(&t->y, j),
+                            .b = kry_vec_column(&t->b, j) };
         for (const kry_stage *s = A->stage + first; s < A->stage + A->stages; s++)
-            TRY(kry_stage_launch(A, s, s->kernel[KRY_APPLY], s->groups, rest, COUNT(rest)));
+            TRY(launch_one(A, s, &one));
     }
 done:
     return st;
@@ -140,19 +183,34 @@ static int most_at_once(const kry_matrix *A)
     return dev->info.cpu_kernels ? MANY : MOST;
 }
 
-kry_status kry_matrix_apply_block(void *self, double alpha, const kry_vec *x, double beta,
-                                  kry_vec *y)
+static kry_status run_strips(kry_matrix *A, const wanted *w, const kry_vec *x, kry_vec *y)
 {
     kry_status st = KRY_OK;
-    kry_matrix *A = self;
     const int most = most_at_once(A);
 
     for (int64_t j = 0, count; j < x->k; j += count) {
         count = x->k - j < most ? x->k - j : most;
-        TRY(multiply(A,
-                     &(strip){ alpha, beta, kry_vec_columns(x, j, count),
-                               kry_vec_columns(y, j, count), width_for(count), reads_beside(A) }));
+        TRY(multiply(A, &(strip){ w, kry_vec_columns(x, j, count), kry_vec_columns(y, j, count),
+                                  kry_vec_columns(w->b ? w->b : y, j, count), width_for(count),
+                                  reads_beside(A) }));
     }
 done:
     return st;
+}
+
+kry_status kry_matrix_apply_block(void *self, double alpha, const kry_vec *x, double beta,
+                                  kry_vec *y)
+{
+    return run_strips(self, &(wanted){ .alpha = alpha, .beta = beta }, x, y);
+}
+
+kry_status kry_matrix_residual_block(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    return run_strips(self, &(wanted){ .b = b }, x, r);
+}
+
+kry_status kry_matrix_relax_block(void *self, double c, const kry_vec *d, const kry_vec *b,
+                                  const kry_vec *x, kry_vec *y)
+{
+    return run_strips(self, &(wanted){ .alpha = c, .b = b, .d = d }, x, y);
 }

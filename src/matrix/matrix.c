@@ -66,6 +66,7 @@ static kry_status matrix_relax_by(void *self, double c, const kry_vec *d, const 
 {
     kry_matrix *A = self;
     kry_scalar by = kry_scalar_of(A->dev, c);
+    if (y->k > 1) return kry_matrix_relax_block(self, c, d, b, x, y);
     const kry_arg rest[] = { ARG_ACC(A->dev, by), ARG_VEC(d), ARG_VEC(b), ARG_VEC(x), ARG_VEC(y) };
     return launch_stages(A, 0, KRY_RELAX, rest, COUNT(rest), NULL);
 }
@@ -245,6 +246,7 @@ static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
 
 static const kry_op_fused fused = { .apply_direction = matrix_apply_direction,
                                     .relax_by = matrix_relax_by,
+                                    .residual_block = kry_matrix_residual_block,
                                     .inspect = matrix_inspect };
 
 kry_matrix *kry_matrix_of(const kry_op *op)

@@ -277,9 +277,12 @@ double kry_matrix_transpose_bytes(const kry_matrix *A);
 
 /* ---- at_once.c --------------------------------------------------------------------------------- */
 
-/* Entry of the operators' table: products with several vectors. */
+/* Entries of the operators' tables: products with several vectors, r := b - A x, and y := x + c d .* (b - A x). */
 kry_status kry_matrix_apply_block(void *self, double alpha, const kry_vec *x, double beta,
                                   kry_vec *y);
+kry_status kry_matrix_residual_block(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r);
+kry_status kry_matrix_relax_block(void *self, double c, const kry_vec *d, const kry_vec *b,
+                                  const kry_vec *x, kry_vec *y);
 
 /* ---- flux.c ------------------------------------------------------------------------------------ */
 

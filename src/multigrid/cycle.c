@@ -17,7 +17,8 @@
  * on each level the solution of the coarser one, prolongated, is the x that a cycle begins with.
  *
  * Storage  3 vectors on each level below the finest and 1 there, W and F 2 and K 4 more on levels between
- *          the finest and the coarsest, and those of sweeps.h
+ *          the finest and the coarsest, and those of sweeps.h; k times that from the first time on that k columns
+ *          are taken at once
  * Waits    K: twice on each level it visits
  * Source   A. Brandt, Multi-level adaptive solutions to boundary-value problems, Math. Comp. 31 (1977);
  *          Y. Notay, P. S. Vassilevski, Recursive Krylov-based multigrid cycles, Numer. Linear Algebra
@@ -25,9 +26,15 @@
  */
 #include "multigrid/cycle.h"
 
+/* As many columns of a level's room as the cycle has. */
+static kry_vec columns_of(const kry_hierarchy *H, const kry_vec *room)
+{
+    return kry_vec_columns(room, 0, H->columns);
+}
+
 static kry_status restrict_to(const kry_level *L, const kry_vec *r, kry_vec *coarse)
 {
-    if (L->R) return L->R->table->apply(L->R->self, 1, r, 0, coarse);
+    if (L->R) return kry_op_run_apply(L->R, 1, r, 0, coarse);
     return L->P->table->apply_transpose(L->P->self, 1, r, 0, coarse);
 }
 
@@ -111,7 +118,7 @@ static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_v
     }
     up.count -= how.but_one;
     if (kry_rung_corrects_at_once(g)) return correct_and_smooth(g, up, b, e, place, sum);
-    TRY(L->P->table->apply(L->P->self, 1, e, 1, place[0]));
+    TRY(kry_op_run_apply(L->P, 1, e, 1, place[0]));
     TRY(kry_smoothing_run(&g->smooth, &up, false, b, place));
 done:
     return st;
@@ -150,13 +157,14 @@ static kry_status visit(kry_hierarchy *H, int i, visiting how, const kry_vec *b,
 {
     kry_status st = KRY_OK;
     kry_rung *g = &H->rung[i], *next = g + 1;
-    kry_vec *place[2] = { x, g->work };
 
     if (H->tail.from && i == H->tail.from && !how.from_x) return H->tail.run(H->tail.self, b, x);
     if (i == H->count - 1) return H->coarse ? kry_coarse_solve(H->coarse, b, x) : KRY_OK;
-    TRY(go_down(g, how, b, place, next->b));
-    TRY(correct(H, i + 1, how.shape, next->b, next->x));
-    TRY(go_up(g, how, b, next->x, place, i ? NULL : H->dots));
+    kry_vec work = columns_of(H, g->work), next_b = columns_of(H, next->b),
+            next_x = columns_of(H, next->x), *place[2] = { x, &work };
+    TRY(go_down(g, how, b, place, &next_b));
+    TRY(correct(H, i + 1, how.shape, &next_b, &next_x));
+    TRY(go_up(g, how, b, &next_x, place, i ? NULL : H->dots));
 done:
     return st;
 }
@@ -167,11 +175,11 @@ static kry_status visit_again(kry_hierarchy *H, int i, kry_cycle_shape shape, co
 {
     kry_status st = KRY_OK;
     kry_rung *g = &H->rung[i];
-    kry_vec *r = g->again[0], *d = g->again[1];
+    kry_vec r = columns_of(H, g->again[0]), d = columns_of(H, g->again[1]);
 
-    TRY(kry_op_residual(g->level.A, b, x, r));
-    TRY(visit(H, i, (visiting){ .shape = shape }, r, d));
-    TRY(kry_vec_axpby(1, d, 1, x));
+    TRY(kry_op_residual(g->level.A, b, x, &r));
+    TRY(visit(H, i, (visiting){ .shape = shape }, &r, &d));
+    TRY(kry_vec_axpby(1, &d, 1, x));
 done:
     return st;
 }
@@ -248,16 +256,20 @@ static kry_status in_single(kry_hierarchy *H, kry_plain_cycle *run, const kry_ve
     const kry_rung *g = H->rung;
     const kry_narrow *N = H->narrow;
     const kry_op *A = g->level.A;
-    kry_sum *sum = s.dots ? s.dots : N->dots;
+    const bool widens = H->widens && b->k == 1;
+    kry_vec b_1 = columns_of(H, g->b), x_1 = columns_of(H, g->x);
+    kry_sum *sum = b->k > 1 ? NULL : s.dots ? s.dots : N->dots;
 
     TRY(kry_narrow_measure(N, b, s.known));
-    TRY(kry_narrow_down(N, b, g->b));
-    TRY(run(H, g->b, g->x, H->widens));
-    if (H->widens)
+    TRY(kry_narrow_down(N, b, &b_1));
+    TRY(run(H, &b_1, &x_1, widens));
+    if (widens) {
+        const kry_vec iterate = columns_of(H, g->work);
         TRY(A->fused->relax_widening(A->self, g->smooth.up.step[g->smooth.up.count - 1], N->unit, b,
-                                     g->work, x, sum));
-    else
-        TRY(kry_narrow_up(N, b, g->x, x, sum));
+                                     &iterate, x, sum));
+    } else {
+        TRY(kry_narrow_up(N, b, &x_1, x, sum));
+    }
 done:
     return st;
 }
@@ -289,12 +301,47 @@ static kry_status once(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_
     return visit(H, 0, (visiting){ .shape = H->cycle.shape, .but_one = but_one }, b, x);
 }
 
+/* What is done for all columns at once where a level has operators; passes, colours, and the scalars of K are for one. */
+bool kry_cycle_takes_columns(const kry_hierarchy *H)
+{
+    const kry_layout *layout = &H->rung[0].level.A->dev->layout;
+    bool takes = kry_layout_size(layout) == 1 && !layout->reproducible && !H->tail.from &&
+                 H->cycle.shape != KRY_CYCLE_K;
+
+    for (int i = 0; i + 1 < H->count; i++) {
+        const kry_rung *g = &H->rung[i];
+        takes = takes && g->level.R && !g->level.passes && !g->smooth.down.coloured;
+    }
+    return takes && !kry_device_is_host(H->rung[0].level.A->dev);
+}
+
+static kry_status make_room(kry_hierarchy *H, int64_t columns)
+{
+    kry_status st = KRY_OK;
+
+    for (int i = 0; i < H->count; i++) {
+        kry_rung *g = &H->rung[i];
+        kry_vec **all[] = { &g->b,        &g->x,        &g->work,    &g->again[0],
+                            &g->again[1], &g->again[2], &g->again[3] };
+        for (size_t v = 0; v < COUNT(all); v++)
+            if (*all[v]) TRY(kry_vec_widen(all[v], columns));
+    }
+    if (H->narrow) TRY(kry_narrow_widen(H->narrow, columns));
+    H->columns = columns;
+done:
+    return st;
+}
+
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums s)
 {
+    kry_status st = KRY_OK;
+
+    TRY(make_room(H, b->k));
     if (kry_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, s);
     if (H->narrow) return in_single(H, once, b, x, s);
     H->dots = s.dots;
-    const kry_status st = once(H, b, x, false);
+    st = once(H, b, x, false);
+done:
     H->dots = NULL;
     return st;
 }
@@ -306,15 +353,21 @@ static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_
     const int last = H->count - 1;
     visiting how = { .shape = H->cycle.shape, .from_x = true };
 
-    for (int i = 0; i < last; i++)
-        TRY(restrict_to(&H->rung[i].level, i ? H->rung[i].b : b, H->rung[i + 1].b));
+    for (int i = 0; i < last; i++) {
+        const kry_vec b_i = i ? columns_of(H, H->rung[i].b) : kry_vec_borrow(b);
+        kry_vec coarse = columns_of(H, H->rung[i + 1].b);
+        TRY(restrict_to(&H->rung[i].level, &b_i, &coarse));
+    }
     for (int i = last; i >= 0; i--) {
         const kry_op *P = H->rung[i].level.P;
-        const kry_vec *b_i = i ? H->rung[i].b : b;
-        kry_vec *x_i = i ? H->rung[i].x : x;
-        if (i < last) TRY(P->table->apply(P->self, 1, H->rung[i + 1].x, 0, x_i));
+        const kry_vec b_i = i ? columns_of(H, H->rung[i].b) : kry_vec_borrow(b);
+        kry_vec x_i = i ? columns_of(H, H->rung[i].x) : kry_vec_borrow(x);
+        if (i < last) {
+            const kry_vec coarse = columns_of(H, H->rung[i + 1].x);
+            TRY(kry_op_run_apply(P, 1, &coarse, 0, &x_i));
+        }
         how.but_one = but_one && i == 0;
-        TRY(visit(H, i, how, b_i, x_i));
+        TRY(visit(H, i, how, &b_i, &x_i));
     }
 done:
     return st;
@@ -322,5 +375,10 @@ done:
 
 kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
-    return H->narrow ? in_single(H, full, b, x, (kry_cycle_sums){ 0 }) : full(H, b, x, false);
+    kry_status st = KRY_OK;
+
+    TRY(make_room(H, b->k));
+    st = H->narrow ? in_single(H, full, b, x, (kry_cycle_sums){ 0 }) : full(H, b, x, false);
+done:
+    return st;
 }

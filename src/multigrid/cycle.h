@@ -8,6 +8,7 @@
 typedef struct kry_rung {
     kry_level level;
     kry_smoothing smooth; /* of all but the coarsest level */
+    /* Of as many columns as there ever were: */
     kry_vec *b,
         *x; /* of the finest level in single for vectors in double, else NULL: the caller's */
     kry_vec *work;     /* of all but the coarsest level */
@@ -22,6 +23,7 @@ struct kry_hierarchy {
     bool any_smoother, any_degree; /* none was asked for */
     kry_rung *rung;                /* count of them */
     int count;
+    int64_t columns;    /* of the cycle that runs */
     kry_coarse *coarse; /* NULL: A has no unknowns */
     kry_tail tail;
     kry_narrow *narrow; /* the levels are in single, the vectors in double; else NULL */
@@ -44,6 +46,8 @@ double kry_cycle_bytes_stored(const kry_hierarchy *H);
 bool kry_rung_has_narrow_passes(const kry_rung *g);
 /* For levels in single: see `widens`. Waits. */
 kry_status kry_cycle_widen(kry_hierarchy *H);
+/* Whether a cycle takes several columns at once. */
+bool kry_cycle_takes_columns(const kry_hierarchy *H);
 /* Whether the last step on the finest level is a sweep that may leave sums. */
 bool kry_cycle_leaves_dots(const kry_hierarchy *H);
 /* Sums beside a cycle. They may be the same. */
@@ -51,7 +55,7 @@ typedef struct kry_cycle_sums {
     kry_sum *dots;        /* := (b.x, b.b); NULL: not asked for */
     const kry_sum *known; /* a pair whose second number is b.b; NULL: nobody knows */
 } kry_cycle_sums;
-/* x := M b. */
+/* x := M b; of several columns only where a cycle takes them, and without sums. The first time with k columns waits. */
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums sums);
 
 #endif

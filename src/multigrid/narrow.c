@@ -30,35 +30,61 @@ void kry_narrow_release(kry_narrow **address)
     if (!N) return;
     kry_buffer_release(N->dev, &N->unit);
     kry_sum_release(&N->dots);
+    kry_sum_release(&N->squares);
     kry_sum_release(&N->square);
     free(N);
+}
+
+kry_status kry_narrow_widen(kry_narrow *N, int64_t columns)
+{
+    kry_status st = KRY_OK;
+    kry_sum *squares = NULL;
+    cl_mem unit = NULL;
+
+    if (columns == 1 || (N->squares && N->squares->columns == columns)) return KRY_OK;
+    TRY(kry_sum_create_columns(N->dev, 1, (int)columns, NULL, &squares));
+    TRY(kry_buffer_create(N->dev, (size_t)columns * 2 * sizeof(cl_double), &unit));
+    kry_sum_release(&N->squares);
+    kry_buffer_release(N->dev, &N->unit);
+    N->squares = squares, N->unit = unit;
+    squares = NULL;
+done:
+    kry_sum_release(&squares);
+    return st;
 }
 
 kry_status kry_narrow_measure(const kry_narrow *N, const kry_vec *r, const kry_sum *known)
 {
     kry_status st = KRY_OK;
-    const kry_sum *square = known ? known : N->square;
+    kry_sum *own = r->k > 1 ? N->squares : N->square;
+    const kry_sum *square = known ? known : own;
 
-    if (!known) TRY(kry_vec_dot_sum(r, r, N->square));
+    if (!known) TRY(kry_vec_dot_sum(r, r, own));
     const kry_arg args[] = { ARG(square->count), ARG(square->buffer), ARG(N->factor),
                              ARG(N->unit) };
-    TRY(kry_launch(N->dev, known ? N->measure_pair : N->measure, 1, args, COUNT(args)));
+    TRY(kry_launch_columns(N->dev, known ? N->measure_pair : N->measure, 1, r->k, args,
+                           COUNT(args)));
 done:
     return st;
 }
 
 kry_status kry_narrow_down(const kry_narrow *N, const kry_vec *r, kry_vec *d)
 {
-    const kry_arg args[] = { ARG(r->n), ARG(N->unit), ARG_VEC(r), ARG(d->buffer) };
-    return kry_launch(N->dev, N->down, kry_groups_for(N->dev, KRY_F64, r->n), args, COUNT(args));
+    const kry_arg args[] = { ARG(r->n),  ARG(N->unit),   ARG_VEC(r),
+                             ARG(r->ld), ARG(d->buffer), ARG(d->ld) };
+    return kry_launch_columns(N->dev, N->down, kry_groups_for(N->dev, KRY_F64, r->n), r->k, args,
+                              COUNT(args));
 }
 
 kry_status kry_narrow_up(const kry_narrow *N, const kry_vec *r, const kry_vec *d, kry_vec *z,
                          kry_sum *dots)
 {
-    const kry_arg args[] = { ARG(r->n),      ARG(N->unit), ARG_VEC(r),
-                             ARG(d->buffer), ARG_VEC(z),   ARG(dots->buffer) };
+    const int64_t groups = kry_groups_for_sums(N->dev, KRY_F64, r->n);
+    const cl_int sums = dots != NULL;
+    const cl_mem part = dots ? dots->buffer : z->buffer;
+    const kry_arg args[] = { ARG(r->n),  ARG(N->unit), ARG_VEC(r), ARG(r->ld), ARG(d->buffer),
+                             ARG(d->ld), ARG_VEC(z),   ARG(z->ld), ARG(sums),  ARG(part) };
 
-    dots->count = (cl_int)kry_groups_for_sums(N->dev, KRY_F64, r->n);
-    return kry_launch(N->dev, N->up, dots->count, args, COUNT(args));
+    if (dots) dots->count = (cl_int)groups;
+    return kry_launch_columns(N->dev, N->up, groups, r->k, args, COUNT(args));
 }

@@ -8,19 +8,23 @@
 typedef struct kry_narrow {
     kry_device *dev; /* borrowed */
     kry_sum *square; /* of a residual */
-    kry_sum *dots;   /* where nobody asks for them */
-    double factor;   /* what the cycle makes of a residual is multiplied by, besides; 1 */
-    cl_mem unit;     /* two doubles: see cl/narrow.cl */
+    kry_sum *
+        squares; /* of as many columns as there were the last time that there were several; NULL: not yet */
+    kry_sum *dots; /* where nobody asks for them */
+    double factor; /* what the cycle makes of a residual is multiplied by, besides; 1 */
+    cl_mem unit;   /* two doubles for each column: see cl/narrow.cl */
     kry_kernel *measure, *measure_pair, *down, *up;
 } kry_narrow;
 
 kry_status kry_narrow_create(kry_device *dev, kry_narrow **narrow);
 void kry_narrow_release(kry_narrow **narrow);
-/* Residuals are of the size of r from now on. known: NULL, or a pair whose second number is r.r */
+/* Get ready for so many columns. */
+kry_status kry_narrow_widen(kry_narrow *narrow, int64_t columns);
+/* Residuals are of the size of r from now on. known: NULL, or for one column a pair whose second number is r.r */
 kry_status kry_narrow_measure(const kry_narrow *narrow, const kry_vec *r, const kry_sum *known);
-/* d := r, scaled and rounded; a whole vector in single. */
+/* d := r, scaled and rounded; whole vectors in single. */
 kry_status kry_narrow_down(const kry_narrow *narrow, const kry_vec *r, kry_vec *d);
-/* z := d, scaled back;  dots := (r.z, r.r) */
+/* z := d, scaled back;  dots := (r.z, r.r), NULL with several columns */
 kry_status kry_narrow_up(const kry_narrow *narrow, const kry_vec *r, const kry_vec *d, kry_vec *z,
                          kry_sum *dots);
 

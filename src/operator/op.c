@@ -187,7 +187,7 @@ done:
 /* Whether the residual of one column is summed in double, though it is in single: then that counts for more. */
 static bool sums_more_accurately(const kry_op *op)
 {
-    return op->table->residual && op->shape.type == KRY_F32;
+    return op->table->residual && !op->fused->residual_block && op->shape.type == KRY_F32;
 }
 
 kry_status kry_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -195,6 +195,7 @@ kry_status kry_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec
     kry_status st = KRY_OK;
 
     if (b->k == 1 || !op->table->apply_block) return residual_by_column(op, b, x, r);
+    if (op->fused->residual_block) return op->fused->residual_block(op->self, b, x, r);
     if (!kry_vec_overlap(b, r)) TRY(kry_vec_copy(b, r));
     TRY(op->table->apply_block(op->self, -1.0, x, 1.0, r));
 done:

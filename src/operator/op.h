@@ -63,7 +63,10 @@ typedef struct kry_op_fused {
     /* z := op r and sum := the pair (r.z, r.r), as apply_dots, where sum has r.r as its second number already. */
     kry_status (*apply_dots_again)(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum);
 
-    /* y := x + c d .* (b - A x) for a diagonal matrix d; y overlaps none of the others. */
+    /* r := b - A x of several columns; r may be b, and b x. Default: a copy of b, then apply_block. */
+    kry_status (*residual_block)(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r);
+
+    /* y := x + c d .* (b - A x) for a diagonal matrix d, of one column or several; y overlaps none of the others. */
     kry_status (*relax_by)(void *self, double c, const kry_vec *d, const kry_vec *b,
                            const kry_vec *x, kry_vec *y);
 

@@ -151,13 +151,16 @@ kry_status kry_block_diagonals_run(kry_block_solve *s, const kry_vec *r, kry_vec
     const kry_block_diagonals *d = &s->diagonals;
     kry_device *dev = s->dev;
     cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles, m = d->count, step = d->step;
+    const cl_int columns = (cl_int)r->k;
     cl_long n = s->n, record = d->record, upper_at = d->upper_at, inverse_at = d->inverse_at;
     kry_scalar by = kry_scalar_of(dev, s->scale);
     kry_arg work = dev->info.cpu_kernels ? (kry_arg)ARG(s->scratch) : (kry_arg)ARG(step);
     kry_arg args[] = { ARG(n),          ARG(rows),      ARG(bundles),     ARG(m),
                        ARG(d->pairs),   ARG(d->slot),   ARG(record),      ARG(upper_at),
                        ARG(inverse_at), ARG(d->factor), ARG_ACC(dev, by), work,
-                       ARG_VEC(r),      ARG_VEC(z) };
+                       ARG(columns),    ARG_VEC(r),     ARG(r->ld),       ARG_VEC(z),
+                       ARG(z->ld) };
 
-    return kry_launch(dev, s->kernel, s->walkers, args, COUNT(args));
+    return kry_launch_columns(dev, s->kernel, s->walkers, kry_block_columns(s, r), args,
+                              COUNT(args));
 }

@@ -269,10 +269,11 @@ static void block_destroy(void *self)
 }
 
 /* Two tables that differ in the name. */
-#define TABLE(name)                                                                  \
-    {                                                                                \
-        .struct_size = sizeof(kry_op_table), .kind = name, .apply = block_apply,     \
-        .update = block_update, .describe = block_describe, .destroy = block_destroy \
+#define TABLE(name)                                                                     \
+    {                                                                                   \
+        .struct_size = sizeof(kry_op_table), .kind = name, .apply = block_apply,        \
+        .apply_block = block_apply, .update = block_update, .describe = block_describe, \
+        .destroy = block_destroy                                                        \
     }
 static const kry_op_table block_ic_table = TABLE("block-ic"), block_ilu_table = TABLE("block-ilu");
 

@@ -104,7 +104,8 @@ typedef struct kry_block_solve {
     /* By levels: rows in their order, each a block of its own; columns are those of the matrix. */
     bool by_levels;
     kry_level_launches sweep[2]; /* with L, with U */
-    cl_mem scratch;              /* a bundle of rows for each walker */
+    cl_mem scratch;              /* a bundle of rows for each walker, NULL: none is needed; */
+    int64_t scratch_columns;     /* GPUs: for so many columns at once */
     kry_kernel *kernel;
     double bytes_stored, bytes_moved; /* bytes that a solve moves */
     int64_t nnz, slots;
@@ -114,7 +115,7 @@ typedef struct kry_block_solve {
  * change. Waits. */
 kry_status kry_block_solve_create(kry_block_factor *f, bool by_levels, kry_block_solve *s);
 void kry_block_solve_release(kry_block_solve *s); /* zeros: nothing */
-/* z := (L D U)^-1 r; enqueued. */
+/* z := (L D U)^-1 r, of one column or several; enqueued. */
 kry_status kry_block_solve_run(kry_block_solve *s, const kry_vec *r, kry_vec *z);
 
 /* A new buffer of these numbers; they count as stored. Waits. */
@@ -130,6 +131,8 @@ kry_status kry_block_pack_rows(kry_block_solve *s, const kry_sparse *t, const in
                                kry_padded_rows *out);
 kry_status kry_block_pack_inverse(kry_block_solve *s, const kry_block_factor *f,
                                   const int32_t *position);
+/* For how many columns groups are launched: 1 where each of them solves for all. */
+int64_t kry_block_columns(const kry_block_solve *s, const kry_vec *r);
 int kry_block_levels_group(const kry_device *dev); /* work-items */
 kry_status kry_block_levels_pack(kry_block_solve *s, kry_block_factor *f);
 void kry_block_levels_release(kry_block_solve *s);
@@ -146,7 +149,7 @@ typedef struct kry_block_products {
     int sweeps;
     kry_op *lower, *upper; /* L and U, or the inverses; that of U times D^-1 */
     kry_vec *inverse;      /* D^-1; with sweeps */
-    kry_vec *w[2];
+    kry_vec *w[2];         /* of as many columns as there ever were */
 } kry_block_products;
 
 enum { KRY_MOST_SWEEPS = 8 };
@@ -157,7 +160,7 @@ kry_status kry_block_products_create(kry_block_factor *f, bool sweeps, kry_block
  * KRY_MOST_SWEEPS are needed. Waits. */
 kry_status kry_block_products_count(kry_block_products *p);
 void kry_block_products_release(kry_block_products *p);
-/* z := what approximates (L D U)^-1 r; enqueued. */
+/* z := what approximates (L D U)^-1 r, of one column or several; enqueued. */
 kry_status kry_block_products_run(kry_block_products *p, const kry_vec *r, kry_vec *z);
 void kry_block_products_describe(const kry_block_products *p, kry_op_info *info);
 

@@ -201,12 +201,13 @@ static kry_status run(block_jacobi *M, double alpha, const kry_vec *x, double be
     int64_t groups =
         sum ? kry_groups_for_sums(dev, y->type, y->n) : kry_groups_for(dev, y->type, y->n);
     const kry_arg args[] = { ARG(y->n),       ARG(rows),       ARG(by_row), ARG(by_col),
-                             ARG(M->inverse), ARG_ACC(dev, a), ARG_VEC(x),  ARG_ACC(dev, b),
-                             ARG_VEC(y),      ARG(sums),       ARG(part) };
+                             ARG(M->inverse), ARG_ACC(dev, a), ARG_VEC(x),  ARG(x->ld),
+                             ARG_ACC(dev, b), ARG_VEC(y),      ARG(y->ld),  ARG(sums),
+                             ARG(part) };
 
     if (sum) sum->count = y->n ? (cl_int)groups : 0;
     if (y->n == 0) return KRY_OK;
-    return kry_launch(dev, M->kernel, groups, args, COUNT(args));
+    return kry_launch_columns(dev, M->kernel, groups, y->k, args, COUNT(args));
 }
 
 static kry_status block_jacobi_apply(void *self, double alpha, const kry_vec *x, double beta,
@@ -257,6 +258,7 @@ static const kry_op_table block_jacobi_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "block-jacobi",
     .apply = block_jacobi_apply,
+    .apply_block = block_jacobi_apply,
     .update = block_jacobi_update,
     .describe = block_jacobi_describe,
     .destroy = block_jacobi_destroy,

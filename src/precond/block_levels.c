@@ -100,9 +100,10 @@ static kry_status run_sweep(kry_block_solve *s, int back, const kry_vec *r, kry_
         const int64_t groups = w->rows[k] ? (w->rows[k] + size - 1) / size : 1;
         const kry_arg args[] = { ARG(first),      ARG(last),        ARG(back),   ARG(w->begins),
                                  ARG(w->row),     ARG(t->begin),    ARG(t->col), ARG(t->val),
-                                 ARG(s->inverse), ARG_ACC(dev, by), ARG_VEC(r),  ARG_VEC(z) };
-        TRY(kry_launch_size(dev, s->kernel, kry_groups_at_most(dev, groups), size, args,
-                            COUNT(args)));
+                                 ARG(s->inverse), ARG_ACC(dev, by), ARG_VEC(r),  ARG(r->ld),
+                                 ARG_VEC(z),      ARG(z->ld) };
+        const kry_range range = { kry_groups_at_most(dev, groups), r->k, size };
+        TRY(kry_launch_range(dev, s->kernel, range, args, COUNT(args)));
     }
 done:
     return st;

@@ -181,7 +181,7 @@ static kry_status run_sweeps(const kry_op *T, int sweeps, const kry_vec *r, kry_
 
     for (int k = sweeps - 1; k >= 0; k--) {
         kry_vec *y = k % 2 ? other : to;
-        TRY(T->table->residual(T->self, r, x, y)); /* kry_op_residual would refuse x = r */
+        TRY(kry_op_run_residual(T, r, x, y)); /* kry_op_residual would refuse x = r */
         x = y;
     }
 done:
@@ -191,14 +191,16 @@ done:
 kry_status kry_block_products_run(kry_block_products *p, const kry_vec *r, kry_vec *z)
 {
     kry_status st = KRY_OK;
+    kry_vec w[COUNT(p->w)] = { 0 };
 
+    for (size_t k = 0; k < COUNT(p->w) && p->w[k]; k++) TRY(kry_vec_take(&p->w[k], r->k, &w[k]));
     if (!p->sweeps) {
-        TRY(kry_op_apply(p->lower, 1, r, 0, p->w[0]));
-        return kry_op_apply(p->upper, 1, p->w[0], 0, z);
+        TRY(kry_op_apply(p->lower, 1, r, 0, &w[0]));
+        return kry_op_apply(p->upper, 1, &w[0], 0, z);
     }
-    TRY(run_sweeps(p->lower, p->sweeps, r, p->w[1], p->w[0]));
-    TRY(kry_vec_mul(1, p->inverse, p->w[0], 0, p->w[0]));
-    TRY(run_sweeps(p->upper, p->sweeps, p->w[0], p->w[1], z));
+    TRY(run_sweeps(p->lower, p->sweeps, r, &w[1], &w[0]));
+    TRY(kry_vec_mul_columns(1, p->inverse, &w[0], &w[0]));
+    TRY(run_sweeps(p->upper, p->sweeps, &w[0], &w[1], z));
 done:
     return st;
 }

@@ -189,35 +189,51 @@ done:
     return st;
 }
 
-static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
+int64_t kry_block_columns(const kry_block_solve *s, const kry_vec *r)
 {
-    kry_device *dev = s->dev;
-    const kry_padded_rows *l = &s->lower, *u = &s->upper;
-    int size = kry_group_size(dev);
-    cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles;
-    cl_long n = s->n;
-    kry_scalar by = kry_scalar_of(dev, s->scale);
-    kry_arg args[] = { ARG(n),      ARG(rows),       ARG(bundles),     ARG(l->begin),
-                       ARG(l->col), ARG(l->val),     ARG(u->begin),    ARG(u->col),
-                       ARG(u->val), ARG(s->inverse), ARG_ACC(dev, by), ARG(s->scratch),
-                       ARG_VEC(r),  ARG_VEC(z) };
-
-    if (size > s->stride) size = s->stride;
-    return kry_launch_size(dev, s->kernel,
-                           dev->info.cpu_kernels ? s->walkers : s->walkers * s->stride / size, size,
-                           args, COUNT(args));
+    return s->dev->info.cpu_kernels ? 1 : r->k;
 }
 
-/* Room for what lies between the two sweeps of a block. */
-static kry_status make_scratch(kry_block_solve *s)
+/* Room for what lies between the two sweeps of a block, for so many columns at once. */
+static kry_status make_scratch(kry_block_solve *s, int64_t columns)
 {
     kry_status st = KRY_OK;
-    const size_t numbers = (size_t)(s->walkers * s->rows * s->stride);
+    const size_t bytes =
+        (size_t)(s->walkers * s->rows * s->stride * columns) * kry_type_size(s->type);
 
-    if (s->by_levels) return KRY_OK;
+    if (s->by_levels || s->scratch_columns >= columns) return KRY_OK;
     if (s->diagonals.count >= 0 && !s->dev->info.cpu_kernels) return KRY_OK;
-    TRY(kry_buffer_create(s->dev, numbers * kry_type_size(s->type), &s->scratch));
-    s->bytes_stored += (double)numbers * (double)kry_type_size(s->type);
+    kry_buffer_release(s->dev, &s->scratch);
+    s->bytes_stored -= (double)bytes / (double)columns * (double)s->scratch_columns;
+    s->scratch_columns = 0;
+    TRY(kry_buffer_create(s->dev, bytes, &s->scratch));
+    s->scratch_columns = columns;
+    s->bytes_stored += (double)bytes;
+done:
+    return st;
+}
+
+static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = s->dev;
+    const kry_padded_rows *l = &s->lower, *u = &s->upper;
+    const bool cpu = dev->info.cpu_kernels;
+    const int64_t launched = kry_block_columns(s, r);
+    int size = kry_group_size(dev);
+    cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles, columns = (cl_int)r->k;
+    cl_long n = s->n;
+    kry_scalar by = kry_scalar_of(dev, s->scale);
+
+    TRY(make_scratch(s, launched));
+    kry_arg args[] = { ARG(n),       ARG(rows),       ARG(bundles),     ARG(l->begin),
+                       ARG(l->col),  ARG(l->val),     ARG(u->begin),    ARG(u->col),
+                       ARG(u->val),  ARG(s->inverse), ARG_ACC(dev, by), ARG(s->scratch),
+                       ARG(columns), ARG_VEC(r),      ARG(r->ld),       ARG_VEC(z),
+                       ARG(z->ld) };
+    if (size > s->stride) size = s->stride;
+    const int64_t groups = cpu ? s->walkers : s->walkers * s->stride / size;
+    TRY(kry_launch_range(dev, s->kernel, (kry_range){ groups, launched, size }, args, COUNT(args)));
 done:
     return st;
 }
@@ -246,7 +262,7 @@ kry_status kry_block_solve_create(kry_block_factor *f, bool by_levels, kry_block
         : s->diagonals.count >= 0 ? kry_block_diagonals_pack(s, f)
                                   : pack_all_rows(s, f));
     s->bytes_moved = s->bytes_stored + (by_levels ? 4 : 2) * (double)s->n * word;
-    TRY(make_scratch(s));
+    TRY(make_scratch(s, 1));
     TRY(get_kernel(s));
 done:
     if (st < 0) kry_block_solve_release(s);

@@ -26,7 +26,8 @@ struct kry_coarse {
     double *d, *N;                     /* D: k; N: k-by-m, column after column */
     const kry_cholesky_engine *engine; /* NULL: the device has made the inverse */
     void *factor;                      /* the engine's; NULL if n == 0 */
-    double *x;     /* k: a solve on the host; room for more columns while the inverse is formed */
+    double *x; /* k for each column that there ever was at once: a solve on the host */
+    int64_t columns;
     void *numbers; /* k of `type`, on their way to the device */
     bool dense;
     kry_dense_inverse inverse; /* if dense */
@@ -104,16 +105,23 @@ static void project_solution(const kry_coarse *s, double *x)
     }
 }
 
-/* c := E^-1 x */
-static kry_status solve_on_host(kry_coarse *s, kry_vec *c)
+/* Each of m columns of k numbers becomes E^-1 times it. The engine's have n numbers. */
+static kry_status solve_columns(kry_coarse *s, double *x, int64_t m)
 {
     kry_status st = KRY_OK;
+    const size_t bytes = (size_t)s->n * sizeof *x;
 
-    project(s, s->x);
-    if (s->n > 0) TRY(s->engine->solve(s->factor, s->x, 1));
-    for (int64_t i = s->n; i < s->k; i++) s->x[i] = 0;
-    project_solution(s, s->x);
-    TRY(kry_vec_write_doubles(c, s->x));
+    for (int64_t j = 0; j < m; j++) {
+        project(s, x + j * s->k);
+        memmove(x + j * s->n, x + j * s->k, bytes);
+    }
+    if (s->n > 0) TRY(s->engine->solve(s->factor, x, m));
+    for (int64_t j = m - 1; j >= 0; j--) {
+        double *column = x + j * s->k;
+        memmove(column, x + j * s->n, bytes);
+        for (int64_t i = s->n; i < s->k; i++) column[i] = 0;
+        project_solution(s, column);
+    }
 done:
     return st;
 }
@@ -122,23 +130,30 @@ done:
 static kry_status invert_columns(void *user, int64_t j, int64_t m, double *columns)
 {
     kry_coarse *s = user;
-    kry_status st = KRY_OK;
-    const size_t bytes = (size_t)s->n * sizeof *columns;
 
-    TRY(kry_realloc((size_t)(m * s->k), sizeof *s->x, &s->x));
-    for (int64_t c = 0; c < m; c++) {
-        double *column = columns + c * s->k;
-        for (int64_t i = 0; i < s->k; i++) column[i] = i == j + c;
-        project(s, column);
-        memcpy(s->x + c * s->n, column, bytes);
-    }
-    if (s->n > 0) TRY(s->engine->solve(s->factor, s->x, m));
-    for (int64_t c = 0; c < m; c++) {
-        double *column = columns + c * s->k;
-        memcpy(column, s->x + c * s->n, bytes);
-        for (int64_t i = s->n; i < s->k; i++) column[i] = 0;
-        project_solution(s, column);
-    }
+    for (int64_t c = 0; c < m; c++)
+        for (int64_t i = 0; i < s->k; i++) columns[c * s->k + i] = i == j + c;
+    return solve_columns(s, columns, m);
+}
+
+/* c := E^-1 s->x */
+static kry_status solve_on_host(kry_coarse *s, kry_vec *c)
+{
+    kry_status st = KRY_OK;
+
+    TRY(solve_columns(s, s->x, c->k));
+    TRY(kry_vec_write_doubles(c, s->x));
+done:
+    return st;
+}
+
+static kry_status make_room(kry_coarse *s, int64_t columns)
+{
+    kry_status st = KRY_OK;
+
+    if (s->columns >= columns) return KRY_OK;
+    TRY(kry_realloc((size_t)(columns * s->k), sizeof *s->x, &s->x));
+    s->columns = columns;
 done:
     return st;
 }
@@ -147,8 +162,10 @@ kry_status kry_coarse_solve(kry_coarse *s, const kry_vec *w, kry_vec *c)
 {
     kry_status st = KRY_OK;
 
-    assert(w->n == s->k && c->n == s->k && w->type == s->type && !kry_vec_overlap(w, c));
+    assert(w->n == s->k && c->n == s->k && c->k == w->k && w->type == s->type);
+    assert(!kry_vec_overlap(w, c));
     if (s->dense) return kry_dense_inverse_apply(&s->inverse, w, c);
+    TRY(make_room(s, w->k));
     TRY(kry_vec_read_doubles(w, s->x));
     TRY(solve_on_host(s, c));
 done:
@@ -245,7 +262,7 @@ kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_ho
     s->type = type, s->k = E->rows;
     s->n = s->k - (how->singular ? 1 : 0);
     s->inverse = (kry_dense_inverse){ .dev = dev, .type = type, .k = s->k };
-    TRY(kry_alloc(k, sizeof *s->x, &s->x));
+    TRY(make_room(s, 1));
     TRY(kry_alloc(k, kry_type_size(type), &s->numbers));
     TRY(kry_alloc(k, sizeof *s->d, &s->d));
     TRY(choose(s, how));

@@ -55,7 +55,8 @@ typedef struct kry_dense_inverse {
     int64_t k;
     kry_coarse_product product; /* FULL or PACKED */
     cl_mem G;                   /* stride-by-k, or its tiles; NULL: not formed */
-    cl_mem part;                /* packed, TILE-by-blocks-by-blocks: each tile's share of c */
+    cl_mem part;                /* packed, TILE-by-blocks-by-blocks: each tile's share of c, */
+    int64_t part_vectors;       /* for so many vectors */
     kry_kernel *tiles, *add;    /* packed; the device's */
 } kry_dense_inverse;
 
@@ -74,8 +75,8 @@ kry_status kry_dense_inverse_prepare(kry_dense_inverse *D);
 kry_status kry_dense_inverse_form(kry_dense_inverse *D, kry_column_solver *solve, void *user);
 /* Of G in full: numbers from one row to the next. */
 int64_t kry_dense_inverse_stride(const kry_dense_inverse *D);
-/* c := G w, vectors that start anywhere and do not overlap. Does not wait. */
-kry_status kry_dense_inverse_apply(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c);
+/* c := G w for one column or several, which start anywhere and do not overlap. Does not wait. */
+kry_status kry_dense_inverse_apply(kry_dense_inverse *D, const kry_vec *w, kry_vec *c);
 void kry_dense_inverse_release(kry_dense_inverse *D);
 
 /* ---- coarse_invert.c: the same on the device ---- */
@@ -113,8 +114,8 @@ typedef struct kry_coarse_how {
 kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_how *how,
                              const kry_sparse *E, kry_coarse **coarse);
 
-/* c := E^-1 w, k-by-1 vectors of the type, which start anywhere and do not overlap. Dense: enqueues
- * one product; Cholesky: waits. */
+/* c := E^-1 w, vectors of the type with k rows and one column or several, which start anywhere and do not overlap.
+ * Dense: enqueues products; Cholesky: waits. */
 kry_status kry_coarse_solve(kry_coarse *coarse, const kry_vec *w, kry_vec *c);
 
 /* The same for k numbers on the host; w: room for them on the device. Cholesky takes them as they

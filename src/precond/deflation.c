@@ -10,55 +10,65 @@
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* w := Z'r - (AZ)'y; on a part of a team the contribution of its rows */
-static kry_status restrict_residual(kry_deflation *D, const kry_vec *r, const kry_vec *y)
+static kry_status restrict_residual(kry_deflation *D, const kry_vec *r, const kry_vec *y,
+                                    kry_vec *w)
 {
     kry_status st = KRY_OK;
+    kry_vec t;
 
     if (y && D->az == KRY_AZ_PRODUCT && !D->AZ_dense) {
-        TRY(kry_op_residual(D->A, r, y, D->t));
-        return kry_subspace_restrict(&D->Z, D->t, D->w);
+        TRY(kry_vec_take(&D->t, r->k, &t));
+        TRY(kry_op_residual(D->A, r, y, &t));
+        return kry_subspace_restrict(&D->Z, &t, w);
     }
-    TRY(kry_subspace_restrict(&D->Z, r, D->w));
+    TRY(kry_subspace_restrict(&D->Z, r, w));
     if (!y) return KRY_OK;
-    if (D->AZ_dense) return kry_subspace_subtract(&D->Z, D->AZ_dense, y, D->w);
-    TRY(D->AZ_t->table->apply(D->AZ_t->self, -1, y, 1, D->w));
+    if (D->AZ_dense) return kry_dense_restrict(-1, D->AZ_dense, y, 1, w, D->Z.sum);
+    TRY(kry_op_run_apply(D->AZ_t, -1, y, 1, w));
 done:
     return st;
 }
 
-/* sum := w of all parts: what goes from device to device, k numbers of each. Collective, waits. */
-static kry_status add_parts(kry_deflation *D)
+/* c := E^-1 times the sum of w over all parts, which is what goes from device to device, k numbers of each. Every part solves
+ * the same system: nothing is sent back. Collective, waits. */
+static kry_status solve_with_parts(kry_deflation *D, kry_vec *w, kry_vec *c)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_vec_read_doubles(D->w, D->sum));
-    TRY(kry_layout_combine(D->w->layout, KRY_ADD, D->sum, (size_t)D->Z.k));
+    for (int64_t j = 0; j < w->k; j++) {
+        kry_vec w_j = kry_vec_column(w, j), c_j = kry_vec_column(c, j);
+        TRY(kry_vec_read_doubles(&w_j, D->sum));
+        TRY(kry_layout_combine(w->layout, KRY_ADD, D->sum, (size_t)D->Z.k));
+        TRY(kry_coarse_solve_from(D->coarse, D->sum, &w_j, &c_j));
+    }
 done:
     return st;
 }
 
-kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y)
+kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y, kry_vec *c)
 {
     kry_status st = KRY_OK;
+    kry_vec w;
 
-    TRY(restrict_residual(D, r, y));
-    if (kry_layout_size(D->w->layout) == 1) return kry_coarse_solve(D->coarse, D->w, D->c);
-    TRY(add_parts(D)); /* every part solves the same system: nothing is sent back */
-    TRY(kry_coarse_solve_from(D->coarse, D->sum, D->w, D->c));
+    TRY(kry_vec_take(&D->w, r->k, &w));
+    TRY(kry_vec_take(&D->c, r->k, c));
+    TRY(restrict_residual(D, r, y, &w));
+    TRY(kry_layout_size(w.layout) == 1 ? kry_coarse_solve(D->coarse, &w, c)
+                                       : solve_with_parts(D, &w, c));
 done:
     return st;
 }
 
-kry_status kry_deflation_subtract(kry_deflation *D, kry_vec *q)
+kry_status kry_deflation_subtract(kry_deflation *D, const kry_vec *c, kry_vec *q)
 {
     kry_status st = KRY_OK;
+    kry_vec t;
 
-    if (D->AZ_dense)
-        return D->Z.sum ? kry_span_expand(-1, D->AZ_dense, D->c, 1, q)
-                        : kry_vec_gemv(false, -1, D->AZ_dense, D->c, 1, q);
-    if (D->AZ) return D->AZ->table->apply(D->AZ->self, -1, D->c, 1, q);
-    TRY(kry_subspace_prolong(&D->Z, 1, D->c, 0, D->t));
-    TRY(D->A->table->apply(D->A->self, -1, D->t, 1, q));
+    if (D->AZ_dense) return kry_dense_expand(-1, D->AZ_dense, c, 1, q);
+    if (D->AZ) return kry_op_run_apply(D->AZ, -1, c, 1, q);
+    TRY(kry_vec_take(&D->t, q->k, &t));
+    TRY(kry_subspace_prolong(&D->Z, 1, c, 0, &t));
+    TRY(kry_op_run_apply(D->A, -1, &t, 1, q));
 done:
     return st;
 }
@@ -70,11 +80,12 @@ static kry_status deflation_apply(void *self, double alpha, const kry_vec *x, do
 {
     kry_deflation *D = self;
     kry_status st = KRY_OK;
+    kry_vec c;
 
     if (!kry_deflation_ready(D))
         return beta == 0 ? kry_vec_fill(y, 0) : kry_vec_axpby(0, x, beta, y);
-    TRY(kry_deflation_solve(D, x, NULL));
-    TRY(kry_subspace_prolong(&D->Z, alpha, D->c, beta, y));
+    TRY(kry_deflation_solve(D, x, NULL, &c));
+    TRY(kry_subspace_prolong(&D->Z, alpha, &c, beta, y));
 done:
     return st;
 }
@@ -168,6 +179,7 @@ static const kry_op_table deflation_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "deflation",
     .apply = deflation_apply,
+    .apply_block = deflation_apply,
     .apply_transpose = deflation_apply,
     .update = deflation_update,
     .describe = deflation_describe,
@@ -324,10 +336,10 @@ kry_status kry_deflation_harvest(kry_deflation *D, const kry_op *M)
 {
     kry_status st = KRY_OK;
     kry_op *next = NULL;
-    kry_vec Z;
+    kry_vec Z, t = kry_vec_column(D->t, 0);
 
     if (!D->recycle) return KRY_OK;
-    TRY(kry_recycle_choose(D->recycle, M, D->Z.vectors, D->t, &Z));
+    TRY(kry_recycle_choose(D->recycle, M, D->Z.vectors, &t, &Z));
     if (Z.k == 0) return KRY_OK;
     const kry_deflation_params params = { .variant = D->variant, .az = D->az, .coarse = D->method };
     TRY(kry_deflation_create_with(D->A, &params, &(kry_subdomains){ .vectors = &Z }, &next));

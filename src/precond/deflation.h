@@ -31,12 +31,13 @@ typedef struct kry_subspace {
      * into segments, each of which is summed by one group of work-items. */
     cl_mem piece_start, piece_length, segment; /* segment: its first piece; segments + 1 */
     cl_mem label_segment,
-        part; /* first segment of each label, domains + 1, and room for their sums;
+        part;             /* first segment of each label, domains + 1, and room for their sums;
                                    NULL: each label is one segment */
+    int64_t part_columns; /* that there is room for */
     cl_int segments;
     int64_t filled; /* segments with pieces: on a part of a team labels may have none */
     double piece_count;
-    cl_mem kept; /* Z'v of the last restriction, k numbers */
+    cl_mem kept; /* Z'v of the last restriction, of its first column, k numbers */
     kry_subspace_kernels kernel;
 } kry_subspace;
 
@@ -62,10 +63,9 @@ kry_status kry_subspace_create(kry_device *dev, kry_type type, int64_t n, const 
                                kry_subspace *Z);
 void kry_subspace_release(kry_subspace *Z);
 
-/* w := Z'v; of a part's rows, what they add to it. None of these waits. */
+/* Of one column or several, but for the two that leave sums. w := Z'v; of a part's rows, what they add to it. None
+ * of these waits. */
 kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w);
-/* w := w - V'v for n-by-k vectors V, in place of Z of as many vectors */
-kry_status kry_subspace_subtract(kry_subspace *Z, const kry_vec *V, const kry_vec *v, kry_vec *w);
 /* y := alpha Z c + beta y; with beta == 0, y is not read */
 kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c, double beta,
                                 kry_vec *y);
@@ -156,7 +156,7 @@ typedef struct kry_deflation {
     kry_coarse *coarse;   /* E^-1 */
     kry_op *AZ, *AZ_t; /* n-by-k, where the variant multiplies by it, and k-by-n; NULL: products */
     kry_vec *AZ_dense; /* of vectors, in place of both */
-    kry_vec *w, *c;    /* k */
+    kry_vec *w, *c;    /* k; these and t of as many columns as there ever were */
     double *sum;       /* k, on a part of a team: the sum of all parts' w */
     kry_vec *t;        /* n */
     bool fallback;     /* as in kry_subdomains */
@@ -196,10 +196,10 @@ static inline bool kry_deflation_ready(const kry_deflation *D) { return D->Z.k >
 /* A solve with the first level M (NULL: the identity) is over: take the vectors that it leaves, if any. Waits. */
 kry_status kry_deflation_harvest(kry_deflation *D, const kry_op *M);
 
-/* c := E^-1 (Z'r - (AZ)'y) in D->c; y NULL: zero */
-kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y);
-/* q -= AZ c, with c = D->c */
-kry_status kry_deflation_subtract(kry_deflation *D, kry_vec *q);
+/* Of one column or several. c := E^-1 (Z'r - (AZ)'y), in D's room, where it stays until the next time; y NULL: zero */
+kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y, kry_vec *c);
+/* q -= AZ c */
+kry_status kry_deflation_subtract(kry_deflation *D, const kry_vec *c, kry_vec *q);
 /* x += Q r */
 kry_status kry_deflation_start(kry_deflation *D, kry_vec *x, const kry_vec *r);
 

@@ -1,5 +1,6 @@
 /*
- * dense_inverse.c - the dense inverse of a coarse matrix and its product. Kernels: cl/coarse.cl.
+ * dense_inverse.c - the dense inverse of a coarse matrix and its product with one vector or several, up to eight of which
+ * read it once. Kernels: cl/coarse.cl.
  *
  * It is kept in full, a product being one launch; or, for large k on GPUs, packed: the tiles of
  * 64 x 64 numbers on and below the diagonal, one after the other by rows of tiles, filled up with
@@ -8,12 +9,14 @@
  * Per product  full: k^2 + 2 k numbers; packed: k^2/2 + 34 k and 2 k^2/64 partial sums
  */
 #include "precond/coarse.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ALIGNMENT = 32 };     /* numbers: rows of G start at lines of the cache */
 enum { TILE = 64 };          /* rows and columns of a tile; columns of G at a time */
 enum { PACKED_GROUP = 128 }; /* work-items to a tile */
+enum { FEW = 4, MANY = 8 };  /* vectors that read G together */
 
 static int64_t stride_of(int64_t k) { return (k + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 static int64_t blocks_of(int64_t k) { return (k + TILE - 1) / TILE; }
@@ -36,14 +39,18 @@ static size_t column_at(const kry_dense_inverse *D, int64_t j)
     return (size_t)(j * stride_of(D->k)) * word;
 }
 
-/* The kernel for a w that starts at `first`. */
-static kry_status get_kernel(const kry_dense_inverse *D, int64_t first, kry_kernel **kernel)
+/* The kernel for so many vectors, which start where whole ones may or anywhere. CPUs have one for all. */
+static kry_status get_kernel(const kry_dense_inverse *D, int vectors, bool anywhere,
+                             kry_kernel **kernel)
 {
-    bool anywhere = first % kry_vector_width(D->dev, D->type);
+    char defines[48] = "";
 
-    return kry_kernel_get(D->dev, "coarse", D->type,
-                          !D->dev->info.cpu_kernels && anywhere ? "-DKRY_UNALIGNED_SUMS" : "",
-                          "coarse_product", kernel);
+    if (!D->dev->info.cpu_kernels)
+        snprintf(defines, sizeof defines, "%s%s", anywhere ? "-DKRY_UNALIGNED_SUMS" : "",
+                 vectors == 1     ? ""
+                 : vectors <= FEW ? " -DVECTORS=4"
+                                  : " -DVECTORS=8");
+    return kry_kernel_get(D->dev, "coarse", D->type, defines, "coarse_product", kernel);
 }
 
 static kry_status multiply(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
@@ -51,36 +58,71 @@ static kry_status multiply(const kry_dense_inverse *D, const kry_vec *w, kry_vec
     kry_status st = KRY_OK;
     kry_kernel *kernel;
     int64_t stride = stride_of(D->k), groups = D->k;
+    const cl_int vectors = (cl_int)w->k;
 
     if (D->dev->info.cpu_kernels) groups = kry_groups_for(D->dev, D->type, D->k * stride);
-    TRY(get_kernel(D, w->first, &kernel));
-    kry_arg args[] = { ARG(D->k), ARG(stride), ARG(D->G), ARG_VEC(w), ARG_VEC(c) };
+    TRY(get_kernel(D, vectors, !kry_vec_aligned(w), &kernel));
+    kry_arg args[] = { ARG(D->k),  ARG(stride), ARG(D->G),  ARG(vectors),
+                       ARG_VEC(w), ARG(w->ld),  ARG_VEC(c), ARG(c->ld) };
     TRY(kry_launch(D->dev, kernel, groups < D->k ? groups : D->k, args, COUNT(args)));
 done:
     return st;
 }
 
-/* Each tile's two products, then the sums of what they leave in `part`. */
-static kry_status multiply_packed(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
+/* What the tiles leave for one vector. */
+static int64_t part_of(const kry_dense_inverse *D)
 {
-    enum { ADD_ACROSS = 8 }; /* vectors of c to a group */
-    kry_status st = KRY_OK;
-    int64_t count = blocks_of(D->k);
-    int64_t slices = TILE / (ADD_ACROSS * kry_vector_width(D->dev, D->type));
-    cl_int blocks = (cl_int)count;
+    return blocks_of(D->k) * blocks_of(D->k) * TILE;
+}
 
-    kry_arg multiply[] = { ARG(blocks), ARG(D->k), ARG(D->G), ARG_VEC(w), ARG(D->part) };
-    TRY(kry_launch_size(D->dev, D->tiles, tiles_above(count), PACKED_GROUP, multiply,
-                        COUNT(multiply)));
-    kry_arg add[] = { ARG(blocks), ARG(D->k), ARG(D->part), ARG_VEC(c) };
-    TRY(kry_launch_size(D->dev, D->add, count * slices, PACKED_GROUP, add, COUNT(add)));
+static kry_status make_part(kry_dense_inverse *D, int64_t vectors)
+{
+    kry_status st = KRY_OK;
+
+    if (D->part_vectors >= vectors) return KRY_OK;
+    kry_buffer_release(D->dev, &D->part);
+    D->part_vectors = 0;
+    TRY(kry_buffer_create(D->dev, (size_t)(part_of(D) * vectors) * kry_type_size(D->type),
+                          &D->part));
+    D->part_vectors = vectors;
 done:
     return st;
 }
 
-kry_status kry_dense_inverse_apply(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
+/* Each tile's two products, then the sums of what they leave in `part`. */
+static kry_status multiply_packed(kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
 {
-    return D->product == KRY_COARSE_PACKED ? multiply_packed(D, w, c) : multiply(D, w, c);
+    enum { ADD_ACROSS = 8 }; /* vectors of c to a group */
+    kry_status st = KRY_OK;
+    const int64_t count = blocks_of(D->k), pitch = part_of(D);
+    int64_t slices = TILE / (ADD_ACROSS * kry_vector_width(D->dev, D->type));
+    const cl_int blocks = (cl_int)count, vectors = (cl_int)w->k;
+
+    TRY(make_part(D, w->k));
+    kry_arg multiply[] = { ARG(blocks), ARG(D->k),  ARG(D->G),    ARG(vectors),
+                           ARG_VEC(w),  ARG(w->ld), ARG(D->part), ARG(pitch) };
+    TRY(kry_launch_size(D->dev, D->tiles, tiles_above(count), PACKED_GROUP, multiply,
+                        COUNT(multiply)));
+    kry_arg add[] = { ARG(blocks), ARG(D->k), ARG(D->part), ARG(pitch), ARG_VEC(c), ARG(c->ld) };
+    TRY(kry_launch_range(D->dev, D->add, (kry_range){ count * slices, w->k, PACKED_GROUP }, add,
+                         COUNT(add)));
+done:
+    return st;
+}
+
+kry_status kry_dense_inverse_apply(kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t j = 0, count; j < w->k; j += count) {
+        count = w->k - j < MANY ? w->k - j : MANY;
+        const kry_vec w_j = kry_vec_columns(w, j, count);
+        kry_vec c_j = kry_vec_columns(c, j, count);
+        TRY(D->product == KRY_COARSE_PACKED ? multiply_packed(D, &w_j, &c_j)
+                                            : multiply(D, &w_j, &c_j));
+    }
+done:
+    return st;
 }
 
 double kry_dense_inverse_bytes(const kry_dense_inverse *D)
@@ -140,15 +182,13 @@ kry_status kry_dense_inverse_choose(kry_dense_inverse *D, kry_coarse_product pro
 kry_status kry_dense_inverse_prepare(kry_dense_inverse *D)
 {
     kry_status st = KRY_OK;
-    const int64_t blocks = blocks_of(D->k);
     kry_kernel *kernel;
 
     TRY(kry_buffer_create(D->dev, (size_t)kry_dense_inverse_bytes(D), &D->G));
     if (D->product == KRY_COARSE_PACKED)
-        TRY(kry_buffer_create(D->dev, (size_t)(blocks * blocks * TILE) * kry_type_size(D->type),
-                              &D->part));
+        TRY(make_part(D, 1));
     else
-        TRY(get_kernel(D, 0, &kernel)); /* compile it now */
+        TRY(get_kernel(D, 1, false, &kernel)); /* compile it now */
 done:
     return st;
 }

@@ -21,7 +21,7 @@ typedef struct ras {
     kry_overlap o;
     kry_op *expanded, *factors;
     kry_op *gather, *scatter;
-    kry_vec *w[2];
+    kry_vec *w[2]; /* of as many columns as there ever were */
     char variant[192];
 } ras;
 
@@ -105,10 +105,12 @@ static kry_status ras_apply(void *self, double alpha, const kry_vec *x, double b
 {
     ras *M = self;
     kry_status st = KRY_OK;
+    kry_vec w[COUNT(M->w)];
 
-    TRY(kry_op_apply(M->gather, 1, x, 0, M->w[0]));
-    TRY(kry_op_apply(M->factors, 1, M->w[0], 0, M->w[1]));
-    TRY(kry_op_apply(M->scatter, alpha, M->w[1], beta, y));
+    for (size_t k = 0; k < COUNT(M->w); k++) TRY(kry_vec_take(&M->w[k], x->k, &w[k]));
+    TRY(kry_op_apply(M->gather, 1, x, 0, &w[0]));
+    TRY(kry_op_apply(M->factors, 1, &w[0], 0, &w[1]));
+    TRY(kry_op_apply(M->scatter, alpha, &w[1], beta, y));
 done:
     return st;
 }
@@ -166,6 +168,7 @@ static const kry_op_table ras_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "ras",
     .apply = ras_apply,
+    .apply_block = ras_apply,
     .update = ras_update,
     .describe = ras_describe,
     .destroy = ras_destroy,

@@ -37,6 +37,36 @@ kry_status kry_span_expand(double alpha, const kry_vec *V, const kry_vec *c, dou
                    kry_groups_for(dev, y->type, y->n), args, COUNT(args));
 }
 
+kry_status kry_dense_restrict(double alpha, const kry_vec *V, const kry_vec *v, double beta,
+                              kry_vec *w, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t j = 0; j < v->k; j++) {
+        const kry_vec v_j = kry_vec_column(v, j);
+        kry_vec w_j = kry_vec_column(w, j);
+        TRY(sum ? kry_span_restrict(alpha, V, &v_j, beta, &w_j, sum)
+                : kry_vec_gemv(true, alpha, V, &v_j, beta, &w_j));
+    }
+done:
+    return st;
+}
+
+kry_status kry_dense_expand(double alpha, const kry_vec *V, const kry_vec *c, double beta,
+                            kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t j = 0; j < y->k; j++) {
+        const kry_vec c_j = kry_vec_column(c, j);
+        kry_vec y_j = kry_vec_column(y, j);
+        TRY(kry_span_takes(V) ? kry_span_expand(alpha, V, &c_j, beta, &y_j)
+                              : kry_vec_gemv(false, alpha, V, &c_j, beta, &y_j));
+    }
+done:
+    return st;
+}
+
 kry_status kry_span_combine(kry_vec *V, int count, int kept, cl_mem C)
 {
     const cl_int columns = count;

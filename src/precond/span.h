@@ -18,4 +18,11 @@ kry_status kry_span_expand(double alpha, const kry_vec *V, const kry_vec *c, dou
 /* The first `kept` columns of V := its first `count` times C, which is count-by-kept, row after row, of V's type. */
 kry_status kry_span_combine(kry_vec *V, int count, int kept, cl_mem C);
 
+/* The same of several columns, one after the other, and of any V: w := alpha V'v + beta w, without `sum` by GEMV; and
+ * y := alpha V c + beta y, for more than a few vectors by GEMV. */
+kry_status kry_dense_restrict(double alpha, const kry_vec *V, const kry_vec *v, double beta,
+                              kry_vec *w, kry_sum *sum);
+kry_status kry_dense_expand(double alpha, const kry_vec *V, const kry_vec *c, double beta,
+                            kry_vec *y);
+
 #endif

@@ -84,6 +84,21 @@ static int64_t segments_of(const kry_pieces *p, int64_t label, int64_t per)
     return pieces ? (pieces + per - 1) / per : 1;
 }
 
+/* Room for the sums of the segments, of so many columns. */
+static kry_status make_part(kry_subspace *Z, int64_t columns)
+{
+    kry_status st = KRY_OK;
+
+    if (Z->part_columns >= columns) return KRY_OK;
+    kry_buffer_release(Z->dev, &Z->part);
+    Z->part_columns = 0;
+    TRY(kry_buffer_create(Z->dev, (size_t)(Z->segments * Z->per * columns) * sizeof(kry_partial),
+                          &Z->part));
+    Z->part_columns = columns;
+done:
+    return st;
+}
+
 static kry_status make_segments(kry_subspace *Z, const kry_pieces *p)
 {
     kry_status st = KRY_OK;
@@ -106,7 +121,7 @@ static kry_status make_segments(kry_subspace *Z, const kry_pieces *p)
     if (count == Z->domains) goto done;
     TRY(kry_buffer_upload(Z->dev, ((size_t)Z->domains + 1) * sizeof *of_label, of_label,
                           &Z->label_segment));
-    TRY(kry_buffer_create(Z->dev, (size_t)(count * Z->per) * sizeof(kry_partial), &Z->part));
+    TRY(make_part(Z, 1));
 done:
     free(segment);
     free(of_label);
@@ -294,29 +309,26 @@ static int64_t restrict_groups(const kry_subspace *Z)
 kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
 {
     kry_status st = KRY_OK;
-    const cl_mem part = Z->part ? Z->part : Z->kept, modes = modes_of(Z, v); /* or not touched */
-    const cl_long ld = distance_of(Z);
     const cl_int sums = Z->segments * Z->per;
-    const kry_arg args[] = {
-        ARG(sums), ARG(Z->segment), ARG(Z->piece_start), ARG(Z->piece_length), ARG(modes),
-        ARG(ld),   ARG_VEC(v),      ARG_VEC(w),          ARG(Z->kept),         ARG(part)
-    };
-    const kry_arg finish[] = { ARG(Z->k), ARG(Z->label_segment), ARG(Z->part), ARG_VEC(w),
-                               ARG(Z->kept) };
+    const cl_long ld = distance_of(Z);
+    const int64_t groups = kry_groups_for(Z->dev, Z->type, Z->k);
 
-    if (Z->sum) return kry_span_restrict(1, Z->vectors, v, 0, w, Z->sum);
-    if (Z->vectors) return kry_vec_gemv(true, 1, Z->vectors, v, 0, w);
-    TRY(kry_launch(Z->dev, Z->kernel.restrict_, restrict_groups(Z), args, COUNT(args)));
-    if (Z->part)
-        TRY(kry_launch(Z->dev, Z->kernel.finish, kry_groups_for(Z->dev, Z->type, Z->k), finish,
-                       COUNT(finish)));
+    if (Z->vectors) return kry_dense_restrict(1, Z->vectors, v, 0, w, Z->sum);
+    if (Z->part) TRY(make_part(Z, v->k));
+    const cl_mem part = Z->part ? Z->part : Z->kept, modes = modes_of(Z, v); /* or not touched */
+    const kry_arg args[] = { ARG(sums),  ARG(Z->segment), ARG(Z->piece_start), ARG(Z->piece_length),
+                             ARG(modes), ARG(ld),         ARG_VEC(v),          ARG(v->ld),
+                             ARG_VEC(w), ARG(w->ld),      ARG(Z->kept),        ARG(part) };
+    TRY(kry_launch_columns(Z->dev, Z->kernel.restrict_, restrict_groups(Z), v->k, args,
+                           COUNT(args)));
+    if (!Z->part) return KRY_OK;
+    const kry_arg finish[] = { ARG(Z->k),   ARG(Z->label_segment),
+                               ARG(sums),   ARG(Z->part),
+                               ARG_VEC(w),  ARG(w->ld),
+                               ARG(Z->kept) };
+    TRY(kry_launch_columns(Z->dev, Z->kernel.finish, groups, v->k, finish, COUNT(finish)));
 done:
     return st;
-}
-
-kry_status kry_subspace_subtract(kry_subspace *Z, const kry_vec *V, const kry_vec *v, kry_vec *w)
-{
-    return Z->sum ? kry_span_restrict(-1, V, v, 1, w, Z->sum) : kry_vec_gemv(true, -1, V, v, 1, w);
 }
 
 kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c, double beta,
@@ -325,13 +337,13 @@ kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c,
     kry_scalar a = kry_scalar_of(Z->dev, alpha), b = kry_scalar_of(Z->dev, beta);
     const cl_mem modes = modes_of(Z, y);
     const cl_long ld = distance_of(Z);
-    const kry_arg args[] = { ARG(Z->n),          ARG(Z->label), ARG(modes),         ARG(ld),
-                             ARG_ACC(Z->dev, a), ARG_VEC(c),    ARG_ACC(Z->dev, b), ARG_VEC(y) };
+    const kry_arg args[] = { ARG(Z->n),          ARG(Z->label), ARG(modes), ARG(ld),
+                             ARG_ACC(Z->dev, a), ARG_VEC(c),    ARG(c->ld), ARG_ACC(Z->dev, b),
+                             ARG_VEC(y),         ARG(y->ld) };
 
-    if (Z->sum) return kry_span_expand(alpha, Z->vectors, c, beta, y);
-    if (Z->vectors) return kry_vec_gemv(false, alpha, Z->vectors, c, beta, y);
-    return kry_launch(Z->dev, Z->kernel.prolong, kry_groups_for(Z->dev, Z->type, Z->n), args,
-                      COUNT(args));
+    if (Z->vectors) return kry_dense_expand(alpha, Z->vectors, c, beta, y);
+    return kry_launch_columns(Z->dev, Z->kernel.prolong, kry_groups_for(Z->dev, Z->type, Z->n),
+                              y->k, args, COUNT(args));
 }
 
 kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec *r, kry_vec *z,

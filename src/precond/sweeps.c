@@ -78,6 +78,14 @@ static bool in_one_pass(const kry_relaxer *w, const kry_relax *s, const kry_vec 
            !kry_vec_overlap(s->b, y) && !kry_vec_overlap(s->x, y);
 }
 
+/* Whether loads of whole vectors may be used on all columns of what a step reads and writes. */
+static bool is_aligned(const kry_vec *const *v, int count)
+{
+    bool aligned = true;
+    for (int i = 0; i < count; i++) aligned = aligned && kry_vec_aligned(v[i]);
+    return aligned;
+}
+
 /* The pass over vectors, once r = b - A x is computed. */
 static kry_status run_sweep(kry_relaxer *w, const kry_relax *s, const kry_vec *r, kry_vec *y,
                             kry_sum *sum)
@@ -88,15 +96,17 @@ static kry_status run_sweep(kry_relaxer *w, const kry_relax *s, const kry_vec *r
     kry_scalar c0 = kry_scalar_of(y->dev, s->c0), c1 = kry_scalar_of(y->dev, s->c1);
     const cl_mem part = sum ? sum->buffer : y->buffer;
     int64_t groups = kry_groups_for_sums(y->dev, y->type, y->n);
-    const bool aligned = !*kry_vec_alignment((const kry_vec *[]){ s->b, x, old, r, y }, 5);
+    const bool aligned = is_aligned((const kry_vec *[]){ s->b, x, old, r, y }, 5);
     const kry_arg args[] = { ARG(y->n),     ARG_ACC(y->dev, c0), ARG_ACC(y->dev, c1),
-                             ARG_VEC(s->b), ARG(has_x),          ARG_VEC(x),
-                             ARG(has_old),  ARG_VEC(old),        ARG(d->buffer),
-                             ARG_VEC(r),    ARG_VEC(y),          ARG(sums),
-                             ARG(part) };
+                             ARG_VEC(s->b), ARG(s->b->ld),       ARG(has_x),
+                             ARG_VEC(x),    ARG(x->ld),          ARG(has_old),
+                             ARG_VEC(old),  ARG(old->ld),        ARG(d->buffer),
+                             ARG_VEC(r),    ARG(r->ld),          ARG_VEC(y),
+                             ARG(y->ld),    ARG(sums),           ARG(part) };
 
     if (sum) sum->count = (cl_int)groups;
-    return kry_launch(y->dev, aligned ? w->sweep : w->unaligned, groups, args, COUNT(args));
+    return kry_launch_columns(y->dev, aligned ? w->sweep : w->unaligned, groups, y->k, args,
+                              COUNT(args));
 }
 
 /* y := x + c1 M r */
@@ -106,13 +116,13 @@ static kry_status add_product(const kry_relaxer *w, const kry_relax *s, const kr
     kry_status st = KRY_OK;
 
     if (s->x) TRY(kry_vec_copy(s->x, y));
-    TRY(w->M->table->apply(w->M->self, s->c1, r, s->x ? 1 : 0, y));
+    TRY(kry_op_run_apply(w->M, s->c1, r, s->x ? 1 : 0, y));
 done:
     return st;
 }
 
-/* Column after column; r: b - A x of all of them, or NULL: each is left to a step of its own. */
-static kry_status run_columns(kry_relaxer *w, const kry_relax *s, const kry_vec *r, kry_vec *y)
+/* By A's own step, which is for one column. */
+static kry_status relax_by_column(const kry_relaxer *w, const kry_relax *s, kry_vec *y)
 {
     kry_status st = KRY_OK;
 
@@ -122,28 +132,8 @@ static kry_status run_columns(kry_relaxer *w, const kry_relax *s, const kry_vec 
         kry_vec y_j = kry_vec_column(y, j);
         kry_relax one = *s;
         one.b = &b, one.x = s->x ? &x : NULL, one.old = s->old ? &old : NULL;
-        if (!r) {
-            TRY(kry_relaxer_run(w, &one, &y_j, NULL));
-        } else {
-            const kry_vec r_j = kry_vec_column(r, j);
-            TRY(run_sweep(w, &one, &r_j, &y_j, NULL));
-        }
+        TRY(w->A->fused->relax(w->A->self, &one, &y_j, NULL));
     }
-done:
-    return st;
-}
-
-/* A product with all columns at once where A has one and M is a diagonal. */
-static kry_status run_block(kry_relaxer *w, const kry_relax *s, kry_vec *y)
-{
-    kry_status st = KRY_OK;
-
-    if (!s->x || !w->M || !w->M->table->as_diagonal || !w->A->table->apply_block)
-        return run_columns(w, s, NULL, y);
-    TRY(kry_vec_widen(&w->residual, y->k));
-    kry_vec r = kry_vec_columns(w->residual, 0, y->k);
-    TRY(kry_op_run_residual(w->A, s->b, s->x, &r));
-    TRY(run_columns(w, s, &r, y));
 done:
     return st;
 }
@@ -156,13 +146,16 @@ kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_s
         if (sum) sum->count = 0;
         return KRY_OK;
     }
-    if (y->k > 1) return run_block(w, s, y);
+    if (!w->M && y->k > 1) return relax_by_column(w, s, y);
     if (!w->M) return w->A->fused->relax(w->A->self, s, y, sum);
     if (in_one_pass(w, s, y, sum))
         return w->A->fused->relax_by(w->A->self, s->c1, diagonal_of(w), s->b, s->x, y);
-    kry_vec room = w->residual ? kry_vec_column(w->residual, 0) : (kry_vec){ 0 };
+    kry_vec room = { 0 };
+    if (s->x) {
+        TRY(kry_vec_take(&w->residual, y->k, &room));
+        TRY(kry_op_residual(w->A, s->b, s->x, &room));
+    }
     const kry_vec *r = s->x ? &room : s->b;
-    if (s->x) TRY(kry_op_residual(w->A, s->b, s->x, &room));
     TRY(w->M->table->as_diagonal ? run_sweep(w, s, r, y, sum) : add_product(w, s, r, y));
 done:
     return st;

@@ -185,24 +185,7 @@ static kry_status make_room(triangles *M, const kry_vec *x, kry_vec room[3])
 {
     kry_status st = KRY_OK;
 
-    for (size_t i = 0; i < COUNT(M->w) && M->w[i]; i++) {
-        TRY(kry_vec_widen(&M->w[i], x->k));
-        room[i] = kry_vec_columns(M->w[i], 0, x->k);
-    }
-done:
-    return st;
-}
-
-/* y := a D^-1 x */
-static kry_status scale(const kry_vec *inverse, double a, const kry_vec *x, kry_vec *y)
-{
-    kry_status st = KRY_OK;
-
-    for (int64_t j = 0; j < x->k; j++) {
-        const kry_vec x_j = kry_vec_column(x, j);
-        kry_vec y_j = kry_vec_column(y, j);
-        TRY(kry_vec_mul(a, inverse, &x_j, 0, &y_j));
-    }
+    for (size_t i = 0; i < COUNT(M->w) && M->w[i]; i++) TRY(kry_vec_take(&M->w[i], x->k, &room[i]));
 done:
     return st;
 }
@@ -217,7 +200,7 @@ static kry_status lower_half(const triangles *M, const kry_vec *r, kry_vec room[
     *w = &room[0];
     if (M->form.unscaled) return kry_op_run_residual(p->first, r, r, *w);
     if (d == 1) return kry_op_apply(p->first, 1, r, 0, *w);
-    TRY(scale(p->inverse, scale_of(&M->form), r, &room[0]));
+    TRY(kry_vec_mul_columns(scale_of(&M->form), p->inverse, r, &room[0]));
     for (int k = 1; k <= d; k++) {
         kry_vec *last = *w;
         *w = &room[1 + k % 2];

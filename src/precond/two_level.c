@@ -22,7 +22,7 @@ typedef struct two_level {
     bool balances;    /* BNN, not A-DEF2 */
     double scale;     /* scale M is taken in place of M */
     kry_sum *sum;     /* for an application without a use for its sums */
-    kry_vec *t;       /* BNN: (I - A Q) r */
+    kry_vec *t;       /* BNN: (I - A Q) r, of as many columns as there ever were */
 } two_level;
 
 static void two_level_destroy(void *self)
@@ -80,16 +80,36 @@ done:
 }
 
 /* What M is applied to: r, or (I - A Q) r. */
-static kry_status project_residual(two_level *T, const kry_vec *r, const kry_vec **in)
+static kry_status project_residual(two_level *T, const kry_vec *r, kry_vec *in)
 {
     kry_status st = KRY_OK;
+    kry_vec c;
 
-    *in = r;
+    *in = kry_vec_borrow(r);
     if (!T->balances) return KRY_OK;
-    TRY(kry_deflation_solve(T->D, r, NULL));
-    TRY(kry_vec_copy(r, T->t));
-    TRY(kry_deflation_subtract(T->D, T->t));
-    *in = T->t;
+    TRY(kry_vec_take(&T->t, r->k, in));
+    TRY(kry_deflation_solve(T->D, r, NULL, &c));
+    TRY(kry_vec_copy(r, in));
+    TRY(kry_deflation_subtract(T->D, &c, in));
+done:
+    return st;
+}
+
+/* z := scale M r */
+static kry_status first_level(two_level *T, const kry_vec *r, kry_vec *z)
+{
+    return T->M ? kry_op_run_apply(T->M, T->scale, r, 0, z) : kry_vec_axpby(T->scale, r, 0, z);
+}
+
+/* z := y of A-DEF2 and BNN, and c */
+static kry_status both_levels(two_level *T, const kry_vec *r, kry_vec *z, kry_vec *c)
+{
+    kry_status st = KRY_OK;
+    kry_vec in;
+
+    TRY(project_residual(T, r, &in));
+    TRY(first_level(T, &in, z));
+    TRY(kry_deflation_solve(T->D, r, z, c));
 done:
     return st;
 }
@@ -106,48 +126,33 @@ static kry_status two_level_dots(void *self, const kry_vec *r, kry_vec *z, kry_s
 {
     two_level *T = self;
     kry_status st = KRY_OK;
-    const kry_vec *in;
+    kry_vec c;
 
     if (!kry_deflation_ready(T->D)) {
         if (T->M && T->scale == 1) return kry_op_run_dots(T->M, r, z, sum);
-        TRY(T->M ? T->M->table->apply(T->M->self, T->scale, r, 0, z)
-                 : kry_vec_axpby(T->scale, r, 0, z));
+        TRY(first_level(T, r, z));
         return kry_vec_dot_pair(r, z, sum);
     }
     if (keeps_sums(T, z)) {
         TRY(T->M->table->apply_dots(T->M->self, r, z, sum));
-        TRY(kry_deflation_solve(T->D, r, z));
-        return kry_subspace_add(&T->D->Z, T->D->c, z, sum);
+        TRY(kry_deflation_solve(T->D, r, z, &c));
+        return kry_subspace_add(&T->D->Z, &c, z, sum);
     }
-    TRY(project_residual(T, r, &in));
-    if (T->M)
-        TRY(T->M->table->apply(T->M->self, T->scale, in, 0, z));
-    else
-        TRY(kry_vec_axpby(T->scale, in, 0, z));
-    TRY(kry_deflation_solve(T->D, r, z));
-    TRY(kry_subspace_correct(&T->D->Z, T->D->c, r, z, sum));
+    TRY(both_levels(T, r, z, &c));
+    TRY(kry_subspace_correct(&T->D->Z, &c, r, z, sum));
 done:
     return st;
 }
 
-/* Several columns: M takes them at once, then each is corrected. */
+/* Several columns at once, without sums. */
 static kry_status run_columns(two_level *T, const kry_vec *r, kry_vec *z)
 {
     kry_status st = KRY_OK;
-    const bool ready = kry_deflation_ready(T->D), whole = ready && T->balances;
+    kry_vec c;
 
-    if (T->M && !whole) TRY(kry_op_run_apply(T->M, T->scale, r, 0, z));
-    if (!T->M && !whole) TRY(kry_vec_axpby(T->scale, r, 0, z));
-    for (int64_t j = 0; ready && j < r->k; j++) {
-        const kry_vec r_j = kry_vec_column(r, j);
-        kry_vec z_j = kry_vec_column(z, j);
-        if (whole) {
-            TRY(two_level_dots(T, &r_j, &z_j, T->sum));
-        } else {
-            TRY(kry_deflation_solve(T->D, &r_j, &z_j));
-            TRY(kry_subspace_prolong(&T->D->Z, 1, T->D->c, 1, &z_j));
-        }
-    }
+    if (!kry_deflation_ready(T->D)) return first_level(T, r, z);
+    TRY(both_levels(T, r, z, &c));
+    TRY(kry_subspace_prolong(&T->D->Z, 1, &c, 1, z));
 done:
     return st;
 }
@@ -231,13 +236,11 @@ static kry_status product_run(void *self, const kry_vec *x, kry_vec *q)
 {
     const two_level *T = self;
     kry_status st = KRY_OK;
+    kry_vec c;
 
     TRY(kry_op_run_apply(T->D->A, 1, x, 0, q));
-    for (int64_t j = 0; j < q->k; j++) {
-        kry_vec q_j = kry_vec_column(q, j);
-        TRY(kry_deflation_solve(T->D, &q_j, NULL));
-        TRY(kry_deflation_subtract(T->D, &q_j));
-    }
+    TRY(kry_deflation_solve(T->D, q, NULL, &c));
+    TRY(kry_deflation_subtract(T->D, &c, q));
 done:
     return st;
 }

@@ -1,4 +1,4 @@
-/* column_sums.c - sums over several columns side by side, one for each. Kernel: cl/column_sums.cl. */
+/* column_sums.c - several columns side by side: a sum for each, by cl/column_sums.cl, and a diagonal for all. */
 #include "vector/vec.h"
 #include <assert.h>
 #include <stdio.h>
@@ -19,6 +19,19 @@ kry_status kry_vec_column_sums(const kry_vec *x, const kry_vec *y, kry_sum *sum)
     TRY(kry_kernel_get(x->dev, "column_sums", x->type, defines, "column_sums", &kernel));
     TRY(kry_launch_chunks(x->dev, kernel, &rows, rest, COUNT(rest) - (sum->stopped ? 0 : 1)));
     sum->count = (cl_int)rows.groups;
+done:
+    return st;
+}
+
+kry_status kry_vec_mul_columns(double a, const kry_vec *d, const kry_vec *x, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t j = 0; j < x->k; j++) {
+        const kry_vec x_j = kry_vec_column(x, j);
+        kry_vec y_j = kry_vec_column(y, j);
+        TRY(kry_vec_mul(a, d, &x_j, 0, &y_j));
+    }
 done:
     return st;
 }

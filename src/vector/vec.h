@@ -79,6 +79,8 @@ kry_status kry_sum_create_columns(kry_device *dev, int width, int columns, cl_me
 /* column_sums.c: sum := x_j.y_j of all columns j, as many as the sum is made for; width 2: the pairs (x_j.y_j,
  * x_j.x_j). kry_vec_dot_sum and kry_vec_dot_pair call it for such sums. */
 kry_status kry_vec_column_sums(const kry_vec *x, const kry_vec *y, kry_sum *sum);
+/* y_j := a d .* x_j for all columns j of x, which y may be; d has one column. */
+kry_status kry_vec_mul_columns(double a, const kry_vec *d, const kry_vec *x, kry_vec *y);
 
 /* Replace the partial sums of each sum by its total over all parts. On one device this does
  * nothing, because the kernel that uses a sum adds up its partial sums; with several parts or
@@ -121,6 +123,13 @@ static inline kry_vec kry_vec_columns(const kry_vec *v, int64_t first, int64_t c
 }
 /* Make room->k at least k, which loses its numbers. On failure the old one stays. */
 kry_status kry_vec_widen(kry_vec **room, int64_t k);
+/* The same of the first k columns of `room`, which becomes wider if it has fewer. */
+static inline kry_status kry_vec_take(kry_vec **room, int64_t k, kry_vec *view)
+{
+    const kry_status st = kry_vec_widen(room, k);
+    if (st >= 0) *view = kry_vec_columns(*room, 0, k);
+    return st;
+}
 kry_vec kry_vec_on_part(const kry_vec *v, int rank); /* the same: what part `rank` has of v */
 /* The define, or "", for kernels with vector loads, by where these vectors start. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count);
