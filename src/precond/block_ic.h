@@ -166,7 +166,9 @@ void kry_block_products_describe(const kry_block_products *p, kry_op_info *info)
 
 /* ---- block_fill.c ---- */
 
-enum { KRY_MOST_DEVICE_FILL = 14 }; /* levels: beyond, numbers that tell of them leave the range of double */
+enum {
+    KRY_MOST_DEVICE_FILL = 14
+}; /* levels: beyond, numbers that tell of them leave the range of double */
 
 /* places := those of kry_sparse_fill and the diagonal, of a square A on a device with double precision, without numbers. Waits.
  *   fill  0 ... KRY_MOST_DEVICE_FILL
