@@ -217,8 +217,8 @@ static const struct benchmark {
       .ranks = true },
     { "solve", bench_solve, .device = true, .sources = true, .format = true, .iterates = true,
       .columns = true },
-    { "kernels", bench_kernels, true, true, true, .format = true, .iterates = true,
-      .counts = true, .columns = true },
+    { "kernels", bench_kernels, true, true, true, .format = true, .iterates = true, .counts = true,
+      .columns = true },
     { "mtx", bench_mtx, .device = false },
     { "tridiagonal", bench_tridiagonal, true, true, .words = true },
 };
