@@ -43,7 +43,8 @@ static const option table[] = {
     { "hot", 0, FLAG, AT(hot), FOR_BENCH, NULL, false,
       "one copy of the matrix and the vectors, which caches may hold (spmv, stencil)" },
     { "columns", 0, WHOLE, AT(columns), FOR_BENCH, "K", false,
-      "vectors that A is multiplied with at once (spmv, stencil), or right-hand sides (solve, kernels); "
+      "vectors that A is multiplied with at once (spmv, stencil), or right-hand sides (solve, "
+      "kernels); "
       "default 1" },
     { "reproducible", 0, FLAG, AT(reproducible), FOR_BENCH, NULL, false,
       "once more with the same bits on any number of devices, and the ratio (cg)" },
