@@ -132,8 +132,8 @@ static kry_status host_launch(kry_device *dev, kry_kernel *kernel, const kry_ran
 {
     const function *f = (const void *)kernel->handle;
 
-    (void)dev, (void)range, (void)count; /* columns are for devices with OpenCL */
-    f->kernel->run(&(kry_host_args){ .next = args, .defines = f->defines });
+    (void)dev, (void)count;
+    f->kernel->run(&(kry_host_args){ args, f->defines, range->columns });
     return KRY_OK;
 }
 

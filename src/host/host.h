@@ -19,6 +19,7 @@ static inline void *kry_host_memory(cl_mem buffer) { return buffer; }
 typedef struct kry_host_args {
     const kry_arg *next;
     const char *defines;
+    int64_t columns; /* that it is launched for */
 } kry_host_args;
 typedef struct kry_host_kernel {
     const char *stem, *name;

@@ -157,19 +157,27 @@ static void relax_sweep(kry_host_args *a)
 {
     int64_t n = take_int(a);
     REAL by_step = (REAL)take_number(a), by_residual = (REAL)take_number(a), *b = take_vec(a);
+    const int64_t b_pitch = take_int(a);
     bool has_x = take_int(a);
     const REAL *x = take_vec(a);
+    const int64_t x_pitch = take_int(a);
     bool has_old = take_int(a);
-    const REAL *old = take_vec(a), *d = take_buffer(a), *r = take_vec(a);
+    const REAL *old = take_vec(a);
+    const int64_t old_pitch = take_int(a);
+    const REAL *d = take_buffer(a), *r = take_vec(a);
+    const int64_t r_pitch = take_int(a);
     REAL *y = take_vec(a);
-    int64_t sums = take_int(a);
+    const int64_t y_pitch = take_int(a), sums = take_int(a);
     double *part = take_buffer(a), squares = 0, products = 0;
 
-    for (int64_t i = 0; i < n; i++) {
-        REAL r_i = r[i], x_i = has_x ? x[i] : 0, step = has_old ? x_i - old[i] : x_i;
-        REAL v = sums == 2 ? b[i] : r_i;
-        y[i] = x_i + (by_step != 0 ? by_step * step : 0) + by_residual * d[i] * r_i;
-        products += (double)v * (double)y[i], squares += (double)v * (double)v;
+    for (int64_t c = 0; c < a->columns; c++) {
+        for (int64_t i = 0; i < n; i++) {
+            REAL r_i = r[i], x_i = has_x ? x[i] : 0, step = has_old ? x_i - old[i] : x_i;
+            REAL v = sums == 2 ? b[i] : r_i;
+            y[i] = x_i + (by_step != 0 ? by_step * step : 0) + by_residual * d[i] * r_i;
+            products += (double)v * (double)y[i], squares += (double)v * (double)v;
+        }
+        b += b_pitch, x += x_pitch, old += old_pitch, r += r_pitch, y += y_pitch;
     }
     if (sums) part[sums - 1] = squares;
     if (sums == 2) part[0] = products;
