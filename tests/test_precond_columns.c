@@ -20,7 +20,7 @@ static const problem some[] = {
     { "elasticity2d:20x6", "amg:coarsest=30", ROUNDED },
     { "elasticity2d:20x6", "amg:coarsest=30,scaling=block,cycle=w", ROUNDED },
     { "elasticity2d:20x6", "amg:coarsest=30,levels=2,scaling=l1",
-      false }, /* its last level is large */
+      ROUNDED }, /* its last level is large */
     { "poisson2d:19", "amg:coarsest=20", SINGLE },
     { "poisson2d:19", "amg:coarsest=20,values=double,cycle=f", ROUNDED },
     { "poisson2d:19", "amg:coarsest=20,cycle=k", SAME_BITS }, /* one after the other */
