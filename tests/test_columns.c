@@ -83,7 +83,7 @@ static void check_solve(const char *options, bool on_grid)
     kry_result all, one;
     int64_t most = 0;
 
-    print_message("%s%s\n", options, on_grid ? " on a grid" : "");
+    print_message("# %s%s\n", options, on_grid ? " on a grid" : "");
     OK(kry_solver_create(s.A, options, NULL, NULL, &solver));
     OK(kry_solve(solver, s.B, s.X, &all));
     OK(kry_vec_read_doubles(s.X, s.x));
@@ -192,7 +192,7 @@ static void columns__steps_on_grids(void **state)
         assert_true(kry_solve(solver, B, X, &all) >= 0);
         kry_device_set_trace(device(), NULL, NULL);
         if (all.reason == KRY_ITERATION_LIMIT) assert_int_equal(steps, all.iterations);
-        print_message("%s: %lld, %lld, %lld iterations\n", words,
+        print_message("# %s: %lld, %lld, %lld iterations\n", words,
                       (long long)all.column[0].iterations, (long long)all.column[1].iterations,
                       (long long)all.column[2].iterations);
         OK(kry_vec_read_doubles(X, x));
