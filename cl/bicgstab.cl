@@ -20,9 +20,8 @@
 // What stands in `scalars`; the omega of the last sweep is in RHO: -omega rho.
 // SHADOW is the square of the shadow's norm, 0 if it is not known.
 enum { ALPHA, RHO, BETA, SHADOW, GAMMA, SCALARS = 9 }; // GAMMA + k: by what r_k goes into the minimal residual
-#define COLUMN ((int)get_group_id(1))
-#define TAKE_COLUMN_SCALARS state += COLUMN * STATE_SIZE, scalars += COLUMN * SCALARS;
-#define PART_HERE (COLUMN * (int)get_num_groups(0) + (int)get_group_id(0))
+#define TAKE_COLUMN_SCALARS state += COLUMN_HERE * STATE_SIZE, scalars += COLUMN_HERE * SCALARS;
+#define PART_HERE (COLUMN_HERE * (int)get_num_groups(0) + (int)get_group_id(0))
 
 // Judge the residual; unless `only_judge`, beta := alpha rho' / rho. rho: the pair (r_j.shadow, r_j.r_j).
 // is_first: in the first iteration of a cycle, where the shadow may be r: then rho is r.r, to the bit. One group.
@@ -34,12 +33,12 @@ kernel void bicgstab_begin(int iteration, int slot, int only_judge,
 {
     local TOTAL2 lane[WG];
     TAKE_COLUMN_SCALARS
-    rho_part += COLUMN * rho_count, rr_part += COLUMN * rr_count;
+    rho_part += COLUMN_HERE * rho_count, rr_part += COLUMN_HERE * rr_count;
     ACC2 sums = VALUES_OF(finish_sum2(rho_part, rho_count, lane));
     ACC rr = VALUE_OF(finish_sum(rr_part, rr_count, (local TOTAL *)lane)), rho = sums.x;
 
     if (get_local_id(0) != 0 || (int)state[STATE_STOP] != GO_ON) return;
-    history[slot * (int)get_num_groups(1) + COLUMN] = rr;
+    history[slot * (int)get_num_groups(1) + COLUMN_HERE] = rr;
     state[STATE_ITERATION] = (ACC)iteration;
     state[STATE_VALUE] = rho;
     if (rr <= state[STATE_TARGET])
@@ -59,7 +58,7 @@ kernel void bicgstab_direction(long n, int j, long pitch, long ld, global const 
 {
     TAKE_COLUMN_SCALARS
     REAL beta = (REAL)scalars[BETA];
-    R += COLUMN * pitch, U += COLUMN * pitch;
+    R += COLUMN_HERE * pitch, U += COLUMN_HERE * pitch;
     if ((int)state[STATE_STOP] != GO_ON) return;
     for (int c = 0; c <= j; c++, R += ld, U += ld) {
         FOR_VEC(i, n) STV(LDV(R, i) - beta * LDV(U, i), i, U);
@@ -75,7 +74,7 @@ kernel void bicgstab_step(long n ROWS_PARAMS, int j, long pitch, long ld, global
 {
     local TOTAL2 lane[WG];
     TAKE_COLUMN_SCALARS
-    gamma_part += COLUMN * gamma_count;
+    gamma_part += COLUMN_HERE * gamma_count;
     ACC2 gamma = VALUES_OF(finish_sum2(gamma_part, gamma_count, lane));
     ACC by = scalars[RHO] / gamma.x;
     int go_on = (int)state[STATE_STOP] == GO_ON;
@@ -91,7 +90,7 @@ kernel void bicgstab_step(long n ROWS_PARAMS, int j, long pitch, long ld, global
     }
     if (!go_on || stop != GO_ON) n = 0; // not a return: the barriers below are for all
     REAL alpha = n ? (REAL)by : 0;
-    R += COLUMN * pitch + first, U += COLUMN * pitch + first, y += y0 + COLUMN * y_pitch + first;
+    R += COLUMN_HERE * pitch + first, U += COLUMN_HERE * pitch + first, y += y0 + COLUMN_HERE * y_pitch + first;
     for (int c = j; c > 0; c--) {
         global REAL *r = R + c * ld;
         global const REAL *u = U + (c + 1) * ld;
@@ -124,8 +123,8 @@ kernel void bicgstab_gram(long n ROWS_PARAMS, long pitch, long ld, global const 
     TOTAL rest[PAIRS];
     TAKE_ROWS(first)
 
-    if ((int)state[COLUMN * STATE_SIZE + STATE_STOP] != GO_ON) return; // all work-items of a group alike
-    R += COLUMN * pitch + first;
+    if ((int)state[COLUMN_HERE * STATE_SIZE + STATE_STOP] != GO_ON) return; // all work-items of a group alike
+    R += COLUMN_HERE * pitch + first;
     UNROLLED for (int p = 0; p < PAIRS; p++) sums[p] = none, rest[p] = nothing;
 #define GRAM(TYPE, LOAD, V, total)                                      \
     {                                                                   \
@@ -154,7 +153,7 @@ kernel void bicgstab_minimise(int count, global const TOTAL *restrict part,
     local TOTAL lane[WG];
     ACC G[PAIRS], gamma[DEGREE + 1], fallen = 0;
     TAKE_COLUMN_SCALARS
-    part += COLUMN * count * PAIRS;
+    part += COLUMN_HERE * count * PAIRS;
 
     for (int p = 0; p < PAIRS; p++) {
         TOTAL sum = NO_TOTAL;
@@ -202,10 +201,10 @@ kernel void bicgstab_reduce(long n ROWS_PARAMS, long pitch, long ld, global cons
     TOTAL trr = NO_TOTAL, trho = NO_TOTAL;
     TAKE_ROWS(first)
     TAKE_COLUMN_SCALARS
-    const long at = COLUMN * pitch + first;
+    const long at = COLUMN_HERE * pitch + first;
 
     if ((int)state[STATE_STOP] != GO_ON) n = 0;
-    R += at, U += at, shadow += at, y += y0 + COLUMN * y_pitch + first;
+    R += at, U += at, shadow += at, y += y0 + COLUMN_HERE * y_pitch + first;
 #define REDUCE(TYPE, LOAD, STORE, V, rr, rho)                                  \
     {                                                                          \
         TYPE r_i = LOAD(R), u_i = LOAD(U), y_i = LOAD(y), before = r_i;        \

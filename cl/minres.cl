@@ -11,14 +11,13 @@
 enum {
     GAMMA = STATE_VALUE + 1, GAMMA_OLD, DELTA, COSINE, COSINE_OLD, SINE, SINE_OLD, ETA, FOLLOWS, SCALARS
 };
-#define COLUMN ((int)get_group_id(1))
 
 // gamma of the first v. One group for each column that is not over.
 kernel void minres_begin(global const TOTAL *restrict part, int count, global ACC *restrict step)
 {
     local TOTAL lane[WG];
-    ACC square = VALUE_OF(finish_sum(part + COLUMN * count, count, lane));
-    step += COLUMN * STATE_SIZE;
+    ACC square = VALUE_OF(finish_sum(part + COLUMN_HERE * count, count, lane));
+    step += COLUMN_HERE * STATE_SIZE;
     if (get_local_id(0) != 0 || (int)step[STATE_STOP] != GO_ON) return;
     step[STATE_VALUE] = square;
     step[STATE_STOP] = !isfinite(square) ? STOP_NOT_FINITE : square > 0 ? GO_ON : STOP_PRECOND;
@@ -37,8 +36,8 @@ kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int sl
                            global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
-    rr_part += COLUMN * rr_count, delta_part += COLUMN * delta_count;
-    step += COLUMN * STATE_SIZE, state += COLUMN * STATE_SIZE;
+    rr_part += COLUMN_HERE * rr_count, delta_part += COLUMN_HERE * delta_count;
+    step += COLUMN_HERE * STATE_SIZE, state += COLUMN_HERE * STATE_SIZE;
     ACC rr = VALUE_OF(finish_sum(rr_part, rr_count, lane)), gamma = step[GAMMA];
     ACC delta = VALUE_OF(finish_sum(delta_part, delta_count, lane)) / (gamma * gamma);
     int stop = (int)step[STATE_STOP], fresh = stop == GO_ON;
@@ -58,12 +57,12 @@ kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int sl
         state[STATE_STOP] = stop;
         state[STATE_ITERATION] = fresh ? (ACC)iteration : step[STATE_ITERATION];
         state[STATE_VALUE] = fresh ? gamma : step[STATE_VALUE];
-        if (fresh) history[slot * (int)get_num_groups(1) + COLUMN] = rr;
+        if (fresh) history[slot * (int)get_num_groups(1) + COLUMN_HERE] = rr;
     }
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
     const REAL by_q = (REAL)(1 / gamma), by_v = (REAL)(delta / gamma);
     const REAL by_old = (REAL)(gamma / step[GAMMA_OLD]);
-    const long at = COLUMN * pitch + first;
+    const long at = COLUMN_HERE * pitch + first;
     q += at, v += at, old += at;
 #define LANCZOS(TYPE, LOAD, STORE, V, total)                                  \
     {                                                                         \
@@ -74,7 +73,7 @@ kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int sl
     FOR_VEC_SUMMED(i, n) LANCZOS(VEC, VLOAD, VSTORE, V, sums)
     FOR_TAIL_SUMMED(i, n) LANCZOS(REAL, SLOAD, SSTORE, , rest)
     TOTAL sum = group_sum(ALL_LANES(sums, rest), lane);
-    if (get_local_id(0) == 0 && stop == GO_ON) part[COLUMN * (int)get_num_groups(0) + (int)get_group_id(0)] = sum;
+    if (get_local_id(0) == 0 && stop == GO_ON) part[COLUMN_HERE * (int)get_num_groups(0) + (int)get_group_id(0)] = sum;
 }
 
 // The next gamma and rotation; old := (z / gamma - alpha_3 old - alpha_2 w) / alpha_1, the next w;
@@ -87,8 +86,8 @@ kernel void minres_update(long n ROWS_PARAMS, long pitch, global const TOTAL *re
                           long x_pitch, global REAL *restrict r, global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
-    square_part += COLUMN * square_count;
-    step += COLUMN * STATE_SIZE, state += COLUMN * STATE_SIZE;
+    square_part += COLUMN_HERE * square_count;
+    step += COLUMN_HERE * STATE_SIZE, state += COLUMN_HERE * STATE_SIZE;
     ACC square = VALUE_OF(finish_sum(square_part, square_count, lane));
     const ACC gamma = state[GAMMA], delta = state[DELTA], eta = state[ETA];
     const ACC before = state[FOLLOWS] * gamma, size = ROUNDING * ROUNDING * (delta * delta + before * before);
@@ -120,8 +119,8 @@ kernel void minres_update(long n ROWS_PARAMS, long pitch, global const TOTAL *re
     if (stop != GO_ON) n = 0;
     const REAL by_z = (REAL)(1 / (gamma * a1)), by_w = (REAL)(a2 / a1), by_old = (REAL)(a3 / a1);
     const REAL by_x = (REAL)(c * eta), by_r = (REAL)(s * s), by_next = (REAL)(c * eta / a1);
-    const long at = COLUMN * pitch + first;
-    z += at, w += at, old += at, next += at, r += at, x += x0 + COLUMN * x_pitch + first;
+    const long at = COLUMN_HERE * pitch + first;
+    z += at, w += at, old += at, next += at, r += at, x += x0 + COLUMN_HERE * x_pitch + first;
 #define UPDATE(TYPE, LOAD, STORE, V, total)                                   \
     {                                                                         \
         TYPE w_i = by_z * LOAD(z) - by_w * LOAD(w) - by_old * LOAD(old);      \
@@ -134,5 +133,5 @@ kernel void minres_update(long n ROWS_PARAMS, long pitch, global const TOTAL *re
     FOR_VEC_SUMMED(i, n) UPDATE(VEC, VLOAD, VSTORE, V, sums)
     FOR_TAIL_SUMMED(i, n) UPDATE(REAL, SLOAD, SSTORE, , rest)
     TOTAL sum = group_sum(ALL_LANES(sums, rest), lane);
-    if (get_local_id(0) == 0 && stop == GO_ON) part[COLUMN * (int)get_num_groups(0) + (int)get_group_id(0)] = sum;
+    if (get_local_id(0) == 0 && stop == GO_ON) part[COLUMN_HERE * (int)get_num_groups(0) + (int)get_group_id(0)] = sum;
 }

@@ -128,15 +128,14 @@ kernel void pcg_flexible(global const TOTAL2 *restrict rho_part, int rho_count,
 // is left alone.
 
 #ifdef COLUMNS
-#define COLUMN ((int)get_group_id(1))
 
 // 2 + 1 words for each column that goes on.
 kernel void pcg_directions(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
                            global REAL *p, long pitch)
 {
     local TOTAL2 lane[WG];
-    const long at = COLUMN * pitch;
-    TAKE_DIRECTION_OF(COLUMN)
+    const long at = COLUMN_HERE * pitch;
+    TAKE_DIRECTION_OF(COLUMN_HERE)
     one_direction(DIRECTION_PASS, n, z + at, old + at, p + at, lane);
 }
 
@@ -145,7 +144,7 @@ kernel void pcg_checks(DIRECTION_PARAMS)
 {
     local TOTAL2 lane[WG];
     ACC beta;
-    TAKE_DIRECTION_OF(COLUMN)
+    TAKE_DIRECTION_OF(COLUMN_HERE)
     begin_direction(DIRECTION_PASS, lane, &beta);
 }
 
@@ -156,13 +155,13 @@ kernel void pcg_steps(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const
                       long x_pitch)
 {
     local TOTAL2 lane[WG];
-    const long at = COLUMN * pitch;
-    TAKE_STEP_OF(COLUMN)
-    TAKE_DRIFT_OF(COLUMN)
+    const long at = COLUMN_HERE * pitch;
+    TAKE_STEP_OF(COLUMN_HERE)
+    TAKE_DRIFT_OF(COLUMN_HERE)
 #ifdef DIAGONAL
     z += at;
 #endif
-    x += x0 + COLUMN * x_pitch, part += COLUMN * (int)get_num_groups(0);
+    x += x0 + COLUMN_HERE * x_pitch, part += COLUMN_HERE * (int)get_num_groups(0);
     one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p + at, q + at, x, r + at, part DIAGONAL_PASS, lane);
 }
 
@@ -171,7 +170,7 @@ kernel void pcg_steps(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const
 kernel void pcg_add_lasts(long n, int start, global const ACC *restrict step, global const REAL *restrict p,
                           long pitch, global REAL *restrict x, long x0, long x_pitch)
 {
-    step += COLUMN * STATE_SIZE, p += COLUMN * pitch, x += x0 + COLUMN * x_pitch;
+    step += COLUMN_HERE * STATE_SIZE, p += COLUMN_HERE * pitch, x += x0 + COLUMN_HERE * x_pitch;
     // the one that found the reason to stop took no step
     const int done = (int)step[STATE_ITERATION] - start + ((int)step[STATE_STOP] == GO_ON);
     const REAL alpha = (REAL)step[STATE_ALPHA];
