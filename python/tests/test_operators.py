@@ -142,7 +142,7 @@ def test_progress(capsys):
 
 @pytest.mark.parametrize('inner', [False, True])
 def test_ctrl_c_keeps_the_iterate(inner):
-    A = poisson(300)
+    A = poisson(450)  # too large to be solved before the signal comes
     b = np.ones(A.shape[0])
     if inner:  # the signal comes while the preconditioner is at work
         M = pykry.Solver(A, method='cg', maxiter=400, stop='never')
@@ -162,7 +162,7 @@ def test_ctrl_c_keeps_the_iterate(inner):
     late = time.perf_counter() - sent[0]
     stop = caught.value
     assert isinstance(stop, pykry.Interrupted) and stop.result.reason == 'monitor' and not stop.result
-    assert stop.result.iterations > 0
+    assert inner or stop.result.iterations > 0
     assert np.isclose(np.linalg.norm(b - A @ stop.x), stop.result.true_residual, rtol=1e-6)
     assert late < 1, late  # 0.1 s on a machine with nothing else to do
     print(f'stopped after {late:.3f} s')

@@ -170,9 +170,9 @@ kry_status kry_share_read(kry_device *device, const char *path, kry_share **shar
 {
     kry_status st = KRY_OK;
     reading R = { .dev = device, .path = path };
+    kry_share *made = NULL;
 
     kry_team_enter(device, "kry_share_read", NULL);
-    if (share) *share = NULL;
     TRY(GIVEN(share, device, path));
     TRY(run(&R, read_task));
     const kry_mtx *head = &R.stretch.head;
@@ -181,10 +181,11 @@ kry_status kry_share_read(kry_device *device, const char *path, kry_share **shar
           (long long)head->rows, (long long)head->cols);
     TRY(find_cut(&R));
     TRY(run(&R, send_task));
-    TRY(make_share(&R, share));
+    TRY(make_share(&R, &made));
 done:
     st = kry_team_leave(device, st);
-    if (st < 0) kry_share_release(share);
+    if (st < 0) kry_share_release(&made);
+    if (share) *share = made;
     reading_release(&R);
     return st;
 }
@@ -220,16 +221,17 @@ kry_status kry_share_transpose(kry_device *device, const kry_share *share, kry_s
 {
     kry_status st = KRY_OK;
     turning t = { .R = { .dev = device }, .share = share };
+    kry_share *made = NULL;
 
     kry_team_enter(device, "kry_share_transpose", NULL);
-    if (transpose) *transpose = NULL;
     TRY(GIVEN(transpose, device, share));
     TRY(run(&t.R, turn_task));
-    TRY(make_share(&t.R, transpose));
-    (*transpose)->symmetry = share->symmetry, (*transpose)->given = share->given;
+    TRY(make_share(&t.R, &made));
+    made->symmetry = share->symmetry, made->given = share->given;
 done:
     st = kry_team_leave(device, st);
-    if (st < 0) kry_share_release(transpose);
+    if (st < 0) kry_share_release(&made);
+    if (transpose) *transpose = made;
     reading_release(&t.R);
     return st;
 }
