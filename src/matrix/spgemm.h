@@ -85,6 +85,9 @@ kry_status kry_csr_transpose_again(const kry_csr *A, cl_mem from, kry_csr *T);
 /* row_ptr := 0, length[0], length[0] + length[1], ...; of n lengths. Waits. */
 kry_status kry_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl_mem *row_ptr,
                            int64_t *total);
+/* All of C but its entries, of whose rows these are the lengths: row_ptr, and room for columns and numbers. C has dev, rows and type;
+ * `what` it is, for messages. Waits. */
+kry_status kry_csr_make_rows(const char *what, cl_mem length, kry_csr *C);
 /* CPUs: how many groups share the rows of a matrix if each has an int of scratch for each column. */
 int64_t kry_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_t nnz);
 

@@ -146,9 +146,7 @@ static kry_status settle(const kry_csr_factors *p, const room *r, kry_csr *C)
     kry_status st = KRY_OK;
     const cl_int few = kry_rows_few(p->dev, r->shape);
 
-    TRY(kry_csr_offsets(p->dev, C->rows, r->length, &C->row_ptr, &C->nnz));
-    TRY(kry_buffer_create(p->dev, (size_t)C->nnz * sizeof(cl_int), &C->col));
-    TRY(kry_buffer_create(p->dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
+    TRY(kry_csr_make_rows("a product of matrices", r->length, C));
     TRY(settle_rows(p, r, r->shape, 0, C));
     if (r->longer) TRY(settle_rows(p, r, kry_rows_shape_of_long(p->dev), few, C));
 done:

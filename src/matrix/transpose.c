@@ -36,6 +36,19 @@ done:
     return st;
 }
 
+kry_status kry_csr_make_rows(const char *what, cl_mem length, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_csr_offsets(C->dev, C->rows, length, &C->row_ptr, &C->nnz));
+    CHECK(C->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED, "%s has %lld entries; on a device up to 2^31-1",
+          what, (long long)C->nnz);
+    TRY(kry_buffer_create(C->dev, (size_t)C->nnz * sizeof(cl_int), &C->col));
+    TRY(kry_buffer_create(C->dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
+done:
+    return st;
+}
+
 /* Four for each core, so that they end together; together no more than four times the matrix. */
 int64_t kry_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_t nnz)
 {

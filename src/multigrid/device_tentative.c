@@ -16,9 +16,7 @@ static kry_status ones(const kry_device_aggregates *g, kry_csr *T)
     TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
     const kry_arg lengths[] = { ARG(rows), ARG(g->of_node), ARG(length) };
     TRY(kry_device_rows(dev, stem, "tentative_lengths", rows, lengths, COUNT(lengths)));
-    TRY(kry_csr_offsets(dev, rows, length, &T->row_ptr, &T->nnz));
-    TRY(kry_buffer_create(dev, (size_t)T->nnz * sizeof(cl_int), &T->col));
-    TRY(kry_buffer_create(dev, (size_t)T->nnz * sizeof(double), &T->val));
+    TRY(kry_csr_make_rows("a prolongation", length, T));
     const kry_arg args[] = { ARG(rows), ARG(g->of_node), ARG(T->row_ptr), ARG(T->col),
                              ARG(T->val) };
     TRY(kry_device_rows(dev, stem, "tentative_entries", rows, args, COUNT(args)));
@@ -69,9 +67,7 @@ static kry_status put(const factoring *f, kry_csr *T)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_csr_offsets(T->dev, T->rows, f->length, &T->row_ptr, &T->nnz));
-    TRY(kry_buffer_create(T->dev, (size_t)T->nnz * sizeof(cl_int), &T->col));
-    TRY(kry_buffer_create(T->dev, (size_t)T->nnz * sizeof(double), &T->val));
+    TRY(kry_csr_make_rows("a prolongation", f->length, T));
     const kry_arg args[] = { ARG(f->count),           ARG(f->block),       ARG(f->m),
                              ARG(f->members.row_ptr), ARG(f->members.col), ARG(f->q),
                              ARG(T->row_ptr),         ARG(T->col),         ARG(T->val) };

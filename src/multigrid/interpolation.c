@@ -195,9 +195,7 @@ static kry_status rows_gather(const work *w, const rows *r, kry_csr *P)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_csr_offsets(w->dev, P->rows, r->length, &P->row_ptr, &P->nnz));
-    TRY(create_ints(w->dev, P->nnz, &P->col));
-    TRY(kry_buffer_create(w->dev, (size_t)P->nnz * kry_type_size(P->type), &P->val));
+    TRY(kry_csr_make_rows("a prolongation", r->length, P));
     const kry_arg args[] = { ARG(w->n),   ARG(P->row_ptr), ARG(r->col),
                              ARG(r->val), ARG(P->col),     ARG(P->val) };
     TRY(run_rows(w, "interpolation_gather", args, COUNT(args)));

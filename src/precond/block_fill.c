@@ -22,14 +22,8 @@ static kry_status run(const filling *f, const char *name, int64_t items, const k
 /* to: a matrix of rows of these lengths; all but its entries. */
 static kry_status make_rows(const filling *f, cl_mem length, kry_csr *to)
 {
-    kry_status st = KRY_OK;
-
     *to = (kry_csr){ .dev = f->dev, .rows = f->rows, .cols = f->rows, .type = KRY_F64 };
-    TRY(kry_csr_offsets(f->dev, f->rows, length, &to->row_ptr, &to->nnz));
-    TRY(kry_buffer_create(f->dev, (size_t)to->nnz * sizeof(cl_int), &to->col));
-    TRY(kry_buffer_create(f->dev, (size_t)to->nnz * sizeof(double), &to->val));
-done:
-    return st;
+    return kry_csr_make_rows("a factor with fill", length, to);
 }
 
 /* A's places are of level 0. */

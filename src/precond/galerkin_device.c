@@ -83,18 +83,6 @@ done:
     return st;
 }
 
-static kry_status create_entries(kry_csr *AZ)
-{
-    kry_status st = KRY_OK;
-
-    CHECK(AZ->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED,
-          "%s: A Z has %lld entries; on a device up to 2^31-1", who, (long long)AZ->nnz);
-    TRY(kry_buffer_create(AZ->dev, (size_t)AZ->nnz * sizeof(cl_int), &AZ->col));
-    TRY(kry_buffer_create(AZ->dev, (size_t)AZ->nnz * sizeof(double), &AZ->val));
-done:
-    return st;
-}
-
 static kry_status multiply_grid(const kry_op *A, const kry_subspace *Z, kry_csr *AZ)
 {
     kry_status st = KRY_OK;
@@ -106,8 +94,7 @@ static kry_status multiply_grid(const kry_op *A, const kry_subspace *Z, kry_csr 
     grid_args(grid, A, Z, &lengths);
     add_arg(&lengths, (kry_arg)ARG(length));
     TRY(run_grid(grid, Z, "galerkin_grid_lengths", &lengths));
-    TRY(kry_csr_offsets(Z->dev, Z->n, length, &AZ->row_ptr, &AZ->nnz));
-    TRY(create_entries(AZ));
+    TRY(kry_csr_make_rows("kry_deflation_create: A Z", length, AZ));
     grid_args(grid, A, Z, &entries);
     add_arg(&entries, (kry_arg)ARG(AZ->row_ptr));
     add_arg(&entries, (kry_arg)ARG(AZ->col));
@@ -169,8 +156,7 @@ static kry_status multiply_matrix(const kry_op *A, const kry_subspace *Z, const 
                                  ARG(singular), ARG_ACC(Z->dev, noise), ARG(length) };
     TRY(kry_run(Z->dev, "galerkin", Z->type, defines, "galerkin_lengths", groups, args,
                 SHARED + 1));
-    TRY(kry_csr_offsets(Z->dev, Z->n, length, &AZ->row_ptr, &AZ->nnz));
-    TRY(create_entries(AZ));
+    TRY(kry_csr_make_rows("kry_deflation_create: A Z", length, AZ));
     args[SHARED] = (kry_arg)ARG(AZ->row_ptr);
     args[SHARED + 1] = (kry_arg)ARG(AZ->col);
     args[SHARED + 2] = (kry_arg)ARG(AZ->val);
