@@ -191,6 +191,9 @@ static void persistent__formats(void **state)
         { KRY_FORMAT_SYMDIA, KRY_ASSEMBLED, "precond=jacobi", 193, 0 },
         { KRY_FORMAT_CSR, KRY_FLUX, "precond=jacobi", 77, 0 },
         { KRY_FORMAT_DIA, KRY_FLUX, "method=cg", 1, 0 },
+        { KRY_FORMAT_CSR, KRY_ASSEMBLED, "precond=ip", 151, 0 },
+        { KRY_FORMAT_DIA, KRY_ASSEMBLED, "precond=ip", 66, 0 },
+        { KRY_FORMAT_SELL, KRY_ASSEMBLED, "precond=ssor-ai:1", 130, 0 },
     };
     int in_kernel = 0, run = 0;
 
@@ -388,6 +391,7 @@ static void persistent__refused(void **state)
     never_in_kernel(&s.host, coo, "method=cg");
     never_in_kernel(&s.host, s.A, "precond=block-jacobi:2");
     never_in_kernel(&s.host, s.A, "precond=chebyshev:33");
+    never_in_kernel(&s.host, s.A, "precond=ip:unscaled");
     kry_tuning_set(device(), "resident/matrix", "per-item=1 groups=1000000");
     never_in_kernel(&s.host, s.A, "precond=jacobi");
     kry_tuning_set(device(), "resident/matrix", "auto");

@@ -455,6 +455,7 @@ static void resident__aborted_at_once(void **state)
     kry_test_abort_at = 0;
     assert_int_equal(answers(G, A, type, b), 0);
     OK(kry_solver_create(A, options_of(type), NULL, NULL, &solver));
+    kry_test_abort_at = 0;
     for (int k = 0; k < 2; k++, kry_test_abort_at = -1) {
         OK(kry_solve(solver, v, x, &res));
         assert_int_equal(res.resident_iterations, 0);

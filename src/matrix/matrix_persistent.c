@@ -6,6 +6,7 @@
 #include "matrix/matrix.h"
 #include "operator/resident.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Unknowns per work-item, and groups. */
@@ -47,25 +48,45 @@ static shape choose_shape(const kry_matrix *A)
 
 /* z := M r within the kernel. */
 typedef struct precond {
-    const kry_vec *d; /* a diagonal; NULL: none */
-    bool polynomial;
+    enum { NONE, DIAGONAL, POLYNOMIAL, FACTORS } kind;
+    const kry_vec *d; /* the diagonal, or that of the polynomial */
     kry_polynomial p;
+    kry_factors f;
 } precond;
 
-static kry_status find_precond(const kry_matrix *A, const kry_op *M, precond *f)
+static const struct {
+    const char *define;
+    int shown; /* vectors that groups leave for each other */
+} forms[] = { [NONE] = { "", 2 },
+              [DIAGONAL] = { " -DDIAGONAL", 2 },
+              [POLYNOMIAL] = { " -DPOLYNOMIAL", 4 },
+              [FACTORS] = { " -DFACTORS", 3 } };
+
+/* Whether the numbers of another matrix can take the places of A's: rows are sums of products, entries have places of
+ * their own, and the host knows which. */
+static bool takes_numbers(const kry_matrix *A)
+{
+    return !kry_matrix_in_flux_form(A) && !A->format->shared && !A->surplus && A->sorted.row_ptr &&
+           A->sorted.col;
+}
+
+static kry_status find_precond(const kry_matrix *A, const kry_op *M, precond *found)
 {
     kry_status st = KRY_OK;
+    const kry_op_fused *fused = M ? M->fused : NULL;
 
-    *f = (precond){ 0 };
+    *found = (precond){ .kind = NONE };
     if (!M) return KRY_OK;
-    if (M->table->as_diagonal) {
-        f->d = M->table->as_diagonal(M->self);
-    } else if (M->fused->as_polynomial && M->fused->as_polynomial(M->self, &f->p)) {
-        f->polynomial = f->p.A->self == A;
-        f->d = f->p.d;
-    }
-    CHECK(f->d && (f->polynomial || M->table->as_diagonal), KRY_ERR_UNSUPPORTED,
-          "'%s' is no preconditioner for solves in one kernel", M->table->kind);
+    if (M->table->as_diagonal)
+        found->kind = DIAGONAL, found->d = M->table->as_diagonal(M->self);
+    else if (fused->as_polynomial && fused->as_polynomial(M->self, &found->p) &&
+             found->p.A->self == A)
+        found->kind = POLYNOMIAL, found->d = found->p.d;
+    else if (fused->as_factors && fused->as_factors(M->self, &found->f) && found->f.A->self == A &&
+             takes_numbers(A))
+        found->kind = FACTORS;
+    CHECK(found->kind, KRY_ERR_UNSUPPORTED, "'%s' is no preconditioner for solves in one kernel",
+          M->table->kind);
 done:
     return st;
 }
@@ -84,22 +105,62 @@ static void add_stage(const kry_matrix *A, kry_plug *plug)
     if (A->surplus) PLUG(plug, A->surplus);
 }
 
-static kry_status add_precond(const kry_matrix *A, const precond *f, kry_plug *plug)
+static kry_status add_polynomial(const kry_matrix *A, const kry_polynomial *p, kry_plug *plug)
 {
     kry_status st = KRY_OK;
     const kry_type type = A->shape.type;
+    const cl_int degree = p->degree;
+    const int count = 2 * degree + 1;
     double c[2 * KRY_POLYNOMIAL_DEGREE + 1];
-    const int count = 2 * f->p.degree + 1;
 
-    if (!f->d) return KRY_OK;
-    PLUG(plug, f->d->buffer);
-    PLUG(plug, f->d->first);
-    if (!f->polynomial) return KRY_OK;
-    const cl_int degree = f->p.degree;
-    for (int i = 0; i < count; i++) kry_number_put(type, c, i, f->p.c[i]);
-    TRY(kry_buffer_upload(A->dev, (size_t)count * kry_type_size(type), c, &plug->owned));
+    for (int i = 0; i < count; i++) kry_number_put(type, c, i, p->c[i]);
+    TRY(kry_buffer_upload(A->dev, (size_t)count * kry_type_size(type), c, &plug->owned[0]));
     PLUG(plug, degree);
-    PLUG(plug, plug->owned);
+    PLUG(plug, plug->owned[0]);
+done:
+    return st;
+}
+
+/* The numbers of a factor in the places of A's, 0 where it has no entry. Waits. */
+static kry_status upload_factor(const kry_matrix *A, const kry_op *factor, cl_mem *buffer)
+{
+    kry_status st = KRY_OK;
+    const kry_type type = A->shape.type;
+    const kry_matrix *F = kry_matrix_of(factor);
+    kry_sparse host = { 0 };
+    void *placed = NULL;
+
+    CHECK(F, KRY_ERR_UNSUPPORTED, "'%s' is not a stored matrix", factor->table->kind);
+    TRY(kry_matrix_download(F, &host));
+    TRY(kry_alloc((size_t)A->slots, kry_type_size(type), &placed));
+    for (int64_t i = 0; i < A->shape.rows; i++)
+        for (int64_t e = host.row_ptr[i]; e < host.row_ptr[i + 1]; e++) {
+            const int64_t k = kry_sparse_find(&A->sorted, i, host.col[e]);
+            CHECK(k >= 0, KRY_ERR_UNSUPPORTED, "a factor has an entry where the matrix has none");
+            kry_number_put(type, placed, kry_matrix_slot(A, k),
+                           kry_number_at(host.type, host.val, e));
+        }
+    TRY(kry_buffer_upload(A->dev, (size_t)A->slots * kry_type_size(type), placed, buffer));
+done:
+    free(placed);
+    kry_sparse_release(&host);
+    return st;
+}
+
+static kry_status add_precond(const kry_matrix *A, const precond *M, kry_plug *plug)
+{
+    kry_status st = KRY_OK;
+
+    if (M->d) {
+        PLUG(plug, M->d->buffer);
+        PLUG(plug, M->d->first);
+    }
+    if (M->kind == POLYNOMIAL) TRY(add_polynomial(A, &M->p, plug));
+    if (M->kind != FACTORS) goto done;
+    TRY(upload_factor(A, M->f.first, &plug->owned[0]));
+    TRY(upload_factor(A, M->f.second, &plug->owned[1]));
+    PLUG(plug, plug->owned[0]);
+    PLUG(plug, plug->owned[1]);
 done:
     return st;
 }
@@ -133,22 +194,22 @@ kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg
     const shape s = choose_shape(A);
     kry_plug plug = { .size = kry_group_size(A->dev), .groups = s.groups };
     char stem[32], defines[KRY_STAGE_DEFINES], text[KRY_STAGE_DEFINES + 64];
-    precond f;
+    precond found;
 
     *R = NULL;
     TRY(check(A, &s));
-    TRY(find_precond(A, M, &f));
-    plug.shown = f.polynomial ? 4 : 2;
+    TRY(find_precond(A, M, &found));
+    plug.shown = forms[found.kind].shown;
     snprintf(stem, sizeof stem, "resident_%s", stage->stem);
     kry_stage_defines(A, stage, A->stored, A->surplus != NULL, defines);
-    snprintf(text, sizeof text, "%s -DGROUP=WG -DPER=%d%s", defines, s.per,
-             f.polynomial ? " -DPOLYNOMIAL"
-             : f.d        ? " -DDIAGONAL"
-                          : "");
+    snprintf(text, sizeof text, "%s -DGROUP=WG -DPER=%d%s%s", defines, s.per,
+             forms[found.kind].define,
+             found.kind == FACTORS && A->stored != A->shape.type ? " -DA_VAL=float" : "");
     TRY(kry_kernel_get(A->dev, stem, A->shape.type, text, stem, &plug.kernel));
     add_stage(A, &plug);
-    TRY(add_precond(A, &f, &plug));
+    TRY(add_precond(A, &found, &plug));
     TRY(kry_resident_create(A->dev, A->shape.type, A->shape.rows, &plug, R));
 done:
+    kry_plug_release(A->dev, &plug);
     return st;
 }

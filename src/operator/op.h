@@ -10,6 +10,11 @@ typedef struct kry_cg_run kry_cg_run;
 typedef struct kry_relax kry_relax;
 typedef struct kry_resident_cg kry_resident_cg; /* resident.h */
 
+/* w := first r,  M r = w - second w, for matrices with a part of A's entries each */
+typedef struct kry_factors {
+    const kry_op *A, *first, *second; /* borrowed; all assembled */
+} kry_factors;
+
 /* z_0 := c[0] D^-1 r,  z_k := z_k-1 + c[2k-1] (z_k-1 - z_k-2) + c[2k] D^-1 (r - A z_k-1),  M r = z_degree */
 enum { KRY_POLYNOMIAL_DEGREE = 32 }; /* at most */
 typedef struct kry_polynomial {
@@ -55,8 +60,9 @@ typedef struct kry_op_fused {
      * Returns  KRY_ERR_UNSUPPORTED if that cannot be done, or would be slower. */
     kry_status (*make_resident)(void *self, const kry_op *M, kry_resident_cg **R);
 
-    /* M as a polynomial in a matrix, if it is one of few terms; else false. */
+    /* M as a polynomial in a matrix, if it is one of few terms; as products with two parts of one. False: it is not. */
     bool (*as_polynomial)(void *self, kry_polynomial *p);
+    bool (*as_factors)(void *self, kry_factors *f);
 
     /* y := x + c0 (x - old) + c1 D^-1 (b - A x), D the diagonal; s carries c0, c1, b, x and old. x
      * NULL: zero, so that y := c1 D^-1 b; old NULL: zero; old may be y. sum NULL: none; of width 1: of

@@ -44,6 +44,11 @@ void kry_plug_add(kry_plug *plug, const void *value, size_t bytes)
     plug->bytes[plug->count++] = bytes;
 }
 
+void kry_plug_release(kry_device *dev, kry_plug *plug)
+{
+    for (size_t i = 0; i < COUNT(plug->owned); i++) kry_buffer_release(dev, &plug->owned[i]);
+}
+
 /* ---- arguments ------------------------------------------------------------------------------ */
 
 /* The arguments of the kernel and the numbers that they point to. */
@@ -101,7 +106,7 @@ done:
     return st;
 }
 
-kry_status kry_resident_create(kry_device *dev, kry_type type, int64_t n, const kry_plug *plug,
+kry_status kry_resident_create(kry_device *dev, kry_type type, int64_t n, kry_plug *plug,
                                kry_resident_cg **resident)
 {
     enum { LINE = 32 }; /* numbers */
@@ -110,12 +115,9 @@ kry_status kry_resident_create(kry_device *dev, kry_type type, int64_t n, const 
     call c;
 
     *resident = NULL;
-    if ((st = kry_alloc(1, sizeof *R, &R)) < 0) {
-        cl_mem owned = plug->owned;
-        kry_buffer_release(dev, &owned);
-        return st;
-    }
+    TRY(kry_alloc(1, sizeof *R, &R));
     *R = (kry_resident_cg){ .dev = dev, .type = type, .n = n, .plug = *plug };
+    memset(R->plug.owned, 0, sizeof R->plug.owned);
     R->pitch = (cl_int)((n + LINE - 1) / LINE * LINE);
     TRY(allocate(R));
     set_call(R, NULL, &c);
@@ -123,6 +125,8 @@ kry_status kry_resident_create(kry_device *dev, kry_type type, int64_t n, const 
     CHECK(kry_barrier_groups(R->barrier) >= plug->groups, KRY_ERR_UNSUPPORTED,
           "%d groups of %d are wanted at once, '%s' runs %d", plug->groups, plug->size,
           dev->info.name, kry_barrier_groups(R->barrier));
+    memcpy(R->plug.owned, plug->owned, sizeof plug->owned);
+    memset(plug->owned, 0, sizeof plug->owned);
     *resident = R, R = NULL;
 done:
     kry_resident_release(&R);
@@ -137,7 +141,7 @@ void kry_resident_release(kry_resident_cg **resident)
     if (!R) return;
     kry_barrier_release(&R->barrier);
     free(R->host_out);
-    kry_buffer_release(R->dev, &R->plug.owned);
+    kry_plug_release(R->dev, &R->plug);
     kry_buffer_release(R->dev, &R->out);
     kry_buffer_release(R->dev, &R->part);
     kry_buffer_release(R->dev, &R->shown);

@@ -15,7 +15,7 @@ typedef struct kry_plug {
     int size;           /* work-items per group */
     int groups;         /* so many hold n unknowns */
     int shown;          /* vectors that groups leave for each other */
-    cl_mem owned;       /* a buffer that is released with what is made; NULL: none */
+    cl_mem owned[2];    /* buffers that are made for it alone; NULL: none */
     size_t count;       /* arguments of its own: copies of numbers and handles */
     unsigned char value[KRY_RESIDENT_OWN][sizeof(double)];
     size_t bytes[KRY_RESIDENT_OWN];
@@ -23,11 +23,13 @@ typedef struct kry_plug {
 /* Add an argument of at most 8 bytes. */
 void kry_plug_add(kry_plug *plug, const void *value, size_t bytes);
 #define PLUG(plug, x) kry_plug_add(plug, &(x), sizeof(x))
+/* Release the buffers that it owns. */
+void kry_plug_release(kry_device *dev, kry_plug *plug);
 
-/* Make ready for n unknowns. The buffers that the plug names stay the caller's, but for `owned`, which is taken over
- * also if the call fails. Waits.
+/* Make ready for n unknowns. What the plug owns is taken over if the call succeeds; its other buffers stay the
+ * caller's. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if the device cannot run so many groups at once. */
-kry_status kry_resident_create(kry_device *dev, kry_type type, int64_t n, const kry_plug *plug,
+kry_status kry_resident_create(kry_device *dev, kry_type type, int64_t n, kry_plug *plug,
                                kry_resident_cg **R);
 void kry_resident_release(kry_resident_cg **R);
 /* Iterations as `run` says. On failure x is what the last call that succeeded left. Waits. */
