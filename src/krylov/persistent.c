@@ -57,6 +57,12 @@ static int64_t until_next_look(const kry_story *s, int64_t every, bool begun)
     return next < left ? next : left;
 }
 
+/* The recurrence for p'A p loses digits; whether something breaks down is for launches to find. */
+static bool broke_down(const kry_cg_run *run)
+{
+    return run->stop != KRY_END_NONE && run->stop != KRY_END_CONVERGED;
+}
+
 /* Write down the iterations of one launch. */
 static kry_status take(kry_story *s, const kry_cg_run *run)
 {
@@ -65,7 +71,7 @@ static kry_status take(kry_story *s, const kry_cg_run *run)
     for (int k = 0; k <= run->done; k++)
         TRY(kry_story_add(s, s->iteration + k, sqrt(run->history[k])));
     s->iteration += run->done, s->persistent += run->done;
-    s->end = (kry_cycle_end)run->stop, s->end_value = run->value;
+    if (!broke_down(run)) s->end = (kry_cycle_end)run->stop, s->end_value = run->value;
     TRY(kry_story_show(s, s->iteration));
 done:
     return st;
@@ -83,9 +89,12 @@ kry_status kry_persistent_iterate(kry_persistent *P, kry_cycle *c, int64_t check
 
     *begun = false;
     follow_updates(P);
-    while (P->R && (!*begun || kry_story_goes_on(s))) {
+    if (s->iteration == 0) P->doubtful = false;
+    while (P->R && !P->doubtful && (!*begun || kry_story_goes_on(s))) {
         run.iterations = until_next_look(s, check_every, *begun);
         if (kry_resident_run(P->R, &run) < 0) break;
+        P->doubtful = broke_down(&run);
+        if (P->doubtful && !*begun && run.done == 0) break;
         *begun = true;
         TRY(take(s, &run));
         run.action = KRY_CG_GO_ON;

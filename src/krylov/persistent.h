@@ -10,10 +10,12 @@
 
 typedef struct kry_persistent {
     const kry_op *A, *M;          /* borrowed: the product, and the preconditioner or NULL */
-    kry_resident_cg *R;              /* owned; NULL: not to be used */
+    kry_resident_cg *R;           /* owned; NULL: not to be used */
     int64_t A_updates, M_updates; /* of A and M when R was made, which knows their buffers */
     bool insisted;                /* the caller wants it, whether it is faster or not */
-    double *history;              /* owned, KRY_CG_CHUNK + 1 */
+    bool
+        doubtful; /* something broke down in it: launches, whose recurrences lose less, go on with this solve */
+    double *history; /* owned, KRY_CG_CHUNK + 1 */
 } kry_persistent;
 
 /* Make ready if the parameters ask for it and A can; else iterations are the method's own. */

@@ -9,39 +9,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Unknowns per work-item, and groups. */
+/* ---- shapes -------------------------------------------------------------------------------- */
+
+/* Unknowns per work-item, and the fewest groups. */
 typedef struct shape {
     int per, groups;
+    bool held; /* each group keeps its part of the matrix in registers */
 } shape;
-
-/* ---- shapes -------------------------------------------------------------------------------- */
 
 /* A shape for experiments, from the tuning file: resident/matrix per-item=2 groups=264 */
 static bool given_shape(kry_device *dev, shape *s)
 {
     char text[64];
+
+    *s = (shape){ 0 };
     return kry_tuning_get(dev, "resident/matrix", text, sizeof text) &&
            sscanf(text, "per-item=%d groups=%d", &s->per, &s->groups) == 2 && s->per >= 1 &&
            s->per <= 1024 && s->groups >= 1;
 }
 
-/* As few unknowns per work-item as hold all with at most so many groups per compute unit; and as many groups as the
- * product has work for, up to one per compute unit. */
-static shape choose_shape(const kry_matrix *A)
+/* Groups that run at once, about: the barrier will count them. On GPUs by their registers, of which a work-item takes
+ * so many on an H100. */
+static int64_t groups_at_once(const kry_device *dev, int per)
 {
-    enum { PER_UNIT = 2 };
-    const kry_device_info *info = &A->dev->info;
-    const int64_t size = kry_group_size(A->dev), n = A->shape.rows, units = info->compute_units;
-    const int64_t most = units * (info->gpu ? PER_UNIT : 1);
-    int64_t per = 1, groups;
-    shape s;
+    enum { REGISTERS = 65536, BASE = 60, PER_UNKNOWN = 17 };
+    const int64_t here = REGISTERS / (BASE + PER_UNKNOWN * per) / kry_group_size(dev);
 
-    if (given_shape(A->dev, &s)) return s;
-    while (most * size * per < n) per *= 2;
-    groups = (n + size * per - 1) / (size * per);
-    if (groups < units && groups < A->stage[0].sum_groups)
-        groups = A->stage[0].sum_groups < units ? A->stage[0].sum_groups : units;
-    return (shape){ (int)per, (int)groups };
+    return dev->info.compute_units * (!dev->info.gpu ? 1 : here > 1 ? here : 1);
+}
+
+/* With so many unknowns per work-item. Returns false if they do not fit. */
+static bool find_shape(const kry_matrix *A, int per, shape *s)
+{
+    const kry_stage *stage = &A->stage[0];
+    const int64_t size = kry_group_size(A->dev), n = A->shape.rows;
+    const int64_t most = groups_at_once(A->dev, per), needed = (n + size * per - 1) / (size * per);
+
+    *s = (shape){ .per = per, .groups = (int)needed };
+    s->held = !strcmp(stage->stem, "csr") && !A->dev->info.cpu_kernels &&
+              !kry_matrix_in_flux_form(A) && stage->groups <= most;
+    if (s->held && stage->groups > needed) s->groups = (int)stage->groups;
+    return needed <= most;
 }
 
 /* ---- the plug ------------------------------------------------------------------------------ */
@@ -165,12 +173,10 @@ done:
     return st;
 }
 
-static kry_status check(const kry_matrix *A, const shape *s)
+static kry_status check(const kry_matrix *A)
 {
-    enum { MOST_GPU = 8, MOST_CPU = 1024 }; /* unknowns of a work-item */
     kry_status st = KRY_OK;
     const kry_stage *stage = &A->stage[0];
-    const int most = A->dev->info.cpu_kernels ? MOST_CPU : MOST_GPU;
     const bool has_loop =
         !strcmp(stage->stem, "csr") || !strcmp(stage->stem, "sell") || !strcmp(stage->stem, "dia");
 
@@ -180,36 +186,52 @@ static kry_status check(const kry_matrix *A, const shape *s)
           "format %s takes more than one launch to a product, or none that other work can be put "
           "into",
           kry_format_name(A->params.format));
-    CHECK(s->per <= most, KRY_ERR_UNSUPPORTED, "%lld unknowns do not fit on the chip",
-          (long long)A->shape.rows);
 done:
     return st;
 }
 
-kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg **R)
+static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, kry_resident_cg **R)
 {
     kry_status st = KRY_OK;
-    const kry_matrix *A = self;
     const kry_stage *stage = &A->stage[0];
-    const shape s = choose_shape(A);
-    kry_plug plug = { .size = kry_group_size(A->dev), .groups = s.groups };
-    char stem[32], defines[KRY_STAGE_DEFINES], text[KRY_STAGE_DEFINES + 64];
-    precond found;
+    kry_plug plug = { .size = kry_group_size(A->dev),
+                      .groups = s.groups,
+                      .pieces = A->dev->info.gpu ? stage->groups : 0,
+                      .shown = forms[M->kind].shown };
+    char stem[32], defines[KRY_STAGE_DEFINES], text[KRY_STAGE_DEFINES + 80];
 
-    *R = NULL;
-    TRY(check(A, &s));
-    TRY(find_precond(A, M, &found));
-    plug.shown = forms[found.kind].shown;
     snprintf(stem, sizeof stem, "resident_%s", stage->stem);
     kry_stage_defines(A, stage, A->stored, A->surplus != NULL, defines);
-    snprintf(text, sizeof text, "%s -DGROUP=WG -DPER=%d%s%s", defines, s.per,
-             forms[found.kind].define,
-             found.kind == FACTORS && A->stored != A->shape.type ? " -DA_VAL=float" : "");
+    snprintf(text, sizeof text, "%s -DGROUP=WG -DPER=%d%s%s%s", defines, s.per,
+             s.held ? " -DHELD" : "", forms[M->kind].define,
+             M->kind == FACTORS && A->stored != A->shape.type ? " -DA_VAL=float" : "");
     TRY(kry_kernel_get(A->dev, stem, A->shape.type, text, stem, &plug.kernel));
     add_stage(A, &plug);
-    TRY(add_precond(A, &found, &plug));
+    TRY(add_precond(A, M, &plug));
     TRY(kry_resident_create(A->dev, A->shape.type, A->shape.rows, &plug, R));
 done:
     kry_plug_release(A->dev, &plug);
+    return st;
+}
+
+/* As few unknowns per work-item as the device can hold. */
+kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg **R)
+{
+    enum { MOST_GPU = 8, MOST_CPU = 1024 }; /* unknowns of a work-item */
+    kry_status st = KRY_OK;
+    const kry_matrix *A = self;
+    const int most = A->dev->info.cpu_kernels ? MOST_CPU : MOST_GPU;
+    precond found;
+    shape s;
+
+    *R = NULL;
+    TRY(check(A));
+    TRY(find_precond(A, M, &found));
+    if (given_shape(A->dev, &s)) return try_shape(A, &found, s, R);
+    st = kry_fail(KRY_ERR_UNSUPPORTED, "%lld unknowns do not fit on the chip",
+                  (long long)A->shape.rows);
+    for (int per = 1; per <= most && st != KRY_OK && st != KRY_ERR_MEMORY; per *= 2)
+        if (find_shape(A, per, &s)) st = try_shape(A, &found, s, R);
+done:
     return st;
 }

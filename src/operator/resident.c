@@ -106,6 +106,15 @@ done:
     return st;
 }
 
+/* Enough groups to do all pieces of work in as few rounds as the device allows, and no more than these take. */
+static int groups_of(const kry_plug *plug, int64_t most)
+{
+    const int64_t rounds = (plug->pieces + most - 1) / most;
+    const int64_t busy = rounds ? (plug->pieces + rounds - 1) / rounds : 0;
+
+    return busy > plug->groups ? (int)busy : plug->groups;
+}
+
 kry_status kry_resident_create(kry_device *dev, kry_type type, int64_t n, kry_plug *plug,
                                kry_resident_cg **resident)
 {
@@ -125,6 +134,7 @@ kry_status kry_resident_create(kry_device *dev, kry_type type, int64_t n, kry_pl
     CHECK(kry_barrier_groups(R->barrier) >= plug->groups, KRY_ERR_UNSUPPORTED,
           "%d groups of %d are wanted at once, '%s' runs %d", plug->groups, plug->size,
           dev->info.name, kry_barrier_groups(R->barrier));
+    R->plug.groups = groups_of(plug, kry_barrier_groups(R->barrier));
     memcpy(R->plug.owned, plug->owned, sizeof plug->owned);
     memset(plug->owned, 0, sizeof plug->owned);
     *resident = R, R = NULL;

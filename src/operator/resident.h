@@ -14,6 +14,7 @@ typedef struct kry_plug {
     kry_kernel *kernel; /* borrowed */
     int size;           /* work-items per group */
     int groups;         /* so many hold n unknowns */
+    int64_t pieces;     /* groups that have work at once; 0: those that hold n */
     int shown;          /* vectors that groups leave for each other */
     cl_mem owned[2];    /* buffers that are made for it alone; NULL: none */
     size_t count;       /* arguments of its own: copies of numbers and handles */
