@@ -262,6 +262,8 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
 #endif
 #endif
 
+#ifndef PER // persistent kernels take the loop over rows alone
+
 // d := diagonal; entries of a row may stand in any order.
 kernel void csr_diagonal(long rows, global const OFFSET *restrict row_ptr,
                          global const int *restrict col, global const VAL *restrict val,
@@ -304,3 +306,5 @@ kernel void csr_runs(int runs, int rows, int share, global const int *restrict r
         first[b] = b < runs ? from : rows;
     }
 }
+
+#endif

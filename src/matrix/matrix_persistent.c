@@ -38,9 +38,11 @@ static int64_t groups_at_once(const kry_device *dev, int per)
     return dev->info.compute_units * (!dev->info.gpu ? 1 : here > 1 ? here : 1);
 }
 
-/* With so many unknowns per work-item. Returns false if they do not fit. */
+/* With so many unknowns per work-item. Returns false if they do not fit, or if the matrix has so many entries for each
+ * work-item that the more work-items of a launch for each step are faster: measured on an H100 (docs/resident.md). */
 static bool find_shape(const kry_matrix *A, int per, shape *s)
 {
+    enum { MOST_ENTRIES = 24 };
     const kry_stage *stage = &A->stage[0];
     const int64_t size = kry_group_size(A->dev), n = A->shape.rows;
     const int64_t most = groups_at_once(A->dev, per), needed = (n + size * per - 1) / (size * per);
@@ -49,7 +51,7 @@ static bool find_shape(const kry_matrix *A, int per, shape *s)
     s->held = !strcmp(stage->stem, "csr") && !A->dev->info.cpu_kernels &&
               !kry_matrix_in_flux_form(A) && stage->groups <= most;
     if (s->held && stage->groups > needed) s->groups = (int)stage->groups;
-    return needed <= most;
+    return needed <= most && (!A->dev->info.gpu || A->slots <= MOST_ENTRIES * most * size);
 }
 
 /* ---- the plug ------------------------------------------------------------------------------ */
@@ -217,7 +219,7 @@ done:
 /* As few unknowns per work-item as the device can hold. */
 kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg **R)
 {
-    enum { MOST_GPU = 8, MOST_CPU = 1024 }; /* unknowns of a work-item */
+    enum { MOST_GPU = 4, MOST_CPU = 1024 }; /* unknowns of a work-item */
     kry_status st = KRY_OK;
     const kry_matrix *A = self;
     const int most = A->dev->info.cpu_kernels ? MOST_CPU : MOST_GPU;
@@ -228,8 +230,8 @@ kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg
     TRY(check(A));
     TRY(find_precond(A, M, &found));
     if (given_shape(A->dev, &s)) return try_shape(A, &found, s, R);
-    st = kry_fail(KRY_ERR_UNSUPPORTED, "%lld unknowns do not fit on the chip",
-                  (long long)A->shape.rows);
+    st = kry_fail(KRY_ERR_UNSUPPORTED, "%lld unknowns with %lld entries do not fit on the chip",
+                  (long long)A->shape.rows, (long long)A->slots);
     for (int per = 1; per <= most && st != KRY_OK && st != KRY_ERR_MEMORY; per *= 2)
         if (find_shape(A, per, &s)) st = try_shape(A, &found, s, R);
 done:
