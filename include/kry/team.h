@@ -86,6 +86,10 @@ KRY_API int64_t kry_vec_rows_here(const kry_vec *v, int64_t *first);
 KRY_API KRY_MUST_CHECK kry_status kry_vec_part(const kry_vec *v, int i, int64_t *first,
                                                kry_vec **part);
 
+/* Which row of v is the i-th of those that kry_vec_read and kry_vec_write move here, i < kry_vec_rows_here: i; on ranks
+ * first + i, but of a grid in blocks (kry/stencil.h) the unknown that it is. -1: there is none. */
+KRY_API int64_t kry_vec_row(const kry_vec *v, int64_t i);
+
 #ifdef __cplusplus
 }
 #endif
