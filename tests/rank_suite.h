@@ -311,7 +311,7 @@ MAYBE_UNUSED static void blocks_scene(wires *w, void *shared)
     grid_on_both(&b,
                  KRY_STENCIL(.size = { X, Y }, .coefficient = field, .blocks = { 2, w->size / 2 }));
     same_solve(&b, "method=pcg rtol=1e-10");
-    same_solve(&b, "method=pcg precond=jacobi deflation=block:8 rtol=1e-9");
+    same_solve(&b, "method=pcg precond=jacobi deflation=blocks:8+phase rtol=1e-9");
     for (int64_t i = 0; i < X * Y; i++) field[i] = 1 + (double)(i % 7);
     GOOD(kry_op_update(b.on_ranks, field));
     if (b.team) GOOD(kry_op_update(b.on_team, field));
