@@ -1,5 +1,5 @@
 // halo.cl - numbers that neighbouring parts of a problem need of each other.
-// Host: src/operator/halo.c (halo_pack...), src/matrix/coupled.c (halo_add...).
+// Host: src/operator/halo.c (halo_pack...), src/matrix/coupled.c (the others), src/multigrid/team_levels.c (halo_unpack).
 // Launch: kry_groups_for(n) groups of WG; those that leave sums, kry_groups_for_sums(n). Vectors start
 // anywhere; those of a Krylov step at element 0.
 
@@ -9,6 +9,14 @@ kernel void halo_pack(long n, global const int *restrict row, global const REAL 
 {
     x += x0;
     FOR_EACH(i, n) packed[i] = x[row[i]];
+}
+
+// The reverse: y at the given rows := packed.
+kernel void halo_unpack(long n, global const int *restrict row, global const REAL *restrict packed, long packed0,
+                        global REAL *restrict y)
+{
+    packed += packed0;
+    FOR_EACH(i, n) y[row[i]] = packed[i];
 }
 
 // packed := z + beta old at the given rows: the direction of a Krylov step, before it is there

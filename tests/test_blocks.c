@@ -173,7 +173,7 @@ static void check_blocks(const char *name, kry_type type, const int blocks[3],
 #define CG_SINGLE "method=pcg maxit=2000 resident=off rtol=1e-5 precond="
 static const char *const plain[] = { CG "none", CG "jacobi", CG "chebyshev", NULL };
 static const char *const single[] = { CG_SINGLE "none", CG_SINGLE "jacobi", NULL };
-static const char *const few[] = { CG "none", NULL };
+static const char *const few[] = { CG "none", CG "mg", NULL };
 
 static void blocks__in_a_plane(void **state)
 {
@@ -186,7 +186,7 @@ static void blocks__in_space(void **state)
 {
     (void)state;
     static const char *const all[] = {
-        CG "none", CG "jacobi deflation=stripes:5", CG "jacobi deflation=blocks:4",
+        CG "none", CG "mg", CG "jacobi deflation=stripes:5", CG "jacobi deflation=blocks:4",
         CG "amg",  "method=minres rtol=1e-9",       CG "jacobi precision=mixed",
         NULL
     };

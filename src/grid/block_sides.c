@@ -151,3 +151,12 @@ done:
     if (st < 0) kry_sparse_release(far);
     return st;
 }
+
+void kry_block_upper_faces(const kry_block_part *b, const kry_block_side *side,
+                           const kry_sparse *far, double *numbers)
+{
+    for (int64_t t = 0; t < side->count; t++) {
+        const int64_t i = own_point(b, side, t), e = kry_sparse_find(far, i, side->at + t);
+        numbers[i] = -kry_number_at(far->type, far->val, e);
+    }
+}

@@ -97,10 +97,10 @@ static kry_stencil_params params_of(const blocks *W, int r, const box_numbers *k
         block->all[a] = B->size[a], block->first[a] = box.first[a];
         for (int high = 0; high < 2; high++)
             block->inner[high][a] = kry_boxes_beside(B, r, a, high, periodic) >= 0;
+        block->side[0][a] = p.low[a], block->side[1][a] = p.high[a];
         if (p.size[a]) p.size[a] = box.size[a];
         if (block->inner[0][a]) p.low[a] = KRY_NEUMANN;
         if (block->inner[1][a]) p.high[a] = KRY_NEUMANN;
-        /* an axis that was closed on itself is cut open, at both ends */
         p.face[a] = k->face[a];
     }
     p.coefficient = k->cell;
@@ -172,6 +172,24 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
 done:
     numbers_release(&k);
     kry_op_release(&own);
+    return st;
+}
+
+kry_status kry_stencil_read_faces(const kry_op *op, int axis, double *numbers)
+{
+    kry_status st = KRY_OK;
+    const kry_stencil *A = kry_stencil_here(op);
+    const kry_coupled *C = kry_coupled_of(op);
+    kry_block_side sides[6];
+
+    TRY(kry_stencil_read(A, A->face[axis], A->n, numbers));
+    if (!C) return KRY_OK;
+    const kry_block_part part = { op->dev->layout.split, kry_layout_rank(&op->dev->layout), A };
+    const int count = kry_block_sides(&part, sides);
+    for (int i = 0; i < count; i++)
+        if (sides[i].axis == axis && sides[i].high)
+            kry_block_upper_faces(&part, &sides[i], &C->far, numbers);
+done:
     return st;
 }
 

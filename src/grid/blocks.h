@@ -37,4 +37,8 @@ kry_status kry_block_halo(const kry_block_part *b, kry_device *dev, const kry_bl
 kry_status kry_block_far(const char *who, const kry_block_part *b, const kry_block_side *sides,
                          int count, const kry_whole_numbers *k, kry_sparse *far);
 
+/* numbers, of the cells here: what `far` has for the faces of one side. */
+void kry_block_upper_faces(const kry_block_part *b, const kry_block_side *side,
+                           const kry_sparse *far, double *numbers);
+
 #endif

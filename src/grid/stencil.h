@@ -65,9 +65,10 @@ typedef struct kry_slab {
 
 /* Which box of a whole grid a stencil is for. It is Neumann where the whole goes on: blocks.c adds what flows there. */
 typedef struct kry_block {
-    int64_t all[3],
-        first[3]; /* unknowns of the whole along each axis, and where those that are here begin */
-    bool inner[2][3]; /* the low, the high side of an axis is between two parts */
+    int64_t all[3];      /* unknowns of the whole along each axis */
+    int64_t first[3];    /* where those that are here begin */
+    bool inner[2][3];    /* the low, the high side of an axis is between two parts */
+    kry_side side[2][3]; /* of the whole */
 } kry_block;
 
 /*
@@ -124,6 +125,12 @@ static inline int64_t kry_stencil_size_of_all(const kry_stencil *A, int axis)
 static inline int64_t kry_stencil_whole(const kry_stencil *A, int axis)
 {
     return A->block.all[0] ? A->block.all[axis] : kry_stencil_size_of_all(A, axis);
+}
+
+static inline kry_side kry_stencil_side(const kry_stencil *A, int axis, bool high)
+{
+    if (A->block.all[0]) return A->block.side[high][axis];
+    return high ? A->high[axis] : A->low[axis];
 }
 
 /* The first unknown's neighbour along the axis is the last one, here. */
@@ -188,6 +195,8 @@ kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *pa
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
 void kry_stencil_release_numbers(kry_stencil *A);
 
+/* The numbers of the faces along an axis of the cells here, those to other parts with them. op: of one part. Waits. */
+kry_status kry_stencil_read_faces(const kry_op *op, int axis, double *numbers);
 /* Read `count` numbers of a buffer of coefficients or faces. Waits. */
 kry_status kry_stencil_read(const kry_stencil *A, cl_mem buffer, int64_t count, double *numbers);
 /* Copy the coefficients and faces of another stencil of the same grid, times factor, but not face_below.
