@@ -61,7 +61,7 @@ int64_t kry_layout_find_row(const kry_layout *layout, int64_t n, int64_t row)
     return -1;
 }
 
-static kry_status complete(const kry_split *s, size_t size, void *all)
+kry_status kry_split_complete(const kry_split *s, size_t size, void *all)
 {
     kry_status st = KRY_OK;
     kry_ranks *R = s->team->ranks;
@@ -91,7 +91,7 @@ kry_status kry_split_all_rows(const kry_split *s, size_t size, void *all)
     char *placed = NULL;
     const size_t bytes = (size_t)s->n * size;
 
-    TRY(complete(s, size, all));
+    TRY(kry_split_complete(s, size, all));
     if (!kry_split_permutes(s)) return KRY_OK;
     TRY(kry_alloc((size_t)s->n, size, &placed));
     if (bytes) memcpy(placed, all, bytes);

@@ -73,7 +73,8 @@ kry_status kry_split_by_ranks(struct kry_team *team, const char *who, int64_t fi
                               kry_split **split);
 
 /* Complete numbers of all rows, each of `size` bytes, of which those of the parts in this process are there, at their
- * places; and put them into the order of rows. Collective; where all parts are in one process only the order changes. */
+ * places. Collective; nothing to do where all parts are in one process. And put them into the order of rows. */
+kry_status kry_split_complete(const kry_split *s, size_t size, void *all);
 kry_status kry_split_all_rows(const kry_split *s, size_t size, void *all);
 
 /* Copy the numbers of part `rank`, each of `size` bytes, out of an array of all rows (to_part), or into
