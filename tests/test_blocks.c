@@ -5,6 +5,7 @@
 #include "grid/stencil.h"
 #include "grid_pairs.h"
 #include "team/boxes.h"
+#include <kry/precond.h>
 
 /* ---- the rule -------------------------------------------------------------------------------- */
 
@@ -185,13 +186,59 @@ static void blocks__in_a_plane(void **state)
 static void blocks__in_space(void **state)
 {
     (void)state;
-    static const char *const all[] = {
-        CG "none", CG "mg", CG "jacobi deflation=stripes:5", CG "jacobi deflation=blocks:4",
-        CG "amg",  "method=minres rtol=1e-9",       CG "jacobi precision=mixed",
-        NULL
-    };
+    static const char *const all[] = { CG "none",
+                                       CG "mg",
+                                       CG "jacobi deflation=stripes:5",
+                                       CG "jacobi deflation=blocks:4",
+                                       CG "amg",
+                                       "method=minres rtol=1e-9",
+                                       CG "jacobi precision=mixed",
+                                       NULL };
     check_blocks("Poisson 16 x 17 x 18", KRY_F64, (int[]){ 2, 1, 2 }, all);
     check_blocks("a box 10 x 7 x 6", KRY_F64, (int[]){ 2, 2, 1 }, few);
+}
+
+/* ---- what is refused ---------------------------------------------------------------------------- */
+
+static void blocks__refusals(void **state)
+{
+    (void)state;
+    kry_device *team = open_team(4, (kry_team_params){ 0 }),
+               *same = open_team(4, (kry_team_params){ .reproducible = true });
+    kry_op *A = NULL, *B = NULL, *S = NULL;
+    kry_vec *v;
+    const kry_stencil_params in_blocks = *KRY_STENCIL(.size = { 9, 8 }, .blocks = { 2, 2 });
+
+    REFUSES(
+        kry_stencil_create(team, KRY_F64, KRY_STENCIL(.size = { 9, 8 }, .blocks = { 2, 1 }), &A),
+        KRY_ERR_ARGUMENT, "2 x 1 x 1 blocks for 4 devices");
+    REFUSES(
+        kry_stencil_create(team, KRY_F64, KRY_STENCIL(.size = { 9, 3 }, .blocks = { 1, 4 }), &A),
+        KRY_ERR_ARGUMENT, "4 blocks along y, which has 3");
+    REFUSES(
+        kry_stencil_create(team, KRY_F64, KRY_STENCIL(.size = { 9, 8, 7 }, .blocks = { 2, 2 }), &A),
+        KRY_ERR_ARGUMENT, "0 blocks along z");
+    REFUSES(kry_stencil_create(device(), KRY_F64, &in_blocks, &A), KRY_ERR_ARGUMENT,
+            "2 blocks along x on one device");
+    REFUSES(kry_stencil_create(same, KRY_F64, &in_blocks, &A), KRY_ERR_UNSUPPORTED, "reproducible");
+    REFUSES(kry_stencil_create(team, KRY_F64, KRY_STENCIL(.size = { 1, 3 }), &A), KRY_ERR_ARGUMENT,
+            "cannot be split");
+    OK(kry_vec_create(team, KRY_F64, 72, 1, &v));
+    REFUSES(kry_stencil_create(team, KRY_F64, &in_blocks, &A), KRY_ERR_SHAPE,
+            "make the grid operator first");
+    kry_vec_release(&v);
+    OK(kry_stencil_create(team, KRY_F64, &in_blocks, &A));
+    REFUSES(kry_stencil_create(team, KRY_F64, KRY_STENCIL(.size = { 8, 9 }), &B), KRY_ERR_SHAPE,
+            "make the grid operator first");
+    REFUSES(kry_solver_create(A, "method=sor", NULL, NULL, &S), KRY_ERR_UNSUPPORTED,
+            "no red-black sweep");
+    REFUSES(kry_precond_create(A, "mg:smoother=red-black", &S), KRY_ERR_UNSUPPORTED, "colours");
+    OK(kry_stencil_create(team, KRY_F64, KRY_STENCIL(.size = { 9, 8 }),
+                          &B)); /* as it is cut already */
+    kry_op_release(&B);
+    kry_op_release(&A);
+    close_team(&team);
+    close_team(&same);
 }
 
 int main(void)
@@ -202,6 +249,7 @@ int main(void)
         cmocka_unit_test(boxes__have_each_unknown_once),
         cmocka_unit_test(blocks__in_a_plane),
         cmocka_unit_test(blocks__in_space),
+        cmocka_unit_test(blocks__refusals),
     };
     return cmocka_run_group_tests_name("blocks", tests, NULL, close_device);
 }
