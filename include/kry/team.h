@@ -31,8 +31,8 @@ typedef struct kry_team_params {
  *   params  NULL: the defaults
  *
  * Vectors and operators that are made on the team lie on all its parts. The first of n rows decides how n
- * rows are split, so make the operator first: a matrix is split so that parts have equal work, a grid along
- * its last axis. If one part has no double precision the team has none.
+ * rows are split, so make the operator first: a matrix is split so that parts have equal work, a grid into
+ * slabs or blocks (kry/stencil.h). If one part has no double precision the team has none.
  *
  * Reproducible: teams of 1, 2, 3 ... parts of one kind give the same x, residuals and iterations, bit for
  * bit, without a preconditioner or with Jacobi, Chebyshev or Neumann (docs/reproducibility.md).
