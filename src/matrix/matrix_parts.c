@@ -201,8 +201,7 @@ static kry_status make_coupled(cut *c, kry_device *dev, kry_op **local)
         goto done;
     }
     TRY(make_halo(c, dev, &A.halo));
-    A.own = own;
-    A.far = c->far, c->far = (kry_sparse){ 0 };
+    A.own = own, A.far = c->far, c->far = (kry_sparse){ 0 };
     A.place = c->wanted, c->wanted = NULL;
     const bool exact = c->W->host.type == KRY_F32 && dev->info.fp64;
     TRY(kry_coupled_create(&A, exact ? &kry_matrix_of(own)->sorted : NULL, local));

@@ -55,10 +55,14 @@ int64_t kry_layout_row(const kry_layout *layout, int64_t i)
 
 int64_t kry_layout_find_row(const kry_layout *layout, int64_t n, int64_t row)
 {
-    if (!layout->split) return row >= 0 && row < n ? row : -1;
-    for (int64_t i = 0; i < n; i++)
+    const kry_split *s = layout->split;
+
+    if (!s) return row >= 0 && row < n ? row : -1;
+    for (int64_t i = 0; s->row && i < n; i++)
         if (kry_layout_row(layout, i) == row) return i;
-    return -1;
+    if (s->row || row < 0 || row >= s->n) return -1;
+    const int64_t i = kry_split_place(s, row) - s->first[kry_layout_rank(layout)];
+    return i >= 0 && i < n ? i : -1;
 }
 
 kry_status kry_split_complete(const kry_split *s, size_t size, void *all)

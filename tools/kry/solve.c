@@ -170,20 +170,6 @@ static void take_shares(report *r, const kry_op *A, const kry_rank_facts *before
     r->matrix.bytes_stored = r->shares.bytes_stored;
 }
 
-/* own := the rows of v that are here, of columns with all rows. */
-static kry_status take_rows(const kry_vec *v, int64_t columns, const double *all, double **own)
-{
-    kry_status st = KRY_OK;
-    const int64_t rows = kry_vec_rows_here(v, NULL), n = kry_vec_rows(v);
-
-    if (!all) return KRY_OK;
-    TRY(allocate((size_t)(rows * columns), sizeof **own, own));
-    for (int64_t j = 0; j < columns; j++)
-        for (int64_t i = 0; i < rows; i++) (*own)[j * rows + i] = all[j * n + kry_vec_row(v, i)];
-done:
-    return st;
-}
-
 /* Find the unknowns that are this process's, and what of them every rank has of all. */
 static kry_status find_rows(solve *s)
 {
@@ -194,8 +180,8 @@ static kry_status find_rows(solve *s)
     TRY(kry_vec_create(s->device, shape->type, shape->cols, 1, &v));
     s->rows = kry_vec_rows_here(v, NULL);
     if (ranks_count() == 1 || s->src.share) goto done;
-    st = take_rows(v, s->rhs.columns, s->rhs.b, &s->b);
-    if (st >= 0) st = take_rows(v, 1, s->rhs.exact, &s->exact);
+    st = rhs_take_rows(v, s->rhs.columns, s->rhs.b, &s->b);
+    if (st >= 0) st = rhs_take_rows(v, 1, s->rhs.exact, &s->exact);
     st = ranks_agree(st);
 done:
     kry_vec_release(&v);
