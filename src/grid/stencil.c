@@ -124,7 +124,6 @@ static void stencil_destroy(void *self)
 {
     kry_stencil *A = self;
     if (!A) return;
-    kry_stencil_resident_release(A);
     kry_stencil_release_numbers(A);
     kry_halo_release(&A->slab.halo);
     free(A);
@@ -174,7 +173,7 @@ static const kry_op_table stencil_table = {
 static const kry_op_fused *fused_of(const kry_stencil *A)
 {
     static const kry_op_fused slab = { ALL },
-                              whole = { ALL, .run_cg = kry_stencil_run_cg,
+                              whole = { ALL, .make_resident = kry_stencil_make_resident,
                                         .prepare_columns = kry_stencil_prepare_columns };
     return kry_stencil_is_slab(A) ? &slab : &whole;
 }

@@ -98,7 +98,6 @@ typedef struct kry_stencil {
     bool singular;    /* the whole grid maps constants to zero */
     int lanes;        /* points that a work-item takes at once from aligned vectors */
     kry_sweep sweep[KRY_SWEEPS];
-    struct kry_stencil_resident *resident; /* stencil_persistent.c; owned, NULL: not made */
 } kry_stencil;
 
 static inline bool kry_gives_values(kry_side side)
@@ -159,9 +158,8 @@ static inline const cl_mem *kry_stencil_cells(const kry_stencil *A)
     return A->coefficient ? &A->coefficient : &A->face[0];
 }
 
-/* stencil_persistent.c: the entry of kry_op_fused, and the release of what it keeps. */
-kry_status kry_stencil_run_cg(void *self, kry_cg_run *run);
-void kry_stencil_resident_release(kry_stencil *A);
+/* stencil_persistent.c: the entry of kry_op_fused. */
+kry_status kry_stencil_make_resident(void *self, const kry_op *M, kry_resident_cg **R);
 
 /* The stencil of an operator, on a part of a team that of its slab; NULL: it is no stencil, or that of a box. */
 kry_stencil *kry_stencil_of(const kry_op *op);
