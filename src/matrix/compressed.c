@@ -139,7 +139,7 @@ done:
     return st;
 }
 
-kry_status kry_csr_of(const kry_matrix *A, kry_csr *C)
+kry_status kry_csr_pattern_of(const kry_matrix *A, kry_csr *C)
 {
     kry_status st = KRY_OK;
 
@@ -149,9 +149,19 @@ kry_status kry_csr_of(const kry_matrix *A, kry_csr *C)
                     .nnz = A->nnz,
                     .type = A->shape.type };
     TRY(take_pattern(A, C));
-    TRY(kry_csr_of_again(A, C));
 done:
     if (st < 0) kry_csr_release(C);
+    return st;
+}
+
+kry_status kry_csr_of(const kry_matrix *A, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_csr_pattern_of(A, C));
+    TRY(kry_csr_of_again(A, C));
+done:
+    if (st < 0 && C->dev) kry_csr_release(C);
     return st;
 }
 

@@ -1,5 +1,5 @@
 /* create.c - the public functions that make matrices of host arrays. */
-#include "matrix/matrix.h"
+#include "matrix/given.h"
 #include "operator/op.h"
 
 kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
@@ -75,6 +75,27 @@ done:
     return st;
 }
 
+/* A caller's entries: on the device, where that can look at them. */
+static kry_status make_given(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
+                             kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_given G;
+    kry_matrix *A;
+
+    TRY(kry_given_upload(dev, e, params, &G));
+    if (!G.C.dev) return make(dev, e, params, true, op);
+    TRY(kry_matrix_of_given(dev, &G, params, op));
+    A = kry_matrix_of(*op);
+    A->map.given = e->nnz;
+    if (!A->placed) TRY(kry_places_copy(G.host, &A->sorted));
+    (*op)->found = G.finding, (*op)->inspected = true;
+done:
+    kry_given_release(&G);
+    if (st < 0) kry_op_release(op);
+    return st;
+}
+
 static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
                          const kry_matrix_params *params, kry_op **op)
 {
@@ -98,7 +119,7 @@ static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
         CHECK(e.nnz >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", e.who,
               (long long)given->rows, (long long)e.nnz);
     }
-    TRY(make(dev, &e, params, true, op));
+    TRY(make_given(dev, &e, params, op));
 done:
     return st;
 }
