@@ -1,6 +1,5 @@
 /* matrix.c - the operator of every stored matrix: products stage by stage, new values, description.
  * Kernels: cl/product.clh, made of each format's cl/<stem>.cl. */
-#include "host/host.h"
 #include "matrix/given.h"
 #include "matrix/matrix_parts.h"
 #include "operator/direction.h"
@@ -334,80 +333,6 @@ kry_status kry_matrix_finish(kry_matrix **matrix, kry_op **op)
     TRY(kry_matrix_kernels(A, A->stored, A->surplus != NULL));
     TRY(kry_op_create_fused(A->dev, &op_tables[A->params.format], &fused, A, &A->shape, op));
     *matrix = NULL; /* the operator's now */
-done:
-    return st;
-}
-
-static kry_status build_on_host(kry_matrix *A, const kry_sparse *host)
-{
-    kry_status st = KRY_OK;
-
-    TRY(A->format->build(A, host));
-    TRY(kry_matrix_store(A, "kry_csr_create", host->row_ptr, host->val));
-done:
-    return st;
-}
-
-kry_status kry_matrix_in_format(kry_device *dev, const kry_given *given,
-                                const kry_matrix_params *params, kry_op **op)
-{
-    kry_status st = KRY_OK;
-    const kry_sparse *host = given->host;
-    kry_matrix *A = NULL;
-
-    *op = NULL;
-    CHECK(!kry_device_is_host(dev) || params->format == KRY_FORMAT_CSR, KRY_ERR_UNSUPPORTED,
-          "format %s has no kernels on the host device; csr has", kry_format_name(params->format));
-    TRY(kry_matrix_new(dev, params, host, kry_sparse_nnz(host), &A));
-    if (given->C.dev) TRY(kry_placed_build(A, given));
-    if (!A->placed) TRY(build_on_host(A, host));
-    TRY(kry_matrix_finish(&A, op));
-done:
-    kry_matrix_destroy(A);
-    return st;
-}
-
-kry_status kry_matrix_of_given(kry_device *dev, const kry_given *given,
-                               const kry_matrix_params *params, kry_op **op)
-{
-    return params->format == KRY_FORMAT_AUTO ? kry_choose(dev, given, params, op)
-                                             : kry_matrix_in_format(dev, given, params, op);
-}
-
-/* In csr, with all its digits, on a host device. The format that was asked for is that of its copies in
- * single. */
-static kry_status keep_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
-                               const kry_matrix_params *params, kry_op **op)
-{
-    kry_status st = KRY_OK;
-    kry_device *beside = NULL;
-    kry_matrix_params p = *params;
-
-    p.on_host = false;
-    p.format = KRY_FORMAT_CSR, p.values = KRY_VALUES_AS_GIVEN;
-    TRY(kry_host_beside(dev, &beside));
-    TRY(kry_matrix_from_host(beside, host, map, &p, op));
-    kry_matrix_of(*op)->params.format = params->format;
-done:
-    kry_device_release(&beside);
-    return st;
-}
-
-kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
-                                const kry_matrix_params *params, kry_op **op)
-{
-    kry_status st = KRY_OK;
-
-    CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
-          "kry_csr_create: on_host is for one device, and this is a team of %d",
-          kry_team_size(dev));
-    if (params->on_host) return keep_on_host(dev, host, map, params, op);
-    if (dev->team) return kry_matrix_in_parts(dev, host, map, params, NULL, op);
-    TRY(kry_matrix_of_given(dev, &(kry_given){ .host = host }, params, op));
-    kry_matrix *A = (*op)->self; /* keeps the pattern, and what new values need */
-    A->map = *map, *map = (kry_entry_map){ 0 };
-    A->sorted = *host, *host = (kry_sparse){ 0 };
-    if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
 done:
     return st;
 }
