@@ -1,7 +1,7 @@
 /*
  * amg_levels.c - the levels of algebraic multigrid, from the finest on: large ones made by the device, the others by the host.
  */
-#include "matrix/matrix.h"
+#include "matrix/spgemm.h"
 #include "multigrid/amg_self.h"
 #include "multigrid/amg_start.h"
 #include "precond/rows.h"
@@ -191,18 +191,25 @@ done:
     return st;
 }
 
-/* The host reads the pattern of a matrix that only the device has. */
+/* Of a matrix that only the device has the host reads the first rows, and all if they do not say that nodes are single. */
 static kry_status look_on_device(const kry_amg *M, const kry_amg_params *p, kry_amg_sight *s)
 {
+    enum { FIRST = 4096 };
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 }, pattern = kry_matrix_of(M->A)->sorted;
+    const kry_matrix *A = kry_matrix_of(M->A);
+    kry_sparse rows = { 0 }, pattern = A->sorted;
 
     if (!pattern.col) {
-        TRY(kry_device_levels_download(M->device, &rows));
+        TRY(kry_csr_first_rows(A, FIRST, &rows));
         pattern = rows;
     }
     pattern.val = NULL;
     *s = kry_amg_look(M->A, &pattern, p);
+    if (rows.col && s->block > 1) {
+        kry_sparse_release(&rows);
+        TRY(kry_csr_first_rows(A, A->shape.rows, &rows));
+        *s = kry_amg_look(M->A, &rows, p);
+    }
     s->nnz = kry_device_levels_nnz(M->device);
     TRY(kry_device_levels_couplings(M->device, &s->couplings));
 done:
