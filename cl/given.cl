@@ -154,28 +154,31 @@ kernel void given_diagonal(int rows, global const int *restrict ptr, global cons
 
 // ---- what the choice of a format asks: src/matrix/predict.c ----
 
-// seen[j - i + rows] := 1 for each entry (i, j).
+// Bit j - i + rows of `seen` := 1 for each entry (i, j).
 kernel void given_diagonals(int rows, int lanes, global const int *restrict ptr,
-                            global const int *restrict col, global uchar *seen)
+                            global const int *restrict col, global int *seen)
 {
     FOR_ROWS(i)
     {
         FOR_ENTRIES(e, i)
         {
             const long d = col[e] - i + rows;
-            if (!seen[d]) seen[d] = 1;
+            const int bit = 1 << (int)(d % 32);
+            if (!(seen[d / 32] & bit)) atomic_or(&seen[d / 32], bit);
         }
     }
 }
 
-// list[0]: how many diagonals are seen; behind it the first so many offsets that are found, in any order.
-kernel void given_list(int rows, int all, int room, global const uchar *restrict seen, global int *list)
+// list[0]: how many diagonals of `all` are seen; behind it the first so many offsets that are found, in any order.
+kernel void given_list(int rows, int all, int room, global const int *restrict seen, global int *list)
 {
-    FOR_EACH(d, all)
+    FOR_EACH(w, (all + 31L) / 32)
     {
-        if (!seen[d]) continue;
-        const int at = atomic_inc(&list[0]);
-        if (at < room) list[1 + at] = (int)d - rows;
+        for (int bits = seen[w], b = 0; bits && b < 32; b++) {
+            if (!(bits >> b & 1)) continue;
+            const int at = atomic_inc(&list[0]);
+            if (at < room) list[1 + at] = (int)(w * 32 + b - rows);
+        }
     }
 }
 

@@ -154,7 +154,7 @@ done:
     return st;
 }
 
-kry_status kry_csr_first_rows(const kry_matrix *A, int64_t count, kry_sparse *first)
+static kry_status first_rows(const kry_matrix *A, int64_t count, kry_sparse *first)
 {
     kry_status st = KRY_OK;
     const size_t size = sizeof(cl_int);
@@ -172,6 +172,20 @@ kry_status kry_csr_first_rows(const kry_matrix *A, int64_t count, kry_sparse *fi
 done:
     if (C.dev) kry_csr_release(&C);
     if (st < 0) kry_sparse_release(first);
+    return st;
+}
+
+kry_status kry_csr_rows_for_nodes(const kry_matrix *A, kry_sparse *rows)
+{
+    enum { FIRST = 4096 };
+    kry_status st = KRY_OK;
+
+    if (A->sorted.col) return kry_places_copy(&A->sorted, rows);
+    TRY(first_rows(A, FIRST, rows));
+    if (kry_sparse_block_by(rows, A->shape.rows) == 1) return KRY_OK;
+    kry_sparse_release(rows);
+    TRY(first_rows(A, A->shape.rows, rows));
+done:
     return st;
 }
 

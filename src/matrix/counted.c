@@ -62,13 +62,13 @@ kry_status kry_given_diagonals(const kry_csr *C, int64_t most, int32_t **offset,
 
     *offset = NULL, *count = most + 1;
     if (C->rows + C->cols > INT32_MAX) return KRY_OK;
-    TRY(kry_place_zeros(C->dev, ((size_t)all + 3) / 4, &seen));
+    TRY(kry_place_zeros(C->dev, ((size_t)all + 31) / 32, &seen));
     TRY(kry_place_zeros(C->dev, (size_t)most + 1, &found));
     TRY(kry_alloc((size_t)most + 1, sizeof *list, &list));
     const kry_arg look[] = { ARG(rows), ARG(lanes), ARG(C->row_ptr), ARG(C->col), ARG(seen) };
     TRY(run(C, "given_diagonals", C->rows * lanes, look, COUNT(look)));
     const kry_arg gather[] = { ARG(rows), ARG(all), ARG(room), ARG(seen), ARG(found) };
-    TRY(run(C, "given_list", all, gather, COUNT(gather)));
+    TRY(run(C, "given_list", all / 32 + 1, gather, COUNT(gather)));
     TRY(kry_buffer_read(C->dev, found, 0, ((size_t)most + 1) * sizeof *list, list));
     *count = list[0];
     if (*count > most) goto done;

@@ -38,8 +38,9 @@ kry_status kry_csr_check(const char *who, const kry_matrix *A);
 kry_status kry_csr_of(const kry_matrix *A, kry_csr *C);
 /* The same without numbers. Waits. */
 kry_status kry_csr_pattern_of(const kry_matrix *A, kry_csr *C);
-/* first := the pattern of so many rows, or of all if there are fewer. Waits. */
-kry_status kry_csr_first_rows(const kry_matrix *A, int64_t count, kry_sparse *first);
+/* rows := the pattern of the first rows of A if these say that each is a node of its own (kry_sparse_block_by), else of all.
+ * Waits. */
+kry_status kry_csr_rows_for_nodes(const kry_matrix *A, kry_sparse *rows);
 /* C := the numbers that A has now. */
 kry_status kry_csr_of_again(const kry_matrix *A, kry_csr *C);
 /* to := the numbers of type `stored` at these places; place NULL: all, in their order. Does not wait. */

@@ -191,25 +191,19 @@ done:
     return st;
 }
 
-/* Of a matrix that only the device has the host reads the first rows, and all if they do not say that nodes are single. */
+/* The host reads the pattern of a matrix that only the device has, as far as it needs it. */
 static kry_status look_on_device(const kry_amg *M, const kry_amg_params *p, kry_amg_sight *s)
 {
-    enum { FIRST = 4096 };
     kry_status st = KRY_OK;
     const kry_matrix *A = kry_matrix_of(M->A);
     kry_sparse rows = { 0 }, pattern = A->sorted;
 
     if (!pattern.col) {
-        TRY(kry_csr_first_rows(A, FIRST, &rows));
+        TRY(kry_csr_rows_for_nodes(A, &rows));
         pattern = rows;
     }
     pattern.val = NULL;
     *s = kry_amg_look(M->A, &pattern, p);
-    if (rows.col && s->block > 1) {
-        kry_sparse_release(&rows);
-        TRY(kry_csr_first_rows(A, A->shape.rows, &rows));
-        *s = kry_amg_look(M->A, &rows, p);
-    }
     s->nnz = kry_device_levels_nnz(M->device);
     TRY(kry_device_levels_couplings(M->device, &s->couplings));
 done:

@@ -136,22 +136,16 @@ done:
     return st;
 }
 
-/* Whether every unknown is a node of its own, by the caller's word or by the pattern, of which the first rows mostly
- * say it. */
+/* Whether every unknown is a node of its own, by the caller's word or by the pattern. */
 static kry_status has_single_nodes(const kry_op *A, bool *single)
 {
-    enum { FIRST = 4096 };
     kry_status st = KRY_OK;
     kry_sparse rows = { 0 };
 
     *single = kry_matrix_block(A) == 1;
     if (kry_matrix_block(A)) return KRY_OK;
-    TRY(kry_csr_first_rows(kry_matrix_of(A), FIRST, &rows));
+    TRY(kry_csr_rows_for_nodes(kry_matrix_of(A), &rows));
     *single = kry_sparse_block_by(&rows, A->shape.rows) == 1;
-    if (*single) goto done;
-    kry_sparse_release(&rows);
-    TRY(kry_rows_download(A, &rows));
-    *single = kry_matrix_node(A, &rows) == 1;
 done:
     kry_sparse_release(&rows);
     return st;
