@@ -74,9 +74,8 @@ kry_status kry_sell_estimate_given(const kry_given *G, const kry_matrix_params *
 /* A->stage and A->val := the format and the numbers made of G->C. A->placed false: the host has to make them, and nothing
  * has happened. Waits. */
 kry_status kry_placed_build(kry_matrix *A, const kry_given *G);
-/* kry_op_update, and what it finds in those values; of A->placed. Both wait. */
+/* kry_op_update of A->placed; sets A->found. Waits. */
 kry_status kry_placed_update(kry_matrix *A, const void *values);
-kry_status kry_placed_inspect(const kry_matrix *A, const void *values, kry_finding *found);
 /* A->diagonal := the slots of entries (i, first + i). Waits. */
 kry_status kry_placed_diagonal(kry_matrix *A, int64_t first);
 

@@ -178,7 +178,10 @@ static kry_status matrix_inspect(void *self, const void *values, kry_finding *fo
     const kry_matrix *A = self;
     kry_sparse now = A->sorted;
 
-    if (A->placed) return kry_placed_inspect(A, values, found);
+    if (A->placed) {
+        *found = A->found;
+        return KRY_OK;
+    }
     if (!A->map.place) now.val = (void *)values;
     return kry_matrix_inspect(&now, found);
 }

@@ -106,9 +106,11 @@ struct kry_matrix {
                         Flux form: what the row adds up to; rounded numbers: what rounding took from it */
     cl_mem diagonal; /* rows: the slot of the diagonal entry, or -1; made when first asked for */
 
-    bool placed; /* the device has made the format, and the host knows neither slots nor pattern; */
-    int64_t longest; /* and this is its longest row */
-    cl_mem there;    /* of diagonals then: which places have an entry, a bit each (place.cl) */
+    /* The device has made the format, and the host knows neither slots nor pattern: */
+    bool placed;
+    int64_t longest;   /* row */
+    cl_mem there;      /* of diagonals: which places have an entry, a bit each (place.cl) */
+    kry_finding found; /* in the values of the last update */
 
     kry_transposed *transposed; /* a copy of A'; owned; NULL: nobody has asked for it */
 

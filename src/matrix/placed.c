@@ -116,29 +116,11 @@ kry_status kry_placed_update(kry_matrix *A, const void *values)
     TRY(kry_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(type), values, &G.C.val));
     TRY(kry_given_look_at_values(&G, &finite));
     if (!finite) TRY(kry_values_check(who, type, A->nnz, values)); /* which says where */
+    TRY(kry_given_inspect(&G.C, &G.finding, &G.symmetric));
     TRY(store(A, who, &G, G.C.place, values));
+    A->found = G.finding;
 done:
     kry_given_release(&G);
-    return st;
-}
-
-/* Numbers that are kept as they were given, or as singles that they are, need not come once more. */
-kry_status kry_placed_inspect(const kry_matrix *A, const void *values, kry_finding *found)
-{
-    kry_status st = KRY_OK;
-    const kry_type type = A->shape.type;
-    kry_csr C = { 0 };
-    bool symmetric;
-
-    if (A->stored == type || A->params.values == KRY_VALUES_COMPACT) {
-        TRY(kry_csr_of(A, &C));
-    } else {
-        TRY(kry_csr_pattern_of(A, &C));
-        TRY(kry_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(type), values, &C.val));
-    }
-    TRY(kry_given_inspect(&C, found, &symmetric));
-done:
-    if (C.dev) kry_csr_release(&C);
     return st;
 }
 
