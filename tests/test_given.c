@@ -186,8 +186,10 @@ static void given__formats_as_on_the_host(void **state)
     for (size_t i = 0; i < COUNT(patterns); i++) {
         matrix A = pattern_matrix(&patterns[i], type);
         kry_sparse S = sparse_of(&A, type);
-        for (size_t f = 0; f < COUNT(formats); f++) compare(&S, KRY_MATRIX(.format = formats[f]));
-        compare_predictions(&S);
+        const bool many = A.rows > 4000; /* which is for the runs of csr */
+        for (size_t f = 0; f < (many ? 1 : COUNT(formats)); f++)
+            compare(&S, KRY_MATRIX(.format = formats[f]));
+        if (!many) compare_predictions(&S);
         free(S.val);
         matrix_release(&A);
     }
