@@ -8,7 +8,9 @@
 #include "matrix/spgemm.h"
 #include "operator/op.h"
 
-enum { KRY_GIVEN_WORTH = 1 << 16 }; /* entries: the host has looked at fewer before the first kernel ends */
+enum {
+    KRY_GIVEN_WORTH = 1 << 16
+}; /* entries: the host has looked at fewer before the first kernel ends */
 
 /* Columns ascend in each row, and all numbers are finite. */
 typedef struct kry_given {
