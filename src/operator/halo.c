@@ -166,6 +166,18 @@ cl_mem kry_halo_numbers(const kry_halo *h) { return h->in.numbers; }
 int64_t kry_halo_count(const kry_halo *h) { return h->in.count; }
 int64_t kry_halo_sent(const kry_halo *h) { return h->out.count; }
 
+int kry_halo_neighbours(const kry_halo *h)
+{
+    int count = h->in.links;
+
+    for (int i = 0; i < h->out.links; i++) {
+        bool seen = false;
+        for (int k = 0; k < h->in.links; k++) seen |= h->in.link[k].rank == h->out.link[i].rank;
+        count += !seen;
+    }
+    return count;
+}
+
 /* ---- making one ----------------------------------------------------------------------------- */
 
 /* Tell the neighbours which rows this part wants; row[]: which rows they want. Collective. */

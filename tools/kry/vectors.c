@@ -1,5 +1,5 @@
 /* vectors.c - numbers of vectors: in the type of a device, from files and into them (source.h). */
-#include "output.h"
+#include "page/output.h"
 #include "ranks.h"
 #include <math.h>
 #include <stdlib.h>
@@ -70,8 +70,8 @@ kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *commen
     kry_status st = KRY_OK;
     output o;
 
-    TRY(output_begin(path, &o));
-    st = output_end(&o, kry_mtx_write(o.temporary, mtx, comment));
+    TRY(kry_output_begin(path, &o));
+    st = kry_output_end(&o, kry_mtx_write(o.temporary, mtx, comment));
 done:
     return st;
 }
@@ -94,14 +94,14 @@ kry_status write_shared_vectors(const char *path, kry_vec *x, const double *valu
     const void *numbers;
     bool begun = false;
 
-    TRY(ranks_agree(ranks_report() ? output_begin(path, &o) : KRY_OK));
+    TRY(ranks_agree(ranks_report() ? kry_output_begin(path, &o) : KRY_OK));
     begun = ranks_report();
     ranks_tell(o.temporary, sizeof o.temporary);
     TRY(ranks_agree(convert_values(kry_vec_type(x), count, values, &numbers, &single)));
     TRY(kry_vec_write(x, numbers));
     TRY(kry_mtx_write_vec_comment(o.temporary, x, comment));
 done:
-    if (begun) st = output_end(&o, st);
+    if (begun) st = kry_output_end(&o, st);
     free(single);
     return ranks_agree(st);
 }
