@@ -73,11 +73,16 @@ static const struct {
                { "papers/mean.clh", "mean.clh" },
                { "sweep.clh", "sweep.clh" },
                { "box.clh", "box.clh" },
+               { "box_entry.clh", "box_entry.clh" },
                { "column.clh", "column.clh" },
                { "strong.clh", "strong.clh" },
                { "rows.clh", "rows.clh" },
                { "tile.clh", "tile.clh" },
                { "resident.clh", "resident.clh" },
+               { "csr.cl", "loop of csr.cl" },
+               { "sell.cl", "loop of sell.cl" },
+               { "dia.cl", "loop of dia.cl" },
+               { "resident_matrix.clh", "resident_matrix.clh" },
                { "shadow.clh", "shadow.clh" } };
 
 /* Append `more` to the text. Compilers will say `file` in their messages. */

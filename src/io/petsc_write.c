@@ -197,6 +197,7 @@ static kry_status write_vec(const kry_vec *v, const char *path, object *o)
     o->own.type = kry_vec_type(v);
     TRY(kry_alloc((size_t)here, kry_type_size(o->own.type), &o->own.val));
     TRY(kry_vec_read(v, o->own.val));
+    if (on_ranks(o)) TRY(kry_share_order(v, kry_type_size(o->own.type), true, o->own.val));
     TRY(write_object(o, path, here, here));
 done:
     return st;

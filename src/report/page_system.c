@@ -40,11 +40,11 @@ static void page_grid(FILE *f, const solve_page *s, const kry_stencil *g)
     for (int a = 0; a < g->axes; a++) {
         kry_html_row(f);
         kry_html_cell(f, axes[a]);
-        kry_html_number(f, "%s", kry_text_whole(kry_stencil_size_of_all(g, a), n, sizeof n));
+        kry_html_number(f, "%s", kry_text_whole(kry_stencil_whole(g, a), n, sizeof n));
         kry_html_number(f, "%.6g", g->spacing[a]);
         kry_html_number(f, "%.6g", g->diffusion[a]);
-        kry_html_cell(f, sides[g->low[a]]);
-        kry_html_cell(f, sides[g->high[a]]);
+        kry_html_cell(f, sides[kry_stencil_side(g, a, false)]);
+        kry_html_cell(f, sides[kry_stencil_side(g, a, true)]);
         kry_html_row_end(f);
     }
     kry_html_table_end(f, false);

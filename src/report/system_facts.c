@@ -53,11 +53,11 @@ static kry_status read_own(const kry_op *A, kry_host_matrix *own)
 
     TRY(kry_matrix_read_part(A, rank, &R));
     *own = (kry_host_matrix){ .rows = R.rows,
-                          .cols = R.cols,
-                          .first = kry_op_split(A)->first[rank],
-                          .nnz = kry_sparse_nnz(&R),
-                          .row_ptr = R.row_ptr,
-                          .col = R.col };
+                              .cols = R.cols,
+                              .first = kry_op_split(A)->first[rank],
+                              .nnz = kry_sparse_nnz(&R),
+                              .row_ptr = R.row_ptr,
+                              .col = R.col };
     R.row_ptr = NULL, R.col = NULL;
     if (R.type == KRY_F32) TRY(widen(own->nnz, R.val, &own->val));
     if (R.type == KRY_F64) own->val = R.val, R.val = NULL;
@@ -146,8 +146,8 @@ kry_status kry_system_facts_find(const kry_op *A, system_facts *s)
     kry_status st = KRY_OK;
     const kry_op *first = kry_op_first(A);
 
-    *s = (system_facts){ .grid = kry_stencil_of(kry_pin_of(first)) };
-    s->matrix = first == kry_pin_of(first) && is_matrix(first);
+    *s = (system_facts){ .grid = kry_stencil_of(kry_op_own(kry_pin_of(first))) };
+    s->matrix = !s->grid && first == kry_pin_of(first) && is_matrix(first);
     if (!s->matrix) return KRY_OK;
     if (kry_op_on_ranks(A))
         TRY(look_at_share(A, s));
