@@ -101,7 +101,7 @@ static kry_status make_stage(kry_matrix *A, const kry_sparse *host, const diagon
     kry_stage_int(s, d->count);
     kry_stage_int(s, stride);
     TRY(kry_stage_array(A, s, d->offset, (size_t)d->count, sizeof *d->offset));
-    kry_stage_rows(A, s, host->rows);
+    kry_stage_rows(A, s, host->rows, 1);
     snprintf(A->variant, sizeof A->variant, "%lld%s diagonals", (long long)d->count,
              A->format->shared ? " upper" : "");
 done:

@@ -46,7 +46,7 @@ kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width)
     } else {
         kry_stage_int(s, A->shape.rows);
         kry_stage_int(s, stride);
-        kry_stage_rows(A, s, A->shape.rows);
+        kry_stage_rows(A, s, A->shape.rows, 1);
     }
     kry_stage_int(s, width);
     TRY(kry_stage_array(A, s, col, (size_t)(stride * width), sizeof *col));

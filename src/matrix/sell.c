@@ -288,22 +288,30 @@ done:
     return st;
 }
 
+/* Whether a work-item of a GPU takes two rows: numbers in single, and rows for twice as many as are at work at once. */
+static bool takes_pairs(const kry_matrix *A)
+{
+    const kry_device *dev = A->dev;
+    const int64_t at_once = kry_group_size(dev) * kry_groups_at_once(dev, dev->shape.per_unit);
+    return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && A->shape.rows > 2 * at_once;
+}
+
 static kry_status make_stage(kry_matrix *A, const slices *c, const int32_t *col,
                              const int32_t *base, int bits)
 {
     kry_status st = KRY_OK;
-    bool cpu = A->dev->info.cpu_kernels;
+    bool cpu = A->dev->info.cpu_kernels, pairs = takes_pairs(A);
     const char *column = bits == 8    ? "uchar -DNONE=255 -DBASE"
                          : bits == 16 ? "ushort -DNONE=65535 -DBASE"
                                       : "int -DNONE=-1";
-    kry_stage *s = kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s", c->height, column,
-                                    c->sigma > 1 ? " -DPERM" : "");
+    kry_stage *s = kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s%s", c->height, column,
+                                    c->sigma > 1 ? " -DPERM" : "", pairs ? " -DPAIRS" : "");
 
     if (cpu) {
         TRY(kry_sell_cpu_arrays(A, s, c->slice_ptr, c->count, c->height, col));
     } else {
         kry_stage_int(s, A->shape.rows);
-        kry_stage_rows(A, s, A->shape.rows);
+        kry_stage_rows(A, s, A->shape.rows, pairs ? 2 : 1);
     }
     TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->count + 1, sizeof *c->slice_ptr));
     if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
