@@ -193,34 +193,12 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
 #endif
 #endif
 
-// While a group works on a run, its next one, b, is on its way from memory: work-items ask for a line each, of LINE
-// bytes, those of `col` first.
-#define LINE     128
-#define LINES(p) (TILE * (int)sizeof(*(p)) / LINE)
-#define ASK_FOR_LINE(p, nth)                                      \
-    {                                                             \
-        const int at = (nth) * (LINE / (int)sizeof(*(p)));        \
-        if (at < CUT(next + 1) - from) { PREFETCH((p) + from + at) } \
-    }
-#define ASK_FOR_RUN(b)                                            \
-    {                                                             \
-        const int next = b;                                       \
-        if (next < work && l < LINES(col) + LINES(val)) {         \
-            const OFFSET from = CUT(next);                        \
-            if (l < LINES(col))                                   \
-                ASK_FOR_LINE(col, l)                              \
-            else                                                  \
-                ASK_FOR_LINE(val, l - LINES(col))                 \
-        }                                                         \
-    }
-
 #define MATRIX_ROWS(GET, DO)                                                       \
     for (int b = get_group_id(0); b < work; b += get_num_groups(0)) {              \
         int l = get_local_id(0), first = FIRST_ROW(b);                             \
         int rows = FIRST_ROW(b + 1) - first + IN_A_ROW(b + 1);                     \
         OFFSET begin = CUT(b);                                                     \
         int count = (int)(RUN_END(b) - begin), lanes = lanes_per_row(rows);        \
-        ASK_FOR_RUN(b + (int)get_num_groups(0))                                    \
         STAGE_TILE(GET)                                                            \
         barrier(CLK_LOCAL_MEM_FENCE);                                              \
         for (int base = 0; base < rows; base += ROW_LANES / lanes) {                   \
