@@ -38,8 +38,8 @@ typedef struct kry_stage {
     bool no_values; /* its kernels do not take `val` */
     bool fuses;     /* its apply_direction is faster than two launches */
     bool by_vector; /* it has no kernels for several vectors at once */
-    bool
-        by_rows; /* GPUs: a work-item takes whole rows; else lanes that share one read entries side by side */
+    /* GPUs: rows that a work-item takes; 0: lanes that share a row read its entries side by side */
+    int rows_each;
     int64_t groups;     /* to launch */
     int64_t sum_groups; /* the same where partial sums are left */
     int count;          /* values: the first arguments of its kernels */
@@ -145,8 +145,8 @@ kry_status kry_stage_buffer(kry_matrix *A, kry_stage *s, cl_mem buffer); /* reta
 /* Copy an array to the device as the stage's next argument. Waits. */
 kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_t count,
                            size_t size);
-/* Launch a work-item for each of n rows on GPUs, a group for each chunk on CPUs. */
-void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n);
+/* Launch a work-item for `each` of n rows on GPUs, a group for each chunk on CPUs. */
+void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n, int each);
 /* Launch a group for each of n pieces of work, but no more than the device holds at once. */
 void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n);
 /* The stage that adds up rows cut into pieces; `rows` triples: row, from, to. */

@@ -137,8 +137,6 @@ static kry_status add_stage(kry_matrix *A, const slices *s, const columns *c, in
     kry_stage *stage = kry_sell_stage(A, s->height, s->sigma, bits);
     const double slots = (double)s->slots;
 
-    kry_stage_int(stage, A->shape.rows);
-    kry_stage_rows(A, stage, A->shape.rows);
     TRY(kry_stage_buffer(A, stage, s->ptr));
     if (s->sorted) TRY(kry_stage_buffer(A, stage, s->perm));
     TRY(kry_stage_buffer(A, stage, c->col));

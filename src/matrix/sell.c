@@ -290,31 +290,39 @@ done:
     return st;
 }
 
+/* Whether a work-item of a GPU takes two rows: numbers in single, and rows for twice as many as are at work at once. */
+static bool takes_pairs(const kry_matrix *A)
+{
+    const kry_device *dev = A->dev;
+    const int64_t at_once = kry_group_size(dev) * kry_groups_at_once(dev, dev->shape.per_unit);
+    return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && A->shape.rows > 2 * at_once;
+}
+
 kry_stage *kry_sell_stage(kry_matrix *A, int height, int sigma, int bits)
 {
+    const bool pairs = takes_pairs(A);
     const char *column = bits == 8    ? "uchar -DNONE=255 -DBASE"
                          : bits == 16 ? "ushort -DNONE=65535 -DBASE"
                                       : "int -DNONE=-1";
+    kry_stage *s = kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s%s", height, column,
+                                    sigma > 1 ? " -DPERM" : "", pairs ? " -DPAIRS" : "");
 
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
              height, sigma, bits);
-    return kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s", height, column,
-                            sigma > 1 ? " -DPERM" : "");
+    if (A->dev->info.cpu_kernels) return s; /* which takes other arrays first */
+    kry_stage_int(s, A->shape.rows);
+    kry_stage_rows(A, s, A->shape.rows, pairs ? 2 : 1);
+    return s;
 }
 
 static kry_status make_stage(kry_matrix *A, const slices *c, const int32_t *col,
                              const int32_t *base, int bits)
 {
     kry_status st = KRY_OK;
-    bool cpu = A->dev->info.cpu_kernels;
     kry_stage *s = kry_sell_stage(A, c->height, c->sigma, bits);
 
-    if (cpu) {
+    if (A->dev->info.cpu_kernels)
         TRY(kry_sell_cpu_arrays(A, s, c->slice_ptr, c->count, c->height, col));
-    } else {
-        kry_stage_int(s, A->shape.rows);
-        kry_stage_rows(A, s, A->shape.rows);
-    }
     TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->count + 1, sizeof *c->slice_ptr));
     if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
     TRY(columns_array(A, s, col, base, c->height, bits));
