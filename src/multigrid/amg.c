@@ -83,7 +83,7 @@ done:
 static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
     static const kry_whole whole = { KRY_TEAM_FAMILY("amg", kry_amg_who), kry_collect_matrix,
-                                     create_here };
+                                     create_here, false };
     const kry_amg_params *p = params ? params : KRY_AMG();
     if (kry_is_share(A)) {
         kry_amg_params theirs = *p; /* the finest level is of all devices, in the numbers of A */
