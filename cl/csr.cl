@@ -3,7 +3,8 @@
 //
 // row_ptr (OFFSET: int or long) has rows+1 entries, col and val nnz. `block` cuts the rows into
 // `work` runs of consecutive rows, block[0] = 0 ... block[work] = rows:
-//   CPU   one run per group, equal in work; a plain loop over each row
+//   CPU   one run per group, equal in work; a plain loop over each row, with LONG_ROWS four sums in rows of so many
+//         entries and more
 //   GPU   runs of at most TILE = UNROLL * WG entries. A group loads a run's entries side by side,
 //         whatever the row lengths, UNROLL to a work-item at once so that enough bytes are in
 //         flight, and puts the products in local memory; then as many lanes as there are to spare
@@ -56,6 +57,23 @@
 
 #ifdef KRY_CPU
 
+#define ADD_ENTRY(sum, k, GET) sum += (SUM)val[k] * FROM_OWN((SUM)GET(col[k]));
+#ifdef LONG_ROWS // four sums, so that an entry does not wait for the one before it
+#define ADD_FOURS(GET)                      \
+    if (k_end - k >= LONG_ROWS) {           \
+        SUM sum1 = 0, sum2 = 0, sum3 = 0;   \
+        for (; k + 3 < k_end; k += 4) {     \
+            ADD_ENTRY(sum, k, GET)          \
+            ADD_ENTRY(sum1, k + 1, GET)     \
+            ADD_ENTRY(sum2, k + 2, GET)     \
+            ADD_ENTRY(sum3, k + 3, GET)     \
+        }                                   \
+        sum = (sum + sum2) + (sum1 + sum3); \
+    }
+#else
+#define ADD_FOURS(GET)
+#endif
+
 #define MATRIX_LOCALS
 #define MATRIX_ROWS(GET, DO)                                          \
     for (int b = get_group_id(0); b < work; b += get_num_groups(0)) { \
@@ -65,7 +83,8 @@
             OFFSET k_end = min(row_ptr[row + 1], end);                \
             SUM sum = 0;                                              \
             OWN(row, GET)                                             \
-            for (; k < k_end; k++) sum += (SUM)val[k] * FROM_OWN((SUM)GET(col[k])); \
+            ADD_FOURS(GET)                                                \
+            for (; k < k_end; k++) ADD_ENTRY(sum, k, GET)                 \
             FINISH(b, row, sum, DO)                                   \
         }                                                             \
     }

@@ -83,8 +83,12 @@ static void sell__columns_as_narrow_as_they_fit(void **state)
         kry_op_info info;
         OK(create(&A, type, KRY_MATRIX(.format = KRY_FORMAT_SELL), &op));
         kry_op_describe(op, &info);
-        snprintf(text, sizeof text, "%d-bit columns", cases[c].bits);
+        snprintf(text, sizeof text, "%d-bit columns",
+                 on_cpu() ? 32 : cases[c].bits); /* in its caches */
         assert_non_null(strstr(info.variant, text));
+        kry_op_release(&op);
+        OK(create(&A, type, KRY_MATRIX(.format = KRY_FORMAT_SELL, .index_bits = cases[c].bits),
+                  &op));
         op_suite(op, &A);
         assert_reads_back(op, &A);
         kry_op_release(&op);

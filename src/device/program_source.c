@@ -75,6 +75,7 @@ static const struct {
                { "box.clh", "box.clh" },
                { "box_entry.clh", "box_entry.clh" },
                { "column.clh", "column.clh" },
+               { "block.clh", "block.clh" },
                { "strong.clh", "strong.clh" },
                { "rows.clh", "rows.clh" },
                { "tile.clh", "tile.clh" },

@@ -185,11 +185,11 @@ enum { KRY_SELL_WINDOWS = 2, KRY_SELL_SAMPLES = 64 };
 extern const int kry_sell_window[KRY_SELL_WINDOWS];
 bool kry_sell_is_full(double slots, int64_t nnz);
 bool kry_sell_is_worth(double slots, double unsorted);
-/* How many bits hold columns that are up to so far from the least one beside them; and those that were asked for, 0:
- * as few as that. */
-int kry_sell_bits(int64_t farthest);
-kry_status kry_sell_choose_bits(int64_t farthest, int asked, int *bits);
-/* The stage, without its arguments, and the variant. */
+/* How many bits suit columns that are up to so far from the least one beside them; and those that were asked for, 0:
+ * these. */
+int kry_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t farthest);
+kry_status kry_sell_choose_bits(const kry_matrix *A, int64_t farthest, int *bits);
+/* The stage and the variant; on GPUs with the arguments before slice_ptr. */
 kry_stage *kry_sell_stage(kry_matrix *A, int height, int sigma, int bits);
 /* How far apart the columns side by side are at most if these rows, -1: none, are packed to the left. */
 int64_t kry_sell_farthest(const kry_sparse *host, const int32_t *rows, int height);

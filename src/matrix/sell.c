@@ -129,9 +129,20 @@ done:
     return st;
 }
 
-int kry_sell_bits(int64_t farthest)
+static int bits_for(int64_t farthest)
 {
     return farthest < UINT8_MAX ? 8 : farthest < UINT16_MAX ? 16 : 32;
+}
+
+/* The fewest bits, but 32 on CPUs whose caches hold the matrix: to add a base to each column then takes longer than
+ * its bytes. */
+int kry_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t farthest)
+{
+    static const double cached = 2e6; /* bytes to a core */
+    const double bytes = slots * (double)(kry_type_size(type) + 4);
+    const bool fits = dev->info.cpu_kernels && bytes < cached * dev->info.compute_units;
+
+    return fits ? 32 : bits_for(farthest);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -229,17 +240,17 @@ done:
     return st;
 }
 
-kry_status kry_sell_choose_bits(int64_t farthest, int asked, int *bits)
+kry_status kry_sell_choose_bits(const kry_matrix *A, int64_t farthest, int *bits)
 {
     kry_status st = KRY_OK;
-    int needed = kry_sell_bits(farthest);
+    const int asked = A->params.index_bits, needed = bits_for(farthest);
 
     CHECK(asked == 0 || asked == 8 || asked == 16 || asked == 32, KRY_ERR_ARGUMENT,
           "format sell: columns of %d bits; there are 8, 16 and 32", asked);
     CHECK(asked == 0 || asked >= needed, KRY_ERR_UNSUPPORTED,
           "format sell: columns side by side are up to %lld apart, too far for %d bits",
           (long long)farthest, asked);
-    *bits = asked ? asked : needed;
+    *bits = asked ? asked : kry_sell_bits(A->dev, A->shape.type, (double)A->slots, farthest);
 done:
     return st;
 }
@@ -343,7 +354,7 @@ kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host)
     TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
     TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
     TRY(fill_slots(A, host, &c, col));
-    TRY(kry_sell_choose_bits(find_bases(col, A->slots, height, base), A->params.index_bits, &bits));
+    TRY(kry_sell_choose_bits(A, find_bases(col, A->slots, height, base), &bits));
     TRY(make_stage(A, &c, col, base, bits));
 done:
     free(base);
@@ -387,7 +398,8 @@ kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
         int64_t here = kry_sell_farthest(host, c.perm + i * height, height);
         if (here > farthest) farthest = here;
     }
-    *size = (kry_sell_size){ c.slots, kry_sell_bits(farthest) / 8.0, c.sigma > 1 };
+    const int bits = kry_sell_bits(dev, host->type, c.slots, farthest);
+    *size = (kry_sell_size){ c.slots, bits / 8.0, c.sigma > 1 };
 done:
     slices_release(&c);
     return st;

@@ -52,7 +52,8 @@ static kry_status get_kernel(kry_block_solve *s)
         snprintf(levels, sizeof levels, " -DLEVELS -DGROUP=%d", kry_block_levels_group(s->dev));
     snprintf(defines, sizeof defines, "-DSTRIDE=%d%s%s", s->stride,
              diagonals ? " -DDIAGONALS" : levels, kry_storage_defines(s->storage, s->type));
-    return kry_kernel_get(s->dev, "block_ic", s->type, defines, name, &s->kernel);
+    return kry_kernel_get(s->dev, diagonals && s->dev->info.cpu_kernels ? name : "block_ic",
+                          s->type, defines, name, &s->kernel);
 }
 
 /* The numbers of triangles are about one; those of D^-1 are scaled by the largest. */

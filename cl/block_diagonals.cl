@@ -1,0 +1,168 @@
+// block_diagonals.cl - z := (L D U)^-1 r of diagonal blocks, L and U unit triangular with few diagonals, on CPUs.
+//
+// Host: src/precond/block_diagonals.c. Bundles, diagonals and `slot`: block_ic.cl; lanes and rows: block.clh.
+
+// Rows of a tile stay in the first cache, so that its passes cost no more than their arithmetic.
+#define TILE 64
+
+// y_j := y_j - sum over diagonals L_j,j-offset y_j-offset for the rows t ... end - 1; or, going back,
+// of U_j,j+offset y_j+offset for the rows end - 1 ... t.
+void solve_tile(const int back, int t, int end, int rows, int m, global const int *restrict diagonal,
+                global const STORED *restrict factor, global REAL *y)
+{
+    const int from = back ? end - 1 : t, until = back ? t - 1 : end, on = back ? -1 : 1;
+    int near = 0;
+    while (near < m && diagonal[2 * near] < TILE) near++;
+    for (int k = near; k < m; k++) {
+        const int offset = diagonal[2 * k], first = back ? t : max(t, offset);
+        const int last = back ? min(end, rows - offset) : end, to = back ? offset : -offset;
+        global const STORED *f = factor + (long)diagonal[2 * k + 1] * STRIDE;
+        for (int j = first; j < last; j++)
+            PUT(GET(y, j) - FACTOR(f, back ? j : j + to) * GET(y, j + to), j, y);
+    }
+    if (near == 1 && diagonal[0] == 1) {
+        int begins = back ? end == rows : t == 0, j = from;
+        LANES last = begins ? 0 : GET(y, from - on);
+        if (begins) last = GET(y, j), j += on;
+        for (; j != until; j += on) {
+            last = GET(y, j) - FACTOR(factor, back ? j : j - 1) * last;
+            PUT(last, j, y);
+        }
+    } else if (near) {
+        for (int j = from; j != until; j += on) {
+            const int most = back ? rows - 1 - j : j; // offset
+            LANES sum = GET(y, j);
+            for (int k = 0; k < near && diagonal[2 * k] <= most; k++) {
+                int c = j - on * diagonal[2 * k];
+                sum -= FACTOR(factor, diagonal[2 * k + 1] + (back ? j : c)) * GET(y, c);
+            }
+            PUT(sum, j, y);
+        }
+    }
+}
+
+// ---- four rows of eight blocks at a time, in registers from r to y, and from y to z ----
+//
+// For lines: couplings with the row beside and with rows four and more away. Blocks of fewer rows than LEAST are
+// faster by tiles, which read all their rows at once. It takes compilers that shuffle two vectors as they are told.
+#if STRIDE == 8 && defined(__clang__)
+#define LEAST 64
+#define FOURS(whole_bundle) \
+    ((whole_bundle) && rows >= LEAST && m && diagonal[0] == 1 && (m == 1 || diagonal[2] >= 4) ? rows / 4 * 4 : 0)
+
+// Vectors v0 ... v3, of which each has four rows of two blocks, become four rows of all blocks; and back.
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define TURN(a, b, FIRST, SECOND)              \
+    {                                          \
+        const LANES first = FIRST, second = SECOND; \
+        a = first, b = second;                 \
+    }
+#define TURN2(a, b) \
+    TURN(a, b, PICK(a, b, 0, 1, 8, 9, 4, 5, 12, 13), PICK(a, b, 2, 3, 10, 11, 6, 7, 14, 15))
+#define TURN1(a, b) \
+    TURN(a, b, PICK(a, b, 0, 8, 2, 10, 4, 12, 6, 14), PICK(a, b, 1, 9, 3, 11, 5, 13, 7, 15))
+#define TURN_FOUR TURN2(v0, v2) TURN2(v1, v3) TURN1(v0, v1) TURN1(v2, v3)
+#define FOUR(DO)  DO(0) DO(1) DO(2) DO(3)
+
+#define READ_TWO(u) \
+    LANES v##u = PICK(vload4(0, r + j + (long)u * rows), vload4(0, r + j + (u + 4L) * rows), 0, 1, 2, 3, 4, 5, 6, 7);
+#define WRITE_TWO(u)                              \
+    vstore4(v##u.lo, 0, z + j + (long)u * rows);  \
+    vstore4(v##u.hi, 0, z + j + (u + 4L) * rows);
+#define SCALED(u)       LANES v##u = by * FACTOR(d, j + u) * GET(y, j + u);
+#define KEEP_ROW(u)     PUT(v##u, j + u, y);
+#define TAKE_L(u)       v##u -= FACTOR(l_k, j + u) * GET(y, j + u - offset);
+#define TRY_L(u)        if (j + u >= offset) TAKE_L(u)
+#define TAKE_U(u)       v##u -= FACTOR(u_k, j + u) * GET(y, j + u + offset);
+#define TRY_U(u)        if (j + u + offset < rows) TAKE_U(u)
+#define LINK_L(u, last) v##u -= FACTOR(l, j + u - 1) * last;
+#define LINK_U(u, last) v##u -= FACTOR(up, j + u) * last;
+
+// y := L^-1 r for the first `whole` rows
+void forward_fours(int whole, int rows, int m, global const int *restrict diagonal,
+                   global const STORED *restrict l, global const REAL *restrict r, global REAL *y)
+{
+    LANES last = 0;
+    for (int j = 0; j < whole; j += 4) {
+        FOUR(READ_TWO)
+        TURN_FOUR
+        for (int k = 1; k < m; k++) {
+            const int offset = diagonal[2 * k];
+            global const STORED *l_k = l + ((long)diagonal[2 * k + 1] - offset) * STRIDE;
+            if (j >= offset) {
+                FOUR(TAKE_L)
+            } else {
+                FOUR(TRY_L)
+            }
+        }
+        if (j) LINK_L(0, last)
+        LINK_L(1, v0) LINK_L(2, v1) LINK_L(3, v2)
+        last = v3;
+        FOUR(KEEP_ROW)
+    }
+}
+
+// z := U^-1 D^-1 y for them, those behind being known
+void back_fours(int whole, int rows, int m, global const int *restrict diagonal,
+                global const STORED *restrict up, global const STORED *restrict d, REAL by, global REAL *y,
+                global REAL *restrict z)
+{
+    LANES last = whole && whole < rows ? GET(y, whole) : 0;
+    for (int j = whole - 4; j >= 0; j -= 4) {
+        FOUR(SCALED)
+        for (int k = 1; k < m; k++) {
+            const int offset = diagonal[2 * k];
+            global const STORED *u_k = up + (long)diagonal[2 * k + 1] * STRIDE;
+            if (j + 3 + offset < rows) {
+                FOUR(TAKE_U)
+            } else {
+                FOUR(TRY_U)
+            }
+        }
+        if (j + 4 < rows) LINK_U(3, last)
+        LINK_U(2, v3) LINK_U(1, v2) LINK_U(0, v1)
+        last = v0;
+        FOUR(KEEP_ROW)
+        TURN_FOUR
+        FOUR(WRITE_TWO)
+    }
+}
+#else
+#define FOURS(whole_bundle) 0
+#define forward_fours(whole, rows, m, diagonal, l, r, y)
+#define back_fours(whole, rows, m, diagonal, up, d, by, y, z)
+#endif
+
+kernel void block_diagonals(long n, int rows, int bundles, int m,
+                            global const int *restrict diagonal, global const int *restrict slot,
+                            long record, long upper_at, long inverse_at,
+                            global const STORED *restrict factor, ACC scale, global REAL *restrict scratch,
+                            int columns, global const REAL *restrict r, long r_first, long r_pitch,
+                            global REAL *restrict z, long z_first, long z_pitch)
+{
+    global REAL *y = scratch + get_group_id(0) * (long)rows * STRIDE;
+    const REAL by = (REAL)scale;
+    FOR_EACH(b, bundles) {
+        long at = b * STRIDE * rows;
+        global const STORED *l = factor + slot[b] * record * STRIDE;
+        global const STORED *u = l + upper_at * STRIDE, *d = l + inverse_at * STRIDE;
+        const int whole = FOURS(at + (long)STRIDE * rows <= n), tiles = (rows - whole + TILE - 1) / TILE;
+        FOR_COLUMNS(c, columns) {
+            global const REAL *r_c = r + r_first + c * r_pitch;
+            global REAL *z_c = z + z_first + c * z_pitch;
+            forward_fours(whole, rows, m, diagonal, l, r_c + at, y);
+            for (int t = whole; t < rows; t += TILE) {
+                int end = min(t + TILE, rows);
+                load_tile(t, end, rows, n, at, r_c, y);
+                solve_tile(0, t, end, rows, m, diagonal, l, y);
+            }
+            for (int i = tiles - 1; i >= 0; i--) {
+                const int t = whole + i * TILE, end = min(t + TILE, rows);
+                for (int j = t; j < end; j++) PUT(by * FACTOR(d, j) * GET(y, j), j, y);
+                solve_tile(1, t, end, rows, m, diagonal, u, y);
+                store_tile(t, end, rows, n, at, y, z_c);
+            }
+            back_fours(whole, rows, m, diagonal, u, d, by, y, z_c + at);
+        }
+    }
+}
