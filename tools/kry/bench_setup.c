@@ -7,7 +7,7 @@
  */
 #include "bench.h"
 #include "product.h"
-#include "text.h"
+#include "page/text.h"
 #include <stdio.h>
 
 enum { TURNS = 3, ARRAYS = 3 };
