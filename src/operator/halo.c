@@ -166,6 +166,12 @@ cl_mem kry_halo_numbers(const kry_halo *h) { return h->in.numbers; }
 int64_t kry_halo_count(const kry_halo *h) { return h->in.count; }
 int64_t kry_halo_sent(const kry_halo *h) { return h->out.count; }
 
+kry_halo_links kry_halo_links_of(const kry_halo *h)
+{
+    return (
+        kry_halo_links){ h->dev, h->in.links, h->out.links, h->in.link, h->out.link, h->out.row };
+}
+
 /* ---- making one ----------------------------------------------------------------------------- */
 
 /* Tell the neighbours which rows this part wants; row[]: which rows they want. Collective. */
