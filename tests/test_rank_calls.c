@@ -41,6 +41,7 @@ static void calls_scene(wires *w, void *shared)
     kry_device *team = ranks_team(w, (kry_team_params){ 0 });
 
     sweep(team, w, shared, "method=pcg precond=jacobi deflation=stripes:40", false);
+    sweep(team, w, shared, "method=pcg precond=amg:gather=20,coarsest=4", false);
     sweep(team, w, shared, "method=pipe-cg precond=jacobi", true);
     kry_device_release(&team);
 }

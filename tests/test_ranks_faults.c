@@ -99,6 +99,7 @@ static void memory_scene(wires *w, void *shared)
     static const char *const words[] = { /* 40 squared numbers are more than are gathered */
                                          "method=pcg precond=jacobi deflation=stripes:40",
                                          "method=pcg precond=block-ic",
+                                         "method=pcg precond=amg:gather=20,coarsest=4",
                                          "method=pipe-cg precond=jacobi"
     };
     kry_device *team = ranks_team(w, (kry_team_params){ 0 });

@@ -289,8 +289,8 @@ static kry_status add_below(part_levels *L, kry_hierarchy *H, const given *g, co
         theirs.near_null_space = NULL, theirs.adaptive = 0;
         theirs.block = c->block;
         theirs.cycle.levels = L->levels - L->count;
-        theirs.coarsening = KRY_COARSEN_AGGREGATION;
-        theirs.strength = ldexp(c->strength, -c->level);
+        if (theirs.coarsening == KRY_COARSEN_AGGREGATION)
+            theirs.strength = ldexp(c->strength, -c->level);
         if (!L->keep.rounded) TRY(tell_vectors(c, A));
     }
     TRY(kry_team_levels_make(H, A, &whole, &L->below));
