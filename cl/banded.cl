@@ -18,6 +18,7 @@
 #define ROWS   (BAND + 1)
 #endif
 #define WORDS (PITCH + BORDER + 1) // of a row: from the diagonal on, the border, the right-hand side
+#define COUNTERS 6 // as in tridiagonal.cl
 
 // Put number `which` of row i_ into into_, whose first entry is that of column_. `wrong` keeps the first number
 // that is not finite as row * 8 + which, `which` counting the diagonals and then b.
@@ -51,7 +52,10 @@ void larger_first(REAL *a, REAL *b, int c)
     }
 }
 
-kernel void banded_solve(long n, long count, int listed, int pivoting,
+// turn: -1: the first `count` systems; 0, 1: those on the list, which found[turn] counts. found: as in
+// tridiagonal.cl. Of the counters this launch clears the one of the other turn, for the next call, and adds to
+// those of systems that were not solved, of the first of them, and of systems that were solved with pivoting.
+kernel void banded_solve(long n, long count, int turn, int pivoting,
                          global const REAL *far_lower, long far_lower_first,
                          global const REAL *lower, long lower_first, global const REAL *diagonal,
                          long diagonal_first, global const REAL *upper, long upper_first,
@@ -60,12 +64,17 @@ kernel void banded_solve(long n, long count, int listed, int pivoting,
                          long x_first, long row, long system, volatile global int *found,
                          int room, global REAL *work, long word, long slot)
 {
-    global long *state = (global long *)(found + 4 + 2L * room); // of systems that are not solved
+    global long *state = (global long *)(found + COUNTERS + 2L * room); // of systems that are not solved
     global REAL *u = work + get_global_id(0) * slot;
     const long inner = max(n - BORDER, 0L); // columns of the band; the others are the border
+    if (turn >= 0) count = found[turn];
+    if (get_global_id(0) == 0) {
+        if (turn >= 0) found[1 - turn] = 0;
+        if (pivoting) atomic_add(&found[4], (int)count);
+    }
     FOR_EACH(k, count)
     {
-        const long s = listed ? found[4 + k] : k;
+        const long s = turn >= 0 ? found[COUNTERS + k] : k;
         REAL w[ROWS][WORDS];
         long wrong = LONG_MAX, singular = -1;
         // Rows that enter the window one by one. PERIODIC: the last BAND are in it already. If all columns are
@@ -135,8 +144,9 @@ kernel void banded_solve(long n, long count, int listed, int pivoting,
         bool bad = wrong < LONG_MAX || singular >= 0;
         if (bad) {
             state[s] = wrong < LONG_MAX ? -1 - wrong : singular;
-            atomic_inc(&found[1]);
-            atomic_min(&found[2], (int)s);
+            atomic_inc(&found[2]);
+            atomic_min(&found[3], (int)s);
+            if (pivoting) atomic_dec(&found[4]);
             continue;
         }
         UNROLLED for (int e = 0; e < BORDER; e++) if (n - BORDER + e >= 0)

@@ -62,14 +62,17 @@
         C = -(C * ci);  \
     }
 
-// `found` has 4 counters, a list of the systems that are marked, for `room` of them, and for each system the
-// ticket, which is the number of a call, of the last call that marked it.
-#define TICKET(s) found[4L + room + (s)]
+// `found` has COUNTERS counters, a list of the systems that are marked, for `room` of them, and for each system the
+// ticket, which is the number of a call, of the last call that marked it. Calls whose tickets are even count
+// what they mark in found[0], the others in found[1].
+#define COUNTERS  6
+#define TICKET(s) found[COUNTERS + (long)room + (s)]
 
 // Put a system that was not solved on the list, unless this call has done so already.
 void mark(volatile global int *found, int room, int ticket, long s)
 {
-    if (atomic_xchg(&TICKET(s), ticket) != ticket) found[4 + atomic_inc(&found[0])] = (int)s;
+    if (atomic_xchg(&TICKET(s), ticket) != ticket)
+        found[COUNTERS + atomic_inc(&found[ticket & 1])] = (int)s;
 }
 
 long tile_begin(long tile, long n, long tiles) { return tile * n / tiles; }

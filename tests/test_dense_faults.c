@@ -158,13 +158,14 @@ done:
 
 /* ---- many systems of three and of five diagonals ------------------------------------------ */
 
-enum { SAFE, PIVOTED, PERIODIC, FIVE, SYSTEMS_KINDS }; /* dominant or not ... */
+enum { SAFE, PIVOTED, LATER, PERIODIC, FIVE, SYSTEMS_KINDS }; /* dominant or not ... */
 enum { EQUATIONS = 500 };
 
 static kry_status solve_systems(const scene *s, kry_vec *side, kry_vec *diagonal, kry_vec *b,
                                 kry_vec *x)
 {
-    const kry_tridiagonal_params *p = KRY_TRIDIAGONAL(.periodic = s->kind == PERIODIC);
+    const kry_tridiagonal_params *p =
+        KRY_TRIDIAGONAL(.periodic = s->kind == PERIODIC, .later = s->kind == LATER);
     if (s->kind == FIVE) return kry_pentadiagonal_solve(p, side, side, diagonal, side, side, b, x);
     return kry_tridiagonal_solve(p, side, diagonal, side, b, x);
 }
@@ -174,7 +175,7 @@ static kry_status solve_systems(const scene *s, kry_vec *side, kry_vec *diagonal
 static kry_status run_systems(kry_device *dev, const scene *s, bool *good)
 {
     enum { COUNT_ = 3, ALL = COUNT_ * EQUATIONS };
-    const double middle = s->kind == PIVOTED ? 1.5 : 6;
+    const double middle = s->kind == PIVOTED || s->kind == LATER ? 1.5 : 6;
     kry_status st = KRY_OK;
     kry_vec *side = NULL, *diagonal = NULL, *b = NULL, *x = NULL;
     float got[ALL] = { 0 }, worst = 0;
@@ -188,6 +189,7 @@ static kry_status run_systems(kry_device *dev, const scene *s, bool *good)
     TRY(kry_vec_fill(b, 1));
     TRY(solve_systems(s, side, diagonal, b, x));
     TRY(solve_systems(s, side, diagonal, b, b)); /* in place */
+    TRY(kry_systems_check(dev, NULL));
     TRY(kry_vec_read(x, got));
     for (int i = 1; i + 1 < EQUATIONS && s->kind != FIVE; i++) {
         float r = got[i - 1] + (float)middle * got[i] + got[i + 1] - 1;
@@ -210,6 +212,7 @@ static const scene scenes[] = {
     { .name = "gauss-jordan", .run = run_gauss_jordan },
     { .name = "tridiagonal", .run = run_systems, .kind = SAFE },
     { .name = "tridiagonal, pivoted", .run = run_systems, .kind = PIVOTED },
+    { .name = "tridiagonal, reported later", .run = run_systems, .kind = LATER },
     { .name = "tridiagonal, periodic", .run = run_systems, .kind = PERIODIC },
     { .name = "pentadiagonal", .run = run_systems, .kind = FIVE },
 };

@@ -369,9 +369,9 @@ static void solve_batch(kry_type type, int band, int64_t n, int64_t systems, boo
 static void batches(kry_type type, int64_t first)
 {
     const bool interleaved = first > 0;
-    batch_marks *marks;
+    batch B = { .dev = dev, .systems = 100 };
     cl_mem room;
-    OK(kry_batch_marks_reserve(dev, 100, &marks)); /* once and for all: objects stay */
+    OK(kry_batch_marks_take(&B)); /* once and for all: objects stay */
     OK(kry_room_reserve(dev, 1 << 19, &room));
     solve_batch(type, 1, 45, 3, interleaved, false, false);
     solve_batch(type, 1, 3, 70, interleaved, false, false);

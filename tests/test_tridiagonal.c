@@ -220,10 +220,14 @@ static answer solve(const systems *S, const where *W, kry_tridiagonal_params p, 
         free(poison_all);
     }
     p.struct_size = sizeof p, p.layout = W->layout, p.periodic = S->periodic;
-    if (!p.unchecked) p.report = &a.report;
+    if (!p.unchecked && !p.later) p.report = &a.report;
     a.status = S->band == 1
                    ? kry_tridiagonal_solve(&p, d[0].v, d[1].v, d[2].v, b.v, x.v)
                    : kry_pentadiagonal_solve(&p, d[0].v, d[1].v, d[2].v, d[3].v, d[4].v, b.v, x.v);
+    if (p.later) {
+        OK(a.status);
+        a.status = kry_systems_check(x.v->dev, &a.report);
+    }
     double *all = guarded_read(&x);
     a.x = calloc((size_t)(S->n * S->count) + 1, sizeof *a.x);
     assert_non_null(a.x);
@@ -412,15 +416,16 @@ static void solve__pentadiagonal(void **state)
 static void solve__some_systems_again(void **state)
 {
     kry_type type = type_of(state);
-    for (int l = 0; l < 2; l++)
+    for (int l = 0; l < 4; l++)
         for (int periodic = 0; periodic < 2; periodic++) {
             systems S = systems_create(type, 1, 150, 40, false, periodic, DOMINANT);
+            kry_tridiagonal_params p = { .later = l > 1 };
             int64_t again[] = { 0, 7, 8, 21, 39 };
             for (size_t i = 0; i < COUNT(again); i++) {
                 *entry(&S, 1, again[i], 70 + 19 * (int64_t)i) = 0;
                 *entry(&S, 1, again[i], 0) = i % 2 ? 0 : *entry(&S, 1, again[i], 0);
             }
-            answer a = solve(&S, &layouts[l], (kry_tridiagonal_params){ 0 }, periodic);
+            answer a = solve(&S, &layouts[l % 2], p, periodic);
             assert_int_equal(a.status, KRY_OK);
             assert_int_equal(a.report.pivoted, COUNT(again));
             assert_int_equal(a.report.singular, 0);
@@ -435,10 +440,10 @@ static void solve__some_systems_again(void **state)
 static void solve__names_what_is_singular(void **state)
 {
     kry_type type = type_of(state);
-    for (int i = 0; i < 12; i++) {
-        systems S = systems_create(type, 1, i / 4 == 1 ? 600 : 60, 20, false, false, DOMINANT);
-        kry_tridiagonal_params p = { .pivoting = (kry_systems_pivoting)(i % 3) };
-        bool in_place = i % 2, nan_too = i / 4 == 2;
+    for (int i = 0; i < 24; i++) {
+        systems S = systems_create(type, 1, i / 4 % 3 == 1 ? 600 : 60, 20, false, false, DOMINANT);
+        kry_tridiagonal_params p = { .pivoting = (kry_systems_pivoting)(i % 3), .later = i >= 12 };
+        bool in_place = i % 2, nan_too = i / 4 % 3 == 2;
         *entry(&S, 1, 5, 30) = 0, *entry(&S, 2, 5, 29) = 0, *entry(&S, 0, 5, 31) = 0;
         if (nan_too) *entry(&S, 2, 11, 12) = i % 2 ? (double)NAN : (double)INFINITY;
         answer a = solve(&S, &layouts[i / 2 % 2], p, in_place);
@@ -510,6 +515,76 @@ static void solve__weakly_dominant_and_singular(void **state)
         free(a.x);
         systems_release(&S);
     }
+}
+
+/* A call of a sequence: so many systems, of which every third needs pivoting and, if it is singular, number 4 has
+ * an empty column. */
+typedef struct step {
+    int64_t count;
+    kry_systems_pivoting pivoting;
+    bool later, singular;
+} step;
+
+/* How many systems the call pivots, whose x is checked. */
+static int64_t take_step(kry_type type, const step *c)
+{
+    systems S = systems_create(type, 1, 90, c->count, false, false, DOMINANT);
+    kry_tridiagonal_params p = { .later = c->later, .pivoting = c->pivoting };
+    kry_systems_report report = { 0 };
+    guarded d[4];
+    int64_t pivots = 0;
+
+    for (int64_t s = 0; s < c->count; s += 3) *entry(&S, 1, s, 40) = 0, pivots++;
+    if (c->singular) *entry(&S, 1, 4, 30) = *entry(&S, 2, 4, 29) = *entry(&S, 0, 4, 31) = 0;
+    for (int w = 0; w < 3; w++) d[w] = diagonal_of(&layouts[0], &S, S.d[w], w);
+    d[3] = vector_of(&layouts[0], &S, S.b, 1);
+    p.struct_size = sizeof p;
+    if (!c->later) p.report = &report;
+    OK(kry_tridiagonal_solve(&p, d[0].v, d[1].v, d[2].v, d[3].v, d[3].v));
+    if (!c->later) assert_int_equal(report.pivoted, pivots);
+    answer a = { .status = KRY_OK, .x = guarded_read(&d[3]) };
+    if (!c->singular) check_systems(&S, &a, RANDOM, "a step");
+    for (int w = 0; w < 4; w++) guarded_release(&d[w]);
+    free(a.x);
+    systems_release(&S);
+    return c->pivoting == KRY_SYSTEMS_PIVOT_ALWAYS ? c->count : pivots;
+}
+
+/* Counters that take turns, calls that wait between those that do not, room that has to grow while reports wait:
+ * sums of all of them, once. */
+static void check__sums_over_calls(void **state)
+{
+    static const step steps[] = {
+        { .count = 10, .later = true },
+        { .count = 2, .later = true },
+        { .count = 7 },
+        { .count = 7, .later = true, .singular = true },
+        { .count = 5, .later = true, .pivoting = KRY_SYSTEMS_PIVOT_ALWAYS },
+        { .count = 9, .later = true },
+        { .count = 700, .later = true },
+        { .count = 30, .later = true }
+    };
+    kry_type type = type_of(state);
+    kry_systems_report report;
+    int64_t pivoted = 0;
+
+    for (int round = 0; round < 2; round++) {
+        OK(kry_systems_check(device(), &report));
+        assert_int_equal(report.pivoted, 0);
+        assert_int_equal(report.system, -1);
+        pivoted = 0;
+        for (size_t i = 0; i < COUNT(steps); i++) {
+            const int64_t pivots = take_step(type, &steps[i]);
+            if (steps[i].later) pivoted += pivots;
+        }
+        REFUSES(kry_systems_check(device(), &report), KRY_ERR_SINGULAR,
+                "kry_systems_check: system 4 is singular: no pivot at equation 30; 0 other");
+        assert_int_equal(report.pivoted, pivoted);
+        assert_int_equal(report.singular, 1);
+        assert_int_equal(report.system, 4);
+        assert_int_equal(report.equation, 30);
+    }
+    OK(kry_systems_check(device(), NULL));
 }
 
 static void solve__one_huge_system(void **state)
@@ -633,6 +708,14 @@ static void solve__refuses(void **state)
     REFUSES(kry_pentadiagonal_solve(KRY_TRIDIAGONAL(.unchecked = true), v[0], v[0], v[1], v[2],
                                     v[2], v[3], v[4]),
             KRY_ERR_ARGUMENT, "always checked");
+    REFUSES(kry_pentadiagonal_solve(KRY_TRIDIAGONAL(.later = true), v[0], v[0], v[1], v[2], v[2],
+                                    v[3], v[4]),
+            KRY_ERR_ARGUMENT, "of pentadiagonal systems nothing is left for later");
+    REFUSES(SOLVE(.later = true, .unchecked = true), KRY_ERR_ARGUMENT,
+            "leaves no report for later");
+    REFUSES(SOLVE(.later = true, .report = &(kry_systems_report){ 0 }), KRY_ERR_ARGUMENT,
+            "comes from kry_systems_check");
+    REFUSES(kry_systems_check(NULL, NULL), KRY_ERR_ARGUMENT, "kry_systems_check: NULL");
     REFUSES(kry_pentadiagonal_solve(NULL, v[0], v[0], v[1], v[2], NULL, v[3], v[4]),
             KRY_ERR_ARGUMENT, "kry_pentadiagonal_solve: far_upper is NULL");
     if (kry_device_get_info(device())->fp64) {
@@ -678,6 +761,8 @@ static void other_profiles(void **state)
             run(type, 1, 9000, 1, false, true, DOMINANT, &layouts[l], p, true);
             run(type, 1, 77, 40, false, true, RANDOM, &layouts[l], p, false);
             run(type, 2, 77, 40, false, true, RANDOM, &layouts[l], p, false);
+            p.later = true;
+            run(type, 1, 77, 40, false, true, RANDOM, &layouts[l], p, false);
         }
     }
     use_profile(NULL);
@@ -696,6 +781,7 @@ int main(void)
         BOTH(solve__names_what_is_singular),
         BOTH(solve__names_what_is_not_finite),
         BOTH(solve__weakly_dominant_and_singular),
+        BOTH(check__sums_over_calls),
         BOTH(solve__one_huge_system),
         BOTH(solve__nothing),
         BOTH(solve__as_well_as_lapack),

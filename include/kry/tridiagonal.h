@@ -58,6 +58,10 @@ typedef struct kry_tridiagonal_params {
     kry_systems_report *report; /* [out] NULL: not wanted */
     int chunk; /* GPUs: equations that a work-item keeps in registers, 8 or 16; default: what suits
                   the device. CPUs do not use it */
+    /* Check, but do not wait: systems that need pivoting are solved again without a look from the host, and
+     * kry_systems_check says later of all such calls together what `report` and the status would have said.
+     * `report` must be NULL. Not with `unchecked`, and not for kry_pentadiagonal_solve. */
+    bool later;
 } kry_tridiagonal_params;
 #define KRY_TRIDIAGONAL(...) KRY_PARAMS(kry_tridiagonal_params, __VA_ARGS__)
 
@@ -78,13 +82,14 @@ typedef struct kry_tridiagonal_params {
  * system, so a long one takes its time on a GPU.
  *
  * Waits once, to learn which systems were solved, and once more if systems are solved again with
- * pivoting. `unchecked` does not wait.
+ * pivoting. `unchecked` and `later` do not wait.
  *
  * Cost     words read and written per unknown: 5 if a system fits into one work-group (GPUs: up to 2048
  *          equations in columns, fewer interleaved, see docs/tridiagonal.md; CPUs: most systems), a
  *          little more than 9 if it is cut into tiles or periodic, 13 with partial pivoting (periodic:
  *          17). Partial pivoting needs 4 words of scratch storage per unknown (periodic: 6), which stay
- *          with the device for the next call
+ *          with the device for the next call; with `later` always, but no more than 64 MB unless that is
+ *          too little for one system: then some of those that need pivoting are solved after others
  * Returns  KRY_ERR_SINGULAR if a system is singular, KRY_ERR_ARGUMENT if a number that is used is not
  *          finite (the message names system and equation): all other systems are solved.
  *          KRY_ERR_ARGUMENT also for NULL, overlap, two devices, parameters out of range;
@@ -104,6 +109,23 @@ KRY_API KRY_MUST_CHECK kry_status kry_tridiagonal_solve(const kry_tridiagonal_pa
                                                         kry_vec *x);
 
 /*
+ * Say whether all calls with `later` since the last kry_systems_check of this device solved their systems
+ *
+ *   dev     [in]   device
+ *   report  [out]  sums over these calls; `system` is the first that any of them could not solve, and `equation`
+ *                  that of the last call that could not solve it. NULL: not wanted
+ *
+ * An x that depends on one that was not solved is wrong without being told here: ask as often as steps may be
+ * lost. No call with `later` has to be asked for.
+ *
+ * Cost     waits for the device, unless there was no such call
+ * Returns  KRY_ERR_SINGULAR, KRY_ERR_ARGUMENT as kry_tridiagonal_solve would have, with system and equation;
+ *          KRY_ERR_ARGUMENT also for NULL; KRY_ERR_DEVICE
+ * Since    0.1
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_systems_check(kry_device *dev, kry_systems_report *report);
+
+/*
  * Solve far_lower_i x_i-2 + lower_i x_i-1 + diagonal_i x_i + upper_i x_i+1 + far_upper_i x_i+2 = b_i
  *
  *   far_lower, far_upper  [in]  as lower and upper; numbers of unknowns before the first or behind the
@@ -114,7 +136,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_tridiagonal_solve(const kry_tridiagonal_pa
  * Periodic with n < 5: numbers that belong to the same unknown are added. Waits.
  *
  * Cost     19 words per unknown (periodic: 27), and 6 of scratch storage (periodic: 10)
- * Returns  as kry_tridiagonal_solve; KRY_ERR_ARGUMENT for `unchecked`
+ * Returns  as kry_tridiagonal_solve; KRY_ERR_ARGUMENT for `unchecked` and `later`
  * Source   G. H. Golub, C. F. Van Loan, Matrix computations, 4th ed. (2013), section 4.3
  * Since    0.1
  */

@@ -18,14 +18,18 @@ typedef struct batch_array {
 
 /* Which systems of a call failed a check, in a buffer that stays with the device: BATCH_LIST counters; a list
  * of the systems that are marked; for each system the ticket, the number of a call, of the last call that
- * marked it; for each system an int64_t that says why cl/banded.cl could not solve it. */
+ * marked it; for each system an int64_t that says why cl/banded.cl could not solve it. Calls that leave their
+ * report for later have marks of their own. */
 typedef struct batch_marks {
     cl_mem found;
     cl_int room; /* systems */
-    bool dirty;  /* the counters are not zero */
+    cl_int turn; /* which counter of marked systems the next call takes; 0 for calls that wait */
+    bool dirty;  /* counters of marked systems, or of calls that wait any of them, are not zero */
+    bool left;   /* a call has left its report for later */
 } batch_marks;
-/* The counters: systems that are marked, systems that were not solved, the first of these. */
-enum { BATCH_MARKED, BATCH_BAD, BATCH_FIRST_BAD, BATCH_RESERVED, BATCH_LIST };
+/* The counters: systems that are marked, in two turns; systems that were not solved; the first of these; systems
+ * that were solved with partial pivoting. */
+enum { BATCH_MARKED, BATCH_BAD = 2, BATCH_FIRST_BAD, BATCH_PIVOTED, BATCH_RESERVED, BATCH_LIST };
 
 typedef struct batch {
     const char *who; /* the public function */
@@ -40,17 +44,26 @@ typedef struct batch {
     bool periodic;
     bool in_place;                 /* x is b */
     batch_marks *marks;            /* borrowed from the device */
+    cl_int ticket;                 /* the number of the call; odd in turn 1 of the marks */
     kry_tridiagonal_params params; /* defaults filled in */
 } batch;
 
-/* tridiagonal.c */
-kry_status kry_batch_marks_reserve(kry_device *dev, int64_t systems, batch_marks **marks);
-kry_status kry_batch_marks_read(kry_device *dev, batch_marks *marks,
-                                cl_int found[BATCH_LIST]); /* waits */
+/* A diagonal's name in messages, or b's. */
+const char *kry_batch_name(int band, int which);
+
+/* batch_marks.c: take B's marks, with room for its systems and the counter of its turn at zero, and its ticket. */
+kry_status kry_batch_marks_take(batch *B);
+/* How many systems are marked. Waits. */
+kry_status kry_batch_marks_count(const batch *B, int64_t *marked);
+/* All of the call is enqueued; its report is left for later. listed: marked systems were solved again. */
+void kry_batch_marks_leave(batch_marks *marks, bool listed);
+/* Fill in the report, and fail with a message that names the first system that was not solved. Waits. */
+kry_status kry_batch_marks_report(const batch *B, kry_systems_report *report);
 
 /* batch_levels.c: solve without pivoting. Systems that need it are marked, and their x is not written. */
 kry_status kry_batch_solve_levels(const batch *B);
-/* batch_pivot.c: solve `count` systems, those that are marked or all; pivoting: with partial pivoting. */
+/* batch_pivot.c: solve `count` systems, or those that are marked, which are not more; pivoting: with partial
+ * pivoting. */
 kry_status kry_batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool pivoting);
 
 #endif

@@ -37,7 +37,7 @@ typedef struct levels {
     kry_device *dev;
     level level[MAX_LEVELS];
     int count;
-    cl_int periodic, ticket, by_system;
+    cl_int periodic, by_system;
     int group, chunk;    /* GPUs: work-items of a group, equations to each */
     int64_t cpu_groups;  /* CPUs: work-groups */
     int64_t wide;        /* CPUs, interleaved systems: groups of CPU_WIDE packs */
@@ -257,7 +257,7 @@ static size_t systems_args(const levels *L, const level *l, kry_arg args[KRY_MAX
                             ARG(l->m_row),      ARG(l->m_system),      ARG_VEC(&l->b),
                             ARG(l->row),        ARG(l->system),        ARG(L->periodic),
                             ARG(l->check),      ARG(marks->found),     ARG(marks->room),
-                            ARG(L->ticket) };
+                            ARG(L->B->ticket) };
     memcpy(args, all, sizeof all);
     return COUNT(all);
 }
@@ -362,7 +362,7 @@ done:
 kry_status kry_batch_solve_levels(const batch *B)
 {
     kry_status st = KRY_OK;
-    levels L = { .B = B, .dev = B->dev, .ticket = (cl_int)kry_ticket() };
+    levels L = { .B = B, .dev = B->dev };
 
     TRY(prepare(&L));
     TRY(reserve(&L));

@@ -11,15 +11,19 @@ enum { GROUP = 32, MOST_GROUPS = 65535 }; /* small groups, so that all compute u
  * periodic, and the right-hand side. */
 static int row_words(const batch *B) { return 2 * B->band + 2 + (B->periodic ? 2 * B->band : 0); }
 
-/* Work-items: one for each system, as far as there is scratch storage. *size: work-items of a group. */
+/* Work-items: one for each system, as far as there is scratch storage. Calls that do not wait for the number of
+ * systems, which nearly always is 0, take no more storage than stays with the device. *size: work-items of a
+ * group. */
 static int64_t items_at_once(const batch *B, int64_t count, int *size)
 {
+    enum { LATER_BYTES = 64 << 20 };
     const kry_device *dev = B->dev;
     int64_t most =
         dev->info.cpu_kernels ? 4 * (int64_t)dev->info.compute_units : (int64_t)GROUP * MOST_GROUPS;
     double each = (double)B->n * row_words(B) * (double)kry_type_size(B->type);
     double room = (double)dev->info.global_bytes / 8;
     if (room > (double)dev->info.max_alloc_bytes) room = (double)dev->info.max_alloc_bytes;
+    if (B->params.later && room > LATER_BYTES) room = LATER_BYTES;
     if ((double)most * each > room) most = (int64_t)(room / each);
     int64_t items = count < most ? count : most > 0 ? most : 1;
     *size = dev->info.cpu_kernels || items < GROUP || dev->info.max_group < GROUP ? 1 : GROUP;
@@ -37,7 +41,7 @@ kry_status kry_batch_solve_pivoting(const batch *B, int64_t count, bool marked, 
     int64_t items = items_at_once(B, count, &size);
     bool cpu = dev->info.cpu_kernels;
     int64_t word = cpu ? 1 : items, slot = cpu ? B->n * words : 1;
-    cl_int listed = marked, pivots = pivoting;
+    cl_int turn = marked ? B->ticket & 1 : -1, pivots = pivoting;
 
     snprintf(defines, sizeof defines, "-DBAND=%d%s", B->band, B->periodic ? " -DPERIODIC" : "");
     TRY(kry_kernel_get(dev, "banded", B->type, defines, "banded_solve", &kernel));
@@ -47,7 +51,7 @@ kry_status kry_batch_solve_pivoting(const batch *B, int64_t count, bool marked, 
     const batch_array *far_low = d, *far_high = d + 2 * B->band;
     kry_arg args[] = { ARG(B->n),
                        ARG(count),
-                       ARG(listed),
+                       ARG(turn),
                        ARG(pivots),
                        ARG_VEC(far_low),
                        ARG_VEC(low),

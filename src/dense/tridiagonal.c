@@ -1,13 +1,12 @@
-/* tridiagonal.c - many tridiagonal or pentadiagonal systems at once: checks of the arguments, the steps of a
- * call, and its report. Kernels: cl/tridiagonal.cl, cl/banded.cl. */
+/* tridiagonal.c - many tridiagonal or pentadiagonal systems at once: checks of the arguments, and the steps of
+ * a call. Kernels: cl/tridiagonal.cl, cl/banded.cl. */
 #include "dense/batch.h"
 #include <limits.h>
-#include <stdlib.h>
 
 static const char *const names3[] = { "lower", "diagonal", "upper" };
 static const char *const names5[] = { "far_lower", "lower", "diagonal", "upper", "far_upper" };
 
-static const char *name_of(int band, int which)
+const char *kry_batch_name(int band, int which)
 {
     if (which == 2 * band + 1) return "b";
     return band == 1 ? names3[which] : names5[which];
@@ -30,6 +29,12 @@ static kry_status check_params(const char *who, int band, const kry_tridiagonal_
           "%s: chunk is %d; it may be 8 or 16", who, params->chunk);
     CHECK(!params->unchecked || band == 1, KRY_ERR_ARGUMENT,
           "%s: pentadiagonal systems are always checked", who);
+    CHECK(!params->later || band == 1, KRY_ERR_ARGUMENT,
+          "%s: of pentadiagonal systems nothing is left for later", who);
+    CHECK(!params->later || !params->unchecked, KRY_ERR_ARGUMENT,
+          "%s: what is unchecked leaves no report for later", who);
+    CHECK(!params->later || !params->report, KRY_ERR_ARGUMENT,
+          "%s: the report that is left for later comes from kry_systems_check", who);
 done:
     return st;
 }
@@ -44,7 +49,7 @@ static kry_status check_vectors(const batch *B, const kry_vec *const *diagonal, 
     CHECK(b && x, KRY_ERR_ARGUMENT, "%s: NULL", B->who);
     for (int i = 0; i <= count; i++) {
         const kry_vec *v = i < count ? diagonal[i] : b;
-        const char *name = name_of(B->band, i);
+        const char *name = kry_batch_name(B->band, i);
         CHECK(v, KRY_ERR_ARGUMENT, "%s: %s is NULL", B->who, name);
         CHECK(v->dev == x->dev, KRY_ERR_ARGUMENT, "%s: %s and x live on different devices", B->who,
               name);
@@ -95,7 +100,7 @@ static kry_status take_diagonals(batch *B, const kry_vec *const *diagonal, const
     B->m_system = one ? 0 : B->system;
     for (int i = 0; i < 2 * B->band + 1; i++) {
         const kry_vec *v = diagonal[i];
-        const char *name = name_of(B->band, i);
+        const char *name = kry_batch_name(B->band, i);
         bool column = v->n == B->n && v->k == 1;
         bool line = v->n == 1 && v->k == B->n && B->params.layout == KRY_SYSTEMS_INTERLEAVED;
         CHECK(one ? column || line : v->n == b->n && v->k == b->k, KRY_ERR_SHAPE,
@@ -128,106 +133,30 @@ done:
     return st;
 }
 
-/* ---- marks: which systems failed a check ------------------------------------------------ */
-
-static void release_marks(kry_device *dev, void *kept)
-{
-    kry_buffer_release(dev, &((batch_marks *)kept)->found);
-}
-
-static const kry_keeper keeper = { sizeof(batch_marks), release_marks };
-static const cl_int nothing[BATCH_LIST] = { 0, 0, INT_MAX, 0 };
-
-/* The tickets are 0, which is the number of no call. */
-static kry_status grow(kry_device *dev, int64_t systems, batch_marks *marks)
-{
-    kry_status st = KRY_OK;
-    const size_t ints = BATCH_LIST + 4 * (size_t)systems;
-    cl_mem found = NULL;
-    void *zeros = NULL;
-
-    TRY(kry_alloc(ints, sizeof(cl_int), &zeros));
-    TRY(kry_buffer_upload(dev, ints * sizeof(cl_int), zeros, &found));
-    kry_buffer_release(dev, &marks->found);
-    *marks = (batch_marks){ .found = found, .room = (cl_int)systems, .dirty = true };
-done:
-    free(zeros);
-    return st;
-}
-
-kry_status kry_batch_marks_reserve(kry_device *dev, int64_t systems, batch_marks **marks)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_device_keep(dev, &keeper, marks));
-    if ((*marks)->room < systems) TRY(grow(dev, systems, *marks));
-    if ((*marks)->dirty) TRY(kry_buffer_write(dev, (*marks)->found, 0, sizeof nothing, nothing));
-    (*marks)->dirty = false;
-done:
-    return st;
-}
-
-kry_status kry_batch_marks_read(kry_device *dev, batch_marks *marks, cl_int found[BATCH_LIST])
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_buffer_read(dev, marks->found, 0, BATCH_LIST * sizeof(cl_int), found));
-    marks->dirty = found[BATCH_MARKED] || found[BATCH_BAD];
-done:
-    return st;
-}
-
-/* ---- solving, and the report ------------------------------------------------------------ */
-
-/* Fail with a message that names the first system that was not solved, and why. */
-static kry_status name_bad(const batch *B, const cl_int found[BATCH_LIST],
-                           kry_systems_report *report)
-{
-    kry_status st = KRY_OK;
-    cl_long state = 0;
-    long long s = found[BATCH_FIRST_BAD], others = found[BATCH_BAD] - 1;
-
-    report->singular = found[BATCH_BAD];
-    report->system = s;
-    const size_t states = (BATCH_LIST + 2 * (size_t)B->marks->room) * sizeof(cl_int);
-    TRY(kry_buffer_read(B->dev, B->marks->found, states + (size_t)s * sizeof state, sizeof state,
-                        &state));
-    int64_t place = state < 0 ? -1 - state : state;
-    report->equation = state < 0 ? place / 8 : place;
-    CHECK(state >= 0, KRY_ERR_ARGUMENT,
-          "%s: %s is not a finite number at equation %lld of system %lld; %lld other systems were "
-          "not solved either",
-          B->who, name_of(B->band, (int)(place % 8)), (long long)report->equation, s, others);
-    CHECK(false, KRY_ERR_SINGULAR,
-          "%s: system %lld is singular: no pivot at equation %lld; %lld other systems were not "
-          "solved either",
-          B->who, s, (long long)report->equation, others);
-done:
-    return st;
-}
+/* ---- solving ----------------------------------------------------------------------------- */
 
 static kry_status solve(batch *B, kry_systems_report *report)
 {
     kry_status st = KRY_OK;
-    cl_int found[BATCH_LIST] = { 0 };
     kry_systems_pivoting pivoting = B->params.pivoting;
-    bool all = B->band > 1 || (pivoting == KRY_SYSTEMS_PIVOT_ALWAYS && !B->params.unchecked);
+    const bool unchecked = B->params.unchecked, later = B->params.later;
+    bool all = B->band > 1 || (pivoting == KRY_SYSTEMS_PIVOT_ALWAYS && !unchecked);
+    bool pivots = B->band > 1 || pivoting != KRY_SYSTEMS_PIVOT_NEVER;
+    int64_t count = B->systems;
 
     if (B->n == 0 || B->systems == 0) goto done;
-    TRY(kry_batch_marks_reserve(B->dev, B->systems, &B->marks));
-    B->marks->dirty = !B->params.unchecked; /* until the marks have been read */
-    if (!all) {
-        TRY(kry_batch_solve_levels(B));
-        if (B->params.unchecked) goto done;
-        TRY(kry_batch_marks_read(B->dev, B->marks, found));
+    TRY(kry_batch_marks_take(B));
+    if (!all) TRY(kry_batch_solve_levels(B));
+    if (!all && !unchecked && !later) TRY(kry_batch_marks_count(B, &count));
+    if (unchecked || count == 0) {
+        B->marks->dirty = false;
+        goto done;
     }
-    int64_t count = all ? B->systems : found[BATCH_MARKED];
-    bool pivots = B->band > 1 || pivoting != KRY_SYSTEMS_PIVOT_NEVER;
-    if (count == 0) goto done;
     TRY(kry_batch_solve_pivoting(B, count, !all, pivots));
-    TRY(kry_batch_marks_read(B->dev, B->marks, found));
-    report->pivoted = pivots ? count - found[BATCH_BAD] : 0;
-    if (found[BATCH_BAD]) TRY(name_bad(B, found, report));
+    if (later)
+        kry_batch_marks_leave(B->marks, !all);
+    else
+        TRY(kry_batch_marks_report(B, report));
 done:
     kry_room_trim(B->dev);
     return st;

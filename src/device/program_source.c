@@ -73,6 +73,7 @@ static const struct {
                { "papers/mean.clh", "mean.clh" },
                { "sweep.clh", "sweep.clh" },
                { "box.clh", "box.clh" },
+               { "box_entry.clh", "box_entry.clh" },
                { "column.clh", "column.clh" },
                { "strong.clh", "strong.clh" },
                { "rows.clh", "rows.clh" },

@@ -15,7 +15,8 @@ kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum
     kry_stencil *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_RELAX, KRY_SWEEP_SCALE_ANYWHERE));
+    TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_RELAX, KRY_SWEEP_RELAX));
+    TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_SCALE, KRY_SWEEP_SCALE));
     if (!s) return KRY_OK;
     kry_device *dev = A->dev;
     kry_scalar c0 = kry_scalar_of(dev, s->c0), c1 = kry_scalar_of(dev, s->c1);
@@ -29,7 +30,9 @@ kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum
                              ARG(has_old),     ARG_ACC(dev, by_old), ARG_VEC(old) };
     const bool anywhere =
         b->first % A->lanes || x->first % A->lanes || old->first % A->lanes || y->first % A->lanes;
-    const kry_sweep *sweep = &A->sweep[(s->x ? KRY_SWEEP_RELAX : KRY_SWEEP_SCALE) + anywhere];
+    const int which = (s->x ? KRY_SWEEP_RELAX : KRY_SWEEP_SCALE) + anywhere;
+    TRY(kry_stencil_make_sweeps(A, which, which));
+    const kry_sweep *sweep = &A->sweep[which];
     if (s->x) {
         TRY(kry_stencil_exchange(A, sweep, s->x, NULL, rest, COUNT(rest), sum));
     } else {
@@ -46,13 +49,15 @@ kry_status kry_stencil_relax_widening(void *self, double c, cl_mem unit, const k
     kry_stencil *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_NARROW, KRY_SWEEP_NARROW_ANYWHERE));
+    const bool anywhere = x && (b->first % A->lanes || y->first % A->lanes);
+    const int which = KRY_SWEEP_NARROW + anywhere;
+
+    TRY(kry_stencil_make_sweeps(A, which, which));
     if (!x) return KRY_OK;
     kry_scalar by = kry_scalar_of(A->dev, c);
     const kry_arg rest[] = { ARG_ACC(A->dev, by), ARG(unit),  ARG_VEC(b),
                              ARG(x->buffer),      ARG_VEC(y), ARG(dots->buffer) };
-    const bool anywhere = b->first % A->lanes || y->first % A->lanes;
-    const kry_sweep *sweep = &A->sweep[KRY_SWEEP_NARROW + anywhere];
+    const kry_sweep *sweep = &A->sweep[which];
     dots->count = (cl_int)sweep->groups;
     TRY(kry_stencil_launch(A, sweep, rest, COUNT(rest)));
 done:
@@ -172,9 +177,9 @@ static kry_stencil block_of(const kry_stencil *A)
     return block;
 }
 
-/* For aligned vectors and for all. In three dimensions with stored faces, work-items take half as
- * many points: 72 registers instead of 128. */
-static kry_status make_incomplete(kry_stencil *A, bool scalar)
+/* For aligned vectors, or those that start anywhere. In three dimensions with stored faces, work-items take half
+ * as many points: 72 registers instead of 128. */
+static kry_status make_incomplete(kry_stencil *A, bool scalar, bool anywhere)
 {
     kry_status st = KRY_OK;
     kry_stencil block = block_of(A);
@@ -182,15 +187,12 @@ static kry_status make_incomplete(kry_stencil *A, bool scalar)
     int lanes = A->lanes;
     kry_kernel *kernel;
 
-    if (A->sweep[KRY_SWEEP_INCOMPLETE_ANYWHERE].kernel) return KRY_OK;
+    if (A->sweep[KRY_SWEEP_INCOMPLETE + anywhere].kernel) return KRY_OK;
     if (A->axes == 3 && A->face[0] && lanes > 1) lanes /= 2;
-    for (int i = 0; i < 2; i++) {
-        snprintf(defines, sizeof defines, "-DLANES=%d%s%s", lanes, scalar ? " -DSCALAR" : "",
-                 i && lanes > 1 ? " -DANYWHERE" : "");
-        TRY(kry_stencil_kernel(&block, "stencil_incomplete", defines, "stencil_incomplete",
-                               &kernel));
-        A->sweep[KRY_SWEEP_INCOMPLETE + i] = kry_stencil_plan(&block, kernel, lanes, true);
-    }
+    snprintf(defines, sizeof defines, "-DLANES=%d%s%s", lanes, scalar ? " -DSCALAR" : "",
+             anywhere && lanes > 1 ? " -DANYWHERE" : "");
+    TRY(kry_stencil_kernel(&block, "stencil_incomplete", defines, "stencil_incomplete", &kernel));
+    A->sweep[KRY_SWEEP_INCOMPLETE + anywhere] = kry_stencil_plan(&block, kernel, lanes, true);
 done:
     return st;
 }
@@ -200,8 +202,10 @@ kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, con
 {
     kry_status st = KRY_OK;
     double entry = kry_stencil_diagonal_entry(A);
+    const bool anywhere = x && (x->first % A->lanes || y->first % A->lanes ||
+                                (how->inverse && how->inverse->first % A->lanes));
 
-    TRY(make_incomplete(A, entry > 0));
+    TRY(make_incomplete(A, entry > 0, anywhere));
     if (!x) return KRY_OK;
     kry_device *dev = A->dev;
     kry_scalar a = kry_scalar_of(dev, how->alpha), b = kry_scalar_of(dev, how->beta),
@@ -211,8 +215,6 @@ kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, con
     const cl_mem part = sum ? sum->buffer : y->buffer;
     const kry_arg rest[] = { ARG_ACC(dev, a),  ARG_VEC(x), ARG_ACC(dev, b), ARG_VEC(y),
                              ARG_ACC(dev, by), ARG_VEC(d), ARG(sums),       ARG(part) };
-    const bool anywhere =
-        x->first % A->lanes || y->first % A->lanes || (how->inverse && d->first % A->lanes);
     const kry_sweep *sweep = &A->sweep[KRY_SWEEP_INCOMPLETE + anywhere];
     if (sum) sum->count = (cl_int)sweep->groups;
     TRY(kry_stencil_launch(A, sweep, rest, COUNT(rest)));

@@ -116,6 +116,7 @@ static kry_status pass_over_vectors(run *R, const kry_step *s)
     const kry_vec *x = R->x, *r = R->r;
     const kry_chunks rows = kry_chunks_of_columns(x);
     const bool aligned = !rows.chunk && kry_vec_aligned(x);
+    kry_kernel *kernel = S->kernel.step;
     kry_arg args[KRY_CHUNKS_ARGS + KRY_STEP_ARGS + KRY_DRIFT_ARGS + 10];
     const kry_arg rest[] = { ARG(s->p->buffer), ARG(S->q->buffer), ARG_VEC(x), ARG(r->buffer),
                              ARG(S->rho->buffer) };
@@ -131,9 +132,8 @@ static kry_status pass_over_vectors(run *R, const kry_step *s)
     if (S->columns > 1) memcpy(args + count, pitches, sizeof pitches), count += COUNT(pitches);
     S->rho->count = (cl_int)rows.groups;
     if (s->drift) s->next_drift->count = S->rho->count;
-    bool wide = aligned || !S->kernel.step_unaligned; /* on CPUs they are the same */
-    TRY(kry_launch_columns(x->dev, wide ? S->kernel.step : S->kernel.step_unaligned, rows.groups,
-                           S->columns, args, count));
+    if (!aligned) TRY(kry_pcg_step_kernel(S, false, &kernel));
+    TRY(kry_launch_columns(x->dev, kernel, rows.groups, S->columns, args, count));
 done:
     return st;
 }

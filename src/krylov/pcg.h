@@ -9,8 +9,7 @@
 #include "precond/deflation.h"
 
 typedef struct kry_pcg_kernels {
-    kry_kernel *step,
-        *step_unaligned; /* of one column or of several; for an x that starts anywhere */
+    kry_kernel *step; /* of one column or of several, for an x that is aligned */
     kry_kernel *add_last, *correct_beta;
 } kry_pcg_kernels;
 
@@ -47,6 +46,8 @@ static inline bool kry_pcg_takes_drift(const kry_pcg *S)
     return S->K->system.null.A && !S->K->system.null.vectors;
 }
 
+/* The kernel of a step. That for an x that is not aligned is compiled when one comes, for few do. */
+kry_status kry_pcg_step_kernel(const kry_pcg *S, bool aligned, kry_kernel **kernel);
 kry_status kry_pcg_cycle(void *self, kry_cycle *c);
 
 #endif

@@ -78,18 +78,27 @@ done:
     return st;
 }
 
+kry_status kry_pcg_step_kernel(const kry_pcg *S, bool aligned, kry_kernel **kernel)
+{
+    const kry_op *A = S->K->product;
+    const bool one = S->columns == 1, wide = aligned || A->dev->info.cpu_kernels;
+    char defines[80];
+
+    snprintf(defines, sizeof defines, "%s%s%s%s", wide ? "" : "-DKRY_UNALIGNED ",
+             one ? "" : "-DCOLUMNS", kry_pcg_diagonal(S->K->M) ? " -DDIAGONAL" : "",
+             kry_pcg_takes_drift(S) ? " -DDRIFT" : "");
+    return kry_kernel_get(A->dev, "pcg", A->shape.type, defines, one ? "pcg_step" : "pcg_steps",
+                          kernel);
+}
+
 static kry_status compile(kry_pcg *S, kry_device *dev, kry_type type)
 {
     kry_status st = KRY_OK;
     const bool one = S->columns == 1;
-    const char *columns = one ? "" : "-DCOLUMNS", *name = one ? "pcg_step" : "pcg_steps";
+    const char *columns = one ? "" : "-DCOLUMNS";
     kry_kernel *found;
-    char step[48], unaligned[80];
 
-    snprintf(step, sizeof step, "%s%s%s", columns, kry_pcg_diagonal(S->K->M) ? " -DDIAGONAL" : "",
-             kry_pcg_takes_drift(S) ? " -DDRIFT" : "");
-    snprintf(unaligned, sizeof unaligned, "-DKRY_UNALIGNED %s", step);
-    TRY(kry_kernel_get(dev, "pcg", type, step, name, &S->kernel.step));
+    TRY(kry_pcg_step_kernel(S, true, &S->kernel.step));
     /* Found again by the solve, which must not fail for want of them. */
     TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_direction" : "pcg_directions",
                        &found));
@@ -97,8 +106,6 @@ static kry_status compile(kry_pcg *S, kry_device *dev, kry_type type)
     TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_add_last" : "pcg_add_lasts",
                        &S->kernel.add_last));
     TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_flexible", &S->kernel.correct_beta));
-    if (dev->info.cpu_kernels) return KRY_OK;
-    TRY(kry_kernel_get(dev, "pcg", type, unaligned, name, &S->kernel.step_unaligned));
 done:
     return st;
 }

@@ -1,6 +1,6 @@
 /*
  * box_setup.c - the weights of the interpolation from a coarser grid, its Galerkin stencil, bounds of its
- * eigenvalues, and how strong couplings are along each axis, on the device. Kernels: cl/box_setup.cl.
+ * eigenvalues, and how strong couplings are along each axis, on the device. Kernels: cl/box_setup.cl, cl/box_bounds.cl.
  */
 #include "multigrid/box.h"
 #include <stdio.h>
@@ -44,7 +44,7 @@ kry_status kry_box_grid_of(const kry_op *A, kry_box_grid *grid)
 }
 
 /* Sums are in double where the device has it: rows that sum to zero shall do so on coarse grids. */
-static kry_status kernel_of(const source *s, unsigned coarsened, const char *name,
+static kry_status kernel_of(const source *s, const char *stem, unsigned coarsened, const char *name,
                             kry_kernel **kernel)
 {
     const kry_box_grid coarse = coarsened ? kry_box_grid_coarser(&s->grid, coarsened) : s->grid;
@@ -56,10 +56,10 @@ static kry_status kernel_of(const source *s, unsigned coarsened, const char *nam
              coarsened & 1, coarsened >> 1 & 1, coarsened >> 2 & 1, s->box ? " -DBOX" : "",
              kry_box_has_ends(&s->grid) ? " -DFINE_ENDS" : "",
              kry_box_has_ends(&coarse) ? " -DCOARSE_ENDS" : "", flux ? " -DFLUX" : "");
-    return kry_kernel_get(s->dev, "box_setup", s->type, defines, name, kernel);
+    return kry_kernel_get(s->dev, stem, s->type, defines, name, kernel);
 }
 
-/* Two bits for each side, as cl/box_setup.cl has them. */
+/* Two bits for each side, as cl/box_entry.clh has them. */
 static cl_int sides_of(const kry_stencil *S)
 {
     static const cl_int code[] = {
@@ -121,7 +121,7 @@ kry_status kry_box_weigh(const kry_op *A, kry_op *op)
     cl_int most = 0;
 
     for (int a = 0; a < 3; a++) most += P->coarsened >> a & 1;
-    TRY(kernel_of(&s, P->coarsened, "box_weights", &kernel));
+    TRY(kernel_of(&s, "box_setup", P->coarsened, "box_weights", &kernel));
     for (cl_int odds = 1; odds <= most; odds++) {
         const kry_arg rest[] = { ARG(odds), ARG_ACC(s.dev, tiny), ARG(P->numbers) };
         TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, points_of(&P->coarse)), rest,
@@ -144,7 +144,7 @@ static kry_status add_up(const source *s, const kry_op *op, const kry_box *C)
     TRY(kry_vec_fill(ones, 1));
     TRY(kry_op_apply(op, 1, ones, 0, v));
     const kry_arg rest[] = { ARG(P->numbers), ARG(v->buffer), ARG(C->numbers) };
-    TRY(kernel_of(s, P->coarsened, "box_sums", &kernel));
+    TRY(kernel_of(s, "box_setup", P->coarsened, "box_sums", &kernel));
     TRY(launch(s, kernel, kry_groups_for(s->dev, s->type, C->grid.n), rest, COUNT(rest)));
 done:
     kry_vec_release(&v);
@@ -161,7 +161,7 @@ kry_status kry_box_galerkin(const kry_op *A, const kry_op *op, kry_op *coarse)
     const kry_arg rest[] = { ARG(P->numbers), ARG(C->numbers) };
     kry_kernel *kernel;
 
-    TRY(kernel_of(&s, P->coarsened, "box_galerkin", &kernel));
+    TRY(kernel_of(&s, "box_setup", P->coarsened, "box_galerkin", &kernel));
     TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, points_of(&P->coarse)), rest,
                COUNT(rest)));
     if (kry_box_in_flux_form(C->type, &C->grid)) TRY(add_up(&s, op, C));
@@ -178,7 +178,7 @@ kry_status kry_box_strength(const kry_op *A, unsigned axes, double strength[3])
     const cl_int which = (cl_int)axes;
 
     TRY(kry_sum_create(s.dev, 3, &sum));
-    TRY(kernel_of(&s, axes, "box_strength", &kernel));
+    TRY(kernel_of(&s, "box_bounds", 0, "box_strength", &kernel));
     const kry_arg rest[] = { ARG(which), ARG(sum->buffer) };
     const int64_t groups = kry_groups_for_sums(s.dev, s.type, s.grid.n);
     sum->count = (cl_int)groups;
@@ -198,7 +198,7 @@ static kry_status bound_box(const kry_op *A, cl_int level, cl_mem bounds)
     const kry_arg rest[] = { ARG(level), ARG(bounds) };
     kry_kernel *kernel;
 
-    TRY(kernel_of(&s, 0, "box_bound", &kernel));
+    TRY(kernel_of(&s, "box_bounds", 0, "box_bound", &kernel));
     TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, points_of(&s.grid)), rest, COUNT(rest)));
 done:
     return st;

@@ -13,10 +13,6 @@ static kry_status allocate(kry_relaxer *w)
 
     TRY(kry_vec_create(dev, shape->type, shape->rows, 1, &w->residual));
     TRY(kry_kernel_get(dev, "relax", shape->type, "", "relax_sweep", &w->sweep));
-    w->unaligned = w->sweep;
-    if (!dev->info.cpu_kernels)
-        TRY(kry_kernel_get(dev, "relax", shape->type, "-DKRY_UNALIGNED", "relax_sweep",
-                           &w->unaligned));
 done:
     return st;
 }
@@ -90,6 +86,8 @@ static bool is_aligned(const kry_vec *const *v, int count)
 static kry_status run_sweep(kry_relaxer *w, const kry_relax *s, const kry_vec *r, kry_vec *y,
                             kry_sum *sum)
 {
+    kry_status st = KRY_OK;
+    kry_kernel *sweep = w->sweep;
     const kry_vec *d = diagonal_of(w);
     const kry_vec *x = s->x ? s->x : s->b, *old = s->old && s->c0 != 0 ? s->old : x;
     const cl_int has_x = s->x != NULL, has_old = old != x, sums = sum ? sum->width : 0;
@@ -105,8 +103,11 @@ static kry_status run_sweep(kry_relaxer *w, const kry_relax *s, const kry_vec *r
                              ARG(y->ld),    ARG(sums),           ARG(part) };
 
     if (sum) sum->count = (cl_int)groups;
-    return kry_launch_columns(y->dev, aligned ? w->sweep : w->unaligned, groups, y->k, args,
-                              COUNT(args));
+    if (!aligned && !y->dev->info.cpu_kernels) /* few are: compiled when one comes */
+        TRY(kry_kernel_get(y->dev, "relax", y->type, "-DKRY_UNALIGNED", "relax_sweep", &sweep));
+    TRY(kry_launch_columns(y->dev, sweep, groups, y->k, args, COUNT(args)));
+done:
+    return st;
 }
 
 /* y := x + c1 M r */

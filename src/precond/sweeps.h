@@ -8,10 +8,10 @@
 #include "operator/op.h"
 
 typedef struct kry_relaxer {
-    kry_op *A;                     /* retained */
-    kry_op *M;                     /* D^-1; this and all below NULL if A has `relax` */
-    kry_vec *residual;             /* room for b - A x */
-    kry_kernel *sweep, *unaligned; /* for vectors that start anywhere */
+    kry_op *A;         /* retained */
+    kry_op *M;         /* D^-1; this and all below NULL if A has `relax` */
+    kry_vec *residual; /* room for b - A x */
+    kry_kernel *sweep; /* for aligned vectors */
 } kry_relaxer;
 
 /* `who` names the constructor. Returns  KRY_ERR_UNSUPPORTED if A offers no diagonal,

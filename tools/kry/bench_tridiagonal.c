@@ -228,6 +228,7 @@ static const struct way {
     kry_tridiagonal_params params;
 } ways[] = {
     { "", .params = { 0 } },
+    { "report later", .params = { .later = true } },
     { "unchecked", .params = { .unchecked = true } },
     { "unchecked, chunk 8", .gpu_only = true, .params = { .unchecked = true, .chunk = 8 } },
     { "unchecked, chunk 16", .gpu_only = true, .params = { .unchecked = true, .chunk = 16 } },
@@ -235,6 +236,7 @@ static const struct way {
     { "unchecked, periodic", .params = { .unchecked = true, .periodic = true } },
     { "partial pivoting", .params = { .pivoting = KRY_SYSTEMS_PIVOT_ALWAYS } },
     { "", .interleaved = true, .params = { 0 } },
+    { "report later", .interleaved = true, .params = { .later = true } },
     { "unchecked", .interleaved = true, .params = { .unchecked = true } },
     { "unchecked, chunk 8", .interleaved = true, .gpu_only = true,
       .params = { .unchecked = true, .chunk = 8 } },
@@ -264,6 +266,7 @@ static kry_status time_way(batches *d, const struct way *w)
     const double matrix = 3 * (double)d->n * (w->one ? 1 : (double)d->systems);
     r.bytes = (matrix + 2 * (double)r.n) * (double)kry_type_size(d->b->type);
     TRY(bench_time(d->b, solve_pass, d, &r.seconds));
+    TRY(kry_systems_check(d->b->device, NULL));
     bench_print(d->b, &r);
 done:
     return st;
