@@ -190,7 +190,7 @@ static void part_levels__matrices(void **state)
         kry_op_release(&M);
         check_iterations(&p, s == 0   ? "precond=amg:gather=30,coarsest=20"
                              : s == 1 ? "precond=amg:gather=30,coarsest=20,cycle=k"
-                                      : "precond=amg:gather=30,coarsest=20,cycle=w,scaling=l1");
+                                      : "precond=amg:gather=30,coarsest=20,cycle=w,adaptive=1");
         pair_release(&p);
     }
 }

@@ -16,7 +16,7 @@ static kry_status place_rows(const kry_part_rows *P, kry_sparse *joined, kry_pla
     kry_status st = KRY_OK;
     const kry_part_columns c = { P->first, P->own.cols, P->places, P->place };
 
-    TRY(kry_part_join(&P->own, &P->far, joined));
+    TRY(kry_sparse_beside(&P->own, &P->far, joined));
     TRY(kry_part_columns_place(joined, &c, placed));
 done:
     return st;
@@ -45,33 +45,21 @@ done:
     return st;
 }
 
-/* C := [own far] of M times the rows of `mine` and of `theirs`, with the columns of c. */
-static kry_status multiply(const kry_part_rows *M, const kry_placed_rows *mine,
-                           const kry_placed_rows *theirs, const kry_part_columns *c, kry_sparse *C)
+/* C := M N of all parts in this part's rows. N: the rows that are here, and those that the halo brings, with the
+ * columns of P; c: those of C. */
+static kry_status multiply(const kry_part_rows *M, const kry_placed_rows *const N[2],
+                           const kry_part_rows *P, kry_part_columns *c, kry_sparse *C)
 {
     kry_status st = KRY_OK;
     kry_sparse left = { 0 }, right = { 0 };
 
-    TRY(kry_part_join(&M->own, &M->far, &left));
-    TRY(kry_part_columns_stack(mine, theirs, c, &right));
+    TRY(kry_part_columns_find(N, P->first, P->own.cols, c));
+    TRY(kry_sparse_beside(&M->own, &M->far, &left));
+    TRY(kry_part_columns_stack(N[0], N[1], c, &right));
     TRY(kry_sparse_multiply(&left, &right, C));
 done:
     kry_sparse_release(&right);
     kry_sparse_release(&left);
-    return st;
-}
-
-/* product := M times the rows of N of all parts, of which this one has `mine` and the halo brings `theirs`; c: its columns. */
-static kry_status multiply_rows(const kry_part_rows *M, const kry_placed_rows *mine,
-                                const kry_placed_rows *theirs, const kry_part_rows *P,
-                                kry_part_columns *c, kry_sparse *product)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_part_columns_find((const kry_placed_rows *const[]){ mine, theirs }, P->first,
-                              P->own.cols, c));
-    TRY(multiply(M, mine, theirs, c, product));
-done:
     return st;
 }
 
@@ -85,7 +73,7 @@ static kry_status mend(const char *who, int level, kry_type type, const kry_part
     double *mine = NULL, *theirs = NULL;
     const int64_t n = from->A->own.rows, far = from->A->far.cols;
 
-    TRY(kry_part_join(&c->R.own, &c->R.far, &R));
+    TRY(kry_sparse_beside(&c->R.own, &c->R.far, &R));
     TRY(kry_part_diagonals(from, &mine, &theirs));
     TRY(kry_realloc((size_t)(n + far), sizeof *mine, &mine));
     for (int64_t i = 0; i < far; i++) mine[n + i] = theirs[i];
@@ -116,10 +104,10 @@ kry_status kry_part_multiply(const char *who, int level, kry_type type, const kr
     TRY(kry_halo_fetch_rows(from->halo, &mine, &theirs));
     TRY(kry_sparse_transpose(&c->P.own, &c->R.own));
     TRY(transpose_theirs(&theirs, &c->P, &c->R.far));
-    TRY(multiply_rows(from->A, &mine, &theirs, &c->P, &of_ap, &AP));
+    TRY(multiply(from->A, (const kry_placed_rows *const[]){ &mine, &theirs }, &c->P, &of_ap, &AP));
     TRY(kry_part_columns_place(&AP, &of_ap, &ap));
     TRY(kry_halo_fetch_rows(from->halo, &ap, &their_ap));
-    TRY(multiply_rows(&c->R, &ap, &their_ap, &c->P, &of_rap, &RAP));
+    TRY(multiply(&c->R, (const kry_placed_rows *const[]){ &ap, &their_ap }, &c->P, &of_rap, &RAP));
     TRY(kry_part_columns_split(&RAP, &of_rap, &c->A));
     c->A.first = c->P.first;
     TRY(mend(who, level, type, from, c));

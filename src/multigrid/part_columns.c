@@ -115,23 +115,3 @@ done:
     if (st < 0) kry_part_rows_release(rows);
     return st;
 }
-
-kry_status kry_part_join(const kry_sparse *own, const kry_sparse *far, kry_sparse *M)
-{
-    kry_status st = KRY_OK;
-    const kry_sparse *const both[] = { own, far };
-    int64_t to = 0;
-
-    TRY(kry_sparse_create(own->rows, own->cols + far->cols, KRY_F64,
-                          kry_sparse_nnz(own) + kry_sparse_nnz(far), M));
-    for (int64_t i = 0; i < own->rows; i++) {
-        for (int b = 0; b < 2; b++)
-            for (int64_t e = both[b]->row_ptr[i]; e < both[b]->row_ptr[i + 1]; e++, to++) {
-                M->col[to] = both[b]->col[e] + (int32_t)(b ? own->cols : 0);
-                ((double *)M->val)[to] = ((const double *)both[b]->val)[e];
-            }
-        M->row_ptr[i + 1] = to;
-    }
-done:
-    return st;
-}

@@ -35,55 +35,6 @@ static void part_levels_destroy(void *self)
     free(L);
 }
 
-/* ---- operators -------------------------------------------------------------------------------------- */
-
-/* far := the same in another type */
-static kry_status far_in(kry_type type, const kry_sparse *from, kry_sparse *far)
-{
-    kry_status st = kry_sparse_copy(from, far);
-    return st < 0 ? st : kry_sparse_convert(far, type);
-}
-
-/* op := the operator of these rows, which keeps rows->place. halo: of its far columns; taken over. Waits. */
-static kry_status couple(kry_keep keep, unsigned traits, kry_part_rows *rows, kry_halo *halo,
-                         kry_op **op)
-{
-    kry_status st = KRY_OK;
-    kry_coupled made = { .traits = traits, .halo = halo };
-    kry_device *dev = kry_halo_links_of(halo).dev;
-    kry_op *own = NULL;
-
-    TRY(kry_rounded_operator(dev, keep, &rows->own, traits, &own));
-    TRY(far_in(keep.type, &rows->far, &made.far));
-    made.own = own;
-    made.place = rows->place, rows->place = NULL;
-    st = kry_coupled_create(&made, false, op);
-    made.halo = NULL, made.far = (kry_sparse){ 0 };
-    TRY(st);
-    TRY(kry_coupled_store(*op, NULL, kry_coupled_of(*op)->far.val));
-done:
-    kry_halo_release(&made.halo);
-    kry_sparse_release(&made.far);
-    kry_op_release(&own);
-    if (st < 0) kry_op_release(op);
-    return st;
-}
-
-/* New numbers for such an operator. */
-static kry_status store(kry_op *op, const kry_part_rows *rows)
-{
-    kry_status st = KRY_OK;
-    kry_sparse far = { 0 };
-
-    TRY(far_in(op->shape.type, &rows->far, &far));
-    TRY(kry_rounded_set_numbers((kry_op *)kry_op_own(op), &rows->own));
-    TRY(kry_coupled_store(op, NULL, far.val));
-    TRY(kry_op_update(op, NULL));
-done:
-    kry_sparse_release(&far);
-    return st;
-}
-
 /* ---- one level after the other ---------------------------------------------------------------------- */
 
 /* The level that the set-up is at. */
@@ -163,9 +114,9 @@ static kry_status add_level(const part_levels *L, kry_hierarchy *H, kry_op *A, k
     kry_halo *halo;
 
     TRY(make_halo(L, L->count - 1, &to->P, &halo));
-    TRY(couple(L->keep, 0, &to->P, halo, &level.P));
+    TRY(kry_part_operator(L->keep, 0, &to->P, halo, &level.P));
     TRY(kry_halo_like(kry_coupled_of(A)->halo, L->A->shape.type, &halo));
-    TRY(couple(L->keep, 0, &to->R, halo, &level.R));
+    TRY(kry_part_operator(L->keep, 0, &to->R, halo, &level.R));
     TRY(kry_hierarchy_add(H, &level));
 done:
     kry_op_release(&level.R);
@@ -192,7 +143,7 @@ static kry_status make_operator(kry_keep keep, stand *s)
 {
     kry_halo *halo = s->halo;
     s->halo = NULL;
-    return couple(keep, KRY_SYMMETRIC, &s->rows, halo, &s->A);
+    return kry_part_operator(keep, KRY_SYMMETRIC, &s->rows, halo, &s->A);
 }
 
 /* The levels from s on that have a coarser one; s := the one that has none. */
@@ -378,9 +329,9 @@ static kry_status store_level(kry_hierarchy *H, int i, const kry_part_coarser *t
 {
     kry_status st = KRY_OK;
 
-    TRY(store(kry_hierarchy_level(H, i)->P, &to->P));
-    TRY(store(kry_hierarchy_level(H, i)->R, &to->R));
-    TRY(store(kry_hierarchy_level(H, i + 1)->A, &to->A));
+    TRY(kry_part_operator_store(kry_hierarchy_level(H, i)->P, &to->P));
+    TRY(kry_part_operator_store(kry_hierarchy_level(H, i)->R, &to->R));
+    TRY(kry_part_operator_store(kry_hierarchy_level(H, i + 1)->A, &to->A));
 done:
     return st;
 }

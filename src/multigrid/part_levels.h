@@ -46,8 +46,6 @@ kry_status kry_part_columns_stack(const kry_placed_rows *top, const kry_placed_r
 /* rows := M, whose columns are those of c. */
 kry_status kry_part_columns_split(const kry_sparse *M, const kry_part_columns *c,
                                   kry_part_rows *rows);
-/* M := [own far] */
-kry_status kry_part_join(const kry_sparse *own, const kry_sparse *far, kry_sparse *M);
 
 /* ---- part_prolongation.c ---------------------------------------------------------------------------- */
 
@@ -95,6 +93,15 @@ kry_status kry_part_rows_read(const char *who, const kry_op *A, kry_part_rows *r
 /* What all parts together look like; *bound: kry_row_look.bound. Collective. Wait. */
 kry_status kry_part_look(const kry_op *A, const kry_amg_params *p, kry_amg_sight *sight);
 kry_status kry_part_bound(const kry_op *A, double *bound);
+
+/* ---- part_operators.c ---------------------------------------------------------------------------------- */
+
+/* op := the operator of these rows, which takes rows->place over. halo: of its far columns; taken over even if it fails.
+ * Waits. */
+kry_status kry_part_operator(kry_keep keep, unsigned traits, kry_part_rows *rows, kry_halo *halo,
+                             kry_op **op);
+/* New numbers at the same places. */
+kry_status kry_part_operator_store(kry_op *op, const kry_part_rows *rows);
 
 /* ---- part_levels.c -------------------------------------------------------------------------------------- */
 

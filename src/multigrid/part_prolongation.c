@@ -279,7 +279,7 @@ static kry_status make_smoother(const filtered *f, double omega, kry_sparse *S)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_part_join(&f->own, &f->far, S));
+    TRY(kry_sparse_beside(&f->own, &f->far, S));
     double *val = S->val;
     for (int64_t i = 0; i < S->rows; i++)
         for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)

@@ -317,6 +317,8 @@ static kry_status prepare(solve *s)
         TRY(look_begin(s->device, &s->look));
     } else
         TRY(ranks_device(o->device, &s->device));
+    /* On several devices algebraic multigrid needs the entries of the matrix. */
+    if (f.modes && !f.stencil && kry_team_size(s->device) > 1) f.stored = true;
     r->form = f;
     r->device = kry_device_get_info(s->device);
     r->precision = mixed ? "mixed" : kry_type_name(r->type);
