@@ -129,6 +129,8 @@
 
 #endif
 
+#ifndef PER // persistent kernels take the loop over rows alone
+
 // ---- entries, one after the other: those of a row whose numbers are not zero, by ascending column ----
 
 #define STRUCTURE                                                                   \
@@ -185,3 +187,5 @@ kernel void dia_diagonal(STRUCTURE, global REAL *restrict d, long d0)
         d[d0 + row] = there ? (REAL)val[(long)main_diagonal * stride + row] : 0;
     }
 }
+
+#endif

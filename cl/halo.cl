@@ -1,5 +1,5 @@
 // halo.cl - numbers that neighbouring parts of a problem need of each other.
-// Host: src/operator/halo.c (halo_pack...), src/matrix/coupled.c (halo_add...).
+// Host: src/operator/halo.c (halo_pack...), src/matrix/coupled.c (the others), src/multigrid/team_levels.c (halo_unpack).
 // Launch: kry_groups_for(n) groups of WG; those that leave sums, kry_groups_for_sums(n). Vectors start
 // anywhere; those of a Krylov step at element 0.
 
@@ -9,6 +9,14 @@ kernel void halo_pack(long n, global const int *restrict row, global const REAL 
 {
     x += x0;
     FOR_EACH(i, n) packed[i] = x[row[i]];
+}
+
+// The reverse: y at the given rows := packed.
+kernel void halo_unpack(long n, global const int *restrict row, global const REAL *restrict packed, long packed0,
+                        global REAL *restrict y)
+{
+    packed += packed0;
+    FOR_EACH(i, n) y[row[i]] = packed[i];
 }
 
 // packed := z + beta old at the given rows: the direction of a Krylov step, before it is there
@@ -77,6 +85,59 @@ kernel void halo_add_dot(ROWS, global const REAL *restrict x, long x0, global RE
     dot = group_sum(dot, lane);
     if (get_local_id(0) == 0 && go_on) part[first + get_group_id(0)] = dot;
 }
+
+#ifdef FLUX
+// ---- rows of an operator whose own piece lacks what flows to other parts: grids in boxes ----
+
+// part[first + group] := what they add to x.(A x); nothing once a solve has stopped.
+kernel void halo_dot(ROWS, global const REAL *restrict x, long x0, global TOTAL *restrict part, int first,
+                     global const ACC *restrict state)
+{
+    local TOTAL lane[WG];
+    TOTAL dot = NO_TOTAL;
+    const int go_on = (int)state[STATE_STOP] == GO_ON;
+    if (!go_on) n = 0; // not a return: barriers are for all
+    x += x0;
+    FOR_EACH(i, n)
+    {
+        const REAL own = x[row[i]];
+        ADD_PRODUCT(dot, own, (REAL)far_sum(i, (SUM)own, begin, col, val, halo));
+    }
+    dot = group_sum(dot, lane);
+    if (get_local_id(0) == 0 && go_on) part[first + get_group_id(0)] = dot;
+}
+
+// r -= alpha times what they add to A p, for the alpha of this step. Where the pass that follows makes the old p of z, and z
+// of r, x gets what that r lacks. z = r, or `scaled` d .* r.
+kernel void halo_step(ROWS, STEP_PARAMS, global const REAL *restrict p, long p0, global REAL *restrict r, long r0,
+                      global REAL *restrict x, long x0, int scaled, global const REAL *restrict d)
+{
+    local TOTAL2 lane[WG];
+    step_scalars s;
+    if (begin_step(STEP_PASS, lane, &s) != GO_ON) return;
+    p += p0, r += r0, x += x0;
+    const REAL by_z = update ? (REAL)s.by_z : 0;
+    FOR_EACH(i, n)
+    {
+        const int j = row[i];
+        const REAL part = (REAL)s.alpha * (REAL)far_sum(i, (SUM)p[j], begin, col, val, halo);
+        r[j] -= part;
+        if (by_z != 0) x[j] += by_z * (scaled ? d[j] * part : part);
+    }
+}
+
+// d += what they add to the diagonal
+kernel void halo_diagonal(ROWS, global REAL *restrict d, long d0)
+{
+    d += d0;
+    FOR_EACH(i, n)
+    {
+        ACC sum = 0;
+        for (int k = begin[i]; k < begin[i + 1]; k++) sum -= (ACC)val[k];
+        d[row[i]] += (REAL)sum;
+    }
+}
+#endif
 
 // r := b - A x in these rows, whose own entries are in own_... and whose b is packed; surplus: what
 // each of them adds up to, in flux form.

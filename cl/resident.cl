@@ -1,6 +1,6 @@
 // resident.cl - conjugate gradients on a grid, many iterations to a launch: x, r, p = the direction
 // and s = A p stay in registers, two waits of all groups to an iteration. It shares resident.clh.
-// Host: src/grid/stencil_persistent.c. Launch: as many groups of GROUP as hold n unknowns.
+// Host: src/grid/stencil_persistent.c, src/operator/resident.c. Launch: as many groups of GROUP as hold n unknowns.
 //
 // Source: A. T. Chronopoulos, C. W. Gear, s-step iterative methods for symmetric linear systems,
 // J. Comput. Appl. Math. 25 (1989): both dot products of an iteration at once.
@@ -79,7 +79,8 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
             row[l] = share;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        resident_step next = judge_step(VALUES_OF(row_sum(row)), target2, step, steps, &gamma, &pq,
+        const ACC2 dots = VALUES_OF(row_sum(row));
+        resident_step next = judge_step(dots, dots.x, target2, step, steps, &gamma, &pq,
                                        l == 0 && me.groups && me.group == 0, out);
         REAL alpha = next.alpha, beta = next.beta;
         go = !next.last && me.groups && !me.aborted;

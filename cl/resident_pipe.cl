@@ -1,6 +1,6 @@
 // resident_pipe.cl - pipelined conjugate gradients on a grid, many iterations to a launch: all vectors stay in
 // registers and local memory, one wait of all groups to an iteration. It shares resident.clh.
-// Host: src/grid/stencil_persistent.c. Launch: as many groups of GROUP as hold n unknowns. With SHARED.
+// Host: src/grid/stencil_persistent.c, src/operator/resident.c. Launch: as many groups of GROUP as hold n unknowns. With SHARED.
 //
 //     q := A w,  p := r + beta p,  s := w + beta s,  z := q + beta z     s = A p,  z = A s,  w = A r
 //     x := x + alpha p,  r := r - alpha s,  w := w - alpha z
@@ -84,8 +84,9 @@ void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restric
         barrier(CLK_LOCAL_MEM_FENCE);
         int iterates = of == OF_W;
         resident_step next = { 0, 0, 0 };
+        const ACC2 dots = VALUES_OF(row_sum(row));
         if (iterates)
-            next = judge_step(VALUES_OF(row_sum(row)), target2, step, steps, &gamma, &pq,
+            next = judge_step(dots, dots.x, target2, step, steps, &gamma, &pq,
                               l == 0 && me.groups && me.group == 0, out);
         REAL alpha = next.alpha, beta = next.beta;
         go = !next.last && me.groups && !me.aborted;

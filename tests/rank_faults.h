@@ -50,14 +50,26 @@ MAYBE_UNUSED static kry_status laplace(kry_device *team, const wires *w, int64_t
                                KRY_MATRIX(.traits = KRY_POSITIVE), A);
 }
 
-MAYBE_UNUSED static kry_status solve_all(kry_device *team, const wires *w, const char *words)
+/* A grid of blocks side by side along x, as many rows as laplace(team, w, 20, ...) has. */
+static kry_status blocks_on(kry_device *team, const wires *w, kry_op **A)
+{
+    double k[20 * MOST_RANKS];
+
+    for (size_t i = 0; i < COUNT(k); i++) k[i] = 1 + (double)(i % 3);
+    return kry_stencil_create(
+        team, KRY_F64,
+        KRY_STENCIL(.size = { 2 * w->size, 10 }, .coefficient = k, .blocks = { w->size, 1 }), A);
+}
+
+MAYBE_UNUSED static kry_status solve_all(kry_device *team, const wires *w, bool blocks,
+                                         const char *words)
 {
     kry_status st = KRY_OK;
     kry_op *A = NULL, *S = NULL;
     kry_vec *b = NULL, *x = NULL;
     kry_result res;
 
-    TRY(laplace(team, w, 20, 0, -1, &A));
+    TRY(blocks ? blocks_on(team, w, &A) : laplace(team, w, 20, 0, -1, &A));
     TRY(kry_solver_create(A, words, NULL, NULL, &S));
     TRY(kry_vec_create(team, KRY_F64, 20 * w->size, 1, &b));
     TRY(kry_vec_create(team, KRY_F64, 20 * w->size, 1, &x));

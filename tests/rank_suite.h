@@ -72,20 +72,21 @@ static void solve_on_ranks(const both *b, const char *words, kry_result *res)
 {
     kry_op *S;
     kry_vec *vb, *vx;
-    int64_t first;
 
     NEED(kry_solver_create(b->on_ranks, words, NULL, NULL, &S) == KRY_OK, "%s: %s", words,
          kry_last_error());
     GOOD(kry_vec_create(b->ranks, b->type, b->n, 1, &vb));
     GOOD(kry_vec_create(b->ranks, b->type, b->n, 1, &vx));
-    const int64_t rows = kry_vec_rows_here(vb, &first);
-    void *host = in_type(b->type, b->rhs + first, rows);
+    const int64_t rows = kry_vec_rows_here(vb, NULL);
+    double *own = calloc((size_t)rows + 1, sizeof *own);
+    for (int64_t i = 0; i < rows; i++) own[i] = b->rhs[kry_vec_row(vb, i)];
+    void *host = in_type(b->type, own, rows);
     GOOD(kry_vec_write(vb, host));
     kry_status st = kry_solve(S, vb, vx, res);
     NEED(st == KRY_OK, "%s: %s", words, kry_last_error());
     GOOD(kry_vec_read(vx, host));
-    for (int64_t i = 0; i < rows; i++) b->board->x[first + i] = at(b->type, host, i);
-    free(host);
+    for (int64_t i = 0; i < rows; i++) b->board->x[kry_vec_row(vx, i)] = at(b->type, host, i);
+    free(host), free(own);
     kry_vec_release(&vx);
     kry_vec_release(&vb);
     kry_op_release(&S);
@@ -294,6 +295,39 @@ MAYBE_UNUSED static void grids_scene(wires *w, void *shared)
     same_solve(&b, "method=pcg precond=jacobi deflation=auto rtol=1e-9");
     same_solve(&b, "method=pcg precision=mixed precond=chebyshev rtol=1e-9");
     close_both(&b);
+    free(field);
+    kry_device_release(&b.team);
+    kry_device_release(&b.ranks);
+}
+
+/* Blocks: in a plane, in space, and new coefficients. */
+MAYBE_UNUSED static void blocks_scene(wires *w, void *shared)
+{
+    both b;
+    enum { X = 20, Y = 21 };
+    double *field = calloc(X * Y, sizeof *field);
+
+    open_both(w, shared, KRY_F64, (kry_team_params){ 0 }, &b);
+    for (int64_t i = 0; i < X * Y; i++) field[i] = i % X < 9 ? 1 : 50;
+    grid_on_both(&b,
+                 KRY_STENCIL(.size = { X, Y }, .coefficient = field, .blocks = { 2, w->size / 2 }));
+    same_solve(&b, "method=pcg rtol=1e-10");
+    same_solve(&b, "method=pcg precond=jacobi deflation=blocks:8+phase rtol=1e-9");
+    for (int64_t i = 0; i < X * Y; i++) field[i] = 1 + (double)(i % 7);
+    GOOD(kry_op_update(b.on_ranks, field));
+    if (b.team) GOOD(kry_op_update(b.on_team, field));
+    same_solve(&b, "method=pcg precond=jacobi rtol=1e-10");
+    field[X * Y - 1] = -1; /* of the last rank: refused on all, and nothing has changed */
+    NEED(kry_op_update(b.on_ranks, field) == KRY_ERR_ARGUMENT &&
+             strstr(kry_last_error(), "coefficient 419"),
+         "%s", kry_last_error());
+    same_solve(&b, "method=pcg precond=jacobi rtol=1e-10");
+    close_both(&b);
+    kry_op *A = NULL;
+    NEED(kry_stencil_create(b.ranks, KRY_F64, KRY_STENCIL(.size = { 5, 5 }, .blocks = { 5, 5 }),
+                            &A) == KRY_ERR_ARGUMENT &&
+             strstr(kry_last_error(), "5 x 5 x 1 blocks"),
+         "%s", kry_last_error());
     free(field);
     kry_device_release(&b.team);
     kry_device_release(&b.ranks);

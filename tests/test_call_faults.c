@@ -290,6 +290,7 @@ static const scene solvers[] = {
     STORED("method=lsmr"),
     STORED("method=fgmres"),
     STORED("precond=chebyshev:2"),
+    STORED("precond=chebyshev:2 resident=on"),
     STORED("precond=ip"),
     STORED("precond=ssor-ai:2"),
     STORED("precond=neumann"),

@@ -46,6 +46,13 @@ static void partitions__ranks_with_no_row_and_with_one(void **state)
     if (bad >= 0) fail_msg("partitions: rank %d of 4 failed", bad);
 }
 
+static void blocks__same_bits_as_a_team(void **state)
+{
+    (void)state;
+    const int bad = run_ranks(4, 300, sizeof(board), blocks_scene);
+    if (bad >= 0) fail_msg("blocks: rank %d of 4 failed", bad);
+}
+
 static void sums_scene(wires *w, void *shared)
 {
     kry_device *team = ranks_team(w, (kry_team_params){ 0 });
@@ -112,6 +119,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(matrices__same_bits_as_a_team),
         cmocka_unit_test(partitions__ranks_with_no_row_and_with_one),
         cmocka_unit_test(grids__same_bits_as_a_team),
+        cmocka_unit_test(blocks__same_bits_as_a_team),
         cmocka_unit_test(reproducible__same_bits_as_one_device),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

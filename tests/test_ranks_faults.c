@@ -96,22 +96,22 @@ static void bad_input_scene(wires *w, void *shared)
 static void memory_scene(wires *w, void *shared)
 {
     board *b = shared;
-    static const char *const words[] = { /* 40 squared numbers are more than are gathered */
-                                         "method=pcg precond=jacobi deflation=stripes:40",
-                                         "method=pcg precond=block-ic",
-                                         "method=pcg precond=amg:gather=20,coarsest=4",
-                                         "method=pipe-cg precond=jacobi"
-    };
+    static const char *const words[] = {
+        /* 40 squared numbers are more than are gathered */
+        "method=pcg precond=jacobi deflation=stripes:40", "method=pcg precond=block-ic",
+        "method=pcg precond=amg:gather=20,coarsest=4", "method=pipe-cg precond=jacobi",
+        "method=pcg precond=jacobi deflation=blocks:2+phase"
+    }; /* the last one on a grid in blocks */
     kry_device *team = ranks_team(w, (kry_team_params){ 0 });
     const int bad = w->size - 1;
 
     for (size_t i = 0; i < COUNT(words); i++) {
-        GOOD(solve_all(team, w, words[i]));
+        GOOD(solve_all(team, w, i + 1 == COUNT(words), words[i]));
         int failed = 0;
         /* The same k on all ranks; only the bad one counts. */
         for (int64_t k = random_below(every(23)) + 1;; k += every(23)) {
             if (w->rank == bad) kry_test_fail_at = (int)k;
-            kry_status st = solve_all(team, w, words[i]);
+            kry_status st = solve_all(team, w, i + 1 == COUNT(words), words[i]);
             if (w->rank == bad) b->over = kry_test_fail_at >= 0;
             kry_test_fail_at = -1;
             all_alike(team, w, b, st);

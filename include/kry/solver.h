@@ -76,10 +76,10 @@ typedef struct kry_stop {
 } kry_stop;
 
 /* Whether all iterations run in one persistent kernel, whose work-groups wait for each other. This is
- * for grids whose unknowns fit into the registers (docs/resident.md); for others the solver launches
- * kernels for each step. */
+ * for grids and stored matrices whose unknowns fit into the registers, with some preconditioners (docs/resident.md); for
+ * others the solver launches kernels for each step. */
 typedef enum kry_resident {
-    KRY_RESIDENT_AUTO, /* on GPUs, without a preconditioner and without check_every */
+    KRY_RESIDENT_AUTO, /* on GPUs, without check_every */
     KRY_RESIDENT_OFF,
     KRY_RESIDENT_ON /* on CPUs and with check_every, too */
 } kry_resident;

@@ -33,6 +33,9 @@ typedef struct kry_stencil_params {
     /* The operator, in double, stays on a host device beside the one given, which may be without double:
      * for kry_mixed_create */
     bool on_host;
+    /* On a team: into how many blocks each axis is cut, as many in all as there are devices, or ranks; with two axes
+     * blocks[2] may be 0. All 0: slabs or blocks, by the words that they send (docs/several-devices.md) */
+    int blocks[3];
 } kry_stencil_params;
 #define KRY_STENCIL(...) KRY_PARAMS(kry_stencil_params, __VA_ARGS__)
 
@@ -43,13 +46,15 @@ typedef struct kry_stencil_params {
  * kry_op_update takes n new coefficients in double, or for an operator made with faces n for each axis, x
  * first, in one array (the coefficients stay); until it returns, old and new ones are held.
  *
- * On a team (kry_team_create) each device has consecutive layers of the last axis: rows of a plane
- * grid, planes of one in space. Make the operator before its vectors.
+ * On a team (kry_team_create) each device has consecutive layers of the last axis, rows of a plane grid, planes of one in
+ * space; or a block of it, as .blocks says. Make the operator before its vectors. The numbers of a block are those of its
+ * unknowns, x fastest; vectors of ranks hold them in this order, and kry_vec_row says which they are.
  *
  * Returns  KRY_ERR_ARGUMENT for sizes, spacings, coefficients or faces that are not positive, 2^31 or more
  *          unknowns, a periodic side without its partner, faces of some axes only, or without the
- *          coefficients that a low side needs; KRY_ERR_SHAPE on a team whose vectors of n rows are not
- *          split between layers.
+ *          coefficients that a low side needs, blocks that are not as many as devices or more than unknowns along an
+ *          axis; KRY_ERR_SHAPE on a team whose vectors of n rows are split elsewhere; KRY_ERR_UNSUPPORTED for blocks with
+ *          reproducible sums.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_create(kry_device *device, kry_type type,
                                                      const kry_stencil_params *params, kry_op **A);

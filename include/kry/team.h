@@ -31,8 +31,8 @@ typedef struct kry_team_params {
  *   params  NULL: the defaults
  *
  * Vectors and operators that are made on the team lie on all its parts. The first of n rows decides how n
- * rows are split, so make the operator first: a matrix is split so that parts have equal work, a grid along
- * its last axis. If one part has no double precision the team has none.
+ * rows are split, so make the operator first: a matrix is split so that parts have equal work, a grid into
+ * slabs or blocks (kry/stencil.h). If one part has no double precision the team has none.
  *
  * Reproducible: teams of 1, 2, 3 ... parts of one kind give the same x, residuals and iterations, bit for
  * bit, without a preconditioner or with Jacobi, Chebyshev or Neumann (docs/reproducibility.md).
@@ -85,6 +85,10 @@ KRY_API int kry_vec_parts(const kry_vec *v);
 KRY_API int64_t kry_vec_rows_here(const kry_vec *v, int64_t *first);
 KRY_API KRY_MUST_CHECK kry_status kry_vec_part(const kry_vec *v, int i, int64_t *first,
                                                kry_vec **part);
+
+/* Which row of v is the i-th of those that kry_vec_read and kry_vec_write move here, i < kry_vec_rows_here: i; on ranks
+ * first + i, but of a grid in blocks (kry/stencil.h) the unknown that it is. -1: there is none. */
+KRY_API int64_t kry_vec_row(const kry_vec *v, int64_t i);
 
 #ifdef __cplusplus
 }

@@ -79,6 +79,10 @@ static const struct {
                { "rows.clh", "rows.clh" },
                { "tile.clh", "tile.clh" },
                { "resident.clh", "resident.clh" },
+               { "csr.cl", "loop of csr.cl" },
+               { "sell.cl", "loop of sell.cl" },
+               { "dia.cl", "loop of dia.cl" },
+               { "resident_matrix.clh", "resident_matrix.clh" },
                { "shadow.clh", "shadow.clh" } };
 
 /* Append `more` to the text. Compilers will say `file` in their messages. */

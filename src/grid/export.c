@@ -3,6 +3,7 @@
  */
 #include "grid/stencil.h"
 #include "host/host.h"
+#include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
 #include <stdlib.h>
@@ -94,6 +95,18 @@ static face face_of(const kry_stencil *A, const faces *f, int64_t i, int axis, b
     return g;
 }
 
+/* What a row adds up to: the weights of its faces on sides of the grid. */
+static double outflow(const kry_stencil *A, const faces *f, int64_t i)
+{
+    double sum = 0;
+
+    for (int side = 0; side < 2 * A->axes; side++) {
+        const face g = face_of(A, f, i, side / 2, side % 2);
+        if (g.cell < 0 && !g.shared) sum += g.weight * (1 - g.ghost);
+    }
+    return sum;
+}
+
 static row make_row(const kry_stencil *A, const faces *f, int64_t i)
 {
     row r = { .count = 0 };
@@ -110,6 +123,34 @@ static row make_row(const kry_stencil *A, const faces *f, int64_t i)
     return r;
 }
 
+kry_status kry_stencil_rows_like(const kry_stencil *A, const kry_sparse *like, kry_sparse *rows,
+                                 void **sums)
+{
+    kry_status st = KRY_OK;
+    const int width = 2 * A->axes + 1;
+    int64_t to = 0, wanted = 0;
+    faces f = { 0 };
+
+    *rows = (kry_sparse){ 0 };
+    for (int64_t i = 0; i < A->n; i++) wanted += kry_row_length(like, i) > 0;
+    TRY(kry_sparse_create(A->n, A->n, A->type, width * wanted, rows));
+    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), sums));
+    TRY(fetch_faces(A, false, &f));
+    for (int64_t i = 0; i < A->n; i++) {
+        const row r = kry_row_length(like, i) ? make_row(A, &f, i) : (row){ .count = 0 };
+        for (int e = 0; e < r.count; e++, to++) {
+            rows->col[to] = r.col[e];
+            kry_number_put(A->type, rows->val, to, r.val[e]);
+        }
+        rows->row_ptr[i + 1] = to;
+        kry_number_put(A->type, *sums, i, r.count ? outflow(A, &f, i) : 0);
+    }
+done:
+    if (st < 0) kry_sparse_release(rows);
+    release_faces(&f);
+    return st;
+}
+
 /* Rows, each with room for `width` entries; entry i + 1 of row_ptr: how many of them row i has. */
 typedef struct table {
     bool whole; /* of all slabs, else of the one at hand, whose couplings to others are left out */
@@ -117,23 +158,54 @@ typedef struct table {
     kry_sparse *rows;
 } table;
 
+static void put_row(const table *t, int64_t i, const row *r)
+{
+    t->rows->row_ptr[i + 1] = r->count;
+    for (int e = 0; e < r->count; e++) {
+        t->rows->col[t->width * i + e] = r->col[e];
+        kry_number_put(t->rows->type, t->rows->val, t->width * i + e, r->val[e]);
+    }
+}
+
+/* The rows of the whole grid that a box has. */
+static kry_status fill_from_box(const kry_op *box, const table *t)
+{
+    kry_status st = KRY_OK;
+    const kry_layout *layout = &box->dev->layout;
+    const int64_t *place, n = box->shape.rows;
+    kry_sparse all = { 0 };
+
+    TRY(kry_coupled_download(box, &all));
+    (void)kry_coupled_places(box, &place);
+    for (int64_t i = 0; i < n; i++) {
+        row r = { .count = 0 };
+        for (int64_t e = all.row_ptr[i]; e < all.row_ptr[i + 1]; e++) {
+            const int32_t j = all.col[e];
+            add(&r, j < n ? kry_layout_row(layout, j) : kry_split_row(layout->split, place[j - n]),
+                kry_number_at(all.type, all.val, e));
+        }
+        put_row(t, kry_layout_row(layout, i), &r);
+    }
+done:
+    kry_sparse_release(&all);
+    return st;
+}
+
 /* The rows of the grid that are here. */
 static kry_status fill(const kry_call *here)
 {
     kry_status st = KRY_OK;
-    const kry_stencil *A = kry_stencil_of(kry_pin_of(here->A));
+    const kry_op *op = kry_pin_of(here->A);
+    const kry_stencil *A = kry_stencil_of(op);
     const table *t = here->more;
-    int64_t first = t->whole ? A->slab.first * A->slab.layer : 0;
     faces f;
 
+    if (!A) return fill_from_box(op, t);
+    int64_t first = t->whole ? A->slab.first * A->slab.layer : 0;
     TRY(fetch_faces(A, t->whole, &f));
     for (int64_t i = 0; i < A->n; i++) {
         const row r = make_row(A, &f, i);
-        t->rows->row_ptr[first + i + 1] = r.count;
-        for (int e = 0; e < r.count; e++) {
-            t->rows->col[t->width * (first + i) + e] = r.col[e];
-            kry_number_put(A->type, t->rows->val, t->width * (first + i) + e, r.val[e]);
-        }
+        put_row(t, first + i, &r);
     }
 done:
     release_faces(&f);
@@ -156,13 +228,15 @@ static void close_gaps(int width, kry_sparse *rows)
 kry_status kry_stencil_rows(const kry_op *op, kry_sparse *rows)
 {
     kry_status st = KRY_OK;
-    const kry_stencil *A = kry_stencil_of(kry_pin_of(kry_op_first(op)));
+    const kry_op *one = kry_pin_of(kry_op_first(op));
+    const kry_stencil *A = kry_stencil_here(one);
     table t = { kry_op_in_parts(op), 2 * A->axes + 1, rows };
     int64_t n = op->shape.rows;
 
     CHECK(!kry_op_on_ranks(op), KRY_ERR_UNSUPPORTED,
           "kry_stencil_matrix: the rows of '%s' lie on %d ranks, and are not gathered on one",
           kry_op_first(op)->table->kind, kry_team_size(op->dev));
+    if (!t.whole && kry_coupled_of(one)) return kry_coupled_own_rows(one, rows);
     TRY(kry_sparse_create(n, n, op->shape.type, t.width * n, rows));
     TRY(kry_op_call(&(kry_call){ .A = op, .more = &t }, fill));
     close_gaps(t.width, rows);
@@ -181,7 +255,7 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
     *matrix = NULL;
     TAKE_PARAMS(params, with_traits, "kry_stencil_matrix", "KRY_MATRIX");
     CHECK(op, KRY_ERR_ARGUMENT, "kry_stencil_matrix: NULL");
-    const kry_stencil *A = kry_stencil_of_parts(op);
+    const kry_stencil *A = kry_stencil_here(op);
     CHECK(A, KRY_ERR_ARGUMENT, "kry_stencil_matrix: '%s' is no stencil", op->table->kind);
     TRY(kry_stencil_rows(op, &rows));
     unsigned cut = KRY_SYMMETRIC | KRY_POSITIVE; /* of the diagonal block of a slab */

@@ -12,11 +12,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Whether this slab has that side of the grid, and values can be given there. */
+/* Whether this slab, or box, has that side of the grid, and values can be given there. */
 static bool has_side(const kry_stencil *A, int axis, bool high)
 {
     bool shared = axis == A->axes - 1 && (high ? A->slab.high : A->slab.low);
-    return A->low[axis] != KRY_PERIODIC && !shared;
+    return A->low[axis] != KRY_PERIODIC && !shared && !A->block.inner[high][axis];
+}
+
+/* Where what is here begins along an axis of the whole grid. */
+static int64_t first_of(const kry_stencil *A, int axis)
+{
+    if (A->block.all[0]) return A->block.first[axis];
+    return axis == A->axes - 1 ? A->slab.first : 0;
 }
 
 /* Copy the values given on the part of a side that is here to the device, in the operator's type.
@@ -25,16 +32,17 @@ static kry_status upload(const kry_stencil *A, int axis, const kry_side_values *
                          kry_vec **vec)
 {
     kry_status st = KRY_OK;
-    int64_t count = A->n / A->size[axis], first = 0;
+    const int u = axis == 0 ? 1 : 0, v = axis == 2 ? 1 : 2; /* the axes of the side */
+    const int64_t count = A->n / A->size[axis];
     double *values = NULL;
 
-    if (axis < A->axes - 1) first = A->slab.first * (A->slab.layer / A->size[axis]);
     TRY(kry_alloc((size_t)count, sizeof *values, &values));
     for (int64_t i = 0; i < count; i++) {
-        values[i] = given->array ? given->array[first + i] : given->constant;
+        const int64_t at = first_of(A, u) + i % A->size[u] +
+                           kry_stencil_whole(A, u) * (first_of(A, v) + i / A->size[u]);
+        values[i] = given->array ? given->array[at] : given->constant;
         CHECK(isfinite(values[i]), KRY_ERR_ARGUMENT,
-              "kry_stencil_boundary: value %lld of a side is %g", (long long)(first + i),
-              values[i]);
+              "kry_stencil_boundary: value %lld of a side is %g", (long long)at, values[i]);
     }
     TRY(kry_vec_create(A->dev, A->type, count, 1, vec));
     TRY(kry_vec_write_doubles(*vec, values));
@@ -78,7 +86,7 @@ done:
 static kry_status add_sides(const kry_call *here)
 {
     kry_status st = KRY_OK;
-    kry_stencil *A = kry_stencil_of(here->A);
+    kry_stencil *A = kry_stencil_here(here->A);
     const kry_side_values *const *of = here->more;
     kry_vec *given[6] = { NULL };
 
@@ -99,7 +107,7 @@ kry_status kry_stencil_boundary(const kry_op *op, const kry_side_values low[3],
     kry_status st = KRY_OK;
 
     CHECK(op && low && high && b, KRY_ERR_ARGUMENT, "kry_stencil_boundary: NULL");
-    kry_stencil *A = kry_stencil_of_parts(op);
+    kry_stencil *A = kry_stencil_here(op);
     CHECK(A, KRY_ERR_ARGUMENT, "kry_stencil_boundary: '%s' is no stencil", op->table->kind);
     CHECK(b->n == op->shape.rows && b->k == 1, KRY_ERR_SHAPE,
           "kry_stencil_boundary: b is %lld-by-%lld, the grid has %lld unknowns", (long long)b->n,

@@ -1,6 +1,6 @@
 /*
- * slab.c - grid operators on a team of devices. Each part has consecutive layers along the last
- * axis. It receives the layers beside them from its neighbours, and computes its inner layers
+ * slab.c - grid operators on a team of devices, in slabs unless the split has boxes (blocks.c). Each part has
+ * consecutive layers along the last axis. It receives the layers beside them from its neighbours, and computes its inner layers
  * meanwhile.
  *
  * Moved     two layers in and two out, per product
@@ -9,6 +9,7 @@
 #include "grid/stencil.h"
 #include "operator/direction.h"
 #include "operator/op_parts.h"
+#include "team/boxes.h"
 #include <stdlib.h>
 
 kry_stencil *kry_stencil_of_parts(const kry_op *op) { return kry_stencil_of(kry_op_first(op)); }
@@ -75,10 +76,19 @@ kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
 {
     kry_status st = KRY_OK;
     kry_split *split = NULL;
-    int64_t layer = params->size[0], n = layer * params->size[1];
+    kry_grid_cut cut = { .axes = params->size[2] ? 3 : 2 };
 
-    if (params->size[2]) layer = n, n *= params->size[2];
-    TRY(kry_split_get(team->team, "kry_stencil_create", n, NULL, layer, &split));
+    for (int a = 0; a < 3; a++) {
+        cut.size[a] = a < cut.axes ? params->size[a] : 1;
+        cut.blocks[a] = params->blocks[a];
+        cut.periodic[a] = a < cut.axes && params->low[a] == KRY_PERIODIC;
+    }
+    if (cut.axes == 2 && cut.blocks[0] && !cut.blocks[2]) cut.blocks[2] = 1;
+    TRY(kry_split_grid(team->team, "kry_stencil_create", &cut, &split));
+    if (split->boxes) {
+        TRY(kry_stencil_create_blocks(team, type, params, split, A));
+        goto done;
+    }
     const parts p = { type, params, split };
     const kry_parts_extra extra = { .whole_values = true }; /* a part takes those of its layers */
     TRY(kry_parts_create(team, split, &extra, make_part, &p, A));

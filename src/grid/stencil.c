@@ -124,7 +124,6 @@ static void stencil_destroy(void *self)
 {
     kry_stencil *A = self;
     if (!A) return;
-    kry_stencil_resident_release(A);
     kry_stencil_release_numbers(A);
     kry_halo_release(&A->slab.halo);
     free(A);
@@ -174,7 +173,7 @@ static const kry_op_table stencil_table = {
 static const kry_op_fused *fused_of(const kry_stencil *A)
 {
     static const kry_op_fused slab = { ALL },
-                              whole = { ALL, .run_cg = kry_stencil_run_cg,
+                              whole = { ALL, .make_resident = kry_stencil_make_resident,
                                         .prepare_columns = kry_stencil_prepare_columns };
     return kry_stencil_is_slab(A) ? &slab : &whole;
 }
@@ -226,6 +225,9 @@ static kry_status check_params(const kry_device *dev, kry_type type, const kry_s
               (long long)p->size[0], (long long)p->size[1], (long long)p->size[2]);
         n *= p->size[a];
     }
+    for (int a = 0; a < 3; a++)
+        CHECK(dev->team || (p->blocks[a] >= 0 && p->blocks[a] <= 1), KRY_ERR_ARGUMENT,
+              "kry_stencil_create: %d blocks along %c on one device", p->blocks[a], "xyz"[a]);
     TRY(kry_stencil_check_faces(p));
 done:
     return st;
@@ -336,6 +338,7 @@ static kry_status stencil_convert(void *self, kry_type type, double factor, cons
         kry_device *dev = kry_device_for_copies(A->dev);
         TRY(agree(A, kry_stencil_make(dev, type, &p, &slab, A, factor, copy)));
     }
+    kry_stencil_of(*copy)->block = A->block;
     TRY(kry_stencil_share_faces(kry_stencil_of(*copy)));
 done:
     return st;

@@ -8,6 +8,7 @@
 #include "operator/halo.h"
 #include "operator/op.h"
 #include "sparse/sparse.h"
+#include "team/split.h"
 #include <kry/stencil.h>
 
 /* A kernel, and how it is launched to go over the grid: see GRID in cl/sweep.clh. */
@@ -62,6 +63,14 @@ typedef struct kry_slab {
     cl_mem face_below;      /* owned: faces between the first layer and the one below; or NULL */
 } kry_slab;
 
+/* Which box of a whole grid a stencil is for. It is Neumann where the whole goes on: blocks.c adds what flows there. */
+typedef struct kry_block {
+    int64_t all[3];      /* unknowns of the whole along each axis */
+    int64_t first[3];    /* where those that are here begin */
+    bool inner[2][3];    /* the low, the high side of an axis is between two parts */
+    kry_side side[2][3]; /* of the whole */
+} kry_block;
+
 /*
  * Row i of A is  sum over axes  f_low (x_i - x_low) + f_high (x_i - x_high).
  *
@@ -79,6 +88,7 @@ typedef struct kry_stencil {
     double spacing[3], diffusion[3];
     kry_side low[3], high[3]; /* of the whole grid */
     kry_slab slab;
+    kry_block block; /* all[0] = 0: the grid is in one piece, or in slabs */
     /* n numbers of `type`, and those of the layer above if it is on another part. NULL: constant, or
      * only faces were given */
     cl_mem coefficient;
@@ -88,7 +98,6 @@ typedef struct kry_stencil {
     bool singular;    /* the whole grid maps constants to zero */
     int lanes;        /* points that a work-item takes at once from aligned vectors */
     kry_sweep sweep[KRY_SWEEPS];
-    struct kry_stencil_resident *resident; /* stencil_persistent.c; owned, NULL: not made */
 } kry_stencil;
 
 static inline bool kry_gives_values(kry_side side)
@@ -109,6 +118,18 @@ static inline bool kry_stencil_is_slab(const kry_stencil *A) { return A->slab.lo
 static inline int64_t kry_stencil_size_of_all(const kry_stencil *A, int axis)
 {
     return axis == A->axes - 1 ? A->slab.all : A->size[axis];
+}
+
+/* The same where the grid may be in boxes. */
+static inline int64_t kry_stencil_whole(const kry_stencil *A, int axis)
+{
+    return A->block.all[0] ? A->block.all[axis] : kry_stencil_size_of_all(A, axis);
+}
+
+static inline kry_side kry_stencil_side(const kry_stencil *A, int axis, bool high)
+{
+    if (A->block.all[0]) return A->block.side[high][axis];
+    return high ? A->high[axis] : A->low[axis];
 }
 
 /* The first unknown's neighbour along the axis is the last one, here. */
@@ -137,21 +158,30 @@ static inline const cl_mem *kry_stencil_cells(const kry_stencil *A)
     return A->coefficient ? &A->coefficient : &A->face[0];
 }
 
-/* stencil_persistent.c: the entry of kry_op_fused, and the release of what it keeps. */
-kry_status kry_stencil_run_cg(void *self, kry_cg_run *run);
-void kry_stencil_resident_release(kry_stencil *A);
+/* stencil_persistent.c: the entry of kry_op_fused. */
+kry_status kry_stencil_make_resident(void *self, const kry_op *M, kry_resident_cg **R);
 
-/* The stencil of an operator, on a part of a team that of its slab; NULL: it is no stencil. */
+/* The stencil of an operator, on a part of a team that of its slab; NULL: it is no stencil, or that of a box. */
 kry_stencil *kry_stencil_of(const kry_op *op);
 
 /* The same, and the stencil of the first part for an operator on a team. */
 kry_stencil *kry_stencil_of_parts(const kry_op *op);
+/* The same, or that of a box. */
+kry_stencil *kry_stencil_here(const kry_op *op);
 /* export.c: the entries of a grid operator, or of all parts of one on a team, pinned or not. Waits. */
 kry_status kry_stencil_rows(const kry_op *op, kry_sparse *rows);
+/* Those of the rows that `like` has entries in, the others empty; *sums: n numbers, what each of them adds up to. Waits. */
+kry_status kry_stencil_rows_like(const kry_stencil *A, const kry_sparse *like, kry_sparse *rows,
+                                 void **sums);
 
-/* slab.c: kry_stencil_create on a team, split between layers; the parameters have been checked. */
+/* slab.c: kry_stencil_create on a team, in slabs or boxes; the parameters have been checked. */
 kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
                                     const kry_stencil_params *params, kry_op **A);
+/* blocks.c: the same on a team whose split has boxes. */
+kry_status kry_stencil_create_blocks(kry_device *team, kry_type type,
+                                     const kry_stencil_params *params, kry_split *split,
+                                     kry_op **A);
+
 /* ---- faces.c ---- */
 
 /* Check which coefficients and faces are given, not their numbers. */
@@ -163,6 +193,8 @@ kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *pa
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
 void kry_stencil_release_numbers(kry_stencil *A);
 
+/* The numbers of the faces along an axis of the cells here, those to other parts with them. op: of one part. Waits. */
+kry_status kry_stencil_read_faces(const kry_op *op, int axis, double *numbers);
 /* Read `count` numbers of a buffer of coefficients or faces. Waits. */
 kry_status kry_stencil_read(const kry_stencil *A, cl_mem buffer, int64_t count, double *numbers);
 /* Copy the coefficients and faces of another stencil of the same grid, times factor, but not face_below.

@@ -364,6 +364,7 @@ kry_status kry_share_read_vec(kry_device *dev, kry_type type, const char *path, 
     TRY(run(&R, send_task));
     const int64_t rows = kry_vec_rows_here(v, &first);
     TRY(fill_columns(&R, first, rows, &block));
+    TRY(kry_share_order(v, sizeof *block, false, block));
     TRY(convert(who, type, block, rows * head->cols, &val, &owned));
     TRY(kry_vec_write(v, val));
 done:

@@ -51,4 +51,8 @@ kry_status kry_share_write_vec(const char *path, const kry_vec *vec, const char 
 /* mtx_write.c: remove a file, but no device and no pipe. */
 void kry_mtx_remove(const char *path);
 
+/* numbers, of `size` bytes each: of the columns of vec that are here, from the order of blocks to that of rows, or back. Does
+ * nothing if they are the same. Collective. */
+kry_status kry_share_order(const kry_vec *vec, size_t size, bool to_rows, void *numbers);
+
 #endif

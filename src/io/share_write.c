@@ -188,6 +188,7 @@ kry_status kry_share_write_vec(const char *path, const kry_vec *vec, const char 
     TRY(kry_alloc((size_t)(W.rows * W.cols), kry_type_size(W.type), &W.numbers));
     TRY(kry_vec_read(vec, W.numbers));
     TRY(check_numbers(&W));
+    TRY(kry_share_order(vec, kry_type_size(W.type), true, W.numbers));
     TRY(kry_team_run(W.dev->team, NULL, write_task, &W));
 done:
     st = kry_team_leave(W.dev, st);

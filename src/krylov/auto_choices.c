@@ -194,7 +194,7 @@ static void tell(const survey *s, kry_choices *list)
 /* Without entries: by what is promised of A. */
 static void list_by_traits(const kry_op *A, const char *precond, kry_choices *list)
 {
-    const bool grid = kry_stencil_of(A) || kry_stencil_of_parts(A);
+    const bool grid = kry_stencil_here(A) != NULL;
     const unsigned traits = A->shape.traits;
     const bool seen = A->found.what == KRY_FOUND_NOTHING && A->inspected;
 

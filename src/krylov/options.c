@@ -46,7 +46,7 @@ static const struct entry {
          "order of the rows inside: as given (default), reverse Cuthill-McKee, or that where it "
          "pays"),
     WORD(KRYLOV | INNER, resident, "resident", CHOICE, "resident=auto|off|on",
-         "the whole solve as one kernel that stays on the device (grids, cg)"),
+         "the whole solve as one kernel that stays on the device (cg, pcg)"),
     WORD(KRYLOV | INNER, check, "check", CHOICE, "check=cheap|none|full",
          "refuse a matrix that is not symmetric, or not positive definite by its diagonal"),
     WORD(KRYLOV, guesses, "guess", TEXT, "guess=project[:K]",

@@ -148,8 +148,8 @@ static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
     S->look.by_one = S->waits;
     TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
     TRY(compile(S, A->dev, A->shape.type));
-    if (fused && !K->M && !K->deflation && !K->system.null.A)
-        kry_persistent_prepare(&S->persistent, A, params);
+    if (fused && !K->deflation && !K->system.null.A)
+        kry_persistent_prepare(&S->persistent, A, K->M, params);
     *self = S, S = NULL;
 done:
     if (S) pcg_destroy(S);
@@ -158,30 +158,31 @@ done:
 
 /* Whether columns gain from steps that A does for all at once, which move the same words: by launches, while the vectors of all
  * columns stay in the cache; by coefficients that are read once; by an M. Where the cache holds those of one column, its steps
- * find them there, and columns are faster one after the other; so are a few that a persistent kernel takes. Measured on an
+ * find them there, and columns are faster one after the other. Measured on an
  * H100 (docs/benchmarks.md). */
 static bool steps_gain(const kry_krylov *K, int columns)
 {
-    enum { VECTORS = 4, CACHE = 350 << 10, FEW = 4 }; /* of a step; bytes for each compute unit */
+    enum { VECTORS = 4, CACHE = 350 << 10 }; /* of a step; bytes for each compute unit */
     const kry_op *A = K->product;
-    const kry_pcg *one = K->self;
     const double word = (double)A->shape.rows * (double)kry_type_size(A->shape.type),
                  cache = (double)CACHE * A->dev->info.compute_units;
     kry_op_info info;
 
-    if (one->persistent.A && (columns < FEW || one->persistent.insisted)) return false;
     kry_op_describe(A, &info);
     if (K->M || info.bytes_per_apply > 2 * word) return true;
     return columns * VECTORS * word <= cache || VECTORS * word > 2 * cache;
 }
 
-/* Only where products take several columns; not where the first column leaves vectors for the next ones. */
+/* Only where products take several columns; not where the first column leaves vectors for the next ones, or for a few
+ * columns that a persistent kernel takes one after the other. */
 static bool gains(const kry_krylov *K, int columns)
 {
+    enum { FEW = 4 };
     const kry_pcg *one = K->self;
     const kry_deflation *D = kry_deflation_of(K->deflation);
 
     if (D && D->recycle) return false;
+    if (one->persistent.R && (columns < FEW || one->persistent.insisted)) return false;
     if (one->flexible || (K->M && K->M->shape.traits & KRY_VARYING)) return false;
     if (K->product->fused->prepare_columns) return steps_gain(K, columns);
     return K->A->table->apply_block != NULL;

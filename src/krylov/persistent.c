@@ -8,22 +8,41 @@ static bool asked_for(const kry_op *A, const kry_pcg_params *params)
 {
     bool exact = params->monitor && params->stop.check_every;
 
-    if (params->resident == KRY_RESIDENT_OFF || !A->fused->run_cg) return false;
+    if (params->resident == KRY_RESIDENT_OFF || !A->fused->make_resident) return false;
     return params->resident == KRY_RESIDENT_ON || (A->dev->info.gpu && !exact);
 }
 
-void kry_persistent_prepare(kry_persistent *P, const kry_op *A, const kry_pcg_params *params)
-{
-    kry_cg_run run = { .action = KRY_CG_PREPARE };
+static int64_t updates_of(const kry_op *op) { return op ? op->updates : 0; }
 
+/* Where that fails, iterations are the method's own. */
+static void make(kry_persistent *P)
+{
+    P->A_updates = updates_of(P->A), P->M_updates = updates_of(P->M);
+    if (P->A->fused->make_resident(P->A->self, P->M, &P->R) < 0) P->R = NULL;
+}
+
+void kry_persistent_prepare(kry_persistent *P, const kry_op *A, const kry_op *M,
+                            const kry_pcg_params *params)
+{
     if (!asked_for(A, params)) return;
     if (kry_alloc(KRY_CG_CHUNK + 1, sizeof *P->history, &P->history) < 0) return;
-    if (A->fused->run_cg(A->self, &run) == KRY_OK) P->A = A;
+    P->A = A, P->M = M;
     P->insisted = params->resident == KRY_RESIDENT_ON;
+    make(P);
+}
+
+/* New numbers may be in other buffers. */
+static void follow_updates(kry_persistent *P)
+{
+    if (!P->R || kry_resident_gave_up(P->R)) return;
+    if (P->A_updates == updates_of(P->A) && P->M_updates == updates_of(P->M)) return;
+    kry_resident_release(&P->R);
+    make(P);
 }
 
 void kry_persistent_release(kry_persistent *P)
 {
+    kry_resident_release(&P->R);
     free(P->history);
     *P = (kry_persistent){ 0 };
 }
@@ -38,6 +57,12 @@ static int64_t until_next_look(const kry_story *s, int64_t every, bool begun)
     return next < left ? next : left;
 }
 
+/* The recurrence for p'A p loses digits; whether something breaks down is for launches to find. */
+static bool broke_down(const kry_cg_run *run)
+{
+    return run->stop != KRY_END_NONE && run->stop != KRY_END_CONVERGED;
+}
+
 /* Write down the iterations of one launch. */
 static kry_status take(kry_story *s, const kry_cg_run *run)
 {
@@ -46,7 +71,7 @@ static kry_status take(kry_story *s, const kry_cg_run *run)
     for (int k = 0; k <= run->done; k++)
         TRY(kry_story_add(s, s->iteration + k, sqrt(run->history[k])));
     s->iteration += run->done, s->persistent += run->done;
-    s->end = (kry_cycle_end)run->stop, s->end_value = run->value;
+    if (!broke_down(run)) s->end = (kry_cycle_end)run->stop, s->end_value = run->value;
     TRY(kry_story_show(s, s->iteration));
 done:
     return st;
@@ -63,9 +88,13 @@ kry_status kry_persistent_iterate(kry_persistent *P, kry_cycle *c, int64_t check
                        .history = P->history };
 
     *begun = false;
-    while (P->A && (!*begun || kry_story_goes_on(s))) {
+    follow_updates(P);
+    if (s->iteration == 0) P->doubtful = false;
+    while (P->R && !P->doubtful && (!*begun || kry_story_goes_on(s))) {
         run.iterations = until_next_look(s, check_every, *begun);
-        if (P->A->fused->run_cg(P->A->self, &run) < 0) break;
+        if (kry_resident_run(P->R, &run) < 0) break;
+        P->doubtful = broke_down(&run);
+        if (P->doubtful && !*begun && run.done == 0) break;
         *begun = true;
         TRY(take(s, &run));
         run.action = KRY_CG_GO_ON;

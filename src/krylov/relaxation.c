@@ -222,8 +222,10 @@ static kry_status check(const kry_op *A, const kry_relaxation_params *p)
           "for a constant; take conjugate gradients (kry_pcg_create, method=pcg), give a value on "
           "one side, or pin an unknown (kry_pin_create)",
           A->table->kind);
-    CHECK(p->method != KRY_SOR || A->fused->sweep_colour || kry_op_in_parts(A), KRY_ERR_UNSUPPORTED,
-          "kry_relaxation_create: '%s' offers no red-black sweep", A->table->kind);
+    const kry_op *one = kry_op_first(A);
+    CHECK(p->method != KRY_SOR || one->fused->sweep_colour, KRY_ERR_UNSUPPORTED,
+          "kry_relaxation_create: '%s' offers no red-black sweep%s", one->table->kind,
+          A->dev->team ? ", nor do matrices and grids in blocks on several devices" : "");
 done:
     return st;
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAR_ARGS = 6, MOST_MORE = 9 }; /* arguments of every kernel, and behind them */
+enum { FAR_ARGS = 6, MOST_MORE = 13 }; /* arguments of every kernel, and behind them */
 
 static kry_status run(const kry_coupled *A, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
                       size_t count)
@@ -59,6 +59,22 @@ done:
     return st;
 }
 
+/* An own piece of a kind writes no q: x.(far x) alone. */
+static kry_status far_dot(kry_coupled *A, cl_mem state, const kry_vec *x, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    int64_t groups = kry_groups_for_sums(A->dev, A->far.type, A->rows);
+    cl_int first = sum->count;
+
+    if (A->rows == 0) return KRY_OK;
+    if (groups > KRY_SUM_CAPACITY - first) groups = KRY_SUM_CAPACITY - first;
+    const kry_arg rest[] = { ARG_VEC(x), ARG(sum->buffer), ARG(first), ARG(state) };
+    TRY(run(A, A->dot, groups, rest, COUNT(rest)));
+    sum->count = first + (cl_int)groups;
+done:
+    return st;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static kry_status coupled_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -96,7 +112,26 @@ static kry_status coupled_direction(void *self, const kry_direction *d, kry_vec 
     TRY(kry_halo_begin_direction(A->halo, d));
     TRY(kry_op_run_direction(A->own, d, p, q, sum));
     TRY(kry_halo_end(A->halo));
-    TRY(add_far_dot(A, d->state, p, q, sum));
+    TRY(A->kind ? far_dot(A, d->state, p, sum) : add_far_dot(A, d->state, p, q, sum));
+done:
+    return st;
+}
+
+/* The halo still has the neighbours' p from the direction. First r -= alpha far p, so that the sums that own's pass leaves are
+ * those of the new r. */
+static kry_status coupled_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
+{
+    kry_coupled *A = self;
+    kry_status st = KRY_OK;
+    kry_arg rest[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 8];
+    const cl_int scaled = s->d != NULL;
+    const cl_mem d = s->d ? s->d->buffer : s->p->buffer; /* not read, if not scaled */
+    const kry_arg more[] = { ARG_VEC(s->p), ARG_VEC(r), ARG_VEC(x), ARG(scaled), ARG(d) };
+    const size_t n = kry_step_args(s, false, rest);
+
+    memcpy(rest + n, more, sizeof more);
+    TRY(run(A, A->step, groups_for_rows(A), rest, n + COUNT(more)));
+    TRY(A->own->fused->apply_step(A->own->self, s, x, r, sum));
 done:
     return st;
 }
@@ -107,13 +142,13 @@ static kry_status coupled_residual(void *self, const kry_vec *b, const kry_vec *
     kry_status st = KRY_OK;
 
     TRY(kry_halo_begin(A->halo, x));
-    if (A->exact.from && A->rows) {
+    if (A->exact.b && A->rows) {
         const kry_arg args[] = { ARG(A->rows), ARG(A->row), ARG_VEC(b), ARG(A->exact.b->buffer) };
         TRY(kry_launch(A->dev, A->exact.pack, groups_for_rows(A), args, COUNT(args)));
     }
     TRY(kry_op_residual(A->own, b, x, r));
     TRY(kry_halo_end(A->halo));
-    if (A->exact.from) {
+    if (A->exact.b) {
         const kry_arg rest[] = { ARG(A->exact.own.begin),
                                  ARG(A->exact.own.col),
                                  ARG(A->exact.own.val),
@@ -131,7 +166,14 @@ done:
 
 static kry_status coupled_diagonal(void *self, kry_vec *d)
 {
-    return kry_op_diagonal(((kry_coupled *)self)->own, d);
+    kry_coupled *A = self;
+    kry_status st = KRY_OK;
+    const kry_arg rest[] = { ARG_VEC(d) };
+
+    TRY(kry_op_diagonal(A->own, d));
+    if (A->kind) TRY(run(A, A->diagonal, groups_for_rows(A), rest, COUNT(rest)));
+done:
+    return st;
 }
 
 static kry_status coupled_update(void *self, const void *values)
@@ -150,10 +192,11 @@ static void coupled_describe(void *self, kry_op_info *info)
 
     kry_op_describe(A->own, info);
     info->nnz += A->packed.nnz;
-    info->slots += A->packed.nnz;
+    if (!A->kind) info->slots += A->packed.nnz;
     info->bytes_stored += far + 8 * (double)A->rows;
     info->bytes_per_apply += far + vectors;
     if (info->bytes_per_direction > 0) info->bytes_per_direction += far + vectors;
+    if (info->bytes_per_step > 0) info->bytes_per_step += far + vectors;
     snprintf(A->variant, sizeof A->variant, "%.60s%s%lld of %lld rows coupled", info->variant,
              *info->variant ? ", " : "", (long long)A->rows, (long long)A->own->shape.rows);
     info->variant = A->variant;
@@ -194,6 +237,10 @@ static const kry_op_table coupled_table = {
 };
 
 static const kry_op_fused coupled_fused = { .apply_direction = coupled_direction };
+/* Own and far pieces map constants to zero each. */
+static const kry_op_fused kind_fused = { .apply_direction = coupled_direction,
+                                         .apply_step = coupled_step,
+                                         .sums_to_zero = true };
 
 kry_coupled *kry_coupled_of(const kry_op *op)
 {
@@ -218,20 +265,25 @@ int64_t kry_coupled_places(const kry_op *A, const int64_t **place)
 static kry_status get_kernels(kry_coupled *A)
 {
     kry_status st = KRY_OK;
-    bool flux = kry_matrix_in_flux_form(kry_matrix_of(A->own));
+    bool flux = A->kind || kry_matrix_in_flux_form(kry_matrix_of(A->own));
     const char *form = flux ? "-DFLUX" : "", *exact = flux ? "-DFLUX -DSUM=ACC" : "-DSUM=ACC";
     kry_type type = A->far.type;
 
     TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_add", &A->add));
     TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_add_dot", &A->add_dot));
-    if (!A->exact.from) return KRY_OK;
+    if (A->kind) {
+        TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_dot", &A->dot));
+        TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_step", &A->step));
+        TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_diagonal", &A->diagonal));
+    }
+    if (!A->exact.b) return KRY_OK;
     TRY(kry_kernel_get(A->dev, "halo", type, exact, "halo_residual", &A->exact.residual));
     TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_pack", &A->exact.pack));
 done:
     return st;
 }
 
-kry_status kry_coupled_create(const kry_coupled *given, bool exact, kry_op **op)
+kry_status kry_coupled_create(const kry_coupled *given, const kry_sparse *exact, kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_op_shape shape = given->own->shape;
@@ -244,7 +296,8 @@ kry_status kry_coupled_create(const kry_coupled *given, bool exact, kry_op **op)
     TRY(get_kernels(&made));
     TRY(kry_alloc(1, sizeof *A, &A));
     *A = made, made.own = NULL;
-    TRY(kry_op_create_fused(A->dev, &coupled_table, &coupled_fused, A, &shape, op));
+    TRY(kry_op_create_fused(A->dev, &coupled_table, A->kind ? &kind_fused : &coupled_fused, A,
+                            &shape, op));
     A = NULL;
 done:
     if (made.own) release(&made);

@@ -34,7 +34,7 @@ done:
     return st;
 }
 
-kry_status kry_coupled_pack(kry_coupled *A, bool exact)
+kry_status kry_coupled_pack(kry_coupled *A, const kry_sparse *exact)
 {
     kry_status st = KRY_OK;
     const kry_sparse *far = &A->far;
@@ -45,7 +45,7 @@ kry_status kry_coupled_pack(kry_coupled *A, bool exact)
     TRY(kry_buffer_upload(A->dev, (size_t)A->rows * sizeof *A->number, A->number, &A->row));
     TRY(pack(A, far, &A->packed, NULL));
     if (!exact) return KRY_OK;
-    TRY(pack(A, &kry_matrix_of(A->own)->sorted, &A->exact.own, &A->exact.from));
+    TRY(pack(A, exact, &A->exact.own, &A->exact.from));
     TRY(kry_vec_create(A->dev, far->type, A->rows, 1, &A->exact.b));
     /* filled in flux form only */
     TRY(kry_buffer_create(A->dev, (size_t)A->rows * kry_type_size(far->type), &A->exact.surplus));
@@ -98,11 +98,19 @@ static kry_status balance(const kry_coupled *A, const void *own_val)
     own.val = (void *)own_val;
     if (!(matrix->params.traits & KRY_SINGULAR))
         TRY(kry_flux_sums("kry_csr_create", &A->dev->layout, &own, &A->far, &sums));
-    if (A->exact.from) TRY(store_surplus(A, sums));
+    if (A->exact.b) TRY(store_surplus(A, sums));
     if (sums || matrix->surplus) TRY(kry_matrix_set_surplus(matrix, sums));
 done:
     free(sums);
     return st;
+}
+
+static kry_status store_far(const kry_coupled *A, const void *far_val)
+{
+    size_t bytes = (size_t)A->packed.nnz * kry_type_size(A->far.type);
+
+    if (bytes && far_val != A->far.val) memcpy(A->far.val, far_val, bytes);
+    return kry_buffer_write(A->dev, A->packed.val, 0, bytes, A->far.val);
 }
 
 kry_status kry_coupled_store(kry_op *op, const void *own_val, const void *far_val)
@@ -111,29 +119,66 @@ kry_status kry_coupled_store(kry_op *op, const void *own_val, const void *far_va
     kry_coupled *A = kry_coupled_of(op);
 
     if (!A) return KRY_OK;
-    size_t bytes = (size_t)A->packed.nnz * kry_type_size(A->far.type);
-    if (bytes && far_val != A->far.val) memcpy(A->far.val, far_val, bytes);
-    TRY(kry_buffer_write(A->dev, A->packed.val, 0, bytes, A->far.val));
-    if (A->exact.from) TRY(store_exact(A, own_val));
+    TRY(store_far(A, far_val));
+    if (A->exact.b) TRY(store_exact(A, own_val));
     if (own_val && kry_matrix_in_flux_form(kry_matrix_of(A->own))) TRY(balance(A, own_val));
+done:
+    return st;
+}
+
+kry_status kry_coupled_store_flux(kry_op *op, const void *exact_val, const void *sums,
+                                  const void *far_val)
+{
+    kry_status st = KRY_OK;
+    kry_coupled *A = kry_coupled_of(op);
+
+    TRY(store_far(A, far_val));
+    if (!A->exact.b) return KRY_OK;
+    TRY(store_exact(A, exact_val));
+    TRY(store_surplus(A, sums));
 done:
     return st;
 }
 
 /* ---- reading back ---------------------------------------------------------------------------- */
 
+/* Give each diagonal entry its share of what flows to other parts. */
+static void add_to_diagonal(const kry_sparse *far, kry_sparse *own)
+{
+    for (int64_t i = 0; i < far->rows; i++) {
+        const int64_t at = kry_sparse_find(own, i, i);
+        double d = kry_number_at(own->type, own->val, at);
+        for (int64_t e = far->row_ptr[i]; e < far->row_ptr[i + 1]; e++)
+            d -= kry_number_at(far->type, far->val, e);
+        kry_number_put(own->type, own->val, at, d);
+    }
+}
+
+kry_status kry_coupled_own_rows(const kry_op *op, kry_sparse *rows)
+{
+    kry_status st = KRY_OK;
+    const kry_coupled *A = kry_coupled_of(op);
+    const kry_matrix *matrix = kry_matrix_of(kry_op_own(op));
+
+    *rows = (kry_sparse){ 0 };
+    CHECK(matrix || (A && A->kind), KRY_ERR_UNSUPPORTED,
+          "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
+    if (matrix) return kry_matrix_download(matrix, rows);
+    TRY(A->kind->rows(A->own, rows));
+    add_to_diagonal(&A->far, rows);
+done:
+    return st;
+}
+
 kry_status kry_coupled_download(const kry_op *op, kry_sparse *rows)
 {
     kry_status st = KRY_OK;
     kry_sparse own = { 0 };
     const kry_coupled *A = kry_coupled_of(op);
-    const kry_matrix *matrix = kry_matrix_of(kry_op_own(op));
 
     *rows = (kry_sparse){ 0 };
-    CHECK(matrix, KRY_ERR_UNSUPPORTED, "kry_matrix_read: '%s' is not a stored matrix",
-          op->table->kind);
-    if (!A) return kry_matrix_download(matrix, rows);
-    TRY(kry_matrix_download(matrix, &own));
+    if (!A) return kry_coupled_own_rows(op, rows);
+    TRY(kry_coupled_own_rows(op, &own));
     TRY(kry_sparse_beside(&own, &A->far, rows));
 done:
     kry_sparse_release(&own);
@@ -176,14 +221,14 @@ done:
 static kry_status make_copy(const kry_coupled *A, kry_op *own, kry_sparse *far, kry_op **copy)
 {
     kry_status st = KRY_OK;
-    kry_coupled made = { .own = own, .traits = A->traits };
+    kry_coupled made = { .own = own, .kind = A->kind, .traits = A->traits };
     size_t places = (size_t)kry_halo_count(A->halo);
 
     TRY(kry_alloc(places, sizeof *made.place, &made.place));
     if (places) memcpy(made.place, A->place, places * sizeof *made.place);
     TRY(kry_halo_like(A->halo, own->shape.type, &made.halo));
     made.far = *far, *far = (kry_sparse){ 0 };
-    return kry_coupled_create(&made, false, copy);
+    return kry_coupled_create(&made, NULL, copy);
 done:
     free(made.place);
     return st;
@@ -206,7 +251,8 @@ kry_status kry_coupled_convert(void *self, kry_type type, double factor, const d
     own->shape.traits = A->own->shape.traits;
     if (!T) TRY(make_copy(A, own, &far, copy));
     TRY(kry_coupled_store(*copy, NULL, T ? far.val : kry_coupled_of(*copy)->far.val));
-    TRY(kry_matrix_convert_surplus(kry_matrix_of(A->own), factor, kry_matrix_of(own)));
+    if (!A->kind)
+        TRY(kry_matrix_convert_surplus(kry_matrix_of(A->own), factor, kry_matrix_of(own)));
 done:
     kry_sparse_release(&far);
     kry_op_release(&own);

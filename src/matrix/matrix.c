@@ -247,6 +247,7 @@ static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
 static const kry_op_fused fused = { .apply_direction = matrix_apply_direction,
                                     .relax_by = matrix_relax_by,
                                     .residual_block = kry_matrix_residual_block,
+                                    .make_resident = kry_matrix_make_resident,
                                     .inspect = matrix_inspect };
 
 kry_matrix *kry_matrix_of(const kry_op *op)

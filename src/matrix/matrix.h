@@ -246,6 +246,11 @@ kry_status kry_matrix_convert_surplus(const kry_matrix *A, double factor, kry_ma
 /* Replace what the rows add up to, where other parts hold some of their entries. NULL: 0. Waits. */
 kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
 
+/* ---- matrix_persistent.c ----------------------------------------------------------------------- */
+
+/* The entry of kry_op_fused. */
+kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg **R);
+
 /* ---- narrowed.c -------------------------------------------------------------------------------- */
 
 /* Whether A is a stored matrix in double of which there can be a copy for vectors in single: assembled, on one

@@ -185,10 +185,10 @@ static kry_status make_coupled(cut *c, kry_device *dev, kry_op **local)
         goto done;
     }
     TRY(make_halo(c, dev, &A.halo));
-    A.own = own;
-    A.far = c->far, c->far = (kry_sparse){ 0 };
+    A.own = own, A.far = c->far, c->far = (kry_sparse){ 0 };
     A.place = c->wanted, c->wanted = NULL;
-    TRY(kry_coupled_create(&A, c->W->host.type == KRY_F32 && dev->info.fp64, local));
+    const bool exact = c->W->host.type == KRY_F32 && dev->info.fp64;
+    TRY(kry_coupled_create(&A, exact ? &kry_matrix_of(own)->sorted : NULL, local));
     TRY(kry_coupled_store(*local, c->own.val, kry_coupled_of(*local)->far.val));
 done:
     kry_op_release(&own);

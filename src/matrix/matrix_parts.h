@@ -44,16 +44,24 @@ typedef struct kry_packed_rows {
  * rounded pieces. */
 typedef struct kry_exact_rows {
     kry_packed_rows own;
-    int64_t *from;  /* host, nnz: where the numbers are among all own ones; NULL: not wanted */
+    int64_t *from;  /* host, nnz: where the numbers are among those that are given */
     cl_mem surplus; /* a number for each coupled row, in flux form: what it adds up to */
-    kry_vec *b;     /* in these rows, while r is written over it */
+    kry_vec *b;     /* in these rows, while r is written over it; NULL: not wanted */
     kry_kernel *residual, *pack;
 } kry_exact_rows;
 
+/* Own pieces that are no stored matrices: in flux form, and without what flows to other parts. So row i of the whole is
+ * that of own and  sum over j of far_ij (x_j - x_i),  and its diagonal entry that of own less the sum of far_ij. They
+ * offer the steps of conjugate gradients in two passes, kry_op_fused.apply_step. */
+typedef struct kry_own_kind {
+    kry_status (*rows)(const kry_op *own, kry_sparse *rows); /* all entries of own. Waits */
+} kry_own_kind;
+
 typedef struct kry_coupled {
-    kry_device *dev;        /* borrowed */
-    kry_op *own;            /* retained: a stored matrix */
-    kry_halo *halo;         /* owned */
+    kry_device *dev;          /* borrowed */
+    kry_op *own;              /* retained: a stored matrix; or */
+    const kry_own_kind *kind; /* not NULL: an operator of this kind, static */
+    kry_halo *halo;           /* owned */
     kry_sparse far;         /* on the host, of all rows; columns: places among the halo's numbers */
     int64_t *place;         /* of each of the halo's numbers in the whole (split.h) */
     unsigned traits;        /* of the whole matrix */
@@ -63,13 +71,14 @@ typedef struct kry_coupled {
     kry_packed_rows packed; /* their far entries */
     kry_exact_rows exact;
     kry_kernel *add, *add_dot;
+    kry_kernel *dot, *step, *diagonal; /* with a kind */
     char variant[128];
 } kry_coupled;
 
-/* y := alpha (own + far) x + beta y. given: own, which is retained, and halo, far, place and traits, which
- * are taken over even if it fails. exact: residuals of single numbers are summed in double.
- * kry_coupled_store brings what is made of numbers. */
-kry_status kry_coupled_create(const kry_coupled *given, bool exact, kry_op **op);
+/* y := alpha (own + far) x + beta y. given: own, which is retained, kind, and halo, far, place and traits, which
+ * are taken over even if it fails. exact: own's rows, of which those that are coupled are kept, for residuals of single
+ * numbers that are summed in double; NULL: not wanted. kry_coupled_store brings what is made of numbers. */
+kry_status kry_coupled_create(const kry_coupled *given, const kry_sparse *exact, kry_op **op);
 kry_coupled *kry_coupled_of(const kry_op *op); /* NULL: op is none */
 /* The operator of A's own entries, for preconditioners that read entries; A itself if it is not coupled. */
 const kry_op *kry_op_own(const kry_op *A);
@@ -78,15 +87,21 @@ int64_t kry_coupled_places(const kry_op *A, const int64_t **place);
 
 /* ---- coupled_rows.c: their entries ------------------------------------------------------------- */
 
-/* The patterns on the device, without numbers. */
-kry_status kry_coupled_pack(kry_coupled *A, bool exact);
+/* The patterns on the device, without numbers. exact: as in kry_coupled_create. */
+kry_status kry_coupled_pack(kry_coupled *A, const kry_sparse *exact);
 /* New numbers, after the caller has updated the operator of the own entries. own_val NULL: of a converted
  * copy, which is told what its rows add up to. Does nothing for operators that are not coupled. */
 kry_status kry_coupled_store(kry_op *op, const void *own_val, const void *far_val);
+/* The same for an own piece of a kind: exact_val: numbers of the exact rows, if they are wanted, and sums: of all rows, what
+ * own's add up to; NULL: 0. */
+kry_status kry_coupled_store_flux(kry_op *op, const void *exact_val, const void *sums,
+                                  const void *far_val);
+/* The entries of own with the diagonal of the whole: the block of it that is this part's. Waits. */
+kry_status kry_coupled_own_rows(const kry_op *op, kry_sparse *rows);
 /* Entry of the operators' table. */
 kry_status kry_coupled_convert(void *self, kry_type type, double factor, const double *scale,
                                kry_op **copy);
-/* The rows of a stored matrix on the host: own columns, then those of the halo's numbers. Waits.
+/* The rows of a stored matrix, or a coupled operator, on the host: own columns, then those of the halo's numbers. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if there is no stored matrix. */
 kry_status kry_coupled_download(const kry_op *op, kry_sparse *rows);
 

@@ -78,7 +78,7 @@ done:
 /* Of A, or in a run of all parts of a share of it. */
 static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
-    static const kry_whole whole = { kry_collect_matrix, create_here };
+    static const kry_whole whole = { kry_collect_matrix, create_here, false };
     const kry_amg_params *p = params ? params : KRY_AMG();
     if (kry_is_share(A)) return kry_part_levels_create(&whole, A, p, M);
     return p->adaptive > 0 ? create_adaptive(A, p, M) : create_alone(A, p, M);

@@ -306,7 +306,7 @@ static kry_status check(const kry_op *A, const void *params)
     kry_status st = KRY_OK;
     const kry_mg_params *p = params;
 
-    CHECK(kry_stencil_of_parts(A), KRY_ERR_UNSUPPORTED,
+    CHECK(kry_stencil_here(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is no grid operator (kry_stencil_create); kry_amg_create takes matrices", who,
           A->table->kind);
     CHECK(!kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
@@ -335,7 +335,7 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
                                          .create = kry_team_levels_make,
                                          .update = kry_team_levels_update,
                                          .destroy = kry_team_levels_destroy };
-    static const kry_whole whole = { kry_collect_grid, create_here };
+    static const kry_whole whole = { kry_collect_grid, create_here, true };
     const kry_mg_params *p = params ? params : KRY_MG();
     if (kry_is_share(A)) {
         kry_mg_params theirs = *p; /* the finest level is of all devices, in the numbers of A */
@@ -348,8 +348,7 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 
 bool kry_mg_takes(const kry_op *A)
 {
-    return A && kry_stencil_of_parts(A) && !kry_device_is_host(A->dev) &&
-           !kry_has_reproducible_sums(A);
+    return A && kry_stencil_here(A) && !kry_device_is_host(A->dev) && !kry_has_reproducible_sums(A);
 }
 
 kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params, kry_op **M)

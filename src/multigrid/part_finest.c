@@ -15,7 +15,7 @@ kry_status kry_part_rows_read(const char *who, const kry_op *A, kry_part_rows *r
     int64_t total;
 
     *rows = (kry_part_rows){ 0 };
-    CHECK(C, KRY_ERR_UNSUPPORTED,
+    CHECK(C && !C->kind, KRY_ERR_UNSUPPORTED,
           "%s: '%s' on a team is no stored matrix; kry_mg_create takes grids", who, A->table->kind);
     TRY(kry_rows_read(who, A, &rows->own));
     TRY(kry_alloc((size_t)rows->own.rows, sizeof *inverse, &inverse));

@@ -104,20 +104,27 @@ done:
 
 /* ---- grids ------------------------------------------------------------------------------------- */
 
-/* all := the numbers of all cells, divided by `unit`; NULL if there is no buffer. */
-static kry_status collect_numbers(const kry_stencil *A, cl_mem buffer, double unit, double **all)
+enum { CELLS = 3 }; /* in the place of an axis */
+
+/* all := the numbers of all cells, or of all faces along an axis divided by their weight, in the order of rows. */
+static kry_status collect_numbers(const kry_op *op, int axis, double **all)
 {
     kry_status st = KRY_OK;
-    double *mine = NULL;
+    const kry_stencil *A = kry_stencil_here(op);
+    const kry_split *split = op->dev->layout.split;
+    double *mine = NULL, *placed = NULL;
     size_t count;
 
-    *all = NULL;
-    if (!buffer) return KRY_OK;
     TRY(kry_alloc((size_t)A->n, sizeof *mine, &mine));
-    TRY(kry_stencil_read(A, buffer, A->n, mine));
-    TRY(kry_layout_collect(&A->dev->layout, mine, (size_t)A->n, sizeof *mine, all, &count));
-    for (size_t i = 0; i < count; i++) (*all)[i] /= unit;
+    TRY(axis == CELLS ? kry_stencil_read(A, A->coefficient, A->n, mine)
+                      : kry_stencil_read_faces(op, axis, mine));
+    TRY(kry_layout_collect(&op->dev->layout, mine, (size_t)A->n, sizeof *mine, &placed, &count));
+    TRY(kry_alloc(count, sizeof **all, all));
+    for (size_t p = 0; p < count; p++)
+        (*all)[kry_split_row(split, (int64_t)p)] =
+            axis == CELLS ? placed[p] : placed[p] / A->weight[axis];
 done:
+    free(placed);
     free(mine);
     return st;
 }
@@ -142,20 +149,20 @@ done:
 kry_status kry_collect_grid(const kry_op *op, kry_op **whole)
 {
     kry_status st = KRY_OK;
-    const kry_stencil *A = kry_stencil_of(op);
+    const kry_stencil *A = kry_stencil_here(op);
     kry_stencil_params p = *KRY_STENCIL();
     double *numbers[4] = { NULL };
     int64_t n = 1;
 
     for (int a = 0; a < A->axes; a++) {
-        n *= p.size[a] = kry_stencil_size_of_all(A, a);
+        n *= p.size[a] = kry_stencil_whole(A, a);
         p.spacing[a] = 1, p.diffusion[a] = A->weight[a];
-        p.low[a] = A->low[a], p.high[a] = A->high[a];
-        if (A->faces_given) TRY(collect_numbers(A, A->face[a], A->weight[a], &numbers[a]));
+        p.low[a] = kry_stencil_side(A, a, false), p.high[a] = kry_stencil_side(A, a, true);
+        if (A->faces_given) TRY(collect_numbers(op, a, &numbers[a]));
         p.face[a] = numbers[a];
     }
-    TRY(collect_numbers(A, A->coefficient, 1, &numbers[3]));
-    p.coefficient = numbers[3];
+    if (A->coefficient) TRY(collect_numbers(op, CELLS, &numbers[CELLS]));
+    p.coefficient = numbers[CELLS];
     if (!*whole)
         TRY(kry_stencil_make(op->dev, A->type, &p, NULL, NULL, 1, whole));
     else if (A->variable)

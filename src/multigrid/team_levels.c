@@ -23,6 +23,8 @@ typedef struct transfer {
     const kry_level
         *level;       /* the finest of the whole operator; without P the two levels are the same */
     int64_t first, n; /* rows of this part, among all */
+    cl_mem row;       /* n: which they are, where they do not follow each other; else NULL */
+    kry_vec *mine;    /* with these: n numbers */
     kry_vec *prolonged; /* all rows */
     kry_vec *padded;    /* the same: zeros but for those of this part */
     double *sum;        /* the second level's */
@@ -34,6 +36,8 @@ static void transfer_destroy(void *self)
     transfer *t = self;
     if (!t) return;
     free(t->sum);
+    if (t->row) kry_buffer_release(t->padded->dev, &t->row);
+    kry_vec_release(&t->mine);
     kry_vec_release(&t->padded);
     kry_vec_release(&t->prolonged);
     free(t);
@@ -48,6 +52,30 @@ static kry_vec own_rows(const transfer *t, const kry_vec *all)
     return own;
 }
 
+/* own := the rows of this part, in a vector of all or gathered from it. */
+static kry_status take_own(const transfer *t, const kry_vec *all, kry_vec *own)
+{
+    kry_device *dev = all->dev;
+
+    *own = t->row ? kry_vec_borrow(t->mine) : own_rows(t, all);
+    if (!t->row) return KRY_OK;
+    const kry_arg args[] = { ARG(t->n), ARG(t->row), ARG_VEC(all), ARG(t->mine->buffer) };
+    return kry_run(dev, "halo", all->type, "", "halo_pack", kry_groups_for(dev, all->type, t->n),
+                   args, COUNT(args));
+}
+
+/* The rows of this part := x, in a vector of all. */
+static kry_status put_own(const transfer *t, const kry_vec *x, const kry_vec *all)
+{
+    kry_device *dev = all->dev;
+    kry_vec own = own_rows(t, all);
+
+    if (!t->row) return kry_vec_copy(x, &own);
+    const kry_arg args[] = { ARG(t->n), ARG(t->row), ARG_VEC(x), ARG(all->buffer) };
+    return kry_run(dev, "halo", all->type, "", "halo_unpack", kry_groups_for(dev, all->type, t->n),
+                   args, COUNT(args));
+}
+
 /* y := alpha P x + beta y, in these rows */
 static kry_status transfer_apply(void *self, double alpha, const kry_vec *x, double beta,
                                  kry_vec *y)
@@ -55,12 +83,13 @@ static kry_status transfer_apply(void *self, double alpha, const kry_vec *x, dou
     kry_status st = KRY_OK;
     const transfer *t = self;
     const kry_op *P = t->level->P;
-    const kry_vec own = own_rows(t, t->prolonged);
+    kry_vec own;
 
     if (P)
         TRY(P->table->apply(P->self, 1, x, 0, t->prolonged));
     else
         TRY(kry_vec_copy(x, t->prolonged));
+    TRY(take_own(t, t->prolonged, &own));
     TRY(kry_vec_axpby(alpha, &own, beta, y));
 done:
     return st;
@@ -72,9 +101,8 @@ static kry_status restrict_here(void *self, const kry_vec *x, kry_vec *y)
     kry_status st = KRY_OK;
     const transfer *t = self;
     const kry_op *P = t->level->P, *R = t->level->R;
-    kry_vec own = own_rows(t, t->padded);
 
-    TRY(kry_vec_copy(x, &own));
+    TRY(put_own(t, x, t->padded));
     if (R)
         TRY(R->table->apply(R->self, 1, t->padded, 0, y));
     else if (P)
@@ -113,9 +141,24 @@ static const kry_op_table transfer_table = {
     .destroy = transfer_destroy,
 };
 
+/* Rows that do not follow each other in the whole. */
+static kry_status list_rows(kry_device *dev, transfer *t)
+{
+    kry_status st = KRY_OK;
+    int32_t *row = NULL;
+
+    TRY(kry_alloc((size_t)t->n, sizeof *row, &row));
+    for (int64_t i = 0; i < t->n; i++) row[i] = (int32_t)kry_layout_row(&dev->layout, i);
+    TRY(kry_buffer_upload(dev, (size_t)t->n * sizeof *row, row, &t->row));
+    TRY(kry_vec_create(dev, t->padded->type, t->n, 1, &t->mine));
+done:
+    free(row);
+    return st;
+}
+
 /* Between the rows of A and the level below `level`, which has `coarse` unknowns. */
 static kry_status transfer_create(const kry_op *A, const kry_level *level, int64_t coarse,
-                                  kry_op **out)
+                                  bool by_rows, kry_op **out)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
@@ -134,6 +177,7 @@ static kry_status transfer_create(const kry_op *A, const kry_level *level, int64
     TRY(kry_vec_create(dev, shape.type, all, 1, &t->prolonged));
     TRY(kry_vec_create(dev, shape.type, all, 1, &t->padded));
     TRY(kry_vec_fill(t->padded, 0));
+    if (by_rows && kry_split_permutes(dev->layout.split)) TRY(list_rows(dev, t));
     TRY(kry_op_create(dev, &transfer_table, t, &shape, out));
     t = NULL;
 done:
@@ -183,7 +227,7 @@ static kry_status add_levels(kry_hierarchy *H, const team_levels *t)
     const int64_t second = W->rung[W->count > 1].level.A->shape.rows;
     kry_level finest = { .A = (kry_op *)t->A, .highest = W->rung[0].smooth.highest };
 
-    TRY(transfer_create(t->A, top, second, &finest.P));
+    TRY(transfer_create(t->A, top, second, t->how->by_rows, &finest.P));
     TRY(kry_hierarchy_add(H, &finest));
     if (W->count == 1) TRY(kry_hierarchy_add(H, top)); /* it is solved exactly */
     for (int i = 1; i < W->count; i++) {

@@ -15,6 +15,7 @@ typedef struct kry_whole {
     kry_status (*collect)(const kry_op *A, kry_op **whole);
     /* M := multigrid for that. */
     kry_create_here *create;
+    bool by_rows; /* `collect` puts them in the order of rows instead */
 } kry_whole;
 
 /* What kry_team_levels_make takes for parameters. */

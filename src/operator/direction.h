@@ -5,12 +5,11 @@
 #include "device/state.h"
 #include "operator/op.h"
 
-/* ---- kry_op_fused.run_cg: iterations of conjugate gradients in one kernel ---------------------- */
+/* ---- resident.c: iterations of conjugate gradients in one kernel ------------------------------- */
 
 typedef enum kry_cg_action {
-    KRY_CG_PREPARE, /* when a solver is made: compile, allocate, find out whether it can be done */
-    KRY_CG_BEGIN,   /* a solve, from x and its residual r */
-    KRY_CG_GO_ON    /* from where the last call ended without a reason to stop */
+    KRY_CG_BEGIN, /* a solve, from x and its residual r */
+    KRY_CG_GO_ON  /* from where the last call ended without a reason to stop */
 } kry_cg_action;
 
 enum {
@@ -23,7 +22,6 @@ struct kry_cg_run {
     kry_vec *x;         /* [in,out] */
     double target2;     /* stop when r.r <= target2 */
     int64_t iterations; /* [in] at most; no more than KRY_CG_CHUNK are done */
-    unsigned ticket;    /* the operator's: whose recurrence it keeps */
     double *history; /* [out] r.r of iterations 0 ... done of this call, KRY_CG_CHUNK + 1 numbers;
                            the last stands at 0 of the next call again */
     int done;        /* [out] iterations of this call */

@@ -8,6 +8,21 @@ typedef struct kry_direction kry_direction; /* direction.h */
 typedef struct kry_step kry_step;
 typedef struct kry_cg_run kry_cg_run;
 typedef struct kry_relax kry_relax;
+typedef struct kry_resident_cg kry_resident_cg; /* resident.h */
+
+/* w := first r,  M r = w - second w, for matrices with a part of A's entries each */
+typedef struct kry_factors {
+    const kry_op *A, *first, *second; /* borrowed; all assembled */
+} kry_factors;
+
+/* z_0 := c[0] D^-1 r,  z_k := z_k-1 + c[2k-1] (z_k-1 - z_k-2) + c[2k] D^-1 (r - A z_k-1),  M r = z_degree */
+enum { KRY_POLYNOMIAL_DEGREE = 32 }; /* at most */
+typedef struct kry_polynomial {
+    const kry_op *A;  /* borrowed */
+    const kry_vec *d; /* borrowed: D^-1 */
+    int degree;       /* >= 1; z_-1 is 0 */
+    double c[2 * KRY_POLYNOMIAL_DEGREE + 1];
+} kry_polynomial;
 
 /* What the entries of a matrix say against Krylov methods. */
 typedef struct kry_finding {
@@ -41,9 +56,13 @@ typedef struct kry_op_fused {
      * x->ld. NULL: they take one. */
     kry_status (*prepare_columns)(void *self);
 
-    /* Iterations of conjugate gradients in one kernel; docs/resident.md. A failure leaves x as the
-     * last call that succeeded left it. Waits. */
-    kry_status (*run_cg)(void *self, kry_cg_run *run);
+    /* Make conjugate gradients in one kernel (resident.h), preconditioned by M; NULL: by none. Waits.
+     * Returns  KRY_ERR_UNSUPPORTED if that cannot be done, or would be slower. */
+    kry_status (*make_resident)(void *self, const kry_op *M, kry_resident_cg **R);
+
+    /* M as a polynomial in a matrix, if it is one of few terms; as products with two parts of one. False: it is not. */
+    bool (*as_polynomial)(void *self, kry_polynomial *p);
+    bool (*as_factors)(void *self, kry_factors *f);
 
     /* y := x + c0 (x - old) + c1 D^-1 (b - A x), D the diagonal; s carries c0, c1, b, x and old. x
      * NULL: zero, so that y := c1 D^-1 b; old NULL: zero; old may be y. sum NULL: none; of width 1: of

@@ -3,6 +3,7 @@
  * behind one table.
  */
 #include "operator/op_parts.h"
+#include "team/boxes.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,12 +207,15 @@ static void parts_describe(void *self, kry_op_info *info)
         info->bytes_per_direction += one.bytes_per_direction;
         info->bytes_per_step += one.bytes_per_step;
     }
+    const int *cut = s->boxes ? s->boxes->parts : NULL;
+    char blocks[48] = "";
+    if (cut) snprintf(blocks, sizeof blocks, "%d x %d x %d blocks, ", cut[0], cut[1], cut[2]);
     if (P->dev->team->ranks)
-        snprintf(P->variant, sizeof P->variant, "%.400s%srank %d of %d", info->variant,
-                 *info->variant ? ", " : "", s->begin, P->dev->team->size);
+        snprintf(P->variant, sizeof P->variant, "%.350s%s%srank %d of %d", info->variant,
+                 *info->variant ? ", " : "", blocks, s->begin, P->dev->team->size);
     else
-        snprintf(P->variant, sizeof P->variant, "%.400s%son %d of %d devices%s", info->variant,
-                 *info->variant ? ", " : "", s->members, P->dev->team->size,
+        snprintf(P->variant, sizeof P->variant, "%.350s%s%son %d of %d devices%s", info->variant,
+                 *info->variant ? ", " : "", blocks, s->members, P->dev->team->size,
                  s->members < P->dev->team->size ? ": too small to gain from more" : "");
     info->variant = P->variant;
 }

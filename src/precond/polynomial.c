@@ -60,34 +60,62 @@ static kry_vec *place(const polynomial *M, int k, places *at)
     return (M->degree - k) % 2 ? &at->work : at->z;
 }
 
+/* The coefficients of step k, from 1 on, where *rho is Chebyshev's, 1 / sigma before the first. */
+static void next_step(const polynomial *M, double *rho, double *c0, double *c1)
+{
+    const double low = M->highest / M->ratio, theta = (M->highest + low) / 2,
+                 delta = (M->highest - low) / 2, next = 1 / (2 * theta / delta - *rho);
+
+    *c0 = M->omega > 0 ? 0 : *rho * next;
+    *c1 = M->omega > 0 ? M->omega : 2 * next / delta;
+    *rho = next;
+}
+
+/* b of the formulas above, and the first rho. */
+static double first_step(const polynomial *M, double *rho)
+{
+    const double low = M->highest / M->ratio, theta = (M->highest + low) / 2;
+
+    *rho = (M->highest - low) / 2 / theta;
+    return M->omega > 0 ? M->omega : 1 / theta;
+}
+
 /* sum NULL: none */
 static kry_status polynomial_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     polynomial *M = self;
     kry_status st = KRY_OK;
-    const bool neumann = M->omega > 0;
-    double low = M->highest / M->ratio, theta = (M->highest + low) / 2,
-           delta = (M->highest - low) / 2, sigma = theta / delta, rho = 1 / sigma;
-    double multiple = 0; /* z_0 = multiple r is not stored then */
+    double rho, b = first_step(M, &rho);
+    double multiple = M->entry > 0 ? b / M->entry : 0; /* z_0 = multiple r is not stored then */
 
-    if (M->entry > 0) multiple = neumann ? M->omega / M->entry : 1 / (theta * M->entry);
     TRY(kry_vec_widen(&M->work, z->k));
     places at = { z, kry_vec_columns(M->work, 0, z->k) };
-    const kry_relax first = { .c1 = neumann ? M->omega : 1 / theta, .b = r };
+    const kry_relax first = { .c1 = b, .b = r };
     if (!multiple) TRY(kry_relaxer_run(&M->sweep, &first, place(M, 0, &at), NULL));
     for (int k = 1; k <= M->degree; k++) {
-        kry_relax s = { .c1 = M->omega, .b = r, .x = place(M, k - 1, &at) };
-        if (!neumann) {
-            double next = 1 / (2 * sigma - rho);
-            s.c0 = rho * next, s.c1 = 2 * next / delta, rho = next;
-            if (k > 1) s.old = place(M, k - 2, &at);
-            if (multiple && k == 2) s.old = r, s.old_scale = multiple;
-        }
+        kry_relax s = { .b = r, .x = place(M, k - 1, &at) };
+        next_step(M, &rho, &s.c0, &s.c1);
+        if (k > 1 && s.c0 != 0) s.old = place(M, k - 2, &at);
+        if (multiple && k == 2 && s.c0 != 0) s.old = r, s.old_scale = multiple;
         if (multiple && k == 1) s.x = r, s.x_scale = multiple;
         TRY(kry_relaxer_run(&M->sweep, &s, place(M, k, &at), k == M->degree ? sum : NULL));
     }
 done:
     return st;
+}
+
+static bool polynomial_as_polynomial(void *self, kry_polynomial *p)
+{
+    const polynomial *M = self;
+    double rho;
+
+    if (!M->sweep.M || M->degree > KRY_POLYNOMIAL_DEGREE) return false;
+    *p = (kry_polynomial){ .A = M->sweep.A,
+                           .d = M->sweep.M->table->as_diagonal(M->sweep.M->self),
+                           .degree = M->degree };
+    p->c[0] = first_step(M, &rho);
+    for (int k = 1; k <= M->degree; k++) next_step(M, &rho, &p->c[2 * k - 1], &p->c[2 * k]);
+    return true;
 }
 
 static kry_status polynomial_run(void *self, const kry_vec *r, kry_vec *z)
@@ -145,6 +173,7 @@ static void polynomial_destroy(void *self)
         .apply_dots = polynomial_apply_dots                                           \
     }
 static const kry_op_table neumann_table = TABLE("neumann"), chebyshev_table = TABLE("chebyshev");
+static const kry_op_fused polynomial_fused = { .as_polynomial = polynomial_as_polynomial };
 
 /* given: degree, and omega or the interval. */
 static kry_status create(const char *who, const kry_op *A, const polynomial *given, kry_op **out)
@@ -165,7 +194,8 @@ static kry_status create(const char *who, const kry_op *A, const polynomial *giv
         TRY(find_interval(M));
         shape.traits = KRY_SYMMETRIC;
     }
-    TRY(kry_op_create(A->dev, M->omega > 0 ? &neumann_table : &chebyshev_table, M, &shape, out));
+    TRY(kry_op_create_fused(A->dev, M->omega > 0 ? &neumann_table : &chebyshev_table,
+                            &polynomial_fused, M, &shape, out));
     M = NULL;
 done:
     polynomial_destroy(M);

@@ -16,7 +16,7 @@ kry_status kry_rows_download(const kry_op *A, kry_sparse *R)
     const kry_op *one = parts ? kry_pin_of(kry_op_first(A)) : kry_op_own(A);
 
     *R = (kry_sparse){ 0 };
-    if (kry_stencil_of(one)) return kry_stencil_rows(A, R);
+    if (kry_stencil_here(one)) return kry_stencil_rows(A, R);
     if (parts) return kry_matrix_parts_download(A, R);
     CHECK(kry_matrix_of(one), KRY_ERR_UNSUPPORTED, "'%s' is not a stored matrix", one->table->kind);
     TRY(kry_matrix_download(kry_matrix_of(one), R));
@@ -43,7 +43,7 @@ kry_status kry_rows_read(const char *who, const kry_op *A, kry_sparse *R)
     kry_status st = KRY_OK;
 
     *R = (kry_sparse){ 0 };
-    CHECK(kry_matrix_of(kry_op_own(A)) || kry_stencil_of(kry_op_own(A)), KRY_ERR_UNSUPPORTED,
+    CHECK(kry_matrix_of(kry_op_own(A)) || kry_stencil_here(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is neither a stored matrix nor a grid operator: it has no entries to read; "
           "take 'jacobi' or 'chebyshev'",
           who, A->table->kind);

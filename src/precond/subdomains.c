@@ -17,7 +17,7 @@ enum { MANY = 4096 }; /* sub-domains, about, where the caller does not say how m
 /* The grid that A, or on a team each of its parts, is made for; NULL: none. */
 static const kry_stencil *grid_of(const kry_op *A)
 {
-    return kry_stencil_of(kry_pin_of(kry_op_first(A)));
+    return kry_stencil_here(kry_pin_of(kry_op_first(A)));
 }
 
 /* The phases of a grid's cells; NULL where its coefficient is one number. */
@@ -34,11 +34,11 @@ static kry_status phases_of(const kry_op *A, int32_t **phase, int64_t *count)
     const kry_here here = kry_op_here(A);
     int64_t first = kry_op_in_parts(A) ? kry_op_split(A)->first[here.begin] : 0;
     for (int r = here.begin; r < here.end; r++) {
-        const kry_stencil *grid = kry_stencil_of(kry_pin_of(kry_op_piece(A, r)));
+        const kry_stencil *grid = kry_stencil_here(kry_pin_of(kry_op_piece(A, r)));
         TRY(kry_stencil_read(grid, grid->coefficient, grid->n, field + first));
         first += grid->n;
     }
-    if (kry_op_in_parts(A)) TRY(kry_split_complete(kry_op_split(A), sizeof *field, field));
+    if (kry_op_in_parts(A)) TRY(kry_split_all_rows(kry_op_split(A), sizeof *field, field));
     TRY(kry_labels_levels(A->shape.rows, field, 0, *phase, count));
 done:
     free(field);
@@ -58,7 +58,7 @@ static kry_status label_blocks(const kry_op *A, const kry_deflation_params *p, i
           "kry_deflation_create: '%s' is not a grid operator, so it has no blocks and no phases: "
           "take stripes, graph, or labels (kry_labels_blocks makes them)",
           A->table->kind);
-    for (int a = 0; a < grid->axes; a++) size[a] = kry_stencil_size_of_all(grid, a);
+    for (int a = 0; a < grid->axes; a++) size[a] = kry_stencil_whole(grid, a);
     if (p->phase) TRY(phases_of(A, &phase, &phases));
     if (p->block) {
         TRY(kry_labels_blocks(size, (int64_t[]){ p->block, p->block, p->block }, phase, labels,
@@ -82,7 +82,7 @@ static int64_t usual_block(const kry_stencil *grid, int64_t n)
     for (int64_t block = 4;; block += block < 8 ? 4 : 8) {
         double blocks = 1;
         for (int a = 0; a < grid->axes; a++) {
-            int64_t along = (kry_stencil_size_of_all(grid, a) + block - 1) / block;
+            int64_t along = (kry_stencil_whole(grid, a) + block - 1) / block;
             blocks *= (double)along;
         }
         if (blocks <= MANY && blocks * 16 <= (double)n) return block;

@@ -233,6 +233,14 @@ done:
     return st;
 }
 
+static bool triangles_as_factors(void *self, kry_factors *f)
+{
+    const triangles *M = self;
+
+    *f = (kry_factors){ M->A, M->parts.first, M->parts.second };
+    return M->form.degree == 1 && !M->form.unscaled && !M->form.drop;
+}
+
 static void name_variant(triangles *M)
 {
     const kry_triangles_form *f = &M->form;
@@ -299,6 +307,7 @@ static void triangles_destroy(void *self)
         .update = triangles_update, .describe = triangles_describe, .destroy = triangles_destroy, \
     }
 static const kry_op_table ip_table = TABLE("ip"), ssor_ai_table = TABLE("ssor-ai");
+static const kry_op_fused triangles_fused = { .as_factors = triangles_as_factors };
 
 kry_status kry_triangles_create(const kry_op *A, const kry_triangles_form *form, kry_op **out)
 {
@@ -316,7 +325,8 @@ kry_status kry_triangles_create(const kry_op *A, const kry_triangles_form *form,
         TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &M->w[i]));
     kry_op_shape shape = A->shape;
     shape.traits = KRY_SYMMETRIC | (form->drop ? 0 : KRY_POSITIVE);
-    TRY(kry_op_create(A->dev, form->ssor_ai ? &ssor_ai_table : &ip_table, M, &shape, out));
+    TRY(kry_op_create_fused(A->dev, form->ssor_ai ? &ssor_ai_table : &ip_table, &triangles_fused, M,
+                            &shape, out));
     M = NULL;
 done:
     triangles_destroy(M);

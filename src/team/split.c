@@ -2,6 +2,7 @@
 #include "team/split.h"
 #include "sparse/entries.h"
 #include "sparse/partition.h"
+#include "team/boxes.h"
 #include "team/ranks.h"
 #include "team/team.h"
 #include <math.h>
@@ -40,6 +41,7 @@ void kry_split_release(kry_split **split)
     kry_split *s = *split;
     *split = NULL;
     if (!s || !let_go(s)) return;
+    kry_boxes_release(&s->boxes);
     free(s->first);
     free(s->row);
     free(s);
@@ -75,6 +77,16 @@ static int worthwhile(const struct kry_team *team, double bytes)
     return best;
 }
 
+/* Bytes of a number; and the numbers that an iteration moves per row besides the matrix, and on a
+ * grid. */
+enum { WORD = 8, CG_WORDS = 10, GRID_WORDS = 7 };
+
+int kry_split_members(const struct kry_team *team, bool grid, int64_t n)
+{
+    const double words = grid ? GRID_WORDS : CG_WORDS;
+    return team->use_all ? team->size : worthwhile(team, WORD * words * (double)n);
+}
+
 /* How many parts get rows: no more than there are blocks. layers: each is to have one, at least. */
 static kry_status choose_members(const struct kry_team *team, const char *who, int64_t blocks,
                                  bool layers, double bytes, int *members)
@@ -92,7 +104,7 @@ done:
     return st;
 }
 
-static kry_status split_new(struct kry_team *team, int64_t n, int members, kry_split **split)
+kry_status kry_split_new(struct kry_team *team, int64_t n, int members, kry_split **split)
 {
     kry_status st = KRY_OK;
     kry_split *s = NULL;
@@ -108,8 +120,7 @@ done:
     return st;
 }
 
-/* Make *mine the split for n rows from now on, which are summed in these units and chunks. */
-static void keep(kry_split **mine, int64_t unit, int64_t chunk, kry_split **split)
+void kry_split_keep(kry_split **mine, int64_t unit, int64_t chunk, kry_split **split)
 {
     kry_split *s = *mine;
 
@@ -119,6 +130,7 @@ static void keep(kry_split **mine, int64_t unit, int64_t chunk, kry_split **spli
         if (count > s->most_chunks) s->most_chunks = count;
     }
     s->mark = kry_hash(KRY_HASH_START, s->first, ((size_t)s->members + 1) * sizeof *s->first);
+    if (s->boxes) s->mark = kry_hash(s->mark, s->boxes->parts, sizeof s->boxes->parts);
     pthread_mutex_lock(&lock);
     s->next = s->team->splits;
     s->team->splits = s;
@@ -131,7 +143,7 @@ static bool begins_at_multiples(const kry_split *s, int64_t multiple)
 {
     for (int i = 0; i < s->members; i++)
         if (s->first[i] % multiple) return false;
-    return !s->row || multiple == 1;
+    return !kry_split_permutes(s) || multiple == 1;
 }
 
 /* ---- chunks of rows, for reproducible sums --------------------------------------------------- */
@@ -163,10 +175,6 @@ int64_t kry_split_count_chunks(int64_t n, int64_t unit, int64_t chunk)
 }
 
 /* ---- splits ---------------------------------------------------------------------------------- */
-
-/* Bytes of a number; and the numbers that an iteration moves per row besides the matrix, and on a
- * grid. */
-enum { WORD = 8, CG_WORDS = 10, GRID_WORDS = 7 };
 
 /* Let METIS choose the rows of the parts. */
 static kry_status split_by_graph(const kry_sparse *A, kry_split *s)
@@ -208,7 +216,7 @@ kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, cons
     }
     const int64_t blocks = (n + multiple - 1) / multiple;
     TRY(choose_members(team, who, blocks, layers, bytes, &members));
-    TRY(split_new(team, n, members, &s));
+    TRY(kry_split_new(team, n, members, &s));
     if (n > 0 && A && team->by_graph)
         TRY(split_by_graph(A, s));
     else if (n > 0)
@@ -216,7 +224,7 @@ kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, cons
                                   members > blocks ? (int)blocks : members, team->share, multiple,
                                   s->first));
     for (int64_t r = blocks; r < members; r++) s->first[r + 1] = n;
-    keep(&s, unit, chunk, split);
+    kry_split_keep(&s, unit, chunk, split);
 done:
     if (st < 0) kry_split_release(&old);
     kry_split_release(&s);
@@ -267,16 +275,17 @@ kry_status kry_split_by_ranks(struct kry_team *team, const char *who, int64_t fi
     int64_t unit = 0, chunk = 0;
 
     *split = NULL;
-    TRY(split_new(team, 0, team->size, &s));
+    TRY(kry_split_new(team, 0, team->size, &s));
     TRY(gather_rows(team, who, (int64_t[]){ first, rows }, s->first));
     s->n = s->first[team->size];
     if (team->reproducible) kry_split_chunks(s->n, 1, &unit, &chunk);
     TRY(check_units(s, who, unit));
     old = kry_split_find(team, s->n);
     if (!old) {
-        keep(&s, unit, chunk, split);
+        kry_split_keep(&s, unit, chunk, split);
     } else {
-        CHECK(!memcmp(old->first, s->first, ((size_t)s->members + 1) * sizeof *s->first),
+        CHECK(!old->boxes &&
+                  !memcmp(old->first, s->first, ((size_t)s->members + 1) * sizeof *s->first),
               KRY_ERR_SHAPE,
               "%s: vectors or operators of %lld rows that were made before are cut elsewhere", who,
               (long long)s->n);
@@ -287,57 +296,6 @@ done:
     if (s) free(s->first);
     free(s);
     return st;
-}
-
-kry_status kry_split_complete(const kry_split *s, size_t size, void *all)
-{
-    kry_status st = KRY_OK;
-    kry_ranks *R = s->team->ranks;
-    int64_t most = 0;
-    char *padded = NULL, *room = NULL;
-
-    if (!R) return KRY_OK;
-    for (int r = 0; r < s->members; r++)
-        most = kry_split_rows(s, r) > most ? kry_split_rows(s, r) : most;
-    TRY(kry_alloc((size_t)most, size, &padded));
-    TRY(kry_alloc((size_t)(most * s->members), size, &room));
-    memcpy(padded, (char *)all + (size_t)s->first[s->begin] * size,
-           (size_t)kry_split_rows(s, s->begin) * size);
-    TRY(kry_ranks_gather(R, padded, (size_t)most * size, room));
-    for (int r = 0; r < s->members; r++)
-        memcpy((char *)all + (size_t)s->first[r] * size, room + (size_t)(r * most) * size,
-               (size_t)kry_split_rows(s, r) * size);
-done:
-    free(room);
-    free(padded);
-    return st;
-}
-
-/* ---- numbers in the order of rows, and in places --------------------------------------------- */
-
-void kry_split_copy(const kry_split *s, int rank, size_t size, void *all, void *mine, bool to_part)
-{
-    int64_t count = kry_split_rows(s, rank), run = s->row ? 1 : count; /* rows side by side */
-
-    for (int64_t i = 0; i < count; i += run) {
-        char *in_all = (char *)all + (size_t)kry_split_row(s, s->first[rank] + i) * size;
-        char *in_part = (char *)mine + (size_t)i * size;
-        memcpy(to_part ? in_part : in_all, to_part ? in_all : in_part, (size_t)run * size);
-    }
-}
-
-int64_t kry_layout_row(const kry_layout *layout, int64_t i)
-{
-    const kry_split *s = layout->split;
-    return s ? kry_split_row(s, s->first[kry_layout_rank(layout)] + i) : i;
-}
-
-int64_t kry_layout_find_row(const kry_layout *layout, int64_t n, int64_t row)
-{
-    if (!layout->split) return row >= 0 && row < n ? row : -1;
-    for (int64_t i = 0; i < n; i++)
-        if (kry_layout_row(layout, i) == row) return i;
-    return -1;
 }
 
 /* ---- before there is a team ------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 
 /* All vectors and operators of n rows on a team share one split, so that they fit each other. */
 typedef struct kry_split kry_split;
+typedef struct kry_boxes kry_boxes; /* boxes.h */
 struct kry_split {
     int refs;              /* protected by the lock of split.c */
     struct kry_team *team; /* borrowed: who holds a split also holds the team's device */
@@ -16,7 +17,8 @@ struct kry_split {
     int64_t *first; /* members + 1: part i has places first[i] ... first[i + 1] - 1 */
     int begin, end; /* parts begin ... end - 1 are in this process */
     uint64_t mark;  /* a hash of n and first */
-    int32_t *row;   /* n: the row at each place; NULL: row i is at place i */
+    int32_t *row;   /* n: the row at each place; NULL: row i is at place i, or `boxes` say where */
+    kry_boxes *boxes; /* owned: of a grid that is not cut along its last axis alone; else NULL */
     /* For reproducible sums, else 0: rows are cut into units, and each unit into chunks of `chunk`
      * rows, the last of which may be shorter. Parts have whole units. */
     int64_t unit, chunk;
@@ -37,10 +39,11 @@ static inline int64_t kry_split_rows(const kry_split *s, int rank)
     return s->first[rank + 1] - s->first[rank];
 }
 
-static inline int64_t kry_split_row(const kry_split *s, int64_t place)
-{
-    return s->row ? s->row[place] : place;
-}
+/* The row at a place; and the place of a row, where those of METIS are not known. */
+int64_t kry_split_row(const kry_split *s, int64_t place);
+int64_t kry_split_place(const kry_split *s, int64_t row);
+/* Row i is not at place i. */
+static inline bool kry_split_permutes(const kry_split *s) { return s->row || s->boxes; }
 
 /* The split that the team has for n rows, else a new one: a block of rows for each part, in proportion to
  * its speed. Retained.
@@ -53,6 +56,13 @@ static inline int64_t kry_split_row(const kry_split *s, int64_t place)
 kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, const kry_sparse *A,
                          int64_t multiple, kry_split **split);
 
+/* For boxes.c: a split without rows, to be filled in; the list takes it over, with the units and chunks in which its
+ * rows are summed; and how many parts are to have rows of a matrix, or of a grid. */
+kry_status kry_split_new(struct kry_team *team, int64_t n, int members, kry_split **split);
+void kry_split_keep(kry_split **mine, int64_t unit, int64_t chunk, kry_split **split);
+int kry_split_members(const struct kry_team *team, bool grid, int64_t n);
+void kry_boxes_release(kry_boxes **boxes); /* boxes.c */
+
 /* The split that the team has for n rows, retained; NULL: none yet. */
 kry_split *kry_split_find(const struct kry_team *team, int64_t n);
 
@@ -62,9 +72,10 @@ kry_split *kry_split_find(const struct kry_team *team, int64_t n);
 kry_status kry_split_by_ranks(struct kry_team *team, const char *who, int64_t first, int64_t rows,
                               kry_split **split);
 
-/* Complete numbers of all rows, each of `size` bytes, of which those of the parts in this process are there.
- * Collective; nothing to do where all parts are in one process. */
+/* Complete numbers of all rows, each of `size` bytes, of which those of the parts in this process are there, at their
+ * places. Collective; nothing to do where all parts are in one process. And put them into the order of rows. */
 kry_status kry_split_complete(const kry_split *s, size_t size, void *all);
+kry_status kry_split_all_rows(const kry_split *s, size_t size, void *all);
 
 /* Copy the numbers of part `rank`, each of `size` bytes, out of an array of all rows (to_part), or into
  * one. */

@@ -12,6 +12,14 @@ int64_t kry_vec_rows_here(const kry_vec *v, int64_t *first)
     return s ? s->first[s->end] - s->first[s->begin] : kry_vec_rows(v);
 }
 
+int64_t kry_vec_row(const kry_vec *v, int64_t i)
+{
+    int64_t first;
+
+    if (i < 0 || i >= kry_vec_rows_here(v, &first)) return -1;
+    return v->split && kry_device_is_ranks(v->dev) ? kry_split_row(v->split, first + i) : i;
+}
+
 kry_vec kry_vec_on_part(const kry_vec *v, int rank)
 {
     kry_vec c = kry_vec_borrow(v->part[rank]);

@@ -194,6 +194,23 @@ int64_t options_whole(const char *text, int64_t fallback)
     return text ? strtoll(text, NULL, 10) : fallback;
 }
 
+/* "2x2" or "2x2x4" */
+static kry_status take_blocks(const char *text, int blocks[3])
+{
+    kry_status st = KRY_OK;
+    char more;
+
+    if (!text) return KRY_OK;
+    blocks[2] = 1;
+    CHECK(sscanf(text, "%dx%dx%d%c", &blocks[0], &blocks[1], &blocks[2], &more) == 3 ||
+              sscanf(text, "%dx%d%c", &blocks[0], &blocks[1], &more) == 2,
+          KRY_ERR_PARSE, "--blocks '%s' is not as 2x2 or 2x2x4", text);
+    for (int a = 0; a < 3; a++)
+        CHECK(blocks[a] > 0, KRY_ERR_PARSE, "--blocks '%s': there cannot be %d", text, blocks[a]);
+done:
+    return st;
+}
+
 kry_status options_form(const options *o, kry_values values, form *f)
 {
     kry_status st = KRY_OK;
@@ -209,6 +226,7 @@ kry_status options_form(const options *o, kry_values values, form *f)
     int64_t block = options_whole(o->block_size, 0);
     CHECK(block <= INT_MAX, KRY_ERR_PARSE, "--block-size %s is too large", o->block_size);
     f->matrix.block = (int)block;
+    TRY(take_blocks(o->blocks, f->blocks));
     const char *precond = options_solver(o, "precond");
     f->modes = precond && !strncmp(precond, "amg", 3);
     f->coordinates = o->coordinates;

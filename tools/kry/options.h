@@ -14,7 +14,7 @@ typedef struct options {
     int word_count, problem_count;
     const char
         *solver[MAX_SOLVER_WORDS]; /* values of kry_solver_word(0), kry_solver_word(1), ... */
-    const char *rhs, *precision, *format, *device, *outer, *block_size, *coordinates;
+    const char *rhs, *precision, *format, *device, *outer, *block_size, *blocks, *coordinates;
     const char *maxit, *seed, *n, *max_n, *columns;
     const char *out, *plot, *svg, *solution, *html;
     int argc; /* the words of the command line behind the program's name, for pages */
@@ -81,6 +81,7 @@ typedef struct form {
     bool stencil; /* without one; neither: without one where A lies on a grid */
     kry_matrix_params matrix;
     bool on_host;            /* where it stays */
+    int blocks[3];           /* of a grid on several devices; all 0: as the library cuts it */
     bool modes;              /* a preconditioner wants to know the rigid body modes */
     const char *coordinates; /* a file for them; NULL: those of the problem */
 } form;

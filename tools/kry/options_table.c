@@ -25,6 +25,9 @@ static const option table[] = {
       "mixed: where x and its residual are kept (default device, if it has double)" },
     { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
       "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, ..." },
+    { "blocks", 0, TEXT, AT(blocks), FOR_SOLVE | FOR_BENCH, "AxBxC", false,
+      "cut a grid into so many blocks along x, y and z, one for each device or rank (default: by "
+      "what they send)" },
     { "block-size", 0, WHOLE, AT(block_size), FOR_SOLVE | FOR_INFO, "N", false,
       "unknowns of a node, numbered one after the other (default: by the pattern)" },
     { "coordinates", 0, TEXT, AT(coordinates), FOR_SOLVE | FOR_INFO, "FILE", false,

@@ -109,6 +109,19 @@ done:
     return st;
 }
 
+kry_status rhs_take_rows(const kry_vec *v, int64_t columns, const double *all, double **own)
+{
+    kry_status st = KRY_OK;
+    const int64_t rows = kry_vec_rows_here(v, NULL), n = kry_vec_rows(v);
+
+    if (!all) return KRY_OK;
+    TRY(allocate((size_t)(rows * columns), sizeof **own, own));
+    for (int64_t j = 0; j < columns; j++)
+        for (int64_t i = 0; i < rows; i++) (*own)[j * rows + i] = all[j * n + kry_vec_row(v, i)];
+done:
+    return st;
+}
+
 void rhs_release(rhs *r)
 {
     free(r->made_b);

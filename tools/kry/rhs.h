@@ -17,5 +17,7 @@ typedef struct rhs {
  * word: "random", "ones", "manufactured" or a file; NULL: the problem's own. type: of the device's numbers. */
 kry_status rhs_make(const source *s, kry_type type, const char *word, uint64_t seed, rhs *r);
 void rhs_release(rhs *r);
+/* *own := the rows of v that are here, of columns with all rows, to be freed; nothing if `all` is NULL. */
+kry_status rhs_take_rows(const kry_vec *v, int64_t columns, const double *all, double **own);
 
 #endif

@@ -25,8 +25,9 @@ typedef struct solve {
     kry_device *device;
     kry_op *A, *solver;
     rhs rhs;
-    int64_t first, rows; /* of the whole: those that this process solves for */
-    double *x;           /* rows-by-columns; for a matrix that is not square, cols-by-columns */
+    int64_t rows;      /* that this process solves for */
+    double *b, *exact; /* of these rows where `rhs` has all; else NULL */
+    double *x;         /* rows-by-columns; for a matrix that is not square, cols-by-columns */
     progress progress;
     look *look; /* of --html; NULL: nothing is kept */
 } solve;
@@ -35,6 +36,8 @@ static void solve_release(solve *s)
 {
     look_release(&s->look);
     rhs_release(&s->rhs);
+    free(s->exact);
+    free(s->b);
     free(s->x);
     kry_op_release(&s->solver);
     kry_op_release(&s->A);
@@ -130,19 +133,22 @@ done:
     return st;
 }
 
+/* Of the rows of this process: the right-hand sides, and the exact solution, if it is known. */
+static const double *own_b(const solve *s) { return s->b ? s->b : s->rhs.b; }
+static const double *own_exact(const solve *s) { return s->exact ? s->exact : s->rhs.exact; }
+
 static kry_status solve_columns(solve *s)
 {
     kry_status st = KRY_OK;
     const kry_type type = kry_op_get_shape(s->solver)->type;
-    const int64_t n = s->src.rows, k = s->rhs.columns, here = s->src.here;
+    const int64_t n = s->src.rows, k = s->rhs.columns, here = s->b ? s->rows : s->src.here;
     kry_vec *b = NULL, *x = NULL;
     float *single = NULL;
     const void *given;
 
-    TRY(ranks_agree(convert_values(type, here * k, s->rhs.b, &given, &single)));
+    TRY(ranks_agree(convert_values(type, here * k, own_b(s), &given, &single)));
     TRY(kry_vec_create(s->device, type, n, k, &b));
     TRY(kry_vec_create(s->device, type, n, k, &x));
-    given = (const char *)given + (s->first - s->src.first) * (single ? 4 : 8);
     TRY(write_columns(b, here, given));
     TRY(s->report.status = kry_solve(s->solver, b, x, &s->report.result));
     TRY(kry_vec_read(x, single ? (void *)single : s->x));
@@ -164,14 +170,20 @@ static void take_shares(report *r, const kry_op *A, const kry_rank_facts *before
     r->matrix.bytes_stored = r->shares.bytes_stored;
 }
 
-/* Which unknowns are this process's. */
+/* Find the unknowns that are this process's, and what of them every rank has of all. */
 static kry_status find_rows(solve *s)
 {
+    kry_status st = KRY_OK;
     kry_vec *v = NULL;
     const kry_op_shape *shape = kry_op_get_shape(s->A);
-    kry_status st = kry_vec_create(s->device, shape->type, shape->cols, 1, &v);
 
-    s->rows = kry_vec_rows_here(v, &s->first);
+    TRY(kry_vec_create(s->device, shape->type, shape->cols, 1, &v));
+    s->rows = kry_vec_rows_here(v, NULL);
+    if (ranks_count() == 1 || s->src.share) goto done;
+    st = rhs_take_rows(v, s->rhs.columns, s->rhs.b, &s->b);
+    if (st >= 0) st = rhs_take_rows(v, 1, s->rhs.exact, &s->exact);
+    st = ranks_agree(st);
+done:
     kry_vec_release(&v);
     return st;
 }
@@ -190,8 +202,7 @@ static kry_status solve_system(solve *s)
     if (s->rhs.columns > 1)
         TRY(solve_columns(s));
     else
-        TRY(s->report.status = kry_solve_host(s->solver, s->rhs.b + (s->first - s->src.first), s->x,
-                                              &s->report.result));
+        TRY(s->report.status = kry_solve_host(s->solver, own_b(s), s->x, &s->report.result));
     take_shares(&s->report, s->A, &before);
 done:
     progress_erase(&s->progress);
@@ -201,7 +212,7 @@ done:
 /* max |x - u| and ||x - u|| / ||u|| */
 static void measure_error(solve *s)
 {
-    const double *exact = s->rhs.exact + (s->first - s->src.first);
+    const double *exact = own_exact(s);
     double largest = 0, sums[2] = { 0, 0 };
     for (int64_t i = 0; i < s->rows; i++) {
         double e = fabs(s->x[i] - exact[i]);

@@ -175,6 +175,7 @@ kry_status source_operator(const source *s, kry_device *device, kry_type type, c
     if (!source_matrix_free(s)) return matrix_of_nodes(s, device, type, f, A);
     kry_stencil_params grid = *s->problem->grid;
     grid.on_host = f->on_host;
+    memcpy(grid.blocks, f->blocks, sizeof grid.blocks);
     return kry_stencil_create(device, type, &grid, A);
 }
 

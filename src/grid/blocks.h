@@ -1,0 +1,44 @@
+/* blocks.h - a grid in boxes: what couples the box of one part with those next to it. */
+#ifndef KRY_BLOCKS_H
+#define KRY_BLOCKS_H
+
+#include "grid/stencil.h"
+#include "team/boxes.h"
+
+/* Coefficients and faces of the whole grid on the host, as in kry_stencil_params. */
+typedef struct kry_whole_numbers {
+    const double *cell, *face[3];
+} kry_whole_numbers;
+
+/* One part of a grid in boxes. */
+typedef struct kry_block_part {
+    const kry_split *split; /* borrowed */
+    int rank;
+    const kry_stencil *own; /* of its box */
+} kry_block_part;
+
+/* A side of the box beyond which another part goes on. */
+typedef struct kry_block_side {
+    int axis, part; /* which part */
+    bool high;
+    int64_t at, count; /* where the numbers beyond are in the halo */
+} kry_block_side;
+
+/* " along x", " along y", " along z", "": how messages tell what is of faces along an axis, and what of cells. */
+enum { KRY_CELLS = 3 };
+extern const char *const kry_along[KRY_CELLS + 1];
+
+/* Those of a part, in the order of the parts beyond. Returns how many. */
+int kry_block_sides(const kry_block_part *b, kry_block_side sides[6]);
+/* Make the halo that brings what is beyond `count` sides. place: where in the whole each number is. Collective. */
+kry_status kry_block_halo(const kry_block_part *b, kry_device *dev, const kry_block_side *sides,
+                          int count, int64_t **place, kry_halo **halo);
+/* far := for each face of these sides minus its weight, in the column of the number beyond. */
+kry_status kry_block_far(const char *who, const kry_block_part *b, const kry_block_side *sides,
+                         int count, const kry_whole_numbers *k, kry_sparse *far);
+
+/* numbers, of the cells here: what `far` has for the faces of one side. */
+void kry_block_upper_faces(const kry_block_part *b, const kry_block_side *side,
+                           const kry_sparse *far, double *numbers);
+
+#endif
