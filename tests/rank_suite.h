@@ -260,6 +260,7 @@ MAYBE_UNUSED static void matrices_scene(wires *w, void *shared)
         "method=pipe-cg precond=jacobi rtol=1e-9",
         "method=minres rtol=1e-9",
         "method=pcg precond=amg rtol=1e-9",
+        "method=pcg precond=amg:gather=40,coarsest=20 rtol=1e-9",
         "method=pcg precision=mixed precond=jacobi rtol=1e-9",
     };
 
@@ -346,7 +347,8 @@ MAYBE_UNUSED static void partitions_scene(wires *w, void *shared)
                                          "method=pcg precision=mixed precond=jacobi rtol=1e-10",
                                          "method=minres rtol=1e-10",
                                          "method=bicgstab precond=ilu0 rtol=1e-10",
-                                         "method=gmres:20 precond=jacobi rtol=1e-10" };
+                                         "method=gmres:20 precond=jacobi rtol=1e-10",
+                                         "method=pcg precond=amg:gather=9,coarsest=5 rtol=1e-10" };
 
     open_both(w, shared, KRY_F64, (kry_team_params){ 0 }, &b);
     if (b.team) kry_device_release(&b.team);

@@ -483,6 +483,7 @@ static void call__fails_on_a_team(void **state)
                                     GRID("method=sor"),
                                     DOUBLE("precision=mixed"),
                                     STORED("precond=block-ic:10 deflation=stripes:4,variant=bnn"),
+                                    STORED("precond=amg:gather=8,coarsest=4"),
                                     GRID("method=cg deflation=stripes:4 resident=off") };
     kry_device *team = open_team(2, (kry_team_params){ 0 });
     complaints = 0;
@@ -577,6 +578,7 @@ static void device__lost_by_a_team(void **state)
 {
     (void)state;
     static const scene scenes[] = { STORED("method=pcg"), STORED("method=jacobi"),
+                                    STORED("precond=amg:gather=8,coarsest=4"),
                                     GRID("method=cg deflation=stripes:4 resident=off") };
     kry_device *team = open_team(2, (kry_team_params){ 0 });
     complaints = 0;

@@ -41,6 +41,7 @@ static void calls_scene(wires *w, void *shared)
     kry_device *team = ranks_team(w, (kry_team_params){ 0 });
 
     sweep(team, w, shared, false, "method=pcg precond=jacobi deflation=stripes:40");
+    sweep(team, w, shared, false, "method=pcg precond=amg:gather=20,coarsest=4");
     sweep(team, w, shared, false, "method=pipe-cg precond=jacobi");
     sweep(team, w, shared, true, "method=pcg precond=jacobi"); /* the last one */
     kry_device_release(&team);

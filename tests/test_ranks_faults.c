@@ -99,7 +99,8 @@ static void memory_scene(wires *w, void *shared)
     static const char *const words[] = {
         /* 40 squared numbers are more than are gathered */
         "method=pcg precond=jacobi deflation=stripes:40", "method=pcg precond=block-ic",
-        "method=pipe-cg precond=jacobi", "method=pcg precond=jacobi deflation=blocks:2+phase"
+        "method=pcg precond=amg:gather=20,coarsest=4", "method=pipe-cg precond=jacobi",
+        "method=pcg precond=jacobi deflation=blocks:2+phase"
     }; /* the last one on a grid in blocks */
     kry_device *team = ranks_team(w, (kry_team_params){ 0 });
     const int bad = w->size - 1;

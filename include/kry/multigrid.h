@@ -103,6 +103,7 @@ typedef struct kry_amg_params {
     int adaptive;
     double
         complexity; /* entries of all levels over those of A at which the set-up gives up; 0: 10 */
+    int64_t gather; /* on a team: levels of so many unknowns are on each device as a whole; 0: 16384 */
 } kry_amg_params;
 #define KRY_AMG(...) KRY_PARAMS(kry_amg_params, __VA_ARGS__)
 
@@ -128,7 +129,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_rigid_body_modes(int axes, int64_t nodes,
  * Set up in double: by GPUs with double precision for levels of more than 4096 unknowns, by the host for all
  * others, on up to 16 threads, which end before the call returns; the result is the same. kry_op_update(M, NULL)
  * keeps aggregates and patterns.
- * On a team each device holds the whole matrix and its levels besides.
+ * On a team each device holds its rows of the levels of more than `gather` unknowns, which are made by aggregation within the
+ * rows of each device, on the hosts; and all levels below as a whole. With classical coarsening all levels are below.
  *
  * Cost     entries of all levels 1.5 (plane) to 1.7 (space) times those of A, by classical coarsening 2.4 to
  *          2.8; for each level P and P' besides

@@ -50,6 +50,8 @@ static const struct {
     WORD(AMG, amg.adaptive, "adaptive", WHOLE, "adaptive=N",
          "relaxations that improve the near null space"),
     WORD(AMG, amg.block, "block", WHOLE, "block=N", "unknowns of a node"),
+    WORD(AMG, amg.gather, "gather", WHOLE, "gather=N",
+         "on several devices: unknowns from which on levels are on each as a whole"),
 };
 #undef WORD
 

@@ -142,27 +142,6 @@ done:
 
 /* ---- reading back ---------------------------------------------------------------------------- */
 
-/* Put the far entries of each row behind its own ones. */
-static kry_status join(const kry_sparse *own, const kry_sparse *far, kry_sparse *rows)
-{
-    kry_status st = KRY_OK;
-    const kry_sparse *const both[] = { own, far };
-    int64_t to = 0;
-
-    TRY(kry_sparse_create(own->rows, own->cols + far->cols, own->type,
-                          kry_sparse_nnz(own) + kry_sparse_nnz(far), rows));
-    for (int64_t i = 0; i < own->rows; i++) {
-        for (int b = 0; b < 2; b++)
-            for (int64_t e = both[b]->row_ptr[i]; e < both[b]->row_ptr[i + 1]; e++, to++) {
-                rows->col[to] = both[b]->col[e] + (int32_t)(b ? own->cols : 0);
-                kry_number_put(own->type, rows->val, to, kry_number_at(own->type, both[b]->val, e));
-            }
-        rows->row_ptr[i + 1] = to;
-    }
-done:
-    return st;
-}
-
 /* Give each diagonal entry its share of what flows to other parts. */
 static void add_to_diagonal(const kry_sparse *far, kry_sparse *own)
 {
@@ -200,7 +179,7 @@ kry_status kry_coupled_download(const kry_op *op, kry_sparse *rows)
     *rows = (kry_sparse){ 0 };
     if (!A) return kry_coupled_own_rows(op, rows);
     TRY(kry_coupled_own_rows(op, &own));
-    TRY(join(&own, &A->far, rows));
+    TRY(kry_sparse_beside(&own, &A->far, rows));
 done:
     kry_sparse_release(&own);
     return st;

@@ -137,25 +137,9 @@ static kry_status take_columns(const cut *c, int64_t cols, kry_sparse *part, int
 /* Make the halo that brings the wanted numbers. Collective. */
 static kry_status make_halo(const cut *c, kry_device *dev, kry_halo **halo)
 {
-    kry_status st = KRY_OK;
     const kry_split *s = c->W->split;
-    kry_link *want = NULL;
-    int32_t *row = NULL;
-    int links = 0, owner = 0;
-
-    TRY(kry_alloc((size_t)s->members, sizeof *want, &want));
-    TRY(kry_alloc((size_t)c->wants, sizeof *row, &row));
-    for (int64_t i = 0; i < c->wants; i++) {
-        while (c->wanted[i] >= s->first[owner + 1]) owner++;
-        if (links == 0 || want[links - 1].rank != owner) want[links++] = (kry_link){ owner, i, 0 };
-        want[links - 1].count++;
-        row[i] = (int32_t)(c->wanted[i] - s->first[owner]);
-    }
-    TRY(kry_halo_create(dev, c->W->host.type, want, links, row, halo));
-done:
-    free(row);
-    free(want);
-    return st;
+    const kry_places want = { s->members, s->first, c->wants, c->wanted };
+    return kry_halo_create_for(dev, c->W->host.type, &want, halo);
 }
 
 static kry_status create(kry_device *dev, const kry_sparse *A, kry_matrix_params params,

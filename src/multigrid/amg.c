@@ -5,7 +5,7 @@
 #include "multigrid/adaptive.h"
 #include "multigrid/amg_self.h"
 #include "multigrid/amg_start.h"
-#include "multigrid/team_levels.h"
+#include "multigrid/part_levels.h"
 #include "operator/op_parts.h"
 #include <stdlib.h>
 
@@ -20,13 +20,9 @@ static void amg_destroy(void *self)
     free(M);
 }
 
-/* Where coarse levels have few entries a level has to be smoothed better, which costs no more than the iterations
- * that it saves. */
-static void prefer(const kry_amg *M, kry_hierarchy *H)
+void kry_amg_prefer(kry_hierarchy *H, const kry_coarsener *by, bool few)
 {
-    const bool few = M->entries <= 1.3 * (double)M->nnz;
-
-    if (M->by == &kry_classical_coarsening)
+    if (by == &kry_classical_coarsening)
         kry_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV, 2);
     else
         kry_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV4, few ? 3 : 2);
@@ -44,7 +40,7 @@ static kry_status amg_create(kry_hierarchy *H, const kry_op *A, const void *para
     M->levels = cycle->levels < KRY_AMG_LEVELS ? cycle->levels : KRY_AMG_LEVELS;
     M->keep.type = A->shape.type;
     TRY(kry_amg_make_levels(M, H, params));
-    prefer(M, H);
+    kry_amg_prefer(H, M->by, M->entries <= 1.3 * (double)M->nnz);
     *self = M, M = NULL;
 done:
     amg_destroy(M);
@@ -82,14 +78,9 @@ done:
 /* Of A, or in a run of all parts of a share of it. */
 static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
-    static const kry_whole whole = { KRY_TEAM_FAMILY("amg", kry_amg_who), kry_collect_matrix,
-                                     create_here, false };
+    static const kry_whole whole = { kry_collect_matrix, create_here, false };
     const kry_amg_params *p = params ? params : KRY_AMG();
-    if (kry_is_share(A)) {
-        kry_amg_params theirs = *p; /* the finest level is of all devices, in the numbers of A */
-        theirs.cycle.values = KRY_CYCLE_VALUES_DOUBLE;
-        return kry_team_levels_create(&whole, A, &p->cycle, &theirs, M);
-    }
+    if (kry_is_share(A)) return kry_part_levels_create(&whole, A, p, M);
     return p->adaptive > 0 ? create_adaptive(A, p, M) : create_alone(A, p, M);
 }
 

@@ -70,6 +70,17 @@ typedef struct kry_coarser {
 kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const kry_sparse *A,
                                 kry_coarser *c);
 void kry_coarser_release(kry_coarser *c);
+/* What a coarse matrix is regularised with: who and level are for messages. */
+typedef struct kry_regularising {
+    const char *who;
+    int level;
+    double rounding;
+    const double *d;     /* the diagonal of the finer matrix: p'Dp is what p'Ap is measured by */
+    const kry_sparse *R; /* P' */
+} kry_regularising;
+/* A coarse unknown whose basis function p is zero, or is mapped to zero, gets an equation of its own in A.
+ * Returns  as kry_coarser_multiply */
+kry_status kry_coarser_regularise(const kry_regularising *r, kry_sparse *A);
 /* p'Ap is nothing but rounding where it is less than that of p'Dp, D the diagonal of A. */
 static inline double kry_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }
 
@@ -169,6 +180,14 @@ kry_status kry_tentative(const kry_aggregates *g, int block, int m, const double
                          double **C);
 
 /* ---- smoothed.c ------------------------------------------------------------------------------ */
+
+/*
+ * g := the aggregates of A by the couplings that are strong on c's level, or by all if there are too few of those; none
+ * if they would be hardly fewer than the nodes. *strong: which entries of A are, or within a node; NULL: all. To be
+ * freed, as g->of_node is.
+ */
+kry_status kry_find_aggregates(const kry_coarsen *c, const kry_sparse *A, kry_aggregates *g,
+                               bool **strong);
 
 /* rho.c: 1.05 times the estimate of the largest eigenvalue of D^-1 A, for a positive d, by 12 steps of
  * Lanczos' method from a start that is always the same; rounded to 20 binary digits, so that the order of

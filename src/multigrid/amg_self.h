@@ -30,6 +30,10 @@ typedef struct kry_amg {
     void *kept[KRY_AMG_LEVELS]; /* by the coarsener, for each of the host's */
 } kry_amg;
 
+/* What smooths, if nobody says. Where all levels have few entries, by those of A, they have to be smoothed better, which
+ * costs no more than the iterations that it saves. */
+void kry_amg_prefer(kry_hierarchy *H, const kry_coarsener *by, bool few);
+
 /* ---- amg_levels.c ------------------------------------------------------------------------------ */
 
 /* Add the levels to H. Waits. */

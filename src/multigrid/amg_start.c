@@ -17,6 +17,8 @@ kry_status kry_amg_check(const char *who, const kry_op *A, const kry_amg_params 
           p->strength);
     CHECK(p->complexity == 0 || p->complexity >= 1, KRY_ERR_ARGUMENT,
           "%s: complexity = %g; it must be at least 1", who, p->complexity);
+    CHECK(p->gather >= 0, KRY_ERR_ARGUMENT, "%s: gather = %lld; it must be positive", who,
+          (long long)p->gather);
     CHECK(p->adaptive >= 0 && p->adaptive <= 1000, KRY_ERR_ARGUMENT,
           "%s: adaptive = %d is not in 0 ... 1000", who, p->adaptive);
     CHECK(!p->adaptive || p->coarsening != KRY_COARSEN_CLASSICAL, KRY_ERR_UNSUPPORTED,

@@ -329,13 +329,19 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
                                        .update = boxes_update,
                                        .settle = boxes_settle,
                                        .destroy = boxes_destroy };
-    static const kry_whole whole = { KRY_TEAM_FAMILY("mg", who), kry_collect_grid, create_here,
-                                     true };
+    static const kry_family on_parts = { .kind = "mg",
+                                         .who = who,
+                                         .coarsest = 1,
+                                         .create = kry_team_levels_make,
+                                         .update = kry_team_levels_update,
+                                         .destroy = kry_team_levels_destroy };
+    static const kry_whole whole = { kry_collect_grid, create_here, true };
     const kry_mg_params *p = params ? params : KRY_MG();
     if (kry_is_share(A)) {
         kry_mg_params theirs = *p; /* the finest level is of all devices, in the numbers of A */
         theirs.cycle.values = KRY_CYCLE_VALUES_DOUBLE;
-        return kry_team_levels_create(&whole, A, &p->cycle, &theirs, M);
+        return kry_hierarchy_create(&on_parts, A, &p->cycle, &(kry_whole_params){ &whole, &theirs },
+                                    M);
     }
     return kry_hierarchy_create(&family, A, &p->cycle, p, M);
 }

@@ -54,25 +54,21 @@ static void decouple(kry_sparse *A, int64_t i)
     }
 }
 
-/* A coarse unknown whose basis function p is zero, or is mapped to zero, gets an equation of its own. d: the
- * diagonal of the finer matrix, with which p'Dp is what p'Ap is measured by. */
-static kry_status regularise(const char *who, int level, double rounding, const double *d,
-                             kry_coarser *c)
+kry_status kry_coarser_regularise(const kry_regularising *r, kry_sparse *A)
 {
     kry_status st = KRY_OK;
-    const double *p = c->R.val;
-    kry_sparse *A = &c->A;
+    const double *p = r->R->val, *d = r->d;
 
     for (int64_t i = 0; i < A->rows; i++) {
         const double entry = diagonal_of(A, i);
         double size = 0;
-        for (int64_t e = c->R.row_ptr[i]; e < c->R.row_ptr[i + 1]; e++)
-            size += p[e] * p[e] * d[c->R.col[e]];
-        CHECK(isfinite(entry) && entry >= -100 * rounding * size, KRY_ERR_ARGUMENT,
+        for (int64_t e = r->R->row_ptr[i]; e < r->R->row_ptr[i + 1]; e++)
+            size += p[e] * p[e] * d[r->R->col[e]];
+        CHECK(isfinite(entry) && entry >= -100 * r->rounding * size, KRY_ERR_ARGUMENT,
               "%s: the matrix is not positive definite: unknown %lld of level %d has the diagonal "
               "entry %g",
-              who, (long long)i, level, entry);
-        if (entry <= rounding * size && kry_row_length(A, i) > 0) decouple(A, i);
+              r->who, (long long)i, r->level, entry);
+        if (entry <= r->rounding * size && kry_row_length(A, i) > 0) decouple(A, i);
     }
 done:
     return st;
@@ -91,7 +87,8 @@ kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const
         TRY(kry_sparse_triple_within(&c->R, A, &c->P, &c->A));
     else
         TRY(kry_sparse_triple(&c->R, A, &c->P, &c->A));
-    TRY(regularise(who, level, kry_coarser_rounding(type), d, c));
+    TRY(kry_coarser_regularise(
+        &(kry_regularising){ who, level, kry_coarser_rounding(type), d, &c->R }, &c->A));
 done:
     free(d);
     return st;

@@ -151,20 +151,32 @@ done:
     return st;
 }
 
-static kry_status smoothed_create(kry_coarsen *c, const kry_sparse *A, kry_sparse *P, void **kept)
+kry_status kry_find_aggregates(const kry_coarsen *c, const kry_sparse *A, kry_aggregates *g,
+                               bool **strong)
 {
     kry_status st = KRY_OK;
     const double theta = ldexp(c->strength, -c->level);
+    bool useful;
+
+    TRY(find_aggregates(c, A, theta, g, strong, &useful));
+    if (!useful && theta > 0) TRY(find_aggregates(c, A, 0, g, strong, &useful));
+    if (useful) return KRY_OK;
+    g->count = 0;
+    for (int64_t i = 0; i < g->nodes; i++) g->of_node[i] = -1;
+done:
+    return st;
+}
+
+static kry_status smoothed_create(kry_coarsen *c, const kry_sparse *A, kry_sparse *P, void **kept)
+{
+    kry_status st = KRY_OK;
     kry_aggregates g = { 0 };
     smoothed *s = NULL;
     double *C = NULL;
-    bool useful;
 
     *P = (kry_sparse){ 0 };
     TRY(kry_alloc(1, sizeof *s, &s));
-    TRY(find_aggregates(c, A, theta, &g, &s->strong, &useful));
-    if (!useful && theta > 0) TRY(find_aggregates(c, A, 0, &g, &s->strong, &useful));
-    if (!useful) g.count = 0;
+    TRY(kry_find_aggregates(c, A, &g, &s->strong));
     TRY(kry_tentative(&g, c->block, c->vectors, c->near_null_space, &s->T, &C));
     TRY(smooth(A, s, P));
     TRY(kry_places_copy(P, &s->places));

@@ -192,12 +192,8 @@ typedef struct team_levels {
     const kry_op *A; /* the rows of this part; retained */
     kry_op *whole;   /* all rows */
     kry_op *M;       /* multigrid for them */
+    int from;        /* the level of A */
 } team_levels;
-
-typedef struct given {
-    const kry_whole *how;
-    const void *params;
-} given;
 
 void kry_team_levels_destroy(void *self)
 {
@@ -247,12 +243,12 @@ done:
 kry_status kry_team_levels_make(kry_hierarchy *H, const kry_op *A, const void *params, void **self)
 {
     kry_status st = KRY_OK;
-    const given *g = params;
+    const kry_whole_params *g = params;
     team_levels *t = NULL;
 
     *self = NULL;
     TRY(kry_alloc(1, sizeof *t, &t));
-    t->how = g->how;
+    t->how = g->how, t->from = kry_hierarchy_levels(H);
     t->A = kry_op_retain(A);
     TRY(t->how->collect(A, &t->whole));
     TRY(make_alone(t, g->params));
@@ -274,7 +270,7 @@ kry_status kry_team_levels_update(kry_hierarchy *H, void *self)
     TRY(t->how->collect(t->A, &t->whole));
     TRY(make_alone(t, NULL));
     for (int i = 0; i < W->count; i++)
-        kry_hierarchy_level(H, i)->highest = W->rung[i].smooth.highest;
+        kry_hierarchy_level(H, t->from + i)->highest = W->rung[i].smooth.highest;
 done:
     return st;
 }
@@ -298,10 +294,4 @@ bool kry_is_share(const kry_op *A)
 {
     const kry_stencil *S = kry_stencil_of(A);
     return kry_layout_size(&A->dev->layout) > 1 && (S ? kry_stencil_is_slab(S) : !kry_matrix_of(A));
-}
-
-kry_status kry_team_levels_create(const kry_whole *how, const kry_op *A,
-                                  const kry_cycle_params *cycle, const void *params, kry_op **M)
-{
-    return kry_hierarchy_create(&how->family, A, cycle, &(given){ how, params }, M);
 }

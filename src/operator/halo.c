@@ -201,6 +201,12 @@ int kry_halo_neighbours(const kry_halo *h)
     return count;
 }
 
+kry_halo_links kry_halo_links_of(const kry_halo *h)
+{
+    return (
+        kry_halo_links){ h->dev, h->in.links, h->out.links, h->in.link, h->out.link, h->out.row };
+}
+
 /* ---- making one ----------------------------------------------------------------------------- */
 
 /* Tell the neighbours which rows this part wants; row[]: which rows they want. Collective. */

@@ -35,10 +35,44 @@ int64_t kry_halo_count(const kry_halo *halo);  /* how many they are */
 int64_t kry_halo_sent(const kry_halo *halo);   /* how many go out */
 int kry_halo_neighbours(const kry_halo *halo); /* how many other parts these are of */
 
+/* Who wants rows of this part, and of whom this part wants some: links in the order of ranks. Borrowed. */
+typedef struct kry_halo_links {
+    kry_device *dev;
+    int ins, outs;
+    const kry_link *in, *out;
+    cl_mem row; /* of each number that goes out */
+} kry_halo_links;
+kry_halo_links kry_halo_links_of(const kry_halo *halo);
+
 /* Exchange entries of x, or of the direction d (z + beta old). Collective among neighbours, which end
  * an exchange before they begin the next. `begin` enqueues; `end` may wait for the neighbours. */
 kry_status kry_halo_begin(kry_halo *halo, const kry_vec *x);
 kry_status kry_halo_begin_direction(kry_halo *halo, const kry_direction *d);
 kry_status kry_halo_end(kry_halo *halo);
+
+/* ---- halo_rows.c ------------------------------------------------------------------------------- */
+
+/* Places of the whole (split.h) that a part wants: ascending, none of its own. */
+typedef struct kry_places {
+    int parts;
+    const int64_t *first; /* parts + 1: part r has places first[r] ... first[r + 1] - 1 */
+    int64_t count;
+    const int64_t *place;
+} kry_places;
+/* The halo that brings their numbers. Collective. Waits. */
+kry_status kry_halo_create_for(kry_device *dev, kry_type type, const kry_places *p,
+                               kry_halo **halo);
+
+/* Rows of a sparse matrix on the host, whose columns are places of a whole. */
+typedef struct kry_placed_rows {
+    int64_t rows;
+    int64_t *row_ptr, *place; /* rows + 1; of each entry */
+    double *val;
+} kry_placed_rows;
+/* theirs := of each number that comes in the row of the part that owns it, one of `mine` there; to be released.
+ * Collective. Waits. */
+kry_status kry_halo_fetch_rows(const kry_halo *halo, const kry_placed_rows *mine,
+                               kry_placed_rows *theirs);
+void kry_placed_rows_release(kry_placed_rows *r);
 
 #endif

@@ -168,3 +168,22 @@ kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const v
     const kry_sparse_cut cut = { .rows = A->rows, .cols = A->cols, .keep = keep, .user = user };
     return kry_sparse_part(A, &cut, B, NULL);
 }
+
+kry_status kry_sparse_beside(const kry_sparse *A, const kry_sparse *B, kry_sparse *M)
+{
+    kry_status st = KRY_OK;
+    const kry_sparse *const both[] = { A, B };
+    int64_t to = 0;
+
+    *M = (kry_sparse){ 0 };
+    TRY(kry_sparse_create(A->rows, A->cols + B->cols, A->type,
+                          kry_sparse_nnz(A) + kry_sparse_nnz(B), M));
+    for (int64_t i = 0; i < A->rows; i++) {
+        for (int b = 0; b < 2; b++)
+            for (int64_t e = both[b]->row_ptr[i]; e < both[b]->row_ptr[i + 1]; e++, to++)
+                copy_entry(both[b], e, M, to, both[b]->col[e] + (b ? A->cols : 0));
+        M->row_ptr[i + 1] = to;
+    }
+done:
+    return st;
+}

@@ -61,6 +61,8 @@ typedef struct kry_sparse_cut {
  *   from  [out]  of each entry of B its number in A, to be freed; NULL: not wanted */
 kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_sparse *B,
                            int64_t **from);
+/* M := [A B], of one type; the entries of A's rows come first. */
+kry_status kry_sparse_beside(const kry_sparse *A, const kry_sparse *B, kry_sparse *M);
 /* B := the entries of A for which keep(user, row, column) is true, in A's order. */
 kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const void *user,
                              kry_sparse *B);

@@ -323,6 +323,8 @@ static kry_status prepare(solve *s)
     r->seed = options_whole(o->seed, 1);
     TRY(ranks_device(o->device, o->html != NULL, &s->device));
     if (o->html) TRY(ranks_agree(kry_report_begin(s->device, &s->page)));
+    /* On several devices algebraic multigrid needs the entries of the matrix. */
+    if (f.modes && !f.stencil && kry_team_size(s->device) > 1) f.stored = true;
     r->device = kry_device_get_info(s->device);
     r->precision = mixed ? "mixed" : kry_type_name(r->type);
     CHECK(mixed || !o->outer, KRY_ERR_PARSE, "--outer goes with --precision mixed");
