@@ -161,7 +161,10 @@ static void check_blocks(const char *name, kry_type type, const int blocks[3],
     kry_op_describe(q.op[0], &info);
     const int64_t entries = info.nnz;
     kry_op_describe(q.op[1], &info);
-    assert_int_equal(info.nnz, entries);
+    bool twice = false; /* two faces lead to one cell of another part: they are two entries */
+    for (int axis = 0; axis < 3; axis++)
+        twice |= g->low[axis] == KRY_PERIODIC && g->size[axis] == 2 && blocks[axis] == 2;
+    if (!twice) assert_int_equal(info.nnz, entries);
     compare_all(&q);
     compare_with_matrix(&q);
     for (size_t i = 0; i < count && q.n > 30; i++)

@@ -622,6 +622,7 @@ expect 0 '"name": "spmv", .*"format": "stencil"' bench spmv --n 1000 --problem p
 expect 0 '"name": "stencil", .*"fraction_of_copy": [0-9].*"format": "stencil"' bench stencil --n 1000 \
     --problem poisson2d:16 --json
 same requested stencil
+expect 0 'poisson2d:16 dia, update .* times as long' bench setup --n 1000 --problem poisson2d:16 --format dia
 expect 0 '"format": "stencil"' bench cg --n 1000 --problem poisson2d:64 --json
 expect 0 '"name": "cg"' bench cg --n 1000 --problem poisson2d:64 --json
 expect 0 '"setup_s": .*"reason": "converged"' bench solve --problem poisson2d:64 --json

@@ -2,7 +2,7 @@
  * choose.c - format AUTO takes the format that was fastest when such a matrix was measured on this
  * device before. If none was, it measures, if the caller asked for that, or else predicts.
  */
-#include "matrix/matrix.h"
+#include "matrix/given.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,13 +37,13 @@ static bool is_refusal(kry_status st)
     return st == KRY_ERR_UNSUPPORTED || st == KRY_ERR_ARGUMENT || st == KRY_ERR_SHAPE;
 }
 
-static kry_status build_one(kry_device *dev, const kry_sparse *host,
+static kry_status build_one(kry_device *dev, const kry_given *given,
                             const kry_matrix_params *params, kry_format format, const char *chosen,
                             kry_op **op)
 {
     kry_matrix_params p = *params;
     p.format = format;
-    kry_status st = kry_matrix_in_format(dev, host, &p, op);
+    kry_status st = kry_matrix_in_format(dev, given, &p, op);
     if (st == KRY_OK) kry_matrix_of(*op)->chosen = chosen;
     return st;
 }
@@ -102,7 +102,7 @@ done:
 }
 
 /* Build and time the candidates, best first, until the time is up; keep the fastest. */
-static kry_status measure(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,
+static kry_status measure(kry_device *dev, const kry_given *given, const kry_matrix_params *params,
                           candidate *c, int count, kry_op **best, candidate *winner)
 {
     kry_status st = KRY_OK;
@@ -112,10 +112,10 @@ static kry_status measure(kry_device *dev, const kry_sparse *host, const kry_mat
     kry_op *op = NULL;
 
     *winner = (candidate){ KRY_FORMAT_CSR, INFINITY };
-    TRY(trial_vectors(dev, host, &x, &y));
+    TRY(trial_vectors(dev, given->host, &x, &y));
     for (int i = 0; i < count && c[i].seconds < hopeless * c[0].seconds; i++) {
         if (*best && kry_now() - start > params->measure_seconds) break;
-        st = build_one(dev, host, params, c[i].format, "measured", &op);
+        st = build_one(dev, given, params, c[i].format, "measured", &op);
         if (is_refusal(st)) continue;
         TRY(st);
         TRY(time_product(op, x, y, params->measure_seconds / count, &seconds));
@@ -158,20 +158,21 @@ static kry_format kept_decision(kry_device *dev, const char *name)
 }
 
 /* The first candidate that takes the matrix; csr takes any. */
-static kry_status build_first(kry_device *dev, const kry_sparse *host,
+static kry_status build_first(kry_device *dev, const kry_given *given,
                               const kry_matrix_params *params, const candidate *c, int count,
                               kry_op **op)
 {
     kry_status st = KRY_ERR_UNSUPPORTED;
     for (int i = 0; i < count && is_refusal(st); i++)
-        st = build_one(dev, host, params, c[i].format, "predicted", op);
+        st = build_one(dev, given, params, c[i].format, "predicted", op);
     return st;
 }
 
-kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,
+kry_status kry_choose(kry_device *dev, const kry_given *given, const kry_matrix_params *params,
                       kry_op **op)
 {
     kry_status st = KRY_OK;
+    const kry_sparse *host = given->host;
     double seconds[KRY_FORMAT_COUNT];
     uint64_t hash;
     char name[NAME];
@@ -180,18 +181,18 @@ kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_
     int count;
 
     *op = NULL;
-    TRY(kry_predict(dev, host, params, seconds, &hash));
+    TRY(kry_predict(dev, given, params, seconds, &hash));
     snprintf(name, sizeof name, "format/%016llx", (unsigned long long)hash);
     kept = kept_decision(dev, name);
     st = kept == KRY_FORMAT_AUTO ? KRY_ERR_UNSUPPORTED
-                                 : build_one(dev, host, params, kept, "kept", op);
+                                 : build_one(dev, given, params, kept, "kept", op);
     if (!is_refusal(st)) goto done;
     count = find_candidates(seconds, c);
     if (params->measure_seconds > 0 && host->rows > 0 && host->cols > 0) {
-        TRY(measure(dev, host, params, c, count, op, &winner));
+        TRY(measure(dev, given, params, c, count, op, &winner));
         keep_decision(dev, name, host, &winner);
     } else {
-        TRY(build_first(dev, host, params, c, count, op));
+        TRY(build_first(dev, given, params, c, count, op));
     }
 done:
     return st;

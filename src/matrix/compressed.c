@@ -139,7 +139,7 @@ done:
     return st;
 }
 
-kry_status kry_csr_of(const kry_matrix *A, kry_csr *C)
+kry_status kry_csr_pattern_of(const kry_matrix *A, kry_csr *C)
 {
     kry_status st = KRY_OK;
 
@@ -149,9 +149,54 @@ kry_status kry_csr_of(const kry_matrix *A, kry_csr *C)
                     .nnz = A->nnz,
                     .type = A->shape.type };
     TRY(take_pattern(A, C));
-    TRY(kry_csr_of_again(A, C));
 done:
     if (st < 0) kry_csr_release(C);
+    return st;
+}
+
+static kry_status first_rows(const kry_matrix *A, int64_t count, kry_sparse *first)
+{
+    kry_status st = KRY_OK;
+    const size_t size = sizeof(cl_int);
+    kry_csr C = { 0 };
+
+    *first = (kry_sparse){ 0 };
+    TRY(kry_csr_pattern_of(A, &C));
+    first->rows = C.rows < count ? C.rows : count, first->cols = C.cols, first->type = C.type;
+    C.rows = first->rows;
+    TRY(kry_alloc((size_t)C.rows + 1, sizeof *first->row_ptr, &first->row_ptr));
+    TRY(kry_csr_read_offsets(&C, first->row_ptr));
+    const size_t nnz = (size_t)kry_sparse_nnz(first);
+    TRY(kry_alloc(nnz, size, &first->col));
+    TRY(kry_buffer_read(C.dev, C.col, 0, nnz * size, first->col));
+done:
+    if (C.dev) kry_csr_release(&C);
+    if (st < 0) kry_sparse_release(first);
+    return st;
+}
+
+kry_status kry_csr_rows_for_nodes(const kry_matrix *A, kry_sparse *rows)
+{
+    enum { FIRST = 4096 };
+    kry_status st = KRY_OK;
+
+    if (A->sorted.col) return kry_places_copy(&A->sorted, rows);
+    TRY(first_rows(A, FIRST, rows));
+    if (kry_sparse_block_by(rows, A->shape.rows) == 1) return KRY_OK;
+    kry_sparse_release(rows);
+    TRY(first_rows(A, A->shape.rows, rows));
+done:
+    return st;
+}
+
+kry_status kry_csr_of(const kry_matrix *A, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_csr_pattern_of(A, C));
+    TRY(kry_csr_of_again(A, C));
+done:
+    if (st < 0 && C->dev) kry_csr_release(C);
     return st;
 }
 

@@ -1,6 +1,10 @@
-/* create.c - the public functions that make matrices of host arrays. */
-#include "matrix/matrix.h"
+/* create.c - stored matrices of host arrays: on the host or the device that looks at them, in one format or the one that is
+ * chosen; and the public functions. */
+#include "host/host.h"
+#include "matrix/given.h"
+#include "matrix/matrix_parts.h"
 #include "operator/op.h"
+#include <stdlib.h>
 
 kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
                                    int64_t cols, const kry_matrix_params *params)
@@ -32,6 +36,84 @@ kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type ty
 done:
     return st;
 }
+
+/* ---- operators of what is checked -------------------------------------------------------------- */
+
+static kry_status build_on_host(kry_matrix *A, const kry_sparse *host)
+{
+    kry_status st = KRY_OK;
+
+    TRY(A->format->build(A, host));
+    TRY(kry_matrix_store(A, "kry_csr_create", host->row_ptr, host->val));
+done:
+    return st;
+}
+
+kry_status kry_matrix_in_format(kry_device *dev, const kry_given *given,
+                                const kry_matrix_params *params, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    const kry_sparse *host = given->host;
+    kry_matrix *A = NULL;
+
+    *op = NULL;
+    CHECK(!kry_device_is_host(dev) || params->format == KRY_FORMAT_CSR, KRY_ERR_UNSUPPORTED,
+          "format %s has no kernels on the host device; csr has", kry_format_name(params->format));
+    TRY(kry_matrix_new(dev, params, host, kry_sparse_nnz(host), &A));
+    if (given->C.dev) TRY(kry_placed_build(A, given));
+    if (!A->placed) TRY(build_on_host(A, host));
+    TRY(kry_matrix_finish(&A, op));
+done:
+    kry_matrix_destroy(A);
+    return st;
+}
+
+kry_status kry_matrix_of_given(kry_device *dev, const kry_given *given,
+                               const kry_matrix_params *params, kry_op **op)
+{
+    return params->format == KRY_FORMAT_AUTO ? kry_choose(dev, given, params, op)
+                                             : kry_matrix_in_format(dev, given, params, op);
+}
+
+/* In csr, with all its digits, on a host device. The format that was asked for is that of its copies in
+ * single. */
+static kry_status keep_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
+                               const kry_matrix_params *params, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_device *beside = NULL;
+    kry_matrix_params p = *params;
+
+    p.on_host = false;
+    p.format = KRY_FORMAT_CSR, p.values = KRY_VALUES_AS_GIVEN;
+    TRY(kry_host_beside(dev, &beside));
+    TRY(kry_matrix_from_host(beside, host, map, &p, op));
+    kry_matrix_of(*op)->params.format = params->format;
+done:
+    kry_device_release(&beside);
+    return st;
+}
+
+kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
+                                const kry_matrix_params *params, kry_op **op)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
+          "kry_csr_create: on_host is for one device, and this is a team of %d",
+          kry_team_size(dev));
+    if (params->on_host) return keep_on_host(dev, host, map, params, op);
+    if (dev->team) return kry_matrix_in_parts(dev, host, map, params, NULL, op);
+    TRY(kry_matrix_of_given(dev, &(kry_given){ .host = host }, params, op));
+    kry_matrix *A = (*op)->self; /* keeps the pattern, and what new values need */
+    A->map = *map, *map = (kry_entry_map){ 0 };
+    A->sorted = *host, *host = (kry_sparse){ 0 };
+    if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
+done:
+    return st;
+}
+
+/* ---- public functions --------------------------------------------------------------------------- */
 
 /* inspects: these are a caller's entries, of which solvers want to know what they are like. */
 static kry_status make(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
@@ -75,6 +157,27 @@ done:
     return st;
 }
 
+/* A caller's entries: on the device, where that can look at them. */
+static kry_status make_given(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
+                             kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_given G = { 0 };
+    kry_matrix *A;
+
+    if (e->nnz >= KRY_GIVEN_WORTH) TRY(kry_given_upload(dev, e, params, &G));
+    if (!G.C.dev) return make(dev, e, params, true, op);
+    TRY(kry_matrix_of_given(dev, &G, params, op));
+    A = kry_matrix_of(*op);
+    A->map.given = e->nnz;
+    if (!A->placed) TRY(kry_places_copy(G.host, &A->sorted));
+    (*op)->found = G.finding, (*op)->inspected = true;
+done:
+    kry_given_release(&G);
+    if (st < 0) kry_op_release(op);
+    return st;
+}
+
 static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
                          const kry_matrix_params *params, kry_op **op)
 {
@@ -98,7 +201,7 @@ static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
         CHECK(e.nnz >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", e.who,
               (long long)given->rows, (long long)e.nnz);
     }
-    TRY(make(dev, &e, params, true, op));
+    TRY(make_given(dev, &e, params, op));
 done:
     return st;
 }

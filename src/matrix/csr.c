@@ -1,5 +1,5 @@
 /* csr.c - compressed sparse rows on the device. Kernels: cl/csr.cl. */
-#include "matrix/spgemm.h"
+#include "matrix/given.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +98,19 @@ done:
 kry_status kry_csr_build(kry_matrix *A, const kry_sparse *host)
 {
     return build_stages(A, host, NULL, NULL, A->nnz > INT32_MAX);
+}
+
+/* The host finds the runs: it looks at few of the offsets. */
+kry_status kry_csr_place(kry_matrix *A, const kry_given *G, cl_mem *place)
+{
+    kry_status st = KRY_OK;
+
+    *place = NULL;
+    A->placed = true;
+    TRY(build_stages(A, G->host, G->C.row_ptr, G->C.col, false));
+    A->structure_bytes += 4.0 * (double)(A->shape.rows + 1) + 4.0 * (double)A->nnz;
+done:
+    return st;
 }
 
 /* By rows, not by slots: a wrapped matrix may have entries in any order, or one place twice. */

@@ -1,6 +1,6 @@
 /* dia.c - matrices stored by diagonals; of symmetric ones, the upper diagonals. Kernels:
  * cl/dia.cl. */
-#include "matrix/spgemm.h"
+#include "matrix/given.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,34 +75,33 @@ done:
 }
 
 /* Rows at least this far from the first and the last one have entries on all diagonals. */
-static int64_t reach_of(const kry_sparse *host, const diagonals *d, bool symmetric)
+static int64_t reach_of(const kry_op_shape *shape, const int32_t *offset, int64_t count,
+                        bool symmetric)
 {
     int64_t low, high, reach;
-    if (!d->count) return 0;
-    low = symmetric ? d->offset[d->count - 1] : -(int64_t)d->offset[0];
-    high = d->offset[d->count - 1] + host->rows - host->cols;
+    if (!count) return 0;
+    low = symmetric ? offset[count - 1] : -(int64_t)offset[0];
+    high = offset[count - 1] + shape->rows - shape->cols;
     reach = low > high ? low : high;
-    return reach < 0 ? 0 : reach < host->rows ? reach : host->rows;
+    return reach < 0 ? 0 : reach < shape->rows ? reach : shape->rows;
 }
 
-static kry_status make_stage(kry_matrix *A, const kry_sparse *host, const diagonals *d,
-                             int64_t stride)
+kry_status kry_dia_stage(kry_matrix *A, const int32_t *offset, int64_t count)
 {
     kry_status st = KRY_OK;
     char number[32] = "";
-    if (d->count && d->count <= UNROLLED)
-        snprintf(number, sizeof number, " -DDIAGONALS=%d", (int)d->count);
+    if (count && count <= UNROLLED) snprintf(number, sizeof number, " -DDIAGONALS=%d", (int)count);
     kry_stage *s =
         kry_matrix_stage(A, "dia", "%s%s", number, A->format->shared ? " -DSYMMETRIC" : "");
 
-    kry_stage_int(s, host->rows);
-    kry_stage_int(s, host->cols);
-    kry_stage_int(s, reach_of(host, d, A->format->shared));
-    kry_stage_int(s, d->count);
-    kry_stage_int(s, stride);
-    TRY(kry_stage_array(A, s, d->offset, (size_t)d->count, sizeof *d->offset));
-    kry_stage_rows(A, s, host->rows);
-    snprintf(A->variant, sizeof A->variant, "%lld%s diagonals", (long long)d->count,
+    kry_stage_int(s, A->shape.rows);
+    kry_stage_int(s, A->shape.cols);
+    kry_stage_int(s, reach_of(&A->shape, offset, count, A->format->shared));
+    kry_stage_int(s, count);
+    kry_stage_int(s, kry_ell_stride(A->shape.rows));
+    TRY(kry_stage_array(A, s, offset, (size_t)count, sizeof *offset));
+    kry_stage_rows(A, s, A->shape.rows);
+    snprintf(A->variant, sizeof A->variant, "%lld%s diagonals", (long long)count,
              A->format->shared ? " upper" : "");
 done:
     return st;
@@ -125,7 +124,7 @@ kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host)
     TRY(kry_matrix_slots(A, (double)d.count * (double)stride, 4.0 * (double)d.count));
     fill_slots(A, host, &d, stride);
     if (symmetric) TRY(check_mirrors(A));
-    TRY(make_stage(A, host, &d, stride));
+    TRY(kry_dia_stage(A, d.offset, d.count));
 done:
     diagonals_release(&d);
     return st;
@@ -165,6 +164,8 @@ kry_status kry_dia_entries(const kry_matrix *A, kry_csr *C, bool *all)
     cl_mem length = NULL;
     int64_t count;
 
+    *all = A->placed;
+    if (A->placed) return kry_dia_entries_there(A, C);
     TRY(kry_buffer_create(A->dev, (size_t)A->shape.rows * sizeof(cl_int), &length));
     const kry_arg lengths[] = { ARG(length) };
     TRY(run(A, "dia_lengths", lengths, COUNT(lengths)));

@@ -23,6 +23,22 @@ done:
     return st;
 }
 
+static kry_stage *new_stage(kry_matrix *A, int height)
+{
+    return kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=int -DNONE=-1 -DELL", height);
+}
+
+kry_stage *kry_ell_begin(kry_matrix *A, int64_t width)
+{
+    kry_stage *s = new_stage(A, 1);
+
+    kry_stage_int(s, A->shape.rows);
+    kry_stage_int(s, kry_ell_stride(A->shape.rows));
+    kry_stage_rows(A, s, A->shape.rows);
+    kry_stage_int(s, width);
+    return s;
+}
+
 kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width)
 {
     kry_status st = KRY_OK;
@@ -39,16 +55,11 @@ kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width)
             A->slot[e] = (int32_t)((i / height * width + k) * height + i % height);
             col[A->slot[e]] = host->col[e];
         }
-    kry_stage *s =
-        kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=int -DNONE=-1 -DELL", cpu ? (int)height : 1);
+    kry_stage *s = cpu ? new_stage(A, (int)height) : kry_ell_begin(A, width);
     if (cpu) {
         TRY(cpu_arrays(A, s, height, width, col));
-    } else {
-        kry_stage_int(s, A->shape.rows);
-        kry_stage_int(s, stride);
-        kry_stage_rows(A, s, A->shape.rows);
+        kry_stage_int(s, width);
     }
-    kry_stage_int(s, width);
     TRY(kry_stage_array(A, s, col, (size_t)(stride * width), sizeof *col));
 done:
     free(col);

@@ -5,21 +5,27 @@
 
 /* A column of ELL pays as long as a third of the rows have an entry in it, because COO takes about
  * three times as long per entry (Bell and Garland, SC09, 2009). */
+void kry_hyb_cut(const int32_t *with, int64_t rows, int64_t longest, int64_t *width, int64_t *tail)
+{
+    *width = *tail = 0;
+    for (int64_t k = longest, longer = 0; k > 0; k--) {
+        longer += with[k]; /* rows with k entries at least */
+        if (3 * longer >= rows)
+            ++*width;
+        else
+            *tail += longer;
+    }
+}
+
 kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail)
 {
     kry_status st = KRY_OK;
-    int64_t longest = kry_longest_row(host), *with = NULL; /* rows with this many entries */
+    int64_t longest = kry_longest_row(host);
+    int32_t *with = NULL;
 
-    *width = *tail = 0;
     TRY(kry_alloc((size_t)longest + 1, sizeof *with, &with));
     for (int64_t i = 0; i < host->rows; i++) with[kry_row_length(host, i)]++;
-    for (int64_t k = longest, rows = 0; k > 0; k--) { /* rows: those with k entries at least */
-        rows += with[k];
-        if (3 * rows >= host->rows)
-            ++*width;
-        else
-            *tail += rows;
-    }
+    kry_hyb_cut(with, host->rows, longest, width, tail);
 done:
     free(with);
     return st;

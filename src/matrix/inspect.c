@@ -7,7 +7,8 @@
 typedef struct look {
     const kry_sparse *A;
     int64_t *next; /* of each row: its first entry whose mirror image was not met yet */
-    double largest, difference; /* |a_ij|, |a_ij - a_ji|, at most */
+    double largest, difference; /* |a_ij|, |a_ij - a_ji|, at most; */
+    int64_t at;                 /* the latter is that of this entry, the first one of equals */
     kry_finding asymmetric, not_positive;
     int64_t negative;            /* diagonal entries */
     int64_t zero_rows, zero_row; /* the first one */
@@ -15,12 +16,16 @@ typedef struct look {
 
 static double value_at(const look *L, int64_t k) { return kry_number_at(L->A->type, L->A->val, k); }
 
-static void compare(look *L, int64_t i, int64_t j, double entry, double mirror)
+/* Entry k, in row i, of which mirror is the mirror image. */
+static void compare(look *L, int64_t i, int64_t k, double mirror)
 {
-    double difference = fabs(entry - mirror);
+    const int64_t j = L->A->col[k];
+    double entry = value_at(L, k), difference = fabs(entry - mirror);
 
-    if (!(difference > L->difference)) return;
-    L->difference = difference;
+    if (!(difference > 0 &&
+          (difference > L->difference || (difference == L->difference && k < L->at))))
+        return;
+    L->difference = difference, L->at = k;
     L->asymmetric = (kry_finding){
         .what = KRY_FOUND_ASYMMETRIC, .row = i, .col = j, .entry = entry, .mirror = mirror
     };
@@ -30,18 +35,19 @@ static void compare(look *L, int64_t i, int64_t j, double entry, double mirror)
 static void pass_over(look *L, int64_t row, int64_t end)
 {
     int64_t *k = &L->next[row];
-    for (; *k < L->A->row_ptr[row + 1] && L->A->col[*k] < end; ++*k)
-        compare(L, row, L->A->col[*k], value_at(L, *k), 0);
+    for (; *k < L->A->row_ptr[row + 1] && L->A->col[*k] < end; ++*k) compare(L, row, *k, 0);
 }
 
 /* Compare an entry above the diagonal with its mirror image. Rows come in order, and so do the entries
  * of row j that are met. */
-static void meet(look *L, int64_t i, int64_t j, double entry)
+static void meet(look *L, int64_t i, int64_t entry)
 {
+    const int64_t j = L->A->col[entry];
+
     pass_over(L, j, i);
     int64_t k = L->next[j];
     bool there = k < L->A->row_ptr[j + 1] && L->A->col[k] == i;
-    compare(L, i, j, entry, there ? value_at(L, k) : 0);
+    compare(L, i, entry, there ? value_at(L, k) : 0);
     L->next[j] += there;
 }
 
@@ -65,17 +71,17 @@ static void look_at_row(look *L, int64_t i)
         double v = value_at(L, k);
         largest = fmax(largest, fabs(v));
         if (L->A->col[k] == i) diagonal = v;
-        if (L->A->col[k] > i) meet(L, i, L->A->col[k], v);
+        if (L->A->col[k] > i) meet(L, i, k);
     }
     L->largest = fmax(L->largest, largest);
     judge_diagonal(L, i, diagonal, largest == 0);
     if (largest == 0 && !L->zero_rows++) L->zero_row = i;
 }
 
+double kry_inspect_rounding(kry_type type) { return type == KRY_F32 ? 1e-5 : 1e-8; }
+
 kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found)
 {
-    /* Entries and their mirror images may have been rounded apart, or written with few digits. */
-    const double rounding = A->type == KRY_F32 ? 1e-5 : 1e-8;
     kry_status st = KRY_OK;
     look L = { .A = A };
 
@@ -85,7 +91,8 @@ kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found)
     for (int64_t i = 0; i < A->rows; i++) L.next[i] = A->row_ptr[i];
     for (int64_t i = 0; i < A->rows; i++) look_at_row(&L, i);
     for (int64_t i = 0; i < A->rows; i++) pass_over(&L, i, i);
-    *found = L.difference > rounding * L.largest ? L.asymmetric : L.not_positive;
+    *found =
+        L.difference > kry_inspect_rounding(A->type) * L.largest ? L.asymmetric : L.not_positive;
     found->zero_rows = L.zero_rows, found->zero_row = L.zero_row;
     found->negative = found->what == KRY_FOUND_NOT_POSITIVE && L.negative == A->rows;
 done:

@@ -1,7 +1,6 @@
 /* matrix.c - the operator of every stored matrix: products stage by stage, new values, description.
  * Kernels: cl/product.clh, made of each format's cl/<stem>.cl. */
-#include "matrix/matrix.h"
-#include "host/host.h"
+#include "matrix/given.h"
 #include "matrix/matrix_parts.h"
 #include "operator/direction.h"
 #include "operator/op.h"
@@ -110,6 +109,7 @@ static kry_status find_diagonal(kry_matrix *A, int64_t first)
     size_t rows = (size_t)A->shape.rows;
     int32_t *slot = NULL;
 
+    if (A->placed) return kry_placed_diagonal(A, first);
     TRY(kry_alloc(rows, sizeof *slot, &slot));
     for (int64_t i = 0; i < A->shape.rows; i++) {
         int64_t k = kry_sparse_find(&A->sorted, i, first + i);
@@ -163,6 +163,7 @@ static kry_status matrix_update(void *self, const void *values)
         return A->source && A->source->renew ? A->source->renew(A->source, A) : KRY_OK;
     CHECK(!kry_matrix_is_wrapped(A), KRY_ERR_ARGUMENT,
           "%s: the values of a wrapped matrix are changed in its buffer; pass NULL", who);
+    if (A->placed) return kry_placed_update(A, values);
     if (A->map.place)
         TRY(kry_entries_renew(who, &A->map, values, A->nnz, &A->sorted));
     else
@@ -177,6 +178,10 @@ static kry_status matrix_inspect(void *self, const void *values, kry_finding *fo
     const kry_matrix *A = self;
     kry_sparse now = A->sorted;
 
+    if (A->placed) {
+        *found = A->found;
+        return KRY_OK;
+    }
     if (!A->map.place) now.val = (void *)values;
     return kry_matrix_inspect(&now, found);
 }
@@ -214,6 +219,7 @@ void kry_matrix_destroy(void *self)
     kry_matrix_release_transpose(A);
     kry_buffer_release(A->dev, &A->beside);
     kry_buffer_release(A->dev, &A->diagonal);
+    kry_buffer_release(A->dev, &A->there);
     kry_buffer_release(A->dev, &A->val);
     kry_buffer_release(A->dev, &A->surplus);
     kry_sparse_release(&A->sorted);
@@ -280,16 +286,24 @@ bool kry_op_is_assembled(const kry_op *op)
 /* ---- making one ------------------------------------------------------------------------------ */
 
 static const kry_format_table formats[KRY_FORMAT_COUNT] = {
-    [KRY_FORMAT_CSR] = { .build = kry_csr_build, .diagonal = kry_csr_diagonal },
+    [KRY_FORMAT_CSR] = { .build = kry_csr_build,
+                         .place = kry_csr_place,
+                         .diagonal = kry_csr_diagonal },
     [KRY_FORMAT_DIA] = { .build = kry_dia_build,
+                         .place = kry_dia_place,
                          .diagonal = kry_dia_diagonal,
                          .entries = kry_dia_entries },
     [KRY_FORMAT_SYMDIA] = { .build = kry_dia_build,
+                            .place = kry_dia_place,
                             .shared = true,
                             .diagonal = kry_dia_diagonal,
                             .entries = kry_dia_entries },
-    [KRY_FORMAT_ELL] = { .build = kry_ell_build },
-    [KRY_FORMAT_SELL] = { .build = kry_sell_build },
+    [KRY_FORMAT_ELL] = { .build = kry_ell_build,
+                         .place = kry_ell_place,
+                         .entries = kry_sell_entries },
+    [KRY_FORMAT_SELL] = { .build = kry_sell_build,
+                          .place = kry_sell_place,
+                          .entries = kry_sell_entries },
     [KRY_FORMAT_HYB] = { .build = kry_hyb_build },
     [KRY_FORMAT_COO] = { .build = kry_coo_build },
 };
@@ -323,65 +337,6 @@ kry_status kry_matrix_finish(kry_matrix **matrix, kry_op **op)
     TRY(kry_matrix_kernels(A, A->stored, A->surplus != NULL));
     TRY(kry_op_create_fused(A->dev, &op_tables[A->params.format], &fused, A, &A->shape, op));
     *matrix = NULL; /* the operator's now */
-done:
-    return st;
-}
-
-kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
-                                const kry_matrix_params *params, kry_op **op)
-{
-    kry_status st = KRY_OK;
-    kry_matrix *A = NULL;
-
-    *op = NULL;
-    CHECK(!kry_device_is_host(dev) || params->format == KRY_FORMAT_CSR, KRY_ERR_UNSUPPORTED,
-          "format %s has no kernels on the host device; csr has", kry_format_name(params->format));
-    TRY(kry_matrix_new(dev, params, host, kry_sparse_nnz(host), &A));
-    TRY(A->format->build(A, host));
-    TRY(kry_matrix_store(A, "kry_csr_create", host->row_ptr, host->val));
-    TRY(kry_matrix_finish(&A, op));
-done:
-    kry_matrix_destroy(A);
-    return st;
-}
-
-/* In csr, with all its digits, on a host device. The format that was asked for is that of its copies in
- * single. */
-static kry_status keep_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
-                               const kry_matrix_params *params, kry_op **op)
-{
-    kry_status st = KRY_OK;
-    kry_device *beside = NULL;
-    kry_matrix_params p = *params;
-
-    p.on_host = false;
-    p.format = KRY_FORMAT_CSR, p.values = KRY_VALUES_AS_GIVEN;
-    TRY(kry_host_beside(dev, &beside));
-    TRY(kry_matrix_from_host(beside, host, map, &p, op));
-    kry_matrix_of(*op)->params.format = params->format;
-done:
-    kry_device_release(&beside);
-    return st;
-}
-
-kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
-                                const kry_matrix_params *params, kry_op **op)
-{
-    kry_status st = KRY_OK;
-
-    CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
-          "kry_csr_create: on_host is for one device, and this is a team of %d",
-          kry_team_size(dev));
-    if (params->on_host) return keep_on_host(dev, host, map, params, op);
-    if (dev->team) return kry_matrix_in_parts(dev, host, map, params, NULL, op);
-    if (params->format == KRY_FORMAT_AUTO)
-        TRY(kry_choose(dev, host, params, op));
-    else
-        TRY(kry_matrix_in_format(dev, host, params, op));
-    kry_matrix *A = (*op)->self; /* keeps the pattern, and what new values need */
-    A->map = *map, *map = (kry_entry_map){ 0 };
-    A->sorted = *host, *host = (kry_sparse){ 0 };
-    if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
 done:
     return st;
 }

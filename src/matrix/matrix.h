@@ -54,6 +54,7 @@ typedef struct kry_stage {
 typedef struct kry_matrix kry_matrix;
 typedef struct kry_transposed kry_transposed; /* transposed.c */
 struct kry_csr;                               /* spgemm.h */
+struct kry_given;                             /* given.h */
 
 typedef struct kry_format_table {
     /* Entries below the diagonal share the slot of their mirror image, which is marked ~slot, and
@@ -63,6 +64,10 @@ typedef struct kry_format_table {
      * Returns  KRY_ERR_UNSUPPORTED, with the bytes it would take, if the format does not suit the
      * matrix. */
     kry_status (*build)(kry_matrix *A, const kry_sparse *host);
+    /* The same of a matrix on the device: stages, A->slots and variant; *place := a buffer with the slot of each entry,
+     * NULL: they lie in order. It says that it has by A->placed; else only the host can, and nothing has happened.
+     * NULL: so it is with all. Waits. */
+    kry_status (*place)(kry_matrix *A, const struct kry_given *given, cl_mem *place);
     /* NULL: the diagonal is found by slots. */
     kry_status (*diagonal)(kry_matrix *A, kry_vec *d);
     /* C->row_ptr, col and place := the entries, without the host; *all false: some are zero, and cannot be told
@@ -101,6 +106,12 @@ struct kry_matrix {
                         Flux form: what the row adds up to; rounded numbers: what rounding took from it */
     cl_mem diagonal; /* rows: the slot of the diagonal entry, or -1; made when first asked for */
 
+    /* The device has made the format, and the host knows neither slots nor pattern: */
+    bool placed;
+    int64_t longest;   /* row */
+    cl_mem there;      /* of diagonals: which places have an entry, a bit each (place.cl) */
+    kry_finding found; /* in the values of the last update */
+
     kry_transposed *transposed; /* a copy of A'; owned; NULL: nobody has asked for it */
 
     cl_mem
@@ -110,7 +121,7 @@ struct kry_matrix {
     kry_entry_map map; /* from the entries as they were given to the sorted ones */
     kry_sparse
         sorted; /* the pattern; val: room to sort new values in, NULL if they come sorted; col, and
-                          row_ptr of rows that all fit in runs: NULL if only the device has them, in CSR */
+                          row_ptr of rows that all fit in runs: NULL if only the device has them */
 };
 
 /* Whether the buffers are the caller's (kry_csr_wrap). */
@@ -147,7 +158,9 @@ int64_t kry_cpu_pieces(const kry_device *dev, int64_t work);
 /* ---- for formats: slots ------------------------------------------------------------------ */
 
 /* Refuse a format whose `slots` numbers with `index_bytes` of structure are out of proportion to
- * CSR, or past 2^31; else allocate the slot map. */
+ * CSR, or past 2^31; else A->slots is known, */
+kry_status kry_matrix_check_slots(kry_matrix *A, double slots, double index_bytes);
+/* and there is room for the slot map. */
 kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes);
 
 static inline int64_t kry_matrix_slot(const kry_matrix *A, int64_t k)
@@ -161,7 +174,25 @@ static inline int64_t kry_matrix_slot(const kry_matrix *A, int64_t k)
 /* ELL of the first `width` entries of each row; slots from 0 on. */
 kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width);
 int64_t kry_ell_stride(int64_t rows);
+/* The stage on GPUs, without its last argument, the columns. */
+kry_stage *kry_ell_begin(kry_matrix *A, int64_t width);
 /* The arguments of sell.cl that only CPUs take, and its groups; col: -1 for padding. */
+/* sell.c: C of the parameters, or the one that suits the device. */
+kry_status kry_sell_height(const kry_device *dev, kry_type type, const kry_matrix_params *p,
+                           int *height);
+/* Rows are sorted in windows of so many slices if unsorted ones are not full and if that is worth it. */
+enum { KRY_SELL_WINDOWS = 2, KRY_SELL_SAMPLES = 64 };
+extern const int kry_sell_window[KRY_SELL_WINDOWS];
+bool kry_sell_is_full(double slots, int64_t nnz);
+bool kry_sell_is_worth(double slots, double unsorted);
+/* How many bits hold columns that are up to so far from the least one beside them; and those that were asked for, 0:
+ * as few as that. */
+int kry_sell_bits(int64_t farthest);
+kry_status kry_sell_choose_bits(int64_t farthest, int asked, int *bits);
+/* The stage, without its arguments, and the variant. */
+kry_stage *kry_sell_stage(kry_matrix *A, int height, int sigma, int bits);
+/* How far apart the columns side by side are at most if these rows, -1: none, are packed to the left. */
+int64_t kry_sell_farthest(const kry_sparse *host, const int32_t *rows, int height);
 kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr,
                                int64_t slices, int height, const int32_t *col);
 /* COO of what follows the first `skip` entries of each row; slots from `first` on. */
@@ -177,6 +208,8 @@ void kry_csr_buffers(const kry_matrix *A, cl_mem *row_ptr, cl_mem *col);
 kry_status kry_csr_offsets_of(const kry_matrix *A, int64_t *row_ptr);
 kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host); /* these are symdia's, too */
 kry_status kry_dia_diagonal(kry_matrix *A, kry_vec *d);
+/* dia.c: the stage of diagonals with these offsets, ascending, and the variant. */
+kry_status kry_dia_stage(kry_matrix *A, const int32_t *offset, int64_t count);
 kry_status kry_dia_entries(const kry_matrix *A, struct kry_csr *C, bool *all);
 kry_status kry_ell_build(kry_matrix *A, const kry_sparse *host);
 kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host);
@@ -201,9 +234,11 @@ kry_status kry_matrix_take(kry_device *dev, kry_sparse *A, const kry_matrix_para
  * succeeds. */
 kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
                                 const kry_matrix_params *params, kry_op **op);
-/* The same in one format, never AUTO. The operator does not know its pattern yet: it takes no new
- * values and cannot be read. */
-kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
+/* The same of a matrix that stays the caller's; and in one format, never AUTO. Where the host has made it, the operator does
+ * not know its pattern yet: it takes no new values and cannot be read. */
+kry_status kry_matrix_of_given(kry_device *dev, const struct kry_given *given,
+                               const kry_matrix_params *params, kry_op **op);
+kry_status kry_matrix_in_format(kry_device *dev, const struct kry_given *given,
                                 const kry_matrix_params *params, kry_op **op);
 /* A matrix in params->format without stages or numbers; and once it has them the operator, which takes *A
  * over. */
@@ -240,6 +275,11 @@ kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel 
  * failure the old numbers stay. */
 kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
                             const void *sorted);
+/* Take numbers in the order of slots that are on the device; their buffer may become the matrix's own. On failure the old
+ * numbers stay. */
+kry_status kry_matrix_replace(kry_matrix *A, kry_type stored, cl_mem numbers);
+/* Fail with the message of entry k, whose mirror image has another number. */
+kry_status kry_matrix_refuse_mirror(const kry_matrix *A, const char *who, int64_t k);
 /* Flux form: what the rows of a converted copy add up to is what those of A do, times the factor. Of its
  * entries, which were rounded, small sums would be lost. Waits. */
 kry_status kry_matrix_convert_surplus(const kry_matrix *A, double factor, kry_matrix *copy);
@@ -301,15 +341,17 @@ kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sp
 /* Look for an entry of a square matrix, columns ascending in each row, that differs from its mirror
  * image by more than rounding; or else for a diagonal entry that is not positive. */
 kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found);
+/* What that is, of the largest entry: mirror images may have been rounded apart, or written with few digits. */
+double kry_inspect_rounding(kry_type type);
 
 /* ---- choose.c: format AUTO -------------------------------------------------------------------- */
 
-kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,
-                      kry_op **op);
+kry_status kry_choose(kry_device *dev, const struct kry_given *given,
+                      const kry_matrix_params *params, kry_op **op);
 /* predict.c: bytes per second of a copy: measured by kry tune, or what a compute unit usually comes with. */
 double kry_device_bandwidth(const kry_device *dev);
 /* predict.c: as kry_csr_predict, and a hash of the size and a sample of the pattern. */
-kry_status kry_predict(const kry_device *dev, const kry_sparse *host,
+kry_status kry_predict(const kry_device *dev, const struct kry_given *given,
                        const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
                        uint64_t *hash);
 /* How large a matrix would be in sell, and how hyb would cut it. */
@@ -321,6 +363,8 @@ typedef struct kry_sell_size {
 kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
                              const kry_matrix_params *params, kry_sell_size *size);
 kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail);
+/* with[k]: of so many rows those with k entries, 0 ... longest. */
+void kry_hyb_cut(const int32_t *with, int64_t rows, int64_t longest, int64_t *width, int64_t *tail);
 /* The type in which numbers are stored: their own, or single. */
 kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count);
 /* Returns  KRY_ERR_ARGUMENT naming the first number that is too large for single. */

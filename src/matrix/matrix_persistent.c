@@ -232,8 +232,11 @@ kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg
     if (given_shape(A->dev, &s)) return try_shape(A, &found, s, R);
     st = kry_fail(KRY_ERR_UNSUPPORTED, "%lld unknowns with %lld entries do not fit on the chip",
                   (long long)A->shape.rows, (long long)A->slots);
-    for (int per = 1; per <= most && st != KRY_OK && st != KRY_ERR_MEMORY; per *= 2)
-        if (find_shape(A, per, &s)) st = try_shape(A, &found, s, R);
+    for (int per = 1; per <= most && st != KRY_OK && st != KRY_ERR_MEMORY; per *= 2) {
+        if (!find_shape(A, per, &s)) continue;
+        s.held &= found.kind != FACTORS; /* which multiply by other numbers than A's */
+        st = try_shape(A, &found, s, R);
+    }
 done:
     return st;
 }

@@ -8,7 +8,7 @@
  * docs/benchmarks.md has the measurements behind them. Only their ratios matter: bandwidths are
  * those of the device where kry tune has measured them, and a guess elsewhere.
  */
-#include "matrix/matrix.h"
+#include "matrix/given.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,20 +19,19 @@ typedef struct structure {
     double number;      /* bytes of a vector's number */
     double value;       /* bytes of a stored number */
     int64_t longest;    /* entries of the longest row */
-    int64_t diagonals;  /* with entries; counted up to a few times the mean length of a row */
+    int64_t diagonals;  /* with entries */
     int64_t upper;      /* those from the main one up, with it */
-    bool few_diagonals; /* the two are exact */
+    bool few_diagonals; /* else the two are of no use */
     bool symmetric;     /* pattern and numbers; only looked at if there are few diagonals */
     kry_sell_size sell;
     int64_t ell_tail;  /* entries that HYB leaves to COO */
     int64_t ell_width; /* columns of its ELL */
 } structure;
 
-/* Count the diagonals with entries; it stops at a few times the mean length of a row. */
-static kry_status count_diagonals(const kry_sparse *host, structure *s)
+/* It stops at more than are of use, and then there is no number. */
+static kry_status count_diagonals(const kry_sparse *host, int64_t most, structure *s)
 {
     kry_status st = KRY_OK;
-    int64_t most = host->rows ? 4 * (kry_sparse_nnz(host) / host->rows) + 16 : 0;
     unsigned char *seen = NULL;
 
     TRY(kry_alloc((size_t)(host->rows + host->cols), 1, &seen));
@@ -44,10 +43,54 @@ static kry_status count_diagonals(const kry_sparse *host, structure *s)
             s->diagonals++;
             s->upper += d > host->rows;
         }
-    s->upper++; /* the main one is stored in any case */
-    s->few_diagonals = s->diagonals <= most;
 done:
     free(seen);
+    return st;
+}
+
+static kry_status count_diagonals_there(const kry_csr *C, int64_t most, structure *s)
+{
+    kry_status st = KRY_OK;
+    int32_t *offset = NULL;
+
+    TRY(kry_given_diagonals(C, most, &offset, &s->diagonals));
+    for (int64_t d = 0; offset && d < s->diagonals; d++) s->upper += offset[d] > 0;
+done:
+    free(offset);
+    return st;
+}
+
+/* A few times the mean length of a row are of use. */
+static kry_status look_at_diagonals(const kry_given *given, structure *s)
+{
+    kry_status st = KRY_OK;
+    const kry_sparse *host = given->host;
+    const int64_t most = s->rows ? 4 * (s->nnz / s->rows) + 16 : 0;
+
+    if (given->C.dev)
+        TRY(count_diagonals_there(&given->C, most, s));
+    else
+        TRY(count_diagonals(host, most, s));
+    s->few_diagonals = s->diagonals <= most;
+    if (s->few_diagonals)
+        s->symmetric = given->C.dev ? given->symmetric : kry_sparse_is_symmetric(host);
+    else
+        s->diagonals = most + 1, s->upper = 0;
+    s->upper++; /* the main one is stored in any case */
+done:
+    return st;
+}
+
+static kry_status look_at_lengths(const kry_given *given, structure *s)
+{
+    kry_status st = KRY_OK;
+    cl_int *with = NULL;
+
+    TRY(kry_alloc((size_t)s->longest + 1, sizeof *with, &with));
+    TRY(kry_given_lengths(&given->C, s->longest, with));
+    kry_hyb_cut(with, s->rows, s->longest, &s->ell_width, &s->ell_tail);
+done:
+    free(with);
     return st;
 }
 
@@ -68,23 +111,26 @@ static uint64_t hash_of(const kry_sparse *host, const kry_matrix_params *params,
     return params->form == KRY_FLUX ? kry_hash(h, "flux", 4) : h;
 }
 
-static kry_status look_at(const kry_device *dev, const kry_sparse *host,
+static kry_status look_at(const kry_device *dev, const kry_given *given,
                           const kry_matrix_params *params, structure *s)
 {
     kry_status st = KRY_OK;
-    int64_t nnz = kry_sparse_nnz(host);
-    kry_type stored = kry_stored_type(host->type, params->values, host->val, nnz);
+    const kry_sparse *host = given->host;
+    const bool there = given->C.dev;
+    const int64_t nnz = kry_sparse_nnz(host);
+    const kry_type stored = there ? kry_given_stored(given, params->values)
+                                  : kry_stored_type(host->type, params->values, host->val, nnz);
 
     *s = (structure){ .rows = host->rows,
                       .cols = host->cols,
                       .nnz = nnz,
                       .number = (double)kry_type_size(host->type),
                       .value = (double)kry_type_size(stored),
-                      .longest = kry_longest_row(host) };
-    TRY(count_diagonals(host, s));
-    s->symmetric = s->few_diagonals && kry_sparse_is_symmetric(host);
-    TRY(kry_sell_estimate(dev, host, params, &s->sell));
-    TRY(kry_hyb_estimate(host, &s->ell_width, &s->ell_tail));
+                      .longest = there ? given->longest : kry_longest_row(host) };
+    TRY(look_at_diagonals(given, s));
+    TRY(there ? kry_sell_estimate_given(given, params, &s->sell)
+              : kry_sell_estimate(dev, host, params, &s->sell));
+    TRY(there ? look_at_lengths(given, s) : kry_hyb_estimate(host, &s->ell_width, &s->ell_tail));
 done:
     return st;
 }
@@ -178,19 +224,19 @@ static double predict(const kry_device *dev, const structure *s, kry_format form
     return c->start + bytes / bandwidth + steps;
 }
 
-kry_status kry_predict(const kry_device *dev, const kry_sparse *host,
+kry_status kry_predict(const kry_device *dev, const kry_given *given,
                        const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
                        uint64_t *hash)
 {
     kry_status st = KRY_OK;
     structure s;
 
-    TRY(look_at(dev, host, params, &s));
+    TRY(look_at(dev, given, params, &s));
     seconds[KRY_FORMAT_AUTO] = INFINITY;
     for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++)
         seconds[f] =
             f == KRY_FORMAT_CSR || !kry_device_is_host(dev) ? predict(dev, &s, f) : INFINITY;
-    *hash = hash_of(host, params, &s);
+    *hash = hash_of(given->host, params, &s);
 done:
     return st;
 }
@@ -206,7 +252,7 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
 
     CHECK(dev && row_ptr && col && val && seconds, KRY_ERR_ARGUMENT, "kry_csr_predict: NULL");
     TAKE_PARAMS(params, mine, "kry_csr_predict", "KRY_MATRIX");
-    TRY(kry_predict(dev, &host, params, seconds, &hash));
+    TRY(kry_predict(dev, &(kry_given){ .host = &host }, params, seconds, &hash));
 done:
     return st;
 }

@@ -177,10 +177,12 @@ static bool is_for_host(const product *p)
     enum { WINDOW = 2048, MOST_STEPS = 1 << 26 };
     const kry_matrix *A = kry_matrix_of(p->A), *B = kry_matrix_of(p->B);
     double windows = (double)B->shape.cols / WINDOW;
-    bool gpu = !A->dev->info.cpu_kernels && A->sorted.row_ptr; /* else its rows are short */
+    const bool gpu = !A->dev->info.cpu_kernels;
+    /* The host does not know rows that the library has made, which are short. */
+    const int64_t longest = A->sorted.row_ptr ? kry_longest_row(&A->sorted) : A->longest;
 
     if (kry_device_is_host(A->dev) || A->nnz > INT32_MAX || B->nnz > INT32_MAX) return true;
-    return gpu && (double)kry_longest_row(&A->sorted) * windows > MOST_STEPS;
+    return gpu && (double)longest * windows > MOST_STEPS;
 }
 
 static kry_status multiply(const kry_op *A, const kry_op *B, bool galerkin, kry_op **C)

@@ -32,14 +32,27 @@ static void equal_runs(const int64_t *row_ptr, int64_t rows, int64_t pieces, kry
     }
 }
 
+/* The end of a run that begins with row `first`: as many rows as fit into a tile, found by halving, or one. */
+static int64_t tile_end(const int64_t *row_ptr, int64_t first, int64_t rows, int64_t tile)
+{
+    int64_t low = first + 1, high = first + tile < rows ? first + tile : rows;
+
+    while (low < high) {
+        const int64_t middle = high - (high - low) / 2;
+        if (row_ptr[middle] - row_ptr[first] <= tile)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
 static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kry_runs *r)
 {
-    for (int64_t row = 0; row < rows;) {
-        int64_t first = row++;
+    for (int64_t first = 0, end; first < rows; first = end) {
         begin_run(r, first, row_ptr[first]);
-        for (int64_t k = row_ptr[first] + tile; k < row_ptr[row]; k += tile) begin_run(r, first, k);
-        if (row_ptr[row] - row_ptr[first] > tile) continue;
-        while (row < rows && row - first < tile && row_ptr[row + 1] - row_ptr[first] <= tile) row++;
+        end = tile_end(row_ptr, first, rows, tile);
+        for (int64_t k = row_ptr[first] + tile; k < row_ptr[end]; k += tile) begin_run(r, first, k);
     }
 }
 

@@ -25,6 +25,8 @@ static int64_t row_length(const kry_sparse *host, int64_t i)
     return i < 0 ? 0 : kry_row_length(host, i);
 }
 
+const int kry_sell_window[KRY_SELL_WINDOWS] = { 16, 256 };
+
 /* ---- which rows share a slice ---------------------------------------------------------------- */
 
 /* Rows begin ... end-1 into perm by falling length, equal ones in order: a counting sort.
@@ -87,17 +89,19 @@ done:
 }
 
 /* Unsorted where that costs little: sorted rows read x and write y less regularly. */
+bool kry_sell_is_full(double slots, int64_t nnz) { return slots <= 1.05 * (double)nnz; }
+bool kry_sell_is_worth(double slots, double unsorted) { return slots < 0.95 * unsorted; }
+
 static kry_status choose_slices(const kry_sparse *host, int height, int sigma, slices *best)
 {
     kry_status st = KRY_OK;
-    const int windows[] = { 16 * height, 256 * height };
     slices s = { 0 };
 
     TRY(slice_rows(host, height, sigma ? sigma : 1, best));
-    for (size_t w = 0; w < COUNT(windows) && !sigma; w++) {
-        if (best->slots <= 1.05 * (double)host->row_ptr[host->rows]) break;
-        TRY(slice_rows(host, height, windows[w], &s));
-        if (s.slots < 0.95 * best->slots) {
+    for (int w = 0; w < KRY_SELL_WINDOWS && !sigma; w++) {
+        if (kry_sell_is_full(best->slots, kry_sparse_nnz(host))) break;
+        TRY(slice_rows(host, height, kry_sell_window[w] * height, &s));
+        if (kry_sell_is_worth(s.slots, best->slots)) {
             slices t = *best;
             *best = s, s = t;
         }
@@ -108,9 +112,8 @@ done:
     return st;
 }
 
-/* C of the parameters, or the one that suits the device. */
-static kry_status check_slices(const kry_device *dev, kry_type type, const kry_matrix_params *p,
-                               int *height)
+kry_status kry_sell_height(const kry_device *dev, kry_type type, const kry_matrix_params *p,
+                           int *height)
 {
     kry_status st = KRY_OK;
     int native = dev->info.cpu_kernels ? kry_vector_width(dev, type) : 32;
@@ -126,21 +129,9 @@ done:
     return st;
 }
 
-/* How many bits hold columns that are up to so far from the least one beside them. */
-static int bits_for(int64_t farthest)
+int kry_sell_bits(int64_t farthest)
 {
     return farthest < UINT8_MAX ? 8 : farthest < UINT16_MAX ? 16 : 32;
-}
-
-/* The fewest bits, but 32 on CPUs whose caches hold the matrix: to add a base to each column then takes longer than
- * its bytes. */
-static int bits_that_suit(const kry_device *dev, kry_type type, double slots, int64_t farthest)
-{
-    static const double cached = 2e6; /* bytes to a core */
-    const double bytes = slots * (double)(kry_type_size(type) + 4);
-    const bool fits = dev->info.cpu_kernels && bytes < cached * dev->info.compute_units;
-
-    return fits ? 32 : bits_for(farthest);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -238,19 +229,28 @@ done:
     return st;
 }
 
-static kry_status choose_bits(const kry_matrix *A, int64_t farthest, int *bits)
+kry_status kry_sell_choose_bits(int64_t farthest, int asked, int *bits)
 {
     kry_status st = KRY_OK;
-    const int asked = A->params.index_bits, needed = bits_for(farthest);
+    int needed = kry_sell_bits(farthest);
 
     CHECK(asked == 0 || asked == 8 || asked == 16 || asked == 32, KRY_ERR_ARGUMENT,
           "format sell: columns of %d bits; there are 8, 16 and 32", asked);
     CHECK(asked == 0 || asked >= needed, KRY_ERR_UNSUPPORTED,
           "format sell: columns side by side are up to %lld apart, too far for %d bits",
           (long long)farthest, asked);
-    *bits = asked ? asked : bits_that_suit(A->dev, A->shape.type, (double)A->slots, farthest);
+    *bits = asked ? asked : needed;
 done:
     return st;
+}
+
+/* On CPUs whose caches hold the matrix: to add a base to each column takes longer there than its bytes. */
+static bool wants_wide_columns(const kry_device *dev, kry_type type, double slots)
+{
+    static const double cached = 2e6; /* bytes to a core */
+    const double bytes = slots * (double)(kry_type_size(type) + 4);
+
+    return dev->info.cpu_kernels && bytes < cached * dev->info.compute_units;
 }
 
 /* ---- the stage ------------------------------------------------------------------------------- */
@@ -299,16 +299,24 @@ done:
     return st;
 }
 
+kry_stage *kry_sell_stage(kry_matrix *A, int height, int sigma, int bits)
+{
+    const char *column = bits == 8    ? "uchar -DNONE=255 -DBASE"
+                         : bits == 16 ? "ushort -DNONE=65535 -DBASE"
+                                      : "int -DNONE=-1";
+
+    snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
+             height, sigma, bits);
+    return kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s", height, column,
+                            sigma > 1 ? " -DPERM" : "");
+}
+
 static kry_status make_stage(kry_matrix *A, const slices *c, const int32_t *col,
                              const int32_t *base, int bits)
 {
     kry_status st = KRY_OK;
     bool cpu = A->dev->info.cpu_kernels;
-    const char *column = bits == 8    ? "uchar -DNONE=255 -DBASE"
-                         : bits == 16 ? "ushort -DNONE=65535 -DBASE"
-                                      : "int -DNONE=-1";
-    kry_stage *s = kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s", c->height, column,
-                                    c->sigma > 1 ? " -DPERM" : "");
+    kry_stage *s = kry_sell_stage(A, c->height, c->sigma, bits);
 
     if (cpu) {
         TRY(kry_sell_cpu_arrays(A, s, c->slice_ptr, c->count, c->height, col));
@@ -319,8 +327,6 @@ static kry_status make_stage(kry_matrix *A, const slices *c, const int32_t *col,
     TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->count + 1, sizeof *c->slice_ptr));
     if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
     TRY(columns_array(A, s, col, base, c->height, bits));
-    snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
-             c->height, c->sigma, bits);
 done:
     return st;
 }
@@ -332,13 +338,14 @@ kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host)
     int height, bits = 32;
     int32_t *col = NULL, *base = NULL;
 
-    TRY(check_slices(A->dev, A->shape.type, &A->params, &height));
+    TRY(kry_sell_height(A->dev, A->shape.type, &A->params, &height));
     TRY(choose_slices(host, height, A->params.sigma, &c));
     TRY(kry_matrix_slots(A, c.slots, 2 * c.slots));
     TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
     TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
     TRY(fill_slots(A, host, &c, col));
-    TRY(choose_bits(A, find_bases(col, A->slots, height, base), &bits));
+    TRY(kry_sell_choose_bits(find_bases(col, A->slots, height, base), A->params.index_bits, &bits));
+    if (!A->params.index_bits && wants_wide_columns(A->dev, A->shape.type, c.slots)) bits = 32;
     TRY(make_stage(A, &c, col, base, bits));
 done:
     free(base);
@@ -351,7 +358,7 @@ done:
 
 /* How far apart the columns side by side are at most if the rows of a slice are packed to the
  * left. */
-static int64_t farthest_in_slice(const kry_sparse *host, const int32_t *rows, int height)
+int64_t kry_sell_farthest(const kry_sparse *host, const int32_t *rows, int height)
 {
     int64_t farthest = 0, width = 0;
     for (int l = 0; l < height; l++)
@@ -371,19 +378,18 @@ static int64_t farthest_in_slice(const kry_sparse *host, const int32_t *rows, in
 kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
                              const kry_matrix_params *params, kry_sell_size *size)
 {
-    enum { SAMPLES = 64 };
     kry_status st = KRY_OK;
     slices c = { 0 };
     int height;
 
-    TRY(check_slices(dev, host->type, params, &height));
+    TRY(kry_sell_height(dev, host->type, params, &height));
     TRY(choose_slices(host, height, params->sigma, &c));
-    int64_t farthest = 0, step = c.count / SAMPLES + 1;
+    int64_t farthest = 0, step = c.count / KRY_SELL_SAMPLES + 1;
     for (int64_t i = 0; i < c.count; i += step) {
-        int64_t here = farthest_in_slice(host, c.perm + i * height, height);
+        int64_t here = kry_sell_farthest(host, c.perm + i * height, height);
         if (here > farthest) farthest = here;
     }
-    const int bits = bits_that_suit(dev, host->type, c.slots, farthest);
+    const int bits = wants_wide_columns(dev, host->type, c.slots) ? 32 : kry_sell_bits(farthest);
     *size = (kry_sell_size){ c.slots, bits / 8.0, c.sigma > 1 };
 done:
     slices_release(&c);

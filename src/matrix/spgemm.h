@@ -36,6 +36,11 @@ void kry_csr_release(kry_csr *A);
 kry_status kry_csr_check(const char *who, const kry_matrix *A);
 /* C := the stored matrix, whose buffers it shares where it is kept so. Waits. */
 kry_status kry_csr_of(const kry_matrix *A, kry_csr *C);
+/* The same without numbers. Waits. */
+kry_status kry_csr_pattern_of(const kry_matrix *A, kry_csr *C);
+/* rows := the pattern of the first rows of A if these say that each is a node of its own (kry_sparse_block_by), else of all.
+ * Waits. */
+kry_status kry_csr_rows_for_nodes(const kry_matrix *A, kry_sparse *rows);
 /* C := the numbers that A has now. */
 kry_status kry_csr_of_again(const kry_matrix *A, kry_csr *C);
 /* to := the numbers of type `stored` at these places; place NULL: all, in their order. Does not wait. */

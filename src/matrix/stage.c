@@ -103,7 +103,7 @@ int64_t kry_cpu_pieces(const kry_device *dev, int64_t work)
     return pieces < dev->shape.chunks ? pieces : dev->shape.chunks;
 }
 
-kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes)
+kry_status kry_matrix_check_slots(kry_matrix *A, double slots, double index_bytes)
 {
     enum {
         WORST = 4,
@@ -122,9 +122,14 @@ kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes)
           "takes more",
           kry_format_name(A->params.format), slots);
     A->slots = (int64_t)slots;
-    TRY(kry_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
 done:
     return st;
+}
+
+kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes)
+{
+    const kry_status st = kry_matrix_check_slots(A, slots, index_bytes);
+    return st < 0 ? st : kry_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot);
 }
 
 /* A stage without numbers does not depend on the flux form, and only the first one on what rows add up

@@ -1,7 +1,7 @@
 /* values.c - the numbers of a stored matrix: to their slots, in single precision where that loses
  * nothing, back to the host, and converted for a copy of the matrix. */
-#include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
+#include "matrix/spgemm.h"
 #include "operator/op_parts.h"
 #include <float.h>
 #include <math.h>
@@ -45,6 +45,15 @@ static kry_status choose_stored(const kry_matrix *A, const char *who, const void
     return kry_values_fit_single(who, A->nnz, sorted);
 }
 
+kry_status kry_matrix_refuse_mirror(const kry_matrix *A, const char *who, int64_t k)
+{
+    return kry_fail(
+        KRY_ERR_ARGUMENT,
+        "%s: entry %lld of the sorted matrix differs from its mirror image, but '%s' keeps one "
+        "for both",
+        who, (long long)k, kry_format_name(A->params.format));
+}
+
 static kry_status to_slots(const kry_matrix *A, const char *who, kry_type stored,
                            const void *sorted, void **out)
 {
@@ -58,21 +67,33 @@ static kry_status to_slots(const kry_matrix *A, const char *who, kry_type stored
         double there = kry_number_at(stored, *out, kry_matrix_slot(A, k));
         double given = kry_number_at(type, sorted, k);
         if (stored == KRY_F32) given = (float)given;
-        CHECK(
-            !memcmp(&there, &given, sizeof given), KRY_ERR_ARGUMENT,
-            "%s: entry %lld of the sorted matrix differs from its mirror image, but '%s' keeps one "
-            "for both",
-            who, (long long)k, kry_format_name(A->params.format));
+        if (memcmp(&there, &given, sizeof given)) TRY(kry_matrix_refuse_mirror(A, who, k));
     }
 done:
     return st;
 }
 
-/* Take numbers of type `stored` in the order of slots (NULL: as they are) and sums of rows (NULL:
- * all are 0). All buffers and kernels are new before one replaces an old one. */
-static kry_status replace(kry_matrix *A, kry_type stored, const void *slots, const void *sums)
+/* Numbers of type `stored` in the order of slots: on the host or on the device. Neither: they stay as they are. */
+typedef struct numbers {
+    kry_type stored;
+    const void *host;
+    cl_mem there;
+} numbers;
+
+/* A buffer for numbers of another type than there are now. */
+static kry_status new_buffer(const kry_matrix *A, const numbers *n, cl_mem *val)
+{
+    if (!n->there)
+        return kry_buffer_create(A->dev, (size_t)A->slots * kry_type_size(n->stored), val);
+    *val = n->there;
+    return kry_buffer_retain(A->dev, n->there);
+}
+
+/* Take numbers and sums of rows (NULL: all are 0). All buffers and kernels are new before one replaces an old one. */
+static kry_status replace(kry_matrix *A, const numbers *n, const void *sums)
 {
     kry_status st = KRY_OK;
+    const kry_type stored = n->stored;
     size_t bytes = (size_t)A->slots * kry_type_size(stored);
     bool fresh = !A->val || stored != A->stored;
     bool other_kernels = fresh || !sums != !A->surplus;
@@ -81,9 +102,10 @@ static kry_status replace(kry_matrix *A, kry_type stored, const void *slots, con
     if (sums)
         TRY(kry_buffer_upload(A->dev, (size_t)A->shape.rows * kry_type_size(A->shape.type), sums,
                               &surplus));
-    if (fresh) TRY(kry_buffer_create(A->dev, bytes, &val));
+    if (fresh) TRY(new_buffer(A, n, &val));
     if (other_kernels) TRY(kry_matrix_kernels(A, stored, sums != NULL));
-    if (slots) TRY(kry_buffer_write(A->dev, fresh ? val : A->val, 0, bytes, slots));
+    if (n->host) TRY(kry_buffer_write(A->dev, fresh ? val : A->val, 0, bytes, n->host));
+    if (n->there && !fresh) TRY(kry_buffer_copy(A->dev, n->there, 0, A->val, 0, bytes));
     if (fresh) {
         kry_buffer_release(A->dev, &A->val);
         A->val = val, val = NULL;
@@ -101,9 +123,14 @@ done:
     return st;
 }
 
+kry_status kry_matrix_replace(kry_matrix *A, kry_type stored, cl_mem there)
+{
+    return replace(A, &(numbers){ stored, NULL, there }, NULL);
+}
+
 kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums)
 {
-    return replace(A, A->stored, NULL, sums);
+    return replace(A, &(numbers){ .stored = A->stored }, sums);
 }
 
 kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
@@ -121,7 +148,7 @@ kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_p
     if (kry_matrix_in_flux_form(A) && !(A->params.traits & KRY_SINGULAR))
         TRY(kry_flux_sums(who, &A->dev->layout, &rows, NULL, &sums));
     if (A->slot || stored != A->shape.type) TRY(to_slots(A, who, stored, sorted, &placed));
-    TRY(replace(A, stored, placed ? placed : sorted, sums));
+    TRY(replace(A, &(numbers){ stored, placed ? placed : sorted, NULL }, sums));
 done:
     free(sums);
     free(placed);
@@ -144,9 +171,26 @@ done:
     return st;
 }
 
+/* What only the device knows. */
+static kry_status read_placed(const kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
+{
+    kry_status st = KRY_OK;
+    const size_t nnz = (size_t)A->nnz;
+    kry_csr C = { 0 };
+
+    TRY(kry_csr_of(A, &C));
+    TRY(kry_csr_read_offsets(&C, row_ptr));
+    TRY(kry_buffer_read(A->dev, C.col, 0, nnz * sizeof *col, col));
+    TRY(kry_buffer_read(A->dev, C.val, 0, nnz * kry_type_size(C.type), val));
+done:
+    if (C.dev) kry_csr_release(&C);
+    return st;
+}
+
 static kry_status read_entries(const kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
+    if (A->placed) return read_placed(A, row_ptr, col, val);
     const kry_sparse *S = &A->sorted;
     cl_mem offsets, columns;
 

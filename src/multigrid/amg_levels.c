@@ -1,7 +1,7 @@
 /*
  * amg_levels.c - the levels of algebraic multigrid, from the finest on: large ones made by the device, the others by the host.
  */
-#include "matrix/matrix.h"
+#include "matrix/spgemm.h"
 #include "multigrid/amg_self.h"
 #include "multigrid/amg_start.h"
 #include "precond/rows.h"
@@ -191,14 +191,15 @@ done:
     return st;
 }
 
-/* The host reads the pattern of a matrix that only the device has. */
+/* The host reads the pattern of a matrix that only the device has, as far as it needs it. */
 static kry_status look_on_device(const kry_amg *M, const kry_amg_params *p, kry_amg_sight *s)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 }, pattern = kry_matrix_of(M->A)->sorted;
+    const kry_matrix *A = kry_matrix_of(M->A);
+    kry_sparse rows = { 0 }, pattern = A->sorted;
 
     if (!pattern.col) {
-        TRY(kry_device_levels_download(M->device, &rows));
+        TRY(kry_csr_rows_for_nodes(A, &rows));
         pattern = rows;
     }
     pattern.val = NULL;

@@ -47,7 +47,7 @@ done:
 static int block_of(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p)
 {
     const int block = p->block ? p->block : kry_matrix_block(A);
-    return block ? block : kry_sparse_block(rows);
+    return block ? block : kry_sparse_block_by(rows, A->shape.rows);
 }
 
 kry_amg_sight kry_amg_look(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p)

@@ -17,7 +17,7 @@ typedef struct kry_amg_sight {
 kry_status kry_amg_check(const char *who, const kry_op *A, const kry_amg_params *p);
 /* Whether n rows are nodes of so many unknowns; KRY_ERR_ARGUMENT if not. */
 kry_status kry_amg_check_nodes(const char *who, int64_t n, int block);
-/* rows: the entries of A; nnz and couplings are the caller's to say where it has only their pattern. */
+/* rows: the entries of A, or of its first rows, which may make nodes larger; nnz and couplings are the caller's to say where it has only their pattern. */
 kry_amg_sight kry_amg_look(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p);
 /* c := the start of a set-up, without vectors, for an A of n rows; by: the coarsener.
  * Returns  KRY_ERR_ARGUMENT, KRY_ERR_UNSUPPORTED for nodes that do not suit the rows or the coarsener */

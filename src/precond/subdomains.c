@@ -144,8 +144,8 @@ static kry_status has_single_nodes(const kry_op *A, bool *single)
 
     *single = kry_matrix_block(A) == 1;
     if (kry_matrix_block(A)) return KRY_OK;
-    TRY(kry_rows_download(A, &rows));
-    *single = kry_matrix_node(A, &rows) == 1;
+    TRY(kry_csr_rows_for_nodes(kry_matrix_of(A), &rows));
+    *single = kry_sparse_block_by(&rows, A->shape.rows) == 1;
 done:
     kry_sparse_release(&rows);
     return st;

@@ -110,9 +110,11 @@ static bool same_pattern(const kry_sparse *A, int64_t i, int64_t k)
            !memcmp(A->col + A->row_ptr[i], A->col + A->row_ptr[k], (size_t)length * sizeof *A->col);
 }
 
-int kry_sparse_block(const kry_sparse *A)
+int kry_sparse_block(const kry_sparse *A) { return kry_sparse_block_by(A, A->rows); }
+
+int kry_sparse_block_by(const kry_sparse *A, int64_t rows)
 {
-    int64_t common = A->rows, begin = 0;
+    int64_t common = rows, begin = 0;
 
     for (int64_t i = 1; i < A->rows && common > 1; i++) {
         if (same_pattern(A, i - 1, i)) continue;

@@ -93,6 +93,8 @@ enum { KRY_BLOCK_MOST = 32 }; /* rows of a node */
  * entries in the same columns. The largest number up to KRY_BLOCK_MOST of which all groups of rows with one
  * pattern are multiples; 1 if there are no such groups. */
 int kry_sparse_block(const kry_sparse *A);
+/* The same as far as A says it, the first rows of a matrix of so many: a node has no more. */
+int kry_sparse_block_by(const kry_sparse *A, int64_t rows);
 /* G := the graph of a square A's nodes, `block` consecutive rows each; the last may have fewer */
 kry_status kry_sparse_node_graph(const kry_sparse *A, int block, kry_sparse *G);
 /* G := the pattern of A + A', without the diagonal: the graph of a square A. */

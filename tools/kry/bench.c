@@ -193,7 +193,7 @@ const char *const *bench_grids(const bench *b, size_t *count)
 
 /* ---- the command ------------------------------------------------------------------ */
 
-#define NAMES "stream, spmv, spgemm, stencil, cg, solve, kernels, mtx, tridiagonal"
+#define NAMES "stream, spmv, spgemm, setup, stencil, cg, solve, kernels, mtx, tridiagonal"
 
 static const struct benchmark {
     const char *name;
@@ -211,6 +211,7 @@ static const struct benchmark {
     { "stream", bench_stream, .device = true },
     { "spmv", bench_spmv, true, true, true, .format = true, .table = true, .columns = true },
     { "spgemm", bench_spgemm, .device = true, .copy = true, .sources = true },
+    { "setup", bench_setup, .device = true, .sources = true, .format = true },
     { "stencil", bench_stencil, true, true, true, .table = true, .columns = true },
     { "cg", bench_cg, true, true, true, .format = true, .iterates = true, .repeats = true,
       .ranks = true },

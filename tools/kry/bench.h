@@ -58,6 +58,7 @@ kry_status bench_copy(bench *b); /* sets b->copy */
 kry_status bench_stream(bench *b);
 kry_status bench_spmv(bench *b);
 kry_status bench_spgemm(bench *b);
+kry_status bench_setup(bench *b);
 kry_status bench_stencil(bench *b);
 kry_status bench_cg(bench *b);
 kry_status bench_solve(bench *b);

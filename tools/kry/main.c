@@ -54,7 +54,8 @@ static const command commands[] = {
       "Write a generated problem as Matrix Market files.", FOR_GENERATE, PROBLEMS, generate_run },
     { "devices", "[--json]", "List the OpenCL devices.", FOR_DEVICES, NULL, devices_run },
     { "bench",
-      "stream|spmv|spgemm|stencil|cg|solve|kernels|mtx|tridiagonal [FILE...] [--problem SPEC]... "
+      "stream|spmv|spgemm|setup|stencil|cg|solve|kernels|mtx|tridiagonal [FILE...] [--problem "
+      "SPEC]... "
       "[options]",
       "Measure the device: vectors, products, iterations, kernels, files, banded systems.",
       FOR_BENCH,

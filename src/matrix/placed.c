@@ -1,0 +1,144 @@
+/* placed.c - stored matrices that the device makes of the entries it was given, and new numbers for them. The host keeps
+ * neither their slots nor their pattern. Kernels: cl/numbers.cl, cl/place.cl. */
+#include "device/launch.h"
+#include "matrix/given.h"
+#include <limits.h>
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+typedef struct numbers {
+    const kry_csr *C; /* the entries in order, with their numbers */
+    cl_mem place;     /* NULL: that is where they stay */
+    kry_type stored;
+} numbers;
+
+static kry_status run(const numbers *n, const char *name, int64_t items, const kry_arg *args,
+                      size_t count)
+{
+    kry_device *dev = n->C->dev;
+    return kry_run(dev, "numbers", n->C->type, n->stored == n->C->type ? "" : "-DSTORED=float",
+                   name, kry_groups_to_cover(dev, items), args, count);
+}
+
+/* Entries that share a slot have to be the same. */
+static kry_status check_shared(const kry_matrix *A, const char *who, const numbers *n, cl_mem val)
+{
+    kry_status st = KRY_OK;
+    cl_int first = INT_MAX;
+    cl_mem found = NULL;
+
+    TRY(kry_buffer_upload(A->dev, sizeof first, &first, &found));
+    const kry_arg args[] = { ARG(A->nnz), ARG(n->place), ARG(n->C->val), ARG(val), ARG(found) };
+    TRY(run(n, "numbers_compare", A->nnz, args, COUNT(args)));
+    TRY(kry_buffer_read(A->dev, found, 0, sizeof first, &first));
+    if (first < INT_MAX) TRY(kry_matrix_refuse_mirror(A, who, first));
+done:
+    kry_buffer_release(A->dev, &found);
+    return st;
+}
+
+static kry_status to_slots(const kry_matrix *A, const char *who, const numbers *n, cl_mem *val)
+{
+    kry_status st = KRY_OK;
+    const cl_int shared = A->format->shared, alone = (cl_int)kry_ell_stride(A->shape.rows);
+
+    TRY(kry_buffer_create(A->dev, (size_t)A->slots * kry_type_size(n->stored), val));
+    const kry_arg zero[] = { ARG(A->slots), ARG(*val) };
+    TRY(run(n, "numbers_zero", A->slots, zero, COUNT(zero)));
+    const kry_arg place[] = { ARG(A->nnz), ARG(n->place),  ARG(shared),
+                              ARG(alone),  ARG(n->C->val), ARG(*val) };
+    TRY(run(n, "numbers_place", A->nnz, place, COUNT(place)));
+    if (shared) TRY(check_shared(A, who, n, *val));
+done:
+    return st;
+}
+
+/* In order, rounded. */
+static kry_status round_all(const numbers *n, cl_mem *val)
+{
+    kry_status st = KRY_OK;
+    kry_csr narrow = { .dev = n->C->dev, .nnz = n->C->nnz, .type = n->stored };
+
+    TRY(kry_buffer_create(narrow.dev, (size_t)narrow.nnz * kry_type_size(narrow.type), val));
+    narrow.val = *val;
+    TRY(kry_csr_gather(&narrow, NULL, n->C->type, n->C->val));
+done:
+    return st;
+}
+
+/* G: with what was seen of its numbers; given: the same on the host, for messages. On failure the old ones stay. */
+static kry_status store(kry_matrix *A, const char *who, const kry_given *G, cl_mem place,
+                        const void *given)
+{
+    kry_status st = KRY_OK;
+    const kry_type type = A->shape.type;
+    const numbers n = { &G->C, place, kry_given_stored(G, A->params.values) };
+    cl_mem val = NULL;
+
+    if (type == KRY_F64 && A->params.values == KRY_VALUES_SINGLE && G->too_large)
+        TRY(kry_values_fit_single(who, A->nnz, given));
+    if (place)
+        TRY(to_slots(A, who, &n, &val));
+    else if (n.stored != type)
+        TRY(round_all(&n, &val));
+    TRY(kry_matrix_replace(A, n.stored, val ? val : G->C.val));
+done:
+    kry_buffer_release(A->dev, &val);
+    return st;
+}
+
+/* ---- the operator ----------------------------------------------------------------------------- */
+
+kry_status kry_placed_build(kry_matrix *A, const kry_given *G)
+{
+    kry_status st = KRY_OK;
+    cl_mem place = NULL;
+
+    if (!A->format->place) return KRY_OK;
+    TRY(A->format->place(A, G, &place));
+    if (!A->placed) goto done;
+    A->longest = G->longest;
+    TRY(store(A, "kry_csr_create", G, place, G->host->val));
+done:
+    kry_buffer_release(A->dev, &place);
+    return st;
+}
+
+kry_status kry_placed_update(kry_matrix *A, const void *values)
+{
+    static const char who[] = "kry_op_update";
+    kry_status st = KRY_OK;
+    const kry_type type = A->shape.type;
+    kry_given G = { 0 };
+    bool finite;
+
+    TRY(kry_csr_pattern_of(A, &G.C));
+    TRY(kry_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(type), values, &G.C.val));
+    TRY(kry_given_look_at_values(&G, &finite));
+    if (!finite) TRY(kry_values_check(who, type, A->nnz, values)); /* which says where */
+    TRY(kry_given_inspect(&G.C, &G.finding, &G.symmetric));
+    TRY(store(A, who, &G, G.C.place, values));
+    A->found = G.finding;
+done:
+    kry_given_release(&G);
+    return st;
+}
+
+kry_status kry_placed_diagonal(kry_matrix *A, int64_t first)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)A->shape.rows, from = (cl_int)first;
+    kry_csr C = { 0 };
+    cl_mem slot = NULL;
+
+    TRY(kry_csr_pattern_of(A, &C));
+    TRY(kry_buffer_create(A->dev, (size_t)rows * sizeof(cl_int), &slot));
+    const kry_arg args[] = { ARG(rows),  ARG(from),    ARG(C.row_ptr),
+                             ARG(C.col), ARG(C.place), ARG(slot) };
+    TRY(kry_place_run(A->dev, "place_own", rows, args, COUNT(args)));
+    A->diagonal = slot, slot = NULL;
+done:
+    kry_buffer_release(A->dev, &slot);
+    if (C.dev) kry_csr_release(&C);
+    return st;
+}

@@ -1,0 +1,311 @@
+/* placed_sell.c - slices and padded rows of a matrix that is on the device, made there, and its entries read back.
+ * Kernels: cl/place.cl. */
+#include "device/launch.h"
+#include "matrix/given.h"
+#include <stdio.h>
+#include <string.h>
+
+typedef struct slices {
+    cl_int height, sigma; /* C, and rows to a window of sorting */
+    cl_int count, sorted;
+    int64_t slots;
+    cl_mem perm; /* row of each position; NULL: rows are in order */
+    cl_mem ptr;  /* count+1: the first slot */
+} slices;
+
+static void slices_release(kry_device *dev, slices *s)
+{
+    kry_buffer_release(dev, &s->ptr);
+    kry_buffer_release(dev, &s->perm);
+}
+
+/* ---- which rows share a slice ---------------------------------------------------------------- */
+
+static kry_status sort_rows(const kry_csr *C, slices *s)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)C->rows;
+
+    TRY(kry_buffer_create(C->dev, (size_t)rows * sizeof(cl_int), &s->perm));
+    const kry_arg args[] = { ARG(rows), ARG(s->sigma), ARG(C->row_ptr), ARG(s->perm) };
+    TRY(kry_place_run(C->dev, "place_sort", rows, args, COUNT(args)));
+done:
+    return st;
+}
+
+static kry_status slice_rows(const kry_csr *C, int height, int sigma, slices *s)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)C->rows;
+    cl_mem slots = NULL;
+
+    *s = (slices){ .height = height, .sigma = sigma, .sorted = sigma > 1 };
+    s->count = (cl_int)((C->rows + height - 1) / height);
+    if (s->sorted) TRY(sort_rows(C, s));
+    TRY(kry_buffer_create(C->dev, (size_t)s->count * sizeof(cl_int), &slots));
+    const cl_mem perm = s->sorted ? s->perm : C->row_ptr;
+    const kry_arg args[] = { ARG(rows),       ARG(s->count), ARG(s->height), ARG(s->sorted),
+                             ARG(C->row_ptr), ARG(perm),     ARG(slots) };
+    TRY(kry_place_run(C->dev, "place_widths", s->count, args, COUNT(args)));
+    TRY(kry_csr_offsets(C->dev, s->count, slots, &s->ptr, &s->slots));
+done:
+    kry_buffer_release(C->dev, &slots);
+    if (st < 0) slices_release(C->dev, s);
+    return st;
+}
+
+/* As choose_slices of sell.c. */
+static kry_status choose_slices(const kry_csr *C, int height, int sigma, slices *best)
+{
+    kry_status st = KRY_OK;
+    slices s = { 0 };
+
+    TRY(slice_rows(C, height, sigma ? sigma : 1, best));
+    for (int w = 0; w < KRY_SELL_WINDOWS && !sigma; w++) {
+        if (kry_sell_is_full((double)best->slots, C->nnz)) break;
+        TRY(slice_rows(C, height, kry_sell_window[w] * height, &s));
+        if (kry_sell_is_worth((double)s.slots, (double)best->slots)) {
+            const slices t = *best;
+            *best = s, s = t;
+        }
+        slices_release(C->dev, &s);
+    }
+done:
+    if (st < 0) slices_release(C->dev, best);
+    return st;
+}
+
+/* Whether a group has whole slices, windows can be sorted by counting, and slots be counted in int. */
+static bool suits(const kry_given *G, int height, int sigma)
+{
+    enum { LARGEST = 16384 };
+    return height <= kry_group_size(G->C.dev) && sigma <= LARGEST &&
+           G->longest * height <= INT32_MAX;
+}
+
+/* ---- columns ----------------------------------------------------------------------------------- */
+
+typedef struct columns {
+    cl_mem col, base;
+    cl_int farthest; /* of a column from its base */
+} columns;
+
+static kry_status place_entries(const kry_csr *C, const slices *s, cl_mem *place, columns *c)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = C->dev;
+    const size_t size = sizeof(cl_int), slots = (size_t)s->slots;
+    const cl_int rows = (cl_int)C->rows;
+    const cl_mem perm = s->sorted ? s->perm : C->row_ptr;
+    cl_mem found = NULL;
+
+    TRY(kry_buffer_create(dev, (size_t)C->nnz * size, place));
+    TRY(kry_buffer_create(dev, slots * size, &c->col));
+    TRY(kry_buffer_create(dev, slots / (size_t)s->height * size, &c->base));
+    TRY(kry_place_zeros(dev, 1, &found));
+    const kry_arg args[] = { ARG(rows),       ARG(s->count), ARG(s->height), ARG(s->sorted),
+                             ARG(C->row_ptr), ARG(C->col),   ARG(perm),      ARG(s->ptr),
+                             ARG(*place),     ARG(c->col),   ARG(c->base),   ARG(found) };
+    TRY(kry_place_run(dev, "place_slices", (int64_t)s->count * s->height, args, COUNT(args)));
+    TRY(kry_buffer_read(dev, found, 0, size, &c->farthest));
+done:
+    kry_buffer_release(dev, &found);
+    return st;
+}
+
+/* The columns in so few bits. */
+static kry_status narrow(kry_device *dev, const slices *s, columns *c, int bits)
+{
+    kry_status st = KRY_OK;
+    const cl_int wanted = bits;
+    cl_mem to = NULL;
+
+    TRY(kry_buffer_create(dev, (size_t)s->slots * (size_t)bits / 8, &to));
+    const kry_arg args[] = { ARG(s->slots), ARG(s->height), ARG(wanted),
+                             ARG(c->col),   ARG(c->base),   ARG(to) };
+    TRY(kry_place_run(dev, "place_narrow", s->slots, args, COUNT(args)));
+    kry_buffer_release(dev, &c->col);
+    c->col = to, to = NULL;
+done:
+    kry_buffer_release(dev, &to);
+    return st;
+}
+
+static kry_status add_stage(kry_matrix *A, const slices *s, const columns *c, int bits)
+{
+    kry_status st = KRY_OK;
+    kry_stage *stage = kry_sell_stage(A, s->height, s->sigma, bits);
+    const double slots = (double)s->slots;
+
+    kry_stage_int(stage, A->shape.rows);
+    kry_stage_rows(A, stage, A->shape.rows);
+    TRY(kry_stage_buffer(A, stage, s->ptr));
+    if (s->sorted) TRY(kry_stage_buffer(A, stage, s->perm));
+    TRY(kry_stage_buffer(A, stage, c->col));
+    if (bits < 32) TRY(kry_stage_buffer(A, stage, c->base));
+    A->structure_bytes += 4.0 * (s->count + 1) + (s->sorted ? 4.0 * (double)A->shape.rows : 0) +
+                          slots * bits / 8 + (bits < 32 ? 4 * slots / s->height : 0);
+done:
+    return st;
+}
+
+kry_status kry_sell_place(kry_matrix *A, const kry_given *G, cl_mem *place)
+{
+    kry_status st = KRY_OK;
+    slices s = { 0 };
+    columns c = { 0 };
+    int height, bits = 32;
+
+    TRY(kry_sell_height(A->dev, A->shape.type, &A->params, &height));
+    if (!suits(G, height, A->params.sigma)) return KRY_OK;
+    TRY(choose_slices(&G->C, height, A->params.sigma, &s));
+    TRY(kry_matrix_check_slots(A, (double)s.slots, 2 * (double)s.slots));
+    TRY(place_entries(&G->C, &s, place, &c));
+    TRY(kry_sell_choose_bits(c.farthest, A->params.index_bits, &bits));
+    if (bits < 32) TRY(narrow(A->dev, &s, &c, bits));
+    TRY(add_stage(A, &s, &c, bits));
+    A->placed = true;
+done:
+    kry_buffer_release(A->dev, &c.base);
+    kry_buffer_release(A->dev, &c.col);
+    slices_release(A->dev, &s);
+    return st;
+}
+
+kry_status kry_ell_place(kry_matrix *A, const kry_given *G, cl_mem *place)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)A->shape.rows, width = (cl_int)G->longest;
+    const cl_int stride = (cl_int)kry_ell_stride(rows);
+    const double slots = (double)width * (double)stride;
+    cl_mem col = NULL;
+
+    TRY(kry_matrix_check_slots(A, slots, 4 * slots));
+    TRY(kry_buffer_create(A->dev, (size_t)A->nnz * sizeof(cl_int), place));
+    TRY(kry_buffer_create(A->dev, (size_t)A->slots * sizeof(cl_int), &col));
+    const kry_arg args[] = { ARG(rows),     ARG(stride), ARG(width), ARG(G->C.row_ptr),
+                             ARG(G->C.col), ARG(*place), ARG(col) };
+    TRY(kry_place_run(A->dev, "place_padded", stride, args, COUNT(args)));
+    kry_stage *s = kry_ell_begin(A, width);
+    TRY(kry_stage_buffer(A, s, col));
+    A->structure_bytes += 4 * slots;
+    snprintf(A->variant, sizeof A->variant, "%d entries to a row", (int)width);
+    A->placed = true;
+done:
+    kry_buffer_release(A->dev, &col);
+    return st;
+}
+
+/* ---- entries ----------------------------------------------------------------------------------- */
+
+/* Where slots are, as the kernels of place.cl take it. height 0: in ELL. */
+typedef struct layout {
+    cl_int rows, height, stride, width, bits, sorted;
+    cl_mem slice_ptr, perm, base, col;
+} layout;
+
+static layout padded_layout(const kry_stage *s)
+{
+    enum { ROWS, STRIDE, WIDTH, COL };
+    const cl_mem col = s->value[COL].buffer;
+    return (layout){ .rows = s->value[ROWS].number,
+                     .stride = s->value[STRIDE].number,
+                     .width = s->value[WIDTH].number,
+                     .bits = 32,
+                     .slice_ptr = col,
+                     .perm = col,
+                     .base = col,
+                     .col = col };
+}
+
+static kry_status layout_of(const kry_matrix *A, layout *l)
+{
+    enum { ROWS, SLICE_PTR, NEXT };
+    kry_status st = KRY_OK;
+    const kry_stage *s = &A->stage[0];
+    int height, at = NEXT;
+
+    if (A->params.format == KRY_FORMAT_ELL) {
+        *l = padded_layout(s);
+        return KRY_OK;
+    }
+    TRY(kry_sell_height(A->dev, A->shape.type, &A->params, &height));
+    *l = (layout){ .rows = s->value[ROWS].number,
+                   .height = height,
+                   .bits = strstr(s->defines, "uchar")    ? 8
+                           : strstr(s->defines, "ushort") ? 16
+                                                          : 32,
+                   .sorted = strstr(s->defines, "-DPERM") != NULL };
+    l->slice_ptr = l->perm = l->base = s->value[SLICE_PTR].buffer;
+    if (l->sorted) l->perm = s->value[at++].buffer;
+    l->col = s->value[at++].buffer;
+    if (l->bits < 32) l->base = s->value[at].buffer;
+done:
+    return st;
+}
+
+kry_status kry_sell_entries(const kry_matrix *A, kry_csr *C, bool *all)
+{
+    enum { MORE = 3 };
+    kry_status st = KRY_OK;
+    const size_t size = sizeof(cl_int), nnz = (size_t)A->nnz;
+    layout l;
+    cl_mem length = NULL;
+    int64_t count;
+
+    *all = A->placed;
+    if (!A->placed) return KRY_OK;
+    TRY(layout_of(A, &l));
+    TRY(kry_buffer_create(A->dev, (size_t)l.rows * size, &length));
+    kry_arg args[] = { ARG(l.rows),   ARG(l.height),    ARG(l.stride), ARG(l.width), ARG(l.bits),
+                       ARG(l.sorted), ARG(l.slice_ptr), ARG(l.perm),   ARG(l.base),  ARG(l.col),
+                       ARG(length),   ARG(C->col),      ARG(C->place) };
+    TRY(kry_place_run(A->dev, "place_lengths", l.rows, args, COUNT(args) - 2));
+    TRY(kry_csr_offsets(A->dev, l.rows, length, &C->row_ptr, &count));
+    TRY(kry_buffer_create(A->dev, nnz * size, &C->col));
+    TRY(kry_buffer_create(A->dev, nnz * size, &C->place));
+    args[COUNT(args) - MORE] = (kry_arg)ARG(C->row_ptr);
+    TRY(kry_place_run(A->dev, "place_entries", l.rows, args, COUNT(args)));
+done:
+    kry_buffer_release(A->dev, &length);
+    return st;
+}
+
+/* ---- what is expected of a matrix -------------------------------------------------------------- */
+
+/* The rows of slice i; those past the last one are -1. */
+static kry_status read_slice(const kry_csr *C, const slices *s, int64_t i, int32_t *rows)
+{
+    const int64_t first = i * s->height, left = C->rows - first;
+    const size_t count = (size_t)(left < s->height ? left : s->height);
+
+    for (int l = 0; l < s->height; l++) rows[l] = l < left ? (int32_t)(first + l) : -1;
+    return s->sorted ? kry_buffer_read(C->dev, s->perm, (size_t)first * sizeof *rows,
+                                       count * sizeof *rows, rows)
+                     : KRY_OK;
+}
+
+kry_status kry_sell_estimate_given(const kry_given *G, const kry_matrix_params *params,
+                                   kry_sell_size *size)
+{
+    enum { MOST_ROWS = 256 };
+    kry_status st = KRY_OK;
+    const kry_csr *C = &G->C;
+    slices s = { 0 };
+    int32_t rows[MOST_ROWS];
+    int64_t farthest = 0;
+    int height;
+
+    TRY(kry_sell_height(C->dev, C->type, params, &height));
+    if (!suits(G, height, params->sigma)) return kry_sell_estimate(C->dev, G->host, params, size);
+    TRY(choose_slices(C, height, params->sigma, &s));
+    for (int64_t i = 0; i < s.count; i += s.count / KRY_SELL_SAMPLES + 1) {
+        TRY(read_slice(C, &s, i, rows));
+        const int64_t here = kry_sell_farthest(G->host, rows, height);
+        if (here > farthest) farthest = here;
+    }
+    *size = (kry_sell_size){ (double)s.slots, kry_sell_bits(farthest) / 8.0, s.sorted };
+done:
+    slices_release(C->dev, &s);
+    return st;
+}
