@@ -9,7 +9,7 @@
 // column is stored as its distance from the one before it in the row. NONE as a column
 // marks padding, which touches neither x nor the sum.
 // ELL: all slices `width` wide; on GPUs one slice of all rows, `stride` of them with padding.
-//   GPU   a row to a work-item, four entries in flight
+//   GPU   a row to a work-item, four entries in flight; PAIRS: two rows, which are neighbours
 //   CPU   VW rows to a slice (C = VW), each with a sum of its own: plain loads of columns beat
 //         vectors, whose lanes would have to be taken apart for the gather. block[b] is the first
 //         slice of the b-th group's share; below full[s] there is no padding to be looked for
@@ -145,6 +145,56 @@
     TERM(0, GET)
 #endif
 
+#if defined(PAIRS) && !defined(AT_ONCE)
+
+// Rows i and i + 1 of a slice, a and b, side by side in vectors of two. All x of a batch are on their way before one is
+// waited for, and so are those of the rest of a row, behind whose end nothing is read.
+#define PAIR(T)      KRY_JOIN(T, 2)
+#define TO_SUMS(v)   KRY_JOIN(convert_, PAIR(SUM))(v)
+#define AT2(T, p, k) (*(global const PAIR(T) *)((p) + (k)))
+#ifdef FLUX
+#define OWN_PAIR(GET) const PAIR(SUM) own = (PAIR(SUM))((SUM)GET(row_a), (SUM)GET(row_b));
+#else
+#define OWN_PAIR(GET)
+#endif
+#define TAKE_PAIR(u, k, there)                                                          \
+    const PAIR(COLUMN) stored##u = AT2(COLUMN, col, k);                                 \
+    PAIR(SUM) v##u = TO_SUMS(AT2(VAL, val, k));                                         \
+    const int least##u = OFFSET_OF(k);                                                  \
+    const int ca##u = there ? (int)stored##u.x : NONE, cb##u = there ? (int)stored##u.y : NONE; \
+    const int ja##u = ca##u == NONE ? 0 : least##u + ca##u;                             \
+    const int jb##u = cb##u == NONE ? 0 : least##u + cb##u;
+#define LOAD_PAIR(u, GET)  TAKE_PAIR(u, k + u * STEP, 1)
+#define LOAD_REST(u, GET)                                                               \
+    const int there##u = k + u * STEP < end, at##u = there##u ? k + u * STEP : k;       \
+    TAKE_PAIR(u, at##u, there##u)
+#define FETCH_PAIR(u, GET) v##u *= FROM_OWN(((PAIR(SUM))((SUM)GET(ja##u), (SUM)GET(jb##u))));
+#define ADD_PAIR(u, GET)   sums.x += ca##u == NONE ? 0 : v##u.x, sums.y += cb##u == NONE ? 0 : v##u.y;
+#define REST_OF(X, GET)    X(0, GET) X(1, GET) X(2, GET)
+
+#define MATRIX_ROWS(GET, DO)                                                     \
+    for (int i = 2 * FIRST_ROW_HERE; i < work; i += 2 * ROWS_OF_ALL) {           \
+        int k = BEGIN(i / C) + i % C;                                            \
+        const int end = END(i / C), two = i + 1 < work;                          \
+        const int row_a = ROW(i), row_b = ROW(i + two);                          \
+        PAIR(SUM) sums = 0;                                                      \
+        OWN_PAIR(GET)                                                            \
+        for (; k + (BATCH - 1) * STEP < end; k += BATCH * STEP) {                \
+            EACH_OF(LOAD_PAIR, GET)                                              \
+            EACH_OF(FETCH_PAIR, GET)                                             \
+            EACH_OF(ADD_PAIR, GET)                                               \
+        }                                                                        \
+        if (k < end) {                                                           \
+            REST_OF(LOAD_REST, GET)                                              \
+            REST_OF(FETCH_PAIR, GET)                                             \
+            REST_OF(ADD_PAIR, GET)                                               \
+        }                                                                        \
+        DO(row_a, sums.x)                                                        \
+        if (two) { DO(row_b, sums.y) }                                           \
+    }
+
+#else
+
 #define MATRIX_ROWS(GET, DO)                                                     \
     for (int i = FIRST_ROW_HERE; i < work; i += ROWS_OF_ALL) {                  \
         int k = BEGIN(i / C) + i % C, end = END(i / C), row = ROW(i);            \
@@ -162,4 +212,5 @@
         DO(row, sum)                                                             \
     }
 
+#endif
 #endif

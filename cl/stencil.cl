@@ -70,6 +70,12 @@ kernel void stencil_diagonal(GRID, global REAL *restrict d, long d0)
 // the second forms A p again instead of reading it. Nothing is written once the solve has stopped:
 // work becomes 0, not a return, for barriers are for all.
 
+// In the plane and in single two rows in flight are worth their registers here, though not in products.
+#if defined(cl_nv_pragma_unroll) && AXES == 2 && LANES == 4 && !defined(VARIABLE) && !defined(ABREAST)
+#undef ROLLED
+#define ROLLED _Pragma("unroll 2")
+#endif
+
 #define GET_P(K, i) (AT_##K(z, i) + beta * AT_##K(old, i))
 
 // p := z + beta old, part[group] := p.Ap; 3 words

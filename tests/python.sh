@@ -30,7 +30,6 @@ cp "$(readlink -f "$build/libkry.so")" "$build/python/pykry/libkry.so.0"
 
 export OPENBLAS_NUM_THREADS=1 # threads of NumPy that wait would take the processors from kry
 export PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 KRY_CACHE_DIR=$build/kry-cache
-export PYKRY_PROGRAM=$build/tools/kry/kry
 unset KRY_CL_PATH
 cd "$build/python"
 "$venv/bin/python" -m pytest -q -p no:cacheprovider --doctest-modules --doctest-glob='*.md' --rootdir "$source" \

@@ -342,6 +342,13 @@ matrix b.mtx '%%MatrixMarket matrix array real general' '2 1' 3 3
 expect 2 'good.mtx has no grid' solve "$dir/good.mtx" --format stencil
 expect 2 'good.mtx has no grid' bench stencil --n 1000 "$dir/good.mtx"
 expect 2 '3 by 1' solve "$dir/good.mtx" --rhs "$dir/long_b.mtx"
+matrix twice_b.mtx "$head" '2 1 3' '1 1 2' '2 1 2' '1 1 2'
+expect 2 'two entries at row 1, column 1' solve "$dir/good.mtx" --rhs "$dir/twice_b.mtx"
+expect 0 '' generate poisson2d:5 -o "$dir/p.petsc" --rhs "$dir/p_b.petsc"
+expect 0 '"nnz": 105, .*"iterations": 5,' solve "$dir/p.petsc" --rhs "$dir/p_b.petsc" --method cg --format csr --json \
+    -o "$dir/p_x.petsc"
+[ "$(wc -c <"$dir/p_x.petsc")" = 208 ] || fail 'a vector for PETSc of 25 numbers'
+expect 2 'a vector has one column' solve "$dir/good.mtx" --rhs "$dir/two_b.mtx" -o "$dir/two.petsc"
 expect 2 'nan_b.mtx' solve "$dir/good.mtx" --rhs "$dir/nan_b.mtx"
 expect 2 'no_b.mtx' solve "$dir/good.mtx" --rhs "$dir/no_b.mtx"
 expect 0 '"converged": true' solve "$dir/good.mtx" --rhs "$dir/b.mtx" --out "$dir/x.mtx" --format csr \

@@ -39,7 +39,7 @@ DECLARATIONS = '''\
 kry_device *device = 0, *dev = 0; kry_op *A = 0, *M = 0, *D = 0, *S = 0, *solver = 0, *lu = 0;
 kry_vec *b = 0, *x = 0, *X = 0, *B = 0; kry_result result = { 0 }; kry_status st = 0;
 kry_vec *lower = 0, *diagonal = 0, *upper = 0;
-int64_t n = 0, *row_ptr = 0; int32_t *col = 0; double *val = 0;
+int64_t n = 0, *row_ptr = 0; int32_t *col = 0; double *val = 0; kry_report *report = 0;
 '''
 LIMIT = 120  # seconds for a command
 failures = []

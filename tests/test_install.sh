@@ -117,10 +117,10 @@ readme_program()
         grep 'int main' ten.c
 }
 
-# The program kry, with the papers that it repeats.
+# The program kry, with the papers that it repeats, and what it draws pages with, which knows public headers alone.
 program_sources()
 {
-    mkdir program && cp -r "$dir/source/tools/kry" "$dir/source/tools/papers" program/
+    mkdir program && cp -r "$dir/source/tools/kry" "$dir/source/tools/papers" "$dir/source/src/page" program/
 }
 
 forget_sources()
@@ -280,7 +280,7 @@ program()
 program_from_sources()
 {
     # shellcheck disable=SC2046
-    cc -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Werror -o kry $(find program -name '*.c' ! -name ranks.c) \
+    cc -std=c11 -D_XOPEN_SOURCE=700 '-DKRY_PROGRAM="common.h"' -Wall -Wextra -Werror -o kry $(find program -name '*.c' ! -name ranks.c) \
         $(find program -type d -exec echo '-I{}' ';') $(pkg-config --cflags --libs kry) \
         -lOpenCL -lpthread -lm -ldl &&
         ./kry solve --problem poisson2d:32 --method cg --rtol 1e-6 --json | tee "$dir/answer" &&

@@ -61,6 +61,7 @@ static struct {
     kry_mtx *mtx;
     kry_share *share_of;
     kry_problem *problem;
+    kry_report *report;
     kry_probe probe;
     kry_op_info op_info;
     kry_level_info level;
@@ -96,6 +97,7 @@ static void release_all(void)
     kry_mtx_release(&out.mtx);
     kry_share_release(&out.share_of);
     kry_problem_release(&out.problem);
+    kry_report_release(&out.report);
     kry_device_release(&out.dev);
     free(out.info);
 }
@@ -113,6 +115,7 @@ static void null_for_each_pointer(void **state)
     kry_task *task;
     kry_sum *sum;
     kry_mtx *mtx;
+    kry_report *report;
     kry_launch_shape shape = kry_device_launch_shape(dev);
     const kry_side_values sides[3] = { { 0 } };
     const kry_op_shape op_shape = { N, N, KRY_F32, 0 };
@@ -132,9 +135,11 @@ static void null_for_each_pointer(void **state)
     OK(kry_sum_create(dev, 1, &sum));
     static const char file[] = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n";
     OK(kry_mtx_parse("mtx", file, sizeof file - 1, &mtx));
+    OK(kry_report_begin(dev, &report));
     sigaction(SIGSEGV, &action, &old);
 #include "null_arguments.h"
     sigaction(SIGSEGV, &old, NULL);
+    kry_report_release(&report);
     kry_mtx_release(&mtx);
     kry_sum_release(&sum);
     kry_task_release(&task);

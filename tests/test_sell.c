@@ -3,6 +3,7 @@
  * of all widths; what it must refuse.
  */
 #include "format_suite.h"
+#include "matrix/matrix.h"
 #include "step_suite.h"
 
 static bool on_cpu(void) { return kry_device_get_info(device())->cpu_kernels; }
@@ -100,6 +101,62 @@ static void sell__columns_as_narrow_as_they_fit(void **state)
     }
 }
 
+/* y = A x in whole numbers, where nothing is rounded, whichever way rows are summed. */
+static void check_whole_numbers(kry_op *op, const matrix *A)
+{
+    double *numbers = calloc((size_t)A->cols, sizeof *numbers);
+    assert_non_null(numbers);
+    for (int64_t j = 0; j < A->cols; j++) numbers[j] = (double)(j * 7 % 23 - 11);
+    guarded x = guarded_create(KRY_F32, A->cols, 1, 0, numbers);
+    guarded y = guarded_create(KRY_F32, A->rows, 1, 3, numbers);
+    poison(&y);
+    OK(kry_op_apply(op, 1, x.v, 0, y.v));
+    double *got = guarded_read(&y);
+    for (int64_t i = 0; i < A->rows; i++) {
+        long double magnitude, want = row_times(A, i, numbers, NULL, &magnitude);
+        if (got[i] != (double)want) fail_msg("row %lld: %g", (long long)i, got[i]);
+    }
+    free(got);
+    guarded_release(&y), guarded_release(&x);
+    free(numbers);
+}
+
+/* So many rows that in single a work-item of a GPU takes two: their number is odd, or ends inside a slice, or between
+ * two; sorted or not; narrow columns or not; products of differences. */
+static void sell__pairs_of_rows(void **state)
+{
+    static const struct {
+        int more, sigma, bits;
+        kry_form form;
+    } cases[] = {
+        { 1, 1, 16, 0 }, { 2, 256, 32, 0 }, { 45, 1, 32, KRY_FLUX }, { 64, 64, 16, KRY_FLUX }
+    };
+    (void)state;
+    use_profile("gpu-kernels");
+    const int64_t at_once =
+        kry_group_size(device()) * kry_groups_at_once(device(), device()->shape.per_unit);
+    for (size_t c = 0; c < COUNT(cases); c++)
+        for (int below = 0; below < 2; below++) {
+            const int64_t rows = 2 * at_once + (below ? 0 : cases[c].more);
+            matrix A = matrix_create(KRY_F32, rows, rows, c % 2 ? gaps : three);
+            kry_op *op;
+            for (int64_t k = 0; k < A.nnz && cases[c].form == KRY_FLUX; k++)
+                A.val[k] = (double)(k % 9 - 4);
+            OK(create(&A, KRY_F32,
+                      KRY_MATRIX(.format = KRY_FORMAT_SELL, .slice = 32, .sigma = cases[c].sigma,
+                                 .index_bits = cases[c].bits, .form = cases[c].form),
+                      &op));
+            assert_int_equal(kry_matrix_of(op)->stage[0].rows_each, below ? 1 : 2);
+            if (cases[c].form == KRY_FLUX)
+                check_whole_numbers(op, &A);
+            else
+                op_suite(op, &A);
+            kry_op_release(&op);
+            matrix_release(&A);
+        }
+    use_profile(NULL);
+}
+
 static void sell__refusals(void **state)
 {
     (void)state;
@@ -125,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BOTH(sell__slices_windows_and_columns),
         BOTH(sell__columns_as_narrow_as_they_fit),
+        cmocka_unit_test(sell__pairs_of_rows),
         cmocka_unit_test(sell__refusals),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);

@@ -1,6 +1,6 @@
 /*
  * test_share.c - files of which each rank reads a share: the same rows, bits and messages as from the reader of one
- * process, for random files and for ones with a mistake; and vectors written by ranks. PETSc's files besides.
+ * process, for random files and for ones with a mistake; and vectors and matrices written by ranks. PETSc's files besides.
  */
 #include "ranks.h"
 #include <dirent.h>
@@ -362,6 +362,26 @@ static void same_vector(const kry_vec *v, const kry_mtx *m)
     free(want);
 }
 
+/* Written as PETSc's, it is read back to the bit; only of one column. */
+static void check_petsc_vector(const kry_vec *v)
+{
+    char out[260];
+    kry_mtx *back;
+    snprintf(out, sizeof out, "%s/out.petsc", folder);
+    const kry_status st = kry_petsc_write_vec(out, v);
+
+    if (kry_vec_cols(v) != 1) {
+        NEED(st == KRY_ERR_UNSUPPORTED && strstr(kry_last_error(), "columns"), "%s",
+             kry_last_error());
+        return;
+    }
+    NEED(st == KRY_OK, "%s", kry_last_error());
+    GOOD(kry_mtx_read(out, &back));
+    NEED(back->array && back->nnz == kry_vec_rows(v), "-");
+    same_vector(v, back);
+    kry_mtx_release(&back);
+}
+
 static void vectors_scene(wires *w, void *shared)
 {
     kry_device *team = quick_team(w);
@@ -399,6 +419,7 @@ static void vectors_scene(wires *w, void *shared)
         GOOD(kry_mtx_read(out, &back));
         NEED(back->array, "-");
         same_vector(v, back);
+        check_petsc_vector(v);
         meet(team);
         kry_vec_release(&v);
         kry_mtx_release(&back);
@@ -417,7 +438,82 @@ static void vectors_scene(wires *w, void *shared)
     NEED(kry_mtx_write_vec(out, v) == KRY_ERR_ARGUMENT && strstr(kry_last_error(), "not finite"),
          "%s", kry_last_error());
     NEED(access(out, F_OK) != 0, "%s is there", out);
+    NEED(kry_petsc_write_vec(out, v) == KRY_ERR_ARGUMENT && strstr(kry_last_error(), "not finite"),
+         "%s", kry_last_error());
+    NEED(access(out, F_OK) != 0, "%s is there", out);
+    NEED(kry_petsc_write_vec("/nonexistent/folder/x", v) != KRY_OK, "-");
     kry_vec_release(&v);
+    kry_device_release(&team);
+}
+
+/* The bytes of a file of at most ROOM; returns how many. */
+static size_t bytes_of(const char *name, char *room)
+{
+    FILE *f = fopen(name, "rb");
+    const size_t size = f ? fread(room, 1, ROOM, f) : 0;
+    if (f) fclose(f);
+    return size;
+}
+
+/* The rows of a file's matrix, with entries at one place added up in their order, are those of `back`. Returns whether
+ * there were such entries. */
+static bool same_sums(const kry_mtx *m, const kry_mtx *back)
+{
+    static int64_t col[ROOM / 64], col_back[ROOM / 64];
+    static double val[ROOM / 64], val_back[ROOM / 64];
+    bool added = false;
+
+    NEED(back->rows == m->rows && back->cols == m->cols && !back->array, "-");
+    for (int64_t i = 0; i < m->rows; i++) {
+        const int64_t count = row_of(m, i, col, val), there = row_of(back, i, col_back, val_back);
+        int64_t at = 0;
+        for (int64_t k = 0; k < count; at++) {
+            double sum = val[k];
+            const int64_t j = col[k];
+            for (k++; k < count && col[k] == j; k++) sum += val[k], added = true;
+            NEED(at < there && col_back[at] == j && val_back[at] == sum, "row %d, column %d",
+                 (int)i, (int)j);
+        }
+        NEED(at == there, "row %d has %d entries", (int)i, (int)there);
+    }
+    return added;
+}
+
+/* A matrix on ranks, written by all: the bytes that one process writes of the file's. */
+static void written_scene(wires *w, void *shared)
+{
+    static char bytes[ROOM], whole[ROOM];
+    kry_device *team = quick_team(w);
+    char out[260], alone[260];
+
+    (void)shared;
+    snprintf(out, sizeof out, "%s/out.petsc", folder);
+    snprintf(alone, sizeof alone, "%s/alone-%d.petsc", folder, w->rank);
+    for (int64_t trial = 0; trial < 48 / every(12); trial++) {
+        kry_share *S;
+        kry_op *A;
+        kry_mtx *m, *back;
+        make_text(false);
+        write_and_meet(team, w, false);
+        GOOD(kry_mtx_read(path, &m));
+        GOOD(kry_share_read(team, path, &S));
+        GOOD(kry_share_matrix(team, KRY_F64, S, KRY_MATRIX(.duplicates = KRY_SUM), &A));
+        GOOD(kry_petsc_write_matrix(out, A));
+        GOOD(kry_mtx_read(out, &back));
+        const bool added = same_sums(m, back);
+        const kry_status st = kry_petsc_write(alone, m);
+        if (st == KRY_OK) {
+            const size_t size = bytes_of(out, bytes);
+            NEED(size > 0 && size == bytes_of(alone, whole) && !memcmp(bytes, whole, size),
+                 "%d bytes", (int)size);
+        }
+        NEED((st == KRY_OK) == (!added && !m->array), "%s", kry_last_error());
+        meet(team);
+        kry_op_release(&A);
+        kry_share_release(&S);
+        kry_mtx_release(&back);
+        kry_mtx_release(&m);
+    }
     kry_device_release(&team);
 }
 
@@ -533,6 +629,58 @@ static void matrices__on_devices(void **state)
     if (bad >= 0) fail_msg("rank %d of 3 failed", bad);
 }
 
+static void matrices__written_for_petsc(void **state)
+{
+    (void)state;
+    some_sizes("written", 1, written_scene);
+}
+
+/* Byte by byte, and what is refused without a file left. */
+static void petsc_write__layout_and_refusals(void **state)
+{
+    (void)state;
+    static char bytes[ROOM];
+    int32_t row[] = { 1, 0, 1 }, col[] = { 2, 1, 0 };
+    double val[] = { -2.5, 1e-300, 7 };
+    kry_mtx m = { .rows = 2, .cols = 3, .nnz = 3, .row = row, .col = col, .val = val };
+    const int word[] = { 1211216, 2, 3, 3, 1, 2, 1, 0, 2 };
+    const double number[] = { 1e-300, 7, -2.5 };
+
+    snprintf(path, sizeof path, "%s/layout", folder);
+    length = 0;
+    for (size_t i = 0; i < COUNT(word); i++) put_big((uint64_t)word[i], 4);
+    for (size_t i = 0; i < COUNT(number); i++) put_double(number[i]);
+    OK(kry_petsc_write(path, &m));
+    assert_int_equal(bytes_of(path, bytes), length);
+    assert_memory_equal(bytes, text, length);
+
+    m = (kry_mtx){ .array = true, .rows = 3, .cols = 1, .nnz = 3, .val = val };
+    length = 0;
+    put_big(1211214, 4), put_big(3, 4);
+    for (int i = 0; i < 3; i++) put_double(val[i]);
+    OK(kry_petsc_write(path, &m));
+    assert_int_equal(bytes_of(path, bytes), length);
+    assert_memory_equal(bytes, text, length);
+
+    unlink(path);
+    m = (kry_mtx){ .array = true, .rows = 1, .cols = 3, .nnz = 3, .val = val };
+    assert_int_equal(kry_petsc_write(path, &m), KRY_ERR_UNSUPPORTED);
+    m = (kry_mtx){ .rows = 2, .cols = 2, .nnz = 3, .row = row, .col = col, .val = val };
+    assert_int_equal(kry_petsc_write(path, &m), KRY_ERR_ARGUMENT); /* column 2 */
+    m.cols = 3, val[1] = (double)NAN;
+    assert_int_equal(kry_petsc_write(path, &m), KRY_ERR_ARGUMENT);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(kry_petsc_write("/nonexistent/folder/x", &m), KRY_ERR_ARGUMENT);
+    val[1] = 0;
+    assert_int_equal(kry_petsc_write("/nonexistent/folder/x", &m), KRY_ERR_FILE);
+    EACH_REQUEST(k)
+    {
+        const kry_status st = FAILING(k, kry_petsc_write(path, &m));
+        assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+        assert_int_equal(access(path, F_OK) == 0, st == KRY_OK);
+    }
+}
+
 static void share_read__what_is_refused(void **state)
 {
     (void)state;
@@ -570,6 +718,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(share_read__what_is_refused),
         cmocka_unit_test(vectors__read_and_written),
         cmocka_unit_test(matrices__on_devices),
+        cmocka_unit_test(matrices__written_for_petsc),
+        cmocka_unit_test(petsc_write__layout_and_refusals),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("share", tests, make_folder, remove_folder);

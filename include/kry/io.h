@@ -75,6 +75,26 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec_comment(const char *path, const kry_vec *vec,
                                                             const char *comment);
 
+/* ---- PETSc ------------------------------------------------------------------------- */
+
+/*
+ * Write a binary file of PETSc, as MatLoad and VecLoad take it where PETSc has integers of 32 bits and real numbers in
+ * double, its defaults; kry_mtx_read and the functions above and below read it back, to the bit if the numbers are in double
+ *
+ *   mtx   a matrix by its coordinates, symmetric storage expanded; or an array of one column, a vector
+ *   A     a stored matrix, on any device. On ranks each writes its rows, side by side into one file that all of them reach
+ *   vec   of one column; on ranks as A
+ *
+ * A file that could not be written whole is removed.
+ *
+ * Returns  KRY_ERR_FILE; KRY_ERR_ARGUMENT for numbers that are not finite, and for indices out of range or entries given
+ *          twice (message: which); KRY_ERR_UNSUPPORTED for more than 2^31 - 1 rows, columns or entries, several columns,
+ *          and operators that are not stored. Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_petsc_write(const char *path, const kry_mtx *mtx);
+KRY_API KRY_MUST_CHECK kry_status kry_petsc_write_matrix(const char *path, const kry_op *A);
+KRY_API KRY_MUST_CHECK kry_status kry_petsc_write_vec(const char *path, const kry_vec *vec);
+
 /* ---- files of which each rank reads a share ---------------------------------------- */
 
 /* The rows of a square matrix that this rank has, on the host: what kry_csr_create_rows takes. Indices count from 0. */

@@ -44,6 +44,9 @@ class Device:
         it the environment variable ``KRY_DEVICE``, else the first GPU, else the first device.
     queue : pyopencl.CommandQueue, optional
         Work on this in-order queue, with its context and device, instead.
+    times : bool, optional
+        Keep the times of kernels, for `report`; costs some microseconds for each launch. A queue of one's own keeps
+        them if it was made with PROFILING_ENABLE.
 
     Examples
     --------
@@ -52,10 +55,11 @@ class Device:
     'host'
     """
 
-    def __init__(self, spec: Optional[str] = None, *, queue: Any = None):
+    def __init__(self, spec: Optional[str] = None, *, queue: Any = None, times: bool = False):
         box = ffi.new('kry_device **')
         if queue is None:
-            check(lib.kry_device_open(ffi.NULL if spec is None else spec.encode(), box))
+            open_device = lib.kry_report_open_device if times else lib.kry_device_open
+            check(open_device(ffi.NULL if spec is None else spec.encode(), box))
         else:
             context, device = queue.context, queue.device
             check(lib.kry_device_wrap(ffi.cast('cl_context', context.int_ptr), ffi.cast('cl_device_id', device.int_ptr),
@@ -119,7 +123,7 @@ _libc = ffi.dlopen(None)
 _default = {}  # by what was asked for; of this process
 
 
-def device_of(wanted, b=None):
+def device_of(wanted, b=None, times=False):
     """The device that an argument `device=` means; None: that of b's queue, or the default one, opened once."""
     if isinstance(wanted, Device):
         return wanted
@@ -129,7 +133,7 @@ def device_of(wanted, b=None):
         return _kept(wanted.int_ptr, queue=wanted)
     if not isinstance(wanted, (str, type(None))):
         raise TypeError(f'device={wanted!r} is no Device, word or queue')
-    return _kept(wanted or '', spec=wanted)
+    return _kept((wanted or '', times), spec=wanted, times=times)
 
 
 def _kept(key, **how):

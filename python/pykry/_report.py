@@ -1,66 +1,99 @@
-"""A solve as a page for the browser, which the program kry draws."""
-import json
+"""A solve as a page for the browser."""
 import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
-from typing import Any, Dict, Union
+from typing import Any, Optional, Tuple, Union
 
 import numpy as np
-import scipy.io
-import scipy.sparse
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
+from ._device import DeviceLike, device_of
 from ._dlpack import on_host
-from ._library import KryError, lib, number_type, numbers
-from ._operator import as_operator
+from ._library import check, ffi, lib, own
+from ._monitor import Interrupted
+from ._operator import OperatorLike
+from ._result import Result
+from ._solver import Solver, shape_of, system_of
 
 
-def _program():
-    """The path of the program."""
-    named = os.environ.get('PYKRY_PROGRAM') or shutil.which('kry')
-    if not named:
-        raise FileNotFoundError('report: the program kry, which draws the page, is not in $PATH; PYKRY_PROGRAM may name it')
-    return named
+class _Told(Solver):
+    """A solver that tells a report what it does."""
+
+    def __init__(self, report, A, **words):
+        self._report = report
+        lib.kry_report_enter(report, lib.KRY_REPORT_MATRIX)
+        super().__init__(A, **words)
+
+    def _by_words(self, *how):
+        lib.kry_report_enter(self._report, lib.KRY_REPORT_SETUP)
+        return super()._by_words(*how)
+
+    def _with(self, *how):
+        lib.kry_report_enter(self._report, lib.KRY_REPORT_SETUP)
+        return super()._with(*how)
+
+    def _solve(self, b, x0=None):
+        lib.kry_report_enter(self._report, lib.KRY_REPORT_SOLVE)
+        try:
+            return super()._solve(b, x0)
+        finally:
+            check(lib.kry_report_end(self._report))
+
+    def _look(self, it):
+        lib.kry_report_monitor(self._report, it)
+        return super()._look(it)
+
+    def write(self, path, title):
+        """The page of the last solve."""
+        title = ffi.new('char[]', title.encode())
+        check(lib.kry_report_write(self._report, os.fsencode(path), ffi.new('kry_report_params *', {
+            'struct_size': ffi.sizeof('kry_report_params'), 'result_size': ffi.sizeof('kry_result'), 'title': title,
+            'solver': self._handle, 'A': self._A.handle, 'result': self._result})))
 
 
-def report(path: Union[str, os.PathLike], A: ArrayLike, b: ArrayLike, **options: Union[str, int, float]) -> Dict[str, Any]:
-    """Solve A x = b in a process of its own, and write a page that tells all about it: docs/report.md.
+def report(path: Union[str, os.PathLike], A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *,
+           title: str = 'A x = b', device: DeviceLike = None, dtype: Optional[DTypeLike] = None,
+           **options: Any) -> Tuple[np.ndarray, Result]:
+    """Solve A x = b as `solve` does, and write a page that tells all about it: docs/report.md.
 
-    It is the page of ``kry solve --html``: convergence, where the time went, kernels, the matrix, levels, devices. The
-    program kry draws it and has to be installed; the system goes to it through files.
+    The page has the convergence, where the time went, kernels beside a copy, the matrix, levels of multigrid, the balance
+    of several devices. A solve that does not converge, or that Ctrl-C ends, has a page, too.
 
     Parameters
     ----------
     path : str or path
-        Of the page, a single file of HTML.
-    A : sparse array or matrix, or ndarray
-    b : array_like
-        Of shape (n,), or (n, k) for k systems.
-    **options
-        Options of ``kry solve``, with ``_`` for ``-``: ``method="pcg"``, ``precond="amg"``, ``rtol=1e-6``, ``maxit=100``,
-        ``device="gpu"``, ...
+        Of the page, a single file of HTML. It takes its name once it is whole.
+    A, b, x0 : as for `solve`
+    title : str
+        The page's heading.
+    device : Device, str or pyopencl.CommandQueue, optional
+        Kernels get times on a device that is named here, and on a `Device` or queue that keeps them.
+    dtype, **options
+        As for `solve`.
 
     Returns
     -------
-    dict
-        What ``kry solve --json`` says: ``converged``, ``why``, ``iterations``, ``solve_s``, ... A solve that does not
-        converge has a page, too.
+    x : ndarray, pyopencl.array.Array or DeviceArray
+    result : Result
+
+    Examples
+    --------
+    >>> import numpy as np, os, pykry, scipy.sparse as sp, tempfile
+    >>> A = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(50, 50))
+    >>> page = os.path.join(tempfile.mkdtemp(), 'solve.html')
+    >>> x, result = pykry.report(page, A, np.ones(50), method="cg", device="host")
+    >>> bool(result), os.path.getsize(page) < 300_000
+    (True, True)
     """
-    A = as_operator(A, None, 'A')
-    if not scipy.sparse.issparse(A) and not isinstance(A, np.ndarray):
-        raise TypeError('report: A is a function, which cannot be handed to another process')
-    number_type(A.dtype, 'A')
-    b = numbers(on_host(b, 'b'), np.float64, 'b')
-    words = [word for name, value in options.items() if value is not None
-             for word in ('--' + name.replace('_', '-'), str(value))]
-    with tempfile.TemporaryDirectory(prefix='pykry-') as folder:
-        matrix, rhs = pathlib.Path(folder, 'A.mtx'), pathlib.Path(folder, 'b.mtx')
-        scipy.io.mmwrite(matrix, scipy.sparse.coo_matrix(A, dtype=np.float64), symmetry='general', precision=17)
-        scipy.io.mmwrite(rhs, b.reshape(len(b), -1), symmetry='general', precision=17)
-        ended = subprocess.run([_program(), 'solve', str(matrix), '--rhs', str(rhs), '--html', os.fspath(path), '--json', *words],
-                               capture_output=True, text=True)
-    if not ended.stdout:
-        raise KryError(lib.KRY_ERR_ARGUMENT, ended.stderr.strip())
-    return json.loads(ended.stdout)
+    where = device_of(device, on_host(b, 'b'), times=True)
+    box = ffi.new('kry_report **')
+    check(lib.kry_report_begin(where.handle, box))
+    kept = own(box, lib.kry_report_release)
+    A, b, x0, dtype = system_of(A, b, x0, where, dtype)
+    options.setdefault('callback', lambda it: False)  # so that the solver tells its residuals
+    solver = _Told(kept, A, device=where, dtype=dtype, shape=shape_of(b), **options)
+    try:
+        x, result = solver.solve(b, x0)
+    except Interrupted:
+        solver.write(path, title)
+        raise
+    solver.write(path, title)
+    return x, result

@@ -392,8 +392,16 @@ def solve(A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *, rtol
     >>> bool(np.allclose(A @ x, 1))
     True
     """
+    where = device_of(device, on_host(b, 'b'))
+    A, b, x0, dtype = system_of(A, b, x0, where, dtype)
+    solver = Solver(A, method=method, precond=precond, M=M, rtol=rtol, atol=atol, maxiter=maxiter, device=where,
+                    dtype=dtype, shape=shape_of(b), callback=callback, progress=progress, **options)
+    return solver.solve(b, x0)
+
+
+def system_of(A, b, x0, where, dtype):
+    """The arguments of a solve on a device, and the type of its numbers."""
     A, b, x0 = on_host(A, 'A'), on_host(b, 'b'), on_host(x0, 'x0')
-    where = device_of(device, b)
     if kind_of(b) == OPENCL:  # its type is known where its context is
         b = DeviceArray.of(where, b, 'b')
     kinds = [np.float64 if callable(A) and not hasattr(A, 'dtype') else A.dtype if hasattr(A, 'dtype') else
@@ -401,7 +409,10 @@ def solve(A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *, rtol
     if dtype is None:
         both = [number_type(np.float64 if kind is None else kind, name) for kind, name in zip(kinds, 'Ab')]
         dtype = np.result_type(*both)
+    return A, b, x0, dtype
+
+
+def shape_of(b):
+    """Of an A that is a function."""
     rows = np.shape(b)[0] if np.ndim(b) else 0
-    solver = Solver(A, method=method, precond=precond, M=M, rtol=rtol, atol=atol, maxiter=maxiter, device=where,
-                    dtype=dtype, shape=(rows, rows), callback=callback, progress=progress, **options)
-    return solver.solve(b, x0)
+    return rows, rows

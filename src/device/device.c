@@ -135,7 +135,7 @@ done:
     return st;
 }
 
-kry_status kry_device_open_id(cl_device_id id, kry_device **device)
+kry_status kry_device_open_id(cl_device_id id, bool times, kry_device **device)
 {
     kry_status st = KRY_OK;
     cl_command_queue queue = NULL;
@@ -144,7 +144,7 @@ kry_status kry_device_open_id(cl_device_id id, kry_device **device)
     *device = NULL;
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, &err);
     TRY(kry_cl_check(err, "kry_device_open", "clCreateContext"));
-    queue = clCreateCommandQueue(context, id, 0, &err);
+    queue = clCreateCommandQueue(context, id, times ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     TRY(kry_cl_check(err, "kry_device_open", "clCreateCommandQueue"));
     TRY(kry_device_wrap(context, id, queue, device));
 done:

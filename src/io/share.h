@@ -55,4 +55,19 @@ void kry_mtx_remove(const char *path);
  * nothing if they are the same. Collective. */
 kry_status kry_share_order(const kry_vec *vec, size_t size, bool to_rows, void *numbers);
 
+/* ---- share_file.c: one file that several processes write, each at places of its own ------------ */
+
+typedef struct kry_shared_file {
+    const char *path; /* borrowed */
+    int file;         /* -1: not open */
+    bool made;        /* by this process */
+} kry_shared_file;
+
+/* Rank 0 makes it before the others open it. */
+kry_status kry_shared_open(kry_shared_file *f, bool make);
+kry_status kry_shared_write(const kry_shared_file *f, int64_t at, const void *bytes, size_t size);
+kry_status kry_shared_close(kry_shared_file *f);
+/* Close what is still open, and remove the file if `st` says that it is not whole. */
+void kry_shared_end(kry_shared_file *f, kry_status st);
+
 #endif

@@ -5,30 +5,21 @@
 #include "io/share.h"
 #include "operator/op.h"
 #include "team/team.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct writing {
     kry_device *dev;
     const char *path, *comment;
+    kry_shared_file out;
     bool gzip;
     kry_type type;
     int64_t n, rows, cols; /* of the vector, and here */
     void *numbers;         /* rows * cols, owned */
-    int file;              /* -1: not open */
-    bool made;             /* by this rank */
     char *text;            /* owned */
     size_t length, room;
 } writing;
-
-static kry_status cannot_write(const writing *W)
-{
-    return kry_fail(KRY_ERR_FILE, "cannot write '%s': %s", W->path, strerror(errno));
-}
 
 /* ---- a piece of text --------------------------------------------------------------------------- */
 
@@ -103,28 +94,6 @@ done:
 
 /* ---- the file ---------------------------------------------------------------------------------- */
 
-static kry_status write_at(writing *W, int64_t at)
-{
-    for (size_t done = 0; done < W->length;) {
-        const ssize_t n =
-            pwrite(W->file, W->text + done, W->length - done, (off_t)at + (off_t)done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return cannot_write(W);
-        done += (size_t)n;
-    }
-    return KRY_OK;
-}
-
-/* Rank 0 makes it before the others open it. */
-static kry_status open_file(writing *W, bool make)
-{
-    W->file =
-        open(W->path, make ? O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC : O_WRONLY | O_CLOEXEC, 0666);
-    if (W->file < 0) return cannot_write(W);
-    W->made = make;
-    return KRY_OK;
-}
-
 static kry_status write_task(void *user, int rank)
 {
     kry_status st = KRY_OK;
@@ -134,7 +103,7 @@ static kry_status write_task(void *user, int rank)
     int64_t at = 0, *all = NULL;
 
     TRY(kry_alloc((size_t)size, sizeof *all, &all));
-    if (rank == 0) TRY(open_file(W, true));
+    if (rank == 0) TRY(kry_shared_open(&W->out, true));
     for (int64_t j = 0; j < W->cols || j == 0; j++) {
         W->length = 0;
         if (rank == 0 && j == 0) TRY(print_header(W));
@@ -142,17 +111,15 @@ static kry_status write_task(void *user, int rank)
         if (W->gzip) TRY(compress_text(W));
         const int64_t mine = (int64_t)W->length;
         TRY(kry_layout_gather(layout, &mine, sizeof mine, all));
-        if (W->file < 0) TRY(open_file(W, false));
+        if (W->out.file < 0) TRY(kry_shared_open(&W->out, false));
         int64_t here = at;
         for (int r = 0; r < size; r++) {
             if (r < rank) here += all[r];
             at += all[r];
         }
-        TRY(write_at(W, here));
+        TRY(kry_shared_write(&W->out, here, W->text, W->length));
     }
-    const int file = W->file;
-    W->file = -1;
-    if (close(file)) TRY(cannot_write(W));
+    TRY(kry_shared_close(&W->out));
 done:
     free(all);
     return st;
@@ -182,7 +149,7 @@ kry_status kry_share_write_vec(const char *path, const kry_vec *vec, const char 
                   .n = kry_vec_rows(vec),
                   .rows = kry_vec_rows_here(vec, NULL),
                   .cols = kry_vec_cols(vec),
-                  .file = -1 };
+                  .out = { path, -1, false } };
 
     kry_team_enter(W.dev, "kry_mtx_write_vec", NULL);
     TRY(kry_alloc((size_t)(W.rows * W.cols), kry_type_size(W.type), &W.numbers));
@@ -192,8 +159,7 @@ kry_status kry_share_write_vec(const char *path, const kry_vec *vec, const char 
     TRY(kry_team_run(W.dev->team, NULL, write_task, &W));
 done:
     st = kry_team_leave(W.dev, st);
-    if (W.file >= 0) close(W.file);
-    if (st < 0 && W.made) kry_mtx_remove(path);
+    kry_shared_end(&W.out, st);
     free(W.text);
     free(W.numbers);
     return st;

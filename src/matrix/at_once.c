@@ -47,7 +47,7 @@ static bool reads_beside(const kry_matrix *A)
 {
     enum { WORTH_A_COPY = 16 }; /* entries of a row */
     return A->dev->info.cpu_kernels ||
-           (!A->stage[0].by_rows && A->nnz >= WORTH_A_COPY * A->shape.rows);
+           (!A->stage[0].rows_each && A->nnz >= WORTH_A_COPY * A->shape.rows);
 }
 
 static kry_status find_room(kry_matrix *A, size_t bytes)
@@ -85,8 +85,9 @@ done:
 static int64_t groups_of(const kry_matrix *A, const kry_stage *s, const strip *t)
 {
     enum { VECTORS_HERE = 4 };
-    return A->dev->info.cpu_kernels || !s->by_rows ? s->groups
-                                                   : s->groups * (t->width / VECTORS_HERE);
+    return A->dev->info.cpu_kernels || !s->rows_each
+               ? s->groups
+               : s->groups * s->rows_each * (t->width / VECTORS_HERE);
 }
 
 static kry_status get_kernel(const kry_matrix *A, const kry_stage *s, const strip *t,

@@ -100,7 +100,7 @@ kry_status kry_coo_build(kry_matrix *A, const kry_sparse *host)
     kry_stage *s = kry_matrix_stage(A, "zero", "");
     s->no_values = true;
     kry_stage_int(s, host->rows);
-    kry_stage_rows(A, s, host->rows);
+    kry_stage_rows(A, s, host->rows, 1);
     if (kry_sparse_nnz(host)) TRY(kry_coo_stage(A, host, 0, 0));
 done:
     return st;

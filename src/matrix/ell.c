@@ -34,7 +34,7 @@ kry_stage *kry_ell_begin(kry_matrix *A, int64_t width)
 
     kry_stage_int(s, A->shape.rows);
     kry_stage_int(s, kry_ell_stride(A->shape.rows));
-    kry_stage_rows(A, s, A->shape.rows);
+    kry_stage_rows(A, s, A->shape.rows, 1);
     kry_stage_int(s, width);
     return s;
 }

@@ -38,8 +38,8 @@ typedef struct kry_stage {
     bool no_values; /* its kernels do not take `val` */
     bool fuses;     /* its apply_direction is faster than two launches */
     bool by_vector; /* it has no kernels for several vectors at once */
-    bool
-        by_rows; /* GPUs: a work-item takes whole rows; else lanes that share one read entries side by side */
+    /* GPUs: rows that a work-item takes; 0: lanes that share a row read its entries side by side */
+    int rows_each;
     int64_t groups;     /* to launch */
     int64_t sum_groups; /* the same where partial sums are left */
     int count;          /* values: the first arguments of its kernels */
@@ -145,8 +145,8 @@ kry_status kry_stage_buffer(kry_matrix *A, kry_stage *s, cl_mem buffer); /* reta
 /* Copy an array to the device as the stage's next argument. Waits. */
 kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_t count,
                            size_t size);
-/* Launch a work-item for each of n rows on GPUs, a group for each chunk on CPUs. */
-void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n);
+/* Launch a work-item for `each` of n rows on GPUs, a group for each chunk on CPUs. */
+void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n, int each);
 /* Launch a group for each of n pieces of work, but no more than the device holds at once. */
 void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n);
 /* The stage that adds up rows cut into pieces; `rows` triples: row, from, to. */
@@ -185,11 +185,11 @@ enum { KRY_SELL_WINDOWS = 2, KRY_SELL_SAMPLES = 64 };
 extern const int kry_sell_window[KRY_SELL_WINDOWS];
 bool kry_sell_is_full(double slots, int64_t nnz);
 bool kry_sell_is_worth(double slots, double unsorted);
-/* How many bits hold columns that are up to so far from the least one beside them; and those that were asked for, 0:
- * as few as that. */
-int kry_sell_bits(int64_t farthest);
-kry_status kry_sell_choose_bits(int64_t farthest, int asked, int *bits);
-/* The stage, without its arguments, and the variant. */
+/* How many bits suit columns that are up to so far from the least one beside them; and those that were asked for, 0:
+ * these. */
+int kry_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t farthest);
+kry_status kry_sell_choose_bits(const kry_matrix *A, int64_t farthest, int *bits);
+/* The stage and the variant; on GPUs with the arguments before slice_ptr. */
 kry_stage *kry_sell_stage(kry_matrix *A, int height, int sigma, int bits);
 /* How far apart the columns side by side are at most if these rows, -1: none, are packed to the left. */
 int64_t kry_sell_farthest(const kry_sparse *host, const int32_t *rows, int height);

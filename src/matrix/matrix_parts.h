@@ -29,6 +29,9 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map
                                const kry_matrix_params *params, kry_rank_rows *rank, kry_op **op);
 /* kry_matrix_read of one. */
 kry_status kry_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val);
+/* The rows of part r, which is in this process, with the columns of the whole. To be released, whatever this
+ * returns: KRY_ERR_UNSUPPORTED if it is no stored matrix. Waits. */
+kry_status kry_matrix_read_part(const kry_op *op, int r, kry_sparse *R);
 /* The entries of a stored matrix in parts, pinned or not. Waits. Returns  also KRY_ERR_UNSUPPORTED. */
 kry_status kry_matrix_parts_download(const kry_op *op, kry_sparse *A);
 

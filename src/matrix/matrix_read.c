@@ -5,8 +5,7 @@
 #include "operator/pin.h"
 #include <stdlib.h>
 
-/* The rows of part r, with the columns of the whole. */
-static kry_status read_part(const kry_op *op, int r, kry_sparse *R)
+kry_status kry_matrix_read_part(const kry_op *op, int r, kry_sparse *R)
 {
     kry_status st = KRY_OK;
     const kry_split *s = kry_op_split(op);
@@ -45,7 +44,7 @@ static kry_status read_parts(const kry_op *op, kry_sparse *part, kry_sparse *to)
     kry_status st = KRY_OK;
     const kry_split *s = kry_op_split(op);
 
-    for (int r = 0; r < s->members; r++) TRY(read_part(op, r, &part[r]));
+    for (int r = 0; r < s->members; r++) TRY(kry_matrix_read_part(op, r, &part[r]));
     to->row_ptr[0] = 0;
     for (int r = 0; r < s->members; r++)
         for (int64_t i = 0; i < part[r].rows; i++)

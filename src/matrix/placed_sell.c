@@ -137,8 +137,6 @@ static kry_status add_stage(kry_matrix *A, const slices *s, const columns *c, in
     kry_stage *stage = kry_sell_stage(A, s->height, s->sigma, bits);
     const double slots = (double)s->slots;
 
-    kry_stage_int(stage, A->shape.rows);
-    kry_stage_rows(A, stage, A->shape.rows);
     TRY(kry_stage_buffer(A, stage, s->ptr));
     if (s->sorted) TRY(kry_stage_buffer(A, stage, s->perm));
     TRY(kry_stage_buffer(A, stage, c->col));
@@ -161,7 +159,7 @@ kry_status kry_sell_place(kry_matrix *A, const kry_given *G, cl_mem *place)
     TRY(choose_slices(&G->C, height, A->params.sigma, &s));
     TRY(kry_matrix_check_slots(A, (double)s.slots, 2 * (double)s.slots));
     TRY(place_entries(&G->C, &s, place, &c));
-    TRY(kry_sell_choose_bits(c.farthest, A->params.index_bits, &bits));
+    TRY(kry_sell_choose_bits(A, c.farthest, &bits));
     if (bits < 32) TRY(narrow(A->dev, &s, &c, bits));
     TRY(add_stage(A, &s, &c, bits));
     A->placed = true;
@@ -304,7 +302,8 @@ kry_status kry_sell_estimate_given(const kry_given *G, const kry_matrix_params *
         const int64_t here = kry_sell_farthest(G->host, rows, height);
         if (here > farthest) farthest = here;
     }
-    *size = (kry_sell_size){ (double)s.slots, kry_sell_bits(farthest) / 8.0, s.sorted };
+    const int bits = kry_sell_bits(C->dev, C->type, (double)s.slots, farthest);
+    *size = (kry_sell_size){ (double)s.slots, bits / 8.0, s.sorted };
 done:
     slices_release(C->dev, &s);
     return st;

@@ -129,9 +129,20 @@ done:
     return st;
 }
 
-int kry_sell_bits(int64_t farthest)
+static int bits_for(int64_t farthest)
 {
     return farthest < UINT8_MAX ? 8 : farthest < UINT16_MAX ? 16 : 32;
+}
+
+/* The fewest bits, but 32 on CPUs whose caches hold the matrix: to add a base to each column then takes longer than
+ * its bytes. */
+int kry_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t farthest)
+{
+    static const double cached = 2e6; /* bytes to a core */
+    const double bytes = slots * (double)(kry_type_size(type) + 4);
+    const bool fits = dev->info.cpu_kernels && bytes < cached * dev->info.compute_units;
+
+    return fits ? 32 : bits_for(farthest);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -229,28 +240,19 @@ done:
     return st;
 }
 
-kry_status kry_sell_choose_bits(int64_t farthest, int asked, int *bits)
+kry_status kry_sell_choose_bits(const kry_matrix *A, int64_t farthest, int *bits)
 {
     kry_status st = KRY_OK;
-    int needed = kry_sell_bits(farthest);
+    const int asked = A->params.index_bits, needed = bits_for(farthest);
 
     CHECK(asked == 0 || asked == 8 || asked == 16 || asked == 32, KRY_ERR_ARGUMENT,
           "format sell: columns of %d bits; there are 8, 16 and 32", asked);
     CHECK(asked == 0 || asked >= needed, KRY_ERR_UNSUPPORTED,
           "format sell: columns side by side are up to %lld apart, too far for %d bits",
           (long long)farthest, asked);
-    *bits = asked ? asked : needed;
+    *bits = asked ? asked : kry_sell_bits(A->dev, A->shape.type, (double)A->slots, farthest);
 done:
     return st;
-}
-
-/* On CPUs whose caches hold the matrix: to add a base to each column takes longer there than its bytes. */
-static bool wants_wide_columns(const kry_device *dev, kry_type type, double slots)
-{
-    static const double cached = 2e6; /* bytes to a core */
-    const double bytes = slots * (double)(kry_type_size(type) + 4);
-
-    return dev->info.cpu_kernels && bytes < cached * dev->info.compute_units;
 }
 
 /* ---- the stage ------------------------------------------------------------------------------- */
@@ -299,31 +301,39 @@ done:
     return st;
 }
 
+/* Whether a work-item of a GPU takes two rows: numbers in single, and rows for twice as many as are at work at once. */
+static bool takes_pairs(const kry_matrix *A)
+{
+    const kry_device *dev = A->dev;
+    const int64_t at_once = kry_group_size(dev) * kry_groups_at_once(dev, dev->shape.per_unit);
+    return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && A->shape.rows > 2 * at_once;
+}
+
 kry_stage *kry_sell_stage(kry_matrix *A, int height, int sigma, int bits)
 {
+    const bool pairs = takes_pairs(A);
     const char *column = bits == 8    ? "uchar -DNONE=255 -DBASE"
                          : bits == 16 ? "ushort -DNONE=65535 -DBASE"
                                       : "int -DNONE=-1";
+    kry_stage *s = kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s%s", height, column,
+                                    sigma > 1 ? " -DPERM" : "", pairs ? " -DPAIRS" : "");
 
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
              height, sigma, bits);
-    return kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s", height, column,
-                            sigma > 1 ? " -DPERM" : "");
+    if (A->dev->info.cpu_kernels) return s; /* which takes other arrays first */
+    kry_stage_int(s, A->shape.rows);
+    kry_stage_rows(A, s, A->shape.rows, pairs ? 2 : 1);
+    return s;
 }
 
 static kry_status make_stage(kry_matrix *A, const slices *c, const int32_t *col,
                              const int32_t *base, int bits)
 {
     kry_status st = KRY_OK;
-    bool cpu = A->dev->info.cpu_kernels;
     kry_stage *s = kry_sell_stage(A, c->height, c->sigma, bits);
 
-    if (cpu) {
+    if (A->dev->info.cpu_kernels)
         TRY(kry_sell_cpu_arrays(A, s, c->slice_ptr, c->count, c->height, col));
-    } else {
-        kry_stage_int(s, A->shape.rows);
-        kry_stage_rows(A, s, A->shape.rows);
-    }
     TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->count + 1, sizeof *c->slice_ptr));
     if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
     TRY(columns_array(A, s, col, base, c->height, bits));
@@ -344,8 +354,7 @@ kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host)
     TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
     TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
     TRY(fill_slots(A, host, &c, col));
-    TRY(kry_sell_choose_bits(find_bases(col, A->slots, height, base), A->params.index_bits, &bits));
-    if (!A->params.index_bits && wants_wide_columns(A->dev, A->shape.type, c.slots)) bits = 32;
+    TRY(kry_sell_choose_bits(A, find_bases(col, A->slots, height, base), &bits));
     TRY(make_stage(A, &c, col, base, bits));
 done:
     free(base);
@@ -389,7 +398,7 @@ kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
         int64_t here = kry_sell_farthest(host, c.perm + i * height, height);
         if (here > farthest) farthest = here;
     }
-    const int bits = wants_wide_columns(dev, host->type, c.slots) ? 32 : kry_sell_bits(farthest);
+    const int bits = kry_sell_bits(dev, host->type, c.slots, farthest);
     *size = (kry_sell_size){ c.slots, bits / 8.0, c.sigma > 1 };
 done:
     slices_release(&c);

@@ -212,7 +212,7 @@ static kry_status add_stage(kry_matrix *A, const slices *s)
         kry_matrix_stage(A, "sell", " -DC=%d %s -DPERM", (int)HEIGHT, columns[s->narrow]);
 
     kry_stage_int(stage, A->shape.rows);
-    kry_stage_rows(A, stage, A->shape.rows);
+    kry_stage_rows(A, stage, A->shape.rows, 1);
     TRY(kry_stage_buffer(A, stage, s->ptr));
     TRY(kry_stage_buffer(A, stage, s->perm));
     TRY(kry_stage_buffer(A, stage, s->col));

@@ -53,14 +53,15 @@ static int64_t most_sums(const kry_matrix *A, const kry_stage *s)
     return s->adds && most > LATER ? LATER : most;
 }
 
-void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n)
+void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n, int each)
 {
-    int64_t size = kry_group_size(A->dev), all = (n + size - 1) / size, most = most_sums(A, s);
+    int64_t size = kry_group_size(A->dev) * (int64_t)each, all = (n + size - 1) / size;
+    int64_t most = most_sums(A, s);
     int64_t limit =
         A->dev->info.opencl >= 120 ? 1 << 24 : 65535; /* Fermi's, and that of earlier GPUs */
 
     s->groups = s->sum_groups = kry_groups_for(A->dev, A->shape.type, n);
-    s->by_rows = true;
+    s->rows_each = each;
     if (A->dev->info.cpu_kernels) return;
     s->groups = all < 1 ? 1 : all < limit ? all : limit;
     s->sum_groups = s->groups < most ? s->groups : most;

@@ -78,6 +78,13 @@ done:
 
 static bool has_own_queue(const kry_halo *h) { return h->copies.queue != h->dev->queue; }
 
+/* Whoever traces the device hears of its copies, too. */
+static void tell(const kry_halo *h, const char *what, cl_event event)
+{
+    if (!event || !h->dev->trace || clRetainEvent(event) != CL_SUCCESS) return;
+    h->dev->trace(h->dev->trace_user, what, event);
+}
+
 /* Read the packed numbers to the host. */
 static kry_status fetch(kry_halo *h)
 {
@@ -88,6 +95,7 @@ static kry_status fetch(kry_halo *h)
     if (h->out.count == 0) return KRY_OK;
     TRY_CL(clEnqueueReadBuffer(h->copies.queue, h->out.packed, CL_FALSE, 0, bytes, h->out.host.host,
                                after, after ? &h->copies.packed : NULL, &h->copies.ready));
+    tell(h, "read", h->copies.ready);
     TRY_CL(clFlush(h->copies.queue));
 done:
     kry_event_release(h->dev, &h->copies.packed);
@@ -135,10 +143,28 @@ done:
     return st;
 }
 
+/* Write the numbers of link i to the device. */
+static kry_status put(kry_halo *h, int i)
+{
+    kry_status st = KRY_OK;
+    const size_t size = kry_type_size(h->type);
+    const kry_link *link = &h->in.link[i];
+    cl_event written = NULL, *ended = i + 1 == h->in.links ? &h->copies.arrived
+                                      : h->dev->trace      ? &written
+                                                           : NULL;
+
+    TRY_CL(clEnqueueWriteBuffer(h->copies.queue, h->in.numbers, CL_FALSE,
+                                (size_t)link->first * size, (size_t)link->count * size,
+                                h->in.message[i]->bytes, 0, NULL, ended));
+    tell(h, "write", ended ? *ended : NULL);
+done:
+    kry_event_release(h->dev, &written);
+    return st;
+}
+
 kry_status kry_halo_end(kry_halo *h)
 {
     kry_status st = KRY_OK;
-    size_t size = kry_type_size(h->type);
     bool apart = has_own_queue(h);
 
     if (apart) {
@@ -150,10 +176,7 @@ kry_status kry_halo_end(kry_halo *h)
         TRY(h->comm->post(h->comm, h->out.link[i].rank, &h->out.message[i]));
     for (int i = 0; i < h->in.links; i++) {
         TRY(h->comm->take(h->comm, h->in.link[i].rank, &h->in.room[i], &h->in.message[i]));
-        TRY_CL(clEnqueueWriteBuffer(h->copies.queue, h->in.numbers, CL_FALSE,
-                                    (size_t)h->in.link[i].first * size,
-                                    (size_t)h->in.link[i].count * size, h->in.message[i]->bytes, 0,
-                                    NULL, i + 1 == h->in.links ? &h->copies.arrived : NULL));
+        TRY(put(h, i));
     }
     if (h->in.links == 0 || !apart) return KRY_OK;
     TRY_CL(clFlush(h->copies.queue));
@@ -165,6 +188,18 @@ done:
 cl_mem kry_halo_numbers(const kry_halo *h) { return h->in.numbers; }
 int64_t kry_halo_count(const kry_halo *h) { return h->in.count; }
 int64_t kry_halo_sent(const kry_halo *h) { return h->out.count; }
+
+int kry_halo_neighbours(const kry_halo *h)
+{
+    int count = h->in.links;
+
+    for (int i = 0; i < h->out.links; i++) {
+        bool seen = false;
+        for (int k = 0; k < h->in.links; k++) seen |= h->in.link[k].rank == h->out.link[i].rank;
+        count += !seen;
+    }
+    return count;
+}
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
@@ -261,7 +296,10 @@ static kry_status allocate(kry_halo *h)
     }
     h->copies.queue = dev->queue;
     if (dev->info.gpu && dev->info.opencl >= 120) {
-        h->copies.queue = clCreateCommandQueue(dev->context, dev->id, 0, &err);
+        cl_command_queue_properties kept = 0; /* times, where the device's own queue keeps them */
+        TRY_CL(clGetCommandQueueInfo(dev->queue, CL_QUEUE_PROPERTIES, sizeof kept, &kept, NULL));
+        kept &= CL_QUEUE_PROFILING_ENABLE;
+        h->copies.queue = clCreateCommandQueue(dev->context, dev->id, kept, &err);
         TRY(kry_cl_check(err, "kry_halo_create", "clCreateCommandQueue"));
     } else {
         TRY_CL(clRetainCommandQueue(h->copies.queue));

@@ -33,6 +33,7 @@ void kry_halo_release(kry_halo **halo);
 cl_mem kry_halo_numbers(const kry_halo *halo); /* that come in, on the device */
 int64_t kry_halo_count(const kry_halo *halo);  /* how many they are */
 int64_t kry_halo_sent(const kry_halo *halo);   /* how many go out */
+int kry_halo_neighbours(const kry_halo *halo); /* how many other parts these are of */
 
 /* Exchange entries of x, or of the direction d (z + beta old). Collective among neighbours, which end
  * an exchange before they begin the next. `begin` enqueues; `end` may wait for the neighbours. */

@@ -9,6 +9,7 @@
 typedef struct members {
     kry_device *device[KRY_TEAM_MOST];
     int count;
+    bool times; /* their queues keep them */
 } members;
 
 static kry_status add(members *m, cl_device_id id)
@@ -16,7 +17,7 @@ static kry_status add(members *m, cl_device_id id)
     kry_status st = KRY_OK;
     CHECK(m->count < KRY_TEAM_MOST, KRY_ERR_ARGUMENT, "kry_device_open: more than %d devices",
           (int)KRY_TEAM_MOST);
-    TRY(kry_device_open_id(id, &m->device[m->count]));
+    TRY(kry_device_open_id(id, m->times, &m->device[m->count]));
     m->count++;
 done:
     return st;
@@ -141,10 +142,10 @@ static bool is_team(const char *spec)
     return strpbrk(spec, "+,/") || (kry_device_kind(spec, &number) && number == KRY_ALL_OF_KIND);
 }
 
-static kry_status open_team(const char *spec, kry_device **device)
+static kry_status open_team(const char *spec, bool times, kry_device **device)
 {
     kry_status st = KRY_OK;
-    members m = { .count = 0 };
+    members m = { .times = times };
     kry_team_params params = { .struct_size = sizeof params };
     char *text = NULL, *rest = NULL;
 
@@ -165,12 +166,11 @@ done:
     return st;
 }
 
-kry_status kry_device_open(const char *spec, kry_device **device)
+kry_status kry_device_open_timed(const char *spec, bool times, kry_device **device)
 {
     kry_status st = KRY_OK;
     cl_device_id id = NULL;
 
-    TRY(GIVEN(device));
     *device = NULL;
     if (!spec || !*spec) spec = getenv("KRY_DEVICE");
     if (spec && !*spec) spec = NULL;
@@ -178,9 +178,19 @@ kry_status kry_device_open(const char *spec, kry_device **device)
     CHECK(!spec || !is_host(spec), KRY_ERR_UNSUPPORTED, HOST_ALONE); /* without a look for OpenCL */
     st = kry_device_find(spec, &id);
     if (st == KRY_ERR_ARGUMENT && spec && is_team(spec)) /* it is not the name of one device */
-        return open_team(spec, device);
+        return open_team(spec, times, device);
     TRY(st);
-    TRY(kry_device_open_id(id, device));
+    TRY(kry_device_open_id(id, times, device));
+done:
+    return st;
+}
+
+kry_status kry_device_open(const char *spec, kry_device **device)
+{
+    kry_status st = KRY_OK;
+
+    TRY(GIVEN(device));
+    TRY(kry_device_open_timed(spec, false, device));
 done:
     return st;
 }

@@ -58,6 +58,9 @@ bool kry_device_is_ranks(const kry_device *device);
 kry_status kry_team_sum(const kry_device *device, const kry_split *split, kry_task_of_part *task,
                         void *user);
 
+/* open.c: kry_device_open; times: all queues keep the times of what runs on them. */
+kry_status kry_device_open_timed(const char *spec, bool times, kry_device **device);
+
 /* team.c: a device that is a team of so many parts, none of which are there yet. */
 kry_status kry_team_new(int size, const kry_team_params *params, kry_device **device);
 /* Measure the bytes per second that a copy moves. */

@@ -4,9 +4,9 @@
 #include "bench.h"
 #include "commands.h"
 #include "json.h"
+#include "page/text.h"
 #include "ranks.h"
 #include "records_page.h"
-#include "text.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,9 +114,9 @@ void bench_print(const bench *b, const bench_result *r)
         return;
     }
     printf("%-10s %-22s n %13s", r->name, r->problem ? r->problem : "",
-           text_whole(r->n, n, sizeof n));
-    if (r->nnz) printf("  nnz %13s", text_whole(r->nnz, nnz, sizeof nnz));
-    printf("  %10s", text_seconds(r->seconds, seconds, sizeof seconds));
+           kry_text_whole(r->n, n, sizeof n));
+    if (r->nnz) printf("  nnz %13s", kry_text_whole(r->nnz, nnz, sizeof nnz));
+    printf("  %10s", kry_text_seconds(r->seconds, seconds, sizeof seconds));
     if (r->bytes > 0)
         printf("  %8.2f GB/s", r->bytes / r->seconds / 1e9);
     else
@@ -265,7 +265,7 @@ static kry_status run(const options *o, const struct benchmark *found, bench *b)
     CHECK(b->columns > 0, KRY_ERR_PARSE, "--columns %s", o->columns);
     TRY(options_form(o, KRY_VALUES_AS_GIVEN, &b->form));
     if (found->device) {
-        TRY(ranks_device(o->device, &b->device));
+        TRY(ranks_device(o->device, false, &b->device));
         b->info = kry_device_get_info(b->device);
         if (!o->json && ranks_report()) printf("%s, %s\n", b->info->name, kry_type_name(b->type));
         if (found->copy && ranks_count() == 1) TRY(bench_copy(b)); /* its length is by the clock */

@@ -6,9 +6,9 @@
  */
 #include "bench.h"
 #include "json.h"
-#include "kernel_model.h"
-#include "profile.h"
-#include "text.h"
+#include "page/kernel_model.h"
+#include "page/recording.h"
+#include "page/text.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void print_json(const bench *b, const system_model *m, const char *part, 
                        double total)
 {
     double bytes, flops;
-    kernel_cost(m, k->kernel, &bytes, &flops);
+    kry_kernel_cost(m, k->kernel, &bytes, &flops);
     double rate = bytes > 0 ? bytes * (double)k->calls / k->seconds : NAN;
     json j = json_begin(stdout);
     json_text(&j, "name", k->kernel);
@@ -59,10 +59,10 @@ static void print_line(const bench *b, const system_model *m, const tally *k, do
 {
     double bytes, flops;
     char rate[16] = "-", copy[16] = "-", moved[32] = "-", count[32] = "-";
-    kernel_cost(m, k->kernel, &bytes, &flops);
+    kry_kernel_cost(m, k->kernel, &bytes, &flops);
     if (bytes > 0) {
         double speed = bytes * (double)k->calls / k->seconds;
-        text_bytes(bytes, moved, sizeof moved);
+        kry_text_bytes(bytes, moved, sizeof moved);
         snprintf(rate, sizeof rate, "%.2f", speed / 1e9);
         snprintf(copy, sizeof copy, "%.1f %%", 100 * speed / b->copy);
     }
@@ -72,16 +72,17 @@ static void print_line(const bench *b, const system_model *m, const tally *k, do
 }
 
 /* The kernels of a part, the longest first. */
-static void print_part(const bench *b, const system_model *m, const profile *p, profile_phase phase)
+static void print_part(const bench *b, const system_model *m, const recording *r,
+                       kry_report_part phase)
 {
-    const char *part = phase == PHASE_SETUP ? "set-up" : "solve";
+    const char *part = phase == KRY_REPORT_SETUP ? "set-up" : "solve";
     char seconds[32], all[32];
-    tally kernel[PROFILE_KERNELS] = { 0 };
+    tally kernel[RECORDED_KERNELS] = { 0 };
     int kernels = 0;
-    double total = profile_busy(p, phase, false);
+    double total = kry_recording_busy(r, phase, false);
 
-    for (int i = 0; i < p->kernels; i++) {
-        const profile_kernel *k = &p->kernel[i];
+    for (int i = 0; i < r->kernels; i++) {
+        const recorded_kernel *k = &r->kernel[i];
         if (!k->transfer && k->calls[phase])
             kernel[kernels++] = (tally){ k->name, k->calls[phase], k->seconds[phase] };
     }
@@ -92,8 +93,8 @@ static void print_part(const bench *b, const system_model *m, const profile *p, 
         else
             print_line(b, m, &kernel[i], total);
     if (!b->o->json)
-        printf("%s: kernels %s of %s\n", part, text_seconds(total, all, sizeof all),
-               text_seconds(profile_phase_seconds(p, phase), seconds, sizeof seconds));
+        printf("%s: kernels %s of %s\n", part, kry_text_seconds(total, all, sizeof all),
+               kry_text_seconds(kry_recording_seconds(r, phase), seconds, sizeof seconds));
     fflush(stdout);
 }
 
@@ -102,7 +103,7 @@ static void print_head(const bench *b, const system_model *m, const char *words)
     char n[32];
 
     if (b->o->json) return;
-    printf("\n%s: n %s, %s, %s\n", m->problem, text_whole(m->n, n, sizeof n),
+    printf("\n%s: n %s, %s, %s\n", m->problem, kry_text_whole(m->n, n, sizeof n),
            kry_type_name(b->type), words);
     printf("%-24s %6s %11s %8s %10s %9s %8s %9s\n", "kernel", "calls", "us", "share", "bytes",
            "GB/s", "of copy", "flops");
@@ -115,18 +116,18 @@ static kry_status traced_setup(const bench *b, const system_model *m, const kry_
                                const char *words, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    profile *p = NULL;
+    recorder *r = NULL;
 
     TRY(kry_solver_create(A, words, NULL, NULL, solver));
     kry_op_release(solver);
     TRY(kry_device_finish(b->device));
-    TRY(profile_begin(b->device, &p));
-    profile_enter(p, PHASE_SETUP);
+    TRY(kry_recorder_begin(b->device, now(), &r));
+    kry_recorder_enter(r, KRY_REPORT_SETUP);
     TRY(kry_solver_create(A, words, NULL, NULL, solver));
-    TRY(profile_end(p));
-    print_part(b, m, p, PHASE_SETUP);
+    TRY(kry_recorder_end(r));
+    print_part(b, m, kry_recorder_kept(r), KRY_REPORT_SETUP);
 done:
-    profile_release(&p);
+    kry_recorder_release(&r);
     return st;
 }
 
@@ -136,20 +137,20 @@ static kry_status traced_solve(const bench *b, const system_model *m, kry_op *so
 {
     kry_status st = KRY_OK;
     kry_result result;
-    profile *p = NULL;
+    recorder *r = NULL;
 
     TRY(kry_vec_fill(x, 0));
     TRY(kry_solve(solver, rhs, x, &result));
     TRY(kry_vec_fill(x, 0));
     TRY(kry_device_finish(b->device));
-    TRY(profile_begin(b->device, &p));
-    profile_enter(p, PHASE_SOLVE);
+    TRY(kry_recorder_begin(b->device, now(), &r));
+    kry_recorder_enter(r, KRY_REPORT_SOLVE);
     TRY(kry_solve(solver, rhs, x, &result));
-    TRY(profile_end(p));
-    print_part(b, m, p, PHASE_SOLVE);
+    TRY(kry_recorder_end(r));
+    print_part(b, m, kry_recorder_kept(r), KRY_REPORT_SOLVE);
     if (!b->o->json) printf("%lld iterations\n", (long long)result.iterations);
 done:
-    profile_release(&p);
+    kry_recorder_release(&r);
     return st < 0 ? st : KRY_OK;
 }
 
@@ -164,7 +165,10 @@ static kry_status kernels_run(const bench *b, const source *s)
 
     TRY(source_operator(s, b->device, b->type, &b->form, &A));
     options_choose_method(&o, "none");
-    TRY(kernel_model_of(b, options_precond(&o, A), A, &m));
+    const char *deflation = options_solver(b->o, "deflation");
+    TRY(kry_kernel_model_of(A, options_precond(&o, A), deflation && strcmp(deflation, "none") != 0,
+                            &m));
+    m.flux = b->form.matrix.form == KRY_FLUX;
     m.problem = s->name;
     TRY(bench_solver_text(b->o, options_whole(b->o->maxit, ITERATIONS), text));
     TRY(bench_block(b, m.n, b->columns, 0, &rhs));
@@ -189,7 +193,7 @@ kry_status bench_kernels(bench *b)
     t.matrix_free = true;
     CHECK(kry_device_context(b->device), KRY_ERR_UNSUPPORTED,
           "kernels has times of one OpenCL device, and %s is none", b->info->name);
-    TRY(profile_open_device(b->o->device, &t.device));
+    TRY(kry_report_open_device(b->o->device, &t.device));
     t.info = kry_device_get_info(t.device);
     const char *const *specs = bench_grids(b, &count);
     TRY(bench_sources(&t, specs, count, kernels_run));

@@ -6,7 +6,7 @@
  * Bytes are the least that a product moves: its operands read and its result written once.
  */
 #include "bench.h"
-#include "text.h"
+#include "page/text.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  */
 #include "commands.h"
 #include "json.h"
+#include "page/text.h"
 #include "source.h"
-#include "text.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static void print_prediction(const char *format, double seconds, bool as_json)
 {
     char text[32];
     if (!as_json) {
-        printf("             %-7s %s\n", format, text_seconds(seconds, text, sizeof text));
+        printf("             %-7s %s\n", format, kry_text_seconds(seconds, text, sizeof text));
         return;
     }
     json j = json_begin(stdout);

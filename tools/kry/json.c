@@ -2,11 +2,8 @@
  * json.c - one JSON object on one line.
  */
 #include "json.h"
-#include "text.h"
+#include "page/text.h"
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static records *kept;
 static bool quiet;
@@ -17,51 +14,21 @@ void json_keep(records *to, bool instead)
     quiet = to && instead;
 }
 
-void json_put_text(FILE *file, const char *text, bool in_page)
-{
-    static const char plain[] = "\"\\\b\f\n\r\t", escaped[] = "\"\\bfnrt";
-    fputc('"', file);
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        const char *special = strchr(plain, *s);
-        int length = text_character((const char *)s);
-        if (special)
-            fprintf(file, "\\%c", escaped[special - plain]);
-        else if (*s < 0x20 || length == 0 || (*s == '<' && in_page))
-            fprintf(file, "\\u%04x",
-                    length ? *s : 0xfffdu); /* bytes that are no character: U+FFFD */
-        else
-            fwrite(s, 1, (size_t)length, file);
-        s += length ? length : 1;
-    }
-    fputc('"', file);
-}
-
 static void write_key(json *j, const char *key)
 {
     if (j->more) fputs(", ", j->file);
     j->more = true;
-    json_put_text(j->file, key, j->in_page);
+    kry_text_quoted(j->file, key, false);
     fputs(": ", j->file);
 }
 
 /* A value that needs no quotes. */
 static void write_plain(json *j, const char *key, const char *value)
 {
-    if (kept && !j->in_page) records_add(kept, key, value, true);
+    if (kept) records_add(kept, key, value, true);
     if (!j->file) return;
     write_key(j, key);
     fputs(value, j->file);
-}
-
-/* The shortest of 15 to 17 digits that reads back as the same number. */
-static const char *real_text(double value, char text[40])
-{
-    snprintf(text, 40, "null");
-    for (int digits = 15; isfinite(value) && digits <= 17; digits++) {
-        snprintf(text, 40, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
-    }
-    return text;
 }
 
 json json_begin(FILE *file)
@@ -72,28 +39,22 @@ json json_begin(FILE *file)
     return (json){ .file = file };
 }
 
-json json_begin_in_page(FILE *file)
-{
-    fputc('{', file);
-    return (json){ .file = file, .in_page = true };
-}
-
 void json_text(json *j, const char *key, const char *value)
 {
     if (!value) {
         write_plain(j, key, "null");
         return;
     }
-    if (kept && !j->in_page) records_add(kept, key, value, false);
+    if (kept) records_add(kept, key, value, false);
     if (!j->file) return;
     write_key(j, key);
-    json_put_text(j->file, value, j->in_page);
+    kry_text_quoted(j->file, value, false);
 }
 
 void json_real(json *j, const char *key, double value)
 {
     char text[40];
-    write_plain(j, key, real_text(value, text));
+    write_plain(j, key, kry_text_real(value, text));
 }
 
 void json_whole(json *j, const char *key, int64_t value)
@@ -124,7 +85,7 @@ void json_reals(json *j, const char *key, const double *values, int count)
     write_key(j, key);
     fputc('[', j->file);
     for (int i = 0; i < count; i++)
-        fprintf(j->file, "%s%s", i ? ", " : "", real_text(values[i], text));
+        fprintf(j->file, "%s%s", i ? ", " : "", kry_text_real(values[i], text));
     fputc(']', j->file);
 }
 

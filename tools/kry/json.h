@@ -10,13 +10,11 @@
 #include <stdio.h>
 
 typedef struct json {
-    FILE *file;   /* NULL: nothing is written */
-    bool more;    /* a member has been written */
-    bool in_page; /* within HTML: without < */
+    FILE *file; /* NULL: nothing is written */
+    bool more;  /* a member has been written */
 } json;
 
 json json_begin(FILE *file);
-json json_begin_in_page(FILE *file);
 void json_text(json *j, const char *key, const char *value); /* NULL: null */
 void json_real(json *j, const char *key, double value);      /* NaN and infinity: null */
 void json_whole(json *j, const char *key, int64_t value);
@@ -24,9 +22,6 @@ void json_bool(json *j, const char *key, bool value);
 void json_wholes(json *j, const char *key, const int64_t *values, int count);
 void json_reals(json *j, const char *key, const double *values, int count);
 void json_end(json *j);
-
-/* A text alone, in quotes. */
-void json_put_text(FILE *file, const char *text, bool in_page);
 
 /* Keep what objects that are begun from now on hold, lists apart, in `to`, for a page; `quiet`: and do not write
  * them. NULL: no more. */

@@ -189,6 +189,32 @@ done:
     return st;
 }
 
+static void put_word(FILE *f, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "-_=+,./:@%";
+    const bool quoted = !*word || strspn(word, plain) != strlen(word);
+
+    fputs(quoted ? " '" : " ", f);
+    for (const char *end; quoted && (end = strchr(word, '\'')); word = end + 1)
+        fprintf(f, "%.*s'\\''", (int)(end - word), word);
+    fprintf(f, "%s%s", word, quoted ? "'" : "");
+}
+
+kry_status options_command(const options *o, char **text)
+{
+    kry_status st = KRY_OK;
+    size_t size;
+    FILE *f = open_memstream(text, &size);
+
+    CHECK(f, KRY_ERR_MEMORY, "no memory for the command");
+    fputs("kry", f);
+    for (int i = 0; i < o->argc; i++) put_word(f, o->argv[i]);
+    CHECK(fclose(f) == 0, KRY_ERR_MEMORY, "no memory for the command");
+done:
+    return st;
+}
+
 int64_t options_whole(const char *text, int64_t fallback)
 {
     return text ? strtoll(text, NULL, 10) : fallback;

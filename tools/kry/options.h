@@ -59,6 +59,8 @@ bool options_get(int i, option *opt);
 /* Fill `o` from the arguments behind the command's name. Returns  KRY_ERR_PARSE. */
 kry_status options_parse(const command *cmd, int argc, char **argv, options *o);
 void options_help(const command *cmd);
+/* The whole line as a shell would take it. *text: to be freed. */
+kry_status options_command(const options *o, char **text);
 
 /* The value of a word of kry_solver_create; NULL: not given. And give it one, borrowed. */
 const char *options_solver(const options *o, const char *name);

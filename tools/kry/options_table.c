@@ -2,7 +2,8 @@
  * options_table.c - all options there are, those of the library's solvers from its own table; help.
  */
 #include "options.h"
-#include "text.h"
+#include "page/text.h"
+#include "wrapped.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * progress.c - one line on the terminal that tells how a solve is getting on.
  */
 #include "progress.h"
-#include "text.h"
+#include "page/text.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ void progress_line(const progress *p, const kry_iteration *it, char text[PROGRES
         snprintf(rest, room, ", wanted %.1e", it->target);
     else
         snprintf(rest, room, ", wanted %.1e, %s left", it->target,
-                 text_seconds(it->seconds * (1 - done) / done, time, sizeof time));
+                 kry_text_seconds(it->seconds * (1 - done) / done, time, sizeof time));
 }
 
 int progress_monitor(void *user, const kry_iteration *it)

@@ -56,7 +56,12 @@ kry_status ranks_agree(kry_status mine)
 
 /* ---- devices ----------------------------------------------------------------------------------- */
 
-static kry_status open_own(const char *spec, kry_device **device)
+static kry_status open_one(const char *spec, bool times, kry_device **device)
+{
+    return times ? kry_report_open_device(spec, device) : kry_device_open(spec, device);
+}
+
+static kry_status open_own(const char *spec, bool times, kry_device **device)
 {
     MPI_Comm machine;
     int here;
@@ -66,17 +71,17 @@ static kry_status open_own(const char *spec, kry_device **device)
     MPI_Comm_rank(machine, &here);
     MPI_Comm_free(&machine);
     snprintf(own, sizeof own, "gpu:%d", here);
-    if ((!spec || !strcmp(spec, "gpu")) && kry_device_open(own, device) >= 0) return KRY_OK;
-    return kry_device_open(spec, device);
+    if ((!spec || !strcmp(spec, "gpu")) && open_one(own, times, device) >= 0) return KRY_OK;
+    return open_one(spec, times, device);
 }
 
-kry_status ranks_device(const char *spec, kry_device **device)
+kry_status ranks_device(const char *spec, bool times, kry_device **device)
 {
     kry_status st = KRY_OK;
     kry_device *own = NULL;
 
-    if (count == 1) return kry_device_open(spec, device);
-    TRY(ranks_agree(open_own(spec, &own)));
+    if (count == 1) return open_one(spec, times, device);
+    TRY(ranks_agree(open_own(spec, times, &own)));
     TRY(kry_team_of_mpi(MPI_COMM_WORLD, own, NULL, device));
 done:
     kry_device_release(&own);
@@ -130,7 +135,7 @@ done:
         st = kry_csr_create_rows(device, type, first, rows, row_ptr, col, val, &p, A);
     }
     free(single), free(col), free(row_ptr);
-    sparse_release(&all);
+    kry_host_matrix_release(&all);
     return st;
 }
 

@@ -26,8 +26,8 @@ bool ranks_report(void); /* whether this process prints */
 /* The first failure of any rank, on all of them, with its message. Collective. */
 kry_status ranks_agree(kry_status mine);
 /* kry_device_open; on ranks, a team of one device of each. A GPU is the one of the rank's number on its
- * machine, if there are so many. */
-kry_status ranks_device(const char *spec, kry_device **device);
+ * machine, if there are so many. times: kry_report_open_device. */
+kry_status ranks_device(const char *spec, bool times, kry_device **device);
 /* The matrix of a problem that is on all ranks, of which each takes its share of the rows. */
 kry_status ranks_matrix(const source *s, kry_device *device, kry_type type,
                         const kry_matrix_params *params, kry_op **A);

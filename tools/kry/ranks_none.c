@@ -6,9 +6,9 @@ void ranks_end(void) {}
 int ranks_count(void) { return 1; }
 bool ranks_report(void) { return true; }
 kry_status ranks_agree(kry_status mine) { return mine; }
-kry_status ranks_device(const char *spec, kry_device **device)
+kry_status ranks_device(const char *spec, bool times, kry_device **device)
 {
-    return kry_device_open(spec, device);
+    return times ? kry_report_open_device(spec, device) : kry_device_open(spec, device);
 }
 
 kry_status ranks_matrix(const source *s, kry_device *device, kry_type type,

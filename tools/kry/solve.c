@@ -4,11 +4,12 @@
 #include "commands.h"
 #include "examine.h"
 #include "interrupt.h"
-#include "output.h"
+#include "page/history.h"
+#include "page/output.h"
 #include "plot.h"
 #include "progress.h"
 #include "ranks.h"
-#include "report.h"
+#include "solve_report.h"
 #include "rhs.h"
 #include "solve_page.h"
 #include <math.h>
@@ -29,12 +30,12 @@ typedef struct solve {
     double *b, *exact; /* of these rows where `rhs` has all; else NULL */
     double *x;         /* rows-by-columns; for a matrix that is not square, cols-by-columns */
     progress progress;
-    look *look; /* of --html; NULL: nothing is kept */
+    kry_report *page; /* of --html: what is kept of the run; NULL: nothing is */
 } solve;
 
 static void solve_release(solve *s)
 {
-    look_release(&s->look);
+    kry_report_release(&s->page);
     rhs_release(&s->rhs);
     free(s->exact);
     free(s->b);
@@ -76,7 +77,7 @@ static int watch(void *user, const kry_iteration *it)
 {
     solve *s = user;
 
-    if (s->look) track_add(&s->look->track, it->iteration, it->residual);
+    (void)kry_report_monitor(s->page, it);
     if (progress_wanted() && ranks_report()) progress_monitor(&s->progress, it);
     return interrupt_came();
 }
@@ -122,7 +123,7 @@ static kry_status create_solver(solve *s)
     r->null_space = word_or(&s->o, "null-space", "project");
     TRY(options_solver_text(&s->o, text));
     double start = now();
-    look_enter(s->look, PHASE_SETUP);
+    kry_report_enter(s->page, KRY_REPORT_SETUP);
     TRY(kry_solver_create(s->A, text, watched(&s->o) ? watch : NULL, s, &s->solver));
     r->setup_seconds = now() - start;
     kry_op_describe(s->solver, &r->solver);
@@ -198,7 +199,7 @@ static kry_status solve_system(solve *s)
     TRY(ranks_agree(allocate((size_t)(s->rows * s->rhs.columns), sizeof(double), &s->x)));
     if (watched(&s->o)) interrupt_catch();
     kry_team_rank_facts(s->device, &before);
-    look_enter(s->look, PHASE_SOLVE);
+    kry_report_enter(s->page, KRY_REPORT_SOLVE);
     if (s->rhs.columns > 1)
         TRY(solve_columns(s));
     else
@@ -243,23 +244,22 @@ static kry_status write_solution(solve *s)
 
     if (!s->o.out) return KRY_OK;
     snprintf(comment, sizeof comment, "solution of %.80s, relative residual %.3g", s->src.name,
-             report_relative(r, r->result.true_residual));
+             kry_relative_residual(&r->result, r->result.true_residual));
     for (char *c = comment; *c; c++)
         if (*c == '\n' || *c == '\r') *c = ' ';
     if (ranks_count() > 1) return write_on_ranks(s, comment);
     return write_vectors(s->o.out, s->src.cols, s->rhs.columns, s->x, comment);
 }
 
+/* All ranks come to the page, which the first one writes. */
 static kry_status write_files(solve *s)
 {
     kry_status st = KRY_OK;
     const options *o = &s->o;
-    const report *r = &s->report;
-    if (o->plot) TRY(plot_write(o->plot, r));
-    if (o->html)
-        TRY(solve_page_write(
-            o->html,
-            &(solve_page){ .o = o, .report = r, .look = s->look, .A = s->A, .solver = s->solver }));
+
+    if (o->plot && ranks_report()) st = plot_write(o->plot, &s->report);
+    TRY(ranks_agree(st));
+    if (o->html) TRY(solve_page_write(o, &s->report, s->page, s->A, s->solver));
 done:
     return st;
 }
@@ -321,14 +321,8 @@ static kry_status prepare(solve *s)
     r->verbose = o->verbose;
     r->type = options_type(o);
     r->seed = options_whole(o->seed, 1);
-    CHECK(!o->html || ranks_count() == 1, KRY_ERR_UNSUPPORTED,
-          "--html is for one process, and these are %d ranks", ranks_count());
-    if (o->html) {
-        TRY(profile_open_device(o->device, &s->device));
-        TRY(look_begin(s->device, &s->look));
-    } else
-        TRY(ranks_device(o->device, &s->device));
-    r->form = f;
+    TRY(ranks_device(o->device, o->html != NULL, &s->device));
+    if (o->html) TRY(ranks_agree(kry_report_begin(s->device, &s->page)));
     r->device = kry_device_get_info(s->device);
     r->precision = mixed ? "mixed" : kry_type_name(r->type);
     CHECK(mixed || !o->outer, KRY_ERR_PARSE, "--outer goes with --precision mixed");
@@ -339,7 +333,7 @@ static kry_status prepare(solve *s)
     f.on_host = mixed && (o->outer ? !strcmp(o->outer, "host") : !r->device->fp64);
     TRY(ranks_agree(read_system(s, &f)));
     double start = now();
-    look_enter(s->look, PHASE_MATRIX);
+    kry_report_enter(s->page, KRY_REPORT_MATRIX);
     TRY(source_operator(&s->src, s->device, r->type, &f, &s->A));
     TRY(source_null_space(&s->src, s->A));
     TRY(kry_device_finish(s->device));
@@ -364,8 +358,8 @@ static kry_status check_outputs(const options *o)
     const char *const path[] = { o->word_count ? o->words[0] : NULL, o->out, o->plot, o->html };
 
     for (size_t i = 1; i < COUNT(path); i++)
-        for (size_t j = 0; j < i; j++) TRY(output_differs(path[i], path[j]));
-    for (size_t i = 1; i < COUNT(path); i++) TRY(output_check(path[i]));
+        for (size_t j = 0; j < i; j++) TRY(kry_output_differs(path[i], path[j]));
+    for (size_t i = 1; i < COUNT(path); i++) TRY(kry_output_check(path[i]));
 done:
     return st;
 }
@@ -381,16 +375,15 @@ kry_status solve_run(const options *o)
     TRY(prepare(&s));
     TRY(create_solver(&s));
     TRY(solve_system(&s));
-    TRY(look_end(s.look));
+    if (s.page) TRY(ranks_agree(kry_report_end(s.page)));
     if (s.rhs.exact) measure_error(&s);
     if (ranks_report()) {
         if (o->json)
             print_json(&s.report);
         else
             report_text(&s.report);
-        st = write_files(&s);
     }
-    TRY(ranks_agree(st));
+    TRY(write_files(&s));
     TRY(write_solution(&s));
     st = s.report.status;
 done:

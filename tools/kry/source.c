@@ -2,9 +2,9 @@
  * source.c - where a matrix comes from: a Matrix Market file or a generated problem.
  */
 #include "source.h"
-#include "output.h"
+#include "page/output.h"
+#include "page/text.h"
 #include "ranks.h"
-#include "text.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
 {
     kry_status st = KRY_OK;
     double start = now();
-    text_printable(file ? file : spec, s->name, sizeof s->name);
+    kry_text_printable(file ? file : spec, s->name, sizeof s->name);
     if (file && f && f->stencil) TRY(no_grid(file));
     if (file && s->device && ranks_count() > 1) {
         TRY(kry_share_read(s->device, file, &s->share));
@@ -181,59 +181,6 @@ kry_status source_operator(const source *s, kry_device *device, kry_type type, c
 
 /* ---- matrices on the host --------------------------------------------------------- */
 
-static kry_status sparse_create(int64_t rows, int64_t cols, int64_t nnz, sparse *A)
-{
-    kry_status st = KRY_OK;
-    *A = (sparse){ .rows = rows, .cols = cols, .nnz = nnz };
-    TRY(allocate((size_t)rows + 1, sizeof(int64_t), &A->row_ptr));
-    TRY(allocate((size_t)nnz, sizeof(int32_t), &A->col));
-    TRY(allocate((size_t)nnz, sizeof(double), &A->val));
-done:
-    return st;
-}
-
-void sparse_release(sparse *A)
-{
-    if (!A->borrowed) {
-        free(A->row_ptr);
-        free(A->col);
-        free(A->val);
-        free(A->place);
-    }
-    *A = (sparse){ 0 };
-}
-
-/* Turn counts in row_ptr[1...] into the place where each row begins; put() moves it to its end. */
-static void places_from_counts(sparse *A)
-{
-    int64_t sum = 0;
-    for (int64_t i = 1; i <= A->rows; i++) {
-        int64_t count = A->row_ptr[i];
-        A->row_ptr[i] = sum;
-        sum += count;
-    }
-}
-
-static void put(sparse *A, int64_t row, int64_t col, double value)
-{
-    int64_t at = A->row_ptr[row + 1]++;
-    A->col[at] = (int32_t)col;
-    A->val[at] = value;
-}
-
-/* A stable counting sort by column, so the rows of T are ascending whatever those of A are. */
-kry_status sparse_transpose(const sparse *A, sparse *T)
-{
-    kry_status st = KRY_OK;
-    TRY(sparse_create(A->cols, A->rows, A->nnz, T));
-    for (int64_t e = 0; e < A->nnz; e++) T->row_ptr[A->col[e] + 1]++;
-    places_from_counts(T);
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) put(T, A->col[e], i, A->val[e]);
-done:
-    return st;
-}
-
 /* An array file goes down its columns, from the diagonal if symmetric. */
 void mtx_entry_place(const kry_mtx *mtx, int64_t e, int64_t *i, int64_t *j)
 {
@@ -264,17 +211,17 @@ static kry_status transpose_of_mtx(const kry_mtx *mtx, sparse *T)
         mtx_entry_place(mtx, e, &i, &j);
         nnz += i != j;
     }
-    TRY(sparse_create(mtx->cols, mtx->rows, nnz, T));
+    TRY(kry_host_matrix_create(mtx->cols, mtx->rows, nnz, T));
     for (int64_t e = 0; e < mtx->nnz; e++) {
         mtx_entry_place(mtx, e, &i, &j);
         T->row_ptr[j + 1]++;
         if (half_given && i != j) T->row_ptr[i + 1]++;
     }
-    places_from_counts(T);
+    kry_host_matrix_begin_rows(T);
     for (int64_t e = 0; e < mtx->nnz; e++) {
         mtx_entry_place(mtx, e, &i, &j);
-        put(T, j, i, mtx->val[e]);
-        if (half_given && i != j) put(T, i, j, mirrored * mtx->val[e]);
+        kry_host_matrix_put(T, j, i, mtx->val[e]);
+        if (half_given && i != j) kry_host_matrix_put(T, i, j, mirrored * mtx->val[e]);
     }
 done:
     return st;
@@ -296,9 +243,9 @@ kry_status sparse_of_source(const source *s, sparse *A)
         goto done;
     }
     TRY(transpose_of_mtx(s->mtx, &T));
-    TRY(sparse_transpose(&T, A));
+    TRY(kry_host_matrix_transpose(&T, A));
 done:
-    sparse_release(&T);
+    kry_host_matrix_release(&T);
     return st;
 }
 

@@ -5,6 +5,7 @@
 #define KRY_SOURCE_H
 
 #include "options.h"
+#include "page/host_matrix.h"
 
 typedef struct source {
     char name[512]; /* the file or the spec, printable */
@@ -37,15 +38,7 @@ bool source_matrix_free(const source *s);
 kry_status source_operator(const source *s, kry_device *device, kry_type type, const form *f,
                            kry_op **A);
 
-/* A matrix on the host in CSR, all entries given, rows ascending. */
-typedef struct sparse {
-    int64_t rows, cols, nnz;
-    int32_t *place;   /* of each row and column in the whole matrix; NULL: where it is */
-    int64_t *row_ptr; /* rows+1 */
-    int32_t *col;     /* nnz */
-    double *val;      /* nnz */
-    bool borrowed;    /* from a problem */
-} sparse;
+typedef kry_host_matrix sparse;
 
 /* Without entries (NULL) if they were left out. */
 kry_status sparse_of_source(const source *s, sparse *A);
@@ -55,22 +48,7 @@ void mtx_entry_place(const kry_mtx *mtx, int64_t e, int64_t *i, int64_t *j);
 /* The same; but where most rows and columns of a file have no entry, A is without them, and so is s->mtx from
  * then on. The work and the memory go with the entries, whatever sizes the file claims. */
 kry_status sparse_condensed(source *s, sparse *A);
-static inline int64_t sparse_place(const sparse *A, int64_t i)
-{
-    return A->place ? A->place[i] : i;
-}
-kry_status sparse_transpose(const sparse *A, sparse *T);
-void sparse_release(sparse *A);
-
-/* ---- asymmetry.c: how far A is from its transpose ---- */
-
-typedef struct asymmetry {
-    int64_t unmatched; /* entries without a partner at the mirrored place */
-    double difference; /* largest |a_ij - a_ji| */
-    double largest;    /* largest |a_ij| */
-    int64_t row, col;  /* where the difference is largest; -1: nowhere */
-} asymmetry;
-kry_status sparse_asymmetry(const sparse *A, asymmetry *a);
+/* ---- asymmetry.c ---- */
 
 /* How far a matrix is from its transpose, in this rank's rows. */
 void share_asymmetry(const kry_share *A, const kry_share *T, asymmetry *a);

@@ -1,5 +1,5 @@
 /* vectors.c - numbers of vectors: in the type of a device, from files and into them (source.h). */
-#include "output.h"
+#include "page/output.h"
 #include "ranks.h"
 #include <math.h>
 #include <stdlib.h>
@@ -22,18 +22,41 @@ done:
     return st;
 }
 
+/* Numbers of a coordinate file to their places; a place that has two is refused, as kry_mtx_vec does on ranks. */
+static kry_status scatter(const char *path, const kry_mtx *mtx, double *values)
+{
+    kry_status st = KRY_OK;
+    bool *seen = NULL;
+
+    TRY(allocate((size_t)(mtx->rows * mtx->cols), sizeof *seen, &seen));
+    for (int64_t e = 0; e < mtx->nnz; e++) {
+        const int64_t at = mtx->col[e] * mtx->rows + mtx->row[e];
+        CHECK(!seen[at], KRY_ERR_ARGUMENT, "%s: two entries at row %d, column %d", path,
+              mtx->row[e] + 1, mtx->col[e] + 1);
+        seen[at] = true;
+        values[at] = mtx->val[e];
+    }
+done:
+    free(seen);
+    return st;
+}
+
 kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **values)
 {
     kry_status st = KRY_OK;
     kry_mtx *mtx = NULL;
     TRY(kry_mtx_read(path, &mtx));
+    CHECK(mtx->symmetry == KRY_MTX_GENERAL, KRY_ERR_ARGUMENT,
+          "%s holds half of a symmetric matrix, not right-hand sides", path);
     CHECK(mtx->cols >= 1 && mtx->rows == n, KRY_ERR_SHAPE,
           "%s is %lld by %lld, but right-hand sides must be columns of %lld rows to go with the "
           "matrix",
           path, (long long)mtx->rows, (long long)mtx->cols, (long long)n);
     TRY(allocate((size_t)(n * mtx->cols), sizeof(double), values));
-    for (int64_t e = 0; e < mtx->nnz; e++)
-        (*values)[mtx->array ? e : mtx->col[e] * n + mtx->row[e]] += mtx->val[e];
+    if (mtx->array)
+        memcpy(*values, mtx->val, (size_t)mtx->nnz * sizeof **values);
+    else
+        TRY(scatter(path, mtx, *values));
     *columns = mtx->cols;
 done:
     kry_mtx_release(&mtx);
@@ -65,13 +88,22 @@ done:
     return st;
 }
 
+/* By its name a file is for PETSc. */
+static bool is_petsc(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 6 && !strcmp(path + length - 6, ".petsc");
+}
+
 kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *comment)
 {
     kry_status st = KRY_OK;
     output o;
 
-    TRY(output_begin(path, &o));
-    st = output_end(&o, kry_mtx_write(o.temporary, mtx, comment));
+    TRY(kry_output_begin(path, &o));
+    st = is_petsc(path) ? kry_petsc_write(o.temporary, mtx)
+                        : kry_mtx_write(o.temporary, mtx, comment);
+    st = kry_output_end(&o, st);
 done:
     return st;
 }
@@ -94,14 +126,17 @@ kry_status write_shared_vectors(const char *path, kry_vec *x, const double *valu
     const void *numbers;
     bool begun = false;
 
-    TRY(ranks_agree(ranks_report() ? output_begin(path, &o) : KRY_OK));
+    TRY(ranks_agree(ranks_report() ? kry_output_begin(path, &o) : KRY_OK));
     begun = ranks_report();
     ranks_tell(o.temporary, sizeof o.temporary);
     TRY(ranks_agree(convert_values(kry_vec_type(x), count, values, &numbers, &single)));
     TRY(kry_vec_write(x, numbers));
-    TRY(kry_mtx_write_vec_comment(o.temporary, x, comment));
+    if (is_petsc(path))
+        TRY(kry_petsc_write_vec(o.temporary, x));
+    else
+        TRY(kry_mtx_write_vec_comment(o.temporary, x, comment));
 done:
-    if (begun) st = output_end(&o, st);
+    if (begun) st = kry_output_end(&o, st);
     free(single);
     return ranks_agree(st);
 }

@@ -4,8 +4,8 @@
 #ifndef KRY_RECORDS_PAGE_H
 #define KRY_RECORDS_PAGE_H
 
-#include "html.h"
 #include "options.h"
+#include "page/html.h"
 #include "records.h"
 
 /* While a command runs with --html its records are kept: in place of text, and with --json besides. */

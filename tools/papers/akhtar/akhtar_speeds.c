@@ -5,7 +5,8 @@
  * of memory. The paper's best is 51 GFLOP/s in single precision, on a card of 144 GB/s.
  */
 #include "akhtar.h"
-#include "text.h"
+#include "page/text.h"
+#include "wrapped.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

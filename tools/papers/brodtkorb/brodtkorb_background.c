@@ -7,7 +7,7 @@
  * them the host's, which calls LAPACK. All three go through the same batch.
  */
 #include "brodtkorb.h"
-#include "text.h"
+#include "page/text.h"
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>

@@ -9,7 +9,8 @@
 #include "brodtkorb.h"
 #include "fit.h"
 #include "passes.h"
-#include "text.h"
+#include "page/text.h"
+#include "wrapped.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

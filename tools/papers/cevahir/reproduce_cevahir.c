@@ -8,7 +8,8 @@
 #include "cevahir.h"
 #include "jagged.h"
 #include "product.h"
-#include "text.h"
+#include "page/text.h"
+#include "wrapped.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
  * gupta.c - systems, solves, counts and pictures for kry reproduce gupta.
  */
 #include "gupta.h"
-#include "text.h"
+#include "page/text.h"
+#include "wrapped.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,312 @@
+/*
+ * petsc_write.c - matrices and vectors as PETSc's binary files: share_petsc.c has the layout. Integers have 32 bits, as PETSc
+ * is configured by default.
+ *
+ * On ranks each writes its lengths, columns and numbers at their places; the first one writes the header.
+ */
+#include "io/share.h"
+#include "matrix/matrix.h"
+#include "matrix/matrix_parts.h"
+#include "operator/op_parts.h"
+#include "sparse/entries.h"
+#include "team/ranks.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MATRIX = 1211216, VECTOR = 1211214, AT_ONCE = 8192 };
+
+/* What this process has of an object. */
+typedef struct object {
+    const char *who;
+    kry_device *dev; /* NULL: the host */
+    bool vector;
+    int64_t rows, cols; /* of the whole, */
+    int64_t nnz;        /* of a vector as many as rows */
+    int64_t first;      /* row here, */
+    int64_t before;     /* and the entries in front of it */
+    kry_sparse own;     /* owned; of a vector val alone */
+    kry_shared_file out;
+    unsigned char raw[8 * AT_ONCE];
+} object;
+
+/* ---- big-endian ------------------------------------------------------------------------------- */
+
+static void put(unsigned char *at, uint64_t bits, int width)
+{
+    for (int i = width - 1; i >= 0; i--, bits >>= 8) at[i] = (unsigned char)bits;
+}
+
+typedef uint64_t get_number(const object *o, int64_t i);
+
+static uint64_t get_length(const object *o, int64_t i)
+{
+    return (uint64_t)kry_row_length(&o->own, i);
+}
+
+static uint64_t get_column(const object *o, int64_t i) { return (uint64_t)o->own.col[i]; }
+
+static uint64_t get_value(const object *o, int64_t i)
+{
+    const double value = kry_number_at(o->own.type, o->own.val, i);
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* Numbers 0 ... count - 1 of `width` bytes to this byte of the file. */
+static kry_status write_numbers(object *o, int64_t at, int64_t count, int width, get_number *get)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t i = 0; i < count; i += AT_ONCE) {
+        const int64_t some = count - i < AT_ONCE ? count - i : AT_ONCE;
+        for (int64_t k = 0; k < some; k++) put(o->raw + k * width, get(o, i + k), width);
+        TRY(kry_shared_write(&o->out, at + i * width, o->raw, (size_t)(some * width)));
+    }
+done:
+    return st;
+}
+
+/* ---- the file --------------------------------------------------------------------------------- */
+
+static kry_status check_numbers(const object *o, int64_t count)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t i = 0; i < count; i++)
+        CHECK(isfinite(kry_number_at(o->own.type, o->own.val, i)), KRY_ERR_ARGUMENT,
+              "%s: number %lld, %g, is not finite", o->who, (long long)i,
+              kry_number_at(o->own.type, o->own.val, i));
+done:
+    return st;
+}
+
+static bool on_ranks(const object *o) { return o->dev && kry_device_is_ranks(o->dev); }
+
+/* How many entries all ranks have, and those below. */
+static kry_status add_up(object *o, int64_t here)
+{
+    kry_status st = KRY_OK;
+    int64_t *all = NULL;
+
+    o->nnz = here;
+    if (!on_ranks(o)) return KRY_OK;
+    const int size = kry_team_size(o->dev), rank = kry_team_rank(o->dev);
+    TRY(kry_alloc((size_t)size, sizeof *all, &all));
+    TRY(kry_ranks_gather(o->dev->team->ranks, &here, sizeof here, all));
+    o->nnz = 0;
+    for (int r = 0; r < size; r++) {
+        if (r == rank) o->before = o->nnz;
+        o->nnz += all[r];
+    }
+done:
+    free(all);
+    return st;
+}
+
+static kry_status check_sizes(const object *o)
+{
+    kry_status st = KRY_OK;
+    const int64_t most = INT32_MAX;
+
+    CHECK(
+        o->rows <= most && o->cols <= most && o->nnz <= most, KRY_ERR_UNSUPPORTED,
+        "%s: %lld rows, %lld columns, %lld entries: integers of the file have 32 bits, and are at "
+        "most %lld",
+        o->who, (long long)o->rows, (long long)o->cols, (long long)o->nnz, (long long)most);
+done:
+    return st;
+}
+
+static kry_status write_header(object *o)
+{
+    const int64_t word[] = { o->vector ? VECTOR : MATRIX, o->rows, o->cols, o->nnz };
+    const int count = o->vector ? 2 : 4;
+
+    for (int i = 0; i < count; i++) put(o->raw + 4 * i, (uint64_t)word[i], 4);
+    return kry_shared_write(&o->out, 0, o->raw, (size_t)(4 * count));
+}
+
+/* Where the lengths of rows, the columns and the numbers begin. */
+static kry_status write_own(object *o, int64_t rows, int64_t entries)
+{
+    kry_status st = KRY_OK;
+    const int64_t lengths = o->vector ? 8 : 16, columns = lengths + (o->vector ? 0 : 4 * o->rows),
+                  numbers = columns + (o->vector ? 0 : 4 * o->nnz);
+
+    if (!o->vector) {
+        TRY(write_numbers(o, lengths + 4 * o->first, rows, 4, get_length));
+        TRY(write_numbers(o, columns + 4 * o->before, entries, 4, get_column));
+    }
+    TRY(write_numbers(o, numbers + 8 * o->before, entries, 8, get_value));
+done:
+    return st;
+}
+
+/* The object, of which there are so many rows and entries here. Collective on ranks. */
+static kry_status write_object(object *o, const char *path, int64_t rows, int64_t entries)
+{
+    kry_status st = KRY_OK;
+    const bool first = !o->dev || kry_team_rank(o->dev) == 0;
+
+    o->out.path = path;
+    TRY(check_numbers(o, entries));
+    TRY(add_up(o, entries));
+    TRY(check_sizes(o));
+    if (first) TRY(kry_shared_open(&o->out, true));
+    if (on_ranks(o)) TRY(kry_ranks_meet(o->dev->team->ranks, KRY_OK, NULL, 0)); /* it is there */
+    if (!first) TRY(kry_shared_open(&o->out, false));
+    if (first) TRY(write_header(o));
+    TRY(write_own(o, rows, entries));
+    TRY(kry_shared_close(&o->out));
+done:
+    return st;
+}
+
+static kry_status object_create(const char *who, kry_device *dev, object **o)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_alloc(1, sizeof **o, o));
+    (*o)->who = who, (*o)->dev = dev, (*o)->out.file = -1;
+done:
+    return st;
+}
+
+/* st: how writing went. */
+static void object_release(object *o, kry_status st)
+{
+    if (!o) return;
+    if (o->out.path) kry_shared_end(&o->out, st);
+    kry_sparse_release(&o->own);
+    free(o);
+}
+
+/* ---- vectors ---------------------------------------------------------------------------------- */
+
+static kry_status write_vec(const kry_vec *v, const char *path, object *o)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(kry_vec_cols(v) == 1, KRY_ERR_UNSUPPORTED,
+          "kry_petsc_write_vec: %lld columns, and a vector of PETSc has one",
+          (long long)kry_vec_cols(v));
+    const int64_t here = kry_vec_rows_here(v, &o->first);
+    o->vector = true, o->rows = kry_vec_rows(v), o->cols = 1;
+    o->own.type = kry_vec_type(v);
+    TRY(kry_alloc((size_t)here, kry_type_size(o->own.type), &o->own.val));
+    TRY(kry_vec_read(v, o->own.val));
+    if (on_ranks(o)) TRY(kry_share_order(v, kry_type_size(o->own.type), true, o->own.val));
+    TRY(write_object(o, path, here, here));
+done:
+    return st;
+}
+
+kry_status kry_petsc_write_vec(const char *path, const kry_vec *vec)
+{
+    kry_status st = KRY_OK;
+    object *o = NULL;
+
+    TRY(GIVEN(path, vec));
+    kry_device *dev = kry_vec_device(vec);
+    kry_team_enter(dev, "kry_petsc_write_vec", NULL);
+    st = object_create("kry_petsc_write_vec", dev, &o);
+    if (st >= 0) st = write_vec(vec, path, o);
+    st = kry_team_leave(dev, st);
+    object_release(o, st);
+done:
+    return st;
+}
+
+/* ---- matrices --------------------------------------------------------------------------------- */
+
+static kry_status read_rows(const kry_op *A, object *o)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *shape = kry_op_get_shape(A);
+    kry_op_info info;
+
+    if (kry_op_on_ranks(A)) {
+        const int rank = kry_op_here(A).begin;
+        TRY(kry_matrix_read_part(A, rank, &o->own));
+        o->first = kry_op_split(A)->first[rank];
+        goto done;
+    }
+    kry_op_describe(A, &info);
+    TRY(kry_sparse_create(shape->rows, shape->cols, shape->type, info.nnz > 0 ? info.nnz : 0,
+                          &o->own));
+    TRY(kry_matrix_read(A, o->own.row_ptr, o->own.col, o->own.val));
+done:
+    return st;
+}
+
+kry_status kry_petsc_write_matrix(const char *path, const kry_op *A)
+{
+    kry_status st = KRY_OK;
+    object *o = NULL;
+
+    TRY(GIVEN(path, A));
+    kry_device *dev = kry_op_device(A);
+    kry_team_enter(dev, "kry_petsc_write_matrix", NULL);
+    st = object_create("kry_petsc_write_matrix", dev, &o);
+    if (st >= 0) st = read_rows(A, o);
+    if (st >= 0) {
+        o->rows = kry_op_get_shape(A)->rows, o->cols = kry_op_get_shape(A)->cols;
+        st = write_object(o, path, o->own.rows, kry_sparse_nnz(&o->own));
+    }
+    st = kry_team_leave(dev, st);
+    object_release(o, st);
+done:
+    return st;
+}
+
+/* ---- what a file had -------------------------------------------------------------------------- */
+
+static kry_status take_mtx(const kry_mtx *m, object *o)
+{
+    static const kry_storage storage[] = { [KRY_MTX_GENERAL] = KRY_GENERAL,
+                                           [KRY_MTX_SYMMETRIC] = KRY_SYMMETRIC_HALF,
+                                           [KRY_MTX_SKEW] = KRY_SKEW_HALF };
+    kry_status st = KRY_OK;
+    const kry_entries e = {
+        o->who, { m->rows, m->cols, KRY_F64, NULL, m->col, m->val }, m->row, m->nnz
+    };
+
+    CHECK((unsigned)m->symmetry <= KRY_MTX_SKEW && m->rows >= 0 && m->cols >= 0 &&
+              m->rows <= INT32_MAX && m->cols <= INT32_MAX &&
+              (m->symmetry == KRY_MTX_GENERAL || m->rows == m->cols),
+          KRY_ERR_ARGUMENT, "%s: %lld rows and %lld columns, symmetry %d", o->who,
+          (long long)m->rows, (long long)m->cols, (int)m->symmetry);
+    CHECK(!m->array || (m->cols == 1 && m->symmetry == KRY_MTX_GENERAL && m->nnz == m->rows),
+          KRY_ERR_UNSUPPORTED, "%s: an array of %lld by %lld; a vector has one column", o->who,
+          (long long)m->rows, (long long)m->cols);
+    o->vector = m->array, o->rows = m->rows, o->cols = m->cols;
+    if (m->array) {
+        o->own.type = KRY_F64;
+        TRY(kry_alloc((size_t)m->nnz, sizeof(double), &o->own.val));
+        if (m->nnz) memcpy(o->own.val, m->val, (size_t)m->nnz * sizeof(double));
+        goto done;
+    }
+    TRY(kry_entries_check(&e));
+    TRY(kry_values_check(o->who, KRY_F64, m->nnz, m->val));
+    TRY(kry_entries_compress(&e, KRY_MATRIX(.storage = storage[m->symmetry]), &o->own, NULL));
+done:
+    return st;
+}
+
+kry_status kry_petsc_write(const char *path, const kry_mtx *mtx)
+{
+    kry_status st = KRY_OK;
+    object *o = NULL;
+
+    TRY(GIVEN(path, mtx));
+    CHECK(mtx->nnz == 0 || (mtx->val && (mtx->array || (mtx->row && mtx->col))), KRY_ERR_ARGUMENT,
+          "kry_petsc_write: mtx has no entries");
+    TRY(object_create("kry_petsc_write", NULL, &o));
+    TRY(take_mtx(mtx, o));
+    TRY(write_object(o, path, mtx->rows, o->vector ? mtx->nnz : kry_sparse_nnz(&o->own)));
+done:
+    object_release(o, st);
+    return st;
+}

@@ -1,0 +1,192 @@
+/*
+ * html.c - the parts of a page, and text in it.
+ */
+#include "page/html.h"
+#include "page/output.h"
+#include "page/text.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+static void put_lines(FILE *f, const char *tag, const char *const *lines)
+{
+    fprintf(f, "<%s>\n", tag);
+    for (; *lines; lines++) fprintf(f, "%s\n", *lines);
+    fprintf(f, "</%s>\n", tag);
+}
+
+kry_status kry_html_open(const char *path, const char *title, FILE **file)
+{
+    kry_status st = KRY_OK;
+    output o;
+
+    *file = NULL;
+    TRY(kry_output_begin(path, &o));
+    *file = fopen(o.temporary, "w");
+    CHECK(*file, KRY_ERR_FILE, "cannot write '%s': %s", path, strerror(errno));
+    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta name=\"color-scheme\" content=\"light dark\">\n",
+          *file);
+    kry_html_element(*file, "title", title);
+    put_lines(*file, "style", kry_html_style);
+    fputs("</head>\n<body>\n<main>\n<section id=\"top\">\n", *file);
+done:
+    return st;
+}
+
+kry_status kry_html_close(const char *path, FILE **file, kry_status st)
+{
+    output o;
+
+    if (!*file) return st;
+    fputs("</section>\n</main>\n", *file);
+    put_lines(*file, "script", kry_html_script);
+    fputs("</body>\n</html>\n", *file);
+    bool failed = ferror(*file) != 0;
+    failed |= fclose(*file) != 0;
+    *file = NULL;
+    if (failed && st >= 0) st = kry_fail(KRY_ERR_FILE, "cannot write '%s' to its end", path);
+    const kry_status found = kry_output_find(path, &o);
+    return found < 0 ? found : kry_output_end(&o, st);
+}
+
+void kry_html_section(FILE *f, const char *id, const char *heading)
+{
+    fprintf(f, "</section>\n<section id=\"%s\">\n", id);
+    kry_html_element(f, "h2", heading);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+void kry_html_escaped(FILE *f, const char *text)
+{
+    for (int length; *text; text += length ? length : 1) {
+        length = kry_text_character(text);
+        const unsigned char c = (unsigned char)*text;
+        const char *name = c == '&'    ? "&amp;"
+                           : c == '<'  ? "&lt;"
+                           : c == '>'  ? "&gt;"
+                           : c == '"'  ? "&quot;"
+                           : c == '\'' ? "&#39;"
+                           : !length   ? "\xef\xbf\xbd" /* U+FFFD: a byte that is no character */
+                                       : NULL;
+        const bool control = c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)text[1] < 0xa0);
+        if (name)
+            fputs(name, f);
+        else if (control)
+            fputc(' ', f);
+        else
+            fwrite(text, 1, (size_t)length, f);
+    }
+}
+
+void kry_html_element(FILE *f, const char *tag, const char *text)
+{
+    fprintf(f, "<%s>", tag);
+    kry_html_escaped(f, text);
+    fprintf(f, "</%.*s>\n", (int)strcspn(tag, " "), tag);
+}
+
+void kry_html_command(FILE *f, const char *command)
+{
+    fputs("<pre class=\"command\"><code>", f);
+    kry_html_escaped(f, command);
+    fputs("</code></pre>\n", f);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+void kry_html_table(FILE *f, const char *caption, const char *head, bool folded)
+{
+    if (folded) {
+        fputs("<details>", f);
+        kry_html_element(f, "summary", caption);
+    }
+    fputs("<div class=\"scroll\"><table>", f);
+    if (!folded) kry_html_element(f, "caption", caption);
+    fputs("<thead><tr>", f);
+    for (; *head; head += strcspn(head, "|"), head += *head == '|') {
+        const bool number = *head == '>';
+        char name[80];
+        head += number;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(head, "|"), head);
+        kry_html_element(f, number ? "th scope=\"col\" class=\"n\"" : "th scope=\"col\"", name);
+    }
+    fputs("</tr></thead><tbody>\n", f);
+}
+
+void kry_html_table_end(FILE *f, bool folded)
+{
+    fprintf(f, "</tbody></table></div>%s\n", folded ? "</details>" : "");
+}
+
+void kry_html_row(FILE *f) { fputs("<tr>", f); }
+
+void kry_html_row_end(FILE *f) { fputs("</tr>\n", f); }
+
+void kry_html_cell(FILE *f, const char *text)
+{
+    fputs("<td>", f);
+    kry_html_escaped(f, text);
+    fputs("</td>", f);
+}
+
+void kry_html_number(FILE *f, const char *format, ...)
+{
+    char text[160];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fputs("<td class=\"n\">", f);
+    kry_html_escaped(f, text);
+    fputs("</td>", f);
+}
+
+void kry_html_facts(FILE *f, const char *caption)
+{
+    fputs("<div class=\"scroll\"><table class=\"facts\">", f);
+    kry_html_element(f, "caption", caption);
+    fputs("<tbody>\n", f);
+}
+
+void kry_html_fact(FILE *f, const char *name, const char *format, ...)
+{
+    char text[1200];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fputs("<tr>", f);
+    kry_html_element(f, "th scope=\"row\"", name);
+    kry_html_cell(f, text);
+    fputs("</tr>\n", f);
+}
+
+void kry_html_facts_end(FILE *f) { fputs("</tbody></table></div>\n", f); }
+
+/* ---- pictures -------------------------------------------------------------------------------- */
+
+void kry_html_picture(FILE *f, const char *label, int width, int height, const char *more)
+{
+    enum { SMALL = 500 }; /* narrower pictures may stand side by side */
+
+    fprintf(f,
+            "<figure%s><div class=\"scroll\"><svg viewBox=\"0 0 %d %d\" %s role=\"img\" "
+            "aria-label=\"",
+            width < SMALL ? " class=\"small\"" : "", width, height, more);
+    kry_html_escaped(f, label);
+    fputs("\">\n", f);
+}
+
+void kry_html_picture_end(FILE *f, const char *caption)
+{
+    fputs("</svg></div>", f);
+    if (*caption) kry_html_element(f, "figcaption", caption);
+    fputs("</figure>\n", f);
+}

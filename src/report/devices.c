@@ -1,0 +1,125 @@
+/*
+ * devices.c - the devices of a team: here, or those of other ranks, which send their numbers.
+ */
+#include "report/devices.h"
+#include "grid/stencil.h"
+#include "matrix/matrix.h"
+#include "matrix/matrix_parts.h"
+#include "operator/op_parts.h"
+#include "operator/pin.h"
+#include "team/ranks.h"
+#include <stdlib.h>
+
+/* The exchange of a part of A; NULL: it needs none, or is of another kind. */
+static const kry_halo *halo_of(const kry_op *local, bool *known)
+{
+    const kry_op *A = kry_pin_of(local);
+    const kry_stencil *grid = kry_stencil_of(A);
+    const kry_extended *wide = kry_extended_of(A);
+    const kry_coupled *coupled = kry_coupled_of(A);
+
+    *known = grid || wide || coupled || kry_matrix_of(A);
+    return grid ? grid->slab.halo : wide ? wide->halo : coupled ? coupled->halo : NULL;
+}
+
+/* Device i of this process, whose report has its recording, or NULL. */
+static void facts_of_part(const kry_op *A, int i, const recording *times, device_facts *f)
+{
+    kry_op_info info;
+    const kry_op *local = kry_op_piece(A, i);
+    bool known;
+    const kry_halo *halo = halo_of(local, &known);
+
+    kry_op_describe(local, &info);
+    *f = (device_facts){ .rows = kry_op_get_shape(local)->rows,
+                         .entries = info.nnz,
+                         .slots = info.slots,
+                         .bytes_stored = info.bytes_stored,
+                         .received = halo ? kry_halo_count(halo) : 0,
+                         .sent = halo ? kry_halo_sent(halo) : 0,
+                         .neighbours = !known ? -1
+                                       : halo ? kry_halo_neighbours(halo)
+                                              : 0 };
+    snprintf(f->name, sizeof f->name, "%s", kry_device_get_info(kry_op_device(local))->name);
+    if (!times) return;
+    f->kernels = kry_recording_busy(times, KRY_REPORT_SOLVE, false);
+    f->transfers = kry_recording_busy(times, KRY_REPORT_SOLVE, true);
+}
+
+/* Every rank's numbers, and, of no more of them than a picture has room for, its recording. */
+static kry_status gather(const kry_report *r, const device_facts *mine, devices *d)
+{
+    kry_status st = KRY_OK;
+    kry_ranks *R = r->device->team->ranks;
+    const int64_t own = r->owned;
+    int64_t *times = NULL; /* of each rank: whether it has them */
+
+    TRY(kry_alloc((size_t)d->count, sizeof *times, &times));
+    TRY(kry_ranks_gather(R, mine, sizeof *mine, d->facts));
+    TRY(kry_ranks_gather(R, &own, sizeof own, times));
+    for (int i = 0; i < d->count; i++)
+        if (!times[i]) goto done;
+    if (d->count > KRY_TEAM_MOST) goto done;
+    TRY(kry_alloc((size_t)d->count, sizeof *d->received, &d->received));
+    TRY(kry_ranks_gather(R, kry_recorder_kept(r->own[0]), sizeof *d->received, d->received));
+    for (int i = 0; i < d->count; i++) d->recording[d->recordings++] = &d->received[i];
+done:
+    free(times);
+    return st;
+}
+
+static kry_status put_together(devices *d)
+{
+    kry_status st = KRY_OK;
+
+    if (!d->recordings) return KRY_OK;
+    TRY(kry_alloc(1, sizeof *d->together, &d->together));
+    *d->together = *d->recording[0];
+    for (int i = 1; i < d->recordings; i++) kry_recording_join(d->together, d->recording[i]);
+done:
+    return st;
+}
+
+/* Those of this process; on ranks it has one. */
+static void find_here(const kry_report *r, const kry_op *A, devices *d)
+{
+    const kry_here here = kry_op_here(A);
+
+    for (int i = here.begin; i < here.end; i++) {
+        const int at = i - here.begin;
+        const recording *times = at < r->owned ? kry_recorder_kept(r->own[at]) : NULL;
+        facts_of_part(A, i, times, &d->facts[i]);
+        if (times && !d->ranks) d->recording[d->recordings++] = times;
+    }
+}
+
+kry_status kry_devices_find(const kry_report *r, const kry_op *A, devices *d)
+{
+    kry_status st = KRY_OK;
+    device_facts mine;
+
+    *d = (devices){ .count = kry_op_parts(A),
+                    .all = kry_team_size(r->device),
+                    .ranks = kry_device_is_ranks(r->device) };
+    TRY(kry_alloc((size_t)d->count, sizeof *d->facts, &d->facts));
+    find_here(r, A, d);
+    if (d->ranks) {
+        mine = d->facts[kry_op_here(A).begin];
+        mine.waited = r->after.waited - r->before.waited;
+        mine.bytes_sent = (double)(r->after.sent - r->before.sent);
+        TRY(gather(r, &mine, d));
+    }
+    if (!d->recordings && r->owned) /* more ranks than there is room for: this one's */
+        d->recording[d->recordings++] = kry_recorder_kept(r->own[0]);
+    TRY(put_together(d));
+done:
+    return st;
+}
+
+void kry_devices_release(devices *d)
+{
+    free(d->facts);
+    free(d->received);
+    free(d->together);
+    *d = (devices){ 0 };
+}

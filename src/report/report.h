@@ -1,0 +1,24 @@
+/*
+ * report.h - what is kept of a run while it lasts, for its page: times of its devices, residuals.
+ */
+#ifndef KRY_REPORT_INTERNAL_H
+#define KRY_REPORT_INTERNAL_H
+
+#include "page/history.h"
+#include "page/recording.h"
+#include "team/team.h"
+
+struct kry_report {
+    kry_device *device;           /* retained */
+    recorder *own[KRY_TEAM_MOST]; /* of each device in this process that keeps times; owned */
+    int owned;
+    track track;
+    kry_report_part part;
+    double origin, begun[KRY_REPORT_PARTS], ended; /* seconds, as a recording's */
+    kry_rank_facts before, after;                  /* the solve */
+    bool over;
+};
+
+double kry_report_seconds(const kry_report *r, kry_report_part part);
+
+#endif
