@@ -103,7 +103,8 @@ typedef struct kry_amg_params {
     int adaptive;
     double
         complexity; /* entries of all levels over those of A at which the set-up gives up; 0: 10 */
-    int64_t gather; /* on a team: levels of so many unknowns are on each device as a whole; 0: 16384 */
+    int64_t
+        gather; /* on a team: levels of so many unknowns are on each device as a whole; 0: 16384 */
 } kry_amg_params;
 #define KRY_AMG(...) KRY_PARAMS(kry_amg_params, __VA_ARGS__)
 

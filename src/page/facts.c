@@ -22,7 +22,8 @@ static void look_at_row(facts *f, const kry_host_matrix *A, int64_t i)
     const int64_t row = A->first + i;
     double diagonal = 0, others = 0;
     for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-        int64_t j = A->col[e], away = llabs(kry_host_matrix_place(A, j) - kry_host_matrix_place(A, row));
+        int64_t j = A->col[e],
+                away = llabs(kry_host_matrix_place(A, j) - kry_host_matrix_place(A, row));
         if (away > f->bandwidth) f->bandwidth = away;
         if (e > A->row_ptr[i] && A->col[e - 1] == j) f->duplicates++;
         if (row == j)

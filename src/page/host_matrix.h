@@ -21,7 +21,8 @@ static inline int64_t kry_host_matrix_place(const kry_host_matrix *A, int64_t i)
 {
     return A->place ? A->place[i] : i;
 }
-kry_status kry_host_matrix_create(int64_t rows, int64_t cols, int64_t nnz, kry_host_matrix *A); /* zeros */
+kry_status kry_host_matrix_create(int64_t rows, int64_t cols, int64_t nnz,
+                                  kry_host_matrix *A); /* zeros */
 kry_status kry_host_matrix_transpose(const kry_host_matrix *A, kry_host_matrix *T);
 void kry_host_matrix_release(kry_host_matrix *A);
 

@@ -16,7 +16,7 @@ typedef struct spy {
 
 kry_status kry_spy_create(int64_t rows, int64_t cols, spy **s);
 void kry_spy_add(spy *s, const kry_host_matrix *A); /* all of it, or some of its rows */
-void kry_spy_join(spy *s, const spy *other);    /* of other rows of the matrix */
+void kry_spy_join(spy *s, const spy *other);        /* of other rows of the matrix */
 void kry_spy_draw(FILE *f, const spy *s);
 void kry_spy_release(spy **s);
 

@@ -6,8 +6,8 @@
  * the clock runs.
  */
 #include "bench.h"
-#include "product.h"
 #include "page/text.h"
+#include "product.h"
 #include <stdio.h>
 
 enum { TURNS = 3, ARRAYS = 3 };

@@ -4,8 +4,8 @@
 #include "commands.h"
 #include "json.h"
 #include "page/facts.h"
-#include "source.h"
 #include "page/text.h"
+#include "source.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

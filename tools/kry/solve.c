@@ -9,9 +9,9 @@
 #include "plot.h"
 #include "progress.h"
 #include "ranks.h"
-#include "solve_report.h"
 #include "rhs.h"
 #include "solve_page.h"
+#include "solve_report.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

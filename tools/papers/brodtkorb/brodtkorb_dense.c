@@ -8,8 +8,8 @@
 #include "block_pivots.h"
 #include "brodtkorb.h"
 #include "fit.h"
-#include "passes.h"
 #include "page/text.h"
+#include "passes.h"
 #include "wrapped.h"
 #include <inttypes.h>
 #include <math.h>

@@ -7,8 +7,8 @@
  */
 #include "cevahir.h"
 #include "jagged.h"
-#include "product.h"
 #include "page/text.h"
+#include "product.h"
 #include "wrapped.h"
 #include <math.h>
 #include <stdio.h>

@@ -204,7 +204,8 @@ static void time_cells(const bench *b, const char *table, int64_t n, int g, cons
 static void print_time(const bench *b, double seconds, int width)
 {
     char text[32];
-    reproduce_say(b, "%*s", width, isnan(seconds) ? "-" : kry_text_seconds(seconds, text, sizeof text));
+    reproduce_say(b, "%*s", width,
+                  isnan(seconds) ? "-" : kry_text_seconds(seconds, text, sizeof text));
 }
 
 /* How many times faster than the one above: a solve; where both differ by the stage alone, and take

@@ -7,10 +7,10 @@
  * Source   Wang, Gobbert et al.; their times on a Tesla C2070.
  */
 #include "lines.h"
+#include "page/text.h"
 #include "paths.h"
 #include "reproduce.h"
 #include "surface.h"
-#include "page/text.h"
 #include "wrapped.h"
 #include <inttypes.h>
 #include <math.h>
