@@ -324,11 +324,14 @@ MAYBE_UNUSED static kry_op *matrix_for(kry_device *dev, kry_type type, const cha
     return A;
 }
 
+/* By launches, for a persistent kernel has solved such a system before the monitor is asked. */
 MAYBE_UNUSED static kry_task *solver_task(kry_op *A, kry_monitor monitor, void *user)
 {
     kry_op *solver;
     kry_task *t;
-    OK(kry_pcg_create(A, KRY_PCG(.monitor = monitor, .monitor_user = user), &solver));
+    OK(kry_pcg_create(
+        A, KRY_PCG(.monitor = monitor, .monitor_user = user, .resident = KRY_RESIDENT_OFF),
+        &solver));
     t = task_of(solver);
     kry_op_release(&solver);
     return t;

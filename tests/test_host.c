@@ -206,7 +206,7 @@ static void refused__solvers(void **state)
 {
     static const struct {
         const char *words, *said;
-    } given[] = { { "precond=block-ic", "block_ic" },
+    } given[] = { { "precond=block-ic", "block_diagonals" },
                   { "precond=block-jacobi:4", "block_jacobi" },
                   { "precond=ip", "stencil_incomplete" },
                   { "deflation=stripes:4", "deflation" } };
