@@ -4,6 +4,7 @@
  * launched path where the kernel is refused or lets go. What all products share is in test_resident.c.
  */
 #include "device/barrier.h"
+#include "matrix/matrix.h"
 #include "operator/op.h"
 #include "testing.h"
 
@@ -248,6 +249,33 @@ static void persistent__factors(void **state)
     matrix_release(&A);
 }
 
+/* All entries of a matrix, so many that a GPU makes the format itself and the host knows no places. */
+static void persistent__factors_in_places_of_the_device(void **state)
+{
+    enum { N = 257 };
+    static const kry_format formats[] = { KRY_FORMAT_CSR, KRY_FORMAT_SELL };
+    const kry_type type = type_of(state);
+    double *a = calloc(N * N, sizeof *a);
+    int in_kernel = 0;
+
+    assert_non_null(a);
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j <= i; j++)
+            a[i * N + j] = a[j * N + i] =
+                to_type(type, i == j ? 3 : (1 + fabs(random_number(type))) / N);
+    matrix A = matrix_from(a, N);
+    for (size_t f = 0; f < COUNT(formats); f++) {
+        kry_op *op = csr_of(&A, type, KRY_MATRIX(.traits = KRY_SYMMETRIC, .format = formats[f]));
+        assert_int_equal(kry_matrix_of(op)->placed,
+                         device()->info.fp64 && !device()->info.cpu_kernels);
+        compare(&A, op, "precond=ip", &in_kernel);
+        kry_op_release(&op);
+    }
+    if (!in_kernel) print_message("# no solve in one kernel\n");
+    matrix_release(&A);
+    free(a);
+}
+
 /* ---- every way to stop ------------------------------------------------------------------------------- */
 
 static void persistent__same_result_twice(void **state)
@@ -456,11 +484,17 @@ static void persistent__no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(persistent__formats),           BOTH(persistent__factors),
-        BOTH(persistent__same_result_twice), BOTH(persistent__iteration_limit),
-        BOTH(persistent__breakdowns),        BOTH(persistent__monitor_at_every_second),
-        BOTH(persistent__new_values),        BOTH(persistent__two_solvers),
-        BOTH(persistent__refused),           BOTH(persistent__aborted),
+        BOTH(persistent__formats),
+        BOTH(persistent__factors),
+        FOUR(persistent__factors_in_places_of_the_device),
+        BOTH(persistent__same_result_twice),
+        BOTH(persistent__iteration_limit),
+        BOTH(persistent__breakdowns),
+        BOTH(persistent__monitor_at_every_second),
+        BOTH(persistent__new_values),
+        BOTH(persistent__two_solvers),
+        BOTH(persistent__refused),
+        BOTH(persistent__aborted),
         BOTH(persistent__no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);

@@ -154,7 +154,7 @@ done:
     return st;
 }
 
-static kry_status first_rows(const kry_matrix *A, int64_t count, kry_sparse *first)
+kry_status kry_csr_first_rows(const kry_matrix *A, int64_t count, kry_sparse *first)
 {
     kry_status st = KRY_OK;
     const size_t size = sizeof(cl_int);
@@ -175,16 +175,33 @@ done:
     return st;
 }
 
+kry_status kry_csr_read_places(const kry_matrix *A, int32_t **slot)
+{
+    kry_status st = KRY_OK;
+    const size_t nnz = (size_t)A->nnz;
+    kry_csr C = { 0 };
+
+    *slot = NULL;
+    TRY(kry_csr_pattern_of(A, &C));
+    if (!C.place) goto done;
+    TRY(kry_alloc(nnz, sizeof **slot, slot));
+    TRY(kry_buffer_read(C.dev, C.place, 0, nnz * sizeof **slot, *slot));
+done:
+    if (C.dev) kry_csr_release(&C);
+    if (st < 0) free(*slot), *slot = NULL;
+    return st;
+}
+
 kry_status kry_csr_rows_for_nodes(const kry_matrix *A, kry_sparse *rows)
 {
     enum { FIRST = 4096 };
     kry_status st = KRY_OK;
 
     if (A->sorted.col) return kry_places_copy(&A->sorted, rows);
-    TRY(first_rows(A, FIRST, rows));
+    TRY(kry_csr_first_rows(A, FIRST, rows));
     if (kry_sparse_block_by(rows, A->shape.rows) == 1) return KRY_OK;
     kry_sparse_release(rows);
-    TRY(first_rows(A, A->shape.rows, rows));
+    TRY(kry_csr_first_rows(A, A->shape.rows, rows));
 done:
     return st;
 }

@@ -4,6 +4,7 @@
  * cl/resident_matrix.clh says how. What runs them is src/operator/resident.c.
  */
 #include "matrix/matrix.h"
+#include "matrix/spgemm.h"
 #include "operator/resident.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,12 +73,11 @@ static const struct {
               [POLYNOMIAL] = { " -DPOLYNOMIAL", 4 },
               [FACTORS] = { " -DFACTORS", 3 } };
 
-/* Whether the numbers of another matrix can take the places of A's: rows are sums of products, entries have places of
- * their own, and the host knows which. */
+/* Whether the numbers of another matrix can take the places of A's: rows are sums of products, and entries have places of
+ * their own. */
 static bool takes_numbers(const kry_matrix *A)
 {
-    return !kry_matrix_in_flux_form(A) && !A->format->shared && !A->surplus && A->sorted.row_ptr &&
-           A->sorted.col;
+    return !kry_matrix_in_flux_form(A) && !A->format->shared && !A->surplus;
 }
 
 static kry_status find_precond(const kry_matrix *A, const kry_op *M, precond *found)
@@ -131,8 +131,15 @@ done:
     return st;
 }
 
+/* A's entries on the host, and the places of their numbers; NULL: those of the entries. */
+typedef struct places {
+    kry_sparse entries;
+    int32_t *slot;
+} places;
+
 /* The numbers of a factor in the places of A's, 0 where it has no entry. Waits. */
-static kry_status upload_factor(const kry_matrix *A, const kry_op *factor, cl_mem *buffer)
+static kry_status upload_factor(const kry_matrix *A, const places *p, const kry_op *factor,
+                                cl_mem *buffer)
 {
     kry_status st = KRY_OK;
     const kry_type type = A->shape.type;
@@ -145,15 +152,32 @@ static kry_status upload_factor(const kry_matrix *A, const kry_op *factor, cl_me
     TRY(kry_alloc((size_t)A->slots, kry_type_size(type), &placed));
     for (int64_t i = 0; i < A->shape.rows; i++)
         for (int64_t e = host.row_ptr[i]; e < host.row_ptr[i + 1]; e++) {
-            const int64_t k = kry_sparse_find(&A->sorted, i, host.col[e]);
+            const int64_t k = kry_sparse_find(&p->entries, i, host.col[e]);
             CHECK(k >= 0, KRY_ERR_UNSUPPORTED, "a factor has an entry where the matrix has none");
-            kry_number_put(type, placed, kry_matrix_slot(A, k),
+            kry_number_put(type, placed, p->slot ? p->slot[k] : k,
                            kry_number_at(host.type, host.val, e));
         }
     TRY(kry_buffer_upload(A->dev, (size_t)A->slots * kry_type_size(type), placed, buffer));
 done:
     free(placed);
     kry_sparse_release(&host);
+    return st;
+}
+
+static kry_status add_factors(const kry_matrix *A, const kry_factors *f, kry_plug *plug)
+{
+    kry_status st = KRY_OK;
+    places p = { 0 };
+
+    TRY(kry_csr_first_rows(A, A->shape.rows, &p.entries));
+    TRY(kry_csr_read_places(A, &p.slot));
+    TRY(upload_factor(A, &p, f->first, &plug->owned[0]));
+    TRY(upload_factor(A, &p, f->second, &plug->owned[1]));
+    PLUG(plug, plug->owned[0]);
+    PLUG(plug, plug->owned[1]);
+done:
+    free(p.slot);
+    kry_sparse_release(&p.entries);
     return st;
 }
 
@@ -166,11 +190,7 @@ static kry_status add_precond(const kry_matrix *A, const precond *M, kry_plug *p
         PLUG(plug, M->d->first);
     }
     if (M->kind == POLYNOMIAL) TRY(add_polynomial(A, &M->p, plug));
-    if (M->kind != FACTORS) goto done;
-    TRY(upload_factor(A, M->f.first, &plug->owned[0]));
-    TRY(upload_factor(A, M->f.second, &plug->owned[1]));
-    PLUG(plug, plug->owned[0]);
-    PLUG(plug, plug->owned[1]);
+    if (M->kind == FACTORS) TRY(add_factors(A, &M->f, plug));
 done:
     return st;
 }

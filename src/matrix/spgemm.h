@@ -38,6 +38,10 @@ kry_status kry_csr_check(const char *who, const kry_matrix *A);
 kry_status kry_csr_of(const kry_matrix *A, kry_csr *C);
 /* The same without numbers. Waits. */
 kry_status kry_csr_pattern_of(const kry_matrix *A, kry_csr *C);
+/* first := the pattern of its first rows, on the host. Waits. */
+kry_status kry_csr_first_rows(const kry_matrix *A, int64_t count, kry_sparse *first);
+/* slot[k] := where the matrix keeps entry k; the caller's. NULL: there. Waits. */
+kry_status kry_csr_read_places(const kry_matrix *A, int32_t **slot);
 /* rows := the pattern of the first rows of A if these say that each is a node of its own (kry_sparse_block_by), else of all.
  * Waits. */
 kry_status kry_csr_rows_for_nodes(const kry_matrix *A, kry_sparse *rows);
