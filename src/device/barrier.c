@@ -29,17 +29,21 @@ struct kry_barrier {
     int groups;         /* how many may wait for each other */
     cl_mem control;     /* CONTROL_SLOTS + 2 KRY_BARRIER_MOST words */
     cl_int words[CONTROL_SLOTS];
+    bool pending; /* the device may still be reading them */
 };
 
 /* The slots of the groups, behind these words, need no start value. */
 static kry_status write_words(kry_barrier *b)
 {
+    b->pending = true;
     return kry_buffer_write_later(b->dev, b->control, 0, sizeof b->words, b->words);
 }
 
 static kry_status read_words(kry_barrier *b)
 {
-    return kry_buffer_read(b->dev, b->control, 0, sizeof b->words, b->words);
+    const kry_status st = kry_buffer_read(b->dev, b->control, 0, sizeof b->words, b->words);
+    if (st >= 0) b->pending = false;
+    return st;
 }
 
 /* How often a group looks before it gives up: about 0.3 s. A look reads past the caches, which
@@ -194,6 +198,8 @@ void kry_barrier_release(kry_barrier **barrier)
     kry_barrier *b = *barrier;
     *barrier = NULL;
     if (!b) return;
+    if (b->pending)
+        (void)b->dev->driver->wait(b->dev, NULL); /* a call failed before they were read back */
     kry_buffer_release(b->dev, &b->control);
     free(b);
 }

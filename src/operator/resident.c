@@ -149,7 +149,8 @@ void kry_resident_release(kry_resident_cg **resident)
 
     *resident = NULL;
     if (!R) return;
-    kry_barrier_release(&R->barrier);
+    kry_barrier_release(
+        &R->barrier); /* waits for what a failure left under way, host_out's as well */
     free(R->host_out);
     kry_plug_release(R->dev, &R->plug);
     kry_buffer_release(R->dev, &R->out);
