@@ -122,10 +122,10 @@ done:
 static kry_status write_header(object *o)
 {
     const int64_t word[] = { o->vector ? VECTOR : MATRIX, o->rows, o->cols, o->nnz };
-    const int count = o->vector ? 2 : 4;
+    const size_t count = o->vector ? 2 : 4;
 
-    for (int i = 0; i < count; i++) put(o->raw + 4 * i, (uint64_t)word[i], 4);
-    return kry_shared_write(&o->out, 0, o->raw, (size_t)(4 * count));
+    for (size_t i = 0; i < count; i++) put(o->raw + 4 * i, (uint64_t)word[i], 4);
+    return kry_shared_write(&o->out, 0, o->raw, 4 * count);
 }
 
 /* Where the lengths of rows, the columns and the numbers begin. */

@@ -239,8 +239,8 @@ static kry_status judge_mirrors(const kry_csr *C, const mirrors *m, kry_finding 
                            (place && m->apart[g] == apart && m->place[g].entry < place->entry);
         if (first) apart = m->apart[g], place = &m->place[g];
     }
-    return apart > kry_inspect_rounding(C->type) * largest ? name_asymmetry(C, place, found)
-                                                           : KRY_OK;
+    if (!place || apart <= kry_inspect_rounding(C->type) * largest) return KRY_OK;
+    return name_asymmetry(C, place, found);
 }
 
 /* *v := entry (row, row), 0 if there is none. */

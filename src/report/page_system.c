@@ -37,7 +37,7 @@ static void page_grid(FILE *f, const solve_page *s, const kry_stencil *g)
                          ? "-div(k grad u) by seven points in space, without a stored matrix."
                          : "-div(k grad u) by five points in the plane, without a stored matrix.");
     kry_html_table(f, "The grid", "axis|>unknowns|>spacing|>diffusion|low side|high side", false);
-    for (int a = 0; a < g->axes; a++) {
+    for (int a = 0; a < g->axes && a < 3; a++) {
         kry_html_row(f);
         kry_html_cell(f, axes[a]);
         kry_html_number(f, "%s", kry_text_whole(kry_stencil_whole(g, a), n, sizeof n));
