@@ -25,7 +25,7 @@ typedef struct object {
     int64_t nnz;        /* of a vector as many as rows */
     int64_t first;      /* row here, */
     int64_t before;     /* and the entries in front of it */
-    kry_sparse own;     /* owned; of a vector val alone */
+    kry_sparse own;     /* owned; of a vector rows, type and val alone */
     kry_shared_file out;
     unsigned char raw[8 * AT_ONCE];
 } object;
@@ -144,10 +144,11 @@ done:
     return st;
 }
 
-/* The object, of which there are so many rows and entries here. Collective on ranks. */
-static kry_status write_object(object *o, const char *path, int64_t rows, int64_t entries)
+/* Collective on ranks. */
+static kry_status write_object(object *o, const char *path)
 {
     kry_status st = KRY_OK;
+    const int64_t entries = o->vector ? o->own.rows : kry_sparse_nnz(&o->own);
     const bool first = !o->dev || kry_team_rank(o->dev) == 0;
 
     o->out.path = path;
@@ -158,7 +159,7 @@ static kry_status write_object(object *o, const char *path, int64_t rows, int64_
     if (on_ranks(o)) TRY(kry_ranks_meet(o->dev->team->ranks, KRY_OK, NULL, 0)); /* it is there */
     if (!first) TRY(kry_shared_open(&o->out, false));
     if (first) TRY(write_header(o));
-    TRY(write_own(o, rows, entries));
+    TRY(write_own(o, o->own.rows, entries));
     TRY(kry_shared_close(&o->out));
 done:
     return st;
@@ -183,50 +184,57 @@ static void object_release(object *o, kry_status st)
     free(o);
 }
 
-/* ---- vectors ---------------------------------------------------------------------------------- */
+/* ---- vectors and matrices ----------------------------------------------------------------------- */
 
-static kry_status write_vec(const kry_vec *v, const char *path, object *o)
+typedef kry_status read_object(const void *what, object *o);
+
+/* Write what `read` has of a vector or a matrix. */
+static kry_status write_of(const char *who, kry_device *dev, read_object *read, const void *what,
+                           const char *path)
+{
+    kry_status st;
+    object *o = NULL;
+
+    kry_team_enter(dev, who, NULL);
+    st = object_create(who, dev, &o);
+    if (st >= 0) st = read(what, o);
+    if (st >= 0) st = write_object(o, path);
+    st = kry_team_leave(dev, st);
+    object_release(o, st);
+    return st;
+}
+
+static kry_status read_vec(const void *vec, object *o)
 {
     kry_status st = KRY_OK;
+    const kry_vec *v = vec;
 
     CHECK(kry_vec_cols(v) == 1, KRY_ERR_UNSUPPORTED,
           "kry_petsc_write_vec: %lld columns, and a vector of PETSc has one",
           (long long)kry_vec_cols(v));
-    const int64_t here = kry_vec_rows_here(v, &o->first);
     o->vector = true, o->rows = kry_vec_rows(v), o->cols = 1;
-    o->own.type = kry_vec_type(v);
-    TRY(kry_alloc((size_t)here, kry_type_size(o->own.type), &o->own.val));
+    o->own.rows = kry_vec_rows_here(v, &o->first), o->own.type = kry_vec_type(v);
+    TRY(kry_alloc((size_t)o->own.rows, kry_type_size(o->own.type), &o->own.val));
     TRY(kry_vec_read(v, o->own.val));
     if (on_ranks(o)) TRY(kry_share_order(v, kry_type_size(o->own.type), true, o->own.val));
-    TRY(write_object(o, path, here, here));
 done:
     return st;
 }
 
 kry_status kry_petsc_write_vec(const char *path, const kry_vec *vec)
 {
-    kry_status st = KRY_OK;
-    object *o = NULL;
-
-    TRY(GIVEN(path, vec));
-    kry_device *dev = kry_vec_device(vec);
-    kry_team_enter(dev, "kry_petsc_write_vec", NULL);
-    st = object_create("kry_petsc_write_vec", dev, &o);
-    if (st >= 0) st = write_vec(vec, path, o);
-    st = kry_team_leave(dev, st);
-    object_release(o, st);
-done:
-    return st;
+    kry_status st = GIVEN(path, vec);
+    return st < 0 ? st : write_of("kry_petsc_write_vec", kry_vec_device(vec), read_vec, vec, path);
 }
 
-/* ---- matrices --------------------------------------------------------------------------------- */
-
-static kry_status read_rows(const kry_op *A, object *o)
+static kry_status read_rows(const void *op, object *o)
 {
     kry_status st = KRY_OK;
+    const kry_op *A = op;
     const kry_op_shape *shape = kry_op_get_shape(A);
     kry_op_info info;
 
+    o->rows = shape->rows, o->cols = shape->cols;
     if (kry_op_on_ranks(A)) {
         const int rank = kry_op_here(A).begin;
         TRY(kry_matrix_read_part(A, rank, &o->own));
@@ -243,22 +251,8 @@ done:
 
 kry_status kry_petsc_write_matrix(const char *path, const kry_op *A)
 {
-    kry_status st = KRY_OK;
-    object *o = NULL;
-
-    TRY(GIVEN(path, A));
-    kry_device *dev = kry_op_device(A);
-    kry_team_enter(dev, "kry_petsc_write_matrix", NULL);
-    st = object_create("kry_petsc_write_matrix", dev, &o);
-    if (st >= 0) st = read_rows(A, o);
-    if (st >= 0) {
-        o->rows = kry_op_get_shape(A)->rows, o->cols = kry_op_get_shape(A)->cols;
-        st = write_object(o, path, o->own.rows, kry_sparse_nnz(&o->own));
-    }
-    st = kry_team_leave(dev, st);
-    object_release(o, st);
-done:
-    return st;
+    kry_status st = GIVEN(path, A);
+    return st < 0 ? st : write_of("kry_petsc_write_matrix", kry_op_device(A), read_rows, A, path);
 }
 
 /* ---- what a file had -------------------------------------------------------------------------- */
@@ -283,7 +277,7 @@ static kry_status take_mtx(const kry_mtx *m, object *o)
           (long long)m->rows, (long long)m->cols);
     o->vector = m->array, o->rows = m->rows, o->cols = m->cols;
     if (m->array) {
-        o->own.type = KRY_F64;
+        o->own.rows = m->rows, o->own.type = KRY_F64;
         TRY(kry_alloc((size_t)m->nnz, sizeof(double), &o->own.val));
         if (m->nnz) memcpy(o->own.val, m->val, (size_t)m->nnz * sizeof(double));
         goto done;
@@ -305,7 +299,7 @@ kry_status kry_petsc_write(const char *path, const kry_mtx *mtx)
           "kry_petsc_write: mtx has no entries");
     TRY(object_create("kry_petsc_write", NULL, &o));
     TRY(take_mtx(mtx, o));
-    TRY(write_object(o, path, mtx->rows, o->vector ? mtx->nnz : kry_sparse_nnz(&o->own)));
+    TRY(write_object(o, path));
 done:
     object_release(o, st);
     return st;
