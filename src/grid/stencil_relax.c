@@ -15,9 +15,10 @@ kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum
     kry_stencil *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_RELAX, KRY_SWEEP_RELAX));
-    TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_SCALE, KRY_SWEEP_SCALE));
-    if (!s) return KRY_OK;
+    if (!s) {
+        TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_RELAX, KRY_SWEEP_RELAX));
+        return kry_stencil_make_sweeps(A, KRY_SWEEP_SCALE, KRY_SWEEP_SCALE);
+    }
     kry_device *dev = A->dev;
     kry_scalar c0 = kry_scalar_of(dev, s->c0), c1 = kry_scalar_of(dev, s->c1);
     kry_scalar by_x = kry_scalar_of(dev, s->x_scale != 0 ? s->x_scale : 1),

@@ -132,7 +132,7 @@ static kry_status pass_over_vectors(run *R, const kry_step *s)
     if (S->columns > 1) memcpy(args + count, pitches, sizeof pitches), count += COUNT(pitches);
     S->rho->count = (cl_int)rows.groups;
     if (s->drift) s->next_drift->count = S->rho->count;
-    if (!aligned) TRY(kry_pcg_step_kernel(S, false, &kernel));
+    if (!aligned && !x->dev->info.cpu_kernels) TRY(kry_pcg_step_kernel(S, false, &kernel));
     TRY(kry_launch_columns(x->dev, kernel, rows.groups, S->columns, args, count));
 done:
     return st;

@@ -81,10 +81,10 @@ done:
 kry_status kry_pcg_step_kernel(const kry_pcg *S, bool aligned, kry_kernel **kernel)
 {
     const kry_op *A = S->K->product;
-    const bool one = S->columns == 1, wide = aligned || A->dev->info.cpu_kernels;
+    const bool one = S->columns == 1;
     char defines[80];
 
-    snprintf(defines, sizeof defines, "%s%s%s%s", wide ? "" : "-DKRY_UNALIGNED ",
+    snprintf(defines, sizeof defines, "%s%s%s%s", aligned ? "" : "-DKRY_UNALIGNED ",
              one ? "" : "-DCOLUMNS", kry_pcg_diagonal(S->K->M) ? " -DDIAGONAL" : "",
              kry_pcg_takes_drift(S) ? " -DDRIFT" : "");
     return kry_kernel_get(A->dev, "pcg", A->shape.type, defines, one ? "pcg_step" : "pcg_steps",
