@@ -1,7 +1,7 @@
 """pocl_builtins.py OUTPUT KERNELS... | --try - PoCL's header of built-in functions, without those that no kernel calls.
 
 PoCL parses the 18,000 lines of clang's opencl-c.h twice for each program, which is half of the time that it takes to
-compile one. OUTPUT has the same declarations of the functions that occur in the files KERNELS, a tenth, and the guard
+compile one. OUTPUT has the same declarations of the functions that occur in the files KERNELS, a fifth, and the guard
 that makes clang skip the header itself. --try: exit with 0 if the PoCL that is installed takes it so. It takes
 -include among the words of POCL_EXTRA_BUILD_FLAGS only behind a tab, where it sees one word and clang two.
 """
