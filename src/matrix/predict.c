@@ -167,7 +167,7 @@ static const cost cpu[KRY_FORMAT_COUNT] = {
 static const double cached = 120e3;        /* bytes for each compute unit that stay in its cache */
 static const double coo_tail = 5e-6;       /* seconds: more launches */
 static const double mispredicted = 8e-9;   /* a row of csr on a core, where lengths vary */
-static const double together = 1.25;       /* of csr's efficiency: four sums at once */
+static const double together = 1.4;        /* of csr's efficiency: four sums at once */
 static const double narrow_columns = 0.94; /* of sell's efficiency: more to compute per byte */
 static const double sorted_start = 0.4e-6; /* of sell: one load more before the first */
 
