@@ -354,7 +354,7 @@ expect 2 'no_b.mtx' solve "$dir/good.mtx" --rhs "$dir/no_b.mtx"
 expect 0 '"converged": true' solve "$dir/good.mtx" --rhs "$dir/b.mtx" --out "$dir/x.mtx" --format csr \
     --atol 1e-9 --json
 matrix two_b.mtx '%%MatrixMarket matrix array real general' '2 2' 3 3 0 0
-expect 2 'a vector has one column' solve "$dir/good.mtx" --rhs "$dir/two_b.mtx" -o "$dir/two.petsc"
+expect 2 'x has 2 columns, and a vector of PETSc has one' solve "$dir/good.mtx" --rhs "$dir/two_b.mtx" -o "$dir/two.petsc"
 expect 0 '"columns": 2, "columns_converged": 2, "column_iterations": .[12], 0.,' solve "$dir/good.mtx" \
     --rhs "$dir/two_b.mtx" --out "$dir/two_x.mtx" --format csr --atol 1e-9 --json
 grep -q '^2 2$' "$dir/two_x.mtx" || fail 'a solution for each column'
@@ -633,6 +633,7 @@ same requested stencil
 expect 0 'poisson2d:16 dia, update .* times as long' bench setup --n 1000 --problem poisson2d:16 --format dia
 expect 0 '"format": "stencil"' bench cg --n 1000 --problem poisson2d:64 --json
 expect 0 '"name": "cg"' bench cg --n 1000 --problem poisson2d:64 --json
+expect 0 '"name": "minres"' bench cg --n 1000 --problem poisson2d:64 --method minres --json
 expect 0 '"setup_s": .*"reason": "converged"' bench solve --problem poisson2d:64 --json
 expect 0 ' mg  set-up .*, converged' bench solve --problem poisson2d:64
 expect 2 'cg takes no --maxit' bench cg --n 1000 --maxit 7
