@@ -113,6 +113,8 @@ kry_status kry_dia_stage(kry_matrix *A, const int32_t *offset, int64_t count)
     kry_stage_int(s, kry_ell_stride(A->shape.rows));
     TRY(kry_stage_array(A, s, offset, (size_t)count, sizeof *offset));
     kry_stage_rows(A, s, A->shape.rows, 1);
+    /* On CPUs, too: neighbours' directions are formed VW at a time, from what is in the cache. */
+    s->fuses = s->fuses || A->dev->info.cpu_kernels;
     snprintf(A->variant, sizeof A->variant, "%lld%s diagonals", (long long)count,
              A->format->shared ? " upper" : "");
 done:
