@@ -226,8 +226,7 @@ static void team_multigrid__refusals(void **state)
     REFUSES(kry_amg_create(p.all, NULL, &M), KRY_ERR_UNSUPPORTED, "kry_mg_create takes grids");
     assert_null(M);
     REFUSES(kry_mg_create(p.all, KRY_MG(.semi = 2), &M), KRY_ERR_ARGUMENT, "semi = 2");
-    REFUSES(kry_mg_create(p.all, KRY_MG(.cycle.values = KRY_CYCLE_VALUES_SINGLE), &M),
-            KRY_ERR_UNSUPPORTED, "grids on one device");
+    REFUSES(kry_mg_create(p.all, KRY_MG(.gather = -1), &M), KRY_ERR_ARGUMENT, "gather = -1");
     pair_release(&p);
     kry_device *dev = open_team(2, (kry_team_params){ .reproducible = true });
     kry_op *A;

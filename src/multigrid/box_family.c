@@ -4,6 +4,7 @@
  */
 #include "multigrid/box_axes.h"
 #include "multigrid/box_correct.h"
+#include "multigrid/box_finest.h"
 #include "multigrid/box_passes.h"
 #include "multigrid/box_tail.h"
 #include "multigrid/part_grids.h"
@@ -40,70 +41,6 @@ static void boxes_destroy(void *self)
         kry_op_release(&b->A[i]);
     }
     free(b);
-}
-
-/* ---- the finest level ------------------------------------------------------------------------------ */
-
-/* How large couplings are, and how many times the strongest one is as large as the weakest one along the same axis; not
- * finite: beyond what can be said. May wait. */
-static kry_status measure_couplings(const kry_stencil *S, double *size, double *jump)
-{
-    kry_status st = KRY_OK;
-    kry_vec *v = NULL;
-    double largest, smallest;
-
-    *size = 0, *jump = 1;
-    for (int a = 0; a < S->axes; a++) {
-        largest = smallest = S->weight[a];
-        if (S->face[0]) {
-            TRY(kry_vec_wrap(S->dev, S->type, S->n, 1, S->face[a], 0, &v));
-            TRY(kry_vec_range(v, &largest, &smallest));
-            kry_vec_release(&v);
-        }
-        *size = fmax(*size, largest);
-        if (largest > 0) *jump = fmax(*jump, largest / smallest);
-    }
-done:
-    kry_vec_release(&v);
-    return st;
-}
-
-/* b->A[0] := the grid in single, times a power of two so that couplings are about 1, so that no size of them leaves the
- * range of single in a cycle; or the numbers that it has now.
- * Returns  KRY_ERR_UNSUPPORTED if they are `most` times apart, or beyond single altogether */
-static kry_status narrow_finest(boxes *b, double most)
-{
-    kry_status st = KRY_OK;
-    double size, jump;
-
-    TRY(measure_couplings(kry_stencil_of(b->given), &size, &jump));
-    CHECK(
-        size > 0 && isfinite(size) && jump < most, KRY_ERR_UNSUPPORTED,
-        "%s: values = single, with couplings up to %g, %g times as large as others; below %g times "
-        "is what single can hold",
-        who, size, jump, most);
-    b->factor = ldexp(1, -ilogb(size));
-    TRY(kry_op_make_copy(who, b->given, KRY_F32, b->factor, NULL, &b->A[0]));
-done:
-    return st;
-}
-
-/* Jumps at which a cycle in single takes as many iterations as one in double, or one more: beyond, what single resolves of
- * x where couplings are strong is not enough for those that are weak. And jumps at which it works at all. */
-static const double smooth_jumps = 2e5, most_jumps = 1e20;
-
-/* In single where that is asked for or, if nobody says, as good. */
-static kry_status make_finest(boxes *b, kry_cycle_values values)
-{
-    kry_status st = KRY_ERR_UNSUPPORTED;
-
-    if (b->given->shape.type == KRY_F32) values = KRY_CYCLE_VALUES_DOUBLE; /* as they are */
-    if (values == KRY_CYCLE_VALUES_SINGLE) return narrow_finest(b, most_jumps);
-    if (values == KRY_CYCLE_VALUES_AUTO) st = narrow_finest(b, smooth_jumps);
-    if (st != KRY_ERR_UNSUPPORTED) return st;
-    b->factor = 0;
-    b->A[0] = kry_op_retain(b->given);
-    return KRY_OK;
 }
 
 /* ---- levels -------------------------------------------------------------------------------------- */
@@ -216,7 +153,7 @@ static kry_status boxes_create(kry_hierarchy *H, const kry_op *A, const void *pa
     *self = NULL;
     TRY(kry_alloc(1, sizeof *b, &b));
     b->given = kry_op_retain(A);
-    TRY(make_finest(b, p->params.cycle.values));
+    TRY(kry_finest_grid(b->given, p->params.cycle.values, &b->factor, &b->A[0]));
     if (suits_degree_3(b)) kry_hierarchy_prefer(H, cycle->smoother, 3);
     b->count = 1;
     while (more && b->count < most && b->A[b->count - 1]->shape.rows > cycle->coarsest)
@@ -235,7 +172,7 @@ static kry_status boxes_update(kry_hierarchy *H, void *self)
     kry_status st = KRY_OK;
     boxes *b = self;
 
-    if (b->factor != 0) TRY(narrow_finest(b, most_jumps));
+    if (b->factor != 0) TRY(kry_finest_grid_renew(b->given, &b->factor, &b->A[0]));
     for (int i = 0; i + 1 < b->count; i++) TRY(make_numbers(b, i));
     TRY(find_bounds(b));
     kry_hierarchy_level(H, 0)->factor = b->factor;
@@ -270,8 +207,6 @@ static kry_status check(const kry_op *A, const void *params)
     CHECK(!kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
           "%s: '%s' has no OpenCL, which multigrid on grids needs", who, A->dev->info.name);
     TRY(kry_check_sums(who, A));
-    CHECK(!p || p->cycle.values != KRY_CYCLE_VALUES_SINGLE || !A->dev->team, KRY_ERR_UNSUPPORTED,
-          "%s: values = single, which is for grids on one device", who);
     CHECK(!p || p->gather >= 0, KRY_ERR_ARGUMENT,
           "%s: gather = %lld; it must be positive, or 0 for a default", who, (long long)p->gather);
     CHECK(!p || p->semi <= 1, KRY_ERR_ARGUMENT,

@@ -11,6 +11,7 @@
  *            second of these, and of all levels of at most `gather` unknowns the whole
  */
 #include "multigrid/part_grids.h"
+#include "multigrid/box_finest.h"
 #include "multigrid/part_boxes.h"
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ static const char who[] = "kry_mg_create";
 enum { MOST_LEVELS = 96 }; /* as of boxes */
 
 typedef struct part_grids {
+    kry_op *given;      /* retained; A[0], or in double where the levels are in single */
+    double factor;      /* A[0] is so many times that, rounded; 0: it is the same */
     kry_box_levels how; /* couplings: of the last level in parts */
     int64_t gather;     /* unknowns at which levels in parts end */
     int count;          /* of them */
@@ -43,6 +46,7 @@ static void part_grids_destroy(void *self)
     }
     kry_vec_release(&L->rooms.coarse);
     kry_vec_release(&L->rooms.fine);
+    kry_op_release(&L->given);
     free(L);
 }
 
@@ -150,11 +154,21 @@ static kry_status add_levels(kry_hierarchy *H, part_grids *L, int levels)
     theirs.params.cycle.levels = levels - last;
     TRY(kry_team_levels_make(H, L->A[last], &(kry_whole_params){ last ? &box : &grid, &theirs },
                              &L->below));
+    kry_hierarchy_level(H, 0)->factor = L->factor;
 done:
     return st;
 }
 
 /* ---- the family --------------------------------------------------------------------------------------- */
+
+/* The finest level. If none is in parts, nothing is gained by single. */
+static kry_status make_finest(part_grids *L, bool in_parts)
+{
+    kry_cycle_values values = L->how.params.cycle.values;
+
+    if (!in_parts && values == KRY_CYCLE_VALUES_AUTO) values = KRY_CYCLE_VALUES_DOUBLE;
+    return kry_finest_grid(L->given, values, &L->factor, &L->A[0]);
+}
 
 /* Whether a part can do on its box what smooths: red-black sweeps go from one colour to the next. */
 static bool smooths_in_parts(const kry_cycle_params *cycle)
@@ -177,9 +191,10 @@ static kry_status part_grids_make(kry_hierarchy *H, const kry_op *A, const void 
     L->how = *p;
     L->gather = p->params.gather ? p->params.gather : GATHER;
     if (L->gather < cycle->coarsest) L->gather = cycle->coarsest;
-    L->A[0] = kry_op_retain(A);
+    L->given = kry_op_retain(A);
     L->count = 1;
     TRY(kry_cut_of(A, &L->cut[0]));
+    TRY(make_finest(L, more && L->cut[0].grid.n > L->gather));
     while (more && L->count < MOST_LEVELS && L->count < cycle->levels - 1 &&
            L->cut[L->count - 1].grid.n > L->gather)
         TRY(append(L, &more));
@@ -198,6 +213,7 @@ static kry_status part_grids_update(kry_hierarchy *H, void *self)
     part_grids *L = self;
     kry_around s = { 0 };
 
+    if (L->factor != 0) TRY(kry_finest_grid_renew(L->given, &L->factor, &L->A[0]));
     for (int i = 0; i + 1 < L->count; i++) {
         TRY(kry_look_around(L->A[i], &L->cut[i], &s));
         TRY(kry_part_make_numbers(&s, L->coarsened[i], L->P[i], L->A[i + 1]));
@@ -206,6 +222,7 @@ static kry_status part_grids_update(kry_hierarchy *H, void *self)
     TRY(find_bounds(L));
     for (int i = 0; i + 1 < L->count; i++) kry_hierarchy_level(H, i)->highest = L->highest[i];
     TRY(kry_team_levels_update(H, L->below));
+    kry_hierarchy_level(H, 0)->factor = L->factor;
 done:
     kry_around_release(&s);
     return st;
