@@ -633,6 +633,7 @@ same requested stencil
 expect 0 'poisson2d:16 dia, update .* times as long' bench setup --n 1000 --problem poisson2d:16 --format dia
 expect 0 '"format": "stencil"' bench cg --n 1000 --problem poisson2d:64 --json
 expect 0 '"name": "cg"' bench cg --n 1000 --problem poisson2d:64 --json
+expect 0 '"name": "minres"' bench cg --n 1000 --problem poisson2d:64 --method minres --json
 expect 0 '"setup_s": .*"reason": "converged"' bench solve --problem poisson2d:64 --json
 expect 0 ' mg  set-up .*, converged' bench solve --problem poisson2d:64
 expect 2 'cg takes no --maxit' bench cg --n 1000 --maxit 7

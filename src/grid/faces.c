@@ -76,6 +76,7 @@ static kry_status convert(const kry_stencil *A, const char *who, int axis, const
     int64_t size = cells ? s->all : kry_stencil_size_of_all(A, axis);
     int64_t last = !cells && A->high[axis] == KRY_NEUMANN ? size - 1 : -1;
 
+    assert(k);
     for (int64_t l = 0; l < layers; l++) {
         int64_t begin = (first + l + s->all) % s->all * s->layer, at = begin / stride % size;
         for (int64_t row = begin; row < begin + s->layer; row += stride) {

@@ -5,6 +5,7 @@
 #include "grid/stencil.h"
 #include "host/host.h"
 #include "operator/direction.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -367,6 +368,7 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     kry_team_enter(dev, "kry_stencil_create", NULL);
     if (A) *A = NULL;
     TRY(GIVEN(A, dev, params));
+    assert(A);
     TAKE_PARAMS(params, mine, "kry_stencil_create", "KRY_STENCIL");
     TRY(check_params(dev, type, params));
     if (params->on_host)

@@ -75,8 +75,9 @@ static double row_of_grid(const grid *g, const point *p, const REAL *x)
     double sum = 0, weight, own = (double)x[p->i];
 
     for (int f = 0; f < 2 * g->axes; f++) {
-        int64_t other = neighbour(g, p, f / 2, f % 2, &weight);
-        sum += weight * (own - (other < 0 ? g->side[f / 2][f % 2] * own : (double)x[other]));
+        const int axis = f / 2, high = f % 2;
+        int64_t other = neighbour(g, p, axis, high, &weight);
+        sum += weight * (own - (other < 0 ? g->side[axis][high] * own : (double)x[other]));
     }
     return sum;
 }

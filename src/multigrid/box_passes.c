@@ -93,15 +93,16 @@ static kry_status go_up(void *self, const kry_sweeps *s, const kry_vec *b, const
     kry_status st = KRY_OK;
     const kry_box_passes *p = self;
     const step_args a = steps_of(p, s);
-    const cl_int sums = s->sum != NULL;
-    const cl_mem part = !sums ? y->buffer : p->partial ? p->partial : s->sum->buffer;
+    kry_sum *const sum = s->sum;
+    const cl_int sums = sum != NULL;
+    const cl_mem part = !sum ? y->buffer : p->partial ? p->partial : sum->buffer;
     const kry_arg rest[] = { STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG_VEC(b), ARG_VEC(x),
                              ARG_VEC(e),           ARG_VEC(y),         ARG(sums),  ARG(part),
                              ARG(p->scratch) };
 
-    if (sums) s->sum->count = (cl_int)p->up.groups;
+    if (sum) sum->count = (cl_int)p->up.groups;
     TRY(launch(p, &p->up, rest, COUNT(rest)));
-    if (sums && p->partial) TRY(add_up(p, s->sum));
+    if (sum && p->partial) TRY(add_up(p, sum));
 done:
     return st;
 }

@@ -1,5 +1,6 @@
 /* coarser.c - the Galerkin operator of a level on the host, made fit for what comes below it. */
 #include "multigrid/amg.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -87,6 +88,7 @@ kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const
         TRY(kry_sparse_triple_within(&c->R, A, &c->P, &c->A));
     else
         TRY(kry_sparse_triple(&c->R, A, &c->P, &c->A));
+    assert(c->A.row_ptr);
     TRY(kry_coarser_regularise(
         &(kry_regularising){ who, level, kry_coarser_rounding(type), d, &c->R }, &c->A));
 done:

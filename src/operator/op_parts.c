@@ -4,6 +4,7 @@
  */
 #include "operator/op_parts.h"
 #include "team/boxes.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,6 +370,7 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
     st = kry_team_leave(A->dev, create(how, A, params, out));
     if (st < 0) kry_op_release(out);
     TRY(st);
+    assert(*out);
     (*out)->setup_seconds = kry_now() - start;
 done:
     free(mine);

@@ -65,9 +65,8 @@ const char *const kry_html_style[] = {
     ".legend{list-style:none;display:flex;flex-wrap:wrap;gap:2px 20px;margin:6px 0 2px;padding:0;",
     "font-size:13.5px}.legend li{display:flex;align-items:center;gap:7px}",
     ".legend svg{flex:none;overflow:visible}",
-    ".tools{display:flex;gap:6px;align-items:center;flex-wrap:wrap;font-size:13px;color:var(--"
-    "soft)",
-    "}",
+    ".tools{display:flex;gap:6px;align-items:center;flex-wrap:wrap;font-size:13px;",
+    "color:var(--soft)}",
     "button{font:inherit;color:var(--ink);background:var(--code);border:1px solid var(--rule);",
     "border-radius:5px;padding:1px 10px;cursor:pointer}",
     ":focus-visible{outline:2px solid var(--c0);outline-offset:2px}",

@@ -136,10 +136,11 @@ static kry_status count_sweeps(const kry_op *T, const kry_vec *r, kry_vec *w[2],
 
     TRY(kry_vec_copy(r, w[0]));
     TRY(step(T, r, w[0], w[1], &last, &size));
-    for (*sweeps = 1; *sweeps <= KRY_MOST_SWEEPS; ++*sweeps, last = change) {
+    for (*sweeps = 1; *sweeps <= KRY_MOST_SWEEPS; ++*sweeps) {
         TRY(step(T, r, w[*sweeps % 2], w[1 - *sweeps % 2], &change, &size));
         const bool falls = change < last && change <= little * size * (1 - change / last);
         if (change == 0 || (falls && *sweeps >= LEAST)) break;
+        last = change;
     }
 done:
     return st;

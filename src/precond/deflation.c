@@ -136,7 +136,7 @@ static void deflation_describe(void *self, kry_op_info *info)
     static const char *const variants[] = { "auto", "a-def2", "def1", "bnn" };
     const double kept = D->recycle ? kry_recycle_bytes(D->recycle) : 0;
 
-    if (!kry_deflation_ready(D)) {
+    if (D->recycle && !kry_deflation_ready(D)) {
         snprintf(D->text, sizeof D->text, "%s, up to %d vectors that solves leave, none yet",
                  variants[D->variant], D->recycle->most);
         info->variant = D->text, info->bytes_stored = kept;

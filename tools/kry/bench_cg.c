@@ -133,7 +133,9 @@ static kry_status cg_run(const bench *b, const source *s)
     kry_status st = KRY_OK;
     kry_op *A = NULL, *B = NULL;
     bench same = *b;
-    bench_result r = { .name = "cg", .problem = s->name, .n = s->rows };
+    const char *method = options_solver(b->o, "method");
+    char again[64];
+    bench_result r = { .name = method ? method : "cg", .problem = s->name, .n = s->rows };
     same.device = NULL;
     TRY(source_operator(s, b->device, b->type, &b->form, &A));
     TRY(bench_cg_time(b, A, &r));
@@ -142,7 +144,8 @@ static kry_status cg_run(const bench *b, const source *s)
     if (!b->o->reproducible) goto done;
     TRY(open_reproducible(b->o, &same.device));
     TRY(source_operator(s, same.device, b->type, &b->form, &B));
-    r.name = "cg_reproducible";
+    snprintf(again, sizeof again, "%s_reproducible", r.name);
+    r.name = again;
     TRY(compare(b, A, &same, B, &r));
     bench_print(b, &r);
 done:

@@ -68,7 +68,7 @@ static void print_json(const view *v)
     json_real(&j, "row_mean", v->mean);
     json_whole(&j, "row_max", v->f->row_max);
     json_real(&j, "row_deviation", v->deviation);
-    json_wholes(&j, "row_histogram", v->f->histogram, v->f->buckets);
+    kry_json_wholes(&j, "row_histogram", v->f->histogram, v->f->buckets);
     json_whole(&j, "empty_rows", v->f->empty_rows);
     json_whole(&j, "duplicates", v->f->duplicates);
     json_whole(&j, "zero_diagonal", v->f->missing_diagonal);

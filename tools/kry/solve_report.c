@@ -97,7 +97,7 @@ static void json_columns(json *j, const report *r)
     for (int64_t c = 0; c < result->columns; c++) converged += column_converged(&result->column[c]);
     json_whole(j, "columns_converged", converged);
     for (int c = 0; c < count; c++) iterations[c] = result->column[c].iterations;
-    json_wholes(j, "column_iterations", iterations, count);
+    kry_json_wholes(j, "column_iterations", iterations, count);
 }
 
 static void json_ranks(json *j, const report *r)
@@ -113,26 +113,6 @@ static void json_ranks(json *j, const report *r)
     json_real(j, "rank_bytes_sent_most", s->sent);
     json_real(j, "rank_waited_s", s->waited[0]);
     json_real(j, "rank_waited_s_most", s->waited[1]);
-}
-
-/* The residuals of the recurrence, thinned out, and those that were computed from x; relative to b. */
-static void json_history(json *j, const report *r)
-{
-    const kry_result *result = &r->result;
-    double at[HISTORY_ROOM], residual[HISTORY_ROOM];
-    int count = 0;
-    history h;
-
-    if (result->columns) return;
-    kry_history_of(result, &h);
-    json_reals(j, "history_iterations", h.iteration, h.count);
-    json_reals(j, "history", h.residual, h.count);
-    for (; count < result->check_count && count < HISTORY_ROOM; count++) {
-        at[count] = (double)(h.before + result->checks[count].iteration);
-        residual[count] = kry_relative_residual(&r->result, result->checks[count].residual);
-    }
-    json_reals(j, "true_residual_iterations", at, count);
-    json_reals(j, "true_residuals", residual, count);
 }
 
 void report_json(json *j, const report *r)
@@ -167,7 +147,7 @@ void report_json(json *j, const report *r)
     json_real(j, "bytes_per_iteration", result->bytes > 0 ? per_iteration(r, result->bytes) : NAN);
     json_real(j, "gbytes_per_s", gbytes_per_s(r));
     json_ranks(j, r);
-    json_history(j, r);
+    kry_json_history(j, &r->result);
 }
 
 static void text_outcome(const report *r)
