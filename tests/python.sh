@@ -2,24 +2,26 @@
 # tests/python.sh BUILD [ARGUMENT...] - the tests and examples of the Python package, with the library of a build folder
 #
 # The packages that the tests need are fetched from PyPI once, into BUILD/python-venv; without python3-venv or PyPI nothing
-# is tested, and a line says so. The package is put together in BUILD/python as a wheel has it. Arguments go to pytest.
+# is tested, and a line says so. Tests on ranks want an MPI, too (openmpi-bin), and say that they are skipped without; mpi4py
+# works with the one that is there. The package is put together in BUILD/python as a wheel has it. Arguments go to pytest.
 set -euo pipefail
 build=$(cd "$1" && pwd)
 source=$(cd "$(dirname "$0")/.." && pwd)
 shift
 venv=$build/python-venv
 
-if [ ! -e "$venv/complete" ]; then
+packages=(numpy scipy cffi pytest hypothesis pyopencl mpi4py)
+if [ "$(cat "$venv/complete" 2>/dev/null)" != "${packages[*]}" ]; then
     rm -rf "$venv"
     if ! python3 -m venv "$venv" >/dev/null 2>&1; then
         echo "tests/python.sh: skipped: python3-venv is not installed"
         exit
     fi
-    if ! "$venv/bin/pip" install -q numpy scipy cffi pytest hypothesis pyopencl; then
+    if ! "$venv/bin/pip" install -q "${packages[@]}"; then
         echo "tests/python.sh: skipped: the packages cannot be fetched from PyPI"
         exit
     fi
-    touch "$venv/complete"
+    echo "${packages[*]}" >"$venv/complete"
 fi
 
 rm -rf "$build/python"
@@ -32,5 +34,5 @@ export OPENBLAS_NUM_THREADS=1 # threads of NumPy that wait would take the proces
 export PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 KRY_CACHE_DIR=$build/kry-cache
 unset KRY_CL_PATH
 cd "$build/python"
-"$venv/bin/python" -m pytest -q -p no:cacheprovider --doctest-modules --doctest-glob='*.md' --rootdir "$source" \
+"$venv/bin/python" -m pytest -q -rs -p no:cacheprovider --doctest-modules --doctest-glob='*.md' --rootdir "$source" \
     "$build/python/pykry" "$source/python/tests" "$source/docs/python.md" "$@"

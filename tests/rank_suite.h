@@ -166,6 +166,7 @@ static void update_both(both *b, const char *spec)
     GOOD(kry_vec_create(b->ranks, b->type, b->n, 1, &v));
     (void)kry_vec_rows_here(v, &first);
     GOOD(kry_op_update(b->on_ranks, p->val + p->row_ptr[first]));
+    GOOD(kry_op_update(b->on_ranks, NULL)); /* nothing of A has changed since */
     if (b->team) GOOD(kry_op_update(b->on_team, p->val));
     kry_vec_release(&v);
     kry_problem_release(&p);

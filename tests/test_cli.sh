@@ -354,7 +354,7 @@ expect 2 'no_b.mtx' solve "$dir/good.mtx" --rhs "$dir/no_b.mtx"
 expect 0 '"converged": true' solve "$dir/good.mtx" --rhs "$dir/b.mtx" --out "$dir/x.mtx" --format csr \
     --atol 1e-9 --json
 matrix two_b.mtx '%%MatrixMarket matrix array real general' '2 2' 3 3 0 0
-expect 2 'a vector has one column' solve "$dir/good.mtx" --rhs "$dir/two_b.mtx" -o "$dir/two.petsc"
+expect 2 'x has 2 columns, and a vector of PETSc has one' solve "$dir/good.mtx" --rhs "$dir/two_b.mtx" -o "$dir/two.petsc"
 expect 0 '"columns": 2, "columns_converged": 2, "column_iterations": .[12], 0.,' solve "$dir/good.mtx" \
     --rhs "$dir/two_b.mtx" --out "$dir/two_x.mtx" --format csr --atol 1e-9 --json
 grep -q '^2 2$' "$dir/two_x.mtx" || fail 'a solution for each column'

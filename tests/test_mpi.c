@@ -40,6 +40,19 @@ static void refusals_scene(wires *w, void *shared)
     kry_device_release(&team);
 }
 
+/* A rank that is killed ends the job, though others wait for it: run by itself, for it does not come back. */
+static void killed_scene(wires *w, void *shared)
+{
+    kry_device *team = ranks_team(w, (kry_team_params){ 0 });
+    kry_vec *x;
+    double norm;
+
+    (void)shared;
+    GOOD(kry_vec_create(team, KRY_F64, 100, 1, &x));
+    if (w->rank == w->size - 1) raise(SIGKILL);
+    for (;;) GOOD(kry_vec_norm2(x, &norm));
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -69,6 +82,7 @@ int main(int argc, char **argv)
     MPI_Win_shared_query(window, 0, &bytes, &unit, &shared);
     for (size_t i = 0; i < COUNT(scenes); i++)
         if (argc < 2 || !strcmp(argv[1], scenes[i].name)) scenes[i].run(&w, shared), ran++;
+    if (argc > 1 && !strcmp(argv[1], "killed")) killed_scene(&w, shared);
     NEED(ran > 0, "no scene of that name");
     if (w.rank == 0) printf("%d ranks: %d scenes\n", w.size, ran);
     MPI_Win_free(&window);

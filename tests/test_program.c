@@ -558,6 +558,37 @@ static void lock__is_waited_for_and_let_go(void **state)
     assert_int_equal(kry_cache_lock("/proc/none/0123456789abcdef.bin", 10), -1);
 }
 
+/* The first one goes on with the lock; who comes meanwhile waits, and then has none. */
+static void lock__first_of_several_goes_first(void **state)
+{
+    (void)state;
+    int ready[2], status;
+    char byte = 0;
+
+    for_each_file(remove_file);
+    int lock = kry_disk_go_first("vec_dot 128"), again;
+    assert_true(lock >= 0);
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const double start = kry_now();
+        if (write(ready[1], &byte, 1) != 1) _exit(1);
+        _exit(kry_disk_go_first("vec_dot 128") == -1 && kry_now() - start >= 0.2 ? 0 : 2);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_true((again = kry_disk_go_first("vec_dot 64")) >= 0); /* another kernel */
+    kry_disk_unlock("vec_dot 64", again);
+    nanosleep(&(struct timespec){ .tv_nsec = 300000000L }, NULL);
+    kry_disk_unlock("vec_dot 128", lock);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true((lock = kry_disk_go_first("vec_dot 128")) >= 0); /* nobody is there any more */
+    kry_disk_unlock("vec_dot 128", lock);
+    assert_int_equal(for_each_file(NULL), 0);
+    close(ready[0]), close(ready[1]);
+}
+
 static char program_path[600], hidden_path[620];
 static void note_path(const char *path) { snprintf(program_path, sizeof program_path, "%s", path); }
 static void bring_back(void) { (void)!rename(hidden_path, program_path); }
@@ -721,6 +752,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(disk__two_programs_at_once),
         cmocka_unit_test(disk__many_processes_at_once),
         cmocka_unit_test(lock__is_waited_for_and_let_go),
+        cmocka_unit_test(lock__first_of_several_goes_first),
         cmocka_unit_test(lock__program_of_another_process_is_loaded),
         cmocka_unit_test(kernels__directory_without_them),
         cmocka_unit_test(kernels__inside_the_library),

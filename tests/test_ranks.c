@@ -1,5 +1,6 @@
 /* test_ranks.c - teams of ranks, forked processes, against teams of as many devices in one process: the same
  * bits (rank_suite.h). */
+#include "operator/halo.h"
 #include "rank_suite.h"
 #include "rank_sums.h"
 
@@ -109,12 +110,72 @@ static void pipe_cg__exchanges_halos_during_its_sums(void **state)
     if (bad >= 0) fail_msg("overlap: rank %d of 2 failed", bad);
 }
 
+/* ---- more rows in all than 32 bits count, of which no array has one for each ------------------- */
+
+typedef struct distant {
+    kry_device *team;
+    kry_split *split;
+} distant;
+
+/* Two numbers of the next rank, whose rows begin beyond those of this one. */
+static kry_status exchange_distant(void *user, int rank)
+{
+    const distant *d = user;
+    const kry_split *s = d->split;
+    kry_status st = KRY_OK;
+    kry_device *dev = d->team->team->part[rank];
+    const int next = (rank + 1) % s->members;
+    const int64_t place[] = { s->first[next] + 3, s->first[next] + 9 };
+    double mine[10], got[2] = { 0, 0 };
+    kry_halo *halo = NULL;
+    kry_vec *x = NULL;
+
+    for (int i = 0; i < 10; i++) mine[i] = 100 * rank + i;
+    TRY(kry_halo_create_for(dev, KRY_F64, &(kry_places){ s->members, s->first, 2, place }, &halo));
+    TRY(kry_vec_create(dev, KRY_F64, 10, 1, &x));
+    TRY(kry_vec_write(x, mine));
+    TRY(kry_halo_begin(halo, x));
+    TRY(kry_halo_end(halo));
+    TRY(kry_buffer_read(dev, kry_halo_numbers(halo), 0, sizeof got, got));
+    if (got[0] != 100 * next + 3 || got[1] != 100 * next + 9)
+        st = kry_fail(KRY_ERR_CALLBACK, "rank %d got %g and %g", rank, got[0], got[1]);
+done:
+    kry_vec_release(&x);
+    kry_halo_release(&halo);
+    return st;
+}
+
+static void distant_scene(wires *w, void *shared)
+{
+    const int64_t rows = INT64_C(1) << 30, n = w->size * rows;
+    distant d = { ranks_team(w, (kry_team_params){ 0 }), NULL };
+    struct kry_team *team = d.team->team;
+
+    (void)shared;
+    GOOD(kry_split_by_ranks(team, "distant", w->rank * rows, rows, &d.split));
+    NEED(d.split->n == n && n > INT32_MAX && d.split->first[w->rank] == w->rank * rows,
+         "%lld rows, from %lld on", (long long)d.split->n, (long long)d.split->first[w->rank]);
+    NEED(kry_split_rows(d.split, w->rank) == rows && kry_split_place(d.split, n - 1) == n - 1,
+         "%lld rows here", (long long)kry_split_rows(d.split, w->rank));
+    GOOD(kry_team_run(team, d.split, exchange_distant, &d));
+    kry_split_release(&d.split);
+    kry_device_release(&d.team);
+}
+
+static void halos__between_more_than_2_31_rows(void **state)
+{
+    (void)state;
+    const int bad = run_ranks(3, 300, 0, distant_scene);
+    if (bad >= 0) fail_msg("distant: rank %d of 3 failed", bad);
+}
+
 /* An argument names some of the tests, as "grids*". */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums__in_one_order_on_ranks_and_threads),
         cmocka_unit_test(pipe_cg__exchanges_halos_during_its_sums),
+        cmocka_unit_test(halos__between_more_than_2_31_rows),
         cmocka_unit_test(vectors__behave_as_on_one_device),
         cmocka_unit_test(matrices__same_bits_as_a_team),
         cmocka_unit_test(partitions__ranks_with_no_row_and_with_one),

@@ -25,6 +25,32 @@ static int stop_at_3(void *user, const kry_iteration *it)
     return it->iteration >= 3;
 }
 
+/* What a program asks of all ranks. One that fails meets the others wherever they are. */
+static void agreements(kry_device *team, wires *w, board *b, const kry_vec *x)
+{
+    const int r = w->rank, size = w->size;
+    const bool bad = r == size - 1;
+    int64_t first, all;
+    double norm;
+
+    fails(team, w, b,
+          kry_team_agree(team, "here", bad ? kry_fail(KRY_ERR_FILE, "no file") : KRY_OK),
+          KRY_ERR_FILE, "no file");
+    fails(team, w, b,
+          bad ? kry_team_agree(team, "here", kry_fail(KRY_ERR_FILE, "no file"))
+              : kry_vec_norm2(x, &norm),
+          KRY_ERR_FILE, "no file");
+    fails(team, w, b, kry_team_agree(team, bad ? "there" : "here", KRY_OK), KRY_ERR_ARGUMENT,
+          "calls here, rank");
+    fails(team, w, b, kry_team_rows(team, bad ? -1 : 5, &first, &all), KRY_ERR_ARGUMENT,
+          "rows = -1");
+    fails(team, w, b, kry_team_rows(team, INT64_MAX, &first, &all), KRY_ERR_ARGUMENT, "2^63-1");
+    GOOD(kry_team_agree(team, "here", KRY_OK));
+    GOOD(kry_team_rows(team, 10 + r, &first, &all));
+    NEED(first == 10 * r + r * (r - 1) / 2, "first %lld", (long long)first);
+    NEED(all == 10 * size + size * (size - 1) / 2, "all %lld", (long long)all);
+}
+
 static void bad_input_scene(wires *w, void *shared)
 {
     board *b = shared;
@@ -67,6 +93,7 @@ static void bad_input_scene(wires *w, void *shared)
     fails(team, w, b, kry_vec_create(team, KRY_F64, w->rank == bad ? 77 : 78, 1, &other),
           KRY_ERR_ARGUMENT, "rows cut elsewhere");
     NEED(!other, "a vector was handed out");
+    agreements(team, w, b, x);
     /* What is not for ranks is refused on all. */
     fails(team, w, b, kry_matrix_read(A, (int64_t[100]){ 0 }, NULL, NULL), KRY_ERR_UNSUPPORTED,
           "kry_matrix_read");
@@ -78,9 +105,9 @@ static void bad_input_scene(wires *w, void *shared)
     fails(team, w, b, kry_queue_create(team, NULL, &queue), KRY_ERR_UNSUPPORTED, "on ranks");
     NEED(!queue, "a queue was handed out");
     kry_op_release(&S);
-    /* The monitor of rank 0 decides. */
+    /* The monitor of one rank stops all. */
     int calls = 0;
-    GOOD(kry_solver_create(A, "method=pcg", w->rank == 0 ? stop_at_3 : only_count, &calls, &S));
+    GOOD(kry_solver_create(A, "method=pcg", w->rank == bad ? stop_at_3 : only_count, &calls, &S));
     GOOD(kry_vec_fill(x, 0));
     NEED(kry_solve(S, y, x, &res) == KRY_STOPPED, "%s", res.why);
     NEED(calls > 0, "a monitor was not called");

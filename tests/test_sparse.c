@@ -175,6 +175,15 @@ static void part__rows_and_columns(void **state)
             assert_true(at(type, A.val, from[e]) == at(type, B.val, e));
         }
         free(from);
+        kry_sparse_release(&B);
+        /* All rows, in place. */
+        const kry_sparse_cut all = { .rows = D.rows, .cols = cols, .place = place };
+        OK(kry_sparse_part(&A, &all, &B, NULL));
+        kry_sparse_renumber(&A, cols, place);
+        assert_true(A.cols == cols && kry_sparse_nnz(&A) == kry_sparse_nnz(&B));
+        assert_memory_equal(A.row_ptr, B.row_ptr, (size_t)(D.rows + 1) * sizeof *A.row_ptr);
+        for (int64_t e = 0; e < kry_sparse_nnz(&B); e++)
+            assert_true(A.col[e] == B.col[e] && at(type, A.val, e) == at(type, B.val, e));
         kry_sparse_release(&A), kry_sparse_release(&B);
     }
 }

@@ -82,6 +82,32 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_create_rows(kry_device *device, kry_ty
                                                       const void *val,
                                                       const kry_matrix_params *params, kry_op **op);
 
+/*
+ * Ask whether all ranks can go on, before a call that one which has failed would not make. Collective.
+ *
+ *   call  a name for this place, which is to be the same on all ranks
+ *   mine  < 0: this rank has failed; kry_last_error (kry_fail) says why
+ *
+ * A rank that has failed meets the others wherever they are: in this function or in any other call.
+ *
+ * Returns  KRY_OK if no rank has failed, else on all the status of the first that has, with its message;
+ *          KRY_ERR_ARGUMENT, on all, if they give different names. On any other device `mine`, or KRY_OK. Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_team_agree(kry_device *device, const char *call,
+                                                 kry_status mine);
+
+/*
+ * Find out where the rows of this rank begin if each has so many. Collective.
+ *
+ *   rows   >= 0, of this rank
+ *   first  [out]  rows that the ranks before it have, 0 on any other device
+ *   all    [out]  rows of all ranks
+ *
+ * Returns  KRY_ERR_ARGUMENT for rows < 0, or more than 2^63-1 rows in all; KRY_ERR_MEMORY. Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_team_rows(kry_device *device, int64_t rows, int64_t *first,
+                                                int64_t *all);
+
 /* The rank of this process, 0 for any device that is not made of ranks. */
 KRY_API int kry_team_rank(const kry_device *device);
 

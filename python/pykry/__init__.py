@@ -3,9 +3,9 @@
     import pykry
     x, result = pykry.solve(A, b)
 
-`solve` and `Solver` are the package's own; `pykry.scipy` has functions with SciPy's signatures.
+`solve` and `Solver` are the package's own; `pykry.scipy` has functions with SciPy's signatures, `pykry.ranks` MPI's ranks.
 """
-from . import scipy
+from . import ranks, scipy
 from ._device import Device, devices
 from ._dlpack import DeviceArray
 from ._library import (ArgumentError, ConvergenceWarning, DeviceMemoryError, KryError, NumberTypeError, SingularError,
@@ -13,9 +13,10 @@ from ._library import (ArgumentError, ConvergenceWarning, DeviceMemoryError, Kry
 from ._monitor import Interrupted, Iteration
 from ._report import report
 from ._result import Column, Result
-from ._solver import Solver, solve
+from ._solve import solve
+from ._solver import Solver
 
 __version__ = text(lib.kry_version())
 __all__ = ['solve', 'Solver', 'Device', 'DeviceArray', 'devices', 'Result', 'Column', 'Iteration', 'Interrupted', 'report', 'KryError',
            'ArgumentError', 'NumberTypeError', 'DeviceMemoryError', 'UnsupportedError', 'SingularError',
-           'ConvergenceWarning', 'scipy']
+           'ConvergenceWarning', 'ranks', 'scipy']

@@ -1,4 +1,5 @@
 """Devices: those that kry opens, and those of PyOpenCL."""
+import contextlib
 import os
 from typing import Any, Dict, List, Optional, Union
 
@@ -90,6 +91,22 @@ class Device:
 
     def __repr__(self):
         return f'<pykry.Device {self.name!r}, {self.kind}>'
+
+    ranks = False  # whether it is made of those of several processes
+
+    def together(self, call):
+        """Of a team of ranks: what is raised in here by one is raised by all."""
+        return contextlib.nullcontext()
+
+    def undisturbed(self):
+        """Of a team of ranks: Ctrl-C waits in here until a solve sees it, or the end."""
+        return contextlib.nullcontext()
+
+    def raised(self, error):
+        """After a solve: raise what a callback raised; returns whether it was Ctrl-C."""
+        if error is not None and not isinstance(error, KeyboardInterrupt):
+            raise error
+        return error is not None
 
     def vector(self, dtype, rows, cols=1):
         """A new kry_vec of zeros."""

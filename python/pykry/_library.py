@@ -77,12 +77,30 @@ _kinds = {lib.KRY_ERR_ARGUMENT: ArgumentError, lib.KRY_ERR_SHAPE: ArgumentError,
           lib.KRY_ERR_TYPE: NumberTypeError, lib.KRY_ERR_MEMORY: DeviceMemoryError,
           lib.KRY_ERR_UNSUPPORTED: UnsupportedError, lib.KRY_ERR_SINGULAR: SingularError}
 
+_statuses = {ValueError: lib.KRY_ERR_ARGUMENT, TypeError: lib.KRY_ERR_TYPE, MemoryError: lib.KRY_ERR_MEMORY,
+             KeyboardInterrupt: lib.KRY_ERR_CANCELLED}  # of other ranks
+
+
+causes = []  # what functions of this package raised while the library called them, which made it fail
+
 
 def check(status):
     """Hand a status back, or raise what a negative one stands for."""
     if status < 0:
-        raise _kinds.get(status, KryError)(status, text(lib.kry_last_error()))
+        error = _kinds.get(status, KryError)(status, text(lib.kry_last_error()))
+        if causes:
+            error.__cause__ = causes.pop()
+            causes.clear()
+        raise error
     return status
+
+
+def fail(error, where):
+    """Make what Python raised the last error of the library; returns its status."""
+    status = (error.status if isinstance(error, KryError) else
+              next((status for kind, status in _statuses.items() if isinstance(error, kind)), lib.KRY_ERR_CALLBACK))
+    said = error if isinstance(error, (KryError, ValueError)) else f'{type(error).__name__}: {error}'
+    return lib.kry_fail(status, b'%s: %s', ffi.new('char[]', where.encode()), ffi.new('char[]', str(said).encode()))
 
 
 def text(chars):

@@ -21,8 +21,8 @@ class Matrix:
     """
 
     def __init__(self, device, A, dtype, params):
-        self.dtype, self.shape = dtype, A.shape
-        self.layout, self.pattern, val = parts(A, dtype)
+        self.device, self.dtype, self.shape = device, dtype, A.shape
+        self.layout, self.pattern, val = self._parts(A)
         box = ffi.new('kry_op **')
         make = lib.kry_coo_create if self.layout == 'coo' else lib.kry_csr_create
         sizes = [len(val)] if self.layout == 'coo' else []
@@ -34,24 +34,58 @@ class Matrix:
 
     def update(self, A):
         """New numbers, at the same places: a matrix of the same pattern, or the array of its numbers."""
+        with self.device.together('pykry.Solver.update'):
+            val = self._numbers(A)
+        check(lib.kry_op_update(self.handle, pointer(val)))
+
+    def _numbers(self, A):
         if scipy.sparse.issparse(A) or np.ndim(A) == 2:
             if A.shape != self.shape:
                 raise ValueError(f'update: the matrix is {A.shape}, not {self.shape}')
-            layout, pattern, val = parts(A, self.dtype)
+            layout, pattern, val = self._parts(A)
             same = layout == self.layout and all(map(np.array_equal, pattern, self.pattern))
             if not same:
                 raise ValueError('update: the entries stand at other places than those of the first matrix')
-        else:
-            refuse_masked(A, 'A')
-            val = np.ascontiguousarray(A)
-            number_type(val.dtype, 'A')
-            val = val.astype(self.dtype, copy=False)
-            if val.shape != (self.count,):
-                raise ValueError(f'update: numbers of shape {val.shape}, not ({self.count},)')
-        check(lib.kry_op_update(self.handle, pointer(val)))
+            return val
+        refuse_masked(A, 'A')
+        val = np.ascontiguousarray(A)
+        number_type(val.dtype, 'A')
+        if val.shape != (self.count,):
+            raise ValueError(f'update: numbers of shape {val.shape}, not ({self.count},)')
+        return val.astype(self.dtype, copy=False)
+
+    def _parts(self, A):
+        return parts(A, self.dtype)
 
 
-def parts(A, dtype):
+class RankMatrix(Matrix):
+    """A stored matrix of which each rank of a team brings its own rows, with all columns.
+
+    Attributes
+    ----------
+    whole : int
+        Rows and columns of all ranks.
+    """
+
+    def __init__(self, team, A, dtype, params):
+        self.device, self.dtype, self.shape = team, dtype, A.shape
+        first, self.whole = team.count_rows(A.shape[0])
+        with team.together(f'pykry.Solver of {dtype}'):
+            if A.shape[1] != self.whole:
+                raise ValueError(f'A is {A.shape[0]}-by-{A.shape[1]}, and all ranks together have {self.whole} rows: a '
+                                 'rank brings its own rows with all columns')
+            self.layout, self.pattern, val = self._parts(A)
+        row_ptr, col = (ffi.cast('int64_t *', p.ctypes.data) for p in self.pattern)
+        box = ffi.new('kry_op **')
+        check(lib.kry_csr_create_rows(team.handle, TYPES[dtype], first, A.shape[0], row_ptr, col, pointer(val), params, box))
+        self.handle = own(box, lib.kry_op_release)
+        self.count = len(val)
+
+    def _parts(self, A):
+        return parts(A.tocsr() if scipy.sparse.issparse(A) else A, self.dtype, np.int64)
+
+
+def parts(A, dtype, columns=np.int32):
     """A matrix as ("coo", (row, col), val) or ("csr", (row_ptr, col), val), contiguous and of kry's types."""
     if not scipy.sparse.issparse(A):
         A = scipy.sparse.csr_array(np.asarray(A))
@@ -60,9 +94,9 @@ def parts(A, dtype):
     refuse_masked(A.data, 'A')
     number_type(A.dtype, 'A')
     places = (A.row, A.col) if A.format == 'coo' else (A.indptr, A.indices)
-    if max(A.shape) > 2**31 - 1:
+    if max(A.shape) > np.iinfo(columns).max:
         raise ValueError(f'A is {A.shape[0]}-by-{A.shape[1]}; kry takes up to 2^31 - 1 rows and columns')
-    kinds = (np.int32 if A.format == 'coo' else np.int64, np.int32)
+    kinds = (np.int32 if A.format == 'coo' else np.int64, columns)
     pattern = tuple(np.ascontiguousarray(p, kind) for p, kind in zip(places, kinds))
     return A.format, pattern, np.ascontiguousarray(A.data, dtype)
 

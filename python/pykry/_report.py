@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from ._device import DeviceLike, device_of
-from ._dlpack import on_host
 from ._library import check, ffi, lib, own
 from ._monitor import Interrupted
 from ._operator import OperatorLike
 from ._result import Result
-from ._solver import Solver, shape_of, system_of
+from ._solve import shape_of, system_of
+from ._solver import Solver
 
 
 class _Told(Solver):
@@ -83,11 +83,12 @@ def report(path: Union[str, os.PathLike], A: OperatorLike, b: ArrayLike, x0: Opt
     >>> bool(result), os.path.getsize(page) < 300_000
     (True, True)
     """
-    where = device_of(device, on_host(b, 'b'), times=True)
+    where = device_of(device, b, times=True)
     box = ffi.new('kry_report **')
     check(lib.kry_report_begin(where.handle, box))
     kept = own(box, lib.kry_report_release)
-    A, b, x0, dtype = system_of(A, b, x0, where, dtype)
+    with where.together('pykry.report'):
+        A, b, x0, dtype = system_of(A, b, x0, where, dtype)
     options.setdefault('callback', lambda it: False)  # so that the solver tells its residuals
     solver = _Told(kept, A, device=where, dtype=dtype, shape=shape_of(b), **options)
     try:

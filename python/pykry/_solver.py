@@ -1,4 +1,4 @@
-"""Solvers that are kept between solves, and the solve of one call."""
+"""Solvers that are kept between solves."""
 import sys
 import threading
 import warnings
@@ -12,7 +12,7 @@ from ._device import DeviceLike, device_of, is_on_device
 from ._dlpack import OPENCL, DeviceArray, kind_of, on_host
 from ._library import (ConvergenceWarning, check, ffi, lib, number_type, numbers, own, pointer, text)
 from ._monitor import Callback, Interrupted, Iteration, here, monitor, quiet
-from ._operator import Function, Matrix, OperatorLike, as_operator, operator_type
+from ._operator import Function, Matrix, OperatorLike, RankMatrix, as_operator, operator_type
 from ._result import Result, result_of
 
 _RESULT = ffi.sizeof('kry_result')
@@ -75,25 +75,25 @@ class Solver(LinearOperator):
                  maxiter: Optional[int] = None, device: DeviceLike = None, dtype: Optional[DTypeLike] = None,
                  format: Optional[str] = None, shape: Optional[tuple] = None, callback: Optional[Callback] = None,
                  progress: Optional[bool] = None, **options: Union[str, int, float]):
-        A = as_operator(A, shape, 'A')
-        self._type = number_type(dtype, 'dtype') if dtype is not None else operator_type(A, 'A')
-        operator_type(A, 'A')
-        super().__init__(self._type, A.shape[::-1])
         self.device = device_of(device)
         self._on_host = options.get('precision') == 'mixed' and not self.device.fp64
         self._callback, self._progress, self._error = callback, progress, None
         self._monitor = monitor if callback is not None or progress else quiet
         self._lock, self._vectors, self._functions = threading.RLock(), {}, []
         self._solving = False
-        self._A = self._operator(A, format, *_promise(method))
-        if rtol is None:
-            rtol = 1e-8 if self._type == np.float64 else 1e-5
-        if M is None:
-            self._handle = self._by_words(method, precond, _stop(rtol, atol, maxiter), options)
-        else:
-            if precond != 'auto':
-                raise TypeError(f'M and precond={precond!r} are both given')
-            self._handle = self._with(A, M, method, _stop(rtol, atol, maxiter), options)
+        with self.device.undisturbed():
+            with self.device.together('pykry.Solver'):
+                A = as_operator(A, shape, 'A')
+                self._type = number_type(dtype, 'dtype') if dtype is not None else operator_type(A, 'A')
+                operator_type(A, 'A')
+                stop, storage = _stop(rtol, atol, maxiter, self._type), self._storage(format)
+                if M is not None and precond != 'auto':
+                    raise TypeError(f'M and precond={precond!r} are both given')
+            # Of ranks, as b and x are, this one's rows.
+            super().__init__(self._type, (A.shape[0],) * 2 if self.device.ranks else A.shape[::-1])
+            self._A = self._operator(A, storage, *_promise(method))
+            self._handle = (self._by_words(method, precond, stop, options) if M is None else
+                            self._with(A, M, method, stop, options))
         info = ffi.new('kry_op_info *')
         lib.kry_op_describe_sized(self._A.handle, info, ffi.sizeof('kry_op_info'))
         self._matrix = ' '.join(filter(None, dict.fromkeys([text(info.kind), text(info.variant)])))
@@ -102,21 +102,25 @@ class Solver(LinearOperator):
 
     # ---- making it ----
 
-    def _operator(self, A, format, traits=0):
-        if isinstance(A, LinearOperator):
-            self._functions.append(Function(self.device, A, self._type, traits))
-            return self._functions[-1]
+    def _storage(self, format=None):
         params = ffi.new('kry_matrix_params *', {'struct_size': ffi.sizeof('kry_matrix_params'),
                                                  'duplicates': lib.KRY_SUM, 'on_host': self._on_host})
         if format:
             check(lib.kry_format_parse(format.encode(), params))
-        return Matrix(self.device, A, self._type, params)
+        return params
+
+    def _operator(self, A, storage, traits=0):
+        if isinstance(A, LinearOperator):
+            self._functions.append(Function(self.device, A, self._type, traits))
+            return self._functions[-1]
+        return (RankMatrix if self.device.ranks else Matrix)(self.device, A, self._type, storage)
 
     def _by_words(self, method, precond, stop, options):
         words = {'method': method, **stop, **options}
         if precond != 'auto':
             words['precond'] = precond or 'none'
-        line = ' '.join(f'{name.replace("_", "-")}={value}' for name, value in words.items() if value is not None)
+        with self.device.together(f'pykry.Solver with {words}'):
+            line = ' '.join(f'{name.replace("_", "-")}={value}' for name, value in words.items() if value is not None)
         box = ffi.new('kry_op **')
         self._checked(lib.kry_solver_create(self._A.handle, line.encode(), self._monitor, ffi.NULL, box))
         return own(box, lib.kry_op_release)
@@ -124,19 +128,21 @@ class Solver(LinearOperator):
     def _with(self, A, M, method, stop, options):
         """A solver with a preconditioner that is an operator."""
         every = options.pop('check_every', 0)
-        if options:
-            raise TypeError(f'with M= there is no {", ".join(sorted(options))}')
-        if method == 'auto':
-            method = 'cg' if _is_symmetric(A) else 'gmres'
-        if isinstance(M, Solver) and M.device is self.device and M.dtype == self.dtype:
-            self._M, handle = M, M._handle  # nothing goes through the host
-        else:
-            M = as_operator(M, A.shape[::-1], 'M')
-            operator_type(M, 'M')
-            if M.shape != A.shape[::-1]:
-                raise ValueError(f'M is {M.shape}, which does not suit A, {A.shape}')
-            self._M = self._operator(M, None, *_promise(method))
-            handle = self._M.handle
+        kept = isinstance(M, Solver) and M.device is self.device and M.dtype == self.dtype  # nothing goes through the host
+        with self.device.together(f'pykry.Solver with M, {method}, {stop}, {every}'):
+            if options:
+                raise TypeError(f'with M= there is no {", ".join(sorted(options))}')
+            if method == 'auto' and self.device.ranks:
+                raise TypeError('with M= on ranks a method has to be named: none of them sees whether A is symmetric')
+            if method == 'auto':
+                method = 'cg' if _is_symmetric(A) else 'gmres'
+            if not kept:
+                M = as_operator(M, A.shape[::-1], 'M')
+                operator_type(M, 'M')
+                if M.shape != (A.shape if self.device.ranks else A.shape[::-1]):
+                    raise ValueError(f'M is {M.shape}, which does not suit A, {A.shape}')
+        self._M = M if kept else self._operator(M, self._storage(), *_promise(method))
+        handle = M._handle if kept else self._M.handle
         params = ffi.new('kry_pcg_params *', {
             'struct_size': ffi.sizeof('kry_pcg_params'), 'precond': handle, 'monitor': self._monitor,
             'flexible': lib.KRY_POLAK_RIBIERE if isinstance(M, Solver) and method == 'cg' else lib.KRY_RIGID,
@@ -177,10 +183,19 @@ class Solver(LinearOperator):
         return x, result
 
     def _solve(self, b, x0=None):
-        if kind_of(b) == OPENCL:
-            return self._solve_shared(b, x0)
+        with self.device.undisturbed():
+            with self.device.together('pykry.Solver.solve'):
+                solve, *system = self._system(b, x0)
+            return solve(*system)
+
+    def _system(self, b, x0):
+        """Where b and x0 are solved with, and what that takes, once they are seen to suit A."""
+        if kind_of(b) == OPENCL and not self.device.ranks:
+            return self._solve_shared, b, x0
         b, x0 = on_host(b, 'b'), on_host(x0, 'x0')
         there = is_on_device(b)
+        if self.device.ranks and (there or kind_of(b) == OPENCL):
+            raise TypeError('b lies on a device; on ranks b and x are on the host')
         if not there:
             b = numbers(b, np.float64 if self._on_host else self._type, 'b')
         if b.ndim not in (1, 2) or b.shape[0] != self.shape[1]:
@@ -188,24 +203,23 @@ class Solver(LinearOperator):
         shape = (self.shape[0],) + b.shape[1:]
         if x0 is not None and tuple(x0.shape if there else np.shape(x0)) != shape:
             raise ValueError(f'x0 has the shape {np.shape(x0)}, not {shape}')
-        return (self._solve_there if there else self._solvehere)(b, x0, shape)
+        if there:
+            return self._solve_there, b, x0, shape
+        x = np.empty(shape, b.dtype, order='F')  # kry's blocks are column major
+        if x0 is not None:
+            x[...] = numbers(x0, b.dtype, 'x0')
+        return self._solve_here, np.asfortranarray(b), x, x0 is not None
 
-    def _solvehere(self, b, x0, shape):
-        # kry's blocks are column major
-        b = np.asfortranarray(b)
-        x = np.empty(shape, b.dtype, order='F')
+    def _solve_here(self, b, x, guessed):
         if self._on_host:
-            x[...] = 0 if x0 is None else numbers(x0, b.dtype, 'x0')
+            if not guessed:
+                x[...] = 0
             return self._run(lambda: lib.kry_solve_host_sized(self._handle, _doubles(b), _doubles(x), self._result,
                                                               _RESULT),
                              lambda: x)
-        vec_b, vec_x = self._pair(b.shape, shape)
+        vec_b, vec_x = self._pair(b.shape, x.shape)
         check(lib.kry_vec_write(vec_b, pointer(b)))
-        if x0 is None:
-            check(lib.kry_vec_fill(vec_x, 0.0))
-        else:
-            x[...] = numbers(x0, b.dtype, 'x0')
-            check(lib.kry_vec_write(vec_x, pointer(x)))
+        check(lib.kry_vec_write(vec_x, pointer(x)) if guessed else lib.kry_vec_fill(vec_x, 0.0))
 
         def read():
             check(lib.kry_vec_read(vec_x, pointer(x)))
@@ -242,8 +256,10 @@ class Solver(LinearOperator):
         """Vectors for b and x, kept from solve to solve."""
         key = shape_b[1:]
         if key not in self._vectors:
+            with self.device.together(f'pykry.Solver.solve with b of {key[0] if key else "one"} columns'):
+                rows = [self._A.whole] * 2 if self.device.ranks else [shape_b[0], shape_x[0]]
             self._vectors.clear()
-            self._vectors[key] = (self.device.vector(self._type, *shape_b), self.device.vector(self._type, *shape_x))
+            self._vectors[key] = tuple(self.device.vector(self._type, n, *key) for n in rows)
         return self._vectors[key]
 
     def _run(self, call, read):
@@ -258,13 +274,12 @@ class Solver(LinearOperator):
             here.solver, self._solving = outer, False
         if status < 0:
             self._checked(status)
-        if self._progress:
+        if self._last > 0:
             print(file=sys.stderr)
         error, self._error = self._error, None
-        if error is not None and not isinstance(error, KeyboardInterrupt):
-            raise error
+        interrupted = self.device.raised(error)
         x, result = read(), result_of(self._result[0], status, self._name, self._matrix)
-        if error is not None:
+        if interrupted:
             raise Interrupted(x, result) from None
         return x, result
 
@@ -284,14 +299,16 @@ class Solver(LinearOperator):
                 self._last = seen.seconds
                 print(f'\r{seen.iteration} iterations, residual {seen.residual:.3e}, target {seen.target:.3e}', end='',
                       file=sys.stderr, flush=True)
-            return 1 if self._callback is not None and self._callback(seen) else 0
+            wanted = self._callback is not None and self._callback(seen)
+            return 1 if wanted or self._error is not None else 0
         except BaseException as error:
             self._error = error
             return 1
 
     def iterate(self) -> np.ndarray:
         """The x of the solve that calls the callback, a copy; that of the iteration itself with `check_every`."""
-        x = np.empty((lib.kry_vec_rows(self._x), lib.kry_vec_cols(self._x)), self._type, order='F')
+        rows = lib.kry_vec_rows_here(self._x, ffi.NULL)
+        x = np.empty((rows, lib.kry_vec_cols(self._x)), self._type, order='F')
         check(lib.kry_vec_read(self._x, pointer(x)))
         return x[:, 0] if x.shape[1] == 1 else x
 
@@ -304,15 +321,16 @@ class Solver(LinearOperator):
         """
         if isinstance(self._A, Function):
             raise TypeError('update: A is a function, which has no numbers')
-        with self._lock:
+        with self._lock, self.device.undisturbed():
             self._A.update(A)
             self._checked(lib.kry_op_update(self._handle, ffi.NULL))
 
     def set_tolerance(self, rtol: float = 0.0, atol: float = 0.0, maxiter: Optional[int] = None) -> None:
         """Other tolerances for the solves from now on, as Newton's method wants them; 0: the defaults."""
-        with self._lock:
-            check(lib.kry_solver_set_stop(self._handle, ffi.new('kry_stop *', {
-                'rtol': rtol, 'atol': atol, 'max_iter': maxiter or 0})))
+        with self._lock, self.device.undisturbed():
+            with self.device.together(f'pykry.Solver.set_tolerance({rtol}, {atol}, {maxiter})'):
+                stop = ffi.new('kry_stop *', {'rtol': rtol, 'atol': atol, 'max_iter': maxiter or 0})
+            check(lib.kry_solver_set_stop(self._handle, stop))
 
     # ---- as a LinearOperator ----
 
@@ -328,8 +346,10 @@ class Solver(LinearOperator):
         return f'<pykry.Solver of {self.shape[1]}-by-{self.shape[0]}, {self._matrix}, on {self._name!r}>'
 
 
-def _stop(rtol, atol, maxiter):
+def _stop(rtol, atol, maxiter, dtype):
     """The words of the stopping rules."""
+    if rtol is None:
+        rtol = 1e-8 if dtype == np.float64 else 1e-5
     if not rtol >= 0 or not atol >= 0 or (rtol == 0 and atol == 0):
         raise ValueError(f'rtol={rtol} and atol={atol}; both may not be negative, and one has to be positive')
     if maxiter is not None and maxiter < 1:
@@ -353,66 +373,3 @@ def _is_symmetric(A):
 
 def _doubles(a):
     return ffi.cast('double *', a.ctypes.data)
-
-
-def solve(A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *, rtol: Optional[float] = None, atol: float = 0.0,
-          maxiter: Optional[int] = None, M: Optional[OperatorLike] = None, precond: Optional[str] = 'auto',
-          method: str = 'auto', device: DeviceLike = None, dtype: Optional[DTypeLike] = None,
-          callback: Optional[Callback] = None, progress: Optional[bool] = None,
-          **options: Union[str, int, float]) -> Tuple[np.ndarray, Result]:
-    """Solve A x = b.
-
-    Parameters
-    ----------
-    A : sparse array or matrix, ndarray, LinearOperator, or function of a vector
-    b : array_like, pyopencl.array.Array, or what offers itself by DLPack
-        Of shape (n,), or (n, k) for k systems.
-    x0 : the same, optional
-        The first guess.
-    rtol, atol : float
-        The solve ends when the true residual is at most ``max(rtol * norm(b), atol)``. rtol: by default 1e-8, in
-        float32 1e-5.
-    maxiter, M, precond, method, device, dtype, callback, progress, **options
-        As for `Solver`.
-
-    Returns
-    -------
-    x : ndarray, pyopencl.array.Array or DeviceArray
-    result : Result
-        True if the true residual met the target; else there is a `ConvergenceWarning`, too.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp, pykry
-    >>> A = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(50, 50))
-    >>> x, result = pykry.solve(A, np.ones(50))
-    >>> bool(result)
-    True
-    >>> x, result = pykry.solve(lambda v: A @ v, np.ones(50), method="gmres")
-    >>> bool(np.allclose(A @ x, 1))
-    True
-    """
-    where = device_of(device, on_host(b, 'b'))
-    A, b, x0, dtype = system_of(A, b, x0, where, dtype)
-    solver = Solver(A, method=method, precond=precond, M=M, rtol=rtol, atol=atol, maxiter=maxiter, device=where,
-                    dtype=dtype, shape=shape_of(b), callback=callback, progress=progress, **options)
-    return solver.solve(b, x0)
-
-
-def system_of(A, b, x0, where, dtype):
-    """The arguments of a solve on a device, and the type of its numbers."""
-    A, b, x0 = on_host(A, 'A'), on_host(b, 'b'), on_host(x0, 'x0')
-    if kind_of(b) == OPENCL:  # its type is known where its context is
-        b = DeviceArray.of(where, b, 'b')
-    kinds = [np.float64 if callable(A) and not hasattr(A, 'dtype') else A.dtype if hasattr(A, 'dtype') else
-             np.asarray(A).dtype, b.dtype if hasattr(b, 'dtype') else np.asarray(b).dtype]
-    if dtype is None:
-        both = [number_type(np.float64 if kind is None else kind, name) for kind, name in zip(kinds, 'Ab')]
-        dtype = np.result_type(*both)
-    return A, b, x0, dtype
-
-
-def shape_of(b):
-    """Of an A that is a function."""
-    rows = np.shape(b)[0] if np.ndim(b) else 0
-    return rows, rows

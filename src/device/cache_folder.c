@@ -210,7 +210,7 @@ static int open_lock(const char *path)
 int kry_cache_lock(const char *path, double seconds)
 {
     const double start = kry_now();
-    const struct timespec pause = { .tv_nsec = 2000000 };
+    struct timespec pause = { .tv_nsec = 50000 }; /* up to 3 ms */
     int lock = open_lock(path);
 
     while (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB)) {
@@ -219,6 +219,7 @@ int kry_cache_lock(const char *path, double seconds)
             return -1;
         }
         nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 2000000) pause.tv_nsec *= 2;
     }
     return lock;
 }

@@ -174,6 +174,7 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_r
     const size_t global[] = { (size_t)range->groups * local[0], (size_t)range->columns };
     const cl_uint dimensions = range->columns > 1 ? 2 : 1;
     bool first = false, compiling = false;
+    int lock = -1;
     kry_kernel *const wanted = kernel;
 
     kernel = NULL;
@@ -195,7 +196,7 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_r
         kernel->last_size[i] = (unsigned char)args[i].size;
     }
     cl_event event = NULL;
-    if (first) kry_compiling_begin(dev), compiling = true;
+    if (first) kry_first_launch_begin(dev, kernel, range->size, &lock), compiling = true;
     cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, dimensions, NULL, global, local,
                                         0, NULL, dev->trace ? &event : NULL);
     CHECK(err == CL_SUCCESS,
@@ -207,7 +208,7 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_r
     if (first && !dev->info.gpu) TRY_CL(clFinish(dev->queue));
     kernel->launched = true;
 done:
-    if (compiling) kry_compiling_end(dev);
+    if (compiling) kry_first_launch_end(dev, kernel, range->size, lock);
     kry_kernel_give_back(kernel);
     return st;
 }

@@ -32,22 +32,6 @@ static void compile_options(const kry_device *dev, kry_type type, const char *de
              dev->layout.reproducible ? " -DKRY_REPRODUCIBLE" : "", defines);
 }
 
-/* ---- building one at a time ------------------------------------------------------- */
-
-static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
-
-void kry_compiling_begin(const kry_device *dev)
-{
-    if (dev->info.gpu) return;
-    clFinish(dev->queue); /* enqueued work may have to compile, too */
-    pthread_mutex_lock(&compiling);
-}
-
-void kry_compiling_end(const kry_device *dev)
-{
-    if (!dev->info.gpu) pthread_mutex_unlock(&compiling);
-}
-
 /* ---- building --------------------------------------------------------------------- */
 
 static kry_status build_from_source(kry_device *dev, const char *name, const char *source,
@@ -62,7 +46,7 @@ static kry_status build_from_source(kry_device *dev, const char *name, const cha
     TRY(kry_cl_check(err, "kry_kernel_get", "clCreateProgramWithSource"));
     err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
     /* Processes that compile the same program at the same time disturb each other in PoCL's own cache. */
-    if (err != CL_SUCCESS && strstr(dev->info.platform, "Portable Computing"))
+    if (err != CL_SUCCESS && kry_is_pocl(dev))
         err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
     if (err != CL_SUCCESS) {
         /* Ask for the size first: a smaller buffer gets nothing. */

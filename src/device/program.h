@@ -46,8 +46,13 @@ static inline void kry_kernel_give_back(kry_kernel *mine)
  * sometimes crashes if another program is built at that time (seen in LLVM's pass manager, under
  * AddressSanitizer). So on devices that are no GPUs, only one thread of the process builds a
  * program or launches a kernel for the first time. */
+bool kry_is_pocl(const kry_device *dev);
 void kry_compiling_begin(const kry_device *dev);
 void kry_compiling_end(const kry_device *dev);
+/* The same around the first launch of a kernel in groups of `size`. Ranks come to it at the same time: one of them
+ * compiles, and the others, which share PoCL's cache with it, wait and find it there. `lock` goes to the end. */
+void kry_first_launch_begin(const kry_device *dev, const kry_kernel *kernel, int size, int *lock);
+void kry_first_launch_end(const kry_device *dev, const kry_kernel *kernel, int size, int lock);
 
 /* The kernel `name` of cl/<stem>.cl, compiled for numbers of `type` with `defines` ("-DX=1 -DY", or
  * ""). */
@@ -99,5 +104,8 @@ void kry_disk_store(const char *key, const unsigned char *binary, size_t size);
 /* One process at a time builds the program of this key. -1: in spite of it, several may. */
 int kry_disk_lock(const char *key);
 void kry_disk_unlock(const char *key, int lock);
+/* A lock for the first process that comes to `key`; those that come meanwhile wait until it has unlocked, and
+ * get -1. */
+int kry_disk_go_first(const char *key);
 
 #endif

@@ -82,13 +82,23 @@ void kry_disk_store(const char *key, const unsigned char *binary, size_t size)
 }
 
 /* Processes that are started together, as ranks are, all want the same programs. */
+enum { LONGEST = 60 }; /* seconds: longer than one is built, unless its process is stopped */
+
 int kry_disk_lock(const char *key)
 {
-    const double longest =
-        60; /* seconds: longer than a program is built, unless its process is stopped */
     char path[600];
+    return file_name(key, path, sizeof path) ? kry_cache_lock(path, LONGEST) : -1;
+}
 
-    return file_name(key, path, sizeof path) ? kry_cache_lock(path, longest) : -1;
+int kry_disk_go_first(const char *key)
+{
+    char path[600];
+    int lock = -1;
+
+    if (!file_name(key, path, sizeof path)) return -1;
+    if ((lock = kry_cache_lock(path, 0)) >= 0) return lock;
+    kry_cache_unlock(path, kry_cache_lock(path, LONGEST));
+    return -1;
 }
 
 void kry_disk_unlock(const char *key, int lock)

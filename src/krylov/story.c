@@ -95,11 +95,12 @@ kry_status kry_story_show(kry_story *s, int64_t iteration)
     double stop = 0;
 
     if (!s->monitor && !observer) return KRY_OK;
-    if (kry_layout_reports(&s->dev->layout)) { /* of several parts the first one shows it */
+    /* Of several parts the first one shows it, and each rank. One that wants to stop stops all. */
+    if (kry_layout_reports(&s->dev->layout)) {
         if (s->monitor) stop = s->monitor(s->monitor_user, &it) != 0;
         if (observer && observer->look(observer->user, &it)) stop = 1;
     }
-    TRY(kry_layout_agree(&s->dev->layout, &stop));
+    TRY(kry_layout_combine(&s->dev->layout, KRY_MAX, &stop, 1));
     if (stop != 0) s->monitor_stopped = true;
 done:
     return st;

@@ -1,31 +1,12 @@
 /* matrix_parts.c - stored matrices on a team: each part's rows, in a format of its own. */
-#include "matrix/matrix_parts.h"
 #include "matrix/matrix.h"
-#include "operator/op_parts.h"
+#include "matrix/matrix_cut.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Which numbers of the whole matrix are a part's own and far ones. */
-typedef struct piece {
-    int64_t own_nnz, far_nnz;
-    int64_t *own, *far;
-} piece;
-
-typedef struct whole {
-    kry_sparse host; /* all rows and columns; or those of one rank, with kry_rank_rows' columns */
-    kry_rank_rows rank;
-    kry_entry_map map;
-    int64_t nnz;
-    kry_matrix_params params;
-    kry_split *split;      /* retained */
-    struct kry_team *team; /* borrowed */
-    int32_t *place;        /* of each row, NULL: its number */
-    piece *piece;          /* split->members */
-} whole;
-
 static void whole_release(void *self)
 {
-    whole *W = self;
+    kry_matrix_whole *W = self;
     if (!W) return;
     for (int r = 0; W->piece && r < W->split->members; r++) {
         free(W->piece[r].own);
@@ -40,228 +21,19 @@ static void whole_release(void *self)
     free(W);
 }
 
-static int64_t place_of(const whole *W, int32_t row) { return W->place ? W->place[row] : row; }
-
-/* ---- one part's rows ------------------------------------------------------------------------- */
-
-typedef struct cut {
-    const whole *W;
-    piece *piece;
-    int64_t first, rows; /* places */
-    int32_t *number;     /* columns of the whole: their numbers in the matrix at hand, -1: none */
-    int64_t *wanted;     /* places in other parts that the rows have entries for, ascending */
-    int64_t wants;
-    kry_sparse own, far;
-} cut;
-
-static void cut_release(cut *c)
-{
-    free(c->number);
-    free(c->wanted);
-    kry_sparse_release(&c->own);
-    kry_sparse_release(&c->far);
-}
-
-/* The column of the host's matrix that an own place has; or that of wanted place i. */
-static int64_t own_column(const cut *c, int64_t place)
-{
-    return c->W->rank.wanted ? place - c->first : kry_split_row(c->W->split, place);
-}
-static int64_t far_column(const cut *c, int64_t i)
-{
-    return c->W->rank.wanted ? c->rows + i : kry_split_row(c->W->split, c->wanted[i]);
-}
-
-/* A rank has found them. */
-static kry_status take_wanted(cut *c)
-{
-    kry_status st = kry_alloc((size_t)c->W->rank.wants, sizeof *c->wanted, &c->wanted);
-
-    if (st < 0) return st;
-    c->wants = c->W->rank.wants;
-    if (c->wants) memcpy(c->wanted, c->W->rank.wanted, (size_t)c->wants * sizeof *c->wanted);
-    for (int64_t i = 0; i < c->wants; i++) c->number[far_column(c, i)] = (int32_t)i;
-    return KRY_OK;
-}
-
-/* List the wanted places; number[column] is then the column's place in this list. */
-static kry_status find_wanted(cut *c)
-{
-    kry_status st = KRY_OK;
-    const whole *W = c->W;
-    const kry_sparse *H = &W->host;
-    int64_t end = c->first + c->rows;
-
-    TRY(kry_alloc((size_t)H->cols, sizeof *c->number, &c->number));
-    for (int64_t j = 0; j < H->cols; j++) c->number[j] = -1;
-    if (W->rank.wanted) return take_wanted(c);
-    for (int64_t p = c->first; p < end; p++) {
-        int64_t row = kry_split_row(W->split, p);
-        for (int64_t k = H->row_ptr[row]; k < H->row_ptr[row + 1]; k++) {
-            int32_t *number = &c->number[H->col[k]];
-            int64_t place = place_of(W, H->col[k]);
-            if (*number >= 0 || (place >= c->first && place < end)) continue;
-            *number = 0;
-            c->wants++;
-        }
-    }
-    TRY(kry_alloc((size_t)c->wants, sizeof *c->wanted, &c->wanted));
-    c->wants = 0;
-    for (int64_t p = 0; p < H->cols; p++) {
-        int32_t *number = &c->number[kry_split_row(W->split, p)];
-        if (*number < 0) continue;
-        *number = (int32_t)c->wants;
-        c->wanted[c->wants++] = p;
-    }
-done:
-    return st;
-}
-
-/* Number the own columns from `first` on. */
-static void number_own(const cut *c, int64_t first)
-{
-    for (int64_t p = c->first; p < c->first + c->rows; p++)
-        c->number[own_column(c, p)] = (int32_t)(first + p - c->first);
-}
-
-static kry_status take_columns(const cut *c, int64_t cols, kry_sparse *part, int64_t **from)
-{
-    const kry_sparse_cut cut = { .rows = c->rows,
-                                 .first = c->W->rank.wanted ? 0 : c->first,
-                                 .row = c->W->split->row,
-                                 .cols = cols,
-                                 .place = c->number };
-    return kry_sparse_part(&c->W->host, &cut, part, from);
-}
-
-/* Make the halo that brings the wanted numbers. Collective. */
-static kry_status make_halo(const cut *c, kry_device *dev, kry_halo **halo)
-{
-    const kry_split *s = c->W->split;
-    const kry_places want = { s->members, s->first, c->wants, c->wanted };
-    return kry_halo_create_for(dev, c->W->host.type, &want, halo);
-}
-
-static kry_status create(kry_device *dev, const kry_sparse *A, kry_matrix_params params,
-                         kry_op **op)
-{
-    params.storage = KRY_GENERAL;
-    params.duplicates = KRY_REFUSE;
-    return kry_matrix_of_sparse(dev, A, &params, op);
-}
-
-/* Make a matrix of the own entries. Without the far ones it is no longer singular; but in flux form its
- * rows are still those of the whole, which add up to 0. */
-static kry_status make_own(const cut *c, kry_device *dev, kry_op **own)
-{
-    kry_status st = KRY_OK;
-    kry_matrix_params params = c->W->params;
-    unsigned traits = params.traits;
-
-    if ((traits & KRY_SINGULAR) && c->W->split->members > 1)
-        traits = (traits & ~(unsigned)KRY_SINGULAR) | KRY_POSITIVE;
-    if (params.form != KRY_FLUX) params.traits = traits;
-    TRY(create(dev, &c->own, params, own));
-    (*own)->shape.traits = traits;
-done:
-    return st;
-}
-
-static kry_status make_coupled(cut *c, kry_device *dev, kry_op **local)
-{
-    kry_status st = KRY_OK;
-    piece *p = c->piece;
-    kry_op *own = NULL;
-    kry_coupled A = { .traits = c->W->params.traits };
-
-    TRY(take_columns(c, c->wants, &c->far, &p->far));
-    for (int64_t i = 0; i < c->wants; i++) c->number[far_column(c, i)] = -1;
-    number_own(c, 0);
-    TRY(take_columns(c, c->rows, &c->own, &p->own));
-    p->own_nnz = kry_sparse_nnz(&c->own), p->far_nnz = kry_sparse_nnz(&c->far);
-    TRY(make_own(c, dev, &own));
-    if (c->W->split->members == 1) { /* all of it */
-        *local = own, own = NULL;
-        goto done;
-    }
-    TRY(make_halo(c, dev, &A.halo));
-    A.own = own, A.far = c->far, c->far = (kry_sparse){ 0 };
-    A.place = c->wanted, c->wanted = NULL;
-    const bool exact = c->W->host.type == KRY_F32 && dev->info.fp64;
-    TRY(kry_coupled_create(&A, exact ? &kry_matrix_of(own)->sorted : NULL, local));
-    TRY(kry_coupled_store(*local, c->own.val, kry_coupled_of(*local)->far.val));
-done:
-    kry_op_release(&own);
-    return st;
-}
-
-/* ---- all of its rows' entries in one matrix, for reproducible sums --------------------------- */
-
-/* Number all columns in the order of the whole: those below, the own ones, those above. */
-static void number_columns(const cut *c, kry_extended *A)
-{
-    enum { ALIGNED = 8 };
-
-    while (A->below < c->wants && c->wanted[A->below] < c->first) A->below++;
-    A->own_at = (A->below + ALIGNED - 1) / ALIGNED * ALIGNED;
-    number_own(c, A->own_at);
-    for (int64_t i = 0; i < c->wants; i++) {
-        int64_t from_own = i - A->below + (i < A->below ? 0 : c->rows);
-        c->number[far_column(c, i)] = (int32_t)(A->own_at + from_own);
-    }
-}
-
-static kry_status make_extended(cut *c, kry_device *dev, kry_op **local)
-{
-    kry_status st = KRY_OK;
-    kry_matrix_params params = c->W->params;
-    kry_extended A = { .traits = params.traits };
-
-    number_columns(c, &A);
-    TRY(take_columns(c, A.own_at + c->rows + c->wants - A.below, &c->own, &c->piece->own));
-    c->piece->own_nnz = kry_sparse_nnz(&c->own);
-    params.traits = 0;
-    if (params.format == KRY_FORMAT_AUTO) params.format = KRY_FORMAT_SELL;
-    TRY(create(dev, &c->own, params, &A.wide));
-    if (c->W->split->members > 1) TRY(make_halo(c, dev, &A.halo));
-    A.place = c->wanted, c->wanted = NULL;
-    TRY(kry_extended_create(&A, local));
-done:
-    kry_op_release(&A.wide);
-    return st;
-}
-
-static kry_status make_part(const void *user, int rank, kry_op **local)
-{
-    const whole *W = user;
-    kry_status st = KRY_OK;
-    kry_device *dev = W->team->part[rank];
-    cut c = { .W = W,
-              .piece = &W->piece[rank],
-              .first = W->split->first[rank],
-              .rows = kry_split_rows(W->split, rank) };
-
-    TRY(find_wanted(&c));
-    TRY((W->team->reproducible ? make_extended : make_coupled)(&c, dev, local));
-done:
-    if (st < 0) kry_op_release(local);
-    cut_release(&c);
-    return st;
-}
-
 /* A rank needs them no more: its part has them. */
-static void forget_host(whole *W)
+static void forget_host(kry_matrix_whole *W)
 {
     const kry_type type = W->host.type;
 
-    if (W->rank.wanted) kry_sparse_release(&W->host);
+    if (kry_whole_of_rank(W)) kry_sparse_release(&W->host);
     W->host.type = type;
 }
 
 /* ---- new values ------------------------------------------------------------------------------ */
 
 /* KRY_VALUES_SINGLE: round all entries, for a part's own matrix rounds its own ones only. */
-static kry_status round_values(const char *who, whole *W)
+static kry_status round_values(const char *who, kry_matrix_whole *W)
 {
     kry_status st = KRY_OK;
     double *val = W->host.val;
@@ -275,10 +47,13 @@ done:
 
 static kry_status prepare(void *self, const void *values)
 {
-    whole *W = self;
+    kry_matrix_whole *W = self;
     kry_status st = KRY_OK;
 
-    if (!values) return KRY_OK; /* parts take the numbers that they have */
+    if (!values) { /* parts take the numbers that they have */
+        forget_host(W);
+        return KRY_OK;
+    }
     if (!W->host.val) TRY(kry_alloc((size_t)W->nnz, kry_type_size(W->host.type), &W->host.val));
     TRY(kry_entries_renew("kry_op_update", &W->map, values, W->nnz, &W->host));
     TRY(round_values("kry_op_update", W));
@@ -286,14 +61,38 @@ done:
     return st;
 }
 
+/* Its numbers are in the order of its rows; that of all its entries, if no columns are far. */
+static kry_status update_rank(kry_matrix_whole *W, kry_op *local)
+{
+    kry_status st = KRY_OK;
+    const kry_coupled *A = kry_coupled_of(local);
+    kry_op *own = (kry_op *)kry_op_own(local);
+    void *own_val = NULL, *far_val = NULL;
+    const void *given = W->host.val;
+
+    if (A && given) {
+        TRY(kry_rank_numbers(&W->rank, &kry_matrix_of(own)->sorted, &A->far, given, &own_val,
+                             &far_val));
+        given = own_val;
+    }
+    TRY(kry_op_update(own, given));
+    if (given) TRY(kry_coupled_store(local, given, far_val));
+done:
+    free(far_val);
+    free(own_val);
+    forget_host(W);
+    return st;
+}
+
 static kry_status update_part(void *self, int rank, kry_op *local)
 {
-    whole *W = self;
-    const piece *p = &W->piece[rank];
+    kry_matrix_whole *W = self;
+    const kry_matrix_piece *p = &W->piece[rank];
     kry_status st = KRY_OK;
     const kry_sparse *host = &W->host;
     void *own = NULL, *far = NULL;
 
+    if (kry_whole_of_rank(W)) return update_rank(W, local);
     TRY(kry_numbers_at(host->type, host->val, p->own, p->own_nnz, &own));
     TRY(kry_numbers_at(host->type, host->val, p->far, p->far_nnz, &far));
     TRY(kry_op_update((kry_op *)kry_op_own(local), own));
@@ -301,18 +100,17 @@ static kry_status update_part(void *self, int rank, kry_op *local)
 done:
     free(far);
     free(own);
-    forget_host(W);
     return st;
 }
 
 static kry_status inspect(void *self, kry_finding *found)
 {
-    return kry_matrix_inspect(&((const whole *)self)->host, found);
+    return kry_matrix_inspect(&((const kry_matrix_whole *)self)->host, found);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static kry_status find_places(whole *W)
+static kry_status find_places(kry_matrix_whole *W)
 {
     kry_status st = KRY_OK;
 
@@ -352,7 +150,7 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map
                                const kry_matrix_params *params, kry_rank_rows *rank, kry_op **op)
 {
     kry_status st = KRY_OK;
-    whole *W = NULL;
+    kry_matrix_whole *W = NULL;
 
     *op = NULL;
     TRY(check(team->team, host, params, rank));
@@ -375,7 +173,7 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map
                                     .update = update_part,
                                     .inspect = inspect,
                                     .destroy = whole_release };
-    TRY(kry_parts_create(team, W->split, &extra, make_part, W, op));
+    TRY(kry_parts_create(team, W->split, &extra, kry_matrix_cut, W, op));
     forget_host(W);
     W = NULL;
 done:

@@ -14,14 +14,17 @@
 
 /* ---- matrix_parts.c, matrix_read.c: the whole ------------------------------------------------- */
 
-/* What a rank brings (matrix_rows.c): its rows, whose columns are numbered from its own first one, and behind its
- * own ones those of other ranks, ascending. */
+/* What a rank brings (matrix_rows.c): its rows, of whose columns those that have entries are numbered in the order of the
+ * whole: of other ranks' columns `below`, all its own ones, the others of other ranks. */
 typedef struct kry_rank_rows {
     kry_split *split; /* borrowed */
     int64_t *
         wanted; /* owned, not NULL: places in other ranks that the rows have entries for, ascending */
-    int64_t wants;
+    int64_t wants, below;
 } kry_rank_rows;
+/* Part the numbers of such rows into those of own and far entries, which have these patterns; to be freed. */
+kry_status kry_rank_numbers(const kry_rank_rows *rank, const kry_sparse *own, const kry_sparse *far,
+                            const void *val, void **own_val, void **far_val);
 
 /* The operator of a matrix, split over the devices of a team. Takes host and map over if the call
  * succeeds; and rank->wanted. rank: host has the rows of this rank only; NULL: of all parts. */

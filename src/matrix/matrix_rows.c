@@ -1,8 +1,8 @@
 /*
  * matrix_rows.c - matrices of which each rank brings its own rows, with the columns of the whole.
  *
- * A rank numbers its columns anew: its own ones from 0, then those of other ranks that its rows have entries
- * for, ascending. Nothing here is as long as the whole matrix has rows.
+ * A rank numbers the columns that its rows have entries for anew, in their order. Nothing here is as long as the
+ * whole matrix has rows.
  */
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
@@ -79,6 +79,7 @@ static kry_status find_wanted(const given *g, kry_rank_rows *rank)
     for (int64_t i = 0; i < count; i++)
         if (i == 0 || rank->wanted[i] != rank->wanted[i - 1])
             rank->wanted[rank->wants++] = rank->wanted[i];
+    while (rank->below < rank->wants && rank->wanted[rank->below] < g->first) rank->below++;
     CHECK(g->rows + rank->wants <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "%s: %lld own columns and %lld of other ranks are more than 2^31-1", who,
           (long long)g->rows, (long long)rank->wants);
@@ -94,14 +95,36 @@ static kry_status number_columns(const given *g, const kry_rank_rows *rank, int3
     TRY(kry_alloc((size_t)g->nnz, sizeof *col, &col));
     for (int64_t k = 0; k < g->nnz; k++) {
         if (is_own(g, g->col[k])) {
-            col[k] = (int32_t)(g->col[k] - g->first);
+            col[k] = (int32_t)(rank->below + g->col[k] - g->first);
         } else {
             const int64_t *at = bsearch(&g->col[k], rank->wanted, (size_t)rank->wants,
                                         sizeof *rank->wanted, ascending);
-            col[k] = (int32_t)(g->rows + (at - rank->wanted));
+            const int64_t i = at - rank->wanted;
+            col[k] = (int32_t)(i < rank->below ? i : g->rows + i);
         }
     }
     *number = col;
+done:
+    return st;
+}
+
+kry_status kry_rank_numbers(const kry_rank_rows *rank, const kry_sparse *own, const kry_sparse *far,
+                            const void *val, void **own_val, void **far_val)
+{
+    kry_status st = KRY_OK;
+    const kry_type type = far->type;
+    int64_t k = 0, o = 0, f = 0;
+
+    TRY(kry_alloc((size_t)kry_sparse_nnz(own), kry_type_size(type), own_val));
+    TRY(kry_alloc((size_t)kry_sparse_nnz(far), kry_type_size(type), far_val));
+    for (int64_t i = 0; i < own->rows; i++) {
+        while (f < far->row_ptr[i + 1] && far->col[f] < rank->below)
+            kry_number_put(type, *far_val, f++, kry_number_at(type, val, k++));
+        while (o < own->row_ptr[i + 1])
+            kry_number_put(type, *own_val, o++, kry_number_at(type, val, k++));
+        while (f < far->row_ptr[i + 1])
+            kry_number_put(type, *far_val, f++, kry_number_at(type, val, k++));
+    }
 done:
     return st;
 }
@@ -128,6 +151,7 @@ static kry_status create_on_ranks(kry_device *dev, given *g, const kry_matrix_pa
                             NULL,
                             g->nnz };
     TRY(kry_entries_compress(&e, params, &host, &map));
+    free(col), col = NULL;
     TRY(kry_matrix_in_parts(dev, &host, &map, params, &rank, op));
 done:
     free(col);

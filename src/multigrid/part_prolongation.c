@@ -242,8 +242,7 @@ static kry_status filter(const kry_part_rows *A, const kry_part_kept *kept, filt
         *entry += weak;
         f->d[i] = *entry >= least * whole ? *entry : whole;
     }
-done:
-    if (st < 0) filtered_release(f);
+done: /* the caller releases f */
     return st;
 }
 

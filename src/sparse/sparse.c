@@ -162,6 +162,18 @@ done:
     return st;
 }
 
+void kry_sparse_renumber(kry_sparse *A, int64_t cols, const int32_t *place)
+{
+    int64_t kept = 0, e = 0;
+
+    for (int64_t i = 0; i < A->rows; i++) {
+        for (const int64_t end = A->row_ptr[i + 1]; e < end; e++)
+            if (place[A->col[e]] >= 0) copy_entry(A, e, A, kept++, place[A->col[e]]);
+        A->row_ptr[i + 1] = kept;
+    }
+    A->cols = cols;
+}
+
 kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const void *user,
                              kry_sparse *B)
 {

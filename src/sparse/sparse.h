@@ -61,6 +61,9 @@ typedef struct kry_sparse_cut {
  *   from  [out]  of each entry of B its number in A, to be freed; NULL: not wanted */
 kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_sparse *B,
                            int64_t **from);
+/* Leave entries out of A whose columns have place -1, and give the others these columns: in place, whose arrays keep their
+ * length. cols: as many there are from now on. */
+void kry_sparse_renumber(kry_sparse *A, int64_t cols, const int32_t *place);
 /* M := [A B], of one type; the entries of A's rows come first. */
 kry_status kry_sparse_beside(const kry_sparse *A, const kry_sparse *B, kry_sparse *M);
 /* B := the entries of A for which keep(user, row, column) is true, in A's order. */

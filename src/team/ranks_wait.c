@@ -2,6 +2,7 @@
 #include "team/ranks.h"
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
 kry_status kry_ranks_broken(const kry_ranks *R) { return kry_fail(R->status, "%s", R->why); }
 
@@ -73,15 +74,21 @@ done:
     return st;
 }
 
-/* Between two looks. `since`: when the wait began. */
+/* Between two looks. `since`: when the wait began. Whom another rank keeps waiting for long, since it compiles or reads
+ * a file, leaves its core to others, and comes at most a hundredth late. */
 static kry_status pause_for(kry_ranks *R, double since)
 {
+    static const double long_wait = 0.1; /* seconds */
+    const struct timespec millisecond = { .tv_nsec = 1000000 };
+    const double waited = kry_now() - since;
     size_t bytes;
     int there = 0;
 
-    sched_yield();
+    if (waited > long_wait)
+        nanosleep(&millisecond, NULL);
+    else
+        sched_yield();
     if (R->timeout <= 0) return KRY_OK;
-    const double waited = kry_now() - since;
     if (R->t.probe(R->t.user, -1, KRY_LATE, &bytes, &there)) return kry_ranks_break(R, "probe");
     return waited > R->timeout || there ? too_late(R, waited) : KRY_OK;
 }

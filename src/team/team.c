@@ -18,22 +18,24 @@ kry_device *kry_team_part(const kry_device *dev, int i)
 /* The best of a few times; the arrays exceed the caches of most CPUs. */
 kry_status kry_team_measure(kry_device *dev, double *speed)
 {
-    enum { NUMBERS = 1 << 23, TIMES = 3 };
+    enum { BYTES = 1 << 25, TIMES = 3 };
     kry_status st = KRY_OK;
     cl_mem x = NULL, y = NULL;
-    const int64_t n = NUMBERS, first = 0;
+    /* Most solves want these kernels, too. */
+    const kry_type type = dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const int64_t n = BYTES / (int64_t)kry_type_size(type), first = 0;
 
     *speed = 0;
-    TRY(kry_buffer_create(dev, NUMBERS * sizeof(float), &x));
-    TRY(kry_buffer_create(dev, NUMBERS * sizeof(float), &y));
+    TRY(kry_buffer_create(dev, BYTES, &x));
+    TRY(kry_buffer_create(dev, BYTES, &y));
     const kry_arg args[] = { ARG(n), ARG(x), ARG(first), ARG(y), ARG(first) };
     for (int i = 0; i <= TIMES; i++) { /* the first one compiles */
         TRY(kry_device_finish(dev));
         double start = kry_now();
-        TRY(kry_run(dev, "vec", KRY_F32, "", "vec_copy", kry_groups_for(dev, KRY_F32, n), args,
+        TRY(kry_run(dev, "vec", type, "", "vec_copy", kry_groups_for(dev, type, n), args,
                     COUNT(args)));
         TRY(kry_device_finish(dev));
-        double now = 2.0 * NUMBERS * sizeof(float) / (kry_now() - start);
+        double now = 2.0 * BYTES / (kry_now() - start);
         if (i && now > *speed) *speed = now;
     }
 done:

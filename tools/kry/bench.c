@@ -161,7 +161,7 @@ kry_status bench_vec(const bench *b, int64_t n, uint64_t stream, kry_vec **vec)
 static kry_status on_source(const bench *b, bench_on_source run, const char *file, const char *spec)
 {
     kry_status st = KRY_OK;
-    source s = { 0 };
+    source s = { .device = b->device };
     TRY(ranks_agree(
         source_open(file, spec, (uint64_t)b->seed, b->matrix_free ? &b->form : NULL, &s)));
     TRY(run(b, &s));

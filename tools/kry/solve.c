@@ -60,6 +60,7 @@ static kry_status make_rhs(solve *s)
     CHECK(s->rhs.columns == 1 || !s->o.plot, KRY_ERR_ARGUMENT,
           "--plot draws the history of one right-hand side, and %s has %lld", r->rhs,
           (long long)s->rhs.columns);
+    TRY(check_columns(s->o.out, s->rhs.columns));
 done:
     return st;
 }

@@ -60,6 +60,8 @@ kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **
 /* The same of the rows that s->share has. Collective. */
 kry_status read_shared_vectors(const char *path, const source *s, int64_t *columns,
                                double **values);
+/* Whether vectors with so many columns can go into a file of this name; NULL: they go nowhere. */
+kry_status check_columns(const char *path, int64_t columns);
 /* kry_mtx_write to a file that gets its name once it is whole (output.h). */
 kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *comment);
 kry_status write_vectors(const char *path, int64_t n, int64_t columns, double *values,

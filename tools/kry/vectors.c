@@ -95,6 +95,14 @@ static bool is_petsc(const char *path)
     return length > 6 && !strcmp(path + length - 6, ".petsc");
 }
 
+kry_status check_columns(const char *path, int64_t columns)
+{
+    if (!path || columns == 1 || !is_petsc(path)) return KRY_OK;
+    return kry_fail(KRY_ERR_UNSUPPORTED,
+                    "-o %s: x has %lld columns, and a vector of PETSc has one: write a .mtx", path,
+                    (long long)columns);
+}
+
 kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *comment)
 {
     kry_status st = KRY_OK;
