@@ -56,10 +56,10 @@
 
 #if defined(SYMMETRIC) && !defined(FLUX)
 #define MAIN(row, GET) ((SUM)v[0] * (SUM)GET(row))
-#define MAIN_ROWS(row) (LOAD_SUMV(val + row) * LOAD_SUMV(x + row))
+#define MAIN_ROWS(row, GETV) (LOAD_SUMV(val + row) * GETV(row))
 #else
 #define MAIN(row, GET) 0
-#define MAIN_ROWS(row) 0
+#define MAIN_ROWS(row, GETV) 0
 #endif
 
 #define ROW_SUM(row, GET)                                      \
@@ -91,34 +91,35 @@
 #else
 
 #ifdef FLUX
-#define OWN_ROWS(row) SUMV own = LOAD_SUMV(x + row);
+#define OWN_ROWS(row, GETV) SUMV own = GETV(row);
 #else
-#define OWN_ROWS(row)
+#define OWN_ROWS(row, GETV)
 #endif
 #ifdef SYMMETRIC
-#define ROWS_SUM(row)                                                   \
-    SUMV sums = MAIN_ROWS(row);                                         \
-    OWN_ROWS(row)                                                       \
+#define ROWS_SUM(row, GETV)                                             \
+    SUMV sums = MAIN_ROWS(row, GETV);                                   \
+    OWN_ROWS(row, GETV)                                                 \
     for (int d = 1; d < COUNT; d++)                                     \
         sums += LOAD_SUMV(val + (long)d * stride + row) *               \
-                    FROM_OWN(LOAD_SUMV(x + row + offset[d])) +          \
+                    FROM_OWN(GETV(row + offset[d])) +                   \
                 LOAD_SUMV(val + (long)d * stride + row - offset[d]) *   \
-                    FROM_OWN(LOAD_SUMV(x + row - offset[d]));
+                    FROM_OWN(GETV(row - offset[d]));
 #else
-#define ROWS_SUM(row)                                     \
+#define ROWS_SUM(row, GETV)                               \
     SUMV sums = 0;                                        \
-    OWN_ROWS(row)                                         \
+    OWN_ROWS(row, GETV)                                   \
     for (int d = 0; d < COUNT; d++)                       \
         sums += LOAD_SUMV(val + (long)d * stride + row) * \
-                FROM_OWN(LOAD_SUMV(x + row + offset[d]));
+                FROM_OWN(GETV(row + offset[d]));
 #endif
 
-#define MATRIX_ROWS(GET, DO)                                                 \
+// VW rows at a time where that may be: GETV gets as many, and DO_VECTOR is a statement about rows `row` ... and their `sums`.
+#define MATRIX_VECTORS(GET, GETV, DO, DO_VECTOR)                             \
     long row_end = chunk_end(work), high = min(row_end, (long)work - reach); \
     for (long row = chunk_begin(work); row < row_end;) {                     \
         if (row >= reach && row + VW <= high) {                              \
-            ROWS_SUM(row)                                                    \
-            EACH_LANE(DO, row, sums)                                         \
+            ROWS_SUM(row, GETV)                                              \
+            DO_VECTOR                                                        \
             row += VW;                                                       \
         } else {                                                             \
             ROW_SUM(row, GET)                                                \
@@ -126,6 +127,8 @@
             row++;                                                           \
         }                                                                    \
     }
+#define GET_XV(j)            LOAD_SUMV(x + (j))
+#define MATRIX_ROWS(GET, DO) MATRIX_VECTORS(GET, GET_XV, DO, EACH_LANE(DO, row, sums))
 
 #endif
 

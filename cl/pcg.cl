@@ -32,14 +32,42 @@ kernel void pcg_check(DIRECTION_PARAMS)
 // alpha := rho / p.q,  x += alpha p,  r -= alpha q,  part[group] := (r.z, r.r), where z is
 //   DIAGONAL   d .* r, written for the next direction
 //   otherwise  r itself; a preconditioner that is no diagonal sums again after its own launches
+// On CPUs x may wait for the next step (see begin_step), and chunks are taken from the last to the first: of the vectors that the
+// product before has left in the cache, and those that the direction behind it wants first, the most are there then.
 #ifdef DIAGONAL
 #define DIAGONAL_PARAMS , global const REAL *restrict d, global REAL *restrict z
 #define DIAGONAL_PASS   , d, z
+#define Z_OF(LOAD, v)   (LOAD(d) * (v))
+#define PRECONDITION(LOAD, STORE) z_i = Z_OF(LOAD, r_i), STORE(z_i, z)
 #else
 #define DIAGONAL_PARAMS
 #define DIAGONAL_PASS
+#define Z_OF(LOAD, v) (v)
+#define PRECONDITION(LOAD, STORE) z_i = r_i
 #endif
-void one_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+#ifdef KRY_CPU
+#undef GROUP_HERE
+#define GROUP_HERE ((int)get_num_groups(0) - 1 - (int)get_group_id(0))
+#define OLD_PARAM  , global const REAL *restrict old
+#define OLD_PASS   , old
+#define ADD_TO_X(TYPE, LOAD, STORE)                          \
+    if (update) {                                            \
+        TYPE x_i = LOAD(x) + by_p * LOAD(p);                 \
+        if (by_z != 0) x_i += by_z * Z_OF(LOAD, r_i);        \
+        if (by_old != 0) x_i += by_old * LOAD(old);          \
+        STORE(x_i, x);                                       \
+    }
+#else
+#define OLD_PARAM
+#define OLD_PASS
+#define ADD_TO_X(TYPE, LOAD, STORE) STORE(LOAD(x) + alpha * LOAD(p), x);
+#endif
+#ifdef DRIFT
+#define DRIFT_STEP(V, sum) r_i -= drift, ADD##V(sum, r_i);
+#else
+#define DRIFT_STEP(V, sum)
+#endif
+void one_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p OLD_PARAM,
               global const REAL *restrict q, global REAL *restrict x, global REAL *restrict r,
               global TOTAL2 *restrict part DIAGONAL_PARAMS, local TOTAL2 *lane)
 {
@@ -52,23 +80,18 @@ void one_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *r
     TOTALV srz = NO_TOTALV, srr = NO_TOTALV, mean = NO_TOTALV;
     TOTAL trz = NO_TOTAL, trr = NO_TOTAL, rest = NO_TOTAL;
     x += first, r += first, p += first, q += first;
+#ifdef KRY_CPU
+    const REAL by_p = (REAL)s.by_p, by_z = (REAL)s.by_z, by_old = (REAL)s.by_old;
+    old += first;
+#endif
 #ifdef DIAGONAL
     d += first, z += first;
 #endif
-#ifdef DRIFT
-#define DRIFT_STEP(V, sum) r_i -= drift, ADD##V(sum, r_i);
-#else
-#define DRIFT_STEP(V, sum)
-#endif
-#ifdef DIAGONAL
-#define PRECONDITION(LOAD, STORE) z_i = LOAD(d) * r_i, STORE(z_i, z)
-#else
-#define PRECONDITION(LOAD, STORE) z_i = r_i
-#endif
 #define STEP(TYPE, LOAD, STORE, V, rz, rr, rm)         \
     {                                                  \
-        TYPE z_i, r_i = LOAD(r) - alpha * LOAD(q);     \
-        STORE(LOAD(x) + alpha * LOAD(p), x);           \
+        TYPE z_i, r_i = LOAD(r);                       \
+        ADD_TO_X(TYPE, LOAD, STORE)                    \
+        r_i -= alpha * LOAD(q);                        \
         DRIFT_STEP(V, rm)                              \
         STORE(r_i, r);                                 \
         PRECONDITION(LOAD, STORE);                     \
@@ -79,18 +102,18 @@ void one_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *r
     FOR_TAIL_SUMMED(i, n) STEP(REAL, SLOAD, SSTORE, , trz, trr, rest)
 
     TOTAL2 sum = group_sum2(BOTH(ALL_LANES(srz, trz), ALL_LANES(srr, trr)), lane);
-    if (get_local_id(0) == 0 && stop == GO_ON) part[get_group_id(0)] = sum;
+    if (get_local_id(0) == 0 && stop == GO_ON) part[GROUP_HERE] = sum;
 #ifdef DRIFT
     KEEP_DRIFT(ALL_LANES(mean, rest), lane, stop == GO_ON)
 #endif
 }
 
-kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p OLD_PARAM,
                      global const REAL *restrict q, global REAL *restrict x, long x0,
                      global REAL *restrict r, global TOTAL2 *restrict part DIAGONAL_PARAMS)
 {
     local TOTAL2 lane[WG];
-    one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p, q, x + x0, r, part DIAGONAL_PASS, lane);
+    one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p OLD_PASS, q, x + x0, r, part DIAGONAL_PASS, lane);
 }
 
 // x += alpha p with the alpha of the last step, which x has waited for.
@@ -149,7 +172,7 @@ kernel void pcg_checks(DIRECTION_PARAMS)
 }
 
 // 4 + 2 words for each column that goes on; DIAGONAL 1 + 1 more.
-kernel void pcg_steps(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+kernel void pcg_steps(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p OLD_PARAM,
                       global const REAL *restrict q, global REAL *restrict x, long x0,
                       global REAL *restrict r, global TOTAL2 *restrict part DIAGONAL_PARAMS, long pitch,
                       long x_pitch)
@@ -161,8 +184,11 @@ kernel void pcg_steps(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const
 #ifdef DIAGONAL
     z += at;
 #endif
+#ifdef KRY_CPU
+    old += at;
+#endif
     x += x0 + COLUMN_HERE * x_pitch, part += COLUMN_HERE * (int)get_num_groups(0);
-    one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p + at, q + at, x, r + at, part DIAGONAL_PASS, lane);
+    one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p + at OLD_PASS, q + at, x, r + at, part DIAGONAL_PASS, lane);
 }
 
 // x += alpha p for the columns that have waited for it since the last step that was theirs. Steps count from iteration

@@ -1,6 +1,7 @@
 /* test_pcg.c - conjugate gradients: golden counts, every way to stop, honest answers. */
 #include "base/hooks.h"
 #include "unit.h"
+#include <float.h>
 
 static kry_device *dev;
 static kry_type real; /* double where the device has it */
@@ -777,15 +778,23 @@ static void pcg_solve__monitor_stops_at_its_iterate(void **state)
     host_system s = laplace(200, 2, 2);
     seen eye = { .stop_at = 6 };
     kry_result res;
-    double x[300];
+    double x[300], same[300];
     kry_status st = solve_watched(&s, (kry_stop){ .check_every = 3 }, &eye, &res, x);
     assert_int_equal(st, KRY_STOPPED);
     assert_int_equal(res.reason, KRY_MONITOR_STOP);
     assert_int_equal(res.iterations, 6);
     assert_int_equal(eye.calls, 3); /* at 0, 3 and 6 */
-    run r = solve(&s, real, "maxit=6 resident=off",
-                  NULL); /* as with a monitor that is called so often */
-    assert_memory_equal(x, r.x, 200 * sizeof(double));
+    eye = (seen){ .stop_at = -1 };
+    st = solve_watched(&s, (kry_stop){ .check_every = 3, .max_iter = 6 }, &eye, &res, same);
+    assert_int_equal(st, KRY_NOT_CONVERGED);
+    assert_memory_equal(x, same, 200 * sizeof(double));
+    run r =
+        solve(&s, real, "maxit=6 resident=off", NULL); /* may update x in every second step only */
+    assert_int_equal(r.res.iterations, 6);
+    double most = 0;
+    for (int i = 0; i < 200; i++) most = fmax(most, fabs(x[i]));
+    const double eps = real == KRY_F64 ? DBL_EPSILON : FLT_EPSILON;
+    for (int i = 0; i < 200; i++) assert_true(fabs(r.x[i] - x[i]) <= 100 * eps * most);
 }
 
 static void pcg_solve__monitor_behind_sees_the_end(void **state)

@@ -1,4 +1,5 @@
-"""speed.py [SIZE...] - what a solve costs in Python over C, and seconds of processors beside SciPy's cg"""
+"""speed.py [SIZE...] - what a solve costs in Python over C, and seconds of processors beside SciPy's cg; with OPENBLAS_NUM_THREADS=1
+SciPy's are of one thread, else also those of NumPy's threads that wait"""
 import sys
 import time
 
@@ -47,6 +48,11 @@ def of_processors(solve, A, b):
     return time.process_time() - begin
 
 
+def by_itself(A, b, rtol):
+    x, result = pykry.solve(A, b, rtol=rtol)
+    return x, not result
+
+
 def main(*sizes):
     for device in ('host', None):
         c, python = over_c(4, device)
@@ -57,6 +63,9 @@ def main(*sizes):
         pykry.scipy.cg(A, b, rtol=1e-2)  # compiles
         ours, theirs = of_processors(pykry.scipy.cg, A, b), of_processors(sla.cg, A, b)
         print(f'poisson {m} x {m}: {ours:.2f} s of processors, SciPy {theirs:.2f} s, {theirs / ours:.1f} times')
+        pykry.solve(A, b, rtol=1e-2)
+        chosen = of_processors(by_itself, A, b)
+        print(f'    what pykry.solve chooses: {chosen:.2f} s, {theirs / chosen:.1f} times')
 
 
 if __name__ == '__main__':

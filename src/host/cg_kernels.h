@@ -24,7 +24,8 @@ static void pcg_step(kry_host_args *a)
     int64_t n = take_int(a);
     kry_host_step s = kry_host_begin_step(a);
     REAL alpha = (REAL)s.alpha, drift = (REAL)s.drift;
-    const REAL *p = take_buffer(a), *q = take_buffer(a);
+    const REAL by_p = (REAL)s.by_p, by_z = (REAL)s.by_z, by_old = (REAL)s.by_old;
+    const REAL *p = take_buffer(a), *old = take_buffer(a), *q = take_buffer(a);
     REAL *x = take_vec(a), *r = take_buffer(a);
     double *part = take_buffer(a);
     const REAL *d = NULL;
@@ -32,10 +33,10 @@ static void pcg_step(kry_host_args *a)
 
     if (s.stop != GO_ON) return;
     if (kry_host_define(a, "DIAGONAL")) d = take_buffer(a), z = take_buffer(a);
-    for (int64_t i = 0; i < n; i++) {
-        x[i] += alpha * p[i];
-        r[i] = r[i] - alpha * q[i] - drift;
-    }
+    for (int64_t i = 0; s.adds && i < n; i++) x[i] += by_p * p[i];
+    for (int64_t i = 0; s.adds && by_z != 0 && i < n; i++) x[i] += by_z * (d ? d[i] * r[i] : r[i]);
+    for (int64_t i = 0; s.adds && by_old != 0 && i < n; i++) x[i] += by_old * old[i];
+    for (int64_t i = 0; i < n; i++) r[i] = r[i] - alpha * q[i] - drift;
     for (int64_t i = 0; d && i < n; i++) z[i] = d[i] * r[i];
     part[0] = dot(r, z, n), part[1] = d ? dot(r, r, n) : part[0];
     if (s.drift_out) s.drift_out[0] = dot(r, NULL, n);

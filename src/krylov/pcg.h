@@ -22,7 +22,7 @@ typedef struct kry_pcg {
     kry_flexible flexible;
     bool fuses;
     bool repeats;                /* A forms A p again in its own step instead of storing q */
-    bool x_every_second_step;    /* where it repeats: x gets two directions at once */
+    bool x_every_second_step;    /* x gets two directions at once */
     bool waits;                  /* M is not to work for an x that is good enough */
     kry_sum *pq, *rho;           /* p'q; the pair (r'z, r'r) */
     kry_sum *zq;                 /* z'q, of Polak and Ribiere */

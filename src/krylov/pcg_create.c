@@ -4,14 +4,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Words that a step moves for x beyond those of bytes_per_step, by which it has every second direction at hand. */
-static double words_of_x(const kry_pcg *S)
+/* Words that a step moves: r twice and q; for x those of p and twice x, in every second step only if x waits, and then those of
+ * the old p, too, unless it is made of others that are at hand. */
+static double words_of_step(const kry_pcg *S)
 {
-    if (!S->x_every_second_step) return 1;
-    return S->K->M && !kry_pcg_diagonal(S->K->M) ? 0.5 : 0;
+    const bool makes_old = !S->K->M || kry_pcg_diagonal(S->K->M);
+    if (!S->x_every_second_step) return 6;
+    return makes_old ? 4.5 : 5;
 }
 
-/* By the model: the direction with its product, then x, p, r, q read and x, r written. */
+/* The same beyond those of bytes_per_step, by which x is updated in every second step. */
+static double more_words_of_step(const kry_pcg *S)
+{
+    return S->x_every_second_step ? words_of_step(S) - 4.5 : 1;
+}
+
+/* By the model: the direction with its product, then the step. */
 static double pcg_bytes(const void *self)
 {
     const kry_pcg *S = self;
@@ -21,9 +29,9 @@ static double pcg_bytes(const void *self)
 
     kry_op_describe(product, &A);
     if (A.bytes_per_apply <= 0) return 0;
-    double bytes = A.bytes_per_direction + 6 * word;
+    double bytes = A.bytes_per_direction + words_of_step(S) * word;
     if (S->repeats)
-        bytes = A.bytes_per_direction + A.bytes_per_step + words_of_x(S) * word;
+        bytes = A.bytes_per_direction + A.bytes_per_step + more_words_of_step(S) * word;
     else if (A.bytes_per_direction <= 0 || product->dev->layout.reproducible)
         bytes = A.bytes_per_apply + (product->table->apply_dot ? 9 : 11) * word;
     if (!M) return bytes;
@@ -124,8 +132,8 @@ static void choose_passes(kry_pcg *S)
 
     S->fuses = A->fused->apply_direction;
     S->repeats = A->fused->apply_step;
-    S->x_every_second_step =
-        S->repeats && !S->K->story.exact; /* a monitor that looks at x finds it complete */
+    S->x_every_second_step = (S->repeats || (S->fuses && A->dev->info.cpu_kernels)) &&
+                             !S->K->story.exact; /* a monitor that looks at x finds it complete */
 }
 
 static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)

@@ -169,10 +169,10 @@ kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
     kry_status st = KRY_OK;
     /* residuals in single precision are summed in double */
     bool exact = A->shape.type == KRY_F32 && A->dev->info.fp64;
-    int products = A->dev->info.cpu_kernels ? KRY_APPLY_DIRECTION : KRY_PRODUCTS;
+    const bool gpu = !A->dev->info.cpu_kernels;
 
     for (kry_stage *s = A->stage; s < A->stage + A->stages; s++)
-        for (int p = 0; p < products; p++) {
+        for (int p = 0; p < (gpu || s->fuses ? KRY_PRODUCTS : KRY_APPLY_DIRECTION); p++) {
             char defines[KRY_STAGE_DEFINES + 16], name[32];
             kry_stage_defines(A, s, stored, surplus, defines);
             if ((p == KRY_RESIDUAL || p == KRY_RELAX) && exact) strcat(defines, " -DSUM=ACC");

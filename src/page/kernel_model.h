@@ -18,6 +18,7 @@ typedef struct system_model {
     bool varies; /* A's diagonal */
     bool jacobi, chebyshev;
     bool makes_old;     /* the old direction is made of other vectors that are at hand */
+    bool pairs_steps;   /* with a stored A, too, x is updated in every second step */
     bool several_sizes; /* kernels that others share multiply with other matrices, too */
 } system_model;
 

@@ -57,7 +57,7 @@ class Kry(MesonPackage):
             feature("metis", have("+metis")),
             feature("mpi", have("+mpi")),
             feature("python", have("+python")),
-            feature("tests", have("+tests")),
-            "-Dtools=enabled",
-            "-Dexamples=disabled",
+            f"-Dtests={'true' if have('+tests') else 'false'}",
+            "-Dtools=true",
+            "-Dexamples=false",
         ]
