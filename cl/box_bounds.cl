@@ -4,15 +4,17 @@
 
 // ---- strength of couplings ----
 
-// part[3 group + a] := the sum over points of the coupling along axis a, collapsed onto that axis, in units of
+// part[3 group + a] := the sum over the points of a box, whose first one is low_x, low_y, low_z, of the coupling along axis a, collapsed onto that axis, in units of
 // that of the strongest axis of `axes` there.
-kernel void box_strength(GRID_PARAMS, int axes, global TOTAL *restrict part)
+kernel void box_strength(GRID_PARAMS, int own, int own_x, int own_y, int low_x, int low_y, int low_z,
+                         int axes, global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
     TOTAL sum_x = NO_TOTAL, sum_y = NO_TOTAL, sum_z = NO_TOTAL;
-    FOR_EACH(i, work)
+    FOR_EACH(at, own)
     {
-        const int ix = (int)i % nx, iy = (int)i / nx % ny, iz = (int)i / (nx * ny);
+        const int ix = (int)at % own_x + low_x, iy = (int)at / own_x % own_y + low_y;
+        const int iz = (int)at / (own_x * own_y) + low_z;
         SUM x = 0, y = 0, z = 0;
         for (int dz = -DZ; dz <= DZ; dz++)
             for (int dy = -1; dy <= 1; dy++)

@@ -1,6 +1,7 @@
 /* hooks.c - what every test program has: the variables of src/base/hooks.h, for the files that are
  * compiled again for the tests, and how PoCL compiles kernels. */
 #include "base/hooks.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 atomic_int kry_test_fail_at = -1;
@@ -16,10 +17,18 @@ bool kry_test_fails(void)
 
 bool kry_test_aborts(void) { return kry_test_abort_at >= 0 && kry_test_abort_at-- == 0; }
 
-/* PoCL takes half of the time to compile kernels if it does not optimise them, and tests ask for results,
- * not for speed. With KRY_FULL, and where tests/meson.build says so, it does. */
+/* PoCL takes half of the time to compile kernels if it does not optimise them, and half of that again with a
+ * short header (pocl_builtins.py); tests ask for results, not for speed. With KRY_FULL it optimises and takes its
+ * own header; where tests/meson.build says so, it optimises. */
 __attribute__((constructor)) static void choose_build_flags(void)
 {
-    if (!getenv("KRY_FULL")) setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 0);
+    const char *given = getenv("POCL_EXTRA_BUILD_FLAGS"), *header = getenv("KRY_TEST_BUILTINS");
+    char flags[1000];
+
+    if (getenv("KRY_FULL")) return;
+    snprintf(flags, sizeof flags, "%s%s%s", given ? given : "-cl-opt-disable",
+             header ? " -DKRY_TESTING\t-include\t" : "", header ? header : "");
+    setenv("POCL_EXTRA_BUILD_FLAGS", flags, 1);
+    unsetenv("KRY_TEST_BUILTINS"); /* programs that this one starts have the flags already */
 }
 int kry_test_parts;

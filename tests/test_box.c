@@ -260,8 +260,9 @@ static kry_op *check_level(const kry_op *A, const plain_box *b, unsigned coarsen
 
     OK(kry_box_transfer_create(device(), type, &b->grid, coarsened, &op));
     OK(kry_box_create(device(), type, &P.coarse, A->shape.traits, &C));
-    OK(kry_box_weigh(A, op));
-    OK(kry_box_galerkin(A, op, C));
+    const kry_box_source source = kry_box_source_of(A);
+    OK(kry_box_weigh(&source, op));
+    OK(kry_box_galerkin(&source, op, C));
     check_product(op, &P, false, 1, 0);
     check_product(op, &P, false, 0.5, 1);
     check_product(op, &P, true, 1, 0);
@@ -423,11 +424,13 @@ static level level_of(const grid *g, kry_type type, unsigned axes, bool below, i
         kry_op *above = i ? L.A : NULL, *P = L.P;
         if (i) {
             OK(kry_box_create(device(), type, &kry_box_transfer_of(P)->coarse, 0, &L.A));
-            OK(kry_box_galerkin(above, P, L.A));
+            const kry_box_source from = kry_box_source_of(above);
+            OK(kry_box_galerkin(&from, P, L.A));
         }
         OK(kry_box_grid_of(L.A, &fine));
         OK(kry_box_transfer_create(device(), type, &fine, longer(&fine, axes), &L.P));
-        OK(kry_box_weigh(L.A, L.P));
+        const kry_box_source own = kry_box_source_of(L.A);
+        OK(kry_box_weigh(&own, L.P));
         kry_op_release(&above);
         if (i) kry_op_release(&P);
     }

@@ -22,6 +22,8 @@ KRY_CACHE_DIR=$cache
 export KRY_CACHE_DIR
 if [ -z "${KRY_FULL-}" ]; then
     POCL_EXTRA_BUILD_FLAGS=${POCL_EXTRA_BUILD_FLAGS--cl-opt-disable}
+    [ -z "${KRY_TEST_BUILTINS-}" ] || # hooks.c does the same
+        POCL_EXTRA_BUILD_FLAGS=$(printf '%s -DKRY_TESTING\t-include\t%s' "$POCL_EXTRA_BUILD_FLAGS" "$KRY_TEST_BUILTINS")
     export POCL_EXTRA_BUILD_FLAGS
 fi
 unset KRY_PROFILE

@@ -135,6 +135,20 @@ static void symdia__not_symmetric(void **state)
     matrix_release(&A);
 }
 
+/* Below the diagonal alone: no diagonal above has room for it. */
+static void symdia__nothing_above(void **state)
+{
+    kry_type type = type_of(state);
+    matrix A = matrix_create(type, 60, 60, one);
+    kry_op *op = NULL;
+
+    for (int64_t i = 0; i < 60; i++) A.col[i] = (int32_t)(i < 50 ? i : i - 5);
+    REFUSES(create(&A, type, KRY_MATRIX(.format = KRY_FORMAT_SYMDIA), &op), KRY_ERR_ARGUMENT,
+            "an entry on diagonal -5 has no mirror image");
+    assert_null(op);
+    matrix_release(&A);
+}
+
 /* ---- fused steps ----------------------------------------------------------------------------- */
 
 static const pattern square_patterns[] = {
@@ -277,6 +291,7 @@ int main(void)
         BOTH(formats__symmetric),
         BOTH(formats_apply_transpose__new_numbers),
         BOTH(symdia__not_symmetric),
+        BOTH(symdia__nothing_above),
         BOTH(formats__fused_steps),
         BOTH(formats__fused_steps_stop),
         cmocka_unit_test(formats_residual__single_summed_in_double),

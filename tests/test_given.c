@@ -332,7 +332,9 @@ static void given__findings_as_on_the_host(void **state)
         kry_sparse S = sparse_of(&A, type);
         kry_given G = upload(&S, KRY_MATRIX(.format = KRY_FORMAT_AUTO));
         kry_finding found;
+        kry_test_parts = (int)random_below(5); /* and in blocks of few rows */
         OK(kry_matrix_inspect(&S, &found));
+        kry_test_parts = 0;
         assert_same_finding(&G.finding, &found);
         assert_int_equal(G.symmetric, kry_sparse_is_symmetric(&S));
         compare(&S, KRY_MATRIX(.format = KRY_FORMAT_SYMDIA));

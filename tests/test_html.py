@@ -20,6 +20,8 @@ KRY = sys.argv[1]
 FULL = bool(os.environ.get("KRY_FULL"))
 if not FULL:  # PoCL compiles in a third of the time
     os.environ.setdefault("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
+    if "KRY_TEST_BUILTINS" in os.environ:  # hooks.c does the same
+        os.environ["POCL_EXTRA_BUILD_FLAGS"] += f" -DKRY_TESTING\t-include\t{os.environ['KRY_TEST_BUILTINS']}"
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 MOST = 300_000  # bytes of a page
 

@@ -112,7 +112,7 @@ static void disk__flags_of_the_environment(void **state)
 {
     (void)state;
     const char *flags = getenv("POCL_EXTRA_BUILD_FLAGS");
-    char before[256], other[280];
+    char before[1000], other[1020];
     snprintf(before, sizeof before, "%s", flags ? flags : "");
     snprintf(other, sizeof other, "%s -DOTHER", before);
 

@@ -2,6 +2,7 @@
  * test_team_multigrid.c - multigrid on several devices against one: the same cycle, the same iterations, also after
  * new numbers.
  */
+#include "multigrid/cycle.h"
 #include "team_suite.h"
 #include <kry/multigrid.h>
 #include <kry/precond.h>
@@ -113,6 +114,58 @@ static void team_mg__grids(void **state)
     free(k);
 }
 
+/* How many levels below the finest are in parts. */
+static int levels_in_parts(const kry_op *all, const char *words)
+{
+    kry_op *M;
+    int count = 0;
+
+    OK(kry_precond_create(all, words, &M));
+    kry_hierarchy *H = kry_hierarchy_of(kry_op_first(M));
+    while (!strcmp(kry_hierarchy_level(H, count + 1)->A->table->kind, "part-box")) count++;
+    kry_op_release(&M);
+    return count;
+}
+
+/* Levels in parts: the same numbers and iterations as on one device, wherever grids are cut. */
+static void team_mg__levels_in_parts(void **state)
+{
+    const kry_type type = type_of(state);
+    double *k = positive_numbers();
+    static const struct {
+        int parts, blocks[3];
+    } cuts[] = { { 4, { 2, 2, 1 } }, { 7, { 0 } }, { 3, { 0 } }, { 2, { 0 } } };
+    const kry_stencil_params grids[] = {
+        { .size = { 31, 40 } },
+        { .size = { 40, 42 }, /* singular */
+          .low = { KRY_PERIODIC, KRY_PERIODIC },
+          .high = { KRY_PERIODIC, KRY_PERIODIC },
+          .coefficient = k },
+        { .size = { 9, 7, 30 },
+          .low = { 1, 2, 0 },
+          .high = { 0, 2, 1 },
+          .coefficient = k,
+          .face = { k + 1, k + 50, k + 7 } },
+        { .size = { 13, 10, 29 }, .spacing = { 1, 1, 0.1 } },
+        { .size = { 45, 37 }, .low = { 1, 1 }, .high = { 1, 1 }, .coefficient = k + 3 },
+    };
+
+    for (size_t c = 0; c < COUNT(cuts); c++)
+        for (size_t g = 0; g < COUNT(grids); g++) {
+            const team t = { .parts = cuts[c].parts };
+            kry_stencil_params params = grids[g];
+            if (!in_sample((int64_t)(2 * c + g) + (type == KRY_F32))) continue;
+            params.struct_size = sizeof params;
+            memcpy(params.blocks, cuts[c].blocks, sizeof params.blocks);
+            pair p = grid_pair_of(&params, &t, type);
+            assert_true(levels_in_parts(p.all, "mg:coarsest=30,gather=100") > 0);
+            same_cycles(&p, "mg:coarsest=30,values=double,gather=100");
+            same_by_words(&p, "precond=mg:coarsest=20,gather=40");
+            pair_release(&p);
+        }
+    free(k);
+}
+
 /* ---- new numbers, and what is refused ------------------------------------------------------------ */
 
 static void check_update(pair *p, const char *words, const void *numbers)
@@ -155,6 +208,7 @@ static void team_multigrid__update(void **state)
             for (int a = 0; a < 3 && faces; a++) params.face[a] = k + a;
             p = grid_pair_of(&params, &teams[t], type);
             check_update(&p, "mg:coarsest=40,values=double", other);
+            check_update(&p, "mg:coarsest=40,values=double,gather=100", k);
             pair_release(&p);
         }
     }
@@ -172,8 +226,7 @@ static void team_multigrid__refusals(void **state)
     REFUSES(kry_amg_create(p.all, NULL, &M), KRY_ERR_UNSUPPORTED, "kry_mg_create takes grids");
     assert_null(M);
     REFUSES(kry_mg_create(p.all, KRY_MG(.semi = 2), &M), KRY_ERR_ARGUMENT, "semi = 2");
-    REFUSES(kry_mg_create(p.all, KRY_MG(.cycle.values = KRY_CYCLE_VALUES_SINGLE), &M),
-            KRY_ERR_UNSUPPORTED, "grids on one device");
+    REFUSES(kry_mg_create(p.all, KRY_MG(.gather = -1), &M), KRY_ERR_ARGUMENT, "gather = -1");
     pair_release(&p);
     kry_device *dev = open_team(2, (kry_team_params){ .reproducible = true });
     kry_op *A;
@@ -187,11 +240,9 @@ static void team_multigrid__refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(team_amg__matrices),
-        BOTH(team_amg__near_null_space),
-        BOTH(team_mg__grids),
-        BOTH(team_multigrid__update),
-        cmocka_unit_test(team_multigrid__refusals),
+        BOTH(team_amg__matrices),     BOTH(team_amg__near_null_space),
+        BOTH(team_mg__grids),         BOTH(team_mg__levels_in_parts),
+        BOTH(team_multigrid__update), cmocka_unit_test(team_multigrid__refusals),
     };
     return cmocka_run_group_tests_name("team_multigrid", tests, NULL, close_device);
 }

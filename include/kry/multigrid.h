@@ -69,12 +69,14 @@ typedef struct kry_mg_params {
     double
         semi; /* coarsen only axes whose coupling is at least so many times that of the strongest one, in 0 ...
                     1; 0: a default. Negative: all axes */
+    int64_t
+        gather; /* on a team: levels of so many unknowns are on each device as a whole; 0: 16384 */
 } kry_mg_params;
 #define KRY_MG(...) KRY_PARAMS(kry_mg_params, __VA_ARGS__)
 
 /*
  * M := a cycle of geometric multigrid for a grid operator (kry_stencil_create), of any size, sides and
- * coefficients; singular ones, too. On a team each device holds the whole operator and its levels besides
+ * coefficients; singular ones, too. On a team each device holds its points of the levels of more than `gather` unknowns.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params,
                                                 kry_op **M);

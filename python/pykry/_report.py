@@ -84,17 +84,18 @@ def report(path: Union[str, os.PathLike], A: OperatorLike, b: ArrayLike, x0: Opt
     (True, True)
     """
     where = device_of(device, b, times=True)
-    box = ffi.new('kry_report **')
-    check(lib.kry_report_begin(where.handle, box))
-    kept = own(box, lib.kry_report_release)
-    with where.together('pykry.report'):
-        A, b, x0, dtype = system_of(A, b, x0, where, dtype)
-    options.setdefault('callback', lambda it: False)  # so that the solver tells its residuals
-    solver = _Told(kept, A, device=where, dtype=dtype, shape=shape_of(b), **options)
-    try:
-        x, result = solver.solve(b, x0)
-    except Interrupted:
+    with where.undisturbed():
+        box = ffi.new('kry_report **')
+        check(lib.kry_report_begin(where.handle, box))
+        kept = own(box, lib.kry_report_release)
+        with where.together('pykry.report'):
+            A, b, x0, dtype = system_of(A, b, x0, where, dtype)
+        options.setdefault('callback', lambda it: False)  # so that the solver tells its residuals
+        solver = _Told(kept, A, device=where, dtype=dtype, shape=shape_of(b), **options)
+        try:
+            x, result = solver.solve(b, x0)
+        except Interrupted:
+            solver.write(path, title)
+            raise
         solver.write(path, title)
-        raise
-    solver.write(path, title)
-    return x, result
+        return x, result

@@ -122,8 +122,9 @@ class Team(Device):
 
     def _agree(self, call, error=None):
         """Tell the others how this rank is; returns the status of all."""
-        mine = 0 if error is None else fail(error, call)
-        return lib.kry_team_agree(self.handle, call.encode(), mine)
+        with self.undisturbed():
+            mine = 0 if error is None else fail(error, call)
+            return lib.kry_team_agree(self.handle, call.encode(), mine)
 
     @contextlib.contextmanager
     def together(self, call):
@@ -185,7 +186,8 @@ class Team(Device):
             Rows of all ranks.
         """
         first = ffi.new('int64_t[2]')
-        check(lib.kry_team_rows(self.handle, rows, first, first + 1))
+        with self.undisturbed():
+            check(lib.kry_team_rows(self.handle, rows, first, first + 1))
         return first[0], first[1]
 
     @property

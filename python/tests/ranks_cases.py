@@ -174,7 +174,6 @@ def reports(team, folder):
     x, result = pykry.report(page, A[mine], np.ones(100)[mine], device=team, method='cg')
     WORLD.Barrier()
     assert result and ('Balance of the ranks' in page.read_text() or team.size == 1)
-    page.exists()
 
 
 # ---- what goes wrong -----------------------------------------------------------------------------

@@ -1,8 +1,12 @@
 /* alloc.c - host memory. */
+#define _DEFAULT_SOURCE /* madvise */
 #include "base/base.h"
 #include "base/hooks.h"
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 unsigned kry_ticket(void)
 {
@@ -15,9 +19,24 @@ static kry_status no_memory(size_t count, size_t size)
     return kry_fail(KRY_ERR_MEMORY, "no host memory for %zu x %zu bytes", count, size);
 }
 
+/* A first write to each of a large array's pages costs more than the writes, and less where the pages are large, which some
+ * systems give only to those who ask. The array lies as it lay: only whole pages of it are meant. */
+static void ask_for_large_pages(void *p, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    enum { LARGE = 1 << 22, PAGE = 1 << 12 };
+    const size_t skip = (PAGE - (uintptr_t)p % PAGE) % PAGE;
+    if (bytes >= LARGE)
+        (void)madvise((char *)p + skip, (bytes - skip) / PAGE * PAGE, MADV_HUGEPAGE);
+#else
+    (void)p, (void)bytes;
+#endif
+}
+
 kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer)
 {
     void *p = kry_test_fails() ? NULL : calloc(count ? count : 1, size);
+    if (p) ask_for_large_pages(p, count * size);
     memcpy(address_of_pointer, &p, sizeof p);
     return p ? KRY_OK : no_memory(count, size);
 }

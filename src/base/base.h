@@ -74,6 +74,7 @@ kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* 
 
 /* ---- parallel.c ---- */
 
+enum { KRY_MOST_PARTS = 16 };
 /* Steps begin ... end - 1 of a loop. It allocates nothing and cannot fail, and what it writes does not depend on how
  * the loop is cut. */
 typedef void kry_loop(void *user, int part, int64_t begin, int64_t end);

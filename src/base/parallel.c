@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 enum {
-    MOST = 16,
     WORTH = 100000 /* numbers to read: about ten times what starting a thread takes */
 };
 
@@ -27,7 +26,7 @@ int kry_parts(int64_t work)
     if (kry_test_parts) return kry_test_parts;
     if (worth <= 1) return 1;
     const int most = processors();
-    const int parts = most < 1 ? 1 : most < MOST ? most : MOST;
+    const int parts = most < 1 ? 1 : most < KRY_MOST_PARTS ? most : KRY_MOST_PARTS;
     return worth < parts ? (int)worth : parts;
 }
 
@@ -48,8 +47,8 @@ static void *share_run(void *self)
 
 void kry_parallel(int parts, int64_t count, kry_loop *run, void *user)
 {
-    share all[MOST];
-    bool started[MOST];
+    share all[KRY_MOST_PARTS];
+    bool started[KRY_MOST_PARTS];
 
     for (int p = 0; p < parts; p++) {
         share *s = &all[p];

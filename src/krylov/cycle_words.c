@@ -10,6 +10,7 @@ typedef struct settings {
     kry_mg_params mg;
     kry_amg_params amg;
     kry_cycle_params cycle;
+    int64_t gather;
 } settings;
 
 enum { MG = 1, AMG = 2 };
@@ -50,7 +51,7 @@ static const struct {
     WORD(AMG, amg.adaptive, "adaptive", WHOLE, "adaptive=N",
          "relaxations that improve the near null space"),
     WORD(AMG, amg.block, "block", WHOLE, "block=N", "unknowns of a node"),
-    WORD(AMG, amg.gather, "gather", WHOLE, "gather=N",
+    WORD(MG | AMG, gather, "gather", WHOLE, "gather=N",
          "on several devices: unknowns from which on levels are on each as a whole"),
 };
 #undef WORD
@@ -114,6 +115,7 @@ static kry_status parse(const char *family, int of, const char *text, settings *
           family);
     for (char *word; (word = strtok_r(rest, ",", &rest));) TRY(set(family, of, word, s));
     s->mg.cycle = s->amg.cycle = s->cycle;
+    s->mg.gather = s->amg.gather = s->gather;
 done:
     return st;
 }

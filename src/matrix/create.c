@@ -107,13 +107,31 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
     TRY(kry_matrix_of_given(dev, &(kry_given){ .host = host }, params, op));
     kry_matrix *A = (*op)->self; /* keeps the pattern, and what new values need */
     A->map = *map, *map = (kry_entry_map){ 0 };
-    A->sorted = *host, *host = (kry_sparse){ 0 };
-    if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
+    A->sorted = *host;
+    if (!A->map.place) A->sorted.val = NULL;
+    *host = (kry_sparse){ .val = A->map.place ? NULL : host->val };
 done:
     return st;
 }
 
 /* ---- public functions --------------------------------------------------------------------------- */
+
+/* The numbers of A's entries: the caller's own where they are sorted. */
+static kry_status take_values(const kry_entries *e, const kry_entry_map *map, kry_sparse *A)
+{
+    kry_status st = KRY_OK;
+    const int64_t nnz = kry_sparse_nnz(A);
+
+    if (map->place) {
+        TRY(kry_alloc((size_t)nnz, kry_type_size(A->type), &A->val));
+        TRY(kry_entries_renew(e->who, map, e->given.val, nnz, A));
+    } else {
+        A->val = e->given.val;
+        TRY(kry_values_check(e->who, A->type, nnz, A->val));
+    }
+done:
+    return st;
+}
 
 /* inspects: these are a caller's entries, of which solvers want to know what they are like. */
 static kry_status make(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
@@ -123,13 +141,17 @@ static kry_status make(kry_device *dev, const kry_entries *e, const kry_matrix_p
     kry_sparse A = { 0 };
     kry_entry_map map = { 0 };
     kry_finding found = { 0 };
+    kry_entries places = *e;
 
-    TRY(kry_entries_compress(e, params, &A, &map));
+    if (!dev->team) places.given.val = NULL; /* a team keeps its numbers for a while */
+    TRY(kry_entries_compress(&places, params, &A, &map));
+    if (!A.val) TRY(take_values(e, &map, &A));
     if (inspects) TRY(kry_matrix_inspect(&A, &found));
     TRY(kry_matrix_from_host(dev, &A, &map, params, op));
     (*op)->found = found;
     (*op)->inspected = inspects;
 done:
+    if (A.val == e->given.val) A.val = NULL;
     kry_entry_map_release(&map);
     kry_sparse_release(&A);
     return st;

@@ -44,20 +44,33 @@ done:
     return st;
 }
 
-static void fill_slots(kry_matrix *A, const kry_sparse *host, const diagonals *d, int64_t stride)
+/* sign, offset: of a diagonal on which an entry has no mirror image. */
+static kry_status refuse_alone(char sign, int64_t offset)
+{
+    return kry_fail(KRY_ERR_ARGUMENT,
+                    "format symdia needs a symmetric matrix: an entry on diagonal %c%lld has no "
+                    "mirror image",
+                    sign, (long long)offset);
+}
+
+/* Returns  KRY_ERR_ARGUMENT for an entry below the main diagonal where none above can be its mirror image. */
+static kry_status fill_slots(kry_matrix *A, const kry_sparse *host, const diagonals *d,
+                             int64_t stride)
 {
     for (int64_t i = 0; i < host->rows; i++)
         for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++) {
             int64_t j = host->col[k];
             bool below = A->format->shared && j < i;
             int64_t row = below ? j : i, offset = below ? i - j : j - i;
-            int64_t slot = d->number[offset - d->lowest] * stride + row;
+            int64_t number = d->number[offset - d->lowest], slot = number * stride + row;
+            if (number < 0) return refuse_alone('-', offset);
             A->slot[k] = (int32_t)(below ? ~slot : slot);
         }
+    return KRY_OK;
 }
 
 /* Refuse an entry without its mirror image. */
-static kry_status check_mirrors(const kry_matrix *A)
+static kry_status check_mirrors(const kry_matrix *A, const diagonals *d)
 {
     kry_status st = KRY_OK;
     signed char *balance = NULL;
@@ -65,10 +78,9 @@ static kry_status check_mirrors(const kry_matrix *A)
     TRY(kry_alloc((size_t)A->slots, 1, &balance));
     for (int64_t k = 0; k < A->nnz; k++) balance[kry_matrix_slot(A, k)] += A->slot[k] < 0 ? -1 : 1;
     for (int64_t s = kry_ell_stride(A->shape.rows); s < A->slots; s++)
-        CHECK(!balance[s], KRY_ERR_ARGUMENT,
-              "format symdia needs a symmetric matrix: an entry on diagonal %s%lld has no mirror "
-              "image",
-              balance[s] > 0 ? "+" : "-", (long long)(s / kry_ell_stride(A->shape.rows)));
+        if (balance[s])
+            TRY(refuse_alone(balance[s] > 0 ? '+' : '-',
+                             d->offset[s / kry_ell_stride(A->shape.rows)]));
 done:
     free(balance);
     return st;
@@ -124,8 +136,8 @@ kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host)
           kry_format_name(A->params.format));
     TRY(find_diagonals(host, symmetric, &d));
     TRY(kry_matrix_slots(A, (double)d.count * (double)stride, 4.0 * (double)d.count));
-    fill_slots(A, host, &d, stride);
-    if (symmetric) TRY(check_mirrors(A));
+    TRY(fill_slots(A, host, &d, stride));
+    if (symmetric) TRY(check_mirrors(A, &d));
     TRY(kry_dia_stage(A, d.offset, d.count));
 done:
     diagonals_release(&d);

@@ -231,7 +231,7 @@ kry_status kry_matrix_of_sparse(kry_device *dev, const kry_sparse *A,
 kry_status kry_matrix_take(kry_device *dev, kry_sparse *A, const kry_matrix_params *params,
                            kry_op **op);
 /* The operator of a matrix in the format that params asks for. Takes host and map over if the call
- * succeeds. */
+ * succeeds, but numbers that need no map are left to the caller. */
 kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
                                 const kry_matrix_params *params, kry_op **op);
 /* The same of a matrix that stays the caller's; and in one format, never AUTO. Where the host has made it, the operator does

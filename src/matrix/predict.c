@@ -167,6 +167,7 @@ static const cost cpu[KRY_FORMAT_COUNT] = {
 static const double cached = 120e3;        /* bytes for each compute unit that stay in its cache */
 static const double coo_tail = 5e-6;       /* seconds: more launches */
 static const double mispredicted = 8e-9;   /* a row of csr on a core, where lengths vary */
+static const double together = 1.4;        /* of csr's efficiency: four sums at once */
 static const double narrow_columns = 0.94; /* of sell's efficiency: more to compute per byte */
 static const double sorted_start = 0.4e-6; /* of sell: one load more before the first */
 
@@ -207,6 +208,17 @@ static double matrix_bytes(const structure *s, kry_format format, double *longes
     }
 }
 
+/* Whether csr adds up four entries of a row at a time, from the caches of a CPU: then it is faster than sell, which has
+ * padding, and a row that ends costs little. */
+static bool has_long_rows(const kry_device *dev, const structure *s, double bytes)
+{
+    enum { LONG = 24 };             /* entries */
+    static const double core = 4e6; /* bytes that it has in caches */
+
+    return dev->info.cpu_kernels && s->nnz >= LONG * s->rows &&
+           bytes < core * dev->info.compute_units;
+}
+
 static double predict(const kry_device *dev, const structure *s, kry_format format)
 {
     const cost *c = dev->info.cpu_kernels ? &cpu[format] : &gpu[format];
@@ -219,7 +231,9 @@ static double predict(const kry_device *dev, const structure *s, kry_format form
     if (format == KRY_FORMAT_HYB && s->ell_tail) steps += coo_tail;
     if (format == KRY_FORMAT_SELL && s->sell.index_bytes < 4) bandwidth *= narrow_columns;
     if (format == KRY_FORMAT_SELL && s->sell.sorted) steps += sorted_start;
-    if (format == KRY_FORMAT_CSR && s->sell.sorted && dev->info.cpu_kernels)
+    if (format == KRY_FORMAT_CSR && has_long_rows(dev, s, bytes))
+        bandwidth *= together;
+    else if (format == KRY_FORMAT_CSR && s->sell.sorted && dev->info.cpu_kernels)
         steps += mispredicted * (double)s->rows / dev->info.compute_units;
     return c->start + bytes / bandwidth + steps;
 }

@@ -1,23 +1,15 @@
 /* sell.c - SELL-C-sigma: slices of C rows, each as wide as its longest row; sorted by length in
  * windows of sigma rows. Kernels: cl/sell.cl. */
-#include "matrix/matrix.h"
+#include "matrix/sell_fill.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct slices {
-    int64_t count;
-    double slots;       /* of all: it may be more than an int holds */
-    int height, sigma;  /* C, and rows to a window of sorting */
-    int32_t *perm;      /* count * height: row of each position, -1: none */
-    int32_t *slice_ptr; /* count+1: the first slot */
-} slices;
-
-static void slices_release(slices *s)
+static void slices_release(kry_slices *s)
 {
     free(s->perm);
     free(s->slice_ptr);
-    *s = (slices){ 0 };
+    *s = (kry_slices){ 0 };
 }
 
 static int64_t row_length(const kry_sparse *host, int64_t i)
@@ -41,7 +33,7 @@ static void sort_window(const kry_sparse *host, int64_t begin, int64_t end, int6
         perm[begin + start[longest - row_length(host, i)]++] = (int32_t)i;
 }
 
-static kry_status sort_rows(const kry_sparse *host, slices *s)
+static kry_status sort_rows(const kry_sparse *host, kry_slices *s)
 {
     kry_status st = KRY_OK;
     int64_t *start = NULL;
@@ -58,7 +50,7 @@ done:
     return st;
 }
 
-static void cut_slices(const kry_sparse *host, slices *s)
+static void cut_slices(const kry_sparse *host, kry_slices *s)
 {
     for (int64_t i = 0; i < s->count; i++) {
         int64_t width = 0;
@@ -72,12 +64,12 @@ static void cut_slices(const kry_sparse *host, slices *s)
     s->slice_ptr[s->count] = s->slots > INT32_MAX ? INT32_MAX : (int32_t)s->slots;
 }
 
-static kry_status slice_rows(const kry_sparse *host, int height, int sigma, slices *s)
+static kry_status slice_rows(const kry_sparse *host, int height, int sigma, kry_slices *s)
 {
     kry_status st = KRY_OK;
     int64_t count = (host->rows + height - 1) / height;
 
-    *s = (slices){ .count = count, .height = height, .sigma = sigma };
+    *s = (kry_slices){ .count = count, .height = height, .sigma = sigma };
     TRY(kry_alloc((size_t)(count * height), sizeof *s->perm, &s->perm));
     TRY(kry_alloc((size_t)count + 1, sizeof *s->slice_ptr, &s->slice_ptr));
     for (int64_t i = 0; i < count * height; i++) s->perm[i] = i < host->rows ? (int32_t)i : -1;
@@ -92,17 +84,17 @@ done:
 bool kry_sell_is_full(double slots, int64_t nnz) { return slots <= 1.05 * (double)nnz; }
 bool kry_sell_is_worth(double slots, double unsorted) { return slots < 0.95 * unsorted; }
 
-static kry_status choose_slices(const kry_sparse *host, int height, int sigma, slices *best)
+static kry_status choose_slices(const kry_sparse *host, int height, int sigma, kry_slices *best)
 {
     kry_status st = KRY_OK;
-    slices s = { 0 };
+    kry_slices s = { 0 };
 
     TRY(slice_rows(host, height, sigma ? sigma : 1, best));
     for (int w = 0; w < KRY_SELL_WINDOWS && !sigma; w++) {
         if (kry_sell_is_full(best->slots, kry_sparse_nnz(host))) break;
         TRY(slice_rows(host, height, kry_sell_window[w] * height, &s));
         if (kry_sell_is_worth(s.slots, best->slots)) {
-            slices t = *best;
+            kry_slices t = *best;
             *best = s, s = t;
         }
         slices_release(&s);
@@ -145,78 +137,6 @@ int kry_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t fa
     return fits ? 32 : bits_for(farthest);
 }
 
-/* ---- columns --------------------------------------------------------------------------------- */
-
-/* List the distances column - row in a slice, ascending. Returns their number, or -1 if it is above
- * `most`. */
-static int64_t distances_of(const kry_sparse *host, const int32_t *rows, int height, int64_t most,
-                            int64_t *distance)
-{
-    int64_t count = 0;
-    for (int l = 0; l < height; l++) {
-        if (rows[l] < 0) continue;
-        int64_t at = 0;
-        for (int64_t k = host->row_ptr[rows[l]]; k < host->row_ptr[rows[l] + 1]; k++) {
-            int64_t d = (int64_t)host->col[k] - rows[l];
-            while (at < count && distance[at] < d) at++;
-            if (at < count && distance[at] == d) continue;
-            if (count == most) return -1;
-            memmove(distance + at + 1, distance + at, (size_t)(count - at) * sizeof *distance);
-            distance[at] = d;
-            count++;
-        }
-    }
-    return count;
-}
-
-/* Choose the slots of all entries, and set the column of each slot, -1 for padding. If a slice
- * has no more distances than places in a row, each distance gets a place of its own: then
- * columns side by side are close to each other and need few bits. Rows of other slices are
- * packed to the left. */
-static kry_status fill_slots(kry_matrix *A, const kry_sparse *host, const slices *s, int32_t *col)
-{
-    kry_status st = KRY_OK;
-    int64_t *distance = NULL;
-
-    TRY(kry_alloc((size_t)kry_longest_row(host) + 1, sizeof *distance, &distance));
-    for (int64_t i = 0; i < A->slots; i++) col[i] = -1;
-    for (int64_t i = 0; i < s->count; i++) {
-        const int32_t *rows = s->perm + i * s->height;
-        int64_t width = (s->slice_ptr[i + 1] - s->slice_ptr[i]) / s->height;
-        int64_t count = distances_of(host, rows, s->height, width, distance);
-        for (int l = 0; l < s->height; l++) {
-            int64_t place = 0, begin = s->slice_ptr[i] + l;
-            if (rows[l] < 0) continue;
-            for (int64_t k = host->row_ptr[rows[l]]; k < host->row_ptr[rows[l] + 1]; k++) {
-                while (count >= 0 && distance[place] != (int64_t)host->col[k] - rows[l]) place++;
-                A->slot[k] = (int32_t)(begin + place++ * s->height);
-                col[A->slot[k]] = host->col[k];
-            }
-        }
-    }
-done:
-    free(distance);
-    return st;
-}
-
-/* base: the least of each C columns side by side. Returns the largest distance of a column from its
- * base. */
-static int64_t find_bases(const int32_t *col, int64_t slots, int height, int32_t *base)
-{
-    int64_t farthest = 0;
-    for (int64_t i = 0; i < slots; i += height) {
-        int32_t least = INT32_MAX, most = -1;
-        for (int l = 0; l < height; l++) {
-            if (col[i + l] < 0) continue;
-            if (col[i + l] < least) least = col[i + l];
-            if (col[i + l] > most) most = col[i + l];
-        }
-        base[i / height] = most < 0 ? 0 : least;
-        if (most >= 0 && most - least > farthest) farthest = most - least;
-    }
-    return farthest;
-}
-
 /* Copy the columns to the device: in 32 bits, or in fewer with a base. */
 static kry_status columns_array(kry_matrix *A, kry_stage *s, const int32_t *col,
                                 const int32_t *base, int height, int bits)
@@ -226,13 +146,7 @@ static kry_status columns_array(kry_matrix *A, kry_stage *s, const int32_t *col,
 
     if (bits == 32) return kry_stage_array(A, s, col, (size_t)A->slots, sizeof *col);
     TRY(kry_alloc((size_t)A->slots, (size_t)bits / 8, &narrow));
-    for (int64_t i = 0; i < A->slots; i++) {
-        int32_t delta = col[i] < 0 ? -1 : col[i] - base[i / height];
-        if (bits == 8)
-            ((uint8_t *)narrow)[i] = (uint8_t)delta;
-        else
-            ((uint16_t *)narrow)[i] = (uint16_t)delta;
-    }
+    kry_sell_narrow(col, A->slots, height, base, bits, narrow);
     TRY(kry_stage_array(A, s, narrow, (size_t)A->slots, (size_t)bits / 8));
     TRY(kry_stage_array(A, s, base, (size_t)(A->slots / height), sizeof *base));
 done:
@@ -268,17 +182,6 @@ static void equal_shares(const int32_t *slice_ptr, int64_t slices, int32_t *shar
     share[0] = 0, share[pieces] = (int32_t)slices;
 }
 
-/* full: the slot from which on a slice has padding. */
-static void find_full(const int32_t *slice_ptr, int64_t slices, int height, const int32_t *col,
-                      int32_t *full)
-{
-    for (int64_t i = 0; i < slices; i++) {
-        int64_t k = slice_ptr[i];
-        while (k < slice_ptr[i + 1] && col[k] >= 0) k++;
-        full[i] = (int32_t)(k - (k - slice_ptr[i]) % height);
-    }
-}
-
 kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr,
                                int64_t slices, int height, const int32_t *col)
 {
@@ -289,7 +192,7 @@ kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice
     TRY(kry_alloc((size_t)pieces + 1, sizeof *share, &share));
     TRY(kry_alloc((size_t)slices, sizeof *full, &full));
     equal_shares(slice_ptr, slices, share, pieces);
-    find_full(slice_ptr, slices, height, col, full);
+    kry_sell_find_full(slice_ptr, slices, height, col, full);
     kry_stage_int(s, pieces);
     kry_stage_int(s, A->shape.rows);
     TRY(kry_stage_array(A, s, share, (size_t)pieces + 1, sizeof *share));
@@ -326,7 +229,7 @@ kry_stage *kry_sell_stage(kry_matrix *A, int height, int sigma, int bits)
     return s;
 }
 
-static kry_status make_stage(kry_matrix *A, const slices *c, const int32_t *col,
+static kry_status make_stage(kry_matrix *A, const kry_slices *c, const int32_t *col,
                              const int32_t *base, int bits)
 {
     kry_status st = KRY_OK;
@@ -344,7 +247,7 @@ done:
 kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
-    slices c = { 0 };
+    kry_slices c = { 0 };
     int height, bits = 32;
     int32_t *col = NULL, *base = NULL;
 
@@ -353,8 +256,8 @@ kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host)
     TRY(kry_matrix_slots(A, c.slots, 2 * c.slots));
     TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
     TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
-    TRY(fill_slots(A, host, &c, col));
-    TRY(kry_sell_choose_bits(A, find_bases(col, A->slots, height, base), &bits));
+    TRY(kry_sell_fill(A, host, &c, col));
+    TRY(kry_sell_choose_bits(A, kry_sell_bases(col, A->slots, height, base), &bits));
     TRY(make_stage(A, &c, col, base, bits));
 done:
     free(base);
@@ -388,7 +291,7 @@ kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
                              const kry_matrix_params *params, kry_sell_size *size)
 {
     kry_status st = KRY_OK;
-    slices c = { 0 };
+    kry_slices c = { 0 };
     int height;
 
     TRY(kry_sell_height(dev, host->type, params, &height));

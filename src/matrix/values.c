@@ -1,5 +1,5 @@
-/* values.c - the numbers of a stored matrix: to their slots, in single precision where that loses
- * nothing, back to the host, and converted for a copy of the matrix. */
+/* values.c - the numbers of a stored matrix: to the device, back to the host, and converted for a copy of the matrix. */
+#include "matrix/in_slots.h"
 #include "matrix/matrix_parts.h"
 #include "matrix/spgemm.h"
 #include "operator/op_parts.h"
@@ -7,71 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Devices may flush singles below FLT_MIN to 0. */
-static bool all_are_singles(const double *v, int64_t count)
-{
-    for (int64_t k = 0; k < count; k++)
-        if ((double)(float)v[k] != v[k] || (v[k] != 0 && fabs(v[k]) < FLT_MIN)) return false;
-    return true;
-}
-
-kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count)
-{
-    bool narrow =
-        type == KRY_F64 && (values == KRY_VALUES_SINGLE ||
-                            (values == KRY_VALUES_COMPACT && all_are_singles(val, count)));
-    return narrow ? KRY_F32 : type;
-}
-
-kry_status kry_values_fit_single(const char *who, int64_t nnz, const double *v)
-{
-    kry_status st = KRY_OK;
-
-    for (int64_t k = 0; k < nnz; k++)
-        CHECK(isfinite((float)v[k]), KRY_ERR_ARGUMENT,
-              "%s: %g, entry %lld of the sorted matrix, is too large for single precision", who,
-              v[k], (long long)k);
-done:
-    return st;
-}
-
-/* The same, unless rounding to single was asked for and some number is too large. */
-static kry_status choose_stored(const kry_matrix *A, const char *who, const void *sorted,
-                                kry_type *stored)
-{
-    *stored = kry_stored_type(A->shape.type, A->params.values, sorted, A->nnz);
-    if (A->shape.type != KRY_F64 || A->params.values != KRY_VALUES_SINGLE) return KRY_OK;
-    return kry_values_fit_single(who, A->nnz, sorted);
-}
-
-kry_status kry_matrix_refuse_mirror(const kry_matrix *A, const char *who, int64_t k)
-{
-    return kry_fail(
-        KRY_ERR_ARGUMENT,
-        "%s: entry %lld of the sorted matrix differs from its mirror image, but '%s' keeps one "
-        "for both",
-        who, (long long)k, kry_format_name(A->params.format));
-}
-
-static kry_status to_slots(const kry_matrix *A, const char *who, kry_type stored,
-                           const void *sorted, void **out)
-{
-    kry_status st = KRY_OK;
-    kry_type type = A->shape.type;
-
-    TRY(kry_alloc((size_t)A->slots, kry_type_size(stored), out));
-    for (int64_t k = 0; k < A->nnz; k++)
-        kry_number_put(stored, *out, kry_matrix_slot(A, k), kry_number_at(type, sorted, k));
-    for (int64_t k = 0; k < A->nnz && A->format->shared; k++) { /* equal to the bit? */
-        double there = kry_number_at(stored, *out, kry_matrix_slot(A, k));
-        double given = kry_number_at(type, sorted, k);
-        if (stored == KRY_F32) given = (float)given;
-        if (memcmp(&there, &given, sizeof given)) TRY(kry_matrix_refuse_mirror(A, who, k));
-    }
-done:
-    return st;
-}
 
 /* Numbers of type `stored` in the order of slots: on the host or on the device. Neither: they stay as they are. */
 typedef struct numbers {
@@ -144,10 +79,11 @@ kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_p
                               .row_ptr = (int64_t *)row_ptr,
                               .val = (void *)sorted };
 
-    TRY(choose_stored(A, who, sorted, &stored));
+    TRY(kry_matrix_choose_stored(A, who, sorted, &stored));
     if (kry_matrix_in_flux_form(A) && !(A->params.traits & KRY_SINGULAR))
         TRY(kry_flux_sums(who, &A->dev->layout, &rows, NULL, &sums));
-    if (A->slot || stored != A->shape.type) TRY(to_slots(A, who, stored, sorted, &placed));
+    if (A->slot || stored != A->shape.type)
+        TRY(kry_matrix_to_slots(A, who, stored, sorted, &placed));
     TRY(replace(A, &(numbers){ stored, placed ? placed : sorted, NULL }, sums));
 done:
     free(sums);

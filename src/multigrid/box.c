@@ -4,6 +4,7 @@
 #include "multigrid/box.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 kry_box_grid kry_box_grid_coarser(const kry_box_grid *fine, unsigned coarsened)
 {
@@ -28,6 +29,14 @@ kry_box_args kry_box_args_of(const kry_box_grid *g)
                            (cl_int)g->wraps };
 }
 
+kry_window_args kry_window_args_of(const kry_window *w)
+{
+    const cl_int own = (cl_int)kry_window_points(w);
+    kry_window_args a = { own, { (cl_int)w->size[0], (cl_int)w->size[1] }, { 0 } };
+    for (int i = 0; i < 3; i++) a.low[i] = (cl_int)w->first[i];
+    return a;
+}
+
 enum { PER_UNIT = 3 }; /* groups by columns: up to 168 registers of NVIDIA's multiprocessors */
 
 /* Tiles of columns, as cl/column.clh has them. */
@@ -50,10 +59,30 @@ static bool goes_by_columns(const kry_device *dev, kry_type type, const kry_box_
            tiles_of(dev, g) * g->size[2] >= LAYERS * kry_groups_at_once(dev, PER_UNIT);
 }
 
+static int64_t rows_of(const kry_box *A)
+{
+    const int64_t own = kry_window_points(&A->own);
+    return own ? own : A->grid.n;
+}
+
+/* Launch a kernel whose arguments are the grid, its numbers, the window and `rest`. */
+static kry_status launch(const kry_box *A, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
+                         size_t count)
+{
+    enum { GRID_ARGS = 12, REST = 24 };
+    const kry_box_args g = kry_box_args_of(&A->grid);
+    const kry_window_args w = kry_window_args_of(&A->own);
+    kry_arg args[GRID_ARGS + REST] = { KRY_BOX_ARGS(g), ARG(A->numbers), KRY_WINDOW_ARGS(w) };
+    const size_t first = w.own ? GRID_ARGS : GRID_ARGS - 6;
+
+    memcpy(args + first, rest, count * sizeof *rest);
+    return kry_launch(A->dev, kernel, groups, args, first + count);
+}
+
 /* Groups, and for columns of how many points. */
 static kry_sweep sweep_of(const kry_box *A)
 {
-    kry_sweep s = { .length = 1, .groups = kry_groups_for_sums(A->dev, A->type, A->grid.n) };
+    kry_sweep s = { .length = 1, .groups = kry_groups_for_sums(A->dev, A->type, rows_of(A)) };
 
     if (!A->by_columns) return s;
     const int64_t at_once = kry_groups_at_once(A->dev, PER_UNIT);
@@ -66,13 +95,11 @@ static kry_sweep sweep_of(const kry_box *A)
 static kry_status product(const kry_box *A, double alpha, const kry_vec *x, double beta,
                           const kry_vec *b, kry_vec *y)
 {
-    const kry_box_args g = kry_box_args_of(&A->grid);
     kry_scalar by = kry_scalar_of(A->dev, alpha), by_b = kry_scalar_of(A->dev, beta);
     const kry_sweep s = sweep_of(A);
-    const kry_arg args[] = { KRY_BOX_ARGS(g),     ARG(A->numbers), ARG(s.length),
-                             ARG_ACC(A->dev, by), ARG_VEC(x),      ARG_ACC(A->dev, by_b),
-                             ARG_VEC(b),          ARG_VEC(y) };
-    return kry_launch(A->dev, A->apply, s.groups, args, COUNT(args));
+    const kry_arg rest[] = { ARG(s.length),         ARG_ACC(A->dev, by), ARG_VEC(x),
+                             ARG_ACC(A->dev, by_b), ARG_VEC(b),          ARG_VEC(y) };
+    return launch(A, A->apply, s.groups, rest, COUNT(rest));
 }
 
 static kry_status box_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -88,10 +115,8 @@ static kry_status box_residual(void *self, const kry_vec *b, const kry_vec *x, k
 static kry_status box_diagonal(void *self, kry_vec *d)
 {
     const kry_box *A = self;
-    const kry_box_args g = kry_box_args_of(&A->grid);
-    const kry_arg args[] = { KRY_BOX_ARGS(g), ARG(A->numbers), ARG_VEC(d) };
-    return kry_launch(A->dev, A->diagonal, kry_groups_for(A->dev, A->type, A->grid.n), args,
-                      COUNT(args));
+    const kry_arg rest[] = { ARG_VEC(d) };
+    return launch(A, A->diagonal, kry_groups_for(A->dev, A->type, rows_of(A)), rest, COUNT(rest));
 }
 
 static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum)
@@ -100,7 +125,6 @@ static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum 
     kry_device *dev = A->dev;
 
     if (!s) return KRY_OK;
-    const kry_box_args g = kry_box_args_of(&A->grid);
     const kry_sweep sweep = sweep_of(A);
     const cl_int has_x = s->x != NULL, has_old = s->old && s->c0 != 0, sums = sum ? sum->width : 0;
     const kry_vec *b = s->b, *x = s->x ? s->x : b, *old = has_old ? s->old : b;
@@ -108,13 +132,13 @@ static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum 
     kry_scalar c0 = kry_scalar_of(dev, s->c0), c1 = kry_scalar_of(dev, s->c1);
     kry_scalar by_x = kry_scalar_of(dev, s->x_scale != 0 ? s->x_scale : 1);
     kry_scalar by_old = kry_scalar_of(dev, s->old_scale != 0 ? s->old_scale : 1);
-    const kry_arg args[] = {
-        KRY_BOX_ARGS(g),    ARG(A->numbers), ARG(sweep.length), ARG_ACC(dev, c1),     ARG_VEC(b),
-        ARG_VEC(y),         ARG(sums),       ARG(part),         ARG_ACC(dev, c0),     ARG(has_x),
-        ARG_ACC(dev, by_x), ARG_VEC(x),      ARG(has_old),      ARG_ACC(dev, by_old), ARG_VEC(old)
-    };
+    const kry_arg rest[] = { ARG(sweep.length), ARG_ACC(dev, c1), ARG_VEC(b),
+                             ARG_VEC(y),        ARG(sums),        ARG(part),
+                             ARG_ACC(dev, c0),  ARG(has_x),       ARG_ACC(dev, by_x),
+                             ARG_VEC(x),        ARG(has_old),     ARG_ACC(dev, by_old),
+                             ARG_VEC(old) };
     if (sum) sum->count = (cl_int)sweep.groups;
-    return kry_launch(dev, A->relax, sweep.groups, args, COUNT(args));
+    return launch(A, A->relax, sweep.groups, rest, COUNT(rest));
 }
 
 /* Every second point along an axis; the last one of a periodic axis of odd size is beside the first, and
@@ -219,31 +243,60 @@ static const kry_op_fused box_fused = { .relax = box_relax,
 
 kry_box *kry_box_of(const kry_op *op) { return op && op->table == &box_table ? op->self : NULL; }
 
-kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *grid, unsigned traits,
-                          kry_op **out)
+static kry_status get_kernels(kry_box *A)
 {
     kry_status st = KRY_OK;
-    kry_box *A = NULL;
-    const kry_op_shape shape = { grid->n, grid->n, type, traits };
+    kry_device *dev = A->dev;
     char defines[96];
+
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s%s%s%s", A->grid.axes,
+             kry_box_form(A->type, &A->grid), A->by_columns ? " -DCOLUMNS" : "",
+             A->by_columns ? kry_box_along(&A->grid) : "",
+             kry_window_points(&A->own) ? " -DWINDOW" : "");
+    TRY(kry_kernel_get(dev, "box", A->type, defines, "box_apply", &A->apply));
+    TRY(kry_kernel_get(dev, "box", A->type, defines, "box_relax", &A->relax));
+    TRY(kry_kernel_get(dev, "box", A->type, defines, "box_diagonal", &A->diagonal));
+done:
+    return st;
+}
+
+/* own: without points for all. */
+static kry_status create(kry_device *dev, const kry_op_shape *shape, const kry_box_grid *grid,
+                         const kry_window *own, kry_op **out)
+{
+    kry_status st = KRY_OK;
+    const kry_type type = shape->type;
+    kry_box *A = NULL;
 
     *out = NULL;
     TRY(kry_alloc(1, sizeof *A, &A));
-    *A = (kry_box){
-        .dev = dev, .type = type, .grid = *grid, .half = grid->axes == 3 ? 14 : 5, .traits = traits
-    };
+    *A = (kry_box){ .dev = dev,
+                    .type = type,
+                    .grid = *grid,
+                    .own = *own,
+                    .half = grid->axes == 3 ? 14 : 5,
+                    .traits = shape->traits };
     A->slots = A->half + kry_box_in_flux_form(type, grid);
-    A->by_columns = goes_by_columns(dev, type, grid);
-    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s%s%s", grid->axes,
-             kry_box_form(type, grid), A->by_columns ? " -DCOLUMNS" : "",
-             A->by_columns ? kry_box_along(grid) : "");
-    TRY(kry_kernel_get(dev, "box", type, defines, "box_apply", &A->apply));
-    TRY(kry_kernel_get(dev, "box", type, defines, "box_relax", &A->relax));
-    TRY(kry_kernel_get(dev, "box", type, defines, "box_diagonal", &A->diagonal));
+    A->by_columns = !kry_window_points(own) && goes_by_columns(dev, type, grid);
+    TRY(get_kernels(A));
     TRY(kry_buffer_create(dev, (size_t)(A->slots * grid->n) * kry_type_size(type), &A->numbers));
-    TRY(kry_op_create_fused(dev, &box_table, &box_fused, A, &shape, out));
+    TRY(kry_op_create_fused(dev, &box_table, &box_fused, A, shape, out));
     A = NULL;
 done:
     box_destroy(A);
     return st;
+}
+
+kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *grid, unsigned traits,
+                          kry_op **A)
+{
+    const kry_op_shape shape = { grid->n, grid->n, type, traits };
+    return create(dev, &shape, grid, &(kry_window){ { 0 }, { 0 } }, A);
+}
+
+kry_status kry_box_create_rows(kry_device *dev, kry_type type, const kry_box_grid *grid,
+                               const kry_window *own, kry_op **A)
+{
+    const kry_op_shape shape = { kry_window_points(own), grid->n, type, 0 };
+    return create(dev, &shape, grid, own, A);
 }

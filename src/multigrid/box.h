@@ -74,12 +74,31 @@ static inline const char *kry_box_form(kry_type type, const kry_box_grid *grid)
 /* The grid with every second point, from the first on, along the axes of the mask `coarsened`. */
 kry_box_grid kry_box_grid_coarser(const kry_box_grid *fine, unsigned coarsened);
 
+/* A box of points within a grid: along each axis `size` of them, from `first` on. */
+typedef struct kry_window {
+    int64_t first[3], size[3];
+} kry_window;
+static inline int64_t kry_window_points(const kry_window *w)
+{
+    return w->size[0] * w->size[1] * w->size[2];
+}
+
+/* The arguments of kernels that are compiled with WINDOW. */
+typedef struct kry_window_args {
+    cl_int own, size[2], low[3];
+} kry_window_args;
+kry_window_args kry_window_args_of(const kry_window *w);
+#define KRY_WINDOW_ARGS(w)                                                              \
+    ARG((w).own), ARG((w).size[0]), ARG((w).size[1]), ARG((w).low[0]), ARG((w).low[1]), \
+        ARG((w).low[2])
+
 /* A: the diagonal and the couplings to points with larger numbers, `half` numbers to a point, and in flux form
  * what rows add up to. */
 typedef struct kry_box {
     kry_device *dev; /* borrowed: the operator holds it */
     kry_type type;
     kry_box_grid grid;
+    kry_window own;  /* rows that there are; without points: all */
     int half;        /* 5 or 14 */
     int slots;       /* the same, or in flux form one more */
     unsigned traits; /* of the operator */
@@ -92,6 +111,9 @@ typedef struct kry_box {
 /* The operator of a grid whose numbers are yet to be made. traits: of kry_op_shape. */
 kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *grid, unsigned traits,
                           kry_op **A);
+/* The same of the rows of a window alone: it takes vectors of all points, and makes some of these. */
+kry_status kry_box_create_rows(kry_device *dev, kry_type type, const kry_box_grid *grid,
+                               const kry_window *own, kry_op **A);
 /* The box of an operator; NULL: it is none. */
 kry_box *kry_box_of(const kry_op *op);
 
@@ -114,19 +136,29 @@ kry_status kry_box_transfer_create(kry_device *dev, kry_type type, const kry_box
                                    unsigned coarsened, kry_op **P);
 kry_box_transfer *kry_box_transfer_of(const kry_op *op);
 
-/* ---- box_setup.c: kernels that read the stencil of A, a box or a grid operator with constant or other
- * coefficients ---- */
+/* ---- box_setup.c: kernels that read the stencil of a grid ---- */
+
+/* A stencil of a grid operator with constant or other coefficients, or a box: one of the two is not NULL; borrowed. */
+typedef struct kry_box_source {
+    kry_device *dev;
+    kry_type type;
+    const kry_stencil *stencil;
+    const kry_box *box;
+    kry_box_grid grid;
+} kry_box_source;
+kry_box_source kry_box_source_of(const kry_op *A);
 
 kry_status kry_box_grid_of(const kry_op *A, kry_box_grid *grid);
 /* The weights of P from A, then the numbers of `coarse`: P'A P. */
-kry_status kry_box_weigh(const kry_op *A, kry_op *P);
-kry_status kry_box_galerkin(const kry_op *A, const kry_op *P, kry_op *coarse);
+kry_status kry_box_weigh(const kry_box_source *A, kry_op *P);
+kry_status kry_box_galerkin(const kry_box_source *A, const kry_op *P, kry_op *coarse);
 /* highest[i] := a bound of the eigenvalues of D^-1 A[i], D its diagonal, of boxes that lie on one device; infinite
  * if D is not positive. Waits. */
 kry_status kry_box_bounds(kry_op *const *A, int count, double *highest);
-/* For each axis of the mask the mean over the points of its coupling, in units of the strongest one there.
- * Waits. */
-kry_status kry_box_strength(const kry_op *A, unsigned axes, double strength[3]);
+/* For each axis of the mask the sum over the points, or those of a window, of its coupling in units of the strongest one
+ * there. Waits. */
+kry_status kry_box_strength(const kry_box_source *A, unsigned axes, const kry_window *own,
+                            double strength[3]);
 
 /* The arguments work, nx, ny, nz, wraps of kernels. */
 typedef struct kry_box_args {

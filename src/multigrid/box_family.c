@@ -1,15 +1,14 @@
 /*
  * box_family.c - the levels of geometric multigrid: a grid operator, then boxes with every second point, each
  * the Galerkin operator of the interpolation that the operator above it says.
- *
- * Axes along which couplings are weak are not coarsened, until the others have caught up: a point-wise
- * smoother leaves errors that are rough along them.
  */
+#include "multigrid/box_axes.h"
 #include "multigrid/box_correct.h"
+#include "multigrid/box_finest.h"
 #include "multigrid/box_passes.h"
 #include "multigrid/box_tail.h"
+#include "multigrid/part_grids.h"
 #include "multigrid/smoother.h"
-#include "multigrid/team_levels.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -44,139 +43,32 @@ static void boxes_destroy(void *self)
     free(b);
 }
 
-/* ---- which axes are coarsened -------------------------------------------------------------------- */
-
-/* How the couplings of the next level compare, as far as that is known without looking. */
-typedef struct couplings {
-    double semi;        /* as kry_mg_params has it, with its default */
-    bool known;         /* `strength` is right: the coefficients are constant */
-    double strength[3]; /* in any unit */
-} couplings;
-
-static couplings couplings_of(const kry_stencil *A, double semi)
-{
-    /* As golden runs had it: 10 iterations at anisotropies of 1e-2 and 1e-3. */
-    couplings c = { .semi = semi != 0 ? semi : 0.3, .known = !A->face[0] };
-    for (int a = 0; a < 3; a++) c.strength[a] = A->weight[a];
-    return c;
-}
-
-/* *axes: a mask of those that are coarsened; 0: none is long enough. */
-static kry_status choose_axes(couplings *c, const kry_op *A, unsigned *axes)
-{
-    kry_status st = KRY_OK;
-    kry_box_grid grid;
-    unsigned can = 0;
-    double most = 0;
-
-    TRY(kry_box_grid_of(A, &grid));
-    for (int a = 0; a < grid.axes; a++) can |= (unsigned)(grid.size[a] > 2) << a;
-    *axes = can;
-    if (c->semi < 0 || !(can & (can - 1))) goto done; /* no choice */
-    if (!c->known) TRY(kry_box_strength(A, can, c->strength));
-    for (int a = 0; a < 3; a++)
-        if (can >> a & 1) most = fmax(most, c->strength[a]);
-    for (int a = 0; a < 3; a++)
-        if (c->strength[a] < c->semi * most) *axes &= ~(1u << a);
-    /* Isotropic ones stay so. */
-    if (*axes == can) c->semi = -1;
-    /* Twice the distance: a quarter, in units of those that stay. */
-    for (int a = 0; a < 3; a++)
-        if (*axes >> a & 1) c->strength[a] /= 4;
-done:
-    return st;
-}
-
-/* ---- the finest level ------------------------------------------------------------------------------ */
-
-/* How large couplings are, and how many times the strongest one is as large as the weakest one along the same axis; not
- * finite: beyond what can be said. May wait. */
-static kry_status measure_couplings(const kry_stencil *S, double *size, double *jump)
-{
-    kry_status st = KRY_OK;
-    kry_vec *v = NULL;
-    double largest, smallest;
-
-    *size = 0, *jump = 1;
-    for (int a = 0; a < S->axes; a++) {
-        largest = smallest = S->weight[a];
-        if (S->face[0]) {
-            TRY(kry_vec_wrap(S->dev, S->type, S->n, 1, S->face[a], 0, &v));
-            TRY(kry_vec_range(v, &largest, &smallest));
-            kry_vec_release(&v);
-        }
-        *size = fmax(*size, largest);
-        if (largest > 0) *jump = fmax(*jump, largest / smallest);
-    }
-done:
-    kry_vec_release(&v);
-    return st;
-}
-
-/* b->A[0] := the grid in single, times a power of two so that couplings are about 1, so that no size of them leaves the
- * range of single in a cycle; or the numbers that it has now.
- * Returns  KRY_ERR_UNSUPPORTED if they are `most` times apart, or beyond single altogether */
-static kry_status narrow_finest(boxes *b, double most)
-{
-    kry_status st = KRY_OK;
-    double size, jump;
-
-    TRY(measure_couplings(kry_stencil_of(b->given), &size, &jump));
-    CHECK(
-        size > 0 && isfinite(size) && jump < most, KRY_ERR_UNSUPPORTED,
-        "%s: values = single, with couplings up to %g, %g times as large as others; below %g times "
-        "is what single can hold",
-        who, size, jump, most);
-    b->factor = ldexp(1, -ilogb(size));
-    TRY(kry_op_make_copy(who, b->given, KRY_F32, b->factor, NULL, &b->A[0]));
-done:
-    return st;
-}
-
-/* Jumps at which a cycle in single takes as many iterations as one in double, or one more: beyond, what single resolves of
- * x where couplings are strong is not enough for those that are weak. And jumps at which it works at all. */
-static const double smooth_jumps = 2e5, most_jumps = 1e20;
-
-/* In single where that is asked for or, if nobody says, as good. */
-static kry_status make_finest(boxes *b, kry_cycle_values values)
-{
-    kry_status st = KRY_ERR_UNSUPPORTED;
-
-    if (b->given->shape.type == KRY_F32) values = KRY_CYCLE_VALUES_DOUBLE; /* as they are */
-    if (values == KRY_CYCLE_VALUES_SINGLE) return narrow_finest(b, most_jumps);
-    if (values == KRY_CYCLE_VALUES_AUTO) st = narrow_finest(b, smooth_jumps);
-    if (st != KRY_ERR_UNSUPPORTED) return st;
-    b->factor = 0;
-    b->A[0] = kry_op_retain(b->given);
-    return KRY_OK;
-}
-
 /* ---- levels -------------------------------------------------------------------------------------- */
 
 /* The numbers of P[i] and of A[i + 1]. */
 static kry_status make_numbers(const boxes *b, int i)
 {
     kry_status st = KRY_OK;
-    TRY(kry_box_weigh(b->A[i], b->P[i]));
-    TRY(kry_box_galerkin(b->A[i], b->P[i], b->A[i + 1]));
+    const kry_box_source A = kry_box_source_of(b->A[i]);
+    TRY(kry_box_weigh(&A, b->P[i]));
+    TRY(kry_box_galerkin(&A, b->P[i], b->A[i + 1]));
 done:
     return st;
 }
 
 /* Append the level below the last one. *more: there is one. */
-static kry_status append(boxes *b, couplings *c, bool *more)
+static kry_status append(boxes *b, kry_axis_couplings *c, bool *more)
 {
     kry_status st = KRY_OK;
     const int i = b->count - 1;
     const kry_op *A = b->A[i];
     unsigned axes;
 
-    TRY(choose_axes(c, A, &axes));
+    const kry_box_source source = kry_box_source_of(A);
+    TRY(kry_choose_axes(c, &source.grid, &source, NULL, &axes));
     *more = axes != 0;
     if (!axes) goto done;
-    kry_box_grid grid;
-    TRY(kry_box_grid_of(A, &grid));
-    TRY(kry_box_transfer_create(A->dev, A->shape.type, &grid, axes, &b->P[i]));
+    TRY(kry_box_transfer_create(A->dev, A->shape.type, &source.grid, axes, &b->P[i]));
     TRY(kry_box_create(A->dev, A->shape.type, &kry_box_transfer_of(b->P[i])->coarse,
                        A->shape.traits, &b->A[i + 1]));
     TRY(make_numbers(b, i));
@@ -190,9 +82,12 @@ static kry_status find_bounds(boxes *b)
     kry_status st = KRY_OK;
     const int last = b->count - 1; /* it is not smoothed */
 
-    b->highest[0] = 2; /* a row of fluxes has no larger sum of couplings than its diagonal */
-    if (last > 1) TRY(kry_box_bounds(b->A + 1, last - 1, b->highest + 1));
-    for (int i = 1; i < last; i++)
+    /* a row of fluxes has no larger sum of couplings than its diagonal */
+    const int first = kry_stencil_of(b->A[0]) ? 1 : 0;
+
+    b->highest[0] = 2;
+    if (last > first) TRY(kry_box_bounds(b->A + first, last - first, b->highest + first));
+    for (int i = first; i < last; i++)
         CHECK(
             isfinite(b->highest[i]), KRY_ERR_ARGUMENT,
             "%s: the grid operator is not positive definite: level %d of multigrid has a diagonal "
@@ -248,17 +143,17 @@ static bool suits_degree_3(const boxes *b)
 static kry_status boxes_create(kry_hierarchy *H, const kry_op *A, const void *params, void **self)
 {
     kry_status st = KRY_OK;
-    const kry_mg_params *p = params;
+    const kry_box_levels *p = params;
     const kry_cycle_params *cycle = kry_hierarchy_cycle(H);
     const int most = cycle->levels && cycle->levels < MOST_LEVELS ? cycle->levels : MOST_LEVELS;
-    couplings c = couplings_of(kry_stencil_of(A), p->semi);
+    kry_axis_couplings c = p->couplings;
     boxes *b = NULL;
     bool more = true;
 
     *self = NULL;
     TRY(kry_alloc(1, sizeof *b, &b));
     b->given = kry_op_retain(A);
-    TRY(make_finest(b, p->cycle.values));
+    TRY(kry_finest_grid(b->given, p->params.cycle.values, &b->factor, &b->A[0]));
     if (suits_degree_3(b)) kry_hierarchy_prefer(H, cycle->smoother, 3);
     b->count = 1;
     while (more && b->count < most && b->A[b->count - 1]->shape.rows > cycle->coarsest)
@@ -277,7 +172,7 @@ static kry_status boxes_update(kry_hierarchy *H, void *self)
     kry_status st = KRY_OK;
     boxes *b = self;
 
-    if (b->factor != 0) TRY(narrow_finest(b, most_jumps));
+    if (b->factor != 0) TRY(kry_finest_grid_renew(b->given, &b->factor, &b->A[0]));
     for (int i = 0; i + 1 < b->count; i++) TRY(make_numbers(b, i));
     TRY(find_bounds(b));
     kry_hierarchy_level(H, 0)->factor = b->factor;
@@ -312,38 +207,33 @@ static kry_status check(const kry_op *A, const void *params)
     CHECK(!kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
           "%s: '%s' has no OpenCL, which multigrid on grids needs", who, A->dev->info.name);
     TRY(kry_check_sums(who, A));
-    CHECK(!p || p->cycle.values != KRY_CYCLE_VALUES_SINGLE || !A->dev->team, KRY_ERR_UNSUPPORTED,
-          "%s: values = single, which is for grids on one device", who);
+    CHECK(!p || p->gather >= 0, KRY_ERR_ARGUMENT,
+          "%s: gather = %lld; it must be positive, or 0 for a default", who, (long long)p->gather);
     CHECK(!p || p->semi <= 1, KRY_ERR_ARGUMENT,
           "%s: semi = %g; it has to be negative, or in 0 ... 1", who, p->semi);
 done:
     return st;
 }
 
-static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
+kry_status kry_box_levels_create(const kry_op *A, const void *params, kry_op **M)
 {
     static const kry_family family = { .kind = "mg",
                                        .who = who,
-                                       .coarsest = 64,
+                                       .coarsest = KRY_BOX_COARSEST,
                                        .create = boxes_create,
                                        .update = boxes_update,
                                        .settle = boxes_settle,
                                        .destroy = boxes_destroy };
-    static const kry_family on_parts = { .kind = "mg",
-                                         .who = who,
-                                         .coarsest = 1,
-                                         .create = kry_team_levels_make,
-                                         .update = kry_team_levels_update,
-                                         .destroy = kry_team_levels_destroy };
-    static const kry_whole whole = { kry_collect_grid, create_here, true };
+    const kry_box_levels *p = params;
+    return kry_hierarchy_create(&family, A, &p->params.cycle, p, M);
+}
+
+static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
+{
     const kry_mg_params *p = params ? params : KRY_MG();
-    if (kry_is_share(A)) {
-        kry_mg_params theirs = *p; /* the finest level is of all devices, in the numbers of A */
-        theirs.cycle.values = KRY_CYCLE_VALUES_DOUBLE;
-        return kry_hierarchy_create(&on_parts, A, &p->cycle, &(kry_whole_params){ &whole, &theirs },
-                                    M);
-    }
-    return kry_hierarchy_create(&family, A, &p->cycle, p, M);
+    const kry_box_levels how = { *p, kry_axis_couplings_of(kry_stencil_here(A), p->semi) };
+
+    return kry_is_share(A) ? kry_part_grids_create(A, &how, M) : kry_box_levels_create(A, &how, M);
 }
 
 bool kry_mg_takes(const kry_op *A)

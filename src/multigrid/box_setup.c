@@ -6,20 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GRID_ARGS = 14, REST = 4 };
+enum { GRID_ARGS = 14, REST = 9 };
 
-/* A stencil of grid operators, or a box: one of the two is not NULL. */
-typedef struct source {
-    kry_device *dev;
-    kry_type type;
-    const kry_stencil *stencil;
-    const kry_box *box;
-    kry_box_grid grid;
-} source;
-
-static source source_of(const kry_op *A)
+kry_box_source kry_box_source_of(const kry_op *A)
 {
-    source s = { .dev = A->dev, .type = A->shape.type, .stencil = kry_stencil_of(A) };
+    kry_box_source s = { .dev = A->dev, .type = A->shape.type, .stencil = kry_stencil_of(A) };
     const kry_stencil *S = s.stencil;
 
     s.box = kry_box_of(A);
@@ -36,7 +27,7 @@ static source source_of(const kry_op *A)
 
 kry_status kry_box_grid_of(const kry_op *A, kry_box_grid *grid)
 {
-    const source s = source_of(A);
+    const kry_box_source s = kry_box_source_of(A);
     if (!s.box && !s.stencil)
         return kry_fail(KRY_ERR_UNSUPPORTED, "'%s' is no operator on a grid", A->table->kind);
     *grid = s.grid;
@@ -44,8 +35,8 @@ kry_status kry_box_grid_of(const kry_op *A, kry_box_grid *grid)
 }
 
 /* Sums are in double where the device has it: rows that sum to zero shall do so on coarse grids. */
-static kry_status kernel_of(const source *s, const char *stem, unsigned coarsened, const char *name,
-                            kry_kernel **kernel)
+static kry_status kernel_of(const kry_box_source *s, const char *stem, unsigned coarsened,
+                            const char *name, kry_kernel **kernel)
 {
     const kry_box_grid coarse = coarsened ? kry_box_grid_coarser(&s->grid, coarsened) : s->grid;
     const bool flux = s->box && kry_box_in_flux_form(s->type, &s->grid);
@@ -72,8 +63,8 @@ static cl_int sides_of(const kry_stencil *S)
 }
 
 /* Launch a kernel whose arguments are the grid, its stencil and `rest`. */
-static kry_status launch(const source *s, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
-                         size_t count)
+static kry_status launch(const kry_box_source *s, kry_kernel *kernel, int64_t groups,
+                         const kry_arg *rest, size_t count)
 {
     const kry_stencil *S = s->stencil;
     const kry_box_args g = kry_box_args_of(&s->grid);
@@ -110,11 +101,19 @@ static int64_t points_of(const kry_box_grid *grid)
     return grid->n / columns * KRY_BOX_COLUMNS;
 }
 
-kry_status kry_box_weigh(const kry_op *A, kry_op *op)
+/* A, of which P says how much is known of its rows. */
+static kry_box_source source_for(const kry_box_source *A, const kry_box_transfer *P)
+{
+    kry_box_source s = *A;
+    s.grid = P->fine;
+    return s;
+}
+
+kry_status kry_box_weigh(const kry_box_source *A, kry_op *op)
 {
     kry_status st = KRY_OK;
-    const source s = source_of(A);
     const kry_box_transfer *P = kry_box_transfer_of(op);
+    const kry_box_source s = source_for(A, P);
     /* Of a diagonal entry: what rounding may leave of a sum that is zero. */
     kry_scalar tiny = kry_scalar_of(s.dev, s.type == KRY_F32 ? 1e-6 : 1e-10);
     kry_kernel *kernel;
@@ -132,7 +131,7 @@ done:
 }
 
 /* In flux form: what the rows of C add up to, and its diagonal from that. */
-static kry_status add_up(const source *s, const kry_op *op, const kry_box *C)
+static kry_status add_up(const kry_box_source *s, const kry_op *op, const kry_box *C)
 {
     kry_status st = KRY_OK;
     const kry_box_transfer *P = kry_box_transfer_of(op);
@@ -152,11 +151,11 @@ done:
     return st;
 }
 
-kry_status kry_box_galerkin(const kry_op *A, const kry_op *op, kry_op *coarse)
+kry_status kry_box_galerkin(const kry_box_source *A, const kry_op *op, kry_op *coarse)
 {
     kry_status st = KRY_OK;
-    const source s = source_of(A);
     const kry_box_transfer *P = kry_box_transfer_of(op);
+    const kry_box_source s = source_for(A, P);
     const kry_box *C = kry_box_of(coarse);
     const kry_arg rest[] = { ARG(P->numbers), ARG(C->numbers) };
     kry_kernel *kernel;
@@ -169,22 +168,23 @@ done:
     return st;
 }
 
-kry_status kry_box_strength(const kry_op *A, unsigned axes, double strength[3])
+kry_status kry_box_strength(const kry_box_source *A, unsigned axes, const kry_window *own,
+                            double strength[3])
 {
     kry_status st = KRY_OK;
-    const source s = source_of(A);
     kry_sum *sum = NULL;
     kry_kernel *kernel;
     const cl_int which = (cl_int)axes;
+    const kry_window all = { { 0 }, { A->grid.size[0], A->grid.size[1], A->grid.size[2] } };
+    const kry_window_args w = kry_window_args_of(own ? own : &all);
+    const int64_t groups = kry_groups_for_sums(A->dev, A->type, w.own);
 
-    TRY(kry_sum_create(s.dev, 3, &sum));
-    TRY(kernel_of(&s, "box_bounds", 0, "box_strength", &kernel));
-    const kry_arg rest[] = { ARG(which), ARG(sum->buffer) };
-    const int64_t groups = kry_groups_for_sums(s.dev, s.type, s.grid.n);
+    TRY(kry_sum_create(A->dev, 3, &sum));
+    TRY(kernel_of(A, "box_bounds", 0, "box_strength", &kernel));
+    const kry_arg rest[] = { KRY_WINDOW_ARGS(w), ARG(which), ARG(sum->buffer) };
     sum->count = (cl_int)groups;
-    TRY(launch(&s, kernel, groups, rest, COUNT(rest)));
+    TRY(launch(A, kernel, groups, rest, COUNT(rest)));
     TRY(kry_sum_read_here(sum, strength));
-    for (int a = 0; a < 3; a++) strength[a] /= (double)s.grid.n;
 done:
     kry_sum_release(&sum);
     return st;
@@ -194,7 +194,7 @@ done:
 static kry_status bound_box(const kry_op *A, cl_int level, cl_mem bounds)
 {
     kry_status st = KRY_OK;
-    const source s = source_of(A);
+    const kry_box_source s = kry_box_source_of(A);
     const kry_arg rest[] = { ARG(level), ARG(bounds) };
     kry_kernel *kernel;
 

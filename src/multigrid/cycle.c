@@ -142,7 +142,9 @@ kry_status kry_cycle_widen(kry_hierarchy *H)
     kry_status st = KRY_OK;
     const kry_op *A = H->rung[0].level.A;
 
-    H->widens = ends_with_sweep(H) && A->fused->relax_widening;
+    const bool alone = kry_layout_size(&A->dev->layout) == 1; /* that step brings no halo */
+
+    H->widens = alone && ends_with_sweep(H) && A->fused->relax_widening;
     if (H->widens) TRY(A->fused->relax_widening(A->self, 0, NULL, NULL, NULL, NULL, NULL));
 done:
     return st;

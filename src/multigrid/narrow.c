@@ -59,7 +59,10 @@ kry_status kry_narrow_measure(const kry_narrow *N, const kry_vec *r, const kry_s
     kry_sum *own = r->k > 1 ? N->squares : N->square;
     const kry_sum *square = known ? known : own;
 
-    if (!known) TRY(kry_vec_dot_sum(r, r, own));
+    if (!known) {
+        TRY(kry_vec_dot_sum(r, r, own));
+        TRY(kry_layout_reduce(&N->dev->layout, &own, 1));
+    }
     const kry_arg args[] = { ARG(square->count), ARG(square->buffer), ARG(N->factor),
                              ARG(N->unit) };
     TRY(kry_launch_columns(N->dev, known ? N->measure_pair : N->measure, 1, r->k, args,

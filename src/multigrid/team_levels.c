@@ -142,15 +142,15 @@ static const kry_op_table transfer_table = {
 };
 
 /* Rows that do not follow each other in the whole. */
-static kry_status list_rows(kry_device *dev, transfer *t)
+static kry_status list_rows(const kry_op *A, const kry_whole *how, transfer *t)
 {
     kry_status st = KRY_OK;
     int32_t *row = NULL;
 
     TRY(kry_alloc((size_t)t->n, sizeof *row, &row));
-    for (int64_t i = 0; i < t->n; i++) row[i] = (int32_t)kry_layout_row(&dev->layout, i);
-    TRY(kry_buffer_upload(dev, (size_t)t->n * sizeof *row, row, &t->row));
-    TRY(kry_vec_create(dev, t->padded->type, t->n, 1, &t->mine));
+    for (int64_t i = 0; i < t->n; i++) row[i] = (int32_t)how->row(A, i);
+    TRY(kry_buffer_upload(A->dev, (size_t)t->n * sizeof *row, row, &t->row));
+    TRY(kry_vec_create(A->dev, t->padded->type, t->n, 1, &t->mine));
 done:
     free(row);
     return st;
@@ -158,7 +158,7 @@ done:
 
 /* Between the rows of A and the level below `level`, which has `coarse` unknowns. */
 static kry_status transfer_create(const kry_op *A, const kry_level *level, int64_t coarse,
-                                  bool by_rows, kry_op **out)
+                                  const kry_whole *how, kry_op **out)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
@@ -177,7 +177,7 @@ static kry_status transfer_create(const kry_op *A, const kry_level *level, int64
     TRY(kry_vec_create(dev, shape.type, all, 1, &t->prolonged));
     TRY(kry_vec_create(dev, shape.type, all, 1, &t->padded));
     TRY(kry_vec_fill(t->padded, 0));
-    if (by_rows && kry_split_permutes(dev->layout.split)) TRY(list_rows(dev, t));
+    if (how->row && how->row(A, t->n - 1) - how->row(A, 0) != t->n - 1) TRY(list_rows(A, how, t));
     TRY(kry_op_create(dev, &transfer_table, t, &shape, out));
     t = NULL;
 done:
@@ -227,7 +227,7 @@ static kry_status add_levels(kry_hierarchy *H, const team_levels *t)
     const int64_t second = W->rung[W->count > 1].level.A->shape.rows;
     kry_level finest = { .A = (kry_op *)t->A, .highest = W->rung[0].smooth.highest };
 
-    TRY(transfer_create(t->A, top, second, t->how->by_rows, &finest.P));
+    TRY(transfer_create(t->A, top, second, t->how, &finest.P));
     TRY(kry_hierarchy_add(H, &finest));
     if (W->count == 1) TRY(kry_hierarchy_add(H, top)); /* it is solved exactly */
     for (int i = 1; i < W->count; i++) {

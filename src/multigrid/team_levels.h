@@ -15,7 +15,8 @@ typedef struct kry_whole {
     kry_status (*collect)(const kry_op *A, kry_op **whole);
     /* M := multigrid for that. */
     kry_create_here *create;
-    bool by_rows; /* `collect` puts them in the order of rows instead */
+    /* Which row of the whole row i of A is, ascending; NULL: `collect` has them in the order of places. */
+    int64_t (*row)(const kry_op *A, int64_t i);
 } kry_whole;
 
 /* What kry_team_levels_make takes for parameters. */

@@ -14,9 +14,38 @@ void kry_entry_map_release(kry_entry_map *map)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
+/* Whether a part of an array of numbers, or of the rows of entries, is as it should be. */
+typedef struct check {
+    kry_type type;
+    const void *val;
+    const kry_entries *e;
+    bool bad[KRY_MOST_PARTS];
+} check;
+
+static bool passes(check *c, int parts, int64_t count, kry_loop *look)
+{
+    bool bad = false;
+
+    kry_parallel(parts, count, look, c);
+    for (int p = 0; p < parts; p++) bad |= c->bad[p];
+    return !bad;
+}
+
+static void look_at_values(void *user, int part, int64_t begin, int64_t end)
+{
+    check *c = user;
+    bool bad = false;
+
+    for (int64_t k = begin; k < end; k++) bad |= !isfinite(kry_number_at(c->type, c->val, k));
+    c->bad[part] = bad;
+}
+
 kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const void *val)
 {
     kry_status st = KRY_OK;
+    check c = { .type = type, .val = val };
+
+    if (passes(&c, kry_parts(nnz), nnz, look_at_values)) return KRY_OK;
     for (int64_t k = 0; k < nnz; k++)
         CHECK(isfinite(kry_number_at(type, val, k)), KRY_ERR_ARGUMENT,
               "%s: value %g at entry %lld is not finite", who, kry_number_at(type, val, k),
@@ -183,14 +212,31 @@ done:
     return st;
 }
 
-/* CSR that is sorted and free of duplicates already is only copied. */
+static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
+{
+    check *c = user;
+    const int64_t *row_ptr = c->e->given.row_ptr, cols = c->e->given.cols;
+    bool bad = false;
+
+    for (int64_t i = begin; i < end && !bad; i++) {
+        int64_t last = -1;
+        bad = row_ptr[i] < 0 || row_ptr[i] > row_ptr[i + 1] || row_ptr[i + 1] > c->e->nnz;
+        for (int64_t k = row_ptr[i]; !bad && k < row_ptr[i + 1]; k++) {
+            bad = c->e->given.col[k] <= last;
+            last = c->e->given.col[k];
+        }
+        bad |= last >= cols;
+    }
+    c->bad[part] = bad;
+}
+
+/* CSR that is right, sorted and free of duplicates already is only copied. */
 static bool is_canonical(const kry_entries *e, const kry_matrix_params *params)
 {
-    if (!e->given.row_ptr || params->storage != KRY_GENERAL) return false;
-    for (int64_t i = 0; i < e->given.rows; i++)
-        for (int64_t k = e->given.row_ptr[i] + 1; k < e->given.row_ptr[i + 1]; k++)
-            if (e->given.col[k - 1] >= e->given.col[k]) return false;
-    return true;
+    check c = { .e = e };
+
+    return e->given.row_ptr && params->storage == KRY_GENERAL && e->given.row_ptr[0] == 0 &&
+           passes(&c, kry_parts(e->nnz), e->given.rows, look_at_rows);
 }
 
 static kry_status copy_pattern(const kry_entries *e, kry_sparse *A)
@@ -245,9 +291,10 @@ kry_status kry_entries_compress(const kry_entries *e, const kry_matrix_params *p
     kry_entry_map m = { .given = e->nnz, .skew = params->storage == KRY_SKEW_HALF };
 
     *A = (kry_sparse){ .rows = e->given.rows, .cols = e->given.cols, .type = e->given.type };
-    TRY(kry_entries_check(e));
+    const bool canonical = is_canonical(e, params);
+    if (!canonical) TRY(kry_entries_check(e));
     TRY(kry_alloc((size_t)A->rows + 1, sizeof *A->row_ptr, &A->row_ptr));
-    if (is_canonical(e, params))
+    if (canonical)
         TRY(copy_pattern(e, A));
     else
         TRY(place_entries(e, params, A, &m));

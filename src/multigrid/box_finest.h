@@ -1,0 +1,20 @@
+/* box_finest.h - the finest level of geometric multigrid: a grid operator, or a copy of it in single. */
+#ifndef KRY_BOX_FINEST_H
+#define KRY_BOX_FINEST_H
+
+#include "grid/stencil.h"
+#include <kry/multigrid.h>
+
+/*
+ * *A := the grid in single, where that is asked for or, if nobody says, as good, times *factor: a power of two so that
+ * couplings are about 1, so that no size of them leaves the range of single in a cycle; else the grid itself, and 0.
+ *
+ *   given  a grid operator, or a share of one. Collective then
+ * Returns  KRY_ERR_UNSUPPORTED if it is asked for and couplings are beyond single. May wait.
+ */
+kry_status kry_finest_grid(const kry_op *given, kry_cycle_values values, double *factor,
+                           kry_op **A);
+/* The same for the numbers that a grid has now of which *A is a copy in single. */
+kry_status kry_finest_grid_renew(const kry_op *given, double *factor, kry_op **A);
+
+#endif

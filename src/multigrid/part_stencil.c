@@ -1,0 +1,86 @@
+/* part_stencil.c - the stencil of a grid operator in a window around a part's own points: what makes the first stored one. */
+#include "matrix/matrix_parts.h"
+#include "multigrid/part_boxes.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Sides of the window are those of the whole where it ends there; elsewhere nothing is known of what is beyond. */
+static void set_sides(const kry_stencil *A, const kry_cut *cut, const kry_window *w, kry_stencil *S)
+{
+    for (int a = 0; a < A->axes; a++) {
+        const bool all = w->size[a] == cut->grid.size[a];
+        const bool periodic = cut->grid.wraps >> a & 1;
+        const bool begins = periodic ? all : w->first[a] == 0;
+        const bool ends = periodic ? all : w->first[a] + w->size[a] == cut->grid.size[a];
+        S->low[a] = begins ? kry_stencil_side(A, a, false) : KRY_NEUMANN;
+        S->high[a] = ends ? kry_stencil_side(A, a, true) : KRY_NEUMANN;
+    }
+}
+
+/* *all := in the window what `numbers` has of the part's own points. */
+static kry_status extend(const kry_shell *shell, cl_mem numbers, const kry_stencil *S, cl_mem *all)
+{
+    kry_status st = KRY_OK;
+    kry_vec *mine = NULL, *whole = NULL;
+
+    TRY(kry_buffer_create(S->dev, (size_t)S->n * kry_type_size(S->type), all));
+    TRY(kry_vec_wrap(S->dev, S->type, kry_window_points(&shell->own), 1, numbers, 0, &mine));
+    TRY(kry_vec_wrap(S->dev, S->type, S->n, 1, *all, 0, &whole));
+    TRY(kry_shell_fill(shell, mine, whole));
+done:
+    kry_vec_release(&whole);
+    kry_vec_release(&mine);
+    return st;
+}
+
+/* Of a box the faces to other parts are not among those of its stencil. */
+static kry_status extend_faces(const kry_op *op, const kry_shell *shell, int axis, kry_stencil *S)
+{
+    kry_status st = KRY_OK;
+    const kry_stencil *A = kry_stencil_here(op);
+    double *numbers = NULL;
+    kry_vec *mine = NULL;
+
+    if (!kry_coupled_of(op)) return extend(shell, A->face[axis], S, &S->face[axis]);
+    TRY(kry_alloc((size_t)A->n, sizeof *numbers, &numbers));
+    TRY(kry_stencil_read_faces(op, axis, numbers));
+    TRY(kry_vec_create(S->dev, S->type, A->n, 1, &mine));
+    TRY(kry_vec_write_doubles(mine, numbers));
+    TRY(extend(shell, mine->buffer, S, &S->face[axis]));
+done:
+    kry_vec_release(&mine);
+    free(numbers);
+    return st;
+}
+
+kry_status kry_part_stencil_make(const kry_op *op, const kry_cut *cut, const kry_window *window,
+                                 kry_part_stencil *s)
+{
+    kry_status st = KRY_OK;
+    const kry_stencil *A = kry_stencil_here(op);
+    kry_stencil *S = &s->stencil;
+    kry_shell shell = { 0 };
+
+    *s = (kry_part_stencil){ .stencil = { .dev = op->dev, .type = A->type, .axes = A->axes } };
+    memcpy(S->size, window->size, sizeof S->size);
+    memcpy(S->weight, A->weight, sizeof S->weight);
+    S->n = kry_window_points(window);
+    set_sides(A, cut, window, S);
+    s->source = (kry_box_source){
+        .dev = op->dev, .type = A->type, .stencil = S, .grid = kry_cut_grid(cut, window)
+    };
+    if (!A->face[0]) return KRY_OK;
+    TRY(kry_shell_create(op->dev, A->type, cut, window, &shell));
+    for (int a = 0; a < A->axes; a++) TRY(extend_faces(op, &shell, a, S));
+    if (A->coefficient) TRY(extend(&shell, A->coefficient, S, &S->coefficient));
+done:
+    kry_shell_release(&shell);
+    if (st < 0) kry_part_stencil_release(s);
+    return st;
+}
+
+void kry_part_stencil_release(kry_part_stencil *s)
+{
+    if (s->stencil.dev) kry_stencil_release_numbers(&s->stencil);
+    *s = (kry_part_stencil){ 0 };
+}

@@ -1,0 +1,226 @@
+/* part_window.c - grids in boxes, one for each part of a team, and windows around these. Kernel: cl/window.cl. */
+#include "multigrid/part_window.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- grids in boxes --------------------------------------------------------------------------------- */
+
+static int parts_of(const kry_boxes *B) { return B->parts[0] * B->parts[1] * B->parts[2]; }
+
+void kry_cut_release(kry_cut *cut)
+{
+    for (int a = 0; a < 3; a++) free(cut->boxes.begin[a]);
+    free(cut->first);
+    *cut = (kry_cut){ 0 };
+}
+
+/* What follows from where intervals begin. */
+static kry_status number_places(kry_cut *cut)
+{
+    kry_status st = KRY_OK;
+    const int parts = parts_of(&cut->boxes);
+
+    memcpy(cut->boxes.size, cut->grid.size, sizeof cut->grid.size);
+    TRY(kry_alloc((size_t)parts + 1, sizeof *cut->first, &cut->first));
+    for (int r = 0; r < parts; r++) {
+        const kry_grid_box box = kry_boxes_part(&cut->boxes, r);
+        cut->first[r + 1] = cut->first[r] + box.size[0] * box.size[1] * box.size[2];
+    }
+done:
+    return st;
+}
+
+static kry_status room_for(kry_boxes *B)
+{
+    kry_status st = KRY_OK;
+    for (int a = 0; a < 3; a++)
+        TRY(kry_alloc((size_t)B->parts[a] + 1, sizeof *B->begin[a], &B->begin[a]));
+done:
+    return st;
+}
+
+kry_status kry_cut_of(const kry_op *op, kry_cut *cut)
+{
+    kry_status st = KRY_OK;
+    const kry_layout *layout = &op->dev->layout;
+    const kry_split *split = layout->split;
+    const kry_stencil *A = kry_stencil_here(op);
+    const int last = A->axes - 1, parts = kry_layout_size(layout);
+    kry_boxes *B = &cut->boxes;
+
+    *cut = (kry_cut){ .grid = { .axes = A->axes, .n = split->n }, .rank = kry_layout_rank(layout) };
+    for (int a = 0; a < 3; a++) {
+        cut->grid.size[a] = a < A->axes ? kry_stencil_whole(A, a) : 1;
+        cut->grid.ends[a] = A->face[0] ? KRY_BOX_ENDS + 1 : 1;
+        if (kry_stencil_side(A, a, false) == KRY_PERIODIC && a < A->axes)
+            cut->grid.wraps |= 1u << a;
+        B->parts[a] = split->boxes ? split->boxes->parts[a] : a == last ? parts : 1;
+    }
+    TRY(room_for(B));
+    for (int a = 0; a < 3; a++)
+        for (int i = 0; i <= B->parts[a]; i++)
+            B->begin[a][i] = split->boxes      ? split->boxes->begin[a][i]
+                             : B->parts[a] > 1 ? split->first[i] * cut->grid.size[a] / split->n
+                                               : i * cut->grid.size[a];
+    TRY(number_places(cut));
+done:
+    if (st < 0) kry_cut_release(cut);
+    return st;
+}
+
+kry_status kry_cut_coarsen(const kry_cut *fine, unsigned coarsened, kry_cut *coarse)
+{
+    kry_status st = KRY_OK;
+    const kry_boxes *from = &fine->boxes;
+    kry_boxes *B = &coarse->boxes;
+
+    *coarse = (kry_cut){ .grid = kry_box_grid_coarser(&fine->grid, coarsened), .rank = fine->rank };
+    memcpy(B->parts, from->parts, sizeof B->parts);
+    TRY(room_for(B));
+    for (int a = 0; a < 3; a++)
+        for (int i = 0; i <= B->parts[a]; i++)
+            B->begin[a][i] = coarsened >> a & 1 ? (from->begin[a][i] + 1) / 2 : from->begin[a][i];
+    TRY(number_places(coarse));
+done:
+    if (st < 0) kry_cut_release(coarse);
+    return st;
+}
+
+/* What a wide window has below the own points, and above, at most. */
+enum { BELOW = 4, ABOVE = 4 };
+
+bool kry_cut_can_coarsen(const kry_cut *cut, unsigned coarsened)
+{
+    enum { LEAST = 2 };
+    for (int a = 0; a < cut->grid.axes; a++) {
+        const bool halved = coarsened >> a & 1, periodic = cut->grid.wraps >> a & 1;
+        const int64_t size = cut->grid.size[a], *begin = cut->boxes.begin[a];
+        if (cut->boxes.parts[a] == 1) continue;
+        if (periodic && halved && size % 2) return false;
+        for (int i = 0; i < cut->boxes.parts[a]; i++) {
+            const int64_t fine = begin[i + 1] - begin[i];
+            const int64_t own = halved ? (begin[i + 1] + 1) / 2 - (begin[i] + 1) / 2 : fine;
+            if (own < LEAST || (periodic && fine + BELOW + ABOVE > size)) return false;
+        }
+    }
+    return true;
+}
+
+/* ---- windows -------------------------------------------------------------------------------------- */
+
+kry_window kry_cut_own(const kry_cut *cut)
+{
+    const kry_grid_box box = kry_boxes_part(&cut->boxes, cut->rank);
+    kry_window w;
+
+    memcpy(w.first, box.first, sizeof w.first);
+    memcpy(w.size, box.size, sizeof w.size);
+    return w;
+}
+
+static bool is_cut(const kry_cut *cut, int axis) { return cut->boxes.parts[axis] > 1; }
+
+/* An axis of a window from `begin` to before `end`, or the end of the grid. */
+static void set_axis(const kry_cut *cut, int axis, int64_t begin, int64_t end, kry_window *w)
+{
+    if (!(cut->grid.wraps >> axis & 1)) {
+        if (begin < 0) begin = 0;
+        if (end > cut->grid.size[axis]) end = cut->grid.size[axis];
+    }
+    w->first[axis] = begin, w->size[axis] = end - begin;
+}
+
+kry_window kry_cut_near(const kry_cut *cut)
+{
+    kry_window w = kry_cut_own(cut);
+
+    for (int a = 0; a < 3; a++)
+        if (is_cut(cut, a)) set_axis(cut, a, w.first[a] - 1, w.first[a] + w.size[a] + 1, &w);
+    return w;
+}
+
+/* Coarse points I ... K - 1 are this part's. The stencil of I is made from the rows of its fine points, 2 I - 1 and on, and
+ * the interpolation in these from that in layer 2 I - 2, whose rows reach to 2 I - 3; from above 2 K + 1. Windows begin with
+ * a fine point that is a coarse one. */
+kry_window kry_cut_wide(const kry_cut *cut)
+{
+    kry_window w = kry_cut_own(cut);
+
+    for (int a = 0; a < 3; a++) {
+        const int64_t begin = w.first[a], end = begin + w.size[a];
+        if (is_cut(cut, a))
+            set_axis(cut, a, (begin + 1) / 2 * 2 - BELOW, (end + 1) / 2 * 2 + ABOVE - 1, &w);
+    }
+    return w;
+}
+
+kry_window kry_cut_between(const kry_cut *fine, unsigned coarsened, const kry_cut *coarse)
+{
+    kry_window w = kry_cut_near(coarse);
+
+    for (int a = 0; a < 3; a++) {
+        const int64_t end = w.first[a] + w.size[a];
+        if (!(coarsened >> a & 1)) continue;
+        w.first[a] *= 2;
+        w.size[a] =
+            (is_cut(fine, a) && end != coarse->grid.size[a] ? 2 * end - 1 : fine->grid.size[a]) -
+            w.first[a];
+    }
+    return w;
+}
+
+kry_box_grid kry_cut_grid(const kry_cut *cut, const kry_window *w)
+{
+    kry_box_grid g = cut->grid;
+
+    g.n = kry_window_points(w);
+    memcpy(g.size, w->size, sizeof g.size);
+    for (int a = 0; a < 3; a++) {
+        if (!is_cut(cut, a)) continue;
+        g.wraps &= ~(1u << a);
+        g.ends[a] = KRY_BOX_ENDS + 1; /* what is at the ends is seldom those of the whole */
+    }
+    return g;
+}
+
+kry_window kry_window_coarser(const kry_window *w, unsigned coarsened)
+{
+    kry_window c = *w;
+
+    for (int a = 0; a < 3; a++)
+        if (coarsened >> a & 1) c.first[a] /= 2, c.size[a] = (c.size[a] + 1) / 2;
+    return c;
+}
+
+kry_window kry_window_within(const kry_window *outer, const kry_window *inner)
+{
+    kry_window w = *inner;
+    for (int a = 0; a < 3; a++) w.first[a] -= outer->first[a];
+    return w;
+}
+
+/* The number of a point in a window. */
+static int64_t number_in(const kry_window *w, const int64_t place[3])
+{
+    return place[0] - w->first[0] +
+           w->size[0] * (place[1] - w->first[1] + w->size[1] * (place[2] - w->first[2]));
+}
+
+kry_status kry_window_copy(double alpha, const kry_vec *x, const kry_window *from, double beta,
+                           kry_vec *y, const kry_window *to, const kry_window *which)
+{
+    kry_device *dev = x->dev;
+    const kry_window_args w = kry_window_args_of(which);
+    const cl_int begin[] = { (cl_int)number_in(from, which->first),
+                             (cl_int)number_in(to, which->first) };
+    const cl_int nx[] = { (cl_int)from->size[0], (cl_int)to->size[0] };
+    const cl_int plane[] = { (cl_int)(from->size[0] * from->size[1]),
+                             (cl_int)(to->size[0] * to->size[1]) };
+    kry_scalar by = kry_scalar_of(dev, alpha), old = kry_scalar_of(dev, beta);
+    const kry_arg args[] = { ARG(w.own),    ARG(w.size[0]),   ARG(w.size[1]), ARG(begin[0]),
+                             ARG(nx[0]),    ARG(plane[0]),    ARG(begin[1]),  ARG(nx[1]),
+                             ARG(plane[1]), ARG_ACC(dev, by), ARG_VEC(x),     ARG_ACC(dev, old),
+                             ARG_VEC(y) };
+    return kry_run(dev, "window", x->type, "", "window_copy", kry_groups_for(dev, x->type, w.own),
+                   args, COUNT(args));
+}
