@@ -93,6 +93,16 @@ static void bad_input_scene(wires *w, void *shared)
     fails(team, w, b, kry_vec_create(team, KRY_F64, w->rank == bad ? 77 : 78, 1, &other),
           KRY_ERR_ARGUMENT, "rows cut elsewhere");
     NEED(!other, "a vector was handed out");
+    fails(team, w, b,
+          kry_solver_create(A, w->rank == bad ? "method=pcg rtol=1e-4" : "method=pcg", NULL, NULL,
+                            &C),
+          KRY_ERR_ARGUMENT, "kry_solver_create, with other sizes or options");
+    fails(team, w, b, kry_solver_set_stop(S, &(kry_stop){ .rtol = w->rank == bad ? 1e-4 : 1e-6 }),
+          KRY_ERR_ARGUMENT, "kry_solver_set_stop, with other sizes or options");
+    fails(team, w, b,
+          kry_pcg_create(A, KRY_PCG(.stop = { .max_iter = w->rank == bad ? 7 : 8 }), &C),
+          KRY_ERR_ARGUMENT, "with other sizes or options");
+    NEED(!C, "a solver was handed out");
     agreements(team, w, b, x);
     /* What is not for ranks is refused on all. */
     fails(team, w, b, kry_matrix_read(A, (int64_t[100]){ 0 }, NULL, NULL), KRY_ERR_UNSUPPORTED,

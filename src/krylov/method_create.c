@@ -56,6 +56,7 @@ static kry_status check(const kry_op *A, const void *setup)
           "%s: method '%s' takes a singular matrix as it is, without a pinned unknown", method->who,
           method->kind);
     TRY(kry_method_check_stop(method->who, method, &s->stop));
+    kry_stop_same(A->dev, &s->stop);
     CHECK(!s->width || method->width.most, KRY_ERR_PARSE, "%s: method '%s' has no number",
           method->who, method->kind);
     CHECK(s->width >= 0 && s->width <= method->width.most, KRY_ERR_PARSE,

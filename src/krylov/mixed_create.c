@@ -204,6 +204,7 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
     TAKE_PARAMS(p, mine, "kry_mixed_create", "KRY_MIXED");
+    kry_stop_same(A->dev, &p->stop);
     TRY(kry_options_parse_inner(p->options ? p->options : "", &o));
     o.scheme = p->scheme, o.equilibrate = p->equilibrate;
     o.inner = p->inner, o.inner_rtol = p->inner_rtol, o.delta = p->delta;

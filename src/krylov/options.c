@@ -380,6 +380,7 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     o.precision = A->shape.type == KRY_F32 ? KRY_PRECISION_SINGLE : KRY_PRECISION_DOUBLE;
     const kry_precision own = o.precision;
     TRY(kry_options_parse(text ? text : "", &o));
+    if (text) kry_team_same(A->dev, text, strlen(text));
     CHECK(!o.guesses || o.precision == own, KRY_ERR_UNSUPPORTED,
           "kry_solver_create: guess=project is not for precision=mixed");
     const bool mixed = o.precision == KRY_PRECISION_MIXED;

@@ -178,10 +178,12 @@ kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop)
 {
     kry_status st = KRY_OK;
 
+    kry_team_enter(kry_op_device(solver), "kry_solver_set_stop", NULL);
     TRY(GIVEN(solver, stop));
+    kry_stop_same(solver->dev, stop);
     TRY(kry_op_call(&(kry_call){ .A = solver, .more = (void *)stop }, set_stop));
 done:
-    return st;
+    return kry_team_leave(kry_op_device(solver), st);
 }
 
 const kry_op *kry_solver_precond(const kry_op *solver)

@@ -4,7 +4,6 @@
  */
 #include "operator/op_parts.h"
 #include "team/boxes.h"
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,8 +356,9 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
     double start = kry_now();
     void *mine = NULL;
 
+    kry_team_enter(kry_op_device(A), how->name, NULL);
+    if (out) *out = NULL;
     TRY(kry_check_given(how->name, "M, A", (const void *const[]){ out, A }));
-    *out = NULL;
     if (params && *(const size_t *)params != how->params_size) {
         TRY(kry_alloc(1, how->params_size, &mine));
         TRY(kry_params_take(how->name, how->macro, params, mine, how->params_size));
@@ -366,13 +366,11 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
     }
     if (!how->any_shape) TRY(kry_op_check_square(how->name, A));
     if (how->check) TRY(how->check(A, params));
-    kry_team_enter(A->dev, how->name, NULL);
-    st = kry_team_leave(A->dev, create(how, A, params, out));
-    if (st < 0) kry_op_release(out);
-    TRY(st);
-    assert(*out);
-    (*out)->setup_seconds = kry_now() - start;
+    st = create(how, A, params, out);
 done:
+    st = kry_team_leave(kry_op_device(A), st);
+    if (out && st < 0) kry_op_release(out);
+    if (out && *out) (*out)->setup_seconds = kry_now() - start;
     free(mine);
     return st;
 }

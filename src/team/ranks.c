@@ -161,12 +161,18 @@ void kry_ranks_enter(kry_ranks *R, const char *call, const kry_split *split)
     if (!pthread_equal(R->thread, pthread_self()) || R->inside) return;
     if (R->depth++ == 0) {
         R->call = call;
-        R->split = 0;
+        R->given = 0;
         R->met = R->others = R->ended = false;
         memset(R->posted, 0, (size_t)R->t.size * sizeof *R->posted);
         memset(R->taken, 0, (size_t)R->t.size * sizeof *R->taken);
     }
-    if (split) R->split = kry_hash(R->split, &split->mark, sizeof split->mark);
+    if (split) kry_ranks_same(R, &split->mark, sizeof split->mark);
+}
+
+void kry_ranks_same(kry_ranks *R, const void *given, size_t bytes)
+{
+    if (!pthread_equal(R->thread, pthread_self()) || R->inside) return;
+    R->given = kry_hash(R->given, given, bytes);
 }
 
 kry_status kry_ranks_leave(kry_ranks *R, kry_status mine)

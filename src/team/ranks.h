@@ -24,7 +24,7 @@ typedef struct kry_packet {
     int32_t first;  /* by itself, not because another one did */
     uint32_t call;  /* which public function it is in: a hash of its name */
     uint32_t bytes; /* that it brings to this meeting */
-    uint64_t split; /* how rows are cut that the call is about: a hash */
+    uint64_t given; /* how rows are cut that the call is about, and its options: a hash */
     unsigned char data[KRY_BROUGHT];
 } kry_packet;
 
@@ -48,7 +48,7 @@ typedef struct kry_ranks {
     /* The public call that this rank is in. */
     const char *call;
     int depth;      /* of calls within calls */
-    uint64_t split; /* kry_packet */
+    uint64_t given; /* kry_packet */
     bool inside;    /* a task is running */
     bool met;       /* the ranks have met in it */
     bool others;    /* this rank fails because another one did */
@@ -60,9 +60,10 @@ typedef struct kry_ranks {
     kry_rank_facts facts;
 } kry_ranks;
 
-/* ranks.c: what kry_team_run, _enter, _leave do on ranks; and numbers of all ranks outside of runs. */
+/* ranks.c: what kry_team_run, _enter, _same, _leave do on ranks; and numbers of all ranks outside of runs. */
 kry_status kry_ranks_run(kry_ranks *R, const kry_split *split, kry_task_of_part *task, void *user);
 void kry_ranks_enter(kry_ranks *R, const char *call, const kry_split *split);
+void kry_ranks_same(kry_ranks *R, const void *given, size_t bytes);
 kry_status kry_ranks_leave(kry_ranks *R, kry_status mine);
 kry_status kry_ranks_gather(kry_ranks *R, const void *mine, size_t bytes, void *all);
 extern const kry_comm kry_ranks_comm; /* the functions */

@@ -115,8 +115,8 @@ static kry_status compare(kry_ranks *R)
     for (int r = 1; r < R->t.size; r++) {
         const kry_packet *b = &R->all[r];
         if (a->call != b->call) return end_apart(R, r, "");
-        if (a->split != b->split)
-            return end_apart(R, r, ", with other sizes or rows cut elsewhere");
+        if (a->given != b->given)
+            return end_apart(R, r, ", with other sizes or options, or rows cut elsewhere");
         if (a->bytes != b->bytes) return end_apart(R, r, ", and exchange another number of bytes");
     }
     return KRY_OK;
@@ -128,7 +128,7 @@ static void fill_packet(kry_ranks *R, kry_status mine, const void *data, size_t 
                             .first = mine < 0 && !R->others,
                             .bytes = (uint32_t)bytes,
                             .call = (uint32_t)kry_hash(KRY_HASH_START, R->call, strlen(R->call)),
-                            .split = R->split };
+                            .given = R->given };
     if (data && bytes <= sizeof R->mine.data) memcpy(R->mine.data, data, bytes);
 }
 

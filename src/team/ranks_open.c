@@ -28,6 +28,11 @@ kry_status kry_team_leave(const kry_device *dev, kry_status mine)
     return ranks_of(dev) ? kry_ranks_leave(ranks_of(dev), mine) : mine;
 }
 
+void kry_team_same(const kry_device *dev, const void *given, size_t bytes)
+{
+    if (ranks_of(dev)) kry_ranks_same(ranks_of(dev), given, bytes);
+}
+
 bool kry_device_is_ranks(const kry_device *dev) { return ranks_of(dev) != NULL; }
 
 kry_status kry_team_sum(const kry_device *dev, const kry_split *split, kry_task_of_part *task,

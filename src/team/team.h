@@ -52,6 +52,9 @@ void kry_crew_release(struct kry_team *team);
  *   split  how the rows are cut that it is about; NULL: it is about none */
 void kry_team_enter(const kry_device *device, const char *call, const kry_split *split);
 kry_status kry_team_leave(const kry_device *device, kry_status mine);
+/* In between: what decides how the call goes and is to be the same on all ranks. Where they meet next, those that gave
+ * something else are told. */
+void kry_team_same(const kry_device *device, const void *given, size_t bytes);
 /* Whether its parts are ranks. */
 bool kry_device_is_ranks(const kry_device *device);
 /* Ranks only: kry_team_run; within a run, where only monitors ask for sums, the task by itself. */
