@@ -220,6 +220,51 @@ static void problem_create_grid__refuses_what_has_no_grid(void **state)
     assert_int_equal(kry_problem_create_grid("poisson2d:4", 0, NULL), KRY_ERR_ARGUMENT);
 }
 
+/* A bare problem has no vectors, and gives the same numbers when it is asked; so does a whole one. */
+static void problem_rows__of_a_bare_problem(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "poisson2d:17", "poisson3d:6", "anisotropic2d:9:1e-3",
+                                         "twophase2d:7:100:bubble", "twophase3d:5" };
+    kry_device *host;
+    assert_int_equal(kry_device_open("host", &host), KRY_OK);
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *whole = make(specs[s], 3), *p = NULL;
+        const size_t bytes = (size_t)whole->n * sizeof(double);
+        double *rhs = malloc(bytes), *solution = malloc(bytes);
+        kry_vec *v, *longer;
+        assert_int_equal(kry_vec_create(host, KRY_F64, whole->n, 1, &v), KRY_OK);
+        assert_int_equal(kry_vec_create(host, KRY_F64, whole->n + 1, 1, &longer), KRY_OK);
+        assert_int_equal(kry_problem_create_bare(specs[s], 3, &p), KRY_OK);
+        assert_true(!p->row_ptr && !p->rhs && !p->solution && p->grid);
+        assert_int_equal(p->solved, whole->solution != NULL);
+        assert_int_equal(p->solved, whole->solved);
+        for (int w = 0; w < 2; w++) {
+            memset(rhs, 0xff, bytes), memset(solution, 0xff, bytes);
+            assert_int_equal(kry_problem_rows(w ? whole : p, v, rhs, p->solved ? solution : NULL),
+                             KRY_OK);
+            assert_memory_equal(rhs, whole->rhs, bytes);
+            if (p->solved) assert_memory_equal(solution, whole->solution, bytes);
+        }
+        if (!p->solved) {
+            assert_int_equal(kry_problem_rows(p, v, rhs, solution), KRY_ERR_UNSUPPORTED);
+            assert_non_null(strstr(kry_last_error(), specs[s]));
+        }
+        assert_int_equal(kry_problem_rows(p, longer, rhs, NULL), KRY_ERR_SHAPE);
+        assert_int_equal(kry_problem_rows(p, v, NULL, NULL), KRY_OK);
+        if (p->solved)
+            for (int k = 0; k < 2; k++) { /* tables of sines and cosines */
+                kry_test_fail_at = k;
+                assert_int_equal(kry_problem_rows(p, v, rhs, NULL), KRY_ERR_MEMORY);
+                kry_test_fail_at = -1;
+            }
+        kry_vec_release(&v), kry_vec_release(&longer);
+        free(rhs), free(solution);
+        kry_problem_release(&p), kry_problem_release(&whole);
+    }
+    kry_device_release(&host);
+}
+
 /* ---- two phases ------------------------------------------------------------------- */
 
 /* Equation (9) of Gupta, Vuik and Lemmens: the first cell of the row with the interface. */
@@ -1118,6 +1163,7 @@ int main(void)
         cmocka_unit_test(grids__described_as_their_matrix_is),
         cmocka_unit_test(problem_create_grid__the_same_without_entries),
         cmocka_unit_test(problem_create_grid__refuses_what_has_no_grid),
+        cmocka_unit_test(problem_rows__of_a_bare_problem),
         cmocka_unit_test(twophase__the_paper_row),
         cmocka_unit_test(twophase__shapes),
         cmocka_unit_test(twophase__phases),

@@ -215,8 +215,9 @@ typedef struct kry_problem {
     unsigned traits; /* of A, for KRY_MATRIX(.traits): KRY_POSITIVE; KRY_SINGULAR | KRY_SYMMETRIC;
                         KRY_SYMMETRIC; or 0 */
     const kry_stencil_params
-        *grid; /* owned, with its coefficients and faces: kry_stencil_create makes the
+        *grid;   /* owned, with its coefficients and faces: kry_stencil_create makes the
                                        same A of it without entries; NULL: not on a grid */
+    bool solved; /* the exact solution is known: it is in `solution`, or kry_problem_rows has it */
 } kry_problem;
 
 /* Make a problem from its spec. `seed` is that of all random numbers.
@@ -229,6 +230,20 @@ KRY_API KRY_MUST_CHECK kry_status kry_problem_create(const char *spec, uint64_t 
  * Returns  also KRY_ERR_UNSUPPORTED for a problem that has no grid. */
 KRY_API KRY_MUST_CHECK kry_status kry_problem_create_grid(const char *spec, uint64_t seed,
                                                           kry_problem **problem);
+
+/* The same without whole vectors, too: rhs and solution are NULL. For ranks, each of which asks kry_problem_rows for its own
+ * rows; coefficients and faces of the grid are there, whole. */
+KRY_API KRY_MUST_CHECK kry_status kry_problem_create_bare(const char *spec, uint64_t seed,
+                                                          kry_problem **problem);
+
+/*
+ * The right-hand side and the solution in those rows of a vector that are here: all, or on ranks the rank's own.
+ *   of             of p->n rows, cut as the problem's operator is
+ *   rhs, solution  kry_vec_rows_here(of, NULL) numbers each, in the order of kry_vec_row; NULL: not wanted
+ * Returns  KRY_ERR_SHAPE; KRY_ERR_UNSUPPORTED for a solution that is not known (p->solved); KRY_ERR_MEMORY.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_problem_rows(const kry_problem *p, const kry_vec *of,
+                                                   double *rhs, double *solution);
 KRY_API void kry_problem_release(kry_problem **problem);
 
 /*

@@ -28,7 +28,15 @@ typedef struct kind {
     int (*choose)(const char *word); /* SHAPE: its number; -1: there is none of that name */
     bool stored;                     /* no grid operator has these entries */
     kry_problem_maker *make;
+    kry_problem_numbers *numbers; /* of a bare problem; NULL: there is none */
 } kind;
+
+/* What kry_problem_create hands out, and what it was made from. */
+typedef struct made {
+    kry_problem p; /* first: users have its address */
+    kry_problem_spec spec;
+    const kind *kind;
+} made;
 
 #define FORM(name, follows, limits)               \
     {                                             \
@@ -43,16 +51,18 @@ typedef struct kind {
 #define PHASE_LIMITS  ", CONTRAST > 0 (1e-100 to 1e100), SHAPE one of " KRY_PROBLEM_SHAPES
 
 static const kind kinds[] = {
-    { FORM("poisson2d", ":N", ""), 2, SIDE_2D, .otherwise = 1, .make = kry_problem_poisson },
-    { FORM("poisson3d", ":N", ""), 3, SIDE_3D, .otherwise = 1, .make = kry_problem_poisson },
+    { FORM("poisson2d", ":N", ""), 2, SIDE_2D, .otherwise = 1, .make = kry_problem_poisson,
+      .numbers = kry_problem_poisson_numbers },
+    { FORM("poisson3d", ":N", ""), 3, SIDE_3D, .otherwise = 1, .make = kry_problem_poisson,
+      .numbers = kry_problem_poisson_numbers },
     { FORM("anisotropic2d", ":N:EPS", ", EPS > 0"), 2, SIDE_2D, NUMBER, DBL_TRUE_MIN, DBL_MAX,
-      .make = kry_problem_poisson },
+      .make = kry_problem_poisson, .numbers = kry_problem_poisson_numbers },
     { FORM("twophase2d", ":N[:CONTRAST[:SHAPE]]", PHASE_LIMITS), 2, SIDE_2D,
       NUMBER | OPTIONAL | SHAPE, LEAST, LARGEST, 1000, .choose = kry_problem_shape,
-      .make = kry_problem_twophase },
+      .make = kry_problem_twophase, .numbers = kry_problem_twophase_numbers },
     { FORM("twophase3d", ":N[:CONTRAST[:SHAPE]]", PHASE_LIMITS), 3, SIDE_3D,
       NUMBER | OPTIONAL | SHAPE, LEAST, LARGEST, 1000, .choose = kry_problem_shape,
-      .make = kry_problem_twophase },
+      .make = kry_problem_twophase, .numbers = kry_problem_twophase_numbers },
     { FORM("plate2d", ":N", ""), 0, SIDE_2D, .make = kry_problem_plate },
     { FORM("elasticity2d", ":NXxNY[:JUMP]",
            ", at most 2147483647 of 2 NX (NY + 1) unknowns, JUMP > 0 (1e-100 to 1e100)"),
@@ -181,13 +191,14 @@ done:
     return st;
 }
 
-static kry_status create(const char *func, const char *text, uint64_t seed, bool entries,
+/* s: with its seed, and what is to be made */
+static kry_status create(const char *func, const char *text, kry_problem_spec s,
                          kry_problem **problem)
 {
     kry_status st = KRY_OK;
-    kry_problem_spec s = { .seed = seed, .entries = entries };
     const kind *k = NULL;
     kry_problem *p = NULL;
+    made *m = NULL;
 
     CHECK(problem, KRY_ERR_ARGUMENT, "%s: problem is NULL", func);
     *problem = NULL;
@@ -195,12 +206,15 @@ static kry_status create(const char *func, const char *text, uint64_t seed, bool
     CHECK(strlen(text) < sizeof p->name, KRY_ERR_PARSE, "%s: a spec of %zu characters, not %zu",
           func, strlen(text), sizeof p->name - 1);
     TRY(read_spec(func, text, &k, &s));
-    CHECK(entries || (k->axes && !k->stored), KRY_ERR_UNSUPPORTED,
+    CHECK(s.entries || (k->axes && !k->stored), KRY_ERR_UNSUPPORTED,
           "%s: \"%s\" has no grid; kry_problem_create makes it with its entries", func, text);
-    TRY(kry_alloc(1, sizeof *p, &p));
+    TRY(kry_alloc(1, sizeof *m, &m));
+    *m = (made){ .spec = s, .kind = k };
+    p = &m->p;
     strcpy(p->name, text);
     p->traits = KRY_POSITIVE; /* a maker that makes something else says so */
     TRY(k->make(&s, p));
+    p->solved = p->solved || p->solution;
     *problem = p;
     p = NULL;
 done:
@@ -210,12 +224,40 @@ done:
 
 kry_status kry_problem_create(const char *text, uint64_t seed, kry_problem **problem)
 {
-    return create("kry_problem_create", text, seed, true, problem);
+    return create("kry_problem_create", text, (kry_problem_spec){ .seed = seed, .entries = true },
+                  problem);
 }
 
 kry_status kry_problem_create_grid(const char *text, uint64_t seed, kry_problem **problem)
 {
-    return create("kry_problem_create_grid", text, seed, false, problem);
+    return create("kry_problem_create_grid", text, (kry_problem_spec){ .seed = seed }, problem);
+}
+
+kry_status kry_problem_create_bare(const char *text, uint64_t seed, kry_problem **problem)
+{
+    return create("kry_problem_create_bare", text, (kry_problem_spec){ .seed = seed, .bare = true },
+                  problem);
+}
+
+kry_status kry_problem_rows(const kry_problem *p, const kry_vec *of, double *rhs, double *solution)
+{
+    kry_status st = KRY_OK;
+    const made *m = (const made *)p;
+
+    TRY(GIVEN(p, of));
+    CHECK(kry_vec_rows(of) == p->n, KRY_ERR_SHAPE,
+          "kry_problem_rows: %s has %lld rows, the vector %lld", p->name, (long long)p->n,
+          (long long)kry_vec_rows(of));
+    CHECK(!solution || p->solved, KRY_ERR_UNSUPPORTED,
+          "kry_problem_rows: the solution of %s is not known", p->name);
+    if (!p->rhs) return rhs || solution ? m->kind->numbers(&m->spec, p, of, rhs, solution) : KRY_OK;
+    for (int64_t i = 0; i < kry_vec_rows_here(of, NULL); i++) {
+        const int64_t row = kry_vec_row(of, i);
+        if (rhs) rhs[i] = p->rhs[row];
+        if (solution) solution[i] = p->solution[row];
+    }
+done:
+    return st;
 }
 
 void kry_problem_release(kry_problem **problem)

@@ -5,6 +5,7 @@
 #define KRY_PROBLEM_H
 
 #include "operator/op.h"
+#include <kry/team.h>
 
 /* The numbers of a spec. */
 typedef struct kry_problem_spec {
@@ -15,6 +16,7 @@ typedef struct kry_problem_spec {
     int shape;     /* the number of the word behind it, as kry_problem_shape returns it */
     uint64_t seed;
     bool entries; /* make the matrix, too */
+    bool bare;    /* no whole vectors either, but for coefficients */
 } kry_problem_spec;
 
 /* Functions that make a problem fill in p->n and all that follows. */
@@ -22,6 +24,11 @@ typedef kry_status kry_problem_maker(const kry_problem_spec *s, kry_problem *p);
 
 /* problem_grid.c: -sum_a w_a u_aa = f with a known solution; two-phase flow between walls */
 kry_problem_maker kry_problem_poisson, kry_problem_twophase;
+/* Numbers of the right-hand side and the solution; what is NULL is not wanted.
+ *   of  whose rows; NULL: all */
+typedef kry_status kry_problem_numbers(const kry_problem_spec *s, const kry_problem *p,
+                                       const kry_vec *of, double *rhs, double *solution);
+kry_problem_numbers kry_problem_poisson_numbers, kry_problem_twophase_numbers;
 #define KRY_PROBLEM_SHAPES "layers, layers-faces, stripes, bubble and bubbles"
 int kry_problem_shape(const char *name); /* -1: there is none of that name */
 /* problem_mesh.c: solids */

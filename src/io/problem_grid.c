@@ -60,6 +60,11 @@ done:
     return st;
 }
 
+static int64_t rows_of(const kry_problem *p, const kry_vec *of)
+{
+    return of ? kry_vec_rows_here(of, NULL) : p->n;
+}
+
 /* ---- poisson2d, poisson3d, anisotropic2d ------------------------------------------------------
  *
  * N interior points a side, h = 1/(N+1). With weights w_a on the axes the equation is
@@ -86,16 +91,13 @@ static void known_solution(const kry_stencil_params *g, int axes, int64_t i, con
     *f = -2 * pi * pi * h * h * sum;
 }
 
-kry_status kry_problem_poisson(const spec *s, kry_problem *p)
+kry_status kry_problem_poisson_numbers(const spec *s, const kry_problem *p, const kry_vec *of,
+                                       double *rhs, double *solution)
 {
     kry_status st = KRY_OK;
-    kry_stencil_params *grid = NULL;
-    double *sin2 = NULL, *cos2 = NULL;
+    double *sin2 = NULL, *cos2 = NULL, u, f;
+    const int64_t rows = rows_of(p, of);
 
-    TRY(make_grid(s, KRY_DIRICHLET, s->number, p, &grid));
-    TRY(make_entries(s, p));
-    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
-    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->solution));
     TRY(kry_alloc((size_t)s->size, sizeof(double), &sin2));
     TRY(kry_alloc((size_t)s->size, sizeof(double), &cos2));
     for (int64_t i = 0; i < s->size; i++) {
@@ -103,11 +105,30 @@ kry_status kry_problem_poisson(const spec *s, kry_problem *p)
         sin2[i] = sin(pi * x) * sin(pi * x);
         cos2[i] = cos(2 * pi * x);
     }
-    for (int64_t i = 0; i < p->n; i++)
-        known_solution(grid, s->axes, i, sin2, cos2, &p->solution[i], &p->rhs[i]);
+    for (int64_t i = 0; i < rows; i++) {
+        known_solution(p->grid, s->axes, of ? kry_vec_row(of, i) : i, sin2, cos2, &u, &f);
+        if (rhs) rhs[i] = f;
+        if (solution) solution[i] = u;
+    }
 done:
     free(cos2);
     free(sin2);
+    return st;
+}
+
+kry_status kry_problem_poisson(const spec *s, kry_problem *p)
+{
+    kry_status st = KRY_OK;
+    kry_stencil_params *grid = NULL;
+
+    p->solved = true;
+    TRY(make_grid(s, KRY_DIRICHLET, s->number, p, &grid));
+    TRY(make_entries(s, p));
+    if (s->bare) goto done;
+    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
+    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->solution));
+    TRY(kry_problem_poisson_numbers(s, p, NULL, p->rhs, p->solution));
+done:
     return st;
 }
 
@@ -219,21 +240,39 @@ static double random_normal(uint64_t seed, uint64_t i)
     return sqrt(-2 * log(u)) * cos(2 * pi * kry_random_unit(seed, STREAM_ANGLE, i));
 }
 
+/* As much flows in as out: the sum over all cells is zero. */
+kry_status kry_problem_twophase_numbers(const spec *s, const kry_problem *p, const kry_vec *of,
+                                        double *rhs, double *solution)
+{
+    const int64_t rows = rows_of(p, of);
+    double sum = 0;
+
+    (void)solution; /* nobody knows it, and kry_problem_rows has said so */
+    for (int64_t i = 0; i < p->n; i++) {
+        const double number = random_normal(s->seed, (uint64_t)i);
+        sum += number;
+        if (!of) rhs[i] = number;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        if (of) rhs[i] = random_normal(s->seed, (uint64_t)kry_vec_row(of, i));
+        rhs[i] -= sum / (double)p->n;
+    }
+    return KRY_OK;
+}
+
 kry_status kry_problem_twophase(const spec *s, kry_problem *p)
 {
     kry_status st = KRY_OK;
     kry_stencil_params *grid = NULL;
-    double sum = 0;
 
     p->singular = true;
     p->traits = KRY_SINGULAR | KRY_SYMMETRIC;
     TRY(make_grid(s, KRY_NEUMANN, 1, p, &grid));
     TRY(make_phases(s, p->n, grid));
     TRY(make_entries(s, p));
+    if (s->bare) goto done;
     TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
-    for (int64_t i = 0; i < p->n; i++) sum += p->rhs[i] = random_normal(s->seed, (uint64_t)i);
-    /* As much flows in as out: the sum over all cells is zero. */
-    for (int64_t i = 0; i < p->n; i++) p->rhs[i] -= sum / (double)p->n;
+    TRY(kry_problem_twophase_numbers(s, p, NULL, p->rhs, NULL));
 done:
     return st;
 }

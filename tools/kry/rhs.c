@@ -109,15 +109,36 @@ done:
     return st;
 }
 
-kry_status rhs_take_rows(const kry_vec *v, int64_t columns, const double *all, double **own)
+static kry_status take_rows(const kry_vec *v, int64_t columns, const double *all, double **own)
 {
     kry_status st = KRY_OK;
     const int64_t rows = kry_vec_rows_here(v, NULL), n = kry_vec_rows(v);
 
-    if (!all) return KRY_OK;
     TRY(allocate((size_t)(rows * columns), sizeof **own, own));
     for (int64_t j = 0; j < columns; j++)
         for (int64_t i = 0; i < rows; i++) (*own)[j * rows + i] = all[j * n + kry_vec_row(v, i)];
+done:
+    return st;
+}
+
+kry_status rhs_take_rows(const kry_vec *v, const rhs *all, double **b, double **exact)
+{
+    kry_status st = KRY_OK;
+
+    TRY(take_rows(v, all->columns, all->b, b));
+    if (all->exact) TRY(take_rows(v, 1, all->exact, exact));
+done:
+    return st;
+}
+
+kry_status rhs_of_problem(const kry_problem *p, const kry_vec *v, double **b, double **exact)
+{
+    kry_status st = KRY_OK;
+    const size_t rows = (size_t)kry_vec_rows_here(v, NULL);
+
+    TRY(allocate(rows, sizeof **b, b));
+    if (p->solved) TRY(allocate(rows, sizeof **exact, exact));
+    TRY(kry_problem_rows(p, v, *b, *exact));
 done:
     return st;
 }

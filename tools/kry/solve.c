@@ -56,7 +56,7 @@ static kry_status make_rhs(solve *s)
     r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") ||
                 (p && (p->discrete || p->singular));
     TRY(rhs_make(&s->src, r->type, own ? NULL : r->rhs, (uint64_t)r->seed, &s->rhs));
-    r->has_error = s->rhs.exact != NULL;
+    r->has_error = s->rhs.exact || (own && p->solved);
     CHECK(s->rhs.columns == 1 || !s->o.plot, KRY_ERR_ARGUMENT,
           "--plot draws the history of one right-hand side, and %s has %lld", r->rhs,
           (long long)s->rhs.columns);
@@ -182,9 +182,8 @@ static kry_status find_rows(solve *s)
     TRY(kry_vec_create(s->device, shape->type, shape->cols, 1, &v));
     s->rows = kry_vec_rows_here(v, NULL);
     if (ranks_count() == 1 || s->src.share) goto done;
-    st = rhs_take_rows(v, s->rhs.columns, s->rhs.b, &s->b);
-    if (st >= 0) st = rhs_take_rows(v, 1, s->rhs.exact, &s->exact);
-    st = ranks_agree(st);
+    TRY(ranks_agree(s->rhs.b ? rhs_take_rows(v, &s->rhs, &s->b, &s->exact)
+                             : rhs_of_problem(s->src.problem, v, &s->b, &s->exact)));
 done:
     kry_vec_release(&v);
     return st;
@@ -379,7 +378,7 @@ kry_status solve_run(const options *o)
     TRY(create_solver(&s));
     TRY(solve_system(&s));
     if (s.page) TRY(ranks_agree(kry_report_end(s.page)));
-    if (s.rhs.exact) measure_error(&s);
+    if (s.report.has_error) measure_error(&s);
     if (ranks_report()) {
         if (o->json)
             print_json(&s.report);

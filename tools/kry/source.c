@@ -15,10 +15,13 @@ static kry_status no_grid(const char *name)
                     "%s has no grid, which --format stencil needs (as poisson2d:N has it)", name);
 }
 
-/* Entries of a grid are made only if a stored matrix is wanted. */
+/* Entries of a grid are made only if a stored matrix is wanted; on ranks no whole vectors either. */
 static kry_status open_problem(const char *spec, uint64_t seed, const form *f, kry_problem **p)
 {
-    kry_status st = f && !f->stored ? kry_problem_create_grid(spec, seed, p) : KRY_ERR_UNSUPPORTED;
+    kry_status st = KRY_ERR_UNSUPPORTED;
+    if (f && !f->stored)
+        st = ranks_count() > 1 ? kry_problem_create_bare(spec, seed, p)
+                               : kry_problem_create_grid(spec, seed, p);
     if (st != KRY_ERR_UNSUPPORTED) return st;
     return f && f->stencil ? no_grid(spec) : kry_problem_create(spec, seed, p);
 }
