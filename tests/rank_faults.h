@@ -50,18 +50,22 @@ MAYBE_UNUSED static kry_status laplace(kry_device *team, const wires *w, int64_t
                                KRY_MATRIX(.traits = KRY_POSITIVE), A);
 }
 
-/* A grid of blocks side by side along x, as many rows as laplace(team, w, 20, ...) has. */
-static kry_status blocks_on(kry_device *team, const wires *w, kry_op **A)
+/* A matrix, or a grid of as many unknowns: in blocks side by side along x, or in slabs of five layers. */
+typedef enum shape { STORED, BLOCKS, SLABS } shape;
+
+static kry_status system_on(kry_device *team, const wires *w, shape of, kry_op **A)
 {
     double k[20 * MOST_RANKS];
 
+    if (of == STORED) return laplace(team, w, 20, 0, -1, A);
     for (size_t i = 0; i < COUNT(k); i++) k[i] = 1 + (double)(i % 3);
-    return kry_stencil_create(
-        team, KRY_F64,
-        KRY_STENCIL(.size = { 2 * w->size, 10 }, .coefficient = k, .blocks = { w->size, 1 }), A);
+    kry_stencil_params grid =
+        *KRY_STENCIL(.size = { 2 * w->size, 10 }, .coefficient = k, .blocks = { w->size, 1 });
+    if (of == SLABS) grid = *KRY_STENCIL(.size = { 4, 5 * w->size }, .coefficient = k);
+    return kry_stencil_create(team, KRY_F64, &grid, A);
 }
 
-MAYBE_UNUSED static kry_status solve_all(kry_device *team, const wires *w, bool blocks,
+MAYBE_UNUSED static kry_status solve_all(kry_device *team, const wires *w, shape of,
                                          const char *words)
 {
     kry_status st = KRY_OK;
@@ -69,7 +73,7 @@ MAYBE_UNUSED static kry_status solve_all(kry_device *team, const wires *w, bool 
     kry_vec *b = NULL, *x = NULL;
     kry_result res;
 
-    TRY(blocks ? blocks_on(team, w, &A) : laplace(team, w, 20, 0, -1, &A));
+    TRY(system_on(team, w, of, &A));
     TRY(kry_solver_create(A, words, NULL, NULL, &S));
     TRY(kry_vec_create(team, KRY_F64, 20 * w->size, 1, &b));
     TRY(kry_vec_create(team, KRY_F64, 20 * w->size, 1, &x));

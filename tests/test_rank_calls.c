@@ -4,20 +4,20 @@
 #include "rank_faults.h"
 
 /* Each call of a solve fails once, or some of them. */
-static void sweep(kry_device *team, wires *w, board *b, bool blocks, const char *words)
+static void sweep(kry_device *team, wires *w, board *b, shape of, const char *words)
 {
     const int bad = w->size - 1;
     int failed = 0;
 
-    GOOD(solve_all(team, w, blocks, words)); /* everything is compiled */
+    GOOD(solve_all(team, w, of, words)); /* everything is compiled */
     layer()->arm(NULL, 0, CL_SUCCESS, false);
-    GOOD(solve_all(team, w, blocks, words));
+    GOOD(solve_all(team, w, of, words));
     if (w->rank == bad) b->calls = layer()->calls();
     all_alike(team, w, b, KRY_OK);
     const long calls = b->calls, stride = getenv("KRY_FULL") ? 1 : calls / 14 + 1;
     for (long k = 1 + random_below(stride); k <= calls; k += stride) {
         if (w->rank == bad) layer()->arm(NULL, k, CL_OUT_OF_RESOURCES, false);
-        kry_status st = solve_all(team, w, blocks, words);
+        kry_status st = solve_all(team, w, of, words);
         layer()->arm(NULL, 0, CL_SUCCESS, false);
         NEED(st < 0 || st == KRY_OK, "call %ld: status %d", k, st);
         failed += st < 0;
@@ -25,11 +25,11 @@ static void sweep(kry_device *team, wires *w, board *b, bool blocks, const char 
     }
     if (w->rank == 0) printf("# %s: %ld calls, %d solves failed\n", words, calls, failed);
     NEED(failed > 5, "%d solves failed", failed);
-    if (!blocks) return;
+    if (of != BLOCKS) return;
     /* With its device lost, whatever needs it fails on all ranks, and nobody hangs. */
     if (w->rank == bad) layer()->arm(NULL, calls / 2, CL_OUT_OF_RESOURCES, true);
     for (int i = 0; i < 2; i++) {
-        kry_status st = solve_all(team, w, blocks, words);
+        kry_status st = solve_all(team, w, of, words);
         NEED(st < 0, "solved without a device");
         NEED(strstr(kry_last_error(), "rank 2 of 3: "), "%s", kry_last_error());
     }
@@ -40,10 +40,11 @@ static void calls_scene(wires *w, void *shared)
 {
     kry_device *team = ranks_team(w, (kry_team_params){ 0 });
 
-    sweep(team, w, shared, false, "method=pcg precond=jacobi deflation=stripes:40");
-    sweep(team, w, shared, false, "method=pcg precond=amg:gather=20,coarsest=4");
-    sweep(team, w, shared, false, "method=pipe-cg precond=jacobi");
-    sweep(team, w, shared, true, "method=pcg precond=jacobi"); /* the last one */
+    sweep(team, w, shared, STORED, "method=pcg precond=jacobi deflation=stripes:40");
+    sweep(team, w, shared, STORED, "method=pcg precond=amg:gather=20,coarsest=4");
+    sweep(team, w, shared, STORED, "method=pipe-cg precond=jacobi");
+    sweep(team, w, shared, SLABS, "method=pcg precond=mg:gather=8,coarsest=4");
+    sweep(team, w, shared, BLOCKS, "method=pcg precond=jacobi"); /* the last one */
     kry_device_release(&team);
 }
 

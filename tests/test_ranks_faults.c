@@ -133,22 +133,28 @@ static void bad_input_scene(wires *w, void *shared)
 static void memory_scene(wires *w, void *shared)
 {
     board *b = shared;
-    static const char *const words[] = {
+    static const struct {
+        const char *words;
+        shape of;
+    } solves[] = {
         /* 40 squared numbers are more than are gathered */
-        "method=pcg precond=jacobi deflation=stripes:40", "method=pcg precond=block-ic",
-        "method=pcg precond=amg:gather=20,coarsest=4", "method=pipe-cg precond=jacobi",
-        "method=pcg precond=jacobi deflation=blocks:2+phase"
-    }; /* the last one on a grid in blocks */
+        { "method=pcg precond=jacobi deflation=stripes:40", STORED },
+        { "method=pcg precond=block-ic", STORED },
+        { "method=pcg precond=amg:gather=20,coarsest=4", STORED },
+        { "method=pipe-cg precond=jacobi", STORED },
+        { "method=pcg precond=jacobi deflation=blocks:2+phase", BLOCKS },
+        { "method=pcg precond=mg:gather=8,coarsest=4", SLABS } /* with levels in parts */
+    };
     kry_device *team = ranks_team(w, (kry_team_params){ 0 });
     const int bad = w->size - 1;
 
-    for (size_t i = 0; i < COUNT(words); i++) {
-        GOOD(solve_all(team, w, i + 1 == COUNT(words), words[i]));
+    for (size_t i = 0; i < COUNT(solves); i++) {
+        GOOD(solve_all(team, w, solves[i].of, solves[i].words));
         int failed = 0;
         /* The same k on all ranks; only the bad one counts. */
         for (int64_t k = random_below(every(23)) + 1;; k += every(23)) {
             if (w->rank == bad) kry_test_fail_at = (int)k;
-            kry_status st = solve_all(team, w, i + 1 == COUNT(words), words[i]);
+            kry_status st = solve_all(team, w, solves[i].of, solves[i].words);
             if (w->rank == bad) b->over = kry_test_fail_at >= 0;
             kry_test_fail_at = -1;
             all_alike(team, w, b, st);
@@ -157,7 +163,7 @@ static void memory_scene(wires *w, void *shared)
             NEED(st == KRY_OK || st == KRY_ERR_MEMORY, "request %d: status %d", (int)k, st);
             failed += st < 0;
         }
-        if (w->rank == 0) printf("# %s: %d requests failed\n", words[i], failed);
+        if (w->rank == 0) printf("# %s: %d requests failed\n", solves[i].words, failed);
         NEED(failed > 3, "%d requests failed", failed);
     }
     kry_device_release(&team);
