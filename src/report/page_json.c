@@ -3,7 +3,7 @@
  * kry solve --json.
  */
 #include "page/history.h"
-#include "page/json.h"
+#include "page/json_object.h"
 #include "report/page.h"
 
 static void put_system(kry_json *j, const solve_page *s)

@@ -4,7 +4,7 @@
 #ifndef KRY_JSON_H
 #define KRY_JSON_H
 
-#include "page/json.h"
+#include "page/json_object.h"
 #include "records.h"
 
 typedef kry_json json;

@@ -1,7 +1,7 @@
 /*
- * json.c - one JSON object on one line.
+ * json_object.c - one JSON object on one line.
  */
-#include "page/json.h"
+#include "page/json_object.h"
 #include "page/history.h"
 #include "page/text.h"
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /*
- * json.h - one JSON object on one line, of a file or of a page.
+ * json_object.h - one JSON object on one line, of a file or of a page.
  */
-#ifndef KRY_PAGE_JSON_H
-#define KRY_PAGE_JSON_H
+#ifndef KRY_JSON_OBJECT_H
+#define KRY_JSON_OBJECT_H
 
 #include "page/page.h"
 #include <stdio.h>
