@@ -209,13 +209,13 @@ static void step_suite_direction(const kry_op *op, const matrix *A, double rho, 
     int64_t n = A->rows;
     double *p = calloc((size_t)n + 1, 8), *q = calloc((size_t)n + 1, 8),
            *p2 = calloc((size_t)n + 1, 8), *q2 = calloc((size_t)n + 1, 8),
-           *size = calloc((size_t)n + 1, 8), pq, pq2, state[STATE_SIZE], history[SLOTS];
+           *size = calloc((size_t)n + 1, 8), pq[2], state[STATE_SIZE], history[SLOTS];
     /* beta: PARTS roundings of its sum, a division, its own type */
     long double eps = eps_of(type) > eps_of(acc_type()) ? eps_of(type) : eps_of(acc_type());
     long double p_eps = (PARTS + 5) * eps;
 
     assert_true(p && q && p2 && q2 && size);
-    step_run(&s, p, q, &pq);
+    step_run(&s, p, q, &pq[0]);
     for (int64_t i = 0; i < n; i++) {
         long double want = s.z[i] + beta * s.old[i];
         size[i] = (double)(fabsl((long double)s.z[i]) + fabsl(beta * s.old[i]));
@@ -226,7 +226,7 @@ static void step_suite_direction(const kry_op *op, const matrix *A, double rho, 
         NEAR(q[i], want, row_bound(A, i, type, m) + 2 * p_eps * m, "%s: q[%lld]", why,
              (long long)i);
     }
-    NEAR(pq, dot_of(p, q, n), dot_bound(p, q, n) + stages_bound(op, A, p), "%s: p.q", why);
+    NEAR(pq[0], dot_of(p, q, n), dot_bound(p, q, n) + stages_bound(op, A, p), "%s: p.q", why);
     acc_read(s.out, state, STATE_SIZE);
     acc_read(s.history, history, SLOTS);
     assert_true(state[STATE_STOP] == 0);
@@ -234,10 +234,10 @@ static void step_suite_direction(const kry_op *op, const matrix *A, double rho, 
     NEAR(history[SLOT], rr, PARTS * eps_of(acc_type()) * rr, "history");
     assert_true(state[STATE_ITERATION] == ITERATION);
     for (int i = 0; i < SLOTS; i++) assert_true(i == SLOT || isnan(history[i]));
-    step_run(&s, p2, q2, &pq2);
+    step_run(&s, p2, q2, &pq[1]);
     assert_same_bits(p, p2, n);
     assert_same_bits(q, q2, n);
-    assert_same_bits(&pq, &pq2, 1);
+    assert_same_bits(&pq[0], &pq[1], 1);
     free(p), free(q), free(p2), free(q2), free(size);
     step_release(&s);
 }
