@@ -10,7 +10,7 @@ BY_TYPE = {
     'kry_vec *': 'vec[{i}]', 'kry_vec **': '&out.vec', 'kry_op *': 'A', 'kry_op **': '&out.op',
     'kry_queue *': 'queue', 'kry_queue **': '&out.queue', 'kry_task *': 'task', 'kry_task **': '&out.task',
     'kry_task *const *': '&task', 'kry_sum *': 'sum', 'kry_sum **': '&out.sum', 'kry_mtx *': 'mtx',
-    'kry_mtx **': '&out.mtx', 'kry_share *': '&share', 'kry_share **': '&out.share_of', 'kry_problem **': '&out.problem', 'kry_probe *': '&out.probe',
+    'kry_mtx **': '&out.mtx', 'kry_share *': '&share', 'kry_share **': '&out.share_of', 'kry_problem *': 'problem', 'kry_problem **': '&out.problem', 'kry_probe *': '&out.probe',
     'kry_op_info *': '&out.op_info', 'kry_level_info *': '&out.level', 'kry_result *': '&out.result', 'kry_word *': 'NULL',
     'kry_task_progress_info *': '&out.progress', 'kry_launch_shape *': '&shape', 'kry_side_values': 'sides',
     'kry_op_shape *': '&op_shape', 'kry_op_table *': '&table', 'kry_job *': '&job', 'kry_host_block *': '&block',
@@ -30,7 +30,7 @@ BY_NAME = {'path': '"/nonexistent/file"', 'n': 'N', 'rows': 'N', 'cols': 'N', 'n
 # NULL is allowed: the header says what it means.
 OPTIONAL = {'params', 'user', 'monitor', 'monitor_user', 'result', 'comment', 'guess', 'phase', 'trace'}
 OPTIONAL_OF = set('''kry_op_update.values kry_op_set_null_space.vectors kry_op_set_near_null_space.vectors
-    kry_lu_factors.L kry_lu_factors.U
+    kry_lu_factors.L kry_lu_factors.U kry_problem_rows.rhs kry_problem_rows.solution
     kry_lu_factors.row_order kry_vec_rref.pivot_columns kry_task_wait_for.ended kry_queue_create.device
     kry_queue_create.name kry_solver_create.options kry_task_solver.options kry_device_open.spec kry_report_open_device.spec
     kry_op_create.self kry_systems_check.report kry_vec_rref.rank kry_device_set_launch_shape.shape kry_device_kernel.source

@@ -115,6 +115,7 @@ static void null_for_each_pointer(void **state)
     kry_task *task;
     kry_sum *sum;
     kry_mtx *mtx;
+    kry_problem *problem;
     kry_report *report;
     kry_launch_shape shape = kry_device_launch_shape(dev);
     const kry_side_values sides[3] = { { 0 } };
@@ -135,11 +136,13 @@ static void null_for_each_pointer(void **state)
     OK(kry_sum_create(dev, 1, &sum));
     static const char file[] = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n";
     OK(kry_mtx_parse("mtx", file, sizeof file - 1, &mtx));
+    OK(kry_problem_create("poisson2d:2", 0, &problem)); /* of N unknowns */
     OK(kry_report_begin(dev, &report));
     sigaction(SIGSEGV, &action, &old);
 #include "null_arguments.h"
     sigaction(SIGSEGV, &old, NULL);
     kry_report_release(&report);
+    kry_problem_release(&problem);
     kry_mtx_release(&mtx);
     kry_sum_release(&sum);
     kry_task_release(&task);

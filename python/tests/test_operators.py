@@ -150,6 +150,7 @@ def test_ctrl_c_keeps_the_iterate(inner):
     else:
         solver = pykry.Solver(A, method='cg', maxiter=99999, stop='never')
     sent = []
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background of a shell ignore
 
     def interrupt():
         sent.append(time.perf_counter())
