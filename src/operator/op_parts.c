@@ -4,6 +4,7 @@
  */
 #include "operator/op_parts.h"
 #include "team/boxes.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -359,6 +360,7 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
     kry_team_enter(kry_op_device(A), how->name, NULL);
     if (out) *out = NULL;
     TRY(kry_check_given(how->name, "M, A", (const void *const[]){ out, A }));
+    assert(out);
     if (params && *(const size_t *)params != how->params_size) {
         TRY(kry_alloc(1, how->params_size, &mine));
         TRY(kry_params_take(how->name, how->macro, params, mine, how->params_size));
