@@ -1,5 +1,6 @@
 /* agree.c - what programs ask of all ranks: whether each can go on, and how many rows each has. */
 #include "team/ranks.h"
+#include <assert.h>
 #include <stdlib.h>
 
 kry_status kry_team_agree(kry_device *device, const char *call, kry_status mine)
@@ -41,6 +42,7 @@ kry_status kry_team_rows(kry_device *device, int64_t rows, int64_t *first, int64
     if (first) *first = 0;
     if (all) *all = 0;
     TRY(GIVEN(device, first, all));
+    assert(first && all);
     CHECK(rows >= 0, KRY_ERR_ARGUMENT, "kry_team_rows: rows = %lld is negative", (long long)rows);
     if (kry_device_is_ranks(device))
         TRY(add_up(device->team->ranks, rows, first, all));
