@@ -81,9 +81,9 @@ void kry_disk_store(const char *key, const unsigned char *binary, size_t size)
                     3);
 }
 
-/* Processes that are started together, as ranks are, all want the same programs. */
-enum { LONGEST = 60 }; /* seconds: longer than one is built, unless its process is stopped */
+enum { LONGEST = 60 }; /* seconds: longer than a program is built, unless its process is stopped */
 
+/* Processes that are started together, as ranks are, all want the same programs. */
 int kry_disk_lock(const char *key)
 {
     char path[600];
