@@ -245,15 +245,11 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
 
 #ifdef PER // persistent kernels take the loop over rows alone
 
-// Keep the entries of own unknown k, HELD at most.
-#define HOLD_ROW(row, there)                                                       \
+// Keep the entries of a row, HELD at most.
+#define HOLD_ROW(at, row, there)                                                   \
     const OFFSET begin = row_ptr[row];                                             \
     const int count = there ? (int)(row_ptr[row + 1] - begin) : 0;                 \
-    UNROLLED for (int u = 0; u < HELD; u++) {                                      \
-        held_col[k][u] = KEPT(u < count ? col[begin + u] : row);                   \
-        held_val[k][u] = u < count ? val[begin + u] : 0;                           \
-        HOLD_FACTORS(u < count, begin + u)                                         \
-    }
+    UNROLLED for (int u = 0; u < HELD; u++) { HOLD(u < count, col[begin + u], begin + u) }
 
 #else
 

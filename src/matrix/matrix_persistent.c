@@ -263,14 +263,22 @@ done:
     return st;
 }
 
-/* Entries of a row that work-items are to keep: as many as the longest row has, and a few more so that not every
- * matrix compiles a program of its own; 0: do not. */
+/* Entries of a row that work-items are to keep: of the longest row, and a few more so that not every matrix compiles a program
+ * of its own; of diagonals all. 0: none. */
 static int entries_to_hold(const kry_matrix *A)
 {
-    enum { MOST = 32, EXACT = 8, STEP = 4 };
-    const int64_t longest = kry_matrix_longest_row(A);
+    enum { MOST = 32, EXACT = 8, STEP = 4, DIAGONALS = 3 /* argument of dia.cl */ };
+    const kry_stage *stage = &A->stage[0];
+    int64_t longest;
 
-    if (strcmp(A->stage[0].stem, "csr") != 0 || A->dev->info.cpu_kernels || longest > MOST) return 0;
+    if (A->dev->info.cpu_kernels) return 0;
+    if (!strcmp(stage->stem, "dia")) {
+        longest = stage->value[DIAGONALS].number;
+        if (A->format->shared) longest = 2 * longest - 1;
+        return longest > MOST ? 0 : (int)longest;
+    }
+    longest = kry_matrix_longest_row(A);
+    if (longest > MOST) return 0;
     return (int)(longest <= EXACT ? longest : (longest + STEP - 1) / STEP * STEP);
 }
 
