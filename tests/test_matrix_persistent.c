@@ -435,8 +435,7 @@ static void persistent__refused(void **state)
     never_in_kernel(&s.host, s.A, "precond=block-jacobi:2");
     never_in_kernel(&s.host, s.A, "precond=chebyshev:33");
     never_in_kernel(&s.host, s.A, "precond=ip:unscaled");
-    kry_tuning_set(device(), "resident/matrix",
-                   "group=128 per-item=1 groups=1000000 held=0");
+    kry_tuning_set(device(), "resident/matrix", "group=128 per-item=1 groups=1000000 held=0");
     never_in_kernel(&s.host, s.A, "precond=jacobi");
     kry_tuning_set(device(), "resident/matrix", "auto");
     kry_op_release(&coo);

@@ -22,37 +22,61 @@ typedef struct shape {
 static const shape holding[] = { { 128, 1, 0, 0 }, { 256, 1, 0, 0 }, { 512, 1, 0, 0 },
                                  { 512, 2, 0, 0 }, { 512, 4, 0, 0 }, { 256, 8, 0, 0 } };
 
-/* A shape for experiments, from the tuning file: resident/matrix group=128 per-item=2 groups=264 held=0 */
-static bool given_shape(kry_device *dev, shape *s)
+/* Entries of a row that work-items can keep: of the longest row, and a few more so that not every matrix compiles a program
+ * of its own; of diagonals all. 0: none. */
+static int entries_to_hold(const kry_matrix *A)
 {
-    char text[80];
+    enum { MOST = 32, EXACT = 8, STEP = 4, DIAGONALS = 3 /* argument of dia.cl */ };
+    const kry_stage *stage = &A->stage[0];
+    const bool dia = !strcmp(stage->stem, "dia");
+    const int64_t diagonals = dia ? stage->value[DIAGONALS].number : 0;
+    const int64_t longest = !dia                ? kry_matrix_longest_row(A)
+                            : A->format->shared ? 2 * diagonals - 1
+                                                : diagonals;
 
-    *s = (shape){ 0 };
-    return kry_tuning_get(dev, "resident/matrix", text, sizeof text) &&
-           sscanf(text, "group=%d per-item=%d groups=%d held=%d", &s->group, &s->per, &s->groups,
-                  &s->held) == 4 &&
-           s->group >= 1 && s->per >= 1 && s->per <= 1024 && s->groups >= 1 && s->held >= 0;
+    if (A->dev->info.cpu_kernels || longest < 1 || longest > MOST) return 0;
+    return (int)(dia || longest <= EXACT ? longest : (longest + STEP - 1) / STEP * STEP);
 }
 
-static int64_t groups_to_hold(const kry_matrix *A, shape s)
+/* The fewest groups that have all unknowns. */
+static int groups_for(const kry_matrix *A, const shape *s)
 {
-    const int64_t each = (int64_t)s.group * s.per;
-    return (A->shape.rows + each - 1) / each;
+    const int64_t each = (int64_t)s->group * s->per;
+    return (int)((A->shape.rows + each - 1) / each);
+}
+
+/* A shape for experiments, from the tuning file: resident/matrix group=128 per-item=2 groups=264 held=0 */
+static bool given_shape(const kry_matrix *A, shape *s)
+{
+    char text[80];
+    int hold;
+
+    *s = (shape){ 0 };
+    if (!kry_tuning_get(A->dev, "resident/matrix", text, sizeof text) ||
+        sscanf(text, "group=%d per-item=%d groups=%d held=%d", &s->group, &s->per, &s->groups,
+               &hold) != 4 ||
+        s->group < 1 || s->per < 1 || s->per > 1024)
+        return false;
+    s->held = hold ? entries_to_hold(A) : 0;
+    if (!s->held) s->group = kry_group_size(A->dev); /* the formats' loops know no other */
+    if (s->groups < groups_for(A, s)) s->groups = groups_for(A, s);
+    return true;
 }
 
 /* Registers of the kernel's own, and of a work-item's unknowns and entries, on an H100, which has so many for a group. */
-enum { REGISTERS = 65536, MOST_REGISTERS = 255, BASE = 45 };
+enum { REGISTERS = 65536, MOST_REGISTERS = 255, BASE = 40 };
 
 /* Whether one group per compute unit can keep the matrix, M's numbers included. */
 static bool can_hold(const kry_matrix *A, int numbers, shape *s)
 {
     const kry_device_info *info = &A->dev->info;
     const int64_t word = kry_type_size(A->shape.type) / 4, val = kry_type_size(A->stored) / 4;
-    const int64_t unknown = 6 * word + s->held * (1 + val + numbers * word);
-    const int64_t limit = REGISTERS / s->group < MOST_REGISTERS ? REGISTERS / s->group : MOST_REGISTERS;
+    const int64_t unknown = 5 * word + s->held * (1 + val + numbers * word);
+    const int64_t limit =
+        REGISTERS / s->group < MOST_REGISTERS ? REGISTERS / s->group : MOST_REGISTERS;
     const int64_t local = (int64_t)s->group * (4 * sizeof(kry_partial) + s->per * 4 * word) + 2048;
 
-    s->groups = (int)groups_to_hold(A, *s);
+    s->groups = groups_for(A, s);
     return s->groups <= info->compute_units && s->group <= info->max_group &&
            local <= info->local_bytes && BASE + s->per * unknown <= limit;
 }
@@ -76,9 +100,8 @@ static bool find_shape(const kry_matrix *A, int per, shape *s)
     const int64_t most = groups_at_once(A->dev, per);
 
     *s = (shape){ .group = kry_group_size(A->dev), .per = per };
-    s->groups = (int)groups_to_hold(A, *s);
-    return s->groups <= most &&
-           (!A->dev->info.gpu || A->slots <= MOST_ENTRIES * most * s->group);
+    s->groups = groups_for(A, s);
+    return s->groups <= most && (!A->dev->info.gpu || A->slots <= MOST_ENTRIES * most * s->group);
 }
 
 /* ---- the plug ------------------------------------------------------------------------------ */
@@ -263,25 +286,6 @@ done:
     return st;
 }
 
-/* Entries of a row that work-items are to keep: of the longest row, and a few more so that not every matrix compiles a program
- * of its own; of diagonals all. 0: none. */
-static int entries_to_hold(const kry_matrix *A)
-{
-    enum { MOST = 32, EXACT = 8, STEP = 4, DIAGONALS = 3 /* argument of dia.cl */ };
-    const kry_stage *stage = &A->stage[0];
-    int64_t longest;
-
-    if (A->dev->info.cpu_kernels) return 0;
-    if (!strcmp(stage->stem, "dia")) {
-        longest = stage->value[DIAGONALS].number;
-        if (A->format->shared) longest = 2 * longest - 1;
-        return longest > MOST ? 0 : (int)longest;
-    }
-    longest = kry_matrix_longest_row(A);
-    if (longest > MOST) return 0;
-    return (int)(longest <= EXACT ? longest : (longest + STEP - 1) / STEP * STEP);
-}
-
 /* As few unknowns per work-item as the device can hold: first with the matrix, then without it. */
 kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg **R)
 {
@@ -295,7 +299,7 @@ kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg
     *R = NULL;
     TRY(check(A));
     TRY(find_precond(A, M, &found));
-    if (given_shape(A->dev, &s)) return try_shape(A, &found, s, R);
+    if (given_shape(A, &s)) return try_shape(A, &found, s, R);
     st = kry_fail(KRY_ERR_UNSUPPORTED, "%lld unknowns with %lld entries do not fit on the chip",
                   (long long)A->shape.rows, (long long)A->slots);
     for (size_t i = 0; held && i < COUNT(holding) && st != KRY_OK && st != KRY_ERR_MEMORY; i++) {
