@@ -502,18 +502,12 @@ static void persistent__no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(persistent__formats),
-        BOTH(persistent__shapes),
-        BOTH(persistent__factors),
-        FOUR(persistent__factors_in_places_of_the_device),
-        BOTH(persistent__same_result_twice),
-        BOTH(persistent__iteration_limit),
-        BOTH(persistent__breakdowns),
-        BOTH(persistent__monitor_at_every_second),
-        BOTH(persistent__new_values),
-        BOTH(persistent__two_solvers),
-        BOTH(persistent__refused),
-        BOTH(persistent__aborted),
+        BOTH(persistent__formats),           BOTH(persistent__shapes),
+        BOTH(persistent__factors),           FOUR(persistent__factors_in_places_of_the_device),
+        BOTH(persistent__same_result_twice), BOTH(persistent__iteration_limit),
+        BOTH(persistent__breakdowns),        BOTH(persistent__monitor_at_every_second),
+        BOTH(persistent__new_values),        BOTH(persistent__two_solvers),
+        BOTH(persistent__refused),           BOTH(persistent__aborted),
         BOTH(persistent__no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);
