@@ -22,8 +22,7 @@ typedef struct listing {
     const kry_sparse *host;
     int64_t skip, first;
     const int64_t *begin;
-    int32_t *row, *col,
-        *slot; /* col, slot: NULL of a matrix whose entries are listed as they lie */
+    int32_t *row, *col, *slot; /* col and slot are NULL where entries are listed as they lie */
 } listing;
 
 static void list_rows(void *user, int part, int64_t begin, int64_t end)
