@@ -11,7 +11,6 @@
  */
 #include "io/share.h"
 #include "team/team.h"
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,18 +223,17 @@ kry_status kry_share_components(kry_device *device, const kry_share *share, cons
     components C = { .A = share, .left_out = left_out, .dev = device, .number = component };
 
     kry_team_enter(device, "kry_share_components", NULL);
-    if (count) *count = 0;
     TRY(GIVEN(device, share, component, count));
-    assert(count);
     TRY(kry_alloc((size_t)share->rows, sizeof *C.parent, &C.parent));
     TRY(run(&C, begin_task));
     do TRY(run(&C, round_task));
     while (C.more > 0);
     TRY(run(&C, number_task));
-    *count = C.count;
 done:
     free(C.parent);
     free(C.first);
     kry_stretch_release(&C.requests);
-    return kry_team_leave(device, st);
+    st = kry_team_leave(device, st);
+    if (count) *count = st < 0 ? 0 : C.count;
+    return st;
 }
