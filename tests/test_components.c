@@ -113,7 +113,7 @@ static void random_scene(wires *w, void *shared)
 
     (void)shared;
     GOOD(kry_device_open(NULL, &alone));
-    for (int64_t trial = 0; trial < 320 / every(8); trial++) {
+    for (int64_t trial = 0; trial < 320 / every(16); trial++) {
         make_graph();
         cut_rows(w->size);
         const int64_t of = 1 + random_below(2 * G.n), first = G.cut[w->rank];
