@@ -133,6 +133,25 @@ KRY_API KRY_MUST_CHECK kry_status kry_share_matrix(kry_device *device, kry_type 
 /* The transpose, of which each rank gets as many rows. Collective. */
 KRY_API KRY_MUST_CHECK kry_status kry_share_transpose(kry_device *device, const kry_share *share,
                                                       kry_share **transpose);
+/*
+ * Number the connected components of a share's matrix: two rows are in one if entries that are not zero lead from one to
+ * the other, whichever way round. Each has a null space of its own. Collective.
+ *
+ *   device     whose ranks have the share
+ *   left_out   [in]  share->rows: whether the component of a row gets no number; NULL: each gets one
+ *   component  [out] share->rows: of each row the number of its component, from 0 in the order of their first rows, -1: left
+ *              out. Of no use if the call fails
+ *   count      [out] how many have a number, on all ranks together
+ *
+ * Cost     a pass over the entries; then rounds of messages of at most an entry for each entry in another rank's columns. Their
+ *          number grows with the logarithm of how often a component goes from rank to rank
+ * Returns  KRY_ERR_MEMORY, on all ranks. Waits.
+ * Source   Rem's union-find: M. M. A. Patwary, J. Blair, F. Manne, Experiments on union-find algorithms for the disjoint-set
+ *          data structure, SEA 2010, doi:10.1007/978-3-642-13193-6_35
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_share_components(kry_device *device, const kry_share *share,
+                                                       const bool *left_out, int64_t *component,
+                                                       int64_t *count);
 KRY_API void kry_share_release(kry_share **share);
 
 /* ---- model problems --------------------------------------------------------------- */

@@ -184,6 +184,16 @@ done:
     return st;
 }
 
+void kry_options_same(const kry_device *device, const kry_options *o)
+{
+    for (size_t i = 0; i < COUNT(table); i++) {
+        const char *field = (const char *)o + table[i].offset;
+        const bool text = table[i].word.kind == KRY_WORD_TEXT && field != (const char *)&o->guesses;
+        kry_team_same(device, field, text ? strlen(field) + 1 : table[i].size);
+    }
+    kry_team_same(device, &o->width, sizeof o->width);
+}
+
 /* The first word given that is of none of these solvers; NULL: all are. */
 static const char *stray_word(const kry_options *o, unsigned of)
 {
@@ -380,7 +390,7 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     o.precision = A->shape.type == KRY_F32 ? KRY_PRECISION_SINGLE : KRY_PRECISION_DOUBLE;
     const kry_precision own = o.precision;
     TRY(kry_options_parse(text ? text : "", &o));
-    if (text) kry_team_same(A->dev, text, strlen(text));
+    kry_options_same(A->dev, &o);
     CHECK(!o.guesses || o.precision == own, KRY_ERR_UNSUPPORTED,
           "kry_solver_create: guess=project is not for precision=mixed");
     const bool mixed = o.precision == KRY_PRECISION_MIXED;

@@ -50,6 +50,8 @@ typedef struct kry_options {
 kry_status kry_options_parse(const char *text, kry_options *o);
 /* The same of kry_mixed_params.options, which take words of the inner solver only. */
 kry_status kry_options_parse_inner(const char *text, kry_options *o);
+/* In a public call: ranks whose options say something else are told. */
+void kry_options_same(const kry_device *device, const kry_options *o);
 /* A solver for A: all that the options say. */
 kry_status kry_options_make(const kry_op *A, const kry_options *o, kry_op **solver);
 /* A solver for A, in A's own precision whatever the options say of it. */

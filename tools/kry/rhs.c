@@ -46,16 +46,19 @@ static double exact_at(kry_type type, uint64_t seed, int64_t i)
     return rounded(type, kry_random_unit(seed, STREAM_EXACT, (uint64_t)i));
 }
 
-/* y = A x of this rank's rows, for that x, of which every rank can make every number. */
-static void shared_product(const source *s, kry_type type, uint64_t seed, double mean, double *y)
+/* y = A x of this rank's rows, for that x without its means, of which every rank can make every number. */
+static void shared_product(const source *s, kry_type type, uint64_t seed, const double *mean,
+                           double *y)
 {
     const kry_share *A = s->share;
 
-    for (int64_t i = 0; i < A->rows; i++)
+    for (int64_t i = 0; i < A->rows; i++) {
+        const int64_t p = s->parts ? s->part[i] : -1; /* that of all rows it is connected with */
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
             const double x = exact_at(type, seed, A->col[e]);
-            y[i] += rounded(type, A->val[e]) * (s->parts ? rounded(type, x - mean) : x);
+            y[i] += rounded(type, A->val[e]) * (p >= 0 ? rounded(type, x - mean[p]) : x);
         }
+    }
 }
 
 /* b := A x for a random x in [0, 1), rounded to the type of the device's numbers. */
@@ -63,11 +66,11 @@ static kry_status manufacture(const source *s, kry_type type, uint64_t seed, rhs
 {
     kry_status st = KRY_OK;
     const int64_t n = s->share ? s->here : s->cols;
-    double mean;
+    double mean[NULL_PARTS_MOST];
     TRY(ranks_agree(allocate((size_t)n, sizeof(double), &r->made_exact)));
     r->exact = r->made_exact;
     for (int64_t i = 0; i < n; i++) r->made_exact[i] = exact_at(type, seed, s->first + i);
-    mean = s->share ? source_mean(s, r->made_exact) : 0;
+    if (s->share) source_means(s, r->made_exact, mean);
     centre(s, type, r->made_exact);
     if (s->share)
         shared_product(s, type, seed, mean, r->made_b);

@@ -21,7 +21,7 @@ typedef struct source {
     double seconds;      /* to read or to generate */
     bool singular;       /* a file: its rows add up to zero, and it is one part; */
     bool negated;        /* -A is in place of A (examine.h); */
-    int32_t *part;       /* of each row its singular part, -1: none; NULL: not looked for */
+    int64_t *part;       /* of each row here its singular part, -1: none; NULL: not looked for */
     int parts;           /* that are singular, and that no entry connects with others */
     int axes;            /* of coordinates of a file; */
     double *coordinates; /* axes of them for each node; NULL: none was given */
