@@ -25,7 +25,7 @@ BY_TYPE = {
     'double': '1', 'uint64_t': '1', 'int64_t': '1', 'int': '1', 'size_t': 'sizeof text',
 }
 BY_NAME = {'path': '"/nonexistent/file"', 'n': 'N', 'rows': 'N', 'cols': 'N', 'nnz': 'N', 'size[3]': 'places',
-           'block[3]': 'places', 'i': '0', 'j': '0', 'row': None, 'first_row': '0', 'spec': '"poisson2d:4"', 'name': '"none"',
+           'block[3]': 'places', 'blocks[3]': 'NULL', 'i': '0', 'j': '0', 'row': None, 'first_row': '0', 'spec': '"poisson2d:4"', 'name': '"none"',
            'options': '"method=pcg"', 'method': '"minres"', 'user': 'NULL', 'monitor_user': 'NULL', 'comment': '"comment"'}
 # NULL is allowed: the header says what it means.
 OPTIONAL = {'params', 'user', 'monitor', 'monitor_user', 'result', 'comment', 'guess', 'phase', 'trace'}

@@ -250,10 +250,34 @@ KRY_API KRY_MUST_CHECK kry_status kry_problem_create(const char *spec, uint64_t 
 KRY_API KRY_MUST_CHECK kry_status kry_problem_create_grid(const char *spec, uint64_t seed,
                                                           kry_problem **problem);
 
-/* The same without whole vectors, too: rhs and solution are NULL. For ranks, each of which asks kry_problem_rows for its own
- * rows; coefficients and faces of the grid are there, whole. */
+/* The same without anything that is as long as the problem, of any kind, but for the coordinates of a solid; nnz is 0 where it is
+ * not known. For ranks, each of which asks for its own part of
+ *   the grid      kry_problem_set_part; until then `grid` is NULL
+ *   the entries   kry_problem_share
+ *   the vectors   kry_problem_rows */
 KRY_API KRY_MUST_CHECK kry_status kry_problem_create_bare(const char *spec, uint64_t seed,
                                                           kry_problem **problem);
+
+/*
+ * Give a bare problem its grid: p->grid has `.local` set, and the coefficients and faces of the cells that kry_stencil_part says
+ * of this rank, or on any other device those of the whole grid. Collective.
+ *   blocks  as in KRY_STENCIL(.blocks); NULL: all 0
+ * Returns  as kry_stencil_part; KRY_ERR_UNSUPPORTED for a problem that has no grid; KRY_ERR_ARGUMENT for one that is not bare;
+ *          KRY_ERR_MEMORY.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_problem_set_part(kry_problem *p, kry_device *device,
+                                                       const int blocks[3]);
+
+/*
+ * Make the rows of a problem's matrix that this rank has: those of vectors of p->n rows that there are, or as many as its device is
+ * fast. The same numbers as those of kry_problem_create, on any number of ranks. Collective.
+ *
+ * No rank makes the rows of others. Of geograph_spd it has the points near its own besides; for it, random_spd, powerlaw_spd and
+ * circuit_spd each rank draws all random numbers, which takes the time of the whole but not its memory.
+ * Returns  KRY_ERR_SHAPE if vectors of as many rows are cut as grids in blocks; KRY_ERR_MEMORY.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_problem_share(const kry_problem *p, kry_device *device,
+                                                    kry_share **share);
 
 /*
  * The right-hand side and the solution in those rows of a vector that are here: all, or on ranks the rank's own.
