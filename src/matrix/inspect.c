@@ -27,9 +27,8 @@ typedef struct inspection {
     const kry_sparse *A;
     int32_t *next;             /* of each row: how many of its entries come before the block, */
     int64_t first, begin, end; /* columns begin ... end - 1; of all rows before `first` all do */
-    int32_t *
-        waiting; /* for each part, of each row of the block: how many of its entries the part has done with */
-    int64_t widest; /* rows of a block, at most */
+    int32_t *waiting; /* of each row of the block, for each part: entries it has done with */
+    int64_t widest;   /* rows of a block, at most */
     look part[KRY_MOST_PARTS];
 } inspection;
 
