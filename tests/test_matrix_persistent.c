@@ -499,7 +499,7 @@ static void persistent__no_memory(void **state)
     linear_release(&s);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         BOTH(persistent__formats),           BOTH(persistent__shapes),
@@ -510,5 +510,6 @@ int main(void)
         BOTH(persistent__refused),           BOTH(persistent__aborted),
         BOTH(persistent__no_memory),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, close_device);
 }
