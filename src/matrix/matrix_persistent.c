@@ -74,7 +74,7 @@ static bool can_hold(const kry_matrix *A, int numbers, shape *s)
     const int64_t unknown = 5 * word + s->held * (1 + val + numbers * word);
     const int64_t limit =
         REGISTERS / s->group < MOST_REGISTERS ? REGISTERS / s->group : MOST_REGISTERS;
-    const int64_t local = (int64_t)s->group * (4 * sizeof(kry_partial) + s->per * 4 * word) + 2048;
+    const int64_t local = (int64_t)s->group * (2 * sizeof(kry_partial) + s->per * 4 * word) + 2048;
 
     s->groups = groups_for(A, s);
     return s->groups <= info->compute_units && s->group <= info->max_group &&
