@@ -159,7 +159,7 @@ if full; then
 fi
 expect 2 'wants a preconditioner' info --problem poisson2d:9 --check-precond --precond none
 expect 2 'needs one matrix' info --check-precond
-expect 0 'chebyshev4:2' info --problem poisson2d:40 --levels
+expect 0 'chebyshev4:[23]' info --problem poisson2d:40 --levels
 expect 0 '"level": 1, "rows": 400' info --problem poisson2d:40 --levels --json
 expect 2 'wants multigrid' info --problem poisson2d:9 --levels --precond jacobi
 expect 2 'go with --check-precond' info --problem poisson2d:9 --precond ip

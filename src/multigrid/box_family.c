@@ -132,14 +132,6 @@ done:
     return st;
 }
 
-/* On GPUs, by tiles in single with constant coefficients, a step more costs less than the iterations that it saves: on an
- * H100 7 in place of 9 on 8192 x 8192, in 26 ms in place of 32; in space, and at varying coefficients, it does not. */
-static bool suits_degree_3(const boxes *b)
-{
-    const kry_stencil *S = kry_stencil_of(b->given);
-    return b->factor != 0 && S->axes == 2 && !S->face[0] && !S->dev->info.cpu_kernels;
-}
-
 static kry_status boxes_create(kry_hierarchy *H, const kry_op *A, const void *params, void **self)
 {
     kry_status st = KRY_OK;
@@ -154,7 +146,7 @@ static kry_status boxes_create(kry_hierarchy *H, const kry_op *A, const void *pa
     TRY(kry_alloc(1, sizeof *b, &b));
     b->given = kry_op_retain(A);
     TRY(kry_finest_grid(b->given, p->params.cycle.values, &b->factor, &b->A[0]));
-    if (suits_degree_3(b)) kry_hierarchy_prefer(H, cycle->smoother, 3);
+    if (kry_finest_grid_suits_degree_3(A, b->factor)) kry_hierarchy_prefer(H, cycle->smoother, 3);
     b->count = 1;
     while (more && b->count < most && b->A[b->count - 1]->shape.rows > cycle->coarsest)
         TRY(append(b, &c, &more));

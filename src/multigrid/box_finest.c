@@ -68,3 +68,9 @@ kry_status kry_finest_grid_renew(const kry_op *given, double *factor, kry_op **A
 {
     return narrow(given, most_jumps, factor, A);
 }
+
+bool kry_finest_grid_suits_degree_3(const kry_op *given, double factor)
+{
+    const kry_stencil *S = kry_stencil_here(given);
+    return factor != 0 && S->axes == 2 && !S->face[0] && !S->dev->info.cpu_kernels;
+}
