@@ -16,7 +16,7 @@ BY_TYPE = {
     'kry_op_shape *': '&op_shape', 'kry_op_table *': '&table', 'kry_job *': '&job', 'kry_host_block *': '&block',
     'kry_arg *': 'args', 'kry_stop *': '&stop', 'kry_transport *': '&transport', 'kry_rank_facts *': '&out.facts',
     'kry_report *': 'report', 'kry_report **': '&out.report', 'kry_report_part': 'KRY_REPORT_READ',
-    'kry_part_volume *': 'out.volume', 'kry_systems_report *': '&out.systems', 'kry_batch_share *': 'out.share',
+    'kry_part_volume *': 'out.volume', 'kry_stencil_box *': '&out.box', 'kry_systems_report *': '&out.systems', 'kry_batch_share *': 'out.share',
     'cl_kernel *': '&out.kernel', 'cl_mem': 'NULL', 'cl_context': 'NULL', 'cl_device_id': 'NULL', 'cl_kernel': 'NULL',
     'cl_command_queue': 'NULL', 'kry_monitor': 'NULL', 'kry_trace *': 'NULL', 'void *': 'numbers',
     'double *': 'numbers', 'int64_t *': 'places', 'int32_t *': 'columns', 'char *': 'text', 'int *': '&out.count',

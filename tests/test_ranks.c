@@ -1,6 +1,7 @@
 /* test_ranks.c - teams of ranks, forked processes, against teams of as many devices in one process: the same
  * bits (rank_suite.h). */
 #include "operator/halo.h"
+#include "rank_local.h"
 #include "rank_suite.h"
 #include "rank_sums.h"
 
@@ -52,6 +53,12 @@ static void blocks__same_bits_as_a_team(void **state)
     (void)state;
     const int bad = run_ranks(4, 300, sizeof(board), blocks_scene);
     if (bad >= 0) fail_msg("blocks: rank %d of 4 failed", bad);
+}
+
+static void coefficients__of_a_rank_s_own_box_alone(void **state)
+{
+    (void)state;
+    some_sizes("own coefficients", 4, local_scene);
 }
 
 static void sums_scene(wires *w, void *shared)
@@ -181,6 +188,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(partitions__ranks_with_no_row_and_with_one),
         cmocka_unit_test(grids__same_bits_as_a_team),
         cmocka_unit_test(blocks__same_bits_as_a_team),
+        cmocka_unit_test(coefficients__of_a_rank_s_own_box_alone),
         cmocka_unit_test(reproducible__same_bits_as_one_device),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

@@ -36,6 +36,9 @@ typedef struct kry_stencil_params {
     /* On a team: into how many blocks each axis is cut, as many in all as there are devices, or ranks; with two axes
      * blocks[2] may be 0. All 0: slabs or blocks, by the words that they send (docs/several-devices.md) */
     int blocks[3];
+    /* On ranks: `coefficient` and each of `face` have the cells of the box alone that kry_stencil_part says, and so have the
+     * numbers that kry_op_update takes. On other devices the box is the whole grid */
+    bool local;
 } kry_stencil_params;
 #define KRY_STENCIL(...) KRY_PARAMS(kry_stencil_params, __VA_ARGS__)
 
@@ -58,6 +61,29 @@ typedef struct kry_stencil_params {
  */
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_create(kry_device *device, kry_type type,
                                                      const kry_stencil_params *params, kry_op **A);
+
+/* A box of a grid: along each axis `size` unknowns from `first` on. Its unknown (i, j, k), counted from its own first one, is
+ * number i + size[0] (j + size[1] k). */
+typedef struct kry_stencil_box {
+    int64_t first[3], size[3]; /* with two axes size[2] is 1 */
+} kry_stencil_box;
+
+/*
+ * Find out which cells a rank gives with .local, before it has their coefficients or faces: those of its unknowns, and a layer
+ * of cells beyond each side where the grid goes on at another rank. Collective.
+ *
+ *   params  of the whole grid, with its .blocks; coefficients and faces are not looked at
+ *   box     [out]  where the grid is periodic it may begin at -1, or end one cell behind the last one: these are the last
+ *           cell and the first one. Numbers at the edges of the box, where two such layers meet, are not read
+ *
+ * On any device that is not made of ranks the box is the whole grid. The rows are cut as kry_stencil_create cuts them with
+ * the same parameters, if no vectors of as many rows are made in between.
+ *
+ * Returns  as kry_stencil_create for sizes, sides and blocks.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_stencil_part(kry_device *device,
+                                                   const kry_stencil_params *params,
+                                                   kry_stencil_box *box);
 
 /*
  * y := A x on the host, for the A that kry_stencil_create makes of the same parameters

@@ -76,41 +76,54 @@ done:
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-/* The coefficient of a cell as devices have it. */
-static double cell(const kry_stencil *A, const double *k, int64_t row)
+int64_t kry_given_place(const kry_given_numbers *k, int64_t row)
 {
-    return A->type == KRY_F32 ? (double)(float)k[row] : k[row];
+    const int64_t at[3] = { row % k->all[0], row / k->all[0] % k->all[1],
+                            row / k->all[0] / k->all[1] };
+    int64_t place = 0;
+
+    for (int a = 2; a >= 0; a--)
+        place = place * k->box.size[a] + (at[a] - k->box.first[a] + k->all[a]) % k->all[a];
+    return place;
+}
+
+/* The coefficient of a cell as devices have it. */
+static double cell(const kry_stencil *A, const kry_given_numbers *k, int64_t row)
+{
+    const double v = k->cell[kry_given_place(k, row)];
+    return A->type == KRY_F32 ? (double)(float)v : v;
 }
 
 /* The weight of the face between cell `row` and the one beyond, as stencil_faces in cl/stencil.cl has it. */
-static double weight_of(const kry_stencil *A, const kry_block_side *s, const kry_whole_numbers *k,
+static double weight_of(const kry_stencil *A, const kry_block_side *s, const kry_given_numbers *k,
                         int64_t row, int64_t beyond)
 {
     const double weight = A->weight[s->axis];
 
-    if (k->face[0]) return weight * k->face[s->axis][s->high ? row : beyond];
+    if (k->face[0]) return weight * k->face[s->axis][kry_given_place(k, s->high ? row : beyond)];
     if (!k->cell) return weight;
-    return weight * 2 / (1 / cell(A, k->cell, row) + 1 / cell(A, k->cell, beyond));
+    return weight * 2 / (1 / cell(A, k, row) + 1 / cell(A, k, beyond));
 }
 
 /* What the weight is made of and the box has not checked itself. */
-static kry_status check_given(const char *who, const kry_block_side *s, const kry_whole_numbers *k,
+static kry_status check_given(const char *who, const kry_block_side *s, const kry_given_numbers *k,
                               int64_t row, int64_t beyond)
 {
     kry_status st = KRY_OK;
     const int64_t lower = s->high ? row : beyond, i = k->face[0] ? lower : beyond;
     const double *given = k->face[0] ? k->face[s->axis] : k->cell;
+    const double v = given ? given[kry_given_place(k, i)] : 1;
 
-    CHECK(!given || (given[i] > 0 && isfinite(given[i])), KRY_ERR_ARGUMENT,
+    CHECK(v > 0 && isfinite(v), KRY_ERR_ARGUMENT,
           "%s: %s %lld%s is %g; it must be positive and finite", who,
           k->face[0] ? "face" : "coefficient", (long long)i, k->face[0] ? kry_along[s->axis] : "",
-          given[i]);
+          v);
 done:
     return st;
 }
 
 static kry_status weigh(const char *who, const kry_block_part *b, const kry_block_side *s,
-                        const kry_whole_numbers *k, kry_sparse *far)
+                        const kry_given_numbers *k, kry_sparse *far)
 {
     kry_status st = KRY_OK;
     const kry_boxes *B = b->split->boxes;
@@ -133,7 +146,7 @@ done:
 }
 
 kry_status kry_block_far(const char *who, const kry_block_part *b, const kry_block_side *sides,
-                         int count, const kry_whole_numbers *k, kry_sparse *far)
+                         int count, const kry_given_numbers *k, kry_sparse *far)
 {
     kry_status st = KRY_OK;
     const int64_t n = b->own->n, numbers = count ? sides[count - 1].at + sides[count - 1].count : 0;

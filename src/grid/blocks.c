@@ -32,30 +32,41 @@ const char *const kry_along[] = { " along x", " along y", " along z", "" };
 
 /* ---- numbers of one box ---------------------------------------------------------------------- */
 
-/* mine := those of part r, of the coefficients or, along `axis`, of the faces of the whole grid. weight: of the faces.
- * who: NULL once they have been checked. */
-static kry_status cut_numbers(const blocks *W, const char *who, int r, int axis, const double *all,
-                              double **mine)
+/* What the caller gives, of which this process reads those of part r. */
+static kry_given_numbers given_numbers(const blocks *W, int r)
+{
+    const kry_stencil_params *p = &W->params;
+    return (kry_given_numbers){ p->coefficient,
+                                { p->face[0], p->face[1], p->face[2] },
+                                kry_stencil_given(p, W->split, r),
+                                W->split->boxes->size };
+}
+
+/* mine := those of part r, of the coefficients or, along `axis`, of the faces that are given. who: the public
+ * function. */
+static kry_status cut_numbers(const blocks *W, const char *who, int r, int axis, double **mine)
 {
     kry_status st = KRY_OK;
     const kry_boxes *B = W->split->boxes;
+    const kry_given_numbers k = given_numbers(W, r);
+    const double *given = axis == KRY_CELLS ? k.cell : k.face[axis];
     const int64_t count = kry_split_rows(W->split, r), stride = axis == 0 ? 1
                                                                 : axis == 1
                                                                     ? B->size[0]
                                                                     : B->size[0] * B->size[1];
     const bool closed = axis < KRY_CELLS && W->params.high[axis] == KRY_NEUMANN;
 
-    if (!all) return KRY_OK;
+    if (!given) return KRY_OK;
     TRY(kry_alloc((size_t)count, sizeof **mine, mine));
     for (int64_t i = 0; i < count; i++) {
         const int64_t row = kry_boxes_row(B, r, i);
         const bool unused = closed && row / stride % B->size[axis] == B->size[axis] - 1;
-        (*mine)[i] = all[row];
-        const double v = W->type == KRY_F32 ? (double)(float)all[row] : all[row];
+        (*mine)[i] = given[kry_given_place(&k, row)];
+        const double v = W->type == KRY_F32 ? (double)(float)(*mine)[i] : (*mine)[i];
         CHECK(unused || (v > 0 && isfinite(v)), KRY_ERR_ARGUMENT,
               "%s: %s %lld%s is %g; it must be positive and finite", who,
               axis == KRY_CELLS ? "coefficient" : "face", (long long)row, kry_along[axis],
-              all[row]);
+              (*mine)[i]);
     }
 done:
     return st;
@@ -76,8 +87,8 @@ static kry_status numbers_of(const blocks *W, const char *who, int r, box_number
     kry_status st = KRY_OK;
 
     *k = (box_numbers){ 0 };
-    TRY(cut_numbers(W, who, r, KRY_CELLS, W->params.coefficient, &k->cell));
-    for (int a = 0; a < 3; a++) TRY(cut_numbers(W, who, r, a, W->params.face[a], &k->face[a]));
+    TRY(cut_numbers(W, who, r, KRY_CELLS, &k->cell));
+    for (int a = 0; a < 3; a++) TRY(cut_numbers(W, who, r, a, &k->face[a]));
 done:
     return st;
 }
@@ -104,16 +115,11 @@ static kry_stencil_params params_of(const blocks *W, int r, const box_numbers *k
         p.face[a] = k->face[a];
     }
     p.coefficient = k->cell;
+    p.local = false; /* they are of all its cells */
     return p;
 }
 
 static bool sums_in_double(const kry_stencil *A) { return A->type == KRY_F32 && A->dev->info.fp64; }
-
-static kry_whole_numbers whole_numbers(const blocks *W)
-{
-    const kry_stencil_params *p = &W->params;
-    return (kry_whole_numbers){ p->coefficient, { p->face[0], p->face[1], p->face[2] } };
-}
 
 /* Couple the stencil of a box with the others. */
 static kry_status couple(const blocks *W, int rank, kry_op *own, unsigned traits, kry_op **local)
@@ -122,7 +128,7 @@ static kry_status couple(const blocks *W, int rank, kry_op *own, unsigned traits
     kry_status st = KRY_OK;
     const kry_stencil *S = kry_stencil_of(own);
     const kry_block_part part = { W->split, rank, S };
-    const kry_whole_numbers k = whole_numbers(W);
+    const kry_given_numbers k = given_numbers(W, rank);
     kry_coupled A = { .own = own, .kind = &kind, .traits = traits };
     kry_block_side sides[6];
     const int count = kry_block_sides(&part, sides);
@@ -200,8 +206,8 @@ static kry_status prepare(void *self, const void *values)
     blocks *W = self;
     kry_stencil_params *p = &W->params;
     kry_status st = KRY_OK;
-    const kry_boxes *B = W->split->boxes;
-    const int64_t n = B->size[0] * B->size[1] * B->size[2];
+    const kry_stencil_box box = kry_stencil_given(p, W->split, W->split->begin);
+    const int64_t n = box.size[0] * box.size[1] * box.size[2];
 
     CHECK(!values || W->variable, KRY_ERR_UNSUPPORTED,
           "kry_op_update: this stencil was made without coefficients, and takes none");
@@ -230,7 +236,7 @@ static kry_status update_part(void *self, int rank, kry_op *local)
     kry_status st = KRY_OK;
     kry_op *own = (kry_op *)kry_op_own(local);
     const kry_block_part part = { W->split, rank, kry_stencil_of(own) };
-    const kry_whole_numbers whole = whole_numbers(W);
+    const kry_given_numbers given = given_numbers(W, rank);
     kry_block_side sides[6];
     const int count = kry_block_sides(&part, sides);
     kry_sparse far = { 0 }, exact = { 0 };
@@ -238,10 +244,10 @@ static kry_status update_part(void *self, int rank, kry_op *local)
     void *sums = NULL;
     box_numbers k = { 0 };
 
-    if (!whole.cell && !whole.face[0]) return KRY_OK;
+    if (!given.cell && !given.face[0]) return KRY_OK;
     TRY(numbers_of(W, "kry_op_update", rank, &k));
     if (W->faces) TRY(join_faces(W, part.own->n, &k, &joined));
-    TRY(kry_block_far("kry_op_update", &part, sides, count, &whole, &far));
+    TRY(kry_block_far("kry_op_update", &part, sides, count, &given, &far));
     TRY(kry_op_update(own, W->faces ? joined : k.cell));
     if (sums_in_double(part.own)) TRY(kry_stencil_rows_like(part.own, &far, &exact, &sums));
     TRY(kry_coupled_store_flux(local, exact.val, sums, far.val));

@@ -5,10 +5,14 @@
 #include "grid/stencil.h"
 #include "team/boxes.h"
 
-/* Coefficients and faces of the whole grid on the host, as in kry_stencil_params. */
-typedef struct kry_whole_numbers {
+/* Coefficients and faces on the host, as the caller gives them: of all cells, or of a box of them. */
+typedef struct kry_given_numbers {
     const double *cell, *face[3];
-} kry_whole_numbers;
+    kry_stencil_box box;
+    const int64_t *all; /* unknowns of the whole grid along each axis; borrowed */
+} kry_given_numbers;
+/* Where the number of a cell of the whole grid stands. */
+int64_t kry_given_place(const kry_given_numbers *k, int64_t row);
 
 /* One part of a grid in boxes. */
 typedef struct kry_block_part {
@@ -35,7 +39,7 @@ kry_status kry_block_halo(const kry_block_part *b, kry_device *dev, const kry_bl
                           int count, int64_t **place, kry_halo **halo);
 /* far := for each face of these sides minus its weight, in the column of the number beyond. */
 kry_status kry_block_far(const char *who, const kry_block_part *b, const kry_block_side *sides,
-                         int count, const kry_whole_numbers *k, kry_sparse *far);
+                         int count, const kry_given_numbers *k, kry_sparse *far);
 
 /* numbers, of the cells here: what `far` has for the faces of one side. */
 void kry_block_upper_faces(const kry_block_part *b, const kry_block_side *side,

@@ -61,9 +61,23 @@ done:
 
 enum { CELLS = 3 }; /* in the place of an axis: the coefficients of cells */
 
+/* How many layers the caller gives: all, or those here and the ones next to them. And where among them one stands of
+ * the whole grid, whose first layer follows the last one. */
+static int64_t layers_given(const kry_stencil *A)
+{
+    const kry_slab *s = &A->slab;
+    return A->local ? s->count + s->low + s->high : s->all;
+}
+
+static int64_t place_given(const kry_stencil *A, int64_t layer)
+{
+    const kry_slab *s = &A->slab;
+    return A->local ? (layer - s->first + s->low + s->all) % s->all : layer;
+}
+
 /* Convert the coefficients of cells, or the weights of the faces along an axis, of `layers` layers from
  * layer `first` on to the operator's type; faces of Neumann sides are 0.
- *   k  of the whole grid, whose first layer follows the last one */
+ *   k  of the layers that are given */
 static kry_status convert(const kry_stencil *A, const char *who, int axis, const double *k,
                           int64_t first, int64_t layers, void *host)
 {
@@ -78,15 +92,17 @@ static kry_status convert(const kry_stencil *A, const char *who, int axis, const
 
     assert(k);
     for (int64_t l = 0; l < layers; l++) {
-        int64_t begin = (first + l + s->all) % s->all * s->layer, at = begin / stride % size;
+        const int64_t layer = (first + l + s->all) % s->all, begin = layer * s->layer;
+        const double *given = k + place_given(A, layer) * s->layer;
+        int64_t at = begin / stride % size;
         for (int64_t row = begin; row < begin + s->layer; row += stride) {
             bool unused = at == last;
-            for (int64_t i = row; i < row + stride; i++, to++) {
-                kry_number_put(A->type, host, to, unused ? 0 : weight * k[i]);
+            for (int64_t i = row; i < row + stride; i++, to++, given++) {
+                kry_number_put(A->type, host, to, unused ? 0 : weight * *given);
                 double v = kry_number_at(A->type, host, to);
                 CHECK(unused || (v > 0 && isfinite(v)), KRY_ERR_ARGUMENT,
                       "%s: %s %lld%s is %g; it must be positive and finite", who,
-                      cells ? "coefficient" : "face", (long long)i, along[axis], k[i]);
+                      cells ? "coefficient" : "face", (long long)i, along[axis], *given);
             }
             at = at + 1 < size ? at + 1 : 0;
         }
@@ -278,7 +294,7 @@ void kry_stencil_release_numbers(kry_stencil *A)
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers)
 {
     kry_status st = KRY_OK;
-    int64_t n = A->slab.layer * A->slab.all;
+    int64_t n = A->slab.layer * layers_given(A);
     const double *const face[3] = { numbers, numbers + n, numbers + 2 * n };
     kry_stencil fresh = *A;
     cl_mem *old[NUMBERS], *now[NUMBERS];

@@ -10,9 +10,67 @@
 #include "operator/direction.h"
 #include "operator/op_parts.h"
 #include "team/boxes.h"
+#include "team/team.h"
+#include <kry/transport.h>
 #include <stdlib.h>
 
 kry_stencil *kry_stencil_of_parts(const kry_op *op) { return kry_stencil_of(kry_op_first(op)); }
+
+/* ---- how a grid is cut ------------------------------------------------------------------------- */
+
+static kry_status split_grid(const char *who, kry_device *team, const kry_stencil_params *params,
+                             kry_split **split)
+{
+    kry_grid_cut cut = { .axes = params->size[2] ? 3 : 2 };
+
+    for (int a = 0; a < 3; a++) {
+        cut.size[a] = a < cut.axes ? params->size[a] : 1;
+        cut.blocks[a] = params->blocks[a];
+        cut.periodic[a] = a < cut.axes && params->low[a] == KRY_PERIODIC;
+    }
+    if (cut.axes == 2 && cut.blocks[0] && !cut.blocks[2]) cut.blocks[2] = 1;
+    return kry_split_grid(team->team, who, &cut, split);
+}
+
+/* The layers of part r, and those beside them that are on other parts. */
+static void find_slab(const kry_stencil_params *p, const kry_split *s, int r, kry_slab *slab)
+{
+    const int last = p->size[2] ? 2 : 1;
+    const bool wraps = p->low[last] == KRY_PERIODIC && s->members > 1;
+
+    *slab = (kry_slab){ .all = p->size[last],
+                        .layer = last == 2 ? p->size[0] * p->size[1] : p->size[0],
+                        .low = r > 0 || wraps,
+                        .high = r + 1 < s->members || wraps };
+    slab->first = s->first[r] / slab->layer;
+    slab->count = kry_split_rows(s, r) / slab->layer;
+}
+
+kry_stencil_box kry_stencil_given(const kry_stencil_params *p, const kry_split *s, int r)
+{
+    const int last = p->size[2] ? 2 : 1;
+    kry_stencil_box box = { .size = { p->size[0], p->size[1], p->size[2] ? p->size[2] : 1 } };
+
+    if (!p->local) return box;
+    if (s->boxes) {
+        const kry_grid_box part = kry_boxes_part(s->boxes, r);
+        for (int a = 0; a <= last; a++) {
+            const bool periodic = p->low[a] == KRY_PERIODIC,
+                       low = kry_boxes_beside(s->boxes, r, a, false, periodic) >= 0,
+                       high = kry_boxes_beside(s->boxes, r, a, true, periodic) >= 0;
+            box.first[a] = part.first[a] - low;
+            box.size[a] = part.size[a] + low + high;
+        }
+    } else {
+        kry_slab slab;
+        find_slab(p, s, r, &slab);
+        box.first[last] = slab.first - slab.low;
+        box.size[last] = slab.count + slab.low + slab.high;
+    }
+    return box;
+}
+
+/* ---- making the parts --------------------------------------------------------------------------- */
 
 typedef struct parts {
     kry_type type;
@@ -54,16 +112,11 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
     const parts *p = user;
     const kry_split *s = p->split;
     kry_device *dev = s->team->part[rank];
-    int last = p->params->size[2] ? 2 : 1, size = s->members;
-    bool wraps = p->params->low[last] == KRY_PERIODIC && size > 1;
-    kry_slab slab = { .all = p->params->size[last],
-                      .low = rank > 0 || wraps,
-                      .high = rank + 1 < size || wraps };
+    const int size = s->members;
+    kry_slab slab;
 
     *local = NULL;
-    slab.layer = last == 2 ? p->params->size[0] * p->params->size[1] : p->params->size[0];
-    slab.first = s->first[rank] / slab.layer;
-    slab.count = kry_split_rows(s, rank) / slab.layer;
+    find_slab(p->params, s, rank, &slab);
     if (slab.low || slab.high)
         TRY(make_halo(p, (rank + size - 1) % size, (rank + 1) % size, dev, &slab));
     TRY(kry_stencil_make(dev, p->type, p->params, &slab, NULL, 1, local));
@@ -71,20 +124,32 @@ done:
     return st;
 }
 
+kry_status kry_stencil_part(kry_device *dev, const kry_stencil_params *params, kry_stencil_box *box)
+{
+    static const char who[] = "kry_stencil_part";
+    kry_status st = KRY_OK;
+    kry_stencil_params mine;
+    kry_split *split = NULL;
+
+    kry_team_enter(dev, who, NULL);
+    TRY(GIVEN(box, dev, params));
+    TAKE_PARAMS(params, mine, who, "KRY_STENCIL");
+    TRY(kry_stencil_check_grid(who, dev, params));
+    mine.local = kry_device_is_ranks(dev);
+    if (dev->team) TRY(split_grid(who, dev, params, &split));
+    *box = kry_stencil_given(params, split, kry_team_rank(dev));
+done:
+    if (split) kry_split_release(&split);
+    return kry_team_leave(dev, st);
+}
+
 kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
                                     const kry_stencil_params *params, kry_op **A)
 {
     kry_status st = KRY_OK;
     kry_split *split = NULL;
-    kry_grid_cut cut = { .axes = params->size[2] ? 3 : 2 };
 
-    for (int a = 0; a < 3; a++) {
-        cut.size[a] = a < cut.axes ? params->size[a] : 1;
-        cut.blocks[a] = params->blocks[a];
-        cut.periodic[a] = a < cut.axes && params->low[a] == KRY_PERIODIC;
-    }
-    if (cut.axes == 2 && cut.blocks[0] && !cut.blocks[2]) cut.blocks[2] = 1;
-    TRY(kry_split_grid(team->team, "kry_stencil_create", &cut, &split));
+    TRY(split_grid("kry_stencil_create", team, params, &split));
     if (split->boxes) {
         TRY(kry_stencil_create_blocks(team, type, params, split, A));
         goto done;

@@ -5,6 +5,7 @@
 #include "grid/stencil.h"
 #include "host/host.h"
 #include "operator/direction.h"
+#include "team/team.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -194,22 +195,42 @@ kry_stencil *kry_stencil_of(const kry_op *op)
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static kry_status check_axis(const kry_stencil_params *p, int a)
+static kry_status check_axis(const char *who, const kry_stencil_params *p, int a)
 {
     static const char name[] = "xyz";
     kry_status st = KRY_OK;
 
-    CHECK(p->size[a] > 0, KRY_ERR_ARGUMENT, "kry_stencil_create: %lld unknowns along %c",
+    CHECK(p->size[a] > 0, KRY_ERR_ARGUMENT, "%s: %lld unknowns along %c", who,
           (long long)p->size[a], name[a]);
     CHECK(p->spacing[a] >= 0 && isfinite(p->spacing[a]), KRY_ERR_ARGUMENT,
-          "kry_stencil_create: the spacing along %c is %g", name[a], p->spacing[a]);
+          "%s: the spacing along %c is %g", who, name[a], p->spacing[a]);
     CHECK(p->diffusion[a] >= 0 && isfinite(p->diffusion[a]), KRY_ERR_ARGUMENT,
-          "kry_stencil_create: the diffusion along %c is %g", name[a], p->diffusion[a]);
+          "%s: the diffusion along %c is %g", who, name[a], p->diffusion[a]);
     CHECK((unsigned)p->low[a] <= KRY_PERIODIC && (unsigned)p->high[a] <= KRY_PERIODIC,
-          KRY_ERR_ARGUMENT, "kry_stencil_create: the sides of %c are %d and %d, which are none",
-          name[a], (int)p->low[a], (int)p->high[a]);
+          KRY_ERR_ARGUMENT, "%s: the sides of %c are %d and %d, which are none", who, name[a],
+          (int)p->low[a], (int)p->high[a]);
     CHECK((p->low[a] == KRY_PERIODIC) == (p->high[a] == KRY_PERIODIC), KRY_ERR_ARGUMENT,
-          "kry_stencil_create: one side of %c is periodic and the other is not", name[a]);
+          "%s: one side of %c is periodic and the other is not", who, name[a]);
+done:
+    return st;
+}
+
+kry_status kry_stencil_check_grid(const char *who, const kry_device *dev,
+                                  const kry_stencil_params *p)
+{
+    kry_status st = KRY_OK;
+    int64_t n = 1;
+
+    for (int a = 0; a < (p->size[2] ? 3 : 2); a++) {
+        TRY(check_axis(who, p, a));
+        CHECK(p->size[a] <= INT32_MAX / n, KRY_ERR_ARGUMENT,
+              "%s: %lld x %lld x %lld unknowns are 2^31 or more", who, (long long)p->size[0],
+              (long long)p->size[1], (long long)p->size[2]);
+        n *= p->size[a];
+    }
+    for (int a = 0; a < 3; a++)
+        CHECK(dev->team || (p->blocks[a] >= 0 && p->blocks[a] <= 1), KRY_ERR_ARGUMENT,
+              "%s: %d blocks along %c on one device", who, p->blocks[a], "xyz"[a]);
 done:
     return st;
 }
@@ -217,7 +238,6 @@ done:
 static kry_status check_params(const kry_device *dev, kry_type type, const kry_stencil_params *p)
 {
     kry_status st = KRY_OK;
-    int64_t n = 1;
 
     CHECK(!p->on_host || !dev->team, KRY_ERR_UNSUPPORTED,
           "kry_stencil_create: on_host is for one device, and this is a team of %d",
@@ -227,16 +247,7 @@ static kry_status check_params(const kry_device *dev, kry_type type, const kry_s
               "kry_stencil_create: what stays on the host is in double");
     else
         TRY(kry_type_check("kry_stencil_create", dev, type));
-    for (int a = 0; a < (p->size[2] ? 3 : 2); a++) {
-        TRY(check_axis(p, a));
-        CHECK(p->size[a] <= INT32_MAX / n, KRY_ERR_ARGUMENT,
-              "kry_stencil_create: %lld x %lld x %lld unknowns are 2^31 or more",
-              (long long)p->size[0], (long long)p->size[1], (long long)p->size[2]);
-        n *= p->size[a];
-    }
-    for (int a = 0; a < 3; a++)
-        CHECK(dev->team || (p->blocks[a] >= 0 && p->blocks[a] <= 1), KRY_ERR_ARGUMENT,
-              "kry_stencil_create: %d blocks along %c on one device", p->blocks[a], "xyz"[a]);
+    TRY(kry_stencil_check_grid("kry_stencil_create", dev, p));
     TRY(kry_stencil_check_faces(p));
 done:
     return st;
@@ -272,6 +283,7 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
     }
     A->singular = is_singular(A);
     A->variable = variable;
+    A->local = p->local;
     A->lanes = A->dev->info.cpu_kernels ? 1 : kry_vector_width(A->dev, A->type);
     while (A->size[0] % A->lanes) A->lanes /= 2;
 }
@@ -326,7 +338,7 @@ static kry_status stencil_convert(void *self, kry_type type, double factor, cons
 {
     const kry_stencil *A = self;
     kry_status st = KRY_OK;
-    kry_stencil_params p = *KRY_STENCIL();
+    kry_stencil_params p = *KRY_STENCIL(.local = A->local);
     kry_slab slab = A->slab;
 
     CHECK(!scale, KRY_ERR_UNSUPPORTED,
@@ -378,6 +390,7 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     TRY(GIVEN(A, dev, params));
     assert(A);
     TAKE_PARAMS(params, mine, "kry_stencil_create", "KRY_STENCIL");
+    mine.local = mine.local && kry_device_is_ranks(dev);
     TRY(check_params(dev, type, params));
     if (params->on_host)
         TRY(keep_on_host(dev, params, A));

@@ -96,6 +96,7 @@ typedef struct kry_stencil {
     cl_mem face[3];   /* as many for each axis, of which the layer above is room; NULL: constant */
     bool faces_given; /* by the caller; else made from coefficients */
     bool variable;    /* there are coefficients or faces */
+    bool local;       /* they are given for the layers here and those next to them alone */
     bool singular;    /* the whole grid maps constants to zero */
     int lanes;        /* points that a work-item takes at once from aligned vectors */
     kry_sweep sweep[KRY_SWEEPS];
@@ -175,7 +176,12 @@ kry_status kry_stencil_rows(const kry_op *op, kry_sparse *rows);
 kry_status kry_stencil_rows_like(const kry_stencil *A, const kry_sparse *like, kry_sparse *rows,
                                  void **sums);
 
-/* slab.c: kry_stencil_create on a team, in slabs or boxes; the parameters have been checked. */
+/* Check sizes, sides and blocks; `who`: the public function. */
+kry_status kry_stencil_check_grid(const char *who, const kry_device *dev,
+                                  const kry_stencil_params *params);
+/* slab.c: of what cells rank r of a grid that is cut so gives coefficients and faces: all, or with `local` its part. */
+kry_stencil_box kry_stencil_given(const kry_stencil_params *params, const kry_split *split, int r);
+/* kry_stencil_create on a team, in slabs or boxes; the parameters have been checked. */
 kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
                                     const kry_stencil_params *params, kry_op **A);
 /* blocks.c: the same on a team whose split has boxes. */
@@ -189,8 +195,8 @@ kry_status kry_stencil_create_blocks(kry_device *team, kry_type type,
 kry_status kry_stencil_check_faces(const kry_stencil_params *params);
 /* Make the buffers of coefficients and faces, where `params` has any, and fill them. Waits. */
 kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *params);
-/* Take the numbers that kry_op_update got, of the whole grid. On failure nothing has changed. Waits.
- * Collective. */
+/* Take the numbers that kry_op_update got, of the whole grid or, if `local`, of the layers that are given here. On failure
+ * nothing has changed. Waits. Collective. */
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
 void kry_stencil_release_numbers(kry_stencil *A);
 

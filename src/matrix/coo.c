@@ -17,26 +17,45 @@ done:
     return st;
 }
 
+/* What follows the first `skip` entries of each row: `begin` of them come before row i's; to slots from `first` on. */
+typedef struct listing {
+    const kry_sparse *host;
+    int64_t skip, first;
+    const int64_t *begin;
+    int32_t *row, *col, *slot; /* col and slot are NULL where entries are listed as they lie */
+} listing;
+
+static void list_rows(void *user, int part, int64_t begin, int64_t end)
+{
+    const listing *l = user;
+
+    (void)part;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t e = l->begin[i];
+        for (int64_t k = l->host->row_ptr[i] + l->skip; k < l->host->row_ptr[i + 1]; k++, e++) {
+            l->row[e] = (int32_t)i;
+            if (l->col) l->col[e] = l->host->col[k];
+            if (l->slot) l->slot[k] = (int32_t)(l->first + e);
+        }
+    }
+}
+
 /* Copy the rows and columns of these entries to the device, and choose their slots. */
-static kry_status entries_arrays(kry_matrix *A, kry_stage *s, const kry_sparse *host, int64_t skip,
-                                 int64_t first, size_t count)
+static kry_status entries_arrays(kry_matrix *A, kry_stage *s, listing *l)
 {
     kry_status st = KRY_OK;
-    int32_t *row = NULL, *col = NULL;
-    int64_t e = 0;
+    const int64_t rows = l->host->rows;
+    const size_t count = (size_t)l->begin[rows];
 
-    TRY(kry_alloc(count, sizeof *row, &row));
-    TRY(kry_alloc(count, sizeof *col, &col));
-    for (int64_t i = 0; i < host->rows; i++)
-        for (int64_t k = host->row_ptr[i] + skip; k < host->row_ptr[i + 1]; k++, e++) {
-            row[e] = (int32_t)i, col[e] = host->col[k];
-            A->slot[k] = (int32_t)(first + e);
-        }
-    TRY(kry_stage_array(A, s, row, count, sizeof *row));
-    TRY(kry_stage_array(A, s, col, count, sizeof *col));
+    l->slot = A->slot;
+    TRY(kry_alloc(count, sizeof *l->row, &l->row));
+    if (l->slot) TRY(kry_alloc(count, sizeof *l->col, &l->col));
+    kry_parallel(kry_parts((int64_t)count), rows, list_rows, l);
+    TRY(kry_stage_array(A, s, l->row, count, sizeof *l->row));
+    TRY(kry_stage_array(A, s, l->col ? l->col : l->host->col, count, sizeof *l->col));
 done:
-    free(col);
-    free(row);
+    free(l->col);
+    free(l->row);
     return st;
 }
 
@@ -79,7 +98,8 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, in
     kry_stage_int(s, r.count);
     TRY(runs_array(A, s, &r, row_ptr));
     for (int64_t i = 0; i < host->rows; i++) A->rewritten += row_ptr[i + 1] > row_ptr[i];
-    TRY(entries_arrays(A, s, host, skip, first, (size_t)row_ptr[host->rows]));
+    listing l = { .host = host, .skip = skip, .first = first, .begin = row_ptr };
+    TRY(entries_arrays(A, s, &l));
     kry_stage_int(s, first);
     TRY(kry_buffer_create(A->dev, (size_t)r.count * 8, &partial));
     TRY(kry_stage_buffer(A, s, partial));
@@ -96,7 +116,9 @@ kry_status kry_coo_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_matrix_slots(A, (double)kry_sparse_nnz(host), 8.0 * (double)kry_sparse_nnz(host)));
+    const double nnz = (double)kry_sparse_nnz(host);
+
+    TRY(kry_matrix_check_slots(A, nnz, 8 * nnz)); /* which are those of the sorted entries */
     kry_stage *s = kry_matrix_stage(A, "zero", "");
     s->no_values = true;
     kry_stage_int(s, host->rows);

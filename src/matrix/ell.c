@@ -39,30 +39,48 @@ kry_stage *kry_ell_begin(kry_matrix *A, int64_t width)
     return s;
 }
 
+/* The first `width` entries of each row, in slices of `height` rows. */
+typedef struct filling {
+    const kry_sparse *host;
+    int64_t height, width;
+    int32_t *slot, *col; /* col: -1 where a row has no entry */
+} filling;
+
+static void fill_rows(void *user, int part, int64_t begin, int64_t end)
+{
+    const filling *f = user;
+    const kry_sparse *host = f->host;
+
+    (void)part;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t first = i / f->height * f->width * f->height + i % f->height;
+        const int64_t length = i < host->rows ? kry_row_length(host, i) : 0;
+        for (int64_t k = 0; k < f->width; k++) {
+            const int64_t slot = first + k * f->height;
+            f->col[slot] = k < length ? host->col[host->row_ptr[i] + k] : -1;
+            if (k < length) f->slot[host->row_ptr[i] + k] = (int32_t)slot;
+        }
+    }
+}
+
 kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width)
 {
     kry_status st = KRY_OK;
     bool cpu = A->dev->info.cpu_kernels;
-    int64_t stride = kry_ell_stride(A->shape.rows);
+    int64_t stride = kry_ell_stride(A->shape.rows), slots = stride * width;
     int64_t height = cpu ? kry_vector_width(A->dev, A->shape.type) : stride; /* rows of a slice */
-    int32_t *col = NULL;
+    filling f = { .host = host, .height = height, .width = width, .slot = A->slot };
 
-    TRY(kry_alloc((size_t)(stride * width), sizeof *col, &col));
-    for (int64_t i = 0; i < stride * width; i++) col[i] = -1;
-    for (int64_t i = 0; i < A->shape.rows; i++)
-        for (int64_t k = 0; k < width && k < kry_row_length(host, i); k++) {
-            int64_t e = host->row_ptr[i] + k;
-            A->slot[e] = (int32_t)((i / height * width + k) * height + i % height);
-            col[A->slot[e]] = host->col[e];
-        }
+    TRY(kry_alloc((size_t)slots, sizeof *f.col, &f.col));
+    kry_parallel(kry_parts(slots), stride, fill_rows, &f);
     kry_stage *s = cpu ? new_stage(A, (int)height) : kry_ell_begin(A, width);
     if (cpu) {
-        TRY(cpu_arrays(A, s, height, width, col));
+        TRY(cpu_arrays(A, s, height, width, f.col));
         kry_stage_int(s, width);
     }
-    TRY(kry_stage_array(A, s, col, (size_t)(stride * width), sizeof *col));
+    TRY(kry_stage_array(A, s, f.col, (size_t)slots, sizeof *f.col));
 done:
-    free(col);
+    free(f.col);
     return st;
 }
 

@@ -339,7 +339,9 @@ kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sp
 /* ---- inspect.c --------------------------------------------------------------------------------- */
 
 /* Look for an entry of a square matrix, columns ascending in each row, that differs from its mirror
- * image by more than rounding; or else for a diagonal entry that is not positive. */
+ * image by more than rounding; or else for a diagonal entry that is not positive. Of large matrices that are not symmetric
+ * not all entries are compared: a million at a time, and of the first of these that have such an entry it is the one that
+ * differs most. */
 kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found);
 /* What that is, of the largest entry: mirror images may have been rounded apart, or written with few digits. */
 double kry_inspect_rounding(kry_type type);

@@ -154,7 +154,8 @@ static kry_status add_levels(kry_hierarchy *H, part_grids *L, int levels)
     theirs.params.cycle.values = KRY_CYCLE_VALUES_DOUBLE; /* in the numbers of A */
     theirs.params.cycle.levels = levels - last;
     TRY(kry_layout_combine(&L->A[0]->dev->layout, KRY_MAX, &three, 1));
-    if (!theirs.params.cycle.degree && three != 0) theirs.params.cycle.degree = 3; /* of all levels */
+    if (!theirs.params.cycle.degree && three != 0)
+        theirs.params.cycle.degree = 3; /* of all levels */
     TRY(kry_team_levels_make(H, L->A[last], &(kry_whole_params){ last ? &box : &grid, &theirs },
                              &L->below));
     kry_hierarchy_level(H, 0)->factor = L->factor;

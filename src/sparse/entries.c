@@ -239,13 +239,27 @@ static bool is_canonical(const kry_entries *e, const kry_matrix_params *params)
            passes(&c, kry_parts(e->nnz), e->given.rows, look_at_rows);
 }
 
+typedef struct copying {
+    const int32_t *from;
+    int32_t *to;
+} copying;
+
+static void copy_columns(void *user, int part, int64_t begin, int64_t end)
+{
+    const copying *c = user;
+
+    (void)part;
+    memcpy(c->to + begin, c->from + begin, (size_t)(end - begin) * sizeof *c->to);
+}
+
 static kry_status copy_pattern(const kry_entries *e, kry_sparse *A)
 {
     kry_status st = KRY_OK;
 
     TRY(kry_alloc((size_t)e->nnz, sizeof *A->col, &A->col));
     memcpy(A->row_ptr, e->given.row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
-    if (e->nnz) memcpy(A->col, e->given.col, (size_t)e->nnz * sizeof *A->col);
+    if (e->nnz)
+        kry_parallel(kry_parts(e->nnz), e->nnz, copy_columns, &(copying){ e->given.col, A->col });
 done:
     return st;
 }

@@ -4,15 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t kry_sparse_find(const kry_sparse *A, int64_t i, int64_t j)
+int64_t kry_sparse_from(const kry_sparse *A, int64_t i, int64_t j)
 {
     int64_t low = A->row_ptr[i], left = A->row_ptr[i + 1] - low;
 
-    if (!left) return -1;
+    if (!left) return low;
     for (; left > 1; left -= left / 2) /* no branch to mispredict: half of the answers are yes */
         low += A->col[low + left / 2 - 1] < j ? left / 2 : 0;
-    low += A->col[low] < j;
-    return low < A->row_ptr[i + 1] && A->col[low] == j ? low : -1;
+    return low + (A->col[low] < j);
+}
+
+int64_t kry_sparse_find(const kry_sparse *A, int64_t i, int64_t j)
+{
+    const int64_t at = kry_sparse_from(A, i, j);
+    return at < A->row_ptr[i + 1] && A->col[at] == j ? at : -1;
 }
 
 void kry_sparse_pairs(const kry_sparse *A, kry_sparse_visit *visit, void *user)

@@ -72,7 +72,10 @@ kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const v
 
 /* ---- pairs.c: entries and their mirror images ------------------------------------------------ */
 
-/* The number of the entry (i, j), -1 if there is none. Cost: O(log of the length of row i) */
+/* The number of the first entry of row i in column j or later; if there is none, that of the entry after the row.
+ * Cost: O(log of the length of row i) */
+int64_t kry_sparse_from(const kry_sparse *A, int64_t i, int64_t j);
+/* The number of the entry (i, j), -1 if there is none; at the same cost. */
 int64_t kry_sparse_find(const kry_sparse *A, int64_t i, int64_t j);
 /* Call visit for all places (i, j) and (j, i), i > j, of a square A of which at least one has an entry;
  * lower and upper are the entries' numbers, -1: none. Ends when visit returns false.

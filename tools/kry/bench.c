@@ -142,9 +142,10 @@ kry_status bench_block(const bench *b, int64_t n, int64_t columns, uint64_t stre
     TRY(kry_vec_create(b->device, b->type, n, columns, vec));
     const int64_t rows = kry_vec_rows_here(*vec, NULL);
     TRY(ranks_agree(allocate((size_t)(rows * columns), sizeof(double), &values)));
-    for (int64_t i = 0; i < rows * columns; i++)
-        values[i] = kry_random_unit((uint64_t)b->seed, stream,
-                                    (uint64_t)(i / rows * n + kry_vec_row(*vec, i % rows)));
+    for (int64_t c = 0; c < columns; c++)
+        for (int64_t i = 0; i < rows; i++)
+            values[c * rows + i] = kry_random_unit((uint64_t)b->seed, stream,
+                                                   (uint64_t)(c * n + kry_vec_row(*vec, i)));
     TRY(ranks_agree(convert_values(b->type, rows * columns, values, &out, &owned)));
     TRY(kry_vec_write(*vec, out));
 done:

@@ -78,8 +78,18 @@ static kry_status stream_create(const bench *b, stream *s)
     CHECK(s->n > 0, KRY_ERR_ARGUMENT, "--n must be at least 1");
     double sets = total / size / ARRAYS / (double)s->n;
     int wanted = sets < 2 ? 2 : sets > MAX_SETS ? MAX_SETS : (int)sets;
-    for (; s->sets < wanted; s->sets++)
-        for (int a = 0; a < ARRAYS; a++) TRY(bench_vec(b, s->n, (uint64_t)a, &s->vec[s->sets][a]));
+    for (
+        ; s->sets < wanted;
+        s->sets++) /* the host makes the numbers of the first set: 0.4 billion on a GPU in single */
+        for (int a = 0; a < ARRAYS; a++) {
+            kry_vec **v = &s->vec[s->sets][a];
+            if (s->sets == 0) {
+                TRY(bench_vec(b, s->n, (uint64_t)a, v));
+            } else {
+                TRY(kry_vec_create(b->device, b->type, s->n, 1, v));
+                TRY(kry_vec_copy(s->vec[0][a], *v));
+            }
+        }
 done:
     return st;
 }
