@@ -1,7 +1,7 @@
 /*
- * rank_local.h - grids of which each rank gives the coefficients and faces of its own box alone (test_ranks.c): the same bits as
- * from a team that has them all, in slabs and in blocks, with periodic sides, and after new values. What a rank has no need to
- * give is nan.
+ * rank_local.h - what a rank makes of its own part alone (test_ranks.c). Grids of whose coefficients and faces each rank gives its own
+ * box: the same bits as from a team that has them all, in slabs and in blocks, with periodic sides, and after new values. What a rank
+ * has no need to give is nan. And model problems of which each rank makes its part: the numbers of the whole.
  */
 #ifndef KRY_TEST_RANK_LOCAL_H
 #define KRY_TEST_RANK_LOCAL_H
@@ -168,6 +168,102 @@ MAYBE_UNUSED static void local_scene(wires *w, void *shared)
          "%s", kry_last_error());
     kry_device_release(&b.team);
     kry_device_release(&b.ranks);
+}
+
+/* ---- model problems ---------------------------------------------------------------------------- */
+
+/* The numbers of vectors in this rank's rows are those of the whole problem. */
+static void same_numbers(const kry_problem *part, const kry_problem *whole, kry_device *ranks)
+{
+    kry_vec *v;
+
+    GOOD(kry_vec_create(ranks, KRY_F64, whole->n, 1, &v));
+    const int64_t rows = kry_vec_rows_here(v, NULL);
+    double *rhs = malloc((size_t)(rows + 1) * sizeof *rhs),
+           *solution = malloc((size_t)(rows + 1) * sizeof *solution);
+    memset(rhs, 0x7f, (size_t)rows * sizeof *rhs);
+    memset(solution, 0x7f, (size_t)rows * sizeof *solution);
+    GOOD(kry_problem_rows(part, v, rhs, part->solved ? solution : NULL));
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t row = kry_vec_row(v, i);
+        NEED(rhs[i] == whole->rhs[row], "%s: b[%d] is %.17g, not %.17g", whole->name, (int)row,
+             rhs[i], whole->rhs[row]);
+        NEED(!part->solved || solution[i] == whole->solution[row], "%s: x[%d]", whole->name,
+             (int)row);
+    }
+    free(solution), free(rhs);
+    kry_vec_release(&v);
+}
+
+/* The entries of this rank's rows, cut by the ranks and, where vectors are there before, as these. */
+static void same_rows(const kry_problem *part, const kry_problem *whole, kry_device *ranks)
+{
+    kry_share *S;
+
+    GOOD(kry_problem_share(part, ranks, &S));
+    NEED(S->n == whole->n && S->given == whole->nnz, "%s: %d rows, %d entries", whole->name,
+         (int)S->n, (int)S->given);
+    const int64_t at = whole->row_ptr[S->first];
+    for (int64_t i = 0; i <= S->rows; i++)
+        NEED(S->row_ptr[i] == whole->row_ptr[S->first + i] - at, "%s: row %d", whole->name, (int)i);
+    for (int64_t e = 0; e < S->row_ptr[S->rows]; e++)
+        NEED(S->col[e] == whole->col[at + e] && S->val[e] == whole->val[at + e], "%s: entry %d",
+             whole->name, (int)e);
+    same_numbers(part, whole, ranks); /* cut as the share */
+    kry_share_release(&S);
+}
+
+/* In the grid's own box the coefficients are those of the whole. */
+static void same_coefficients(kry_problem *part, const kry_problem *whole, kry_device *ranks,
+                              const int blocks[3])
+{
+    kry_stencil_box box;
+    const kry_stencil_params *g;
+    kry_op *A;
+
+    GOOD(kry_problem_set_part(part, ranks, blocks));
+    g = part->grid;
+    GOOD(kry_stencil_part(ranks, g, &box));
+    NEED(g->local && !g->coefficient == !whole->grid->coefficient, "%s", whole->name);
+    for (int64_t k = 0; g->coefficient && k < cells_of(&box); k++) {
+        const int64_t x = box.first[0] + k % box.size[0],
+                      y = box.first[1] + k / box.size[0] % box.size[1],
+                      z = box.first[2] + k / box.size[0] / box.size[1],
+                      row = x + g->size[0] * (y + g->size[1] * z);
+        NEED(g->coefficient[k] == whole->grid->coefficient[row], "%s: cell %d", whole->name,
+             (int)row);
+        for (int a = 0; a < 3 && g->face[a]; a++)
+            NEED(g->face[a][k] == whole->grid->face[a][row], "%s: face %d", whole->name, (int)row);
+    }
+    GOOD(kry_stencil_create(ranks, KRY_F64, g, &A));
+    same_numbers(part, whole, ranks);
+    kry_op_release(&A);
+}
+
+MAYBE_UNUSED static void problems_scene(wires *w, void *shared)
+{
+    static const char *const specs[] = {
+        "twophase2d:11:100:layers", "twophase3d:8:9:bubble", "poisson2d:13",
+        "geograph_spd:200",         "random_spd:90:5",       "elasticity2d:9x4:10",
+        "block_spd:50:3",           "random:60:4",           "random_spd:2:1"
+    };
+    kry_device *ranks = ranks_team(w, (kry_team_params){ 0 });
+    const int blocks[3] = { w->size, 1, 1 };
+
+    (void)shared;
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *whole, *part;
+        GOOD(kry_problem_create(specs[s], 4, &whole));
+        GOOD(kry_problem_create_bare(specs[s], 4, &part));
+        same_rows(part, whole, ranks);
+        if (whole->grid) same_coefficients(part, whole, ranks, NULL);
+        if (whole->grid) same_coefficients(part, whole, ranks, blocks);
+        if (!whole->grid)
+            NEED(kry_problem_set_part(part, ranks, NULL) == KRY_ERR_UNSUPPORTED, "%s", specs[s]);
+        kry_problem_release(&part);
+        kry_problem_release(&whole);
+    }
+    kry_device_release(&ranks);
 }
 
 #endif

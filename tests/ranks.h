@@ -44,6 +44,7 @@ typedef struct wires {
     bool gathering;
     double begun, delay; /* of the gather, when it began; how long one takes, at least: seconds */
     int overlapped;      /* messages of tag 1 that were sent during a gather */
+    int gathers;         /* that were begun */
     int64_t sent;        /* bytes, of all messages and gathers */
     char *all;
     size_t bytes;
@@ -137,6 +138,7 @@ static int wire_gather(void *user, const void *mine, size_t size, void *all, voi
 
     if (w->dead || w->gathering || !t) return free(t), 1;
     w->gathering = true, w->all = all, w->bytes = size, w->begun = wire_clock();
+    w->gathers++;
     if (size) memcpy(w->all + (size_t)w->rank * size, mine, size);
     for (int r = 0; r < w->size; r++)
         if (r != w->rank) wire_queue(w, r, 0, mine, size);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/hooks.h"
+#include "io/problem.h"
 #include "operator/op.h"
 #include "unit.h"
 #include <locale.h>
@@ -220,12 +221,14 @@ static void problem_create_grid__refuses_what_has_no_grid(void **state)
     assert_int_equal(kry_problem_create_grid("poisson2d:4", 0, NULL), KRY_ERR_ARGUMENT);
 }
 
-/* A bare problem has no vectors, and gives the same numbers when it is asked; so does a whole one. */
+/* A bare problem has no arrays, and gives the same numbers when it is asked; so does a whole one. */
 static void problem_rows__of_a_bare_problem(void **state)
 {
     (void)state;
-    static const char *const specs[] = { "poisson2d:17", "poisson3d:6", "anisotropic2d:9:1e-3",
-                                         "twophase2d:7:100:bubble", "twophase3d:5" };
+    static const char *const specs[] = { "poisson2d:17",         "poisson3d:6",
+                                         "anisotropic2d:9:1e-3", "twophase2d:7:100:bubble",
+                                         "twophase3d:5",         "elasticity2d:7x3:10",
+                                         "geograph_spd:120",     "random:40:3" };
     kry_device *host;
     assert_int_equal(kry_device_open("host", &host), KRY_OK);
     for (size_t s = 0; s < COUNT(specs); s++) {
@@ -236,9 +239,11 @@ static void problem_rows__of_a_bare_problem(void **state)
         assert_int_equal(kry_vec_create(host, KRY_F64, whole->n, 1, &v), KRY_OK);
         assert_int_equal(kry_vec_create(host, KRY_F64, whole->n + 1, 1, &longer), KRY_OK);
         assert_int_equal(kry_problem_create_bare(specs[s], 3, &p), KRY_OK);
-        assert_true(!p->row_ptr && !p->rhs && !p->solution && p->grid);
+        assert_true(!p->row_ptr && !p->rhs && !p->solution && !p->grid);
         assert_int_equal(p->solved, whole->solution != NULL);
         assert_int_equal(p->solved, whole->solved);
+        assert_int_equal(p->traits, whole->traits);
+        assert_int_equal(p->discrete, whole->discrete);
         for (int w = 0; w < 2; w++) {
             memset(rhs, 0xff, bytes), memset(solution, 0xff, bytes);
             assert_int_equal(kry_problem_rows(w ? whole : p, v, rhs, p->solved ? solution : NULL),
@@ -253,7 +258,7 @@ static void problem_rows__of_a_bare_problem(void **state)
         assert_int_equal(kry_problem_rows(p, longer, rhs, NULL), KRY_ERR_SHAPE);
         assert_int_equal(kry_problem_rows(p, v, NULL, NULL), KRY_OK);
         if (p->solved)
-            for (int k = 0; k < 2; k++) { /* tables of sines and cosines */
+            for (int k = 0; k < 2; k++) { /* tables of sines and cosines; rows */
                 kry_test_fail_at = k;
                 assert_int_equal(kry_problem_rows(p, v, rhs, NULL), KRY_ERR_MEMORY);
                 kry_test_fail_at = -1;
@@ -262,6 +267,87 @@ static void problem_rows__of_a_bare_problem(void **state)
         free(rhs), free(solution);
         kry_problem_release(&p), kry_problem_release(&whole);
     }
+    kry_device_release(&host);
+}
+
+/* Rows first ... first + rows - 1 of a problem are those of the whole, to the bit. */
+static void check_range(const kry_problem *p, int64_t first, int64_t rows)
+{
+    const kry_problem_made *m = (const kry_problem_made *)p;
+    const int64_t at = p->row_ptr[first], nnz = p->row_ptr[first + rows] - at;
+    kry_sparse A;
+
+    assert_int_equal(m->kind->entries(&m->spec, (kry_problem_range){ first, rows }, &A), KRY_OK);
+    assert_int_equal(A.rows, rows);
+    assert_int_equal(A.cols, p->n);
+    for (int64_t i = 0; i <= rows; i++)
+        if (A.row_ptr[i] != p->row_ptr[first + i] - at)
+            fail_msg("%s: rows %d ...: row %d begins at %d", p->name, (int)first, (int)i,
+                     (int)A.row_ptr[i]);
+    if (nnz) assert_memory_equal(A.col, p->col + at, (size_t)nnz * sizeof *A.col);
+    if (nnz) assert_memory_equal(A.val, p->val + at, (size_t)nnz * sizeof(double));
+    kry_sparse_release(&A);
+}
+
+/* What rank has which rows changes nothing. */
+static void rows__of_ranges_are_those_of_the_whole(void **state)
+{
+    (void)state;
+    static const int parts[] = { 2, 3, 4, 7 };
+    static const char *const specs[] = {
+        "poisson2d:11",    "poisson3d:6",      "anisotropic2d:9:1e-3", "twophase2d:9:100:layers",
+        "twophase3d:5",    "plate2d:8",        "elasticity2d:7x5:10",  "geograph_spd:300",
+        "geograph_spd:1",  "circuit_spd:90:3", "random_spd:70:5",      "powerlaw_spd:200:9",
+        "banded_spd:60:9", "block_spd:61:4",   "convection2d:8:10",    "convection3d:4:3:central",
+        "helmholtz2d:7:2", "stokes2d:6",       "random:50:4",          "twophase2d:8:7:bubbles",
+    };
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p = make(specs[s], 5);
+        for (size_t k = 0; k < COUNT(parts); k++)
+            for (int r = 0; r < parts[k]; r++) {
+                const int64_t begin = p->n * r / parts[k];
+                check_range(p, begin, p->n * (r + 1) / parts[k] - begin);
+            }
+        check_range(p, p->n / 3, (p->n + 1) / 2);
+        check_range(p, p->n, 0);
+        kry_problem_release(&p);
+    }
+}
+
+/* By itself a device has the whole grid, and all rows. */
+static void problem_part__on_one_device_is_the_whole(void **state)
+{
+    (void)state;
+    kry_problem *p, *whole = make("twophase2d:9:50", 2);
+    kry_device *host;
+    kry_share *share;
+    const size_t bytes = (size_t)whole->n * sizeof(double);
+
+    assert_int_equal(kry_device_open("host", &host), KRY_OK);
+    assert_int_equal(kry_problem_create_bare("twophase2d:9:50", 2, &p), KRY_OK);
+    assert_int_equal(kry_problem_set_part(whole, host, NULL), KRY_ERR_ARGUMENT);
+    for (int again = 0; again < 2; again++)
+        assert_int_equal(kry_problem_set_part(p, host, NULL), KRY_OK);
+    assert_memory_equal(p->grid->coefficient, whole->grid->coefficient, bytes);
+    for (int a = 0; a < 2; a++) assert_memory_equal(p->grid->face[a], whole->grid->face[a], bytes);
+    assert_int_equal(kry_problem_share(p, host, &share), KRY_OK);
+    assert_int_equal(share->rows, whole->n);
+    assert_int_equal(share->given, whole->nnz);
+    assert_int_equal(share->symmetry, KRY_MTX_SYMMETRIC);
+    assert_memory_equal(share->val, whole->val, (size_t)whole->nnz * sizeof(double));
+    kry_share_release(&share);
+    kry_problem_release(&p);
+    assert_int_equal(kry_problem_create_bare("random:9:2", 2, &p), KRY_OK);
+    assert_int_equal(kry_problem_set_part(p, host, NULL), KRY_ERR_UNSUPPORTED);
+    assert_non_null(strstr(kry_last_error(), "random:9:2"));
+    for (int k = 0; k < 6; k++) {
+        kry_test_fail_at = k;
+        assert_int_equal(kry_problem_share(p, host, &share), KRY_ERR_MEMORY);
+        kry_test_fail_at = -1;
+        assert_null(share);
+    }
+    kry_problem_release(&p);
+    kry_problem_release(&whole);
     kry_device_release(&host);
 }
 
@@ -1164,6 +1250,8 @@ int main(void)
         cmocka_unit_test(problem_create_grid__the_same_without_entries),
         cmocka_unit_test(problem_create_grid__refuses_what_has_no_grid),
         cmocka_unit_test(problem_rows__of_a_bare_problem),
+        cmocka_unit_test(rows__of_ranges_are_those_of_the_whole),
+        cmocka_unit_test(problem_part__on_one_device_is_the_whole),
         cmocka_unit_test(twophase__the_paper_row),
         cmocka_unit_test(twophase__shapes),
         cmocka_unit_test(twophase__phases),

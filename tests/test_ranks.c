@@ -61,6 +61,12 @@ static void coefficients__of_a_rank_s_own_box_alone(void **state)
     some_sizes("own coefficients", 4, local_scene);
 }
 
+static void problems__of_parts_are_those_of_the_whole(void **state)
+{
+    (void)state;
+    some_sizes("problems", 5, problems_scene);
+}
+
 static void sums_scene(wires *w, void *shared)
 {
     kry_device *team = ranks_team(w, (kry_team_params){ 0 });
@@ -189,6 +195,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(grids__same_bits_as_a_team),
         cmocka_unit_test(blocks__same_bits_as_a_team),
         cmocka_unit_test(coefficients__of_a_rank_s_own_box_alone),
+        cmocka_unit_test(problems__of_parts_are_those_of_the_whole),
         cmocka_unit_test(reproducible__same_bits_as_one_device),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

@@ -51,6 +51,56 @@ static void agreements(kry_device *team, wires *w, board *b, const kry_vec *x)
     NEED(all == 10 * size + size * (size - 1) / 2, "all %lld", (long long)all);
 }
 
+/* Parameters that one rank gives otherwise: all are told, of which function. */
+static void other_parameters(kry_device *team, wires *w, board *b, const kry_op *A)
+{
+    const int bad = w->rank == w->size - 1;
+    const int64_t n = kry_op_get_shape(A)->rows;
+    int32_t labels[20 * MOST_RANKS] = { 0 };
+    kry_op *C = NULL, *M = NULL;
+
+#define DIFFER(who, params)                                                                    \
+    do {                                                                                       \
+        fails(team, w, b, who(A, params, &C), KRY_ERR_ARGUMENT, #who ", with other sizes or"); \
+        NEED(!C, "%s", #who);                                                                  \
+    } while (0)
+    DIFFER(kry_chebyshev_create, KRY_CHEBYSHEV(.ratio = 30 + bad));
+    DIFFER(kry_neumann_create, KRY_NEUMANN(.degree = 2 + bad));
+    DIFFER(kry_ssor_ai_create, KRY_SSOR_AI(.omega = bad ? 1.1 : 1));
+    DIFFER(kry_incomplete_poisson_create, KRY_INCOMPLETE_POISSON(.drop = bad));
+    DIFFER(kry_block_jacobi_create, KRY_BLOCK_JACOBI(.rows = 2 + bad));
+    DIFFER(kry_block_ic_create, KRY_BLOCK_IC(.trisolve = bad ? KRY_TRISOLVE_ROWS : 0));
+    DIFFER(kry_block_ilu_create, KRY_BLOCK_IC(.rows = 4 + bad));
+    DIFFER(kry_ras_create, KRY_RAS(.fill = bad));
+    DIFFER(kry_amg_create, KRY_AMG(.gather = 20 + bad));
+    DIFFER(kry_amg_create, KRY_AMG(.cycle.values = bad ? KRY_CYCLE_VALUES_DOUBLE : 0));
+    DIFFER(kry_deflation_create, KRY_DEFLATION(.stripes = 3, .coarse = bad));
+    DIFFER(kry_relaxation_create, KRY_RELAXATION(.omega = bad ? 0.5 : 0.6));
+    DIFFER(kry_relaxation_create, KRY_RELAXATION(.stop.check_every = 20 + bad));
+    DIFFER(kry_pcg_create, KRY_PCG(.guesses = bad));
+    DIFFER(kry_mixed_create, KRY_MIXED(.delta = bad ? 0.2 : 0.1));
+    DIFFER(kry_mixed_create, KRY_MIXED(.options = bad ? "precond=jacobi" : "method=cg"));
+    labels[n - 1] = 1, labels[5] = bad;
+    DIFFER(kry_deflation_create, KRY_DEFLATION(.labels = labels));
+    GOOD(kry_jacobi_create(A, &M));
+    DIFFER(kry_pcg_create, KRY_PCG(.precond = bad ? M : NULL));
+#undef DIFFER
+    kry_op_release(&M);
+    /* Defaults by NULL or by name, and words in any order, are the same. */
+    GOOD(kry_neumann_create(A, bad ? NULL : KRY_NEUMANN(), &M));
+    kry_op_release(&M);
+    GOOD(kry_amg_create(A, bad ? NULL : KRY_AMG(), &M));
+    kry_op_release(&M);
+    GOOD(kry_solver_create(A, bad ? "rtol=1e-4  method=pcg" : "method=pcg rtol=0.0001", NULL, NULL,
+                           &M));
+    kry_op_release(&M);
+    GOOD(kry_solver_create(A, bad ? NULL : "", NULL, NULL, &M));
+    kry_op_release(&M);
+    fails(team, w, b,
+          kry_solver_create(A, bad ? "method=gmres:20" : "method=gmres:30", NULL, NULL, &M),
+          KRY_ERR_ARGUMENT, "kry_solver_create, with other sizes or options");
+}
+
 static void bad_input_scene(wires *w, void *shared)
 {
     board *b = shared;
@@ -104,6 +154,7 @@ static void bad_input_scene(wires *w, void *shared)
           KRY_ERR_ARGUMENT, "with other sizes or options");
     NEED(!C, "a solver was handed out");
     agreements(team, w, b, x);
+    other_parameters(team, w, b, A);
     /* What is not for ranks is refused on all. */
     fails(team, w, b, kry_matrix_read(A, (int64_t[100]){ 0 }, NULL, NULL), KRY_ERR_UNSUPPORTED,
           "kry_matrix_read");

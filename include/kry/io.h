@@ -133,6 +133,25 @@ KRY_API KRY_MUST_CHECK kry_status kry_share_matrix(kry_device *device, kry_type 
 /* The transpose, of which each rank gets as many rows. Collective. */
 KRY_API KRY_MUST_CHECK kry_status kry_share_transpose(kry_device *device, const kry_share *share,
                                                       kry_share **transpose);
+/*
+ * Number the connected components of a share's matrix: two rows are in one if entries that are not zero lead from one to
+ * the other, whichever way round. Each has a null space of its own. Collective.
+ *
+ *   device     whose ranks have the share
+ *   left_out   [in]  share->rows: whether the component of a row gets no number; NULL: each gets one
+ *   component  [out] share->rows: of each row the number of its component, from 0 in the order of their first rows, -1: left
+ *              out. Of no use if the call fails
+ *   count      [out] how many have a number, on all ranks together
+ *
+ * Cost     a pass over the entries; then rounds of messages of at most an entry for each entry in another rank's columns. Their
+ *          number grows with the logarithm of how often a component goes from rank to rank
+ * Returns  KRY_ERR_MEMORY, on all ranks. Waits.
+ * Source   Rem's union-find: M. M. A. Patwary, J. Blair, F. Manne, Experiments on union-find algorithms for the disjoint-set
+ *          data structure, SEA 2010, doi:10.1007/978-3-642-13193-6_35
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_share_components(kry_device *device, const kry_share *share,
+                                                       const bool *left_out, int64_t *component,
+                                                       int64_t *count);
 KRY_API void kry_share_release(kry_share **share);
 
 /* ---- model problems --------------------------------------------------------------- */
@@ -231,10 +250,34 @@ KRY_API KRY_MUST_CHECK kry_status kry_problem_create(const char *spec, uint64_t 
 KRY_API KRY_MUST_CHECK kry_status kry_problem_create_grid(const char *spec, uint64_t seed,
                                                           kry_problem **problem);
 
-/* The same without whole vectors, too: rhs and solution are NULL. For ranks, each of which asks kry_problem_rows for its own
- * rows; coefficients and faces of the grid are there, whole. */
+/* The same without anything that is as long as the problem, of any kind, but for the coordinates of a solid; nnz is 0 where it is
+ * not known. For ranks, each of which asks for its own part of
+ *   the grid      kry_problem_set_part; until then `grid` is NULL
+ *   the entries   kry_problem_share
+ *   the vectors   kry_problem_rows */
 KRY_API KRY_MUST_CHECK kry_status kry_problem_create_bare(const char *spec, uint64_t seed,
                                                           kry_problem **problem);
+
+/*
+ * Give a bare problem its grid: p->grid has `.local` set, and the coefficients and faces of the cells that kry_stencil_part says
+ * of this rank, or on any other device those of the whole grid. Collective.
+ *   blocks  as in KRY_STENCIL(.blocks); NULL: all 0
+ * Returns  as kry_stencil_part; KRY_ERR_UNSUPPORTED for a problem that has no grid; KRY_ERR_ARGUMENT for one that is not bare;
+ *          KRY_ERR_MEMORY.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_problem_set_part(kry_problem *p, kry_device *device,
+                                                       const int blocks[3]);
+
+/*
+ * Make the rows of a problem's matrix that this rank has: those of vectors of p->n rows that there are, or as many as its device is
+ * fast. The same numbers as those of kry_problem_create, on any number of ranks. Collective.
+ *
+ * No rank makes the rows of others. Of geograph_spd it has the points near its own besides; for it, random_spd, powerlaw_spd and
+ * circuit_spd each rank draws all random numbers, which takes the time of the whole but not its memory.
+ * Returns  KRY_ERR_SHAPE if vectors of as many rows are cut as grids in blocks; KRY_ERR_MEMORY.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_problem_share(const kry_problem *p, kry_device *device,
+                                                    kry_share **share);
 
 /*
  * The right-hand side and the solution in those rows of a vector that are here: all, or on ranks the rank's own.

@@ -2,6 +2,7 @@
  * problem.c - model problems from a spec such as "poisson2d:100".
  */
 #include "io/problem.h"
+#include "team/team.h"
 #include <ctype.h>
 #include <float.h>
 #include <math.h>
@@ -17,26 +18,8 @@ enum {
     ELEMENTS = 16 /* "xNY": N is NX */
 };
 
-typedef struct kind {
-    kry_word word;         /* its meaning: the limits of what follows N */
-    int axes;              /* of its points; 0: they are on no grid */
-    int64_t most;          /* largest N: the number of unknowns is below 2^31 */
-    unsigned follows;      /* a sum of the above */
-    double least, largest; /* number */
-    double otherwise;      /* the number if none is given */
-    int k_least;
-    int (*choose)(const char *word); /* SHAPE: its number; -1: there is none of that name */
-    bool stored;                     /* no grid operator has these entries */
-    kry_problem_maker *make;
-    kry_problem_numbers *numbers; /* of a bare problem; NULL: there is none */
-} kind;
-
-/* What kry_problem_create hands out, and what it was made from. */
-typedef struct made {
-    kry_problem p; /* first: users have its address */
-    kry_problem_spec spec;
-    const kind *kind;
-} made;
+typedef kry_problem_kind kind;
+typedef kry_problem_made made;
 
 #define FORM(name, follows, limits)               \
     {                                             \
@@ -50,46 +33,55 @@ typedef struct made {
 #define PECLET_LIMITS ", PECLET from 0 to 1e100"
 #define PHASE_LIMITS  ", CONTRAST > 0 (1e-100 to 1e100), SHAPE one of " KRY_PROBLEM_SHAPES
 
+#define POISSON                                                          \
+    .make = kry_problem_poisson, .entries = kry_problem_poisson_entries, \
+    .numbers = kry_problem_poisson_numbers, .grid = kry_problem_poisson_grid
+#define TWOPHASE                                                                          \
+    LEAST, LARGEST, 1000,                                                                 \
+        .choose = kry_problem_shape, .make = kry_problem_twophase,                        \
+        .entries = kry_problem_twophase_entries, .numbers = kry_problem_twophase_numbers, \
+        .grid = kry_problem_twophase_grid, .coefficients = kry_problem_twophase_coefficients
+#define CONVECTION                                                                \
+    0, LARGEST, .choose = kry_problem_difference, .make = kry_problem_convection, \
+                .entries = kry_problem_convection_entries
+
 static const kind kinds[] = {
-    { FORM("poisson2d", ":N", ""), 2, SIDE_2D, .otherwise = 1, .make = kry_problem_poisson,
-      .numbers = kry_problem_poisson_numbers },
-    { FORM("poisson3d", ":N", ""), 3, SIDE_3D, .otherwise = 1, .make = kry_problem_poisson,
-      .numbers = kry_problem_poisson_numbers },
+    { FORM("poisson2d", ":N", ""), 2, SIDE_2D, .otherwise = 1, POISSON },
+    { FORM("poisson3d", ":N", ""), 3, SIDE_3D, .otherwise = 1, POISSON },
     { FORM("anisotropic2d", ":N:EPS", ", EPS > 0"), 2, SIDE_2D, NUMBER, DBL_TRUE_MIN, DBL_MAX,
-      .make = kry_problem_poisson, .numbers = kry_problem_poisson_numbers },
+      POISSON },
     { FORM("twophase2d", ":N[:CONTRAST[:SHAPE]]", PHASE_LIMITS), 2, SIDE_2D,
-      NUMBER | OPTIONAL | SHAPE, LEAST, LARGEST, 1000, .choose = kry_problem_shape,
-      .make = kry_problem_twophase, .numbers = kry_problem_twophase_numbers },
+      NUMBER | OPTIONAL | SHAPE, TWOPHASE },
     { FORM("twophase3d", ":N[:CONTRAST[:SHAPE]]", PHASE_LIMITS), 3, SIDE_3D,
-      NUMBER | OPTIONAL | SHAPE, LEAST, LARGEST, 1000, .choose = kry_problem_shape,
-      .make = kry_problem_twophase, .numbers = kry_problem_twophase_numbers },
-    { FORM("plate2d", ":N", ""), 0, SIDE_2D, .make = kry_problem_plate },
+      NUMBER | OPTIONAL | SHAPE, TWOPHASE },
+    { FORM("plate2d", ":N", ""), 0, SIDE_2D, .make = kry_problem_plate,
+      .entries = kry_problem_plate_entries },
     { FORM("elasticity2d", ":NXxNY[:JUMP]",
            ", at most 2147483647 of 2 NX (NY + 1) unknowns, JUMP > 0 (1e-100 to 1e100)"),
-      0, INT32_MAX, ELEMENTS | NUMBER | OPTIONAL, LEAST, LARGEST, 1,
-      .make = kry_problem_elasticity },
-    { FORM("geograph_spd", ":N", ""), 0, INT32_MAX, .make = kry_problem_geograph },
+      0, INT32_MAX, ELEMENTS | NUMBER | OPTIONAL, LEAST, LARGEST, 1, .make = kry_problem_elasticity,
+      .entries = kry_problem_elasticity_entries },
+    { FORM("geograph_spd", ":N", ""), 0, INT32_MAX, .make = kry_problem_of_size,
+      .entries = kry_problem_geograph },
     { FORM("circuit_spd", ":N[:DECADES]", ", DECADES from 0 to 12"), 0, INT32_MAX,
-      NUMBER | OPTIONAL, 0, 12, 6, .make = kry_problem_circuit },
+      NUMBER | OPTIONAL, 0, 12, 6, .make = kry_problem_of_size, .entries = kry_problem_circuit },
     { FORM("random_spd", ":N:K", ", K from 0 to N-1"), 0, INT32_MAX, WHOLE,
-      .make = kry_problem_random },
+      .make = kry_problem_of_size, .entries = kry_problem_random },
     { FORM("powerlaw_spd", ":N:K", ", K from 0 to N-1"), 0, INT32_MAX, WHOLE,
-      .make = kry_problem_powerlaw },
+      .make = kry_problem_of_size, .entries = kry_problem_powerlaw },
     { FORM("banded_spd", ":N:W", ", W from 0 to N-1"), 0, INT32_MAX, WHOLE,
-      .make = kry_problem_banded },
+      .make = kry_problem_of_size, .entries = kry_problem_banded },
     { FORM("block_spd", ":N:B", ", B from 1 to N"), 0, INT32_MAX, WHOLE, .k_least = 1,
-      .make = kry_problem_block },
+      .make = kry_problem_of_size, .entries = kry_problem_block },
     { FORM("convection2d", ":N:PECLET[:upwind|central]", PECLET_LIMITS), 2, SIDE_2D, NUMBER | SHAPE,
-      0, LARGEST, .choose = kry_problem_difference, .stored = true,
-      .make = kry_problem_convection },
+      CONVECTION },
     { FORM("convection3d", ":N:PECLET[:upwind|central]", PECLET_LIMITS), 3, SIDE_3D, NUMBER | SHAPE,
-      0, LARGEST, .choose = kry_problem_difference, .stored = true,
-      .make = kry_problem_convection },
+      CONVECTION },
     { FORM("helmholtz2d", ":N:K", ", K from 0 to 1e100"), 2, SIDE_2D, NUMBER, 0, LARGEST,
-      .stored = true, .make = kry_problem_helmholtz },
-    { FORM("stokes2d", ":N", ", at least 2"), 0, SIDE_STOKES, .make = kry_problem_stokes },
+      .make = kry_problem_helmholtz, .entries = kry_problem_helmholtz_entries },
+    { FORM("stokes2d", ":N", ", at least 2"), 0, SIDE_STOKES, .make = kry_problem_stokes,
+      .entries = kry_problem_stokes_entries },
     { FORM("random", ":N:K", ", K from 0 to N-1"), 0, INT32_MAX, WHOLE,
-      .make = kry_problem_general_random },
+      .make = kry_problem_general_random, .entries = kry_problem_general_entries },
 };
 
 static const kry_word *kind_at(int i) { return i < (int)COUNT(kinds) ? &kinds[i].word : NULL; }
@@ -158,35 +150,63 @@ done:
     return st;
 }
 
-kry_status kry_problem_make_rows(kry_problem_row *row, const void *self, bool values,
-                                 kry_problem *p)
+/* ---- whole arrays ------------------------------------------------------------------------------ */
+
+static void release_grid(const kry_stencil_params *grid)
+{
+    if (!grid) return;
+    free((void *)grid->coefficient);
+    for (int a = 0; a < 3; a++) free((void *)grid->face[a]);
+    free((void *)grid);
+}
+
+/* The grid with the coefficients of a box. */
+static kry_status make_grid(const made *m, const int blocks[3], kry_device *device,
+                            kry_stencil_params **grid)
 {
     kry_status st = KRY_OK;
+    kry_stencil_params *g = NULL;
+    kry_stencil_box box;
 
-    TRY(kry_alloc((size_t)p->n + 1, sizeof *p->row_ptr, &p->row_ptr));
-    for (int64_t i = 0; i < p->n; i++) p->row_ptr[i + 1] = p->row_ptr[i] + row(self, i, NULL, NULL);
+    TRY(kry_alloc(1, sizeof *g, &g));
+    *g = *KRY_STENCIL(.local = device != NULL);
+    m->kind->grid(&m->spec, g);
+    if (blocks) memcpy(g->blocks, blocks, sizeof g->blocks);
+    box = (kry_stencil_box){ .size = { g->size[0], g->size[1], g->size[2] ? g->size[2] : 1 } };
+    if (device) TRY(kry_stencil_part(device, g, &box));
+    if (m->kind->coefficients) TRY(m->kind->coefficients(&m->spec, &box, g));
+    *grid = g;
+    g = NULL;
+done:
+    release_grid(g);
+    return st;
+}
+
+static kry_status make_entries(const made *m, kry_problem *p)
+{
+    kry_status st = KRY_OK;
+    kry_sparse rows = { 0 };
+
+    TRY(m->kind->entries(&m->spec, (kry_problem_range){ 0, p->n }, &rows));
+    p->row_ptr = rows.row_ptr, p->col = rows.col, p->val = rows.val;
     p->nnz = p->row_ptr[p->n];
-    TRY(kry_alloc((size_t)p->nnz, sizeof *p->col, &p->col));
-    if (values) TRY(kry_alloc((size_t)p->nnz, sizeof *p->val, &p->val));
-    for (int64_t i = 0; i < p->n; i++)
-        row(self, i, p->col + p->row_ptr[i], values ? p->val + p->row_ptr[i] : NULL);
 done:
     return st;
 }
 
-kry_status kry_problem_make_solution(uint64_t seed, kry_problem *p)
+static kry_status make_vectors(const made *m, kry_problem *p)
 {
-    enum { STREAM_SOLUTION = 3 }; /* the other streams: problem_random.c, problem_mesh.c */
     kry_status st = KRY_OK;
 
-    p->discrete = true;
     TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
-    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->solution));
-    for (int64_t i = 0; i < p->n; i++)
-        p->solution[i] = kry_random_unit(seed, STREAM_SOLUTION, (uint64_t)i);
-    for (int64_t i = 0; i < p->n; i++)
-        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++)
-            p->rhs[i] += p->val[e] * p->solution[p->col[e]];
+    if (p->solved) TRY(kry_alloc((size_t)p->n, sizeof(double), &p->solution));
+    if (m->kind->numbers) {
+        TRY(m->kind->numbers(&m->spec, p, NULL, p->rhs, p->solution));
+        goto done;
+    }
+    const kry_sparse A = { p->n, p->n, KRY_F64, p->row_ptr, p->col, p->val };
+    for (int64_t i = 0; i < p->n; i++) p->solution[i] = kry_problem_solution(&m->spec, i);
+    kry_problem_multiply(&m->spec, &A, (kry_problem_range){ 0, p->n }, p->rhs);
 done:
     return st;
 }
@@ -206,15 +226,18 @@ static kry_status create(const char *func, const char *text, kry_problem_spec s,
     CHECK(strlen(text) < sizeof p->name, KRY_ERR_PARSE, "%s: a spec of %zu characters, not %zu",
           func, strlen(text), sizeof p->name - 1);
     TRY(read_spec(func, text, &k, &s));
-    CHECK(s.entries || (k->axes && !k->stored), KRY_ERR_UNSUPPORTED,
+    CHECK(s.entries || s.bare || k->grid, KRY_ERR_UNSUPPORTED,
           "%s: \"%s\" has no grid; kry_problem_create makes it with its entries", func, text);
     TRY(kry_alloc(1, sizeof *m, &m));
     *m = (made){ .spec = s, .kind = k };
     p = &m->p;
     strcpy(p->name, text);
     p->traits = KRY_POSITIVE; /* a maker that makes something else says so */
+    p->discrete = p->solved = !k->numbers;
     TRY(k->make(&s, p));
-    p->solved = p->solved || p->solution;
+    if (k->grid && !s.bare) TRY(make_grid(m, NULL, NULL, (kry_stencil_params **)&p->grid));
+    if (s.entries) TRY(make_entries(m, p));
+    if (!s.bare) TRY(make_vectors(m, p));
     *problem = p;
     p = NULL;
 done:
@@ -239,25 +262,24 @@ kry_status kry_problem_create_bare(const char *text, uint64_t seed, kry_problem 
                   problem);
 }
 
-kry_status kry_problem_rows(const kry_problem *p, const kry_vec *of, double *rhs, double *solution)
+kry_status kry_problem_set_part(kry_problem *p, kry_device *device, const int blocks[3])
 {
+    static const char who[] = "kry_problem_set_part";
     kry_status st = KRY_OK;
     const made *m = (const made *)p;
+    kry_stencil_params *grid = NULL;
 
-    TRY(GIVEN(p, of));
-    CHECK(kry_vec_rows(of) == p->n, KRY_ERR_SHAPE,
-          "kry_problem_rows: %s has %lld rows, the vector %lld", p->name, (long long)p->n,
-          (long long)kry_vec_rows(of));
-    CHECK(!solution || p->solved, KRY_ERR_UNSUPPORTED,
-          "kry_problem_rows: the solution of %s is not known", p->name);
-    if (!p->rhs) return rhs || solution ? m->kind->numbers(&m->spec, p, of, rhs, solution) : KRY_OK;
-    for (int64_t i = 0; i < kry_vec_rows_here(of, NULL); i++) {
-        const int64_t row = kry_vec_row(of, i);
-        if (rhs) rhs[i] = p->rhs[row];
-        if (solution) solution[i] = p->solution[row];
-    }
+    kry_team_enter(device, who, NULL);
+    TRY(GIVEN(p, device));
+    CHECK(m->spec.bare, KRY_ERR_ARGUMENT,
+          "%s: %s has all coefficients; kry_problem_create_bare leaves them out", who, p->name);
+    CHECK(m->kind->grid, KRY_ERR_UNSUPPORTED,
+          "%s: \"%s\" has no grid; kry_problem_share makes its rows", who, p->name);
+    TRY(make_grid(m, blocks, device, &grid));
+    release_grid(p->grid);
+    p->grid = grid;
 done:
-    return st;
+    return kry_team_leave(device, st);
 }
 
 void kry_problem_release(kry_problem **problem)
@@ -270,9 +292,7 @@ void kry_problem_release(kry_problem **problem)
     free(p->rhs);
     free(p->solution);
     free(p->coordinates);
-    if (p->grid) free((void *)p->grid->coefficient);
-    for (int a = 0; p->grid && a < 3; a++) free((void *)p->grid->face[a]);
-    free((void *)p->grid);
+    release_grid(p->grid);
     free(p);
     *problem = NULL;
 }

@@ -52,17 +52,18 @@ static int64_t star_row(const void *self, int64_t i, int32_t *col, double *val)
     return count;
 }
 
-static kry_status make_star(const star *rows, unsigned traits, kry_problem *p)
-{
-    kry_status st = KRY_OK;
+static int64_t points_of(const spec *s) { return s->size * s->size * (s->axes == 3 ? s->size : 1); }
 
-    p->n = 1;
-    for (int a = 0; a < rows->s->axes; a++) p->n *= rows->s->size;
+static kry_status star_entries(const star *rows, kry_problem_range of, kry_sparse *A)
+{
+    return kry_problem_make_rows(star_row, rows, true, points_of(rows->s), of, A);
+}
+
+static kry_status describe(const spec *s, unsigned traits, kry_problem *p)
+{
+    p->n = points_of(s);
     p->traits = traits;
-    TRY(kry_problem_make_rows(star_row, rows, true, p));
-    TRY(kry_problem_make_solution(rows->s->seed, p));
-done:
-    return st;
+    return KRY_OK;
 }
 
 /* ---- convection2d, convection3d ------------------------------------------------------------------
@@ -107,10 +108,12 @@ static double convection_side(const spec *s, const point *p, int axis, int direc
     return q < 0 ? q - 1 : -1;
 }
 
-kry_status kry_problem_convection(const spec *s, kry_problem *p)
+kry_status kry_problem_convection_entries(const spec *s, kry_problem_range of, kry_sparse *A)
 {
-    return make_star(&(star){ s, convection_diagonal, convection_side }, 0, p);
+    return star_entries(&(star){ s, convection_diagonal, convection_side }, of, A);
 }
+
+kry_status kry_problem_convection(const spec *s, kry_problem *p) { return describe(s, 0, p); }
 
 /* ---- helmholtz2d: -div grad u - K^2 u = f, u = 0 on the boundary --------------------------------- */
 
@@ -125,9 +128,14 @@ static double helmholtz_side(const spec *s, const point *p, int axis, int direct
     return (void)s, (void)p, (void)axis, (void)direction, -1;
 }
 
+kry_status kry_problem_helmholtz_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+{
+    return star_entries(&(star){ s, helmholtz_diagonal, helmholtz_side }, of, A);
+}
+
 kry_status kry_problem_helmholtz(const spec *s, kry_problem *p)
 {
-    return make_star(&(star){ s, helmholtz_diagonal, helmholtz_side }, KRY_SYMMETRIC, p);
+    return describe(s, KRY_SYMMETRIC, p);
 }
 
 /* ---- stokes2d ------------------------------------------------------------------------------------
@@ -190,15 +198,23 @@ static int64_t stokes_row(const void *self, int64_t i, int32_t *col, double *val
     return r.count;
 }
 
+static int64_t unknowns(const spec *s)
+{
+    return 2 * s->size * (s->size - 1) + s->size * s->size - 1;
+}
+
+kry_status kry_problem_stokes_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+{
+    return kry_problem_make_rows(stokes_row, s, true, unknowns(s), of, A);
+}
+
 kry_status kry_problem_stokes(const spec *s, kry_problem *p)
 {
     kry_status st = KRY_OK;
 
     CHECK(s->size > 1, KRY_ERR_PARSE, "kry_problem_create: stokes2d needs two cells a side");
-    p->n = 2 * s->size * (s->size - 1) + s->size * s->size - 1;
+    p->n = unknowns(s);
     p->traits = KRY_SYMMETRIC;
-    TRY(kry_problem_make_rows(stokes_row, s, true, p));
-    TRY(kry_problem_make_solution(s->seed, p));
 done:
     return st;
 }

@@ -19,44 +19,76 @@ static const double pi = 3.14159265358979323846;
 
 /* ---- the matrix -------------------------------------------------------------------------- */
 
-/* Make a grid with the same on all sides, and 1 for all factors but that of the second axis. */
-static kry_status make_grid(const spec *s, kry_side side, double second, kry_problem *p,
-                            kry_stencil_params **grid)
+/* A grid with the same on all sides, and 1 for all factors but that of the second axis. */
+static void square_grid(const spec *s, kry_side side, double second, kry_stencil_params *g)
+{
+    for (int a = 0; a < s->axes; a++) {
+        g->size[a] = s->size;
+        g->spacing[a] = 1;
+        g->diffusion[a] = a == 1 ? second : 1;
+        g->low[a] = g->high[a] = side;
+    }
+}
+
+static void count_entries(const spec *s, kry_problem *p)
+{
+    p->n = 1;
+    for (int a = 0; a < s->axes; a++) p->n *= s->size;
+    p->nnz = (2 * s->axes + 1) * p->n - 2 * s->axes * (p->n / s->size);
+}
+
+/* A := rows of the stencil `all` of some layers. */
+static kry_status cut_rows(const kry_sparse *all, int64_t begin, int64_t shift,
+                           kry_problem_range of, kry_sparse *A)
 {
     kry_status st = KRY_OK;
+    const int64_t at = all->row_ptr[begin], nnz = all->row_ptr[begin + of.rows] - at;
 
-    TRY(kry_alloc(1, sizeof **grid, grid));
-    **grid = *KRY_STENCIL();
-    p->grid = *grid; /* the problem owns it and its arrays from here on */
-    p->n = 1;
-    for (int a = 0; a < s->axes; a++) {
-        (*grid)->size[a] = s->size;
-        (*grid)->spacing[a] = 1;
-        (*grid)->diffusion[a] = a == 1 ? second : 1;
-        (*grid)->low[a] = (*grid)->high[a] = side;
-        p->n *= s->size;
-    }
-    p->nnz = (2 * s->axes + 1) * p->n - 2 * s->axes * (p->n / s->size);
+    TRY(kry_sparse_create(of.rows, all->cols, KRY_F64, nnz, A));
+    for (int64_t i = 0; i <= of.rows; i++) A->row_ptr[i] = all->row_ptr[begin + i] - at;
+    for (int64_t e = 0; e < nnz; e++) A->col[e] = (int32_t)(all->col[at + e] + shift);
+    if (nnz) memcpy(A->val, (const double *)all->val + at, (size_t)nnz * sizeof(double));
 done:
     return st;
 }
 
-/* The entries are those of the stencil, which needs no device for that. */
-static kry_status make_entries(const spec *s, kry_problem *p)
+/* The entries are those of the stencil of the layers that have these rows, and of one layer more on either side. It needs
+ * no device for that; where it is cut off it is Neumann, which only the layers more see. */
+static kry_status grid_entries(const spec *s, kry_problem_grid *grid,
+                               kry_problem_coefficients *coefficients, kry_problem_range of,
+                               kry_sparse *A)
 {
     kry_status st = KRY_OK;
+    kry_stencil_params g = *KRY_STENCIL();
+    const int last = s->axes - 1;
+    const int64_t layer = last == 2 ? s->size * s->size : s->size, n = layer * s->size,
+                  low = of.first / layer, high = (of.first + of.rows + layer - 1) / layer,
+                  begin = low > 0 ? low - 1 : 0, end = high < s->size ? high + 1 : s->size;
+    kry_stencil_box box = { .size = { s->size, s->size, last == 2 ? s->size : 1 } };
     kry_device *host = NULL;
-    kry_op *A = NULL;
-    kry_sparse rows = { 0 };
+    kry_op *op = NULL;
+    kry_sparse all = { 0 };
 
-    if (!s->entries) return KRY_OK;
+    grid(s, &g);
+    box.first[last] = begin, box.size[last] = g.size[last] = end - begin;
+    if (begin > 0) g.low[last] = KRY_NEUMANN;
+    if (end < s->size) g.high[last] = KRY_NEUMANN;
+    if (coefficients) TRY(coefficients(s, &box, &g));
     TRY(kry_host_open(&host));
-    TRY(kry_stencil_create(host, KRY_F64, p->grid, &A));
-    TRY(kry_stencil_rows(A, &rows));
-    p->row_ptr = rows.row_ptr, p->col = rows.col, p->val = rows.val;
+    TRY(kry_stencil_create(host, KRY_F64, &g, &op));
+    TRY(kry_stencil_rows(op, &all));
+    if (of.rows == n) {
+        *A = all, all = (kry_sparse){ 0 };
+        goto done;
+    }
+    TRY(cut_rows(&all, of.first - begin * layer, begin * layer, of, A));
+    A->cols = n;
 done:
-    kry_op_release(&A);
+    kry_sparse_release(&all);
+    kry_op_release(&op);
     kry_device_release(&host);
+    free((void *)g.coefficient);
+    for (int a = 0; a < 3; a++) free((void *)g.face[a]);
     return st;
 }
 
@@ -73,16 +105,17 @@ static int64_t rows_of(const kry_problem *p, const kry_vec *of)
  */
 
 /* u and h^2 f at point i; sin2 and cos2: sin^2(pi x) and cos(2 pi x) of the points of an axis */
-static void known_solution(const kry_stencil_params *g, int axes, int64_t i, const double *sin2,
-                           const double *cos2, double *u, double *f)
+static void known_solution(const spec *s, int64_t i, const double *sin2, const double *cos2,
+                           double *u, double *f)
 {
-    const int64_t size = g->size[0], at[3] = { i % size, i / size % size, i / size / size };
+    const int axes = s->axes;
+    const int64_t size = s->size, at[3] = { i % size, i / size % size, i / size / size };
     double h = 1.0 / ((double)size + 1), sum = 0;
 
     assert(axes <= 3);
     *u = 1;
     for (int a = 0; a < axes; a++) {
-        double term = g->diffusion[a] * cos2[at[a]];
+        double term = (a == 1 ? s->number : 1) * cos2[at[a]];
         for (int b = 0; b < axes; b++)
             if (b != a) term *= sin2[at[b]];
         sum += term;
@@ -106,7 +139,7 @@ kry_status kry_problem_poisson_numbers(const spec *s, const kry_problem *p, cons
         cos2[i] = cos(2 * pi * x);
     }
     for (int64_t i = 0; i < rows; i++) {
-        known_solution(p->grid, s->axes, of ? kry_vec_row(of, i) : i, sin2, cos2, &u, &f);
+        known_solution(s, of ? kry_vec_row(of, i) : i, sin2, cos2, &u, &f);
         if (rhs) rhs[i] = f;
         if (solution) solution[i] = u;
     }
@@ -116,20 +149,21 @@ done:
     return st;
 }
 
+void kry_problem_poisson_grid(const spec *s, kry_stencil_params *g)
+{
+    square_grid(s, KRY_DIRICHLET, s->number, g);
+}
+
+kry_status kry_problem_poisson_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+{
+    return grid_entries(s, kry_problem_poisson_grid, NULL, of, A);
+}
+
 kry_status kry_problem_poisson(const spec *s, kry_problem *p)
 {
-    kry_status st = KRY_OK;
-    kry_stencil_params *grid = NULL;
-
+    count_entries(s, p);
     p->solved = true;
-    TRY(make_grid(s, KRY_DIRICHLET, s->number, p, &grid));
-    TRY(make_entries(s, p));
-    if (s->bare) goto done;
-    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
-    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->solution));
-    TRY(kry_problem_poisson_numbers(s, p, NULL, p->rhs, p->solution));
-done:
-    return st;
+    return KRY_OK;
 }
 
 /* ---- twophase2d, twophase3d --------------------------------------------------------------------
@@ -148,10 +182,14 @@ typedef struct place {
     int64_t up; /* at[] along the last axis: across the layers */
 } place;
 
-static place place_of(const spec *s, int64_t i)
+/* That of place i in a box of the grid. */
+static place place_of(const spec *s, const kry_stencil_box *box, int64_t i)
 {
-    const int64_t N = s->size;
-    place c = { .axes = s->axes, .size = N, .at = { i % N, i / N % N, i / N / N } };
+    const int64_t x = box->size[0], y = box->size[1];
+    place c = { .axes = s->axes,
+                .size = s->size,
+                .at = { box->first[0] + i % x, box->first[1] + i / x % y,
+                        box->first[2] + i / x / y } };
     c.up = c.at[s->axes - 1];
     return c;
 }
@@ -212,19 +250,21 @@ static double face_coefficient(const spec *s, const place *c, int axis)
     return below_middle(c) ? 1 : eps;
 }
 
-static kry_status make_phases(const spec *s, int64_t n, kry_stencil_params *grid)
+kry_status kry_problem_twophase_coefficients(const spec *s, const kry_stencil_box *box,
+                                             kry_stencil_params *g)
 {
     kry_status st = KRY_OK;
+    const int64_t n = box->size[0] * box->size[1] * box->size[2];
     double *cell = NULL, *face[3] = { NULL };
 
     TRY(kry_alloc((size_t)n, sizeof *cell, &cell));
-    grid->coefficient = cell;
+    g->coefficient = cell;
     for (int a = 0; a < s->axes && s->shape == LAYERS; a++) {
         TRY(kry_alloc((size_t)n, sizeof(double), &face[a]));
-        grid->face[a] = face[a];
+        g->face[a] = face[a];
     }
     for (int64_t i = 0; i < n; i++) {
-        const place c = place_of(s, i);
+        const place c = place_of(s, box, i);
         cell[i] = cell_coefficient(s, &c);
         for (int a = 0; a < 3 && face[a]; a++) face[a][i] = face_coefficient(s, &c, a);
     }
@@ -260,19 +300,20 @@ kry_status kry_problem_twophase_numbers(const spec *s, const kry_problem *p, con
     return KRY_OK;
 }
 
+void kry_problem_twophase_grid(const spec *s, kry_stencil_params *g)
+{
+    square_grid(s, KRY_NEUMANN, 1, g);
+}
+
+kry_status kry_problem_twophase_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+{
+    return grid_entries(s, kry_problem_twophase_grid, kry_problem_twophase_coefficients, of, A);
+}
+
 kry_status kry_problem_twophase(const spec *s, kry_problem *p)
 {
-    kry_status st = KRY_OK;
-    kry_stencil_params *grid = NULL;
-
+    count_entries(s, p);
     p->singular = true;
     p->traits = KRY_SINGULAR | KRY_SYMMETRIC;
-    TRY(make_grid(s, KRY_NEUMANN, 1, p, &grid));
-    TRY(make_phases(s, p->n, grid));
-    TRY(make_entries(s, p));
-    if (s->bare) goto done;
-    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
-    TRY(kry_problem_twophase_numbers(s, p, NULL, p->rhs, NULL));
-done:
-    return st;
+    return KRY_OK;
 }

@@ -42,14 +42,15 @@ static int64_t plate_row(const void *self, int64_t i, int32_t *col, double *val)
     return count;
 }
 
+kry_status kry_problem_plate_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+{
+    return kry_problem_make_rows(plate_row, s, true, s->size * s->size, of, A);
+}
+
 kry_status kry_problem_plate(const spec *s, kry_problem *p)
 {
-    kry_status st = KRY_OK;
     p->n = s->size * s->size;
-    TRY(kry_problem_make_rows(plate_row, s, true, p));
-    TRY(kry_problem_make_solution(s->seed, p));
-done:
-    return st;
+    return KRY_OK;
 }
 
 /* ---- elasticity2d: bilinear squares in plane stress ----------------------------------------
@@ -150,19 +151,21 @@ done:
     return st;
 }
 
-kry_status kry_problem_elasticity(const spec *s, kry_problem *p)
+static int64_t unknowns(const spec *s) { return 2 * s->size * (s->k + 1); }
+
+kry_status kry_problem_elasticity_entries(const spec *s, kry_problem_range of, kry_sparse *A)
 {
-    kry_status st = KRY_OK;
     cantilever c = { .nx = s->size, .ny = s->k, .jump = s->number, .seed = s->seed };
 
     for (int row = 0; row < 8; row++)
         for (int column = 0; column < 8; column++)
             c.element[row][column] = element_entry(row, column);
-    p->n = 2 * s->size * (s->k + 1);
-    TRY(kry_problem_make_rows(elasticity_row, &c, true, p));
+    return kry_problem_make_rows(elasticity_row, &c, true, unknowns(s), of, A);
+}
+
+kry_status kry_problem_elasticity(const spec *s, kry_problem *p)
+{
+    p->n = unknowns(s);
     p->block = 2;
-    TRY(make_coordinates(s, p));
-    TRY(kry_problem_make_solution(s->seed, p));
-done:
-    return st;
+    return make_coordinates(s, p);
 }

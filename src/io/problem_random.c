@@ -7,7 +7,6 @@
  *   powerlaw_spd  rows of very different lengths, as circuits and networks have
  *   banded_spd    a third of a band
  *   block_spd     dense blocks, as finite elements of elasticity have
- *   geograph_spd  points in the plane, coupled to those nearby
  *   circuit_spd   wires of all lengths and conductances
  *
  * A pattern is made in one of two ways: each row draws partners, and is coupled to those that drew
@@ -20,7 +19,8 @@
 
 typedef kry_problem_spec spec;
 
-/* Streams of random numbers; 3 makes solutions, 21 is taken in problem_mesh.c. */
+/* Streams of random numbers; 3 makes solutions, 21 is taken in problem_mesh.c, 32 in
+ * problem_geograph.c. */
 enum {
     STREAM_PLACE,
     STREAM_VALUE,
@@ -28,39 +28,33 @@ enum {
     STREAM_DRAWS = 4,
     STREAM_DISTANCE,
     STREAM_BAND,
-    STREAM_POINT = 32,
-    STREAM_WIRE,
+    STREAM_WIRE = 33,
     STREAM_AWAY,
     STREAM_CONDUCTANCE
 };
 
 /* ---- numbers ---------------------------------------------------------------------------- */
 
-/* a_ij = entry(s, pair), of a symmetric p the same for a_ji. a_ii = sum |a_ij| + ground, or for ground 0
- * plus a random number in [0.1, 1.1). And a solution. */
-static kry_status make_values(const spec *s, double (*entry)(const spec *s, uint64_t pair),
-                              double ground, kry_problem *p)
+void kry_problem_fill_values(const spec *s, const kry_problem_values *how, int64_t first,
+                             kry_sparse *A)
 {
-    kry_status st = KRY_OK;
+    double *val = A->val;
 
-    TRY(kry_alloc((size_t)p->nnz, sizeof(double), &p->val));
-    for (int64_t i = 0; i < p->n; i++) {
-        double sum = ground;
-        int64_t diagonal = p->row_ptr[i];
-        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
-            uint64_t j = (uint64_t)p->col[e], k = (uint64_t)i;
+    for (int64_t i = 0; i < A->rows; i++) {
+        const uint64_t k = (uint64_t)(first + i);
+        double sum = how->ground;
+        int64_t diagonal = A->row_ptr[i];
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            const uint64_t j = (uint64_t)A->col[e];
             if (j == k) diagonal = e;
             if (j == k) continue;
-            const bool swaps = j < k && (p->traits & KRY_POSITIVE);
-            p->val[e] = entry(s, swaps ? j << 32 | k : k << 32 | j);
-            sum += fabs(p->val[e]);
+            const bool swaps = j < k && how->symmetric;
+            val[e] = how->entry(s, swaps ? j << 32 | k : k << 32 | j);
+            sum += fabs(val[e]);
         }
-        p->val[diagonal] =
-            ground > 0 ? sum : sum + 0.1 + kry_random_unit(s->seed, STREAM_DIAGONAL, (uint64_t)i);
+        val[diagonal] =
+            how->ground > 0 ? sum : sum + 0.1 + kry_random_unit(s->seed, STREAM_DIAGONAL, k);
     }
-    TRY(kry_problem_make_solution(s->seed, p));
-done:
-    return st;
 }
 
 /* Uniform in [-1, 1). */
@@ -68,8 +62,6 @@ static double random_entry(const spec *s, uint64_t pair)
 {
     return 2 * kry_random_unit(s->seed, STREAM_VALUE, pair) - 1;
 }
-
-static double equal_entry(const spec *s, uint64_t pair) { return (void)s, (void)pair, -1; }
 
 static double conductance(const spec *s, uint64_t pair)
 {
@@ -84,45 +76,67 @@ typedef struct drawing {
     int64_t (*partner)(const spec *s, int64_t i, int64_t t, int64_t draws);
 } drawing;
 
-/* Make the pattern, with the diagonal: p->n, nnz, row_ptr and col. */
-static kry_status draw(const spec *s, const drawing *d, kry_storage storage, kry_problem *p)
-{
-    kry_status st = KRY_OK;
-    int32_t *row = NULL, *col = NULL;
-    int64_t drawn = 0;
-    kry_sparse A = { 0 };
+/* The places of some rows, as they are drawn; row and col NULL: they are only counted. */
+typedef struct places {
+    kry_problem_range of;
+    int64_t count;
+    int32_t *row, *col; /* row: from the first one */
+} places;
 
-    p->n = s->size;
-    for (int64_t i = 0; i < p->n; i++) drawn += 1 + d->draws(s, i);
-    TRY(kry_alloc((size_t)drawn, sizeof *row, &row));
-    TRY(kry_alloc((size_t)drawn, sizeof *col, &col));
-    for (int64_t i = 0, e = 0; i < p->n; i++) {
-        int64_t draws = d->draws(s, i);
-        for (int64_t t = -1; t < draws; t++, e++) {
-            row[e] = (int32_t)i;
-            col[e] = (int32_t)(t < 0 ? i : d->partner(s, i, t, draws));
+static void add_place(places *p, int64_t i, int64_t j)
+{
+    if (i < p->of.first || i >= p->of.first + p->of.rows) return;
+    if (p->row) p->row[p->count] = (int32_t)(i - p->of.first), p->col[p->count] = (int32_t)j;
+    p->count++;
+}
+
+/* All rows draw, for each may be a partner of these. */
+static void draw_places(const spec *s, const drawing *d, bool symmetric, places *p)
+{
+    p->count = 0;
+    for (int64_t i = 0; i < s->size; i++) {
+        const int64_t draws = d->draws(s, i);
+        const bool here = i >= p->of.first && i < p->of.first + p->of.rows;
+        add_place(p, i, i);
+        for (int64_t t = 0; t < draws && (here || symmetric); t++) {
+            const int64_t j = d->partner(s, i, t, draws);
+            add_place(p, i, j);
+            if (symmetric) add_place(p, j, i);
         }
     }
+}
+
+/* Make the pattern, with the diagonal, and its numbers. */
+static kry_status draw(const spec *s, const drawing *d, const kry_problem_values *how,
+                       kry_problem_range of, kry_sparse *A)
+{
+    kry_status st = KRY_OK;
+    places p = { .of = of };
+
+    draw_places(s, d, how->symmetric, &p);
+    TRY(kry_alloc((size_t)p.count, sizeof *p.row, &p.row));
+    TRY(kry_alloc((size_t)p.count, sizeof *p.col, &p.col));
+    draw_places(s, d, how->symmetric, &p);
     const kry_entries pairs = {
-        "kry_problem_create", { p->n, p->n, KRY_F64, NULL, col, NULL }, row, drawn
+        "kry_problem_create", { of.rows, s->size, KRY_F64, NULL, p.col, NULL }, p.row, p.count
     };
-    TRY(kry_entries_compress(&pairs, KRY_MATRIX(.storage = storage, .duplicates = KRY_SUM), &A,
-                             NULL));
-    p->row_ptr = A.row_ptr, p->col = A.col, p->nnz = A.row_ptr[p->n];
+    TRY(kry_entries_compress(&pairs, KRY_MATRIX(.duplicates = KRY_SUM), A, NULL));
+    if (!A->val) TRY(kry_alloc((size_t)kry_sparse_nnz(A), sizeof(double), &A->val));
+    kry_problem_fill_values(s, how, of.first, A);
 done:
-    free(col);
-    free(row);
+    free(p.col);
+    free(p.row);
+    if (st < 0) kry_sparse_release(A);
     return st;
 }
 
-static kry_status create_drawn(const spec *s, const drawing *d, kry_problem *p)
+kry_status kry_problem_of_size(const spec *s, kry_problem *p)
 {
-    kry_status st = KRY_OK;
-    TRY(draw(s, d, KRY_SYMMETRIC_HALF, p));
-    TRY(make_values(s, random_entry, 0, p));
-done:
-    return st;
+    p->n = s->size;
+    return KRY_OK;
 }
+
+static const kry_problem_values anything = { random_entry, 0, true };
 
 /* ---- random_spd ------------------------------------------------------------------------- */
 
@@ -138,9 +152,9 @@ static int64_t random_partner(const spec *s, int64_t i, int64_t t, int64_t draws
     return j < i ? j : j + 1;
 }
 
-kry_status kry_problem_random(const spec *s, kry_problem *p)
+kry_status kry_problem_random(const spec *s, kry_problem_range of, kry_sparse *A)
 {
-    return create_drawn(s, &(drawing){ random_draws, random_partner }, p);
+    return draw(s, &(drawing){ random_draws, random_partner }, &anything, of, A);
 }
 
 /* ---- random ----------------------------------------------------------------------------- */
@@ -155,15 +169,16 @@ static int64_t general_partner(const spec *s, int64_t i, int64_t t, int64_t draw
     return j < i ? j : j + 1;
 }
 
+kry_status kry_problem_general_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+{
+    static const kry_problem_values general = { random_entry, 0, false };
+    return draw(s, &(drawing){ general_draws, general_partner }, &general, of, A);
+}
+
 kry_status kry_problem_general_random(const spec *s, kry_problem *p)
 {
-    kry_status st = KRY_OK;
-
     p->traits = 0;
-    TRY(draw(s, &(drawing){ general_draws, general_partner }, KRY_GENERAL, p));
-    TRY(make_values(s, random_entry, 0, p));
-done:
-    return st;
+    return kry_problem_of_size(s, p);
 }
 
 /* ---- powerlaw_spd ----------------------------------------------------------------------- */
@@ -201,9 +216,9 @@ static int64_t powerlaw_partner(const spec *s, int64_t i, int64_t t, int64_t dra
     return near_partner(s, STREAM_DISTANCE, STREAM_PLACE, i, t, draws + 1);
 }
 
-kry_status kry_problem_powerlaw(const spec *s, kry_problem *p)
+kry_status kry_problem_powerlaw(const spec *s, kry_problem_range of, kry_sparse *A)
 {
-    return create_drawn(s, &(drawing){ powerlaw_draws, powerlaw_partner }, p);
+    return draw(s, &(drawing){ powerlaw_draws, powerlaw_partner }, &anything, of, A);
 }
 
 /* ---- circuit_spd: wires of all lengths and conductances ------------------------------------- */
@@ -220,23 +235,20 @@ static int64_t wire_end(const spec *s, int64_t i, int64_t t, int64_t draws)
     return near_partner(s, STREAM_AWAY, STREAM_WIRE, i, t, 5);
 }
 
-kry_status kry_problem_circuit(const spec *s, kry_problem *p)
+kry_status kry_problem_circuit(const spec *s, kry_problem_range of, kry_sparse *A)
 {
-    kry_status st = KRY_OK;
-    TRY(draw(s, &(drawing){ wires, wire_end }, KRY_SYMMETRIC_HALF, p));
-    TRY(make_values(s, conductance, pow(10, -s->number), p));
-done:
-    return st;
+    const kry_problem_values network = { conductance, pow(10, -s->number), true };
+    return draw(s, &(drawing){ wires, wire_end }, &network, of, A);
 }
 
 /* ---- banded_spd ------------------------------------------------------------------------- */
 
-static kry_status create_by_rows(const spec *s, kry_problem_row *row, kry_problem *p)
+static kry_status rows_and_values(const spec *s, kry_problem_row *row, kry_problem_range of,
+                                  kry_sparse *A)
 {
     kry_status st = KRY_OK;
-    p->n = s->size;
-    TRY(kry_problem_make_rows(row, s, false, p));
-    TRY(make_values(s, random_entry, 0, p));
+    TRY(kry_problem_make_rows(row, s, false, s->size, of, A));
+    kry_problem_fill_values(s, &anything, of.first, A);
 done:
     return st;
 }
@@ -257,9 +269,9 @@ static int64_t banded_row(const void *self, int64_t i, int32_t *col, double *val
     return count;
 }
 
-kry_status kry_problem_banded(const spec *s, kry_problem *p)
+kry_status kry_problem_banded(const spec *s, kry_problem_range of, kry_sparse *A)
 {
-    return create_by_rows(s, banded_row, p);
+    return rows_and_values(s, banded_row, of, A);
 }
 
 /* ---- block_spd -------------------------------------------------------------------------- */
@@ -286,87 +298,7 @@ static int64_t block_row(const void *self, int64_t i, int32_t *col, double *val)
     return count;
 }
 
-kry_status kry_problem_block(const spec *s, kry_problem *p)
+kry_status kry_problem_block(const spec *s, kry_problem_range of, kry_sparse *A)
 {
-    return create_by_rows(s, block_row, p);
-}
-
-/* ---- geograph_spd: random points, coupled if near ------------------------------------------ */
-
-/* The points of the unit square, cell by cell, x first; a cell is as wide as the radius, or more. */
-typedef struct cloud {
-    int64_t n, cells; /* cells a side */
-    double radius;    /* of n in a unit square: about 7 others within */
-    double *x, *y;    /* n */
-    int64_t *first;   /* cells^2 + 1 */
-} cloud;
-
-static int64_t cell_at(const cloud *c, double x) { return (int64_t)(x * (double)c->cells); }
-
-static void throw_point(const spec *s, int64_t i, double *x, double *y)
-{
-    *x = kry_random_unit(s->seed, STREAM_POINT, 2 * (uint64_t)i);
-    *y = kry_random_unit(s->seed, STREAM_POINT, 2 * (uint64_t)i + 1);
-}
-
-static kry_status cloud_create(const spec *s, cloud *c)
-{
-    kry_status st = KRY_OK;
-    double x, y;
-
-    c->n = s->size;
-    c->radius = 1.5 / sqrt((double)c->n);
-    c->cells = c->radius < 1 ? (int64_t)(1 / c->radius) : 1;
-    TRY(kry_alloc((size_t)c->n, sizeof *c->x, &c->x));
-    TRY(kry_alloc((size_t)c->n, sizeof *c->y, &c->y));
-    TRY(kry_alloc((size_t)(c->cells * c->cells) + 2, sizeof *c->first, &c->first));
-    for (int64_t i = 0; i < c->n; i++) {
-        throw_point(s, i, &x, &y);
-        c->first[cell_at(c, x) + c->cells * cell_at(c, y) + 2]++;
-    }
-    for (int64_t k = 1; k <= c->cells * c->cells; k++) c->first[k + 1] += c->first[k];
-    for (int64_t i = 0; i < c->n; i++) { /* first[k + 1]: where cell k goes on */
-        throw_point(s, i, &x, &y);
-        int64_t at = c->first[cell_at(c, x) + c->cells * cell_at(c, y) + 1]++;
-        c->x[at] = x, c->y[at] = y;
-    }
-done:
-    return st;
-}
-
-/* The points within the radius of point i, itself among them. Three cells beside each other follow
- * each other, so that columns ascend. */
-static int64_t geograph_row(const void *self, int64_t i, int32_t *col, double *val)
-{
-    const cloud *c = self;
-    int64_t cx = cell_at(c, c->x[i]), cy = cell_at(c, c->y[i]), count = 0;
-    int64_t left = cx > 0 ? cx - 1 : 0, right = cx + 1 < c->cells ? cx + 1 : cx;
-
-    (void)val;
-    for (int64_t y = cy > 0 ? cy - 1 : 0; y <= cy + 1 && y < c->cells; y++) {
-        int64_t end = c->first[right + c->cells * y + 1];
-        for (int64_t j = c->first[left + c->cells * y]; j < end; j++) {
-            double dx = c->x[i] - c->x[j], dy = c->y[i] - c->y[j];
-            if (dx * dx + dy * dy > c->radius * c->radius) continue;
-            if (col) col[count] = (int32_t)j;
-            count++;
-        }
-    }
-    return count;
-}
-
-kry_status kry_problem_geograph(const spec *s, kry_problem *p)
-{
-    kry_status st = KRY_OK;
-    cloud c = { .n = 0 };
-
-    TRY(cloud_create(s, &c));
-    p->n = c.n;
-    TRY(kry_problem_make_rows(geograph_row, &c, false, p));
-    TRY(make_values(s, equal_entry, 1e-3, p));
-done:
-    free(c.first);
-    free(c.y);
-    free(c.x);
-    return st;
+    return rows_and_values(s, block_row, of, A);
 }

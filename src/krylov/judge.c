@@ -21,12 +21,6 @@ double kry_unit_roundoff(kry_type type)
     return type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
 }
 
-void kry_stop_same(const kry_device *dev, const kry_stop *stop)
-{
-    const double given[] = { stop->rtol, stop->atol, (double)stop->max_iter, stop->test };
-    kry_team_same(dev, given, sizeof given);
-}
-
 kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop)
 {
     kry_status st = KRY_OK;

@@ -34,8 +34,7 @@ typedef struct kry_judge {
     int restarts;         /* -1: no cycle yet */
 } kry_judge;
 
-/* In a public call: ranks that are to stop at different times, and would wait for each other, are told so. */
-void kry_stop_same(const kry_device *dev, const kry_stop *stop);
+#define KRY_STOP_FIELDS "ddqqi" /* of kry_stop, for kry_team_same_fields */
 /* Fill in defaults and refuse what makes no sense. `who` names the constructor. */
 kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop);
 double kry_unit_roundoff(kry_type type);

@@ -56,7 +56,6 @@ static kry_status check(const kry_op *A, const void *setup)
           "%s: method '%s' takes a singular matrix as it is, without a pinned unknown", method->who,
           method->kind);
     TRY(kry_method_check_stop(method->who, method, &s->stop));
-    kry_stop_same(A->dev, &s->stop);
     CHECK(!s->width || method->width.most, KRY_ERR_PARSE, "%s: method '%s' has no number",
           method->who, method->kind);
     CHECK(s->width >= 0 && s->width <= method->width.most, KRY_ERR_PARSE,
@@ -190,9 +189,12 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
     kry_status st = KRY_OK;
     kry_pcg_params mine;
 
+    kry_team_enter(kry_op_device(A), method->who, NULL);
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", method->who);
     TAKE_PARAMS(params, mine, method->who, "KRY_PCG");
+    kry_team_same_fields(A->dev, "xPP" KRY_STOP_FIELDS "xxiiiq", params, sizeof *params);
+    kry_team_same(A->dev, &width, sizeof width);
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
     CHECK(params->guesses >= 0 && params->guesses <= KRY_GUESS_MOST, KRY_ERR_ARGUMENT,
@@ -215,5 +217,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
                      .params = params },
         solver));
 done:
+    st = kry_team_leave(kry_op_device(A), st);
+    if (st < 0) kry_op_release(solver);
     return st;
 }

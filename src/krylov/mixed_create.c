@@ -204,8 +204,9 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
     TAKE_PARAMS(p, mine, "kry_mixed_create", "KRY_MIXED");
-    kry_stop_same(A->dev, &p->stop);
+    kry_team_same_fields(A->dev, "xxiqdddi" KRY_STOP_FIELDS "xxPPx", p, sizeof *p);
     TRY(kry_options_parse_inner(p->options ? p->options : "", &o));
+    kry_options_same(A->dev, &o);
     o.scheme = p->scheme, o.equilibrate = p->equilibrate;
     o.inner = p->inner, o.inner_rtol = p->inner_rtol, o.delta = p->delta;
     o.make.precond = p->precond, o.make.deflation = p->deflation, o.make.user = p->make_user;

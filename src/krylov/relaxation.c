@@ -236,10 +236,12 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     kry_status st = KRY_OK;
     kry_relaxation_params mine;
 
+    kry_team_enter(kry_op_device(A), "kry_relaxation_create", NULL);
     TRY(GIVEN(solver));
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_relaxation_create: NULL");
     TAKE_PARAMS(params, mine, "kry_relaxation_create", "KRY_RELAXATION");
+    kry_team_same_fields(A->dev, "xid" KRY_STOP_FIELDS "xx", params, sizeof *params);
     TRY(check(A, params));
     TRY(kry_krylov_make(A,
                         (kry_setup){ .method = &relaxation_method,
@@ -250,5 +252,7 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
                                      .params = params },
                         solver));
 done:
+    st = kry_team_leave(kry_op_device(A), st);
+    if (st < 0) kry_op_release(solver);
     return st;
 }

@@ -180,7 +180,7 @@ kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop)
 
     kry_team_enter(kry_op_device(solver), "kry_solver_set_stop", NULL);
     TRY(GIVEN(solver, stop));
-    kry_stop_same(solver->dev, stop);
+    kry_team_same_fields(solver->dev, KRY_STOP_FIELDS, stop, sizeof *stop);
     TRY(kry_op_call(&(kry_call){ .A = solver, .more = (void *)stop }, set_stop));
 done:
     return kry_team_leave(kry_op_device(solver), st);

@@ -196,6 +196,8 @@ kry_status kry_csr_create_rows(kry_device *dev, kry_type type, int64_t first_row
     TRY(GIVEN(op, dev));
     TAKE_PARAMS(params, mine, who, "KRY_MATRIX");
     if (!kry_device_is_ranks(dev)) return create_here(dev, &g, params, op);
+    const int alike[] = { (int)type, (int)params->traits, params->block };
+    kry_team_same(dev, alike, sizeof alike);
     TRY(kry_matrix_check_params(who, dev, type, rows, rows, params));
     CHECK(params->storage == KRY_GENERAL, KRY_ERR_UNSUPPORTED,
           "%s: half of a matrix; the other half is on other ranks: give all entries", who);

@@ -102,6 +102,7 @@ kry_status kry_amg_create(const kry_op *A, const kry_amg_params *params, kry_op 
     static const kry_constructor how = { .name = kry_amg_who,
                                          .macro = "KRY_AMG",
                                          .params_size = sizeof(kry_amg_params),
+                                         .fields = "x" KRY_CYCLE_FIELDS "idiPidq",
                                          .check = check,
                                          .create = create_here };
     return kry_construct(&how, A, params, M);

@@ -238,6 +238,7 @@ kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params, kry_op **
     static const kry_constructor how = { .name = who,
                                          .macro = "KRY_MG",
                                          .params_size = sizeof(kry_mg_params),
+                                         .fields = "x" KRY_CYCLE_FIELDS "dq",
                                          .check = check,
                                          .create = create_here };
     return kry_construct(&how, A, params, M);

@@ -58,6 +58,8 @@ typedef struct kry_level {
     void *self;               /* of the passes; the family's */
 } kry_level;
 
+#define KRY_CYCLE_FIELDS "iiidiiqii" /* of kry_cycle_params, for kry_team_same_fields */
+
 typedef struct kry_hierarchy kry_hierarchy;
 
 /* The levels from one on, all at once. */

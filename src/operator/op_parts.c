@@ -366,6 +366,7 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
         TRY(kry_params_take(how->name, how->macro, params, mine, how->params_size));
         params = mine;
     }
+    if (how->fields) kry_team_same_fields(A->dev, how->fields, params, how->params_size);
     if (!how->any_shape) TRY(kry_op_check_square(how->name, A));
     if (how->check) TRY(how->check(A, params));
     st = create(how, A, params, out);

@@ -39,6 +39,9 @@ typedef struct kry_constructor {
     kry_status (*check)(const kry_op *A, const void *params);
     kry_create_here *create;
     bool any_shape; /* else A is square */
+    const char *
+        fields; /* of the parameters, which are to be the same on all ranks: kry_team_same_fields; NULL: they have been
+                           compared, or there are none */
 } kry_constructor;
 
 /* Check A and params (NULL: it has none), then create here or on every part, with the part's A and

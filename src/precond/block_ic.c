@@ -292,6 +292,7 @@ static kry_status check(const kry_op *A, const void *user)
     const kry_block_ic_params *p = g->params;
     const char *who = name_of(g->symmetric);
 
+    kry_team_same_fields(A->dev, "xqdiii", p, sizeof *p);
     TRY(kry_storage_check(who, p->storage));
     CHECK(p->rows >= 0 && p->rows <= A->shape.rows, KRY_ERR_ARGUMENT,
           "%s: rows = %lld is outside 1 ... %lld, the rows of '%s'", who, (long long)p->rows,

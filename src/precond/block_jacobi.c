@@ -297,6 +297,6 @@ kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_param
                                    kry_op **out)
 {
     static const kry_constructor how = { "kry_block_jacobi_create", "KRY_BLOCK_JACOBI",
-                                         sizeof *params, .create = create };
+                                         sizeof *params, .create = create, .fields = "xi" };
     return kry_construct(&how, A, params ? params : KRY_BLOCK_JACOBI(), out);
 }

@@ -286,6 +286,7 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     if (D) *D = NULL;
     TRY(GIVEN(D, A));
     TAKE_PARAMS(params, mine, "kry_deflation_create", "KRY_DEFLATION");
+    kry_team_same_fields(A->dev, "xPPPPPqqqq?iii", params, sizeof *params);
     TRY(check(A, params));
     TRY(kry_subdomains_find(A, params, &subdomains));
     TRY(kry_op_make(A, create, &(given){ A, params, &subdomains }, D));

@@ -115,6 +115,6 @@ kry_status kry_incomplete_poisson_create(const kry_op *A,
                                          const kry_incomplete_poisson_params *params, kry_op **out)
 {
     static const kry_constructor how = { "kry_incomplete_poisson_create", "KRY_INCOMPLETE_POISSON",
-                                         sizeof *params, .create = create };
+                                         sizeof *params, .create = create, .fields = "x??" };
     return kry_construct(&how, A, params ? params : KRY_INCOMPLETE_POISSON(), out);
 }

@@ -229,7 +229,7 @@ done:
 kry_status kry_neumann_create(const kry_op *A, const kry_neumann_params *params, kry_op **out)
 {
     static const kry_constructor how = { "kry_neumann_create", "KRY_NEUMANN", sizeof *params,
-                                         .create = neumann_create };
+                                         .create = neumann_create, .fields = "xid" };
     return kry_construct(&how, A, params ? params : KRY_NEUMANN(), out);
 }
 
@@ -254,6 +254,6 @@ done:
 kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *params, kry_op **out)
 {
     static const kry_constructor how = { "kry_chebyshev_create", "KRY_CHEBYSHEV", sizeof *params,
-                                         .create = chebyshev_create };
+                                         .create = chebyshev_create, .fields = "xidd" };
     return kry_construct(&how, A, params ? params : KRY_CHEBYSHEV(), out);
 }

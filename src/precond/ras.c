@@ -218,7 +218,8 @@ done:
 
 kry_status kry_ras_create(const kry_op *A, const kry_ras_params *params, kry_op **out)
 {
-    static const kry_constructor how = { who, "KRY_RAS", sizeof *params, .check = check,
-                                         .create = create };
+    static const kry_constructor how = {
+        who, "KRY_RAS", sizeof *params, .check = check, .create = create, .fields = "xiqi"
+    };
     return kry_construct(&how, A, params ? params : KRY_RAS(), out);
 }

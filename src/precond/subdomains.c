@@ -308,6 +308,8 @@ kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *para
     if (s->label) goto done;
     TRY(kry_alloc((size_t)A->shape.rows, sizeof *s->labels, &s->labels));
     TRY(label(kry_pin_of(A), &p, s->labels, &s->count, &s->fallback));
+    if (p.labels || p.labels_file)
+        kry_team_same(A->dev, s->labels, (size_t)A->shape.rows * sizeof *s->labels);
     if (p.modes) TRY(take_modes(p.modes, s));
 done:
     kry_vec_release(&read);

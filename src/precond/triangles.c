@@ -359,6 +359,6 @@ done:
 kry_status kry_ssor_ai_create(const kry_op *A, const kry_ssor_ai_params *params, kry_op **out)
 {
     static const kry_constructor how = { "kry_ssor_ai_create", "KRY_SSOR_AI", sizeof *params,
-                                         .create = create };
+                                         .create = create, .fields = "xid" };
     return kry_construct(&how, A, params ? params : KRY_SSOR_AI(), out);
 }

@@ -1,7 +1,9 @@
-/* agree.c - what programs ask of all ranks: whether each can go on, and how many rows each has. */
+/* agree.c - what programs ask of all ranks: whether each can go on, and how many rows each has; and whether they give the
+ * same parameters. */
 #include "team/ranks.h"
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 kry_status kry_team_agree(kry_device *device, const char *call, kry_status mine)
 {
@@ -50,4 +52,45 @@ kry_status kry_team_rows(kry_device *device, int64_t rows, int64_t *first, int64
         *all = rows;
 done:
     return kry_team_leave(device, st);
+}
+
+typedef struct kind {
+    char letter;
+    size_t size, align;
+} kind;
+
+static const kind *kind_of(char letter)
+{
+    static const kind kinds[] = {
+        { 'i', sizeof(int), _Alignof(int) },         { 'd', sizeof(double), _Alignof(double) },
+        { 'q', sizeof(int64_t), _Alignof(int64_t) }, { '?', sizeof(bool), _Alignof(bool) },
+        { 'P', sizeof(void *), _Alignof(void *) },   { 'x', sizeof(void *), _Alignof(void *) }
+    };
+    const kind *k = kinds;
+
+    while (k->letter != letter) k++;
+    return k;
+}
+
+static size_t round_up(size_t at, size_t to) { return (at + to - 1) / to * to; }
+
+void kry_team_same_fields(const kry_device *device, const char *fields, const void *params,
+                          size_t size)
+{
+    size_t at = 0, widest = 1;
+
+    for (const char *f = fields; *f; f++) {
+        const kind *k = kind_of(*f);
+        char field[sizeof(int64_t)] = { 0 };
+        void *pointer = NULL;
+        at = round_up(at, k->align);
+        if (k->align > widest) widest = k->align;
+        if (params) memcpy(field, (const char *)params + at, k->size);
+        memcpy(&pointer, field, sizeof pointer);
+        if (*f == 'P') memset(field, pointer != NULL, sizeof field);
+        if (*f != 'x') kry_team_same(device, field, sizeof field);
+        at += k->size;
+    }
+    assert(round_up(at, widest) == size);
+    (void)size;
 }

@@ -55,6 +55,11 @@ kry_status kry_team_leave(const kry_device *device, kry_status mine);
 /* In between: what decides how the call goes and is to be the same on all ranks. Where they meet next, those that gave
  * something else are told. */
 void kry_team_same(const kry_device *device, const void *given, size_t bytes);
+/* The same of a struct of parameters, by the fields that `fields` names one after the other, as Python's module struct does:
+ * i an int or an enum, d a double, q an int64_t, ? a bool; P a pointer of which only counts whether it is NULL; x one, or a
+ * size_t, that may differ from rank to rank. params NULL: all are 0. */
+void kry_team_same_fields(const kry_device *device, const char *fields, const void *params,
+                          size_t size);
 /* Whether its parts are ranks. */
 bool kry_device_is_ranks(const kry_device *device);
 /* Ranks only: kry_team_run; within a run, where only monitors ask for sums, the task by itself. */

@@ -137,6 +137,9 @@ static kry_status cg_run(const bench *b, const source *s)
     char again[64];
     bench_result r = { .name = method ? method : "cg", .problem = s->name, .n = s->rows };
     same.device = NULL;
+    CHECK(!b->o->reproducible || ranks_count() == 1, KRY_ERR_UNSUPPORTED,
+          "kry bench cg --reproducible compares devices of one process, and these are %d ranks",
+          ranks_count());
     TRY(source_operator(s, b->device, b->type, &b->form, &A));
     TRY(bench_cg_time(b, A, &r));
     r.requested = b->o->format ? b->o->format : source_matrix_free(s) ? "stencil" : "auto";

@@ -177,10 +177,7 @@ kry_status source_examine(source *s, const char *method, bool check)
     TRY(ranks_agree(st));
     TRY(ranks_agree(add_up(s, &row)));
     TRY(ranks_agree(find_kinds(row, s->here, &kind)));
-    if (s->share)
-        source_null_share(s, kind);
-    else
-        TRY(source_null_parts(s, kind));
+    TRY((s->share ? source_null_share : source_null_parts)(s, kind));
     if (definite || chooses) TRY(ranks_agree(make_positive(s, row, definite)));
 done:
     free(kind);

@@ -13,15 +13,17 @@ kry_status source_examine(source *s, const char *method, bool check);
 
 /* ---- null_parts.c ---- */
 
+enum { NULL_PARTS_MOST = 64 }; /* vectors of a null space: each is kept in full */
+
 typedef enum row_kind { ROW_OTHER, ROW_EMPTY, ROW_SUMS_TO_ZERO } row_kind;
 /* Find the parts of a symmetric matrix that no entry connects and whose rows all add up to zero: s->part,
  * s->parts and s->singular. kind: of each row. */
 kry_status source_null_parts(source *s, const row_kind *kind);
-/* s->singular of a file that ranks share. kind: of the rows here. Collective. */
-void source_null_share(source *s, const row_kind *kind);
-/* The mean of numbers of which each rank has some. Collective. */
-double source_mean(const source *s, const double *v);
-/* Take the mean on each singular part out of v. */
+/* The same of a file that ranks share. kind: of the rows here. Collective. */
+kry_status source_null_share(source *s, const row_kind *kind);
+/* mean[p]: of v on each singular part, s->parts of them. Collective. */
+void source_means(const source *s, const double *v, double *mean);
+/* Take them out of v. Collective. */
 void source_centre(const source *s, double *v);
 /* Tell A of the constants on the parts, where there are several, or others beside them. */
 kry_status source_null_space(const source *s, kry_op *A);

@@ -6,8 +6,6 @@
 #include "ranks.h"
 #include <stdlib.h>
 
-enum { MOST = 64 }; /* vectors of a null space: each is kept in full */
-
 /* The row that stands for i's part; on the way, rows are hung to those above the ones they hang from. */
 static int32_t stands_for(int32_t *above, int32_t i)
 {
@@ -29,10 +27,31 @@ static void connect(const kry_mtx *mtx, int32_t *above)
     }
 }
 
+/* s->part is known. */
+static kry_status take_parts(source *s, int64_t parts)
+{
+    kry_status st = KRY_OK;
+    bool all = parts == 1;
+
+    CHECK(parts <= NULL_PARTS_MOST, KRY_ERR_UNSUPPORTED,
+          "%s has %lld parts that no entry connects and whose rows add up to zero: each has "
+          "constants of "
+          "its own that are mapped to zero, and at most %d are kept out of a solution; solve the "
+          "parts "
+          "one by one, or give --check none",
+          s->name, (long long)parts, (int)NULL_PARTS_MOST);
+    for (int64_t i = 0; i < s->here && all; i++) all = s->part[i] == 0;
+    s->parts = (int)parts;
+    s->singular = ranks_least(all) == 1;
+done:
+    return st;
+}
+
 kry_status source_null_parts(source *s, const row_kind *kind)
 {
     kry_status st = KRY_OK;
     const int64_t n = s->rows;
+    int64_t parts = 0;
     int32_t *above = NULL;
 
     TRY(allocate((size_t)n, sizeof *above, &above));
@@ -43,55 +62,50 @@ kry_status source_null_parts(source *s, const row_kind *kind)
         if (kind[i] != ROW_SUMS_TO_ZERO) s->part[stands_for(above, (int32_t)i)] = -1;
     for (int64_t i = 0; i < n; i++) {
         const int32_t first = stands_for(above, (int32_t)i);
-        s->part[i] = s->part[first] < 0 ? -1 : first == i ? s->parts++ : s->part[first];
+        s->part[i] = s->part[first] < 0 ? -1 : first == i ? parts++ : s->part[first];
     }
-    CHECK(s->parts <= MOST, KRY_ERR_UNSUPPORTED,
-          "%s has %d parts that no entry connects and whose rows add up to zero: each has "
-          "constants of "
-          "its own that are mapped to zero, and at most %d are kept out of a solution; solve the "
-          "parts "
-          "one by one, or give --check none",
-          s->name, s->parts, (int)MOST);
-    s->singular = s->parts == 1;
-    for (int64_t i = 0; i < n && s->singular; i++) s->singular = s->part[i] == 0;
+    TRY(take_parts(s, parts));
 done:
     free(above);
     return st;
 }
 
-/* Ranks do not look for parts: a matrix is singular if all of its rows add up to zero. */
-void source_null_share(source *s, const row_kind *kind)
+kry_status source_null_share(source *s, const row_kind *kind)
 {
-    int64_t other = 0;
+    const size_t n = (size_t)s->here;
+    int64_t parts;
+    bool *regular = NULL;
+    kry_status st = allocate(n, sizeof *regular, &regular);
 
-    for (int64_t i = 0; i < s->here; i++) other += kind[i] != ROW_SUMS_TO_ZERO;
-    s->singular = ranks_least(-other) == 0;
-    s->parts = s->singular;
+    if (st >= 0) st = allocate(n, sizeof *s->part, &s->part);
+    TRY(ranks_agree(st));
+    for (int64_t i = 0; i < s->here; i++) regular[i] = kind[i] != ROW_SUMS_TO_ZERO;
+    TRY(kry_share_components(s->device, s->share, regular, s->part, &parts));
+    TRY(take_parts(s, parts));
+done:
+    free(regular);
+    return st;
 }
 
-double source_mean(const source *s, const double *v)
+void source_means(const source *s, const double *v, double *mean)
 {
-    double sum[2] = { 0, (double)s->here };
+    double sum[2 * NULL_PARTS_MOST] = { 0 }, *count = sum + s->parts;
 
-    for (int64_t i = 0; i < s->here; i++) sum[0] += v[i];
-    ranks_sum(sum, 2);
-    return sum[0] / sum[1];
+    for (int64_t i = 0; s->parts && i < s->here; i++) {
+        const int64_t p = s->part[i];
+        if (p >= 0) sum[p] += v[i], count[p]++;
+    }
+    ranks_sum(sum, 2 * s->parts);
+    for (int p = 0; p < s->parts; p++) mean[p] = sum[p] / count[p];
 }
 
 void source_centre(const source *s, double *v)
 {
-    const double mean = s->share && s->parts ? source_mean(s, v) : 0;
+    double mean[NULL_PARTS_MOST];
 
-    for (int64_t i = 0; s->share && i < s->here; i++) v[i] -= mean;
-    if (s->share) return;
-    for (int p = 0; p < s->parts; p++) {
-        double sum = 0;
-        int64_t count = 0;
-        for (int64_t i = 0; i < s->rows; i++)
-            if (s->part[i] == p) sum += v[i], count++;
-        for (int64_t i = 0; i < s->rows; i++)
-            if (s->part[i] == p) v[i] -= sum / (double)count;
-    }
+    source_means(s, v, mean);
+    for (int64_t i = 0; s->parts && i < s->here; i++)
+        if (s->part[i] >= 0) v[i] -= mean[s->part[i]];
 }
 
 kry_status source_null_space(const source *s, kry_op *A)
@@ -105,14 +119,14 @@ kry_status source_null_space(const source *s, kry_op *A)
     const void *numbers;
 
     if (s->parts == 0 || s->singular) return KRY_OK; /* KRY_SINGULAR says it */
-    TRY(allocate((size_t)s->rows, sizeof *column, &column));
+    TRY(ranks_agree(allocate((size_t)s->here, sizeof *column, &column)));
     TRY(kry_vec_create(device, type, s->rows, s->parts, &V));
     for (int p = 0; p < s->parts; p++) {
-        for (int64_t i = 0; i < s->rows; i++) column[i] = s->part[i] == p;
+        for (int64_t i = 0; i < s->here; i++) column[i] = s->part[i] == p;
         free(narrow), narrow = NULL;
-        TRY(convert_values(type, s->rows, column, &numbers, &narrow));
+        TRY(ranks_agree(convert_values(type, s->here, column, &numbers, &narrow)));
         TRY(kry_vec_view(V, p, &one));
-        TRY(write_column(one, numbers));
+        TRY(kry_vec_write(one, numbers));
         kry_vec_release(&one);
     }
     TRY(kry_op_set_null_space(A, V));

@@ -88,57 +88,6 @@ done:
     return st;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------- */
-
-/* Where the rows of rank r begin: each has the same share of the entries, and of six per row. */
-static int64_t begin_of(const sparse *A, int r)
-{
-    enum { ROW = 6 };
-    const double all = (double)A->nnz + ROW * (double)A->rows, want = all * r / count;
-    int64_t low = 0, high = A->rows;
-
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if ((double)A->row_ptr[middle] + ROW * (double)middle < want)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-kry_status ranks_matrix(const source *s, kry_device *device, kry_type type,
-                        const kry_matrix_params *params, kry_op **A)
-{
-    kry_status st = KRY_OK;
-    sparse all = { 0 };
-    int64_t *row_ptr = NULL, *col = NULL, first = 0, rows = 0;
-    const void *val = NULL;
-    float *single = NULL;
-
-    *A = NULL;
-    CHECK(s->rows == s->cols, KRY_ERR_UNSUPPORTED, "%s is %lld-by-%lld; ranks take square matrices",
-          s->name, (long long)s->rows, (long long)s->cols);
-    TRY(sparse_of_source(s, &all));
-    first = begin_of(&all, rank), rows = begin_of(&all, rank + 1) - first;
-    const int64_t at = all.row_ptr[first], nnz = all.row_ptr[first + rows] - at;
-    TRY(allocate((size_t)rows + 1, sizeof *row_ptr, &row_ptr));
-    TRY(allocate((size_t)nnz, sizeof *col, &col));
-    for (int64_t i = 0; i <= rows; i++) row_ptr[i] = all.row_ptr[first + i] - at;
-    for (int64_t e = 0; e < nnz; e++) col[e] = all.col[at + e];
-    TRY(convert_values(type, nnz, all.val + at, &val, &single));
-done:
-    st = ranks_agree(st);
-    if (st >= 0) {
-        kry_matrix_params p = *params;
-        p.storage = KRY_GENERAL, p.duplicates = KRY_SUM;
-        st = kry_csr_create_rows(device, type, first, rows, row_ptr, col, val, &p, A);
-    }
-    free(single), free(col), free(row_ptr);
-    kry_host_matrix_release(&all);
-    return st;
-}
-
 /* ---- numbers of all -------------------------------------------------------------------------------- */
 
 void ranks_sum(double *numbers, int length)

@@ -28,9 +28,6 @@ kry_status ranks_agree(kry_status mine);
 /* kry_device_open; on ranks, a team of one device of each. A GPU is the one of the rank's number on its
  * machine, if there are so many. times: kry_report_open_device. */
 kry_status ranks_device(const char *spec, bool times, kry_device **device);
-/* The matrix of a problem that is on all ranks, of which each takes its share of the rows. */
-kry_status ranks_matrix(const source *s, kry_device *device, kry_type type,
-                        const kry_matrix_params *params, kry_op **A);
 /* Replace each by its sum over all ranks; the least and the most of all; what rank 0 has. Collective. */
 void ranks_sum(double *numbers, int length);
 int64_t ranks_least(int64_t mine);

@@ -11,14 +11,6 @@ kry_status ranks_device(const char *spec, bool times, kry_device **device)
     return times ? kry_report_open_device(spec, device) : kry_device_open(spec, device);
 }
 
-kry_status ranks_matrix(const source *s, kry_device *device, kry_type type,
-                        const kry_matrix_params *params, kry_op **A)
-{
-    (void)s, (void)device, (void)type, (void)params;
-    *A = NULL;
-    return kry_fail(KRY_ERR_UNSUPPORTED, "this program is built without MPI");
-}
-
 void ranks_sum(double *numbers, int length) { (void)numbers, (void)length; }
 int64_t ranks_least(int64_t mine) { return mine; }
 double ranks_most(double mine) { return mine; }

@@ -26,9 +26,8 @@ typedef struct solve {
     kry_device *device;
     kry_op *A, *solver;
     rhs rhs;
-    int64_t rows;      /* that this process solves for */
-    double *b, *exact; /* of these rows where `rhs` has all; else NULL */
-    double *x;         /* rows-by-columns; for a matrix that is not square, cols-by-columns */
+    int64_t rows; /* that this process solves for */
+    double *x;    /* rows-by-columns; for a matrix that is not square, cols-by-columns */
     progress progress;
     kry_report *page; /* of --html: what is kept of the run; NULL: nothing is */
 } solve;
@@ -37,8 +36,6 @@ static void solve_release(solve *s)
 {
     kry_report_release(&s->page);
     rhs_release(&s->rhs);
-    free(s->exact);
-    free(s->b);
     free(s->x);
     kry_op_release(&s->solver);
     kry_op_release(&s->A);
@@ -46,22 +43,30 @@ static void solve_release(solve *s)
     source_release(&s->src);
 }
 
+/* Of the unknowns that are this process's. */
 static kry_status make_rhs(solve *s)
 {
     kry_status st = KRY_OK;
     report *r = &s->report;
     const kry_problem *p = s->src.problem;
-    bool own = !s->o.rhs && p;
+    const kry_op_shape *shape = kry_op_get_shape(s->A);
+    const bool own = !s->o.rhs && p;
+    kry_vec *v = NULL;
+
     r->rhs = own ? "problem" : s->o.rhs ? s->o.rhs : "random";
     r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") ||
                 (p && (p->discrete || p->singular));
-    TRY(rhs_make(&s->src, r->type, own ? NULL : r->rhs, (uint64_t)r->seed, &s->rhs));
-    r->has_error = s->rhs.exact || (own && p->solved);
+    TRY(kry_vec_create(s->device, shape->type, shape->cols, 1, &v));
+    s->rows = kry_vec_rows_here(v, NULL);
+    TRY(rhs_make(&s->src, ranks_count() > 1 ? v : NULL, r->type, own ? NULL : r->rhs,
+                 (uint64_t)r->seed, &s->rhs));
+    r->has_error = s->rhs.exact;
     CHECK(s->rhs.columns == 1 || !s->o.plot, KRY_ERR_ARGUMENT,
           "--plot draws the history of one right-hand side, and %s has %lld", r->rhs,
           (long long)s->rhs.columns);
     TRY(check_columns(s->o.out, s->rhs.columns));
 done:
+    kry_vec_release(&v);
     return st;
 }
 
@@ -135,20 +140,17 @@ done:
     return st;
 }
 
-/* Of the rows of this process: the right-hand sides, and the exact solution, if it is known. */
-static const double *own_b(const solve *s) { return s->b ? s->b : s->rhs.b; }
-static const double *own_exact(const solve *s) { return s->exact ? s->exact : s->rhs.exact; }
-
 static kry_status solve_columns(solve *s)
 {
     kry_status st = KRY_OK;
     const kry_type type = kry_op_get_shape(s->solver)->type;
-    const int64_t n = s->src.rows, k = s->rhs.columns, here = s->b ? s->rows : s->src.here;
+    const int64_t n = s->src.rows, k = s->rhs.columns,
+                  here = ranks_count() > 1 ? s->rows : s->src.here;
     kry_vec *b = NULL, *x = NULL;
     float *single = NULL;
     const void *given;
 
-    TRY(ranks_agree(convert_values(type, here * k, own_b(s), &given, &single)));
+    TRY(ranks_agree(convert_values(type, here * k, s->rhs.b, &given, &single)));
     TRY(kry_vec_create(s->device, type, n, k, &b));
     TRY(kry_vec_create(s->device, type, n, k, &x));
     TRY(write_columns(b, here, given));
@@ -172,30 +174,12 @@ static void take_shares(report *r, const kry_op *A, const kry_rank_facts *before
     r->matrix.bytes_stored = r->shares.bytes_stored;
 }
 
-/* Find the unknowns that are this process's, and what of them every rank has of all. */
-static kry_status find_rows(solve *s)
-{
-    kry_status st = KRY_OK;
-    kry_vec *v = NULL;
-    const kry_op_shape *shape = kry_op_get_shape(s->A);
-
-    TRY(kry_vec_create(s->device, shape->type, shape->cols, 1, &v));
-    s->rows = kry_vec_rows_here(v, NULL);
-    if (ranks_count() == 1 || s->src.share) goto done;
-    TRY(ranks_agree(s->rhs.b ? rhs_take_rows(v, &s->rhs, &s->b, &s->exact)
-                             : rhs_of_problem(s->src.problem, v, &s->b, &s->exact)));
-done:
-    kry_vec_release(&v);
-    return st;
-}
-
 /* Solve from x = 0. That the solver did not converge is for the report; failures are returned. */
 static kry_status solve_system(solve *s)
 {
     kry_status st = KRY_OK;
     kry_rank_facts before;
 
-    TRY(find_rows(s));
     TRY(ranks_agree(allocate((size_t)(s->rows * s->rhs.columns), sizeof(double), &s->x)));
     if (watched(&s->o)) interrupt_catch();
     kry_team_rank_facts(s->device, &before);
@@ -203,7 +187,7 @@ static kry_status solve_system(solve *s)
     if (s->rhs.columns > 1)
         TRY(solve_columns(s));
     else
-        TRY(s->report.status = kry_solve_host(s->solver, own_b(s), s->x, &s->report.result));
+        TRY(s->report.status = kry_solve_host(s->solver, s->rhs.b, s->x, &s->report.result));
     take_shares(&s->report, s->A, &before);
 done:
     progress_erase(&s->progress);
@@ -288,7 +272,6 @@ static kry_status read_system(solve *s, const form *f)
     TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], (uint64_t)s->report.seed, f,
                     &s->src));
     TRY(examine(s));
-    TRY(make_rhs(s));
 done:
     return st;
 }
@@ -345,6 +328,7 @@ static kry_status prepare(solve *s)
     r->matrix_seconds = now() - start;
     kry_op_describe(s->A, &r->matrix);
     if (source_matrix_free(&s->src)) r->matrix.chosen = f.stencil ? "asked for" : "default";
+    TRY(ranks_agree(make_rhs(s)));
 done:
     return st;
 }
@@ -381,7 +365,7 @@ kry_status solve_run(const options *o)
     TRY(create_solver(&s));
     TRY(solve_system(&s));
     if (s.page) TRY(ranks_agree(kry_report_end(s.page)));
-    if (s.report.has_error) report_errors(&s.report, s.rows, s.x, own_exact(&s));
+    if (s.report.has_error) report_errors(&s.report, s.rows, s.x, s.rhs.exact);
     if (ranks_report()) {
         if (o->json)
             print_json(&s.report);

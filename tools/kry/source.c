@@ -15,15 +15,28 @@ static kry_status no_grid(const char *name)
                     "%s has no grid, which --format stencil needs (as poisson2d:N has it)", name);
 }
 
-/* Entries of a grid are made only if a stored matrix is wanted; on ranks no whole vectors either. */
+/* Entries of a grid are made only if a stored matrix is wanted. */
 static kry_status open_problem(const char *spec, uint64_t seed, const form *f, kry_problem **p)
 {
     kry_status st = KRY_ERR_UNSUPPORTED;
-    if (f && !f->stored)
-        st = ranks_count() > 1 ? kry_problem_create_bare(spec, seed, p)
-                               : kry_problem_create_grid(spec, seed, p);
+    if (f && !f->stored) st = kry_problem_create_grid(spec, seed, p);
     if (st != KRY_ERR_UNSUPPORTED) return st;
     return f && f->stencil ? no_grid(spec) : kry_problem_create(spec, seed, p);
+}
+
+/* On ranks each makes its own part, of the grid or of the rows. Collective. */
+static kry_status open_part(const char *spec, uint64_t seed, const form *f, source *s)
+{
+    kry_status st = KRY_OK;
+
+    TRY(ranks_agree(kry_problem_create_bare(spec, seed, &s->problem)));
+    st = f && !f->stored ? kry_problem_set_part(s->problem, s->device, f->blocks)
+                         : KRY_ERR_UNSUPPORTED;
+    if (st != KRY_ERR_UNSUPPORTED) goto done;
+    if (f && f->stencil) TRY(no_grid(spec));
+    TRY(kry_problem_share(s->problem, s->device, &s->share));
+done:
+    return st;
 }
 
 /* A row of 2 or 3 numbers for each node, that has as many unknowns. */
@@ -56,20 +69,21 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
     double start = now();
     kry_text_printable(file ? file : spec, s->name, sizeof s->name);
     if (file && f && f->stencil) TRY(no_grid(file));
-    if (file && s->device && ranks_count() > 1) {
+    const bool on_ranks = s->device && ranks_count() > 1;
+    if (file && on_ranks) {
         TRY(kry_share_read(s->device, file, &s->share));
         s->rows = s->cols = s->share->n;
-        s->given = s->share->given;
     } else if (file) {
         TRY(kry_mtx_read(file, &s->mtx));
         s->rows = s->mtx->rows;
         s->cols = s->mtx->cols;
         s->given = s->mtx->nnz;
     } else {
-        TRY(open_problem(spec, seed, f, &s->problem));
+        TRY(on_ranks ? open_part(spec, seed, f, s) : open_problem(spec, seed, f, &s->problem));
         s->rows = s->cols = s->problem->n;
         s->given = s->problem->nnz;
     }
+    if (s->share) s->given = s->share->given;
     s->first = s->share ? s->share->first : 0;
     s->here = s->share ? s->share->rows : s->rows;
     if (f && f->coordinates) TRY(read_coordinates(f->coordinates, s));
@@ -105,7 +119,6 @@ static kry_status stored_matrix(const source *s, kry_device *device, kry_type ty
     kry_matrix_params with_traits = *params;
     with_traits.traits |= source_traits(s);
     if (s->share) return kry_share_matrix(device, type, s->share, &with_traits, A);
-    if (ranks_count() > 1) return ranks_matrix(s, device, type, &with_traits, A);
     if (s->mtx) {
         st = kry_mtx_matrix(device, type, s->mtx, &with_traits, A);
         goto done;
@@ -117,7 +130,7 @@ done:
     return st;
 }
 
-bool source_matrix_free(const source *s) { return s->problem && !s->problem->row_ptr; }
+bool source_matrix_free(const source *s) { return s->problem && !s->problem->row_ptr && !s->share; }
 
 /* ---- rigid body modes ------------------------------------------------------------- */
 

@@ -8,20 +8,18 @@
 #include "page/host_matrix.h"
 
 typedef struct source {
-    char name[512]; /* the file or the spec, printable */
-    kry_mtx *mtx;   /* one of the three */
-    kry_problem *problem;
-    kry_share *share; /* of a file: the rows that this rank has */
-    kry_device
-        *device; /* borrowed: of ranks that are to share a file; set before source_open, or NULL */
-    int64_t first,
-        here; /* the rows that vectors on the host have: all of them, or those of `share` */
+    char name[512];       /* the file or the spec, printable */
+    kry_mtx *mtx;         /* a file, on one process; */
+    kry_share *share;     /* on ranks the rows of this one, of a file or of `problem`; */
+    kry_problem *problem; /* on ranks its grid is this rank's part */
+    kry_device *device;   /* borrowed: of ranks; set before source_open, or NULL */
+    int64_t first, here;  /* the rows on the host: all of them, or those of `share` */
     int64_t rows, cols;
     int64_t given;       /* entries in the file; for a problem all nonzeros */
     double seconds;      /* to read or to generate */
     bool singular;       /* a file: its rows add up to zero, and it is one part; */
     bool negated;        /* -A is in place of A (examine.h); */
-    int32_t *part;       /* of each row its singular part, -1: none; NULL: not looked for */
+    int64_t *part;       /* of each row here its singular part, -1: none; NULL: not looked for */
     int parts;           /* that are singular, and that no entry connects with others */
     int axes;            /* of coordinates of a file; */
     double *coordinates; /* axes of them for each node; NULL: none was given */
@@ -57,7 +55,7 @@ void share_asymmetry(const kry_share *A, const kry_share *T, asymmetry *a);
 
 /* The columns of n numbers of a file: array or coordinate format, general. *values: to be freed. */
 kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **values);
-/* The same of the rows that s->share has. Collective. */
+/* The same of the rows that a vector of ranks has here. Collective. */
 kry_status read_shared_vectors(const char *path, const source *s, int64_t *columns,
                                double **values);
 /* Whether vectors with so many columns can go into a file of this name; NULL: they go nowhere. */

@@ -75,7 +75,7 @@ kry_status read_shared_vectors(const char *path, const source *s, int64_t *colum
           "%s is %lld by %lld, but right-hand sides must be columns of %lld rows to go with the "
           "matrix",
           path, (long long)kry_vec_rows(v), (long long)*columns, (long long)s->rows);
-    const int64_t count = s->here * *columns;
+    const int64_t count = kry_vec_rows_here(v, NULL) * *columns;
     TRY(allocate((size_t)count, sizeof(double), values));
     TRY(kry_vec_read(v, *values));
     for (int64_t i = count - 1; i >= 0 && !fp64; i--) { /* single numbers lie packed at the front */
