@@ -91,7 +91,10 @@ static kry_status stencil_diagonal(void *self, kry_vec *d)
 {
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG_VEC(d) };
-    return kry_stencil_launch(A, &A->sweep[KRY_SWEEP_DIAGONAL], rest, COUNT(rest));
+    const int sweep = aligned(A, d) ? KRY_SWEEP_DIAGONAL : KRY_SWEEP_DIAGONAL_ANYWHERE;
+    kry_status st = kry_stencil_make_sweeps(A, sweep, sweep);
+
+    return st < 0 ? st : kry_stencil_launch(A, &A->sweep[sweep], rest, COUNT(rest));
 }
 
 static kry_status stencil_update(void *self, const void *values)

@@ -71,6 +71,7 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
         [KRY_SWEEP_DIAGONAL] = { "stencil", "stencil_diagonal", true, false },
         [KRY_SWEEP_APPLY_ANYWHERE] = { "stencil", "stencil_apply", false, false },
         [KRY_SWEEP_RESIDUAL_ANYWHERE] = { "stencil", "stencil_residual", false, false },
+        [KRY_SWEEP_DIAGONAL_ANYWHERE] = { "stencil", "stencil_diagonal", false, false },
         [KRY_SWEEP_APPLY_ABREAST] = { "stencil", "stencil_apply", true, false },
         [KRY_SWEEP_APPLY_ABREAST_ANYWHERE] = { "stencil", "stencil_apply", false, false },
         [KRY_SWEEP_DIRECTION_ABREAST] = { "stencil", "stencil_direction", true, true },
