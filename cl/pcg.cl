@@ -116,15 +116,6 @@ kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const 
     one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p OLD_PASS, q, x + x0, r, part DIAGONAL_PASS, lane);
 }
 
-// x += alpha p with the alpha of the last step, which x has waited for.
-kernel void pcg_add_last(long n, global const ACC *restrict step, global const REAL *restrict p,
-                         global REAL *restrict x, long x0)
-{
-    REAL alpha = (REAL)step[STATE_ALPHA];
-    x += x0;
-    FOR_EACH(i, n) x[i] += alpha * p[i];
-}
-
 // After a step, for the beta that the next direction takes: (r - old r).z / old rho, where
 // r - old r is -alpha q. It is put in the place of old rho, so that rho over that is beta; 0, which
 // begin_direction takes for a start, if beta is not positive, or if the step took so much that what

@@ -4,7 +4,8 @@
 //
 // ABREAST   the kernels of products and steps work on several columns at once (kry.clh), whose vectors are `pitch` numbers
 //           apart, x_pitch and y_pitch those of callers; scalars and partial sums stand column by column
-// ANYWHERE  what works on vectors that start anywhere, with LANES 1; else what is fast
+// ANYWHERE  only what works on vectors that start anywhere, with LANES 1
+// RESIDUAL_APART  without what an operator in single precision has in the program above, with SUM=ACC
 
 #ifdef ABREAST
 #define PITCH(name)     , long name
@@ -30,7 +31,7 @@ kernel void stencil_apply(GRID, ACC alpha, global const REAL *restrict x, long x
     SWEEP(GET_X, UPDATE)
 }
 
-#if defined(ANYWHERE) && !defined(ABREAST)
+#if !defined(ABREAST) && !defined(RESIDUAL_APART)
 
 // r := b - A x; r may be b. With `sums`, part[group] := r.r
 kernel void stencil_residual(GRID, global const REAL *b, long b0, global const REAL *restrict x,
@@ -62,7 +63,9 @@ kernel void stencil_diagonal(GRID, global REAL *restrict d, long d0)
     SWEEP(GET_ZERO, DIAGONAL_OF)
 }
 
-#elif !defined(ANYWHERE)
+#endif
+
+#ifndef ANYWHERE
 
 // ---- a step of conjugate gradients ----
 //
@@ -162,7 +165,7 @@ kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *rest
 
 #endif
 
-#if defined(ANYWHERE) && !defined(ABREAST) // ---- making one ----
+#if !defined(ABREAST) && !defined(RESIDUAL_APART) // ---- making one ----
 
 #ifdef VARIABLE
 // Upper faces from the cells: weight times the harmonic mean of the cells on both sides; at a high

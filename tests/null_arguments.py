@@ -35,7 +35,7 @@ OPTIONAL_OF = set('''kry_op_update.values kry_op_set_null_space.vectors kry_op_s
     kry_queue_create.name kry_solver_create.options kry_task_solver.options kry_device_open.spec kry_report_open_device.spec
     kry_op_create.self kry_systems_check.report kry_vec_rref.rank kry_device_set_launch_shape.shape kry_device_kernel.source
     kry_device_kernel.options kry_vec_part.first kry_vec_rows_here.first kry_task_read.task kry_task_apply.task
-    kry_task_solve.task kry_task_solver.task kry_task_write.task kry_task_submit.task'''.split())
+    kry_task_solve.task kry_task_solver.task kry_task_write.task kry_task_submit.task kry_share_components.left_out'''.split())
 # Whose arguments are no more than words, or which a caller's function gets into its hands.
 LEFT_OUT = {'kry_fail', 'kry_report_monitor'}
 

@@ -23,41 +23,6 @@ static kry_status add_found(found *f, cl_device_id id, bool gpus)
     return st;
 }
 
-/* All devices of all platforms that answer, GPUs first, each kind in the loader's order. */
-static kry_status find_devices(found *f)
-{
-    kry_status st = KRY_OK, asked, silent = KRY_OK;
-    cl_platform_id platform[16];
-    cl_uint platforms = 0, count;
-    cl_device_id id[MAX_DEVICES];
-    static const cl_device_type kinds[] = { CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ALL };
-    cl_int reason = CL_DEVICE_NOT_FOUND;
-
-    f->count = 0;
-    TRY(kry_opencl_begin());
-    cl_int err = clGetPlatformIDs(COUNT(platform), platform, &platforms);
-    CHECK(err == CL_SUCCESS && platforms > 0, KRY_ERR_DEVICE,
-          "no OpenCL platform: install a driver's ICD, or pocl-opencl-icd for the CPU, or open "
-          "'host', which needs none");
-    if (platforms > COUNT(platform)) platforms = COUNT(platform);
-    for (size_t k = 0; k < COUNT(kinds); k++)
-        for (cl_uint p = 0; p < platforms; p++) {
-            err = clGetDeviceIDs(platform[p], kinds[k], MAX_DEVICES, id, &count);
-            if (err && err != CL_DEVICE_NOT_FOUND) reason = err;
-            if (err) continue;
-            for (cl_uint i = 0; i < count && i < MAX_DEVICES && f->count < MAX_DEVICES; i++) {
-                if ((asked = add_found(f, id[i], k == 0)) < 0) silent = asked;
-                /* KRY_PROFILE and memory are the same for all. */
-                if (asked == KRY_ERR_ARGUMENT || asked == KRY_ERR_MEMORY) TRY(asked);
-            }
-        }
-    if (f->count == 0) TRY(silent);
-    CHECK(f->count > 0, KRY_ERR_DEVICE, "no OpenCL device on any of the %u platforms: %s",
-          platforms, kry_cl_error_name(reason));
-done:
-    return st;
-}
-
 static bool contains(const char *text, const char *part)
 {
     const size_t n = strlen(part);
@@ -99,6 +64,43 @@ static int select_device(const found *f, const char *spec)
     return -1;
 }
 
+/* All devices of all platforms that answer, GPUs first, each kind in the loader's order; or `at` not NULL, no more of
+ * them than it takes to find the one of that name, number *at. */
+static kry_status find_devices(found *f, const char *spec, int *at)
+{
+    kry_status st = KRY_OK, asked, silent = KRY_OK;
+    cl_platform_id platform[16];
+    cl_uint platforms = 0, count;
+    cl_device_id id[MAX_DEVICES];
+    static const cl_device_type kinds[] = { CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ALL };
+    cl_int reason = CL_DEVICE_NOT_FOUND;
+
+    f->count = 0;
+    TRY(kry_opencl_begin());
+    cl_int err = clGetPlatformIDs(COUNT(platform), platform, &platforms);
+    CHECK(err == CL_SUCCESS && platforms > 0, KRY_ERR_DEVICE,
+          "no OpenCL platform: install a driver's ICD, or pocl-opencl-icd for the CPU, or open "
+          "'host', which needs none");
+    if (platforms > COUNT(platform)) platforms = COUNT(platform);
+    for (size_t k = 0; k < COUNT(kinds); k++)
+        for (cl_uint p = 0; p < platforms; p++) {
+            err = clGetDeviceIDs(platform[p], kinds[k], MAX_DEVICES, id, &count);
+            if (err && err != CL_DEVICE_NOT_FOUND) reason = err;
+            if (err) continue;
+            for (cl_uint i = 0; i < count && i < MAX_DEVICES && f->count < MAX_DEVICES; i++) {
+                if ((asked = add_found(f, id[i], k == 0)) < 0) silent = asked;
+                /* KRY_PROFILE and memory are the same for all. */
+                if (asked == KRY_ERR_ARGUMENT || asked == KRY_ERR_MEMORY) TRY(asked);
+            }
+            if (at && f->count && (*at = select_device(f, spec)) >= 0) goto done;
+        }
+    if (f->count == 0) TRY(silent);
+    CHECK(f->count > 0, KRY_ERR_DEVICE, "no OpenCL device on any of the %u platforms: %s",
+          platforms, kry_cl_error_name(reason));
+done:
+    return st;
+}
+
 /* How many of its kind come before it. */
 static int number_of(const found *f, int at)
 {
@@ -122,10 +124,10 @@ kry_status kry_device_find(const char *spec, cl_device_id *id)
     kry_status st = KRY_OK;
     found *f = NULL;
     char names[1024];
+    int at = -1;
 
     TRY(kry_alloc(1, sizeof *f, &f));
-    TRY(find_devices(f));
-    int at = select_device(f, spec);
+    TRY(find_devices(f, spec, &at));
     list_names(f, names, sizeof names);
     CHECK(at >= 0, KRY_ERR_ARGUMENT, "kry_device_open: no device matches '%s'; there is %s, host",
           spec, names);
@@ -162,7 +164,7 @@ kry_status kry_device_list_sized(kry_device_info **info, int *count, size_t info
     TRY(kry_check_given("kry_device_list", "info, count", (const void *const[]){ info, count }));
     *info = NULL, *count = 0;
     TRY(kry_alloc(1, sizeof *f, &f));
-    TRY(find_devices(f));
+    TRY(find_devices(f, NULL, NULL));
     TRY(kry_alloc((size_t)f->count, info_size, &list));
     for (int i = 0; i < f->count; i++)
         kry_hand_out(&f->info[i], sizeof f->info[i], list + (size_t)i * info_size, info_size);

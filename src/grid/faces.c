@@ -50,7 +50,7 @@ static kry_status make_faces(kry_stencil *A)
                              ARG_ACC(dev, w[1]),  ARG_ACC(dev, w[2]),
                              ARG(A->coefficient), ARG(f[0]),
                              ARG(f[1]),           ARG(f[A->axes == 3 ? 2 : 0]) };
-    TRY(kry_stencil_kernel(A, "stencil", kry_stencil_anywhere(A), "stencil_faces", &kernel));
+    TRY(kry_stencil_maker(A, "stencil_faces", &kernel));
     TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->slab.layer * layers), args,
                    COUNT(args)));
 done:

@@ -75,7 +75,7 @@ static kry_status add_side(kry_stencil *A, int axis, bool high, const kry_vec *g
         ARG(count),         ARG(first),         ARG(across), ARG(step),    ARG(stride),
         ARG_ACC(A->dev, w), ARG(given->buffer), ARG_VEC(b),  ARG(by_cell), ARG(*k)
     };
-    TRY(kry_stencil_kernel(A, "stencil", kry_stencil_anywhere(A), "stencil_side", &kernel));
+    TRY(kry_stencil_maker(A, "stencil_side", &kernel));
     TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, count), args,
                    COUNT(args) - (A->face[0] ? 0 : 2)));
 done:

@@ -14,14 +14,18 @@
 
 /* ---- the table --------------------------------------------------------------------------- */
 
+static bool aligned(const kry_stencil *A, const kry_vec *v) { return v->first % A->lanes == 0; }
+
 kry_status kry_stencil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_stencil *A = self;
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(x), ARG_ACC(A->dev, b), ARG_VEC(y) };
-    bool aligned = x->first % A->lanes == 0 && y->first % A->lanes == 0;
-    return kry_stencil_exchange(A, &A->sweep[aligned ? KRY_SWEEP_APPLY : KRY_SWEEP_APPLY_ANYWHERE],
-                                x, NULL, rest, COUNT(rest), NULL);
+    const int sweep = aligned(A, x) && aligned(A, y) ? KRY_SWEEP_APPLY : KRY_SWEEP_APPLY_ANYWHERE;
+    kry_status st = kry_stencil_make_sweeps(A, sweep, sweep);
+
+    return st < 0 ? st
+                  : kry_stencil_exchange(A, &A->sweep[sweep], x, NULL, rest, COUNT(rest), NULL);
 }
 
 static kry_status residual_sum(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r,
@@ -31,7 +35,11 @@ static kry_status residual_sum(void *self, const kry_vec *b, const kry_vec *x, k
     const cl_int sums = sum != NULL;
     const cl_mem part = sum ? sum->buffer : r->buffer;
     const kry_arg rest[] = { ARG_VEC(b), ARG_VEC(x), ARG_VEC(r), ARG(sums), ARG(part) };
-    return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_RESIDUAL], x, NULL, rest, COUNT(rest), sum);
+    const int sweep = aligned(A, b) && aligned(A, x) && aligned(A, r) ? KRY_SWEEP_RESIDUAL
+                                                                      : KRY_SWEEP_RESIDUAL_ANYWHERE;
+    kry_status st = kry_stencil_make_sweeps(A, sweep, sweep);
+
+    return st < 0 ? st : kry_stencil_exchange(A, &A->sweep[sweep], x, NULL, rest, COUNT(rest), sum);
 }
 
 static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)

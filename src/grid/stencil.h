@@ -25,15 +25,16 @@ typedef struct kry_sweep {
 } kry_sweep;
 
 /* The sweeps of a stencil. Vectors that start where a work-item of a GPU may load several numbers
- * are aligned; other sweeps take vectors that start anywhere. Those up to DIAGONAL exist from the
+ * are aligned; the sweeps ..._ANYWHERE take all others. Those up to DIAGONAL exist from the
  * start, the others have no kernel until one is asked for. */
 enum {
     KRY_SWEEP_APPLY,
     KRY_SWEEP_DIRECTION,
     KRY_SWEEP_STEP,
-    KRY_SWEEP_APPLY_ANYWHERE,
     KRY_SWEEP_RESIDUAL,
     KRY_SWEEP_DIAGONAL,
+    KRY_SWEEP_APPLY_ANYWHERE,
+    KRY_SWEEP_RESIDUAL_ANYWHERE,
     KRY_SWEEP_APPLY_ABREAST, /* these four: of several columns */
     KRY_SWEEP_APPLY_ABREAST_ANYWHERE,
     KRY_SWEEP_DIRECTION_ABREAST,
@@ -226,8 +227,8 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
 /* A kernel of <stem>.cl for this grid, with `more` defines. */
 kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char *more,
                               const char *name, kry_kernel **kernel);
-/* The defines of the kernels of stencil.cl for vectors that start anywhere. */
-const char *kry_stencil_anywhere(const kry_stencil *A);
+/* A kernel of stencil.cl that makes something once: it is in the program that has the residual. */
+kry_status kry_stencil_maker(const kry_stencil *A, const char *name, kry_kernel **kernel);
 /* Make those of the sweeps first ... last, none behind SCALE_ANYWHERE, that do not exist yet. */
 kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last);
 /* Choose s->length, of columns of `last` points, and s->work, their number then: if `count` columns, or tiles of

@@ -100,7 +100,7 @@ static kry_status make_colours(kry_stencil *A)
     if (dev->info.cpu_kernels) {
         s.groups = kry_groups_for_sums(dev, A->type, A->n);
     } else {
-        length = (A->sweep[KRY_SWEEP_RESIDUAL].length + 1) / 2;
+        length = (kry_stencil_plan(A, s.kernel, 1, false).length + 1) / 2;
         rows = (A->size[0] + 1) / 2 * (rows / last) * ((last + length - 1) / length);
         s.groups = (rows + group - 1) / group;
         if (s.groups > most) s.groups = most;

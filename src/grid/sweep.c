@@ -30,11 +30,32 @@ kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char
     return kry_kernel_get(A->dev, stem, A->type, text, name, kernel);
 }
 
-/* The true residual of a single-precision solve is summed in double. */
-const char *kry_stencil_anywhere(const kry_stencil *A)
+/* The true residual of a single-precision solve is summed in double: not in the program that has the products. */
+static bool residual_apart(const kry_stencil *A) { return A->type == KRY_F32 && A->dev->info.fp64; }
+
+/* The defines of a program of stencil.cl. */
+static void product_defines(const kry_stencil *A, bool aligned, bool abreast, char text[64])
 {
-    return A->type == KRY_F32 && A->dev->info.fp64 ? "-DLANES=1 -DANYWHERE -DSUM=ACC"
-                                                   : "-DLANES=1 -DANYWHERE";
+    const bool apart = residual_apart(A);
+
+    if (aligned)
+        snprintf(text, 64, "-DLANES=%d%s", A->lanes, apart && !abreast ? " -DRESIDUAL_APART" : "");
+    else
+        snprintf(text, 64, "-DLANES=1 -DANYWHERE%s", apart ? " -DSUM=ACC" : "");
+    if (abreast) strcat(text, " -DABREAST");
+}
+
+static void relax_defines(bool narrow, int lanes, char text[64])
+{
+    snprintf(text, 64, "%s -DLANES=%d", narrow ? "-DNARROW" : "-DRELAX", lanes);
+}
+
+kry_status kry_stencil_maker(const kry_stencil *A, const char *name, kry_kernel **kernel)
+{
+    char more[64];
+
+    product_defines(A, !residual_apart(A), false, more);
+    return kry_stencil_kernel(A, "stencil", more, name, kernel);
 }
 
 kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
@@ -46,9 +67,10 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
         [KRY_SWEEP_APPLY] = { "stencil", "stencil_apply", true, false },
         [KRY_SWEEP_DIRECTION] = { "stencil", "stencil_direction", true, true },
         [KRY_SWEEP_STEP] = { "stencil", "stencil_step", true, true },
+        [KRY_SWEEP_RESIDUAL] = { "stencil", "stencil_residual", true, false },
+        [KRY_SWEEP_DIAGONAL] = { "stencil", "stencil_diagonal", true, false },
         [KRY_SWEEP_APPLY_ANYWHERE] = { "stencil", "stencil_apply", false, false },
-        [KRY_SWEEP_RESIDUAL] = { "stencil", "stencil_residual", false, false },
-        [KRY_SWEEP_DIAGONAL] = { "stencil", "stencil_diagonal", false, false },
+        [KRY_SWEEP_RESIDUAL_ANYWHERE] = { "stencil", "stencil_residual", false, false },
         [KRY_SWEEP_APPLY_ABREAST] = { "stencil", "stencil_apply", true, false },
         [KRY_SWEEP_APPLY_ABREAST_ANYWHERE] = { "stencil", "stencil_apply", false, false },
         [KRY_SWEEP_DIRECTION_ABREAST] = { "stencil", "stencil_direction", true, true },
@@ -64,17 +86,17 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
     char more[64];
 
     for (int i = first; i <= last; i++) {
-        int lanes = table[i].aligned ? A->lanes : 1;
-        bool relax = i >= KRY_SWEEP_RELAX, abreast = !relax && i >= KRY_SWEEP_APPLY_ABREAST;
+        const bool relax = i >= KRY_SWEEP_RELAX, abreast = i >= KRY_SWEEP_APPLY_ABREAST;
+        const bool apart =
+            (i == KRY_SWEEP_RESIDUAL || i == KRY_SWEEP_DIAGONAL) && residual_apart(A);
+        const bool aligned = table[i].aligned && !apart;
+        const int lanes = aligned ? A->lanes : 1;
         kry_kernel *kernel;
         if (A->sweep[i].kernel) continue;
-        snprintf(more, sizeof more, "%s-DLANES=%d",
-                 i >= KRY_SWEEP_NARROW ? "-DNARROW "
-                 : relax               ? "-DRELAX "
-                                       : "",
-                 lanes);
-        if (!relax && !table[i].aligned) strcpy(more, kry_stencil_anywhere(A));
-        if (abreast) strcat(more, " -DABREAST");
+        if (relax)
+            relax_defines(i >= KRY_SWEEP_NARROW, lanes, more);
+        else
+            product_defines(A, aligned, abreast, more);
         TRY(kry_stencil_kernel(A, table[i].stem, more, table[i].name, &kernel));
         A->sweep[i] = kry_stencil_plan(A, kernel, lanes, table[i].heavy);
     }

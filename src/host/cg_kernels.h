@@ -42,16 +42,6 @@ static void pcg_step(kry_host_args *a)
     if (s.drift_out) s.drift_out[0] = dot(r, NULL, n);
 }
 
-static void pcg_add_last(kry_host_args *a)
-{
-    int64_t n = take_int(a);
-    REAL alpha = (REAL)((const double *)take_buffer(a))[STATE_ALPHA];
-    const REAL *p = take_buffer(a);
-    REAL *x = take_vec(a);
-
-    for (int64_t i = 0; i < n; i++) x[i] += alpha * p[i];
-}
-
 static void pcg_flexible(kry_host_args *a)
 {
     double sum[2], zq;
@@ -194,8 +184,7 @@ static void spectrum_residual(kry_host_args *a)
     out[2 * step + 1] = pq;
 }
 
-#define CG_KERNELS                                                                        \
-    K(pcg, pcg_direction), K(pcg, pcg_check), K(pcg, pcg_step), K(pcg, pcg_add_last),     \
-        K(pcg, pcg_flexible), K(cr, cr_direction), K(cr, cr_step), K(mixed, mixed_widen), \
-        K(mixed, mixed_narrow), K(mixed, mixed_norm), K(spectrum, spectrum_direction),    \
-        K(spectrum, spectrum_residual)
+#define CG_KERNELS                                                                          \
+    K(pcg, pcg_direction), K(pcg, pcg_check), K(pcg, pcg_step), K(pcg, pcg_flexible),       \
+        K(cr, cr_direction), K(cr, cr_step), K(mixed, mixed_widen), K(mixed, mixed_narrow), \
+        K(mixed, mixed_norm), K(spectrum, spectrum_direction), K(spectrum, spectrum_residual)

@@ -4,6 +4,7 @@
 #ifndef KRY_OPTIONS_H
 #define KRY_OPTIONS_H
 
+#include "krylov/methods.h"
 #include "operator/op.h"
 #include "precond/deflation.h"
 #include <kry/solver.h>
@@ -16,6 +17,9 @@ typedef enum kry_precision {
     KRY_PRECISION_DOUBLE,
     KRY_PRECISION_MIXED
 } kry_precision;
+
+/* Beside the numbers of Krylov methods (methods.h): the relaxations, and the choice by a look at the matrix. */
+enum { KRY_METHOD_JACOBI = KRY_METHOD_COUNT, KRY_METHOD_SOR, KRY_METHOD_AUTO };
 
 typedef struct kry_options {
     unsigned given; /* bit i: word number i of kry_solver_word */
@@ -46,12 +50,28 @@ typedef struct kry_options {
     void *monitor_user;
 } kry_options;
 
+/* ---- option_words.c ---- */
+
+/* Who takes a word: Krylov methods, relaxations, mixed precision, the solver in single inside of it. */
+enum { KRY_OF_KRYLOV = 1, KRY_OF_RELAXATION = 2, KRY_OF_MIXED = 4, KRY_OF_INNER = 8 };
+
 /* Add what `text` says to *o. */
 kry_status kry_options_parse(const char *text, kry_options *o);
 /* The same of kry_mixed_params.options, which take words of the inner solver only. */
 kry_status kry_options_parse_inner(const char *text, kry_options *o);
+/* The same of "gmres:30", a method, and a number behind it. who: the public function */
+kry_status kry_options_method(const char *who, const char *value, kry_options *o);
+/* The first word given that is of none of these; NULL: all are. */
+const char *kry_options_stray(const kry_options *o, unsigned of);
+/* Is the method a relaxation? */
+bool kry_options_relax(const kry_options *o);
+/* Is it auto's to choose? */
+bool kry_options_choose(const kry_options *o);
 /* In a public call: ranks whose options say something else are told. */
 void kry_options_same(const kry_device *device, const kry_options *o);
+
+/* ---- options.c ---- */
+
 /* A solver for A: all that the options say. */
 kry_status kry_options_make(const kry_op *A, const kry_options *o, kry_op **solver);
 /* A solver for A, in A's own precision whatever the options say of it. */
@@ -63,10 +83,6 @@ kry_status kry_options_deflation(const kry_options *o, char *room, size_t size,
                                  kry_deflation_params *params);
 /* What is solved with: A, or A with its first unknown pinned. */
 kry_status kry_options_system(const kry_op *A, const kry_options *o, kry_op **system);
-/* Is the method a relaxation? */
-bool kry_options_relax(const kry_options *o);
-/* Is it auto's to choose? */
-bool kry_options_choose(const kry_options *o);
 /* mixed.c: precision=mixed. */
 kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver);
 

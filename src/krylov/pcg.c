@@ -253,26 +253,33 @@ static kry_status catch_up_columns(run *R, const kry_vec *first)
     const kry_arg args[] = { ARG(x->n),      ARG(start), ARG(S->look.step), ARG(first->buffer),
                              ARG(first->ld), ARG_VEC(x), ARG(x->ld) };
 
-    return kry_launch_columns(x->dev, S->kernel.add_last, kry_groups_for(x->dev, x->type, x->n),
+    return kry_launch_columns(x->dev, S->kernel.add_lasts, kry_groups_for(x->dev, x->type, x->n),
                               x->k, args, COUNT(args));
+}
+
+/* x += alpha p with the alpha of the last step. Waits, so that no kernel has to be compiled for this alone. */
+static kry_status add_last(run *R, const kry_vec *p)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = R->S->look.dev;
+    const size_t size = kry_acc_size(dev);
+    kry_scalar alpha;
+
+    TRY(kry_buffer_read(dev, R->S->look.step, STATE_ALPHA * size, size, &alpha));
+    TRY(kry_vec_axpby(dev->info.fp64 ? alpha.f64 : alpha.f32, p, 1, R->x));
+done:
+    return st;
 }
 
 /* What x still waits for after `done` steps, the first of which used the direction `first`. Of several columns some may
  * have done fewer. */
 static kry_status catch_up(run *R, const kry_vec *first, int64_t done)
 {
-    kry_status st = KRY_OK;
-    kry_pcg *S = R->S;
-    kry_vec *x = R->x;
-    const kry_arg args[] = { ARG(x->n), ARG(S->look.step), ARG(first->buffer), ARG_VEC(x) };
+    const kry_pcg *S = R->S;
 
     if (!S->x_every_second_step || done == 0) return KRY_OK;
     if (S->columns > 1) return catch_up_columns(R, first);
-    if (done % 2 == 0) return KRY_OK;
-    TRY(kry_launch(x->dev, S->kernel.add_last, kry_groups_for(x->dev, x->type, x->n), args,
-                   COUNT(args)));
-done:
-    return st;
+    return done % 2 ? add_last(R, first) : KRY_OK;
 }
 
 /* Iterations until the device, the limit or the monitor ends them: the whole recurrence. */

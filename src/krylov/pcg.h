@@ -10,7 +10,7 @@
 
 typedef struct kry_pcg_kernels {
     kry_kernel *step; /* of one column or of several, for an x that is aligned */
-    kry_kernel *add_last, *correct_beta;
+    kry_kernel *add_lasts, *correct_beta; /* NULL: not wanted */
 } kry_pcg_kernels;
 
 typedef struct kry_pcg {

@@ -99,6 +99,10 @@ kry_status kry_pcg_step_kernel(const kry_pcg *S, bool aligned, kry_kernel **kern
                           kernel);
 }
 
+/* Nothing of pcg.cl is launched but the stopping test, where a limit or a monitor ends a solve: it is compiled then. An M
+ * that takes long has it before each end, and a monitor of fixed iterates at each of them. */
+static bool is_all_fused(const kry_pcg *S) { return S->repeats && !S->waits && !S->K->story.exact; }
+
 static kry_status compile(kry_pcg *S, kry_device *dev, kry_type type)
 {
     kry_status st = KRY_OK;
@@ -106,14 +110,15 @@ static kry_status compile(kry_pcg *S, kry_device *dev, kry_type type)
     const char *columns = one ? "" : "-DCOLUMNS";
     kry_kernel *found;
 
+    if (one && is_all_fused(S)) goto done;
     TRY(kry_pcg_step_kernel(S, true, &S->kernel.step));
     /* Found again by the solve, which must not fail for want of them. */
     TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_direction" : "pcg_directions",
                        &found));
     TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_check" : "pcg_checks", &found));
-    TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_add_last" : "pcg_add_lasts",
-                       &S->kernel.add_last));
-    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_flexible", &S->kernel.correct_beta));
+    if (!one) TRY(kry_kernel_get(dev, "pcg", type, columns, "pcg_add_lasts", &S->kernel.add_lasts));
+    if (S->flexible == KRY_POLAK_RIBIERE)
+        TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_flexible", &S->kernel.correct_beta));
 done:
     return st;
 }

@@ -45,7 +45,6 @@ static const struct line {
     { "pcg_direction", 3, 2, 0, 0 },
     { "pcg_step", 6, 6, 0, DIAGONAL | PAIRS },
     { "pcg_check", 0, 0, 0, 0 },
-    { "pcg_add_last", 3, 2, 0, 0 },
     { "bidiagonal_left", 3, 5, 0, 0 },
     { "bidiagonal_right", 3, 5, 0, 0 },
     { "lsqr_update", 5, 6, 0, 0 },

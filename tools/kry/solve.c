@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "examine.h"
 #include "interrupt.h"
+#include "opening.h"
 #include "page/history.h"
 #include "page/output.h"
 #include "plot.h"
@@ -12,7 +13,6 @@
 #include "rhs.h"
 #include "solve_page.h"
 #include "solve_report.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,22 +194,6 @@ done:
     return st < 0 ? st : KRY_OK;
 }
 
-/* max |x - u| and ||x - u|| / ||u|| */
-static void measure_error(solve *s)
-{
-    const double *exact = s->rhs.exact;
-    double largest = 0, sums[2] = { 0, 0 };
-    for (int64_t i = 0; i < s->rows; i++) {
-        double e = fabs(s->x[i] - exact[i]);
-        if (isnan(e) || e > largest) largest = e; /* NaN stays */
-        sums[0] += e * e;
-        sums[1] += exact[i] * exact[i];
-    }
-    ranks_sum(sums, 2);
-    s->report.error_inf = ranks_most(largest);
-    s->report.error_rel = sqrt(sums[0]) / sqrt(sums[1]);
-}
-
 static kry_status write_on_ranks(const solve *s, const char *comment)
 {
     kry_vec *x = NULL;
@@ -292,6 +276,29 @@ done:
     return st;
 }
 
+/* Open the device, and meanwhile read the system, unless what is read depends on the device, or a page tells of both. A
+ * failure of the device is told rather than one of the system. */
+static kry_status open_and_read(solve *s, form *f)
+{
+    kry_status st = KRY_OK, read;
+    const options *o = &s->o;
+    opening device;
+
+    if (ranks_count() == 1 && !o->html && !f->modes) {
+        opening_begin(&device, o->device);
+        read = read_system(s, f);
+        st = opening_end(&device, &s->device);
+        return st < 0 ? st : read;
+    }
+    TRY(ranks_device(o->device, o->html != NULL, &s->device));
+    if (o->html) TRY(ranks_agree(kry_report_begin(s->device, &s->page)));
+    /* On several devices algebraic multigrid needs the entries of the matrix. */
+    if (f->modes && !f->stencil && kry_team_size(s->device) > 1) f->stored = true;
+    TRY(ranks_agree(read_system(s, f)));
+done:
+    return st;
+}
+
 static kry_status prepare(solve *s)
 {
     kry_status st = KRY_OK;
@@ -304,10 +311,7 @@ static kry_status prepare(solve *s)
     r->verbose = o->verbose;
     r->type = options_type(o);
     r->seed = options_whole(o->seed, 1);
-    TRY(ranks_device(o->device, o->html != NULL, &s->device));
-    if (o->html) TRY(ranks_agree(kry_report_begin(s->device, &s->page)));
-    /* On several devices algebraic multigrid needs the entries of the matrix. */
-    if (f.modes && !f.stencil && kry_team_size(s->device) > 1) f.stored = true;
+    TRY(open_and_read(s, &f));
     r->device = kry_device_get_info(s->device);
     r->precision = mixed ? "mixed" : kry_type_name(r->type);
     CHECK(mixed || !o->outer, KRY_ERR_PARSE, "--outer goes with --precision mixed");
@@ -316,7 +320,6 @@ static kry_status prepare(solve *s)
     CHECK(r->device->fp64 || !o->outer || strcmp(o->outer, "device"), KRY_ERR_UNSUPPORTED,
           "%s has no double precision for --outer device", r->device->name);
     f.on_host = mixed && (o->outer ? !strcmp(o->outer, "host") : !r->device->fp64);
-    TRY(ranks_agree(read_system(s, &f)));
     double start = now();
     kry_report_enter(s->page, KRY_REPORT_MATRIX);
     TRY(source_operator(&s->src, s->device, r->type, &f, &s->A));
@@ -362,7 +365,7 @@ kry_status solve_run(const options *o)
     TRY(create_solver(&s));
     TRY(solve_system(&s));
     if (s.page) TRY(ranks_agree(kry_report_end(s.page)));
-    if (s.report.has_error) measure_error(&s);
+    if (s.report.has_error) report_errors(&s.report, s.rows, s.x, s.rhs.exact);
     if (ranks_report()) {
         if (o->json)
             print_json(&s.report);

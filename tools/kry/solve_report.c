@@ -10,6 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
+void report_errors(report *r, int64_t rows, const double *x, const double *exact)
+{
+    double largest = 0, sums[2] = { 0, 0 };
+
+    for (int64_t i = 0; i < rows; i++) {
+        double e = fabs(x[i] - exact[i]);
+        if (isnan(e) || e > largest) largest = e; /* NaN stays */
+        sums[0] += e * e;
+        sums[1] += exact[i] * exact[i];
+    }
+    ranks_sum(sums, 2);
+    r->error_inf = ranks_most(largest);
+    r->error_rel = sqrt(sums[0]) / sqrt(sums[1]);
+}
+
 static double padding(const report *r)
 {
     return r->matrix.slots > 0 ? (double)r->matrix.slots / (double)r->matrix.nnz : NAN;

@@ -27,6 +27,8 @@ typedef struct report {
     shares shares; /* of the work, between ranks */
 } report;
 
+/* r->error_inf and r->error_rel, of the rows of all processes: max |x - u| and ||x - u|| / ||u||. rows: of this one. */
+void report_errors(report *r, int64_t rows, const double *x, const double *exact);
 void report_json(json *j, const report *r); /* its members */
 void report_text(const report *r);
 
