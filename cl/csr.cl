@@ -229,43 +229,6 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
         to = (int)(ROW_END(row) - begin);                                          \
     }
 
-#ifdef HELD
-
-// A group that multiplies again and again has one run at most: its work-items keep the entries that they load, and where
-// the first row that they add up begins and ends.
-#define HOLD_ENTRY(u, G)                                                           \
-    const int at##u = held_begin + min(held_l + u * WG, max(held_count, 1) - 1);   \
-    const int col##u = held_count > 0 ? col[at##u] : 0;                            \
-    const SUM val##u = held_count > 0 ? (SUM)val[at##u] : (SUM)0;
-#define MATRIX_HELD                                                                \
-    const int held = get_group_id(0), held_l = get_local_id(0);                    \
-    const int held_first = held < work ? FIRST_ROW(held) : 0;                      \
-    const int held_rows = held < work ? FIRST_ROW(held + 1) - held_first : 0;      \
-    const int held_begin = held < work ? (int)row_ptr[held_first] : 0;             \
-    const int held_count = held < work ? (int)row_ptr[held_first + held_rows] - held_begin : 0; \
-    const int held_lanes = lanes_per_row(held_rows), held_row = held_first + held_l / held_lanes; \
-    const int held_there = held_l / held_lanes < held_rows;                        \
-    const int held_from = held_there ? (int)row_ptr[held_row] - held_begin : 0;    \
-    const int held_to = held_there ? (int)row_ptr[held_row + 1] - held_begin : 0;  \
-    EACH(HOLD_ENTRY, )
-#define KEPT_OR_OFFSETS                                                            \
-    if (base == 0) {                                                               \
-        from = held_from, to = held_to;                                            \
-    } else FROM_OFFSETS
-#define STORE_PRODUCT(u, GET) \
-    if (l + u * WG < count) tile[l + u * WG] = val##u * (SUM)GET(col##u);
-#define MATRIX_ROWS(GET, DO)                                                       \
-    {                                                                              \
-        const int l = held_l, first = held_first, rows = held_rows, lanes = held_lanes; \
-        const int begin = held_begin, count = held_count;                          \
-        EACH(STORE_PRODUCT, GET)                                                   \
-        barrier(CLK_LOCAL_MEM_FENCE);                                              \
-        SUM_RUN(held, GET, DO, KEPT_OR_OFFSETS)                                    \
-        barrier(CLK_LOCAL_MEM_FENCE); /* the next product overwrites the tile */   \
-    }
-
-#else
-
 #define MATRIX_ROWS(GET, DO)                                                       \
     for (int b = get_group_id(0); b < work; b += get_num_groups(0)) {              \
         int l = get_local_id(0), first = FIRST_ROW(b);                             \
@@ -279,9 +242,16 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
     }
 
 #endif
-#endif
 
-#ifndef PER // persistent kernels take the loop over rows alone
+#ifdef PER // persistent kernels take the loop over rows alone
+
+// Keep the entries of a row, HELD at most.
+#define HOLD_ROW(at, row, there)                                                   \
+    const OFFSET begin = row_ptr[row];                                             \
+    const int count = there ? (int)(row_ptr[row + 1] - begin) : 0;                 \
+    UNROLLED for (int u = 0; u < HELD; u++) { HOLD(u < count, col[begin + u], begin + u) }
+
+#else
 
 // d := diagonal; entries of a row may stand in any order.
 kernel void csr_diagonal(long rows, global const OFFSET *restrict row_ptr,

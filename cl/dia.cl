@@ -132,6 +132,29 @@
 
 #endif
 
+#ifdef HELD
+// Keep the entries of a row; HELD: a place on each diagonal, those above the main one first.
+#ifdef SYMMETRIC
+#define HOLD_ROW(at, row, there)                                                   \
+    UNROLLED for (int u = 0; u < HELD; u++) {                                      \
+        const int d = u < diagonals ? u : u - diagonals + 1;                       \
+        const int below = u >= diagonals, j = below ? row - offset[d] : row + offset[d]; \
+        HOLD(there && j >= 0 && j < cols && (FIRST_HELD || u), j, d * stride + (below ? j : row)) \
+    }
+#ifdef FLUX
+#define FIRST_HELD 0
+#else
+#define FIRST_HELD 1
+#endif
+#else
+#define HOLD_ROW(at, row, there)                                                   \
+    UNROLLED for (int u = 0; u < HELD; u++) {                                      \
+        const int j = row + offset[u];                                             \
+        HOLD(there && j >= 0 && j < cols, j, u * stride + row)                     \
+    }
+#endif
+#endif
+
 #ifndef PER // persistent kernels take the loop over rows alone
 
 // ---- entries, one after the other: those of a row whose numbers are not zero, by ascending column ----

@@ -213,4 +213,16 @@
     }
 
 #endif
+
+#ifdef HELD
+// Keep the entries of position i, HELD at most.
+#define HOLD_ROW(i, row, there)                                                  \
+    int e = BEGIN((i) / C) + (i) % C;                                            \
+    const int end = there ? END((i) / C) : 0;                                    \
+    BEGIN_COLUMNS(i)                                                             \
+    UNROLLED for (int u = 0; u < HELD; u++, e += STEP) {                         \
+        const int c = e < end ? col[e] : NONE;                                   \
+        HOLD(c != NONE, COLUMN_OF(c, e), e)                                      \
+    }
+#endif
 #endif

@@ -236,6 +236,24 @@ static void linear_release(linear *s)
     free(s->b);
 }
 
+/* Several unknowns to a work-item, whose entries it keeps; work-items without any. */
+static void persistent__shapes(void **state)
+{
+    static const char *const shapes[] = { "group=64 per-item=3 groups=1 held=1",
+                                          "group=64 per-item=2 groups=2 held=1" };
+    const kry_type type = type_of(state);
+    linear s = linear_create(type, 101, 1);
+    int in_kernel = 0;
+
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        kry_tuning_set(device(), "resident/matrix", shapes[i]);
+        compare(&s.host, s.A, "precond=jacobi", &in_kernel);
+    }
+    kry_tuning_set(device(), "resident/matrix", "auto");
+    print_message("# %d of %d in the persistent kernel\n", in_kernel, (int)COUNT(shapes));
+    linear_release(&s);
+}
+
 /* The numbers that are multiplied are not A's, also where work-items hold those: one group has all rows. */
 static void persistent__factors(void **state)
 {
@@ -435,7 +453,7 @@ static void persistent__refused(void **state)
     never_in_kernel(&s.host, s.A, "precond=block-jacobi:2");
     never_in_kernel(&s.host, s.A, "precond=chebyshev:33");
     never_in_kernel(&s.host, s.A, "precond=ip:unscaled");
-    kry_tuning_set(device(), "resident/matrix", "per-item=1 groups=1000000");
+    kry_tuning_set(device(), "resident/matrix", "group=128 per-item=1 groups=1000000 held=0");
     never_in_kernel(&s.host, s.A, "precond=jacobi");
     kry_tuning_set(device(), "resident/matrix", "auto");
     kry_op_release(&coo);
@@ -484,17 +502,12 @@ static void persistent__no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(persistent__formats),
-        BOTH(persistent__factors),
-        FOUR(persistent__factors_in_places_of_the_device),
-        BOTH(persistent__same_result_twice),
-        BOTH(persistent__iteration_limit),
-        BOTH(persistent__breakdowns),
-        BOTH(persistent__monitor_at_every_second),
-        BOTH(persistent__new_values),
-        BOTH(persistent__two_solvers),
-        BOTH(persistent__refused),
-        BOTH(persistent__aborted),
+        BOTH(persistent__formats),           BOTH(persistent__shapes),
+        BOTH(persistent__factors),           FOUR(persistent__factors_in_places_of_the_device),
+        BOTH(persistent__same_result_twice), BOTH(persistent__iteration_limit),
+        BOTH(persistent__breakdowns),        BOTH(persistent__monitor_at_every_second),
+        BOTH(persistent__new_values),        BOTH(persistent__two_solvers),
+        BOTH(persistent__refused),           BOTH(persistent__aborted),
         BOTH(persistent__no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);

@@ -83,6 +83,8 @@ static const struct {
                { "csr.cl", "loop of csr.cl" },
                { "sell.cl", "loop of sell.cl" },
                { "dia.cl", "loop of dia.cl" },
+               { "held.clh", "resident_matrix.clh" },
+               { "streamed.clh", "resident_matrix.clh" },
                { "resident_matrix.clh", "resident_matrix.clh" },
                { "shadow.clh", "shadow.clh" } };
 

@@ -233,6 +233,7 @@ static kry_status build_on_device(kry_matrix *A, const kry_csr *C, bool *built)
 
     TRY(find_longest(A, s, C->row_ptr, &longest));
     *built = longest <= tile / 2;
+    A->longest = longest;
     if (!*built) {
         A->stages = 0;
         goto done;

@@ -130,6 +130,12 @@ static inline bool kry_matrix_is_wrapped(const kry_matrix *A)
     return A->source && !A->source->renew;
 }
 
+/* Entries of the longest row. The host does not know rows that the library has made. */
+static inline int64_t kry_matrix_longest_row(const kry_matrix *A)
+{
+    return A->sorted.row_ptr ? kry_longest_row(&A->sorted) : A->longest;
+}
+
 /* Whether products multiply differences, a_ij (x_j - x_i). */
 static inline bool kry_matrix_in_flux_form(const kry_matrix *A)
 {

@@ -12,47 +12,96 @@
 
 /* ---- shapes -------------------------------------------------------------------------------- */
 
-/* Unknowns per work-item, and the fewest groups. */
+/* Work-items per group, unknowns per work-item, the fewest groups, and how many entries of each row a work-item keeps in
+ * registers; 0: none. */
 typedef struct shape {
-    int per, groups;
-    bool held; /* each group keeps its part of the matrix in registers */
+    int group, per, groups, held;
 } shape;
 
-/* A shape for experiments, from the tuning file: resident/matrix per-item=2 groups=264 */
-static bool given_shape(kry_device *dev, shape *s)
+/* Groups that keep the matrix, about one per compute unit, as those of grids. */
+static const shape holding[] = { { 128, 1, 0, 0 }, { 256, 1, 0, 0 }, { 512, 1, 0, 0 },
+                                 { 512, 2, 0, 0 }, { 512, 4, 0, 0 }, { 256, 8, 0, 0 } };
+
+/* Entries of a row that work-items can keep: of the longest row, and a few more so that not every matrix compiles a program
+ * of its own; of diagonals all. 0: none. */
+static int entries_to_hold(const kry_matrix *A)
 {
-    char text[64];
+    enum { MOST = 32, EXACT = 8, STEP = 4, DIAGONALS = 3 /* argument of dia.cl */ };
+    const kry_stage *stage = &A->stage[0];
+    const bool dia = !strcmp(stage->stem, "dia");
+    const int64_t diagonals = dia ? stage->value[DIAGONALS].number : 0;
+    const int64_t longest = !dia                ? kry_matrix_longest_row(A)
+                            : A->format->shared ? 2 * diagonals - 1
+                                                : diagonals;
+
+    if (A->dev->info.cpu_kernels || longest < 1 || longest > MOST) return 0;
+    return (int)(dia || longest <= EXACT ? longest : (longest + STEP - 1) / STEP * STEP);
+}
+
+/* The fewest groups that have all unknowns. */
+static int groups_for(const kry_matrix *A, const shape *s)
+{
+    const int64_t each = (int64_t)s->group * s->per;
+    return (int)((A->shape.rows + each - 1) / each);
+}
+
+/* A shape for experiments, from the tuning file: resident/matrix group=128 per-item=2 groups=264 held=0 */
+static bool given_shape(const kry_matrix *A, shape *s)
+{
+    char text[80];
+    int hold;
 
     *s = (shape){ 0 };
-    return kry_tuning_get(dev, "resident/matrix", text, sizeof text) &&
-           sscanf(text, "per-item=%d groups=%d", &s->per, &s->groups) == 2 && s->per >= 1 &&
-           s->per <= 1024 && s->groups >= 1;
+    if (!kry_tuning_get(A->dev, "resident/matrix", text, sizeof text) ||
+        sscanf(text, "group=%d per-item=%d groups=%d held=%d", &s->group, &s->per, &s->groups,
+               &hold) != 4 ||
+        s->group < 1 || s->per < 1 || s->per > 1024)
+        return false;
+    s->held = hold ? entries_to_hold(A) : 0;
+    if (!s->held) s->group = kry_group_size(A->dev); /* the formats' loops know no other */
+    if (s->groups < groups_for(A, s)) s->groups = groups_for(A, s);
+    return true;
+}
+
+/* Registers of the kernel's own, and of a work-item's unknowns and entries, on an H100, which has so many for a group. */
+enum { REGISTERS = 65536, MOST_REGISTERS = 255, BASE = 40 };
+
+/* Whether one group per compute unit can keep the matrix, M's numbers included. */
+static bool can_hold(const kry_matrix *A, int numbers, shape *s)
+{
+    const kry_device_info *info = &A->dev->info;
+    const int64_t word = kry_type_size(A->shape.type) / 4, val = kry_type_size(A->stored) / 4;
+    const int64_t unknown = 5 * word + s->held * (1 + val + numbers * word);
+    const int64_t limit =
+        REGISTERS / s->group < MOST_REGISTERS ? REGISTERS / s->group : MOST_REGISTERS;
+    const int64_t local = (int64_t)s->group * (4 * sizeof(kry_partial) + s->per * 4 * word) + 2048;
+
+    s->groups = groups_for(A, s);
+    return s->groups <= info->compute_units && s->group <= info->max_group &&
+           local <= info->local_bytes && BASE + s->per * unknown <= limit;
 }
 
 /* Groups that run at once, about: the barrier will count them. On GPUs by their registers, of which a work-item takes
  * so many on an H100. */
 static int64_t groups_at_once(const kry_device *dev, int per)
 {
-    enum { REGISTERS = 65536, BASE = 60, PER_UNKNOWN = 17 };
-    const int64_t here = REGISTERS / (BASE + PER_UNKNOWN * per) / kry_group_size(dev);
+    enum { STREAMING = 60, PER_UNKNOWN = 17 };
+    const int64_t here = REGISTERS / (STREAMING + PER_UNKNOWN * per) / kry_group_size(dev);
 
     return dev->info.compute_units * (!dev->info.gpu ? 1 : here > 1 ? here : 1);
 }
 
-/* With so many unknowns per work-item. Returns false if they do not fit, or if the matrix has so many entries for each
- * work-item that the more work-items of a launch for each step are faster: measured on an H100 (docs/resident.md). */
+/* With so many unknowns per work-item, and the matrix read anew for each product. Returns false if they do not fit, or if the
+ * matrix has so many entries for each work-item that the more work-items of a launch for each step are faster: measured on
+ * an H100 (docs/resident.md). */
 static bool find_shape(const kry_matrix *A, int per, shape *s)
 {
     enum { MOST_ENTRIES = 24 };
-    const kry_stage *stage = &A->stage[0];
-    const int64_t size = kry_group_size(A->dev), n = A->shape.rows;
-    const int64_t most = groups_at_once(A->dev, per), needed = (n + size * per - 1) / (size * per);
+    const int64_t most = groups_at_once(A->dev, per);
 
-    *s = (shape){ .per = per, .groups = (int)needed };
-    s->held = !strcmp(stage->stem, "csr") && !A->dev->info.cpu_kernels &&
-              !kry_matrix_in_flux_form(A) && stage->groups <= most;
-    if (s->held && stage->groups > needed) s->groups = (int)stage->groups;
-    return needed <= most && (!A->dev->info.gpu || A->slots <= MOST_ENTRIES * most * size);
+    *s = (shape){ .group = kry_group_size(A->dev), .per = per };
+    s->groups = groups_for(A, s);
+    return s->groups <= most && (!A->dev->info.gpu || A->slots <= MOST_ENTRIES * most * s->group);
 }
 
 /* ---- the plug ------------------------------------------------------------------------------ */
@@ -216,16 +265,17 @@ static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, kry_
 {
     kry_status st = KRY_OK;
     const kry_stage *stage = &A->stage[0];
-    kry_plug plug = { .size = kry_group_size(A->dev),
+    kry_plug plug = { .size = s.group,
                       .groups = s.groups,
-                      .pieces = A->dev->info.gpu ? stage->groups : 0,
+                      .pieces = A->dev->info.gpu && !s.held ? stage->groups : 0,
                       .shown = forms[M->kind].shown };
-    char stem[32], defines[KRY_STAGE_DEFINES], text[KRY_STAGE_DEFINES + 80];
+    char stem[32], defines[KRY_STAGE_DEFINES], held[20] = "", text[KRY_STAGE_DEFINES + 100];
 
     snprintf(stem, sizeof stem, "resident_%s", stage->stem);
     kry_stage_defines(A, stage, A->stored, A->surplus != NULL, defines);
-    snprintf(text, sizeof text, "%s -DGROUP=WG -DPER=%d%s%s%s", defines, s.per,
-             s.held ? " -DHELD" : "", forms[M->kind].define,
+    if (s.held) snprintf(held, sizeof held, " -DHELD=%d", s.held);
+    snprintf(text, sizeof text, "%s -DGROUP=%d -DPER=%d%s%s%s", defines, s.group, s.per, held,
+             forms[M->kind].define,
              M->kind == FACTORS && A->stored != A->shape.type ? " -DA_VAL=float" : "");
     TRY(kry_kernel_get(A->dev, stem, A->shape.type, text, stem, &plug.kernel));
     add_stage(A, &plug);
@@ -236,27 +286,28 @@ done:
     return st;
 }
 
-/* As few unknowns per work-item as the device can hold. */
+/* As few unknowns per work-item as the device can hold: first with the matrix, then without it. */
 kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg **R)
 {
     enum { MOST_GPU = 4, MOST_CPU = 1024 }; /* unknowns of a work-item */
     kry_status st = KRY_OK;
     const kry_matrix *A = self;
-    const int most = A->dev->info.cpu_kernels ? MOST_CPU : MOST_GPU;
+    const int most = A->dev->info.cpu_kernels ? MOST_CPU : MOST_GPU, held = entries_to_hold(A);
     precond found;
     shape s;
 
     *R = NULL;
     TRY(check(A));
     TRY(find_precond(A, M, &found));
-    if (given_shape(A->dev, &s)) return try_shape(A, &found, s, R);
+    if (given_shape(A, &s)) return try_shape(A, &found, s, R);
     st = kry_fail(KRY_ERR_UNSUPPORTED, "%lld unknowns with %lld entries do not fit on the chip",
                   (long long)A->shape.rows, (long long)A->slots);
-    for (int per = 1; per <= most && st != KRY_OK && st != KRY_ERR_MEMORY; per *= 2) {
-        if (!find_shape(A, per, &s)) continue;
-        s.held &= found.kind != FACTORS; /* which multiply by other numbers than A's */
-        st = try_shape(A, &found, s, R);
+    for (size_t i = 0; held && i < COUNT(holding) && st != KRY_OK && st != KRY_ERR_MEMORY; i++) {
+        s = holding[i], s.held = held;
+        if (can_hold(A, found.kind == FACTORS ? 2 : 0, &s)) st = try_shape(A, &found, s, R);
     }
+    for (int per = 1; per <= most && st != KRY_OK && st != KRY_ERR_MEMORY; per *= 2)
+        if (find_shape(A, per, &s)) st = try_shape(A, &found, s, R);
 done:
     return st;
 }

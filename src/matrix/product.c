@@ -178,8 +178,7 @@ static bool is_for_host(const product *p)
     const kry_matrix *A = kry_matrix_of(p->A), *B = kry_matrix_of(p->B);
     double windows = (double)B->shape.cols / WINDOW;
     const bool gpu = !A->dev->info.cpu_kernels;
-    /* The host does not know rows that the library has made, which are short. */
-    const int64_t longest = A->sorted.row_ptr ? kry_longest_row(&A->sorted) : A->longest;
+    const int64_t longest = kry_matrix_longest_row(A);
 
     if (kry_device_is_host(A->dev) || A->nnz > INT32_MAX || B->nnz > INT32_MAX) return true;
     return gpu && (double)longest * windows > MOST_STEPS;
