@@ -93,16 +93,16 @@ static kry_status convert(const kry_stencil *A, const char *who, int axis, const
     assert(k);
     for (int64_t l = 0; l < layers; l++) {
         const int64_t layer = (first + l + s->all) % s->all, begin = layer * s->layer;
-        const double *given = k + place_given(A, layer) * s->layer;
+        const int64_t given = place_given(A, layer) * s->layer - begin; /* and i: where k has it */
         int64_t at = begin / stride % size;
         for (int64_t row = begin; row < begin + s->layer; row += stride) {
             bool unused = at == last;
-            for (int64_t i = row; i < row + stride; i++, to++, given++) {
-                kry_number_put(A->type, host, to, unused ? 0 : weight * *given);
+            for (int64_t i = row; i < row + stride; i++, to++) {
+                kry_number_put(A->type, host, to, unused ? 0 : weight * k[given + i]);
                 double v = kry_number_at(A->type, host, to);
                 CHECK(unused || (v > 0 && isfinite(v)), KRY_ERR_ARGUMENT,
                       "%s: %s %lld%s is %g; it must be positive and finite", who,
-                      cells ? "coefficient" : "face", (long long)i, along[axis], *given);
+                      cells ? "coefficient" : "face", (long long)i, along[axis], k[given + i]);
             }
             at = at + 1 < size ? at + 1 : 0;
         }

@@ -51,7 +51,7 @@ kry_stencil_box kry_stencil_given(const kry_stencil_params *p, const kry_split *
     const int last = p->size[2] ? 2 : 1;
     kry_stencil_box box = { .size = { p->size[0], p->size[1], p->size[2] ? p->size[2] : 1 } };
 
-    if (!p->local) return box;
+    if (!p->local || !s) return box;
     if (s->boxes) {
         const kry_grid_box part = kry_boxes_part(s->boxes, r);
         for (int a = 0; a <= last; a++) {

@@ -180,7 +180,8 @@ kry_status kry_stencil_rows_like(const kry_stencil *A, const kry_sparse *like, k
 /* Check sizes, sides and blocks; `who`: the public function. */
 kry_status kry_stencil_check_grid(const char *who, const kry_device *dev,
                                   const kry_stencil_params *params);
-/* slab.c: of what cells rank r of a grid that is cut so gives coefficients and faces: all, or with `local` its part. */
+/* slab.c: of what cells rank r of a grid that is cut so (NULL: not at all) gives coefficients and faces: all, or with `local`
+ * its part. */
 kry_stencil_box kry_stencil_given(const kry_stencil_params *params, const kry_split *split, int r);
 /* kry_stencil_create on a team, in slabs or boxes; the parameters have been checked. */
 kry_status kry_stencil_create_parts(kry_device *team, kry_type type,

@@ -8,7 +8,6 @@
 #include "grid/stencil.h"
 #include "host/host.h"
 #include "io/problem.h"
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,11 +107,10 @@ static int64_t rows_of(const kry_problem *p, const kry_vec *of)
 static void known_solution(const spec *s, int64_t i, const double *sin2, const double *cos2,
                            double *u, double *f)
 {
-    const int axes = s->axes;
+    const int axes = s->axes == 3 ? 3 : 2;
     const int64_t size = s->size, at[3] = { i % size, i / size % size, i / size / size };
     double h = 1.0 / ((double)size + 1), sum = 0;
 
-    assert(axes <= 3);
     *u = 1;
     for (int a = 0; a < axes; a++) {
         double term = (a == 1 ? s->number : 1) * cos2[at[a]];
