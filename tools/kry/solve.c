@@ -4,7 +4,6 @@
 #include "commands.h"
 #include "examine.h"
 #include "interrupt.h"
-#include "opening.h"
 #include "page/history.h"
 #include "page/output.h"
 #include "plot.h"
@@ -276,20 +275,11 @@ done:
     return st;
 }
 
-/* Open the device, and meanwhile read the system, unless what is read depends on the device, or a page tells of both. A
- * failure of the device is told rather than one of the system. */
 static kry_status open_and_read(solve *s, form *f)
 {
-    kry_status st = KRY_OK, read;
+    kry_status st = KRY_OK;
     const options *o = &s->o;
-    opening device;
 
-    if (ranks_count() == 1 && !o->html && !f->modes) {
-        opening_begin(&device, o->device);
-        read = read_system(s, f);
-        st = opening_end(&device, &s->device);
-        return st < 0 ? st : read;
-    }
     TRY(ranks_device(o->device, o->html != NULL, &s->device));
     if (o->html) TRY(ranks_agree(kry_report_begin(s->device, &s->page)));
     /* On several devices algebraic multigrid needs the entries of the matrix. */
