@@ -76,34 +76,62 @@ typedef struct drawing {
     int64_t (*partner)(const spec *s, int64_t i, int64_t t, int64_t draws);
 } drawing;
 
-/* The places of some rows, as they are drawn; row and col NULL: they are only counted. */
+/* The places of some rows, as they are drawn. */
 typedef struct places {
     kry_problem_range of;
-    int64_t count;
+    int64_t count, room;
     int32_t *row, *col; /* row: from the first one */
 } places;
+
+static kry_status make_room(places *p, int64_t room)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_realloc((size_t)room, sizeof *p->row, &p->row));
+    TRY(kry_realloc((size_t)room, sizeof *p->col, &p->col));
+    p->room = room;
+done:
+    return st;
+}
 
 static void add_place(places *p, int64_t i, int64_t j)
 {
     if (i < p->of.first || i >= p->of.first + p->of.rows) return;
-    if (p->row) p->row[p->count] = (int32_t)(i - p->of.first), p->col[p->count] = (int32_t)j;
+    p->row[p->count] = (int32_t)(i - p->of.first), p->col[p->count] = (int32_t)j;
     p->count++;
 }
 
-/* All rows draw, for each may be a partner of these. */
-static void draw_places(const spec *s, const drawing *d, bool symmetric, places *p)
+/* What rows draw themselves, and as much again where partners are drawn, too: all places of a whole matrix, so that one that
+ * is too large has no memory before its numbers are drawn, and about those of a range. */
+static kry_status begin_places(const spec *s, const drawing *d, bool symmetric, places *p)
 {
-    p->count = 0;
+    int64_t room = 0;
+
+    for (int64_t i = p->of.first; i < p->of.first + p->of.rows; i++)
+        room += 1 + d->draws(s, i) * (symmetric ? 2 : 1);
+    return make_room(p, room);
+}
+
+/* All rows draw, for each may be a partner of these. */
+static kry_status draw_places(const spec *s, const drawing *d, bool symmetric, places *p)
+{
+    kry_status st = KRY_OK;
+
+    TRY(begin_places(s, d, symmetric, p));
     for (int64_t i = 0; i < s->size; i++) {
-        const int64_t draws = d->draws(s, i);
+        const int64_t draws = d->draws(s, i), most = 1 + draws * (symmetric ? 2 : 1);
         const bool here = i >= p->of.first && i < p->of.first + p->of.rows;
+        if (!here && !symmetric) continue;
+        if (p->count + most > p->room) TRY(make_room(p, p->room + p->room / 2 + most));
         add_place(p, i, i);
-        for (int64_t t = 0; t < draws && (here || symmetric); t++) {
+        for (int64_t t = 0; t < draws; t++) {
             const int64_t j = d->partner(s, i, t, draws);
             add_place(p, i, j);
             if (symmetric) add_place(p, j, i);
         }
     }
+done:
+    return st;
 }
 
 /* Make the pattern, with the diagonal, and its numbers. */
@@ -113,10 +141,7 @@ static kry_status draw(const spec *s, const drawing *d, const kry_problem_values
     kry_status st = KRY_OK;
     places p = { .of = of };
 
-    draw_places(s, d, how->symmetric, &p);
-    TRY(kry_alloc((size_t)p.count, sizeof *p.row, &p.row));
-    TRY(kry_alloc((size_t)p.count, sizeof *p.col, &p.col));
-    draw_places(s, d, how->symmetric, &p);
+    TRY(draw_places(s, d, how->symmetric, &p));
     const kry_entries pairs = {
         "kry_problem_create", { of.rows, s->size, KRY_F64, NULL, p.col, NULL }, p.row, p.count
     };
