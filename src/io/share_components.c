@@ -20,14 +20,12 @@ typedef struct components {
     const kry_share *A;
     const bool *left_out;
     kry_device *dev;
-    kry_layout alone; /* of a device that is not made of ranks */
-    int64_t *first;   /* of the rows of each rank, and where they end */
-    int64_t *parent;  /* of each row here */
-    int64_t
-        *number; /* the caller's: of each row here its component, in between its parent's parent */
-    kry_stretch
-        requests; /* (row, col): another rank's row is to be united with one that is not above it */
-    double more;  /* > 0: of some rank; the parents are not the first rows yet */
+    kry_layout alone;     /* of a device that is not made of ranks */
+    int64_t *first;       /* of the rows of each rank, and where they end */
+    int64_t *parent;      /* of each row here */
+    int64_t *number;      /* of each row here: its parent's parent, in the end its component */
+    kry_stretch requests; /* (row, col): another rank's row is to be united with one not above it */
+    double more;          /* > 0: of some rank; the parents are not the first rows yet */
     int64_t count;
 } components;
 

@@ -78,9 +78,8 @@ static kry_status stream_create(const bench *b, stream *s)
     CHECK(s->n > 0, KRY_ERR_ARGUMENT, "--n must be at least 1");
     double sets = total / size / ARRAYS / (double)s->n;
     int wanted = sets < 2 ? 2 : sets > MAX_SETS ? MAX_SETS : (int)sets;
-    for (
-        ; s->sets < wanted;
-        s->sets++) /* the host makes the numbers of the first set: 0.4 billion on a GPU in single */
+    /* The host makes the numbers of the first set: 0.4 billion on a GPU in single. */
+    for (; s->sets < wanted; s->sets++)
         for (int a = 0; a < ARRAYS; a++) {
             kry_vec **v = &s->vec[s->sets][a];
             if (s->sets == 0) {

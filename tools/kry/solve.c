@@ -275,20 +275,6 @@ done:
     return st;
 }
 
-static kry_status open_and_read(solve *s, form *f)
-{
-    kry_status st = KRY_OK;
-    const options *o = &s->o;
-
-    TRY(ranks_device(o->device, o->html != NULL, &s->device));
-    if (o->html) TRY(ranks_agree(kry_report_begin(s->device, &s->page)));
-    /* On several devices algebraic multigrid needs the entries of the matrix. */
-    if (f->modes && !f->stencil && kry_team_size(s->device) > 1) f->stored = true;
-    TRY(ranks_agree(read_system(s, f)));
-done:
-    return st;
-}
-
 static kry_status prepare(solve *s)
 {
     kry_status st = KRY_OK;
@@ -301,7 +287,10 @@ static kry_status prepare(solve *s)
     r->verbose = o->verbose;
     r->type = options_type(o);
     r->seed = options_whole(o->seed, 1);
-    TRY(open_and_read(s, &f));
+    TRY(ranks_device(o->device, o->html != NULL, &s->device));
+    if (o->html) TRY(ranks_agree(kry_report_begin(s->device, &s->page)));
+    /* On several devices algebraic multigrid needs the entries of the matrix. */
+    if (f.modes && !f.stencil && kry_team_size(s->device) > 1) f.stored = true;
     r->device = kry_device_get_info(s->device);
     r->precision = mixed ? "mixed" : kry_type_name(r->type);
     CHECK(mixed || !o->outer, KRY_ERR_PARSE, "--outer goes with --precision mixed");
@@ -310,6 +299,7 @@ static kry_status prepare(solve *s)
     CHECK(r->device->fp64 || !o->outer || strcmp(o->outer, "device"), KRY_ERR_UNSUPPORTED,
           "%s has no double precision for --outer device", r->device->name);
     f.on_host = mixed && (o->outer ? !strcmp(o->outer, "host") : !r->device->fp64);
+    TRY(ranks_agree(read_system(s, &f)));
     double start = now();
     kry_report_enter(s->page, KRY_REPORT_MATRIX);
     TRY(source_operator(&s->src, s->device, r->type, &f, &s->A));
