@@ -21,7 +21,8 @@ typedef struct kry_sweep {
     bool heavy;     /* a kernel with many registers */
     int columns;    /* of a launch, if the kernel takes several; 0: one */
     bool slab;      /* it was compiled for a slab, and takes what follows: SLAB_PARAMS */
-    cl_int begin, stride, until, sums_at;
+    bool inner;     /* without the last layer */
+    cl_int begin, stride, sums_at;
 } kry_sweep;
 
 /* The sweeps of a stencil. Vectors that start where a work-item of a GPU may load several numbers
