@@ -6,6 +6,7 @@
 #include "device/barrier.h"
 #include "matrix/matrix.h"
 #include "operator/op.h"
+#include "operator/resident.h"
 #include "testing.h"
 
 /* ---- matrices --------------------------------------------------------------------------------- */
@@ -237,6 +238,15 @@ static void linear_release(linear *s)
     free(s->b);
 }
 
+/* Where a kernel does not compile a solve takes launches, and nobody learns it. */
+static void assert_compiles(const kry_op *A)
+{
+    kry_resident_cg *R;
+    const kry_status st = kry_matrix_make_resident(kry_matrix_of(A), NULL, &R);
+    if (st < 0 && st != KRY_ERR_UNSUPPORTED) fail_msg("%s", kry_last_error());
+    kry_resident_release(&R);
+}
+
 /* Several unknowns to a work-item, whose entries it keeps; work-items without any. Of diagonals it computes the columns where so
  * many unknowns leave no registers for them. */
 static void persistent__shapes(void **state)
@@ -247,6 +257,7 @@ static void persistent__shapes(void **state)
     } cases[] = {
         { KRY_FORMAT_CSR, "group=64 per-item=3 groups=1 held=1", "precond=jacobi" },
         { KRY_FORMAT_CSR, "group=64 per-item=2 groups=2 held=1", "precond=jacobi" },
+        { KRY_FORMAT_SELL, "group=64 per-item=2 groups=2 held=1", "precond=jacobi" },
         { KRY_FORMAT_SYMDIA, "group=32 per-item=2 groups=2 held=1", "method=cg" },
         { KRY_FORMAT_SYMDIA, "group=4 per-item=16 groups=2 held=1", "method=cg" },
         { KRY_FORMAT_DIA, "group=4 per-item=16 groups=2 held=1", "precond=chebyshev:2" },
@@ -259,6 +270,7 @@ static void persistent__shapes(void **state)
         kry_op *A =
             csr_of(&s.host, type, KRY_MATRIX(.traits = KRY_SYMMETRIC, .format = cases[i].format));
         kry_tuning_set(device(), "resident/matrix", cases[i].shape);
+        assert_compiles(A);
         compare(&s.host, A, cases[i].words, &in_kernel);
         kry_op_release(&A);
     }

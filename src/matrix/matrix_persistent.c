@@ -19,12 +19,14 @@ typedef struct shape {
     bool columns;
 } shape;
 
-/* Groups that keep the matrix, about one per compute unit, as those of grids. None is larger than 256: 512 work-items have 128
- * registers each, and an H100 then took 20 us for an iteration of 512 x 512 unknowns in place of 6. */
+/* Groups that keep the matrix, about one per compute unit, as those of grids. The last one is for diagonals alone: of 512
+ * work-items each has 128 registers, and an H100 took 16 us for an iteration of 512 x 512 unknowns in CSR in place of 6. */
 static const shape holding[] = {
     { .group = 128, .per = 1 }, { .group = 256, .per = 1 }, { .group = 256, .per = 2 },
-    { .group = 256, .per = 4 }, { .group = 256, .per = 8 },
+    { .group = 256, .per = 4 }, { .group = 256, .per = 8 }, { .group = 512, .per = 4 },
 };
+
+enum { REGISTERS = 65536 }; /* of a compute unit of an H100 */
 
 static bool is_dia(const kry_matrix *A) { return !strcmp(A->stage[0].stem, "dia"); }
 
@@ -51,26 +53,22 @@ static int groups_for(const kry_matrix *A, const shape *s)
     return (int)((A->shape.rows + each - 1) / each);
 }
 
-/* Registers of the kernel's own, and of a work-item's unknowns and entries, on an H100, which has so many for a group. */
-enum { REGISTERS = 65536, MOST_REGISTERS = 255, BASE = 40 };
-
-/* Whether registers are left if work-items keep numbers, those of M, too, and their columns. Numbers count as those of vectors
- * even where they are stored in single, because compilers convert them before the loop. */
-static bool has_registers(const kry_matrix *A, const shape *s, int numbers, int columns, int spare)
+/* Whether there are registers, as on an H100, if work-items keep numbers, those of M, too, and their columns. A kernel has some
+ * of its own. Numbers count as those of vectors even where they are stored in single, because compilers convert them before
+ * the loop. Of diagonals fewer are taken than there are: 7 of 64^3 unknowns in double are faster in larger groups. */
+static bool has_registers(const kry_matrix *A, const shape *s, int numbers, int columns)
 {
-    const int64_t word = kry_type_size(A->shape.type) / 4;
+    const int64_t word = kry_type_size(A->shape.type) / 4, all = REGISTERS / s->group;
     const int64_t unknown = 5 * word + s->held * (columns + (1 + numbers) * word);
-    const int64_t limit =
-        REGISTERS / s->group < MOST_REGISTERS ? REGISTERS / s->group : MOST_REGISTERS;
+    const int64_t own = is_dia(A) ? 32 : 40, most = is_dia(A) ? 223 : 255;
 
-    return BASE + s->per * unknown + spare <= limit;
+    return own + s->per * unknown <= (all < most ? all : most);
 }
 
-/* The columns of diagonals follow from the row: to compute them takes longer than to keep them, unless registers are short. */
+/* The columns of diagonals follow from the row: to compute them takes longer than to keep them, if there are registers. */
 static bool keeps_columns(const kry_matrix *A, const shape *s, int numbers)
 {
-    enum { SPARE = 32 };
-    return !is_dia(A) || has_registers(A, s, numbers, 1, SPARE);
+    return !is_dia(A) || has_registers(A, s, numbers, 1);
 }
 
 /* Whether one group per compute unit can keep the matrix, M's numbers included. */
@@ -83,7 +81,7 @@ static bool can_hold(const kry_matrix *A, int numbers, shape *s)
     s->groups = groups_for(A, s);
     s->columns = keeps_columns(A, s, numbers);
     return s->groups <= info->compute_units && s->group <= info->max_group &&
-           local <= info->local_bytes && has_registers(A, s, numbers, s->columns, 0);
+           local <= info->local_bytes && has_registers(A, s, numbers, s->columns);
 }
 
 /* A shape for experiments, from the tuning file: resident/matrix group=128 per-item=2 groups=264 held=0 */
@@ -299,7 +297,7 @@ static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, kry_
     kry_stage_defines(A, stage, A->stored, A->surplus != NULL, defines);
     if (s.held)
         snprintf(held, sizeof held, " -DHELD=%d%s", s.held,
-                 is_dia(A) && s.columns ? " -DCOLUMNS" : "");
+                 is_dia(A) && s.columns ? " -DKEEPS_COLUMNS" : "");
     snprintf(text, sizeof text, "%s -DGROUP=%d -DPER=%d%s%s%s", defines, s.group, s.per, held,
              forms[M->kind].define,
              M->kind == FACTORS && A->stored != A->shape.type ? " -DA_VAL=float" : "");
