@@ -56,16 +56,17 @@ static const char *long_rows(const kry_matrix *A, const int64_t *row_ptr)
                                                                                : "";
 }
 
-/* Entries that a work-item of a GPU loads at once: more where they have few bytes, if every group of a launch has a run of as
- * many. */
+/* Entries that a work-item of a GPU loads at once: more where they have few bytes, as measured on an H100 (docs/formats/csr.md),
+ * if every group of a launch has a run of as many, and local memory for it. */
 static int unroll_of(const kry_matrix *A, int64_t nnz)
 {
-    enum { MORE = 2 * KRY_UNROLL };
+    enum { MORE = 2 * KRY_UNROLL, LOCAL_BYTES = 10 /* of an entry, at most */ };
     const kry_device *dev = A->dev;
-    const int64_t groups = kry_groups_at_once(dev, dev->shape.per_unit);
-    const bool many = nnz >= MORE * groups * kry_group_size(dev);
+    const int64_t run = (int64_t)MORE * kry_group_size(dev);
+    const bool fills = nnz >= run * kry_groups_at_once(dev, dev->shape.per_unit);
+    const bool fits = run * LOCAL_BYTES <= (int64_t)dev->info.local_bytes;
 
-    return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && many ? MORE : KRY_UNROLL;
+    return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && fills && fits ? MORE : KRY_UNROLL;
 }
 
 static const char *unrolled(int unroll) { return unroll == KRY_UNROLL ? "" : " -DUNROLL=8"; }
