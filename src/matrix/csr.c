@@ -60,7 +60,7 @@ static const char *long_rows(const kry_matrix *A, const int64_t *row_ptr)
  * if every group of a launch has a run of as many, and local memory for it. */
 static int unroll_of(const kry_matrix *A, int64_t nnz)
 {
-    enum { MORE = 2 * KRY_UNROLL, LOCAL_BYTES = 10 /* of an entry, at most */ };
+    enum { MORE = 2 * KRY_UNROLL, LOCAL_BYTES = 12 /* of an entry, at most */ };
     const kry_device *dev = A->dev;
     const int64_t run = (int64_t)MORE * kry_group_size(dev);
     const bool fills = nnz >= run * kry_groups_at_once(dev, dev->shape.per_unit);
