@@ -16,7 +16,8 @@ enum {
     KRY_STAGE_DEFINES = 192,
     KRY_STAGE_REST = KRY_DIRECTION_ARGS + 6, /* arguments besides the structure and the numbers */
     KRY_MAX_STAGES = 3,
-    KRY_UNROLL = 4 /* entries that a work-item of a GPU loads at once in csr.cl and coo.cl */
+    KRY_UNROLL =
+        4 /* entries that a work-item of a GPU loads at once in coo.cl, and in csr.cl at least */
 };
 
 /* The kernels that product.clh makes of a format's file. CPUs have no direction. */
@@ -388,9 +389,9 @@ typedef struct kry_runs {
     int64_t splits;
 } kry_runs;
 
-/* Cut the entries into runs of whole rows that suit the device; a row that is too long for that
- * is cut itself. */
-kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows,
+/* Cut the entries into runs of whole rows that suit the device, on GPUs of at most `unroll` entries for each work-item of a
+ * group; a row that is too long for that is cut itself. */
+kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows, int unroll,
                            kry_runs *runs);
 void kry_runs_release(kry_runs *runs);
 
