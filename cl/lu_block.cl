@@ -237,3 +237,33 @@ lu_block(RESIDENT_PARAMS, int m, int c0, int w, volatile global REAL *F, long f0
     settle(&me, &all, moved);
     resident_end_in_series(&me);
 }
+
+// The exchanges of a block's rows in n other columns, F. turn: as in lu_block.
+#define SIDE_BY_SIDE 8 // columns of a group
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+lu_rows(int n, int m, int c0, int w, global REAL *F, long f0, long ld, global const int *restrict index,
+        int columns, int turn)
+{
+    const int l = get_local_id(0);
+    global const int *pivots = index + c0, *origin = index + columns + (1 + turn) * m;
+    int to[PLACES], from[PLACES], first = (int)get_group_id(0) * SIDE_BY_SIDE;
+    REAL x[PLACES][SIDE_BY_SIDE];
+
+    UNROLLED for (int k = 0; k < PLACES; k++)
+    {
+        const int s = l + k * GROUP;
+        to[k] = s < w ? c0 + s : s < 2 * w ? pivots[s - w] : -1;
+        from[k] = to[k] >= 0 ? origin[to[k]] : 0;
+    }
+    F += f0;
+    do { // the host makes no more groups than there are columns to be had
+        UNROLLED for (int k = 0; k < PLACES; k++)
+            UNROLLED for (int c = 0; c < SIDE_BY_SIDE; c++) x[k][c] =
+                to[k] >= 0 && first + c < n ? F[from[k] + (first + c) * ld] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        UNROLLED for (int k = 0; k < PLACES; k++)
+            UNROLLED for (int c = 0; c < SIDE_BY_SIDE; c++)
+                if (to[k] >= 0 && first + c < n) F[to[k] + (first + c) * ld] = x[k][c];
+        first += (int)get_num_groups(0) * SIDE_BY_SIDE;
+    } while (first < n);
+}

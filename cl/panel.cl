@@ -238,7 +238,7 @@ kernel void panel_column(int m, int columns, int c0, int w, int j, int share, in
 }
 
 // The exchanges of columns c0 ... c0 + w - 1 in n others: those from `lo` on, but not these.
-// of_block: these columns are a block, 1, or 2 for the second ORIGIN; 0: a panel. at_once: columns to a group. Factors, with `solve`
+// of_block: these columns are a block, else a panel. at_once: columns to a group. Factors, with `solve`
 // for a panel: in columns behind it the rows c0 ... c0 + w - 1 are multiplied by L11^-1, with L11 the
 // triangle below the diagonal in these rows and columns. ECHELON: the rows that the pivots went to
 // leave for T, PANEL rows to a column, and zeros stay.
@@ -258,7 +258,7 @@ kernel void panel_rows(long n, int m, int columns, int lo, int c0, int w, int so
 {
     local REAL stage[COLUMNS * TRIANGLE / 2]; // 2 w numbers for each of at_once columns
     const int l = get_local_id(0);
-    global const int *source = of_block ? ORIGIN + (of_block - 1) * m : SOURCE;
+    global const int *source = of_block ? ORIGIN : SOURCE;
     long first = (long)get_group_id(0) * at_once;
 
     F += f0;

@@ -71,7 +71,6 @@ typedef struct kry_panels {
     bool echelon;
     double tolerance;   /* echelon: columns whose entries are not larger have no pivot */
     cl_int block;       /* factors: columns of a block */
-    cl_int turn;        /* factors: which ORIGIN says where the rows of a block came from, 0 or 1 */
     cl_int m, columns;  /* of F */
     cl_int share, most; /* rows of a panel to a group, and groups at most */
     kry_kernel *column, *rows;
@@ -96,6 +95,7 @@ kry_status kry_panels_exchange(const kry_panels *p, int64_t at, int64_t width, i
 typedef struct kry_lu_shape {
     int rows, wide;       /* of a work-item; columns of a group */
     kry_barrier *barrier; /* owned */
+    kry_kernel *rows_of_others;
 } kry_lu_shape;
 enum { KRY_LU_SHAPES = 3 };
 
@@ -113,6 +113,10 @@ void kry_lu_blocks_end(kry_lu_blocks *b);
 bool kry_lu_blocks_fit(const kry_lu_blocks *b, int64_t at);
 /* Factor columns at ... at + width - 1; other columns do not change. */
 kry_status kry_lu_blocks_factor(kry_lu_blocks *b, int64_t at, int64_t width);
+/* The exchanges of rows of that block in other columns, `others` of F. They may wait until the next block is being
+ * factored. */
+kry_status kry_lu_blocks_exchange(const kry_lu_blocks *b, int64_t at, int64_t width,
+                                  const kry_block *others);
 /* *finished: false if a launch was aborted. Waits. */
 kry_status kry_lu_blocks_finished(kry_lu_blocks *b, bool *finished);
 

@@ -9,6 +9,10 @@ enum {
     ITEM_BYTES = 256, /* of a slab, that a work-item keeps in registers */
     WIDEST = 8,       /* columns of a slab: as few as this are a chain of short waits */
     NARROWEST = 2,
+    FEW_COLUMNS = 64, /* of a block: BLOCK is this or KRY_LU_TRIANGLE, to compile seldom */
+    SHARE =
+        5, /* of the compute units, for groups that mostly wait, while a product has the others */
+    FEWEST = 8,
     BLOCK_ARGS = 11
 };
 
@@ -37,8 +41,9 @@ static kry_status get_shape(kry_lu_blocks *b, int rows, kry_lu_shape *shape)
 
     shape->rows = rows, shape->wide = fit < WIDEST ? fit : WIDEST;
     snprintf(defines, sizeof defines, "-DGROUP=%d -DROWS=%d -DWIDE=%d -DBLOCK=%d", b->group, rows,
-             shape->wide, (int)b->panels->block);
+             shape->wide, b->panels->block <= FEW_COLUMNS ? FEW_COLUMNS : KRY_LU_TRIANGLE);
     TRY(kry_kernel_get(dev, "lu_block", type, defines, "lu_block", &kernel));
+    TRY(kry_kernel_get(dev, "lu_block", type, defines, "lu_rows", &shape->rows_of_others));
     if (kry_kernel_spills(dev, kernel)) goto done;
     block_args(b, nowhere, args);
     TRY(kry_barrier_create(dev, kernel, b->group, args, BLOCK_ARGS, &shape->barrier));
@@ -83,19 +88,44 @@ static const kry_lu_shape *shape_for(const kry_lu_blocks *b, int64_t at)
 
 bool kry_lu_blocks_fit(const kry_lu_blocks *b, int64_t at) { return shape_for(b, at); }
 
+/* Which of two arrays says where the block's rows came from. */
+static cl_int turn_of(const kry_lu_blocks *b, int64_t at) { return at / b->panels->block % 2; }
+
 kry_status kry_lu_blocks_factor(kry_lu_blocks *b, int64_t at, int64_t width)
 {
     kry_status st = KRY_OK;
     const kry_lu_shape *shape = shape_for(b, at);
-    const cl_int place[3] = { (cl_int)at, (cl_int)width, at / b->panels->block % 2 };
+    const cl_int place[3] = { (cl_int)at, (cl_int)width, turn_of(b, at) };
     kry_arg args[BLOCK_ARGS];
-    const int most = kry_barrier_groups(shape->barrier),
-              slabs = (int)((width + shape->wide - 1) / shape->wide);
+    int groups = kry_barrier_groups(shape->barrier);
+    const int slabs = (int)((width + shape->wide - 1) / shape->wide),
+              few = b->panels->dev->info.compute_units / SHARE > FEWEST
+                        ? b->panels->dev->info.compute_units / SHARE
+                        : FEWEST;
 
+    if (groups > few) groups = few;
+    if (groups > slabs) groups = slabs;
     block_args(b, place, args);
-    TRY(kry_barrier_launch_next(shape->barrier, slabs < most ? slabs : most, args, BLOCK_ARGS));
+    TRY(kry_barrier_launch_next(shape->barrier, groups, args, BLOCK_ARGS));
 done:
     return st;
+}
+
+kry_status kry_lu_blocks_exchange(const kry_lu_blocks *b, int64_t at, int64_t width,
+                                  const kry_block *others)
+{
+    enum { AT_ONCE = 8 };
+    const kry_panels *p = b->panels;
+    const cl_int n = (cl_int)others->cols, c0 = (cl_int)at, w = (cl_int)width,
+                 turn = turn_of(b, at);
+    const int64_t groups = kry_groups_at_most(p->dev, (n + AT_ONCE - 1) / AT_ONCE);
+    const kry_arg args[] = { ARG(n),        ARG(p->m),       ARG(c0),
+                             ARG(w),        ARG_VEC(others), ARG(others->ld),
+                             ARG(p->index), ARG(p->columns), ARG(turn) };
+
+    if (n == 0) return KRY_OK;
+    return kry_launch_size(p->dev, shape_for(b, at)->rows_of_others, groups, b->group, args,
+                           COUNT(args));
 }
 
 kry_status kry_lu_blocks_finished(kry_lu_blocks *b, bool *finished)

@@ -258,38 +258,35 @@ done:
     return st;
 }
 
-/* The exchanges of rows of block k0 ... k1 - 1 in the block behind it, up to column k2, or in all columns but these two. */
-static kry_status exchange(factoring *f, int64_t k0, int64_t k1, int64_t k2, bool near)
+/* The exchanges of rows of block k0 ... k1 - 1 in columns `from` to before `to`. */
+static kry_status exchange(factoring *f, int64_t k0, int64_t k1, int64_t from, int64_t to)
 {
-    kry_status st = KRY_OK;
-    kry_panels *p = &f->panels;
-    const int64_t wide = k1 - k0;
-
-    p->turn = kry_lu_blocks_fit(&f->blocks, k0) && k0 / f->lu->params.block % 2;
-    if (near) return kry_panels_exchange(p, k0, wide, k0, k2, false, p->line);
-    TRY(kry_panels_exchange(p, k0, wide, 0, k1, false, p->line));
-    TRY(kry_panels_exchange(p, k0, wide, k2 - wide, f->lu->n, false, p->line));
-done:
-    return st;
+    const kry_block others = kry_block_part(&f->F, 0, from, f->lu->m, to - from);
+    return kry_lu_blocks_exchange(&f->blocks, k0, k1 - k0, &others);
 }
 
 /* A block is factored as soon as its columns have been updated with the block before; the columns behind it
- * are updated at the same time. Blocks of lu_block.c have an ORIGIN each in turn, so that most exchanges can wait, too. */
+ * are updated at the same time, and where lu_block.c factors it, rows in other columns exchanged. */
 static kry_status factor_all(factoring *f)
 {
     kry_status st = KRY_OK;
     const int64_t block = f->lu->params.block, n = f->lu->n, r = f->lu->r;
 
     for (int64_t k0 = 0, k1 = block < r ? block : r, k2; k0 < r; k0 = k1, k1 = k2 < r ? k2 : r) {
-        const bool wait = kry_lu_blocks_fit(&f->blocks, k0);
+        const bool apart = kry_lu_blocks_fit(&f->blocks, k0);
         k2 = n - k1 < block ? n : k1 + block;
         if (k0 == 0) TRY(factor_aside(f, k0, k1));
         TRY(follow(f, f->dev->queue, f->aside));
-        TRY(exchange(f, k0, k1, k2, true));
-        if (!wait) TRY(exchange(f, k0, k1, k2, false));
+        if (apart)
+            TRY(exchange(f, k0, k1, k1, k2));
+        else
+            TRY(kry_panels_exchange(&f->panels, k0, k1 - k0, 0, n, false, f->panels.line));
         TRY(update(f, k0, k1, k1, k2));
         if (k1 < r) TRY(factor_aside(f, k1, k2 < r ? k2 : r));
-        if (wait) TRY(exchange(f, k0, k1, k2, false));
+        if (apart) {
+            TRY(exchange(f, k0, k1, 0, k0));
+            TRY(exchange(f, k0, k1, k2, n));
+        }
         TRY(update(f, k0, k1, k2, n));
     }
 done:

@@ -71,7 +71,7 @@ kry_status kry_panels_exchange(const kry_panels *p, int64_t at, int64_t width, i
                                int64_t to, bool solve, cl_mem T)
 {
     const cl_int lo = (cl_int)from, c0 = (cl_int)at, w = (cl_int)width, s = solve,
-                 of_block = solve || p->echelon ? 0 : 1 + p->turn,
+                 of_block = !solve && !p->echelon,
                  at_once = w <= KRY_LU_PANEL      ? 4
                            : p->F.type == KRY_F32 ? 2
                                                   : 1; /* as many as fit into local memory */
