@@ -59,13 +59,16 @@ kry_status kry_lu_blocks_begin(kry_lu_blocks *b, const kry_panels *panels, int g
     static const cl_int none = 0;
     kry_status st = KRY_OK;
     const int most = ITEM_BYTES / (int)kry_type_size(panels->F.type) / NARROWEST;
+    const int64_t r = panels->m < panels->columns ? panels->m : panels->columns,
+                  least = panels->m -
+                          (r - 1) / panels->block * panels->block; /* rows of the last block */
     int rows = 1;
 
     b->panels = panels, b->group = group;
     if (!group) goto done;
     while (rows < most && (int64_t)rows * group < panels->m) rows *= 2;
     TRY(kry_buffer_upload(panels->dev, sizeof none, &none, &b->done));
-    for (int s = 0; s < KRY_LU_SHAPES && rows > 0 && b->shapes == s; s++, rows /= 2)
+    for (int s = 0; s < KRY_LU_SHAPES && rows * group >= least && b->shapes == s; s++, rows /= 2)
         if (get_shape(b, rows, &b->shape[s]) < 0) break;
 done:
     return st;
