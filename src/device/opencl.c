@@ -36,6 +36,17 @@ static void opencl_release(kry_device *dev)
     if (dev->context) clReleaseContext(dev->context);
 }
 
+/* CPUs: of the memory that the driver has for it, which is the host's. */
+static cl_int ask_for_large_pages(kry_device *dev, cl_mem buffer, size_t bytes)
+{
+    cl_int err;
+    void *p = clEnqueueMapBuffer(dev->queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, bytes, 0, NULL, NULL,
+                                 &err);
+    if (err) return err;
+    kry_ask_for_large_pages(p, bytes);
+    return clEnqueueUnmapMemObject(dev->queue, buffer, p, 0, NULL, NULL);
+}
+
 static cl_int opencl_create(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
 {
     cl_int err;
@@ -43,6 +54,8 @@ static cl_int opencl_create(kry_device *dev, size_t bytes, cl_mem *buffer, char 
 
     if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     *buffer = clCreateBuffer(dev->context, flags, bytes, NULL, &err);
+    if (!err && bytes >= KRY_LARGE_ARRAY && !strcmp(dev->info.kind, "cpu"))
+        err = ask_for_large_pages(dev, *buffer, bytes);
     if (!host || err) return err;
     *host = clEnqueueMapBuffer(dev->queue, *buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes,
                                0, NULL, NULL, &err);
