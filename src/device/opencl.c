@@ -107,16 +107,15 @@ static cl_int opencl_read(kry_device *dev, bool wait, cl_mem buffer, size_t at, 
     return err || !ended ? err : clFlush(dev->queue);
 }
 
-static cl_int opencl_write(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
-                           const void *from)
+static cl_int opencl_write(kry_device *dev, bool wait, const kry_transfer *t, cl_event *ended)
 {
-    cl_event event = NULL;
+    cl_event event = NULL, *wanted = ended ? ended : dev->trace ? &event : NULL;
 
     if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
-    cl_int err = clEnqueueWriteBuffer(dev->queue, buffer, wait, at, bytes, from, 0, NULL,
-                                      dev->trace ? &event : NULL);
-    tell(dev, "write", event, false);
-    return err;
+    cl_int err = clEnqueueWriteBuffer(dev->queue, t->buffer, wait, t->at, t->bytes, t->from, 0,
+                                      NULL, wanted);
+    if (!err && dev->trace) tell(dev, "write", *wanted, ended != NULL);
+    return err || !ended ? err : clFlush(dev->queue);
 }
 
 static cl_int opencl_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
