@@ -11,7 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { FIRST = 1 << 19, FEW = 64 };       /* entries of the first batch of rows; in tests */
+enum { FIRST = 1 << 16, FEW = 64 }; /* entries of the first batch of rows; in tests */
+enum { NEAR = 1 << 19 }; /* of any, if entries have their mirror images near each other */
 enum { IN_CACHE = 1 << 15, MOST = 1024 }; /* entries of a bucket's rows; buckets */
 
 typedef struct upper {
@@ -79,6 +80,8 @@ static void count_rows(void *user, int part, int64_t begin, int64_t end)
             count[A->col[k] >> M->shift]++;
 }
 
+static int64_t bucket_entries(void) { return kry_test_parts ? FEW : IN_CACHE; }
+
 /* Counts become places: a bucket has the entries of the first part, then those of the second. And room to sort one. */
 static kry_status begin_buckets(mirrors *M)
 {
@@ -94,7 +97,7 @@ static kry_status begin_buckets(mirrors *M)
         if (at - begin > largest) largest = at - begin;
         used += at > begin;
     }
-    M->scattered = at < used * (IN_CACHE / 8);
+    M->scattered = at < used * bucket_entries() / 4;
     if (largest <= M->room) return KRY_OK;
     free(M->sorted), M->sorted = NULL, M->room = 0;
     TRY(kry_alloc((size_t)(M->parts * largest), sizeof *M->sorted, &M->sorted));
@@ -156,20 +159,37 @@ static int32_t next_column(const mirrors *M, int64_t j)
     return k < M->A->row_ptr[j + 1] && M->A->col[k] < j ? M->A->col[k] : INT32_MAX;
 }
 
+/* The next entry of column u->col, by rows. */
+static void meet(const mirrors *M, apart *a, const upper *u)
+{
+    const kry_sparse *A = M->A;
+    const int64_t j = u->col, end = A->row_ptr[j + 1];
+    int64_t k = A->row_ptr[j] + M->done[j];
+
+    for (; k < end && A->col[k] < u->row; k++) compare(a, j, A->col[k], value_at(A, k), 0);
+    const bool met = k < end && A->col[k] == u->row;
+    compare(a, u->row, j, u->entry, met ? value_at(A, k) : 0);
+    M->done[j] = (int32_t)(k + met - A->row_ptr[j]);
+}
+
+/* Entries that are listed near each other have mirror images near each other: to sort them would take longer. */
 static void compare_bucket(mirrors *M, int part, int64_t b, const upper *from, const upper *to)
 {
     const int64_t first = b << M->shift, after = first + (INT64_C(1) << M->shift);
-    int64_t *column = M->column + (part << M->shift), u = 0;
+    int64_t *column = M->column + (part << M->shift), u = 0, last = 0;
     upper *sorted = M->sorted + part * M->room;
+    apart *a = &M->part[part];
 
-    sort_bucket(M, from, to, column, sorted);
+    if (M->scattered)
+        sort_bucket(M, from, to, column, sorted);
+    else
+        for (const upper *e = from; e < to; e++) meet(M, a, e);
     M->least[b] = INT32_MAX;
-    for (int64_t j = first; j < after && j < M->A->rows; j++) {
-        const int64_t last = column[j - first];
-        compare_row(M, &M->part[part], j, sorted + u, sorted + last);
+    for (int64_t j = first; j < after && j < M->A->rows; j++, u = last) {
+        if (M->scattered) last = column[j - first];
+        compare_row(M, a, j, sorted + u, sorted + last);
         const int32_t next = next_column(M, j);
         if (next < M->least[b]) M->least[b] = next;
-        u = last;
     }
 }
 
@@ -201,8 +221,7 @@ static kry_status mirrors_begin(mirrors *M, int64_t most)
 {
     kry_status st = KRY_OK;
     const kry_sparse *A = M->A;
-    const int64_t work = A->rows + kry_sparse_nnz(A),
-                  wanted = work / (kry_test_parts ? FEW : IN_CACHE);
+    const int64_t work = A->rows + kry_sparse_nnz(A), wanted = work / bucket_entries();
     const size_t entries = (size_t)(most + kry_longest_row(A)), parts = (size_t)M->parts;
 
     while (A->rows >> M->shift > (wanted < MOST ? wanted : MOST)) M->shift++;
@@ -216,8 +235,8 @@ done:
     return st;
 }
 
-/* Up to the first batch with an entry that is further from its mirror image than rounding takes it. Each has twice as many
- * entries as the one before, up to `most`. */
+/* Up to the first batch with an entry that is further from its mirror image than rounding takes it. Each has four times as many
+ * entries as the one before, up to `most`, or fewer where these are near each other. */
 static kry_status compare_all(mirrors *M, double rounding)
 {
     kry_status st = KRY_OK;
@@ -238,7 +257,8 @@ static kry_status compare_all(mirrors *M, double rounding)
         kry_parallel(M->parts, M->buckets, compare_buckets, M);
         for (int p = 0; p < M->parts; p++)
             if (M->part[p].difference > difference) difference = M->part[p].difference;
-        if (M->scattered) entries = 2 * entries < most ? 2 * entries : most;
+        const int64_t limit = M->scattered || most < NEAR ? most : NEAR;
+        if (entries < limit) entries = 4 * entries < limit ? 4 * entries : limit;
     }
 done:
     return st;

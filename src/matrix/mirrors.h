@@ -8,7 +8,7 @@
 
 /* Name the pair that is furthest apart, if that is more than `rounding`; else found->what is KRY_FOUND_NOTHING. An entry without
  * a mirror image is compared with 0, and of equal pairs the first is named. Columns ascend in each row. Not all entries of
- * a matrix of more than half a million are compared if a batch of rows has such a pair: it is the one that differs most there. */
+ * a large matrix are compared if a batch of rows has such a pair: it is the one that differs most there. */
 kry_status kry_mirrors_compare(const kry_sparse *A, double rounding, kry_finding *found);
 
 #endif
