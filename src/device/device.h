@@ -25,6 +25,12 @@ kry_status kry_buffer_write(kry_device *dev, cl_mem buffer, size_t at, size_t by
                             const void *from);
 kry_status kry_buffer_write_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
                                   const void *from);
+/* Bytes of the host on their way into a buffer. */
+typedef struct kry_transfer {
+    cl_mem buffer;
+    size_t at, bytes;
+    const void *from;
+} kry_transfer;
 kry_status kry_buffer_read(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to);
 /* ended: an event for kry_event_wait, and the work so far is sent to the device. NULL: none. */
 kry_status kry_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to,
@@ -99,8 +105,8 @@ typedef struct kry_driver {
     cl_int (*owners)(cl_mem buffer, cl_uint *count); /* NULL: buffers go into no pool */
     cl_int (*read)(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes, void *to,
                    cl_event *ended);
-    cl_int (*write)(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
-                    const void *from);
+    /* ended: NULL, or an event of what is written later, which is sent to the device at once */
+    cl_int (*write)(kry_device *dev, bool wait, const kry_transfer *t, cl_event *ended);
     cl_int (*copy)(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                    size_t bytes);
     cl_int (*wait)(kry_device *dev, cl_event event); /* and release it; NULL: for all work */

@@ -347,7 +347,7 @@ kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sp
 
 /* Look for an entry of a square matrix, columns ascending in each row, that differs from its mirror
  * image by more than rounding; or else for a diagonal entry that is not positive. Of large matrices that are not symmetric
- * not all entries are compared: a million at a time, and of the first of these that have such an entry it is the one that
+ * not all entries are compared: some rows at a time, and of the first of these that have such an entry it is the one that
  * differs most. */
 kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found);
 /* What that is, of the largest entry: mirror images may have been rounded apart, or written with few digits. */
