@@ -3,7 +3,7 @@
  * offsets that vector loads do not like; sums within bounds and with the same bits.
  */
 #include "testing.h"
-#include <kry/io.h>
+#include <kry/problem.h>
 
 static const int64_t sizes[] = { 0,   1,   2,   7,    8,    9,    127,  128,  129,
                                  255, 256, 257, 1023, 1025, 4095, 4096, 4097, 100003 };
