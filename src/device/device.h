@@ -45,8 +45,11 @@ typedef struct kry_pinned {
     cl_mem buffer;
     char *host;
     size_t bytes;
+    bool over; /* memory of somebody else */
 } kry_pinned;
 kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned);
+/* The same of memory that is there, from the beginning of a page on. It belongs to the caller, and stays until this is released. */
+kry_status kry_pinned_over(kry_device *dev, void *memory, size_t bytes, kry_pinned *pinned);
 void kry_pinned_release(kry_device *dev, kry_pinned *pinned); /* waits */
 
 /* ---- tuning.c: results of measurements on a device, by name ---- */
@@ -87,7 +90,7 @@ struct kry_wanted;
 typedef struct kry_driver {
     kry_status (*finish)(kry_device *dev);
     void (*release)(kry_device *dev); /* all that it has made */
-    /* host: NULL, or where it is mapped, for memory that is pinned */
+    /* host: NULL, or where it is mapped, for memory that is pinned: of the driver, or *host where that is not NULL */
     cl_int (*create)(kry_device *dev, size_t bytes, cl_mem *buffer, char **host);
     cl_int (*unmap)(kry_device *dev, cl_mem buffer, char *host);
     cl_int (*retain)(cl_mem buffer);

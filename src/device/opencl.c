@@ -39,10 +39,13 @@ static void opencl_release(kry_device *dev)
 static cl_int opencl_create(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
 {
     cl_int err;
-    cl_mem_flags flags = CL_MEM_READ_WRITE | (host ? CL_MEM_ALLOC_HOST_PTR : 0);
+    void *given = host ? *host : NULL;
+    cl_mem_flags flags = CL_MEM_READ_WRITE | (given  ? CL_MEM_USE_HOST_PTR
+                                              : host ? CL_MEM_ALLOC_HOST_PTR
+                                                     : 0);
 
     if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
-    *buffer = clCreateBuffer(dev->context, flags, bytes, NULL, &err);
+    *buffer = clCreateBuffer(dev->context, flags, bytes, given, &err);
     if (!host || err) return err;
     *host = clEnqueueMapBuffer(dev->queue, *buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes,
                                0, NULL, NULL, &err);
