@@ -55,7 +55,8 @@ static int groups_for(const kry_matrix *A, const shape *s)
 
 /* Whether there are registers, as on an H100, if work-items keep numbers, those of M, too, and their columns. A kernel has some
  * of its own. Numbers count as those of vectors even where they are stored in single, because compilers convert them before
- * the loop. Of diagonals fewer are taken than there are: 7 of 64^3 unknowns in double are faster in larger groups. */
+ * the loop. Of diagonals fewer are taken than there are, so that seven in double go to groups of 512, where 64^3 unknowns with
+ * chebyshev:4 took 25 us in place of 34. */
 static bool has_registers(const kry_matrix *A, const shape *s, int numbers, int columns)
 {
     const int64_t word = kry_type_size(A->shape.type) / 4, all = REGISTERS / s->group;
