@@ -10,7 +10,7 @@ typedef struct kry_rung {
     kry_smoothing smooth; /* of all but the coarsest level */
     /* Of as many columns as there ever were: */
     kry_vec *b,
-        *x; /* of the finest level in single for vectors in double, else NULL: the caller's */
+        *x; /* of the finest level in single for vectors in double, or with a shell, else NULL: the caller's */
     kry_vec *work;     /* of all but the coarsest level */
     kry_vec *again[4]; /* of levels that a cycle visits twice: see cycle.c */
 } kry_rung;

@@ -173,6 +173,13 @@ done:
     return st;
 }
 
+/* What other parts have of a vector may be read before it has come. */
+static kry_status create_vector(const kry_hierarchy *H, const kry_level *L, kry_vec **v)
+{
+    return (L->shell ? kry_vec_create : kry_vec_create_room)(L->A->dev, type_of(H),
+                                                             L->A->shape.rows, 1, v);
+}
+
 /* What the cycle needs on each level. */
 static kry_status equip(kry_hierarchy *H)
 {
@@ -180,17 +187,17 @@ static kry_status equip(kry_hierarchy *H)
 
     for (int i = 0; i < H->count; i++) {
         kry_rung *g = &H->rung[i];
-        const kry_op *A = g->level.A, *P = g->level.P;
+        const kry_op *P = g->level.P;
         const bool coarsest = i == H->count - 1;
         CHECK(coarsest == !P, KRY_ERR_ARGUMENT, "%s: level %d of %d %s a prolongation",
               H->family->who, i, H->count, P ? "has" : "lacks");
-        const bool own = i > 0 || H->narrow;
-        if (own) TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->b));
-        if (own) TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->x));
+        const bool own = i > 0 || H->narrow || g->level.shell;
+        if (own) TRY(create_vector(H, &g->level, &g->b));
+        if (own) TRY(create_vector(H, &g->level, &g->x));
         if (coarsest) continue;
-        TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->work));
+        TRY(create_vector(H, &g->level, &g->work));
         for (int k = 0; k < kry_cycle_room(H->cycle.shape, i, H->count); k++)
-            TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->again[k]));
+            TRY(create_vector(H, &g->level, &g->again[k]));
         TRY(kry_smoothing_create(H->family->who, &g->level, &H->cycle, &g->smooth));
     }
     TRY(factor_coarsest(H));

@@ -22,7 +22,7 @@ void kry_narrow_release(kry_narrow **narrow);
 kry_status kry_narrow_widen(kry_narrow *narrow, int64_t columns);
 /* Residuals are of the size of r from now on. known: NULL, or for one column a pair whose second number is r.r */
 kry_status kry_narrow_measure(const kry_narrow *narrow, const kry_vec *r, const kry_sum *known);
-/* d := r, scaled and rounded; whole vectors in single. */
+/* d := r, scaled and rounded; d is in single. */
 kry_status kry_narrow_down(const kry_narrow *narrow, const kry_vec *r, kry_vec *d);
 /* z := d, scaled back;  dots := (r.z, r.r), NULL with several columns */
 kry_status kry_narrow_up(const kry_narrow *narrow, const kry_vec *r, const kry_vec *d, kry_vec *z,
