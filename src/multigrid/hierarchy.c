@@ -104,7 +104,7 @@ done:
 
 static kry_status settle(kry_hierarchy *H)
 {
-    if (H->narrow) H->narrow->factor = H->rung[0].level.factor;
+    if (H->narrow) H->narrow->factor = H->rung[0].level.factor, H->narrow->measured = false;
     return H->family->settle ? H->family->settle(H, H->self, &H->tail) : KRY_OK;
 }
 
@@ -243,10 +243,8 @@ static kry_status create(const kry_family *family, const kry_op *A, const kry_cy
     if (kry_cycle_leaves_dots(H)) H->table.apply_dots = cycle_apply_dots;
     if (kry_cycle_takes_columns(H)) H->table.apply_block = cycle_apply;
     shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
-    /* On a team what others know of b.b may be of one part. */
-    const bool alone = kry_layout_size(&A->dev->layout) == 1;
-    TRY(kry_op_create_fused(A->dev, &H->table, H->narrow && alone ? &narrow_fused : &no_fused, H,
-                            &shape, M));
+    TRY(kry_op_create_fused(A->dev, &H->table, H->narrow ? &narrow_fused : &no_fused, H, &shape,
+                            M));
     H = NULL;
 done:
     hierarchy_destroy(H);

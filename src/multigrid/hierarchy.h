@@ -55,7 +55,7 @@ typedef struct kry_level {
     kry_op *R; /* m-by-n: P'; retained. NULL: P offers apply_transpose */
     double
         factor; /* finest level, in single for an A in double: that A times a power of two; else 0 */
-    double highest;           /* no eigenvalue of D^-1 A is larger; 0: estimate it */
+    double highest; /* no eigenvalue of D^-1 A is larger; 0: estimate it */
     /* NULL, or borrowed: vectors have numbers of other parts around the own ones. P' brings these for b of the next level,
      * in so many layers that a visit from x = 0 needs no more of them */
     const struct kry_shell *shell;

@@ -29,19 +29,20 @@ static const char who[] = "kry_mg_create";
 enum { MOST_LEVELS = 96 }; /* as of boxes */
 
 typedef struct part_grids {
-    kry_op *given;      /* retained */
-    double factor;      /* the levels are in single and of so many times that; 0: of the same numbers */
+    kry_op *given; /* retained */
+    double factor; /* the levels are in single and of so many times that; 0: of the same numbers */
     kry_box_levels how; /* couplings: of the last level in parts */
     int64_t gather;     /* unknowns at which levels in parts end */
     int steps;          /* of a smoother */
     int count;          /* of levels in parts; 1: A[0] is a share, as `given` */
     kry_cut cut[MOST_LEVELS];
     kry_shell shell[MOST_LEVELS];
-    unsigned coarsened[MOST_LEVELS];         /* axes */
-    kry_op *A[MOST_LEVELS], *P[MOST_LEVELS]; /* owned, on windows; P[i] from level i + 1 to level i */
-    kry_part_passes *passes[MOST_LEVELS];    /* NULL: none */
-    double highest[MOST_LEVELS];             /* eigenvalue of D^-1 A[i], at most */
-    void *below;                             /* team_levels.c */
+    unsigned coarsened[MOST_LEVELS]; /* axes */
+    kry_op *A[MOST_LEVELS],
+        *P[MOST_LEVELS];                  /* owned, on windows; P[i] from level i + 1 to level i */
+    kry_part_passes *passes[MOST_LEVELS]; /* NULL: none */
+    double highest[MOST_LEVELS];          /* eigenvalue of D^-1 A[i], at most */
+    void *below;                          /* team_levels.c */
 } part_grids;
 
 static void part_grids_destroy(void *self)
@@ -236,8 +237,8 @@ static kry_status make_window(part_grids *L)
 {
     kry_status st = KRY_OK;
     const bool new = !L->A[0];
-    const kry_status mine = kry_part_finest(L->given, &L->cut[0], type_of(L), L->factor != 0 ? L->factor : 1,
-                                            &L->A[0]);
+    const kry_status mine =
+        kry_part_finest(L->given, &L->cut[0], type_of(L), L->factor != 0 ? L->factor : 1, &L->A[0]);
     double refused = mine == KRY_ERR_UNSUPPORTED;
 
     if (mine < 0 && refused == 0) return mine;
@@ -354,6 +355,13 @@ done:
     return st;
 }
 
+static kry_status part_grids_settle(kry_hierarchy *H, void *self, kry_tail *tail)
+{
+    (void)H;
+    kry_team_levels_tail(((const part_grids *)self)->below, tail);
+    return KRY_OK;
+}
+
 kry_status kry_part_grids_create(const kry_op *A, const kry_box_levels *how, kry_op **M)
 {
     static const kry_family family = { .kind = "mg",
@@ -361,6 +369,7 @@ kry_status kry_part_grids_create(const kry_op *A, const kry_box_levels *how, kry
                                        .coarsest = KRY_BOX_COARSEST,
                                        .create = part_grids_make,
                                        .update = part_grids_update,
+                                       .settle = part_grids_settle,
                                        .destroy = part_grids_destroy };
     return kry_hierarchy_create(&family, A, &how->params.cycle, how, M);
 }

@@ -41,32 +41,36 @@ static bool has(const kry_window *w, const int64_t place[3])
     return true;
 }
 
-static int64_t place_of(const kry_cut *cut, const int64_t at[3])
+/* Where that part has it which has the point. */
+static int64_t place_of(const kry_cut *cut, int64_t row)
 {
-    const int64_t *size = cut->grid.size;
-    int64_t row = 0, index;
-
-    for (int a = 2; a >= 0; a--) row = row * size[a] + (at[a] + size[a]) % size[a];
+    int64_t index;
     const int part = kry_boxes_find(&cut->boxes, row, &index);
     return cut->first[part] + index;
 }
 
-/* The points of `reach` that are not this part's. */
-static void list_points(const kry_shell *s, const kry_window *reach, foreign *list)
+/* The points of `reach` that are not this part's: *sorted, whether their places ascend. */
+static void list_points(const kry_shell *s, const kry_window *reach, foreign *list, bool *sorted)
 {
-    const int64_t points = kry_window_points(reach);
-    int64_t at[3];
+    const kry_cut *cut = s->cut;
+    const int64_t points = kry_window_points(reach), width = reach->size[0];
+    int64_t at[3], place = 0, last = -1;
 
+    *sorted = true;
     for (int64_t i = 0; i < points; i++) {
-        const int64_t row = i / reach->size[0];
-        at[0] = reach->first[0] + i % reach->size[0];
-        at[1] = reach->first[1] + row % reach->size[1];
-        at[2] = reach->first[2] + row / reach->size[1];
-        if (has(&s->own, at))
+        at[0] = reach->first[0] + i % width;
+        at[1] = reach->first[1] + i / width % reach->size[1];
+        at[2] = reach->first[2] + i / width / reach->size[1];
+        if (has(&s->own, at)) {
             i += s->own.size[0] - 1; /* the rest of a row of them */
-        else
-            *list++ = (foreign){ place_of(s->cut, at),
-                                 (int32_t)kry_window_number(&s->window, at) };
+            continue;
+        }
+        /* in a whole row of the grid one place follows the other */
+        place = cut->boxes.parts[0] == 1 && i % width ? place + 1
+                                                      : place_of(cut, kry_cut_row(cut, reach, i));
+        *list++ = (foreign){ place, (int32_t)kry_window_number(&s->window, at) };
+        *sorted = *sorted && place > last;
+        last = place;
     }
 }
 
@@ -77,12 +81,13 @@ static kry_status create_halo(kry_shell *s, kry_type type, const kry_window *rea
     foreign *list = NULL;
     int64_t *place = NULL;
     int32_t *point = NULL;
+    bool sorted;
 
     TRY(kry_alloc(count, sizeof *list, &list));
     TRY(kry_alloc(count, sizeof *place, &place));
     TRY(kry_alloc(count, sizeof *point, &point));
-    list_points(s, reach, list);
-    qsort(list, count, sizeof *list, by_place);
+    list_points(s, reach, list, &sorted);
+    if (!sorted) qsort(list, count, sizeof *list, by_place);
     for (size_t i = 0; i < count; i++) place[i] = list[i].place, point[i] = list[i].point;
     TRY(kry_buffer_upload(s->dev, count * sizeof *point, point, &s->point));
     const kry_places want = { kry_layout_size(&s->dev->layout), s->cut->first, s->count, place };

@@ -15,7 +15,7 @@ typedef struct part_transfer {
     kry_op *P;
     kry_window inner;        /* the coarse points that it knows */
     const kry_shell *coarse; /* borrowed */
-    kry_vec *room;           /* owned: for their numbers, if they do not follow each other; else NULL */
+    kry_vec *room; /* owned: for their numbers, if they do not follow each other; else NULL */
 } part_transfer;
 
 /* Where the numbers of the inner points are written or read: in a vector of the coarse window, or in the room. */

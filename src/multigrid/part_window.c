@@ -109,7 +109,8 @@ bool kry_cut_can_coarsen(const kry_cut *cut, unsigned coarsened, int layers)
             const int64_t fine = begin[i + 1] - begin[i];
             const int64_t own = halved ? (begin[i + 1] + 1) / 2 - (begin[i] + 1) / 2 : fine;
             if (own < LEAST) return false;
-            if (periodic && !(fits(fine, size, layers) && fits(own, halved ? size / 2 : size, layers)))
+            if (periodic &&
+                !(fits(fine, size, layers) && fits(own, halved ? size / 2 : size, layers)))
                 return false;
         }
     }

@@ -59,10 +59,11 @@ typedef struct kry_shell {
     kry_device *dev;    /* borrowed */
     const kry_cut *cut; /* borrowed */
     kry_window own, window;
-    int64_t count;      /* of the others' points, */
-    cl_mem point;       /* owned: which these are in the window */
-    kry_halo *halo;     /* owned */
-    kry_vec *beside[2]; /* owned: room for own numbers, where those of a window do not follow each other; else NULL */
+    int64_t count;  /* of the others' points, */
+    cl_mem point;   /* owned: which these are in the window */
+    kry_halo *halo; /* owned */
+    kry_vec *beside
+        [2]; /* owned: room for own numbers, where those of a window do not follow each other; else NULL */
 } kry_shell;
 /* For the points of `reach`, which is within `window`. Collective. Waits. */
 kry_status kry_shell_create(kry_device *dev, kry_type type, const kry_cut *cut,

@@ -239,7 +239,8 @@ kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool ze
     const bool skips = zero && s->entry != 0 && sweeps->count > 1;
     for (int i = 0; i < sweeps->count; i++) {
         kry_relax step = { .c1 = sweeps->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
-        if (s->shell && i && i % KRY_SMOOTHER_APART == 0) TRY(kry_shell_refresh(s->shell, place[0]));
+        if (s->shell && i && i % KRY_SMOOTHER_APART == 0)
+            TRY(kry_shell_refresh(s->shell, place[0]));
         if (skips && i == 1) step.x = b, step.x_scale = sweeps->step[0] / s->entry;
         if (!skips || i > 0)
             TRY(kry_relaxer_run(&s->relaxer, &step, place[1],

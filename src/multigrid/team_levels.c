@@ -21,15 +21,15 @@
 
 typedef struct transfer {
     const kry_level
-        *level;       /* the finest of the whole operator; without P the two levels are the same */
+        *level; /* the finest of the whole operator; without P the two levels are the same */
     const kry_shell *shell; /* NULL, or vectors of this part are of its window; borrowed */
     int64_t first, n;       /* rows of this part, among all */
     cl_mem row;             /* n: which they are, where they do not follow each other; else NULL */
     cl_mem around;          /* with a shell: which rows the numbers of the window are of */
     kry_vec *mine;          /* with one of these: n numbers, or those of the window */
-    kry_vec *prolonged; /* all rows */
-    kry_vec *padded;    /* the same: zeros but for those of this part */
-    double *sum;        /* the second level's */
+    kry_vec *prolonged;     /* all rows */
+    kry_vec *padded;        /* the same: zeros but for those of this part */
+    double *sum;            /* the second level's */
     char variant[80];
 } transfer;
 
@@ -221,10 +221,10 @@ done:
 
 typedef struct team_levels {
     kry_whole_params how; /* params: for the set-up alone */
-    const kry_op *A; /* the rows of this part; retained */
-    kry_op *whole;   /* all rows */
-    kry_op *M;       /* multigrid for them */
-    int from;        /* the level of A */
+    const kry_op *A;      /* the rows of this part; retained */
+    kry_op *whole;        /* all rows */
+    kry_op *M;            /* multigrid for them */
+    int from;             /* the level of A */
 } team_levels;
 
 void kry_team_levels_destroy(void *self)
@@ -307,6 +307,14 @@ kry_status kry_team_levels_update(kry_hierarchy *H, void *self)
         kry_hierarchy_level(H, t->from + i)->highest = W->rung[i].smooth.highest;
 done:
     return st;
+}
+
+void kry_team_levels_tail(const void *self, kry_tail *tail)
+{
+    const team_levels *t = self;
+
+    *tail = kry_hierarchy_of(t->M)->tail;
+    if (tail->from) tail->from += t->from;
 }
 
 bool kry_has_reproducible_sums(const kry_op *A)

@@ -22,8 +22,8 @@ typedef struct kry_whole {
 
 /* What kry_team_levels_make takes for parameters. */
 typedef struct kry_whole_params {
-    const kry_whole *how; /* static */
-    const void *params;   /* what how->create takes */
+    const kry_whole *how;   /* static */
+    const void *params;     /* what how->create takes */
     const kry_shell *shell; /* NULL, or A is on its window; borrowed */
 } kry_whole_params;
 
@@ -36,6 +36,8 @@ typedef struct kry_whole_params {
 kry_status kry_team_levels_make(kry_hierarchy *H, const kry_op *A, const void *params, void **self);
 kry_status kry_team_levels_update(kry_hierarchy *H, void *self);
 void kry_team_levels_destroy(void *self);
+/* *tail := what takes the coarsest of these levels at once, as on one device; for kry_family.settle. */
+void kry_team_levels_tail(const void *self, kry_tail *tail);
 
 /* team_collect.c: of stored matrices, with the near null space that A was told; of grids. */
 kry_status kry_collect_matrix(const kry_op *A, const kry_shell *shell, kry_op **whole);
