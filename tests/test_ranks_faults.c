@@ -101,6 +101,45 @@ static void other_parameters(kry_device *team, wires *w, board *b, const kry_op 
           KRY_ERR_ARGUMENT, "kry_solver_create, with other sizes or options");
 }
 
+/* Grids of which one rank gives something else: sizes, sides, blocks, what coefficients there are, the numbers' type. */
+static void other_grids(kry_device *team, wires *w, board *b)
+{
+    const int size = w->size, bad = w->rank == size - 1;
+    double k[24 * MOST_RANKS];
+    kry_stencil_box box;
+    kry_op *A = NULL;
+
+    for (size_t i = 0; i < COUNT(k); i++) k[i] = 1;
+#define GRID_OF(...) KRY_STENCIL(.size = { 4, 6 * size }, __VA_ARGS__)
+#define DIFFER(type, ...)                                                                       \
+    do {                                                                                        \
+        fails(team, w, b, kry_stencil_create(team, type, __VA_ARGS__, &A), KRY_ERR_ARGUMENT,    \
+              "rank 0 of ");                                                                    \
+        NEED(strstr(kry_last_error(), "kry_stencil_create, with other sizes or options") && !A, \
+             "%s", kry_last_error());                                                           \
+    } while (0)
+    DIFFER(bad ? KRY_F32 : KRY_F64, GRID_OF(.low = { 0 }));
+    DIFFER(KRY_F64, KRY_STENCIL(.size = { 4 + bad, 6 * size }));
+    DIFFER(KRY_F64, KRY_STENCIL(.size = { 4, 6 * size, bad }));
+    DIFFER(KRY_F64, GRID_OF(.spacing = { 1, bad ? 0.5 : 1 }));
+    DIFFER(KRY_F64, GRID_OF(.diffusion = { bad ? 3 : 2 }));
+    DIFFER(KRY_F64, GRID_OF(.low = { bad ? KRY_NEUMANN : KRY_DIRICHLET }));
+    DIFFER(KRY_F64, GRID_OF(.high = { 0, bad ? KRY_NEUMANN : KRY_DIRICHLET }));
+    DIFFER(KRY_F64, GRID_OF(.low = { bad ? KRY_PERIODIC : 0 }, .high = { bad ? KRY_PERIODIC : 0 }));
+    DIFFER(KRY_F64, GRID_OF(.coefficient = bad ? k : NULL));
+    DIFFER(KRY_F64, GRID_OF(.coefficient = k, .face = { bad ? k : NULL, bad ? k : NULL }));
+    DIFFER(KRY_F64, GRID_OF(.coefficient = k, .local = bad));
+    DIFFER(KRY_F64, KRY_STENCIL(.size = { 4 * size, 6 * size },
+                                .blocks = { bad ? size : 1, bad ? 1 : size }));
+#undef DIFFER
+    fails(team, w, b, kry_stencil_part(team, GRID_OF(.spacing = { bad + 1 }), &box),
+          KRY_ERR_ARGUMENT, "kry_stencil_part, with other sizes or options");
+    GOOD(kry_stencil_part(team, GRID_OF(.coefficient = bad ? k : NULL), &box));
+    GOOD(kry_stencil_create(team, KRY_F64, GRID_OF(.coefficient = k), &A));
+    kry_op_release(&A);
+#undef GRID_OF
+}
+
 static void bad_input_scene(wires *w, void *shared)
 {
     board *b = shared;
@@ -155,6 +194,7 @@ static void bad_input_scene(wires *w, void *shared)
     NEED(!C, "a solver was handed out");
     agreements(team, w, b, x);
     other_parameters(team, w, b, A);
+    other_grids(team, w, b);
     /* What is not for ranks is refused on all. */
     fails(team, w, b, kry_matrix_read(A, (int64_t[100]){ 0 }, NULL, NULL), KRY_ERR_UNSUPPORTED,
           "kry_matrix_read");

@@ -136,6 +136,7 @@ kry_status kry_stencil_part(kry_device *dev, const kry_stencil_params *params, k
     TAKE_PARAMS(params, mine, who, "KRY_STENCIL");
     TRY(kry_stencil_check_grid(who, dev, params));
     mine.local = kry_device_is_ranks(dev);
+    kry_team_same_fields(dev, KRY_STENCIL_FIELDS("x"), params, sizeof *params);
     if (dev->team) TRY(split_grid(who, dev, params, &split));
     *box = kry_stencil_given(params, split, kry_team_rank(dev));
 done:

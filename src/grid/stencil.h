@@ -21,7 +21,8 @@ typedef struct kry_sweep {
     bool heavy;     /* a kernel with many registers */
     int columns;    /* of a launch, if the kernel takes several; 0: one */
     bool slab;      /* it was compiled for a slab, and takes what follows: SLAB_PARAMS */
-    cl_int begin, stride, until, sums_at;
+    bool inner;     /* without the last layer */
+    cl_int begin, stride, sums_at;
 } kry_sweep;
 
 /* The sweeps of a stencil. Vectors that start where a work-item of a GPU may load several numbers
@@ -177,9 +178,19 @@ kry_status kry_stencil_rows(const kry_op *op, kry_sparse *rows);
 kry_status kry_stencil_rows_like(const kry_stencil *A, const kry_sparse *like, kry_sparse *rows,
                                  void **sums);
 
+/* ---- stencil_check.c ---- */
+
+/* Of kry_stencil_params, for kry_team_same_fields; numbers: P if ranks are to have coefficients and faces alike, x if not. */
+#define KRY_STENCIL_FIELDS(numbers) "xqqqddddddiiiiii" numbers numbers numbers numbers "?iii?"
 /* Check sizes, sides and blocks; `who`: the public function. */
 kry_status kry_stencil_check_grid(const char *who, const kry_device *dev,
                                   const kry_stencil_params *params);
+/* The same for kry_stencil_create, and which coefficients and faces are given. */
+kry_status kry_stencil_check_params(const kry_device *dev, kry_type type,
+                                    const kry_stencil_params *params);
+
+/* ---- slab.c, blocks.c ---- */
+
 /* slab.c: of what cells rank r of a grid that is cut so (NULL: not at all) gives coefficients and faces: all, or with `local`
  * its part. */
 kry_stencil_box kry_stencil_given(const kry_stencil_params *params, const kry_split *split, int r);

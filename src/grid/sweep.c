@@ -6,15 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GRID_ARGS = 21, REST = 20 };
+enum { GRID_ARGS = 19, REST = 20 };
 
-/* The define of a side: its ghost, or 2 if it wraps. Where another part goes on it is not used. */
-static int ghost_define(const kry_stencil *A, int axis, bool high)
-{
-    kry_side side = high ? A->high[axis] : A->low[axis];
-    if (axis == A->axes - 1 && (high ? A->slab.high : A->slab.low)) return 0;
-    return side == KRY_PERIODIC && kry_stencil_wraps(A, axis) ? 2 : kry_ghost(side);
-}
+/* The define of a side of the whole grid: its ghost, or 2 if it is periodic. All slabs of a grid have the same program. */
+static int ghost_define(kry_side side) { return side == KRY_PERIODIC ? 2 : kry_ghost(side); }
 
 kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char *more,
                               const char *name, kry_kernel **kernel)
@@ -22,11 +17,11 @@ kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char
     char text[256];
 
     snprintf(text, sizeof text,
-             "-DAXES=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s%s %s", A->axes,
-             ghost_define(A, 0, false), ghost_define(A, 0, true), ghost_define(A, 1, false),
-             ghost_define(A, 1, true), ghost_define(A, 2, false), ghost_define(A, 2, true),
+             "-DAXES=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s %s", A->axes,
+             ghost_define(A->low[0]), ghost_define(A->high[0]), ghost_define(A->low[1]),
+             ghost_define(A->high[1]), ghost_define(A->low[2]), ghost_define(A->high[2]),
              A->variable ? " -DVARIABLE" : "", A->singular ? " -DDRIFT" : "",
-             A->slab.low ? " -DSHARED_LOW" : "", A->slab.high ? " -DSHARED_HIGH" : "", more);
+             kry_stencil_is_slab(A) ? " -DSLAB" : "", more);
     return kry_kernel_get(A->dev, stem, A->type, text, name, kernel);
 }
 
@@ -166,7 +161,7 @@ static kry_sweep plan(const kry_stencil *A, const kry_sweep *like, int64_t last,
         s.groups = pieces_of(s.work, per_group);
         if (s.groups > most) s.groups = most;
     }
-    s.begin = 0, s.stride = s.length, s.until = (cl_int)last;
+    s.begin = 0, s.stride = s.length;
     return s;
 }
 
@@ -188,11 +183,11 @@ kry_sweep kry_stencil_plan_columns(const kry_stencil *A, int sweep, int64_t colu
 static kry_sweep plan_inner(const kry_stencil *A, const kry_sweep *all)
 {
     const kry_slab *l = &A->slab;
-    int64_t begin = l->low, until = l->count - l->high;
+    const int64_t layers = l->count - l->low - l->high;
 
-    if (begin >= until) return (kry_sweep){ .groups = 0 };
-    kry_sweep s = plan(A, all, until - begin, false);
-    s.begin = (cl_int)begin, s.until = (cl_int)until;
+    if (layers <= 0) return (kry_sweep){ .groups = 0 };
+    kry_sweep s = plan(A, all, layers, false);
+    s.begin = l->low, s.inner = l->high;
     return s;
 }
 
@@ -203,7 +198,7 @@ static kry_sweep plan_outer(const kry_stencil *A, const kry_sweep *all)
     bool both = l->low && l->high && l->count > 1;
     kry_sweep s = plan(A, all, both ? 2 : 1, true);
 
-    s.begin = l->low ? 0 : (cl_int)l->count - 1, s.until = (cl_int)l->count;
+    s.begin = l->low ? 0 : (cl_int)l->count - 1;
     s.stride = both ? (cl_int)l->count - 1 : 1;
     return s;
 }
@@ -213,6 +208,8 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
 {
     kry_arg args[GRID_ARGS + REST];
     const kry_slab *slab = &A->slab;
+    const cl_int sides =
+        slab->low | slab->high << 1 | (slab->at_high < slab->at_low) << 2 | s->inner << 3;
     cl_int size[3];
     kry_scalar weight[3];
     size_t n = 0;
@@ -231,9 +228,8 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
     }
     if (s->slab) {
         const cl_mem *under = slab->face_below ? &slab->face_below : &A->face[0];
-        const kry_arg more[] = { ARG(s->begin),      ARG(s->stride),    ARG(s->until),
-                                 ARG(s->sums_at),    ARG(slab->at_low), ARG(slab->at_high),
-                                 ARG(slab->numbers), ARG(*under) };
+        const kry_arg more[] = { ARG(s->begin), ARG(s->stride),     ARG(s->sums_at),
+                                 ARG(sides),    ARG(slab->numbers), ARG(*under) };
         size_t count_more = COUNT(more) - (A->face[0] ? 0 : 1);
         memcpy(args + n, more, count_more * sizeof *more);
         n += count_more;
