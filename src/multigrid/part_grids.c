@@ -37,7 +37,6 @@ typedef struct part_grids {
     int count;          /* of levels in parts; 1: A[0] is a share, as `given` */
     kry_cut cut[MOST_LEVELS];
     kry_shell shell[MOST_LEVELS];
-    unsigned coarsened[MOST_LEVELS]; /* axes */
     kry_op *A[MOST_LEVELS],
         *P[MOST_LEVELS];                  /* owned, on windows; P[i] from level i + 1 to level i */
     kry_part_passes *passes[MOST_LEVELS]; /* NULL: none */
@@ -94,7 +93,6 @@ static kry_status make_coarser(part_grids *L, unsigned axes)
     kry_device *dev = L->given->dev;
     kry_cut *coarse = &L->cut[i + 1];
 
-    L->coarsened[i] = axes;
     TRY(kry_cut_coarsen(&L->cut[i], axes, coarse));
     coarse->layers = layers_below(L);
     TRY(make_shell(L, i + 1));
@@ -213,10 +211,11 @@ done:
 
 /* ---- the family --------------------------------------------------------------------------------------- */
 
-/* Whether a part can do on its window what smooths: red-black sweeps go from one colour to the next. */
+/* Whether a part can do on its window what smooths, step by step with D^-1: red-black sweeps go from one colour to the next,
+ * and other scalings are made of all rows. */
 static bool smooths_in_parts(const kry_cycle_params *cycle)
 {
-    return cycle->smoother != KRY_SMOOTHER_RED_BLACK;
+    return kry_smoother_steps(cycle) > 0;
 }
 
 static kry_status count_steps(part_grids *L, const kry_cycle_params *cycle)
