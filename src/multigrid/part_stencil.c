@@ -4,18 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sides of the window are those of the whole where it ends there. Elsewhere x is zero beyond, which leaves the diagonal as
- * it is, and so one number where it is one. */
+/* Sides of a window are those of the whole, also where the grid goes on and nothing is known of what is beyond: so one program
+ * serves all parts, and a diagonal that is one number stays so. An axis that is cut is no longer periodic. */
 static void set_sides(const kry_stencil *A, const kry_cut *cut, const kry_window *w,
                       kry_stencil_params *S)
 {
     for (int a = 0; a < A->axes; a++) {
-        const bool all = w->size[a] == cut->grid.size[a];
-        const bool periodic = cut->grid.wraps >> a & 1;
-        const bool begins = periodic ? all : w->first[a] == 0;
-        const bool ends = periodic ? all : w->first[a] + w->size[a] == cut->grid.size[a];
-        S->low[a] = begins ? kry_stencil_side(A, a, false) : KRY_DIRICHLET;
-        S->high[a] = ends ? kry_stencil_side(A, a, true) : KRY_DIRICHLET;
+        const bool open = cut->grid.wraps >> a & 1 && w->size[a] < cut->grid.size[a];
+        S->low[a] = open ? KRY_DIRICHLET : kry_stencil_side(A, a, false);
+        S->high[a] = open ? KRY_DIRICHLET : kry_stencil_side(A, a, true);
     }
 }
 
