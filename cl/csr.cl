@@ -21,7 +21,9 @@
 #ifndef OFFSET
 #define OFFSET int
 #endif
-#define UNROLL 4 // KRY_UNROLL of src/matrix/matrix.h
+#ifndef UNROLL
+#define UNROLL 4 // or 8, as kry_csr_unroll of src/matrix/csr.c says
+#endif
 #define TILE (UNROLL * WG)
 
 #define FORMAT csr
@@ -124,10 +126,16 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
     return sum;
 }
 
+#define FOUR(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
+#if UNROLL == 8
+#define EACH(X, GET) FOUR(X, GET) X(4, GET) X(5, GET) X(6, GET) X(7, GET)
+#else
+#define EACH(X, GET) FOUR(X, GET)
+#endif
+
 #ifdef AT_ONCE
 
 // A tile of products with all vectors would be too large: it has the entries themselves.
-#define EACH(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
 #define LOAD_ENTRY(u, GET)                            \
     OFFSET k##u = begin + min(l + u * WG, count - 1); \
     int col##u = col[k##u];                           \
@@ -144,9 +152,9 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
     if (from < to) {                                                    \
         int k = from + lane_of_row;                                     \
         OWN(row, GET)                                                   \
-        for (; k + (UNROLL - 1) * lanes < to; k += UNROLL * lanes) {    \
-            EACH(FETCH, GET)                                            \
-            EACH(ADD_ENTRY, GET)                                        \
+        for (; k + 3 * lanes < to; k += 4 * lanes) {                    \
+            FOUR(FETCH, GET)                                            \
+            FOUR(ADD_ENTRY, GET)                                        \
         }                                                               \
         for (; k < to; k += lanes) {                                    \
             FETCH(0, GET)                                               \
@@ -158,7 +166,6 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
 
 #define ADD_ENTRIES(GET) \
     for (int k = from + lane_of_row; k < to; k += lanes) sum += tile[k];
-#define EACH(X, G) X(0, G) X(1, G) X(2, G) X(3, G)
 
 #ifdef FLUX
 

@@ -133,26 +133,29 @@
 #endif
 
 #ifdef HELD
-// Keep the entries of a row; HELD: a place on each diagonal, those above the main one first.
+// Keep the entries of a row; HELD: a place on each diagonal, symmetric those above the main one first. DISTANCE: from a row
+// to the column of its entry u.
 #ifdef SYMMETRIC
-#define HOLD_ROW(at, row, there)                                                   \
-    UNROLLED for (int u = 0; u < HELD; u++) {                                      \
-        const int d = u < diagonals ? u : u - diagonals + 1;                       \
-        const int below = u >= diagonals, j = below ? row - offset[d] : row + offset[d]; \
-        HOLD(there && j >= 0 && j < cols && (FIRST_HELD || u), j, d * stride + (below ? j : row)) \
-    }
-#ifdef FLUX
-#define FIRST_HELD 0
+#define UPPER               ((HELD + 1) / 2)
+#define DIAGONAL_OF(u)      ((u) < UPPER ? (u) : (u) - UPPER + 1)
+#define DISTANCE(u)         ((u) < UPPER ? offset[u] : -offset[DIAGONAL_OF(u)])
+#define AT_DIAGONAL(row, j) min(row, j)
 #else
-#define FIRST_HELD 1
+#define DIAGONAL_OF(u)      (u)
+#define DISTANCE(u)         offset[u]
+#define AT_DIAGONAL(row, j) (row)
 #endif
+#if defined(SYMMETRIC) && defined(FLUX)
+#define IS_HELD(u) ((u) > 0)
 #else
-#define HOLD_ROW(at, row, there)                                                   \
-    UNROLLED for (int u = 0; u < HELD; u++) {                                      \
-        const int j = row + offset[u];                                             \
-        HOLD(there && j >= 0 && j < cols, j, u * stride + row)                     \
-    }
+#define IS_HELD(u) 1
 #endif
+#define HOLD_ROW(at, row, there)                                      \
+    UNROLLED for (int u = 0; u < HELD; u++) {                         \
+        const int j = row + distance[u];                              \
+        HOLD(there && j >= 0 && j < cols && IS_HELD(u), j,            \
+             DIAGONAL_OF(u) * stride + AT_DIAGONAL(row, j))           \
+    }
 #endif
 
 #ifndef PER // persistent kernels take the loop over rows alone

@@ -16,7 +16,7 @@
 
 #define PIVOTS (index)             // columns: the row that column j exchanged with its top row
 #define SOURCE (index + columns)   // m: where the rows were before the panel
-#define ORIGIN (SOURCE + m)        // m: where they were before the block of `block` columns
+#define ORIGIN (SOURCE + m)        // m: where they were before the block of `block` columns; of lu_block 2 m, in turn
 #define TOPS   (SOURCE + m)        // ECHELON: columns: the row that j's pivot went to, -1: j has no pivot
 #define COLUMN (TOPS + columns)    // ECHELON: m: the column of the pivot in this row
 #define RANK   (COLUMN + m)        // ECHELON: 2: how many pivots there are before steps q with q & 1 == 0, 1
@@ -64,7 +64,7 @@ kernel void panel_begin(int m, int columns, global int *restrict index)
 #ifdef ECHELON
     FOR_EACH(e, 2L) RANK[e] = 0;
 #else
-    FOR_EACH(i, (long)m) ORIGIN[i] = (int)i;
+    FOR_EACH(i, (long)m) ORIGIN[i] = ORIGIN[m + i] = (int)i; // valid, too, if lu_block is aborted
 #endif
 }
 

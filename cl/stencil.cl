@@ -179,7 +179,7 @@ kernel void stencil_faces(int nx, int ny, int nz, ACC ax, ACC ay, ACC az,
                           global const REAL *restrict kappa, global REAL *restrict fx,
                           global REAL *restrict fy, global REAL *restrict fz)
 {
-    const int plane = nx * ny;
+    const int plane = nx * ny, sides = 0; // none of a box is periodic, which is all that matters here
     FOR_EACH(point, (long)plane * nz)
     {
         const int i = (int)point, ix = i % nx, iy = i / nx % ny, iz = i / plane;

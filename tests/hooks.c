@@ -31,4 +31,5 @@ __attribute__((constructor)) static void choose_build_flags(void)
     setenv("POCL_EXTRA_BUILD_FLAGS", flags, 1);
     unsetenv("KRY_TEST_BUILTINS"); /* programs that this one starts have the flags already */
 }
+int kry_test_large = 64;
 int kry_test_parts;

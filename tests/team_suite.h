@@ -7,7 +7,7 @@
 
 #include "operator/op_parts.h"
 #include "teams.h"
-#include <kry/io.h>
+#include <kry/problem.h>
 
 /* ---- teams and what lies on them ---------------------------------------------------------------
  */

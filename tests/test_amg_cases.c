@@ -3,8 +3,8 @@
  * modes, bodies that nothing holds, those that are hardly matrices at all, and what is refused.
  */
 #include "testing.h"
-#include <kry/io.h>
 #include <kry/multigrid.h>
+#include <kry/problem.h>
 
 /* ---- matrices ---------------------------------------------------------------------------------- */
 

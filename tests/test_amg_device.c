@@ -4,7 +4,7 @@
  */
 #include "multigrid/amg_device.h"
 #include "testing.h"
-#include <kry/io.h>
+#include <kry/problem.h>
 
 /* ---- matrices ---------------------------------------------------------------------------------- */
 

@@ -3,8 +3,8 @@
  * alone, matrices that are not definite, and new numbers.
  */
 #include "testing.h"
-#include <kry/io.h>
 #include <kry/multigrid.h>
+#include <kry/problem.h>
 
 static const kry_coarsening ways[] = { KRY_COARSEN_AGGREGATION, KRY_COARSEN_CLASSICAL };
 

@@ -2,8 +2,8 @@
  * test_auto_precond.c - precond=auto: which preconditioner it takes for which matrix, and what it says.
  */
 #include "testing.h"
-#include <kry/io.h>
 #include <kry/multigrid.h>
+#include <kry/problem.h>
 #include <kry/solver.h>
 
 /* The matrix of a generated problem; block: as in kry_matrix_params. */

@@ -2,6 +2,7 @@
  * test_csr.c - what only CSR has: the caller's buffers; and how entries become a matrix, whatever
  * its format: updates and refusals. Products are tested in test_formats.c, with all formats.
  */
+#include "matrix/matrix.h"
 #include "op_suite.h"
 #include "patterns.h"
 #include <time.h>
@@ -288,6 +289,30 @@ static void csr_update__skew_half(void **state)
 #define CREATE(rows, cols, ptr, col, val, params) \
     kry_csr_create(device(), KRY_F32, rows, cols, ptr, col, val, params, &op)
 
+/* So many entries for so few work-items that in single each of a GPU takes eight at once. */
+static void csr_create__many_entries(void **state)
+{
+    enum { GROUP = 8 };
+    static const pattern shapes[] = { { "", 3000, 2500, any, NULL },
+                                      { "", 60, 1100, borders, NULL } };
+    const kry_type type = type_of(state);
+    const kry_device_info *info = kry_device_get_info(device());
+    const bool groups = !kry_device_is_host(device()) && !info->cpu_kernels;
+    const kry_launch_shape few = { .group = GROUP, .per_unit = 1, .chunks = 1 };
+
+    if (groups) OK(kry_device_set_launch_shape(device(), &few));
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        matrix A = pattern_matrix(&shapes[i], type);
+        kry_op *op = csr_of(&A, type, KRY_MATRIX(.format = KRY_FORMAT_CSR));
+        const bool eight = groups && type == KRY_F32 && A.nnz >= 8 * GROUP * info->compute_units;
+        assert_int_equal(strstr(kry_matrix_of(op)->stage[0].defines, "UNROLL=8") != NULL, eight);
+        op_suite(op, &A);
+        kry_op_release(&op);
+        matrix_release(&A);
+    }
+    if (groups) OK(kry_device_set_launch_shape(device(), NULL));
+}
+
 static void csr_create__sizes(void **state)
 {
     (void)state;
@@ -431,6 +456,7 @@ int main(void)
         BOTH(csr_update__symmetric_half),
         BOTH(csr_update__symmetric_half_summed),
         BOTH(csr_update__skew_half),
+        BOTH(csr_create__many_entries),
         cmocka_unit_test(csr_create__sizes),
         cmocka_unit_test(csr_create__row_pointers_out_of_order),
         cmocka_unit_test(csr_create__column_out_of_range),

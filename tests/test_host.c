@@ -6,7 +6,7 @@
 #include "testing.h"
 #include <kry/deflation.h>
 #include <kry/dense.h>
-#include <kry/io.h>
+#include <kry/problem.h>
 #include <kry/stencil.h>
 #include <kry/team.h>
 #include <pthread.h>

@@ -24,6 +24,18 @@ static double spd(kry_type type, int64_t i, int64_t j)
     return to_type(type, i == j ? 4 : 1.0 / (1.0 + (double)((i - j) * (i - j))));
 }
 
+/* Near the ends of single: 1 / pivot would not be a number that is as precise. */
+static double tiny(kry_type type, int64_t i, int64_t j)
+{
+    (void)i, (void)j;
+    return to_type(type, ldexp(random_number(type), type == KRY_F32 ? -126 : -200));
+}
+static double huge(kry_type type, int64_t i, int64_t j)
+{
+    (void)i, (void)j;
+    return ldexp(random_number(type), type == KRY_F32 ? 127 : 200);
+}
+
 /* ---- factors ---- */
 
 typedef struct factors {
@@ -372,7 +384,7 @@ static void lu_condition__within_a_factor_of_three(void **state)
         }
 }
 
-/* ---- panels in one launch ---- */
+/* ---- panels and blocks in one launch ---- */
 
 /* Entries that are finite, but not what becomes of them. */
 static void check_overflow(kry_type type)
@@ -381,31 +393,32 @@ static void check_overflow(kry_type type)
     double a[] = { huge, -huge, huge, huge };
     guarded A = guarded_create(type, 2, 2, 0, a);
     kry_op *lu;
-    REFUSES(lu_create(A.v, NULL, &lu), KRY_ERR_ARGUMENT, "column 1 is inf");
+    REFUSES(lu_create(A.v, KRY_LU(.block = 64), &lu), KRY_ERR_ARGUMENT, "column 1 is inf");
     assert_null(lu);
     guarded_release(&A);
 }
 
 /* The same exchanges as with a launch for each column, and nearly the same numbers. How many panels
- * were factored in one launch. */
-static int check_at_once(int group, entry_of *entry, kry_type type, int64_t m, int64_t n)
+ * or blocks were factored in one launch. */
+static int check_at_once(kry_lu_how way, entry_of *entry, kry_type type, int64_t m, int64_t n)
 {
     double *a = make(entry, type, m, n);
-    chosen = true, how.panel_group = 0;
+    chosen = true, how = (kry_lu_how){ .two_queues = way.two_queues };
     kry_op *plain = lu_of(type, a, m, n, KRY_LU(.block = 64));
-    how.panel_group = group;
+    how = way;
     kry_op *lu = lu_of(type, a, m, n, KRY_LU(.block = 64));
-    chosen = false, how.panel_group = 0;
-    int panels = kry_lu_of(lu)->panels_at_once;
+    chosen = false;
+    int launches = kry_lu_of(lu)->at_once;
     factors f = factors_of(lu, type, m, n), g = factors_of(plain, type, m, n);
     long double error = backward_error(&f, type, a);
     if (!(error <= 10)) fail_msg("%lld-by-%lld: %Lg n eps", (long long)m, (long long)n, error);
+    assert_true(largest(f.l, m * f.r) == 1);
     if (entry == uniform)
         for (int64_t i = 0; i < m; i++) assert_int_equal(f.order[i], g.order[i]);
     factors_release(&f), factors_release(&g);
     kry_op_release(&lu), kry_op_release(&plain);
     free(a);
-    return panels;
+    return launches;
 }
 
 /* As many groups as there may be on a CPU. With groups of 16, lines are read after the best of them
@@ -418,28 +431,56 @@ static void lu__panels_in_one_launch(void **state)
     kry_type type = type_of(state);
     int panels = 0;
     for (size_t s = 0; s < COUNT(shape); s++) {
-        int group = shape[s][0] <= 32 ? 16 : 64;
-        panels += check_at_once(group, uniform, type, shape[s][0], shape[s][1]);
-        panels += check_at_once(group, rotated, type, shape[s][0], shape[s][1]);
-        panels += check_at_once(group, hilbert, type, shape[s][0], shape[s][1]);
+        kry_lu_how way = { .panel_group = shape[s][0] <= 32 ? 16 : 64 };
+        panels += check_at_once(way, uniform, type, shape[s][0], shape[s][1]);
+        panels += check_at_once(way, rotated, type, shape[s][0], shape[s][1]);
+        panels += check_at_once(way, hilbert, type, shape[s][0], shape[s][1]);
     }
     print_message("# %d panels in one launch each\n", panels);
-    chosen = true, how.panel_group = 64;
+    chosen = true, how = (kry_lu_how){ .panel_group = 64 };
     lu__singular(state);
     check_overflow(type);
-    chosen = false, how.panel_group = 0;
+    chosen = false;
+}
+
+/* Slabs with fewer rows than the group has work-items and with several to each; and a first block that is taller than
+ * any slab, so that its columns are eliminated in a launch each. */
+static void lu__blocks_in_one_launch(void **state)
+{
+    static const int64_t shape[][2] = { { 1, 1 },    { 5, 5 },    { 17, 40 },
+                                        { 33, 31 },  { 64, 64 },  { 65, 65 },
+                                        { 127, 70 }, { 40, 128 }, { 128, 130 } };
+    kry_type type = type_of(state);
+    int blocks = 0;
+    for (size_t s = 0; s < COUNT(shape); s++) {
+        kry_lu_how way = { .block_group = 64 };
+        blocks += check_at_once(way, uniform, type, shape[s][0], shape[s][1]);
+        blocks += check_at_once(way, rotated, type, shape[s][0], shape[s][1]);
+        blocks += check_at_once(way, hilbert, type, shape[s][0], shape[s][1]);
+    }
+    if (type == KRY_F32)
+        blocks += check_at_once((kry_lu_how){ .block_group = 32 }, uniform, type, 1030, 70);
+    print_message("# %d blocks in one launch each\n", blocks);
+    chosen = true, how = (kry_lu_how){ .block_group = 64 };
+    lu__singular(state);
+    check_overflow(type);
+    check_factors(tiny, type, 40, 40, 64);
+    check_factors(huge, type, 40, 2, 64);
+    chosen = false;
 }
 
 /* Whichever launch is aborted: the other way, to the same factors. */
-static void lu__aborted_panels(void **state)
+static void lu__aborted_launches(void **state)
 {
+    static const kry_lu_how ways[] = { { .panel_group = 64 }, { .block_group = 64 } };
     kry_type type = type_of(state);
-    for (int at = 0; at < 4; at++) {
-        kry_test_abort_at = at;
-        check_at_once(64, uniform, type, 64, 128);
-        check_at_once(64, uniform, type, 127, 127);
-        kry_test_abort_at = -1;
-    }
+    for (int at = 0; at < 4; at++)
+        for (size_t w = 0; w < COUNT(ways); w++) {
+            kry_test_abort_at = at;
+            check_at_once(ways[w], uniform, type, 64, 128);
+            check_at_once(ways[w], uniform, type, 127, 127);
+            kry_test_abort_at = -1;
+        }
 }
 
 /* Blocks in a queue of their own: every kernel has run once when it begins. */
@@ -447,12 +488,15 @@ static void lu__in_two_queues(void **state)
 {
     kry_type type = type_of(state);
     for (int aside = 0; aside < 2; aside++) {
-        chosen = true, how.two_queues = aside;
+        chosen = true, how = (kry_lu_how){ .two_queues = aside };
         check_factors(uniform, type, 230, 230, 32);
         check_factors(rotated, type, 97, 300, 32);
         check_factors(uniform, type, 300, 131, 64);
-        check_at_once(64, uniform, type, 127, 400);
-        chosen = false, how.two_queues = false;
+        check_at_once((kry_lu_how){ .two_queues = aside, .panel_group = 64 }, uniform, type, 127,
+                      400);
+        check_at_once((kry_lu_how){ .two_queues = aside, .block_group = 64 }, rotated, type, 127,
+                      400);
+        chosen = false;
     }
 }
 
@@ -710,7 +754,8 @@ int main(void)
         BOTH(lu__nearly_singular),
         BOTH(lu_condition__within_a_factor_of_three),
         BOTH(lu__panels_in_one_launch),
-        BOTH(lu__aborted_panels),
+        BOTH(lu__blocks_in_one_launch),
+        BOTH(lu__aborted_launches),
         BOTH(lu__in_two_queues),
 #ifdef KRY_HAVE_LAPACK
         BOTH(lu__as_good_as_lapack),

@@ -274,7 +274,7 @@ static void late_scene(wires *w, void *shared)
         sleep(5); /* it is in no call */
     } else {
         NEED(kry_vec_norm2(x, &norm) == KRY_ERR_DEVICE, "%s", kry_last_error());
-        NEED(strstr(kry_last_error(), "kry_vec_norm2: waited 2") &&
+        NEED(strstr(kry_last_error(), "kry_vec_norm2: waited ") &&
                  strstr(kry_last_error(), "s for rank 1 of 3"),
              "%s", kry_last_error());
         NEED(kry_vec_norm2(x, &norm) == KRY_ERR_DEVICE, "the team is of no more use");

@@ -3,7 +3,7 @@
  * minres, to a true residual of 1e-8 in double. tests/scipy_counts.py makes the table; SciPy is not needed here.
  */
 #include "testing.h"
-#include <kry/io.h>
+#include <kry/problem.h>
 #include <kry/solver.h>
 
 /* SciPy 1.10.1 */

@@ -93,8 +93,8 @@ static sliced slice(const grid *g, kry_type type, int slabs, const int64_t *firs
         s.halo[r] = clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE,
                                    2 * (size_t)s.layer * kry_type_size(type), NULL, &err);
         assert_int_equal(err, CL_SUCCESS);
-        kry_slab slab = slab_of(&s, r);
-        OK(kry_stencil_make(device(), type, &p, &slab, NULL, 1, &s.part[r]));
+        const kry_grid_part part = { .slab = slab_of(&s, r) };
+        OK(kry_stencil_make(device(), type, &p, &part, NULL, 1, &s.part[r]));
     }
     share_faces(&s);
     return s;

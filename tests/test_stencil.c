@@ -4,7 +4,7 @@
 #include "grids.h"
 #include "op_suite.h"
 #include "step_suite.h"
-#include <kry/io.h>
+#include <kry/problem.h>
 
 static kry_op *stencil_of(const grid *g, kry_type type, const double *k)
 {

@@ -1,6 +1,6 @@
 /* test_totals.c - sums over rows on devices without double: pairs of singles, as good as double. */
 #include "testing.h"
-#include <kry/io.h>
+#include <kry/problem.h>
 #include <kry/solver.h>
 
 static const char *const profiles[] = { "no-fp64 cpu-kernels", "no-fp64 gpu-kernels" };

@@ -3,7 +3,7 @@
  * offsets that vector loads do not like; sums within bounds and with the same bits.
  */
 #include "testing.h"
-#include <kry/io.h>
+#include <kry/problem.h>
 
 static const int64_t sizes[] = { 0,   1,   2,   7,    8,    9,    127,  128,  129,
                                  255, 256, 257, 1023, 1025, 4095, 4096, 4097, 100003 };
@@ -370,6 +370,29 @@ static void create__sizes(void **state)
     assert_null(x);
 }
 
+/* In pieces by way of staging, on several threads. What lies around them stays. */
+static void buffer_write__in_chunks(void **state)
+{
+    enum { ROOM = 40000 };
+    static unsigned char all[ROOM], back[ROOM], given[ROOM];
+
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        const int64_t bytes = random_below(ROOM), at = random_below(ROOM - bytes + 1);
+        cl_mem buffer;
+        for (int i = 0; i < ROOM; i++) all[i] = (unsigned char)random_below(256);
+        for (int i = 0; i < ROOM; i++) given[i] = (unsigned char)random_below(256);
+        OK(kry_buffer_upload(device(), ROOM, all, &buffer));
+        kry_test_parts = 1 + (int)random_below(4);
+        OK(kry_buffer_write(device(), buffer, (size_t)at, (size_t)bytes, given));
+        kry_test_parts = 0;
+        memcpy(all + at, given, (size_t)bytes);
+        OK(kry_buffer_read(device(), buffer, 0, ROOM, back));
+        assert_memory_equal(back, all, ROOM);
+        kry_buffer_release(device(), &buffer);
+    }
+}
+
 /* OpenCL has no copies between contexts: such a buffer would fail in the first kernel. */
 static void wrap__buffer_of_another_context(void **state)
 {
@@ -727,6 +750,7 @@ int main(void)
         BOTH(view__outlives_its_block),
         BOTH(create__is_zero),
         cmocka_unit_test(create__sizes),
+        cmocka_unit_test(buffer_write__in_chunks),
         BOTH(wrap__buffer_of_another_context),
         BOTH(wrap__does_not_fit),
         cmocka_unit_test(arithmetic__operands_do_not_agree),

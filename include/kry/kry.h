@@ -49,6 +49,7 @@
 #include <kry/multigrid.h>
 #include <kry/op.h>
 #include <kry/precond.h>
+#include <kry/problem.h>
 #include <kry/report.h>
 #include <kry/solver.h>
 #include <kry/status.h>

@@ -19,14 +19,13 @@ static kry_status no_memory(size_t count, size_t size)
     return kry_fail(KRY_ERR_MEMORY, "no host memory for %zu x %zu bytes", count, size);
 }
 
-/* A first write to each of a large array's pages costs more than the writes, and less where the pages are large, which some
- * systems give only to those who ask. The array lies as it lay: only whole pages of it are meant. */
-static void ask_for_large_pages(void *p, size_t bytes)
+/* The array lies as it lay: only whole pages of it are meant. */
+void kry_ask_for_large_pages(void *p, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
-    enum { LARGE = 1 << 22, PAGE = 1 << 12 };
+    enum { PAGE = 1 << 12 };
     const size_t skip = (PAGE - (uintptr_t)p % PAGE) % PAGE;
-    if (bytes >= LARGE)
+    if (bytes >= KRY_LARGE_ARRAY)
         (void)madvise((char *)p + skip, (bytes - skip) / PAGE * PAGE, MADV_HUGEPAGE);
 #else
     (void)p, (void)bytes;
@@ -36,7 +35,7 @@ static void ask_for_large_pages(void *p, size_t bytes)
 kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer)
 {
     void *p = kry_test_fails() ? NULL : calloc(count ? count : 1, size);
-    if (p) ask_for_large_pages(p, count * size);
+    if (p) kry_ask_for_large_pages(p, count * size);
     memcpy(address_of_pointer, &p, sizeof p);
     return p ? KRY_OK : no_memory(count, size);
 }

@@ -32,6 +32,9 @@ bool kry_test_aborts(void); /* whether this launch is the one */
 /* So many messages of a probe count as stale, beside those that are. */
 extern int kry_test_stale_messages;
 
+/* Messages of so many bytes count as large between processes of one machine. 0: as always. */
+extern int kry_test_large;
+
 /* Into so many parts loops of the host are cut, whatever their work. 0: as always. */
 extern int kry_test_parts;
 #else
@@ -40,6 +43,7 @@ extern int kry_test_parts;
 #define kry_test_poison         false
 #define kry_test_aborts()       false
 #define kry_test_stale_messages 0
+#define kry_test_large          0
 #define kry_test_parts          0
 #endif
 

@@ -14,6 +14,7 @@ enum {
 
 /* How factors are made: as kry_lu_usual says, or as a test chooses. */
 typedef struct kry_lu_how {
+    int block_group; /* work-items of a group, for blocks that are factored in one launch each; 0: panels */
     int panel_group; /* work-items of a group, for panels that are factored in one launch each; 0: a
                         launch for each column */
     bool two_queues; /* the next block is factored while this one updates the other columns */
@@ -24,7 +25,7 @@ typedef struct kry_lu {
     int64_t m, n, r;      /* r: the smaller one */
     kry_lu_params params; /* with their defaults filled in */
     kry_lu_how how;
-    int panels_at_once;       /* that were factored in one launch */
+    int at_once;              /* panels or blocks that were factored in one launch */
     cl_mem order;             /* m cl_int: row i of L U is row order[i] of A */
     cl_int *row_order;        /* the same on the host */
     kry_vec *work;            /* owned: n-by-1; NULL if m != n */
@@ -87,6 +88,37 @@ kry_status kry_panels_eliminate(const kry_panels *p, int64_t at, int64_t width);
  * block. Echelon forms: T takes the rows of the pivots, KRY_LU_PANEL to a column. */
 kry_status kry_panels_exchange(const kry_panels *p, int64_t at, int64_t width, int64_t from,
                                int64_t to, bool solve, cl_mem T);
+
+/* ---- lu_block.c: blocks of columns, each factored in one launch ---- */
+
+/* How the kernel is compiled for blocks of up to rows * group rows. */
+typedef struct kry_lu_shape {
+    int rows, wide;       /* of a work-item; columns of a group */
+    kry_barrier *barrier; /* owned */
+    kry_kernel *rows_of_others;
+} kry_lu_shape;
+enum { KRY_LU_SHAPES = 3 };
+
+typedef struct kry_lu_blocks {
+    const kry_panels *panels; /* borrowed */
+    int group, shapes;
+    kry_lu_shape shape[KRY_LU_SHAPES]; /* the tallest first */
+    cl_mem done;                       /* owned: how many columns are factored */
+} kry_lu_blocks;
+
+/* Prepare launches with groups of `group` work-items for all blocks that they are possible for; it may be none. */
+kry_status kry_lu_blocks_begin(kry_lu_blocks *b, const kry_panels *panels, int group);
+void kry_lu_blocks_end(kry_lu_blocks *b);
+/* Whether blocks that begin with this row can be factored so. */
+bool kry_lu_blocks_fit(const kry_lu_blocks *b, int64_t at);
+/* Factor columns at ... at + width - 1; other columns do not change. */
+kry_status kry_lu_blocks_factor(kry_lu_blocks *b, int64_t at, int64_t width);
+/* The exchanges of rows of that block in other columns, `others` of F. They may wait until the next block is being
+ * factored. */
+kry_status kry_lu_blocks_exchange(const kry_lu_blocks *b, int64_t at, int64_t width,
+                                  const kry_block *others);
+/* *finished: false if a launch was aborted. Waits. */
+kry_status kry_lu_blocks_finished(kry_lu_blocks *b, bool *finished);
 
 /* ---- lu_solve.c ---- */
 

@@ -1,5 +1,5 @@
-/* lu_factor.c - the factors P A = L U of a dense matrix. Kernels: cl/panel.cl, cl/lu_panel.cl, cl/lu.cl, and
- * products.
+/* lu_factor.c - the factors P A = L U of a dense matrix. Kernels: cl/lu_block.cl, cl/panel.cl, cl/lu_panel.cl,
+ * cl/lu.cl, and products.
  *
  * Blocks of columns, `block` wide, and panels of PANEL columns within them:
  *
@@ -11,10 +11,10 @@
  *     exchange rows in all other columns, and update all columns behind the block in the same way:
  *       most operations are here
  *
- * Where the device's groups can wait for each other, a panel is factored in one launch, which keeps it in
- * registers (cl/lu_panel.cl); elsewhere in a launch for each column (cl/panel.cl). On GPUs the panels of
- * the next block are factored in a second queue, while the first one updates the columns behind them. If a
- * launch that factors a panel is aborted, the factors are made again with a launch for each column. */
+ * Where the device's groups can wait for each other, a block is factored in one launch, which keeps it in
+ * registers (lu_block.c), or if it is too tall for these a panel (cl/lu_panel.cl); elsewhere there is a launch for
+ * each column (cl/panel.cl). On GPUs the next block is factored in a second queue, while the first one updates the
+ * columns behind it. If such a launch is aborted, the factors are made again with a launch for each column. */
 #include "dense/lu.h"
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,9 @@ typedef struct factoring {
     kry_lu *lu;
     kry_device *dev;
     kry_panels panels;
+    kry_lu_blocks blocks;
     kry_block F;
-    cl_mem inverse;       /* of triangles along a block's diagonal; owned */
+    cl_mem inverse[2];    /* of triangles along a block's diagonal, in turn; owned */
     kry_barrier *barrier; /* owned; NULL: panels are factored with a launch for each column */
     kry_kernel *panel;
     int wide;               /* columns of a panel: PANEL, or half of them */
@@ -93,7 +94,7 @@ static kry_status factor_panel(factoring *f, int64_t at, int64_t width)
 
     if (!f->barrier) return kry_panels_eliminate(&f->panels, at, width);
     panel_args(f, place, args);
-    f->lu->panels_at_once++;
+    f->lu->at_once++;
     return kry_barrier_launch_next(f->barrier, panel_groups(f, at), args, PANEL_ARGS);
 }
 
@@ -117,6 +118,10 @@ static kry_status factor_block(factoring *f, int64_t k0, int64_t k1)
 {
     kry_status st = KRY_OK;
 
+    if (kry_lu_blocks_fit(&f->blocks, k0)) {
+        f->lu->at_once++;
+        return kry_lu_blocks_factor(&f->blocks, k0, k1 - k0);
+    }
     for (int64_t c0 = k0; c0 < k1; c0 += f->wide) {
         int64_t w = k1 - c0 < f->wide ? k1 - c0 : f->wide;
         TRY(factor_panel(f, c0, w));
@@ -131,20 +136,26 @@ done:
 
 /* ---- what is behind a block ---- */
 
+static cl_mem *inverse_of(factoring *f, int64_t k0)
+{
+    return &f->inverse[k0 / f->lu->params.block % 2];
+}
+
 /* The inverses along the diagonal of the triangle of block k0 ... k1 - 1, for block_row. */
 static kry_status invert(factoring *f, int64_t k0, int64_t k1)
 {
     const cl_int b = (cl_int)(k1 - k0);
     const int64_t at = f->F.first + k0 * (f->F.ld + 1);
-    const kry_arg args[] = { ARG(b), ARG(f->F.buffer), ARG(at), ARG(f->F.ld), ARG(f->inverse) };
+    const kry_arg args[] = { ARG(b), ARG(f->F.buffer), ARG(at), ARG(f->F.ld),
+                             ARG(*inverse_of(f, k0)) };
 
     if (f->dev->info.cpu_kernels) return KRY_OK;
     return kry_lu_launch(f->dev, f->F.type, "lu_inverses", (b + KRY_LU_PANEL - 1) / KRY_LU_PANEL,
                          args, COUNT(args));
 }
 
-/* A12 := L11^-1 A12; CPUs go without inverses. */
-static kry_status block_row(factoring *f, const kry_block *L11, const kry_block *A12)
+/* A12 := L11^-1 A12 with the triangle of block k0 ...; CPUs go without inverses. */
+static kry_status block_row(factoring *f, int64_t k0, const kry_block *L11, const kry_block *A12)
 {
     kry_status st = KRY_OK;
     kry_kernel *kernel;
@@ -152,8 +163,9 @@ static kry_status block_row(factoring *f, const kry_block *L11, const kry_block 
     const cl_int b = (cl_int)L11->rows;
     const int columns = kry_lu_columns(f->F.type);
     const int64_t groups = kry_groups_at_most(f->dev, (A12->cols + columns - 1) / columns);
-    const kry_arg args[] = { ARG(b),       ARG(A12->cols),  ARG(f->F.buffer), ARG(L11->first),
-                             ARG(f->F.ld), ARG(f->inverse), ARG(f->F.buffer), ARG(A12->first) };
+    const kry_arg args[] = { ARG(b),           ARG(A12->cols), ARG(f->F.buffer),
+                             ARG(L11->first),  ARG(f->F.ld),   ARG(*inverse_of(f, k0)),
+                             ARG(f->F.buffer), ARG(A12->first) };
 
     if (f->dev->info.cpu_kernels) return kry_lu_triangle(true, false, L11, A12);
     kry_lu_defines(f->F.type, "", defines, sizeof defines);
@@ -172,7 +184,7 @@ static kry_status update(factoring *f, int64_t k0, int64_t k1, int64_t from, int
                     A12 = kry_block_part(&f->F, k0, from, k1 - k0, to - from);
 
     if (from == to) return KRY_OK;
-    TRY(block_row(f, &L11, &A12));
+    TRY(block_row(f, k0, &L11, &A12));
     TRY(eliminate(f, k0, k1 - k0, from, to));
 done:
     return st;
@@ -183,8 +195,10 @@ done:
 kry_lu_how kry_lu_usual(const kry_device *dev, const kry_lu_params *params, int64_t n)
 {
     enum { PANEL_GROUP = 256 };
-    const bool gpu = dev->info.gpu;
-    return (kry_lu_how){ .panel_group = gpu && dev->info.max_group >= PANEL_GROUP ? PANEL_GROUP : 0,
+    const bool gpu = dev->info.gpu, large = gpu && dev->info.max_group >= PANEL_GROUP;
+    const int twice = dev->info.max_group >= 2 * PANEL_GROUP ? 2 : 1;
+    return (kry_lu_how){ .block_group = large ? twice * PANEL_GROUP : 0,
+                         .panel_group = large ? PANEL_GROUP : 0,
                          .two_queues = gpu && n > 2 * (int64_t)params->block };
 }
 
@@ -227,7 +241,7 @@ done:
     return st;
 }
 
-/* factor_block in the second queue, where there is one, behind all that is in the first. */
+/* factor_block, and what update needs, in the second queue, where there is one, behind all that is in the first. */
 static kry_status factor_aside(factoring *f, int64_t k0, int64_t k1)
 {
     kry_status st = KRY_OK;
@@ -237,27 +251,42 @@ static kry_status factor_aside(factoring *f, int64_t k0, int64_t k1)
     TRY(follow(f, f->aside, queue));
     if (f->aside) dev->queue = f->aside;
     TRY(factor_block(f, k0, k1));
+    if (k1 < f->lu->n) TRY(invert(f, k0, k1));
     if (f->aside) TRY_CL(clFlush(f->aside));
 done:
     dev->queue = queue;
     return st;
 }
 
+/* The exchanges of rows of block k0 ... k1 - 1 in columns `from` to before `to`. */
+static kry_status exchange(factoring *f, int64_t k0, int64_t k1, int64_t from, int64_t to)
+{
+    const kry_block others = kry_block_part(&f->F, 0, from, f->lu->m, to - from);
+    return kry_lu_blocks_exchange(&f->blocks, k0, k1 - k0, &others);
+}
+
 /* A block is factored as soon as its columns have been updated with the block before; the columns behind it
- * are updated at the same time. */
+ * are updated at the same time, and where lu_block.c factors it, rows in other columns exchanged. */
 static kry_status factor_all(factoring *f)
 {
     kry_status st = KRY_OK;
     const int64_t block = f->lu->params.block, n = f->lu->n, r = f->lu->r;
 
     for (int64_t k0 = 0, k1 = block < r ? block : r, k2; k0 < r; k0 = k1, k1 = k2 < r ? k2 : r) {
+        const bool apart = kry_lu_blocks_fit(&f->blocks, k0);
         k2 = n - k1 < block ? n : k1 + block;
         if (k0 == 0) TRY(factor_aside(f, k0, k1));
         TRY(follow(f, f->dev->queue, f->aside));
-        TRY(kry_panels_exchange(&f->panels, k0, k1 - k0, 0, n, false, f->panels.line));
-        if (k1 < n) TRY(invert(f, k0, k1));
+        if (apart)
+            TRY(exchange(f, k0, k1, k1, k2));
+        else
+            TRY(kry_panels_exchange(&f->panels, k0, k1 - k0, 0, n, false, f->panels.line));
         TRY(update(f, k0, k1, k1, k2));
         if (k1 < r) TRY(factor_aside(f, k1, k2 < r ? k2 : r));
+        if (apart) {
+            TRY(exchange(f, k0, k1, 0, k0));
+            TRY(exchange(f, k0, k1, k2, n));
+        }
         TRY(update(f, k0, k1, k2, n));
     }
 done:
@@ -279,17 +308,23 @@ static kry_status factorise(kry_lu *lu, const kry_vec *A, bool at_once, cl_int *
     *finished = true;
     TRY(kry_vec_copy(A, lu->F));
     TRY(kry_panels_begin(&f.panels, &F));
-    TRY(kry_buffer_create(f.dev, KRY_LU_TRIANGLE * KRY_LU_PANEL * kry_type_size(F.type),
-                          &f.inverse));
-    if (at_once) prepare_panels(&f);
+    for (int turn = 0; turn < 2; turn++)
+        TRY(kry_buffer_create(f.dev, KRY_LU_TRIANGLE * KRY_LU_PANEL * kry_type_size(F.type),
+                              &f.inverse[turn]));
+    if (at_once) TRY(kry_lu_blocks_begin(&f.blocks, &f.panels, lu->how.block_group));
+    if (at_once && !kry_lu_blocks_fit(&f.blocks, 0)) prepare_panels(&f);
     open_aside(&f);
     TRY(factor_all(&f));
-    if (f.barrier) TRY(kry_barrier_series_finished(f.barrier, finished));
+    bool panels_finished = true;
+    if (f.barrier) TRY(kry_barrier_series_finished(f.barrier, &panels_finished));
+    TRY(kry_lu_blocks_finished(&f.blocks, finished));
+    *finished = *finished && panels_finished;
     TRY(kry_buffer_read(f.dev, f.panels.index, 0, (size_t)lu->r * sizeof *pivots, pivots));
 done:
     if (f.aside) clFinish(f.aside);
     kry_barrier_release(&f.barrier);
-    kry_buffer_release(f.dev, &f.inverse);
+    kry_lu_blocks_end(&f.blocks);
+    for (int turn = 0; turn < 2; turn++) kry_buffer_release(f.dev, &f.inverse[turn]);
     kry_panels_end(&f.panels);
     return st;
 }

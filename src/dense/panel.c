@@ -35,7 +35,7 @@ kry_status kry_panels_begin(kry_panels *p, const kry_block *F)
     TRY(kry_buffer_create(p->dev, 2 * most * word, &p->value));
     TRY(kry_buffer_create(p->dev, 2 * most * sizeof(cl_int), &p->row));
     TRY(kry_buffer_create(p->dev, 2 * (most + 1) * KRY_LU_PANEL * word, &p->line));
-    TRY(kry_buffer_create(p->dev, 2 * (m + n + 1) * sizeof(cl_int), &p->index));
+    TRY(kry_buffer_create(p->dev, (3 * m + 2 * n + 2) * sizeof(cl_int), &p->index));
     const kry_arg args[] = { ARG(p->m), ARG(p->columns), ARG(p->index) };
     TRY(kry_launch(p->dev, begin, kry_groups_for(p->dev, KRY_F32, F->rows), args, COUNT(args)));
 done:

@@ -2,6 +2,7 @@
 #include "base/hooks.h"
 #include "device/device.h"
 #include "device/pool.h"
+#include "device/staged.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,24 +95,30 @@ done:
     return st;
 }
 
-static kry_status write_bytes(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
-                              const void *from)
+static kry_status write_bytes(kry_device *dev, bool wait, const kry_transfer *t)
 {
-    if (bytes == 0) return KRY_OK;
-    return kry_cl_check(dev->driver->write(dev, wait, buffer, at, bytes, from), "kry_buffer_write",
+    if (t->bytes == 0) return KRY_OK;
+    return kry_cl_check(dev->driver->write(dev, wait, t, NULL), "kry_buffer_write",
                         "clEnqueueWriteBuffer");
 }
 
 kry_status kry_buffer_write(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
                             const void *from)
 {
-    return write_bytes(dev, true, buffer, at, bytes, from);
+    kry_status st = KRY_OK;
+    const kry_transfer t = { buffer, at, bytes, from };
+    bool written;
+
+    TRY(kry_staged_write(dev, &t, &written));
+    if (!written) TRY(write_bytes(dev, true, &t));
+done:
+    return st;
 }
 
 kry_status kry_buffer_write_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
                                   const void *from)
 {
-    return write_bytes(dev, false, buffer, at, bytes, from);
+    return write_bytes(dev, false, &(kry_transfer){ buffer, at, bytes, from });
 }
 
 kry_status kry_buffer_upload(kry_device *dev, size_t bytes, const void *from, cl_mem *buffer)

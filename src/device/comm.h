@@ -14,6 +14,7 @@
 typedef struct kry_message {
     void *bytes;
     size_t size;
+    size_t beside;    /* bytes that go another way with it, and count as sent */
     atomic_uint held; /* 1: the receiver reads it */
     /* Between processes, while it is under way: the transport's own, and a list of such messages. */
     void *pending;
@@ -54,6 +55,8 @@ struct kry_comm {
     /* Release an object when the run has ended on all parts. Until then other parts may read
      * messages that were posted, even those of a part that has failed. */
     void (*defer)(kry_comm *comm, kry_deferred *what);
+    /* Wait until *number is `value`, which another process writes there. NULL where parts are threads. */
+    kry_status (*watch)(kry_comm *comm, const atomic_uint *number, unsigned value);
 };
 
 #endif

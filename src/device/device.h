@@ -25,6 +25,12 @@ kry_status kry_buffer_write(kry_device *dev, cl_mem buffer, size_t at, size_t by
                             const void *from);
 kry_status kry_buffer_write_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
                                   const void *from);
+/* Bytes of the host on their way into a buffer. */
+typedef struct kry_transfer {
+    cl_mem buffer;
+    size_t at, bytes;
+    const void *from;
+} kry_transfer;
 kry_status kry_buffer_read(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to);
 /* ended: an event for kry_event_wait, and the work so far is sent to the device. NULL: none. */
 kry_status kry_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to,
@@ -45,8 +51,11 @@ typedef struct kry_pinned {
     cl_mem buffer;
     char *host;
     size_t bytes;
+    bool over; /* memory of somebody else */
 } kry_pinned;
 kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned);
+/* The same of memory that is there, from the beginning of a page on. It belongs to the caller, and stays until this is released. */
+kry_status kry_pinned_over(kry_device *dev, void *memory, size_t bytes, kry_pinned *pinned);
 void kry_pinned_release(kry_device *dev, kry_pinned *pinned); /* waits */
 
 /* ---- tuning.c: results of measurements on a device, by name ---- */
@@ -87,7 +96,7 @@ struct kry_wanted;
 typedef struct kry_driver {
     kry_status (*finish)(kry_device *dev);
     void (*release)(kry_device *dev); /* all that it has made */
-    /* host: NULL, or where it is mapped, for memory that is pinned */
+    /* host: NULL, or where it is mapped, for memory that is pinned: of the driver, or *host where that is not NULL */
     cl_int (*create)(kry_device *dev, size_t bytes, cl_mem *buffer, char **host);
     cl_int (*unmap)(kry_device *dev, cl_mem buffer, char *host);
     cl_int (*retain)(cl_mem buffer);
@@ -96,8 +105,8 @@ typedef struct kry_driver {
     cl_int (*owners)(cl_mem buffer, cl_uint *count); /* NULL: buffers go into no pool */
     cl_int (*read)(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes, void *to,
                    cl_event *ended);
-    cl_int (*write)(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
-                    const void *from);
+    /* ended: NULL, or an event of what is written later, which is sent to the device at once */
+    cl_int (*write)(kry_device *dev, bool wait, const kry_transfer *t, cl_event *ended);
     cl_int (*copy)(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                    size_t bytes);
     cl_int (*wait)(kry_device *dev, cl_event event); /* and release it; NULL: for all work */

@@ -36,13 +36,29 @@ static void opencl_release(kry_device *dev)
     if (dev->context) clReleaseContext(dev->context);
 }
 
+/* CPUs: of the memory that the driver has for it, which is the host's. */
+static cl_int ask_for_large_pages(kry_device *dev, cl_mem buffer, size_t bytes)
+{
+    cl_int err;
+    void *p = clEnqueueMapBuffer(dev->queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, bytes, 0, NULL, NULL,
+                                 &err);
+    if (err) return err;
+    kry_ask_for_large_pages(p, bytes);
+    return clEnqueueUnmapMemObject(dev->queue, buffer, p, 0, NULL, NULL);
+}
+
 static cl_int opencl_create(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
 {
     cl_int err;
-    cl_mem_flags flags = CL_MEM_READ_WRITE | (host ? CL_MEM_ALLOC_HOST_PTR : 0);
+    void *given = host ? *host : NULL;
+    cl_mem_flags flags = CL_MEM_READ_WRITE | (given  ? CL_MEM_USE_HOST_PTR
+                                              : host ? CL_MEM_ALLOC_HOST_PTR
+                                                     : 0);
 
     if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
-    *buffer = clCreateBuffer(dev->context, flags, bytes, NULL, &err);
+    *buffer = clCreateBuffer(dev->context, flags, bytes, given, &err);
+    if (!err && !given && bytes >= KRY_LARGE_ARRAY && !strcmp(dev->info.kind, "cpu"))
+        err = ask_for_large_pages(dev, *buffer, bytes);
     if (!host || err) return err;
     *host = clEnqueueMapBuffer(dev->queue, *buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes,
                                0, NULL, NULL, &err);
@@ -94,16 +110,15 @@ static cl_int opencl_read(kry_device *dev, bool wait, cl_mem buffer, size_t at, 
     return err || !ended ? err : clFlush(dev->queue);
 }
 
-static cl_int opencl_write(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
-                           const void *from)
+static cl_int opencl_write(kry_device *dev, bool wait, const kry_transfer *t, cl_event *ended)
 {
-    cl_event event = NULL;
+    cl_event event = NULL, *wanted = ended ? ended : dev->trace ? &event : NULL;
 
     if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
-    cl_int err = clEnqueueWriteBuffer(dev->queue, buffer, wait, at, bytes, from, 0, NULL,
-                                      dev->trace ? &event : NULL);
-    tell(dev, "write", event, false);
-    return err;
+    cl_int err = clEnqueueWriteBuffer(dev->queue, t->buffer, wait, t->at, t->bytes, t->from, 0,
+                                      NULL, wanted);
+    if (!err && dev->trace) tell(dev, "write", *wanted, ended != NULL);
+    return err || !ended ? err : clFlush(dev->queue);
 }
 
 static cl_int opencl_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,

@@ -69,13 +69,26 @@ done:
     return st;
 }
 
+kry_status kry_pinned_over(kry_device *dev, void *memory, size_t bytes, kry_pinned *pinned)
+{
+    kry_status st = KRY_OK;
+
+    *pinned = (kry_pinned){ .host = memory, .bytes = bytes, .over = true };
+    cl_int err = dev->driver->create(dev, bytes, &pinned->buffer, &pinned->host);
+    if (!pinned->buffer) pinned->host = NULL;
+    TRY(kry_cl_check(err, __func__, pinned->buffer ? "clEnqueueMapBuffer" : "clCreateBuffer"));
+done:
+    if (st < 0) give_back(dev, pinned);
+    return st;
+}
+
 void kry_pinned_release(kry_device *dev, kry_pinned *pinned)
 {
     if (!pinned->host) goto done;
     kry_device_drain(dev); /* the device may still use it */
     pthread_mutex_lock(&lock);
     spares *s = kry_device_kept(dev, &keeper);
-    if (s && s->count < KEPT && pinned->bytes <= LARGEST) {
+    if (s && !pinned->over && s->count < KEPT && pinned->bytes <= LARGEST) {
         s->item[s->count].pinned = *pinned, s->item[s->count++].bytes = pinned->bytes;
         *pinned = (kry_pinned){ NULL };
     }

@@ -165,15 +165,14 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
     const blocks *W = user;
     const unsigned traits = KRY_SYMMETRIC | (is_singular(&W->params) ? KRY_SINGULAR : KRY_POSITIVE);
     kry_op *own = NULL;
-    kry_block block;
+    kry_grid_part piece = { 0 };
     box_numbers k;
 
     *local = NULL;
     TRY(numbers_of(W, "kry_stencil_create", rank, &k));
-    const kry_stencil_params p = params_of(W, rank, &k, &block);
-    TRY(kry_stencil_make(W->split->team->part[rank], W->type, &p, NULL, NULL, 1, &own));
+    const kry_stencil_params p = params_of(W, rank, &k, &piece.block);
+    TRY(kry_stencil_make(W->split->team->part[rank], W->type, &p, &piece, NULL, 1, &own));
     own->shape.traits = traits;
-    kry_stencil_of(own)->block = block;
     TRY(couple(W, rank, own, traits, local));
 done:
     numbers_release(&k);

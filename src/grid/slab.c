@@ -113,13 +113,14 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
     const kry_split *s = p->split;
     kry_device *dev = s->team->part[rank];
     const int size = s->members;
-    kry_slab slab;
+    kry_grid_part piece = { 0 };
+    kry_slab *slab = &piece.slab;
 
     *local = NULL;
-    find_slab(p->params, s, rank, &slab);
-    if (slab.low || slab.high)
-        TRY(make_halo(p, (rank + size - 1) % size, (rank + 1) % size, dev, &slab));
-    TRY(kry_stencil_make(dev, p->type, p->params, &slab, NULL, 1, local));
+    find_slab(p->params, s, rank, slab);
+    if (slab->low || slab->high)
+        TRY(make_halo(p, (rank + size - 1) % size, (rank + 1) % size, dev, slab));
+    TRY(kry_stencil_make(dev, p->type, p->params, &piece, NULL, 1, local));
 done:
     return st;
 }

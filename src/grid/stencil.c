@@ -204,17 +204,17 @@ static double or_one(double value) { return value > 0 ? value : 1; }
 static bool is_singular(const kry_stencil *A)
 {
     for (int a = 0; a < A->axes; a++)
-        if (kry_gives_values(A->low[a]) || kry_gives_values(A->high[a])) return false;
+        if (kry_gives_values(kry_stencil_side(A, a, false)) ||
+            kry_gives_values(kry_stencil_side(A, a, true)))
+            return false;
     return true;
 }
 
-/* slab: NULL for all layers */
-static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry_slab *slab,
-                          bool variable)
+static void describe_grid(kry_stencil *A, const kry_stencil_params *p, bool variable)
 {
     int last = p->size[2] ? 2 : 1;
     A->axes = last + 1;
-    if (!slab) A->slab.count = p->size[last];
+    if (A->slab.count == 0) A->slab.count = p->size[last]; /* all of them */
     A->slab.all = p->size[last];
     A->slab.layer = last == 2 ? p->size[0] * p->size[1] : p->size[0];
     A->n = A->slab.layer * A->slab.count;
@@ -249,21 +249,20 @@ done:
 }
 
 kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_params *params,
-                            const kry_slab *slab, const kry_stencil *like, double factor,
+                            const kry_grid_part *piece, const kry_stencil *like, double factor,
                             kry_op **out)
 {
     kry_status st = KRY_OK;
     kry_stencil *A = NULL;
-    kry_halo *halo = slab ? slab->halo : NULL; /* until A has it */
+    kry_halo *halo = piece ? piece->slab.halo : NULL; /* until A has it */
 
     *out = NULL;
     TRY(kry_alloc(1, sizeof *A, &A));
     A->dev = dev;
     A->type = type;
-    if (slab) A->slab = *slab;
+    if (piece) A->slab = piece->slab, A->block = piece->block;
     halo = NULL;
-    describe_grid(A, params, slab,
-                  like ? like->face[0] != NULL : params->coefficient || params->face[0]);
+    describe_grid(A, params, like ? like->face[0] != NULL : params->coefficient || params->face[0]);
     if (like && !like->face[0]) TRY(scale_weights(A, factor));
     TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_APPLY, KRY_SWEEP_DIAGONAL));
     TRY(like ? kry_stencil_copy_faces(A, like, factor) : kry_stencil_create_faces(A, params));
@@ -284,7 +283,8 @@ static kry_status stencil_convert(void *self, kry_type type, double factor, cons
     const kry_stencil *A = self;
     kry_status st = KRY_OK;
     kry_stencil_params p = *KRY_STENCIL(.local = A->local);
-    kry_slab slab = A->slab;
+    kry_grid_part piece = { A->slab, A->block };
+    kry_slab *slab = &piece.slab;
 
     CHECK(!scale, KRY_ERR_UNSUPPORTED,
           "kry_op_convert: a grid operator is not scaled by a diagonal");
@@ -296,15 +296,14 @@ static kry_status stencil_convert(void *self, kry_type type, double factor, cons
     if (*copy) {
         TRY(agree(A, kry_stencil_copy_faces(kry_stencil_of(*copy), A, factor)));
     } else {
-        slab.halo = NULL, slab.numbers = slab.face_below = NULL;
+        slab->halo = NULL, slab->numbers = slab->face_below = NULL;
         if (A->slab.halo) {
-            TRY(kry_halo_like(A->slab.halo, type, &slab.halo));
-            slab.numbers = kry_halo_numbers(slab.halo);
+            TRY(kry_halo_like(A->slab.halo, type, &slab->halo));
+            slab->numbers = kry_halo_numbers(slab->halo);
         }
         kry_device *dev = kry_device_for_copies(A->dev);
-        TRY(agree(A, kry_stencil_make(dev, type, &p, &slab, A, factor, copy)));
+        TRY(agree(A, kry_stencil_make(dev, type, &p, &piece, A, factor, copy)));
     }
-    kry_stencil_of(*copy)->block = A->block;
     TRY(kry_stencil_share_faces(kry_stencil_of(*copy)));
 done:
     return st;

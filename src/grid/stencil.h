@@ -20,7 +20,8 @@ typedef struct kry_sweep {
     int lanes;      /* LANES */
     bool heavy;     /* a kernel with many registers */
     int columns;    /* of a launch, if the kernel takes several; 0: one */
-    bool slab;      /* it was compiled for a slab, and takes what follows: SLAB_PARAMS */
+    bool slab;      /* it was compiled for a slab, and takes what follows: SLAB_PARAMS; */
+    bool box;       /* for a box, and takes what is beyond its sides */
     bool inner;     /* without the last layer */
     cl_int begin, stride, sums_at;
 } kry_sweep;
@@ -74,6 +75,12 @@ typedef struct kry_block {
     kry_side side[2][3]; /* of the whole */
 } kry_block;
 
+/* What is made of a grid on one part of a team: a slab, or a box. */
+typedef struct kry_grid_part {
+    kry_slab slab;
+    kry_block block;
+} kry_grid_part;
+
 /*
  * Row i of A is  sum over axes  f_low (x_i - x_low) + f_high (x_i - x_high).
  *
@@ -117,6 +124,17 @@ static inline int kry_ghost(kry_side side)
 
 /* Some layers are on other parts. */
 static inline bool kry_stencil_is_slab(const kry_stencil *A) { return A->slab.low || A->slab.high; }
+
+/* A box of a grid that is cut across this axis. */
+static inline bool kry_stencil_is_cut(const kry_stencil *A, int axis)
+{
+    return A->block.inner[0][axis] || A->block.inner[1][axis];
+}
+
+static inline bool kry_stencil_is_box(const kry_stencil *A)
+{
+    return kry_stencil_is_cut(A, 0) || kry_stencil_is_cut(A, 1) || kry_stencil_is_cut(A, 2);
+}
 
 /* Unknowns along an axis of the whole grid. */
 static inline int64_t kry_stencil_size_of_all(const kry_stencil *A, int axis)
@@ -226,12 +244,12 @@ kry_status kry_stencil_share_faces(kry_stencil *A);
 /* kry_stencil_create on one device.
  *
  *   params  of the whole grid
- *   slab    the layers that are made, NULL: all; its halo is the operator's from here on, even if this
- *           fails. Collective where there is one
- *   like    NULL, or of the same grid or slab: take that one's coefficients and faces, times factor, or
+ *   piece   what is made, NULL: all; the halo of a slab is the operator's from here on, even if this fails. Of a box `params` are
+ *           its own. Collective where there is one
+ *   like    NULL, or of the same grid or piece: take that one's coefficients and faces, times factor, or
  *           where it has none its weights */
 kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_params *params,
-                            const kry_slab *slab, const kry_stencil *like, double factor,
+                            const kry_grid_part *piece, const kry_stencil *like, double factor,
                             kry_op **out);
 
 /* ---- sweep.c ---- */

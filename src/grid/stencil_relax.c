@@ -93,7 +93,7 @@ static kry_status make_colours(kry_stencil *A)
     const kry_device *dev = A->dev;
     int64_t rows = A->size[1] * A->size[2], last = A->size[A->axes - 1], length = 1;
     int64_t group = kry_group_size(dev), most = kry_groups_at_once(dev, dev->shape.per_unit);
-    kry_sweep s = { .width = 1, .slab = kry_stencil_is_slab(A) };
+    kry_sweep s = { .width = 1, .slab = kry_stencil_is_slab(A), .box = kry_stencil_is_box(A) };
 
     if (A->sweep[KRY_SWEEP_COLOUR].kernel) return KRY_OK;
     TRY(kry_stencil_kernel(A, "stencil_relax", "-DCOLOURS -DLANES=1", "stencil_colour", &s.kernel));
@@ -175,6 +175,7 @@ static kry_stencil block_of(const kry_stencil *A)
     if (A->slab.low) block.low[last] = KRY_DIRICHLET; /* cut the coupling */
     if (A->slab.high) block.high[last] = KRY_DIRICHLET;
     block.slab.low = block.slab.high = false;
+    block.block = (kry_block){ .all = { 0 } };
     return block;
 }
 

@@ -8,20 +8,51 @@
 
 enum { GRID_ARGS = 19, REST = 20 };
 
-/* The define of a side of the whole grid: its ghost, or 2 if it is periodic. All slabs of a grid have the same program. */
-static int ghost_define(kry_side side) { return side == KRY_PERIODIC ? 2 : kry_ghost(side); }
+/* What is beyond the sides along an axis of the whole grid: a ghost, or 2 if it is periodic. All slabs of a grid have the same
+ * program, and all its boxes, which are told their sides along the axes that are cut (told) when they are launched. */
+static void side_defines(const kry_stencil *A, int axis, bool told, char text[32])
+{
+    const int low = A->low[axis] == KRY_PERIODIC ? 2 : kry_ghost(A->low[axis]),
+              high = A->high[axis] == KRY_PERIODIC ? 2 : kry_ghost(A->high[axis]);
+    const char name = "XYZ"[axis];
+
+    if (told && kry_stencil_is_cut(A, axis))
+        snprintf(text, 32, " -D%cL=SIDE_%d -D%cH=SIDE_%d", name, 2 * axis, name, 2 * axis + 1);
+    else
+        snprintf(text, 32, " -D%cL=%d -D%cH=%d", name, low, name, high);
+}
+
+/* The argument `sides` of a box. */
+static cl_int sides_of_box(const kry_stencil *A)
+{
+    cl_int sides = 0;
+
+    for (int k = 0; k < 6; k++) {
+        const int ghost = kry_ghost(k % 2 ? A->high[k / 2] : A->low[k / 2]);
+        sides |= (ghost > 0) << 2 * k | (ghost < 0) << (2 * k + 1);
+    }
+    return sides;
+}
+
+/* Files whose kernels are swept by sweep.clh. */
+static bool is_swept(const char *stem)
+{
+    return !strcmp(stem, "stencil") || !strcmp(stem, "stencil_relax");
+}
 
 kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char *more,
                               const char *name, kry_kernel **kernel)
 {
-    char text[256];
+    char text[256], sides[3][32];
 
-    snprintf(text, sizeof text,
-             "-DAXES=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s %s", A->axes,
-             ghost_define(A->low[0]), ghost_define(A->high[0]), ghost_define(A->low[1]),
-             ghost_define(A->high[1]), ghost_define(A->low[2]), ghost_define(A->high[2]),
+    const bool told = kry_stencil_is_box(A) && is_swept(stem);
+    for (int a = 0; a < 3; a++) side_defines(A, a, told, sides[a]);
+    snprintf(text, sizeof text, "-DAXES=%d%s%s%s%s%s%s %s", A->axes, sides[0], sides[1], sides[2],
              A->variable ? " -DVARIABLE" : "", A->singular ? " -DDRIFT" : "",
-             kry_stencil_is_slab(A) ? " -DSLAB" : "", more);
+             kry_stencil_is_slab(A) ? " -DSLAB"
+             : told                 ? " -DBOX"
+                                    : "",
+             more);
     return kry_kernel_get(A->dev, stem, A->type, text, name, kernel);
 }
 
@@ -148,7 +179,7 @@ static kry_sweep plan(const kry_stencil *A, const kry_sweep *like, int64_t last,
 
     s.work = (cl_int)points, s.width = 1;
     s.length = apart ? 1 : (cl_int)last;
-    s.slab = kry_stencil_is_slab(A);
+    s.slab = kry_stencil_is_slab(A), s.box = kry_stencil_is_box(A);
     if (dev->info.cpu_kernels) {
         s.groups = kry_groups_for_sums(dev, A->type, points);
     } else {
@@ -209,7 +240,8 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
     kry_arg args[GRID_ARGS + REST];
     const kry_slab *slab = &A->slab;
     const cl_int sides =
-        slab->low | slab->high << 1 | (slab->at_high < slab->at_low) << 2 | s->inner << 3;
+        s->box ? sides_of_box(A)
+               : slab->low | slab->high << 1 | (slab->at_high < slab->at_low) << 2 | s->inner << 3;
     cl_int size[3];
     kry_scalar weight[3];
     size_t n = 0;
@@ -234,6 +266,7 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
         memcpy(args + n, more, count_more * sizeof *more);
         n += count_more;
     }
+    if (s->box) args[n++] = (kry_arg)ARG(sides);
     if (A->face[0]) {
         args[n++] = (kry_arg)ARG(*kry_stencil_cells(A));
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);

@@ -69,18 +69,19 @@ static cl_int host_read(kry_device *dev, bool wait, cl_mem buffer, size_t at, si
     return CL_SUCCESS;
 }
 
-static cl_int host_write(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
-                         const void *from)
+static cl_int host_write(kry_device *dev, bool wait, const kry_transfer *t, cl_event *ended)
 {
     (void)dev, (void)wait;
-    memcpy((char *)buffer + at, from, bytes);
+    memcpy((char *)t->buffer + t->at, t->from, t->bytes);
+    if (ended) *ended = NULL;
     return CL_SUCCESS;
 }
 
 static cl_int host_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                         size_t bytes)
 {
-    return host_write(dev, true, to, to_at, bytes, (const char *)from + from_at);
+    const kry_transfer t = { to, to_at, bytes, (const char *)from + from_at };
+    return host_write(dev, true, &t, NULL);
 }
 
 static cl_int host_wait(kry_device *dev, cl_event event)

@@ -1,12 +1,12 @@
 /*
  * problem.h - what the makers of model problems share.
  */
-#ifndef KRY_PROBLEM_H
-#define KRY_PROBLEM_H
+#ifndef KRY_PROBLEM_INTERNAL_H
+#define KRY_PROBLEM_INTERNAL_H
 
 #include "operator/op.h"
 #include "sparse/sparse.h"
-#include <kry/io.h>
+#include <kry/problem.h>
 #include <kry/team.h>
 
 /* The numbers of a spec. */

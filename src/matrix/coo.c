@@ -92,7 +92,7 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, in
     cl_mem partial = NULL;
 
     TRY(tail_row_ptr(host, skip, &row_ptr));
-    TRY(kry_runs_create(A->dev, row_ptr, host->rows, &r));
+    TRY(kry_runs_create(A->dev, row_ptr, host->rows, KRY_UNROLL, &r));
     kry_stage *s = kry_matrix_stage(A, "coo", "");
     s->by_vector = true;
     kry_stage_int(s, r.count);

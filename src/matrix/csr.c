@@ -56,6 +56,21 @@ static const char *long_rows(const kry_matrix *A, const int64_t *row_ptr)
                                                                                : "";
 }
 
+/* Entries that a work-item of a GPU loads at once: more where they have few bytes, as measured on an H100 (docs/formats/csr.md),
+ * if every group of a launch has a run of as many, and local memory for it. */
+static int unroll_of(const kry_matrix *A, int64_t nnz)
+{
+    enum { MORE = 2 * KRY_UNROLL, LOCAL_BYTES = 12 /* of an entry, at most */ };
+    const kry_device *dev = A->dev;
+    const int64_t run = (int64_t)MORE * kry_group_size(dev);
+    const bool fills = nnz >= run * kry_groups_at_once(dev, dev->shape.per_unit);
+    const bool fits = run * LOCAL_BYTES <= (int64_t)dev->info.local_bytes;
+
+    return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && fills && fits ? MORE : KRY_UNROLL;
+}
+
+static const char *unrolled(int unroll) { return unroll == KRY_UNROLL ? "" : " -DUNROLL=8"; }
+
 /* wrapped_ptr, wrapped_col: row pointers and columns that are on the device already, or NULL. */
 static kry_status build_stages(kry_matrix *A, const kry_sparse *host, cl_mem wrapped_ptr,
                                cl_mem wrapped_col, bool wide)
@@ -64,10 +79,12 @@ static kry_status build_stages(kry_matrix *A, const kry_sparse *host, cl_mem wra
     kry_runs r = { 0 };
     cl_mem partial = NULL;
     const int64_t *row_ptr = host->row_ptr;
+    const int unroll = unroll_of(A, row_ptr[A->shape.rows]);
 
-    TRY(kry_runs_create(A->dev, row_ptr, A->shape.rows, &r));
-    kry_stage *s = kry_matrix_stage(A, "csr", "%s%s%s", wide ? " -DOFFSET=long" : "",
-                                    r.splits ? " -DSPLIT" : "", long_rows(A, row_ptr));
+    TRY(kry_runs_create(A->dev, row_ptr, A->shape.rows, unroll, &r));
+    kry_stage *s =
+        kry_matrix_stage(A, "csr", "%s%s%s%s", wide ? " -DOFFSET=long" : "",
+                         r.splits ? " -DSPLIT" : "", long_rows(A, row_ptr), unrolled(unroll));
     s->by_vector = r.splits > 0;
     kry_stage_int(s, r.count);
     TRY(blocks_array(A, s, &r, row_ptr));
@@ -226,8 +243,9 @@ done:
 static kry_status build_on_device(kry_matrix *A, const kry_csr *C, bool *built)
 {
     kry_status st = KRY_OK;
-    const cl_int tile = KRY_UNROLL * kry_group_size(A->dev), rows = (cl_int)C->rows;
-    kry_stage *s = kry_matrix_stage(A, "csr", "");
+    const int unroll = unroll_of(A, C->nnz);
+    const cl_int tile = unroll * kry_group_size(A->dev), rows = (cl_int)C->rows;
+    kry_stage *s = kry_matrix_stage(A, "csr", "%s", unrolled(unroll));
     cl_int longest;
     cl_mem first = NULL;
 

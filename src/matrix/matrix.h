@@ -16,7 +16,8 @@ enum {
     KRY_STAGE_DEFINES = 192,
     KRY_STAGE_REST = KRY_DIRECTION_ARGS + 6, /* arguments besides the structure and the numbers */
     KRY_MAX_STAGES = 3,
-    KRY_UNROLL = 4 /* entries that a work-item of a GPU loads at once in csr.cl and coo.cl */
+    KRY_UNROLL =
+        4 /* entries that a work-item of a GPU loads at once in coo.cl, and in csr.cl at least */
 };
 
 /* The kernels that product.clh makes of a format's file. CPUs have no direction. */
@@ -346,7 +347,7 @@ kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sp
 
 /* Look for an entry of a square matrix, columns ascending in each row, that differs from its mirror
  * image by more than rounding; or else for a diagonal entry that is not positive. Of large matrices that are not symmetric
- * not all entries are compared: a million at a time, and of the first of these that have such an entry it is the one that
+ * not all entries are compared: some rows at a time, and of the first of these that have such an entry it is the one that
  * differs most. */
 kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found);
 /* What that is, of the largest entry: mirror images may have been rounded apart, or written with few digits. */
@@ -388,9 +389,9 @@ typedef struct kry_runs {
     int64_t splits;
 } kry_runs;
 
-/* Cut the entries into runs of whole rows that suit the device; a row that is too long for that
- * is cut itself. */
-kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows,
+/* Cut the entries into runs of whole rows that suit the device, on GPUs of at most `unroll` entries for each work-item of a
+ * group; a row that is too long for that is cut itself. */
+kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows, int unroll,
                            kry_runs *runs);
 void kry_runs_release(kry_runs *runs);
 

@@ -12,17 +12,23 @@
 
 /* ---- shapes -------------------------------------------------------------------------------- */
 
-/* Work-items per group, unknowns per work-item, the fewest groups, and how many entries of each row a work-item keeps in
- * registers; 0: none. */
+/* Work-items per group, unknowns per work-item, the fewest groups, how many entries of each row a work-item keeps in
+ * registers, 0: none, and whether it keeps their columns, too. */
 typedef struct shape {
     int group, per, groups, held;
+    bool columns;
 } shape;
 
-/* Groups that keep the matrix, about one per compute unit, as those of grids. None is larger than 256: 512 work-items have 128
- * registers each, and an H100 then took 20 us for an iteration of 512 x 512 unknowns in place of 6. */
+/* Groups that keep the matrix, about one per compute unit, as those of grids. The last one is for diagonals alone: of 512
+ * work-items each has 128 registers, and an H100 took 16 us for an iteration of 512 x 512 unknowns in CSR in place of 6. */
 static const shape holding[] = {
-    { 128, 1, 0, 0 }, { 256, 1, 0, 0 }, { 256, 2, 0, 0 }, { 256, 4, 0, 0 }, { 256, 8, 0, 0 }
+    { .group = 128, .per = 1 }, { .group = 256, .per = 1 }, { .group = 256, .per = 2 },
+    { .group = 256, .per = 4 }, { .group = 256, .per = 8 }, { .group = 512, .per = 4 },
 };
+
+enum { REGISTERS = 65536 }; /* of a compute unit of an H100 */
+
+static bool is_dia(const kry_matrix *A) { return !strcmp(A->stage[0].stem, "dia"); }
 
 /* Entries of a row that work-items can keep: of the longest row, and a few more so that not every matrix compiles a program
  * of its own; of diagonals all. 0: none. */
@@ -30,7 +36,7 @@ static int entries_to_hold(const kry_matrix *A)
 {
     enum { MOST = 32, EXACT = 8, STEP = 4, DIAGONALS = 3 /* argument of dia.cl */ };
     const kry_stage *stage = &A->stage[0];
-    const bool dia = !strcmp(stage->stem, "dia");
+    const bool dia = is_dia(A);
     const int64_t diagonals = dia ? stage->value[DIAGONALS].number : 0;
     const int64_t longest = !dia                ? kry_matrix_longest_row(A)
                             : A->format->shared ? 2 * diagonals - 1
@@ -47,6 +53,37 @@ static int groups_for(const kry_matrix *A, const shape *s)
     return (int)((A->shape.rows + each - 1) / each);
 }
 
+/* Whether there are registers, as on an H100, if work-items keep numbers, those of M, too, and their columns. A kernel has some
+ * of its own. Numbers count as those of vectors even where they are stored in single, because compilers convert them before
+ * the loop. Of diagonals fewer are taken than there are: 7 of 64^3 unknowns in double are faster in larger groups. */
+static bool has_registers(const kry_matrix *A, const shape *s, int numbers, int columns)
+{
+    const int64_t word = kry_type_size(A->shape.type) / 4, all = REGISTERS / s->group;
+    const int64_t unknown = 5 * word + s->held * (columns + (1 + numbers) * word);
+    const int64_t own = is_dia(A) ? 32 : 40, most = is_dia(A) ? 223 : 255;
+
+    return own + s->per * unknown <= (all < most ? all : most);
+}
+
+/* The columns of diagonals follow from the row: to compute them takes longer than to keep them, if there are registers. */
+static bool keeps_columns(const kry_matrix *A, const shape *s, int numbers)
+{
+    return !is_dia(A) || has_registers(A, s, numbers, 1);
+}
+
+/* Whether one group per compute unit can keep the matrix, M's numbers included. */
+static bool can_hold(const kry_matrix *A, int numbers, shape *s)
+{
+    const kry_device_info *info = &A->dev->info;
+    const int64_t word = kry_type_size(A->shape.type);
+    const int64_t local = s->group * (2 * (int64_t)sizeof(kry_partial) + s->per * word) + 2048;
+
+    s->groups = groups_for(A, s);
+    s->columns = keeps_columns(A, s, numbers);
+    return s->groups <= info->compute_units && s->group <= info->max_group &&
+           local <= info->local_bytes && has_registers(A, s, numbers, s->columns);
+}
+
 /* A shape for experiments, from the tuning file: resident/matrix group=128 per-item=2 groups=264 held=0 */
 static bool given_shape(const kry_matrix *A, shape *s)
 {
@@ -60,31 +97,10 @@ static bool given_shape(const kry_matrix *A, shape *s)
         s->group < 1 || s->per < 1 || s->per > 1024)
         return false;
     s->held = hold ? entries_to_hold(A) : 0;
+    s->columns = keeps_columns(A, s, 0);
     if (!s->held) s->group = kry_group_size(A->dev); /* the formats' loops know no other */
     if (s->groups < groups_for(A, s)) s->groups = groups_for(A, s);
     return true;
-}
-
-/* Registers of the kernel's own, and of a work-item's unknowns and entries, on an H100, which has so many for a group. */
-enum { REGISTERS = 65536, MOST_REGISTERS = 255, BASE = 40 };
-
-/* Whether one group per compute unit can keep the matrix, M's numbers included. Diagonals, and numbers that are narrower than
- * A's own, one row to a work-item alone: with eight an H100 took 16 us for an iteration of 512 x 512 unknowns in symdia in
- * single, and 12 without keeping them. */
-static bool can_hold(const kry_matrix *A, int numbers, shape *s)
-{
-    const bool one_row = !strcmp(A->stage[0].stem, "dia") || A->stored != A->shape.type;
-    const kry_device_info *info = &A->dev->info;
-    const int64_t word = kry_type_size(A->shape.type) / 4, val = kry_type_size(A->stored) / 4;
-    const int64_t unknown = 5 * word + s->held * (1 + val + numbers * word);
-    const int64_t limit =
-        REGISTERS / s->group < MOST_REGISTERS ? REGISTERS / s->group : MOST_REGISTERS;
-    const int64_t local = (int64_t)s->group * (2 * sizeof(kry_partial) + s->per * 4 * word) + 2048;
-
-    s->groups = groups_for(A, s);
-    if (one_row && s->per > 1) return false;
-    return s->groups <= info->compute_units && s->group <= info->max_group &&
-           local <= info->local_bytes && BASE + s->per * unknown <= limit;
 }
 
 /* Groups that run at once, about: the barrier will count them. On GPUs by their registers, of which a work-item takes
@@ -275,11 +291,13 @@ static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, kry_
                       .groups = s.groups,
                       .pieces = A->dev->info.gpu && !s.held ? stage->groups : 0,
                       .shown = forms[M->kind].shown };
-    char stem[32], defines[KRY_STAGE_DEFINES], held[20] = "", text[KRY_STAGE_DEFINES + 100];
+    char stem[32], defines[KRY_STAGE_DEFINES], held[40] = "", text[KRY_STAGE_DEFINES + 100];
 
     snprintf(stem, sizeof stem, "resident_%s", stage->stem);
     kry_stage_defines(A, stage, A->stored, A->surplus != NULL, defines);
-    if (s.held) snprintf(held, sizeof held, " -DHELD=%d", s.held);
+    if (s.held)
+        snprintf(held, sizeof held, " -DHELD=%d%s", s.held,
+                 is_dia(A) && s.columns ? " -DKEEPS_COLUMNS" : "");
     snprintf(text, sizeof text, "%s -DGROUP=%d -DPER=%d%s%s%s", defines, s.group, s.per, held,
              forms[M->kind].define,
              M->kind == FACTORS && A->stored != A->shape.type ? " -DA_VAL=float" : "");

@@ -1,6 +1,7 @@
 /* placed.c - stored matrices that the device makes of the entries it was given, and new numbers for them. The host keeps
  * neither their slots nor their pattern. Kernels: cl/numbers.cl, cl/place.cl. */
 #include "device/launch.h"
+#include "device/pool.h"
 #include "matrix/given.h"
 #include <limits.h>
 
@@ -37,18 +38,24 @@ done:
     return st;
 }
 
+static kry_status put_in_slots(const kry_matrix *A, const numbers *n, cl_mem val)
+{
+    const cl_int shared = A->format->shared, alone = (cl_int)kry_ell_stride(A->shape.rows);
+    const kry_arg args[] = { ARG(A->nnz), ARG(n->place),  ARG(shared),
+                             ARG(alone),  ARG(n->C->val), ARG(val) };
+    return run(n, "numbers_place", A->nnz, args, COUNT(args));
+}
+
+/* *val := new slots, with 0 where there is no entry. */
 static kry_status to_slots(const kry_matrix *A, const char *who, const numbers *n, cl_mem *val)
 {
     kry_status st = KRY_OK;
-    const cl_int shared = A->format->shared, alone = (cl_int)kry_ell_stride(A->shape.rows);
 
     TRY(kry_buffer_create(A->dev, (size_t)A->slots * kry_type_size(n->stored), val));
     const kry_arg zero[] = { ARG(A->slots), ARG(*val) };
     TRY(run(n, "numbers_zero", A->slots, zero, COUNT(zero)));
-    const kry_arg place[] = { ARG(A->nnz), ARG(n->place),  ARG(shared),
-                              ARG(alone),  ARG(n->C->val), ARG(*val) };
-    TRY(run(n, "numbers_place", A->nnz, place, COUNT(place)));
-    if (shared) TRY(check_shared(A, who, n, *val));
+    TRY(put_in_slots(A, n, *val));
+    if (A->format->shared) TRY(check_shared(A, who, n, *val));
 done:
     return st;
 }
@@ -77,6 +84,8 @@ static kry_status store(kry_matrix *A, const char *who, const kry_given *G, cl_m
 
     if (type == KRY_F64 && A->params.values == KRY_VALUES_SINGLE && G->too_large)
         TRY(kry_values_fit_single(who, A->nnz, given));
+    if (place && A->val && n.stored == A->stored && !A->format->shared)
+        return put_in_slots(A, &n, A->val); /* nothing can be said against them any more */
     if (place)
         TRY(to_slots(A, who, &n, &val));
     else if (n.stored != type)
@@ -104,18 +113,30 @@ done:
     return st;
 }
 
+/* C := A's pattern with new numbers. The pattern is read back while these are on their way: new buffers are not waited for one
+ * by one. Waits for all. */
+static kry_status upload(const kry_matrix *A, const void *values, kry_csr *C)
+{
+    kry_status st = kry_pool_open(A->dev);
+
+    if (st < 0) return st;
+    TRY(kry_csr_pattern_of(A, C));
+    TRY(kry_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(A->shape.type), values, &C->val));
+done:
+    kry_pool_close(A->dev);
+    return st;
+}
+
 kry_status kry_placed_update(kry_matrix *A, const void *values)
 {
     static const char who[] = "kry_op_update";
     kry_status st = KRY_OK;
-    const kry_type type = A->shape.type;
     kry_given G = { 0 };
     bool finite;
 
-    TRY(kry_csr_pattern_of(A, &G.C));
-    TRY(kry_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(type), values, &G.C.val));
+    TRY(upload(A, values, &G.C));
     TRY(kry_given_look_at_values(&G, &finite));
-    if (!finite) TRY(kry_values_check(who, type, A->nnz, values)); /* which says where */
+    if (!finite) TRY(kry_values_check(who, A->shape.type, A->nnz, values)); /* which says where */
     TRY(kry_given_inspect(&G.C, &G.finding, &G.symmetric));
     TRY(store(A, who, &G, G.C.place, values));
     A->found = G.finding;

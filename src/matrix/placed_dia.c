@@ -75,7 +75,6 @@ kry_status kry_dia_entries_there(const kry_matrix *A, kry_csr *C)
     const cl_int rows = (cl_int)A->shape.rows, bytes = bytes_of(s->value[DIAGONALS].number);
     const cl_int shared = A->format->shared;
     cl_mem length = NULL;
-    int64_t count;
 
     TRY(kry_buffer_create(A->dev, (size_t)rows * size, &length));
     kry_arg args[] = { ARG(rows),
@@ -89,7 +88,7 @@ kry_status kry_dia_entries_there(const kry_matrix *A, kry_csr *C)
                        ARG(C->col),
                        ARG(C->place) };
     TRY(kry_place_run(A->dev, "place_diagonal_lengths", rows, args, COUNT(args) - 2));
-    TRY(kry_csr_offsets(A->dev, rows, length, &C->row_ptr, &count));
+    TRY(kry_csr_offsets(A->dev, rows, length, &C->row_ptr, NULL));
     TRY(kry_buffer_create(A->dev, nnz * size, &C->col));
     TRY(kry_buffer_create(A->dev, nnz * size, &C->place));
     args[COUNT(args) - 3] = (kry_arg)ARG(C->row_ptr);

@@ -249,7 +249,6 @@ kry_status kry_sell_entries(const kry_matrix *A, kry_csr *C, bool *all)
     const size_t size = sizeof(cl_int), nnz = (size_t)A->nnz;
     layout l;
     cl_mem length = NULL;
-    int64_t count;
 
     *all = A->placed;
     if (!A->placed) return KRY_OK;
@@ -259,7 +258,7 @@ kry_status kry_sell_entries(const kry_matrix *A, kry_csr *C, bool *all)
                        ARG(l.sorted), ARG(l.slice_ptr), ARG(l.perm),   ARG(l.base),  ARG(l.col),
                        ARG(length),   ARG(C->col),      ARG(C->place) };
     TRY(kry_place_run(A->dev, "place_lengths", l.rows, args, COUNT(args) - 2));
-    TRY(kry_csr_offsets(A->dev, l.rows, length, &C->row_ptr, &count));
+    TRY(kry_csr_offsets(A->dev, l.rows, length, &C->row_ptr, NULL));
     TRY(kry_buffer_create(A->dev, nnz * size, &C->col));
     TRY(kry_buffer_create(A->dev, nnz * size, &C->place));
     args[COUNT(args) - MORE] = (kry_arg)ARG(C->row_ptr);

@@ -79,10 +79,11 @@ done:
     return st;
 }
 
-kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows, kry_runs *r)
+kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows, int unroll,
+                           kry_runs *r)
 {
     kry_status st = KRY_OK;
-    int64_t tile = (int64_t)KRY_UNROLL * kry_group_size(dev);
+    int64_t tile = (int64_t)unroll * kry_group_size(dev);
 
     *r = (kry_runs){ 0 };
     for (int pass = 0; pass < 2; pass++) { /* count, then fill in */

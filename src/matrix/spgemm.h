@@ -91,7 +91,7 @@ kry_status kry_csr_product_again(const kry_csr *A, const kry_csr *B, bool lower,
 /* T := A'. from: nnz int, the place in A of each entry of T. */
 kry_status kry_csr_transpose(const kry_csr *A, kry_csr *T, cl_mem *from);
 kry_status kry_csr_transpose_again(const kry_csr *A, cl_mem from, kry_csr *T);
-/* row_ptr := 0, length[0], length[0] + length[1], ...; of n lengths. Waits. */
+/* row_ptr := 0, length[0], length[0] + length[1], ...; of n lengths. Waits, but for total NULL. */
 kry_status kry_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl_mem *row_ptr,
                            int64_t *total);
 /* All of C but its entries, of whose rows these are the lengths: row_ptr, and room for columns and numbers. C has dev, rows and type;

@@ -27,7 +27,7 @@ kry_status kry_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl_mem *ro
     TRY(run(dev, "offsets_sums", groups, sums, COUNT(sums)));
     const kry_arg write[] = { ARG(n), ARG(length), ARG(part), ARG(ptr), ARG(sum) };
     TRY(run(dev, "offsets_write", groups, write, COUNT(write)));
-    TRY(kry_buffer_read(dev, sum, 0, sizeof *total, total));
+    if (total) TRY(kry_buffer_read(dev, sum, 0, sizeof *total, total));
     *row_ptr = ptr, ptr = NULL;
 done:
     kry_buffer_release(dev, &ptr);

@@ -1,6 +1,6 @@
 /* rho.c - the largest eigenvalue of D^-1 A on the host. */
 #include "multigrid/amg.h"
-#include <kry/io.h>
+#include <kry/problem.h>
 #include <math.h>
 #include <stdlib.h>
 

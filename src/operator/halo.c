@@ -2,12 +2,14 @@
  * halo.c - exchanges of vector entries between neighbouring parts. Kernels: cl/halo.cl.
  *
  * The packed numbers are read into host memory that stays mapped, and from there each neighbour writes
- * them to its own device; a neighbour in another process receives them into such memory of its own. (A buffer that two NVIDIA devices of one context share would move as a whole,
- * which takes 20 times as long.) GPUs copy in a second queue, with barriers of OpenCL 1.2, while the
+ * them to its own device. A neighbour in another process has that memory as well (halo_shared.c), or, on another
+ * machine, receives them into such memory of its own. (A buffer that two NVIDIA devices of one context share would
+ * move as a whole, which takes 20 times as long.) GPUs copy in a second queue, with barriers of OpenCL 1.2, while the
  * launches between begin and end run. CPUs have no engine for copies, and use the device's queue.
  */
 #include "operator/halo.h"
 #include "operator/direction.h"
+#include "operator/halo_shared.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,8 @@ typedef struct outgoing {
     int64_t count;        /* of all links */
     cl_mem row;           /* on the device: which rows; */
     cl_mem packed;        /* their numbers; */
-    kry_pinned host;      /* and these on the host, where neighbours read them */
+    kry_pinned pinned;    /* and these on the host; none: in memory that processes share */
+    char *host;           /* where neighbours read them */
     kry_message *message; /* for each link */
 } outgoing;
 
@@ -51,11 +54,26 @@ struct kry_halo {
     outgoing out;
     incoming in;
     copies copies;
-    unsigned run; /* of the last exchange */
+    kry_halo_shared *shared; /* with ranks of this machine; or NULL */
+    unsigned run;            /* of the last exchange */
     kry_kernel *pack, *pack_direction;
 };
 
 /* ---- an exchange ---------------------------------------------------------------------------- */
+
+/* What is posted to link i: the numbers, or that they are there. */
+static kry_message *message_to(kry_halo *h, int i)
+{
+    kry_message *word = kry_halo_shared_word(h->shared, i);
+    return word ? word : &h->out.message[i];
+}
+
+static kry_status take(kry_halo *h, int i)
+{
+    if (kry_halo_shared_comes(h->shared, i))
+        return kry_halo_shared_take(h->shared, i, &h->in.message[i]);
+    return h->comm->take(h->comm, h->in.link[i].rank, &h->in.room[i], &h->in.message[i]);
+}
 
 /* Finish the last exchange: release the neighbours' messages and wait until they have read ours. */
 static kry_status close_last(kry_halo *h)
@@ -67,11 +85,17 @@ static kry_status close_last(kry_halo *h)
     kry_event_release(h->dev, &h->copies.packed); /* of an exchange that failed */
     TRY(kry_event_wait(h->dev, &h->copies.arrived));
     for (int i = 0; i < h->in.links; i++) {
-        if (h->in.message[i] && under_way) h->comm->release(h->comm, h->in.message[i]);
+        if (h->in.message[i] && under_way) {
+            if (kry_halo_shared_comes(h->shared, i))
+                kry_halo_shared_done(h->shared, i);
+            else
+                h->comm->release(h->comm, h->in.message[i]);
+        }
         h->in.message[i] = NULL;
     }
     for (int i = 0; i < h->out.links && under_way; i++)
-        TRY(h->comm->settle(h->comm, &h->out.message[i]));
+        TRY(h->comm->settle(h->comm, message_to(h, i)));
+    TRY(kry_halo_shared_next(h->shared, under_way));
 done:
     return st;
 }
@@ -93,7 +117,7 @@ static kry_status fetch(kry_halo *h)
     cl_uint after = h->copies.packed != NULL;
 
     if (h->out.count == 0) return KRY_OK;
-    TRY_CL(clEnqueueReadBuffer(h->copies.queue, h->out.packed, CL_FALSE, 0, bytes, h->out.host.host,
+    TRY_CL(clEnqueueReadBuffer(h->copies.queue, h->out.packed, CL_FALSE, 0, bytes, h->out.host,
                                after, after ? &h->copies.packed : NULL, &h->copies.ready));
     tell(h, "read", h->copies.ready);
     TRY_CL(clFlush(h->copies.queue));
@@ -173,9 +197,9 @@ kry_status kry_halo_end(kry_halo *h)
     }
     TRY(kry_event_wait(h->dev, &h->copies.ready));
     for (int i = 0; i < h->out.links; i++)
-        TRY(h->comm->post(h->comm, h->out.link[i].rank, &h->out.message[i]));
+        TRY(h->comm->post(h->comm, h->out.link[i].rank, message_to(h, i)));
     for (int i = 0; i < h->in.links; i++) {
-        TRY(h->comm->take(h->comm, h->in.link[i].rank, &h->in.room[i], &h->in.message[i]));
+        TRY(take(h, i));
         TRY(put(h, i));
     }
     if (h->in.links == 0 || !apart) return KRY_OK;
@@ -188,18 +212,6 @@ done:
 cl_mem kry_halo_numbers(const kry_halo *h) { return h->in.numbers; }
 int64_t kry_halo_count(const kry_halo *h) { return h->in.count; }
 int64_t kry_halo_sent(const kry_halo *h) { return h->out.count; }
-
-int kry_halo_neighbours(const kry_halo *h)
-{
-    int count = h->in.links;
-
-    for (int i = 0; i < h->out.links; i++) {
-        bool seen = false;
-        for (int k = 0; k < h->in.links; k++) seen |= h->in.link[k].rank == h->out.link[i].rank;
-        count += !seen;
-    }
-    return count;
-}
 
 kry_halo_links kry_halo_links_of(const kry_halo *h)
 {
@@ -285,12 +297,20 @@ static kry_status allocate(kry_halo *h)
 
     TRY(kry_buffer_create(dev, bytes, &h->out.packed));
     TRY(kry_buffer_create(dev, (size_t)h->in.count * size, &h->in.numbers));
-    TRY(kry_pinned_create(dev, bytes ? bytes : size, &h->out.host));
+    if (h->comm && h->comm->apart) {
+        const kry_halo_links links = kry_halo_links_of(h);
+        TRY(kry_halo_shared_create(&links, size, &h->shared));
+    }
+    h->out.host = kry_halo_shared_out(h->shared);
+    if (!h->out.host) {
+        TRY(kry_pinned_create(dev, bytes ? bytes : size, &h->out.pinned));
+        h->out.host = h->out.pinned.host;
+    }
     TRY(kry_alloc((size_t)h->out.links, sizeof *h->out.message, &h->out.message));
     TRY(kry_alloc((size_t)h->in.links, sizeof *h->in.message, &h->in.message));
     TRY(kry_alloc((size_t)h->in.links, sizeof *h->in.room, &h->in.room));
     for (int i = 0; i < h->out.links; i++) {
-        h->out.message[i].bytes = h->out.host.host + (size_t)h->out.link[i].first * size;
+        h->out.message[i].bytes = h->out.host + (size_t)h->out.link[i].first * size;
         h->out.message[i].size = (size_t)h->out.link[i].count * size;
     }
     if (h->comm && h->comm->apart && h->in.count)
@@ -347,7 +367,8 @@ static void halo_destroy(kry_deferred *deferred)
     kry_event_release(h->dev, &h->copies.ready);
     kry_event_release(h->dev, &h->copies.arrived);
     kry_pinned_release(h->dev, &h->in.host);
-    kry_pinned_release(h->dev, &h->out.host);
+    kry_pinned_release(h->dev, &h->out.pinned);
+    kry_halo_shared_release(h->dev, &h->shared);
     kry_buffer_release(h->dev, &h->in.numbers);
     kry_buffer_release(h->dev, &h->out.packed);
     kry_buffer_release(h->dev, &h->out.row);

@@ -1,4 +1,5 @@
-/* halo_rows.c - what a halo is made of places for, and rows of sparse matrices that go the way of its numbers. */
+/* halo_rows.c - what a halo is made of places for, whom it reaches, and rows of sparse matrices that go the way of its
+ * numbers. */
 #include "operator/halo.h"
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,19 @@ kry_status kry_halo_renumber(kry_halo *halo, int32_t (*number)(const void *user,
 done:
     free(row);
     return st;
+}
+
+int kry_halo_neighbours(const kry_halo *halo)
+{
+    const kry_halo_links l = kry_halo_links_of(halo);
+    int count = l.ins;
+
+    for (int i = 0; i < l.outs; i++) {
+        bool seen = false;
+        for (int k = 0; k < l.ins; k++) seen |= l.in[k].rank == l.out[i].rank;
+        count += !seen;
+    }
+    return count;
 }
 
 /* ---- rows of the neighbours -------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ static kry_status ranks_post(kry_comm *comm, int to, kry_message *m)
     if (R->t.send(R->t.user, to, KRY_DATA, m->bytes, m->size, &m->pending))
         return kry_ranks_break(R, "send");
     R->posted[to]++;
-    R->facts.sent += (int64_t)m->size;
+    R->facts.sent += (int64_t)(m->size + m->beside);
     m->next = R->under_way, R->under_way = m;
     return KRY_OK;
 }
@@ -81,6 +81,11 @@ static void ranks_defer(kry_comm *comm, kry_deferred *what)
     R->deferred = what;
 }
 
+static kry_status ranks_watch(kry_comm *comm, const atomic_uint *number, unsigned value)
+{
+    return kry_ranks_watch((kry_ranks *)comm, number, value);
+}
+
 const kry_comm kry_ranks_comm = { .size = 1,
                                   .apart = true,
                                   .gather = ranks_gather,
@@ -92,7 +97,8 @@ const kry_comm kry_ranks_comm = { .size = 1,
                                   .take = ranks_take,
                                   .release = ranks_release,
                                   .settle = ranks_settle,
-                                  .defer = ranks_defer };
+                                  .defer = ranks_defer,
+                                  .watch = ranks_watch };
 
 /* ---- runs -------------------------------------------------------------------------------------- */
 

@@ -86,6 +86,7 @@ kry_status kry_ranks_exchange(kry_ranks *R, const void *mine, size_t bytes, void
 kry_status kry_ranks_probe(kry_ranks *R, int from, bool hears,
                            size_t *bytes); /* for the next message */
 kry_status kry_ranks_receive(kry_ranks *R, int from, void *room, size_t bytes); /* which is there */
+kry_status kry_ranks_watch(kry_ranks *R, const atomic_uint *number, unsigned value); /* comm.h */
 kry_status kry_ranks_break(kry_ranks *R, const char *what); /* the transport failed in `what` */
 kry_status kry_ranks_others_failed(kry_ranks *R); /* this rank fails because another one did */
 kry_status kry_ranks_broken(const kry_ranks *R);  /* once more what broke the team */

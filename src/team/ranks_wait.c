@@ -121,6 +121,20 @@ done:
     return st;
 }
 
+kry_status kry_ranks_watch(kry_ranks *R, const atomic_uint *number, unsigned value)
+{
+    kry_status st = KRY_OK;
+    const double start = kry_now();
+
+    while (atomic_load(number) != value) {
+        TRY(hear(R));
+        TRY(pause_for(R, start));
+    }
+done:
+    R->facts.waited += kry_now() - start;
+    return st;
+}
+
 kry_status kry_ranks_exchange(kry_ranks *R, const void *mine, size_t bytes, void *all)
 {
     void *pending = NULL;

@@ -2,7 +2,7 @@
  * functions in the place of the library's), so that a spec of many unknowns is out of memory at
  * once: sizes are reckoned with, and nothing is computed for long. */
 #include "fuzz.h"
-#include <kry/io.h>
+#include <kry/problem.h>
 #include <math.h>
 
 enum { MOST = 1 << 20 }; /* bytes */

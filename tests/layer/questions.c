@@ -158,9 +158,13 @@ cl_int layer_image_formats(cl_context c, cl_mem_flags flags, cl_mem_object_type 
 static cl_ulong spilled(cl_kernel k, cl_device_id d)
 {
     static const char *const large[][2] = {
-        { "gemm_tile", "-DFOURS=2" },      { "lu_panel", "-DPANEL=32" },
-        { "lu_panel", "-DPANEL=16" },      { "tridiagonal_solve", "-DM=8" },
-        { "tridiagonal_solve", "-DM=16" }, { "lu_block_row", NULL },
+        { "gemm_tile", "-DFOURS=2" },
+        { "lu_panel", "-DPANEL=32" },
+        { "lu_panel", "-DPANEL=16" },
+        { "tridiagonal_solve", "-DM=8" },
+        { "tridiagonal_solve", "-DM=16" },
+        { "lu_block_row", NULL },
+        { "lu_block", NULL },
         { "coarse_tiles", NULL },
     };
     char options[1024] = "", name[64] = "";
