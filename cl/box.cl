@@ -3,11 +3,9 @@
 //
 // COLOURS  the sweeps in place alone
 //
-// WINDOW   products and relaxation of the points of a box within the grid: box.clh
-//
 // COLUMNS  products and relaxation go by columns, in pieces of `length` points: column.clh
 
-#define BOX_PARAMS BOX_GRID, BOX_NUMBERS WINDOW_PARAMS
+#define BOX_PARAMS BOX_GRID, BOX_NUMBERS
 
 // ---- sweeps ----
 
@@ -42,10 +40,10 @@ kernel void box_colour(BOX_PARAMS, int points, int first_x, int first_y, int fir
 kernel void box_diagonal(BOX_PARAMS, global REAL *d, long d0)
 {
     d += d0;
-    FOR_EACH(at, POINTS)
+    FOR_EACH(at, work)
     {
-        POINT_OF((int)at)
-        d[at] = (REAL)COEFFICIENT_ONE(0, i);
+        const int i = (int)at, ix = i % nx;
+        d[i] = (REAL)COEFFICIENT_ONE(0, i);
     }
 }
 
@@ -66,8 +64,8 @@ kernel void box_apply(BOX_PARAMS, int length, ACC alpha, global const REAL *rest
     x += x0, b += b0, y += y0;
 #define GET_X(K, i, dx, dy, dz) AT_##K(x, i)
 #define APPLY(K, i, c, sum, diagonal) \
-    PUT_##K(by * sum + MET(K, B_OF_APPLY, i), y, OUT(i));
-#define B_OF_APPLY(K, i) (by_b == 0 ? (T_##K)0 : by_b * AT_##K(b, OUT(i)))
+    PUT_##K(by * sum + MET(K, B_OF_APPLY, i), y, i);
+#define B_OF_APPLY(K, i) (by_b == 0 ? (T_##K)0 : by_b * AT_##K(b, i))
     MEET(by_b == 0 || b != y, GET_X, B_OF_APPLY, APPLY)
 }
 
@@ -106,13 +104,13 @@ kernel void box_relax(BOX_PARAMS, int length, ACC c1, global const REAL *restric
     {                                                                                     \
         T_##K x_i = by_x * c, b_i = MET(K, B_OF_RELAX, i), r_i = b_i - by_x * sum;                 \
         T_##K y_i = x_i + OVER_##K(by_residual, diagonal) * r_i;                          \
-        if (by_step != 0) y_i += by_step * (has_old ? x_i - by_old * AT_##K(old, OUT(i)) : x_i); \
-        PUT_##K(y_i, y, OUT(i));                                                          \
+        if (by_step != 0) y_i += by_step * (has_old ? x_i - by_old * AT_##K(old, i) : x_i); \
+        PUT_##K(y_i, y, i);                                                          \
         ADD_PRODUCT_##K(products, b_i, y_i);                                              \
         T_##K s_i = sums == 1 ? r_i : b_i;                                                \
         ADD_PRODUCT_##K(squares, s_i, s_i);                                               \
     }
-#define B_OF_RELAX(K, i) AT_##K(b, OUT(i))
+#define B_OF_RELAX(K, i) AT_##K(b, i)
 #define SCALE_POINT(K, GET, BODY)                                                         \
     T_##K c = 0, sum = 0, diagonal = COEFFICIENT_##K(0, i), inverse = 1 / diagonal;       \
     T_##K fetched = B_OF_RELAX(K, i);                                                     \

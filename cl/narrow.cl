@@ -29,22 +29,22 @@ kernel void narrow_unit_of_pair(int count, global const TOTAL2 *restrict part, R
 
 // d := unit[0] r. 3 words of 4 bytes.
 kernel void narrow_down(long n, global const REAL *restrict unit, global const REAL *restrict r, long r0,
-                        long r_pitch, global float *restrict d, long d_pitch)
+                        long r_pitch, global float *restrict d, long d0, long d_pitch)
 {
     const REAL by = unit[COLUMN_HERE * 2];
-    r += r0 + COLUMN_HERE * r_pitch, d += COLUMN_HERE * d_pitch;
+    r += r0 + COLUMN_HERE * r_pitch, d += d0 + COLUMN_HERE * d_pitch;
     FOR_EACH(i, n) d[i] = (float)(by * r[i]);
 }
 
 // z := unit[1] d;  with `sums`, of one column, part[group] := the sums of (r z, r r). 5 words of 4 bytes.
 kernel void narrow_up(long n, global const REAL *restrict unit, global const REAL *restrict r, long r0,
-                      long r_pitch, global const float *restrict d, long d_pitch, global REAL *restrict z,
-                      long z0, long z_pitch, int sums, global TOTAL *restrict part)
+                      long r_pitch, global const float *restrict d, long d0, long d_pitch,
+                      global REAL *restrict z, long z0, long z_pitch, int sums, global TOTAL *restrict part)
 {
     local TOTAL2 lane[WG];
     TOTAL rz = NO_TOTAL, rr = NO_TOTAL;
     const REAL by = unit[COLUMN_HERE * 2 + 1];
-    r += r0 + COLUMN_HERE * r_pitch, d += COLUMN_HERE * d_pitch, z += z0 + COLUMN_HERE * z_pitch;
+    r += r0 + COLUMN_HERE * r_pitch, d += d0 + COLUMN_HERE * d_pitch, z += z0 + COLUMN_HERE * z_pitch;
     FOR_EACH(i, n)
     {
         const REAL z_i = by * (REAL)d[i];

@@ -122,9 +122,23 @@ static int levels_in_parts(const kry_op *all, const char *words)
 
     OK(kry_precond_create(all, words, &M));
     kry_hierarchy *H = kry_hierarchy_of(kry_op_first(M));
-    while (!strcmp(kry_hierarchy_level(H, count + 1)->A->table->kind, "part-box")) count++;
+    while (kry_hierarchy_level(H, count + 1)->shell) count++;
     kry_op_release(&M);
     return count;
+}
+
+/* Ways to go over the levels, each with another number of layers around a part's points that have to be right; in turns. */
+static void same_other_cycles(const pair *p, size_t turn)
+{
+    static const char *const ways[] = { "cycle=w",  "degree=6",        "cycle=k",
+                                        "degree=3", "smoother=jacobi", "degree=4,sweeps=2",
+                                        "cycle=f" };
+    char words[80];
+
+    snprintf(words, sizeof words, "mg:coarsest=30,values=double,gather=100,%s",
+             ways[turn % COUNT(ways)]);
+    same_cycles(p, words);
+    if (turn % 3 == 0) same_by_words(p, "method=fmg precond=mg:coarsest=20,gather=40");
 }
 
 /* Levels in parts: the same numbers and iterations as on one device, wherever grids are cut. */
@@ -137,7 +151,7 @@ static void team_mg__levels_in_parts(void **state)
     } cuts[] = { { 4, { 2, 2, 1 } }, { 7, { 0 } }, { 3, { 0 } }, { 2, { 0 } } };
     const kry_stencil_params grids[] = {
         { .size = { 31, 40 } },
-        { .size = { 40, 42 }, /* singular */
+        { .size = { 80, 72 }, /* singular */
           .low = { KRY_PERIODIC, KRY_PERIODIC },
           .high = { KRY_PERIODIC, KRY_PERIODIC },
           .coefficient = k },
@@ -160,6 +174,7 @@ static void team_mg__levels_in_parts(void **state)
             pair p = grid_pair_of(&params, &t, type);
             assert_true(levels_in_parts(p.all, "mg:coarsest=30,gather=100") > 0);
             same_cycles(&p, "mg:coarsest=30,values=double,gather=100");
+            same_other_cycles(&p, COUNT(grids) * c + g);
             same_by_words(&p, "precond=mg:coarsest=20,gather=40");
             pair_release(&p);
         }

@@ -241,6 +241,8 @@ static kry_status copy_numbers(kry_stencil *A, const char *what, const kry_stenc
     bool rounded = false;
 
     if (!source) return KRY_OK;
+    if (A->dev == from->dev && from->type == A->type && factor == 1 && !kry_device_is_host(A->dev))
+        return kry_buffer_copy(A->dev, source, 0, to, 0, (size_t)count * size);
     if (A->dev == from->dev && from->type == KRY_F64 && A->type == KRY_F32 &&
         !kry_device_is_host(A->dev))
         TRY(round_numbers(from, source, count, factor, to, &rounded));

@@ -59,30 +59,22 @@ static bool goes_by_columns(const kry_device *dev, kry_type type, const kry_box_
            tiles_of(dev, g) * g->size[2] >= LAYERS * kry_groups_at_once(dev, PER_UNIT);
 }
 
-static int64_t rows_of(const kry_box *A)
-{
-    const int64_t own = kry_window_points(&A->own);
-    return own ? own : A->grid.n;
-}
-
-/* Launch a kernel whose arguments are the grid, its numbers, the window and `rest`. */
+/* Launch a kernel whose arguments are the grid, its numbers and `rest`. */
 static kry_status launch(const kry_box *A, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
                          size_t count)
 {
-    enum { GRID_ARGS = 12, REST = 24 };
+    enum { GRID_ARGS = 6, REST = 24 };
     const kry_box_args g = kry_box_args_of(&A->grid);
-    const kry_window_args w = kry_window_args_of(&A->own);
-    kry_arg args[GRID_ARGS + REST] = { KRY_BOX_ARGS(g), ARG(A->numbers), KRY_WINDOW_ARGS(w) };
-    const size_t first = w.own ? GRID_ARGS : GRID_ARGS - 6;
+    kry_arg args[GRID_ARGS + REST] = { KRY_BOX_ARGS(g), ARG(A->numbers) };
 
-    memcpy(args + first, rest, count * sizeof *rest);
-    return kry_launch(A->dev, kernel, groups, args, first + count);
+    memcpy(args + GRID_ARGS, rest, count * sizeof *rest);
+    return kry_launch(A->dev, kernel, groups, args, GRID_ARGS + count);
 }
 
 /* Groups, and for columns of how many points. */
 static kry_sweep sweep_of(const kry_box *A)
 {
-    kry_sweep s = { .length = 1, .groups = kry_groups_for_sums(A->dev, A->type, rows_of(A)) };
+    kry_sweep s = { .length = 1, .groups = kry_groups_for_sums(A->dev, A->type, A->grid.n) };
 
     if (!A->by_columns) return s;
     const int64_t at_once = kry_groups_at_once(A->dev, PER_UNIT);
@@ -116,7 +108,7 @@ static kry_status box_diagonal(void *self, kry_vec *d)
 {
     const kry_box *A = self;
     const kry_arg rest[] = { ARG_VEC(d) };
-    return launch(A, A->diagonal, kry_groups_for(A->dev, A->type, rows_of(A)), rest, COUNT(rest));
+    return launch(A, A->diagonal, kry_groups_for(A->dev, A->type, A->grid.n), rest, COUNT(rest));
 }
 
 static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum)
@@ -249,10 +241,9 @@ static kry_status get_kernels(kry_box *A)
     kry_device *dev = A->dev;
     char defines[96];
 
-    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s%s%s%s", A->grid.axes,
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s%s%s", A->grid.axes,
              kry_box_form(A->type, &A->grid), A->by_columns ? " -DCOLUMNS" : "",
-             A->by_columns ? kry_box_along(&A->grid) : "",
-             kry_window_points(&A->own) ? " -DWINDOW" : "");
+             A->by_columns ? kry_box_along(&A->grid) : "");
     TRY(kry_kernel_get(dev, "box", A->type, defines, "box_apply", &A->apply));
     TRY(kry_kernel_get(dev, "box", A->type, defines, "box_relax", &A->relax));
     TRY(kry_kernel_get(dev, "box", A->type, defines, "box_diagonal", &A->diagonal));
@@ -260,43 +251,25 @@ done:
     return st;
 }
 
-/* own: without points for all. */
-static kry_status create(kry_device *dev, const kry_op_shape *shape, const kry_box_grid *grid,
-                         const kry_window *own, kry_op **out)
+kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *grid, unsigned traits,
+                          kry_op **out)
 {
     kry_status st = KRY_OK;
-    const kry_type type = shape->type;
+    const kry_op_shape shape = { grid->n, grid->n, type, traits };
     kry_box *A = NULL;
 
     *out = NULL;
     TRY(kry_alloc(1, sizeof *A, &A));
-    *A = (kry_box){ .dev = dev,
-                    .type = type,
-                    .grid = *grid,
-                    .own = *own,
-                    .half = grid->axes == 3 ? 14 : 5,
-                    .traits = shape->traits };
+    *A = (kry_box){
+        .dev = dev, .type = type, .grid = *grid, .half = grid->axes == 3 ? 14 : 5, .traits = traits
+    };
     A->slots = A->half + kry_box_in_flux_form(type, grid);
-    A->by_columns = !kry_window_points(own) && goes_by_columns(dev, type, grid);
+    A->by_columns = goes_by_columns(dev, type, grid);
     TRY(get_kernels(A));
     TRY(kry_buffer_create(dev, (size_t)(A->slots * grid->n) * kry_type_size(type), &A->numbers));
-    TRY(kry_op_create_fused(dev, &box_table, &box_fused, A, shape, out));
+    TRY(kry_op_create_fused(dev, &box_table, &box_fused, A, &shape, out));
     A = NULL;
 done:
     box_destroy(A);
     return st;
-}
-
-kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *grid, unsigned traits,
-                          kry_op **A)
-{
-    const kry_op_shape shape = { grid->n, grid->n, type, traits };
-    return create(dev, &shape, grid, &(kry_window){ { 0 }, { 0 } }, A);
-}
-
-kry_status kry_box_create_rows(kry_device *dev, kry_type type, const kry_box_grid *grid,
-                               const kry_window *own, kry_op **A)
-{
-    const kry_op_shape shape = { kry_window_points(own), grid->n, type, 0 };
-    return create(dev, &shape, grid, own, A);
 }

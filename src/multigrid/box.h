@@ -83,7 +83,7 @@ static inline int64_t kry_window_points(const kry_window *w)
     return w->size[0] * w->size[1] * w->size[2];
 }
 
-/* The arguments of kernels that are compiled with WINDOW. */
+/* The arguments of kernels that take a window. */
 typedef struct kry_window_args {
     cl_int own, size[2], low[3];
 } kry_window_args;
@@ -98,7 +98,6 @@ typedef struct kry_box {
     kry_device *dev; /* borrowed: the operator holds it */
     kry_type type;
     kry_box_grid grid;
-    kry_window own;  /* rows that there are; without points: all */
     int half;        /* 5 or 14 */
     int slots;       /* the same, or in flux form one more */
     unsigned traits; /* of the operator */
@@ -111,9 +110,6 @@ typedef struct kry_box {
 /* The operator of a grid whose numbers are yet to be made. traits: of kry_op_shape. */
 kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *grid, unsigned traits,
                           kry_op **A);
-/* The same of the rows of a window alone: it takes vectors of all points, and makes some of these. */
-kry_status kry_box_create_rows(kry_device *dev, kry_type type, const kry_box_grid *grid,
-                               const kry_window *own, kry_op **A);
 /* The box of an operator; NULL: it is none. */
 kry_box *kry_box_of(const kry_op *op);
 

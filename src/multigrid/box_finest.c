@@ -29,7 +29,7 @@ done:
 }
 
 /* KRY_ERR_UNSUPPORTED if couplings are `most` times apart, or beyond single altogether. */
-static kry_status narrow(const kry_op *given, double most, double *factor, kry_op **A)
+static kry_status measure_factor(const kry_op *given, double most, double *factor)
 {
     static const char who[] = "kry_mg_create";
     kry_status st = KRY_OK;
@@ -42,7 +42,6 @@ static kry_status narrow(const kry_op *given, double most, double *factor, kry_o
         "is what single can hold",
         who, size, jump, most);
     *factor = ldexp(1, -ilogb(size));
-    TRY(kry_op_make_copy(who, given, KRY_F32, *factor, NULL, A));
 done:
     return st;
 }
@@ -51,22 +50,43 @@ done:
  * x where couplings are strong is not enough for those that are weak. And jumps at which it works at all. */
 static const double smooth_jumps = 2e5, most_jumps = 1e20;
 
-kry_status kry_finest_grid(const kry_op *given, kry_cycle_values values, double *factor, kry_op **A)
+kry_status kry_finest_factor(const kry_op *given, kry_cycle_values values, double *factor)
 {
     kry_status st = KRY_ERR_UNSUPPORTED;
 
     if (given->shape.type == KRY_F32) values = KRY_CYCLE_VALUES_DOUBLE; /* as they are */
-    if (values == KRY_CYCLE_VALUES_SINGLE) return narrow(given, most_jumps, factor, A);
-    if (values == KRY_CYCLE_VALUES_AUTO) st = narrow(given, smooth_jumps, factor, A);
+    if (values == KRY_CYCLE_VALUES_SINGLE) return measure_factor(given, most_jumps, factor);
+    if (values == KRY_CYCLE_VALUES_AUTO) st = measure_factor(given, smooth_jumps, factor);
     if (st != KRY_ERR_UNSUPPORTED) return st;
     *factor = 0;
-    *A = kry_op_retain(given);
     return KRY_OK;
+}
+
+kry_status kry_finest_factor_renew(const kry_op *given, double *factor)
+{
+    return measure_factor(given, most_jumps, factor);
+}
+
+kry_status kry_finest_grid(const kry_op *given, kry_cycle_values values, double *factor, kry_op **A)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_finest_factor(given, values, factor));
+    if (*factor != 0) st = kry_op_make_copy("kry_mg_create", given, KRY_F32, *factor, NULL, A);
+    if (st == KRY_ERR_UNSUPPORTED && values == KRY_CYCLE_VALUES_AUTO) st = KRY_OK, *factor = 0;
+    if (st == KRY_OK && *factor == 0) *A = kry_op_retain(given);
+done:
+    return st;
 }
 
 kry_status kry_finest_grid_renew(const kry_op *given, double *factor, kry_op **A)
 {
-    return narrow(given, most_jumps, factor, A);
+    kry_status st = KRY_OK;
+
+    TRY(kry_finest_factor_renew(given, factor));
+    TRY(kry_op_make_copy("kry_mg_create", given, KRY_F32, *factor, NULL, A));
+done:
+    return st;
 }
 
 bool kry_finest_grid_suits_degree_3(const kry_op *given, double factor)

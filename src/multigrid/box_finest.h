@@ -5,6 +5,11 @@
 #include "grid/stencil.h"
 #include <kry/multigrid.h>
 
+/* *factor := the one below. Collective of a share. May wait. */
+kry_status kry_finest_factor(const kry_op *given, kry_cycle_values values, double *factor);
+/* The same for the numbers that a grid has now whose levels are in single. */
+kry_status kry_finest_factor_renew(const kry_op *given, double *factor);
+
 /*
  * *A := the grid in single, where that is asked for or, if nobody says, as good, times *factor: a power of two so that
  * couplings are about 1, so that no size of them leaves the range of single in a cycle; else the grid itself, and 0.

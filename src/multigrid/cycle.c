@@ -25,11 +25,12 @@
  *          Appl. 15 (2008): K;  U. Trottenberg, C. W. Oosterlee, A. Schueller, Multigrid (2001), section 2.4
  */
 #include "multigrid/cycle.h"
+#include "multigrid/part_window.h"
 
-/* As many columns of a level's room as the cycle has. */
-static kry_vec columns_of(const kry_hierarchy *H, const kry_vec *room)
+/* The numbers of other parts in a vector of a level, as far as it has any. */
+static kry_status refresh(const kry_rung *g, kry_vec *v)
 {
-    return kry_vec_columns(room, 0, H->columns);
+    return g->level.shell ? kry_shell_refresh(g->level.shell, v) : KRY_OK;
 }
 
 static kry_status restrict_to(const kry_level *L, const kry_vec *r, kry_vec *coarse)
@@ -37,9 +38,6 @@ static kry_status restrict_to(const kry_level *L, const kry_vec *r, kry_vec *coa
     if (L->R) return kry_op_run_apply(L->R, 1, r, 0, coarse);
     return L->P->table->apply_transpose(L->P->self, 1, r, 0, coarse);
 }
-
-/* A cycle, or full multigrid; but_one: see visiting. */
-typedef kry_status kry_plain_cycle(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
 
 /* How a level is visited. */
 typedef struct visiting {
@@ -79,7 +77,9 @@ static kry_status go_down(kry_rung *g, visiting how, const kry_vec *b, kry_vec *
         place[1] = place[0], place[0] = x;
         return L->passes->down(L->self, &g->smooth.down, b, x, coarse);
     }
+    if (how.from_x) TRY(refresh(g, place[0]));
     TRY(kry_smoothing_run(&g->smooth, &g->smooth.down, !how.from_x, b, place));
+    if (how.from_x) TRY(refresh(g, place[0]));
     TRY(kry_op_residual(L->A, b, place[0], place[1]));
     TRY(restrict_to(L, place[1], coarse));
 done:
@@ -134,7 +134,9 @@ static bool ends_with_sweep(const kry_hierarchy *H)
 
 bool kry_cycle_leaves_dots(const kry_hierarchy *H)
 {
-    return H->narrow || ends_with_sweep(H) || (H->count > 1 && kry_rung_is_fused(H->rung));
+    if (H->narrow) return true;
+    return !H->rung[0].level.shell &&
+           (ends_with_sweep(H) || (H->count > 1 && kry_rung_is_fused(H->rung)));
 }
 
 kry_status kry_cycle_widen(kry_hierarchy *H)
@@ -162,8 +164,8 @@ static kry_status visit(kry_hierarchy *H, int i, visiting how, const kry_vec *b,
 
     if (H->tail.from && i == H->tail.from && !how.from_x) return H->tail.run(H->tail.self, b, x);
     if (i == H->count - 1) return H->coarse ? kry_coarse_solve(H->coarse, b, x) : KRY_OK;
-    kry_vec work = columns_of(H, g->work), next_b = columns_of(H, next->b),
-            next_x = columns_of(H, next->x), *place[2] = { x, &work };
+    kry_vec work = kry_cycle_columns(H, g->work), next_b = kry_cycle_columns(H, next->b),
+            next_x = kry_cycle_columns(H, next->x), *place[2] = { x, &work };
     TRY(go_down(g, how, b, place, &next_b));
     TRY(correct(H, i + 1, how.shape, &next_b, &next_x));
     TRY(go_up(g, how, b, &next_x, place, i ? NULL : H->dots));
@@ -177,9 +179,10 @@ static kry_status visit_again(kry_hierarchy *H, int i, kry_cycle_shape shape, co
 {
     kry_status st = KRY_OK;
     kry_rung *g = &H->rung[i];
-    kry_vec r = columns_of(H, g->again[0]), d = columns_of(H, g->again[1]);
+    kry_vec r = kry_cycle_columns(H, g->again[0]), d = kry_cycle_columns(H, g->again[1]);
 
     TRY(kry_op_residual(g->level.A, b, x, &r));
+    TRY(refresh(g, &r));
     TRY(visit(H, i, (visiting){ .shape = shape }, &r, &d));
     TRY(kry_vec_axpby(1, &d, 1, x));
 done:
@@ -196,6 +199,20 @@ done:
     return st;
 }
 
+/* value := x'y of all parts. Waits. */
+static kry_status dot(const kry_rung *g, const kry_vec *x, const kry_vec *y, double *value)
+{
+    kry_status st = KRY_OK;
+    const kry_shell *shell = g->level.shell;
+    kry_vec mine[2] = { kry_vec_borrow(x), kry_vec_borrow(y) };
+
+    if (shell) TRY(kry_shell_take(shell, 0, x, &mine[0]));
+    if (shell) TRY(kry_shell_take(shell, 1, y, &mine[1]));
+    TRY(kry_vec_dot(&mine[0], &mine[1], value));
+done:
+    return st;
+}
+
 /* K: x, which is M b, becomes the best approximation in the span of it and of M r, r what it leaves. The
  * second direction is left out if the first takes three quarters of the residual away. Waits. */
 static kry_status two_steps(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x)
@@ -206,19 +223,20 @@ static kry_status two_steps(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *
     double xAx, xb, rr, bb, dAx, dAd, dr;
 
     TRY(kry_op_apply(g->level.A, 1, x, 0, Ax));
-    TRY(kry_vec_dot(x, Ax, &xAx));
-    TRY(kry_vec_dot(x, b, &xb));
+    TRY(dot(g, x, Ax, &xAx));
+    TRY(dot(g, x, b, &xb));
     if (!(xAx > 0)) goto done; /* x is zero */
     TRY(kry_vec_copy(b, r));
     TRY(kry_vec_axpby(-xb / xAx, Ax, 1, r));
-    TRY(kry_vec_dot(r, r, &rr));
-    TRY(kry_vec_dot(b, b, &bb));
+    TRY(dot(g, r, r, &rr));
+    TRY(dot(g, b, b, &bb));
     if (rr <= bb / 16) return scale(xb / xAx, x, d);
+    TRY(refresh(g, r));
     TRY(visit(H, i, (visiting){ .shape = KRY_CYCLE_K }, r, d));
     TRY(kry_op_apply(g->level.A, 1, d, 0, Ad));
-    TRY(kry_vec_dot(d, Ax, &dAx));
-    TRY(kry_vec_dot(d, Ad, &dAd));
-    TRY(kry_vec_dot(d, r, &dr));
+    TRY(dot(g, d, Ax, &dAx));
+    TRY(dot(g, d, Ad, &dAd));
+    TRY(dot(g, d, r, &dr));
     const double rest = dAd - dAx * dAx / xAx;
     if (!(rest > 0)) return scale(xb / xAx, x, d);
     TRY(kry_vec_axpby(dr / rest, d, xb / xAx - dAx * dr / (xAx * rest), x));
@@ -250,33 +268,7 @@ int kry_cycle_room(kry_cycle_shape shape, int i, int count)
 
 static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
 
-/* x := M b, or full multigrid, with levels in single, b and x in double. */
-static kry_status in_single(kry_hierarchy *H, kry_plain_cycle *run, const kry_vec *b, kry_vec *x,
-                            kry_cycle_sums s)
-{
-    kry_status st = KRY_OK;
-    const kry_rung *g = H->rung;
-    const kry_narrow *N = H->narrow;
-    const kry_op *A = g->level.A;
-    const bool widens = H->widens && b->k == 1;
-    kry_vec b_1 = columns_of(H, g->b), x_1 = columns_of(H, g->x);
-    kry_sum *sum = b->k > 1 ? NULL : s.dots ? s.dots : N->dots;
-
-    TRY(kry_narrow_measure(N, b, s.known));
-    TRY(kry_narrow_down(N, b, &b_1));
-    TRY(run(H, &b_1, &x_1, widens));
-    if (widens) {
-        const kry_vec iterate = columns_of(H, g->work);
-        TRY(A->fused->relax_widening(A->self, g->smooth.up.step[g->smooth.up.count - 1], N->unit, b,
-                                     &iterate, x, sum));
-    } else {
-        TRY(kry_narrow_up(N, b, &x_1, x, sum));
-    }
-done:
-    return st;
-}
-
-/* The same where the finest level's passes read b and write x in double. */
+/* x := M b, with levels in single, where the finest level's passes read b and write x in double. */
 static kry_status by_narrow_passes(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums s)
 {
     kry_status st = KRY_OK;
@@ -317,30 +309,13 @@ bool kry_cycle_takes_columns(const kry_hierarchy *H)
     return takes && !kry_device_is_host(H->rung[0].level.A->dev);
 }
 
-static kry_status make_room(kry_hierarchy *H, int64_t columns)
-{
-    kry_status st = KRY_OK;
-
-    for (int i = 0; i < H->count; i++) {
-        kry_rung *g = &H->rung[i];
-        kry_vec **all[] = { &g->b,        &g->x,        &g->work,    &g->again[0],
-                            &g->again[1], &g->again[2], &g->again[3] };
-        for (size_t v = 0; v < COUNT(all); v++)
-            if (*all[v]) TRY(kry_vec_widen(all[v], columns));
-    }
-    if (H->narrow) TRY(kry_narrow_widen(H->narrow, columns));
-    H->columns = columns;
-done:
-    return st;
-}
-
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums s)
 {
     kry_status st = KRY_OK;
 
-    TRY(make_room(H, b->k));
+    TRY(kry_cycle_make_room(H, b->k));
     if (kry_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, s);
-    if (H->narrow) return in_single(H, once, b, x, s);
+    if (H->rung[0].b) return kry_cycle_apart(H, once, b, x, s);
     H->dots = s.dots;
     st = once(H, b, x, false);
 done:
@@ -356,16 +331,16 @@ static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_
     visiting how = { .shape = H->cycle.shape, .from_x = true };
 
     for (int i = 0; i < last; i++) {
-        const kry_vec b_i = i ? columns_of(H, H->rung[i].b) : kry_vec_borrow(b);
-        kry_vec coarse = columns_of(H, H->rung[i + 1].b);
+        const kry_vec b_i = i ? kry_cycle_columns(H, H->rung[i].b) : kry_vec_borrow(b);
+        kry_vec coarse = kry_cycle_columns(H, H->rung[i + 1].b);
         TRY(restrict_to(&H->rung[i].level, &b_i, &coarse));
     }
     for (int i = last; i >= 0; i--) {
         const kry_op *P = H->rung[i].level.P;
-        const kry_vec b_i = i ? columns_of(H, H->rung[i].b) : kry_vec_borrow(b);
-        kry_vec x_i = i ? columns_of(H, H->rung[i].x) : kry_vec_borrow(x);
+        const kry_vec b_i = i ? kry_cycle_columns(H, H->rung[i].b) : kry_vec_borrow(b);
+        kry_vec x_i = i ? kry_cycle_columns(H, H->rung[i].x) : kry_vec_borrow(x);
         if (i < last) {
-            const kry_vec coarse = columns_of(H, H->rung[i + 1].x);
+            const kry_vec coarse = kry_cycle_columns(H, H->rung[i + 1].x);
             TRY(kry_op_run_apply(P, 1, &coarse, 0, &x_i));
         }
         how.but_one = but_one && i == 0;
@@ -379,8 +354,9 @@ kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
 
-    TRY(make_room(H, b->k));
-    st = H->narrow ? in_single(H, full, b, x, (kry_cycle_sums){ 0 }) : full(H, b, x, false);
+    TRY(kry_cycle_make_room(H, b->k));
+    st =
+        H->rung[0].b ? kry_cycle_apart(H, full, b, x, (kry_cycle_sums){ 0 }) : full(H, b, x, false);
 done:
     return st;
 }

@@ -10,7 +10,7 @@ typedef struct kry_rung {
     kry_smoothing smooth; /* of all but the coarsest level */
     /* Of as many columns as there ever were: */
     kry_vec *b,
-        *x; /* of the finest level in single for vectors in double, else NULL: the caller's */
+        *x; /* of the finest level in single for vectors in double, or with a shell, else NULL: the caller's */
     kry_vec *work;     /* of all but the coarsest level */
     kry_vec *again[4]; /* of levels that a cycle visits twice: see cycle.c */
 } kry_rung;
@@ -57,5 +57,17 @@ typedef struct kry_cycle_sums {
 } kry_cycle_sums;
 /* x := M b; of several columns only where a cycle takes them, and without sums. The first time with k columns waits. */
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums sums);
+
+/* ---- cycle_vectors.c ---- */
+
+/* As many columns of a level's room as the cycle has; and room for so many from now on. */
+kry_vec kry_cycle_columns(const kry_hierarchy *H, const kry_vec *room);
+kry_status kry_cycle_make_room(kry_hierarchy *H, int64_t columns);
+/* A cycle, or full multigrid; but_one: without the last step on the finest level. */
+typedef kry_status kry_plain_cycle(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
+/* x := M b, or full multigrid, with levels whose vectors are not the caller's: in single, while b and x are in double, or
+ * with the numbers of other parts around. */
+kry_status kry_cycle_apart(kry_hierarchy *H, kry_plain_cycle *run, const kry_vec *b, kry_vec *x,
+                           kry_cycle_sums sums);
 
 #endif

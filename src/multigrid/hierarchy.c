@@ -104,7 +104,7 @@ done:
 
 static kry_status settle(kry_hierarchy *H)
 {
-    if (H->narrow) H->narrow->factor = H->rung[0].level.factor;
+    if (H->narrow) H->narrow->factor = H->rung[0].level.factor, H->narrow->measured = false;
     return H->family->settle ? H->family->settle(H, H->self, &H->tail) : KRY_OK;
 }
 
@@ -173,6 +173,13 @@ done:
     return st;
 }
 
+/* What other parts have of a vector may be read before it has come. */
+static kry_status create_vector(const kry_hierarchy *H, const kry_level *L, kry_vec **v)
+{
+    return (L->shell ? kry_vec_create : kry_vec_create_room)(L->A->dev, type_of(H),
+                                                             L->A->shape.rows, 1, v);
+}
+
 /* What the cycle needs on each level. */
 static kry_status equip(kry_hierarchy *H)
 {
@@ -180,17 +187,17 @@ static kry_status equip(kry_hierarchy *H)
 
     for (int i = 0; i < H->count; i++) {
         kry_rung *g = &H->rung[i];
-        const kry_op *A = g->level.A, *P = g->level.P;
+        const kry_op *P = g->level.P;
         const bool coarsest = i == H->count - 1;
         CHECK(coarsest == !P, KRY_ERR_ARGUMENT, "%s: level %d of %d %s a prolongation",
               H->family->who, i, H->count, P ? "has" : "lacks");
-        const bool own = i > 0 || H->narrow;
-        if (own) TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->b));
-        if (own) TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->x));
+        const bool own = i > 0 || H->narrow || g->level.shell;
+        if (own) TRY(create_vector(H, &g->level, &g->b));
+        if (own) TRY(create_vector(H, &g->level, &g->x));
         if (coarsest) continue;
-        TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->work));
+        TRY(create_vector(H, &g->level, &g->work));
         for (int k = 0; k < kry_cycle_room(H->cycle.shape, i, H->count); k++)
-            TRY(kry_vec_create_room(A->dev, type_of(H), A->shape.rows, 1, &g->again[k]));
+            TRY(create_vector(H, &g->level, &g->again[k]));
         TRY(kry_smoothing_create(H->family->who, &g->level, &H->cycle, &g->smooth));
     }
     TRY(factor_coarsest(H));
@@ -236,10 +243,8 @@ static kry_status create(const kry_family *family, const kry_op *A, const kry_cy
     if (kry_cycle_leaves_dots(H)) H->table.apply_dots = cycle_apply_dots;
     if (kry_cycle_takes_columns(H)) H->table.apply_block = cycle_apply;
     shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
-    /* On a team what others know of b.b may be of one part. */
-    const bool alone = kry_layout_size(&A->dev->layout) == 1;
-    TRY(kry_op_create_fused(A->dev, &H->table, H->narrow && alone ? &narrow_fused : &no_fused, H,
-                            &shape, M));
+    TRY(kry_op_create_fused(A->dev, &H->table, H->narrow ? &narrow_fused : &no_fused, H, &shape,
+                            M));
     H = NULL;
 done:
     hierarchy_destroy(H);

@@ -46,6 +46,8 @@ typedef struct kry_passes {
     double (*bytes)(const void *self); /* that both, or `correct`, move at least */
 } kry_passes;
 
+struct kry_shell; /* part_window.h */
+
 typedef struct kry_level {
     kry_op *
         A; /* n-by-n, retained; offers `relax`, or a diagonal; for red-black `sweep_colour`. Symmetric */
@@ -53,7 +55,10 @@ typedef struct kry_level {
     kry_op *R; /* m-by-n: P'; retained. NULL: P offers apply_transpose */
     double
         factor; /* finest level, in single for an A in double: that A times a power of two; else 0 */
-    double highest;           /* no eigenvalue of D^-1 A is larger; 0: estimate it */
+    double highest; /* no eigenvalue of D^-1 A is larger; 0: estimate it */
+    /* NULL, or borrowed: vectors have numbers of other parts around the own ones. P' brings these for b of the next level,
+     * in so many layers that a visit from x = 0 needs no more of them */
+    const struct kry_shell *shell;
     const kry_passes *passes; /* static; NULL: none */
     void *self;               /* of the passes; the family's */
 } kry_level;

@@ -97,7 +97,7 @@ static double beside_A(const kry_hierarchy *H)
 {
     const kry_op *A = H->rung[0].level.A;
 
-    if (!H->narrow) return 0;
+    if (!H->narrow && !H->rung[0].level.shell) return 0;
     if (kry_matrix_of(A)) return kry_matrix_narrowed_bytes(A);
     return described(A).bytes_stored;
 }

@@ -53,9 +53,13 @@ done:
     return st;
 }
 
-kry_status kry_narrow_measure(const kry_narrow *N, const kry_vec *r, const kry_sum *known)
+kry_status kry_narrow_measure(kry_narrow *N, const kry_vec *r, const kry_sum *known)
 {
     kry_status st = KRY_OK;
+    const bool alone = kry_layout_size(&N->dev->layout) == 1;
+
+    if (known && !alone && N->measured) return KRY_OK;
+    if (!alone) known = NULL;
     kry_sum *own = r->k > 1 ? N->squares : N->square;
     const kry_sum *square = known ? known : own;
 
@@ -67,14 +71,16 @@ kry_status kry_narrow_measure(const kry_narrow *N, const kry_vec *r, const kry_s
                              ARG(N->unit) };
     TRY(kry_launch_columns(N->dev, known ? N->measure_pair : N->measure, 1, r->k, args,
                            COUNT(args)));
+    N->measured = true;
 done:
     return st;
 }
 
 kry_status kry_narrow_down(const kry_narrow *N, const kry_vec *r, kry_vec *d)
 {
-    const kry_arg args[] = { ARG(r->n),  ARG(N->unit),   ARG_VEC(r),
-                             ARG(r->ld), ARG(d->buffer), ARG(d->ld) };
+    const kry_arg args[] = {
+        ARG(r->n), ARG(N->unit), ARG_VEC(r), ARG(r->ld), ARG_VEC(d), ARG(d->ld)
+    };
     return kry_launch_columns(N->dev, N->down, kry_groups_for(N->dev, KRY_F64, r->n), r->k, args,
                               COUNT(args));
 }
@@ -85,7 +91,7 @@ kry_status kry_narrow_up(const kry_narrow *N, const kry_vec *r, const kry_vec *d
     const int64_t groups = kry_groups_for_sums(N->dev, KRY_F64, r->n);
     const cl_int sums = dots != NULL;
     const cl_mem part = dots ? dots->buffer : z->buffer;
-    const kry_arg args[] = { ARG(r->n),  ARG(N->unit), ARG_VEC(r), ARG(r->ld), ARG(d->buffer),
+    const kry_arg args[] = { ARG(r->n),  ARG(N->unit), ARG_VEC(r), ARG(r->ld), ARG_VEC(d),
                              ARG(d->ld), ARG_VEC(z),   ARG(z->ld), ARG(sums),  ARG(part) };
 
     if (dots) dots->count = (cl_int)groups;

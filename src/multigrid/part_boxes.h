@@ -1,65 +1,49 @@
 /*
- * part_boxes.h - geometric multigrid on a team, of whose fine grids each part has a box: the operators of a level.
+ * part_boxes.h - geometric multigrid on a team, of whose fine grids each part has a box, and around it what is other parts':
+ * between two levels, and their numbers.
  *
- * Each of them takes and makes the numbers of the part's own points. Those beside them are brought, and then the kernels of
- * a grid in one piece run on a window. So all numbers are those of one device, wherever the grid is cut.
+ * On a part's window the operators of a level are those of grids in one piece. So all numbers are those of one device,
+ * wherever the grid is cut.
  */
 #ifndef KRY_PART_BOXES_H
 #define KRY_PART_BOXES_H
 
+#include "multigrid/hierarchy.h"
 #include "multigrid/part_window.h"
-#include "operator/op.h"
 
-/* Vectors that all levels use, one after the other: of so many numbers as their windows have at most. */
-typedef struct kry_part_rooms {
-    kry_vec *fine, *coarse; /* owned by the family. In a product x; between two grids both */
-} kry_part_rooms;
+/* ---- part_transfer.c --------------------------------------------------------------------------------- */
 
-/* A := the operator of a stored stencil whose numbers are yet to be made: those of kry_cut_near(cut), in kry_box_of_part.
- * cut, rooms: borrowed. Collective. Waits. */
-kry_status kry_part_box_create(kry_device *dev, kry_type type, const kry_cut *cut, unsigned traits,
-                               const kry_part_rooms *rooms, kry_op **A);
-/* The box on the window, borrowed. */
-kry_op *kry_box_of_part(const kry_op *A);
-const kry_cut *kry_part_box_cut(const kry_op *A); /* borrowed */
-/* The window of its numbers; and brings those of other parts. */
-const kry_shell *kry_part_box_shell(const kry_op *A);
-
-/* P := the interpolation between the parts of two grids, whose weights are yet to be made: those of kry_cut_near(coarse), in
- * kry_transfer_of_part. rooms: borrowed. Collective. Waits. */
+/* P := the interpolation to kry_cut_wide(fine) from what the coarse grid's window has, with weights yet to be made: those of
+ * kry_transfer_of_part. P' brings what other parts have of the coarse grid, and is collective. coarse: borrowed. */
 kry_status kry_part_transfer_create(kry_device *dev, kry_type type, const kry_cut *fine,
-                                    unsigned coarsened, const kry_cut *coarse,
-                                    const kry_part_rooms *rooms, kry_op **P);
+                                    unsigned coarsened, const kry_shell *coarse, kry_op **P);
+/* Between the fine window and the coarse points that lie in it, and these; borrowed. */
 kry_op *kry_transfer_of_part(const kry_op *P);
+const kry_window *kry_inner_window_of_part(const kry_op *P);
 
-/* ---- part_stencil.c: the stencil of a grid operator's part, and around it ----------------------------- */
+/* Passes of so many steps between the level of A, on a window, and that below P, such an interpolation; both have to outlive
+ * them. For level->passes and level->self; *out is not touched where there are none. */
+typedef struct kry_part_passes kry_part_passes;
+kry_status kry_part_passes_create(const kry_op *A, const kry_op *P, int steps, kry_level *level,
+                                  kry_part_passes **out);
+void kry_part_passes_release(kry_part_passes **p);
 
-/* What a window of the finest grid is made of. */
-typedef struct kry_part_stencil {
-    kry_stencil stencil; /* for kernels of box_setup.c alone: it has no sweeps */
-    kry_box_source source;
-} kry_part_stencil;
-/* Collective. Waits. */
-kry_status kry_part_stencil_make(const kry_op *A, const kry_cut *cut, const kry_window *window,
-                                 kry_part_stencil *s);
-void kry_part_stencil_release(kry_part_stencil *s);
+/* ---- part_stencil.c ------------------------------------------------------------------------------------ */
 
-/* ---- part_numbers.c: the numbers of a level --------------------------------------------------------------- */
+/* *A := the grid operator `given`, a share, on kry_cut_wide(cut), in a type and times a factor; or its numbers for an *A that
+ * is there. Collective. Waits.
+ * Returns  KRY_ERR_UNSUPPORTED, maybe on some parts alone, for numbers that the type cannot hold */
+kry_status kry_part_finest(const kry_op *given, const kry_cut *cut, kry_type type, double factor,
+                           kry_op **A);
 
-/* The stencil of a level around a part's own points. */
-typedef struct kry_around {
-    kry_window window;
-    kry_part_stencil stencil; /* of the finest level */
-    kry_op *box;              /* owned: of others */
-    kry_box_source source;    /* one of the two */
-} kry_around;
-/* A: a share of a grid operator, or a level below it. Collective. Waits. */
-kry_status kry_look_around(const kry_op *A, const kry_cut *cut, kry_around *s);
-void kry_around_release(kry_around *s);
-/* The weights of P, and the numbers of the next coarser A: P'A P of what is around it. Collective. */
-kry_status kry_part_make_numbers(const kry_around *s, unsigned coarsened, const kry_op *P,
-                                 const kry_op *A);
+/* ---- part_numbers.c ------------------------------------------------------------------------------------ */
+
+/* What weights and coarse stencils of a level are made of. A: on kry_cut_wide(cut). */
+kry_box_source kry_part_source(const kry_op *A, const kry_cut *cut);
+/* The weights of P, and the numbers of the next coarser A, a box on the shell's window: P'A P. Collective. Waits. */
+kry_status kry_part_make_numbers(const kry_box_source *s, const kry_op *P, const kry_shell *shell,
+                                 kry_op *A);
 /* kry_whole.collect of a level in parts. */
-kry_status kry_collect_box(const kry_op *A, kry_op **whole);
+kry_status kry_collect_box(const kry_op *A, const kry_shell *shell, kry_op **whole);
 
 #endif

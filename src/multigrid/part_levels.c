@@ -233,7 +233,7 @@ static kry_status add_below(part_levels *L, kry_hierarchy *H, const given *g, co
 {
     kry_status st = KRY_OK;
     kry_amg_params theirs = *g->params;
-    const kry_whole_params whole = { g->how, &theirs };
+    const kry_whole_params whole = { .how = g->how, .params = &theirs };
 
     theirs.cycle.values = KRY_CYCLE_VALUES_DOUBLE;
     if (L->count) {

@@ -24,7 +24,7 @@ static kry_status clear(const kry_box *A)
     return kry_box_has_ends(&A->grid) ? kry_vec_fill(&all, 0) : KRY_OK;
 }
 
-/* to := in its window what `from`, on a window as well, has of each part's own points. Collective. */
+/* to, on the shell's window, := what `from`, on another, has of each part's own points. Collective. */
 static kry_status move_numbers(const kry_box *from, const kry_window *window, const kry_box *to,
                                const kry_shell *shell)
 {
@@ -43,95 +43,51 @@ done:
     return st;
 }
 
-/* to := those of the weights that it has room for. */
-static kry_status cut_weights(const kry_box_transfer *from, const kry_window *window,
-                              const kry_box_transfer *to, const kry_window *near)
+kry_box_source kry_part_source(const kry_op *A, const kry_cut *cut)
 {
-    kry_status st = KRY_OK;
+    const kry_window window = kry_cut_wide(cut);
+    kry_box_source s = kry_box_source_of(A);
 
-    for (int w = 0; w < to->weights; w++) {
-        const kry_vec x = slot_of(from->dev, from->type, from->numbers, from->coarse.n, w);
-        kry_vec y = slot_of(to->dev, to->type, to->numbers, to->coarse.n, w);
-        TRY(kry_window_copy(1, &x, window, 0, &y, near, near));
-    }
-done:
-    return st;
+    s.grid = kry_cut_grid(cut, &window);
+    return s;
 }
 
-/* ---- a level and what is around a part's points of it ---------------------------------------------- */
-
-void kry_around_release(kry_around *s)
-{
-    kry_part_stencil_release(&s->stencil);
-    kry_op_release(&s->box);
-}
-
-static kry_status take_box(const kry_op *A, const kry_cut *cut, kry_around *s)
+/* By way of the coarse points that lie in the fine window. */
+kry_status kry_part_make_numbers(const kry_box_source *s, const kry_op *P, const kry_shell *shell,
+                                 kry_op *A)
 {
     kry_status st = KRY_OK;
-    const kry_box_grid grid = kry_cut_grid(cut, &s->window);
-    const kry_shell *near = kry_part_box_shell(A);
-    kry_shell shell = { 0 };
+    kry_op *inner = kry_transfer_of_part(P);
+    kry_shell all = { 0 };
+    kry_op *C = NULL;
 
-    TRY(kry_box_create(A->dev, A->shape.type, &grid, A->shape.traits, &s->box));
-    TRY(kry_shell_create(A->dev, A->shape.type, cut, &s->window, &shell));
-    TRY(move_numbers(kry_box_of(kry_box_of_part(A)), &near->window, kry_box_of(s->box), &shell));
-    s->source = kry_box_source_of(s->box);
-done:
-    kry_shell_release(&shell);
-    return st;
-}
-
-kry_status kry_look_around(const kry_op *A, const kry_cut *cut, kry_around *s)
-{
-    kry_status st = KRY_OK;
-    const bool finest = kry_stencil_here(A) != NULL;
-
-    *s = (kry_around){ .window = kry_cut_wide(cut) };
-    if (!finest) TRY(take_box(A, cut, s));
-    if (finest) TRY(kry_part_stencil_make(A, cut, &s->window, &s->stencil));
-    if (finest) s->source = s->stencil.source;
-done:
-    return st;
-}
-
-/* By way of the numbers on the wider window. */
-kry_status kry_part_make_numbers(const kry_around *s, unsigned coarsened, const kry_op *P,
-                                 const kry_op *A)
-{
-    kry_status st = KRY_OK;
-    const kry_window window = kry_window_coarser(&s->window, coarsened);
-    const kry_shell *near = kry_part_box_shell(A);
-    kry_op *wide = NULL, *C = NULL;
-
-    TRY(kry_box_transfer_create(A->dev, A->shape.type, &s->source.grid, coarsened, &wide));
-    const kry_box_transfer *W = kry_box_transfer_of(wide);
-    TRY(kry_box_create(A->dev, A->shape.type, &W->coarse, A->shape.traits, &C));
+    TRY(kry_box_create(A->dev, A->shape.type, &kry_box_transfer_of(inner)->coarse, A->shape.traits,
+                       &C));
+    TRY(kry_shell_create(A->dev, A->shape.type, shell->cut, &shell->window, &shell->window, &all));
     TRY(clear(kry_box_of(C)));
-    TRY(kry_box_weigh(&s->source, wide));
-    TRY(kry_box_galerkin(&s->source, wide, C));
-    TRY(cut_weights(W, &window, kry_box_transfer_of(kry_transfer_of_part(P)), &near->window));
-    TRY(move_numbers(kry_box_of(C), &window, kry_box_of(kry_box_of_part(A)), near));
+    TRY(kry_box_weigh(s, inner));
+    TRY(kry_box_galerkin(s, inner, C));
+    TRY(move_numbers(kry_box_of(C), kry_inner_window_of_part(P), kry_box_of(A), &all));
 done:
+    kry_shell_release(&all);
     kry_op_release(&C);
-    kry_op_release(&wide);
     return st;
 }
 
 /* all := one slot of the whole, of all parts' own points, in the order of rows. Collective. */
-static kry_status collect_slot(const kry_op *A, int slot, double *mine, double *all)
+static kry_status collect_slot(const kry_op *A, const kry_shell *shell, int slot, double *mine,
+                               double *all)
 {
     kry_status st = KRY_OK;
-    const kry_cut *cut = kry_part_box_cut(A);
-    const kry_shell *near = kry_part_box_shell(A);
-    const kry_vec x = slot_of_box(kry_box_of(kry_box_of_part(A)), slot);
+    const kry_cut *cut = shell->cut;
+    const kry_vec x = slot_of_box(kry_box_of(A), slot);
     double *placed = NULL;
     kry_vec *own = NULL;
     size_t count;
     int64_t place = 0;
 
-    TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &own));
-    TRY(kry_window_copy(1, &x, &near->window, 0, own, &near->own, &near->own));
+    TRY(kry_vec_create(A->dev, A->shape.type, kry_window_points(&shell->own), 1, &own));
+    TRY(kry_window_copy(1, &x, &shell->window, 0, own, &shell->own, &shell->own));
     TRY(kry_vec_read_doubles(own, mine));
     TRY(kry_layout_collect(&A->dev->layout, mine, (size_t)own->n, sizeof *mine, &placed, &count));
     for (int r = 0; r < kry_layout_size(&A->dev->layout); r++)
@@ -145,19 +101,19 @@ done:
 
 /* ---- all of them, on each part ------------------------------------------------------------------------ */
 
-kry_status kry_collect_box(const kry_op *A, kry_op **whole)
+kry_status kry_collect_box(const kry_op *A, const kry_shell *shell, kry_op **whole)
 {
     kry_status st = KRY_OK;
-    const kry_box_grid *grid = &kry_part_box_cut(A)->grid;
+    const kry_box_grid *grid = &shell->cut->grid;
     double *mine = NULL, *all = NULL;
 
-    TRY(kry_alloc((size_t)A->shape.rows, sizeof *mine, &mine));
+    TRY(kry_alloc((size_t)kry_window_points(&shell->own), sizeof *mine, &mine));
     TRY(kry_alloc((size_t)grid->n, sizeof *all, &all));
     if (!*whole) TRY(kry_box_create(A->dev, A->shape.type, grid, A->shape.traits, whole));
     const kry_box *B = kry_box_of(*whole);
     for (int s = 0; s < B->slots; s++) {
         kry_vec to = slot_of_box(B, s);
-        TRY(collect_slot(A, s, mine, all));
+        TRY(collect_slot(A, shell, s, mine, all));
         TRY(kry_vec_write_doubles(&to, all));
     }
 done:

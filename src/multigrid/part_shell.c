@@ -6,6 +6,7 @@ void kry_shell_release(kry_shell *s)
 {
     kry_halo_release(&s->halo);
     if (s->dev) kry_buffer_release(s->dev, &s->point);
+    for (int i = 0; i < 2; i++) kry_vec_release(&s->beside[i]);
     *s = (kry_shell){ 0 };
 }
 
@@ -21,6 +22,18 @@ static int by_place(const void *a, const void *b)
     return (p->place > q->place) - (p->place < q->place);
 }
 
+/* The number of a row of the own points in the window. */
+static int32_t number_of(const void *self, int32_t row)
+{
+    const kry_shell *s = self;
+    const kry_window *own = &s->own;
+    const int64_t line = row / own->size[0];
+    const int64_t place[3] = { own->first[0] + row % own->size[0],
+                               own->first[1] + line % own->size[1],
+                               own->first[2] + line / own->size[1] };
+    return (int32_t)kry_window_number(&s->window, place);
+}
+
 static bool has(const kry_window *w, const int64_t place[3])
 {
     for (int a = 0; a < 3; a++)
@@ -28,76 +41,117 @@ static bool has(const kry_window *w, const int64_t place[3])
     return true;
 }
 
-static int64_t place_of(const kry_cut *cut, const int64_t at[3])
+/* Where that part has it which has the point. */
+static int64_t place_of(const kry_cut *cut, int64_t row)
 {
-    const int64_t *size = cut->grid.size;
-    int64_t row = 0, index;
-
-    for (int a = 2; a >= 0; a--) row = row * size[a] + (at[a] + size[a]) % size[a];
+    int64_t index;
     const int part = kry_boxes_find(&cut->boxes, row, &index);
     return cut->first[part] + index;
 }
 
-/* Those of the window's points that are not this part's. */
-static void list_points(const kry_cut *cut, const kry_shell *s, foreign *list)
+/* The points of `reach` that are not this part's: *sorted, whether their places ascend. */
+static void list_points(const kry_shell *s, const kry_window *reach, foreign *list, bool *sorted)
 {
-    const kry_window *w = &s->window;
-    const int64_t points = kry_window_points(w);
-    int64_t at[3];
+    const kry_cut *cut = s->cut;
+    const int64_t points = kry_window_points(reach), width = reach->size[0];
+    int64_t at[3], place = 0, last = -1;
 
+    *sorted = true;
     for (int64_t i = 0; i < points; i++) {
-        const int64_t row = i / w->size[0];
-        at[0] = w->first[0] + i % w->size[0];
-        at[1] = w->first[1] + row % w->size[1];
-        at[2] = w->first[2] + row / w->size[1];
-        if (has(&s->own, at))
+        at[0] = reach->first[0] + i % width;
+        at[1] = reach->first[1] + i / width % reach->size[1];
+        at[2] = reach->first[2] + i / width / reach->size[1];
+        if (has(&s->own, at)) {
             i += s->own.size[0] - 1; /* the rest of a row of them */
-        else
-            *list++ = (foreign){ place_of(cut, at), (int32_t)i };
+            continue;
+        }
+        /* in a whole row of the grid one place follows the other */
+        place = cut->boxes.parts[0] == 1 && i % width ? place + 1
+                                                      : place_of(cut, kry_cut_row(cut, reach, i));
+        *list++ = (foreign){ place, (int32_t)kry_window_number(&s->window, at) };
+        *sorted = *sorted && place > last;
+        last = place;
     }
 }
 
-kry_status kry_shell_create(kry_device *dev, kry_type type, const kry_cut *cut,
-                            const kry_window *window, kry_shell *s)
+static kry_status create_halo(kry_shell *s, kry_type type, const kry_window *reach)
 {
     kry_status st = KRY_OK;
+    const size_t count = (size_t)s->count;
     foreign *list = NULL;
     int64_t *place = NULL;
     int32_t *point = NULL;
+    bool sorted;
 
-    *s = (kry_shell){ .dev = dev, .own = kry_cut_own(cut), .window = *window };
-    s->count = kry_window_points(window) - kry_window_points(&s->own);
-    const size_t count = (size_t)s->count;
     TRY(kry_alloc(count, sizeof *list, &list));
     TRY(kry_alloc(count, sizeof *place, &place));
     TRY(kry_alloc(count, sizeof *point, &point));
-    list_points(cut, s, list);
-    qsort(list, count, sizeof *list, by_place);
+    list_points(s, reach, list, &sorted);
+    if (!sorted) qsort(list, count, sizeof *list, by_place);
     for (size_t i = 0; i < count; i++) place[i] = list[i].place, point[i] = list[i].point;
-    TRY(kry_buffer_upload(dev, count * sizeof *point, point, &s->point));
-    const kry_places want = { kry_layout_size(&dev->layout), cut->first, s->count, place };
-    TRY(kry_halo_create_for(dev, type, &want, &s->halo));
+    TRY(kry_buffer_upload(s->dev, count * sizeof *point, point, &s->point));
+    const kry_places want = { kry_layout_size(&s->dev->layout), s->cut->first, s->count, place };
+    TRY(kry_halo_create_for(s->dev, type, &want, &s->halo));
+    TRY(kry_halo_renumber(s->halo, number_of, s));
 done:
     free(point);
     free(place);
     free(list);
+    return st;
+}
+
+kry_status kry_shell_create(kry_device *dev, kry_type type, const kry_cut *cut,
+                            const kry_window *window, const kry_window *reach, kry_shell *s)
+{
+    kry_status st = KRY_OK;
+
+    *s = (kry_shell){ .dev = dev, .cut = cut, .own = kry_cut_own(cut), .window = *window };
+    const int64_t own = kry_window_points(&s->own);
+    s->count = kry_window_points(reach) - own;
+    TRY(create_halo(s, type, reach));
+    for (int i = 0; i < 2 && !kry_window_is_in_one(window, &s->own); i++)
+        TRY(kry_vec_create(dev, type, own, 1, &s->beside[i]));
+done:
     if (st < 0) kry_shell_release(s);
     return st;
 }
 
-kry_status kry_shell_fill(const kry_shell *s, const kry_vec *mine, kry_vec *all)
+kry_status kry_shell_refresh(const kry_shell *s, kry_vec *all)
 {
     kry_status st = KRY_OK;
     kry_device *dev = s->dev;
 
-    TRY(kry_halo_begin(s->halo, mine));
-    TRY(kry_window_copy(1, mine, &s->own, 0, all, &s->window, &s->own));
+    TRY(kry_halo_begin(s->halo, all));
     TRY(kry_halo_end(s->halo));
     const cl_mem numbers = kry_halo_numbers(s->halo);
     const kry_arg args[] = { ARG(s->count), ARG(s->point), ARG(numbers), ARG_VEC(all) };
     if (s->count)
         TRY(kry_run(dev, "window", all->type, "", "window_fill",
                     kry_groups_for(dev, all->type, s->count), args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_vec kry_shell_place(const kry_shell *s, int which, const kry_vec *all)
+{
+    return s->beside[which] ? kry_vec_borrow(s->beside[which])
+                            : kry_window_view(&s->window, &s->own, all);
+}
+
+kry_status kry_shell_take(const kry_shell *s, int which, const kry_vec *all, kry_vec *mine)
+{
+    *mine = kry_shell_place(s, which, all);
+    if (!s->beside[which]) return KRY_OK;
+    return kry_window_copy(1, all, &s->window, 0, mine, &s->own, &s->own);
+}
+
+kry_status kry_shell_fill(const kry_shell *s, const kry_vec *mine, kry_vec *all)
+{
+    kry_status st = KRY_OK;
+
+    if (mine->buffer != all->buffer)
+        TRY(kry_window_copy(1, mine, &s->own, 0, all, &s->window, &s->own));
+    TRY(kry_shell_refresh(s, all));
 done:
     return st;
 }

@@ -1,19 +1,18 @@
-/* part_stencil.c - the stencil of a grid operator in a window around a part's own points: what makes the first stored one. */
+/* part_stencil.c - the grid operator on a window around a part's own points: the finest level in parts. */
 #include "matrix/matrix_parts.h"
 #include "multigrid/part_boxes.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Sides of the window are those of the whole where it ends there; elsewhere nothing is known of what is beyond. */
-static void set_sides(const kry_stencil *A, const kry_cut *cut, const kry_window *w, kry_stencil *S)
+/* Sides of a window are those of the whole, also where the grid goes on and nothing is known of what is beyond: so one program
+ * serves all parts, and a diagonal that is one number stays so. An axis that is cut is no longer periodic. */
+static void set_sides(const kry_stencil *A, const kry_cut *cut, const kry_window *w,
+                      kry_stencil_params *S)
 {
     for (int a = 0; a < A->axes; a++) {
-        const bool all = w->size[a] == cut->grid.size[a];
-        const bool periodic = cut->grid.wraps >> a & 1;
-        const bool begins = periodic ? all : w->first[a] == 0;
-        const bool ends = periodic ? all : w->first[a] + w->size[a] == cut->grid.size[a];
-        S->low[a] = begins ? kry_stencil_side(A, a, false) : KRY_NEUMANN;
-        S->high[a] = ends ? kry_stencil_side(A, a, true) : KRY_NEUMANN;
+        const bool open = cut->grid.wraps >> a & 1 && w->size[a] < cut->grid.size[a];
+        S->low[a] = open ? KRY_DIRICHLET : kry_stencil_side(A, a, false);
+        S->high[a] = open ? KRY_DIRICHLET : kry_stencil_side(A, a, true);
     }
 }
 
@@ -53,34 +52,47 @@ done:
     return st;
 }
 
-kry_status kry_part_stencil_make(const kry_op *op, const kry_cut *cut, const kry_window *window,
-                                 kry_part_stencil *s)
+/* S := coefficients and faces in the window, as far as there are any. Collective. */
+static kry_status bring_numbers(const kry_op *op, const kry_cut *cut, kry_stencil *S)
 {
     kry_status st = KRY_OK;
     const kry_stencil *A = kry_stencil_here(op);
-    kry_stencil *S = &s->stencil;
+    const kry_window window = kry_cut_wide(cut);
     kry_shell shell = { 0 };
 
-    *s = (kry_part_stencil){ .stencil = { .dev = op->dev, .type = A->type, .axes = A->axes } };
-    memcpy(S->size, window->size, sizeof S->size);
-    memcpy(S->weight, A->weight, sizeof S->weight);
-    S->n = kry_window_points(window);
-    set_sides(A, cut, window, S);
-    s->source = (kry_box_source){
-        .dev = op->dev, .type = A->type, .stencil = S, .grid = kry_cut_grid(cut, window)
-    };
     if (!A->face[0]) return KRY_OK;
-    TRY(kry_shell_create(op->dev, A->type, cut, window, &shell));
+    TRY(kry_shell_create(op->dev, A->type, cut, &window, &window, &shell));
     for (int a = 0; a < A->axes; a++) TRY(extend_faces(op, &shell, a, S));
     if (A->coefficient) TRY(extend(&shell, A->coefficient, S, &S->coefficient));
 done:
     kry_shell_release(&shell);
-    if (st < 0) kry_part_stencil_release(s);
     return st;
 }
 
-void kry_part_stencil_release(kry_part_stencil *s)
+kry_status kry_part_finest(const kry_op *op, const kry_cut *cut, kry_type type, double factor,
+                           kry_op **out)
 {
-    if (s->stencil.dev) kry_stencil_release_numbers(&s->stencil);
-    *s = (kry_part_stencil){ 0 };
+    kry_status st = KRY_OK;
+    const kry_stencil *A = kry_stencil_here(op);
+    const kry_window window = kry_cut_wide(cut);
+    kry_stencil numbers = { .dev = op->dev,
+                            .type = A->type,
+                            .axes = A->axes,
+                            .n = kry_window_points(&window),
+                            .faces_given = A->faces_given };
+    kry_stencil_params params = *KRY_STENCIL();
+
+    TRY(bring_numbers(op, cut, &numbers));
+    for (int a = 0; a < A->axes; a++) {
+        params.size[a] = window.size[a];
+        params.spacing[a] = A->spacing[a], params.diffusion[a] = A->diffusion[a];
+    }
+    set_sides(A, cut, &window, &params);
+    if (*out)
+        TRY(kry_stencil_copy_faces(kry_stencil_of(*out), &numbers, factor));
+    else
+        TRY(kry_stencil_make(op->dev, type, &params, NULL, &numbers, factor, out));
+done:
+    kry_stencil_release_numbers(&numbers);
+    return st;
 }

@@ -74,7 +74,9 @@ kry_status kry_cut_coarsen(const kry_cut *fine, unsigned coarsened, kry_cut *coa
     const kry_boxes *from = &fine->boxes;
     kry_boxes *B = &coarse->boxes;
 
-    *coarse = (kry_cut){ .grid = kry_box_grid_coarser(&fine->grid, coarsened), .rank = fine->rank };
+    *coarse = (kry_cut){ .grid = kry_box_grid_coarser(&fine->grid, coarsened),
+                         .rank = fine->rank,
+                         .layers = fine->layers };
     memcpy(B->parts, from->parts, sizeof B->parts);
     TRY(room_for(B));
     for (int a = 0; a < 3; a++)
@@ -86,10 +88,16 @@ done:
     return st;
 }
 
-/* What a wide window has below the own points, and above, at most. */
-enum { BELOW = 4, ABOVE = 4 };
+/* Layers of a wide window beyond those of the cut; and one more below for an even beginning. */
+enum { BEYOND = 2, EVEN = 1 };
 
-bool kry_cut_can_coarsen(const kry_cut *cut, unsigned coarsened)
+/* Along a periodic axis a window has no point twice. */
+static bool fits(int64_t own, int64_t size, int layers)
+{
+    return own + 2 * (layers + BEYOND) + EVEN <= size;
+}
+
+bool kry_cut_can_coarsen(const kry_cut *cut, unsigned coarsened, int layers)
 {
     enum { LEAST = 2 };
     for (int a = 0; a < cut->grid.axes; a++) {
@@ -100,7 +108,10 @@ bool kry_cut_can_coarsen(const kry_cut *cut, unsigned coarsened)
         for (int i = 0; i < cut->boxes.parts[a]; i++) {
             const int64_t fine = begin[i + 1] - begin[i];
             const int64_t own = halved ? (begin[i + 1] + 1) / 2 - (begin[i] + 1) / 2 : fine;
-            if (own < LEAST || (periodic && fine + BELOW + ABOVE > size)) return false;
+            if (own < LEAST) return false;
+            if (periodic &&
+                !(fits(fine, size, layers) && fits(own, halved ? size / 2 : size, layers)))
+                return false;
         }
     }
     return true;
@@ -130,44 +141,24 @@ static void set_axis(const kry_cut *cut, int axis, int64_t begin, int64_t end, k
     w->first[axis] = begin, w->size[axis] = end - begin;
 }
 
-kry_window kry_cut_near(const kry_cut *cut)
+/* The own points and so many layers around, or to the ends of the grid; even: from an even point on. */
+static kry_window grown(const kry_cut *cut, int layers, bool even)
 {
     kry_window w = kry_cut_own(cut);
 
-    for (int a = 0; a < 3; a++)
-        if (is_cut(cut, a)) set_axis(cut, a, w.first[a] - 1, w.first[a] + w.size[a] + 1, &w);
+    for (int a = 0; a < 3; a++) {
+        const int64_t begin = w.first[a] - layers, end = w.first[a] + w.size[a] + layers;
+        if (is_cut(cut, a)) set_axis(cut, a, begin - (even && begin % 2 != 0), end, &w);
+    }
     return w;
 }
+
+kry_window kry_cut_near(const kry_cut *cut) { return grown(cut, cut->layers, false); }
 
 /* Coarse points I ... K - 1 are this part's. The stencil of I is made from the rows of its fine points, 2 I - 1 and on, and
  * the interpolation in these from that in layer 2 I - 2, whose rows reach to 2 I - 3; from above 2 K + 1. Windows begin with
  * a fine point that is a coarse one. */
-kry_window kry_cut_wide(const kry_cut *cut)
-{
-    kry_window w = kry_cut_own(cut);
-
-    for (int a = 0; a < 3; a++) {
-        const int64_t begin = w.first[a], end = begin + w.size[a];
-        if (is_cut(cut, a))
-            set_axis(cut, a, (begin + 1) / 2 * 2 - BELOW, (end + 1) / 2 * 2 + ABOVE - 1, &w);
-    }
-    return w;
-}
-
-kry_window kry_cut_between(const kry_cut *fine, unsigned coarsened, const kry_cut *coarse)
-{
-    kry_window w = kry_cut_near(coarse);
-
-    for (int a = 0; a < 3; a++) {
-        const int64_t end = w.first[a] + w.size[a];
-        if (!(coarsened >> a & 1)) continue;
-        w.first[a] *= 2;
-        w.size[a] =
-            (is_cut(fine, a) && end != coarse->grid.size[a] ? 2 * end - 1 : fine->grid.size[a]) -
-            w.first[a];
-    }
-    return w;
-}
+kry_window kry_cut_wide(const kry_cut *cut) { return grown(cut, cut->layers + BEYOND, true); }
 
 kry_box_grid kry_cut_grid(const kry_cut *cut, const kry_window *w)
 {
@@ -176,10 +167,10 @@ kry_box_grid kry_cut_grid(const kry_cut *cut, const kry_window *w)
     g.n = kry_window_points(w);
     memcpy(g.size, w->size, sizeof g.size);
     for (int a = 0; a < 3; a++) {
-        if (!is_cut(cut, a)) continue;
-        g.wraps &= ~(1u << a);
-        g.ends[a] = KRY_BOX_ENDS + 1; /* what is at the ends is seldom those of the whole */
+        if (is_cut(cut, a)) g.wraps &= ~(1u << a);
     }
+    /* Of rows that are alike only the columns at the ends are made, and a window that is cut there has others. */
+    if (is_cut(cut, 0)) g.ends[0] = KRY_BOX_ENDS + 1;
     return g;
 }
 
@@ -199,8 +190,36 @@ kry_window kry_window_within(const kry_window *outer, const kry_window *inner)
     return w;
 }
 
-/* The number of a point in a window. */
-static int64_t number_in(const kry_window *w, const int64_t place[3])
+int64_t kry_cut_row(const kry_cut *cut, const kry_window *w, int64_t i)
+{
+    const int64_t *size = cut->grid.size, line = i / w->size[0];
+    const int64_t at[3] = { w->first[0] + i % w->size[0], w->first[1] + line % w->size[1],
+                            w->first[2] + line / w->size[1] };
+    int64_t row = 0;
+
+    for (int a = 2; a >= 0; a--) row = row * size[a] + (at[a] + size[a]) % size[a];
+    return row;
+}
+
+bool kry_window_is_in_one(const kry_window *outer, const kry_window *inner)
+{
+    int last = 2;
+
+    while (last > 0 && outer->size[last] == 1) last--;
+    for (int a = 0; a < last; a++)
+        if (inner->size[a] != outer->size[a]) return false;
+    return true;
+}
+
+kry_vec kry_window_view(const kry_window *outer, const kry_window *inner, const kry_vec *all)
+{
+    kry_vec v = kry_vec_borrow(all);
+    v.first += kry_window_number(outer, inner->first);
+    v.n = v.ld = kry_window_points(inner);
+    return v;
+}
+
+int64_t kry_window_number(const kry_window *w, const int64_t place[3])
 {
     return place[0] - w->first[0] +
            w->size[0] * (place[1] - w->first[1] + w->size[1] * (place[2] - w->first[2]));
@@ -211,8 +230,8 @@ kry_status kry_window_copy(double alpha, const kry_vec *x, const kry_window *fro
 {
     kry_device *dev = x->dev;
     const kry_window_args w = kry_window_args_of(which);
-    const cl_int begin[] = { (cl_int)number_in(from, which->first),
-                             (cl_int)number_in(to, which->first) };
+    const cl_int begin[] = { (cl_int)kry_window_number(from, which->first),
+                             (cl_int)kry_window_number(to, which->first) };
     const cl_int nx[] = { (cl_int)from->size[0], (cl_int)to->size[0] };
     const cl_int plane[] = { (cl_int)(from->size[0] * from->size[1]),
                              (cl_int)(to->size[0] * to->size[1]) };

@@ -21,6 +21,7 @@
  */
 #include "multigrid/smoother.h"
 #include "grid/stencil.h"
+#include "multigrid/part_window.h"
 #include "multigrid/scaling.h"
 #include "precond/spectrum.h"
 #include <math.h>
@@ -181,7 +182,7 @@ kry_status kry_smoothing_create(const char *who, const kry_level *level, const k
     kry_status st = KRY_OK;
 
     memset(s, 0, sizeof *s);
-    s->A = level->A, s->scaling = c->scaling;
+    s->A = level->A, s->shell = level->shell, s->scaling = c->scaling;
     TRY(kinds[c->smoother].coloured ? get_colours_ready(who, s->A)
                                     : create_relaxer(who, s->A, c->scaling, &s->relaxer));
     const kry_stencil *grid = kry_stencil_of(s->A);
@@ -238,6 +239,8 @@ kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool ze
     const bool skips = zero && s->entry != 0 && sweeps->count > 1;
     for (int i = 0; i < sweeps->count; i++) {
         kry_relax step = { .c1 = sweeps->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
+        if (s->shell && i && i % KRY_SMOOTHER_APART == 0)
+            TRY(kry_shell_refresh(s->shell, place[0]));
         if (skips && i == 1) step.x = b, step.x_scale = sweeps->step[0] / s->entry;
         if (!skips || i > 0)
             TRY(kry_relaxer_run(&s->relaxer, &step, place[1],

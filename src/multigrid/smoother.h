@@ -6,11 +6,13 @@
 #include "precond/sweeps.h"
 
 enum { KRY_SMOOTHER_DEGREE = 8, KRY_SMOOTHER_SWEEPS = 8 }; /* at most */
+enum { KRY_SMOOTHER_APART = 4 }; /* steps that vectors with a shell take without a refresh */
 enum { KRY_SMOOTHER_STEPS = KRY_SMOOTHER_DEGREE * KRY_SMOOTHER_SWEEPS };
 
 typedef struct kry_smoothing {
-    const kry_op *A;     /* borrowed */
-    kry_relaxer relaxer; /* of steps of all unknowns at once */
+    const kry_op *A;               /* borrowed */
+    const struct kry_shell *shell; /* of the level; borrowed */
+    kry_relaxer relaxer;           /* of steps of all unknowns at once */
     kry_smoother_scaling scaling;
     kry_sweeps down, up; /* before and after the coarser levels: the same steps in either order */
     double step[2 * KRY_SMOOTHER_STEPS]; /* of `down`, then of `up` */

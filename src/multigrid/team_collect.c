@@ -80,8 +80,9 @@ done:
     return st;
 }
 
-kry_status kry_collect_matrix(const kry_op *A, kry_op **whole)
+kry_status kry_collect_matrix(const kry_op *A, const kry_shell *shell, kry_op **whole)
 {
+    (void)shell; /* a share has no window */
     kry_status st = KRY_OK;
     kry_sparse mine = { 0 }, all = { 0 };
     int64_t first;
@@ -146,8 +147,9 @@ done:
     return st;
 }
 
-kry_status kry_collect_grid(const kry_op *op, kry_op **whole)
+kry_status kry_collect_grid(const kry_op *op, const kry_shell *shell, kry_op **whole)
 {
+    (void)shell; /* a share has no window */
     kry_status st = KRY_OK;
     const kry_stencil *A = kry_stencil_here(op);
     kry_stencil_params p = *KRY_STENCIL();

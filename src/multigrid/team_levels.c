@@ -21,13 +21,15 @@
 
 typedef struct transfer {
     const kry_level
-        *level;       /* the finest of the whole operator; without P the two levels are the same */
-    int64_t first, n; /* rows of this part, among all */
-    cl_mem row;       /* n: which they are, where they do not follow each other; else NULL */
-    kry_vec *mine;    /* with these: n numbers */
-    kry_vec *prolonged; /* all rows */
-    kry_vec *padded;    /* the same: zeros but for those of this part */
-    double *sum;        /* the second level's */
+        *level; /* the finest of the whole operator; without P the two levels are the same */
+    const kry_shell *shell; /* NULL, or vectors of this part are of its window; borrowed */
+    int64_t first, n;       /* rows of this part, among all */
+    cl_mem row;             /* n: which they are, where they do not follow each other; else NULL */
+    cl_mem around;          /* with a shell: which rows the numbers of the window are of */
+    kry_vec *mine;          /* with one of these: n numbers, or those of the window */
+    kry_vec *prolonged;     /* all rows */
+    kry_vec *padded;        /* the same: zeros but for those of this part */
+    double *sum;            /* the second level's */
     char variant[80];
 } transfer;
 
@@ -37,6 +39,7 @@ static void transfer_destroy(void *self)
     if (!t) return;
     free(t->sum);
     if (t->row) kry_buffer_release(t->padded->dev, &t->row);
+    if (t->around) kry_buffer_release(t->padded->dev, &t->around);
     kry_vec_release(&t->mine);
     kry_vec_release(&t->padded);
     kry_vec_release(&t->prolonged);
@@ -52,28 +55,33 @@ static kry_vec own_rows(const transfer *t, const kry_vec *all)
     return own;
 }
 
-/* own := the rows of this part, in a vector of all or gathered from it. */
+/* own := the rows of this part, or its window's, in a vector of all or gathered from it. */
 static kry_status take_own(const transfer *t, const kry_vec *all, kry_vec *own)
 {
     kry_device *dev = all->dev;
+    const cl_mem row = t->around ? t->around : t->row;
 
-    *own = t->row ? kry_vec_borrow(t->mine) : own_rows(t, all);
-    if (!t->row) return KRY_OK;
-    const kry_arg args[] = { ARG(t->n), ARG(t->row), ARG_VEC(all), ARG(t->mine->buffer) };
-    return kry_run(dev, "halo", all->type, "", "halo_pack", kry_groups_for(dev, all->type, t->n),
+    *own = row ? kry_vec_borrow(t->mine) : own_rows(t, all);
+    if (!row) return KRY_OK;
+    const kry_arg args[] = { ARG(own->n), ARG(row), ARG_VEC(all), ARG(own->buffer) };
+    return kry_run(dev, "halo", all->type, "", "halo_pack", kry_groups_for(dev, all->type, own->n),
                    args, COUNT(args));
 }
 
 /* The rows of this part := x, in a vector of all. */
 static kry_status put_own(const transfer *t, const kry_vec *x, const kry_vec *all)
 {
+    kry_status st = KRY_OK;
     kry_device *dev = all->dev;
-    kry_vec own = own_rows(t, all);
+    kry_vec own = own_rows(t, all), mine = kry_vec_borrow(x);
 
-    if (!t->row) return kry_vec_copy(x, &own);
-    const kry_arg args[] = { ARG(t->n), ARG(t->row), ARG_VEC(x), ARG(all->buffer) };
-    return kry_run(dev, "halo", all->type, "", "halo_unpack", kry_groups_for(dev, all->type, t->n),
-                   args, COUNT(args));
+    if (t->shell) TRY(kry_shell_take(t->shell, 0, x, &mine));
+    if (!t->row) return kry_vec_copy(&mine, &own);
+    const kry_arg args[] = { ARG(t->n), ARG(t->row), ARG_VEC(&mine), ARG(all->buffer) };
+    TRY(kry_run(dev, "halo", all->type, "", "halo_unpack", kry_groups_for(dev, all->type, t->n),
+                args, COUNT(args)));
+done:
+    return st;
 }
 
 /* y := alpha P x + beta y, in these rows */
@@ -148,18 +156,39 @@ static kry_status list_rows(const kry_op *A, const kry_whole *how, transfer *t)
     int32_t *row = NULL;
 
     TRY(kry_alloc((size_t)t->n, sizeof *row, &row));
-    for (int64_t i = 0; i < t->n; i++) row[i] = (int32_t)how->row(A, i);
+    for (int64_t i = 0; i < t->n; i++) row[i] = (int32_t)how->row(A, t->shell, i);
     TRY(kry_buffer_upload(A->dev, (size_t)t->n * sizeof *row, row, &t->row));
-    TRY(kry_vec_create(A->dev, t->padded->type, t->n, 1, &t->mine));
 done:
     free(row);
     return st;
 }
 
+/* Rows of a window. */
+static kry_status list_window(transfer *t, int64_t points)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = t->padded->dev;
+    int32_t *row = NULL;
+
+    TRY(kry_alloc((size_t)points, sizeof *row, &row));
+    for (int64_t i = 0; i < points; i++)
+        row[i] = (int32_t)kry_cut_row(t->shell->cut, &t->shell->window, i);
+    TRY(kry_buffer_upload(dev, (size_t)points * sizeof *row, row, &t->around));
+done:
+    free(row);
+    return st;
+}
+
+static bool follow_each_other(const kry_op *A, const kry_whole *how, const transfer *t)
+{
+    return !how->row || how->row(A, t->shell, t->n - 1) - how->row(A, t->shell, 0) == t->n - 1;
+}
+
 /* Between the rows of A and the level below `level`, which has `coarse` unknowns. */
 static kry_status transfer_create(const kry_op *A, const kry_level *level, int64_t coarse,
-                                  const kry_whole *how, kry_op **out)
+                                  const kry_whole_params *p, kry_op **out)
 {
+    const kry_whole *how = p->how;
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
     const kry_op_shape shape = { A->shape.rows, coarse, A->shape.type, 0 };
@@ -169,7 +198,8 @@ static kry_status transfer_create(const kry_op *A, const kry_level *level, int64
     *out = NULL;
     TRY(kry_alloc(1, sizeof *t, &t));
     t->level = level;
-    t->n = A->shape.rows;
+    t->shell = p->shell;
+    t->n = t->shell ? kry_window_points(&t->shell->own) : A->shape.rows;
     TRY(kry_layout_rows(&dev->layout, t->n, &t->first, &all));
     snprintf(t->variant, sizeof t->variant, "%lld numbers of each part through the host",
              (long long)coarse);
@@ -177,7 +207,9 @@ static kry_status transfer_create(const kry_op *A, const kry_level *level, int64
     TRY(kry_vec_create(dev, shape.type, all, 1, &t->prolonged));
     TRY(kry_vec_create(dev, shape.type, all, 1, &t->padded));
     TRY(kry_vec_fill(t->padded, 0));
-    if (how->row && how->row(A, t->n - 1) - how->row(A, 0) != t->n - 1) TRY(list_rows(A, how, t));
+    if (!follow_each_other(A, how, t)) TRY(list_rows(A, how, t));
+    if (t->shell) TRY(list_window(t, shape.rows));
+    if (t->row || t->around) TRY(kry_vec_create(dev, shape.type, shape.rows, 1, &t->mine));
     TRY(kry_op_create(dev, &transfer_table, t, &shape, out));
     t = NULL;
 done:
@@ -188,11 +220,11 @@ done:
 /* ---- the levels ------------------------------------------------------------------------------ */
 
 typedef struct team_levels {
-    const kry_whole *how;
-    const kry_op *A; /* the rows of this part; retained */
-    kry_op *whole;   /* all rows */
-    kry_op *M;       /* multigrid for them */
-    int from;        /* the level of A */
+    kry_whole_params how; /* params: for the set-up alone */
+    const kry_op *A;      /* the rows of this part; retained */
+    kry_op *whole;        /* all rows */
+    kry_op *M;            /* multigrid for them */
+    int from;             /* the level of A */
 } team_levels;
 
 void kry_team_levels_destroy(void *self)
@@ -214,7 +246,7 @@ static kry_status make_alone(team_levels *t, const void *params)
 
     layout->comm = NULL;
     const kry_status st =
-        t->M ? kry_op_update(t->M, NULL) : t->how->create(t->whole, params, &t->M);
+        t->M ? kry_op_update(t->M, NULL) : t->how.how->create(t->whole, params, &t->M);
     layout->comm = comm;
     return st;
 }
@@ -225,9 +257,11 @@ static kry_status add_levels(kry_hierarchy *H, const team_levels *t)
     const kry_hierarchy *W = kry_hierarchy_of(t->M);
     const kry_level *top = &W->rung[0].level;
     const int64_t second = W->rung[W->count > 1].level.A->shape.rows;
-    kry_level finest = { .A = (kry_op *)t->A, .highest = W->rung[0].smooth.highest };
+    kry_level finest = { .A = (kry_op *)t->A,
+                         .highest = W->rung[0].smooth.highest,
+                         .shell = t->how.shell };
 
-    TRY(transfer_create(t->A, top, second, t->how, &finest.P));
+    TRY(transfer_create(t->A, top, second, &t->how, &finest.P));
     TRY(kry_hierarchy_add(H, &finest));
     if (W->count == 1) TRY(kry_hierarchy_add(H, top)); /* it is solved exactly */
     for (int i = 1; i < W->count; i++) {
@@ -248,9 +282,9 @@ kry_status kry_team_levels_make(kry_hierarchy *H, const kry_op *A, const void *p
 
     *self = NULL;
     TRY(kry_alloc(1, sizeof *t, &t));
-    t->how = g->how, t->from = kry_hierarchy_levels(H);
+    t->how = *g, t->from = kry_hierarchy_levels(H);
     t->A = kry_op_retain(A);
-    TRY(t->how->collect(A, &t->whole));
+    TRY(g->how->collect(A, g->shell, &t->whole));
     TRY(make_alone(t, g->params));
     TRY(add_levels(H, t));
     const kry_cycle_params *theirs = kry_hierarchy_cycle(kry_hierarchy_of(t->M));
@@ -267,12 +301,20 @@ kry_status kry_team_levels_update(kry_hierarchy *H, void *self)
     team_levels *t = self;
     const kry_hierarchy *W = kry_hierarchy_of(t->M);
 
-    TRY(t->how->collect(t->A, &t->whole));
+    TRY(t->how.how->collect(t->A, t->how.shell, &t->whole));
     TRY(make_alone(t, NULL));
     for (int i = 0; i < W->count; i++)
         kry_hierarchy_level(H, t->from + i)->highest = W->rung[i].smooth.highest;
 done:
     return st;
+}
+
+void kry_team_levels_tail(const void *self, kry_tail *tail)
+{
+    const team_levels *t = self;
+
+    *tail = kry_hierarchy_of(t->M)->tail;
+    if (tail->from) tail->from += t->from;
 }
 
 bool kry_has_reproducible_sums(const kry_op *A)

@@ -6,23 +6,25 @@
 #define KRY_TEAM_LEVELS_H
 
 #include "multigrid/hierarchy.h"
+#include "multigrid/part_window.h"
 #include "operator/op_parts.h"
 
-/* Multigrid of one kind. */
+/* Multigrid of one kind. shell: NULL, or A is on its window. */
 typedef struct kry_whole {
     /* *whole := all rows of A, which are split over the parts, on this part's device, in the order of places
      * (split.h); or their numbers, where *whole is there. Collective. Waits. */
-    kry_status (*collect)(const kry_op *A, kry_op **whole);
+    kry_status (*collect)(const kry_op *A, const kry_shell *shell, kry_op **whole);
     /* M := multigrid for that. */
     kry_create_here *create;
     /* Which row of the whole row i of A is, ascending; NULL: `collect` has them in the order of places. */
-    int64_t (*row)(const kry_op *A, int64_t i);
+    int64_t (*row)(const kry_op *A, const kry_shell *shell, int64_t i);
 } kry_whole;
 
 /* What kry_team_levels_make takes for parameters. */
 typedef struct kry_whole_params {
-    const kry_whole *how; /* static */
-    const void *params;   /* what how->create takes */
+    const kry_whole *how;   /* static */
+    const void *params;     /* what how->create takes */
+    const kry_shell *shell; /* NULL, or A is on its window; borrowed */
 } kry_whole_params;
 
 /*
@@ -34,10 +36,12 @@ typedef struct kry_whole_params {
 kry_status kry_team_levels_make(kry_hierarchy *H, const kry_op *A, const void *params, void **self);
 kry_status kry_team_levels_update(kry_hierarchy *H, void *self);
 void kry_team_levels_destroy(void *self);
+/* *tail := what takes the coarsest of these levels at once, as on one device; for kry_family.settle. */
+void kry_team_levels_tail(const void *self, kry_tail *tail);
 
 /* team_collect.c: of stored matrices, with the near null space that A was told; of grids. */
-kry_status kry_collect_matrix(const kry_op *A, kry_op **whole);
-kry_status kry_collect_grid(const kry_op *A, kry_op **whole);
+kry_status kry_collect_matrix(const kry_op *A, const kry_shell *shell, kry_op **whole);
+kry_status kry_collect_grid(const kry_op *A, const kry_shell *shell, kry_op **whole);
 
 /* Whether A, on a team or a part of it, is to give the same bits on any number of devices, which multigrid does
  * not; and KRY_ERR_UNSUPPORTED if so. */

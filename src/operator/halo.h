@@ -63,6 +63,10 @@ typedef struct kry_places {
 kry_status kry_halo_create_for(kry_device *dev, kry_type type, const kry_places *p,
                                kry_halo **halo);
 
+/* From now on vectors have row i of this part as their number(user, i). Waits. */
+kry_status kry_halo_renumber(kry_halo *halo, int32_t (*number)(const void *user, int32_t row),
+                             const void *user);
+
 /* Rows of a sparse matrix on the host, whose columns are places of a whole. */
 typedef struct kry_placed_rows {
     int64_t rows;

@@ -27,6 +27,24 @@ done:
     return st;
 }
 
+kry_status kry_halo_renumber(kry_halo *halo, int32_t (*number)(const void *user, int32_t row),
+                             const void *user)
+{
+    kry_status st = KRY_OK;
+    const kry_halo_links h = kry_halo_links_of(halo);
+    const size_t count = (size_t)kry_halo_sent(halo);
+    int32_t *row = NULL;
+
+    if (!count) return KRY_OK;
+    TRY(kry_alloc(count, sizeof *row, &row));
+    TRY(kry_buffer_read(h.dev, h.row, 0, count * sizeof *row, row));
+    for (size_t i = 0; i < count; i++) row[i] = number(user, row[i]);
+    TRY(kry_buffer_write(h.dev, h.row, 0, count * sizeof *row, row));
+done:
+    free(row);
+    return st;
+}
+
 int kry_halo_neighbours(const kry_halo *halo)
 {
     const kry_halo_links l = kry_halo_links_of(halo);
