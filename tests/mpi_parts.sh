@@ -1,6 +1,6 @@
 #!/bin/bash
-# mpi_parts.sh KRY MPIRUN... - kry solve on ranks with a matrix of several singular parts: the report, the x and the refusals
-# of one process.
+# mpi_parts.sh KRY MPIRUN... - kry solve on ranks: with a matrix of several singular parts the report, the x and the refusals
+# of one process; with reproducible sums the bits of one process, with a matrix and without.
 set -euo pipefail
 kry=$1
 shift
@@ -44,3 +44,19 @@ if "$@" "$kry" solve --rhs ones --precond jacobi --format csr "$dir/three.mtx" >
 grep -q 'no x solves' "$dir/out" || fail "b = 1"
 if "$@" "$kry" solve "$dir/pairs.mtx" >"$dir/out" 2>&1; then fail "65 parts are taken"; fi
 grep -q '65 parts that no entry connects.*at most 64' "$dir/out" || fail "65 parts"
+
+awk 'BEGIN { # 2.5 on the diagonal, -1 beside it
+    print "%%MatrixMarket matrix coordinate real symmetric"; print 701, 701, 1401
+    for (i = 1; i <= 701; i++) { print i, i, 2.5; if (i > 1) print i, i - 1, -1 }
+}' >"$dir/regular.mtx"
+device=$("$kry" devices | awk 'NR == 1 { print $1 }'),reproducible
+for system in "$dir/regular.mtx" "--problem poisson2d:41"; do
+    # shellcheck disable=SC2086
+    "$kry" solve --rhs manufactured --precond jacobi --device "$device" $system -o "$dir/alone.mtx" >"$dir/out" 2>&1 || fail "$system"
+    # shellcheck disable=SC2086
+    "$@" "$kry" solve --rhs manufactured --precond jacobi --device "$device" $system -o "$dir/ranks.mtx" >"$dir/out" 2>&1 ||
+        fail "$system on ranks"
+    cmp "$dir/alone.mtx" "$dir/ranks.mtx" || fail "$system: other bits than those of one process"
+done
+if "$@" "$kry" solve --problem poisson2d:41 --device "$device,all" >"$dir/out" 2>&1; then fail "'all' is taken"; fi
+grep -q "'all' is none of use-all, graph, reproducible" "$dir/out" || fail "all"

@@ -10,8 +10,7 @@ enum {
     WIDEST = 8,       /* columns of a slab: as few as this are a chain of short waits */
     NARROWEST = 2,
     FEW_COLUMNS = 64, /* of a block: BLOCK is this or KRY_LU_TRIANGLE, to compile seldom */
-    SHARE =
-        5, /* of the compute units, for groups that mostly wait, while a product has the others */
+    SHARE = 5,        /* of so many compute units one has such groups: they mostly wait */
     FEWEST = 8,
     BLOCK_ARGS = 11
 };

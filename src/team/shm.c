@@ -32,6 +32,16 @@ static uint64_t new_token(const kry_shm *s)
     return kry_hash(token, &s, sizeof s);
 }
 
+/* Memory that is not there is noticed here, and not when it is written to. */
+static bool reserve(int file, size_t bytes)
+{
+#ifdef __linux__
+    return posix_fallocate(file, 0, (off_t)bytes) == 0;
+#else /* not every system has it */
+    return ftruncate(file, (off_t)bytes) == 0;
+#endif
+}
+
 static void map(int file, kry_shm *s)
 {
     void *memory = mmap(NULL, (size_t)s->name.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -47,8 +57,7 @@ void kry_shm_create(size_t bytes, kry_shm *s)
     const int file =
         kry_test_fails() ? -1 : shm_open(path, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
     s->named = file >= 0;
-    /* Memory that is not there is noticed here, and not when it is written to. */
-    if (file >= 0 && posix_fallocate(file, 0, (off_t)bytes) == 0) map(file, s);
+    if (file >= 0 && reserve(file, bytes)) map(file, s);
     if (file >= 0) close(file);
     if (s->memory)
         memcpy(s->memory, &s->name.token, sizeof s->name.token);

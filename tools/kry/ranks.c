@@ -75,14 +75,40 @@ static kry_status open_own(const char *spec, bool times, kry_device **device)
     return open_one(spec, times, device);
 }
 
+enum { SPEC_ROOM = 256 };
+
+/* What is behind a device's name is not for each rank's own device, but for all of them together. */
+static kry_status take_words(const char *spec, char own[SPEC_ROOM], kry_team_params *together)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(snprintf(own, SPEC_ROOM, "%s", spec) < SPEC_ROOM, KRY_ERR_PARSE, "--device %s: too long",
+          spec);
+    for (char *comma; (comma = strrchr(own, ',')); *comma = '\0') {
+        const char *word = comma + 1;
+        bool *option = !strcmp(word, "use-all")        ? &together->use_all
+                       : !strcmp(word, "graph")        ? &together->by_graph
+                       : !strcmp(word, "reproducible") ? &together->reproducible
+                                                       : NULL;
+        CHECK(option, KRY_ERR_PARSE, "--device %s: '%s' is none of use-all, graph, reproducible",
+              spec, word);
+        *option = true;
+    }
+done:
+    return st;
+}
+
 kry_status ranks_device(const char *spec, bool times, kry_device **device)
 {
     kry_status st = KRY_OK;
     kry_device *own = NULL;
+    kry_team_params together = { .struct_size = sizeof together };
+    char name[SPEC_ROOM];
 
     if (count == 1) return open_one(spec, times, device);
-    TRY(ranks_agree(open_own(spec, times, &own)));
-    TRY(kry_team_of_mpi(MPI_COMM_WORLD, own, NULL, device));
+    if (spec) TRY(take_words(spec, name, &together));
+    TRY(ranks_agree(open_own(spec ? name : NULL, times, &own)));
+    TRY(kry_team_of_mpi(MPI_COMM_WORLD, own, &together, device));
 done:
     kry_device_release(&own);
     return st;
