@@ -67,7 +67,8 @@ kry_status kry_lu_blocks_begin(kry_lu_blocks *b, const kry_panels *panels, int g
     if (!group) goto done;
     while (rows < most && (int64_t)rows * group < panels->m) rows *= 2;
     TRY(kry_buffer_upload(panels->dev, sizeof none, &none, &b->done));
-    for (int s = 0; s < KRY_LU_SHAPES && rows * group >= least && b->shapes == s; s++, rows /= 2)
+    for (int s = 0; s < KRY_LU_SHAPES && rows && rows * group >= least && b->shapes == s;
+         s++, rows /= 2)
         if (get_shape(b, rows, &b->shape[s]) < 0) break;
 done:
     return st;

@@ -58,7 +58,7 @@ kry_status kry_cycle_apart(kry_hierarchy *H, kry_plain_cycle *run, const kry_vec
     const kry_rung *g = H->rung;
     kry_narrow *N = H->narrow;
     const kry_op *A = g->level.A;
-    const bool widens = H->widens && b->k == 1;
+    const bool widens = N && H->widens && b->k == 1;
     kry_vec own_b = kry_cycle_columns(H, g->b), own_x = kry_cycle_columns(H, g->x);
     kry_sum *sum = !N || b->k > 1 ? NULL : s.dots ? s.dots : N->dots;
 
