@@ -1,14 +1,21 @@
 // block_diagonals.cl - z := (L D U)^-1 r of diagonal blocks, L and U unit triangular with few diagonals, on CPUs.
 //
 // Host: src/precond/block_diagonals.c. Bundles, diagonals and `slot`: block_ic.cl; lanes and rows: block.clh.
+//
+// DIAGONALS is m, for the compiler. A bundle whose blocks all have the `same` numbers, as blocks of lines with constant coefficients
+// have, keeps one of each in place of STRIDE; its slot is ~slot[b].
 
 // Rows of a tile stay in the first cache, so that its passes cost no more than their arithmetic.
 #define TILE 64
 
+// How far numbers of a bundle's factors are apart, and number i of each of its blocks.
+#define STEP(same)         ((same) ? 1 : STRIDE)
+#define NUMBER(same, p, i) ((same) ? (LANES)(ONE_OF(p, i)) : FACTOR(p, i))
+
 // y_j := y_j - sum over diagonals L_j,j-offset y_j-offset for the rows t ... end - 1; or, going back,
 // of U_j,j+offset y_j+offset for the rows end - 1 ... t.
-void solve_tile(const int back, int t, int end, int rows, int m, global const int *restrict diagonal,
-                global const STORED *restrict factor, global REAL *y)
+void solve_tile(const int back, const int same, int t, int end, int rows, int m,
+                global const int *restrict diagonal, global const STORED *restrict factor, global REAL *y)
 {
     const int from = back ? end - 1 : t, until = back ? t - 1 : end, on = back ? -1 : 1;
     int near = 0;
@@ -16,16 +23,16 @@ void solve_tile(const int back, int t, int end, int rows, int m, global const in
     for (int k = near; k < m; k++) {
         const int offset = diagonal[2 * k], first = back ? t : max(t, offset);
         const int last = back ? min(end, rows - offset) : end, to = back ? offset : -offset;
-        global const STORED *f = factor + (long)diagonal[2 * k + 1] * STRIDE;
+        global const STORED *f = factor + (long)diagonal[2 * k + 1] * STEP(same);
         for (int j = first; j < last; j++)
-            PUT(GET(y, j) - FACTOR(f, back ? j : j + to) * GET(y, j + to), j, y);
+            PUT(GET(y, j) - NUMBER(same, f, back ? j : j + to) * GET(y, j + to), j, y);
     }
     if (near == 1 && diagonal[0] == 1) {
         int begins = back ? end == rows : t == 0, j = from;
         LANES last = begins ? 0 : GET(y, from - on);
         if (begins) last = GET(y, j), j += on;
         for (; j != until; j += on) {
-            last = GET(y, j) - FACTOR(factor, back ? j : j - 1) * last;
+            last = GET(y, j) - NUMBER(same, factor, back ? j : j - 1) * last;
             PUT(last, j, y);
         }
     } else if (near) {
@@ -34,7 +41,7 @@ void solve_tile(const int back, int t, int end, int rows, int m, global const in
             LANES sum = GET(y, j);
             for (int k = 0; k < near && diagonal[2 * k] <= most; k++) {
                 int c = j - on * diagonal[2 * k];
-                sum -= FACTOR(factor, diagonal[2 * k + 1] + (back ? j : c)) * GET(y, c);
+                sum -= NUMBER(same, factor, diagonal[2 * k + 1] + (back ? j : c)) * GET(y, c);
             }
             PUT(sum, j, y);
         }
@@ -69,26 +76,34 @@ void solve_tile(const int back, int t, int end, int rows, int m, global const in
 #define WRITE_TWO(u)                              \
     vstore4(v##u.lo, 0, z + j + (long)u * rows);  \
     vstore4(v##u.hi, 0, z + j + (u + 4L) * rows);
-#define SCALED(u)       LANES v##u = by * FACTOR(d, j + u) * GET(y, j + u);
+#define SCALED(u)       LANES v##u = by * NUMBER(same, d, j + u) * GET(y, j + u);
 #define KEEP_ROW(u)     PUT(v##u, j + u, y);
-#define TAKE_L(u)       v##u -= FACTOR(l_k, j + u) * GET(y, j + u - offset);
+#define TAKE_L(u)       v##u -= NUMBER(same, l_k, j + u) * GET(y, j + u - offset);
 #define TRY_L(u)        if (j + u >= offset) TAKE_L(u)
-#define TAKE_U(u)       v##u -= FACTOR(u_k, j + u) * GET(y, j + u + offset);
+#define TAKE_U(u)       v##u -= NUMBER(same, u_k, j + u) * GET(y, j + u + offset);
 #define TRY_U(u)        if (j + u + offset < rows) TAKE_U(u)
-#define LINK_L(u, last) v##u -= FACTOR(l, j + u - 1) * last;
-#define LINK_U(u, last) v##u -= FACTOR(up, j + u) * last;
+#define LINK_L(u, last) v##u -= NUMBER(same, l, j + u - 1) * last;
+#define LINK_U(u, last) v##u -= NUMBER(same, up, j + u) * last;
 
 // y := L^-1 r for the first `whole` rows
-void forward_fours(int whole, int rows, int m, global const int *restrict diagonal,
-                   global const STORED *restrict l, global const REAL *restrict r, global REAL *y)
+__attribute__((always_inline)) void forward_fours(const int same, int whole, int rows,
+                                                  global const int *restrict diagonal,
+                                                  global const STORED *restrict l,
+                                                  global const REAL *restrict r, global REAL *y)
 {
+    int offsets[DIAGONALS];
+    global const STORED *l_of[DIAGONALS];
     LANES last = 0;
+    UNROLLED for (int k = 1; k < DIAGONALS; k++) {
+        offsets[k] = diagonal[2 * k];
+        l_of[k] = l + ((long)diagonal[2 * k + 1] - offsets[k]) * STEP(same);
+    }
     for (int j = 0; j < whole; j += 4) {
         FOUR(READ_TWO)
         TURN_FOUR
-        for (int k = 1; k < m; k++) {
-            const int offset = diagonal[2 * k];
-            global const STORED *l_k = l + ((long)diagonal[2 * k + 1] - offset) * STRIDE;
+        UNROLLED for (int k = 1; k < DIAGONALS; k++) {
+            const int offset = offsets[k];
+            global const STORED *l_k = l_of[k];
             if (j >= offset) {
                 FOUR(TAKE_L)
             } else {
@@ -103,16 +118,25 @@ void forward_fours(int whole, int rows, int m, global const int *restrict diagon
 }
 
 // z := U^-1 D^-1 y for them, those behind being known
-void back_fours(int whole, int rows, int m, global const int *restrict diagonal,
-                global const STORED *restrict up, global const STORED *restrict d, REAL by, global REAL *y,
-                global REAL *restrict z)
+__attribute__((always_inline)) void back_fours(const int same, int whole, int rows,
+                                               global const int *restrict diagonal,
+                                               global const STORED *restrict up,
+                                               global const STORED *restrict d, REAL by, global REAL *y,
+                                               global REAL *restrict z)
 {
+    int offsets[DIAGONALS];
+    global const STORED *u_of[DIAGONALS];
     LANES last = whole && whole < rows ? GET(y, whole) : 0;
+    UNROLLED for (int k = 1; k < DIAGONALS; k++) {
+        offsets[k] = diagonal[2 * k];
+        u_of[k] = up + (long)diagonal[2 * k + 1] * STEP(same);
+    }
+    const int least = DIAGONALS > 1 ? offsets[1] : whole; // no row looks at those before
     for (int j = whole - 4; j >= 0; j -= 4) {
         FOUR(SCALED)
-        for (int k = 1; k < m; k++) {
-            const int offset = diagonal[2 * k];
-            global const STORED *u_k = up + (long)diagonal[2 * k + 1] * STRIDE;
+        UNROLLED for (int k = 1; k < DIAGONALS; k++) {
+            const int offset = offsets[k];
+            global const STORED *u_k = u_of[k];
             if (j + 3 + offset < rows) {
                 FOUR(TAKE_U)
             } else {
@@ -122,15 +146,37 @@ void back_fours(int whole, int rows, int m, global const int *restrict diagonal,
         if (j + 4 < rows) LINK_U(3, last)
         LINK_U(2, v3) LINK_U(1, v2) LINK_U(0, v1)
         last = v0;
-        FOUR(KEEP_ROW)
+        if (j + 3 >= least) {
+            FOUR(KEEP_ROW)
+        }
         TURN_FOUR
         FOUR(WRITE_TWO)
     }
 }
+
+// A function for each kind of bundle, so that compilers have each loop once.
+#define FORWARD(name, same)                                                                                \
+    void name(int whole, int rows, global const int *restrict diagonal, global const STORED *restrict l,  \
+              global const REAL *restrict r, global REAL *y)                                               \
+    {                                                                                                      \
+        forward_fours(same, whole, rows, diagonal, l, r, y);                                               \
+    }
+#define BACK(name, same)                                                                                   \
+    void name(int whole, int rows, global const int *restrict diagonal, global const STORED *restrict up, \
+              global const STORED *restrict d, REAL by, global REAL *y, global REAL *restrict z)           \
+    {                                                                                                      \
+        back_fours(same, whole, rows, diagonal, up, d, by, y, z);                                          \
+    }
+FORWARD(forward_same, 1)
+FORWARD(forward_each, 0)
+BACK(back_same, 1)
+BACK(back_each, 0)
 #else
 #define FOURS(whole_bundle) 0
-#define forward_fours(whole, rows, m, diagonal, l, r, y)
-#define back_fours(whole, rows, m, diagonal, up, d, by, y, z)
+#define forward_same(whole, rows, diagonal, l, r, y)
+#define forward_each(whole, rows, diagonal, l, r, y)
+#define back_same(whole, rows, diagonal, up, d, by, y, z)
+#define back_each(whole, rows, diagonal, up, d, by, y, z)
 #endif
 
 kernel void block_diagonals(long n, int rows, int bundles, int m,
@@ -144,25 +190,34 @@ kernel void block_diagonals(long n, int rows, int bundles, int m,
     const REAL by = (REAL)scale;
     FOR_EACH(b, bundles) {
         long at = b * STRIDE * rows;
-        global const STORED *l = factor + slot[b] * record * STRIDE;
-        global const STORED *u = l + upper_at * STRIDE, *d = l + inverse_at * STRIDE;
+        const int same = slot[b] < 0;
+        global const STORED *l = factor + (same ? ~slot[b] : slot[b]) * record * STRIDE;
+        global const STORED *u = l + upper_at * STEP(same), *d = l + inverse_at * STEP(same);
         const int whole = FOURS(at + (long)STRIDE * rows <= n), tiles = (rows - whole + TILE - 1) / TILE;
         FOR_COLUMNS(c, columns) {
             global const REAL *r_c = r + r_first + c * r_pitch;
             global REAL *z_c = z + z_first + c * z_pitch;
-            forward_fours(whole, rows, m, diagonal, l, r_c + at, y);
+            if (same) {
+                forward_same(whole, rows, diagonal, l, r_c + at, y);
+            } else {
+                forward_each(whole, rows, diagonal, l, r_c + at, y);
+            }
             for (int t = whole; t < rows; t += TILE) {
                 int end = min(t + TILE, rows);
                 load_tile(t, end, rows, n, at, r_c, y);
-                solve_tile(0, t, end, rows, m, diagonal, l, y);
+                solve_tile(0, same, t, end, rows, m, diagonal, l, y);
             }
             for (int i = tiles - 1; i >= 0; i--) {
                 const int t = whole + i * TILE, end = min(t + TILE, rows);
-                for (int j = t; j < end; j++) PUT(by * FACTOR(d, j) * GET(y, j), j, y);
-                solve_tile(1, t, end, rows, m, diagonal, u, y);
+                for (int j = t; j < end; j++) PUT(by * NUMBER(same, d, j) * GET(y, j), j, y);
+                solve_tile(1, same, t, end, rows, m, diagonal, u, y);
                 store_tile(t, end, rows, n, at, y, z_c);
             }
-            back_fours(whole, rows, m, diagonal, u, d, by, y, z_c + at);
+            if (same) {
+                back_same(whole, rows, diagonal, u, d, by, y, z_c + at);
+            } else {
+                back_each(whole, rows, diagonal, u, d, by, y, z_c + at);
+            }
         }
     }
 }

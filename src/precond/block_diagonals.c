@@ -105,6 +105,19 @@ static void pack_bundle(const kry_block_solve *s, const kry_block_factor *f, int
     }
 }
 
+/* CPUs: whether all lanes of a record have the same numbers, of which it then has one set, and zeros. */
+static bool shrink_to_one(size_t numbers, int64_t stride, size_t size, unsigned char *record)
+{
+    const size_t all = (size_t)stride * size;
+
+    if (stride == 1) return false;
+    for (size_t k = 0; k < numbers; k++)
+        if (memcmp(record + k * all, record + k * all + size, all - size)) return false;
+    for (size_t k = 1; k < numbers; k++) memcpy(record + k * size, record + k * all, size);
+    memset(record + numbers * size, 0, numbers * (all - size));
+    return true;
+}
+
 /* The slot for the numbers of slot `count`: an older one with equal numbers, or itself. Blocks that
  * are cut out of lines repeat after a few, if at all. */
 static int32_t find_slot(const unsigned char *slots, size_t bytes, int32_t count)
@@ -134,9 +147,12 @@ kry_status kry_block_diagonals_pack(kry_block_solve *s, const kry_block_factor *
             room = room ? 2 * room : 4;
             TRY(kry_realloc(room, bytes, &slots));
         }
-        pack_bundle(s, f, b, slots + (size_t)count * bytes);
+        unsigned char *record = slots + (size_t)count * bytes;
+        pack_bundle(s, f, b, record);
+        const bool same = shrink_to_one((size_t)s->diagonals.record, s->stride, size, record);
         slot[b] = find_slot(slots, bytes, count);
         if (slot[b] == count) count++;
+        if (same) slot[b] = ~slot[b];
     }
     TRY(kry_block_upload(s, slot, (size_t)s->bundles, sizeof *slot, &s->diagonals.slot));
     s->slots = count * s->diagonals.record * s->stride;

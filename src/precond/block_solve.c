@@ -46,12 +46,16 @@ static kry_status get_kernel(kry_block_solve *s)
                        : !diagonals               ? "block_rows"
                        : s->dev->info.cpu_kernels ? "block_diagonals"
                                                   : "block_pieces";
-    char defines[96], levels[32] = "";
+    char defines[96], how[32] = "";
 
     if (s->by_levels)
-        snprintf(levels, sizeof levels, " -DLEVELS -DGROUP=%d", kry_block_levels_group(s->dev));
-    snprintf(defines, sizeof defines, "-DSTRIDE=%d%s%s", s->stride,
-             diagonals ? " -DDIAGONALS" : levels, kry_storage_defines(s->storage, s->type));
+        snprintf(how, sizeof how, " -DLEVELS -DGROUP=%d", kry_block_levels_group(s->dev));
+    else if (diagonals && s->dev->info.cpu_kernels) /* loops over diagonals are unrolled there */
+        snprintf(how, sizeof how, " -DDIAGONALS=%d", s->diagonals.count);
+    else if (diagonals)
+        snprintf(how, sizeof how, " -DDIAGONALS");
+    snprintf(defines, sizeof defines, "-DSTRIDE=%d%s%s", s->stride, how,
+             kry_storage_defines(s->storage, s->type));
     return kry_kernel_get(s->dev, diagonals && s->dev->info.cpu_kernels ? name : "block_ic",
                           s->type, defines, name, &s->kernel);
 }
