@@ -53,7 +53,7 @@ void solve_tile(const int back, const int same, int t, int end, int rows, int m,
 // For lines: couplings with the row beside and with rows four and more away. Blocks of fewer rows than LEAST are
 // faster by tiles, which read all their rows at once. It takes compilers that shuffle two vectors as they are told.
 #if STRIDE == 8 && defined(__clang__)
-#define LEAST 64
+#define LEAST 48
 #define FOURS(whole_bundle) \
     ((whole_bundle) && rows >= LEAST && m && diagonal[0] == 1 && (m == 1 || diagonal[2] >= 4) ? rows / 4 * 4 : 0)
 
