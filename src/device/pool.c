@@ -10,7 +10,7 @@
 #include "device/device.h"
 #include <pthread.h>
 
-enum { SMALL = 1 << 16 /* bytes: drivers are fast below that */, MOST = 256 };
+enum { SMALL = 1 << 20 /* bytes: drivers are fast below that */, MOST = 256 };
 enum { KEPT = 1 << 26 /* bytes that stay, */, SHARE = 64 /* or of which part of a GPU's memory */ };
 
 typedef struct pool {
