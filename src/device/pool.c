@@ -11,7 +11,7 @@
 #include <pthread.h>
 
 enum { SMALL = 1 << 20 /* bytes: drivers are fast below that */, MOST = 256 };
-enum { KEPT = 1 << 26 /* bytes that stay, */, SHARE = 64 /* or of which part of a GPU's memory */ };
+enum { KEPT = 1 << 25 /* bytes that stay, */, SHARE = 64 /* or of which part of a GPU's memory */ };
 
 typedef struct pool {
     int open; /* how often */
