@@ -119,8 +119,9 @@ typedef struct kry_driver {
     void (*drain_queue)(cl_command_queue queue);
     void (*drop_queue)(cl_command_queue queue);
 
-    kry_status (*build)(kry_device *dev, const struct kry_wanted *w, cl_program *program,
-                        uint64_t *hash);
+    /* program := that part of the source, compiled; hash: of its text and the options */
+    kry_status (*build)(kry_device *dev, const struct kry_wanted *w, const char *source, int part,
+                        cl_program *program, uint64_t *hash);
     kry_status (*kernel)(cl_program program, const struct kry_wanted *w, const char *name,
                          cl_kernel *kernel);
     void (*drop_program)(cl_program program);
