@@ -2,6 +2,8 @@
 // and how large its eigenvalues may be. Host: src/mg/box_setup.c. Loops as in sweep.clh, numbers as in
 // box.clh, entries of A as in box_entry.clh. Nothing is coarsened: the coarse grid of that file is the fine one.
 
+// ==== part: strength ====
+
 // ---- strength of couplings ----
 
 // part[3 group + a] := the sum over the points of a box, whose first one is low_x, low_y, low_z, of the coupling along axis a, collapsed onto that axis, in units of
@@ -45,15 +47,17 @@ kernel void box_strength(GRID_PARAMS, int own, int own_x, int own_y, int low_x, 
     }
 }
 
+// ==== part: bounds ====
+
 // ---- the largest eigenvalue ----
 
 int row_bound(GRID_PARAMS, int ix, int iy, int iz)
 {
     const SUM own = ENTRY(ONE, 0, 0, 0);
     SUM sum = 0;
-    for (int dz = -DZ; dz <= DZ; dz++)
-        for (int dy = -1; dy <= 1; dy++)
-            for (int dx = -1; dx <= 1; dx++) {
+    EACH(dz, -DZ, DZ)
+        EACH(dy, -1, 1)
+            EACH(dx, -1, 1) {
                 const SUM value = fabs(ENTRY(ONE, dx, dy, dz));
                 const int tx = beside(ix, dx, nx, wraps & 1), ty = beside(iy, dy, ny, wraps & 2);
                 const int tz = beside(iz, dz, nz, wraps & 4);

@@ -4,6 +4,12 @@
 //
 // J. E. Dendy, Black box multigrid, J. Comput. Phys. 48 (1982) 366-386, doi:10.1016/0021-9991(82)90057-2.
 
+// What the fine point at a distance from coarse point j has from it
+#define FROM_OWN_POINT(K, sx, sy, sz, j) \
+    (PLACE(sx, sy, sz) == CENTRE ? (T_##K)1 : AT_##K(WEIGHT(sx, sy, sz), j))
+
+// ==== part: weights and stencils ====
+
 // ---- interpolation ----
 
 // The weights in the fine point that is odd along the axes of `odd`, from the coarse point jx, jy, jz on: its
@@ -28,10 +34,10 @@
         const int mx = odd & 1, my = odd >> 1 & 1, mz = odd >> 2 & 1;                     \
         const int ix = (jx << CX) + mx, iy = (jy << CY) + my, iz = (jz << CZ) + mz;       \
         T_##K s[27], total = 0, own = 0;                                                  \
-        for (int k = 0; k < 27; k++) s[k] = 0;                                            \
-        for (int dz = -DZ; dz <= DZ; dz++)                                                \
-            for (int dy = -1; dy <= 1; dy++)                                              \
-                for (int dx = -1; dx <= 1; dx++) {                                        \
+        EACH(k, 0, 26) s[k] = 0;                                                          \
+        EACH(dz, -DZ, DZ)                                                                 \
+            EACH(dy, -1, 1)                                                               \
+                EACH(dx, -1, 1) {                                                         \
                     const T_##K value = ENTRY(K, dx, dy, dz);                             \
                     s[13 + mx * dx + 3 * my * dy + 9 * mz * dz] += value;                 \
                     if (dx == 0 && dy == 0 && dz == 0) own = value;                       \
@@ -40,7 +46,7 @@
         TAKE_SUM(K)                                                                       \
         T_##K by = total <= (SUM)tiny * own ? s[13] - total : s[13];                      \
         by = by != 0 ? -1 / by : (T_##K)0;                                                \
-        for (int p = 0; p < 8; p++) {                                                     \
+        EACH(p, 0, 7) {                                                                   \
             if (p & ~odd) continue;                                                       \
             const int to_x = p & 1 ? beside(jx, 1, cx, wraps & 1) : jx;                   \
             const int to_y = p & 2 ? beside(jy, 1, cy, wraps & 2) : jy;                   \
@@ -49,7 +55,7 @@
             const int to = to_x + cx * (to_y + cy * to_z);                                \
             const int dx = p & 1 ? mx : -mx, dy = p & 2 ? my : -my, dz = p & 4 ? mz : -mz; \
             T_##K sum = s[13 + dx + 3 * dy + 9 * dz];                                     \
-            for (int t = 1; t < odd; t++) {                                               \
+            EACH(t, 1, odd - 1) {                                                         \
                 if (t & ~odd) continue;                                                   \
                 const int tx = t & 1, ty = t >> 1 & 1, tz = t >> 2;                       \
                 sum += s[13 + tx * dx + 3 * ty * dy + 9 * tz * dz] *                      \
@@ -67,7 +73,7 @@ kernel void box_weights(GRID_PARAMS, int odds, ACC tiny, global REAL *w)
     COARSE_SIZES
     const int can = CX + 2 * CY + 4 * CZ;
 #define WEIGH(K)                                                                          \
-    for (int odd = 1; odd <= can; odd++) {                                                \
+    EACH(odd, 1, can) {                                                                   \
         if (odd & ~can || (odd & 1) + (odd >> 1 & 1) + (odd >> 2) != odds) continue;      \
         if ((jx << CX) + (odd & 1) < nx && (jy << CY) + (odd >> 1 & 1) < ny &&            \
             (jz << CZ) + (odd >> 2) < nz)                                                 \
@@ -89,26 +95,23 @@ int steps(int coarsened, int touching, int d, int s)
     return abs(2 * d + s) <= 2 ? 2 * d + s : NOWHERE;
 }
 
-#define FROM_OWN_POINT(K, sx, sy, sz, j) \
-    (PLACE(sx, sy, sz) == CENTRE ? (T_##K)1 : AT_##K(WEIGHT(sx, sy, sz), j))
-
 // t: layer oz of A times the column of P that belongs to the coarse point whose own is fx_, fy_, fz_; two
 // points to each side.
 #define DEFINE_COLUMN(K)                                                                  \
     void column_##K(GRID_PARAMS, int oz, int fx_, int fy_, int fz_, int j, int coarse,    \
                     global const REAL *w, T_##K *t)                                       \
     {                                                                                     \
-        for (int k = 0; k < 25; k++) t[k] = 0;                                            \
-        for (int sz = -CZ; sz <= CZ; sz++)                                                \
-            for (int sy = -CY; sy <= CY; sy++)                                            \
-                for (int sx = -CX; sx <= CX; sx++) {                                      \
+        EACH(k, 0, 24) t[k] = 0;                                                          \
+        EACH(sz, -CZ, CZ)                                                                 \
+            EACH(sy, -CY, CY)                                                             \
+                EACH(sx, -CX, CX) {                                                       \
                     const int ix = beside(fx_, sx, nx, wraps & 1);                        \
                     const int iy = beside(fy_, sy, ny, wraps & 2);                        \
                     const int iz = beside(fz_, sz, nz, wraps & 4), dz = oz - sz;          \
                     if (abs(dz) > DZ || ix < 0 || iy < 0 || iz < 0) continue;             \
                     const T_##K p = FROM_OWN_POINT(K, sx, sy, sz, j);                     \
-                    for (int dy = -1; dy <= 1; dy++)                                      \
-                        for (int dx = -1; dx <= 1; dx++)                                  \
+                    EACH(dy, -1, 1)                                                       \
+                        EACH(dx, -1, 1)                                                   \
                             t[12 + sx + dx + 5 * (sy + dy)] += p * ENTRY(K, dx, dy, dz);  \
                 }                                                                         \
     }
@@ -127,22 +130,22 @@ DEFINE_BOTH(DEFINE_COLUMN)
         const int touch_s = jy == 0 && ny % 2, touch_n = fy_ + 1 == ny;                   \
         const int touch_a = fz_ + 1 == nz;                                                \
         T_##K sum[HALF], t[25];                                                           \
-        for (int k = 0; k < HALF; k++) sum[k] = 0;                                        \
-        for (int oz = -CZ; oz <= (AXES == 3 ? 1 + CZ : 0); oz++) {                        \
+        EACH(k, 0, HALF - 1) sum[k] = 0;                                                  \
+        EACH(oz, -CZ, (AXES == 3 ? 1 + CZ : 0)) {                                         \
             column_##K(GRID_GIVEN, oz, fx_, fy_, fz_, j, coarse, w, t);                   \
-            for (int k = 0; k < HALF; k++) {                                              \
+            EACH(k, 0, HALF - 1) {                                                        \
                 const int dx = (k + 1) % 3 - 1, dy = (k + 4) / 3 % 3 - 1, dz = (k + 4) / 9; \
                 const int to_x = beside(jx, dx, cx, wraps & 1);                           \
                 const int to_y = beside(jy, dy, cy, wraps & 2);                           \
                 const int to_z = beside(jz, dz, cz, wraps & 4);                           \
                 if (to_x < 0 || to_y < 0 || to_z < 0) continue;                           \
                 const int to = COARSE_COLUMN(to_x) + cx * (to_y + cy * to_z);             \
-                for (int sz = -CZ; sz <= CZ; sz++) {                                      \
+                EACH(sz, -CZ, CZ) {                                                       \
                     if (steps(CZ, touch_a, dz, sz) != oz) continue;                       \
-                    for (int sy = -CY; sy <= CY; sy++) {                                  \
+                    EACH(sy, -CY, CY) {                                                   \
                         const int oy = steps(CY, dy < 0 ? touch_s : touch_n, dy, sy);     \
                         if (oy == NOWHERE) continue;                                      \
-                        for (int sx = -CX; sx <= CX; sx++) {                              \
+                        EACH(sx, -CX, CX) {                                               \
                             const int ox = steps(CX, dx < 0 ? touch_w : touch_e, dx, sx); \
                             if (ox == NOWHERE) continue;                                  \
                             sum[k] += t[12 + ox + 5 * oy] * FROM_OWN_POINT(K, sx, sy, sz, to); \
@@ -151,7 +154,7 @@ DEFINE_BOTH(DEFINE_COLUMN)
                 }                                                                         \
             }                                                                             \
         }                                                                                 \
-        for (int k = 0; k < HALF; k++) PUT_##K(sum[k], c + (size_t)k * coarse, j);        \
+        EACH(k, 0, HALF - 1) PUT_##K(sum[k], c + (size_t)k * coarse, j);                  \
     }
 DEFINE_BOTH(DEFINE_GALERKIN)
 
@@ -162,6 +165,8 @@ kernel void box_galerkin(GRID_PARAMS, global const REAL *restrict w, global REAL
 #define GALERKIN(K) galerkin_##K(GRID_GIVEN, jx, jy, jz, w, c);
     SETUP_SWEEP(GALERKIN)
 }
+
+// ==== part: sums ====
 
 #ifndef COARSE_ENDS // constant coefficients are in no flux form
 

@@ -260,6 +260,8 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
 
 #else
 
+// ==== part: diagonal ====
+
 // d := diagonal; entries of a row may stand in any order.
 kernel void csr_diagonal(long rows, global const OFFSET *restrict row_ptr,
                          global const int *restrict col, global const VAL *restrict val,
@@ -274,6 +276,8 @@ kernel void csr_diagonal(long rows, global const OFFSET *restrict row_ptr,
         d[row] = v;
     }
 }
+
+// ==== part: runs ====
 
 // ---- the runs of a matrix whose offsets only the device has; it has no row longer than a run ----
 
@@ -302,5 +306,7 @@ kernel void csr_runs(int runs, int rows, int share, global const int *restrict r
         first[b] = b < runs ? from : rows;
     }
 }
+
+// ==== part: all ====
 
 #endif

@@ -20,6 +20,7 @@
 #define ZERO_ROW     6
 #define NEGATIVE     7
 #define NOT_POSITIVE 8
+#define PARTS        16 // where those of groups begin, in int
 
 #define NOTE(what) atomic_or(&found[what], 1)
 #define SAME(v, w) ((v) == (w) && signbit(v) == signbit(w)) // to the bit
@@ -85,18 +86,18 @@ kernel void given_values(long nnz, global const REAL *restrict val, global int *
 // A difference of `mine` at entry k comes before one of `other` at entry l.
 #define COMES_FIRST(mine, k, other, l) ((mine) > (other) || ((mine) == (other) && (k) < (l)))
 
-// largest[g], difference[g]: of the group's entries in size, and from their mirror images, 0 where there is none; at: where
-// the latter is, entry, row, and entry of the mirror image or -1. Of a pair the upper entry counts, and of equals the first.
+// parts: behind what was found, for each group six doubles: the largest entry in size; the largest difference from a mirror
+// image, 0 where there is none; the two numbers that differ; and as int which entry it is, its row and its column. Of a
+// pair the upper entry counts, and of equals the first. Does nothing where a column may be out of range.
 kernel void given_mirrors(int rows, int lanes, global const int *restrict ptr,
-                          global const int *restrict col, global const REAL *restrict val,
-                          global double *restrict largest, global double *restrict difference,
-                          global int *restrict at, global int *found)
+                          global const int *restrict col, global const REAL *restrict val, global int *found)
 {
     local double most[WG], size[WG];
     local int first[WG];
     const int l = get_local_id(0);
-    double apart = 0, big = 0;
-    int unequal = 0, mine = INT_MAX, my_row = -1, mirror = -1;
+    double apart = 0, big = 0, number = 0, image = 0;
+    int unequal = 0, mine = INT_MAX, my_row = -1, my_col = -1;
+    if (found[BAD]) rows = 0;
     FOR_ROWS(i)
     {
         FOR_ENTRIES(e, i)
@@ -111,7 +112,7 @@ kernel void given_mirrors(int rows, int lanes, global const int *restrict ptr,
             const double here = fabs((double)v - (double)w);
             unequal |= other < 0 || !SAME(v, w);
             if (here > 0 && COMES_FIRST(here, e, apart, mine))
-                apart = here, mine = e, my_row = (int)i, mirror = other;
+                apart = here, mine = e, my_row = (int)i, my_col = j, number = v, image = w;
         }
     }
     if (unequal) NOTE(UNEQUAL);
@@ -124,9 +125,10 @@ kernel void given_mirrors(int rows, int lanes, global const int *restrict ptr,
             most[l] = most[l + step], first[l] = first[l + step];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const int g = get_group_id(0);
-    if (l == 0) largest[g] = size[0], difference[g] = most[0], at[3 * g] = first[0];
-    if (mine == first[0] && mine != INT_MAX) at[3 * g + 1] = my_row, at[3 * g + 2] = mirror;
+    global double *part = (global double *)(found + PARTS) + 6 * get_group_id(0);
+    global int *at = (global int *)(part + 4);
+    if (l == 0) part[0] = size[0], part[1] = most[0], at[0] = first[0];
+    if (mine == first[0] && mine != INT_MAX) part[2] = number, part[3] = image, at[1] = my_row, at[2] = my_col;
 }
 
 #endif
@@ -134,6 +136,7 @@ kernel void given_mirrors(int rows, int lanes, global const int *restrict ptr,
 kernel void given_diagonal(int rows, global const int *restrict ptr, global const int *restrict col,
                            global const REAL *restrict val, global int *found)
 {
+    if (found[BAD]) rows = 0;
     FOR_EACH(i, rows)
     {
         const int own = entry_of(ptr, col, (int)i, (int)i);

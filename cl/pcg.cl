@@ -14,21 +14,6 @@ void one_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const 
     FOR_TAIL(i, n) p[i] = z[i] + beta * old[i];
 }
 
-kernel void pcg_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
-                          global REAL *p)
-{
-    local TOTAL2 lane[WG];
-    one_direction(DIRECTION_PASS, n, z, old, p, lane);
-}
-
-// The stopping test alone. One group.
-kernel void pcg_check(DIRECTION_PARAMS)
-{
-    local TOTAL2 lane[WG];
-    ACC beta;
-    begin_direction(DIRECTION_PASS, lane, &beta);
-}
-
 // alpha := rho / p.q,  x += alpha p,  r -= alpha q,  part[group] := (r.z, r.r), where z is
 //   DIAGONAL   d .* r, written for the next direction
 //   otherwise  r itself; a preconditioner that is no diagonal sums again after its own launches
@@ -108,6 +93,15 @@ void one_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *r
 #endif
 }
 
+// ==== part: steps ====
+
+kernel void pcg_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
+                          global REAL *p)
+{
+    local TOTAL2 lane[WG];
+    one_direction(DIRECTION_PASS, n, z, old, p, lane);
+}
+
 kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p OLD_PARAM,
                      global const REAL *restrict q, global REAL *restrict x, long x0,
                      global REAL *restrict r, global TOTAL2 *restrict part DIAGONAL_PARAMS)
@@ -115,6 +109,18 @@ kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const 
     local TOTAL2 lane[WG];
     one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p OLD_PASS, q, x + x0, r, part DIAGONAL_PASS, lane);
 }
+
+// ==== part: the stopping test ====
+
+// The stopping test alone. One group.
+kernel void pcg_check(DIRECTION_PARAMS)
+{
+    local TOTAL2 lane[WG];
+    ACC beta;
+    begin_direction(DIRECTION_PASS, lane, &beta);
+}
+
+// ==== part: a beta of its own ====
 
 // After a step, for the beta that the next direction takes: (r - old r).z / old rho, where
 // r - old r is -alpha q. It is put in the place of old rho, so that rho over that is beta; 0, which
@@ -134,6 +140,8 @@ kernel void pcg_flexible(global const TOTAL2 *restrict rho_part, int rho_count,
     step[STATE_RHO_REST] = 0;
 #endif
 }
+
+// ==== part: several columns ====
 
 // ---- several columns ----
 //

@@ -3,25 +3,16 @@
 //
 // place[e] := the slot of entry e, as sell.cl and dia.cl have them.
 
+// ---- slices of `height` rows, of which position p has row perm[p] where they are sorted ----
+
+#define ROW_AT(p) (sorted ? perm[p] : (int)(p))
+
+// ==== part: how wide slices are ====
+
 kernel void place_zero(long count, global int *restrict to)
 {
     FOR_EACH(k, count) to[k] = 0;
 }
-
-// slot[i] := the place of entry (i, first + i), -1 if there is none; by rows.clh.
-kernel void place_own(int rows, int first, global const int *restrict ptr, global const int *restrict col,
-                      global const int *restrict place, global int *restrict slot)
-{
-    FOR_EACH(i, rows)
-    {
-        const int e = entry_of(ptr, col, (int)i, first + (int)i);
-        slot[i] = e >= 0 ? place[e] : -1;
-    }
-}
-
-// ---- slices of `height` rows, of which position p has row perm[p] where they are sorted ----
-
-#define ROW_AT(p) (sorted ? perm[p] : (int)(p))
 
 // perm: windows of rows by falling length, equal ones in their order. Words: as many lengths as a window has.
 kernel void place_sort(int rows, int window, global const int *restrict ptr, global int *restrict perm)
@@ -52,6 +43,8 @@ kernel void place_widths(int rows, int slices, int height, int sorted, global co
         slots[s] = width * height;
     }
 }
+
+// ==== part: slices ====
 
 // The least of what the `height` work-items of a slice have; all of a group ask together.
 int least_of_slice(int mine, int height, local int *lane)
@@ -131,6 +124,19 @@ kernel void place_narrow(long slots, int height, int bits, global const int *res
     }
 }
 
+// ==== part: ELL, and what is read back ====
+
+// slot[i] := the place of entry (i, first + i), -1 if there is none; by rows.clh.
+kernel void place_own(int rows, int first, global const int *restrict ptr, global const int *restrict col,
+                      global const int *restrict place, global int *restrict slot)
+{
+    FOR_EACH(i, rows)
+    {
+        const int e = entry_of(ptr, col, (int)i, first + (int)i);
+        slot[i] = e >= 0 ? place[e] : -1;
+    }
+}
+
 // ELL: entry k of row i lies at k * stride + i; `stride` rows with padding.
 kernel void place_padded(int rows, int stride, int width, global const int *restrict ptr,
                          global const int *restrict col, global int *restrict place,
@@ -188,6 +194,8 @@ kernel void place_entries(SLOTS, global const int *restrict ptr, global int *res
         }
     }
 }
+
+// ==== part: diagonals ====
 
 // ---- diagonals: d of them, offsets ascending; shared: the upper ones, with the main one first ----
 

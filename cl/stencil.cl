@@ -15,9 +15,10 @@
 #define AT_COLUMN(step) 0
 #endif
 
-// ---- products ----
-
 #define GET_X(K, i) AT_##K(x, i)
+
+// ==== part: products ====
+
 #define UPDATE(K, i, c, sum, diagonal) \
     PUT_##K(old == 0 ? by * sum : by * sum + old * AT_##K(y, i), y, i);
 
@@ -30,6 +31,70 @@ kernel void stencil_apply(GRID, ACC alpha, global const REAL *restrict x, long x
     x += x0 + AT_COLUMN(x_pitch), y += y0 + AT_COLUMN(y_pitch);
     SWEEP(GET_X, UPDATE)
 }
+
+#if !defined(ABREAST) && !defined(RESIDUAL_APART)
+
+// d := diagonal of A
+kernel void stencil_diagonal(GRID, global REAL *restrict d, long d0)
+{
+    WEIGHTS
+    d += d0;
+#define GET_ZERO(K, i)                   ((T_##K)0)
+#define DIAGONAL_OF(K, i, c, sum, diagonal) PUT_##K(diagonal, d, i);
+    SWEEP(GET_ZERO, DIAGONAL_OF)
+}
+
+// ---- making one ----
+
+#ifdef VARIABLE
+// Upper faces from the cells: weight times the harmonic mean of the cells on both sides; at a high
+// side that does not wrap the cell's own coefficient.
+#define HARMONIC(k, l)  ((ACC)2 / ((ACC)1 / (k) + (ACC)1 / (l)))
+#define UPPER_FACE(inside, step, wrap, side)                                      \
+    ((inside)             ? HARMONIC((ACC)kappa[i], (ACC)kappa[i + (step)])       \
+     : (side) == PERIODIC ? HARMONIC((ACC)kappa[i], (ACC)kappa[i - (wrap)])       \
+                          : (ACC)kappa[i])
+kernel void stencil_faces(int nx, int ny, int nz, ACC ax, ACC ay, ACC az,
+                          global const REAL *restrict kappa, global REAL *restrict fx,
+                          global REAL *restrict fy, global REAL *restrict fz)
+{
+    const int plane = nx * ny, sides = 0; // none of a box is periodic, which is all that matters here
+    FOR_EACH(point, (long)plane * nz)
+    {
+        const int i = (int)point, ix = i % nx, iy = i / nx % ny, iz = i / plane;
+        fx[i] = (REAL)(ax * UPPER_FACE(ix < nx - 1, 1, nx - 1, XH));
+        fy[i] = (REAL)(ay * UPPER_FACE(iy < ny - 1, nx, plane - nx, YH));
+#if AXES == 3
+        fz[i] = (REAL)(az * UPPER_FACE(iz < nz - 1, plane, plane * nz - plane, ZH));
+#endif
+    }
+}
+#endif
+
+// b += weight (times the cell's coefficient) times given, for the `count` points of a side: from
+// `first` on, `across` of them `step` apart, then the next such row `stride` further.
+kernel void stencil_side(int count, int first, int across, int step, int stride, ACC weight,
+                         global const REAL *restrict given, global REAL *restrict b, long b0
+#ifdef VARIABLE
+                         , int by_cell, global const REAL *restrict kappa
+#endif
+)
+{
+    b += b0;
+    FOR_EACH(j, count)
+    {
+        const int i = first + (int)j % across * step + (int)j / across * stride;
+        ACC f = weight;
+#ifdef VARIABLE
+        if (by_cell) f *= (ACC)kappa[i];
+#endif
+        b[i] += (REAL)(f * (ACC)given[j]);
+    }
+}
+
+#endif
+
+// ==== part: residuals and steps ====
 
 #if !defined(ABREAST) && !defined(RESIDUAL_APART)
 
@@ -51,16 +116,6 @@ kernel void stencil_residual(GRID, global const REAL *b, long b0, global const R
     SWEEP(GET_X, RESIDUAL)
     TOTAL total = group_sum(SUM_OF(rr), lane);
     if (sums && get_local_id(0) == 0) part[SUM_PLACE] = total;
-}
-
-// d := diagonal of A
-kernel void stencil_diagonal(GRID, global REAL *restrict d, long d0)
-{
-    WEIGHTS
-    d += d0;
-#define GET_ZERO(K, i)                   ((T_##K)0)
-#define DIAGONAL_OF(K, i, c, sum, diagonal) PUT_##K(diagonal, d, i);
-    SWEEP(GET_ZERO, DIAGONAL_OF)
 }
 
 #endif
@@ -161,56 +216,6 @@ kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *rest
 #ifdef DRIFT
     KEEP_DRIFT(SUM_OF(mean), lane, go_on)
 #endif
-}
-
-#endif
-
-#if !defined(ABREAST) && !defined(RESIDUAL_APART) // ---- making one ----
-
-#ifdef VARIABLE
-// Upper faces from the cells: weight times the harmonic mean of the cells on both sides; at a high
-// side that does not wrap the cell's own coefficient.
-#define HARMONIC(k, l)  ((ACC)2 / ((ACC)1 / (k) + (ACC)1 / (l)))
-#define UPPER_FACE(inside, step, wrap, side)                                      \
-    ((inside)             ? HARMONIC((ACC)kappa[i], (ACC)kappa[i + (step)])       \
-     : (side) == PERIODIC ? HARMONIC((ACC)kappa[i], (ACC)kappa[i - (wrap)])       \
-                          : (ACC)kappa[i])
-kernel void stencil_faces(int nx, int ny, int nz, ACC ax, ACC ay, ACC az,
-                          global const REAL *restrict kappa, global REAL *restrict fx,
-                          global REAL *restrict fy, global REAL *restrict fz)
-{
-    const int plane = nx * ny, sides = 0; // none of a box is periodic, which is all that matters here
-    FOR_EACH(point, (long)plane * nz)
-    {
-        const int i = (int)point, ix = i % nx, iy = i / nx % ny, iz = i / plane;
-        fx[i] = (REAL)(ax * UPPER_FACE(ix < nx - 1, 1, nx - 1, XH));
-        fy[i] = (REAL)(ay * UPPER_FACE(iy < ny - 1, nx, plane - nx, YH));
-#if AXES == 3
-        fz[i] = (REAL)(az * UPPER_FACE(iz < nz - 1, plane, plane * nz - plane, ZH));
-#endif
-    }
-}
-#endif
-
-// b += weight (times the cell's coefficient) times given, for the `count` points of a side: from
-// `first` on, `across` of them `step` apart, then the next such row `stride` further.
-kernel void stencil_side(int count, int first, int across, int step, int stride, ACC weight,
-                         global const REAL *restrict given, global REAL *restrict b, long b0
-#ifdef VARIABLE
-                         , int by_cell, global const REAL *restrict kappa
-#endif
-)
-{
-    b += b0;
-    FOR_EACH(j, count)
-    {
-        const int i = first + (int)j % across * step + (int)j / across * stride;
-        ACC f = weight;
-#ifdef VARIABLE
-        if (by_cell) f *= (ACC)kappa[i];
-#endif
-        b[i] += (REAL)(f * (ACC)given[j]);
-    }
 }
 
 #endif

@@ -17,6 +17,8 @@
     if (get_local_id(0) == 0 && sums == 1) part[SUM_PLACE] = total.y;                        \
     if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[SUM_PLACE] = total;
 
+// ==== part: scaling ====
+
 // y := c1 D^-1 b. With `sums` 1, part[group] := the sum of b.b; with 2, the pair (b.y, b.b).
 kernel void stencil_scale(RELAX_PARAMS)
 {
@@ -38,6 +40,8 @@ kernel void stencil_scale(RELAX_PARAMS)
     SWEEP(GET_NOTHING, SCALE)
     LEAVE_SUMS(by, bb)
 }
+
+// ==== part: sweeps ====
 
 // y := x + c0 (x - old) + c1 D^-1 (b - A x), where x stands for x_scale x and old for old_scale old;
 // old counts as zero without has_old, and may be y. With `sums` 1, part[group] := the squares of
@@ -71,6 +75,8 @@ kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *
     SWEEP(GET_RELAXED, RELAX_POINT)
     LEAVE_SUMS(by, squares)
 }
+
+// ==== part: all ====
 
 #elif defined(COLOURS)
 

@@ -6,6 +6,8 @@
 
 #if !defined(KRY_CPU) && AXES == 2
 
+// ==== part: passes ====
+
 // Where the weights of a coarse point are in their row
 #ifdef UNIFORM
 #define WEIGHT_COLUMN(jx) ((jx) >= EDGE && (jx) < cx - EDGE ? EDGE : (jx))
@@ -230,6 +232,8 @@ kernel void tile_up(LEVEL, STEPS_PARAMS, UNIT_PARAM global const OUTER *restrict
     if (sums && get_local_id(0) == 0) part[get_group_id(0)] = ((local TOTAL2 *)copies)[0];
 }
 
+// ==== part: sums ====
+
 // sum[group] := a share of the pairs that many groups have left
 kernel void tile_sums(int count, global const TOTAL2 *restrict part, global TOTAL2 *restrict sum)
 {
@@ -240,5 +244,7 @@ kernel void tile_sums(int count, global const TOTAL2 *restrict part, global TOTA
     total = group_sum2(total, lane);
     if (get_local_id(0) == 0) sum[get_group_id(0)] = total;
 }
+
+// ==== part: all ====
 
 #endif

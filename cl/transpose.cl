@@ -11,6 +11,8 @@
 //        has the whole group, and if it is longer than counting is worth, A is walked for it, row by row
 // Entries are found as in rows.clh.
 
+// ==== part: transposes ====
+
 #ifdef KRY_CPU
 
 kernel void transpose_lengths(int rows, int cols, global const int *restrict ptr,
@@ -128,6 +130,8 @@ kernel void transpose_sort(int rows, int cols, global const int *restrict ptr,
 
 #endif
 
+// ==== part: offsets ====
+
 // ---- lengths of rows to offsets: each group has a run of consecutive rows ----
 
 #define MY_RUN                                                                   \
@@ -183,6 +187,8 @@ kernel void offsets_write(long n, global const int *restrict length,
     }
     if (l == 0 && get_group_id(0) + 1 == get_num_groups(0)) ptr[n] = (int)before, total[0] = before;
 }
+
+// ==== part: numbers ====
 
 // ---- numbers to other places ----
 

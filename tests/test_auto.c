@@ -144,7 +144,7 @@ static void solve__keeps_to_the_limit(void **state)
 }
 
 /* Of a residual that falls by `factor` in each iteration, one a millisecond, from 1 to 1e-8: when it is given up; -1:
- * never. */
+ * never. Before the first one kernels are compiled, for five seconds. */
 static int64_t given_up(double factor, int64_t budget, double other)
 {
     kry_pace P;
@@ -152,7 +152,7 @@ static int64_t given_up(double factor, int64_t budget, double other)
 
     kry_pace_begin(&P, 1000, budget);
     for (; it.iteration <= budget && it.residual > it.target; it.iteration++) {
-        it.seconds = 1e-3 * (double)it.iteration;
+        it.seconds = 5 + 1e-3 * (double)it.iteration;
         if (kry_pace_hopeless(&P, &it, other)) return it.iteration;
         it.residual *= factor;
     }

@@ -164,7 +164,8 @@ static void compare(const kry_sparse *S, const kry_matrix_params *p)
     if (!G.C.dev) return; /* nothing in it */
     OK(kry_matrix_new(device(), p, S, kry_sparse_nnz(S), &there));
     OK(kry_matrix_new(device(), p, S, kry_sparse_nnz(S), &host));
-    const kry_status refused = host->format->build(host, S);
+    const kry_given on_host = { .host = S };
+    const kry_status refused = host->format->build(host, &on_host);
     snprintf(words, sizeof words, "%s", refused < 0 ? kry_last_error() : "");
     const kry_status st = there->format->place(there, &G, &place);
     if (st < 0) {
@@ -191,8 +192,11 @@ static void compare_predictions(const kry_sparse *S)
     double there[KRY_FORMAT_COUNT], host[KRY_FORMAT_COUNT];
     uint64_t hash, same;
 
+    kry_given on_host = { .host = S };
+    kry_numbers_see(S->type, S->val, kry_sparse_nnz(S), &on_host.seen);
+    if (!G.C.dev) G.seen = on_host.seen; /* there is nothing in it */
     OK(kry_predict(device(), &G, p, there, &hash));
-    OK(kry_predict(device(), &(kry_given){ .host = S }, p, host, &same));
+    OK(kry_predict(device(), &on_host, p, host, &same));
     assert_memory_equal(there, host, sizeof host);
     assert_true(hash == same);
     kry_given_release(&G);
@@ -283,7 +287,7 @@ static void try_update(matrix *A, kry_type type, kry_format format, kry_values v
     OK(kry_op_update(host, val));
     assert_same_matrix(there, host);
     S.row_ptr = A->row_ptr, memcpy(S.val, val, (size_t)A->nnz * kry_type_size(type));
-    OK(kry_matrix_inspect(&S, &found));
+    OK(kry_matrix_inspect(&S, &found, NULL));
     assert_same_finding(&kry_matrix_of(there)->found, &found);
     if (values != KRY_VALUES_SINGLE) assert_reads_back(there, A);
     kry_number_put(type, val, A->nnz / 2, NAN);
@@ -355,13 +359,13 @@ static void given__findings_as_on_the_host(void **state)
         kry_sparse S = sparse_of(&A, type);
         kry_given G = upload(&S, KRY_MATRIX(.format = KRY_FORMAT_AUTO));
         kry_finding found;
-        OK(kry_matrix_inspect(&S, &found));
+        OK(kry_matrix_inspect(&S, &found, NULL));
         assert_same_finding(&G.finding, &found);
         kry_test_parts = 1 + (int)random_below(5); /* and in blocks of few rows */
-        OK(kry_matrix_inspect(&S, &found));
+        OK(kry_matrix_inspect(&S, &found, NULL));
         kry_test_parts = 0;
         assert_finding_holds(&S, &G.finding, found);
-        assert_int_equal(G.symmetric, kry_sparse_is_symmetric(&S));
+        assert_int_equal(G.seen.symmetric, kry_sparse_is_symmetric(&S));
         compare(&S, KRY_MATRIX(.format = KRY_FORMAT_SYMDIA));
         kry_given_release(&G);
         free(S.val);
@@ -396,7 +400,7 @@ static void expect_refusal(const arrays *a, kry_type type, const char *words)
     };
     kry_given G = upload(&S, p);
 
-    assert_true(!G.C.dev || G.too_large);
+    assert_true(!G.C.dev || G.seen.too_large);
     if (G.C.dev) REFUSES(kry_matrix_of_given(device(), &G, p, &op), KRY_ERR_ARGUMENT, words);
     REFUSES(kry_csr_create(device(), type, N, N, S.row_ptr, S.col, S.val, p, &op), KRY_ERR_ARGUMENT,
             words);

@@ -96,6 +96,33 @@ static void kernel__same_one_from_memory(void **state)
     kry_device_release(&dev);
 }
 
+/* Not when it is asked for; and on GPUs no more of its file than the part that it is in. */
+static void kernel__compiled_at_the_first_launch(void **state)
+{
+    (void)state;
+    kry_device *dev;
+    kry_kernel *fill, *copy, *mul, *none;
+    for_each_file(remove_file);
+    OK(kry_device_open(NULL, &dev));
+    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &fill));
+    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_copy", &copy));
+    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_mul", &mul));
+    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_none", &none));
+    assert_int_equal(for_each_file(NULL), 0);
+    OK(kry_kernel_ready(dev, fill));
+    OK(kry_kernel_ready(dev, fill));
+    OK(kry_kernel_ready(dev, copy));
+    assert_int_equal(for_each_file(NULL), 1);
+    OK(kry_kernel_ready(dev, mul));
+    assert_int_equal(for_each_file(NULL), dev->info.cpu_kernels ? 1 : 2);
+    assert_int_equal(fill->hash == copy->hash, 1);
+    assert_int_equal(fill->hash == mul->hash, dev->info.cpu_kernels);
+    assert_int_equal(kry_kernel_ready(dev, none), KRY_ERR_BUILD);
+    assert_non_null(strstr(kry_last_error(), "vec_none"));
+    assert_int_equal(kry_launch(dev, none, 1, NULL, 0), KRY_ERR_BUILD); /* and again */
+    kry_device_release(&dev);
+}
+
 static void disk__written_then_read(void **state)
 {
     (void)state;
@@ -604,6 +631,7 @@ static void lock__program_of_another_process_is_loaded(void **state)
     for_each_file(remove_file);
     OK(kry_device_open(NULL, &dev));
     OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &k));
+    OK(kry_kernel_ready(dev, k));
     kry_device_release(&dev);
     assert_int_equal(for_each_file(note_path), 1);
     snprintf(hidden_path, sizeof hidden_path, "%s/.hidden", cache);
@@ -612,6 +640,7 @@ static void lock__program_of_another_process_is_loaded(void **state)
     pid_t child = child_with_lock(program_path, 300, bring_back);
     OK(kry_device_open(NULL, &dev));
     OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &k));
+    OK(kry_kernel_ready(dev, k));
     kry_device_release(&dev);
     wait_for(child);
     assert_int_equal(stat(program_path, &after), 0);
@@ -645,35 +674,6 @@ static void kernels__directory_without_them(void **state)
     OK(kry_vec_create(dev, KRY_F32, 10, 1, &v)); /* the same device goes on */
     kry_vec_release(&v);
     kry_device_release(&dev);
-    free(kept);
-}
-
-/* Without KRY_CL_PATH: the kernels inside the library, to the byte those of the folder, papers' too. */
-static void kernels__inside_the_library(void **state)
-{
-    (void)state;
-    static const char *const stems[] = { "vec", "tile_cycle", "papers/akhtar" };
-    const char *old = getenv("KRY_CL_PATH");
-    char *kept = old ? strdup(old) : NULL, *text = NULL, *inside = NULL;
-    for (size_t i = 0; kept && i < COUNT(stems); i++) {
-        for (int empty = 0; empty < 2; empty++) { /* an empty variable is as if it were not there */
-            setenv("KRY_CL_PATH", kept, 1);
-            OK(kry_program_source(stems[i], &text));
-            if (empty)
-                setenv("KRY_CL_PATH", "", 1);
-            else
-                unsetenv("KRY_CL_PATH");
-            OK(kry_program_source(stems[i], &inside));
-            assert_string_equal(inside, text);
-            free(inside);
-            free(text);
-        }
-    }
-    unsetenv("KRY_CL_PATH");
-    assert_int_equal(kry_program_source("nothing", &inside), KRY_ERR_BUILD);
-    assert_non_null(strstr(kry_last_error(), "no kernel file 'nothing.cl'"));
-    assert_null(inside);
-    if (kept) setenv("KRY_CL_PATH", kept, 1);
     free(kept);
 }
 
@@ -736,6 +736,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernel__same_one_from_memory),
+        cmocka_unit_test(kernel__compiled_at_the_first_launch),
         cmocka_unit_test(disk__written_then_read),
         cmocka_unit_test(disk__flags_of_the_environment),
         cmocka_unit_test(disk__damaged_files_are_replaced),
@@ -755,7 +756,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(lock__first_of_several_goes_first),
         cmocka_unit_test(lock__program_of_another_process_is_loaded),
         cmocka_unit_test(kernels__directory_without_them),
-        cmocka_unit_test(kernels__inside_the_library),
         cmocka_unit_test(device_kernel__callers_source),
         cmocka_unit_test(device_kernel__file),
     };

@@ -33,7 +33,8 @@ done:
     return st;
 }
 
-kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
+/* host: NULL, or where it is mapped. */
+static kry_status create(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
 {
     kry_status st = KRY_OK;
     cl_mem mem = NULL;
@@ -48,21 +49,58 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
     CHECK(bytes <= (size_t)most, KRY_ERR_MEMORY,
           "'%s' cannot hold a buffer of %.3f GB: its largest is %.3f GB", dev->info.name,
           1e-9 * (double)bytes, 1e-9 * (double)most);
-    if ((*buffer = kry_pool_take(dev, bytes))) return poison(dev, *buffer, bytes);
+    if (!host && (*buffer = kry_pool_take(dev, bytes))) return poison(dev, *buffer, bytes);
     forced = kry_test_fails();
-    if (!forced) err = dev->driver->create(dev, bytes ? bytes : 16, &mem, NULL);
+    if (!forced) err = dev->driver->create(dev, bytes ? bytes : 16, &mem, host);
     CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s",
           dev->info.name, 1e-9 * (double)bytes, kry_cl_error_name(err));
-    if (touch(dev, mem, bytes) < 0)
+    if (!host && touch(dev, mem, bytes) < 0)
         TRY(kry_fail(KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s", dev->info.name,
                      1e-9 * (double)bytes, kry_last_error()));
-    TRY(poison(dev, mem, bytes));
+    if (!host) TRY(poison(dev, mem, bytes));
     kry_pool_enter(dev, mem, bytes);
     *buffer = mem;
     mem = NULL;
 done:
     if (mem) dev->driver->drop(mem);
-    return st < 0 && !forced && kry_pool_drain(dev) ? kry_buffer_create(dev, bytes, buffer) : st;
+    return st < 0 && !forced && kry_pool_drain(dev) ? create(dev, bytes, buffer, host) : st;
+}
+
+kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
+{
+    return create(dev, bytes, buffer, NULL);
+}
+
+/* Where arrays are small, drivers are as fast. */
+static bool is_the_hosts(const kry_device *dev, size_t bytes)
+{
+    const size_t least = kry_test_parts ? 1 : KRY_LARGE_ARRAY;
+    return dev->context && bytes >= least && !strcmp(dev->info.kind, "cpu");
+}
+
+kry_status kry_buffer_create_mapped(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
+{
+    kry_status st = KRY_OK;
+
+    *buffer = NULL, *host = NULL;
+    if (!is_the_hosts(dev, bytes)) return KRY_OK;
+    TRY(create(dev, bytes, buffer, host));
+    if (kry_test_poison) memset(*host, 0xff, bytes);
+done:
+    return st;
+}
+
+kry_status kry_buffer_unmap(kry_device *dev, cl_mem buffer, char **host)
+{
+    kry_status st = KRY_OK;
+    char *given = *host;
+
+    *host = NULL;
+    if (!given) return KRY_OK;
+    TRY_CL(dev->driver->unmap(dev, buffer, given));
+    TRY_CL(dev->driver->wait(dev, NULL)); /* other queues may use it next */
+done:
+    return st;
 }
 
 /* Counted first: once it is gone, the device's thread may get another buffer with the same handle. */
@@ -121,10 +159,33 @@ kry_status kry_buffer_write_later(kry_device *dev, cl_mem buffer, size_t at, siz
     return write_bytes(dev, false, &(kry_transfer){ buffer, at, bytes, from });
 }
 
+typedef struct copying {
+    const char *from;
+    char *to;
+} copying;
+
+static void copy_bytes(void *user, int part, int64_t begin, int64_t end)
+{
+    const copying *c = user;
+
+    (void)part;
+    memcpy(c->to + begin, c->from + begin, (size_t)(end - begin));
+}
+
 kry_status kry_buffer_upload(kry_device *dev, size_t bytes, const void *from, cl_mem *buffer)
 {
-    kry_status st = kry_buffer_create(dev, bytes, buffer);
-    if (st == KRY_OK) st = kry_buffer_write(dev, *buffer, 0, bytes, from);
+    kry_status st = KRY_OK;
+    copying c = { .from = from };
+
+    TRY(kry_buffer_create_mapped(dev, bytes, buffer, &c.to));
+    if (c.to) {
+        kry_parallel(kry_parts((int64_t)(bytes / sizeof(double))), (int64_t)bytes, copy_bytes, &c);
+        TRY(kry_buffer_unmap(dev, *buffer, &c.to));
+    } else {
+        TRY(kry_buffer_create(dev, bytes, buffer));
+        TRY(kry_buffer_write(dev, *buffer, 0, bytes, from));
+    }
+done:
     if (st < 0) kry_buffer_release(dev, buffer);
     return st;
 }

@@ -19,6 +19,10 @@ const char *kry_cl_error_name(cl_int err);
  * memory has to stay until then; the other functions wait. */
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
 void kry_buffer_release(kry_device *dev, cl_mem *buffer);
+/* A new buffer where the host fills it: *host, until it is unmapped. *buffer NULL: its memory is not the host's, or so few bytes
+ * are as fast to write. */
+kry_status kry_buffer_create_mapped(kry_device *dev, size_t bytes, cl_mem *buffer, char **host);
+kry_status kry_buffer_unmap(kry_device *dev, cl_mem buffer, char **host); /* waits */
 /* Create a buffer with these bytes in it; with room for one where there are none. */
 kry_status kry_buffer_upload(kry_device *dev, size_t bytes, const void *from, cl_mem *buffer);
 kry_status kry_buffer_write(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
@@ -115,8 +119,9 @@ typedef struct kry_driver {
     void (*drain_queue)(cl_command_queue queue);
     void (*drop_queue)(cl_command_queue queue);
 
-    kry_status (*build)(kry_device *dev, const struct kry_wanted *w, cl_program *program,
-                        uint64_t *hash);
+    /* program := that part of the source, compiled; hash: of its text and the options */
+    kry_status (*build)(kry_device *dev, const struct kry_wanted *w, const char *source, int part,
+                        cl_program *program, uint64_t *hash);
     kry_status (*kernel)(cl_program program, const struct kry_wanted *w, const char *name,
                          cl_kernel *kernel);
     void (*drop_program)(cl_program program);

@@ -137,11 +137,12 @@ int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n)
 }
 
 /* NVIDIA's driver says 256 of every kernel, even of one that was compiled for larger groups. */
-kry_status kry_kernel_check_size(const kry_device *dev, const kry_kernel *kernel, int size)
+kry_status kry_kernel_check_size(kry_device *dev, kry_kernel *kernel, int size)
 {
     kry_status st = KRY_OK;
     size_t most = 0, compiled[3] = { 0 };
 
+    TRY(kry_kernel_ready(dev, kernel));
     TRY_CL(clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most,
                                     &most, NULL));
     TRY_CL(clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
@@ -152,11 +153,11 @@ done:
     return st;
 }
 
-bool kry_kernel_spills(const kry_device *dev, const kry_kernel *kernel)
+bool kry_kernel_spills(kry_device *dev, kry_kernel *kernel)
 {
     enum { BEARABLE = 256 }; /* bytes */
     cl_ulong bytes = 0;
-    return dev->info.gpu &&
+    return dev->info.gpu && kry_kernel_ready(dev, kernel) == KRY_OK &&
            !clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_PRIVATE_MEM_SIZE,
                                      sizeof bytes, &bytes, NULL) &&
            bytes > BEARABLE;

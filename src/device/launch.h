@@ -55,10 +55,10 @@ int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n);
 int64_t kry_groups_at_most(const kry_device *dev, int64_t groups);
 /* Returns  KRY_ERR_UNSUPPORTED if a kernel does not take groups of that size: its registers may
  * not allow them. */
-kry_status kry_kernel_check_size(const kry_device *dev, const kry_kernel *kernel, int size);
+kry_status kry_kernel_check_size(kry_device *dev, kry_kernel *kernel, int size);
 /* Whether a GPU has too few registers for a kernel: work-items keep numbers in memory instead, so many that
  * smaller tiles are faster. */
-bool kry_kernel_spills(const kry_device *dev, const kry_kernel *kernel);
+bool kry_kernel_spills(kry_device *dev, kry_kernel *kernel);
 /* kry_kernel_get, and once more with -DFEW_REGISTERS if that kernel spills. */
 kry_status kry_kernel_get_fitting(kry_device *dev, const char *stem, kry_type type,
                                   const char *defines, const char *name, kry_kernel **kernel);

@@ -3,13 +3,15 @@
  * a kernel that fills it, and the host has to wait to know that there is room (buffer.c).
  *
  * While a device's pool is open the last release of a buffer made meanwhile keeps it, for whoever asks for about as many
- * bytes next. Work on the old one may still be under way: the queue is in order, so that the new owner's comes later.
+ * bytes next. Work on the old one may still be under way: the queue is in order, so that the new owner's comes later. Some
+ * stay when the pool is closed, for what is set up next: to let go of one of a few megabytes also takes longer than to fill it.
  */
 #include "device/pool.h"
 #include "device/device.h"
 #include <pthread.h>
 
 enum { SMALL = 1 << 20 /* bytes: drivers are fast below that */, MOST = 256 };
+enum { KEPT = 1 << 25 /* bytes that stay, */, SHARE = 64 /* or of which part of a GPU's memory */ };
 
 typedef struct pool {
     int open; /* how often */
@@ -23,20 +25,38 @@ typedef struct pool {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all pools */
 
-static void drain(kry_device *dev, pool *p)
+/* Let go of idle buffers, but for so many bytes of those that were made last. */
+static void drain(kry_device *dev, pool *p, size_t keep)
 {
     int count = 0;
 
-    for (int i = 0; i < p->count; i++) {
-        if (p->item[i].idle)
+    for (int i = p->count - 1; i >= 0; i--) {
+        if (!p->item[i].idle) continue;
+        if (p->item[i].bytes <= keep) {
+            keep -= p->item[i].bytes;
+        } else {
             dev->driver->drop(p->item[i].buffer);
-        else
-            p->item[count++] = p->item[i];
+            p->item[i].buffer = NULL;
+        }
     }
+    for (int i = 0; i < p->count; i++)
+        if (p->item[i].buffer) p->item[count++] = p->item[i];
     p->count = count;
 }
 
-static void release(kry_device *dev, void *kept) { drain(dev, kept); }
+/* What others have is theirs from now on. */
+static void keep_idle(kry_device *dev, pool *p)
+{
+    const uint64_t share = dev->info.cpu_kernels ? 0 : dev->info.global_bytes / SHARE;
+    int count = 0;
+
+    drain(dev, p, share < KEPT ? (size_t)share : KEPT);
+    for (int i = 0; i < p->count; i++)
+        if (p->item[i].idle) p->item[count++] = p->item[i];
+    p->count = count;
+}
+
+static void release(kry_device *dev, void *kept) { drain(dev, kept, 0); }
 
 static const kry_keeper keeper = { sizeof(pool), release };
 
@@ -72,19 +92,16 @@ void kry_pool_close(kry_device *dev)
 {
     pthread_mutex_lock(&lock);
     pool *p = open_pool(dev);
-    if (p && --p->open == 0) {
-        drain(dev, p);
-        p->count = 0;
-    }
+    if (p && --p->open == 0) keep_idle(dev, p);
     pthread_mutex_unlock(&lock);
 }
 
 bool kry_pool_drain(kry_device *dev)
 {
     pthread_mutex_lock(&lock);
-    pool *p = open_pool(dev);
+    pool *p = kry_device_kept(dev, &keeper);
     const int before = p ? p->count : 0;
-    if (p) drain(dev, p);
+    if (p) drain(dev, p, 0);
     const bool drained = p && p->count < before;
     pthread_mutex_unlock(&lock);
     return drained;

@@ -8,16 +8,17 @@
 
 /* ---- program.c ---- */
 
-enum { KRY_MAX_ARGS = 40 };
+enum { KRY_MAX_ARGS = 40, KRY_MAX_OPTIONS = 1024 };
 
 /* A kernel of a program, owned by the device. Arguments belong to its OpenCL handle, so a thread
  * takes the kernel before it sets them. A thread that finds it taken does not wait: it takes a
  * spare one of the same code. */
 typedef struct kry_kernel {
-    cl_kernel handle;
-    cl_program program; /* borrowed */
+    cl_kernel handle;            /* once it is ready */
+    uint64_t hash;               /* the same: of the program's text and options */
+    struct kry_program *program; /* borrowed */
     const char *name;
-    uint64_t hash;                    /* of the program's text and options */
+    atomic_bool ready;
     struct kry_kernel *next;          /* the next kernel of the program */
     struct kry_kernel *_Atomic spare; /* owned: of the same code; NULL: none */
     atomic_bool taken;
@@ -28,13 +29,16 @@ typedef struct kry_kernel {
     bool launched; /* at least once, and that launch has ended */
 } kry_kernel;
 
-/* What a program of a device is made of; `key` has all that it depends on. */
+/* What a program of a device is made of; `key` has all that it depends on. options: for the compiler. */
 typedef struct kry_wanted {
-    const char *stem, *defines;
+    const char *stem, *defines, *options;
     kry_type type;
     char key[512];
 } kry_wanted;
 
+/* Compile the kernel's program, unless that is done. Who launches a kernel does so by itself; who asks a driver about
+ * its handle does it before. Errors are those of compilers: KRY_ERR_BUILD. */
+kry_status kry_kernel_ready(kry_device *dev, kry_kernel *kernel);
 /* Take the kernel or a spare one, which is made if all are taken. */
 kry_status kry_kernel_take(kry_device *dev, kry_kernel *kernel, kry_kernel **mine);
 static inline void kry_kernel_give_back(kry_kernel *mine)
@@ -54,14 +58,20 @@ void kry_compiling_end(const kry_device *dev);
 void kry_first_launch_begin(const kry_device *dev, const kry_kernel *kernel, int size, int *lock);
 void kry_first_launch_end(const kry_device *dev, const kry_kernel *kernel, int size, int lock);
 
-/* The kernel `name` of cl/<stem>.cl, compiled for numbers of `type` with `defines` ("-DX=1 -DY", or
- * ""). */
+/* The kernel `name` of cl/<stem>.cl for numbers of `type` with `defines` ("-DX=1 -DY", or ""). It is compiled when it is
+ * first launched. */
 kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
                           const char *name, kry_kernel **kernel);
 void kry_programs_release(kry_device *dev);
+
+/* ---- program_build.c ---- */
+
+/* Options of the compiler for this device as it is set now. */
+void kry_program_options(const kry_device *dev, kry_type type, const char *defines, char *text,
+                         size_t size);
 /* The driver's entry of OpenCL devices. */
-kry_status kry_opencl_build(kry_device *dev, const kry_wanted *w, cl_program *program,
-                            uint64_t *hash);
+kry_status kry_opencl_build(kry_device *dev, const kry_wanted *w, const char *source, int part,
+                            cl_program *program, uint64_t *hash);
 
 /* ---- program_source.c: the text that is compiled, to be freed ---- */
 
@@ -73,6 +83,15 @@ extern const kry_kernel_file kry_kernel_files[]; /* the last one has no name */
 
 /* kry.clh, the files that cl/<stem>.cl needs before it, that file, and product.clh. */
 kry_status kry_program_source(const char *stem, char **source);
+/* A line that begins with KRY_PART begins a part of a kernel file: kernels that are used together, with what no other part
+ * uses. Behind KRY_NO_PART, and in the next file, comes what is for all parts again. */
+#define KRY_PART    "// ==== part"
+#define KRY_NO_PART "// ==== part: all"
+enum { KRY_ALL_PARTS = -1 };
+/* In which part the kernel is, counted from 1 on; 0: in none; KRY_ALL_PARTS: it is not found, for a macro makes its name. */
+int kry_program_part(const char *source, const char *kernel);
+/* The text without the other parts, whose lines stay, empty, so that compilers count as before. */
+kry_status kry_program_take_part(const char *source, int part, char **text);
 /* kry.clh and the caller's own kernels. name: for messages of the compiler. */
 kry_status kry_program_source_given(const char *name, const char *given, char **source);
 

@@ -129,6 +129,67 @@ done:
     return st;
 }
 
+static bool begins(const char *line, const char *with)
+{
+    return !strncmp(line, with, strlen(with));
+}
+
+static const char *next_line(const char *line)
+{
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : line + strlen(line);
+}
+
+/* Where the kernel is; product.clh names its own after the format. NULL: it is not there by this name. */
+static const char *find_kernel(const char *source, const char *kernel)
+{
+    char words[160];
+    const char *of_format = strchr(kernel, '_'), *at;
+
+    snprintf(words, sizeof words, "kernel void %s(", kernel);
+    if ((at = strstr(source, words)) || !of_format) return at;
+    snprintf(words, sizeof words, "kernel void KERNEL(%s)(", of_format + 1);
+    return strstr(source, words);
+}
+
+/* The number of the part that a line is in, from that of the line before and the greatest one so far. */
+static int part_of(const char *line, int part, int *parts)
+{
+    if (begins(line, KRY_NO_PART) || begins(line, "#line 1 ")) return 0;
+    return begins(line, KRY_PART) ? ++*parts : part;
+}
+
+int kry_program_part(const char *source, const char *kernel)
+{
+    const char *at = find_kernel(source, kernel);
+    int part = 0, parts = 0;
+
+    if (!at) return KRY_ALL_PARTS;
+    for (const char *line = source; line <= at; line = next_line(line))
+        part = part_of(line, part, &parts);
+    return part;
+}
+
+kry_status kry_program_take_part(const char *source, int part, char **text)
+{
+    kry_status st = kry_alloc(strlen(source) + 1, 1, text);
+    char *to = *text;
+    int here = 0, parts = 0;
+
+    if (st < 0) return st;
+    for (const char *line = source, *next; *line; line = next) {
+        next = next_line(line);
+        here = part_of(line, here, &parts);
+        const bool keeps = part == KRY_ALL_PARTS || !here || here == part;
+        if (keeps)
+            memcpy(to, line, (size_t)(next - line)), to += next - line;
+        else
+            *to++ = '\n';
+    }
+    *to = 0;
+    return st;
+}
+
 kry_status kry_program_source_given(const char *name, const char *given, char **source)
 {
     kry_status st = KRY_OK;

@@ -51,7 +51,7 @@ static kry_status look_at_rows(const kry_sparse *A, survey *s)
     kry_status st = KRY_OK;
     kry_finding found;
 
-    TRY(kry_matrix_inspect(A, &found));
+    TRY(kry_matrix_inspect(A, &found, NULL));
     *s = (survey){ .rows = A->rows,
                    .nnz = kry_sparse_nnz(A),
                    .symmetric = found.what != KRY_FOUND_ASYMMETRIC,

@@ -28,7 +28,8 @@ static double expect_left(const kry_pace *P, const kry_iteration *it)
 
 static bool judge(kry_pace *P, const kry_iteration *it, double left, double other)
 {
-    const double each = it->seconds / (double)it->iteration;
+    /* Not from the first iteration on: kernels are compiled there. */
+    const double each = (it->seconds - P->seen_seconds) / (double)(it->iteration - P->seen);
 
     if (left * each > 2 * other) return true;
     P->over = (double)it->iteration + left > (double)P->budget ? P->over + 1 : 0;
@@ -44,6 +45,6 @@ bool kry_pace_hopeless(kry_pace *P, const kry_iteration *it, double other)
     if (it->iteration < (P->next ? P->next : FIRST)) return false;
     if (P->next) hopeless = judge(P, it, expect_left(P, it), other);
     P->next = P->next ? it->iteration + it->iteration / 2 : 2 * it->iteration;
-    P->seen = it->iteration, P->seen_residual = P->least;
+    P->seen = it->iteration, P->seen_seconds = it->seconds, P->seen_residual = P->least;
     return hopeless;
 }

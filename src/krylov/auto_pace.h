@@ -10,6 +10,7 @@ typedef struct kry_pace {
     int64_t budget;       /* iterations that may be made */
     double patience;      /* and how many of them before the limit is held against them */
     int64_t seen, next;   /* iterations of the last prediction and of the next one */
+    double seen_seconds;  /* when the last one was made */
     double seen_residual; /* the least residuals by then, */
     double least;         /* and by now */
     int over;             /* predictions in a row that the budget is not enough */

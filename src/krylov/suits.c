@@ -26,7 +26,7 @@ static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kry_finding 
     TRY(st);
     const kry_entries given = { "kry_solver_create", read, NULL, info.nnz };
     TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
-    TRY(kry_matrix_inspect(&sorted, found));
+    TRY(kry_matrix_inspect(&sorted, found, NULL));
 done:
     kry_sparse_release(&sorted);
     kry_sparse_release(&read);

@@ -1,5 +1,5 @@
 /* coo.c - entries with their row and column, sorted by row. Kernels: cl/zero.cl, then cl/coo.cl. */
-#include "matrix/matrix.h"
+#include "matrix/given.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -112,9 +112,10 @@ done:
     return st;
 }
 
-kry_status kry_coo_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_coo_build(kry_matrix *A, const kry_given *given)
 {
     kry_status st = KRY_OK;
+    const kry_sparse *host = given->host;
 
     const double nnz = (double)kry_sparse_nnz(host);
 

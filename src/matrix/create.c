@@ -1,5 +1,6 @@
 /* create.c - stored matrices of host arrays: on the host or the device that looks at them, in one format or the one that is
  * chosen; and the public functions. */
+#include "device/pool.h"
 #include "host/host.h"
 #include "matrix/given.h"
 #include "matrix/matrix_parts.h"
@@ -39,12 +40,13 @@ done:
 
 /* ---- operators of what is checked -------------------------------------------------------------- */
 
-static kry_status build_on_host(kry_matrix *A, const kry_sparse *host)
+static kry_status build_on_host(kry_matrix *A, const kry_given *given)
 {
     kry_status st = KRY_OK;
+    const kry_sparse *host = given->host;
 
-    TRY(A->format->build(A, host));
-    TRY(kry_matrix_store(A, "kry_csr_create", host->row_ptr, host->val));
+    TRY(A->format->build(A, given));
+    TRY(kry_matrix_store(A, "kry_csr_create", host->row_ptr, host->val, &given->seen));
 done:
     return st;
 }
@@ -61,7 +63,7 @@ kry_status kry_matrix_in_format(kry_device *dev, const kry_given *given,
           "format %s has no kernels on the host device; csr has", kry_format_name(params->format));
     TRY(kry_matrix_new(dev, params, host, kry_sparse_nnz(host), &A));
     if (given->C.dev) TRY(kry_placed_build(A, given));
-    if (!A->placed) TRY(build_on_host(A, host));
+    if (!A->placed) TRY(build_on_host(A, given));
     TRY(kry_matrix_finish(&A, op));
 done:
     kry_matrix_destroy(A);
@@ -94,22 +96,31 @@ done:
     return st;
 }
 
+/* The operator keeps the pattern, and what new values need. */
+static void keep_pattern(kry_op *op, kry_sparse *host, kry_entry_map *map)
+{
+    kry_matrix *A = op->self;
+
+    A->map = *map, *map = (kry_entry_map){ 0 };
+    A->sorted = *host;
+    if (!A->map.place) A->sorted.val = NULL;
+    *host = (kry_sparse){ .val = A->map.place ? NULL : host->val };
+}
+
 kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
                                 const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
+    kry_given given = { .host = host };
 
     CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
           "kry_csr_create: on_host is for one device, and this is a team of %d",
           kry_team_size(dev));
     if (params->on_host) return keep_on_host(dev, host, map, params, op);
     if (dev->team) return kry_matrix_in_parts(dev, host, map, params, NULL, op);
-    TRY(kry_matrix_of_given(dev, &(kry_given){ .host = host }, params, op));
-    kry_matrix *A = (*op)->self; /* keeps the pattern, and what new values need */
-    A->map = *map, *map = (kry_entry_map){ 0 };
-    A->sorted = *host;
-    if (!A->map.place) A->sorted.val = NULL;
-    *host = (kry_sparse){ .val = A->map.place ? NULL : host->val };
+    kry_numbers_see(host->type, host->val, kry_sparse_nnz(host), &given.seen);
+    TRY(kry_matrix_of_given(dev, &given, params, op));
+    keep_pattern(*op, host, map);
 done:
     return st;
 }
@@ -117,7 +128,8 @@ done:
 /* ---- public functions --------------------------------------------------------------------------- */
 
 /* The numbers of A's entries: the caller's own where they are sorted. */
-static kry_status take_values(const kry_entries *e, const kry_entry_map *map, kry_sparse *A)
+static kry_status take_values(const kry_entries *e, const kry_entry_map *map, kry_sparse *A,
+                              kry_seen *seen)
 {
     kry_status st = KRY_OK;
     const int64_t nnz = kry_sparse_nnz(A);
@@ -127,8 +139,8 @@ static kry_status take_values(const kry_entries *e, const kry_entry_map *map, kr
         TRY(kry_entries_renew(e->who, map, e->given.val, nnz, A));
     } else {
         A->val = e->given.val;
-        TRY(kry_values_check(e->who, A->type, nnz, A->val));
     }
+    TRY(kry_numbers_check(e->who, A->type, A->val, nnz, seen));
 done:
     return st;
 }
@@ -140,15 +152,22 @@ static kry_status make(kry_device *dev, const kry_entries *e, const kry_matrix_p
     kry_status st = KRY_OK;
     kry_sparse A = { 0 };
     kry_entry_map map = { 0 };
-    kry_finding found = { 0 };
+    kry_given G = { .host = &A };
     kry_entries places = *e;
+    const bool here = !dev->team && !params->on_host;
 
     if (!dev->team) places.given.val = NULL; /* a team keeps its numbers for a while */
     TRY(kry_entries_compress(&places, params, &A, &map));
-    if (!A.val) TRY(take_values(e, &map, &A));
-    if (inspects) TRY(kry_matrix_inspect(&A, &found));
-    TRY(kry_matrix_from_host(dev, &A, &map, params, op));
-    (*op)->found = found;
+    if (!A.val) TRY(take_values(e, &map, &A, &G.seen));
+    if (inspects) TRY(kry_matrix_inspect(&A, &G.finding, &G.seen.symmetric));
+    G.seen.compared = inspects;
+    if (here) {
+        TRY(kry_matrix_of_given(dev, &G, params, op));
+        keep_pattern(*op, &A, &map);
+    } else {
+        TRY(kry_matrix_from_host(dev, &A, &map, params, op));
+    }
+    (*op)->found = G.finding;
     (*op)->inspected = inspects;
 done:
     if (A.val == e->given.val) A.val = NULL;
@@ -179,24 +198,34 @@ done:
     return st;
 }
 
+static kry_status make_there(kry_device *dev, const kry_given *G, const kry_matrix_params *params,
+                             kry_op **op)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_matrix_of_given(dev, G, params, op));
+    kry_matrix *A = kry_matrix_of(*op);
+    A->map.given = kry_sparse_nnz(G->host);
+    if (!A->placed) TRY(kry_places_copy(G->host, &A->sorted));
+    (*op)->found = G->finding, (*op)->inspected = true;
+done:
+    if (st < 0) kry_op_release(op);
+    return st;
+}
+
 /* A caller's entries: on the device, where that can look at them. */
 static kry_status make_given(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
                              kry_op **op)
 {
-    kry_status st = KRY_OK;
     kry_given G = { 0 };
-    kry_matrix *A;
+    kry_status st = kry_pool_open(dev);
 
+    if (st < 0) return st;
     if (e->nnz >= KRY_GIVEN_WORTH) TRY(kry_given_upload(dev, e, params, &G));
-    if (!G.C.dev) return make(dev, e, params, true, op);
-    TRY(kry_matrix_of_given(dev, &G, params, op));
-    A = kry_matrix_of(*op);
-    A->map.given = e->nnz;
-    if (!A->placed) TRY(kry_places_copy(G.host, &A->sorted));
-    (*op)->found = G.finding, (*op)->inspected = true;
+    TRY(G.C.dev ? make_there(dev, &G, params, op) : make(dev, e, params, true, op));
 done:
     kry_given_release(&G);
-    if (st < 0) kry_op_release(op);
+    kry_pool_close(dev);
     return st;
 }
 

@@ -112,9 +112,9 @@ done:
     return st;
 }
 
-kry_status kry_csr_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_csr_build(kry_matrix *A, const kry_given *given)
 {
-    return build_stages(A, host, NULL, NULL, A->nnz > INT32_MAX);
+    return build_stages(A, given->host, NULL, NULL, A->nnz > INT32_MAX);
 }
 
 /* The host finds the runs: it looks at few of the offsets. */

@@ -7,40 +7,26 @@
 
 enum { UNROLLED = 16 }; /* up to so many diagonals a kernel is compiled for just that number */
 
-/* The diagonals with entries. number[offset - lowest] is the place of diagonal `offset` in the list, -1
- * if it has no entry. */
+/* The diagonals with entries, ascending; of symmetric matrices those of the upper triangle, with the main one even if it is
+ * empty. */
 typedef struct diagonals {
-    int32_t *number; /* rows + cols */
-    int32_t *offset; /* the list: count of them, ascending */
-    int64_t count, lowest;
+    int32_t *offset;
+    int64_t count;
 } diagonals;
 
-static void diagonals_release(diagonals *d)
-{
-    free(d->number);
-    free(d->offset);
-}
-
-/* symmetric: list the upper triangle only, and the main diagonal even if it is empty. */
 static kry_status find_diagonals(const kry_sparse *host, bool symmetric, diagonals *d)
 {
     kry_status st = KRY_OK;
-    int64_t all = host->rows + host->cols;
+    int32_t *all = NULL;
+    int64_t found, lower = 0;
 
-    d->lowest = symmetric ? 0 : -(host->rows - 1);
-    TRY(kry_alloc((size_t)all, sizeof *d->number, &d->number));
-    for (int64_t i = 0; i < host->rows; i++)
-        for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++)
-            if (host->col[k] - i >= d->lowest) d->number[host->col[k] - i - d->lowest] = 1;
-    if (symmetric) d->number[0] = 1;
-    for (int64_t o = 0; o < all; o++) d->count += d->number[o];
+    TRY(kry_diagonals_find(host, host->rows + host->cols, &all, &found));
+    while (symmetric && lower < found && all[lower] <= 0) lower++;
+    d->count = found - lower + symmetric;
     TRY(kry_alloc((size_t)d->count, sizeof *d->offset, &d->offset));
-    d->count = 0;
-    for (int64_t o = 0; o < all; o++) {
-        if (d->number[o]) d->offset[d->count] = (int32_t)(o + d->lowest);
-        d->number[o] = d->number[o] ? (int32_t)d->count++ : -1;
-    }
+    for (int64_t k = symmetric; k < d->count; k++) d->offset[k] = all[lower + k - symmetric];
 done:
+    free(all);
     return st;
 }
 
@@ -53,19 +39,51 @@ static kry_status refuse_alone(char sign, int64_t offset)
                     sign, (long long)offset);
 }
 
+typedef struct filling {
+    const kry_sparse *host;
+    const diagonals *d;
+    bool shared;
+    int64_t stride;
+    int32_t *slot;
+    int64_t alone
+        [KRY_MOST_PARTS]; /* offset below the main diagonal of an entry that has no mirror image; 0: none */
+} filling;
+
+/* Columns ascend, so that neither list is searched from its beginning. */
+static void fill_row(filling *f, int part, int64_t i)
+{
+    const int32_t *offset = f->d->offset, *col = f->host->col;
+    const int64_t end = f->host->row_ptr[i + 1];
+    int64_t k = f->host->row_ptr[i], at = f->d->count - 1;
+
+    for (; f->shared && k < end && col[k] < i; k++) {
+        while (at > 0 && offset[at] > i - col[k]) at--;
+        if (offset[at] != i - col[k] && !f->alone[part]) f->alone[part] = i - col[k];
+        f->slot[k] = (int32_t) ~(at * f->stride + col[k]);
+    }
+    for (at = 0; k < end; k++) {
+        while (offset[at] < col[k] - i) at++;
+        f->slot[k] = (int32_t)(at * f->stride + i);
+    }
+}
+
+static void fill_rows(void *user, int part, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) fill_row(user, part, i);
+}
+
 /* Returns  KRY_ERR_ARGUMENT for an entry below the main diagonal where none above can be its mirror image. */
 static kry_status fill_slots(kry_matrix *A, const kry_sparse *host, const diagonals *d,
                              int64_t stride)
 {
-    for (int64_t i = 0; i < host->rows; i++)
-        for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++) {
-            int64_t j = host->col[k];
-            bool below = A->format->shared && j < i;
-            int64_t row = below ? j : i, offset = below ? i - j : j - i;
-            int64_t number = d->number[offset - d->lowest], slot = number * stride + row;
-            if (number < 0) return refuse_alone('-', offset);
-            A->slot[k] = (int32_t)(below ? ~slot : slot);
-        }
+    const int parts = kry_parts(A->nnz);
+    filling f = {
+        .host = host, .d = d, .shared = A->format->shared, .stride = stride, .slot = A->slot
+    };
+
+    kry_parallel(parts, host->rows, fill_rows, &f);
+    for (int p = 0; p < parts; p++)
+        if (f.alone[p]) return refuse_alone('-', f.alone[p]);
     return KRY_OK;
 }
 
@@ -121,9 +139,10 @@ done:
     return st;
 }
 
-kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_dia_build(kry_matrix *A, const kry_given *given)
 {
     kry_status st = KRY_OK;
+    const kry_sparse *host = given->host;
     diagonals d = { 0 };
     bool symmetric = A->format->shared;
     int64_t stride = kry_ell_stride(host->rows);
@@ -137,10 +156,10 @@ kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host)
     TRY(find_diagonals(host, symmetric, &d));
     TRY(kry_matrix_slots(A, (double)d.count * (double)stride, 4.0 * (double)d.count));
     TRY(fill_slots(A, host, &d, stride));
-    if (symmetric) TRY(check_mirrors(A, &d));
+    if (symmetric && !given->seen.symmetric) TRY(check_mirrors(A, &d));
     TRY(kry_dia_stage(A, d.offset, d.count));
 done:
-    diagonals_release(&d);
+    free(d.offset);
     return st;
 }
 

@@ -2,7 +2,7 @@
  * width. On GPUs there is one slice of all rows. On CPUs a slice is a vector of rows, because
  * one slice would make a core read two streams of memory for each entry of a row. Kernels:
  * cl/sell.cl. */
-#include "matrix/matrix.h"
+#include "matrix/given.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -84,9 +84,10 @@ done:
     return st;
 }
 
-kry_status kry_ell_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_ell_build(kry_matrix *A, const kry_given *given)
 {
     kry_status st = KRY_OK;
+    const kry_sparse *host = given->host;
     int64_t width = kry_longest_row(host);
     double slots = (double)width * (double)kry_ell_stride(host->rows);
 

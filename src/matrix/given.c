@@ -15,9 +15,23 @@ enum {
     ZERO_ROW,
     NEGATIVE,
     NOT_POSITIVE,
-    FOUND
+    FOUND,
+    PARTS = 16 /* numbers before those of groups */
 };
 static const cl_int nothing[FOUND] = { [ZERO_ROW] = INT_MAX, [NOT_POSITIVE] = INT_MAX };
+
+/* What a group found: as in given.cl. */
+typedef struct part {
+    double largest, difference, entry, mirror;
+    cl_int at, row, col, unused;
+} part;
+
+/* All that is read back, at once: a wait takes as long as several kernels for a small matrix. */
+typedef struct looking {
+    int64_t groups; /* that compare mirror images; 0: the matrix is not square */
+    cl_mem found;
+    cl_int *what; /* FOUND; behind them the parts */
+} looking;
 
 /* For each of so many work-items something to do. */
 static kry_status run(const kry_csr *C, const char *name, int64_t items, const kry_arg *args,
@@ -27,11 +41,30 @@ static kry_status run(const kry_csr *C, const char *name, int64_t items, const k
                    count);
 }
 
-static kry_status begin_looking(kry_device *dev, cl_mem *found)
+static size_t found_bytes(const looking *l)
 {
-    kry_status st = kry_buffer_create(dev, sizeof nothing, found);
-    if (st == KRY_OK) st = kry_buffer_write_later(dev, *found, 0, sizeof nothing, nothing);
+    return PARTS * sizeof(cl_int) + (size_t)l->groups * sizeof(part);
+}
+
+static kry_status begin_looking(const kry_csr *C, looking *l)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = C->dev;
+
+    *l = (looking){ 0 };
+    if (C->rows == C->cols)
+        l->groups = kry_groups_for_sums(dev, C->type, C->rows * kry_given_lanes(C));
+    TRY(kry_alloc(found_bytes(l), 1, &l->what));
+    TRY(kry_buffer_create(dev, found_bytes(l), &l->found));
+    TRY(kry_buffer_write_later(dev, l->found, 0, sizeof nothing, nothing));
+done:
     return st;
+}
+
+static void looking_release(kry_device *dev, looking *l)
+{
+    kry_buffer_release(dev, &l->found);
+    free(l->what);
 }
 
 /* ---- from the host ---------------------------------------------------------------------------- */
@@ -97,108 +130,26 @@ done:
     return st;
 }
 
-kry_status kry_given_upload(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
-                            kry_given *G)
-{
-    kry_status st = KRY_OK;
-    const kry_sparse *given = &e->given;
-    cl_int what[FOUND];
-    cl_mem wide = NULL, found = NULL;
-
-    *G = (kry_given){ .host = given };
-    if (!suits(dev, e, params)) return KRY_OK;
-    G->C = (kry_csr){
-        .dev = dev, .rows = given->rows, .cols = given->cols, .nnz = e->nnz, .type = given->type
-    };
-    TRY(begin_looking(dev, &found));
-    TRY(upload(given, &G->C, &wide, found));
-    TRY(kry_buffer_read(dev, found, 0, sizeof what, what));
-    if (what[BAD]) {
-        kry_csr_release(&G->C);
-        goto done;
-    }
-    G->longest = what[LONGEST];
-    G->singles = !what[NOT_SINGLE], G->too_large = what[TOO_LARGE];
-    TRY(kry_given_inspect(&G->C, &G->finding, &G->symmetric));
-done:
-    kry_buffer_release(dev, &found);
-    kry_buffer_release(dev, &wide);
-    if (st < 0) kry_given_release(G);
-    return st;
-}
-
-kry_type kry_given_stored(const kry_given *G, kry_values values)
-{
-    const bool narrow = values == KRY_VALUES_SINGLE || (values == KRY_VALUES_COMPACT && G->singles);
-    return G->C.type == KRY_F64 && narrow ? KRY_F32 : G->C.type;
-}
-
-void kry_given_release(kry_given *G)
-{
-    if (G->C.dev) kry_csr_release(&G->C);
-}
-
-kry_status kry_given_look_at_values(kry_given *G, bool *finite)
-{
-    kry_status st = KRY_OK;
-    const kry_csr *C = &G->C;
-    cl_int what[FOUND];
-    cl_mem found = NULL;
-
-    TRY(begin_looking(C->dev, &found));
-    TRY(check_values(C, found));
-    TRY(kry_buffer_read(C->dev, found, 0, sizeof what, what));
-    *finite = !what[BAD];
-    G->singles = !what[NOT_SINGLE], G->too_large = what[TOO_LARGE];
-done:
-    kry_buffer_release(C->dev, &found);
-    return st;
-}
-
 /* ---- against Krylov methods ------------------------------------------------------------------- */
 
-/* What the groups found, and room on the host for it. */
-typedef struct mirrors {
-    int64_t groups;
-    cl_mem largest, difference, at;
-    double *size, *apart;
-    struct place {
-        cl_int entry, row, mirror;
-    } * place;
-} mirrors;
-
-static void mirrors_release(kry_device *dev, mirrors *m)
+/* The largest difference, of equals the first, if it is more than rounding. */
+static void judge_mirrors(const kry_csr *C, const looking *l, kry_finding *found)
 {
-    kry_buffer_release(dev, &m->largest);
-    kry_buffer_release(dev, &m->difference);
-    kry_buffer_release(dev, &m->at);
-    free(m->size);
-    free(m->apart);
-    free(m->place);
-}
+    const part *p = (const part *)(l->what + PARTS), *worst = NULL;
+    double largest = 0, apart = 0;
 
-static kry_status find_mirrors(const kry_csr *C, mirrors *m, cl_mem found)
-{
-    kry_status st = KRY_OK;
-    const cl_int rows = (cl_int)C->rows, lanes = kry_given_lanes(C);
-    const size_t groups = (size_t)kry_groups_for_sums(C->dev, C->type, C->rows * lanes);
-
-    m->groups = (int64_t)groups;
-    TRY(kry_alloc(groups, sizeof *m->size, &m->size));
-    TRY(kry_alloc(groups, sizeof *m->apart, &m->apart));
-    TRY(kry_alloc(groups, sizeof *m->place, &m->place));
-    TRY(kry_buffer_create(C->dev, groups * sizeof *m->size, &m->largest));
-    TRY(kry_buffer_create(C->dev, groups * sizeof *m->apart, &m->difference));
-    TRY(kry_buffer_create(C->dev, groups * sizeof *m->place, &m->at));
-    const kry_arg args[] = { ARG(rows),          ARG(lanes),  ARG(C->row_ptr),
-                             ARG(C->col),        ARG(C->val), ARG(m->largest),
-                             ARG(m->difference), ARG(m->at),  ARG(found) };
-    TRY(kry_run(C->dev, "given", C->type, "", "given_mirrors", m->groups, args, COUNT(args)));
-    TRY(kry_buffer_read(C->dev, m->largest, 0, groups * sizeof *m->size, m->size));
-    TRY(kry_buffer_read(C->dev, m->difference, 0, groups * sizeof *m->apart, m->apart));
-    TRY(kry_buffer_read(C->dev, m->at, 0, groups * sizeof *m->place, m->place));
-done:
-    return st;
+    for (int64_t g = 0; g < l->groups; g++) {
+        const bool equal = worst && p[g].difference == apart;
+        if (p[g].largest > largest) largest = p[g].largest;
+        if (p[g].difference > apart || (equal && p[g].at < worst->at))
+            apart = p[g].difference, worst = &p[g];
+    }
+    if (!worst || apart <= kry_inspect_rounding(C->type) * largest) return;
+    *found = (kry_finding){ .what = KRY_FOUND_ASYMMETRIC,
+                            .row = worst->row,
+                            .col = worst->col,
+                            .entry = worst->entry,
+                            .mirror = worst->mirror };
 }
 
 /* *v := number k of C, 0 for k < 0. */
@@ -212,35 +163,6 @@ static kry_status read_number(const kry_csr *C, cl_int k, double *v)
     *v = kry_number_at(C->type, &number, 0);
 done:
     return st;
-}
-
-static kry_status name_asymmetry(const kry_csr *C, const struct place *p, kry_finding *found)
-{
-    kry_status st = KRY_OK;
-    cl_int col;
-
-    TRY(kry_buffer_read(C->dev, C->col, (size_t)p->entry * sizeof col, sizeof col, &col));
-    *found = (kry_finding){ .what = KRY_FOUND_ASYMMETRIC, .row = p->row, .col = col };
-    TRY(read_number(C, p->entry, &found->entry));
-    TRY(read_number(C, p->mirror, &found->mirror));
-done:
-    return st;
-}
-
-/* The largest difference, of equals the first, if it is more than rounding. */
-static kry_status judge_mirrors(const kry_csr *C, const mirrors *m, kry_finding *found)
-{
-    double largest = 0, apart = 0;
-    const struct place *place = NULL;
-
-    for (int64_t g = 0; g < m->groups; g++) {
-        if (m->size[g] > largest) largest = m->size[g];
-        const bool first = m->apart[g] > apart ||
-                           (place && m->apart[g] == apart && m->place[g].entry < place->entry);
-        if (first) apart = m->apart[g], place = &m->place[g];
-    }
-    if (!place || apart <= kry_inspect_rounding(C->type) * largest) return KRY_OK;
-    return name_asymmetry(C, place, found);
 }
 
 /* *v := entry (row, row), 0 if there is none. */
@@ -279,26 +201,86 @@ done:
     return st;
 }
 
-kry_status kry_given_inspect(const kry_csr *C, kry_finding *found, bool *symmetric)
+/* ---- both ----------------------------------------------------------------------------------------- */
+
+static kry_status look_at_rows(const kry_csr *C, const looking *l)
 {
     kry_status st = KRY_OK;
-    const cl_int rows = (cl_int)C->rows;
-    mirrors m = { 0 };
-    cl_int what[FOUND];
-    cl_mem noted = NULL;
+    const cl_int rows = (cl_int)C->rows, lanes = kry_given_lanes(C);
+    const kry_arg diagonal[] = { ARG(rows), ARG(C->row_ptr), ARG(C->col), ARG(C->val),
+                                 ARG(l->found) };
+    const kry_arg mirrors[] = { ARG(rows),   ARG(lanes),  ARG(C->row_ptr),
+                                ARG(C->col), ARG(C->val), ARG(l->found) };
 
-    *found = (kry_finding){ 0 }, *symmetric = false;
-    if (C->rows != C->cols) return KRY_OK;
-    TRY(begin_looking(C->dev, &noted));
-    const kry_arg args[] = { ARG(rows), ARG(C->row_ptr), ARG(C->col), ARG(C->val), ARG(noted) };
-    TRY(run(C, "given_diagonal", C->rows, args, COUNT(args)));
-    TRY(find_mirrors(C, &m, noted));
-    TRY(kry_buffer_read(C->dev, noted, 0, sizeof what, what));
-    *symmetric = !what[UNEQUAL];
-    TRY(judge_mirrors(C, &m, found));
-    TRY(judge_diagonal(C, what, found));
+    if (!l->groups) return KRY_OK;
+    TRY(run(C, "given_diagonal", C->rows, diagonal, COUNT(diagonal)));
+    TRY(kry_run(C->dev, "given", C->type, "", "given_mirrors", l->groups, mirrors, COUNT(mirrors)));
 done:
-    kry_buffer_release(C->dev, &noted);
-    mirrors_release(C->dev, &m);
+    return st;
+}
+
+/* The numbers are looked at; so are their mirror images and the diagonal. Waits. */
+static kry_status end_looking(kry_given *G, const looking *l)
+{
+    kry_status st = KRY_OK;
+    const kry_csr *C = &G->C;
+    const cl_int *what = l->what;
+
+    TRY(look_at_rows(C, l));
+    TRY(kry_buffer_read(C->dev, l->found, 0, found_bytes(l), l->what));
+    G->longest = what[LONGEST];
+    G->seen = (kry_seen){ .finite = !what[BAD],
+                          .singles = !what[NOT_SINGLE],
+                          .too_large = what[TOO_LARGE],
+                          .compared = true,
+                          .symmetric = l->groups && !what[UNEQUAL] };
+    G->finding = (kry_finding){ 0 };
+    if (!l->groups || what[BAD]) return KRY_OK;
+    judge_mirrors(C, l, &G->finding);
+    TRY(judge_diagonal(C, what, &G->finding));
+done:
+    return st;
+}
+
+kry_status kry_given_upload(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
+                            kry_given *G)
+{
+    kry_status st = KRY_OK;
+    const kry_sparse *given = &e->given;
+    looking l = { 0 };
+    cl_mem wide = NULL;
+
+    *G = (kry_given){ .host = given };
+    if (!suits(dev, e, params)) return KRY_OK;
+    G->C = (kry_csr){
+        .dev = dev, .rows = given->rows, .cols = given->cols, .nnz = e->nnz, .type = given->type
+    };
+    TRY(begin_looking(&G->C, &l));
+    TRY(upload(given, &G->C, &wide, l.found));
+    TRY(end_looking(G, &l));
+    if (!G->seen.finite) kry_csr_release(&G->C);
+done:
+    looking_release(dev, &l);
+    kry_buffer_release(dev, &wide);
+    if (st < 0) kry_given_release(G);
+    return st;
+}
+
+void kry_given_release(kry_given *G)
+{
+    if (G->C.dev) kry_csr_release(&G->C);
+}
+
+kry_status kry_given_look_again(kry_given *G)
+{
+    kry_status st = KRY_OK;
+    const kry_csr *C = &G->C;
+    looking l = { 0 };
+
+    TRY(begin_looking(C, &l));
+    TRY(check_values(C, l.found));
+    TRY(end_looking(G, &l));
+done:
+    looking_release(C->dev, &l);
     return st;
 }

@@ -5,6 +5,7 @@
 #ifndef KRY_GIVEN_H
 #define KRY_GIVEN_H
 
+#include "matrix/in_slots.h"
 #include "matrix/spgemm.h"
 #include "operator/op.h"
 
@@ -16,12 +17,9 @@ enum {
 typedef struct kry_given {
     const kry_sparse *host; /* borrowed */
     kry_csr C;              /* the same on the device; dev NULL: the host alone has it */
-    /* Of C: */
-    int64_t longest; /* entries of its longest row */
-    bool singles;    /* all numbers are singles that no device flushes to 0; */
-    bool too_large;  /* one would be infinite in single */
-    bool symmetric;  /* to the bit, pattern and numbers */
-    kry_finding finding;
+    int64_t longest;        /* of C: entries of its longest row */
+    kry_seen seen;
+    kry_finding finding; /* if seen.compared */
 } kry_given;
 
 /* Upload the entries and look at them. G->C.dev NULL: the host is to look, because they are not in order or bad, or because
@@ -30,13 +28,8 @@ typedef struct kry_given {
 kry_status kry_given_upload(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
                             kry_given *G);
 void kry_given_release(kry_given *G);
-/* kry_stored_type */
-kry_type kry_given_stored(const kry_given *G, kry_values values);
-
-/* Whether all numbers of C are finite; sets singles and too_large. Waits. */
-kry_status kry_given_look_at_values(kry_given *G, bool *finite);
-/* kry_matrix_inspect, and whether C is symmetric to the bit. Waits. */
-kry_status kry_given_inspect(const kry_csr *C, kry_finding *found, bool *symmetric);
+/* Look at new numbers of C, as kry_matrix_inspect does: G->seen and G->finding. Waits once. */
+kry_status kry_given_look_again(kry_given *G);
 
 /* ---- counted.c ---- */
 
@@ -52,6 +45,8 @@ cl_int kry_given_lanes(const kry_csr *C);
 /* The offsets of diagonals with entries, ascending, to be freed; *count: of all. *offset NULL: there are more than `most`.
  * Waits. */
 kry_status kry_given_diagonals(const kry_csr *C, int64_t most, int32_t **offset, int64_t *count);
+/* diagonals.c: the same on the host. */
+kry_status kry_diagonals_find(const kry_sparse *A, int64_t most, int32_t **offset, int64_t *count);
 /* with[k]: how many rows have k entries, 0 ... longest. Waits. */
 kry_status kry_given_lengths(const kry_csr *C, int64_t longest, cl_int *with);
 

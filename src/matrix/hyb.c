@@ -1,5 +1,5 @@
 /* hyb.c - the first entries of each row in ELL, the rest in COO. Kernels: cl/sell.cl, cl/coo.cl. */
-#include "matrix/matrix.h"
+#include "matrix/given.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,9 +31,10 @@ done:
     return st;
 }
 
-kry_status kry_hyb_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_hyb_build(kry_matrix *A, const kry_given *given)
 {
     kry_status st = KRY_OK;
+    const kry_sparse *host = given->host;
     int64_t width, tail;
 
     TRY(kry_hyb_estimate(host, &width, &tail));

@@ -1,46 +1,87 @@
 /* in_slots.c - the numbers of a stored matrix on the host: in single precision where that loses nothing, and each in its
  * slot. On several threads. */
 #include "matrix/in_slots.h"
-#include "matrix/matrix_parts.h"
+#include "sparse/entries.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Devices may flush singles below FLT_MIN to 0. */
-static bool is_single(double v) { return (double)(float)v == v && (v == 0 || fabs(v) >= FLT_MIN); }
+/* ---- what they are like -------------------------------------------------------------------------- */
 
-typedef struct singles {
-    const double *v;
-    bool others[KRY_MOST_PARTS];
-} singles;
+typedef struct seeing {
+    kry_type type;
+    const void *val;
+    kry_seen part[KRY_MOST_PARTS];
+} seeing;
 
-static void look_for_others(void *user, int part, int64_t begin, int64_t end)
+/* Devices may flush singles below FLT_MIN to 0; others are doubles with no more digits. No branches: so compilers take
+ * several numbers at a time. */
+static void see_doubles(const double *v, int64_t count, kry_seen *seen)
 {
-    singles *s = user;
-    int64_t k = begin;
+    const uint64_t more_digits = (UINT64_C(1) << (DBL_MANT_DIG - FLT_MANT_DIG)) - 1;
+    uint64_t bits = 0, infinite = 0, tiny = 0;
+    double largest = 0;
 
-    while (k < end && is_single(s->v[k])) k++;
-    s->others[part] = k < end;
+    for (int64_t k = 0; k < count; k++) {
+        const double size = fabs(v[k]);
+        uint64_t own;
+        memcpy(&own, &v[k], sizeof own);
+        bits |= own;
+        infinite |= (uint64_t) !(size <= DBL_MAX);
+        tiny |= (uint64_t)((size > 0) & (size < FLT_MIN));
+        largest = size > largest ? size : largest;
+    }
+    seen->finite = !infinite;
+    seen->singles = !infinite && !tiny && !(bits & more_digits) && largest <= FLT_MAX;
+    seen->too_large = infinite || !isfinite((float)largest);
 }
 
-static bool all_are_singles(const double *v, int64_t count)
+static void see_singles(const float *v, int64_t count, kry_seen *seen)
+{
+    unsigned infinite = 0;
+
+    for (int64_t k = 0; k < count; k++) infinite |= (unsigned)!(fabsf(v[k]) <= FLT_MAX);
+    seen->finite = seen->singles = !infinite, seen->too_large = infinite;
+}
+
+static void see_part(void *user, int part, int64_t begin, int64_t end)
+{
+    seeing *s = user;
+
+    if (s->type == KRY_F64)
+        see_doubles((const double *)s->val + begin, end - begin, &s->part[part]);
+    else
+        see_singles((const float *)s->val + begin, end - begin, &s->part[part]);
+}
+
+void kry_numbers_see(kry_type type, const void *val, int64_t count, kry_seen *seen)
 {
     const int parts = kry_parts(count);
-    singles s = { .v = v };
-    bool others = false;
+    seeing s = { .type = type, .val = val };
 
-    kry_parallel(parts, count, look_for_others, &s);
-    for (int p = 0; p < parts; p++) others |= s.others[p];
-    return !others;
+    *seen = (kry_seen){ .finite = true, .singles = true };
+    if (!count) return;
+    kry_parallel(parts, count, see_part, &s);
+    for (int p = 0; p < parts; p++) {
+        seen->finite &= s.part[p].finite;
+        seen->singles &= s.part[p].singles;
+        seen->too_large |= s.part[p].too_large;
+    }
 }
 
-kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count)
+kry_status kry_numbers_check(const char *who, kry_type type, const void *val, int64_t count,
+                             kry_seen *seen)
 {
-    bool narrow =
-        type == KRY_F64 && (values == KRY_VALUES_SINGLE ||
-                            (values == KRY_VALUES_COMPACT && all_are_singles(val, count)));
-    return narrow ? KRY_F32 : type;
+    kry_numbers_see(type, val, count, seen);
+    return seen->finite ? KRY_OK : kry_values_check(who, type, count, val);
+}
+
+kry_type kry_stored_type(kry_type type, kry_values values, const kry_seen *seen)
+{
+    const bool narrow =
+        values == KRY_VALUES_SINGLE || (values == KRY_VALUES_COMPACT && seen->singles);
+    return type == KRY_F64 && narrow ? KRY_F32 : type;
 }
 
 kry_status kry_values_fit_single(const char *who, int64_t nnz, const double *v)
@@ -55,13 +96,7 @@ done:
     return st;
 }
 
-kry_status kry_matrix_choose_stored(const kry_matrix *A, const char *who, const void *sorted,
-                                    kry_type *stored)
-{
-    *stored = kry_stored_type(A->shape.type, A->params.values, sorted, A->nnz);
-    if (A->shape.type != KRY_F64 || A->params.values != KRY_VALUES_SINGLE) return KRY_OK;
-    return kry_values_fit_single(who, A->nnz, sorted);
-}
+/* ---- where they go ------------------------------------------------------------------------------- */
 
 kry_status kry_matrix_refuse_mirror(const kry_matrix *A, const char *who, int64_t k)
 {
@@ -129,18 +164,32 @@ static kry_status refuse(const filling *f, const char *who)
     return kry_matrix_refuse_mirror(A, who, k);
 }
 
-kry_status kry_matrix_to_slots(const kry_matrix *A, const char *who, kry_type stored,
-                               const void *sorted, void **out)
+static void set_zeros(void *user, int part, int64_t begin, int64_t end)
+{
+    const filling *f = user;
+    const size_t size = kry_type_size(f->stored);
+
+    (void)part;
+    memset((char *)f->out + (size_t)begin * size, 0, (size_t)(end - begin) * size);
+}
+
+void kry_matrix_to_slots(const kry_matrix *A, kry_type stored, const void *sorted, void *out)
+{
+    filling f = { .A = A, .stored = stored, .sorted = sorted, .out = out };
+    const int parts = kry_parts(A->nnz);
+
+    if (A->slots > A->nnz || A->format->shared) kry_parallel(parts, A->slots, set_zeros, &f);
+    kry_parallel(parts, A->nnz, put, &f);
+}
+
+kry_status kry_matrix_check_shared(const kry_matrix *A, const char *who, kry_type stored,
+                                   const void *sorted, void *in_slots)
 {
     kry_status st = KRY_OK;
     const int parts = kry_parts(A->nnz);
-    filling f = { .A = A, .stored = stored, .sorted = sorted };
+    filling f = { .A = A, .stored = stored, .sorted = sorted, .out = in_slots };
     bool differs = false;
 
-    TRY(kry_alloc((size_t)A->slots, kry_type_size(stored), out));
-    f.out = *out;
-    kry_parallel(parts, A->nnz, put, &f);
-    if (!A->format->shared) return KRY_OK;
     kry_parallel(parts, A->nnz, compare, &f);
     for (int p = 0; p < parts; p++) differs |= f.differs[p];
     if (differs) TRY(refuse(&f, who));

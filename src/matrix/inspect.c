@@ -62,18 +62,21 @@ static void add_rows(look *L, const look *part)
 
 double kry_inspect_rounding(kry_type type) { return type == KRY_F32 ? 1e-5 : 1e-8; }
 
-kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found)
+kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found, bool *symmetric)
 {
     kry_status st = KRY_OK;
     inspection I = { .A = A };
     look L = { 0 };
+    bool equal = false;
 
     *found = (kry_finding){ 0 };
+    if (symmetric) *symmetric = false;
     if (A->rows != A->cols) return KRY_OK;
     const int parts = kry_parts(kry_sparse_nnz(A));
     kry_parallel(parts, A->rows, look_at_rows, &I);
     for (int p = 0; p < parts; p++) add_rows(&L, &I.part[p]);
-    TRY(kry_mirrors_compare(A, kry_inspect_rounding(A->type) * L.largest, found));
+    TRY(kry_mirrors_compare(A, kry_inspect_rounding(A->type) * L.largest, found, &equal));
+    if (symmetric) *symmetric = equal;
     if (!found->what) *found = L.not_positive;
     found->zero_rows = L.zero_rows, found->zero_row = L.zero_row;
     found->negative = found->what == KRY_FOUND_NOT_POSITIVE && L.negative == A->rows;

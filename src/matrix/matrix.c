@@ -157,6 +157,8 @@ static kry_status matrix_update(void *self, const void *values)
     kry_matrix *A = self;
     kry_status st = KRY_OK;
     const char *who = "kry_op_update";
+    const void *sorted = A->sorted.val;
+    kry_seen seen;
 
     kry_matrix_renew_transpose(A);
     if (!values) /* of a wrapped one the buffer itself was changed, and nothing depends on it */
@@ -167,8 +169,9 @@ static kry_status matrix_update(void *self, const void *values)
     if (A->map.place)
         TRY(kry_entries_renew(who, &A->map, values, A->nnz, &A->sorted));
     else
-        TRY(kry_values_check(who, A->shape.type, A->nnz, values));
-    TRY(kry_matrix_store(A, who, A->sorted.row_ptr, A->map.place ? A->sorted.val : values));
+        sorted = values;
+    TRY(kry_numbers_check(who, A->shape.type, sorted, A->nnz, &seen));
+    TRY(kry_matrix_store(A, who, A->sorted.row_ptr, sorted, &seen));
 done:
     return st;
 }
@@ -183,7 +186,7 @@ static kry_status matrix_inspect(void *self, const void *values, kry_finding *fo
         return KRY_OK;
     }
     if (!A->map.place) now.val = (void *)values;
-    return kry_matrix_inspect(&now, found);
+    return kry_matrix_inspect(&now, found, NULL);
 }
 
 /* ---- the operator -------------------------------------------------------------------------- */

@@ -56,15 +56,16 @@ typedef struct kry_matrix kry_matrix;
 typedef struct kry_transposed kry_transposed; /* transposed.c */
 struct kry_csr;                               /* spgemm.h */
 struct kry_given;                             /* given.h */
+struct kry_seen;                              /* in_slots.h */
 
 typedef struct kry_format_table {
     /* Entries below the diagonal share the slot of their mirror image, which is marked ~slot, and
      * must be equal to it. */
     bool shared;
-    /* Analyse `host`, fill in stages, slots and variant; A->params are the caller's.
+    /* Analyse given->host, fill in stages, slots and variant; A->params are the caller's.
      * Returns  KRY_ERR_UNSUPPORTED, with the bytes it would take, if the format does not suit the
      * matrix. */
-    kry_status (*build)(kry_matrix *A, const kry_sparse *host);
+    kry_status (*build)(kry_matrix *A, const struct kry_given *given);
     /* The same of a matrix on the device: stages, A->slots and variant; *place := a buffer with the slot of each entry,
      * NULL: they lie in order. It says that it has by A->placed; else only the host can, and nothing has happened.
      * NULL: so it is with all. Waits. */
@@ -207,21 +208,22 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, in
 
 /* ---- entries of the formats' tables ------------------------------------------------------------ */
 
-kry_status kry_csr_build(kry_matrix *A, const kry_sparse *host);
+kry_status kry_csr_build(kry_matrix *A, const struct kry_given *given);
 kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d);
 /* The columns and row pointers on the device. */
 void kry_csr_buffers(const kry_matrix *A, cl_mem *row_ptr, cl_mem *col);
 /* row_ptr := those of a matrix that is not wrapped. Waits. */
 kry_status kry_csr_offsets_of(const kry_matrix *A, int64_t *row_ptr);
-kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host); /* these are symdia's, too */
+kry_status kry_dia_build(kry_matrix *A,
+                         const struct kry_given *given); /* these are symdia's, too */
 kry_status kry_dia_diagonal(kry_matrix *A, kry_vec *d);
 /* dia.c: the stage of diagonals with these offsets, ascending, and the variant. */
 kry_status kry_dia_stage(kry_matrix *A, const int32_t *offset, int64_t count);
 kry_status kry_dia_entries(const kry_matrix *A, struct kry_csr *C, bool *all);
-kry_status kry_ell_build(kry_matrix *A, const kry_sparse *host);
-kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host);
-kry_status kry_hyb_build(kry_matrix *A, const kry_sparse *host);
-kry_status kry_coo_build(kry_matrix *A, const kry_sparse *host);
+kry_status kry_ell_build(kry_matrix *A, const struct kry_given *given);
+kry_status kry_sell_build(kry_matrix *A, const struct kry_given *given);
+kry_status kry_hyb_build(kry_matrix *A, const struct kry_given *given);
+kry_status kry_coo_build(kry_matrix *A, const struct kry_given *given);
 
 /* matrix.c: y := alpha A x + beta y for one vector. */
 kry_status kry_matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
@@ -278,10 +280,10 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
 /* Enqueue a kernel of a stage, whose arguments are its structure, the numbers and `rest`. */
 kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel *kernel,
                             int64_t groups, const kry_arg *rest, size_t count);
-/* Send the numbers of the sorted matrix to the device. row_ptr: its rows, read in flux form only. On
+/* Send the numbers of the sorted matrix to the device, which are finite. row_ptr: its rows, read in flux form only. On
  * failure the old numbers stay. */
 kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
-                            const void *sorted);
+                            const void *sorted, const struct kry_seen *seen);
 /* Take numbers in the order of slots that are on the device; their buffer may become the matrix's own. On failure the old
  * numbers stay. */
 kry_status kry_matrix_replace(kry_matrix *A, kry_type stored, cl_mem numbers);
@@ -348,8 +350,8 @@ kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sp
 /* Look for an entry of a square matrix, columns ascending in each row, that differs from its mirror
  * image by more than rounding; or else for a diagonal entry that is not positive. Of large matrices that are not symmetric
  * not all entries are compared: some rows at a time, and of the first of these that have such an entry it is the one that
- * differs most. */
-kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found);
+ * differs most. *symmetric (NULL: not wanted): whether it is, to the bit, pattern and numbers. */
+kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found, bool *symmetric);
 /* What that is, of the largest entry: mirror images may have been rounded apart, or written with few digits. */
 double kry_inspect_rounding(kry_type type);
 
@@ -374,10 +376,6 @@ kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
 kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail);
 /* with[k]: of so many rows those with k entries, 0 ... longest. */
 void kry_hyb_cut(const int32_t *with, int64_t rows, int64_t longest, int64_t *width, int64_t *tail);
-/* The type in which numbers are stored: their own, or single. */
-kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count);
-/* Returns  KRY_ERR_ARGUMENT naming the first number that is too large for single. */
-kry_status kry_values_fit_single(const char *who, int64_t nnz, const double *v);
 
 /* ---- runs.c: the runs of entries that a group of csr.cl or coo.cl takes ------------------------ */
 

@@ -1,5 +1,5 @@
 /* matrix_parts.c - stored matrices on a team: each part's rows, in a format of its own. */
-#include "matrix/matrix.h"
+#include "matrix/in_slots.h"
 #include "matrix/matrix_cut.h"
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,7 @@ done:
 
 static kry_status inspect(void *self, kry_finding *found)
 {
-    return kry_matrix_inspect(&((const kry_matrix_whole *)self)->host, found);
+    return kry_matrix_inspect(&((const kry_matrix_whole *)self)->host, found, NULL);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

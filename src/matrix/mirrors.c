@@ -4,15 +4,15 @@
  * Rows are read in order, but the mirror images of their entries may be anywhere. So the entries above the diagonal are
  * sorted by their columns first, many rows at a time: by counting, into buckets of neighbouring columns, then each bucket by
  * its columns. Column j of them, and the entries of row j below the diagonal, are two lists that ascend alike, so that
- * nothing is searched for.
+ * nothing is searched for. Where neighbouring rows have neighbouring columns, to look for mirror images is faster:
+ * mirrors_near.c.
  */
 #include "matrix/mirrors.h"
 #include "base/hooks.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { FIRST = 1 << 16, FEW = 64 }; /* entries of the first batch of rows; in tests */
-enum { NEAR = 1 << 19 }; /* of any, if entries have their mirror images near each other */
+enum { FIRST = 1 << 16, FEW = 64 };       /* entries of the first batch of rows; in tests */
 enum { IN_CACHE = 1 << 15, MOST = 1024 }; /* entries of a bucket's rows; buckets */
 
 typedef struct upper {
@@ -20,17 +20,11 @@ typedef struct upper {
     double entry;
 } upper; /* above the diagonal */
 
-/* The pair that is furthest apart, of equals the first, named by its upper entry, or by the one that there is. */
-typedef struct apart {
-    double difference;
-    kry_finding pair;
-} apart;
-
 typedef struct mirrors {
     const kry_sparse *A;
     int64_t begin, end; /* rows of the batch */
     upper *listed;      /* its entries above the diagonal, by buckets */
-    bool scattered;     /* a bucket has few of them */
+    int64_t largest;    /* entries of a bucket */
     upper *sorted;      /* of each part: room for those of a bucket, by columns */
     int64_t room;
     int parts, shift; /* a bucket has 2^shift columns */
@@ -39,17 +33,17 @@ typedef struct mirrors {
     int64_t *next;   /* of each part, for each bucket: where its next entry is listed */
     int64_t *column; /* of each part, for each column of a bucket: behind its entries */
     int32_t *done; /* of each row: how many of its entries have been compared, from the first on */
-    apart part[KRY_MOST_PARTS];
+    kry_apart part[KRY_MOST_PARTS];
 } mirrors;
 
 static double value_at(const kry_sparse *A, int64_t k) { return kry_number_at(A->type, A->val, k); }
 
-/* Entry (row, col), and its mirror image. */
-static void compare(apart *a, int64_t row, int64_t col, double entry, double mirror)
+void kry_apart_differ(kry_apart *a, int64_t row, int64_t col, double entry, double mirror)
 {
     const double difference = fabs(entry - mirror);
     const kry_finding *p = &a->pair;
 
+    a->unequal = true;
     if (!(difference > 0 && difference >= a->difference)) return;
     if (difference == a->difference && (row > p->row || (row == p->row && col > p->col))) return;
     a->difference = difference;
@@ -82,26 +76,32 @@ static void count_rows(void *user, int part, int64_t begin, int64_t end)
 
 static int64_t bucket_entries(void) { return kry_test_parts ? FEW : IN_CACHE; }
 
-/* Counts become places: a bucket has the entries of the first part, then those of the second. And room to sort one. */
-static kry_status begin_buckets(mirrors *M)
+/* Counts become places: a bucket has the entries of the first part, then those of the second. */
+static void count_buckets(mirrors *M)
 {
-    kry_status st = KRY_OK;
-    int64_t at = 0, largest = 0, used = 0;
+    int64_t at = 0;
 
+    kry_parallel(M->parts, M->end - M->begin, count_rows, M);
+    M->largest = 0;
     for (int64_t b = 0; b < M->buckets; b++) {
         const int64_t begin = at;
         for (int p = 0; p < M->parts; p++) {
             int64_t *next = &M->next[p * M->buckets + b], count = *next;
             *next = at, at += count;
         }
-        if (at - begin > largest) largest = at - begin;
-        used += at > begin;
+        if (at - begin > M->largest) M->largest = at - begin;
     }
-    M->scattered = at < used * bucket_entries() / 4;
-    if (largest <= M->room) return KRY_OK;
+}
+
+/* To sort the largest bucket. */
+static kry_status make_room(mirrors *M)
+{
+    kry_status st = KRY_OK;
+
+    if (M->largest <= M->room) return KRY_OK;
     free(M->sorted), M->sorted = NULL, M->room = 0;
-    TRY(kry_alloc((size_t)(M->parts * largest), sizeof *M->sorted, &M->sorted));
-    M->room = largest;
+    TRY(kry_alloc((size_t)(M->parts * M->largest), sizeof *M->sorted, &M->sorted));
+    M->room = M->largest;
 done:
     return st;
 }
@@ -134,7 +134,8 @@ static void sort_bucket(const mirrors *M, const upper *from, const upper *to, in
 }
 
 /* Entries of row j below the diagonal, in the columns of the batch, and those of column j above it. */
-static void compare_row(const mirrors *M, apart *a, int64_t j, const upper *u, const upper *last)
+static void compare_row(const mirrors *M, kry_apart *a, int64_t j, const upper *u,
+                        const upper *last)
 {
     const kry_sparse *A = M->A;
     const int64_t end = A->row_ptr[j + 1], before = M->end < j ? M->end : j;
@@ -142,13 +143,13 @@ static void compare_row(const mirrors *M, apart *a, int64_t j, const upper *u, c
 
     for (; k < end && A->col[k] < before; k++) {
         const int32_t i = A->col[k];
-        for (; u < last && u->row < i; u++) compare(a, u->row, j, u->entry, 0);
+        for (; u < last && u->row < i; u++) kry_apart_differ(a, u->row, j, u->entry, 0);
         if (u < last && u->row == i)
-            compare(a, i, j, u++->entry, value_at(A, k));
+            kry_apart_pair(a, i, j, u->entry, value_at(A, k)), u++;
         else
-            compare(a, j, i, value_at(A, k), 0);
+            kry_apart_differ(a, j, i, value_at(A, k), 0);
     }
-    for (; u < last; u++) compare(a, u->row, j, u->entry, 0);
+    for (; u < last; u++) kry_apart_differ(a, u->row, j, u->entry, 0);
     M->done[j] = (int32_t)(k - A->row_ptr[j]);
 }
 
@@ -159,35 +160,17 @@ static int32_t next_column(const mirrors *M, int64_t j)
     return k < M->A->row_ptr[j + 1] && M->A->col[k] < j ? M->A->col[k] : INT32_MAX;
 }
 
-/* The next entry of column u->col, by rows. */
-static void meet(const mirrors *M, apart *a, const upper *u)
-{
-    const kry_sparse *A = M->A;
-    const int64_t j = u->col, end = A->row_ptr[j + 1];
-    int64_t k = A->row_ptr[j] + M->done[j];
-
-    for (; k < end && A->col[k] < u->row; k++) compare(a, j, A->col[k], value_at(A, k), 0);
-    const bool met = k < end && A->col[k] == u->row;
-    compare(a, u->row, j, u->entry, met ? value_at(A, k) : 0);
-    M->done[j] = (int32_t)(k + met - A->row_ptr[j]);
-}
-
-/* Entries that are listed near each other have mirror images near each other: to sort them would take longer. */
 static void compare_bucket(mirrors *M, int part, int64_t b, const upper *from, const upper *to)
 {
     const int64_t first = b << M->shift, after = first + (INT64_C(1) << M->shift);
     int64_t *column = M->column + (part << M->shift), u = 0, last = 0;
     upper *sorted = M->sorted + part * M->room;
-    apart *a = &M->part[part];
 
-    if (M->scattered)
-        sort_bucket(M, from, to, column, sorted);
-    else
-        for (const upper *e = from; e < to; e++) meet(M, a, e);
+    sort_bucket(M, from, to, column, sorted);
     M->least[b] = INT32_MAX;
     for (int64_t j = first; j < after && j < M->A->rows; j++, u = last) {
-        if (M->scattered) last = column[j - first];
-        compare_row(M, a, j, sorted + u, sorted + last);
+        last = column[j - first];
+        compare_row(M, &M->part[part], j, sorted + u, sorted + last);
         const int32_t next = next_column(M, j);
         if (next < M->least[b]) M->least[b] = next;
     }
@@ -217,7 +200,7 @@ static void mirrors_release(mirrors *M)
 }
 
 /* most: entries of a batch. */
-static kry_status mirrors_begin(mirrors *M, int64_t most)
+static kry_status begin_sorting(mirrors *M, int64_t most)
 {
     kry_status st = KRY_OK;
     const kry_sparse *A = M->A;
@@ -226,17 +209,49 @@ static kry_status mirrors_begin(mirrors *M, int64_t most)
 
     while (A->rows >> M->shift > (wanted < MOST ? wanted : MOST)) M->shift++;
     M->buckets = (A->rows >> M->shift) + 1;
+    TRY(kry_alloc(parts * (size_t)M->buckets, sizeof *M->next, &M->next));
     TRY(kry_alloc(entries, sizeof *M->listed, &M->listed));
     TRY(kry_alloc((size_t)M->buckets, sizeof *M->least, &M->least));
-    TRY(kry_alloc(parts * (size_t)M->buckets, sizeof *M->next, &M->next));
     TRY(kry_alloc(parts << M->shift, sizeof *M->column, &M->column));
     TRY(kry_alloc((size_t)A->rows, sizeof *M->done, &M->done));
 done:
     return st;
 }
 
+/* The entries of a batch by columns. */
+static kry_status compare_sorted(mirrors *M, int64_t most)
+{
+    kry_status st = KRY_OK;
+
+    if (!M->listed) TRY(begin_sorting(M, most));
+    count_buckets(M);
+    TRY(make_room(M));
+    kry_parallel(M->parts, M->end - M->begin, list_rows, M);
+    kry_parallel(M->parts, M->buckets, compare_buckets, M);
+done:
+    return st;
+}
+
+static double largest_difference(const mirrors *M)
+{
+    double difference = 0;
+
+    for (int p = 0; p < M->parts; p++)
+        if (M->part[p].difference > difference) difference = M->part[p].difference;
+    return difference;
+}
+
+/* The next rows, with so many entries. */
+static void take_rows(mirrors *M, int64_t entries)
+{
+    const int64_t *row_ptr = M->A->row_ptr;
+
+    M->begin = M->end++;
+    while (M->end < M->A->rows && row_ptr[M->end + 1] - row_ptr[M->begin] <= entries) M->end++;
+}
+
 /* Up to the first batch with an entry that is further from its mirror image than rounding takes it. Each has four times as many
- * entries as the one before, up to `most`, or fewer where these are near each other. */
+ * entries as the one before, up to `most`. */
 static kry_status compare_all(mirrors *M, double rounding)
 {
     kry_status st = KRY_OK;
@@ -244,39 +259,38 @@ static kry_status compare_all(mirrors *M, double rounding)
     const int64_t nnz = kry_sparse_nnz(A), first = kry_test_parts ? FEW : FIRST;
     const int64_t most = nnz / 4 > first ? nnz / 4 : nnz < first ? nnz : first;
     int64_t entries = first < most ? first : most;
-    double difference = 0;
+    kry_near near = { .A = A, .part = M->part };
+    const bool sorts = !kry_near_suits(A);
 
-    TRY(mirrors_begin(M, most));
-    while (M->end < A->rows && difference <= rounding) {
-        M->begin = M->end++;
-        while (M->end < A->rows && A->row_ptr[M->end + 1] - A->row_ptr[M->begin] <= entries)
-            M->end++;
-        kry_parallel(M->parts, M->end - M->begin, count_rows, M);
-        TRY(begin_buckets(M));
-        kry_parallel(M->parts, M->end - M->begin, list_rows, M);
-        kry_parallel(M->parts, M->buckets, compare_buckets, M);
-        for (int p = 0; p < M->parts; p++)
-            if (M->part[p].difference > difference) difference = M->part[p].difference;
-        const int64_t limit = M->scattered || most < NEAR ? most : NEAR;
-        if (entries < limit) entries = 4 * entries < limit ? 4 * entries : limit;
+    while (M->end < A->rows && largest_difference(M) <= rounding) {
+        take_rows(M, entries);
+        if (sorts)
+            TRY(compare_sorted(M, most));
+        else
+            kry_near_compare(&near, M->parts, M->begin, M->end);
+        entries = 4 * entries < most ? 4 * entries : most;
     }
+    if (!sorts && M->end == A->rows) kry_near_end(&near, M->parts);
 done:
     return st;
 }
 
-kry_status kry_mirrors_compare(const kry_sparse *A, double rounding, kry_finding *found)
+kry_status kry_mirrors_compare(const kry_sparse *A, double rounding, kry_finding *found,
+                               bool *symmetric)
 {
     kry_status st = KRY_OK;
     mirrors M = { .A = A, .parts = kry_parts(kry_sparse_nnz(A)) };
-    apart all = { 0 };
+    kry_apart all = { 0 };
 
     *found = (kry_finding){ 0 };
     TRY(compare_all(&M, rounding));
     for (int p = 0; p < M.parts; p++) {
         const kry_finding *f = &M.part[p].pair;
-        if (f->what) compare(&all, f->row, f->col, f->entry, f->mirror);
+        if (f->what) kry_apart_differ(&all, f->row, f->col, f->entry, f->mirror);
+        all.unequal |= M.part[p].unequal;
     }
     if (all.difference > rounding) *found = all.pair;
+    *symmetric = !all.unequal;
 done:
     mirrors_release(&M);
     return st;

@@ -47,7 +47,7 @@ static kry_status put_in_slots(const kry_matrix *A, const numbers *n, cl_mem val
 }
 
 /* *val := new slots, with 0 where there is no entry. */
-static kry_status to_slots(const kry_matrix *A, const char *who, const numbers *n, cl_mem *val)
+static kry_status to_slots(const kry_matrix *A, const numbers *n, cl_mem *val)
 {
     kry_status st = KRY_OK;
 
@@ -55,20 +55,38 @@ static kry_status to_slots(const kry_matrix *A, const char *who, const numbers *
     const kry_arg zero[] = { ARG(A->slots), ARG(*val) };
     TRY(run(n, "numbers_zero", A->slots, zero, COUNT(zero)));
     TRY(put_in_slots(A, n, *val));
-    if (A->format->shared) TRY(check_shared(A, who, n, *val));
 done:
     return st;
 }
 
-/* In order, rounded. */
-static kry_status round_all(const numbers *n, cl_mem *val)
+/* val := in order, rounded. */
+static kry_status round_all(const numbers *n, cl_mem val)
+{
+    kry_csr narrow = { .dev = n->C->dev, .nnz = n->C->nnz, .type = n->stored, .val = val };
+    return kry_csr_gather(&narrow, NULL, n->C->type, n->C->val);
+}
+
+/* Numbers against which nothing can be said any more, in place of the old ones. */
+static kry_status overwrite(const kry_matrix *A, const numbers *n)
+{
+    if (n->place) return put_in_slots(A, n, A->val);
+    return n->stored == n->C->type ? kry_buffer_copy(A->dev, n->C->val, 0, A->val, 0,
+                                                     (size_t)A->nnz * kry_type_size(n->stored))
+                                   : round_all(n, A->val);
+}
+
+/* *val := a new buffer with them, or the one that they are in. */
+static kry_status keep(const kry_matrix *A, const numbers *n, cl_mem *val)
 {
     kry_status st = KRY_OK;
-    kry_csr narrow = { .dev = n->C->dev, .nnz = n->C->nnz, .type = n->stored };
 
-    TRY(kry_buffer_create(narrow.dev, (size_t)narrow.nnz * kry_type_size(narrow.type), val));
-    narrow.val = *val;
-    TRY(kry_csr_gather(&narrow, NULL, n->C->type, n->C->val));
+    if (n->place) return to_slots(A, n, val);
+    if (n->stored == n->C->type) {
+        *val = n->C->val;
+        return kry_buffer_retain(A->dev, n->C->val);
+    }
+    TRY(kry_buffer_create(A->dev, (size_t)A->nnz * kry_type_size(n->stored), val));
+    TRY(round_all(n, *val));
 done:
     return st;
 }
@@ -79,18 +97,15 @@ static kry_status store(kry_matrix *A, const char *who, const kry_given *G, cl_m
 {
     kry_status st = KRY_OK;
     const kry_type type = A->shape.type;
-    const numbers n = { &G->C, place, kry_given_stored(G, A->params.values) };
+    const numbers n = { &G->C, place, kry_stored_type(type, A->params.values, &G->seen) };
+    const bool equal = !A->format->shared || G->seen.symmetric;
     cl_mem val = NULL;
 
-    if (type == KRY_F64 && A->params.values == KRY_VALUES_SINGLE && G->too_large)
-        TRY(kry_values_fit_single(who, A->nnz, given));
-    if (place && A->val && n.stored == A->stored && !A->format->shared)
-        return put_in_slots(A, &n, A->val); /* nothing can be said against them any more */
-    if (place)
-        TRY(to_slots(A, who, &n, &val));
-    else if (n.stored != type)
-        TRY(round_all(&n, &val));
-    TRY(kry_matrix_replace(A, n.stored, val ? val : G->C.val));
+    if (n.stored != type && G->seen.too_large) TRY(kry_values_fit_single(who, A->nnz, given));
+    if (A->val && n.stored == A->stored && equal) return overwrite(A, &n);
+    TRY(keep(A, &n, &val));
+    if (!equal) TRY(check_shared(A, who, &n, val));
+    TRY(kry_matrix_replace(A, n.stored, val));
 done:
     kry_buffer_release(A->dev, &val);
     return st;
@@ -113,35 +128,24 @@ done:
     return st;
 }
 
-/* C := A's pattern with new numbers. The pattern is read back while these are on their way: new buffers are not waited for one
- * by one. Waits for all. */
-static kry_status upload(const kry_matrix *A, const void *values, kry_csr *C)
-{
-    kry_status st = kry_pool_open(A->dev);
-
-    if (st < 0) return st;
-    TRY(kry_csr_pattern_of(A, C));
-    TRY(kry_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(A->shape.type), values, &C->val));
-done:
-    kry_pool_close(A->dev);
-    return st;
-}
-
+/* The pattern is read back while the numbers are on their way. Buffers are those of the last time. */
 kry_status kry_placed_update(kry_matrix *A, const void *values)
 {
     static const char who[] = "kry_op_update";
-    kry_status st = KRY_OK;
+    const kry_type type = A->shape.type;
     kry_given G = { 0 };
-    bool finite;
+    kry_status st = kry_pool_open(A->dev);
 
-    TRY(upload(A, values, &G.C));
-    TRY(kry_given_look_at_values(&G, &finite));
-    if (!finite) TRY(kry_values_check(who, A->shape.type, A->nnz, values)); /* which says where */
-    TRY(kry_given_inspect(&G.C, &G.finding, &G.symmetric));
+    if (st < 0) return st;
+    TRY(kry_csr_pattern_of(A, &G.C));
+    TRY(kry_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(type), values, &G.C.val));
+    TRY(kry_given_look_again(&G));
+    if (!G.seen.finite) TRY(kry_values_check(who, type, A->nnz, values)); /* which says where */
     TRY(store(A, who, &G, G.C.place, values));
     A->found = G.finding;
 done:
     kry_given_release(&G);
+    kry_pool_close(A->dev);
     return st;
 }
 

@@ -54,7 +54,7 @@ kry_status kry_dia_place(kry_matrix *A, const kry_given *G, cl_mem *place)
     int32_t *offset = NULL;
     int64_t count;
 
-    if (A->format->shared && !G->symmetric) return KRY_OK;
+    if (A->format->shared && !G->seen.symmetric) return KRY_OK;
     TRY(kry_given_diagonals(&G->C, most_diagonals(A), &offset, &count));
     if (!offset) return KRY_OK;
     if (A->format->shared) count = keep_upper(offset, count);

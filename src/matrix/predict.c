@@ -28,56 +28,25 @@ typedef struct structure {
     int64_t ell_width; /* columns of its ELL */
 } structure;
 
-/* It stops at more than are of use, and then there is no number. */
-static kry_status count_diagonals(const kry_sparse *host, int64_t most, structure *s)
-{
-    kry_status st = KRY_OK;
-    unsigned char *seen = NULL;
-
-    TRY(kry_alloc((size_t)(host->rows + host->cols), 1, &seen));
-    for (int64_t i = 0; i < host->rows && s->diagonals <= most; i++)
-        for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++) {
-            int64_t d = host->col[k] - i + host->rows;
-            if (seen[d]) continue;
-            seen[d] = 1;
-            s->diagonals++;
-            s->upper += d > host->rows;
-        }
-done:
-    free(seen);
-    return st;
-}
-
-static kry_status count_diagonals_there(const kry_csr *C, int64_t most, structure *s)
-{
-    kry_status st = KRY_OK;
-    int32_t *offset = NULL;
-
-    TRY(kry_given_diagonals(C, most, &offset, &s->diagonals));
-    for (int64_t d = 0; offset && d < s->diagonals; d++) s->upper += offset[d] > 0;
-done:
-    free(offset);
-    return st;
-}
-
 /* A few times the mean length of a row are of use. */
 static kry_status look_at_diagonals(const kry_given *given, structure *s)
 {
     kry_status st = KRY_OK;
     const kry_sparse *host = given->host;
     const int64_t most = s->rows ? 4 * (s->nnz / s->rows) + 16 : 0;
+    int32_t *offset = NULL;
 
-    if (given->C.dev)
-        TRY(count_diagonals_there(&given->C, most, s));
-    else
-        TRY(count_diagonals(host, most, s));
+    TRY(given->C.dev ? kry_given_diagonals(&given->C, most, &offset, &s->diagonals)
+                     : kry_diagonals_find(host, most, &offset, &s->diagonals));
+    for (int64_t d = 0; offset && d < s->diagonals; d++) s->upper += offset[d] > 0;
     s->few_diagonals = s->diagonals <= most;
     if (s->few_diagonals)
-        s->symmetric = given->C.dev ? given->symmetric : kry_sparse_is_symmetric(host);
+        s->symmetric = given->seen.compared ? given->seen.symmetric : kry_sparse_is_symmetric(host);
     else
         s->diagonals = most + 1, s->upper = 0;
     s->upper++; /* the main one is stored in any case */
 done:
+    free(offset);
     return st;
 }
 
@@ -118,8 +87,7 @@ static kry_status look_at(const kry_device *dev, const kry_given *given,
     const kry_sparse *host = given->host;
     const bool there = given->C.dev;
     const int64_t nnz = kry_sparse_nnz(host);
-    const kry_type stored = there ? kry_given_stored(given, params->values)
-                                  : kry_stored_type(host->type, params->values, host->val, nnz);
+    const kry_type stored = kry_stored_type(host->type, params->values, &given->seen);
 
     *s = (structure){ .rows = host->rows,
                       .cols = host->cols,
@@ -261,12 +229,14 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
 {
     kry_status st = KRY_OK;
     const kry_sparse host = { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val };
+    kry_given given = { .host = &host };
     kry_matrix_params mine;
     uint64_t hash;
 
     CHECK(dev && row_ptr && col && val && seconds, KRY_ERR_ARGUMENT, "kry_csr_predict: NULL");
     TAKE_PARAMS(params, mine, "kry_csr_predict", "KRY_MATRIX");
-    TRY(kry_predict(dev, &(kry_given){ .host = &host }, params, seconds, &hash));
+    kry_numbers_see(type, val, kry_sparse_nnz(&host), &given.seen);
+    TRY(kry_predict(dev, &given, params, seconds, &hash));
 done:
     return st;
 }

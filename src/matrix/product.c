@@ -1,5 +1,6 @@
 /* product.c - products of stored matrices: A B, and P' A P of multigrid. On the device where that is faster
  * or the numbers are there; else on the host. */
+#include "matrix/in_slots.h"
 #include "matrix/spgemm.h"
 #include "operator/op_parts.h"
 #include <stdlib.h>
@@ -65,11 +66,13 @@ done:
 static kry_status host_renew(kry_source *source, kry_matrix *C)
 {
     kry_status st = KRY_OK;
+    static const char who[] = "kry_op_update";
     kry_sparse host = { 0 };
+    kry_seen seen;
 
     TRY(host_product((product *)source, &host));
-    TRY(kry_values_check("kry_op_update", host.type, kry_sparse_nnz(&host), host.val));
-    TRY(kry_matrix_store(C, "kry_op_update", host.row_ptr, host.val));
+    TRY(kry_numbers_check(who, host.type, host.val, kry_sparse_nnz(&host), &seen));
+    TRY(kry_matrix_store(C, who, host.row_ptr, host.val, &seen));
 done:
     kry_sparse_release(&host);
     return st;

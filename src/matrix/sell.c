@@ -1,5 +1,6 @@
 /* sell.c - SELL-C-sigma: slices of C rows, each as wide as its longest row; sorted by length in
  * windows of sigma rows. Kernels: cl/sell.cl. */
+#include "matrix/given.h"
 #include "matrix/sell_fill.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,9 +245,10 @@ done:
     return st;
 }
 
-kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_sell_build(kry_matrix *A, const kry_given *given)
 {
     kry_status st = KRY_OK;
+    const kry_sparse *host = given->host;
     kry_slices c = { 0 };
     int height, bits = 32;
     int32_t *col = NULL, *base = NULL;

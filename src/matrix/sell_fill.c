@@ -36,28 +36,66 @@ static int64_t distances_of(const kry_sparse *host, const int32_t *rows, int hei
     return count;
 }
 
+/* Whether each row of a slice is as long as the slice is wide, and has the distances of the first one. */
+static bool is_regular(const kry_sparse *host, const int32_t *rows, int height, int64_t width)
+{
+    const int32_t *first = rows[0] < 0 ? NULL : host->col + host->row_ptr[rows[0]];
+
+    for (int l = 0; l < height; l++)
+        if (rows[l] < 0 || kry_row_length(host, rows[l]) != width) return false;
+    for (int l = 1; l < height; l++) {
+        const int32_t *col = host->col + host->row_ptr[rows[l]], shift = rows[l] - rows[0];
+        int32_t differs = 0;
+        for (int64_t k = 0; k < width; k++) differs |= col[k] ^ (first[k] + shift);
+        if (differs) return false;
+    }
+    return true;
+}
+
+static void put(const filling *f, int64_t k, int64_t slot)
+{
+    f->A->slot[k] = (int32_t)slot;
+    f->col[slot] = f->host->col[k];
+}
+
+static void fill_regular(const filling *f, const int32_t *rows, int64_t first, int64_t width)
+{
+    const int height = f->s->height;
+
+    for (int l = 0; l < height; l++) {
+        const int64_t begin = f->host->row_ptr[rows[l]];
+        for (int64_t k = 0; k < width; k++) put(f, begin + k, first + k * height + l);
+    }
+}
+
+static void fill_slice(const filling *f, int64_t *distance, int64_t i)
+{
+    const kry_sparse *host = f->host;
+    const int height = f->s->height;
+    const int32_t *rows = f->s->perm + i * height, *slice_ptr = f->s->slice_ptr;
+    const int64_t width = (slice_ptr[i + 1] - slice_ptr[i]) / height;
+
+    if (is_regular(host, rows, height, width)) {
+        fill_regular(f, rows, slice_ptr[i], width);
+        return;
+    }
+    for (int64_t k = slice_ptr[i]; k < slice_ptr[i + 1]; k++) f->col[k] = -1;
+    const int64_t count = distances_of(host, rows, height, width, distance);
+    for (int l = 0; l < height; l++) {
+        int64_t place = 0;
+        if (rows[l] < 0) continue;
+        for (int64_t k = host->row_ptr[rows[l]]; k < host->row_ptr[rows[l] + 1]; k++) {
+            while (count >= 0 && distance[place] != (int64_t)host->col[k] - rows[l]) place++;
+            put(f, k, slice_ptr[i] + l + place++ * height);
+        }
+    }
+}
+
 static void fill_slices(void *user, int part, int64_t begin, int64_t end)
 {
     const filling *f = user;
-    const kry_sparse *host = f->host;
-    const kry_slices *s = f->s;
-    int64_t *distance = f->distance + part * f->room;
 
-    for (int64_t k = s->slice_ptr[begin]; k < s->slice_ptr[end]; k++) f->col[k] = -1;
-    for (int64_t i = begin; i < end; i++) {
-        const int32_t *rows = s->perm + i * s->height;
-        int64_t width = (s->slice_ptr[i + 1] - s->slice_ptr[i]) / s->height;
-        int64_t count = distances_of(host, rows, s->height, width, distance);
-        for (int l = 0; l < s->height; l++) {
-            int64_t place = 0, first = s->slice_ptr[i] + l;
-            if (rows[l] < 0) continue;
-            for (int64_t k = host->row_ptr[rows[l]]; k < host->row_ptr[rows[l] + 1]; k++) {
-                while (count >= 0 && distance[place] != (int64_t)host->col[k] - rows[l]) place++;
-                f->A->slot[k] = (int32_t)(first + place++ * s->height);
-                f->col[f->A->slot[k]] = host->col[k];
-            }
-        }
-    }
+    for (int64_t i = begin; i < end; i++) fill_slice(f, f->distance + part * f->room, i);
 }
 
 kry_status kry_sell_fill(kry_matrix *A, const kry_sparse *host, const kry_slices *s, int32_t *col)

@@ -68,26 +68,54 @@ kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums)
     return replace(A, &(numbers){ .stored = A->stored }, sums);
 }
 
-kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
-                            const void *sorted)
+/* placed->there, or where that is not the host's memory placed->host, := the numbers in their slots. */
+static kry_status place(const kry_matrix *A, const char *who, const kry_seen *seen,
+                        const void *sorted, numbers *placed)
 {
     kry_status st = KRY_OK;
-    kry_type stored;
-    void *placed = NULL, *sums = NULL;
+    const kry_type stored = placed->stored;
+    const bool fresh = !A->val || stored != A->stored;
+    char *mapped = NULL;
+    void *to = NULL;
+
+    if (fresh)
+        TRY(kry_buffer_create_mapped(A->dev, (size_t)A->slots * kry_type_size(stored),
+                                     &placed->there, &mapped));
+    if (!mapped) TRY(kry_alloc((size_t)A->slots, kry_type_size(stored), &to));
+    placed->host = to;
+    kry_matrix_to_slots(A, stored, sorted, mapped ? mapped : to);
+    if (A->format->shared && !seen->symmetric)
+        TRY(kry_matrix_check_shared(A, who, stored, sorted, mapped ? mapped : to));
+    TRY(kry_buffer_unmap(A->dev, placed->there, &mapped));
+done:
+    if (mapped) A->dev->driver->unmap(A->dev, placed->there, mapped);
+    return st;
+}
+
+kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
+                            const void *sorted, const kry_seen *seen)
+{
+    kry_status st = KRY_OK;
+    const kry_type stored = kry_stored_type(A->shape.type, A->params.values, seen);
+    numbers placed = { .stored = stored };
+    void *sums = NULL;
     const kry_sparse rows = { .rows = A->shape.rows,
                               .type = A->shape.type,
                               .row_ptr = (int64_t *)row_ptr,
                               .val = (void *)sorted };
 
-    TRY(kry_matrix_choose_stored(A, who, sorted, &stored));
+    if (stored != A->shape.type && seen->too_large) TRY(kry_values_fit_single(who, A->nnz, sorted));
     if (kry_matrix_in_flux_form(A) && !(A->params.traits & KRY_SINGULAR))
         TRY(kry_flux_sums(who, &A->dev->layout, &rows, NULL, &sums));
     if (A->slot || stored != A->shape.type)
-        TRY(kry_matrix_to_slots(A, who, stored, sorted, &placed));
-    TRY(replace(A, &(numbers){ stored, placed ? placed : sorted, NULL }, sums));
+        TRY(place(A, who, seen, sorted, &placed));
+    else
+        placed.host = sorted;
+    TRY(replace(A, &placed, sums));
 done:
+    if (placed.host != sorted) free((void *)placed.host);
+    kry_buffer_release(A->dev, &placed.there);
     free(sums);
-    free(placed);
     return st;
 }
 

@@ -74,7 +74,7 @@ static kry_status make(kry_box_correct *c)
     kry_status st = KRY_OK;
     const kry_box_grid *coarse = &c->P->coarse;
     const unsigned coarsened = c->P->coarsened;
-    const kry_device *dev = c->stencil->dev;
+    kry_device *dev = c->stencil->dev;
     kry_sweep *s = &c->sweep;
     char defines[128];
 

@@ -36,7 +36,8 @@ typedef struct part_grids {
     int steps;          /* of a smoother */
     int count;          /* of levels in parts; 1: A[0] is a share, as `given` */
     kry_cut cut[MOST_LEVELS];
-    kry_shell shell[MOST_LEVELS];
+    kry_shell shell[MOST_LEVELS];   /* of vectors: the layers that a cycle needs */
+    kry_shell stencil[MOST_LEVELS]; /* of stencils: all that a window has of other parts; 0: none */
     kry_op *A[MOST_LEVELS],
         *P[MOST_LEVELS];                  /* owned, on windows; P[i] from level i + 1 to level i */
     kry_part_passes *passes[MOST_LEVELS]; /* NULL: none */
@@ -53,6 +54,7 @@ static void part_grids_destroy(void *self)
         kry_part_passes_release(&L->passes[i]);
         kry_op_release(&L->P[i]);
         kry_op_release(&L->A[i]);
+        kry_shell_release(&L->stencil[i]);
         kry_shell_release(&L->shell[i]);
         kry_cut_release(&L->cut[i]);
     }
@@ -96,6 +98,8 @@ static kry_status make_coarser(part_grids *L, unsigned axes)
     TRY(kry_cut_coarsen(&L->cut[i], axes, coarse));
     coarse->layers = layers_below(L);
     TRY(make_shell(L, i + 1));
+    const kry_window wide = kry_cut_wide(coarse);
+    TRY(kry_shell_create(dev, type_of(L), coarse, &wide, &wide, &L->stencil[i + 1]));
     const kry_box_grid grid = kry_cut_grid(coarse, &L->shell[i + 1].window);
     TRY(kry_part_transfer_create(dev, type_of(L), &L->cut[i], axes, &L->shell[i + 1], &L->P[i]));
     TRY(kry_box_create(dev, type_of(L), &grid, L->given->shape.traits, &L->A[i + 1]));
@@ -106,7 +110,7 @@ done:
 static kry_status make_numbers(const part_grids *L, int i)
 {
     const kry_box_source s = kry_part_source(L->A[i], &L->cut[i]);
-    return kry_part_make_numbers(&s, L->P[i], &L->shell[i + 1], L->A[i + 1]);
+    return kry_part_make_numbers(&s, L->P[i], &L->stencil[i + 1], L->A[i + 1]);
 }
 
 /* Append the level below the last one. *more: there is one. */

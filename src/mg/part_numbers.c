@@ -58,45 +58,43 @@ kry_status kry_part_make_numbers(const kry_box_source *s, const kry_op *P, const
 {
     kry_status st = KRY_OK;
     kry_op *inner = kry_transfer_of_part(P);
-    kry_shell all = { 0 };
     kry_op *C = NULL;
 
     TRY(kry_box_create(A->dev, A->shape.type, &kry_box_transfer_of(inner)->coarse, A->shape.traits,
                        &C));
-    TRY(kry_shell_create(A->dev, A->shape.type, shell->cut, &shell->window, &shell->window, &all));
     TRY(clear(kry_box_of(C)));
     TRY(kry_box_weigh(s, inner));
     TRY(kry_box_galerkin(s, inner, C));
-    TRY(move_numbers(kry_box_of(C), kry_inner_window_of_part(P), kry_box_of(A), &all));
+    TRY(move_numbers(kry_box_of(C), kry_inner_window_of_part(P), kry_box_of(A), shell));
 done:
-    kry_shell_release(&all);
     kry_op_release(&C);
     return st;
 }
 
-/* all := one slot of the whole, of all parts' own points, in the order of rows. Collective. */
+/* *placed := one slot of all parts' own points, part by part, to be freed; mine: room for this part's. Collective. */
 static kry_status collect_slot(const kry_op *A, const kry_shell *shell, int slot, double *mine,
-                               double *all)
+                               double **placed)
 {
     kry_status st = KRY_OK;
-    const kry_cut *cut = shell->cut;
     const kry_vec x = slot_of_box(kry_box_of(A), slot);
-    double *placed = NULL;
     kry_vec *own = NULL;
     size_t count;
-    int64_t place = 0;
 
     TRY(kry_vec_create(A->dev, A->shape.type, kry_window_points(&shell->own), 1, &own));
     TRY(kry_window_copy(1, &x, &shell->window, 0, own, &shell->own, &shell->own));
     TRY(kry_vec_read_doubles(own, mine));
-    TRY(kry_layout_collect(&A->dev->layout, mine, (size_t)own->n, sizeof *mine, &placed, &count));
-    for (int r = 0; r < kry_layout_size(&A->dev->layout); r++)
-        for (int64_t i = 0; i < cut->first[r + 1] - cut->first[r]; i++)
-            all[kry_boxes_row(&cut->boxes, r, i)] = placed[place++];
+    TRY(kry_layout_collect(&A->dev->layout, mine, (size_t)own->n, sizeof *mine, placed, &count));
 done:
     kry_vec_release(&own);
-    free(placed);
     return st;
+}
+
+/* row := the rows of the whole that are the parts' points, part by part. */
+static void list_rows(const kry_cut *cut, int parts, int64_t *row)
+{
+    for (int r = 0; r < parts; r++)
+        for (int64_t i = 0; i < cut->first[r + 1] - cut->first[r]; i++)
+            *row++ = kry_boxes_row(&cut->boxes, r, i);
 }
 
 /* ---- all of them, on each part ------------------------------------------------------------------------ */
@@ -105,19 +103,26 @@ kry_status kry_collect_box(const kry_op *A, const kry_shell *shell, kry_op **who
 {
     kry_status st = KRY_OK;
     const kry_box_grid *grid = &shell->cut->grid;
-    double *mine = NULL, *all = NULL;
+    double *mine = NULL, *placed = NULL, *all = NULL;
+    int64_t *row = NULL;
 
     TRY(kry_alloc((size_t)kry_window_points(&shell->own), sizeof *mine, &mine));
     TRY(kry_alloc((size_t)grid->n, sizeof *all, &all));
+    TRY(kry_alloc((size_t)grid->n, sizeof *row, &row));
+    list_rows(shell->cut, kry_layout_size(&A->dev->layout), row);
     if (!*whole) TRY(kry_box_create(A->dev, A->shape.type, grid, A->shape.traits, whole));
     const kry_box *B = kry_box_of(*whole);
     for (int s = 0; s < B->slots; s++) {
         kry_vec to = slot_of_box(B, s);
-        TRY(collect_slot(A, shell, s, mine, all));
+        TRY(collect_slot(A, shell, s, mine, &placed));
+        for (int64_t i = 0; i < grid->n; i++) all[row[i]] = placed[i];
+        free(placed), placed = NULL;
         TRY(kry_vec_write_doubles(&to, all));
     }
 done:
+    free(row);
     free(all);
+    free(placed);
     free(mine);
     return st;
 }

@@ -54,23 +54,25 @@ static void list_points(const kry_shell *s, const kry_window *reach, foreign *li
 {
     const kry_cut *cut = s->cut;
     const int64_t points = kry_window_points(reach), width = reach->size[0];
-    int64_t at[3], place = 0, last = -1;
+    /* in a whole row of the grid one place follows the other */
+    const int64_t run = cut->boxes.parts[0] == 1 ? width : 1;
+    int64_t at[3], place, last = -1;
+    int32_t point;
 
     *sorted = true;
-    for (int64_t i = 0; i < points; i++) {
+    for (int64_t i = 0; i < points; i += run) {
         at[0] = reach->first[0] + i % width;
         at[1] = reach->first[1] + i / width % reach->size[1];
         at[2] = reach->first[2] + i / width / reach->size[1];
         if (has(&s->own, at)) {
-            i += s->own.size[0] - 1; /* the rest of a row of them */
+            i += s->own.size[0] - run; /* the rest of a row of them */
             continue;
         }
-        /* in a whole row of the grid one place follows the other */
-        place = cut->boxes.parts[0] == 1 && i % width ? place + 1
-                                                      : place_of(cut, kry_cut_row(cut, reach, i));
-        *list++ = (foreign){ place, (int32_t)kry_window_number(&s->window, at) };
+        place = place_of(cut, kry_cut_row(cut, reach, i));
+        point = (int32_t)kry_window_number(&s->window, at);
         *sorted = *sorted && place > last;
-        last = place;
+        last = place + run - 1;
+        for (int64_t k = 0; k < run; k++) *list++ = (foreign){ place + k, point + (int32_t)k };
     }
 }
 

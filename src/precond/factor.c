@@ -22,7 +22,7 @@ static kry_status look_positive(const kry_sparse *A, bool *positive)
     kry_status st = KRY_OK;
     kry_finding found;
 
-    TRY(kry_matrix_inspect(A, &found));
+    TRY(kry_matrix_inspect(A, &found, NULL));
     *positive = found.what == KRY_FOUND_NOTHING && !found.zero_rows;
 done:
     return st;

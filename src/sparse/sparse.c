@@ -51,11 +51,30 @@ kry_status kry_places_copy(const kry_sparse *A, kry_sparse *B)
     return kry_sparse_copy(&pattern, B);
 }
 
+typedef struct lengths {
+    const kry_sparse *A;
+    int64_t longest[KRY_MOST_PARTS];
+} lengths;
+
+static void find_longest(void *user, int part, int64_t begin, int64_t end)
+{
+    lengths *l = user;
+    int64_t longest = 0;
+
+    for (int64_t i = begin; i < end; i++)
+        if (kry_row_length(l->A, i) > longest) longest = kry_row_length(l->A, i);
+    l->longest[part] = longest;
+}
+
 int64_t kry_longest_row(const kry_sparse *A)
 {
+    const int parts = kry_parts(A->rows);
+    lengths l = { .A = A };
     int64_t longest = 0;
-    for (int64_t i = 0; i < A->rows; i++)
-        if (kry_row_length(A, i) > longest) longest = kry_row_length(A, i);
+
+    kry_parallel(parts, A->rows, find_longest, &l);
+    for (int p = 0; p < parts; p++)
+        if (l.longest[p] > longest) longest = l.longest[p];
     return longest;
 }
 

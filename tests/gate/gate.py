@@ -147,6 +147,25 @@ def few(listed):
     return list(first.values())
 
 
+def check_parts(listed, texts, found):
+    """Each part of a file compiles without the others."""
+    asked = []
+    for program in {p.stem: p for p in reversed(listed)}.values():
+        own, _, products = texts[program.stem].partition('#line 1 "product.clh"')
+        text = texts[program.stem] if '#define FORMAT' in own else own
+        asked += [(program, part) for part in programs.parts(text)]
+
+    def one(program, text):
+        try:
+            ptx.front_end(text, [o for o in program.options if not o.startswith('-cl-std')], 'CL1.1')
+        except ptx.Refused as refused:
+            return f'{program}: without other parts: {refused}'
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for complaint in filter(None, pool.map(lambda a: one(*a), asked)):
+            found.add(complaint)
+
+
 def check_table(listed, facts, args, found):
     facts = {program: facts[program] for program in listed}
     if args.some:
@@ -170,6 +189,7 @@ def check(texts, asked, args):
     if args.some:
         listed = few(listed)
     facts = compile_all(listed + new, texts, args, found)
+    check_parts(listed, texts, found)
     check_table(listed, facts, args, found)
     print(f'{len(facts)} programs of {len(texts)} files to {", ".join(ptx.TARGETS)}, {len(asked)} in '
           f'caches, {found.count} complaints, {time.monotonic() - start:.0f} s')

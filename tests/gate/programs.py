@@ -80,9 +80,24 @@ def read_kept(path):
     return options, text.partition('#line 1\n')[2] or text
 
 
+def parts(text):
+    """The texts that the library compiles of a file in parts (KRY_PART of src/device/program.h): lines of other parts
+    are empty. None of a file without parts."""
+    numbers, here, count = [], 0, 0
+    lines = text.splitlines(keepends=True)
+    for line in lines:
+        if line.startswith(('#line 1 ', '// ==== part: all')):
+            here = 0
+        elif line.startswith('// ==== part'):
+            here = count = count + 1
+        numbers.append(here)
+    return [''.join(line if n in (0, part) else '\n' for line, n in zip(lines, numbers))
+            for part in range(1, count + 1)]
+
+
 def asked(folders, texts):
     """Programs in caches that are of today's texts and not for CPUs."""
-    stem_of = {text: stem for stem, text in texts.items()}
+    stem_of = {text: stem for stem, whole in texts.items() for text in [whole, *parts(whole)]}
     found = set()
     for folder in folders:
         folder = pathlib.Path(folder)

@@ -1,0 +1,183 @@
+/* program_build.c - compiling cl/<stem>.cl for a device. Binaries are kept on disk (program_disk.c). */
+#include "device/launch.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options -------------------------------------------------------------------------- */
+
+static bool uses_images(const char *source) { return strstr(source, "_image"); }
+
+/* OpenCL C 1.1, which every driver has, unless the options name another version. */
+void kry_program_options(const kry_device *dev, kry_type type, const char *defines, char *text,
+                         size_t size)
+{
+    snprintf(text, size, "%s-w%s -DREAL=%s -DVW=%d -DWG=%d%s%s%s %s",
+             strstr(defines, "-cl-std=") ? "" : "-cl-std=CL1.1 ",
+             dev->layout.unoptimised ? " -cl-opt-disable" : "",
+             type == KRY_F64 ? "double" : "float", kry_vector_width(dev, type), kry_group_size(dev),
+             dev->info.fp64 ? " -DKRY_FP64" : "", dev->info.cpu_kernels ? " -DKRY_CPU" : "",
+             dev->layout.reproducible ? " -DKRY_REPRODUCIBLE" : "", defines);
+}
+
+/* ---- building --------------------------------------------------------------------- */
+
+static kry_status build_from_source(kry_device *dev, const char *name, const char *source,
+                                    const char *options, cl_program *program)
+{
+    kry_status st = KRY_OK;
+    cl_int err;
+    char *log = NULL;
+    size_t size = 0;
+
+    *program = clCreateProgramWithSource(dev->context, 1, &source, NULL, &err);
+    TRY(kry_cl_check(err, "kry_kernel_get", "clCreateProgramWithSource"));
+    err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
+    /* Processes that compile the same program at the same time disturb each other in PoCL's own cache. */
+    if (err != CL_SUCCESS && kry_is_pocl(dev))
+        err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
+    if (err != CL_SUCCESS) {
+        /* Ask for the size first: a smaller buffer gets nothing. */
+        clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+        if (kry_alloc(size + 1, 1, &log) == KRY_OK)
+            clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+        /* Whatever the device says, to a program that has another way it is one without images. */
+        st = kry_fail(uses_images(source) ? KRY_ERR_UNSUPPORTED : KRY_ERR_BUILD,
+                      "kernels '%s'%s do not compile on '%s' with %s: %s\n%s", name,
+                      uses_images(source) ? ", which use images," : "", dev->info.name, options,
+                      kry_cl_error_name(err), log ? log : "");
+    }
+done:
+    free(log);
+    if (st < 0 && *program) clReleaseProgram(*program), *program = NULL;
+    return st;
+}
+
+static cl_program build_from_binary(kry_device *dev, const char *key)
+{
+    unsigned char *binary = NULL;
+    size_t size = 0;
+    cl_int status = CL_SUCCESS, err = CL_SUCCESS;
+    cl_program program = NULL;
+
+    if (!kry_disk_load(key, &binary, &size)) return NULL;
+    program = clCreateProgramWithBinary(dev->context, 1, &dev->id, &size,
+                                        (const unsigned char **)&binary, &status, &err);
+    if (program && (err || status || clBuildProgram(program, 1, &dev->id, "", NULL, NULL)))
+        clReleaseProgram(program), program = NULL;
+    free(binary);
+    return program;
+}
+
+static void save_binary(const char *key, cl_program program)
+{
+    unsigned char *binary = NULL;
+    size_t size = 0;
+
+    /* The program was built for one device, so there is one binary. */
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL)) return;
+    if (size == 0 || kry_alloc(size, 1, &binary) < 0) return;
+    if (!clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL))
+        kry_disk_store(key, binary, size);
+    free(binary);
+}
+
+/* Everything that a binary depends on: device, driver, the options that PoCL takes from its environment, ours, source. */
+static kry_status disk_key(const kry_device *dev, const char *options, const char *source,
+                           char **key)
+{
+    const kry_device_info *d = &dev->info;
+    const char *more = getenv("POCL_EXTRA_BUILD_FLAGS");
+    if (!more) more = "";
+    size_t size = strlen(source) + strlen(options) + strlen(more) + sizeof *d + 100;
+    kry_status st = kry_alloc(size, 1, key);
+
+    if (st == KRY_OK)
+        snprintf(*key, size, "%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s", KRY_VERSION, d->platform,
+                 d->vendor, d->name, d->version, d->driver, more, options, source);
+    return st;
+}
+
+static kry_status build_and_save(kry_device *dev, const char *name, const char *source,
+                                 const char *options, cl_program *program)
+{
+    kry_status st = KRY_OK;
+    char *key = NULL;
+    int lock = -1;
+
+    TRY(disk_key(dev, options, source, &key));
+    if ((*program = build_from_binary(dev, key))) goto done;
+    lock = kry_disk_lock(key);
+    if ((*program = build_from_binary(dev, key))) goto done; /* another process has built it */
+    TRY(build_from_source(dev, name, source, options, program));
+    save_binary(key, *program);
+done:
+    kry_disk_unlock(key, lock);
+    free(key);
+    return st;
+}
+
+/* The parts of a team ask for the same programs at the same time. One compiles, and the others load
+ * its binary. PoCL 7 knows image functions in OpenCL C 1.1 only if the macro of OpenCL C 3.0 is defined. */
+static kry_status build(kry_device *dev, const char *name, const char *source, const char *options,
+                        cl_program *program)
+{
+    static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
+    kry_status st = KRY_OK;
+    char dir[512], all[KRY_MAX_OPTIONS];
+    const bool keeps = kry_cache_directory(dir, sizeof dir);
+
+    snprintf(all, sizeof all, "%s%s", options,
+             dev->info.images && uses_images(source) ? " -D__opencl_c_images=1" : "");
+    if (keeps) pthread_mutex_lock(&building);
+    kry_compiling_begin(dev);
+    /* PoCL may be compiling a kernel of the caller in a thread of its own. */
+    if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
+    TRY((keeps ? build_and_save : build_from_source)(dev, name, source, all, program));
+done:
+    kry_compiling_end(dev);
+    if (keeps) pthread_mutex_unlock(&building);
+    return st;
+}
+
+kry_status kry_opencl_build(kry_device *dev, const kry_wanted *w, const char *source, int part,
+                            cl_program *program, uint64_t *hash)
+{
+    kry_status st = KRY_OK;
+    char *text = NULL;
+
+    TRY(kry_program_take_part(source, part, &text));
+    TRY(build(dev, w->stem, text, w->options, program));
+    *hash = kry_hash(KRY_HASH_START, w->options, strlen(w->options) + 1);
+    *hash = kry_hash(*hash, text, strlen(text));
+done:
+    free(text);
+    return st;
+}
+
+kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, const char *source,
+                             const char *options, const char *kernel_name, cl_kernel *kernel)
+{
+    kry_status st = KRY_OK;
+    char *text = NULL, all[KRY_MAX_OPTIONS];
+    cl_program program = NULL;
+    cl_int err;
+
+    TRY(GIVEN(kernel));
+    *kernel = NULL;
+    CHECK(dev && name && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
+    CHECK(dev->context, KRY_ERR_UNSUPPORTED, "kry_device_kernel: '%s' runs no OpenCL kernels",
+          dev->info.name);
+    TRY(kry_device_check_process(dev));
+    TRY(source ? kry_program_source_given(name, source, &text) : kry_program_source(name, &text));
+    kry_program_options(dev, type, options ? options : "", all, sizeof all);
+    TRY(build(dev, name, text, all, &program));
+    *kernel = clCreateKernel(program, kernel_name, &err);
+    CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s' in '%s': %s", kernel_name, name,
+          kry_cl_error_name(err));
+done:
+    if (program) clReleaseProgram(program); /* the kernel keeps it alive */
+    free(text);
+    return st;
+}
