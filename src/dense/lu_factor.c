@@ -126,8 +126,6 @@ static kry_status factor_block(factoring *f, int64_t k0, int64_t k1)
         int64_t w = k1 - c0 < f->wide ? k1 - c0 : f->wide;
         TRY(factor_panel(f, c0, w));
         TRY(kry_panels_exchange(&f->panels, c0, w, k0, k1, true, f->panels.line));
-        /* By kry's own kernel, because the inner dimension is small: CLBlast's scratch buffer is in use in
-         * the first queue. */
         TRY(eliminate(f, c0, w, c0 + w, k1));
     }
 done:
