@@ -1,6 +1,6 @@
 // aggregate.cl - the graph of strong couplings, and aggregates around the members of a maximal independent
 // set of distance 2.
-// Host: src/multigrid/device_graph.c, src/multigrid/device_aggregate.c.
+// Host: src/amg/device_aggregate.c.
 //
 // Graphs are in compressed rows with ascending columns, each row with its diagonal, the numbers those of
 // the matrix; REAL is double. A node has one work-item. What comes out does not depend on their order: a

@@ -1,5 +1,5 @@
 // box_bounds.cl - what the stencil of a grid says of multigrid on it: how strong its couplings are along each axis,
-// and how large its eigenvalues may be. Host: src/multigrid/box_setup.c. Loops as in sweep.clh, numbers as in
+// and how large its eigenvalues may be. Host: src/mg/box_setup.c. Loops as in sweep.clh, numbers as in
 // box.clh, entries of A as in box_entry.clh. Nothing is coarsened: the coarse grid of that file is the fine one.
 
 // ---- strength of couplings ----

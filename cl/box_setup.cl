@@ -1,5 +1,5 @@
 // box_setup.cl - from the stencil of a grid: the interpolation from the next coarser one, after Dendy, and
-// the stencil there. Host: src/multigrid/box_setup.c. Loops as in sweep.clh, numbers as in box.clh, entries of A as
+// the stencil there. Host: src/mg/box_setup.c. Loops as in sweep.clh, numbers as in box.clh, entries of A as
 // in box_entry.clh.
 //
 // J. E. Dendy, Black box multigrid, J. Comput. Phys. 48 (1982) 366-386, doi:10.1016/0021-9991(82)90057-2.

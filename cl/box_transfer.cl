@@ -1,5 +1,5 @@
 // box_transfer.cl - between a grid and the next coarser one: P and P'. Host:
-// src/multigrid/box_transfer.c. ONE and MANY points are those of sweep.clh, and box.clh says how the weights
+// src/mg/box_transfer.c. ONE and MANY points are those of sweep.clh, and box.clh says how the weights
 // lie; cx, cy, cz and work are of the coarse grid, nx, ny, nz of the fine one.
 
 #define TRANSFER_PARAMS                                                                   \

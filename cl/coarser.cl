@@ -1,6 +1,6 @@
 // coarser.cl - matrices of the levels of algebraic multigrid: what the set-up asks of them, and how the
 // Galerkin operator of a level is made fit for what comes below it.
-// Host: src/multigrid/device_coarser.c.
+// Host: src/amg/device_coarser.c.
 //
 // Matrices are in compressed rows with ascending columns; REAL is double. Entries are found by halving a
 // row, as in rows.clh. Rows have one work-item each.

@@ -1,5 +1,5 @@
 // correct.cl - prolongation from the next coarser grid and a smoothing step in one pass, on grids in space with constant
-// coefficients, for GPUs. Host: src/multigrid/box_correct.c. Sides are those of sweep.clh; box.clh says how the weights
+// coefficients, for GPUs. Host: src/mg/box_correct.c. Sides are those of sweep.clh; box.clh says how the weights
 // lie.
 //
 // A group has a tile of WIDE times TALL columns, a work-item each, and marches along z through some layers. In each

@@ -1,5 +1,5 @@
 // mixed.cl - conversions between a solver in single and what is kept in double: x, and its residual.
-// Host: src/krylov/mixed_device.c.  REAL is double. Launch: kry_groups_for(n) groups of WG. All
+// Host: src/krylov/mixed_outer.c. REAL is double. Launch: kry_groups_for(n) groups of WG. All
 // vectors start at element 0.
 //
 // SCALED   s, powers of two, makes the diagonal of the matrix in single about 1; else s is not read

@@ -1,6 +1,6 @@
 // smoothed.cl - the prolongation of smoothed aggregation: tentative, and the matrix S = I - omega D^-1 F
 // that smoothes it.
-// Host: src/multigrid/device_smoothed.c.
+// Host: src/amg/device_smoothed.c.
 //
 // F is A, or A without its weak couplings, which are added to the diagonal. Matrices are in compressed rows
 // with ascending columns; REAL is double. Rows have one work-item each.

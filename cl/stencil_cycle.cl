@@ -1,5 +1,5 @@
 // stencil_cycle.cl - what a cycle of multigrid does on a grid operator's level, in one pass down and one up,
-// for CPUs. Host: src/multigrid/box_passes.c. Points are met as sweep.clh says, weights lie as box.clh says.
+// for CPUs. Host: src/mg/box_passes.c. Points are met as sweep.clh says, weights lie as box.clh says.
 //
 // A group has a run of layers along the last axis. It goes through them once: as soon as a layer has had its
 // first smoothing step, the one before it can have the second, and so on, to the residual and the coarse

@@ -1,5 +1,5 @@
 // tile_cycle.cl - what a cycle of multigrid does on a level of a grid in the plane, in one pass down and one
-// up, for GPUs, by the tiles of tile.clh. Host: src/multigrid/box_passes.c. Neighbours are those of sweep.clh; box.clh says
+// up, for GPUs, by the tiles of tile.clh. Host: src/mg/box_passes.c. Neighbours are those of sweep.clh; box.clh says
 // how weights lie.
 //
 // STEPS  smoothing steps

@@ -2,7 +2,7 @@
  * test_amg.c - algebraic multigrid: the steps of its set-up on the host against plain checks, and what
  * the preconditioner does for conjugate gradients.
  */
-#include "multigrid/amg.h"
+#include "amg/amg.h"
 #include "testing.h"
 
 /* Laplace's operator on nx-by-ny points; y couples by `weak`. */

@@ -2,7 +2,7 @@
  * test_amg_device.c - the set-up of algebraic multigrid on a device against that on the host: the same
  * aggregates and patterns, and numbers that differ by rounding; with the kernels of CPUs and of GPUs.
  */
-#include "multigrid/amg_device.h"
+#include "amg/amg_device.h"
 #include "testing.h"
 #include <kry/problem.h>
 

@@ -1,6 +1,6 @@
 /* test_box.c - grids with stored stencils: interpolation, Galerkin operators and products against plain C. */
-#include "multigrid/box_correct.h"
-#include "multigrid/box_passes.h"
+#include "mg/box_correct.h"
+#include "mg/box_passes.h"
 #include "op_suite.h"
 #include "relax_suite.h"
 

@@ -4,7 +4,7 @@
  */
 #include "base/hooks.h"
 #include "couplings.h"
-#include "multigrid/classical.h"
+#include "amg/classical.h"
 
 /* ---- what is made of one --------------------------------------------------------------------- */
 

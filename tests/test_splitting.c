@@ -3,7 +3,7 @@
  * and the numbers of the interpolation are those of the host, to the bit where the device has double.
  */
 #include "couplings.h"
-#include "multigrid/classical.h"
+#include "amg/classical.h"
 
 /* ---- matrices and what the host makes of them ------------------------------------------------ */
 

@@ -1,5 +1,6 @@
 /*
- * batch_levels.c - tridiagonal systems without pivoting. Kernels: cl/tridiagonal.cl.
+ * batch_levels.c - tridiagonal systems without pivoting. Kernels: cl/tridiagonal.cl (GPUs),
+ * cl/tridiagonal_packs.cl (CPUs), cl/tridiagonal_close.cl.
  *
  * A system that is too long for one work-group is cut into tiles. Each tile is reduced to two equations, for
  * its first and its last unknown. These equations form tridiagonal systems again, which are solved in the
@@ -19,7 +20,8 @@ enum {
     CPU_SHORT = 128,    /* equations of the shortest tile that is made for that */
     CPU_TILE = 4096,    /* equations of the longest tile: its factors stay in the cache */
     CPU_LONG = 1 << 15, /* longer systems are cut into such tiles even if there are many systems */
-    CPU_WIDE = 8, /* WIDE of cl/tridiagonal.cl: packs of interleaved systems, solved together */
+    CPU_WIDE =
+        8, /* WIDE of cl/tridiagonal_packs.cl: packs of interleaved systems, solved together */
     SEGMENT_BYTES = 64 /* of a row of interleaved systems: what a GPU reads at once */
 };
 
@@ -28,7 +30,7 @@ typedef struct level {
     int64_t n, tiles;
     batch_array lower, diagonal, upper, b, x;
     int64_t m_row, m_system, row, system; /* as in batch */
-    cl_int check;                         /* as in cl/tridiagonal.cl */
+    cl_int check;                         /* as in cl/tridiagonal.clh */
     cl_int S, T;                          /* GPUs: systems to a group, work-items to a system */
 } level;
 
@@ -176,15 +178,17 @@ static kry_status get_kernels(levels *L)
 {
     kry_status st = KRY_OK;
     kry_type type = L->B->type;
+    bool packs = L->dev->info.cpu_kernels;
+    const char *stem = packs ? "tridiagonal_packs" : "tridiagonal";
     char defines[60] = "";
-    if (!L->dev->info.cpu_kernels)
+    if (!packs)
         snprintf(defines, sizeof defines, "-DGROUP=%d -DM=%d%s", L->group, L->chunk,
                  takes_vectors(L) ? " -DVECTORS" : "");
-    TRY(kry_kernel_get(L->dev, "tridiagonal", type, defines, "tridiagonal_solve", &L->solve));
+    TRY(kry_kernel_get(L->dev, stem, type, defines, "tridiagonal_solve", &L->solve));
     if (L->count > 1)
-        TRY(kry_kernel_get(L->dev, "tridiagonal", type, defines, "tridiagonal_reduce", &L->reduce));
+        TRY(kry_kernel_get(L->dev, stem, type, defines, "tridiagonal_reduce", &L->reduce));
     if (L->periodic)
-        TRY(kry_kernel_get(L->dev, "tridiagonal", type, defines, "tridiagonal_close", &L->close));
+        TRY(kry_kernel_get(L->dev, "tridiagonal_close", type, "", "tridiagonal_close", &L->close));
 done:
     return st;
 }
@@ -248,7 +252,7 @@ done:
 
 /* ---- launches -------------------------------------------------------------------------- */
 
-/* Write the arguments for SYSTEMS_PARAMS of cl/tridiagonal.cl, and return how many they are. */
+/* Write the arguments for SYSTEMS_PARAMS of cl/tridiagonal.clh, and return how many they are. */
 static size_t systems_args(const levels *L, const level *l, kry_arg args[KRY_MAX_ARGS])
 {
     const batch_marks *marks = L->B->marks;

@@ -79,6 +79,7 @@ static const struct {
                { "strong.clh", "strong.clh" },
                { "rows.clh", "rows.clh" },
                { "tile.clh", "tile.clh" },
+               { "tridiagonal.clh", "tridiagonal.clh" },
                { "resident.clh", "resident.clh" },
                { "csr.cl", "loop of csr.cl" },
                { "sell.cl", "loop of sell.cl" },

@@ -1,9 +1,9 @@
 /* auto_precond.c - precond=auto: which preconditioner suits a matrix, by a look at its entries. docs/choosing.md has
  * the rules. */
 #include "krylov/auto_precond.h"
+#include "amg/amg.h"
 #include "grid/stencil.h"
 #include "matrix/matrix.h"
-#include "multigrid/amg.h"
 #include "operator/op.h"
 #include "precond/rows.h"
 #include "precond/spectrum.h"

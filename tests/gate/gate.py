@@ -128,7 +128,7 @@ def check_listed(asked, listed, complain):
     return new
 
 
-FOR_CPUS = {'block_diagonals'}  # which no other device runs
+FOR_CPUS = {'block_diagonals', 'tridiagonal_packs'}  # which no other device runs
 
 
 def check_stems(listed, texts, found):

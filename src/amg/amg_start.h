@@ -1,0 +1,29 @@
+/* amg_start.h - what algebraic multigrid is set up with: its coarsener and its near null space, by what is
+ * asked for and what the matrix looks like. */
+#ifndef KRY_AMG_START_H
+#define KRY_AMG_START_H
+
+#include "amg/amg.h"
+#include <kry/multigrid.h>
+
+/* What the coarsener is chosen by. */
+typedef struct kry_amg_sight {
+    int64_t nnz;
+    int block;
+    kry_couplings couplings;
+    const kry_vec *given; /* near null space; NULL: constants */
+} kry_amg_sight;
+
+kry_status kry_amg_check(const char *who, const kry_op *A, const kry_amg_params *p);
+/* Whether n rows are nodes of so many unknowns; KRY_ERR_ARGUMENT if not. */
+kry_status kry_amg_check_nodes(const char *who, int64_t n, int block);
+/* rows: the entries of A, or of its first rows, which may make nodes larger; nnz and couplings are the caller's to say where it has only their pattern. */
+kry_amg_sight kry_amg_look(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p);
+/* c := the start of a set-up, without vectors, for an A of n rows; by: the coarsener.
+ * Returns  KRY_ERR_ARGUMENT, KRY_ERR_UNSUPPORTED for nodes that do not suit the rows or the coarsener */
+kry_status kry_amg_start(const char *who, int64_t n, const kry_amg_sight *s,
+                         const kry_amg_params *p, kry_coarsen *c, const kry_coarsener **by);
+/* c->near_null_space := what is given, or a constant for each unknown of a node, n rows of it. Waits. */
+kry_status kry_amg_take_vectors(const kry_amg_sight *s, int64_t n, kry_coarsen *c);
+
+#endif

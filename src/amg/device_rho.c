@@ -1,0 +1,87 @@
+/* device_rho.c - the largest eigenvalue of D^-1 A on a device: the steps of rho.c. Kernel: inverse_root in
+ * cl/smoothed.cl. */
+#include "amg/amg_device.h"
+#include "device/launch.h"
+#include <math.h>
+
+/* Vectors: s = d^-1/2, v and the one before it, w, and S v. */
+typedef struct lanczos {
+    kry_op *A;
+    kry_vec *s, *v, *old, *w, *scaled;
+} lanczos;
+
+static void lanczos_release(lanczos *l)
+{
+    kry_vec **const vectors[] = { &l->s, &l->v, &l->old, &l->w, &l->scaled };
+
+    for (size_t k = 0; k < COUNT(vectors); k++) kry_vec_release(vectors[k]);
+    kry_op_release(&l->A);
+}
+
+static kry_status lanczos_create(const kry_csr *A, cl_mem d, lanczos *l)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)A->rows;
+
+    *l = (lanczos){ 0 };
+    kry_vec **const vectors[] = { &l->s, &l->v, &l->old, &l->w, &l->scaled };
+    for (size_t k = 0; k < COUNT(vectors); k++)
+        TRY(kry_vec_create(A->dev, KRY_F64, A->rows, 1, vectors[k]));
+    TRY(kry_csr_operator(A, 0, NULL, &l->A));
+    TRY(kry_vec_fill_random(0, l->v));
+    const kry_arg args[] = { ARG(rows), ARG(d), ARG(l->s->buffer) };
+    TRY(kry_device_rows(A->dev, "smoothed", "inverse_root", A->rows, args, COUNT(args)));
+done:
+    return st;
+}
+
+/* w := S A S v - beta old - alpha v, alpha = v'S A S v; beta: what was left the last time. */
+static kry_status step(const lanczos *l, double beta, double *alpha)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_mul(1, l->s, l->v, 0, l->scaled));
+    TRY(kry_op_apply(l->A, 1, l->scaled, 0, l->w));
+    TRY(kry_vec_mul(1, l->s, l->w, 0, l->w));
+    TRY(kry_vec_axpby(-beta, l->old, 1, l->w));
+    TRY(kry_vec_dot(l->w, l->v, alpha));
+    TRY(kry_vec_axpby(-*alpha, l->v, 1, l->w));
+done:
+    return st;
+}
+
+static kry_status run(lanczos *l, kry_lanczos *T)
+{
+    kry_status st = KRY_OK;
+    double beta = 0, squared, alpha;
+
+    TRY(kry_vec_dot(l->v, l->v, &squared));
+    TRY(kry_vec_axpby(1 / sqrt(squared), l->v, 0, l->v));
+    TRY(kry_vec_fill(l->old, 0));
+    for (T->n = 0; T->n < KRY_LANCZOS_STEPS && T->n < l->v->n;) {
+        TRY(step(l, beta, &alpha));
+        T->diagonal[T->n] = alpha, T->off[T->n++] = beta;
+        TRY(kry_vec_dot(l->w, l->w, &squared));
+        beta = sqrt(squared);
+        if (!(beta > 1e-12)) break;
+        kry_vec *room = l->old;
+        l->old = l->v, l->v = l->w, l->w = room;
+        TRY(kry_vec_axpby(1 / beta, l->v, 0, l->v));
+    }
+done:
+    return st;
+}
+
+kry_status kry_device_rho(const kry_csr *A, cl_mem d, double *rho)
+{
+    kry_status st = KRY_OK;
+    lanczos l;
+    kry_lanczos T;
+
+    TRY(lanczos_create(A, d, &l));
+    TRY(run(&l, &T));
+    *rho = kry_amg_rho_of(&T);
+done:
+    lanczos_release(&l);
+    return st;
+}

@@ -1,0 +1,385 @@
+/*
+ * part_levels.c - the levels of algebraic multigrid on a team: fine ones in parts, and from the first one on that is
+ * small enough those of team_levels.c.
+ *
+ * Exchanged  per cycle the halo of A on each level in parts for each product; and what team_levels.c says, of the
+ *            first level that is not
+ * Storage    on each part its own rows of the levels in parts, and of all levels below `gather` unknowns the whole
+ */
+#include "amg/part_levels.h"
+#include "amg/adaptive.h"
+#include "amg/amg_self.h"
+#include "matrix/matrix.h"
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct part_levels {
+    kry_op *A;                          /* the rows of this part; retained */
+    kry_keep keep;                      /* of coarser operators */
+    double nnz, entries, most;          /* of A; of all levels in parts so far; and at most */
+    int64_t own;                        /* own entries of A here */
+    int64_t gather;                     /* unknowns at which levels in parts end */
+    int levels;                         /* at most */
+    int count;                          /* levels in parts that have a coarser one */
+    kry_part_kept kept[KRY_AMG_LEVELS]; /* of these */
+    void *below;                        /* team_levels.c */
+} part_levels;
+
+static void part_levels_destroy(void *self)
+{
+    part_levels *L = self;
+    if (!L) return;
+    for (int i = 0; i < L->count; i++) kry_part_kept_release(&L->kept[i]);
+    kry_team_levels_destroy(L->below);
+    kry_op_release(&L->A);
+    free(L);
+}
+
+/* ---- one level after the other ---------------------------------------------------------------------- */
+
+/* The level that the set-up is at. */
+typedef struct stand {
+    kry_op *A; /* NULL: not made yet, of `rows` and `halo` */
+    kry_part_rows rows;
+    kry_halo *halo;
+    int64_t total; /* unknowns of all parts */
+} stand;
+
+static void stand_release(stand *s)
+{
+    kry_halo_release(&s->halo);
+    kry_part_rows_release(&s->rows);
+    kry_op_release(&s->A);
+    *s = (stand){ 0 };
+}
+
+static kry_part_level level_of(const stand *s)
+{
+    return (kry_part_level){ &s->rows, s->A ? kry_coupled_of(s->A)->halo : s->halo };
+}
+
+static kry_status count_entries(part_levels *L, int level, int64_t unknowns,
+                                const kry_part_coarser *to)
+{
+    kry_status st = KRY_OK;
+    double entries = (double)(kry_sparse_nnz(&to->A.own) + kry_sparse_nnz(&to->A.far));
+
+    TRY(kry_layout_combine(&L->A->dev->layout, KRY_ADD, &entries, 1));
+    L->entries += entries;
+    CHECK(L->entries <= L->most * L->nnz, KRY_ERR_UNSUPPORTED,
+          "%s: with level %d, of %lld unknowns, all levels have %.1f times the entries of the "
+          "matrix; at most %g times are allowed",
+          kry_amg_who, level, (long long)unknowns, L->entries / L->nnz, L->most);
+done:
+    return st;
+}
+
+/* to := the next level, c what it is coarsened with, and *total its unknowns; 0: it would have hardly fewer. */
+static kry_status coarsen(part_levels *L, kry_coarsen *c, const stand *s, kry_part_coarser *to,
+                          int64_t *total)
+{
+    kry_status st = KRY_OK;
+    const kry_part_level level = level_of(s);
+    kry_part_kept kept = { 0 };
+    kry_coarsen next = { 0 };
+
+    TRY(kry_part_aggregate(c, &level, &kept, &next));
+    *total = kept.first[kept.parts];
+    if ((double)*total >= 0.9 * (double)s->total) *total = 0;
+    if (!*total) goto done;
+    TRY(kry_part_prolongation(&level, &kept, &to->P));
+    TRY(kry_part_multiply(kry_amg_who, next.level, L->A->shape.type, &level, to));
+    TRY(count_entries(L, next.level, *total, to));
+    L->kept[L->count++] = kept, kept = (kry_part_kept){ 0 };
+    free(c->near_null_space);
+    *c = next, next.near_null_space = NULL;
+done:
+    free(next.near_null_space);
+    kry_part_kept_release(&kept);
+    return st;
+}
+
+/* The halo of rows with columns on the level below level i. */
+static kry_status make_halo(const part_levels *L, int i, const kry_part_rows *rows, kry_halo **halo)
+{
+    const kry_part_kept *kept = &L->kept[i];
+    const kry_places want = { kept->parts, kept->first, rows->places, rows->place };
+    return kry_halo_create_for(L->A->dev, L->A->shape.type, &want, halo);
+}
+
+static kry_status add_level(const part_levels *L, kry_hierarchy *H, kry_op *A, kry_part_coarser *to)
+{
+    kry_status st = KRY_OK;
+    kry_level level = { .A = A };
+    kry_halo *halo;
+
+    TRY(make_halo(L, L->count - 1, &to->P, &halo));
+    TRY(kry_part_operator(L->keep, 0, &to->P, halo, &level.P));
+    TRY(kry_halo_like(kry_coupled_of(A)->halo, L->A->shape.type, &halo));
+    TRY(kry_part_operator(L->keep, 0, &to->R, halo, &level.R));
+    TRY(kry_hierarchy_add(H, &level));
+done:
+    kry_op_release(&level.R);
+    kry_op_release(&level.P);
+    return st;
+}
+
+/* s := the level that `to` has. Collective. */
+static kry_status move_on(const part_levels *L, stand *s, int64_t total, kry_part_coarser *to)
+{
+    kry_status st = KRY_OK;
+
+    stand_release(s);
+    TRY(make_halo(L, L->count - 1, &to->A, &s->halo));
+    s->rows = to->A, to->A = (kry_part_rows){ 0 };
+    s->total = total;
+    kry_part_coarser_release(to);
+done:
+    return st;
+}
+
+/* The operator of a level below the finest. */
+static kry_status make_operator(kry_keep keep, stand *s)
+{
+    kry_halo *halo = s->halo;
+    s->halo = NULL;
+    return kry_part_operator(keep, KRY_SYMMETRIC, &s->rows, halo, &s->A);
+}
+
+/* The levels from s on that have a coarser one; s := the one that has none. */
+static kry_status make_levels(part_levels *L, kry_hierarchy *H, kry_coarsen *c, stand *s)
+{
+    kry_status st = KRY_OK;
+    const kry_keep digits = { .type = L->A->shape.type };
+    kry_part_coarser to = { 0 };
+
+    for (int64_t total = 1; total;) {
+        total = 0;
+        if (s->total > L->gather && L->levels - L->count > 1) TRY(coarsen(L, c, s, &to, &total));
+        if (!s->A) TRY(make_operator(total ? L->keep : digits, s));
+        if (!total) break;
+        TRY(add_level(L, H, s->A, &to));
+        TRY(move_on(L, s, total, &to));
+    }
+done:
+    kry_part_coarser_release(&to);
+    return st;
+}
+
+/* ---- set-up --------------------------------------------------------------------------------------- */
+
+typedef struct given {
+    const kry_whole *how;
+    const kry_amg_params *params;
+} given;
+
+static kry_status start(part_levels *L, const kry_amg_sight *s, const kry_amg_params *p,
+                        int64_t rows, kry_coarsen *c)
+{
+    kry_status st = KRY_OK;
+    kry_amg_params with = *p;
+    const kry_coarsener *by;
+
+    L->most = p->complexity > 0 ? p->complexity : 10;
+    L->nnz = L->entries = (double)s->nnz;
+    L->keep.type = L->A->shape.type;
+    L->keep.rounded = s->block == 1 && !s->given;
+    L->keep.read = p->cycle.scaling != KRY_SCALING_DIAGONAL;
+    with.coarsening = KRY_COARSEN_AGGREGATION;
+    TRY(kry_amg_start(kry_amg_who, 0, s, &with, c, &by));
+    TRY(kry_amg_take_vectors(s, rows, c));
+done:
+    return st;
+}
+
+/* Vectors that A has improved, if that is asked for. */
+static kry_status improve(const part_levels *L, const kry_amg_params *p, kry_amg_sight *s,
+                          kry_vec **improved)
+{
+    kry_status st = KRY_OK;
+    kry_amg_params with = *p;
+
+    with.block = s->block;
+    if (p->adaptive > 0) TRY(kry_adaptive_vectors(kry_amg_who, L->A, &with, improved));
+    if (*improved) s->given = *improved;
+done:
+    return st;
+}
+
+/* The operator of the last level in parts is told what the levels below it start with. */
+static kry_status tell_vectors(const kry_coarsen *c, kry_op *A)
+{
+    kry_status st = KRY_OK;
+    const int64_t n = A->shape.rows, m = c->vectors;
+    double *columns = NULL;
+    kry_vec *v = NULL;
+
+    TRY(kry_alloc((size_t)(n * m), sizeof *columns, &columns));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < m; j++) columns[j * n + i] = c->near_null_space[i * m + j];
+    TRY(kry_vec_create(A->dev, A->shape.type, n, m, &v));
+    TRY(kry_vec_write_doubles(v, columns));
+    kry_vec_release(&A->near_null_space);
+    A->near_null_space = v, v = NULL;
+done:
+    kry_vec_release(&v);
+    free(columns);
+    return st;
+}
+
+/* The levels below those in parts, which go on as these would. */
+static kry_status add_below(part_levels *L, kry_hierarchy *H, const given *g, const kry_coarsen *c,
+                            kry_op *A)
+{
+    kry_status st = KRY_OK;
+    kry_amg_params theirs = *g->params;
+    const kry_whole_params whole = { .how = g->how, .params = &theirs };
+
+    theirs.cycle.values = KRY_CYCLE_VALUES_DOUBLE;
+    if (L->count) {
+        theirs.near_null_space = NULL, theirs.adaptive = 0;
+        theirs.block = c->block;
+        theirs.cycle.levels = L->levels - L->count;
+        if (theirs.coarsening == KRY_COARSEN_AGGREGATION)
+            theirs.strength = ldexp(c->strength, -c->level);
+        if (!L->keep.rounded) TRY(tell_vectors(c, A));
+    }
+    TRY(kry_team_levels_make(H, A, &whole, &L->below));
+    if (L->count) kry_amg_prefer(H, &kry_smoothed_aggregation, L->entries <= 1.3 * L->nnz);
+done:
+    return st;
+}
+
+/* Levels in parts, if there are so many unknowns; s: the finest, and then the last of them. */
+static kry_status add_parts(part_levels *L, kry_hierarchy *H, const kry_amg_params *p,
+                            kry_coarsen *c, stand *s)
+{
+    kry_status st = KRY_OK;
+    kry_amg_sight sight;
+    kry_vec *improved = NULL;
+    double bound;
+
+    TRY(kry_part_rows_read(kry_amg_who, L->A, &s->rows));
+    TRY(kry_part_look(L->A, p, &sight));
+    TRY(kry_part_bound(L->A, &bound));
+    L->own = kry_sparse_nnz(&s->rows.own);
+    TRY(improve(L, p, &sight, &improved));
+    TRY(start(L, &sight, p, s->rows.own.rows, c));
+    TRY(make_levels(L, H, c, s));
+    if (L->count) kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
+done:
+    kry_vec_release(&improved);
+    return st;
+}
+
+static kry_status make_all(part_levels *L, kry_hierarchy *H, const given *g)
+{
+    kry_status st = KRY_OK;
+    const kry_amg_params *p = g->params;
+    stand s = { .A = kry_op_retain(L->A) };
+    kry_coarsen c = { 0 };
+
+    TRY(kry_layout_rows(&L->A->dev->layout, L->A->shape.rows, NULL, &s.total));
+    if (s.total > L->gather && p->coarsening != KRY_COARSEN_CLASSICAL)
+        TRY(add_parts(L, H, p, &c, &s));
+    TRY(add_below(L, H, g, &c, s.A));
+done:
+    free(c.near_null_space);
+    stand_release(&s);
+    return st;
+}
+
+static kry_status part_levels_make(kry_hierarchy *H, const kry_op *A, const void *params,
+                                   void **self)
+{
+    enum { GATHER = 16384 };
+    kry_status st = KRY_OK;
+    const given *g = params;
+    const kry_cycle_params *cycle = kry_hierarchy_cycle(H);
+    part_levels *L = NULL;
+
+    TRY(kry_alloc(1, sizeof *L, &L));
+    L->A = kry_op_retain(A);
+    L->gather = g->params->gather ? g->params->gather : GATHER;
+    if (L->gather < cycle->coarsest) L->gather = cycle->coarsest;
+    L->levels = cycle->levels < KRY_AMG_LEVELS ? cycle->levels : KRY_AMG_LEVELS;
+    TRY(make_all(L, H, g));
+    *self = L, L = NULL;
+done:
+    part_levels_destroy(L);
+    return st;
+}
+
+/* ---- new numbers ----------------------------------------------------------------------------------- */
+
+/* to := what level i becomes, whose rows are A. */
+static kry_status renew_level(const part_levels *L, kry_hierarchy *H, int i, const kry_part_rows *A,
+                              kry_part_coarser *to)
+{
+    kry_status st = KRY_OK;
+    const kry_part_level level = { A, kry_coupled_of(kry_hierarchy_level(H, i)->A)->halo };
+
+    TRY(kry_part_prolongation(&level, &L->kept[i], &to->P));
+    TRY(kry_part_multiply(kry_amg_who, i + 1, L->A->shape.type, &level, to));
+done:
+    return st;
+}
+
+static kry_status store_level(kry_hierarchy *H, int i, const kry_part_coarser *to)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_part_operator_store(kry_hierarchy_level(H, i)->P, &to->P));
+    TRY(kry_part_operator_store(kry_hierarchy_level(H, i)->R, &to->R));
+    TRY(kry_part_operator_store(kry_hierarchy_level(H, i + 1)->A, &to->A));
+done:
+    return st;
+}
+
+/* All numbers of the levels in parts are there before one of them replaces an old one. */
+static kry_status renew_parts(part_levels *L, kry_hierarchy *H)
+{
+    kry_status st = KRY_OK;
+    kry_part_rows rows = { 0 };
+    kry_part_coarser *to = NULL;
+    double bound;
+
+    TRY(kry_alloc((size_t)L->count, sizeof *to, &to));
+    TRY(kry_part_rows_read(kry_amg_who, L->A, &rows));
+    TRY(kry_part_bound(L->A, &bound));
+    CHECK(kry_sparse_nnz(&rows.own) == L->own, KRY_ERR_ARGUMENT,
+          "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
+          "preconditioner anew",
+          kry_amg_who, (long long)kry_sparse_nnz(&rows.own), (long long)L->own);
+    for (int i = 0; i < L->count; i++) TRY(renew_level(L, H, i, i ? &to[i - 1].A : &rows, &to[i]));
+    for (int i = 0; i < L->count; i++) TRY(store_level(H, i, &to[i]));
+    kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
+done:
+    for (int i = 0; to && i < L->count; i++) kry_part_coarser_release(&to[i]);
+    free(to);
+    kry_part_rows_release(&rows);
+    return st;
+}
+
+static kry_status part_levels_update(kry_hierarchy *H, void *self)
+{
+    kry_status st = KRY_OK;
+    part_levels *L = self;
+
+    if (L->count) TRY(renew_parts(L, H));
+    TRY(kry_team_levels_update(H, L->below));
+done:
+    return st;
+}
+
+kry_status kry_part_levels_create(const kry_whole *how, const kry_op *A, const kry_amg_params *p,
+                                  kry_op **M)
+{
+    static const kry_family family = { .kind = "amg",
+                                       .who = kry_amg_who,
+                                       .coarsest = 256,
+                                       .create = part_levels_make,
+                                       .update = part_levels_update,
+                                       .destroy = part_levels_destroy };
+    return kry_hierarchy_create(&family, A, &p->cycle, &(given){ how, p }, M);
+}

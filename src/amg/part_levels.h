@@ -1,0 +1,115 @@
+/*
+ * part_levels.h - smoothed aggregation on a team, of whose fine levels each part has its own rows.
+ *
+ *   T   the tentative prolongation: aggregates are within a part
+ *   P   (I - omega D^-1 F) T as on one device: where a row of F has entries in other parts, P has entries for these
+ *       parts' aggregates
+ *   A'  = P'A P of all parts. A part computes its rows, those of its own aggregates
+ *
+ * Parts send each other the rows of T, P and A P that go with the halo of A. Numbers are in double, on the host.
+ */
+#ifndef KRY_PART_LEVELS_H
+#define KRY_PART_LEVELS_H
+
+#include "amg/amg_start.h"
+#include "matrix/matrix_parts.h"
+#include "multigrid/team_levels.h"
+
+/* This part's rows of a matrix. */
+typedef struct kry_part_rows {
+    kry_sparse own; /* in its own columns, */
+    kry_sparse far; /* and in those of other parts: numbers of a halo */
+    int64_t *place; /* of these; owned. NULL: nobody asks */
+    int64_t places;
+    int64_t first; /* own row, among those of all parts */
+} kry_part_rows;
+void kry_part_rows_release(kry_part_rows *rows);
+
+/* ---- part_columns.c: rows with entries in all parts ------------------------------------------------ */
+
+/* Columns that rows have entries in: the part's own ones, then others. */
+typedef struct kry_part_columns {
+    int64_t first, own; /* places of the own ones */
+    int64_t count;      /* of the others, */
+    int64_t *place;     /* ascending; owned */
+} kry_part_columns;
+
+/* The others are those of these rows, which are two sets. */
+kry_status kry_part_columns_find(const kry_placed_rows *const rows[2], int64_t first, int64_t own,
+                                 kry_part_columns *c);
+/* placed: M's rows, with places for its columns, which are those of c; borrows M's arrays, but for `place`. */
+kry_status kry_part_columns_place(const kry_sparse *M, const kry_part_columns *c,
+                                  kry_placed_rows *placed);
+/* M := the rows of `top`, and below them those of `below`, with the columns of c. */
+kry_status kry_part_columns_stack(const kry_placed_rows *top, const kry_placed_rows *below,
+                                  const kry_part_columns *c, kry_sparse *M);
+/* rows := M, whose columns are those of c. */
+kry_status kry_part_columns_split(const kry_sparse *M, const kry_part_columns *c,
+                                  kry_part_rows *rows);
+
+/* ---- part_prolongation.c ---------------------------------------------------------------------------- */
+
+/* What stays of a level when A has new numbers. */
+typedef struct kry_part_kept {
+    kry_sparse T;       /* this part's rows and columns */
+    bool *strong, *far; /* which own and which other entries of A are; NULL: all */
+    int parts;
+    int64_t *first; /* parts + 1: of each its first coarse unknown */
+} kry_part_kept;
+void kry_part_kept_release(kry_part_kept *kept);
+
+/* A level and its halo. */
+typedef struct kry_part_level {
+    const kry_part_rows *A;
+    const kry_halo *halo;
+} kry_part_level;
+
+/* The diagonal of A in this part's rows, and in those that go with the halo; to be freed. Collective. Waits. */
+kry_status kry_part_diagonals(const kry_part_level *level, double **mine, double **theirs);
+/* kept := what the aggregates of a level are; next := c as it is on the coarser one, with vectors of its own. Collective. */
+kry_status kry_part_aggregate(const kry_coarsen *c, const kry_part_level *level,
+                              kry_part_kept *kept, kry_coarsen *next);
+/* P := this part's rows of the prolongation. Collective. Waits. */
+kry_status kry_part_prolongation(const kry_part_level *level, const kry_part_kept *kept,
+                                 kry_part_rows *P);
+
+/* ---- part_coarser.c ---------------------------------------------------------------------------------- */
+
+/* What a level is coarsened to. */
+typedef struct kry_part_coarser {
+    kry_part_rows P, A;
+    kry_part_rows R; /* P': this part's rows, whose far columns are those of the finer A */
+} kry_part_coarser;
+void kry_part_coarser_release(kry_part_coarser *c);
+/* c->R, c->A := those of c->P. level: the coarser one, in messages. Collective. Waits.
+ * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be symmetric or positive definite */
+kry_status kry_part_multiply(const char *who, int level, kry_type type, const kry_part_level *from,
+                             kry_part_coarser *c);
+
+/* ---- part_finest.c ------------------------------------------------------------------------------------ */
+
+/* rows := those of a share A. Collective. Waits. */
+kry_status kry_part_rows_read(const char *who, const kry_op *A, kry_part_rows *rows);
+/* What all parts together look like; *bound: kry_row_look.bound. Collective. Wait. */
+kry_status kry_part_look(const kry_op *A, const kry_amg_params *p, kry_amg_sight *sight);
+kry_status kry_part_bound(const kry_op *A, double *bound);
+
+/* ---- part_operators.c ---------------------------------------------------------------------------------- */
+
+/* op := the operator of these rows, which takes rows->place over. halo: of its far columns; taken over even if it fails.
+ * Waits. */
+kry_status kry_part_operator(kry_keep keep, unsigned traits, kry_part_rows *rows, kry_halo *halo,
+                             kry_op **op);
+/* New numbers at the same places. */
+kry_status kry_part_operator_store(kry_op *op, const kry_part_rows *rows);
+
+/* ---- part_levels.c -------------------------------------------------------------------------------------- */
+
+/*
+ * M := a cycle for a share A of a stored matrix: levels in parts while they have more than p->gather unknowns, and below
+ * these what kry_team_levels_make adds. Collective. Waits.
+ */
+kry_status kry_part_levels_create(const kry_whole *how, const kry_op *A, const kry_amg_params *p,
+                                  kry_op **M);
+
+#endif

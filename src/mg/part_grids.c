@@ -1,0 +1,374 @@
+/*
+ * part_grids.c - the levels of geometric multigrid on a team: fine ones in parts, each of which has the points that lie in
+ * its box, and from the first one on that is small enough those of team_levels.c.
+ *
+ * The next coarser grid has every second point, wherever grids are cut. On each level a part has a window around its own
+ * points, with vectors, a stencil and weights for all of it, and does what one device does with a grid in one piece. b is
+ * refreshed as it comes from the finer level, in so many layers that what is wrong at the edge of the window does not reach
+ * the own points until the cycle leaves the level on the way up. With s smoothing steps before and after
+ *
+ *   the finest level takes  s - 1 layers on the way down, one for the residual, or s on the way up: 2 s - 1
+ *   others leave s + 1 layers of x, so that the level above, of which they are 2 s + 1, finds s + 1 left, too: 3 s
+ *
+ * To make the coarse stencil of its own points a part needs the fine one of some layers around these; what else its window
+ * has of the coarse stencil the others send: the same numbers as on one device.
+ *
+ * Exchanged  per cycle these layers of b, once on each level in parts; and what team_levels.c says, of the first level that
+ *            is not
+ * Storage    on each part its window of the levels in parts, and of all levels of at most `gather` unknowns the whole
+ */
+#include "mg/part_grids.h"
+#include "mg/box_finest.h"
+#include "mg/part_boxes.h"
+#include "multigrid/smoother.h"
+#include <math.h>
+#include <stdlib.h>
+
+static const char who[] = "kry_mg_create";
+
+enum { MOST_LEVELS = 96 }; /* as of boxes */
+
+typedef struct part_grids {
+    kry_op *given; /* retained */
+    double factor; /* the levels are in single and of so many times that; 0: of the same numbers */
+    kry_box_levels how; /* couplings: of the last level in parts */
+    int64_t gather;     /* unknowns at which levels in parts end */
+    int steps;          /* of a smoother */
+    int count;          /* of levels in parts; 1: A[0] is a share, as `given` */
+    kry_cut cut[MOST_LEVELS];
+    kry_shell shell[MOST_LEVELS];
+    kry_op *A[MOST_LEVELS],
+        *P[MOST_LEVELS];                  /* owned, on windows; P[i] from level i + 1 to level i */
+    kry_part_passes *passes[MOST_LEVELS]; /* NULL: none */
+    double highest[MOST_LEVELS];          /* eigenvalue of D^-1 A[i], at most */
+    void *below;                          /* team_levels.c */
+} part_grids;
+
+static void part_grids_destroy(void *self)
+{
+    part_grids *L = self;
+    if (!L) return;
+    kry_team_levels_destroy(L->below);
+    for (int i = 0; i < MOST_LEVELS; i++) {
+        kry_part_passes_release(&L->passes[i]);
+        kry_op_release(&L->P[i]);
+        kry_op_release(&L->A[i]);
+        kry_shell_release(&L->shell[i]);
+        kry_cut_release(&L->cut[i]);
+    }
+    kry_op_release(&L->given);
+    free(L);
+}
+
+/* ---- the levels ------------------------------------------------------------------------------------- */
+
+static kry_type type_of(const part_grids *L)
+{
+    return L->factor != 0 ? KRY_F32 : L->given->shape.type;
+}
+
+/* Steps that are taken between two refreshes; and layers of levels: see above. */
+static int steps_apart(const part_grids *L)
+{
+    return L->steps < KRY_SMOOTHER_APART ? L->steps : KRY_SMOOTHER_APART;
+}
+static int layers_below(const part_grids *L) { return 3 * steps_apart(L); }
+static int layers_of_finest(const part_grids *L)
+{
+    const int steps = steps_apart(L);
+    return L->steps > steps ? layers_below(L) : steps > 1 ? 2 * steps - 1 : 2;
+}
+
+static kry_status make_shell(part_grids *L, int i)
+{
+    const kry_window wide = kry_cut_wide(&L->cut[i]), near = kry_cut_near(&L->cut[i]);
+    return kry_shell_create(L->given->dev, type_of(L), &L->cut[i], &wide, &near, &L->shell[i]);
+}
+
+/* The grid with every second point of the last one, on which a part keeps its window. */
+static kry_status make_coarser(part_grids *L, unsigned axes)
+{
+    kry_status st = KRY_OK;
+    const int i = L->count - 1;
+    kry_device *dev = L->given->dev;
+    kry_cut *coarse = &L->cut[i + 1];
+
+    TRY(kry_cut_coarsen(&L->cut[i], axes, coarse));
+    coarse->layers = layers_below(L);
+    TRY(make_shell(L, i + 1));
+    const kry_box_grid grid = kry_cut_grid(coarse, &L->shell[i + 1].window);
+    TRY(kry_part_transfer_create(dev, type_of(L), &L->cut[i], axes, &L->shell[i + 1], &L->P[i]));
+    TRY(kry_box_create(dev, type_of(L), &grid, L->given->shape.traits, &L->A[i + 1]));
+done:
+    return st;
+}
+
+static kry_status make_numbers(const part_grids *L, int i)
+{
+    const kry_box_source s = kry_part_source(L->A[i], &L->cut[i]);
+    return kry_part_make_numbers(&s, L->P[i], &L->shell[i + 1], L->A[i + 1]);
+}
+
+/* Append the level below the last one. *more: there is one. */
+static kry_status append(part_grids *L, bool *more)
+{
+    kry_status st = KRY_OK;
+    const int i = L->count - 1;
+    const kry_cut *cut = &L->cut[i];
+    const kry_window wide = kry_cut_wide(cut), own = kry_cut_own(cut),
+                     inner = kry_window_within(&wide, &own);
+    const kry_box_source s = kry_part_source(L->A[i], cut);
+    kry_axis_couplings c = L->how.couplings;
+    unsigned axes;
+
+    TRY(kry_choose_axes(&c, &cut->grid, &s, &inner, &axes));
+    *more = axes && kry_cut_can_coarsen(cut, axes, layers_below(L));
+    if (!*more) goto done;
+    TRY(make_coarser(L, axes));
+    TRY(make_numbers(L, i));
+    L->how.couplings = c;
+    L->count++;
+done:
+    return st;
+}
+
+/* Of the levels between the finest and the last one in parts, of which team_levels.c knows. Collective. Waits. */
+static kry_status find_bounds(part_grids *L)
+{
+    kry_status st = KRY_OK;
+    const int count = L->count - 2;
+    kry_op *box[MOST_LEVELS];
+
+    L->highest[0] = 2; /* a row of fluxes has no larger sum of couplings than its diagonal */
+    if (count <= 0) return KRY_OK;
+    for (int i = 0; i < count; i++) box[i] = L->A[i + 1];
+    TRY(kry_box_bounds(box, count, L->highest + 1));
+    TRY(kry_layout_combine(&L->given->dev->layout, KRY_MAX, L->highest + 1, (size_t)count));
+    for (int i = 1; i <= count; i++)
+        CHECK(
+            isfinite(L->highest[i]), KRY_ERR_ARGUMENT,
+            "%s: the grid operator is not positive definite: level %d of multigrid has a diagonal "
+            "entry that is not positive",
+            who, i);
+done:
+    return st;
+}
+
+/* ---- the levels below those in parts ------------------------------------------------------------------ */
+
+static int64_t row_of_grid(const kry_op *A, const kry_shell *shell, int64_t i)
+{
+    (void)shell;
+    return kry_layout_row(&A->dev->layout, i);
+}
+
+static int64_t row_of_box(const kry_op *A, const kry_shell *shell, int64_t i)
+{
+    (void)A;
+    return kry_boxes_row(&shell->cut->boxes, shell->cut->rank, i);
+}
+
+/* Whether polynomials of degree 3 are taken on any part, where nobody asks for a degree. Collective. */
+static kry_status takes_degree_3(const part_grids *L, bool *takes)
+{
+    kry_status st = KRY_OK;
+    double three = kry_finest_grid_suits_degree_3(L->given, L->factor);
+
+    TRY(kry_layout_combine(&L->given->dev->layout, KRY_MAX, &three, 1));
+    *takes = !L->how.params.cycle.degree && three != 0;
+done:
+    return st;
+}
+
+static kry_status add_levels(kry_hierarchy *H, part_grids *L, int levels)
+{
+    static const kry_whole grid = { kry_collect_grid, kry_box_levels_create, row_of_grid },
+                           box = { kry_collect_box, kry_box_levels_create, row_of_box };
+    kry_status st = KRY_OK;
+    const int last = L->count - 1;
+    kry_box_levels theirs = L->how;
+    bool three;
+
+    for (int i = 0; i < last; i++) {
+        kry_level level = {
+            .A = L->A[i], .P = L->P[i], .highest = L->highest[i], .shell = &L->shell[i]
+        };
+        TRY(kry_part_passes_create(L->A[i], L->P[i], L->steps, &level, &L->passes[i]));
+        TRY(kry_hierarchy_add(H, &level));
+    }
+    theirs.params.cycle.values = KRY_CYCLE_VALUES_DOUBLE; /* in the numbers of A */
+    theirs.params.cycle.levels = levels - last;
+    TRY(takes_degree_3(L, &three));
+    if (three) theirs.params.cycle.degree = 3; /* of all levels */
+    const kry_whole_params whole = { .how = last ? &box : &grid,
+                                     .params = &theirs,
+                                     .shell = last ? &L->shell[last] : NULL };
+    TRY(kry_team_levels_make(H, L->A[last], &whole, &L->below));
+    kry_hierarchy_level(H, 0)->factor = L->factor;
+done:
+    return st;
+}
+
+/* ---- the family --------------------------------------------------------------------------------------- */
+
+/* Whether a part can do on its window what smooths, step by step with D^-1: red-black sweeps go from one colour to the next,
+ * and other scalings are made of all rows. */
+static bool smooths_in_parts(const kry_cycle_params *cycle)
+{
+    return kry_smoother_steps(cycle) > 0;
+}
+
+static kry_status count_steps(part_grids *L, const kry_cycle_params *cycle)
+{
+    kry_status st = KRY_OK;
+    kry_cycle_params c = *cycle;
+    bool three;
+
+    TRY(takes_degree_3(L, &three));
+    if (three) c.degree = 3;
+    L->steps = kry_smoother_steps(&c);
+done:
+    return st;
+}
+
+/* A[0] := the grid on the window. KRY_ERR_UNSUPPORTED on all parts: one of them has numbers that single cannot hold. */
+static kry_status make_window(part_grids *L)
+{
+    kry_status st = KRY_OK;
+    const bool new = !L->A[0];
+    const kry_status mine =
+        kry_part_finest(L->given, &L->cut[0], type_of(L), L->factor != 0 ? L->factor : 1, &L->A[0]);
+    double refused = mine == KRY_ERR_UNSUPPORTED;
+
+    if (mine < 0 && refused == 0) return mine;
+    TRY(kry_layout_combine(&L->given->dev->layout, KRY_MAX, &refused, 1));
+    if (refused != 0 && new) kry_op_release(&L->A[0]);
+    CHECK(mine < 0 || refused == 0, KRY_ERR_UNSUPPORTED,
+          "%s: values = single, not on another device of the team", who);
+    st = mine;
+done:
+    return st;
+}
+
+/* The finest level on a part's window, if it is to have a coarser one in parts. */
+static kry_status begin_in_parts(part_grids *L, const kry_cycle_params *cycle)
+{
+    kry_status st = KRY_OK;
+    const kry_cycle_values values = L->how.params.cycle.values;
+
+    TRY(kry_finest_factor(L->given, values, &L->factor));
+    TRY(count_steps(L, cycle));
+    L->cut[0].layers = layers_of_finest(L);
+    st = make_window(L);
+    if (st == KRY_ERR_UNSUPPORTED && L->factor != 0 && values == KRY_CYCLE_VALUES_AUTO) {
+        L->factor = 0;
+        TRY(count_steps(L, cycle));
+        L->cut[0].layers = layers_of_finest(L);
+        TRY(make_window(L));
+    }
+    if (st < 0) goto done;
+    TRY(make_shell(L, 0));
+done:
+    return st;
+}
+
+/* Levels in parts, as many as there can be. */
+static kry_status make_parts(part_grids *L, const kry_cycle_params *cycle)
+{
+    kry_status st = KRY_OK;
+    bool more = smooths_in_parts(cycle) && L->cut[0].grid.n > L->gather && cycle->levels > 2;
+
+    if (more) more = kry_cut_can_coarsen(&L->cut[0], 0, 3 * KRY_SMOOTHER_APART);
+    if (!more) return KRY_OK;
+    TRY(begin_in_parts(L, cycle));
+    while (more && L->count < MOST_LEVELS && L->count < cycle->levels - 1 &&
+           L->cut[L->count - 1].grid.n > L->gather)
+        TRY(append(L, &more));
+    if (L->count > 1) goto done;
+    kry_shell_release(&L->shell[0]);
+    kry_op_release(&L->A[0]);
+done:
+    return st;
+}
+
+/* If no level is in parts: nothing is gained by single. */
+static kry_status take_share(part_grids *L)
+{
+    kry_cycle_values values = L->how.params.cycle.values;
+
+    if (values == KRY_CYCLE_VALUES_AUTO) values = KRY_CYCLE_VALUES_DOUBLE;
+    return kry_finest_grid(L->given, values, &L->factor, &L->A[0]);
+}
+
+static kry_status part_grids_make(kry_hierarchy *H, const kry_op *A, const void *params,
+                                  void **self)
+{
+    enum { GATHER = 16384 };
+    kry_status st = KRY_OK;
+    const kry_box_levels *p = params;
+    const kry_cycle_params *cycle = kry_hierarchy_cycle(H);
+    part_grids *L = NULL;
+
+    *self = NULL;
+    TRY(kry_alloc(1, sizeof *L, &L));
+    L->how = *p;
+    L->gather = p->params.gather ? p->params.gather : GATHER;
+    if (L->gather < cycle->coarsest) L->gather = cycle->coarsest;
+    L->given = kry_op_retain(A);
+    L->count = 1;
+    TRY(kry_cut_of(A, &L->cut[0]));
+    TRY(make_parts(L, cycle));
+    if (L->count == 1) TRY(take_share(L));
+    TRY(find_bounds(L));
+    TRY(add_levels(H, L, cycle->levels));
+    *self = L, L = NULL;
+done:
+    part_grids_destroy(L);
+    return st;
+}
+
+static kry_status renew_finest(part_grids *L)
+{
+    kry_status st = KRY_OK;
+
+    if (L->count == 1)
+        return L->factor != 0 ? kry_finest_grid_renew(L->given, &L->factor, &L->A[0]) : KRY_OK;
+    if (L->factor != 0) TRY(kry_finest_factor_renew(L->given, &L->factor));
+    TRY(make_window(L));
+done:
+    return st;
+}
+
+static kry_status part_grids_update(kry_hierarchy *H, void *self)
+{
+    kry_status st = KRY_OK;
+    part_grids *L = self;
+
+    TRY(renew_finest(L));
+    for (int i = 0; i + 1 < L->count; i++) TRY(make_numbers(L, i));
+    TRY(find_bounds(L));
+    for (int i = 0; i + 1 < L->count; i++) kry_hierarchy_level(H, i)->highest = L->highest[i];
+    TRY(kry_team_levels_update(H, L->below));
+    kry_hierarchy_level(H, 0)->factor = L->factor;
+done:
+    return st;
+}
+
+static kry_status part_grids_settle(kry_hierarchy *H, void *self, kry_tail *tail)
+{
+    (void)H;
+    kry_team_levels_tail(((const part_grids *)self)->below, tail);
+    return KRY_OK;
+}
+
+kry_status kry_part_grids_create(const kry_op *A, const kry_box_levels *how, kry_op **M)
+{
+    static const kry_family family = { .kind = "mg",
+                                       .who = who,
+                                       .coarsest = KRY_BOX_COARSEST,
+                                       .create = part_grids_make,
+                                       .update = part_grids_update,
+                                       .settle = part_grids_settle,
+                                       .destroy = part_grids_destroy };
+    return kry_hierarchy_create(&family, A, &how->params.cycle, how, M);
+}
