@@ -11,83 +11,107 @@
 
 #ifndef KRY_CPU
 
-// Groups of TS x TS work-items, each with FOURS x FOURS blocks of 4-by-4 numbers of C, so that a
-// group has a square of SIDE; slices of A and B, STEP wide, pass through local memory, while the
+// Groups of TS x TS work-items, TS >= 4 FOURS, each with FOURS x FOURS blocks of 4-by-4 numbers of C, so that
+// a group has a square of SIDE; slices of A and B, STEP wide, pass through local memory, while the
 // next ones are on their way into registers.
-#define GROUP  (TS * TS)
-#define SIDE   (TS * 4 * FOURS)
-#define STEP   8
-#define SHARE  ((SIDE * STEP + GROUP - 1) / GROUP)
+#define GROUP (TS * TS)
+#define SIDE  (TS * 4 * FOURS)
+#define STEP  8
+#define SHARE (SIDE * STEP / GROUP) // numbers of a slice, to a work-item
+#define PITCH (SIDE + 4)            // in local memory: a slice is stored along either side
 
-// One work-item's share of a slice: number e of it is at (e % SIDE, e / SIDE), or along the other
-// side first if that is how X lies in memory.
-#define PLACE(e, along) \
-    int side = (along) ? (e) % SIDE : (e) / STEP, deep = (along) ? (e) / SIDE : (e) % STEP;
+// Where the first number of a work-item's share lies, `side` across and `deep` along the inner dimension, and how far
+// behind it the next ones are: neighbours are neighbours in memory.
+typedef struct share {
+    int side, deep, next_side, next_deep;
+    long next; // in memory
+} share;
 
-// shares of the slice of `x` that begins at `at`; beyond `sides` and `k` there are zeros
-#define FETCH(share, x, first, sides, by_side, by_deep, at)                            \
-    UNROLLED for (int s = 0; s < SHARE; s++)                                           \
-    {                                                                                  \
-        int e = s * GROUP + l;                                                         \
-        PLACE(e, (by_side) == 1)                                                       \
-        share[s] = deep < STEP && side < SIDE && first + side < sides && at + deep < k \
-                       ? x[(first + side) * (by_side) + (at + deep) * (by_deep)]       \
-                       : 0;                                                            \
-    }
-#define KEEP(share, slice, by_side)                                                           \
-    UNROLLED for (int s = 0; s < SHARE; s++)                                                  \
-    {                                                                                         \
-        int e = s * GROUP + l;                                                                \
-        PLACE(e, (by_side) == 1)                                                              \
-        if (deep < STEP && side < SIDE) ((local REAL *)slice)[deep * SIDE + side] = share[s]; \
-    }
-
-// c: column `column` of C
-void gemm_store(global REAL *c, long row, long m, REAL4 sum, REAL alpha, REAL beta)
+share share_of(int l, long by_side, long by_deep)
 {
-    REAL v[4];
-    v[0] = sum.x, v[1] = sum.y, v[2] = sum.z, v[3] = sum.w;
-    UNROLLED for (int i = 0; i < 4; i++)
-    {
-        if (row + i < m) c[row + i] = beta == 0 ? alpha * v[i] : alpha * v[i] + beta * c[row + i];
-    }
+    const int along = by_side == 1;
+    share s;
+    s.side = along ? l % SIDE : l / STEP, s.next_side = along ? 0 : GROUP / STEP;
+    s.deep = along ? l / SIDE : l % STEP, s.next_deep = along ? GROUP / SIDE : 0;
+    s.next = s.next_side * by_side + s.next_deep * by_deep;
+    return s;
 }
 
-kernel void gemm_tile(GEMM_PARAMS)
+// The share of a slice of which `sides` by `deeps` numbers exist, beyond them zeros. x: its first number.
+#define FETCH(held, x, s, sides, deeps)                                                         \
+    UNROLLED for (int e = 0; e < SHARE; e++)                                                    \
+    {                                                                                           \
+        const int there = s.side + e * s.next_side < (sides) && s.deep + e * s.next_deep < (deeps); \
+        held[e] = there ? x[e * s.next] : 0;                                                    \
+    }
+#define KEEP(held, slice, s)                                                                    \
+    UNROLLED for (int e = 0; e < SHARE; e++)                                                    \
+    {                                                                                           \
+        const int side = s.side + e * s.next_side, deep = s.deep + e * s.next_deep;             \
+        ((local REAL *)slice)[deep * PITCH + side] = held[e];                                   \
+    }
+
+// C := alpha sum + beta C for 4 columns and 4 rows, of which those before n and m exist. c: the first number. All is
+// read before anything is stored: for all that the compiler knows, a number may lie where one before it is stored.
+// A macro, because an array in registers cannot be passed to a function.
+#define STORE(sum, c, row, column)                                                              \
+    {                                                                                           \
+        REAL v[4][4];                                                                           \
+        UNROLLED for (int j = 0; j < 4; j++)                                                    \
+        {                                                                                       \
+            const REAL4 z = (REAL)alpha * (sum)[j];                                             \
+            v[j][0] = z.x, v[j][1] = z.y, v[j][2] = z.z, v[j][3] = z.w;                         \
+            UNROLLED for (int i = 0; i < 4; i++)                                                \
+            {                                                                                   \
+                const int there = (row) + i < m && (column) + j < n;                            \
+                if (beta != 0 && there) v[j][i] += (REAL)beta * (c)[j * ld + i];                \
+            }                                                                                   \
+        }                                                                                       \
+        UNROLLED for (int j = 0; j < 4; j++) UNROLLED for (int i = 0; i < 4; i++)               \
+        {                                                                                       \
+            if ((row) + i < m && (column) + j < n) (c)[j * ld + i] = v[j][i];                   \
+        }                                                                                       \
+    }
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_tile(GEMM_PARAMS)
 {
-    local REAL4 slice_a[STEP * SIDE / 4], slice_b[STEP * SIDE / 4];
+    local REAL4 slice_a[STEP * PITCH / 4], slice_b[STEP * PITCH / 4];
     const int l = get_local_id(0), x = l % TS, y = l / TS;
+    const share of_a = share_of(l, a_row, a_col), of_b = share_of(l, b_col, b_row);
     const long down = (m + SIDE - 1) / SIDE, across = (n + SIDE - 1) / SIDE;
     long tile = get_group_id(0);
 
-    A += a0, B += b0, C += c0;
+    A += a0 + of_a.side * a_row + of_a.deep * a_col;
+    B += b0 + of_b.side * b_col + of_b.deep * b_row;
+    C += c0;
     do { // the host makes no more groups than there are tiles
         const long i0 = tile % down * SIDE, j0 = tile / down * SIDE;
+        global const REAL *next_a = A + i0 * a_row, *next_b = B + j0 * b_col;
         REAL4 sum[FOURS][4 * FOURS];
-        REAL share_a[SHARE], share_b[SHARE];
-        long at = 0;
+        REAL held_a[SHARE], held_b[SHARE];
+        long left = k;
         UNROLLED for (int f = 0; f < FOURS; f++) UNROLLED for (int j = 0; j < 4 * FOURS; j++)
             sum[f][j] = (REAL4)(0);
-        FETCH(share_a, A, i0, m, a_row, a_col, at)
-        FETCH(share_b, B, j0, n, b_col, b_row, at)
+        FETCH(held_a, next_a, of_a, m - i0, left)
+        FETCH(held_b, next_b, of_b, n - j0, left)
         do {
             barrier(CLK_LOCAL_MEM_FENCE);
-            KEEP(share_a, slice_a, a_row)
-            KEEP(share_b, slice_b, b_col)
+            KEEP(held_a, slice_a, of_a)
+            KEEP(held_b, slice_b, of_b)
             barrier(CLK_LOCAL_MEM_FENCE);
-            at += STEP;
-            if (at < k) {
-                FETCH(share_a, A, i0, m, a_row, a_col, at)
-                FETCH(share_b, B, j0, n, b_col, b_row, at)
+            next_a += STEP * a_col, next_b += STEP * b_row, left -= STEP;
+            if (left > 0) {
+                FETCH(held_a, next_a, of_a, m - i0, left)
+                FETCH(held_b, next_b, of_b, n - j0, left)
             }
             UNROLLED for (int d = 0; d < STEP; d++)
             {
                 REAL4 a[FOURS];
                 UNROLLED for (int f = 0; f < FOURS; f++)
-                    a[f] = slice_a[(d * SIDE + f * 4 * TS) / 4 + x];
+                    a[f] = slice_a[(d * PITCH + f * 4 * TS) / 4 + x];
                 UNROLLED for (int g = 0; g < FOURS; g++)
                 {
-                    const REAL4 b = slice_b[(d * SIDE + g * 4 * TS) / 4 + y];
+                    const REAL4 b = slice_b[(d * PITCH + g * 4 * TS) / 4 + y];
                     UNROLLED for (int f = 0; f < FOURS; f++)
                     {
                         sum[f][4 * g] += a[f] * b.x;
@@ -97,14 +121,12 @@ kernel void gemm_tile(GEMM_PARAMS)
                     }
                 }
             }
-        } while (at < k);
-        UNROLLED for (int j = 0; j < 4 * FOURS; j++)
+        } while (left > 0);
+        UNROLLED for (int f = 0; f < FOURS; f++) UNROLLED for (int g = 0; g < FOURS; g++)
         {
-            const long column = j0 + j / 4 * 4 * TS + 4 * y + j % 4;
-            if (column < n) {
-                UNROLLED for (int f = 0; f < FOURS; f++) gemm_store(
-                    C + column * ld, i0 + f * 4 * TS + 4 * x, m, sum[f][j], (REAL)alpha, (REAL)beta);
-            }
+            const long row = i0 + 4 * (f * TS + x), column = j0 + 4 * (g * TS + y);
+            global REAL *c = C + column * ld + row;
+            STORE(sum[f] + 4 * g, c, row, column)
         }
         tile += get_num_groups(0);
     } while (tile < down * across);

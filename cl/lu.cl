@@ -10,24 +10,33 @@
 
 // The inverses of the PANEL-by-PANEL triangles, with ones on their diagonals, along the diagonal of
 // L's b rows: group g makes number g. Column major, with ones on the diagonal behind b.
+// In local memory the inverse is below the diagonal, and the transpose of the triangle above it.
+#define Z(i, j) z[(j) * (PANEL + 1) + (i)]
 kernel void lu_inverses(int b, global const REAL *restrict L, long l0, long ld,
                         global REAL *restrict inverse)
 {
-    local REAL z[PANEL * PANEL];
+    local REAL z[PANEL * (PANEL + 1)];
     const int l = get_local_id(0), first = get_group_id(0) * PANEL, rows = min(PANEL, b - first);
 
     L += l0 + first * (ld + 1);
-    for (int e = l; e < PANEL * PANEL; e += WG) z[e] = e / PANEL == e % PANEL;
+    for (int e = l; e < PANEL * PANEL; e += WG) {
+        const int i = e % PANEL, k = e / PANEL;
+        if (i >= k) Z(i, k) = i == k;
+        if (i > k) Z(k, i) = i < rows ? L[k * ld + i] : 0;
+    }
     int j = 0;
     do {
         BARRIER();
         for (int e = l; e < PANEL * PANEL; e += WG) {
-            const int i = e % PANEL;
-            if (i > j && i < rows) z[e] -= L[j * ld + i] * z[e - i + j];
+            const int i = e % PANEL, k = e / PANEL;
+            if (i > j && k <= j) Z(i, k) -= Z(j, i) * Z(j, k);
         }
     } while (++j < rows);
     BARRIER();
-    for (int e = l; e < PANEL * PANEL; e += WG) inverse[first * PANEL + e] = z[e];
+    for (int e = l; e < PANEL * PANEL; e += WG) {
+        const int i = e % PANEL, k = e / PANEL;
+        inverse[first * PANEL + e] = i >= k ? Z(i, k) : 0;
+    }
 }
 
 // X := L^-1 X, L with b rows and X with n columns, in place: a product with one of these inverses,

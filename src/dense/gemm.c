@@ -6,7 +6,8 @@ enum {
     NARROW = 4,         /* columns of C up to which work-items share sums */
     SHALLOW = 64,       /* k: below it, copying operands costs CLBlast more than the product */
     CLBLAST_FROM = 192, /* cubed: products below that are launches and little else */
-    CPU_SIDE = 32       /* SIDE of cl/gemm.cl on CPUs */
+    CPU_SIDE = 32,      /* SIDE of cl/gemm.cl on CPUs */
+    LEAST_SIDE = 4      /* work-items along a side of gemm_tile's groups, for each of FOURS */
 };
 
 /* TS of cl/gemm.cl: work-items along a side of a group, 16 where the device takes 256. */
@@ -34,10 +35,12 @@ static kry_status choose_fours(kry_device *dev, kry_type type, int *fours)
     enum { STEP = 8, ARGUMENTS = 256 };
     kry_status st = KRY_OK;
     kry_kernel *kernel;
-    int64_t slices = 2 * STEP * items_per_side(dev) * 8 * (int64_t)kry_type_size(type);
+    const int side = items_per_side(dev);
+    const int64_t slices = 2 * STEP * (side * 8 + 4) * (int64_t)kry_type_size(type);
 
     *fours = 1;
-    if (!dev->info.gpu || slices + ARGUMENTS > dev->info.local_bytes) goto done;
+    if (!dev->info.gpu || side < 2 * LEAST_SIDE || slices + ARGUMENTS > dev->info.local_bytes)
+        goto done;
     TRY(get_kernel(dev, type, "gemm_tile", 2, &kernel));
     if (!kry_kernel_spills(dev, kernel)) *fours = 2;
 done:
@@ -86,27 +89,40 @@ static kry_status narrow(const kry_gemm *g)
     return st < 0 ? st : launch(g, "gemm_narrow", fours, tiles, group, rows);
 }
 
+static int64_t tiles_of(const kry_gemm *g, int square)
+{
+    return in_pieces(g->C.rows, square) * in_pieces(g->C.cols, square);
+}
+
+/* Large squares of C, unless there are too few of them for half of the compute units. */
 static kry_status tiled(const kry_gemm *g)
 {
     kry_device *dev = g->C.dev;
     int fours;
     kry_status st = choose_fours(dev, g->C.type, &fours);
-    const int side = items_per_side(dev),
-              square = dev->info.cpu_kernels ? CPU_SIDE : side * 4 * fours;
-    const int64_t tiles = in_pieces(g->C.rows, square) * in_pieces(g->C.cols, square);
-    return st < 0 ? st : launch(g, "gemm_tile", fours, tiles, side * side, 0);
+    const int side = items_per_side(dev);
+    if (2 * tiles_of(g, side * 4 * fours) <= dev->info.compute_units) fours = 1;
+    const int square = dev->info.cpu_kernels ? CPU_SIDE : side * 4 * fours;
+    return st < 0 ? st : launch(g, "gemm_tile", fours, tiles_of(g, square), side * side, 0);
 }
 
-kry_status kry_gemm_own(const kry_gemm *g) { return (g->C.cols <= NARROW ? narrow : tiled)(g); }
+kry_status kry_gemm_own(const kry_gemm *g)
+{
+    const kry_device *dev = g->C.dev;
+    const bool tile = dev->info.cpu_kernels || items_per_side(dev) >= LEAST_SIDE;
+    return (g->C.cols <= NARROW || !tile ? narrow : tiled)(g);
+}
 
-/* On CPUs kry's kernel takes a fifth of the time of CLBlast (PoCL, n = 512), and compiles sooner. */
+/* On CPUs kry's kernel takes a fifth of the time of CLBlast (PoCL, n = 512), and compiles sooner. On GPUs CLBlast
+ * copies a C that is part of a larger matrix, there and back. */
 kry_status kry_gemm_run(const kry_gemm *g)
 {
     const double from = (double)CLBLAST_FROM * CLBLAST_FROM * CLBLAST_FROM;
     const int64_t k = kry_gemm_depth(g);
+    const bool part = g->C.rows != g->C.ld;
 
     if (g->C.rows == 0 || g->C.cols == 0) return KRY_OK;
-    if (!kry_gemm_has_clblast() || g->C.dev->info.cpu_kernels || g->C.cols <= NARROW ||
+    if (!kry_gemm_has_clblast() || g->C.dev->info.cpu_kernels || g->C.cols <= NARROW || part ||
         k < SHALLOW || (double)g->C.rows * (double)g->C.cols * (double)k < from)
         return kry_gemm_own(g);
     return kry_gemm_clblast(g);

@@ -26,7 +26,7 @@ typedef struct factoring {
     kry_panels panels;
     kry_lu_blocks blocks;
     kry_block F;
-    cl_mem inverse[2];    /* of triangles along a block's diagonal, in turn; owned */
+    cl_mem inverse;       /* of triangles along a block's diagonal; owned */
     kry_barrier *barrier; /* owned; NULL: panels are factored with a launch for each column */
     kry_kernel *panel;
     int wide;               /* columns of a panel: PANEL, or half of them */
@@ -126,8 +126,6 @@ static kry_status factor_block(factoring *f, int64_t k0, int64_t k1)
         int64_t w = k1 - c0 < f->wide ? k1 - c0 : f->wide;
         TRY(factor_panel(f, c0, w));
         TRY(kry_panels_exchange(&f->panels, c0, w, k0, k1, true, f->panels.line));
-        /* By kry's own kernel, because the inner dimension is small: CLBlast's scratch buffer is in use in
-         * the first queue. */
         TRY(eliminate(f, c0, w, c0 + w, k1));
     }
 done:
@@ -136,18 +134,12 @@ done:
 
 /* ---- what is behind a block ---- */
 
-static cl_mem *inverse_of(factoring *f, int64_t k0)
-{
-    return &f->inverse[k0 / f->lu->params.block % 2];
-}
-
 /* The inverses along the diagonal of the triangle of block k0 ... k1 - 1, for block_row. */
 static kry_status invert(factoring *f, int64_t k0, int64_t k1)
 {
     const cl_int b = (cl_int)(k1 - k0);
     const int64_t at = f->F.first + k0 * (f->F.ld + 1);
-    const kry_arg args[] = { ARG(b), ARG(f->F.buffer), ARG(at), ARG(f->F.ld),
-                             ARG(*inverse_of(f, k0)) };
+    const kry_arg args[] = { ARG(b), ARG(f->F.buffer), ARG(at), ARG(f->F.ld), ARG(f->inverse) };
 
     if (f->dev->info.cpu_kernels) return KRY_OK;
     return kry_lu_launch(f->dev, f->F.type, "lu_inverses", (b + KRY_LU_PANEL - 1) / KRY_LU_PANEL,
@@ -155,7 +147,7 @@ static kry_status invert(factoring *f, int64_t k0, int64_t k1)
 }
 
 /* A12 := L11^-1 A12 with the triangle of block k0 ...; CPUs go without inverses. */
-static kry_status block_row(factoring *f, int64_t k0, const kry_block *L11, const kry_block *A12)
+static kry_status block_row(factoring *f, const kry_block *L11, const kry_block *A12)
 {
     kry_status st = KRY_OK;
     kry_kernel *kernel;
@@ -163,9 +155,8 @@ static kry_status block_row(factoring *f, int64_t k0, const kry_block *L11, cons
     const cl_int b = (cl_int)L11->rows;
     const int columns = kry_lu_columns(f->F.type);
     const int64_t groups = kry_groups_at_most(f->dev, (A12->cols + columns - 1) / columns);
-    const kry_arg args[] = { ARG(b),           ARG(A12->cols), ARG(f->F.buffer),
-                             ARG(L11->first),  ARG(f->F.ld),   ARG(*inverse_of(f, k0)),
-                             ARG(f->F.buffer), ARG(A12->first) };
+    const kry_arg args[] = { ARG(b),       ARG(A12->cols),  ARG(f->F.buffer), ARG(L11->first),
+                             ARG(f->F.ld), ARG(f->inverse), ARG(f->F.buffer), ARG(A12->first) };
 
     if (f->dev->info.cpu_kernels) return kry_lu_triangle(true, false, L11, A12);
     kry_lu_defines(f->F.type, "", defines, sizeof defines);
@@ -184,7 +175,7 @@ static kry_status update(factoring *f, int64_t k0, int64_t k1, int64_t from, int
                     A12 = kry_block_part(&f->F, k0, from, k1 - k0, to - from);
 
     if (from == to) return KRY_OK;
-    TRY(block_row(f, k0, &L11, &A12));
+    TRY(block_row(f, &L11, &A12));
     TRY(eliminate(f, k0, k1 - k0, from, to));
 done:
     return st;
@@ -241,7 +232,7 @@ done:
     return st;
 }
 
-/* factor_block, and what update needs, in the second queue, where there is one, behind all that is in the first. */
+/* factor_block in the second queue, where there is one, behind all that is in the first. */
 static kry_status factor_aside(factoring *f, int64_t k0, int64_t k1)
 {
     kry_status st = KRY_OK;
@@ -251,7 +242,6 @@ static kry_status factor_aside(factoring *f, int64_t k0, int64_t k1)
     TRY(follow(f, f->aside, queue));
     if (f->aside) dev->queue = f->aside;
     TRY(factor_block(f, k0, k1));
-    if (k1 < f->lu->n) TRY(invert(f, k0, k1));
     if (f->aside) TRY_CL(clFlush(f->aside));
 done:
     dev->queue = queue;
@@ -281,6 +271,7 @@ static kry_status factor_all(factoring *f)
             TRY(exchange(f, k0, k1, k1, k2));
         else
             TRY(kry_panels_exchange(&f->panels, k0, k1 - k0, 0, n, false, f->panels.line));
+        if (k1 < n) TRY(invert(f, k0, k1));
         TRY(update(f, k0, k1, k1, k2));
         if (k1 < r) TRY(factor_aside(f, k1, k2 < r ? k2 : r));
         if (apart) {
@@ -308,9 +299,8 @@ static kry_status factorise(kry_lu *lu, const kry_vec *A, bool at_once, cl_int *
     *finished = true;
     TRY(kry_vec_copy(A, lu->F));
     TRY(kry_panels_begin(&f.panels, &F));
-    for (int turn = 0; turn < 2; turn++)
-        TRY(kry_buffer_create(f.dev, KRY_LU_TRIANGLE * KRY_LU_PANEL * kry_type_size(F.type),
-                              &f.inverse[turn]));
+    TRY(kry_buffer_create(f.dev, KRY_LU_TRIANGLE * KRY_LU_PANEL * kry_type_size(F.type),
+                          &f.inverse));
     if (at_once) TRY(kry_lu_blocks_begin(&f.blocks, &f.panels, lu->how.block_group));
     if (at_once && !kry_lu_blocks_fit(&f.blocks, 0)) prepare_panels(&f);
     open_aside(&f);
@@ -324,7 +314,7 @@ done:
     if (f.aside) clFinish(f.aside);
     kry_barrier_release(&f.barrier);
     kry_lu_blocks_end(&f.blocks);
-    for (int turn = 0; turn < 2; turn++) kry_buffer_release(f.dev, &f.inverse[turn]);
+    kry_buffer_release(f.dev, &f.inverse);
     kry_panels_end(&f.panels);
     return st;
 }

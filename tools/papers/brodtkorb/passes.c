@@ -15,6 +15,7 @@ typedef struct shape {
 /* 16 x 16 work-items with 8 x 8 numbers of C each, where groups and local memory allow that. */
 static kry_status shape_create(const kry_vec *C, shape *s)
 {
+    kry_status st = KRY_OK;
     kry_device *device = kry_vec_device(C);
     const kry_device_info *info = kry_device_get_info(device);
     const int64_t m = kry_vec_rows(C), n = kry_vec_cols(C);
@@ -22,13 +23,16 @@ static kry_status shape_create(const kry_vec *C, shape *s)
 
     s->side = info->cpu_kernels ? 1 : 16;
     while (s->side * s->side > info->max_group) s->side /= 2;
-    const int64_t slices = 2 * 8 * s->side * 8 * (int64_t)kry_type_size(kry_vec_type(C));
-    s->fours = info->gpu && slices + 256 <= info->local_bytes ? 2 : 1;
+    CHECK(info->cpu_kernels || s->side >= 4, KRY_ERR_UNSUPPORTED,
+          "passes_product: groups of %d work-items, 16 are needed", (int)info->max_group);
+    const int64_t slices = 2 * 8 * (s->side * 8 + 4) * (int64_t)kry_type_size(kry_vec_type(C));
+    s->fours = info->gpu && s->side >= 8 && slices + 256 <= info->local_bytes ? 2 : 1;
     const int64_t square = info->cpu_kernels ? CPU_SIDE : s->side * 4 * s->fours;
     s->tiles = ((m + square - 1) / square) * ((n + square - 1) / square);
     snprintf(options, sizeof options, "-DTS=%d -DFOURS=%d", s->side, s->fours);
-    return kry_device_kernel(device, kry_vec_type(C), "gemm", NULL, options, "gemm_tile",
-                             &s->kernel);
+    TRY(kry_device_kernel(device, kry_vec_type(C), "gemm", NULL, options, "gemm_tile", &s->kernel));
+done:
+    return st;
 }
 
 /* C := A B + beta C of `deep` of the inner dimension, from `at` on. */
