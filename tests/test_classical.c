@@ -2,9 +2,9 @@
  * test_classical.c - classical coarsening on the host: the splitting against its definition, weights that are
  * known by hand or from dense formulas, Galerkin products, and iterations of two-level cycles.
  */
+#include "amg/classical.h"
 #include "base/hooks.h"
 #include "couplings.h"
-#include "amg/classical.h"
 
 /* ---- what is made of one --------------------------------------------------------------------- */
 

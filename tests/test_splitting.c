@@ -2,8 +2,8 @@
  * test_splitting.c - classical coarsening on a device, with the kernels of CPUs and of GPUs: the points, the pattern
  * and the numbers of the interpolation are those of the host, to the bit where the device has double.
  */
-#include "couplings.h"
 #include "amg/classical.h"
+#include "couplings.h"
 
 /* ---- matrices and what the host makes of them ------------------------------------------------ */
 
