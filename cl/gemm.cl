@@ -56,20 +56,18 @@ share share_of(int l, long by_side, long by_deep)
 // A macro, because an array in registers cannot be passed to a function.
 #define STORE(sum, c, row, column)                                                              \
     {                                                                                           \
-        REAL v[4][4];                                                                           \
+        REAL old[4][4], v[4];                                                                   \
+        UNROLLED for (int j = 0; j < 4; j++) UNROLLED for (int i = 0; i < 4; i++)               \
+            old[j][i] = beta != 0 && (row) + i < m && (column) + j < n ? (c)[j * ld + i] : 0;   \
         UNROLLED for (int j = 0; j < 4; j++)                                                    \
         {                                                                                       \
             const REAL4 z = (REAL)alpha * (sum)[j];                                             \
-            v[j][0] = z.x, v[j][1] = z.y, v[j][2] = z.z, v[j][3] = z.w;                         \
+            v[0] = z.x, v[1] = z.y, v[2] = z.z, v[3] = z.w;                                     \
             UNROLLED for (int i = 0; i < 4; i++)                                                \
             {                                                                                   \
-                const int there = (row) + i < m && (column) + j < n;                            \
-                if (beta != 0 && there) v[j][i] += (REAL)beta * (c)[j * ld + i];                \
+                v[i] += (REAL)beta * old[j][i];                                                 \
+                if ((row) + i < m && (column) + j < n) (c)[j * ld + i] = v[i];                  \
             }                                                                                   \
-        }                                                                                       \
-        UNROLLED for (int j = 0; j < 4; j++) UNROLLED for (int i = 0; i < 4; i++)               \
-        {                                                                                       \
-            if ((row) + i < m && (column) + j < n) (c)[j * ld + i] = v[j][i];                   \
         }                                                                                       \
     }
 
