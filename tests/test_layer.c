@@ -384,26 +384,31 @@ static int keep_programs(void **state)
     return failed;
 }
 
-/* 128-by-128 numbers are one tile where the registers suffice for 8-by-8 of them in a work-item, else four. Nothing
- * runs, for compiling takes long: the launch fails, and says how many groups it had. */
+/* 128-by-128 numbers are one tile where the registers suffice for 8-by-8 of them in a work-item, else four: here of as many
+ * as keep more than half of the compute units busy. Nothing runs, for compiling takes long: the launch fails, and says how
+ * many groups it had. */
 static void gemm__tiles_by_registers(void **state)
 {
     (void)state;
+    enum { DEEP = 4 }; /* not for CLBlast */
     static const char *const names[] = { "integrated", "kepler-gtx660" };
-    static const char *const launches[] = { "launch of 1 groups", "launch of 4 groups" };
 
-    for (size_t i = 0; i < COUNT(names); i++) {
+    for (int i = 0; i < 2; i++) {
         opened o;
-        kry_vec *x = NULL, *y = NULL;
+        kry_vec *x = NULL, *y = NULL, *z = NULL;
+        char launch[40];
         find(&o, names[i]);
-        OK(kry_vec_create(o.dev, KRY_F32, 128, 128, &x));
-        OK(kry_vec_create(o.dev, KRY_F32, 128, 128, &y));
+        const int tiles = kry_device_get_info(o.dev)->compute_units / 2 + 1;
+        OK(kry_vec_create(o.dev, KRY_F32, 128, DEEP, &x));
+        OK(kry_vec_create(o.dev, KRY_F32, DEEP, 128 * tiles, &y));
+        OK(kry_vec_create(o.dev, KRY_F32, 128, 128 * tiles, &z));
         layer()->arm("clEnqueueNDRangeKernel", 1, CL_INVALID_KERNEL_ARGS, true);
-        kry_status st = kry_vec_gemm(false, false, 1, x, x, 1, y);
+        kry_status st = kry_vec_gemm(false, false, 1, x, y, 1, z);
         layer()->arm(NULL, 0, CL_SUCCESS, false);
+        snprintf(launch, sizeof launch, "launch of %d groups", (i ? 4 : 1) * tiles);
         assert_int_equal(st, KRY_ERR_DEVICE);
-        assert_non_null(strstr(kry_last_error(), launches[i]));
-        kry_vec_release(&x), kry_vec_release(&y);
+        assert_non_null(strstr(kry_last_error(), launch));
+        kry_vec_release(&x), kry_vec_release(&y), kry_vec_release(&z);
         close_opened(&o);
     }
 }
