@@ -39,7 +39,8 @@ static int64_t distances_of(const kry_sparse *host, const int32_t *rows, int hei
 /* Whether each row of a slice is as long as the slice is wide, and has the distances of the first one. */
 static bool is_regular(const kry_sparse *host, const int32_t *rows, int height, int64_t width)
 {
-    const int32_t *first = rows[0] < 0 ? NULL : host->col + host->row_ptr[rows[0]];
+    if (rows[0] < 0) return false;
+    const int32_t *first = host->col + host->row_ptr[rows[0]];
 
     for (int l = 0; l < height; l++)
         if (rows[l] < 0 || kry_row_length(host, rows[l]) != width) return false;
