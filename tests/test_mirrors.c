@@ -82,7 +82,7 @@ static kry_finding search(const dense *D, bool *symmetric)
     for (int64_t i = 0; i < D->n; i++)
         for (int64_t j = 0; j < D->n; j++) {
             const double v = entry(D, i, j), w = entry(D, j, i);
-            const bool names = D->there[i][j] && (j > i || !D->there[j][i]);
+            const bool upper = j > i, names = D->there[i][j] && (upper || !D->there[j][i]);
             if (D->there[i][j] != D->there[j][i] || signbit(v) != signbit(w) || v != w)
                 *symmetric = false;
             if (!names || fabs(v - w) <= apart) continue;
