@@ -86,10 +86,11 @@ void solve_tile(const int back, const int same, int t, int end, int rows, int m,
 #define LINK_U(u, last) v##u -= NUMBER(same, up, j + u) * last;
 
 // y := L^-1 r for the first `whole` rows
+// Inlined, and so without `restrict`, which Oclgrind does not take in inlined functions; FORWARD and BACK have it.
 __attribute__((always_inline)) void forward_fours(const int same, int whole, int rows,
-                                                  global const int *restrict diagonal,
-                                                  global const STORED *restrict l,
-                                                  global const REAL *restrict r, global REAL *y)
+                                                  global const int *diagonal,
+                                                  global const STORED *l, global const REAL *r,
+                                                  global REAL *y)
 {
     int offsets[DIAGONALS];
     global const STORED *l_of[DIAGONALS];
@@ -119,10 +120,9 @@ __attribute__((always_inline)) void forward_fours(const int same, int whole, int
 
 // z := U^-1 D^-1 y for them, those behind being known
 __attribute__((always_inline)) void back_fours(const int same, int whole, int rows,
-                                               global const int *restrict diagonal,
-                                               global const STORED *restrict up,
-                                               global const STORED *restrict d, REAL by, global REAL *y,
-                                               global REAL *restrict z)
+                                               global const int *diagonal,
+                                               global const STORED *up, global const STORED *d,
+                                               REAL by, global REAL *y, global REAL *z)
 {
     int offsets[DIAGONALS];
     global const STORED *u_of[DIAGONALS];
