@@ -161,7 +161,7 @@ kry_status kry_kernel_ready(kry_device *dev, kry_kernel *kernel)
 {
     if (atomic_load(&kernel->ready)) return KRY_OK;
     pthread_mutex_lock(&dev->making); /* threads that need the same program wait */
-    kry_status st = compile(dev, kernel);
+    kry_status st = kernel->ready ? KRY_OK : compile(dev, kernel);
     pthread_mutex_unlock(&dev->making);
     return st;
 }
