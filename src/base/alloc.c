@@ -51,3 +51,14 @@ kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer)
     memcpy(address_of_pointer, &p, sizeof p);
     return KRY_OK;
 }
+
+kry_status kry_copy_text(const char *text, void *address_of_pointer)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy;
+    kry_status st = kry_alloc(size, 1, &copy);
+
+    if (st == KRY_OK) memcpy(copy, text, size);
+    memcpy(address_of_pointer, &copy, sizeof copy);
+    return st;
+}

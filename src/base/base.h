@@ -71,6 +71,7 @@ uint64_t kry_random_key(uint64_t seed, uint64_t stream);
 /* All host memory comes from these, so that tests can make any request fail (hooks.h). */
 kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* zeroed */
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
+kry_status kry_copy_text(const char *text, void *address_of_pointer);        /* to be freed */
 /* A first write to each page of an array costs more than the writes, and less where the pages are large, which some systems
  * give only to those who ask. Of an array of fewer bytes than this nothing is asked. */
 enum { KRY_LARGE_ARRAY = 1 << 22 };

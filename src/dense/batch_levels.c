@@ -20,9 +20,8 @@ enum {
     CPU_SHORT = 128,    /* equations of the shortest tile that is made for that */
     CPU_TILE = 4096,    /* equations of the longest tile: its factors stay in the cache */
     CPU_LONG = 1 << 15, /* longer systems are cut into such tiles even if there are many systems */
-    CPU_WIDE =
-        8, /* WIDE of cl/tridiagonal_packs.cl: packs of interleaved systems, solved together */
-    SEGMENT_BYTES = 64 /* of a row of interleaved systems: what a GPU reads at once */
+    CPU_WIDE = 8,       /* packs solved together: WIDE of cl/tridiagonal_packs.cl */
+    SEGMENT_BYTES = 64  /* of a row of interleaved systems: what a GPU reads at once */
 };
 
 /* One level: systems of n equations, cut into tiles. */

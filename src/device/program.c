@@ -59,16 +59,6 @@ void kry_programs_release(kry_device *dev)
     dev->programs = NULL;
 }
 
-static kry_status copy_text(const char *text, const char **copy)
-{
-    char *c = NULL;
-    kry_status st = kry_alloc(strlen(text) + 1, 1, &c);
-
-    if (st == KRY_OK) strcpy(c, text);
-    *copy = c;
-    return st;
-}
-
 static kry_status program_make(kry_device *dev, const kry_wanted *w, struct kry_program **made)
 {
     kry_status st = KRY_OK;
@@ -79,9 +69,9 @@ static kry_status program_make(kry_device *dev, const kry_wanted *w, struct kry_
     TRY(kry_alloc(1, sizeof *p, &p));
     p->wanted = (kry_wanted){ .type = w->type };
     strcpy(p->wanted.key, w->key);
-    TRY(copy_text(w->stem, &p->wanted.stem));
-    TRY(copy_text(w->defines, &p->wanted.defines));
-    TRY(copy_text(options, &p->wanted.options));
+    TRY(kry_copy_text(w->stem, &p->wanted.stem));
+    TRY(kry_copy_text(w->defines, &p->wanted.defines));
+    TRY(kry_copy_text(options, &p->wanted.options));
     p->next = dev->programs;
     dev->programs = p;
     *made = p;
@@ -112,7 +102,7 @@ static kry_status kernel_make(struct kry_program *p, const char *name, kry_kerne
 
     TRY(kry_alloc(1, sizeof *k, &k));
     k->program = p;
-    TRY(copy_text(name, &k->name));
+    TRY(kry_copy_text(name, &k->name));
     *made = k;
     k = NULL;
 done:

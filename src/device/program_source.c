@@ -27,15 +27,14 @@ done:
     return st;
 }
 
-static kry_status copy_text(const char *file, char **text)
+static kry_status copy_file(const char *file, char **text)
 {
     kry_status st = KRY_OK;
     const kry_kernel_file *k = kry_kernel_files;
 
     while (k->name && strcmp(k->name, file)) k++;
     CHECK(k->name, KRY_ERR_BUILD, "this library has no kernel file '%s'", file);
-    TRY(kry_alloc(strlen(k->text) + 1, 1, text));
-    strcpy(*text, k->text);
+    TRY(kry_copy_text(k->text, text));
 done:
     return st;
 }
@@ -44,7 +43,7 @@ done:
 static kry_status take_text(const char *dir, const char *file, char **text)
 {
     *text = NULL;
-    return dir ? read_text(dir, file, text) : copy_text(file, text);
+    return dir ? read_text(dir, file, text) : copy_file(file, text);
 }
 
 /* Choose where the kernel files come from, and take kry.clh, which in a folder has to be of this version. */

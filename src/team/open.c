@@ -150,8 +150,7 @@ static kry_status open_team(const char *spec, bool times, kry_device **device)
     char *text = NULL, *rest = NULL;
 
     *device = NULL;
-    TRY(kry_alloc(strlen(spec) + 1, 1, &text));
-    memcpy(text, spec, strlen(spec) + 1);
+    TRY(kry_copy_text(spec, &text));
     char *options = strchr(text, ',');
     if (options) *options++ = 0;
     for (char *w = options ? strtok_r(options, ",", &rest) : NULL; w;
