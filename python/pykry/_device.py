@@ -104,9 +104,12 @@ class Device:
 
     def raised(self, error):
         """After a solve: raise what a callback raised; returns whether it was Ctrl-C."""
-        if error is not None and not isinstance(error, KeyboardInterrupt):
-            raise error
-        return error is not None
+        try:
+            if error is not None and not isinstance(error, KeyboardInterrupt):
+                raise error
+            return error is not None
+        finally:
+            del error  # whose traceback refers to this frame
 
     def vector(self, dtype, rows, cols=1):
         """A new kry_vec of zeros."""

@@ -48,6 +48,9 @@ class KryError(RuntimeError):
         super().__init__(message)
         self.status = status
 
+    def __reduce__(self):  # for pickle, which otherwise makes an exception of its message alone
+        return type(self), (self.status, *self.args), self.__dict__
+
 
 class ArgumentError(KryError, ValueError):
     """An argument, a shape or a word that is refused."""
@@ -87,12 +90,17 @@ causes = []  # what functions of this package raised while the library called th
 def check(status):
     """Hand a status back, or raise what a negative one stands for."""
     if status < 0:
-        error = _kinds.get(status, KryError)(status, text(lib.kry_last_error()))
-        if causes:
-            error.__cause__ = causes.pop()
-            causes.clear()
-        raise error
+        raise _failure(status)  # no variable refers to it: its traceback refers to this frame, a cycle that keeps all callers
     return status
+
+
+def _failure(status):
+    """The exception that a negative status stands for."""
+    error = _kinds.get(status, KryError)(status, text(lib.kry_last_error()))
+    if causes:
+        error.__cause__ = causes.pop()
+        causes.clear()
+    return error
 
 
 def fail(error, where):

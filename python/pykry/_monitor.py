@@ -31,6 +31,9 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f'after {result.iterations} iterations')
         self.x, self.result = x, result
 
+    def __reduce__(self):  # for pickle, which otherwise makes an exception of its message alone
+        return type(self), (self.x, self.result), self.__dict__
+
 
 here = threading.local()  # .solver: whose solve this thread is in
 

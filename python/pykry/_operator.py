@@ -153,10 +153,14 @@ class Function:
         _alive[int(ffi.cast('uintptr_t', me))] = me  # until the library destroys the operator
         self.handle = own(box, lib.kry_op_release)
 
-    def take_error(self):
-        """What the function raised since the last call, or None."""
-        error, self.calls.error = self.calls.error, None
-        return error
+    def raise_error(self):
+        """Raise what the function raised since the last call, if anything."""
+        if self.calls.error is None:
+            return
+        try:
+            raise self.calls.error
+        finally:
+            self.calls.error = None
 
 
 _apply_type = 'kry_status(void *, double, const kry_vec *, double, kry_vec *)'

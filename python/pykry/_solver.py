@@ -266,18 +266,19 @@ class Solver(LinearOperator):
         """Solve, raise what callbacks raised, and tell what became of it."""
         if self._solving:
             raise RuntimeError('a solver is used from within a callback of its own')
-        outer, self._error, self._last = getattr(here, 'solver', None), None, 0.0
+        outer, self._last = getattr(here, 'solver', None), 0.0
         here.solver, self._solving = self, True
         try:
-            status = call()
-        finally:
-            here.solver, self._solving = outer, False
-        if status < 0:
+            try:
+                status = call()
+            finally:
+                here.solver, self._solving = outer, False
             self._checked(status)
-        if self._last > 0:
-            print(file=sys.stderr)
-        error, self._error = self._error, None
-        interrupted = self.device.raised(error)
+            if self._last > 0:
+                print(file=sys.stderr)
+            interrupted = self.device.raised(self._error)
+        finally:
+            self._error = None  # whose traceback refers to this solver
         x, result = read(), result_of(self._result[0], status, self._name, self._matrix)
         if interrupted:
             raise Interrupted(x, result) from None
@@ -285,10 +286,10 @@ class Solver(LinearOperator):
 
     def _checked(self, status):
         """`check`, but what a Python function raised is raised itself."""
-        for function in self._functions if status < 0 else ():
-            error = function.take_error()
-            if error is not None:
-                raise error
+        for function in self._functions:
+            function.raise_error()
+        if status < 0 and self._error is not None:
+            raise self._error
         return check(status)
 
     def _look(self, it):

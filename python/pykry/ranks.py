@@ -163,8 +163,11 @@ class Team(Device):
     def raised(self, error):
         """After a solve: raise what a callback raised on any rank; returns whether it was Ctrl-C."""
         status = self._agree('pykry.Solver.solve', error)
-        if super().raised(error) or status == lib.KRY_ERR_CANCELLED:
-            return True
+        try:
+            if super().raised(error) or status == lib.KRY_ERR_CANCELLED:
+                return True
+        finally:
+            del error  # whose traceback refers to this frame
         check(status)
         return False
 
@@ -287,9 +290,12 @@ def _told(transport):
         yield
     except Exception as raised:
         error = raised
-    for rank, said in enumerate(transport.comm.allgather(None if error is None else f'{type(error).__name__}: {error}')):
-        if said is not None:
-            raise error or KryError(lib.KRY_ERR_DEVICE, f'rank {rank} of {transport.size}: pykry.ranks.Team: {said}')
+    try:
+        for rank, said in enumerate(transport.comm.allgather(None if error is None else f'{type(error).__name__}: {error}')):
+            if said is not None:
+                raise error or KryError(lib.KRY_ERR_DEVICE, f'rank {rank} of {transport.size}: pykry.ranks.Team: {said}')
+    finally:
+        del error  # whose traceback refers to this frame
 
 
 def _number_here(comm):

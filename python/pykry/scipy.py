@@ -199,7 +199,10 @@ def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, every=1, residua
     extra = {} if callback is None else {'callback': tell, 'check_every': every}
     solver = Solver(A, method=method, precond='auto' if M is not None else 'none', M=M, rtol=rtol, atol=atol,
                     maxiter=limit, dtype=dtype, **extra)
-    x, result = solver._solve(b, x0)
+    try:
+        x, result = solver._solve(b, x0)
+    finally:
+        solver._callback = None  # `tell` refers to the solver: a cycle, which would keep it until Python looks for cycles
     if result.converged:
         return x, 0
     if result.reason in _BREAKDOWNS:

@@ -1,8 +1,12 @@
 """pykry.solve and pykry.Solver: what they take, what they give, what they refuse."""
+import copy
+import gc
+import multiprocessing
 import os
 import pickle
 import signal
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -215,6 +219,83 @@ def test_host_device_needs_no_opencl(system):
     A, b = system
     x, result = pykry.solve(A, b, method='cg', device='host')
     assert result and meets(A, x, b) and pykry.Device('host').kind == 'host'
+
+
+def errors():
+    """One of each kind that this package raises."""
+    _, result = pykry.solve(sp.eye_array(3), np.ones(3), method='cg', device='host')
+    kinds = [e for e in vars(pykry).values() if isinstance(e, type) and issubclass(e, pykry.KryError)]
+    assert len(kinds) > 5
+    return [kind(-3, 'kry_x: n = -1') for kind in kinds] + [pykry.Interrupted(np.ones(3), result)]
+
+
+@pytest.mark.parametrize('error', errors(), ids=lambda e: type(e).__name__)
+def test_errors_are_pickled_and_copied(error):
+    error.seen = 'here'
+    for again in (*(pickle.loads(pickle.dumps(error, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)),
+                  copy.copy(error), copy.deepcopy(error)):
+        assert type(again) is type(error) and str(again) == str(error) and again.seen == 'here'
+        if isinstance(error, pykry.Interrupted):
+            assert np.array_equal(again.x, error.x) and again.result == error.result
+        else:
+            assert again.status == error.status
+
+
+def refused(n):
+    pykry.solve(sp.eye_array(n), np.ones(n), method='cq', device='host')
+
+
+def test_errors_arrive_from_other_processes():
+    with multiprocessing.get_context('spawn').Pool(1) as pool:
+        with pytest.raises(pykry.ArgumentError, match='cq'):
+            pool.map_async(refused, [3]).get(timeout=60)  # a multiprocessing.TimeoutError: it would wait for ever
+
+
+def kept_by_cycles(make):
+    """Whether what `make` solves with waits for Python's collector of cycles, once its solver and its error are gone."""
+    made, init = [], pykry.Solver.__init__
+
+    def noted(self, *args, **options):
+        made.append(weakref.ref(self))
+        init(self, *args, **options)
+
+    gc.collect()
+    gc.disable()
+    pykry.Solver.__init__ = noted
+    try:
+        make()
+        return any(ref() is not None for ref in made) or not made
+    finally:
+        pykry.Solver.__init__ = init
+        gc.enable()
+
+
+def fails(*_):
+    raise LookupError('enough')
+
+
+@pytest.mark.parametrize('options', [
+    dict(method='cq'), dict(method='cg', callback=fails), dict(method='cg', M=fails), dict(b=np.ones(3)),
+    dict(A=sp.diags_array([1.0, -1.0] * 110 + [1.0]), method='cg'), dict(b=np.full(221, np.nan), method='cg'),
+    dict(A=sp.csr_array(([1.0], [7], [0, 1, 1]), shape=(2, 8)))],
+    ids=['word', 'callback', 'M', 'shape', 'indefinite', 'nan', 'rectangular'])
+def test_errors_keep_no_solver(system, options):
+    def work():
+        try:
+            pykry.solve(*(options.get(name, given) for name, given in zip('Ab', system)),
+                        **{name: value for name, value in options.items() if name not in 'Ab'})
+        except (LookupError, pykry.KryError, ValueError):
+            return
+        raise AssertionError('nothing was raised')
+
+    assert not kept_by_cycles(work)
+
+
+@pytest.mark.parametrize('name', ['cg', 'minres', 'gmres', 'bicgstab'])
+def test_callbacks_of_scipy_keep_no_solver(system, name):
+    A, b = system
+    extra = {'callback_type': 'x'} if name == 'gmres' else {}
+    assert not kept_by_cycles(lambda: getattr(pykry.scipy, name)(A, b, callback=lambda x: None, **extra))
 
 
 def test_threads_share_a_solver_and_a_device(system):
