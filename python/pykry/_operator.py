@@ -22,7 +22,8 @@ class Matrix:
 
     def __init__(self, device, A, dtype, params):
         self.device, self.dtype, self.shape = device, dtype, A.shape
-        self.layout, self.pattern, val = self._parts(A)
+        self.layout, self.pattern, self.order, val = self._parts(A)
+        self._note(A, val)
         box = ffi.new('kry_op **')
         make = lib.kry_coo_create if self.layout == 'coo' else lib.kry_csr_create
         sizes = [len(val)] if self.layout == 'coo' else []
@@ -30,7 +31,11 @@ class Matrix:
         check(make(device.handle, TYPES[dtype], *A.shape, *sizes, ffi.cast(first, self.pattern[0].ctypes.data),
                    ffi.cast('int32_t *', self.pattern[1].ctypes.data), pointer(val), params, box))
         self.handle = own(box, lib.kry_op_release)
-        self.count = len(val)
+
+    def _note(self, A, val):
+        """What an array of new numbers is to suit."""
+        self.given = A.format if scipy.sparse.issparse(A) else 'dense'
+        self.count = len(A.data) if self.given in ('csr', 'csc', 'coo') else len(val)
 
     def update(self, A):
         """New numbers, at the same places: a matrix of the same pattern, or the array of its numbers."""
@@ -40,19 +45,22 @@ class Matrix:
 
     def _numbers(self, A):
         if scipy.sparse.issparse(A) or np.ndim(A) == 2:
-            if A.shape != self.shape:
-                raise ValueError(f'update: the matrix is {A.shape}, not {self.shape}')
-            layout, pattern, val = self._parts(A)
+            if np.shape(A) != self.shape:
+                raise ValueError(f'update: the matrix is {np.shape(A)}, not {self.shape}')
+            layout, pattern, _, val = self._parts(as_operator(A, None, 'update: A'))
             same = layout == self.layout and all(map(np.array_equal, pattern, self.pattern))
             if not same:
                 raise ValueError('update: the entries stand at other places than those of the first matrix')
             return val
         refuse_masked(A, 'A')
+        if self.given not in ('csr', 'csc', 'coo', 'dense'):
+            raise TypeError(f'update: an array of numbers, but of a matrix in {self.given} their order is not known: give the '
+                            'whole matrix')
         val = np.ascontiguousarray(A)
         number_type(val.dtype, 'A')
         if val.shape != (self.count,):
             raise ValueError(f'update: numbers of shape {val.shape}, not ({self.count},)')
-        return val.astype(self.dtype, copy=False)
+        return np.ascontiguousarray(val if self.order is None else val[self.order], self.dtype)
 
     def _parts(self, A):
         return parts(A, self.dtype)
@@ -74,31 +82,100 @@ class RankMatrix(Matrix):
             if A.shape[1] != self.whole:
                 raise ValueError(f'A is {A.shape[0]}-by-{A.shape[1]}, and all ranks together have {self.whole} rows: a '
                                  'rank brings its own rows with all columns')
-            self.layout, self.pattern, val = self._parts(A)
+            self.layout, self.pattern, self.order, val = self._parts(A)
+            self._note(A, val)
         row_ptr, col = (ffi.cast('int64_t *', p.ctypes.data) for p in self.pattern)
         box = ffi.new('kry_op **')
         check(lib.kry_csr_create_rows(team.handle, TYPES[dtype], first, A.shape[0], row_ptr, col, pointer(val), params, box))
         self.handle = own(box, lib.kry_op_release)
-        self.count = len(val)
 
     def _parts(self, A):
-        return parts(A.tocsr() if scipy.sparse.issparse(A) else A, self.dtype, np.int64)
+        return parts(A, self.dtype, np.int64, ('csr',))
 
 
-def parts(A, dtype, columns=np.int32):
-    """A matrix as ("coo", (row, col), val) or ("csr", (row_ptr, col), val), contiguous and of kry's types."""
+def parts(A, dtype, columns=np.int32, layouts=('csr', 'coo')):
+    """A matrix that `as_operator` has checked, as contiguous arrays of kry's types.
+
+    Returns
+    -------
+    layout : "csr" or "coo", of `layouts`
+    pattern : (row_ptr, col) or (row, col)
+    order : ndarray or None
+        Entry k is number order[k] of the matrix as it was given; None: number k.
+    val : ndarray
+        In the order of the pattern.
+    """
     if not scipy.sparse.issparse(A):
-        A = scipy.sparse.csr_array(np.asarray(A))
-    if A.format not in ('csr', 'coo'):
-        A = A.tocsr()
+        A = np.asarray(A)
+        A = scipy.sparse.csr_array(A.astype(number_type(A.dtype, 'A'), copy=False))
+    order = None
+    if A.format not in layouts:
+        A, order = _as_csr(A)
     refuse_masked(A.data, 'A')
     number_type(A.dtype, 'A')
-    places = (A.row, A.col) if A.format == 'coo' else (A.indptr, A.indices)
     if max(A.shape) > np.iinfo(columns).max:
         raise ValueError(f'A is {A.shape[0]}-by-{A.shape[1]}; kry takes up to 2^31 - 1 rows and columns')
+    places = (A.row, A.col) if A.format == 'coo' else (A.indptr, A.indices)
     kinds = (np.int32 if A.format == 'coo' else np.int64, columns)
     pattern = tuple(np.ascontiguousarray(p, kind) for p, kind in zip(places, kinds))
-    return A.format, pattern, np.ascontiguousarray(A.data, dtype)
+    return A.format, pattern, order, np.ascontiguousarray(A.data, dtype)
+
+
+def _as_csr(A):
+    """A in CSR, and the order of its numbers in it, as of `parts`; None for formats whose numbers have none."""
+    if A.format == 'csc':
+        count = A.indptr[-1]
+        B = scipy.sparse.csc_array((np.arange(count, dtype=A.indptr.dtype), A.indices[:count], A.indptr), shape=A.shape).tocsr()
+        indices, indptr, order = B.indices, B.indptr, B.data
+    elif A.format == 'coo':
+        order = np.lexsort((A.col, A.row))
+        indices, indptr = A.col[order], np.append(0, np.cumsum(np.bincount(A.row, minlength=A.shape[0])))
+    else:
+        return A.tocsr(), None
+    return scipy.sparse.csr_array((A.data[order], indices, indptr), shape=A.shape), order
+
+
+def _check_sparse(A, what):
+    """Refuse arrays that make no matrix. SciPy does not look at those that are assigned to one, and neither do its conversions."""
+    if A.ndim != 2:
+        raise ValueError(f'{what} has {A.ndim} dimensions, not 2')
+    if A.format == 'coo':
+        places = {'row': (A.row, A.shape[0]), 'col': (A.col, A.shape[1])}
+        if not len(A.row) == len(A.col) == len(A.data):
+            raise ValueError(f'{what}.row has {len(A.row)} numbers, {what}.col {len(A.col)} and {what}.data {len(A.data)}')
+    elif A.format in ('csr', 'csc', 'bsr'):
+        rows, columns = (n // k for n, k in zip(A.shape, A.blocksize if A.format == 'bsr' else (1, 1)))
+        if A.format == 'csc':
+            rows, columns = columns, rows
+        _check_pointers(A, rows, what)
+        places = {'indices': (A.indices[:A.indptr[-1]], columns)}
+    else:
+        return
+    for name, (indices, limit) in places.items():
+        if indices.dtype.kind not in 'iu':
+            raise TypeError(f'{what}.{name} has the type {indices.dtype}, and is to have whole numbers')
+        if A.format in ('csr', 'coo') and np.can_cast(indices.dtype, np.int32):
+            continue  # the library looks at them
+        wrong = np.flatnonzero((indices < 0) | (indices >= limit))
+        if len(wrong):
+            raise ValueError(f'{what}.{name}[{wrong[0]}] = {indices[wrong[0]]} is outside 0 ... {limit - 1}')
+
+
+def _check_pointers(A, rows, what):
+    """Refuse an indptr that does not suit the shape of A and its other arrays."""
+    pointers, there = A.indptr, min(len(A.indices), len(A.data))
+    if pointers.dtype.kind not in 'iu':
+        raise TypeError(f'{what}.indptr has the type {pointers.dtype}, and is to have whole numbers')
+    if pointers.shape != (rows + 1,):
+        raise ValueError(f'{what}.indptr has the shape {pointers.shape}, and a matrix of shape {A.shape} in {A.format} wants '
+                         f'({rows + 1},)')
+    if pointers[0] != 0 or not 0 <= pointers[-1] <= there:
+        raise ValueError(f'{what}.indptr goes from {pointers[0]} to {pointers[-1]}, and is to go from 0 to {there} at most, for '
+                         f'{what}.indices has {len(A.indices)} numbers and {what}.data {len(A.data)}')
+    falls = np.flatnonzero(pointers[1:] < pointers[:-1])
+    if len(falls):
+        at = falls[0] + 1
+        raise ValueError(f'{what}.indptr[{at}] = {pointers[at]} is less than the {pointers[at - 1]} before it')
 
 
 # ---- Python functions -----------------------------------------------------------------------
@@ -190,7 +267,10 @@ _table = ffi.new('kry_op_table *', {'struct_size': ffi.sizeof('kry_op_table'), '
 
 def as_operator(A, shape, what):
     """A matrix as it is; a LinearOperator, or a function of a vector as one of `shape`."""
-    if scipy.sparse.issparse(A) or isinstance(A, LinearOperator):
+    if scipy.sparse.issparse(A):
+        _check_sparse(A, what)
+        return A
+    if isinstance(A, LinearOperator):
         return A
     if callable(A) and not hasattr(A, 'shape'):
         if shape is None:

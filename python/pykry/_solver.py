@@ -318,7 +318,9 @@ class Solver(LinearOperator):
 
         Parameters
         ----------
-        A : the matrix with other numbers, or the array of its numbers in the order given first
+        A : the matrix with other numbers, or the array of its numbers
+            An array is in the order of ``A.data`` of the matrix that was given first, in CSR, CSC or COO; of a dense one its
+            numbers other than zero, row by row. Numbers of other formats have no such order: TypeError.
         """
         if isinstance(self._A, Function):
             raise TypeError('update: A is a function, which has no numbers')

@@ -77,6 +77,10 @@ def solves(team, folder):
     solver.update(2 * A[mine])
     close(2 * solver.solve(b[mine, 0])[0], expected[mine, 0], 1e-8)
     solver.update(A[mine].data)
+    for given in (A[mine].tocsc(), A[mine].tocsc().tocoo()):  # whose numbers are in another order than those of CSR
+        other = pykry.Solver(given, device=team, method='cg')
+        other.update(2 * given.data)
+        close(2 * other.solve(b[mine, 0])[0], expected[mine, 0], 1e-6)
     close(solver @ b[mine, 0], expected[mine, 0], 1e-8)
     solver.set_tolerance(rtol=1e-2)
     assert solver.solve(b[mine, 0])[1].iterations < result.iterations + 40

@@ -158,6 +158,107 @@ def test_update(system):
         assert result and meets(B, x, b)
 
 
+@pytest.mark.parametrize('layout', ['csr', 'csc', 'coo', 'dense', 'matrix'])
+@pytest.mark.filterwarnings('ignore:the matrix subclass')
+def test_update_takes_numbers_in_the_order_given(layout):
+    seed = int(np.random.SeedSequence().entropy % 2**32)
+    print('seed', seed)
+    rng = np.random.default_rng(seed)
+    n, count = 40, 300
+    places = rng.integers(0, n, (2, count))  # some twice, in no order
+    if layout in ('dense', 'matrix'):
+        places = np.unique(places, axis=1)
+    count = places.shape[1] + n
+    places = np.append(places, np.tile(rng.permutation(n), (2, 1)), axis=1)
+    if layout in ('dense', 'matrix'):
+        places = np.unique(places, axis=1)
+        count = places.shape[1]
+
+    def matrix(val):
+        A = sp.coo_array((val, places), shape=(n, n))
+        if layout == 'coo':
+            return A
+        if layout in ('csr', 'csc'):  # without SciPy's conversion, which adds up and sorts
+            major, minor = places if layout == 'csr' else places[::-1]
+            order = np.argsort(major, kind='stable')
+            pointers = np.append(0, np.cumsum(np.bincount(major, minlength=n)))
+            return getattr(sp, layout + '_array')((val[order], minor[order], pointers), shape=(n, n))
+        A = A.toarray()
+        return A if layout == 'dense' else np.asmatrix(A)
+
+    val = [rng.uniform(0.1, 1, count), rng.uniform(0.1, 1, count)]
+    for v in val:
+        v[places[0] == places[1]] += 20
+    A, B = map(matrix, val)
+    numbers = B.data if sp.issparse(B) else np.asarray(B)[np.nonzero(B)]
+    b = rng.uniform(-1, 1, n)
+    solver = pykry.Solver(A, method='gmres', format='csr')
+    solver.solve(b)
+    for new in (numbers, A, B):
+        solver.update(new)
+        x, result = solver.solve(b)
+        true = A if new is A else B
+        assert result and np.linalg.norm(b - np.asarray(true @ x).ravel()) <= 1.001e-8 * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize('layout', ['bsr', 'dia', 'dok', 'lil'])
+def test_update_refuses_numbers_without_an_order(system, layout):
+    A, b = system
+    B = A.asformat(layout)
+    solver = pykry.Solver(B, method='cg', format='csr')
+    with pytest.raises(TypeError, match=f'{layout}.*whole matrix'):
+        solver.update(np.ones(A.nnz))
+    solver.update(2 * B)
+    x, result = solver.solve(b)
+    assert result and meets(2 * A, x, b)
+
+
+def broken(layout, **arrays):
+    """A small matrix to whose arrays others are assigned, which SciPy does not look at."""
+    A = sp.diags_array([4.0, -1.0, -1.0], offsets=[0, -2, 2], shape=(6, 6)).asformat(layout)
+    for name, value in arrays.items():
+        setattr(A, name, value)
+    return A
+
+
+@pytest.mark.parametrize('A, says', [
+    *((broken(layout, **{name: value}), says) for layout in ('csr', 'csc', 'bsr') for name, value, says in [
+        ('indptr', np.array([0, 1]), r'indptr has the shape \(2,\)'),
+        ('indptr', np.zeros((1, 7), int), r'indptr has the shape \(1, 7\)'),
+        ('indptr', np.array([0, 2, 4, 6, 8, 10, 2**40]), 'indptr goes from 0 to 1099511627776'),
+        ('indptr', np.array([0, 2, 4, 6, 8, 10, -1]), 'indptr goes from 0 to -1'),
+        ('indptr', np.array([1, 2, 4, 6, 8, 10, 12]), 'indptr goes from 1'),
+        ('indptr', np.array([0, 2, 9, 6, 8, 10, 12]), r'indptr\[3\] = 6 is less than the 9'),
+        ('indptr', np.arange(7.0), 'indptr has the type float64'),
+        ('indices', np.zeros(2, int), 'indices has 2 numbers'),
+        ('indices', np.full(14, 2**32), r'indices\[0\] = 4294967296 is outside 0 ... 5'),
+        ('indices', np.full(14, 2**63 + 1, np.uint64), r'indices\[0\] = 9223372036854775809 is outside'),
+        ('indices', np.full(14, -2**32), r'indices\[0\] = -4294967296 is outside'),
+        ('indices', np.zeros(14), 'indices has the type float64')]),
+    *((broken('csc', indices=np.full(14, value, np.int32)), r'indices\[0\] = ' + str(value)) for value in (6, -1)),
+    (broken('csr', data=np.ones(3)), 'data 3'),
+    (broken('csr', indices=np.full(14, 6, np.int32)), 'column'),
+    (broken('coo', row=np.zeros(3, int)), 'row has 3 numbers'),
+    (broken('coo', coords=(np.arange(14) % 6, np.full(14, 2**32 + 1))), r'col\[0\] = 4294967297 is outside'),
+    (broken('coo', coords=(np.full(14, 2**32 + 1), np.arange(14) % 6)), r'row\[0\] = 4294967297 is outside'),
+], ids=lambda value: value.format if sp.issparse(value) else None)
+def test_refuses_arrays_that_make_no_matrix(A, says):
+    with pytest.raises((ValueError, TypeError), match=says):
+        pykry.solve(A, np.ones(6), method='cg', device='host')
+    with pytest.raises((ValueError, TypeError), match='M.*' + says if 'column' not in says else says):
+        pykry.solve(np.eye(6), np.ones(6), method='cg', M=A, device='host')
+    solver = pykry.Solver(broken(A.format), method='cg', device='host')
+    with pytest.raises((ValueError, TypeError), match='update: A.*' + says if 'column' not in says else 'other places'):
+        solver.update(A)
+    assert solver.solve(np.ones(6))[1]
+
+
+def test_refuses_a_sparse_vector():
+    if hasattr(sp, 'coo_array') and hasattr(sp.coo_array, 'coords'):
+        with pytest.raises(ValueError, match='1 dimensions'):
+            pykry.solve(sp.coo_array(np.ones(3)), np.ones(3))
+
+
 def test_update_refuses(system):
     A, b = system
     solver = pykry.Solver(A, method='cg')
