@@ -137,6 +137,13 @@ def number_type(dtype, what):
     raise TypeError(f'{what} has the type {dtype}; kry computes with real numbers, float32 or float64')
 
 
+def check_tolerances(name, rtol, atol):
+    """Refuse what is no tolerance, as SciPy does."""
+    for word, value in (('rtol', rtol), ('atol', atol)):
+        if isinstance(value, str) or value is None or not value >= 0:
+            raise ValueError(f'{name}: {word}={value!r}; a number of at least 0')
+
+
 def refuse_masked(a, what):
     """Numbers that are masked are not there, and have no place in a system."""
     if isinstance(a, np.ma.MaskedArray):

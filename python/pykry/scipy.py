@@ -13,11 +13,13 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, MatrixRankWarning, aslinearoperator
 
-from ._library import SingularError, number_type, refuse_masked
+from ._least_squares import lsmr, lsqr
+from ._library import SingularError, check_tolerances, number_type, refuse_masked
 from ._operator import OperatorLike
+from ._recycling import gcrotmk, lgmres
 from ._solver import Solver
 
-__all__ = ['cg', 'minres', 'gmres', 'bicgstab', 'spsolve']
+__all__ = ['cg', 'minres', 'gmres', 'bicgstab', 'lgmres', 'gcrotmk', 'lsqr', 'lsmr', 'spsolve']
 
 Guess = Optional[Union[ArrayLike, str]]
 Answer = Tuple[np.ndarray, int]
@@ -179,6 +181,7 @@ def _check_symmetric(A, name):
 
 def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, every=1, residuals=False):
     """x and info of a method; the callback is given x, or residuals, at every `every`-th iteration from 1 on."""
+    check_tolerances(method, rtol, atol)
     A, b, x0 = _system(A, b, x0)
     kinds = number_type(np.float64 if A.dtype is None else A.dtype, 'A'), number_type(b.dtype, 'b')
     dtype = np.result_type(*kinds)
@@ -197,6 +200,8 @@ def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, every=1, residua
             callback(it.residual / norm if residuals else solver.iterate())
 
     extra = {} if callback is None else {'callback': tell, 'check_every': every}
+    if M is None and method not in ('cg', 'minres'):
+        extra['check'] = 'none'  # what has an empty row may have a solution all the same
     solver = Solver(A, method=method, precond='auto' if M is not None else 'none', M=M, rtol=rtol, atol=atol,
                     maxiter=limit, dtype=dtype, **extra)
     try:
