@@ -10,6 +10,7 @@ from ._device import Device, devices
 from ._dlpack import DeviceArray
 from ._library import (ArgumentError, ConvergenceWarning, DeviceMemoryError, KryError, NumberTypeError, SingularError,
                        UnsupportedError, lib, text)
+from ._matrix import Matrix
 from ._monitor import Interrupted, Iteration
 from ._report import report
 from ._result import Column, Result
@@ -17,6 +18,6 @@ from ._solve import solve
 from ._solver import Solver
 
 __version__ = text(lib.kry_version())
-__all__ = ['solve', 'Solver', 'Device', 'DeviceArray', 'devices', 'Result', 'Column', 'Iteration', 'Interrupted', 'report', 'KryError',
-           'ArgumentError', 'NumberTypeError', 'DeviceMemoryError', 'UnsupportedError', 'SingularError',
+__all__ = ['solve', 'Solver', 'Matrix', 'Device', 'DeviceArray', 'devices', 'Result', 'Column', 'Iteration', 'Interrupted', 'report',
+           'KryError', 'ArgumentError', 'NumberTypeError', 'DeviceMemoryError', 'UnsupportedError', 'SingularError',
            'ConvergenceWarning', 'ranks', 'scipy']

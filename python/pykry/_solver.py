@@ -11,8 +11,10 @@ from scipy.sparse.linalg import LinearOperator
 from ._device import DeviceLike, device_of, is_on_device
 from ._dlpack import OPENCL, DeviceArray, kind_of, on_host
 from ._library import (ConvergenceWarning, check, ffi, lib, number_type, numbers, own, pointer, text)
+from ._matrix import Matrix, entries, storage
 from ._monitor import Callback, Interrupted, Iteration, here, monitor, quiet
-from ._operator import Function, Matrix, OperatorLike, RankMatrix, as_operator, operator_type
+from ._operator import Function, OperatorLike, RankMatrix, as_operator, operator_type
+from ._operator import Matrix as StoredMatrix
 from ._result import Result, result_of
 
 _RESULT = ffi.sizeof('kry_result')
@@ -21,12 +23,14 @@ _RESULT = ffi.sizeof('kry_result')
 class Solver(LinearOperator):
     """A system with its solver, kept for many right-hand sides, and for new numbers in the same pattern.
 
-    It is a LinearOperator, the inverse of A: ``M=solver`` of SciPy's methods, or of another solver here.
+    It is a LinearOperator, the inverse of A: ``M=solver`` of SciPy's methods, or of another solver here. ``rmatvec`` and
+    ``solver.T`` solve with the transpose, by a second solver of the same words that the first call makes.
 
     Parameters
     ----------
-    A : sparse array or matrix, ndarray, LinearOperator, or function of a vector
-        Square; for ``method="lsqr"`` and ``"lsmr"`` of any shape.
+    A : sparse array or matrix, ndarray, `Matrix`, LinearOperator, or function of a vector
+        Square; for ``method="lsqr"`` and ``"lsmr"`` of any shape. A `Matrix` is shared, not copied, and may know null spaces
+        and more.
     method : str
         "auto", "cg", "pcg", "minres", "gmres:30", "bicgstab:2", "idr", "lsqr", "direct", ...
     precond : str
@@ -80,18 +84,20 @@ class Solver(LinearOperator):
         self._callback, self._progress, self._error = callback, progress, None
         self._monitor = monitor if callback is not None or progress else quiet
         self._lock, self._vectors, self._functions = threading.RLock(), {}, []
-        self._solving = False
+        self._solving, self._reverse = False, None
+        self._words = dict(options, method=method, precond=precond, rtol=rtol, atol=atol, maxiter=maxiter, format=format)
+        self._given_M = M
         with self.device.undisturbed():
             with self.device.together('pykry.Solver'):
                 A = as_operator(A, shape, 'A')
                 self._type = number_type(dtype, 'dtype') if dtype is not None else operator_type(A, 'A')
                 operator_type(A, 'A')
-                stop, storage = _stop(rtol, atol, maxiter, self._type), self._storage(format)
+                stop, params = _stop(rtol, atol, maxiter, self._type), storage(format, on_host=self._on_host)
                 if M is not None and precond != 'auto':
                     raise TypeError(f'M and precond={precond!r} are both given')
             # Of ranks, as b and x are, this one's rows.
             super().__init__(self._type, (A.shape[0],) * 2 if self.device.ranks else A.shape[::-1])
-            self._A = self._operator(A, storage, *_promise(method))
+            self._A = self._operator(A, params, *_promise(method))
             self._handle = (self._by_words(method, precond, stop, options) if M is None else
                             self._with(A, M, method, stop, options))
         info = ffi.new('kry_op_info *')
@@ -102,18 +108,16 @@ class Solver(LinearOperator):
 
     # ---- making it ----
 
-    def _storage(self, format=None):
-        params = ffi.new('kry_matrix_params *', {'struct_size': ffi.sizeof('kry_matrix_params'),
-                                                 'duplicates': lib.KRY_SUM, 'on_host': self._on_host})
-        if format:
-            check(lib.kry_format_parse(format.encode(), params))
-        return params
-
-    def _operator(self, A, storage, traits=0):
+    def _operator(self, A, params, traits=0):
+        if isinstance(A, Matrix) and A.device is self.device and A.dtype == self._type and not self._on_host:
+            return A._stored
+        if isinstance(A, Matrix):
+            raise ValueError(f'the solver is to work in {self._type} on {self.device.name!r}, and the matrix lies in {A.dtype} on '
+                             f'{A.device.name!r}')
         if isinstance(A, LinearOperator):
             self._functions.append(Function(self.device, A, self._type, traits))
             return self._functions[-1]
-        return (RankMatrix if self.device.ranks else Matrix)(self.device, A, self._type, storage)
+        return (RankMatrix if self.device.ranks else StoredMatrix)(self.device, A, self._type, params)
 
     def _by_words(self, method, precond, stop, options):
         words = {'method': method, **stop, **options}
@@ -141,7 +145,7 @@ class Solver(LinearOperator):
                 operator_type(M, 'M')
                 if M.shape != (A.shape if self.device.ranks else A.shape[::-1]):
                     raise ValueError(f'M is {M.shape}, which does not suit A, {A.shape}')
-        self._M = M if kept else self._operator(M, self._storage(), *_promise(method))
+        self._M = M if kept else self._operator(M, storage(on_host=self._on_host), *_promise(method))
         handle = M._handle if kept else self._M.handle
         params = ffi.new('kry_pcg_params *', {
             'struct_size': ffi.sizeof('kry_pcg_params'), 'precond': handle, 'monitor': self._monitor,
@@ -318,14 +322,16 @@ class Solver(LinearOperator):
 
         Parameters
         ----------
-        A : the matrix with other numbers, or the array of its numbers
+        A : the matrix with other numbers, or the array of its numbers; None: those that a shared `Matrix` has now
             An array is in the order of ``A.data`` of the matrix that was given first, in CSR, CSC or COO; of a dense one its
             numbers other than zero, row by row. Numbers of other formats have no such order: TypeError.
         """
         if isinstance(self._A, Function):
             raise TypeError('update: A is a function, which has no numbers')
         with self._lock, self.device.undisturbed():
-            self._A.update(A)
+            if A is not None:
+                self._A.update(A)
+            self._reverse = None
             self._checked(lib.kry_op_update(self._handle, ffi.NULL))
 
     def set_tolerance(self, rtol: float = 0.0, atol: float = 0.0, maxiter: Optional[int] = None) -> None:
@@ -334,6 +340,8 @@ class Solver(LinearOperator):
             with self.device.together(f'pykry.Solver.set_tolerance({rtol}, {atol}, {maxiter})'):
                 stop = ffi.new('kry_stop *', {'rtol': rtol, 'atol': atol, 'max_iter': maxiter or 0})
             check(lib.kry_solver_set_stop(self._handle, stop))
+            self._words.update(rtol=rtol or None, atol=atol, maxiter=maxiter)
+            self._reverse = None
 
     # ---- as a LinearOperator ----
 
@@ -344,6 +352,28 @@ class Solver(LinearOperator):
     def _matmat(self, b):
         with self._lock:
             return self._solve(b)[0]
+
+    def _rmatvec(self, b):
+        with self._lock:
+            return self._transposed()._matvec(b)
+
+    def _rmatmat(self, b):
+        with self._lock:
+            return self._transposed()._matmat(b)
+
+    def _transposed(self):
+        """The solver of the transpose, with the numbers that A has now."""
+        if self.device.ranks:
+            raise TypeError('a Solver on ranks has no transpose: no rank sees the rows of the others')
+        if self._reverse is None:
+            shape = lib.kry_op_get_shape(self._A.handle)
+            if shape.traits & lib.KRY_SYMMETRIC and self._given_M is None:
+                return self
+            A, M = self._A, self._given_M
+            A = A.calls.A.T if isinstance(A, Function) else entries(A).T.tocsr()
+            M = M._transposed() if isinstance(M, Solver) else M.T if hasattr(M, 'T') else M
+            self._reverse = Solver(A, M=M, device=self.device, dtype=self._type, **self._words)
+        return self._reverse
 
     def __repr__(self):
         return f'<pykry.Solver of {self.shape[1]}-by-{self.shape[0]}, {self._matrix}, on {self._name!r}>'
@@ -371,6 +401,7 @@ def _promise(method):
 
 
 def _is_symmetric(A):
+    A = A.tocsr() if isinstance(A, Matrix) else A
     return not isinstance(A, LinearOperator) and A.shape[0] == A.shape[1] and not (abs(A - A.T) > 0).sum()
 
 

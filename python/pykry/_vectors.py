@@ -2,8 +2,10 @@
 import numpy as np
 
 from ._library import check, ffi, lib, own, pointer
+from ._matrix import Matrix, storage
 from ._monitor import here
-from ._operator import Function, Matrix, as_operator
+from ._operator import Function, as_operator
+from ._operator import Matrix as StoredMatrix
 from ._solver import Solver
 
 
@@ -13,7 +15,7 @@ class Products:
     Parameters
     ----------
     device : Device
-    A : sparse array or matrix, ndarray, LinearOperator, or a Solver on this device
+    A : sparse array or matrix, ndarray, LinearOperator, `Matrix`, or a `Solver`
     dtype : numpy.float32 or numpy.float64
     """
 
@@ -23,12 +25,12 @@ class Products:
             self._kept, self.handle = A, A._handle
             return
         A = as_operator(A, None, what)
-        if hasattr(A, 'matvec'):
+        if isinstance(A, Matrix) and A.device is device and A.dtype == dtype:
+            self._kept = A._stored
+        elif hasattr(A, 'matvec'):
             self._kept = self._function = Function(device, A, dtype)
         else:
-            params = ffi.new('kry_matrix_params *', {'struct_size': ffi.sizeof('kry_matrix_params'),
-                                                     'duplicates': lib.KRY_SUM})
-            self._kept = Matrix(device, A, dtype, params)
+            self._kept = StoredMatrix(device, A, dtype, storage())
         self.handle = self._kept.handle
 
     def apply(self, alpha, x, beta, y, transposed=False):

@@ -57,3 +57,20 @@ def test_refuses_what_lies_elsewhere(queue):
     out_of_order = cl.CommandQueue(queue.context, properties=cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE)
     with pytest.raises(ValueError, match='order'):
         pykry.Device(queue=out_of_order)
+
+
+def test_products_stay_on_the_device(queue):
+    S = poisson(20).tolil()
+    S[0, 5] = 3.0
+    S = S.tocsr()
+    A = pykry.Matrix(S, device=queue)
+    x = cl_array.to_device(queue, np.arange(400, dtype=np.float64))
+    for product, exact in ((A, S), (A.T, S.T)):
+        y = product @ x
+        assert isinstance(y, cl_array.Array) and np.allclose(y.get(), exact @ x.get())
+        both = cl_array.to_device(queue, np.asfortranarray(np.stack([x.get(), 2 * x.get()], axis=1)))
+        assert np.allclose((product @ both).get(), exact @ both.get())
+    with pytest.raises(ValueError, match='queue'):
+        pykry.Matrix(S) @ x
+    with pytest.raises(TypeError, match='float32'):
+        A @ x.astype(np.float32)
