@@ -17,8 +17,8 @@ def solve():
     import scipy.sparse as sp
 
     import pykry
-    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(100, 100))
-    A = (sp.kron(sp.eye_array(100), line) + sp.kron(line, sp.eye_array(100))).tocsr()
+    line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(100, 100))
+    A = (sp.kron(sp.identity(100), line) + sp.kron(line, sp.identity(100))).tocsr()
     x, result = pykry.solve(A, np.ones(10000), method='cg', device=os.environ.get('KRY_DEVICE'))
     assert result and np.linalg.norm(A @ x - 1) <= 1.001e-6
     with open('/proc/self/maps') as maps:

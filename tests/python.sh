@@ -3,7 +3,8 @@
 #
 # The packages that the tests need are fetched from PyPI once, into BUILD/python-venv; without python3-venv or PyPI nothing
 # is tested, and a line says so. Tests on ranks want an MPI, too (openmpi-bin), and say that they are skipped without; mpi4py
-# works with the one that is there. The package is put together in BUILD/python as a wheel has it. Arguments go to pytest.
+# works with the one that is there. The package is put together in BUILD/python as a wheel has it. Arguments go to pytest,
+# and leave the run with the oldest packages out.
 set -euo pipefail
 build=$(cd "$1" && pwd)
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -24,6 +25,19 @@ if [ "$(cat "$venv/complete" 2>/dev/null)" != "${packages[*]}" ]; then
     echo "${packages[*]}" >"$venv/complete"
 fi
 
+# The examples of the documentation run with the oldest packages that pyproject.toml allows, too, where this Python has them.
+oldest=("numpy==1.23.*" "scipy==1.10.*" "cffi==1.15.*" pytest)
+old=
+if "$venv/bin/python" -c 'import sys; sys.exit(not (3, 9) <= sys.version_info < (3, 12))'; then
+    old=$build/python-oldest-venv
+    if [ "$(cat "$old/complete" 2>/dev/null)" != "${oldest[*]}" ]; then
+        rm -rf "$old"
+        python3 -m venv "$old" >/dev/null
+        if "$old/bin/pip" install -q "${oldest[@]}"; then echo "${oldest[*]}" >"$old/complete"; else old=; fi
+    fi
+fi
+[ -n "$old" ] || echo "tests/python.sh: the oldest packages are not tried: none for this Python, or not fetched"
+
 rm -rf "$build/python"
 mkdir -p "$build/python"
 cp -r "$source/python/pykry" "$build/python/"
@@ -34,5 +48,9 @@ export OPENBLAS_NUM_THREADS=1 # threads of NumPy that wait would take the proces
 export PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 KRY_CACHE_DIR=$build/kry-cache
 unset KRY_CL_PATH
 cd "$build/python"
+if [ -n "$old" ] && [ $# = 0 ]; then
+    "$old/bin/python" -m pytest -q -p no:cacheprovider --doctest-modules --doctest-glob='*.md' --rootdir "$source" \
+        "$build/python/pykry" "$source/docs/python.md"
+fi
 "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider --doctest-modules --doctest-glob='*.md' --rootdir "$source" \
     "$build/python/pykry" "$source/python/tests" "$source/docs/python.md" "$@"

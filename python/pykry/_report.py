@@ -77,7 +77,7 @@ def report(path: Union[str, os.PathLike], A: OperatorLike, b: ArrayLike, x0: Opt
     Examples
     --------
     >>> import numpy as np, os, pykry, scipy.sparse as sp, tempfile
-    >>> A = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(50, 50))
+    >>> A = sp.diags([-1.0, 2.5, -1.0], [-1, 0, 1], shape=(50, 50))
     >>> page = os.path.join(tempfile.mkdtemp(), 'solve.html')
     >>> x, result = pykry.report(page, A, np.ones(50), method="cg", device="host")
     >>> bool(result), os.path.getsize(page) < 300_000

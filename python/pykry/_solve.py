@@ -42,7 +42,7 @@ def solve(A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *, rtol
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp, pykry
-    >>> A = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(50, 50))
+    >>> A = sp.diags([-1.0, 2.5, -1.0], [-1, 0, 1], shape=(50, 50))
     >>> x, result = pykry.solve(A, np.ones(50))
     >>> bool(result)
     True

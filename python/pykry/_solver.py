@@ -61,7 +61,7 @@ class Solver(LinearOperator):
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp, pykry
-    >>> A = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(100, 100)).tocsr()
+    >>> A = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(100, 100)).tocsr()
     >>> solver = pykry.Solver(A, method="cg", rtol=1e-10)
     >>> x, result = solver.solve(np.ones(100))
     >>> bool(result), result.reason
