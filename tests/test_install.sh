@@ -45,9 +45,14 @@ copy_sources()
         : >"$dir/source/tests/meson.build" # no test is installed, so none is compiled
 }
 
+# As on a Debian without dpkg-dev, where Meson by itself installs into lib64, and with an MPI that has no headers.
 build_and_install()
 {
-    meson setup "$dir/build" "$dir/source" --prefix="$prefix" --libdir=lib --buildtype=debug &&
+    mkdir "$dir/bare" && printf '#!/bin/sh\nexit 1\n' >"$dir/bare/dpkg-architecture" &&
+        chmod +x "$dir/bare/dpkg-architecture" &&
+        printf 'Name: ompi-c\nDescription: the runtime alone\nVersion: 4.1.4\n' >"$dir/bare/ompi-c.pc" &&
+        PATH=$dir/bare:$PATH PKG_CONFIG_PATH=$dir/bare meson setup "$dir/build" "$dir/source" --prefix="$prefix" \
+            --buildtype=debug &&
         meson install -C "$dir/build"
 }
 
