@@ -31,6 +31,18 @@ def count(entry):
     return passed, failed, skipped
 
 
+def reasons(entry, name):
+    """What a TAP program said right behind the line of a failed case, which Meson does not show; ten lines at most."""
+    lines = (entry.get("stdout") or "").splitlines()
+    at = next((i for i, line in enumerate(lines) if line.startswith("not ok") and name in line), len(lines))
+    said = []
+    for line in lines[at + 1:at + 11]:
+        if not line.startswith("#"):
+            break
+        said.append(f"    {line[1:].strip()}\n")
+    return said
+
+
 def main():
     passed, failed, skipped = 0, int(sys.argv[1]), 0
     durations = []
@@ -44,6 +56,7 @@ def main():
                 sums = [sums[0] + p, sums[1] + len(f), sums[2] + s]
                 for name in f:
                     print(f"FAILED in {log}: {entry['name']}: {name}")
+                    sys.stdout.writelines(reasons(entry, name))
         print(f"{log}: {sums[0]} passed, {sums[1]} failed, {sums[2]} skipped")
         passed, failed, skipped = passed + sums[0], failed + sums[1], skipped + sums[2]
     print("slowest, in seconds:")

@@ -105,6 +105,17 @@ expect 0 'kry solve' help
 expect 0 '--rtol' help solve
 expect 0 '--problem' bench --help
 expect 0 '^kry [0-9]' --version
+expect 0 '^kry [0-9]' version
+expect 0 'kry solve' help help
+# What a file is solved by, two lines to copy, and options in groups, each of which has some.
+expect 0 'a file is solved by the method auto' help solve
+for command in solve info generate devices bench reproduce tune; do
+    expect 0 "^  kry $command" help $command
+    checks=$((checks + 2))
+    [ "$(sed -n '/^Examples:/,/^$/p' "$dir/out" | grep -c '^  kry ')" -eq 2 ] || fail "help $command: not two examples"
+    sed -n '/^Options, /,+1p' "$dir/out" | grep -v '^Options, \|^  -\|^--$' >"$dir/err" && fail "help $command: an empty group"
+    grep -q '^Options, output:' "$dir/out" || fail "help $command: no group of options for output"
+done
 expect 2 'no command'
 expect 2 'did you mean solve' solv
 expect 2 'did you mean spmv' bench smpv

@@ -224,6 +224,17 @@ def benchmarks(folder):
     done = run("bench", "mtx", "--n", "2000", "--html", page)
     assert re.fullmatch(rb"\d+ results in .*page.html\n", done.stdout), done.stdout
     assert "mtx_parse" in Page(page).check(1).source
+    for words in (["cg", "--problem", "poisson2d:20", "--device", "host"], ["mtx", "--n", "2000"]):
+        run("bench", *words, "--html", page)
+        shown = Page(page).check(1)
+        headings = [*shown.facts, *re.findall("<th[^>]*>([^<]*)", "".join(re.findall("<thead>.*?</thead>", shown.source, re.S)))]
+        assert len(headings) > 3 and not [h for h in headings if "_" in h], headings
+
+
+def single_step(folder):
+    """A direct solve: two residuals are told, not drawn."""
+    page, said = solve(folder, "--problem", "poisson2d:12", "--format", "csr", "--method", "direct")
+    assert said["iterations"] == 1 and "no curve" in page.source and 'id="curve"' not in page.source
 
 
 def papers(folder):
@@ -255,7 +266,7 @@ def what_cannot_be_written(folder):
 
 
 STRUCTURE = [grid_on_the_host, long_history, a_million_rows, names_are_text, matrix_with_levels,
-             bytes_are_those_of_the_model, restarts_and_promotions, several_devices, benchmarks, papers,
+             bytes_are_those_of_the_model, restarts_and_promotions, several_devices, single_step, benchmarks, papers,
              what_cannot_be_written]
 
 # ---- in a browser --------------------------------------------------------------------------------

@@ -305,7 +305,8 @@ each_header_alone()
 
 cplusplus()
 {
-    echo '#include <kry/opencl.h>' >headers.cc
+    printf '%s\n' '#include <kry/opencl.h>' '#include <kry/kry.h>' 'const kry_matrix_params *of(const kry_matrix_params *p) { return p; }' \
+        'bool csr() { return of(KRY_MATRIX(.format = KRY_FORMAT_CSR))->format == KRY_FORMAT_CSR; }' >headers.cc
     # shellcheck disable=SC2046
     g++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags kry) headers.cc
 }

@@ -1,4 +1,4 @@
-# packages.sh - for tools/setup and tools/test: see to it that Debian packages are installed.
+# packages.sh - for tools/setup and tools/test: see to it that Debian packages are installed, and compile.
 
 # say SENTENCE... - one line about what happens
 say() { printf '%s: %s\n' "$0" "$*"; }
@@ -32,4 +32,17 @@ need_packages()
     apt-get update -qq || fail "'apt-get update' failed, so these stay missing: ${missing[*]}"
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
         fail "'apt-get install' failed for: ${missing[*]}"
+}
+
+# compile DIR TARGET... - ninja, whose steps show how far it is: one line in a terminal, else every hundredth step
+compile()
+{
+    local dir=$1
+    shift
+    if [ -t 1 ]; then
+        ninja -C "$dir" "$@"
+    else
+        NINJA_STATUS='[%f/%t] ' ninja -C "$dir" "$@" |
+            awk '!/^\[[0-9]+\/[0-9]+\] / || /^\[[0-9]*00\// { print; fflush() }'
+    fi
 }

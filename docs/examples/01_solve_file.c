@@ -33,9 +33,9 @@ int main(int argc, char **argv)
     if ((st = kry_vec_create(device, KRY_F64, n, 1, &x)) < 0) goto done; /* x = 0: the guess */
     if ((st = kry_vec_fill(b, 1.0)) < 0) goto done;
 
-    if ((st = kry_jacobi_create(A, &M)) < 0) goto done;
+    if ((st = kry_amg_create(A, NULL, &M)) < 0) goto done; /* multigrid; kry_jacobi_create, ... */
     if ((st = kry_pcg_create(A,
-                             KRY_PCG(.precond = M, .stop = { .rtol = 1e-10, .check_every = 10 },
+                             KRY_PCG(.precond = M, .stop = { .rtol = 1e-10, .check_every = 1 },
                                      .monitor = print_residual),
                              &cg)) < 0)
         goto done;

@@ -11,6 +11,10 @@
  * long as the call it stands in (in C: as the block). C++ wants the fields in the order of the struct. */
 #ifdef __cplusplus
 template <class T> const T *kry_address(const T &params) { return &params; }
+#ifdef __GNUC__
+/* Without a word about the fields that KRY_PARAMS does not name, which -Wextra speaks of in C++. */
+#pragma GCC system_header
+#endif
 #define KRY_PARAMS(type, ...) kry_address(type{ .struct_size = sizeof(type), __VA_ARGS__ })
 extern "C" {
 #else

@@ -133,7 +133,10 @@ void kry_page_convergence(FILE *f, const solve_page *s)
         return;
     }
     if (r->promotions) kry_html_element(f, "p", r->promoted_why);
-    draw(f, s, &c);
+    if (c.history.count > 2 || c.earlier_count)
+        draw(f, s, &c);
+    else
+        kry_html_element(f, "p", "A single step: two residuals are no curve.");
     table_of_checks(f, &c);
     table_of_history(f, &c.history);
 }

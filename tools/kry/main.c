@@ -32,11 +32,13 @@
 
 static const command commands[] = {
     { "solve", "FILE.mtx[.gz] | --problem SPEC [options]",
-      "Solve A x = b by a Krylov method, of which conjugate gradients are the default.", FOR_SOLVE,
-      "Defaults: a file is solved by pcg with jacobi and a random right-hand side, a problem by "
+      "Solve A x = b by a Krylov method, and say how good x is.", FOR_SOLVE,
+      "  kry solve A.mtx --rhs b.mtx -o x.mtx\n"
+      "  kry solve --problem poisson2d:1024 --method pcg --html report.html\n",
+      "Defaults: a file is solved by the method auto and a random right-hand side, a problem by "
       "cg\n"
-      "with its own; one on a grid as a stencil, without a matrix. rtol 1e-8 (double) or 1e-5\n"
-      "(single).\n\n" PROBLEMS
+      "with its own; one on a grid as a stencil, without a matrix. --precond alone means pcg.\n"
+      "rtol 1e-8 (double) or 1e-5 (single).\n\n" PROBLEMS
       "\nCtrl-C ends the solve, and its last iterate is reported and written; again: at once.\n"
       "Exit status: 0 converged, 1 not converged, 2 bad usage or input, 3 device failure, 130 "
       "Ctrl-C.\n",
@@ -44,6 +46,8 @@ static const command commands[] = {
     { "info",
       "[FILE.mtx[.gz] | --problem SPEC] [--device SEL] [--check-precond] [--levels] [--json]",
       "Look at a matrix: size, symmetry, bandwidth, rows, diagonal. Needs no device.", FOR_INFO,
+      "  kry info A.mtx\n"
+      "  kry info A.mtx --device gpu\n",
       "With --device also the time that a product in each format should take there. --device\n"
       "without a matrix shows what was measured there, and where it is kept. --check-precond\n"
       "multiplies with a preconditioner instead, on the device; exit status 1: it is not "
@@ -51,18 +55,28 @@ static const command commands[] = {
       "or not positive definite. --levels lists the levels of multigrid.\n\n" PROBLEMS,
       info_run },
     { "generate", "SPEC -o FILE.mtx[.gz] [--rhs FILE] [--solution FILE] [--coordinates FILE]",
-      "Write a generated problem as Matrix Market files.", FOR_GENERATE, PROBLEMS, generate_run },
-    { "devices", "[--json]", "List the OpenCL devices.", FOR_DEVICES, NULL, devices_run },
+      "Write a generated problem as Matrix Market files.", FOR_GENERATE,
+      "  kry generate poisson2d:64 -o A.mtx --rhs b.mtx --solution x.mtx\n"
+      "  kry generate random_spd:10000:8 -o A.mtx.gz --seed 7\n",
+      PROBLEMS, generate_run },
+    { "devices", "[--json]", "List the OpenCL devices.", FOR_DEVICES,
+      "  kry devices\n"
+      "  kry devices --json\n",
+      NULL, devices_run },
     { "bench",
       "stream|spmv|spgemm|setup|stencil|cg|solve|kernels|mtx|tridiagonal [FILE...] [--problem "
       "SPEC]... "
       "[options]",
       "Measure the device: vectors, products, iterations, kernels, files, banded systems.",
       FOR_BENCH,
+      "  kry bench stream\n"
+      "  kry bench spmv A.mtx --problem poisson3d:64 --json\n",
       "fraction_of_copy compares with the copy bandwidth measured in the same run.\n\n" PROBLEMS,
       bench_run },
     { "reproduce", "wang|akhtar|brodtkorb|cevahir|gupta [FILE...] [--problem SPEC]... [options]",
       "Measure what a paper measured: its tables beside ours.", FOR_REPRODUCE,
+      "  kry reproduce wang --max-n 512\n"
+      "  kry reproduce gupta --html gupta.html\n",
       "wang      table 1 and figures 8, 9, 11: CG for the Poisson equation on grids of N x N\n"
       "          points, iterations, errors and times; an iteration by each memory path.\n"
       "akhtar    table 1: temperatures in a cube; figures 12, 13, 16, 23, 24: the field, and how\n"
@@ -78,6 +92,8 @@ static const command commands[] = {
       reproduce_run },
     { "tune", "[--device SEL] [--json]",
       "Find the launches that suit a device, and keep them for later runs.", FOR_TUNE,
+      "  kry tune\n"
+      "  kry tune --device gpu:1\n",
       "Takes a minute. Sums are added up in an order that depends on what is found, so their last\n"
       "bits may change. kry info --device SEL shows what is kept, and where.\n",
       tune_run },
@@ -89,7 +105,7 @@ static void print_help(void)
     for (size_t i = 0; i < COUNT(commands); i++)
         printf("  kry %-9s %s\n                %s\n", commands[i].name, commands[i].usage,
                commands[i].summary);
-    printf("\nkry help COMMAND tells more; kry --version.\n");
+    printf("\nkry help COMMAND tells more; kry version.\n");
 }
 
 /* 0 done and converged, 1 not converged, 2 bad usage or input, 3 device or internal failure. */
@@ -125,9 +141,10 @@ static kry_status run(int argc, char **argv, const command **cmd)
     options o = { 0 };
     CHECK(argc > 1, KRY_ERR_PARSE, "no command; kry --help lists them");
     bool help = !strcmp(argv[1], "help");
-    if (!strcmp(argv[1], "--version"))
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version"))
         printf("kry %s\n", kry_version());
-    else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || (help && argc == 2))
+    else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+             (help && (argc == 2 || !strcmp(argv[2], "help"))))
         print_help();
     else if (help) {
         TRY(find_command(argv[2], cmd));

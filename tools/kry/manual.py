@@ -37,7 +37,7 @@ def print_block(lines):
         if begins and not meaning and ' ' in name and not name.startswith('-') and indent == 0:
             name, meaning = name.split(' ', 1)
         if begins:
-            print(f'.TP\n.B {roff(name)}')
+            print('.TP\n.B ' + roff(name).replace('|', r'|\:'))  # a long list may break
         if meaning:
             print(roff(meaning))
     if items:
@@ -48,14 +48,17 @@ def main():
     overview = output('--help').splitlines()
     usage = [line.strip() for line in overview if line.startswith('  kry ')]
     shared = {}  # blocks with a title are alike for all commands that have them
-    print(f'.TH KRY 1 "" "kry {overview[0].split()[1].rstrip(":")}"')
+    print(f'.TH KRY 1 "" "kry {overview[0].split()[1].rstrip(":")}"\n.ad l')
     print(f'.SH NAME\nkry \\- {overview[0].split(": ", 1)[1]}\n.SH SYNOPSIS\n.nf')
     print('\n'.join(map(roff, usage)), '\n.fi\n.SH COMMANDS')
     for command in (line.split()[1] for line in usage):
         lines = output('help', command).splitlines()
         print(f'.SS kry {command}')
         for block in blocks(lines[1:]):
-            if re.fullmatch(r'[A-Z][^.]*:', block[0]) and len(block) > 1:
+            if re.match('Options, |Examples:', block[0]):
+                print(f'.PP\n.I {roff(block[0])}')
+                print_block(block[1:])
+            elif re.fullmatch(r'[A-Z][^.]*:', block[0]) and len(block) > 1:
                 shared[block[0][:-1]] = block[1:]
             else:
                 print_block(block)

@@ -24,7 +24,8 @@ typedef struct options {
 
 typedef struct command {
     const char *name, *usage, *summary;
-    unsigned bit; /* in the table of options */
+    unsigned bit;         /* in the table of options */
+    const char *examples; /* two lines of a shell */
     const char *notes;
     kry_status (*run)(const options *o);
 } command;
@@ -42,12 +43,24 @@ enum {
 
 typedef enum option_kind { FLAG, TEXT, LIST, REAL, WHOLE } option_kind;
 
+/* Help lists options by these, in this order. */
+typedef enum option_group {
+    ABOUT_SYSTEM,
+    ABOUT_METHOD,
+    ABOUT_STOPPING,
+    ABOUT_OUTPUT,
+    ABOUT_DEVICE,
+    ABOUT_EXPERT,
+    ABOUT_COUNT
+} option_group;
+
 typedef struct option {
     const char *name;
     char letter; /* short form, or 0 */
     option_kind kind;
     size_t offset; /* in options */
     unsigned commands;
+    option_group group;
     const char *value; /* what it takes, for help; "a|b|c" where only these are taken */
     bool closed;       /* nothing but the words in `value` */
     const char *help;

@@ -9,68 +9,73 @@
 
 #define AT(field) offsetof(options, field)
 static const option table[] = {
-    { "problem", 0, LIST, AT(problems), FOR_SOLVE | FOR_INFO | FOR_BENCH | FOR_REPRODUCE, "SPEC",
-      false, "a generated problem, see below" },
-    { "rhs", 0, TEXT, AT(rhs), FOR_SOLVE, "FILE|ones|random|manufactured", false,
+    { "problem", 0, LIST, AT(problems), FOR_SOLVE | FOR_INFO | FOR_BENCH | FOR_REPRODUCE,
+      ABOUT_SYSTEM, "SPEC", false, "a generated problem, see below" },
+    { "rhs", 0, TEXT, AT(rhs), FOR_SOLVE, ABOUT_SYSTEM, "FILE|ones|random|manufactured", false,
       "right-hand side; manufactured: A times a random x, so that the error is known" },
-    { "rhs", 0, TEXT, AT(rhs), FOR_GENERATE, "FILE", false, "write the right-hand side too" },
-    { "solution", 0, TEXT, AT(solution), FOR_GENERATE, "FILE", false,
+    { "rhs", 0, TEXT, AT(rhs), FOR_GENERATE, ABOUT_OUTPUT, "FILE", false,
+      "write the right-hand side too" },
+    { "solution", 0, TEXT, AT(solution), FOR_GENERATE, ABOUT_OUTPUT, "FILE", false,
       "write the known solution too" },
-    { "check-precond", 0, FLAG, AT(check_precond), FOR_INFO, NULL, false,
+    { "check-precond", 0, FLAG, AT(check_precond), FOR_INFO, ABOUT_SYSTEM, NULL, false,
       "test whether --precond (default jacobi) is symmetric and positive definite" },
-    { "levels", 0, FLAG, AT(levels), FOR_INFO, NULL, false,
+    { "levels", 0, FLAG, AT(levels), FOR_INFO, ABOUT_SYSTEM, NULL, false,
       "what multigrid (--precond mg, amg) makes of it: rows, entries, bytes of each level" },
-    { "precision", 0, TEXT, AT(precision), FOR_BENCH | FOR_REPRODUCE | FOR_INFO, "single|double",
-      true, "numbers on the device (default double)" },
-    { "outer", 0, TEXT, AT(outer), FOR_SOLVE, "device|host", true,
+    { "precision", 0, TEXT, AT(precision), FOR_BENCH | FOR_REPRODUCE | FOR_INFO, ABOUT_METHOD,
+      "single|double", true, "numbers on the device (default double)" },
+    { "outer", 0, TEXT, AT(outer), FOR_SOLVE, ABOUT_EXPERT, "device|host", true,
       "mixed: where x and its residual are kept (default device, if it has double)" },
-    { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
+    { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH | FOR_INFO, ABOUT_SYSTEM, "WORD", false,
       "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, ..." },
-    { "blocks", 0, TEXT, AT(blocks), FOR_SOLVE | FOR_BENCH, "AxBxC", false,
+    { "blocks", 0, TEXT, AT(blocks), FOR_SOLVE | FOR_BENCH, ABOUT_DEVICE, "AxBxC", false,
       "cut a grid into so many blocks along x, y and z, one for each device or rank (default: by "
       "what they send)" },
-    { "block-size", 0, WHOLE, AT(block_size), FOR_SOLVE | FOR_INFO, "N", false,
+    { "block-size", 0, WHOLE, AT(block_size), FOR_SOLVE | FOR_INFO, ABOUT_SYSTEM, "N", false,
       "unknowns of a node, numbered one after the other (default: by the pattern)" },
-    { "coordinates", 0, TEXT, AT(coordinates), FOR_SOLVE | FOR_INFO, "FILE", false,
+    { "coordinates", 0, TEXT, AT(coordinates), FOR_SOLVE | FOR_INFO, ABOUT_SYSTEM, "FILE", false,
       "of the nodes of a solid, a row of 2 or 3 for each: --precond amg takes its rigid body "
       "modes" },
-    { "coordinates", 0, TEXT, AT(coordinates), FOR_GENERATE, "FILE", false,
+    { "coordinates", 0, TEXT, AT(coordinates), FOR_GENERATE, ABOUT_OUTPUT, "FILE", false,
       "write the coordinates of the nodes too" },
-    { "maxit", 0, WHOLE, AT(maxit), FOR_BENCH, "N", false,
+    { "maxit", 0, WHOLE, AT(maxit), FOR_BENCH, ABOUT_STOPPING, "N", false,
       "iterations of the solve (kernels; default 50)" },
-    { "seed", 0, WHOLE, AT(seed), FOR_ALL & ~FOR_DEVICES, "S", false,
+    { "seed", 0, WHOLE, AT(seed), FOR_ALL & ~FOR_DEVICES, ABOUT_EXPERT, "S", false,
       "for everything random (default 1)" },
-    { "n", 0, WHOLE, AT(n), FOR_BENCH, "N", false,
+    { "n", 0, WHOLE, AT(n), FOR_BENCH, ABOUT_SYSTEM, "N", false,
       "length of the vectors that are copied, added, ...; number of entries (mtx)" },
-    { "n", 0, WHOLE, AT(n), FOR_REPRODUCE, "N", false,
+    { "n", 0, WHOLE, AT(n), FOR_REPRODUCE, ABOUT_SYSTEM, "N", false,
       "points on a side of the cube, with --svg also N/2 and N/4 (akhtar)" },
-    { "hot", 0, FLAG, AT(hot), FOR_BENCH, NULL, false,
+    { "hot", 0, FLAG, AT(hot), FOR_BENCH, ABOUT_EXPERT, NULL, false,
       "one copy of the matrix and the vectors, which caches may hold (spmv, stencil)" },
-    { "columns", 0, WHOLE, AT(columns), FOR_BENCH, "K", false,
+    { "columns", 0, WHOLE, AT(columns), FOR_BENCH, ABOUT_SYSTEM, "K", false,
       "vectors that A is multiplied with at once (spmv, stencil), or right-hand sides (solve, "
       "kernels); "
       "default 1" },
-    { "reproducible", 0, FLAG, AT(reproducible), FOR_BENCH, NULL, false,
+    { "reproducible", 0, FLAG, AT(reproducible), FOR_BENCH, ABOUT_EXPERT, NULL, false,
       "once more with the same bits on any number of devices, and the ratio (cg)" },
-    { "svg", 0, TEXT, AT(svg), FOR_BENCH, "FILE", false, "draw the results (spmv, stencil)" },
-    { "svg", 0, TEXT, AT(svg), FOR_REPRODUCE, "PREFIX", false,
+    { "svg", 0, TEXT, AT(svg), FOR_BENCH, ABOUT_OUTPUT, "FILE", false,
+      "draw the results (spmv, stencil)" },
+    { "svg", 0, TEXT, AT(svg), FOR_REPRODUCE, ABOUT_OUTPUT, "PREFIX", false,
       "draw the figures: PREFIX-....svg (wang, akhtar, gupta)" },
-    { "max-n", 0, WHOLE, AT(max_n), FOR_REPRODUCE, "N", false,
+    { "max-n", 0, WHOLE, AT(max_n), FOR_REPRODUCE, ABOUT_SYSTEM, "N", false,
       "points along a side of the largest grid, rows of the largest dense matrix (wang, gupta, "
       "brodtkorb; default: what suits the device)" },
-    { "device", 0, TEXT, AT(device), FOR_ALL & ~(FOR_DEVICES | FOR_GENERATE), "SEL", false,
-      "gpu, cpu, gpu:1 or a part of a name, see kry devices (default $KRY_DEVICE)" },
-    { "out", 'o', TEXT, AT(out), FOR_SOLVE, "FILE", false, "write the solution (Matrix Market)" },
-    { "out", 'o', TEXT, AT(out), FOR_GENERATE, "FILE", false, "the matrix; gzip'd if .gz" },
-    { "plot", 0, TEXT, AT(plot), FOR_SOLVE, "FILE.svg", false, "draw the convergence history" },
-    { "html", 0, TEXT, AT(html), FOR_SOLVE, "FILE.html", false,
+    { "device", 0, TEXT, AT(device), FOR_ALL & ~(FOR_DEVICES | FOR_GENERATE), ABOUT_DEVICE, "SEL",
+      false, "gpu, cpu, gpu:1 or a part of a name, see kry devices (default $KRY_DEVICE)" },
+    { "out", 'o', TEXT, AT(out), FOR_SOLVE, ABOUT_OUTPUT, "FILE", false,
+      "write the solution (Matrix Market)" },
+    { "out", 'o', TEXT, AT(out), FOR_GENERATE, ABOUT_OUTPUT, "FILE", false,
+      "the matrix; gzip'd if .gz" },
+    { "plot", 0, TEXT, AT(plot), FOR_SOLVE, ABOUT_OUTPUT, "FILE.svg", false,
+      "draw the convergence history" },
+    { "html", 0, TEXT, AT(html), FOR_SOLVE, ABOUT_OUTPUT, "FILE.html", false,
       "write one page that tells all of it: convergence, times, kernels, the matrix" },
-    { "html", 0, TEXT, AT(html), FOR_BENCH | FOR_REPRODUCE, "FILE.html", false,
+    { "html", 0, TEXT, AT(html), FOR_BENCH | FOR_REPRODUCE, ABOUT_OUTPUT, "FILE.html", false,
       "write the results as one page in place of text (with --json: besides)" },
-    { "verbose", 'v', FLAG, AT(verbose), FOR_SOLVE, NULL, false,
+    { "verbose", 'v', FLAG, AT(verbose), FOR_SOLVE, ABOUT_OUTPUT, NULL, false,
       "say what the solver is made of: preconditioner, deflation, tolerances, precision" },
-    { "json", 0, FLAG, AT(json), FOR_ALL, NULL, false, "one JSON object per line" },
-    { "help", 'h', FLAG, AT(help), FOR_ALL, NULL, false, "this text" },
+    { "json", 0, FLAG, AT(json), FOR_ALL, ABOUT_OUTPUT, NULL, false, "one JSON object per line" },
+    { "help", 'h', FLAG, AT(help), FOR_ALL, ABOUT_OUTPUT, NULL, false, "this text" },
 };
 #undef AT
 
@@ -85,6 +90,19 @@ static unsigned commands_of_word(const char *name)
         if (!strcmp(name, of_bench[i])) commands |= FOR_BENCH;
     if (!strcmp(name, "resident")) commands |= FOR_REPRODUCE;
     return strcmp(name, "precond") ? commands : commands | FOR_INFO;
+}
+
+static option_group group_of_word(const char *name)
+{
+    static const char *const stopping[] = { "rtol", "atol", "maxit", "stop", "check-every" },
+                             *const expert[] = { "check",  "resident", "guess",      "omega",
+                                                 "scheme", "inner",    "inner-rtol", "delta" };
+
+    for (size_t i = 0; i < COUNT(stopping); i++)
+        if (!strcmp(name, stopping[i])) return ABOUT_STOPPING;
+    for (size_t i = 0; i < COUNT(expert); i++)
+        if (!strcmp(name, expert[i])) return ABOUT_EXPERT;
+    return ABOUT_METHOD;
 }
 
 bool options_get(int i, option *opt)
@@ -103,6 +121,7 @@ bool options_get(int i, option *opt)
                          .offset =
                              offsetof(options, solver) + (size_t)(i - own) * sizeof(const char *),
                          .commands = commands_of_word(word->name),
+                         .group = group_of_word(word->name),
                          .value = word->form + strlen(word->name) + 1,
                          .closed = word->kind == KRY_WORD_CHOICE,
                          .help = word->meaning };
@@ -111,41 +130,59 @@ bool options_get(int i, option *opt)
 
 /* ---- help ------------------------------------------------------------------------- */
 
-static void print_line(const char *left, const char *help)
+/* The meaning of what was printed on this line, `used` characters of it. */
+static void print_meaning(int used, const char *help)
 {
-    enum { LEFT = 27, INDENT = 30, LINE = 100 };
+    enum { INDENT = 30, LINE = 100 };
 
-    printf("  %-*s", LEFT, left);
-    if (strlen(left) < LEFT)
-        printf(" ");
-    else
-        printf("\n%*s", INDENT, "");
+    printf("%*s", used < INDENT ? INDENT - used : 0, "");
+    if (used >= INDENT) printf("\n%*s", INDENT, "");
     text_wrapped(help, LINE - INDENT, INDENT);
 }
 
 static void print_words(const char *title, const kry_word *(*word)(int i))
 {
     printf("\n%s:\n", title);
-    for (int i = 0; word(i); i++) print_line(word(i)->form, word(i)->meaning);
+    for (int i = 0; word(i); i++) print_meaning(printf("  %s", word(i)->form), word(i)->meaning);
+}
+
+static void print_option(const option *opt)
+{
+    int used = printf("  ");
+
+    if (opt->letter) used += printf("-%c, ", opt->letter);
+    used += printf("--%s", opt->name);
+    if (opt->value) used += printf(" %s", opt->value);
+    print_meaning(used, opt->help);
+}
+
+static void print_group(const command *cmd, option_group group)
+{
+    static const char *const titles[ABOUT_COUNT] = {
+        [ABOUT_SYSTEM] = "Options, the system",     [ABOUT_METHOD] = "Options, the method",
+        [ABOUT_STOPPING] = "Options, when to stop", [ABOUT_OUTPUT] = "Options, output",
+        [ABOUT_DEVICE] = "Options, devices",        [ABOUT_EXPERT] = "Options, for experts"
+    };
+    bool any = false;
+    option opt;
+
+    for (int i = 0; options_get(i, &opt); i++) {
+        if (!(opt.commands & cmd->bit) || opt.group != group) continue;
+        if (!any) printf("\n%s:\n", titles[group]);
+        any = true;
+        print_option(&opt);
+    }
 }
 
 void options_help(const command *cmd)
 {
-    option opt;
-
     printf("kry %s %s\n\n%s\n\n", cmd->name, cmd->usage, cmd->summary);
-    for (int i = 0; options_get(i, &opt); i++) {
-        char left[80], letter[8] = "";
-        if (!(opt.commands & cmd->bit)) continue;
-        if (opt.letter) snprintf(letter, sizeof letter, "-%c, ", opt.letter);
-        snprintf(left, sizeof left, "%s--%s%s%s", letter, opt.name, opt.value ? " " : "",
-                 opt.value ? opt.value : "");
-        print_line(left, opt.help);
-    }
+    printf("Examples:\n%s", cmd->examples);
+    for (option_group group = 0; group < ABOUT_COUNT; group++) print_group(cmd, group);
     if (commands_of_word("precond") & cmd->bit) {
         print_words("Preconditioners", kry_precond_word);
-        print_line("...@single, ...@half",
-                   "how block-ic, ic0, icc, block-ilu, ilu0 and ilu keep their numbers");
+        print_meaning(printf("  ...@single, ...@half"),
+                      "how block-ic, ic0, icc, block-ilu, ilu0 and ilu keep their numbers");
         print_words("Settings of mg and amg, with commas between", kry_multigrid_word);
     }
     if (commands_of_word("deflation") & cmd->bit)

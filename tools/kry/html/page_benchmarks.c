@@ -169,28 +169,28 @@ static const record_value *find_value(const record *one, const char *key)
 /* What is the same of all records. */
 static void constants(FILE *f, const group *g, const char *const *key, int count)
 {
-    char text[600];
+    char text[600], title[64];
 
-    kry_html_facts(f, "The same of all");
+    kry_html_facts(f, "In all of them");
     for (int k = 0; k < count; k++) {
         const record_value *v = find_value(&g->r->one[g->begin], key[k]);
         if (!v || !is_constant(g, key[k]) || (v->plain && !strcmp(v->text, "null"))) continue;
-        kry_html_fact(f, key[k], "%s", record_shown(v, text, sizeof text));
+        kry_html_fact(f, record_title(key[k], title, sizeof title), "%s",
+                      record_shown(v, text, sizeof text));
     }
     kry_html_facts_end(f);
 }
 
 static void table(FILE *f, const group *g, const group *all, const char *const *key, int count)
 {
-    char head[1200] = " ", text[600];
+    char head[MOST_COLUMNS * 66] = " ", text[600], title[64];
     size_t used = 1;
 
     for (int k = 0; k < count; k++) {
         const record_value *v = find_value(&g->r->one[g->begin], key[k]);
         if (!is_column(all, key[k])) continue;
-        if (used < sizeof head)
-            used += (size_t)snprintf(head + used, sizeof head - used, "|%s%s",
-                                     v && v->plain ? ">" : "", key[k]);
+        used += (size_t)snprintf(head + used, sizeof head - used, "|%s%s", v && v->plain ? ">" : "",
+                                 record_title(key[k], title, sizeof title));
     }
     kry_html_table(f, "What was measured", head, false);
     for (int i = g->begin; i < g->end; i++) {

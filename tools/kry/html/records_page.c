@@ -53,6 +53,36 @@ const char *record_shown(const record_value *v, char *text, size_t size)
     return text;
 }
 
+const char *record_title(const char *key, char *text, size_t size)
+{
+    static const struct {
+        const char *key, *title;
+    } own[] = { { "gbytes_per_s", "GB/s" },
+                { "mbytes_per_s", "MB/s" },
+                { "gflops", "GFLOP/s" },
+                { "nnz", "nonzeros" },
+                { "n", "unknowns" },
+                { "setup_s", "set-up" },
+                { "seconds", "time" },
+                { "error_inf", "largest error" },
+                { "error_rel", "relative error" },
+                { "fraction_of_copy", "share of copy" } };
+
+    for (size_t i = 0; i < COUNT(own); i++)
+        if (!strcmp(key, own[i].key)) {
+            snprintf(text, size, "%s", own[i].title);
+            return text;
+        }
+    snprintf(text, size, "%s", key);
+    if (ends_with(text, "_per_s"))
+        text[strlen(text) - 1] = 0, strncat(text, "second", size - strlen(text) - 1);
+    else if (ends_with(text, "_s"))
+        text[strlen(text) - 2] = 0; /* the unit stands with the number */
+    for (char *c = text; *c; c++)
+        if (*c == '_') *c = ' ';
+    return text;
+}
+
 static kry_status write_page(const records_page *p, const char *title, const kry_device_info *d)
 {
     kry_status st = KRY_OK;

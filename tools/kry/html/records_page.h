@@ -28,5 +28,7 @@ void page_benchmarks(FILE *f, const records *r);
 kry_status page_paper(FILE *f, const records *r);
 /* A value as people read it, by what its key says. Returns text. */
 const char *record_shown(const record_value *v, char *text, size_t size);
+/* What a key is called in headings, "set-up" for "setup_s". Returns text. */
+const char *record_title(const char *key, char *text, size_t size);
 
 #endif

@@ -160,6 +160,17 @@ end
 %! [x, flag, ~, iter] = kry_pcg (A, b, 1e-8, 200, [], [], (1:n^2)' / n^2);
 %! assert ([flag iter], [0 0]);
 %!test
+%! % relres is that of x, also where a guess is good enough; by the device and step by step
+%! guess = (1:n^2)' / n^2 + 1e-3 * cos (1:n^2)';
+%! for how = {[], @(r) r}
+%!   for tol = [0.5, 1e-6, 1e-30]
+%!     [x, flag, relres, iter, resvec] = kry_pcg (A, b, tol, 30, how{1}, [], guess);
+%!     assert (relres, norm (b - A * x) / norm (b), -1e-6);
+%!     assert (numel (resvec) > 0); assert (resvec(1), norm (b - A * guess), -1e-6);
+%!     assert (flag == 0, relres <= tol);
+%!   end
+%! end
+%!test
 %! % preconditioners of all kinds
 %! J = diag (diag (A)); L = ichol (A); M = L * L';
 %! for how = {{J}, {full(J)}, {L, L'}, {M}, {sqrt(J), sqrt(J)}, {@(r) J \ r}, {@(r) L \ r, L'}, ...

@@ -197,7 +197,8 @@ enum { IN_A, IN_B, IN_X0, IN_M, IN_D, IN_COUNT };
 /* Shared with the thread that waits; it stays until the task has ended. */
 typedef struct pcg_report {
     kry_result result;
-    double *history; /* owned */
+    /* Owned. Residuals of the recurrence, one at least; that of iteration `best`, of which x is returned, is ||b - A x||. */
+    double *history;
     int64_t count, best;
 } pcg_report;
 
@@ -221,10 +222,12 @@ static kry_status keep_history(const kry_result *result, pcg_report *report)
     kry_status st = KRY_OK;
 
     report->result = *result;
-    report->count = result->history_count;
-    report->history = malloc(((size_t)report->count + 1) * sizeof *report->history);
+    report->count = result->history_count ? result->history_count : 1;
+    report->history = malloc((size_t)report->count * sizeof *report->history);
     CHECK(report->history, KRY_ERR_MEMORY, "kry_pcg: no memory for the history");
-    memcpy(report->history, result->history, (size_t)report->count * sizeof *report->history);
+    report->history[0] = result->true_residual; /* of a guess that is good enough */
+    if (result->history_count)
+        memcpy(report->history, result->history, (size_t)report->count * sizeof *report->history);
     for (int64_t k = 1; k < report->count; k++)
         if (report->history[k] <= report->history[report->best]) report->best = k;
 done:
@@ -257,20 +260,19 @@ static kry_status start_from(const system_parts *s, kry_vec *x)
 }
 
 static kry_status solve(const system_parts *s, const kry_stop *stop, kry_task *self, kry_vec *x,
-                        pcg_report *report)
+                        kry_result *result, pcg_report *report)
 {
     kry_status st = KRY_OK, end;
     kry_op *solver = NULL;
-    kry_result result;
 
     TRY(start_from(s, x));
     TRY(kry_pcg_create(s->A,
                        KRY_PCG(.precond = s->M, .deflation = s->D, .stop = *stop, .monitor = watch,
                                .monitor_user = self, .check = KRY_CHECK_NONE),
                        &solver));
-    TRY(end = kry_solve(solver, s->b, x, &result));
+    TRY(end = kry_solve(solver, s->b, x, result));
     CHECK(end != KRY_STOPPED, KRY_ERR_CANCELLED, "kry_pcg: interrupted");
-    if (report) TRY(keep_history(&result, report));
+    if (report) TRY(keep_history(result, report));
 done:
     kry_op_release(&solver);
     return st;
@@ -285,6 +287,7 @@ static kry_status run_pcg(void *params, kry_task *self)
     pcg_report *r = p->report;
     system_parts s = { 0 };
     kry_vec *x = NULL;
+    kry_result result;
     double norm_b = 0;
 
     TRY(take_parts(p, self, &s));
@@ -294,13 +297,14 @@ static kry_status run_pcg(void *params, kry_task *self)
     kry_stop stop = { .atol = target > 0 ? target : DBL_MIN, .max_iter = p->max_iter };
     if (p->backward)
         stop = (kry_stop){ .rtol = p->tol, .max_iter = p->max_iter, .test = KRY_STOP_BACKWARD };
-    TRY(solve(&s, &stop, self, x, r));
-    bool last = r->best == r->count - 1 || r->result.reason <= KRY_CONVERGED_ZERO;
-    if (!last && r->best == 0)
+    TRY(solve(&s, &stop, self, x, &result, r));
+    bool last = r->best == r->count - 1 || result.reason <= KRY_CONVERGED_ZERO;
+    if (!last && r->best == 0) {
         TRY(start_from(&s, x));
-    else if (!last) {
+    } else {
         stop.max_iter = r->best;
-        TRY(solve(&s, &stop, self, x, NULL));
+        if (!last) TRY(solve(&s, &stop, self, x, &result, NULL));
+        r->history[r->best] = result.true_residual;
     }
     kry_task_set_vec(self, x);
 done:
@@ -326,11 +330,11 @@ static int flag_of(kry_reason reason)
 static kry_status report_out(call *c, const pcg_report *r, const shape *s, kry_task **task)
 {
     kry_status st = KRY_OK;
-    const double norm_b = r->result.norm_b, least = r->count ? r->history[r->best] : 0;
+    const double norm_b = r->result.norm_b;
 
     TRY(value_keep(s, task, &c->out[0]));
     if (c->out_count > 1) c->out[1] = mxCreateDoubleScalar(flag_of(r->result.reason));
-    if (c->out_count > 2) c->out[2] = mxCreateDoubleScalar(norm_b > 0 ? least / norm_b : 0);
+    if (c->out_count > 2) c->out[2] = mxCreateDoubleScalar(norm_b > 0 ? r->history[r->best] / norm_b : 0);
     if (c->out_count > 3) c->out[3] = mxCreateDoubleScalar((double)r->best);
     if (c->out_count > 4) {
         c->out[4] = mxCreateDoubleMatrix((mwSize)r->count, 1, mxREAL);

@@ -16,13 +16,23 @@ function [x, flag, relres, iter, resvec, eigest] = pcg_by_steps (A, b, tol, maxi
   resvec = norm (r);
   scaled = []; alphas = []; betas = [];
   p = []; old_tau = 1;
+  exact = true;        % r is b - A * x, not what the recurrence made of it
+  checked = resvec(1); % norm of the last r that was exact
   [precondition, flag] = preconditioner_of (M1, M2, on_host, more, r, flag);
-  while flag == 1 && resvec(end) > tol * norm_b && steps < maxit
+  while flag == 1
+    if ~exact && resvec(end) <= tol * norm_b % the recurrence says so: is it true of x?
+      r = b - product (x);
+      resvec(end) = norm (r);
+      exact = true;
+      if resvec(end) > tol * norm_b && resvec(end) > checked / 2, flag = 3; end
+      checked = resvec(end);
+    end
+    if flag == 3 || resvec(end) <= tol * norm_b || steps >= maxit, break; end
     z = precondition (r);
     tau = inner (z, r);
     beta = tau / old_tau;
     old_tau = tau;
-    if steps == 0, p = z; else, p = z + beta * p; end
+    if exact, beta = 0; p = z; else, p = z + beta * p; end
     q = product (p);
     curvature = inner (p, q);
     scaled(end+1) = sqrt (tau); %#ok
@@ -34,6 +44,7 @@ function [x, flag, relres, iter, resvec, eigest] = pcg_by_steps (A, b, tol, maxi
     step = alpha * p;
     x = x + step;
     r = r - alpha * q;
+    exact = false;
     steps = steps + 1;
     alphas(steps) = alpha; betas(steps) = beta; %#ok
     resvec(end+1, 1) = norm (r); %#ok
@@ -47,8 +58,8 @@ function [x, flag, relres, iter, resvec, eigest] = pcg_by_steps (A, b, tol, maxi
     resvec = [resvec, reshape(scaled(1:numel (resvec)), [], 1)];
   end
   x = best;
+  if ~exact || iter < steps, resvec(iter + 1, 1) = norm (b - product (x)); end
   relres = resvec(iter + 1, 1) / norm_b;
-  if resvec(1) == 0, relres = 0; end
   if flag == 2, relres = 1; end
   if flag == 1 && relres <= tol, flag = 0; end
 end
