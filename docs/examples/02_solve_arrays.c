@@ -38,8 +38,7 @@ int main(void)
     if ((st = kry_vec_create(device, KRY_F64, n, 1, &x)) < 0) goto done;
     if ((st = kry_vec_fill(b, 1.0)) < 0) goto done;
 
-    if ((st = kry_solver_create(A, "method=pcg precond=amg rtol=1e-10", NULL, NULL, &solver)) <
-        0)
+    if ((st = kry_solver_create(A, "method=pcg precond=amg rtol=1e-10", NULL, NULL, &solver)) < 0)
         goto done;
     if ((st = kry_solve(solver, b, x, NULL)) != KRY_OK) goto done;
     if ((st = kry_vec_read(x, u)) < 0) goto done;

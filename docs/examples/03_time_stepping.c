@@ -69,8 +69,7 @@ int main(void)
     if ((st = kry_csr_create(device, KRY_F64, n, n, row_ptr, col, val,
                              KRY_MATRIX(.traits = KRY_POSITIVE), &A)) < 0)
         goto done;
-    if ((st = kry_solver_create(A, "method=pcg precond=amg rtol=1e-10", NULL, NULL, &solver)) <
-        0)
+    if ((st = kry_solver_create(A, "method=pcg precond=amg rtol=1e-10", NULL, NULL, &solver)) < 0)
         goto done;
     if ((st = kry_vec_create(device, KRY_F64, n, 1, &old)) < 0) goto done;
     if ((st = kry_vec_create(device, KRY_F64, n, 1, &new)) < 0) goto done;

@@ -334,7 +334,8 @@ static kry_status report_out(call *c, const pcg_report *r, const shape *s, kry_t
 
     TRY(value_keep(s, task, &c->out[0]));
     if (c->out_count > 1) c->out[1] = mxCreateDoubleScalar(flag_of(r->result.reason));
-    if (c->out_count > 2) c->out[2] = mxCreateDoubleScalar(norm_b > 0 ? r->history[r->best] / norm_b : 0);
+    if (c->out_count > 2)
+        c->out[2] = mxCreateDoubleScalar(norm_b > 0 ? r->history[r->best] / norm_b : 0);
     if (c->out_count > 3) c->out[3] = mxCreateDoubleScalar((double)r->best);
     if (c->out_count > 4) {
         c->out[4] = mxCreateDoubleMatrix((mwSize)r->count, 1, mxREAL);
