@@ -13,13 +13,15 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, MatrixRankWarning, aslinearoperator
 
+from ._factors import factorized, splu
 from ._least_squares import lsmr, lsqr
 from ._library import SingularError, check_tolerances, number_type, refuse_masked
 from ._operator import OperatorLike
 from ._recycling import gcrotmk, lgmres
 from ._solver import Solver
 
-__all__ = ['cg', 'minres', 'gmres', 'bicgstab', 'lgmres', 'gcrotmk', 'lsqr', 'lsmr', 'spsolve']
+__all__ = ['cg', 'minres', 'gmres', 'bicgstab', 'lgmres', 'gcrotmk', 'lsqr', 'lsmr', 'spsolve', 'splu',
+           'factorized']
 
 Guess = Optional[Union[ArrayLike, str]]
 Answer = Tuple[np.ndarray, int]
