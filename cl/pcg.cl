@@ -4,7 +4,7 @@
 // Launch: kry_groups_for(n) groups of WG, pcg_step kry_chunks_of(x).groups. All vectors but x start at element 0.
 
 // p := z + beta old, unless the solve has stopped; old may be p.
-void one_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
+INLINED void one_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
                    global REAL *p, local TOTAL2 *lane)
 {
     ACC b;
@@ -52,7 +52,7 @@ void one_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const 
 #else
 #define DRIFT_STEP(V, sum)
 #endif
-void one_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p OLD_PARAM,
+INLINED void one_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p OLD_PARAM,
               global const REAL *restrict q, global REAL *restrict x, global REAL *restrict r,
               global TOTAL2 *restrict part DIAGONAL_PARAMS, local TOTAL2 *lane)
 {

@@ -347,6 +347,22 @@ static void reproducible__compiler_reorders_sums(void **state)
     assert_true(layer()->device(""));
 }
 
+static void launches__device_runs_nothing(void **state)
+{
+    (void)state;
+    kry_device *dev = NULL;
+    kry_vec *x = NULL;
+
+    assert_true(layer()->device("idle-cpu"));
+    OK(kry_device_open("cpu", &dev));
+    for (int times = 0; times < 2; times++) /* a device that failed is asked again */
+        REFUSES(kry_vec_create(dev, KRY_F64, 1, 1, &x), KRY_ERR_DEVICE,
+                "vec_fill: 'CPU that runs nothing', driver 7.1, took it and then did not run it");
+    assert_null(x);
+    kry_device_release(&dev);
+    assert_true(layer()->device(""));
+}
+
 static void images__compiler_hides_them(void **state)
 {
     (void)state;
@@ -536,6 +552,7 @@ int main(void)
         cmocka_unit_test(accelerator__has_its_own_name_and_groups),
         cmocka_unit_test(reproducible__compiler_reorders_sums),
         cmocka_unit_test(images__compiler_hides_them),
+        cmocka_unit_test(launches__device_runs_nothing),
         cmocka_unit_test_setup_teardown(gemm__tiles_by_registers, keep_no_programs, keep_programs),
         cmocka_unit_test(solve__tiles_by_registers),
         cmocka_unit_test(team__of_sub_devices_needs_1_2),

@@ -180,6 +180,24 @@ static void drop_kernel(cl_kernel kernel)
     if (!kry_opencl_lost) clReleaseKernel(kernel);
 }
 
+/* Wait for a first launch, on devices that are no GPUs. PoCL's queues go on after a kernel that its linker refused, as
+ * if it had run; only its event knows. The event is released. */
+static kry_status first_launch_ended(kry_device *dev, const kry_kernel *kernel, cl_event *event)
+{
+    kry_status st = KRY_OK;
+    cl_int status = CL_COMPLETE;
+
+    TRY_CL(clFinish(dev->queue));
+    TRY_CL(clGetEventInfo(*event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
+    CHECK(status >= 0, KRY_ERR_DEVICE,
+          "kernel %s: '%s', driver %s, took it and then did not run it: %s (%d)", kernel->name,
+          dev->info.name, dev->info.driver, kry_cl_error_name(status), status);
+done:
+    clReleaseEvent(*event);
+    *event = NULL;
+    return st;
+}
+
 /* Arguments are set only when they change: setting twenty of them costs as much as a launch. */
 static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_range *range,
                                 const kry_arg *args, size_t count)
@@ -188,8 +206,9 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_r
     const size_t local[] = { (size_t)range->size, 1 };
     const size_t global[] = { (size_t)range->groups * local[0], (size_t)range->columns };
     const cl_uint dimensions = range->columns > 1 ? 2 : 1;
-    bool first = false, compiling = false;
+    bool first = false, compiling = false, waits;
     int lock = -1;
+    cl_event event = NULL;
     kry_kernel *const wanted = kernel;
 
     kernel = NULL;
@@ -210,17 +229,17 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_r
         memcpy(kernel->last[i], args[i].value, args[i].size);
         kernel->last_size[i] = (unsigned char)args[i].size;
     }
-    cl_event event = NULL;
+    waits = first && !dev->info.gpu; /* see kry_compiling_begin */
     if (first) kry_first_launch_begin(dev, kernel, range->size, &lock), compiling = true;
     cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, dimensions, NULL, global, local,
-                                        0, NULL, dev->trace ? &event : NULL);
+                                        0, NULL, dev->trace || waits ? &event : NULL);
     CHECK(err == CL_SUCCESS,
           err == CL_MEM_OBJECT_ALLOCATION_FAILURE ? KRY_ERR_MEMORY : KRY_ERR_DEVICE,
           "kernel %s: launch of %zu groups of %zu failed with %s (%d)", kernel->name,
           (size_t)(range->groups * range->columns), local[0], kry_cl_error_name(err), err);
-    if (event) dev->trace(dev->trace_user, kernel->name, event);
-    /* See kry_compiling_begin. Once, then never again. */
-    if (first && !dev->info.gpu) TRY_CL(clFinish(dev->queue));
+    if (dev->trace && waits) clRetainEvent(event);
+    if (dev->trace) dev->trace(dev->trace_user, kernel->name, event);
+    if (waits) TRY(first_launch_ended(dev, kernel, &event));
     kernel->launched = true;
 done:
     if (compiling) kry_first_launch_end(dev, kernel, range->size, lock);

@@ -189,6 +189,10 @@ kry_status kry_program_take_part(const char *source, int part, char **text)
     return st;
 }
 
+/* A caller may launch kernels in groups of any size, on CPUs, too. */
+static const char any_size[] = "#undef get_local_id\n#undef get_local_size\n"
+                               "#undef get_global_id\n#undef get_global_size\n";
+
 kry_status kry_program_source_given(const char *name, const char *given, char **source)
 {
     kry_status st = KRY_OK;
@@ -197,6 +201,7 @@ kry_status kry_program_source_given(const char *name, const char *given, char **
 
     *source = NULL;
     TRY(take_common(&dir, &text));
+    TRY(append(&text, "kry.clh", any_size));
     TRY(append(&text, name, given));
     *source = text;
     text = NULL;

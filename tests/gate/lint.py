@@ -19,6 +19,9 @@ RULES = [
 ]
 RULES = [(re.compile(rule, re.M), message) for rule, message in RULES]
 CONSTANT = re.compile(r'\bconst\s+(?:int|uint|long|size_t)\s+(\w+)\s*=')
+FUNCTION = re.compile(r'^(?!kernel\b|typedef\b|#)(\w[\w ]*[\w *]\b(\w+)\([^;{]*\)\n\{.*?^\})', re.M | re.S)
+PLACE = re.compile(r'\bget_(?:group_id|num_groups|global_\w+)\b|\bchunk_(?:begin|end)\b|\bFOR_(?:EACH|VEC|TAIL)\w*\(|'
+                   r'\b(?:GROUP|COLUMN|ITEM)_HERE\b')
 DOUBLE = re.compile(r'\bdouble\d*\b')
 
 
@@ -39,6 +42,10 @@ def check(name, text):
     for name_of in CONSTANT.findall(code):
         if re.search(r'^\s*(?:local\s+|private\s+)?\w+\s+\w+\[[^]]*\b%s\b' % name_of, code, re.M):
             complaints.append(f"{name}: an array has the size '{name_of}', a variable: that must be a macro")
+    for text_of, function in FUNCTION.findall(code):
+        if PLACE.search(text_of) and not re.search(r'\bINLINED\b|\bkernel\b|always_inline|\bbarrier\(', text_of):
+            complaints.append(f'{name}: {function}() asks where it is in the launch and is not INLINED: PoCL 7 '
+                              'does not run kernels that call it')
     return complaints
 
 

@@ -23,6 +23,8 @@ typedef struct profile {
     /* The compiler knows image functions only with -D__opencl_c_images=1, as PoCL 7's; it changes the order
      * of sums unless it is not to optimise, as Intel's. */
     bool hides_images, reorders_sums;
+    bool
+        runs_nothing; /* it takes launches, and only their events say that they failed, as with PoCL 7 */
 } profile;
 
 extern const profile *device; /* the one that is chosen; NULL: the device is what it is */

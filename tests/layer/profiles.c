@@ -69,6 +69,12 @@ static const profile profiles[] = {
       .groups = 2147483647, .local = 512 KB, .constant = 512 KB, .global = 1 GB,
       .largest = 256 MB, .arguments = 1024, .pointer = 8, .image2d = { 8192, 8192 },
       .image3d = { 2048, 2048, 2048 }, .hides_images = true, .reorders_sums = true },
+    { .word = "idle-cpu", .name = "CPU that runs nothing", .vendor = "Somebody", .driver = "7.1",
+      .platform = "OpenCL 3.0", .version = "OpenCL 3.0", .language = "OpenCL C 1.2 ",
+      .extensions = ATOMICS, .type = CL_DEVICE_TYPE_CPU, .opencl = 30, .fp64 = true, .units = 2,
+      .group = 4096, .items = { 4096, 4096, 4096 }, .groups = 2147483647, .local = 512 KB,
+      .constant = 512 KB, .global = 1 GB, .largest = 256 MB, .arguments = 1024, .pointer = 8,
+      .runs_nothing = true },
 };
 /* clang-format on */
 

@@ -296,6 +296,18 @@ static cl_int check_memory(cl_command_queue q, cl_kernel k, size_t arguments)
     return CL_SUCCESS;
 }
 
+static cl_int run_nothing(cl_command_queue q, cl_event *event)
+{
+    cl_context c = NULL;
+    cl_int error = CL_SUCCESS;
+
+    if (!event) return CL_SUCCESS;
+    next->clGetCommandQueueInfo(q, CL_QUEUE_CONTEXT, sizeof c, &c, NULL);
+    *event = next->clCreateUserEvent(c, &error);
+    return error ? error
+                 : next->clSetUserEventStatus(*event, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+}
+
 /* PoCL compiles a kernel in a thread of its own when it is launched with new sizes; on a CPU kry
  * waits for the first launch, since LLVM 15 crashes if a program is built meanwhile. Here the layer
  * must. */
@@ -314,6 +326,7 @@ cl_int layer_launch(cl_command_queue q, cl_kernel k, cl_uint dimensions, const s
         if (o) launched = o->launched;
         layer_unlock();
         if (!launched && (error = check_memory(q, k, arguments))) return error;
+        if (device->runs_nothing) return run_nothing(q, event);
     }
     cl_int error = next->clEnqueueNDRangeKernel(q, k, dimensions, first, global, local, WAITS);
     if (error || launched) return error;
