@@ -5,11 +5,11 @@
 #include "krylov/auto_pace.h"
 
 #ifdef KRY_HAVE_CHOLMOD
-enum { HAS_CHOLESKY = 1 };
+enum { HAS_LDL = 1 };
 #else
-enum { HAS_CHOLESKY = 0 };
+enum { HAS_LDL = 0 };
 #endif
-#ifdef KRY_HAVE_UMFPACK
+#if defined KRY_HAVE_UMFPACK || defined KRY_HAVE_KLU
 enum { HAS_LU = 1 };
 #else
 enum { HAS_LU = 0 };
@@ -35,7 +35,7 @@ static void expect(kry_type type, const chain *c, unsigned traits, const char *f
     assert_string_equal(without.choice[0].method, first);
     assert_int_equal(place_of(&without, "direct"), -1);
     assert_true(place_of(&list, first) >= 0 && place_of(&list, first) < place_of(&list, second));
-    if (HAS_LU || (HAS_CHOLESKY && !strcmp(first, "pcg")))
+    if (HAS_LU || (HAS_LDL && (!strcmp(first, "pcg") || !strcmp(first, "minres"))))
         assert_true(place_of(&list, "direct") == 0 || place_of(&list, "direct") == 1);
     else
         assert_int_equal(place_of(&list, "direct"), -1);

@@ -424,10 +424,10 @@ static bool left_out(const char *variable, const char *name)
     return part && !strstr(name, part);
 }
 
-/* The table was made with UMFPACK: without it, these end otherwise on matrices that are not definite. */
+/* The table was made with KLU and UMFPACK: without them, these end otherwise on matrices that are not symmetric. */
 static bool needs_lu(const way *w)
 {
-#ifdef KRY_HAVE_UMFPACK
+#if defined KRY_HAVE_UMFPACK || defined KRY_HAVE_KLU
     return (void)w, false;
 #else
     return !strcmp(w->method, "direct") || !strcmp(w->method, "auto") ||

@@ -120,8 +120,8 @@ def spsolve(A: OperatorLike, b: Any, permc_spec: Optional[str] = None, use_umfpa
     """Solve A x = b by sparse factors and refinement; see `scipy.sparse.linalg.spsolve`.
 
     permc_spec, use_umfpack
-        Not looked at: CHOLMOD or UMFPACK makes the factors, in an order of its own. Builds without UMFPACK have factors
-        of symmetric positive definite matrices alone, and raise UnsupportedError for others.
+        Not looked at: CHOLMOD, KLU or UMFPACK makes the factors, in an order of its own. Builds without KLU and UMFPACK
+        have factors of symmetric matrices alone, and raise UnsupportedError for others.
 
     Returns
     -------

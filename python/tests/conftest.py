@@ -29,7 +29,7 @@ def random_matrix(rng, n, kind):
 
 
 def has_lu():
-    """Whether this build of the library has UMFPACK (gpl=true), for factors of matrices that are not definite."""
+    """Whether this build of the library has KLU or UMFPACK, for factors of any matrix."""
     try:
         pykry.Solver(sp.csr_array(np.array([[0.0, 1], [2, 0]])), method='direct', device='host')
     except pykry.UnsupportedError:

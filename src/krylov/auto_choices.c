@@ -114,9 +114,16 @@ done:
 /* Seconds of the factors, their ordering included, and of two solves with them. */
 static double seconds_of_factors(const survey *s, const kry_factor_cost *cost)
 {
-    const double entry = s->positive ? 2.5e-7 : 6e-7, flop = 4e-10, byte = 2e-9;
+    const double entry = s->positive ? 2.5e-7 : 6e-7, byte = 2e-9;
 
-    return 1e-3 + (double)s->nnz * entry + cost->flops * flop + cost->bytes * byte;
+    return 1e-3 + (double)s->nnz * entry + cost->seconds + cost->bytes * byte;
+}
+
+static kry_factor_kind kind_of(const survey *s)
+{
+    return s->positive                            ? KRY_FACTOR_POSITIVE
+           : s->symmetric && !s->zero_on_diagonal ? KRY_FACTOR_SYMMETRIC
+                                                  : KRY_FACTOR_GENERAL;
 }
 
 /* The ordering of the direct solver says what its factors cost; but it takes longer than a few iterations. */
@@ -161,7 +168,7 @@ static void list_all(const kry_op *A, const survey *s, const char *precond, bool
     const double iterations = seconds_of_iterations(A, s);
     const char *general = precond ? precond : factors_for(A, s);
 
-    direct = direct && kry_factor_offered(s->positive);
+    direct = direct && kry_factor_offered(kind_of(s));
     if (direct && s->direct <= iterations) add(list, "direct", "none", s->direct);
     if (s->positive)
         add(list, "pcg", precond ? precond : "auto", iterations);

@@ -22,10 +22,12 @@
 typedef struct direct {
     kry_krylov *K; /* borrowed */
     kry_factor factor;
+    double most;  /* bytes that it may take; 0: what the machine has */
     double *host; /* n */
     kry_vec *z;
     kry_sum *rr;
-    char text[120]; /* for kry_op_describe */
+    double condition; /* of the matrix that was factored; 0: nobody has asked */
+    char text[160];   /* for kry_op_describe */
 } direct;
 
 static const char who[] = "kry_solver_create";
@@ -137,7 +139,8 @@ static kry_status factor(direct *S)
     if (S->K->A->shape.rows == 0) return KRY_OK;
     TRY(read_rows(S->K->A, &rows));
     if (!S->factor.engine) TRY(kry_factor_analyse(who, &rows, &S->factor));
-    TRY(kry_factor_numbers(who, &rows, 0, &S->factor));
+    TRY(kry_factor_numbers(who, &rows, S->most, &S->factor));
+    S->condition = 0;
 done:
     kry_sparse_release(&rows);
     return st;
@@ -156,6 +159,8 @@ static kry_status create(kry_krylov *K, kry_factor *analysed, void **self)
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K;
     S->factor = *analysed, *analysed = (kry_factor){ 0 };
+    /* Who counts on what the order promises goes elsewhere where pivots fill much more. */
+    if (S->factor.engine) S->most = fmin(16 * S->factor.cost.bytes + 1e6, kry_factor_memory());
     TRY(factor(S));
     TRY(kry_alloc((size_t)A->rows, sizeof *S->host, &S->host));
     TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &S->z));
@@ -185,8 +190,9 @@ static void direct_describe(const void *self, kry_op_info *info)
     const kry_factor *F = &S->factor;
 
     if (!F->engine) return; /* A is empty */
-    snprintf(S->text, sizeof S->text, "%s, factors of %.3g bytes on the host", F->engine->name,
-             F->engine->bytes(F->self));
+    if (!S->condition && kry_factor_condition(F, &S->condition) < 0) S->condition = NAN;
+    snprintf(S->text, sizeof S->text, "%s, factors of %.3g bytes on the host, condition about %.0e",
+             F->engine->name, F->engine->bytes(F->self), S->condition);
     info->variant = S->text;
 }
 

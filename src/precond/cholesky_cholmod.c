@@ -1,16 +1,21 @@
 /*
- * cholesky_cholmod.c - sparse Cholesky by CHOLMOD, which neither prints nor ends the process: its
+ * cholesky_cholmod.c - sparse factors of symmetric matrices by CHOLMOD, which neither prints nor ends the process: its
  * status becomes ours.
  *
+ *   P A P' = L L' of a positive definite A,  L D L' of any symmetric one, without pivoting
+ *
  * Ordering    approximate minimum degree, once
- * Factors     simplicial; supernodal ones, where CHOLMOD expects them to be faster, are under the GPL: in builds with
+ * Factors     simplicial; supernodal ones L L', where CHOLMOD expects them to be faster, are under the GPL: in builds with
  *             gpl=true alone
+ * Breakdown   a pivot that is roundoff. L D L' of an indefinite A has no bound for its growth: whoever takes it looks at a
+ *             residual (factor.c)
  * Source      Y. Chen, T. A. Davis, W. W. Hager, S. Rajamanickam, Algorithm 887: CHOLMOD,
  * supernodal sparse Cholesky factorization and update/downdate, ACM TOMS 35 (2008)
  */
 #include "precond/coarse.h"
 #include "precond/factor.h"
 #include KRY_CHOLMOD_HEADER
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,28 +54,32 @@ static void cholmod_destroy(void *self)
     free(f);
 }
 
-static void start(cholmod_common *c)
+/* definite: A is known, or supposed, to be positive definite, so that L L' is wanted. */
+static void start(cholmod_common *c, bool definite)
 {
     cholmod_start(c);
     c->print = 0;
     c->error_handler = NULL;
     c->useGPU = 0;
-    c->final_ll = 1;
-#ifdef KRY_GPL
-    c->supernodal = CHOLMOD_AUTO;
-#else
+    c->final_ll = definite;
     c->supernodal = CHOLMOD_SIMPLICIAL;
+#ifdef KRY_GPL
+    if (definite) c->supernodal = CHOLMOD_AUTO;
 #endif
     c->nmethods = 1; /* the others may call METIS, which ends the process when memory does */
     c->method[0].ordering = CHOLMOD_AMD;
 }
 
+/* number: on the diagonal of L, or of D */
 static kry_status check_pivot(const factor *f, const kry_sparse *E, const cholmod_factor *L,
-                              int64_t j, double root)
+                              int64_t j, double number)
 {
     const int *vector = L->Perm;
+    const double diagonal = kry_cholesky_diagonal(E, vector[j]);
+
     if ((size_t)j < L->minor &&
-        kry_cholesky_pivot_fits(root * root, kry_cholesky_diagonal(E, vector[j]), f->n))
+        (L->is_ll ? kry_cholesky_pivot_fits(number * number, diagonal, f->n)
+                  : kry_cholesky_pivot_fits(fabs(number), fabs(diagonal), f->n)))
         return KRY_OK;
     return kry_cholesky_dependent(E, vector[j]);
 }
@@ -120,7 +129,7 @@ done:
 }
 
 /* Order the first n unknowns of E. */
-static kry_status order(const kry_sparse *E, int64_t n, factor **made)
+static kry_status order(const kry_sparse *E, int64_t n, bool definite, factor **made)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
@@ -131,7 +140,7 @@ static kry_status order(const kry_sparse *E, int64_t n, factor **made)
           (long long)nnz);
     TRY(kry_alloc(1, sizeof *f, &f));
     f->n = n;
-    start(&f->common);
+    start(&f->common, definite);
     f->b = cholmod_allocate_dense(0, 0, 0, CHOLMOD_REAL, &f->common);
     TRY(check(f, "cholmod_allocate_dense"));
     cholmod_free(1, sizeof(double), f->b->x, &f->common);
@@ -146,10 +155,9 @@ done:
     return st;
 }
 
-static kry_status cholmod_factor_numbers(void *self, const kry_sparse *E)
+static kry_status factor_numbers(factor *f, const kry_sparse *E)
 {
     kry_status st = KRY_OK;
-    factor *f = self;
     cholmod_sparse *lower = NULL;
 
     TRY(copy_lower(f, E, &lower));
@@ -168,8 +176,8 @@ static kry_status cholmod_create(const kry_sparse *E, int64_t n, double rounding
 
     (void)rounding;
     *self = NULL;
-    TRY(order(E, n, &f));
-    TRY(cholmod_factor_numbers(f, E));
+    TRY(order(E, n, true, &f));
+    TRY(factor_numbers(f, E));
     *self = f, f = NULL;
 done:
     cholmod_destroy(f);
@@ -177,18 +185,24 @@ done:
 }
 
 /* A factor that stays simplicial grows while it is made: its entries are counted before. */
-static kry_status cholmod_analyse(const kry_sparse *A, kry_factor_cost *cost, void **self)
+static kry_status analyse(const kry_sparse *A, bool definite, kry_factor_cost *cost, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
 
     *self = NULL;
-    TRY(order(A, A->rows, &f));
+    TRY(order(A, A->rows, definite, &f));
     const double entries = f->L->is_super ? (double)f->L->xsize : f->common.lnz;
-    *cost = (kry_factor_cost){ f->common.fl, entries * (sizeof(double) + sizeof(int)) };
+    const double flop = f->L->is_super ? 2e-10 : 1e-9;
+    *cost = (kry_factor_cost){ f->common.fl * flop, entries * (sizeof(double) + sizeof(int)) };
     *self = f;
 done:
     return st;
+}
+
+static kry_status ldl_analyse(const kry_sparse *A, kry_factor_cost *cost, void **self)
+{
+    return analyse(A, false, cost, self);
 }
 
 /* Room for a solve. CHOLMOD 3.0 would make it itself, but does not survive it if that fails. */
@@ -239,11 +253,40 @@ const kry_cholesky_engine kry_cholesky_cholmod = {
     .destroy = cholmod_destroy,
 };
 
-const kry_factor_engine kry_factor_cholmod = {
+static kry_status cholmod_factor_numbers(void *self, const kry_sparse *A, double most)
+{
+    (void)most; /* the analysis knows what it takes */
+    return factor_numbers(self, A);
+}
+
+/* A is symmetric. */
+static kry_status cholmod_solve_factor(void *self, double *x, bool transposed)
+{
+    (void)transposed;
+    return cholmod_solve_block(self, x, 1);
+}
+
+#ifdef KRY_GPL
+static kry_status cholesky_analyse(const kry_sparse *A, kry_factor_cost *cost, void **self)
+{
+    return analyse(A, true, cost, self);
+}
+
+const kry_factor_engine kry_factor_cholesky = {
     .name = "Cholesky, CHOLMOD",
-    .analyse = cholmod_analyse,
+    .analyse = cholesky_analyse,
     .factor = cholmod_factor_numbers,
-    .solve = cholmod_solve_block,
+    .solve = cholmod_solve_factor,
+    .bytes = cholmod_bytes,
+    .destroy = cholmod_destroy,
+};
+#endif
+
+const kry_factor_engine kry_factor_ldl = {
+    .name = "L D L', CHOLMOD",
+    .analyse = ldl_analyse,
+    .factor = cholmod_factor_numbers,
+    .solve = cholmod_solve_factor,
     .bytes = cholmod_bytes,
     .destroy = cholmod_destroy,
 };

@@ -2,28 +2,61 @@
 #include "precond/factor.h"
 #include "matrix/matrix.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* In the order in which they are tried. */
+static const struct {
+    kry_factor_kind least; /* that A is to be */
+    bool pivots;           /* else its growth has no bound, and the residual decides */
+    const kry_factor_engine *engine;
+} engines[] = {
 #ifdef KRY_HAVE_CHOLMOD
-static const kry_factor_engine *const cholesky = &kry_factor_cholmod;
-#else
-static const kry_factor_engine *const cholesky = NULL;
+#ifdef KRY_GPL
+    { KRY_FACTOR_POSITIVE, true, &kry_factor_cholesky },
 #endif
-#ifdef KRY_HAVE_UMFPACK
-static const kry_factor_engine *const lu = &kry_factor_umfpack;
-#else
-static const kry_factor_engine *const lu = NULL;
+    { KRY_FACTOR_SYMMETRIC, false, &kry_factor_ldl },
 #endif
+#if defined KRY_HAVE_UMFPACK
+    { KRY_FACTOR_GENERAL, true, &kry_factor_umfpack },
+#elif defined KRY_HAVE_KLU
+    { KRY_FACTOR_GENERAL, true, &kry_factor_klu },
+#endif
+    { KRY_FACTOR_GENERAL, true, NULL }, /* none */
+};
 
-/* Symmetric, with a positive diagonal: Cholesky's factors are worth a try. */
-static kry_status look_positive(const kry_sparse *A, bool *positive)
+/* The number of the first engine from number `from` on that takes matrices of this kind, or the last one, which is none. */
+static size_t engine_for(kry_factor_kind kind, size_t from)
+{
+    size_t at = from;
+    while (at + 1 < COUNT(engines) && kind < engines[at].least) at++;
+    return at;
+}
+
+static size_t number_of(const kry_factor *F)
+{
+    size_t at = 0;
+    while (at + 1 < COUNT(engines) && engines[at].engine != F->engine) at++;
+    return at;
+}
+
+bool kry_factor_offered(kry_factor_kind kind) { return engines[engine_for(kind, 0)].engine; }
+
+static kry_status look(const kry_sparse *A, kry_factor_kind *kind)
 {
     kry_status st = KRY_OK;
     kry_finding found;
+    const double *val = A->val;
 
     TRY(kry_matrix_inspect(A, &found, NULL));
-    *positive = found.what == KRY_FOUND_NOTHING && !found.zero_rows;
+    *kind = found.what == KRY_FOUND_ASYMMETRIC || found.zero_rows ? KRY_FACTOR_GENERAL
+            : found.what == KRY_FOUND_NOT_POSITIVE                ? KRY_FACTOR_SYMMETRIC
+                                                                  : KRY_FACTOR_POSITIVE;
+    for (int64_t i = 0; i < A->rows && *kind == KRY_FACTOR_SYMMETRIC; i++) {
+        const int64_t e = kry_sparse_find(A, i, i);
+        if (e < 0 || val[e] == 0) *kind = KRY_FACTOR_GENERAL;
+    }
 done:
     return st;
 }
@@ -51,40 +84,43 @@ static kry_status told(const char *who, kry_status st)
     return kry_fail(st, "%s: %s", who, text);
 }
 
-static kry_status analyse_by(const char *who, const kry_factor_engine *engine, const kry_sparse *A,
-                             kry_factor *F)
+static kry_status analyse_by(const char *who, size_t at, const kry_sparse *A, kry_factor *F)
 {
-    kry_factor_release(F);
-    F->engine = engine;
-    return told(who, engine->analyse(A, &F->cost, &F->self));
-}
+    kry_status st = KRY_OK;
+    const kry_factor_engine *engine = engines[at].engine;
 
-bool kry_factor_offered(bool positive) { return lu || (positive && cholesky); }
+    kry_factor_release(F);
+    CHECK(COUNT(engines) > 1, KRY_ERR_UNSUPPORTED,
+          "%s: a direct solver needs KLU or CHOLMOD of SuiteSparse, and this build of kry has "
+          "neither (docs/direct.md)",
+          who);
+    CHECK(engine, KRY_ERR_UNSUPPORTED,
+          "%s: the matrix is not symmetric with a diagonal that its factors could begin with: a "
+          "direct solver needs KLU of SuiteSparse for it, which this build of kry does not have "
+          "(docs/direct.md); take method=bicgstab, gmres or minres",
+          who);
+    F->engine = engine;
+    F->rows = A->rows;
+    TRY(told(who, engine->analyse(A, &F->cost, &F->self)));
+done:
+    return st;
+}
 
 kry_status kry_factor_analyse(const char *who, const kry_sparse *A, kry_factor *F)
 {
     kry_status st = KRY_OK;
-    bool positive;
+    kry_factor_kind kind;
 
     *F = (kry_factor){ 0 };
-    CHECK(cholesky || lu, KRY_ERR_UNSUPPORTED,
-          "%s: a direct solver needs CHOLMOD or UMFPACK of SuiteSparse, and this build of kry has "
-          "neither (docs/direct.md)",
-          who);
-    TRY(look_positive(A, &positive));
-    CHECK(kry_factor_offered(positive), KRY_ERR_UNSUPPORTED,
-          "%s: the matrix is not symmetric with a positive diagonal: a direct solver needs UMFPACK "
-          "of SuiteSparse for it, which only builds with -Dgpl=true have; take method=bicgstab, "
-          "gmres or minres",
-          who);
-    TRY(analyse_by(who, positive && cholesky ? cholesky : lu, A, F));
+    TRY(look(A, &kind));
+    TRY(analyse_by(who, engine_for(kind, 0), A, F));
     F->fresh = true;
 done:
     if (st < 0) kry_factor_release(F);
     return st;
 }
 
-static double memory_of_this_machine(void)
+double kry_factor_memory(void)
 {
     return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 }
@@ -94,7 +130,6 @@ static kry_status check_memory(const char *who, const kry_sparse *A, double most
 {
     kry_status st = KRY_OK;
 
-    if (most == 0) most = memory_of_this_machine();
     CHECK(F->cost.bytes <= most, KRY_ERR_MEMORY,
           "%s: the factors of %lld rows and %lld entries would take about %.3g bytes (%s), and "
           "there are %.3g; take an iterative method",
@@ -104,45 +139,124 @@ done:
     return st;
 }
 
-static kry_status factor_by_lu(const char *who, const kry_sparse *A, double most, kry_factor *F)
+/* Largest column sum of |a_ij|; sums: room for n numbers. */
+static double norm_of(const kry_sparse *A, double *sums)
+{
+    const double *val = A->val;
+    double most = 0;
+
+    memset(sums, 0, (size_t)A->rows * sizeof *sums);
+    for (int64_t e = 0; e < kry_sparse_nnz(A); e++) sums[A->col[e]] += fabs(val[e]);
+    for (int64_t i = 0; i < A->rows; i++) most = fmax(most, sums[i]);
+    return most;
+}
+
+/* Whether the factors solve a system so well that refinement does the rest: with numbers b = 1, -1 or 1, -1, ... by a hash,
+ * max |b - A x| against max |A| |x| + |b|. x, b: room for n numbers */
+static kry_status probe(const kry_factor *F, const kry_sparse *A, double *x, double *b, bool *works)
+{
+    const double enough = 1e-10;
+    kry_status st = KRY_OK;
+    const double *val = A->val;
+    double worst = 0, scale = 0;
+
+    for (int64_t i = 0; i < A->rows; i++)
+        x[i] = b[i] = (uint32_t)i * UINT32_C(2654435761) >> 31 ? -1 : 1;
+    TRY(F->engine->solve(F->self, x, false));
+    for (int64_t i = 0; i < A->rows; i++) {
+        double r = b[i], size = 1;
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            r -= val[e] * x[A->col[e]];
+            size += fabs(val[e] * x[A->col[e]]);
+        }
+        if (!(fabs(r) <= worst)) worst = fabs(r); /* NaN stays */
+        scale = fmax(scale, size);
+    }
+    *works = worst <= enough * scale;
+done:
+    return st;
+}
+
+/* Factor A by the engine of F, and say *other if that refuses it and another one may take it. */
+static kry_status factor_by(const char *who, const kry_sparse *A, double most, kry_factor *F,
+                            bool *other)
 {
     kry_status st = KRY_OK;
+    double *x = NULL, *b = NULL;
+    const size_t at = number_of(F);
+    bool works = true;
 
-    CHECK(lu, KRY_ERR_UNSUPPORTED,
-          "%s: the matrix is not positive definite: a direct solver needs UMFPACK of SuiteSparse "
-          "for it, which only builds with -Dgpl=true have; take method=minres",
-          who);
-    TRY(analyse_by(who, lu, A, F));
+    *other = false;
     TRY(check_memory(who, A, most, F));
-    TRY(told(who, lu->factor(F->self, A)));
+    TRY(kry_alloc((size_t)A->rows, sizeof *x, &x));
+    TRY(kry_alloc((size_t)A->rows, sizeof *b, &b));
+    F->norm = norm_of(A, x);
+    st = F->engine->factor(F->self, A, most);
+    *other = st == KRY_ERR_SINGULAR && engines[at].least > KRY_FACTOR_GENERAL;
+    if (*other) st = KRY_OK;
+    TRY(told(who, st));
+    if (!*other && !engines[at].pivots) TRY(probe(F, A, x, b, &works));
+    *other |= !works;
 done:
+    free(x), free(b);
     return st;
 }
 
 kry_status kry_factor_numbers(const char *who, const kry_sparse *A, double most, kry_factor *F)
 {
     kry_status st = KRY_OK;
-    bool positive = true;
+    kry_factor_kind kind = KRY_FACTOR_POSITIVE;
+    bool other;
 
+    if (most == 0) most = kry_factor_memory();
     TRY(check_finite(who, A));
-    if (F->engine == cholesky && !F->fresh) TRY(look_positive(A, &positive));
+    if (engines[number_of(F)].least > KRY_FACTOR_GENERAL && !F->fresh) TRY(look(A, &kind));
     F->fresh = false;
-    if (!positive) return factor_by_lu(who, A, most, F);
-    TRY(check_memory(who, A, most, F));
-    st = F->engine->factor(F->self, A);
-    if (st == KRY_ERR_SINGULAR && F->engine == cholesky) return factor_by_lu(who, A, most, F);
-    TRY(told(who, st));
+    other = kind < engines[number_of(F)].least;
+    if (!other) TRY(factor_by(who, A, most, F, &other));
+    while (other) {
+        TRY(analyse_by(who, engine_for(kind, number_of(F) + 1), A, F));
+        TRY(factor_by(who, A, most, F, &other));
+    }
 done:
     return st;
 }
 
 kry_status kry_factor_solve(const kry_factor *F, double *x)
 {
-    return F->engine->solve(F->self, x, 1);
+    return F->engine->solve(F->self, x, false);
+}
+
+static kry_status solve_either(void *user, double *x, bool transposed)
+{
+    const kry_factor *F = user;
+    return F->engine->solve(F->self, x, transposed);
+}
+
+kry_status kry_factor_condition(const kry_factor *F, double *condition)
+{
+    kry_status st = KRY_OK;
+    kry_factor same = *F; /* for whom it is not constant */
+    double inverse;
+
+    TRY(kry_inverse_norm(F->rows, solve_either, &same, &inverse));
+    *condition = F->norm * inverse;
+    if (!isfinite(*condition)) *condition = INFINITY;
+done:
+    return st;
 }
 
 void kry_factor_release(kry_factor *F)
 {
     if (F->engine) F->engine->destroy(F->self);
     *F = (kry_factor){ 0 };
+}
+
+kry_status kry_factor_dependent(int64_t row)
+{
+    if (row < 0)
+        return kry_fail(KRY_ERR_SINGULAR, "the matrix is singular: its pivots range too widely");
+    return kry_fail(KRY_ERR_SINGULAR,
+                    "the matrix is singular: row %lld depends on the others" COUNTED, ROW(row),
+                    kry_first_row);
 }

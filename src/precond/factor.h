@@ -1,6 +1,6 @@
 /*
  * factor.h - sparse factors of a whole matrix on the host, by the direct solvers of SuiteSparse: CHOLMOD for
- * symmetric positive definite matrices, UMFPACK for the rest.
+ * symmetric matrices, KLU or UMFPACK for all.
  */
 #ifndef KRY_FACTOR_H
 #define KRY_FACTOR_H
@@ -9,8 +9,15 @@
 
 /* What a factorisation is expected to take, before it is made. */
 typedef struct kry_factor_cost {
-    double flops, bytes;
+    double seconds, bytes; /* of the numbers alone, without the ordering */
 } kry_factor_cost;
+
+/* What factors a matrix may have. */
+typedef enum kry_factor_kind {
+    KRY_FACTOR_GENERAL,
+    KRY_FACTOR_SYMMETRIC, /* with no zero on the diagonal */
+    KRY_FACTOR_POSITIVE   /* symmetric, with a positive diagonal */
+} kry_factor_kind;
 
 /* Matrices are square, in double, with columns ascending. */
 typedef struct kry_factor_engine {
@@ -18,16 +25,23 @@ typedef struct kry_factor_engine {
     /* Order A by its pattern. */
     kry_status (*analyse)(const kry_sparse *A, kry_factor_cost *cost, void **self);
     /* Factor A, which has the pattern that was analysed; again, too.
-     * Returns  KRY_ERR_SINGULAR, for Cholesky's factors if A is not positive definite */
-    kry_status (*factor)(void *self, const kry_sparse *A);
-    /* Each column of x, n-by-columns, becomes A^-1 x. */
-    kry_status (*solve)(void *self, double *x, int64_t columns);
+     *   most  bytes that the factors may take
+     * Returns  KRY_ERR_SINGULAR, of engines for symmetric matrices also if a pivot is roundoff; KRY_ERR_MEMORY */
+    kry_status (*factor)(void *self, const kry_sparse *A, double most);
+    /* x := A^-1 x, or (A')^-1 x */
+    kry_status (*solve)(void *self, double *x, bool transposed);
     double (*bytes)(const void *self); /* of the factors */
     void (*destroy)(void *self);       /* takes NULL */
 } kry_factor_engine;
 
 #ifdef KRY_HAVE_CHOLMOD
-extern const kry_factor_engine kry_factor_cholmod;
+extern const kry_factor_engine kry_factor_ldl;
+#ifdef KRY_GPL
+extern const kry_factor_engine kry_factor_cholesky;
+#endif
+#endif
+#ifdef KRY_HAVE_KLU
+extern const kry_factor_engine kry_factor_klu;
 #endif
 #ifdef KRY_HAVE_UMFPACK
 extern const kry_factor_engine kry_factor_umfpack;
@@ -36,18 +50,20 @@ extern const kry_factor_engine kry_factor_umfpack;
 typedef struct kry_factor {
     const kry_factor_engine *engine;
     void *self; /* the engine's */
+    int64_t rows;
     kry_factor_cost cost;
-    bool fresh; /* it was analysed for the numbers that come next */
+    double norm; /* the 1-norm of the matrix that was factored */
+    bool fresh;  /* it was analysed for the numbers that come next */
 } kry_factor;
 
-/* Whether this build has an engine for matrices that are symmetric with a positive diagonal, or for all others. */
-bool kry_factor_offered(bool positive);
+/* Whether this build has an engine for matrices of this kind. */
+bool kry_factor_offered(kry_factor_kind kind);
 /* Choose the engine, and order A. `who` names the function in messages.
  * Returns  KRY_ERR_UNSUPPORTED if this build has no engine for A */
 kry_status kry_factor_analyse(const char *who, const kry_sparse *A, kry_factor *F);
 /*
- * Factor A; again, too, with other numbers at the same places. A matrix that CHOLMOD finds not to be positive
- * definite goes to UMFPACK.
+ * Factor A; again, too, with other numbers at the same places. A symmetric matrix of which CHOLMOD's factors are refused, or
+ * leave a residual, goes to KLU or UMFPACK.
  *
  *   most  bytes that the factors may take; 0: what this machine has
  *
@@ -55,8 +71,14 @@ kry_status kry_factor_analyse(const char *who, const kry_sparse *A, kry_factor *
  *          KRY_ERR_ARGUMENT for an entry that is not finite
  */
 kry_status kry_factor_numbers(const char *who, const kry_sparse *A, double most, kry_factor *F);
+double kry_factor_memory(void); /* bytes that this machine has */
 /* x := A^-1 x */
 kry_status kry_factor_solve(const kry_factor *F, double *x);
+/* *condition := an estimate from below of ||A||_1 ||A^-1||_1; infinite beyond the range of double. Cost: up to 11 solves */
+kry_status kry_factor_condition(const kry_factor *F, double *condition);
 void kry_factor_release(kry_factor *F);
+
+/* KRY_ERR_SINGULAR, for engines: this row depends on the others; < 0: it is not known which. */
+kry_status kry_factor_dependent(int64_t row);
 
 #endif

@@ -47,12 +47,12 @@ static void umfpack_destroy(void *self)
  * a quarter of the operations, and a third of the memory, on the public matrices of docs/outcomes.md. */
 static kry_factor_cost expect(const factor *f)
 {
-    const double *info = f->info;
+    const double *info = f->info, flop = 4e-10;
 
     if (info[UMFPACK_SYMMETRIC_FLOPS] >= 0)
-        return (kry_factor_cost){ info[UMFPACK_SYMMETRIC_FLOPS],
+        return (kry_factor_cost){ info[UMFPACK_SYMMETRIC_FLOPS] * flop,
                                   info[UMFPACK_SYMMETRIC_LUNZ] * (sizeof(double) + sizeof(int)) };
-    return (kry_factor_cost){ info[UMFPACK_FLOPS_ESTIMATE] / 4,
+    return (kry_factor_cost){ info[UMFPACK_FLOPS_ESTIMATE] / 4 * flop,
                               info[UMFPACK_PEAK_MEMORY_ESTIMATE] * info[UMFPACK_SIZE_OF_UNIT] / 3 };
 }
 
@@ -83,7 +83,7 @@ done:
     return st;
 }
 
-/* Names a row whose pivot is zero: it depends on the others. */
+/* Names a row whose pivot is zero. */
 static kry_status tell_singular(factor *f)
 {
     kry_status st = KRY_OK;
@@ -98,22 +98,19 @@ static kry_status tell_singular(factor *f)
               "umfpack_di_get_numeric"));
     for (int k = 0; k < f->n && row < 0; k++)
         if (!(pivot[k] > 0 || pivot[k] < 0)) row = order[k];
-    CHECK(row < 0, KRY_ERR_SINGULAR,
-          "the matrix is singular: of its %d pivots %.0f are not zero; row %lld depends on the "
-          "others" COUNTED,
-          f->n, f->info[UMFPACK_UDIAG_NZ], ROW(row), kry_first_row);
-    CHECK(false, KRY_ERR_SINGULAR, "the matrix is singular: its pivots range too widely");
+    TRY(kry_factor_dependent(row));
 done:
     free(pivot);
     free(order);
     return st;
 }
 
-static kry_status umfpack_factor(void *self, const kry_sparse *A)
+static kry_status umfpack_factor(void *self, const kry_sparse *A, double most)
 {
     kry_status st = KRY_OK;
     factor *f = self;
 
+    (void)most; /* the analysis has a bound for it */
     if (f->numeric) umfpack_di_free_numeric(&f->numeric);
     const int status =
         umfpack_di_numeric(f->start, A->col, A->val, f->symbolic, &f->numeric, f->control, f->info);
@@ -123,18 +120,16 @@ done:
     return st;
 }
 
-static kry_status umfpack_solve(void *self, double *x, int64_t columns)
+static kry_status umfpack_solve(void *self, double *x, bool transposed)
 {
     kry_status st = KRY_OK;
     factor *f = self;
 
-    for (int64_t j = 0; j < columns; j++, x += f->n) {
-        memcpy(f->room, x, (size_t)f->n * sizeof *x);
-        TRY(check(f,
-                  umfpack_di_solve(UMFPACK_At, NULL, NULL, NULL, x, f->room, f->numeric, f->control,
-                                   f->info),
-                  "umfpack_di_solve"));
-    }
+    memcpy(f->room, x, (size_t)f->n * sizeof *x);
+    TRY(check(f,
+              umfpack_di_solve(transposed ? UMFPACK_A : UMFPACK_At, NULL, NULL, NULL, x, f->room,
+                               f->numeric, f->control, f->info),
+              "umfpack_di_solve"));
 done:
     return st;
 }

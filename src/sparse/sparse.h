@@ -178,4 +178,12 @@ kry_status kry_sparse_multiply_within(const kry_sparse *A, const double *d, cons
 kry_status kry_sparse_triple_within(const kry_sparse *R, const kry_sparse *A, const kry_sparse *P,
                                     kry_sparse *C);
 
+/* ---- inverse_norm.c --------------------------------------------------------------------------- */
+
+/* x := A^-1 x, or (A')^-1 x; n numbers */
+typedef kry_status kry_host_solve(void *user, double *x, bool transposed);
+/* *norm := an estimate from below of the 1-norm of A^-1, by up to 11 calls of `solve`.
+ * Returns  KRY_ERR_MEMORY, or what `solve` returned */
+kry_status kry_inverse_norm(int64_t n, kry_host_solve *solve, void *user, double *norm);
+
 #endif

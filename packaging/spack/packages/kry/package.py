@@ -19,8 +19,9 @@ class Kry(MesonPackage):
     version("main", branch="main")
 
     variant("clblast", default=False, description="Dense products on the device by CLBlast")
-    variant("cholmod", default=True, description="Sparse Cholesky factors by CHOLMOD, simplicial without +gpl")
+    variant("cholmod", default=True, description="Sparse factors of symmetric matrices by CHOLMOD, simplicial without +gpl")
     variant("gpl", default=False, description="UMFPACK and CHOLMOD's supernodal factors, which are under the GPL")
+    variant("klu", default=True, description="Sparse LU factors by KLU")
     variant("metis", default=True, description="Sub-domains of any matrix by METIS")
     variant("mpi", default=False, description="The program kry runs on MPI ranks; the library needs no MPI")
     variant("python", default=False, description="The Python package pykry")
@@ -36,6 +37,7 @@ class Kry(MesonPackage):
     depends_on("clblast", when="+clblast")
     depends_on("suite-sparse", when="+cholmod")
     depends_on("suite-sparse", when="+gpl")
+    depends_on("suite-sparse", when="+klu")
     depends_on("metis@5:", when="+metis")
     depends_on("mpi", when="+mpi")
     depends_on("cmocka", when="+tests")
@@ -52,6 +54,7 @@ class Kry(MesonPackage):
         return [
             feature("clblast", have("+clblast")),
             feature("cholmod", have("+cholmod")),
+            feature("klu", have("+klu")),
             feature("umfpack", have("+gpl")),
             f"-Dgpl={'true' if have('+gpl') else 'false'}",
             feature("metis", have("+metis")),
