@@ -144,6 +144,58 @@ static void op__failing_apply_is_handed_on(void **state)
     matrix_release(&A);
 }
 
+/* Products beyond two for each iteration of bicgstab and tfqmr, one for each of other methods; -1: the host has no such
+ * method. */
+static int applied_in_vain(kry_type type, const matrix *A, unsigned traits, const char *word)
+{
+    host_op h = { .A = A, .type = type };
+    kry_op *op = host_op_create(&h, KRY_POSITIVE | traits), *solver;
+    kry_vec *b, *x;
+    kry_result res;
+    char words[80];
+    const bool twice = strstr(word, "bicgstab") || strstr(word, "tfqmr");
+
+    snprintf(words, sizeof words, "method=%s precond=none rtol=1e-4", word);
+    const kry_status st = kry_solver_create(op, words, NULL, NULL, &solver);
+    if (!device()->context && st == KRY_ERR_UNSUPPORTED) {
+        kry_op_release(&op);
+        return -1;
+    }
+    OK(st);
+    OK(kry_vec_create(device(), type, A->rows, 1, &b));
+    OK(kry_vec_create(device(), type, A->rows, 1, &x));
+    OK(kry_vec_fill(b, 1));
+    h.applied = 0;
+    OK(kry_solve(solver, b, x, &res));
+    assert_true(res.iterations > 2);
+    kry_op_release(&solver);
+    kry_vec_release(&x), kry_vec_release(&b);
+    kry_op_release(&op);
+    return h.applied - (int)res.iterations * (twice ? 2 : 1);
+}
+
+static void op__that_waits_is_not_applied_in_vain(void **state)
+{
+    static const struct {
+        const char *word;
+        int ends; /* products at the begin and the end of a solve */
+    } methods[] = { { "cg", 2 },       { "cr", 3 },      { "minres", 3 }, { "pipe-cg", 4 },
+                    { "bicgstab", 2 }, { "gmres:9", 2 }, { "idr:4", 2 },  { "tfqmr", 3 } };
+    matrix A = tridiagonal_matrix(type_of(state), 60);
+    int saved = 0;
+
+    for (size_t i = 0; i < COUNT(methods); i++) {
+        const char *word = methods[i].word;
+        const int beyond = applied_in_vain(type_of(state), &A, KRY_WAITS, word);
+        if (beyond > methods[i].ends)
+            fail_msg("%s: %d products beyond its iterations, not %d", word, beyond,
+                     methods[i].ends);
+        saved += applied_in_vain(type_of(state), &A, 0, word) > beyond;
+    }
+    assert_true(saved > 0); /* without the promise the host runs ahead */
+    matrix_release(&A);
+}
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static void op_create__table_of_another_version(void **state)
@@ -444,6 +496,7 @@ int main(void)
         BOTH(op__symmetric_trait_lends_apply_as_transpose),
         BOTH(op__once_per_column),
         BOTH(op__failing_apply_is_handed_on),
+        BOTH(op__that_waits_is_not_applied_in_vain),
         cmocka_unit_test(op_create__table_of_another_version),
         BOTH(op__not_offered),
         cmocka_unit_test(op__retained_and_released),

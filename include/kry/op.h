@@ -21,8 +21,12 @@ enum {
     KRY_SYMMETRIC = 1u << 0,
     KRY_POSITIVE = 1u << 1, /* symmetric positive definite: implies KRY_SYMMETRIC */
     KRY_VARYING = 1u << 2,  /* not the same map twice: a preconditioner for flexible methods only */
-    KRY_SINGULAR = 1u << 3  /* symmetric, and maps constant vectors to zero, and no others;
+    KRY_SINGULAR = 1u << 3, /* symmetric, and maps constant vectors to zero, and no others;
                                solvers check the constants by a product */
+    KRY_WAITS =
+        1u
+        << 4 /* apply waits for the device, as what computes on the host does: solvers look at the
+                               residual after each iteration, so that apply is not called in vain */
 };
 
 typedef struct kry_op_shape {

@@ -1,4 +1,5 @@
 """Operators: matrices of SciPy and NumPy, and Python functions in place of them."""
+import _thread
 import typing
 
 import numpy as np
@@ -7,6 +8,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._dlpack import on_host
 from ._library import TYPES, check, ffi, lib, number_type, own, pointer, refuse_masked
+from ._monitor import Interrupted
 
 # What a matrix or a preconditioner may be.
 OperatorLike = typing.Union['scipy.sparse.sparray', 'scipy.sparse.spmatrix', np.ndarray, LinearOperator,
@@ -186,13 +188,14 @@ _alive = {}  # handles of what the library may call, by their address
 class Calls:
     """What the library calls: a LinearOperator, and the last thing that it raised."""
 
-    def __init__(self, A, dtype):
-        self.A, self.dtype, self.error = A, dtype, None
+    def __init__(self, A, dtype, what):
+        self.A, self.dtype, self.what, self.error = A, dtype, what, None
 
     def apply(self, call, alpha, x, beta, y):
-        """y := alpha call(x) + beta y"""
+        """y := alpha call(x) + beta y; zeros are mapped to zeros without a call."""
         try:
-            product = alpha * np.asarray(call(self._read(x)), self.dtype).reshape(lib.kry_vec_rows(y))
+            given = self._read(x)
+            product = alpha * self._product(call(given)) if given.any() else np.zeros(lib.kry_vec_rows(y), self.dtype)
             if beta:
                 product += beta * self._read(y)
             product = np.ascontiguousarray(product, self.dtype)
@@ -201,6 +204,13 @@ class Calls:
             self.error = error
             said = ffi.new('char[]', f'{type(error).__name__}: {error}'.encode())
             return lib.kry_fail(lib.KRY_ERR_CALLBACK, b'a function of Python failed: %s', said)
+
+    def _product(self, y):
+        """What was returned, as real numbers of the solver's type."""
+        y = np.asarray(y)
+        if y.dtype.kind not in 'biuf':
+            raise TypeError(f'{self.what} returned numbers of the type {y.dtype}; kry computes with real numbers')
+        return y.astype(self.dtype, copy=False).reshape(-1)
 
     def _read(self, vec):
         x = np.empty(lib.kry_vec_rows(vec), self.dtype)
@@ -216,15 +226,17 @@ class Function:
     device : Device
     A : scipy.sparse.linalg.LinearOperator
     dtype : numpy.dtype
+    what : str
+        Its name in messages.
     traits : int
         What is promised of it.
     """
 
-    def __init__(self, device, A, dtype, traits=0):
-        self.calls, self.shape = Calls(A, dtype), A.shape
+    def __init__(self, device, A, dtype, what, traits=0):
+        self.calls, self.shape = Calls(A, dtype, what), A.shape
         me = ffi.new_handle(self.calls)
         shape = ffi.new('kry_op_shape *', {'rows': A.shape[0], 'cols': A.shape[1], 'type': TYPES[dtype],
-                                           'traits': traits})
+                                           'traits': traits | lib.KRY_WAITS})
         box = ffi.new('kry_op **')
         check(lib.kry_op_create(device.handle, _table, me, shape, box))
         _alive[int(ffi.cast('uintptr_t', me))] = me  # until the library destroys the operator
@@ -235,28 +247,46 @@ class Function:
         if self.calls.error is None:
             return
         try:
+            if isinstance(self.calls.error, Interrupted):  # of a solver within the function, whose x nobody asked for
+                raise KeyboardInterrupt from self.calls.error
             raise self.calls.error
         finally:
             self.calls.error = None
 
 
+def _interrupted(kind, error, trace):
+    """What was raised in `_apply` before `Calls.apply` could take care of it, or behind it: Ctrl-C."""
+    ffi.from_handle(trace.tb_frame.f_locals['me']).error = error
+
+
 _apply_type = 'kry_status(void *, double, const kry_vec *, double, kry_vec *)'
 
 
-@ffi.callback(_apply_type, error=lib.KRY_ERR_CALLBACK)
+@ffi.callback(_apply_type, error=lib.KRY_ERR_CALLBACK, onerror=_interrupted)
 def _apply(me, alpha, x, beta, y):
     calls = ffi.from_handle(me)
     return calls.apply(calls.A.matvec, alpha, x, beta, y)
 
 
-@ffi.callback(_apply_type, error=lib.KRY_ERR_CALLBACK)
+@ffi.callback(_apply_type, error=lib.KRY_ERR_CALLBACK, onerror=_interrupted)
 def _apply_transpose(me, alpha, x, beta, y):
     calls = ffi.from_handle(me)
     return calls.apply(calls.A.rmatvec, alpha, x, beta, y)
 
 
-@ffi.callback('void(void *)')
-def _destroy(me, alive=_alive, address=lambda me, cast=ffi.cast: int(cast('uintptr_t', me))):
+def _address(me, cast=ffi.cast):
+    return int(cast('uintptr_t', me))
+
+
+def _interrupted_destroy(kind, error, trace, alive=_alive, address=_address, again=_thread.interrupt_main):
+    """Ctrl-C in `_destroy`, whose caller is the library: it is raised when that has come back."""
+    alive.pop(address(trace.tb_frame.f_locals['me']), None)
+    if issubclass(kind, KeyboardInterrupt):
+        again()
+
+
+@ffi.callback('void(void *)', onerror=_interrupted_destroy)
+def _destroy(me, alive=_alive, address=_address):
     alive.pop(address(me), None)  # also when Python ends, and the module's names are gone
 
 

@@ -97,7 +97,7 @@ class Solver(LinearOperator):
                     raise TypeError(f'M and precond={precond!r} are both given')
             # Of ranks, as b and x are, this one's rows.
             super().__init__(self._type, (A.shape[0],) * 2 if self.device.ranks else A.shape[::-1])
-            self._A = self._operator(A, params, *_promise(method))
+            self._A = self._operator(A, 'A', params, *_promise(method))
             self._handle = (self._by_words(method, precond, stop, options) if M is None else
                             self._with(A, M, method, stop, options))
         info = ffi.new('kry_op_info *')
@@ -108,14 +108,14 @@ class Solver(LinearOperator):
 
     # ---- making it ----
 
-    def _operator(self, A, params, traits=0):
+    def _operator(self, A, what, params, traits=0):
         if isinstance(A, Matrix) and A.device is self.device and A.dtype == self._type and not self._on_host:
             return A._stored
         if isinstance(A, Matrix):
             raise ValueError(f'the solver is to work in {self._type} on {self.device.name!r}, and the matrix lies in {A.dtype} on '
                              f'{A.device.name!r}')
         if isinstance(A, LinearOperator):
-            self._functions.append(Function(self.device, A, self._type, traits))
+            self._functions.append(Function(self.device, A, self._type, what, traits))
             return self._functions[-1]
         return (RankMatrix if self.device.ranks else StoredMatrix)(self.device, A, self._type, params)
 
@@ -145,7 +145,8 @@ class Solver(LinearOperator):
                 operator_type(M, 'M')
                 if M.shape != (A.shape if self.device.ranks else A.shape[::-1]):
                     raise ValueError(f'M is {M.shape}, which does not suit A, {A.shape}')
-        self._M = M if kept else self._operator(M, storage(on_host=self._on_host), *_promise(method))
+        self._M = M if kept else self._operator(M, 'M', storage(on_host=self._on_host), *_promise(method))
+        self._functions += M._functions if kept else []
         handle = M._handle if kept else self._M.handle
         params = ffi.new('kry_pcg_params *', {
             'struct_size': ffi.sizeof('kry_pcg_params'), 'precond': handle, 'monitor': self._monitor,

@@ -20,15 +20,16 @@ class Products:
     """
 
     def __init__(self, device, A, dtype, what='A'):
-        self._function = self._error = None
+        self._functions, self._error = [], None
         if isinstance(A, Solver) and A.device is device and A.dtype == dtype:
-            self._kept, self.handle = A, A._handle
+            self._kept, self.handle, self._functions = A, A._handle, A._functions
             return
         A = as_operator(A, None, what)
         if isinstance(A, Matrix) and A.device is device and A.dtype == dtype:
             self._kept = A._stored
         elif hasattr(A, 'matvec'):
-            self._kept = self._function = Function(device, A, dtype)
+            self._kept = Function(device, A, dtype, what)
+            self._functions = [self._kept]
         else:
             self._kept = StoredMatrix(device, A, dtype, storage())
         self.handle = self._kept.handle
@@ -41,11 +42,13 @@ class Products:
             status = call(self.handle, alpha, x, beta, y)
         finally:
             here.solver = outer
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
-        if status < 0 and self._function:
-            self._function.raise_error()
+        try:
+            if self._error is not None:
+                raise self._error
+        finally:
+            self._error = None  # whose traceback refers to this object
+        for function in self._functions:
+            function.raise_error()
         check(status)
 
     def _look(self, it):

@@ -1,8 +1,11 @@
 """Functions of Python in place of matrices and preconditioners; callbacks; Ctrl-C."""
+import gc
 import os
+import random
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -170,6 +173,108 @@ def test_ctrl_c_keeps_the_iterate(inner):
     assert pykry.solve(poisson(10), np.ones(100))[1]
 
 
+@pytest.mark.parametrize('where', ['A', 'M', 'both', 'inner A', 'inner, on the host'])
+def test_ctrl_c_within_a_function(where):
+    """It is a KeyboardInterrupt wherever it comes: in the function, before it, behind it."""
+    seed = random.randrange(2**32)
+    print('seed', seed)
+    rng = random.Random(seed)
+    A = poisson(12)
+    b, scale = np.ones(A.shape[0]), 1 / A.diagonal()
+
+    def apply(v):
+        return A @ v
+
+    def precondition(v):
+        return v * scale
+
+    words = dict(maxiter=300, rtol=1e-15)
+    if where == 'A':
+        solver = pykry.Solver(apply, shape=A.shape, method='cg', stop='never', maxiter=300)
+    elif where == 'M':
+        solver = pykry.Solver(A, M=precondition, method='minres', **words)
+    elif where == 'both':
+        solver = pykry.Solver(apply, shape=A.shape, M=precondition, method='cg', **words)
+    else:
+        inner = pykry.Solver(apply, shape=A.shape, method='cg', stop='never', maxiter=50)
+        M = inner if where == 'inner A' else sla.LinearOperator(A.shape, inner.matvec, dtype=float)
+        solver = pykry.Solver(A, M=M, method='fgmres', **words)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    main, outcomes = threading.main_thread().ident, []
+    for _ in range(40):
+        begun = threading.Event()
+
+        def interrupt():
+            begun.wait()
+            time.sleep(rng.uniform(0.0005, 0.004))
+            signal.pthread_kill(main, signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        try:
+            begun.set()
+            end = time.perf_counter() + 10
+            while time.perf_counter() < end:
+                with warnings.catch_warnings():
+                    warnings.simplefilter('ignore')
+                    solver.solve(b)
+            outcomes.append('nothing')
+        except BaseException as error:
+            outcomes.append(error)
+        thread.join()
+    assert all(isinstance(e, KeyboardInterrupt) for e in outcomes), [repr(e) for e in outcomes]
+    stops = [e for e in outcomes if isinstance(e, pykry.Interrupted)]
+    assert all(np.isclose(np.linalg.norm(b - A @ e.x), e.result.true_residual, rtol=1e-6, atol=1e-14) for e in stops)
+    assert pykry.solve(apply, b, method='cg')[1]
+
+
+@pytest.mark.parametrize('change, says', [
+    (lambda y: y * (1 + 1j), 'complex128'), (lambda y: (y + 0j).astype(np.complex64), 'complex64'),
+    (lambda y: y.astype(object), 'object'), (lambda y: y.astype('U9'), '<U9')], ids=['complex', 'single', 'object', 'text'])
+@pytest.mark.parametrize('method', ['cg', 'gmres', 'auto', 'lsqr'])
+def test_numbers_that_a_function_may_not_return(system, change, says, method):
+    A, b = system
+    functions = [lambda v: change(A @ v)] if method != 'lsqr' else []
+    operator = sla.LinearOperator(A.shape, lambda v: change(A @ v), lambda v: change(A.T @ v), dtype=float)
+    for wrong in (*functions, operator):
+        with pytest.raises(TypeError, match=f'A returned.*{says}'):
+            pykry.Solver(wrong, shape=A.shape, method=method).solve(b)
+        if method != 'lsqr':
+            with pytest.raises(TypeError, match=f'M returned.*{says}'):
+                pykry.solve(A, b, M=wrong, method=method)
+
+
+@pytest.mark.filterwarnings('ignore::pykry.ConvergenceWarning')
+@pytest.mark.parametrize('kind', [np.float16, '>f8', '>f4', np.float32, np.longdouble, int])
+def test_numbers_that_a_function_may_return(system, kind):
+    A, b = system
+    x, result = pykry.solve(lambda v: 4 * np.round(1e2 * v).astype(kind), b, method='cg', rtol=0.1, maxiter=50)
+    assert x.dtype == np.float64
+
+
+@pytest.mark.parametrize('method, per, ends', [('cg', 1, 1), ('minres', 1, 2), ('gmres:60', 1, 1), ('bicgstab', 2, 1), ('idr:4', 1, 1),
+                                               ('cr', 1, 2)])
+@pytest.mark.parametrize('callback', [False, True])
+def test_functions_are_not_called_in_vain(system, method, per, ends, callback):
+    A, b = system
+    calls = {'A': 0, 'M': 0}
+
+    def apply(v):
+        calls['A'] += 1
+        return A @ v
+
+    def precondition(v):
+        calls['M'] += 1
+        return v / A.diagonal()
+
+    words = dict(callback=lambda it: False) if callback else {}
+    _, result = pykry.solve(apply, b, method=method, rtol=1e-6, **words)
+    assert result and calls['A'] <= per * result.iterations + ends
+    calls['A'] = 0
+    _, result = pykry.solve(apply, b, method=method, M=precondition, rtol=1e-6, **words)
+    assert result and calls['A'] <= per * result.iterations + ends and calls['M'] <= per * result.iterations + 2, (result, calls)
+
+
 def test_other_threads_run_during_a_solve():
     A = poisson(200)
     counted, done = [0], threading.Event()
@@ -192,7 +297,6 @@ def test_other_threads_run_during_a_solve():
 
 
 def test_functions_are_released(system):
-    import gc
     from pykry._operator import _alive
     A, b = system
     gc.collect()

@@ -26,7 +26,6 @@ DIFFERENT = {
     'test_abi': REAL,
     'testComplex*': REAL,
     'test_convergence[sym-nonpd-bicgstab]': "SciPy's breaks down there, and the test wants that; pykry's converges",
-    'test_precond_inverse[*]': 'a function is called more often: the true residual is computed from x, and work runs ahead',
     'test_atol[bicgstab]': 'atol=inf is refused',
     'test_atol[cg]': 'atol=inf is refused',
     'test_atol[gmres]': 'atol=inf is refused',
@@ -36,12 +35,14 @@ DIFFERENT = {
     'test_singular': 'its matrix is not symmetric, and is refused with the entry that is not',
     'test_nans': 'a matrix with NaN is refused, with the entry that is',
     'test_CU': 'pykry takes one product less than the test wants',
+    'test_outer_v': 'a guess of zeros is not multiplied: one product less than the test wants',
+    'test_preconditioner': 'a guess of zeros is not multiplied: one product less than the test wants',
 }
 
 
 def pytest_configure(config):
     import pykry.scipy
-    for name in pykry.scipy.__all__:
+    for name in set(pykry.scipy.__all__) - {'splu', 'factorized'}:  # which only make preconditioners there, of any matrix
         for module in (isolve, sla):
             if hasattr(module, name):
                 setattr(module, name, getattr(pykry.scipy, name))

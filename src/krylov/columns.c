@@ -26,6 +26,7 @@ static kry_status make_column(const kry_krylov *K, const kry_vec *R, int j, kry_
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &one->best));
     TRY(kry_story_create(A->dev, &K->judge.stop, K->story.monitor, K->story.monitor_user,
                          &one->story));
+    one->story.waits = K->story.waits;
 done:
     return st;
 }

@@ -278,7 +278,7 @@ kry_status kry_look_next(kry_look *look, const kry_cycle *c, kry_turn *turn, boo
     bool exact = s->exact && s->iteration % look->check_every == 0;
 
     *go = false;
-    if (s->iteration >= s->max_iter || look->at_each || look->due || exact)
+    if (s->iteration >= s->max_iter || look->at_each || s->waits || look->due || exact)
         TRY(look_now(look, c, true));
     else if (look->window[look->current].count >= (look->by_one ? 1 : look->batch))
         TRY(close_batch(look, c));

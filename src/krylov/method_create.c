@@ -142,6 +142,7 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     TRY(kry_vec_create_room(A->dev, shape.type, shape.rows, 1, &K->r));
     if (!method->accept) TRY(kry_vec_create_room(A->dev, shape.type, shape.cols, 1, &K->best));
     TRY(kry_story_create(A->dev, &K->judge.stop, s->monitor, s->monitor_user, &K->story));
+    K->story.waits = (shape.traits | (K->first ? K->first->shape.traits : 0)) & KRY_WAITS;
     TRY(method->create ? method->create(K, s, &K->self) : method->create_columns(K, 1, &K->self));
     TRY(kry_device_finish(A->dev));
     shape.traits = KRY_VARYING;

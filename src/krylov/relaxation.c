@@ -183,7 +183,7 @@ static kry_status relaxation_create(kry_krylov *K, const kry_setup *setup, void 
     S->A = K->A;
     S->in_place = p->method == KRY_SOR;
     S->omega = p->omega > 0 ? p->omega : 1;
-    S->every = setup->stop.check_every ? setup->stop.check_every : LOOK_EVERY;
+    S->every = setup->stop.check_every ? setup->stop.check_every : K->story.waits ? 1 : LOOK_EVERY;
     TRY(kry_sum_create(S->A->dev, 1, &S->square));
     if (S->in_place)
         TRY(S->A->fused->sweep_colour(S->A->self, 0, 0, NULL, NULL));

@@ -32,6 +32,7 @@ typedef struct kry_story {
     void *monitor_user;
     bool inner;        /* a part of another solve, which the observer looks at */
     bool exact;        /* the monitor is called at fixed iterations, and may look at x then */
+    bool waits;        /* A or M does (KRY_WAITS): the host looks at each iteration */
     double start;      /* seconds */
     double target;     /* units of b */
     double unit;       /* what a method's residual has to be multiplied by for units of b */
