@@ -75,6 +75,15 @@ KRY_API const kry_device_info *kry_device_get_info(const kry_device *device); /*
 
 /* Wait until all enqueued work is done, and report what went wrong in it. */
 KRY_API KRY_MUST_CHECK kry_status kry_device_finish(kry_device *device);
+/*
+ * How long this device has compiled kernels, or loaded compiled ones, since it was opened. Most of that is spent once on a
+ * machine: what was compiled is kept on disk. kry_result has the share of a solver and its solves.
+ *
+ *   programs  [out]  how many programs were compiled from their source by the driver; NULL: not asked for
+ *
+ * Returns  seconds; of a team those of the device that took longest. 0 for NULL.
+ */
+KRY_API double kry_device_compile_seconds(const kry_device *device, int64_t *programs);
 
 /* ---- tuning: what `kry tune` finds, and keeps for later runs (docs/devices.md) -------- */
 

@@ -364,8 +364,9 @@ struct kry_result {
                              along it, too */
     double inconsistent;  /* norm of b's part in A's null space, which no x can remove; 0 for a
                              regular A. Converged: ||b - A x|| with this part meets the target */
-    double setup_seconds; /* to make the solver, its preconditioner and its deflation, with the
-                             compilation of their kernels; without that of A */
+    double
+        setup_seconds; /* to make the solver, its preconditioner and its deflation, without A and without
+                             compile_seconds */
     double solve_seconds; /* this kry_solve */
     double bytes;         /* that the iterations moved, by the model of docs/pcg.md; 0: not known */
     const double *history; /* residual of the recurrence at iteration 0, 1, ...; owned by the
@@ -394,6 +395,10 @@ struct kry_result {
      * before it are left out. Owned as `history`; none of several columns. */
     const kry_true_residual *checks;
     int64_t check_count;
+    /* Compiling kernels, or loading compiled ones, for this solve and, of a solver's first one, to make it; in neither
+     * setup_seconds nor solve_seconds. */
+    double compile_seconds;
+    int64_t compiled; /* programs that the driver compiled from their source */
 };
 
 /* kry_solve and kry_solve_host for a `result` of as many bytes; kry.h says who calls them. */

@@ -25,6 +25,11 @@ void kry_compiling_end(const kry_device *dev)
     if (!dev->info.gpu) pthread_mutex_unlock(&compiling);
 }
 
+void kry_compiling_count(kry_device *dev, double start)
+{
+    atomic_fetch_add(&dev->compile_ns, (int64_t)(1e9 * (kry_now() - start)));
+}
+
 /* What PoCL compiles at the first launch. */
 static void launch_key(const kry_kernel *kernel, int size, char *key, size_t room)
 {

@@ -144,6 +144,9 @@ struct kry_device {
     kry_launch_shape shape;
     char *tuning;           /* what the tuning file says; NULL: not read yet */
     atomic_uint generation; /* counts released buffers: see kry_launch */
+    /* What compiling took so far: see kry_device_compile_seconds. */
+    _Atomic int64_t compile_ns;
+    atomic_int compiled;
     kry_trace *trace;
     void *trace_user;
     const kry_driver *driver;

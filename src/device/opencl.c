@@ -231,6 +231,7 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_r
     }
     waits = first && !dev->info.gpu; /* see kry_compiling_begin */
     if (first) kry_first_launch_begin(dev, kernel, range->size, &lock), compiling = true;
+    const double start = kry_now();
     cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, dimensions, NULL, global, local,
                                         0, NULL, dev->trace || waits ? &event : NULL);
     CHECK(err == CL_SUCCESS,
@@ -240,6 +241,7 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_r
     if (dev->trace && waits) clRetainEvent(event);
     if (dev->trace) dev->trace(dev->trace_user, kernel->name, event);
     if (waits) TRY(first_launch_ended(dev, kernel, &event));
+    if (waits && !kernel->persistent) kry_compiling_count(dev, start);
     kernel->launched = true;
 done:
     if (compiling) kry_first_launch_end(dev, kernel, range->size, lock);

@@ -133,6 +133,7 @@ static kry_status compile(kry_device *dev, kry_kernel *k)
     struct kry_program *p = k->program;
     built *b = p->built;
     int part = KRY_ALL_PARTS;
+    const double start = kry_now();
 
     if (dev->context) {
         if (!p->source) TRY(kry_program_source(p->wanted.stem, &p->source));
@@ -144,6 +145,7 @@ static kry_status compile(kry_device *dev, kry_kernel *k)
     k->hash = b->hash;
     atomic_store(&k->ready, true);
 done:
+    kry_compiling_count(dev, start);
     return st;
 }
 
@@ -167,6 +169,7 @@ kry_status kry_kernel_take(kry_device *dev, kry_kernel *kernel, kry_kernel **min
         if (!atomic_exchange(&k->taken, true)) return *mine = k, KRY_OK;
     while ((k = atomic_load(&k->spare)));
     TRY(kernel_make(kernel->program, kernel->name, &fresh));
+    fresh->persistent = kernel->persistent;
     TRY(kry_kernel_ready(dev, fresh));
     atomic_init(&fresh->taken, true);
     *mine = fresh;

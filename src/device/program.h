@@ -27,6 +27,8 @@ typedef struct kry_kernel {
     unsigned char last_size[KRY_MAX_ARGS];
     unsigned generation;
     bool launched; /* at least once, and that launch has ended */
+    /* A launch lasts as long as a whole solve: the first one does not count as compiling. */
+    bool persistent;
 } kry_kernel;
 
 /* What a program of a device is made of; `key` has all that it depends on. options: for the compiler. */
@@ -53,6 +55,8 @@ static inline void kry_kernel_give_back(kry_kernel *mine)
 bool kry_is_pocl(const kry_device *dev);
 void kry_compiling_begin(const kry_device *dev);
 void kry_compiling_end(const kry_device *dev);
+/* Count the seconds since `start` as compiling. */
+void kry_compiling_count(kry_device *dev, double start);
 /* The same around the first launch of a kernel in groups of `size`. Ranks come to it at the same time: one of them
  * compiles, and the others, which share PoCL's cache with it, wait and find it there. `lock` goes to the end. */
 void kry_first_launch_begin(const kry_device *dev, const kry_kernel *kernel, int size, int *lock);

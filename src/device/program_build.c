@@ -33,6 +33,7 @@ static kry_status build_from_source(kry_device *dev, const char *name, const cha
 
     *program = clCreateProgramWithSource(dev->context, 1, &source, NULL, &err);
     TRY(kry_cl_check(err, "kry_kernel_get", "clCreateProgramWithSource"));
+    atomic_fetch_add(&dev->compiled, 1);
     err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
     /* Processes that compile the same program at the same time disturb each other in PoCL's own cache. */
     if (err != CL_SUCCESS && kry_is_pocl(dev))

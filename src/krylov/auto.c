@@ -74,7 +74,7 @@ static int watch(void *user, const kry_iteration *it)
     int stop = 0;
 
     shown.iteration += S->now.before;
-    shown.seconds = kry_now() - S->now.start;
+    shown.seconds = kry_work_clock(S->A->dev) - S->now.start;
     if (S->options.monitor) stop = S->options.monitor(S->options.monitor_user, &shown);
     if (stop)
         S->now.leaves = false;
@@ -230,7 +230,7 @@ static void report(automatic *S, kry_result *res)
     res->promotions = S->promotions;
     if (S->promotions) memcpy(res->promoted_why, S->left, sizeof res->promoted_why);
     tell_choice(S, res->chosen, sizeof res->chosen);
-    res->solve_seconds = kry_now() - S->now.start;
+    res->solve_seconds = kry_work_clock(S->A->dev) - S->now.start;
 }
 
 static kry_status solve(automatic *S, const kry_vec *b, kry_vec *x, bool inner, kry_result *res)
@@ -238,7 +238,7 @@ static kry_status solve(automatic *S, const kry_vec *b, kry_vec *x, bool inner, 
     kry_status st = KRY_OK;
     bool again = true;
 
-    S->now = (progress){ .start = kry_now(), .least = INFINITY };
+    S->now = (progress){ .start = kry_work_clock(S->A->dev), .least = INFINITY };
     S->promotions = 0;
     if (S->failed) TRY(make(S, 0));
     while (again) {
@@ -366,7 +366,7 @@ done:
 kry_status kry_auto_create(const kry_op *A, const kry_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    const double start = kry_now();
+    const kry_stopwatch watch = kry_stopwatch_begin(A->dev);
 
     if (A->dev->team) {
         kry_options settled = *o;
@@ -374,7 +374,7 @@ kry_status kry_auto_create(const kry_op *A, const kry_options *o, kry_op **solve
         return kry_options_solver(A, &settled, solver);
     }
     TRY(create(A, o, solver));
-    (*solver)->setup_seconds = kry_now() - start;
+    (*solver)->setup = kry_stopwatch_end(&watch);
 done:
     return st;
 }

@@ -179,7 +179,11 @@ kry_status kry_krylov_make(const kry_op *A, kry_setup setup, kry_op **solver)
     setup.struct_size = sizeof setup;
     TRY(kry_construct(&how, A, &setup, solver));
     for (size_t i = 0; i < COUNT(parts); i++)
-        if (parts[i]) (*solver)->setup_seconds += parts[i]->setup_seconds;
+        if (parts[i]) {
+            (*solver)->setup.seconds += parts[i]->setup.seconds;
+            (*solver)->setup.compile_seconds += parts[i]->setup.compile_seconds;
+            (*solver)->setup.programs += parts[i]->setup.programs;
+        }
 done:
     return st;
 }

@@ -98,7 +98,7 @@ static int show(kry_mixed *M, const kry_iteration *at, int64_t iteration)
     kry_iteration it = *at;
 
     it.iteration = iteration;
-    it.seconds = kry_now() - M->now.start;
+    it.seconds = kry_work_clock(M->A->dev) - M->now.start;
     return M->options.monitor ? M->options.monitor(M->options.monitor_user, &it) : 0;
 }
 
@@ -225,7 +225,7 @@ static void report(kry_mixed *M, const kry_result *story, kry_result *res)
     res->promotions = story->promotions;
     memcpy(res->promoted_why, story->promoted_why, sizeof res->promoted_why);
     res->bytes = bytes_moved(M);
-    res->solve_seconds = kry_now() - M->now.start;
+    res->solve_seconds = kry_work_clock(M->A->dev) - M->now.start;
 }
 
 static kry_scheme first_scheme(const kry_mixed *M)
@@ -240,7 +240,7 @@ static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, 
     kry_result story = { .promotions = 0 };
 
     memset(&M->now, 0, sizeof M->now);
-    M->now.start = kry_now();
+    M->now.start = kry_work_clock(M->A->dev);
     M->now.scheme = first_scheme(M);
     M->inner.iterations = 0;
     M->inner.bytes = 0;

@@ -172,7 +172,7 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *given_options, 
     kry_subdomains all = { 0 };
     kry_deflation_params deflation;
     char room[sizeof o->deflation];
-    double start = kry_now();
+    const kry_stopwatch watch = kry_stopwatch_begin(A->dev);
     kry_suit suit;
 
     if (kry_options_choose(o)) TRY(kry_auto_settle(A, &settled));
@@ -186,7 +186,7 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *given_options, 
         TRY(kry_subdomains_find(A, &deflation, &all));
     }
     TRY(kry_op_make(A, create, &(given){ A, o, suit, deflates ? &all : NULL }, solver));
-    (*solver)->setup_seconds = kry_now() - start;
+    (*solver)->setup = kry_stopwatch_end(&watch);
 done:
     kry_subdomains_release(&all);
     return st;

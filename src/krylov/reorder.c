@@ -328,7 +328,7 @@ kry_status kry_reordered_create(const kry_op *A, const kry_options *o, kry_op **
     kry_options plain = *o;
     kry_sparse rows = { 0 };
     int32_t *order = NULL, *place = NULL;
-    double start = kry_now();
+    const kry_stopwatch watch = kry_stopwatch_begin(A->dev);
 
     plain.reorder = KRY_REORDER_NONE;
     CHECK(!asked || !not, KRY_ERR_UNSUPPORTED, "%s: reorder=rcm %s", who, not );
@@ -343,7 +343,7 @@ kry_status kry_reordered_create(const kry_op *A, const kry_options *o, kry_op **
         TRY(make(A, o, &rows, order, place, solver));
     else
         TRY(kry_options_make(A, &plain, solver));
-    (*solver)->setup_seconds = kry_now() - start;
+    (*solver)->setup = kry_stopwatch_end(&watch);
 done:
     free(place);
     free(order);

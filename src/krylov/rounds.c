@@ -215,7 +215,7 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
     if (K->deflation) TRY(kry_deflation_harvest(kry_deflation_of(K->deflation), K->first));
     res->resident_iterations = K->story.persistent;
     res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
-    res->solve_seconds = kry_now() - K->story.start;
+    res->solve_seconds = kry_work_clock(K->story.dev) - K->story.start;
     st = kry_reason_status(res->reason);
 done:
     return st;
@@ -268,7 +268,7 @@ kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x,
     solve *S = NULL;
     kry_cycle *c = NULL;
     kry_vec *view = NULL;
-    const double start = kry_now();
+    const double start = kry_work_clock(K->story.dev);
 
     *done = false;
     TRY(kry_columns_prepare(K, count));
@@ -292,7 +292,7 @@ kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x,
             if (!c[j].over) TRY(judge(&S[j]));
     }
     for (int j = 0; j < count; j++) res[j].solve_seconds = 0;
-    res[0].solve_seconds = kry_now() - start;
+    res[0].solve_seconds = kry_work_clock(K->story.dev) - start;
     *done = true;
 done:
     free(view);

@@ -100,6 +100,7 @@ kry_status kry_solve_sized(const kry_op *solver, const kry_vec *b, kry_vec *x, k
     kry_result res;
 
     memset(&res, 0, sizeof res);
+    const kry_stopwatch watch = kry_stopwatch_begin(kry_op_device(solver));
     kry_team_enter(kry_op_device(solver), "kry_solve", NULL);
     CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve: NULL");
     CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve: '%s' is not a solver",
@@ -108,7 +109,12 @@ kry_status kry_solve_sized(const kry_op *solver, const kry_vec *b, kry_vec *x, k
     CHECK(b->k > 0, KRY_ERR_SHAPE, "kry_solve: b has no column");
     st = b->k > 1 ? solve_columns((kry_op *)solver, b, x, &res)
                   : solver->table->solve(solver->self, b, x, &res);
-    res.setup_seconds = solver->setup_seconds;
+    const kry_spent spent = kry_stopwatch_end(&watch);
+    res.setup_seconds = solver->setup.seconds;
+    res.compile_seconds = solver->setup.compile_seconds + spent.compile_seconds;
+    res.compiled = solver->setup.programs + spent.programs;
+    ((kry_op *)solver)->setup.compile_seconds = 0; /* told once */
+    ((kry_op *)solver)->setup.programs = 0;
 done:
     st = kry_team_leave(kry_op_device(solver), st);
     kry_hand_out(&res, sizeof res, result, result_size);

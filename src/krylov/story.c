@@ -51,7 +51,7 @@ void kry_story_release(kry_story *s)
 
 void kry_story_begin(kry_story *s, int64_t max_iter)
 {
-    s->start = kry_now();
+    s->start = kry_work_clock(s->dev);
     s->unit = 1;
     s->max_iter = max_iter;
     s->iteration = s->history_count = s->persistent = 0;
@@ -89,7 +89,8 @@ void kry_story_check(kry_story *s, double residual)
 kry_status kry_story_show(kry_story *s, int64_t iteration)
 {
     kry_status st = KRY_OK;
-    const kry_iteration it = { iteration, s->residual, s->target, kry_now() - s->start };
+    const kry_iteration it = { iteration, s->residual, s->target,
+                               kry_work_clock(s->dev) - s->start };
     /* All parts of a team have an observer, or none. */
     const kry_observer *observer = s->inner ? NULL : kry_device_for_copies(s->dev)->observer;
     double stop = 0;
@@ -150,5 +151,5 @@ void kry_story_tell(const kry_story *s, kry_reason reason, double true_residual,
     res->history_every = s->history_every;
     res->checks = s->check;
     res->check_count = s->check_count;
-    res->solve_seconds = kry_now() - s->start;
+    res->solve_seconds = kry_work_clock(s->dev) - s->start;
 }

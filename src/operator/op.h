@@ -116,7 +116,7 @@ struct kry_op {
     kry_vec *near_null_space; /* as given; NULL: nothing is known; owned */
     int64_t updates;          /* how often its numbers may have changed */
     const char *chosen;       /* why auto took it; static; NULL: it did not */
-    double setup_seconds;     /* that its constructor took; of solvers with what they are made of */
+    kry_spent setup;          /* by its constructor; of solvers with what they are made of */
     bool inspected;           /* new numbers are looked at: it is a matrix of a caller's */
     kry_finding found;        /* in the numbers that it has now */
     struct kry_column

@@ -354,7 +354,7 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
                          kry_op **out)
 {
     kry_status st = KRY_OK;
-    double start = kry_now();
+    const kry_stopwatch watch = kry_stopwatch_begin(kry_op_device(A));
     void *mine = NULL;
 
     kry_team_enter(kry_op_device(A), how->name, NULL);
@@ -373,7 +373,7 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
 done:
     st = kry_team_leave(kry_op_device(A), st);
     if (out && st < 0) kry_op_release(out);
-    if (out && *out) (*out)->setup_seconds = kry_now() - start;
+    if (out && *out) (*out)->setup = kry_stopwatch_end(&watch);
     free(mine);
     return st;
 }

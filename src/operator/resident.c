@@ -123,6 +123,7 @@ kry_status kry_resident_create(kry_device *dev, kry_type type, int64_t n, kry_pl
     kry_resident_cg *R = NULL;
     call c;
 
+    plug->kernel->persistent = true;
     *resident = NULL;
     TRY(kry_alloc(1, sizeof *R, &R));
     *R = (kry_resident_cg){ .dev = dev, .type = type, .n = n, .plug = *plug };

@@ -279,7 +279,7 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
 {
     kry_status st = KRY_OK;
     kry_subdomains subdomains = { 0 };
-    double start = kry_now();
+    const kry_stopwatch watch = kry_stopwatch_begin(kry_op_device(A));
     kry_deflation_params mine;
 
     kry_team_enter(kry_op_device(A), "kry_deflation_create", NULL);
@@ -290,7 +290,7 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     TRY(check(A, params));
     TRY(kry_subdomains_find(A, params, &subdomains));
     TRY(kry_op_make(A, create, &(given){ A, params, &subdomains }, D));
-    (*D)->setup_seconds = kry_now() - start;
+    (*D)->setup = kry_stopwatch_end(&watch);
 done:
     kry_subdomains_release(&subdomains);
     st = kry_team_leave(kry_op_device(A), st);

@@ -13,6 +13,43 @@ kry_device *kry_team_part(const kry_device *dev, int i)
     return i >= 0 && i < dev->team->size ? dev->team->part[i] : NULL;
 }
 
+double kry_device_compile_seconds(const kry_device *device, int64_t *programs)
+{
+    int64_t longest = 0, most = 0;
+
+    for (int i = 0; i < kry_team_size(device); i++) {
+        kry_device *part = kry_team_part(device, i);
+        if (!part) continue;
+        const int64_t ns = atomic_load(&part->compile_ns), count = atomic_load(&part->compiled);
+        if (ns > longest) longest = ns;
+        if (count > most) most = count;
+    }
+    if (programs) *programs = most;
+    return 1e-9 * (double)longest;
+}
+
+double kry_work_clock(const kry_device *dev)
+{
+    return kry_now() - kry_device_compile_seconds(dev, NULL);
+}
+
+kry_stopwatch kry_stopwatch_begin(const kry_device *dev)
+{
+    kry_stopwatch w = { .device = dev, .start = kry_now() };
+
+    w.compile_seconds = kry_device_compile_seconds(dev, &w.programs);
+    return w;
+}
+
+kry_spent kry_stopwatch_end(const kry_stopwatch *w)
+{
+    int64_t programs;
+    const double all = kry_now() - w->start,
+                 compiling = kry_device_compile_seconds(w->device, &programs) - w->compile_seconds;
+
+    return (kry_spent){ compiling < all ? all - compiling : 0, compiling, programs - w->programs };
+}
+
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 /* The best of a few times; the arrays exceed the caches of most CPUs. */

@@ -25,6 +25,24 @@ struct kry_team {
     struct kry_ranks *ranks; /* owned; ranks.c: parts are processes */
 };
 
+/* Seconds from a clock that stands still while the device compiles. */
+double kry_work_clock(const kry_device *dev);
+
+/* What a call took: seconds without those of compiling, and these. */
+typedef struct kry_spent {
+    double seconds, compile_seconds;
+    int64_t programs; /* that were compiled from their source */
+} kry_spent;
+
+typedef struct kry_stopwatch {
+    const kry_device *device; /* borrowed */
+    double start, compile_seconds;
+    int64_t programs;
+} kry_stopwatch;
+/* From the begin to the end; `device` may be NULL. */
+kry_stopwatch kry_stopwatch_begin(const kry_device *device);
+kry_spent kry_stopwatch_end(const kry_stopwatch *w);
+
 /* What each part does. All parts run it at once; rank 0 is the caller's thread. */
 typedef kry_status kry_task_of_part(void *user, int rank);
 
