@@ -641,6 +641,41 @@ static void solver__lagged_preconditioner(void **state)
     kry_vec_release(&b);
 }
 
+/* On a device that has compiled nothing yet: seconds of compiling stand apart, once. */
+static void solve__compiling_is_told_apart(void **state)
+{
+    (void)state;
+    host_system s = laplace(200, 2, 2);
+    kry_device *const shared = dev;
+    kry_op *A, *S;
+    kry_result first, second;
+    double x[300] = { 0 };
+    int64_t programs = -1;
+
+    assert_true(kry_device_compile_seconds(NULL, &programs) == 0 && programs == 0);
+    dev = NULL;
+    OK(kry_device_open(kry_device_is_host(shared) ? "host" : NULL, &dev));
+    assert_true(kry_device_compile_seconds(dev, NULL) == 0);
+    OK(matrix_of(&s, real, &A));
+    const double start = kry_now(), before = kry_device_compile_seconds(dev, NULL);
+    OK(kry_solver_create(A, "method=pcg precond=jacobi", NULL, NULL, &S));
+    OK(kry_solve_host(S, s.b, x, &first));
+    const double all = kry_now() - start,
+                 compiling = kry_device_compile_seconds(dev, &programs) - before;
+    memset(x, 0, sizeof x);
+    OK(kry_solve_host(S, s.b, x, &second));
+    assert_true(first.setup_seconds > 0 && first.solve_seconds > 0);
+    assert_true(first.setup_seconds + first.solve_seconds + first.compile_seconds <= all);
+    assert_true(first.compile_seconds <= compiling && first.compiled <= programs);
+    if (!kry_device_is_host(dev))
+        assert_true(first.compile_seconds > 0.2 * compiling && programs > 0);
+    assert_true(second.compile_seconds <= first.compile_seconds && second.compiled == 0);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_device_release(&dev);
+    dev = shared;
+}
+
 /* What a solver is made of, and how long that took with M and the deflation. */
 static void solver_describe__names_all(void **state)
 {
@@ -655,10 +690,10 @@ static void solver_describe__names_all(void **state)
                                          "rtol=0.001", "maxit=77", "precision" };
 
     OK(matrix_of(&s, real, &A));
-    double start = kry_now();
+    double start = kry_now(), compiling = kry_device_compile_seconds(dev, NULL);
     OK(kry_deflation_create(A, KRY_DEFLATION(.stripes = 4), &D));
     OK(kry_block_ic_create(A, KRY_BLOCK_IC(.rows = 50), &M));
-    double parts = kry_now() - start;
+    double parts = kry_now() - start - (kry_device_compile_seconds(dev, NULL) - compiling);
     OK(kry_pcg_create(
         A, KRY_PCG(.precond = M, .deflation = D, .stop = { .rtol = 1e-3, .max_iter = 77 }), &S));
     double all = kry_now() - start;
@@ -1167,6 +1202,7 @@ int main(void)
         cmocka_unit_test(solver_set_stop__of_a_live_solver),
         cmocka_unit_test(solver__lagged_preconditioner),
         cmocka_unit_test(solver_describe__names_all),
+        cmocka_unit_test(solve__compiling_is_told_apart),
         cmocka_unit_test(pcg_solve__nan_in_b_is_named),
         cmocka_unit_test(pcg_solve__nan_in_the_guess_is_refused),
         cmocka_unit_test(pcg_solve__rhs_out_of_range_is_refused),

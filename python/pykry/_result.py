@@ -40,7 +40,8 @@ class Result:
         The norm of b, and what the true residual had to meet.
     residual, true_residual : float
         As the recurrence carried it, and as it is.
-    setup_seconds, solve_seconds : float
+    setup_seconds, solve_seconds, compile_seconds : float
+        To make the solver; this solve; and, in neither, compiling kernels or loading compiled ones.
     bytes : float
         That the iterations moved, by kry's model; 0: not known.
     device, matrix : str
@@ -63,6 +64,7 @@ class Result:
     true_residual: float
     setup_seconds: float
     solve_seconds: float
+    compile_seconds: float
     bytes: float
     device: str
     matrix: str
@@ -125,5 +127,5 @@ def result_of(r, status, device, matrix):
     columns = tuple(Column(_words[c.reason], c.iterations, c.norm_b, c.target, c.residual, c.true_residual)
                     for c in (r.column[i] for i in range(r.columns)))
     return Result(status == 0 and r.reason != lib.KRY_ITERATIONS_DONE, _words[r.reason], text(r.why), r.iterations,
-                  r.norm_b, r.target, r.residual, r.true_residual, r.setup_seconds, r.solve_seconds, r.bytes, device,
-                  matrix, text(r.chosen), columns, history)
+                  r.norm_b, r.target, r.residual, r.true_residual, r.setup_seconds, r.solve_seconds, r.compile_seconds, r.bytes,
+                  device, matrix, text(r.chosen), columns, history)

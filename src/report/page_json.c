@@ -45,6 +45,10 @@ static void put_result(kry_json *j, const solve_page *s)
     kry_json_real(j, "matrix_s", kry_report_seconds(s->report, KRY_REPORT_MATRIX));
     kry_json_real(j, "setup_s", kry_report_seconds(s->report, KRY_REPORT_SETUP));
     kry_json_real(j, "solve_s", r->solve_seconds);
+    double compiling = 0;
+    for (kry_report_part part = 0; part < KRY_REPORT_PARTS; part++)
+        compiling += kry_report_compiling(s->report, part);
+    kry_json_real(j, "compile_s", compiling);
 }
 
 /* Only texts have a < in JSON; in a page it could end the script. */

@@ -15,7 +15,7 @@ static const struct part {
       "the file, or the problem; a look at its entries, the right-hand side" },
     { KRY_REPORT_MATRIX, "matrix",
       "the operator on the device: checked, converted to its format, sent" },
-    { KRY_REPORT_SETUP, "set-up", "the solver: preconditioner, deflation, kernels compiled" },
+    { KRY_REPORT_SETUP, "set-up", "the solver: preconditioner, deflation" },
     { KRY_REPORT_SOLVE, "solve", "b and x sent, the iterations, x read back" },
 };
 
@@ -34,22 +34,27 @@ static void draw_parts(FILE *f, const solve_page *s)
     bar_line line[KRY_REPORT_PARTS];
 
     for (int i = 0; i < KRY_REPORT_PARTS; i++) {
-        const double all = kry_report_seconds(s->report, parts[i].part);
+        const double all = kry_report_seconds(s->report, parts[i].part),
+                     compiling = kry_report_compiling(s->report, parts[i].part);
         double kernels, transfers;
         busy_seconds(s->devices, parts[i].part, &kernels, &transfers);
         line[i] = (bar_line){ .label = parts[i].name,
                               .part = { { kernels, 0, "kernels" },
                                         { transfers, 3, "transfers" },
-                                        { fmax(0, all - kernels - transfers), 7, "the host" } },
-                              .parts = 3 };
-        kry_text_seconds(all, line[i].said, sizeof line[i].said);
+                                        { fmax(0, all - kernels - transfers), 7, "the host" },
+                                        { compiling, 1, "compiling" } },
+                              .parts = 4 };
+        kry_text_seconds(all + compiling, line[i].said, sizeof line[i].said);
     }
     fputs("<ul class=\"legend\">", f);
     static const struct {
         int colour;
         const char *name;
-    } colours[] = { { 0, "kernels run" }, { 3, "transfers run" }, { 7, "the host alone" } };
-    for (int i = 0; i < 3; i++)
+    } colours[] = { { 0, "kernels run" },
+                    { 3, "transfers run" },
+                    { 7, "the host alone" },
+                    { 1, "kernels compiled, once on this device" } };
+    for (int i = 0; i < 4; i++)
         fprintf(
             f,
             "<li><svg viewBox=\"0 0 14 12\" width=\"14\" height=\"12\" aria-hidden=\"true\"><rect "
@@ -64,9 +69,10 @@ static void draw_parts(FILE *f, const solve_page *s)
 
 static void table_of_parts(FILE *f, const solve_page *s)
 {
-    char t[3][32];
+    char t[4][32];
 
-    kry_html_table(f, "Parts of the run", "part|>time|>kernels|>transfers|what it is", false);
+    kry_html_table(f, "Parts of the run, the time without compiling",
+                   "part|>time|>compiling|>kernels|>transfers|what it is", false);
     for (int i = 0; i < KRY_REPORT_PARTS; i++) {
         double kernels, transfers;
         busy_seconds(s->devices, parts[i].part, &kernels, &transfers);
@@ -75,6 +81,9 @@ static void table_of_parts(FILE *f, const solve_page *s)
         kry_html_number(
             f, "%s",
             kry_text_seconds(kry_report_seconds(s->report, parts[i].part), t[0], sizeof t[0]));
+        const double compiling = kry_report_compiling(s->report, parts[i].part);
+        kry_html_number(f, "%s",
+                        compiling > 0 ? kry_text_seconds(compiling, t[3], sizeof t[3]) : "-");
         kry_html_number(f, "%s", kernels > 0 ? kry_text_seconds(kernels, t[1], sizeof t[1]) : "-");
         kry_html_number(f, "%s",
                         transfers > 0 ? kry_text_seconds(transfers, t[2], sizeof t[2]) : "-");

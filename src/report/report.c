@@ -54,6 +54,7 @@ kry_status kry_report_begin(kry_device *device, kry_report **report)
     TRY(kry_alloc(1, sizeof *r, &r));
     r->device = kry_device_retain(device);
     r->origin = kry_now();
+    r->compiled[0] = kry_device_compile_seconds(device, NULL);
     TRY(begin_recorders(r));
     *report = r;
     r = NULL;
@@ -65,8 +66,10 @@ done:
 void kry_report_enter(kry_report *r, kry_report_part part)
 {
     if (!r || r->over || part < r->part || part >= KRY_REPORT_PARTS) return;
-    for (int next = (int)r->part + 1; next <= (int)part; next++) /* those between take no time */
+    for (int next = (int)r->part + 1; next <= (int)part; next++) { /* those between take no time */
         r->begun[next] = kry_now() - r->origin;
+        r->compiled[next] = kry_device_compile_seconds(r->device, NULL);
+    }
     r->part = part;
     if (part == KRY_REPORT_SOLVE) kry_team_rank_facts(r->device, &r->before);
     for (int i = 0; i < r->owned; i++) kry_recorder_enter(r->own[i], part);
@@ -88,6 +91,8 @@ kry_status kry_report_end(kry_report *r)
     if (r->over) goto done;
     r->over = true;
     r->ended = kry_now() - r->origin;
+    for (int next = (int)r->part + 1; next <= KRY_REPORT_PARTS; next++)
+        r->compiled[next] = kry_device_compile_seconds(r->device, NULL);
     kry_team_rank_facts(r->device, &r->after);
     for (int i = 0; i < r->owned; i++) TRY(kry_recorder_end(r->own[i]));
 done:
@@ -106,5 +111,11 @@ void kry_report_release(kry_report **report)
 double kry_report_seconds(const kry_report *r, kry_report_part part)
 {
     if (part > r->part) return 0;
-    return (part < r->part ? r->begun[part + 1] : r->ended) - r->begun[part];
+    return (part < r->part ? r->begun[part + 1] : r->ended) - r->begun[part] -
+           kry_report_compiling(r, part);
+}
+
+double kry_report_compiling(const kry_report *r, kry_report_part part)
+{
+    return part > r->part ? 0 : r->compiled[part + 1] - r->compiled[part];
 }

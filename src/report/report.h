@@ -15,10 +15,14 @@ struct kry_report {
     track track;
     kry_report_part part;
     double origin, begun[KRY_REPORT_PARTS], ended; /* seconds, as a recording's */
-    kry_rank_facts before, after;                  /* the solve */
+    /* Seconds of compiling by then, see kry_device_compile_seconds; behind the last part, by the end */
+    double compiled[KRY_REPORT_PARTS + 1];
+    kry_rank_facts before, after; /* the solve */
     bool over;
 };
 
+/* Seconds of a part without those of compiling, and these. */
 double kry_report_seconds(const kry_report *r, kry_report_part part);
+double kry_report_compiling(const kry_report *r, kry_report_part part);
 
 #endif

@@ -157,6 +157,8 @@ void report_json(json *j, const report *r)
     json_real(j, "read_s", r->src->seconds);
     json_real(j, "matrix_s", r->matrix_seconds);
     json_real(j, "setup_s", r->setup_seconds);
+    json_real(j, "compile_s", r->compile_seconds);
+    json_whole(j, "compiled", r->compiled);
     json_real(j, "solve_s", result->solve_seconds);
     json_real(j, "seconds_per_iteration", per_iteration(r, result->solve_seconds));
     json_real(j, "bytes_per_iteration", result->bytes > 0 ? per_iteration(r, result->bytes) : NAN);
@@ -286,6 +288,15 @@ void report_text(const report *r)
     text_outcome(r);
     text_columns(r);
     text_mixed(r);
+    if (r->compile_seconds >= 0.01) {
+        char compile[32];
+        printf("compile    %s", kry_text_seconds(r->compile_seconds, compile, sizeof compile));
+        if (r->compiled)
+            printf(", %" PRId64 " program%s, once on this device\n", r->compiled,
+                   r->compiled > 1 ? "s" : "");
+        else
+            printf(" to load what was compiled before\n");
+    }
     printf("time       read %s, matrix %s, set-up %s, solve %s",
            kry_text_seconds(r->src->seconds, t[0], sizeof t[0]),
            kry_text_seconds(r->matrix_seconds, t[1], sizeof t[1]),

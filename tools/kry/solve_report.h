@@ -21,8 +21,9 @@ typedef struct report {
     int64_t seed;
     kry_status status;
     kry_result result;
-    double matrix_seconds, setup_seconds;
-    bool has_error; /* the exact solution is known */
+    double matrix_seconds, setup_seconds, compile_seconds; /* the last in neither of the others */
+    int64_t compiled;                                      /* programs */
+    bool has_error;                                        /* the exact solution is known */
     double error_inf, error_rel;
     shares shares; /* of the work, between ranks */
 } report;
