@@ -52,11 +52,39 @@ static void choices__by_the_entries(void **state)
     expect(type, &c, 0, "pcg", "minres", "positive diagonal, an M-matrix, bandwidth 1");
     c = chain_of(100, 1.5, 2.5);
     c.val[0] = -1;
-    expect(type, &c, 0, "minres", "gmres:60", "symmetric and indefinite");
+    expect(type, &c, 0, "minres", "gmres:128", "symmetric and indefinite");
     c = chain_with(100, -1.5, 2.8, -0.5);
-    expect(type, &c, 0, "bicgstab:2", "gmres:60", "not symmetric, diagonally dominant");
+    expect(type, &c, 0, "bicgstab:2", "gmres:128", "not symmetric, diagonally dominant");
     c = chain_with(100, -1.5, 0, -0.5);
-    expect(type, &c, 0, "bicgstab:2", "gmres:60", "not symmetric, zeros on the diagonal");
+    expect(type, &c, 0, "bicgstab:2", "gmres:128", "not symmetric, zeros on the diagonal");
+}
+
+static bool lists(const kry_choices *list, const char *method, const char *precond)
+{
+    for (int i = 0; i < list->count; i++)
+        if (!strcmp(list->choice[i].method, method) && !strcmp(list->choice[i].precond, precond))
+            return true;
+    return false;
+}
+
+/* u_i+1 - u_i-1: incomplete factors refuse it, and so nothing is left but methods without. */
+static void choices__zeros_on_the_diagonal(void **state)
+{
+    kry_type type = type_of(state);
+    static const int64_t sizes[] = { 100, 128, 129, 200 };
+
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        const chain c = chain_with(sizes[i], -1, 0, 1);
+        kry_op *A = matrix_of(device(), type, &c, 0);
+        kry_choices list;
+        OK(kry_choices_list(A, NULL, false, &list));
+        assert_true(lists(&list, "bicgstab:2", "none"));
+        assert_true(lists(&list, sizes[i] <= 128 ? "gmres:128" : "gmres:60", "none"));
+        assert_string_equal(list.choice[list.count - 1].method, "lsmr");
+        assert_string_equal(list.choice[list.count - 1].precond, "columns");
+        kry_choices_release(&list);
+        kry_op_release(&A);
+    }
 }
 
 static void choices__preconditioner_by_dominance(void **state)
@@ -285,11 +313,17 @@ static void create__refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(choices__by_the_entries),     BOTH(choices__preconditioner_by_dominance),
-        BOTH(solve__of_every_kind),        BOTH(solve__goes_on_after_a_breakdown),
-        BOTH(solve__keeps_to_the_limit),   cmocka_unit_test(pace__gives_up_in_time),
-        BOTH(solve__shows_all_iterations), BOTH(update__other_numbers),
-        BOTH(solve__led_by_others),        BOTH(create__refuses),
+        BOTH(choices__by_the_entries),
+        BOTH(choices__preconditioner_by_dominance),
+        BOTH(choices__zeros_on_the_diagonal),
+        BOTH(solve__of_every_kind),
+        BOTH(solve__goes_on_after_a_breakdown),
+        BOTH(solve__keeps_to_the_limit),
+        cmocka_unit_test(pace__gives_up_in_time),
+        BOTH(solve__shows_all_iterations),
+        BOTH(update__other_numbers),
+        BOTH(solve__led_by_others),
+        BOTH(create__refuses),
     };
     return cmocka_run_group_tests_name("auto", tests, keep_profile, restore_profile);
 }

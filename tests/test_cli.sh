@@ -313,6 +313,10 @@ grep -qx -e '-0.5' "$dir/negative.x" || fail 'the x of a negative matrix'
 expect 2 'rows add up to zero' solve "$dir/negative.mtx" --null-space pin
 expect 0 '"singular": true, "negated": true' solve "$dir/laplace.mtx" --precond none --format csr --json
 expect 1 'no x solves' solve "$dir/laplace.mtx" --precond none --format csr --rhs ones
+if "$kry" solve "$dir/good.mtx" --method direct >/dev/null 2>&1; then # this build has factors
+    expect 0 '"singular": true, "negated": true' solve "$dir/laplace.mtx" --method direct --json
+    expect 0 'what is solved is -A x = -b' solve "$dir/negative.mtx" --method direct
+fi
 # Two chains that nothing connects, each singular, and a regular one.
 printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '7 7 11' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' \
     '3 3 1' '4 4 2' '5 4 -2' '5 5 2' '6 6 2' '7 6 -1' '7 7 2' >"$dir/parts.mtx"

@@ -165,6 +165,7 @@ static const char *factors_for(const kry_op *A, const survey *s)
 static void list_all(const kry_op *A, const survey *s, const char *precond, bool direct,
                      kry_choices *list)
 {
+    enum { FULL = 128 }; /* rows: GMRES that is never begun anew ends after as many steps */
     const double iterations = seconds_of_iterations(A, s);
     const char *general = precond ? precond : factors_for(A, s);
 
@@ -179,9 +180,12 @@ static void list_all(const kry_op *A, const survey *s, const char *precond, bool
     if (direct) add(list, "direct", "none", s->direct);
     if (s->positive && !precond) add(list, "pcg", "jacobi", INFINITY);
     if (s->positive) add(list, "minres", "none", INFINITY);
-    if (!s->positive && !s->zero_on_diagonal) add(list, "bicgstab:2", general, INFINITY);
-    add(list, "gmres:60", s->zero_on_diagonal && !precond ? "none" : general, INFINITY);
-    add(list, "idr:4", precond ? precond : s->zero_on_diagonal ? "none" : "jacobi", INFINITY);
+    /* Incomplete factors and Jacobi's preconditioner refuse a zero on the diagonal. */
+    const bool plain = s->zero_on_diagonal && !precond;
+    if (!s->positive) add(list, "bicgstab:2", plain ? "none" : general, INFINITY);
+    add(list, s->rows <= FULL ? "gmres:128" : "gmres:60", plain ? "none" : general, INFINITY);
+    add(list, "idr:4", plain ? "none" : precond ? precond : "jacobi", INFINITY);
+    if (!precond) add(list, "lsmr", "columns", INFINITY);
 }
 
 static void tell(const survey *s, kry_choices *list)

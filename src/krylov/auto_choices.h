@@ -12,7 +12,7 @@ typedef struct kry_choice {
     double seconds; /* that it is expected to take; infinite: not known */
 } kry_choice;
 
-enum { KRY_CHOICES = 8 };
+enum { KRY_CHOICES = 9 };
 typedef struct kry_choices {
     int count;
     kry_choice choice[KRY_CHOICES];

@@ -154,7 +154,7 @@ kry_status source_examine(source *s, const char *method, bool check)
     row_kind *kind = NULL;
     const bool definite =
                    !strcmp(method, "cg") || !strcmp(method, "pcg") || !strcmp(method, "pipe-cg"),
-               chooses = !strcmp(method, "auto");
+               chooses = !strcmp(method, "auto") || !strcmp(method, "direct");
     asymmetry a = { .row = -1 };
     bool symmetric;
 
