@@ -488,6 +488,91 @@ static void create__no_memory(void **state)
     use_profile(NULL);
 }
 
+/* Row and column `dense` are full, the rest is the diagonal. */
+static matrix full_row(kry_type type, int64_t n, int64_t dense)
+{
+    matrix A = { .rows = n, .cols = n };
+
+    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
+    A.col = calloc(4 * (size_t)n, sizeof *A.col), A.val = calloc(4 * (size_t)n, sizeof *A.val);
+    assert_true(A.row_ptr && A.col && A.val);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t few[] = { i < dense ? i : dense, i < dense ? dense : i };
+        for (int64_t k = 0; k < (i == dense ? n : 2); k++) {
+            const int64_t j = i == dense ? k : few[k];
+            const double diagonal = i == dense ? 2.0 * (double)n : 4;
+            A.col[A.nnz] = (int32_t)j;
+            A.val[A.nnz++] = to_type(type, i == j ? diagonal : 0.5 + random_number(type) / 4);
+        }
+        A.row_ptr[i + 1] = A.nnz;
+    }
+    return A;
+}
+
+static double seconds_of(kry_type type, int64_t n, int64_t dense, bool symmetric)
+{
+    matrix A = full_row(type, n, dense);
+    if (symmetric)
+        for (int64_t e = 0; e < A.nnz; e++) A.val[e] = A.val[e] > 2 ? A.val[e] : 0.5;
+    kry_op *op = csr_of(&A, type, NULL);
+    const double start = kry_now();
+    kry_op *M = create(op, symmetric, KRY_BLOCK_IC(.rows = n, .trisolve = KRY_TRISOLVE_LEVELS));
+    const double seconds = kry_now() - start;
+    kry_op_release(&M), kry_op_release(&op);
+    matrix_release(&A);
+    return seconds;
+}
+
+/* A full row is the textbook's, wherever it stands; and each of n others does not walk all of it. */
+static void ilu__of_a_full_row(void **state)
+{
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("kernels");
+
+    for (int k = 0; k < 6; k++) {
+        enum { N = 60 };
+        const int64_t at = k % 3 * (N - 1) / 2;
+        const bool symmetric = k > 2;
+        double a[N * N] = { 0 };
+        matrix A = full_row(type, N, at);
+        for (int64_t i = 0; i < N; i++)
+            for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++) {
+                if (symmetric && A.val[e] < 2) A.val[e] = 0.5;
+                a[i * N + A.col[e]] = A.val[e];
+            }
+        assert_int_equal(A.nnz, 3 * N - 2);
+        kry_op *op = csr_of(&A, type, NULL);
+        kry_op *M = create(op, symmetric, KRY_BLOCK_IC(.rows = N, .trisolve = KRY_TRISOLVE_LEVELS));
+        dense f = factors_of(a, N, 0, symmetric);
+        matrix want = matrix_of(&f);
+        op_suite(M, &want);
+        kry_op_release(&M), kry_op_release(&op);
+        matrix_release(&want), matrix_release(&A);
+        release(&f);
+    }
+    if (!device()->info.cpu_kernels) return;
+    enum { LARGE = 60000 };
+    seconds_of(type, 100, 0, false); /* compiles */
+    const double last = seconds_of(type, LARGE, LARGE - 1, false),
+                 first = seconds_of(type, LARGE, 0, false);
+    print_message("# %.3g s with the last row full, %.3g s with the first\n", last, first);
+    assert_true(first < 10 * last + 0.5);
+}
+
+static void create__bounds_the_fill(void **state)
+{
+    const kry_type type = type_of(state);
+    matrix A = full_row(type, 6000, 0);
+    kry_op *op, *M;
+    NOT_ON_HOST("kernels");
+
+    op = csr_of(&A, type, NULL);
+    REFUSES(kry_block_ilu_create(op, KRY_BLOCK_IC(.rows = 6000, .fill = 1), &M), KRY_ERR_MEMORY,
+            "kry_block_ilu_create: 1 level of fill brings more than");
+    kry_op_release(&op);
+    matrix_release(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -502,6 +587,8 @@ int main(void)
         BOTH(create__pivots),
         BOTH(create__refusals),
         BOTH(create__no_memory),
+        BOTH(ilu__of_a_full_row),
+        BOTH(create__bounds_the_fill),
     };
     return cmocka_run_group_tests_name("ilu", tests, NULL, close_device);
 }

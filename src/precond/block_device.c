@@ -75,7 +75,7 @@ static kry_status find_places(kry_block_device *D, const kry_block_factor *f, co
         return kry_block_fill_places(&D->given, f->fill, &D->places);
     if (!f->places->row_ptr) {
         TRY(kry_csr_download(&D->given, &pattern));
-        TRY(kry_sparse_fill(&pattern, f->fill, f->places));
+        TRY(kry_sparse_fill(f->who, &pattern, f->fill, f->places));
     }
     TRY(kry_csr_upload(s->dev, f->places, &D->places));
 done:

@@ -77,6 +77,13 @@ static bool pivot_stands(const kry_block_factor *f, double a, double *pivot)
     return isfinite(*pivot) && (f->symmetric ? *pivot > least : fabs(*pivot) > least);
 }
 
+/* Whether to look for the entries of a row of `mine` entries in row k of T one by one, because that is far longer: else one
+ * row of n entries is walked for each of n others. */
+static bool is_far_longer(const kry_sparse *T, int64_t k, int64_t mine)
+{
+    return kry_row_length(T, k) / 16 > mine;
+}
+
 /* w: n zeros, and zero again at the end. False at a pivot that is too small. */
 static bool factor_symmetric(kry_block_factor *f, double *w)
 {
@@ -91,8 +98,14 @@ static bool factor_symmetric(kry_block_factor *f, double *w)
         for (int64_t e = begin; e < end; e++) { /* w_k := l_ik d_k */
             int32_t k = L->col[e];
             double sum = w[k];
-            for (int64_t q = L->row_ptr[k]; q < L->row_ptr[k + 1]; q++)
-                sum -= val[q] * w[L->col[q]];
+            if (is_far_longer(L, k, end - begin))
+                for (int64_t m = begin; m < e; m++) {
+                    const int64_t q = kry_sparse_find(L, k, L->col[m]);
+                    if (q >= 0) sum -= val[q] * w[L->col[m]];
+                }
+            else
+                for (int64_t q = L->row_ptr[k]; q < L->row_ptr[k + 1]; q++)
+                    sum -= val[q] * w[L->col[q]];
             w[k] = sum;
         }
         for (int64_t e = begin; e < end; e++) {
@@ -105,6 +118,20 @@ static bool factor_symmetric(kry_block_factor *f, double *w)
         f->d[i] = pivot;
     }
     return stands;
+}
+
+/* w_j -= l u_kj for the entries j > k of row i, one by one */
+static void eliminate_sparsely(const kry_block_factor *f, int64_t i, int32_t k, double l, double *w)
+{
+    const kry_sparse *L = &f->lower, *U = &f->upper;
+    const double *upper = U->val;
+    int64_t q = kry_sparse_find(U, k, i);
+
+    if (q >= 0) w[i] -= l * upper[q];
+    for (int64_t e = kry_sparse_from(L, i, k + 1); e < L->row_ptr[i + 1]; e++)
+        if ((q = kry_sparse_find(U, k, L->col[e])) >= 0) w[L->col[e]] -= l * upper[q];
+    for (int64_t e = U->row_ptr[i]; e < U->row_ptr[i + 1]; e++)
+        if ((q = kry_sparse_find(U, k, U->col[e])) >= 0) w[U->col[e]] -= l * upper[q];
 }
 
 /* w: n numbers; mark: n zeros. U becomes unit triangular at the end. */
@@ -124,8 +151,11 @@ static bool factor_general(kry_block_factor *f, double *w, int32_t *mark)
         for (int64_t e = L->row_ptr[i]; e < L->row_ptr[i + 1]; e++) {
             int32_t k = L->col[e];
             double l = lower[e] = w[k] / f->d[k];
-            for (int64_t q = U->row_ptr[k]; q < U->row_ptr[k + 1]; q++)
-                if (mark[U->col[q]] == row) w[U->col[q]] -= l * upper[q];
+            if (is_far_longer(U, k, kry_row_length(L, i) + kry_row_length(U, i)))
+                eliminate_sparsely(f, i, k, l, w);
+            else
+                for (int64_t q = U->row_ptr[k]; q < U->row_ptr[k + 1]; q++)
+                    if (mark[U->col[q]] == row) w[U->col[q]] -= l * upper[q];
         }
         for (int64_t e = U->row_ptr[i]; e < U->row_ptr[i + 1]; e++) upper[e] = w[U->col[e]];
         f->d[i] = w[i];
@@ -167,7 +197,7 @@ static kry_status add_fill(const kry_block_factor *f, kry_sparse *blocks)
     kry_sparse filled = { 0 };
 
     if (!f->fill) return KRY_OK;
-    if (!f->places->row_ptr) TRY(kry_sparse_fill(blocks, f->fill, f->places));
+    if (!f->places->row_ptr) TRY(kry_sparse_fill(f->who, blocks, f->fill, f->places));
     TRY(kry_places_copy(f->places, &filled));
     TRY(kry_alloc((size_t)kry_sparse_nnz(&filled), sizeof(double), &filled.val));
     filled.type = KRY_F64;

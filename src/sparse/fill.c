@@ -98,9 +98,10 @@ done:
     return st;
 }
 
-kry_status kry_sparse_fill(const kry_sparse *A, int level, kry_sparse *B)
+kry_status kry_sparse_fill(const char *who, const kry_sparse *A, int level, kry_sparse *B)
 {
     kry_status st = KRY_OK;
+    const int64_t most = 100 * kry_sparse_nnz(A) + 1000000;
     filling f = { 0 };
 
     assert(A->rows == A->cols && level >= 0 && level < ABSENT);
@@ -111,6 +112,14 @@ kry_status kry_sparse_fill(const kry_sparse *A, int level, kry_sparse *B)
         for (int64_t k = f.next[A->rows]; k < i; k = f.next[k])
             if (f.of[k] < level) eliminate(k, level, &f);
         TRY(keep_row(i, &f));
+        const int64_t places = f.places.row_ptr[i + 1];
+        CHECK(places <= most, KRY_ERR_MEMORY,
+              "%s: %d level%s of fill bring%s more than %lld entries by row %lld of %lld, %.2g "
+              "bytes, "
+              "to a matrix of %lld: take fewer levels, or another order of the rows" COUNTED,
+              who, level, level == 1 ? "" : "s", level == 1 ? "s" : "", (long long)most, ROW(i),
+              (long long)A->rows, 12.0 * (double)places, (long long)kry_sparse_nnz(A),
+              kry_first_row);
     }
     *B = f.places;
     f.places = (kry_sparse){ 0 };

@@ -114,12 +114,15 @@ kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
  * B := the places of the incomplete factors L and U of a square A that allow so many levels of fill, without
  * numbers: those of A, which are of level 0, and every place (i, j) to which the elimination of some k brings
  * level(i, k) + level(k, j) + 1 <= level. Those of a matrix with symmetric places are symmetric.
+ *   who    names the public function in messages
  *   level  0 ... 254
  *
- * Cost    the multiplications of the factorization, on one thread
- * Source  Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 10.5
+ * Cost     the multiplications of the factorization, on one thread
+ * Returns  KRY_ERR_MEMORY, with the bytes, at more than 100 times the entries of A and a million besides: one row of n entries
+ *          brings n^2
+ * Source   Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 10.5
  */
-kry_status kry_sparse_fill(const kry_sparse *A, int level, kry_sparse *B);
+kry_status kry_sparse_fill(const char *who, const kry_sparse *A, int level, kry_sparse *B);
 /* The numbers of A into B, in double, which has all places of A and zeros elsewhere. */
 void kry_sparse_spread(const kry_sparse *A, kry_sparse *B);
 
