@@ -104,10 +104,43 @@ void eliminate(global REAL *F, long ld, int w, int from, int to, int r, int p, i
 #endif
 }
 
+#elif defined(FEW_REGISTERS)
+
+// A work-item has row i of the panel, f, in memory.
+#define EACH(c)          for (int c = 0; c < PANEL; c++)
+#define IN_ROW(c)        ((c) < w ? row_of_item[(c) * ld] : 0)
+#define ENTRY(q)         IN_ROW(q)
+
+void eliminate(global REAL *f, long ld, int w, int i, int r, int p, int q, local const REAL *u,
+               local const REAL *d, int found)
+{
+    const REAL pivot = u[q];
+    if (p != r && (i == r || i == p))
+        for (int c = 0; c < w; c++) f[c * ld] = i == r ? u[c] : d[c];
+#ifdef ECHELON
+    const REAL by = -f[q * ld] / pivot;
+    if (found && i == r) {
+        for (int c = 0; c < w; c++) f[c * ld] = (c == q ? 1 : u[c]) / pivot;
+    } else if (found) {
+        for (int c = 0; c < w; c++) f[c * ld] = c == q ? by : f[c * ld] + by * u[c];
+    } else if (i >= r) {
+        f[q * ld] = 0;
+    }
+#else
+    if (i > r && found) {
+        const REAL by = f[q * ld] / pivot;
+        f[q * ld] = by;
+        for (int c = q + 1; c < w; c++) f[c * ld] -= by * u[c];
+    }
+#endif
+}
+
 #else
 
 // A work-item has row i of the panel, v, in registers, where only constants are indices: it is loaded while
 // the pivot is searched for.
+#define IN_ROW(c) v[c]
+#define ENTRY(q)  row_entry(v, q)
 #define EACH(c) UNROLLED for (int c = 0; c < PANEL; c++)
 
 REAL row_entry(const REAL *v, int q)
@@ -175,8 +208,12 @@ kernel void panel_column(int m, int columns, int c0, int w, int j, int share, in
     F += f0 + c0 * ld;
 #ifndef KRY_CPU
     const int i = from + l;
+#ifdef FEW_REGISTERS
+    global REAL *const row_of_item = F + i;
+#else
     REAL v[PANEL];
     EACH(c) v[c] = i < to && c < w ? F[i + c * ld] : 0;
+#endif
 #endif
     best.value = -2, best.row = r;
     for (int e = l; e < groups && q >= 0; e += WG)
@@ -205,14 +242,18 @@ kernel void panel_column(int m, int columns, int c0, int w, int j, int share, in
         if (first >= from && first < to) left[most * PANEL + c] = F[first + c * ld];
     }
 #else
+#ifdef FEW_REGISTERS
+    if (q >= 0 && i < to) eliminate(row_of_item, ld, w, i, r, p, q, u, d, found);
+#else
     if (q >= 0 && i < to) eliminate(v, F + i, ld, w, i, r, p, q, u, d, found);
-    if (i < to && i >= first) next = better(next, fabs(row_entry(v, q + 1)), i);
+#endif
+    if (i < to && i >= first) next = better(next, fabs(ENTRY(q + 1)), i);
     next = best_of_group(next, lane_value, lane_row);
     if (i < to && i == next.row) {
-        EACH(c) left[g * PANEL + c] = v[c];
+        EACH(c) left[g * PANEL + c] = IN_ROW(c);
     }
     if (i < to && i == first) {
-        EACH(c) left[most * PANEL + c] = v[c];
+        EACH(c) left[most * PANEL + c] = IN_ROW(c);
     }
 #endif
     if (l == 0) value[after * most + g] = next.value, row[after * most + g] = next.row;

@@ -2,6 +2,7 @@
  * test_layer.c - devices that are made up (tests/layer): what they claim, that they hold a program
  * to it, and that kry keeps to it and solves.
  */
+#include "dense/lu.h"
 #include "layered.h"
 
 /* What a device is known for. */
@@ -19,6 +20,8 @@ static const struct expected {
     { "integrated", 120, false, true, 256, 65536 },
     { "no-images", 120, true, false, 256, 32768 },
     { "tiny-alloc", 120, true, true, 64, 16384 },
+    { "spilling", 300, true, false, 64, 65536 }, /* what its kernels take */
+    { "choosy", 300, false, false, 256, 65536 },
 };
 
 /* One of them, opened; and plain handles for calls that kry would not make. */
@@ -429,18 +432,70 @@ static void gemm__tiles_by_registers(void **state)
     }
 }
 
+/* All kernels take less than the device says: kry finds out when it opens it. */
+static void groups__smaller_for_all_kernels(void **state)
+{
+    (void)state;
+    enum { N = 5000 };
+    opened o;
+    kry_vec *x = NULL;
+    double norm = 0;
+
+    find(&o, "spilling");
+    assert_int_equal(kry_device_launch_shape(o.dev).group, 64);
+    OK(kry_vec_create(o.dev, KRY_F64, N, 1, &x));
+    OK(kry_vec_fill(x, 2));
+    OK(kry_vec_norm2(x, &norm));
+    assert_true(fabs(norm - 2 * sqrt((double)N)) < 1e-10);
+    kry_vec_release(&x);
+    close_opened(&o);
+}
+
+/* One kernel takes less than the others: the device's next opening heeds it. */
+static void groups__smaller_for_one_kernel(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    char folder[] = "/tmp/kry-layer-XXXXXX", path[600];
+
+    assert_non_null(mkdtemp(folder));
+    setenv("KRY_CACHE_DIR", folder, 1);
+    for (int times = 0; times < 2; times++) {
+        opened o;
+        kry_vec *x = NULL, *y = NULL;
+        float got[N] = { 0 };
+        find(&o, "choosy");
+        assert_int_equal(kry_device_launch_shape(o.dev).group, times ? 32 : 128);
+        OK(kry_vec_create(o.dev, KRY_F32, N, 1, &x));
+        OK(kry_vec_create(o.dev, KRY_F32, N, 1, &y));
+        OK(kry_vec_fill(x, 7));
+        if (times == 0)
+            REFUSES(kry_vec_copy(x, y), KRY_ERR_UNSUPPORTED,
+                    "kernel vec_copy: 'Graphics with one large kernel' takes it in groups of 32 "
+                    "work-items at most, not of 128: open the device once more");
+        else
+            OK(kry_vec_copy(x, y));
+        OK(kry_vec_read(y, got));
+        for (int i = 0; i < N && times; i++) assert_true(got[i] == 7);
+        if (times) {
+            assert_int_equal(unlink(kry_tuning_path(o.dev, path, sizeof path)), 0);
+        }
+        kry_vec_release(&x), kry_vec_release(&y);
+        close_opened(&o);
+    }
+}
+
 /* Where registers are few, systems in single are solved in chunks of 8 rows, and factors are made with panels of 8
  * columns: both give x. */
 static void solve__tiles_by_registers(void **state)
 {
-    (void)state;
     enum { N = 140 };
     float *T = calloc(N * N, sizeof *T), a[N], d[N], c[N], b[N], y[N];
     kry_vec *v[5] = { NULL }, *A = NULL;
     kry_op *lu = NULL;
     opened o;
 
-    find(&o, "kepler-gtx660");
+    find(&o, *state);
     assert_non_null(T);
     for (int i = 0; i < N; i++) {
         a[i] = i > 0 ? -1.0f - (float)(i % 5) / 8 : 0, d[i] = (float)(5 + i % 3);
@@ -463,12 +518,21 @@ static void solve__tiles_by_registers(void **state)
     for (int i = 0; i < N; i++) assert_true(fabsf(y[i] - (float)(1 + i % 7)) < 2e-5f);
     OK(kry_vec_create(o.dev, KRY_F32, N, N, &A));
     OK(kry_vec_write(A, T));
-    OK(kry_lu_create(A, KRY_LU(.block = 32), &lu));
-    OK(kry_vec_fill(v[4], NAN));
-    OK(kry_op_apply(lu, 1, v[3], 0, v[4]));
-    OK(kry_vec_read(v[4], y));
-    for (int i = 0; i < N; i++) assert_true(fabsf(y[i] - (float)(1 + i % 7)) < 2e-5f);
-    kry_op_release(&lu);
+    for (int by_columns = 0; by_columns < 2;
+         by_columns++) { /* a launch for each column, and as usual */
+        const kry_lu_how columns = { 0 };
+        OK(kry_lu_make(A, KRY_LU(.block = 32), by_columns ? &columns : NULL, &lu));
+        OK(kry_vec_fill(v[4], NAN));
+        OK(kry_op_apply(lu, 1, v[3], 0, v[4]));
+        OK(kry_vec_read(v[4], y));
+        for (int i = 0; i < N; i++) assert_true(fabsf(y[i] - (float)(1 + i % 7)) < 2e-5f);
+        kry_op_release(&lu);
+    }
+    int64_t rank = 0; /* of the reduced echelon form, which is the unit matrix */
+    OK(kry_vec_rref(A, 0, NULL, &rank));
+    assert_int_equal(rank, N);
+    OK(kry_vec_read(A, T));
+    for (int i = 0; i < N * N; i++) assert_true(T[i] == (i % (N + 1) == 0));
     kry_vec_release(&A);
     for (int i = 0; i < 5; i++) kry_vec_release(&v[i]);
     close_opened(&o);
@@ -554,8 +618,15 @@ int main(void)
         cmocka_unit_test(images__compiler_hides_them),
         cmocka_unit_test(launches__device_runs_nothing),
         cmocka_unit_test_setup_teardown(gemm__tiles_by_registers, keep_no_programs, keep_programs),
-        cmocka_unit_test(solve__tiles_by_registers),
+        { "solve__tiles_by_registers/kepler", solve__tiles_by_registers, NULL, NULL,
+          (void *)"kepler-gtx660" },
+        { "solve__tiles_by_registers/spilling", solve__tiles_by_registers, NULL, NULL,
+          (void *)"spilling" },
         cmocka_unit_test(team__of_sub_devices_needs_1_2),
+        cmocka_unit_test_setup_teardown(groups__smaller_for_all_kernels, keep_no_programs,
+                                        keep_programs),
+        cmocka_unit_test_setup_teardown(groups__smaller_for_one_kernel, keep_no_programs,
+                                        keep_programs),
         cmocka_unit_test(faults__one_call_and_all_after_it),
         cmocka_unit_test_setup_teardown(build__is_tried_twice_on_pocl, keep_no_programs,
                                         keep_programs),

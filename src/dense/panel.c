@@ -15,7 +15,7 @@ kry_status kry_panels_kernel(const kry_panels *p, const char *name, kry_kernel *
 {
     char defines[100];
     kry_lu_defines(p->F.type, p->echelon ? " -DECHELON" : "", defines, sizeof defines);
-    return kry_kernel_get(p->dev, "panel", p->F.type, defines, name, kernel);
+    return kry_kernel_get_fitting(p->dev, "panel", p->F.type, defines, name, kernel);
 }
 
 kry_status kry_panels_begin(kry_panels *p, const kry_block *F)

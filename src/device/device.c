@@ -269,6 +269,7 @@ kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue
     dev->context = context;
     TRY_CL(clRetainCommandQueue(queue));
     dev->queue = queue;
+    TRY(kry_shape_fit(dev));
     *device = dev;
     dev = NULL;
 done:

@@ -82,6 +82,9 @@ kry_launch_shape kry_shape_default(const kry_device_info *info);
 void kry_shape_load(kry_device *dev);
 /* Let a device run kernels as CPUs or as GPUs do, if its tuning file says so. Before kry_shape_load. */
 void kry_kernels_load(kry_device *dev);
+/* Take smaller groups where a GPU's kernels take none as large as the device does, which only a kernel tells. Other
+ * kernels may take still smaller ones: kry_shape_shrink. */
+kry_status kry_shape_fit(kry_device *dev);
 
 /* Somebody who looks on while solvers run on a device, beside the monitors that they were made with:
  * at every look at the residual of the outermost solve. Anything else than 0 stops it. */

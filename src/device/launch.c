@@ -37,6 +37,68 @@ void kry_shape_load(kry_device *dev)
         dev->shape = s;
 }
 
+static void keep_shape(kry_device *dev, kry_launch_shape s)
+{
+    char text[64];
+    snprintf(text, sizeof text, "group=%d per-unit=%d chunks=%d", s.group, s.per_unit, s.chunks);
+    kry_tuning_set(dev, "shape", text);
+}
+
+static bool asks_largest_group(const kry_device *dev, const kry_kernel *kernel, size_t *most)
+{
+    return !clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_WORK_GROUP_SIZE,
+                                     sizeof *most, most, NULL) &&
+           *most >= 1;
+}
+
+static int smaller_group(int group, size_t most)
+{
+    while ((size_t)group > most) group /= 2;
+    return group;
+}
+
+/* A sum, of the type that most solves have. NVIDIA's driver, which says 256 of every kernel, is not asked. */
+kry_status kry_shape_fit(kry_device *dev)
+{
+    enum { WARP_SIZE_NV = 0x4003 };
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    cl_uint lanes;
+    size_t most = 0;
+
+    if (!dev->info.gpu || dev->info.cpu_kernels ||
+        !clGetDeviceInfo(dev->id, WARP_SIZE_NV, sizeof lanes, &lanes, NULL))
+        return KRY_OK;
+    while (most < (size_t)dev->info.max_group) {
+        TRY(kry_kernel_get(dev, "vec", dev->info.fp64 ? KRY_F64 : KRY_F32, "", "vec_dot", &kernel));
+        TRY(kry_kernel_ready(dev, kernel));
+        if (!asks_largest_group(dev, kernel, &most) || most >= (size_t)dev->info.max_group) break;
+        dev->info.max_group = smaller_group(dev->info.max_group, most);
+        kry_tuning_release(dev); /* it has another file */
+        kry_shape_load(dev);
+    }
+done:
+    return st;
+}
+
+kry_status kry_shape_shrink(kry_device *dev, const kry_kernel *kernel, int size)
+{
+    enum { LEAST = 8 };
+    size_t most;
+
+    if (!dev->info.gpu || size != kry_group_size(dev) || !asks_largest_group(dev, kernel, &most) ||
+        most >= (size_t)size || most < LEAST)
+        return KRY_OK;
+    kry_launch_shape smaller = dev->shape;
+    smaller.group = smaller_group(size, most);
+    keep_shape(dev, smaller);
+    return kry_fail(
+        KRY_ERR_UNSUPPORTED,
+        "kernel %s: '%s' takes it in groups of %zu work-items at most, not of %d: open the "
+        "device once more, and it launches all kernels in groups of %d (docs/devices.md)",
+        kernel->name, dev->info.name, most, size, smaller.group);
+}
+
 /* The two kinds of kernels have a tuning file each; which kind is in that of the device's own. */
 void kry_kernels_load(kry_device *dev)
 {
@@ -61,9 +123,7 @@ void kry_tuning_keep(kry_device *dev, double copy_bandwidth)
     char text[64];
 
     if (!dev) return;
-    snprintf(text, sizeof text, "group=%d per-unit=%d chunks=%d", dev->shape.group,
-             dev->shape.per_unit, dev->shape.chunks);
-    kry_tuning_set(dev, "shape", text);
+    keep_shape(dev, dev->shape);
     if (!(copy_bandwidth > 0)) return;
     kry_print_double(text, sizeof text, 4, copy_bandwidth);
     kry_tuning_set(dev, "copy-bandwidth", text);
@@ -153,14 +213,24 @@ done:
     return st;
 }
 
+/* Intel's driver tells of spilled registers apart from private memory (cl_intel_required_subgroup_size); others do not
+ * know the question. */
 bool kry_kernel_spills(kry_device *dev, kry_kernel *kernel)
 {
-    enum { BEARABLE = 256 }; /* bytes */
-    cl_ulong bytes = 0;
-    return dev->info.gpu && kry_kernel_ready(dev, kernel) == KRY_OK &&
-           !clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_PRIVATE_MEM_SIZE,
-                                     sizeof bytes, &bytes, NULL) &&
-           bytes > BEARABLE;
+    enum { BEARABLE = 256, /* bytes */ SPILL_MEM_SIZE_INTEL = 0x4109 };
+    static const cl_kernel_work_group_info asked[] = { CL_KERNEL_PRIVATE_MEM_SIZE,
+                                                       SPILL_MEM_SIZE_INTEL };
+    cl_ulong most = 0;
+
+    if (!dev->info.gpu || kry_kernel_ready(dev, kernel) < 0) return false;
+    for (size_t i = 0; i < COUNT(asked); i++) {
+        cl_ulong bytes = 0;
+        if (!clGetKernelWorkGroupInfo(kernel->handle, dev->id, asked[i], sizeof bytes, &bytes,
+                                      NULL) &&
+            bytes > most)
+            most = bytes;
+    }
+    return most > BEARABLE;
 }
 
 kry_status kry_kernel_get_fitting(kry_device *dev, const char *stem, kry_type type,

@@ -56,6 +56,9 @@ int64_t kry_groups_at_most(const kry_device *dev, int64_t groups);
 /* Returns  KRY_ERR_UNSUPPORTED if a kernel does not take groups of that size: its registers may
  * not allow them. */
 kry_status kry_kernel_check_size(kry_device *dev, kry_kernel *kernel, int size);
+/* For a kernel whose launch in groups of `size` was refused. If it takes smaller ones, the device has them from the
+ * next time on that it is opened, and this is KRY_ERR_UNSUPPORTED; else KRY_OK, and nothing is done. */
+kry_status kry_shape_shrink(kry_device *dev, const kry_kernel *kernel, int size);
 /* Whether a GPU has too few registers for a kernel: work-items keep numbers in memory instead, so many that
  * smaller tiles are faster. */
 bool kry_kernel_spills(kry_device *dev, kry_kernel *kernel);

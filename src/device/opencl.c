@@ -234,6 +234,7 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_r
     const double start = kry_now();
     cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, dimensions, NULL, global, local,
                                         0, NULL, dev->trace || waits ? &event : NULL);
+    if (err == CL_INVALID_WORK_GROUP_SIZE) TRY(kry_shape_shrink(dev, kernel, range->size));
     CHECK(err == CL_SUCCESS,
           err == CL_MEM_OBJECT_ALLOCATION_FAILURE ? KRY_ERR_MEMORY : KRY_ERR_DEVICE,
           "kernel %s: launch of %zu groups of %zu failed with %s (%d)", kernel->name,

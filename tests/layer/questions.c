@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "profile.h"
 
+enum { SPILL_MEM_SIZE_INTEL = 0x4109 };                      /* cl_intel_required_subgroup_size */
 enum { NV_MAJOR = 0x4000, NV_MINOR, NV_REGISTERS, NV_WARP }; /* cl_nv_device_attribute_query */
 
 static cl_int give(const void *answer, size_t bytes, size_t size, void *value, size_t *got)
@@ -153,6 +154,15 @@ cl_int layer_image_formats(cl_context c, cl_mem_flags flags, cl_mem_object_type 
     return CL_SUCCESS;
 }
 
+size_t layer_largest_group(cl_kernel k)
+{
+    char name[64] = "";
+    if (device->limited) next->clGetKernelInfo(k, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
+    return device->kernel_group && (!device->limited || !strcmp(name, device->limited))
+               ? device->kernel_group
+               : device->group;
+}
+
 /* Bytes that registers do not hold. Before compute capability 3.5 there are 63 for a work-item, too few for
  * these kernels with these options, or without -DFEW_REGISTERS. */
 static cl_ulong spilled(cl_kernel k, cl_device_id d)
@@ -166,6 +176,7 @@ static cl_ulong spilled(cl_kernel k, cl_device_id d)
         { "lu_block_row", NULL },
         { "lu_block", NULL },
         { "coarse_tiles", NULL },
+        { "panel_column", NULL },
     };
     char options[1024] = "", name[64] = "";
     cl_program p = NULL;
@@ -173,7 +184,7 @@ static cl_ulong spilled(cl_kernel k, cl_device_id d)
     next->clGetKernelInfo(k, CL_KERNEL_PROGRAM, sizeof p, &p, NULL);
     next->clGetKernelInfo(k, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
     next->clGetProgramBuildInfo(p, d, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL);
-    if (!device->major || 10 * device->major + device->minor >= 35) return 0;
+    if (!device->spills && (!device->major || 10 * device->major + device->minor >= 35)) return 0;
     for (size_t i = 0; i < COUNT(large); i++)
         if (!strcmp(name, large[i][0]) && (large[i][1] ? strstr(options, large[i][1]) != NULL
                                                        : !strstr(options, "-DFEW_REGISTERS")))
@@ -186,8 +197,9 @@ cl_int layer_kernel_info(cl_kernel k, cl_device_id d, ASKS_(cl_kernel_work_group
     size_t number = 0;
     bool group = what == CL_KERNEL_WORK_GROUP_SIZE;
 
-    if (device && what == CL_KERNEL_PRIVATE_MEM_SIZE) {
-        cl_ulong bytes = spilled(k, d);
+    if (device &&
+        (what == CL_KERNEL_PRIVATE_MEM_SIZE || (what == SPILL_MEM_SIZE_INTEL && device->spills))) {
+        cl_ulong bytes = device->spills && what == CL_KERNEL_PRIVATE_MEM_SIZE ? 0 : spilled(k, d);
         return give(&bytes, sizeof bytes, size, value, got);
     }
     if (device &&
@@ -195,7 +207,7 @@ cl_int layer_kernel_info(cl_kernel k, cl_device_id d, ASKS_(cl_kernel_work_group
         cl_int error = next->clGetKernelWorkGroupInfo(k, d, what, sizeof number, &number, NULL);
         if (error) return error;
         if (!group) number = device->lanes;
-        if (group && number > device->group) number = device->group;
+        if (group && number > layer_largest_group(k)) number = layer_largest_group(k);
         return give(&number, sizeof number, size, value, got);
     }
     return next->clGetKernelWorkGroupInfo(k, d, what, size, value, got);

@@ -242,7 +242,8 @@ cl_int layer_argument(cl_kernel k, cl_uint i, size_t size, const void *value)
 
 /* ---- launches ---------------------------------------------------------------------------- */
 
-static cl_int check_sizes(cl_uint dimensions, const size_t *global, const size_t *local)
+static cl_int check_sizes(cl_kernel k, cl_uint dimensions, const size_t *global,
+                          const size_t *local)
 {
     size_t items = 1;
     for (cl_uint i = 0; local && i < dimensions && i < 3; i++) {
@@ -261,7 +262,9 @@ static cl_int check_sizes(cl_uint dimensions, const size_t *global, const size_t
             return CL_OUT_OF_RESOURCES;
         }
     }
-    if (items <= device->group) return CL_SUCCESS;
+    /* Within what the device says, a kernel may take less: that breaks no rule. */
+    if (items <= device->group)
+        return items > layer_largest_group(k) ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS;
     layer_broke("groups of %zu work-items, at most %zu", items, device->group);
     return CL_INVALID_WORK_GROUP_SIZE;
 }
@@ -318,7 +321,7 @@ cl_int layer_launch(cl_command_queue q, cl_kernel k, cl_uint dimensions, const s
     size_t arguments = 0;
 
     if (device) {
-        cl_int error = check_sizes(dimensions, global, local);
+        cl_int error = check_sizes(k, dimensions, global, local);
         if (error) return error;
         layer_lock();
         layer_object *o = layer_find(KERNELS, k);
