@@ -742,6 +742,41 @@ static void lu__other_profiles(void **state)
     use_profile("");
 }
 
+/* A compiler that eliminates too much, in panels: neither factors nor an inverse are handed out. */
+static void lu__of_a_compiler_that_is_wrong(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    char folder[] = "/tmp/kry-lu-XXXXXX", command[1200], *kept;
+    kry_device *dev = NULL;
+    kry_vec *A = NULL, *inverse = NULL;
+    kry_op *lu = NULL;
+
+    if (!getenv("KRY_CL_PATH") || !kry_device_get_info(device())->cpu_kernels)
+        SKIP("a copy of the kernels of CPUs that KRY_CL_PATH names is spoilt");
+    kept = strdup(getenv("KRY_CL_PATH"));
+    double *a = make(uniform, KRY_F64, N, N);
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof command,
+             "cp -r '%s'/. %s && sed -i 's/other.i. -= column/other[i] -= 2 * column/' %s/panel.cl",
+             kept, folder, folder);
+    assert_int_equal(system(command), 0);
+    setenv("KRY_CL_PATH", folder, 1);
+    OK(kry_device_open(NULL, &dev));
+    OK(kry_vec_create(dev, KRY_F64, N, N, &A));
+    OK(kry_vec_create(dev, KRY_F64, N, N, &inverse));
+    OK(kry_vec_write_doubles(A, a));
+    REFUSES(kry_lu_create(A, NULL, &lu), KRY_ERR_DEVICE, "kry_lu_create: '");
+    assert_null(lu);
+    REFUSES(kry_vec_inverse(A, NULL, inverse), KRY_ERR_DEVICE, "computed a wrong result");
+    kry_vec_release(&A), kry_vec_release(&inverse);
+    kry_device_release(&dev);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    setenv("KRY_CL_PATH", kept, 1);
+    free(kept), free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -769,6 +804,7 @@ int main(void)
         BOTH(lu__refusals),
         cmocka_unit_test(lu__not_on_a_team),
         cmocka_unit_test(lu__other_profiles),
+        cmocka_unit_test(lu__of_a_compiler_that_is_wrong),
     };
     return cmocka_run_group_tests(tests, keep_profile, restore_profile);
 }

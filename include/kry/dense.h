@@ -88,7 +88,9 @@ typedef struct kry_lu_params {
  * Cost     n^2 (m - n/3) operations for m >= n, storage of m n words and two words a row. Waits.
  * Returns  KRY_ERR_ARGUMENT (NULL, params out of range, an entry that is not finite: message says
  *          which), KRY_ERR_SHAPE for more than 2^31 - 1 rows or columns, KRY_ERR_UNSUPPORTED on a
- *          team, KRY_ERR_MEMORY
+ *          team, KRY_ERR_MEMORY; KRY_ERR_DEVICE if the device computed them wrongly: the factors of
+ *          an n-by-n matrix that is not singular solve for one right-hand side of random numbers,
+ *          and half of the digits or more are lost in ||A x - b|| / (||A|| ||x|| + ||b||)
  * Source   G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed. (2013), section 3.4
  */
 KRY_API KRY_MUST_CHECK kry_status kry_lu_create(const kry_vec *A, const kry_lu_params *params,
@@ -177,7 +179,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_vec_rref(kry_vec *A, double tolerance, int
  *
  * Cost     2 n^3 operations, scratch storage of 2 n^2 words. Waits.
  * Returns  KRY_ERR_SINGULAR (message: which pivot), KRY_ERR_SHAPE, KRY_ERR_TYPE, KRY_ERR_ARGUMENT,
- *          KRY_ERR_UNSUPPORTED on a team, KRY_ERR_MEMORY; `inverse` is then as it was.
+ *          KRY_ERR_UNSUPPORTED on a team, KRY_ERR_MEMORY, KRY_ERR_DEVICE if the device computed it
+ *          wrongly, judged as factors are; `inverse` is then as it was.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_vec_inverse(const kry_vec *A, const kry_lu_params *params,
                                                   kry_vec *inverse);

@@ -187,6 +187,8 @@ kry_status kry_lu_make(const kry_vec *A, const kry_lu_params *params, const kry_
     if (lu->r > 0) TRY(kry_lu_factorise(lu, A, pivots));
     TRY(take_order(lu, pivots));
     TRY(read_pivots(lu));
+    if (lu->m == lu->n && lu->n > 0 && lu->smallest > lu->params.tolerance * lu->largest)
+        TRY(kry_lu_judge("kry_lu_create", lu, A, NULL));
     snprintf(lu->variant, sizeof lu->variant, "partial pivots, blocks of %d", lu->params.block);
     TRY(kry_op_create(
         A->dev, &lu_table, lu,

@@ -53,6 +53,12 @@ kry_status kry_lu_make(const kry_vec *A, const kry_lu_params *params, const kry_
 const kry_lu *kry_lu_of(const kry_op *op);
 /* The same, or an error. square: factors of a matrix that is not square are an error, too. */
 kry_status kry_lu_get(const char *who, const kry_op *op, bool square, const kry_lu **lu);
+/* Whether the factors, or `inverse` of P A that was made of them, are A's: A x has to be a right-hand side of random
+ * numbers, for the x that they give. No matrix is so hard that half of the digits were lost in that.
+ * inverse: NULL: the factors are judged.
+ * Returns  KRY_ERR_DEVICE if it is not */
+kry_status kry_lu_judge(const char *who, const kry_lu *lu, const kry_vec *A,
+                        const kry_vec *inverse);
 /* Refuse a matrix that is singular or not square. */
 kry_status kry_lu_check_regular(const char *who, const kry_lu *lu);
 

@@ -1,6 +1,9 @@
 /* lu_solve.c - solves with the factors of a dense matrix: by triangles along the diagonal, and products with
  * the blocks beside these. Kernels: cl/lu.cl, and products. */
 #include "dense/lu.h"
+#include <kry/problem.h>
+#include <math.h>
+#include <stdlib.h>
 
 enum { ROWS_ON_CPU = 64 };
 
@@ -131,8 +134,84 @@ done:
     return st;
 }
 
-/* X := U^-1 L^-1, inverse := X P */
-static kry_status invert(const kry_lu *lu, kry_vec *X, kry_vec *inverse)
+static double norm_of(kry_type type, const void *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += fabs(kry_number_at(type, x, i));
+    return sum;
+}
+
+/* x := what is to be A^-1 b, then b := b - A x */
+static kry_status residual(const kry_lu *lu, const kry_vec *A, const kry_vec *inverse, kry_vec *b,
+                           kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    const kry_block X = kry_block_of(x), B = kry_block_of(b);
+
+    if (inverse) {
+        TRY(permute(lu, true, false, 1, b, 0, lu->work));
+        TRY(kry_gemm_run(&(kry_gemm){ .alpha = 1,
+                                      .A = kry_block_of(inverse),
+                                      .B = kry_block_of(lu->work),
+                                      .beta = 0,
+                                      .C = X }));
+    } else {
+        TRY(kry_lu_run(lu, false, 1, b, lu->work, 0, x));
+    }
+    TRY(kry_gemm_run(&(kry_gemm){ .alpha = -1, .A = kry_block_of(A), .B = X, .beta = 1, .C = B }));
+done:
+    return st;
+}
+
+/* b is as large as A's entries, so that x is about 1: there are matrices near the limits of their type. Where numbers leave
+ * it nothing is said. */
+kry_status kry_lu_judge(const char *who, const kry_lu *lu, const kry_vec *A, const kry_vec *inverse)
+{
+    kry_status st = KRY_OK;
+    const kry_type type = A->type;
+    const int64_t n = lu->n;
+    const double size = lu->norm / (double)n, least = type == KRY_F32 ? 1e-30 : 1e-290,
+                 half = type == KRY_F32 ? 3e-4 : 1e-8;
+    kry_vec *b = NULL, *x = NULL;
+    double *sums = NULL, by = 0;
+    void *host = NULL;
+
+    if (size < least) return KRY_OK;
+    TRY(kry_alloc((size_t)n, kry_type_size(type), &host));
+    TRY(kry_vec_create(A->dev, type, n, 1, &b));
+    TRY(kry_vec_create(A->dev, type, n, 1, &x));
+    for (int64_t i = 0; i < n; i++)
+        kry_number_put(type, host, i, size * (kry_random_unit(1, 0, (uint64_t)i) - 0.5));
+    TRY(kry_vec_write(b, host));
+    const double of_b = norm_of(type, host, n);
+    TRY(residual(lu, A, inverse, b, x));
+    TRY(kry_vec_read(x, host));
+    const double of_x = norm_of(type, host, n);
+    TRY(kry_vec_read(b, host));
+    const double left = norm_of(type, host, n);
+    by = lu->norm * of_x + of_b;
+    if (inverse) {
+        TRY(kry_dense_column_sums(who, inverse, &sums));
+        double largest = 0;
+        for (int64_t j = 0; j < n; j++) largest = fmax(largest, sums[j]);
+        by += lu->norm * largest * of_b;
+    }
+    CHECK(!isfinite(left) || !isfinite(by) || left <= half * by, KRY_ERR_DEVICE,
+          "%s: '%s', driver %s, computed a wrong result: with it ||A x - b|| is %.2g of ||A|| "
+          "||x|| + ||b||, and "
+          "%.0g is the most (pivots up to %.3g, ||A|| = %.3g)",
+          who, A->dev->info.name, A->dev->info.driver, left / by, half, lu->largest, lu->norm);
+done:
+    free(sums);
+    free(host);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    return st;
+}
+
+/* X := U^-1 L^-1, which is judged, inverse := X P */
+static kry_status invert(const char *who, const kry_lu *lu, const kry_vec *A, kry_vec *X,
+                         kry_vec *inverse)
 {
     kry_status st = KRY_OK;
     kry_device *dev = X->dev;
@@ -144,6 +223,7 @@ static kry_status invert(const kry_lu *lu, kry_vec *X, kry_vec *inverse)
     TRY(kry_lu_launch(dev, X->type, "lu_unit", groups, unit_args, COUNT(unit_args)));
     TRY(sweep(true, false, true, &F, &all));
     TRY(sweep(false, false, false, &F, &all));
+    TRY(kry_lu_judge(who, lu, A, X));
     TRY(kry_lu_launch(dev, X->type, "lu_columns", groups, args, COUNT(args)));
 done:
     return st;
@@ -160,7 +240,7 @@ kry_status kry_vec_inverse(const kry_vec *A, const kry_lu_params *params, kry_ve
     TRY(kry_lu_create(A, params, &op));
     TRY(kry_lu_check_regular(who, kry_lu_of(op)));
     TRY(kry_vec_create(A->dev, A->type, A->n, A->n, &X));
-    TRY(invert(kry_lu_of(op), X, inverse));
+    TRY(invert(who, kry_lu_of(op), A, X, inverse));
 done:
     kry_vec_release(&X);
     kry_op_release(&op);
