@@ -474,15 +474,60 @@ static void columns__refusals(void **state)
     systems_release(&s);
 }
 
+/* Columns at once, and those that a method takes one after the other. */
+static void columns__refused_one_leaves_all(void **state)
+{
+    static const char *const options[] = { "method=cg", "method=bicgstab",
+                                           "method=minres guess=project:2", "method=auto" };
+    static const double wrong[] = { NAN, INFINITY };
+    (void)state;
+    kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
+
+    for (size_t i = 0; i < COUNT(options); i++) {
+        for (int w = 0; w < 4; w++) {
+            systems s = systems_create(type, false);
+            const int64_t k = kry_vec_cols(s.X), last = N * (k - 1) + random_below(N);
+            double *x = calloc((size_t)(N * k), sizeof *x),
+                   *after = calloc((size_t)(N * k), sizeof *x);
+            kry_op *solver;
+
+            assert_true(x && after);
+            for (int64_t e = 0; e < N * k; e++) x[e] = (double)random_below(100);
+            if (w < 2)
+                s.b[last] = wrong[w];
+            else
+                x[last] = wrong[w - 2];
+            OK(kry_vec_write_doubles(s.B, s.b));
+            OK(kry_vec_write_doubles(s.X, x));
+            OK(kry_solver_create(s.A, options[i], NULL, NULL, &solver));
+            REFUSES(kry_solve(solver, s.B, s.X, NULL), KRY_ERR_ARGUMENT, "kry_solve");
+            OK(kry_vec_read_doubles(s.X, after));
+            for (int64_t e = 0; e < N * k; e++)
+                if (x[e] != after[e] && !(isnan(x[e]) && isnan(after[e])))
+                    fail_msg("%s: x[%lld] was %g and is %g", options[i], (long long)e, x[e],
+                             after[e]);
+            kry_op_release(&solver);
+            free(after), free(x);
+            systems_release(&s);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns__solve),          cmocka_unit_test(columns__solve_on_grids),
-        cmocka_unit_test(columns__steps_on_grids), cmocka_unit_test(columns__share_products),
-        cmocka_unit_test(columns__singular),       cmocka_unit_test(columns__limit),
-        cmocka_unit_test(columns__monitor),        cmocka_unit_test(columns__restarts),
-        cmocka_unit_test(columns__breakdown),      cmocka_unit_test(columns__strips),
+        cmocka_unit_test(columns__solve),
+        cmocka_unit_test(columns__solve_on_grids),
+        cmocka_unit_test(columns__steps_on_grids),
+        cmocka_unit_test(columns__share_products),
+        cmocka_unit_test(columns__singular),
+        cmocka_unit_test(columns__limit),
+        cmocka_unit_test(columns__monitor),
+        cmocka_unit_test(columns__restarts),
+        cmocka_unit_test(columns__breakdown),
+        cmocka_unit_test(columns__strips),
         cmocka_unit_test(columns__refusals),
+        cmocka_unit_test(columns__refused_one_leaves_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, close_device);

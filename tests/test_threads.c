@@ -222,6 +222,105 @@ static void threads__one_device(void **state)
     workers_release(want);
 }
 
+/* ---- one solver ------------------------------------------------------------------------------ */
+
+/* While its first look at the residual lasts, a solve has its solver, its matrix and its preconditioner. */
+typedef struct occupant {
+    kry_op *A, *M, *S;
+    kry_vec *b, *x, *y;
+    pthread_barrier_t *inside, *seen;
+    char own[SENTENCE]; /* what the monitor was told that solves with its own solver */
+    kry_status own_status[3], solved;
+} occupant;
+
+static int wait_inside(void *user, const kry_iteration *it)
+{
+    occupant *o = user;
+
+    if (it->iteration > 0) return 0;
+    o->own_status[0] = kry_solve(o->S, o->b, o->y, NULL);
+    snprintf(o->own, sizeof o->own, "%s", kry_last_error());
+    o->own_status[1] = kry_op_apply(o->S, 1, o->b, 0, o->y);
+    o->own_status[2] = kry_op_update(o->S, NULL);
+    pthread_barrier_wait(o->inside);
+    pthread_barrier_wait(o->seen);
+    return 0;
+}
+
+static void *occupy(void *arg)
+{
+    occupant *o = arg;
+
+    o->solved = kry_solve(o->S, o->b, o->x, NULL);
+    return NULL;
+}
+
+#define BUSY(call) REFUSES(call, KRY_ERR_ARGUMENT, "is at work for another thread")
+static void threads__one_solver(void **state)
+{
+    static const char *const options[] = { "method=cg precond=jacobi", "method=direct",
+                                           "method=auto", "method=bicgstab precond=none" };
+    kry_type type = type_of(state);
+    enum { N = 60 };
+
+    for (size_t k = 0; k < COUNT(options); k++) {
+        pthread_barrier_t inside, seen;
+        occupant o = { .inside = &inside, .seen = &seen };
+        int64_t row_ptr[N + 1] = { 0 };
+        int32_t col[3 * N];
+        double val[3 * N];
+        kry_vec *b, *x;
+        kry_op *other;
+        pthread_t thread;
+
+        for (int i = 0, e = 0; i < N; i++, row_ptr[i] = e)
+            for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < N; j++)
+                col[e] = j, val[e++] = j == i ? 2.5 : -1;
+        void *numbers = in_type(type, val, row_ptr[N]);
+        OK(kry_csr_create(device(), type, N, N, row_ptr, col, numbers,
+                          KRY_MATRIX(.traits = KRY_POSITIVE), &o.A));
+        kry_vec **made[] = { &o.b, &o.x, &o.y, &b, &x };
+        for (size_t i = 0; i < COUNT(made); i++) OK(kry_vec_create(device(), type, N, 1, made[i]));
+        OK(kry_vec_fill(o.b, 1));
+        OK(kry_vec_fill(b, 1));
+        kry_status st = kry_solver_create(o.A, options[k], wait_inside, &o, &o.S);
+        if (st == KRY_ERR_UNSUPPORTED) { /* built without CHOLMOD */
+            kry_op_release(&o.A);
+            for (size_t i = 0; i < COUNT(made); i++) kry_vec_release(made[i]);
+            free(numbers);
+            continue;
+        }
+        OK(st);
+        OK(kry_solver_create(o.A, "method=cg precond=none", NULL, NULL, &other));
+        assert_int_equal(pthread_barrier_init(&inside, NULL, 2), 0);
+        assert_int_equal(pthread_barrier_init(&seen, NULL, 2), 0);
+        assert_int_equal(pthread_create(&thread, NULL, occupy, &o), 0);
+        pthread_barrier_wait(&inside);
+        BUSY(kry_solve(o.S, b, x, NULL));
+        BUSY(kry_op_apply(o.S, 1, b, 0, x));
+        BUSY(kry_op_update(o.S, NULL));
+        BUSY(kry_solver_set_stop(o.S, &(kry_stop){ .rtol = 1e-3 }));
+        BUSY(kry_solve(other, b, x, NULL));
+        BUSY(kry_op_apply(o.A, 1, b, 0, x));
+        BUSY(kry_op_update(o.A, numbers));
+        pthread_barrier_wait(&seen);
+        pthread_join(thread, NULL);
+        OK(o.solved);
+        for (size_t i = 0; i < COUNT(o.own_status); i++)
+            assert_int_equal(o.own_status[i], KRY_ERR_ARGUMENT);
+        assert_non_null(strstr(o.own, "is at work"));
+        OK(kry_solve(other, b, x, NULL));
+        OK(kry_op_update(o.S, NULL));
+        kry_op_release(&other);
+        kry_op_release(&o.S);
+        kry_op_release(&o.A);
+        for (size_t i = 0; i < COUNT(made); i++) kry_vec_release(made[i]);
+        pthread_barrier_destroy(&inside);
+        pthread_barrier_destroy(&seen);
+        free(numbers);
+    }
+}
+
 /* ---- one system, whose vectors all threads read ------------------------------------------------
  */
 
@@ -453,6 +552,7 @@ int main(void)
         cmocka_unit_test(kernel__spare_while_taken),
         cmocka_unit_test(last_error__of_its_thread),
         BOTH(threads__one_device),
+        BOTH(threads__one_solver),
         BOTH(threads__small_stack),
         BOTH(threads__a_device_each),
         BOTH(threads__read_the_same_vectors),

@@ -421,8 +421,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_solve_host_sized(const kry_op *solver, con
  *
  * Returns  KRY_OK only if the true residual ||b - A x|| meets the target. KRY_NOT_CONVERGED,
  *          KRY_STOPPED, KRY_STAGNATED and KRY_BREAKDOWN leave the last iterate in x and the
- *          reason in the result. Negative: x is unchanged if an argument was refused; if the device or a
- *          function of the caller's failed in the middle, x holds nothing of use.
+ *          reason in the result. Negative: x is unchanged if an argument, or one column of several, was
+ *          refused; if the device or a function of the caller's failed in the middle, x holds nothing of use.
+ *          KRY_ERR_ARGUMENT, too, if the solver, its matrix or its preconditioner is at work for another
+ *          thread (docs/threads.md), or the solver for the caller: its own monitor cannot solve with it.
  */
 KRY_MUST_CHECK static inline kry_status kry_solve(const kry_op *solver, const kry_vec *b,
                                                   kry_vec *x, kry_result *result)

@@ -233,8 +233,8 @@ static kry_scheme first_scheme(const kry_mixed *M)
     return M->refused[0] ? KRY_SCHEME_DOUBLE : M->fitting;
 }
 
-/* inner: a part of another solve. */
-static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, kry_result *res)
+static kry_status solve_alone(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner,
+                              kry_result *res)
 {
     kry_status st = KRY_OK;
     kry_result story = { .promotions = 0 };
@@ -261,6 +261,17 @@ static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, 
     report(M, &story, res);
     st = kry_reason_status(res->reason);
 done:
+    return st;
+}
+
+/* inner: a part of another solve. */
+static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, kry_result *res)
+{
+    kry_status st = kry_op_keep("kry_solve", M->A);
+
+    if (st < 0) return st;
+    st = solve_alone(M, b, x, inner, res);
+    kry_op_let_go(M->A);
     return st;
 }
 

@@ -198,7 +198,30 @@ done:
     return st;
 }
 
-kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
+/* What a solve uses of the caller's. */
+enum { USED = 3 };
+static const kry_op *used(const kry_krylov *K, int i)
+{
+    return i == 0 ? K->A : i == 1 ? K->first : K->deflation;
+}
+
+static void let_go(const kry_krylov *K, int count)
+{
+    while (count-- > 0) kry_op_let_go(used(K, count));
+}
+
+static kry_status keep(const kry_krylov *K)
+{
+    kry_status st = KRY_OK;
+    int kept = 0;
+
+    for (; kept < USED; kept++) TRY(kry_op_keep("kry_solve", used(K, kept)));
+done:
+    if (st < 0) let_go(K, kept);
+    return st;
+}
+
+static kry_status solve_one(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
                             kry_result *res)
 {
     kry_status st = KRY_OK;
@@ -218,6 +241,17 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
     res->solve_seconds = kry_work_clock(K->story.dev) - K->story.start;
     st = kry_reason_status(res->reason);
 done:
+    return st;
+}
+
+kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
+                            kry_result *res)
+{
+    kry_status st = keep(K);
+
+    if (st < 0) return st;
+    st = solve_one(K, b, x, terms, res);
+    let_go(K, USED);
     return st;
 }
 
@@ -260,8 +294,8 @@ static bool all_over(const kry_cycle *c, int count)
     return true;
 }
 
-kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
-                                    bool *done)
+static kry_status solve_at_once(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
+                                bool *done)
 {
     kry_status st = KRY_OK;
     const int count = (int)b->k;
@@ -298,6 +332,17 @@ done:
     free(view);
     free(c);
     free(S);
+    return st;
+}
+
+kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
+                                    bool *done)
+{
+    kry_status st = keep(K);
+
+    if (st < 0) return st;
+    st = solve_at_once(K, b, x, res, done);
+    let_go(K, USED);
     return st;
 }
 

@@ -69,19 +69,28 @@ done:
     return st;
 }
 
+/* A column that is refused leaves all columns of x as they were. */
 static kry_status solve_columns(kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *all)
 {
     enum { AT_ONCE = 16 };
     kry_status st = KRY_OK;
     const int64_t strips = (b->k + AT_ONCE - 1) / AT_ONCE;
     kry_result *res = NULL;
+    kry_vec *guess = NULL;
     bool stopped = false;
 
     TRY(kry_alloc((size_t)b->k, sizeof *res, &res));
+    TRY(kry_vec_create_room(x->dev, x->type, x->n, x->k, &guess));
+    TRY(kry_vec_copy(x, guess));
     TRY(kry_realloc((size_t)b->k, sizeof *solver->column, &solver->column));
     for (int64_t i = 0; i < strips && !stopped; i++) {
         const int64_t first = i * b->k / strips, count = (i + 1) * b->k / strips - first;
-        TRY(solve_strip(solver, first, count, b, x, res));
+        st = solve_strip(solver, first, count, b, x, res);
+        if (st < 0) {
+            const kry_status restored = kry_vec_copy(guess, x);
+            st = restored < 0 ? restored : st;
+            goto done;
+        }
         for (int64_t j = first; j < first + count; j++)
             stopped = stopped || res[j].reason == KRY_MONITOR_STOP;
     }
@@ -89,6 +98,7 @@ static kry_status solve_columns(kry_op *solver, const kry_vec *b, kry_vec *x, kr
     all->columns = b->k, all->column = solver->column;
     st = kry_reason_status(all->reason);
 done:
+    kry_vec_release(&guess);
     free(res);
     return st;
 }
@@ -99,6 +109,8 @@ kry_status kry_solve_sized(const kry_op *solver, const kry_vec *b, kry_vec *x, k
     kry_status st = KRY_OK;
     kry_result res;
 
+    bool begun = false;
+
     memset(&res, 0, sizeof res);
     const kry_stopwatch watch = kry_stopwatch_begin(kry_op_device(solver));
     kry_team_enter(kry_op_device(solver), "kry_solve", NULL);
@@ -107,6 +119,8 @@ kry_status kry_solve_sized(const kry_op *solver, const kry_vec *b, kry_vec *x, k
           solver->table->kind);
     TRY(kry_op_check_operands("kry_solve", solver, b, solver->shape.rows, x, solver->shape.cols));
     CHECK(b->k > 0, KRY_ERR_SHAPE, "kry_solve: b has no column");
+    TRY(kry_op_begin_solve("kry_solve", solver, false));
+    begun = true;
     st = b->k > 1 ? solve_columns((kry_op *)solver, b, x, &res)
                   : solver->table->solve(solver->self, b, x, &res);
     const kry_spent spent = kry_stopwatch_end(&watch);
@@ -116,6 +130,7 @@ kry_status kry_solve_sized(const kry_op *solver, const kry_vec *b, kry_vec *x, k
     ((kry_op *)solver)->setup.compile_seconds = 0; /* told once */
     ((kry_op *)solver)->setup.programs = 0;
 done:
+    if (begun) kry_op_end_solve(solver);
     st = kry_team_leave(kry_op_device(solver), st);
     kry_hand_out(&res, sizeof res, result, result_size);
     return st > 0 ? kry_fail(st, "kry_solve: %s", res.why) : st;
@@ -187,7 +202,9 @@ kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop)
     kry_team_enter(kry_op_device(solver), "kry_solver_set_stop", NULL);
     TRY(GIVEN(solver, stop));
     kry_team_same_fields(solver->dev, KRY_STOP_FIELDS, stop, sizeof *stop);
-    TRY(kry_op_call(&(kry_call){ .A = solver, .more = (void *)stop }, set_stop));
+    TRY(kry_op_keep("kry_solver_set_stop", solver));
+    st = kry_op_call(&(kry_call){ .A = solver, .more = (void *)stop }, set_stop);
+    kry_op_let_go(solver);
 done:
     return kry_team_leave(kry_op_device(solver), st);
 }

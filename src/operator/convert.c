@@ -77,8 +77,8 @@ kry_status kry_op_convert(const kry_op *A, kry_type type, kry_op **copy)
 {
     kry_status st = KRY_OK;
 
+    if (copy) *copy = NULL;
     TRY(GIVEN(copy));
-    *copy = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_op_convert: NULL");
     TRY(kry_op_make(A, create_copy, &type, copy));
     (*copy)->found = A->found;

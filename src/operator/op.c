@@ -5,6 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+kry_status kry_op_check_traits(const char *who, int64_t rows, int64_t cols, unsigned traits)
+{
+    const unsigned all = KRY_SYMMETRIC | KRY_POSITIVE | KRY_VARYING | KRY_SINGULAR;
+    kry_status st = KRY_OK;
+
+    CHECK(!(traits & ~all), KRY_ERR_ARGUMENT, "%s: there are no traits 0x%x", who, traits & ~all);
+    CHECK(rows == cols || !(traits & (KRY_SYMMETRIC | KRY_POSITIVE | KRY_SINGULAR)), KRY_ERR_SHAPE,
+          "%s: %lld-by-%lld cannot be %s", who, (long long)rows, (long long)cols,
+          traits & KRY_POSITIVE    ? "positive definite (KRY_POSITIVE)"
+          : traits & KRY_SYMMETRIC ? "symmetric (KRY_SYMMETRIC)"
+                                   : "symmetric and singular (KRY_SINGULAR)");
+done:
+    return st;
+}
+
 kry_status kry_op_create(kry_device *dev, const kry_op_table *table, void *self,
                          const kry_op_shape *shape, kry_op **op)
 {
@@ -20,9 +35,9 @@ kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
     kry_op *o = NULL;
     kry_op_table *extended = NULL;
 
+    if (op) *op = NULL;
     TRY(kry_check_given("kry_op_create", "op, device, table, shape",
                         (const void *const[]){ op, dev, table, shape }));
-    *op = NULL;
     if (table->struct_size != sizeof *table) {
         TRY(kry_alloc(1, sizeof *extended, &extended));
         TRY(kry_params_take("kry_op_create", "sizeof(kry_op_table)", table, extended,
@@ -38,6 +53,7 @@ kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
           (long long)shape->rows, (long long)shape->cols);
     CHECK(shape->type == KRY_F32 || shape->type == KRY_F64, KRY_ERR_ARGUMENT,
           "kry_op_create: %d is not a number type", (int)shape->type);
+    TRY(kry_op_check_traits("kry_op_create", shape->rows, shape->cols, shape->traits));
     TRY(kry_alloc(1, sizeof *o, &o));
     *o = (kry_op){ .refs = 1,
                    .dev = kry_device_retain(dev),
@@ -95,6 +111,59 @@ kry_status kry_op_check_square(const char *who, const kry_op *op)
                     (long long)op->shape.rows, (long long)op->shape.cols);
 }
 
+/* ---- one thread at a time --------------------------------------------------------------- */
+
+/* Its address is another one on every thread. */
+static _Thread_local char this_thread;
+
+kry_status kry_op_keep(const char *who, const kry_op *op)
+{
+    kry_status st = KRY_OK;
+    kry_op *o = (kry_op *)op; /* who uses it is no part of its value */
+    const uintptr_t me = (uintptr_t)&this_thread;
+    uintptr_t owner = 0;
+
+    if (!o) return KRY_OK;
+    if (atomic_load_explicit(&o->owner, memory_order_relaxed) != me)
+        CHECK(atomic_compare_exchange_strong(&o->owner, &owner, me), KRY_ERR_ARGUMENT,
+              "%s: '%s' is at work for another thread: one thread at a time (docs/threads.md)", who,
+              o->table->kind);
+    CHECK(!o->solving, KRY_ERR_ARGUMENT,
+          "%s: '%s' is at work: its monitor, or an operator within its solve, cannot use it", who,
+          o->table->kind);
+    o->uses++;
+done:
+    return st;
+}
+
+void kry_op_let_go(const kry_op *op)
+{
+    kry_op *o = (kry_op *)op;
+
+    if (o && --o->uses == 0) atomic_store_explicit(&o->owner, 0, memory_order_release);
+}
+
+kry_status kry_op_begin_solve(const char *who, const kry_op *op, bool nested)
+{
+    kry_status st = kry_op_keep(who, op);
+
+    if (st < 0) return st;
+    if (!nested && op->uses > 1) {
+        kry_op_let_go(op);
+        return kry_fail(KRY_ERR_ARGUMENT,
+                        "%s: '%s' is at work: it is the preconditioner of a solve under way", who,
+                        op->table->kind);
+    }
+    ((kry_op *)op)->solving = true;
+    return KRY_OK;
+}
+
+void kry_op_end_solve(const kry_op *op)
+{
+    ((kry_op *)op)->solving = false;
+    kry_op_let_go(op);
+}
+
 /* ---- front doors ---------------------------------------------------------------------- */
 
 kry_status kry_op_check_operands(const char *who, const kry_op *op, const kry_vec *x, int64_t cols,
@@ -146,7 +215,10 @@ kry_status kry_op_apply(const kry_op *op, double alpha, const kry_vec *x, double
     kry_status st = KRY_OK;
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_apply: NULL");
     TRY(kry_op_check_operands("kry_op_apply", op, x, op->shape.cols, y, op->shape.rows));
-    TRY(kry_op_run_apply(op, alpha, x, beta, y));
+    const bool solves = op->table->solve;
+    TRY(solves ? kry_op_begin_solve("kry_op_apply", op, true) : kry_op_keep("kry_op_apply", op));
+    st = kry_op_run_apply(op, alpha, x, beta, y);
+    solves ? kry_op_end_solve(op) : kry_op_let_go(op);
 done:
     return st;
 }
@@ -161,7 +233,9 @@ kry_status kry_op_apply_transpose(const kry_op *op, double alpha, const kry_vec 
     if (!apply && (op->shape.traits & KRY_SYMMETRIC)) apply = op->table->apply;
     CHECK(apply, KRY_ERR_UNSUPPORTED, "kry_op_apply_transpose: '%s' offers no transpose",
           op->table->kind);
-    TRY(by_column(apply, op->self, alpha, x, beta, y));
+    TRY(kry_op_keep("kry_op_apply_transpose", op));
+    st = by_column(apply, op->self, alpha, x, beta, y);
+    kry_op_let_go(op);
 done:
     return st;
 }
@@ -212,8 +286,10 @@ kry_status kry_op_residual(const kry_op *op, const kry_vec *b, const kry_vec *x,
     CHECK(!kry_vec_overlap(b, r) || b->first == r->first, KRY_ERR_ARGUMENT,
           "kry_op_residual: b and r overlap by a part");
     if (r->n == 0) return KRY_OK;
-    if (sums_more_accurately(op)) return residual_by_column(op, b, x, r);
-    TRY(kry_op_run_residual(op, b, x, r));
+    TRY(kry_op_keep("kry_op_residual", op));
+    st = sums_more_accurately(op) ? residual_by_column(op, b, x, r)
+                                  : kry_op_run_residual(op, b, x, r);
+    kry_op_let_go(op);
 done:
     return st;
 }
@@ -230,7 +306,9 @@ kry_status kry_op_diagonal(const kry_op *op, kry_vec *d)
           (long long)op->shape.rows, (long long)op->shape.cols, (long long)d->n, (long long)d->k);
     CHECK(d->type == op->shape.type && d->dev == op->dev, KRY_ERR_TYPE,
           "kry_op_diagonal: d has another number type or device than '%s'", op->table->kind);
-    if (d->n) TRY(op->table->diagonal(op->self, d));
+    TRY(kry_op_keep("kry_op_diagonal", op));
+    if (d->n) st = op->table->diagonal(op->self, d);
+    kry_op_let_go(op);
 done:
     return st;
 }
@@ -238,17 +316,21 @@ done:
 kry_status kry_op_update(kry_op *op, const void *values)
 {
     kry_status st = KRY_OK;
+    bool kept = false;
 
     kry_team_enter(kry_op_device(op), "kry_op_update", NULL);
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_update: NULL");
     CHECK(op->table->update || !values, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
           op->table->kind);
+    TRY(kry_op_keep("kry_op_update", op));
+    kept = true;
     op->updates++;
     if (op->table->update) TRY(op->table->update(op->self, values));
     /* The new numbers are in force: where there is no memory to look at them, nothing is known against them. */
     if (op->inspected && values && op->fused->inspect(op->self, values, &op->found) < 0)
         op->found = (kry_finding){ 0 };
 done:
+    if (kept) kry_op_let_go(op);
     return kry_team_leave(kry_op_device(op), st);
 }
 
@@ -292,7 +374,11 @@ kry_status kry_op_apply_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_
     TRY(kry_op_check_operands("kry_op_apply_dot", op, x, op->shape.cols, y, op->shape.rows));
     CHECK(x->k == 1, KRY_ERR_SHAPE, "kry_op_apply_dot: x has %lld columns, not one",
           (long long)x->k);
-    TRY(kry_op_run_dot(op, x, y, sum));
+    CHECK(sum->dev == op->dev, KRY_ERR_ARGUMENT,
+          "kry_op_apply_dot: the sum lives on another device than '%s'", op->table->kind);
+    TRY(kry_op_keep("kry_op_apply_dot", op));
+    st = kry_op_run_dot(op, x, y, sum);
+    kry_op_let_go(op);
 done:
     return st;
 }

@@ -120,7 +120,10 @@ struct kry_op {
     bool inspected;           /* new numbers are looked at: it is a matrix of a caller's */
     kry_finding found;        /* in the numbers that it has now */
     struct kry_column
-        *column; /* of a solver: what the last solve of several columns found; owned */
+        *column;            /* of a solver: what the last solve of several columns found; owned */
+    atomic_uintptr_t owner; /* the thread that uses it; 0: none */
+    int uses;               /* of that thread, within each other */
+    bool solving;           /* kry_solve or kry_op_apply of this solver has not returned */
     kry_op_table *
         extended; /* NULL, or behind `table`: an earlier version's with the entries of this one; owned */
 };
@@ -128,11 +131,21 @@ struct kry_op {
 kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
                                const kry_op_fused *fused, void *self, const kry_op_shape *shape,
                                kry_op **op);
+/* Keep an operator for this thread until kry_op_let_go: it has room for one piece of work at a time. A thread that keeps
+ * it may use it again within that, but for a solver whose own solve is under way. NULL is nothing to keep. kry_op_begin_solve
+ * is for a solver that is about to solve, and lasts until kry_op_end_solve; `nested`: it may be a part of another solve.
+ * Returns  KRY_ERR_ARGUMENT "... is at work" in the name of the public function `who`. */
+kry_status kry_op_keep(const char *who, const kry_op *op);
+void kry_op_let_go(const kry_op *op);
+kry_status kry_op_begin_solve(const char *who, const kry_op *op, bool nested);
+void kry_op_end_solve(const kry_op *op);
 /* Check x of `cols` and y of `rows` rows: the type and the device of op, no overlap. who: the function that
  * was called. */
 kry_status kry_op_check_operands(const char *who, const kry_op *op, const kry_vec *x, int64_t cols,
                                  const kry_vec *y, int64_t rows);
 kry_status kry_op_check_square(const char *who, const kry_op *op);
+/* Refuse bits that are no traits, and a rectangular operator that is said to be symmetric. */
+kry_status kry_op_check_traits(const char *who, int64_t rows, int64_t cols, unsigned traits);
 /* Constants, and nothing else, are mapped to zero. */
 static inline bool kry_op_loses_constants(const kry_op *op)
 {
