@@ -114,6 +114,38 @@ static void csr_predict__a_time_for_each_format(void **state)
             KRY_ERR_ARGUMENT, "NULL");
 }
 
+/* As kry_csr_create checks. */
+static void csr_predict__refuses(void **state)
+{
+    (void)state;
+    static const int64_t row_ptr[] = { 0, 2, 4, 5 }, falls[] = { 0, 4, 2, 5 },
+                         late[] = { 1, 2, 4, 5 }, negative[] = { 0, 2, 4, -5 };
+    static const int32_t col[] = { 1, 0, 1, 2, 2 }, wide[] = { 0, 1, 1, 3, 2 },
+                         below[] = { 0, 1, -1, 2, 2 }, twice[] = { 0, 0, 1, 2, 2 };
+    static const double val[] = { 4, 1, 4, 1, 4 }, nan[] = { 4, 1, NAN, 1, 4 };
+    double s[KRY_FORMAT_COUNT];
+    kry_device *d = device();
+
+#define WRONG(rows, cols, p, c, v, params, text)                                         \
+    assert_true(kry_csr_predict(d, KRY_F64, rows, cols, p, c, v, params, s) < 0);        \
+    if (!strstr(kry_last_error(), "kry_csr_predict") || !strstr(kry_last_error(), text)) \
+    fail_msg("no '%s' in '%s'", text, kry_last_error())
+    OK(kry_csr_predict(d, KRY_F64, 3, 3, row_ptr, col, val, NULL, s)); /* in any order */
+    WRONG(-1, 3, row_ptr, col, val, NULL, "-1-by-3");
+    WRONG(3, INT64_MAX, row_ptr, col, val, NULL, "outside");
+    WRONG(3, 3, falls, col, val, NULL, "row_ptr");
+    WRONG(3, 3, late, col, val, NULL, "row_ptr[0]");
+    WRONG(3, 3, negative, col, val, NULL, "negative");
+    WRONG(3, 3, row_ptr, wide, val, NULL, "column 3");
+    WRONG(3, 3, row_ptr, below, val, NULL, "column -1");
+    WRONG(3, 3, row_ptr, twice, val, NULL, "");
+    WRONG(3, 3, row_ptr, col, nan, NULL, "nan");
+    WRONG(3, 3, row_ptr, col, val, KRY_MATRIX(.values = (kry_values)9), "9 is not");
+    WRONG(3, 3, row_ptr, NULL, val, NULL, "NULL");
+    REFUSES(kry_csr_predict(d, (kry_type)7, 3, 3, row_ptr, col, val, NULL, s), KRY_ERR_ARGUMENT,
+            "7 is not a number type");
+}
+
 static void stencil_apply_host__as_the_entries_say(void **state)
 {
     (void)state;
@@ -187,6 +219,7 @@ int main(void)
         cmocka_unit_test(set_trace__tells_of_each_kernel),
         cmocka_unit_test(set_trace__tells_of_each_transfer),
         cmocka_unit_test(csr_predict__a_time_for_each_format),
+        cmocka_unit_test(csr_predict__refuses),
         cmocka_unit_test(stencil_apply_host__as_the_entries_say),
         cmocka_unit_test(op_apply_dot__product_and_sum),
         cmocka_unit_test(random_unit__the_same_everywhere),

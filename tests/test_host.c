@@ -249,6 +249,103 @@ static void refused__others(void **state)
     kry_vec_release(&x), kry_vec_release(&y);
 }
 
+static kry_status refuse_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    (void)self, (void)alpha, (void)x, (void)beta, (void)y;
+    return kry_fail(KRY_ERR_UNSUPPORTED, "not called");
+}
+
+/* Memory of the caller's is no buffer of this device; the numbers of a vector are. */
+static void refused__other_memory(void **state)
+{
+    enum { N = 4 };
+    kry_vec *v, *w;
+    kry_op *A;
+    int32_t *ptr = calloc(N + 1, sizeof *ptr), *col = calloc(N, sizeof *col);
+    double *val = calloc(N, sizeof *val);
+    const cl_mem p = (cl_mem)(void *)ptr, c = (cl_mem)(void *)col, x = (cl_mem)(void *)val;
+
+    (void)state;
+    assert_true(ptr && col && val);
+    for (int i = 0; i < N; i++) ptr[i + 1] = i + 1, col[i] = i, val[i] = 1;
+    REFUSES(kry_vec_wrap(device(), KRY_F64, N, 1, x, 0, &v), KRY_ERR_ARGUMENT,
+            "kry_vec_wrap: on the device 'host' a buffer is what kry_vec_buffer gives");
+    assert_null(v);
+    REFUSES(kry_csr_wrap(device(), KRY_F64, N, N, N, false, p, c, x, NULL, &A), KRY_ERR_ARGUMENT,
+            "kry_csr_wrap: on the device 'host' a buffer is what kry_vec_buffer gives");
+    assert_null(A);
+    OK(kry_vec_create(device(), KRY_F64, 2 * N, 1, &v));
+    OK(kry_vec_wrap(device(), KRY_F64, N, 1, kry_vec_buffer(v, NULL), N, &w));
+    const cl_mem gone = kry_vec_buffer(v, NULL);
+    kry_vec_release(&v);
+    OK(kry_vec_fill(w, 1));
+    kry_vec_release(&w);
+    REFUSES(kry_vec_wrap(device(), KRY_F64, N, 1, gone, 0, &w), KRY_ERR_ARGUMENT, "kry_vec_buffer");
+    free(val), free(col), free(ptr);
+}
+
+/* A sum keeps its device, and is none of another one's. */
+static void sum__of_a_device(void **state)
+{
+    kry_type type = type_of(state);
+    static const int64_t row_ptr[] = { 0, 1, 2 };
+    static const int32_t col[] = { 0, 1 };
+    kry_device *dev;
+    kry_sum *sum, *own;
+    kry_vec *x, *y;
+    kry_op *A;
+    void *ones = in_type(type, (double[]){ 1, 1 }, 2);
+
+    OK(kry_device_open("host", &dev));
+    OK(kry_sum_create(dev, 1, &sum));
+    kry_device_release(&dev);
+    OK(kry_sum_create(device(), 1, &own));
+    OK(kry_csr_create(device(), type, 2, 2, row_ptr, col, ones, NULL, &A));
+    OK(kry_vec_create(device(), type, 2, 1, &x));
+    OK(kry_vec_create(device(), type, 2, 1, &y));
+    REFUSES(kry_op_apply_dot(A, x, y, sum), KRY_ERR_ARGUMENT,
+            "kry_op_apply_dot: the sum lives on another device than 'csr'");
+    REFUSES(kry_vec_dot_sum(x, y, sum), KRY_ERR_ARGUMENT, "kry_vec_dot_sum: the sum lives");
+    OK(kry_op_apply_dot(A, x, y, own));
+    OK(kry_vec_dot_sum(x, y, own));
+    kry_sum_release(&sum);
+    kry_sum_release(&own);
+    kry_op_release(&A);
+    kry_vec_release(&x), kry_vec_release(&y);
+    free(ones);
+}
+
+/* A' of a rectangular matrix is another one: it cannot be said to be symmetric. */
+static void refused__rectangular_and_symmetric(void **state)
+{
+    static const unsigned traits[] = { KRY_SYMMETRIC, KRY_POSITIVE, KRY_SINGULAR };
+    static const int64_t row_ptr[] = { 0, 1, 2 };
+    static const int32_t col[] = { 0, 1 };
+    static const kry_op_table table = { .struct_size = sizeof table,
+                                        .kind = "own",
+                                        .apply = refuse_apply };
+    kry_type type = type_of(state);
+    void *ones = in_type(type, (double[]){ 1, 1 }, 2);
+    kry_op *A;
+
+    for (size_t i = 0; i < COUNT(traits); i++) {
+        REFUSES(kry_csr_create(device(), type, 2, 9, row_ptr, col, ones,
+                               KRY_MATRIX(.traits = traits[i]), &A),
+                KRY_ERR_SHAPE, "kry_csr_create: 2-by-9 cannot be");
+        REFUSES(kry_coo_create(device(), type, 2, 9, 2, col, col, ones,
+                               KRY_MATRIX(.traits = traits[i]), &A),
+                KRY_ERR_SHAPE, "kry_coo_create: 2-by-9 cannot be");
+        REFUSES(kry_op_create(device(), &table, NULL, &(kry_op_shape){ 9, 2, type, traits[i] }, &A),
+                KRY_ERR_SHAPE, "kry_op_create: 9-by-2 cannot be");
+    }
+    REFUSES(kry_csr_create(device(), type, 2, 2, row_ptr, col, ones, KRY_MATRIX(.traits = 64), &A),
+            KRY_ERR_ARGUMENT, "there are no traits 0x40");
+    REFUSES(kry_csr_create(device(), type, 2, 2, row_ptr, col, ones,
+                           KRY_MATRIX(.storage = (kry_storage)3), &A),
+            KRY_ERR_ARGUMENT, "3 is not a storage");
+    free(ones);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +357,9 @@ int main(void)
         cmocka_unit_test(refused__formats),
         cmocka_unit_test(refused__solvers),
         cmocka_unit_test(refused__others),
+        cmocka_unit_test(refused__other_memory),
+        BOTH(sum__of_a_device),
+        BOTH(refused__rectangular_and_symmetric),
     };
 
     setenv("OCL_ICD_VENDORS", "/nonexistent", 1);

@@ -114,6 +114,46 @@ static void mtx_matrix__too_large_for_single_names_entry(void **state)
     assert_null(A);
 }
 
+/* A struct that a caller filled in is not believed. */
+static void mtx__of_the_caller(void **state)
+{
+    int32_t row[] = { 0, 1 }, col[] = { 0, 1 }, outside[] = { 0, 2 };
+    double val[] = { 1, 2, 3, 4 };
+    const kry_mtx good = { false, KRY_MTX_REAL, KRY_MTX_GENERAL, 2, 2, 2, row, col, val };
+    kry_mtx wrong[12];
+    kry_op *A = NULL;
+    kry_vec *v = NULL;
+    const char *path = "/nonexistent/file";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) wrong[i] = good;
+    wrong[0].symmetry = (kry_mtx_symmetry)7;
+    wrong[1].symmetry = (kry_mtx_symmetry)-1;
+    wrong[2].val = NULL;
+    wrong[3].row = outside;
+    wrong[4].col = outside;
+    wrong[5].nnz = -1;
+    wrong[6].rows = -2;
+    wrong[7].array = true, wrong[7].nnz = 5;
+    wrong[8].col = NULL;
+    wrong[9].symmetry = KRY_MTX_SYMMETRIC, wrong[9].cols = 3;
+    wrong[10].field = (kry_mtx_field)3;
+    wrong[11].array = true, wrong[11].rows = INT64_MAX, wrong[11].nnz = 4;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(kry_mtx_matrix(device, best_type(), &wrong[i], NULL, &A),
+                         KRY_ERR_ARGUMENT);
+        assert_non_null(strstr(kry_last_error(), "kry_mtx_matrix: "));
+        assert_null(A);
+        assert_int_equal(kry_mtx_vec(device, best_type(), &wrong[i], &v), KRY_ERR_ARGUMENT);
+        assert_non_null(strstr(kry_last_error(), "kry_mtx_vec: "));
+        assert_null(v);
+        assert_int_equal(kry_mtx_write(path, &wrong[i], NULL), KRY_ERR_ARGUMENT);
+        assert_non_null(strstr(kry_last_error(), "kry_mtx_write: "));
+        assert_int_equal(kry_petsc_write(path, &wrong[i]), KRY_ERR_ARGUMENT);
+        assert_non_null(strstr(kry_last_error(), "kry_petsc_write: "));
+    }
+}
+
 static void mtx_vec__array_and_coordinates(void **state)
 {
     (void)state;
@@ -180,6 +220,7 @@ int main(void)
         cmocka_unit_test(mtx_matrix__each_symmetry),
         cmocka_unit_test(mtx_matrix__array_goes_down_its_columns),
         cmocka_unit_test(mtx_matrix__too_large_for_single_names_entry),
+        cmocka_unit_test(mtx__of_the_caller),
         cmocka_unit_test(mtx_vec__array_and_coordinates),
         cmocka_unit_test(mtx_write_vec__reads_back_to_the_bit),
     };

@@ -102,8 +102,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_format_parse(const char *text, kry_matrix_
  *
  * Everything is checked once on the host. Waits.
  *
- * Returns  KRY_ERR_ARGUMENT naming the first bad row or entry; KRY_ERR_SHAPE (symmetric storage or
- *          KRY_FLUX, not square); KRY_ERR_UNSUPPORTED (double on a device without it; a format that
+ * Returns  KRY_ERR_ARGUMENT naming the first bad row or entry; KRY_ERR_SHAPE (symmetric storage,
+ *          KRY_SYMMETRIC, KRY_POSITIVE, KRY_SINGULAR or KRY_FLUX, not square); KRY_ERR_UNSUPPORTED (double on a device without it; a format that
  *          does not suit the matrix, with the bytes it would take); KRY_ERR_MEMORY;
  *          KRY_ERR_DEVICE; KRY_ERR_BUILD.
  */
@@ -121,11 +121,12 @@ KRY_API KRY_MUST_CHECK kry_status kry_coo_create(kry_device *device, kry_type ty
 /*
  * How long a product with a matrix should take in each format: what KRY_FORMAT_AUTO goes by
  *
- *   type ... params  as for kry_csr_create, columns ascending in each row; params->format is not read
+ *   type ... params  as for kry_csr_create; which format params asks for plays no part
  *   seconds          [out]  of y := A x, by kry_format; INFINITY if the format cannot or should not
  *                    take the matrix, and at KRY_FORMAT_AUTO
  *
- * Reads the matrix on the host and makes nothing. Returns  KRY_ERR_ARGUMENT, KRY_ERR_MEMORY.
+ * Reads the matrix on the host and makes nothing.
+ * Returns  as kry_csr_create; KRY_ERR_UNSUPPORTED on a team of devices
  */
 KRY_API KRY_MUST_CHECK kry_status kry_csr_predict(kry_device *device, kry_type type, int64_t rows,
                                                   int64_t cols, const int64_t *row_ptr,

@@ -35,7 +35,8 @@ KRY_API cl_device_id kry_device_id(const kry_device *device);
 KRY_API cl_command_queue kry_device_queue(const kry_device *device);
 
 /* A view of n*k numbers in the caller's buffer, starting at element `first`. No copy.
- * Returns  KRY_ERR_SHAPE if they do not fit into the buffer; KRY_ERR_ARGUMENT for one of another context. */
+ * Returns  KRY_ERR_SHAPE if they do not fit into the buffer; KRY_ERR_ARGUMENT for one of another context, and on
+ *          the host device for memory that is not of kry_vec_buffer; KRY_ERR_UNSUPPORTED on a team. */
 KRY_API KRY_MUST_CHECK kry_status kry_vec_wrap(kry_device *device, kry_type type, int64_t n,
                                                int64_t k, cl_mem buffer, int64_t first,
                                                kry_vec **vec);
@@ -53,6 +54,8 @@ KRY_API cl_mem kry_vec_buffer(const kry_vec *vec, int64_t *first);
  * cl_long if wide), col of nnz cl_int, val of nnz numbers. The row pointers and columns are read
  * back once and checked, as in kry_csr_create; columns may stand in any order. Change the values
  * when you like and call kry_op_update(op, NULL); never change the pattern. Waits.
+ *
+ * Returns  as kry_csr_create and kry_vec_wrap
  */
 KRY_API KRY_MUST_CHECK kry_status kry_csr_wrap(kry_device *device, kry_type type, int64_t rows,
                                                int64_t cols, int64_t nnz, bool wide, cl_mem row_ptr,
@@ -130,11 +133,11 @@ KRY_API cl_mem kry_sum_buffer(const kry_sum *sum);
 KRY_API int kry_sum_capacity(const kry_sum *sum);
 KRY_API void kry_sum_set_count(kry_sum *sum, int count);
 
-/* A place on the device for sums of `width` numbers, 1 or 2. */
+/* A place on the device for sums of `width` numbers, 1 to 64; not on a team. It keeps the device. */
 KRY_API KRY_MUST_CHECK kry_status kry_sum_create(kry_device *device, int width, kry_sum **sum);
 KRY_API void kry_sum_release(kry_sum **sum);
 /* sum := x.y, which stays on the device: for operators without an apply_dot of their own pass.
- * Nothing is checked: vectors of one size, type and device, not of a team, and a sum of width 1. */
+ * Returns  KRY_ERR_SHAPE, KRY_ERR_TYPE; KRY_ERR_ARGUMENT for another device, or a team. */
 KRY_API KRY_MUST_CHECK kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum);
 /* y := A x and sum := x.y in the same pass, if A has one: for operators that are made of others.
  * Returns  what kry_op_apply returns. */

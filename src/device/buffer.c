@@ -122,6 +122,10 @@ kry_status kry_buffer_size(const char *who, kry_device *dev, cl_mem buffer, size
     kry_status st = KRY_OK;
     cl_context context = dev->context; /* NULL: of the host device */
 
+    if (!context)
+        CHECK(!dev->driver->size(buffer, bytes), KRY_ERR_ARGUMENT,
+              "%s: on the device '%s' a buffer is what kry_vec_buffer gives, not other memory", who,
+              dev->info.name);
     TRY(kry_cl_check(dev->driver->size(buffer, bytes), who, "clGetMemObjectInfo"));
     if (context)
         TRY(kry_cl_check(clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof context, &context, NULL),

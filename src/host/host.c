@@ -9,6 +9,7 @@
 /* ---- buffers: a cl_mem is the address of the bytes, which this stands before ---- */
 
 typedef struct block {
+    struct block *before, *next; /* in `blocks` */
     atomic_size_t refs;
     size_t bytes;
     max_align_t data[];
@@ -19,6 +20,39 @@ static block *block_of(cl_mem buffer)
     return (block *)(void *)((char *)buffer - offsetof(block, data));
 }
 
+/* All blocks that there are: host_size knows by them which addresses are buffers. */
+static block *blocks;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void unlock(void) { pthread_mutex_unlock(&lock); }
+static void take_lock(void) { pthread_mutex_lock(&lock); }
+/* The child of a fork() finds a list that is whole. */
+static void watch_forks(void) { pthread_atfork(take_lock, unlock, unlock); }
+
+static void lock_blocks(void)
+{
+    pthread_once(&once, watch_forks);
+    take_lock();
+}
+
+static void enlist(block *b)
+{
+    lock_blocks();
+    b->next = blocks;
+    if (blocks) blocks->before = b;
+    blocks = b;
+    unlock();
+}
+
+static void delist(const block *b)
+{
+    lock_blocks();
+    if (b->next) b->next->before = b->before;
+    *(b->before ? &b->before->next : &blocks) = b->next;
+    unlock();
+}
+
 static cl_int host_create(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
 {
     block *b = NULL;
@@ -27,6 +61,7 @@ static cl_int host_create(kry_device *dev, size_t bytes, cl_mem *buffer, char **
     if (kry_alloc(1, sizeof *b + bytes, &b) < 0) return CL_OUT_OF_HOST_MEMORY;
     b->refs = 1;
     b->bytes = bytes;
+    enlist(b);
     *buffer = (cl_mem)(void *)b->data;
     if (host) *host = (char *)b->data;
     return CL_SUCCESS;
@@ -47,14 +82,21 @@ static cl_int host_retain(cl_mem buffer)
 static cl_int host_drop(cl_mem buffer)
 {
     block *b = block_of(buffer);
-    if (--b->refs == 0) free(b);
+    if (--b->refs) return CL_SUCCESS;
+    delist(b);
+    free(b);
     return CL_SUCCESS;
 }
 
 static cl_int host_size(cl_mem buffer, size_t *bytes)
 {
-    *bytes = block_of(buffer)->bytes;
-    return CL_SUCCESS;
+    const block *b;
+
+    lock_blocks();
+    for (b = blocks; b && (cl_mem)(void *)b->data != buffer;) b = b->next;
+    if (b) *bytes = b->bytes;
+    unlock();
+    return b ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;
 }
 
 /* An event that has happened: not NULL, for that would be none. */

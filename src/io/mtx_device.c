@@ -40,14 +40,11 @@ static kry_status array_places(const kry_mtx *mtx, int32_t **row, int32_t **col)
     TRY(kry_alloc((size_t)mtx->nnz, sizeof(int32_t), col));
     for (int64_t j = 0; j < mtx->cols; j++) {
         int64_t first = mtx->symmetry == KRY_MTX_GENERAL ? 0 : j + (mtx->symmetry == KRY_MTX_SKEW);
-        for (int64_t i = first; i < mtx->rows && e < mtx->nnz; i++, e++) {
+        for (int64_t i = first; i < mtx->rows; i++, e++) {
             (*row)[e] = (int32_t)i;
             (*col)[e] = (int32_t)j;
         }
     }
-    CHECK(e == mtx->nnz, KRY_ERR_ARGUMENT,
-          "kry_mtx_matrix: an array of %lld by %lld holds %lld numbers, not %lld",
-          (long long)mtx->rows, (long long)mtx->cols, (long long)e, (long long)mtx->nnz);
 done:
     return st;
 }
@@ -67,6 +64,7 @@ kry_status kry_mtx_matrix(kry_device *device, kry_type type, const kry_mtx *mtx,
     CHECK(device && mtx, KRY_ERR_ARGUMENT, "kry_mtx_matrix: %s is NULL", device ? "mtx" : "device");
     CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT,
           "kry_mtx_matrix: %d is not a number type", (int)type);
+    TRY(kry_mtx_check("kry_mtx_matrix", mtx));
     kry_matrix_params p;
     TAKE_PARAMS(params, p, "kry_mtx_matrix", "KRY_MATRIX");
     p.storage = storage[mtx->symmetry];
@@ -115,6 +113,7 @@ kry_status kry_mtx_vec(kry_device *device, kry_type type, const kry_mtx *mtx, kr
     CHECK(device && mtx, KRY_ERR_ARGUMENT, "kry_mtx_vec: %s is NULL", device ? "mtx" : "device");
     CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT,
           "kry_mtx_vec: %d is not a number type", (int)type);
+    TRY(kry_mtx_check("kry_mtx_vec", mtx));
     CHECK(mtx->symmetry == KRY_MTX_GENERAL, KRY_ERR_ARGUMENT,
           "kry_mtx_vec: the file holds half of a symmetric matrix, not a vector");
     CHECK(mtx->cols == 0 || mtx->rows <= INT64_MAX / 8 / mtx->cols, KRY_ERR_MEMORY,

@@ -50,41 +50,61 @@ static bool put_entry(gzFile file, const kry_mtx *m, int64_t e)
 }
 
 /* Refuse a header that kry_mtx_read would refuse. */
-static kry_status check_kind(const kry_mtx *m)
+static kry_status check_kind(const char *who, const kry_mtx *m)
 {
     kry_status st = KRY_OK;
+    int64_t whole, held;
+
     CHECK((unsigned)m->field <= KRY_MTX_PATTERN && (unsigned)m->symmetry <= KRY_MTX_SKEW,
-          KRY_ERR_ARGUMENT, "kry_mtx_write: there is no field %d with symmetry %d", (int)m->field,
+          KRY_ERR_ARGUMENT, "%s: there is no field %d with symmetry %d", who, (int)m->field,
           (int)m->symmetry);
     CHECK(m->field != KRY_MTX_PATTERN || (!m->array && m->symmetry != KRY_MTX_SKEW),
-          KRY_ERR_ARGUMENT, "kry_mtx_write: a pattern can be neither an array nor skew-symmetric");
+          KRY_ERR_ARGUMENT, "%s: a pattern can be neither an array nor skew-symmetric", who);
     CHECK(m->rows >= 0 && m->cols >= 0 && m->rows <= INT32_MAX && m->cols <= INT32_MAX &&
               (m->symmetry == KRY_MTX_GENERAL || m->rows == m->cols),
-          KRY_ERR_ARGUMENT, "kry_mtx_write: %lld rows and %lld columns%s", (long long)m->rows,
+          KRY_ERR_ARGUMENT, "%s: %lld rows and %lld columns%s", who, (long long)m->rows,
           (long long)m->cols, m->symmetry == KRY_MTX_GENERAL ? "" : ", and symmetric");
+    CHECK(m->nnz >= 0, KRY_ERR_ARGUMENT, "%s: nnz = %lld", who, (long long)m->nnz);
+    whole = m->rows * m->cols, held = whole;
+    if (m->symmetry != KRY_MTX_GENERAL)
+        held = (whole + (m->symmetry == KRY_MTX_SKEW ? -m->rows : m->rows)) / 2;
+    CHECK(!m->array || m->nnz == held, KRY_ERR_ARGUMENT,
+          "%s: an array of %lld by %lld holds %lld numbers, not %lld", who, (long long)m->rows,
+          (long long)m->cols, (long long)held, (long long)m->nnz);
+    CHECK(m->nnz == 0 || (m->val && (m->array || (m->row && m->col))), KRY_ERR_ARGUMENT,
+          "%s: row, col or val of mtx is NULL", who);
 done:
     return st;
 }
 
 /* Refuse entries that kry_mtx_read would refuse. */
-static kry_status check_entries(const kry_mtx *m)
+static kry_status check_entries(const char *who, const kry_mtx *m)
 {
     kry_status st = KRY_OK;
     for (int64_t e = 0; e < m->nnz; e++) {
         double v = m->val[e];
         CHECK(m->field == KRY_MTX_PATTERN || isfinite(v), KRY_ERR_ARGUMENT,
-              "kry_mtx_write: value %g at entry %lld is not finite", v, (long long)e);
+              "%s: value %g at entry %lld is not finite", who, v, (long long)e);
         CHECK(m->field != KRY_MTX_INTEGER || v == nearbyint(v), KRY_ERR_ARGUMENT,
-              "kry_mtx_write: value %g at entry %lld is not whole, but the field is integer", v,
+              "%s: value %g at entry %lld is not whole, but the field is integer", who, v,
               (long long)e);
         if (m->array) continue;
         CHECK(m->row[e] >= 0 && m->row[e] < m->rows && m->col[e] >= 0 && m->col[e] < m->cols,
-              KRY_ERR_ARGUMENT, "kry_mtx_write: entry %lld, (%d, %d), is outside %lld-by-%lld",
+              KRY_ERR_ARGUMENT, "%s: entry %lld, (%d, %d), is outside %lld-by-%lld", who,
               (long long)e, m->row[e], m->col[e], (long long)m->rows, (long long)m->cols);
         CHECK(m->symmetry != KRY_MTX_SKEW || m->row[e] != m->col[e], KRY_ERR_ARGUMENT,
-              "kry_mtx_write: entry %lld is on the diagonal of a skew-symmetric matrix",
-              (long long)e);
+              "%s: entry %lld is on the diagonal of a skew-symmetric matrix", who, (long long)e);
     }
+done:
+    return st;
+}
+
+kry_status kry_mtx_check(const char *who, const kry_mtx *m)
+{
+    kry_status st = KRY_OK;
+
+    TRY(check_kind(who, m));
+    TRY(check_entries(who, m));
 done:
     return st;
 }
@@ -94,10 +114,8 @@ kry_status kry_mtx_write(const char *path, const kry_mtx *m, const char *comment
     kry_status st = KRY_OK;
     bool whole = true;
 
-    CHECK(path && m && (m->nnz == 0 || (m->val && (m->array || (m->row && m->col)))),
-          KRY_ERR_ARGUMENT, "kry_mtx_write: NULL");
-    TRY(check_kind(m));
-    TRY(check_entries(m));
+    TRY(kry_check_given("kry_mtx_write", "path, mtx", (const void *const[]){ path, m }));
+    TRY(kry_mtx_check("kry_mtx_write", m));
     size_t length = strlen(path);
     bool gzip = length > 3 && !strcmp(path + length - 3, ".gz");
     errno = 0;

@@ -267,11 +267,7 @@ static kry_status take_mtx(const kry_mtx *m, object *o)
         o->who, { m->rows, m->cols, KRY_F64, NULL, m->col, m->val }, m->row, m->nnz
     };
 
-    CHECK((unsigned)m->symmetry <= KRY_MTX_SKEW && m->rows >= 0 && m->cols >= 0 &&
-              m->rows <= INT32_MAX && m->cols <= INT32_MAX &&
-              (m->symmetry == KRY_MTX_GENERAL || m->rows == m->cols),
-          KRY_ERR_ARGUMENT, "%s: %lld rows and %lld columns, symmetry %d", o->who,
-          (long long)m->rows, (long long)m->cols, (int)m->symmetry);
+    TRY(kry_mtx_check(o->who, m));
     CHECK(!m->array || (m->cols == 1 && m->symmetry == KRY_MTX_GENERAL && m->nnz == m->rows),
           KRY_ERR_UNSUPPORTED, "%s: an array of %lld by %lld; a vector has one column", o->who,
           (long long)m->rows, (long long)m->cols);
@@ -282,7 +278,6 @@ static kry_status take_mtx(const kry_mtx *m, object *o)
         if (m->nnz) memcpy(o->own.val, m->val, (size_t)m->nnz * sizeof(double));
         goto done;
     }
-    TRY(kry_entries_check(&e));
     TRY(kry_values_check(o->who, KRY_F64, m->nnz, m->val));
     TRY(kry_entries_compress(&e, KRY_MATRIX(.storage = storage[m->symmetry]), &o->own, NULL));
 done:
@@ -295,8 +290,6 @@ kry_status kry_petsc_write(const char *path, const kry_mtx *mtx)
     object *o = NULL;
 
     TRY(GIVEN(path, mtx));
-    CHECK(mtx->nnz == 0 || (mtx->val && (mtx->array || (mtx->row && mtx->col))), KRY_ERR_ARGUMENT,
-          "kry_petsc_write: mtx has no entries");
     TRY(object_create("kry_petsc_write", NULL, &o));
     TRY(take_mtx(mtx, o));
     TRY(write_object(o, path));

@@ -50,6 +50,9 @@ kry_status kry_share_read_vec(kry_device *dev, kry_type type, const char *path, 
 kry_status kry_share_write_vec(const char *path, const kry_vec *vec, const char *comment);
 /* mtx_write.c: remove a file, but no device and no pipe. */
 void kry_mtx_remove(const char *path);
+/* Refuse what kry_mtx_read would refuse in a file, in the name of the function `who`: a caller may have filled m in.
+ * m is not NULL. */
+kry_status kry_mtx_check(const char *who, const kry_mtx *m);
 
 /* numbers, of `size` bytes each: of the columns of vec that are here, from the order of blocks to that of rows, or back. Does
  * nothing if they are the same. Collective. */

@@ -32,8 +32,13 @@ kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type ty
     CHECK(params->form == KRY_ASSEMBLED || rows == cols, KRY_ERR_SHAPE,
           "%s: %lld-by-%lld has no flux form, which is of square matrices", who, (long long)rows,
           (long long)cols);
+    CHECK(params->storage >= KRY_GENERAL && params->storage <= KRY_SKEW_HALF, KRY_ERR_ARGUMENT,
+          "%s: %d is not a storage", who, (int)params->storage);
+    CHECK(params->duplicates >= KRY_REFUSE && params->duplicates <= KRY_SUM, KRY_ERR_ARGUMENT,
+          "%s: %d is not a way to treat duplicates", who, (int)params->duplicates);
     CHECK(params->storage == KRY_GENERAL || rows == cols, KRY_ERR_SHAPE,
           "%s: %lld-by-%lld cannot be symmetric", who, (long long)rows, (long long)cols);
+    TRY(kry_op_check_traits(who, rows, cols, params->traits));
 done:
     return st;
 }
@@ -145,6 +150,27 @@ done:
     return st;
 }
 
+/* A := the sorted matrix of these entries, whose numbers may be the caller's: release_entries knows. */
+static kry_status take_entries(const kry_entries *e, bool team, const kry_matrix_params *params,
+                               kry_sparse *A, kry_entry_map *map, kry_seen *seen)
+{
+    kry_status st = KRY_OK;
+    kry_entries places = *e;
+
+    if (!team) places.given.val = NULL; /* a team keeps its numbers for a while */
+    TRY(kry_entries_compress(&places, params, A, map));
+    if (!A->val) TRY(take_values(e, map, A, seen));
+done:
+    return st;
+}
+
+static void release_entries(const kry_entries *e, kry_sparse *A, kry_entry_map *map)
+{
+    if (A->val == e->given.val) A->val = NULL; /* the caller's */
+    kry_entry_map_release(map);
+    kry_sparse_release(A);
+}
+
 /* inspects: these are a caller's entries, of which solvers want to know what they are like. */
 static kry_status make(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
                        bool inspects, kry_op **op)
@@ -153,12 +179,9 @@ static kry_status make(kry_device *dev, const kry_entries *e, const kry_matrix_p
     kry_sparse A = { 0 };
     kry_entry_map map = { 0 };
     kry_given G = { .host = &A };
-    kry_entries places = *e;
     const bool here = !dev->team && !params->on_host;
 
-    if (!dev->team) places.given.val = NULL; /* a team keeps its numbers for a while */
-    TRY(kry_entries_compress(&places, params, &A, &map));
-    if (!A.val) TRY(take_values(e, &map, &A, &G.seen));
+    TRY(take_entries(e, dev->team, params, &A, &map, &G.seen));
     if (inspects) TRY(kry_matrix_inspect(&A, &G.finding, &G.seen.symmetric));
     G.seen.compared = inspects;
     if (here) {
@@ -170,9 +193,7 @@ static kry_status make(kry_device *dev, const kry_entries *e, const kry_matrix_p
     (*op)->found = G.finding;
     (*op)->inspected = inspects;
 done:
-    if (A.val == e->given.val) A.val = NULL;
-    kry_entry_map_release(&map);
-    kry_sparse_release(&A);
+    release_entries(e, &A, &map);
     return st;
 }
 
@@ -229,29 +250,41 @@ done:
     return st;
 }
 
+/* Check sizes, parameters and that the arrays are there; their contents are looked at when they are sorted. Finds e->nnz
+ * of compressed rows. */
+static kry_status check_arrays(kry_device *dev, kry_entries *e, bool coordinates,
+                               const kry_matrix_params *params)
+{
+    kry_status st = KRY_OK;
+    const kry_sparse *given = &e->given;
+
+    TRY(kry_matrix_check_params(e->who, dev, given->type, given->rows, given->cols, params));
+    if (coordinates) {
+        bool there = e->row && given->col && given->val;
+        CHECK(e->nnz >= 0 && (e->nnz == 0 || there), KRY_ERR_ARGUMENT,
+              "%s: nnz = %lld, or an array is NULL", e->who, (long long)e->nnz);
+    } else {
+        CHECK(given->row_ptr, KRY_ERR_ARGUMENT, "%s: row_ptr is NULL", e->who);
+        e->nnz = kry_sparse_nnz(given);
+        CHECK(e->nnz == 0 || (given->col && given->val), KRY_ERR_ARGUMENT, "%s: col or val is NULL",
+              e->who);
+        CHECK(e->nnz >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", e->who,
+              (long long)given->rows, (long long)e->nnz);
+    }
+done:
+    return st;
+}
+
 static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
                          const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_matrix_params mine;
-    const kry_sparse *given = &e.given;
 
+    if (op) *op = NULL;
     TRY(kry_check_given(e.who, "op, device", (const void *const[]){ op, dev }));
-    *op = NULL;
     TAKE_PARAMS(params, mine, e.who, "KRY_MATRIX");
-    TRY(kry_matrix_check_params(e.who, dev, given->type, given->rows, given->cols, params));
-    if (coordinates) {
-        bool there = e.row && given->col && given->val;
-        CHECK(e.nnz >= 0 && (e.nnz == 0 || there), KRY_ERR_ARGUMENT,
-              "%s: nnz = %lld, or an array is NULL", e.who, (long long)e.nnz);
-    } else {
-        CHECK(given->row_ptr, KRY_ERR_ARGUMENT, "%s: row_ptr is NULL", e.who);
-        e.nnz = kry_sparse_nnz(given);
-        CHECK(e.nnz == 0 || (given->col && given->val), KRY_ERR_ARGUMENT, "%s: col or val is NULL",
-              e.who);
-        CHECK(e.nnz >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", e.who,
-              (long long)given->rows, (long long)e.nnz);
-    }
+    TRY(check_arrays(dev, &e, coordinates, params));
     TRY(make_given(dev, &e, params, op));
 done:
     return st;
@@ -271,4 +304,30 @@ kry_status kry_coo_create(kry_device *dev, kry_type type, int64_t rows, int64_t 
 {
     const kry_sparse given = { rows, cols, type, NULL, (int32_t *)col, (void *)val };
     return create(dev, (kry_entries){ "kry_coo_create", given, row, nnz }, true, params, op);
+}
+
+kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t cols,
+                           const int64_t *row_ptr, const int32_t *col, const void *val,
+                           const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT])
+{
+    kry_status st = KRY_OK;
+    kry_entries e = {
+        __func__, { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val }, NULL, 0
+    };
+    kry_sparse A = { 0 };
+    kry_entry_map map = { 0 };
+    kry_given given = { .host = &A };
+    kry_matrix_params mine;
+    uint64_t hash;
+
+    TRY(GIVEN(seconds, dev));
+    CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "%s: for one device, and this is a team of %d", e.who,
+          kry_team_size(dev));
+    TAKE_PARAMS(params, mine, e.who, "KRY_MATRIX");
+    TRY(check_arrays(dev, &e, false, params));
+    TRY(take_entries(&e, false, params, &A, &map, &given.seen));
+    TRY(kry_predict(dev, &given, params, seconds, &hash));
+done:
+    release_entries(&e, &A, &map);
+    return st;
 }

@@ -317,10 +317,12 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     kry_matrix *A = NULL;
     kry_matrix_params kept;
 
+    if (op) *op = NULL;
     TRY(GIVEN(op));
-    *op = NULL;
     TAKE_PARAMS(params, kept, who, "KRY_MATRIX");
     TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));
+    CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
+          "%s: one buffer cannot lie on several devices: give the entries to kry_csr_create", who);
     CHECK(row_ptr && col && val && nnz >= 0, KRY_ERR_ARGUMENT, "%s: NULL, or nnz = %lld", who,
           (long long)nnz);
     CHECK(!params->on_host, KRY_ERR_UNSUPPORTED,

@@ -222,21 +222,3 @@ kry_status kry_predict(const kry_device *dev, const kry_given *given,
 done:
     return st;
 }
-
-kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t cols,
-                           const int64_t *row_ptr, const int32_t *col, const void *val,
-                           const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT])
-{
-    kry_status st = KRY_OK;
-    const kry_sparse host = { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val };
-    kry_given given = { .host = &host };
-    kry_matrix_params mine;
-    uint64_t hash;
-
-    CHECK(dev && row_ptr && col && val && seconds, KRY_ERR_ARGUMENT, "kry_csr_predict: NULL");
-    TAKE_PARAMS(params, mine, "kry_csr_predict", "KRY_MATRIX");
-    kry_numbers_see(type, val, kry_sparse_nnz(&host), &given.seen);
-    TRY(kry_predict(dev, &given, params, seconds, &hash));
-done:
-    return st;
-}

@@ -211,8 +211,8 @@ kry_status kry_csr_multiply(const kry_op *A, const kry_op *B, kry_op **C)
 {
     kry_status st = KRY_OK;
 
+    if (C) *C = NULL;
     TRY(GIVEN(A, B, C));
-    *C = NULL;
     TRY(check("kry_csr_multiply", A, B));
     TRY(multiply(A, B, false, C));
 done:
@@ -223,8 +223,8 @@ kry_status kry_csr_galerkin(const kry_op *A, const kry_op *P, kry_op **C)
 {
     kry_status st = KRY_OK;
 
+    if (C) *C = NULL;
     TRY(GIVEN(A, P, C));
-    *C = NULL;
     TRY(check("kry_csr_galerkin", A, P));
     CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE,
           "kry_csr_galerkin: A is %lld-by-%lld, not square", (long long)A->shape.rows,

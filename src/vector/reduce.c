@@ -16,13 +16,16 @@ kry_status kry_sum_create_columns(kry_device *dev, int width, int columns, cl_me
     kry_status st = KRY_OK;
     kry_sum *s = NULL;
 
+    if (sum) *sum = NULL;
     TRY(GIVEN(sum, dev));
-    *sum = NULL;
+    CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
+          "kry_sum_create: a sum is for one device, and this is a team of %d", kry_team_size(dev));
     CHECK(width >= 1 && width <= KRY_SUM_WIDTH, KRY_ERR_ARGUMENT,
-          "a sum of %d numbers; 1 to %d can be summed together", width, (int)KRY_SUM_WIDTH);
+          "kry_sum_create: a sum of %d numbers; 1 to %d can be summed together", width,
+          (int)KRY_SUM_WIDTH);
     size_t count = (size_t)KRY_SUM_CAPACITY * (size_t)width;
     TRY(kry_alloc(1, sizeof *s, &s));
-    s->dev = dev;
+    s->dev = kry_device_retain(dev);
     s->width = width, s->columns = columns, s->stopped = stopped;
     TRY(kry_alloc(count, sizeof *s->part, &s->part));
     TRY(kry_alloc((size_t)width, sizeof *s->total, &s->total));
@@ -41,6 +44,7 @@ void kry_sum_release(kry_sum **sum)
     if (!s) return;
     if (s->writes) kry_device_drain(s->dev); /* the device may still read `total` */
     kry_buffer_release(s->dev, &s->buffer);
+    kry_device_release(&s->dev);
     free(s->total);
     free(s->part);
     free(s);
@@ -138,8 +142,17 @@ static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *
 
 kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum)
 {
-    kry_status st = GIVEN(x, y, sum);
-    return st < 0 ? st : dot_into("vec_dot", x, y, sum);
+    kry_status st = KRY_OK;
+
+    TRY(GIVEN(x, y, sum));
+    TRY(kry_vec_check_alike("kry_vec_dot_sum", x, y));
+    CHECK(!x->split && sum->dev == x->dev, KRY_ERR_ARGUMENT,
+          "kry_vec_dot_sum: the sum lives on another device than x");
+    CHECK(sum->columns == 1 || x->k == sum->columns, KRY_ERR_SHAPE,
+          "kry_vec_dot_sum: x has %lld columns, the sum is of %d", (long long)x->k, sum->columns);
+    TRY(dot_into("vec_dot", x, y, sum));
+done:
+    return st;
 }
 
 kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)

@@ -37,8 +37,8 @@ kry_status kry_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64_
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
 
+    if (vec) *vec = NULL;
     TRY(GIVEN(vec));
-    *vec = NULL;
     CHECK(dev, KRY_ERR_ARGUMENT, "kry_vec_create: NULL device");
     CHECK(n >= 0 && k >= 1 && (n == 0 || k <= INT64_MAX / 8 / n), KRY_ERR_ARGUMENT,
           "kry_vec_create: %lld-by-%lld is not a size", (long long)n, (long long)k);
@@ -68,15 +68,32 @@ done:
     return st;
 }
 
+/* A view of `buffer`, which has room for it. */
+static kry_status view_of(const kry_vec *size, cl_mem buffer, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+    kry_vec *v = NULL;
+
+    TRY(vec_new(size->dev, size->type, size->n, size->k, &v));
+    TRY(kry_buffer_retain(size->dev, buffer));
+    v->buffer = buffer;
+    v->first = size->first;
+    v->ld = size->ld;
+    *vec = v;
+    v = NULL;
+done:
+    kry_vec_release(&v);
+    return st;
+}
+
 kry_status kry_vec_wrap_block(kry_device *dev, kry_type type, int64_t n, int64_t k, int64_t ld,
                               cl_mem buffer, int64_t first, kry_vec **vec)
 {
     kry_status st = KRY_OK;
     size_t bytes = 0;
-    kry_vec *v = NULL;
 
+    if (vec) *vec = NULL;
     TRY(GIVEN(vec, dev, buffer));
-    *vec = NULL;
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
           "kry_vec_wrap: one buffer cannot lie on several devices: copy into the parts of a vector "
           "(kry_vec_part)");
@@ -90,15 +107,9 @@ kry_status kry_vec_wrap_block(kry_device *dev, kry_type type, int64_t n, int64_t
     CHECK(first <= room && needs <= room - first, KRY_ERR_SHAPE,
           "kry_vec_wrap: %lld-by-%lld numbers from %lld do not fit in a buffer of %zu bytes",
           (long long)n, (long long)k, (long long)first, bytes);
-    TRY(vec_new(dev, type, n, k, &v));
-    TRY(kry_buffer_retain(dev, buffer));
-    v->buffer = buffer;
-    v->first = first;
-    v->ld = ld;
-    *vec = v;
-    v = NULL;
+    const kry_vec size = { .dev = dev, .type = type, .n = n, .k = k, .first = first, .ld = ld };
+    TRY(view_of(&size, buffer, vec));
 done:
-    kry_vec_release(&v);
     return st;
 }
 
@@ -114,8 +125,8 @@ kry_status kry_vec_block(const kry_vec *of, int64_t i, int64_t rows, int64_t j, 
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
 
+    if (vec) *vec = NULL;
     TRY(GIVEN(vec));
-    *vec = NULL;
     CHECK(of, KRY_ERR_ARGUMENT, "kry_vec_block: NULL");
     CHECK(
         i >= 0 && rows >= 0 && rows <= of->n - i && j >= 0 && cols >= 1 && cols <= of->k - j,
@@ -133,8 +144,9 @@ kry_status kry_vec_block(const kry_vec *of, int64_t i, int64_t rows, int64_t j, 
         *vec = v;
         v = NULL;
     } else {
-        TRY(kry_vec_wrap_block(of->dev, of->type, rows, cols, of->ld, of->buffer,
-                               of->first + j * of->ld + i, vec));
+        kry_vec some = kry_vec_columns(of, j, cols);
+        some.n = rows, some.first += i;
+        TRY(view_of(&some, of->buffer, vec));
     }
 done:
     kry_vec_release(&v);

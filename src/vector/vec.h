@@ -50,7 +50,7 @@ typedef union kry_partial {
 enum { KRY_SUM_WIDTH = 64 }; /* numbers that may be summed together, at most */
 
 struct kry_sum {
-    kry_device *dev; /* borrowed */
+    kry_device *dev; /* retained */
     cl_mem buffer;   /* KRY_SUM_CAPACITY * width of kry_partial */
     int width;       /* numbers per partial sum: 1 for x'y, 2 for a pair, k for V'w */
     int columns; /* sums of so many columns, count * width numbers of one behind those of another */

@@ -33,8 +33,8 @@ kry_status kry_vec_part(const kry_vec *v, int i, int64_t *first, kry_vec **part)
 {
     kry_status st = KRY_OK;
 
+    if (part) *part = NULL;
     TRY(GIVEN(part));
-    *part = NULL;
     CHECK(v && i >= 0 && i < kry_vec_parts(v), KRY_ERR_ARGUMENT, "kry_vec_part: part %d of %d", i,
           v ? kry_vec_parts(v) : 0);
     CHECK(!v->split || (i >= v->split->begin && i < v->split->end), KRY_ERR_ARGUMENT,
