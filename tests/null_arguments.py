@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """null_arguments.py HEADERS > calls.c - every public function with NULL for all of its pointers, and for each of
-them alone, for tests/test_null_arguments.c. Functions come from the headers, so none can be missing."""
+them alone; and, if WRONG is 1, with wrong values for one argument after the other, and for some at once. For
+tests/test_null_arguments.c. Functions come from the headers, so none can be missing."""
+import random
 import re
 import sys
 
@@ -39,6 +41,20 @@ OPTIONAL_OF = set('''kry_op_update.values kry_op_set_null_space.vectors kry_op_s
 # Whose arguments are no more than words, or which a caller's function gets into its hands.
 LEFT_OUT = {'kry_fail', 'kry_report_monitor'}
 
+# Wrong values, by type. Sizes that are too large only go to functions without arrays, which end where they end.
+HUGE = {'int64_t': 'INT64_MAX', 'int': 'INT_MAX', 'uint64_t': 'UINT64_MAX'}
+WRONG = {
+    'kry_device *': ['other.dev', 'other.team'], 'kry_vec *': ['other.vec', 'other.longer', 'other.wide', 'other.wider_type', 'other.on_team', 'vec[0]'],
+    'kry_op *': ['other.op', 'other.rectangular', 'other.solver', 'other.on_team_op'], 'kry_sum *': ['other.sum'],
+    'int64_t': ['-1', 'INT64_MIN', '0'], 'int': ['-1', 'INT_MIN', '0'], 'double': ['NAN', '-INFINITY', '-1'], 'unsigned': ['~0u'],
+    'char *': ['""', '"%s%n:=,"', '"\\x01\\xff"'], 'kry_op_shape *': ['&wrong_shape[0]', '&wrong_shape[1]', '&wrong_shape[2]', '&wrong_shape[3]'],
+    'kry_stop *': ['&wrong_stop[0]', '&wrong_stop[1]', '&wrong_stop[2]'],
+    'kry_mtx *': ['&wrong_mtx[0]', '&wrong_mtx[1]', '&wrong_mtx[2]', '&wrong_mtx[3]'], 'int64_t *': ['falling'], 'int32_t *': ['outside'],
+}
+ENUMS = {'kry_type', 'kry_status', 'kry_reason', 'kry_scheme', 'kry_format', 'kry_report_part'}
+# They write to their text.
+NOT_WRONG = {'kry_tuning_path', 'kry_word_hint'}
+
 
 def functions(path):
     text = re.sub(r'/\*.*?\*/', '', open(path).read(), flags=re.S)
@@ -76,14 +92,44 @@ def sample(function, i, type_name, name):
     return value.format(i=i)
 
 
+def wrong_values(type_name, arrays):
+    if type_name in ENUMS:
+        return [f'({type_name})-1', f'({type_name})77']
+    if type_name.endswith('params *'):
+        return ['(void *)zeros']
+    return WRONG.get(type_name, []) + ([HUGE[type_name]] if type_name in HUGE and not arrays else [])
+
+
+def print_call(result, name, what, required, args, params):
+    """with the handle that is to be NULL after a failure"""
+    handle = [a for a, (t, _) in zip(args, params) if t.endswith('**') and a.startswith('&out.')]
+    kind = 'STATUS' if result == 'kry_status' else 'VOID'
+    print(f'{kind}("{name}", "{what}", {int(required)}, {name}({", ".join(args)}), {handle[0] if handle else "NULL"})')
+
+
+def print_wrong(result, name, params, given):
+    arrays = any(t.endswith('*') and not t.endswith('params *') and not t.startswith(('kry_', 'char')) for t, _ in params)
+    wrong = [wrong_values(t, arrays) for t, _ in params]
+    for i, values in enumerate(wrong):
+        for value in values:
+            print_call(result, name, params[i][1].split('[')[0], False, given[:i] + [value] + given[i + 1:], params)
+    chance = random.Random(name)
+    for _ in range(4 if sum(map(bool, wrong)) > 1 else 0):
+        args = [chance.choice(w) if w and chance.random() < 0.5 else g for w, g in zip(wrong, given)]
+        print_call(result, name, 'some', False, args, params)
+
+
 def main():
-    print('/* made by tests/null_arguments.py */')
+    print('/* made by tests/null_arguments.py */\n#if !WRONG')
+    wrong = []
     for path in sys.argv[1:]:
         for result, name, texts in functions(path):
             if name in LEFT_OUT:
                 continue
             params = [parameter(t) for t in texts if t.strip() != 'void']
             given = [sample(name, i, *p) for i, p in enumerate(params)]
+            if name not in NOT_WRONG:
+                wrong.append((result, name, params, given))
             pointer = [i for i, (t, _) in enumerate(params) if '*' in t or t in ('function', 'kry_side_values')]
             if not pointer:
                 continue
@@ -91,9 +137,11 @@ def main():
                 args = ['NULL' if i in pointer and alone in (None, i) else value for i, value in enumerate(given)]
                 what = 'all' if alone is None else params[alone][1].split('[')[0]
                 optional = what in OPTIONAL or f'{name}.{what}' in OPTIONAL_OF or alone is not None and given[alone] == 'NULL'
-                call = f'{name}({", ".join(args)})'
-                kind = 'STATUS' if result == 'kry_status' else 'VOID'
-                print(f'{kind}("{name}", "{what}", {int(not optional)}, {call})')
+                print_call(result, name, what, not optional, args, params)
+    print('#else')
+    for each in wrong:
+        print_wrong(*each)
+    print('#endif')
 
 
 main()

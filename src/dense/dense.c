@@ -293,8 +293,8 @@ kry_status kry_dense_create(const kry_vec *A, unsigned traits, kry_op **op)
     kry_status st = KRY_OK;
     kry_vec *kept = NULL;
 
+    if (op) *op = NULL;
     TRY(GIVEN(op));
-    *op = NULL;
     TRY(kry_dense_check("kry_dense_create", "A", A));
     CHECK(!(traits & ~known), KRY_ERR_ARGUMENT, "kry_dense_create: %u is not a set of traits",
           traits);

@@ -161,8 +161,9 @@ kry_status kry_device_list_sized(kry_device_info **info, int *count, size_t info
     found *f = NULL;
     char *list;
 
+    if (info) *info = NULL;
+    if (count) *count = 0;
     TRY(kry_check_given("kry_device_list", "info, count", (const void *const[]){ info, count }));
-    *info = NULL, *count = 0;
     TRY(kry_alloc(1, sizeof *f, &f));
     TRY(find_devices(f, NULL, NULL));
     TRY(kry_alloc((size_t)f->count, info_size, &list));
@@ -255,8 +256,8 @@ kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
 
+    if (device) *device = NULL;
     TRY(GIVEN(device));
-    *device = NULL;
     CHECK(context && id && queue, KRY_ERR_ARGUMENT, "kry_device_wrap: a handle is NULL");
     TRY(kry_opencl_begin());
     TRY(check_queue(context, id, queue));

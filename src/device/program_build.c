@@ -165,8 +165,8 @@ kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, c
     cl_program program = NULL;
     cl_int err;
 
+    if (kernel) *kernel = NULL;
     TRY(GIVEN(kernel));
-    *kernel = NULL;
     CHECK(dev && name && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
     CHECK(dev->context, KRY_ERR_UNSUPPORTED, "kry_device_kernel: '%s' runs no OpenCL kernels",
           dev->info.name);

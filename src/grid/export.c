@@ -251,8 +251,8 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
     kry_sparse rows = { 0 };
     kry_matrix_params with_traits;
 
+    if (matrix) *matrix = NULL;
     TRY(GIVEN(matrix));
-    *matrix = NULL;
     TAKE_PARAMS(params, with_traits, "kry_stencil_matrix", "KRY_MATRIX");
     CHECK(op, KRY_ERR_ARGUMENT, "kry_stencil_matrix: NULL");
     const kry_stencil *A = kry_stencil_here(op);

@@ -200,8 +200,8 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     kry_options o = { 0 };
 
     kry_team_enter(kry_op_device(A), "kry_mixed_create", NULL);
+    if (solver) *solver = NULL;
     TRY(GIVEN(solver));
-    *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
     TAKE_PARAMS(p, mine, "kry_mixed_create", "KRY_MIXED");
     kry_team_same_fields(A->dev, "xxiqdddi" KRY_STOP_FIELDS "xxPPx", p, sizeof *p);

@@ -173,8 +173,8 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     kry_options o = { .monitor = monitor, .monitor_user = monitor_user };
 
     kry_team_enter(kry_op_device(A), "kry_solver_create", NULL);
+    if (solver) *solver = NULL;
     TRY(GIVEN(solver));
-    *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_solver_create: NULL");
     o.precision = A->shape.type == KRY_F32 ? KRY_PRECISION_SINGLE : KRY_PRECISION_DOUBLE;
     const kry_precision own = o.precision;
@@ -201,8 +201,8 @@ kry_status kry_krylov_create(const kry_op *A, const char *method, const kry_pcg_
     kry_status st = KRY_OK;
     kry_options o = { 0 };
 
+    if (solver) *solver = NULL;
     TRY(GIVEN(A, method, solver));
-    *solver = NULL;
     TRY(kry_options_method("kry_krylov_create", method, &o));
     CHECK(!kry_options_relax(&o), KRY_ERR_UNSUPPORTED,
           "kry_krylov_create: '%s' is a relaxation, of kry_relaxation_create", method);

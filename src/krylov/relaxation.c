@@ -237,8 +237,8 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     kry_relaxation_params mine;
 
     kry_team_enter(kry_op_device(A), "kry_relaxation_create", NULL);
+    if (solver) *solver = NULL;
     TRY(GIVEN(solver));
-    *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_relaxation_create: NULL");
     TAKE_PARAMS(params, mine, "kry_relaxation_create", "KRY_RELAXATION");
     kry_team_same_fields(A->dev, "xid" KRY_STOP_FIELDS "xx", params, sizeof *params);

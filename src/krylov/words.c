@@ -185,8 +185,8 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
     saying said = { .settings = NULL };
     char list[500], rest[128], hint[64];
 
+    if (M) *M = NULL;
     TRY(GIVEN(M));
-    *M = NULL;
     CHECK(A && name, KRY_ERR_ARGUMENT, "kry_precond_create: NULL");
     size_t length = strcspn(name, ":@"), all = strcspn(name, "@");
     int i = kry_word_find(kry_precond_word, name, length);

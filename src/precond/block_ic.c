@@ -342,6 +342,7 @@ static kry_status construct(bool symmetric, const kry_op *A, const kry_block_ic_
     kry_status st = KRY_OK;
     kry_block_ic_params mine;
 
+    if (out) *out = NULL;
     TAKE_PARAMS(params, mine, how.name, "KRY_BLOCK_IC");
     TRY(kry_construct(&how, A, &(given){ sizeof(given), params, symmetric }, out));
 done:

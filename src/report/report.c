@@ -49,8 +49,8 @@ kry_status kry_report_begin(kry_device *device, kry_report **report)
     kry_status st = KRY_OK;
     kry_report *r = NULL;
 
+    if (report) *report = NULL;
     TRY(GIVEN(device, report));
-    *report = NULL;
     TRY(kry_alloc(1, sizeof *r, &r));
     r->device = kry_device_retain(device);
     r->origin = kry_now();

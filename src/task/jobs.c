@@ -129,7 +129,10 @@ done:
 
 kry_status kry_task_read(kry_queue *queue, kry_task *x, void *host, kry_task **task)
 {
-    if (!host) return GIVEN(host);
+    if (!host) {
+        if (task) *task = NULL;
+        return GIVEN(host);
+    }
     return submit("kry_task_read", queue, run_read, &(work){ .host = host }, "",
                   (kry_task *[3]){ x }, 1, task);
 }

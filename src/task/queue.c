@@ -121,8 +121,8 @@ kry_status kry_queue_create(kry_device *device, const char *name, kry_queue **qu
     kry_status st = KRY_OK;
     kry_queue **slot = NULL;
 
+    if (queue) *queue = NULL;
     TRY(GIVEN(queue));
-    *queue = NULL;
     CHECK(
         !kry_device_is_ranks(device), KRY_ERR_UNSUPPORTED,
         "kry_queue_create: '%s': on ranks all calls come from the thread that made the team, and a "

@@ -89,8 +89,8 @@ kry_status kry_task_input_vec(kry_task *self, int i, kry_vec **vec)
     kry_status st = KRY_OK;
     kry_device *dev;
 
+    if (vec) *vec = NULL;
     TRY(GIVEN(self, vec));
-    *vec = NULL;
     TRY(check_input("kry_task_input_vec", self, i));
     dev = self->queue->device;
     kry_vec *x = self->input[i].from->out.vec;
@@ -109,8 +109,8 @@ kry_status kry_task_input_op(kry_task *self, int i, kry_op **op)
     kry_status st = KRY_OK;
     kry_device *dev;
 
+    if (op) *op = NULL;
     TRY(GIVEN(self, op));
-    *op = NULL;
     TRY(check_input("kry_task_input_op", self, i));
     dev = self->queue->device;
     const kry_task *from = self->input[i].from;

@@ -261,8 +261,8 @@ kry_status kry_team_of_transport(const kry_transport *transport, kry_device *dev
     kry_transport t = { 0 }; /* with all fields of this version */
     kry_team_params mine;
 
+    if (team) *team = NULL;
     TRY(GIVEN(transport, team));
-    *team = NULL;
     TRY(kry_params_take(who, "sizeof(kry_transport)", transport, &t, sizeof t));
     TRY(check_transport(&t));
     st = kry_params_take(who, "KRY_TEAM", params, &mine, sizeof mine);

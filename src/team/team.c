@@ -300,8 +300,8 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     kry_device *dev = NULL;
     bool spin = true;
 
+    if (device) *device = NULL;
     TRY(GIVEN(device, parts));
-    *device = NULL;
     TAKE_PARAMS(params, mine, "kry_team_create", "KRY_TEAM");
     CHECK(!params->by_graph || !params->reproducible, KRY_ERR_ARGUMENT,
           "kry_team_create: by_graph moves rows around, and sums with them: it cannot be "
