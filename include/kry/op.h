@@ -117,7 +117,8 @@ typedef struct kry_op_table {
  *   table  static, kept by pointer
  *   self   handed to every entry; owned by the operator (table->destroy) if this call succeeds
  *
- * Returns  KRY_ERR_ARGUMENT if the table has no apply or comes from a later version.
+ * Returns  KRY_ERR_ARGUMENT if the table has no apply or comes from a later version; KRY_ERR_SHAPE for a
+ *          rectangular operator that promises to be symmetric.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_op_create(kry_device *device, const kry_op_table *table,
                                                 void *self, const kry_op_shape *shape, kry_op **op);
@@ -141,7 +142,8 @@ static inline void kry_op_describe(const kry_op *op, kry_op_info *info)
  *
  * A solver is an operator too: applying it runs the solve from a zero guess.
  *
- * Returns  KRY_ERR_SHAPE, KRY_ERR_TYPE, KRY_ERR_ARGUMENT (NULL, overlap, another device),
+ * Returns  KRY_ERR_SHAPE, KRY_ERR_TYPE, KRY_ERR_ARGUMENT (NULL, overlap, another device, or op is at work
+ *          for another thread),
  *          KRY_ERR_DEVICE, or what the operator's own apply returned: of a solver the positive statuses
  *          of kry_solve, with y from its last iterate.
  */
