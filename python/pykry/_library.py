@@ -127,7 +127,7 @@ TYPES = {np.dtype(np.float32): lib.KRY_F32, np.dtype(np.float64): lib.KRY_F64}
 
 def number_type(dtype, what):
     """The NumPy type, single or double, that numbers of `dtype` are computed in; others are refused by name."""
-    dtype = np.dtype(dtype)
+    dtype = np.dtype(dtype).newbyteorder('=')
     if dtype in TYPES:
         return dtype
     if dtype.kind in 'biu':

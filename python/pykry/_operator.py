@@ -134,7 +134,8 @@ def _as_csr(A):
         indices, indptr = A.col[order], np.append(0, np.cumsum(np.bincount(A.row, minlength=A.shape[0])))
     else:
         return A.tocsr(), None
-    return scipy.sparse.csr_array((A.data[order], indices, indptr), shape=A.shape), order
+    val = A.data[order].astype(number_type(A.dtype, 'A'), copy=False)
+    return scipy.sparse.csr_array((val, indices, indptr), shape=A.shape), order
 
 
 def _check_sparse(A, what):

@@ -139,7 +139,7 @@ class Solver(LinearOperator):
             if method == 'auto' and self.device.ranks:
                 raise TypeError('with M= on ranks a method has to be named: none of them sees whether A is symmetric')
             if method == 'auto':
-                method = 'cg' if _is_symmetric(A) else 'gmres'
+                method = 'cg' if _is_symmetric(A) else 'fgmres' if isinstance(M, Solver) else 'gmres'
             if not kept:
                 M = as_operator(M, A.shape[::-1], 'M')
                 operator_type(M, 'M')
@@ -318,7 +318,7 @@ class Solver(LinearOperator):
         check(lib.kry_vec_read(self._x, pointer(x)))
         return x[:, 0] if x.shape[1] == 1 else x
 
-    def update(self, A: Union[OperatorLike, ArrayLike]) -> None:
+    def update(self, A: Union[OperatorLike, ArrayLike], f: Optional[ArrayLike] = None) -> None:
         """Take new numbers at the same places, and make the preconditioner anew for them.
 
         Parameters
@@ -326,7 +326,12 @@ class Solver(LinearOperator):
         A : the matrix with other numbers, or the array of its numbers; None: those that a shared `Matrix` has now
             An array is in the order of ``A.data`` of the matrix that was given first, in CSR, CSC or COO; of a dense one its
             numbers other than zero, row by row. Numbers of other formats have no such order: TypeError.
+        f : array_like, optional
+            Given by `scipy.optimize.newton_krylov` with the point that it has come to, in place of A, if the solver is its
+            ``inner_M``: nothing is done then.
         """
+        if f is not None:
+            return
         if isinstance(self._A, Function):
             raise TypeError('update: A is a function, which has no numbers')
         with self._lock, self.device.undisturbed():

@@ -15,8 +15,9 @@ from scipy.sparse.linalg import LinearOperator, MatrixRankWarning, aslinearopera
 
 from ._factors import factorized, splu
 from ._least_squares import lsmr, lsqr
-from ._library import SingularError, check_tolerances, number_type, refuse_masked
-from ._operator import OperatorLike
+from ._library import KryError, SingularError, check_tolerances, number_type, refuse_masked
+from ._matrix import Matrix
+from ._operator import OperatorLike, as_operator
 from ._recycling import gcrotmk, lgmres
 from ._solver import Solver
 
@@ -36,13 +37,15 @@ def cg(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-05, 
     Parameters
     ----------
     A, b, x0, rtol, atol, maxiter, M, callback
-        As of `scipy.sparse.linalg.cg`; real numbers.
+        As of `scipy.sparse.linalg.cg`; real numbers. M may be a `Solver`.
 
     Returns
     -------
     x : ndarray
+        Of shape (n,).
     info : int
-        0: converged; > 0: after so many iterations not; < 0: it broke down.
+        0: the true residual meets ``max(rtol * norm(b), atol)``; > 0: after so many iterations it does not, as it cannot for an
+        rtol below the rounding of the numbers; < 0: the method broke down.
 
     Examples
     --------
@@ -96,7 +99,8 @@ def gmres(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-0
     """GMRES for any square A, preconditioned from the right; see `cg`, and `scipy.sparse.linalg.gmres`.
 
     The callback is given the residual relative to b after every iteration ("pr_norm", "legacy"), or x at the end of
-    every cycle ("x").
+    every cycle ("x"). A cycle has at most 128 steps: a larger `restart` is taken as 128, and `maxiter` allows as many
+    iterations as it does with cycles of `restart` steps.
     """
     if callback_type not in (None, 'x', 'pr_norm', 'legacy'):
         raise ValueError(f'Unknown callback_type: {callback_type!r}')
@@ -108,9 +112,10 @@ def gmres(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-0
     kind = (callback_type or 'legacy') if callback is not None else None
     A, b, x0 = _system(A, b, x0)
     n = len(b)
-    steps = min(20 if restart is None else restart, n)
+    wanted = min(20 if restart is None else restart, n)
+    steps = min(wanted, 128)  # of kry's methods
     cycles = 10 * n if maxiter is None else maxiter
-    limit = cycles if kind == 'legacy' else min(cycles * steps, 2**40)
+    limit = cycles if kind == 'legacy' else min(cycles * wanted, 2**40)
     every = steps if kind == 'x' else 1
     x, info = _krylov(f'gmres:{steps}', A, b, x0, rtol, atol, limit, M, callback, every=every, residuals=kind != 'x')
     return x, min(info, cycles) if info > 0 else info
@@ -131,10 +136,9 @@ def spsolve(A: OperatorLike, b: Any, permc_spec: Optional[str] = None, use_umfpa
     if scipy.sparse.issparse(b) and b.shape[1] != 1:
         columns = spsolve(A, b.toarray())
         return type(b)(columns)
-    b = b.toarray() if scipy.sparse.issparse(b) else np.asanyarray(b)
     refuse_masked(b, 'b')
-    if not scipy.sparse.issparse(A):
-        A = scipy.sparse.csr_array(A)
+    b = b.toarray() if scipy.sparse.issparse(b) else np.asarray(b)
+    A = as_operator(A, None, 'A')
     if A.shape[0] != A.shape[1]:
         raise ValueError(f'matrix must be square (has shape {A.shape})')
     if A.shape[0] != b.shape[0]:
@@ -145,7 +149,9 @@ def spsolve(A: OperatorLike, b: Any, permc_spec: Optional[str] = None, use_umfpa
     try:
         solver = Solver(A, method='direct', rtol=4 * eps, dtype=dtype, stop='backward')
         x = solver._solve(b.ravel() if is_vector else b)[0]
-    except SingularError:
+    except KryError as error:
+        if not isinstance(error, SingularError) and not _has_empty_line(A):
+            raise
         warnings.warn('Matrix is exactly singular', MatrixRankWarning, stacklevel=2)
         x = np.full(b.shape, np.nan, dtype)
     return x.ravel() if is_vector else x
@@ -153,21 +159,30 @@ def spsolve(A: OperatorLike, b: Any, permc_spec: Optional[str] = None, use_umfpa
 
 def _system(A, b, x0):
     """The arguments as SciPy checks them."""
-    if not scipy.sparse.issparse(A) and not (isinstance(A, np.ndarray) and A.ndim == 2):
+    if scipy.sparse.issparse(A):
+        as_operator(A, None, 'A')  # its arrays, which SciPy trusts
+    elif not (isinstance(A, np.ndarray) and A.ndim == 2):
         A = aslinearoperator(A)
     if A.shape[0] != A.shape[1]:
         raise ValueError(f'expected square matrix, but got shape={A.shape}')
     n = A.shape[0]
     refuse_masked(b, 'b')
-    b = np.asanyarray(b)
+    b = np.asarray(b)
     if b.shape not in ((n, 1), (n,)):
         raise ValueError(f'shapes of A {A.shape} and b {b.shape} are incompatible')
     if x0 is not None and not isinstance(x0, str):
-        x0 = np.asanyarray(x0)
+        x0 = np.asarray(x0)
         if x0.shape not in ((n, 1), (n,)):
             raise ValueError(f'shapes of A {A.shape} and x0 {x0.shape} are incompatible')
         x0 = x0.ravel()
     return A, b.ravel(), x0
+
+
+def _has_empty_line(A):
+    """Whether a row or a column of A holds nothing but zeros."""
+    A = scipy.sparse.coo_array(A)
+    places = A.data != 0
+    return any(np.bincount(index[places], minlength=n).min(initial=1) == 0 for index, n in zip((A.row, A.col), A.shape))
 
 
 def _check_symmetric(A, name):
@@ -187,31 +202,57 @@ def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, every=1, residua
     A, b, x0 = _system(A, b, x0)
     kinds = number_type(np.float64 if A.dtype is None else A.dtype, 'A'), number_type(b.dtype, 'b')
     dtype = np.result_type(*kinds)
-    norm = np.linalg.norm(b)
-    if norm == 0:
+    if not b.any():
         return np.zeros(len(b), dtype), 0
     if isinstance(x0, str):
         if x0 != 'Mb':
             raise ValueError(f"x0 = {x0!r}; the only word is 'Mb'")
         x0 = b if M is None else aslinearoperator(M).matvec(b.astype(dtype))
+    if np.isinf(max(rtol, atol)):  # every x will do
+        return np.zeros(len(b), dtype) if x0 is None else x0.astype(dtype), 0
+    if isinstance(M, Solver) and method in ('bicgstab:1', 'minres'):  # whose M may not vary: as SciPy, they take it as it is
+        M = LinearOperator(M.shape, matvec=M.matvec, dtype=M.dtype)
+    elif isinstance(M, Solver) and method.startswith('gmres'):
+        method = 'f' + method
+    unit = _unit(b)
+    b = b.astype(np.float64) / unit
+    norm = np.linalg.norm(b)
     limit = 10 * len(b) if maxiter is None else maxiter
-    solver = None
+    solver, told = None, 0
 
     def tell(it):
-        if it.iteration > 0:
-            callback(it.residual / norm if residuals else solver.iterate())
+        nonlocal told
+        if it.iteration > told:
+            told = it.iteration
+            callback(it.residual / norm if residuals else solver.iterate() * dtype.type(unit))
 
-    extra = {} if callback is None else {'callback': tell, 'check_every': every}
+    extra = {} if callback is None else {'callback': tell}
+    if callback is not None and not (residuals and (_is_function(A) or _is_function(M))):
+        extra['check_every'] = every  # functions are followed at each iteration, and x is not wanted
     if M is None and method not in ('cg', 'minres'):
         extra['check'] = 'none'  # what has an empty row may have a solution all the same
-    solver = Solver(A, method=method, precond='auto' if M is not None else 'none', M=M, rtol=rtol, atol=atol,
-                    maxiter=limit, dtype=dtype, **extra)
+    solver = Solver(A, method=method, precond='auto' if M is not None else 'none', M=M, rtol=max(rtol, np.finfo(dtype).eps),
+                    atol=atol / unit, maxiter=limit, dtype=dtype, **extra)
     try:
-        x, result = solver._solve(b, x0)
+        x, result = solver._solve(b, x0 if x0 is None else x0 / unit)
+        if callback is not None and result.iterations > told:  # the last cycle is shorter than the others
+            callback(result.true_residual / norm if residuals else x * dtype.type(unit))
     finally:
         solver._callback = None  # `tell` refers to the solver: a cycle, which would keep it until Python looks for cycles
-    if result.converged:
+    x *= dtype.type(unit)
+    if result.converged and (rtol >= np.finfo(dtype).eps or result.true_residual <= max(rtol * norm, atol / unit)):
         return x, 0
     if result.reason in _BREAKDOWNS:
         return x, -1
     return x, max(1, result.iterations)
+
+
+def _unit(b):
+    """A power of two that b is divided by where the squares of its numbers might overflow or vanish in single; else 1."""
+    largest = float(abs(b).max())
+    return 1.0 if 1e-10 < largest < 1e10 or not np.isfinite(largest) else float(np.ldexp(1.0, np.frexp(largest)[1] - 1))
+
+
+def _is_function(A):
+    """Whether products with A are made by Python."""
+    return isinstance(A, LinearOperator) and not isinstance(A, (Solver, Matrix))
