@@ -145,6 +145,13 @@ static void solver_create__names_the_bad_word(void **state)
         { "delta=0.1", "delta goes with", KRY_ERR_PARSE },
         { "equilibrate=on", "equilibrate goes with", KRY_ERR_PARSE },
         { "inner-rtol=x", "'x'", KRY_ERR_PARSE },
+        { "inner-rtol=0", "inner-rtol=0 would mean the default", KRY_ERR_PARSE },
+        { "inner=0", "inner=0 would mean the default", KRY_ERR_PARSE },
+        { "method=sor omega=0", "omega=0 would mean the default", KRY_ERR_PARSE },
+        { "rtol=0", "rtol=0 leaves no tolerance", KRY_ERR_PARSE },
+        { "rtol=0 atol=0", "rtol=0 leaves no tolerance", KRY_ERR_PARSE },
+        { "method=auto rtol=1e8", "rtol = 1e+08 is not at least 0 and below 1", KRY_ERR_ARGUMENT },
+        { "method=jacobi rtol=1", "rtol = 1 is not", KRY_ERR_ARGUMENT },
         { "rtol=1e-12", "1e-12", KRY_ERR_ARGUMENT }, /* out of reach for single precision */
     };
     for (size_t i = 0; i < COUNT(bad); i++) {

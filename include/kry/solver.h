@@ -65,7 +65,8 @@ typedef enum kry_stop_test {
 
 typedef struct kry_stop {
     double rtol;      /* relative to ||b||_2; default 1e-8 (double), 1e-5 (single), or 0 if
-                            atol is given; values below the unit roundoff are refused */
+                            atol is given; values below the unit roundoff, and from 1 on, are
+                            refused */
     double atol;      /* units of b; default 0 */
     int64_t max_iter; /* default 10 n, at least 100, at most 100000 */
     int64_t

@@ -138,10 +138,12 @@ def number_type(dtype, what):
 
 
 def check_tolerances(name, rtol, atol):
-    """Refuse what is no tolerance, as SciPy does."""
+    """Refuse what is no tolerance."""
     for word, value in (('rtol', rtol), ('atol', atol)):
         if isinstance(value, str) or value is None or not value >= 0:
             raise ValueError(f'{name}: {word}={value!r}; a number of at least 0')
+    if rtol >= 1:
+        raise ValueError(f'{name}: rtol={rtol!r}; a number below 1, as x = 0 would do')
 
 
 def refuse_masked(a, what):

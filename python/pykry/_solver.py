@@ -340,13 +340,15 @@ class Solver(LinearOperator):
             self._reverse = None
             self._checked(lib.kry_op_update(self._handle, ffi.NULL))
 
-    def set_tolerance(self, rtol: float = 0.0, atol: float = 0.0, maxiter: Optional[int] = None) -> None:
-        """Other tolerances for the solves from now on, as Newton's method wants them; 0: the defaults."""
+    def set_tolerance(self, rtol: Optional[float] = None, atol: float = 0.0, maxiter: Optional[int] = None) -> None:
+        """Other tolerances for the solves from now on, as Newton's method wants them; None: the defaults."""
         with self._lock, self.device.undisturbed():
             with self.device.together(f'pykry.Solver.set_tolerance({rtol}, {atol}, {maxiter})'):
-                stop = ffi.new('kry_stop *', {'rtol': rtol, 'atol': atol, 'max_iter': maxiter or 0})
+                words = _stop(0.0 if rtol is None and atol else rtol, atol, maxiter, self._type)
+                stop = ffi.new('kry_stop *', {'rtol': words.get('rtol', 0), 'atol': words.get('atol', 0),
+                                              'max_iter': words.get('maxit', 0)})
             check(lib.kry_solver_set_stop(self._handle, stop))
-            self._words.update(rtol=rtol or None, atol=atol, maxiter=maxiter)
+            self._words.update(rtol=words.get('rtol', 0), atol=atol, maxiter=maxiter)
             self._reverse = None
 
     # ---- as a LinearOperator ----
@@ -389,8 +391,8 @@ def _stop(rtol, atol, maxiter, dtype):
     """The words of the stopping rules."""
     if rtol is None:
         rtol = 1e-8 if dtype == np.float64 else 1e-5
-    if not rtol >= 0 or not atol >= 0 or (rtol == 0 and atol == 0):
-        raise ValueError(f'rtol={rtol} and atol={atol}; both may not be negative, and one has to be positive')
+    if not 0 <= rtol < 1 or not atol >= 0 or (rtol == 0 and atol == 0):
+        raise ValueError(f'rtol={rtol} and atol={atol}; both may not be negative, one has to be positive, and rtol is below 1')
     if maxiter is not None and maxiter < 1:
         raise ValueError(f'maxiter={maxiter}; at least 1')
     words = {'rtol': float(rtol) if rtol else None, 'atol': float(atol) if atol else None,

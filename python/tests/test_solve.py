@@ -89,6 +89,7 @@ def test_refuses_numbers_by_their_name(A, b, name):
     (dict(b=np.full(221, np.nan)), ValueError, 'nan'),
     (dict(rtol=-1.0), ValueError, 'rtol'),
     (dict(rtol=0.0), ValueError, 'positive'),
+    (dict(rtol=1e8), ValueError, 'below 1'),
     (dict(maxiter=0), ValueError, 'at least 1'),
     (dict(method='cq'), ValueError, 'cq'),
     (dict(nonsense=3), ValueError, 'nonsense'),
@@ -276,6 +277,9 @@ def test_other_tolerance(system):
     A, b = system
     solver = pykry.Solver(A, method='cg', rtol=1e-2)
     few = solver.solve(b)[1].iterations
+    for wrong in (0.0, 1.0):
+        with pytest.raises(ValueError, match='below 1'):
+            solver.set_tolerance(rtol=wrong)
     solver.set_tolerance(rtol=1e-10)
     assert solver.solve(b)[1].iterations > few
 

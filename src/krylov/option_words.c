@@ -118,6 +118,15 @@ static bool set_guesses(const char *value, int64_t *guesses)
            *guesses <= KRY_GUESS_MOST;
 }
 
+/* Whether the number in `field`, of word w, is a zero, by which structs of parameters ask for the default though w
+ * does not say that 0 is chosen. kry_options_parse looks at tolerances, of which one may be zero. */
+static bool is_default(const kry_options *o, const kry_word *w, const void *field)
+{
+    if (field == &o->stop.rtol || field == &o->stop.atol) return false;
+    if (field == &o->inner) return o->inner == 0;
+    return w->kind == KRY_WORD_REAL && *(const double *)field == 0;
+}
+
 /* One name=value. */
 static kry_status set_option(kry_options *o, const char *name, const char *value)
 {
@@ -143,6 +152,9 @@ static kry_status set_option(kry_options *o, const char *name, const char *value
     else if (w->kind == KRY_WORD_TEXT)
         good = snprintf(field, table[i].size, "%s", value) < (int)table[i].size;
     CHECK(good, KRY_ERR_PARSE, "kry_solver_create: '%s' is no value for %s", value, name);
+    CHECK(!is_default(o, w, field), KRY_ERR_PARSE,
+          "kry_solver_create: %s=%s would mean the default: give a number above 0, or leave %s out",
+          name, value, name);
     if (strcmp(value, "none")) o->given |= 1u << i; /* "none" may be said to every method */
 done:
     return st;
@@ -152,6 +164,7 @@ kry_status kry_options_parse(const char *text, kry_options *o)
 {
     kry_status st = KRY_OK;
     char words[512];
+    bool rtol_given = false;
 
     CHECK(strlen(text) < sizeof words, KRY_ERR_PARSE,
           "kry_solver_create: an option string of %zu bytes is too long", strlen(text));
@@ -163,7 +176,12 @@ kry_status kry_options_parse(const char *text, kry_options *o)
               word);
         *value++ = 0;
         TRY(set_option(o, word, value));
+        rtol_given = rtol_given || !strcmp(word, "rtol");
     }
+    CHECK(!rtol_given || o->stop.rtol != 0 || o->stop.atol != 0 || o->stop.test == KRY_STOP_NEVER,
+          KRY_ERR_PARSE,
+          "kry_solver_create: rtol=0 leaves no tolerance: no residual is zero after rounding; take "
+          "an rtol above 0, or atol with it");
 done:
     return st;
 }
