@@ -261,6 +261,38 @@ static void create__no_memory(void **state)
     free(a);
 }
 
+/* With overlap M is not symmetric: methods that need a symmetric one name it, others take it. */
+static void solve__methods_for_symmetric(void **state)
+{
+    static const char *const needs[] = { "cg", "pcg", "pipe-cg", "block-cg", "cr", "minres" },
+                             *const takes[] = { "bicgstab", "gmres", "richardson" };
+    double *a = dense_random(KRY_F64, 30, true, 3, 1);
+    matrix A = matrix_from(a, 30);
+    kry_op *op = csr_of(&A, type_of(state), NULL), *M, *S;
+
+    for (size_t i = 0; i < COUNT(needs) + COUNT(takes); i++) {
+        const bool refused = i < COUNT(needs);
+        char words[80];
+        snprintf(words, sizeof words, "method=%s precond=ras:2",
+                 refused ? needs[i] : takes[i - COUNT(needs)]);
+        S = op;
+        assert_int_equal(kry_solver_create(op, words, NULL, NULL, &S),
+                         refused ? KRY_ERR_UNSUPPORTED : KRY_OK);
+        assert_true(refused == !S);
+        if (refused) assert_non_null(strstr(kry_last_error(), "'ras' is not symmetric"));
+        kry_op_release(&S);
+    }
+    OK(kry_solver_create(op, "method=pcg precond=ras check=none", NULL, NULL, &S));
+    kry_op_release(&S);
+    OK(kry_ras_create(op, KRY_RAS(.parts = 3, .overlap = 0), &M));
+    OK(kry_krylov_create(op, "pcg", KRY_PCG(.precond = M), &S));
+    kry_op_release(&S);
+    kry_op_release(&M);
+    kry_op_release(&op);
+    matrix_release(&A);
+    free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +302,7 @@ int main(void)
         BOTH(update__follows_new_values),
         BOTH(create__refusals),
         BOTH(create__no_memory),
+        BOTH(solve__methods_for_symmetric),
     };
     return cmocka_run_group_tests_name("ras", tests, NULL, close_device);
 }

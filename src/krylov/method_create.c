@@ -68,6 +68,26 @@ done:
     return st;
 }
 
+/* Refuse an M that is not symmetric where the method needs one that is. A method that takes an M that varies takes
+ * any. Runs on each part of a team, which all have the same kind of M. */
+static kry_status check_symmetry(const kry_setup *s)
+{
+    kry_status st = KRY_OK;
+    const kry_method *method = s->method;
+    const kry_op *M = s->precond;
+    const bool needed =
+        method->takes <= KRY_TAKES_DEFINITE && !s->varying && s->suit.check != KRY_CHECK_NONE;
+
+    CHECK(!M || !needed || !M->fused->is_unsymmetric || !M->fused->is_unsymmetric(M->self),
+          KRY_ERR_UNSUPPORTED,
+          "%s: the preconditioner '%s' is not symmetric, and method '%s' needs one that is: take "
+          "method=bicgstab or gmres with it, or a symmetric one such as block-ic (check=none "
+          "solves all the same)",
+          method->who, M->table->kind, method->kind);
+done:
+    return st;
+}
+
 static kry_status check_deflation(const kry_op *A, const kry_setup *s)
 {
     kry_status st = KRY_OK;
@@ -124,6 +144,7 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     int64_t unknowns;
 
     TRY(check_deflation(A, s));
+    TRY(check_symmetry(s));
     TRY(kry_alloc(1, sizeof *K, &K));
     K->method = method;
     K->width = s->width;

@@ -103,6 +103,10 @@ typedef struct kry_op_fused {
 
     /* KRY_SINGULAR holds by construction and after every update: no product has to check it. */
     bool sums_to_zero;
+
+    /* The operator is a preconditioner that is not symmetric where A is: no method that needs a symmetric one may
+     * use it. NULL: it is symmetric, or that is not known. */
+    bool (*is_unsymmetric)(const void *self);
 } kry_op_fused;
 
 struct kry_op {

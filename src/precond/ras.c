@@ -18,6 +18,7 @@ static const char who[] = "kry_ras_create";
 typedef struct ras {
     kry_op *A; /* retained */
     bool symmetric;
+    int overlap;
     kry_overlap o;
     kry_op *expanded, *factors;
     kry_op *gather, *scatter;
@@ -174,6 +175,11 @@ static const kry_op_table ras_table = {
     .destroy = ras_destroy,
 };
 
+/* Each sub-domain gives back its own rows alone, of what it made of its overlap, too. */
+static bool is_unsymmetric(const void *self) { return ((const ras *)self)->overlap > 0; }
+
+static const kry_op_fused ras_fused = { .is_unsymmetric = is_unsymmetric };
+
 static kry_status check(const kry_op *A, const void *params)
 {
     enum { MOST = 100 };
@@ -200,6 +206,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
 
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
+    M->overlap = p->overlap;
     M->symmetric = (A->shape.traits & DEFINITE) == DEFINITE;
     TRY(read_rows(M, &R));
     TRY(kry_overlap_find(who, &R, parts ? parts : usual_parts(A), p->overlap, &M->o));
@@ -208,7 +215,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     print_variant(M, p->overlap);
     kry_op_shape shape = A->shape;
     shape.traits = M->symmetric && !p->overlap ? DEFINITE : 0;
-    TRY(kry_op_create(A->dev, &ras_table, M, &shape, out));
+    TRY(kry_op_create_fused(A->dev, &ras_table, &ras_fused, M, &shape, out));
     M = NULL;
 done:
     kry_sparse_release(&R);
