@@ -395,6 +395,107 @@ static void solve__other_ends(void **state)
     free(b);
 }
 
+/* ---- square matrices, numbers of any size ----------------------------------------------------------- */
+
+/* The 5-point matrix of SIDE x SIDE, the first `large` diagonal entries 1e12 or in single 1e6. */
+static matrix five_points(kry_type type, int64_t large)
+{
+    matrix A = { .cols = NODES };
+    A.row_ptr = calloc(NODES + 1, sizeof *A.row_ptr);
+    A.col = calloc(5 * NODES, sizeof *A.col);
+    A.val = calloc(5 * NODES, sizeof *A.val);
+    assert_true(A.row_ptr && A.col && A.val);
+    for (int32_t a = 0; a < NODES; a++) {
+        const int32_t near[] = { a - SIDE, a - 1, a, a + 1, a + SIDE };
+        const bool in[] = { a >= SIDE, a % SIDE > 0, true, a % SIDE + 1 < SIDE, a + SIDE < NODES };
+        int32_t col[5];
+        double val[5];
+        int64_t count = 0;
+        for (int k = 0; k < 5; k++) {
+            if (!in[k]) continue;
+            const double diagonal = a < large ? (type == KRY_F32 ? 1e15 : 1e30) : 4;
+            col[count] = near[k], val[count++] = k == 2 ? diagonal : -1;
+        }
+        add_row(&A, count, col, val);
+    }
+    return A;
+}
+
+/* A regular A is solved with its columns scaled, and without that nothing is called a solution that is none. */
+static void solve__square(void **state)
+{
+    kry_type type = type_of(state);
+    matrix A = five_points(type, SIDE);
+    double *b = rhs_of(type, NODES);
+
+    for (int m = 0; m < 2; m++) {
+        outcome o = solve(&A, type, b, words_of(m, "rtol=1e-4"));
+        assert_int_equal(o.status, KRY_OK);
+        assert_int_equal(o.res.reason, KRY_CONVERGED);
+        assert_true(o.residual <= 1.01e-4 * o.res.norm_b);
+        outcome_release(&o);
+        o = solve(&A, type, b, words_of(m, "rtol=1e-4 precond=none"));
+        assert_true(o.status > 0 && o.residual > 0.1 * o.res.norm_b);
+        assert_int_equal(o.res.reason, KRY_INCONSISTENT);
+        assert_non_null(strstr(o.res.why, "a smaller rtol"));
+        outcome_release(&o);
+    }
+    matrix_release(&A);
+    free(b);
+}
+
+/* Rows and columns of zero sum, and b = 1, which A' maps to zero. */
+static void solve__orthogonal_to_the_range(void **state)
+{
+    kry_type type = type_of(state);
+    matrix A = five_points(type, 0);
+    double b[NODES];
+
+    for (int64_t i = 0; i < NODES; i++) {
+        double sum = 0;
+        for (int64_t k = A.row_ptr[i]; k < A.row_ptr[i + 1]; k++)
+            sum += A.col[k] == i ? 0 : A.val[k];
+        for (int64_t k = A.row_ptr[i]; k < A.row_ptr[i + 1]; k++)
+            if (A.col[k] == i) A.val[k] = -sum;
+        b[i] = 1;
+    }
+    for (int m = 0; m < 2; m++) {
+        outcome o = solve(&A, type, b, words_of(m, "rtol=1e-4"));
+        assert_int_equal(o.res.reason, KRY_CONVERGED_LEAST_SQUARES);
+        NEAR(o.residual, SIDE, 1e-5, "what no x changes");
+        outcome_release(&o);
+    }
+    matrix_release(&A);
+}
+
+/* A multiple of A whose squares neither a device nor the host can hold is solved all the same: two diagonals, and one
+ * unknown. */
+static void solve__any_size(void **state)
+{
+    kry_type type = type_of(state);
+    enum { N = 20 };
+    static const char *const preconds[] = { "precond=none rtol=1e-4", "rtol=1e-4" };
+
+    for (int m = 0; m < 2; m++)
+        for (int k = 0; k < 8; k++) {
+            const double size = type == KRY_F64 ? (k & 1 ? 1e160 : 1e-170) : (k & 1 ? 1e17 : 1e-22);
+            const int n = k & 2 ? 1 : N;
+            int64_t row_ptr[N + 1] = { 0 };
+            int32_t col[2 * N];
+            double val[2 * N];
+            matrix A = { .cols = n, .row_ptr = row_ptr, .col = col, .val = val };
+            for (int32_t i = 0; i < n; i++)
+                add_row(&A, i + 1 < n ? 2 : 1, (int32_t[]){ i, i + 1 },
+                        (double[]){ to_type(type, 2 * size), to_type(type, -size) });
+            double *b = rhs_of(type, n);
+            outcome o = solve(&A, type, b, words_of(m, preconds[k >> 2]));
+            if (o.status) fail_msg("%s, %g: %s", methods[m], size, o.res.why);
+            assert_true(o.residual <= 1.01e-4 * o.res.norm_b);
+            outcome_release(&o);
+            free(b);
+        }
+}
+
 /* ---- preconditioners, refusals ------------------------------------------------------------------ */
 
 static kry_status scale(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -596,6 +697,9 @@ int main(void)
         BOTH(solve__shapes),
         BOTH(solve__rank_deficient),
         BOTH(solve__other_ends),
+        BOTH(solve__square),
+        BOTH(solve__orthogonal_to_the_range),
+        BOTH(solve__any_size),
         BOTH(solve__preconditioner),
         BOTH(column_scaling__lengths),
         BOTH(column_scaling__fewer_iterations),

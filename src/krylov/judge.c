@@ -26,10 +26,10 @@ kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *s
     kry_status st = KRY_OK;
     double roundoff = kry_unit_roundoff(type);
 
-    CHECK(stop->rtol >= 0 && stop->rtol < INFINITY, KRY_ERR_ARGUMENT, "%s: rtol = %g", who,
-          stop->rtol);
-    CHECK(stop->atol >= 0 && stop->atol < INFINITY, KRY_ERR_ARGUMENT, "%s: atol = %g", who,
-          stop->atol);
+    CHECK(stop->rtol >= 0 && stop->rtol < 1, KRY_ERR_ARGUMENT,
+          "%s: rtol = %g is not at least 0 and below 1, where x = 0 would do", who, stop->rtol);
+    CHECK(stop->atol >= 0 && stop->atol < INFINITY, KRY_ERR_ARGUMENT,
+          "%s: atol = %g is not at least 0 and finite", who, stop->atol);
     CHECK(stop->max_iter >= 0, KRY_ERR_ARGUMENT, "%s: max_iter = %lld", who,
           (long long)stop->max_iter);
     CHECK(stop->check_every >= 0, KRY_ERR_ARGUMENT, "%s: check_every = %lld", who,
@@ -210,6 +210,14 @@ static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, 
                          : "the true residual is %g after %lld iterations",
                  t, k);
         return KRY_NOT_FINITE;
+    }
+    if (minimises(J) && J->regular && J->gradient > 0) {
+        snprintf(why, size,
+                 "the true residual is %.3e, wanted %.3e, though ||A'r|| is %.1e ||A|| ||r||: A is "
+                 "singular and x a least-squares solution, or ill-conditioned: scale its columns, "
+                 "or take a smaller rtol",
+                 t, J->target, J->gradient);
+        return KRY_INCONSISTENT;
     }
     if (minimises(J)) {
         snprintf(why, size,

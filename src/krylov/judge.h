@@ -27,6 +27,8 @@ typedef struct kry_judge {
     double
         gradient; /* least squares: ||A'r|| / (||A|| ||r||) of the last true residual, which is 0 at
                           the solution whatever ||r|| is; infinite: another problem, or not known */
+    bool
+        regular; /* least squares: A is square and not promised to be singular, so that A x = b is wanted */
     double last_claim;    /* true residual that the next one is compared with; < 0: none yet */
     double last_gradient; /* the same of `gradient` */
     double least;         /* true residual of the x that was accepted last */

@@ -28,10 +28,15 @@ typedef struct least_squares {
     bool lsmr;
     kry_vec *q;         /* A z: rows; the others have a number a column */
     kry_vec *g, *v, *w; /* N'A'u; v; w or h */
-    kry_vec *z, *hbar;  /* N v, NULL without N: v; of LSMR, else NULL */
+    kry_vec *z, *hbar;  /* N v, NULL where that is v; of LSMR, else NULL */
     kry_sum *uu, *vv;   /* u'u, v'v */
-    double
-        norm_A; /* as the cycles of this solve saw it: the Frobenius norm of their bidiagonal matrix */
+    /* A power of two that N is multiplied by, so that the squares of A N v neither overflow nor vanish; 1 but for
+     * an A N of extreme numbers, and z is made for it. */
+    double unit;
+    double least_A; /* a lower bound of ||A N|| */
+    int64_t seen;   /* A's updates when those two were found */
+    /* ||A N|| as far as this solve knows: at least least_A, and the Frobenius norms of its bidiagonal matrices */
+    double norm_A;
     kry_kernel *begin, *left, *right, *update;
     kry_look look;
     kry_cycle *c; /* under way; borrowed. u is its r */
@@ -59,10 +64,19 @@ static kry_status multiply_transposed(least_squares *S, const kry_vec *u)
     kry_status st = KRY_OK;
     const kry_op *A = S->K->A, *N = S->K->M;
 
-    TRY(transpose_of(A)(A->self, 1, u, 0, N ? S->z : S->g));
-    if (N) TRY(transpose_of(N)(N->self, 1, S->z, 0, S->g));
+    TRY(transpose_of(A)(A->self, N ? 1 : S->unit, u, 0, N ? S->z : S->g));
+    if (N) TRY(transpose_of(N)(N->self, S->unit, S->z, 0, S->g));
 done:
     return st;
+}
+
+/* z := N v, unless that is v */
+static kry_status precondition(least_squares *S)
+{
+    const kry_op *N = S->K->M;
+
+    if (N) return N->table->apply(N->self, S->unit, S->v, 0, S->z);
+    return S->z ? kry_vec_axpby(S->unit, S->v, 0, S->z) : KRY_OK;
 }
 
 /* The stopping test, and unless it `only_judges` the next u. */
@@ -94,7 +108,6 @@ static kry_status right(least_squares *S)
 {
     kry_status st = KRY_OK;
     const kry_chunks cols = kry_chunks_of(S->v);
-    const kry_op *N = S->K->M;
 
     TRY(kry_layout_reduce(S->v->layout, &S->uu, 1));
     TRY(multiply_transposed(S, S->c->r));
@@ -103,7 +116,7 @@ static kry_status right(least_squares *S)
     S->vv->count = (cl_int)cols.groups;
     TRY(kry_launch_chunks(S->look.dev, S->right, &cols, rest, COUNT(rest)));
     TRY(kry_layout_reduce(S->v->layout, &S->vv, 1));
-    if (N) TRY(N->table->apply(N->self, 1, S->v, 0, S->z));
+    TRY(precondition(S));
 done:
     return st;
 }
@@ -128,7 +141,6 @@ static kry_status begin(least_squares *S, kry_cycle *c)
     const kry_look *L = &S->look;
 
     S->c = c;
-    if (c->story->iteration == 0) S->norm_A = 0;
     TRY(kry_look_begin(&S->look, c, check_residual, S));
     TRY(kry_vec_fill(S->v, 0));
     if (S->hbar) TRY(kry_vec_fill(S->hbar, 0));
@@ -178,33 +190,56 @@ done:
     return st;
 }
 
-/* Before the first cycle nothing is known of ||A||. */
+/* ||g|| of g = N'A'u / ||u|| for a random u. A copy of A', if it needs one, is made here, not in a solve. Waits. */
+static kry_status measure_product(least_squares *S, double *size)
+{
+    kry_status st = KRY_OK;
+    double norm;
+
+    TRY(kry_vec_fill_random(0, S->q));
+    TRY(kry_vec_norm2(S->q, &norm));
+    TRY(kry_vec_axpby(1 / norm, S->q, 0, S->q));
+    TRY(multiply_transposed(S, S->q));
+    TRY(kry_vec_norm2(S->g, size));
+done:
+    return st;
+}
+
+/* Find out how large A N is. Waits. */
+static kry_status prepare(void *self)
+{
+    kry_status st = KRY_OK;
+    least_squares *S = self;
+    /* Binary exponents: squares of numbers nearer to 1 have room, and powers of two up to `most` exist. */
+    const bool wide = S->v->type == KRY_F64;
+    const int far = wide ? 200 : 30, most = wide ? 1000 : 120;
+
+    S->unit = 1, S->least_A = 0, S->seen = S->K->A->updates;
+    if (S->q->n == 0 || S->v->n == 0) return KRY_OK;
+    TRY(measure_product(S, &S->least_A));
+    if (!(S->least_A > 0 && isfinite(S->least_A)) || abs(ilogb(S->least_A)) <= far) return KRY_OK;
+    const int exponent = -ilogb(S->least_A);
+    S->unit = ldexp(1, exponent > most ? most : exponent < -most ? -most : exponent);
+    if (!S->z) TRY(kry_vec_create(S->v->dev, S->v->type, S->v->n, 1, &S->z));
+    TRY(measure_product(S, &S->least_A));
+done:
+    return st;
+}
+
 static kry_status measure_gradient(void *self, const kry_vec *r, double norm, double *gradient)
 {
     kry_status st = KRY_OK;
     least_squares *S = self;
     double size = 0;
 
-    if (S->K->judge.restarts < 0) S->norm_A = 0;
+    if (S->seen != S->K->A->updates) TRY(prepare(S));
+    if (S->K->judge.restarts < 0) S->norm_A = S->least_A;
     if (S->v->n > 0 && norm > 0) {
         TRY(kry_vec_axpby(1 / norm, r, 0, S->q)); /* A'r may flush to zero */
         TRY(multiply_transposed(S, S->q));
-        TRY(kry_system_norm(&S->K->system, S->g, &size));
+        TRY(kry_vec_norm2(S->g, &size)); /* the sum of squares may flush to zero, too */
     }
     *gradient = size == 0 ? 0 : size / S->norm_A;
-done:
-    return st;
-}
-
-/* A copy of A', if it needs one, is made here, not in a solve. */
-static kry_status prepare(void *self)
-{
-    kry_status st = KRY_OK;
-    least_squares *S = self;
-
-    if (S->q->n == 0 || S->v->n == 0) return KRY_OK;
-    TRY(kry_vec_fill(S->q, 0));
-    TRY(multiply_transposed(S, S->q));
 done:
     return st;
 }
@@ -258,7 +293,9 @@ static kry_status create(kry_krylov *K, bool lsmr, void **self)
     TRY(check_transpose(who, K->A));
     TRY(check_transpose(who, K->M));
     TRY(kry_alloc(1, sizeof *S, &S));
-    S->K = K, S->lsmr = lsmr;
+    S->K = K, S->lsmr = lsmr, S->unit = 1;
+    K->judge.regular = K->A->shape.rows == K->A->shape.cols &&
+                       !(K->A->shape.traits & KRY_SINGULAR) && !K->A->null_space;
     const struct {
         const char *name;
         kry_kernel **kernel;

@@ -52,6 +52,14 @@ const char *kry_precond_default(const kry_op *A, bool alone)
     return alone && kry_mg_takes(A) ? "mg" : "jacobi";
 }
 
+/* Columns are scaled by default where A x = b is to be solved. Of a rectangular A that would be another x than
+ * the shortest one. */
+static bool scales_columns(const kry_op *A, const kry_options *o)
+{
+    return (o->method == KRY_METHOD_LSQR || o->method == KRY_METHOD_LSMR) &&
+           A->shape.rows == A->shape.cols;
+}
+
 static const char *precond_of(const kry_op *A, const kry_options *o)
 {
     const bool alone = !kry_options_deflate(o) && o->null_space != KRY_NULL_SPACE_PIN;
@@ -60,6 +68,7 @@ static const char *precond_of(const kry_op *A, const kry_options *o)
     if (o->precond[0]) return o->precond;
     if (o->method == KRY_METHOD_MG || o->method == KRY_METHOD_FMG)
         return kry_mg_takes(A) ? "mg" : "amg";
+    if (scales_columns(A, o)) return "columns";
     return o->method == KRY_METHOD_PCG ? kry_precond_default(A, alone) : "none";
 }
 
@@ -96,7 +105,7 @@ static kry_status create_precond(const kry_op *A, const kry_options *o, const ch
 }
 
 /* M is made from A, for it may read entries or want a grid. Where nobody asked for multigrid, and it cannot be
- * made in these numbers, it is Jacobi's. */
+ * made in these numbers, it is Jacobi's; where nobody asked for columns to be scaled, and they cannot be read, none. */
 static kry_status make_precond(const kry_op *A, const kry_options *o, kry_op **M)
 {
     const char *word = precond_of(A, o);
@@ -106,6 +115,9 @@ static kry_status make_precond(const kry_op *A, const kry_options *o, kry_op **M
     if (st == KRY_ERR_ARGUMENT && !o->precond[0] && o->method == KRY_METHOD_PCG &&
         strcmp(word, "jacobi"))
         st = kry_precond_create(A, "jacobi", M);
+    const bool cannot = st == KRY_ERR_UNSUPPORTED || st == KRY_ERR_SINGULAR;
+    if (cannot && !o->precond[0] && scales_columns(A, o))
+        return KRY_OK; /* without a preconditioner */
     return st;
 }
 
