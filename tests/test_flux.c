@@ -34,6 +34,12 @@ static double two_phases(int64_t i, int64_t j, int64_t n)
     return joined ? 2 * a * b / (a + b) * random_weight(i, j) : 0;
 }
 
+/* The same with weights that single holds, and their sums, too. */
+static double two_phases_exact(int64_t i, int64_t j, int64_t n)
+{
+    return ldexp(ceil(ldexp(two_phases(i, j, n), 21)), -21);
+}
+
 static double random_graph(int64_t i, int64_t j, int64_t n)
 {
     uint64_t bits = pair_bits(i, j);
@@ -453,7 +459,8 @@ static void flux__values(void **state)
         kry_values values = (kry_values)v;
         /* singles for compact; else doubles whose rounded rows do not add up to zero */
         kry_type numbers = values == KRY_VALUES_COMPACT ? KRY_F32 : KRY_F64;
-        matrix A = graph_matrix(numbers, 1089, two_phases, 0);
+        weight_fn *weight = numbers == KRY_F32 ? two_phases_exact : two_phases;
+        matrix A = graph_matrix(numbers, 1089, weight, 0);
         double *x = constant(KRY_F64, A.rows, 0.1);
         EACH_FORMAT(format)
         {
@@ -509,25 +516,30 @@ static cl_mem buffer_of(const void *numbers, size_t bytes)
 static void flux__wrapped(void **state)
 {
     kry_type type = type_of(state);
-    matrix A = graph_matrix(type, 201, random_graph, 0);
-    void *val = in_type(type, A.val, A.nnz);
+    matrix A = graph_matrix(type, 201, random_graph, 0),
+           L = graph_matrix(type, 201, random_graph, 0.5);
+    void *val = in_type(type, A.val, A.nnz), *open = in_type(type, L.val, L.nnz);
     kry_op *op;
     cl_mem p = buffer_of(A.row_ptr, (size_t)(A.rows + 1) * sizeof *A.row_ptr),
            c = buffer_of(A.col, (size_t)A.nnz * sizeof *A.col),
            v = buffer_of(val, (size_t)A.nnz * kry_type_size(type));
-    REFUSES(kry_csr_wrap(device(), type, A.rows, A.cols, A.nnz, true, p, c, v,
-                         KRY_MATRIX(.form = KRY_FLUX), &op),
-            KRY_ERR_UNSUPPORTED, "KRY_SINGULAR");
-    OK(kry_csr_wrap(device(), type, A.rows, A.cols, A.nnz, true, p, c, v,
-                    KRY_MATRIX(.form = KRY_FLUX, .traits = KRY_SINGULAR), &op));
     double *x = smooth(type, A.rows);
-    assert_int_equal(rows_off(op, &A, x), 0);
-    OK(kry_op_update(op, NULL));
-    assert_reads_back(op, &A);
-    kry_op_release(&op);
-    free(x), free(val);
+    for (int promised = 0; promised < 2; promised++) {
+        OK(kry_csr_wrap(device(), type, A.rows, A.cols, A.nnz, true, p, c, v,
+                        KRY_MATRIX(.form = KRY_FLUX, .traits = promised ? KRY_SINGULAR : 0), &op));
+        assert_int_equal(rows_off(op, &A, x), 0);
+        assert_null(kry_matrix_of(op)->surplus);
+        OK(kry_op_update(op, NULL));
+        assert_reads_back(op, &A);
+        OK(kry_buffer_write(device(), v, 0, (size_t)L.nnz * kry_type_size(type), open));
+        OK(kry_op_update(op, NULL)); /* the promise makes no sum zero */
+        assert_int_equal(rows_off(op, &L, x), 0);
+        OK(kry_buffer_write(device(), v, 0, (size_t)A.nnz * kry_type_size(type), val));
+        kry_op_release(&op);
+    }
+    free(x), free(val), free(open);
     clReleaseMemObject(p), clReleaseMemObject(c), clReleaseMemObject(v);
-    matrix_release(&A);
+    matrix_release(&A), matrix_release(&L);
 }
 
 static void flux__refusals(void **state)
@@ -720,7 +732,7 @@ static void flux_team__converted(void **state)
 
     for (size_t l = 0; l < COUNT(leaks); l++) {
         /* singles in double: their copy adds up to the same */
-        matrix A = graph_matrix(KRY_F32, 169, two_phases, leaks[l]);
+        matrix A = graph_matrix(KRY_F32, 169, two_phases_exact, leaks[l]);
         kry_op *op = flux_on(team, &A, KRY_F64,
                              KRY_MATRIX(.form = KRY_FLUX, .format = KRY_FORMAT_CSR,
                                         .traits = leaks[l] ? 0 : KRY_SINGULAR)),
@@ -824,6 +836,102 @@ static void flux_team__solves(void **state)
     close_team(&team);
 }
 
+/* ---- rows that are promised to add up to zero, and do not --------------------------------------- */
+
+/* A path of N cells with a wall at one end and, if `leak` is not 0, an outlet at the other. */
+enum { CELLS = 100 };
+static matrix path_with_outlet(kry_type type, double leak)
+{
+    matrix A = graph_matrix(type, CELLS, path, 0);
+
+    for (int64_t k = A.row_ptr[CELLS - 1]; k < A.row_ptr[CELLS]; k++)
+        if (A.col[k] == CELLS - 1) A.val[k] = to_type(type, A.val[k] + leak);
+    return A;
+}
+
+/* ||b - A x|| / ||b|| by the numbers that were given. */
+static double relative_residual(const matrix *A, const double *b, const double *x)
+{
+    long double rest = 0, size = 0;
+
+    for (int64_t i = 0; i < A->rows; i++) {
+        long double r = b[i];
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
+            r -= (long double)A->val[k] * x[A->col[k]];
+        rest += r * r, size += (long double)b[i] * b[i];
+    }
+    return (double)sqrtl(rest / size);
+}
+
+/* A solver is refused, or its solve is, or x is told as what it is. */
+static void check_promise(const kry_op *op, kry_op *solver, const matrix *A)
+{
+    double b[CELLS], x[CELLS] = { 0 };
+    kry_result res;
+
+    for (int i = 0; i < CELLS; i++) b[i] = 1e-2 * (i % 2 ? 1 : -1);
+    if (!solver) {
+        REFUSES(kry_solver_create(op, "method=pcg precond=jacobi", NULL, NULL, &solver),
+                KRY_ERR_ARGUMENT, "does not map constants to zero");
+        return;
+    }
+    const kry_status st = kry_solve_host(solver, b, x, &res);
+    if (st == KRY_OK) fail_msg("told %g, real %g", res.true_residual, relative_residual(A, b, x));
+    assert_int_equal(st, KRY_ERR_ARGUMENT);
+    assert_true(kry_op_update(solver, NULL) < 0);
+}
+
+/* The promise KRY_SINGULAR is held against the numbers, as they are given first and as they are later. */
+static void flux__promise_is_checked(void **state)
+{
+    kry_type type = type_of(state);
+    matrix closed = path_with_outlet(type, 0), open = path_with_outlet(type, 500);
+    void *shut = in_type(type, closed.val, closed.nnz), *leaks = in_type(type, open.val, open.nnz);
+    kry_device *where[] = { device(), open_team(2, (kry_team_params){ 0 }), NULL };
+
+    OK(kry_device_open("host", &where[2]));
+    for (size_t w = 0; w < COUNT(where); w++) {
+        const kry_matrix_params *promise =
+            KRY_MATRIX(.form = KRY_FLUX, .traits = KRY_SINGULAR, .format = KRY_FORMAT_CSR);
+        kry_op *op = flux_on(where[w], &open, type, promise), *solver = NULL;
+        check_on_team(op, &open, "a false promise");
+        check_promise(op, NULL, &open);
+        OK(kry_op_update(op, shut));
+        check_constants_on_team(op, &closed, "a true promise");
+        OK(kry_solver_create(op, "method=pcg precond=jacobi", NULL, NULL, &solver));
+        OK(kry_op_update(op, leaks));
+        check_on_team(op, &open, "a promise that is out of date");
+        check_promise(op, solver, &open);
+        kry_op_release(&solver), kry_op_release(&op);
+    }
+    kry_device_release(&where[2]);
+    close_team(&where[1]);
+    free(shut), free(leaks);
+    matrix_release(&closed), matrix_release(&open);
+}
+
+/* Sums so small that the promise passes: the residual is still that of the numbers. */
+static void flux__small_leak_is_told(void **state)
+{
+    kry_type type = type_of(state);
+    matrix A = path_with_outlet(type, type == KRY_F32 ? 0.1 : 1e-4);
+    kry_op *op = flux_on(device(), &A, type, KRY_MATRIX(.form = KRY_FLUX, .traits = KRY_SINGULAR)),
+           *solver;
+    double b[CELLS], x[CELLS] = { 0 };
+    kry_result res;
+
+    for (int i = 0; i < CELLS; i++) b[i] = to_type(type, i % 2 ? 1 : -1);
+    for (int i = 0; i < CELLS; i++) x[i] = 1000;
+    OK(kry_solver_create(op, type == KRY_F32 ? "method=pcg rtol=1e-5" : "method=pcg rtol=1e-8",
+                         NULL, NULL, &solver));
+    kry_status st = kry_solve_host(solver, b, x, &res);
+    double told = res.true_residual / res.norm_b, real = relative_residual(&A, b, x);
+    if (st == KRY_OK && real > 1.1 * res.target / res.norm_b)
+        fail_msg("told %g, real %g", told, real);
+    kry_op_release(&solver), kry_op_release(&op);
+    matrix_release(&A);
+}
+
 static void flux_team__reproducible(void **state)
 {
     kry_type type = type_of(state);
@@ -859,6 +967,8 @@ int main(void)
         BOTH(flux_team__errors_are_of_the_flows),
         cmocka_unit_test(flux_team__converted),
         BOTH(flux_team__solves),
+        BOTH(flux__promise_is_checked),
+        BOTH(flux__small_leak_is_told),
         BOTH(flux_team__reproducible),
     };
     return cmocka_run_group_tests_name("flux", tests, NULL, close_device);

@@ -54,8 +54,8 @@ typedef enum kry_values {
  * Where a matrix is made of flows k (x_i - x_j) - pressure in layers of very different permeability, heat,
  * circuits - its rounded rows no longer add up to zero. In single precision, with jumps of 1000 : 1 or
  * more, that spoils A x for smooth x; in flux form the error of y_i is a few roundings of the flows into
- * row i. s_i is found on the host in double: 0 for KRY_SINGULAR, and where it is no more than the rounding
- * of the row (docs/formats/README.md). A copy in single of a matrix in double has its s_i. Costs n numbers more in a product if some s_i is not 0, else nothing.
+ * row i. s_i is found on the host in double: 0 where it is no more than the rounding of the row
+ * (docs/formats/README.md); KRY_SINGULAR alone makes none 0. A copy in single of a matrix in double has its s_i. Costs n numbers more in a product if some s_i is not 0, else nothing.
  */
 typedef enum kry_form { KRY_ASSEMBLED = 0, KRY_FLUX } kry_form;
 
@@ -71,8 +71,8 @@ typedef struct kry_matrix_params {
     int sigma;              /* rows sorted by length in windows of so many; 1: not at all */
     int index_bits;         /* of a column: 8, 16 or 32; refused if they do not fit */
     double measure_seconds; /* AUTO: time the candidates for so long at most; 0: predict */
-    kry_form form;          /* default KRY_ASSEMBLED; KRY_FLUX: square, and in
-                               kry_csr_wrap only with KRY_SINGULAR */
+    kry_form form;          /* default KRY_ASSEMBLED; KRY_FLUX: square; kry_csr_wrap and later
+                               updates then read the numbers back */
     int block;              /* unknowns of a node, numbered one after the other, 0 ... 32: 3 for
                                elasticity in space. What is made by blocks or by a graph goes by it
                                (block Jacobi, kry_labels_graph). Default 0: by the pattern */

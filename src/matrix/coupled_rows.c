@@ -96,8 +96,7 @@ static kry_status balance(const kry_coupled *A, const void *own_val)
     void *sums = NULL;
 
     own.val = (void *)own_val;
-    if (!(matrix->params.traits & KRY_SINGULAR))
-        TRY(kry_flux_sums("kry_csr_create", &A->dev->layout, &own, &A->far, &sums));
+    TRY(kry_flux_sums("kry_csr_create", matrix, &own, &A->far, &sums));
     if (A->exact.b) TRY(store_surplus(A, sums));
     if (sums || matrix->surplus) TRY(kry_matrix_set_surplus(matrix, sums));
 done:

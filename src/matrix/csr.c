@@ -335,9 +335,6 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     CHECK(params->format == KRY_FORMAT_AUTO || params->format == KRY_FORMAT_CSR,
           KRY_ERR_UNSUPPORTED, "%s: a wrapped matrix stays csr, it cannot be %s", who,
           kry_format_name(params->format));
-    CHECK(params->form == KRY_ASSEMBLED || (params->traits & KRY_SINGULAR), KRY_ERR_UNSUPPORTED,
-          "%s: the flux form of a wrapped matrix needs rows that add up to zero: KRY_SINGULAR",
-          who);
     kept.format = KRY_FORMAT_CSR;
     TRY(kry_matrix_new(dev, &kept, &(kry_sparse){ .rows = rows, .cols = cols, .type = type }, nnz,
                        &A));
@@ -349,7 +346,10 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     A->val = val;
     TRY(kry_matrix_finish(&A, op));
     (*op)->found.what = KRY_FOUND_UNSEEN;
+    if (kry_matrix_in_flux_form(kry_matrix_of(*op)))
+        TRY(kry_flux_sums_of_wrapped(who, kry_matrix_of(*op)));
 done:
+    if (st < 0) kry_op_release(op);
     kry_matrix_destroy(A);
     return st;
 }

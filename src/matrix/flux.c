@@ -31,44 +31,62 @@ static void add_up(kry_type type, const void *val, int64_t from, int64_t to, tot
 /* What rounding leaves of a row that adds up to 0 counts as 0. In double its entries were sums, as a rule,
  * rounded at each addition: off by half a unit in the last place of the absolute sum for each entry. In
  * single they were computed in double, as a rule, and rounded once: off by less than half such a unit in
- * all. A larger bound would drop small sums that are real. */
-static double surplus_of(kry_type type, const total *t)
+ * all; where KRY_SINGULAR says that the sum is meant to be 0, they may have been sums in single as well. A
+ * larger bound would drop small sums that are real: the promise alone makes no sum 0. */
+static double surplus_of(kry_type type, bool promised, const total *t)
 {
-    double sum = t->sum + t->lost;
-    bool noise = type == KRY_F32 ? fabs(sum) < (double)FLT_EPSILON / 2 * t->size
-                                 : fabs(sum) <= (double)t->count * DBL_EPSILON / 2 * t->size;
+    const double sum = t->sum + t->lost, half = type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+    const bool once = type == KRY_F32 && !promised;
+    const bool noise =
+        once ? fabs(sum) < half * t->size : fabs(sum) <= (double)t->count * half * t->size;
     return noise ? 0 : sum;
 }
 
-static kry_status add_rows(const char *who, const kry_layout *layout, const kry_sparse *own,
+static kry_status add_rows(const char *who, const kry_matrix *A, const kry_sparse *own,
                            const kry_sparse *far, void *sums)
 {
     kry_status st = KRY_OK;
+    const bool promised = A->params.traits & KRY_SINGULAR;
 
     for (int64_t i = 0; i < own->rows; i++) {
         total t = { 0 };
         add_up(own->type, own->val, own->row_ptr[i], own->row_ptr[i + 1], &t);
         if (far) add_up(far->type, far->val, far->row_ptr[i], far->row_ptr[i + 1], &t);
-        kry_number_put(own->type, sums, i, surplus_of(own->type, &t));
+        kry_number_put(own->type, sums, i, surplus_of(own->type, promised, &t));
         double sum = kry_number_at(own->type, sums, i);
         CHECK(isfinite(sum), KRY_ERR_ARGUMENT,
               "%s: row %lld adds up to %g, too much for flux form" COUNTED, who,
-              ROW(kry_layout_row(layout, i)), sum, kry_first_row);
+              ROW(kry_layout_row(&A->dev->layout, i)), sum, kry_first_row);
     }
 done:
     return st;
 }
 
-kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sparse *own,
+kry_status kry_flux_sums(const char *who, const kry_matrix *A, const kry_sparse *own,
                          const kry_sparse *far, void **sums)
 {
     kry_status st = KRY_OK;
     bool any = false;
 
     TRY(kry_alloc((size_t)own->rows, kry_type_size(own->type), sums));
-    TRY(add_rows(who, layout, own, far, *sums));
+    TRY(add_rows(who, A, own, far, *sums));
     for (int64_t i = 0; i < own->rows && !any; i++) any = kry_number_at(own->type, *sums, i) != 0;
 done:
     if (!any) free(*sums), *sums = NULL;
+    return st;
+}
+
+kry_status kry_flux_sums_of_wrapped(const char *who, kry_matrix *A)
+{
+    kry_status st = KRY_OK;
+    kry_sparse host = { 0 };
+    void *sums = NULL;
+
+    TRY(kry_matrix_download(A, &host));
+    TRY(kry_flux_sums(who, A, &host, NULL, &sums));
+    if (sums || A->surplus) TRY(kry_matrix_set_surplus(A, sums));
+done:
+    free(sums);
+    kry_sparse_release(&host);
     return st;
 }

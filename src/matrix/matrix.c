@@ -161,8 +161,12 @@ static kry_status matrix_update(void *self, const void *values)
     kry_seen seen;
 
     kry_matrix_renew_transpose(A);
-    if (!values) /* of a wrapped one the buffer itself was changed, and nothing depends on it */
-        return A->source && A->source->renew ? A->source->renew(A->source, A) : KRY_OK;
+    if (!values) {
+        if (A->source && A->source->renew) return A->source->renew(A->source, A);
+        /* Of a wrapped one the buffer itself was changed, and only sums of rows depend on it. */
+        const bool sums = kry_matrix_is_wrapped(A) && kry_matrix_in_flux_form(A);
+        return sums ? kry_flux_sums_of_wrapped(who, A) : KRY_OK;
+    }
     CHECK(!kry_matrix_is_wrapped(A), KRY_ERR_ARGUMENT,
           "%s: the values of a wrapped matrix are changed in its buffer; pass NULL", who);
     if (A->placed) return kry_placed_update(A, values);

@@ -340,10 +340,11 @@ kry_status kry_matrix_relax_block(void *self, double c, const kry_vec *d, const 
 
 /* ---- flux.c ------------------------------------------------------------------------------------ */
 
-/* Add up each row of own and far (NULL: none) entries. sums: to be freed; NULL if all are 0. layout
- * tells messages which rows these are. */
-kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sparse *own,
+/* Add up each row of own and far (NULL: none) entries of A. sums: to be freed; NULL if all are 0. */
+kry_status kry_flux_sums(const char *who, const kry_matrix *A, const kry_sparse *own,
                          const kry_sparse *far, void **sums);
+/* Read the numbers of a wrapped matrix back, and take what its rows add up to. Waits. */
+kry_status kry_flux_sums_of_wrapped(const char *who, kry_matrix *A);
 
 /* ---- inspect.c --------------------------------------------------------------------------------- */
 

@@ -105,8 +105,7 @@ kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_p
                               .val = (void *)sorted };
 
     if (stored != A->shape.type && seen->too_large) TRY(kry_values_fit_single(who, A->nnz, sorted));
-    if (kry_matrix_in_flux_form(A) && !(A->params.traits & KRY_SINGULAR))
-        TRY(kry_flux_sums(who, &A->dev->layout, &rows, NULL, &sums));
+    if (kry_matrix_in_flux_form(A)) TRY(kry_flux_sums(who, A, &rows, NULL, &sums));
     if (A->slot || stored != A->shape.type)
         TRY(place(A, who, seen, sorted, &placed));
     else
