@@ -5,6 +5,7 @@
  * guess. Whatever comes out,
  *
  *   - `converged` holds before the residual in long double (judge.h), and x is finite;
+ *   - the target is that of the x that is returned, with stop=backward no larger than rtol (||A|| ||x|| + ||b||);
  *   - the true residual that is reported is that of the x that is returned, converged or not;
  *   - the status is that of the reason, and the reason says why in a sentence;
  *   - a call that fails says so in a sentence, hands out nothing, and leaves x as it was;
@@ -16,7 +17,7 @@
  */
 #include "systems.h"
 
-enum { CASES = 1500, FULL_CASES = 40000, SECONDS = 45 };
+enum { CASES = 1500, FULL_CASES = 40000, SECONDS = 45, BACKWARD_SECONDS = 25 };
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
@@ -27,7 +28,12 @@ typedef struct way {
     bool stays; /* and the matrix in double too */
     bool plain; /* nothing that could keep an easy system from being solved */
     bool noted; /* the null space is known to the solver */
+    bool backward;
+    double rtol, atol;
 } way;
+
+/* Systems in double then stay on the host, and are solved in mixed precision. */
+static bool without_double(void) { return acc_type() != KRY_F64; }
 
 static void pick_format(way *w)
 {
@@ -110,13 +116,21 @@ static void pick_deflation(way *w, const system_of *s)
 }
 
 /* Conjugate gradients, mostly; others may need more iterations than there are, and take no deflation. */
-static bool pick_method(way *w)
+static bool pick_method(way *w, const system_of *s)
 {
     static const char *const others[] = { "minres",         "bicgstab", "gmres:7", "idr",
                                           /* more: */ "cr", "gmres",    "fgmres",  "bicgstab:1",
                                           "idr:1",          "pipe-cg",  "tfqmr" };
+    static const char *const grid_methods[] = { "mg", "fmg precond=mg",
+                                                "richardson precond=mg:cycle=w",
+                                                "pcg precond=mg:cycle=w" };
     const bool other = one_in(3);
 
+    if (without_double() && s->grid && one_in(2)) { /* elsewhere test_mg.c has them */
+        add_word(w, "method=%s", pick(grid_methods, COUNT(grid_methods), COUNT(grid_methods)));
+        w->plain = false;
+        return true;
+    }
     if (other)
         add_word(w, "method=%s", pick(others, 4, COUNT(others)));
     else
@@ -128,8 +142,8 @@ static bool pick_method(way *w)
 static void pick_krylov(way *w, const system_of *s)
 {
     w->krylov = true;
-    const bool other = pick_method(w);
-    pick_precond(w, s);
+    const bool other = pick_method(w, s);
+    if (!strstr(w->words, "mg")) pick_precond(w, s);
     if (!other) pick_deflation(w, s);
     if (s->n % 4) add_word(w, " check=none"); /* else only what may be refused is */
     if ((w->pinned = s->traits & KRY_SINGULAR && one_in(4))) add_word(w, " null-space=pin");
@@ -139,7 +153,7 @@ static void pick_krylov(way *w, const system_of *s)
 static void pick_mixed(way *w, const system_of *s)
 {
     static const char *const schemes[] = { "auto", "auto", "reliable", "flexible", "classical" };
-    if (s->type == KRY_F32 || !one_in(3)) return;
+    if (s->type == KRY_F32 || (!without_double() && !one_in(3))) return;
     const char *scheme = pick(schemes, COUNT(schemes), COUNT(schemes));
     w->mixed = true;
     add_word(w, " precision=mixed scheme=%s", scheme);
@@ -148,15 +162,25 @@ static void pick_mixed(way *w, const system_of *s)
     if (strcmp(scheme, "auto")) w->plain = false;
 }
 
+static void add_tolerance(way *w, const char *name, double value, double *kept)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.3g", value);
+    *kept = atof(text);
+    add_word(w, " %s=%s", name, text);
+}
+
 /* A limit that every easy system stays below, or one that cuts in. */
 static void pick_stop(way *w, const system_of *s)
 {
     bool cut = one_in(4);
     double digits = (s->type == KRY_F32 ? 7.2 : 15.6) * unit();
     if (one_in(8))
-        add_word(w, " atol=%.3g", fmin(held(s->type, s->scale * pow(10, -1.5 * digits)), 1e308));
+        add_tolerance(w, "atol", fmin(held(s->type, s->scale * pow(10, -1.5 * digits)), 1e308),
+                      &w->atol);
     else
-        add_word(w, " rtol=%.3g", pow(10, -digits));
+        add_tolerance(w, "rtol", pow(10, -digits), &w->rtol);
+    if ((w->backward = one_in(5))) add_word(w, " stop=backward");
     if (digits > (s->type == KRY_F32 ? 4 : 10) || strstr(w->words, "atol") || cut) w->plain = false;
     add_word(w, " maxit=%d", cut ? (int)between(1, one_in(2) ? 20 : 200) : 600);
     if (one_in(4)) add_word(w, " check-every=%d", (int)between(1, one_in(2) ? 9 : 70));
@@ -177,9 +201,9 @@ static void way_pick(way *w, const system_of *s)
     pick_mixed(w, s);
     pick_stop(w, s);
     w->noted = (w->krylov || w->mixed) && !w->pinned && (s->attach || s->traits & KRY_SINGULAR);
-    w->stays = w->mixed && !s->attach && !s->grid && one_in(4);
+    w->stays = w->mixed && (without_double() || (!s->attach && !s->grid && one_in(4)));
     w->host = w->stays || one_in(3);
-    if (w->stays) w->rounded = w->flux = false; /* that is for the copy */
+    if (w->stays) w->rounded = false, w->flux = s->grid != NULL; /* that is for the copy */
 }
 
 /* ---- a case ---------------------------------------------------------------------------------- */
@@ -255,6 +279,7 @@ static kry_status make_stencil(trial *t)
 {
     kry_stencil_params params = grid_params(t->s->grid, t->s->k);
 
+    params.on_host = t->w->stays;
     t->A = (kry_op *)(uintptr_t)0x10;
     kry_status st = kry_stencil_create(device(), t->s->type, &params, &t->A);
     check_refusal(t, st, t->A, "kry_stencil_create");
@@ -313,6 +338,53 @@ static void reach_verdicts(const trial *t, verdict *whole, verdict *reachable)
     free(null);
 }
 
+/* ||A|| from above: sqrt(||A||_1 ||A||_inf), and of a pinned unknown its diagonal entry once more. */
+static long double norm_from_above(const trial *t)
+{
+    const system_of *s = t->s;
+    long double row[LARGEST] = { 0 }, col[LARGEST] = { 0 }, rows = 0, cols = 0;
+
+    for (int64_t e = 0; e < s->nnz; e++) {
+        row[s->row[e]] += fabs(s->val[e]), col[s->col[e]] += fabs(s->val[e]);
+        if (t->w->pinned && s->row[e] == s->col[e]) row[s->row[e]] += fabs(s->val[e]);
+    }
+    for (int64_t i = 0; i < s->n; i++) rows = fmaxl(rows, row[i]), cols = fmaxl(cols, col[i]);
+    return sqrtl(rows) * sqrtl(fmaxl(rows, cols));
+}
+
+/* ||x|| without the null space that the solver knows, and what rounding leaves of that. */
+static long double size_of_x(const trial *t)
+{
+    const system_of *s = t->s;
+    judge_row row[LARGEST] = { 0 };
+    int64_t k;
+    long double *null = null_of(t, &k), whole = 0, rest = 0;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        row[i].r = s->x[i];
+        whole += row[i].r * row[i].r;
+    }
+    judge_project(row, s->n, null, k);
+    for (int64_t i = 0; i < s->n; i++) rest += row[i].r * row[i].r;
+    free(null);
+    return sqrtl(rest) + (k ? 4 * eps_of(s->type) * sqrtl(whole) : 0);
+}
+
+/* The target that is told is that of the x that is returned. */
+static void check_target(trial *t)
+{
+    const way *w = t->w;
+    const kry_result *r = &t->res;
+    const long double b = r->norm_b, more = w->backward ? norm_from_above(t) * size_of_x(t) : 0;
+    const long double least = fmaxl(w->rtol * b, w->atol),
+                      most = fmaxl(w->rtol * (b + more), w->atol);
+
+    if (r->reason == KRY_CONVERGED_ZERO) return;
+    if (!isfinite(r->target) || r->target < (1 - 1e-6L) * least || r->target > (1 + 1e-6L) * most)
+        WRONG(t, "%s: the target is %.4e, by the x that is returned from %.4Le to %.4Le",
+              kry_reason_word(r->reason), r->target, least, most);
+}
+
 static void check_converged(trial *t, const verdict *whole)
 {
     const kry_result *r = &t->res;
@@ -367,7 +439,11 @@ static void check_result(trial *t)
         check_converged(t, &whole);
     else
         check_not_converged(t, &reachable);
-    if (!t->w->pinned && !judge_confirms(&reachable, t->s->type, r))
+    check_target(t);
+    const bool relaxes =
+        !t->w->krylov; /* and knows of no null space, but the refinement around it may */
+    if (!t->w->pinned && !judge_confirms(&reachable, t->s->type, r) &&
+        !(relaxes && judge_confirms(&whole, t->s->type, r)))
         WRONG(t, "%s: true_residual is %.6e, the judge's %.6Le (whole %.3Le), slack %.1Le; %s",
               kry_reason_word(reason), r->true_residual, reachable.residual, whole.residual,
               reachable.slack, r->why);
@@ -390,15 +466,111 @@ typedef struct tally {
     double start;
 } tally;
 
-static void run_case(tally *all, long long number, kry_type type)
+/* Makes a system and a way to solve it. */
+typedef void make_case(system_of *s, way *w, kry_type type);
+
+static void any_case(system_of *s, way *w, kry_type type)
+{
+    system_make(s, type);
+    if (type == KRY_F64 && without_double())
+        s->attach = false; /* nothing there holds the vectors */
+    way_pick(w, s);
+}
+
+/* ---- the backward error ------------------------------------------------------------------------- */
+
+/* A consistent system of any scale, as a rule singular, and a guess that may be next to nothing but null space. */
+static double make_drowned(system_of *s, kry_type type)
+{
+    static const double drowns[] = { 0, 0, 1, 1e3, 101325, 1e8, 1e12 };
+    static const int64_t sizes[] = { 2, 3, 16, 33, 65, LARGEST };
+    const int most = type == KRY_F32 ? 66 : 532; /* powers of two: beyond the range of squares */
+    const int power = one_in(2) ? 0 : (int)between(-most, most);
+    const double drown = drowns[random_below(COUNT(drowns))];
+
+    memset(s, 0, sizeof *s);
+    s->kind = "drowned", s->type = type, s->n = sizes[random_below(COUNT(sizes))];
+    s->scale = pow(10, (double)between(-8, 12));
+    if (one_in(5)) {
+        dominant(s);
+        s->traits = KRY_POSITIVE | KRY_SYMMETRIC;
+    } else {
+        laplacian(s, one_in(3) ? (int)between(1, s->n < 4 ? 1 : 4) : 1);
+        s->traits = s->parts > 1 || one_in(3) ? KRY_SYMMETRIC : KRY_SINGULAR | KRY_SYMMETRIC;
+        s->attach = !(s->traits & KRY_SINGULAR) && !one_in(3);
+    }
+    for (int64_t i = 0; i < s->n * s->n; i++) s->a[i] = held(type, ldexp(s->a[i], power));
+    compress(s);
+    for (int64_t i = 0; i < s->n; i++) { /* halves that cancel, in each part */
+        const int64_t parts = s->parts ? s->parts : 1, before = i - parts;
+        const bool second = before >= 0 && before % (2 * parts) < parts;
+        s->b[i] = second ? -s->b[before] : held(type, s->scale * random_number(type));
+        if (s->parts && !second && i + parts >= s->n) s->b[i] = 0;
+    }
+    const double x = ldexp(s->scale, -power);
+    for (int64_t i = 0; i < s->n; i++)
+        s->guess[i] = held(type, x * (drown + (one_in(2) ? random_number(type) : 0)));
+    s->easy = power == 0 && drown <= (type == KRY_F32 ? 1e3 : 1e8) &&
+              (!s->parts || s->attach || s->traits & KRY_SINGULAR);
+    return drown;
+}
+
+static void backward_case(system_of *s, way *w, kry_type type)
+{
+    static const char *const methods[] = { "cg",         "pcg",     "minres",     "cr",
+                                           "bicgstab",   "gmres:7", "idr",        "tfqmr",
+                                           "fgmres",     "pipe-cg", "bicgstab:1", "idr:1",
+                                           "richardson", "direct",  "auto",       "cg",
+                                           "jacobi" };
+    const char *method = methods[random_below(COUNT(methods))];
+
+    make_drowned(s, type);
+    if (type == KRY_F64 && without_double()) s->attach = s->easy = false;
+    memset(w, 0, sizeof *w);
+    snprintf(w->format, sizeof w->format, "%s", one_in(4) ? "csr:form=flux" : "csr");
+    w->flux = strstr(w->format, "flux");
+    add_word(w, "method=%s", method);
+    w->plain = !strcmp(method, "cg") || !strcmp(method, "minres") || !strcmp(method, "cr");
+    const bool relaxes = !strcmp(method, "jacobi"), factors = !strcmp(method, "direct");
+    w->krylov = !relaxes;
+    if (!relaxes && !factors && strcmp(method, "auto")) {
+        add_word(w, " precond=%s", one_in(2) ? "none" : "jacobi");
+        if (strstr(method, "cg") && !strstr(method, "pipe") && one_in(5)) {
+            add_word(w, " deflation=stripes:%d", (int)between(1, 3));
+            w->plain = false;
+        }
+    }
+    if (!relaxes && (w->pinned = s->traits & KRY_SINGULAR && one_in(6))) {
+        add_word(w, " null-space=pin");
+        w->plain = false;
+    }
+    if (type == KRY_F64 && !factors && (without_double() || one_in(4))) {
+        w->mixed = true, w->plain = false;
+        add_word(w, " precision=mixed");
+    }
+    const double digits = (type == KRY_F32 ? 4 : 9) * unit();
+    add_tolerance(w, "rtol", pow(10, -digits), &w->rtol);
+    add_word(w, " stop=backward");
+    w->backward = true;
+    if (one_in(4)) {
+        add_word(w, " maxit=%d", (int)between(1, 30));
+        w->plain = false;
+    } else
+        add_word(w, " maxit=600");
+    w->noted = !relaxes && !w->pinned && (s->attach || s->traits & KRY_SINGULAR);
+    w->stays = w->mixed && without_double();
+    if (w->stays) w->flux = false;
+    w->host = w->stays || one_in(3);
+}
+
+static void run_case(tally *all, long long number, kry_type type, make_case *make)
 {
     static system_of s;
     way w;
     trial t = { .s = &s, .w = &w, .number = number };
     kry_status st;
 
-    system_make(&s, type);
-    way_pick(&w, &s);
+    make(&s, &w, type);
     st = s.grid ? make_stencil(&t) : make_matrix(&t);
     if (st == KRY_OK) {
         t.S = (kry_op *)(uintptr_t)0x10;
@@ -424,21 +596,21 @@ static void run_case(tally *all, long long number, kry_type type)
     free(s.k);
 }
 
-static void solvers__right_or_honest(void **state)
+static void run_cases(make_case *make, int seconds)
 {
-    (void)state;
     const char *only = getenv("KRY_TEST_CASE");
     bool full = getenv("KRY_FULL"), fp64 = kry_device_get_info(device())->fp64;
     int64_t cases = full ? FULL_CASES : small_run() ? 3 : CASES;
     tally all = { .start = kry_now() };
 
-    uint64_t seed = random_bits();
+    uint64_t seed = random_bits(), after = test_random_state;
     for (int64_t k = only ? atoll(only) : 0; k < cases; k++) {
         test_random_state = (seed + (uint64_t)k) * UINT64_C(0x9e3779b97f4a7c15) | 1;
         for (int i = 0; i < 5; i++) (void)random_bits();
-        run_case(&all, k, fp64 && !one_in(3) ? KRY_F64 : KRY_F32);
-        if (only || all.failed > 20 || (!full && kry_now() - all.start > SECONDS)) break;
+        run_case(&all, k, one_in(fp64 ? 3 : 2) ? KRY_F32 : KRY_F64, make);
+        if (only || all.failed > 20 || (!full && kry_now() - all.start > seconds)) break;
     }
+    test_random_state = after; /* another test's cases do not depend on how many there were */
     print_message("# %d cases in %.0f s: %d refused", all.cases, kry_now() - all.start,
                   all.refused);
     for (int r = 0; r <= KRY_DIVERGED; r++)
@@ -447,6 +619,19 @@ static void solvers__right_or_honest(void **state)
     if (all.failed)
         fail_msg("%d cases failed; KRY_TEST_SEED (above) and KRY_TEST_CASE=number run one",
                  all.failed);
+}
+
+static void solvers__right_or_honest(void **state)
+{
+    (void)state;
+    run_cases(any_case, SECONDS);
+}
+
+/* Consistent systems of any scale, guesses that drown in the null space, and stop=backward. */
+static void solvers__backward_error_of_what_is_returned(void **state)
+{
+    (void)state;
+    run_cases(backward_case, BACKWARD_SECONDS);
 }
 
 /* Entries so small that corrections from the subspace overflow: not the guess's fault. */
@@ -480,6 +665,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solvers__right_or_honest),
+        cmocka_unit_test(solvers__backward_error_of_what_is_returned),
         cmocka_unit_test(deflation__out_of_range_is_not_the_guess),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, close_device);

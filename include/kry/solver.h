@@ -58,8 +58,10 @@ typedef enum kry_stop_test {
     KRY_STOP_BACKWARD, /* ||b - A x|| <= max(rtol (||A|| ||x|| + ||b||), atol): x is the solution for
                           an A and a b that differ from the given ones by rtol, which is all that
                           rounding leaves of an ill-conditioned system. Judged whenever the residual
-                          is computed from x, at the end at the latest. ||A|| is estimated, from
-                          below, by 8 products before the first solve and after each update of A */
+                          is computed from x, at the end on the x that is returned. ||A|| is estimated,
+                          from below, by 8 products before the first solve and after each update of A;
+                          ||x|| is that of x without the null space that is known; where the product of
+                          both overflows ||b|| alone counts */
     KRY_STOP_NEVER /* none: the solve takes max_iter iterations and ends with KRY_ITERATIONS_DONE */
 } kry_stop_test;
 

@@ -187,7 +187,7 @@ static kry_status attempt(automatic *S, const kry_vec *b, kry_vec *x, bool inner
         P->least = res->true_residual;
     else { /* it was better before */
         TRY(kry_vec_copy(S->best, x));
-        kry_judge_hands_back(P->least, res);
+        TRY(kry_krylov_hand_back(kry_krylov_of(S->solver), b, x, res));
     }
 done:
     return st;

@@ -58,8 +58,11 @@ const char *kry_stop_text(const kry_stop *stop, char *text, size_t size)
 
 double kry_judge_whole_target(const kry_judge *J)
 {
+    const double flows = J->norm_A * J->norm_x, size = J->norm_b + flows;
+
     if (J->stop.test == KRY_STOP_NEVER) return 0;
-    return fmax(J->stop.rtol * (J->norm_b + J->norm_A * J->norm_x), J->stop.atol);
+    /* What overflows, or is not a number, is nothing that a residual could be held against. */
+    return fmax(J->stop.rtol * (isfinite(size) ? size : J->norm_b), J->stop.atol);
 }
 
 void kry_judge_aim(kry_judge *J)
@@ -73,9 +76,10 @@ void kry_judge_begin(kry_judge *J, double norm_b, double inconsistent)
 {
     J->norm_b = norm_b, J->inconsistent = inconsistent, J->norm_x = 0;
     kry_judge_aim(J);
+    J->aimed = J->target;
     J->gradient = J->last_gradient = INFINITY;
     J->last_claim = -1, J->least = INFINITY;
-    J->in_vain = 0, J->restarts = -1;
+    J->in_vain = 0, J->restarts = -1, J->told = false;
 }
 
 double kry_judge_goal(const kry_judge *J, double residual)
@@ -115,11 +119,12 @@ void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, co
 }
 
 /* The recurrence says that it has converged, and the true residual that it has not: another cycle
- * is worth it while each one at least halves the least true residual so far. Of cycles that ask for
- * a small drop each, one may fail to. */
-static bool worth_restarting(kry_judge *J, double t)
+ * is worth it while each one at least halves the least true residual so far, or if it aimed at a target
+ * that its x, being smaller, has taken back. Of cycles that ask for a small drop each, one may fail to. */
+static bool worth_restarting(kry_judge *J, const kry_story *s, double t)
 {
-    bool halved = J->last_claim < 0 || t <= 0.5 * J->last_claim ||
+    const bool aimed_high = s->residual <= J->aimed && s->residual > J->target;
+    bool halved = aimed_high || J->last_claim < 0 || t <= 0.5 * J->last_claim ||
                   (isfinite(J->gradient) && J->gradient <= 0.5 * J->last_gradient);
 
     if (!J->drop || halved) J->last_claim = t;
@@ -137,7 +142,7 @@ bool kry_judge_goes_on(kry_judge *J, const kry_story *s, double t)
     }
     if (kry_story_goes_on(s)) return true; /* the method wants to begin anew */
     return !s->monitor_stopped && s->end == KRY_END_CONVERGED && s->iteration < s->max_iter &&
-           worth_restarting(J, t);
+           worth_restarting(J, s, t);
 }
 
 static kry_reason breakdown(const kry_judge *J, const kry_story *s, char *why, size_t size)
@@ -247,7 +252,7 @@ static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, 
     return KRY_ITERATION_LIMIT;
 }
 
-void kry_judge_conclude(const kry_judge *J, const kry_story *s, double t, kry_result *res)
+void kry_judge_stop(const kry_judge *J, const kry_story *s, double t, kry_result *res)
 {
     char why[sizeof res->why];
     kry_reason reason = find_reason(J, s, t, why, sizeof why);
@@ -255,36 +260,18 @@ void kry_judge_conclude(const kry_judge *J, const kry_story *s, double t, kry_re
     kry_judge_end(J, s, reason, why, t, res);
 }
 
-void kry_judge_hands_back(double true_residual, kry_result *res)
+/* The whole target, and whether b - A x has a part along the null space that no x explains. */
+static void check_consistency(const kry_judge *J, double along, kry_result *res)
 {
-    size_t used = strlen(res->why);
-
-    snprintf(res->why + used, sizeof res->why - used, "; x is the best that was seen");
-    res->true_residual = true_residual;
-}
-
-void kry_judge_again(const kry_judge *J, double true_residual, kry_result *res)
-{
-    bool met = true_residual <= res->target && kry_reason_status(res->reason) != KRY_OK &&
-               !proves_nothing(J, true_residual);
-
-    res->true_residual = true_residual;
-    if (!met) return;
-    res->reason = KRY_CONVERGED;
-    snprintf(res->why, sizeof res->why,
-             "the true residual is %.3e, x being clear of the null space", true_residual);
-}
-
-void kry_judge_consistency(const kry_judge *J, kry_type type, double along, kry_result *res)
-{
-    double rounding = 4 * (type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON) * J->norm_b;
+    double rounding = 8 * J->roundoff * J->norm_b;
 
     res->inconsistent = J->inconsistent;
     res->target = kry_judge_whole_target(J);
     if (kry_reason_status(res->reason) != KRY_OK) return;
     if (fabs(along - J->inconsistent) > 0.1 * res->target + rounding) {
-        res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
         res->true_residual = hypot(res->true_residual, along);
+        if (res->true_residual <= res->target) return;
+        res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
         snprintf(res->why, sizeof res->why,
                  "the true residual is %.3e, of which %.3e lies along the null space that A is "
                  "promised to have: A does not map it to zero",
@@ -297,4 +284,26 @@ void kry_judge_consistency(const kry_judge *J, kry_type type, double along, kry_
              "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "
              "nothing; without that the true residual is %.3e",
              J->inconsistent, res->norm_b, res->true_residual);
+}
+
+void kry_judge_conclude(kry_judge *J, double t, double along, bool other, kry_result *res)
+{
+    const bool met = t <= J->target && !proves_nothing(J, t);
+    const bool claims = res->reason == KRY_CONVERGED || res->reason == KRY_CONVERGED_GUESS;
+
+    res->true_residual = t;
+    if (met && kry_reason_status(res->reason) != KRY_OK) {
+        res->reason = KRY_CONVERGED;
+        snprintf(res->why, sizeof res->why, "the true residual is %.3e%s", t,
+                 other ? ", of the best x that was seen" : ", x being clear of the null space");
+    } else if (!met && claims) {
+        res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
+        snprintf(res->why, sizeof res->why,
+                 "the true residual of the x that is returned is %.3e, wanted %.3e", t, J->target);
+    } else if (other && !J->told) {
+        size_t used = strlen(res->why);
+        snprintf(res->why + used, sizeof res->why - used, "; x is the best that was seen");
+        J->told = true;
+    }
+    check_consistency(J, along, res);
 }

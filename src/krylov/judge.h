@@ -22,8 +22,10 @@ typedef struct kry_judge {
     double roundoff;               /* of the numbers in which true residuals are computed */
     double drop; /* a cycle ends when its residual has fallen to this share; 0: at the target */
     double norm_b, inconsistent; /* as in kry_result */
-    double norm_A, norm_x;       /* KRY_STOP_BACKWARD: an estimate of ||A||, and ||x||; else 0 */
+    double norm_A,
+        norm_x; /* KRY_STOP_BACKWARD: an estimate of ||A||, and ||x|| without the null space; else 0 */
     double target; /* what is left of the whole target for the residual that an x can change */
+    double aimed;  /* the target when the cycle under way began */
     double
         gradient; /* least squares: ||A'r|| / (||A|| ||r||) of the last true residual, which is 0 at
                           the solution whatever ||r|| is; infinite: another problem, or not known */
@@ -34,6 +36,7 @@ typedef struct kry_judge {
     double least;         /* true residual of the x that was accepted last */
     int in_vain;          /* cycles in a row that did not halve the true residual */
     int restarts;         /* -1: no cycle yet */
+    bool told;            /* kry_result.why says already that x is the best that was seen */
 } kry_judge;
 
 #define KRY_STOP_FIELDS "ddqqi" /* of kry_stop, for kry_team_same_fields */
@@ -59,20 +62,22 @@ bool kry_judge_keeps(const kry_judge *J, const kry_story *s);
 /* Whether an x with this residual may take the place of the one before, whose residual *least is. */
 bool kry_residual_accept(double residual, double *least);
 
-/* Whether another cycle is worth it from an x with the true residual t; if not, res says how it ended. */
+/* Whether another cycle is worth it from an x with the true residual t; if not, why the rounds ended. */
 bool kry_judge_goes_on(kry_judge *J, const kry_story *s, double t);
-void kry_judge_conclude(const kry_judge *J, const kry_story *s, double t, kry_result *res);
-
+void kry_judge_stop(const kry_judge *J, const kry_story *s, double t, kry_result *res);
 /* res for a reason found outside of the rounds. */
 void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, const char *why,
                    double true_residual, kry_result *res);
-/* After the end. The x of another true residual takes the place of the last one, and `why` says so. */
-void kry_judge_hands_back(double true_residual, kry_result *res);
-/* After the end. x was freed of the null space: its true residual, which may meet the target now. */
-void kry_judge_again(const kry_judge *J, double true_residual, kry_result *res);
-/* Of a singular A: a solve that converged has not solved A x = b if b's part along the null space is
- * larger than the target; or if that of b - A x, `along`, is another one: A does not map the null space
- * to zero. */
-void kry_judge_consistency(const kry_judge *J, kry_type type, double along, kry_result *res);
+
+/*
+ * The verdict, after the end and last of all, on the x that is returned: the target is that of this x, by
+ * kry_judge_aim, and res says why the rounds ended.
+ *
+ *   t      its true residual, without what lies along the null space
+ *   along  of a singular A: what lies along it. A x = b is not solved if b's part there is larger than
+ *          the target, or if that of b - A x is another one: then A does not map the null space to zero
+ *   other  it is not the x that the rounds came to
+ */
+void kry_judge_conclude(kry_judge *J, double t, double along, bool other, kry_result *res);
 
 #endif

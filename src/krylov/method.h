@@ -175,6 +175,8 @@ double kry_krylov_bytes(const kry_krylov *K, double products, double words);
 const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size);
 kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
                             kry_result *res);
+/* After a solve that failed: the verdict on an x of before, which takes the place of the one that K came to. Waits. */
+kry_status kry_krylov_hand_back(kry_krylov *K, const kry_vec *b, const kry_vec *x, kry_result *res);
 
 /* Solves of all columns of b at once, what became of each in res[j]. *done false: K takes them one after the
  * other, and nothing has happened. */

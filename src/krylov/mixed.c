@@ -254,10 +254,8 @@ static kry_status solve_alone(kry_mixed *M, const kry_vec *b, kry_vec *x, bool i
     do TRY(run_scheme(M, inner, res));
     while (promote(M, res, &story));
     st = kry_reason_status(res->reason);
-    if ((st == KRY_BREAKDOWN || st == KRY_STAGNATED) && M->now.guess < M->now.least)
-        kry_judge_hands_back(M->now.guess, res); /* x stays the guess */
-    else
-        TRY(kry_outer_end(M->outer, x));
+    const bool guess = (st == KRY_BREAKDOWN || st == KRY_STAGNATED) && M->now.guess < M->now.least;
+    TRY(kry_outer_end(M->outer, guess, x, res));
     report(M, &story, res);
     st = kry_reason_status(res->reason);
 done:

@@ -52,7 +52,8 @@ void kry_outer_destroy(kry_outer *O);
 kry_status kry_outer_begin(kry_outer *O, const kry_vec *b, const kry_vec *x);
 /* Go on by this scheme with the x that is there. */
 kry_status kry_outer_run(kry_outer *O, kry_scheme scheme, const kry_terms *terms, kry_result *res);
-kry_status kry_outer_end(kry_outer *O, kry_vec *x);
+/* x := the x that was kept, or it stays the guess; and the verdict on it, if it is another one than res is about. */
+kry_status kry_outer_end(kry_outer *O, bool guess, kry_vec *x, kry_result *res);
 kry_status kry_outer_update(kry_outer *O); /* A has new values */
 /* Of all solvers that there are. On failure *stop is that of before. */
 kry_status kry_outer_set_stop(kry_outer *O, const kry_stop *stop);

@@ -178,19 +178,6 @@ done:
     return st;
 }
 
-/* No solver has improved on the guess: compute its residual for the result. */
-static kry_status measure_guess(kry_outer *O, kry_result *res)
-{
-    kry_status st = KRY_OK;
-    kry_krylov *K = kry_krylov_of(O->refine);
-    double unit;
-
-    TRY(kry_system_residual(&K->system, O->b, O->x[O->at], K->r, &O->M->now.least, &unit));
-    res->true_residual = O->M->now.least;
-done:
-    return st;
-}
-
 /* The first solver to run began with the guess. */
 static void note_guess(kry_outer *O, const kry_op *solver)
 {
@@ -198,8 +185,8 @@ static void note_guess(kry_outer *O, const kry_op *solver)
     if (!isfinite(*guess)) *guess = kry_krylov_of(solver)->guess_residual;
 }
 
-/* Continue from x with a solver in double. Its x is kept only if its true residual is no larger; else the
- * result reports the residual of the x that stays. */
+/* Continue from x with a solver in double. Where it fails its x is kept only if its true residual is not much
+ * larger. */
 static kry_status go_on(kry_outer *O, const kry_op *solver, const kry_terms *terms, kry_result *res)
 {
     kry_status st = KRY_OK;
@@ -207,13 +194,14 @@ static kry_status go_on(kry_outer *O, const kry_op *solver, const kry_terms *ter
     kry_vec *x = O->x[!O->at];
 
     TRY(kry_vec_copy(O->x[O->at], x));
-    TRY(kry_krylov_solve(kry_krylov_of(solver), O->b, x, terms, res));
+    O->judge = kry_krylov_of(solver);
+    TRY(kry_krylov_solve(O->judge, O->b, x, terms, res));
     note_guess(O, solver);
-    if (kry_residual_accept(res->true_residual, least))
-        O->at = !O->at;
-    else
-        res->true_residual = *least;
-    if (!isfinite(*least)) TRY(measure_guess(O, res));
+    const bool solved = kry_reason_status(res->reason) == KRY_OK;
+    O->other = !kry_residual_accept(res->true_residual, least) && !solved;
+    if (solved) *least = res->true_residual;
+    if (!O->other) O->at = !O->at;
+    if (!isfinite(*least)) *least = O->M->now.guess;
     st = KRY_OK;
 done:
     return st;
@@ -226,6 +214,7 @@ static kry_status refine(kry_outer *O, const kry_terms *terms, kry_result *res)
 
     O->M->inner.scale = 1;
     TRY(kry_vec_fill(O->M->inner.x, 0));
+    O->judge = K, O->other = false;
     TRY(kry_krylov_solve(K, O->b, O->x[O->at], terms, res));
     note_guess(O, O->refine);
     O->M->now.least = res->true_residual;
@@ -263,7 +252,15 @@ kry_status kry_outer_begin(kry_outer *O, const kry_vec *b, const kry_vec *x)
     return kry_vec_copy(x, O->x[0]);
 }
 
-kry_status kry_outer_end(kry_outer *O, kry_vec *x) { return kry_vec_copy(O->x[O->at], x); }
+kry_status kry_outer_end(kry_outer *O, bool guess, kry_vec *x, kry_result *res)
+{
+    kry_status st = KRY_OK;
+
+    if (!guess) TRY(kry_vec_copy(O->x[O->at], x));
+    if (guess || O->other) TRY(kry_krylov_hand_back(O->judge, O->b, x, res));
+done:
+    return st;
+}
 
 kry_status kry_outer_update(kry_outer *O)
 {

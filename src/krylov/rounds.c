@@ -20,7 +20,8 @@ static kry_status aim_by_x(kry_krylov *K, const kry_vec *x)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_system_norm(&K->system, x, &K->judge.norm_x));
+    if (!(K->judge.norm_A > 0)) return KRY_OK;
+    TRY(kry_system_size(&K->system, x, &K->judge.norm_x));
     kry_judge_aim(&K->judge);
     K->story.target = K->judge.target;
 done:
@@ -36,8 +37,14 @@ static kry_status compute_residual(solve *S, double *norm)
     double unit;
 
     TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
-    if (K->judge.norm_A > 0) TRY(aim_by_x(K, c->x));
     if (K->method->accept) K->method->accept(K->self, c, norm);
+    TRY(aim_by_x(K, c->x)); /* the x that stays */
+    const bool unpins = K->system.unpins;
+    TRY(kry_system_rhs(&K->system, K->judge.inconsistent, kry_judge_whole_target(&K->judge),
+                       &c->b));
+    /* A target that has grown may be above what b has along the null space, and then A x = b has a solution. */
+    if (K->system.unpins && !unpins)
+        TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
     if (K->method->gradient) TRY(K->method->gradient(K->self, c->r, *norm, &K->judge.gradient));
     c->norm = *norm / unit;
     /* Only to half the target where an unknown is pinned: the unit changes on the way. */
@@ -77,6 +84,7 @@ static kry_status find_residual(solve *S, double *norm)
     kry_krylov *K = S->K;
     bool first = K->judge.restarts < 0, moved = false;
 
+    if (first) TRY(kry_system_clear(&K->system, S->c->b, S->c->x, S->c->r));
     TRY(compute_residual(S, norm));
     if (first) TRY(kry_guess_check(*norm));
     if (first) K->guess_residual = *norm;
@@ -90,18 +98,6 @@ done:
     return st;
 }
 
-/* A solve that broke down or stagnated hands back the best x that it kept, not the last one. */
-static kry_status hand_back_best(solve *S, kry_result *res)
-{
-    kry_status st = kry_reason_status(res->reason);
-    const kry_krylov *K = S->K;
-    bool failed = st == KRY_BREAKDOWN || st == KRY_STAGNATED;
-
-    if (!K->best || !failed || res->true_residual <= K->best_residual) return KRY_OK;
-    kry_judge_hands_back(K->best_residual, res);
-    return kry_vec_copy(K->best, S->c->x);
-}
-
 /* Ready for the next cycle. */
 static kry_status begin_cycle(solve *S)
 {
@@ -111,23 +107,56 @@ static kry_status begin_cycle(solve *S)
     TRY(keep_best(S));
     S->c->goes_on = K->judge.drop > 0 && kry_judge_keeps(&K->judge, &K->story);
     K->judge.restarts++;
+    K->judge.aimed = K->judge.target;
     K->story.end = KRY_END_NONE;
 done:
     return st;
 }
 
-/* What is left once the rounds are over. */
-static kry_status end_rounds(solve *S)
+/* A solve that broke down or stagnated hands back the best x that it kept, not the last one. */
+static kry_status take_best(solve *S, double *residual, bool *taken)
+{
+    const kry_krylov *K = S->K;
+    const kry_status st = kry_reason_status(S->res->reason);
+    const bool failed = st == KRY_BREAKDOWN || st == KRY_STAGNATED;
+
+    *taken = K->best && failed && !(*residual <= K->best_residual);
+    if (!*taken) return KRY_OK;
+    *residual = K->best_residual;
+    return kry_vec_copy(K->best, S->c->x);
+}
+
+/* The rounds have ended with this true residual: choose the x that is returned, and judge it. Waits. */
+static kry_status end_rounds(solve *S, double residual)
 {
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
+    bool other;
 
-    TRY(hand_back_best(S, S->res));
-    if (K->judge.drop > 0) S->res->true_residual = K->judge.least;
+    kry_judge_stop(&K->judge, &K->story, residual, S->res);
+    TRY(take_best(S, &residual, &other));
+    if (K->judge.drop > 0) residual = K->judge.least;
     if (S->c->x != S->x) TRY(kry_vec_copy(S->c->x, S->x));
-    TRY(kry_system_centre(&K->system, S->c->b, S->x, K->r, &K->judge, S->res));
-    kry_judge_consistency(&K->judge, K->A->shape.type, K->system.along, S->res);
+    if (other) TRY(aim_by_x(K, S->x));
+    TRY(kry_system_centre(&K->system, S->c->b, S->x, K->r, K->judge.target, &residual));
+    if (K->system.null.A) TRY(aim_by_x(K, S->x));
+    kry_judge_conclude(&K->judge, residual, K->system.along, other, S->res);
     S->c->over = true;
+done:
+    return st;
+}
+
+kry_status kry_krylov_hand_back(kry_krylov *K, const kry_vec *b, const kry_vec *x, kry_result *res)
+{
+    kry_status st = KRY_OK;
+    kry_system *s = &K->system;
+    double residual, unit;
+
+    s->measures = kry_null_space_may_be_false(&s->null);
+    TRY(kry_system_rhs(s, K->judge.inconsistent, kry_judge_whole_target(&K->judge), &b));
+    TRY(kry_system_residual(s, b, x, K->r, &residual, &unit));
+    TRY(aim_by_x(K, x));
+    kry_judge_conclude(&K->judge, residual, s->along, true, res);
 done:
     return st;
 }
@@ -142,8 +171,7 @@ static kry_status judge(solve *S)
     TRY(find_residual(S, &norm));
     kry_story_check(&K->story, norm);
     if (kry_judge_goes_on(&K->judge, &K->story, norm)) return begin_cycle(S);
-    kry_judge_conclude(&K->judge, &K->story, norm, S->res);
-    TRY(end_rounds(S));
+    TRY(end_rounds(S, norm));
 done:
     return st;
 }

@@ -57,13 +57,41 @@ done:
     return st;
 }
 
+/* Norms whose squares can be summed: with the last of them in single the squares of a residual 1e-6 as
+ * large, spread over 1e7 rows, do not flush to zero. */
+static double least_norm(const kry_device *dev) { return dev->info.fp64 ? 1e-140 : 1e-10; }
+static double largest_norm(const kry_device *dev) { return dev->info.fp64 ? 1e140 : 1e15; }
+
+/* ||v||, whose square is in s->square. One that is zero, tiny, huge or not finite is computed again, scaled. */
+static kry_status take_norm(kry_system *s, const kry_vec *v, double *norm)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_sum_read(v->layout, s->square, norm));
+    *norm = sqrt(*norm);
+    if (!(*norm > least_norm(v->dev) && *norm < largest_norm(v->dev))) TRY(kry_vec_norm2(v, norm));
+done:
+    return st;
+}
+
 kry_status kry_system_norm(kry_system *s, const kry_vec *v, double *norm)
 {
     kry_status st = KRY_OK;
 
     TRY(kry_vec_dot_sum(v, v, s->square));
-    TRY(kry_sum_read(v->layout, s->square, norm));
-    *norm = sqrt(*norm);
+    TRY(take_norm(s, v, norm));
+done:
+    return st;
+}
+
+kry_status kry_system_size(kry_system *s, const kry_vec *x, double *norm)
+{
+    kry_status st = KRY_OK;
+
+    if (!s->null.A) return kry_system_norm(s, x, norm);
+    TRY(kry_vec_copy(x, s->room));
+    TRY(kry_null_space_project(&s->null, s->room));
+    TRY(kry_system_norm(s, s->room, norm));
 done:
     return st;
 }
@@ -78,14 +106,11 @@ kry_status kry_system_check(kry_system *s) { return kry_null_space_check(null_sp
 kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm, double *inconsistent)
 {
     kry_status st = KRY_OK;
-    bool fp64 = b->dev->info.fp64;
-    /* In single the squares of a residual 1e-6 as large, spread over 1e7 rows, must not flush to zero. */
-    double least = fp64 ? 1e-140 : 1e-10, most = fp64 ? 1e140 : 1e15;
+    const double least = least_norm(b->dev), most = largest_norm(b->dev);
 
-    s->residuals = 0, s->measures = false;
+    s->residuals = 0, s->measures = s->unpins = false;
     TRY(kry_system_check(s));
     TRY(kry_system_norm(s, b, norm));
-    if (!(*norm > least && *norm < most)) TRY(kry_vec_norm2(b, norm)); /* zero, tiny or huge? */
     if (!isfinite(*norm)) TRY(find_not_finite(b));
     CHECK(*norm == 0 || (*norm > least && *norm < most), KRY_ERR_ARGUMENT,
           "kry_solve: ||b|| = %g is outside %g ... %g, where its square can be summed: scale the "
@@ -101,11 +126,12 @@ kry_status kry_system_rhs(kry_system *s, double inconsistent, double target, con
 {
     kry_status st = KRY_OK;
 
-    s->unpins = s->unpinned && inconsistent <= target;
-    if (!s->unpins) return KRY_OK;
-    TRY(kry_vec_copy(*b, s->room));
-    TRY(kry_null_space_project(&s->unpinned_null, s->room));
-    *b = s->room;
+    if (!s->unpinned || (!s->unpins && inconsistent > target)) return KRY_OK;
+    if (!s->unpins) {
+        TRY(kry_vec_copy(*b, s->room));
+        TRY(kry_null_space_project(&s->unpinned_null, s->room));
+    }
+    *b = s->room, s->unpins = true;
 done:
     return st;
 }
@@ -121,8 +147,7 @@ static kry_status residual_and_norm(kry_system *s, const kry_vec *b, const kry_v
     if (A->fused->residual_sum && !s->given && !s->null.A && !A->dev->layout.reproducible &&
         r->n > 0) {
         TRY(A->fused->residual_sum(A->self, b, x, r, s->square));
-        TRY(kry_sum_read(r->layout, s->square, norm));
-        *norm = sqrt(*norm);
+        TRY(take_norm(s, r, norm));
     } else {
         if (!s->given) TRY(kry_op_residual(A, b, x, r));
         if (s->measures) TRY(kry_null_space_measure(&s->null, r, &s->along));
@@ -157,8 +182,29 @@ done:
     return st;
 }
 
-kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_vec *r,
-                             const kry_judge *J, kry_result *res)
+kry_status kry_system_clear(kry_system *s, const kry_vec *b, kry_vec *x, kry_vec *r)
+{
+    const double most = 0.9999; /* of ||x||: the rest is less than a hundredth of it */
+    kry_status st = KRY_OK;
+    double along, size, before, after, unit;
+
+    if (!s->null.A) return KRY_OK;
+    TRY(kry_null_space_measure(&s->null, x, &along));
+    if (!(along > 0)) return KRY_OK;
+    TRY(kry_system_norm(s, x, &size));
+    if (!(along >= most * size) || !isfinite(size)) return KRY_OK;
+    TRY(kry_system_residual(s, b, x, r, &before, &unit));
+    if (!isfinite(before)) return KRY_OK;
+    TRY(kry_vec_copy(x, s->room));
+    TRY(kry_null_space_project(&s->null, x));
+    TRY(kry_system_residual(s, b, x, r, &after, &unit));
+    if (!(after <= 2 * before)) TRY(kry_vec_copy(s->room, x));
+done:
+    return st;
+}
+
+kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_vec *r, double target,
+                             double *norm)
 {
     kry_status st = KRY_OK;
     double residual, unit;
@@ -168,13 +214,24 @@ kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_ve
     TRY(kry_null_space_project(&s->null, x));
     s->measures = kry_null_space_may_be_false(&s->null);
     TRY(kry_system_residual(s, b, x, r, &residual, &unit));
-    bool lost = res->true_residual <= res->target || residual > 2 * res->true_residual;
-    if (residual > res->target && lost) {
+    if (residual > target && (*norm <= target || residual > 2 * *norm)) {
         TRY(kry_vec_copy(s->room, x));
         if (s->measures) TRY(kry_system_residual(s, b, x, r, &residual, &unit));
     } else {
-        kry_judge_again(J, residual, res);
+        *norm = residual;
     }
+done:
+    return st;
+}
+
+/* v := v / size, by factors that are no larger or smaller than v's numbers. */
+static kry_status normalise(kry_vec *v, double size)
+{
+    kry_status st = KRY_OK;
+    const double root = 1 / sqrt(size);
+
+    TRY(kry_vec_axpby(root, v, 0, v));
+    TRY(kry_vec_axpby(root, v, 0, v));
 done:
     return st;
 }
@@ -192,7 +249,8 @@ kry_status kry_system_estimate(kry_system *s, kry_vec *v, double *norm)
     TRY(kry_system_norm(s, v, &size));
     for (int i = 0; i < STEPS && size > 0 && isfinite(size); i++) {
         kry_vec *from = i % 2 ? room : v, *to = i % 2 ? v : room;
-        TRY(kry_op_apply(s->A, 1 / size, from, 0, to));
+        TRY(normalise(from, size));
+        TRY(kry_op_apply(s->A, 1, from, 0, to));
         TRY(kry_system_norm(s, to, &size));
         *norm = fmax(*norm, size);
     }

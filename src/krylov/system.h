@@ -35,19 +35,25 @@ kry_status kry_system_check(kry_system *s);
  * along the null space. Checks A, too. Waits. */
 kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm_b,
                               double *inconsistent);
-/* The right-hand side to solve with: b, or if an unknown is pinned and the target is at least
+/* The right-hand side to solve with: b, or if an unknown is pinned and the target is, or was, at least
  * `inconsistent` b without its part along the null space, in s->room. */
 kry_status kry_system_rhs(kry_system *s, double inconsistent, double target, const kry_vec **b);
 /* r := b - A x without its part along the null space. norm: the norm that is judged; unit: that
  * norm over ||r||, larger than 1 where the residual without the pin is larger. Waits. */
 kry_status kry_system_residual(kry_system *s, const kry_vec *b, const kry_vec *x, kry_vec *r,
                                double *norm, double *unit);
+/* Take the null space out of a guess that is nearly all in it, where rounding would drown the rest: a
+ * pressure of 101325 everywhere. Left as it is if its residual is not finite, or would double. r: room. Waits. */
+kry_status kry_system_clear(kry_system *s, const kry_vec *b, kry_vec *x, kry_vec *r);
 /* Take the null space out of x at the end, unless that costs it the target, or digits: of two
- * phases in single precision the stiff one has no place for a large constant. r: room. Waits. */
-kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_vec *r,
-                             const kry_judge *J, kry_result *res);
-/* ||v||. Waits. */
+ * phases in single precision the stiff one has no place for a large constant. norm: the true residual, of x
+ * before and after. r: room. Waits. */
+kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_vec *r, double target,
+                             double *norm);
+/* ||v||, which may be of any size. Waits. */
 kry_status kry_system_norm(kry_system *s, const kry_vec *v, double *norm);
+/* ||x|| without its part along the null space. Waits. */
+kry_status kry_system_size(kry_system *s, const kry_vec *x, double *norm);
 /* ||A||, from below, by a few steps of the power method. v: room. Waits. */
 kry_status kry_system_estimate(kry_system *s, kry_vec *v, double *norm);
 /* Refuses a guess whose residual is not finite. */
