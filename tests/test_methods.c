@@ -107,6 +107,58 @@ static void solve__monitor_sees_each_iterate(void **state)
     }
 }
 
+/* Stops at its call number `last`, with the device ahead of it. */
+typedef struct stopper {
+    int calls, last;
+    int64_t seen;
+} stopper;
+
+static int stop_later(void *user, const kry_iteration *it)
+{
+    stopper *s = user;
+    s->seen = it->iteration;
+    return ++s->calls >= s->last;
+}
+
+/* However far the device has run ahead of the monitor: iterations, residual, history and x belong together. */
+static void solve__monitor_behind_stops(void **state)
+{
+    static const method more[] = { { "cg", KRY_TAKES_DEFINITE },
+                                   { "pcg precond=jacobi", KRY_TAKES_DEFINITE },
+                                   { "richardson precond=jacobi", KRY_TAKES_DEFINITE } };
+    kry_type type = type_of(state);
+    int behind = 0;
+
+    for (size_t i = 0; i < COUNT(methods) + COUNT(more); i++)
+        for (int last = 1; last <= 3; last++) {
+            const method *m = i < COUNT(methods) ? &methods[i] : &more[i - COUNT(methods)];
+            const chain c = chain_of(MOST - 10, 2, 2);
+            stopper s = { .last = last };
+            kry_op *A = matrix_of(device(), type, &c, 0), *S;
+            double x[MOST] = { 0 };
+            kry_result res;
+
+            OK(kry_solver_create(A, words_of(m, "rtol=1e-7 maxit=100000"), stop_later, &s, &S));
+            const kry_status st = kry_solve_host(S, c.b, x, &res);
+            if (s.calls < last) { /* it was over before */
+                assert_true(st != KRY_STOPPED);
+            } else if (st != KRY_OK) {
+                if (st != KRY_STOPPED) fail_msg("%s: %s", words_of(m, ""), res.why);
+                assert_int_equal(s.calls, last);
+                behind += res.iterations > s.seen;
+            }
+            if (st == KRY_OK) assert_true(res.residual <= 1.001 * res.target);
+            assert_int_equal(res.history_count, res.iterations + 1);
+            assert_true(res.residual == res.history[res.history_count - 1]);
+            const double real = residual_of(&c, x);
+            NEAR(real, res.true_residual, 1e-4 * res.norm_b, "%s, call %d", m->word, last);
+            NEAR(res.residual, real, 1e-3 * res.norm_b, "%s, call %d: residual", m->word, last);
+            kry_op_release(&S);
+            kry_op_release(&A);
+        }
+    print_message("# %d times the device was ahead\n", behind);
+}
+
 /* A chain that maps constants to zero: b that has some of them, and b that has none. */
 static void check_singular(kry_type type, const method *m)
 {
@@ -248,6 +300,7 @@ int main(void)
         BOTH(solve__zero_rhs_and_exact_guess),
         BOTH(solve__iteration_limit),
         BOTH(solve__monitor_sees_each_iterate),
+        BOTH(solve__monitor_behind_stops),
         BOTH(solve__singular),
         BOTH(create__refuses),
         BOTH(solve__on_a_team),

@@ -186,7 +186,7 @@ static kry_status take_look(kry_look *look, int which, const kry_cycle *c, bool 
         kry_story *story = c[j].story;
         if (c[j].over || story->end) continue; /* an earlier look saw the end already */
         TRY(take_column(look, which, j, story, &last));
-        if (shows) TRY(kry_story_show(story, last));
+        if (shows && !story->monitor_stopped) TRY(kry_story_show(story, last));
         shows = false;
         stopped = stopped || story->monitor_stopped;
         if (!story->end && story->residual > KRY_DIVERGED_AT * story->history[0])
@@ -284,7 +284,9 @@ kry_status kry_look_next(kry_look *look, const kry_cycle *c, kry_turn *turn, boo
         TRY(close_batch(look, c));
     if (!goes_on(lead(look, c))) {
         s = last_lead(look, c)->story;
-        if (!s->end && look->window[look->current].count) TRY(look_now(look, c, true));
+        /* A monitor that stopped it has seen an earlier iteration than the last that was enqueued. */
+        const bool behind = look->window[look->current].count || look->window[!look->current].ready;
+        if (!s->end && behind) TRY(look_now(look, c, true));
         drain(look);
         goto done;
     }

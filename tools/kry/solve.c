@@ -61,7 +61,8 @@ static kry_status make_rhs(solve *s)
     r->rhs = own ? "problem" : s->o.rhs ? s->o.rhs : "random";
     r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") ||
                 (p && (p->discrete || p->singular));
-    TRY(kry_vec_create(s->device, shape->type, shape->cols, 1, &v));
+    /* For its rows alone, and what is in double may be on the host of a device without it. */
+    TRY(kry_vec_create(s->device, r->device->fp64 ? shape->type : KRY_F32, shape->cols, 1, &v));
     s->rows = kry_vec_rows_here(v, NULL);
     TRY(rhs_make(&s->src, ranks_count() > 1 ? v : NULL, r->type, own ? NULL : r->rhs,
                  (uint64_t)r->seed, &s->rhs));
