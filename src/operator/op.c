@@ -7,7 +7,7 @@
 
 kry_status kry_op_check_traits(const char *who, int64_t rows, int64_t cols, unsigned traits)
 {
-    const unsigned all = KRY_SYMMETRIC | KRY_POSITIVE | KRY_VARYING | KRY_SINGULAR;
+    const unsigned all = KRY_SYMMETRIC | KRY_POSITIVE | KRY_VARYING | KRY_SINGULAR | KRY_WAITS;
     kry_status st = KRY_OK;
 
     CHECK(!(traits & ~all), KRY_ERR_ARGUMENT, "%s: there are no traits 0x%x", who, traits & ~all);
