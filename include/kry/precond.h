@@ -214,7 +214,8 @@ typedef struct kry_block_ic_params {
  *          indices, and those of equal blocks are stored once: docs/preconditioners.md
  * Returns  KRY_ERR_UNSUPPORTED for other operators; KRY_ERR_SINGULAR for a zero in the diagonal
  *          (message: which row); KRY_ERR_ARGUMENT if a block is not symmetric or an entry of the
- *          diagonal is not positive (message: where).
+ *          diagonal is not positive (message: where); KRY_ERR_MEMORY if the host finds that fill brings
+ *          more than 100 times the entries and a million besides (message: the bytes).
  * Source   J. A. Meijerink, H. A. van der Vorst, Math. Comp. 31 (1977). The shift:
  *          T. A. Manteuffel, Math. Comp. 34 (1980). The blocks: R. Gupta, C. Vuik,
  *          C. W. J. Lemmens, Deflated preconditioned conjugate gradient on the GPU. Fill: Y. Saad,
