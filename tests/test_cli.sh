@@ -347,6 +347,17 @@ matrix claims.mtx "$half" '200000000 200000000 3' '1 1 4' '100000000 100000000 2
 timeout 15 "$kry" info "$dir/claims.mtx" --json >"$dir/out" 2>"$dir/err" || fail 'info of a large claim'
 grep -q '"rows": 200000000, .*"bandwidth": 1, .*"empty_rows": 199999997, .*"zero_diagonal": 199999998, .*"diagonals": 3,' \
     "$dir/out" || fail 'what info says of a large claim'
+matrix wide_claims.mtx "$head" '2 2000000000 2' '1 1 4' '2 2000000000 2'
+matrix tall_claims.mtx "$head" '2000000000 2 2' '1 1 4' '2000000000 2 2'
+for claims in wide tall; do
+    for words in 'solve --method lsqr' 'solve --method lsmr' 'solve --method auto' 'bench spmv' 'bench setup' 'bench cg'; do
+        [ "$claims" = wide ] && what='2000000000 columns' || what='2000000000 rows'
+        [ "$words" = 'solve --method auto' ] && what='needs it square'
+        # shellcheck disable=SC2086 # words
+        timeout 15 "$kry" $words "$dir/${claims}_claims.mtx" >"$dir/out" 2>"$dir/err"
+        [ $? = 2 ] && grep -q "$what" "$dir/err" || fail "$words of a $claims claim: $(cat "$dir/err")"
+    done
+done
 expect 2 'no entries in most' info "$dir/claims.mtx" --device host
 timeout 15 "$kry" solve "$dir/claims.mtx" >"$dir/out" 2>"$dir/err"
 [ $? = 2 ] && grep -q '200000000 rows and has 3 entries' "$dir/err" || fail 'solve of a large claim'

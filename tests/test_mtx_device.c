@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 static kry_device *device;
@@ -214,6 +216,84 @@ static void mtx_write_vec__reads_back_to_the_bit(void **state)
     assert_int_equal(kry_mtx_write_vec(path, NULL), KRY_ERR_ARGUMENT);
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const int32_t *x = a, *y = b;
+    return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
+}
+
+/* KiB that this process has had at most. */
+static long peak(void)
+{
+    struct rusage use;
+    assert_int_equal(getrusage(RUSAGE_SELF, &use), 0);
+    return use.ru_maxrss;
+}
+
+/* A few entries of a matrix that claims up to 2^31 - 1 columns are sorted as those of any other, in little memory. */
+static void entries__sorted_whatever_columns_are_claimed(void **state)
+{
+    enum { MOST = 3000, TRIALS = 40 };
+    static int32_t place[MOST][2], row[MOST], col[MOST];
+    static double val[MOST];
+    char path[64];
+    (void)state;
+    const unsigned seed =
+        getenv("KRY_TEST_SEED") ? (unsigned)atoi(getenv("KRY_TEST_SEED")) : (unsigned)time(NULL);
+    print_message("KRY_TEST_SEED=%u\n", seed);
+    srand(seed);
+    snprintf(path, sizeof path, "mtx_wide_%ld.petsc", (long)getpid());
+    const long before = peak();
+    for (int trial = 0; trial < TRIALS; trial++) {
+        const int32_t rows = 1 + rand() % 100, bits = 1 + rand() % 31,
+                      cols =
+                          trial % 4
+                              ? 1 + (int32_t)(((uint32_t)rand() * 2654435761u) >> 1 >> (31 - bits))
+                              : INT32_MAX;
+        int64_t count = 0;
+        const int64_t tried = rand() % MOST;
+        for (int64_t e = 0; e < tried; e++)
+            place[e][0] = rand() % rows, place[e][1] = (int32_t)((uint32_t)rand() % (uint32_t)cols);
+        qsort(place, (size_t)tried, sizeof *place, by_place);
+        for (int64_t e = 0; e < tried; e++) { /* each place once */
+            if (count && !memcmp(place[e], place[count - 1], sizeof *place)) continue;
+            memcpy(place[count++], place[e], sizeof *place);
+        }
+        for (int64_t e = 0; e < count; e++)
+            row[e] = place[e][0], col[e] = place[e][1], val[e] = (double)e;
+        for (int64_t e = count - 1; e > 0; e--) { /* in any order */
+            const int64_t k = rand() % (e + 1);
+            const int32_t r = row[e], c = col[e];
+            const double v = val[e];
+            row[e] = row[k], col[e] = col[k], val[e] = val[k];
+            row[k] = r, col[k] = c, val[k] = v;
+        }
+        kry_mtx m = { .rows = rows,
+                      .cols = cols,
+                      .nnz = count,
+                      .row = row,
+                      .col = col,
+                      .val = val },
+                *back = NULL;
+        assert_int_equal(kry_petsc_write(path, &m), KRY_OK);
+        assert_int_equal(kry_mtx_read(path, &back), KRY_OK);
+        assert_int_equal(back->nnz, count);
+        assert_int_equal(back->cols, cols);
+        for (int64_t e = 0; e < count; e++) {
+            assert_int_equal(back->row[e], place[e][0]);
+            assert_int_equal(back->col[e], place[e][1]);
+            assert_true(back->val[e] == (double)e);
+        }
+        kry_mtx_release(&back);
+        if (cols < INT32_MAX) continue;
+        kry_op *A = NULL;
+        assert_int_equal(kry_mtx_matrix(device, best_type(), &m, NULL, &A), KRY_OK);
+        kry_op_release(&A);
+    }
+    unlink(path);
+    assert_in_range(peak() - before, 0, 500000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +302,7 @@ int main(void)
         cmocka_unit_test(mtx_matrix__too_large_for_single_names_entry),
         cmocka_unit_test(mtx__of_the_caller),
         cmocka_unit_test(mtx_vec__array_and_coordinates),
+        cmocka_unit_test(entries__sorted_whatever_columns_are_claimed),
         cmocka_unit_test(mtx_write_vec__reads_back_to_the_bit),
     };
     return cmocka_run_group_tests_name("mtx_device", tests, open_device, close_device);

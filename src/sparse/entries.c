@@ -137,29 +137,54 @@ done:
     return st;
 }
 
-/* One stable counting sort of `order` by a key in [0, keys); start has keys+1 entries. */
-static void counting_sort(placing *p, const int32_t *key, int64_t keys, int64_t *start)
+/* One stable counting sort of `order` by the digit (key >> shift) & mask; start has mask+2 entries. */
+static void counting_sort(placing *p, const int32_t *key, int shift, int32_t mask, int64_t *start)
 {
-    memset(start, 0, (size_t)(keys + 1) * sizeof *start);
-    for (int64_t i = 0; i < p->all; i++) start[key[p->order[i]] + 1]++;
-    for (int64_t k = 0; k < keys; k++) start[k + 1] += start[k];
-    for (int64_t i = 0; i < p->all; i++) p->other[start[key[p->order[i]]]++] = p->order[i];
+    memset(start, 0, ((size_t)mask + 2) * sizeof *start);
+    for (int64_t i = 0; i < p->all; i++) start[(key[p->order[i]] >> shift & mask) + 1]++;
+    for (int64_t k = 0; k <= mask; k++) start[k + 1] += start[k];
+    for (int64_t i = 0; i < p->all; i++)
+        p->other[start[key[p->order[i]] >> shift & mask]++] = p->order[i];
     int64_t *t = p->order;
     p->order = p->other, p->other = t;
+}
+
+/* The digits by which keys in [0, keys) are sorted: one pass where entries are about as many as keys, else as many bits
+ * a pass as entries are worth, so that a few entries of a matrix that claims 2^31 columns take no arrays of that length. */
+static int digit_bits(int64_t keys, int64_t entries)
+{
+    enum { LEAST = 10, MOST = 31 };
+    int whole = 1, bits = LEAST;
+
+    while (whole < MOST && keys > INT64_C(1) << whole) whole++;
+    while (bits < MOST && INT64_C(1) << bits < 4 * entries) bits++;
+    return bits < whole ? bits : whole;
+}
+
+/* Sort by `key` in [0, keys); those with the same key stay in their order. */
+static kry_status sort_by(placing *p, const int32_t *key, int64_t keys)
+{
+    kry_status st = KRY_OK;
+    const int bits = digit_bits(keys, p->all);
+    const int32_t mask = (int32_t)((INT64_C(1) << bits) - 1);
+    int64_t *start = NULL;
+
+    TRY(kry_alloc((size_t)mask + 2, sizeof *start, &start));
+    for (int shift = 0; shift < 31 && (keys - 1) >> shift > 0; shift += bits)
+        counting_sort(p, key, shift, mask, start);
+done:
+    free(start);
+    return st;
 }
 
 /* Sort by row, in a row by column; entries at one place stay in the order in which they were given. */
 static kry_status sort_entries(placing *p)
 {
     kry_status st = KRY_OK;
-    int64_t keys = p->e->given.rows > p->e->given.cols ? p->e->given.rows : p->e->given.cols,
-            *start = NULL;
 
-    TRY(kry_alloc((size_t)keys + 1, sizeof *start, &start));
-    counting_sort(p, p->col, keys, start);
-    counting_sort(p, p->row, keys, start);
+    TRY(sort_by(p, p->col, p->e->given.cols));
+    TRY(sort_by(p, p->row, p->e->given.rows));
 done:
-    free(start);
     return st;
 }
 

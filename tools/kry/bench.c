@@ -165,6 +165,7 @@ static kry_status on_source(const bench *b, bench_on_source run, const char *fil
     source s = { .device = b->device };
     TRY(ranks_agree(
         source_open(file, spec, (uint64_t)b->seed, b->matrix_free ? &b->form : NULL, &s)));
+    TRY(ranks_agree(source_check_claims(&s)));
     TRY(run(b, &s));
 done:
     source_release(&s);

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDING 1e-8      /* of the largest entry; files may have numbers of few digits */
-enum { MOSTLY_EMPTY = 8 }; /* rows to an entry: work goes by the rows, and would be for nothing */
+#define ROUNDING 1e-8 /* of the largest entry; files may have numbers of few digits */
 
 /* What the entries of a row come to. */
 typedef struct row_total {
@@ -164,10 +163,7 @@ kry_status source_examine(source *s, const char *method, bool check)
         "the x of the least residual for any shape",
         s->name, (long long)s->rows, (long long)s->cols, method);
     CHECK(s->rows > 0, KRY_ERR_SHAPE, "%s has no rows", s->name);
-    CHECK(s->problem || s->rows <= MOSTLY_EMPTY * s->given + 4096, KRY_ERR_UNSUPPORTED,
-          "%s claims %lld rows and has %lld entries: almost all of its rows are empty, and so no "
-          "right-hand side but 0 there has a solution",
-          s->name, (long long)s->rows, (long long)s->given);
+    TRY(source_check_claims(s));
     if (s->problem || !check ||
         !(chooses || definite || !strcmp(method, "cr") || !strcmp(method, "minres")))
         goto done;

@@ -14,6 +14,7 @@ kry_status operators_open(const options *o, const char *precond, operators *ops)
           "%s has no double precision; --precision single works there",
           kry_device_get_info(ops->device)->name);
     TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], ops->seed, &f, &ops->src));
+    TRY(source_check_claims(&ops->src));
     TRY(source_operator(&ops->src, ops->device, options_type(o), &f, &ops->A));
     TRY(kry_precond_create(ops->A, precond, &ops->M));
 done:

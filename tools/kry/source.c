@@ -92,6 +92,24 @@ done:
     return st;
 }
 
+kry_status source_check_claims(const source *s)
+{
+    enum { MOSTLY_EMPTY = 8 }; /* rows, or columns, to an entry */
+    kry_status st = KRY_OK;
+    const int64_t most = s->given < INT64_MAX / 16 ? MOSTLY_EMPTY * s->given + 4096 : INT64_MAX;
+
+    CHECK(s->problem || s->rows <= most, KRY_ERR_UNSUPPORTED,
+          "%s claims %lld rows and has %lld entries: almost all of its rows are empty, and so no "
+          "right-hand side but 0 there has a solution",
+          s->name, (long long)s->rows, (long long)s->given);
+    CHECK(s->problem || s->cols <= most, KRY_ERR_UNSUPPORTED,
+          "%s claims %lld columns and has %lld entries: almost all of its columns are empty, and "
+          "so almost all unknowns are in no equation",
+          s->name, (long long)s->cols, (long long)s->given);
+done:
+    return st;
+}
+
 void source_release(source *s)
 {
     kry_mtx_release(&s->mtx);

@@ -29,6 +29,9 @@ typedef struct source {
  * a problem on a grid may come without entries, and what has no grid may be refused; NULL: the
  * entries are needed. */
 kry_status source_open(const char *file, const char *spec, uint64_t seed, const form *f, source *s);
+/* Refuse a file that claims many more rows or columns than it has entries: vectors have the length that a file claims,
+ * and the work on them would be for nothing. */
+kry_status source_check_claims(const source *s);
 void source_release(source *s);
 
 /* Is it a grid without the entries of its matrix? */
