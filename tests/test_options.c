@@ -383,6 +383,46 @@ static void solver_create__mixed_takes_every_option(void **state)
     kry_op_release(&H);
 }
 
+/* The message about `text` has the form of every word of the table, and the suggestion. */
+static void lists_all(const char *text, const kry_word *(*word)(int i), const char *form_end,
+                      const char *hint)
+{
+    kry_op *S = NULL;
+
+    assert_true(kry_solver_create(A, text, NULL, NULL, &S) < 0);
+    for (int i = 0; word(i); i++) {
+        if (form_end && !strchr(form_end, word(i)->form[strlen(word(i)->name)])) continue;
+        if (!strstr(kry_last_error(), word(i)->form))
+            fail_msg("%s: '%s' is not in '%s'", text, word(i)->form, kry_last_error());
+    }
+    if (!strstr(kry_last_error(), hint))
+        fail_msg("%s: no '%s' in '%s'", text, hint, kry_last_error());
+}
+
+static void messages__list_every_word_of_every_table(void **state)
+{
+    (void)state;
+    lists_all("rtoll=1", kry_solver_word, NULL, "; did you mean rtol?");
+    lists_all("precond=jacoby", kry_precond_word, NULL, "; did you mean jacobi?");
+    lists_all("precond=amg:smother=jacobi", kry_multigrid_word, NULL, "; did you mean smoother?");
+    lists_all("deflation=strips:3", kry_deflation_word, ":", "; did you mean stripes?");
+    for (int i = 0; kry_solver_word(i); i++) {
+        const kry_word *w = kry_solver_word(i);
+        char text[80], choice[40];
+        kry_op *S = NULL;
+        if (w->kind != KRY_WORD_CHOICE) continue;
+        snprintf(text, sizeof text, "%s=zzzz", w->name);
+        assert_true(kry_solver_create(A, text, NULL, NULL, &S) < 0);
+        for (const char *c = strchr(w->form, '=') + 1; *c;) {
+            const int length = (int)strcspn(c, "|[");
+            snprintf(choice, sizeof choice, " %.*s", length, c);
+            if (!strstr(kry_last_error(), choice))
+                fail_msg("%s: no '%s' in '%s'", text, choice, kry_last_error());
+            c += strcspn(c, "|"), c += *c == '|';
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +436,7 @@ int main(void)
         cmocka_unit_test(solver_create__default_preconditioner),
         cmocka_unit_test(solver_words__each_form_is_read),
         cmocka_unit_test(deflation_words__each_form_is_read),
+        cmocka_unit_test(messages__list_every_word_of_every_table),
     };
     return cmocka_run_group_tests_name("options", tests, set_up, tear_down);
 }

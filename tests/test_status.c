@@ -56,10 +56,28 @@ static void fail__nothing_but_text(void **state)
     assert_string_equal(kry_last_error(), "a?[2Jb???\n\tc");
     (void)kry_fail(KRY_ERR_FILE, "%s", "\u00e9\u20ac\U0001f600\u00a0"); /* 2, 3, 4 bytes */
     assert_string_equal(kry_last_error(), "\u00e9\u20ac\U0001f600\u00a0");
+    (void)kry_fail(KRY_ERR_FILE, "%s",
+                   "a\u202eb\u2066c\u2069d\u200fe\u061cf"); /* the direction of what follows */
+    assert_string_equal(kry_last_error(), "a???b???c???d???e??f");
     (void)kry_fail(KRY_ERR_FILE, "%s", "\302\2331\2332\377\303");
     assert_string_equal(kry_last_error(), "??1?2??");
     (void)kry_fail(KRY_ERR_FILE, "%s", "\xc0\xaf\xe0\x80\xaf\xed\xa0\x80\xf4\x90\x80\x80");
     assert_string_equal(kry_last_error(), "????????????");
+}
+
+static void fail__numbers_in_a_language_with_commas(void **state)
+{
+    char text[40];
+    (void)state;
+    if (!take_decimal_comma()) SKIP("no such locale can be had");
+    snprintf(text, sizeof text, "%.2f", 1.5);
+    assert_string_equal(text, "1,50");
+    (void)kry_fail(KRY_ERR_FILE, "%.2f %g %.1e", 1.5, 0.25, 1.5e-9);
+    assert_string_equal(kry_last_error(), "1.50 0.25 1.5e-09");
+    assert_int_equal(kry_print(text, sizeof text, "%g", 2.5), 3);
+    assert_string_equal(text, "2.5");
+    assert_string_equal(localeconv()->decimal_point, ",");
+    setlocale(LC_NUMERIC, "C");
 }
 
 static void *other_thread(void *clean)
@@ -114,6 +132,7 @@ int main(void)
         cmocka_unit_test(fail__old_message_as_argument),
         cmocka_unit_test(fail__too_long_is_cut),
         cmocka_unit_test(fail__nothing_but_text),
+        cmocka_unit_test(fail__numbers_in_a_language_with_commas),
         cmocka_unit_test(last_error__belongs_to_the_thread),
         cmocka_unit_test(cl_check__sorts_memory_from_the_rest),
         cmocka_unit_test(now__goes_forward),

@@ -12,6 +12,7 @@
 
 #include "base/hooks.h"
 #include "operator/op.h"
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,30 @@
         print_message("# SKIP %s\n", why); \
         return;                            \
     } while (0)
+
+/* From now on numbers have a decimal comma: in German, if that is installed, else in a locale that localedef makes. */
+static inline bool take_decimal_comma(void)
+{
+    static const char *const names[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE" };
+    char folder[] = "/tmp/kry-comma.XXXXXX", command[400];
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (setlocale(LC_NUMERIC, names[i])) return true;
+    if (!mkdtemp(folder)) return false;
+    snprintf(command, sizeof command,
+             "printf 'LC_NUMERIC\\ndecimal_point \",\"\\nthousands_sep \".\"\\ngrouping 3;3\\nEND "
+             "LC_NUMERIC\\n' >%s/source && "
+             "localedef -c -i %s/source -f ANSI_X3.4-1968 %s/comma >%s/log 2>&1; test -e "
+             "%s/comma/LC_NUMERIC",
+             folder, folder, folder, folder, folder);
+    const bool made = system(command) == 0; /* NOLINT(cert-env33-c) */
+    setenv("LOCPATH", folder, 1);
+    const bool taken = made && setlocale(LC_NUMERIC, "comma");
+    unsetenv("LOCPATH");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    (void)!system(command); /* NOLINT(cert-env33-c) */
+    return taken;
+}
 
 #define OK(call)                                                                                  \
     do {                                                                                          \

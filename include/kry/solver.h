@@ -355,7 +355,7 @@ typedef struct kry_column {
  * one: the first that did not end with KRY_OK, else the one that took most iterations; `why` says which. */
 struct kry_result {
     kry_reason reason;
-    char why[200]; /* one sentence with the value that decided */
+    char why[400]; /* one sentence with the value that decided */
     int64_t iterations;
     int64_t resident_iterations; /* of them in a persistent kernel; see kry_resident */
     int restarts;                /* times the method began anew from the true residual */
@@ -383,7 +383,7 @@ struct kry_result {
     int64_t double_iterations; /* of `iterations`, in double */
     int64_t outer_iterations;  /* products with A in double outside of these */
     int promotions;            /* how often a slower scheme took over */
-    char promoted_why[200];    /* one sentence on the last time; "": none did */
+    char promoted_why[400];    /* one sentence on the last time; "": none did */
     /* Of several columns. `solve_seconds` and `bytes` are then those of all of them, and there is no
      * history. */
     int64_t columns; /* 0: b has one */
@@ -392,7 +392,7 @@ struct kry_result {
                                  columns or its release */
     /* Of method=auto: the choice that ended the solve, and what was seen of A; else "". `promotions` counts the
      * choices that were left, and promoted_why says why the last one was. */
-    char chosen[200];
+    char chosen[400];
     /* True residuals on the way, counted as in `history`: of the guess, of each x from which the method began
      * anew, and of the end. At most 64: where there were more the last one is the end's, and those
      * before it are left out. Owned as `history`; none of several columns. */

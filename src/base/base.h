@@ -6,6 +6,7 @@
 
 #include <kry/kry.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -115,6 +116,11 @@ const char *kry_read_double(const char *at, const char *end, double *value);
 /* Print like %.*g with a decimal point in any locale; digits 0: the fewest of 15, 16 or 17 that read back
  * to the bit. Returns the length. */
 int kry_print_double(char *text, size_t size, int digits, double value);
+/* snprintf and vsnprintf with a decimal point in any locale: all text that has numbers with a fraction goes through them. */
+int kry_print(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int kry_vprint(char *text, size_t size, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 /* Whether `text` is one whole number and nothing more. */
 bool kry_parse_int64(const char *text, int64_t *value);
 
@@ -132,7 +138,7 @@ typedef const kry_word *kry_word_at(int i); /* as kry_solver_word */
 int kry_word_find(kry_word_at *at, const char *letters, size_t length);
 /* Which of the words of a "name=a|b|c" or "name[:a|b|c]" it is, from 0; -1: none of them. */
 int kry_word_choose(const kry_word *word, const char *choice);
-/* "a, b[:N], c": the forms of words number `from` up to, but not including, `to`. Returns text. */
-const char *kry_word_list(kry_word_at *at, int from, int to, char *text, size_t size);
+/* *text := "a, b[:N], c", the forms of words number `from` up to, but not including, `to`; to be freed. */
+kry_status kry_word_list(kry_word_at *at, int from, int to, char **text);
 
 #endif

@@ -161,6 +161,23 @@ static locale_t enter_c_locale(void)
     return uselocale(c_locale);
 }
 
+int kry_vprint(char *text, size_t size, const char *format, va_list args)
+{
+    locale_t old = enter_c_locale();
+    const int length = vsnprintf(text, size, format, args);
+    uselocale(old);
+    return length;
+}
+
+int kry_print(char *text, size_t size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int length = kry_vprint(text, size, format, args);
+    va_end(args);
+    return length;
+}
+
 int kry_print_double(char *text, size_t size, int digits, double value)
 {
     locale_t old = enter_c_locale();

@@ -1,6 +1,5 @@
 /* status.c - status texts, the last error of a thread, the clock. */
 #include "base/base.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -39,8 +38,11 @@ static int character(const unsigned char *s)
         code = code << 6 | (s[i] & 0x3f);
     }
     if (code < 0x20) return code == '\n' || code == '\t';
-    const bool control = code >= 0x7f && code < 0xa0, surrogate = code >> 11 == 0x1b;
-    return control || surrogate || code < least[length] || code > 0x10ffff ? 0 : length;
+    const bool control = code >= 0x7f && code < 0xa0, surrogate = code >> 11 == 0x1b,
+               /* those that only change the direction of what follows */
+        turns = code == 0x61c || code == 0x200e || code == 0x200f ||
+                (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+    return control || turns || surrogate || code < least[length] || code > 0x10ffff ? 0 : length;
 }
 
 /* Messages quote files and the names of files, whose bytes a terminal must not obey. */
@@ -58,7 +60,7 @@ kry_status kry_fail(kry_status status, const char *format, ...)
     char text[sizeof last_error]; /* an argument may be the old message itself */
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    kry_vprint(text, sizeof text, format, args);
     va_end(args);
     make_printable(text);
     snprintf(last_error, sizeof last_error, "%s", text);

@@ -24,15 +24,18 @@ int kry_word_choose(const kry_word *word, const char *choice)
     }
 }
 
-const char *kry_word_list(kry_word_at *at, int from, int to, char *text, size_t size)
+kry_status kry_word_list(kry_word_at *at, int from, int to, char **text)
 {
-    size_t used = 0;
+    kry_status st = KRY_OK;
+    size_t size = 1, used = 0;
 
-    text[0] = 0;
-    for (int i = from; i < to && at(i) && used < size; i++)
+    for (int i = from; i < to && at(i); i++) size += strlen(at(i)->form) + 2;
+    TRY(kry_alloc(size, 1, text));
+    for (int i = from; i < to && at(i); i++)
         used +=
-            (size_t)snprintf(text + used, size - used, "%s%s", i > from ? ", " : "", at(i)->form);
-    return text;
+            (size_t)snprintf(*text + used, size - used, "%s%s", i > from ? ", " : "", at(i)->form);
+done:
+    return st;
 }
 
 /* How many letters to change, insert, drop or swap to turn the n letters of b into the m of a. */

@@ -57,9 +57,9 @@ bool kry_cache_directory(char *dir, size_t size)
     int n = -1;
     if (own)
         n = snprintf(dir, size, "%s", own);
-    else if (xdg && *xdg)
+    else if (xdg && *xdg == '/') /* relative ones are to be left alone, says XDG's specification */
         n = snprintf(dir, size, "%s/kry", xdg);
-    else if (home && *home)
+    else if (home && *home == '/')
         n = snprintf(dir, size, "%s/.cache/kry", home);
     if (n <= 0 || (size_t)n >= size) return false;
     int folder = open_folder(dir);

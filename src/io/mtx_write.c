@@ -41,7 +41,7 @@ static bool put_entry(gzFile file, const kry_mtx *m, int64_t e)
     if (m->field != KRY_MTX_PATTERN) {
         if (at) line[at++] = ' ';
         if (m->field == KRY_MTX_INTEGER)
-            at += snprintf(line + at, sizeof line - (size_t)at, "%.0f", m->val[e]);
+            at += kry_print(line + at, sizeof line - (size_t)at, "%.0f", m->val[e]);
         else
             at += kry_print_double(line + at, sizeof line - (size_t)at, 0, m->val[e]);
     }

@@ -135,11 +135,11 @@ static kry_status read_spec(const char *func, const char *text, const kind **fou
                             kry_problem_spec *s)
 {
     kry_status st = KRY_OK;
-    char list[640], hint[64];
+    char *list = NULL, hint[64];
     size_t length = strcspn(text, ":");
     int i = kry_word_find(kind_at, text, length);
 
-    kry_word_list(kind_at, 0, COUNT(kinds), list, sizeof list);
+    TRY(kry_word_list(kind_at, 0, COUNT(kinds), &list));
     CHECK(i >= 0, KRY_ERR_PARSE, "%s: unknown problem \"%s\"; there are %s%s", func, text, list,
           kry_word_hint(text, list, hint, sizeof hint));
     *found = &kinds[i];
@@ -147,6 +147,7 @@ static kry_status read_spec(const char *func, const char *text, const kind **fou
           "%s: \"%s\" is not %s with sizes from 1 to %lld%s; there are %s", func, text,
           (*found)->word.form, (long long)(*found)->most, (*found)->word.meaning, list);
 done:
+    free(list);
     return st;
 }
 

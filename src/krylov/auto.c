@@ -38,9 +38,9 @@ typedef struct automatic {
     bool limits;    /* max_iter is kry's own choice */
     bool failed;    /* the last solve: the next one begins with the first choice again */
     int promotions; /* of the solve under way */
-    char left[200]; /* why the last choice was left */
+    char left[400]; /* why the last choice was left */
     progress now;
-    char text[600], chosen[200]; /* for kry_op_describe */
+    char text[600], chosen[400]; /* for kry_op_describe */
 } automatic;
 
 static const kry_choice *choice_of(const automatic *S) { return &S->choices.choice[S->at]; }
@@ -116,7 +116,7 @@ static kry_status make(automatic *S, int from)
         TRY(take_words(&S->choices.choice[at], &o));
         st = make_choice(S, at, &o, &made);
         if (!is_refusal(st)) break;
-        snprintf(S->left, sizeof S->left, "%.20s: %.170s", S->choices.choice[at].method,
+        snprintf(S->left, sizeof S->left, "%.20s: %.370s", S->choices.choice[at].method,
                  kry_last_error());
     }
     TRY(st);
@@ -210,7 +210,7 @@ static kry_status go_on(automatic *S, const kry_result *res, bool *again)
     kry_status st = KRY_OK;
     char left[sizeof S->left];
 
-    snprintf(left, sizeof left, "%.20s: %.150s", choice_of(S)->method,
+    snprintf(left, sizeof left, "%.20s: %.370s", choice_of(S)->method,
              S->now.leaves ? "it would take too long" : res->why);
     st = make(S, S->at + 1);
     *again = st >= 0 || S->now.leaves;
@@ -346,7 +346,10 @@ static kry_status create(const kry_op *A, const kry_options *o, kry_op **solver)
     automatic *S = NULL;
     kry_op_shape shape = A->shape;
 
-    TRY(kry_op_check_square("kry_solver_create", A));
+    CHECK(shape.rows == shape.cols, KRY_ERR_SHAPE,
+          "kry_solver_create: A is %lld-by-%lld, and must be square for method auto; lsqr and lsmr "
+          "take any shape",
+          (long long)shape.rows, (long long)shape.cols);
     TRY(kry_alloc(1, sizeof *S, &S));
     S->A = kry_op_retain(A);
     S->options = *o;

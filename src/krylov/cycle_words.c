@@ -4,6 +4,7 @@
 #include <kry/words.h>
 #include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct settings {
@@ -80,7 +81,7 @@ static kry_status set(const char *family, int of, char *word, settings *s)
     const size_t length = strcspn(word, "=");
     const char *value = word[length] ? word + length + 1 : "";
     const int i = kry_word_find(kry_multigrid_word, word, length);
-    char list[600], hint[64];
+    char *list = NULL, hint[64];
     int choice;
     bool good = i >= 0 && table[i].of & of;
 
@@ -93,11 +94,12 @@ static kry_status set(const char *family, int of, char *word, settings *s)
             good = kry_read_double(value, value + strlen(value), field) == value + strlen(value);
         if (w->kind == KRY_WORD_WHOLE) good = put_whole(value, table[i].size, field);
     }
-    kry_word_list(kry_multigrid_word, 0, COUNT(table), list, sizeof list);
+    TRY(kry_word_list(kry_multigrid_word, 0, COUNT(table), &list));
     CHECK(good, KRY_ERR_PARSE,
           "kry_precond_create: '%s' is no setting of %s; the settings of mg and amg are %s%s", word,
           family, list, i < 0 ? kry_word_hint(word, list, hint, sizeof hint) : "");
 done:
+    free(list);
     return st;
 }
 

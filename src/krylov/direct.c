@@ -191,8 +191,9 @@ static void direct_describe(const void *self, kry_op_info *info)
 
     if (!F->engine) return; /* A is empty */
     if (!S->condition && kry_factor_condition(F, &S->condition) < 0) S->condition = NAN;
-    snprintf(S->text, sizeof S->text, "%s, factors of %.3g bytes on the host, condition about %.0e",
-             F->engine->name, F->engine->bytes(F->self), S->condition);
+    kry_print(S->text, sizeof S->text,
+              "%s, factors of %.3g bytes on the host, condition about %.0e", F->engine->name,
+              F->engine->bytes(F->self), S->condition);
     info->variant = S->text;
 }
 

@@ -30,10 +30,10 @@ kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *s
           "%s: rtol = %g is not at least 0 and below 1, where x = 0 would do", who, stop->rtol);
     CHECK(stop->atol >= 0 && stop->atol < INFINITY, KRY_ERR_ARGUMENT,
           "%s: atol = %g is not at least 0 and finite", who, stop->atol);
-    CHECK(stop->max_iter >= 0, KRY_ERR_ARGUMENT, "%s: max_iter = %lld", who,
+    CHECK(stop->max_iter >= 0, KRY_ERR_ARGUMENT, "%s: max_iter = %lld, must be at least 0", who,
           (long long)stop->max_iter);
-    CHECK(stop->check_every >= 0, KRY_ERR_ARGUMENT, "%s: check_every = %lld", who,
-          (long long)stop->check_every);
+    CHECK(stop->check_every >= 0, KRY_ERR_ARGUMENT, "%s: check_every = %lld, must be at least 0",
+          who, (long long)stop->check_every);
     CHECK((unsigned)stop->test <= KRY_STOP_NEVER, KRY_ERR_ARGUMENT, "%s: test = %d is none", who,
           (int)stop->test);
     CHECK(stop->rtol == 0 || stop->rtol >= roundoff, KRY_ERR_ARGUMENT,
@@ -50,9 +50,9 @@ const char *kry_stop_text(const kry_stop *stop, char *text, size_t size)
     if (stop->test == KRY_STOP_NEVER)
         snprintf(text, size, "exactly %lld iterations", (long long)stop->max_iter);
     else
-        snprintf(text, size, "rtol=%g atol=%g maxit=%lld%s", stop->rtol, stop->atol,
-                 (long long)stop->max_iter,
-                 stop->test == KRY_STOP_BACKWARD ? " stop=backward" : "");
+        kry_print(text, size, "rtol=%g atol=%g maxit=%lld%s", stop->rtol, stop->atol,
+                  (long long)stop->max_iter,
+                  stop->test == KRY_STOP_BACKWARD ? " stop=backward" : "");
     return text;
 }
 
@@ -151,25 +151,25 @@ static kry_reason breakdown(const kry_judge *J, const kry_story *s, char *why, s
 
     if (s->end == KRY_END_PRECOND || s->end == KRY_END_MATRIX) {
         const kry_breakdown *word = J->words[s->end == KRY_END_MATRIX];
-        snprintf(why, size, "%s = %.3g at iteration %lld %s", word->quantity, s->end_value, k,
-                 word->meaning);
+        kry_print(why, size, "%s = %.3g at iteration %lld %s", word->quantity, s->end_value, k,
+                  word->meaning);
         return word->reason;
     }
     if (s->end == KRY_END_DIVERGED) {
-        snprintf(why, size,
-                 "the residual grew from %.3e to %.3e in %lld iterations: the iteration diverges; "
-                 "take another method, or a smaller omega if it has one",
-                 s->history[0], s->end_value, k);
+        kry_print(why, size,
+                  "the residual grew from %.3e to %.3e in %lld iterations: the iteration diverges; "
+                  "take another method, or a smaller omega if it has one",
+                  s->history[0], s->end_value, k);
         return KRY_DIVERGED;
     }
     if (s->end == KRY_END_SLOW) {
-        snprintf(why, size,
-                 "%.0f iterations in single were not enough to reduce the residual of %.3e by a "
-                 "factor of %g",
-                 s->end_value, J->least, 1 / J->drop);
+        kry_print(why, size,
+                  "%.0f iterations in single were not enough to reduce the residual of %.3e by a "
+                  "factor of %g",
+                  s->end_value, J->least, 1 / J->drop);
         return KRY_TRUE_RESIDUAL_STAGNATED;
     }
-    snprintf(why, size, "the recurrence ran into %g at iteration %lld", s->end_value, k);
+    kry_print(why, size, "the recurrence ran into %g at iteration %lld", s->end_value, k);
     return KRY_NOT_FINITE;
 }
 
@@ -193,42 +193,41 @@ static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, 
     long long k = (long long)s->iteration;
 
     if (t <= J->target && proves_nothing(J, t)) {
-        snprintf(
-            why, size,
-            "the true residual is computed as %.3e, but rounding alone may make %.1e of ||b|| = "
-            "%.3e: the target of %.3e (atol) is too small to be verified",
-            t, J->roundoff * J->norm_b, J->norm_b, J->target);
+        kry_print(why, size,
+                  "||b - A x|| is computed as %.3e, but rounding alone may make %.1e of ||b|| = "
+                  "%.3e: the target of %.3e (atol) is too small to be verified",
+                  t, J->roundoff * J->norm_b, J->norm_b, J->target);
         return KRY_TRUE_RESIDUAL_STAGNATED;
     }
     if (t <= J->target && J->restarts < 0) {
-        snprintf(why, size, "the guess has a true residual of %.3e already", t);
+        kry_print(why, size, "the guess has ||b - A x|| = %.3e already", t);
         return KRY_CONVERGED_GUESS;
     }
     if (t <= J->target) {
-        snprintf(why, size, "the true residual is %.3e", t);
+        kry_print(why, size, "||b - A x|| = %.3e", t);
         return KRY_CONVERGED;
     }
     if (!isfinite(t)) {
-        snprintf(why, size,
-                 J->drop ? "the true residual (%g) of what %lld iterations in single came to grew "
-                           "out of bounds"
-                         : "the true residual is %g after %lld iterations",
-                 t, k);
+        kry_print(why, size,
+                  J->drop ? "||b - A x|| (%g) of what %lld iterations in single came to grew "
+                            "out of bounds"
+                          : "||b - A x|| is %g after %lld iterations",
+                  t, k);
         return KRY_NOT_FINITE;
     }
     if (minimises(J) && J->regular && J->gradient > 0) {
-        snprintf(why, size,
-                 "the true residual is %.3e, wanted %.3e, though ||A'r|| is %.1e ||A|| ||r||: A is "
-                 "singular and x a least-squares solution, or ill-conditioned: scale its columns, "
-                 "or take a smaller rtol",
-                 t, J->target, J->gradient);
+        kry_print(why, size,
+                  "||b - A x|| = %.3e, wanted %.3e, though ||A'r|| is %.1e ||A|| ||r||: A is "
+                  "singular and x a least-squares solution, or ill-conditioned: scale its columns, "
+                  "or take a smaller rtol",
+                  t, J->target, J->gradient);
         return KRY_INCONSISTENT;
     }
     if (minimises(J)) {
-        snprintf(why, size,
-                 "a least-squares solution: ||A'r|| is %.1e ||A|| ||r||, so that no x makes "
-                 "r = b - A x noticeably smaller than %.3e",
-                 J->gradient, t);
+        kry_print(why, size,
+                  "a least-squares solution: ||A'r|| is %.1e ||A|| ||r||, so that no x makes "
+                  "r = b - A x noticeably smaller than %.3e",
+                  J->gradient, t);
         return KRY_CONVERGED_LEAST_SQUARES;
     }
     if (s->monitor_stopped) {
@@ -236,19 +235,20 @@ static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, 
         return KRY_MONITOR_STOP;
     }
     if (J->stop.test == KRY_STOP_NEVER && (!s->end || nothing_left(J, s))) {
-        snprintf(why, size, "%lld iterations, as asked: the true residual is %.3e", k, t);
+        kry_print(why, size, "%lld iteration%s, as asked: ||b - A x|| = %.3e", k, k == 1 ? "" : "s",
+                  t);
         return KRY_ITERATIONS_DONE;
     }
     if (s->end == KRY_END_CONVERGED || (s->end && J->last_claim >= 0 && !J->drop)) {
-        snprintf(why, size,
-                 "the recurrence claims %.3e, but the true residual stays at %.3e: the limit of "
-                 "this precision for this matrix",
-                 s->residual, t);
+        kry_print(why, size,
+                  "the recurrence claims %.3e, but ||b - A x|| stays at %.3e: the limit of "
+                  "this precision for this matrix",
+                  s->residual, t);
         return KRY_TRUE_RESIDUAL_STAGNATED;
     }
     if (s->end) return breakdown(J, s, why, size);
-    snprintf(why, size, "%lld iterations were not enough: residual %.3e, wanted %.3e", k, t,
-             J->target);
+    kry_print(why, size, "%lld iteration%s not enough: ||b - A x|| = %.3e, wanted %.3e", k,
+              k == 1 ? " was" : "s were", t, J->target);
     return KRY_ITERATION_LIMIT;
 }
 
@@ -272,18 +272,18 @@ static void check_consistency(const kry_judge *J, double along, kry_result *res)
         res->true_residual = hypot(res->true_residual, along);
         if (res->true_residual <= res->target) return;
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
-        snprintf(res->why, sizeof res->why,
-                 "the true residual is %.3e, of which %.3e lies along the null space that A is "
-                 "promised to have: A does not map it to zero",
-                 res->true_residual, along);
+        kry_print(res->why, sizeof res->why,
+                  "||b - A x|| = %.3e, of which %.3e lies along the null space that A is "
+                  "promised to have: A does not map it to zero",
+                  res->true_residual, along);
         return;
     }
     if (J->inconsistent <= res->target || J->stop.test == KRY_STOP_NEVER) return;
     res->reason = KRY_INCONSISTENT;
-    snprintf(res->why, sizeof res->why,
-             "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "
-             "nothing; without that the true residual is %.3e",
-             J->inconsistent, res->norm_b, res->true_residual);
+    kry_print(res->why, sizeof res->why,
+              "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "
+              "nothing; without that ||b - A x|| = %.3e",
+              J->inconsistent, res->norm_b, res->true_residual);
 }
 
 void kry_judge_conclude(kry_judge *J, double t, double along, bool other, kry_result *res)
@@ -294,12 +294,12 @@ void kry_judge_conclude(kry_judge *J, double t, double along, bool other, kry_re
     res->true_residual = t;
     if (met && kry_reason_status(res->reason) != KRY_OK) {
         res->reason = KRY_CONVERGED;
-        snprintf(res->why, sizeof res->why, "the true residual is %.3e%s", t,
-                 other ? ", of the best x that was seen" : ", x being clear of the null space");
+        kry_print(res->why, sizeof res->why, "||b - A x|| = %.3e%s", t,
+                  other ? ", of the best x that was seen" : ", x being clear of the null space");
     } else if (!met && claims) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
-        snprintf(res->why, sizeof res->why,
-                 "the true residual of the x that is returned is %.3e, wanted %.3e", t, J->target);
+        kry_print(res->why, sizeof res->why,
+                  "the true residual of the x that is returned is %.3e, wanted %.3e", t, J->target);
     } else if (other && !J->told) {
         size_t used = strlen(res->why);
         snprintf(res->why + used, sizeof res->why - used, "; x is the best that was seen");

@@ -47,7 +47,10 @@ static kry_status check(const kry_op *A, const void *setup)
     const kry_method *method = s->method;
     const bool rectangular = method->takes == KRY_TAKES_RECTANGULAR;
 
-    if (!rectangular) TRY(kry_op_check_square(method->who, A));
+    const kry_op_shape *shape = kry_op_get_shape(A);
+    CHECK(rectangular || shape->rows == shape->cols, KRY_ERR_SHAPE,
+          "%s: A is %lld-by-%lld, and must be square; methods lsqr and lsmr take any shape",
+          method->who, (long long)shape->rows, (long long)shape->cols);
     CHECK(!rectangular || !A->dev->team, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is for one device, and this is a team of %d: there are no products with "
           "the transpose on teams",

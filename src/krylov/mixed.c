@@ -153,14 +153,14 @@ static kry_status flexible(kry_mixed *M, kry_terms *terms, kry_result *res)
     TRY(agree_on_end(M));
     if (M->now.stalled && res->reason == KRY_MONITOR_STOP) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
-        snprintf(res->why, sizeof res->why,
-                 "%d steps around solves in single did not halve the residual of %.3e",
-                 stall_steps(M), M->now.best);
+        kry_print(res->why, sizeof res->why,
+                  "%d steps around solves in single did not halve the residual of %.3e",
+                  stall_steps(M), M->now.best);
     } else if (M->now.spent && res->reason == KRY_MONITOR_STOP) {
         res->reason = KRY_ITERATION_LIMIT;
-        snprintf(res->why, sizeof res->why,
-                 "%lld iterations in single were not enough: residual %.3e, wanted %.3e",
-                 (long long)M->inner.iterations, res->true_residual, res->target);
+        kry_print(res->why, sizeof res->why,
+                  "%lld iterations in single were not enough: residual %.3e, wanted %.3e",
+                  (long long)M->inner.iterations, res->true_residual, res->target);
     }
 done:
     return st;
@@ -194,7 +194,7 @@ static bool promote(kry_mixed *M, kry_result *res, kry_result *story)
     const bool limited = M->limits && res->reason == KRY_ITERATION_LIMIT;
     if (st != KRY_STAGNATED && st != KRY_BREAKDOWN && !limited) return false;
     story->promotions++;
-    snprintf(story->promoted_why, sizeof story->promoted_why, "%s: %.180s",
+    snprintf(story->promoted_why, sizeof story->promoted_why, "%s: %.370s",
              kry_scheme_word(M->now.scheme), res->why);
     /* Where single is slow the flexible method, whose solves in single are short, is slower still; and it needs
      * a symmetric A. */

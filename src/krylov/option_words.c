@@ -3,6 +3,7 @@
 #include "krylov/options.h"
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define METHOD_WORD(word, name, number) word "|"
@@ -72,18 +73,24 @@ const kry_word *kry_solver_word(int i)
 static kry_status set_choice(const char *who, const kry_word *w, const char *value, void *field)
 {
     kry_status st = KRY_OK;
-    char list[128] = "", hint[64];
-    int choice = kry_word_choose(w, value);
+    const char *choices = strchr(w->form, '=') + 1;
+    const int choice = kry_word_choose(w, value);
+    char *list = NULL, hint[64];
     size_t used = 0;
 
-    for (const char *c = strchr(w->form, '=') + 1; *c && used + 3 < sizeof list; c++) {
+    if (choice >= 0) {
+        memcpy(field, &choice, sizeof choice); /* an enum, in the order of the form */
+        return KRY_OK;
+    }
+    TRY(kry_alloc(2 * strlen(choices) + 1, 1, &list));
+    for (const char *c = choices; *c; c++) {
         if (*c == '|') list[used++] = ',';
         list[used++] = *c == '|' ? ' ' : *c;
     }
-    CHECK(choice >= 0, KRY_ERR_PARSE, "%s: %s '%s' is none of %s%s", who, w->name, value, list,
+    CHECK(false, KRY_ERR_PARSE, "%s: %s '%s' is none of %s%s", who, w->name, value, list,
           kry_word_hint(value, list, hint, sizeof hint));
-    memcpy(field, &choice, sizeof choice); /* an enum, in the order of the form */
 done:
+    free(list);
     return st;
 }
 
@@ -131,11 +138,11 @@ static bool is_default(const kry_options *o, const kry_word *w, const void *fiel
 static kry_status set_option(kry_options *o, const char *name, const char *value)
 {
     kry_status st = KRY_OK;
-    char list[512], hint[64];
+    char *list = NULL, hint[64];
     int i = kry_word_find(kry_solver_word, name, strlen(name));
     bool good = true;
 
-    kry_word_list(kry_solver_word, 0, COUNT(table), list, sizeof list);
+    TRY(kry_word_list(kry_solver_word, 0, COUNT(table), &list));
     CHECK(i >= 0, KRY_ERR_PARSE, "kry_solver_create: '%s' is none of %s%s", name, list,
           kry_word_hint(name, list, hint, sizeof hint));
     const kry_word *w = &table[i].word;
@@ -157,6 +164,7 @@ static kry_status set_option(kry_options *o, const char *name, const char *value
           name, value, name);
     if (strcmp(value, "none")) o->given |= 1u << i; /* "none" may be said to every method */
 done:
+    free(list);
     return st;
 }
 

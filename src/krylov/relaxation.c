@@ -157,8 +157,8 @@ static void relaxation_describe(const void *self, kry_op_info *info)
 {
     relaxation *S = (relaxation *)self; /* the text is no part of its value */
 
-    snprintf(S->text, sizeof S->text, "%s, omega=%g", S->in_place ? "red-black sor" : "jacobi",
-             S->omega);
+    kry_print(S->text, sizeof S->text, "%s, omega=%g", S->in_place ? "red-black sor" : "jacobi",
+              S->omega);
     info->variant = S->text;
 }
 

@@ -211,9 +211,9 @@ static void reordered_describe(void *self, kry_op_info *info)
     reordered *R = self;
 
     kry_op_describe(R->solver, info);
-    snprintf(R->text, sizeof R->text,
-             "%.400s, reverse Cuthill-McKee order (mean bandwidth %.4g, given %.4g)", info->variant,
-             R->bandwidth[1], R->bandwidth[0]);
+    kry_print(R->text, sizeof R->text,
+              "%.400s, reverse Cuthill-McKee order (mean bandwidth %.4g, given %.4g)",
+              info->variant, R->bandwidth[1], R->bandwidth[0]);
     info->variant = R->text;
 }
 

@@ -34,7 +34,7 @@ static void take_column(kry_op *solver, int64_t j, const kry_result *one, kry_re
         *all = *one;
         all->history = NULL, all->history_count = 0;
         all->checks = NULL, all->check_count = 0;
-        snprintf(all->why, sizeof all->why, "column %lld: %.170s", (long long)j, one->why);
+        snprintf(all->why, sizeof all->why, "column %lld: %.370s", ROW(j), one->why);
     }
     all->solve_seconds = seconds, all->bytes = bytes;
 }
@@ -117,6 +117,11 @@ kry_status kry_solve_sized(const kry_op *solver, const kry_vec *b, kry_vec *x, k
     CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve: NULL");
     CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve: '%s' is not a solver",
           solver->table->kind);
+    CHECK(b->n == solver->shape.rows && x->n == solver->shape.cols && b->k == x->k, KRY_ERR_SHAPE,
+          "kry_solve: A is %lld-by-%lld, but b is %lld-by-%lld and x %lld-by-%lld",
+          (long long)solver->shape.rows, (long long)solver->shape.cols, (long long)b->n,
+          (long long)b->k, (long long)x->n, (long long)x->k);
+    CHECK(!kry_vec_overlap(b, x), KRY_ERR_ARGUMENT, "kry_solve: b and x overlap");
     TRY(kry_op_check_operands("kry_solve", solver, b, solver->shape.rows, x, solver->shape.cols));
     CHECK(b->k > 0, KRY_ERR_SHAPE, "kry_solve: b has no column");
     TRY(kry_op_begin_solve("kry_solve", solver, false));

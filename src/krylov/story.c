@@ -139,7 +139,7 @@ void kry_story_tell(const kry_story *s, kry_reason reason, double true_residual,
 {
     res->reason = reason;
     if (s->anew)
-        snprintf(res->why, sizeof res->why, "%.125s; %d breakdown%s, then a new beginning", why,
+        snprintf(res->why, sizeof res->why, "%.340s; %d breakdown%s, then a new beginning", why,
                  s->anew, s->anew > 1 ? "s" : "");
     else
         snprintf(res->why, sizeof res->why, "%s", why);

@@ -9,6 +9,7 @@
 #include <kry/precond.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* In the order of the table below. */
@@ -183,14 +184,14 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 {
     kry_status st = KRY_OK;
     saying said = { .settings = NULL };
-    char list[500], rest[128], hint[64];
+    char *list = NULL, rest[128], hint[64];
 
     if (M) *M = NULL;
     TRY(GIVEN(M));
     CHECK(A && name, KRY_ERR_ARGUMENT, "kry_precond_create: NULL");
     size_t length = strcspn(name, ":@"), all = strcspn(name, "@");
     int i = kry_word_find(kry_precond_word, name, length);
-    kry_word_list(kry_precond_word, 0, COUNT(preconds), list, sizeof list);
+    TRY(kry_word_list(kry_precond_word, 0, COUNT(preconds), &list));
     CHECK(i >= 0, KRY_ERR_PARSE, "kry_precond_create: '%s' is none of %s%s", name, list,
           kry_word_hint(name, list, hint, sizeof hint));
     CHECK(all - length < sizeof rest, KRY_ERR_PARSE,
@@ -202,6 +203,7 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
     TRY(read_number(name, said.settings, &preconds[i], &said.number));
     TRY(make(A, (enum kind)i, &said, M));
 done:
+    free(list);
     return st;
 }
 
@@ -256,7 +258,7 @@ static kry_status parse_deflation(const char *text, bool first, kry_deflation_pa
     size_t length = strcspn(text, first ? ":" : "=");
     int i = kry_word_find(kry_deflation_word, text, length), choice;
     const char *value = text[length] ? text + length + 1 : "";
-    char list[200], hint[64];
+    char *list = NULL, hint[64];
     bool good = i >= 0 && first == (i < SETTINGS);
 
     if (good) {
@@ -270,12 +272,13 @@ static kry_status parse_deflation(const char *text, bool first, kry_deflation_pa
         if (w->kind == KRY_WORD_CHOICE && (good = (choice = kry_word_choose(w, value)) >= 0))
             memcpy(field, &choice, sizeof choice); /* an enum that counts as the form does */
     }
-    kry_word_list(kry_deflation_word, first ? 0 : SETTINGS, first ? SETTINGS : COUNT(deflations),
-                  list, sizeof list);
+    TRY(kry_word_list(kry_deflation_word, first ? 0 : SETTINGS,
+                      first ? SETTINGS : COUNT(deflations), &list));
     CHECK(good, KRY_ERR_PARSE, "kry_deflation_parse: '%s' is none of %s%s%s", text, list,
           first ? ", with whole numbers K, B > 0" : "",
           i < 0 ? kry_word_hint(text, list, hint, sizeof hint) : "");
 done:
+    free(list);
     return st;
 }
 

@@ -141,9 +141,9 @@ static void keep_decision(kry_device *dev, const char *name, const kry_sparse *h
                           const candidate *winner)
 {
     char value[VALUE];
-    snprintf(value, sizeof value, "%s %.3g s %lld-by-%lld nnz %lld",
-             kry_format_name(winner->format), winner->seconds, (long long)host->rows,
-             (long long)host->cols, (long long)kry_sparse_nnz(host));
+    kry_print(value, sizeof value, "%s %.3g s %lld-by-%lld nnz %lld",
+              kry_format_name(winner->format), winner->seconds, (long long)host->rows,
+              (long long)host->cols, (long long)kry_sparse_nnz(host));
     kry_tuning_set(dev, name, value);
 }
 

@@ -103,9 +103,9 @@ static kry_status build_stages(kry_matrix *A, const kry_sparse *host, cl_mem wra
     }
     kry_stage_pieces(A, s, r.count);
     TRY(kry_matrix_split_stage(A, r.split, r.splits, partial));
-    snprintf(A->variant, sizeof A->variant, "%lld runs, %.1f rows to a run%s", (long long)r.count,
-             r.count ? (double)A->shape.rows / (double)r.count : 0.0,
-             r.splits ? ", long rows split" : "");
+    kry_print(A->variant, sizeof A->variant, "%lld runs, %.1f rows to a run%s", (long long)r.count,
+              r.count ? (double)A->shape.rows / (double)r.count : 0.0,
+              r.splits ? ", long rows split" : "");
 done:
     kry_buffer_release(A->dev, &partial);
     kry_runs_release(&r);
@@ -266,8 +266,8 @@ static kry_status build_on_device(kry_matrix *A, const kry_csr *C, bool *built)
     TRY(kry_stage_buffer(A, s, C->col));
     kry_stage_pieces(A, s, runs);
     A->structure_bytes += 4.0 * (double)(runs + 1);
-    snprintf(A->variant, sizeof A->variant, "%d runs, %.1f rows to a run", runs,
-             (double)rows / (double)runs);
+    kry_print(A->variant, sizeof A->variant, "%d runs, %.1f rows to a run", runs,
+              (double)rows / (double)runs);
 done:
     kry_buffer_release(A->dev, &first);
     return st;

@@ -107,8 +107,8 @@ void kry_op_describe_sized(const kry_op *op, kry_op_info *info, size_t info_size
 kry_status kry_op_check_square(const char *who, const kry_op *op)
 {
     if (op->shape.rows == op->shape.cols) return KRY_OK;
-    return kry_fail(KRY_ERR_SHAPE, "%s: '%s' is %lld-by-%lld", who, op->table->kind,
-                    (long long)op->shape.rows, (long long)op->shape.cols);
+    return kry_fail(KRY_ERR_SHAPE, "%s: '%s' is %lld-by-%lld, and must be square", who,
+                    op->table->kind, (long long)op->shape.rows, (long long)op->shape.cols);
 }
 
 /* ---- one thread at a time --------------------------------------------------------------- */

@@ -66,14 +66,25 @@ int kry_text_character(const char *text)
     return overlong || outside ? 0 : length;
 }
 
+bool kry_text_turns(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    if (s[0] == 0xd8) return s[1] == 0x9c; /* U+061C */
+    if (s[0] != 0xe2) return false;
+    /* U+200E, U+200F, U+202A ... U+202E; U+2066 ... U+2069 */
+    return (s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae))) ||
+           (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+}
+
 const char *kry_text_printable(const char *from, char *text, size_t size)
 {
     size_t used = 0;
     for (int length; *from && used + 4 < size; from += length) {
         const unsigned char first = (unsigned char)*from;
         length = kry_text_character(from);
-        const bool control =
-            first < 0x20 || first == 0x7f || (first == 0xc2 && (unsigned char)from[1] < 0xa0);
+        const bool control = first < 0x20 || first == 0x7f || kry_text_turns(from) ||
+                             (first == 0xc2 && (unsigned char)from[1] < 0xa0);
         if (!length || control)
             text[used++] = '?';
         else
@@ -96,6 +107,9 @@ void kry_text_quoted(FILE *file, const char *text, bool in_page)
         else if (*s < 0x20 || length == 0 || (*s == '<' && in_page))
             fprintf(file, "\\u%04x",
                     length ? *s : 0xfffdu); /* bytes that are no character: U+FFFD */
+        else if (kry_text_turns((const char *)s))
+            fprintf(file, "\\u%04x",
+                    length == 2 ? 0x61cu : 0x2000u | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu));
         else
             fwrite(s, 1, (size_t)length, file);
         s += length ? length : 1;

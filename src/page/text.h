@@ -16,7 +16,9 @@ const char *kry_text_whole(int64_t value, char *text, size_t size);    /* "1 048
 
 /* The bytes of the character of UTF-8 that `text` begins with; 0 if it begins with none. */
 int kry_text_character(const char *text);
-/* A copy for a terminal: control characters and bytes that are no UTF-8 become question marks. */
+/* Whether it begins with a character that only changes the direction of what follows, so that a name looks like another. */
+bool kry_text_turns(const char *text);
+/* A copy for a terminal: control characters, those of direction and bytes that are no UTF-8 become question marks. */
 const char *kry_text_printable(const char *from, char *text, size_t size);
 
 /* JSON: a text in quotes; in a page without <. And a number: the shortest of 15 to 17 digits that reads back as the

@@ -90,7 +90,7 @@ static void print_variant(block_ic *M, double shift)
     char shifted[32] = "", fill[16] = "", how[48] = "";
 
     if (M->fill) snprintf(fill, sizeof fill, " fill=%d", M->fill);
-    if (shift > 0) snprintf(shifted, sizeof shifted, " shift=%g", shift);
+    if (shift > 0) kry_print(shifted, sizeof shifted, " shift=%g", shift);
     if (M->products.sweeps)
         snprintf(how, sizeof how, " sweeps=%d", M->products.sweeps);
     else if (M->products.lower)

@@ -43,8 +43,8 @@ static kry_status find_interval(polynomial *M)
     M->highest = M->given;
     if (!M->given)
         TRY(kry_spectrum_bound("kry_chebyshev_create", M->sweep.A, M->sweep.M, &M->highest));
-    snprintf(M->variant, sizeof M->variant, "degree %d on %.3g ... %.3g", M->degree,
-             M->highest / M->ratio, M->highest);
+    kry_print(M->variant, sizeof M->variant, "degree %d on %.3g ... %.3g", M->degree,
+              M->highest / M->ratio, M->highest);
 done:
     return st;
 }
@@ -188,7 +188,7 @@ static kry_status create(const char *who, const kry_op *A, const polynomial *giv
     TRY(kry_relaxer_create(who, A, &M->sweep));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->work));
     if (M->omega > 0) {
-        snprintf(M->variant, sizeof M->variant, "degree %d, omega %g", M->degree, M->omega);
+        kry_print(M->variant, sizeof M->variant, "degree %d, omega %g", M->degree, M->omega);
         shape.traits &= KRY_SYMMETRIC | (M->degree % 2 ? 0 : KRY_POSITIVE);
     } else {
         TRY(find_interval(M));

@@ -248,8 +248,8 @@ static void name_variant(triangles *M)
         M->parts.positive > 1.5 ? "; rows have large entries > 0, jacobi may be better" : "";
 
     if (f->ssor_ai)
-        snprintf(M->variant, sizeof M->variant, "degree %d, omega %g%s", f->degree, f->omega,
-                 warning);
+        kry_print(M->variant, sizeof M->variant, "degree %d, omega %g%s", f->degree, f->omega,
+                  warning);
     else
         snprintf(M->variant, sizeof M->variant, "%s, %s%s", f->unscaled ? "unscaled" : "scaled",
                  f->drop ? "fill dropped" : "two triangles", warning);

@@ -20,7 +20,7 @@ static const char *verdict_of(const solve_page *s)
 static void put_verdict(FILE *f, const solve_page *s)
 {
     const bool failed = s->status != KRY_OK, done = s->result->reason == KRY_ITERATIONS_DONE;
-    char text[400];
+    char text[sizeof s->result->why + 1];
 
     fprintf(f, "<p class=\"verdict %s\"><b>%s%s</b> ",
             failed ? "bad"

@@ -62,7 +62,7 @@ static kry_status too_late(kry_ranks *R, double waited)
         sched_yield();
     }
     R->broken = true, R->status = KRY_ERR_DEVICE;
-    at = (size_t)snprintf(R->why, sizeof R->why, "%s: waited %.3g s for rank", R->call, waited);
+    at = (size_t)kry_print(R->why, sizeof R->why, "%s: waited %.3g s for rank", R->call, waited);
     for (int r = 0; r < R->t.size && at < sizeof R->why - 24; r++)
         if (r != R->t.rank && !R->count[r])
             at +=

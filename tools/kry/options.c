@@ -11,17 +11,23 @@
 
 static kry_status unknown_option(const command *cmd, const char *word, size_t length)
 {
-    char given[64], list[512] = "", hint[64];
-    size_t used = 0;
+    kry_status st = KRY_OK;
+    char given[64], *list = NULL, hint[64];
+    size_t size = 1, used = 0;
     option opt;
 
     snprintf(given, sizeof given, "--%.*s", (int)length, word);
-    for (int i = 0; options_get(i, &opt) && used < sizeof list; i++)
+    for (int i = 0; options_get(i, &opt); i++) size += strlen(opt.name) + 3;
+    TRY(allocate(size, 1, &list));
+    for (int i = 0; options_get(i, &opt); i++)
         if (opt.commands & cmd->bit)
-            used += (size_t)snprintf(list + used, sizeof list - used, " --%s", opt.name);
-    return *kry_word_hint(given, list, hint, sizeof hint)
-               ? kry_fail(KRY_ERR_PARSE, "unknown option %s%s", given, hint)
-               : kry_fail(KRY_ERR_PARSE, "unknown option %s; there are%s", given, list);
+            used += (size_t)snprintf(list + used, size - used, " --%s", opt.name);
+    CHECK(!*kry_word_hint(given, list, hint, sizeof hint), KRY_ERR_PARSE, "unknown option %s%s",
+          given, hint);
+    CHECK(false, KRY_ERR_PARSE, "unknown option %s; there are%s", given, list);
+done:
+    free(list);
+    return st;
 }
 
 /* ---- values ----------------------------------------------------------------------- */
@@ -35,8 +41,9 @@ static bool is_real(const char *text)
 
 static bool is_whole(const char *text)
 {
-    size_t digits = strspn(text, "0123456789");
-    return digits > 0 && digits < 19 && !text[digits];
+    const size_t digits = strspn(text, "0123456789"), zeros = strspn(text, "0");
+    return digits > 0 && !text[digits] &&
+           (digits - zeros < 19 || !strcmp(text + zeros, "1000000000000000000"));
 }
 
 /* Is `word` one of "a|b|c[:N]"? */
@@ -252,6 +259,7 @@ kry_status options_form(const options *o, kry_values values, form *f)
     int64_t block = options_whole(o->block_size, 0);
     CHECK(block <= INT_MAX, KRY_ERR_PARSE, "--block-size %s is too large", o->block_size);
     f->matrix.block = (int)block;
+    f->matrix.duplicates = o->duplicates && !strcmp(o->duplicates, "add") ? KRY_SUM : KRY_REFUSE;
     TRY(take_blocks(o->blocks, f->blocks));
     const char *precond = options_solver(o, "precond");
     f->modes = precond && !strncmp(precond, "amg", 3);

@@ -167,8 +167,9 @@ static void heading(const chart *c, const report *r)
     const char *slash = strrchr(r->src->name, '/');
     char n[32], nnz[32];
     kry_svg_title(f, LEFT, slash ? slash + 1 : r->src->name);
-    fprintf(f, ": %s in %" PRId64 " iterations</text>\n",
-            r->status == KRY_OK ? "converged" : "not converged", r->result.iterations);
+    fprintf(f, ": %s in %" PRId64 " iteration%s</text>\n",
+            r->status == KRY_OK ? "converged" : "not converged", r->result.iterations,
+            r->result.iterations == 1 ? "" : "s");
     fprintf(f, "<text x=\"%d\" y=\"58\" fill=\"%s\">", LEFT, kry_svg_faint);
     kry_svg_escaped(f, r->method);
     if (strcmp(r->precond, "none")) fputs(", ", f);

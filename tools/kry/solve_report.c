@@ -174,7 +174,8 @@ static void text_outcome(const report *r)
                       : result->reason == KRY_ITERATIONS_DONE ? "done"
                                                               : "converged";
     printf("result     %s: %s\n", end, result->why);
-    printf("           %" PRId64 " iterations", result->iterations);
+    printf("           %" PRId64 " iteration%s", result->iterations,
+           result->iterations == 1 ? "" : "s");
     if (strcmp(r->precision, "mixed") && result->restarts)
         printf(", %d restarts", result->restarts);
     printf("\nresidual   %.3e true, %.3e carried, target %.3e (relative to b)\n",
@@ -182,7 +183,7 @@ static void text_outcome(const report *r)
            kry_relative_residual(&r->result, result->residual),
            kry_relative_residual(&r->result, result->target));
     if (r->has_error)
-        printf("error      %.4e at most, %.4e relative in the 2-norm\n", r->error_inf,
+        printf("error      %.4e in the maximum norm, %.4e relative in the 2-norm\n", r->error_inf,
                r->error_rel);
 }
 
@@ -192,8 +193,9 @@ static void text_columns(const report *r)
 
     for (int64_t c = 0; c < result->columns && c < MOST_COLUMNS; c++) {
         const kry_column *one = &result->column[c];
-        printf("%s%-3" PRId64 " %s, %" PRId64 " iterations, residual %.3e\n",
-               c ? "           " : "columns    ", c, kry_reason_word(one->reason), one->iterations,
+        printf("%s%-3" PRId64 " %s, %" PRId64 " iteration%s, residual %.3e\n",
+               c ? "           " : "columns    ", c + 1, kry_reason_word(one->reason),
+               one->iterations, one->iterations == 1 ? "" : "s",
                one->norm_b > 0 ? one->true_residual / one->norm_b : one->true_residual);
     }
     if (result->columns > MOST_COLUMNS)

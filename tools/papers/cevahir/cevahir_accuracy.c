@@ -57,7 +57,7 @@ typedef struct system_in_double {
 typedef struct outcome {
     double iterations, residual, error; /* the last two relative; NaN: none */
     char refused[400];                  /* why there is none, or it did not converge */
-    char promoted[200];                 /* why mixed precision went on otherwise, "": it did not */
+    char promoted[400];                 /* why mixed precision went on otherwise, "": it did not */
 } outcome;
 
 static kry_status make_operator(const bench *b, const source *src, kry_type type, kry_op **A)

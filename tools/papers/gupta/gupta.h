@@ -41,7 +41,7 @@ typedef struct gupta_run {
     kry_reason reason;
     double seconds, residual, true_residual, error;
     char refused[400]; /* why there was none, or "" */
-    char why[200];     /* what decided about the reason */
+    char why[400];     /* what decided about the reason */
 } gupta_run;
 
 /* `runs` times from x = 0; what comes of the last one. */
