@@ -34,6 +34,9 @@ def main(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     print(f'{os.path.basename(wheel)}: {size:.1f} MiB, {len(names)} files,',
           ', '.join(sorted(os.path.basename(n) for n in names if '.so' in n)))
+    bundled = {os.path.basename(n) for n in names if '.libs/' in n}
+    licences = [n for n in names if '.dist-info/licenses/' in n and not n.endswith('LICENSE')]
+    assert bundled == set() or licences, f'no licences of {bundled}'
     clean = {k: v for k, v in os.environ.items() if not k.startswith(('KRY_', 'OCL_', 'POCL_', 'LD_LIBRARY', 'PYTHON'))}
     clean['KRY_CACHE_DIR'] = ''
     me = [sys.executable, '-I', os.path.abspath(__file__)]

@@ -117,6 +117,22 @@ for command in solve info generate devices bench reproduce tune; do
     grep -q '^Options, output:' "$dir/out" || fail "help $command: no group of options for output"
 done
 expect 2 'no command'
+# Every word of a table stands in the help of the commands that take it.
+for command in solve bench info; do
+    "$kry" help "$command" >"$dir/help" || fail "help $command"
+    for option in $(sed -n 's/^  \(-., \)*--\([a-z-]*\) .*/\2/p' "$dir/help"); do
+        case $command in
+        bench) set -- spmv --problem poisson2d:4 ;;
+        *) set -- --problem poisson2d:4 ;;
+        esac
+        "$kry" "$command" "$@" "--$option" zzzz >"$dir/out" 2>"$dir/err" </dev/null
+        for word in $(sed -n "s/.*--$option zzzz is not there in kry [0-9.]*; there is \([^ ;]*\).*/\1/p" "$dir/err" | tr '|' ' '); do
+            checks=$((checks + 1))
+            sed -n "s/^  .*--$option //p" "$dir/help" | tr '| ' '\n\n' | grep -qxF -e "$word" ||
+                fail "help $command: $word of --$option"
+        done
+    done
+done
 expect 2 'did you mean solve' solv
 expect 2 'did you mean spmv' bench smpv
 expect 2 'did you mean gupta' reproduce gupt
@@ -270,7 +286,7 @@ matrix outside.mtx "$head" '2 2 2' '1 1 1' '3 2 1'
 matrix nan.mtx "$head" '2 2 2' '1 1 nan' '2 2 1'
 matrix inf.mtx "$head" '2 2 2' '1 1 1e999' '2 2 1'
 matrix text.mtx "$head" '2 2 2' '1 1 one' '2 2 1'
-matrix complex.mtx '%%MatrixMarket matrix coordinate complex general' '1 1 1' '1 1 1 0'
+matrix complex.mtx '%%MatrixMarket matrix coordinate complex general' '1 1 1' '1 1 1 2'
 for bad in empty header banner few many counts negative_count huge_count claims negative zero huge \
     outside nan inf text complex; do
     expect 2 "$bad.mtx" solve "$dir/$bad.mtx"
@@ -382,6 +398,36 @@ expect 2 'no_b.mtx' solve "$dir/good.mtx" --rhs "$dir/no_b.mtx"
 expect 0 '"converged": true' solve "$dir/good.mtx" --rhs "$dir/b.mtx" --out "$dir/x.mtx" --format csr \
     --atol 1e-9 --json
 matrix two_b.mtx '%%MatrixMarket matrix array real general' '2 2' 3 3 0 0
+# A file with a matrix and a vector is a system, gzip'd or not; --rhs takes another right-hand side.
+cat "$dir/p.petsc" "$dir/p_b.petsc" >"$dir/system.petsc"
+gzip -c "$dir/system.petsc" >"$dir/zipped.petsc"
+gzip -c "$dir/p_b.petsc" >"$dir/zipped_b.petsc"
+for system in system zipped; do
+    expect 0 "^rhs  *.*$system.petsc" solve "$dir/$system.petsc" --method cg --format csr -o "$dir/again.petsc"
+    cmp -s "$dir/p_x.petsc" "$dir/again.petsc" || fail "the solution of $system.petsc"
+    expect 0 '^rhs  *ones' solve "$dir/$system.petsc" --method cg --format csr -o "$dir/again.petsc" --rhs ones
+    cmp -s "$dir/p_x.petsc" "$dir/again.petsc" && fail "--rhs of $system.petsc"
+    expect 0 '^rhs  *.*zipped_b.petsc' solve "$dir/$system.petsc" --rhs "$dir/zipped_b.petsc" --method cg --format csr -o "$dir/again.petsc"
+    cmp -s "$dir/p_x.petsc" "$dir/again.petsc" || fail "the solution of $system.petsc with a gzip'd vector"
+done
+cat "$dir/p.petsc" "$dir/p_x.petsc" "$dir/p_b.petsc" | head -c 1200 >"$dir/cut.petsc"
+expect 2 'the file ends here' solve "$dir/cut.petsc"
+"$kry" generate poisson2d:3 -o "$dir/p3.petsc" --rhs "$dir/p3_b.petsc" || fail 'a small system for PETSc'
+cat "$dir/p.petsc" "$dir/p3_b.petsc" >"$dir/short.petsc"
+expect 2 'the vector behind the matrix has 9 numbers, and the matrix 25 rows' solve "$dir/short.petsc"
+expect 0 '^rhs  *random' solve "$dir/p.petsc"
+
+# Entries at one place: both lines are named, and added up if that is asked for.
+matrix twice.mtx "$head" '% from elements' '2 2 4' '1 1 3' '2 2 4' '%' '' '1 2 1' '2 2 1'
+expect 2 'twice.mtx:8: row 2, column 2 (counted from 1) has had an entry on line 5. --duplicates add' solve "$dir/twice.mtx"
+expect 2 'twice.mtx:8: row 2, column 2' bench spmv "$dir/twice.mtx" --device host
+expect 0 '"reason": "converged"' solve "$dir/twice.mtx" --duplicates add --json -o "$dir/twice_x.mtx" --rhs ones --method lsqr
+[ "$(sed 1,3d "$dir/twice_x.mtx" | awk '{ printf "%.6f ", $1 }')" = '0.266667 0.200000 ' ] || fail 'a sum of duplicates'
+matrix both.mtx '%%MatrixMarket matrix coordinate real symmetric' '2 2 4' '1 1 3' '2 2 4' '1 2 1' '2 1 1'
+expect 2 'both.mtx:6: row 2, column 1 (counted from 1) mirrors the entry of line 5, and a symmetric file has one triangle' \
+    solve "$dir/both.mtx"
+expect 2 'duplicates' solve "$dir/both.mtx" --duplicates sum
+
 expect 2 'x has 2 columns, and a vector of PETSc has one' solve "$dir/good.mtx" --rhs "$dir/two_b.mtx" -o "$dir/two.petsc"
 expect 0 '"columns": 2, "columns_converged": 2, "column_iterations": .[12], 0.,' solve "$dir/good.mtx" \
     --rhs "$dir/two_b.mtx" --out "$dir/two_x.mtx" --format csr --atol 1e-9 --json
@@ -405,6 +451,10 @@ expect 0 'converged' solve --problem poisson2d:20 --plot "$dir/link.svg"
 [ -L "$dir/link.svg" ] || fail 'the link is gone'
 tail -1 "$dir/target.svg" | grep -q '^</svg>' || fail 'no picture behind the link'
 [ "$(stat -c %a "$dir/target.svg")" = 640 ] || fail 'the mode of a file has changed'
+# A signal that ends the program while it writes leaves the old file, and no other.
+echo old >"$dir/full.mtx"
+(ulimit -f 8 && exec "$kry" generate poisson2d:200 -o "$dir/full.mtx") >"$dir/out" 2>"$dir/err"
+[ "$(cat "$dir/full.mtx")" = old ] || fail 'a file that did not fit took the name of the old one'
 set -- "$dir"/.kry-*
 [ -e "$1" ] && fail "left behind: $1"
 
@@ -416,6 +466,20 @@ LC_ALL=C grep -q "$(printf '[\033\007\377]')" "$dir/out" "$dir/name.svg" && fail
 iconv -f UTF-8 -t UTF-8 "$dir/name.svg" >"$dir/out" 2>&1 || fail 'a picture that is no UTF-8'
 expect 2 'a?]0;title??c.mtx' solve "$dir/${name%b}c.mtx"
 
+# Nor characters that only turn the direction of what follows.
+turned=$(printf 'a\342\200\256b\342\201\246c')
+cp "$dir/good.mtx" "$dir/$turned.mtx"
+expect 0 'a?b?c.mtx' solve "$dir/$turned.mtx" --format csr --rhs "$dir/b.mtx" --plot "$dir/turned.svg" --html "$dir/turned.html"
+LC_ALL=C grep -q "$(printf '\342\200\256')\|$(printf '\342\201\246')" "$dir/out" "$dir/turned.svg" "$dir/turned.html" &&
+    fail 'the direction of a name came through'
+(cd "$dir" && HOME=. XDG_CACHE_HOME='' KRY_CACHE_DIR= && unset KRY_CACHE_DIR && "$kry" solve good.mtx --rhs b.mtx --device host) \
+    >"$dir/out" 2>"$dir/err" || fail 'a relative HOME'
+[ -e "$dir/.cache" ] && fail 'a relative HOME got a cache'
+expect 0 'converged' solve --problem poisson2d:4 --precision mixed --inner 1000000000000000000
+expect 2 'from 0 to 10^18, not "1000000000000000001"' solve --problem poisson2d:4 --maxit 1000000000000000001
+matrix parts.mtx "$half" '4 4 6' '1 1 1' '2 1 -1' '2 2 1' '3 3 1' '4 3 -1' '4 4 1'
+expect 2 'has 2 parts that no entry connects' solve "$dir/parts.mtx" --null-space pin
+
 # Ctrl-C ends a solve: the iterate is reported and written. A busy machine may take long to begin with it.
 interrupted()
 {
@@ -424,7 +488,7 @@ interrupted()
     sleep "$1"
     kill -INT $!
     wait $!
-    [ $? -eq 130 ] && grep -q 'the monitor asked to stop' "$dir/out" && grep -q '^90000 1$' "$dir/stopped.mtx"
+    [ $? -eq 130 ] && grep -q 'Ctrl-C at iteration' "$dir/out" && grep -q '^90000 1$' "$dir/stopped.mtx"
 }
 checks=$((checks + 1))
 expect 1 'iteration_limit' solve --problem poisson2d:300 --method jacobi --maxit 50 --json # compiles kernels

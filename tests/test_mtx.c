@@ -5,6 +5,8 @@
 #include "unit.h"
 #include <dirent.h>
 #include <locale.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -95,7 +97,15 @@ static const struct bad {
     { "a header cut after the format", 1, "", BANNER "array\n" },
     { "a header cut after the field", 1, "", BANNER "array real\n" },
     { "an unknown format", 1, "", BANNER "elemental real general\n" },
-    { "complex numbers", 1, "'complex'", BANNER "coordinate complex general\n1 1 1\n1 1 1 0\n" },
+    { "complex numbers", 4, "imaginary part is 2",
+      BANNER "coordinate complex general\n2 2 2\n1 1 1 0\n2 2 1 2\n" },
+    { "a complex number of one part", 3, "imaginary part is missing",
+      BANNER "array complex general\n1 1\n1\n" },
+    { "a complex number of three parts", 3, "", BANNER "array complex general\n1 1\n1 0 0\n" },
+    { "an imaginary part that is a word", 3, "'i'", BANNER "array complex general\n1 1\n1 i\n" },
+    { "a negative unsigned integer", 3, "'-1' is negative",
+      BANNER "array unsigned-integer general\n1 1\n-1\n" },
+    { "a comment that ends the entries", 5, "", REAL "2 2 2\n1 1 1\n% two\n" },
     { "hermitian", 1, "'hermitian'", BANNER "coordinate real hermitian\n" },
     { "a byte that is a hyphen but for one bit", 1, "",
       BANNER "coordinate real skew\rsymmetric\n1 1 0\n" },
@@ -163,7 +173,7 @@ static const struct bad {
     { "a fraction in an integer file", 3, "", BANNER "array integer general\n1 1\n1.5\n" },
     { "an exponent in an integer file", 3, "", BANNER "array integer general\n1 1\n1e2\n" },
     { "skew with a diagonal", 4, "",
-      BANNER "coordinate real skew-symmetric\n2 2 2\n2 1 1\n2 2 0\n" },
+      BANNER "coordinate real skew-symmetric\n2 2 2\n2 1 1\n2 2 1e-300\n" },
     { "a billion entries in the header", 4, "", REAL "2147483647 2147483647 1000000000\n1 1 1\n" },
 };
 
@@ -406,6 +416,69 @@ static void mtx_read__every_kind_in_every_layout(void **unused)
                     every_kind(array, (kry_mtx_field)field, (kry_mtx_symmetry)symmetry);
 }
 
+/* What only other programs write, and the same as kry writes it. */
+static void mtx_read__kinds_of_other_programs(void **unused)
+{
+    static const char *const pairs[][2] = {
+        { BANNER "coordinate real skew-symmetric\n3 3 5\n1 1 0\n2 1 4\n2 2 -0.0\n3 2 5\n3 3 0e9\n",
+          BANNER "coordinate real skew-symmetric\n3 3 2\n2 1 4\n3 2 5\n" },
+        { BANNER "coordinate unsigned-integer general\n2 2 2\n1 1 0\n2 2 7\n",
+          BANNER "coordinate integer general\n2 2 2\n1 1 0\n2 2 7\n" },
+        { BANNER "coordinate complex general\n2 2 2\n1 1 1.5 0\n2 2 -3 -0.0\n",
+          BANNER "coordinate real general\n2 2 2\n1 1 1.5\n2 2 -3\n" },
+        { BANNER "coordinate complex hermitian\n2 2 2\n1 1 1.5 0\n2 1 -3 0e5\n",
+          BANNER "coordinate real symmetric\n2 2 2\n1 1 1.5\n2 1 -3\n" },
+        { BANNER "array complex symmetric\n2 2\n1 0\n2 0\n3 0\n",
+          BANNER "array real symmetric\n2 2\n1\n2\n3\n" },
+        { BANNER "coordinate real general\n2 2 2\n1 1 1\n% between\n  %% 2 2 9\n\n2 2 2\n% last",
+          BANNER "coordinate real general\n2 2 2\n1 1 1\n2 2 2\n" },
+        { BANNER "array real general\n2 1\n1\n%\n2\n", BANNER "array real general\n2 1\n1\n2\n" },
+    };
+    (void)unused;
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        kry_mtx *want = parse_text(pairs[i][1], strlen(pairs[i][1]));
+        expect_reads_as(want, pairs[i][0], strlen(pairs[i][0]));
+        kry_mtx_release(&want);
+    }
+}
+
+/* Random entries, of which two are at one place: both lines are named, whatever comments stand between. */
+static void mtx_check_duplicates__names_both_lines(void **unused)
+{
+    static const char *const symmetries[] = { "general", "symmetric", "skew-symmetric" };
+    char text[20000], part[80];
+    (void)unused;
+    for (int trial = 0; trial < 60; trial++) {
+        const int symmetry = random_below(3), count = 2 + random_below(60),
+                  two = 1 + random_below(count - 1), one = random_below(two),
+                  turned = symmetry && random_below(2);
+        int used = sprintf(text, "%scoordinate integer %s\n1000 1000 %d\n", BANNER,
+                           symmetries[symmetry], count);
+        int line = 2, lines[2] = { 0, 0 }, row[2] = { 0, 0 };
+        for (int e = 0; e < count; e++) {
+            for (; random_below(3) == 0; line++)
+                used += sprintf(text + used, random_below(2) ? "%% 1\n" : " \n");
+            int i = 500 + (e == two ? one : e) * 2, j = 1 + (e == two ? one : e);
+            if (e == two && turned) i ^= j, j ^= i, i ^= j;
+            line++;
+            if (e == one) lines[0] = line, row[0] = i;
+            if (e == two) lines[1] = line, row[1] = i;
+            used += sprintf(text + used, "%d %d 1\n", i, j);
+        }
+        write_bytes(path, text, (size_t)used);
+        kry_mtx *m;
+        OK(kry_mtx_read(path, &m));
+        assert_int_equal(kry_mtx_check_duplicates(path, m), KRY_ERR_ARGUMENT);
+        snprintf(part, sizeof part, ":%d: row %d, ", lines[1], row[1]);
+        if (!strstr(kry_last_error(), part)) fail_msg("'%s' has no '%s'", kry_last_error(), part);
+        snprintf(part, sizeof part, "line %d", lines[0]);
+        if (!strstr(kry_last_error(), part)) fail_msg("'%s' has no '%s'", kry_last_error(), part);
+        m->row[two] = 998; /* a place of its own */
+        OK(kry_mtx_check_duplicates(path, m));
+        kry_mtx_release(&m);
+    }
+}
+
 static void mtx_read__empty_matrices(void **unused)
 {
     static const char *const texts[] = { REAL "0 0 0\n",
@@ -604,15 +677,92 @@ static void mtx_write__null_arguments(void **unused)
 static void mtx__locale_with_decimal_comma_changes_nothing(void **unused)
 {
     (void)unused;
-    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "de_DE.utf8") &&
-        !setlocale(LC_NUMERIC, "fr_FR.UTF-8")) {
-        SKIP("no locale with a decimal comma here");
-    }
+    if (!take_decimal_comma()) SKIP("no locale with a decimal comma can be had");
     round_trip(true, KRY_MTX_REAL, KRY_MTX_GENERAL);
     every_kind(false, KRY_MTX_REAL, KRY_MTX_GENERAL);
     expect_refused("a decimal comma", 3, "", REAL "1 1 1\n1 1 1,5\n",
                    strlen(REAL "1 1 1\n1 1 1,5\n"));
     setlocale(LC_NUMERIC, "C");
+}
+
+/* ---- what was there ------------------------------------------------------------------------- */
+
+/* Whether a file that is not whole yet, or never became so, lies beside `path`. */
+static bool hidden_file(void)
+{
+    char folder[520];
+    bool found = false;
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir));)
+        found |= !strncmp(e->d_name, ".kry-", 5) && strstr(e->d_name, slash ? slash + 1 : path);
+    closedir(dir);
+    return found;
+}
+
+static kry_status write_any(int kind, const kry_mtx *m)
+{
+    return kind == 0 ? kry_mtx_write(path, m, "new") : kry_petsc_write(path, m);
+}
+
+/* Files longer than this many bytes cannot be written. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void write_and_die(void *user)
+{
+    const int kind = *(int *)user;
+    static double val[20000];
+    const kry_mtx m = { .array = true, .rows = 20000, .cols = 1, .nnz = 20000, .val = val };
+    signal(SIGXFSZ, SIG_DFL);
+    limit_files(5000);
+    if (write_any(kind, &m) >= 0) _exit(1);
+    _exit(2);
+}
+
+/* A full disk costs neither the old file, nor is anything left beside it; nor if the process is killed. */
+static void write__old_file_stays_if_the_new_one_does_not_fit(void **unused)
+{
+    static const char old[] = "what was there";
+    static double val[20000];
+    const kry_mtx m = { .array = true, .rows = 20000, .cols = 1, .nnz = 20000, .val = val };
+    char back[sizeof old] = "";
+    (void)unused;
+    signal(SIGXFSZ, SIG_IGN);
+    for (int kind = 0; kind < 2; kind++) {
+        for (int killed = 0; killed < 2; killed++) {
+            write_bytes(path, old, sizeof old);
+            if (killed) {
+                assert_int_equal(exit_of_child(write_and_die, &kind), 255);
+            } else {
+                limit_files(5000);
+                const kry_status st = write_any(kind, &m);
+                limit_files(RLIM_INFINITY);
+                assert_int_equal(st, KRY_ERR_FILE);
+                assert_non_null(strstr(kry_last_error(), path));
+            }
+            FILE *file = fopen(path, "rb");
+            assert_non_null(file);
+            assert_int_equal(fread(back, 1, sizeof back, file), sizeof back);
+            fclose(file);
+            assert_memory_equal(back, old, sizeof old);
+            assert_false(hidden_file());
+        }
+        OK(write_any(kind, &m));
+        assert_false(hidden_file());
+        kry_mtx *again;
+        OK(kry_mtx_read(path, &again));
+        assert_int_equal(again->nnz, m.nnz);
+        kry_mtx_release(&again);
+    }
+    signal(SIGXFSZ, SIG_DFL);
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -888,6 +1038,8 @@ int main(void)
         cmocka_unit_test(mtx_read__no_such_file_or_a_folder),
         cmocka_unit_test(mtx_read__null_arguments),
         cmocka_unit_test(mtx_read__every_kind_in_every_layout),
+        cmocka_unit_test(mtx_read__kinds_of_other_programs),
+        cmocka_unit_test(mtx_check_duplicates__names_both_lines),
         cmocka_unit_test(mtx_read__empty_matrices),
         cmocka_unit_test(mtx_read__text_of_several_chunks),
         cmocka_unit_test(mtx_write__reads_back_to_the_bit),
@@ -898,6 +1050,7 @@ int main(void)
         cmocka_unit_test(mtx_write__what_could_not_be_read),
         cmocka_unit_test(mtx_write__null_arguments),
         cmocka_unit_test(mtx__locale_with_decimal_comma_changes_nothing),
+        cmocka_unit_test(write__old_file_stays_if_the_new_one_does_not_fit),
         cmocka_unit_test(mtx_parse__each_failed_allocation),
         cmocka_unit_test(number__equals_strtod),
         cmocka_unit_test(number__hard_cases_equal_strtod),

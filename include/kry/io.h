@@ -28,15 +28,17 @@ typedef struct kry_mtx {
 
 /*
  * Read a plain or a gzip'd file; its first bytes say which it is, not its name. The formats coordinate and
- * array, the fields real, integer and pattern, and the symmetries general, symmetric and skew-symmetric are
- * read. Memory grows with what is read, not with the sizes
- * in the header.
+ * array, the fields real, integer, unsigned-integer and pattern, and the symmetries general, symmetric and skew-symmetric
+ * are read; also the field complex, if all imaginary parts are 0, and then hermitian is symmetric. Comments may stand between
+ * entries, and zeros on the diagonal of a skew-symmetric matrix, which are left out. Memory grows with what is read,
+ * not with the sizes in the header.
  *
  * A binary file of PETSc is read as well: a sparse matrix, as general coordinates, or a vector, as an array of one
- * column; the first object of the file, with real numbers in double precision and indices of 32 or 64 bits.
+ * column; the first object of the file, with real numbers in double precision and indices of 32 or 64 bits. A gzip'd one is
+ * decompressed into memory.
  *
  * Returns  KRY_ERR_FILE if it cannot be opened or read; KRY_ERR_PARSE "file:line: ..." for anything
- *          malformed, complex or hermitian, "file: byte ...: ..." for a PETSc file; KRY_ERR_MEMORY.
+ *          malformed and for complex numbers, "file: byte ...: ..." for a PETSc file; KRY_ERR_MEMORY.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_read(const char *path, kry_mtx **mtx);
 
@@ -46,12 +48,19 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_parse(const char *name, const void *by
 
 /* Write a file, gzip'd if its name ends in ".gz"; numbers read back to the bit.
  *   comment  one line without the leading %, or NULL
- * A file that could not be written whole is removed. Returns  KRY_ERR_FILE; KRY_ERR_ARGUMENT for a file
+ * The file takes its name once it is whole and on the disk: on failure, or if the process is killed, a file of this name that
+ * was there is as it was. Returns  KRY_ERR_FILE; KRY_ERR_ARGUMENT for a file
  * that could not be read back: values that are not finite, or not whole in an integer file, indices out of
  * range, a symmetric matrix that is not square, a pattern that is an array or skew-symmetric. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_write(const char *path, const kry_mtx *mtx,
                                                 const char *comment);
 KRY_API void kry_mtx_release(kry_mtx **mtx);
+
+/* Refuse entries at one place, of which kry_mtx_matrix says the place alone.
+ *   path  the file of which mtx was read; it is read again to find the lines
+ *   mtx   by coordinates; in a symmetric file (i, j) and (j, i) are one place
+ * Returns  KRY_ERR_ARGUMENT naming both lines; KRY_ERR_MEMORY */
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_check_duplicates(const char *path, const kry_mtx *mtx);
 
 /* Make an operator from a file's matrix; symmetric and skew-symmetric storage is expanded. Duplicates are
  * refused unless params allow them; symmetric files get the trait KRY_SYMMETRIC. Waits. */
@@ -85,7 +94,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec_comment(const char *path, co
  *   A     a stored matrix, on any device. On ranks each writes its rows, side by side into one file that all of them reach
  *   vec   of one column; on ranks as A
  *
- * A file that could not be written whole is removed.
+ * The file takes its name once it is whole, as that of kry_mtx_write.
  *
  * Returns  KRY_ERR_FILE; KRY_ERR_ARGUMENT for numbers that are not finite, and for indices out of range or entries given
  *          twice (message: which); KRY_ERR_UNSUPPORTED for more than 2^31 - 1 rows, columns or entries, several columns,
@@ -94,6 +103,11 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec_comment(const char *path, co
 KRY_API KRY_MUST_CHECK kry_status kry_petsc_write(const char *path, const kry_mtx *mtx);
 KRY_API KRY_MUST_CHECK kry_status kry_petsc_write_matrix(const char *path, const kry_op *A);
 KRY_API KRY_MUST_CHECK kry_status kry_petsc_write_vec(const char *path, const kry_vec *vec);
+
+/* Read the vector that follows the matrix of a PETSc file, as programs that write a system to one file leave it: an array of
+ * one column. *mtx is NULL if the file is no PETSc file, begins with a vector, or has none behind the matrix.
+ * Returns  as kry_mtx_read. */
+KRY_API KRY_MUST_CHECK kry_status kry_petsc_read_rhs(const char *path, kry_mtx **mtx);
 
 /* ---- files of which each rank reads a share ---------------------------------------- */
 

@@ -146,7 +146,9 @@ kry_status kry_mtx_read_matrix(kry_device *device, kry_type type, const char *pa
         TRY(kry_share_matrix(device, type, share, NULL, op));
     } else {
         TRY(kry_mtx_read(path, &mtx));
-        TRY(kry_mtx_matrix(device, type, mtx, NULL, op));
+        const kry_status made = kry_mtx_matrix(device, type, mtx, NULL, op);
+        if (made == KRY_ERR_ARGUMENT) TRY(kry_mtx_check_duplicates(path, mtx)); /* names lines */
+        st = made;
     }
 done:
     st = kry_team_leave(device, st);

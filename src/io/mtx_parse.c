@@ -59,8 +59,13 @@ done:
 static kry_status read_header(mtx_parser *p)
 {
     static const char *const formats[] = { "coordinate", "array" };
-    static const char *const fields[] = { "real", "integer", "pattern", "double" };
-    static const char *const symmetries[] = { "general", "symmetric", "skew-symmetric" };
+    enum { DOUBLE = KRY_MTX_PATTERN + 1, COMPLEX, UNSIGNED, FIELDS };
+    static const char *const fields[] = {
+        [KRY_MTX_REAL] = "real", [KRY_MTX_INTEGER] = "integer", [KRY_MTX_PATTERN] = "pattern",
+        [DOUBLE] = "double",     [COMPLEX] = "complex",         [UNSIGNED] = "unsigned-integer"
+    };
+    static const char *const symmetries[] = { "general", "symmetric", "skew-symmetric",
+                                              "hermitian" };
     kry_status st = KRY_OK;
     const char *at, *end;
     int format, field, symmetry;
@@ -71,14 +76,18 @@ static kry_status read_header(mtx_parser *p)
           MTX_HERE "not a Matrix Market file: it does not begin with '%%%%MatrixMarket matrix'",
           MTX_AT(p));
     TRY(choose_word(p, &at, end, "format", formats, 2, &format));
-    TRY(choose_word(p, &at, end, "field", fields, 4, &field));
-    TRY(choose_word(p, &at, end, "symmetry", symmetries, 3, &symmetry));
+    TRY(choose_word(p, &at, end, "field", fields, FIELDS, &field));
+    /* a Hermitian matrix of real numbers is symmetric, and only complex files say so */
+    TRY(choose_word(p, &at, end, "symmetry", symmetries, field == COMPLEX ? 4 : 3, &symmetry));
     at = kry_mtx_skip_blanks(at, end);
     CHECK(at == end, KRY_ERR_PARSE, MTX_HERE "'%.*s' follows the header", MTX_AT(p),
           word_length(at, end), at);
     p->head.array = format == 1;
-    p->head.field = field == 3 ? KRY_MTX_REAL : (kry_mtx_field)field;
-    p->head.symmetry = (kry_mtx_symmetry)symmetry;
+    p->complex = field == COMPLEX, p->non_negative = field == UNSIGNED;
+    p->head.field = field == UNSIGNED ? KRY_MTX_INTEGER
+                    : field >= DOUBLE ? KRY_MTX_REAL
+                                      : (kry_mtx_field)field;
+    p->head.symmetry = symmetry == 3 ? KRY_MTX_SYMMETRIC : (kry_mtx_symmetry)symmetry;
     CHECK(!p->head.array || p->head.field != KRY_MTX_PATTERN, KRY_ERR_PARSE,
           MTX_HERE "an array file cannot be a pattern", MTX_AT(p));
     CHECK(p->head.field != KRY_MTX_PATTERN || p->head.symmetry != KRY_MTX_SKEW, KRY_ERR_PARSE,
@@ -87,15 +96,17 @@ done:
     return st;
 }
 
-/* The next line that holds something; *at = NULL after the last. */
-static kry_status next_line(mtx_parser *p, bool comments, const char **at, const char **end)
+bool kry_mtx_is_void(const char **at, const char *end)
+{
+    *at = kry_mtx_skip_blanks(*at, end);
+    return *at == end || **at == '%';
+}
+
+kry_status kry_mtx_parse_next(mtx_parser *p, const char **at, const char **end)
 {
     kry_status st = KRY_OK;
-    do {
-        TRY(kry_mtx_source_line(&p->source, at, end));
-        if (!*at) break;
-        *at = kry_mtx_skip_blanks(*at, *end);
-    } while (*at == *end || (comments && **at == '%'));
+    do TRY(kry_mtx_source_line(&p->source, at, end));
+    while (*at && kry_mtx_is_void(at, *end));
 done:
     return st;
 }
@@ -153,7 +164,7 @@ static kry_status read_sizes(mtx_parser *p)
     kry_mtx *m = &p->head;
     const char *at, *end;
 
-    TRY(next_line(p, true, &at, &end));
+    TRY(kry_mtx_parse_next(p, &at, &end));
     CHECK(at, KRY_ERR_PARSE, MTX_HERE "the file ends before the line with the sizes", MTX_AFTER(p));
     TRY(take_integer(p, &at, end, "number of rows", &m->rows));
     TRY(take_integer(p, &at, end, "number of columns", &m->cols));
@@ -202,20 +213,38 @@ static bool is_whole(const char *at, const char *stop)
     return at == stop;
 }
 
-static kry_status take_value(mtx_parser *p, const char **at, const char *end, double *value)
+static kry_status take_number(mtx_parser *p, const char **at, const char *end, const char *what,
+                              double *value)
 {
     kry_status st = KRY_OK;
     const char *from = kry_mtx_skip_blanks(*at, end), *stop;
 
-    CHECK(from < end, KRY_ERR_PARSE, MTX_HERE "the value is missing", MTX_AT(p));
+    CHECK(from < end, KRY_ERR_PARSE, MTX_HERE "the %s is missing", MTX_AT(p), what);
     stop = kry_read_double(from, end, value);
-    CHECK(stop && at_gap(stop, end), KRY_ERR_PARSE,
-          MTX_HERE "the value '%.*s' is not a finite number", MTX_AT(p), word_length(from, end),
-          from);
+    CHECK(stop && at_gap(stop, end), KRY_ERR_PARSE, MTX_HERE "the %s '%.*s' is not a finite number",
+          MTX_AT(p), what, word_length(from, end), from);
     CHECK(p->head.field != KRY_MTX_INTEGER || is_whole(from, stop), KRY_ERR_PARSE,
           MTX_HERE "the value '%.*s' is not a whole number, as the header says", MTX_AT(p),
           word_length(from, end), from);
+    CHECK(!p->non_negative || *value >= 0, KRY_ERR_PARSE,
+          MTX_HERE "the value '%.*s' is negative, and the header says unsigned-integer", MTX_AT(p),
+          word_length(from, end), from);
     *at = stop;
+done:
+    return st;
+}
+
+/* The value of an entry, whose imaginary part is 0. */
+static kry_status take_value(mtx_parser *p, const char **at, const char *end, double *value)
+{
+    kry_status st = KRY_OK;
+    double imaginary = 0;
+
+    TRY(take_number(p, at, end, "value", value));
+    if (p->complex) TRY(take_number(p, at, end, "imaginary part", &imaginary));
+    CHECK(imaginary == 0, KRY_ERR_PARSE,
+          MTX_HERE "the imaginary part is %g; complex files are read if all of them are 0",
+          MTX_AT(p), imaginary);
 done:
     return st;
 }
@@ -229,19 +258,14 @@ kry_status kry_mtx_parse_entry(mtx_parser *p, const char *at, const char *end, m
     if (!m->array) {
         TRY(take_index(p, &at, end, "row", m->rows, &e->row));
         TRY(take_index(p, &at, end, "column", m->cols, &e->col));
-        CHECK(m->symmetry != KRY_MTX_SKEW || e->row != e->col, KRY_ERR_PARSE,
-              MTX_HERE "entry (%lld, %lld) is on the diagonal of a skew-symmetric matrix",
-              MTX_AT(p), (long long)e->row + 1, (long long)e->col + 1);
     }
     if (m->field != KRY_MTX_PATTERN) TRY(take_value(p, &at, end, &e->val));
     TRY(check_line_end(p, at, end));
+    CHECK(m->array || m->symmetry != KRY_MTX_SKEW || e->row != e->col || e->val == 0, KRY_ERR_PARSE,
+          MTX_HERE "entry (%lld, %lld) is on the diagonal of a skew-symmetric matrix and is %g",
+          MTX_AT(p), (long long)e->row + 1, (long long)e->col + 1, e->val);
 done:
     return st;
-}
-
-kry_status kry_mtx_parse_next(mtx_parser *p, const char **at, const char **end)
-{
-    return next_line(p, false, at, end);
 }
 
 kry_status kry_mtx_parse_too_few(const mtx_parser *p, int64_t count)

@@ -6,9 +6,11 @@
 
 typedef struct mtx_parser {
     mtx_source source;
-    kry_mtx head;     /* what the header says, without arrays */
-    int64_t expected; /* entries that it promises */
-    int64_t most;     /* rows, and columns, that are taken: set by the caller */
+    kry_mtx head;      /* what the header says, without arrays */
+    int64_t expected;  /* entries that it promises */
+    int64_t most;      /* rows, and columns, that are taken: set by the caller */
+    bool complex;      /* each value has an imaginary part, which must be 0 */
+    bool non_negative; /* the header says unsigned-integer */
 } mtx_parser;
 
 /* Counted from 0. */
@@ -24,11 +26,18 @@ typedef struct mtx_entry {
 
 /* Read the header and the sizes. All fail with KRY_ERR_PARSE naming the line, and as the source does. */
 kry_status kry_mtx_parse_head(mtx_parser *p);
-/* The next line of an entry, blank ones left out; *at = NULL after the last. */
+/* The next line of an entry, blank ones and comments left out; *at = NULL after the last. */
 kry_status kry_mtx_parse_next(mtx_parser *p, const char **at, const char **end);
 const char *kry_mtx_skip_blanks(const char *at, const char *end);
-/* The entry of a line; of an array file its number alone. */
+/* Whether a line has no entry: it is blank or a comment. *at: moved behind leading blanks. */
+bool kry_mtx_is_void(const char **at, const char *end);
+/* The entry of a line; of an array file its number alone. An entry on the diagonal of a skew-symmetric matrix is 0. */
 kry_status kry_mtx_parse_entry(mtx_parser *p, const char *at, const char *end, mtx_entry *e);
+/* Whether it stands on the diagonal of a skew-symmetric matrix, where all is 0: such an entry is left out. */
+static inline bool kry_mtx_is_skew_zero(const kry_mtx *head, const mtx_entry *e)
+{
+    return !head->array && head->symmetry == KRY_MTX_SKEW && e->row == e->col;
+}
 kry_status kry_mtx_parse_too_few(const mtx_parser *p, int64_t count); /* the file is over */
 kry_status kry_mtx_parse_too_many(const mtx_parser *p);               /* there is a line more */
 

@@ -29,10 +29,11 @@ static kry_status read_entries(mtx_parser *p, kry_mtx *m)
     int64_t capacity = 0;
     mtx_entry e;
 
-    while (m->nnz < p->expected) {
+    for (int64_t count = 0; count < p->expected; count++) {
         TRY(kry_mtx_parse_next(p, &at, &end));
-        if (!at) TRY(kry_mtx_parse_too_few(p, m->nnz));
+        if (!at) TRY(kry_mtx_parse_too_few(p, count));
         TRY(kry_mtx_parse_entry(p, at, end, &e));
+        if (kry_mtx_is_skew_zero(&p->head, &e)) continue;
         TRY(make_room(m, p->expected, &capacity));
         if (!m->array) m->row[m->nnz] = (int32_t)e.row, m->col[m->nnz] = (int32_t)e.col;
         m->val[m->nnz++] = e.val;
@@ -60,32 +61,42 @@ done:
     return st;
 }
 
-/* All entries of a PETSc file. */
-static kry_status read_petsc(const char *path, kry_mtx **mtx)
+/* *mtx := all entries of an object of a PETSc file. Releases them. */
+static kry_status mtx_of_stretch(const char *path, kry_stretch *all, kry_mtx **mtx)
 {
     kry_status st = KRY_OK;
-    kry_layout alone = { .dev = NULL };
-    kry_stretch all = { .count = 0 };
     kry_mtx *m = NULL;
 
-    TRY(kry_stretch_of_petsc(path, &alone, &all));
-    CHECK(all.head.rows <= INT32_MAX && all.head.cols <= INT32_MAX, KRY_ERR_PARSE,
-          "%s: %lld by %lld: more rows or columns than 2^31-1", path, (long long)all.head.rows,
-          (long long)all.head.cols);
+    CHECK(all->head.rows <= INT32_MAX && all->head.cols <= INT32_MAX, KRY_ERR_PARSE,
+          "%s: %lld by %lld: more rows or columns than 2^31-1", path, (long long)all->head.rows,
+          (long long)all->head.cols);
     TRY(kry_alloc(1, sizeof *m, &m));
-    *m = all.head;
+    *m = all->head;
     if (!m->array) TRY(kry_alloc((size_t)m->nnz, sizeof *m->row, &m->row));
     if (!m->array) TRY(kry_alloc((size_t)m->nnz, sizeof *m->col, &m->col));
     TRY(kry_alloc((size_t)m->nnz, sizeof *m->val, &m->val));
     for (int64_t e = 0; e < m->nnz; e++) {
-        m->val[e] = all.entry[e].val;
+        m->val[e] = all->entry[e].val;
         if (m->array) continue;
-        m->row[e] = (int32_t)all.entry[e].row, m->col[e] = (int32_t)all.entry[e].col;
+        m->row[e] = (int32_t)all->entry[e].row, m->col[e] = (int32_t)all->entry[e].col;
     }
     *mtx = m;
     m = NULL;
 done:
     kry_mtx_release(&m);
+    kry_stretch_release(all);
+    return st;
+}
+
+static kry_status read_petsc(mtx_source *source, kry_mtx **mtx)
+{
+    kry_status st = KRY_OK;
+    kry_layout alone = { .dev = NULL };
+    kry_stretch all = { .count = 0 };
+
+    TRY(kry_stretch_of_petsc(source, &alone, &all));
+    TRY(mtx_of_stretch(source->name, &all, mtx));
+done:
     kry_stretch_release(&all);
     return st;
 }
@@ -94,9 +105,11 @@ static kry_status read_from(const char *name, const void *bytes, size_t size, kr
 {
     kry_status st = KRY_OK;
     mtx_parser p = { .expected = 0 };
+    bool petsc = false;
 
     TRY(kry_mtx_source_open(&p.source, name, bytes, size));
-    TRY(!bytes && kry_petsc_begins(&p.source) ? read_petsc(name, mtx) : read_text(&p, mtx));
+    if (!bytes) TRY(kry_petsc_begins(&p.source, &petsc));
+    TRY(petsc ? read_petsc(&p.source, mtx) : read_text(&p, mtx));
 done:
     kry_mtx_source_close(&p.source);
     return st;
@@ -117,6 +130,105 @@ kry_status kry_mtx_parse(const char *name, const void *bytes, size_t size, kry_m
 
     if (mtx) *mtx = NULL;
     return st < 0 || !mtx ? st : read_from(name, bytes, size, mtx);
+}
+
+kry_status kry_petsc_read_rhs(const char *path, kry_mtx **mtx)
+{
+    kry_status st = KRY_OK;
+    kry_layout alone = { .dev = NULL };
+    kry_stretch all = { .count = 0 };
+    mtx_source source = { .name = NULL };
+    bool petsc, found = false;
+
+    if (mtx) *mtx = NULL;
+    TRY(GIVEN(mtx, path));
+    TRY(kry_mtx_source_open(&source, path, NULL, 0));
+    TRY(kry_petsc_begins(&source, &petsc));
+    if (petsc) TRY(kry_stretch_of_rhs(&source, &alone, &all, &found));
+    if (found) TRY(mtx_of_stretch(path, &all, mtx));
+done:
+    kry_mtx_source_close(&source);
+    kry_stretch_release(&all);
+    return st;
+}
+
+/* ---- entries at one place ----------------------------------------------------------------------- */
+
+typedef struct place {
+    int32_t row, col;
+    int64_t entry;
+} place;
+
+static int by_place(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+
+    if (x->row != y->row) return x->row < y->row ? -1 : 1;
+    if (x->col != y->col) return x->col < y->col ? -1 : 1;
+    return (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+/* The lines of two entries that mtx holds, one <= two. */
+static kry_status find_lines(const char *path, int64_t one, int64_t two, int64_t line[2])
+{
+    kry_status st = KRY_OK;
+    mtx_parser p = { .expected = 0, .most = INT32_MAX };
+    const char *at, *end;
+    mtx_entry e;
+
+    line[0] = line[1] = 0;
+    TRY(kry_mtx_source_open(&p.source, path, NULL, 0));
+    TRY(kry_mtx_parse_head(&p));
+    for (int64_t held = 0; held <= two;) {
+        TRY(kry_mtx_parse_next(&p, &at, &end));
+        if (!at) break;
+        TRY(kry_mtx_parse_entry(&p, at, end, &e));
+        if (kry_mtx_is_skew_zero(&p.head, &e)) continue;
+        if (held == one) line[0] = p.source.line;
+        line[1] = p.source.line;
+        held++;
+    }
+done:
+    kry_mtx_source_close(&p.source);
+    return st;
+}
+
+kry_status kry_mtx_check_duplicates(const char *path, const kry_mtx *mtx)
+{
+    kry_status st = KRY_OK;
+    place *all = NULL;
+    int64_t line[2], first = -1;
+
+    TRY(GIVEN(path, mtx));
+    if (mtx->array || mtx->nnz == 0) return KRY_OK;
+    CHECK(mtx->row && mtx->col, KRY_ERR_ARGUMENT, "kry_mtx_check_duplicates: mtx has no entries");
+    TRY(kry_alloc((size_t)mtx->nnz, sizeof *all, &all));
+    for (int64_t e = 0; e < mtx->nnz; e++) {
+        const bool turn = mtx->symmetry != KRY_MTX_GENERAL && mtx->col[e] > mtx->row[e];
+        all[e] = (place){ turn ? mtx->col[e] : mtx->row[e], turn ? mtx->row[e] : mtx->col[e], e };
+    }
+    qsort(all, (size_t)mtx->nnz, sizeof *all, by_place);
+    for (int64_t k = 1; k < mtx->nnz; k++)
+        if (all[k].row == all[k - 1].row && all[k].col == all[k - 1].col &&
+            (first < 0 || all[k].entry < all[first].entry))
+            first = k;
+    if (first < 0) goto done;
+    const place *two = &all[first], *one = two - 1;
+    const bool mirror = mtx->row[one->entry] != mtx->row[two->entry];
+    if (find_lines(path, one->entry, two->entry, line) < 0 || !line[0])
+        st = kry_fail(KRY_ERR_ARGUMENT,
+                      "%s: entries %lld and %lld are both of row %lld, column %lld", path,
+                      (long long)one->entry + 1, (long long)two->entry + 1, (long long)two->row + 1,
+                      (long long)two->col + 1);
+    else
+        st =
+            kry_fail(KRY_ERR_ARGUMENT, "%s:%lld: row %d, column %d (counted from 1) %s line %lld%s",
+                     path, (long long)line[1], mtx->row[two->entry] + 1, mtx->col[two->entry] + 1,
+                     mirror ? "mirrors the entry of" : "has had an entry on", (long long)line[0],
+                     mirror ? ", and a symmetric file has one triangle only" : "");
+done:
+    free(all);
+    return st;
 }
 
 void kry_mtx_release(kry_mtx **mtx)

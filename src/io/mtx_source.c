@@ -90,16 +90,14 @@ static void copy_chunk(z_stream *z)
     z->next_out += count, z->avail_out -= count;
 }
 
-/* Move what is left of the text to the front and fill up behind it. */
-static kry_status refill(mtx_source *s)
+kry_status kry_mtx_source_fill(mtx_source *s)
 {
     kry_status st = KRY_OK;
     z_stream *z = &s->inflater;
 
+    /* what is left of the text goes to the front */
     memmove(s->buffer, s->buffer + s->begin, s->end - s->begin);
     s->end -= s->begin, s->begin = 0;
-    CHECK(s->end < MTX_CHUNK, KRY_ERR_PARSE, "%s:%lld: the line is longer than %d bytes", s->name,
-          (long long)s->line + 1, MTX_CHUNK);
     z->next_out = (Bytef *)s->buffer + s->end;
     z->avail_out = (uInt)(MTX_CHUNK - s->end);
     while (z->avail_out && !s->over) {
@@ -114,6 +112,42 @@ static kry_status refill(mtx_source *s)
         }
     }
     s->end = MTX_CHUNK - z->avail_out;
+done:
+    return st;
+}
+
+kry_status kry_mtx_source_rest(mtx_source *s, char **bytes, size_t *size)
+{
+    kry_status st = KRY_OK;
+    size_t room = 0;
+
+    *bytes = NULL, *size = 0;
+    do {
+        TRY(kry_mtx_source_fill(s));
+        if (room < *size + s->end) {
+            room = 2 * room + s->end;
+            TRY(kry_realloc(room, 1, bytes));
+        }
+        memcpy(*bytes + *size, s->buffer, s->end);
+        *size += s->end;
+        s->begin = s->end = 0;
+    } while (!s->over);
+done:
+    if (st < 0) {
+        free(*bytes);
+        *bytes = NULL, *size = 0;
+    }
+    return st;
+}
+
+/* Read on where no line ends in `buffer`. */
+static kry_status refill(mtx_source *s)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(s->end - s->begin < MTX_CHUNK, KRY_ERR_PARSE, "%s:%lld: the line is longer than %d bytes",
+          s->name, (long long)s->line + 1, MTX_CHUNK);
+    TRY(kry_mtx_source_fill(s));
 done:
     return st;
 }

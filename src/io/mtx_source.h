@@ -30,6 +30,12 @@ void kry_mtx_source_close(mtx_source *s);
  * that cannot be read, KRY_ERR_PARSE for broken gzip and for a line without end. */
 kry_status kry_mtx_source_line(mtx_source *s, const char **line, const char **end);
 
+/* Have the next bytes of the text in `buffer`, as many as there are up to MTX_CHUNK. */
+kry_status kry_mtx_source_fill(mtx_source *s);
+/* All bytes that have not been handed out.
+ *   bytes  [out]  to be freed; size of them */
+kry_status kry_mtx_source_rest(mtx_source *s, char **bytes, size_t *size);
+
 /* Go on at this byte of a plain file. The count of lines goes on, too. */
 kry_status kry_mtx_source_seek(mtx_source *s, int64_t byte);
 

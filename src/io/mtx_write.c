@@ -1,18 +1,13 @@
 /* mtx_write.c - writing Matrix Market files. */
+#include "base/output.h"
 #include "io/share.h"
 #include "operator/op.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
-
-void kry_mtx_remove(const char *path)
-{
-    struct stat info;
-    if (!stat(path, &info) && S_ISREG(info.st_mode)) remove(path);
-}
 
 static void put_header(gzFile file, const kry_mtx *m, const char *comment)
 {
@@ -113,22 +108,24 @@ kry_status kry_mtx_write(const char *path, const kry_mtx *m, const char *comment
 {
     kry_status st = KRY_OK;
     bool whole = true;
+    output out = { .file = -1 };
 
     TRY(kry_check_given("kry_mtx_write", "path, mtx", (const void *const[]){ path, m }));
     TRY(kry_mtx_check("kry_mtx_write", m));
     size_t length = strlen(path);
     bool gzip = length > 3 && !strcmp(path + length - 3, ".gz");
+    TRY(kry_output_begin(path, false, &out));
     errno = 0;
-    gzFile file = gzopen(path, gzip ? "wb6" : "wbT"); /* T: plain text */
-    CHECK(file, KRY_ERR_FILE, "cannot create '%s': %s", path, strerror(errno));
+    const int copy = dup(out.file);                                      /* which gzclose closes */
+    gzFile file = copy < 0 ? NULL : gzdopen(copy, gzip ? "wb6" : "wbT"); /* T: plain text */
+    if (!file && copy >= 0) close(copy);
+    CHECK(file, KRY_ERR_FILE, "cannot write '%s': %s", path, strerror(errno));
     put_header(file, m, comment);
     for (int64_t e = 0; e < m->nnz && whole; e++) whole = put_entry(file, m, e);
     /* gzclose reports earlier failures, too; a full disk may show only there */
-    if (gzclose(file) != Z_OK || !whole) {
-        st = kry_fail(KRY_ERR_FILE, "cannot write '%s': %s", path,
-                      errno ? strerror(errno) : "the file is not whole");
-        kry_mtx_remove(path);
-    }
+    whole = gzclose(file) == Z_OK && whole;
+    CHECK(whole, KRY_ERR_FILE, "cannot write '%s': %s", path,
+          errno ? strerror(errno) : "the file is not whole");
 done:
-    return st;
+    return kry_output_end(&out, st);
 }

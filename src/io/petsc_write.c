@@ -144,23 +144,40 @@ done:
     return st;
 }
 
+/* *number := that of rank 0, once all ranks are here. */
+static kry_status tell(object *o, int64_t *number)
+{
+    kry_status st = KRY_OK;
+    int64_t *all = NULL;
+
+    TRY(kry_alloc((size_t)kry_team_size(o->dev), sizeof *all, &all));
+    TRY(kry_ranks_gather(o->dev->team->ranks, number, sizeof *number, all));
+    *number = all[0];
+done:
+    free(all);
+    return st;
+}
+
 /* Collective on ranks. */
 static kry_status write_object(object *o, const char *path)
 {
     kry_status st = KRY_OK;
     const int64_t entries = o->vector ? o->own.rows : kry_sparse_nnz(&o->own);
     const bool first = !o->dev || kry_team_rank(o->dev) == 0;
+    int64_t owner = 0;
 
     o->out.path = path;
     TRY(check_numbers(o, entries));
     TRY(add_up(o, entries));
     TRY(check_sizes(o));
-    if (first) TRY(kry_shared_open(&o->out, true));
-    if (on_ranks(o)) TRY(kry_ranks_meet(o->dev->team->ranks, KRY_OK, NULL, 0)); /* it is there */
-    if (!first) TRY(kry_shared_open(&o->out, false));
+    if (first) TRY(kry_shared_begin(&o->out, !on_ranks(o), &owner));
+    if (on_ranks(o)) TRY(tell(o, &owner)); /* the file is there */
+    if (!first) TRY(kry_shared_join(&o->out, owner));
     if (first) TRY(write_header(o));
     TRY(write_own(o, o->own.rows, entries));
     TRY(kry_shared_close(&o->out));
+    if (on_ranks(o)) TRY(tell(o, &owner)); /* all have written */
+    if (first) st = kry_shared_end(&o->out, KRY_OK);
 done:
     return st;
 }
@@ -170,18 +187,19 @@ static kry_status object_create(const char *who, kry_device *dev, object **o)
     kry_status st = KRY_OK;
 
     TRY(kry_alloc(1, sizeof **o, o));
-    (*o)->who = who, (*o)->dev = dev, (*o)->out.file = -1;
+    (*o)->who = who, (*o)->dev = dev, (*o)->out.out.file = -1;
 done:
     return st;
 }
 
-/* st: how writing went. */
-static void object_release(object *o, kry_status st)
+/* st: how writing went. Returns it, or why the file did not get its name. */
+static kry_status object_release(object *o, kry_status st)
 {
-    if (!o) return;
-    if (o->out.path) kry_shared_end(&o->out, st);
+    if (!o) return st;
+    if (o->out.path) st = kry_shared_end(&o->out, st);
     kry_sparse_release(&o->own);
     free(o);
+    return st;
 }
 
 /* ---- vectors and matrices ----------------------------------------------------------------------- */
@@ -200,8 +218,7 @@ static kry_status write_of(const char *who, kry_device *dev, read_object *read, 
     if (st >= 0) st = read(what, o);
     if (st >= 0) st = write_object(o, path);
     st = kry_team_leave(dev, st);
-    object_release(o, st);
-    return st;
+    return object_release(o, st);
 }
 
 static kry_status read_vec(const void *vec, object *o)
@@ -294,6 +311,5 @@ kry_status kry_petsc_write(const char *path, const kry_mtx *mtx)
     TRY(take_mtx(mtx, o));
     TRY(write_object(o, path));
 done:
-    object_release(o, st);
-    return st;
+    return object_release(o, st);
 }

@@ -8,6 +8,7 @@
 #ifndef KRY_SHARE_H
 #define KRY_SHARE_H
 
+#include "base/output.h"
 #include "io/mtx_parse.h"
 
 /* Consecutive entries of a file, in its order. */
@@ -27,9 +28,12 @@ static inline int64_t kry_stretch_begin(int64_t whole, int rank, int size)
  * of these returns, and the message of the rank that has its first wrong place names the line, or the byte. */
 kry_status kry_stretch_read(const char *path, kry_layout *layout, kry_stretch *s);
 void kry_stretch_release(kry_stretch *s);
-/* share_petsc.c */
-kry_status kry_stretch_of_petsc(const char *path, kry_layout *layout, kry_stretch *s);
-bool kry_petsc_begins(const mtx_source *s); /* whether the file begins as these do */
+/* share_petsc.c: of the first object of a PETSc file that has just been opened, gzip'd or not; and of the first vector behind
+ * its first matrix, if there is one (*found). */
+kry_status kry_stretch_of_petsc(mtx_source *source, kry_layout *layout, kry_stretch *s);
+kry_status kry_stretch_of_rhs(mtx_source *source, kry_layout *layout, kry_stretch *s, bool *found);
+/* *petsc: whether the file, which has just been opened, begins as these do. */
+kry_status kry_petsc_begins(mtx_source *source, bool *petsc);
 
 /* share_send.c: entries on their way to the ranks that have their rows. */
 
@@ -48,8 +52,6 @@ kry_status kry_stretch_send(kry_stretch *s, kry_layout *layout, const int64_t *f
 
 kry_status kry_share_read_vec(kry_device *dev, kry_type type, const char *path, kry_vec **vec);
 kry_status kry_share_write_vec(const char *path, const kry_vec *vec, const char *comment);
-/* mtx_write.c: remove a file, but no device and no pipe. */
-void kry_mtx_remove(const char *path);
 /* Refuse what kry_mtx_read would refuse in a file, in the name of the function `who`: a caller may have filled m in.
  * m is not NULL. */
 kry_status kry_mtx_check(const char *who, const kry_mtx *m);
@@ -62,15 +64,20 @@ kry_status kry_share_order(const kry_vec *vec, size_t size, bool to_rows, void *
 
 typedef struct kry_shared_file {
     const char *path; /* borrowed */
-    int file;         /* -1: not open */
+    output out;       /* .file -1: not open */
     bool made;        /* by this process */
 } kry_shared_file;
 
-/* Rank 0 makes it before the others open it. */
-kry_status kry_shared_open(kry_shared_file *f, bool make);
+/* Make the file, on one process, before the others join.
+ *   alone  no other process writes to it
+ *   owner  [out]  to be told to the others */
+kry_status kry_shared_begin(kry_shared_file *f, bool alone, int64_t *owner);
+kry_status kry_shared_join(kry_shared_file *f, int64_t owner);
 kry_status kry_shared_write(const kry_shared_file *f, int64_t at, const void *bytes, size_t size);
+/* On the processes that joined, before the one that has made the file ends it. */
 kry_status kry_shared_close(kry_shared_file *f);
-/* Close what is still open, and remove the file if `st` says that it is not whole. */
-void kry_shared_end(kry_shared_file *f, kry_status st);
+/* Close what is still open; the one that has made the file gives it its name (output.h) if `st` says that all is written, else
+ * leaves nothing of it. Once ended, does nothing. Returns st, or why that failed. */
+kry_status kry_shared_end(kry_shared_file *f, kry_status st);
 
 #endif

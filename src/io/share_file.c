@@ -12,20 +12,29 @@ static kry_status cannot_write(const kry_shared_file *f)
     return kry_fail(KRY_ERR_FILE, "cannot write '%s': %s", f->path, strerror(errno));
 }
 
-kry_status kry_shared_open(kry_shared_file *f, bool make)
+kry_status kry_shared_begin(kry_shared_file *f, bool alone, int64_t *owner)
 {
-    f->file =
-        open(f->path, make ? O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC : O_WRONLY | O_CLOEXEC, 0666);
-    if (f->file < 0) return cannot_write(f);
-    f->made = make;
-    return KRY_OK;
+    *owner = (int64_t)getpid();
+    f->made = true;
+    return kry_output_begin(f->path, !alone, &f->out);
+}
+
+kry_status kry_shared_join(kry_shared_file *f, int64_t owner)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_output_find(f->path, owner, &f->out));
+    f->out.file = open(f->out.in_place ? f->out.target : f->out.temporary, O_WRONLY | O_CLOEXEC);
+    CHECK(f->out.file >= 0, KRY_ERR_FILE, "cannot write '%s': %s", f->path, strerror(errno));
+done:
+    return st;
 }
 
 kry_status kry_shared_write(const kry_shared_file *f, int64_t at, const void *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
         const ssize_t n =
-            pwrite(f->file, (const char *)bytes + done, size - done, (off_t)at + (off_t)done);
+            pwrite(f->out.file, (const char *)bytes + done, size - done, (off_t)at + (off_t)done);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return cannot_write(f);
         done += (size_t)n;
@@ -35,14 +44,22 @@ kry_status kry_shared_write(const kry_shared_file *f, int64_t at, const void *by
 
 kry_status kry_shared_close(kry_shared_file *f)
 {
-    const int file = f->file;
-    f->file = -1;
+    const int file = f->out.file;
+
+    if (f->made) return KRY_OK;
+    f->out.file = -1;
+    if (!f->out.in_place && fsync(file)) {
+        const kry_status st = cannot_write(f);
+        close(file);
+        return st;
+    }
     return close(file) ? cannot_write(f) : KRY_OK;
 }
 
-void kry_shared_end(kry_shared_file *f, kry_status st)
+kry_status kry_shared_end(kry_shared_file *f, kry_status st)
 {
-    if (f->file >= 0) close(f->file);
-    f->file = -1;
-    if (st < 0 && f->made) kry_mtx_remove(f->path);
+    if (f->made) return kry_output_end(&f->out, st);
+    if (f->out.file >= 0) close(f->out.file);
+    f->out.file = -1;
+    return st;
 }

@@ -94,7 +94,7 @@ static kry_status read_lines(lines *L, int64_t line, int64_t most, kry_stretch *
     while (source->next < L->end) {
         TRY(kry_mtx_source_line(source, &at, &end));
         if (!at) break;
-        if ((at = kry_mtx_skip_blanks(at, end)) == end) continue;
+        if (kry_mtx_is_void(&at, end)) continue;
         if (s->count == most) TRY(kry_mtx_parse_too_many(L->p));
         TRY(add_entry(s, L->p, at, end));
     }
@@ -197,6 +197,15 @@ static void place_numbers(kry_stretch *s)
     }
 }
 
+static void drop_skew_zeros(kry_stretch *s)
+{
+    int64_t kept = 0;
+
+    for (int64_t k = 0; k < s->count; k++)
+        if (!kry_mtx_is_skew_zero(&s->head, &s->entry[k])) s->entry[kept++] = s->entry[k];
+    s->count = kept;
+}
+
 static kry_status read_text(mtx_parser *p, kry_layout *layout, kry_stretch *s)
 {
     kry_status st = KRY_OK;
@@ -208,7 +217,9 @@ static kry_status read_text(mtx_parser *p, kry_layout *layout, kry_stretch *s)
     s->head.nnz = p->expected;
     L.data = p->source.next, L.line = p->source.line;
     st = p->source.gzip ? read_gzip(&L, s) : read_plain(&L, layout, s);
-    if (st >= 0 && s->head.array) place_numbers(s);
+    if (st < 0) goto done;
+    if (s->head.array) place_numbers(s);
+    drop_skew_zeros(s);
 done:
     return st;
 }
@@ -217,11 +228,12 @@ kry_status kry_stretch_read(const char *path, kry_layout *layout, kry_stretch *s
 {
     kry_status st = KRY_OK;
     mtx_parser p = { .expected = 0 };
+    bool petsc;
 
     *s = (kry_stretch){ .count = 0 };
     TRY(kry_mtx_source_open(&p.source, path, NULL, 0));
-    TRY(kry_petsc_begins(&p.source) ? kry_stretch_of_petsc(path, layout, s)
-                                    : read_text(&p, layout, s));
+    TRY(kry_petsc_begins(&p.source, &petsc));
+    TRY(petsc ? kry_stretch_of_petsc(&p.source, layout, s) : read_text(&p, layout, s));
 done:
     kry_mtx_source_close(&p.source);
     if (st < 0) kry_stretch_release(s);

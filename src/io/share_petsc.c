@@ -6,7 +6,8 @@
  *   1211216, rows, columns, entries; the length of each row; the column of each entry; the number of each
  *   1211214, rows; the numbers
  *
- * Lengths of rows have to be added up to know whose an entry is: each rank adds up a part of them.
+ * Lengths of rows have to be added up to know whose an entry is: each rank adds up a part of them. Places in a gzip'd file
+ * cannot be gone to: every rank decompresses it as a whole.
  *
  * Source  PETSc manual pages MatLoad and VecLoad
  */
@@ -20,11 +21,14 @@ enum { MATRIX = 1211216, VECTOR = 1211214, FIRST_CLASS = 1211200, CLASSES = 100,
 
 typedef struct petsc {
     FILE *file;
+    char *unpacked; /* owned: the bytes of a gzip'd file, which `file` reads */
     const char *path;
+    int64_t at;               /* the byte at which the object begins */
     int width;                /* bytes of an integer */
     int64_t rows, cols, nnz;  /* of a vector nnz is rows */
     int64_t lengths, columns; /* the bytes at which these begin, */
-    int64_t numbers, bytes;   /* and where the file ends */
+    int64_t numbers, end;     /* where the object ends, */
+    int64_t bytes;            /* and the file */
     bool vector;
     unsigned char raw[AT_ONCE * 8];
     int64_t whole[AT_ONCE];
@@ -54,11 +58,18 @@ static bool begins(const unsigned char *at, size_t size, int *width, bool *vecto
     return false;
 }
 
-bool kry_petsc_begins(const mtx_source *s)
+kry_status kry_petsc_begins(mtx_source *s, bool *petsc)
 {
+    kry_status st = KRY_OK;
     int width;
     bool vector;
-    return begins(s->inflater.next_in, s->inflater.avail_in, &width, &vector);
+
+    *petsc = begins(s->inflater.next_in, s->inflater.avail_in, &width, &vector);
+    if (!s->gzip) return KRY_OK;
+    TRY(kry_mtx_source_fill(s));
+    *petsc = begins((const unsigned char *)s->buffer, s->end, &width, &vector);
+done:
+    return st;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------- */
@@ -111,6 +122,7 @@ static kry_status check_end(petsc *p)
     const int64_t end = p->numbers + 8 * p->nnz, left = p->bytes - end;
     int64_t id = 0;
 
+    p->end = end;
     CHECK(left >= 0, KRY_ERR_PARSE, "%s: byte %lld: the file ends here, and needs %lld bytes",
           p->path, (long long)p->bytes, (long long)end);
     if (left >= p->width) {
@@ -141,30 +153,60 @@ done:
     return st;
 }
 
+/* Read the header of the object at p->at. */
 static kry_status read_header(petsc *p)
 {
     kry_status st = KRY_OK;
 
-    CHECK(!fseeko(p->file, 0, SEEK_END) && (p->bytes = (int64_t)ftello(p->file)) >= 0, KRY_ERR_FILE,
-          "cannot read '%s': %s", p->path, strerror(errno));
-    rewind(p->file);
+    CHECK(!fseeko(p->file, (off_t)p->at, SEEK_SET), KRY_ERR_FILE, "cannot read '%s': %s", p->path,
+          strerror(errno));
     const size_t there = fread(p->raw, 1, 8, p->file);
     CHECK(begins(p->raw, there, &p->width, &p->vector), KRY_ERR_PARSE,
-          "%s: byte 0: not a matrix or vector of PETSc", p->path);
+          "%s: byte %lld: not a matrix or vector of PETSc", p->path, (long long)p->at);
     const int count = p->vector ? 2 : 4;
-    CHECK(p->bytes >= count * p->width, KRY_ERR_PARSE,
+    CHECK(p->bytes >= p->at + count * p->width, KRY_ERR_PARSE,
           "%s: byte %lld: the file ends within the header", p->path, (long long)p->bytes);
-    TRY(read_integers(p, 0, count));
+    TRY(read_integers(p, p->at, count));
     p->rows = p->whole[1];
     p->cols = p->vector ? 1 : p->whole[2];
     p->nnz = p->vector ? p->rows : p->whole[3];
     TRY(check_sizes(p));
-    p->lengths = count * p->width;
+    p->lengths = p->at + count * p->width;
     p->columns = p->lengths + (p->vector ? 0 : p->rows * p->width);
     p->numbers = p->columns + (p->vector ? 0 : p->nnz * p->width);
     TRY(check_end(p));
 done:
     return st;
+}
+
+/* Open the file, and read the header of its first object. *p: petsc_close, also on failure. */
+static kry_status petsc_open(mtx_source *source, petsc **p)
+{
+    kry_status st = KRY_OK;
+    size_t size = 0;
+
+    TRY(kry_alloc(1, sizeof **p, p));
+    (*p)->path = source->name;
+    if (source->gzip) {
+        TRY(kry_mtx_source_rest(source, &(*p)->unpacked, &size));
+        (*p)->file = fmemopen((*p)->unpacked, size, "rb");
+    } else {
+        (*p)->file = fopen(source->name, "rb");
+    }
+    CHECK((*p)->file, KRY_ERR_FILE, "cannot open '%s': %s", source->name, strerror(errno));
+    CHECK(!fseeko((*p)->file, 0, SEEK_END) && ((*p)->bytes = (int64_t)ftello((*p)->file)) >= 0,
+          KRY_ERR_FILE, "cannot read '%s': %s", source->name, strerror(errno));
+    TRY(read_header(*p));
+done:
+    return st;
+}
+
+static void petsc_close(petsc *p)
+{
+    if (!p) return;
+    if (p->file) fclose(p->file);
+    free(p->unpacked);
+    free(p);
 }
 
 /* ---- whose the entries are --------------------------------------------------------------------- */
@@ -258,17 +300,12 @@ done:
     return st;
 }
 
-kry_status kry_stretch_of_petsc(const char *path, kry_layout *layout, kry_stretch *s)
+/* The stretch of the object whose header has been read. */
+static kry_status read_stretch(petsc *p, kry_layout *layout, kry_stretch *s)
 {
     kry_status st = KRY_OK;
     const int rank = kry_layout_rank(layout), size = kry_layout_size(layout);
-    petsc *p = NULL;
 
-    TRY(kry_alloc(1, sizeof *p, &p));
-    p->path = path;
-    p->file = fopen(path, "rb");
-    CHECK(p->file, KRY_ERR_FILE, "cannot open '%s': %s", path, strerror(errno));
-    TRY(read_header(p));
     s->head = (kry_mtx){ .array = p->vector, .rows = p->rows, .cols = p->cols, .nnz = p->nnz };
     s->before = kry_stretch_begin(p->nnz, rank, size);
     s->count = kry_stretch_begin(p->nnz, rank + 1, size) - s->before;
@@ -278,7 +315,39 @@ kry_status kry_stretch_of_petsc(const char *path, kry_layout *layout, kry_stretc
     if (!p->vector) TRY(read_columns(p, s));
     TRY(read_numbers(p, s));
 done:
-    if (p && p->file) fclose(p->file);
-    free(p);
+    return st;
+}
+
+kry_status kry_stretch_of_petsc(mtx_source *source, kry_layout *layout, kry_stretch *s)
+{
+    kry_status st = KRY_OK;
+    petsc *p = NULL;
+
+    TRY(petsc_open(source, &p));
+    TRY(read_stretch(p, layout, s));
+done:
+    petsc_close(p);
+    return st;
+}
+
+/* The vector behind the matrix of a file; *found: whether there is one. */
+kry_status kry_stretch_of_rhs(mtx_source *source, kry_layout *layout, kry_stretch *s, bool *found)
+{
+    kry_status st = KRY_OK;
+    petsc *p = NULL;
+
+    *found = false;
+    TRY(petsc_open(source, &p));
+    while (!p->vector && p->end < p->bytes && !*found) {
+        /* objects of other kinds have layouts of their own, and end the search */
+        TRY(read_integers(p, p->end, 1));
+        if (p->whole[0] != VECTOR && p->whole[0] != MATRIX) break;
+        p->at = p->end;
+        TRY(read_header(p));
+        *found = p->vector;
+    }
+    if (*found) TRY(read_stretch(p, layout, s));
+done:
+    petsc_close(p);
     return st;
 }

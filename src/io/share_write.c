@@ -100,10 +100,12 @@ static kry_status write_task(void *user, int rank)
     writing *W = user;
     kry_layout *layout = &W->dev->team->part[rank]->layout;
     const int size = kry_layout_size(layout);
-    int64_t at = 0, *all = NULL;
+    int64_t at = 0, owner = 0, written = 1, *all = NULL;
 
     TRY(kry_alloc((size_t)size, sizeof *all, &all));
-    if (rank == 0) TRY(kry_shared_open(&W->out, true));
+    if (rank == 0) TRY(kry_shared_begin(&W->out, size == 1, &owner));
+    TRY(kry_layout_gather(layout, &owner, sizeof owner, all));
+    if (rank > 0) TRY(kry_shared_join(&W->out, all[0]));
     for (int64_t j = 0; j < W->cols || j == 0; j++) {
         W->length = 0;
         if (rank == 0 && j == 0) TRY(print_header(W));
@@ -111,7 +113,6 @@ static kry_status write_task(void *user, int rank)
         if (W->gzip) TRY(compress_text(W));
         const int64_t mine = (int64_t)W->length;
         TRY(kry_layout_gather(layout, &mine, sizeof mine, all));
-        if (W->out.file < 0) TRY(kry_shared_open(&W->out, false));
         int64_t here = at;
         for (int r = 0; r < size; r++) {
             if (r < rank) here += all[r];
@@ -120,6 +121,8 @@ static kry_status write_task(void *user, int rank)
         TRY(kry_shared_write(&W->out, here, W->text, W->length));
     }
     TRY(kry_shared_close(&W->out));
+    TRY(kry_layout_gather(layout, &written, sizeof written, all)); /* by all of them */
+    if (rank == 0) st = kry_shared_end(&W->out, KRY_OK);
 done:
     free(all);
     return st;
@@ -149,7 +152,7 @@ kry_status kry_share_write_vec(const char *path, const kry_vec *vec, const char 
                   .n = kry_vec_rows(vec),
                   .rows = kry_vec_rows_here(vec, NULL),
                   .cols = kry_vec_cols(vec),
-                  .out = { path, -1, false } };
+                  .out = { .path = path, .out.file = -1 } };
 
     kry_team_enter(W.dev, "kry_mtx_write_vec", NULL);
     TRY(kry_alloc((size_t)(W.rows * W.cols), kry_type_size(W.type), &W.numbers));
@@ -159,7 +162,7 @@ kry_status kry_share_write_vec(const char *path, const kry_vec *vec, const char 
     TRY(kry_team_run(W.dev->team, NULL, write_task, &W));
 done:
     st = kry_team_leave(W.dev, st);
-    kry_shared_end(&W.out, st);
+    st = kry_shared_end(&W.out, st);
     free(W.text);
     free(W.numbers);
     return st;

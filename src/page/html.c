@@ -2,9 +2,8 @@
  * html.c - the parts of a page, and text in it.
  */
 #include "page/html.h"
-#include "page/output.h"
+#include "base/output.h"
 #include "page/text.h"
-#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -20,12 +19,8 @@ static void put_lines(FILE *f, const char *tag, const char *const *lines)
 kry_status kry_html_open(const char *path, const char *title, FILE **file)
 {
     kry_status st = KRY_OK;
-    output o;
 
-    *file = NULL;
-    TRY(kry_output_begin(path, &o));
-    *file = fopen(o.temporary, "w");
-    CHECK(*file, KRY_ERR_FILE, "cannot write '%s': %s", path, strerror(errno));
+    TRY(kry_output_open(path, file));
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n",
@@ -39,18 +34,11 @@ done:
 
 kry_status kry_html_close(const char *path, FILE **file, kry_status st)
 {
-    output o;
-
     if (!*file) return st;
     fputs("</section>\n</main>\n", *file);
     put_lines(*file, "script", kry_html_script);
     fputs("</body>\n</html>\n", *file);
-    bool failed = ferror(*file) != 0;
-    failed |= fclose(*file) != 0;
-    *file = NULL;
-    if (failed && st >= 0) st = kry_fail(KRY_ERR_FILE, "cannot write '%s' to its end", path);
-    const kry_status found = kry_output_find(path, &o);
-    return found < 0 ? found : kry_output_end(&o, st);
+    return kry_output_close(path, file, st);
 }
 
 void kry_html_section(FILE *f, const char *id, const char *heading)
@@ -71,8 +59,9 @@ void kry_html_escaped(FILE *f, const char *text)
                            : c == '>'  ? "&gt;"
                            : c == '"'  ? "&quot;"
                            : c == '\'' ? "&#39;"
-                           : !length   ? "\xef\xbf\xbd" /* U+FFFD: a byte that is no character */
-                                       : NULL;
+                           : !length || kry_text_turns(text)
+                               ? "\xef\xbf\xbd" /* U+FFFD: no character that is seen */
+                               : NULL;
         const bool control = c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)text[1] < 0xa0);
         if (name)
             fputs(name, f);

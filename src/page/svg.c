@@ -2,9 +2,8 @@
  * svg.c - what the pictures are made of.
  */
 #include "page/svg.h"
-#include "page/output.h"
+#include "base/output.h"
 #include "page/text.h"
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,12 +12,8 @@ const char kry_svg_ink[] = "#222", kry_svg_faint[] = "#666";
 kry_status kry_svg_open(const char *path, int width, int height, FILE **file)
 {
     kry_status st = KRY_OK;
-    output o;
 
-    *file = NULL;
-    TRY(kry_output_begin(path, &o));
-    *file = fopen(o.temporary, "w");
-    CHECK(*file, KRY_ERR_FILE, "cannot write '%s': %s", path, strerror(errno));
+    TRY(kry_output_open(path, file));
     fprintf(*file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" "
@@ -30,18 +25,8 @@ done:
 
 kry_status kry_svg_close(const char *path, FILE **file)
 {
-    kry_status st = KRY_OK;
-    output o;
-
     fputs("</svg>\n", *file);
-    bool failed = ferror(*file) != 0;
-    failed |= fclose(*file) != 0;
-    *file = NULL;
-    TRY(kry_output_find(path, &o));
-    if (failed) st = kry_fail(KRY_ERR_FILE, "cannot write '%s' to its end", path);
-    st = kry_output_end(&o, st);
-done:
-    return st;
+    return kry_output_close(path, file, KRY_OK);
 }
 
 void kry_svg_escaped(FILE *f, const char *text)
@@ -54,6 +39,8 @@ void kry_svg_escaped(FILE *f, const char *text)
             fputs("&lt;", f);
         else if (*text == '>')
             fputs("&gt;", f);
+        else if (kry_text_turns(text))
+            fputs("\xef\xbf\xbd", f); /* U+FFFD */
         else if ((unsigned char)*text >= 0x20)
             fwrite(text, 1, (size_t)length, f);
     }

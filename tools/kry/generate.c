@@ -1,9 +1,9 @@
 /*
  * generate.c - kry generate: a problem as Matrix Market files.
  */
+#include "base/output.h"
 #include "commands.h"
 #include "json.h"
-#include "page/output.h"
 #include "source.h"
 #include <stdio.h>
 #include <stdlib.h>

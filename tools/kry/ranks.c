@@ -136,11 +136,6 @@ double ranks_most(double mine)
     return most[1] > 0 ? NAN : most[0];
 }
 
-void ranks_tell(void *bytes, size_t size)
-{
-    if (count > 1) MPI_Bcast(bytes, (int)size, MPI_BYTE, 0, MPI_COMM_WORLD);
-}
-
 /* ---- what it came to --------------------------------------------------------------------------- */
 
 void ranks_shares(const kry_op *A, const kry_rank_facts *before, shares *of)

@@ -28,11 +28,10 @@ kry_status ranks_agree(kry_status mine);
 /* kry_device_open; on ranks, a team of one device of each. A GPU is the one of the rank's number on its
  * machine, if there are so many. times: kry_report_open_device. */
 kry_status ranks_device(const char *spec, bool times, kry_device **device);
-/* Replace each by its sum over all ranks; the least and the most of all; what rank 0 has. Collective. */
+/* Replace each by its sum over all ranks; the least and the most of all. Collective. */
 void ranks_sum(double *numbers, int length);
 int64_t ranks_least(int64_t mine);
 double ranks_most(double mine); /* NaN if one is */
-void ranks_tell(void *bytes, size_t size);
 /* before: of this rank's device when the solve began */
 void ranks_shares(const kry_op *A, const kry_rank_facts *before, shares *of);
 

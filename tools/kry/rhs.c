@@ -185,6 +185,36 @@ done:
     return st;
 }
 
+static kry_status read_behind(const source *s, const kry_vec *rows, rhs *r, bool *found)
+{
+    kry_status st = KRY_OK;
+    const int64_t n = rows ? kry_vec_rows_here(rows, NULL) : s->here;
+    kry_mtx *mtx = NULL;
+
+    TRY(kry_petsc_read_rhs(s->file, &mtx));
+    *found = mtx != NULL;
+    if (!mtx) goto done;
+    CHECK(
+        mtx->rows == s->rows, KRY_ERR_SHAPE,
+        "%s: the vector behind the matrix has %lld numbers, and the matrix %lld rows: --rhs takes "
+        "another right-hand side",
+        s->name, (long long)mtx->rows, (long long)s->rows);
+    *r = (rhs){ .columns = 1 };
+    TRY(allocate((size_t)n, sizeof *r->made_b, &r->made_b));
+    for (int64_t i = 0; i < n; i++)
+        r->made_b[i] = (s->negated ? -1 : 1) * mtx->val[row_at(rows, i)];
+    r->b = r->made_b;
+done:
+    kry_mtx_release(&mtx);
+    return st;
+}
+
+kry_status rhs_behind(const source *s, const kry_vec *rows, rhs *r, bool *found)
+{
+    *found = false;
+    return s->file ? ranks_agree(read_behind(s, rows, r, found)) : KRY_OK;
+}
+
 void rhs_release(rhs *r)
 {
     free(r->made_b);

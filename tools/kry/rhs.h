@@ -17,6 +17,8 @@ typedef struct rhs {
  * rows: a vector of ranks, whose rows are wanted; NULL: all. Collective. */
 kry_status rhs_make(const source *s, const kry_vec *rows, kry_type type, const char *word,
                     uint64_t seed, rhs *r);
+/* The vector that stands behind the matrix in a PETSc file; *found: whether there is one. Collective. */
+kry_status rhs_behind(const source *s, const kry_vec *rows, rhs *r, bool *found);
 void rhs_release(rhs *r);
 
 #endif

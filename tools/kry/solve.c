@@ -1,11 +1,11 @@
 /*
  * solve.c - kry solve: a matrix or a grid, a right-hand side, a solver, and what came out.
  */
+#include "base/output.h"
 #include "commands.h"
 #include "examine.h"
 #include "interrupt.h"
 #include "page/history.h"
-#include "page/output.h"
 #include "plot.h"
 #include "progress.h"
 #include "ranks.h"
@@ -56,16 +56,21 @@ static kry_status make_rhs(solve *s)
     const kry_problem *p = s->src.problem;
     const kry_op_shape *shape = kry_op_get_shape(s->A);
     const bool own = !s->o.rhs && p;
-    kry_vec *v = NULL;
+    kry_vec *v = NULL, *rows;
+    bool behind = false;
 
     r->rhs = own ? "problem" : s->o.rhs ? s->o.rhs : "random";
-    r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") ||
-                (p && (p->discrete || p->singular));
     /* For its rows alone, and what is in double may be on the host of a device without it. */
     TRY(kry_vec_create(s->device, r->device->fp64 ? shape->type : KRY_F32, shape->cols, 1, &v));
     s->rows = kry_vec_rows_here(v, NULL);
-    TRY(rhs_make(&s->src, ranks_count() > 1 ? v : NULL, r->type, own ? NULL : r->rhs,
-                 (uint64_t)r->seed, &s->rhs));
+    rows = ranks_count() > 1 ? v : NULL;
+    if (!s->o.rhs) TRY(rhs_behind(&s->src, rows, &s->rhs, &behind));
+    if (behind)
+        r->rhs = s->src.file;
+    else
+        TRY(rhs_make(&s->src, rows, r->type, own ? NULL : r->rhs, (uint64_t)r->seed, &s->rhs));
+    r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") ||
+                (p && (p->discrete || p->singular));
     r->has_error = s->rhs.exact;
     CHECK(s->rhs.columns == 1 || !s->o.plot, KRY_ERR_ARGUMENT,
           "--plot draws the history of one right-hand side, and %s has %lld", r->rhs,
@@ -195,6 +200,9 @@ static kry_status solve_system(solve *s)
     else
         TRY(s->report.status = kry_solve_host(s->solver, s->rhs.b, s->x, &s->report.result));
     take_shares(&s->report, s->A, &before);
+    kry_result *end = &s->report.result;
+    if (interrupt_came() && end->reason == KRY_MONITOR_STOP)
+        snprintf(end->why, sizeof end->why, "Ctrl-C at iteration %lld", (long long)end->iterations);
 done:
     progress_erase(&s->progress);
     return st < 0 ? st : KRY_OK;
@@ -258,10 +266,13 @@ static kry_status examine(solve *s)
     options_choose_method(o, default_precond(s));
     TRY(source_examine(&s->src, options_solver(o, "method"),
                        strcmp(word_or(o, "check", "cheap"), "none") != 0));
+    if (strcmp(word_or(o, "null-space", "project"), "pin")) goto done;
+    CHECK(s->src.parts == 0 || s->src.singular, KRY_ERR_ARGUMENT,
+          "--null-space pin: %s has %d part%s that no entry connects with the rest and whose rows "
+          "add up to zero, and a pin is for a matrix of one part: leave --null-space away",
+          s->src.name, s->src.parts, s->src.parts > 1 ? "s" : "");
     CHECK(
-        strcmp(word_or(o, "null-space", "project"), "pin") ||
-            (source_traits(&s->src) & KRY_SINGULAR),
-        KRY_ERR_ARGUMENT,
+        source_traits(&s->src) & KRY_SINGULAR, KRY_ERR_ARGUMENT,
         "--null-space pin: %s is not known to be singular: not all of its rows add up to zero, so "
         "that there is nothing to pin",
         s->src.name);

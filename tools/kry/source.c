@@ -2,7 +2,6 @@
  * source.c - where a matrix comes from: a Matrix Market file or a generated problem.
  */
 #include "source.h"
-#include "page/output.h"
 #include "page/text.h"
 #include "ranks.h"
 #include <math.h>
@@ -68,6 +67,7 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
     kry_status st = KRY_OK;
     double start = now();
     kry_text_printable(file ? file : spec, s->name, sizeof s->name);
+    s->file = file;
     if (file && f && f->stencil) TRY(no_grid(file));
     const bool on_ranks = s->device && ranks_count() > 1;
     if (file && on_ranks) {
@@ -127,6 +127,18 @@ unsigned source_traits(const source *s)
     return singular | (symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0);
 }
 
+/* A matrix was refused with `st`: if that is for entries at one place, say on which lines they are. */
+static kry_status name_duplicates(const source *s, kry_status st)
+{
+    char why[1024];
+    const kry_status found = kry_mtx_check_duplicates(s->file, s->mtx);
+
+    if (found == KRY_OK) return st;
+    snprintf(why, sizeof why, "%s", kry_last_error());
+    return kry_fail(found, found == KRY_ERR_ARGUMENT ? "%s. --duplicates add adds them up" : "%s",
+                    why);
+}
+
 static kry_status stored_matrix(const source *s, kry_device *device, kry_type type,
                                 const kry_matrix_params *params, kry_op **A)
 {
@@ -139,6 +151,7 @@ static kry_status stored_matrix(const source *s, kry_device *device, kry_type ty
     if (s->share) return kry_share_matrix(device, type, s->share, &with_traits, A);
     if (s->mtx) {
         st = kry_mtx_matrix(device, type, s->mtx, &with_traits, A);
+        if (st == KRY_ERR_ARGUMENT && params->duplicates == KRY_REFUSE) st = name_duplicates(s, st);
         goto done;
     }
     TRY(convert_values(type, p->nnz, p->val, &val, &owned));

@@ -9,6 +9,7 @@
 
 typedef struct source {
     char name[512];       /* the file or the spec, printable */
+    const char *file;     /* borrowed: as it was given; NULL: a problem */
     kry_mtx *mtx;         /* a file, on one process; */
     kry_share *share;     /* on ranks the rows of this one, of a file or of `problem`; */
     kry_problem *problem; /* on ranks its grid is this rank's part */
@@ -63,7 +64,7 @@ kry_status read_shared_vectors(const char *path, const source *s, int64_t *colum
                                double **values);
 /* Whether vectors with so many columns can go into a file of this name; NULL: they go nowhere. */
 kry_status check_columns(const char *path, int64_t columns);
-/* kry_mtx_write to a file that gets its name once it is whole (output.h). */
+/* A Matrix Market file, or one for PETSc by its name. */
 kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *comment);
 kry_status write_vectors(const char *path, int64_t n, int64_t columns, double *values,
                          const char *comment);

@@ -1,5 +1,4 @@
 /* vectors.c - numbers of vectors: in the type of a device, from files and into them (source.h). */
-#include "page/output.h"
 #include "ranks.h"
 #include <math.h>
 #include <stdlib.h>
@@ -105,15 +104,7 @@ kry_status check_columns(const char *path, int64_t columns)
 
 kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *comment)
 {
-    kry_status st = KRY_OK;
-    output o;
-
-    TRY(kry_output_begin(path, &o));
-    st = is_petsc(path) ? kry_petsc_write(o.temporary, mtx)
-                        : kry_mtx_write(o.temporary, mtx, comment);
-    st = kry_output_end(&o, st);
-done:
-    return st;
+    return is_petsc(path) ? kry_petsc_write(path, mtx) : kry_mtx_write(path, mtx, comment);
 }
 
 kry_status write_vectors(const char *path, int64_t n, int64_t columns, double *values,
@@ -123,28 +114,19 @@ kry_status write_vectors(const char *path, int64_t n, int64_t columns, double *v
     return write_matrix(path, &mtx, comment);
 }
 
-/* Each rank writes its rows into the file that rank 0 has begun. */
 kry_status write_shared_vectors(const char *path, kry_vec *x, const double *values,
                                 const char *comment)
 {
     kry_status st = KRY_OK;
     const int64_t count = kry_vec_rows_here(x, NULL) * kry_vec_cols(x);
-    output o = { .target = "" };
     float *single = NULL;
     const void *numbers;
-    bool begun = false;
 
-    TRY(ranks_agree(ranks_report() ? kry_output_begin(path, &o) : KRY_OK));
-    begun = ranks_report();
-    ranks_tell(o.temporary, sizeof o.temporary);
     TRY(ranks_agree(convert_values(kry_vec_type(x), count, values, &numbers, &single)));
     TRY(kry_vec_write(x, numbers));
-    if (is_petsc(path))
-        TRY(kry_petsc_write_vec(o.temporary, x));
-    else
-        TRY(kry_mtx_write_vec_comment(o.temporary, x, comment));
+    TRY(is_petsc(path) ? kry_petsc_write_vec(path, x)
+                       : kry_mtx_write_vec_comment(path, x, comment));
 done:
-    if (begun) st = kry_output_end(&o, st);
     free(single);
     return ranks_agree(st);
 }

@@ -3,7 +3,7 @@
  */
 #include "records_page.h"
 #include "json.h"
-#include "page/output.h"
+#include "base/output.h"
 #include "page/text.h"
 #include <stdlib.h>
 #include <string.h>
