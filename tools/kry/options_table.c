@@ -32,8 +32,7 @@ static const option table[] = {
       "what they send)" },
     { "block-size", 0, WHOLE, AT(block_size), FOR_SOLVE | FOR_INFO, ABOUT_SYSTEM, "N", false,
       "unknowns of a node, numbered one after the other (default: by the pattern)" },
-    { "duplicates", 0, TEXT, AT(duplicates), FOR_SOLVE | FOR_BENCH | FOR_INFO, ABOUT_SYSTEM,
-      "refuse|add", true,
+    { "duplicates", 0, TEXT, AT(duplicates), FOR_SOLVE | FOR_INFO, ABOUT_SYSTEM, "refuse|add", true,
       "entries of a file at one place: a mistake (default), or parts of a sum, as finite elements "
       "leave them" },
     { "coordinates", 0, TEXT, AT(coordinates), FOR_SOLVE | FOR_INFO, ABOUT_SYSTEM, "FILE", false,
