@@ -240,7 +240,7 @@ static void entries__sorted_whatever_columns_are_claimed(void **state)
     (void)state;
     const unsigned seed =
         getenv("KRY_TEST_SEED") ? (unsigned)atoi(getenv("KRY_TEST_SEED")) : (unsigned)time(NULL);
-    print_message("KRY_TEST_SEED=%u\n", seed);
+    print_message("# KRY_TEST_SEED=%u\n", seed);
     srand(seed);
     snprintf(path, sizeof path, "mtx_wide_%ld.petsc", (long)getpid());
     const long before = peak();

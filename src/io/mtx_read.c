@@ -140,8 +140,9 @@ kry_status kry_petsc_read_rhs(const char *path, kry_mtx **mtx)
     mtx_source source = { .name = NULL };
     bool petsc, found = false;
 
+    st = GIVEN(mtx, path);
     if (mtx) *mtx = NULL;
-    TRY(GIVEN(mtx, path));
+    if (st < 0 || !mtx) return st;
     TRY(kry_mtx_source_open(&source, path, NULL, 0));
     TRY(kry_petsc_begins(&source, &petsc));
     if (petsc) TRY(kry_stretch_of_rhs(&source, &alone, &all, &found));
