@@ -313,9 +313,9 @@ expect 0 'method     auto: .*: not symmetric' solve "$dir/lopsided.mtx"
 expect 0 '"method": "auto".*"chosen": ".*symmetric' solve "$dir/good.mtx" --json
 expect 0 '"method": "bicgstab:1"' solve "$dir/lopsided.mtx" --method bicgstab:1 --json
 expect 2 'row 1 (counted from 1) has 0 on its diagonal.*--method minres' solve "$dir/zero_diagonal.mtx" --method pcg
-expect 2 'two entries' solve "$dir/twice.mtx" --format csr
+expect 2 'has had an entry on line' solve "$dir/twice.mtx" --format csr
 if grep -q KRY_SUM "$dir/err"; then fail 'a macro of C in a message of the program'; fi
-expect 2 'two entries' solve "$dir/cancel.mtx" --format csr
+expect 2 'has had an entry on line' solve "$dir/cancel.mtx" --format csr
 expect 2 'has -1 on its diagonal.*--method minres' solve "$dir/indefinite.mtx" --precond none
 expect 1 'indefinite' solve "$dir/indefinite.mtx" --precond none --rhs ones --format csr --json \
     --check none
@@ -431,7 +431,7 @@ expect 2 'x has 2 columns, and a vector of PETSc has one' solve "$dir/good.mtx" 
 expect 0 '"columns": 2, "columns_converged": 2, "column_iterations": .[12], 0.,' solve "$dir/good.mtx" \
     --rhs "$dir/two_b.mtx" --out "$dir/two_x.mtx" --format csr --atol 1e-9 --json
 grep -q '^2 2$' "$dir/two_x.mtx" || fail 'a solution for each column'
-expect 0 '1   zero_rhs, 0 iterations' solve "$dir/good.mtx" --rhs "$dir/two_b.mtx" --format csr --method minres
+expect 0 '2   zero_rhs, 0 iterations' solve "$dir/good.mtx" --rhs "$dir/two_b.mtx" --format csr --method minres
 expect 2 'the history of one' solve "$dir/good.mtx" --rhs "$dir/two_b.mtx" --plot "$dir/two.svg"
 expect 2 '.' solve "$dir/good.mtx" --format csr --out "$dir/no/such/place.mtx"
 expect 2 '.' solve "$dir/good.mtx" --format csr --plot "$dir/no/such/place.svg"
@@ -471,9 +471,10 @@ cp "$dir/good.mtx" "$dir/$turned.mtx"
 expect 0 'a?b?c.mtx' solve "$dir/$turned.mtx" --format csr --rhs "$dir/b.mtx" --plot "$dir/turned.svg" --html "$dir/turned.html"
 LC_ALL=C grep -q "$(printf '\342\200\256')\|$(printf '\342\201\246')" "$dir/out" "$dir/turned.svg" "$dir/turned.html" &&
     fail 'the direction of a name came through'
-(cd "$dir" && HOME=. XDG_CACHE_HOME='' KRY_CACHE_DIR= && unset KRY_CACHE_DIR && "$kry" solve good.mtx --rhs b.mtx --device host) \
-    >"$dir/out" 2>"$dir/err" || fail 'a relative HOME'
-[ -e "$dir/.cache" ] && fail 'a relative HOME got a cache'
+mkdir "kry-home.$$"
+env -u KRY_CACHE_DIR -u XDG_CACHE_HOME HOME="kry-home.$$" "$kry" solve "$dir/good.mtx" --rhs "$dir/b.mtx" >"$dir/out" 2>"$dir/err" ||
+    fail 'a relative HOME'
+rmdir "kry-home.$$" || fail 'a relative HOME got a cache'
 expect 0 'converged' solve --problem poisson2d:4 --precision mixed --inner 1000000000000000000
 expect 2 'from 0 to 10^18, not "1000000000000000001"' solve --problem poisson2d:4 --maxit 1000000000000000001
 matrix parts.mtx "$half" '4 4 6' '1 1 1' '2 1 -1' '2 2 1' '3 3 1' '4 3 -1' '4 4 1'
