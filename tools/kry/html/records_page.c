@@ -2,8 +2,8 @@
  * records_page.c - the records of a benchmark or of a paper as one page.
  */
 #include "records_page.h"
-#include "json.h"
 #include "base/output.h"
+#include "json.h"
 #include "page/text.h"
 #include <stdlib.h>
 #include <string.h>
