@@ -299,7 +299,7 @@ void kry_judge_conclude(kry_judge *J, double t, double along, bool other, kry_re
     } else if (!met && claims) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
         kry_print(res->why, sizeof res->why,
-                  "the true residual of the x that is returned is %.3e, wanted %.3e", t, J->target);
+                  "||b - A x|| = %.3e of the x that is returned, wanted %.3e", t, J->target);
     } else if (other && !J->told) {
         size_t used = strlen(res->why);
         snprintf(res->why + used, sizeof res->why - used, "; x is the best that was seen");
