@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 
+from ._complex import as_complex, as_real_matrix, as_real_numbers, is_complex
 from ._library import number_type, refuse_masked
 from ._operator import OperatorLike, as_operator
 from ._solver import Solver
@@ -24,8 +25,9 @@ class Factors:
             raise TypeError('splu: A is a LinearOperator or a function, which has no entries')
         if A.shape[0] != A.shape[1]:
             raise ValueError(f'can only factor square matrices, not {A.shape}')
+        self.shape, self._is_complex = A.shape, is_complex(A)
+        A = as_real_matrix(A, 'A') if self._is_complex else A
         dtype = number_type(A.dtype, 'A')
-        self.shape = A.shape
         self._solver = Solver(A, method='direct', rtol=4 * np.finfo(dtype).eps, stop='backward')
 
     def solve(self, rhs: ArrayLike, trans: str = 'N') -> np.ndarray:
@@ -46,8 +48,15 @@ class Factors:
         if trans not in ('N', 'T', 'H'):
             raise ValueError(f"trans={trans!r}: 'N', 'T' or 'H'")
         refuse_masked(rhs, 'rhs')
+        rhs = np.asarray(rhs)
+        if trans == 'T' and self._is_complex:
+            return self.solve(rhs.conj(), 'H').conj()
         solver = self._solver if trans == 'N' else self._solver._transposed()
-        return solver.solve(np.asarray(rhs))[0]
+        if self._is_complex:
+            return as_complex(solver.solve(as_real_numbers(rhs))[0])
+        if rhs.dtype.kind == 'c':
+            return self.solve(rhs.real, trans) + 1j * self.solve(rhs.imag, trans)
+        return solver.solve(rhs)[0]
 
 
 def splu(A: OperatorLike, permc_spec: Any = None, diag_pivot_thresh: Any = None, relax: Any = None, panel_size: Any = None,

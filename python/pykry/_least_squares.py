@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 
+from ._complex import takes_complex
 from ._device import device_of
 from ._library import check, lib, number_type, refuse_masked
 from ._operator import OperatorLike
@@ -22,6 +23,7 @@ _SAID = ('The exact solution is x = 0, or x0', 'Ax - b is small enough, given at
          'cond(A) seems to be too large for this machine', 'The iteration limit has been reached')
 
 
+@takes_complex
 def lsqr(A: OperatorLike, b: ArrayLike, damp: float = 0.0, atol: float = 1e-06, btol: float = 1e-06, conlim: float = 1e8,
          iter_lim=None, show: bool = False, calc_var: bool = False, x0=None) -> tuple:
     """The x of the least ``norm(b - A x)^2 + damp^2 norm(x - x0)^2``, for A of any shape and rank, by LSQR.
@@ -29,8 +31,8 @@ def lsqr(A: OperatorLike, b: ArrayLike, damp: float = 0.0, atol: float = 1e-06, 
     Parameters
     ----------
     A, b, damp, atol, btol, conlim, iter_lim, show, calc_var, x0
-        As of `scipy.sparse.linalg.lsqr`; real numbers, which are computed in double where the device has it. The log of
-        `show` has other words.
+        As of `scipy.sparse.linalg.lsqr`. Numbers are computed in double where the device has it. The log of `show` has
+        other words.
 
     Returns
     -------
@@ -95,6 +97,7 @@ def lsqr(A: OperatorLike, b: ArrayLike, damp: float = 0.0, atol: float = 1e-06, 
     return _as_lsqr(s, istop, anorm, acond, var, show)
 
 
+@takes_complex
 def lsmr(A: OperatorLike, b: ArrayLike, damp: float = 0.0, atol: float = 1e-06, btol: float = 1e-06, conlim: float = 1e8,
          maxiter=None, show: bool = False, x0=None) -> tuple:
     """The x of the least ``norm(b - A x)^2 + damp^2 norm(x - x0)^2``, for A of any shape and rank, by LSMR.

@@ -14,12 +14,14 @@ from typing import Any, Callable, Optional, Tuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._complex import takes_complex
 from ._device import device_of
 from ._library import check_tolerances, number_type, refuse_masked
 from ._operator import OperatorLike
 from ._vectors import Basis, Products, axpby, copy, dot, norm, read, vector
 
 
+@takes_complex
 def lgmres(A: OperatorLike, b: ArrayLike, x0: Any = None, *, rtol: float = 1e-05, atol: float = 0.0, maxiter: int = 1000,
            M: Optional[OperatorLike] = None, callback: Optional[Callable[[np.ndarray], Any]] = None, inner_m: int = 30,
            outer_k: int = 3, outer_v: Optional[list] = None, store_outer_Av: bool = True,
@@ -29,7 +31,7 @@ def lgmres(A: OperatorLike, b: ArrayLike, x0: Any = None, *, rtol: float = 1e-05
     Parameters
     ----------
     A, b, x0, rtol, atol, maxiter, M, callback, inner_m, outer_k, outer_v, store_outer_Av, prepend_outer_v
-        As of `scipy.sparse.linalg.lgmres`; real numbers. M is applied from the right: what a cycle makes smallest is
+        As of `scipy.sparse.linalg.lgmres`. M is applied from the right: what a cycle makes smallest is
         the residual itself, and M may be another map in each step, as a `Solver` is.
 
     Returns
@@ -76,6 +78,7 @@ def lgmres(A: OperatorLike, b: ArrayLike, x0: Any = None, *, rtol: float = 1e-05
     return s.iterate(), info
 
 
+@takes_complex
 def gcrotmk(A: OperatorLike, b: ArrayLike, x0: Any = None, *, rtol: float = 1e-05, atol: float = 0.0, maxiter: int = 1000,
             M: Optional[OperatorLike] = None, callback: Optional[Callable[[np.ndarray], Any]] = None, m: int = 20,
             k: Optional[int] = None, CU: Optional[list] = None, discard_C: bool = False,
@@ -85,7 +88,7 @@ def gcrotmk(A: OperatorLike, b: ArrayLike, x0: Any = None, *, rtol: float = 1e-0
     Parameters
     ----------
     A, b, x0, rtol, atol, maxiter, M, callback, m, k, CU, discard_C, truncate
-        As of `scipy.sparse.linalg.gcrotmk`; real numbers. M may be another map in each step, as a `Solver` is.
+        As of `scipy.sparse.linalg.gcrotmk`. M may be another map in each step, as a `Solver` is.
 
     Returns
     -------

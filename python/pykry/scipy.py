@@ -13,6 +13,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, MatrixRankWarning, aslinearoperator
 
+from ._complex import takes_complex
 from ._factors import factorized, splu
 from ._least_squares import lsmr, lsqr
 from ._library import KryError, SingularError, check_tolerances, number_type, refuse_masked
@@ -29,6 +30,7 @@ Answer = Tuple[np.ndarray, int]
 _BREAKDOWNS = ('indefinite_matrix', 'indefinite_preconditioner', 'not_finite', 'diverged', 'breakdown')
 
 
+@takes_complex
 def cg(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-05, atol: float = 0.0,
        maxiter: Optional[int] = None, M: Optional[OperatorLike] = None,
        callback: Optional[Callable[[np.ndarray], Any]] = None) -> Answer:
@@ -37,7 +39,7 @@ def cg(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-05, 
     Parameters
     ----------
     A, b, x0, rtol, atol, maxiter, M, callback
-        As of `scipy.sparse.linalg.cg`; real numbers. M may be a `Solver`.
+        As of `scipy.sparse.linalg.cg`. Complex numbers are solved with as real ones, two for each. M may be a `Solver`.
 
     Returns
     -------
@@ -64,6 +66,7 @@ def cg(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-05, 
     return _krylov('cg', A, b, x0, rtol, atol, maxiter, M, callback)
 
 
+@takes_complex
 def bicgstab(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-05, atol: float = 0.0,
              maxiter: Optional[int] = None, M: Optional[OperatorLike] = None,
              callback: Optional[Callable[[np.ndarray], Any]] = None) -> Answer:
@@ -71,6 +74,7 @@ def bicgstab(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1
     return _krylov('bicgstab:1', A, b, x0, rtol, atol, maxiter, M, callback)
 
 
+@takes_complex
 def minres(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-05, shift: float = 0.0,
            maxiter: Optional[int] = None, M: Optional[OperatorLike] = None,
            callback: Optional[Callable[[np.ndarray], Any]] = None, show: bool = False, check: bool = False) -> Answer:
@@ -93,6 +97,7 @@ def minres(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-
     return x, info
 
 
+@takes_complex
 def gmres(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-05, atol: float = 0.0,
           restart: Optional[int] = None, maxiter: Optional[int] = None, M: Optional[OperatorLike] = None,
           callback: Optional[Callable[[Any], Any]] = None, callback_type: Optional[str] = None) -> Answer:
@@ -121,6 +126,7 @@ def gmres(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-0
     return x, min(info, cycles) if info > 0 else info
 
 
+@takes_complex
 def spsolve(A: OperatorLike, b: Any, permc_spec: Optional[str] = None, use_umfpack: bool = True) -> Any:
     """Solve A x = b by sparse factors and refinement; see `scipy.sparse.linalg.spsolve`.
 

@@ -19,12 +19,7 @@ TESTS = ('test_iterative', 'test_minres', 'test_lsqr', 'test_lsmr', 'test_lgmres
 # Of methods that pykry does not have: what stands in brackets at the end of a test's name, or ends it.
 LEFT = ('bicg', 'cgs', 'qmr', 'tfqmr', 'leftright_precond')
 # Name of a test, with * for any text: why it fails.
-REAL = 'complex numbers are refused'
 DIFFERENT = {
-    'test_*cmplx*': REAL,
-    'test_*nonsymposdef-F*': REAL,
-    'test_abi': REAL,
-    'testComplex*': REAL,
     'test_convergence[sym-nonpd-bicgstab]': "SciPy's breaks down there, and the test wants that; pykry's converges",
     'test_callback': 'the residuals are those of A x = b, not of the system that M multiplies from the left',
     'test_singular': 'its matrix is not symmetric, and is refused with the entry that is not',
@@ -37,9 +32,9 @@ DIFFERENT = {
 
 def pytest_configure(config):
     import pykry.scipy
-    for name in set(pykry.scipy.__all__) - {'splu', 'factorized'}:  # which only make preconditioners there, of any matrix
-        for module in (isolve, sla):
-            if hasattr(module, name):
+    for name in pykry.scipy.__all__:
+        if hasattr(isolve, name):
+            for module in (isolve, sla):
                 setattr(module, name, getattr(pykry.scipy, name))
 
 
