@@ -3,6 +3,12 @@
 //
 // F holds L below the diagonal and U above. The formula of a block's measure is in block_pivots.h.
 
+// On CPUs, too, a group has several work-items here.
+#undef get_local_id
+#undef get_local_size
+#undef get_global_id
+#undef get_global_size
+
 #define FENCE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 typedef struct candidate {
