@@ -125,7 +125,8 @@ readme_program()
 # The program kry, with the papers that it repeats, and what it draws pages with, which knows public headers alone.
 program_sources()
 {
-    mkdir program && cp -r "$dir/source/tools/kry" "$dir/source/tools/papers" "$dir/source/src/page" program/
+    mkdir -p program/base && cp -r "$dir/source/tools/kry" "$dir/source/tools/papers" "$dir/source/src/page" program/ &&
+        cp "$dir/source/src/base/output.c" "$dir/source/src/base/output.h" program/base/
 }
 
 forget_sources()
