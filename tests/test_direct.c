@@ -362,7 +362,7 @@ static void factor_solve__against_elimination(void **state)
         assert_true(condition <= (double)(norm * inverse) * 1.0001);
         assert_true(condition >= (double)(norm * inverse) / 10);
         for (int transposed = 0; transposed < 2; transposed++) {
-            OK(F.engine->solve(F.self, x[transposed], transposed));
+            OK(F.engine->solve(F.self, F.numbers, x[transposed], transposed));
             for (int64_t i = 0; i < n; i++) {
                 long double want = 0;
                 for (int64_t j = 0; j < n; j++)
@@ -384,7 +384,7 @@ static void factor_numbers__keeps_to_the_bytes(void **state)
     enum { SIDE = 30, N = SIDE * SIDE };
     static const int steps[] = { -SIDE, -1, 0, 1, SIDE };
     kry_sparse A;
-    void *self;
+    void *self, *numbers;
     kry_factor_cost cost;
     int64_t nnz = 0;
 
@@ -399,10 +399,12 @@ static void factor_numbers__keeps_to_the_bytes(void **state)
         A.row_ptr[i + 1] = nnz;
     }
     OK(kry_factor_klu.analyse(&A, &cost, &self));
-    const kry_status st = kry_factor_klu.factor(self, &A, 1.01 * cost.bytes);
+    const kry_status st = kry_factor_klu.factor(self, &A, 1.01 * cost.bytes, &numbers);
     REFUSES(st, KRY_ERR_MEMORY, "fill far more than");
-    OK(kry_factor_klu.factor(self, &A, 1e12)); /* and with room it is made */
-    assert_true(kry_factor_klu.bytes(self) > 1.01 * cost.bytes);
+    assert_null(numbers);
+    OK(kry_factor_klu.factor(self, &A, 1e12, &numbers)); /* and with room it is made */
+    assert_true(kry_factor_klu.bytes(self, numbers) > 1.01 * cost.bytes);
+    kry_factor_klu.release(self, numbers);
     kry_factor_klu.destroy(self);
     kry_sparse_release(&A);
 #else
@@ -444,6 +446,114 @@ static void fault__every_request(void **state)
             kry_factor_release(&F);
         }
         assert_true(of_suitesparse > 20);
+    }
+}
+
+/* The factors are those of before, to the bit. x: A^-1 b by them */
+static void check_same(const kry_factor *F, const kry_factor *before, const double *b,
+                       const double *x)
+{
+    double again[MOST];
+
+    assert_ptr_equal(F->engine, before->engine);
+    assert_true(F->norm == before->norm && F->bytes == before->bytes);
+    memcpy(again, b, (size_t)F->rows * sizeof *b);
+    OK(kry_factor_solve(F, again));
+    assert_memory_equal(again, x, (size_t)F->rows * sizeof *x);
+}
+
+/* Row and column `at` have nothing but zeros; skew: and another entry has no mirror image. */
+static chain singular_like(const chain *c, int64_t at, bool skew)
+{
+    chain s = *c;
+
+    for (int64_t i = 0; i < s.n; i++)
+        for (int64_t e = s.row_ptr[i]; e < s.row_ptr[i + 1]; e++)
+            if (i == at || s.col[e] == at) s.val[e] = 0;
+    if (skew) s.val[at ? 1 : s.row_ptr[s.n] - 2] += 0.125;
+    return s;
+}
+
+/* Numbers without factors, of whichever engine, and any request for memory that fails on the way to new factors. */
+static void factor_numbers__keeps_what_there_is(void **state)
+{
+    (void)state;
+    chain cases[] = { chain_of(50, 2.5, 2.5), chain_of(50, 0.55, 0.55), chain_of(50, 1e-12, 1e-12),
+                      chain_with(50, -1.5, 2.8, -0.5) };
+    NEEDS_LDL();
+
+    for (size_t i = 0; i < (LU ? COUNT(cases) : 2); i++) {
+        kry_sparse A = sparse_of(&cases[i]);
+        kry_factor F;
+        double b[MOST], x[MOST];
+        const int64_t at = random_below(50);
+        chain refused[] = { singular_like(&cases[i], at, false), singular_like(&cases[i], at, true),
+                            cases[i], cases[i] };
+        refused[2].val[random_below((int)A.row_ptr[50])] = NAN;
+        OK(kry_factor_analyse("who", &A, &F));
+        OK(kry_factor_numbers("who", &A, 0, &F));
+        for (int64_t r = 0; r < 50; r++) x[r] = b[r] = random_number(KRY_F64);
+        OK(kry_factor_solve(&F, x));
+        const kry_factor before = F;
+        for (size_t k = 0; k < COUNT(refused); k++) {
+            kry_sparse bad = sparse_of(&refused[k]);
+            assert_true(kry_factor_numbers("who", &bad, k == 3 ? 100 : 0, &F) < 0);
+            check_same(&F, &before, b, x);
+        }
+        for (size_t k = 0; k < (LU ? COUNT(cases) : 2); k++) {
+            kry_sparse other = sparse_of(&cases[k]);
+            EACH_REQUEST(request)
+            {
+                if (FAILING(request, kry_factor_numbers("who", &other, 0, &F)) < 0)
+                    check_same(&F, &before, b, x);
+                else if (F.engine == before.engine) { /* and back */
+                    OK(kry_factor_numbers("who", &A, 0, &F));
+                    check_same(&F, &before, b, x);
+                } else { /* it does not go back to another engine */
+                    kry_factor_release(&F);
+                    OK(kry_factor_analyse("who", &A, &F));
+                    OK(kry_factor_numbers("who", &A, 0, &F));
+                }
+            }
+        }
+        kry_factor_release(&F);
+    }
+}
+
+/* A solver of which an update is refused solves as before. */
+static void update__refused_keeps_factors(void **state)
+{
+    kry_type type = type_of(state);
+    NEEDS_LDL();
+    const chain cases[] = { chain_of(100, 2.5, 2.5), chain_of(100, 0.55, 0.55),
+                            chain_with(100, -1.5, 2.8, -0.5) };
+
+    for (size_t i = 0; i < (LU ? COUNT(cases) : 2); i++) {
+        const chain *c = &cases[i], zeros = singular_like(c, 50, false);
+        const int64_t nnz = c->row_ptr[c->n];
+        kry_vec *b = vec_of(type, c->b, c->n, 1), *x;
+        void *good = in_type(type, c->val, nnz), *bad = in_type(type, zeros.val, nnz);
+        kry_op *A, *S;
+        kry_result res;
+
+        OK(kry_csr_create(device(), type, c->n, c->n, c->row_ptr, c->col, good, NULL, &A));
+        OK(kry_vec_create(device(), type, c->n, 1, &x));
+        OK(kry_solver_create(A, "method=direct rtol=1e-5 check=none", NULL, NULL, &S));
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve(S, b, x, &res));
+        double *first = numbers_of(x);
+        OK(kry_op_update(A, bad));
+        REFUSES(kry_op_update(S, NULL), LU ? KRY_ERR_SINGULAR : KRY_ERR_UNSUPPORTED, "kry_");
+        OK(kry_op_update(A, good));
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve(S, b, x, &res));
+        double *again = numbers_of(x);
+        assert_memory_equal(again, first, (size_t)c->n * sizeof *first);
+        free(again), free(first), free(bad), free(good);
+        kry_op_release(&S);
+        kry_op_release(&A);
+        kry_vec_release(&x);
+        kry_vec_release(&b);
     }
 }
 
@@ -492,6 +602,8 @@ int main(void)
         cmocka_unit_test(solve__refines),
         BOTH(solve__ends_at_the_limit_of_the_precision),
         BOTH(update__other_numbers),
+        BOTH(update__refused_keeps_factors),
+        cmocka_unit_test(factor_numbers__keeps_what_there_is),
         BOTH(solve__singular),
         BOTH(create__names_what_is_singular),
         BOTH(create__refuses),

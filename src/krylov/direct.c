@@ -7,7 +7,7 @@
  * Of a singular A that is known to map constants, and nothing else, to zero the first unknown is pinned: its
  * diagonal entry counts twice. b has no part outside of the range of A, and so the solution is the same.
  *
- * Storage     z: n numbers beside r; the factors and n doubles on the host
+ * Storage     z: n numbers beside r; the factors and n doubles on the host. During an update two factors
  * Per step    matrix, 9 words per unknown, and the factors once on the host
  * Waits       r comes to the host, z goes back; once more for ||r||
  * Breakdown   a step that does not halve ||r||: A is singular to working precision
@@ -193,7 +193,7 @@ static void direct_describe(const void *self, kry_op_info *info)
     if (!S->condition && kry_factor_condition(F, &S->condition) < 0) S->condition = NAN;
     kry_print(S->text, sizeof S->text,
               "%s, factors of %.3g bytes on the host, condition about %.0e", F->engine->name,
-              F->engine->bytes(F->self), S->condition);
+              F->bytes, S->condition);
     info->variant = S->text;
 }
 

@@ -22,7 +22,7 @@
 typedef struct factor {
     int64_t n;
     cholmod_common common;
-    cholmod_factor *L;
+    cholmod_factor *L; /* an order without numbers; with the only ones in kry_cholesky_cholmod */
     cholmod_dense *x, *y, *work, *b; /* kept from solve to solve; b: a header without numbers */
 } factor;
 
@@ -155,15 +155,16 @@ done:
     return st;
 }
 
-static kry_status factor_numbers(factor *f, const kry_sparse *E)
+/* L: an order; its numbers come to it */
+static kry_status factor_numbers(factor *f, const kry_sparse *E, cholmod_factor *L)
 {
     kry_status st = KRY_OK;
     cholmod_sparse *lower = NULL;
 
     TRY(copy_lower(f, E, &lower));
-    cholmod_factorize(lower, f->L, &f->common);
+    cholmod_factorize(lower, L, &f->common);
     TRY(check(f, "cholmod_factorize"));
-    TRY(check_pivots(f, E, f->L));
+    TRY(check_pivots(f, E, L));
 done:
     cholmod_free_sparse(&lower, &f->common);
     return st;
@@ -177,7 +178,7 @@ static kry_status cholmod_create(const kry_sparse *E, int64_t n, double rounding
     (void)rounding;
     *self = NULL;
     TRY(order(E, n, true, &f));
-    TRY(factor_numbers(f, E));
+    TRY(factor_numbers(f, E, f->L));
     *self = f, f = NULL;
 done:
     cholmod_destroy(f);
@@ -206,31 +207,31 @@ static kry_status ldl_analyse(const kry_sparse *A, kry_factor_cost *cost, void *
 }
 
 /* Room for a solve. CHOLMOD 3.0 would make it itself, but does not survive it if that fails. */
-static kry_status make_room(factor *f, size_t columns)
+static kry_status make_room(factor *f, const cholmod_factor *L, size_t columns)
 {
     kry_status st = KRY_OK;
-    size_t n = (size_t)f->n, wide = f->L->is_super ? f->L->maxesize : 0;
+    size_t n = (size_t)f->n, wide = L->is_super ? L->maxesize : 0;
     cholmod_dense **room[] = { &f->x, &f->y, &f->work };
 
     for (size_t i = 0; i < COUNT(room); i++) {
         size_t rows = room[i] == &f->work ? wide : n;
-        cholmod_ensure_dense(room[i], rows, columns, rows, CHOLMOD_REAL, &f->common);
-        TRY(check(f, "cholmod_ensure_dense"));
+        /* Where there is room, the status stays that of a failure before. */
+        if (!cholmod_ensure_dense(room[i], rows, columns, rows, CHOLMOD_REAL, &f->common))
+            TRY(check(f, "cholmod_ensure_dense"));
     }
 done:
     return st;
 }
 
-static kry_status cholmod_solve_block(void *self, double *x, int64_t columns)
+static kry_status solve_block(factor *f, cholmod_factor *L, double *x, int64_t columns)
 {
-    factor *f = self;
     kry_status st = KRY_OK;
     size_t n = (size_t)f->n;
 
-    TRY(make_room(f, (size_t)columns));
+    TRY(make_room(f, L, (size_t)columns));
     f->b->nrow = f->b->d = n, f->b->ncol = (size_t)columns, f->b->nzmax = n * f->b->ncol;
     f->b->x = x;
-    cholmod_solve2(CHOLMOD_A, f->L, f->b, NULL, &f->x, NULL, &f->y, &f->work, &f->common);
+    cholmod_solve2(CHOLMOD_A, L, f->b, NULL, &f->x, NULL, &f->y, &f->work, &f->common);
     f->b->x = NULL;
     TRY(check(f, "cholmod_solve2"));
     memcpy(x, f->x->x, n * (size_t)columns * sizeof *x);
@@ -238,12 +239,19 @@ done:
     return st;
 }
 
-static double cholmod_bytes(const void *self)
+static kry_status cholmod_solve_block(void *self, double *x, int64_t columns)
 {
-    const cholmod_factor *L = ((const factor *)self)->L;
+    factor *f = self;
+    return solve_block(f, f->L, x, columns);
+}
+
+static double bytes_of(const cholmod_factor *L)
+{
     return L->is_super ? (double)L->xsize * sizeof(double) + (double)L->ssize * sizeof(int)
                        : (double)L->nzmax * (sizeof(double) + sizeof(int));
 }
+
+static double cholmod_bytes(const void *self) { return bytes_of(((const factor *)self)->L); }
 
 const kry_cholesky_engine kry_cholesky_cholmod = {
     .name = "cholesky cholmod",
@@ -253,17 +261,42 @@ const kry_cholesky_engine kry_cholesky_cholmod = {
     .destroy = cholmod_destroy,
 };
 
-static kry_status cholmod_factor_numbers(void *self, const kry_sparse *A, double most)
+static void cholmod_release(void *self, void *numbers)
 {
+    factor *f = self;
+    cholmod_factor *L = numbers;
+    cholmod_free_factor(&L, &f->common);
+}
+
+static kry_status cholmod_factor_numbers(void *self, const kry_sparse *A, double most,
+                                         void **numbers)
+{
+    kry_status st = KRY_OK;
+    factor *f = self;
+    cholmod_factor *L = NULL;
+
+    *numbers = NULL;
     (void)most; /* the analysis knows what it takes */
-    return factor_numbers(self, A);
+    L = cholmod_copy_factor(f->L, &f->common);
+    TRY(check(f, "cholmod_copy_factor"));
+    TRY(factor_numbers(f, A, L));
+    *numbers = L, L = NULL;
+done:
+    cholmod_release(f, L);
+    return st;
 }
 
 /* A is symmetric. */
-static kry_status cholmod_solve_factor(void *self, double *x, bool transposed)
+static kry_status cholmod_solve_factor(void *self, void *numbers, double *x, bool transposed)
 {
     (void)transposed;
-    return cholmod_solve_block(self, x, 1);
+    return solve_block(self, numbers, x, 1);
+}
+
+static double cholmod_factor_bytes(const void *self, const void *numbers)
+{
+    (void)self;
+    return bytes_of(numbers);
 }
 
 #ifdef KRY_GPL
@@ -277,7 +310,8 @@ const kry_factor_engine kry_factor_cholesky = {
     .analyse = cholesky_analyse,
     .factor = cholmod_factor_numbers,
     .solve = cholmod_solve_factor,
-    .bytes = cholmod_bytes,
+    .bytes = cholmod_factor_bytes,
+    .release = cholmod_release,
     .destroy = cholmod_destroy,
 };
 #endif
@@ -287,6 +321,7 @@ const kry_factor_engine kry_factor_ldl = {
     .analyse = ldl_analyse,
     .factor = cholmod_factor_numbers,
     .solve = cholmod_solve_factor,
-    .bytes = cholmod_bytes,
+    .bytes = cholmod_factor_bytes,
+    .release = cholmod_release,
     .destroy = cholmod_destroy,
 };

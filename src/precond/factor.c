@@ -89,7 +89,6 @@ static kry_status analyse_by(const char *who, size_t at, const kry_sparse *A, kr
     kry_status st = KRY_OK;
     const kry_factor_engine *engine = engines[at].engine;
 
-    kry_factor_release(F);
     CHECK(COUNT(engines) > 1, KRY_ERR_UNSUPPORTED,
           "%s: a direct solver needs KLU or CHOLMOD of SuiteSparse, and this build of kry has "
           "neither (docs/direct.md)",
@@ -162,7 +161,7 @@ static kry_status probe(const kry_factor *F, const kry_sparse *A, double *x, dou
 
     for (int64_t i = 0; i < A->rows; i++)
         x[i] = b[i] = (uint32_t)i * UINT32_C(2654435761) >> 31 ? -1 : 1;
-    TRY(F->engine->solve(F->self, x, false));
+    TRY(F->engine->solve(F->self, F->numbers, x, false));
     for (int64_t i = 0; i < A->rows; i++) {
         double r = b[i], size = 1;
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
@@ -177,7 +176,7 @@ done:
     return st;
 }
 
-/* Factor A by the engine of F, and say *other if that refuses it and another one may take it. */
+/* Factor A by the engine of F, which has no factors, and say *other if that refuses it and another one may take it. */
 static kry_status factor_by(const char *who, const kry_sparse *A, double most, kry_factor *F,
                             bool *other)
 {
@@ -191,10 +190,11 @@ static kry_status factor_by(const char *who, const kry_sparse *A, double most, k
     TRY(kry_alloc((size_t)A->rows, sizeof *x, &x));
     TRY(kry_alloc((size_t)A->rows, sizeof *b, &b));
     F->norm = norm_of(A, x);
-    st = F->engine->factor(F->self, A, most);
+    st = F->engine->factor(F->self, A, most, &F->numbers);
     *other = st == KRY_ERR_SINGULAR && engines[at].least > KRY_FACTOR_GENERAL;
     if (*other) st = KRY_OK;
     TRY(told(who, st));
+    if (!*other) F->bytes = F->engine->bytes(F->self, F->numbers);
     if (!*other && !engines[at].pivots) TRY(probe(F, A, x, b, &works));
     *other |= !works;
 done:
@@ -202,10 +202,19 @@ done:
     return st;
 }
 
+/* Release F, but for an order that it shares with another one. */
+static void release_beside(kry_factor *F, const kry_factor *other)
+{
+    if (F->numbers) F->engine->release(F->self, F->numbers);
+    if (F->self && F->self != other->self) F->engine->destroy(F->self);
+    *F = (kry_factor){ 0 };
+}
+
 kry_status kry_factor_numbers(const char *who, const kry_sparse *A, double most, kry_factor *F)
 {
     kry_status st = KRY_OK;
     kry_factor_kind kind = KRY_FACTOR_POSITIVE;
+    kry_factor made = { 0 };
     bool other;
 
     if (most == 0) most = kry_factor_memory();
@@ -213,24 +222,30 @@ kry_status kry_factor_numbers(const char *who, const kry_sparse *A, double most,
     if (engines[number_of(F)].least > KRY_FACTOR_GENERAL && !F->fresh) TRY(look(A, &kind));
     F->fresh = false;
     other = kind < engines[number_of(F)].least;
-    if (!other) TRY(factor_by(who, A, most, F, &other));
+    made = *F, made.numbers = NULL;
+    if (!other) TRY(factor_by(who, A, most, &made, &other));
     while (other) {
-        TRY(analyse_by(who, engine_for(kind, number_of(F) + 1), A, F));
-        TRY(factor_by(who, A, most, F, &other));
+        const size_t next = engine_for(kind, number_of(&made) + 1);
+        release_beside(&made, F);
+        TRY(analyse_by(who, next, A, &made));
+        TRY(factor_by(who, A, most, &made, &other));
     }
+    const kry_factor old = *F;
+    *F = made, made = old;
 done:
+    release_beside(&made, F);
     return st;
 }
 
 kry_status kry_factor_solve(const kry_factor *F, double *x)
 {
-    return F->engine->solve(F->self, x, false);
+    return F->engine->solve(F->self, F->numbers, x, false);
 }
 
 static kry_status solve_either(void *user, double *x, bool transposed)
 {
     const kry_factor *F = user;
-    return F->engine->solve(F->self, x, transposed);
+    return F->engine->solve(F->self, F->numbers, x, transposed);
 }
 
 kry_status kry_factor_condition(const kry_factor *F, double *condition)
@@ -246,11 +261,7 @@ done:
     return st;
 }
 
-void kry_factor_release(kry_factor *F)
-{
-    if (F->engine) F->engine->destroy(F->self);
-    *F = (kry_factor){ 0 };
-}
+void kry_factor_release(kry_factor *F) { release_beside(F, &(kry_factor){ 0 }); }
 
 kry_status kry_factor_dependent(int64_t row)
 {

@@ -24,14 +24,16 @@ typedef struct kry_factor_engine {
     const char *name;
     /* Order A by its pattern. */
     kry_status (*analyse)(const kry_sparse *A, kry_factor_cost *cost, void **self);
-    /* Factor A, which has the pattern that was analysed; again, too.
-     *   most  bytes that the factors may take
+    /* Factor A, which has the pattern that was analysed; again, too, beside the factors that there are.
+     *   most     bytes that the factors may take
+     *   numbers  := the factors; NULL on failure
      * Returns  KRY_ERR_SINGULAR, of engines for symmetric matrices also if a pivot is roundoff; KRY_ERR_MEMORY */
-    kry_status (*factor)(void *self, const kry_sparse *A, double most);
+    kry_status (*factor)(void *self, const kry_sparse *A, double most, void **numbers);
     /* x := A^-1 x, or (A')^-1 x */
-    kry_status (*solve)(void *self, double *x, bool transposed);
-    double (*bytes)(const void *self); /* of the factors */
-    void (*destroy)(void *self);       /* takes NULL */
+    kry_status (*solve)(void *self, void *numbers, double *x, bool transposed);
+    double (*bytes)(const void *self, const void *numbers); /* of the factors made last */
+    void (*release)(void *self, void *numbers);
+    void (*destroy)(void *self); /* takes NULL */
 } kry_factor_engine;
 
 #ifdef KRY_HAVE_CHOLMOD
@@ -49,11 +51,13 @@ extern const kry_factor_engine kry_factor_umfpack;
 
 typedef struct kry_factor {
     const kry_factor_engine *engine;
-    void *self; /* the engine's */
+    void *self;    /* the engine's: the order */
+    void *numbers; /* the engine's: the factors; NULL: none yet */
     int64_t rows;
     kry_factor_cost cost;
-    double norm; /* the 1-norm of the matrix that was factored */
-    bool fresh;  /* it was analysed for the numbers that come next */
+    double bytes; /* of the factors */
+    double norm;  /* the 1-norm of the matrix that was factored */
+    bool fresh;   /* it was analysed for the numbers that come next */
 } kry_factor;
 
 /* Whether this build has an engine for matrices of this kind. */
@@ -68,7 +72,8 @@ kry_status kry_factor_analyse(const char *who, const kry_sparse *A, kry_factor *
  *   most  bytes that the factors may take; 0: what this machine has
  *
  * Returns  KRY_ERR_MEMORY with the bytes that they would take; KRY_ERR_SINGULAR naming a row;
- *          KRY_ERR_ARGUMENT for an entry that is not finite
+ *          KRY_ERR_ARGUMENT for an entry that is not finite. On failure the factors that there are stay: the new ones
+ *          are made beside them
  */
 kry_status kry_factor_numbers(const char *who, const kry_sparse *A, double most, kry_factor *F);
 double kry_factor_memory(void); /* bytes that this machine has */

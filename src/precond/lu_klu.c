@@ -22,7 +22,6 @@ typedef struct factor {
     double expected; /* bytes */
     klu_common common;
     klu_symbolic *symbolic;
-    klu_numeric *numeric;
 } factor;
 
 enum { ENTRY = sizeof(double) + sizeof(int) };
@@ -48,7 +47,6 @@ static void klu_destroy(void *self)
     factor *f = self;
 
     if (!f) return;
-    klu_free_numeric(&f->numeric, &f->common);
     klu_free_symbolic(&f->symbolic, &f->common);
     free(f->start);
     free(f);
@@ -91,38 +89,49 @@ static void bound(factor *f, double most)
     f->common.memgrow = times < MUCH ? 1e12 : standard.memgrow;
 }
 
-static kry_status klu_factor_numbers(void *self, const kry_sparse *A, double most)
+static void klu_release(void *self, void *numbers)
+{
+    factor *f = self;
+    klu_numeric *numeric = numbers;
+    klu_free_numeric(&numeric, &f->common);
+}
+
+static kry_status klu_factor_numbers(void *self, const kry_sparse *A, double most, void **numbers)
 {
     kry_status st = KRY_OK;
     factor *f = self;
+    klu_numeric *numeric = NULL;
 
-    klu_free_numeric(&f->numeric, &f->common);
+    *numbers = NULL;
     bound(f, most);
-    f->numeric = klu_factor(f->start, A->col, A->val, f->symbolic, &f->common);
+    numeric = klu_factor(f->start, A->col, A->val, f->symbolic, &f->common);
     TRY(check(f, "klu_factor"));
     if (f->common.status == KLU_SINGULAR) TRY(kry_factor_dependent(f->common.singular_col));
+    *numbers = numeric, numeric = NULL;
 done:
+    klu_release(f, numeric);
     return st;
 }
 
-static kry_status klu_solve_factor(void *self, double *x, bool transposed)
+static kry_status klu_solve_factor(void *self, void *numbers, double *x, bool transposed)
 {
     kry_status st = KRY_OK;
     factor *f = self;
 
     if (transposed)
-        klu_solve(f->symbolic, f->numeric, f->n, 1, x, &f->common);
+        klu_solve(f->symbolic, numbers, f->n, 1, x, &f->common);
     else
-        klu_tsolve(f->symbolic, f->numeric, f->n, 1, x, &f->common);
+        klu_tsolve(f->symbolic, numbers, f->n, 1, x, &f->common);
     TRY(check(f, "klu_solve"));
 done:
     return st;
 }
 
-static double klu_bytes(const void *self)
+static double klu_bytes(const void *self, const void *numbers)
 {
-    const factor *f = self;
-    const klu_numeric *N = f->numeric;
+    const klu_numeric *N = numbers;
+
+    (void)self;
     return ((double)N->lnz + N->unz + N->nzoff) * ENTRY;
 }
 
@@ -132,5 +141,6 @@ const kry_factor_engine kry_factor_klu = {
     .factor = klu_factor_numbers,
     .solve = klu_solve_factor,
     .bytes = klu_bytes,
+    .release = klu_release,
     .destroy = klu_destroy,
 };

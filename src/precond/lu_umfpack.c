@@ -14,7 +14,7 @@
 typedef struct factor {
     int n;
     int *start; /* of the columns of A': n + 1 */
-    void *symbolic, *numeric;
+    void *symbolic;
     double control[UMFPACK_CONTROL], info[UMFPACK_INFO];
     double *room; /* n: a right-hand side */
 } factor;
@@ -36,7 +36,6 @@ static void umfpack_destroy(void *self)
     factor *f = self;
 
     if (!f) return;
-    if (f->numeric) umfpack_di_free_numeric(&f->numeric);
     if (f->symbolic) umfpack_di_free_symbolic(&f->symbolic);
     free(f->room);
     free(f->start);
@@ -84,7 +83,7 @@ done:
 }
 
 /* Names a row whose pivot is zero. */
-static kry_status tell_singular(factor *f)
+static kry_status tell_singular(factor *f, void *numeric)
 {
     kry_status st = KRY_OK;
     int *order = NULL, row = -1, unused;
@@ -94,7 +93,7 @@ static kry_status tell_singular(factor *f)
     TRY(kry_alloc((size_t)f->n, sizeof *pivot, &pivot));
     TRY(check(f,
               umfpack_di_get_numeric(NULL, NULL, NULL, NULL, NULL, NULL, NULL, order, pivot,
-                                     &unused, NULL, f->numeric),
+                                     &unused, NULL, numeric),
               "umfpack_di_get_numeric"));
     for (int k = 0; k < f->n && row < 0; k++)
         if (!(pivot[k] > 0 || pivot[k] < 0)) row = order[k];
@@ -105,22 +104,31 @@ done:
     return st;
 }
 
-static kry_status umfpack_factor(void *self, const kry_sparse *A, double most)
+static void umfpack_release(void *self, void *numeric)
+{
+    (void)self;
+    if (numeric) umfpack_di_free_numeric(&numeric);
+}
+
+static kry_status umfpack_factor(void *self, const kry_sparse *A, double most, void **numbers)
 {
     kry_status st = KRY_OK;
     factor *f = self;
+    void *numeric = NULL;
 
+    *numbers = NULL;
     (void)most; /* the analysis has a bound for it */
-    if (f->numeric) umfpack_di_free_numeric(&f->numeric);
     const int status =
-        umfpack_di_numeric(f->start, A->col, A->val, f->symbolic, &f->numeric, f->control, f->info);
+        umfpack_di_numeric(f->start, A->col, A->val, f->symbolic, &numeric, f->control, f->info);
     TRY(check(f, status, "umfpack_di_numeric"));
-    if (status == UMFPACK_WARNING_singular_matrix) TRY(tell_singular(f));
+    if (status == UMFPACK_WARNING_singular_matrix) TRY(tell_singular(f, numeric));
+    *numbers = numeric, numeric = NULL;
 done:
+    umfpack_release(f, numeric);
     return st;
 }
 
-static kry_status umfpack_solve(void *self, double *x, bool transposed)
+static kry_status umfpack_solve(void *self, void *numbers, double *x, bool transposed)
 {
     kry_status st = KRY_OK;
     factor *f = self;
@@ -128,15 +136,17 @@ static kry_status umfpack_solve(void *self, double *x, bool transposed)
     memcpy(f->room, x, (size_t)f->n * sizeof *x);
     TRY(check(f,
               umfpack_di_solve(transposed ? UMFPACK_A : UMFPACK_At, NULL, NULL, NULL, x, f->room,
-                               f->numeric, f->control, f->info),
+                               numbers, f->control, f->info),
               "umfpack_di_solve"));
 done:
     return st;
 }
 
-static double umfpack_bytes(const void *self)
+static double umfpack_bytes(const void *self, const void *numbers)
 {
     const factor *f = self;
+
+    (void)numbers;
     return f->info[UMFPACK_NUMERIC_SIZE] * f->info[UMFPACK_SIZE_OF_UNIT];
 }
 
@@ -146,5 +156,6 @@ const kry_factor_engine kry_factor_umfpack = {
     .factor = umfpack_factor,
     .solve = umfpack_solve,
     .bytes = umfpack_bytes,
+    .release = umfpack_release,
     .destroy = umfpack_destroy,
 };
