@@ -4,7 +4,8 @@
 // found, which holds 0, or 2^31 - 1 where a first row is looked for; numbers of src/matrix/given.c:
 //   BAD          row pointers do not ascend from 0 to nnz, columns do not ascend, or a number is not finite
 //   LONGEST      entries of the longest row
-//   NOT_SINGLE   a number is no single, which devices may flush to 0 below FLT_MIN; TOO_LARGE: it would be infinite
+//   NOT_SINGLE   a number is no single, which devices may flush to 0 below FLT_MIN
+//   UNFIT        a number would be infinite in single, or is not 0 and may be flushed to 0
 //   UNEQUAL      an entry has no mirror image, or one of other bits
 //   ZERO_ROWS, ZERO_ROW   rows whose entries are all 0, and the first one
 //   NEGATIVE, NOT_POSITIVE   diagonal entries below 0; the first row whose diagonal is not above 0, and which is not zero
@@ -14,7 +15,7 @@
 #define BAD          0
 #define LONGEST      1
 #define NOT_SINGLE   2
-#define TOO_LARGE    3
+#define UNFIT        3
 #define UNEQUAL      4
 #define ZERO_ROWS    5
 #define ZERO_ROW     6
@@ -65,18 +66,19 @@ kernel void given_columns(int rows, int cols, int lanes, global const int *restr
 
 kernel void given_values(long nnz, global const REAL *restrict val, global int *found)
 {
-    int bad = 0, not_single = 0, too_large = 0;
+    int bad = 0, not_single = 0, unfit = 0;
     FOR_EACH(k, nnz)
     {
         const REAL v = val[k];
         const float narrow = (float)v;
         bad |= !isfinite(v);
-        not_single |= (REAL)narrow != v || (v != 0 && fabs(v) < FLT_MIN);
-        too_large |= !isfinite(narrow);
+        const bool tiny = v != 0 && fabs(v) < FLT_MIN;
+        not_single |= (REAL)narrow != v || tiny;
+        unfit |= !isfinite(narrow) || tiny;
     }
     if (bad) NOTE(BAD);
     if (not_single) NOTE(NOT_SINGLE);
-    if (too_large) NOTE(TOO_LARGE);
+    if (unfit) NOTE(UNFIT);
 }
 
 // ---- what a matrix of ascending columns says against Krylov methods: src/matrix/inspect.c ----

@@ -400,7 +400,7 @@ static void expect_refusal(const arrays *a, kry_type type, const char *words)
     };
     kry_given G = upload(&S, p);
 
-    assert_true(!G.C.dev || G.seen.too_large);
+    assert_true(!G.C.dev || G.seen.unfit);
     if (G.C.dev) REFUSES(kry_matrix_of_given(device(), &G, p, &op), KRY_ERR_ARGUMENT, words);
     REFUSES(kry_csr_create(device(), type, N, N, S.row_ptr, S.col, S.val, p, &op), KRY_ERR_ARGUMENT,
             words);
@@ -424,9 +424,12 @@ static void given__bad_arrays_are_named(void **state)
     BAD(a.col[0] = -1, "column -1 at entry 0 (row 0) is outside [0, 5)");
     BAD(a.col[4] = a.col[3], "two entries at row 1, column 0");
     BAD(a.val[8] = INFINITY, "value inf at entry 8 is not finite");
-    if (type == KRY_F64)
+    if (type == KRY_F64) {
         BAD((a.val[9] = 1e300, a.values = KRY_VALUES_SINGLE),
             "1e+300, entry 9 of the sorted matrix, is too large for single precision");
+        BAD((a.val[9] = -1e-107, a.values = KRY_VALUES_SINGLE),
+            "-1e-107, entry 9 of the sorted matrix, is too small for single precision");
+    }
 #undef BAD
 }
 

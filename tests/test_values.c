@@ -225,6 +225,18 @@ static void formats_values__single(void **state)
             create(&A, KRY_F64, KRY_MATRIX(.format = format, .values = KRY_VALUES_SINGLE), &same),
             KRY_ERR_ARGUMENT, "kry_csr_create: 1e+300");
         assert_null(same);
+        const double lost =
+            pow(10, -38 - (double)random_below(270)); /* 1e-38 is not a normal single */
+        A.val[0] = random_below(2) ? lost : -lost;
+        REFUSES(kry_op_update(op, A.val), KRY_ERR_ARGUMENT,
+                "entry 0 of the sorted matrix, is too small for single");
+        assert_reads_back(op, &rounded);
+        REFUSES(
+            create(&A, KRY_F64, KRY_MATRIX(.format = format, .values = KRY_VALUES_SINGLE), &same),
+            KRY_ERR_ARGUMENT, "entry 0 of the sorted matrix, is too small for single");
+        assert_null(same);
+        A.val[0] = 0; /* which is not lost */
+        OK(kry_op_update(op, A.val));
         A.val[0] = kept;
         OK(kry_op_update(op, A.val));
         assert_reads_back(op, &rounded);

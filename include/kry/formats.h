@@ -42,7 +42,8 @@ typedef enum kry_format {
 typedef enum kry_values {
     KRY_VALUES_COMPACT = 0, /* in single where that loses nothing, to the bit; else as given */
     KRY_VALUES_AS_GIVEN,
-    KRY_VALUES_SINGLE /* rounded to single: half the bytes, for preconditioners */
+    KRY_VALUES_SINGLE /* rounded to single: half the bytes, for preconditioners; numbers that are not 0 and
+                         below 1.2e-38, or above 3.4e38, are refused with KRY_ERR_ARGUMENT */
 } kry_values;
 
 /*

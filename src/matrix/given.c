@@ -9,7 +9,7 @@ enum {
     BAD,
     LONGEST,
     NOT_SINGLE,
-    TOO_LARGE,
+    UNFIT,
     UNEQUAL,
     ZERO_ROWS,
     ZERO_ROW,
@@ -231,7 +231,7 @@ static kry_status end_looking(kry_given *G, const looking *l)
     G->longest = what[LONGEST];
     G->seen = (kry_seen){ .finite = !what[BAD],
                           .singles = !what[NOT_SINGLE],
-                          .too_large = what[TOO_LARGE],
+                          .unfit = what[UNFIT],
                           .compared = true,
                           .symmetric = l->groups && !what[UNEQUAL] };
     G->finding = (kry_finding){ 0 };

@@ -34,7 +34,7 @@ static void see_doubles(const double *v, int64_t count, kry_seen *seen)
     }
     seen->finite = !infinite;
     seen->singles = !infinite && !tiny && !(bits & more_digits) && largest <= FLT_MAX;
-    seen->too_large = infinite || !isfinite((float)largest);
+    seen->unfit = infinite || tiny || !isfinite((float)largest);
 }
 
 static void see_singles(const float *v, int64_t count, kry_seen *seen)
@@ -42,7 +42,7 @@ static void see_singles(const float *v, int64_t count, kry_seen *seen)
     unsigned infinite = 0;
 
     for (int64_t k = 0; k < count; k++) infinite |= (unsigned)!(fabsf(v[k]) <= FLT_MAX);
-    seen->finite = seen->singles = !infinite, seen->too_large = infinite;
+    seen->finite = seen->singles = !infinite, seen->unfit = infinite;
 }
 
 static void see_part(void *user, int part, int64_t begin, int64_t end)
@@ -66,7 +66,7 @@ void kry_numbers_see(kry_type type, const void *val, int64_t count, kry_seen *se
     for (int p = 0; p < parts; p++) {
         seen->finite &= s.part[p].finite;
         seen->singles &= s.part[p].singles;
-        seen->too_large |= s.part[p].too_large;
+        seen->unfit |= s.part[p].unfit;
     }
 }
 
@@ -88,10 +88,12 @@ kry_status kry_values_fit_single(const char *who, int64_t nnz, const double *v)
 {
     kry_status st = KRY_OK;
 
-    for (int64_t k = 0; k < nnz; k++)
-        CHECK(isfinite((float)v[k]), KRY_ERR_ARGUMENT,
-              "%s: %g, entry %lld of the sorted matrix, is too large for single precision", who,
-              v[k], (long long)k);
+    for (int64_t k = 0; k < nnz; k++) {
+        const bool tiny = v[k] != 0 && fabs(v[k]) < FLT_MIN;
+        CHECK(isfinite((float)v[k]) && !tiny, KRY_ERR_ARGUMENT,
+              "%s: %g, entry %lld of the sorted matrix, is too %s for single precision", who, v[k],
+              (long long)k, tiny ? "small" : "large");
+    }
 done:
     return st;
 }

@@ -8,14 +8,14 @@
 typedef struct kry_seen {
     bool finite;
     bool singles;   /* all are singles that no device flushes to 0; */
-    bool too_large; /* one would be infinite in single */
+    bool unfit;     /* one would be infinite in single, or is not 0 and may be flushed to 0; */
     bool compared;  /* with their mirror images: */
     bool symmetric; /* the matrix is, to the bit, pattern and numbers */
 } kry_seen;
 
 /* The type in which numbers are stored: their own, or single. */
 kry_type kry_stored_type(kry_type type, kry_values values, const kry_seen *seen);
-/* Returns  KRY_ERR_ARGUMENT naming the first number that is too large for single. */
+/* Returns  KRY_ERR_ARGUMENT naming the first number that is too large for single, or not 0 and too small. */
 kry_status kry_values_fit_single(const char *who, int64_t nnz, const double *v);
 /* seen: of so many numbers, but for mirror images. */
 void kry_numbers_see(kry_type type, const void *val, int64_t count, kry_seen *seen);

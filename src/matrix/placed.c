@@ -101,7 +101,7 @@ static kry_status store(kry_matrix *A, const char *who, const kry_given *G, cl_m
     const bool equal = !A->format->shared || G->seen.symmetric;
     cl_mem val = NULL;
 
-    if (n.stored != type && G->seen.too_large) TRY(kry_values_fit_single(who, A->nnz, given));
+    if (n.stored != type && G->seen.unfit) TRY(kry_values_fit_single(who, A->nnz, given));
     if (A->val && n.stored == A->stored && equal) return overwrite(A, &n);
     TRY(keep(A, &n, &val));
     if (!equal) TRY(check_shared(A, who, &n, val));

@@ -104,7 +104,7 @@ kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_p
                               .row_ptr = (int64_t *)row_ptr,
                               .val = (void *)sorted };
 
-    if (stored != A->shape.type && seen->too_large) TRY(kry_values_fit_single(who, A->nnz, sorted));
+    if (stored != A->shape.type && seen->unfit) TRY(kry_values_fit_single(who, A->nnz, sorted));
     if (kry_matrix_in_flux_form(A)) TRY(kry_flux_sums(who, A, &rows, NULL, &sums));
     if (A->slot || stored != A->shape.type)
         TRY(place(A, who, seen, sorted, &placed));
