@@ -46,7 +46,7 @@ TOTAL sum_pieces(int first, int last, int step, global const int *restrict piece
     return s;
 }
 
-INLINED void put_number(long s, REAL number, global REAL *restrict w, global REAL *restrict kept)
+INLINED void put_number(long s, REAL number, global REAL *w, global REAL *kept)
 {
     w[s] = number;
     if (COLUMN_HERE == 0) kept[s] = number;

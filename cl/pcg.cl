@@ -4,6 +4,7 @@
 // Launch: kry_groups_for(n) groups of WG, pcg_step kry_chunks_of(x).groups. All vectors but x start at element 0.
 
 // p := z + beta old, unless the solve has stopped; old may be p.
+#define restrict // a promise of the kernel's, which is inlined: Oclgrind does not take it here
 INLINED void one_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
                    global REAL *p, local TOTAL2 *lane)
 {
@@ -13,6 +14,7 @@ INLINED void one_direction(DIRECTION_PARAMS, long n, global const REAL *z, globa
     FOR_VEC(i, n) STV(LDV(z, i) + beta * LDV(old, i), i, p);
     FOR_TAIL(i, n) p[i] = z[i] + beta * old[i];
 }
+#undef restrict
 
 // alpha := rho / p.q,  x += alpha p,  r -= alpha q,  part[group] := (r.z, r.r), where z is
 //   DIAGONAL   d .* r, written for the next direction
@@ -52,6 +54,7 @@ INLINED void one_direction(DIRECTION_PARAMS, long n, global const REAL *z, globa
 #else
 #define DRIFT_STEP(V, sum)
 #endif
+#define restrict // a promise of the kernel's, which is inlined: Oclgrind does not take it here
 INLINED void one_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p OLD_PARAM,
               global const REAL *restrict q, global REAL *restrict x, global REAL *restrict r,
               global TOTAL2 *restrict part DIAGONAL_PARAMS, local TOTAL2 *lane)
@@ -92,6 +95,7 @@ INLINED void one_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const
     KEEP_DRIFT(ALL_LANES(mean, rest), lane, stop == GO_ON)
 #endif
 }
+#undef restrict
 
 // ==== part: steps ====
 
