@@ -25,9 +25,9 @@ kernel void minres_begin(global const TOTAL *restrict part, int count, global AC
     step[COSINE] = step[COSINE_OLD] = 1, step[SINE] = step[SINE_OLD] = step[FOLLOWS] = 0;
 }
 
-// Judge the residual; old := A z / gamma - delta / gamma v - gamma / old gamma old, the next v; part[group] :=
+// Judge the residual; old := scale A z / gamma - delta / gamma v - gamma / old gamma old, the next v; part[group] :=
 // its square. With n = 0 the stopping test alone.
-kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int slot,
+kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int slot, ACC scale,
                            global const TOTAL *restrict rr_part, int rr_count,
                            global const TOTAL *restrict delta_part, int delta_count,
                            global const ACC *restrict step, global ACC *restrict state,
@@ -39,7 +39,7 @@ kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int sl
     rr_part += COLUMN_HERE * rr_count, delta_part += COLUMN_HERE * delta_count;
     step += COLUMN_HERE * STATE_SIZE, state += COLUMN_HERE * STATE_SIZE;
     ACC rr = VALUE_OF(finish_sum(rr_part, rr_count, lane)), gamma = step[GAMMA];
-    ACC delta = VALUE_OF(finish_sum(delta_part, delta_count, lane)) / (gamma * gamma);
+    ACC delta = VALUE_OF(finish_sum(delta_part, delta_count, lane)) * scale / (gamma * gamma);
     int stop = (int)step[STATE_STOP], fresh = stop == GO_ON;
     TOTALV sums = NO_TOTALV;
     TOTAL rest = NO_TOTAL;
@@ -60,7 +60,7 @@ kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int sl
         if (fresh) history[slot * (int)get_num_groups(1) + COLUMN_HERE] = rr;
     }
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
-    const REAL by_q = (REAL)(1 / gamma), by_v = (REAL)(delta / gamma);
+    const REAL by_q = (REAL)(scale / gamma), by_v = (REAL)(delta / gamma);
     const REAL by_old = (REAL)(gamma / step[GAMMA_OLD]);
     const long at = COLUMN_HERE * pitch + first;
     q += at, v += at, old += at;
@@ -77,8 +77,8 @@ kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int sl
 }
 
 // The next gamma and rotation; old := (z / gamma - alpha_3 old - alpha_2 w) / alpha_1, the next w;
-// x += c eta times that, r := s^2 r - c eta / alpha_1 next; part[group] := r.r
-kernel void minres_update(long n ROWS_PARAMS, long pitch, global const TOTAL *restrict square_part,
+// x += scale c eta times that, r := s^2 r - c eta / alpha_1 next; part[group] := r.r
+kernel void minres_update(long n ROWS_PARAMS, long pitch, ACC scale, global const TOTAL *restrict square_part,
                           int square_count, global const ACC *restrict state,
                           global ACC *restrict step, global const REAL *restrict z,
                           global const REAL *restrict w, global REAL *restrict old,
@@ -118,7 +118,7 @@ kernel void minres_update(long n ROWS_PARAMS, long pitch, global const TOTAL *re
     }
     if (stop != GO_ON) n = 0;
     const REAL by_z = (REAL)(1 / (gamma * a1)), by_w = (REAL)(a2 / a1), by_old = (REAL)(a3 / a1);
-    const REAL by_x = (REAL)(c * eta), by_r = (REAL)(s * s), by_next = (REAL)(c * eta / a1);
+    const REAL by_x = (REAL)(c * eta * scale), by_r = (REAL)(s * s), by_next = (REAL)(c * eta / a1);
     const long at = COLUMN_HERE * pitch + first;
     z += at, w += at, old += at, next += at, r += at, x += x0 + COLUMN_HERE * x_pitch + first;
 #define UPDATE(TYPE, LOAD, STORE, V, total)                                   \

@@ -53,6 +53,25 @@ static void minres_solve__without_a_solution(void **state)
     NEAR(o.res.true_residual, 0.5, 1e-5, "what is left");
 }
 
+/* Squares of A's numbers overflow or vanish. */
+static void minres_solve__any_size(void **state)
+{
+    kry_type type = type_of(state);
+    static const double scales[2][2] = { { 1e20, 1e-20 }, { 1e160, 1e-300 } };
+    const double rtol = type == KRY_F32 ? 1e-5 : 1e-8;
+
+    for (int i = 0; i < 4; i++) {
+        chain c = i / 2 ? chain_of(40, 0.55, 0.7) : chain_of(40, 2.25, 3.5);
+        const outcome plain = solve(type, &c, "method=minres");
+        for (int64_t k = 0; k < c.row_ptr[c.n]; k++) c.val[k] *= scales[type == KRY_F64][i % 2];
+        const outcome o = solve(type, &c, "method=minres");
+        assert_int_equal(o.status, KRY_OK);
+        assert_int_equal(o.res.reason, KRY_CONVERGED);
+        NEAR(residual_of(&c, o.x), 0, 1.01 * rtol * o.res.norm_b, "case %d: the residual", i);
+        assert_true(llabs((long long)(o.res.iterations - plain.res.iterations)) <= 2);
+    }
+}
+
 static void minres_create__preconditioners_it_cannot_use(void **state)
 {
     kry_type type = type_of(state);
@@ -91,6 +110,7 @@ int main(void)
         BOTH(minres_solve__follows_conjugate_residuals),
         BOTH(minres_solve__where_conjugate_residuals_break_down),
         BOTH(minres_solve__without_a_solution),
+        BOTH(minres_solve__any_size),
         BOTH(minres_create__preconditioners_it_cannot_use),
     };
     return cmocka_run_group_tests_name("minres", tests, keep_profile, restore_profile);

@@ -22,6 +22,7 @@
  *             Paige, M. A. Saunders, MINRES-QLP, SIAM J. Sci. Comput. 33 (2011), 1810-1836
  */
 #include "krylov/look.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,10 @@ typedef struct minres {
     kry_vec *z, *next_z;          /* NULL without M: v, and the next one */
     kry_sum *rr, *delta, *square; /* r'r, z'A z, z'v */
     kry_kernel *begin, *lanczos, *update;
+    /* A power of two that A is multiplied by, so that squares of A M v neither overflow nor vanish; 1 but for an A M
+     * of extreme numbers. */
+    double unit;
+    int64_t seen; /* A's updates when the unit was found; -1: it was not yet */
     kry_look look;
     kry_cycle *c; /* under way; borrowed */
 } minres;
@@ -46,12 +51,13 @@ static void swap(kry_vec **a, kry_vec **b)
 static kry_status lanczos(minres *S, const kry_turn *turn, bool only_judges)
 {
     const kry_look *L = &S->look;
+    const kry_scalar unit = kry_scalar_of(L->dev, S->unit);
     kry_chunks rows = kry_chunks_of_columns(S->v);
     const kry_arg rest[] = { ARG(S->v->ld),         ARG(turn->iteration),  ARG(turn->slot),
-                             ARG(S->rr->buffer),    ARG(S->rr->count),     ARG(S->delta->buffer),
-                             ARG(S->delta->count),  ARG(L->step),          ARG(L->state),
-                             ARG(L->history),       ARG(S->q->buffer),     ARG(S->v->buffer),
-                             ARG(S->old_v->buffer), ARG(S->square->buffer) };
+                             ARG_ACC(L->dev, unit), ARG(S->rr->buffer),    ARG(S->rr->count),
+                             ARG(S->delta->buffer), ARG(S->delta->count),  ARG(L->step),
+                             ARG(L->state),         ARG(L->history),       ARG(S->q->buffer),
+                             ARG(S->v->buffer),     ARG(S->old_v->buffer), ARG(S->square->buffer) };
 
     if (only_judges)
         rows.n = 0, rows.groups = 1;
@@ -83,8 +89,10 @@ static kry_status update(minres *S)
     const kry_look *L = &S->look;
     const kry_vec *x = kry_cycle_x(S->c), *r = kry_cycle_r(S->c);
     const kry_vec *z = S->z ? S->z : S->v;
+    const kry_scalar unit = kry_scalar_of(L->dev, S->unit);
     const kry_chunks rows = kry_chunks_of_columns(S->v);
     const kry_arg rest[] = { ARG(S->v->ld),
+                             ARG_ACC(L->dev, unit),
                              ARG(S->square->buffer),
                              ARG(S->square->count),
                              ARG(L->state),
@@ -109,6 +117,29 @@ done:
     return st;
 }
 
+/* How large A M is, by its product q = A M v with the first v. Waits. */
+static kry_status find_unit(minres *S)
+{
+    kry_status st = KRY_OK;
+    /* Binary exponents: squares of numbers nearer to 1 have room, and powers of two up to `most` exist. */
+    const bool wide = S->v->type == KRY_F64;
+    const int far = wide ? 200 : 30, most = wide ? 1000 : 120;
+    double norm, size;
+
+    if (S->seen == S->K->A->updates) return KRY_OK;
+    S->unit = 1;
+    TRY(kry_vec_norm2(S->v, &norm));
+    TRY(kry_vec_norm2(S->q, &size));
+    const double ratio = size / norm;
+    if (!(ratio > 0 && isfinite(ratio))) return KRY_OK;
+    const int exponent = -ilogb(ratio);
+    if (abs(exponent) > far)
+        S->unit = ldexp(1, exponent > most ? most : exponent < -most ? -most : exponent);
+    S->seen = S->K->A->updates;
+done:
+    return st;
+}
+
 static kry_status begin(minres *S, kry_cycle *c)
 {
     kry_status st = KRY_OK;
@@ -122,6 +153,7 @@ static kry_status begin(minres *S, kry_cycle *c)
     TRY(kry_vec_dot_sum(S->v, S->v, S->square));
     TRY(precondition(S, S->v, S->z));
     TRY(kry_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
+    TRY(find_unit(S));
     const kry_arg args[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(S->look.step) };
     TRY(kry_launch_columns(S->look.dev, S->begin, 1, S->columns, args, COUNT(args)));
 done:
@@ -167,7 +199,7 @@ static kry_status create_columns(kry_krylov *K, int columns, void **self)
     minres *S = NULL;
 
     TRY(kry_alloc(1, sizeof *S, &S));
-    S->K = K, S->columns = columns;
+    S->K = K, S->columns = columns, S->unit = 1, S->seen = -1;
     TRY(kry_look_create_columns(dev, columns, K->judge.stop.check_every, false, &S->look));
     kry_vec **vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
     kry_sum **sums[] = { &S->rr, &S->delta, &S->square };
