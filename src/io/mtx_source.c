@@ -128,7 +128,7 @@ kry_status kry_mtx_source_rest(mtx_source *s, char **bytes, size_t *size)
             room = 2 * room + s->end;
             TRY(kry_realloc(room, 1, bytes));
         }
-        memcpy(*bytes + *size, s->buffer, s->end);
+        if (s->end > 0) memcpy(*bytes + *size, s->buffer, s->end);
         *size += s->end;
         s->begin = s->end = 0;
     } while (!s->over);
