@@ -1,6 +1,5 @@
 /* device.c - finding, opening, wrapping and releasing a device. */
 #include "device/launch.h"
-#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,8 +163,8 @@ kry_status kry_device_list_sized(kry_device_info **info, int *count, size_t info
 
     if (info) *info = NULL;
     if (count) *count = 0;
-    TRY(kry_check_given("kry_device_list", "info, count", (const void *const[]){ info, count }));
-    assert(info && count);
+    st = kry_check_given("kry_device_list", "info, count", (const void *const[]){ info, count });
+    if (!info || !count) goto done;
     TRY(kry_alloc(1, sizeof *f, &f));
     TRY(find_devices(f, NULL, NULL));
     TRY(kry_alloc((size_t)f->count, info_size, &list));

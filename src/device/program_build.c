@@ -1,6 +1,5 @@
 /* program_build.c - compiling cl/<stem>.cl for a device. Binaries are kept on disk (program_disk.c). */
 #include "device/launch.h"
-#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,8 +167,7 @@ kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, c
 
     if (kernel) *kernel = NULL;
     TRY(GIVEN(kernel));
-    assert(kernel);
-    CHECK(dev && name && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
+    CHECK(kernel && dev && name && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
     CHECK(dev->context, KRY_ERR_UNSUPPORTED, "kry_device_kernel: '%s' runs no OpenCL kernels",
           dev->info.name);
     TRY(kry_device_check_process(dev));
