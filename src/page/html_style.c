@@ -32,10 +32,10 @@ const char *const kry_html_style[] = {
     ".two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:4px",
     "28px;", "align-items:start}.two>*{min-width:0}",
     /* a shadow at the side where something is hidden, which what scrolls covers at its ends */
-    ".scroll{overflow-x:auto;background:linear-gradient(90deg,var(--paper) 14px,transparent) 0 "
-    "0/34px",
-    "100% no-repeat local,linear-gradient(270deg,var(--paper) 14px,transparent) 100% 0/34px 100%",
-    "no-repeat local,linear-gradient(90deg,var(--soft),transparent) 0 0/9px 100% no-repeat scroll,",
+    ".scroll{overflow-x:auto;background:",
+    "linear-gradient(90deg,var(--paper) 14px,transparent) 0 0/34px 100% no-repeat local,",
+    "linear-gradient(270deg,var(--paper) 14px,transparent) 100% 0/34px 100% no-repeat local,",
+    "linear-gradient(90deg,var(--soft),transparent) 0 0/9px 100% no-repeat scroll,",
     "linear-gradient(270deg,var(--soft),transparent) 100% 0/9px 100% no-repeat scroll}",
     "table{border-collapse:collapse;font-size:14px;margin:4px 0}",
     "caption{text-align:left;padding:2px 0 4px;white-space:nowrap}",
