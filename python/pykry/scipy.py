@@ -223,6 +223,8 @@ def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, every=1, residua
     unit = _unit(b)
     b = b.astype(np.float64) / unit
     norm = np.linalg.norm(b)
+    if rtol >= 1:  # which kry refuses, for x = 0 meets it
+        rtol, atol = 0, max(atol, rtol * norm * unit)
     limit = 10 * len(b) if maxiter is None else maxiter
     solver, told = None, 0
 
