@@ -334,7 +334,7 @@ static void invert(int64_t n, long double *A, long double *B)
     }
 }
 
-/* Of fresh matrices with few entries on the diagonal: solutions, with A' too, and the condition. */
+/* Random matrices with few entries on the diagonal: solutions with A and A', and the condition, against elimination. */
 static void factor_solve__against_elimination(void **state)
 {
     (void)state;
@@ -557,7 +557,7 @@ static void update__refused_keeps_factors(void **state)
     }
 }
 
-/* Of diag(1, 10^-k) and the like it is known. */
+/* The condition of diag(1, 10^-k) and its like is known. */
 static void describe__tells_the_condition(void **state)
 {
     kry_type type = type_of(state);

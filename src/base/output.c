@@ -18,7 +18,7 @@ static kry_status cannot_write(const char *path)
     return kry_fail(KRY_ERR_FILE, "cannot write '%s': %s", path, strerror(errno));
 }
 
-/* Of what is there `info`, and `real` is its path without links. */
+/* Look at the file that `path` names, if it is there: *info describes it, `real` is its path without links. */
 static kry_status find_target(const char *path, bool *there, struct stat *info, char *real)
 {
     *there = stat(path, info) == 0;

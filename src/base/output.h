@@ -35,7 +35,8 @@ kry_status kry_output_begin(const char *path, bool named, output *o);
 /* Close the file and give it its name if `st` says that it is whole, else leave nothing of it. Returns st, or why that failed. */
 kry_status kry_output_end(output *o, kry_status st);
 
-/* The same of a file that is written by a FILE; its process closes it. */
+/* Open and close a new file that is written by a FILE, as kry_output_begin and kry_output_end do; the process that opens it
+ * closes it. */
 kry_status kry_output_open(const char *path, FILE **file);
 kry_status kry_output_close(const char *path, FILE **file, kry_status st);
 

@@ -147,7 +147,7 @@ struct kry_device {
     kry_launch_shape shape;
     char *tuning;           /* what the tuning file says; NULL: not read yet */
     atomic_uint generation; /* counts released buffers: see kry_launch */
-    /* What compiling took so far: see kry_device_compile_seconds. */
+    /* Nanoseconds of compiling and programs compiled so far: see kry_device_compile_seconds. */
     _Atomic int64_t compile_ns;
     atomic_int compiled;
     kry_trace *trace;

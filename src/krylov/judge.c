@@ -61,7 +61,7 @@ double kry_judge_whole_target(const kry_judge *J)
     const double flows = J->norm_A * J->norm_x, size = J->norm_b + flows;
 
     if (J->stop.test == KRY_STOP_NEVER) return 0;
-    /* What overflows, or is not a number, is nothing that a residual could be held against. */
+    /* A size that overflowed, or is not a number, cannot bound a residual: ||b|| alone counts then. */
     return fmax(J->stop.rtol * (isfinite(size) ? size : J->norm_b), J->stop.atol);
 }
 

@@ -226,7 +226,7 @@ done:
     return st;
 }
 
-/* What a solve uses of the caller's. */
+/* The caller's operators that a solve uses, each for its thread alone: A, M, the deflation. */
 enum { USED = 3 };
 static const kry_op *used(const kry_krylov *K, int i)
 {

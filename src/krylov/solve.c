@@ -108,7 +108,6 @@ kry_status kry_solve_sized(const kry_op *solver, const kry_vec *b, kry_vec *x, k
 {
     kry_status st = KRY_OK;
     kry_result res;
-
     bool begun = false;
 
     memset(&res, 0, sizeof res);

@@ -163,7 +163,7 @@ static kry_status matrix_update(void *self, const void *values)
     kry_matrix_renew_transpose(A);
     if (!values) {
         if (A->source && A->source->renew) return A->source->renew(A->source, A);
-        /* Of a wrapped one the buffer itself was changed, and only sums of rows depend on it. */
+        /* The caller changes the buffer of a wrapped matrix; kry has only sums of rows to find again. */
         const bool sums = kry_matrix_is_wrapped(A) && kry_matrix_in_flux_form(A);
         return sums ? kry_flux_sums_of_wrapped(who, A) : KRY_OK;
     }

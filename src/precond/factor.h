@@ -12,7 +12,7 @@ typedef struct kry_factor_cost {
     double seconds, bytes; /* of the numbers alone, without the ordering */
 } kry_factor_cost;
 
-/* What factors a matrix may have. */
+/* The kinds of factors that a matrix may have. */
 typedef enum kry_factor_kind {
     KRY_FACTOR_GENERAL,
     KRY_FACTOR_SYMMETRIC, /* with no zero on the diagonal */

@@ -28,7 +28,7 @@ struct kry_team {
 /* Seconds from a clock that stands still while the device compiles. */
 double kry_work_clock(const kry_device *dev);
 
-/* What a call took: seconds without those of compiling, and these. */
+/* The time of a call: `seconds` leaves out compiling, `compile_seconds` is compiling alone. */
 typedef struct kry_spent {
     double seconds, compile_seconds;
     int64_t programs; /* that were compiled from their source */
