@@ -454,6 +454,14 @@ tail -1 "$dir/target.svg" | grep -q '^</svg>' || fail 'no picture behind the lin
 echo old >"$dir/full.mtx"
 (ulimit -f 8 && exec "$kry" generate poisson2d:200 -o "$dir/full.mtx") >"$dir/out" 2>"$dir/err"
 [ "$(cat "$dir/full.mtx")" = old ] || fail 'a file that did not fit took the name of the old one'
+# SIGTERM comes once the file that has no name yet is being written.
+"$kry" generate poisson2d:2000 -o "$dir/full.mtx" >"$dir/out" 2>"$dir/err" &
+writer=$!
+while kill -0 $writer 2>/dev/null && ! find "/proc/$writer/fd" -lname "$dir/*" 2>/dev/null | grep -q .; do sleep 0.01; done
+kill -TERM $writer || fail 'the file was written before a signal could come'
+wait $writer
+[ $? = 143 ] || fail 'SIGTERM did not end a program that writes'
+[ "$(cat "$dir/full.mtx")" = old ] || fail 'a file that was not whole took the name of the old one'
 set -- "$dir"/.kry-*
 [ -e "$1" ] && fail "left behind: $1"
 
