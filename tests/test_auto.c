@@ -158,6 +158,68 @@ static chain shift(int64_t n)
     return c;
 }
 
+/* A beam that is bent: its condition grows with the fourth power of n, and the residual of conjugate gradients stays where it
+ * is for most of their steps. */
+static chain beam(int64_t n)
+{
+    chain c = { .n = n };
+    int64_t k = 0;
+
+    for (int32_t i = 0; i < n; i++) {
+        static const double entry[] = { 1, -4, 6, -4, 1 };
+        for (int32_t j = i > 1 ? i - 2 : 0; j <= i + 2 && j < n; j++)
+            c.col[k] = j, c.val[k++] = entry[j - i + 2];
+        c.row_ptr[i + 1] = k;
+        c.b[i] = (float)sin(1.0 + (double)i);
+    }
+    return c;
+}
+
+/* No method for matrices that are not symmetric comes before conjugate gradients with Jacobi's preconditioner have been
+ * tried, and these are not given up for one because their residual stays where it is. */
+static void choices__positive_definite(void **state)
+{
+    kry_type type = type_of(state);
+    const chain cases[] = { chain_of(100, 2.5, 2.5), chain_of(100, 2, 2), beam(100) };
+    static const char *const words[] = { NULL, "jacobi", "block-ic" };
+
+    for (size_t i = 0; i < COUNT(cases) * COUNT(words); i++) {
+        kry_op *A = matrix_of(device(), type, &cases[i / COUNT(words)], 0);
+        const char *word = words[i % COUNT(words)];
+        kry_choices list;
+        int k = 0, last = -1;
+
+        OK(kry_choices_list(A, word, !word, &list));
+        for (; k < list.count &&
+               (!strcmp(list.choice[k].method, "pcg") || !strcmp(list.choice[k].method, "direct"));
+             k++)
+            if (!strcmp(list.choice[k].method, "pcg")) last = k;
+        assert_true(last >= 0);
+        assert_string_equal(list.choice[last].precond, word ? word : "jacobi");
+        assert_true(isinf(list.choice[last].patience));
+        for (; k < list.count; k++) {
+            assert_string_not_equal(list.choice[k].method, "pcg");
+            assert_true(list.choice[k].patience <= 1000);
+        }
+        kry_choices_release(&list);
+        kry_op_release(&A);
+    }
+}
+
+static void solve__waits_for_conjugate_gradients(void **state)
+{
+    kry_type type = type_of(state);
+    const chain c = beam(type == KRY_F32 ? 20 : 180);
+
+    outcome o = solve(type, &c,
+                      type == KRY_F32 ? "method=auto precond=jacobi rtol=1e-5"
+                                      : "method=auto precond=jacobi rtol=1e-8");
+    assert_int_equal(o.status, KRY_OK);
+    assert_int_equal(o.res.promotions, 0);
+    assert_non_null(strstr(o.res.chosen, "pcg with jacobi"));
+    assert_true(residual_of(&c, o.x) <= 1.01 * o.res.target);
+}
+
 static void solve__keeps_to_the_limit(void **state)
 {
     kry_type type = type_of(state);
@@ -173,12 +235,12 @@ static void solve__keeps_to_the_limit(void **state)
 
 /* Of a residual that falls by `factor` in each iteration, one a millisecond, from 1 to 1e-8: when it is given up; -1:
  * never. Before the first one kernels are compiled, for five seconds. */
-static int64_t given_up(double factor, int64_t budget, double other)
+static int64_t given_up(double factor, int64_t budget, double other, double patience)
 {
     kry_pace P;
     kry_iteration it = { .target = 1e-8, .residual = 1 };
 
-    kry_pace_begin(&P, 1000, budget);
+    kry_pace_begin(&P, budget, patience);
     for (; it.iteration <= budget && it.residual > it.target; it.iteration++) {
         it.seconds = 5 + 1e-3 * (double)it.iteration;
         if (kry_pace_hopeless(&P, &it, other)) return it.iteration;
@@ -190,13 +252,15 @@ static int64_t given_up(double factor, int64_t budget, double other)
 static void pace__gives_up_in_time(void **state)
 {
     (void)state;
-    assert_int_equal(given_up(0.9, 1000, INFINITY), -1);   /* 175 iterations */
-    assert_int_equal(given_up(0.99, 10000, INFINITY), -1); /* 1833 */
-    assert_int_equal(given_up(0.99, 10000, 0.8), 50);
-    assert_int_equal(given_up(0.99, 10000, 1), -1);
-    assert_int_equal(given_up(0.999, 10000, INFINITY), 112); /* 18412 */
-    assert_int_equal(given_up(1.01, 10000, INFINITY), 112);
-    assert_int_equal(given_up(1, 120, INFINITY), 75);
+    assert_int_equal(given_up(0.9, 1000, INFINITY, 100), -1);   /* 175 iterations */
+    assert_int_equal(given_up(0.99, 10000, INFINITY, 100), -1); /* 1833 */
+    assert_int_equal(given_up(0.99, 10000, 0.8, 100), 50);
+    assert_int_equal(given_up(0.99, 10000, 0.8, INFINITY), 50);
+    assert_int_equal(given_up(0.99, 10000, 1, 100), -1);
+    assert_int_equal(given_up(0.999, 10000, INFINITY, 100), 112); /* 18412 */
+    assert_int_equal(given_up(0.999, 10000, INFINITY, INFINITY), -1);
+    assert_int_equal(given_up(1.01, 10000, INFINITY, 100), 112);
+    assert_int_equal(given_up(1, 120, INFINITY, 100), 75);
 }
 
 typedef struct seen {
@@ -316,8 +380,10 @@ int main(void)
         BOTH(choices__by_the_entries),
         BOTH(choices__preconditioner_by_dominance),
         BOTH(choices__zeros_on_the_diagonal),
+        BOTH(choices__positive_definite),
         BOTH(solve__of_every_kind),
         BOTH(solve__goes_on_after_a_breakdown),
+        BOTH(solve__waits_for_conjugate_gradients),
         BOTH(solve__keeps_to_the_limit),
         cmocka_unit_test(pace__gives_up_in_time),
         BOTH(solve__shows_all_iterations),

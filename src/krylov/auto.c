@@ -176,7 +176,7 @@ static kry_status attempt(automatic *S, const kry_vec *b, kry_vec *x, bool inner
 
     const int64_t budget = S->options.stop.max_iter - used;
     P->leaves = false;
-    kry_pace_begin(&P->pace, S->A->shape.rows, budget);
+    kry_pace_begin(&P->pace, budget, choice_of(S)->patience);
     TRY(kry_vec_copy(x, S->best));
     TRY(kry_krylov_solve(kry_krylov_of(S->solver), b, x,
                          &(kry_terms){ .max_iter = budget, .inner = inner }, res));

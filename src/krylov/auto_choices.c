@@ -151,7 +151,7 @@ static void add(kry_choices *list, const char *method, const char *precond, doub
         if (!strcmp(list->choice[i].method, method) && !strcmp(list->choice[i].precond, precond))
             return;
     if (list->count < KRY_CHOICES)
-        list->choice[list->count++] = (kry_choice){ method, precond, seconds };
+        list->choice[list->count++] = (kry_choice){ method, precond, seconds, 0 };
 }
 
 /* Of a general matrix. One block of all rows is for one core, but there are matrices that blocks do not do for. */
@@ -186,6 +186,23 @@ static void list_all(const kry_op *A, const survey *s, const char *precond, bool
     add(list, s->rows <= FULL ? "gmres:128" : "gmres:60", plain ? "none" : general, INFINITY);
     add(list, "idr:4", plain ? "none" : precond ? precond : "jacobi", INFINITY);
     if (!precond) add(list, "lsmr", "columns", INFINITY);
+}
+
+/* Conjugate gradients' residual stays where it is for long if the condition is large, and then falls fast; no method
+ * behind them is faster, but for the direct solver, whose seconds count by themselves. So they are given up early for
+ * their like alone. */
+static void set_patience(kry_choices *list, int64_t rows)
+{
+    bool like = false; /* conjugate gradients follow */
+
+    for (int i = list->count - 1; i >= 0; i--) {
+        kry_choice *c = &list->choice[i];
+        const bool cg = !strcmp(c->method, "pcg");
+        c->patience = !cg    ? fmin(50 + (double)rows / 20, 1000)
+                      : like ? fmin(50 + (double)rows / 4, 5000)
+                             : INFINITY;
+        like |= cg;
+    }
 }
 
 static void tell(const survey *s, kry_choices *list)
@@ -238,7 +255,7 @@ kry_status kry_choices_list(const kry_op *A, const char *precond, bool direct, k
     A = kry_pin_of(A);
     if (!has_entries(A)) {
         list_by_traits(A, precond, list);
-        return KRY_OK;
+        goto done;
     }
     TRY(kry_rows_read(who, A, &rows));
     TRY(look_at_rows(&rows, &s));
@@ -247,6 +264,7 @@ kry_status kry_choices_list(const kry_op *A, const char *precond, bool direct, k
     list_all(A, &s, precond, direct, list);
     tell(&s, list);
 done:
+    set_patience(list, A->shape.rows);
     kry_sparse_release(&rows);
     return st;
 }

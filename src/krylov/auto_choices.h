@@ -10,6 +10,8 @@ typedef struct kry_choice {
     const char *method,
         *precond;   /* words of kry_solver_create: static, or the one that was given */
     double seconds; /* that it is expected to take; infinite: not known */
+    double
+        patience; /* iterations before the limit is held against it; infinite: the limit never is */
 } kry_choice;
 
 enum { KRY_CHOICES = 9 };

@@ -3,15 +3,16 @@
  * many more, the rate since the last time says how many are left.
  *
  * They are hopeless if these take more than twice the seconds of another solver; or if they are more than the budget
- * allows, twice in a row, and not at once: the residuals of many methods stay where they are for a while.
+ * allows, twice in a row, and not before so many iterations as the patience with the choice: the residuals of many methods
+ * stay where they are for a while.
  */
 #include "krylov/auto_pace.h"
 #include <math.h>
 
-void kry_pace_begin(kry_pace *P, int64_t rows, int64_t budget)
+void kry_pace_begin(kry_pace *P, int64_t budget, double patience)
 {
     *P = (kry_pace){ .budget = budget,
-                     .patience = fmin(50 + (double)rows / 20, fmin(1000, (double)budget / 2)),
+                     .patience = isfinite(patience) ? fmin(patience, (double)budget / 2) : patience,
                      .seen_residual = INFINITY,
                      .least = INFINITY };
 }

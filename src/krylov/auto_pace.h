@@ -7,8 +7,9 @@
 
 /* How fast the residual falls. */
 typedef struct kry_pace {
-    int64_t budget;       /* iterations that may be made */
-    double patience;      /* and how many of them before the limit is held against them */
+    int64_t budget; /* iterations that may be made */
+    /* Iterations before the limit is held against them; infinite: the limit never is. */
+    double patience;
     int64_t seen, next;   /* iterations of the last prediction and of the next one */
     double seen_seconds;  /* when the last one was made */
     double seen_residual; /* the least residuals by then, */
@@ -16,7 +17,7 @@ typedef struct kry_pace {
     int over;             /* predictions in a row that the budget is not enough */
 } kry_pace;
 
-void kry_pace_begin(kry_pace *P, int64_t rows, int64_t budget);
+void kry_pace_begin(kry_pace *P, int64_t budget, double patience);
 /*
  * Whether to give up after this iteration.
  *
