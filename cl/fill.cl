@@ -27,6 +27,22 @@ kernel void fill_lengths(int rows, global const int *restrict ptr, global const 
     }
 }
 
+// Products that make each row of (I + L) (I + U), up to 2^31 - 1. Words: the columns of I + L, and 1 gathered for each; 1 written.
+kernel void fill_products(int rows, global const int *restrict lower_ptr,
+                          global const int *restrict lower_col, global const int *restrict upper_ptr,
+                          global int *restrict products)
+{
+    FOR_EACH(i, rows)
+    {
+        long count = 0;
+        for (int e = lower_ptr[i], end = lower_ptr[i + 1]; e < end; e++) {
+            const int k = lower_col[e];
+            count += upper_ptr[k + 1] - upper_ptr[k];
+        }
+        products[i] = (int)min(count, (long)INT_MAX);
+    }
+}
+
 // I + L, or `above` I + U. Words: each entry read; those of the triangle written.
 kernel void fill_triangle(int rows, int above, global const int *restrict ptr,
                           global const int *restrict col, global const REAL *restrict numbers,

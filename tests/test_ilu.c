@@ -566,11 +566,43 @@ static void create__bounds_the_fill(void **state)
     kry_op *op, *M;
     NOT_ON_HOST("kernels");
 
+    for (int64_t e = 0; e < A.nnz; e++) A.val[e] = A.val[e] > 2 ? A.val[e] : 0.5;
     op = csr_of(&A, type, NULL);
     REFUSES(kry_block_ilu_create(op, KRY_BLOCK_IC(.rows = 6000, .fill = 1), &M), KRY_ERR_MEMORY,
             "kry_block_ilu_create: 1 level of fill brings more than");
+    REFUSES(kry_precond_create(op, "icc:1", &M), KRY_ERR_MEMORY,
+            "kry_block_ic_create: 1 level of fill brings more than");
     kry_op_release(&op);
     matrix_release(&A);
+}
+
+/* Of a matrix with a full first row, whose fill is n^2, not one product too many is made, whether they have to be counted
+ * or not. */
+static void fill__that_a_device_refuses(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("kernels");
+    use_profile("gpu-kernels");
+    if (!device()->info.fp64) SKIP("no double on this device");
+    for (int k = 0; k < 3; k++) {
+        static const int64_t sizes[] = { 900, 2000, 8000 };
+        matrix S = full_row(KRY_F64, sizes[k], 0);
+        kry_sparse R;
+        kry_csr A, places;
+        OK(kry_sparse_create(S.rows, S.rows, KRY_F64, S.nnz, &R));
+        memcpy(R.row_ptr, S.row_ptr, (size_t)(S.rows + 1) * sizeof *R.row_ptr);
+        memcpy(R.col, S.col, (size_t)S.nnz * sizeof *R.col);
+        OK(kry_csr_upload(device(), &R, &A));
+        OK(kry_block_fill_places(&A, 1, &places));
+        if (k == 0)
+            assert_int_equal(places.nnz, S.rows * S.rows);
+        else
+            assert_null(places.dev);
+        kry_csr_release(&A), kry_csr_release(&places);
+        kry_sparse_release(&R);
+        matrix_release(&S);
+    }
+    use_profile(NULL);
 }
 
 int main(void)
@@ -588,7 +620,8 @@ int main(void)
         BOTH(create__refusals),
         BOTH(create__no_memory),
         BOTH(ilu__of_a_full_row),
-        BOTH(create__bounds_the_fill),
+        FOUR(create__bounds_the_fill),
+        cmocka_unit_test(fill__that_a_device_refuses),
     };
     return cmocka_run_group_tests_name("ilu", tests, NULL, close_device);
 }

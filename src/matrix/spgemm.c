@@ -178,22 +178,31 @@ done:
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Row pointers and columns. Integer kernels are compiled once, for whatever type. */
-static kry_status make_pattern(const product *p, kry_csr *C)
+/* Row pointers, and how many entries there are. Integer kernels are compiled once, for whatever type. */
+static kry_status make_offsets(const product *p, cl_mem *row_ptr, int64_t *nnz)
 {
     kry_status st = KRY_OK;
     cl_mem length = NULL;
 
-    TRY(kry_buffer_create(p->dev, (size_t)C->rows * sizeof(cl_int), &length));
+    TRY(kry_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &length));
     TRY(find_lengths(p, length));
-    TRY(kry_csr_offsets(p->dev, C->rows, length, &C->row_ptr, &C->nnz));
+    TRY(kry_csr_offsets(p->dev, p->rows, length, row_ptr, nnz));
+done:
+    kry_buffer_release(p->dev, &length);
+    return st;
+}
+
+static kry_status make_pattern(const product *p, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+
+    TRY(make_offsets(p, &C->row_ptr, &C->nnz));
     CHECK(C->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "a product of matrices on a device has up to 2^31-1 entries, this one has %lld",
           (long long)C->nnz);
     TRY(kry_buffer_create(p->dev, (size_t)C->nnz * sizeof(cl_int), &C->col));
     TRY(find_columns(p, C));
 done:
-    kry_buffer_release(p->dev, &length);
     return st;
 }
 
@@ -215,6 +224,20 @@ kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, bool lower, kry_c
 done:
     kry_buffer_release(p.dev, &p.scratch);
     if (st < 0) kry_csr_release(C);
+    return st;
+}
+
+kry_status kry_csr_product_count(const kry_csr *A, const kry_csr *B, int64_t *nnz)
+{
+    kry_status st = KRY_OK;
+    product p;
+    cl_mem row_ptr = NULL;
+
+    TRY(product_begin(A, B, &p));
+    TRY(make_offsets(&p, &row_ptr, nnz));
+done:
+    kry_buffer_release(p.dev, &row_ptr);
+    kry_buffer_release(p.dev, &p.scratch);
     return st;
 }
 

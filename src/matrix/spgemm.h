@@ -84,6 +84,8 @@ kry_status kry_sliced_set_numbers(kry_op *op, const kry_csr *C);
  * Returns  KRY_ERR_UNSUPPORTED if C has more than 2^31 - 1 entries
  */
 kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, bool lower, kry_csr *C);
+/* *nnz: the entries that C has. Cost: the products once, without numbers. Waits. */
+kry_status kry_csr_product_count(const kry_csr *A, const kry_csr *B, int64_t *nnz);
 kry_status kry_csr_product_again(const kry_csr *A, const kry_csr *B, bool lower, kry_csr *C);
 
 /* ---- transpose.c ---- */

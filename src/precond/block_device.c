@@ -65,14 +65,14 @@ done:
     return st;
 }
 
-/* The places that fill allows; the host finds them if the device cannot. */
+/* The places that fill allows; the host finds them if the device cannot, and refuses them if there are too many. */
 static kry_status find_places(kry_block_device *D, const kry_block_factor *f, const setup *s)
 {
     kry_status st = KRY_OK;
     kry_sparse pattern = { 0 };
 
-    if (f->fill <= KRY_MOST_DEVICE_FILL)
-        return kry_block_fill_places(&D->given, f->fill, &D->places);
+    if (f->fill <= KRY_MOST_DEVICE_FILL) TRY(kry_block_fill_places(&D->given, f->fill, &D->places));
+    if (D->places.dev) return KRY_OK;
     if (!f->places->row_ptr) {
         TRY(kry_csr_download(&D->given, &pattern));
         TRY(kry_sparse_fill(f->who, &pattern, f->fill, f->places));

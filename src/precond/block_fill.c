@@ -9,6 +9,7 @@
 typedef struct filling {
     kry_device *dev;
     cl_int rows, most; /* levels */
+    int64_t entries;   /* that fill may bring */
     kry_csr P, T[2];   /* the places so far; I + L, I + U */
 } filling;
 
@@ -64,14 +65,39 @@ done:
     return st;
 }
 
-/* P := (I + L) (I + U), cut to the levels that are allowed */
-static kry_status grow(filling *f)
+/* *fits: (I + L) (I + U) has no more entries than fill may bring, and does not take far more products to make. There are
+ * at most as many entries as products; where that does not decide, they are counted. */
+static kry_status forecast(const filling *f, bool *fits)
+{
+    enum { WORTH = 16 }; /* products for each entry that may be */
+    kry_status st = KRY_OK;
+    cl_mem length = NULL, row_ptr = NULL;
+    int64_t count;
+
+    TRY(kry_buffer_create(f->dev, (size_t)f->rows * sizeof(cl_int), &length));
+    const kry_arg args[] = { ARG(f->rows), ARG(f->T[0].row_ptr), ARG(f->T[0].col),
+                             ARG(f->T[1].row_ptr), ARG(length) };
+    TRY(run(f, "fill_products", f->rows, args, COUNT(args)));
+    TRY(kry_csr_offsets(f->dev, f->rows, length, &row_ptr, &count));
+    if (count > f->entries && count <= WORTH * f->entries)
+        TRY(kry_csr_product_count(&f->T[0], &f->T[1], &count));
+    *fits = count <= f->entries;
+done:
+    kry_buffer_release(f->dev, &row_ptr);
+    kry_buffer_release(f->dev, &length);
+    return st;
+}
+
+/* P := (I + L) (I + U), cut to the levels that are allowed, if it fits */
+static kry_status grow(filling *f, bool *fits)
 {
     kry_status st = KRY_OK;
     kry_csr C = { 0 };
     cl_mem length = NULL;
 
     TRY(take_triangles(f));
+    TRY(forecast(f, fits));
+    if (!*fits) goto done;
     TRY(kry_csr_product(&f->T[0], &f->T[1], false, &C));
     TRY(kry_buffer_create(f->dev, (size_t)f->rows * sizeof(cl_int), &length));
     const kry_arg count[] = { ARG(f->rows), ARG(f->most), ARG(C.row_ptr), ARG(C.val), ARG(length) };
@@ -91,12 +117,15 @@ done:
 kry_status kry_block_fill_places(const kry_csr *A, int fill, kry_csr *places)
 {
     kry_status st = KRY_OK;
-    filling f = { .dev = A->dev, .rows = (cl_int)A->rows, .most = fill };
+    filling f = {
+        .dev = A->dev, .rows = (cl_int)A->rows, .most = fill, .entries = kry_fill_most(A->nnz)
+    };
+    bool fits = true;
 
     *places = (kry_csr){ 0 };
     TRY(begin(A, &f));
-    for (int round = 0; round < fill; round++) TRY(grow(&f));
-    TRY(kry_csr_share(&f.P, places));
+    for (int round = 0; round < fill && fits; round++) TRY(grow(&f, &fits));
+    if (fits) TRY(kry_csr_share(&f.P, places));
 done:
     kry_csr_release(&f.P);
     return st;

@@ -171,7 +171,9 @@ enum {
 }; /* levels: beyond, numbers that tell of them leave the range of double */
 
 /* places := those of kry_sparse_fill and the diagonal, of a square A on a device with double precision, without numbers. Waits.
- *   fill  0 ... KRY_MOST_DEVICE_FILL
+ *   fill    0 ... KRY_MOST_DEVICE_FILL
+ *   places  [out]  empty, without a device: a product has more than kry_fill_most entries, or takes too long, and what
+ *           is left of it has to be counted on the host
  * Cost  `fill` products of the triangles */
 kry_status kry_block_fill_places(const kry_csr *A, int fill, kry_csr *places);
 

@@ -101,7 +101,7 @@ done:
 kry_status kry_sparse_fill(const char *who, const kry_sparse *A, int level, kry_sparse *B)
 {
     kry_status st = KRY_OK;
-    const int64_t most = 100 * kry_sparse_nnz(A) + 1000000;
+    const int64_t most = kry_fill_most(kry_sparse_nnz(A));
     filling f = { 0 };
 
     assert(A->rows == A->cols && level >= 0 && level < ABSENT);

@@ -118,11 +118,12 @@ kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
  *   level  0 ... 254
  *
  * Cost     the multiplications of the factorization, on one thread
- * Returns  KRY_ERR_MEMORY, with the bytes, at more than 100 times the entries of A and a million besides: one row of n entries
- *          brings n^2
+ * Returns  KRY_ERR_MEMORY, with the bytes, at more than kry_fill_most entries: one row of n entries brings n^2
  * Source   Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 10.5
  */
 kry_status kry_sparse_fill(const char *who, const kry_sparse *A, int level, kry_sparse *B);
+/* The entries that fill may bring a matrix of nnz to. */
+static inline int64_t kry_fill_most(int64_t nnz) { return 100 * nnz + 1000000; }
 /* The numbers of A into B, in double, which has all places of A and zeros elsewhere. */
 void kry_sparse_spread(const kry_sparse *A, kry_sparse *B);
 
