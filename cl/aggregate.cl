@@ -9,6 +9,8 @@
 // N. Bell, S. Dalton, L. N. Olson, SIAM J. Sci. Comput. 34 (2012), C123-C152, algorithms 4 to 6;
 // doi:10.1137/110838844
 
+#include "kry.clh"
+
 #pragma OPENCL FP_CONTRACT OFF
 
 // ---- strong couplings: a_ij^2 >= bound a_ii a_jj, and not zero ----

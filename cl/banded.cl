@@ -9,6 +9,8 @@
 // last BAND rows are in the window from the beginning, and the last BORDER columns, the border, are kept
 // beside the band's. When the band is done, a full system for the unknowns of the border is left.
 
+#include "kry.clh"
+
 #define PITCH (2 * BAND + 1)
 #ifdef PERIODIC
 #define BORDER (2 * BAND)

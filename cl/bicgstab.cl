@@ -11,6 +11,10 @@
 // Words per unknown of a sweep of l steps: 3 l (l + 1) (directions and steps) + 3 l (y) + 4 l - 2 (sums)
 // + 3 l + 8 (the minimal residual).
 
+#include "kry.clh"
+#include "direction.clh"
+#include "shadow.clh"
+
 #ifndef DEGREE
 #define DEGREE 2
 #endif

@@ -9,6 +9,9 @@
 //
 // PRECOND  there is an M: Y = M W
 
+#include "kry.clh"
+#include "direction.clh"
+
 #ifndef WIDTH
 #define WIDTH 4
 #endif

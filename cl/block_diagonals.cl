@@ -5,6 +5,9 @@
 // DIAGONALS is m, for the compiler. A bundle whose blocks all have the `same` numbers, as blocks of lines with constant coefficients
 // have, keeps one of each in place of STRIDE; its slot is ~slot[b].
 
+#include "kry.clh"
+#include "block.clh"
+
 // Rows of a tile stay in the first cache, so that its passes cost no more than their arithmetic.
 #define TILE 64
 

@@ -20,6 +20,9 @@
 //
 // Numbers and rows of bundles: block.clh
 
+#include "kry.clh"
+#include "block.clh"
+
 #ifdef DIAGONALS // GPUs
 
 // A piece of `step` rows at a time, EACH_ITEM neighbours to a work-item. No diagonal but the first

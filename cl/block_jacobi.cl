@@ -6,6 +6,8 @@
 // GPUs store the blocks column by column over all rows, so that work-items side by side read side by
 // side; CPUs row by row. A work-item owns a row; the `rows` of a block share a line of x.
 
+#include "kry.clh"
+
 // y := alpha M x + beta y; with beta == 0, y is not read. With `sums`, part[group] := the pair
 // (x.y, x.x), of one column.
 kernel void block_jacobi(long n, int rows, long by_row, long by_col,

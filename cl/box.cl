@@ -5,6 +5,11 @@
 //
 // COLUMNS  products and relaxation go by columns, in pieces of `length` points: column.clh
 
+#include "kry.clh"
+#include "sweep.clh"
+#include "box.clh"
+#include "column.clh"
+
 #define BOX_PARAMS BOX_GRID, BOX_NUMBERS
 
 // ---- sweeps ----

@@ -2,7 +2,12 @@
 // and how large its eigenvalues may be. Host: src/mg/box_setup.c. Loops as in sweep.clh, numbers as in
 // box.clh, entries of A as in box_entry.clh. Nothing is coarsened: the coarse grid of that file is the fine one.
 
-// ==== part: strength ====
+#include "kry.clh"
+#include "sweep.clh"
+#include "box.clh"
+#include "box_entry.clh"
+
+#pragma kry part strength
 
 // ---- strength of couplings ----
 
@@ -47,7 +52,7 @@ kernel void box_strength(GRID_PARAMS, int own, int own_x, int own_y, int low_x, 
     }
 }
 
-// ==== part: bounds ====
+#pragma kry part bounds
 
 // ---- the largest eigenvalue ----
 

@@ -4,11 +4,16 @@
 //
 // J. E. Dendy, Black box multigrid, J. Comput. Phys. 48 (1982) 366-386, doi:10.1016/0021-9991(82)90057-2.
 
+#include "kry.clh"
+#include "sweep.clh"
+#include "box.clh"
+#include "box_entry.clh"
+
 // What the fine point at a distance from coarse point j has from it
 #define FROM_OWN_POINT(K, sx, sy, sz, j) \
     (PLACE(sx, sy, sz) == CENTRE ? (T_##K)1 : AT_##K(WEIGHT(sx, sy, sz), j))
 
-// ==== part: weights and stencils ====
+#pragma kry part weights and stencils
 
 // ---- interpolation ----
 
@@ -166,7 +171,7 @@ kernel void box_galerkin(GRID_PARAMS, global const REAL *restrict w, global REAL
     SETUP_SWEEP(GALERKIN)
 }
 
-// ==== part: sums ====
+#pragma kry part sums
 
 #ifndef COARSE_ENDS // constant coefficients are in no flux form
 

@@ -8,6 +8,10 @@
 //          cached as constant
 // GROUP    work-items
 
+#include "kry.clh"
+#include "sweep.clh"
+#include "box.clh"
+
 #ifndef KRY_CPU
 
 // As in src/mg/box_tail.c. Behind PLAN_ALIKE: where something begins in `numbers`, then in `room`.

@@ -2,6 +2,10 @@
 // src/mg/box_transfer.c. ONE and MANY points are those of sweep.clh, and box.clh says how the weights
 // lie; cx, cy, cz and work are of the coarse grid, nx, ny, nz of the fine one.
 
+#include "kry.clh"
+#include "sweep.clh"
+#include "box.clh"
+
 #define TRANSFER_PARAMS                                                                   \
     int work, int cx, int cy, int cz, int wraps, int nx, int ny, int nz,                  \
         global const REAL *restrict w, ACC alpha, global const REAL *restrict x, long x0, \

@@ -13,6 +13,8 @@
 //                         part[I][J] and part[J][I]
 //         coarse_add      c_I := sum over J of part[I][J]; a group of 128 for 8 VW numbers of c
 
+#include "kry.clh"
+
 #ifndef VECTORS
 #define VECTORS 1
 #endif

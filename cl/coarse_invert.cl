@@ -9,6 +9,8 @@
 //   W := A_J, U := W P;  A -= U W';  A_J := U, A_JJ := -P
 // which leaves A symmetric, and minus its inverse in the end.
 
+#include "kry.clh"
+
 #ifndef KRY_CPU
 #define BLOCK 32
 #define SIDE  64               // rows and columns of a tile of A

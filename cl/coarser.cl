@@ -5,6 +5,9 @@
 // Matrices are in compressed rows with ascending columns; REAL is double. Entries are found by halving a
 // row, as in rows.clh. Rows have one work-item each.
 
+#include "kry.clh"
+#include "rows.clh"
+
 #pragma OPENCL FP_CONTRACT OFF
 
 // d := the diagonal, 0 where there is none. Words: a few of each row, 1 written.

@@ -4,6 +4,9 @@
 // PAIR   besides x.y also x.x
 // STOPS  a column whose recurrence has stopped is left alone: `stopped` has STATE_SIZE numbers for each
 
+#include "kry.clh"
+#include "direction.clh"
+
 #ifdef PAIR
 #define RESULT       TOTAL2
 #define AND_SQUARES(V, total, x) ADD_PRODUCT##V(total, x, x);

@@ -11,6 +11,8 @@
 //         entry of each row then has the row's sum.
 // No atomics: the order of summation depends only on the pattern.
 
+#include "kry.clh"
+
 #define UNROLL 4 // KRY_UNROLL of src/matrix/matrix.h
 #define TILE (UNROLL * WG)
 
@@ -95,3 +97,5 @@
     }
 
 #endif
+
+#include "product.clh"

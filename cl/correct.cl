@@ -13,6 +13,10 @@
 // GROUP  work-items, WIDE TALL
 // ALONG  along z the weights of a column of coarse points are alike, but for EDGE points at either end
 
+#include "kry.clh"
+#include "sweep.clh"
+#include "box.clh"
+
 #if !defined(KRY_CPU) && AXES == 3 && !defined(VARIABLE)
 
 #define TALL   (GROUP / WIDE)

@@ -3,6 +3,9 @@
 // kry_chunks_of(x).groups. All vectors but x start at element 0. The scalars go back and forth
 // between two blocks as in direction.clh.
 
+#include "kry.clh"
+#include "direction.clh"
+
 // beta := rho / old rho,  p := z + beta p,  q := w + beta q, unless the solve has stopped. With
 // n = 0 the stopping test alone.
 kernel void cr_direction(int iteration, int slot, ACC target2, global const TOTAL *restrict rr_part,

@@ -18,6 +18,9 @@
 // the CSR storage format, SC14 (2014); the split as in D. Merrill, M. Garland, Merge-based
 // parallel sparse matrix-vector multiplication, SC16 (2016), but found once, on the host.
 
+#pragma once
+#include "kry.clh"
+
 #ifndef OFFSET
 #define OFFSET int
 #endif
@@ -260,7 +263,7 @@ SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
 
 #else
 
-// ==== part: diagonal ====
+#pragma kry part diagonal
 
 // d := diagonal; entries of a row may stand in any order.
 kernel void csr_diagonal(long rows, global const OFFSET *restrict row_ptr,
@@ -277,7 +280,7 @@ kernel void csr_diagonal(long rows, global const OFFSET *restrict row_ptr,
     }
 }
 
-// ==== part: runs ====
+#pragma kry part runs
 
 // ---- the runs of a matrix whose offsets only the device has; it has no row longer than a run ----
 
@@ -307,6 +310,8 @@ kernel void csr_runs(int runs, int rows, int share, global const int *restrict r
     }
 }
 
-// ==== part: all ====
+#pragma kry end
 
 #endif
+
+#include "product.clh"

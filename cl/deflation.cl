@@ -7,6 +7,8 @@
 //         belongs to mode j on sub-domain s. Not defined: one mode, of ones, which is not stored
 // TILE    GPU: work-items that sum a segment together, a power of two, at most WG
 
+#include "kry.clh"
+
 // ---- w := Z'v ----
 
 #define PIECE 8 // unknowns, at most

@@ -2,6 +2,8 @@
 // Host: src/dense/dense.c.  Launch: groups of WG, or of TILE x TILE to transpose.
 // An m-by-n matrix is a buffer, the element it starts at, and the distance of its columns.
 
+#include "kry.clh"
+
 kernel void dense_fill(long m, long n, ACC value, global REAL *A, long a0, long ld)
 {
     A += a0;

@@ -14,6 +14,9 @@
 // After R. Gupta, M. van Gijzen, C. Vuik, and N. Bell, M. Garland, Implementing sparse
 // matrix-vector multiplication on throughput-oriented processors, SC09 (2009).
 
+#pragma once
+#include "kry.clh"
+
 #define FORMAT dia
 #define MATRIX                                                                          \
     int work, int cols, int reach, int diagonals, int stride, constant int *offset,     \
@@ -218,3 +221,5 @@ kernel void dia_diagonal(STRUCTURE, global REAL *restrict d, long d0)
 }
 
 #endif
+
+#include "product.clh"

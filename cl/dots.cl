@@ -7,6 +7,8 @@
 // Words per unknown: k, and W for each COLUMNS columns. GPUs sum all lanes of a load in one register, because
 // 16 loads on their way matter more than 2048 work-items; past the last column it is summed again.
 
+#include "kry.clh"
+
 #ifdef PAIR
 #define WIDTH    2
 #define PAIRED(x) x

@@ -4,6 +4,8 @@
 // REAL is double. A place of level m has the number 2^(-BITS (m + 1)), the diagonal of a triangle 1; of sums of such
 // numbers, fewer than 2^(BITS - 1), the largest tells the least level. Rows have one work-item each.
 
+#include "kry.clh"
+
 #define BITS 32
 
 // level + 1; 0: the diagonal

@@ -7,6 +7,8 @@
 // Rows have the labels that they meet, in ascending order. The entry of the row's own label is minus the sum of the
 // others where A maps constants to zero, or where what else there is is rounding: no more than `noise` of the diagonal.
 
+#include "kry.clh"
+
 #ifdef AXES
 
 #define PERIODIC 2

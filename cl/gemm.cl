@@ -4,6 +4,8 @@
 // strides being 1, so that a transpose is a change of strides. C is column major. With beta == 0, C
 // is not read. Every number of C is summed by one work-item of gemm_tile, in the order of k.
 
+#include "kry.clh"
+
 #define GEMM_PARAMS                                                                                 \
     long m, long n, long k, ACC alpha, global const REAL *restrict A, long a0, long a_row,          \
         long a_col, global const REAL *restrict B, long b0, long b_row, long b_col, ACC beta,       \

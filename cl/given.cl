@@ -12,6 +12,9 @@
 // `lanes` work-items, a power of two, walk a row side by side. What an entry of one row is compared with is found by
 // rows.clh.
 
+#include "kry.clh"
+#include "rows.clh"
+
 #define BAD          0
 #define LONGEST      1
 #define NOT_SINGLE   2

@@ -13,6 +13,9 @@
 //
 // Words per unknown of a step j, the product aside: 2 j + 6, and 2 for each 16 columns but the first.
 
+#include "kry.clh"
+#include "direction.clh"
+
 // What stands in `scalars`, for m steps: how many columns are complete; the residual of that many steps, and
 // of one less; |w / alpha|^2 and norm of the last step; the sums; h of the last step; cosines and sines of the rotations;
 // the right-hand side; what x has of each column, and what is to be added to it; R, and by columns what makes a

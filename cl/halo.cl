@@ -3,6 +3,9 @@
 // Launch: kry_groups_for(n) groups of WG; those that leave sums, kry_groups_for_sums(n). Vectors start
 // anywhere; those of a Krylov step at element 0.
 
+#include "kry.clh"
+#include "direction.clh"
+
 // packed := x at the given rows
 kernel void halo_pack(long n, global const int *restrict row, global const REAL *restrict x, long x0,
                       global REAL *restrict packed)

@@ -5,6 +5,9 @@
 //
 // Words per unknown of s + 1 steps without M: 3 s^2 + 12 s + 9.
 
+#include "kry.clh"
+#include "direction.clh"
+
 #define MOST 16 // s at most
 // What stands in `scalars`: omega; r.r; f = P'r; c; alpha; beta; M = P'G, MOST numbers a column
 #define OMEGA 0

@@ -7,6 +7,9 @@
 //
 // STORED  type of the triangles' numbers
 
+#include "kry.clh"
+#include "rows.clh"
+
 #pragma OPENCL FP_CONTRACT OFF
 
 // place[i]: where the diagonal entry of row i is. lower[i], upper[i]: how many entries are beside it. found[0] := 1 if

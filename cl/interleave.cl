@@ -1,6 +1,8 @@
 // interleave.cl - several vectors copied so that their numbers in a row are side by side.
 // Host: src/matrix/at_once.c.
 
+#include "kry.clh"
+
 // to[AT_ONCE i + c] := number i of vector c, for `vectors` <= AT_ONCE of them: the last one stands in for
 // those that there are not. 2 words for each.
 kernel void interleave(long n, int vectors, global const REAL *restrict x, long x0, long pitch,

@@ -15,6 +15,9 @@
 // interpolation_choose and interpolation_renew 4 an entry, and for each point that a row depends on its row of
 // `near`, 3 an entry.
 
+#include "kry.clh"
+#include "strong.clh"
+
 #pragma OPENCL FP_CONTRACT OFF
 
 #define MOST 4

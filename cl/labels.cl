@@ -1,6 +1,8 @@
 // labels.cl - from a label for each of n unknowns to Z as a matrix, and to the pieces that deflation.cl sums.
 // Host: src/precond/labels_device.c.
 
+#include "kry.clh"
+
 // to := the labels in 16 bits
 kernel void labels_narrow(long n, global const int *restrict label, global ushort *restrict to)
 {

@@ -5,6 +5,9 @@
 // two blocks as in direction.clh: bidiagonal_left reads `step` and writes `state`, the update the other way.
 // Words: bidiagonal_left 2 + 1 a row of A, bidiagonal_right 2 + 1 a column, lsqr_update 3 + 2, lsmr_update 4 + 3.
 
+#include "kry.clh"
+#include "direction.clh"
+
 // Behind STATE_VALUE. Both methods: alpha, beta, ||r||, ||A'r||, the sum of squares that estimates ||A||^2, and
 // what w has to be multiplied by; then those of LSQR, then those of LSMR, by the names of the papers.
 enum {

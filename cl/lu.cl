@@ -4,6 +4,8 @@
 //
 // F holds L below the diagonal and U on and above it.
 
+#include "kry.clh"
+
 // ---- U12 := L11^-1 A12 for all that is behind a block ----
 
 #ifndef KRY_CPU

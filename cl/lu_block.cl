@@ -11,6 +11,9 @@
 // Columns that are finished keep their rows in the order that they were in then. Once all of the block are, each group
 // makes the exchanges of later columns in those of its own slabs.
 
+#include "kry.clh"
+#include "barrier.clh"
+
 #define LANES          (GROUP < 32 ? GROUP : 32) // work-items that look at GROUP candidates
 #define EACH_ROW(e)    UNROLLED for (int e = 0; e < ROWS; e++)
 #define EACH_COLUMN(c) UNROLLED for (int c = 0; c < WIDE; c++)

@@ -13,6 +13,9 @@
 // one's row in one half of `value`, `tag` and `line`, in turn, so that nobody writes what others
 // still read.
 
+#include "kry.clh"
+#include "barrier.clh"
+
 #define ROOT   16 // work-items that look at GROUP candidates
 #define BRANCH (GROUP / ROOT)
 #define HELD   (GROUP < 32 ? 1 : 4)

@@ -4,6 +4,8 @@
 // size                unknowns of each node
 // mate                of each node, -1: none
 
+#include "kry.clh"
+
 // Of two edges the one comes first that joins smaller nodes by more edges; then chance decides, alike at both ends.
 uint chance_of(int i, int j)
 {

@@ -1,6 +1,8 @@
 // matrix.cl - what stored matrices need besides products.
 // Host: src/matrix/matrix.c.
 
+#include "kry.clh"
+
 // d := diagonal; slot[row] says where its number is, -1: nowhere.
 kernel void matrix_diagonal(long rows, global const int *restrict slot,
                             global const VAL *restrict val, global REAL *restrict d, long d0)

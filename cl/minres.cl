@@ -5,6 +5,9 @@
 // blocks as in direction.clh: minres_lanczos reads `step` and writes `state`, minres_update the other way.
 // Words per unknown: 3 + 1, 6 + 3.
 
+#include "kry.clh"
+#include "direction.clh"
+
 // Behind STATE_VALUE: gamma = sqrt(z'v) and the one before, delta = z'A z / gamma^2, the last two rotations,
 // and eta, which is what is left of the first gamma. FOLLOWS: 0 in the first step of a cycle, whose gamma is a size
 // of r, not of A; then 1.

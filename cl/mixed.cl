@@ -4,6 +4,8 @@
 //
 // SCALED   s, powers of two, makes the diagonal of the matrix in single about 1; else s is not read
 
+#include "kry.clh"
+
 #ifdef SCALED
 #define S(i) s[i] *
 #else

@@ -1,7 +1,9 @@
 // narrow.cl - between vectors in double and a cycle of multigrid in single. Host: src/multigrid/narrow.c.
 // REAL is double. Launch: for each of several columns; those of a vector are its pitch apart. unit, two numbers for each: what residuals are multiplied by, a power of two, and what undoes it.
 
-// ==== part: units ====
+#include "kry.clh"
+
+#pragma kry part units
 
 // unit := that which makes the square root of a sum 1 to 2, 1 if that is 0 or not finite; `factor` times the inverse
 void set_unit(REAL square, REAL factor, global REAL *restrict unit)
@@ -29,7 +31,7 @@ kernel void narrow_unit_of_pair(int count, global const TOTAL2 *restrict part, R
     set_unit(VALUES_OF(finish_sum2(part, count, lane)).y, factor, unit);
 }
 
-// ==== part: vectors ====
+#pragma kry part vectors
 
 // d := unit[0] r. 3 words of 4 bytes.
 kernel void narrow_down(long n, global const REAL *restrict unit, global const REAL *restrict r, long r0,

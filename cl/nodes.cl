@@ -6,6 +6,9 @@
 // The unknowns of a node are `block` consecutive ones. Rows, nodes and aggregates have one work-item each, and
 // sums are in the order of src/amg/strength.c and tentative.c.
 
+#include "kry.clh"
+#include "rows.clh"
+
 #pragma OPENCL FP_CONTRACT OFF
 
 // ---- the matrix of nodes ----

@@ -4,6 +4,8 @@
 //
 // VECTOR   u is a vector of norm 1; otherwise the constant one, and u is not read
 
+#include "kry.clh"
+
 #ifdef VECTOR
 #define SHARES(i)           TO_ACCV(LDV(u, i))
 #define SHARE(i)            (ACC)u[i]

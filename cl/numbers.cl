@@ -1,6 +1,8 @@
 // numbers.cl - numbers of a matrix to their slots. Host: src/matrix/placed.c. CPUs do not run these.
 // REAL is the type of those that are given, STORED of those that are kept; `place` has the slot of each entry.
 
+#include "kry.clh"
+
 #ifndef STORED
 #define STORED REAL
 #endif

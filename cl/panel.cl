@@ -14,6 +14,8 @@
 // `index`, for an F of m rows: see the macros below. ECHELON: columns without a pivot are passed over,
 // so only the device knows how many pivots there are and to which row the next one goes.
 
+#include "kry.clh"
+
 #define PIVOTS (index)             // columns: the row that column j exchanged with its top row
 #define SOURCE (index + columns)   // m: where the rows were before the panel
 #define ORIGIN (SOURCE + m)        // m: where they were before the block of `block` columns; of lu_block 2 m, in turn

@@ -3,6 +3,9 @@
 // others).
 // Launch: kry_groups_for(n) groups of WG, pcg_step kry_chunks_of(x).groups. All vectors but x start at element 0.
 
+#include "kry.clh"
+#include "direction.clh"
+
 // p := z + beta old, unless the solve has stopped; old may be p.
 #define restrict // a promise of the kernel's, which is inlined: Oclgrind does not take it here
 INLINED void one_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
@@ -97,7 +100,7 @@ INLINED void one_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const
 }
 #undef restrict
 
-// ==== part: steps ====
+#pragma kry part steps
 
 kernel void pcg_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
                           global REAL *p)
@@ -114,7 +117,7 @@ kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const 
     one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p OLD_PASS, q, x + x0, r, part DIAGONAL_PASS, lane);
 }
 
-// ==== part: the stopping test ====
+#pragma kry part the stopping test
 
 // The stopping test alone. One group.
 kernel void pcg_check(DIRECTION_PARAMS)
@@ -124,7 +127,7 @@ kernel void pcg_check(DIRECTION_PARAMS)
     begin_direction(DIRECTION_PASS, lane, &beta);
 }
 
-// ==== part: a beta of its own ====
+#pragma kry part a beta of its own
 
 // After a step, for the beta that the next direction takes: (r - old r).z / old rho, where
 // r - old r is -alpha q. It is put in the place of old rho, so that rho over that is beta; 0, which
@@ -145,7 +148,7 @@ kernel void pcg_flexible(global const TOTAL2 *restrict rho_part, int rho_count,
 #endif
 }
 
-// ==== part: several columns ====
+#pragma kry part several columns
 
 // ---- several columns ----
 //

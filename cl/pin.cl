@@ -1,6 +1,8 @@
 // pin.cl - one entry more on the diagonal of a matrix.
 // Host: src/operator/pin.c.  Launch: one group, of which one work-item works.
 
+#include "kry.clh"
+
 // y[to] += c x[from]; x may be y.
 kernel void pin_add(ACC c, global const REAL *x, long from, global REAL *y, long to)
 {

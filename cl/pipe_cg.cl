@@ -3,6 +3,9 @@
 // kry_chunks_of(x).groups. All vectors but x start at element 0. Sums are r'u, w'u and r'r.
 // Words per unknown: pipe_cg_step 7 + 6, PRECOND 10 + 8; pipe_cg_sums 2, PRECOND 3.
 
+#include "kry.clh"
+#include "direction.clh"
+
 // Behind STATE_VALUE: gamma = r'u and alpha of the last step, and beta of the present one
 enum { GAMMA = STATE_VALUE + 1, ALPHA, BETA };
 

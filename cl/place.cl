@@ -3,11 +3,14 @@
 //
 // place[e] := the slot of entry e, as sell.cl and dia.cl have them.
 
+#include "kry.clh"
+#include "rows.clh"
+
 // ---- slices of `height` rows, of which position p has row perm[p] where they are sorted ----
 
 #define ROW_AT(p) (sorted ? perm[p] : (int)(p))
 
-// ==== part: how wide slices are ====
+#pragma kry part how wide slices are
 
 kernel void place_zero(long count, global int *restrict to)
 {
@@ -44,7 +47,7 @@ kernel void place_widths(int rows, int slices, int height, int sorted, global co
     }
 }
 
-// ==== part: slices ====
+#pragma kry part slices
 
 // The least of what the `height` work-items of a slice have; all of a group ask together.
 int least_of_slice(int mine, int height, local int *lane)
@@ -124,7 +127,7 @@ kernel void place_narrow(long slots, int height, int bits, global const int *res
     }
 }
 
-// ==== part: ELL, and what is read back ====
+#pragma kry part ELL, and what is read back
 
 // slot[i] := the place of entry (i, first + i), -1 if there is none; by rows.clh.
 kernel void place_own(int rows, int first, global const int *restrict ptr, global const int *restrict col,
@@ -195,7 +198,7 @@ kernel void place_entries(SLOTS, global const int *restrict ptr, global int *res
     }
 }
 
-// ==== part: diagonals ====
+#pragma kry part diagonals
 
 // ---- diagonals: d of them, offsets ascending; shared: the upper ones, with the main one first ----
 

@@ -2,6 +2,8 @@
 // Host: src/precond/sweeps.c. Launch: kry_groups_for_sums(n) groups of WG, for each of several columns. Columns of a
 // vector are its pitch apart; d is the same for all.
 
+#include "kry.clh"
+
 // y := x + c0 (x - old) + c1 d .* r, where r = b - A x and d = D^-1. x counts as zero without
 // has_x, old without has_old; old may be y, and r b. With `sums` 1, part[group] := the sum of r.r;
 // with 2, the pair (b.y, b.b): of one column.

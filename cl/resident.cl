@@ -5,6 +5,10 @@
 // Source: A. T. Chronopoulos, C. W. Gear, s-step iterative methods for symmetric linear systems,
 // J. Comput. Appl. Math. 25 (1989): both dot products of an iteration at once.
 
+#include "kry.clh"
+#include "barrier.clh"
+#include "resident.clh"
+
 #ifdef SHARED
 #define R mine[l + k * GROUP]
 #else

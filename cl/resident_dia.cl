@@ -1,2 +1,7 @@
-// resident_dia.cl - conjugate gradients in one kernel with a matrix stored by diagonals. src/device/program_source.c puts in front
-// what it consists of: RESIDENT_PARAMS of barrier.clh, resident.clh, the loop of dia.cl, resident_matrix.clh.
+// resident_dia.cl - conjugate gradients in one kernel with a matrix stored by diagonals.
+
+#include "kry.clh"
+#include "barrier.clh"
+#include "resident.clh"
+#include "dia.cl"
+#include "resident_matrix.clh"

@@ -14,6 +14,10 @@
 // Source: P. Ghysels, W. Vanroose, Hiding global synchronization latency in the preconditioned conjugate gradient
 // algorithm, Parallel Comput. 40 (2014).
 
+#include "kry.clh"
+#include "barrier.clh"
+#include "resident.clh"
+
 enum { REPLACE = 25 };
 enum { OF_R, OF_P, OF_S, OF_W }; // what is multiplied: for w, s and z; or in an iteration
 enum { PLACE = 1024 };           // KRY_BARRIER_MOST: from one place of the sums to the other

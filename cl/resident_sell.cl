@@ -1,2 +1,7 @@
-// resident_sell.cl - conjugate gradients in one kernel with a matrix stored by slices. src/device/program_source.c puts in front
-// what it consists of: RESIDENT_PARAMS of barrier.clh, resident.clh, the loop of sell.cl, resident_matrix.clh.
+// resident_sell.cl - conjugate gradients in one kernel with a matrix stored by slices.
+
+#include "kry.clh"
+#include "barrier.clh"
+#include "resident.clh"
+#include "sell.cl"
+#include "resident_matrix.clh"

@@ -18,6 +18,9 @@
 // format for efficient general sparse matrix-vector multiplication on modern processors with
 // wide SIMD units, SIAM J. Sci. Comput. 36 (2014); ELL after Bell and Garland, SC09 (2009).
 
+#pragma once
+#include "kry.clh"
+
 #define FORMAT sell
 
 #if defined(ELL) && defined(KRY_CPU)
@@ -226,3 +229,5 @@
     }
 #endif
 #endif
+
+#include "product.clh"

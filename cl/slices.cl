@@ -9,6 +9,8 @@
 // COLUMN  type of the stored columns
 // Kernels have a work-item for each row. CPUs do not run them.
 
+#include "kry.clh"
+
 #define C      32
 #define WINDOW 256
 

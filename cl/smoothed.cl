@@ -5,6 +5,8 @@
 // F is A, or A without its weak couplings, which are added to the diagonal. Matrices are in compressed rows
 // with ascending columns; REAL is double. Rows have one work-item each.
 
+#include "kry.clh"
+
 #pragma OPENCL FP_CONTRACT OFF
 
 // The tentative prolongation of constants: a one for each node that is in an aggregate.

@@ -5,6 +5,8 @@
 //
 // KEPT  of span_combine: vectors that are left
 
+#include "kry.clh"
+
 #define MOST 64 // KRY_SUM_WIDTH
 
 // w_j := alpha (the sum of part[i k + j] over i) + beta w_j: what kry_vec_dots left, in the group of column j

@@ -3,6 +3,8 @@
 //
 // out: 2 numbers of each step, rho = r'M r and p'A p.
 
+#include "kry.clh"
+
 // p := z + beta p, beta = rho / that of the step before; 0 in step 0, which does not read p.
 kernel void spectrum_direction(long n, int step, global const TOTAL *restrict rho_part, int count,
                                global const TOTAL *restrict last_part, int last_count,

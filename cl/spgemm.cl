@@ -13,6 +13,8 @@
 //        column twice; the place in the row of C is found by halving. Rows that are too long for that have
 //        the whole group: columns in windows of TABLE of them, numbers in pieces of PIECE of them.
 
+#include "kry.clh"
+
 #pragma OPENCL FP_CONTRACT OFF
 
 #define OPERANDS                                                                       \

@@ -13,6 +13,8 @@
 //
 // Words moved: the columns of A and B that meet, with numbers twice as many, and the result.
 
+#include "kry.clh"
+
 #pragma OPENCL FP_CONTRACT OFF
 
 #define GROUP (WG < 32 ? WG : 32)

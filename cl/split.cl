@@ -4,6 +4,8 @@
 // `split` has three numbers for each of the `work` rows: the row, and from which to below which
 // place its sums lie in `partial`.
 
+#include "kry.clh"
+
 #define FORMAT split
 #define ADDS
 #define MATRIX        int work, global const int *restrict split, global const SUM *restrict partial
@@ -20,3 +22,5 @@
         SUM sum = (SUM)VALUE_OF(group_sum(total, split_lane));                    \
         if (get_local_id(0) == 0) { DO(row, sum) }                                \
     }
+
+#include "product.clh"

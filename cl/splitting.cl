@@ -8,6 +8,9 @@
 // Words moved, of 4 bytes: splitting_least and _strong 3 an entry of a matrix in double; a round of
 // splitting_beat and _decide 2 each for strong couplings of open points, splitting_count for all.
 
+#include "kry.clh"
+#include "strong.clh"
+
 #pragma OPENCL FP_CONTRACT OFF
 
 #define F     0

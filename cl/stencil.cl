@@ -7,6 +7,10 @@
 // ANYWHERE  only what works on vectors that start anywhere, with LANES 1
 // RESIDUAL_APART  without what an operator in single precision has in the program above, with SUM=ACC
 
+#include "kry.clh"
+#include "direction.clh"
+#include "sweep.clh"
+
 #ifdef ABREAST
 #define PITCH(name)     , long name
 #define AT_COLUMN(step) (COLUMN_HERE * (step))
@@ -17,7 +21,7 @@
 
 #define GET_X(K, i) AT_##K(x, i)
 
-// ==== part: products ====
+#pragma kry part products
 
 #define UPDATE(K, i, c, sum, diagonal) \
     PUT_##K(old == 0 ? by * sum : by * sum + old * AT_##K(y, i), y, i);
@@ -94,7 +98,7 @@ kernel void stencil_side(int count, int first, int across, int step, int stride,
 
 #endif
 
-// ==== part: residuals and steps ====
+#pragma kry part residuals and steps
 
 #if !defined(ABREAST) && !defined(RESIDUAL_APART)
 

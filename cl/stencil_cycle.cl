@@ -8,6 +8,10 @@
 //
 // nx, ny, nz are of the fine grid; work is the number of layers of the coarse one.
 
+#include "kry.clh"
+#include "sweep.clh"
+#include "box.clh"
+
 #ifdef KRY_CPU // for others there is nothing here
 
 enum { MOST_STEPS = 4, RING = 4 };

@@ -9,6 +9,9 @@
 // forms it for itself (`here`) and for its neighbours with larger numbers, and of it
 // y = here - D^-1 L' D^-1 K x.
 
+#include "kry.clh"
+#include "sweep.clh"
+
 #if defined(ANYWHERE) && LANES > 1 && !defined(KRY_CPU)
 #undef AT_MANY
 #undef PUT_MANY

@@ -5,6 +5,9 @@
 // Host: src/grid/stencil_relax.c. The sweeps are those of sweep.clh; COLOURS has LANES 1 and loops of its
 // own.
 
+#include "kry.clh"
+#include "sweep.clh"
+
 #if defined(RELAX)
 
 #define RELAX_PARAMS                                                                         \
@@ -17,7 +20,7 @@
     if (get_local_id(0) == 0 && sums == 1) part[SUM_PLACE] = total.y;                        \
     if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[SUM_PLACE] = total;
 
-// ==== part: scaling ====
+#pragma kry part scaling
 
 // y := c1 D^-1 b. With `sums` 1, part[group] := the sum of b.b; with 2, the pair (b.y, b.b).
 kernel void stencil_scale(RELAX_PARAMS)
@@ -41,7 +44,7 @@ kernel void stencil_scale(RELAX_PARAMS)
     LEAVE_SUMS(by, bb)
 }
 
-// ==== part: sweeps ====
+#pragma kry part sweeps
 
 // y := x + c0 (x - old) + c1 D^-1 (b - A x), where x stands for x_scale x and old for old_scale old;
 // old counts as zero without has_old, and may be y. With `sums` 1, part[group] := the squares of
@@ -76,7 +79,7 @@ kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *
     LEAVE_SUMS(by, squares)
 }
 
-// ==== part: all ====
+#pragma kry end
 
 #elif defined(COLOURS)
 

@@ -4,6 +4,10 @@
 // in direction.clh: tfqmr_first reads `step` and writes `state`, tfqmr_update the other way.
 // Words per unknown: 4 + 2, 3 + 1, 7 + 4, 4 + 1.
 
+#include "kry.clh"
+#include "direction.clh"
+#include "shadow.clh"
+
 // Behind STATE_VALUE: alpha, rho, the square of tau, theta^2 eta of the last half, beta, and the square of the
 // shadow's norm, 0 if it is not known.
 enum { ALPHA = STATE_VALUE + 1, RHO, TAU2, BACK, BETA, SHADOW, SCALARS };

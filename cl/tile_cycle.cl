@@ -4,9 +4,14 @@
 //
 // STEPS  smoothing steps
 
+#include "kry.clh"
+#include "sweep.clh"
+#include "box.clh"
+#include "tile.clh"
+
 #if !defined(KRY_CPU) && AXES == 2
 
-// ==== part: passes ====
+#pragma kry part passes
 
 // Where the weights of a coarse point are in their row
 #ifdef UNIFORM
@@ -232,7 +237,7 @@ kernel void tile_up(LEVEL, STEPS_PARAMS, UNIT_PARAM global const OUTER *restrict
     if (sums && get_local_id(0) == 0) part[get_group_id(0)] = ((local TOTAL2 *)copies)[0];
 }
 
-// ==== part: sums ====
+#pragma kry part sums
 
 // sum[group] := a share of the pairs that many groups have left
 kernel void tile_sums(int count, global const TOTAL2 *restrict part, global TOTAL2 *restrict sum)
@@ -245,6 +250,6 @@ kernel void tile_sums(int count, global const TOTAL2 *restrict part, global TOTA
     if (get_local_id(0) == 0) sum[get_group_id(0)] = total;
 }
 
-// ==== part: all ====
+#pragma kry end
 
 #endif

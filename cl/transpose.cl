@@ -11,7 +11,10 @@
 //        has the whole group, and if it is longer than counting is worth, A is walked for it, row by row
 // Entries are found as in rows.clh.
 
-// ==== part: transposes ====
+#include "kry.clh"
+#include "rows.clh"
+
+#pragma kry part transposes
 
 #ifdef KRY_CPU
 
@@ -130,7 +133,7 @@ kernel void transpose_sort(int rows, int cols, global const int *restrict ptr,
 
 #endif
 
-// ==== part: offsets ====
+#pragma kry part offsets
 
 // ---- lengths of rows to offsets: each group has a run of consecutive rows ----
 
@@ -188,7 +191,7 @@ kernel void offsets_write(long n, global const int *restrict length,
     if (l == 0 && get_group_id(0) + 1 == get_num_groups(0)) ptr[n] = (int)before, total[0] = before;
 }
 
-// ==== part: numbers ====
+#pragma kry part numbers
 
 // ---- numbers to other places ----
 

@@ -11,6 +11,9 @@
 // M, GROUP  rows of a chunk, a multiple of 4; work-items of a group
 // VECTORS   every system is one tile, its rows are contiguous, and all offsets are multiples of four
 
+#include "kry.clh"
+#include "tridiagonal.clh"
+
 #define SHAPE_PARAMS int S, int T, int by_system, long first_block
 
 // The tile of this group. System number `mine` of the group is that of this work-item, which is number t there.

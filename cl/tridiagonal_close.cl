@@ -1,6 +1,9 @@
 // tridiagonal_close.cl - periodic systems of one or two equations, to which tridiagonal.cl reduces longer ones.
 // Host: src/dense/batch_levels.c. Rows and checks are those of tridiagonal.clh.
 
+#include "kry.clh"
+#include "tridiagonal.clh"
+
 // Solve periodic systems of one or two unknowns.
 kernel void tridiagonal_close(SYSTEMS_PARAMS, global REAL *x, long x_first)
 {

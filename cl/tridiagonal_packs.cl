@@ -4,6 +4,9 @@
 // A pack is VW tiles in the lanes of vectors. All tiles are numbered, first tile 0 of every system, then tile 1 and
 // so on; lane v of pack k has tile number k VW + v.
 
+#include "kry.clh"
+#include "tridiagonal.clh"
+
 typedef struct pack {
     long m[VW], r[VW]; // where row 0 of each tile lies: m in the diagonals, r in b and x
     long tile[VW], s[VW];

@@ -3,9 +3,11 @@
 // Each vector is a buffer and the element it starts at; the host asks for KRY_UNALIGNED when one
 // of those is no multiple of VW. Sums: one partial sum per group, kry_chunks_of(v).groups of them.
 
+#include "kry.clh"
+
 #define AXPBY(x, y) (rb == 0 ? ra * (x) : ra * (x) + rb * (y)) // with b == 0, y is not read
 
-// ==== part: of most solves ====
+#pragma kry part of most solves
 
 kernel void vec_fill(long n, ACC value, global REAL *y, long y0)
 {
@@ -69,7 +71,7 @@ kernel void vec_dot_pair(long n ROWS_PARAMS, global const REAL *restrict x, long
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
 
-// ==== part: products by numbers ====
+#pragma kry part products by numbers
 
 // y := a d .* x + b y; with b == 0, y is not read.
 kernel void vec_mul(long n, ACC a, global const REAL *d, long d0, global const REAL *x, long x0,
@@ -91,7 +93,7 @@ kernel void vec_triad(long n, ACC a, global const REAL *x, long x0, global const
     FOR_TAIL(i, n) z[i] = y[i] + ra * x[i];
 }
 
-// ==== part: diagonals, numbers of other kinds ====
+#pragma kry part diagonals, numbers of other kinds
 
 // found[0] := 1 if a number or its inverse is not finite.
 kernel void vec_pivots(long n, global const REAL *x, long x0, global int *found)

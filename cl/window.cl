@@ -1,6 +1,8 @@
 // window.cl - boxes of points of a grid that lie within larger ones, and points beside them. Host:
 // src/multigrid/part_window.c, part_shell.c. A grid of nx points in a row and `plane` in a layer begins at `first`.
 
+#include "kry.clh"
+
 // y := alpha x + beta y at `n` points, sx in a row and sy rows in a layer, of two grids; with beta == 0, y is not
 // read. Words: 2, with beta 3.
 kernel void window_copy(int n, int sx, int sy, int from, int from_nx, int from_plane, int to, int to_nx,

@@ -1,6 +1,8 @@
 // zero.cl - the first stage of formats that only know entries: every row, and nothing in it.
 // Host: src/matrix/coo.c.
 
+#include "kry.clh"
+
 #define FORMAT zero
 #define MATRIX int work
 #define MATRIX_LOCALS
@@ -15,3 +17,5 @@
         SUM sum = 0;         \
         DO(row, sum)         \
     }
+
+#include "product.clh"

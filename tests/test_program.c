@@ -663,7 +663,7 @@ static void kernels__directory_without_them(void **state)
     assert_int_equal(dev->refs, 1);
     snprintf(path, sizeof path, "%s/kry.clh", cache);
     FILE *f = fopen(path, "wb");
-    assert_true(f && fputs("// kry kernels 0.0.1\n", f) >= 0 && !fclose(f));
+    assert_true(f && fputs("#pragma kry version 0.0.1\n", f) >= 0 && !fclose(f));
     assert_int_equal(kry_vec_create(dev, KRY_F32, 10, 1, &v), KRY_ERR_BUILD);
     assert_non_null(strstr(kry_last_error(), "not those of version"));
     for_each_file(remove_file);

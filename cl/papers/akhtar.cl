@@ -14,7 +14,10 @@
 // each; y low and y high, row k of x; z low and z high, row j of x. SIDES_IMAGE: an image2d_t.
 // BORDER: neighbours outside the box are read too, as the sampler's 0, before the value on the
 // side replaces them.
-// mean.clh and image.clh are put in front.
+
+#include "kry.clh"
+#include "image.clh"
+#include "papers/mean.clh"
 
 #if defined(FIELD_IMAGE) || defined(SIDES_IMAGE)
 constant sampler_t inside_only = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;

@@ -12,10 +12,12 @@
 //         are aligned vectors in the array.
 //   CPU   whole rows, `depth_y` of them; three slices of each sweep in a ring of the group's own
 //         that stays in the cache
-// mean.clh is put in front.
 //
 // After A. Nguyen, N. Satish, J. Chhugani, C. Kim, P. Dubey, 3.5-D blocking optimization for stencil
 // computations on modern CPUs and GPUs, SC10 (2010).
+
+#include "kry.clh"
+#include "papers/mean.clh"
 
 #define BOX int nx, int ny, int nz, int pitch, long first
 

@@ -8,7 +8,9 @@
 //         the slices below, here, above and the next in registers; neighbours along x and y
 //         come from L1
 //   CPU   rows by vectors, `depth` of them for each slice, so that three slices stay in the cache
-// mean.clh is put in front.
+
+#include "kry.clh"
+#include "papers/mean.clh"
 
 #define BOX int nx, int ny, int nz, int pitch, long first
 

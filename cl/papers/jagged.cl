@@ -11,6 +11,9 @@
 //
 // Source: A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS 2009.
 
+#include "kry.clh"
+#include "image.clh"
+
 #define UPDATE(row, sum) \
     y[row] = beta == 0 ? alpha * (sum) : alpha * (sum) + beta * y[row];
 

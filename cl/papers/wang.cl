@@ -7,6 +7,9 @@
 //   X_PLANE     x is an image with the rows of the grid, and its sampler's border is the zeros
 // With beta == 0, y is not read.
 
+#include "kry.clh"
+#include "image.clh"
+
 #ifdef X_PLANE
 constant sampler_t zeros_around =
     CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;

@@ -73,11 +73,13 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_wrap(kry_device *device, kry_type type
  *                bytes for all others
  *   name         of the text in messages
  *   source       OpenCL C. NULL: that of the file <name>.cl, name a path below the folder
- *                cl/ of kry's kernels, which the library has inside, or below $KRY_CL_PATH
+ *                cl/ of kry's kernels, which the library has inside, or below $KRY_CL_PATH. A line
+ *                "#pragma kry images" says that its kernels take images
  *   options      for the compiler, "-DX=1 -DY". NULL: none. OpenCL C 1.1 unless one is -cl-std=
  *   kernel       [out]  the caller's (clReleaseKernel)
  *
- * Returns  KRY_ERR_BUILD with the compiler's log, or if there is no such file or kernel.
+ * Returns  KRY_ERR_BUILD with the compiler's log, or if there is no such file or kernel;
+ *          KRY_ERR_UNSUPPORTED if a text that says that it takes images does not compile
  */
 KRY_API KRY_MUST_CHECK kry_status kry_device_kernel(kry_device *device, kry_type type,
                                                     const char *name, const char *source,

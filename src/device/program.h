@@ -85,16 +85,21 @@ typedef struct kry_kernel_file {
 } kry_kernel_file;
 extern const kry_kernel_file kry_kernel_files[]; /* the last one has no name */
 
-/* kry.clh, the files that cl/<stem>.cl needs before it, that file, and product.clh. */
+/* The file cl/<stem>.cl with those that its lines #include "..." name, below cl/, in the places of these lines, each once. */
 kry_status kry_program_source(const char *stem, char **source);
-/* A line that begins with KRY_PART begins a part of a kernel file: kernels that are used together, with what no other part
- * uses. Behind KRY_NO_PART, and in the next file, comes what is for all parts again. */
-#define KRY_PART    "// ==== part"
-#define KRY_NO_PART "// ==== part: all"
+/* What "#pragma kry" is followed by. KRY_PART: a part begins, kernels that are used together, with what no other part uses.
+ * Behind KRY_PART_END, and behind where a file begins or goes on after another one, comes what is for all parts.
+ * KRY_IMAGES: its kernels take images. */
+#define KRY_PART     "part"
+#define KRY_PART_END "end"
+#define KRY_IMAGES   "images"
+bool kry_program_says(const char *source, const char *word);
 enum { KRY_ALL_PARTS = -1 };
+int kry_program_parts(const char *source); /* how many there are */
 /* In which part the kernel is, counted from 1 on; 0: in none; KRY_ALL_PARTS: it is not found, for a macro makes its name. */
 int kry_program_part(const char *source, const char *kernel);
-/* The text without the other parts, whose lines stay, empty, so that compilers count as before. */
+/* What compilers get: the text without lines #pragma kry and without the other parts. Lines stay, empty, so that compilers
+ * count as before. */
 kry_status kry_program_take_part(const char *source, int part, char **text);
 /* kry.clh and the caller's own kernels. name: for messages of the compiler. */
 kry_status kry_program_source_given(const char *name, const char *given, char **source);

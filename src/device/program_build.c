@@ -7,8 +7,6 @@
 
 /* ---- options -------------------------------------------------------------------------- */
 
-static bool uses_images(const char *source) { return strstr(source, "_image"); }
-
 /* OpenCL C 1.1, which every driver has, unless the options name another version. */
 void kry_program_options(const kry_device *dev, kry_type type, const char *defines, char *text,
                          size_t size)
@@ -43,11 +41,8 @@ static kry_status build_from_source(kry_device *dev, const char *name, const cha
         clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
         if (kry_alloc(size + 1, 1, &log) == KRY_OK)
             clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
-        /* Whatever the device says, to a program that has another way it is one without images. */
-        st = kry_fail(uses_images(source) ? KRY_ERR_UNSUPPORTED : KRY_ERR_BUILD,
-                      "kernels '%s'%s do not compile on '%s' with %s: %s\n%s", name,
-                      uses_images(source) ? ", which use images," : "", dev->info.name, options,
-                      kry_cl_error_name(err), log ? log : "");
+        st = kry_fail(KRY_ERR_BUILD, "kernels '%s' do not compile on '%s' with %s: %s\n%s", name,
+                      dev->info.name, options, kry_cl_error_name(err), log ? log : "");
     }
 done:
     free(log);
@@ -120,22 +115,20 @@ done:
 }
 
 /* The parts of a team ask for the same programs at the same time. One compiles, and the others load
- * its binary. PoCL 7 knows image functions in OpenCL C 1.1 only if the macro of OpenCL C 3.0 is defined. */
+ * its binary. */
 static kry_status build(kry_device *dev, const char *name, const char *source, const char *options,
                         cl_program *program)
 {
     static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
     kry_status st = KRY_OK;
-    char dir[512], all[KRY_MAX_OPTIONS];
+    char dir[512];
     const bool keeps = kry_cache_directory(dir, sizeof dir);
 
-    snprintf(all, sizeof all, "%s%s", options,
-             dev->info.images && uses_images(source) ? " -D__opencl_c_images=1" : "");
     if (keeps) pthread_mutex_lock(&building);
     kry_compiling_begin(dev);
     /* PoCL may be compiling a kernel of the caller in a thread of its own. */
     if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
-    TRY((keeps ? build_and_save : build_from_source)(dev, name, source, all, program));
+    TRY((keeps ? build_and_save : build_from_source)(dev, name, source, options, program));
 done:
     kry_compiling_end(dev);
     if (keeps) pthread_mutex_unlock(&building);
@@ -157,23 +150,43 @@ done:
     return st;
 }
 
+/* Compile a caller's text. PoCL 7 knows image functions in OpenCL C 1.1 only if the macro of OpenCL C 3.0 is defined. */
+static kry_status build_of_caller(kry_device *dev, kry_type type, const char *name,
+                                  const char *source, const char *options, cl_program *program)
+{
+    static const char with_images[] = " -D__opencl_c_images=1";
+    kry_status st = KRY_OK;
+    char *text = NULL, all[KRY_MAX_OPTIONS];
+    const bool images = kry_program_says(source, KRY_IMAGES);
+
+    TRY(kry_program_take_part(source, KRY_ALL_PARTS, &text));
+    kry_program_options(dev, type, options ? options : "", all, sizeof all - sizeof with_images);
+    if (dev->info.images && (images || kry_is_pocl(dev))) strcat(all, with_images);
+    st = build(dev, name, text, all, program);
+    /* Whatever the device says, to a program that has another way it is one without images. */
+    if (st == KRY_ERR_BUILD && images)
+        st = kry_fail(KRY_ERR_UNSUPPORTED, "images: %s", kry_last_error());
+done:
+    free(text);
+    return st;
+}
+
 kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, const char *source,
                              const char *options, const char *kernel_name, cl_kernel *kernel)
 {
     kry_status st = KRY_OK;
-    char *text = NULL, all[KRY_MAX_OPTIONS];
+    char *text = NULL;
     cl_program program = NULL;
     cl_int err;
 
     if (kernel) *kernel = NULL;
     TRY(GIVEN(kernel));
-    CHECK(kernel && dev && name && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
+    CHECK(dev && name && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
     CHECK(dev->context, KRY_ERR_UNSUPPORTED, "kry_device_kernel: '%s' runs no OpenCL kernels",
           dev->info.name);
     TRY(kry_device_check_process(dev));
     TRY(source ? kry_program_source_given(name, source, &text) : kry_program_source(name, &text));
-    kry_program_options(dev, type, options ? options : "", all, sizeof all);
-    TRY(build(dev, name, text, all, &program));
+    TRY(build_of_caller(dev, type, name, text, options, &program));
     *kernel = clCreateKernel(program, kernel_name, &err);
     CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s' in '%s': %s", kernel_name, name,
           kry_cl_error_name(err));

@@ -1,19 +1,78 @@
-/* program_source.c - the text that is compiled: the kernel files of cl/ and what stands before them. The
- * library has them inside, as they were when it was built; $KRY_CL_PATH names a folder of others. */
+/* program_source.c - the text that is compiled. A file of cl/ names the files that it needs by lines #include "...", and
+ * lines #pragma kry say what is to be known of it; comments change nothing. The library has the files inside, as they were
+ * when it was built; $KRY_CL_PATH names a folder of others. */
 #include "device/program.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- lines ------------------------------------------------------------------------------ */
+
+/* What a line begins in. CONTINUED: the line before ends with a backslash. */
+typedef enum place { CODE, CONTINUED, LINE_COMMENT, BLOCK_COMMENT } place;
+
+/* The character in front of which `at` goes on, of a string that begins there: behind its end, or at that of the line. */
+static const char *end_of_string(const char *at)
+{
+    for (at++; *at && *at != '"' && *at != '\n'; at++)
+        if (*at == '\\' && at[1] && at[1] != '\n') at++;
+    return *at == '"' ? at + 1 : at;
+}
+
+/* Return where the line after `line` begins, and change *in from what `line` begins in to what that one does. */
+static const char *next_line(const char *line, place *in)
+{
+    const char *at = line;
+
+    if (*in == CONTINUED) *in = CODE;
+    while (*at && *at != '\n') {
+        if (*in == CODE && *at == '"')
+            at = end_of_string(at);
+        else if (*in == CODE && at[0] == '/' && (at[1] == '/' || at[1] == '*'))
+            *in = at[1] == '/' ? LINE_COMMENT : BLOCK_COMMENT, at += 2;
+        else if (*in == BLOCK_COMMENT && at[0] == '*' && at[1] == '/')
+            *in = CODE, at += 2;
+        else
+            at++;
+    }
+    const bool goes_on = at > line && at[-1] == '\\';
+    if (*in == LINE_COMMENT && !goes_on) *in = CODE;
+    if (*in == CODE && goes_on) *in = CONTINUED;
+    return *at ? at + 1 : at;
+}
+
+/* Return what follows `word` if the text at `at` begins with it, behind blanks; else NULL, as for NULL. */
+static const char *behind(const char *at, const char *word)
+{
+    const size_t length = strlen(word);
+
+    if (!at) return NULL;
+    while (*at == ' ' || *at == '\t') at++;
+    if (strncmp(at, word, length)) return NULL;
+    at += length;
+    return isalnum((unsigned char)word[0]) && (isalnum((unsigned char)*at) || *at == '_') ? NULL
+                                                                                          : at;
+}
+
+/* Return what follows "#pragma kry <word>" in the line, else NULL. */
+static const char *pragma(const char *line, const char *word)
+{
+    return behind(behind(behind(behind(line, "#"), "pragma"), "kry"), word);
+}
+
+/* ---- files ------------------------------------------------------------------------------ */
+
 static kry_status read_text(const char *dir, const char *file, char **text)
 {
     kry_status st = KRY_OK;
-    char path[1024];
+    char *path = NULL;
     FILE *f = NULL;
     long size = -1;
+    const size_t room = strlen(dir) + strlen(file) + 2;
 
-    CHECK(snprintf(path, sizeof path, "%s/%s", dir, file) < (int)sizeof path, KRY_ERR_BUILD,
-          "kernel directory '%.60s...' has too long a name", dir);
+    TRY(kry_alloc(room, 1, &path));
+    snprintf(path, room, "%s/%s", dir, file);
     f = fopen(path, "rb");
     if (f && !fseek(f, 0, SEEK_END)) size = ftell(f);
     CHECK(size >= 0 && !fseek(f, 0, SEEK_SET), KRY_ERR_BUILD,
@@ -23,6 +82,7 @@ static kry_status read_text(const char *dir, const char *file, char **text)
           "cannot read the kernel file '%s'", path);
 done:
     if (f) fclose(f);
+    free(path);
     if (st < 0) free(*text), *text = NULL;
     return st;
 }
@@ -46,146 +106,188 @@ static kry_status take_text(const char *dir, const char *file, char **text)
     return dir ? read_text(dir, file, text) : copy_file(file, text);
 }
 
-/* Choose where the kernel files come from, and take kry.clh, which in a folder has to be of this version. */
-static kry_status take_common(const char **dir, char **common)
+/* A file that the text has, or will have once those that it includes are there. */
+typedef struct included {
+    struct included *next;
+    const char *name; /* owned */
+    bool open;        /* the rest of it is still to come */
+} included;
+
+typedef struct assembly {
+    const char *dir; /* of kernel files; NULL: those inside of the library */
+    char *text;
+    size_t length, room;
+    included *files;
+} assembly;
+
+static kry_status append(assembly *a, const char *more, size_t length)
 {
-    static const char stamp[] = "// kry kernels " KRY_VERSION "\n";
+    kry_status st = KRY_OK;
+    const size_t needed = a->length + length + 1;
+
+    if (needed > a->room) {
+        TRY(kry_realloc(2 * needed, 1, &a->text));
+        a->room = 2 * needed;
+    }
+    memcpy(a->text + a->length, more, length);
+    a->length += length;
+    a->text[a->length] = 0;
+done:
+    return st;
+}
+
+/* What follows is line `number` of `file` in the messages of compilers. */
+static kry_status append_place(assembly *a, const char *file, int number)
+{
+    kry_status st = KRY_OK;
+    char begin[32];
+
+    TRY(append(a, begin, (size_t)snprintf(begin, sizeof begin, "#line %d \"", number)));
+    TRY(append(a, file, strlen(file)));
+    TRY(append(a, "\"\n", 2));
+done:
+    return st;
+}
+
+static kry_status add_file(assembly *a, const char *name, const char *text);
+
+static const included *find_included(const assembly *a, const char *name)
+{
+    const included *f = a->files;
+    while (f && strcmp(f->name, name)) f = f->next;
+    return f;
+}
+
+/* Put the file that line `number` of `by` includes in the place of that line, unless it is there already. at: what
+ * follows "#include". */
+static kry_status add_included(assembly *a, const char *at, const char *by, int number)
+{
+    kry_status st = KRY_OK;
+    char *name = NULL, *text = NULL;
+
+    at = behind(at, "\"");
+    const size_t length = at ? strcspn(at, "\"\n") : 0;
+    CHECK(length > 0 && at[length] == '"', KRY_ERR_BUILD,
+          "line %d of the kernel file '%s': #include wants a name in quotes", number, by);
+    TRY(kry_alloc(length + 1, 1, &name));
+    memcpy(name, at, length);
+    const included *there = find_included(a, name);
+    CHECK(!there || !there->open, KRY_ERR_BUILD,
+          "line %d of the kernel file '%s' includes '%s', which includes that file", number, by,
+          name);
+    if (there) {
+        TRY(append(a, "\n", 1));
+    } else {
+        st = take_text(a->dir, name, &text);
+        CHECK(st == KRY_OK, st, "line %d of the kernel file '%s': %s", number, by,
+              kry_last_error());
+        TRY(add_file(a, name, text));
+        TRY(append_place(a, by, number + 1));
+    }
+done:
+    free(text);
+    free(name);
+    return st;
+}
+
+static kry_status add_line(assembly *a, const char *line, const char *end, const char *file,
+                           int number)
+{
+    const char *hash = behind(line, "#"), *what = behind(hash, "include");
+
+    if (what) return add_included(a, what, file, number);
+    if (behind(behind(hash, "pragma"), "once")) return append(a, "\n", 1); /* for other readers */
+    return append(a, line, (size_t)(end - line));
+}
+
+/* Append a file, and before each line that includes another one what comes before it. One text rather than the files as they
+ * are: the caches of drivers do not notice that an included file has changed. */
+static kry_status add_file(assembly *a, const char *name, const char *text)
+{
+    kry_status st = KRY_OK;
+    place in = CODE;
+    int number = 1;
+    included *f = NULL;
+
+    TRY(kry_alloc(1, sizeof *f, &f));
+    TRY(kry_copy_text(name, &f->name));
+    f->open = true;
+    f->next = a->files;
+    included *mine = a->files = f;
+    f = NULL;
+    TRY(append_place(a, name, 1));
+    for (const char *line = text, *end; *line; line = end, number++) {
+        const bool is_code = in == CODE;
+        end = next_line(line, &in);
+        if (is_code)
+            TRY(add_line(a, line, end, name, number));
+        else
+            TRY(append(a, line, (size_t)(end - line)));
+    }
+    CHECK(in != BLOCK_COMMENT, KRY_ERR_BUILD, "the kernel file '%s' ends inside of a comment",
+          name);
+    if (a->text[a->length - 1] != '\n') TRY(append(a, "\n", 1));
+    mine->open = false;
+done:
+    free(f);
+    return st;
+}
+
+/* Whether the text of kry.clh says that it is of this version. */
+static bool of_this_version(const char *common)
+{
+    const char *version = pragma(common, "version");
+
+    version = version ? behind(version, KRY_VERSION) : NULL;
+    return version && *version == '\n';
+}
+
+/* Begin a text: choose where the kernel files come from, where kry.clh has to be of this version. */
+static kry_status assembly_begin(assembly *a)
+{
     kry_status st = KRY_OK;
     const char *named = getenv("KRY_CL_PATH");
+    char *common = NULL;
 
-    *dir = named && *named ? named : NULL;
-    TRY(take_text(*dir, "kry.clh", common));
-    CHECK(!strncmp(*common, stamp, sizeof stamp - 1), KRY_ERR_BUILD,
+    *a = (assembly){ .dir = named && *named ? named : NULL };
+    TRY(take_text(a->dir, "kry.clh", &common));
+    CHECK(of_this_version(common), KRY_ERR_BUILD,
           "the kernels in '%s' are not those of version " KRY_VERSION,
-          *dir ? *dir : "this library");
+          a->dir ? a->dir : "this library");
 done:
-    if (st < 0) free(*common), *common = NULL;
+    free(common);
     return st;
 }
 
-/* Which files are put between kry.clh and a kernel file: those whose word occurs in it. */
-static const struct {
-    const char *file, *word;
-} before[] = { { "direction.clh", "" },
-               { "barrier.clh", "RESIDENT_PARAMS" },
-               { "image.clh", "image.clh" },
-               { "papers/mean.clh", "mean.clh" },
-               { "sweep.clh", "sweep.clh" },
-               { "box.clh", "box.clh" },
-               { "box_entry.clh", "box_entry.clh" },
-               { "column.clh", "column.clh" },
-               { "block.clh", "block.clh" },
-               { "strong.clh", "strong.clh" },
-               { "rows.clh", "rows.clh" },
-               { "tile.clh", "tile.clh" },
-               { "tridiagonal.clh", "tridiagonal.clh" },
-               { "resident.clh", "resident.clh" },
-               { "csr.cl", "loop of csr.cl" },
-               { "sell.cl", "loop of sell.cl" },
-               { "dia.cl", "loop of dia.cl" },
-               { "held.clh", "resident_matrix.clh" },
-               { "streamed.clh", "resident_matrix.clh" },
-               { "resident_matrix.clh", "resident_matrix.clh" },
-               { "shadow.clh", "shadow.clh" } };
-
-/* Append `more` to the text. Compilers will say `file` in their messages. */
-static kry_status append(char **text, const char *file, const char *more)
+static void assembly_end(assembly *a)
 {
-    size_t old = strlen(*text), size = old + strlen(more) + strlen(file) + 20;
-    kry_status st = kry_realloc(size, 1, text);
-
-    if (st == KRY_OK) snprintf(*text + old, size - old, "#line 1 \"%s\"\n%s", file, more);
-    return st;
+    for (included *f = a->files, *next; f; f = next) {
+        next = f->next;
+        free((char *)f->name);
+        free(f);
+    }
+    free(a->text);
 }
 
-/* One text rather than #include lines: the caches of drivers do not notice that an included file
- * has changed. */
 kry_status kry_program_source(const char *stem, char **source)
 {
     kry_status st = KRY_OK;
-    const char *dir = NULL;
-    char *text = NULL, *body = NULL, *piece = NULL, file[64];
+    const size_t room = strlen(stem) + sizeof ".cl";
+    char *file = NULL, *text = NULL;
+    assembly a = { 0 };
 
     *source = NULL;
-    TRY(take_common(&dir, &text));
-    snprintf(file, sizeof file, "%s.cl", stem);
-    TRY(take_text(dir, file, &body));
-    for (size_t i = 0; i < COUNT(before); i++) {
-        if (!strstr(body, before[i].word)) continue;
-        TRY(take_text(dir, before[i].file, &piece));
-        TRY(append(&text, before[i].file, piece));
-        free(piece), piece = NULL;
-    }
-    TRY(append(&text, file, body));
-    TRY(take_text(dir, "product.clh", &piece));
-    TRY(append(&text, "product.clh", piece));
-    *source = text;
-    text = NULL;
+    TRY(assembly_begin(&a));
+    TRY(kry_alloc(room, 1, &file));
+    snprintf(file, room, "%s.cl", stem);
+    TRY(take_text(a.dir, file, &text));
+    TRY(add_file(&a, file, text));
+    *source = a.text;
+    a.text = NULL;
 done:
-    free(piece);
-    free(body);
+    assembly_end(&a);
     free(text);
-    return st;
-}
-
-static bool begins(const char *line, const char *with)
-{
-    return !strncmp(line, with, strlen(with));
-}
-
-static const char *next_line(const char *line)
-{
-    const char *end = strchr(line, '\n');
-    return end ? end + 1 : line + strlen(line);
-}
-
-/* Where the kernel is; product.clh names its own after the format. NULL: it is not there by this name. */
-static const char *find_kernel(const char *source, const char *kernel)
-{
-    char words[160];
-    const char *of_format = strchr(kernel, '_'), *at;
-
-    snprintf(words, sizeof words, "kernel void %s(", kernel);
-    if ((at = strstr(source, words)) || !of_format) return at;
-    snprintf(words, sizeof words, "kernel void KERNEL(%s)(", of_format + 1);
-    return strstr(source, words);
-}
-
-/* The number of the part that a line is in, from that of the line before and the greatest one so far. */
-static int part_of(const char *line, int part, int *parts)
-{
-    if (begins(line, KRY_NO_PART) || begins(line, "#line 1 ")) return 0;
-    return begins(line, KRY_PART) ? ++*parts : part;
-}
-
-int kry_program_part(const char *source, const char *kernel)
-{
-    const char *at = find_kernel(source, kernel);
-    int part = 0, parts = 0;
-
-    if (!at) return KRY_ALL_PARTS;
-    for (const char *line = source; line <= at; line = next_line(line))
-        part = part_of(line, part, &parts);
-    return part;
-}
-
-kry_status kry_program_take_part(const char *source, int part, char **text)
-{
-    kry_status st = kry_alloc(strlen(source) + 1, 1, text);
-    char *to = *text;
-    int here = 0, parts = 0;
-
-    if (st < 0) return st;
-    for (const char *line = source, *next; *line; line = next) {
-        next = next_line(line);
-        here = part_of(line, here, &parts);
-        const bool keeps = part == KRY_ALL_PARTS || !here || here == part;
-        if (keeps)
-            memcpy(to, line, (size_t)(next - line)), to += next - line;
-        else
-            *to++ = '\n';
-    }
-    *to = 0;
+    free(file);
     return st;
 }
 
@@ -196,16 +298,112 @@ static const char any_size[] = "#undef get_local_id\n#undef get_local_size\n"
 kry_status kry_program_source_given(const char *name, const char *given, char **source)
 {
     kry_status st = KRY_OK;
-    const char *dir = NULL;
-    char *text = NULL;
+    assembly a = { 0 };
+    char *common = NULL;
 
     *source = NULL;
-    TRY(take_common(&dir, &text));
-    TRY(append(&text, "kry.clh", any_size));
-    TRY(append(&text, name, given));
-    *source = text;
-    text = NULL;
+    TRY(assembly_begin(&a));
+    TRY(take_text(a.dir, "kry.clh", &common));
+    TRY(add_file(&a, "kry.clh", common));
+    TRY(append(&a, any_size, sizeof any_size - 1));
+    TRY(append_place(&a, name, 1));
+    TRY(append(&a, given, strlen(given)));
+    *source = a.text;
+    a.text = NULL;
 done:
-    free(text);
+    assembly_end(&a);
+    free(common);
+    return st;
+}
+
+/* ---- kernels and parts ---------------------------------------------------------------- */
+
+/* A walk over the lines of a text. */
+typedef struct walk {
+    const char *line, *end; /* this line, and the next one */
+    place in;               /* what the next one begins in */
+    bool code;       /* this line begins outside of comments, and does not continue another one */
+    int part, parts; /* the part that it is in, 0: none; the parts so far */
+    const char *format; /* what stands behind "#define FORMAT", or NULL */
+} walk;
+
+static bool walk_on(walk *w)
+{
+    w->line = w->end;
+    if (!*w->line) return false;
+    w->code = w->in == CODE;
+    w->end = next_line(w->line, &w->in);
+    if (!w->code) return true;
+    const char *hash = behind(w->line, "#"), *format = behind(behind(hash, "define"), "FORMAT");
+    if (format) w->format = format + strspn(format, " \t");
+    if (behind(hash, "line") || pragma(w->line, KRY_PART_END))
+        w->part = 0;
+    else if (pragma(w->line, KRY_PART))
+        w->part = ++w->parts;
+    return true;
+}
+
+bool kry_program_says(const char *source, const char *word)
+{
+    for (walk w = { .end = source }; walk_on(&w);)
+        if (w.code && pragma(w.line, word)) return true;
+    return false;
+}
+
+static size_t word_length(const char *at)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)at[n]) || at[n] == '_') n++;
+    return n;
+}
+
+/* Whether the kernel that is defined in the line, if one is, has this name. KERNEL(x) of product.clh makes its names
+ * of FORMAT and x. */
+static bool defines_kernel(const walk *w, const char *kernel)
+{
+    const char *at = behind(behind(w->line, "kernel"), "void"), *in_format = behind(at, "KERNEL");
+    size_t length;
+
+    if (!w->code || !at) return false;
+    in_format = behind(in_format, "(");
+    if (in_format && w->format) {
+        length = word_length(w->format);
+        if (strncmp(kernel, w->format, length) || kernel[length] != '_') return false;
+        kernel += length + 1;
+    }
+    at = in_format ? in_format : at + strspn(at, " ");
+    length = word_length(at);
+    return length == strlen(kernel) && !strncmp(at, kernel, length);
+}
+
+int kry_program_part(const char *source, const char *kernel)
+{
+    for (walk w = { .end = source }; walk_on(&w);)
+        if (defines_kernel(&w, kernel)) return w.part;
+    return KRY_ALL_PARTS;
+}
+
+int kry_program_parts(const char *source)
+{
+    walk w = { .end = source };
+    while (walk_on(&w)) continue;
+    return w.parts;
+}
+
+kry_status kry_program_take_part(const char *source, int part, char **text)
+{
+    kry_status st = kry_alloc(strlen(source) + 1, 1, text);
+    char *to = *text;
+
+    if (st < 0) return st;
+    for (walk w = { .end = source }; walk_on(&w);) {
+        const bool in_part = part == KRY_ALL_PARTS || !w.part || w.part == part;
+        if (in_part && !(w.code && pragma(w.line, ""))) {
+            memcpy(to, w.line, (size_t)(w.end - w.line)), to += w.end - w.line;
+        } else {
+            *to++ = '\n';
+        }
+    }
+    *to = 0;
     return st;
 }

@@ -147,13 +147,10 @@ def few(listed):
     return list(first.values())
 
 
-def check_parts(listed, texts, found):
+def check_parts(listed, parts, found):
     """Each part of a file compiles without the others."""
-    asked = []
-    for program in {p.stem: p for p in reversed(listed)}.values():
-        own, _, products = texts[program.stem].partition('#line 1 "product.clh"')
-        text = texts[program.stem] if '#define FORMAT' in own else own
-        asked += [(program, part) for part in programs.parts(text)]
+    asked = [(program, part) for program in {p.stem: p for p in reversed(listed)}.values()
+             for part in parts[program.stem]]
 
     def one(program, text):
         try:
@@ -175,7 +172,7 @@ def check_table(listed, facts, args, found):
         found.add("docs/developers/kernel-facts.md: its table of kernels is not today's; 'tools/gate --record' writes it")
 
 
-def check(texts, asked, args):
+def check(texts, parts, asked, args):
     start, found, listed = time.monotonic(), Found(), programs.listed()
     for complaint in lint.check_files(ROOT / 'cl'):
         found.add(complaint)
@@ -189,7 +186,7 @@ def check(texts, asked, args):
     if args.some:
         listed = few(listed)
     facts = compile_all(listed + new, texts, args, found)
-    check_parts(listed, texts, found)
+    check_parts(listed, parts, found)
     check_table(listed, facts, args, found)
     print(f'{len(facts)} programs of {len(texts)} files to {", ".join(ptx.TARGETS)}, {len(asked)} in '
           f'caches, {found.count} complaints, {time.monotonic() - start:.0f} s')
@@ -219,9 +216,10 @@ def main():
         print(f'skipped: no {ptx.CLANG}, or no {ptx.LIBCLC}')
         return 77
     os.environ['KRY_CL_PATH'] = str(ROOT / 'cl')
-    texts = programs.sources(args.source, programs.stems(ROOT / 'cl'))
-    asked = programs.asked(args.caches, texts)
-    return (record if args.record else check)(texts, asked, args)
+    stems = programs.stems(ROOT / 'cl')
+    texts, parts = programs.sources(args.source, stems), programs.parts(args.source, stems)
+    asked = programs.asked(args.caches, texts, parts)
+    return record(texts, asked, args) if args.record else check(texts, parts, asked, args)
 
 
 if __name__ == '__main__':

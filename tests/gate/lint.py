@@ -8,7 +8,7 @@ RULES = [
     (r'(?<!read_)(?<!write_)\bmem_fence\b',
      'mem_fence stays within the work-group on NVIDIA: between groups write_mem_fence and '
      'read_mem_fence, within one barrier()'),
-    (r'^\s*#\s*include\b', "drivers' caches miss changed files: the host puts texts together"),
+    (r'^\s*#\s*include\b(?!\s*"[^"\n]+\.clh?"$)', 'the host puts texts together, by lines #include "FILE"'),
     (r'\.[sS][0-9a-fA-F]{2,}\b', 'Oclgrind crashes on swizzles: name the lanes one by one'),
     (r'\{\s*0\s*\}', "NVIDIA's drivers 340, 390 and 470 refuse { 0 } for structs of vectors or of structs: "
      'write out every member'),

@@ -64,6 +64,13 @@ def sources(program, names):
     return dict(zip(names, out.decode().split('\0')))
 
 
+def parts(program, names):
+    """{stem: the texts that the library compiles of a file in parts}, none of a file without parts"""
+    out = subprocess.run([program, '--parts', *names], stdout=subprocess.PIPE, check=True).stdout.decode()
+    texts = iter(out.split('\0'))
+    return {name: list(iter(lambda: next(texts), '')) for name in names}
+
+
 def read_cached(path):
     """Options and text of a compiled program (src/device/program_disk.c), or None."""
     data = path.read_bytes()
@@ -80,24 +87,9 @@ def read_kept(path):
     return options, text.partition('#line 1\n')[2] or text
 
 
-def parts(text):
-    """The texts that the library compiles of a file in parts (KRY_PART of src/device/program.h): lines of other parts
-    are empty. None of a file without parts."""
-    numbers, here, count = [], 0, 0
-    lines = text.splitlines(keepends=True)
-    for line in lines:
-        if line.startswith(('#line 1 ', '// ==== part: all')):
-            here = 0
-        elif line.startswith('// ==== part'):
-            here = count = count + 1
-        numbers.append(here)
-    return [''.join(line if n in (0, part) else '\n' for line, n in zip(lines, numbers))
-            for part in range(1, count + 1)]
-
-
-def asked(folders, texts):
+def asked(folders, texts, parts_of):
     """Programs in caches that are of today's texts and not for CPUs."""
-    stem_of = {text: stem for stem, whole in texts.items() for text in [whole, *parts(whole)]}
+    stem_of = {text: stem for stem, whole in texts.items() for text in [whole, *parts_of[stem]]}
     found = set()
     for folder in folders:
         folder = pathlib.Path(folder)

@@ -1,2 +1,2 @@
-#include "kry.clh"
+#include <kry.clh>
 kernel void f(global float *y) { y[0] = 1; }
