@@ -90,17 +90,21 @@ static void choices__zeros_on_the_diagonal(void **state)
 static void choices__preconditioner_by_dominance(void **state)
 {
     const kry_type type = type_of(state);
+    const char *whole = device()->info.cpu_kernels ? "ilu0" : "block-ilu";
     const struct {
-        double diagonal;
+        double below, diagonal, above;
         const char *precond;
-    } tries[] = { { 2.8, "jacobi" },
-                  { 2.05, "jacobi" },
-                  { 2.01, "block-ilu" },
-                  { 2, "block-ilu" },
-                  { 1.9, device()->info.cpu_kernels ? "ilu0" : "block-ilu" } };
+    } tries[] = { { -1.5, 2.8, -0.5, "jacobi" },
+                  { -1.5, 2.05, -0.5, "jacobi" },
+                  { -1.25, 2.01, -0.75, "block-ilu" },
+                  { -0.75, 2, -1.25, "block-ilu" },
+                  { -1.5, 2, -0.5, whole },
+                  { -0.5, 2.01, -1.5, whole },
+                  { -2, 2, 0, whole },
+                  { -1.2, 1.9, -0.8, whole } };
 
     for (size_t i = 0; i < COUNT(tries); i++) {
-        chain c = chain_with(100, -1.5, tries[i].diagonal, -0.5);
+        chain c = chain_with(100, tries[i].below, tries[i].diagonal, tries[i].above);
         kry_op *A = matrix_of(device(), type, &c, 0);
         kry_choices list;
         OK(kry_choices_list(A, NULL, false, &list));

@@ -18,8 +18,11 @@ typedef struct survey {
     int64_t rows, nnz, bandwidth; /* the latter: the largest |i - j| */
     bool symmetric, positive;     /* positive: so are all diagonal entries */
     bool zero_on_diagonal;
-    bool dominant;     /* no row's couplings add up to more than its diagonal entry, */
-    bool m_matrix;     /* and none is positive */
+    bool dominant; /* no row's couplings add up to more than its diagonal entry, */
+    bool m_matrix; /* and none is positive */
+    /* Couplings carry one way rather than the other, over more than 60 bandwidths: strong convection across many lines of
+     * a grid. Only of a dominant diagonal. */
+    bool convective;
     double ratio;      /* of a row's couplings to its diagonal entry, at most */
     double iterations; /* of the method to begin with: an estimate */
     bool easy;         /* it is known not to be more */
@@ -46,6 +49,25 @@ static void look_at_row(const kry_sparse *A, int64_t i, survey *s)
     s->ratio = fmax(s->ratio, diagonal != 0 ? others / fabs(diagonal) : INFINITY);
 }
 
+/* sum |a_ij - a_ji| over sum |a_ij + a_ji|, i and j different: 0 of a symmetric matrix, 1 of a triangular one, and of upwind
+ * differences P / (2 + P) along a flow whose cells have the Peclet number P. */
+static double direction_of(const kry_sparse *A)
+{
+    const double *val = A->val;
+    double skew = 0, symmetric = 0;
+
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            if (A->col[e] == i) continue;
+            const int64_t m = kry_sparse_find(A, A->col[e], i);
+            const double mirror = m >= 0 ? val[m] : 0;
+            /* A place whose mirror has none is seen once, and counts twice. */
+            const double times = m >= 0 ? 1 : 2;
+            skew += times * fabs(val[e] - mirror), symmetric += times * fabs(val[e] + mirror);
+        }
+    return symmetric > 0 ? skew / symmetric : 0;
+}
+
 static kry_status look_at_rows(const kry_sparse *A, survey *s)
 {
     kry_status st = KRY_OK;
@@ -60,6 +82,8 @@ static kry_status look_at_rows(const kry_sparse *A, survey *s)
                    .m_matrix = true,
                    .direct = INFINITY };
     for (int64_t i = 0; i < A->rows; i++) look_at_row(A, i, s);
+    s->convective =
+        !s->symmetric && s->dominant && s->rows > 60 * s->bandwidth && direction_of(A) > 0.4;
 done:
     return st;
 }
@@ -154,11 +178,12 @@ static void add(kry_choices *list, const char *method, const char *precond, doub
         list->choice[list->count++] = (kry_choice){ method, precond, seconds, 0 };
 }
 
-/* Of a general matrix. One block of all rows is for one core, but there are matrices that blocks do not do for. */
+/* Of a general matrix. One block of all rows is for one core, but there are matrices that blocks do not do for; and what
+ * strong convection carries from block to block costs two to six times as many iterations. */
 static const char *factors_for(const kry_op *A, const survey *s)
 {
     if (s->easy) return "jacobi";
-    return A->dev->info.cpu_kernels && !s->dominant ? "ilu0" : "block-ilu";
+    return A->dev->info.cpu_kernels && (!s->dominant || s->convective) ? "ilu0" : "block-ilu";
 }
 
 /* The direct solver stands second, and comes first where it is no slower than iterations should be. */
@@ -214,6 +239,7 @@ static void tell(const survey *s, kry_choices *list)
              : s->symmetric        ? " and indefinite"
                                    : "",
              s->m_matrix && s->positive ? ", an M-matrix"
+             : s->convective            ? ", diagonally dominant, convective"
              : s->dominant              ? ", diagonally dominant"
                                         : "",
              (long long)s->bandwidth);
