@@ -191,7 +191,12 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_convert(const kry_op *A, kry_type type,
  * For a new time step kry_op_update(A, val), then kry_op_update(solver, NULL), which updates its
  * preconditioner too. On failure the old values stay. Waits.
  *
- * Returns  KRY_ERR_ARGUMENT for values that are not finite (message: which) or not taken.
+ * Where the library chose the format of a matrix (KRY_FORMAT_AUTO) because its numbers were symmetric, and
+ * new ones are not, the matrix takes another format; op and all that was made of it stay valid. A solver for
+ * symmetric matrices then refuses to solve.
+ *
+ * Returns  KRY_ERR_ARGUMENT for values that are not finite (message: which) or not taken, and for such that
+ *          are not symmetric in a matrix that was promised to be, or for which symdia was asked.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_op_update(kry_op *op, const void *values);
 

@@ -132,7 +132,7 @@ static kry_status make_matrix(reordered *R, const kry_sparse *rows, const int32_
     kry_sparse moved = { 0 };
 
     params.storage = KRY_GENERAL;
-    if (strcmp(A->chosen, "asked for") != 0) params.format = KRY_FORMAT_AUTO;
+    if (A->format_is_free) params.format = KRY_FORMAT_AUTO;
     TRY(kry_sparse_part(rows, &cut, &moved, &R->from));
     TRY(kry_matrix_of_sparse(R->A->dev, &moved, &params, &R->B));
     R->B->found = R->A->found, R->seen = R->A->updates;

@@ -44,7 +44,9 @@ static kry_status build_one(kry_device *dev, const kry_given *given,
     kry_matrix_params p = *params;
     p.format = format;
     kry_status st = kry_matrix_in_format(dev, given, &p, op);
-    if (st == KRY_OK) kry_matrix_of(*op)->chosen = chosen;
+    if (st < 0) return st;
+    kry_matrix_of(*op)->chosen = chosen;
+    kry_matrix_of(*op)->format_is_free = true;
     return st;
 }
 

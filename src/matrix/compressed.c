@@ -147,7 +147,8 @@ kry_status kry_csr_pattern_of(const kry_matrix *A, kry_csr *C)
                     .rows = A->shape.rows,
                     .cols = A->shape.cols,
                     .nnz = A->nnz,
-                    .type = A->shape.type };
+                    .type = A->shape.type,
+                    .formats = A->formats };
     TRY(take_pattern(A, C));
 done:
     if (st < 0) kry_csr_release(C);
@@ -217,11 +218,27 @@ done:
     return st;
 }
 
+/* C->place := where the format that A has now keeps the entries. */
+static kry_status follow_format(const kry_matrix *A, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+    kry_csr now = { 0 };
+
+    TRY(kry_csr_pattern_of(A, &now));
+    kry_buffer_release(C->dev, &C->place);
+    C->place = now.place, now.place = NULL;
+    C->formats = A->formats;
+done:
+    if (now.dev) kry_csr_release(&now);
+    return st;
+}
+
 kry_status kry_csr_of_again(const kry_matrix *A, kry_csr *C)
 {
     kry_status st = KRY_OK;
-    const bool shares = !C->place && A->stored == C->type;
 
+    if (C->formats != A->formats) TRY(follow_format(A, C));
+    const bool shares = !C->place && A->stored == C->type;
     if (shares || C->shares) kry_buffer_release(C->dev, &C->val);
     C->shares = shares;
     if (shares) return share(C->dev, A->val, &C->val);

@@ -51,7 +51,7 @@ static kry_status build_on_host(kry_matrix *A, const kry_given *given)
     const kry_sparse *host = given->host;
 
     TRY(A->format->build(A, given));
-    TRY(kry_matrix_store(A, "kry_csr_create", host->row_ptr, host->val, &given->seen));
+    TRY(kry_matrix_store(A, given->who, host->row_ptr, host->val, &given->seen));
 done:
     return st;
 }
@@ -116,7 +116,7 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
                                 const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_given given = { .host = host };
+    kry_given given = { .who = "kry_csr_create", .host = host };
 
     CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
           "kry_csr_create: on_host is for one device, and this is a team of %d",
@@ -127,6 +127,68 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
     TRY(kry_matrix_of_given(dev, &given, params, op));
     keep_pattern(*op, host, map);
 done:
+    return st;
+}
+
+/* ---- another format ------------------------------------------------------------------------------- */
+
+/* What the numbers are like, and which of them differ from their mirror images. */
+static kry_status look_at_host(kry_given *G)
+{
+    const kry_sparse *host = G->host;
+
+    kry_numbers_see(host->type, host->val, kry_sparse_nnz(host), &G->seen);
+    G->seen.compared = true;
+    return kry_matrix_inspect(host, &G->finding, &G->seen.symmetric);
+}
+
+/* Whether entries that share a slot may get one each: the library chose the format because the numbers were symmetric, which
+ * nobody promised. */
+static bool may_change(const kry_matrix *A)
+{
+    const unsigned promises = KRY_SYMMETRIC | KRY_POSITIVE | KRY_SINGULAR;
+
+    return A->format->shared && A->format_is_free && !(A->shape.traits & promises);
+}
+
+kry_status kry_matrix_change_format(kry_matrix *A, const char *who, const void *sorted,
+                                    kry_status refusal)
+{
+    kry_status st = KRY_OK;
+    const bool placed =
+        A->placed; /* the host has no pattern, and the device is to look at the numbers, too */
+    kry_matrix_params p = A->params;
+    kry_sparse rows = A->sorted;
+    kry_given G = { .who = who, .host = &rows };
+    kry_op *op = NULL;
+
+    if (refusal != KRY_ERR_ARGUMENT || !may_change(A)) return refusal;
+    p.format = KRY_FORMAT_AUTO, p.measure_seconds = 0;
+    p.storage = KRY_GENERAL, p.duplicates = KRY_REFUSE;
+    if (placed) {
+        TRY(kry_matrix_download(A, &rows));
+        free(rows.val);
+    }
+    rows.val = (void *)sorted;
+    if (placed) TRY(kry_given_upload(A->dev, &(kry_entries){ who, rows, NULL, A->nnz }, &p, &G));
+    if (!G.C.dev) TRY(look_at_host(&G));
+    if (G.seen.symmetric) {
+        st = refusal;
+        goto done;
+    }
+    G.host = &rows;
+    TRY(kry_matrix_of_given(A->dev, &G, &p, &op));
+    kry_matrix_exchange(A, kry_matrix_of(op));
+    A->found = G.finding;
+    if (placed && !A->placed) {
+        A->sorted = rows, A->sorted.val = NULL;
+        rows = (kry_sparse){ 0 };
+    }
+done:
+    kry_op_release(&op);
+    kry_given_release(&G);
+    rows.val = NULL; /* the caller's */
+    if (placed) kry_sparse_release(&rows);
     return st;
 }
 
@@ -178,7 +240,7 @@ static kry_status make(kry_device *dev, const kry_entries *e, const kry_matrix_p
     kry_status st = KRY_OK;
     kry_sparse A = { 0 };
     kry_entry_map map = { 0 };
-    kry_given G = { .host = &A };
+    kry_given G = { .who = e->who, .host = &A };
     const bool here = !dev->team && !params->on_host;
 
     TRY(take_entries(e, dev->team, params, &A, &map, &G.seen));

@@ -250,7 +250,7 @@ kry_status kry_given_upload(kry_device *dev, const kry_entries *e, const kry_mat
     looking l = { 0 };
     cl_mem wide = NULL;
 
-    *G = (kry_given){ .host = given };
+    *G = (kry_given){ .who = e->who, .host = given };
     if (!suits(dev, e, params)) return KRY_OK;
     G->C = (kry_csr){
         .dev = dev, .rows = given->rows, .cols = given->cols, .nnz = e->nnz, .type = given->type

@@ -15,6 +15,7 @@ enum {
 
 /* Columns ascend in each row, and all numbers are finite. */
 typedef struct kry_given {
+    const char *who;        /* the public function, in messages */
     const kry_sparse *host; /* borrowed */
     kry_csr C;              /* the same on the device; dev NULL: the host alone has it */
     int64_t longest;        /* of C: entries of its longest row */

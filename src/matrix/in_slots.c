@@ -102,11 +102,14 @@ done:
 
 kry_status kry_matrix_refuse_mirror(const kry_matrix *A, const char *who, int64_t k)
 {
-    return kry_fail(
-        KRY_ERR_ARGUMENT,
-        "%s: entry %lld of the sorted matrix differs from its mirror image, but '%s' keeps one "
-        "for both",
-        who, (long long)k, kry_format_name(A->params.format));
+    const unsigned promises = KRY_SYMMETRIC | KRY_POSITIVE | KRY_SINGULAR;
+
+    return kry_fail(KRY_ERR_ARGUMENT,
+                    "%s: entry %lld of the sorted matrix differs from its mirror image, but '%s' "
+                    "keeps one for both: %s",
+                    who, (long long)k, kry_format_name(A->params.format),
+                    A->shape.traits & promises ? "the matrix was promised to be symmetric"
+                                               : "take another format");
 }
 
 /* Mirror images share a slot, in which is the number of the one above the diagonal. differs: whether the other one's is

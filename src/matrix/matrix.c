@@ -175,7 +175,8 @@ static kry_status matrix_update(void *self, const void *values)
     else
         sorted = values;
     TRY(kry_numbers_check(who, A->shape.type, sorted, A->nnz, &seen));
-    TRY(kry_matrix_store(A, who, A->sorted.row_ptr, sorted, &seen));
+    st = kry_matrix_store(A, who, A->sorted.row_ptr, sorted, &seen);
+    if (st < 0) st = kry_matrix_change_format(A, who, sorted, st);
 done:
     return st;
 }
@@ -263,6 +264,17 @@ static const kry_op_fused fused = { .apply_direction = matrix_apply_direction,
                                     .make_resident = kry_matrix_make_resident,
                                     .inspect = matrix_inspect };
 
+void kry_matrix_exchange(kry_matrix *A, kry_matrix *B)
+{
+    const kry_matrix a = *A, b = *B;
+
+    *A = b, *B = a;
+    A->op = a.op, A->map = a.map, A->source = a.source, A->sorted = a.sorted;
+    B->op = b.op, B->map = b.map, B->source = b.source, B->sorted = b.sorted;
+    A->formats = a.formats + 1;
+    A->op->table = &op_tables[A->params.format];
+}
+
 kry_matrix *kry_matrix_of(const kry_op *op)
 {
     return op->table->destroy == kry_matrix_destroy ? op->self : NULL;
@@ -343,6 +355,7 @@ kry_status kry_matrix_finish(kry_matrix **matrix, kry_op **op)
         snprintf(A->variant + at, sizeof A->variant - at, "%sflux form", at ? ", " : "");
     TRY(kry_matrix_kernels(A, A->stored, A->surplus != NULL));
     TRY(kry_op_create_fused(A->dev, &op_tables[A->params.format], &fused, A, &A->shape, op));
+    A->op = *op;
     *matrix = NULL; /* the operator's now */
 done:
     return st;

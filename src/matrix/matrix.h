@@ -91,7 +91,11 @@ struct kry_matrix {
     int64_t nnz;
     kry_matrix_params params; /* the caller's, with the format that was chosen */
     const char *chosen;       /* who chose it, as in kry_op_info; static */
-    kry_source *source;       /* owned; NULL: the host has given the numbers */
+    /* The library chose the format, and may take another one when the numbers no longer suit it. */
+    bool format_is_free;
+    int64_t formats;    /* how often the format has changed since the matrix was made */
+    kry_op *op;         /* the operator that this is; borrowed */
+    kry_source *source; /* owned; NULL: the host has given the numbers */
 
     kry_stage stage[KRY_MAX_STAGES];
     int stages;
@@ -255,6 +259,15 @@ kry_status kry_matrix_new(kry_device *dev, const kry_matrix_params *params, cons
                           int64_t nnz, kry_matrix **A);
 kry_status kry_matrix_finish(kry_matrix **A, kry_op **op);
 void kry_matrix_destroy(void *A);
+/* A gets the format and the numbers of B, of the same entries, and B those of A. The operator, the entries as they were
+ * given and the source of A's numbers stay A's. */
+void kry_matrix_exchange(kry_matrix *A, kry_matrix *B);
+/* create.c: A takes numbers that its format cannot hold, sorted, in another one that the library chooses. On failure
+ * the old format and its numbers stay. Waits.
+ *   refusal  what A's own format has said; returned where the library may not change it, or need not
+ */
+kry_status kry_matrix_change_format(kry_matrix *A, const char *who, const void *sorted,
+                                    kry_status refusal);
 /* Entry of the operators' table. */
 kry_status kry_matrix_convert(void *self, kry_type type, double factor, const double *scale,
                               kry_op **copy);

@@ -40,25 +40,6 @@ done:
     return st;
 }
 
-static kry_status renew(kry_source *source, kry_matrix *N)
-{
-    kry_status st = KRY_OK;
-    const narrowed *w = (const narrowed *)source;
-    const kry_matrix *A = kry_matrix_of(w->of);
-    const cl_mem rest = A->stored == KRY_F32 ? NULL : w->rest;
-    cl_mem val = NULL;
-
-    TRY(take_numbers(A, &val));
-    if (N->val && !rest != !N->surplus) TRY(kry_matrix_kernels(N, KRY_F32, rest != NULL));
-    if (rest) TRY(kry_buffer_retain(N->dev, rest));
-    kry_buffer_release(N->dev, &N->val);
-    kry_buffer_release(N->dev, &N->surplus);
-    N->val = val, N->surplus = rest, val = NULL;
-done:
-    kry_buffer_release(N->dev, &val);
-    return st;
-}
-
 static kry_status share_stages(const kry_matrix *A, kry_matrix *N)
 {
     kry_status st = KRY_OK;
@@ -94,6 +75,65 @@ done:
     return st;
 }
 
+/* *N := A's structure for vectors in single, without numbers. */
+static kry_status make_shell(kry_matrix *A, kry_matrix **N)
+{
+    kry_status st = KRY_OK;
+    const kry_sparse size = { .rows = A->shape.rows, .cols = A->shape.cols, .type = KRY_F32 };
+
+    TRY(kry_matrix_new(A->dev, &A->params, &size, A->nnz, N));
+    kry_matrix *made = *N;
+    made->shape.traits = A->shape.traits;
+    made->chosen = A->chosen;
+    made->structure_bytes = A->structure_bytes, made->rewritten = A->rewritten;
+    made->slots = A->slots;
+    memcpy(made->variant, A->variant, sizeof made->variant);
+    TRY(share_stages(A, made));
+    TRY(share_diagonal(A, made));
+done:
+    return st;
+}
+
+/* N gets the structure that A has now, and no numbers. On failure it keeps both. */
+static kry_status follow_format(kry_matrix *A, kry_matrix *N, bool surplus)
+{
+    kry_status st = KRY_OK;
+    kry_matrix *fresh = NULL;
+
+    TRY(make_shell(A, &fresh));
+    TRY(kry_matrix_kernels(fresh, KRY_F32, surplus));
+    kry_matrix_exchange(N, fresh);
+    N->formats = A->formats;
+done:
+    kry_matrix_destroy(fresh);
+    return st;
+}
+
+static kry_status renew(kry_source *source, kry_matrix *N)
+{
+    kry_status st = KRY_OK;
+    const narrowed *w = (const narrowed *)source;
+    kry_matrix *A = kry_matrix_of(w->of);
+    cl_mem val = NULL, rest = NULL;
+
+    TRY(take_numbers(A, &val));
+    if (w->rest && A->stored != KRY_F32) {
+        TRY(kry_buffer_retain(N->dev, w->rest));
+        rest = w->rest;
+    }
+    if (N->val && N->formats != A->formats)
+        TRY(follow_format(A, N, rest != NULL));
+    else if (N->val && !rest != !N->surplus)
+        TRY(kry_matrix_kernels(N, KRY_F32, rest != NULL));
+    kry_buffer_release(N->dev, &N->val);
+    kry_buffer_release(N->dev, &N->surplus);
+    N->val = val, N->surplus = rest, val = rest = NULL;
+done:
+    kry_buffer_release(N->dev, &rest);
+    kry_buffer_release(N->dev, &val);
+    return st;
+}
+
 bool kry_matrix_narrows(const kry_op *op)
 {
     const kry_matrix *A = kry_matrix_of(op);
@@ -105,17 +145,11 @@ kry_status kry_matrix_narrowed(const kry_op *op, cl_mem rest, kry_op **narrow)
 {
     kry_status st = KRY_OK;
     kry_matrix *A = kry_matrix_of(op), *N = NULL;
-    const kry_sparse size = { .rows = A->shape.rows, .cols = A->shape.cols, .type = KRY_F32 };
     narrowed *w = NULL;
 
     *narrow = NULL;
-    TRY(kry_matrix_new(A->dev, &A->params, &size, A->nnz, &N));
-    N->shape.traits = A->shape.traits;
-    N->chosen = A->chosen;
-    N->structure_bytes = A->structure_bytes, N->rewritten = A->rewritten, N->slots = A->slots;
-    memcpy(N->variant, A->variant, sizeof N->variant);
-    TRY(share_stages(A, N));
-    TRY(share_diagonal(A, N));
+    TRY(make_shell(A, &N));
+    N->formats = A->formats;
     TRY(kry_alloc(1, sizeof *w, &w));
     *w = (narrowed){ .source = { renew, narrowed_destroy }, .of = kry_op_retain(op) };
     N->source = &w->source;

@@ -122,7 +122,7 @@ kry_status kry_placed_build(kry_matrix *A, const kry_given *G)
     TRY(A->format->place(A, G, &place));
     if (!A->placed) goto done;
     A->longest = G->longest;
-    TRY(store(A, "kry_csr_create", G, place, G->host->val));
+    TRY(store(A, G->who, G, place, G->host->val));
 done:
     kry_buffer_release(A->dev, &place);
     return st;
@@ -141,7 +141,11 @@ kry_status kry_placed_update(kry_matrix *A, const void *values)
     TRY(kry_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(type), values, &G.C.val));
     TRY(kry_given_look_again(&G));
     if (!G.seen.finite) TRY(kry_values_check(who, type, A->nnz, values)); /* which says where */
-    TRY(store(A, who, &G, G.C.place, values));
+    st = store(A, who, &G, G.C.place, values);
+    if (st < 0) {
+        st = kry_matrix_change_format(A, who, values, st);
+        goto done;
+    }
     A->found = G.finding;
 done:
     kry_given_release(&G);

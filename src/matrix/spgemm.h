@@ -23,11 +23,12 @@ typedef struct kry_csr {
     kry_device *dev; /* borrowed; NULL: there is no matrix */
     int64_t rows, cols, nnz;
     kry_type type;
-    cl_mem row_ptr; /* rows + 1 int */
-    cl_mem col;     /* nnz int */
-    cl_mem val;     /* nnz of `type`; NULL: only the pattern */
-    bool shares;    /* val is the buffer of the stored matrix that this is */
-    cl_mem place;   /* of each number in that buffer; NULL: they lie there in order */
+    cl_mem row_ptr;  /* rows + 1 int */
+    cl_mem col;      /* nnz int */
+    cl_mem val;      /* nnz of `type`; NULL: only the pattern */
+    bool shares;     /* val is the buffer of the stored matrix that this is */
+    cl_mem place;    /* of each number in that buffer; NULL: they lie there in order */
+    int64_t formats; /* kry_matrix.formats of that matrix when `place` was made */
 } kry_csr;
 
 void kry_csr_release(kry_csr *A);

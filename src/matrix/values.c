@@ -264,6 +264,7 @@ kry_status kry_matrix_convert(void *self, kry_type type, double factor, const do
         TRY(kry_matrix_of_sparse(
             dev, &(kry_sparse){ host.rows, host.cols, type, host.row_ptr, host.col, val }, &p,
             copy));
+    kry_matrix_of(*copy)->format_is_free |= A->format_is_free;
     TRY(kry_matrix_convert_surplus(A, factor, kry_matrix_of(*copy)));
 done:
     free(val);
