@@ -162,6 +162,35 @@ static chain shift(int64_t n)
     return c;
 }
 
+/* Five points, and a wind by upwind differences. Rows add up to zero, but for those of the first and the last line. */
+static matrix grid_of(kry_type type, int64_t line, int64_t lines, double along, double across)
+{
+    const double entry[] = { -1 - across, -1 - along, 0, -1, -1 };
+    const int64_t n = line * lines, step[] = { -line, -1, 0, 1, line };
+    matrix A = { .rows = n, .cols = n };
+
+    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
+    A.col = calloc(5 * (size_t)n, sizeof *A.col), A.val = calloc(5 * (size_t)n, sizeof *A.val);
+    assert_true(A.row_ptr && A.col && A.val);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = i % line;
+        double sum = 0;
+        int64_t diagonal = 0;
+        for (int k = 0; k < 5; k++) {
+            const int64_t j = i + step[k];
+            const bool outside = j < 0 || j >= n;
+            const bool ends = (k == 1 && at == 0) || (k == 3 && at == line - 1);
+            if (!ends) sum -= entry[k];
+            if (ends || outside) continue;
+            if (k == 2) diagonal = A.nnz;
+            A.col[A.nnz] = (int32_t)j, A.val[A.nnz++] = to_type(type, entry[k]);
+        }
+        A.val[diagonal] = to_type(type, sum);
+        A.row_ptr[i + 1] = A.nnz;
+    }
+    return A;
+}
+
 /* A beam that is bent: its condition grows with the fourth power of n, and the residual of conjugate gradients stays where it
  * is for most of their steps. */
 static chain beam(int64_t n)
@@ -181,6 +210,28 @@ static chain beam(int64_t n)
 
 /* No method for matrices that are not symmetric comes before conjugate gradients with Jacobi's preconditioner have been
  * tried, and these are not given up for one because their residual stays where it is. */
+/* 80 lines of 5 cells, with upwind differences; wind along them passes from block to block no more than diffusion does. */
+static void choices__convection(void **state)
+{
+    enum { LINE = 5, LINES = 80, N = LINE * LINES };
+    static const double winds[][2] = { { 10, 0 }, { 0, 10 }, { 10, 10 }, { 0.125, 0.125 } };
+    kry_type type = type_of(state);
+
+    for (size_t w = 0; w < COUNT(winds); w++) {
+        matrix A = grid_of(type, LINE, LINES, winds[w][0], winds[w][1]);
+        kry_op *op = csr_of(&A, type, NULL);
+        kry_choices list;
+        const bool across = device()->info.cpu_kernels && winds[w][1] > 1;
+        OK(kry_choices_list(op, NULL, false, &list));
+        assert_string_equal(list.choice[0].method, "bicgstab:2");
+        assert_string_equal(list.choice[0].precond, across ? "ilu0" : "block-ilu");
+        assert_true(!strstr(list.why, "convective") == !(winds[w][1] > 1));
+        kry_choices_release(&list);
+        kry_op_release(&op);
+        matrix_release(&A);
+    }
+}
+
 static void choices__positive_definite(void **state)
 {
     kry_type type = type_of(state);
@@ -384,6 +435,7 @@ int main(void)
         BOTH(choices__by_the_entries),
         BOTH(choices__preconditioner_by_dominance),
         BOTH(choices__zeros_on_the_diagonal),
+        BOTH(choices__convection),
         BOTH(choices__positive_definite),
         BOTH(solve__of_every_kind),
         BOTH(solve__goes_on_after_a_breakdown),

@@ -20,7 +20,7 @@ typedef struct survey {
     bool zero_on_diagonal;
     bool dominant; /* no row's couplings add up to more than its diagonal entry, */
     bool m_matrix; /* and none is positive */
-    /* Couplings carry one way rather than the other, over more than 60 bandwidths: strong convection across many lines of
+    /* Far couplings carry one way rather than the other, over more than 60 bandwidths: strong convection across many lines of
      * a grid. Only of a dominant diagonal. */
     bool convective;
     double ratio;      /* of a row's couplings to its diagonal entry, at most */
@@ -49,16 +49,17 @@ static void look_at_row(const kry_sparse *A, int64_t i, survey *s)
     s->ratio = fmax(s->ratio, diagonal != 0 ? others / fabs(diagonal) : INFINITY);
 }
 
-/* sum |a_ij - a_ji| over sum |a_ij + a_ji|, i and j different: 0 of a symmetric matrix, 1 of a triangular one, and of upwind
- * differences P / (2 + P) along a flow whose cells have the Peclet number P. */
-static double direction_of(const kry_sparse *A)
+/* sum |a_ij - a_ji| over sum |a_ij + a_ji| of the couplings over more than half of the bandwidth, which lead from block to
+ * block: 0 of a symmetric matrix, 1 of a triangular one, and of upwind differences P / (2 + P) along a flow whose cells have
+ * the Peclet number P. */
+static double direction_of(const kry_sparse *A, int64_t bandwidth)
 {
     const double *val = A->val;
     double skew = 0, symmetric = 0;
 
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-            if (A->col[e] == i) continue;
+            if (2 * llabs(A->col[e] - i) <= bandwidth) continue;
             const int64_t m = kry_sparse_find(A, A->col[e], i);
             const double mirror = m >= 0 ? val[m] : 0;
             /* A place whose mirror has none is seen once, and counts twice. */
@@ -82,8 +83,8 @@ static kry_status look_at_rows(const kry_sparse *A, survey *s)
                    .m_matrix = true,
                    .direct = INFINITY };
     for (int64_t i = 0; i < A->rows; i++) look_at_row(A, i, s);
-    s->convective =
-        !s->symmetric && s->dominant && s->rows > 60 * s->bandwidth && direction_of(A) > 0.4;
+    s->convective = !s->symmetric && s->dominant && s->rows > 60 * s->bandwidth &&
+                    direction_of(A, s->bandwidth) > 0.4;
 done:
     return st;
 }
