@@ -95,15 +95,15 @@ done:
 const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
 {
     kry_op_info M = { .kind = "none", .variant = "", .chosen = "" }, D = { .variant = "none" };
-    const char *left_out = "left out, for it only scales", *chosen = "";
+    const char *left_out = "left out, for it only scales";
+    kry_deflation *deflation = kry_deflation_of(K->deflation);
 
     if (K->first) kry_op_describe(K->first, &M);
     if (K->left_out) M.kind = K->left_out, M.variant = left_out;
-    if (K->deflation) kry_op_describe(K->deflation, &D);
-    if (K->deflation && kry_deflation_of(K->deflation)->variant == KRY_VARIANT_AUTO) {
-        chosen = K->first ? "a-def2" : "bnn"; /* in place of the first word */
-        D.variant += strlen("auto");
-    }
+    if (deflation && deflation->variant == KRY_VARIANT_AUTO)
+        kry_deflation_describe(deflation, K->first ? KRY_ADEF2 : KRY_BNN, &D);
+    else if (deflation)
+        kry_op_describe(K->deflation, &D);
     size_t used = 0;
     if (K->width)
         used =
@@ -111,9 +111,9 @@ const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
     if (K->guess)
         used +=
             (size_t)snprintf(text + used, size - used, "guess from %d solutions, ", K->guess->most);
-    snprintf(text + used, size - used, "preconditioner %s%s%.140s%s%s%.80s%s, deflation %s%.140s",
+    snprintf(text + used, size - used, "preconditioner %s%s%.140s%s%s%.80s%s, deflation %.146s",
              M.kind, *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "",
-             *M.chosen ? " by auto (" : "", M.chosen, *M.chosen ? ")" : "", chosen, D.variant);
+             *M.chosen ? " by auto (" : "", M.chosen, *M.chosen ? ")" : "", D.variant);
     return text;
 }
 

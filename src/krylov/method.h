@@ -162,6 +162,9 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
 kry_status kry_method_check_stop(const char *who, const kry_method *method, const kry_stop *stop);
 /* What is behind a solver that was made here; NULL: op is none. */
 kry_krylov *kry_krylov_of(const kry_op *op);
+/* The innermost solver of one that reorders, chooses, or works in mixed precision, of several devices that on the first; NULL:
+ * there is none. */
+const kry_krylov *kry_solver_krylov(const kry_op *solver);
 /* What a solve that others lead differs in. */
 typedef struct kry_terms {
     int64_t max_iter; /* 0: the solver's own */

@@ -213,7 +213,7 @@ done:
     return kry_team_leave(kry_op_device(solver), st);
 }
 
-const kry_op *kry_solver_precond(const kry_op *solver)
+const kry_krylov *kry_solver_krylov(const kry_op *solver)
 {
     if (!solver) return NULL;
     const kry_op *here = kry_op_in_parts(solver) ? kry_op_on_part(solver, 0) : solver;
@@ -222,7 +222,11 @@ const kry_op *kry_solver_precond(const kry_op *solver)
     if (!inner && here->table == &kry_auto_table) inner = kry_auto_solver(here->self);
     if (!inner && here->table == &kry_mixed_table)
         inner = ((const kry_mixed *)here->self)->inner.solver;
-    if (inner) return kry_solver_precond(inner);
-    const kry_krylov *K = kry_krylov_of(here);
+    return inner ? kry_solver_krylov(inner) : kry_krylov_of(here);
+}
+
+const kry_op *kry_solver_precond(const kry_op *solver)
+{
+    const kry_krylov *K = kry_solver_krylov(solver);
     return K ? K->first : NULL;
 }

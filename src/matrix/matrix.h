@@ -35,6 +35,9 @@ typedef struct kry_stage {
     const char *stem; /* the file is cl/<stem>.cl */
     /* What the format compiles it with, each after a blank; kry_stage_defines adds to it. */
     char defines[KRY_STAGE_DEFINES - 64];
+    /* Slices: bits of a stored column, 8, 16 or 32; and whether rows were sorted, so that perm[] says which they are. */
+    int column_bits;
+    bool sorted;
     bool adds;      /* a later stage */
     bool no_values; /* its kernels do not take `val` */
     bool fuses;     /* its apply_direction is faster than two launches */

@@ -228,12 +228,9 @@ static kry_status layout_of(const kry_matrix *A, layout *l)
         return KRY_OK;
     }
     TRY(kry_sell_height(A->dev, A->shape.type, &A->params, &height));
-    *l = (layout){ .rows = s->value[ROWS].number,
-                   .height = height,
-                   .bits = strstr(s->defines, "uchar")    ? 8
-                           : strstr(s->defines, "ushort") ? 16
-                                                          : 32,
-                   .sorted = strstr(s->defines, "-DPERM") != NULL };
+    *l = (layout){
+        .rows = s->value[ROWS].number, .height = height, .bits = s->column_bits, .sorted = s->sorted
+    };
     l->slice_ptr = l->perm = l->base = s->value[SLICE_PTR].buffer;
     if (l->sorted) l->perm = s->value[at++].buffer;
     l->col = s->value[at++].buffer;

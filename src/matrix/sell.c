@@ -222,6 +222,8 @@ kry_stage *kry_sell_stage(kry_matrix *A, int height, int sigma, int bits)
     kry_stage *s = kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s%s", height, column,
                                     sigma > 1 ? " -DPERM" : "", pairs ? " -DPAIRS" : "");
 
+    s->column_bits = bits;
+    s->sorted = sigma > 1;
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
              height, sigma, bits);
     if (A->dev->info.cpu_kernels) return s; /* which takes other arrays first */

@@ -130,20 +130,19 @@ static kry_status deflation_update(void *self, const void *values)
     return make_values(self);
 }
 
-static void deflation_describe(void *self, kry_op_info *info)
+void kry_deflation_describe(kry_deflation *D, kry_deflation_variant variant, kry_op_info *info)
 {
-    kry_deflation *D = self;
     static const char *const variants[] = { "auto", "a-def2", "def1", "bnn" };
     const double kept = D->recycle ? kry_recycle_bytes(D->recycle) : 0;
 
     if (D->recycle && !kry_deflation_ready(D)) {
         snprintf(D->text, sizeof D->text, "%s, up to %d vectors that solves leave, none yet",
-                 variants[D->variant], D->recycle->most);
+                 variants[variant], D->recycle->most);
         info->variant = D->text, info->bytes_stored = kept;
         return;
     }
     kry_coarse_describe(D->coarse, info);
-    snprintf(D->text, sizeof D->text, "%s, %lld vectors%s, az %s, coarse %s", variants[D->variant],
+    snprintf(D->text, sizeof D->text, "%s, %lld vectors%s, az %s, coarse %s", variants[variant],
              (long long)D->Z.k,
              D->fallback  ? " in stripes, for the graph could not be cut"
              : D->recycle ? " of a solve"
@@ -154,6 +153,12 @@ static void deflation_describe(void *self, kry_op_info *info)
     info->bytes_per_apply += kry_subspace_restrict_bytes(&D->Z) + kry_subspace_correct_bytes(&D->Z);
     /* A step of the two-level methods also needs (AZ)'y or AZ c. */
     info->bytes_per_step = info->bytes_per_apply + kry_az_bytes(D);
+}
+
+static void deflation_describe(void *self, kry_op_info *info)
+{
+    kry_deflation *D = self;
+    kry_deflation_describe(D, D->variant, info);
 }
 
 static void deflation_destroy(void *self)

@@ -176,6 +176,8 @@ double kry_az_bytes(const kry_deflation *D);
 
 /* The deflation behind an operator, or NULL. */
 kry_deflation *kry_deflation_of(const kry_op *op);
+/* kry_op_describe, for a solver that takes this variant. */
+void kry_deflation_describe(kry_deflation *D, kry_deflation_variant variant, kry_op_info *info);
 
 /* labels.c: kry_labels_graph, with a label for each component of a part's nodes or one for all. */
 kry_status kry_label_graph(const kry_op *A, int64_t k, bool by_component, int32_t *labels,

@@ -1,6 +1,7 @@
 /*
  * page_kernels.c - the kernels of a solve beside the bandwidth of a copy, which was measured after it.
  */
+#include "krylov/method.h"
 #include "page/bars_picture.h"
 #include "page/kernel_model.h"
 #include "page/text.h"
@@ -154,15 +155,14 @@ static kry_status model_of(const solve_page *s, system_model *m, bool *known)
     kry_status st = KRY_OK;
     const kry_op *A = s->given->A, *M = kry_solver_precond(s->given->solver);
     const kry_op_shape *shape = kry_op_get_shape(A);
-    const char *deflation = strstr(s->solver.variant, ", deflation ");
+    const kry_krylov *K = kry_solver_krylov(s->given->solver);
     kry_op_info info = { .kind = "none" };
 
     *known = s->result->scheme == KRY_SCHEME_AUTO && s->devices->count == 1 &&
              !s->result->columns && shape->rows == shape->cols;
     if (!*known) return KRY_OK;
     if (M) kry_op_describe(M, &info);
-    TRY(kry_kernel_model_of(A, info.kind, deflation && strcmp(deflation, ", deflation none") != 0,
-                            m));
+    TRY(kry_kernel_model_of(A, info.kind, K && K->deflation, m));
     kry_op_describe(A, &info);
     m->several_sizes = kry_multigrid_levels(M) > 0 || info.bytes_transposed > 0;
 done:

@@ -107,26 +107,25 @@ static bool watched(const options *o)
     return shown || !options_solver(o, "check-every");
 }
 
-/* Copies what stands in the solver's description between `before` and one of `ends`; false: nothing does. */
-static bool find_said(const solve *s, const char *before, const char *ends, char *text, size_t size)
-{
-    const char *found = strstr(s->report.solver.variant, before);
-
-    if (!found) return false;
-    found += strlen(before);
-    snprintf(text, size, "%.*s", (int)strcspn(found, ends), found);
-    return true;
-}
-
-/* The preconditioner that was given, or that the solver says it took. */
-static const char *precond_of(solve *s)
+/* The preconditioner that was given, or that the solver took, and why it did. */
+static void report_precond(solve *s)
 {
     const char *given = options_solver(&s->o, "precond");
+    const kry_op *M = kry_solver_precond(s->solver);
     const bool left = !given || !strcmp(given, "auto");
+    kry_op_info info = { 0 };
 
-    if (left && find_said(s, "preconditioner ", " ,", s->precond, sizeof s->precond))
-        return s->precond;
-    return given ? given : "none";
+    s->report.precond = given ? given : "none";
+    if (!M) return;
+    kry_op_describe(M, &info);
+    if (left) {
+        snprintf(s->precond, sizeof s->precond, "%s", info.kind);
+        s->report.precond = s->precond;
+    }
+    if (strcmp(s->report.method, "auto") && *info.chosen) {
+        snprintf(s->why, sizeof s->why, "%s", info.chosen);
+        s->report.precond_why = s->why;
+    }
 }
 
 static kry_status create_solver(solve *s)
@@ -144,9 +143,7 @@ static kry_status create_solver(solve *s)
     TRY(kry_solver_create(s->A, text, watched(&s->o) ? watch : NULL, s, &s->solver));
     r->setup_seconds = work_clock(s) - start;
     kry_op_describe(s->solver, &r->solver);
-    r->precond = precond_of(s);
-    if (strcmp(r->method, "auto") && find_said(s, " by auto (", ")", s->why, sizeof s->why))
-        r->precond_why = s->why;
+    report_precond(s);
 done:
     return st;
 }
