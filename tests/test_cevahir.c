@@ -37,8 +37,6 @@ static const struct way {
     const char *profile, *variant;
 } ways[] = {
     { JAGGED_BASIC, "", "basic product" },
-    { JAGGED_PROPOSED, "", "proposed product" },
-    { JAGGED_PROPOSED, "gpu-kernels", "proposed product" },
     { JAGGED_TEXTURE, "", "x by image1d_buffer" },
     { JAGGED_TEXTURE, "opencl=1.1", "x copied to a 2-D image" },
     { JAGGED_BASIC, "gpu-kernels", "basic product" },

@@ -178,7 +178,7 @@ def matrix_with_levels(folder):
     rows = {r[0]: r for r in page.rows if r}
     assert rows["0"][1] == "1 024" and rows["0"][4] == said["format"]
     assert rows[said["format"]][3] == "taken"
-    assert all(f in rows for f in ("csr", "dia", "symdia", "ell", "sell", "hyb", "coo"))
+    assert all(f in rows for f in ("csr", "dia", "symdia", "ell", "sell", "jds", "hyb", "coo"))
     spans = page.data["pictures"][-1]
     assert spans["spans"] and all(b <= e for _, b, e in spans["spans"])
     assert any(n.endswith("_apply_dot") or n.endswith("_direction") for n in spans["names"]), spans["names"]

@@ -44,6 +44,7 @@ static void pick_format(way *w)
                                            "csr:values=single",
                                            "csr:form=flux",
                                            /* more: */ "ell",
+                                           "jds",
                                            "hyb",
                                            "dia",
                                            "symdia",

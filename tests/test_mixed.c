@@ -766,6 +766,7 @@ static void convert__every_format(void **state)
                                          "ell",
                                          "sell",
                                          "sell:sigma=64",
+                                         "jds",
                                          "hyb",
                                          "coo",
                                          "csr:form=flux",

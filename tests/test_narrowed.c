@@ -67,8 +67,8 @@ static cl_mem rest_of(const matrix *A)
 static void narrowed__multiplies_as_the_rounded_rows(void **state)
 {
     static const kry_format formats[] = { KRY_FORMAT_CSR, KRY_FORMAT_SELL,   KRY_FORMAT_ELL,
-                                          KRY_FORMAT_DIA, KRY_FORMAT_SYMDIA, KRY_FORMAT_HYB,
-                                          KRY_FORMAT_COO };
+                                          KRY_FORMAT_DIA, KRY_FORMAT_SYMDIA, KRY_FORMAT_JDS,
+                                          KRY_FORMAT_HYB, KRY_FORMAT_COO };
     (void)state;
     NOT_ON_HOST("kernels");
     if (acc_type() == KRY_F32) SKIP("no double");

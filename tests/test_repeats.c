@@ -284,6 +284,7 @@ static const row table[] = {
     { "product symdia", run_operator, "", "symdia", { "yes", "yes", "no", "no" }, true },
     { "product ell", run_operator, "", "ell", { "yes", "yes", "mode", "mode" }, true },
     { "product sell", run_operator, "", "sell", { "yes", "yes", "mode", "mode" }, false },
+    { "product jds", run_operator, "", "jds", { "yes", "yes", "no", "no" }, true },
     { "product hyb", run_operator, "", "hyb", { "yes", "no", "no", "no" }, true },
     { "product coo", run_operator, "", "coo", { "yes", "no", "no", "no" }, true },
     { "product flux", run_operator, "", "csr:form=flux", { "yes", "no", "no", "no" }, true },

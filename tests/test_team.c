@@ -145,7 +145,7 @@ static void matrices__of_all_formats(void **state)
     kry_type type = type_of(state);
     static const char *const specs[] = { "poisson2d:13", "poisson3d:7", "random_spd:500:6",
                                          "powerlaw_spd:700:5", "banded_spd:300:40" };
-    static const char *const formats[] = { "auto", "csr", "ell", "sell",
+    static const char *const formats[] = { "auto", "csr", "ell", "sell",  "jds",
                                            "hyb",  "coo", "dia", "symdia" };
     for (int parts = 2; parts <= 4; parts += 2) {
         kry_device *team = open_team(parts, (kry_team_params){ 0 });

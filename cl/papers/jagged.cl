@@ -1,12 +1,12 @@
-// jagged.cl - the products with jagged diagonals of Cevahir et al.
+// jagged.cl - the products with jagged diagonals that Cevahir et al. compare with that of cl/jds.cl.
 // Host: tools/papers/cevahir/jagged.c.
 //
 // Rows are sorted by falling length; position i holds row perm[i]. Jagged diagonal d has an entry of
 // the first jd[2 d + 1] positions, from place jd[2 d] on.
 //   basic      jagged_add for every diagonal, then jagged_reorder: a sum t per position goes to
 //              memory and back with each of them
-//   proposed   jagged_rows: a position to a work-item, which adds up all its entries and writes y once
-//   texture    the same, but x is read as an image (image.clh)
+//   texture    jagged_texture: a position to a work-item, which adds up all its entries and writes y once; x is read as
+//              an image (image.clh)
 // JD_SPACE: where jd is, constant memory or global.
 //
 // Source: A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS 2009.
@@ -19,24 +19,11 @@
 
 #ifdef JD_SPACE
 
-#ifdef X_IMAGE
-#define X read_only IMAGE x, int x_at
-#else
-#define X global const REAL *restrict x, long x_at
-#define GET_TEXEL(j) x[(j) + x_at]
-#endif
-
-#define FOUR(DO) DO(0) DO(1) DO(2) DO(3)
-#define LOAD(u)                         \
-    int j##u = col[jd[2 * (d + u)] + i]; \
-    REAL v##u = val[jd[2 * (d + u)] + i];
-#define TERM(u) sum += v##u * GET_TEXEL(j##u);
-
 // y := alpha A x + beta y; with beta == 0, y is not read.
-kernel void jagged_rows(int rows, int diagonals, JD_SPACE const int *jd,
-                        global const int *restrict perm, global const int *restrict col,
-                        global const REAL *restrict val, REAL alpha, X, REAL beta,
-                        global REAL *restrict y, long y0)
+kernel void jagged_texture(int rows, int diagonals, JD_SPACE const int *jd,
+                           global const int *restrict perm, global const int *restrict col,
+                           global const REAL *restrict val, REAL alpha, read_only IMAGE x, int x_at, REAL beta,
+                           global REAL *restrict y, long y0)
 {
     y += y0;
     FOR_EACH(i, rows)
@@ -44,12 +31,19 @@ kernel void jagged_rows(int rows, int diagonals, JD_SPACE const int *jd,
         int d = 0, row = perm[i];
         REAL sum = 0;
         for (; d + 3 < diagonals && i < jd[2 * d + 7]; d += 4) {
-            FOUR(LOAD)
-            FOUR(TERM)
+            int j[4];
+            REAL v[4];
+            UNROLLED for (int u = 0; u < 4; u++)
+            {
+                j[u] = col[jd[2 * (d + u)] + i];
+                v[u] = val[jd[2 * (d + u)] + i];
+            }
+            UNROLLED for (int u = 0; u < 4; u++) v[u] *= GET_TEXEL(j[u]);
+            UNROLLED for (int u = 0; u < 4; u++) sum += v[u];
         }
         for (; d < diagonals && i < jd[2 * d + 1]; d++) {
-            LOAD(0)
-            TERM(0)
+            const int j = col[jd[2 * d] + i];
+            sum += val[jd[2 * d] + i] * GET_TEXEL(j);
         }
         UPDATE(row, sum)
     }

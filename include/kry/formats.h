@@ -28,6 +28,7 @@ typedef enum kry_duplicates {
     X(SYMDIA, "symdia") /* the upper diagonals of a symmetric matrix */             \
     X(ELL, "ell")       /* every row as long as the longest */                      \
     X(SELL, "sell")     /* sliced ELL, SELL-C-sigma */                              \
+    X(JDS, "jds")       /* jagged diagonals: rows sorted by length, no padding */   \
     X(HYB, "hyb")       /* ELL with the rest in COO */                              \
     X(COO, "coo")       /* entries with both indices */
 

@@ -82,7 +82,8 @@ static bool has_room(const kry_device *dev, const kry_entries *e)
 
 static bool suits(const kry_device *dev, const kry_entries *e, const kry_matrix_params *p)
 {
-    const bool formats = p->format != KRY_FORMAT_HYB && p->format != KRY_FORMAT_COO;
+    const bool formats =
+        p->format != KRY_FORMAT_JDS && p->format != KRY_FORMAT_HYB && p->format != KRY_FORMAT_COO;
     const bool plain = p->storage == KRY_GENERAL && p->form == KRY_ASSEMBLED && !p->on_host;
     const bool gpu = !dev->team && !kry_device_is_host(dev) && !dev->info.cpu_kernels;
 

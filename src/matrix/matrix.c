@@ -323,6 +323,7 @@ static const kry_format_table formats[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_SELL] = { .build = kry_sell_build,
                           .place = kry_sell_place,
                           .entries = kry_sell_entries },
+    [KRY_FORMAT_JDS] = { .build = kry_jds_build },
     [KRY_FORMAT_HYB] = { .build = kry_hyb_build },
     [KRY_FORMAT_COO] = { .build = kry_coo_build },
 };

@@ -42,6 +42,8 @@ typedef struct kry_stage {
     bool no_values; /* its kernels do not take `val` */
     bool fuses;     /* its apply_direction is faster than two launches */
     bool by_vector; /* it has no kernels for several vectors at once */
+    bool
+        plain; /* its kernels take A->surplus or NULL as an argument, and are not compiled with FLUX or SURPLUS */
     /* GPUs: rows that a work-item takes; 0: lanes that share a row read its entries side by side */
     int rows_each;
     int64_t groups;     /* to launch */
@@ -229,6 +231,7 @@ kry_status kry_dia_stage(kry_matrix *A, const int32_t *offset, int64_t count);
 kry_status kry_dia_entries(const kry_matrix *A, struct kry_csr *C, bool *all);
 kry_status kry_ell_build(kry_matrix *A, const struct kry_given *given);
 kry_status kry_sell_build(kry_matrix *A, const struct kry_given *given);
+kry_status kry_jds_build(kry_matrix *A, const struct kry_given *given);
 kry_status kry_hyb_build(kry_matrix *A, const struct kry_given *given);
 kry_status kry_coo_build(kry_matrix *A, const struct kry_given *given);
 

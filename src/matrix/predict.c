@@ -117,6 +117,7 @@ static const cost gpu[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_SYMDIA] = { 2.9e-6, 0.90, 0.80, 0.25e-6, 4 },
     [KRY_FORMAT_ELL] = { 3.0e-6, 1.05, 0.95, 0.083e-6, 15 },
     [KRY_FORMAT_SELL] = { 3.7e-6, 1.02, 0.92, 0.125e-6, 12 },
+    [KRY_FORMAT_JDS] = { 3.9e-6, 0.85, 0.80, 0.125e-6, 12 },
     [KRY_FORMAT_HYB] = { 3.1e-6, 1.03, 0.93, 0.083e-6, 12 },
     [KRY_FORMAT_COO] = { 8.0e-6, 0.30, 0.25, 0, 0 },
 };
@@ -127,6 +128,7 @@ static const cost cpu[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_SYMDIA] = { 20e-6, 1.00, 0.90, 0, 0 },
     [KRY_FORMAT_ELL] = { 20e-6, 0.97, 0.88, 0, 0 },
     [KRY_FORMAT_SELL] = { 20e-6, 1.00, 0.90, 0, 0 },
+    [KRY_FORMAT_JDS] = { 20e-6, 0.50, 0.45, 0, 0 },
     [KRY_FORMAT_HYB] = { 22e-6, 0.90, 0.80, 0, 0 },
     [KRY_FORMAT_COO] = { 40e-6, 0.65, 0.55, 0, 0 },
 };
@@ -167,6 +169,7 @@ static double matrix_bytes(const structure *s, kry_format format, double *longes
     case KRY_FORMAT_ELL: return rows * (double)s->longest * (v + 4);
     case KRY_FORMAT_SELL:
         return s->sell.slots * (v + s->sell.index_bytes) + (s->sell.sorted ? 4 * rows : 0);
+    case KRY_FORMAT_JDS: return nnz * (v + 4) + 4 * rows;
     case KRY_FORMAT_HYB:
         n = rows * (double)s->ell_width;
         *longest = (double)s->ell_width;

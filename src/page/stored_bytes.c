@@ -114,6 +114,7 @@ kry_status kry_stored_bytes(const kry_host_matrix *A, int64_t all, bool symmetri
     bytes[KRY_FORMAT_SYMDIA] = symmetric ? (double)upper * (rows * number + column) : NAN;
     bytes[KRY_FORMAT_ELL] = longest * rows * (number + column);
     bytes[KRY_FORMAT_SELL] = sell_slots(A) * (number + column) + (rows / SLICE + 1) * column;
+    bytes[KRY_FORMAT_JDS] = nnz * (number + column) + rows * column;
     bytes[KRY_FORMAT_COO] = nnz * (number + 2 * column);
 done:
     return st;

@@ -1,5 +1,5 @@
 /*
- * jagged.c - three products with jagged diagonals. Kernels: cl/papers/jagged.cl.
+ * jagged.c - two products with jagged diagonals. Kernels: cl/papers/jagged.cl.
  *
  * Source   A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS
  *          2009, section 3
@@ -133,8 +133,8 @@ static int64_t groups_of(const jagged *J, int64_t n)
     return kry_device_groups(J->device, J->type, n);
 }
 
-/* A work-item to a row: as proposed, and by texture. */
-static kry_status rows_apply(jagged *J, const number scale[2], const kry_vec *x, kry_vec *y)
+/* A work-item to a row. */
+static kry_status texture_apply(jagged *J, const number scale[2], const kry_vec *x, kry_vec *y)
 {
     kry_status st = KRY_OK;
     const size_t word = kry_type_size(J->type);
@@ -142,16 +142,12 @@ static kry_status rows_apply(jagged *J, const number scale[2], const kry_vec *x,
     cl_mem from = kry_vec_buffer(x, &x0), to = kry_vec_buffer(y, &y0);
     const cl_int rows = (cl_int)J->rows, diagonals = (cl_int)J->diagonals;
     cl_int x_at;
-    kry_arg at = KRY_ARG(x0);
 
-    if (J->product == JAGGED_TEXTURE) {
-        TRY(texture_take(&J->x, from, x0, &x_at));
-        from = J->x.image;
-        at = (kry_arg)KRY_ARG(x_at);
-    }
+    TRY(texture_take(&J->x, from, x0, &x_at));
+    from = J->x.image;
     const kry_arg args[] = { KRY_ARG(rows),          KRY_ARG(diagonals), KRY_ARG(J->jd_there),
                              KRY_ARG(J->perm_there), KRY_ARG(J->col),    KRY_ARG(J->val),
-                             { word, &scale[0] },    KRY_ARG(from),      at,
+                             { word, &scale[0] },    KRY_ARG(from),      KRY_ARG(x_at),
                              { word, &scale[1] },    KRY_ARG(to),        KRY_ARG(y0) };
     TRY(kry_device_launch(J->device, J->apply, groups_of(J, J->rows), 0, args, COUNT(args)));
 done:
@@ -187,7 +183,7 @@ static kry_status jagged_apply(void *self, double alpha, const kry_vec *x, doubl
     jagged *J = self;
     const number scale[2] = { number_of(J->type, alpha), number_of(J->type, beta) };
     if (J->nnz == 0) return beta == 0 ? kry_vec_fill(y, 0) : kry_vec_axpby(0, y, beta, y);
-    return (J->product == JAGGED_BASIC ? basic_apply : rows_apply)(J, scale, x, y);
+    return (J->product == JAGGED_BASIC ? basic_apply : texture_apply)(J, scale, x, y);
 }
 
 /* ---- the operator ---- */
@@ -196,7 +192,7 @@ static kry_status jagged_apply(void *self, double alpha, const kry_vec *x, doubl
 static double extra_words(const jagged *J)
 {
     if (J->product == JAGGED_BASIC) return 2.0 * (double)(J->nnz + J->rows);
-    return J->product == JAGGED_PROPOSED || J->x.wraps ? 0 : 2.0 * (double)J->cols;
+    return J->x.wraps ? 0 : 2.0 * (double)J->cols;
 }
 
 static void jagged_describe(void *self, kry_op_info *info)
@@ -204,10 +200,9 @@ static void jagged_describe(void *self, kry_op_info *info)
     const jagged *J = self;
     const double word = (double)kry_type_size(J->type);
 
-    info->variant = J->product == JAGGED_BASIC      ? "basic product"
-                    : J->product == JAGGED_PROPOSED ? "proposed product"
-                    : J->x.wraps                    ? "x by image1d_buffer"
-                                                    : "x copied to a 2-D image";
+    info->variant = J->product == JAGGED_BASIC ? "basic product"
+                    : J->x.wraps               ? "x by image1d_buffer"
+                                               : "x copied to a 2-D image";
     info->nnz = J->nnz;
     info->slots = J->slots;
     info->bytes_stored = (word + 4) * (double)J->slots + 4 * (double)J->rows;
@@ -245,7 +240,7 @@ static kry_status get_kernel(jagged *J, const char *options, const char *name, c
 static kry_status make_kernels(jagged *J)
 {
     kry_status st = KRY_OK;
-    char options[100], image[60] = "";
+    char options[160];
     cl_ulong constant = 0;
     size_t jd_bytes = (size_t)J->diagonals * 2 * sizeof *J->jd;
 
@@ -258,15 +253,12 @@ static kry_status make_kernels(jagged *J)
     TRY(paper_check(clGetDeviceInfo(kry_device_id(J->device), CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE,
                                     sizeof constant, &constant, NULL),
                     "clGetDeviceInfo"));
-    if (J->product == JAGGED_TEXTURE) {
-        TRY(texture_create(J->device, J->type, J->cols, &J->x));
-        snprintf(image, sizeof image, "-DX_IMAGE=%d%s ", J->x.wraps ? 1 : 2,
-                 J->x.how.bytes ? " -DTEXEL_BYTES" : "");
-    }
-    snprintf(options, sizeof options, "%s-DJD_SPACE=%s%s", image,
-             jd_bytes <= constant ? "constant" : "global", J->x.wraps ? " -cl-std=CL1.2" : "");
+    TRY(texture_create(J->device, J->type, J->cols, &J->x));
+    snprintf(options, sizeof options, "-DX_IMAGE=%d%s -DJD_SPACE=%s%s", J->x.wraps ? 1 : 2,
+             J->x.how.bytes ? " -DTEXEL_BYTES" : "", jd_bytes <= constant ? "constant" : "global",
+             J->x.wraps ? " -cl-std=CL1.2" : "");
     TRY(upload(J, J->jd, jd_bytes, &J->jd_there));
-    TRY(get_kernel(J, options, "jagged_rows", &J->apply));
+    TRY(get_kernel(J, options, "jagged_texture", &J->apply));
 done:
     return st;
 }

@@ -1,5 +1,6 @@
 /*
- * jagged.h - the products with jagged diagonals that Cevahir et al. compare.
+ * jagged.h - the products with jagged diagonals that Cevahir et al. compare with the one they propose, which is that of
+ * the library's format jds (cl/jds.cl).
  */
 #ifndef KRY_JAGGED_H
 #define KRY_JAGGED_H
@@ -7,9 +8,8 @@
 #include <kry/kry.h>
 
 typedef enum jagged_product {
-    JAGGED_BASIC,    /* a launch for each diagonal; sums go to memory and back with each of them */
-    JAGGED_PROPOSED, /* a work-item adds up a whole row */
-    JAGGED_TEXTURE   /* as proposed, but x is read as an image */
+    JAGGED_BASIC,  /* a launch for each diagonal; sums go to memory and back with each of them */
+    JAGGED_TEXTURE /* a work-item adds up a whole row, and reads x as an image */
 } jagged_product;
 
 /* Compressed sparse rows, finite and with columns in range; borrowed, on the host. */

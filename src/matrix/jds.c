@@ -1,0 +1,111 @@
+/* jds.c - jagged diagonals: rows sorted by falling length, the k-th entries of all rows that have one side by side
+ * (Cevahir, Nukada, Matsuoka, ICCS 2009). Kernels: cl/jds.cl. */
+#include "matrix/given.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PAD = 16 }; /* places: diagonals begin at multiples, for coalesced loads */
+
+typedef struct jagged {
+    int64_t diagonals;
+    int32_t *perm; /* rows, by falling length */
+    int32_t *list; /* pairs: where a diagonal begins, how many positions have an entry of it */
+    double slots;
+} jagged;
+
+/* A counting sort: rows of one length stay in their order. */
+static kry_status sort_rows(const kry_sparse *host, jagged *j)
+{
+    kry_status st = KRY_OK;
+    int64_t *start = NULL;
+
+    j->diagonals = kry_longest_row(host);
+    TRY(kry_alloc((size_t)host->rows, sizeof *j->perm, &j->perm));
+    TRY(kry_alloc((size_t)j->diagonals + 2, sizeof *start, &start));
+    for (int64_t i = 0; i < host->rows; i++) start[j->diagonals - kry_row_length(host, i) + 1]++;
+    for (int64_t l = 0; l <= j->diagonals; l++) start[l + 1] += start[l];
+    for (int64_t i = 0; i < host->rows; i++)
+        j->perm[start[j->diagonals - kry_row_length(host, i)]++] = (int32_t)i;
+done:
+    free(start);
+    return st;
+}
+
+/* Slots past 2^31 are refused before the list is used. */
+static kry_status cut_diagonals(const kry_sparse *host, jagged *j)
+{
+    kry_status st = KRY_OK;
+    int64_t rows = host->rows;
+
+    TRY(kry_alloc((size_t)j->diagonals * 2, sizeof *j->list, &j->list));
+    for (int64_t d = 0; d < j->diagonals; d++) {
+        while (rows > 0 && kry_row_length(host, j->perm[rows - 1]) <= d) rows--;
+        j->list[2 * d] = j->slots > INT32_MAX ? INT32_MAX : (int32_t)j->slots;
+        j->list[2 * d + 1] = (int32_t)rows;
+        j->slots += (double)((rows + PAD - 1) / PAD * PAD);
+    }
+done:
+    return st;
+}
+
+typedef struct filling {
+    const kry_sparse *host;
+    const jagged *j;
+    int32_t *slot, *col;
+} filling;
+
+static void fill_positions(void *user, int part, int64_t begin, int64_t end)
+{
+    const filling *f = user;
+    const kry_sparse *host = f->host;
+
+    (void)part;
+    for (int64_t p = begin; p < end; p++) {
+        const int64_t first = host->row_ptr[f->j->perm[p]];
+        const int64_t length = kry_row_length(host, f->j->perm[p]);
+        for (int64_t d = 0; d < length; d++) {
+            const int32_t slot = f->j->list[2 * d] + (int32_t)p;
+            f->slot[first + d] = slot;
+            f->col[slot] = host->col[first + d];
+        }
+    }
+}
+
+static kry_status make_stage(kry_matrix *A, const jagged *j, const int32_t *col)
+{
+    kry_status st = KRY_OK;
+    kry_stage *s = kry_matrix_stage(A, "jds", "");
+
+    s->plain = true;
+    kry_stage_int(s, A->shape.rows);
+    kry_stage_int(s, j->diagonals);
+    kry_stage_int(s, kry_matrix_in_flux_form(A));
+    TRY(kry_stage_array(A, s, j->list, (size_t)j->diagonals * 2, sizeof *j->list));
+    TRY(kry_stage_array(A, s, j->perm, (size_t)A->shape.rows, sizeof *j->perm));
+    TRY(kry_stage_array(A, s, col, (size_t)A->slots, sizeof *col));
+    kry_stage_rows(A, s, A->shape.rows, 1);
+    snprintf(A->variant, sizeof A->variant, "%lld jagged diagonals", (long long)j->diagonals);
+done:
+    return st;
+}
+
+kry_status kry_jds_build(kry_matrix *A, const kry_given *given)
+{
+    kry_status st = KRY_OK;
+    const kry_sparse *host = given->host;
+    jagged j = { 0 };
+    filling f = { .host = host, .j = &j };
+
+    TRY(sort_rows(host, &j));
+    TRY(cut_diagonals(host, &j));
+    TRY(kry_matrix_slots(A, j.slots, 4 * j.slots + 4 * (double)host->rows));
+    TRY(kry_alloc((size_t)A->slots, sizeof *f.col, &f.col));
+    f.slot = A->slot;
+    kry_parallel(kry_parts(A->nnz), host->rows, fill_positions, &f);
+    TRY(make_stage(A, &j, f.col));
+done:
+    free(f.col);
+    free(j.list);
+    free(j.perm);
+    return st;
+}
