@@ -120,7 +120,6 @@ kernel void gmres_rotate(int m, int j, int iteration, int slot, ACC target2,
     local TOTAL2 lane[WG];
     TOTAL ss = NO_TOTAL, sr = NO_TOTAL, rr = NO_TOTAL;
     const ACC norm = scalars[NORM];
-    if ((int)state[STATE_STOP] != GO_ON) return;
     for (int i = get_local_id(0); i < j; i += WG) {
         ACC s = scalars[SUMS + 2 * i], r = scalars[SUMS + 2 * i + 1];
         ADD_PRODUCT(ss, s, s);
@@ -131,7 +130,8 @@ kernel void gmres_rotate(int m, int j, int iteration, int slot, ACC target2,
     }
     ACC ss_all = VALUE_OF(group_sum(ss, (local TOTAL *)lane));
     ACC2 all = VALUES_OF(group_sum2(BOTH(sr, rr), lane));
-    if (get_local_id(0) != 0) return;
+    // No sooner: PoCL 3.1 makes a crash of a way out before these sums, as GPUs run them.
+    if (get_local_id(0) != 0 || (int)state[STATE_STOP] != GO_ON) return;
 
     const ACC rounding = ROUNDING;
     ACC alpha = sqrt(max(scalars[SUMS + 2 * j] - ss_all, (ACC)0)), whole = scalars[WHOLE];

@@ -187,8 +187,6 @@ static void op__that_waits_is_not_applied_in_vain(void **state)
 
     for (size_t i = 0; i < COUNT(methods); i++) {
         const char *word = methods[i].word;
-        /* PoCL 3.1 crashes in gmres_rotate where it runs kernels as GPUs do. */
-        if (word[0] == 'g' && kry_is_pocl(device()) && !device()->info.cpu_kernels) continue;
         const int beyond = applied_in_vain(type_of(state), &A, KRY_WAITS, word);
         if (beyond > methods[i].ends)
             fail_msg("%s: %d products beyond its iterations, not %d", word, beyond,

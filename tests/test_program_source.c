@@ -32,6 +32,34 @@ static void kernels__inside_the_library(void **state)
     free(kept);
 }
 
+static int count_of(const char *words, const char *in)
+{
+    int count = 0;
+    while ((in = strstr(in, words))) count++, in += strlen(words);
+    return count;
+}
+
+static void kernels__begin_alike(void **state)
+{
+    (void)state;
+    int kernels = 0;
+    for (const kry_kernel_file *f = kry_kernel_files; f->name; f++) {
+        char stem[64], *source;
+        const size_t length = strlen(f->name);
+        if (length < 3 || strcmp(f->name + length - 3, ".cl")) continue;
+        snprintf(stem, sizeof stem, "%.*s", (int)length - 3, f->name);
+        OK(kry_program_source(stem, &source));
+        /* One that has two heads, of which compilers see one, has one begin. */
+        const int here =
+            count_of("\nkernel void ", source) - count_of("\n#else\nkernel void ", source);
+        if (count_of("\n{ KERNEL_BEGINS\n", source) != here)
+            fail_msg("%s: not all of its %d kernels begin with KERNEL_BEGINS", f->name, here);
+        kernels += here;
+        free(source);
+    }
+    assert_true(kernels > 100);
+}
+
 /* ---- files that include others ---- */
 
 static char folder[] = "/tmp/kry-cl-XXXXXX";
@@ -311,6 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels__inside_the_library),
+        cmocka_unit_test(kernels__begin_alike),
         cmocka_unit_test_setup_teardown(include__each_file_once, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(include__what_cannot_be_had, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(include__not_in_comments, folder_begin, folder_end),

@@ -200,6 +200,9 @@ static kry_status add_line(assembly *a, const char *line, const char *end, const
     return append(a, line, (size_t)(end - line));
 }
 
+/* What every kernel begins with (cl/kry.clh), its brace, which stands at the begin of a line. */
+static const char kernel_begins[] = "{ KERNEL_BEGINS";
+
 /* Append a file, and before each line that includes another one what comes before it. One text rather than the files as they
  * are: the caches of drivers do not notice that an included file has changed. */
 static kry_status add_file(assembly *a, const char *name, const char *text)
@@ -207,6 +210,7 @@ static kry_status add_file(assembly *a, const char *name, const char *text)
     kry_status st = KRY_OK;
     place in = CODE;
     int number = 1;
+    bool head = false; /* of a kernel */
     included *f = NULL;
 
     TRY(kry_alloc(1, sizeof *f, &f));
@@ -219,6 +223,11 @@ static kry_status add_file(assembly *a, const char *name, const char *text)
     for (const char *line = text, *end; *line; line = end, number++) {
         const bool is_code = in == CODE;
         end = next_line(line, &in);
+        head |= is_code && behind(behind(line, "kernel"), "void");
+        if (head && is_code && *line == '{') {
+            TRY(append(a, kernel_begins, sizeof kernel_begins - 1));
+            line++, head = false;
+        }
         if (is_code)
             TRY(add_line(a, line, end, name, number));
         else
@@ -293,7 +302,7 @@ done:
 
 /* A caller may launch kernels in groups of any size, on CPUs, too. */
 static const char any_size[] = "#undef get_local_id\n#undef get_local_size\n"
-                               "#undef get_global_id\n#undef get_global_size\n";
+                               "#undef get_global_id\n#undef get_global_size\n#undef barrier\n";
 
 kry_status kry_program_source_given(const char *name, const char *given, char **source)
 {
