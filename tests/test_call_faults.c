@@ -287,6 +287,7 @@ static const scene solvers[] = {
     STORED("method=idr:2 precond=jacobi"),
     STORED("method=lsqr precond=columns"),
     STORED("precond=block-ic:20 reorder=rcm"),
+    STORED("precond=jacobi equilibrate=on"),
     STORED("method=lsmr"),
     STORED("method=fgmres"),
     STORED("precond=chebyshev:2"),

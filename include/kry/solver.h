@@ -216,7 +216,8 @@ typedef enum kry_scheme {
 
 KRY_API const char *kry_scheme_word(kry_scheme scheme); /* never NULL */
 
-/* Whether the matrix is scaled by powers of two, without rounding, so that single can hold it. */
+/* Whether the matrix is scaled by powers of two, without rounding: here so that single can hold it; of other solvers
+ * the word equilibrate of kry_solver_create. */
 typedef enum kry_equilibrate {
     KRY_EQUILIBRATE_AUTO, /* if the diagonal is out of range; docs/mixed.md */
     KRY_EQUILIBRATE_OFF,
@@ -303,6 +304,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         singular
  *            reorder      none, or rcm: works with the rows and columns of a stored matrix in reverse
  *                         Cuthill-McKee order (docs/preconditioners.md); auto: where that pays
+ *            equilibrate  on: works with rows and columns of a stored matrix scaled by powers of two
+ *                         (docs/numerics.md); auto, the default: with method auto or direct where norms of rows, or of
+ *                         columns, differ by more than 1e8; off. With precision=mixed: kry_mixed_params.equilibrate
  *            resident     auto, off, on: kry_resident
  *            check        cheap, none, full: kry_check
  *            guess        none, or project, project:K: kry_pcg_params.guesses, K from 1 to 32 (8)
@@ -402,6 +406,10 @@ struct kry_result {
      * setup_seconds nor solve_seconds. */
     double compile_seconds;
     int64_t compiled; /* programs that the driver compiled from their source */
+    /* Of a solver that scales rows and columns (equilibrate): the largest norm of A's rows over the least, and that of
+     * its columns; 0: A is taken as it is. History, `residual` and monitors are then those of the scaled system, times
+     * ||b|| over its norm; true residuals are those of A. */
+    double row_span, column_span;
 };
 
 /* kry_solve and kry_solve_host for a `result` of as many bytes; kry.h says who calls them. */

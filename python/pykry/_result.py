@@ -48,6 +48,9 @@ class Result:
         The device's name; the matrix's format and kernels.
     chosen : str
         What ``method="auto"`` chose, and why; "" otherwise.
+    row_span, column_span : float
+        Where rows and columns were scaled (``equilibrate``): the largest norm of a row over the least, and that of
+        columns; 0: A was taken as it is.
     columns : tuple of Column
         Of several right-hand sides what became of each.
     history : numpy.ndarray
@@ -69,6 +72,8 @@ class Result:
     device: str
     matrix: str
     chosen: str
+    row_span: float
+    column_span: float
     columns: Tuple[Column, ...] = dataclasses.field(repr=False)
     history: np.ndarray = dataclasses.field(repr=False, compare=False)
 
@@ -128,4 +133,5 @@ def result_of(r, status, device, matrix):
                     for c in (r.column[i] for i in range(r.columns)))
     return Result(status == 0 and r.reason != lib.KRY_ITERATIONS_DONE, _words[r.reason], text(r.why), r.iterations,
                   r.norm_b, r.target, r.residual, r.true_residual, r.setup_seconds, r.solve_seconds, r.compile_seconds, r.bytes,
-                  device, matrix, text(r.chosen), columns, history)
+                  device, matrix, text(r.chosen), r.row_span, r.column_span, columns,
+                  history)

@@ -56,7 +56,7 @@ class Solver(LinearOperator):
         Write the residual to standard error twice a second.
     **options
         Other words of kry's, with _ for -: ``deflation="graph:100"``, ``guess="project"``, ``reorder="rcm"``,
-        ``precision="mixed"``, ``check_every=10``, ...
+        ``equilibrate="on"``, ``precision="mixed"``, ``check_every=10``, ...
 
     Examples
     --------

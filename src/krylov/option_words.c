@@ -58,8 +58,10 @@ static const struct entry {
          "classical, flexible: what a solve in single leaves of its residual"),
     WORD(KRY_OF_MIXED, delta, "delta", REAL, "delta=T",
          "reliable: replace the residual when it has dropped to this share (default 0.1)"),
-    WORD(KRY_OF_MIXED, equilibrate, "equilibrate", CHOICE, "equilibrate=auto|off|on",
-         "mixed: powers of two that keep the matrix in single in range"),
+    WORD(KRY_OF_KRYLOV | KRY_OF_RELAXATION | KRY_OF_MIXED, equilibrate, "equilibrate", CHOICE,
+         "equilibrate=auto|off|on",
+         "scale rows and columns by powers of two; auto: in auto and direct where norms differ by "
+         "more than 1e8, in mixed where single cannot hold the diagonal"),
 };
 #undef WORD
 #undef METHOD_WORD

@@ -4,6 +4,7 @@
 #include "krylov/auto_precond.h"
 #include "krylov/method.h"
 #include "krylov/reorder.h"
+#include "krylov/scaled.h"
 #include <kry/deflation.h>
 #include <kry/multigrid.h>
 #include <kry/precond.h>
@@ -171,8 +172,19 @@ done:
     return st;
 }
 
+/* Whether rows and columns may have to be scaled; mixed precision does it in its own way. */
+static bool may_scale(const kry_options *o)
+{
+    const bool by_itself = kry_options_choose(o) || o->method == KRY_METHOD_DIRECT;
+
+    return o->precision != KRY_PRECISION_MIXED &&
+           (o->equilibrate == KRY_EQUILIBRATE_ON ||
+            (o->equilibrate == KRY_EQUILIBRATE_AUTO && by_itself));
+}
+
 kry_status kry_options_make(const kry_op *A, const kry_options *o, kry_op **solver)
 {
+    if (may_scale(o)) return kry_scaled_create(A, o, solver);
     if (o->reorder != KRY_REORDER_NONE) return kry_reordered_create(A, o, solver);
     return o->precision == KRY_PRECISION_MIXED ? kry_options_mixed(A, o, solver)
                                                : kry_options_solver(A, o, solver);

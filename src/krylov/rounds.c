@@ -4,6 +4,7 @@
 #include "precond/deflation.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- one solve --------------------------------------------------------------------------- */
 
@@ -126,6 +127,32 @@ static kry_status take_best(solve *S, double *residual, bool *taken)
     return kry_vec_copy(K->best, S->c->x);
 }
 
+/* Where rows of A differ so much in size that ||b - A x|| may say nothing about small ones, res->why says that. Parts of
+ * a team have rows of their own each, and say nothing. Waits. */
+static kry_status warn_of_small_rows(solve *S)
+{
+    const double much = 1e8, unnoticed = 1e-4; /* of a row's size times that of x */
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    const kry_finding *rows = &kry_pin_of(K->A)->found;
+    const double n = (double)S->x->n;
+    double size;
+
+    if (!(rows->least_row > 0) || rows->largest_row <= much * rows->least_row ||
+        kry_reason_status(S->res->reason) != KRY_OK || K->judge.stop.test == KRY_STOP_NEVER ||
+        K->method->takes == KRY_TAKES_RECTANGULAR || kry_layout_size(&K->A->dev->layout) > 1)
+        return KRY_OK;
+    TRY(kry_system_norm(&K->system, S->x, &size));
+    if (S->res->true_residual <= unnoticed * rows->least_row * size / sqrt(n)) return KRY_OK;
+    const size_t used = strlen(S->res->why);
+    kry_print(S->res->why + used, sizeof S->res->why - used,
+              "; but rows of A differ in size by a factor of %.1e, and what x is in small ones "
+              "hardly counts in that: equilibrate=on solves them, too",
+              rows->largest_row / rows->least_row);
+done:
+    return st;
+}
+
 /* The rounds have ended with this true residual: choose the x that is returned, and judge it. Waits. */
 static kry_status end_rounds(solve *S, double residual)
 {
@@ -141,6 +168,7 @@ static kry_status end_rounds(solve *S, double residual)
     TRY(kry_system_centre(&K->system, S->c->b, S->x, K->r, K->judge.target, &residual));
     if (K->system.null.A) TRY(aim_by_x(K, S->x));
     kry_judge_conclude(&K->judge, residual, K->system.along, other, S->res);
+    TRY(warn_of_small_rows(S));
     S->c->over = true;
 done:
     return st;

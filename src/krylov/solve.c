@@ -2,6 +2,7 @@
 #include "krylov/auto.h"
 #include "krylov/mixed.h"
 #include "krylov/reorder.h"
+#include "krylov/scaled.h"
 #include "operator/op_parts.h"
 #include <kry/solver.h>
 #include <math.h>
@@ -192,6 +193,7 @@ static kry_status set_stop(const kry_call *c)
     kry_krylov *K = kry_krylov_of(c->A);
     kry_op *inner = kry_reordered_inner(c->A);
 
+    if (kry_scaled_inner(c->A)) return kry_scaled_set_stop(c->A, c->more);
     if (inner) return set_stop(&(kry_call){ .A = inner, .more = c->more });
     if (K) return kry_krylov_set_stop(K, c->more);
     if (c->A->table == &kry_auto_table) return kry_auto_set_stop(c->A->self, c->more);
@@ -219,6 +221,7 @@ const kry_krylov *kry_solver_krylov(const kry_op *solver)
     const kry_op *here = kry_op_in_parts(solver) ? kry_op_on_part(solver, 0) : solver;
     const kry_op *inner = kry_reordered_inner(here);
 
+    if (!inner) inner = kry_scaled_inner(here);
     if (!inner && here->table == &kry_auto_table) inner = kry_auto_solver(here->self);
     if (!inner && here->table == &kry_mixed_table)
         inner = ((const kry_mixed *)here->self)->inner.solver;

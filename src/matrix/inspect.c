@@ -7,7 +7,8 @@
 
 /* What a part of the rows has. */
 typedef struct look {
-    double largest; /* |a_ij| */
+    double least,
+        largest; /* of the largest |a_ij| of each row, those of zeros aside; 0: none yet */
     kry_finding not_positive;
     int64_t negative;            /* diagonal entries */
     int64_t zero_rows, zero_row; /* the first one */
@@ -31,6 +32,12 @@ static void judge_diagonal(look *L, int64_t row, double diagonal, bool zeros)
                                      .mirror = diagonal };
 }
 
+static void add_sizes(look *L, double least, double largest)
+{
+    if (least > 0 && !(L->least > 0 && L->least <= least)) L->least = least;
+    if (largest > L->largest) L->largest = largest;
+}
+
 static void look_at_row(const kry_sparse *A, look *L, int64_t i)
 {
     double diagonal = 0, largest = 0;
@@ -40,7 +47,7 @@ static void look_at_row(const kry_sparse *A, look *L, int64_t i)
         if (fabs(v) > largest) largest = fabs(v);
         if (A->col[k] == i) diagonal = v;
     }
-    if (largest > L->largest) L->largest = largest;
+    add_sizes(L, largest, largest);
     judge_diagonal(L, i, diagonal, largest == 0);
 }
 
@@ -53,7 +60,7 @@ static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
 /* What was seen of all rows, from the first part on. */
 static void add_rows(look *L, const look *part)
 {
-    if (part->largest > L->largest) L->largest = part->largest;
+    add_sizes(L, part->least, part->largest);
     if (!L->not_positive.what) L->not_positive = part->not_positive;
     if (!L->zero_rows) L->zero_row = part->zero_row;
     L->zero_rows += part->zero_rows;
@@ -79,6 +86,7 @@ kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found, bool *sym
     if (symmetric) *symmetric = equal;
     if (!found->what) *found = L.not_positive;
     found->zero_rows = L.zero_rows, found->zero_row = L.zero_row;
+    found->least_row = L.least, found->largest_row = L.largest;
     found->negative = found->what == KRY_FOUND_NOT_POSITIVE && L.negative == A->rows;
 done:
     return st;

@@ -37,6 +37,8 @@ typedef struct kry_finding {
     bool negative;        /* all diagonal entries are */
     int64_t zero_rows,
         zero_row; /* rows without an entry that is not zero: how many, and the first */
+    /* Of the largest |a_ij| of each other row the least and the largest; 0: not known */
+    double least_row, largest_row;
 } kry_finding;
 
 /* What operators of the library do in one pass beside the public table: steps of methods. NULL: not

@@ -68,6 +68,12 @@ static void facts_of_system(FILE *f, const solve_page *s)
     kry_html_fact(f, "precision", "%s",
                   s->result->scheme != KRY_SCHEME_AUTO ? "mixed" : kry_type_name(shape->type));
     if (s->result->chosen[0]) kry_html_fact(f, "auto", "%s", s->result->chosen);
+    if (s->result->row_span > 0)
+        kry_html_fact(
+            f, "scaling",
+            "rows and columns by powers of two: norms of rows differ by a factor of %.1e, of "
+            "columns by %.1e",
+            s->result->row_span, s->result->column_span);
     kry_html_fact(f, "solver", "%s, %s", s->solver.kind, s->solver.variant);
     kry_html_facts_end(f);
 }

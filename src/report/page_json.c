@@ -36,6 +36,10 @@ static void put_result(kry_json *j, const solve_page *s)
     kry_json_whole(j, "iterations", r->iterations);
     kry_json_whole(j, "restarts", r->restarts);
     if (r->chosen[0]) kry_json_text(j, "chosen", r->chosen);
+    if (r->row_span > 0) {
+        kry_json_real(j, "row_span", r->row_span);
+        kry_json_real(j, "column_span", r->column_span);
+    }
     if (r->columns) kry_json_whole(j, "columns", r->columns);
     kry_json_real(j, "norm_b", r->norm_b);
     kry_json_real(j, "relative_residual", kry_relative_residual(r, r->residual));

@@ -100,6 +100,14 @@ static void json_mixed(json *j, const report *r)
     json_text(j, "promoted_why", result->promoted_why);
 }
 
+/* How much norms of rows and columns differ, where they were scaled. */
+static void json_scaling(json *j, const report *r)
+{
+    if (!(r->result.row_span > 0)) return;
+    json_real(j, "row_span", r->result.row_span);
+    json_real(j, "column_span", r->result.column_span);
+}
+
 /* How many columns converged, and the iterations of each. */
 static void json_columns(json *j, const report *r)
 {
@@ -141,6 +149,7 @@ void report_json(json *j, const report *r)
     json_whole(j, "restarts", result->restarts);
     json_auto(j, r);
     json_mixed(j, r);
+    json_scaling(j, r);
     json_columns(j, r);
     json_real(j, "norm_b", result->norm_b);
     json_real(j, "relative_residual", kry_relative_residual(&r->result, result->residual));
@@ -275,6 +284,11 @@ void report_text(const report *r)
     printf("\n");
     if (r->result.chosen[0] && r->result.promotions)
         printf("           before that %s\n", r->result.promoted_why);
+    if (r->result.row_span > 0)
+        printf(
+            "           rows and columns scaled by powers of two: norms of rows differ by a factor "
+            "of %.1e,\n           of columns by %.1e\n",
+            r->result.row_span, r->result.column_span);
     if (r->verbose) {
         char text[600];
         snprintf(text, sizeof text, "%s, %s", r->solver.kind, r->solver.variant);

@@ -1,0 +1,888 @@
+/*
+ * scaled.c - a solver for a matrix whose rows and columns are scaled by powers of two, which changes no digit, until
+ * entries are near 1; the caller's b, x and residuals stay those of A:
+ *
+ *   B := R A C,  solve B y = R b from y = C^-1 x,  x := C y,  r := b - A x
+ *
+ * R = C where A is symmetric but for rounding. In ||r|| a row of numbers near 1 counts for nothing beside one of 1e20, so x
+ * has three targets to meet:
+ *
+ *   ||r|| <= rtol ||b||,  ||R r|| <= rtol ||R b||,  ||D r|| <= rtol ||x||  where d_i = 1 / (the largest |a_ij| of row i)
+ *
+ * Where one of them is not met yet, rounds of refinement follow: solve B y = R r from y = 0, x := x + C y.
+ *
+ * Storage    B; 8 n numbers (9 n where A is not symmetric)
+ * Per solve  10 passes over vectors and a product with A more than a solve with B
+ * Source     D. Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices, RAL-TR-2001-034
+ *            (2001); A. R. Curtis, J. K. Reid, On the automatic scaling of matrices for Gaussian elimination, J. Inst.
+ *            Maths Applics 10 (1972), 118-124 (means)
+ */
+#include "krylov/scaled.h"
+#include "krylov/method.h"
+#include "matrix/matrix_parts.h"
+#include "matrix/spgemm.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char who[] = "kry_solver_create";
+
+/* What norms of rows or columns may differ by before equilibrate=auto scales them. */
+#define BEARABLE 1e8
+
+enum { ROUNDS = 8 }; /* solves with B, at most */
+
+/* Binary exponents of R and C, and what they are for. */
+typedef struct exponents {
+    int *row, *col; /* owned; of n numbers each */
+    int *by_row;    /* owned; n: of 1 / (the largest entry of each row of A), 0 for one of zeros */
+    bool symmetric; /* they are alike, and R A C is symmetric but for rounding */
+    bool dominant;  /* so is A, and no row's couplings add up to more than its diagonal entry */
+    double row_span,
+        column_span; /* the largest norm of A's rows over the least, but for zeros; of its columns */
+} exponents;
+
+/* What a residual comes to, divided by what it has to meet. */
+typedef struct distances {
+    double residual;            /* ||b - A x||, as it is */
+    double given, scaled, rows; /* the three targets, in the order of the head of this file */
+    double most;                /* of the three */
+} distances;
+
+typedef struct scaled {
+    kry_op_table table;           /* of the operator, with the solver's kind */
+    kry_op *A;                    /* the caller's; retained */
+    kry_op *B;                    /* R A C */
+    kry_op *solver;               /* for B */
+    int64_t seen;                 /* A's updates when B took its numbers */
+    kry_vec *R, *C;               /* n; the same vector where A is symmetric */
+    kry_vec *inverse;             /* n: C^-1 */
+    kry_vec *by_row;              /* n: D */
+    kry_vec *b, *y;               /* n, of B's system */
+    kry_vec *earlier;             /* n: x of earlier rounds */
+    kry_vec *r;                   /* n */
+    double row_span, column_span; /* of A */
+    /* the caller's system */
+    kry_system system;
+    kry_judge judge;  /* only its target is used */
+    int64_t max_iter; /* as given: 0 if kry chooses */
+    int64_t measured; /* A's updates when ||A|| was estimated; -1: it never was */
+    double finest;    /* what a round of refinement leaves of its residual, at least */
+    kry_stop inner;   /* what `solver` stops by now */
+    /* the solve under way */
+    double relative; /* target / ||b|| */
+    double wanted;   /* of ||R r||: the target of the first round */
+    double unit;     /* ||b|| / ||R b||: residuals of B's system are shown in units of b */
+    double start;    /* seconds */
+    int64_t before;  /* iterations of earlier rounds */
+    double *history; /* owned; of all rounds */
+    int64_t history_count, history_room;
+    kry_true_residual check[ROUNDS]; /* behind each round */
+    int rounds;
+    /* the caller's, which sees his x where monitors are promised that */
+    kry_monitor monitor;
+    void *monitor_user;
+    bool shows;
+    kry_vec *caller_x; /* borrowed, in a solve */
+    char text[500];    /* for kry_op_describe */
+} scaled;
+
+/* ---- powers of two ----------------------------------------------------------------------------- */
+
+/* A in logarithms: log2 |a_ij| + row[i] + col[j] are those of R A C. -INFINITY: a zero. */
+typedef struct logs {
+    const kry_sparse *A;     /* borrowed */
+    double *size;            /* owned: log2 |a| of each entry */
+    double *row, *col;       /* owned: n each */
+    double *of_row, *of_col; /* owned: n each, room */
+} logs;
+
+static void logs_release(logs *L)
+{
+    double *owned[] = { L->size, L->row, L->col, L->of_row, L->of_col };
+
+    for (size_t i = 0; i < COUNT(owned); i++) free(owned[i]);
+}
+
+static kry_status logs_create(const kry_sparse *A, logs *L)
+{
+    kry_status st = KRY_OK;
+    double **vectors[] = { &L->row, &L->col, &L->of_row, &L->of_col };
+
+    *L = (logs){ .A = A };
+    for (size_t i = 0; i < COUNT(vectors); i++)
+        TRY(kry_alloc((size_t)A->rows, sizeof **vectors[i], vectors[i]));
+    TRY(kry_alloc((size_t)kry_sparse_nnz(A), sizeof *L->size, &L->size));
+    for (int64_t e = 0; e < kry_sparse_nnz(A); e++)
+        L->size[e] = log2(fabs(kry_number_at(A->type, A->val, e)));
+done:
+    return st;
+}
+
+/* of_row, of_col := the largest entry of each row and column */
+static void find_largest(logs *L)
+{
+    const kry_sparse *A = L->A;
+
+    for (int64_t i = 0; i < A->rows; i++) L->of_row[i] = L->of_col[i] = -INFINITY;
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            const double s = L->size[e] + L->row[i] + L->col[A->col[e]];
+            L->of_row[i] = fmax(L->of_row[i], s);
+            L->of_col[A->col[e]] = fmax(L->of_col[A->col[e]], s);
+        }
+}
+
+/* largest / smallest of numbers whose logarithms these are; 1 if there are none */
+static double span_of(const double *v, int64_t n)
+{
+    double least = INFINITY, most = -INFINITY;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (!isfinite(v[i])) continue;
+        least = fmin(least, v[i]), most = fmax(most, v[i]);
+    }
+    return most > least ? exp2(most - least) : 1;
+}
+
+/* by := by - share v, but where v is of zeros. Returns the largest |v|. */
+static double divide(double *by, double share, const double *v, int64_t n)
+{
+    double most = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(v[i])) by[i] -= share * v[i], most = fmax(most, fabs(v[i]));
+    return most;
+}
+
+/* Each row and column by the root of its largest entry, until that is within 2^(1/2) of 1: Ruiz's iteration.
+ * symmetric: both by the larger of the two */
+static void divide_by_roots(logs *L, bool symmetric)
+{
+    enum { SWEEPS = 40 };
+    const int64_t n = L->A->rows;
+    double most = INFINITY;
+
+    for (int sweep = 0; sweep < SWEEPS && most > 0.5; sweep++) {
+        find_largest(L);
+        for (int64_t i = 0; i < n && symmetric; i++)
+            L->of_row[i] = L->of_col[i] = fmax(L->of_row[i], L->of_col[i]);
+        most = fmax(divide(L->row, 0.5, L->of_row, n), divide(L->col, 0.5, L->of_col, n));
+    }
+}
+
+/* Rows by their largest entry and then columns by theirs, or the other way round. */
+static void divide_in_turn(logs *L, bool rows_first)
+{
+    const int64_t n = L->A->rows;
+
+    find_largest(L);
+    if (rows_first)
+        divide(L->row, 1, L->of_row, n);
+    else
+        divide(L->col, 1, L->of_col, n);
+    find_largest(L);
+    if (rows_first)
+        divide(L->col, 1, L->of_col, n);
+    else
+        divide(L->row, 1, L->of_row, n);
+}
+
+/* by[i] := minus the mean of `sum` over count[i] entries */
+static void take_means(double *by, const double *sum, const double *count, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) by[i] = count[i] > 0 ? -sum[i] / count[i] : 0;
+}
+
+/* Rows and columns in turn by the geometric mean of their entries: towards the least sum of squared logarithms, of
+ * which D1 L D2 comes out as L was. */
+static kry_status divide_by_means(logs *L)
+{
+    enum { SWEEPS = 40 };
+    kry_status st = KRY_OK;
+    const kry_sparse *A = L->A;
+    const int64_t n = A->rows;
+    double *count = NULL;
+
+    TRY(kry_alloc((size_t)(2 * n), sizeof *count, &count));
+    for (int half = 0; half < 2 * SWEEPS; half++) {
+        const bool rows = half % 2 == 0;
+        double *sum = rows ? L->of_row : L->of_col, *times = rows ? count : count + n;
+        for (int64_t i = 0; i < n; i++) sum[i] = times[i] = 0;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+                const int64_t at = rows ? i : A->col[e];
+                if (!isfinite(L->size[e])) continue;
+                sum[at] += L->size[e] + (rows ? L->col[A->col[e]] : L->row[i]), times[at]++;
+            }
+        take_means(rows ? L->row : L->col, sum, times, n);
+    }
+done:
+    free(count);
+    return st;
+}
+
+/* Ways to scale: which of them suits a matrix is seen from what they make of it. */
+typedef enum way { ROWS_FIRST, COLUMNS_FIRST, ROOTS, MEANS, WAYS } way;
+
+/* row, col := what this way finds */
+static kry_status scale_by(logs *L, way w, bool symmetric)
+{
+    kry_status st = KRY_OK;
+    const int64_t n = L->A->rows;
+
+    memset(L->row, 0, (size_t)n * sizeof *L->row);
+    memset(L->col, 0, (size_t)n * sizeof *L->col);
+    if (w == MEANS) TRY(divide_by_means(L));
+    for (int64_t i = 0; i < n && symmetric; i++)
+        L->row[i] = L->col[i] = (L->row[i] + L->col[i]) / 2;
+    if (symmetric || w == ROOTS)
+        divide_by_roots(L, symmetric);
+    else
+        divide_in_turn(L, w != COLUMNS_FIRST);
+done:
+    return st;
+}
+
+/* How far entries are from 1 in the mean, in binary digits. What is 30 digits away may be roundoff of something. */
+static double distance(const logs *L)
+{
+    const kry_sparse *A = L->A;
+    double sum = 0;
+
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            sum += fmin(30, fabs(L->size[e] + L->row[i] + L->col[A->col[e]]));
+    return sum;
+}
+
+/* To a whole exponent whose power of two, and the inverse of it, the type has. */
+static int round_exponent(kry_type type, double v)
+{
+    const double most = type == KRY_F32 ? 120 : 1000;
+    return (int)lrint(fmax(-most, fmin(most, v)));
+}
+
+/* row, col := the exponents of the way that brings entries nearest to 1 */
+static kry_status find_best(logs *L, bool symmetric, exponents *s)
+{
+    kry_status st = KRY_OK;
+    double least = INFINITY;
+
+    for (way w = symmetric ? ROOTS : ROWS_FIRST; w < WAYS; w++) {
+        TRY(scale_by(L, w, symmetric));
+        const double d = distance(L);
+        if (d >= least) continue;
+        least = d;
+        for (int64_t i = 0; i < L->A->rows; i++) {
+            s->row[i] = round_exponent(L->A->type, L->row[i]);
+            s->col[i] = round_exponent(L->A->type, L->col[i]);
+        }
+    }
+done:
+    return st;
+}
+
+/* out := A's numbers times 2^(row + col); exact but where they leave the range of A's type */
+static void scale_numbers(const kry_sparse *A, const exponents *s, void *out)
+{
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            kry_number_put(A->type, out, e,
+                           ldexp(kry_number_at(A->type, A->val, e), s->row[i] + s->col[A->col[e]]));
+}
+
+static void exponents_release(exponents *s)
+{
+    free(s->row);
+    free(s->col);
+    free(s->by_row);
+    *s = (exponents){ 0 };
+}
+
+/* Whether no row's couplings add up to more than its diagonal entry. */
+static bool is_dominant(const kry_sparse *A)
+{
+    for (int64_t i = 0; i < A->rows; i++) {
+        double diagonal = 0, others = 0;
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            const double v = kry_number_at(A->type, A->val, e);
+            if (A->col[e] == i)
+                diagonal = v;
+            else
+                others += fabs(v);
+        }
+        if (!(others <= diagonal * (1 + kry_inspect_rounding(A->type)))) return false;
+    }
+    return true;
+}
+
+/*
+ * The exponents for A, and of the scaled matrix the numbers and what they say against methods.
+ *
+ *   symmetric  A is promised to be symmetric
+ *   always     false: where no norms differ by much, there are none; val is then NULL
+ */
+static kry_status find_exponents(const kry_sparse *A, bool symmetric, bool always, exponents *s,
+                                 void **val, kry_finding *found)
+{
+    kry_status st = KRY_OK;
+    const size_t n = (size_t)A->rows;
+    logs L;
+    kry_sparse B = *A;
+
+    *s = (exponents){ 0 }, *val = NULL;
+    TRY(logs_create(A, &L));
+    find_largest(&L);
+    s->row_span = span_of(L.of_row, A->rows), s->column_span = span_of(L.of_col, A->rows);
+    if (!always && s->row_span <= BEARABLE && s->column_span <= BEARABLE) goto done;
+    TRY(kry_alloc(n, sizeof *s->row, &s->row));
+    TRY(kry_alloc(n, sizeof *s->col, &s->col));
+    TRY(kry_alloc(n, sizeof *s->by_row, &s->by_row));
+    for (size_t i = 0; i < n; i++)
+        s->by_row[i] = isfinite(L.of_row[i]) ? round_exponent(A->type, -L.of_row[i]) : 0;
+    TRY(kry_alloc((size_t)kry_sparse_nnz(A), kry_type_size(A->type), val));
+    B.val = *val;
+    for (int alike = 1; alike >= 0 && !s->symmetric; alike--) {
+        TRY(find_best(&L, alike, s));
+        scale_numbers(A, s, B.val);
+        TRY(kry_matrix_inspect(&B, found, NULL));
+        s->symmetric = alike && (symmetric || found->what != KRY_FOUND_ASYMMETRIC);
+    }
+    s->dominant = s->symmetric && is_dominant(A);
+    if (found->what) { /* messages show A's numbers */
+        found->entry = ldexp(found->entry, -s->row[found->row] - s->col[found->col]);
+        found->mirror = ldexp(found->mirror, -s->row[found->col] - s->col[found->row]);
+    }
+done:
+    logs_release(&L);
+    if (st < 0) {
+        exponents_release(s);
+        free(*val);
+        *val = NULL;
+    }
+    return st;
+}
+
+/* v := sign times the exponents as powers of two */
+static kry_status write_powers(const int *exponent, int sign, kry_vec *v)
+{
+    kry_status st = KRY_OK;
+    double *power = NULL;
+
+    TRY(kry_alloc((size_t)v->n, sizeof *power, &power));
+    for (int64_t i = 0; i < v->n; i++) power[i] = ldexp(1, sign * exponent[i]);
+    TRY(kry_vec_write_doubles(v, power));
+done:
+    free(power);
+    return st;
+}
+
+/* R, C, C^-1 and D on the device */
+static kry_status take_exponents(scaled *S, const exponents *s)
+{
+    kry_status st = KRY_OK;
+
+    if (S->C == S->R && !s->symmetric) {
+        kry_vec *C = NULL;
+        TRY(kry_vec_create(S->A->dev, S->A->shape.type, S->A->shape.cols, 1, &C));
+        kry_vec_release(&S->C);
+        S->C = C;
+    }
+    TRY(write_powers(s->row, 1, S->R));
+    if (S->C != S->R) TRY(write_powers(s->col, 1, S->C));
+    TRY(write_powers(s->col, -1, S->inverse));
+    TRY(write_powers(s->by_row, 1, S->by_row));
+    S->row_span = s->row_span, S->column_span = s->column_span;
+done:
+    return st;
+}
+
+/* What nearly maps to zero: C^-1 times what A was told; or where A is like the Laplacian of something, and smooth errors
+ * are nearly constant, C^-1 times ones. */
+static kry_status tell_near_null_space(scaled *S, const exponents *s)
+{
+    kry_status st = KRY_OK;
+    const kry_vec *given = S->A->near_null_space;
+    kry_vec *near = NULL;
+
+    if (!given && !s->dominant) return KRY_OK;
+    if (!given) return kry_op_set_near_null_space(S->B, S->inverse);
+    TRY(kry_vec_create(given->dev, given->type, given->n, given->k, &near));
+    TRY(kry_vec_mul_columns(1, S->inverse, given, near));
+    TRY(kry_op_set_near_null_space(S->B, near));
+done:
+    kry_vec_release(&near);
+    return st;
+}
+
+/* B takes the numbers that A has now, scaled as suits them. */
+static kry_status renew(scaled *S)
+{
+    kry_status st = KRY_OK;
+    kry_sparse rows = { 0 };
+    exponents s = { 0 };
+    void *val = NULL;
+    kry_finding found;
+
+    TRY(kry_matrix_download(kry_matrix_of(S->A), &rows));
+    TRY(find_exponents(&rows, S->A->shape.traits & KRY_SYMMETRIC, true, &s, &val, &found));
+    TRY(kry_op_update(S->B, val));
+    S->B->found = found;
+    TRY(take_exponents(S, &s));
+    TRY(tell_near_null_space(S, &s));
+    S->seen = S->A->updates;
+done:
+    free(val);
+    exponents_release(&s);
+    kry_sparse_release(&rows);
+    return st;
+}
+
+/* ---- a solve ----------------------------------------------------------------------------------- */
+
+/* x := what earlier rounds came to + C y */
+static kry_status hand_out(scaled *S)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_copy(S->earlier, S->caller_x));
+    TRY(kry_vec_mul(1, S->C, S->y, 1, S->caller_x));
+done:
+    return st;
+}
+
+static int show(void *user, const kry_iteration *it)
+{
+    scaled *S = user;
+    kry_iteration shown = *it;
+
+    if (S->shows && S->caller_x && hand_out(S) < 0) return 1;
+    shown.iteration += S->before;
+    shown.residual *= S->unit, shown.target *= S->unit;
+    shown.seconds = kry_work_clock(S->A->dev) - S->start;
+    return S->monitor(S->monitor_user, &shown);
+}
+
+/* Let the solver for B stop at this relative residual, with the iterations that are left. */
+static kry_status aim(scaled *S, double relative)
+{
+    kry_status st = KRY_OK;
+    const kry_stop *own = &S->judge.stop;
+    kry_stop *now = &S->inner;
+    kry_stop stop = { .test = own->test, .max_iter = S->max_iter };
+
+    if (S->rounds && stop.test == KRY_STOP_BACKWARD) stop.test = KRY_STOP_RESIDUAL;
+    if (stop.max_iter) stop.max_iter -= S->before;
+    stop.rtol = fmin(0.5, fmax(relative, 2 * S->judge.roundoff));
+    if (stop.rtol == now->rtol && stop.atol == now->atol && stop.max_iter == now->max_iter &&
+        stop.test == now->test)
+        return KRY_OK;
+    TRY(kry_solver_set_stop(S->solver, &stop));
+    *now = stop;
+done:
+    return st;
+}
+
+/* History and counts of a round behind those of the rounds before, in units of b. */
+static kry_status add_round(scaled *S, const kry_result *round, kry_result *res)
+{
+    kry_status st = KRY_OK;
+    const int64_t skipped = S->history_count > 0, /* where it begins the one before ended */
+        room = S->history_count + round->history_count;
+    kry_result sum = *round;
+
+    if (room > S->history_room) {
+        TRY(kry_realloc((size_t)room, sizeof *S->history, &S->history));
+        S->history_room = room;
+    }
+    for (int64_t k = skipped; k < round->history_count; k++)
+        S->history[S->history_count++] = round->history[k] * S->unit;
+    S->before += round->iterations;
+    sum.iterations = S->before;
+    sum.residual *= S->unit;
+    sum.resident_iterations += res->resident_iterations;
+    sum.restarts += res->restarts;
+    sum.bytes += res->bytes;
+    sum.history = S->history, sum.history_count = S->history_count;
+    *res = sum;
+done:
+    return st;
+}
+
+/* How far x = `x` is from what it has to meet: at most 1 where it does. S->b := R (b - A x). Waits. */
+static kry_status measure_x(scaled *S, const kry_vec *b, const kry_vec *x, distances *d)
+{
+    kry_status st = KRY_OK;
+    double unit, scaled_norm, by_rows, size;
+
+    TRY(kry_system_residual(&S->system, b, x, S->r, &d->residual, &unit));
+    TRY(kry_system_size(&S->system, x, &size));
+    if (S->judge.norm_A > 0) S->judge.norm_x = size;
+    TRY(kry_vec_mul(1, S->R, S->r, 0, S->b));
+    TRY(kry_system_norm(&S->system, S->b, &scaled_norm));
+    TRY(kry_vec_mul(1, S->by_row, S->r, 0, S->r));
+    TRY(kry_system_norm(&S->system, S->r, &by_rows));
+    d->given = d->residual / kry_judge_whole_target(&S->judge);
+    d->scaled = scaled_norm / (1.01 * S->wanted); /* which was judged with other roundoff */
+    d->rows = by_rows > 0 ? by_rows / (S->relative * size) : 0;
+    d->most = fmax(d->given, fmax(d->scaled, d->rows)); /* NaN: the others */
+    const bool proves = S->judge.stop.test == KRY_STOP_NEVER || d->residual == 0 ||
+                        kry_judge_whole_target(&S->judge) >= S->judge.roundoff * S->judge.norm_b;
+    if (!isfinite(d->residual) || !proves) d->given = d->most = INFINITY;
+done:
+    return st;
+}
+
+/* Behind the last round, whose status is given. */
+static void conclude(const scaled *S, kry_status status, const distances *d, kry_result *res)
+{
+    char why[sizeof res->why];
+
+    memcpy(why, res->why, sizeof why);
+    res->norm_b = S->judge.norm_b;
+    res->target = kry_judge_whole_target(&S->judge);
+    res->true_residual = d->residual;
+    res->checks = S->check, res->check_count = S->rounds;
+    if (S->judge.stop.test == KRY_STOP_NEVER) {
+        if (res->reason == KRY_ITERATIONS_DONE)
+            kry_print(res->why, sizeof res->why, "%lld iteration%s, as asked: ||b - A x|| = %.3e",
+                      (long long)res->iterations, res->iterations == 1 ? "" : "s", d->residual);
+    } else if (fmax(d->given, d->scaled) <= 1) {
+        if (status != KRY_OK) res->reason = KRY_CONVERGED;
+        if (res->reason == KRY_CONVERGED)
+            kry_print(res->why, sizeof res->why,
+                      "||b - A x|| = %.3e, and equilibrated the system meets the tolerance, too%s",
+                      d->residual,
+                      d->rows > 1 ? "; but in small rows x is no better than rounding lets it be"
+                                  : "");
+    } else if (status == KRY_OK) {
+        res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
+        kry_print(
+            res->why, sizeof res->why,
+            "||b - A x|| = %.3e, wanted %.3e, and equilibrated %.2g times what is wanted: the "
+            "limit of this precision for this matrix",
+            d->residual, res->target, d->scaled);
+    } else {
+        kry_print(res->why, sizeof res->why,
+                  "equilibrated: %.300s (||b - A x|| = %.3e, wanted %.3e)", why, d->residual,
+                  res->target);
+    }
+}
+
+/* Ready for the first round: S->b = R b, y = C^-1 x */
+static kry_status begin(scaled *S, const kry_vec *b, const kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    double norm_b, inconsistent, scaled_norm;
+
+    S->start = kry_work_clock(S->A->dev);
+    S->before = S->history_count = 0, S->rounds = 0;
+    if (S->seen != S->A->updates) TRY(renew(S));
+    TRY(kry_system_measure(&S->system, b, &norm_b, &inconsistent));
+    if (S->judge.stop.test == KRY_STOP_BACKWARD && S->measured != S->A->updates) {
+        TRY(kry_system_estimate(&S->system, S->r, &S->judge.norm_A));
+        S->measured = S->A->updates;
+    }
+    kry_judge_begin(&S->judge, norm_b, 0);
+    S->relative = norm_b > 0 ? kry_judge_whole_target(&S->judge) / norm_b : 0.5;
+    TRY(kry_vec_mul(1, S->R, b, 0, S->b));
+    TRY(kry_vec_mul(1, S->inverse, x, 0, S->y));
+    TRY(kry_vec_fill(S->earlier, 0));
+    TRY(kry_system_norm(&S->system, S->b, &scaled_norm));
+    S->unit = scaled_norm > 0 ? norm_b / scaled_norm : 1;
+done:
+    return st;
+}
+
+/* One solve with B, and what it makes of x. Waits. */
+static kry_status run_round(scaled *S, const kry_vec *b, double relative, kry_status *status,
+                            kry_result *res, distances *d)
+{
+    kry_status st = KRY_OK;
+    kry_result round = { 0 };
+
+    TRY(aim(S, relative));
+    TRY(*status = S->solver->table->solve(S->solver->self, S->b, S->y, &round));
+    if (S->rounds == 0) S->wanted = round.target;
+    TRY(add_round(S, &round, res));
+    TRY(hand_out(S));
+    if (round.reason == KRY_CONVERGED_ZERO)
+        *d = (distances){ 0 };
+    else
+        TRY(measure_x(S, b, S->caller_x, d));
+    S->check[S->rounds++] = (kry_true_residual){ S->before, d->residual };
+done:
+    return st;
+}
+
+/* x goes back to what it was before the last round, and so does S->b. Waits. */
+static kry_status go_back(scaled *S, const kry_vec *b, const distances *before, distances *d)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_copy(S->earlier, S->caller_x));
+    TRY(measure_x(S, b, S->caller_x, d));
+    *d = *before;
+    S->check[S->rounds - 1].residual = d->residual;
+done:
+    return st;
+}
+
+static kry_status solve_rounds(scaled *S, const kry_vec *b, kry_vec *x, kry_result *res)
+{
+    kry_status st = KRY_OK, status = KRY_OK;
+    distances d, before;
+    int in_vain = S->judge.stop.test == KRY_STOP_NEVER ? 2 : 0;
+
+    TRY(run_round(S, b, S->relative, &status, res, &d));
+    while (in_vain < 2 && status == KRY_OK && !(d.most <= 1) && S->rounds < ROUNDS &&
+           (!S->max_iter || S->before < S->max_iter)) {
+        /* ||R r|| may fall while what is wanted of small rows does not: then as far as it goes. */
+        const double share = in_vain ? S->finest : fmax(0.2 / d.most, S->finest);
+        before = d;
+        TRY(kry_vec_copy(x, S->earlier));
+        TRY(kry_vec_fill(S->y, 0)); /* S->b is R (b - A x) */
+        TRY(run_round(S, b, share, &status, res, &d));
+        in_vain = d.most <= 0.5 * before.most ? 0 : in_vain + 1;
+        if (!(d.most <= before.most)) TRY(go_back(S, b, &before, &d));
+    }
+    conclude(S, status, &d, res);
+    res->row_span = S->row_span, res->column_span = S->column_span;
+    res->solve_seconds = kry_work_clock(S->A->dev) - S->start;
+    st = kry_reason_status(res->reason);
+done:
+    return st;
+}
+
+static kry_status scaled_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
+{
+    scaled *S = self;
+    kry_status st = kry_op_keep("kry_solve", S->A);
+
+    if (st < 0) return st;
+    S->caller_x = x;
+    TRY(begin(S, b, x));
+    st = solve_rounds(S, b, x, res);
+done:
+    S->caller_x = NULL;
+    kry_op_let_go(S->A);
+    return st;
+}
+
+static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
+{
+    return scaled_solve(self, b, x, res);
+}
+
+/* ---- the operator ------------------------------------------------------------------------------ */
+
+static kry_status scaled_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    return kry_apply_by_solve(solve_within, self, &(kry_scaling){ alpha, beta }, x, y);
+}
+
+static kry_status scaled_update(void *self, const void *values)
+{
+    kry_status st = KRY_OK;
+    scaled *S = self;
+
+    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", S->table.kind);
+    TRY(renew(S));
+    TRY(kry_op_update(S->solver, NULL));
+done:
+    return st;
+}
+
+static void scaled_describe(void *self, kry_op_info *info)
+{
+    scaled *S = self;
+
+    kry_op_describe(S->solver, info);
+    kry_print(S->text, sizeof S->text,
+              "%.360s, %s by powers of two (norms of rows differ by a factor of %.2g, of columns "
+              "by %.2g)",
+              info->variant,
+              S->C == S->R ? "rows and columns scaled alike" : "rows and columns scaled",
+              S->row_span, S->column_span);
+    info->variant = S->text;
+}
+
+static void scaled_destroy(void *self)
+{
+    scaled *S = self;
+    if (!S) return;
+    kry_op_release(&S->solver);
+    kry_op_release(&S->B);
+    kry_system_release(&S->system);
+    kry_vec_release(&S->r);
+    kry_vec_release(&S->earlier);
+    kry_vec_release(&S->y);
+    kry_vec_release(&S->b);
+    kry_vec_release(&S->by_row);
+    kry_vec_release(&S->inverse);
+    kry_vec_release(&S->C);
+    kry_vec_release(&S->R);
+    kry_op_release(&S->A);
+    free(S->history);
+    free(S);
+}
+
+static const kry_op_table scaled_table = {
+    .struct_size = sizeof(kry_op_table),
+    .apply = scaled_apply,
+    .update = scaled_update,
+    .solve = scaled_solve,
+    .describe = scaled_describe,
+    .destroy = scaled_destroy,
+};
+
+kry_op *kry_scaled_inner(const kry_op *op)
+{
+    return op->table->solve == scaled_solve ? ((scaled *)op->self)->solver : NULL;
+}
+
+kry_status kry_scaled_set_stop(const kry_op *op, const kry_stop *given)
+{
+    kry_status st = KRY_OK;
+    scaled *S = op->self;
+    kry_stop stop = *given;
+
+    TRY(kry_solver_set_stop(S->solver, given)); /* which checks it */
+    S->inner = *given;
+    TRY(kry_stop_check("kry_solver_set_stop", S->A->shape.type, S->A->shape.cols, &stop));
+    S->judge.stop = stop, S->max_iter = given->max_iter;
+    S->judge.norm_A = 0, S->measured = -1;
+done:
+    return st;
+}
+
+/* ---- making one -------------------------------------------------------------------------------- */
+
+/* B, and what A was told of itself */
+static kry_status make_matrix(scaled *S, kry_sparse *rows, const exponents *s, void *val,
+                              const kry_finding *found)
+{
+    kry_status st = KRY_OK;
+    const kry_matrix *A = kry_matrix_of(S->A);
+    kry_matrix_params params = A->params;
+    kry_sparse B = *rows;
+
+    B.val = val;
+    params.storage = KRY_GENERAL;
+    if (!s->symmetric) params.traits &= ~(unsigned)(KRY_SYMMETRIC | KRY_POSITIVE);
+    if (strcmp(A->chosen, "asked for") != 0) params.format = KRY_FORMAT_AUTO;
+    TRY(kry_matrix_of_sparse(S->A->dev, &B, &params, &S->B));
+    S->B->found = *found, S->seen = S->A->updates;
+    TRY(take_exponents(S, s));
+    TRY(tell_near_null_space(S, s));
+done:
+    return st;
+}
+
+static kry_status make_solver(scaled *S, const kry_options *o)
+{
+    kry_options inner = *o;
+
+    inner.equilibrate = KRY_EQUILIBRATE_OFF;
+    S->monitor = o->monitor, S->monitor_user = o->monitor_user;
+    S->shows = o->stop.check_every > 0;
+    if (o->monitor) inner.monitor = show, inner.monitor_user = S;
+    S->inner = o->stop, S->max_iter = o->stop.max_iter, S->measured = -1;
+    return kry_options_make(S->B, &inner, &S->solver);
+}
+
+static kry_status make(const kry_op *A, const kry_options *o, kry_sparse *rows, const exponents *s,
+                       void *val, const kry_finding *found, kry_op **solver)
+{
+    kry_status st = KRY_OK;
+    kry_op_shape shape = A->shape;
+    scaled *S = NULL;
+
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->A = kry_op_retain(A);
+    S->judge.stop = o->stop;
+    S->judge.roundoff = kry_unit_roundoff(shape.type);
+    S->finest = shape.type == KRY_F32 ? 1e-4 : 1e-8;
+    TRY(kry_stop_check(who, shape.type, shape.rows, &S->judge.stop));
+    kry_vec **vectors[] = { &S->R, &S->inverse, &S->by_row, &S->b, &S->y, &S->earlier, &S->r };
+    for (size_t i = 0; i < COUNT(vectors); i++)
+        TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, vectors[i]));
+    S->C = kry_vec_retain(S->R);
+    TRY(kry_system_create(A, false, &S->system));
+    TRY(make_matrix(S, rows, s, val, found));
+    TRY(make_solver(S, o));
+    S->table = scaled_table, S->table.kind = S->solver->table->kind;
+    shape.traits = KRY_VARYING;
+    TRY(kry_op_create(A->dev, &S->table, S, &shape, solver));
+    S = NULL;
+done:
+    scaled_destroy(S);
+    return st;
+}
+
+/* Whether deflation goes by sub-domains or given vectors, which scaling would make others. */
+static kry_status deflates_by_place(const kry_options *o, bool *by_place)
+{
+    kry_status st = KRY_OK;
+    kry_deflation_params params;
+    char room[sizeof o->deflation];
+
+    *by_place = kry_options_deflate(o);
+    if (!*by_place || o->make.deflation) return KRY_OK;
+    TRY(kry_options_deflation(o, room, sizeof room, &params));
+    *by_place = !params.recycle;
+done:
+    return st;
+}
+
+/* Why nothing is scaled; NULL: it may be. */
+static const char *obstacle(const kry_op *A, const kry_options *o, bool by_place)
+{
+    if (A->dev->team) return "is for one device, not for a team";
+    if (!kry_matrix_of(A)) return "is for stored matrices";
+    if (!kry_op_is_assembled(A))
+        return "is not for matrices in flux form, whose rows are differences";
+    if (A->shape.rows != A->shape.cols) return "is for square matrices";
+    if (o->method == KRY_METHOD_LSQR || o->method == KRY_METHOD_LSMR)
+        return "is not for least squares, where scaled rows are another problem: take "
+               "precond=columns";
+    if (A->null_space || A->shape.traits & KRY_SINGULAR || o->null_space == KRY_NULL_SPACE_PIN)
+        return "is for regular matrices: scaled, this one would have another null space";
+    if (by_place)
+        return "does not go with deflation, but recycle: scaling would change its vectors";
+    return NULL;
+}
+
+kry_status kry_scaled_create(const kry_op *A, const kry_options *o, kry_op **solver)
+{
+    kry_status st = KRY_OK;
+    const bool asked = o->equilibrate == KRY_EQUILIBRATE_ON;
+    kry_options plain = *o;
+    kry_sparse rows = { 0 };
+    exponents s = { 0 };
+    void *val = NULL;
+    kry_finding found;
+    bool by_place;
+    const kry_stopwatch watch = kry_stopwatch_begin(A->dev);
+
+    plain.equilibrate = KRY_EQUILIBRATE_OFF;
+    TRY(deflates_by_place(o, &by_place));
+    const char *not = obstacle(A, o, by_place);
+    CHECK(!asked || !not, KRY_ERR_UNSUPPORTED, "%s: equilibrate=on %s", who, not );
+    if (not || A->shape.rows == 0) return kry_options_make(A, &plain, solver);
+    TRY(kry_csr_check(who, kry_matrix_of(A)));
+    TRY(kry_matrix_download(kry_matrix_of(A), &rows));
+    TRY(find_exponents(&rows, A->shape.traits & KRY_SYMMETRIC, asked, &s, &val, &found));
+    if (val)
+        TRY(make(A, o, &rows, &s, val, &found, solver));
+    else
+        TRY(kry_options_make(A, &plain, solver));
+    (*solver)->setup = kry_stopwatch_end(&watch);
+done:
+    free(val);
+    exponents_release(&s);
+    kry_sparse_release(&rows);
+    return st;
+}
