@@ -249,6 +249,9 @@ expect 2 'project|pin' solve --problem poisson2d:4 --null-space nail
 expect 2 'not known to be singular' solve --problem poisson2d:4 --null-space pin
 expect 2 'none|rcm|auto' solve --problem poisson2d:4 --reorder amd
 expect 2 'is for stored matrices' solve --problem poisson2d:4 --reorder rcm
+expect 2 'equilibrate=on is for stored matrices' solve --problem poisson2d:4 --equilibrate on
+expect 0 '"row_span"' solve --problem geograph_spd:200 --method pcg --equilibrate on --json
+expect 0 'scaled by powers of two' solve --problem geograph_spd:200 --method pcg --equilibrate on
 expect 0 'reverse Cuthill-McKee order' solve --problem geograph_spd:500 --precond block-ic --reorder rcm --json
 expect 0 '"null_space": "project"' solve --problem poisson2d:4 --null-space project --json
 full && expect 0 '"null_space": "pin"' solve --problem twophase2d:8 --null-space pin --precond ip --json

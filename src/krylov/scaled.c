@@ -332,7 +332,7 @@ static kry_status find_exponents(const kry_sparse *A, bool symmetric, bool alway
     logs L;
     kry_sparse B = *A;
 
-    *s = (exponents){ 0 }, *val = NULL;
+    *s = (exponents){ 0 }, *val = NULL, *found = (kry_finding){ 0 };
     TRY(logs_create(A, &L));
     find_largest(&L);
     s->row_span = span_of(L.of_row, A->rows), s->column_span = span_of(L.of_col, A->rows);
