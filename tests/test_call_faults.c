@@ -452,7 +452,6 @@ static void call__fails_in_images(void **state)
     (void)state;
     complaints = 0;
     sweep(device(), &(scene){ .name = "jds:basic", .run = run_jagged, .kind = JAGGED_BASIC });
-    sweep(device(), &(scene){ .name = "jds", .run = run_jagged, .kind = JAGGED_PROPOSED });
     sweep(device(), &(scene){ .name = "jds:texture", .run = run_jagged, .kind = JAGGED_TEXTURE });
     assert_int_equal(complaints, 0);
 }
