@@ -33,3 +33,4 @@ __attribute__((constructor)) static void choose_build_flags(void)
 }
 int kry_test_large = 64;
 int kry_test_parts;
+bool kry_test_keep_pocl;

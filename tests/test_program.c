@@ -17,6 +17,7 @@ static int make_cache(void **state)
     snprintf(cache, sizeof cache, "%s/kry-test-XXXXXX", base);
     if (!mkdtemp(cache)) return -1;
     umask(022); /* files that others could write are not read */
+    kry_test_keep_pocl = true;
     return setenv("KRY_CACHE_DIR", cache, 1);
 }
 
@@ -132,6 +133,21 @@ static void disk__written_then_read(void **state)
     assert_true(files >= 1);
     use_fresh_device();
     assert_int_equal(for_each_file(NULL), files);
+}
+
+/* PoCL would compile all kernels of a program for it, and has a cache of its own. */
+static void disk__nothing_of_pocl(void **state)
+{
+    (void)state;
+    kry_device *dev;
+    OK(kry_device_open(NULL, &dev));
+    const bool pocl = kry_is_pocl(dev);
+    kry_device_release(&dev);
+    for_each_file(remove_file);
+    kry_test_keep_pocl = false;
+    use_fresh_device();
+    kry_test_keep_pocl = true;
+    assert_int_equal(for_each_file(NULL) > 0, !pocl);
 }
 
 /* PoCL compiles with flags of the environment besides. */
@@ -738,6 +754,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(kernel__same_one_from_memory),
         cmocka_unit_test(kernel__compiled_at_the_first_launch),
         cmocka_unit_test(disk__written_then_read),
+        cmocka_unit_test(disk__nothing_of_pocl),
         cmocka_unit_test(disk__flags_of_the_environment),
         cmocka_unit_test(disk__damaged_files_are_replaced),
         cmocka_unit_test(disk__binaries_that_the_driver_refuses),
@@ -760,6 +777,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(device_kernel__file),
     };
     if (getenv("KRY_TEST_CHILD")) { /* disk__two_programs_at_once */
+        kry_test_keep_pocl = true;
         use_fresh_device();
         return 0;
     }

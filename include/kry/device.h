@@ -79,7 +79,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_device_finish(kry_device *device);
  * How long this device has compiled kernels, or loaded compiled ones, since it was opened. Most of that is spent once on a
  * machine: what was compiled is kept on disk. kry_result has the share of a solver and its solves.
  *
- *   programs  [out]  how many programs were compiled from their source by the driver; NULL: not asked for
+ *   programs  [out]  how many programs the driver was given as source; PoCL, which keeps by itself what it has compiled, gets all
+ *                    of them so. NULL: not asked for
  *
  * Returns  seconds; of a team those of the device that took longest. 0 for NULL.
  */

@@ -405,7 +405,7 @@ struct kry_result {
     /* Compiling kernels, or loading compiled ones, for this solve and, of a solver's first one, to make it; in neither
      * setup_seconds nor solve_seconds. */
     double compile_seconds;
-    int64_t compiled; /* programs that the driver compiled from their source */
+    int64_t compiled; /* programs that the driver was given as source */
     /* Of a solver that scales rows and columns (equilibrate): the largest norm of A's rows over the least, and that of
      * its columns; 0: A is taken as it is. History, `residual` and monitors are then those of the scaled system, times
      * ||b|| over its norm; true residuals are those of A. */

@@ -37,6 +37,9 @@ extern int kry_test_large;
 
 /* Into so many parts loops of the host are cut, whatever their work. 0: as always. */
 extern int kry_test_parts;
+
+/* Binaries of PoCL's are kept, too, as those of other drivers. */
+extern bool kry_test_keep_pocl;
 #else
 #define kry_test_fails()        false
 #define kry_test_keep_buffers   false
@@ -45,6 +48,7 @@ extern int kry_test_parts;
 #define kry_test_stale_messages 0
 #define kry_test_large          0
 #define kry_test_parts          0
+#define kry_test_keep_pocl      false
 #endif
 
 #endif

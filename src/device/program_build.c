@@ -1,4 +1,5 @@
 /* program_build.c - compiling cl/<stem>.cl for a device. Binaries are kept on disk (program_disk.c). */
+#include "base/hooks.h"
 #include "device/launch.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -114,6 +115,24 @@ done:
     return st;
 }
 
+/* PoCL keeps what it compiles, and only what is launched: asked for a binary, it compiles all kernels of the program. Of
+ * processes that start together one comes first, and the others find in PoCL's cache what it has left there. */
+static kry_status build_for_pocl(kry_device *dev, const char *name, const char *source,
+                                 const char *options, cl_program *program)
+{
+    kry_status st = KRY_OK;
+    char *key = NULL;
+    int lock = -1;
+
+    TRY(disk_key(dev, options, source, &key));
+    lock = kry_disk_go_first(key);
+    TRY(build_from_source(dev, name, source, options, program));
+done:
+    kry_disk_unlock(key, lock);
+    free(key);
+    return st;
+}
+
 /* The parts of a team ask for the same programs at the same time. One compiles, and the others load
  * its binary. */
 static kry_status build(kry_device *dev, const char *name, const char *source, const char *options,
@@ -122,13 +141,16 @@ static kry_status build(kry_device *dev, const char *name, const char *source, c
     static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
     kry_status st = KRY_OK;
     char dir[512];
-    const bool keeps = kry_cache_directory(dir, sizeof dir);
+    const bool by_pocl = kry_is_pocl(dev) && !kry_test_keep_pocl,
+               keeps = kry_cache_directory(dir, sizeof dir);
 
     if (keeps) pthread_mutex_lock(&building);
     kry_compiling_begin(dev);
     /* PoCL may be compiling a kernel of the caller in a thread of its own. */
     if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
-    TRY((keeps ? build_and_save : build_from_source)(dev, name, source, options, program));
+    TRY((!keeps    ? build_from_source
+         : by_pocl ? build_for_pocl
+                   : build_and_save)(dev, name, source, options, program));
 done:
     kry_compiling_end(dev);
     if (keeps) pthread_mutex_unlock(&building);

@@ -53,7 +53,7 @@ static void draw_parts(FILE *f, const solve_page *s)
     } colours[] = { { 0, "kernels run" },
                     { 3, "transfers run" },
                     { 7, "the host alone" },
-                    { 1, "kernels compiled, once on this device" } };
+                    { 1, "kernels compiled, kept for later runs" } };
     for (int i = 0; i < 4; i++)
         fprintf(
             f,

@@ -308,7 +308,7 @@ void report_text(const report *r)
         char compile[32];
         printf("compile    %s", kry_text_seconds(r->compile_seconds, compile, sizeof compile));
         if (r->compiled)
-            printf(", %" PRId64 " program%s, once on this device\n", r->compiled,
+            printf(", %" PRId64 " program%s, kept for later runs\n", r->compiled,
                    r->compiled > 1 ? "s" : "");
         else
             printf(" to load what was compiled before\n");
