@@ -9,6 +9,8 @@
 //
 // After A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS 2009; the format as in
 // Y. Saad, SPARSKIT (1990).
+//
+// On CPUs group b takes the positions share[b] ... share[b + 1] - 1, which are of equal work.
 
 #include "kry.clh"
 #include "direction.clh"
@@ -22,8 +24,9 @@ typedef struct jds {
 } jds;
 
 #define JDS                                                                                         \
-    int rows, int diagonals, int flux, global const int *restrict jagged, global const int *restrict perm, \
-        global const int *restrict col, global const VAL *restrict val, global const REAL *restrict surplus
+    int rows, int diagonals, int flux, global const int *restrict share, global const int *restrict jagged, \
+        global const int *restrict perm, global const int *restrict col, global const VAL *restrict val, \
+        global const REAL *restrict surplus
 #define JDS_PASS { rows, diagonals, flux, jagged, perm, col, val, surplus }
 
 #if PACK == 1
@@ -94,7 +97,7 @@ kernel void jds_apply(JDS, ACC alpha, global const REAL *restrict x, long x0, AC
     const jds A = JDS_PASS;
     const factor v = { x + x0 };
     y += y0;
-    for (int first = first_pack(); first < rows; first = next_pack(first)) {
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         SUM sum[PACK];
         jds_sums(&A, &v, first, sum);
         for (int l = 0; l < PACK && first + l < rows; l++) {
@@ -113,7 +116,7 @@ kernel void jds_residual(JDS, global const REAL *b, long b0, global const REAL *
     const jds A = JDS_PASS;
     const factor v = { x + x0 };
     b += b0, r += r0;
-    for (int first = first_pack(); first < rows; first = next_pack(first)) {
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         SUM sum[PACK];
         jds_sums(&A, &v, first, sum);
         for (int l = 0; l < PACK && first + l < rows; l++) {
@@ -132,7 +135,7 @@ kernel void jds_apply_dot(JDS, global const REAL *restrict x, long x0, global RE
     const factor v = { x + x0 };
     TOTAL dot = NO_TOTAL;
     y += y0;
-    for (int first = first_pack(); first < rows; first = next_pack(first)) {
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         SUM sum[PACK];
         jds_sums(&A, &v, first, sum);
         for (int l = 0; l < PACK && first + l < rows; l++) {
@@ -154,7 +157,7 @@ kernel void jds_relax(JDS, ACC c, global const REAL *restrict d, long d0, global
     const jds A = JDS_PASS;
     const factor v = { x + x0 };
     d += d0, b += b0, y += y0;
-    for (int first = first_pack(); first < rows; first = next_pack(first)) {
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         SUM sum[PACK];
         jds_sums(&A, &v, first, sum);
         for (int l = 0; l < PACK && first + l < rows; l++) {
@@ -178,7 +181,7 @@ kernel void jds_apply_direction(JDS, DIRECTION_PARAMS, global const REAL *restri
     ACC beta;
     const int go_on = begin_direction(DIRECTION_PASS, lane, &beta) == GO_ON;
     const factor v = { z, old, (REAL)beta, 1 };
-    for (int first = first_pack(); first < rows && go_on; first = next_pack(first)) {
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end && go_on; first += pack_step()) {
         SUM sum[PACK];
         jds_sums(&A, &v, first, sum);
         for (int l = 0; l < PACK && first + l < rows; l++) {
@@ -205,7 +208,7 @@ kernel void jds_apply_block(JDS, int vectors, ACC alpha, global const REAL *rest
     const jds A = JDS_PASS;
     const factor v = factor_of(x + x0, x_pitch, vectors);
     y += y0;
-    for (int first = first_pack(); first < rows; first = next_pack(first)) {
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         SUM sum;
         jds_sums(&A, &v, first, &sum);
         row_scaled_block(alpha, sum, beta, y + perm[first], y_pitch, vectors);
@@ -223,7 +226,7 @@ kernel void jds_relax_block(JDS, int vectors, int relaxes, ACC c, global const R
     const jds A = JDS_PASS;
     const factor v = factor_of(x + x0, x_pitch, vectors);
     d += d0, b += b0, y += y0;
-    for (int first = first_pack(); first < rows; first = next_pack(first)) {
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         const int row = perm[first];
         const REAL scale = relaxes ? (REAL)c * d[row] : 1;
         SUM sum;

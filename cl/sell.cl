@@ -8,7 +8,6 @@
 // are stored side by side. ALONG, on GPUs: row i begins with column head[i] (slices.cl), and a
 // column is stored as its distance from the one before it in the row. NONE as a column
 // marks padding, which touches neither x nor the sum.
-// ELL: all slices `width` wide; on GPUs one slice of all rows, `stride` of them with padding.
 //   GPU   a row to a work-item, four entries in flight; PAIRS: two rows, which are neighbours
 //   CPU   VW rows to a slice (C = VW), each with a sum of its own: plain loads of columns beat
 //         vectors, whose lanes would have to be taken apart for the gather. block[b] is the first
@@ -16,29 +15,17 @@
 //
 // After M. Kreutzer, G. Hager, G. Wellein, H. Fehske, A. R. Bishop, A unified sparse matrix data
 // format for efficient general sparse matrix-vector multiplication on modern processors with
-// wide SIMD units, SIAM J. Sci. Comput. 36 (2014); ELL after Bell and Garland, SC09 (2009).
+// wide SIMD units, SIAM J. Sci. Comput. 36 (2014).
 
 #pragma once
 #include "kry.clh"
 
 #define FORMAT sell
 
-#if defined(ELL) && defined(KRY_CPU)
-#define SHAPE    int width,
-#define BEGIN(s) ((s) * width * C)
-#define END(s)   (((s) + 1) * width * C)
-#define STEP     C
-#elif defined(ELL)
-#define SHAPE    int stride, int width,
-#define BEGIN(s) (s)
-#define END(s)   (width * stride)
-#define STEP     stride
-#else
 #define SHAPE    global const int *restrict slice_ptr,
 #define BEGIN(s) slice_ptr[s]
 #define END(s)   slice_ptr[(s) + 1]
 #define STEP     C
-#endif
 
 #ifdef PERM
 #define ORDER  global const int *restrict perm,

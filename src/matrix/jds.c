@@ -1,6 +1,7 @@
 /* jds.c - jagged diagonals: rows sorted by falling length, the k-th entries of all rows that have one side by side
  * (Cevahir, Nukada, Matsuoka, ICCS 2009). Kernels: cl/jds.cl. */
 #include "matrix/given.h"
+#include "matrix/sell_fill.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,7 +72,32 @@ static void fill_positions(void *user, int part, int64_t begin, int64_t end)
     }
 }
 
-static kry_status make_stage(kry_matrix *A, const jagged *j, const int32_t *col)
+/* CPUs: share[b] := the first position of group b, of which all have equal work, in whole vectors. */
+static kry_status shares_array(kry_matrix *A, kry_stage *s, const kry_sparse *host, const jagged *j)
+{
+    kry_status st = KRY_OK;
+    const int64_t rows = host->rows, height = kry_vector_width(A->dev, A->shape.type);
+    const int64_t packs = (rows + height - 1) / height;
+    const int64_t groups = A->dev->info.cpu_kernels ? s->groups : 0; /* GPUs share by position */
+    int32_t *begin = NULL, *share = NULL;
+
+    TRY(kry_alloc((size_t)packs + 1, sizeof *begin, &begin));
+    TRY(kry_alloc((size_t)groups + 1, sizeof *share, &share));
+    for (int64_t p = 0; p < rows; p++)
+        begin[p / height + 1] += (int32_t)kry_row_length(host, j->perm[p]);
+    for (int64_t i = 0; i < packs; i++) begin[i + 1] += begin[i];
+    if (groups) kry_equal_shares(begin, packs, share, groups);
+    for (int64_t b = 0; b <= groups; b++)
+        share[b] = (int32_t)(share[b] * height < rows ? share[b] * height : rows);
+    TRY(kry_stage_array(A, s, share, (size_t)groups + 1, sizeof *share));
+done:
+    free(share);
+    free(begin);
+    return st;
+}
+
+static kry_status make_stage(kry_matrix *A, const kry_sparse *host, const jagged *j,
+                             const int32_t *col)
 {
     kry_status st = KRY_OK;
     kry_stage *s = kry_matrix_stage(A, "jds", "");
@@ -80,10 +106,14 @@ static kry_status make_stage(kry_matrix *A, const jagged *j, const int32_t *col)
     kry_stage_int(s, A->shape.rows);
     kry_stage_int(s, j->diagonals);
     kry_stage_int(s, kry_matrix_in_flux_form(A));
+    if (A->dev->info.cpu_kernels)
+        kry_stage_pieces(A, s, kry_cpu_pieces(A->dev, A->slots + A->shape.rows));
+    else
+        kry_stage_rows(A, s, A->shape.rows, 1);
+    TRY(shares_array(A, s, host, j));
     TRY(kry_stage_array(A, s, j->list, (size_t)j->diagonals * 2, sizeof *j->list));
     TRY(kry_stage_array(A, s, j->perm, (size_t)A->shape.rows, sizeof *j->perm));
     TRY(kry_stage_array(A, s, col, (size_t)A->slots, sizeof *col));
-    kry_stage_rows(A, s, A->shape.rows, 1);
     snprintf(A->variant, sizeof A->variant, "%lld jagged diagonals", (long long)j->diagonals);
 done:
     return st;
@@ -102,7 +132,7 @@ kry_status kry_jds_build(kry_matrix *A, const kry_given *given)
     TRY(kry_alloc((size_t)A->slots, sizeof *f.col, &f.col));
     f.slot = A->slot;
     kry_parallel(kry_parts(A->nnz), host->rows, fill_positions, &f);
-    TRY(make_stage(A, &j, f.col));
+    TRY(make_stage(A, host, &j, f.col));
 done:
     free(f.col);
     free(j.list);

@@ -191,9 +191,8 @@ static inline int64_t kry_matrix_slot(const kry_matrix *A, int64_t k)
 /* ELL of the first `width` entries of each row; slots from 0 on. */
 kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width);
 int64_t kry_ell_stride(int64_t rows);
-/* The stage on GPUs, without its last argument, the columns. */
+/* The stage, without its last argument, the columns. */
 kry_stage *kry_ell_begin(kry_matrix *A, int64_t width);
-/* The arguments of sell.cl that only CPUs take, and its groups; col: -1 for padding. */
 /* sell.c: C of the parameters, or the one that suits the device. */
 kry_status kry_sell_height(const kry_device *dev, kry_type type, const kry_matrix_params *p,
                            int *height);
@@ -210,8 +209,6 @@ kry_status kry_sell_choose_bits(const kry_matrix *A, int64_t farthest, int *bits
 kry_stage *kry_sell_stage(kry_matrix *A, int height, int sigma, int bits);
 /* How far apart the columns side by side are at most if these rows, -1: none, are packed to the left. */
 int64_t kry_sell_farthest(const kry_sparse *host, const int32_t *rows, int height);
-kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr,
-                               int64_t slices, int height, const int32_t *col);
 /* COO of what follows the first `skip` entries of each row; slots from `first` on. */
 kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, int64_t first);
 

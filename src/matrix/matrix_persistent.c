@@ -1,6 +1,6 @@
 /*
  * matrix_persistent.c - the product of a stored matrix in a persistent kernel: which matrices it takes, with which
- * preconditioners, and how many groups. Kernels: cl/resident_csr.cl, resident_sell.cl and resident_dia.cl, of which
+ * preconditioners, and how many groups. Kernels: cl/resident_csr.cl, resident_ell.cl, resident_sell.cl and resident_dia.cl, of which
  * cl/resident_matrix.clh says how. What runs them is src/operator/resident.c.
  */
 #include "matrix/matrix.h"
@@ -271,8 +271,8 @@ static kry_status check(const kry_matrix *A)
 {
     kry_status st = KRY_OK;
     const kry_stage *stage = &A->stage[0];
-    const bool has_loop =
-        !strcmp(stage->stem, "csr") || !strcmp(stage->stem, "sell") || !strcmp(stage->stem, "dia");
+    const bool has_loop = !strcmp(stage->stem, "csr") || !strcmp(stage->stem, "ell") ||
+                          !strcmp(stage->stem, "sell") || !strcmp(stage->stem, "dia");
 
     CHECK(!kry_device_is_host(A->dev) && A->shape.rows > 0 && A->shape.rows == A->shape.cols,
           KRY_ERR_UNSUPPORTED, "no kernels for that");
@@ -295,7 +295,9 @@ static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, kry_
     char stem[32], defines[KRY_STAGE_DEFINES], held[40] = "", text[KRY_STAGE_DEFINES + 100];
 
     snprintf(stem, sizeof stem, "resident_%s", stage->stem);
-    kry_stage_defines(A, stage, A->stored, A->surplus != NULL, defines);
+    kry_stage with_defines = *stage;
+    with_defines.plain = false; /* resident_matrix.clh knows FLUX and SURPLUS */
+    kry_stage_defines(A, &with_defines, A->stored, A->surplus != NULL, defines);
     if (s.held)
         snprintf(held, sizeof held, " -DHELD=%d%s", s.held,
                  is_dia(A) && s.columns ? " -DKEEPS_COLUMNS" : "");

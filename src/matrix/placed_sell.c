@@ -204,7 +204,7 @@ typedef struct layout {
 
 static layout padded_layout(const kry_stage *s)
 {
-    enum { ROWS, STRIDE, WIDTH, COL };
+    enum { ROWS, STRIDE, WIDTH, FLUX, COL };
     const cl_mem col = s->value[COL].buffer;
     return (layout){ .rows = s->value[ROWS].number,
                      .stride = s->value[STRIDE].number,

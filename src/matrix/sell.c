@@ -172,8 +172,7 @@ done:
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-/* Cut the slices into `pieces` shares of equal work: piece b begins with slice share[b]. */
-static void equal_shares(const int32_t *slice_ptr, int64_t slices, int32_t *share, int64_t pieces)
+void kry_equal_shares(const int32_t *slice_ptr, int64_t slices, int32_t *share, int64_t pieces)
 {
     int64_t work = slice_ptr[slices] + slices, i = 0;
     for (int64_t b = 0; b < pieces; b++) {
@@ -183,8 +182,9 @@ static void equal_shares(const int32_t *slice_ptr, int64_t slices, int32_t *shar
     share[0] = 0, share[pieces] = (int32_t)slices;
 }
 
-kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr,
-                               int64_t slices, int height, const int32_t *col)
+/* The arguments that only CPUs take, and the groups; col: -1 for padding. */
+static kry_status cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr, int64_t slices,
+                             int height, const int32_t *col)
 {
     kry_status st = KRY_OK;
     int64_t pieces = kry_cpu_pieces(A->dev, slice_ptr[slices] + A->shape.rows);
@@ -192,7 +192,7 @@ kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice
 
     TRY(kry_alloc((size_t)pieces + 1, sizeof *share, &share));
     TRY(kry_alloc((size_t)slices, sizeof *full, &full));
-    equal_shares(slice_ptr, slices, share, pieces);
+    kry_equal_shares(slice_ptr, slices, share, pieces);
     kry_sell_find_full(slice_ptr, slices, height, col, full);
     kry_stage_int(s, pieces);
     kry_stage_int(s, A->shape.rows);
@@ -238,8 +238,7 @@ static kry_status make_stage(kry_matrix *A, const kry_slices *c, const int32_t *
     kry_status st = KRY_OK;
     kry_stage *s = kry_sell_stage(A, c->height, c->sigma, bits);
 
-    if (A->dev->info.cpu_kernels)
-        TRY(kry_sell_cpu_arrays(A, s, c->slice_ptr, c->count, c->height, col));
+    if (A->dev->info.cpu_kernels) TRY(cpu_arrays(A, s, c->slice_ptr, c->count, c->height, col));
     TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->count + 1, sizeof *c->slice_ptr));
     if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
     TRY(columns_array(A, s, col, base, c->height, bits));

@@ -27,4 +27,8 @@ void kry_sell_narrow(const int32_t *col, int64_t slots, int height, const int32_
 void kry_sell_find_full(const int32_t *slice_ptr, int64_t slices, int height, const int32_t *col,
                         int32_t *full);
 
+/* sell.c: cut the slices, of which number i has the slots slice_ptr[i] ... slice_ptr[i + 1] - 1, into `pieces` shares of
+ * equal work: piece b begins with slice share[b], share[pieces] = slices. */
+void kry_equal_shares(const int32_t *slice_ptr, int64_t slices, int32_t *share, int64_t pieces);
+
 #endif
