@@ -5,7 +5,9 @@
 #include "page/text.h"
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 static const double first_seconds = 0.5, between_seconds = 0.1;
@@ -52,4 +54,55 @@ void progress_erase(progress *p)
 {
     if (p->on_screen) fputs("\r\033[K", stderr);
     p->on_screen = false;
+}
+
+/* ---- compiling ------------------------------------------------------------------------ */
+
+/* Compiling counts as going on until its seconds have not grown for so many looks, LOOK_NS apart. */
+enum { LOOK_NS = 100000000, IDLE_LOOKS = 15 };
+
+static void *watch_compiling(void *user)
+{
+    const struct timespec look = { .tv_nsec = LOOK_NS };
+    compiling *c = user;
+    double before = 0;
+    int idle = 0;
+    bool on_screen = false;
+
+    while (!atomic_load(&c->stop)) {
+        int64_t programs;
+        const double seconds = kry_device_compile_seconds(c->device, &programs);
+        idle = seconds > before ? 0 : idle + 1;
+        before = seconds;
+        const bool shows = seconds >= 1 && programs > 0 && idle < IDLE_LOOKS;
+        if (shows)
+            fprintf(stderr, "\r\033[Kcompiling kernels for this device, once: %" PRId64, programs);
+        else if (on_screen)
+            fputs("\r\033[K", stderr);
+        on_screen = shows;
+        fflush(stderr);
+        nanosleep(&look, NULL);
+    }
+    if (on_screen) fputs("\r\033[K", stderr), fflush(stderr);
+    return NULL;
+}
+
+void compiling_begin(compiling *c, const kry_device *device)
+{
+    sigset_t all, old;
+
+    if (!progress_wanted()) return;
+    c->device = device;
+    sigfillset(&all); /* Ctrl-C is for the thread that solves */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    c->runs = !pthread_create(&c->thread, NULL, watch_compiling, c);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void compiling_end(compiling *c)
+{
+    if (!c->runs) return;
+    atomic_store(&c->stop, true);
+    pthread_join(c->thread, NULL);
+    c->runs = false;
 }

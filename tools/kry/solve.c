@@ -28,6 +28,7 @@ typedef struct solve {
     int64_t rows; /* that this process solves for */
     double *x;    /* rows-by-columns; for a matrix that is not square, cols-by-columns */
     progress progress;
+    compiling compiling;
     kry_report *page; /* of --html: what is kept of the run; NULL: nothing is */
 } solve;
 
@@ -39,6 +40,7 @@ static double work_clock(const solve *s)
 
 static void solve_release(solve *s)
 {
+    compiling_end(&s->compiling);
     kry_report_release(&s->page);
     rhs_release(&s->rhs);
     free(s->x);
@@ -201,6 +203,7 @@ static kry_status solve_system(solve *s)
     if (interrupt_came() && end->reason == KRY_MONITOR_STOP)
         snprintf(end->why, sizeof end->why, "Ctrl-C at iteration %lld", (long long)end->iterations);
 done:
+    compiling_end(&s->compiling);
     progress_erase(&s->progress);
     return st < 0 ? st : KRY_OK;
 }
@@ -303,6 +306,7 @@ static kry_status prepare(solve *s)
     r->type = options_type(o);
     r->seed = options_whole(o->seed, 1);
     TRY(ranks_device(o->device, o->html != NULL, &s->device));
+    if (!o->json && ranks_report()) compiling_begin(&s->compiling, s->device);
     if (o->html) TRY(ranks_agree(kry_report_begin(s->device, &s->page)));
     /* On several devices algebraic multigrid needs the entries of the matrix. */
     if (f.modes && !f.stencil && kry_team_size(s->device) > 1) f.stored = true;
