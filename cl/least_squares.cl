@@ -8,13 +8,17 @@
 #include "kry.clh"
 #include "direction.clh"
 
-// Behind STATE_VALUE. Both methods: alpha, beta, ||r||, ||A'r||, the sum of squares that estimates ||A||^2, and
-// what w has to be multiplied by; then those of LSQR, then those of LSMR, by the names of the papers.
+// Behind STATE_VALUE. Both methods: alpha, beta, ||r||, ||A'r||, the sum of squares that estimates ||A||^2, what w
+// has to be multiplied by; rho, the entries on the diagonal of the bidiagonal matrix, of which alphabar is to become the
+// next (rhobar in LSQR's paper), and rhobar, those of LSMR's second one, with the rotation that made it and the largest and
+// the smallest but for the last, which estimate the condition number: -1 where there are none. Then those of LSMR, or of
+// LSQR, by the names of the papers.
 enum {
-    ALPHA = STATE_VALUE + 1, BETA, NORM_R, NORM_AR, NORM_A2, W_SCALE, RHO, RHOBAR,
-    PHIBAR, // of LSQR alone
-    ALPHABAR = PHIBAR, CBAR, SBAR, ZETA, ZETABAR, BETADD, BETAD, RHOD_OLD, TAUTILDE_OLD, THETATILDE,
-    SCALARS
+    ALPHA = STATE_VALUE + 1, BETA, NORM_R, NORM_AR, NORM_A2, W_SCALE, RHO, ALPHABAR, RHOBAR, CBAR, SBAR, LARGEST,
+    SMALLEST,
+    ZETA, ZETABAR, BETADD, BETAD, RHOD_OLD, TAUTILDE_OLD, THETATILDE,
+    SCALARS,
+    PHIBAR = ZETA // of LSQR
 };
 
 // The first scalars of both. One group.
@@ -27,25 +31,34 @@ enum {
     const ACC alpha = sqrt(VALUE_OF(finish_sum(v_part, v_count, lane)));                      \
     if (get_local_id(0) != 0) return;                                                         \
     step[ALPHA] = alpha, step[BETA] = step[NORM_R] = beta, step[NORM_AR] = alpha * beta;      \
-    step[NORM_A2] = 0, step[W_SCALE] = alpha > 0 ? 1 / alpha : 0;
+    step[NORM_A2] = 0, step[W_SCALE] = alpha > 0 ? 1 / alpha : 0;                             \
+    step[ALPHABAR] = alpha, step[RHO] = step[RHOBAR] = step[CBAR] = 1, step[SBAR] = 0;        \
+    step[LARGEST] = step[SMALLEST] = -1;
 
 kernel void lsqr_begin(BEGIN_PARAMS)
 {
     BEGIN(beta, alpha)
-    step[RHOBAR] = alpha, step[PHIBAR] = beta;
+    step[PHIBAR] = beta;
 }
 
 kernel void lsmr_begin(BEGIN_PARAMS)
 {
     BEGIN(beta, alpha)
-    step[RHO] = step[RHOBAR] = step[CBAR] = step[RHOD_OLD] = 1;
-    step[SBAR] = step[ZETA] = step[BETAD] = step[TAUTILDE_OLD] = step[THETATILDE] = 0;
-    step[ALPHABAR] = alpha, step[ZETABAR] = alpha * beta, step[BETADD] = beta;
+    step[RHOD_OLD] = 1, step[ZETA] = step[BETAD] = step[TAUTILDE_OLD] = step[THETATILDE] = 0;
+    step[ZETABAR] = alpha * beta, step[BETADD] = beta;
 }
 
-// Judge ||r|| and ||A'r||; u := q / alpha - alpha / beta u, q = A v; part[group] := u.u. With n = 0 the
+// The condition number as LSMR's second bidiagonal matrix shows it, of which cbar rhobar is the last entry on the
+// diagonal so far (Fong and Saunders, section 5.4).
+ACC condition_of(global const ACC *restrict step)
+{
+    const ACC last = step[CBAR] * step[RHOBAR], least = step[SMALLEST] < 0 ? last : fmin(step[SMALLEST], last);
+    return fmax(step[LARGEST], last) / least;
+}
+
+// Judge ||r||, ||A'r|| and the condition number; u := q / alpha - alpha / beta u, q = A v; part[group] := u.u. With n = 0 the
 // stopping test alone.
-kernel void bidiagonal_left(long n ROWS_PARAMS, int iteration, int slot, ACC target, ACC rtol,
+kernel void bidiagonal_left(long n ROWS_PARAMS, int iteration, int slot, ACC target, ACC rtol, ACC conlim,
                             global const ACC *restrict step, global ACC *restrict state,
                             global ACC *restrict history, global const REAL *restrict q,
                             global REAL *restrict u, global TOTAL *restrict part)
@@ -61,11 +74,13 @@ kernel void bidiagonal_left(long n ROWS_PARAMS, int iteration, int slot, ACC tar
         stop = STOP_NOT_FINITE;
     else if (fresh && (r <= target || ar <= rtol * sqrt(step[NORM_A2]) * r))
         stop = STOP_CONVERGED;
+    else if (fresh && conlim > 0 && condition_of(step) > conlim)
+        stop = STOP_MATRIX;
     if (get_global_id(0) == 0) {
         for (int i = ALPHA; i < SCALARS; i++) state[i] = step[i];
         state[STATE_STOP] = stop;
         state[STATE_ITERATION] = fresh ? (ACC)iteration : step[STATE_ITERATION];
-        state[STATE_VALUE] = fresh ? r : step[STATE_VALUE];
+        state[STATE_VALUE] = !fresh ? step[STATE_VALUE] : stop == STOP_MATRIX ? condition_of(step) : r;
         if (fresh) history[slot] = r * r;
     }
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
@@ -105,7 +120,7 @@ kernel void bidiagonal_right(long n ROWS_PARAMS, global const TOTAL *restrict u_
     if (get_local_id(0) == 0 && go_on) part[get_group_id(0)] = sum;
 }
 
-// What both updates begin with: the new beta and alpha, and whether to go on.
+// What both updates begin with: the new beta and alpha, whether to go on, and the rotations of Fong and Saunders.
 #define UPDATE_PARAMS                                                                         \
     long n, global const TOTAL *restrict u_part, int u_count,                                 \
         global const TOTAL *restrict v_part, int v_count, global const ACC *restrict state,   \
@@ -116,25 +131,42 @@ kernel void bidiagonal_right(long n ROWS_PARAMS, global const TOTAL *restrict u_
     const ACC alpha = sqrt(VALUE_OF(finish_sum(v_part, v_count, lane)));                      \
     const int go_on = state[STATE_STOP] == GO_ON, leads = go_on && get_global_id(0) == 0;     \
     const REAL by_z = alpha > 0 ? (REAL)(1 / alpha) : 0, by_w = (REAL)state[W_SCALE];         \
+    const ACC rho = hypot(state[ALPHABAR], beta), c = state[ALPHABAR] / rho, s = beta / rho;  \
+    const ACC theta = s * alpha, thetabar = state[SBAR] * rho;                                \
+    const ACC rhobar = hypot(state[CBAR] * rho, theta);                                       \
+    const ACC cbar = state[CBAR] * rho / rhobar, sbar = theta / rhobar;                       \
     if (get_global_id(0) == 0)                                                                \
         for (int i = 0; i < SCALARS; i++) step[i] = state[i];                                 \
     if (leads) {                                                                              \
         step[ALPHA] = alpha, step[BETA] = beta, step[W_SCALE] = 1;                            \
         step[NORM_A2] = state[NORM_A2] + state[ALPHA] * state[ALPHA] + beta * beta;           \
+        step[RHO] = rho, step[RHOBAR] = rhobar, step[CBAR] = cbar, step[SBAR] = sbar;         \
+        step[ALPHABAR] = c * alpha;                                                           \
+        keep_extremes(state, step);                                                           \
     }                                                                                         \
     if (!go_on) n = 0;
 
-// x += phi / rho w,  w := z / alpha - theta / rho w, z = v without a preconditioner
+// The largest and the smallest of the entries rhobar that no rotation will change any more: those before the last step.
+// NORM_A2 is 0 in the first step.
+void keep_extremes(global const ACC *restrict state, global ACC *restrict step)
+{
+    const ACC rhobar = state[RHOBAR], smallest = state[SMALLEST];
+    if (state[NORM_A2] == 0) return;
+    step[LARGEST] = fmax(state[LARGEST], rhobar);
+    step[SMALLEST] = smallest < 0 ? rhobar : fmin(smallest, rhobar);
+}
+
+// x += phi / rho w,  w := z / alpha - theta / rho w, z = v without a preconditioner. c and s have the signs of LSMR's
+// paper, and phibar those that make it the same.
 kernel void lsqr_update(UPDATE_PARAMS, global REAL *restrict w, global REAL *restrict x, long x0)
 {
     BEGIN_UPDATE(beta, alpha)
-    const ACC rho = hypot(state[RHOBAR], beta), c = state[RHOBAR] / rho, s = beta / rho;
-    const ACC phibar = s * state[PHIBAR];
+    const ACC phibar = -s * state[PHIBAR];
     if (leads) {
-        step[RHO] = rho, step[RHOBAR] = -c * alpha, step[PHIBAR] = phibar;
-        step[NORM_R] = phibar, step[NORM_AR] = phibar * alpha * fabs(c);
+        step[PHIBAR] = phibar;
+        step[NORM_R] = fabs(phibar), step[NORM_AR] = fabs(phibar * alpha * c);
     }
-    const REAL by_x = (REAL)(c * state[PHIBAR] / rho), by_old = (REAL)(s * alpha / rho);
+    const REAL by_x = (REAL)(c * state[PHIBAR] / rho), by_old = (REAL)(theta / rho);
     x += x0;
 #define LSQR(TYPE, LOAD, STORE)                               \
     {                                                         \
@@ -169,14 +201,9 @@ kernel void lsmr_update(UPDATE_PARAMS, global REAL *restrict w, global REAL *res
                         global REAL *restrict hbar)
 {
     BEGIN_UPDATE(beta, alpha)
-    const ACC rho = hypot(state[ALPHABAR], beta), c = state[ALPHABAR] / rho, s = beta / rho;
-    const ACC theta = s * alpha, thetabar = state[SBAR] * rho;
-    const ACC rhobar = hypot(state[CBAR] * rho, theta);
-    const ACC cbar = state[CBAR] * rho / rhobar, sbar = theta / rhobar;
     const ACC zeta = cbar * state[ZETABAR], zetabar = -sbar * state[ZETABAR];
     if (leads) {
-        step[RHO] = rho, step[RHOBAR] = rhobar, step[CBAR] = cbar, step[SBAR] = sbar;
-        step[ALPHABAR] = c * alpha, step[ZETA] = zeta, step[ZETABAR] = zetabar;
+        step[ZETA] = zeta, step[ZETABAR] = zetabar;
         step[NORM_AR] = fabs(zetabar);
         lsmr_residual(state, c, s, thetabar, rhobar, zeta, step);
     }

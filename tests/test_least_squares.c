@@ -496,6 +496,128 @@ static void solve__any_size(void **state)
         }
 }
 
+/* ---- the condition number --------------------------------------------------------------------------- */
+
+/* What LSMR's paper takes for it after so many steps: the largest over the smallest diagonal entry of the triangle that is
+ * left of the transpose of the triangle that is left of the bidiagonal matrix. */
+static double plain_condition(const matrix *A, const double *b, int steps)
+{
+    long double *u = calloc((size_t)A->rows, sizeof *u), *v = calloc((size_t)A->cols, sizeof *v);
+    assert_true(u && v);
+    for (int64_t i = 0; i < A->rows; i++) u[i] = b[i];
+    (void)normalise(A->rows, u);
+    long double alphabar = bidiagonal(A, true, 0, u, v), alpha = alphabar;
+    long double last = 0, above = 0, largest = 0, least = INFINITY; /* last: not yet rotated */
+    for (int k = 1; k <= steps; k++) {
+        const long double beta = bidiagonal(A, false, alpha, u, v);
+        alpha = bidiagonal(A, true, beta, u, v);
+        const long double rho = hypotl(alphabar, beta), theta = beta / rho * alpha;
+        alphabar *= alpha / rho;
+        if (k > 1) { /* the rotation of the column before */
+            const long double done = hypotl(last, above);
+            largest = fmaxl(largest, done), least = fminl(least, done);
+            last = last / done * rho;
+        } else {
+            last = rho;
+        }
+        above = theta;
+    }
+    largest = fmaxl(largest, last), least = fminl(least, last);
+    free(u), free(v);
+    return (double)(largest / least);
+}
+
+static void solve__condition_follows_the_paper(void **state)
+{
+    kry_type type = type_of(state);
+    matrix A[2] = { differences(type, 0), differences(type, 0.1) };
+
+    for (int i = 0; i < 4; i++) {
+        const int steps = i < 2 ? 1 : 12;
+        double *b = rhs_of(type, A[i % 2].rows);
+        for (int m = 0; m < 2; m++) {
+            char more[60];
+            snprintf(more, sizeof more, "stop=never maxit=%d", steps);
+            outcome o = solve(&A[i % 2], type, b, words_of(m, more));
+            const double want = plain_condition(&A[i % 2], b, steps);
+            NEAR(o.res.condition, want, (type == KRY_F32 ? 1e-3 : 1e-9) * want, "%s, %d steps",
+                 methods[m], steps);
+            outcome_release(&o);
+        }
+        free(b);
+    }
+    for (int i = 0; i < 2; i++) matrix_release(&A[i]);
+}
+
+/* A := (I - 2 u u') D (I - 2 v v') with random u and v and D from 1 down to 1 / condition. */
+static matrix with_condition(kry_type type, int64_t rows, int64_t cols, double condition)
+{
+    matrix A = { rows,
+                 cols,
+                 rows * cols,
+                 calloc((size_t)rows + 1, sizeof *A.row_ptr),
+                 calloc((size_t)(rows * cols), sizeof *A.col),
+                 calloc((size_t)(rows * cols), sizeof *A.val) };
+    long double u[64], v[64];
+
+    assert_true(A.row_ptr && A.col && A.val && rows <= 64 && cols <= rows);
+    for (int64_t i = 0; i < rows; i++) u[i] = random_number(KRY_F64);
+    for (int64_t j = 0; j < cols; j++) v[j] = random_number(KRY_F64);
+    (void)normalise(rows, u), (void)normalise(cols, v);
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < cols; j++) {
+            long double sum = 0;
+            for (int64_t k = 0; k < cols; k++)
+                sum += ((i == k) - 2 * u[i] * u[k]) *
+                       powl(condition, -(long double)k / (cols - 1)) * ((j == k) - 2 * v[j] * v[k]);
+            A.col[i * cols + j] = (int32_t)j, A.val[i * cols + j] = to_type(type, (double)sum);
+        }
+        A.row_ptr[i + 1] = (i + 1) * cols;
+    }
+    return A;
+}
+
+/* Singular values that are known; a limit that is met ends the solve, one that is not changes nothing. */
+static void solve__condition_limit(void **state)
+{
+    kry_type type = type_of(state);
+
+    for (int i = 0; i < 4; i++) {
+        const double condition = type == KRY_F32 ? 20 << i : 30 * pow(10, i);
+        const int64_t cols = 16 + random_below(8);
+        matrix A = with_condition(type, cols + (i % 2 ? 20 : 3), cols, condition);
+        double *b = random_array(type, A.rows);
+        for (int m = 0; m < 2; m++) {
+            char more[100];
+            const char *rtol = type == KRY_F32 ? "rtol=1e-5" : "rtol=1e-11";
+            snprintf(more, sizeof more, "%s maxit=2000 precond=none", rtol);
+            outcome o = solve(&A, type, b, words_of(m, more));
+            assert_int_equal(o.status, KRY_OK);
+            NEAR(log(o.res.condition / condition), 0, log(100), "case %d, %s", i, methods[m]);
+            assert_true(o.res.norm_A >= 0.99 && o.res.norm_A < 30);
+            const double estimate = o.res.condition;
+            const int64_t iterations = o.res.iterations;
+            outcome_release(&o);
+            snprintf(more, sizeof more, "%s maxit=2000 precond=none conlim=%g", rtol,
+                     1000 * condition);
+            o = solve(&A, type, b, words_of(m, more));
+            assert_int_equal(o.status, KRY_OK);
+            assert_int_equal(o.res.iterations, iterations);
+            outcome_release(&o);
+            snprintf(more, sizeof more, "%s maxit=2000 precond=none conlim=%g", rtol, estimate / 4);
+            o = solve(&A, type, b, words_of(m, more));
+            assert_int_equal(o.status, KRY_NOT_CONVERGED);
+            assert_int_equal(o.res.reason, KRY_ILL_CONDITIONED);
+            assert_non_null(strstr(o.res.why, "above conlim"));
+            assert_true(o.res.condition > estimate / 4 && o.res.iterations < iterations);
+            NEAR(o.res.true_residual, o.residual, 1e-4 * o.res.norm_b, "the residual");
+            outcome_release(&o);
+        }
+        free(b);
+        matrix_release(&A);
+    }
+}
+
 /* ---- preconditioners, refusals ------------------------------------------------------------------ */
 
 static kry_status scale(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -626,6 +748,10 @@ static void create__refuses(void **state)
                 KRY_ERR_SHAPE, "256");
         REFUSES(kry_solver_create(op, words_of(m, "stop=backward"), NULL, NULL, &S),
                 KRY_ERR_UNSUPPORTED, "no stop=backward");
+        REFUSES(kry_solver_create(op, words_of(m, "conlim=1"), NULL, NULL, &S), KRY_ERR_ARGUMENT,
+                "conlim = 1 is not above 1");
+        REFUSES(kry_solver_create(op, words_of(m, "stop=never maxit=9 conlim=9"), NULL, NULL, &S),
+                KRY_ERR_ARGUMENT, "conlim = 9 ends a solve");
         REFUSES(kry_solver_create(op, words_of(m, "precision=mixed"), NULL, NULL, &S),
                 KRY_ERR_UNSUPPORTED, "not for mixed precision");
         OK(kry_op_create(device(), &table, NULL, &shape, &M));
@@ -700,6 +826,8 @@ int main(void)
         BOTH(solve__square),
         BOTH(solve__orthogonal_to_the_range),
         BOTH(solve__any_size),
+        FOUR(solve__condition_follows_the_paper),
+        BOTH(solve__condition_limit),
         BOTH(solve__preconditioner),
         BOTH(column_scaling__lengths),
         BOTH(column_scaling__fewer_iterations),

@@ -26,7 +26,8 @@ extern "C" {
     X(KRY_INDEFINITE_PRECOND, "indefinite_preconditioner", KRY_BREAKDOWN)        \
     X(KRY_NOT_FINITE, "not_finite", KRY_BREAKDOWN)                               \
     X(KRY_DIVERGED, "diverged", KRY_BREAKDOWN)                                   \
-    X(KRY_BROKE_DOWN, "breakdown", KRY_BREAKDOWN)
+    X(KRY_BROKE_DOWN, "breakdown", KRY_BREAKDOWN)                                \
+    X(KRY_ILL_CONDITIONED, "ill_conditioned", KRY_NOT_CONVERGED) /* lsqr, lsmr */
 
 typedef enum kry_reason {
 #define KRY_REASON_ENUM(name, word, status) name,
@@ -118,6 +119,9 @@ typedef struct kry_pcg_params {
         guesses; /* 1 to 32: kry_solve adds to x, before it begins, what makes its residual least among the
                         corrections that this many solves before have found (docs/guess.md), and keeps
                         2 n-vectors for each and one more; 0: x is what it begins with */
+    /* lsqr, lsmr: above 1, end with KRY_ILL_CONDITIONED once the condition number of A N is estimated to be larger: x
+     * has then what the data say of it, and not yet what rounding and noise say (1e8 in SciPy). 0: no limit */
+    double conlim;
 } kry_pcg_params;
 #define KRY_PCG(...) KRY_PARAMS(kry_pcg_params, __VA_ARGS__)
 
@@ -410,6 +414,9 @@ struct kry_result {
      * its columns; 0: A is taken as it is. History, `residual` and monitors are then those of the scaled system, times
      * ||b|| over its norm; true residuals are those of A. */
     double row_span, column_span;
+    /* Of lsqr and lsmr: estimates of ||A N||, a Frobenius norm, and of the condition number of A N, N the preconditioner
+     * from the right, by what the iterations have seen of A; else 0. */
+    double norm_A, condition;
 };
 
 /* kry_solve and kry_solve_host for a `result` of as many bytes; kry.h says who calls them. */

@@ -123,7 +123,7 @@ def _short(value):
     return f'{value:.4g}' if isinstance(value, float) else str(value)
 
 
-_words = {i: text(lib.kry_reason_word(i)) for i in range(lib.KRY_BROKE_DOWN + 1)}
+_words = {i: text(lib.kry_reason_word(i)) for i in range(lib.KRY_ILL_CONDITIONED + 1)}
 
 
 def result_of(r, status, device, matrix):

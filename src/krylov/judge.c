@@ -78,6 +78,7 @@ void kry_judge_begin(kry_judge *J, double norm_b, double inconsistent)
     kry_judge_aim(J);
     J->aimed = J->target;
     J->gradient = J->last_gradient = INFINITY;
+    J->norm_AN = J->condition = 0;
     J->last_claim = -1, J->least = INFINITY;
     J->in_vain = 0, J->restarts = -1, J->told = false;
 }
@@ -116,6 +117,7 @@ void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, co
     res->restarts = J->restarts > 0 ? J->restarts : 0;
     res->norm_b = J->norm_b;
     res->target = J->target;
+    res->norm_A = J->norm_AN, res->condition = J->condition;
 }
 
 /* The recurrence says that it has converged, and the true residual that it has not: another cycle
@@ -239,7 +241,8 @@ static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, 
                   t);
         return KRY_ITERATIONS_DONE;
     }
-    if (s->end == KRY_END_CONVERGED || (s->end && J->last_claim >= 0 && !J->drop)) {
+    const bool limited = s->end == KRY_END_MATRIX && J->words[1]->reason == KRY_ILL_CONDITIONED;
+    if (s->end == KRY_END_CONVERGED || (s->end && !limited && J->last_claim >= 0 && !J->drop)) {
         kry_print(why, size,
                   "the recurrence claims %.3e, but ||b - A x|| stays at %.3e: the limit of "
                   "this precision for this matrix",

@@ -29,6 +29,7 @@ typedef struct kry_judge {
     double
         gradient; /* least squares: ||A'r|| / (||A|| ||r||) of the last true residual, which is 0 at
                           the solution whatever ||r|| is; infinite: another problem, or not known */
+    double norm_AN, condition; /* least squares: as norm_A and condition in kry_result; else 0 */
     bool
         regular; /* least squares: A is square and not promised to be singular, so that A x = b is wanted */
     double last_claim;    /* true residual that the next one is compared with; < 0: none yet */

@@ -12,6 +12,7 @@
  * Per step    a product with A and one with A'; words a row 3, a column 8, LSMR 10
  * Waits       none: the scalars live on the device
  * Breakdown   none: where the bidiagonalisation ends x is the solution
+ * Ends        also by conlim: the second bidiagonal matrix of LSMR estimates the condition number for both
  * Source      C. C. Paige, M. A. Saunders, LSQR: an algorithm for sparse linear equations and sparse least
  *             squares, ACM Trans. Math. Softw. 8 (1982), 43-71, doi:10.1145/355984.355989; D. C.-L. Fong,
  *             M. A. Saunders, LSMR: an iterative algorithm for sparse least-squares problems, SIAM J. Sci.
@@ -21,11 +22,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { NORM_A2 = STATE_VALUE + 5 }; /* of the scalars of least_squares.cl */
+/* Of the scalars of least_squares.cl. */
+enum {
+    NORM_A2 = STATE_VALUE + 5,
+    RHOBAR = STATE_VALUE + 9,
+    CBAR = STATE_VALUE + 10,
+    LARGEST = STATE_VALUE + 12,
+    SMALLEST = STATE_VALUE + 13
+};
 
 typedef struct least_squares {
     kry_krylov *K; /* borrowed */
     bool lsmr;
+    double conlim;      /* 0: none */
     kry_vec *q;         /* A z: rows; the others have a number a column */
     kry_vec *g, *v, *w; /* N'A'u; v; w or h */
     kry_vec *z, *hbar;  /* N v, NULL where that is v; of LSMR, else NULL */
@@ -85,10 +94,13 @@ static kry_status left(least_squares *S, const kry_turn *turn, bool only_judges)
     const kry_look *L = &S->look;
     const kry_scalar target = kry_scalar_of(L->dev, S->c->goal);
     const kry_scalar rtol = kry_scalar_of(L->dev, kry_judge_gradient_goal(&S->K->judge));
+    const kry_scalar conlim = kry_scalar_of(L->dev, S->conlim);
     kry_chunks rows = kry_chunks_of(S->q);
-    const kry_arg rest[] = { ARG(turn->iteration),  ARG(turn->slot),   ARG_ACC(L->dev, target),
-                             ARG_ACC(L->dev, rtol), ARG(L->step),      ARG(L->state),
-                             ARG(L->history),       ARG(S->q->buffer), ARG(S->c->r->buffer),
+    const kry_arg rest[] = { ARG(turn->iteration),    ARG(turn->slot),
+                             ARG_ACC(L->dev, target), ARG_ACC(L->dev, rtol),
+                             ARG_ACC(L->dev, conlim), ARG(L->step),
+                             ARG(L->state),           ARG(L->history),
+                             ARG(S->q->buffer),       ARG(S->c->r->buffer),
                              ARG(S->uu->buffer) };
 
     if (only_judges)
@@ -155,16 +167,23 @@ done:
     return st;
 }
 
-/* ||A||, as the cycle saw it, or an earlier one. Waits. */
-static kry_status read_norm(least_squares *S)
+/* ||A N|| and the condition number, as the cycle saw them, or an earlier one. Waits. */
+static kry_status read_estimates(least_squares *S)
 {
     kry_status st = KRY_OK;
     kry_device *dev = S->look.dev;
-    const size_t size = kry_acc_size(dev);
-    double room;
+    kry_judge *J = &S->K->judge;
+    const kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
+    double room[STATE_SIZE], v[STATE_SIZE];
 
-    TRY(kry_buffer_read(dev, S->look.state, NORM_A2 * size, size, &room));
-    S->norm_A = fmax(S->norm_A, sqrt(kry_number_at(dev->info.fp64 ? KRY_F64 : KRY_F32, &room, 0)));
+    TRY(kry_buffer_read(dev, S->look.state, 0, STATE_SIZE * kry_acc_size(dev), room));
+    for (int i = 0; i < STATE_SIZE; i++) v[i] = kry_number_at(acc, room, i);
+    S->norm_A = fmax(S->norm_A, sqrt(v[NORM_A2]));
+    J->norm_AN = S->norm_A / S->unit;
+    if (v[NORM_A2] == 0) return KRY_OK; /* no step */
+    const double last = v[CBAR] * v[RHOBAR],
+                 least = v[SMALLEST] < 0 ? last : fmin(v[SMALLEST], last);
+    J->condition = fmax(J->condition, fmax(v[LARGEST], last) / least);
 done:
     return st;
 }
@@ -185,7 +204,7 @@ static kry_status cycle(void *self, kry_cycle *c)
         TRY(update(S));
         TRY(multiply(S));
     }
-    TRY(read_norm(S));
+    TRY(read_estimates(S));
 done:
     return st;
 }
@@ -282,7 +301,7 @@ static kry_status check_transpose(const char *who, const kry_op *op)
                     who, op->table->kind);
 }
 
-static kry_status create(kry_krylov *K, bool lsmr, void **self)
+static kry_status create(kry_krylov *K, const kry_setup *setup, bool lsmr, void **self)
 {
     kry_status st = KRY_OK;
     kry_device *dev = K->A->dev;
@@ -294,6 +313,7 @@ static kry_status create(kry_krylov *K, bool lsmr, void **self)
     TRY(check_transpose(who, K->M));
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K, S->lsmr = lsmr, S->unit = 1;
+    S->conlim = ((const kry_pcg_params *)setup->params)->conlim;
     K->judge.regular = K->A->shape.rows == K->A->shape.cols &&
                        !(K->A->shape.traits & KRY_SINGULAR) && !K->A->null_space;
     const struct {
@@ -317,14 +337,12 @@ done:
 
 static kry_status lsqr_create(kry_krylov *K, const kry_setup *setup, void **self)
 {
-    (void)setup; /* no parameters of its own */
-    return create(K, false, self);
+    return create(K, setup, false, self);
 }
 
 static kry_status lsmr_create(kry_krylov *K, const kry_setup *setup, void **self)
 {
-    (void)setup;
-    return create(K, true, self);
+    return create(K, setup, true, self);
 }
 
 static double bytes(const void *self)
@@ -338,9 +356,16 @@ static double bytes(const void *self)
     return products + (3 * rows + (S->lsmr ? 10 : 8) * cols) * (double)kry_type_size(A->type);
 }
 
+#define ILL_CONDITIONED                                                                            \
+    {                                                                                              \
+        "an estimate of the condition number",                                                     \
+            "is above conlim; x is what the larger singular values determine", KRY_ILL_CONDITIONED \
+    }
+
 const kry_method kry_lsqr_method = {
     .kind = "lsqr",
     .who = "kry_krylov_create",
+    .matrix = ILL_CONDITIONED,
     .takes = KRY_TAKES_RECTANGULAR,
     .create = lsqr_create,
     .cycle = cycle,
@@ -353,6 +378,7 @@ const kry_method kry_lsqr_method = {
 const kry_method kry_lsmr_method = {
     .kind = "lsmr",
     .who = "kry_krylov_create",
+    .matrix = ILL_CONDITIONED,
     .takes = KRY_TAKES_RECTANGULAR,
     .create = lsmr_create,
     .cycle = cycle,

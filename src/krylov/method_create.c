@@ -3,6 +3,7 @@
 #include "krylov/method.h"
 #include "operator/op_parts.h"
 #include "precond/deflation.h"
+#include <math.h>
 #include <stddef.h>
 
 kry_status kry_method_check_stop(const char *who, const kry_method *method, const kry_stop *stop)
@@ -222,13 +223,22 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", method->who);
     TAKE_PARAMS(params, mine, method->who, "KRY_PCG");
-    kry_team_same_fields(A->dev, "xPP" KRY_STOP_FIELDS "xxiiiq", params, sizeof *params);
+    kry_team_same_fields(A->dev, "xPP" KRY_STOP_FIELDS "xxiiiqd", params, sizeof *params);
     kry_team_same(A->dev, &width, sizeof width);
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
     CHECK(params->guesses >= 0 && params->guesses <= KRY_GUESS_MOST, KRY_ERR_ARGUMENT,
           "%s: guesses = %lld; a solve starts from 1 to %d earlier solutions, or from none",
           method->who, (long long)params->guesses, (int)KRY_GUESS_MOST);
+    CHECK(!params->conlim || method->takes == KRY_TAKES_RECTANGULAR, KRY_ERR_UNSUPPORTED,
+          "%s: conlim = %g is a limit of lsqr and lsmr; '%s' has none", method->who, params->conlim,
+          method->kind);
+    CHECK(!params->conlim || (params->conlim > 1 && isfinite(params->conlim)), KRY_ERR_ARGUMENT,
+          "%s: conlim = %g is not above 1 and finite, nor 0 for no limit", method->who,
+          params->conlim);
+    CHECK(!params->conlim || params->stop.test != KRY_STOP_NEVER, KRY_ERR_ARGUMENT,
+          "%s: conlim = %g ends a solve, and stop=never asks for all its iterations", method->who,
+          params->conlim);
     kry_suit suit = { params->check, method->takes, 0 };
     TRY(kry_suit_begin(method->who, A, &suit));
     TRY(kry_krylov_make(

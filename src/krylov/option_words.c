@@ -38,6 +38,8 @@ static const struct entry {
          "refuse a matrix that is not symmetric, or not positive definite by its diagonal"),
     WORD(KRY_OF_KRYLOV, guesses, "guess", TEXT, "guess=project[:K]",
          "project: begin at the best of the last K solutions (K 8; default none)"),
+    WORD(KRY_OF_KRYLOV, conlim, "conlim", REAL, "conlim=C",
+         "lsqr, lsmr: end once the condition number is estimated above C (default: no limit)"),
     WORD(KRY_OF_RELAXATION, omega, "omega", REAL, "omega=W",
          "weight of a relaxation, in (0, 2) (default 1)"),
     WORD(0, stop.rtol, "rtol", REAL, "rtol=T",

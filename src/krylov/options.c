@@ -135,7 +135,7 @@ static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **so
         kry_method_number(o->method), system,
         KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = o->monitor,
                 .monitor_user = o->monitor_user, .resident = o->resident, .check = o->check,
-                .guesses = o->guesses,
+                .guesses = o->guesses, .conlim = o->conlim,
                 .flexible = M && M->shape.traits & KRY_VARYING ? KRY_POLAK_RIBIERE : KRY_RIGID),
         o->width, solver));
 done:

@@ -32,6 +32,7 @@ typedef struct kry_options {
     kry_reorder reorder;
     int64_t guesses; /* 0: none */
     double omega;    /* 0: not given */
+    double conlim;   /* 0: not given */
     kry_stop stop;
     /* of precision=mixed */
     kry_precision precision;

@@ -45,6 +45,10 @@ static void put_result(kry_json *j, const solve_page *s)
     kry_json_real(j, "relative_residual", kry_relative_residual(r, r->residual));
     kry_json_real(j, "true_relative_residual", kry_relative_residual(r, r->true_residual));
     kry_json_real(j, "target_relative", kry_relative_residual(r, r->target));
+    if (r->condition > 0) {
+        kry_json_real(j, "norm_a", r->norm_A);
+        kry_json_real(j, "condition", r->condition);
+    }
     kry_json_real(j, "read_s", kry_report_seconds(s->report, KRY_REPORT_READ));
     kry_json_real(j, "matrix_s", kry_report_seconds(s->report, KRY_REPORT_MATRIX));
     kry_json_real(j, "setup_s", kry_report_seconds(s->report, KRY_REPORT_SETUP));

@@ -98,8 +98,9 @@ static unsigned commands_of_word(const char *name)
 static option_group group_of_word(const char *name)
 {
     static const char *const stopping[] = { "rtol", "atol", "maxit", "stop", "check-every" },
-                             *const expert[] = { "check",  "resident", "guess",      "omega",
-                                                 "scheme", "inner",    "inner-rtol", "delta" };
+                             *const expert[] = { "check", "resident",   "guess",
+                                                 "omega", "conlim",     "scheme",
+                                                 "inner", "inner-rtol", "delta" };
 
     for (size_t i = 0; i < COUNT(stopping); i++)
         if (!strcmp(name, stopping[i])) return ABOUT_STOPPING;

@@ -156,6 +156,10 @@ void report_json(json *j, const report *r)
     json_real(j, "true_relative_residual",
               kry_relative_residual(&r->result, result->true_residual));
     json_real(j, "target_relative", kry_relative_residual(&r->result, result->target));
+    if (result->condition > 0) {
+        json_real(j, "norm_a", result->norm_A);
+        json_real(j, "condition", result->condition);
+    }
     if (result->inconsistent > 0)
         json_real(j, "inconsistent_relative",
                   kry_relative_residual(&r->result, result->inconsistent));
@@ -191,6 +195,8 @@ static void text_outcome(const report *r)
            kry_relative_residual(&r->result, result->true_residual),
            kry_relative_residual(&r->result, result->residual),
            kry_relative_residual(&r->result, result->target));
+    if (result->condition > 0)
+        printf("estimates  condition number %.3g, ||A|| %.3g\n", result->condition, result->norm_A);
     if (r->has_error)
         printf("error      %.4e in the maximum norm, %.4e relative in the 2-norm\n", r->error_inf,
                r->error_rel);
