@@ -17,7 +17,7 @@
  */
 #include "systems.h"
 
-enum { CASES = 1500, FULL_CASES = 40000, SECONDS = 45, BACKWARD_SECONDS = 25 };
+enum { CASES = 1500, FULL_CASES = 40000, SECONDS = 45, BACKWARD_SECONDS = 25, GRID_SECONDS = 20 };
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
@@ -569,6 +569,93 @@ static void backward_case(system_of *s, way *w, kry_type type)
     w->host = w->stays || one_in(3);
 }
 
+/* ---- grids whose outer iteration is in double, beside a device that may have none ----------------- */
+
+static kry_side random_side(void)
+{
+    static const kry_side sides[] = { KRY_DIRICHLET, KRY_DIRICHLET, KRY_DIRICHLET_FACE,
+                                      KRY_NEUMANN };
+    return sides[random_below(COUNT(sides))];
+}
+
+/* Few mixes, for each is compiled; KRY_FULL: any. */
+static void pick_sides(grid *g, int axes)
+{
+    const kry_side D = KRY_DIRICHLET, F = KRY_DIRICHLET_FACE, N = KRY_NEUMANN, P = KRY_PERIODIC;
+    const kry_side mixes[][2][3] = { { { D, D, D }, { D, D, D } },
+                                     { { N, F, N }, { D, N, N } },
+                                     { { P, N, F }, { P, F, D } },
+                                     { { N, N, N }, { N, N, N } } };
+    const int64_t mix = random_below(COUNT(mixes));
+
+    for (int a = 0; a < axes; a++) {
+        const bool any = getenv("KRY_FULL"), round = any && one_in(6);
+        g->low[a] = round ? P : any ? random_side() : mixes[mix][0][a];
+        g->high[a] = round ? P : any ? random_side() : mixes[mix][1][a];
+    }
+}
+
+/* A few points, any sides, coefficients that may jump. */
+static void make_any_grid(system_of *s)
+{
+    static const double jumps[] = { 1, 1e1, 1e3, 1e6 };
+    const double jump = jumps[random_below(COUNT(jumps))];
+    const int axes = one_in(3) ? 3 : 2;
+
+    memset(s, 0, sizeof *s);
+    s->kind = "grid", s->type = KRY_F64, s->scale = pow(10, (double)between(-4, 6));
+    s->grid = &s->sized;
+    s->sized = (grid){ .name = "any", .variable = !one_in(3) };
+    for (int a = 0; a < axes; a++) {
+        s->sized.size[a] = between(1, axes == 3 ? 4 : 10);
+        s->sized.spacing[a] = one_in(2) ? 1 : pow(10, -2 * unit());
+        s->sized.diffusion[a] = one_in(2) ? 1 : pow(10, -3 * unit());
+    }
+    pick_sides(&s->sized, axes);
+    s->n = grid_points(s->grid);
+    s->k = grid_coefficients(s->grid, KRY_F64);
+    for (int64_t i = 0; s->k && i < s->n; i++)
+        if (i % 3 == 0) s->k[i] *= jump;
+    matrix A = grid_matrix(s->grid, s->k);
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
+            *at_place(s, i, A.col[e]) = A.val[e];
+    matrix_release(&A);
+    s->parts = grid_singular(s->grid);
+    s->traits = s->parts ? KRY_SINGULAR | KRY_SYMMETRIC : KRY_POSITIVE | KRY_SYMMETRIC;
+    compress(s);
+    make_rhs(s);
+    make_guess(s);
+}
+
+static void grid_case(system_of *s, way *w, kry_type type)
+{
+    static const char *const methods[] = { "mg",
+                                           "mg",
+                                           "fmg precond=mg",
+                                           "richardson precond=mg:cycle=w",
+                                           "pcg precond=mg:cycle=w",
+                                           "pcg precond=mg",
+                                           "mg precond=mg:cycle=w",
+                                           "cg",
+                                           "pcg precond=jacobi" };
+    const char *method = methods[random_below(COUNT(methods))];
+
+    (void)type;
+    make_any_grid(s);
+    memset(w, 0, sizeof *w);
+    w->krylov = w->mixed = w->stays = w->host = true;
+    snprintf(w->format, sizeof w->format, "csr"); /* of matrices */
+    w->flux = true;
+    add_word(w, "method=%s precision=mixed", method);
+    if (strstr(method, "cg") && one_in(2))
+        add_word(w, " deflation=%s:%d%s", one_in(2) ? "stripes" : "graph", (int)between(1, 4),
+                 one_in(3) ? ",variant=def1" : "");
+    add_tolerance(w, "rtol", pow(10, -2 - 10 * unit()), &w->rtol);
+    add_word(w, " maxit=%d", one_in(2) ? (int)between(1, 5) : 300);
+    w->noted = s->traits & KRY_SINGULAR;
+}
+
 static void run_case(tally *all, long long number, kry_type type, make_case *make)
 {
     static system_of s;
@@ -640,6 +727,12 @@ static void solvers__backward_error_of_what_is_returned(void **state)
     run_cases(backward_case, BACKWARD_SECONDS);
 }
 
+static void solvers__grids_in_mixed_precision(void **state)
+{
+    (void)state;
+    run_cases(grid_case, GRID_SECONDS);
+}
+
 /* Entries so small that corrections from the subspace overflow: not the guess's fault. */
 static void deflation__out_of_range_is_not_the_guess(void **state)
 {
@@ -667,12 +760,14 @@ static void deflation__out_of_range_is_not_the_guess(void **state)
     free(val);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solvers__right_or_honest),
         cmocka_unit_test(solvers__backward_error_of_what_is_returned),
+        cmocka_unit_test(solvers__grids_in_mixed_precision),
         cmocka_unit_test(deflation__out_of_range_is_not_the_guess),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("judge", tests, NULL, close_device);
 }

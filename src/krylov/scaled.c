@@ -134,18 +134,6 @@ static void find_largest(logs *L)
         }
 }
 
-/* largest / smallest of numbers whose logarithms these are; 1 if there are none */
-static double span_of(const double *v, int64_t n)
-{
-    double least = INFINITY, most = -INFINITY;
-
-    for (int64_t i = 0; i < n; i++) {
-        if (!isfinite(v[i])) continue;
-        least = fmin(least, v[i]), most = fmax(most, v[i]);
-    }
-    return most > least ? exp2(most - least) : 1;
-}
-
 /* by := by - share v, but where v is of zeros. Returns the largest |v|. */
 static double divide(double *by, double share, const double *v, int64_t n)
 {
@@ -293,6 +281,41 @@ static void scale_numbers(const kry_sparse *A, const exponents *s, void *out)
                            ldexp(kry_number_at(A->type, A->val, e), s->row[i] + s->col[A->col[e]]));
 }
 
+/* largest / smallest of numbers, but for zeros; 1 if there are none */
+static double span_of(const double *v, int64_t n)
+{
+    double least = INFINITY, most = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (!(v[i] > 0)) continue;
+        least = fmin(least, v[i]), most = fmax(most, v[i]);
+    }
+    return most > 0 ? most / least : 1;
+}
+
+/* How much the largest entries of rows, and of columns, differ: a pass without logarithms, for it is made of every
+ * matrix that a solver with equilibrate=auto is made for. */
+static kry_status find_spans(const kry_sparse *A, exponents *s)
+{
+    kry_status st = KRY_OK;
+    double *row = NULL, *col = NULL;
+
+    TRY(kry_alloc((size_t)A->rows, sizeof *row, &row));
+    TRY(kry_alloc((size_t)A->rows, sizeof *col, &col));
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            const double v = fabs(kry_number_at(A->type, A->val, e));
+            const int32_t j = A->col[e];
+            if (v > row[i]) row[i] = v;
+            if (v > col[j]) col[j] = v;
+        }
+    s->row_span = span_of(row, A->rows), s->column_span = span_of(col, A->rows);
+done:
+    free(col);
+    free(row);
+    return st;
+}
+
 static void exponents_release(exponents *s)
 {
     free(s->row);
@@ -329,14 +352,14 @@ static kry_status find_exponents(const kry_sparse *A, bool symmetric, bool alway
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)A->rows;
-    logs L;
+    logs L = { 0 };
     kry_sparse B = *A;
 
     *s = (exponents){ 0 }, *val = NULL, *found = (kry_finding){ 0 };
+    TRY(find_spans(A, s));
+    if (!always && s->row_span <= BEARABLE && s->column_span <= BEARABLE) goto done;
     TRY(logs_create(A, &L));
     find_largest(&L);
-    s->row_span = span_of(L.of_row, A->rows), s->column_span = span_of(L.of_col, A->rows);
-    if (!always && s->row_span <= BEARABLE && s->column_span <= BEARABLE) goto done;
     TRY(kry_alloc(n, sizeof *s->row, &s->row));
     TRY(kry_alloc(n, sizeof *s->col, &s->col));
     TRY(kry_alloc(n, sizeof *s->by_row, &s->by_row));
