@@ -28,7 +28,7 @@ class Factors:
         self.shape, self._is_complex = A.shape, is_complex(A)
         A = as_real_matrix(A, 'A') if self._is_complex else A
         dtype = number_type(A.dtype, 'A')
-        self._solver = Solver(A, method='direct', rtol=4 * np.finfo(dtype).eps, stop='backward')
+        self._solver = Solver(A, method='direct', null_space='none', rtol=4 * np.finfo(dtype).eps, stop='backward')
 
     def solve(self, rhs: ArrayLike, trans: str = 'N') -> np.ndarray:
         """Solve A x = rhs, with refinement.

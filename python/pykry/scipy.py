@@ -153,7 +153,7 @@ def spsolve(A: OperatorLike, b: Any, permc_spec: Optional[str] = None, use_umfpa
     eps = np.finfo(dtype).eps
     is_vector = b.ndim == 1 or b.shape[1] == 1
     try:
-        solver = Solver(A, method='direct', rtol=4 * eps, dtype=dtype, stop='backward')
+        solver = Solver(A, method='direct', null_space='none', rtol=4 * eps, dtype=dtype, stop='backward')
         x = solver._solve(b.ravel() if is_vector else b)[0]
     except KryError as error:
         if not isinstance(error, SingularError) and not _has_empty_line(A):
@@ -238,7 +238,8 @@ def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, every=1, residua
     if callback is not None and not (residuals and (_is_function(A) or _is_function(M))):
         extra['check_every'] = every  # functions are followed at each iteration, and x is not wanted
     if M is None and method not in ('cg', 'minres'):
-        extra['check'] = 'none'  # what has an empty row may have a solution all the same
+        # What has an empty row may have a solution all the same; and x is SciPy's, with its part in a null space.
+        extra['check'] = extra['null_space'] = 'none'
     solver = Solver(A, method=method, precond='auto' if M is not None else 'none', M=M, rtol=max(rtol, np.finfo(dtype).eps),
                     atol=atol / unit, maxiter=limit, dtype=dtype, **extra)
     try:

@@ -280,6 +280,7 @@ static kry_status auto_update(void *self, const void *values)
     kry_choices fresh;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'auto' takes no values");
+    if (kry_options_find_null(&S->options)) TRY(kry_system_find_null("kry_op_update", S->A));
     TRY(list(S->A, &S->options, true, &fresh));
     kry_choices_release(&S->choices);
     S->choices = fresh;

@@ -3,6 +3,7 @@
 #include "krylov/auto_choices.h"
 #include "grid/stencil.h"
 #include "krylov/auto_precond.h"
+#include "krylov/direct.h"
 #include "matrix/matrix.h"
 #include "operator/pin.h"
 #include "precond/factor.h"
@@ -151,8 +152,9 @@ static kry_factor_kind kind_of(const survey *s)
                                                   : KRY_FACTOR_GENERAL;
 }
 
-/* The ordering of the direct solver says what its factors cost; but it takes longer than a few iterations. */
-static kry_status predict_direct(const kry_op *A, const kry_sparse *rows, survey *s, kry_factor *F)
+/* The ordering of the direct solver says what its factors cost; but it takes longer than a few iterations. rows: A's
+ * entries, pinned here as the direct solver does. */
+static kry_status predict_direct(const kry_op *A, kry_sparse *rows, survey *s, kry_factor *F)
 {
     enum { MOST = 3000000 }; /* entries: a second or so */
     kry_status st = KRY_OK;
@@ -160,6 +162,7 @@ static kry_status predict_direct(const kry_op *A, const kry_sparse *rows, survey
 
     if (s->nnz > MOST || (s->easy && seconds_of_iterations(A, s) < seconds_of_factors(s, &nothing)))
         return KRY_OK;
+    TRY(kry_direct_pin(A, rows));
     st = kry_factor_analyse(who, rows, F);
     if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* no SuiteSparse */
     TRY(st);
@@ -231,9 +234,18 @@ static void set_patience(kry_choices *list, int64_t rows)
     }
 }
 
-static void tell(const survey *s, kry_choices *list)
+static void tell(const kry_op *A, const survey *s, kry_choices *list)
 {
-    snprintf(list->why, sizeof list->why, "%s%s%s, bandwidth %lld",
+    const kry_null_found *found = &A->null_found;
+    char parts[64] = "", empty[64] = "";
+
+    if (found->parts)
+        snprintf(parts, sizeof parts, ", rows of %lld part%s add up to zero",
+                 (long long)found->parts, found->parts > 1 ? "s" : "");
+    if (found->empty)
+        snprintf(empty, sizeof empty, ", %lld empty row%s", (long long)found->empty,
+                 found->empty > 1 ? "s" : "");
+    snprintf(list->why, sizeof list->why, "%s%s%s, bandwidth %lld%s%s",
              s->symmetric ? "symmetric" : "not symmetric",
              s->positive           ? " with a positive diagonal"
              : s->zero_on_diagonal ? ", zeros on the diagonal"
@@ -243,7 +255,7 @@ static void tell(const survey *s, kry_choices *list)
              : s->convective            ? ", diagonally dominant, convective"
              : s->dominant              ? ", diagonally dominant"
                                         : "",
-             (long long)s->bandwidth);
+             (long long)s->bandwidth, parts, empty);
 }
 
 /* Without entries: by what is promised of A. */
@@ -289,7 +301,7 @@ kry_status kry_choices_list(const kry_op *A, const char *precond, bool direct, k
     TRY(predict_iterations(A, &rows, &s));
     if (direct) TRY(predict_direct(A, &rows, &s, &list->factor));
     list_all(A, &s, precond, direct, list);
-    tell(&s, list);
+    tell(A, &s, list);
 done:
     set_patience(list, A->shape.rows);
     kry_sparse_release(&rows);

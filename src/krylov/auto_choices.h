@@ -18,7 +18,7 @@ enum { KRY_CHOICES = 9 };
 typedef struct kry_choices {
     int count;
     kry_choice choice[KRY_CHOICES];
-    char why[120]; /* what the look at the matrix found */
+    char why[250]; /* what the look at the matrix found */
     kry_factor
         factor; /* that the direct solver may take over: A's entries, analysed; or nothing; owned */
 } kry_choices;

@@ -22,8 +22,9 @@
 typedef struct direct {
     kry_krylov *K; /* borrowed */
     kry_factor factor;
-    double most;  /* bytes that it may take; 0: what the machine has */
-    double *host; /* n */
+    int64_t entries; /* that were factored last; 0: none were */
+    double most;     /* bytes that it may take; 0: what the machine has */
+    double *host;    /* n */
     kry_vec *z;
     kry_sum *rr;
     double condition; /* of the matrix that was factored; 0: nobody has asked */
@@ -45,12 +46,25 @@ static void pin(const kry_op *A, kry_sparse *rows)
     if (e >= 0) val[e] *= 2;
 }
 
+kry_status kry_direct_pin(const kry_op *A, kry_sparse *rows)
+{
+    kry_status st = KRY_OK;
+
+    if (!A->null_found.seen || kry_pin_row(A) >= 0) return KRY_OK;
+    TRY(kry_system_find_null(who, A));
+    if (A->null_found.parts || A->null_found.empty)
+        TRY(kry_sparse_pin(2 * kry_unit_roundoff(A->shape.type), rows));
+done:
+    return st;
+}
+
 static kry_status read_rows(const kry_op *A, kry_sparse *rows)
 {
     kry_status st = KRY_OK;
 
     TRY(kry_rows_read(who, kry_pin_of(A), rows));
     pin(A, rows);
+    TRY(kry_direct_pin(A, rows));
 done:
     return st;
 }
@@ -130,18 +144,27 @@ done:
     return st;
 }
 
-/* The factors of A's numbers, in the order that there is, or is found now. */
+/* The factors of A's numbers, in the order that there is, or is found now: also where rows that were empty, or are now, have
+ * other places than were ordered. On failure the old ones stay. */
 static kry_status factor(direct *S)
 {
     kry_status st = KRY_OK;
     kry_sparse rows = { 0 };
+    kry_factor fresh = { 0 };
 
     if (S->K->A->shape.rows == 0) return KRY_OK;
     TRY(read_rows(S->K->A, &rows));
-    if (!S->factor.engine) TRY(kry_factor_analyse(who, &rows, &S->factor));
-    TRY(kry_factor_numbers(who, &rows, S->most, &S->factor));
+    const bool anew = !S->factor.engine || (S->entries && S->entries != kry_sparse_nnz(&rows));
+    if (anew) TRY(kry_factor_analyse(who, &rows, &fresh));
+    TRY(kry_factor_numbers(who, &rows, S->most, anew ? &fresh : &S->factor));
+    if (anew) {
+        kry_factor_release(&S->factor);
+        S->factor = fresh, fresh = (kry_factor){ 0 };
+    }
+    S->entries = kry_sparse_nnz(&rows);
     S->condition = 0;
 done:
+    kry_factor_release(&fresh);
     kry_sparse_release(&rows);
     return st;
 }

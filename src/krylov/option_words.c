@@ -27,8 +27,10 @@ static const struct entry {
          "preconditioner (default: pcg mg on grids, else jacobi; cg none)"),
     WORD(KRY_OF_KRYLOV | KRY_OF_INNER, deflation, "deflation", TEXT, "deflation=WORD",
          "second level (default none)"),
-    WORD(KRY_OF_KRYLOV | KRY_OF_INNER, null_space, "null-space", CHOICE, "null-space=project|pin",
-         "of a singular A: kept out of residuals and x (default), or the first unknown is pinned"),
+    WORD(KRY_OF_KRYLOV | KRY_OF_INNER, null_space, "null-space", CHOICE,
+         "null-space=project|pin|none",
+         "of a singular A: kept out of residuals and x (default), or the first unknown is pinned; "
+         "none: nobody looks for one"),
     WORD(KRY_OF_KRYLOV | KRY_OF_MIXED, reorder, "reorder", CHOICE, "reorder=none|rcm|auto",
          "order of the rows inside: as given (default), reverse Cuthill-McKee, or that where it "
          "pays"),

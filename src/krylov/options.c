@@ -156,6 +156,16 @@ static kry_status make_relaxation(const kry_op *A, const kry_options *o, kry_op 
                                  solver);
 }
 
+/* Methods that take any square A have no other way to see that it is singular. */
+bool kry_options_find_null(const kry_options *o)
+{
+    const bool any =
+        kry_options_choose(o) ||
+        (!kry_options_relax(o) && kry_method_number(o->method)->takes == KRY_TAKES_ANY);
+
+    return any && o->null_space == KRY_NULL_SPACE_PROJECT;
+}
+
 kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
@@ -166,6 +176,7 @@ kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **so
     CHECK(!relax || !o->width, KRY_ERR_PARSE, "kry_solver_create: a relaxation has no number");
     CHECK(!stray && (relax || o->omega == 0), KRY_ERR_PARSE, "kry_solver_create: %s no %s",
           relax ? "a relaxation takes" : "conjugate gradients take", stray ? stray : "omega");
+    if (kry_options_find_null(o)) TRY(kry_system_find_null("kry_solver_create", A));
     if (kry_options_choose(o)) return kry_auto_create(A, o, solver);
     TRY(relax ? make_relaxation(A, o, solver) : make_krylov(A, o, solver));
 done:

@@ -10,7 +10,11 @@
 #include <kry/solver.h>
 
 /* The choices of words, in the order in which options.c lists them. */
-typedef enum kry_null_space_word { KRY_NULL_SPACE_PROJECT, KRY_NULL_SPACE_PIN } kry_null_space_word;
+typedef enum kry_null_space_word {
+    KRY_NULL_SPACE_PROJECT,
+    KRY_NULL_SPACE_PIN,
+    KRY_NULL_SPACE_NONE
+} kry_null_space_word;
 typedef enum kry_reorder { KRY_REORDER_NONE, KRY_REORDER_RCM, KRY_REORDER_AUTO } kry_reorder;
 typedef enum kry_precision {
     KRY_PRECISION_SINGLE,
@@ -82,6 +86,8 @@ bool kry_options_deflate(const kry_options *o);
 /* The parameters of the latter; `room` outlives them. */
 kry_status kry_options_deflation(const kry_options *o, char *room, size_t size,
                                  kry_deflation_params *params);
+/* Does the solver look at A's entries for what they map to zero? */
+bool kry_options_find_null(const kry_options *o);
 /* What is solved with: A, or A with its first unknown pinned. */
 kry_status kry_options_system(const kry_op *A, const kry_options *o, kry_op **system);
 /* mixed.c: precision=mixed. */

@@ -104,9 +104,11 @@ static kry_status look_at(const char *who, const kry_op *A, kry_check check, kry
                          : "Take MINRES (method=minres), for symmetric matrices that are "
                            "indefinite",
           kry_first_row);
-    CHECK(takes != KRY_TAKES_ANY || !found.zero_rows, KRY_ERR_UNSUPPORTED,
+    CHECK(takes != KRY_TAKES_ANY || !found.zero_rows || A->null_found.seen, KRY_ERR_UNSUPPORTED,
           "%s: the matrix is singular: %lld of its rows hold nothing but zeros, the first of them "
-          "row %lld (check=none solves all the same, where b is zero there, too)" COUNTED,
+          "row %lld (null-space=project finds them, and check=none solves all the same, where b is "
+          "zero "
+          "there, too)" COUNTED,
           who, (long long)found.zero_rows, ROW(found.zero_row), kry_first_row);
 done:
     return st;

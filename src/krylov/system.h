@@ -24,6 +24,11 @@ typedef struct kry_system {
 } kry_system;
 
 /* projects: the method knows about null spaces. */
+/* find_null.c: look at A's entries, unless its null space is known or they were looked at: systems of A that are created
+ * from then on know which constants on parts, and which empty rows, it maps to zero from both sides, of up to 64. No work
+ * for an A that promises to be positive, has no entries, or is of a team. Waits.
+ * Cost  A's entries on the host, once */
+kry_status kry_system_find_null(const char *who, const kry_op *A);
 kry_status kry_system_create(const kry_op *A, bool projects, kry_system *s);
 void kry_system_release(kry_system *s);
 

@@ -239,12 +239,17 @@ kry_status kry_null_space_create(const kry_op *A, kry_null_space *N)
     kry_status st = KRY_OK;
     kry_type type = A->shape.type;
 
-    *N = (kry_null_space){ 0 };
-    if (!A->null_space && !(A->shape.traits & KRY_SINGULAR)) return KRY_OK;
+    const kry_null_found *F = &A->null_found;
+    const bool told = A->null_space || A->shape.traits & KRY_SINGULAR,
+               found = F->seen == A->updates + 1 && (F->constants || F->vectors);
+
+    *N = (kry_null_space){ .found = !told };
+    if (!told && !found) return KRY_OK;
     TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
     if (N->unknowns == 0) return KRY_OK;
     N->checked = -1;
-    N->vectors = A->null_space ? kry_vec_retain(A->null_space) : NULL;
+    kry_vec *vectors = told ? A->null_space : F->vectors;
+    N->vectors = vectors ? kry_vec_retain(vectors) : NULL;
     const char *defines = N->vectors ? "-DVECTOR -DKRY_UNALIGNED" : "-DKRY_UNALIGNED";
     TRY(kry_sum_create(A->dev, 1, &N->sum));
     TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_dot", &N->dot));
@@ -262,7 +267,12 @@ kry_status kry_null_space_check(kry_null_space *N)
     const kry_op *A = N->A;
 
     if (!kry_null_space_may_be_false(N) || N->checked == A->updates) return KRY_OK;
-    TRY(check_mapped_to_zero(A, N->vectors));
+    st = check_mapped_to_zero(A, N->vectors);
+    if (st == KRY_ERR_ARGUMENT && N->found) {
+        kry_null_space_release(N);
+        return KRY_OK;
+    }
+    TRY(st);
     N->checked = A->updates;
 done:
     return st;

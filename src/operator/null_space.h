@@ -12,6 +12,8 @@ typedef struct kry_null_space {
     kry_vec *vectors; /* A's, orthonormal, retained; NULL: constants */
     int64_t unknowns; /* of all parts */
     int64_t checked;  /* A->updates when A was seen to map them to zero; < 0: never */
+    bool
+        found; /* nobody has promised it: what an A that was updated no longer maps to zero is forgotten */
     kry_sum *sum;
     kry_kernel *dot, *subtract;
 } kry_null_space;
@@ -22,7 +24,7 @@ static inline bool kry_null_space_may_be_false(const kry_null_space *N)
 {
     return N->A && (N->vectors || !N->A->fused->sums_to_zero);
 }
-/* Refuse an A that no longer maps the vectors to zero. No work unless A was updated. Waits. */
+/* Refuse an A that no longer maps the vectors to zero; if they were found, forget them. No work unless A was updated. Waits. */
 kry_status kry_null_space_check(kry_null_space *N);
 void kry_null_space_release(kry_null_space *N);
 /* v -= N N'v. Does not wait. */

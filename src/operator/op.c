@@ -87,6 +87,7 @@ void kry_op_release(kry_op **op)
     free(o->extended);
     kry_vec_release(&o->near_null_space);
     kry_vec_release(&o->null_space);
+    kry_vec_release(&o->null_found.vectors);
     kry_device_release(&o->dev);
     free(o);
 }

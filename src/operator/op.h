@@ -41,6 +41,15 @@ typedef struct kry_finding {
     double least_row, largest_row;
 } kry_finding;
 
+/* What was found, without a promise, that a matrix maps to zero from both sides: x and b have no part there. */
+typedef struct kry_null_found {
+    int64_t seen;   /* `updates` of the numbers that were looked at, and one; 0: nobody has asked */
+    int64_t parts;  /* unconnected parts whose rows add up to zero, from both sides or not; */
+    int64_t empty;  /* rows without entries, likewise */
+    bool constants; /* constant vectors, and no others */
+    kry_vec *vectors; /* orthonormal; owned; NULL: constants, or nothing */
+} kry_null_found;
+
 /* What operators of the library do in one pass beside the public table: steps of methods. NULL: not
  * offered. Vectors have one column of at least one number, and are views that start anywhere, but for
  * those "from element 0", which are whole buffers. */
@@ -118,13 +127,14 @@ struct kry_op {
     const kry_op_fused *fused; /* never NULL */
     void *self;
     kry_op_shape shape;
-    kry_vec *null_space;      /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
-    kry_vec *near_null_space; /* as given; NULL: nothing is known; owned */
-    int64_t updates;          /* how often its numbers may have changed */
-    const char *chosen;       /* why auto took it; static; NULL: it did not */
-    kry_spent setup;          /* by its constructor; of solvers with what they are made of */
-    bool inspected;           /* new numbers are looked at: it is a matrix of a caller's */
-    kry_finding found;        /* in the numbers that it has now */
+    kry_vec *null_space;       /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
+    kry_null_found null_found; /* where neither was said */
+    kry_vec *near_null_space;  /* as given; NULL: nothing is known; owned */
+    int64_t updates;           /* how often its numbers may have changed */
+    const char *chosen;        /* why auto took it; static; NULL: it did not */
+    kry_spent setup;           /* by its constructor; of solvers with what they are made of */
+    bool inspected;            /* new numbers are looked at: it is a matrix of a caller's */
+    kry_finding found;         /* in the numbers that it has now */
     struct kry_column
         *column;            /* of a solver: what the last solve of several columns found; owned */
     atomic_uintptr_t owner; /* the thread that uses it; 0: none */

@@ -108,6 +108,24 @@ kry_status kry_sparse_node_graph(const kry_sparse *A, int block, kry_sparse *G);
 /* G := the pattern of A + A', without the diagonal: the graph of a square A. */
 kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
 
+/* ---- null_parts.c: what a square A in double, columns ascending, maps to zero by the look of its rows ---- */
+
+/* Parts that no entry connects with the rest and whose rows all add up to zero, and rows without an entry that is not zero. */
+typedef struct kry_null_parts {
+    int64_t parts, empty;
+    int32_t
+        *of; /* of each row: its part; behind these the empty rows, in their order; -1: neither */
+    bool *
+        one_sided; /* of each of these: columns do not add up to zero, too, or the empty row's column is not empty */
+} kry_null_parts;
+
+/* rounding: of a number; rows add up to zero but for so much of their size for each entry. */
+kry_status kry_sparse_null_parts(const kry_sparse *A, double rounding, kry_null_parts *N);
+void kry_null_parts_release(kry_null_parts *N);
+/* Make A regular where these are all that makes it singular: a diagonal entry of each part twice, and ones for empty rows.
+ * If A x = b has a solution, that of the pinned A is one. */
+kry_status kry_sparse_pin(double rounding, kry_sparse *A);
+
 /* ---- fill.c: the places of incomplete factors ------------------------------------------------ */
 
 /*

@@ -1,0 +1,182 @@
+/* null_parts.c - what a matrix maps to zero by the look of its rows: constants on each part that no entry connects with
+ * the rest and whose rows all add up to zero, and the unknowns of rows without entries. */
+#include "sparse/sparse.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* What the entries of a row, or of a column, come to. */
+typedef struct total {
+    double sum, size; /* of entries, of their absolute values */
+    int64_t count;
+} total;
+
+static void add(total *t, double value) { t->sum += value, t->size += fabs(value), t->count++; }
+
+static bool is_zero(const total *t, double rounding)
+{
+    return fabs(t->sum) <= rounding * (double)t->count * t->size;
+}
+
+/* The row that stands for the part of row i, its least one; on the way, rows are hung to those above the ones they hang
+ * from. */
+static int32_t stands_for(int32_t *above, int32_t i)
+{
+    while (above[i] != i) i = above[i] = above[above[i]];
+    return i;
+}
+
+static void add_up(const kry_sparse *A, total *row, total *column, int32_t *above)
+{
+    const double *val = A->val;
+
+    for (int64_t i = 0; i < A->rows; i++) above[i] = (int32_t)i;
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            if (val[e] == 0) continue;
+            add(&row[i], val[e]), add(&column[A->col[e]], val[e]);
+            const int32_t a = stands_for(above, (int32_t)i), b = stands_for(above, A->col[e]);
+            above[a > b ? a : b] = a < b ? a : b;
+        }
+}
+
+/* N->of of all rows but empty ones, and N->parts. */
+static void number(int64_t n, double rounding, const total *row, int32_t *above, kry_null_parts *N)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (row[i].size == 0 || !is_zero(&row[i], rounding))
+            N->of[stands_for(above, (int32_t)i)] = -1;
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t first = stands_for(above, (int32_t)i);
+        N->of[i] = N->of[first] < 0 ? -1 : first == i ? (int32_t)N->parts++ : N->of[first];
+    }
+}
+
+kry_status kry_sparse_null_parts(const kry_sparse *A, double rounding, kry_null_parts *N)
+{
+    kry_status st = KRY_OK;
+    const size_t n = (size_t)A->rows;
+    total *row = NULL, *column = NULL;
+    int32_t *above = NULL;
+
+    *N = (kry_null_parts){ 0 };
+    TRY(kry_alloc(n, sizeof *row, &row));
+    TRY(kry_alloc(n, sizeof *column, &column));
+    TRY(kry_alloc(n, sizeof *above, &above));
+    TRY(kry_alloc(n, sizeof *N->of, &N->of));
+    add_up(A, row, column, above);
+    number(A->rows, rounding, row, above, N);
+    for (int64_t i = 0; i < A->rows; i++)
+        if (row[i].size == 0) N->of[i] = (int32_t)(N->parts + N->empty++);
+    TRY(kry_alloc((size_t)(N->parts + N->empty), sizeof *N->one_sided, &N->one_sided));
+    for (int64_t i = 0; i < A->rows; i++)
+        if (N->of[i] >= 0 && column[i].size > 0 &&
+            (N->of[i] >= N->parts || !is_zero(&column[i], rounding)))
+            N->one_sided[N->of[i]] = true;
+done:
+    free(above), free(column), free(row);
+    if (st < 0) kry_null_parts_release(N);
+    return st;
+}
+
+void kry_null_parts_release(kry_null_parts *N)
+{
+    free(N->of), free(N->one_sided);
+    *N = (kry_null_parts){ 0 };
+}
+
+/* B := A with a zero at the diagonal place of rows without entries where there is none. */
+static kry_status add_diagonal(const kry_sparse *A, const kry_null_parts *N, kry_sparse *B)
+{
+    kry_status st = KRY_OK;
+    int64_t to = 0;
+
+    TRY(kry_sparse_create(A->rows, A->cols, A->type, kry_sparse_nnz(A) + N->empty, B));
+    for (int64_t i = 0; i < A->rows; i++) {
+        bool lacks = N->of[i] >= N->parts && kry_sparse_find(A, i, i) < 0;
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            if (lacks && A->col[e] > i) B->col[to++] = (int32_t)i, lacks = false;
+            B->col[to] = A->col[e], ((double *)B->val)[to++] = ((const double *)A->val)[e];
+        }
+        if (lacks) B->col[to++] = (int32_t)i;
+        B->row_ptr[i + 1] = to;
+    }
+done:
+    return st;
+}
+
+/* w := about the vector of A'w = 0, from ones by steps of Jacobi's iteration for A', half as long. On both-sided parts it is
+ * ones. */
+static kry_status weigh(const kry_sparse *A, double *w)
+{
+    enum { STEPS = 30 };
+    kry_status st = KRY_OK;
+    const double *val = A->val;
+    double *y = NULL, *d = NULL;
+
+    TRY(kry_alloc((size_t)A->rows, sizeof *y, &y));
+    TRY(kry_alloc((size_t)A->rows, sizeof *d, &d));
+    for (int64_t i = 0; i < A->rows; i++) {
+        const int64_t e = kry_sparse_find(A, i, i);
+        d[i] = e < 0 ? 0 : val[e], w[i] = 1;
+    }
+    for (int step = 0; step < STEPS; step++) {
+        for (int64_t i = 0; i < A->rows; i++) y[i] = 0;
+        for (int64_t i = 0; i < A->rows; i++)
+            for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+                y[A->col[e]] += val[e] * w[i];
+        for (int64_t i = 0; i < A->rows; i++)
+            if (d[i] != 0) w[i] -= 0.5 * y[i] / d[i];
+    }
+done:
+    free(d), free(y);
+    return st;
+}
+
+/*
+ * P := A + a_rr e_r e_r' of a row r in each part. What b has along w, A'w = 0, be it by rounding alone, becomes a residual of
+ * w'b / w_r: r is the row of the largest w_r a_rr.
+ */
+static kry_status pin_parts(const kry_null_parts *N, kry_sparse *A)
+{
+    kry_status st = KRY_OK;
+    double *val = A->val, *w = NULL, *best = NULL;
+    int64_t *place = NULL;
+
+    if (N->parts == 0) return KRY_OK;
+    TRY(kry_alloc((size_t)A->rows, sizeof *w, &w));
+    TRY(kry_alloc((size_t)N->parts, sizeof *best, &best));
+    TRY(kry_alloc((size_t)N->parts, sizeof *place, &place));
+    TRY(weigh(A, w));
+    for (int64_t i = 0; i < A->rows; i++) {
+        const int32_t p = N->of[i];
+        const int64_t e = p >= 0 && p < N->parts ? kry_sparse_find(A, i, i) : -1;
+        const double weight = e < 0 ? 0 : fabs(w[i] * val[e]);
+        if (weight > 0 && weight > best[p]) best[p] = weight, place[p] = e;
+    }
+    for (int64_t p = 0; p < N->parts; p++)
+        if (best[p] > 0) val[place[p]] *= 2;
+done:
+    free(place), free(best), free(w);
+    return st;
+}
+
+kry_status kry_sparse_pin(double rounding, kry_sparse *A)
+{
+    kry_status st = KRY_OK;
+    kry_null_parts N;
+    kry_sparse B = { 0 };
+
+    TRY(kry_sparse_null_parts(A, rounding, &N));
+    if (N.empty) {
+        TRY(add_diagonal(A, &N, &B));
+        for (int64_t i = 0; i < B.rows; i++)
+            if (N.of[i] >= N.parts) ((double *)B.val)[kry_sparse_find(&B, i, i)] = 1;
+        kry_sparse_release(A);
+        *A = B, B = (kry_sparse){ 0 };
+    }
+    TRY(pin_parts(&N, A));
+done:
+    kry_sparse_release(&B);
+    kry_null_parts_release(&N);
+    return st;
+}
