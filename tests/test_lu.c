@@ -743,39 +743,109 @@ static void lu__other_profiles(void **state)
     use_profile("");
 }
 
-/* A compiler that eliminates too much, in panels: neither factors nor an inverse are handed out. */
+/* ---- compilers that are wrong ---- */
+
+typedef struct spoilt {
+    char folder[32], *kept; /* of kernels: the changed ones, and what KRY_CL_PATH named */
+    kry_device *dev;
+} spoilt;
+
+/* A device whose kernels are changed by a command of sed. */
+static void spoilt_begin(spoilt *s, const char *file, const char *change)
+{
+    char command[1200];
+
+    strcpy(s->folder, "/tmp/kry-lu-XXXXXX");
+    s->kept = strdup(getenv("KRY_CL_PATH"));
+    assert_non_null(mkdtemp(s->folder));
+    snprintf(command, sizeof command,
+             "cp -r '%s'/. %s && sed -i 's/%s/' %s/%s && ! cmp -s '%s'/%s %s/%s", s->kept,
+             s->folder, change, s->folder, file, s->kept, file, s->folder, file);
+    assert_int_equal(system(command), 0);
+    setenv("KRY_CL_PATH", s->folder, 1);
+    OK(kry_device_open(NULL, &s->dev));
+}
+
+static void spoilt_end(spoilt *s)
+{
+    char command[100];
+
+    kry_device_release(&s->dev);
+    snprintf(command, sizeof command, "rm -r %s", s->folder);
+    assert_int_equal(system(command), 0);
+    setenv("KRY_CL_PATH", s->kept, 1);
+    free(s->kept);
+}
+
+static bool can_spoil(void)
+{
+    return getenv("KRY_CL_PATH") && kry_device_get_info(device())->cpu_kernels;
+}
+
+/* Eliminates too much, in panels: neither factors nor an inverse are handed out. */
 static void lu__of_a_compiler_that_is_wrong(void **state)
 {
     (void)state;
     enum { N = 40 };
-    char folder[] = "/tmp/kry-lu-XXXXXX", command[1200], *kept;
-    kry_device *dev = NULL;
     kry_vec *A = NULL, *inverse = NULL;
     kry_op *lu = NULL;
+    spoilt s;
 
-    if (!getenv("KRY_CL_PATH") || !kry_device_get_info(device())->cpu_kernels)
-        SKIP("a copy of the kernels of CPUs that KRY_CL_PATH names is spoilt");
-    kept = strdup(getenv("KRY_CL_PATH"));
+    if (!can_spoil()) SKIP("a copy of the kernels of CPUs that KRY_CL_PATH names is spoilt");
     double *a = make(uniform, KRY_F64, N, N);
-    assert_non_null(mkdtemp(folder));
-    snprintf(command, sizeof command,
-             "cp -r '%s'/. %s && sed -i 's/other.i. -= column/other[i] -= 2 * column/' %s/panel.cl",
-             kept, folder, folder);
-    assert_int_equal(system(command), 0);
-    setenv("KRY_CL_PATH", folder, 1);
-    OK(kry_device_open(NULL, &dev));
-    OK(kry_vec_create(dev, KRY_F64, N, N, &A));
-    OK(kry_vec_create(dev, KRY_F64, N, N, &inverse));
+    spoilt_begin(&s, "panel.cl", "other.i. -= column/other[i] -= 2 * column");
+    OK(kry_vec_create(s.dev, KRY_F64, N, N, &A));
+    OK(kry_vec_create(s.dev, KRY_F64, N, N, &inverse));
     OK(kry_vec_write_doubles(A, a));
     REFUSES(kry_lu_create(A, NULL, &lu), KRY_ERR_DEVICE, "kry_lu_create: '");
     assert_null(lu);
     REFUSES(kry_vec_inverse(A, NULL, inverse), KRY_ERR_DEVICE, "computed a wrong result");
     kry_vec_release(&A), kry_vec_release(&inverse);
-    kry_device_release(&dev);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
-    setenv("KRY_CL_PATH", kept, 1);
-    free(kept), free(a);
+    spoilt_end(&s);
+    free(a);
+}
+
+/* Solves wrongly with the transpose and for several columns only: these are refused, and X stays. */
+static void lu_solve__of_a_compiler_that_is_wrong(void **state)
+{
+    enum { N = 40, K = 3 };
+    const kry_type type = type_of(state);
+    kry_vec *A, *X, *x, *y;
+    kry_op *lu;
+    double *a = make(uniform, type, N, N), *b = make(uniform, type, N, K), after[N * K];
+    spoilt s;
+
+    if (!can_spoil()) {
+        free(a), free(b);
+        SKIP("a copy of the kernels of CPUs that KRY_CL_PATH names is spoilt");
+    }
+    spoilt_begin(
+        &s, "lu.cl",
+        "x.r. -= column.r \\* t_row. \\* x.j./x[r] -= (n > 1 || abs((int)t_row) > 1 ? 2 : 1) * "
+        "column[r * t_row] * x[j]");
+    OK(kry_vec_create(s.dev, type, N, N, &A));
+    OK(kry_vec_create(s.dev, type, N, K, &X));
+    OK(kry_vec_create(s.dev, type, N, 1, &x));
+    OK(kry_vec_create(s.dev, type, N, 1, &y));
+    OK(kry_vec_write_doubles(A, a));
+    OK(kry_vec_write_doubles(X, b));
+    OK(kry_vec_fill(x, 1));
+    OK(kry_lu_create(A, NULL, &lu));
+    OK(kry_lu_solve(lu, false, x, x));
+    for (int i = 0; i < 2; i++) { /* and the next time, too */
+        REFUSES(kry_lu_solve(lu, false, X, X), KRY_ERR_DEVICE, "kry_lu_solve: '");
+        REFUSES(kry_lu_solve(lu, true, X, X), KRY_ERR_DEVICE, "computed a wrong result");
+        REFUSES(kry_lu_solve(lu, true, x, x), KRY_ERR_DEVICE, "computed a wrong result");
+        REFUSES(kry_op_apply_transpose(lu, 1, x, 0, y), KRY_ERR_DEVICE,
+                "kry_op_apply_transpose: '");
+    }
+    OK(kry_vec_read_doubles(X, after));
+    for (int i = 0; i < N * K; i++) assert_true(after[i] == b[i]);
+    kry_op_release(&lu);
+    kry_vec_release(&A), kry_vec_release(&X);
+    kry_vec_release(&x), kry_vec_release(&y);
+    spoilt_end(&s);
+    free(a), free(b);
 }
 
 int main(void)
@@ -806,6 +876,7 @@ int main(void)
         cmocka_unit_test(lu__not_on_a_team),
         cmocka_unit_test(lu__other_profiles),
         cmocka_unit_test(lu__of_a_compiler_that_is_wrong),
+        BOTH(lu_solve__of_a_compiler_that_is_wrong),
     };
     return cmocka_run_group_tests(tests, keep_profile, restore_profile);
 }

@@ -102,10 +102,15 @@ KRY_API KRY_MUST_CHECK kry_status kry_lu_create(const kry_vec *A, const kry_lu_p
  *   B   [in]   n-by-k, finite
  *   X   [out]  n-by-k; may be B, else no overlap
  *
- * Cost     2 n^2 k operations; the factors are read once for every few columns
+ * The first solve of each kind that kry_lu_create has not judged, transposed, for more than one column, or both, is
+ * judged as factors are, with random numbers in up to 17 columns and with L and U in place of A. That waits, takes room for
+ * two n-by-n matrices meanwhile, and is left out where there is none. kry_op_apply_transpose does so, too.
+ *
+ * Cost     2 n^2 k operations; the factors are read once for every few columns. The first of a kind: four to six times
+ *          as many for up to 17 columns, and 4 n^2 words moved
  * Returns  KRY_ERR_SINGULAR (message: which pivot), KRY_ERR_ARGUMENT for an operator that kry_lu_create
  *          did not make; KRY_ERR_SHAPE, also for factors of a matrix that is not square;
- *          KRY_ERR_TYPE. X is then as it was.
+ *          KRY_ERR_TYPE; KRY_ERR_DEVICE if the device solves wrongly. X is then as it was.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_lu_solve(const kry_op *lu, bool transposed, const kry_vec *B,
                                                kry_vec *X);

@@ -30,7 +30,9 @@ static kry_status lu_apply_transpose(void *self, double alpha, const kry_vec *x,
                                      kry_vec *y)
 {
     kry_lu *lu = self;
-    kry_status st = kry_lu_check_regular("kry_op_apply_transpose", lu);
+    static const char who[] = "kry_op_apply_transpose";
+    kry_status st = kry_lu_check_regular(who, lu);
+    if (st == KRY_OK) st = kry_lu_judge_way(who, lu, true, 1);
     return st < 0 ? st : kry_lu_run(lu, true, alpha, x, lu->work, beta, y);
 }
 
@@ -248,7 +250,7 @@ done:
     return st;
 }
 
-static kry_status copy_factor(const kry_lu *lu, bool lower, kry_vec *C)
+kry_status kry_lu_copy_factor(const kry_lu *lu, bool lower, kry_vec *C)
 {
     const cl_int low = lower;
     const kry_arg args[] = { ARG(C->n),      ARG(C->k),     ARG(low),
@@ -283,8 +285,8 @@ kry_status kry_lu_factors(const kry_op *op, kry_vec *L, kry_vec *U, int64_t *row
     if (L) TRY(check_factor(op, "L", L, lu->m, lu->r));
     if (U) TRY(check_factor(op, "U", U, lu->r, lu->n));
     CHECK(!L || !U || !kry_vec_overlap(L, U), KRY_ERR_ARGUMENT, "kry_lu_factors: L and U overlap");
-    if (L) TRY(copy_factor(lu, true, L));
-    if (U) TRY(copy_factor(lu, false, U));
+    if (L) TRY(kry_lu_copy_factor(lu, true, L));
+    if (U) TRY(kry_lu_copy_factor(lu, false, U));
     for (int64_t i = 0; row_order && i < lu->m; i++) row_order[i] = lu->row_order[i];
 done:
     return st;

@@ -6,6 +6,7 @@
 
 #include "dense/dense.h"
 #include "device/barrier.h"
+#include <stdatomic.h>
 
 enum {
     KRY_LU_PANEL = 32,    /* PANEL of cl/panel.cl: columns that are eliminated one by one */
@@ -34,6 +35,9 @@ typedef struct kry_lu {
     int64_t column;           /* of the smallest */
     double mantissa;          /* of the determinant */
     int64_t exponent;
+    atomic_bool judged
+        [2]
+        [2]; /* solves, transposed, with more than one column, that kry_lu_judge_way has found right */
     char variant[64];
 } kry_lu;
 
@@ -59,6 +63,11 @@ kry_status kry_lu_get(const char *who, const kry_op *op, bool square, const kry_
  * Returns  KRY_ERR_DEVICE if it is not */
 kry_status kry_lu_judge(const char *who, const kry_lu *lu, const kry_vec *A,
                         const kry_vec *inverse);
+/* The same of solves with the transpose or with k columns, at the first one of each kind: L U, or U' L', times the solution
+ * has to be the right-hand side. Takes room for two matrices meanwhile; without it there is no verdict. */
+kry_status kry_lu_judge_way(const char *who, kry_lu *lu, bool transposed, int64_t k);
+/* C := L, or U, with its ones and zeros. */
+kry_status kry_lu_copy_factor(const kry_lu *lu, bool lower, kry_vec *C);
 /* Refuse a matrix that is singular or not square. */
 kry_status kry_lu_check_regular(const char *who, const kry_lu *lu);
 

@@ -113,6 +113,7 @@ kry_status kry_lu_solve(const kry_op *op, bool transposed, const kry_vec *B, kry
     TRY(kry_dense_check_two(who, "B", B, "X", X, true));
     TRY(kry_dense_check_two(who, "X", X, "the factors", lu->F, false));
     TRY(kry_lu_check_regular(who, lu));
+    TRY(kry_lu_judge_way(who, op->self, transposed, X->k));
     if (X->k > 1) TRY(kry_vec_create(op->dev, X->type, X->n, X->k, &room));
     TRY(kry_lu_run(lu, transposed, 1, B, room ? room : lu->work, 0, X));
 done:
@@ -134,11 +135,65 @@ done:
     return st;
 }
 
-static double norm_of(kry_type type, const void *x, int64_t n)
+/* ---- verdicts on what the device computed ---- */
+
+/* A limit of ||A x - b|| / (||A|| ||x|| + ||b||) that no matrix is so hard as to reach, and norms that are too small to say
+ * anything of. */
+static double half_of_digits(kry_type type) { return type == KRY_F32 ? 3e-4 : 1e-8; }
+static bool too_small(const kry_lu *lu)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += fabs(kry_number_at(type, x, i));
-    return sum;
+    return lu->norm / (double)lu->n < (lu->F->type == KRY_F32 ? 1e-30 : 1e-290);
+}
+
+static kry_status check_left(const char *who, const kry_lu *lu, double left, double by)
+{
+    kry_status st = KRY_OK;
+    const kry_device_info *info = &lu->F->dev->info;
+    const double half = half_of_digits(lu->F->type);
+
+    CHECK(!isfinite(left) || !isfinite(by) || left <= half * by, KRY_ERR_DEVICE,
+          "%s: '%s', driver %s, computed a wrong result: with it ||A x - b|| is %.2g of ||A|| "
+          "||x|| + ||b||, and "
+          "%.0g is the most (pivots up to %.3g, ||A|| = %.3g)",
+          who, info->name, info->driver, left / by, half, lu->largest, lu->norm);
+done:
+    return st;
+}
+
+/* The sum of all magnitudes, or their maximum. host: room for all numbers of x. */
+static kry_status norm_of(const kry_vec *x, bool maximum, void *host, double *norm)
+{
+    kry_status st = KRY_OK;
+
+    *norm = 0;
+    TRY(kry_vec_read(x, host));
+    for (int64_t i = 0; i < x->n * x->k; i++) {
+        const double a = fabs(kry_number_at(x->type, host, i));
+        *norm = maximum ? fmax(*norm, a) : *norm + a;
+    }
+done:
+    return st;
+}
+
+/* B := random numbers as large as A's entries, so that solutions are about 1: there are matrices near the limits of
+ * their type. */
+static kry_status fill_random(const kry_lu *lu, void *host, kry_vec *B)
+{
+    const double size = lu->norm / (double)lu->n;
+    for (int64_t i = 0; i < B->n * B->k; i++)
+        kry_number_put(B->type, host, i, size * (kry_random_unit(1, 0, (uint64_t)i) - 0.5));
+    return kry_vec_write(B, host);
+}
+
+static kry_status multiply(bool transposed, double alpha, const kry_vec *A, const kry_vec *B,
+                           double beta, kry_vec *C)
+{
+    return kry_gemm_run(&(kry_gemm){ .ta = transposed,
+                                     .alpha = alpha,
+                                     .A = kry_block_of(A),
+                                     .B = kry_block_of(B),
+                                     .beta = beta,
+                                     .C = kry_block_of(C) });
 }
 
 /* x := what is to be A^-1 b, then b := b - A x */
@@ -146,49 +201,37 @@ static kry_status residual(const kry_lu *lu, const kry_vec *A, const kry_vec *in
                            kry_vec *x)
 {
     kry_status st = KRY_OK;
-    const kry_block X = kry_block_of(x), B = kry_block_of(b);
 
     if (inverse) {
         TRY(permute(lu, true, false, 1, b, 0, lu->work));
-        TRY(kry_gemm_run(&(kry_gemm){ .alpha = 1,
-                                      .A = kry_block_of(inverse),
-                                      .B = kry_block_of(lu->work),
-                                      .beta = 0,
-                                      .C = X }));
+        TRY(multiply(false, 1, inverse, lu->work, 0, x));
     } else {
         TRY(kry_lu_run(lu, false, 1, b, lu->work, 0, x));
     }
-    TRY(kry_gemm_run(&(kry_gemm){ .alpha = -1, .A = kry_block_of(A), .B = X, .beta = 1, .C = B }));
+    TRY(multiply(false, -1, A, x, 1, b));
 done:
     return st;
 }
 
-/* b is as large as A's entries, so that x is about 1: there are matrices near the limits of their type. Where numbers leave
- * it nothing is said. */
+/* Where numbers leave their type nothing is said. */
 kry_status kry_lu_judge(const char *who, const kry_lu *lu, const kry_vec *A, const kry_vec *inverse)
 {
     kry_status st = KRY_OK;
     const kry_type type = A->type;
     const int64_t n = lu->n;
-    const double size = lu->norm / (double)n, least = type == KRY_F32 ? 1e-30 : 1e-290,
-                 half = type == KRY_F32 ? 3e-4 : 1e-8;
     kry_vec *b = NULL, *x = NULL;
-    double *sums = NULL, by = 0;
+    double *sums = NULL, by = 0, of_b, of_x, left;
     void *host = NULL;
 
-    if (size < least) return KRY_OK;
+    if (too_small(lu)) return KRY_OK;
     TRY(kry_alloc((size_t)n, kry_type_size(type), &host));
     TRY(kry_vec_create(A->dev, type, n, 1, &b));
     TRY(kry_vec_create(A->dev, type, n, 1, &x));
-    for (int64_t i = 0; i < n; i++)
-        kry_number_put(type, host, i, size * (kry_random_unit(1, 0, (uint64_t)i) - 0.5));
-    TRY(kry_vec_write(b, host));
-    const double of_b = norm_of(type, host, n);
+    TRY(fill_random(lu, host, b));
+    TRY(norm_of(b, false, host, &of_b));
     TRY(residual(lu, A, inverse, b, x));
-    TRY(kry_vec_read(x, host));
-    const double of_x = norm_of(type, host, n);
-    TRY(kry_vec_read(b, host));
-    const double left = norm_of(type, host, n);
+    TRY(norm_of(x, false, host, &of_x));
+    TRY(norm_of(b, false, host, &left));
     by = lu->norm * of_x + of_b;
     if (inverse) {
         TRY(kry_dense_column_sums(who, inverse, &sums));
@@ -196,11 +239,7 @@ kry_status kry_lu_judge(const char *who, const kry_lu *lu, const kry_vec *A, con
         for (int64_t j = 0; j < n; j++) largest = fmax(largest, sums[j]);
         by += lu->norm * largest * of_b;
     }
-    CHECK(!isfinite(left) || !isfinite(by) || left <= half * by, KRY_ERR_DEVICE,
-          "%s: '%s', driver %s, computed a wrong result: with it ||A x - b|| is %.2g of ||A|| "
-          "||x|| + ||b||, and "
-          "%.0g is the most (pivots up to %.3g, ||A|| = %.3g)",
-          who, A->dev->info.name, A->dev->info.driver, left / by, half, lu->largest, lu->norm);
+    TRY(check_left(who, lu, left, by));
 done:
     free(sums);
     free(host);
@@ -208,6 +247,70 @@ done:
     kry_vec_release(&b);
     return st;
 }
+
+/* A residual of L U X = P B, left in T, or of U' L' P X = B, left in B; Y is room, as T is. */
+static kry_status residual_of_factors(const kry_lu *lu, bool transposed, const kry_vec *L,
+                                      const kry_vec *U, kry_vec *const *BXTY)
+{
+    kry_status st = KRY_OK;
+    kry_vec *B = BXTY[0], *X = BXTY[1], *T = BXTY[2], *Y = BXTY[3];
+
+    TRY(permute(lu, true, false, 1, transposed ? X : B, 0, T));
+    TRY(transposed ? multiply(true, 1, L, T, 0, Y) : multiply(false, 1, U, X, 0, Y));
+    TRY(transposed ? multiply(true, -1, U, Y, 1, B) : multiply(false, -1, L, Y, 1, T));
+done:
+    return st;
+}
+
+/* A is not there any more, but the factors are, which were judged with it. The norm that belongs to ||A||_1 is the sum of
+ * magnitudes, and for A' the maximum. */
+static kry_status judge_way(const char *who, const kry_lu *lu, bool transposed, int64_t k)
+{
+    kry_status st = KRY_OK;
+    const kry_type type = lu->F->type;
+    kry_device *dev = lu->F->dev;
+    const int64_t n = lu->n;
+    kry_vec *L = NULL, *U = NULL, *v[4] = { NULL };
+    double of_b, of_x, left;
+    void *host = NULL;
+
+    TRY(kry_alloc((size_t)(n * k), kry_type_size(type), &host));
+    for (size_t i = 0; i < COUNT(v); i++) TRY(kry_vec_create(dev, type, n, k, &v[i]));
+    TRY(kry_vec_create(dev, type, n, n, &L));
+    TRY(kry_vec_create(dev, type, n, n, &U));
+    TRY(kry_lu_copy_factor(lu, true, L));
+    TRY(kry_lu_copy_factor(lu, false, U));
+    TRY(fill_random(lu, host, v[0]));
+    TRY(norm_of(v[0], transposed, host, &of_b));
+    TRY(kry_lu_run(lu, transposed, 1, v[0], v[2], 0, v[1]));
+    TRY(norm_of(v[1], transposed, host, &of_x));
+    TRY(residual_of_factors(lu, transposed, L, U, v));
+    TRY(norm_of(v[transposed ? 0 : 2], transposed, host, &left));
+    TRY(check_left(who, lu, left, lu->norm * of_x + of_b));
+done:
+    free(host);
+    for (size_t i = 0; i < COUNT(v); i++) kry_vec_release(&v[i]);
+    kry_vec_release(&U);
+    kry_vec_release(&L);
+    return st;
+}
+
+kry_status kry_lu_judge_way(const char *who, kry_lu *lu, bool transposed, int64_t k)
+{
+    enum { ENOUGH = 17 }; /* columns: more than a group of any device takes */
+    kry_status st = KRY_OK;
+    const bool many = k > 1;
+
+    if (k == 0 || lu->n == 0 || (!transposed && !many) || too_small(lu) ||
+        atomic_load(&lu->judged[transposed][many]))
+        return KRY_OK;
+    st = judge_way(who, lu, transposed, k < ENOUGH ? k : ENOUGH);
+    if (st == KRY_ERR_MEMORY) return KRY_OK; /* there is room for a solve, but none for a verdict */
+    if (st == KRY_OK) atomic_store(&lu->judged[transposed][many], true);
+    return st;
+}
+
+/* ---- inverses ---- */
 
 /* X := U^-1 L^-1, which is judged, inverse := X P */
 static kry_status invert(const char *who, const kry_lu *lu, const kry_vec *A, kry_vec *X,
