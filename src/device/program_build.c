@@ -203,7 +203,7 @@ kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, c
 
     if (kernel) *kernel = NULL;
     TRY(GIVEN(kernel));
-    CHECK(dev && name && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
+    CHECK(dev && name && kernel_name && kernel, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
     CHECK(dev->context, KRY_ERR_UNSUPPORTED, "kry_device_kernel: '%s' runs no OpenCL kernels",
           dev->info.name);
     TRY(kry_device_check_process(dev));
