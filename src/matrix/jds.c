@@ -43,7 +43,8 @@ static kry_status cut_diagonals(const kry_sparse *host, jagged *j)
         while (rows > 0 && kry_row_length(host, j->perm[rows - 1]) <= d) rows--;
         j->list[2 * d] = j->slots > INT32_MAX ? INT32_MAX : (int32_t)j->slots;
         j->list[2 * d + 1] = (int32_t)rows;
-        j->slots += (double)((rows + PAD - 1) / PAD * PAD);
+        const int64_t places = (rows + PAD - 1) / PAD * PAD;
+        j->slots += (double)places;
     }
 done:
     return st;
