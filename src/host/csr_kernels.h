@@ -8,7 +8,7 @@ typedef struct csr {
     bool wide, single, flux;
 } csr;
 
-/* The parameters MATRIX SUMS: `block` says how groups share the rows. */
+/* The parameters CSR: `block` says how groups share the rows; none is split. */
 static csr take_csr(kry_host_args *a)
 {
     csr A = { .wide = kry_host_define(a, "OFFSET"),
@@ -20,8 +20,9 @@ static csr take_csr(kry_host_args *a)
     A.rows = block[work];
     A.row_ptr = take_buffer(a);
     A.col = take_buffer(a);
+    for (int i = 0; i < 4; i++) a->next++; /* split, long_rows, cut, partial */
     A.val = take_buffer(a);
-    if (kry_host_define(a, "SURPLUS")) A.surplus = take_buffer(a);
+    A.surplus = take_buffer(a);
     return A;
 }
 

@@ -7,16 +7,17 @@
 enum { ROW_PTR = 2, COL = 3 }; /* arguments of the stage */
 
 /* Copy offsets to the device: as int if nnz allows, because every product reads them. */
-static kry_status offsets_array(kry_matrix *A, kry_stage *s, const int64_t *offset, int64_t count,
-                                bool wide)
+static kry_status upload_offsets(kry_matrix *A, const int64_t *offset, int64_t count, bool wide,
+                                 cl_mem *there)
 {
     kry_status st = KRY_OK;
     cl_int *narrow = NULL;
+    const size_t bytes = (size_t)count * (wide ? sizeof *offset : sizeof *narrow);
 
-    if (wide) return kry_stage_array(A, s, offset, (size_t)count, sizeof *offset);
-    TRY(kry_alloc((size_t)count, sizeof *narrow, &narrow));
-    for (int64_t i = 0; i < count; i++) narrow[i] = (cl_int)offset[i];
-    TRY(kry_stage_array(A, s, narrow, (size_t)count, sizeof *narrow));
+    if (!wide) TRY(kry_alloc((size_t)count, sizeof *narrow, &narrow));
+    for (int64_t i = 0; narrow && i < count; i++) narrow[i] = (cl_int)offset[i];
+    TRY(kry_buffer_upload(A->dev, bytes, wide ? (const void *)offset : narrow, there));
+    A->structure_bytes += (double)bytes;
 done:
     free(narrow);
     return st;
@@ -42,18 +43,17 @@ done:
 
 /* CPUs add up long rows four entries at a time. To ask each row how long it is costs short rows 5 % and more, so
  * it is done where most entries are in long rows, or where a row's bits must not depend on what other rows are near. */
-static const char *long_rows(const kry_matrix *A, const int64_t *row_ptr)
+static int long_rows(const kry_matrix *A, const int64_t *row_ptr)
 {
-    enum { LONG = 8 }; /* entries, as in the define */
+    enum { LONG = 8 }; /* entries */
     int64_t entries = 0;
 
-    if (!A->dev->info.cpu_kernels || kry_device_is_host(A->dev)) return "";
+    if (!A->dev->info.cpu_kernels || kry_device_is_host(A->dev)) return 0;
     for (int64_t i = 0; i < A->shape.rows; i++) {
         const int64_t length = row_ptr[i + 1] - row_ptr[i];
         if (length >= LONG) entries += length;
     }
-    return A->dev->layout.reproducible || 2 * entries > row_ptr[A->shape.rows] ? " -DLONG_ROWS=8"
-                                                                               : "";
+    return A->dev->layout.reproducible || 2 * entries > row_ptr[A->shape.rows] ? LONG : 0;
 }
 
 /* Entries that a work-item of a GPU loads at once: more where they have few bytes, as measured on an H100 (docs/formats/csr.md),
@@ -69,7 +69,30 @@ static int unroll_of(const kry_matrix *A, int64_t nnz)
     return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && fills && fits ? MORE : KRY_UNROLL;
 }
 
-static const char *unrolled(int unroll) { return unroll == KRY_UNROLL ? "" : " -DUNROLL=8"; }
+/* wide: offsets of 64 bits; unroll: of a work-item of GPUs. */
+static kry_stage *begin_stage(kry_matrix *A, bool wide, int unroll)
+{
+    kry_stage *s = kry_matrix_stage(A, "csr", "%s%s%s", wide ? " -DOFFSET=long" : "",
+                                    unroll == KRY_UNROLL ? "" : " -DUNROLL=8",
+                                    kry_matrix_in_flux_form(A) ? " -DFLUX" : "");
+    s->plain = true;
+    return s;
+}
+
+/* The arguments behind block, row_ptr and col. cut, partial: NULL if no row is split, and then not read. */
+static kry_status finish_arguments(kry_matrix *A, kry_stage *s, int four_sums, cl_mem cut,
+                                   cl_mem partial)
+{
+    kry_status st = KRY_OK;
+    const cl_mem unread = s->value[COL].buffer;
+
+    kry_stage_int(s, cut != NULL);
+    kry_stage_int(s, four_sums);
+    TRY(kry_stage_buffer(A, s, cut ? cut : unread));
+    TRY(kry_stage_buffer(A, s, partial ? partial : unread));
+done:
+    return st;
+}
 
 /* wrapped_ptr, wrapped_col: row pointers and columns that are on the device already, or NULL. */
 static kry_status build_stages(kry_matrix *A, const kry_sparse *host, cl_mem wrapped_ptr,
@@ -77,36 +100,34 @@ static kry_status build_stages(kry_matrix *A, const kry_sparse *host, cl_mem wra
 {
     kry_status st = KRY_OK;
     kry_runs r = { 0 };
-    cl_mem partial = NULL;
+    cl_mem offsets = NULL, cut = NULL, partial = NULL;
     const int64_t *row_ptr = host->row_ptr;
     const int unroll = unroll_of(A, row_ptr[A->shape.rows]);
 
     TRY(kry_runs_create(A->dev, row_ptr, A->shape.rows, unroll, &r));
-    kry_stage *s =
-        kry_matrix_stage(A, "csr", "%s%s%s%s", wide ? " -DOFFSET=long" : "",
-                         r.splits ? " -DSPLIT" : "", long_rows(A, row_ptr), unrolled(unroll));
+    kry_stage *s = begin_stage(A, wide, unroll);
     s->by_vector = r.splits > 0;
     kry_stage_int(s, r.count);
     TRY(blocks_array(A, s, &r, row_ptr));
-    if (wrapped_ptr)
-        TRY(kry_stage_buffer(A, s, wrapped_ptr));
-    else
-        TRY(offsets_array(A, s, row_ptr, A->shape.rows + 1, wide));
+    if (!wrapped_ptr) TRY(upload_offsets(A, row_ptr, A->shape.rows + 1, wide, &offsets));
+    TRY(kry_stage_buffer(A, s, wrapped_ptr ? wrapped_ptr : offsets));
     if (wrapped_col)
         TRY(kry_stage_buffer(A, s, wrapped_col));
     else
         TRY(kry_stage_array(A, s, host->col, (size_t)A->nnz, sizeof *host->col));
     if (r.splits) {
-        TRY(offsets_array(A, s, r.cut, r.count + 1, wide));
+        TRY(upload_offsets(A, r.cut, r.count + 1, wide, &cut));
         TRY(kry_buffer_create(A->dev, (size_t)r.count * 8, &partial));
-        TRY(kry_stage_buffer(A, s, partial));
     }
+    TRY(finish_arguments(A, s, long_rows(A, row_ptr), cut, partial));
     kry_stage_pieces(A, s, r.count);
     TRY(kry_matrix_split_stage(A, r.split, r.splits, partial));
     kry_print(A->variant, sizeof A->variant, "%lld runs, %.1f rows to a run%s", (long long)r.count,
               r.count ? (double)A->shape.rows / (double)r.count : 0.0,
               r.splits ? ", long rows split" : "");
 done:
+    kry_buffer_release(A->dev, &offsets);
+    kry_buffer_release(A->dev, &cut);
     kry_buffer_release(A->dev, &partial);
     kry_runs_release(&r);
     return st;
@@ -245,7 +266,7 @@ static kry_status build_on_device(kry_matrix *A, const kry_csr *C, bool *built)
     kry_status st = KRY_OK;
     const int unroll = unroll_of(A, C->nnz);
     const cl_int tile = unroll * kry_group_size(A->dev), rows = (cl_int)C->rows;
-    kry_stage *s = kry_matrix_stage(A, "csr", "%s", unrolled(unroll));
+    kry_stage *s = begin_stage(A, false, unroll);
     cl_int longest;
     cl_mem first = NULL;
 
@@ -264,6 +285,7 @@ static kry_status build_on_device(kry_matrix *A, const kry_csr *C, bool *built)
     TRY(kry_stage_buffer(A, s, first));
     TRY(kry_stage_buffer(A, s, C->row_ptr));
     TRY(kry_stage_buffer(A, s, C->col));
+    TRY(finish_arguments(A, s, 0, NULL, NULL));
     kry_stage_pieces(A, s, runs);
     A->structure_bytes += 4.0 * (double)(runs + 1);
     kry_print(A->variant, sizeof A->variant, "%d runs, %.1f rows to a run", runs,
