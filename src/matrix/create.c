@@ -344,7 +344,8 @@ static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
     kry_matrix_params mine;
 
     if (op) *op = NULL;
-    TRY(kry_check_given(e.who, "op, device", (const void *const[]){ op, dev }));
+    st = kry_check_given(e.who, "op, device", (const void *const[]){ op, dev });
+    if (!op || !dev) goto done;
     TAKE_PARAMS(params, mine, e.who, "KRY_MATRIX");
     TRY(check_arrays(dev, &e, coordinates, params));
     TRY(make_given(dev, &e, params, op));
