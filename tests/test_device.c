@@ -92,6 +92,24 @@ static void device_list__has_what_opens(void **state)
     free(info);
 }
 
+/* By the names that these drivers give, whole: "7." is not "17." or "0.7.". */
+static void device_info__says_what_a_driver_does_wrong(void **state)
+{
+    (void)state;
+    static const char pocl[] = "Portable Computing Language";
+    kry_device *dev;
+
+    assert_non_null(strstr(kry_driver_faults(pocl, "7.1+debian"), "CLBlast"));
+    assert_non_null(strstr(kry_driver_faults("rusticl", "26.0.3"), "take PoCL"));
+    assert_null(kry_driver_faults(pocl, "3.1+debian"));
+    assert_null(kry_driver_faults(pocl, "17.1"));
+    assert_null(kry_driver_faults("Clover", "26.0.3"));
+    OK(kry_device_open(NULL, &dev));
+    const kry_device_info *info = kry_device_get_info(dev);
+    assert_ptr_equal(info->driver_faults, kry_driver_faults(info->platform, info->driver));
+    kry_device_release(&dev);
+}
+
 static void device_wrap__callers_context_and_queue(void **state)
 {
     (void)state;
@@ -192,6 +210,7 @@ int main(void)
         cmocka_unit_test(device_open__environment_chooses),
         cmocka_unit_test(device_open__profile_takes_away),
         cmocka_unit_test(device_list__has_what_opens),
+        cmocka_unit_test(device_info__says_what_a_driver_does_wrong),
         cmocka_unit_test(device_wrap__callers_context_and_queue),
         cmocka_unit_test(buffer__larger_than_the_device_is_refused),
         cmocka_unit_test(fork__with_a_device_open),

@@ -259,6 +259,17 @@ def check_words(page, path, options, words):
                     check(word in words[name], page, number, f'{name} has no word {word}')
 
 
+def check_driver_faults():
+    """The table of docs/devices.md is that of the library."""
+    table = (SOURCE / 'src/device/profile.c').read_text().split('} known[] = {')[1].split('};')[0]
+    page = (SOURCE / 'docs/devices.md').read_text()
+    rows = re.findall(r'\{ ("[^}]*") \}', re.sub(r'"\s*\n\s*"', '', table))
+    check(rows, 'docs/devices.md', 1, 'src/device/profile.c has no table of drivers')
+    for row in rows:
+        line = '| ' + ' | '.join(re.findall(r'"([^"]*)"', row)) + ' |'
+        check(line in page, 'docs/devices.md', 1, f'the table of drivers lacks {line}')
+
+
 def check_tables(page, path):
     """A table has a line of dashes below its first row, and rows of as many cells."""
     lines = path.read_text().split('\n')
@@ -306,6 +317,7 @@ def main():
         check(made.returncode == 0, 'kry', 0, made.stderr)
         options, words = vocabulary(first)
         check(len(options) > 30 and len(words) > 10, 'kry help', 0, f'the words are not found: {options} {words}')
+        check_driver_faults()
         only = sys.argv[4:]
         for path in [SOURCE / 'README.md'] + sorted((SOURCE / 'docs').glob('*.md')) + \
                 sorted((SOURCE / 'docs/formats').glob('*.md')):

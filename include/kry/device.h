@@ -28,6 +28,8 @@ typedef struct kry_device_info {
     int max_group; /* work-items per group, at most */
     int64_t local_bytes, max_alloc_bytes, global_bytes;
     int opencl; /* 110, 120, 200, 300: the device's OpenCL version */
+    /* A sentence: what this driver is known to do wrong that kry cannot prevent (docs/devices.md); NULL: nothing. */
+    const char *driver_faults;
 } kry_device_info;
 
 /*

@@ -208,6 +208,8 @@ void kry_device_forget(kry_device *dev);
 kry_status kry_device_new(const kry_driver *driver, kry_device **device);
 
 kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
+/* The sentence of kry_device_info for a platform and a driver with these names. */
+const char *kry_driver_faults(const char *platform, const char *driver);
 /* order.c: see that sums on a reproducible device are added as they are written. If the compiler changes
  * their order, kernels are built without optimisation from now on (layout.unoptimised).
  * Returns  KRY_ERR_UNSUPPORTED if that does not help. */

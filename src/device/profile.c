@@ -110,6 +110,26 @@ done:
     return st;
 }
 
+/* Drivers that were seen to go wrong where kry has no way around it. */
+const char *kry_driver_faults(const char *platform, const char *driver)
+{
+    static const struct {
+        const char *platform, *driver; /* what CL_DRIVER_VERSION begins with */
+        const char *what;
+    } known[] = { { "Portable Computing Language", "7.",
+                    "products of dense matrices by CLBlast fail, and so do incomplete factors with "
+                    "KRY_PROFILE=gpu-kernels" },
+                  { "rusticl", "26.",
+                    "the process dies now and then while kernels are compiled: on a CPU take "
+                    "PoCL" } };
+
+    for (size_t i = 0; i < COUNT(known); i++)
+        if (!strcmp(platform, known[i].platform) &&
+            !strncmp(driver, known[i].driver, strlen(known[i].driver)))
+            return known[i].what;
+    return NULL;
+}
+
 kry_status kry_profile_query(cl_device_id id, kry_device_info *info)
 {
     kry_status st = KRY_OK;
@@ -132,6 +152,7 @@ kry_status kry_profile_query(cl_device_id id, kry_device_info *info)
     if (sscanf(info->version, "OpenCL %d.%d", &major, &minor) == 2)
         info->opencl = 100 * major + 10 * minor;
 
+    info->driver_faults = kry_driver_faults(info->platform, info->driver);
     TRY(query_numbers(id, info));
     info->fp64 = has_word(extensions, "cl_khr_fp64");
     info->image3d_writes = info->images && has_word(extensions, "cl_khr_3d_image_writes");

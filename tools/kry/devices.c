@@ -25,17 +25,20 @@ static void print_json(const char *selector, const kry_device_info *info)
     json_whole(&j, "local_bytes", info->local_bytes);
     json_whole(&j, "max_alloc_bytes", info->max_alloc_bytes);
     json_whole(&j, "global_bytes", info->global_bytes);
+    if (info->driver_faults) json_text(&j, "driver_faults", info->driver_faults);
     json_end(&j);
 }
 
 static void print(const options *o, const char *selector, const kry_device_info *info)
 {
-    if (o->json)
+    if (o->json) {
         print_json(selector, info);
-    else
+    } else {
         printf("%-6s %s | %s | driver %s | %s | %.1f GiB | %d compute units\n", selector,
                info->name, info->platform, info->driver, info->fp64 ? "double" : "single only",
                (double)info->global_bytes / (1 << 30), info->compute_units);
+        if (info->driver_faults) printf("       known of this driver: %s\n", info->driver_faults);
+    }
 }
 
 kry_status devices_run(const options *o)
