@@ -9,6 +9,7 @@
 
 /* Each group hands its numbers to the one before it, again and again. */
 static const char ring_source[] =
+    "#include \"barrier.clh\"\n"
     "kernel void ring(RESIDENT_PARAMS, int steps, volatile global int *a, global int *out)\n"
     "{\n"
     "    RESIDENT_LOCALS\n"
@@ -38,8 +39,7 @@ static void own_file(char *path, size_t size, const char *file)
 static int own_kernels(void **state)
 {
     (void)state;
-    static const char *const common[] = { "kry.clh", "direction.clh", "barrier.clh",
-                                          "product.clh" };
+    static const char *const common[] = { "kry.clh", "barrier.clh" };
     char from[1024], to[1024];
     if (!getenv("KRY_CL_PATH") || !mkdtemp(folder)) return -1;
     old_path = strdup(getenv("KRY_CL_PATH"));
@@ -90,7 +90,7 @@ static kry_status barrier_of(int other, kry_barrier **b)
     kry_arg args[] = { { 0 }, ARG(steps), ARG(numbers), ARG(out) };
 
     *b = NULL;
-    snprintf(defines, sizeof defines, "-DOTHER=%d", other);
+    snprintf(defines, sizeof defines, "-DGROUP=%d -DOTHER=%d", SIZE, other);
     TRY(kry_kernel_get(device(), "ring", KRY_F32, defines, "ring", &kernel));
     TRY(kry_barrier_create(device(), kernel, SIZE, args, COUNT(args), b));
 done:

@@ -489,7 +489,9 @@ static void check_not_converged(trial *t, const verdict *reachable)
         hypot(r->true_residual, r->inconsistent) <= 0.999999 * r->target)
         WRONG(t, "%s (%s) with a true residual of %g <= %g", kry_reason_word(r->reason), r->why,
               r->true_residual, r->target);
-    if (r->reason == KRY_INCONSISTENT && (!t->s->parts || r->inconsistent <= r->target))
+    int64_t found = 0;
+    if (finds_null_space(t)) free(look_for_null_space(t->s, &found));
+    if (r->reason == KRY_INCONSISTENT && ((!t->s->parts && !found) || r->inconsistent <= r->target))
         WRONG(t, "inconsistent: %s", r->why);
     (void)reachable;
 }

@@ -20,7 +20,7 @@ static csr take_csr(kry_host_args *a)
     A.rows = block[work];
     A.row_ptr = take_buffer(a);
     A.col = take_buffer(a);
-    for (int i = 0; i < 4; i++) a->next++; /* split, long_rows, cut, partial */
+    for (int i = 0; i < 3; i++) a->next++; /* long_rows, cut, partial */
     A.val = take_buffer(a);
     A.surplus = take_buffer(a);
     return A;

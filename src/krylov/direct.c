@@ -53,7 +53,7 @@ kry_status kry_direct_pin(const kry_op *A, kry_sparse *rows)
     if (!A->null_found.seen || kry_pin_row(A) >= 0) return KRY_OK;
     TRY(kry_system_find_null(who, A));
     if (A->null_found.parts || A->null_found.empty)
-        TRY(kry_sparse_pin(2 * kry_unit_roundoff(A->shape.type), rows));
+        TRY(kry_sparse_pin(kry_unit_roundoff(A->shape.type), rows));
 done:
     return st;
 }

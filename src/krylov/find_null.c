@@ -79,7 +79,7 @@ kry_status kry_system_find_null(const char *who, const kry_op *A)
     st = kry_rows_read(who, A, &rows);
     if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* nobody can look at them */
     TRY(st);
-    TRY(kry_sparse_null_parts(&rows, 2 * kry_unit_roundoff(A->shape.type), &N));
+    TRY(kry_sparse_null_parts(&rows, kry_unit_roundoff(A->shape.type), &N));
     TRY(take(A, &N, &F));
     kry_vec_release(&mine->null_found.vectors);
     mine->null_found = F, F.vectors = NULL;

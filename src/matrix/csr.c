@@ -69,12 +69,12 @@ static int unroll_of(const kry_matrix *A, int64_t nnz)
     return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && fills && fits ? MORE : KRY_UNROLL;
 }
 
-/* wide: offsets of 64 bits; unroll: of a work-item of GPUs. */
-static kry_stage *begin_stage(kry_matrix *A, bool wide, int unroll)
+/* wide: offsets of 64 bits; split: some rows have several runs; unroll: of a work-item of GPUs. */
+static kry_stage *begin_stage(kry_matrix *A, bool wide, bool split, int unroll)
 {
-    kry_stage *s = kry_matrix_stage(A, "csr", "%s%s%s", wide ? " -DOFFSET=long" : "",
-                                    unroll == KRY_UNROLL ? "" : " -DUNROLL=8",
-                                    kry_matrix_in_flux_form(A) ? " -DFLUX" : "");
+    kry_stage *s = kry_matrix_stage(
+        A, "csr", "%s%s%s%s", wide ? " -DOFFSET=long" : "", split ? " -DSPLIT" : "",
+        unroll == KRY_UNROLL ? "" : " -DUNROLL=8", kry_matrix_in_flux_form(A) ? " -DFLUX" : "");
     s->plain = true;
     return s;
 }
@@ -86,7 +86,6 @@ static kry_status finish_arguments(kry_matrix *A, kry_stage *s, int four_sums, c
     kry_status st = KRY_OK;
     const cl_mem unread = s->value[COL].buffer;
 
-    kry_stage_int(s, cut != NULL);
     kry_stage_int(s, four_sums);
     TRY(kry_stage_buffer(A, s, cut ? cut : unread));
     TRY(kry_stage_buffer(A, s, partial ? partial : unread));
@@ -105,7 +104,7 @@ static kry_status build_stages(kry_matrix *A, const kry_sparse *host, cl_mem wra
     const int unroll = unroll_of(A, row_ptr[A->shape.rows]);
 
     TRY(kry_runs_create(A->dev, row_ptr, A->shape.rows, unroll, &r));
-    kry_stage *s = begin_stage(A, wide, unroll);
+    kry_stage *s = begin_stage(A, wide, r.splits > 0, unroll);
     s->by_vector = r.splits > 0;
     kry_stage_int(s, r.count);
     TRY(blocks_array(A, s, &r, row_ptr));
@@ -266,7 +265,7 @@ static kry_status build_on_device(kry_matrix *A, const kry_csr *C, bool *built)
     kry_status st = KRY_OK;
     const int unroll = unroll_of(A, C->nnz);
     const cl_int tile = unroll * kry_group_size(A->dev), rows = (cl_int)C->rows;
-    kry_stage *s = begin_stage(A, false, unroll);
+    kry_stage *s = begin_stage(A, false, false, unroll);
     cl_int longest;
     cl_mem first = NULL;
 

@@ -43,7 +43,7 @@ typedef struct kry_stage {
     bool fuses;     /* its apply_direction is faster than two launches */
     bool by_vector; /* it has no kernels for several vectors at once */
     bool
-        plain; /* its kernels take A->surplus or NULL as an argument, and are not compiled with FLUX or SURPLUS */
+        plain; /* its kernels take A->surplus or NULL as an argument, and have no FLUX but what their own defines say */
     /* GPUs: rows that a work-item takes; 0: lanes that share a row read its entries side by side */
     int rows_each;
     int64_t groups;     /* to launch */

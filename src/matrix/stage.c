@@ -141,7 +141,7 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
     snprintf(text, KRY_STAGE_DEFINES, "%s%s%s%s", s->defines,
              stored == A->shape.type ? "" : " -DVAL=float",
              kry_matrix_in_flux_form(A) && !s->no_values && !s->plain ? " -DFLUX" : "",
-             surplus && !s->adds && !s->plain ? " -DSURPLUS" : "");
+             surplus && !s->adds ? " -DSURPLUS" : "");
 }
 
 kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel *kernel,

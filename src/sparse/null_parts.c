@@ -1,6 +1,7 @@
 /* null_parts.c - what a matrix maps to zero by the look of its rows: constants on each part that no entry connects with
  * the rest and whose rows all add up to zero, and the unknowns of rows without entries. */
 #include "sparse/sparse.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,9 +13,10 @@ typedef struct total {
 
 static void add(total *t, double value) { t->sum += value, t->size += fabs(value), t->count++; }
 
+/* But for rounding: of the entries, by up to `rounding` times their size, and of the additions here. */
 static bool is_zero(const total *t, double rounding)
 {
-    return fabs(t->sum) <= rounding * (double)t->count * t->size;
+    return fabs(t->sum) <= (rounding + (double)t->count * DBL_EPSILON) * t->size;
 }
 
 /* The row that stands for the part of row i, its least one; on the way, rows are hung to those above the ones they hang

@@ -119,7 +119,7 @@ typedef struct kry_null_parts {
         one_sided; /* of each of these: columns do not add up to zero, too, or the empty row's column is not empty */
 } kry_null_parts;
 
-/* rounding: of a number; rows add up to zero but for so much of their size for each entry. */
+/* rounding: of a number; rows add up to zero but for so much of their size, and the rounding of their additions. */
 kry_status kry_sparse_null_parts(const kry_sparse *A, double rounding, kry_null_parts *N);
 void kry_null_parts_release(kry_null_parts *N);
 /* Make A regular where these are all that makes it singular: a diagonal entry of each part twice, and ones for empty rows.
