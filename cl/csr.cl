@@ -79,22 +79,20 @@ INLINED int lanes_per_row(int rows)
     return lanes;
 }
 
-INLINED csr_run csr_run_at(const csr *A, int b)
+INLINED void csr_run_at(const csr *A, int b, csr_run *r)
 {
     const int begins = A->block[b], ends = A->block[b + 1];
-    csr_run r;
 
-    r.number = b, r.begins_inside = begins < 0;
-    r.first = begins & 0x7fffffff;
-    r.rows = (ends & 0x7fffffff) - r.first + (ends < 0);
-    r.begin = IS_SPLIT ? A->cut[b] : A->row_ptr[r.first];
-    r.end = IS_SPLIT ? A->cut[b + 1] : A->row_ptr[r.first + r.rows];
+    r->number = b, r->begins_inside = begins < 0;
+    r->first = begins & 0x7fffffff;
+    r->rows = (ends & 0x7fffffff) - r->first + (ends < 0);
+    r->begin = IS_SPLIT ? A->cut[b] : A->row_ptr[r->first];
+    r->end = IS_SPLIT ? A->cut[b + 1] : A->row_ptr[r->first + r->rows];
 #ifdef KRY_CPU
-    r.lanes = 1;
+    r->lanes = 1;
 #else
-    r.lanes = lanes_per_row(r.rows);
+    r->lanes = lanes_per_row(r->rows);
 #endif
-    return r;
 }
 
 // How many rows of a run are added up at a time.
@@ -328,7 +326,8 @@ kernel void csr_apply(CSR, ACC alpha, global const REAL *restrict x, long x0, AC
     const factor v = { x + x0 };
     y += y0;
     for (int nth = get_group_id(0); nth < work; nth += get_num_groups(0)) {
-        const csr_run run = csr_run_at(&A, nth);
+        csr_run run;
+        csr_run_at(&A, nth, &run);
         csr_load_tile(&A, &run, &v, &tile);
         for (int base = 0; base < run.rows; base += csr_rows_at_once(&run)) {
             SUM sum;
@@ -349,7 +348,8 @@ kernel void csr_residual(CSR, global const REAL *b, long b0, global const REAL *
     const factor v = { x + x0 };
     b += b0, r += r0;
     for (int nth = get_group_id(0); nth < work; nth += get_num_groups(0)) {
-        const csr_run run = csr_run_at(&A, nth);
+        csr_run run;
+        csr_run_at(&A, nth, &run);
         csr_load_tile(&A, &run, &v, &tile);
         for (int base = 0; base < run.rows; base += csr_rows_at_once(&run)) {
             SUM sum;
@@ -370,7 +370,8 @@ kernel void csr_apply_dot(CSR, global const REAL *restrict x, long x0, global RE
     TOTAL dot = NO_TOTAL;
     y += y0;
     for (int nth = get_group_id(0); nth < work; nth += get_num_groups(0)) {
-        const csr_run run = csr_run_at(&A, nth);
+        csr_run run;
+        csr_run_at(&A, nth, &run);
         csr_load_tile(&A, &run, &v, &tile);
         for (int base = 0; base < run.rows; base += csr_rows_at_once(&run)) {
             SUM sum;
@@ -396,7 +397,8 @@ kernel void csr_relax(CSR, ACC c, global const REAL *restrict d, long d0, global
     const factor v = { x + x0 };
     d += d0, b += b0, y += y0;
     for (int nth = get_group_id(0); nth < work; nth += get_num_groups(0)) {
-        const csr_run run = csr_run_at(&A, nth);
+        csr_run run;
+        csr_run_at(&A, nth, &run);
         csr_load_tile(&A, &run, &v, &tile);
         for (int base = 0; base < run.rows; base += csr_rows_at_once(&run)) {
             SUM sum;
@@ -422,7 +424,8 @@ kernel void csr_apply_direction(CSR, DIRECTION_PARAMS, global const REAL *restri
     const int go_on = begin_direction(DIRECTION_PASS, lane, &beta) == GO_ON;
     const factor v = { z, old, (REAL)beta, 1 };
     for (int nth = get_group_id(0); nth < work && go_on; nth += get_num_groups(0)) {
-        const csr_run run = csr_run_at(&A, nth);
+        csr_run run;
+        csr_run_at(&A, nth, &run);
         csr_load_tile(&A, &run, &v, &tile);
         for (int base = 0; base < run.rows; base += csr_rows_at_once(&run)) {
             SUM sum;
@@ -450,10 +453,12 @@ kernel void csr_apply_block(CSR, int vectors, ACC alpha, global const REAL *rest
 {
     CSR_TILE
     const csr A = CSR_PASS;
-    const factor v = factor_of(x + x0, x_pitch, vectors);
+    factor v;
+    factor_begin(x + x0, x_pitch, vectors, &v);
     y += y0;
     for (int nth = get_group_id(0); nth < work; nth += get_num_groups(0)) {
-        const csr_run run = csr_run_at(&A, nth);
+        csr_run run;
+        csr_run_at(&A, nth, &run);
         csr_load_tile(&A, &run, &v, &tile);
         for (int base = 0; base < run.rows; base += csr_rows_at_once(&run)) {
             SUM sum;
@@ -473,10 +478,12 @@ kernel void csr_relax_block(CSR, int vectors, int relaxes, ACC c, global const R
 {
     CSR_TILE
     const csr A = CSR_PASS;
-    const factor v = factor_of(x + x0, x_pitch, vectors);
+    factor v;
+    factor_begin(x + x0, x_pitch, vectors, &v);
     d += d0, b += b0, y += y0;
     for (int nth = get_group_id(0); nth < work; nth += get_num_groups(0)) {
-        const csr_run run = csr_run_at(&A, nth);
+        csr_run run;
+        csr_run_at(&A, nth, &run);
         csr_load_tile(&A, &run, &v, &tile);
         for (int base = 0; base < run.rows; base += csr_rows_at_once(&run)) {
             SUM sum;

@@ -212,7 +212,8 @@ kernel void ell_apply_block(ELL, int vectors, ACC alpha, global const REAL *rest
                             global REAL *restrict y, long y0, long y_pitch)
 {
     const ell A = ELL_PASS;
-    const factor v = factor_of(x + x0, x_pitch, vectors);
+    factor v;
+    factor_begin(x + x0, x_pitch, vectors, &v);
     y += y0;
     for (int first = pack_begin(rows, 0), end = pack_end(rows, 0); first < end; first += pack_step()) {
         SUM sum;
@@ -230,7 +231,8 @@ kernel void ell_relax_block(ELL, int vectors, int relaxes, ACC c, global const R
                             global REAL *y, long y0, long y_pitch)
 {
     const ell A = ELL_PASS;
-    const factor v = factor_of(x + x0, x_pitch, vectors);
+    factor v;
+    factor_begin(x + x0, x_pitch, vectors, &v);
     d += d0, b += b0, y += y0;
     for (int first = pack_begin(rows, 0), end = pack_end(rows, 0); first < end; first += pack_step()) {
         const int row = first;

@@ -206,7 +206,8 @@ kernel void jds_apply_block(JDS, int vectors, ACC alpha, global const REAL *rest
                             global REAL *restrict y, long y0, long y_pitch)
 {
     const jds A = JDS_PASS;
-    const factor v = factor_of(x + x0, x_pitch, vectors);
+    factor v;
+    factor_begin(x + x0, x_pitch, vectors, &v);
     y += y0;
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         SUM sum;
@@ -224,7 +225,8 @@ kernel void jds_relax_block(JDS, int vectors, int relaxes, ACC c, global const R
                             global REAL *y, long y0, long y_pitch)
 {
     const jds A = JDS_PASS;
-    const factor v = factor_of(x + x0, x_pitch, vectors);
+    factor v;
+    factor_begin(x + x0, x_pitch, vectors, &v);
     d += d0, b += b0, y += y0;
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         const int row = perm[first];
