@@ -1,5 +1,6 @@
 /* csr.c - compressed sparse rows on the device. Kernels: cl/csr.cl. */
 #include "matrix/given.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,6 +367,7 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     TRY(kry_buffer_retain(dev, val));
     A->val = val;
     TRY(kry_matrix_finish(&A, op));
+    assert(op && *op);
     (*op)->found.what = KRY_FOUND_UNSEEN;
     if (kry_matrix_in_flux_form(kry_matrix_of(*op)))
         TRY(kry_flux_sums_of_wrapped(who, kry_matrix_of(*op)));

@@ -12,6 +12,7 @@ kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines
 
     *s = (kry_stage){ .stem = stem, .adds = A->stages > 0 };
     va_start(args, defines);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is started above */
     vsnprintf(s->defines, sizeof s->defines, defines, args);
     va_end(args);
     A->stages++;

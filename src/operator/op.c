@@ -2,6 +2,7 @@
 #include "operator/op.h"
 #include "operator/direction.h"
 #include "operator/op_parts.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,7 @@ kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
                    .extended = extended };
     extended = NULL;
     if (o->shape.traits & KRY_POSITIVE) o->shape.traits |= KRY_SYMMETRIC;
+    assert(op);
     *op = o;
 done:
     free(extended);
