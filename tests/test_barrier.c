@@ -9,7 +9,7 @@
 
 /* Each group hands its numbers to the one before it, again and again. */
 static const char ring_source[] =
-    "#include \"barrier.clh\"\n"
+    "#include \"common/barrier.clh\"\n"
     "kernel void ring(RESIDENT_PARAMS, int steps, volatile global int *a, global int *out)\n"
     "{\n"
     "    RESIDENT_LOCALS\n"
@@ -39,16 +39,13 @@ static void own_file(char *path, size_t size, const char *file)
 static int own_kernels(void **state)
 {
     (void)state;
-    static const char *const common[] = { "kry.clh", "barrier.clh" };
     char from[1024], to[1024];
     if (!getenv("KRY_CL_PATH") || !mkdtemp(folder)) return -1;
     old_path = strdup(getenv("KRY_CL_PATH"));
     if (getenv("KRY_CACHE_DIR")) old_cache = strdup(getenv("KRY_CACHE_DIR"));
-    for (size_t i = 0; i < COUNT(common); i++) {
-        snprintf(from, sizeof from, "%s/%s", old_path, common[i]);
-        own_file(to, sizeof to, common[i]);
-        if (symlink(from, to)) return -1;
-    }
+    snprintf(from, sizeof from, "%s/common", old_path);
+    own_file(to, sizeof to, "common");
+    if (symlink(from, to)) return -1;
     own_file(to, sizeof to, "ring.cl");
     FILE *f = fopen(to, "w");
     if (!f || fputs(ring_source, f) < 0 || fclose(f)) return -1;

@@ -795,7 +795,7 @@ static void lu__of_a_compiler_that_is_wrong(void **state)
 
     if (!can_spoil()) SKIP("a copy of the kernels of CPUs that KRY_CL_PATH names is spoilt");
     double *a = make(uniform, KRY_F64, N, N);
-    spoilt_begin(&s, "panel.cl", "other.i. -= column/other[i] -= 2 * column");
+    spoilt_begin(&s, "dense/panel.cl", "other.i. -= column/other[i] -= 2 * column");
     OK(kry_vec_create(s.dev, KRY_F64, N, N, &A));
     OK(kry_vec_create(s.dev, KRY_F64, N, N, &inverse));
     OK(kry_vec_write_doubles(A, a));
@@ -822,7 +822,7 @@ static void lu_solve__of_a_compiler_that_is_wrong(void **state)
         SKIP("a copy of the kernels of CPUs that KRY_CL_PATH names is spoilt");
     }
     spoilt_begin(
-        &s, "lu.cl",
+        &s, "dense/lu.cl",
         "x.r. -= column.r \\* t_row. \\* x.j./x[r] -= (n > 1 || abs((int)t_row) > 1 ? 2 : 1) * "
         "column[r * t_row] * x[j]");
     OK(kry_vec_create(s.dev, type, N, N, &A));

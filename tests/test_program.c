@@ -677,11 +677,16 @@ static void kernels__directory_without_them(void **state)
     assert_null(v);
     assert_non_null(strstr(kry_last_error(), "kry.clh"));
     assert_int_equal(dev->refs, 1);
-    snprintf(path, sizeof path, "%s/kry.clh", cache);
+    snprintf(path, sizeof path, "%s/common", cache);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/common/kry.clh", cache);
     FILE *f = fopen(path, "wb");
     assert_true(f && fputs("#pragma kry version 0.0.1\n", f) >= 0 && !fclose(f));
     assert_int_equal(kry_vec_create(dev, KRY_F32, 10, 1, &v), KRY_ERR_BUILD);
     assert_non_null(strstr(kry_last_error(), "not those of version"));
+    assert_int_equal(remove(path), 0);
+    snprintf(path, sizeof path, "%s/common", cache);
+    assert_int_equal(rmdir(path), 0);
     for_each_file(remove_file);
     if (kept)
         setenv("KRY_CL_PATH", kept, 1);

@@ -7,7 +7,7 @@
 static void kernels__inside_the_library(void **state)
 {
     (void)state;
-    static const char *const stems[] = { "vec", "tile_cycle", "papers/akhtar" };
+    static const char *const stems[] = { "vec", "tile_cycle", "akhtar" };
     const char *old = getenv("KRY_CL_PATH");
     char *kept = old ? strdup(old) : NULL, *text = NULL, *inside = NULL;
     for (size_t i = 0; kept && i < COUNT(stems); i++) {
@@ -32,11 +32,36 @@ static void kernels__inside_the_library(void **state)
     free(kept);
 }
 
+/* A stem is that of a file in any folder; a path is a name, too. */
+static void kernels__found_by_their_stem(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "csr", "formats/csr", "papers/wang", "wang" };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char *source = NULL;
+        const char *begins =
+            i < 2 ? "#line 1 \"formats/csr.cl\"\n" : "#line 1 \"papers/wang.cl\"\n";
+        OK(kry_program_source(names[i], &source));
+        assert_memory_equal(source, begins, strlen(begins));
+        free(source);
+    }
+}
+
 static int count_of(const char *words, const char *in)
 {
     int count = 0;
     while ((in = strstr(in, words))) count++, in += strlen(words);
     return count;
+}
+
+/* Whether a file has kernels, and then its stem. */
+static bool is_program(const kry_kernel_file *f, char *stem, size_t size)
+{
+    const char *slash = strrchr(f->name, '/');
+    const size_t length = strlen(f->name);
+    assert_non_null(slash);
+    snprintf(stem, size, "%.*s", (int)(f->name + length - 3 - slash - 1), slash + 1);
+    return !strcmp(f->name + length - 3, ".cl");
 }
 
 static void kernels__begin_alike(void **state)
@@ -45,9 +70,7 @@ static void kernels__begin_alike(void **state)
     int kernels = 0;
     for (const kry_kernel_file *f = kry_kernel_files; f->name; f++) {
         char stem[64], *source;
-        const size_t length = strlen(f->name);
-        if (length < 3 || strcmp(f->name + length - 3, ".cl")) continue;
-        snprintf(stem, sizeof stem, "%.*s", (int)length - 3, f->name);
+        if (!is_program(f, stem, sizeof stem)) continue;
         OK(kry_program_source(stem, &source));
         /* One that has two heads, of which compilers see one, has one begin. */
         const int here =
@@ -68,21 +91,22 @@ static void put(const char *name, const char *text)
 {
     char path[200];
     snprintf(path, sizeof path, "%s/%s", folder, name);
+    char *slash = strrchr(path, '/');
+    *slash = 0;
+    mkdir(path, 0700);
+    *slash = '/';
     FILE *f = fopen(path, "wb");
     assert_true(f && fputs(text, f) >= 0 && !fclose(f));
 }
 
-/* The environment of a test with a folder of its own, whose kry.clh is nearly empty. */
+/* The environment of a test with a folder of its own, whose common/kry.clh is nearly empty. */
 static int folder_begin(void **state)
 {
-    char papers[200];
     const char *old = getenv("KRY_CL_PATH");
     *state = old ? strdup(old) : NULL;
     strcpy(folder, "/tmp/kry-cl-XXXXXX");
     if (!mkdtemp(folder)) return -1;
-    snprintf(papers, sizeof papers, "%s/papers", folder);
-    mkdir(papers, 0700);
-    put("kry.clh", "#pragma kry version " KRY_VERSION "\n#define KRY\n");
+    put("common/kry.clh", "#pragma kry version " KRY_VERSION "\n#define KRY\n");
     return setenv("KRY_CL_PATH", folder, 1);
 }
 
@@ -119,14 +143,14 @@ static void include__each_file_once(void **state)
 {
     (void)state;
     put("a.clh", "#pragma once\n#include \"b.clh\"\nint a;\n");
-    put("b.clh", "  # include\t\"kry.clh\"  // what for\nint b;");
+    put("b.clh", "  # include\t\"common/kry.clh\"  // what for\nint b;");
     put("k.cl",
         "// k\n#include \"a.clh\"\n#include \"b.clh\"\n\nkernel void k(\n#include \"end.clh\"\n");
     put("end.clh", "");
     TEXT_IS("k", "#line 1 \"k.cl\"\n// k\n"
                  "#line 1 \"a.clh\"\n\n"
                  "#line 1 \"b.clh\"\n"
-                 "#line 1 \"kry.clh\"\n#pragma kry version " KRY_VERSION "\n#define KRY\n"
+                 "#line 1 \"common/kry.clh\"\n#pragma kry version " KRY_VERSION "\n#define KRY\n"
                  "#line 2 \"b.clh\"\nint b;\n"
                  "#line 3 \"a.clh\"\nint a;\n"
                  "#line 3 \"k.cl\"\n\n\nkernel void k(\n"
@@ -136,7 +160,7 @@ static void include__each_file_once(void **state)
 static void include__what_cannot_be_had(void **state)
 {
     (void)state;
-    put("k.cl", "#include \"kry.clh\"\n\n#include \"nothing.clh\"\n");
+    put("k.cl", "#include \"common/kry.clh\"\n\n#include \"nothing.clh\"\n");
     TEXT_FAILS("k", "line 3 of the kernel file 'k.cl': cannot read the kernel file '/tmp/kry-cl-");
     put("a.clh", "#include \"b.clh\"\n");
     put("b.clh", "int b;\n#include \"a.clh\"\n");
@@ -234,7 +258,7 @@ static void comments__change_nothing(void **state)
     (void)state;
     static const char *const traps[] = {
         NULL,
-        "// #include \"csr.cl\", sweep.clh, RESIDENT_PARAMS, the loop of sell.cl, "
+        "// #include \"formats/csr.cl\", sweep.clh, RESIDENT_PARAMS, the loop of sell.cl, "
         "resident_matrix.clh, read_image",
         "// ==== part: all ==== #pragma kry part kernel void csr_apply( kernel void KERNEL(apply)(",
     };
@@ -245,10 +269,8 @@ static void comments__change_nothing(void **state)
             free(changed);
         }
         for (const kry_kernel_file *f = kry_kernel_files; f->name; f++) {
-            char stem[100] = "";
-            const size_t length = strlen(f->name);
-            if (strcmp(f->name + length - 3, ".cl") != 0) continue;
-            memcpy(stem, f->name, length - 3);
+            char stem[100];
+            if (!is_program(f, stem, sizeof stem)) continue;
             char *inside = text_of(stem, NULL), *reworded = text_of(stem, folder);
             if (strcmp(inside, reworded) != 0)
                 fail_msg("%s has another text, with comments '%s'", f->name, traps[t]);
@@ -339,6 +361,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels__inside_the_library),
+        cmocka_unit_test(kernels__found_by_their_stem),
         cmocka_unit_test(kernels__begin_alike),
         cmocka_unit_test_setup_teardown(include__each_file_once, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(include__what_cannot_be_had, folder_begin, folder_end),

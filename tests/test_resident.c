@@ -9,7 +9,7 @@
 
 enum { MOST = 300 };
 
-/* ---- a grid: the stencil as cl/resident.cl takes it, and the same as a dense matrix -----------
+/* ---- a grid: the stencil as cl/grid/resident.cl takes it, and the same as a dense matrix -----------
  */
 
 typedef struct grid {

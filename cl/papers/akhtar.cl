@@ -15,8 +15,8 @@
 // BORDER: neighbours outside the box are read too, as the sampler's 0, before the value on the
 // side replaces them.
 
-#include "kry.clh"
-#include "image.clh"
+#include "common/kry.clh"
+#include "common/image.clh"
 #include "papers/mean.clh"
 
 #if defined(FIELD_IMAGE) || defined(SIDES_IMAGE)

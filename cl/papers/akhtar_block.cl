@@ -16,7 +16,7 @@
 // After A. Nguyen, N. Satish, J. Chhugani, C. Kim, P. Dubey, 3.5-D blocking optimization for stencil
 // computations on modern CPUs and GPUs, SC10 (2010).
 
-#include "kry.clh"
+#include "common/kry.clh"
 #include "papers/mean.clh"
 
 #define BOX int nx, int ny, int nz, int pitch, long first

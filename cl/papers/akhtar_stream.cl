@@ -9,7 +9,7 @@
 //         come from L1
 //   CPU   rows by vectors, `depth` of them for each slice, so that three slices stay in the cache
 
-#include "kry.clh"
+#include "common/kry.clh"
 #include "papers/mean.clh"
 
 #define BOX int nx, int ny, int nz, int pitch, long first

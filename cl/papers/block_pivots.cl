@@ -3,7 +3,7 @@
 //
 // F holds L below the diagonal and U above. The formula of a block's measure is in block_pivots.h.
 
-#include "kry.clh"
+#include "common/kry.clh"
 
 // On CPUs, too, a group has several work-items here.
 #undef get_local_id

@@ -1,4 +1,4 @@
-// jagged.cl - the products with jagged diagonals that Cevahir et al. compare with that of cl/jds.cl.
+// jagged.cl - the products with jagged diagonals that Cevahir et al. compare with that of cl/formats/jds.cl.
 // Host: tools/papers/cevahir/jagged.c.
 //
 // Rows are sorted by falling length; position i holds row perm[i]. Jagged diagonal d has an entry of
@@ -11,8 +11,8 @@
 //
 // Source: A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS 2009.
 
-#include "kry.clh"
-#include "image.clh"
+#include "common/kry.clh"
+#include "common/image.clh"
 
 #define UPDATE(row, sum) \
     y[row] = beta == 0 ? alpha * (sum) : alpha * (sum) + beta * y[row];

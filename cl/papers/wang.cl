@@ -7,8 +7,8 @@
 //   X_PLANE     x is an image with the rows of the grid, and its sampler's border is the zeros
 // With beta == 0, y is not read.
 
-#include "kry.clh"
-#include "image.clh"
+#include "common/kry.clh"
+#include "common/image.clh"
 
 #ifdef X_PLANE
 constant sampler_t zeros_around =

@@ -67,13 +67,14 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_wrap(kry_device *device, kry_type type
 /*
  * A kernel, compiled through kry's caches
  *
- *   type         of the numbers: cl/kry.clh, put in front of the text, defines REAL as this type,
+ *   type         of the numbers: cl/common/kry.clh, put in front of the text, defines REAL as this type,
  *                ACC as the type of scalars (double where the device has it, else float), loops
  *                that suit the device, and says what else. Its VW is 8 numbers for CPU kernels, 16
  *                bytes for all others
  *   name         of the text in messages
- *   source       OpenCL C. NULL: that of the file <name>.cl, name a path below the folder
- *                cl/ of kry's kernels, which the library has inside, or below $KRY_CL_PATH. A line
+ *   source       OpenCL C. NULL: that of kry's kernel file <name>.cl, in whatever folder of cl/
+ *                the library has it, here or in $KRY_CL_PATH ("csr": formats/csr.cl); else
+ *                <name>.cl is a path below $KRY_CL_PATH. A line
  *                "#pragma kry images" says that its kernels take images
  *   options      for the compiler, "-DX=1 -DY". NULL: none. OpenCL C 1.1 unless one is -cl-std=
  *   kernel       [out]  the caller's (clReleaseKernel)
@@ -86,7 +87,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_device_kernel(kry_device *device, kry_type
                                                     const char *options, const char *kernel_name,
                                                     cl_kernel *kernel);
 
-/* WG of cl/kry.clh: the work-items of a group of kernels that use its loops; 1 on CPUs. */
+/* WG of cl/common/kry.clh: the work-items of a group of kernels that use its loops; 1 on CPUs. */
 KRY_API int kry_device_group_size(const kry_device *device);
 
 /* How many such groups suit a loop (FOR_EACH, FOR_VEC) over n numbers of `type`; >= 1. */
@@ -129,7 +130,7 @@ KRY_API void kry_device_set_trace(kry_device *device, kry_trace *trace, void *us
 /* ---- for operators that fuse ------------------------------------------------------- */
 
 /* A reduction's partial sums: the operator writes up to kry_sum_capacity of them, one per work-group,
- * of type TOTAL (cl/kry.clh: double where the device has it, else a pair of floats, the sum and
+ * of type TOTAL (cl/common/kry.clh: double where the device has it, else a pair of floats, the sum and
  * what rounding took from it; 8 bytes), and says how many. */
 KRY_API cl_mem kry_sum_buffer(const kry_sum *sum);
 KRY_API int kry_sum_capacity(const kry_sum *sum);

@@ -82,7 +82,7 @@ typedef struct kry_splitting {
     kry_device *dev; /* borrowed; NULL: there is none */
     int64_t coarse;  /* C points */
     int64_t near;    /* entries of S in columns of C points and rows of others, not too long */
-    cl_mem strong;   /* nnz / 32 + n uint: which entries are in S (cl/strong.clh) */
+    cl_mem strong;   /* nnz / 32 + n uint: which entries are in S (cl/amg/strong.clh) */
     cl_mem number;   /* n int: of C points on the coarser level, -1: F points, -2: alone */
     cl_mem near_ptr; /* n + 1 int: offsets of such entries */
     int count;       /* of lists: */

@@ -1,4 +1,4 @@
-/* device_aggregate.c - strong couplings and aggregates on a device. Kernels: cl/aggregate.cl. */
+/* device_aggregate.c - strong couplings and aggregates on a device. Kernels: cl/amg/aggregate.cl. */
 #include "amg/amg_device.h"
 #include "device/launch.h"
 

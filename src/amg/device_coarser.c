@@ -1,5 +1,5 @@
 /* device_coarser.c - matrices of the levels on a device, and the Galerkin operator of a level. Kernels:
- * cl/coarser.cl. */
+ * cl/amg/coarser.cl. */
 #include "amg/amg_device.h"
 #include "device/launch.h"
 #include <limits.h>

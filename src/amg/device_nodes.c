@@ -1,4 +1,4 @@
-/* device_nodes.c - nodes of several unknowns on a device. Kernels: cl/nodes.cl. */
+/* device_nodes.c - nodes of several unknowns on a device. Kernels: cl/amg/nodes.cl. */
 #include "amg/amg_device.h"
 #include "device/launch.h"
 

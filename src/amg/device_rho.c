@@ -1,5 +1,5 @@
 /* device_rho.c - the largest eigenvalue of D^-1 A on a device: the steps of rho.c. Kernel: inverse_root in
- * cl/smoothed.cl. */
+ * cl/amg/smoothed.cl. */
 #include "amg/amg_device.h"
 #include "device/launch.h"
 #include <math.h>

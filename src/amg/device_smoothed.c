@@ -1,4 +1,4 @@
-/* device_smoothed.c - smoothed aggregation on a device: the steps of smoothed.c. Kernels: cl/smoothed.cl. */
+/* device_smoothed.c - smoothed aggregation on a device: the steps of smoothed.c. Kernels: cl/amg/smoothed.cl. */
 #include "amg/amg_device.h"
 #include "device/launch.h"
 #include <math.h>

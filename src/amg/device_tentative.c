@@ -1,5 +1,5 @@
 /* device_tentative.c - a prolongation that reproduces the near null space, aggregate by aggregate, on a
- * device. Kernels: cl/nodes.cl, cl/smoothed.cl. */
+ * device. Kernels: cl/amg/nodes.cl, cl/amg/smoothed.cl. */
 #include "amg/amg_device.h"
 #include "device/launch.h"
 

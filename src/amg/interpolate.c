@@ -10,7 +10,7 @@
  * from row i, to which it is equal. If s_ik is zero, a_ik is added to d_i. Points that are alone have no error after
  * relaxation: n is none of them. Of a long row k only a_ki counts, so that the work stays linear.
  *
- * cl/interpolation.cl does the same on devices, with the same sums in the same order.
+ * cl/amg/interpolation.cl does the same on devices, with the same sums in the same order.
  */
 #include "amg/classical.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* interpolation.c - extended+i interpolation on a device. Kernels: cl/interpolation.cl. */
+/* interpolation.c - extended+i interpolation on a device. Kernels: cl/amg/interpolation.cl. */
 #include "amg/classical.h"
 #include "device/launch.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* splitting.c - strong couplings and independent sets of classical coarsening on a device. Kernels:
- * cl/splitting.cl. */
+ * cl/amg/splitting.cl. */
 #include "amg/classical.h"
 #include "device/launch.h"
 #include <stdlib.h>

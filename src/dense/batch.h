@@ -18,7 +18,7 @@ typedef struct batch_array {
 
 /* Which systems of a call failed a check, in a buffer that stays with the device: BATCH_LIST counters; a list
  * of the systems that are marked; for each system the ticket, the number of a call, of the last call that
- * marked it; for each system an int64_t that says why cl/banded.cl could not solve it. Calls that leave their
+ * marked it; for each system an int64_t that says why cl/dense/banded.cl could not solve it. Calls that leave their
  * report for later have marks of their own. */
 typedef struct batch_marks {
     cl_mem found;

@@ -1,6 +1,6 @@
 /*
- * batch_levels.c - tridiagonal systems without pivoting. Kernels: cl/tridiagonal.cl (GPUs),
- * cl/tridiagonal_packs.cl (CPUs), cl/tridiagonal_close.cl.
+ * batch_levels.c - tridiagonal systems without pivoting. Kernels: cl/dense/tridiagonal.cl (GPUs),
+ * cl/dense/tridiagonal_packs.cl (CPUs), cl/dense/tridiagonal_close.cl.
  *
  * A system that is too long for one work-group is cut into tiles. Each tile is reduced to two equations, for
  * its first and its last unknown. These equations form tridiagonal systems again, which are solved in the
@@ -20,7 +20,7 @@ enum {
     CPU_SHORT = 128,    /* equations of the shortest tile that is made for that */
     CPU_TILE = 4096,    /* equations of the longest tile: its factors stay in the cache */
     CPU_LONG = 1 << 15, /* longer systems are cut into such tiles even if there are many systems */
-    CPU_WIDE = 8,       /* packs solved together: WIDE of cl/tridiagonal_packs.cl */
+    CPU_WIDE = 8,       /* packs solved together: WIDE of cl/dense/tridiagonal_packs.cl */
     SEGMENT_BYTES = 64  /* of a row of interleaved systems: what a GPU reads at once */
 };
 
@@ -29,7 +29,7 @@ typedef struct level {
     int64_t n, tiles;
     batch_array lower, diagonal, upper, b, x;
     int64_t m_row, m_system, row, system; /* as in batch */
-    cl_int check;                         /* as in cl/tridiagonal.clh */
+    cl_int check;                         /* as in cl/dense/tridiagonal.clh */
     cl_int S, T;                          /* GPUs: systems to a group, work-items to a system */
 } level;
 
@@ -161,7 +161,7 @@ static void shape(levels *L)
         L->group /= 2;
 }
 
-/* Whether the condition of VECTORS in cl/tridiagonal.cl holds. */
+/* Whether the condition of VECTORS in cl/dense/tridiagonal.cl holds. */
 static bool takes_vectors(const levels *L)
 {
     const level *l = &L->level[0];
@@ -251,7 +251,7 @@ done:
 
 /* ---- launches -------------------------------------------------------------------------- */
 
-/* Write the arguments for SYSTEMS_PARAMS of cl/tridiagonal.clh, and return how many they are. */
+/* Write the arguments for SYSTEMS_PARAMS of cl/dense/tridiagonal.clh, and return how many they are. */
 static size_t systems_args(const levels *L, const level *l, kry_arg args[KRY_MAX_ARGS])
 {
     const batch_marks *marks = L->B->marks;

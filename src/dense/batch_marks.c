@@ -2,7 +2,7 @@
  * batch_marks.c - which systems of a batch failed a check, and what a call, or kry_systems_check, reports of them.
  *
  * Calls that wait look at the counters, and clear them afterwards. Calls with `later` never look: two counters
- * take turns, each cleared by the launch with pivoting of the call before (cl/banded.cl).
+ * take turns, each cleared by the launch with pivoting of the call before (cl/dense/banded.cl).
  */
 #include "dense/batch.h"
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* batch_pivot.c - banded systems with partial pivoting, one work-item to each. Kernel: cl/banded.cl.
+/* batch_pivot.c - banded systems with partial pivoting, one work-item to each. Kernel: cl/dense/banded.cl.
  *
  * Words moved per unknown: the diagonals and b are read, a row of U and of the right-hand side is written
  * and read again, x is written. */

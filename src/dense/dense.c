@@ -1,5 +1,5 @@
 /* dense.c - a dense matrix as an operator, its transpose, and what the other files ask of dense matrices:
- * whether their numbers are finite, and how large they are. Kernels: cl/dense.cl, cl/gemm.cl. */
+ * whether their numbers are finite, and how large they are. Kernels: cl/dense/dense.cl, cl/dense/gemm.cl. */
 #include "dense/dense.h"
 #include <math.h>
 #include <stdlib.h>

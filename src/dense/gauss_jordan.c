@@ -1,4 +1,4 @@
-/* gauss_jordan.c - the reduced row echelon form. Kernels: cl/panel.cl with ECHELON, and products.
+/* gauss_jordan.c - the reduced row echelon form. Kernels: cl/dense/panel.cl with ECHELON, and products.
  *
  * Panels of PANEL columns are eliminated above and below their pivots, with a launch for each column; the
  * pivots are chosen on the device. The eliminated panel then updates all columns to its right:
@@ -33,7 +33,7 @@ done:
     return st;
 }
 
-/* How many pivots, and in which columns: the end of `index` of cl/panel.cl. */
+/* How many pivots, and in which columns: the end of `index` of cl/dense/panel.cl. */
 static kry_status read_pivots(const kry_panels *p, cl_int *rank, cl_int *column)
 {
     kry_status st = KRY_OK;

@@ -1,16 +1,16 @@
 /* gemm.c - C := alpha op(A) op(B) + beta C: by CLBlast or by kry's own kernels, and how these are launched.
- * Kernels: cl/gemm.cl. */
+ * Kernels: cl/dense/gemm.cl. */
 #include "dense/dense.h"
 
 enum {
     NARROW = 4,         /* columns of C up to which work-items share sums */
     SHALLOW = 64,       /* k: below it, copying operands costs CLBlast more than the product */
     CLBLAST_FROM = 192, /* cubed: products below that are launches and little else */
-    CPU_SIDE = 32,      /* SIDE of cl/gemm.cl on CPUs */
+    CPU_SIDE = 32,      /* SIDE of cl/dense/gemm.cl on CPUs */
     LEAST_SIDE = 4      /* work-items along a side of gemm_tile's groups, for each of FOURS */
 };
 
-/* TS of cl/gemm.cl: work-items along a side of a group, 16 where the device takes 256. */
+/* TS of cl/dense/gemm.cl: work-items along a side of a group, 16 where the device takes 256. */
 static int items_per_side(const kry_device *dev)
 {
     int side = 16;

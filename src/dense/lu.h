@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 enum {
-    KRY_LU_PANEL = 32,    /* PANEL of cl/panel.cl: columns that are eliminated one by one */
+    KRY_LU_PANEL = 32,    /* PANEL of cl/dense/panel.cl: columns that are eliminated one by one */
     KRY_LU_TRIANGLE = 256 /* TRIANGLE: rows of a triangle that is solved with in one launch */
 };
 
@@ -41,9 +41,9 @@ typedef struct kry_lu {
     char variant[64];
 } kry_lu;
 
-/* COLUMNS of cl/lu.cl: of X in the local memory of a group. */
+/* COLUMNS of cl/dense/lu.cl: of X in the local memory of a group. */
 int kry_lu_columns(kry_type type);
-/* The defines that the kernels of cl/lu.cl and cl/panel.cl are compiled with, and `more`. */
+/* The defines that the kernels of cl/dense/lu.cl and cl/dense/panel.cl are compiled with, and `more`. */
 void kry_lu_defines(kry_type type, const char *more, char *text, size_t size);
 kry_status kry_lu_launch(kry_device *dev, kry_type type, const char *name, int64_t groups,
                          const kry_arg *args, size_t count);
@@ -89,7 +89,7 @@ typedef struct kry_panels {
     cl_int m, columns;  /* of F */
     cl_int share, most; /* rows of a panel to a group, and groups at most */
     kry_kernel *column, *rows;
-    cl_mem value, row, line, index; /* as in cl/panel.cl; owned */
+    cl_mem value, row, line, index; /* as in cl/dense/panel.cl; owned */
 } kry_panels;
 
 /* Make the rest; the caller has filled in echelon, tolerance and block. */

@@ -1,5 +1,5 @@
 /* lu_block.c - blocks of columns factored in one launch each, on devices whose groups can wait for each other.
- * Kernels: cl/lu_block.cl. */
+ * Kernels: cl/dense/lu_block.cl. */
 #include "dense/lu.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* lu_factor.c - the factors P A = L U of a dense matrix. Kernels: cl/lu_block.cl, cl/panel.cl, cl/lu_panel.cl,
- * cl/lu.cl, and products.
+/* lu_factor.c - the factors P A = L U of a dense matrix. Kernels: cl/dense/lu_block.cl, cl/dense/panel.cl, cl/dense/lu_panel.cl,
+ * cl/dense/lu.cl, and products.
  *
  * Blocks of columns, `block` wide, and panels of PANEL columns within them:
  *
@@ -12,8 +12,8 @@
  *       most operations are here
  *
  * Where the device's groups can wait for each other, a block is factored in one launch, which keeps it in
- * registers (lu_block.c), or if it is too tall for these a panel (cl/lu_panel.cl); elsewhere there is a launch for
- * each column (cl/panel.cl). On GPUs the next block is factored in a second queue, while the first one updates the
+ * registers (lu_block.c), or if it is too tall for these a panel (cl/dense/lu_panel.cl); elsewhere there is a launch for
+ * each column (cl/dense/panel.cl). On GPUs the next block is factored in a second queue, while the first one updates the
  * columns behind it. If such a launch is aborted, the factors are made again with a launch for each column. */
 #include "dense/lu.h"
 #include <stdio.h>

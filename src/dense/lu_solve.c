@@ -1,5 +1,5 @@
 /* lu_solve.c - solves with the factors of a dense matrix: by triangles along the diagonal, and products with
- * the blocks beside these. Kernels: cl/lu.cl, and products. */
+ * the blocks beside these. Kernels: cl/dense/lu.cl, and products. */
 #include "dense/lu.h"
 #include <kry/problem.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 
 enum { ROWS_ON_CPU = 64 };
 
-/* COLUMNS of cl/lu.cl: of X in the local memory of a group, 8 KB with KRY_LU_TRIANGLE rows. */
+/* COLUMNS of cl/dense/lu.cl: of X in the local memory of a group, 8 KB with KRY_LU_TRIANGLE rows. */
 int kry_lu_columns(kry_type type) { return type == KRY_F32 ? 8 : 4; }
 
 void kry_lu_defines(kry_type type, const char *more, char *text, size_t size)

@@ -1,5 +1,5 @@
 /* panel.c - panels of a matrix, eliminated with a launch for each column, and the same exchanges of rows in
- * the other columns. For factors and for reduced echelon forms. Kernels: cl/panel.cl. */
+ * the other columns. For factors and for reduced echelon forms. Kernels: cl/dense/panel.cl. */
 #include "dense/lu.h"
 
 /* Rows of a panel that a group takes: on GPUs one for each work-item. */

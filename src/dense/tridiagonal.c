@@ -1,5 +1,5 @@
 /* tridiagonal.c - many tridiagonal or pentadiagonal systems at once: checks of the arguments, and the steps of
- * a call. Kernels: cl/tridiagonal.cl, cl/banded.cl. */
+ * a call. Kernels: cl/dense/tridiagonal.cl, cl/dense/banded.cl. */
 #include "dense/batch.h"
 #include <limits.h>
 

@@ -1,5 +1,5 @@
 /* barrier.c - work-groups that wait for each other: how many the device runs at once, and whether
- * all of a launch came to their end. The protocol is in cl/barrier.clh. */
+ * all of a launch came to their end. The protocol is in cl/common/barrier.clh. */
 #include "device/barrier.h"
 #include "base/hooks.h"
 #include "device/launch.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of the control buffer, as in cl/barrier.clh. */
+/* Words of the control buffer, as in cl/common/barrier.clh. */
 enum {
     CONTROL_GROUPS,
     CONTROL_LAUNCHED,

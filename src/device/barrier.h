@@ -6,7 +6,7 @@
 
 #include "device/launch.h"
 
-/* For kernels that are written as cl/barrier.clh says. Their first parameter is the control buffer:
+/* For kernels that are written as cl/common/barrier.clh says. Their first parameter is the control buffer:
  * the functions here fill in args[0]. */
 
 typedef struct kry_barrier kry_barrier;

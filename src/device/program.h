@@ -62,7 +62,7 @@ void kry_compiling_count(kry_device *dev, double start);
 void kry_first_launch_begin(const kry_device *dev, const kry_kernel *kernel, int size, int *lock);
 void kry_first_launch_end(const kry_device *dev, const kry_kernel *kernel, int size, int lock);
 
-/* The kernel `name` of cl/<stem>.cl for numbers of `type` with `defines` ("-DX=1 -DY", or ""). It is compiled when it is
+/* The kernel `name` of the file <stem>.cl in a folder of cl/ for numbers of `type` with `defines` ("-DX=1 -DY", or ""). It is compiled when it is
  * first launched. */
 kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
                           const char *name, kry_kernel **kernel);
@@ -79,13 +79,15 @@ kry_status kry_opencl_build(kry_device *dev, const kry_wanted *w, const char *so
 
 /* ---- program_source.c: the text that is compiled, to be freed ---- */
 
-/* A file of cl/ inside of the library, by its name below cl/; tools/embed.py makes them when it is built. */
+/* A file of cl/ inside of the library. name: its path below cl/. No two files with kernels have the same stem: tools/embed.py,
+ * which makes this table when the library is built, sees to it. */
 typedef struct kry_kernel_file {
     const char *name, *text;
 } kry_kernel_file;
 extern const kry_kernel_file kry_kernel_files[]; /* the last one has no name */
 
-/* The file cl/<stem>.cl with those that its lines #include "..." name, below cl/, in the places of these lines, each once. */
+/* The file <stem>.cl in a folder of cl/, with those that its lines #include "..." name by their paths below cl/, in the places
+ * of these lines, each once. */
 kry_status kry_program_source(const char *stem, char **source);
 /* What "#pragma kry" is followed by. KRY_PART: a part begins, kernels that are used together, with what no other part uses.
  * Behind KRY_PART_END, and behind where a file begins or goes on after another one, comes what is for all parts.

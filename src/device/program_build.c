@@ -1,4 +1,4 @@
-/* program_build.c - compiling cl/<stem>.cl for a device. Binaries are kept on disk (program_disk.c). */
+/* program_build.c - compiling <stem>.cl of a folder of cl/ for a device. Binaries are kept on disk (program_disk.c). */
 #include "base/hooks.h"
 #include "device/launch.h"
 #include <pthread.h>

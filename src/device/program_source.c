@@ -99,6 +99,26 @@ done:
     return st;
 }
 
+/* The path below cl/ of the kernel file of this stem, to be freed: "formats/csr.cl" of "csr", wherever the library has
+ * a file csr.cl, else "<stem>.cl". */
+static kry_status find_file(const char *stem, char **file)
+{
+    kry_status st = KRY_OK;
+    const size_t room = strlen(stem) + sizeof ".cl";
+
+    TRY(kry_alloc(room, 1, file));
+    snprintf(*file, room, "%s.cl", stem);
+    for (const kry_kernel_file *k = kry_kernel_files; k->name; k++) {
+        const char *slash = strrchr(k->name, '/');
+        if (slash && !strcmp(slash + 1, *file)) {
+            free(*file);
+            return kry_copy_text(k->name, file);
+        }
+    }
+done:
+    return st;
+}
+
 /* dir: NULL for the files inside of the library */
 static kry_status take_text(const char *dir, const char *file, char **text)
 {
@@ -200,7 +220,7 @@ static kry_status add_line(assembly *a, const char *line, const char *end, const
     return append(a, line, (size_t)(end - line));
 }
 
-/* What every kernel begins with (cl/kry.clh), its brace, which stands at the begin of a line. */
+/* What every kernel begins with (cl/common/kry.clh), its brace, which stands at the begin of a line. */
 static const char kernel_begins[] = "{ KERNEL_BEGINS";
 
 /* Append a file, and before each line that includes another one what comes before it. One text rather than the files as they
@@ -251,6 +271,9 @@ static bool of_this_version(const char *common)
     return version && *version == '\n';
 }
 
+/* The file that every kernel file includes, and that callers' texts begin with. */
+static const char common_file[] = "common/kry.clh";
+
 /* Begin a text: choose where the kernel files come from, where kry.clh has to be of this version. */
 static kry_status assembly_begin(assembly *a)
 {
@@ -259,7 +282,7 @@ static kry_status assembly_begin(assembly *a)
     char *common = NULL;
 
     *a = (assembly){ .dir = named && *named ? named : NULL };
-    TRY(take_text(a->dir, "kry.clh", &common));
+    TRY(take_text(a->dir, common_file, &common));
     CHECK(of_this_version(common), KRY_ERR_BUILD,
           "the kernels in '%s' are not those of version " KRY_VERSION,
           a->dir ? a->dir : "this library");
@@ -281,14 +304,12 @@ static void assembly_end(assembly *a)
 kry_status kry_program_source(const char *stem, char **source)
 {
     kry_status st = KRY_OK;
-    const size_t room = strlen(stem) + sizeof ".cl";
     char *file = NULL, *text = NULL;
     assembly a = { 0 };
 
     *source = NULL;
     TRY(assembly_begin(&a));
-    TRY(kry_alloc(room, 1, &file));
-    snprintf(file, room, "%s.cl", stem);
+    TRY(find_file(stem, &file));
     TRY(take_text(a.dir, file, &text));
     TRY(add_file(&a, file, text));
     *source = a.text;
@@ -312,8 +333,8 @@ kry_status kry_program_source_given(const char *name, const char *given, char **
 
     *source = NULL;
     TRY(assembly_begin(&a));
-    TRY(take_text(a.dir, "kry.clh", &common));
-    TRY(add_file(&a, "kry.clh", common));
+    TRY(take_text(a.dir, common_file, &common));
+    TRY(add_file(&a, common_file, common));
     TRY(append(&a, any_size, sizeof any_size - 1));
     TRY(append_place(&a, name, 1));
     TRY(append(&a, given, strlen(given)));

@@ -1,5 +1,5 @@
 /*
- * state.h - the scalars of a recurrence that runs on a device, as cl/direction.clh has them.
+ * state.h - the scalars of a recurrence that runs on a device, as cl/common/direction.clh has them.
  */
 #ifndef KRY_STATE_H
 #define KRY_STATE_H

@@ -94,7 +94,7 @@ static double cell(const kry_stencil *A, const kry_given_numbers *k, int64_t row
     return A->type == KRY_F32 ? (double)(float)v : v;
 }
 
-/* The weight of the face between cell `row` and the one beyond, as stencil_faces in cl/stencil.cl has it. */
+/* The weight of the face between cell `row` and the one beyond, as stencil_faces in cl/grid/stencil.cl has it. */
 static double weight_of(const kry_stencil *A, const kry_block_side *s, const kry_given_numbers *k,
                         int64_t row, int64_t beyond)
 {

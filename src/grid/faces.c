@@ -1,6 +1,6 @@
 /*
  * faces.c - coefficients of cells and of faces, from the host to the device.
- * Kernel: stencil_faces in cl/stencil.cl.
+ * Kernel: stencil_faces in cl/grid/stencil.cl.
  */
 #include "grid/stencil.h"
 #include "operator/op.h"

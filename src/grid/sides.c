@@ -1,6 +1,6 @@
 /*
  * sides.c - what the values given on the sides of a grid contribute to the right-hand side.
- * Kernel: stencil_side in cl/stencil.cl.
+ * Kernel: stencil_side in cl/grid/stencil.cl.
  *
  * With u_out beyond a face of weight f, row i reads  f (x_i - u_out) + ...
  *   Dirichlet             u_out = g              b_i += f g

@@ -1,6 +1,6 @@
 /*
  * stencil.c - grid operators without a matrix: the operator and its products.
- * Kernels: cl/stencil.cl.
+ * Kernels: cl/grid/stencil.cl.
  */
 #include "grid/stencil.h"
 #include "host/host.h"

@@ -11,7 +11,7 @@
 #include "team/split.h"
 #include <kry/stencil.h>
 
-/* A kernel, and how it is launched to go over the grid: see GRID in cl/sweep.clh. */
+/* A kernel, and how it is launched to go over the grid: see GRID in cl/grid/sweep.clh. */
 typedef struct kry_sweep {
     kry_kernel *kernel;
     cl_int work, length, width;

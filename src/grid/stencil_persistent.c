@@ -1,6 +1,6 @@
 /*
  * stencil_persistent.c - the product of a grid in a persistent kernel: which shape of groups holds its vectors
- * in registers and local memory. Kernels: cl/resident.cl, cl/resident_pipe.cl. What runs them is
+ * in registers and local memory. Kernels: cl/grid/resident.cl, cl/grid/resident_pipe.cl. What runs them is
  * src/operator/resident.c.
  */
 #include "grid/stencil.h"

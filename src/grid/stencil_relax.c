@@ -1,7 +1,7 @@
 /*
  * stencil_relax.c - operations of grid operators for relaxation methods and preconditioners: sweeps
  * that use the diagonal without storing it, red-black sweeps in place, and the incomplete Poisson
- * inverse. Kernels: cl/stencil_relax.cl and cl/stencil_incomplete.cl, compiled on demand.
+ * inverse. Kernels: cl/grid/stencil_relax.cl and cl/grid/stencil_incomplete.cl, compiled on demand.
  */
 #include "grid/stencil.h"
 #include "operator/op.h"

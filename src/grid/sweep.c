@@ -1,6 +1,6 @@
 /*
  * sweep.c - the sweeps over a grid: their kernels, how they are cut into groups, and launched, on
- * slabs around an exchange with the neighbouring parts. Kernels: cl/sweep.clh.
+ * slabs around an exchange with the neighbouring parts. Kernels: cl/grid/sweep.clh.
  */
 #include "grid/stencil.h"
 #include <stdio.h>

@@ -47,7 +47,7 @@ int kry_host_define(const kry_host_args *a, const char *name);
 /* A sum that an earlier launch left behind, the arguments part, count; and a pair of them. */
 double kry_host_take_sum(kry_host_args *a);
 void kry_host_take_pair(kry_host_args *a, double sum[2]);
-/* begin_direction of cl/direction.clh: beta, and the reason to stop or GO_ON. */
+/* begin_direction of cl/common/direction.clh: beta, and the reason to stop or GO_ON. */
 int kry_host_begin_direction(kry_host_args *a, double *beta);
 
 typedef struct kry_host_step {
@@ -57,7 +57,7 @@ typedef struct kry_host_step {
     double drift,
         *drift_out; /* the mean of r that goes out of it; where to leave its sum, or NULL */
 } kry_host_step;
-/* begin_step of cl/direction.clh, and the arguments of DRIFT where the kernel has them. */
+/* begin_step of cl/common/direction.clh, and the arguments of DRIFT where the kernel has them. */
 kry_host_step kry_host_begin_step(kry_host_args *a);
 
 #endif

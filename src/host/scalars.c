@@ -1,4 +1,4 @@
-/* scalars.c - the scalars of conjugate gradients on the host, as in cl/direction.clh. */
+/* scalars.c - the scalars of conjugate gradients on the host, as in cl/common/direction.clh. */
 #include "device/state.h"
 #include "host/host.h"
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /*
  * bicgstab.c - BiCGStab(l) for any square A, with a preconditioner M from the right: A M y = b, x = M y.
- * Kernels: cl/bicgstab.cl.
+ * Kernels: cl/krylov/bicgstab.cl.
  *
  *   for j = 0 ... l-1:  rho' := r_j's,  beta := alpha rho' / rho             s: the shadow residual
  *                       u_c := r_c - beta u_c for c <= j,  u_(j+1) := A M u_j

@@ -1,6 +1,6 @@
 /*
  * block_cg.c - block conjugate gradients: k right-hand sides that search one space of all their directions.
- * Kernels: cl/block_cg.cl. The k-by-k matrices stay on the device.
+ * Kernels: cl/krylov/block_cg.cl. The k-by-k matrices stay on the device.
  *
  *   Q C := R,  Y := M Q,  Q'Y = I,  P := Y                         a cycle begins
  *   T := A P,  alpha := (P'T)^-1,  X += P alpha C
@@ -24,10 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Small matrices that are kept, the fifth of which is C, and which columns (cl/block_cg.cl). */
+/* Small matrices that are kept, the fifth of which is C, and which columns (cl/krylov/block_cg.cl). */
 enum { SMALL = 5, C_OF_R = 4, MOST = 16 };
 enum { JUDGES = 1, TURNS = 2 };
-/* Entries along a side of a tile of a k-by-k product (cl/block_cg.cl), and groups of a compute unit whose registers hold one. */
+/* Entries along a side of a tile of a k-by-k product (cl/krylov/block_cg.cl), and groups of a compute unit whose registers hold one. */
 enum { TILE = 4, GRAM_PER_UNIT = 6 };
 
 typedef struct block_cg {

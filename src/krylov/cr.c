@@ -1,6 +1,6 @@
 /*
  * cr.c - preconditioned conjugate residuals, for A symmetric, indefinite or semi-definite as it may be,
- * and M positive definite. Kernels: cl/cr.cl.
+ * and M positive definite. Kernels: cl/krylov/cr.cl.
  *
  *   z := M r,  w := A z,  rho := z'w                          a cycle begins
  *   p := z + beta p,  q := w + beta q = A p,  y := M q        rho decides whether to go on

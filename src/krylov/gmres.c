@@ -1,6 +1,6 @@
 /*
  * gmres.c - GMRES(m) for any square A, with a preconditioner M from the right, and FGMRES(m), where M may be
- * another one in each step. Kernels: cl/gmres.cl.
+ * another one in each step. Kernels: cl/krylov/gmres.cl.
  *
  *   u_0 := r / |r|                                             a cycle begins
  *   z := M u_j,  w := A z                                      step j; FGMRES keeps z as z_j
@@ -15,7 +15,7 @@
  * its norm is known to a few digits: all that is wrong with it lies in the space of V, and is known one step later.
  *
  * Storage     m + 1 vectors of n numbers beside r, with M 2 more; FGMRES 2 m + 1
- * Per step    one product + 2 j + 6 words per unknown (cl/gmres.cl)
+ * Per step    one product + 2 j + 6 words per unknown (cl/krylov/gmres.cl)
  * Waits       none in a step; at the end of a cycle for the residual
  * Breakdown   A M u_j lies in the space that is there and R is singular: A is, or M
  * Source      Y. Saad, M. H. Schultz, GMRES: a generalized minimal residual algorithm for solving nonsymmetric
@@ -48,7 +48,7 @@ typedef struct gmres {
     kry_cycle *c; /* under way; borrowed */
 } gmres;
 
-/* cl/gmres.cl says what they are. */
+/* cl/krylov/gmres.cl says what they are. */
 static size_t count_scalars(int m) { return 2 * (size_t)m * (size_t)(m + 4) + 9; }
 
 /* ---- a step ------------------------------------------------------------------------------------ */

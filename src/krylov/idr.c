@@ -1,6 +1,6 @@
 /*
  * idr.c - IDR(s) for any square A, with a preconditioner M from the right: the variant whose vectors are
- * biorthogonal. Kernels: cl/idr.cl.
+ * biorthogonal. Kernels: cl/krylov/idr.cl.
  *
  *   f := P'r                                                   s + 1 steps begin; P: s random vectors
  *   for k = 0 ... s-1:  c: (P'G) c = f,  v := r - sum c_i g_i  from column k on, where P'G is triangular

@@ -1,6 +1,6 @@
 /*
  * least_squares.c - LSQR and LSMR, for A of any shape and rank: min ||b - A x||, by the bidiagonalisation of
- * Golub and Kahan. N is a preconditioner from the right. Kernels: cl/least_squares.cl.
+ * Golub and Kahan. N is a preconditioner from the right. Kernels: cl/krylov/least_squares.cl.
  *
  *   u := r,  beta := ||u||,  v := N'A'u / beta,  alpha := ||v||        a cycle begins
  *   u' := A N v / alpha - (alpha / beta) u,  beta' := ||u'||           u, v: beta and alpha times those of

@@ -1,6 +1,6 @@
 /*
  * minres.c - MINRES, for A symmetric, definite, indefinite or singular, and M symmetric positive definite.
- * Kernels: cl/minres.cl.
+ * Kernels: cl/krylov/minres.cl.
  *
  *   v := r,  z := M v,  gamma := sqrt(z'v),  eta := gamma      a cycle begins
  *   delta := z'A z / gamma^2                                   v, z: gamma times Lanczos' vectors
@@ -13,7 +13,7 @@
  * Of several columns each has its own: recurrences side by side, scalars and sums column after column.
  *
  * Storage     v, old v, w, old w, A z: 5 n numbers beside r; with M two z more
- * Per step    one product + 13 words per unknown (cl/minres.cl)
+ * Per step    one product + 13 words per unknown (cl/krylov/minres.cl)
  * Waits       none: the scalars live on the device
  * Breakdown   z'v < 0: M is not positive definite; alpha_1 = 0: b is not in the range of A
  * Source      C. C. Paige, M. A. Saunders, Solution of sparse indefinite systems of linear equations, SIAM J.

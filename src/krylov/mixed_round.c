@@ -1,5 +1,5 @@
 /* mixed_round.c - between double and single: residuals are scaled and rounded, corrections scaled back and
- * added. Kernels: cl/mixed.cl. */
+ * added. Kernels: cl/krylov/mixed.cl. */
 #include "host/host.h"
 #include "krylov/mixed_outer.h"
 #include <math.h>

@@ -12,7 +12,7 @@
  * Where M varies beta is (r' - r)'z / rho instead, 0 if that is negative.
  *
  * Storage     p, old p, q: 3 n numbers beside r; z with a preconditioner; no q where A repeats
- * Per step    grids without a matrix 7 words (cl/stencil.cl), 7.5 where M is no diagonal; else
+ * Per step    grids without a matrix 7 words (cl/grid/stencil.cl), 7.5 where M is no diagonal; else
  *             matrix + 10 words per unknown without, 12 with a diagonal preconditioner where A
  *             fuses the direction (reads z, old, writes p, q; reads x, p, r, q, writes x, r);
  *             11 and 13 otherwise; on CPUs 1.5 less, for x gets two directions at once

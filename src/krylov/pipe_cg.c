@@ -1,6 +1,6 @@
 /*
  * pipe_cg.c - pipelined conjugate gradients, for A and M symmetric positive definite: all sums of an iteration are
- * one reduction, which the products with M and A do not wait for. Kernels: cl/pipe_cg.cl.
+ * one reduction, which the products with M and A do not wait for. Kernels: cl/krylov/pipe_cg.cl.
  *
  *   u := M r,  w := A u,  gamma := r'u,  delta := w'u         a cycle begins
  *   m := M w,  n := A m                                       while the sums are reduced

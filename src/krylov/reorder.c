@@ -1,7 +1,7 @@
 /*
  * reorder.c - a solver for a matrix whose rows and columns are put in reverse Cuthill-McKee order when it is made:
  * incomplete factors of blocks of consecutive rows then know most couplings. b and x go to that order and
- * back on the device; all else that a caller says or sees is in his. Kernel: halo_pack in cl/halo.cl.
+ * back on the device; all else that a caller says or sees is in his. Kernel: halo_pack in cl/operator/halo.cl.
  */
 #include "krylov/reorder.h"
 #include "krylov/method.h"

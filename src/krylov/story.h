@@ -8,7 +8,7 @@
 #include "vector/vec.h"
 #include <kry/solver.h>
 
-/* Why a cycle of iterations ended: the reasons of cl/direction.clh, and two of the host's. Each
+/* Why a cycle of iterations ended: the reasons of cl/common/direction.clh, and two of the host's. Each
  * method says in its own words what PRECOND and MATRIX mean (kry_breakdown). */
 typedef enum kry_cycle_end {
     KRY_END_NONE, /* the limit, the monitor, or the method wants to begin anew */

@@ -1,6 +1,6 @@
 /*
  * tfqmr.c - transpose-free QMR for any square A, with a preconditioner M from the right: A M y = b, x = M y.
- * Kernels: cl/tfqmr.cl.
+ * Kernels: cl/krylov/tfqmr.cl.
  *
  *   w := r,  y1 := r,  v := u1 := A M y1,  d := 0,  rho := w's,  tau := |r|       s: the shadow; a cycle begins
  *   alpha := rho / v's,  y2 := y1 - alpha v
@@ -13,7 +13,7 @@
  * residuals. It hardly ever grows, where that of CGS, w, goes up and down by orders of magnitude.
  *
  * Storage     8 vectors of n numbers beside r; with M 2 more
- * Per step    two products + 26 words per unknown (cl/tfqmr.cl)
+ * Per step    two products + 26 words per unknown (cl/krylov/tfqmr.cl)
  * Waits       none: all scalars live on the device
  * Breakdown   rho = 0 or v's = 0: it begins anew from the true residual, and if that was of no use with a random
  *             shadow

@@ -1,6 +1,6 @@
 /*
  * at_once.c - products of a stored matrix with several vectors, which read it once for up to 16 of
- * them, on CPUs for up to eight. Kernels: cl/product.clh with AT_ONCE, made of each format's cl/<stem>.cl.
+ * them, on CPUs for up to eight. Kernels: cl/formats/product.clh with AT_ONCE, made of each format's cl/<stem>.cl.
  */
 #include "matrix/matrix.h"
 #include "operator/op.h"
@@ -81,7 +81,7 @@ done:
 
 /* ---- products ---------------------------------------------------------------------------------- */
 
-/* A work-item takes VECTORS_HERE vectors (cl/kry.clh), and so a row as many work-items as that makes. */
+/* A work-item takes VECTORS_HERE vectors (cl/common/kry.clh), and so a row as many work-items as that makes. */
 static int64_t groups_of(const kry_matrix *A, const kry_stage *s, const strip *t)
 {
     enum { VECTORS_HERE = 4 };

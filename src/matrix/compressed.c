@@ -1,4 +1,4 @@
-/* compressed.c - any stored matrix in compressed rows on its device, for products. Kernels: cl/transpose.cl. */
+/* compressed.c - any stored matrix in compressed rows on its device, for products. Kernels: cl/formats/transpose.cl. */
 #include "matrix/spgemm.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* coo.c - entries with their row and column, sorted by row. Kernels: cl/zero.cl, then cl/coo.cl. */
+/* coo.c - entries with their row and column, sorted by row. Kernels: cl/formats/zero.cl, then cl/formats/coo.cl. */
 #include "matrix/given.h"
 #include <stdio.h>
 #include <stdlib.h>

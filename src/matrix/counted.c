@@ -1,5 +1,5 @@
-/* counted.c - what the choice of a format asks of a matrix that is on the device. Kernels: cl/given.cl,
- * cl/place.cl. */
+/* counted.c - what the choice of a format asks of a matrix that is on the device. Kernels: cl/formats/given.cl,
+ * cl/formats/place.cl. */
 #include "device/launch.h"
 #include "matrix/given.h"
 #include <stdlib.h>

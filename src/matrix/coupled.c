@@ -1,7 +1,7 @@
 /*
  * coupled.c - products of a part's rows of a matrix: while the halo travels, the format of the part's
  * own entries forms their product, fused with the rest of its pass; then the far entries add theirs.
- * Kernels: cl/halo.cl.
+ * Kernels: cl/operator/halo.cl.
  */
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"

@@ -1,4 +1,4 @@
-/* csr.c - compressed sparse rows on the device. Kernels: cl/csr.cl. */
+/* csr.c - compressed sparse rows on the device. Kernels: cl/formats/csr.cl. */
 #include "matrix/given.h"
 #include <assert.h>
 #include <stdio.h>

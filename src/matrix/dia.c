@@ -1,5 +1,5 @@
 /* dia.c - matrices stored by diagonals; of symmetric ones, the upper diagonals. Kernels:
- * cl/dia.cl. */
+ * cl/formats/dia.cl. */
 #include "matrix/given.h"
 #include <stdio.h>
 #include <stdlib.h>

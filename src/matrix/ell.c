@@ -1,6 +1,6 @@
 /* ell.c - ELLPACK: every row has the length of the longest one. On GPUs the k-th entries of all rows stand side by
  * side; on CPUs those of a vector of rows, because otherwise a core would read two streams of memory for each
- * entry of a row. Kernels: cl/ell.cl. */
+ * entry of a row. Kernels: cl/formats/ell.cl. */
 #include "matrix/given.h"
 #include <stdio.h>
 #include <stdlib.h>

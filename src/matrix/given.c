@@ -1,4 +1,4 @@
-/* given.c - the entries that a caller gives, uploaded as they are, checked and counted on the device. Kernels: cl/given.cl. */
+/* given.c - the entries that a caller gives, uploaded as they are, checked and counted on the device. Kernels: cl/formats/given.cl. */
 #include "matrix/given.h"
 #include "device/launch.h"
 #include <limits.h>

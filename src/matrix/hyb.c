@@ -1,4 +1,4 @@
-/* hyb.c - the first entries of each row in ELL, the rest in COO. Kernels: cl/ell.cl, cl/coo.cl. */
+/* hyb.c - the first entries of each row in ELL, the rest in COO. Kernels: cl/formats/ell.cl, cl/formats/coo.cl. */
 #include "matrix/given.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* jds.c - jagged diagonals: rows sorted by falling length, the k-th entries of all rows that have one side by side
- * (Cevahir, Nukada, Matsuoka, ICCS 2009). Kernels: cl/jds.cl. */
+ * (Cevahir, Nukada, Matsuoka, ICCS 2009). Kernels: cl/formats/jds.cl. */
 #include "matrix/given.h"
 #include "matrix/sell_fill.h"
 #include <stdio.h>

@@ -32,7 +32,7 @@ typedef enum kry_product {
 
 /* One launch of a product. The first stage writes every row, later ones add (ADDS). */
 typedef struct kry_stage {
-    const char *stem; /* the file is cl/<stem>.cl */
+    const char *stem; /* the file is cl/formats/<stem>.cl */
     /* What the format compiles it with, each after a blank; kry_stage_defines adds to it. */
     char defines[KRY_STAGE_DEFINES - 64];
     /* Slices: bits of a stored column, 8, 16 or 32; and whether rows were sorted, so that perm[] says which they are. */

@@ -1,7 +1,7 @@
 /*
  * matrix_persistent.c - the product of a stored matrix in a persistent kernel: which matrices it takes, with which
- * preconditioners, and how many groups. Kernels: cl/resident_csr.cl, resident_ell.cl, resident_sell.cl and resident_dia.cl, of which
- * cl/resident_matrix.clh says how. What runs them is src/operator/resident.c.
+ * preconditioners, and how many groups. Kernels: cl/formats/resident_csr.cl, resident_ell.cl, resident_sell.cl and resident_dia.cl, of which
+ * cl/formats/resident_matrix.clh says how. What runs them is src/operator/resident.c.
  */
 #include "matrix/matrix.h"
 #include "matrix/spgemm.h"

@@ -1,6 +1,6 @@
 /*
  * narrowed.c - a stored matrix in double once more, for vectors in single: with the same structure, and with the same
- * numbers where they are kept as singles. Kernel: numbers_convert in cl/transpose.cl.
+ * numbers where they are kept as singles. Kernel: numbers_convert in cl/formats/transpose.cl.
  */
 #include "matrix/matrix.h"
 #include "matrix/spgemm.h"

@@ -1,5 +1,5 @@
 /* placed.c - stored matrices that the device makes of the entries it was given, and new numbers for them. The host keeps
- * neither their slots nor their pattern. Kernels: cl/numbers.cl, cl/place.cl. */
+ * neither their slots nor their pattern. Kernels: cl/formats/numbers.cl, cl/formats/place.cl. */
 #include "device/launch.h"
 #include "device/pool.h"
 #include "matrix/given.h"

@@ -1,4 +1,4 @@
-/* placed_dia.c - diagonals of a matrix that is on the device, made there, and its entries read back. Kernels: cl/place.cl. */
+/* placed_dia.c - diagonals of a matrix that is on the device, made there, and its entries read back. Kernels: cl/formats/place.cl. */
 #include "matrix/given.h"
 #include <stdlib.h>
 #include <string.h>

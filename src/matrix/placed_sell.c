@@ -1,5 +1,5 @@
 /* placed_sell.c - slices and padded rows of a matrix that is on the device, made there, and its entries read back.
- * Kernels: cl/place.cl. */
+ * Kernels: cl/formats/place.cl. */
 #include "device/launch.h"
 #include "matrix/given.h"
 #include <stdio.h>

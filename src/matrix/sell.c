@@ -1,5 +1,5 @@
 /* sell.c - SELL-C-sigma: slices of C rows, each as wide as its longest row; sorted by length in
- * windows of sigma rows. Kernels: cl/sell.cl. */
+ * windows of sigma rows. Kernels: cl/formats/sell.cl. */
 #include "matrix/given.h"
 #include "matrix/sell_fill.h"
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
  * slices.c - operators of matrices that a device has made and that nobody reads: in sorted slices (sell.cl) where there
- * are rows enough to keep the device busy, else in compressed rows. Kernels: cl/slices.cl.
+ * are rows enough to keep the device busy, else in compressed rows. Kernels: cl/formats/slices.cl.
  */
 #include "device/launch.h"
 #include "matrix/spgemm.h"

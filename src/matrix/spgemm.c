@@ -1,4 +1,4 @@
-/* spgemm.c - products of matrices in compressed rows on a device. Kernels: cl/spgemm.cl, cl/spgemm_rows.cl. */
+/* spgemm.c - products of matrices in compressed rows on a device. Kernels: cl/formats/spgemm.cl, cl/formats/spgemm_rows.cl. */
 #include "matrix/spgemm.h"
 #include "matrix/spgemm_parts.h"
 #include <stdio.h>

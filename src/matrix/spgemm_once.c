@@ -1,7 +1,7 @@
 /*
  * spgemm_once.c - products of matrices in compressed rows on GPUs, whose numbers are made together with the pattern: each row
  * once, to any free place of a room that is as large as a sample of the rows says, and from there to its own place.
- * Kernels: cl/spgemm_rows.cl.
+ * Kernels: cl/formats/spgemm_rows.cl.
  */
 #include "matrix/spgemm_parts.h"
 #include <math.h>

@@ -1,5 +1,5 @@
 /* transpose.c - transposes of matrices in compressed rows on a device, and how lengths of rows become offsets.
- * Kernels: cl/transpose.cl. */
+ * Kernels: cl/formats/transpose.cl. */
 #include "device/launch.h"
 #include "matrix/spgemm.h"
 

@@ -1,6 +1,6 @@
 /*
  * box_correct.c - the correction from the next coarser grid and a smoothing step in one pass, by tiles of columns,
- * for GPUs. Kernel: cl/correct.cl.
+ * for GPUs. Kernel: cl/multigrid/correct.cl.
  */
 #include "mg/box_correct.h"
 #include <stdio.h>

@@ -1,15 +1,15 @@
 /*
  * box_passes.c - the passes of a cycle on a level of a grid: smoothing, residual and restriction at once,
  * prolongation and smoothing at once. On CPUs a grid operator's level goes layer by layer, and caches hold
- * what is between (cl/stencil_cycle.cl); on GPUs a level in the plane goes tile by tile, and registers and local
- * memory hold it (cl/tile_cycle.cl).
+ * what is between (cl/multigrid/stencil_cycle.cl); on GPUs a level in the plane goes tile by tile, and registers and local
+ * memory hold it (cl/multigrid/tile_cycle.cl).
  */
 #include "mg/box_passes.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STEPS = 4, RING = 4 }; /* as cl/stencil_cycle.cl */
+enum { MOST_STEPS = 4, RING = 4 }; /* as cl/multigrid/stencil_cycle.cl */
 
 struct kry_box_passes {
     kry_device *dev; /* borrowed, as all that follows */
@@ -239,7 +239,7 @@ done:
     return st;
 }
 
-/* ---- tiles, as cl/tile_cycle.cl has them ---- */
+/* ---- tiles, as cl/multigrid/tile_cycle.cl has them ---- */
 
 enum { TILE_WIDTH = 64, LEAST_GROUP = 128, MOST_GROUP = 256 };
 /* Each group of the kernel that uses sums adds all of them up: more than so many are made fewer before. */

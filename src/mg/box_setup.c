@@ -1,6 +1,6 @@
 /*
  * box_setup.c - the weights of the interpolation from a coarser grid, its Galerkin stencil, bounds of its
- * eigenvalues, and how strong couplings are along each axis, on the device. Kernels: cl/box_setup.cl, cl/box_bounds.cl.
+ * eigenvalues, and how strong couplings are along each axis, on the device. Kernels: cl/multigrid/box_setup.cl, cl/multigrid/box_bounds.cl.
  */
 #include "multigrid/box.h"
 #include <stdio.h>
@@ -50,7 +50,7 @@ static kry_status kernel_of(const kry_box_source *s, const char *stem, unsigned 
     return kry_kernel_get(s->dev, stem, s->type, defines, name, kernel);
 }
 
-/* Two bits for each side, as cl/box_entry.clh has them. */
+/* Two bits for each side, as cl/multigrid/box_entry.clh has them. */
 static cl_int sides_of(const kry_stencil *S)
 {
     static const cl_int code[] = {

@@ -1,6 +1,6 @@
 /*
  * box_tail.c - levels so small that a launch takes longer than what it does: one group goes through all of
- * them, down to the coarsest and up again. Kernel: cl/box_tail.cl.
+ * them, down to the coarsest and up again. Kernel: cl/multigrid/box_tail.cl.
  */
 #include "mg/box_tail.h"
 #include "multigrid/box.h"
@@ -11,7 +11,7 @@
 /* Unknowns of its largest level and of the coarsest; work-items. */
 enum { MOST = 1024, MOST_DENSE = 1024, GROUP = 512 };
 
-/* Words of a level in the plan, as in cl/box_tail.cl. */
+/* Words of a level in the plan, as in cl/multigrid/box_tail.cl. */
 enum {
     PLAN_SIZE,
     PLAN_WRAPS = 3,

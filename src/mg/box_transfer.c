@@ -1,6 +1,6 @@
 /*
  * box_transfer.c - interpolation between two grids, one of which has every second point of the other along
- * some of its axes, with stored weights. Kernels: cl/box_transfer.cl.
+ * some of its axes, with stored weights. Kernels: cl/multigrid/box_transfer.cl.
  */
 #include "multigrid/box.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * box.c - the operator of a stored symmetric stencil of 3^d points on a grid. Kernels: cl/box.cl.
+ * box.c - the operator of a stored symmetric stencil of 3^d points on a grid. Kernels: cl/multigrid/box.cl.
  */
 #include "multigrid/box.h"
 #include <stdio.h>
@@ -39,7 +39,7 @@ kry_window_args kry_window_args_of(const kry_window *w)
 
 enum { PER_UNIT = 3 }; /* groups by columns: up to 168 registers of NVIDIA's multiprocessors */
 
-/* Tiles of columns, as cl/column.clh has them. */
+/* Tiles of columns, as cl/multigrid/column.clh has them. */
 static int64_t tiles_of(const kry_device *dev, const kry_box_grid *g)
 {
     const int64_t *n = g->size, group = kry_group_size(dev);
@@ -50,7 +50,7 @@ static int64_t tiles_of(const kry_device *dev, const kry_box_grid *g)
     return ((n[0] + width - 1) / width) * ((n[1] + tall - 1) / tall);
 }
 
-/* Whether kernels go by columns: cl/column.clh. On an H200 they took 0.6 of the time on 256^3 points, but no less
+/* Whether kernels go by columns: cl/multigrid/column.clh. On an H200 they took 0.6 of the time on 256^3 points, but no less
  * on grids so small that each group has few layers, and waits in each of them. */
 static bool goes_by_columns(const kry_device *dev, kry_type type, const kry_box_grid *g)
 {

@@ -1,6 +1,6 @@
 /*
  * box.h - grids whose operator is a stored symmetric stencil of 3^d points, and what leads from a grid to the
- * next coarser one: Dendy's black box multigrid. cl/box.clh says how the numbers lie.
+ * next coarser one: Dendy's black box multigrid. cl/multigrid/box.clh says how the numbers lie.
  */
 #ifndef KRY_BOX_H
 #define KRY_BOX_H
@@ -19,8 +19,8 @@ typedef struct kry_box_grid {
     int ends[3];
 } kry_box_grid;
 
-enum { KRY_BOX_ENDS = 3 };     /* less than EDGE in cl/box.clh */
-enum { KRY_BOX_COLUMNS = 12 }; /* ENDS in cl/box_entry.clh, where it is explained */
+enum { KRY_BOX_ENDS = 3 };     /* less than EDGE in cl/multigrid/box.clh */
+enum { KRY_BOX_COLUMNS = 12 }; /* ENDS in cl/multigrid/box_entry.clh, where it is explained */
 
 /* Whether only the numbers in the first and last KRY_BOX_COLUMNS / 2 columns are made: nobody reads others, here and on
  * the next coarser grid. */
@@ -102,7 +102,7 @@ typedef struct kry_box {
     int slots;       /* the same, or in flux form one more */
     unsigned traits; /* of the operator */
     cl_mem numbers;  /* owned: slots n */
-    bool by_columns; /* apply and relax: cl/column.clh */
+    bool by_columns; /* apply and relax: cl/multigrid/column.clh */
     kry_kernel *apply, *relax, *diagonal;
     kry_kernel *colour; /* NULL: not asked for yet */
 } kry_box;

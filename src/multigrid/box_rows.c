@@ -3,7 +3,7 @@
 #include "sparse/entries.h"
 #include <stdlib.h>
 
-/* As in cl/box.clh. */
+/* As in cl/multigrid/box.clh. */
 static int64_t beside(int64_t at, int step, int64_t size, bool wrapped)
 {
     const int64_t to = at + step;

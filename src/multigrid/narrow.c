@@ -1,4 +1,4 @@
-/* narrow.c - between vectors in double and a cycle of multigrid in single. Kernels: cl/narrow.cl. */
+/* narrow.c - between vectors in double and a cycle of multigrid in single. Kernels: cl/multigrid/narrow.cl. */
 #include "multigrid/narrow.h"
 #include <stdlib.h>
 

@@ -12,7 +12,7 @@ typedef struct kry_narrow {
         squares; /* of as many columns as there were the last time that there were several; NULL: not yet */
     kry_sum *dots; /* where nobody asks for them */
     double factor; /* what the cycle makes of a residual is multiplied by, besides; 1 */
-    cl_mem unit;   /* two doubles for each column: see cl/narrow.cl */
+    cl_mem unit;   /* two doubles for each column: see cl/multigrid/narrow.cl */
     bool measured; /* they have been found, for that factor */
     kry_kernel *measure, *measure_pair, *down, *up;
 } kry_narrow;

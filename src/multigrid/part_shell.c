@@ -1,4 +1,4 @@
-/* part_shell.c - what a window of a grid has of other parts. Kernel: cl/window.cl. */
+/* part_shell.c - what a window of a grid has of other parts. Kernel: cl/multigrid/window.cl. */
 #include "multigrid/part_window.h"
 #include <stdlib.h>
 

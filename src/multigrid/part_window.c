@@ -1,4 +1,4 @@
-/* part_window.c - grids in boxes, one for each part of a team, and windows around these. Kernel: cl/window.cl. */
+/* part_window.c - grids in boxes, one for each part of a team, and windows around these. Kernel: cl/multigrid/window.cl. */
 #include "multigrid/part_window.h"
 #include <stdlib.h>
 #include <string.h>

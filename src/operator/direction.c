@@ -1,5 +1,5 @@
 /* direction.c - p := z + beta p with beta, and the decision to go on, still on the device.
- * Kernels: begin_direction and begin_step in cl/direction.clh, used by operators too. */
+ * Kernels: begin_direction and begin_step in cl/common/direction.clh, used by operators too. */
 #include "operator/direction.h"
 #include "operator/op.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * halo.c - exchanges of vector entries between neighbouring parts. Kernels: cl/halo.cl.
+ * halo.c - exchanges of vector entries between neighbouring parts. Kernels: cl/operator/halo.cl.
  *
  * The packed numbers are read into host memory that stays mapped, and from there each neighbour writes
  * them to its own device. A neighbour in another process has that memory as well (halo_shared.c), or, on another

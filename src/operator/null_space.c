@@ -1,5 +1,5 @@
 /* null_space.c - v -= N N'v with N orthonormal: constants, or vectors that the caller attached.
- * Kernels: cl/null_space.cl. Per projection 3 words, 5 for each vector that is not constant. */
+ * Kernels: cl/operator/null_space.cl. Per projection 3 words, 5 for each vector that is not constant. */
 #include "operator/null_space.h"
 #include "operator/op_parts.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* pin.c - P := A + a_rr e_r e_r', a singular A made regular in one unknown. Kernel: cl/pin.cl. */
+/* pin.c - P := A + a_rr e_r e_r', a singular A made regular in one unknown. Kernel: cl/operator/pin.cl. */
 #include "operator/pin.h"
 #include "operator/op_parts.h"
 #include <math.h>

@@ -12,14 +12,14 @@
  * Fails       if the device cannot hold n unknowns at once, or a launch was aborted. Then the other
  *             set and x have not changed
  * Source      A. T. Chronopoulos, C. W. Gear, J. Comput. Appl. Math. 25 (1989); the barrier is that
- *             of cl/barrier.clh
+ *             of cl/common/barrier.clh
  */
 #include "operator/resident.h"
 #include "device/barrier.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* As in cl/resident.clh. */
+/* As in cl/common/resident.clh. */
 enum { OUT_STOP, OUT_DONE, OUT_VALUE, OUT_GAMMA, OUT_PQ, OUT_HISTORY = 8 };
 enum { OUT_SIZE = OUT_HISTORY + KRY_CG_CHUNK + 1, COMMON = 13 };
 

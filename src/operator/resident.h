@@ -8,7 +8,7 @@
 #include "operator/direction.h"
 
 /* What a product brings: a kernel, how it is to be launched, and the arguments that it takes behind those
- * of all, whose order is that of cl/resident.cl. */
+ * of all, whose order is that of cl/grid/resident.cl. */
 enum { KRY_RESIDENT_OWN = 24 };
 typedef struct kry_plug {
     kry_kernel *kernel; /* borrowed */

@@ -1,6 +1,6 @@
 /* block_device.c - incomplete factors of a whole matrix, by a device. Every row is eliminated with the rows
  * of the last sweep, all of them at the same time, until nothing changes any more. A row is right once the rows that it
- * needs are, so that there are at most as many sweeps as levels; where the diagonal dominates, a few. Two buffers are written in turn, so that the bits are the same in every run. Kernels: cl/ilu.cl.
+ * needs are, so that there are at most as many sweeps as levels; where the diagonal dominates, a few. Two buffers are written in turn, so that the bits are the same in every run. Kernels: cl/precond/ilu.cl.
  *
  * Source  E. Chow, A. Patel, Fine-grained parallel incomplete LU factorization, SIAM J. Sci. Comput. 37 (2015),
  *         doi:10.1137/140968896, whose sweeps go through entries where these go through rows.

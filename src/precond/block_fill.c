@@ -3,7 +3,7 @@
  * place and I for the diagonal, the product (I + L) (I + U) has places where elimination once brings any, and its numbers
  * tell their levels, for fewer than 2^31 numbers do not add up to the next power. One product for each level of fill,
  * cut to the levels that are allowed, finds them all: a place of level m needs places of levels below m alone.
- * Kernels: cl/fill.cl. */
+ * Kernels: cl/precond/fill.cl. */
 #include "precond/block_ic.h"
 
 typedef struct filling {

@@ -1,6 +1,6 @@
 /*
  * block_ic.h - incomplete factors of diagonal blocks: made on the host (block_factor.c), laid out
- * for the kernels of cl/block_ic.cl, and solved with (block_solve.c, block_diagonals.c,
+ * for the kernels of cl/precond/block_ic.cl, and solved with (block_solve.c, block_diagonals.c,
  * block_levels.c), or products in place of solves (block_products.c), for which GPUs make them (block_device.c).
  */
 #ifndef KRY_BLOCK_IC_H

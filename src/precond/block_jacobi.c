@@ -20,7 +20,7 @@ typedef struct block_jacobi {
     kry_op *A; /* retained */
     int rows;
     bool symmetric;
-    cl_mem inverse; /* rows n numbers, see cl/block_jacobi.cl */
+    cl_mem inverse; /* rows n numbers, see cl/precond/block_jacobi.cl */
     kry_kernel *kernel;
     char variant[32];
 } block_jacobi;

@@ -1,6 +1,6 @@
 /*
  * coarse_invert.c - the dense inverse of a coarse matrix made on a GPU, in double, and rounded at the end.
- * Kernels: cl/coarse_invert.cl.
+ * Kernels: cl/precond/coarse_invert.cl.
  *
  * Blocks of unknowns are swept one after the other, with two launches for each. The pivots are those of Cholesky's method,
  * and the matrix stays symmetric, so only the places on and below the diagonal are computed: n^3 / 2 multiplications in all.
@@ -19,7 +19,7 @@
 #include <float.h>
 #include <stdlib.h>
 
-enum { BLOCK = 32, SIDE = 64, GROUP = 256 }; /* as in cl/coarse_invert.cl */
+enum { BLOCK = 32, SIDE = 64, GROUP = 256 }; /* as in cl/precond/coarse_invert.cl */
 
 typedef struct inversion {
     const kry_dense_inverse *D;

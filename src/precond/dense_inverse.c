@@ -1,6 +1,6 @@
 /*
  * dense_inverse.c - the dense inverse of a coarse matrix and its product with one vector or several, up to eight of which
- * read it once. Kernels: cl/coarse.cl.
+ * read it once. Kernels: cl/precond/coarse.cl.
  *
  * It is kept in full, a product being one launch; or, for large k on GPUs, packed: the tiles of
  * 64 x 64 numbers on and below the diagonal, one after the other by rows of tiles, filled up with

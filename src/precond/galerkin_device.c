@@ -1,5 +1,5 @@
 /*
- * galerkin_device.c - A Z for sub-domains by labels, and E = Z'(A Z), on a GPU. Kernels: cl/galerkin.cl, cl/labels.cl.
+ * galerkin_device.c - A Z for sub-domains by labels, and E = Z'(A Z), on a GPU. Kernels: cl/precond/galerkin.cl, cl/precond/labels.cl.
  *
  * A grid is swept twice, for the lengths of the rows of A Z and for their entries, which come from the faces between
  * sub-domains and from those of the boundary. A matrix is multiplied by Z, and what is rounding inside a sub-domain
@@ -122,7 +122,7 @@ done:
     return st;
 }
 
-/* What `surplus` of a matrix is: as cl/galerkin.cl has it. */
+/* What `surplus` of a matrix is: as cl/precond/galerkin.cl has it. */
 static cl_int kind_of(const kry_matrix *A)
 {
     enum { NOTHING, ROUNDED, FLUX, CLOSED };

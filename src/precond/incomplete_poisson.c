@@ -3,7 +3,7 @@
  * incomplete factorisation (D + L) D^-1 (D + L'), where the series of each factor's inverse ends
  * after its first term.
  *
- * On grids, without a matrix: cl/stencil_incomplete.cl.
+ * On grids, without a matrix: cl/grid/stencil_incomplete.cl.
  *   Storage   none, or D^-1 (n numbers) if the diagonal is not one number
  *   Per use   2 words: reads r, writes z; also the faces and D^-1 if they vary
  * Stored matrices, and the options `unscaled` and `drop`: triangles.c.

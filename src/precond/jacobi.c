@@ -1,6 +1,6 @@
 /* jacobi.c - M := inverse of the diagonal, or of another diagonal matrix that the rows of A say, or the lengths of
  * its columns. Kernels:
- * vec_pivots, vec_invert and vec_mul in cl/vec.cl. */
+ * vec_pivots, vec_invert and vec_mul in cl/vector/vec.cl. */
 #include "grid/stencil.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"

@@ -1,4 +1,4 @@
-/* labels_device.c - labels on a GPU: Z as a matrix, and the pieces that products with Z' sum. Kernels: cl/labels.cl. */
+/* labels_device.c - labels on a GPU: Z as a matrix, and the pieces that products with Z' sum. Kernels: cl/precond/labels.cl. */
 #include "precond/labels_device.h"
 #include "device/launch.h"
 #include <stdio.h>
@@ -81,7 +81,7 @@ static void unsorted_release(unsorted *u)
 
 static kry_status find(int64_t n, cl_mem label, unsorted *u)
 {
-    enum { PIECE = 8 }; /* as in cl/labels.cl */
+    enum { PIECE = 8 }; /* as in cl/precond/labels.cl */
     kry_status st = KRY_OK;
     kry_device *dev = u->of.dev;
     const int64_t blocks = (n + PIECE - 1) / PIECE;

@@ -1,6 +1,6 @@
 /*
  * labels_grid.c - blocks and phases of a grid on a GPU: the labels that kry_labels_levels and kry_labels_blocks give.
- * Kernels: cl/labels.cl.
+ * Kernels: cl/precond/labels.cl.
  *
  * Numbers with one exponent are less than twice apart, so a level consists of all numbers with some exponents in a row. The device
  * says which exponents occur, and where these are two apart how far the numbers are.
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXPONENTS = 2200 };    /* as in cl/labels.cl */
+enum { EXPONENTS = 2200 };    /* as in cl/precond/labels.cl */
 enum { MOST_KEYS = 1 << 20 }; /* blocks times levels: what the host sorts */
 
 typedef struct cells {

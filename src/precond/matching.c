@@ -1,6 +1,6 @@
 /*
  * matching.c - parts of a graph on a GPU, for sub-domains: neighbours become pairs, pairs the nodes of a coarser graph, and
- * so on until there are as few as wanted. Kernels: cl/matching.cl.
+ * so on until there are as few as wanted. Kernels: cl/precond/matching.cl.
  *
  * A node offers itself to the neighbour with which it has the most edges by the sizes of both; two that chose each
  * other are a pair. Edges compare in one order, so there is such a pair in every round as long as an edge is left. The last

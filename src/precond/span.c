@@ -1,4 +1,4 @@
-/* span.c - products with a few dense vectors. Kernels: cl/span.cl. */
+/* span.c - products with a few dense vectors. Kernels: cl/precond/span.cl. */
 #include "precond/span.h"
 #include <assert.h>
 #include <stdio.h>

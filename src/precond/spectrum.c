@@ -1,6 +1,6 @@
 /*
  * spectrum.c - the largest eigenvalue of D^-1 A, by some steps of conjugate gradients, all of them enqueued before the host
- * waits. Kernels: cl/spectrum.cl.
+ * waits. Kernels: cl/precond/spectrum.cl.
  */
 #include "precond/spectrum.h"
 #include "device/launch.h"
@@ -43,7 +43,7 @@ typedef struct lanczos {
     kry_vec *r, *z, *p, *q;
     kry_sum *rho[2]; /* r'z of every second step */
     kry_sum *pq;
-    cl_mem out; /* of the device's scalars, two for each step: see cl/spectrum.cl */
+    cl_mem out; /* of the device's scalars, two for each step: see cl/precond/spectrum.cl */
 } lanczos;
 
 static void lanczos_release(lanczos *l)

@@ -1,5 +1,5 @@
 /* subspace.c - Z'v and Z c for sub-domains by labels, and for dense vectors by span.c or, for many, by GEMV.
- * Kernels: cl/deflation.cl. */
+ * Kernels: cl/precond/deflation.cl. */
 #include "precond/labels_device.h"
 #include "precond/span.h"
 #include <math.h>
@@ -9,7 +9,7 @@
 
 /* ---- labels: pieces and segments ------------------------------------------------------------- */
 
-enum { PIECE = 8 }; /* as in cl/deflation.cl */
+enum { PIECE = 8 }; /* as in cl/precond/deflation.cl */
 
 static int64_t piece_end(const kry_subspace *Z, int64_t i)
 {

@@ -1,5 +1,5 @@
 /* sweeps.c - sweeps over any operator with a diagonal, by its own `relax`, or else by a residual
- * and a pass over vectors. Kernel: cl/relax.cl. */
+ * and a pass over vectors. Kernel: cl/precond/relax.cl. */
 #include "precond/sweeps.h"
 #include "operator/op.h"
 #include <kry/precond.h>

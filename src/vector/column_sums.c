@@ -1,4 +1,4 @@
-/* column_sums.c - several columns side by side: a sum for each, by cl/column_sums.cl, and a diagonal for all. */
+/* column_sums.c - several columns side by side: a sum for each, by cl/vector/column_sums.cl, and a diagonal for all. */
 #include "vector/vec.h"
 #include <assert.h>
 #include <stdio.h>

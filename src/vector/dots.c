@@ -1,4 +1,4 @@
-/* dots.c - products of a block of columns with one column or two. Kernel: cl/dots.cl. */
+/* dots.c - products of a block of columns with one column or two. Kernel: cl/vector/dots.cl. */
 #include "vector/vec.h"
 #include <assert.h>
 #include <stdio.h>

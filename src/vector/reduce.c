@@ -1,4 +1,4 @@
-/* reduce.c - sums over vectors whose result stays on the device. Kernels: cl/vec.cl. */
+/* reduce.c - sums over vectors whose result stays on the device. Kernels: cl/vector/vec.cl. */
 #include "vector/vec.h"
 #include <assert.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* vec.c - dense n-by-k blocks on a device and the plain arithmetic on them. Kernels: cl/vec.cl. */
+/* vec.c - dense n-by-k blocks on a device and the plain arithmetic on them. Kernels: cl/vector/vec.cl. */
 #include "vector/vec.h"
 #include <math.h>
 #include <stdlib.h>

@@ -40,7 +40,7 @@ static inline kry_vec kry_vec_borrow(const kry_vec *v)
 /* Whether its n*k numbers lie one behind the other. */
 static inline bool kry_vec_is_packed(const kry_vec *v) { return v->k <= 1 || v->ld == v->n; }
 
-/* The partial sum of a work-group, TOTAL in cl/kry.clh: a double if the device has double
+/* The partial sum of a work-group, TOTAL in cl/common/kry.clh: a double if the device has double
  * precision, else two floats, the sum and its rounding error. */
 typedef union kry_partial {
     double f64;

@@ -54,8 +54,7 @@ def listed():
 
 
 def stems(cl):
-    paths = pathlib.Path(cl).rglob('*.cl')
-    return sorted(path.relative_to(cl).with_suffix('').as_posix() for path in paths)
+    return sorted(path.stem for path in pathlib.Path(cl).rglob('*.cl'))
 
 
 def sources(program, names):

@@ -1,5 +1,5 @@
 /*
- * image.h - images whose texels are single numbers; cl/image.clh reads and writes them.
+ * image.h - images whose texels are single numbers; cl/common/image.clh reads and writes them.
  */
 #ifndef KRY_PAPER_IMAGE_H
 #define KRY_PAPER_IMAGE_H

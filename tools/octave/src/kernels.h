@@ -1,6 +1,6 @@
 /*
  * kernels.h - the toolbox's own kernels, in OpenCL C 1.1, as a string: compiled through kry's cache with
- * cl/kry.clh in front (REAL, ACC). No barriers; every work-item strides over what there is to do.
+ * cl/common/kry.clh in front (REAL, ACC). No barriers; every work-item strides over what there is to do.
  */
 #ifndef KERNELS_H
 #define KERNELS_H

@@ -171,7 +171,5 @@ int64_t jacobi_groups(const jacobi *J)
 kry_status jacobi_get_kernel(const jacobi *J, const char *stem, const char *defines,
                              const char *name, cl_kernel *kernel)
 {
-    char file[64];
-    snprintf(file, sizeof file, "papers/%s", stem);
-    return kry_device_kernel(J->device, J->type, file, NULL, defines, name, kernel);
+    return kry_device_kernel(J->device, J->type, stem, NULL, defines, name, kernel);
 }

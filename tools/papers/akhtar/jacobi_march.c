@@ -35,7 +35,7 @@ static int64_t shares(int64_t n, int64_t share) { return (n + share - 1) / share
 
 static bool on_cpu(const jacobi *J) { return kry_device_get_info(J->device)->cpu_kernels; }
 
-/* VW of cl/kry.clh. */
+/* VW of cl/common/kry.clh. */
 static int vector_width(const jacobi *J)
 {
     return on_cpu(J) ? 8 : 16 / (int)kry_type_size(J->type);

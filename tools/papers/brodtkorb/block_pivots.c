@@ -28,7 +28,7 @@ static void factoring_end(factoring *f)
 
 static kry_status factoring_begin(factoring *f)
 {
-    static const char name[] = "papers/block_pivots";
+    static const char name[] = "block_pivots";
     kry_status st = KRY_OK;
     const kry_device_info *info = kry_device_get_info(f->device);
     const kry_type type = kry_vec_type(f->F);

@@ -1,13 +1,13 @@
-/* passes.c - products of dense matrices in one pass and in several. Kernel: cl/gemm.cl. */
+/* passes.c - products of dense matrices in one pass and in several. Kernel: cl/dense/gemm.cl. */
 #include "passes.h"
 #include "paper.h"
 #include <stdio.h>
 
-enum { CPU_SIDE = 32 }; /* SIDE of cl/gemm.cl on CPUs */
+enum { CPU_SIDE = 32 }; /* SIDE of cl/dense/gemm.cl on CPUs */
 
 /* How gemm_tile is compiled and launched. */
 typedef struct shape {
-    int side, fours;  /* TS and FOURS of cl/gemm.cl */
+    int side, fours;  /* TS and FOURS of cl/dense/gemm.cl */
     int64_t tiles;    /* a group for each of them */
     cl_kernel kernel; /* owned */
 } shape;

@@ -7,7 +7,7 @@
 #include <kry/kry.h>
 
 /*
- * C := A B by gemm_tile of cl/gemm.cl, on GPUs too, where kry_vec_gemm takes CLBlast
+ * C := A B by gemm_tile of cl/dense/gemm.cl, on GPUs too, where kry_vec_gemm takes CLBlast
  *
  *   slice  0: in a single pass, one work-item sums an inner product from end to end. Else so much of the
  *          inner dimension in a pass, each of which reads and writes C: a way around the limits on

@@ -234,7 +234,7 @@ static const kry_op_table jagged_table = { .struct_size = sizeof(kry_op_table),
 
 static kry_status get_kernel(jagged *J, const char *options, const char *name, cl_kernel *kernel)
 {
-    return kry_device_kernel(J->device, J->type, "papers/jagged", NULL, options, name, kernel);
+    return kry_device_kernel(J->device, J->type, "jagged", NULL, options, name, kernel);
 }
 
 static kry_status make_kernels(jagged *J)

@@ -1,6 +1,6 @@
 /*
  * jagged.h - the products with jagged diagonals that Cevahir et al. compare with the one they propose, which is that of
- * the library's format jds (cl/jds.cl).
+ * the library's format jds (cl/formats/jds.cl).
  */
 #ifndef KRY_JAGGED_H
 #define KRY_JAGGED_H

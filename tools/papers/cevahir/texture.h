@@ -1,5 +1,5 @@
 /*
- * texture.h - a vector that kernels read as an image (cl/image.clh).
+ * texture.h - a vector that kernels read as an image (cl/common/image.clh).
  */
 #ifndef KRY_TEXTURE_H
 #define KRY_TEXTURE_H

@@ -210,7 +210,7 @@ kry_status wang_create(kry_device *device, wang_path path, int64_t n, kry_op **o
              : A->wraps               ? "-DX_IMAGE=1 -cl-std=CL1.2"
                                       : "-DX_IMAGE=2",
              A->how.bytes ? " -DTEXEL_BYTES" : "");
-    TRY(kry_device_kernel(device, KRY_F64, "papers/wang", NULL, options, "wang_apply", &A->kernel));
+    TRY(kry_device_kernel(device, KRY_F64, "wang", NULL, options, "wang_apply", &A->kernel));
     TRY(kry_op_create(device, &table, A, &shape, op));
     A = NULL;
 done:

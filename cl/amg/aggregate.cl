@@ -1,0 +1,199 @@
+// aggregate.cl - the graph of strong couplings, and aggregates around the members of a maximal independent
+// set of distance 2.
+// Host: src/amg/device_aggregate.c.
+//
+// Graphs are in compressed rows with ascending columns, each row with its diagonal, the numbers those of
+// the matrix; REAL is double. A node has one work-item. What comes out does not depend on their order: a
+// kernel reads of other nodes only what it does not write.
+//
+// N. Bell, S. Dalton, L. N. Olson, SIAM J. Sci. Comput. 34 (2012), C123-C152, algorithms 4 to 6;
+// doi:10.1137/110838844
+
+#include "common/kry.clh"
+
+#pragma OPENCL FP_CONTRACT OFF
+
+// ---- strong couplings: a_ij^2 >= bound a_ii a_jj, and not zero ----
+
+// NODES: the numbers are squares already, of the norms of blocks.
+#ifdef NODES
+#define SQUARED(v)  (v)
+#define ABSOLUTE(v) sqrt(v)
+#define NORM(d)     sqrt(d)
+#else
+#define SQUARED(v)  ((v) * (v))
+#define ABSOLUTE(v) fabs(v)
+#define NORM(d)     (d)
+#endif
+#define STRONG(e)                                        \
+    (col[e] == i || (SQUARED(val[e]) > 0 &&              \
+                     (!(bound > 0) || SQUARED(val[e]) >= bound * (NORM(d[i]) * NORM(d[col[e]])))))
+
+// Words: each entry, the diagonal of its column.
+kernel void graph_lengths(int rows, REAL bound, global const int *restrict ptr,
+                          global const int *restrict col, global const REAL *restrict val,
+                          global const REAL *restrict d, global int *restrict length)
+{
+    FOR_EACH(i, rows)
+    {
+        int count = 0;
+        for (int e = ptr[i], end = ptr[i + 1]; e < end; e++) count += STRONG(e);
+        length[i] = count;
+    }
+}
+
+kernel void graph_columns(int rows, REAL bound, global const int *restrict ptr,
+                          global const int *restrict col, global const REAL *restrict val,
+                          global const REAL *restrict d, global const int *restrict g_ptr,
+                          global int *restrict g_col, global int *restrict place)
+{
+    FOR_EACH(i, rows)
+    {
+        int at = g_ptr[i];
+        for (int e = ptr[i], end = ptr[i + 1]; e < end; e++)
+            if (STRONG(e)) g_col[at] = col[e], place[at++] = e;
+    }
+}
+
+// ---- roots: an independent set of distance 2 among the nodes that are in no aggregate ----
+
+#define NONE -1 // aggregate
+#define FREE 0  // state
+#define OUT  1
+#define ROOT 2
+
+// best[i]: who comes first among the free nodes of i's closed neighbourhood, or what will not change any
+// more: that there is none, or a root in it.
+#define NOBODY         -1
+#define BESIDE(root)   (-2 - (root))
+#define IS_BESIDE(b)   ((b) < NOBODY)
+#define ROOT_BESIDE(b) (-2 - (b))
+
+// lowbias32 of C. Wellons, as kry_scramble.
+uint scramble(uint x)
+{
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
+// Of two nodes of the same priority the later one comes first.
+bool ahead(int a, int b)
+{
+    uint p = scramble((uint)a) >> 1, q = scramble((uint)b) >> 1;
+    return b == NOBODY || p > q || (p == q && a > b);
+}
+
+kernel void aggregate_none(int rows, global int *restrict aggregate)
+{
+    FOR_EACH(i, rows) aggregate[i] = NONE;
+}
+
+kernel void roots_begin(int rows, global const int *restrict ptr, global const int *restrict col,
+                        global const int *restrict aggregate, global int *restrict state,
+                        global int *restrict best)
+{
+    FOR_EACH(i, rows)
+    {
+        int alone = 1;
+        for (int e = ptr[i], end = ptr[i + 1]; aggregate[i] == NONE && alone && e < end; e++)
+            alone = col[e] == i || aggregate[col[e]] != NONE;
+        state[i] = alone ? OUT : FREE;
+        best[i] = aggregate[i] == NONE ? (int)i : NOBODY;
+    }
+}
+
+// Words: best; of nodes where it may change, the state of each neighbour.
+kernel void roots_best(int rows, global const int *restrict ptr, global const int *restrict col,
+                       global const int *restrict state, global int *restrict best)
+{
+    FOR_EACH(i, rows)
+    {
+        if (best[i] < 0) continue;
+        int top = NOBODY;
+        for (int e = ptr[i], end = ptr[i + 1]; e < end; e++) {
+            int j = col[e], s = state[j];
+            if (s == ROOT) {
+                top = BESIDE(j);
+                break;
+            }
+            if (s == FREE && ahead(j, top)) top = j;
+        }
+        best[i] = top;
+    }
+}
+
+// left[0] := round, if a node is still free. Words: state; of free nodes, the best of each neighbour.
+kernel void roots_decide(int rows, int round, global const int *restrict ptr,
+                         global const int *restrict col, global const int *restrict best,
+                         global int *restrict state, global int *restrict left)
+{
+    FOR_EACH(i, rows)
+    {
+        if (state[i] != FREE) continue;
+        int top = NOBODY;
+        for (int e = ptr[i], end = ptr[i + 1]; e < end; e++) {
+            int b = best[col[e]];
+            if (IS_BESIDE(b)) {
+                top = b;
+                break;
+            }
+            if (b != NOBODY && ahead(b, top)) top = b;
+        }
+        if (IS_BESIDE(top))
+            state[i] = OUT;
+        else if (top == i)
+            state[i] = ROOT;
+        else
+            left[0] = round;
+    }
+}
+
+// ---- aggregates ----
+
+// chosen[i] := whether i is a root with at least `least` neighbours that are in no aggregate, if `large` with
+// half of them all.
+kernel void aggregate_choose(int rows, int least, int large, global const int *restrict ptr,
+                             global const int *restrict col, global const int *restrict state,
+                             global const int *restrict aggregate, global int *restrict chosen)
+{
+    FOR_EACH(i, rows)
+    {
+        int all = 0, count = 0;
+        for (int e = ptr[i], end = ptr[i + 1]; state[i] == ROOT && e < end; e++) {
+            all += col[e] != i;
+            count += col[e] != i && aggregate[col[e]] == NONE;
+        }
+        chosen[i] = state[i] == ROOT && count >= least && (!large || 2 * count >= all);
+    }
+}
+
+// number: of those that are chosen, counted from 0; the first of them makes the aggregate `first`.
+kernel void aggregate_gather(int rows, int first, global const int *restrict best,
+                             global const int *restrict number, global int *restrict aggregate)
+{
+    FOR_EACH(i, rows)
+    {
+        if (!IS_BESIDE(best[i])) continue;
+        int root = ROOT_BESIDE(best[i]);
+        if (number[root + 1] > number[root]) aggregate[i] = first + number[root];
+    }
+}
+
+// The others join the aggregate of the neighbour to which their coupling is strongest. Words: now, joined;
+// of the others, each entry and its neighbour's aggregate.
+kernel void aggregate_join(int rows, global const int *restrict ptr,
+                           global const int *restrict col, global const REAL *restrict val,
+                           global const int *restrict now, global int *restrict joined)
+{
+    FOR_EACH(i, rows)
+    {
+        int to = now[i];
+        REAL strongest = 0;
+        if (to == NONE)
+            for (int e = ptr[i], end = ptr[i + 1]; e < end; e++)
+                if (col[e] != i && now[col[e]] != NONE && ABSOLUTE(val[e]) > strongest)
+                    strongest = ABSOLUTE(val[e]), to = now[col[e]];
+        joined[i] = to;
+    }
+}

@@ -1,0 +1,225 @@
+// stencil.cl - grid operators that store no matrix: y_i = sum over the faces f (x_i - x_neighbour).
+// Host: src/grid/stencil.c. Rows are as struct kry_stencil describes them; docs/stencils.md
+// counts the words. The sweeps are those of sweep.clh, which says what the defines are.
+//
+// ABREAST   the kernels of products and steps work on several columns at once (kry.clh), whose vectors are `pitch` numbers
+//           apart, x_pitch and y_pitch those of callers; scalars and partial sums stand column by column
+// ANYWHERE  only what works on vectors that start anywhere, with LANES 1
+// RESIDUAL_APART  without what an operator in single precision has in the program above, with SUM=ACC
+
+#include "common/kry.clh"
+#include "common/direction.clh"
+#include "grid/sweep.clh"
+
+#ifdef ABREAST
+#define PITCH(name)     , long name
+#define AT_COLUMN(step) (COLUMN_HERE * (step))
+#else
+#define PITCH(name)
+#define AT_COLUMN(step) 0
+#endif
+
+#define GET_X(K, i) AT_##K(x, i)
+
+#pragma kry part products
+
+#define UPDATE(K, i, c, sum, diagonal) \
+    PUT_##K(old == 0 ? by * sum : by * sum + old * AT_##K(y, i), y, i);
+
+// y := alpha A x + beta y; with beta == 0, y is not read.
+kernel void stencil_apply(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
+                          global REAL *restrict y, long y0 PITCH(x_pitch) PITCH(y_pitch))
+{
+    WEIGHTS
+    const SUM by = (SUM)alpha, old = (SUM)beta;
+    x += x0 + AT_COLUMN(x_pitch), y += y0 + AT_COLUMN(y_pitch);
+    SWEEP(GET_X, UPDATE)
+}
+
+#if !defined(ABREAST) && !defined(RESIDUAL_APART)
+
+// d := diagonal of A
+kernel void stencil_diagonal(GRID, global REAL *restrict d, long d0)
+{
+    WEIGHTS
+    d += d0;
+#define GET_ZERO(K, i)                   ((T_##K)0)
+#define DIAGONAL_OF(K, i, c, sum, diagonal) PUT_##K(diagonal, d, i);
+    SWEEP(GET_ZERO, DIAGONAL_OF)
+}
+
+// ---- making one ----
+
+#ifdef VARIABLE
+// Upper faces from the cells: weight times the harmonic mean of the cells on both sides; at a high
+// side that does not wrap the cell's own coefficient.
+#define HARMONIC(k, l)  ((ACC)2 / ((ACC)1 / (k) + (ACC)1 / (l)))
+#define UPPER_FACE(inside, step, wrap, side)                                      \
+    ((inside)             ? HARMONIC((ACC)kappa[i], (ACC)kappa[i + (step)])       \
+     : (side) == PERIODIC ? HARMONIC((ACC)kappa[i], (ACC)kappa[i - (wrap)])       \
+                          : (ACC)kappa[i])
+kernel void stencil_faces(int nx, int ny, int nz, ACC ax, ACC ay, ACC az,
+                          global const REAL *restrict kappa, global REAL *restrict fx,
+                          global REAL *restrict fy, global REAL *restrict fz)
+{
+    const int plane = nx * ny, sides = 0; // none of a box is periodic, which is all that matters here
+    FOR_EACH(point, (long)plane * nz)
+    {
+        const int i = (int)point, ix = i % nx, iy = i / nx % ny, iz = i / plane;
+        fx[i] = (REAL)(ax * UPPER_FACE(ix < nx - 1, 1, nx - 1, XH));
+        fy[i] = (REAL)(ay * UPPER_FACE(iy < ny - 1, nx, plane - nx, YH));
+#if AXES == 3
+        fz[i] = (REAL)(az * UPPER_FACE(iz < nz - 1, plane, plane * nz - plane, ZH));
+#endif
+    }
+}
+#endif
+
+// b += weight (times the cell's coefficient) times given, for the `count` points of a side: from
+// `first` on, `across` of them `step` apart, then the next such row `stride` further.
+kernel void stencil_side(int count, int first, int across, int step, int stride, ACC weight,
+                         global const REAL *restrict given, global REAL *restrict b, long b0
+#ifdef VARIABLE
+                         , int by_cell, global const REAL *restrict kappa
+#endif
+)
+{
+    b += b0;
+    FOR_EACH(j, count)
+    {
+        const int i = first + (int)j % across * step + (int)j / across * stride;
+        ACC f = weight;
+#ifdef VARIABLE
+        if (by_cell) f *= (ACC)kappa[i];
+#endif
+        b[i] += (REAL)(f * (ACC)given[j]);
+    }
+}
+
+#endif
+
+#pragma kry part residuals and steps
+
+#if !defined(ABREAST) && !defined(RESIDUAL_APART)
+
+// r := b - A x; r may be b. With `sums`, part[group] := r.r
+kernel void stencil_residual(GRID, global const REAL *b, long b0, global const REAL *restrict x,
+                             long x0, global REAL *r, long r0, int sums,
+                             global TOTAL *restrict part)
+{
+    local TOTAL lane[WG];
+    WEIGHTS
+    SUMMED(rr)
+    b += b0, x += x0, r += r0;
+#define RESIDUAL(K, i, c, sum, diagonal)       \
+    {                                          \
+        T_##K r_i = AT_##K(b, i) - sum;        \
+        PUT_##K(r_i, r, i);                    \
+        ADD_PRODUCT_##K(rr, r_i, r_i);         \
+    }
+    SWEEP(GET_X, RESIDUAL)
+    TOTAL total = group_sum(SUM_OF(rr), lane);
+    if (sums && get_local_id(0) == 0) part[SUM_PLACE] = total;
+}
+
+#endif
+
+#ifndef ANYWHERE
+
+// ---- a step of conjugate gradients ----
+//
+// The first launch forms p, also at the neighbours, from the residual and the old p, and sums p.Ap;
+// the second forms A p again instead of reading it. Nothing is written once the solve has stopped:
+// work becomes 0, not a return, for barriers are for all.
+
+// In the plane and in single two rows in flight are worth their registers here, though not in products.
+#if defined(cl_nv_pragma_unroll) && AXES == 2 && LANES == 4 && !defined(VARIABLE) && !defined(ABREAST)
+#undef ROLLED
+#define ROLLED _Pragma("unroll 2")
+#endif
+
+#define GET_P(K, i) (AT_##K(z, i) + beta * AT_##K(old, i))
+
+// p := z + beta old, part[group] := p.Ap; 3 words
+kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restrict z,
+                              global const REAL *restrict old, global REAL *restrict p,
+                              global TOTAL *restrict part PITCH(pitch))
+{
+    local TOTAL2 lane[WG];
+    WEIGHTS
+    SUMMED(dot)
+    ACC ratio;
+#ifdef ABREAST
+    TAKE_DIRECTION_OF(COLUMN_HERE)
+    z += AT_COLUMN(pitch), old += AT_COLUMN(pitch), p += AT_COLUMN(pitch);
+    part += AT_COLUMN((int)get_num_groups(0));
+#endif
+    const int go_on = begin_direction(DIRECTION_PASS, lane, &ratio) == GO_ON;
+    const SUM beta = (SUM)ratio;
+    if (!go_on) work = 0;
+#define DIRECTION(K, i, c, sum, diagonal) \
+    PUT_##K(c, p, i);                     \
+    ADD_PRODUCT_##K(dot, c, sum);
+    SWEEP(GET_P, DIRECTION)
+    TOTAL total = group_sum(SUM_OF(dot), (local TOTAL *)lane);
+    if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
+}
+
+// alpha := rho / p.Ap,  r -= alpha A p,  part[group] := (r.z, r.r), where z is d .* r if `scaled`,
+// else r; and x, which the last step's share may still be missing from (see begin_step). 5 words, 3
+// where x waits; 2 more with a diagonal.
+kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+                         global const REAL *restrict old, global REAL *restrict x, long x0,
+                         global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
+                         global const REAL *restrict d, global REAL *restrict z PITCH(pitch) PITCH(x_pitch))
+{
+    local TOTAL2 lane[WG];
+    WEIGHTS
+    SUMMED(rz)
+    SUMMED(rr)
+    SUMMED(mean)
+    step_scalars s;
+#ifdef ABREAST
+    TAKE_STEP_OF(COLUMN_HERE)
+    TAKE_DRIFT_OF(COLUMN_HERE)
+    p += AT_COLUMN(pitch), old += AT_COLUMN(pitch), r += AT_COLUMN(pitch), z += AT_COLUMN(pitch);
+    x += AT_COLUMN(x_pitch), part += AT_COLUMN((int)get_num_groups(0));
+#endif
+    const SUM drift = (SUM)DRIFT_OF(lane);
+    const int go_on = begin_step(STEP_PASS, lane, &s) == GO_ON;
+    const SUM alpha = (SUM)s.alpha, by_p = (SUM)s.by_p, by_z = (SUM)s.by_z, by_old = (SUM)s.by_old;
+    x += x0;
+    if (!go_on) work = 0;
+#define PRECONDITION(K, i, v) (scaled ? AT_##K(d, i) * (v) : (v))
+#define STEP(K, i, c, sum, diagonal)                                                      \
+    {                                                                                     \
+        T_##K r_i = AT_##K(r, i);                                                         \
+        if (update) {                                                                     \
+            T_##K x_i = ANY_##K(x, i) + by_p * c;                                          \
+            if (by_z != 0) x_i += by_z * PRECONDITION(K, i, r_i);                         \
+            if (by_old != 0) x_i += by_old * AT_##K(old, i);                              \
+            PUT_ANY_##K(x_i, x, i);                                                       \
+        }                                                                                 \
+        r_i -= alpha * sum;                                                               \
+        DRIFT_STEP(K)                                                                     \
+        PUT_##K(r_i, r, i);                                                               \
+        T_##K z_i = PRECONDITION(K, i, r_i);                                              \
+        if (scaled) PUT_##K(z_i, z, i);                                                   \
+        ADD_PRODUCT_##K(rz, r_i, z_i);                                                    \
+        ADD_PRODUCT_##K(rr, r_i, r_i);                                                    \
+    }
+#ifdef DRIFT
+#define DRIFT_STEP(K) r_i -= drift, ADD_##K(mean, r_i);
+#else
+#define DRIFT_STEP(K)
+#endif
+#define GET_STEP(K, i) AT_##K(p, i)
+    SWEEP(GET_STEP, STEP)
+    TOTAL2 total = group_sum2(BOTH(SUM_OF(rz), SUM_OF(rr)), lane);
+    if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
+#ifdef DRIFT
+    KEEP_DRIFT(SUM_OF(mean), lane, go_on)
+#endif
+}
+
+#endif

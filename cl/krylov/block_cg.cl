@@ -1,0 +1,374 @@
+// block_cg.cl - the work of a step of block conjugate gradients: products of tall blocks, WIDTH columns each, and
+// the small WIDTH-by-WIDTH matrices between them.
+// Host: src/krylov/block_cg.c. Launch: block_cg_gram as many groups as the host likes for each tile, block_cg_finish one for
+// each entry, block_cg_orthogonalise and block_cg_solve one, the others kry_groups_for(n).
+//
+// Blocks are stored column by column, `pitch` numbers apart, x x_pitch. Small matrices are in full, row by row, of
+// type ACC, one behind the other in `small` (below). A direction that was dropped is a zero column of Q and P, and
+// a zero row of RHO: all formulas hold with it.
+//
+// PRECOND  there is an M: Y = M W
+
+#include "common/kry.clh"
+#include "common/direction.clh"
+
+#ifndef WIDTH
+#define WIDTH 4
+#endif
+#define SQUARE (WIDTH * WIDTH)
+
+// small: what W is made into Q by, and RHO with W = Q RHO; alpha; alpha C, and C with R = Q C; then whether there is
+// anything to do
+enum { TO_Q, RHO_OF_W = SQUARE, BY_T = 2 * SQUARE, BY_P = 3 * SQUARE, C_OF_R = 4 * SQUARE, GOES_ON = 5 * SQUARE };
+#define AT(i, j) ((i) * WIDTH + (j))
+
+// A pivot is none once this share of its column is left: the rest is rounding of sums, or of the columns.
+#define LEAST_PIVOT (sizeof(ACC) == 4 ? (ACC)1e-4f : (ACC)1e-12f)
+
+// ---- small matrices, by one group: all its work-items call these functions ----
+
+#define FOR_LANES(i, n) for (int i = get_local_id(0); i < (n); i += WG)
+
+// What a matrix was factored by: the columns that are pivots, and for each the t that it has among them, -1 for others.
+// by_root: 1 / the diagonal entry of row t of L; share, by_all: below. Divisions and roots in double take long.
+typedef struct pivots {
+    ACC share[WIDTH], by_all[WIDTH], by_root[WIDTH];
+    int order[WIDTH], place[WIDTH];
+} pivots;
+
+// How much is left of a column beside all of it, by which pivots are chosen; -1: it is negative, -2: not finite.
+ACC share_of(ACC left, ACC all, ACC by_all)
+{
+    if (!isfinite(all) || !isfinite(left)) return -2;
+    if (all < 0 || left < -LEAST_PIVOT * all) return -1;
+    return left > 0 ? left * by_all : 0;
+}
+
+// G = the sum over t of L_t'L_t with row t of L for pivot order[t], the largest that is left beside its column of G.
+// left: room for a matrix. Returns how many there are; -1: G is not positive semidefinite; -2: nor finite.
+int factor(local const ACC *G, local ACC *left, local ACC *L, local pivots *p)
+{
+    int rank = 0;
+
+    BARRIER();
+    FOR_LANES(e, SQUARE) left[e] = G[e];
+    FOR_LANES(j, WIDTH)
+    {
+        const ACC all = G[AT(j, j)];
+        p->place[j] = -1, p->by_all[j] = 1 / all, p->share[j] = share_of(all, all, 1 / all);
+    }
+    for (; rank < WIDTH; rank++) {
+        int pivot = -1;
+        ACC best = LEAST_PIVOT, least = 0;
+        BARRIER();
+        for (int j = 0; j < WIDTH; j++) {
+            if (p->share[j] > best) pivot = j, best = p->share[j];
+            if (p->share[j] < least) least = p->share[j];
+        }
+        if (least < 0) return least < -1 ? -2 : -1;
+        if (pivot < 0) break;
+        const ACC by_root = rsqrt(left[AT(pivot, pivot)]);
+        FOR_LANES(j, WIDTH)
+        {
+            L[AT(rank, j)] = left[AT(pivot, j)] * by_root;
+            if (j == pivot) p->order[rank] = j, p->place[j] = rank, p->by_root[rank] = by_root;
+        }
+        BARRIER();
+        FOR_LANES(e, SQUARE) left[e] -= L[AT(rank, e / WIDTH)] * L[AT(rank, e % WIDTH)];
+        BARRIER();
+        FOR_LANES(j, WIDTH)
+        p->share[j] = p->place[j] >= 0 ? 0 : share_of(left[AT(j, j)], G[AT(j, j)], p->by_all[j]);
+    }
+    return rank;
+}
+
+// E with E'G E = I for the pivots, zero columns for the others.
+void invert(local const ACC *L, local const pivots *p, int rank, local ACC *E)
+{
+    BARRIER();
+    FOR_LANES(e, SQUARE) E[e] = e / WIDTH == e % WIDTH && p->place[e % WIDTH] >= 0;
+    for (int s = 0; s < rank; s++) {
+        const int j = p->order[s];
+        BARRIER();
+        FOR_LANES(i, WIDTH) E[AT(i, j)] *= p->by_root[s];
+        BARRIER();
+        FOR_LANES(e, SQUARE)
+        {
+            if (p->place[e % WIDTH] > s) E[e] -= E[AT(e / WIDTH, j)] * L[AT(s, e % WIDTH)];
+        }
+    }
+    BARRIER();
+}
+
+// Entry e of X Y.
+ACC product_at(local const ACC *X, local const ACC *Y, int e)
+{
+    ACC sum = 0;
+    for (int t = 0; t < WIDTH; t++) sum += X[AT(e / WIDTH, t)] * Y[AT(t, e % WIDTH)];
+    return sum;
+}
+
+// The mean of G and G', which differ by rounding.
+void take_symmetric(global const TOTAL *total, local ACC *G)
+{
+    FOR_LANES(e, SQUARE)
+    {
+        const int i = e / WIDTH, j = e % WIDTH;
+        G[e] = (VALUE_OF(total[AT(i, j)]) + VALUE_OF(total[AT(j, i)])) / 2;
+    }
+    BARRIER();
+}
+
+// ---- sums ----
+
+// A group takes a tile of X'Y, TILE entries along either side, for its share of the rows. Groups side by side take the
+// tiles of one share, so that rows come from memory once.
+#define TILE   4
+#define ACROSS ((WIDTH + TILE - 1) / TILE)
+#define TILES  (ACROSS * ACROSS) // as src/krylov/block_cg.c has it
+#define EACH_OF_TILE(a) UNROLLED for (int a = 0; a < TILE; a++)
+
+// sum[a][b] += x_a y_b for columns i + a of X and j + b of Y; those behind the last one count for nothing.
+#define ADD_PRODUCTS(V, TYPE, LOAD, sum)                                                          \
+    {                                                                                             \
+        TYPE x_row[TILE], y_row[TILE];                                                            \
+        EACH_OF_TILE(a) x_row[a] = LOAD((X + min(i_tile + a, WIDTH - 1) * pitch));                \
+        EACH_OF_TILE(b) y_row[b] = LOAD((Y + min(j_tile + b, WIDTH - 1) * pitch));                \
+        EACH_OF_TILE(a) EACH_OF_TILE(b) ADD_PRODUCT##V(sum[a][b], x_row[a], y_row[b]);            \
+    }
+
+// part[share]: X'Y, WIDTH-by-WIDTH. 2 words for each column.
+kernel void block_cg_gram(long n, long pitch, global const ACC *restrict small, global const REAL *restrict X,
+                          global const REAL *restrict Y, global TOTAL *restrict part)
+{
+    local TOTAL lane[TILE * WG];
+    const TOTAL nothing = NO_TOTAL;
+    const int l = get_local_id(0), tile = get_group_id(0) % TILES, share = get_group_id(0) / TILES;
+    const int shares = get_num_groups(0) / TILES, i_tile = tile / ACROSS * TILE, j_tile = tile % ACROSS * TILE;
+    TOTAL sum[TILE][TILE];
+
+    if (small[GOES_ON] == 0) return; // all work-items of a group alike
+    EACH_OF_TILE(a) EACH_OF_TILE(b) sum[a][b] = nothing;
+#ifdef KRY_CPU
+    const long vectors = n / VW, end = vectors * (share + 1) / shares;
+    const TOTALV nothing_v = NO_TOTALV;
+    TOTALV sums[TILE][TILE];
+    EACH_OF_TILE(a) EACH_OF_TILE(b) sums[a][b] = nothing_v;
+    for (long i = vectors * share / shares; i < end; i++) ADD_PRODUCTS(V, VEC, VLOAD, sums)
+    for (long i = share + 1 < shares ? n : vectors * VW; i < n; i++) ADD_PRODUCTS(, REAL, SLOAD, sum)
+    EACH_OF_TILE(a) EACH_OF_TILE(b) sum[a][b] = ALL_LANES(sums[a][b], sum[a][b]);
+#else
+    for (long i = share * WG + l; i < n; i += shares * WG) ADD_PRODUCTS(, REAL, SLOAD, sum)
+#endif
+    part += share * SQUARE;
+    EACH_OF_TILE(a)
+    {
+        BARRIER();
+        EACH_OF_TILE(b) lane[b * WG + l] = sum[a][b];
+        for (int step = WG / 2; step > 0; step /= 2) {
+            BARRIER();
+            if (l < step) {
+                EACH_OF_TILE(b) ADD_TOTAL(lane[b * WG + l], lane[b * WG + l + step]);
+            }
+        }
+        BARRIER();
+        FOR_LANES(b, TILE)
+        {
+            if (i_tile + a < WIDTH && j_tile + b < WIDTH) part[AT(i_tile + a, j_tile + b)] = lane[b * WG];
+        }
+    }
+}
+
+// total[entry] := the sum of what `count` groups left. One group for each entry.
+kernel void block_cg_finish(int count, global const TOTAL *restrict part, global TOTAL *restrict total)
+{
+    local TOTAL lane[WG];
+    const int entry = get_group_id(0);
+    TOTAL sum = NO_TOTAL;
+
+    for (int g = get_local_id(0); g < count; g += WG) ADD_TOTAL(sum, part[g * SQUARE + entry]);
+    sum = group_sum(sum, lane);
+    if (get_local_id(0) == 0) total[entry] = sum;
+}
+
+// ---- scalars ----
+
+// JUDGES: the residual of each column, the norm of W C (square: W'W). TURNS: W = Q RHO with Q'M Q = I
+// (inner: W'M W), and C := RHO C. One group.
+enum { JUDGES = 1, TURNS = 2 };
+kernel void block_cg_orthogonalise(int what, int iteration, int slot, global const TOTAL *restrict inner,
+                                   global const TOTAL *restrict square, global ACC *state,
+                                   global ACC *history, global ACC *small)
+{
+    local ACC G[SQUARE], L[SQUARE], E[SQUARE], C[SQUARE];
+    local pivots p;
+
+    FOR_LANES(e, SQUARE) C[e] = small[C_OF_R + e];
+    take_symmetric(square, G);
+    FOR_LANES(e, SQUARE) E[e] = product_at(G, C, e);
+    BARRIER();
+    FOR_LANES(c, WIDTH)
+    {
+        global ACC *own = state + c * STATE_SIZE;
+        ACC rr = 0;
+        if (!(what & JUDGES) || (int)own[STATE_STOP] != GO_ON) continue;
+        for (int i = 0; i < WIDTH; i++) rr += E[AT(i, c)] * C[AT(i, c)];
+        if (rr < 0) rr = 0; // by rounding
+        own[STATE_ITERATION] = (ACC)iteration, own[STATE_VALUE] = rr;
+        history[slot * WIDTH + c] = rr;
+        own[STATE_STOP] = rr <= own[STATE_TARGET] ? STOP_CONVERGED : isfinite(rr) ? GO_ON : STOP_NOT_FINITE;
+    }
+    if (!(what & TURNS)) return;
+    BARRIER();
+    take_symmetric(inner, G);
+    const int rank = factor(G, E, L, &p);
+    if (rank > 0) invert(L, &p, rank, E);
+    FOR_LANES(e, SQUARE)
+    {
+        const int t = rank > 0 ? p.place[e / WIDTH] : -1, j = e % WIDTH;
+        const int goes_on = (int)state[j * STATE_SIZE + STATE_STOP] == GO_ON;
+        small[TO_Q + e] = rank > 0 ? E[e] : 0;
+        small[RHO_OF_W + e] = t >= 0 ? L[AT(t, j)] : 0;
+        small[C_OF_R + e] = t >= 0 && goes_on ? product_at(L, C, AT(t, j)) : 0;
+    }
+    BARRIER(); // the states were read
+    if (get_local_id(0) != 0) return;
+    small[GOES_ON] = 0;
+    for (int c = 0; c < WIDTH; c++) {
+        global ACC *own = state + c * STATE_SIZE;
+        if ((int)own[STATE_STOP] != GO_ON) continue;
+        if (rank <= 0) own[STATE_STOP] = rank < -1 ? STOP_NOT_FINITE : STOP_PRECOND;
+        small[GOES_ON] = rank > 0;
+    }
+}
+
+// alpha with P'T alpha = I for the directions that there are, and alpha C. One group.
+kernel void block_cg_solve(global const TOTAL *restrict total, global ACC *state, global ACC *small)
+{
+    local ACC G[SQUARE], L[SQUARE], E[SQUARE], alpha[SQUARE];
+    local pivots p;
+
+    if (small[GOES_ON] == 0) return;
+    take_symmetric(total, G);
+    const int rank = factor(G, E, L, &p);
+    if (rank <= 0) {
+        BARRIER(); // GOES_ON was read
+        FOR_LANES(c, WIDTH)
+        {
+            global ACC *own = state + c * STATE_SIZE;
+            if ((int)own[STATE_STOP] != GO_ON) continue;
+            own[STATE_STOP] = rank < -1 ? STOP_NOT_FINITE : STOP_MATRIX, own[STATE_VALUE] = G[AT(c, c)];
+        }
+        if (get_local_id(0) == 0) small[GOES_ON] = 0;
+        return;
+    }
+    invert(L, &p, rank, E);
+    FOR_LANES(e, SQUARE)
+    {
+        ACC sum = 0;
+        for (int t = 0; t < WIDTH; t++) sum += E[AT(e / WIDTH, t)] * E[AT(e % WIDTH, t)];
+        small[BY_T + e] = alpha[e] = sum;
+    }
+    BARRIER();
+    FOR_LANES(e, SQUARE)
+    {
+        ACC sum = 0;
+        for (int t = 0; t < WIDTH; t++) sum += alpha[AT(e / WIDTH, t)] * small[C_OF_R + AT(t, e % WIDTH)];
+        small[BY_P + e] = sum;
+    }
+}
+
+// ---- blocks ----
+
+#define LOAD_SMALL(which, to) FOR_LANES(e, SQUARE) to[e] = (REAL)small[which + e];
+#define ALL_COLUMNS(c)  UNROLLED for (int c = 0; c < WIDTH; c++)
+#define EACH_COLUMN(c)  NOT_UNROLLED for (int c = 0; c < WIDTH; c++) // else kernels are WIDTH times as long
+// value += the row of Q times column j of a small matrix
+#define ADD_ROW(value, row, matrix, j) ALL_COLUMNS(a) value += row[a] * matrix[AT(a, j)];
+// value += that times row j of it, transposed
+#define ADD_ROW_TRANSPOSED(value, row, matrix, j) ALL_COLUMNS(a) value += row[a] * matrix[AT(j, a)];
+
+// X += P (alpha C),  Q := Q - T alpha, which is W. 4 + 2 words for each column.
+kernel void block_cg_update(long n, long pitch, global const ACC *restrict small, global const REAL *restrict P,
+                            global const REAL *restrict T, global REAL *restrict X, long x0, long x_pitch,
+                            global REAL *restrict Q)
+{
+    local REAL by_p[SQUARE], by_t[SQUARE];
+
+    if (small[GOES_ON] == 0) return;
+    LOAD_SMALL(BY_P, by_p)
+    LOAD_SMALL(BY_T, by_t)
+    BARRIER();
+    X += x0;
+#define UPDATE(TYPE, LOAD, STORE)                                    \
+    {                                                                \
+        TYPE row[WIDTH];                                             \
+        ALL_COLUMNS(a) row[a] = LOAD((P + a * pitch));               \
+        EACH_COLUMN(j)                                              \
+        {                                                            \
+            TYPE value = LOAD((X + j * x_pitch));                    \
+            ADD_ROW(value, row, by_p, j)                             \
+            STORE(value, (X + j * x_pitch));                         \
+        }                                                            \
+        ALL_COLUMNS(a) row[a] = LOAD((T + a * pitch));               \
+        EACH_COLUMN(j)                                              \
+        {                                                            \
+            TYPE value = 0;                                          \
+            ADD_ROW(value, row, by_t, j)                             \
+            STORE(LOAD((Q + j * pitch)) - value, (Q + j * pitch));   \
+        }                                                            \
+    }
+    FOR_VEC(i, n) UPDATE(VEC, VLOAD, VSTORE)
+    FOR_TAIL(i, n) UPDATE(REAL, SLOAD, SSTORE)
+}
+
+// Q := W E and, with an M, Y := Y E; unless `first`, P := Y + P RHO' (without: Q + P RHO'). W stands in Q.
+// 2 + 2 words for each column, 3 + 3 with an M.
+kernel void block_cg_turn(long n, long pitch, int first, global const ACC *restrict small,
+                          global REAL *restrict Q, global REAL *restrict Y, global REAL *restrict P)
+{
+    local REAL to_q[SQUARE], of_w[SQUARE];
+
+    if (small[GOES_ON] == 0) return;
+    LOAD_SMALL(TO_Q, to_q)
+    LOAD_SMALL(RHO_OF_W, of_w)
+    BARRIER();
+#define TURN(TYPE, LOAD, STORE, block)                               \
+    {                                                                \
+        TYPE row[WIDTH];                                             \
+        ALL_COLUMNS(a) row[a] = LOAD((block + a * pitch));           \
+        EACH_COLUMN(j)                                              \
+        {                                                            \
+            TYPE value = 0;                                          \
+            ADD_ROW(value, row, to_q, j)                             \
+            STORE(value, (block + j * pitch));                       \
+        }                                                            \
+    }
+#define ADD_DIRECTION(TYPE, LOAD, STORE, block)                      \
+    {                                                                \
+        TYPE row[WIDTH];                                             \
+        ALL_COLUMNS(a) row[a] = LOAD((P + a * pitch));               \
+        EACH_COLUMN(j)                                              \
+        {                                                            \
+            TYPE value = LOAD((block + j * pitch));                  \
+            ADD_ROW_TRANSPOSED(value, row, of_w, j)                  \
+            STORE(value, (P + j * pitch));                           \
+        }                                                            \
+    }
+#ifdef PRECOND
+#define ALL_TURNS(TYPE, LOAD, STORE)                                 \
+    {                                                                \
+        TURN(TYPE, LOAD, STORE, Q)                                   \
+        TURN(TYPE, LOAD, STORE, Y)                                   \
+        if (!first) ADD_DIRECTION(TYPE, LOAD, STORE, Y)              \
+    }
+#else
+#define ALL_TURNS(TYPE, LOAD, STORE)                                 \
+    {                                                                \
+        TURN(TYPE, LOAD, STORE, Q)                                   \
+        if (!first) ADD_DIRECTION(TYPE, LOAD, STORE, Q)              \
+    }
+#endif
+    FOR_VEC(i, n) ALL_TURNS(VEC, VLOAD, VSTORE)
+    FOR_TAIL(i, n) ALL_TURNS(REAL, SLOAD, SSTORE)
+}

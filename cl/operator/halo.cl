@@ -1,0 +1,164 @@
+// halo.cl - numbers that neighbouring parts of a problem need of each other.
+// Host: src/operator/halo.c (halo_pack...), src/matrix/coupled.c (the others), src/multigrid/team_levels.c (halo_unpack).
+// Launch: kry_groups_for(n) groups of WG; those that leave sums, kry_groups_for_sums(n). Vectors start
+// anywhere; those of a Krylov step at element 0.
+
+#include "common/kry.clh"
+#include "common/direction.clh"
+
+// packed := x at the given rows
+kernel void halo_pack(long n, global const int *restrict row, global const REAL *restrict x, long x0,
+                      global REAL *restrict packed)
+{
+    x += x0;
+    FOR_EACH(i, n) packed[i] = x[row[i]];
+}
+
+// The reverse: y at the given rows := packed.
+kernel void halo_unpack(long n, global const int *restrict row, global const REAL *restrict packed, long packed0,
+                        global REAL *restrict y)
+{
+    packed += packed0;
+    FOR_EACH(i, n) y[row[i]] = packed[i];
+}
+
+// packed := z + beta old at the given rows: the direction of a Krylov step, before it is there
+kernel void halo_pack_direction(DIRECTION_PARAMS, long n, global const int *restrict row,
+                                global const REAL *restrict z, global const REAL *restrict old,
+                                global REAL *restrict packed)
+{
+    local TOTAL2 lane[WG];
+    ACC b;
+    if (begin_direction(DIRECTION_PASS, lane, &b) != GO_ON) return;
+    REAL beta = (REAL)b;
+    FOR_EACH(i, n) packed[i] = z[row[i]] + beta * old[row[i]];
+}
+
+// ---- rows with entries in columns of other parts: n of them, begin has n+1 ----
+
+#define ROWS                                                                            \
+    long n, global const int *restrict row, global const int *restrict begin,           \
+        global const int *restrict col, global const REAL *restrict val, global const REAL *restrict halo
+
+// In flux form (FLUX) an entry multiplies the distance from the row's own number.
+#ifdef FLUX
+#define OWN_NUMBER(x, i) ((SUM)x[i])
+#else
+#define OWN_NUMBER(x, i) 0
+#endif
+
+SUM far_sum(long i, SUM own, global const int *restrict begin, global const int *restrict col,
+            global const REAL *restrict val, global const REAL *restrict halo)
+{
+    SUM sum = 0;
+    for (int k = begin[i]; k < begin[i + 1]; k++) sum += (SUM)val[k] * FROM_OWN((SUM)halo[col[k]]);
+    return sum;
+}
+
+// y += alpha times what the other parts add; x is read in flux form only
+kernel void halo_add(ROWS, ACC alpha, global const REAL *restrict x, long x0, global REAL *restrict y,
+                     long y0)
+{
+    x += x0, y += y0;
+    FOR_EACH(i, n)
+    {
+        const int j = row[i];
+        y[j] += (REAL)alpha * (REAL)far_sum(i, OWN_NUMBER(x, j), begin, col, val, halo);
+    }
+}
+
+// The same with alpha = 1, and part[first + group] := what that adds to x.y. `stops`: of a solve, and
+// nothing is written once it has stopped.
+kernel void halo_add_dot(ROWS, global const REAL *restrict x, long x0, global REAL *restrict y, long y0,
+                         global TOTAL *restrict part, int first, int stops,
+                         global const ACC *restrict state)
+{
+    local TOTAL lane[WG];
+    TOTAL dot = NO_TOTAL;
+    const int go_on = !stops || (int)state[STATE_STOP] == GO_ON;
+    if (!go_on) n = 0; // not a return: barriers are for all
+    x += x0, y += y0;
+    FOR_EACH(i, n)
+    {
+        const int j = row[i];
+        const REAL sum = (REAL)far_sum(i, OWN_NUMBER(x, j), begin, col, val, halo);
+        y[j] += sum;
+        ADD_PRODUCT(dot, x[j], sum);
+    }
+    dot = group_sum(dot, lane);
+    if (get_local_id(0) == 0 && go_on) part[first + get_group_id(0)] = dot;
+}
+
+#ifdef FLUX
+// ---- rows of an operator whose own piece lacks what flows to other parts: grids in boxes ----
+
+// part[first + group] := what they add to x.(A x); nothing once a solve has stopped.
+kernel void halo_dot(ROWS, global const REAL *restrict x, long x0, global TOTAL *restrict part, int first,
+                     global const ACC *restrict state)
+{
+    local TOTAL lane[WG];
+    TOTAL dot = NO_TOTAL;
+    const int go_on = (int)state[STATE_STOP] == GO_ON;
+    if (!go_on) n = 0; // not a return: barriers are for all
+    x += x0;
+    FOR_EACH(i, n)
+    {
+        const REAL own = x[row[i]];
+        ADD_PRODUCT(dot, own, (REAL)far_sum(i, (SUM)own, begin, col, val, halo));
+    }
+    dot = group_sum(dot, lane);
+    if (get_local_id(0) == 0 && go_on) part[first + get_group_id(0)] = dot;
+}
+
+// r -= alpha times what they add to A p, for the alpha of this step. Where the pass that follows makes the old p of z, and z
+// of r, x gets what that r lacks. z = r, or `scaled` d .* r.
+kernel void halo_step(ROWS, STEP_PARAMS, global const REAL *restrict p, long p0, global REAL *restrict r, long r0,
+                      global REAL *restrict x, long x0, int scaled, global const REAL *restrict d)
+{
+    local TOTAL2 lane[WG];
+    step_scalars s;
+    if (begin_step(STEP_PASS, lane, &s) != GO_ON) return;
+    p += p0, r += r0, x += x0;
+    const REAL by_z = update ? (REAL)s.by_z : 0;
+    FOR_EACH(i, n)
+    {
+        const int j = row[i];
+        const REAL part = (REAL)s.alpha * (REAL)far_sum(i, (SUM)p[j], begin, col, val, halo);
+        r[j] -= part;
+        if (by_z != 0) x[j] += by_z * (scaled ? d[j] * part : part);
+    }
+}
+
+// d += what they add to the diagonal
+kernel void halo_diagonal(ROWS, global REAL *restrict d, long d0)
+{
+    d += d0;
+    FOR_EACH(i, n)
+    {
+        ACC sum = 0;
+        for (int k = begin[i]; k < begin[i + 1]; k++) sum -= (ACC)val[k];
+        d[row[i]] += (REAL)sum;
+    }
+}
+#endif
+
+// r := b - A x in these rows, whose own entries are in own_... and whose b is packed; surplus: what
+// each of them adds up to, in flux form.
+kernel void halo_residual(ROWS, global const int *restrict own_begin, global const int *restrict own_col,
+                          global const REAL *restrict own_val, global const REAL *restrict surplus,
+                          global const REAL *restrict packed, global const REAL *restrict x, long x0,
+                          global REAL *restrict r, long r0)
+{
+    x += x0, r += r0;
+    FOR_EACH(i, n)
+    {
+        const SUM own = OWN_NUMBER(x, row[i]);
+        SUM sum = far_sum(i, own, begin, col, val, halo);
+        for (int k = own_begin[i]; k < own_begin[i + 1]; k++)
+            sum += (SUM)own_val[k] * FROM_OWN((SUM)x[own_col[k]]);
+#ifdef FLUX
+        sum += (SUM)surplus[i] * own;
+#endif
+        r[row[i]] = (REAL)((SUM)packed[i] - sum);
+    }
+}
