@@ -21,7 +21,7 @@ BY_TYPE = {
     'kry_part_volume *': 'out.volume', 'kry_stencil_box *': '&out.box', 'kry_systems_report *': '&out.systems', 'kry_batch_share *': 'out.share',
     'cl_kernel *': '&out.kernel', 'cl_mem': 'NULL', 'cl_context': 'NULL', 'cl_device_id': 'NULL', 'cl_kernel': 'NULL',
     'cl_command_queue': 'NULL', 'kry_monitor': 'NULL', 'kry_trace *': 'NULL', 'void *': 'numbers',
-    'double *': 'numbers', 'int64_t *': 'places', 'int32_t *': 'columns', 'char *': 'text', 'int *': '&out.count',
+    'double *': 'numbers', 'int64_t *': 'places', 'int32_t *': 'columns', 'char *': 'text', 'char **': '&out.text', 'int *': '&out.count',
     'bool *': '&out.flag', 'bool': 'false', 'kry_type': 'KRY_F32', 'kry_status': 'KRY_OK',
     'kry_reason': 'KRY_CONVERGED', 'kry_scheme': '(kry_scheme)0', 'kry_format': 'KRY_FORMAT_CSR', 'unsigned': '0',
     'double': '1', 'uint64_t': '1', 'int64_t': '1', 'int': '1', 'size_t': 'sizeof text',

@@ -109,7 +109,7 @@ expect 0 '^kry [0-9]' version
 expect 0 'kry solve' help help
 # What a file is solved by, two lines to copy, and options in groups, each of which has some.
 expect 0 'a file is solved by the method auto' help solve
-for command in solve info generate devices bench reproduce tune; do
+for command in solve info generate devices bench reproduce tune kernels; do
     expect 0 "^  kry $command" help $command
     checks=$((checks + 2))
     [ "$(sed -n '/^Examples:/,/^$/p' "$dir/out" | grep -c '^  kry ')" -eq 2 ] || fail "help $command: not two examples"
@@ -518,6 +518,29 @@ expect 0 '.' solve "$dir/good.mtx" --device host
 expect 0 'row lengths' info "$dir/good.mtx"
 unset OCL_ICD_VENDORS
 
+# ---- kernels ----------------------------------------------------------------------------------
+# The list needs no device. A name is that of a file or of a kernel; what is printed compiles by itself.
+OCL_ICD_VENDORS=/nonexistent
+export OCL_ICD_VENDORS
+expect 0 '^formats/csr.cl$' kernels
+expect 0 '"kernel": "resident_sell", "file": "formats/resident_sell.cl", "summary": ".' kernels --json
+checks=$((checks + 1))
+cut -d'"' -f4,8 "$dir/out" | sort | uniq -d | grep . && fail 'a kernel is listed twice'
+unset OCL_ICD_VENDORS
+expect 0 '^kernel void csr_apply(' kernels csr --precision single
+expect 0 '^#line 1 "common/kry.clh"$' kernels csr_apply --precision single
+checks=$((checks + 1))
+sed -n '1p;2q' "$dir/out" | grep -q '^// .*-DREAL=float ' || fail 'no options in the first line'
+if command -v clang-15 >/dev/null; then
+    checks=$((checks + 1))
+    # shellcheck disable=SC2046
+    clang-15 -x cl $(sed -n '1s,^//,,p;2q' "$dir/out") -fsyntax-only "$dir/out" 2>"$dir/err" || fail 'what kry kernels prints does not compile'
+fi
+expect 0 '"name": "vec_dot", "device": ".*-DREAL=double ' kernels vec_dot --json
+expect 2 "no kernel or kernel file 'csr_aply'" kernels csr_aply
+expect 2 'takes one name; there is "ell" behind it' kernels csr ell
+expect 2 'has no compiler of its own' kernels csr --device host
+
 mkdir "$dir/nothing"
 cl_path=${KRY_CL_PATH-}
 KRY_CL_PATH=$dir/nothing
@@ -778,7 +801,7 @@ fi
 # ---- the documents ------------------------------------------------------------------------------
 # Every option, and every word that one takes, is in docs/command-line.md.
 page=$(dirname "$0")/../docs/command-line.md
-for command in solve info generate devices bench reproduce tune; do
+for command in solve info generate devices bench reproduce tune kernels; do
     expect 0 "kry $command" help $command
     for option in $(sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\).*/\2/p' "$dir/out"); do
         checks=$((checks + 1))

@@ -86,6 +86,7 @@ static struct {
     kry_rank_facts facts;
     kry_batch_share share[4];
     cl_kernel kernel;
+    char *text;
     int count;
     bool flag;
 } out;
@@ -94,7 +95,7 @@ static struct {
 static void *const *const handles[] = {
     (void *)&out.dev,      (void *)&out.info,    (void *)&out.vec,    (void *)&out.op,
     (void *)&out.queue,    (void *)&out.task,    (void *)&out.sum,    (void *)&out.mtx,
-    (void *)&out.share_of, (void *)&out.problem, (void *)&out.report,
+    (void *)&out.share_of, (void *)&out.problem, (void *)&out.report, (void *)&out.text,
 };
 
 static void set_handles(const void *from, const void *to)
@@ -135,6 +136,7 @@ static void release_all(void)
     kry_report_release(&out.report);
     kry_device_release(&out.dev);
     free(out.info);
+    free(out.text);
 }
 
 /* Of other devices, sizes and types than the arguments of a call. */

@@ -351,6 +351,10 @@ static void part__of_kernel_files(void **state)
     assert_true(products > 0 && steps > 0 && products != steps);
     assert_int_equal(kry_program_part(source, "stencil_residual"), steps);
     free(source);
+    OK(kry_program_source("resident_dia",
+                          &source)); /* a name made of FORMAT, behind an attribute */
+    assert_int_equal(kry_program_part(source, "resident_dia"), 0);
+    free(source);
     OK(kry_program_source("sell", &source));
     assert_true(kry_program_part(source, "sell_relax") > 0);
     assert_true(kry_program_part(source, "sell_relax") != kry_program_part(source, "sell_apply"));

@@ -62,6 +62,36 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_wrap(kry_device *device, kry_type type
                                                cl_mem col, cl_mem val,
                                                const kry_matrix_params *params, kry_op **op);
 
+/* ---- the kernels of the library -------------------------------------------------------------------------- */
+
+/*
+ * Call `kernel` for each OpenCL kernel of the library.
+ *
+ *   kernel  name     of the kernel, "csr_apply"
+ *           file     with the kernel, a path below cl/, "formats/csr.cl"; kernels of one file follow each other
+ *           summary  the first sentence of the comment at the head of the file
+ *
+ * Returns  KRY_ERR_ARGUMENT for NULL; KRY_ERR_BUILD if $KRY_CL_PATH names a folder that lacks files; KRY_ERR_MEMORY
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_kernels_each(void (*kernel)(const char *name,
+                                                                  const char *file,
+                                                                  const char *summary, void *user),
+                                                   void *user);
+/*
+ * The text of a kernel file as the device's compiler gets it, in one with all files that it includes
+ *
+ *   type  of the numbers
+ *   name  of the file ("csr", "formats/csr") or of a kernel ("csr_apply"): of this one's file, and on GPUs only
+ *         the part of it that is compiled for this kernel
+ *   text  [out]  to be freed with free(). Its first line is a comment with the compiler's options; to these most callers
+ *         in the library add -D options of their own
+ *
+ * Returns  KRY_ERR_ARGUMENT if there is no such file or kernel; KRY_ERR_UNSUPPORTED for several devices (team.h) and
+ *          the host device; KRY_ERR_BUILD as kry_kernels_each; KRY_ERR_MEMORY
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_device_kernel_text(kry_device *device, kry_type type,
+                                                         const char *name, char **text);
+
 /* ---- the caller's own kernels ------------------------------------------------------ */
 
 /*

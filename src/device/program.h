@@ -89,6 +89,8 @@ extern const kry_kernel_file kry_kernel_files[]; /* the last one has no name */
 /* The file <stem>.cl in a folder of cl/, with those that its lines #include "..." name by their paths below cl/, in the places
  * of these lines, each once. */
 kry_status kry_program_source(const char *stem, char **source);
+/* kry_program_source for a stem or, where no file has it, for the name of a kernel. Returns  KRY_ERR_ARGUMENT for others. */
+kry_status kry_program_source_of(const char *name, char **source);
 /* What "#pragma kry" is followed by. KRY_PART: a part begins, kernels that are used together, with what no other part uses.
  * Behind KRY_PART_END, and behind where a file begins or goes on after another one, comes what is for all parts.
  * KRY_IMAGES: its kernels take images. */

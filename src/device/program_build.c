@@ -217,3 +217,28 @@ done:
     free(text);
     return st;
 }
+
+kry_status kry_device_kernel_text(kry_device *dev, kry_type type, const char *name, char **text)
+{
+    kry_status st = KRY_OK;
+    char *source = NULL, *taken = NULL, options[KRY_MAX_OPTIONS];
+    int part = KRY_ALL_PARTS;
+
+    if (text) *text = NULL;
+    CHECK(dev && name && text, KRY_ERR_ARGUMENT, "kry_device_kernel_text: NULL");
+    CHECK(dev->context, KRY_ERR_UNSUPPORTED,
+          "kry_device_kernel_text: '%s' has no compiler of its own", dev->info.name);
+    CHECK(type == KRY_F32 || (type == KRY_F64 && dev->info.fp64), KRY_ERR_UNSUPPORTED,
+          "kry_device_kernel_text: '%s' has no numbers of this type", dev->info.name);
+    TRY(kry_program_source_of(name, &source));
+    if (!dev->info.cpu_kernels) part = kry_program_part(source, name);
+    TRY(kry_program_take_part(source, part, &taken));
+    kry_program_options(dev, type, "", options, sizeof options);
+    const size_t size = strlen(taken) + strlen(options) + sizeof "// \n";
+    TRY(kry_alloc(size, 1, text));
+    snprintf(*text, size, "// %s\n%s", options, taken);
+done:
+    free(taken);
+    free(source);
+    return st;
+}

@@ -387,30 +387,56 @@ static size_t word_length(const char *at)
     return n;
 }
 
-/* Whether the kernel that is defined in the line, if one is, has this name. KERNEL(x) of product.clh makes its names
- * of FORMAT and x. */
-static bool defines_kernel(const walk *w, const char *kernel)
-{
-    const char *at = behind(behind(w->line, "kernel"), "void"), *in_format = behind(at, "KERNEL");
-    size_t length;
+enum { NAME_ROOM = 64 };
 
-    if (!w->code || !at) return false;
-    in_format = behind(in_format, "(");
-    if (in_format && w->format) {
-        length = word_length(w->format);
-        if (strncmp(kernel, w->format, length) || kernel[length] != '_') return false;
-        kernel += length + 1;
+/* Return what follows blanks, ends of lines and, if one comes then, an attribute. */
+static const char *behind_attribute(const char *at)
+{
+    const char *inside = behind(at, "__attribute__");
+
+    for (int depth = 0; inside && *inside; inside++) {
+        depth += (*inside == '(') - (*inside == ')');
+        if (*inside == ')' && depth == 0) at = inside + 1, inside = "";
     }
-    at = in_format ? in_format : at + strspn(at, " ");
-    length = word_length(at);
-    return length == strlen(kernel) && !strncmp(at, kernel, length);
+    return at + strspn(at, " \t\n");
+}
+
+/* Copy the name of the kernel whose definition begins in the line; false: none does. Two macros make names of FORMAT:
+ * KERNEL(x) of product.clh, and KRY_JOIN(x, FORMAT) of resident_matrix.clh. */
+static bool kernel_of(const walk *w, char name[NAME_ROOM])
+{
+    const char *at = w->code ? behind(w->line, "kernel") : NULL, *format = w->format;
+
+    if (!at || !(at = behind(behind_attribute(at), "void"))) return false;
+    at += strspn(at, " \t\n");
+    const char *second = behind(behind(at, "KERNEL"), "("),
+               *first = behind(behind(at, "KRY_JOIN"), "("),
+               *x = second  ? second
+                    : first ? first
+                            : at;
+    const int length = (int)word_length(x), rest = format ? (int)word_length(format) : 0;
+    if (second && format)
+        snprintf(name, NAME_ROOM, "%.*s_%.*s", rest, format, length, x);
+    else
+        snprintf(name, NAME_ROOM, "%.*s%.*s", length, x, first && format ? rest : 0,
+                 format ? format : "");
+    return true;
+}
+
+/* Walk to where the kernel is first defined. */
+static bool walk_to(walk *w, const char *kernel)
+{
+    char name[NAME_ROOM];
+
+    while (walk_on(w))
+        if (kernel_of(w, name) && !strcmp(name, kernel)) return true;
+    return false;
 }
 
 int kry_program_part(const char *source, const char *kernel)
 {
-    for (walk w = { .end = source }; walk_on(&w);)
-        if (defines_kernel(&w, kernel)) return w.part;
-    return KRY_ALL_PARTS;
+    walk w = { .end = source };
+    return walk_to(&w, kernel) ? w.part : KRY_ALL_PARTS;
 }
 
 int kry_program_parts(const char *source)
@@ -435,5 +461,110 @@ kry_status kry_program_take_part(const char *source, int part, char **text)
         }
     }
     *to = 0;
+    return st;
+}
+
+/* ---- the kernels of the library --------------------------------------------------------- */
+
+enum { SUMMARY_ROOM = 512 };
+
+/* Copy the first sentence, behind "FILE - ", of the comment at the head of a file's text. */
+static void first_sentence(const char *source, char to[SUMMARY_ROOM])
+{
+    size_t used = 0;
+    const char *line = strchr(source, '\n') + 1, *at; /* behind its #line */
+
+    *to = 0;
+    while ((at = behind(line, "//")) && *at != '\n' && used < SUMMARY_ROOM) {
+        const size_t length = strcspn(at, "\n");
+        used += (size_t)snprintf(to + used, SUMMARY_ROOM - used, "%.*s", (int)length, at);
+        line = at + length + (at[length] == '\n');
+    }
+    const char *begin = strstr(to, " - ");
+    if (begin) memmove(to, begin + 3, strlen(begin + 3) + 1);
+    char *end = strstr(to, ". ");
+    if (!end) end = to + strlen(to) - (*to && to[strlen(to) - 1] == '.');
+    *end = 0;
+}
+
+/* Whether what follows "#line" goes on in a file with kernels of its own, other than `file`. */
+static bool in_other_program(const char *place, const char *file)
+{
+    const char *name = strchr(place, '"') + 1;
+    const size_t length = strcspn(name, "\"");
+
+    return !strncmp(name + length - 3, ".cl", 3) &&
+           (length != strlen(file) || strncmp(name, file, length) != 0);
+}
+
+/* Call `kernel` for the kernels of `file`, once for those that have several heads, of which compilers see one. */
+static void each_of_file(const char *file, const char *source,
+                         void (*kernel)(const char *name, const char *file, const char *summary,
+                                        void *user),
+                         void *user)
+{
+    char name[NAME_ROOM], summary[SUMMARY_ROOM];
+    bool other =
+        false; /* in an included file that is listed by itself, or in what that one includes */
+
+    first_sentence(source, summary);
+    for (walk w = { .end = source }; walk_on(&w);) {
+        const char *place = w.code ? behind(behind(w.line, "#"), "line") : NULL;
+        if (place &&
+            (in_other_program(place, file) || strstr(place, file) == strchr(place, '"') + 1))
+            other = in_other_program(place, file);
+        walk first = { .end = source };
+        if (!other && kernel_of(&w, name) && walk_to(&first, name) && first.line == w.line)
+            kernel(name, file, summary, user);
+    }
+}
+
+kry_status kry_kernels_each(void (*kernel)(const char *name, const char *file, const char *summary,
+                                           void *user),
+                            void *user)
+{
+    kry_status st = KRY_OK;
+    char *source = NULL;
+
+    CHECK(kernel, KRY_ERR_ARGUMENT, "kry_kernels_each: NULL");
+    for (const kry_kernel_file *f = kry_kernel_files; f->name; f++) {
+        char stem[100];
+        const size_t length = strlen(f->name) - strlen(".cl");
+        if (strcmp(f->name + length, ".cl") != 0) continue;
+        snprintf(stem, sizeof stem, "%.*s", (int)length, f->name);
+        TRY(kry_program_source(stem, &source));
+        each_of_file(f->name, source, kernel, user);
+        free(source), source = NULL;
+    }
+done:
+    free(source);
+    return st;
+}
+
+/* The file of a kernel that is looked for. */
+typedef struct wanted_kernel {
+    const char *name;
+    char stem[100]; /* "" until it is found */
+} wanted_kernel;
+
+static void look_for(const char *name, const char *file, const char *summary, void *user)
+{
+    wanted_kernel *w = user;
+
+    (void)summary;
+    if (!*w->stem && !strcmp(name, w->name))
+        snprintf(w->stem, sizeof w->stem, "%.*s", (int)(strlen(file) - strlen(".cl")), file);
+}
+
+kry_status kry_program_source_of(const char *name, char **source)
+{
+    kry_status st = kry_program_source(name, source);
+    wanted_kernel w = { .name = name };
+
+    if (st != KRY_ERR_BUILD) return st;
+    TRY(kry_kernels_each(look_for, &w));
+    CHECK(*w.stem, KRY_ERR_ARGUMENT, "there is no kernel or kernel file '%s'", name);
+    TRY(kry_program_source(w.stem, source));
+done:
     return st;
 }

@@ -16,6 +16,7 @@ kry_status generate_run(const options *o);
 kry_status bench_run(const options *o);
 kry_status reproduce_run(const options *o);
 kry_status tune_run(const options *o);
+kry_status kernels_run(const options *o);
 /* kry info --device: without a matrix, and the lines that it adds for a matrix. */
 struct kry_host_matrix;
 kry_status info_device(const options *o);

@@ -26,6 +26,8 @@ _kry()
         words=$(_kry_help help "$command" | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p')
     elif [[ $before == --* ]]; then
         words=$(_kry_values "$command" "$before")
+    elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = kernels ]; then
+        words=$(_kry_help kernels --json | sed 's/^{"kernel": "\([^"]*\)", "file": "[a-z]*.\([^"]*\)[.]cl".*/\1 \2/')
     elif [ "$COMP_CWORD" -eq 2 ]; then # kry bench stream|..., kry reproduce wang|...
         words=$(_kry_help help "$command" | sed -n '1s/^kry [a-z]* \([a-z]*|[a-z|]*\) .*/\1/p' | tr '|' ' ')
     fi

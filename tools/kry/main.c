@@ -97,6 +97,17 @@ static const command commands[] = {
       "Takes a minute. Sums are added up in an order that depends on what is found, so their last\n"
       "bits may change. kry info --device SEL shows what is kept, and where.\n",
       tune_run },
+    { "kernels", "[NAME] [--device SEL] [--precision single|double] [--json]",
+      "List the kernels, or print the text of one as a device's compiler gets it.", FOR_KERNELS,
+      "  kry kernels\n"
+      "  kry kernels csr_apply --device gpu >csr.cl\n",
+      "NAME is that of a file (csr, for formats/csr.cl) or of a kernel (csr_apply). The text has "
+      "all\n"
+      "files that this one includes; #line says where they begin. Of a kernel, GPUs get only the "
+      "part\n"
+      "of its file that it is in. The first line has the compiler's options, to which solvers and\n"
+      "formats add -D options of their own.\n",
+      kernels_run },
 };
 
 static void print_help(void)
@@ -126,7 +137,7 @@ static int exit_status(kry_status st)
 
 static kry_status find_command(const char *name, const command **cmd)
 {
-    static const char list[] = "solve, info, generate, devices, bench, reproduce, tune";
+    static const char list[] = "solve, info, generate, devices, bench, reproduce, tune, kernels";
     char hint[64];
     for (size_t i = 0; i < COUNT(commands); i++)
         if (!strcmp(name, commands[i].name)) *cmd = &commands[i];

@@ -39,7 +39,8 @@ enum {
     FOR_BENCH = 16,
     FOR_REPRODUCE = 32,
     FOR_TUNE = 64,
-    FOR_ALL = 127
+    FOR_KERNELS = 128,
+    FOR_ALL = 255
 };
 
 typedef enum option_kind { FLAG, TEXT, LIST, REAL, WHOLE } option_kind;
