@@ -10,9 +10,9 @@
 
 // Behind STATE_VALUE: gamma = sqrt(z'v) and the one before, delta = z'A z / gamma^2, the last two rotations,
 // and eta, which is what is left of the first gamma. FOLLOWS: 0 in the first step of a cycle, whose gamma is a size
-// of r, not of A; then 1.
+// of r, not of A; then 1. SIZE2: the largest square of a column of Lanczos' matrix, an estimate of ||A M||^2.
 enum {
-    GAMMA = STATE_VALUE + 1, GAMMA_OLD, DELTA, COSINE, COSINE_OLD, SINE, SINE_OLD, ETA, FOLLOWS, SCALARS
+    GAMMA = STATE_VALUE + 1, GAMMA_OLD, DELTA, COSINE, COSINE_OLD, SINE, SINE_OLD, ETA, FOLLOWS, SIZE2, SCALARS
 };
 
 // gamma of the first v. One group for each column that is not over.
@@ -25,7 +25,8 @@ kernel void minres_begin(global const TOTAL *restrict part, int count, global AC
     step[STATE_VALUE] = square;
     step[STATE_STOP] = !isfinite(square) ? STOP_NOT_FINITE : square > 0 ? GO_ON : STOP_PRECOND;
     step[GAMMA] = step[ETA] = sqrt(fmax(square, (ACC)0)), step[GAMMA_OLD] = 1;
-    step[COSINE] = step[COSINE_OLD] = 1, step[SINE] = step[SINE_OLD] = step[FOLLOWS] = 0;
+    step[COSINE] = step[COSINE_OLD] = 1, step[SINE] = step[SINE_OLD] = 0;
+    step[FOLLOWS] = step[SIZE2] = 0;
 }
 
 // Judge the residual; old := scale A z / gamma - delta / gamma v - gamma / old gamma old, the next v; part[group] :=
@@ -79,9 +80,9 @@ kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int sl
     if (get_local_id(0) == 0 && stop == GO_ON) part[COLUMN_HERE * (int)get_num_groups(0) + (int)get_group_id(0)] = sum;
 }
 
-// The next gamma and rotation; old := (z / gamma - alpha_3 old - alpha_2 w) / alpha_1, the next w;
+// The next gamma and rotation; unless A M maps r to less than ask ||A M|| ||r||: old := (z / gamma - alpha_3 old - alpha_2 w) / alpha_1, the next w;
 // x += scale c eta times that, r := s^2 r - c eta / alpha_1 next; part[group] := r.r
-kernel void minres_update(long n ROWS_PARAMS, long pitch, ACC scale, global const TOTAL *restrict square_part,
+kernel void minres_update(long n ROWS_PARAMS, long pitch, ACC scale, ACC ask, global const TOTAL *restrict square_part,
                           int square_count, global const ACC *restrict state,
                           global ACC *restrict step, global const REAL *restrict z,
                           global const REAL *restrict w, global REAL *restrict old,
@@ -104,11 +105,13 @@ kernel void minres_update(long n ROWS_PARAMS, long pitch, ACC scale, global cons
     const ACC a1 = sqrt(a0 * a0 + square);
     const ACC a2 = state[SINE] * delta + state[COSINE_OLD] * state[COSINE] * gamma;
     const ACC a3 = state[SINE_OLD] * gamma, c = a0 / a1, s = sqrt(square) / a1;
+    const ACC size2 = fmax(state[SIZE2], delta * delta + before * before + square);
+    const ACC mapped2 = a0 * a0 + state[COSINE] * state[COSINE] * square; // (||A M r|| / ||r||)^2 in the norm of M
     if (fresh && square < 0)
         stop = STOP_PRECOND;
     else if (fresh && !isfinite(square))
         stop = STOP_NOT_FINITE;
-    else if (fresh && a1 * a1 <= size)
+    else if (fresh && (a1 * a1 <= size || (ask > 0 && mapped2 <= ask * ask * size2)))
         stop = STOP_MATRIX;
     if (get_global_id(0) == 0) {
         step[STATE_STOP] = stop;
@@ -117,7 +120,7 @@ kernel void minres_update(long n ROWS_PARAMS, long pitch, ACC scale, global cons
         step[GAMMA] = sqrt(square), step[GAMMA_OLD] = gamma;
         step[COSINE] = c, step[COSINE_OLD] = state[COSINE];
         step[SINE] = s, step[SINE_OLD] = state[SINE];
-        step[ETA] = -s * eta, step[FOLLOWS] = 1;
+        step[ETA] = -s * eta, step[FOLLOWS] = 1, step[SIZE2] = size2;
     }
     if (stop != GO_ON) n = 0;
     const REAL by_z = (REAL)(1 / (gamma * a1)), by_w = (REAL)(a2 / a1), by_old = (REAL)(a3 / a1);

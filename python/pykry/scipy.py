@@ -2,8 +2,8 @@
 
     from pykry.scipy import cg      # in place of: from scipy.sparse.linalg import cg
 
-``info`` is 0 only if the true residual, computed afresh from x, meets the tolerance; that number is positive where the
-iterations were not enough, and negative after a breakdown.
+``info`` is 0 only if the true residual, computed afresh from x, meets the tolerance, or of `minres` if x is a least-squares
+solution; that number is positive where the iterations were not enough, and negative after a breakdown.
 """
 import warnings
 from typing import Any, Callable, Optional, Tuple, Union
@@ -80,7 +80,8 @@ def minres(A: OperatorLike, b: ArrayLike, x0: Guess = None, *, rtol: float = 1e-
            callback: Optional[Callable[[np.ndarray], Any]] = None, show: bool = False, check: bool = False) -> Answer:
     """MINRES for (A - shift I) x = b, A symmetric; see `cg`, and `scipy.sparse.linalg.minres`.
 
-    It ends by the true residual, ``norm(b - A x) <= rtol norm(b)``.
+    It ends by the true residual, ``norm(b - A x) <= rtol norm(b)``. If no x solves the system, A being singular, x is the
+    least-squares solution, and info 0, as with SciPy: ``norm(A (b - A x))`` is then small, and ``norm(b - A x)`` is not.
     """
     A, b, _ = _system(A, b, None)
     n = A.shape[0]
@@ -250,6 +251,8 @@ def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, every=1, residua
         solver._callback = None  # `tell` refers to the solver: a cycle, which would keep it until Python looks for cycles
     x *= dtype.type(unit)
     if result.converged and (rtol >= np.finfo(dtype).eps or result.true_residual <= max(rtol * norm, atol / unit)):
+        return x, 0
+    if method == 'minres' and result.reason == 'inconsistent_rhs':  # the least-squares solution, as SciPy has it
         return x, 0
     if result.reason in _BREAKDOWNS:
         return x, -1

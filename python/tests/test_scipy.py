@@ -111,6 +111,26 @@ def test_minres_shift(system):
         pykry.scipy.minres(sp.csr_array(np.triu(np.ones((4, 4)))), np.ones(4), check=True)
 
 
+@pytest.mark.parametrize('dtype', [np.float32, np.float64, np.complex128])
+def test_minres_least_squares(dtype):
+    m = 12
+    line = sp.diags_array([np.full(m - 1, -1.0), np.r_[1, np.full(m - 2, 2.0), 1], np.full(m - 1, -1.0)], offsets=[-1, 0, 1])
+    A = sp.csr_array(sp.kron(line, sp.identity(m)) + sp.kron(sp.identity(m), line)).astype(dtype)
+    b = np.random.default_rng(1).standard_normal(m * m).astype(dtype)
+    if dtype == np.complex128:
+        A = A + 1j * sp.csr_array(np.zeros(A.shape))
+        b = b * (1 + 2j)
+    rtol = 1e-4 if dtype == np.float32 else 1e-8
+    x, info = pykry.scipy.minres(A, b, rtol=rtol)
+    r = b - A @ x
+    assert info == 0
+    if dtype != np.complex128:  # which SciPy's does not take
+        assert sla.minres(A, b, rtol=rtol)[1] == 0
+    assert np.linalg.norm(A @ r) <= 16 * rtol * np.linalg.norm(b) and abs(r.mean() - b.mean()) <= 10 * rtol
+    shortest = np.linalg.lstsq(A.toarray(), b, rcond=1e-5)[0]
+    assert np.linalg.norm(x) <= 1.01 * np.linalg.norm(shortest)
+
+
 def test_spsolve(system):
     A, b = system
     for layout in ('csr', 'csc'):

@@ -77,8 +77,10 @@ struct kry_method {
     bool by_request;  /* only if it is asked to; */
     bool minds_scale; /* takes other steps with a multiple of M; */
     bool projects;    /* knows about null spaces; */
-    bool uses_rhs;    /* reads b in its cycles; */
-    bool continues;   /* can go on along the direction of its last cycle */
+    bool
+        finds_null; /* ends with KRY_END_MATRIX where A may be singular, and finds out in a solve with one column; */
+    bool uses_rhs;  /* reads b in its cycles; */
+    bool continues; /* can go on along the direction of its last cycle */
     kry_takes takes;
     struct {
         const char *name;
@@ -212,6 +214,9 @@ typedef struct kry_correction {
     double bytes;     /* [out] moved, by the model */
 } kry_correction;
 kry_status kry_krylov_correct(kry_krylov *K, kry_correction *c);
+/* A cycle has seen that A maps v, of norm 1 and orthogonal to what was known, to zero: x goes without it from now on, and
+ * residuals do from the next cycle on. Waits. */
+kry_status kry_krylov_add_null(kry_krylov *K, const kry_cycle *c, const kry_vec *v);
 /* x := Q r where K deflates: the start that its cycles want, and with DEF1 (`first` false) their end.
  * *moved: whether there was anything to do. */
 kry_status kry_krylov_start(kry_krylov *K, bool first, const kry_vec *r, kry_vec *x, bool *moved);

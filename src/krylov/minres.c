@@ -37,6 +37,8 @@ typedef struct minres {
      * of extreme numbers. */
     double unit;
     int64_t seen; /* A's updates when the unit was found; -1: it was not yet */
+    /* A cycle ends with KRY_END_MATRIX when ||A M r|| <= ask ||A M|| ||r||, by the recurrence; 0: never. */
+    double ask;
     kry_look look;
     kry_cycle *c; /* under way; borrowed */
 } minres;
@@ -82,6 +84,19 @@ done:
     return st;
 }
 
+/* Whether the end of this cycle may be followed up: not within another solve, nor where A's null space is promised, or that
+ * it has none. */
+static bool may_ask(const minres *S, const kry_cycle *c)
+{
+    enum { MOST = 8 }; /* vectors, each of which costs a search */
+    const kry_krylov *K = S->K;
+    const kry_null_space *null = &K->system.null;
+
+    return (c->X || c->story == &K->story) && S->unit == 1 &&
+           !(K->A->shape.traits & KRY_POSITIVE) && !K->system.unpinned && null->found &&
+           (!null->certified || null->vectors->k < MOST) && K->judge.stop.test != KRY_STOP_NEVER;
+}
+
 /* x and r; then v, w and z are the next ones. q := A z */
 static kry_status update(minres *S)
 {
@@ -90,9 +105,11 @@ static kry_status update(minres *S)
     const kry_vec *x = kry_cycle_x(S->c), *r = kry_cycle_r(S->c);
     const kry_vec *z = S->z ? S->z : S->v;
     const kry_scalar unit = kry_scalar_of(L->dev, S->unit);
+    const kry_scalar ask = kry_scalar_of(L->dev, may_ask(S, S->c) ? S->ask : 0);
     const kry_chunks rows = kry_chunks_of_columns(S->v);
     const kry_arg rest[] = { ARG(S->v->ld),
                              ARG_ACC(L->dev, unit),
+                             ARG_ACC(L->dev, ask),
                              ARG(S->square->buffer),
                              ARG(S->square->count),
                              ARG(L->state),
@@ -146,6 +163,7 @@ static kry_status begin(minres *S, kry_cycle *c)
     kry_vec *empty[] = { S->old_v, S->w, S->old_w };
 
     S->c = c;
+    if (c->story->iteration == 0) S->ask = S->v->type == KRY_F64 ? 1e-7 : 1e-3;
     TRY(kry_look_begin(&S->look, c, check_residual, S));
     TRY(kry_vec_copy(kry_cycle_r(c), S->v));
     for (size_t i = 0; i < COUNT(empty); i++) TRY(kry_vec_fill(empty[i], 0));
@@ -160,10 +178,9 @@ done:
     return st;
 }
 
-static kry_status minres_cycle(void *self, kry_cycle *c)
+static kry_status iterate(minres *S, kry_cycle *c)
 {
     kry_status st = KRY_OK;
-    minres *S = self;
     kry_turn turn;
     bool go;
 
@@ -216,6 +233,146 @@ done:
     return st;
 }
 
+/* ---- b out of the range ------------------------------------------------------------------------
+ *
+ * A M maps r to almost zero: either b is out of the range of a singular A, or A is ill-conditioned. w := M r is then close
+ * to A's null space, if there is one, and A u = A w, solved for u from zero, tells: w - u is the part of w that A maps to
+ * zero, to rounding, and if A is regular next to nothing is left of w. */
+
+typedef struct search {
+    minres *S; /* a recurrence of its own */
+    kry_story story;
+    kry_vec *g, *u;
+    double norm_A; /* estimated */
+} search;
+
+static void end_search(search *F)
+{
+    if (F->S) minres_destroy(F->S);
+    kry_story_release(&F->story);
+    kry_vec_release(&F->g);
+    kry_vec_release(&F->u);
+}
+
+static kry_status begin_search(kry_krylov *K, int64_t most, search *F)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *A = &K->A->shape;
+    kry_stop stop = K->judge.stop;
+    void *self;
+
+    stop.max_iter = most;
+    TRY(kry_story_create(K->A->dev, &stop, NULL, NULL, &F->story));
+    F->story.waits = K->story.waits;
+    TRY(create_columns(K, 1, &self));
+    F->S = self;
+    TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &F->g));
+    TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &F->u));
+    TRY(kry_system_estimate(&K->system, F->g, &F->norm_A));
+done:
+    return st;
+}
+
+/* w := w / ||w||, g := A w. *mapped: ||A w|| / ||A||, infinite if nothing is left of w */
+static kry_status measure_mapped(search *F, kry_vec *w, double *mapped)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = F->S->K;
+    double size;
+
+    *mapped = INFINITY;
+    TRY(kry_null_space_project(&K->system.null, w));
+    TRY(kry_vec_norm2(w, &size));
+    if (!(size > 0 && isfinite(size))) return KRY_OK;
+    TRY(kry_vec_axpby(1 / size, w, 0, w));
+    TRY(kry_op_apply(K->A, 1, w, 0, F->g));
+    TRY(kry_vec_norm2(F->g, &size));
+    *mapped = size / F->norm_A;
+done:
+    return st;
+}
+
+/* u := a solution of A u = g, from at most so many iterations, whose number is left in F->story. */
+static kry_status solve_for_u(search *F, double mapped, double least, int64_t most)
+{
+    kry_status st = KRY_OK;
+    kry_cycle c = { .x = F->u,
+                    .r = F->g,
+                    .norm = mapped * F->norm_A,
+                    .goal = 0.25 * least * F->norm_A,
+                    .story = &F->story };
+
+    TRY(kry_vec_fill(F->u, 0));
+    kry_story_begin(&F->story, most);
+    F->story.inner = true;
+    TRY(iterate(F->S, &c));
+done:
+    return st;
+}
+
+/* w := a vector of norm 1 that A maps to zero but for rounding, close to M r, orthogonal to what is known; if there is none
+ * *found is false. used: iterations, at most so many. Waits. */
+static kry_status find_null_vector(minres *S, const kry_vec *r, kry_vec *w, int64_t most,
+                                   int64_t *used, bool *found)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    /* Of an A of 1e12 in condition no w has less than 1e-12 in double. */
+    const double least = 16 * K->judge.roundoff;
+    search F = { 0 };
+    double mapped, last = INFINITY;
+
+    TRY(begin_search(K, most, &F));
+    TRY(K->M ? kry_op_apply(K->M, 1, r, 0, w) : kry_vec_copy(r, w));
+    for (;;) {
+        TRY(measure_mapped(&F, w, &mapped));
+        *found = mapped <= least;
+        if (*found || !(mapped <= 0.5 * last) || *used >= most) break;
+        TRY(solve_for_u(&F, mapped, least, most - *used));
+        TRY(kry_vec_axpby(-1, F.u, 1, w));
+        *used += F.story.iteration, last = mapped;
+    }
+done:
+    end_search(&F);
+    return st;
+}
+
+/* The cycle has ended because A M maps r to almost zero: take what A maps to zero out of later ones, or have them ask
+ * again only for much less. The iterations of the search count. Waits. */
+static kry_status follow_up(minres *S, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    kry_story *s = c->story;
+    const int64_t share = 2 * s->iteration + 50, rest = (s->max_iter - s->iteration) / 2;
+    int64_t used = 0;
+    bool found = false;
+    kry_vec *w = NULL;
+
+    TRY(kry_vec_create(c->r->dev, c->r->type, c->r->n, 1, &w));
+    if (rest > 0) TRY(find_null_vector(S, c->r, w, share < rest ? share : rest, &used, &found));
+    while (used-- > 0) TRY(kry_story_add(s, ++s->iteration, s->residual / s->unit));
+    if (found) TRY(kry_krylov_add_null(K, c, w));
+    if (!found) S->ask *= sqrt(sqrt(K->judge.roundoff));
+    if (S->ask < K->judge.roundoff) S->ask = 0;
+    s->end = KRY_END_NONE;
+done:
+    kry_vec_release(&w);
+    return st;
+}
+
+static kry_status minres_cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    minres *S = self;
+
+    TRY(iterate(S, c));
+    if (!c->X && S->ask > 0 && c->story->end == KRY_END_MATRIX && may_ask(S, c))
+        TRY(follow_up(S, c));
+done:
+    return st;
+}
+
 static double minres_bytes(const void *self)
 {
     const minres *S = self;
@@ -226,6 +383,7 @@ const kry_method kry_minres_method = {
     .kind = "minres",
     .who = "kry_krylov_create",
     .projects = true,
+    .finds_null = true,
     .precond = { "v'Mv", "is not positive: the preconditioner is not positive definite",
                  KRY_INDEFINITE_PRECOND },
     .no_precond = { "v'v", "is not positive", KRY_INDEFINITE_MATRIX },

@@ -78,6 +78,21 @@ done:
     return st;
 }
 
+kry_status kry_krylov_add_null(kry_krylov *K, const kry_cycle *c, const kry_vec *v)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_system_add_null(&K->system, v));
+    TRY(kry_null_space_project(&K->system.null, c->x));
+    TRY(kry_null_space_measure(&K->system.null, c->b, &K->judge.inconsistent));
+    K->system.along = K->judge.inconsistent;
+    kry_judge_aim(&K->judge);
+    K->story.target = K->judge.target;
+    K->judge.last_claim = -1, K->best_residual = INFINITY; /* residuals were others */
+done:
+    return st;
+}
+
 /* The residual that a cycle begins with: of x + Q (b - A x) with deflation. Waits. */
 static kry_status find_residual(solve *S, double *norm)
 {
@@ -167,7 +182,11 @@ static kry_status end_rounds(solve *S, double residual)
     if (other) TRY(aim_by_x(K, S->x));
     TRY(kry_system_centre(&K->system, S->c->b, S->x, K->r, K->judge.target, &residual));
     if (K->system.null.A) TRY(aim_by_x(K, S->x));
-    kry_judge_conclude(&K->judge, residual, K->system.along, other, S->res);
+    /* Of a b that no x reaches, rounding in A x along vectors that the solve has found is no news. */
+    const bool rounded =
+        K->system.null.certified && K->judge.inconsistent > kry_judge_whole_target(&K->judge);
+    kry_judge_conclude(&K->judge, residual, rounded ? K->judge.inconsistent : K->system.along,
+                       other, S->res);
     TRY(warn_of_small_rows(S));
     S->c->over = true;
 done:
@@ -391,6 +410,24 @@ done:
     return st;
 }
 
+/* Columns that seem to be out of A's range go on one after the other. */
+static kry_status solve_singular(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t j = 0; j < b->k; j++) {
+        const kry_vec bj = kry_vec_column(b, j);
+        kry_vec xj = kry_vec_column(x, j);
+        const int64_t before = res[j].iterations;
+        const double bytes = res[j].bytes, seconds = res[j].solve_seconds;
+        if (res[j].reason != KRY_INDEFINITE_MATRIX) continue;
+        TRY(solve_one(K, &bj, &xj, &(kry_terms){ 0 }, &res[j]));
+        res[j].iterations += before, res[j].bytes += bytes, res[j].solve_seconds += seconds;
+    }
+done:
+    return st < 0 ? st : KRY_OK;
+}
+
 kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
                                     bool *done)
 {
@@ -398,6 +435,7 @@ kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x,
 
     if (st < 0) return st;
     st = solve_at_once(K, b, x, res, done);
+    if (st >= 0 && *done && K->method->finds_null) st = solve_singular(K, b, x, res);
     let_go(K, USED);
     return st;
 }

@@ -103,6 +103,16 @@ static kry_null_space *null_space_of(kry_system *s)
 
 kry_status kry_system_check(kry_system *s) { return kry_null_space_check(null_space_of(s)); }
 
+kry_status kry_system_add_null(kry_system *s, const kry_vec *v)
+{
+    kry_status st = KRY_OK;
+
+    if (!s->room) TRY(kry_vec_create(v->dev, v->type, v->n, 1, &s->room));
+    TRY(kry_null_space_add(s->A, v, &s->null));
+done:
+    return st;
+}
+
 kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm, double *inconsistent)
 {
     kry_status st = KRY_OK;

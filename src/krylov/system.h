@@ -36,6 +36,8 @@ void kry_system_release(kry_system *s);
 kry_status kry_system_check_finite(const kry_vec *b);
 /* Refuse an A that was updated and no longer has the null space. */
 kry_status kry_system_check(kry_system *s);
+/* kry_null_space_add for this A. */
+kry_status kry_system_add_null(kry_system *s, const kry_vec *v);
 /* A new solve: ||b||, refusing a b that has none that can be worked with, and the size of its part
  * along the null space. Checks A, too. Waits. */
 kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm_b,

@@ -234,10 +234,23 @@ done:
 
 /* ---- projection ---------------------------------------------------------------------------- */
 
+/* What projections of N's vectors need. */
+static kry_status prepare(const kry_op *A, kry_null_space *N)
+{
+    kry_status st = KRY_OK;
+    const kry_type type = A->shape.type;
+    const char *defines = N->vectors ? "-DVECTOR -DKRY_UNALIGNED" : "-DKRY_UNALIGNED";
+
+    if (!N->sum) TRY(kry_sum_create(A->dev, 1, &N->sum));
+    TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_dot", &N->dot));
+    TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_subtract", &N->subtract));
+done:
+    return st;
+}
+
 kry_status kry_null_space_create(const kry_op *A, kry_null_space *N)
 {
     kry_status st = KRY_OK;
-    kry_type type = A->shape.type;
 
     const kry_null_found *F = &A->null_found;
     const bool told = A->null_space || A->shape.traits & KRY_SINGULAR,
@@ -250,10 +263,7 @@ kry_status kry_null_space_create(const kry_op *A, kry_null_space *N)
     N->checked = -1;
     kry_vec *vectors = told ? A->null_space : F->vectors;
     N->vectors = vectors ? kry_vec_retain(vectors) : NULL;
-    const char *defines = N->vectors ? "-DVECTOR -DKRY_UNALIGNED" : "-DKRY_UNALIGNED";
-    TRY(kry_sum_create(A->dev, 1, &N->sum));
-    TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_dot", &N->dot));
-    TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_subtract", &N->subtract));
+    TRY(prepare(A, N));
     N->A = A;
     TRY(kry_null_space_check(N));
 done:
@@ -267,7 +277,7 @@ kry_status kry_null_space_check(kry_null_space *N)
     const kry_op *A = N->A;
 
     if (!kry_null_space_may_be_false(N) || N->checked == A->updates) return KRY_OK;
-    st = check_mapped_to_zero(A, N->vectors);
+    st = N->certified ? KRY_ERR_ARGUMENT : check_mapped_to_zero(A, N->vectors);
     if (st == KRY_ERR_ARGUMENT && N->found) {
         kry_null_space_release(N);
         return KRY_OK;
@@ -280,12 +290,40 @@ done:
 
 void kry_null_space_release(kry_null_space *N)
 {
+    const bool found = N->found;
+
     kry_vec_release(&N->vectors);
     kry_sum_release(&N->sum);
-    *N = (kry_null_space){ 0 };
+    *N = (kry_null_space){ .found = found };
 }
 
 static int64_t count_of(const kry_null_space *N) { return N->vectors ? N->vectors->k : 1; }
+
+kry_status kry_null_space_add(const kry_op *A, const kry_vec *v, kry_null_space *N)
+{
+    kry_status st = KRY_OK;
+    const int64_t count = N->A ? count_of(N) : 0;
+    kry_vec *all;
+
+    TRY(kry_vec_create(A->dev, v->type, v->n, count + 1, &all));
+    for (int64_t j = 0; j <= count; j++) {
+        kry_vec to = kry_vec_column(all, j);
+        if (j < count && !N->vectors) {
+            TRY(kry_vec_fill(&to, 1 / sqrt((double)N->unknowns)));
+            continue;
+        }
+        const kry_vec from = j < count ? kry_vec_column(N->vectors, j) : *v;
+        TRY(kry_vec_copy(&from, &to));
+    }
+    kry_vec_release(&N->vectors);
+    N->vectors = all, all = NULL;
+    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
+    TRY(prepare(A, N));
+    N->A = A, N->checked = A->updates, N->certified = true;
+done:
+    kry_vec_release(&all);
+    return st;
+}
 
 /* sum := (vector j)'v */
 static kry_status run_dot(kry_null_space *N, int64_t j, const kry_vec *v)

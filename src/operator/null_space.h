@@ -14,11 +14,14 @@ typedef struct kry_null_space {
     int64_t checked;  /* A->updates when A was seen to map them to zero; < 0: never */
     bool
         found; /* nobody has promised it: what an A that was updated no longer maps to zero is forgotten */
+    bool certified; /* kry_null_space_add has added vectors: all are forgotten when A is updated */
     kry_sum *sum;
     kry_kernel *dot, *subtract;
 } kry_null_space;
 
 kry_status kry_null_space_create(const kry_op *A, kry_null_space *N);
+/* N gets v, which A, as it is now, maps to zero but for rounding: of norm 1, and orthogonal to what N has. */
+kry_status kry_null_space_add(const kry_op *A, const kry_vec *v, kry_null_space *N);
 /* A maps the vectors to zero as far as somebody promised it, not by construction. */
 static inline bool kry_null_space_may_be_false(const kry_null_space *N)
 {
