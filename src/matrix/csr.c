@@ -76,7 +76,7 @@ static kry_stage *begin_stage(kry_matrix *A, bool wide, bool split, int unroll)
     kry_stage *s = kry_matrix_stage(
         A, "csr", "%s%s%s%s", wide ? " -DOFFSET=long" : "", split ? " -DSPLIT" : "",
         unroll == KRY_UNROLL ? "" : " -DUNROLL=8", kry_matrix_in_flux_form(A) ? " -DFLUX" : "");
-    s->plain = true;
+    s->plain = s->by_surplus = true;
     return s;
 }
 

@@ -41,6 +41,7 @@ typedef struct kry_stage {
     bool adds;      /* a later stage */
     bool no_values; /* its kernels do not take `val` */
     bool fuses;     /* its apply_direction is faster than two launches */
+    bool by_surplus; /* its kernels are others, with SURPLUS, where rows have a surplus */
     bool by_vector; /* it has no kernels for several vectors at once */
     bool
         plain; /* its kernels take A->surplus or NULL as an argument, and have no FLUX but what their own defines say */

@@ -142,7 +142,7 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
     snprintf(text, KRY_STAGE_DEFINES, "%s%s%s%s", s->defines,
              stored == A->shape.type ? "" : " -DVAL=float",
              kry_matrix_in_flux_form(A) && !s->no_values && !s->plain ? " -DFLUX" : "",
-             surplus && !s->adds ? " -DSURPLUS" : "");
+             surplus && !s->adds && (!s->plain || s->by_surplus) ? " -DSURPLUS" : "");
 }
 
 kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel *kernel,
@@ -155,7 +155,7 @@ kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel 
         args[n] =
             s->is_buffer[n] ? (kry_arg)ARG(s->value[n].buffer) : (kry_arg)ARG(s->value[n].number);
     if (!s->no_values) args[n++] = (kry_arg)ARG(A->val);
-    if (s->plain || (A->surplus && !s->adds)) args[n++] = (kry_arg)ARG(A->surplus);
+    if (!s->adds && (s->plain || A->surplus)) args[n++] = (kry_arg)ARG(A->surplus);
     memcpy(args + n, rest, count * sizeof *rest);
     return kry_launch(A->dev, kernel, groups, args, n + count);
 }
