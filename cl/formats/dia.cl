@@ -12,9 +12,9 @@
 // After R. Gupta, M. van Gijzen, C. Vuik, and N. Bell, M. Garland, Implementing sparse matrix-vector multiplication on
 // throughput-oriented processors, SC09 (2009).
 
-#include "kry.clh"
-#include "direction.clh"
-#include "stored.clh"
+#include "common/kry.clh"
+#include "common/direction.clh"
+#include "formats/stored.clh"
 
 #ifdef SYMMETRIC
 enum { IS_SYMMETRIC = 1 };

@@ -1,8 +1,8 @@
 // resident_dia.cl - conjugate gradients in one kernel with a matrix stored by diagonals, as in dia.cl.
 
-#include "kry.clh"
-#include "barrier.clh"
-#include "resident.clh"
+#include "common/kry.clh"
+#include "common/barrier.clh"
+#include "common/resident.clh"
 
 #define FORMAT dia
 #define MATRIX                                                                                    \
@@ -139,4 +139,4 @@
     }
 #endif
 
-#include "resident_matrix.clh"
+#include "formats/resident_matrix.clh"

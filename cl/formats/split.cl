@@ -4,8 +4,8 @@
 // `split` has three numbers for each of the `work` rows: the row, and from which to below which place its sums lie in
 // `partial`. A group takes a row, and its first work-item adds the sum to what an earlier stage has written.
 
-#include "kry.clh"
-#include "direction.clh"
+#include "common/kry.clh"
+#include "common/direction.clh"
 
 #define SPLIT_ROWS int work, global const int *restrict split, global const SUM *restrict partial
 
