@@ -38,11 +38,11 @@ typedef struct kry_stage {
     /* Slices: bits of a stored column, 8, 16 or 32; and whether rows were sorted, so that perm[] says which they are. */
     int column_bits;
     bool sorted;
-    bool adds;      /* a later stage */
-    bool no_values; /* its kernels do not take `val` */
-    bool fuses;     /* its apply_direction is faster than two launches */
+    bool adds;       /* a later stage */
+    bool no_values;  /* its kernels do not take `val` */
+    bool fuses;      /* its apply_direction is faster than two launches */
     bool by_surplus; /* its kernels are others, with SURPLUS, where rows have a surplus */
-    bool by_vector; /* it has no kernels for several vectors at once */
+    bool by_vector;  /* it has no kernels for several vectors at once */
     bool
         plain; /* its kernels take A->surplus or NULL as an argument, and have no FLUX but what their own defines say */
     /* GPUs: rows that a work-item takes; 0: lanes that share a row read its entries side by side */
