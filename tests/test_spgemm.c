@@ -379,6 +379,42 @@ static void galerkin__memory_fails(void **state)
     matrix_release(&A);
 }
 
+/* How many programs a device has compiled once it has made A B with rows of so many entries in B. */
+static int64_t programs_after(kry_device *dev, length_fn *length)
+{
+    matrix A = matrix_create(KRY_F32, 90, 40, one), B = matrix_create(KRY_F32, 40, 3000, length);
+    void *a_val = in_type(KRY_F32, A.val, A.nnz), *b_val = in_type(KRY_F32, B.val, B.nnz);
+    kry_op *a = NULL, *b = NULL, *C = NULL;
+    const kry_matrix_params *csr = KRY_MATRIX(.format = KRY_FORMAT_CSR);
+    int64_t programs;
+
+    OK(kry_csr_create(dev, KRY_F32, A.rows, A.cols, A.row_ptr, A.col, a_val, csr, &a));
+    OK(kry_csr_create(dev, KRY_F32, B.rows, B.cols, B.row_ptr, B.col, b_val, csr, &b));
+    OK(kry_csr_multiply(a, b, &C));
+    kry_device_compile_seconds(dev, &programs);
+    kry_op_release(&C);
+    kry_op_release(&b);
+    kry_op_release(&a);
+    free(b_val);
+    free(a_val);
+    matrix_release(&B);
+    matrix_release(&A);
+    return programs;
+}
+
+/* The size of tables in local memory is an argument: longer rows need no other program. */
+static void multiply__one_program_for_all_tables(void **state)
+{
+    (void)state;
+    kry_device *dev = NULL;
+
+    OK(kry_device_open(NULL, &dev));
+    const int64_t programs = programs_after(dev, three);
+    assert_true(programs > 0);
+    assert_int_equal(programs_after(dev, around_a_team), programs);
+    kry_device_release(&dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +424,7 @@ int main(void)
         FOUR(rows__of_diagonals),
         cmocka_unit_test_setup(multiply__as_on_the_host, on_cpu_kernels),
         cmocka_unit_test_setup(multiply__as_on_the_host, on_gpu_kernels),
+        cmocka_unit_test_setup(multiply__one_program_for_all_tables, on_gpu_kernels),
         cmocka_unit_test_setup(transpose__long_columns, on_cpu_kernels),
         cmocka_unit_test_setup(transpose__long_columns, on_gpu_kernels),
         cmocka_unit_test_setup(galerkin__memory_fails, on_cpu_kernels),

@@ -2,11 +2,12 @@
 // Host: src/matrix/slices.c.
 //
 // Columns ascend in each row. Windows of WINDOW rows are sorted by falling length, equal ones in their order, and cut
-// into slices of C rows: position p of the sorted rows is lane p % C of slice p / C. With ALONG the first
-// column of each row is stored in `head`, and for all of them the distance from the one before; JUMP stands for a distance of as
+// into slices of C rows: position p of the sorted rows is lane p % C of slice p / C. The first
+// column of each row may be stored in `head`, and for all of them the distance from the one before; JUMP stands for a distance of as
 // much to the next slot, whose own number is zero. NONE marks padding.
-//   REAL    of the numbers that are given, STORED of those that are kept, REST of the vectors
-// COLUMN  type of the stored columns
+// `narrow`: columns are these distances, of 16 bits; else they are ints, and there are no jumps.
+//   REAL    of the numbers that are given. Those that are kept are singles if `rounds`, else REAL, and those of vectors
+//           are singles if `singles`, else REAL
 // Kernels have a work-item for each row. CPUs do not run them.
 
 #include "common/kry.clh"
@@ -14,15 +15,9 @@
 #define C      32
 #define WINDOW 256
 
-#ifndef STORED
-#define STORED REAL
-#endif
-
-#ifndef REST
-#define REST REAL
-#endif
-
-#define JUMP 65534
+#define JUMP        65534
+#define NONE        -1
+#define NARROW_NONE 65535
 
 // Jumps between two columns.
 int jumps(int before, int column) { return (column - before) / JUMP; }
@@ -67,18 +62,24 @@ kernel void slices_sort(int rows, global const int *restrict lengths, global int
     }
 }
 
-// v := the number as it is kept; `lost` if it is too large or too small for that.
-#define KEEP(given)                                                                     \
-    STORED v = (STORED)(given);                                                         \
-    lost |= sizeof(STORED) < sizeof(REAL) &&                                            \
-            !(given == 0 || (fabs(given) >= FLT_MIN && fabs(given) <= FLT_MAX));
+// to[k] := a number of REAL, or as a single. Return what it is then.
+REAL store(REAL given, int rounds, global void *to, long k)
+{
+    if (!rounds) return ((global REAL *)to)[k] = given;
+    ((global float *)to)[k] = (float)given;
+    return (REAL)(float)given;
+}
 
-#ifdef COLUMN
+// Whether a number is too large or too small for a single.
+int is_lost(REAL given)
+{
+    return !(given == 0 || (fabs(given) >= FLT_MIN && fabs(given) <= FLT_MAX));
+}
 
 // diagonal[i]: the slot of entry (i, i), -1 if there is none; with `square` only. Words: each column, read and written.
 kernel void slices_columns(int rows, global const int *restrict ptr, global const int *restrict col,
-                           global const int *restrict perm, global const int *restrict slice_ptr,
-                           global int *restrict head, global COLUMN *restrict to, int square,
+                           global const int *restrict perm, global const int *restrict slice_ptr, int narrow,
+                           global int *restrict head, global void *restrict to, int square,
                            global int *restrict diagonal)
 {
     FOR_EACH(p, rows)
@@ -87,38 +88,30 @@ kernel void slices_columns(int rows, global const int *restrict ptr, global cons
         int before = e < end ? col[e] : 0;
         head[p] = before;
         for (int k = slice_ptr[p / C] + (int)(p % C); k < slice_ptr[p / C + 1]; k += C) {
-            COLUMN code = (COLUMN)NONE;
+            int code = narrow ? NARROW_NONE : NONE;
             if (e < end) {
                 int j = col[e];
-#ifdef ALONG
-                bool jump = jumps(before, j) > 0;
-                code = jump ? JUMP : (COLUMN)(j - before);
+                bool jump = narrow && jumps(before, j) > 0;
+                code = jump ? JUMP : narrow ? j - before : j;
                 before = jump ? before + JUMP : j;
-#else
-                bool jump = false;
-                code = (COLUMN)j;
-#endif
                 if (!jump && j == row) own = k;
                 e += !jump;
             }
-            to[k] = code;
+            if (narrow)
+                ((global ushort *)to)[k] = (ushort)code;
+            else
+                ((global int *)to)[k] = code;
         }
         if (square) diagonal[row] = own;
     }
 }
 
-#ifdef ALONG
-#define IS_JUMP(k) (code[k] == JUMP)
-#else
-#define IS_JUMP(k) false
-#endif
-
 // The numbers, which go to their slots; what rounding takes from each row goes to `rest`, if that is wanted, with which
 // the row adds up to what it did. found[0] := 1 if a number is lost. Words: each number, read and written.
 kernel void slices_numbers(int rows, global const int *restrict ptr, global const REAL *restrict val,
-                           global const int *restrict perm, global const int *restrict slice_ptr,
-                           global const COLUMN *restrict code, global STORED *restrict to, int rests, global REST *restrict rest,
-                           global int *found)
+                           global const int *restrict perm, global const int *restrict slice_ptr, int narrow,
+                           global const void *restrict code, int rounds, global void *restrict to, int rests,
+                           int singles, global void *restrict rest, global int *found)
 {
     int lost = 0;
     FOR_EACH(p, rows)
@@ -127,20 +120,18 @@ kernel void slices_numbers(int rows, global const int *restrict ptr, global cons
         REAL sum = 0;
         for (int k = slice_ptr[p / C] + (int)(p % C); k < slice_ptr[p / C + 1]; k += C) {
             REAL given = 0;
-            if (e < end && !IS_JUMP(k)) given = val[e++];
-            KEEP(given)
-            to[k] = v, sum += given - (REAL)v;
+            if (e < end && !(narrow && ((global const ushort *)code)[k] == JUMP)) given = val[e++];
+            sum += given - store(given, rounds, to, k);
+            lost |= rounds && is_lost(given);
         }
-        if (rests) rest[row] = (REST)sum;
+        if (rests) store(sum, singles, rest, row);
     }
     if (lost) found[0] = 1;
 }
 
-#else
-
 // The same for numbers that stay in compressed rows.
-kernel void slices_round(int rows, global const int *restrict ptr, global const REAL *restrict val,
-                         global STORED *restrict to, int rests, global REST *restrict rest,
+kernel void slices_round(int rows, global const int *restrict ptr, global const REAL *restrict val, int rounds,
+                         global void *restrict to, int rests, int singles, global void *restrict rest,
                          global int *found)
 {
     int lost = 0;
@@ -149,12 +140,10 @@ kernel void slices_round(int rows, global const int *restrict ptr, global const 
         REAL sum = 0;
         for (int e = ptr[row]; e < ptr[row + 1]; e++) {
             REAL given = val[e];
-            KEEP(given)
-            to[e] = v, sum += given - (REAL)v;
+            sum += given - store(given, rounds, to, e);
+            lost |= rounds && is_lost(given);
         }
-        if (rests) rest[row] = (REST)sum;
+        if (rests) store(sum, singles, rest, row);
     }
     if (lost) found[0] = 1;
 }
-
-#endif

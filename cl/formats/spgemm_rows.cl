@@ -1,7 +1,8 @@
 // spgemm_rows.cl - rows of a product of matrices in compressed rows, C = A B, that are not long, on GPUs; spgemm.cl has
 // the others. Host: src/matrix/spgemm.c.
 //
-// A team of `lanes` work-items has a row, and a table in local memory for its columns, entered by hashing. Groups of
+// A team of `lanes` work-items has a row, and a table in local memory for its columns, entered by hashing. The tables of a
+// group have `all_slots` slots: keys, sums and lists are as long, and the host says how much local memory that is. Groups of
 // 32 are a warp of NVIDIA's, for which barriers cost next to nothing.
 //   columns  each work-item takes entries of A's row, and all of the row of B that belongs to one; what is found is
 //            listed, and sorted by counting what is less
@@ -18,19 +19,17 @@
 #pragma OPENCL FP_CONTRACT OFF
 
 #define GROUP (WG < 32 ? WG : 32)
-#ifndef SLOTS
-#define SLOTS 512 // of the tables of a group
-#endif
 #define AHEAD (2 * GROUP)
 #define NONE  -1
 
 #define OPERANDS                                                                     \
     int rows, global const int *restrict a_ptr, global const int *restrict a_col,    \
-        global const int *restrict b_ptr, global const int *restrict b_col, int lanes
+        global const int *restrict b_ptr, global const int *restrict b_col, int lanes, \
+        int all_slots, local int *restrict keys
 
 #define TEAMS                                                                             \
     int l = get_local_id(0), teams = GROUP / lanes, team = l / lanes, lane = l % lanes;   \
-    int slots = SLOTS / teams, most = slots / 4 * 3;                                      \
+    int slots = all_slots / teams, most = slots / 4 * 3;                                  \
     local int *key = keys + team * slots;
 
 #define EACH_FIRST                                                                      \
@@ -70,53 +69,6 @@ bool enter(int column, int slots, volatile local int *key)
     barrier(CLK_LOCAL_MEM_FENCE);
 #define COUNTED(at, column) (void)(at);
 #define LISTED(at, column)  list[at] = column;
-
-// length[i]: of row i of C; -1 if it is long.
-kernel void spgemm_row_lengths(OPERANDS, global int *restrict length)
-{
-    local int keys[SLOTS];
-    volatile local int used[GROUP];
-    TEAMS
-    EACH_FIRST
-    {
-        TAKE_ROW(true)
-        ENTER_ALL(COUNTED)
-        if (lane == 0 && mine) length[row] = used[team] <= most ? used[team] : -1;
-    }
-}
-
-// The columns of rows with `few` of them, or less; few: at most what fits.
-kernel void spgemm_row_columns(OPERANDS, int few, global const int *restrict c_ptr,
-                               global int *restrict c_col)
-{
-    local int keys[SLOTS], lists[SLOTS];
-    volatile local int used[GROUP];
-    TEAMS
-    local int *list = lists + team * slots;
-    EACH_FIRST
-    {
-        TAKE_ROW(c_ptr[row + 1] - c_ptr[row] <= few)
-        int to = mine ? c_ptr[row] : 0, count = mine ? c_ptr[row + 1] - to : 0;
-        for (int t = count / 4 * 4 + lane; t < (count + 3) / 4 * 4; t += lanes) list[t] = INT_MAX;
-        ENTER_ALL(LISTED)
-        for (int t = lane; t < count; t += lanes) {
-            int at = to, column = list[t];
-            for (int u = 0; u < count; u += 4) {
-                int4 less = vload4(0, list + u) < (int4)(column);
-                at -= less.s0 + less.s1 + less.s2 + less.s3; // true is -1
-            }
-            c_col[at] = column;
-        }
-    }
-}
-
-// Where a column is that is in the table.
-uint slot_of(int column, int slots, local const int *key)
-{
-    uint s = first_slot(column, slots);
-    while (key[s] != column) s = (s + 1) & (uint)(slots - 1);
-    return s;
-}
 
 // For each entry of A's row, one after the other, ADD(column, product) with the numbers of the row of B that belongs to
 // it. longest: entries of the rows of the group at most. Steps base ... of each team: where the rows of B begin and end, and
@@ -162,14 +114,59 @@ uint slot_of(int column, int slots, local const int *key)
         }                                                                               \
     }
 
+#pragma kry part pattern and numbers one after the other
+
+// length[i]: of row i of C; -1 if it is long.
+kernel void spgemm_row_lengths(OPERANDS, global int *restrict length)
+{
+    volatile local int used[GROUP];
+    TEAMS
+    EACH_FIRST
+    {
+        TAKE_ROW(true)
+        ENTER_ALL(COUNTED)
+        if (lane == 0 && mine) length[row] = used[team] <= most ? used[team] : -1;
+    }
+}
+
+// The columns of rows with `few` of them, or less; few: at most what fits.
+kernel void spgemm_row_columns(OPERANDS, local int *restrict lists, int few, global const int *restrict c_ptr,
+                               global int *restrict c_col)
+{
+    volatile local int used[GROUP];
+    TEAMS
+    local int *list = lists + team * slots;
+    EACH_FIRST
+    {
+        TAKE_ROW(c_ptr[row + 1] - c_ptr[row] <= few)
+        int to = mine ? c_ptr[row] : 0, count = mine ? c_ptr[row + 1] - to : 0;
+        for (int t = count / 4 * 4 + lane; t < (count + 3) / 4 * 4; t += lanes) list[t] = INT_MAX;
+        ENTER_ALL(LISTED)
+        for (int t = lane; t < count; t += lanes) {
+            int at = to, column = list[t];
+            for (int u = 0; u < count; u += 4) {
+                int4 less = vload4(0, list + u) < (int4)(column);
+                at -= less.s0 + less.s1 + less.s2 + less.s3; // true is -1
+            }
+            c_col[at] = column;
+        }
+    }
+}
+
+// Where a column is that is in the table.
+uint slot_of(int column, int slots, local const int *key)
+{
+    uint s = first_slot(column, slots);
+    while (key[s] != column) s = (s + 1) & (uint)(slots - 1);
+    return s;
+}
+
 // With `lower` not above the diagonal.
-kernel void spgemm_row_values(OPERANDS, int few, global const int *restrict c_ptr,
+kernel void spgemm_row_values(OPERANDS, local REAL *restrict sums, int few, global const int *restrict c_ptr,
                               global const int *restrict c_col, int lower,
                               global const REAL *restrict a_val, global const REAL *restrict b_val,
                               global REAL *restrict c_val)
 {
-    local int keys[SLOTS];
-    local REAL sums[SLOTS];
     STEP_LOCALS
     TEAMS
     MY_STEPS
@@ -193,6 +190,8 @@ kernel void spgemm_row_values(OPERANDS, int few, global const int *restrict c_pt
     }
 }
 
+#pragma kry part both at once
+
 // Add to the sum of a column, which is entered and listed if it is new; but for numbers above `last`, which stay 0.
 void add_or_enter(int column, REAL product, int last, int slots, volatile local int *key,
                   local REAL *sum, local ushort *list, volatile local int *used)
@@ -212,7 +211,6 @@ void add_or_enter(int column, REAL product, int last, int slots, volatile local 
 // do not fit no more than fit.
 kernel void spgemm_row_sample(OPERANDS, int all_rows, global int *restrict state)
 {
-    local int keys[SLOTS];
     volatile local int used[GROUP];
     TEAMS
     EACH_FIRST
@@ -231,16 +229,15 @@ kernel void spgemm_row_sample(OPERANDS, int all_rows, global int *restrict state
 // them from start[i] on; -1 if it does not fit. again: only those that did not fit before. A group takes `share` places of
 // the room at a time. state[0]: places that are taken, more than `room` if there are too few; state[1]: rows that do not
 // fit. With `lower` numbers above the diagonal are not added up.
-kernel void spgemm_row_once(OPERANDS, int again, int lower, global const REAL *restrict a_val,
+kernel void spgemm_row_once(OPERANDS, local REAL *restrict sums, local ushort *restrict lists, int again,
+                            int lower, global const REAL *restrict a_val,
                             global const REAL *restrict b_val, int share, int room,
                             global int *restrict state, global int *restrict begin,
                             global int *restrict length, global int *restrict col,
                             global REAL *restrict val)
 {
-    local int keys[SLOTS], place, left;
-    local ushort lists[SLOTS];
+    local int place, left;
     volatile local int used[GROUP];
-    local REAL sums[SLOTS];
     STEP_LOCALS
     TEAMS
     MY_STEPS
@@ -277,14 +274,14 @@ kernel void spgemm_row_once(OPERANDS, int again, int lower, global const REAL *r
 
 // Rows of more than `above` entries and of no more than fit, from where spgemm_row_once has left them to where
 // they belong, columns ascending.
-kernel void spgemm_row_settle(int rows, int lanes, int above, global const int *restrict start,
+kernel void spgemm_row_settle(int rows, int lanes, int all_slots, local int *restrict lists, int above,
+                              global const int *restrict start,
                               global const int *restrict col, global const REAL *restrict val,
                               global const int *restrict c_ptr, global int *restrict c_col,
                               global REAL *restrict c_val)
 {
-    local int lists[SLOTS];
     int l = get_local_id(0), teams = GROUP / lanes, team = l / lanes, lane = l % lanes;
-    int slots = SLOTS / teams;
+    int slots = all_slots / teams;
     local int *list = lists + team * slots;
     EACH_FIRST
     {

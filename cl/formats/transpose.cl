@@ -14,8 +14,6 @@
 #include "common/kry.clh"
 #include "common/rows.clh"
 
-#pragma kry part transposes
-
 #ifdef KRY_CPU
 
 kernel void transpose_lengths(int rows, int cols, global const int *restrict ptr,
@@ -133,8 +131,6 @@ kernel void transpose_sort(int rows, int cols, global const int *restrict ptr,
 
 #endif
 
-#pragma kry part offsets
-
 // ---- lengths of rows to offsets: each group has a run of consecutive rows ----
 
 #define MY_RUN                                                                   \
@@ -191,18 +187,32 @@ kernel void offsets_write(long n, global const int *restrict length,
     if (l == 0 && get_group_id(0) + 1 == get_num_groups(0)) ptr[n] = (int)before, total[0] = before;
 }
 
-#pragma kry part numbers
+// ---- numbers to other places: in and out have numbers of 4 bytes or, in_wide and out_wide, of 8 ----
 
-// ---- numbers to other places ----
-
-// out[k] := in[place[k]]; ~place if it is negative
-kernel void numbers_gather(long n, global const int *restrict place, global const VAL *restrict in,
-                           global REAL *restrict out)
+// out[k] := in[i]
+void copy_number(global const void *in, int in_wide, long i, global void *out, int out_wide, long k)
 {
-    FOR_EACH(k, n) out[k] = (REAL)in[place[k] < 0 ? ~place[k] : place[k]];
+#ifdef KRY_FP64
+    if (in_wide || out_wide) {
+        const double v = in_wide ? ((global const double *)in)[i] : (double)((global const float *)in)[i];
+        if (out_wide)
+            ((global double *)out)[k] = v;
+        else
+            ((global float *)out)[k] = (float)v;
+        return;
+    }
+#endif
+    ((global float *)out)[k] = ((global const float *)in)[i];
 }
 
-kernel void numbers_convert(long n, global const VAL *restrict in, global REAL *restrict out)
+// out[k] := in[place[k]]; ~place if it is negative
+kernel void numbers_gather(long n, global const int *restrict place, global const void *restrict in, int in_wide,
+                           global void *restrict out, int out_wide)
 {
-    FOR_EACH(k, n) out[k] = (REAL)in[k];
+    FOR_EACH(k, n) copy_number(in, in_wide, place[k] < 0 ? ~place[k] : place[k], out, out_wide, k);
+}
+
+kernel void numbers_convert(long n, global const void *restrict in, int in_wide, global void *restrict out, int out_wide)
+{
+    FOR_EACH(k, n) copy_number(in, in_wide, k, out, out_wide, k);
 }

@@ -117,8 +117,6 @@ kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const 
     one_step(n ROWS_PASS, STEP_PASS DRIFT_PASS, p OLD_PASS, q, x + x0, r, part DIAGONAL_PASS, lane);
 }
 
-#pragma kry part the stopping test
-
 // The stopping test alone. One group.
 kernel void pcg_check(DIRECTION_PARAMS)
 {

@@ -3,8 +3,6 @@
 
 #include "common/kry.clh"
 
-#pragma kry part units
-
 // unit := that which makes the square root of a sum 1 to 2, 1 if that is 0 or not finite; `factor` times the inverse
 void set_unit(REAL square, REAL factor, global REAL *restrict unit)
 {
@@ -30,8 +28,6 @@ kernel void narrow_unit_of_pair(int count, global const TOTAL2 *restrict part, R
     local TOTAL2 lane[WG];
     set_unit(VALUES_OF(finish_sum2(part, count, lane)).y, factor, unit);
 }
-
-#pragma kry part vectors
 
 // d := unit[0] r. 3 words of 4 bytes.
 kernel void narrow_down(long n, global const REAL *restrict unit, global const REAL *restrict r, long r0,

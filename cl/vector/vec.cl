@@ -71,8 +71,6 @@ kernel void vec_dot_pair(long n ROWS_PARAMS, global const REAL *restrict x, long
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
 
-#pragma kry part products by numbers
-
 // y := a d .* x + b y; with b == 0, y is not read.
 kernel void vec_mul(long n, ACC a, global const REAL *d, long d0, global const REAL *x, long x0,
                     ACC b, global REAL *y, long y0)
@@ -83,6 +81,8 @@ kernel void vec_mul(long n, ACC a, global const REAL *d, long d0, global const R
     FOR_TAIL(i, n) y[i] = AXPBY(d[i] * x[i], y[i]);
 }
 
+#pragma kry part diagonals, numbers of other kinds
+
 // z := y + a x
 kernel void vec_triad(long n, ACC a, global const REAL *x, long x0, global const REAL *y, long y0,
                       global REAL *z, long z0)
@@ -92,8 +92,6 @@ kernel void vec_triad(long n, ACC a, global const REAL *x, long x0, global const
     FOR_VEC(i, n) STV(LDV(y, i) + ra * LDV(x, i), i, z);
     FOR_TAIL(i, n) z[i] = y[i] + ra * x[i];
 }
-
-#pragma kry part diagonals, numbers of other kinds
 
 // found[0] := 1 if a number or its inverse is not finite.
 kernel void vec_pivots(long n, global const REAL *x, long x0, global int *found)

@@ -123,7 +123,7 @@ KRY_API int kry_device_group_size(const kry_device *device);
 /* How many such groups suit a loop (FOR_EACH, FOR_VEC) over n numbers of `type`; >= 1. */
 KRY_API int64_t kry_device_groups(const kry_device *device, kry_type type, int64_t n);
 
-/* An argument of a kernel: its bytes, read during the call. Scalars of type ACC are 8 bytes where
+/* An argument of a kernel: its bytes, read during the call; value NULL: so much local memory. Scalars of type ACC are 8 bytes where
  * kry_device_info.fp64 is set, else 4. */
 typedef struct kry_arg {
     size_t size;

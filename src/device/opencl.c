@@ -219,13 +219,14 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_r
     if (kernel->generation != generation) memset(kernel->last_size, 0, KRY_MAX_ARGS);
     kernel->generation = generation;
     for (cl_uint i = 0; i < count; i++) {
-        if (kernel->last_size[i] == args[i].size &&
+        if (kernel->last_size[i] == args[i].size && args[i].value &&
             !memcmp(kernel->last[i], args[i].value, args[i].size))
             continue;
         kernel->last_size[i] = 0; /* until the call below has succeeded */
         cl_int err = clSetKernelArg(kernel->handle, i, args[i].size, args[i].value);
         CHECK(err == CL_SUCCESS, KRY_ERR_DEVICE, "kernel %s: argument %u of %zu bytes: %s",
               kernel->name, i, args[i].size, kry_cl_error_name(err));
+        if (!args[i].value) continue; /* local memory */
         memcpy(kernel->last[i], args[i].value, args[i].size);
         kernel->last_size[i] = (unsigned char)args[i].size;
     }

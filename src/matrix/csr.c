@@ -160,7 +160,7 @@ kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d)
     const kry_arg args[] = { ARG(A->shape.rows), ARG(s->value[ROW_PTR].buffer),
                              ARG(s->value[COL].buffer), ARG(A->val), ARG_VEC(d) };
 
-    kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines);
+    kry_stage_defines(A, s, A->stored, false, defines);
     return kry_run(A->dev, "csr", type, defines, "csr_diagonal",
                    kry_groups_for(A->dev, type, A->shape.rows), args, COUNT(args));
 }

@@ -11,7 +11,7 @@ enum { HEIGHT = 32, WINDOW = 256 };        /* of slices.cl */
 enum { SLICE_PTR = 1, PERM = 2, COL = 3 }; /* arguments of the stage */
 enum { MANY = 1024 };                      /* rows for each compute unit */
 
-/* Columns as distances in 16 bits, and as they are. */
+/* Defines of sell.cl: columns as they are, and as distances in 16 bits. */
 static const char *const columns[] = { "-DCOLUMN=int -DNONE=-1",
                                        "-DCOLUMN=ushort -DNONE=65535 -DALONG" };
 
@@ -31,13 +31,12 @@ static void slices_release(kry_device *dev, slices *s)
     kry_buffer_release(dev, &s->perm);
 }
 
-/* A work-item for each row. Integer kernels are compiled for single. */
-static kry_status run(kry_device *dev, kry_type type, const char *defines, const char *name,
-                      int64_t rows, const kry_arg *args, size_t count)
+/* A work-item for each row. All kernels are compiled once, for the type of C's numbers. */
+static kry_status run(const kry_csr *C, const char *name, const kry_arg *args, size_t count)
 {
-    const int size = kry_group_size(dev);
-    const int64_t groups = kry_groups_at_most(dev, (rows + size - 1) / size);
-    return kry_run(dev, "slices", type, defines, name, groups, args, count);
+    const int size = kry_group_size(C->dev);
+    const int64_t groups = kry_groups_at_most(C->dev, (C->rows + size - 1) / size);
+    return kry_run(C->dev, "slices", C->type, "", name, groups, args, count);
 }
 
 /* ---- which rows share a slice, and where their columns go --------------------------------------- */
@@ -55,7 +54,7 @@ static kry_status find_lengths(const kry_csr *C, bool jumping, cl_mem length, cl
     TRY(kry_buffer_write_later(dev, found, 0, sizeof none, &none));
     const kry_arg args[] = { ARG(rows),       ARG(C->row_ptr), ARG(C->col),
                              ARG(with_jumps), ARG(length),     ARG(found) };
-    TRY(run(dev, KRY_F32, "", "slices_lengths", C->rows, args, COUNT(args)));
+    TRY(run(C, "slices_lengths", args, COUNT(args)));
     TRY(kry_buffer_read(dev, found, 0, sizeof *jumps, jumps));
 done:
     kry_buffer_release(dev, &found);
@@ -78,7 +77,7 @@ static kry_status sort(const kry_csr *C, slices *s)
     s->narrow = jumps >= 0 && jumps <= C->nnz / 8;
     if (!s->narrow) TRY(find_lengths(C, false, length, &jumps));
     const kry_arg args[] = { ARG(rows), ARG(length), ARG(s->perm), ARG(slots) };
-    TRY(kry_run(dev, "slices", KRY_F32, "", "slices_sort",
+    TRY(kry_run(dev, "slices", C->type, "", "slices_sort",
                 kry_groups_at_most(dev, (C->rows + WINDOW - 1) / WINDOW), args, COUNT(args)));
     TRY(kry_csr_offsets(dev, count, slots, &s->ptr, &s->slots));
 done:
@@ -92,15 +91,15 @@ static kry_status store_columns(const kry_csr *C, slices *s, cl_mem *diagonal)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
-    const cl_int rows = (cl_int)C->rows, square = C->rows == C->cols;
+    const cl_int rows = (cl_int)C->rows, square = C->rows == C->cols, narrow = s->narrow;
 
     TRY(kry_buffer_create(dev, (size_t)s->slots * (s->narrow ? 2 : 4), &s->col));
     TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &s->head));
     if (square) TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), diagonal));
     const cl_mem own = square ? *diagonal : s->col;
-    const kry_arg args[] = { ARG(rows),    ARG(C->row_ptr), ARG(C->col), ARG(s->perm), ARG(s->ptr),
-                             ARG(s->head), ARG(s->col),     ARG(square), ARG(own) };
-    TRY(run(dev, KRY_F32, columns[s->narrow], "slices_columns", C->rows, args, COUNT(args)));
+    const kry_arg args[] = { ARG(rows),   ARG(C->row_ptr), ARG(C->col), ARG(s->perm), ARG(s->ptr),
+                             ARG(narrow), ARG(s->head),    ARG(s->col), ARG(square),  ARG(own) };
+    TRY(run(C, "slices_columns", args, COUNT(args)));
 done:
     return st;
 }
@@ -126,7 +125,8 @@ static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored
     kry_device *dev = C->dev;
     const bool sliced = A->params.format == KRY_FORMAT_SELL;
     const cl_int rows = (cl_int)C->rows;
-    const cl_int rests = stored != C->type && (A->shape.traits & KRY_SYMMETRIC);
+    const cl_int rests = stored != C->type && (A->shape.traits & KRY_SYMMETRIC),
+                 rounds = stored != C->type, singles = A->shape.type != C->type;
     cl_mem found = NULL;
 
     *v = (numbers){ .stored = stored };
@@ -136,21 +136,18 @@ static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored
     if (rests) TRY(kry_buffer_create(dev, (size_t)rows * kry_type_size(A->shape.type), &v->rest));
     const cl_mem rest = rests ? v->rest : v->val;
     const kry_stage *s = &A->stage[0];
+    const cl_int narrow = s->count > COL + 1;
     const kry_arg slots[] = { ARG(s->value[PERM].buffer), ARG(s->value[SLICE_PTR].buffer),
-                              ARG(s->value[COL].buffer) };
-    const bool narrow = s->count > COL + 1;
-    char defines[96];
+                              ARG(narrow), ARG(s->value[COL].buffer) };
     const kry_arg begin[] = { ARG(rows), ARG(C->row_ptr), ARG(C->val) };
-    const kry_arg end[] = { ARG(v->val), ARG(rests), ARG(rest), ARG(found) };
+    const kry_arg end[] = { ARG(rounds),  ARG(v->val), ARG(rests),
+                            ARG(singles), ARG(rest),   ARG(found) };
     kry_arg args[COUNT(begin) + COUNT(slots) + COUNT(end)];
     size_t count = COUNT(begin);
     memcpy(args, begin, sizeof begin);
     if (sliced) memcpy(args + count, slots, sizeof slots), count += COUNT(slots);
     memcpy(args + count, end, sizeof end), count += COUNT(end);
-    snprintf(defines, sizeof defines, "%s%s %s", stored == C->type ? "" : "-DSTORED=float",
-             A->shape.type == C->type ? "" : " -DREST=float", sliced ? columns[narrow] : "");
-    TRY(run(dev, C->type, defines, sliced ? "slices_numbers" : "slices_round", C->rows, args,
-            count));
+    TRY(run(C, sliced ? "slices_numbers" : "slices_round", args, count));
     if (stored != C->type && stored != A->shape.type)
         TRY(kry_buffer_read(dev, found, 0, sizeof v->lost, &v->lost));
 done:

@@ -101,10 +101,8 @@ kry_status kry_rows_launch(kry_device *dev, kry_type type, kry_rows_shape shape,
 {
     kry_status st = KRY_OK;
     kry_kernel *kernel;
-    char defines[24];
 
-    snprintf(defines, sizeof defines, "-DSLOTS=%d", shape.slots);
-    TRY(kry_kernel_get(dev, "spgemm_rows", type, defines, name, &kernel));
+    TRY(kry_kernel_get(dev, "spgemm_rows", type, "", name, &kernel));
     TRY(kry_launch_size(dev, kernel, kry_rows_groups(dev, shape, rows), group_size(dev), args,
                         count));
 done:
@@ -114,9 +112,11 @@ done:
 kry_status kry_rows_run(const product *p, kry_type type, kry_rows_shape shape, const char *name,
                         cl_int rows, const kry_arg *more, size_t count)
 {
-    enum { SHARED = 6 };
-    const kry_arg operands[SHARED] = { ARG(rows),          ARG(p->A->row_ptr), ARG(p->A->col),
-                                       ARG(p->B->row_ptr), ARG(p->B->col),     ARG(shape.lanes) };
+    enum { SHARED = 8 };
+    const kry_arg operands[SHARED] = { ARG(rows),        ARG(p->A->row_ptr),
+                                       ARG(p->A->col),   ARG(p->B->row_ptr),
+                                       ARG(p->B->col),   ARG(shape.lanes),
+                                       ARG(shape.slots), kry_rows_table(shape, sizeof(cl_int)) };
     kry_arg args[SHARED + KRY_ROWS_MORE];
 
     memcpy(args, operands, sizeof operands);
@@ -136,7 +136,7 @@ static kry_status find_lengths(const product *p, cl_mem length)
     if (!p->dev->info.cpu_kernels) {
         const kry_rows_shape shape =
             kry_rows_shape_for(p->dev, steps_of(p), kry_mean_products(p->A, p->B) / 2);
-        TRY(kry_rows_run(p, KRY_F32, shape, "spgemm_row_lengths", p->rows, more, COUNT(more)));
+        TRY(kry_rows_run(p, p->A->type, shape, "spgemm_row_lengths", p->rows, more, COUNT(more)));
     }
     TRY(run(p, KRY_F32, "spgemm_lengths", 0, more, COUNT(more)));
 done:
@@ -149,11 +149,12 @@ static kry_status find_columns(const product *p, const kry_csr *C)
     const kry_rows_shape shape =
         kry_rows_shape_for(p->dev, steps_of(p), kry_mean_row(C->nnz, C->rows));
     const cl_int few = kry_rows_few(p->dev, shape);
-    const kry_arg more[] = { ARG(few), ARG(C->row_ptr), ARG(C->col) };
+    const kry_arg lists = kry_rows_table(shape, sizeof(cl_int));
+    const kry_arg more[] = { lists, ARG(few), ARG(C->row_ptr), ARG(C->col) };
 
     if (!p->dev->info.cpu_kernels)
-        TRY(kry_rows_run(p, KRY_F32, shape, "spgemm_row_columns", p->rows, more, COUNT(more)));
-    TRY(run(p, KRY_F32, "spgemm_columns", few, more + 1, COUNT(more) - 1));
+        TRY(kry_rows_run(p, C->type, shape, "spgemm_row_columns", p->rows, more, COUNT(more)));
+    TRY(run(p, KRY_F32, "spgemm_columns", few, more + 2, COUNT(more) - 2));
 done:
     return st;
 }
@@ -164,8 +165,10 @@ static kry_status make_numbers(const product *p, bool lower, const kry_csr *C)
     const kry_rows_shape shape = kry_rows_shape_for(p->dev, kry_mean_row(p->B->nnz, p->B->rows),
                                                     kry_mean_row(C->nnz, C->rows));
     const cl_int few = kry_rows_few(p->dev, shape), half_of_it = lower;
-    const kry_arg rows[] = { ARG(few),       ARG(C->row_ptr), ARG(C->col), ARG(half_of_it),
-                             ARG(p->A->val), ARG(p->B->val),  ARG(C->val) };
+    const kry_arg sums = kry_rows_table(shape, kry_type_size(C->type));
+    const kry_arg rows[] = { sums,           ARG(few),        ARG(C->row_ptr),
+                             ARG(C->col),    ARG(half_of_it), ARG(p->A->val),
+                             ARG(p->B->val), ARG(C->val) };
     const kry_arg others[] = { ARG(p->A->val), ARG(p->B->val), ARG(C->row_ptr), ARG(C->col),
                                ARG(C->val) };
 

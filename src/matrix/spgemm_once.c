@@ -55,7 +55,7 @@ static kry_status sample(const kry_csr_factors *p, room *r, double *entries)
     const kry_arg more[] = { ARG(p->rows), ARG(r->state) };
 
     TRY(reset(p->dev, r, 0));
-    TRY(kry_rows_run(p, KRY_F32, shape, "spgemm_row_sample", samples, more, COUNT(more)));
+    TRY(kry_rows_run(p, p->A->type, shape, "spgemm_row_sample", samples, more, COUNT(more)));
     TRY(look(p->dev, r));
     *entries = (double)r->found[0] / (double)samples;
 done:
@@ -78,9 +78,12 @@ static kry_status make_rows(const kry_csr_factors *p, kry_type type, const room 
                             kry_rows_shape shape, cl_int share, bool lower, bool again)
 {
     const cl_int only = again, half = lower;
-    const kry_arg more[] = { ARG(only),      ARG(half),      ARG(p->A->val), ARG(p->B->val),
-                             ARG(share),     ARG(r->places), ARG(r->state),  ARG(r->start),
-                             ARG(r->length), ARG(r->col),    ARG(r->val) };
+    const kry_arg sums = kry_rows_table(shape, kry_type_size(type));
+    const kry_arg lists = kry_rows_table(shape, sizeof(cl_ushort));
+    const kry_arg more[] = { sums,           lists,          ARG(only),      ARG(half),
+                             ARG(p->A->val), ARG(p->B->val), ARG(share),     ARG(r->places),
+                             ARG(r->state),  ARG(r->start),  ARG(r->length), ARG(r->col),
+                             ARG(r->val) };
     return kry_rows_run(p, type, shape, "spgemm_row_once", p->rows, more, COUNT(more));
 }
 
@@ -134,9 +137,11 @@ done:
 static kry_status settle_rows(const kry_csr_factors *p, const room *r, kry_rows_shape shape,
                               cl_int above, const kry_csr *C)
 {
-    const kry_arg args[] = { ARG(p->rows),    ARG(shape.lanes), ARG(above),
-                             ARG(r->start),   ARG(r->col),      ARG(r->val),
-                             ARG(C->row_ptr), ARG(C->col),      ARG(C->val) };
+    const kry_arg args[] = {
+        ARG(p->rows),    ARG(shape.lanes), ARG(shape.slots), kry_rows_table(shape, sizeof(cl_int)),
+        ARG(above),      ARG(r->start),    ARG(r->col),      ARG(r->val),
+        ARG(C->row_ptr), ARG(C->col),      ARG(C->val)
+    };
     return kry_rows_launch(p->dev, C->type, shape, "spgemm_row_settle", p->rows, args, COUNT(args));
 }
 

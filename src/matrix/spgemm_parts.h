@@ -17,10 +17,15 @@ typedef struct kry_csr_factors {
 
 /* How spgemm_rows.cl is launched: work-items to a row, and places of the tables that a group has for its rows. */
 typedef struct kry_rows_shape {
-    cl_int lanes;
-    int slots;
+    cl_int lanes, slots;
 } kry_rows_shape;
-enum { KRY_ROWS_GROUP = 32, KRY_ROWS_MOST_SLOTS = 1024, KRY_ROWS_MORE = 12 };
+enum { KRY_ROWS_GROUP = 32, KRY_ROWS_MOST_SLOTS = 1024, KRY_ROWS_MORE = 13 };
+
+/* A table of a group: an argument that is local memory. each: bytes of a slot. */
+static inline kry_arg kry_rows_table(kry_rows_shape shape, size_t each)
+{
+    return (kry_arg){ (size_t)shape.slots * each, NULL };
+}
 
 static inline double kry_mean_row(int64_t count, int64_t rows)
 {
@@ -43,7 +48,7 @@ int64_t kry_rows_groups(const kry_device *dev, kry_rows_shape shape, int64_t row
 /* A launch of spgemm_rows.cl over so many rows. */
 kry_status kry_rows_launch(kry_device *dev, kry_type type, kry_rows_shape shape, const char *name,
                            int64_t rows, const kry_arg *args, size_t count);
-/* The same of a kernel whose arguments begin with `rows` and those of the factors. */
+/* The same for a kernel whose arguments begin with OPERANDS, which has `rows` and the keys; more: what comes behind. */
 kry_status kry_rows_run(const kry_csr_factors *p, kry_type type, kry_rows_shape shape,
                         const char *name, cl_int rows, const kry_arg *more, size_t count);
 

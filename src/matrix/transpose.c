@@ -3,13 +3,11 @@
 #include "device/launch.h"
 #include "matrix/spgemm.h"
 
-static const char stem[] = "transpose";
-
-/* Integer kernels are compiled once, for whatever type. */
+/* The kernels are compiled once, for whatever type. */
 static kry_status run(kry_device *dev, const char *name, int64_t groups, const kry_arg *args,
                       size_t count)
 {
-    return kry_run(dev, stem, KRY_F32, "", name, groups, args, count);
+    return kry_run(dev, "transpose", KRY_F32, "", name, groups, args, count);
 }
 
 kry_status kry_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl_mem *row_ptr,
@@ -155,17 +153,14 @@ done:
 
 kry_status kry_csr_gather(const kry_csr *to, cl_mem place, kry_type stored, cl_mem numbers)
 {
-    const char *defines = stored == to->type  ? ""
-                          : stored == KRY_F32 ? "-DVAL=float"
-                                              : "-DVAL=double";
+    const cl_int from_wide = stored == KRY_F64, to_wide = to->type == KRY_F64;
     const int64_t n = to->nnz, groups = kry_groups_for(to->dev, to->type, n);
-    const kry_arg by_place[] = { ARG(n), ARG(place), ARG(numbers), ARG(to->val) };
-    const kry_arg all[] = { ARG(n), ARG(numbers), ARG(to->val) };
+    const kry_arg by_place[] = { ARG(n),         ARG(place),   ARG(numbers),
+                                 ARG(from_wide), ARG(to->val), ARG(to_wide) };
+    const kry_arg all[] = { ARG(n), ARG(numbers), ARG(from_wide), ARG(to->val), ARG(to_wide) };
 
-    return place ? kry_run(to->dev, stem, to->type, defines, "numbers_gather", groups, by_place,
-                           COUNT(by_place))
-                 : kry_run(to->dev, stem, to->type, defines, "numbers_convert", groups, all,
-                           COUNT(all));
+    return place ? run(to->dev, "numbers_gather", groups, by_place, COUNT(by_place))
+                 : run(to->dev, "numbers_convert", groups, all, COUNT(all));
 }
 
 kry_status kry_csr_transpose_again(const kry_csr *A, cl_mem from, kry_csr *T)

@@ -235,7 +235,8 @@ cl_int layer_argument(cl_kernel k, cl_uint i, size_t size, const void *value)
     layer_lock();
     layer_object *o = layer_find(KERNELS, k);
     bool buffer = handle && layer_find(MEMS, handle);
-    if (o && !o->launched) o->argument[i] = (unsigned char)(buffer ? device->pointer : size);
+    if (o && !o->launched)
+        o->argument[i] = (unsigned char)(buffer || !value ? device->pointer : size);
     layer_unlock();
     return error;
 }
