@@ -329,7 +329,7 @@ expect 0 'what is solved is -A x = -b' solve "$dir/negative.mtx" --precond none 
 expect 0 '"negated": true' solve "$dir/negative.mtx" --precond none --format csr --json \
     -o "$dir/negative.x" --rhs ones
 grep -qx -e '-0.5' "$dir/negative.x" || fail 'the x of a negative matrix'
-expect 2 'rows add up to zero' solve "$dir/negative.mtx" --null-space pin
+expect 2 'not known to be singular' solve "$dir/negative.mtx" --null-space pin
 expect 0 '"singular": true, "negated": true' solve "$dir/laplace.mtx" --precond none --format csr --json
 expect 1 'no x solves' solve "$dir/laplace.mtx" --precond none --format csr --rhs ones
 if "$kry" solve "$dir/good.mtx" --method direct >/dev/null 2>&1; then # this build has factors
@@ -489,7 +489,7 @@ rmdir "kry-home.$$" || fail 'a relative HOME got a cache'
 expect 0 'converged' solve --problem poisson2d:4 --precision mixed --inner 1000000000000000000
 expect 2 'from 0 to 10^18, not "1000000000000000001"' solve --problem poisson2d:4 --maxit 1000000000000000001
 matrix parts.mtx "$half" '4 4 6' '1 1 1' '2 1 -1' '2 2 1' '3 3 1' '4 3 -1' '4 4 1'
-expect 2 'has 2 parts that no entry connects' solve "$dir/parts.mtx" --null-space pin
+expect 2 'one row pins one vector, the null space of .* has 2' solve "$dir/parts.mtx" --null-space pin
 
 # Ctrl-C ends a solve: the iterate is reported and written. A busy machine may take long to begin with it.
 interrupted()

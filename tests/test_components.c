@@ -239,8 +239,54 @@ static void set_null_space(kry_device *device, int64_t first, int64_t rows, kry_
     free_share(&S);
 }
 
-/* b is what A makes of something; x has no part along the null space. */
-static void solve_scene(wires *w, void *shared)
+/* Ranks find the same vectors as one device: A's rows here, of all of them, are those of an A that is there as a whole. */
+static void compare_found(const kry_op *A, int64_t first, int64_t rows, const kry_op *all)
+{
+    static double mine[MOST_ROWS * MOST_ROWS], whole[MOST_ROWS * MOST_ROWS];
+    kry_vec *V, *W;
+
+    GOOD(kry_op_find_null_space(A, &V));
+    GOOD(kry_op_find_null_space(all, &W));
+    NEED(V && W && V->k == 5 && W->k == 5, "%d vectors and %d", V ? (int)V->k : 0,
+         W ? (int)W->k : 0);
+    GOOD(kry_vec_read(V, mine));
+    GOOD(kry_vec_read(W, whole));
+    for (int64_t j = 0; j < 5; j++)
+        for (int64_t i = 0; i < rows; i++)
+            NEED(mine[j * rows + i] == whole[j * G.n + first + i], "vector %d, row %d: %g, not %g",
+                 (int)j, (int)(first + i), mine[j * rows + i], whole[j * G.n + first + i]);
+    kry_vec_release(&W);
+    kry_vec_release(&V);
+}
+
+/* Two more rows without entries. The column of one is not empty, and so it is mapped to zero from one side only. */
+static void find_scene(wires *w, void *shared)
+{
+    kry_device *team = ranks_team(w, (kry_team_params){ 0 }), *alone;
+    const kry_matrix_params params = *KRY_MATRIX(.format = KRY_FORMAT_CSR);
+    kry_op *A, *all;
+
+    (void)shared;
+    make_chains();
+    G.a[G.n - 1][G.n + 1] = 1; /* of the regular chain */
+    G.n += 2;
+    cut_rows(w->size);
+    const int64_t first = G.cut[w->rank], rows = G.cut[w->rank + 1] - first;
+    kry_share S = share_of(first, rows), whole = share_of(0, G.n);
+    GOOD(kry_device_open(NULL, &alone));
+    GOOD(kry_share_matrix(team, KRY_F64, &S, &params, &A));
+    GOOD(kry_share_matrix(alone, KRY_F64, &whole, &params, &all));
+    compare_found(A, first, rows, all);
+    kry_op_release(&all);
+    kry_op_release(&A);
+    free_share(&whole);
+    free_share(&S);
+    kry_device_release(&alone);
+    kry_device_release(&team);
+}
+
+/* b is what A makes of something; x has no part along the null space. told: it is set, and not left to be found. */
+static void solve_chains(wires *w, void *shared, bool told)
 {
     static const char *const words[] = { "method=pcg precond=jacobi rtol=1e-10",
                                          "method=pcg precond=amg rtol=1e-10",
@@ -258,19 +304,25 @@ static void solve_scene(wires *w, void *shared)
     kry_share S = share_of(first, rows), whole = share_of(0, G.n);
     b.ranks = ranks_team(w, (kry_team_params){ 0 });
     GOOD(kry_share_matrix(b.ranks, KRY_F64, &S, &params, &b.on_ranks));
-    set_null_space(b.ranks, first, rows, b.on_ranks);
+    if (told) set_null_space(b.ranks, first, rows, b.on_ranks);
     if (w->rank == 0) {
         GOOD(kry_device_open(NULL, &b.team));
         GOOD(kry_share_matrix(b.team, KRY_F64, &whole, &params, &b.on_team));
-        set_null_space(b.team, 0, G.n, b.on_team);
+        if (told) set_null_space(b.team, 0, G.n, b.on_team);
     }
     for (size_t i = 0; i < COUNT(words); i++)
-        if (one_of(2, (int64_t)i + w->size)) compare_solve(&b, words[i], 1e-7);
+        if (one_of(2, (int64_t)i + w->size + told)) compare_solve(&b, words[i], 1e-7);
     close_both(&b);
     free_share(&whole);
     free_share(&S);
     kry_device_release(&b.team);
     kry_device_release(&b.ranks);
+}
+
+static void solve_scene(wires *w, void *shared)
+{
+    solve_chains(w, shared, true);
+    solve_chains(w, shared, false);
 }
 
 /* ---- tests ------------------------------------------------------------------------------------- */
@@ -307,6 +359,12 @@ static void components__each_request_of_one_rank_fails(void **state)
     if (bad >= 0) fail_msg("memory: rank %d of 3 failed", bad);
 }
 
+static void find__the_null_space_of_one_device(void **state)
+{
+    (void)state;
+    some_sizes("find", 1, find_scene);
+}
+
 static void solve__several_singular_components(void **state)
 {
     (void)state;
@@ -320,6 +378,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(components__of_random_matrices),
         cmocka_unit_test(components__a_chain_across_ranks_takes_few_rounds),
         cmocka_unit_test(components__each_request_of_one_rank_fails),
+        cmocka_unit_test(find__the_null_space_of_one_device),
         cmocka_unit_test(solve__several_singular_components),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

@@ -1,6 +1,6 @@
 /* test_null_parts.c - singular matrices that nobody has said to be singular: rows that add up to zero, also of
  * unsymmetric matrices, empty rows, several unconnected parts; solved where b allows it, and told where it does not. */
-#include "testing.h"
+#include "teams.h"
 
 enum { W = 7, H = 8, PART = W * H, MOST_EMPTY = 5 };
 
@@ -53,7 +53,7 @@ static double *dense_of(const trial *t)
     return a;
 }
 
-static kry_op *matrix_of(kry_type type, const double *a, int64_t n)
+static kry_op *matrix_of(kry_device *dev, kry_type type, const double *a, int64_t n)
 {
     kry_op *A;
     matrix S = { .rows = n, .cols = n };
@@ -68,7 +68,9 @@ static kry_op *matrix_of(kry_type type, const double *a, int64_t n)
                 S.col[S.nnz] = (int32_t)j, S.val[S.nnz++] = to_type(type, a[i * n + j]);
         S.row_ptr[i + 1] = S.nnz;
     }
-    A = csr_of(&S, type, NULL);
+    void *val = in_type(type, S.val, S.nnz);
+    OK(kry_csr_create(dev, type, n, n, S.row_ptr, S.col, val, NULL, &A));
+    free(val);
     matrix_release(&S);
     return A;
 }
@@ -101,8 +103,17 @@ static double relative_residual(const double *a, int64_t n, const double *b, con
     return (double)sqrtl(rr / bb);
 }
 
-static const char *const words[] = { "method=auto", "method=direct", "method=gmres:60",
-                                     "method=bicgstab:2" };
+static const char *const words[] = {
+    "method=auto",    "method=direct",   "method=gmres:60", "method=bicgstab:2",
+    "method=idr:4",   "method=minres",   "method=pcg",      "method=cr",
+    "method=pipe-cg", "method=block-cg", "method=lsqr",     "method=lsmr",
+};
+static const char mixed[] = "method=pcg precision=mixed"; /* of double */
+
+static bool wants_symmetric(const char *word)
+{
+    return strstr(word, "cg") || strstr(word, "minres") || strstr(word, "cr");
+}
 
 static kry_status solve(kry_type type, const kry_op *A, const char *word, const double *b,
                         double *x, kry_result *res)
@@ -114,8 +125,8 @@ static kry_status solve(kry_type type, const kry_op *A, const char *word, const 
     snprintf(text, sizeof text, "%s rtol=%g maxit=2000", word, type == KRY_F32 ? 1e-4 : 1e-9);
     kry_status st = kry_solver_create(A, text, NULL, NULL, &S);
     if (st < 0) return st;
-    kry_vec *v = vec_of(type, b, n, 1), *y;
-    OK(kry_vec_create(device(), type, n, 1, &y));
+    kry_vec *v = vec_on(kry_op_device(A), type, b, n, 1), *y;
+    OK(kry_vec_create(kry_op_device(A), type, n, 1, &y));
     st = kry_solve(S, v, y, res);
     res->history = NULL, res->checks = NULL;
     double *found = numbers_of(y);
@@ -126,56 +137,94 @@ static kry_status solve(kry_type type, const kry_op *A, const char *word, const 
     return st;
 }
 
-static bool is_offered(kry_type type, const char *word, const kry_op *A)
+/* Whether this build has factors for it, and the device the method. */
+static bool is_offered(const char *word, const kry_op *A)
 {
+    const bool asks = strstr(word, "direct") || strstr(word, "block-cg") || strstr(word, "ls");
     kry_op *S = NULL;
-    kry_status st =
-        strcmp(word, "method=direct") ? KRY_OK : kry_solver_create(A, word, NULL, NULL, &S);
+    kry_status st = asks ? kry_solver_create(A, word, NULL, NULL, &S) : KRY_OK;
 
-    (void)type;
     kry_op_release(&S);
-    return st != KRY_ERR_UNSUPPORTED; /* this build has no factors for it */
+    return st != KRY_ERR_UNSUPPORTED;
+}
+
+/* x is orthogonal to constants on singular parts, and zero in empty rows. */
+static void check_clear(const trial *T, const char *word, kry_type type, const double *x)
+{
+    const int64_t n = rows_of(T);
+    const double digits = type == KRY_F32 ? 1e-4 : 1e-9;
+    double size = 0;
+
+    for (int64_t i = 0; i < n; i++) size += fabs(x[i]);
+    for (int p = T->regular; p < T->parts; p++) {
+        double sum = 0;
+        for (int64_t k = 0; k < PART; k++) sum += x[number_of(p * PART + k, n)];
+        if (!(fabs(sum) <= digits * size)) fail_msg("%s, %s: a sum of %g", T->name, word, sum);
+    }
+    for (int64_t i = n - T->empty; i < n; i++)
+        if (!(fabs(x[number_of(i, n)]) <= digits * size))
+            fail_msg("%s, %s: %g in an empty row", T->name, word, x[number_of(i, n)]);
 }
 
 /* b that has a solution, and the same with something that no x reaches. */
+static void check_trial(const trial *T, kry_device *dev, kry_type type, const char *word)
+{
+    const double rtol = type == KRY_F32 ? 1e-4 : 1e-9;
+    const bool symmetric = T->along == 0;
+    const int64_t n = rows_of(T);
+    kry_result res;
+
+    if (!symmetric && wants_symmetric(word)) return;
+    double *a = dense_of(T), *b = reach(type, a, n), *x = calloc((size_t)n, sizeof *x);
+    kry_op *A = matrix_of(dev, type, a, n);
+    assert_non_null(x);
+    if (is_offered(word, A)) {
+        kry_status st = solve(type, A, word, b, x, &res);
+        if (st != KRY_OK)
+            fail_msg("%s, %s: %d %s", T->name, word, st, st < 0 ? kry_last_error() : res.why);
+        const double r = relative_residual(a, n, b, x);
+        if (!(r <= 1.1 * rtol)) fail_msg("%s, %s: residual %g", T->name, word, r);
+        const bool minimises = strstr(word, "ls"); /* the residual */
+        if (symmetric && !minimises) check_clear(T, word, type, x);
+        /* one row of a part more, or of an empty row */
+        b[number_of(n - 1, n)] += 1;
+        st = solve(type, A, word, b, x, &res);
+        /* Of an unsymmetric one the row may have next to no part in what b must not have. */
+        const bool solved = st == KRY_OK && relative_residual(a, n, b, x) <= 1.1 * rtol;
+        const bool least = minimises && res.reason == KRY_CONVERGED_LEAST_SQUARES;
+        if (st <= 0 && !solved && !least)
+            fail_msg("%s, %s: %d without a solution", T->name, word, st);
+        if ((symmetric || T->empty) && !least && res.reason != KRY_INCONSISTENT)
+            fail_msg("%s, %s: %s", T->name, word, res.why);
+    }
+    kry_op_release(&A);
+    free(x), free(b), free(a);
+}
+
 static void solve__what_nobody_said(void **state)
 {
     const kry_type type = type_of(state);
-    const double rtol = type == KRY_F32 ? 1e-4 : 1e-9;
-    kry_result res;
 
     NOT_ON_HOST("formats");
     for (size_t t = 0; t < COUNT(trials); t++) {
-        const trial *T = &trials[t];
-        const int64_t n = rows_of(T);
-        double *a = dense_of(T), *b = reach(type, a, n), *x = calloc((size_t)n, sizeof *x);
-        kry_op *A = matrix_of(type, a, n);
-        assert_non_null(x);
-        for (size_t w = 0; w < COUNT(words); w++) {
-            if (!is_offered(type, words[w], A)) continue;
-            kry_status st = solve(type, A, words[w], b, x, &res);
-            if (st != KRY_OK)
-                fail_msg("%s, %s: %d %s", T->name, words[w], st,
-                         st < 0 ? kry_last_error() : res.why);
-            const double r = relative_residual(a, n, b, x);
-            if (!(r <= 1.1 * rtol)) fail_msg("%s, %s: residual %g", T->name, words[w], r);
-            /* one row of a part more, or of an empty row */
-            const int64_t at = number_of(n - 1, n);
-            const double old = b[at];
-            b[at] += 1;
-            st = solve(type, A, words[w], b, x, &res);
-            /* Of an unsymmetric one the row may have next to no part in what b must not have. */
-            const bool solved = st == KRY_OK && relative_residual(a, n, b, x) <= 1.1 * rtol;
-            if (st <= 0 && !solved)
-                fail_msg("%s, %s: %d without a solution", T->name, words[w], st);
-            const bool both = T->along == 0 || T->empty;
-            if (both && res.reason != KRY_INCONSISTENT)
-                fail_msg("%s, %s: %s", T->name, words[w], res.why);
-            b[at] = old;
-        }
-        kry_op_release(&A);
-        free(x), free(b), free(a);
+        for (size_t w = 0; w < COUNT(words); w++) check_trial(&trials[t], device(), type, words[w]);
+        if (type == KRY_F64) check_trial(&trials[t], device(), type, mixed);
     }
+}
+
+/* Rows of all parts of the matrix are on both parts of the team. */
+static void solve__on_a_team(void **state)
+{
+    NOT_ON_HOST("teams");
+    const kry_type type = type_of(state);
+    kry_device *team = open_team(2, (kry_team_params){ 0 });
+
+    for (size_t t = 0; t < COUNT(trials); t++) {
+        for (size_t w = 0; w < COUNT(words); w++)
+            if (w < 4 || one_of(3, (int64_t)(w + t))) check_trial(&trials[t], team, type, words[w]);
+        if (type == KRY_F64) check_trial(&trials[t], team, type, mixed);
+    }
+    close_team(&team);
 }
 
 static void solve__nobody_looks(void **state)
@@ -183,7 +232,7 @@ static void solve__nobody_looks(void **state)
     const kry_type type = type_of(state);
     double *a = dense_of(&trials[6]);
     const int64_t n = rows_of(&trials[6]);
-    kry_op *A = matrix_of(type, a, n), *S;
+    kry_op *A = matrix_of(device(), type, a, n), *S;
 
     NOT_ON_HOST("formats");
     REFUSES(kry_solver_create(A, "method=gmres null-space=none", NULL, NULL, &S),
@@ -192,6 +241,71 @@ static void solve__nobody_looks(void **state)
     kry_op_release(&S);
     kry_op_release(&A);
     free(a);
+}
+
+/* A column of equal numbers, of norm 1, for each part that is singular from both sides, and for each empty row. */
+static void find__vectors(void **state)
+{
+    NOT_ON_HOST("formats");
+    const kry_type type = type_of(state);
+    kry_device *dev[] = { device(), open_team(2, (kry_team_params){ 0 }) };
+
+    for (size_t t = 0; t < COUNT(trials); t++) {
+        const trial *T = &trials[t];
+        const int64_t n = rows_of(T);
+        const int parts = T->along == 0 ? T->parts - T->regular : 0; /* from both sides */
+        double *a = dense_of(T);
+        for (size_t d = 0; d < COUNT(dev); d++) {
+            kry_op *A = matrix_of(dev[d], type, a, n);
+            kry_vec *V;
+            OK(kry_op_find_null_space(A, &V));
+            assert_int_equal(V ? V->k : 0, parts + T->empty);
+            double *v = V ? numbers_of(V) : NULL;
+            for (int64_t j = 0; V && j < V->k; j++) {
+                int64_t count = 0;
+                double value = 0, square = 0;
+                for (int64_t i = 0; i < n; i++) {
+                    const double u = v[j * n + i];
+                    if (u == 0) continue;
+                    if (count++) assert_true(u == value);
+                    value = u, square += u * u;
+                }
+                assert_true(fabs(square - 1) < 1e-5);
+                assert_int_equal(count, j < parts ? PART : 1);
+            }
+            free(v);
+            kry_vec_release(&V);
+            kry_op_release(&A);
+        }
+        free(a);
+    }
+    close_team(&dev[1]);
+}
+
+/* More parts than vectors are kept: 65 pairs. */
+static void find__too_many(void **state)
+{
+    NOT_ON_HOST("formats");
+    enum { N = 130 };
+    const kry_type type = type_of(state);
+    double *a = calloc(N * N, sizeof *a), *b, *x = calloc(N, sizeof *x);
+    kry_result res;
+    kry_vec *V;
+
+    for (int64_t i = 0; i < N; i++) a[i * N + i] = 1, a[i * N + (i ^ 1)] = -1;
+    b = reach(type, a, N);
+    kry_op *A = matrix_of(device(), type, a, N);
+    REFUSES(kry_op_find_null_space(A, &V), KRY_ERR_UNSUPPORTED, "has 65 parts");
+    assert_null(V);
+    assert_int_equal(solve(type, A, "method=minres", b, x, &res), KRY_OK);
+    a[1] = a[N] = 0, a[0] = a[N + 1] = 0; /* 64 pairs and two empty rows, which are left out */
+    kry_op_release(&A);
+    A = matrix_of(device(), type, a, N);
+    OK(kry_op_find_null_space(A, &V));
+    assert_int_equal(V->k, 64);
+    kry_vec_release(&V);
+    kry_op_release(&A);
+    free(x), free(b), free(a);
 }
 
 /* Singular, regular, singular again with an empty row: the same solver. */
@@ -205,15 +319,16 @@ static void update__comes_and_goes(void **state)
     for (size_t w = 0; w < COUNT(words); w++) {
         const int64_t n = PART;
         double *a = dense_of(&trials[0]);
-        kry_op *A = matrix_of(type, a, n), *S;
-        if (!is_offered(type, words[w], A)) {
+        kry_op *A = matrix_of(device(), type, a, n), *S;
+        if (!is_offered(words[w], A)) {
             kry_op_release(&A), free(a);
             continue;
         }
         char text[80];
         snprintf(text, sizeof text, "%s rtol=%g", words[w], rtol);
         OK(kry_solver_create(A, text, NULL, NULL, &S));
-        for (int k = 0; k < 3; k++) {
+        /* An empty row has no place in the preconditioner of one that was regular before. */
+        for (int k = 0; k < (wants_symmetric(words[w]) ? 2 : 3); k++) {
             double values[5 * PART];
             int64_t nnz = 0;
             if (k == 1) a[0] += 1;
@@ -244,9 +359,8 @@ static void update__comes_and_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(solve__what_nobody_said),
-        BOTH(solve__nobody_looks),
-        BOTH(update__comes_and_goes),
+        BOTH(solve__what_nobody_said), BOTH(solve__on_a_team), BOTH(solve__nobody_looks),
+        BOTH(find__vectors),           BOTH(find__too_many),   BOTH(update__comes_and_goes),
     };
     return cmocka_run_group_tests_name("null_parts", tests, keep_profile, restore_profile);
 }

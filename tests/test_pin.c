@@ -359,8 +359,8 @@ static void refuse_null_spaces(kry_type type)
     kry_vec *v;
 
     REFUSES(kry_pin_create(A, 0, &P), KRY_ERR_ARGUMENT, "nothing to pin");
-    REFUSES(kry_solver_create(A, "null-space=pin", NULL, NULL, &P), KRY_ERR_ARGUMENT,
-            "not known to be singular");
+    OK(kry_solver_create(A, "null-space=pin", NULL, NULL, &P)); /* which looks at the entries */
+    kry_op_release(&P);
     matrix_release(&host);
     kry_op_release(&A);
     /* Nothing couples: two vectors of many that are mapped to zero, each zero somewhere. */

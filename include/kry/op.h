@@ -214,6 +214,21 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_update(kry_op *op, const void *values);
 KRY_API KRY_MUST_CHECK kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors);
 
 /*
+ * Look at the entries of a stored A for what it maps to zero, where nothing is known (KRY_SINGULAR, KRY_POSITIVE,
+ * kry_op_set_null_space): constants on each part that no entry connects with the rest and whose rows and columns all add up to
+ * zero but for rounding, and unknowns without an entry in their row and column. Solvers made afterwards remove them
+ * from their residuals and from x. kry_solver_create looks by itself (null-space=project). If an update of A changes that,
+ * they are forgotten. The numbers are looked at once. Collective.
+ *
+ *   vectors  [out]  orthonormal, not zero on one part each, at most 64: where there are more, empty rows are left out.
+ *                   NULL: nothing was found. To be released
+ *
+ * Cost     A's entries on the host, once; ranks have their own rows there
+ * Returns  KRY_ERR_UNSUPPORTED for more than 64 such parts. Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_op_find_null_space(const kry_op *A, kry_vec **vectors);
+
+/*
  * Tell A vectors that it maps to almost zero, such as the rigid body modes of elasticity (kry_rigid_body_modes).
  * Algebraic multigrid made afterwards takes them, also where words ask for it.
  *

@@ -305,10 +305,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *            deflation    none, or a word of kry_deflation_parse (deflation.h)
  *            null-space   of a singular A: project (out of residuals and x, the default), or pin:
  *                         solves with kry_pin_create(A, 0), M made from A; refused where A is not
- *                         singular. With project, auto, direct and methods for any square A look at the
- *                         entries of a matrix that is not known to be singular or positive: unconnected
- *                         parts whose rows add up to zero, and empty rows (docs/deflation.md); none: they
- *                         do not look
+ *                         singular. All methods but relaxations look at the entries of a matrix that is
+ *                         not known to be singular or positive, as kry_op_find_null_space does:
+ *                         unconnected parts whose rows add up to zero, and empty rows; none: they do
+ *                         not look
  *            reorder      none, or rcm: works with the rows and columns of a stored matrix in reverse
  *                         Cuthill-McKee order (docs/preconditioners.md); auto: where that pays
  *            equilibrate  on: works with rows and columns of a stored matrix scaled by powers of two

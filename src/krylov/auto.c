@@ -230,6 +230,13 @@ static void report(automatic *S, kry_result *res)
     res->promotions = S->promotions;
     if (S->promotions) memcpy(res->promoted_why, S->left, sizeof res->promoted_why);
     tell_choice(S, res->chosen, sizeof res->chosen);
+    if (res->reason == KRY_CONVERGED_LEAST_SQUARES) { /* nobody has asked for that */
+        res->reason = KRY_INCONSISTENT;
+        kry_print(res->why, sizeof res->why,
+                  "no x solves A x = b: A is singular, and x a least-squares solution with "
+                  "||b - A x|| = %.3e",
+                  res->true_residual);
+    }
     res->solve_seconds = kry_work_clock(S->A->dev) - S->now.start;
 }
 

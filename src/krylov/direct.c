@@ -35,13 +35,15 @@ static const char who[] = "kry_solver_create";
 
 /* ---- the entries ----------------------------------------------------------------------------- */
 
-/* a_rr twice, for the row that A pins, or the first one of an A that maps constants to zero. */
+/* a_rr twice, for the row that A pins, or the first one of an A that is promised to map constants to zero. */
 static void pin(const kry_op *A, kry_sparse *rows)
 {
     const int64_t pinned = kry_pin_row(A), row = pinned < 0 ? 0 : pinned;
     double *val = rows->val;
 
-    if ((pinned < 0 && !kry_op_loses_constants(A)) || row >= rows->rows) return;
+    const bool promised = A->shape.traits & KRY_SINGULAR && !A->null_space;
+
+    if ((pinned < 0 && !promised) || row >= rows->rows) return;
     const int64_t e = kry_sparse_find(rows, row, row);
     if (e >= 0) val[e] *= 2;
 }

@@ -1,91 +1,176 @@
 /* find_null.c - what a matrix is seen to map to zero, for solvers that were not told. */
+#include "krylov/find_null.h"
+#include "grid/stencil.h"
 #include "krylov/system.h"
 #include "matrix/matrix.h"
+#include "operator/op_parts.h"
 #include "precond/rows.h"
 #include <math.h>
 #include <stdlib.h>
 
 enum { MOST = 64 }; /* vectors: each is kept in full */
 
+/* A part of a team is not looked at by itself: its rows have entries in the columns of others. */
 static bool may_be_singular(const kry_op *A)
 {
     const unsigned told = KRY_SINGULAR | KRY_POSITIVE;
+    const kry_op *one = kry_op_first(A); /* NULL: a rank without rows, which the others ask */
+    const bool whole = A->dev->team || kry_layout_size(&A->dev->layout) == 1,
+               stored = A->dev->team ? !one || !(one->null_space || kry_stencil_here(one))
+                                     : kry_matrix_of(A) && !A->null_space;
 
-    return !A->dev->team && kry_matrix_of(A) && A->shape.rows == A->shape.cols &&
-           A->shape.rows > 1 && !A->null_space && !(A->shape.traits & told);
+    return whole && stored && A->shape.rows == A->shape.cols && A->shape.rows > 1 &&
+           !(A->shape.traits & told);
 }
 
-/* The parts and rows that are mapped to zero from both sides: place[i] of number i among them, -1: it is not. */
-static int64_t select_both(const kry_null_parts *N, int64_t *place)
+/* place[p]: the vector of part, or empty row, p among those that are kept, -1: it is not. Parts come first: where they are too
+ * many, none is kept; where empty rows are, no empty row is. Returns how many are kept. */
+static int64_t select_both(const kry_null_parts *N, int64_t *both, int64_t *place)
 {
+    const int64_t all = N->parts + N->empty;
     int64_t count = 0;
 
-    for (int64_t p = 0; p < N->parts + N->empty; p++) place[p] = N->one_sided[p] ? -1 : count++;
-    return count;
+    for (int64_t p = 0; p < all; p++) {
+        place[p] = N->one_sided[p] ? -1 : count++;
+        if (p == N->parts - 1) *both = count;
+    }
+    if (count <= MOST) return count;
+    const int64_t kept = *both <= MOST ? *both : 0;
+    for (int64_t p = 0; p < all; p++)
+        if (place[p] >= kept) place[p] = -1;
+    return kept;
 }
 
-/* V: a column for each, of norm 1. */
-static kry_status write_vectors(const kry_null_parts *N, const int64_t *place, kry_vec *V)
+/* Row i's vector, -1: none. */
+static int64_t vector_of(const kry_null_parts *N, const int64_t *place, int64_t i)
+{
+    return N->of[i] < 0 ? -1 : place[N->of[i]];
+}
+
+/* V: a column of norm 1 for each; size: on how many rows, of the whole, it is not zero. */
+static kry_status write_vectors(const kry_null_parts *N, const int64_t *place, const double *size,
+                                kry_vec *V)
 {
     kry_status st = KRY_OK;
-    const int64_t n = V->n;
-    int64_t *size = NULL;
+    const int64_t here = kry_vec_rows_here(V, NULL);
     double *host = NULL;
 
-    TRY(kry_alloc((size_t)V->k, sizeof *size, &size));
-    TRY(kry_alloc((size_t)n, sizeof *host, &host));
-    for (int64_t i = 0; i < n; i++)
-        if (N->of[i] >= 0 && place[N->of[i]] >= 0) size[place[N->of[i]]]++;
-    for (int64_t j = 0; j < V->k; j++) {
-        kry_vec column = kry_vec_column(V, j);
-        for (int64_t i = 0; i < n; i++)
-            host[i] = N->of[i] >= 0 && place[N->of[i]] == j ? 1 / sqrt((double)size[j]) : 0;
-        TRY(kry_vec_write_doubles(&column, host));
+    TRY(kry_alloc((size_t)(here * V->k), sizeof *host, &host));
+    for (int64_t i = 0; i < here; i++) {
+        const int64_t j = vector_of(N, place, i);
+        if (j >= 0) host[j * here + i] = 1 / sqrt(size[j]);
     }
+    TRY(kry_vec_write_doubles(V, host));
 done:
-    free(host), free(size);
+    free(host);
     return st;
 }
 
-static kry_status take(const kry_op *A, const kry_null_parts *N, kry_null_found *F)
+/* Of the rows here; x: the vectors, or NULL for none. */
+static kry_status hand_out(const kry_call *c)
 {
     kry_status st = KRY_OK;
-    const int64_t n = A->shape.rows;
-    int64_t *place = NULL;
+    kry_op *A = (kry_op *)c->A; /* what was found is no part of the operator's value */
+    kry_null_found F = *(const kry_null_found *)c->more;
 
-    F->parts = N->parts, F->empty = N->empty;
-    TRY(kry_alloc((size_t)(N->parts + N->empty), sizeof *place, &place));
-    const int64_t count = select_both(N, place);
-    if (count == 0 || count > MOST || count >= n) goto done;
-    F->constants = N->parts == 1 && count == 1;
-    for (int64_t i = 0; i < n && F->constants; i++) F->constants = N->of[i] == 0;
-    if (F->constants) goto done;
-    TRY(kry_vec_create(A->dev, A->shape.type, n, count, &F->vectors));
-    TRY(write_vectors(N, place, F->vectors));
+    F.seen = A->updates + 1, F.vectors = NULL;
+    if (c->x) {
+        TRY(kry_vec_create(A->dev, A->shape.type, c->x->n, c->x->k, &F.vectors));
+        TRY(kry_vec_copy(c->x, F.vectors));
+    }
+    kry_vec_release(&A->null_found.vectors);
+    A->null_found = F, F.vectors = NULL;
 done:
+    kry_vec_release(&F.vectors);
+    return st;
+}
+
+/* N: of the rows here */
+static kry_status take(const kry_op *A, int64_t here, const kry_null_parts *N)
+{
+    kry_status st = KRY_OK;
+    kry_null_found F = { .parts = N->parts, .empty = N->empty };
+    double size[MOST] = { 0 };
+    int64_t *place = NULL;
+    kry_vec *V = NULL;
+
+    TRY(kry_alloc((size_t)(N->parts + N->empty), sizeof *place, &place));
+    const int64_t count = select_both(N, &F.both, place);
+    for (int64_t i = 0; i < here && count; i++)
+        if (vector_of(N, place, i) >= 0) size[vector_of(N, place, i)]++;
+    if (kry_op_on_ranks(A)) TRY(kry_null_add_ranks(A, size, (size_t)count));
+    F.constants = count == 1 && size[0] == (double)A->shape.rows;
+    if (count && count < A->shape.rows && !F.constants) {
+        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, count, &V));
+        TRY(write_vectors(N, place, size, V));
+    }
+    TRY(kry_op_call(&(kry_call){ .A = A, .x = V, .more = &F }, hand_out));
+    if (!A->dev->team) goto done; /* A has them */
+    kry_vec_release(&((kry_op *)A)->null_found.vectors);
+    F.seen = A->updates + 1, F.vectors = V, V = NULL;
+    ((kry_op *)A)->null_found = F;
+done:
+    kry_vec_release(&V);
     free(place);
+    return st;
+}
+
+/* What its rows, all of them here, come to. */
+static kry_status look(const char *who, const kry_op *A, kry_null_parts *N)
+{
+    kry_status st = KRY_OK;
+    kry_sparse rows = { 0 };
+
+    TRY(A->dev->team ? kry_rows_download(A, &rows) : kry_rows_read(who, A, &rows));
+    TRY(kry_sparse_convert(&rows, KRY_F64));
+    TRY(kry_sparse_null_parts(&rows, kry_unit_roundoff(A->shape.type), N));
+done:
+    kry_sparse_release(&rows);
     return st;
 }
 
 kry_status kry_system_find_null(const char *who, const kry_op *A)
 {
     kry_status st = KRY_OK;
-    kry_op *mine = (kry_op *)A; /* what was found is no part of the operator's value */
-    kry_null_found F = { .seen = A->updates + 1 };
+    const bool on_ranks = kry_op_on_ranks(A);
+    int64_t here = A->shape.rows;
     kry_null_parts N = { 0 };
-    kry_sparse rows = { 0 };
 
-    if (!may_be_singular(A) || A->null_found.seen == F.seen) return KRY_OK;
-    st = kry_rows_read(who, A, &rows);
+    if (!may_be_singular(A) || A->null_found.seen == A->updates + 1) return KRY_OK;
+    st = on_ranks ? kry_null_look_on_ranks(A, &here, &N) : look(who, A, &N);
     if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* nobody can look at them */
     TRY(st);
-    TRY(kry_sparse_null_parts(&rows, kry_unit_roundoff(A->shape.type), &N));
-    TRY(take(A, &N, &F));
-    kry_vec_release(&mine->null_found.vectors);
-    mine->null_found = F, F.vectors = NULL;
+    TRY(take(A, here, &N));
 done:
-    kry_vec_release(&F.vectors);
     kry_null_parts_release(&N);
-    kry_sparse_release(&rows);
+    return st;
+}
+
+kry_status kry_op_find_null_space(const kry_op *A, kry_vec **vectors)
+{
+    static const char who[] = "kry_op_find_null_space";
+    kry_status st = KRY_OK;
+    const kry_device *device = kry_op_device(A);
+
+    kry_team_enter(device, who, NULL);
+    if (vectors) *vectors = NULL;
+    TRY(GIVEN(A, vectors));
+    TRY(kry_system_find_null(who, A));
+    const kry_null_found *F = &A->null_found;
+    CHECK(F->both <= MOST, KRY_ERR_UNSUPPORTED,
+          "%s: '%s' has %lld parts that no entry connects with the rest and whose rows add up to "
+          "zero: each has constants of its own that are mapped to zero, and at most %d are kept "
+          "out of a solution; solve the parts one by one, or with null-space=none",
+          who, A->table->kind, (long long)F->both, (int)MOST);
+    if (!kry_op_found_null(A)) goto done;
+    if (F->vectors) {
+        *vectors = kry_vec_retain(F->vectors);
+    } else {
+        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, vectors));
+        TRY(kry_vec_fill(*vectors, 1 / sqrt((double)A->shape.rows)));
+    }
+done:
+    st = kry_team_leave(device, st);
+    if (st < 0 && vectors) kry_vec_release(vectors);
     return st;
 }

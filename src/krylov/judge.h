@@ -31,7 +31,7 @@ typedef struct kry_judge {
                           the solution whatever ||r|| is; infinite: another problem, or not known */
     double norm_AN, condition; /* least squares: as norm_A and condition in kry_result; else 0 */
     bool
-        regular; /* least squares: A is square and not promised to be singular, so that A x = b is wanted */
+        regular; /* least squares: A is square and not known to be singular, so that A x = b is wanted */
     double last_claim;    /* true residual that the next one is compared with; < 0: none yet */
     double last_gradient; /* the same of `gradient` */
     double least;         /* true residual of the x that was accepted last */

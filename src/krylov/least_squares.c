@@ -314,8 +314,8 @@ static kry_status create(kry_krylov *K, const kry_setup *setup, bool lsmr, void 
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K, S->lsmr = lsmr, S->unit = 1;
     S->conlim = ((const kry_pcg_params *)setup->params)->conlim;
-    K->judge.regular = K->A->shape.rows == K->A->shape.cols &&
-                       !(K->A->shape.traits & KRY_SINGULAR) && !K->A->null_space;
+    K->judge.regular = K->A->shape.rows == K->A->shape.cols && !kry_op_is_singular(K->A) &&
+                       K->A->null_found.parts == 0 && K->A->null_found.empty == 0;
     const struct {
         const char *name;
         kry_kernel **kernel;

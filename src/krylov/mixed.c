@@ -296,6 +296,7 @@ static kry_status update_inner(kry_mixed *M)
     kry_status st = KRY_OK;
     kry_inner *I = &M->inner;
 
+    TRY(kry_null_found_check(M->A));
     TRY(kry_op_make_copy("kry_op_update", M->A, KRY_F32, M->e.factor, M->e.scale, &M->converted));
     TRY(kry_op_update(I->solver, NULL));
     if (I->system != M->converted) TRY(kry_op_update(I->system, NULL)); /* pinned */

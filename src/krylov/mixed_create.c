@@ -47,7 +47,7 @@ done:
 static bool scales_diagonally(const kry_mixed *M)
 {
     const kry_options *o = &M->options;
-    bool singular = M->A->null_space || (M->A->shape.traits & KRY_SINGULAR);
+    const bool singular = kry_op_is_singular(M->A) || M->A->null_found.parts > 0;
 
     return !kry_options_deflate(o) && !singular && kry_op_is_assembled(M->A);
 }

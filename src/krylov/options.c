@@ -156,14 +156,9 @@ static kry_status make_relaxation(const kry_op *A, const kry_options *o, kry_op 
                                  solver);
 }
 
-/* Methods that take any square A have no other way to see that it is singular. */
 bool kry_options_find_null(const kry_options *o)
 {
-    const bool any =
-        kry_options_choose(o) ||
-        (!kry_options_relax(o) && kry_method_number(o->method)->takes == KRY_TAKES_ANY);
-
-    return any && o->null_space == KRY_NULL_SPACE_PROJECT;
+    return o->null_space != KRY_NULL_SPACE_NONE && !kry_options_relax(o);
 }
 
 kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **solver)
@@ -176,7 +171,6 @@ kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **so
     CHECK(!relax || !o->width, KRY_ERR_PARSE, "kry_solver_create: a relaxation has no number");
     CHECK(!stray && (relax || o->omega == 0), KRY_ERR_PARSE, "kry_solver_create: %s no %s",
           relax ? "a relaxation takes" : "conjugate gradients take", stray ? stray : "omega");
-    if (kry_options_find_null(o)) TRY(kry_system_find_null("kry_solver_create", A));
     if (kry_options_choose(o)) return kry_auto_create(A, o, solver);
     TRY(relax ? make_relaxation(A, o, solver) : make_krylov(A, o, solver));
 done:
@@ -195,6 +189,10 @@ static bool may_scale(const kry_options *o)
 
 kry_status kry_options_make(const kry_op *A, const kry_options *o, kry_op **solver)
 {
+    if (kry_options_find_null(o)) {
+        kry_status st = kry_system_find_null("kry_solver_create", A);
+        if (st < 0) return st;
+    }
     if (may_scale(o)) return kry_scaled_create(A, o, solver);
     if (o->reorder != KRY_REORDER_NONE) return kry_reordered_create(A, o, solver);
     return o->precision == KRY_PRECISION_MIXED ? kry_options_mixed(A, o, solver)

@@ -86,7 +86,7 @@ bool kry_options_deflate(const kry_options *o);
 /* The parameters of the latter; `room` outlives them. */
 kry_status kry_options_deflation(const kry_options *o, char *room, size_t size,
                                  kry_deflation_params *params);
-/* Does the solver look at A's entries for what they map to zero? */
+/* Whether the solver looks at A's entries for what they map to zero; relaxations do not. */
 bool kry_options_find_null(const kry_options *o);
 /* What is solved with: A, or A with its first unknown pinned. */
 kry_status kry_options_system(const kry_op *A, const kry_options *o, kry_op **system);

@@ -167,7 +167,9 @@ static kry_status step(run *R, int64_t done)
 
     if (kry_pcg_takes_drift(S)) {
         kry_sum *t = S->drift;
-        s.drift = t, s.next_drift = S->next_drift, s.unknowns = K->system.null.unknowns;
+        s.drift = t, s.next_drift = S->next_drift;
+        /* What the sums are divided by: nothing is left of them where A, updated since, is regular. */
+        s.unknowns = K->system.null.A ? K->system.null.unknowns : INT64_MAX;
         S->drift = S->next_drift, S->next_drift = t;
     }
     if (S->repeats)

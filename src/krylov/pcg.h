@@ -40,11 +40,8 @@ static inline const kry_vec *kry_pcg_diagonal(const kry_op *M)
     return M && M->table->as_diagonal ? M->table->as_diagonal(M->self) : NULL;
 }
 
-/* The null space is that of constants: a step takes it out of r by itself, one step late. */
-static inline bool kry_pcg_takes_drift(const kry_pcg *S)
-{
-    return S->K->system.null.A && !S->K->system.null.vectors;
-}
+/* The null space was that of constants when S was made: a step takes it out of r by itself, one step late. */
+static inline bool kry_pcg_takes_drift(const kry_pcg *S) { return S->drift; }
 
 /* The kernel of a step. That for an x that is not aligned is compiled when one comes, for few do. */
 kry_status kry_pcg_step_kernel(const kry_pcg *S, bool aligned, kry_kernel **kernel);

@@ -78,7 +78,7 @@ static kry_status allocate(kry_pcg *S, kry_device *dev, kry_type type, int64_t n
     TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->pq));
     TRY(kry_sum_create_columns(dev, 2, k, stopped, &S->rho));
     if (S->flexible == KRY_POLAK_RIBIERE) TRY(kry_sum_create(dev, 1, &S->zq));
-    if (kry_pcg_takes_drift(S)) {
+    if (S->K->system.null.A && !S->K->system.null.vectors) {
         TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->drift));
         TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->next_drift));
     }

@@ -558,7 +558,7 @@ static const char *obstacle(const kry_op *A, const kry_options *o, bool by_place
     if (o->method == KRY_METHOD_LSQR || o->method == KRY_METHOD_LSMR)
         return "is not for least squares, where scaled rows are another problem: take "
                "precond=columns";
-    if (A->null_space || A->shape.traits & KRY_SINGULAR || o->null_space == KRY_NULL_SPACE_PIN)
+    if (kry_op_is_singular(A) || A->null_found.parts > 0 || o->null_space == KRY_NULL_SPACE_PIN)
         return "is for regular matrices: scaled, this one would have another null space";
     if (by_place)
         return "does not go with deflation, but recycle: scaling would change its vectors";

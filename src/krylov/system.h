@@ -26,8 +26,8 @@ typedef struct kry_system {
 /* projects: the method knows about null spaces. */
 /* find_null.c: look at A's entries, unless its null space is known or they were looked at: systems of A that are created
  * from then on know which constants on parts, and which empty rows, it maps to zero from both sides, of up to 64. No work
- * for an A that promises to be positive, has no entries, or is of a team. Waits.
- * Cost  A's entries on the host, once */
+ * for an A that promises to be positive, has no entries, or is a part of another on a team. Collective. Waits.
+ * Cost  A's entries on the host, once; on ranks the rows of each on its own */
 kry_status kry_system_find_null(const char *who, const kry_op *A);
 kry_status kry_system_create(const kry_op *A, bool projects, kry_system *s);
 void kry_system_release(kry_system *s);

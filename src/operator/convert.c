@@ -45,6 +45,20 @@ done:
     return st;
 }
 
+/* What was found in A's numbers holds for those of the copy. */
+static kry_status take_found(const kry_op *A, kry_op *copy)
+{
+    const kry_null_found *from = &A->null_found;
+    kry_null_found *to = &copy->null_found;
+    kry_vec *vectors = to->vectors;
+
+    *to = *from, to->vectors = vectors;
+    to->seen = from->seen == A->updates + 1 ? copy->updates + 1 : 0;
+    if (to->seen && from->vectors) return take_vectors(from->vectors, NULL, copy, &to->vectors);
+    kry_vec_release(&to->vectors);
+    return KRY_OK;
+}
+
 kry_status kry_op_make_copy(const char *who, const kry_op *A, kry_type type, double factor,
                             const double *scale, kry_op **copy)
 {
@@ -55,13 +69,14 @@ kry_status kry_op_make_copy(const char *who, const kry_op *A, kry_type type, dou
           "%s: '%s' has no copy in another precision; stored matrices and grid operators have", who,
           A->table->kind);
     TRY(kry_type_check(who, kry_device_for_copies(A->dev), type));
-    CHECK(!scale || !(A->null_space || (A->shape.traits & KRY_SINGULAR)), KRY_ERR_UNSUPPORTED,
+    CHECK(!scale || !kry_op_is_singular(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is singular, and scaled by a diagonal it would have another null space", who,
           A->table->kind);
     made = !*copy;
     TRY(A->table->convert(A->self, type, factor, scale, copy));
     TRY(take_vectors(A->null_space, NULL, *copy, &(*copy)->null_space));
     TRY(take_vectors(A->near_null_space, scale, *copy, &(*copy)->near_null_space));
+    TRY(take_found(A, *copy));
 done:
     if (st < 0 && made) kry_op_release(copy);
     return st;

@@ -252,16 +252,12 @@ kry_status kry_null_space_create(const kry_op *A, kry_null_space *N)
 {
     kry_status st = KRY_OK;
 
-    const kry_null_found *F = &A->null_found;
-    const bool told = A->null_space || A->shape.traits & KRY_SINGULAR,
-               found = F->seen == A->updates + 1 && (F->constants || F->vectors);
-
-    *N = (kry_null_space){ .found = !told };
-    if (!told && !found) return KRY_OK;
+    *N = (kry_null_space){ .found = !A->null_space && !(A->shape.traits & KRY_SINGULAR) };
+    if (!kry_op_is_singular(A)) return KRY_OK;
     TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
     if (N->unknowns == 0) return KRY_OK;
     N->checked = -1;
-    kry_vec *vectors = told ? A->null_space : F->vectors;
+    kry_vec *vectors = kry_op_null_vectors(A);
     N->vectors = vectors ? kry_vec_retain(vectors) : NULL;
     TRY(prepare(A, N));
     N->A = A;
@@ -271,18 +267,39 @@ done:
     return st;
 }
 
+kry_status kry_null_found_check(const kry_op *A)
+{
+    kry_null_found *F = &((kry_op *)A)->null_found; /* no part of the operator's value */
+    kry_status st;
+
+    if (!(F->constants || F->vectors) || F->seen == A->updates + 1) return KRY_OK;
+    st = check_mapped_to_zero(A, F->vectors);
+    if (st == KRY_OK) F->seen = A->updates + 1;
+    return st == KRY_ERR_ARGUMENT ? KRY_OK : st;
+}
+
 kry_status kry_null_space_check(kry_null_space *N)
 {
     kry_status st = KRY_OK;
     const kry_op *A = N->A;
 
-    if (!kry_null_space_may_be_false(N) || N->checked == A->updates) return KRY_OK;
-    st = N->certified ? KRY_ERR_ARGUMENT : check_mapped_to_zero(A, N->vectors);
-    if (st == KRY_ERR_ARGUMENT && N->found) {
+    if (N->certified && N->checked != A->updates) { /* what was added is of the old numbers */
         kry_null_space_release(N);
+        TRY(kry_null_found_check(A));
+        return kry_null_space_create(A, N);
+    }
+    if (N->found && A && !N->certified) {
+        TRY(kry_null_found_check(A));
+        kry_vec *vectors = kry_op_null_vectors(A);
+        /* Constants and vectors have kernels of their own, here and in methods. */
+        if (!kry_op_found_null(A) || !vectors != !N->vectors) kry_null_space_release(N);
+        if (!vectors || !N->vectors || vectors == N->vectors) return KRY_OK;
+        kry_vec_release(&N->vectors);
+        N->vectors = kry_vec_retain(vectors);
         return KRY_OK;
     }
-    TRY(st);
+    if (!kry_null_space_may_be_false(N) || N->checked == A->updates) return KRY_OK;
+    TRY(check_mapped_to_zero(A, N->vectors));
     N->checked = A->updates;
 done:
     return st;

@@ -27,6 +27,8 @@ static inline bool kry_null_space_may_be_false(const kry_null_space *N)
 {
     return N->A && (N->vectors || !N->A->fused->sums_to_zero);
 }
+/* See whether A, updated since, still maps to zero what was found in it (kry_op_found_null). No work unless A was updated. Waits. */
+kry_status kry_null_found_check(const kry_op *A);
 /* Refuse an A that no longer maps the vectors to zero; if they were found, forget them. No work unless A was updated. Waits. */
 kry_status kry_null_space_check(kry_null_space *N);
 void kry_null_space_release(kry_null_space *N);

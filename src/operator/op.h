@@ -43,10 +43,12 @@ typedef struct kry_finding {
 
 /* What was found, without a promise, that a matrix maps to zero from both sides: x and b have no part there. */
 typedef struct kry_null_found {
-    int64_t seen;   /* `updates` of the numbers that were looked at, and one; 0: nobody has asked */
-    int64_t parts;  /* unconnected parts whose rows add up to zero, from both sides or not; */
-    int64_t empty;  /* rows without entries, likewise */
-    bool constants; /* constant vectors, and no others */
+    /* `updates` of the numbers that were looked at, or that map the vectors to zero as well, and one; 0: nobody has asked */
+    int64_t seen;
+    /* unconnected parts whose rows add up to zero, and rows without entries, from both sides or not */
+    int64_t parts, empty;
+    int64_t both;     /* of the parts: whose columns add up to zero, too */
+    bool constants;   /* constant vectors, and no others */
     kry_vec *vectors; /* orthonormal; owned; NULL: constants, or nothing */
 } kry_null_found;
 
@@ -162,10 +164,27 @@ kry_status kry_op_check_operands(const char *who, const kry_op *op, const kry_ve
 kry_status kry_op_check_square(const char *who, const kry_op *op);
 /* Refuse bits that are no traits, and a rectangular operator that is said to be symmetric. */
 kry_status kry_op_check_traits(const char *who, int64_t rows, int64_t cols, unsigned traits);
-/* Constants, and nothing else, are mapped to zero. */
+/* Something was found in the numbers that op has now; it counts where nothing is promised. */
+static inline bool kry_op_found_null(const kry_op *op)
+{
+    const kry_null_found *F = &op->null_found;
+    return F->seen == op->updates + 1 && (F->constants || F->vectors);
+}
+/* Constants, and nothing else, are mapped to zero: as promised, or as found. */
 static inline bool kry_op_loses_constants(const kry_op *op)
 {
-    return (op->shape.traits & KRY_SINGULAR) && !op->null_space;
+    return !op->null_space &&
+           (op->shape.traits & KRY_SINGULAR || (kry_op_found_null(op) && op->null_found.constants));
+}
+/* The orthonormal vectors that op maps to zero where these are not constants; else NULL. Borrowed. */
+static inline kry_vec *kry_op_null_vectors(const kry_op *op)
+{
+    if (op->null_space || op->shape.traits & KRY_SINGULAR) return op->null_space;
+    return kry_op_found_null(op) ? op->null_found.vectors : NULL;
+}
+static inline bool kry_op_is_singular(const kry_op *op)
+{
+    return kry_op_loses_constants(op) || kry_op_null_vectors(op);
 }
 /* y := alpha op x + beta y by run(self, x, y), which does y := op x; if alpha is not 1 or beta not 0, by
  * way of a vector that is made for it. */

@@ -153,12 +153,12 @@ int64_t kry_pin_row(const kry_op *op)
 static kry_status check_null_space(const kry_op *A, int64_t row)
 {
     kry_status st = KRY_OK;
-    const kry_vec *N = A->null_space;
+    const kry_vec *N = kry_op_null_vectors(A);
     double share = 1;
 
-    CHECK(N || (A->shape.traits & KRY_SINGULAR), KRY_ERR_ARGUMENT,
-          "kry_pin_create: '%s' is not known to be singular (KRY_SINGULAR, kry_op_set_null_space): "
-          "there is nothing to pin",
+    CHECK(kry_op_is_singular(A), KRY_ERR_ARGUMENT,
+          "kry_pin_create: '%s' is not known to be singular: nobody has said so, or seen its rows "
+          "add up to zero, so that there is nothing to pin",
           A->table->kind);
     if (!N) return KRY_OK;
     CHECK(N->k == 1, KRY_ERR_UNSUPPORTED,

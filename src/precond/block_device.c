@@ -218,7 +218,7 @@ static bool suits(const kry_block_factor *f)
     const kry_device_info *info = &A->dev->info;
 
     return !info->cpu_kernels && info->fp64 && info->opencl && kry_matrix_of(A) &&
-           !kry_matrix_is_wrapped(kry_matrix_of(A)) && !(A->shape.traits & KRY_SINGULAR) &&
+           !kry_matrix_is_wrapped(kry_matrix_of(A)) && !kry_op_is_singular(A) &&
            f->rows >= A->shape.rows && A->shape.rows > 0 && f->storage == KRY_STORE_GIVEN;
 }
 

@@ -73,7 +73,7 @@ static bool pivot_stands(const kry_block_factor *f, double a, double *pivot)
     const kry_op_shape *shape = &f->A->shape;
     double least = 100 * (shape->type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON) * fabs(a);
 
-    if ((shape->traits & KRY_SINGULAR) && fabs(*pivot) <= least) *pivot = a;
+    if (kry_op_is_singular(f->A) && fabs(*pivot) <= least) *pivot = a;
     return isfinite(*pivot) && (f->symmetric ? *pivot > least : fabs(*pivot) > least);
 }
 

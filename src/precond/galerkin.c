@@ -341,7 +341,7 @@ done:
 static kry_status lift_null_space(const kry_op *A, kry_subspace *Z, kry_sparse *E)
 {
     kry_status st = KRY_OK;
-    const kry_vec *null = A->null_space;
+    const kry_vec *null = kry_op_null_vectors(A);
     kry_vec *ones = NULL;
     double trace = 0;
     int64_t unknowns;

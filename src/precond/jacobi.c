@@ -105,6 +105,27 @@ done:
     return st;
 }
 
+/* d_i := 1 for each unknown i that A is known to map to zero by itself, an empty row's: any number does, for residuals are kept
+ * clear of it. */
+static kry_status fill_empty_rows(const kry_op *A, kry_vec *d)
+{
+    kry_status st = KRY_OK;
+    const kry_vec *null = kry_op_null_vectors(A);
+    double *number = NULL, *v = NULL;
+
+    if (!null) return KRY_OK;
+    TRY(kry_alloc((size_t)d->n, sizeof *number, &number));
+    TRY(kry_alloc((size_t)(d->n * null->k), sizeof *v, &v));
+    TRY(kry_vec_read_doubles(d, number));
+    TRY(kry_vec_read_doubles(null, v));
+    for (int64_t e = 0; e < d->n * null->k; e++)
+        if (fabs(v[e]) == 1 && number[e % d->n] == 0) number[e % d->n] = 1;
+    TRY(kry_vec_write_doubles(d, number));
+done:
+    free(v), free(number);
+    return st;
+}
+
 /* d := the diagonal matrix */
 static kry_status read_diagonal(const jacobi *M, kry_vec *d)
 {
@@ -113,7 +134,11 @@ static kry_status read_diagonal(const jacobi *M, kry_vec *d)
     double *numbers = NULL;
 
     if (M->columns) return measure_columns(M->A, d);
-    if (!M->entry) return kry_op_diagonal(M->A, d);
+    if (!M->entry) {
+        TRY(kry_op_diagonal(M->A, d));
+        TRY(fill_empty_rows(M->A, d));
+        goto done;
+    }
     TRY(read_rows(M->A, &rows));
     TRY(kry_alloc((size_t)d->n, sizeof *numbers, &numbers));
     for (int64_t i = 0; i < d->n; i++) numbers[i] = M->entry(&rows, i);

@@ -163,7 +163,7 @@ static kry_status estimate(const char *who, const kry_op *A, const kry_op *given
 
     TRY(lanczos_create(A, given, &l));
     TRY(kry_vec_fill_random(0, l.r));
-    if (A->shape.traits & KRY_SINGULAR) { /* begin with what A x = r has a solution for */
+    if (kry_op_is_singular(A)) { /* begin with what A x = r has a solution for */
         TRY(kry_vec_copy(l.r, l.z));
         TRY(kry_op_apply(A, 1, l.z, 0, l.r));
     }

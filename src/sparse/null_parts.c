@@ -5,16 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What the entries of a row, or of a column, come to. */
-typedef struct total {
-    double sum, size; /* of entries, of their absolute values */
-    int64_t count;
-} total;
+void kry_row_total_add(kry_row_total *t, double value)
+{
+    t->sum += value, t->size += fabs(value), t->count += value != 0;
+}
 
-static void add(total *t, double value) { t->sum += value, t->size += fabs(value), t->count++; }
-
-/* But for rounding: of the entries, by up to `rounding` times their size, and of the additions here. */
-static bool is_zero(const total *t, double rounding)
+bool kry_row_total_is_zero(const kry_row_total *t, double rounding)
 {
     return fabs(t->sum) <= (rounding + (double)t->count * DBL_EPSILON) * t->size;
 }
@@ -27,7 +23,7 @@ static int32_t stands_for(int32_t *above, int32_t i)
     return i;
 }
 
-static void add_up(const kry_sparse *A, total *row, total *column, int32_t *above)
+static void add_up(const kry_sparse *A, kry_row_total *row, kry_row_total *column, int32_t *above)
 {
     const double *val = A->val;
 
@@ -35,17 +31,18 @@ static void add_up(const kry_sparse *A, total *row, total *column, int32_t *abov
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
             if (val[e] == 0) continue;
-            add(&row[i], val[e]), add(&column[A->col[e]], val[e]);
+            kry_row_total_add(&row[i], val[e]), kry_row_total_add(&column[A->col[e]], val[e]);
             const int32_t a = stands_for(above, (int32_t)i), b = stands_for(above, A->col[e]);
             above[a > b ? a : b] = a < b ? a : b;
         }
 }
 
 /* N->of of all rows but empty ones, and N->parts. */
-static void number(int64_t n, double rounding, const total *row, int32_t *above, kry_null_parts *N)
+static void number(int64_t n, double rounding, const kry_row_total *row, int32_t *above,
+                   kry_null_parts *N)
 {
     for (int64_t i = 0; i < n; i++)
-        if (row[i].size == 0 || !is_zero(&row[i], rounding))
+        if (row[i].size == 0 || !kry_row_total_is_zero(&row[i], rounding))
             N->of[stands_for(above, (int32_t)i)] = -1;
     for (int64_t i = 0; i < n; i++) {
         const int32_t first = stands_for(above, (int32_t)i);
@@ -57,7 +54,7 @@ kry_status kry_sparse_null_parts(const kry_sparse *A, double rounding, kry_null_
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)A->rows;
-    total *row = NULL, *column = NULL;
+    kry_row_total *row = NULL, *column = NULL;
     int32_t *above = NULL;
 
     *N = (kry_null_parts){ 0 };
@@ -72,7 +69,7 @@ kry_status kry_sparse_null_parts(const kry_sparse *A, double rounding, kry_null_
     TRY(kry_alloc((size_t)(N->parts + N->empty), sizeof *N->one_sided, &N->one_sided));
     for (int64_t i = 0; i < A->rows; i++)
         if (N->of[i] >= 0 && column[i].size > 0 &&
-            (N->of[i] >= N->parts || !is_zero(&column[i], rounding)))
+            (N->of[i] >= N->parts || !kry_row_total_is_zero(&column[i], rounding)))
             N->one_sided[N->of[i]] = true;
 done:
     free(above), free(column), free(row);

@@ -1,10 +1,9 @@
 /*
  * examine.c - what the entries of a file say of its matrix, before kry solve goes to work: whether it is
- * singular, negative, or of a kind that the method is not for.
+ * negative, or of a kind that the method is not for.
  */
 #include "examine.h"
 #include "ranks.h"
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +12,12 @@
 
 /* What the entries of a row come to. */
 typedef struct row_total {
-    double sum, size, diagonal; /* of entries, of their absolute values; a_ii */
-    int64_t count;
+    double size, diagonal; /* of the absolute values of entries; a_ii */
 } row_total;
 
 static void add_entry(row_total *row, int64_t i, int64_t j, double value)
 {
-    row[i].sum += value;
     row[i].size += fabs(value);
-    row[i].count++;
     if (i == j) row[i].diagonal += value;
 }
 
@@ -42,20 +38,6 @@ static kry_status add_up(const source *s, row_total **row)
         add_entry(*row, i, j, mtx->val[e]);
         if (mtx->symmetry != KRY_MTX_GENERAL && i != j)
             add_entry(*row, j, i, mtx->symmetry == KRY_MTX_SKEW ? -mtx->val[e] : mtx->val[e]);
-    }
-done:
-    return st;
-}
-
-/* The rows that add up to zero, as far as rounding lets them. */
-static kry_status find_kinds(const row_total *row, int64_t n, row_kind **kind)
-{
-    kry_status st = KRY_OK;
-
-    TRY(allocate((size_t)n, sizeof **kind, kind));
-    for (int64_t i = 0; i < n; i++) {
-        const bool zero = fabs(row[i].sum) <= DBL_EPSILON * (double)row[i].count * row[i].size;
-        (*kind)[i] = row[i].size == 0 ? ROW_EMPTY : zero ? ROW_SUMS_TO_ZERO : ROW_OTHER;
     }
 done:
     return st;
@@ -150,7 +132,6 @@ kry_status source_examine(source *s, const char *method, bool check)
 {
     kry_status st = KRY_OK;
     row_total *row = NULL;
-    row_kind *kind = NULL;
     const bool definite =
                    !strcmp(method, "cg") || !strcmp(method, "pcg") || !strcmp(method, "pipe-cg"),
                chooses = !strcmp(method, "auto") || !strcmp(method, "direct");
@@ -172,11 +153,8 @@ kry_status source_examine(source *s, const char *method, bool check)
     st = check_symmetry(s, &a, symmetric || a.difference <= ROUNDING * a.largest);
     TRY(ranks_agree(st));
     TRY(ranks_agree(add_up(s, &row)));
-    TRY(ranks_agree(find_kinds(row, s->here, &kind)));
-    TRY((s->share ? source_null_share : source_null_parts)(s, kind));
     if (definite || chooses) TRY(ranks_agree(make_positive(s, row, definite)));
 done:
-    free(kind);
     free(row);
     return st;
 }

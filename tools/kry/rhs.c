@@ -32,33 +32,28 @@ done:
     return st;
 }
 
-/* Take the mean out of numbers that belong to a singular A, on each part that is: of b, so that a solution
- * exists; of an exact x, which is known but for constants. */
+/* Take the null space of a singular A out of b, so that a solution exists, or out of an exact x, which is known but
+ * for that. */
 static void centre(const source *s, kry_type type, double *v)
 {
     source_centre(s, v);
-    for (int64_t i = 0; i < s->here && s->parts; i++) v[i] = rounded(type, v[i]);
+    for (int64_t i = 0; i < s->here && s->nulls; i++) v[i] = rounded(type, v[i]);
 }
 
-/* Number i of the exact solution, before its mean is taken out. */
+/* Number i of the exact solution, before the null space is taken out, which A maps to zero. */
 static double exact_at(kry_type type, uint64_t seed, int64_t i)
 {
     return rounded(type, kry_random_unit(seed, STREAM_EXACT, (uint64_t)i));
 }
 
-/* y = A x of this rank's rows, for that x without its means, of which every rank can make every number. */
-static void shared_product(const source *s, kry_type type, uint64_t seed, const double *mean,
-                           double *y)
+/* y = A x of this rank's rows, for that x, of which every rank can make every number. */
+static void shared_product(const source *s, kry_type type, uint64_t seed, double *y)
 {
     const kry_share *A = s->share;
 
-    for (int64_t i = 0; i < A->rows; i++) {
-        const int64_t p = s->parts ? s->part[i] : -1; /* that of all rows it is connected with */
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-            const double x = exact_at(type, seed, A->col[e]);
-            y[i] += rounded(type, A->val[e]) * (p >= 0 ? rounded(type, x - mean[p]) : x);
-        }
-    }
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            y[i] += rounded(type, A->val[e]) * exact_at(type, seed, A->col[e]);
 }
 
 /* The parameters of a box as a grid of its own, Neumann where it is cut off the whole. No problem's grid is periodic. */
@@ -124,14 +119,12 @@ static kry_status manufacture(const source *s, const kry_vec *rows, kry_type typ
 {
     kry_status st = KRY_OK;
     const int64_t n = rows ? kry_vec_rows_here(rows, NULL) : s->cols;
-    double mean[NULL_PARTS_MOST];
     TRY(ranks_agree(allocate((size_t)n, sizeof(double), &r->made_exact)));
     r->exact = r->made_exact;
     for (int64_t i = 0; i < n; i++) r->made_exact[i] = exact_at(type, seed, row_at(rows, i));
-    if (s->share) source_means(s, r->made_exact, mean);
     centre(s, type, r->made_exact);
     if (s->share)
-        shared_product(s, type, seed, mean, r->made_b);
+        shared_product(s, type, seed, r->made_b);
     else if (rows)
         TRY(grid_product(s, rows, type, seed, r->made_b));
     else

@@ -266,18 +266,17 @@ static kry_status examine(solve *s)
     options_choose_method(o, default_precond(s));
     TRY(source_examine(&s->src, options_solver(o, "method"),
                        strcmp(word_or(o, "check", "cheap"), "none") != 0));
-    if (strcmp(word_or(o, "null-space", "project"), "pin")) goto done;
-    CHECK(s->src.parts == 0 || s->src.singular, KRY_ERR_ARGUMENT,
-          "--null-space pin: %s has %d part%s that no entry connects with the rest and whose rows "
-          "add up to zero, and a pin is for a matrix of one part: leave --null-space away",
-          s->src.name, s->src.parts, s->src.parts > 1 ? "s" : "");
-    CHECK(
-        source_traits(&s->src) & KRY_SINGULAR, KRY_ERR_ARGUMENT,
-        "--null-space pin: %s is not known to be singular: not all of its rows add up to zero, so "
-        "that there is nothing to pin",
-        s->src.name);
 done:
     return st;
+}
+
+/* Whether the solver looks for the null space of a file's matrix (null-space in solver.h). */
+static bool finds_null_space(const solve *s)
+{
+    const char *method = options_solver(&s->o, "method");
+    const bool relaxes = !strcmp(method, "jacobi") || !strcmp(method, "sor");
+
+    return !s->src.problem && !relaxes && strcmp(word_or(&s->o, "null-space", "project"), "none");
 }
 
 static kry_status read_system(solve *s, const form *f)
@@ -322,7 +321,7 @@ static kry_status prepare(solve *s)
     double start = work_clock(s);
     kry_report_enter(s->page, KRY_REPORT_MATRIX);
     TRY(source_operator(&s->src, s->device, r->type, &f, &s->A));
-    TRY(source_null_space(&s->src, s->A));
+    if (finds_null_space(s)) TRY(source_find_null_space(&s->src, s->A));
     TRY(kry_device_finish(s->device));
     r->matrix_seconds = work_clock(s) - start;
     kry_op_describe(s->A, &r->matrix);

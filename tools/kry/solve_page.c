@@ -35,7 +35,7 @@ static void find_facts(const report *r, fact_list *l)
 {
     *l = (fact_list){ .count = 0 };
     add(l, "source", "%s", r->src->name);
-    if (r->src->parts || source_traits(r->src) & KRY_SINGULAR)
+    if (r->src->nulls || source_traits(r->src) & KRY_SINGULAR)
         add(l, "singular", "yes: %s", r->null_space);
     if (r->src->negated) add(l, "sign", "the diagonal is negative: -A x = -b was solved");
     add(l, "right-hand side", "%s", strcmp(r->rhs, "problem") ? r->rhs : "the problem's own");

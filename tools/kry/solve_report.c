@@ -46,7 +46,7 @@ static void json_setting(json *j, const report *r)
     json_whole(j, "n", r->src->rows);
     if (r->src->cols != r->src->rows) json_whole(j, "cols", r->src->cols);
     json_whole(j, "nnz", r->matrix.nnz);
-    json_bool(j, "singular", r->src->parts || source_traits(r->src) & KRY_SINGULAR);
+    json_bool(j, "singular", r->src->nulls || source_traits(r->src) & KRY_SINGULAR);
     json_bool(j, "negated", r->src->negated);
     json_text(j, "method", r->method);
     json_text(j, "precond", r->precond);
@@ -264,6 +264,20 @@ static void text_ranks(const report *r)
         share_waited(r, s->waited[1]));
 }
 
+static void text_null_space(const source *s)
+{
+    const int64_t parts = s->nulls - s->empty;
+
+    if (s->nulls) printf("           singular: ");
+    if (s->constant) printf("all rows add up to zero");
+    if (parts && !s->constant)
+        printf("the rows of %" PRId64 " part%s that no entry connects add up to zero", parts,
+               parts > 1 ? "s" : "");
+    if (s->empty)
+        printf("%s%" PRId64 " empty row%s", parts ? ", " : "", s->empty, s->empty > 1 ? "s" : "");
+    if (s->nulls) printf("\n");
+}
+
 void report_text(const report *r)
 {
     char n[32], cols[32], nnz[32], t[5][32], rhs[512];
@@ -272,10 +286,7 @@ void report_text(const report *r)
            kry_text_whole(r->src->rows, n, sizeof n), square ? "" : " by ",
            square ? "" : kry_text_whole(r->src->cols, cols, sizeof cols),
            kry_text_whole(r->matrix.nnz, nnz, sizeof nnz), r->precision);
-    if (r->src->singular) printf("           singular: all rows add up to zero\n");
-    if (r->src->parts && !r->src->singular)
-        printf("           singular: the rows of %d part%s that no entry connects add up to zero\n",
-               r->src->parts, r->src->parts > 1 ? "s" : "");
+    text_null_space(r->src);
     if (r->src->negated)
         printf("           its diagonal is negative: what is solved is -A x = -b\n");
     text_storage(r);
@@ -304,8 +315,8 @@ void report_text(const report *r)
     kry_text_printable(r->rhs, rhs, sizeof rhs);
     printf("rhs        %s", strcmp(rhs, "problem") ? rhs : "the problem's own");
     if (r->seeded) printf(", seed %" PRId64, r->seed);
-    if (r->src->parts && !strcmp(r->rhs, "random"))
-        printf(", its mean%s taken out", r->src->parts > 1 ? "s" : "");
+    if (r->src->nulls && !strcmp(r->rhs, "random"))
+        printf(", its mean%s taken out", r->src->nulls > 1 ? "s" : "");
     printf("\n");
     text_outcome(r);
     text_columns(r);

@@ -116,15 +116,14 @@ void source_release(source *s)
     kry_share_release(&s->share);
     kry_problem_release(&s->problem);
     free(s->coordinates);
-    free(s->part);
+    free(s->null);
 }
 
 unsigned source_traits(const source *s)
 {
     if (s->problem) return s->problem->traits;
-    unsigned singular = s->singular ? KRY_SINGULAR | KRY_SYMMETRIC : 0;
     const kry_mtx_symmetry symmetry = s->share ? s->share->symmetry : s->mtx->symmetry;
-    return singular | (symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0);
+    return symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0;
 }
 
 /* A matrix was refused with `st`: if that is for entries at one place, say on which lines they are. */

@@ -16,13 +16,14 @@ typedef struct source {
     kry_device *device;   /* borrowed: of ranks; set before source_open, or NULL */
     int64_t first, here;  /* the rows on the host: all of them, or those of `share` */
     int64_t rows, cols;
-    int64_t given;       /* entries in the file; for a problem all nonzeros */
-    double seconds;      /* to read or to generate */
-    bool singular;       /* a file: its rows add up to zero, and it is one part; */
-    bool negated;        /* -A is in place of A (examine.h); */
-    int64_t *part;       /* of each row here its singular part, -1: none; NULL: not looked for */
-    int parts;           /* that are singular, and that no entry connects with others */
-    int axes;            /* of coordinates of a file; */
+    int64_t given;  /* entries in the file; for a problem all nonzeros */
+    double seconds; /* to read or to generate */
+    bool negated;   /* a file: -A is in place of A (examine.h); */
+    double *null;   /* orthonormal columns of `here` numbers that A maps to zero (null_space.c), */
+    int64_t nulls;  /* so many of them: */
+    int64_t empty;  /* of empty rows; the others are constants on parts, */
+    bool constant;  /* or on all rows; */
+    int axes;       /* of coordinates of a file; */
     double *coordinates; /* axes of them for each node; NULL: none was given */
 } source;
 

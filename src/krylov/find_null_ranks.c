@@ -1,0 +1,169 @@
+/* find_null_ranks.c - what a matrix maps to zero by the look of its rows, of which each rank has some. */
+#include "krylov/find_null.h"
+#include "krylov/judge.h"
+#include "matrix/matrix_parts.h"
+#include "operator/op_parts.h"
+#include "team/team.h"
+#include <float.h>
+#include <kry/io.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SHARED = 1 << 20 }; /* numbers that all ranks have of all parts and empty rows */
+
+typedef struct look {
+    const kry_op *A;
+    kry_sparse rows;                   /* of this rank, with the columns of the whole */
+    kry_share share;                   /* the same in double; borrowed but for its columns */
+    kry_share *turned;                 /* the columns that have the numbers of these rows */
+    int64_t *part;                     /* of each row here; -1: none */
+    int64_t parts, empty, first_empty; /* of the whole; the first empty one that is here */
+    double unreadable;                 /* > 0: on some rank */
+    kry_null_parts *N;
+} look;
+
+static kry_layout *layout_of(const kry_op *A, int rank)
+{
+    return &A->dev->team->part[rank]->layout;
+}
+
+static kry_status read_task(void *user, int rank)
+{
+    look *L = user;
+    const kry_split *s = kry_op_split(L->A);
+    kry_status st = KRY_OK;
+
+    L->share = (kry_share){ .n = s->n, .first = rank < s->members ? s->first[rank] : s->n };
+    if (rank < s->members) st = kry_matrix_read_part(L->A, rank, &L->rows);
+    L->unreadable = st == KRY_ERR_UNSUPPORTED || kry_split_permutes(s);
+    if (st < 0 && !L->unreadable) return st;
+    return kry_layout_combine(layout_of(L->A, rank), KRY_MAX, &L->unreadable, 1);
+}
+
+/* L->share of L->rows. */
+static kry_status take_rows(look *L)
+{
+    kry_status st = KRY_OK;
+    const int64_t nnz = L->rows.row_ptr ? kry_sparse_nnz(&L->rows) : 0;
+
+    if (!L->rows.row_ptr) TRY(kry_sparse_create(0, L->A->shape.cols, KRY_F64, 0, &L->rows));
+    TRY(kry_sparse_convert(&L->rows, KRY_F64));
+    TRY(kry_alloc((size_t)nnz, sizeof *L->share.col, &L->share.col));
+    for (int64_t e = 0; e < nnz; e++) L->share.col[e] = L->rows.col[e];
+    L->share.rows = L->rows.rows;
+    L->share.row_ptr = L->rows.row_ptr, L->share.val = L->rows.val;
+done:
+    return st;
+}
+
+/* What the entries of row i come to. */
+static kry_row_total total_of(const kry_share *A, int64_t i)
+{
+    kry_row_total t = { 0 };
+
+    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) kry_row_total_add(&t, A->val[e]);
+    return t;
+}
+
+static kry_status number_parts(look *L, double rounding)
+{
+    kry_status st = KRY_OK;
+    bool *left_out = NULL;
+
+    TRY(kry_alloc((size_t)L->share.rows, sizeof *left_out, &left_out));
+    TRY(kry_alloc((size_t)L->share.rows, sizeof *L->part, &L->part));
+    for (int64_t i = 0; i < L->share.rows; i++) {
+        const kry_row_total t = total_of(&L->share, i);
+        left_out[i] = t.size == 0 || !kry_row_total_is_zero(&t, rounding);
+        L->empty += t.size == 0;
+    }
+    TRY(kry_share_components(L->A->dev, &L->share, left_out, L->part, &L->parts));
+    TRY(kry_share_transpose(L->A->dev, &L->share, &L->turned));
+done:
+    free(left_out);
+    return st;
+}
+
+static kry_status number_empty(void *user, int rank)
+{
+    look *L = user;
+    return kry_layout_rows(layout_of(L->A, rank), L->empty, &L->first_empty, &L->empty);
+}
+
+typedef struct numbers {
+    const kry_op *A;
+    kry_combine how;
+    double *number;
+    size_t count;
+} numbers;
+
+static kry_status combine_task(void *user, int rank)
+{
+    const numbers *c = user;
+    return kry_layout_combine(layout_of(c->A, rank), c->how, c->number, c->count);
+}
+
+static kry_status combine(const kry_op *A, kry_combine how, double *number, size_t count)
+{
+    numbers c = { A, how, number, count };
+    return kry_team_run(A->dev->team, NULL, combine_task, &c);
+}
+
+kry_status kry_null_add_ranks(const kry_op *A, double *number, size_t count)
+{
+    return combine(A, KRY_ADD, number, count);
+}
+
+static kry_status write_parts(look *L, double rounding)
+{
+    kry_status st = KRY_OK;
+    kry_null_parts *N = L->N;
+    const size_t all = (size_t)(L->parts + L->empty);
+    int64_t empty = L->parts + L->first_empty;
+    double *one_sided = NULL;
+
+    TRY(kry_alloc((size_t)L->share.rows, sizeof *N->of, &N->of));
+    TRY(kry_alloc(all, sizeof *N->one_sided, &N->one_sided));
+    TRY(kry_alloc(all, sizeof *one_sided, &one_sided));
+    N->parts = L->parts, N->empty = L->empty;
+    for (int64_t i = 0; i < L->share.rows; i++) {
+        const kry_row_total row = total_of(&L->share, i), column = total_of(L->turned, i);
+        const int64_t p = row.size == 0 ? empty++ : L->part[i];
+        N->of[i] = (int32_t)p;
+        if (p >= 0 && column.size > 0 &&
+            (p >= N->parts || !kry_row_total_is_zero(&column, rounding)))
+            one_sided[p] = 1;
+    }
+    TRY(combine(L->A, KRY_MAX, one_sided, all));
+    for (size_t p = 0; p < all; p++) N->one_sided[p] = one_sided[p] > 0;
+done:
+    free(one_sided);
+    return st;
+}
+
+kry_status kry_null_look_on_ranks(const kry_op *A, int64_t *here, kry_null_parts *N)
+{
+    kry_status st = KRY_OK;
+    const double rounding = kry_unit_roundoff(A->shape.type);
+    look L = { .A = A, .N = N };
+
+    *N = (kry_null_parts){ 0 };
+    TRY(kry_team_run(A->dev->team, NULL, read_task, &L));
+    if (L.unreadable > 0) {
+        st = kry_fail(KRY_ERR_UNSUPPORTED, "'%s' has no entries to read", A->table->kind);
+        goto done;
+    }
+    TRY(take_rows(&L));
+    TRY(number_parts(&L, rounding));
+    TRY(kry_team_run(A->dev->team, NULL, number_empty, &L));
+    *here = L.share.rows;
+    if (L.parts + L.empty > MOST_SHARED) L.parts = L.empty = 0, *here = 0;
+    if (*here || L.parts + L.empty) TRY(write_parts(&L, rounding));
+done:
+    kry_share_release(&L.turned);
+    kry_sparse_release(&L.rows);
+    free(L.share.col), free(L.part);
+    if (st < 0) kry_null_parts_release(N);
+    return st;
+}
