@@ -172,6 +172,8 @@ void keep_largest(int used, int *c, ACC *w, TABLE)
 
 // ---- kernels ----
 
+#pragma kry part rows
+
 // Row i of P to entries MOST i ... of entry_col and entry_val; its length, or -1 if it does not fit. unfit: how many
 // rows do not.
 kernel void interpolation_choose(MATRIX, global int *restrict length,
@@ -202,30 +204,6 @@ kernel void interpolation_choose(MATRIX, global int *restrict length,
             many++;
         }
         length[i] = many;
-    }
-}
-
-// New numbers at the places that P has. Rows that do not fit are left as they are.
-kernel void interpolation_renew(MATRIX, global const int *restrict p_ptr,
-                                global const int *restrict p_col, global REAL *restrict p_val,
-                                TABLES)
-{
-    MY_TABLE
-    ROWS(k)
-    {
-        int i = ROW(k), from = p_ptr[i], end = p_ptr[i + 1];
-        ACC d = 0, sum = 0, some = 0, size = 0;
-        if (number[i] != F) {
-            if (from < end) p_val[from] = 1;
-        } else if (weigh(i, MATRIX_HERE, TABLE_HERE, &d, &sum) >= 0) {
-            for (int e = from; e < end; e++) {
-                ACC w = weight[slot_of(p_col[e], TABLE_HERE)];
-                some += w, size += fabs(w);
-            }
-            ACC factor = factor_of(d, sum, some, size);
-            for (int e = from; e < end; e++)
-                p_val[e] = (REAL)(factor * weight[slot_of(p_col[e], TABLE_HERE)]);
-        }
     }
 }
 
@@ -279,3 +257,29 @@ kernel void interpolation_gather(int n, global const int *restrict p_ptr,
 }
 
 #endif
+
+#pragma kry part their numbers again
+
+// New numbers at the places that P has. Rows that do not fit are left as they are.
+kernel void interpolation_renew(MATRIX, global const int *restrict p_ptr,
+                                global const int *restrict p_col, global REAL *restrict p_val,
+                                TABLES)
+{
+    MY_TABLE
+    ROWS(k)
+    {
+        int i = ROW(k), from = p_ptr[i], end = p_ptr[i + 1];
+        ACC d = 0, sum = 0, some = 0, size = 0;
+        if (number[i] != F) {
+            if (from < end) p_val[from] = 1;
+        } else if (weigh(i, MATRIX_HERE, TABLE_HERE, &d, &sum) >= 0) {
+            for (int e = from; e < end; e++) {
+                ACC w = weight[slot_of(p_col[e], TABLE_HERE)];
+                some += w, size += fabs(w);
+            }
+            ACC factor = factor_of(d, sum, some, size);
+            for (int e = from; e < end; e++)
+                p_val[e] = (REAL)(factor * weight[slot_of(p_col[e], TABLE_HERE)]);
+        }
+    }
+}
