@@ -131,11 +131,11 @@ class Solver(LinearOperator):
 
     def _with(self, A, M, method, stop, options):
         """A solver with a preconditioner that is an operator."""
-        every = options.pop('check_every', 0)
+        every, null_space = options.pop('check_every', 0), options.pop('null_space', 'project')
         kept = isinstance(M, Solver) and M.device is self.device and M.dtype == self.dtype  # nothing goes through the host
         with self.device.together(f'pykry.Solver with M, {method}, {stop}, {every}'):
-            if options:
-                raise TypeError(f'with M= there is no {", ".join(sorted(options))}')
+            if options or null_space not in ('project', 'none'):
+                raise TypeError(f'with M= there is no {", ".join(sorted(options) or [f"null_space={null_space!r}"])}')
             if method == 'auto' and self.device.ranks:
                 raise TypeError('with M= on ranks a method has to be named: none of them sees whether A is symmetric')
             if method == 'auto':
@@ -153,6 +153,12 @@ class Solver(LinearOperator):
             'flexible': lib.KRY_POLAK_RIBIERE if isinstance(M, Solver) and method == 'cg' else lib.KRY_RIGID,
             'stop': {'rtol': stop.get('rtol', 0), 'atol': stop.get('atol', 0), 'max_iter': stop.get('maxit', 0),
                      'check_every': every}})
+        if null_space == 'project':
+            vectors = ffi.new('kry_vec **')
+            status = lib.kry_op_find_null_space(self._A.handle, vectors)  # which A keeps for its solvers
+            lib.kry_vec_release(vectors)
+            if status != lib.KRY_ERR_UNSUPPORTED:  # more of them than are kept
+                self._checked(status)
         box = ffi.new('kry_op **')
         self._checked(lib.kry_krylov_create(self._A.handle, method.encode(), params, box))
         return own(box, lib.kry_op_release)

@@ -235,12 +235,13 @@ def _krylov(method, A, b, x0, rtol, atol, maxiter, M, callback, every=1, residua
             told = it.iteration
             callback(it.residual / norm if residuals else solver.iterate() * dtype.type(unit))
 
-    extra = {} if callback is None else {'callback': tell}
+    extra = {'null_space': 'none'}  # x is SciPy's, with its part in a null space
+    if callback is not None:
+        extra['callback'] = tell
     if callback is not None and not (residuals and (_is_function(A) or _is_function(M))):
         extra['check_every'] = every  # functions are followed at each iteration, and x is not wanted
     if M is None and method not in ('cg', 'minres'):
-        # What has an empty row may have a solution all the same; and x is SciPy's, with its part in a null space.
-        extra['check'] = extra['null_space'] = 'none'
+        extra['check'] = 'none'  # what has an empty row may have a solution all the same
     solver = Solver(A, method=method, precond='auto' if M is not None else 'none', M=M, rtol=max(rtol, np.finfo(dtype).eps),
                     atol=atol / unit, maxiter=limit, dtype=dtype, **extra)
     try:
