@@ -341,6 +341,15 @@ printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '7 7 11' '1 1 1'
     '3 3 1' '4 4 2' '5 4 -2' '5 5 2' '6 6 2' '7 6 -1' '7 7 2' >"$dir/parts.mtx"
 expect 0 'rows of 2 parts that no entry connects' solve "$dir/parts.mtx" --precond none --format csr
 expect 1 'no x solves' solve "$dir/parts.mtx" --precond none --format csr --rhs ones
+# A chain with a wind, of which row 1 has more on its diagonal, and two empty rows; the same without those rows, whose rows add up to zero.
+matrix windy.mtx "$head" '5 5 7' '1 1 3' '1 2 -1' '2 1 -2' '2 2 3' '2 3 -1' '3 2 -2' '3 3 2'
+matrix blown.mtx "$head" '3 3 7' '1 1 1' '1 2 -1' '2 1 -2' '2 2 3' '2 3 -1' '3 2 -2' '3 3 2'
+for method in auto gmres bicgstab lsqr; do
+    expect 0 'singular: 2 empty rows' solve "$dir/windy.mtx" --method $method
+    expect 0 'result     converged' solve "$dir/blown.mtx" --method $method --rhs manufactured
+done
+expect 1 'no x solves' solve "$dir/windy.mtx" --method gmres --rhs ones
+expect 2 'nothing but zeros' solve "$dir/windy.mtx" --method gmres --null-space none
 { # 65 pairs
     printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '130 130 195'
     for i in $(seq 1 2 129); do

@@ -23,6 +23,33 @@ static int32_t stands_for(int32_t *above, int32_t i)
     return i;
 }
 
+/* Whether entries connect every row that is not empty with one that does not add up to zero, as in most matrices. A few sweeps
+ * up and down the rows tell, or leave it open: false. *empty: how many rows are. */
+static bool all_regular(const kry_sparse *A, double rounding, bool *regular, int64_t *empty)
+{
+    enum { SWEEPS = 4 };
+    const double *val = A->val;
+    int64_t left = 0;
+
+    *empty = 0;
+    for (int64_t i = 0; i < A->rows; i++) {
+        kry_row_total t = { 0 };
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) kry_row_total_add(&t, val[e]);
+        *empty += t.size == 0;
+        regular[i] = t.size > 0 && !kry_row_total_is_zero(&t, rounding);
+        left += t.size > 0 && !regular[i];
+    }
+    for (int sweep = 0; sweep < SWEEPS && left > 0 && left + *empty < A->rows; sweep++)
+        for (int64_t k = 0; k < A->rows && left > 0; k++) {
+            const int64_t i = sweep % 2 ? A->rows - 1 - k : k, end = A->row_ptr[i + 1];
+            bool touches = regular[i];
+            for (int64_t e = A->row_ptr[i]; e < end && !touches; e++)
+                touches = val[e] != 0 && regular[A->col[e]];
+            if (touches && !regular[i]) regular[i] = true, left--;
+        }
+    return left == 0;
+}
+
 static void add_up(const kry_sparse *A, kry_row_total *row, kry_row_total *column, int32_t *above)
 {
     const double *val = A->val;
@@ -56,8 +83,17 @@ kry_status kry_sparse_null_parts(const kry_sparse *A, double rounding, kry_null_
     const size_t n = (size_t)A->rows;
     kry_row_total *row = NULL, *column = NULL;
     int32_t *above = NULL;
+    bool *regular = NULL;
+    int64_t empty;
 
     *N = (kry_null_parts){ 0 };
+    TRY(kry_alloc(n, sizeof *regular, &regular));
+    if (all_regular(A, rounding, regular, &empty) && empty == 0) {
+        TRY(kry_alloc(n, sizeof *N->of, &N->of));
+        TRY(kry_alloc(0, sizeof *N->one_sided, &N->one_sided));
+        for (int64_t i = 0; i < A->rows; i++) N->of[i] = -1;
+        goto done;
+    }
     TRY(kry_alloc(n, sizeof *row, &row));
     TRY(kry_alloc(n, sizeof *column, &column));
     TRY(kry_alloc(n, sizeof *above, &above));
@@ -72,7 +108,7 @@ kry_status kry_sparse_null_parts(const kry_sparse *A, double rounding, kry_null_
             (N->of[i] >= N->parts || !kry_row_total_is_zero(&column[i], rounding)))
             N->one_sided[N->of[i]] = true;
 done:
-    free(above), free(column), free(row);
+    free(regular), free(above), free(column), free(row);
     if (st < 0) kry_null_parts_release(N);
     return st;
 }
