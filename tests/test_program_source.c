@@ -260,7 +260,8 @@ static void comments__change_nothing(void **state)
         NULL,
         "// #include \"formats/csr.cl\", sweep.clh, RESIDENT_PARAMS, the loop of sell.cl, "
         "resident_matrix.clh, read_image",
-        "// ==== part: all ==== #pragma kry part kernel void csr_apply( kernel void KERNEL(apply)(",
+        "// ==== part: all ==== #pragma kry part kernel void csr_apply( kernel void KRY_JOIN(a, "
+        "FORMAT)(",
     };
     for (size_t t = 0; t < COUNT(traps); t++) {
         for (const kry_kernel_file *f = kry_kernel_files; f->name; f++) {
@@ -293,7 +294,7 @@ static const char *const text = "#line 1 \"a.clh\"\n"
                                 "#pragma kry end\n"
                                 "kernel void k_four(\n"
                                 "#pragma kry part third\n"
-                                "kernel void KERNEL(five)(\n"
+                                "kernel void KRY_JOIN(five_, FORMAT)(\n"
                                 "#line 1 \"b.clh\"\n"
                                 "kernel void k_six(\n"
                                 "last"; /* no end of a line */
@@ -304,11 +305,11 @@ static void part__of_kernels(void **state)
     assert_int_equal(kry_program_part(text, "k_two"), 1);
     assert_int_equal(kry_program_part(text, "k_three"), 2);
     assert_int_equal(kry_program_part(text, "k_four"), 0);
-    assert_int_equal(kry_program_part(text, "sell_five"), 3);
-    assert_int_equal(kry_program_part(text, "csr_five"), KRY_ALL_PARTS); /* this is no csr.cl */
+    assert_int_equal(kry_program_part(text, "five_sell"), 3);
+    assert_int_equal(kry_program_part(text, "five_csr"), KRY_ALL_PARTS);
     assert_int_equal(kry_program_part(text, "k_six"), 0); /* a part ends with its file */
     assert_int_equal(kry_program_part(text, "k_tw"), KRY_ALL_PARTS);
-    assert_int_equal(kry_program_part(text, "five"), KRY_ALL_PARTS);
+    assert_int_equal(kry_program_part(text, "five_"), KRY_ALL_PARTS);
 }
 
 static void part__keeps_the_lines(void **state)
@@ -322,7 +323,7 @@ static void part__keeps_the_lines(void **state)
     snprintf(none, sizeof none, "%s\n%s", begin, end);
     snprintf(all, sizeof all, "%s",
              "#line 1 \"a.clh\"\n#define FORMAT sell\none\n\nkernel void k_two(\n\n"
-             "kernel void k_three(\n\nkernel void k_four(\n\nkernel void KERNEL(five)(\n"
+             "kernel void k_three(\n\nkernel void k_four(\n\nkernel void KRY_JOIN(five_, FORMAT)(\n"
              "#line 1 \"b.clh\"\nkernel void k_six(\nlast");
     char *part = NULL;
     OK(kry_program_take_part(text, 2, &part));

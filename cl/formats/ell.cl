@@ -27,23 +27,6 @@ typedef struct ell {
 
 #if PACK == 1
 
-// The sum of a row and of its next four entries, all of whose x are on their way before one is waited for. With several
-// vectors padding, which is rare, is passed over: that costs less than to choose between vectors.
-INLINED SUM ell_four(const factor *x, const int *j, const VAL *v, SUM own, SUM sum)
-{
-    SUM there[4];
-#ifdef AT_ONCE
-    if (j[0] < 0 || j[1] < 0 || j[2] < 0 || j[3] < 0) {
-        UNROLLED for (int u = 0; u < 4; u++)
-            if (j[u] >= 0) sum += (SUM)v[u] * (factor_at(x, j[u]) - own);
-        return sum;
-    }
-#endif
-    UNROLLED for (int u = 0; u < 4; u++) there[u] = factor_at(x, max(j[u], 0)) - own;
-    UNROLLED for (int u = 0; u < 4; u++) sum += j[u] < 0 ? (SUM)0 : (SUM)v[u] * there[u];
-    return sum;
-}
-
 // sum[0] := row times x.
 INLINED void ell_sums(const ell *A, const factor *x, int row, SUM *sum)
 {
@@ -61,7 +44,7 @@ INLINED void ell_sums(const ell *A, const factor *x, int row, SUM *sum)
         int j[4];
         VAL v[4];
         UNROLLED for (int u = 0; u < 4; u++) j[u] = A->col[at + u * height], v[u] = A->val[at + u * height];
-        sum[0] = ell_four(x, j, v, own, sum[0]);
+        sum[0] = add_four(x, j, v, own, sum[0]);
     }
     for (; k < A->width; k++, at += height) {
         const int j = A->col[at];

@@ -1,220 +1,315 @@
 // sell.cl - slices of C rows, each as wide as its longest row, stored column by column.
-// Host: src/matrix/sell.c.
+// Host: src/matrix/sell.c, placed_sell.c, slices.c.
 //
-// Entry k of row `lane` of slice s lies at slice_ptr[s] + k * C + lane, so C neighbouring
-// work-items (or the lanes of a vector) read neighbouring numbers. PERM: rows were sorted by
-// length within windows, and position i holds row perm[i]. COLUMN is the type of the stored
-// columns: int, or ushort and uchar relative to base[k / C], the least of the C columns that
-// are stored side by side. ALONG, on GPUs: row i begins with column head[i] (slices.cl), and a
-// column is stored as its distance from the one before it in the row. NONE as a column
-// marks padding, which touches neither x nor the sum.
+// C is a power of two, 1 << shift. Entry k of position i, which is in slice s = i / C, lies at
+//   slice_ptr[s] + k * C + i % C
+// so C neighbouring work-items, or the lanes of a vector, read neighbouring numbers. Position i holds row i or, if rows
+// were sorted by length within windows, row perm[i]. Columns are stored as COLUMN:
+//   int             as they are
+//   ushort, uchar   as distances from base[place / C], the least of the C columns that stand side by side
+//   ALONG           as distances from the column before them in the row, which begins at base[i] (slices.cl)
+// Padding has a column with all bits set and touches neither x nor the sum.
 //   GPU   a row to a work-item, four entries in flight; PAIRS: two rows, which are neighbours
-//   CPU   VW rows to a slice (C = VW), each with a sum of its own: plain loads of columns beat
-//         vectors, whose lanes would have to be taken apart for the gather. block[b] is the first
-//         slice of the b-th group's share; below full[s] there is no padding to be looked for
+//   CPU   C = VW rows to a slice, each with a sum of its own: plain loads of columns beat vectors, whose lanes would have
+//         to be taken apart for the gather. Group b takes positions share[b] ... share[b + 1] - 1, which are of equal work;
+//         below full[s] there is no padding to be looked for
 //
-// After M. Kreutzer, G. Hager, G. Wellein, H. Fehske, A. R. Bishop, A unified sparse matrix data
-// format for efficient general sparse matrix-vector multiplication on modern processors with
-// wide SIMD units, SIAM J. Sci. Comput. 36 (2014).
+// After M. Kreutzer, G. Hager, G. Wellein, H. Fehske, A. R. Bishop, A unified sparse matrix data format for efficient
+// general sparse matrix-vector multiplication on modern processors with wide SIMD units, SIAM J. Sci. Comput. 36 (2014).
 
-#pragma once
 #include "common/kry.clh"
+#include "common/direction.clh"
+#include "formats/stored.clh"
 
-#define FORMAT sell
-
-#define SHAPE    global const int *restrict slice_ptr,
-#define BEGIN(s) slice_ptr[s]
-#define END(s)   slice_ptr[(s) + 1]
-#define STEP     C
-
-#ifdef PERM
-#define ORDER  global const int *restrict perm,
-#define ROW(i) perm[i]
-#else
-#define ORDER
-#define ROW(i) (i)
+#ifndef COLUMN
+#define COLUMN int
 #endif
+enum { NONE = (int)(COLUMN)-1 }; // the column of padding
 
+typedef struct sell {
+    int rows, shift, flux; // flux: whether rows are sums of a(i,j) (x_j - x_i)
+    global const int *full, *slice_ptr, *perm; // perm NULL: rows are in order
+    global const COLUMN *col;
+    global const int *base; // NULL where it is not read
+    global const VAL *val;
+    global const REAL *surplus; // multiplies x_i beside the entries of row i; NULL: nothing
+} sell;
+
+#define SELL                                                                                            \
+    int rows, int shift, int flux, global const int *restrict share, global const int *restrict full,   \
+        global const int *restrict slice_ptr, global const int *restrict perm,                          \
+        global const COLUMN *restrict col, global const int *restrict base, global const VAL *restrict val, \
+        global const REAL *restrict surplus
+#define SELL_PASS { rows, shift, flux, full, slice_ptr, perm, col, base, val, surplus }
+
+INLINED int sell_row(const sell *A, int position) { return A->perm ? A->perm[position] : position; }
+
+#if PACK == 1
+
+// The column of the entry at place k, -1 for padding. ALONG: *last is the column before it in the row, and becomes its own.
+INLINED int sell_column(const sell *A, int k, int *last)
+{
+    const int stored = A->col[k];
 #ifdef ALONG
-#define COLUMNS   global const COLUMN *restrict col, global const int *restrict head,
-#elif defined(BASE)
-#define COLUMNS   global const COLUMN *restrict col, global const int *restrict base,
-#define OFFSET_OF(k) base[(k) / C]
+    *last += stored == NONE ? 0 : stored;
+    return stored == NONE ? -1 : *last;
 #else
-#define COLUMNS   global const COLUMN *restrict col,
-#define OFFSET_OF(k) 0
+    const int least = sizeof(COLUMN) == sizeof(int) ? 0 : A->base[k >> A->shift];
+    return stored == NONE ? -1 : least + stored;
+#endif
+}
+
+// sum[0] := the row at a position times x.
+INLINED void sell_sums(const sell *A, const factor *x, int position, SUM *sum)
+{
+    const int row = sell_row(A, position), slice = position >> A->shift, height = 1 << A->shift;
+    const int end = A->slice_ptr[slice + 1];
+    const SUM own = A->flux ? factor_at(x, row) : (SUM)0;
+    int k = A->slice_ptr[slice] + (position & (height - 1));
+#ifdef ALONG
+    int last = A->base[position];
+#else
+    int last = 0;
 #endif
 
-#ifdef KRY_CPU
-
-#define MATRIX                                                                       \
-    int work, int rows, global const int *restrict block, global const int *restrict full, \
-        SHAPE ORDER COLUMNS global const VAL *restrict val
-#define MATRIX_LOCALS
-
-#define LANES(X, Y) X(0, Y) X(1, Y) X(2, Y) X(3, Y) X(4, Y) X(5, Y) X(6, Y) X(7, Y)
-#ifdef FLUX
-#define START(l, GET) \
-    SUM sum##l = 0, own##l = first + l < rows ? (SUM)GET(ROW(first + l)) : (SUM)0;
-#define TERM(l, GET) sum##l += (SUM)val[k + l] * ((SUM)GET(least + (int)col[k + l]) - own##l);
-#else
-#define START(l, GET) SUM sum##l = 0;
-#define TERM(l, GET)  sum##l += (SUM)val[k + l] * (SUM)GET(least + (int)col[k + l]);
-#endif
-#define TRY_TERM(l, GET) \
-    if (col[k + l] != NONE) TERM(l, GET)
-#define WRITE(l, DO)              \
-    {                             \
-        int row = ROW(first + l); \
-        DO(row, sum##l)           \
-    }
-#define TRY_WRITE(l, DO) \
-    if (first + l < rows) WRITE(l, DO)
-
-#define MATRIX_ROWS(GET, DO)                                        \
-    for (int b = get_group_id(0); b < work; b += get_num_groups(0)) \
-        for (int s = block[b]; s < block[b + 1]; s++) {             \
-            int first = s * C, k = BEGIN(s), end = full[s];         \
-            LANES(START, GET)                                       \
-            for (; k < end; k += STEP) {                            \
-                int least = OFFSET_OF(k);                           \
-                LANES(TERM, GET)                                    \
-            }                                                       \
-            for (end = END(s); k < end; k += STEP) {                \
-                int least = OFFSET_OF(k);                           \
-                LANES(TRY_TERM, GET)                                \
-            }                                                       \
-            if (first + C <= rows) {                                \
-                LANES(WRITE, DO)                                    \
-            } else {                                                \
-                LANES(TRY_WRITE, DO)                                \
-            }                                                       \
+    sum[0] = 0;
+    for (; k + 3 * height < end; k += 4 * height) {
+        int j[4];
+        VAL v[4];
+        UNROLLED for (int u = 0; u < 4; u++)
+        {
+            j[u] = sell_column(A, k + u * height, &last);
+            v[u] = A->val[k + u * height];
         }
-
-#else
-
-#define MATRIX int work, SHAPE ORDER COLUMNS global const VAL *restrict val
-#define MATRIX_LOCALS
-
-#ifdef ALONG
-#define BEGIN_COLUMNS(i) int column = head[i];
-#define COLUMN_OF(c, k)  (column += (c) == NONE ? 0 : (c))
-#else
-#define BEGIN_COLUMNS(i)
-#define COLUMN_OF(c, k)  ((c) == NONE ? 0 : OFFSET_OF(k) + (c))
-#endif
-#define LOAD(u, GET)                 \
-    int c##u = col[k + u * STEP];    \
-    SUM v##u = val[k + u * STEP];    \
-    int j##u = COLUMN_OF(c##u, k + u * STEP);
-#ifdef AT_ONCE // padding is passed over, which costs less than to choose between vectors
-#define FETCH(u, GET)    SUM x##u = FROM_OWN((SUM)GET(j##u));
-#define TERM(u, GET)     sum += v##u * x##u;
-#define TRY_TERM(u, GET) if (c##u != NONE) sum += v##u * FROM_OWN((SUM)GET(j##u));
-#else
-#define FETCH(u, GET) v##u *= FROM_OWN((SUM)GET(j##u));
-#define TERM(u, GET)  sum += c##u == NONE ? 0 : v##u;
-#endif
-#define BATCH           4
-#define EACH_OF(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
-#ifdef AT_ONCE // without padding in a batch, which is rare, all its x are on their way before one is waited for
-#define ADD_BATCH(GET)                                           \
-    if (c0 != NONE && c1 != NONE && c2 != NONE && c3 != NONE) {  \
-        EACH_OF(FETCH, GET)                                      \
-        EACH_OF(TERM, GET)                                       \
-    } else {                                                     \
-        EACH_OF(TRY_TERM, GET)                                   \
+        sum[0] = add_four(x, j, v, own, sum[0]);
     }
-#define ADD_ONE(GET) TRY_TERM(0, GET)
-#else
-#define ADD_BATCH(GET)  \
-    EACH_OF(FETCH, GET) \
-    EACH_OF(TERM, GET)
-#define ADD_ONE(GET) \
-    FETCH(0, GET)    \
-    TERM(0, GET)
-#endif
-
-#if defined(PAIRS) && !defined(AT_ONCE)
-
-// Rows i and i + 1 of a slice, a and b, side by side in vectors of two. All x of a batch are on their way before one is
-// waited for, and so are those of the rest of a row, behind whose end nothing is read.
-#define PAIR(T)      KRY_JOIN(T, 2)
-#define TO_SUMS(v)   KRY_JOIN(convert_, PAIR(SUM))(v)
-#define AT2(T, p, k) (*(global const PAIR(T) *)((p) + (k)))
-#ifdef FLUX
-#define OWN_PAIR(GET) const PAIR(SUM) own = (PAIR(SUM))((SUM)GET(row_a), (SUM)GET(row_b));
-#else
-#define OWN_PAIR(GET)
-#endif
-#define TAKE_PAIR(u, k, there)                                                          \
-    const PAIR(COLUMN) stored##u = AT2(COLUMN, col, k);                                 \
-    PAIR(SUM) v##u = TO_SUMS(AT2(VAL, val, k));                                         \
-    const int least##u = OFFSET_OF(k);                                                  \
-    const int ca##u = there ? (int)stored##u.x : NONE, cb##u = there ? (int)stored##u.y : NONE; \
-    const int ja##u = ca##u == NONE ? 0 : least##u + ca##u;                             \
-    const int jb##u = cb##u == NONE ? 0 : least##u + cb##u;
-#define LOAD_PAIR(u, GET)  TAKE_PAIR(u, k + u * STEP, 1)
-#define LOAD_REST(u, GET)                                                               \
-    const int there##u = k + u * STEP < end, at##u = there##u ? k + u * STEP : k;       \
-    TAKE_PAIR(u, at##u, there##u)
-#define FETCH_PAIR(u, GET) v##u *= FROM_OWN(((PAIR(SUM))((SUM)GET(ja##u), (SUM)GET(jb##u))));
-#define ADD_PAIR(u, GET)   sums.x += ca##u == NONE ? 0 : v##u.x, sums.y += cb##u == NONE ? 0 : v##u.y;
-#define REST_OF(X, GET)    X(0, GET) X(1, GET) X(2, GET)
-
-#define MATRIX_ROWS(GET, DO)                                                     \
-    for (int i = 2 * FIRST_ROW_HERE; i < work; i += 2 * ROWS_OF_ALL) {           \
-        int k = BEGIN(i / C) + i % C;                                            \
-        const int end = END(i / C), two = i + 1 < work;                          \
-        const int row_a = ROW(i), row_b = ROW(i + two);                          \
-        PAIR(SUM) sums = 0;                                                      \
-        OWN_PAIR(GET)                                                            \
-        for (; k + (BATCH - 1) * STEP < end; k += BATCH * STEP) {                \
-            EACH_OF(LOAD_PAIR, GET)                                              \
-            EACH_OF(FETCH_PAIR, GET)                                             \
-            EACH_OF(ADD_PAIR, GET)                                               \
-        }                                                                        \
-        if (k < end) {                                                           \
-            REST_OF(LOAD_REST, GET)                                              \
-            REST_OF(FETCH_PAIR, GET)                                             \
-            REST_OF(ADD_PAIR, GET)                                               \
-        }                                                                        \
-        DO(row_a, sums.x)                                                        \
-        if (two) { DO(row_b, sums.y) }                                           \
+    for (; k < end; k += height) {
+        const int j = sell_column(A, k, &last);
+        if (j >= 0) sum[0] += (SUM)A->val[k] * (factor_at(x, j) - own);
     }
+    if (A->surplus) sum[0] += (SUM)A->surplus[row] * factor_at(x, row);
+}
+
+#elif !defined(KRY_CPU) // PAIRS
+
+// Add to the sums of two rows side by side their `count` <= 4 next entries, from place k on; unless `whole` those before `end`
+// alone. All x are on their way before one is waited for.
+INLINED void sell_add_pairs(const sell *A, const factor *x, int k, int count, int whole, int end, const SUM *own, SUM *sum)
+{
+    const int height = 1 << A->shift;
+    int j[8];
+    SUM v[8];
+
+    UNROLLED for (int u = 0; u < count; u++)
+    {
+        const int there = whole || k + u * height < end, at = there ? k + u * height : k;
+        const KRY_JOIN(COLUMN, 2) stored = *(global const KRY_JOIN(COLUMN, 2) *)(A->col + at);
+        const KRY_JOIN(VAL, 2) number = *(global const KRY_JOIN(VAL, 2) *)(A->val + at);
+        const int least = sizeof(COLUMN) == sizeof(int) ? 0 : A->base[at >> A->shift];
+        j[2 * u] = there && (int)stored.x != NONE ? least + (int)stored.x : -1, v[2 * u] = number.x;
+        j[2 * u + 1] = there && (int)stored.y != NONE ? least + (int)stored.y : -1, v[2 * u + 1] = number.y;
+    }
+    UNROLLED for (int u = 0; u < 2 * count; u++) v[u] *= factor_at(x, max(j[u], 0)) - own[u % 2];
+    UNROLLED for (int u = 0; u < 2 * count; u++) sum[u % 2] += j[u] < 0 ? (SUM)0 : v[u];
+}
+
+// sum[0], sum[1] := the rows at a position, which is even, and behind it times x.
+INLINED void sell_sums(const sell *A, const factor *x, int position, SUM *sum)
+{
+    const int slice = position >> A->shift, height = 1 << A->shift, end = A->slice_ptr[slice + 1];
+    const int row[2] = { sell_row(A, position), sell_row(A, min(position + 1, A->rows - 1)) };
+    const SUM own[2] = { A->flux ? factor_at(x, row[0]) : (SUM)0, A->flux ? factor_at(x, row[1]) : (SUM)0 };
+    int k = A->slice_ptr[slice] + (position & (height - 1));
+
+    sum[0] = sum[1] = 0;
+    for (; k + 3 * height < end; k += 4 * height) sell_add_pairs(A, x, k, 4, 1, end, own, sum);
+    if (k < end) sell_add_pairs(A, x, k, 3, 0, end, own, sum);
+    for (int l = 0; l < 2 && A->surplus; l++) sum[l] += (SUM)A->surplus[row[l]] * factor_at(x, row[l]);
+}
 
 #else
 
-#define MATRIX_ROWS(GET, DO)                                                     \
-    for (int i = FIRST_ROW_HERE; i < work; i += ROWS_OF_ALL) {                  \
-        int k = BEGIN(i / C) + i % C, end = END(i / C), row = ROW(i);            \
-        SUM sum = 0;                                                             \
-        BEGIN_COLUMNS(i)                                                         \
-        OWN(row, GET)                                                            \
-        for (; k + (BATCH - 1) * STEP < end; k += BATCH * STEP) {                \
-            EACH_OF(LOAD, GET)                                                   \
-            ADD_BATCH(GET)                                                       \
-        }                                                                        \
-        for (; k < end; k += STEP) {                                             \
-            LOAD(0, GET)                                                         \
-            ADD_ONE(GET)                                                         \
-        }                                                                        \
-        DO(row, sum)                                                             \
+// sum[l] := the row at position first + l times x, of those that there are.
+INLINED void sell_sums(const sell *A, const factor *x, int first, SUM *sum)
+{
+    const int slice = first / PACK, full = A->full[slice], end = A->slice_ptr[slice + 1];
+    int k = A->slice_ptr[slice];
+    SUM own[PACK];
+
+    for (int l = 0; l < PACK; l++) {
+        own[l] = A->flux && first + l < A->rows ? factor_at(x, sell_row(A, first + l)) : (SUM)0;
+        sum[l] = 0;
     }
-
-#endif
-
-#ifdef HELD
-// Keep the entries of position i, HELD at most.
-#define HOLD_ROW(i, row, there)                                                  \
-    int e = BEGIN((i) / C) + (i) % C;                                            \
-    const int end = there ? END((i) / C) : 0;                                    \
-    BEGIN_COLUMNS(i)                                                             \
-    UNROLLED for (int u = 0; u < HELD; u++, e += STEP) {                         \
-        const int c = e < end ? col[e] : NONE;                                   \
-        HOLD(c != NONE, COLUMN_OF(c, e), e)                                      \
+    for (; k < full; k += PACK) {
+        const int least = sizeof(COLUMN) == sizeof(int) ? 0 : A->base[k / PACK];
+        for (int l = 0; l < PACK; l++)
+            sum[l] += (SUM)A->val[k + l] * (factor_at(x, least + (int)A->col[k + l]) - own[l]);
     }
-#endif
+    for (; k < end; k += PACK) {
+        const int least = sizeof(COLUMN) == sizeof(int) ? 0 : A->base[k / PACK];
+        for (int l = 0; l < PACK; l++)
+            if ((int)A->col[k + l] != NONE)
+                sum[l] += (SUM)A->val[k + l] * (factor_at(x, least + (int)A->col[k + l]) - own[l]);
+    }
+    for (int l = 0; l < PACK && A->surplus && first + l < A->rows; l++) {
+        const int row = sell_row(A, first + l);
+        sum[l] += (SUM)A->surplus[row] * factor_at(x, row);
+    }
+}
+
 #endif
 
-#include "formats/product.clh"
+#ifndef AT_ONCE
+
+#pragma kry part products
+
+// y := alpha A x + beta y; with beta == 0, y is not read.
+kernel void sell_apply(SELL, ACC alpha, global const REAL *restrict x, long x0, ACC beta, global REAL *restrict y, long y0)
+{
+    const sell A = SELL_PASS;
+    const factor v = { x + x0 };
+    y += y0;
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
+        SUM sum[PACK];
+        sell_sums(&A, &v, first, sum);
+        for (int l = 0; l < PACK && first + l < rows; l++) {
+            const int row = sell_row(&A, first + l);
+            y[row] = row_scaled(alpha, sum[l], beta, y + row);
+        }
+    }
+}
+
+#pragma kry part residuals, products with sums
+
+// r := b - A x; r may be b.
+kernel void sell_residual(SELL, global const REAL *b, long b0, global const REAL *restrict x, long x0, global REAL *r,
+                         long r0)
+{
+    const sell A = SELL_PASS;
+    const factor v = { x + x0 };
+    b += b0, r += r0;
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
+        SUM sum[PACK];
+        sell_sums(&A, &v, first, sum);
+        for (int l = 0; l < PACK && first + l < rows; l++) {
+            const int row = sell_row(&A, first + l);
+            r[row] = (REAL)((SUM)b[row] - sum[l]);
+        }
+    }
+}
+
+// y := A x, part[part0 + group] := x.y
+kernel void sell_apply_dot(SELL, global const REAL *restrict x, long x0, global REAL *restrict y, long y0,
+                          global TOTAL *restrict part, int part0)
+{
+    local TOTAL lane[WG];
+    const sell A = SELL_PASS;
+    const factor v = { x + x0 };
+    TOTAL dot = NO_TOTAL;
+    y += y0;
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
+        SUM sum[PACK];
+        sell_sums(&A, &v, first, sum);
+        for (int l = 0; l < PACK && first + l < rows; l++) {
+            const int row = sell_row(&A, first + l);
+            y[row] = (REAL)sum[l];
+            ADD_PRODUCT(dot, v.x[row], sum[l]);
+        }
+    }
+    dot = group_sum(dot, lane);
+    if (get_local_id(0) == 0) part[part0 + get_group_id(0)] = dot;
+}
+
+#pragma kry part relaxation
+
+// y := x + c d .* (b - A x), a step of relaxation.
+kernel void sell_relax(SELL, ACC c, global const REAL *restrict d, long d0, global const REAL *restrict b, long b0,
+                      global const REAL *restrict x, long x0, global REAL *restrict y, long y0)
+{
+    const sell A = SELL_PASS;
+    const factor v = { x + x0 };
+    d += d0, b += b0, y += y0;
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
+        SUM sum[PACK];
+        sell_sums(&A, &v, first, sum);
+        for (int l = 0; l < PACK && first + l < rows; l++) {
+            const int row = sell_row(&A, first + l);
+            y[row] = v.x[row] + (REAL)c * d[row] * (REAL)((SUM)b[row] - sum[l]);
+        }
+    }
+}
+
+#pragma kry part directions
+
+// p := z + beta old, q := A p, part[part0 + group] := p.q in one pass: the neighbours' p is formed again from z and
+// old, so that p needs no pass of its own. Once the solve has stopped nothing is written to p and q.
+kernel void sell_apply_direction(SELL, DIRECTION_PARAMS, global const REAL *restrict z, global const REAL *restrict old,
+                                global REAL *restrict p, global REAL *restrict q, global TOTAL *restrict part,
+                                int part0)
+{
+    local TOTAL2 lane[WG];
+    const sell A = SELL_PASS;
+    TOTAL dot = NO_TOTAL;
+    ACC beta;
+    const int go_on = begin_direction(DIRECTION_PASS, lane, &beta) == GO_ON;
+    const factor v = { z, old, (REAL)beta, 1 };
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end && go_on; first += pack_step()) {
+        SUM sum[PACK];
+        sell_sums(&A, &v, first, sum);
+        for (int l = 0; l < PACK && first + l < rows; l++) {
+            const int row = sell_row(&A, first + l);
+            const REAL p_row = z[row] + v.beta * old[row];
+            p[row] = p_row, q[row] = (REAL)sum[l];
+            ADD_PRODUCT(dot, p_row, sum[l]);
+        }
+    }
+    dot = group_sum(dot, (local TOTAL *)lane);
+    if (get_local_id(0) == 0 && go_on) part[part0 + get_group_id(0)] = dot;
+}
+
+#pragma kry end
+
+#else
+
+#pragma kry part products
+
+// y := alpha A x + beta y for `vectors` <= AT_ONCE of them; with beta == 0, y is not read. The matrix is read once.
+kernel void sell_apply_block(SELL, int vectors, ACC alpha, global const REAL *restrict x, long x0, long x_pitch, ACC beta,
+                            global REAL *restrict y, long y0, long y_pitch)
+{
+    const sell A = SELL_PASS;
+    factor v;
+    factor_begin(x + x0, x_pitch, vectors, &v);
+    y += y0;
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
+        SUM sum;
+        sell_sums(&A, &v, first, &sum);
+        row_scaled_block(alpha, sum, beta, y + sell_row(&A, first), y_pitch, vectors);
+    }
+}
+
+#pragma kry part relaxation
+
+// y := b - A x, where y may be b, or with `relaxes` y := x + c d .* (b - A x), of the same vectors. A that is not square
+// has rows without a number of x.
+kernel void sell_relax_block(SELL, int vectors, int relaxes, ACC c, global const REAL *d, long d0, global const REAL *b,
+                            long b0, long b_pitch, global const REAL *restrict x, long x0, long x_pitch,
+                            global REAL *y, long y0, long y_pitch)
+{
+    const sell A = SELL_PASS;
+    factor v;
+    factor_begin(x + x0, x_pitch, vectors, &v);
+    d += d0, b += b0, y += y0;
+    for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
+        const int row = sell_row(&A, first);
+        const REAL scale = relaxes ? (REAL)c * d[row] : 1;
+        SUM sum;
+        sell_sums(&A, &v, first, &sum);
+        row_relaxed_block(sum, relaxes, scale, relaxes ? factor_at(&v, row) : sum, b + row, b_pitch, y + row, y_pitch,
+                          vectors);
+    }
+}
+
+#pragma kry end
+
+#endif

@@ -401,25 +401,17 @@ static const char *behind_attribute(const char *at)
     return at + strspn(at, " \t\n");
 }
 
-/* Copy the name of the kernel whose definition begins in the line; false: none does. Two macros make names of FORMAT:
- * KERNEL(x) of product.clh, and KRY_JOIN(x, FORMAT) of resident_matrix.clh. */
+/* Copy the name of the kernel whose definition begins in the line; false: none does. One name is made of FORMAT:
+ * KRY_JOIN(x, FORMAT) of resident_matrix.clh. */
 static bool kernel_of(const walk *w, char name[NAME_ROOM])
 {
     const char *at = w->code ? behind(w->line, "kernel") : NULL, *format = w->format;
 
     if (!at || !(at = behind(behind_attribute(at), "void"))) return false;
     at += strspn(at, " \t\n");
-    const char *second = behind(behind(at, "KERNEL"), "("),
-               *first = behind(behind(at, "KRY_JOIN"), "("),
-               *x = second  ? second
-                    : first ? first
-                            : at;
-    const int length = (int)word_length(x), rest = format ? (int)word_length(format) : 0;
-    if (second && format)
-        snprintf(name, NAME_ROOM, "%.*s_%.*s", rest, format, length, x);
-    else
-        snprintf(name, NAME_ROOM, "%.*s%.*s", length, x, first && format ? rest : 0,
-                 format ? format : "");
+    const char *joined = behind(behind(at, "KRY_JOIN"), "("), *x = joined ? joined : at;
+    const int rest = joined && format ? (int)word_length(format) : 0;
+    snprintf(name, NAME_ROOM, "%.*s%.*s", (int)word_length(x), x, rest, rest ? format : "");
     return true;
 }
 

@@ -1,6 +1,6 @@
 /*
  * at_once.c - products of a stored matrix with several vectors, which read it once for up to 16 of
- * them, on CPUs for up to eight. Kernels: cl/formats/product.clh with AT_ONCE, made of each format's cl/<stem>.cl.
+ * them, on CPUs for up to eight. Kernels: <stem>_apply_block and <stem>_relax_block of each format.
  */
 #include "matrix/matrix.h"
 #include "operator/op.h"

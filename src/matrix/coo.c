@@ -94,7 +94,7 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, in
     TRY(tail_row_ptr(host, skip, &row_ptr));
     TRY(kry_runs_create(A->dev, row_ptr, host->rows, KRY_UNROLL, &r));
     kry_stage *s = kry_matrix_stage(A, "coo", "");
-    s->plain = s->by_vector = true;
+    s->by_vector = true;
     kry_stage_int(s, r.count);
     kry_stage_int(s, kry_matrix_in_flux_form(A));
     TRY(runs_array(A, s, &r, row_ptr));
@@ -122,7 +122,7 @@ kry_status kry_coo_build(kry_matrix *A, const kry_given *given)
 
     TRY(kry_matrix_check_slots(A, nnz, 8 * nnz)); /* which are those of the sorted entries */
     kry_stage *s = kry_matrix_stage(A, "zero", "");
-    s->plain = s->no_values = s->by_vector = true;
+    s->no_values = s->by_vector = true;
     kry_stage_int(s, host->rows);
     kry_stage_rows(A, s, host->rows, 1);
     if (kry_sparse_nnz(host)) TRY(kry_coo_stage(A, host, 0, 0));

@@ -73,10 +73,10 @@ static int unroll_of(const kry_matrix *A, int64_t nnz)
 /* wide: offsets of 64 bits; split: some rows have several runs; unroll: of a work-item of GPUs. */
 static kry_stage *begin_stage(kry_matrix *A, bool wide, bool split, int unroll)
 {
-    kry_stage *s = kry_matrix_stage(
-        A, "csr", "%s%s%s%s", wide ? " -DOFFSET=long" : "", split ? " -DSPLIT" : "",
-        unroll == KRY_UNROLL ? "" : " -DUNROLL=8", kry_matrix_in_flux_form(A) ? " -DFLUX" : "");
-    s->plain = s->by_surplus = true;
+    kry_stage *s =
+        kry_matrix_stage(A, "csr", "%s%s%s", wide ? " -DOFFSET=long" : "", split ? " -DSPLIT" : "",
+                         unroll == KRY_UNROLL ? "" : " -DUNROLL=8");
+    s->by_form = true;
     return s;
 }
 

@@ -131,7 +131,6 @@ kry_status kry_dia_stage(kry_matrix *A, const int32_t *offset, int64_t count)
         snprintf(number, sizeof number, " -DDIAGONALS=%d", (int)count);
     kry_stage *s = kry_matrix_stage(A, "dia", "%s%s", symmetric ? " -DSYMMETRIC" : "", number);
 
-    s->plain = true;
     kry_stage_int(s, A->shape.rows);
     kry_stage_int(s, A->shape.cols);
     kry_stage_int(s, reach_of(&A->shape, offset, count, symmetric));

@@ -18,7 +18,6 @@ kry_stage *kry_ell_begin(kry_matrix *A, int64_t width)
 {
     kry_stage *s = kry_matrix_stage(A, "ell", "");
 
-    s->plain = true;
     kry_stage_int(s, A->shape.rows);
     kry_stage_int(s, height_of(A));
     kry_stage_int(s, width);

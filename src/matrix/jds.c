@@ -103,7 +103,6 @@ static kry_status make_stage(kry_matrix *A, const kry_sparse *host, const jagged
     kry_status st = KRY_OK;
     kry_stage *s = kry_matrix_stage(A, "jds", "");
 
-    s->plain = true;
     kry_stage_int(s, A->shape.rows);
     kry_stage_int(s, j->diagonals);
     kry_stage_int(s, kry_matrix_in_flux_form(A));

@@ -1,5 +1,5 @@
 /* matrix.c - the operator of every stored matrix: products stage by stage, new values, description.
- * Kernels: cl/formats/product.clh, made of each format's cl/<stem>.cl. */
+ * Kernels: cl/formats/<stem>.cl. */
 #include "matrix/given.h"
 #include "matrix/matrix_parts.h"
 #include "operator/direction.h"

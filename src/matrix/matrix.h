@@ -20,7 +20,7 @@ enum {
         4 /* entries that a work-item of a GPU loads at once in coo.cl, and in csr.cl at least */
 };
 
-/* The kernels that product.clh makes of a format's file. CPUs have no direction. */
+/* The kernels of a format's file. CPUs launch the direction of diagonals alone. */
 typedef enum kry_product {
     KRY_APPLY,
     KRY_RESIDUAL,
@@ -30,7 +30,8 @@ typedef enum kry_product {
     KRY_PRODUCTS
 } kry_product;
 
-/* One launch of a product. The first stage writes every row, later ones add (ADDS). */
+/* One launch of a product. The first stage writes every row, later ones add. Its kernels take `value`, the numbers and, in the
+ * first stage, A->surplus (NULL: none). */
 typedef struct kry_stage {
     const char *stem; /* the file is cl/formats/<stem>.cl */
     /* What the format compiles it with, each after a blank; kry_stage_defines adds to it. */
@@ -38,13 +39,11 @@ typedef struct kry_stage {
     /* Slices: bits of a stored column, 8, 16 or 32; and whether rows were sorted, so that perm[] says which they are. */
     int column_bits;
     bool sorted;
-    bool adds;       /* a later stage */
-    bool no_values;  /* its kernels do not take `val` */
-    bool fuses;      /* its apply_direction is faster than two launches */
-    bool by_surplus; /* its kernels are others, with SURPLUS, where rows have a surplus */
-    bool by_vector;  /* it has no kernels for several vectors at once */
-    bool
-        plain; /* its kernels take A->surplus or NULL as an argument, and have no FLUX but what their own defines say */
+    bool adds;      /* a later stage */
+    bool no_values; /* its kernels do not take `val` */
+    bool fuses;     /* its apply_direction is faster than two launches */
+    bool by_form;   /* FLUX and SURPLUS are defines of its kernels; else they are arguments */
+    bool by_vector; /* it has no kernels for several vectors at once */
     /* GPUs: rows that a work-item takes; 0: lanes that share a row read its entries side by side */
     int rows_each;
     int64_t groups;     /* to launch */
@@ -158,8 +157,9 @@ static inline bool kry_matrix_in_flux_form(const kry_matrix *A)
 
 /* Begin the next stage, which is compiled with `defines`, a format of printf. */
 kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines, ...);
-void kry_stage_int(kry_stage *s, int64_t number);                        /* below 2^31 */
-kry_status kry_stage_buffer(kry_matrix *A, kry_stage *s, cl_mem buffer); /* retained */
+void kry_stage_int(kry_stage *s, int64_t number); /* below 2^31 */
+/* The buffer is retained; NULL: kernels look whether there is one, or do not read it. */
+kry_status kry_stage_buffer(kry_matrix *A, kry_stage *s, cl_mem buffer);
 /* Copy an array to the device as the stage's next argument. Waits. */
 kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_t count,
                            size_t size);
@@ -206,8 +206,22 @@ bool kry_sell_is_worth(double slots, double unsorted);
  * these. */
 int kry_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t farthest);
 kry_status kry_sell_choose_bits(const kry_matrix *A, int64_t farthest, int *bits);
-/* The stage and the variant; on GPUs with the arguments before slice_ptr. */
-kry_stage *kry_sell_stage(kry_matrix *A, int height, int sigma, int bits);
+/* The arguments of a stage of sell.cl. FULL is read by CPUs alone, PERM if rows were sorted, BASE where columns are narrow. */
+enum {
+    KRY_SELL_ROWS,
+    KRY_SELL_SHIFT,
+    KRY_SELL_FLUX,
+    KRY_SELL_SHARE,
+    KRY_SELL_FULL,
+    KRY_SELL_SLICE_PTR,
+    KRY_SELL_PERM,
+    KRY_SELL_COL,
+    KRY_SELL_BASE
+};
+/* The stage and the variant, with the arguments before SHARE; on GPUs also those before SLICE_PTR. */
+kry_status kry_sell_stage(kry_matrix *A, int height, int sigma, int bits, kry_stage **stage);
+/* These arguments of a stage that has none. */
+kry_status kry_sell_begin(kry_matrix *A, kry_stage *s, int height);
 /* How far apart the columns side by side are at most if these rows, -1: none, are packed to the left. */
 int64_t kry_sell_farthest(const kry_sparse *host, const int32_t *rows, int height);
 /* COO of what follows the first `skip` entries of each row; slots from `first` on. */

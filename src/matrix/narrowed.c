@@ -49,7 +49,8 @@ static kry_status share_stages(const kry_matrix *A, kry_matrix *N)
         kry_stage *to = &N->stage[N->stages++];
         *to = *from, to->count = 0;
         for (int k = 0; k < from->count; k++) {
-            if (from->is_buffer[k]) TRY(kry_buffer_retain(A->dev, from->value[k].buffer));
+            if (from->is_buffer[k] && from->value[k].buffer)
+                TRY(kry_buffer_retain(A->dev, from->value[k].buffer));
             to->count++;
         }
     }

@@ -134,13 +134,14 @@ done:
 static kry_status add_stage(kry_matrix *A, const slices *s, const columns *c, int bits)
 {
     kry_status st = KRY_OK;
-    kry_stage *stage = kry_sell_stage(A, s->height, s->sigma, bits);
     const double slots = (double)s->slots;
+    kry_stage *stage;
 
+    TRY(kry_sell_stage(A, s->height, s->sigma, bits, &stage));
     TRY(kry_stage_buffer(A, stage, s->ptr));
-    if (s->sorted) TRY(kry_stage_buffer(A, stage, s->perm));
+    TRY(kry_stage_buffer(A, stage, s->perm));
     TRY(kry_stage_buffer(A, stage, c->col));
-    if (bits < 32) TRY(kry_stage_buffer(A, stage, c->base));
+    TRY(kry_stage_buffer(A, stage, bits < 32 ? c->base : NULL));
     A->structure_bytes += 4.0 * (s->count + 1) + (s->sorted ? 4.0 * (double)A->shape.rows : 0) +
                           slots * bits / 8 + (bits < 32 ? 4 * slots / s->height : 0);
 done:
@@ -218,23 +219,23 @@ static layout padded_layout(const kry_stage *s)
 
 static kry_status layout_of(const kry_matrix *A, layout *l)
 {
-    enum { ROWS, SLICE_PTR, NEXT };
     kry_status st = KRY_OK;
     const kry_stage *s = &A->stage[0];
-    int height, at = NEXT;
+    int height;
 
     if (A->params.format == KRY_FORMAT_ELL) {
         *l = padded_layout(s);
         return KRY_OK;
     }
     TRY(kry_sell_height(A->dev, A->shape.type, &A->params, &height));
-    *l = (layout){
-        .rows = s->value[ROWS].number, .height = height, .bits = s->column_bits, .sorted = s->sorted
-    };
-    l->slice_ptr = l->perm = l->base = s->value[SLICE_PTR].buffer;
-    if (l->sorted) l->perm = s->value[at++].buffer;
-    l->col = s->value[at++].buffer;
-    if (l->bits < 32) l->base = s->value[at].buffer;
+    *l = (layout){ .rows = s->value[KRY_SELL_ROWS].number,
+                   .height = height,
+                   .bits = s->column_bits,
+                   .sorted = s->sorted };
+    l->slice_ptr = l->perm = l->base = s->value[KRY_SELL_SLICE_PTR].buffer;
+    l->col = s->value[KRY_SELL_COL].buffer;
+    if (l->sorted) l->perm = s->value[KRY_SELL_PERM].buffer;
+    if (l->bits < 32) l->base = s->value[KRY_SELL_BASE].buffer;
 done:
     return st;
 }

@@ -145,7 +145,11 @@ static kry_status columns_array(kry_matrix *A, kry_stage *s, const int32_t *col,
     kry_status st = KRY_OK;
     void *narrow = NULL;
 
-    if (bits == 32) return kry_stage_array(A, s, col, (size_t)A->slots, sizeof *col);
+    if (bits == 32) {
+        TRY(kry_stage_array(A, s, col, (size_t)A->slots, sizeof *col));
+        TRY(kry_stage_buffer(A, s, NULL));
+        return KRY_OK;
+    }
     TRY(kry_alloc((size_t)A->slots, (size_t)bits / 8, &narrow));
     kry_sell_narrow(col, A->slots, height, base, bits, narrow);
     TRY(kry_stage_array(A, s, narrow, (size_t)A->slots, (size_t)bits / 8));
@@ -187,18 +191,19 @@ static kry_status cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_p
                              int height, const int32_t *col)
 {
     kry_status st = KRY_OK;
-    int64_t pieces = kry_cpu_pieces(A->dev, slice_ptr[slices] + A->shape.rows);
     int32_t *share = NULL, *full = NULL;
 
-    TRY(kry_alloc((size_t)pieces + 1, sizeof *share, &share));
+    kry_stage_pieces(A, s, kry_cpu_pieces(A->dev, slice_ptr[slices] + A->shape.rows));
+    TRY(kry_alloc((size_t)s->groups + 1, sizeof *share, &share));
     TRY(kry_alloc((size_t)slices, sizeof *full, &full));
-    kry_equal_shares(slice_ptr, slices, share, pieces);
+    kry_equal_shares(slice_ptr, slices, share, s->groups);
+    for (int64_t b = 0; b <= s->groups; b++) { /* rows in place of slices */
+        const int64_t first = (int64_t)share[b] * height;
+        share[b] = (int32_t)(first < A->shape.rows ? first : A->shape.rows);
+    }
     kry_sell_find_full(slice_ptr, slices, height, col, full);
-    kry_stage_int(s, pieces);
-    kry_stage_int(s, A->shape.rows);
-    TRY(kry_stage_array(A, s, share, (size_t)pieces + 1, sizeof *share));
+    TRY(kry_stage_array(A, s, share, (size_t)s->groups + 1, sizeof *share));
     TRY(kry_stage_array(A, s, full, (size_t)slices, sizeof *full));
-    kry_stage_pieces(A, s, pieces);
 done:
     free(full);
     free(share);
@@ -213,34 +218,53 @@ static bool takes_pairs(const kry_matrix *A)
     return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && A->shape.rows > 2 * at_once;
 }
 
-kry_stage *kry_sell_stage(kry_matrix *A, int height, int sigma, int bits)
+kry_status kry_sell_begin(kry_matrix *A, kry_stage *s, int height)
 {
-    const bool pairs = takes_pairs(A);
-    const char *column = bits == 8    ? "uchar -DNONE=255 -DBASE"
-                         : bits == 16 ? "ushort -DNONE=65535 -DBASE"
-                                      : "int -DNONE=-1";
-    kry_stage *s = kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s%s", height, column,
-                                    sigma > 1 ? " -DPERM" : "", pairs ? " -DPAIRS" : "");
+    kry_status st = KRY_OK;
+    int shift = 0;
 
+    while (1 << shift < height) shift++;
+    kry_stage_int(s, A->shape.rows);
+    kry_stage_int(s, shift);
+    kry_stage_int(s, kry_matrix_in_flux_form(A));
+    if (A->dev->info.cpu_kernels) return KRY_OK;
+    TRY(kry_stage_buffer(A, s, NULL));
+    TRY(kry_stage_buffer(A, s, NULL));
+done:
+    return st;
+}
+
+kry_status kry_sell_stage(kry_matrix *A, int height, int sigma, int bits, kry_stage **stage)
+{
+    kry_status st = KRY_OK;
+    const bool pairs = takes_pairs(A);
+    const char *column = bits == 8 ? "uchar" : bits == 16 ? "ushort" : "int";
+    kry_stage *s = kry_matrix_stage(A, "sell", " -DCOLUMN=%s%s", column, pairs ? " -DPAIRS" : "");
+
+    *stage = s;
     s->column_bits = bits;
     s->sorted = sigma > 1;
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
              height, sigma, bits);
-    if (A->dev->info.cpu_kernels) return s; /* which takes other arrays first */
-    kry_stage_int(s, A->shape.rows);
-    kry_stage_rows(A, s, A->shape.rows, pairs ? 2 : 1);
-    return s;
+    TRY(kry_sell_begin(A, s, height));
+    if (!A->dev->info.cpu_kernels) kry_stage_rows(A, s, A->shape.rows, pairs ? 2 : 1);
+done:
+    return st;
 }
 
 static kry_status make_stage(kry_matrix *A, const kry_slices *c, const int32_t *col,
                              const int32_t *base, int bits)
 {
     kry_status st = KRY_OK;
-    kry_stage *s = kry_sell_stage(A, c->height, c->sigma, bits);
+    kry_stage *s;
 
+    TRY(kry_sell_stage(A, c->height, c->sigma, bits, &s));
     if (A->dev->info.cpu_kernels) TRY(cpu_arrays(A, s, c->slice_ptr, c->count, c->height, col));
     TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->count + 1, sizeof *c->slice_ptr));
-    if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
+    if (c->sigma > 1)
+        TRY(kry_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
+    else
+        TRY(kry_stage_buffer(A, s, NULL));
     TRY(columns_array(A, s, col, base, c->height, bits));
 done:
     return st;

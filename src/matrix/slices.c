@@ -7,13 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEIGHT = 32, WINDOW = 256 };        /* of slices.cl */
-enum { SLICE_PTR = 1, PERM = 2, COL = 3 }; /* arguments of the stage */
-enum { MANY = 1024 };                      /* rows for each compute unit */
+enum { HEIGHT = 32, WINDOW = 256 }; /* of slices.cl */
+enum { MANY = 1024 };               /* rows for each compute unit */
 
 /* Defines of sell.cl: columns as they are, and as distances in 16 bits. */
-static const char *const columns[] = { "-DCOLUMN=int -DNONE=-1",
-                                       "-DCOLUMN=ushort -DNONE=65535 -DALONG" };
+static const char *const columns[] = { "-DCOLUMN=int", "-DCOLUMN=ushort -DALONG" };
 
 static const cl_int none = 0; /* found so far */
 
@@ -136,9 +134,10 @@ static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored
     if (rests) TRY(kry_buffer_create(dev, (size_t)rows * kry_type_size(A->shape.type), &v->rest));
     const cl_mem rest = rests ? v->rest : v->val;
     const kry_stage *s = &A->stage[0];
-    const cl_int narrow = s->count > COL + 1;
-    const kry_arg slots[] = { ARG(s->value[PERM].buffer), ARG(s->value[SLICE_PTR].buffer),
-                              ARG(narrow), ARG(s->value[COL].buffer) };
+    const cl_int narrow = sliced && s->value[KRY_SELL_BASE].buffer;
+    const kry_arg slots[] = { ARG(s->value[KRY_SELL_PERM].buffer),
+                              ARG(s->value[KRY_SELL_SLICE_PTR].buffer), ARG(narrow),
+                              ARG(s->value[KRY_SELL_COL].buffer) };
     const kry_arg begin[] = { ARG(rows), ARG(C->row_ptr), ARG(C->val) };
     const kry_arg end[] = { ARG(rounds),  ARG(v->val), ARG(rests),
                             ARG(singles), ARG(rest),   ARG(found) };
@@ -205,15 +204,15 @@ done:
 static kry_status add_stage(kry_matrix *A, const slices *s)
 {
     kry_status st = KRY_OK;
-    kry_stage *stage =
-        kry_matrix_stage(A, "sell", " -DC=%d %s -DPERM", (int)HEIGHT, columns[s->narrow]);
+    kry_stage *stage = kry_matrix_stage(A, "sell", " %s", columns[s->narrow]);
 
-    kry_stage_int(stage, A->shape.rows);
+    stage->sorted = true;
+    TRY(kry_sell_begin(A, stage, HEIGHT));
     kry_stage_rows(A, stage, A->shape.rows, 1);
     TRY(kry_stage_buffer(A, stage, s->ptr));
     TRY(kry_stage_buffer(A, stage, s->perm));
     TRY(kry_stage_buffer(A, stage, s->col));
-    if (s->narrow) TRY(kry_stage_buffer(A, stage, s->head));
+    TRY(kry_stage_buffer(A, stage, s->narrow ? s->head : NULL));
     A->structure_bytes = (double)s->slots * (s->narrow ? 2 : 4) + 8.0 * (double)A->shape.rows;
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %s columns",
              (int)HEIGHT, (int)WINDOW, s->narrow ? "16-bit" : "32-bit");

@@ -29,7 +29,7 @@ static void add_buffer(kry_stage *s, cl_mem buffer)
 
 kry_status kry_stage_buffer(kry_matrix *A, kry_stage *s, cl_mem buffer)
 {
-    kry_status st = kry_buffer_retain(A->dev, buffer);
+    kry_status st = buffer ? kry_buffer_retain(A->dev, buffer) : KRY_OK;
     if (st == KRY_OK) add_buffer(s, buffer);
     return st;
 }
@@ -134,15 +134,13 @@ kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes)
     return st < 0 ? st : kry_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot);
 }
 
-/* A stage without numbers does not depend on the flux form, and only the first one on what rows add up
- * to: no program is compiled twice. */
 void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
                        char text[KRY_STAGE_DEFINES])
 {
     snprintf(text, KRY_STAGE_DEFINES, "%s%s%s%s", s->defines,
              stored == A->shape.type ? "" : " -DVAL=float",
-             kry_matrix_in_flux_form(A) && !s->no_values && !s->plain ? " -DFLUX" : "",
-             surplus && !s->adds && (!s->plain || s->by_surplus) ? " -DSURPLUS" : "");
+             s->by_form && kry_matrix_in_flux_form(A) ? " -DFLUX" : "",
+             s->by_form && surplus ? " -DSURPLUS" : "");
 }
 
 kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel *kernel,
@@ -155,7 +153,7 @@ kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel 
         args[n] =
             s->is_buffer[n] ? (kry_arg)ARG(s->value[n].buffer) : (kry_arg)ARG(s->value[n].number);
     if (!s->no_values) args[n++] = (kry_arg)ARG(A->val);
-    if (!s->adds && (s->plain || A->surplus)) args[n++] = (kry_arg)ARG(A->surplus);
+    if (!s->adds) args[n++] = (kry_arg)ARG(A->surplus);
     memcpy(args + n, rest, count * sizeof *rest);
     return kry_launch(A->dev, kernel, groups, args, n + count);
 }
