@@ -540,6 +540,41 @@ static void solve__tiles_by_registers(void **state)
     free(T);
 }
 
+/* Where registers are few, persistent conjugate gradients read diagonals for each product. */
+static void solve__diagonals_by_registers(void **state)
+{
+    enum { N = 100 };
+    (void)state;
+    static const char defines[] = " -DGROUP=128 -DPER=1";
+    double val[3 * N], b[N], x[N] = { 0 };
+    int64_t row_ptr[N + 1] = { 0 }, k = 0;
+    int32_t col[3 * N];
+    char held[100];
+    kry_op *A = NULL, *S = NULL;
+    kry_kernel *kernel[2];
+    kry_result res;
+    opened o;
+
+    find(&o, "fermi-c2070");
+    for (int i = 0; i < N; i++) {
+        for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < N; j++)
+            col[k] = j, val[k++] = i == j ? 3.1 : -1;
+        row_ptr[i + 1] = k, b[i] = 1;
+    }
+    OK(kry_csr_create(o.dev, KRY_F64, N, N, row_ptr, col, val, KRY_MATRIX(.format = KRY_FORMAT_DIA),
+                      &A));
+    OK(kry_solver_create(A, "method=pcg precond=none resident=on", NULL, NULL, &S));
+    OK(kry_solve_host(S, b, x, &res));
+    snprintf(held, sizeof held, "%s -DHELD=3 -DKEEPS_COLUMNS", defines);
+    OK(kry_kernel_get(o.dev, "resident_dia", KRY_F64, held, "resident_dia", &kernel[0]));
+    OK(kry_kernel_get(o.dev, "resident_dia", KRY_F64, defines, "resident_dia", &kernel[1]));
+    assert_true(kernel[0]->ready && !kernel[0]->launched); /* asked what it spills */
+    assert_true(kernel[1]->ready);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    close_opened(&o);
+}
+
 /* A device of OpenCL 1.1 has no sub-devices, and the call that would make them may not be there. */
 static void team__of_sub_devices_needs_1_2(void **state)
 {
@@ -621,6 +656,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(gemm__tiles_by_registers, keep_no_programs, keep_programs),
         { "solve__tiles_by_registers/kepler", solve__tiles_by_registers, NULL, NULL,
           (void *)"kepler-gtx660" },
+        cmocka_unit_test(solve__diagonals_by_registers),
         { "solve__tiles_by_registers/spilling", solve__tiles_by_registers, NULL, NULL,
           (void *)"spilling" },
         cmocka_unit_test(team__of_sub_devices_needs_1_2),

@@ -284,7 +284,21 @@ done:
     return st;
 }
 
-static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, kry_resident_cg **R)
+/* NVIDIA's devices of compute capability 3.5 and up have the registers that has_registers counts, and the shapes were measured
+ * there. */
+static bool has_measured_registers(const kry_device *dev)
+{
+    enum { COMPUTE_CAPABILITY_MAJOR_NV = 0x4000, COMPUTE_CAPABILITY_MINOR_NV = 0x4001 };
+    cl_uint major, minor;
+
+    return !clGetDeviceInfo(dev->id, COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major, NULL) &&
+           !clGetDeviceInfo(dev->id, COMPUTE_CAPABILITY_MINOR_NV, sizeof minor, &minor, NULL) &&
+           10 * major + minor >= 35;
+}
+
+/* *spills: registers do not hold what a work-item is to keep, and those of a larger shape will not. */
+static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, bool *spills,
+                            kry_resident_cg **R)
 {
     kry_status st = KRY_OK;
     const kry_stage *stage = &A->stage[0];
@@ -305,6 +319,9 @@ static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, kry_
              stage->sorted ? " -DPERM" : "", s.group, s.per, held, forms[M->kind].define,
              M->kind == FACTORS && A->stored != A->shape.type ? " -DA_VAL=float" : "");
     TRY(kry_kernel_get(A->dev, stem, A->shape.type, text, stem, &plug.kernel));
+    *spills = !has_measured_registers(A->dev) && kry_kernel_spills(A->dev, plug.kernel);
+    CHECK(!*spills, KRY_ERR_UNSUPPORTED, "'%s' has too few registers for %d unknowns a work-item",
+          A->dev->info.name, s.per);
     add_stage(A, &plug);
     TRY(add_precond(A, M, &plug));
     TRY(kry_resident_create(A->dev, A->shape.type, A->shape.rows, &plug, R));
@@ -322,19 +339,23 @@ kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg
     const int most = A->dev->info.cpu_kernels ? MOST_CPU : MOST_GPU, held = entries_to_hold(A);
     precond found;
     shape s;
+    bool spills = false;
 
     *R = NULL;
     TRY(check(A));
     TRY(find_precond(A, M, &found));
-    if (given_shape(A, &s)) return try_shape(A, &found, s, R);
+    if (given_shape(A, &s)) return try_shape(A, &found, s, &spills, R);
     st = kry_fail(KRY_ERR_UNSUPPORTED, "%lld unknowns with %lld entries do not fit on the chip",
                   (long long)A->shape.rows, (long long)A->slots);
-    for (size_t i = 0; held && i < COUNT(holding) && st != KRY_OK && st != KRY_ERR_MEMORY; i++) {
+    for (size_t i = 0;
+         held && i < COUNT(holding) && !spills && st != KRY_OK && st != KRY_ERR_MEMORY; i++) {
         s = holding[i], s.held = held;
-        if (can_hold(A, found.kind == FACTORS ? 2 : 0, &s)) st = try_shape(A, &found, s, R);
+        if (can_hold(A, found.kind == FACTORS ? 2 : 0, &s))
+            st = try_shape(A, &found, s, &spills, R);
     }
-    for (int per = 1; per <= most && st != KRY_OK && st != KRY_ERR_MEMORY; per *= 2)
-        if (find_shape(A, per, &s)) st = try_shape(A, &found, s, R);
+    spills = false;
+    for (int per = 1; per <= most && !spills && st != KRY_OK && st != KRY_ERR_MEMORY; per *= 2)
+        if (find_shape(A, per, &s)) st = try_shape(A, &found, s, &spills, R);
 done:
     return st;
 }
