@@ -807,6 +807,29 @@ static void lu__of_a_compiler_that_is_wrong(void **state)
     free(a);
 }
 
+/* Eliminates too much: no echelon form is handed out, and A stays. */
+static void rref__of_a_compiler_that_is_wrong(void **state)
+{
+    enum { M = 40, N = 50 };
+    const kry_type type = type_of(state);
+    kry_vec *A = NULL;
+    double after[M * N];
+    int64_t rank;
+    spoilt s;
+
+    if (!can_spoil()) SKIP("a copy of the kernels of CPUs that KRY_CL_PATH names is spoilt");
+    double *a = make(uniform, type, M, N);
+    spoilt_begin(&s, "dense/panel.cl", "other.i. += column/other[i] += 2 * column");
+    OK(kry_vec_create(s.dev, type, M, N, &A));
+    OK(kry_vec_write_doubles(A, a));
+    REFUSES(kry_vec_rref(A, 0, NULL, &rank), KRY_ERR_DEVICE, "whose form is known");
+    OK(kry_vec_read_doubles(A, after));
+    for (int i = 0; i < M * N; i++) assert_true(after[i] == a[i]);
+    kry_vec_release(&A);
+    spoilt_end(&s);
+    free(a);
+}
+
 /* Solves wrongly with the transpose and for several columns only: these are refused, and X stays. */
 static void lu_solve__of_a_compiler_that_is_wrong(void **state)
 {
@@ -878,6 +901,7 @@ int main(void)
         cmocka_unit_test(lu__not_on_a_team),
         cmocka_unit_test(lu__other_profiles),
         cmocka_unit_test(lu__of_a_compiler_that_is_wrong),
+        BOTH(rref__of_a_compiler_that_is_wrong),
         BOTH(lu_solve__of_a_compiler_that_is_wrong),
     };
     return cmocka_run_group_tests(tests, keep_profile, restore_profile);

@@ -167,8 +167,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_lu_pivot(const kry_op *lu, double *smalles
  *
  * Cost     2 m n rank operations in n / 32 passes over a copy of A. Waits.
  * Returns  KRY_ERR_ARGUMENT (NULL, an entry or tolerance that is not finite, or negative),
- *          KRY_ERR_UNSUPPORTED on a team, KRY_ERR_SHAPE, KRY_ERR_MEMORY; A is then
- *          as it was.
+ *          KRY_ERR_UNSUPPORTED on a team, KRY_ERR_SHAPE, KRY_ERR_MEMORY, KRY_ERR_DEVICE if the device
+ *          computed a wrong form, as far as that can be told; A is then as it was.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_vec_rref(kry_vec *A, double tolerance, int64_t *pivot_columns,
                                                int64_t *rank);
