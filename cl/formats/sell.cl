@@ -129,37 +129,82 @@ INLINED void sell_sums(const sell *A, const factor *x, int position, SUM *sum)
 
 #else
 
-// sum[l] := the row at position first + l times x, of those that there are.
-INLINED void sell_sums(const sell *A, const factor *x, int first, SUM *sum)
+// The rows of a slice times x, less own[l] in row l.
+INLINED SUMV sell_slice(const sell *A, const factor *x, int slice, const SUM *own)
 {
-    const int slice = first / PACK, full = A->full[slice], end = A->slice_ptr[slice + 1];
+    const int full = A->full[slice], end = A->slice_ptr[slice + 1];
     int k = A->slice_ptr[slice];
-    SUM own[PACK];
+    SUMV sums = 0;
+    SUM there[PACK];
 
-    for (int l = 0; l < PACK; l++) {
-        own[l] = A->flux && first + l < A->rows ? factor_at(x, sell_row(A, first + l)) : (SUM)0;
-        sum[l] = 0;
-    }
     for (; k < full; k += PACK) {
         const int least = sizeof(COLUMN) == sizeof(int) ? 0 : A->base[k / PACK];
-        for (int l = 0; l < PACK; l++)
-            sum[l] += (SUM)A->val[k + l] * (factor_at(x, least + (int)A->col[k + l]) - own[l]);
+        UNROLLED for (int l = 0; l < PACK; l++) there[l] = factor_at(x, least + (int)A->col[k + l]) - own[l];
+        sums += LOAD_SUMV(A->val + k) * vload8(0, there);
     }
     for (; k < end; k += PACK) {
         const int least = sizeof(COLUMN) == sizeof(int) ? 0 : A->base[k / PACK];
-        for (int l = 0; l < PACK; l++)
-            if ((int)A->col[k + l] != NONE)
-                sum[l] += (SUM)A->val[k + l] * (factor_at(x, least + (int)A->col[k + l]) - own[l]);
+        UNROLLED for (int l = 0; l < PACK; l++)
+            there[l] = (int)A->col[k + l] == NONE ? 0 : factor_at(x, least + (int)A->col[k + l]) - own[l];
+        sums += LOAD_SUMV(A->val + k) * vload8(0, there);
     }
-    for (int l = 0; l < PACK && A->surplus && first + l < A->rows; l++) {
+    return sums;
+}
+
+// sell_sums in flux form or with a surplus. It is a call, because what it keeps in registers would be in the way of other rows.
+__attribute__((noinline)) void sell_special_sums(const sell *A, const factor *x, int first, SUM *sum)
+{
+    const int count = pack_rows(A->rows, first);
+    SUM own[PACK];
+
+    for (int l = 0; l < PACK; l++) own[l] = A->flux && l < count ? factor_at(x, sell_row(A, first + l)) : (SUM)0;
+    vstore8(sell_slice(A, x, first / PACK, own), 0, sum);
+    for (int l = 0; l < count && A->surplus; l++) {
         const int row = sell_row(A, first + l);
         sum[l] += (SUM)A->surplus[row] * factor_at(x, row);
+    }
+}
+
+// sum[l] := the row at position first + l times x, of those that there are.
+INLINED void sell_sums(const sell *A, const factor *x, int first, SUM *sum)
+{
+    if (A->flux || A->surplus) {
+        const sell here = *A; // not A and x themselves, which are to stay in registers
+        const factor factors = *x;
+        sell_special_sums(&here, &factors, first, sum);
+    } else {
+        const SUM none[PACK] = { 0 };
+        vstore8(sell_slice(A, x, first / PACK, none), 0, sum);
     }
 }
 
 #endif
 
 #ifndef AT_ONCE
+
+// value[l] := x in the row at position first + l, of `count` that there are.
+INLINED void sell_load(const sell *A, global const REAL *x, int first, int count, REAL *value)
+{
+#ifdef KRY_CPU
+    if (!A->perm) {
+        pack_load(x + first, count, value);
+        return;
+    }
+#endif
+    UNROLLED for (int l = 0; l < PACK; l++) value[l] = l < count ? x[sell_row(A, first + l)] : (REAL)0;
+}
+
+INLINED void sell_store(const sell *A, const REAL *value, int first, int count, global REAL *y)
+{
+#ifdef KRY_CPU
+    if (!A->perm) {
+        pack_store(value, count, y + first);
+        return;
+    }
+#endif
+    UNROLLED for (int l = 0; l < PACK; l++)
+        if (l < count) y[sell_row(A, first + l)] = value[l];
+}
 
 #pragma kry part products
 
@@ -170,12 +215,17 @@ kernel void sell_apply(SELL, ACC alpha, global const REAL *restrict x, long x0, 
     const factor v = { x + x0 };
     y += y0;
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
+        const int count = pack_rows(rows, first);
         SUM sum[PACK];
+        REAL y_rows[PACK];
         sell_sums(&A, &v, first, sum);
-        for (int l = 0; l < PACK && first + l < rows; l++) {
-            const int row = sell_row(&A, first + l);
-            y[row] = row_scaled(alpha, sum[l], beta, y + row);
+        if (beta == 0) {
+            UNROLLED for (int l = 0; l < PACK; l++) y_rows[l] = (REAL)((SUM)alpha * sum[l]);
+        } else {
+            sell_load(&A, y, first, count, y_rows);
+            UNROLLED for (int l = 0; l < PACK; l++) y_rows[l] = (REAL)((SUM)alpha * sum[l] + (SUM)beta * y_rows[l]);
         }
+        sell_store(&A, y_rows, first, count, y);
     }
 }
 
@@ -189,12 +239,13 @@ kernel void sell_residual(SELL, global const REAL *b, long b0, global const REAL
     const factor v = { x + x0 };
     b += b0, r += r0;
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
+        const int count = pack_rows(rows, first);
         SUM sum[PACK];
+        REAL rest[PACK];
         sell_sums(&A, &v, first, sum);
-        for (int l = 0; l < PACK && first + l < rows; l++) {
-            const int row = sell_row(&A, first + l);
-            r[row] = (REAL)((SUM)b[row] - sum[l]);
-        }
+        sell_load(&A, b, first, count, rest);
+        UNROLLED for (int l = 0; l < PACK; l++) rest[l] = (REAL)((SUM)rest[l] - sum[l]);
+        sell_store(&A, rest, first, count, r);
     }
 }
 
@@ -205,19 +256,23 @@ kernel void sell_apply_dot(SELL, global const REAL *restrict x, long x0, global 
     local TOTAL lane[WG];
     const sell A = SELL_PASS;
     const factor v = { x + x0 };
-    TOTAL dot = NO_TOTAL;
+    TOTAL dot[TOTALS];
+    totals_begin(dot);
     y += y0;
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
+        const int count = pack_rows(rows, first);
         SUM sum[PACK];
+        REAL x_rows[PACK], y_rows[PACK];
         sell_sums(&A, &v, first, sum);
-        for (int l = 0; l < PACK && first + l < rows; l++) {
-            const int row = sell_row(&A, first + l);
-            y[row] = (REAL)sum[l];
-            ADD_PRODUCT(dot, v.x[row], sum[l]);
+        sell_load(&A, v.x, first, count, x_rows);
+        UNROLLED for (int l = 0; l < PACK; l++) {
+            y_rows[l] = (REAL)sum[l];
+            ADD_PRODUCT(dot[l % TOTALS], x_rows[l], sum[l]);
         }
+        sell_store(&A, y_rows, first, count, y);
     }
-    dot = group_sum(dot, lane);
-    if (get_local_id(0) == 0) part[part0 + get_group_id(0)] = dot;
+    const TOTAL all = group_sum(totals_sum(dot), lane);
+    if (get_local_id(0) == 0) part[part0 + get_group_id(0)] = all;
 }
 
 #pragma kry part relaxation
@@ -230,12 +285,15 @@ kernel void sell_relax(SELL, ACC c, global const REAL *restrict d, long d0, glob
     const factor v = { x + x0 };
     d += d0, b += b0, y += y0;
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
+        const int count = pack_rows(rows, first);
         SUM sum[PACK];
+        REAL x_rows[PACK], b_rows[PACK], d_rows[PACK];
         sell_sums(&A, &v, first, sum);
-        for (int l = 0; l < PACK && first + l < rows; l++) {
-            const int row = sell_row(&A, first + l);
-            y[row] = v.x[row] + (REAL)c * d[row] * (REAL)((SUM)b[row] - sum[l]);
-        }
+        sell_load(&A, v.x, first, count, x_rows);
+        sell_load(&A, b, first, count, b_rows);
+        sell_load(&A, d, first, count, d_rows);
+        UNROLLED for (int l = 0; l < PACK; l++) x_rows[l] += (REAL)c * d_rows[l] * (REAL)((SUM)b_rows[l] - sum[l]);
+        sell_store(&A, x_rows, first, count, y);
     }
 }
 
@@ -249,22 +307,28 @@ kernel void sell_apply_direction(SELL, DIRECTION_PARAMS, global const REAL *rest
 {
     local TOTAL2 lane[WG];
     const sell A = SELL_PASS;
-    TOTAL dot = NO_TOTAL;
+    TOTAL dot[TOTALS];
     ACC beta;
     const int go_on = begin_direction(DIRECTION_PASS, lane, &beta) == GO_ON;
     const factor v = { z, old, (REAL)beta, 1 };
+    totals_begin(dot);
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end && go_on; first += pack_step()) {
+        const int count = pack_rows(rows, first);
         SUM sum[PACK];
+        REAL z_rows[PACK], p_rows[PACK], q_rows[PACK];
         sell_sums(&A, &v, first, sum);
-        for (int l = 0; l < PACK && first + l < rows; l++) {
-            const int row = sell_row(&A, first + l);
-            const REAL p_row = z[row] + v.beta * old[row];
-            p[row] = p_row, q[row] = (REAL)sum[l];
-            ADD_PRODUCT(dot, p_row, sum[l]);
+        sell_load(&A, z, first, count, z_rows);
+        sell_load(&A, old, first, count, p_rows);
+        UNROLLED for (int l = 0; l < PACK; l++) {
+            p_rows[l] = z_rows[l] + v.beta * p_rows[l];
+            q_rows[l] = (REAL)sum[l];
+            ADD_PRODUCT(dot[l % TOTALS], p_rows[l], sum[l]);
         }
+        sell_store(&A, p_rows, first, count, p);
+        sell_store(&A, q_rows, first, count, q);
     }
-    dot = group_sum(dot, (local TOTAL *)lane);
-    if (get_local_id(0) == 0 && go_on) part[part0 + get_group_id(0)] = dot;
+    const TOTAL all = group_sum(totals_sum(dot), (local TOTAL *)lane);
+    if (get_local_id(0) == 0 && go_on) part[part0 + get_group_id(0)] = all;
 }
 
 #pragma kry end
