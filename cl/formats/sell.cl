@@ -173,7 +173,8 @@ INLINED void sell_sums(const sell *A, const factor *x, int first, SUM *sum)
         const factor factors = *x;
         sell_special_sums(&here, &factors, first, sum);
     } else {
-        const SUM none[PACK] = { 0 };
+        SUM none[PACK];
+        UNROLLED for (int l = 0; l < PACK; l++) none[l] = 0;
         vstore8(sell_slice(A, x, first / PACK, none), 0, sum);
     }
 }
