@@ -5,6 +5,7 @@
 #include "matrix/matrix.h"
 #include "operator/op_parts.h"
 #include "precond/rows.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -163,6 +164,7 @@ kry_status kry_op_find_null_space(const kry_op *A, kry_vec **vectors)
           "out of a solution; solve the parts one by one, or with null-space=none",
           who, A->table->kind, (long long)F->both, (int)MOST);
     if (!kry_op_found_null(A)) goto done;
+    assert(vectors);
     if (F->vectors) {
         *vectors = kry_vec_retain(F->vectors);
     } else {
