@@ -78,7 +78,7 @@ static void tuning__damaged_files(void **state)
     for (size_t i = 0; i < COUNT(text); i++) {
         put_file(text[i]);
         kry_device *dev = another();
-        kry_launch_shape usual = kry_shape_default(&dev->info);
+        kry_launch_shape usual = kry_shape_default(dev);
         assert_memory_equal(&dev->shape, &usual, sizeof usual);
         kry_tuning_set(dev, "good", "yes");
         assert_kept(dev, "good", "yes");

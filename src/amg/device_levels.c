@@ -29,8 +29,8 @@ bool kry_device_levels_suit(const kry_op *A)
     const kry_matrix *matrix = kry_matrix_of(A);
     const kry_device_info *info = &A->dev->info;
 
-    return matrix && !kry_matrix_is_wrapped(matrix) && !kry_device_is_host(A->dev) && info->fp64 &&
-           !info->cpu_kernels && matrix->nnz <= INT32_MAX && A->shape.rows > SMALL;
+    return matrix && !kry_matrix_is_wrapped(matrix) && info->fp64 && !info->cpu_kernels &&
+           matrix->nnz <= INT32_MAX && A->shape.rows > SMALL;
 }
 
 void kry_device_levels_drop_numbers(kry_device_levels *L)

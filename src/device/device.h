@@ -78,7 +78,7 @@ void kry_tuning_release(kry_device *dev);
 struct kry_program; /* program.c */
 
 /* launch.c: the shape that suits most devices; that of the tuning file, if it fits the device. */
-kry_launch_shape kry_shape_default(const kry_device_info *info);
+kry_launch_shape kry_shape_default(const kry_device *dev);
 void kry_shape_load(kry_device *dev);
 /* Let a device run kernels as CPUs or as GPUs do, if its tuning file says so. Before kry_shape_load. */
 void kry_kernels_load(kry_device *dev);
@@ -158,6 +158,7 @@ struct kry_device {
     struct kry_kept *_Atomic kept; /* what other modules keep here: kry_device_keep */
     atomic_int busy;               /* tasks of that queue that have not ended */
     kry_observer *observer;        /* borrowed; NULL: nobody looks on */
+    bool few_kernels;              /* C functions stand for some kernels, and it has no others */
     kry_device *beside; /* retained: the device for whose solves a host device keeps the doubles;
                            NULL: none */
 };

@@ -8,10 +8,11 @@
  * with 256) and needs less than 16 KB of local memory in every kernel.
  * As many groups as fit on the device at once, for sums: no second wave, and few partial sums. On
  * an H200 16 groups of 128 to a multiprocessor do CSR at 3.88 TB/s, 12 at 3.53 and 24 at 3.41.
- * CPUs: 128 chunks in all, whatever the number of cores; the host, which has no OpenCL: one. */
-kry_launch_shape kry_shape_default(const kry_device_info *info)
+ * CPUs: 128 chunks in all, whatever the number of cores; a device of C functions: one. */
+kry_launch_shape kry_shape_default(const kry_device *dev)
 {
-    kry_launch_shape shape = { .group = 128, .per_unit = 16, .chunks = info->opencl ? 128 : 1 };
+    const kry_device_info *info = &dev->info;
+    kry_launch_shape shape = { .group = 128, .per_unit = 16, .chunks = dev->few_kernels ? 1 : 128 };
     if (info->cpu_kernels) shape.group = 1;
     while (shape.group > info->max_group) shape.group /= 2;
     return shape;
@@ -30,7 +31,7 @@ void kry_shape_load(kry_device *dev)
     kry_launch_shape s = { 0 };
     char text[64];
 
-    dev->shape = kry_shape_default(&dev->info);
+    dev->shape = kry_shape_default(dev);
     if (kry_tuning_get(dev, "shape", text, sizeof text) &&
         sscanf(text, "group=%d per-unit=%d chunks=%d", &s.group, &s.per_unit, &s.chunks) == 3 &&
         fits(dev, s))
@@ -142,12 +143,12 @@ kry_status kry_device_set_launch_shape(kry_device *dev, const kry_launch_shape *
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
           "kry_device_set_launch_shape: '%s' are several devices, each with a shape of its own",
           dev->info.name);
-    CHECK(!shape || !kry_device_is_host(dev), KRY_ERR_UNSUPPORTED,
+    CHECK(!shape || !dev->few_kernels, KRY_ERR_UNSUPPORTED,
           "kry_device_set_launch_shape: '%s' launches no groups", dev->info.name);
     CHECK(!shape || fits(dev, *shape), KRY_ERR_ARGUMENT,
           "kry_device_set_launch_shape: '%s' cannot launch groups of %d, %d to a unit, %d chunks",
           dev->info.name, shape->group, shape->per_unit, shape->chunks);
-    dev->shape = shape ? *shape : kry_shape_default(&dev->info);
+    dev->shape = shape ? *shape : kry_shape_default(dev);
 done:
     return st;
 }

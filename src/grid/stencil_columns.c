@@ -23,11 +23,11 @@ done:
     return st;
 }
 
-/* A slab exchanges its halo for one column at a time, and the host has kernels for one. */
+/* A slab exchanges its halo for one column at a time, and C functions take one. */
 static int64_t most_at_once(const kry_stencil *A)
 {
     enum { ABREAST = 16 };
-    return kry_stencil_is_slab(A) || kry_device_is_host(A->dev) ? 1 : ABREAST;
+    return kry_stencil_is_slab(A) || A->dev->few_kernels ? 1 : ABREAST;
 }
 
 kry_status kry_stencil_apply_block(void *self, double alpha, const kry_vec *x, double beta,

@@ -64,7 +64,7 @@ static void product_defines(const kry_stencil *A, bool aligned, bool abreast, ch
 {
     const bool apart = residual_apart(A);
 
-    if (aligned)
+    if (aligned || (A->lanes == 1 && !apart))
         snprintf(text, 64, "-DLANES=%d%s", A->lanes, apart && !abreast ? " -DRESIDUAL_APART" : "");
     else
         snprintf(text, 64, "-DLANES=1 -DANYWHERE%s", apart ? " -DSUM=ACC" : "");

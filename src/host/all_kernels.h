@@ -1,6 +1,6 @@
 /* all_kernels.h - all C functions that stand for kernels, for numbers REAL, in a table named TABLE. */
 #include "device/state.h"
-#include "host/host.h"
+#include "host/functions.h"
 #include <math.h>
 
 #include "host/vec_kernels.h"
@@ -15,4 +15,6 @@
     {                      \
 #stem, #name, name \
     }
-const kry_host_kernel TABLE[] = { VEC_KERNELS, CG_KERNELS, CSR_KERNELS, STENCIL_KERNELS, { NULL } };
+const kry_host_function TABLE[] = {
+    VEC_KERNELS, CG_KERNELS, CSR_KERNELS, STENCIL_KERNELS, { NULL }
+};

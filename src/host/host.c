@@ -1,5 +1,5 @@
-/* host.c - the host as a driver of kry_device: memory of the process, and C functions that are called
- * in place of kernels. Everything has happened when a call returns. */
+/* host.c - the host as a driver of kry_device: memory of the process, and functions of the library in place of programs (functions.c,
+ * or compiled.c). Everything has happened when a call returns. */
 #include "host/host.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,17 +8,18 @@
 
 /* ---- buffers: a cl_mem is the address of the bytes, which this stands before ---- */
 
+enum { ALIGNED = 128 }; /* bytes, as OpenCL has it: kernels load whole vectors */
+
 typedef struct block {
     struct block *before, *next; /* in `blocks` */
     atomic_size_t refs;
     size_t bytes;
-    max_align_t data[];
+    void *memory; /* to be freed */
 } block;
 
-static block *block_of(cl_mem buffer)
-{
-    return (block *)(void *)((char *)buffer - offsetof(block, data));
-}
+static block *block_of(cl_mem buffer) { return (block *)(void *)((char *)buffer - sizeof(block)); }
+
+static const void *data_of(const block *b) { return b + 1; }
 
 /* All blocks that there are: host_size knows by them which addresses are buffers. */
 static block *blocks;
@@ -55,15 +56,17 @@ static void delist(const block *b)
 
 static cl_int host_create(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
 {
-    block *b = NULL;
+    char *memory = NULL;
 
     (void)dev;
-    if (kry_alloc(1, sizeof *b + bytes, &b) < 0) return CL_OUT_OF_HOST_MEMORY;
-    b->refs = 1;
-    b->bytes = bytes;
+    if (kry_alloc(1, sizeof(block) + ALIGNED + bytes, &memory) < 0) return CL_OUT_OF_HOST_MEMORY;
+    char *data = memory + sizeof(block);
+    data += (ALIGNED - (uintptr_t)data % ALIGNED) % ALIGNED;
+    block *b = block_of((cl_mem)(void *)data);
+    *b = (block){ .refs = 1, .bytes = bytes, .memory = memory };
     enlist(b);
-    *buffer = (cl_mem)(void *)b->data;
-    if (host) *host = (char *)b->data;
+    *buffer = (cl_mem)(void *)data;
+    if (host) *host = data;
     return CL_SUCCESS;
 }
 
@@ -84,7 +87,7 @@ static cl_int host_drop(cl_mem buffer)
     block *b = block_of(buffer);
     if (--b->refs) return CL_SUCCESS;
     delist(b);
-    free(b);
+    free(b->memory);
     return CL_SUCCESS;
 }
 
@@ -93,7 +96,7 @@ static cl_int host_size(cl_mem buffer, size_t *bytes)
     const block *b;
 
     lock_blocks();
-    for (b = blocks; b && (cl_mem)(void *)b->data != buffer;) b = b->next;
+    for (b = blocks; b && data_of(b) != (const void *)buffer;) b = b->next;
     if (b) *bytes = b->bytes;
     unlock();
     return b ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;
@@ -134,12 +137,7 @@ static cl_int host_wait(kry_device *dev, cl_event event)
 
 static void drop_event(cl_event event) { (void)event; }
 
-/* ---- kernels: a cl_kernel is one of these, and programs are nothing ---- */
-
-typedef struct function {
-    const kry_host_kernel *kernel;
-    char defines[];
-} function;
+/* ---- kernels: programs are nothing ---- */
 
 static kry_status host_build(kry_device *dev, const kry_wanted *w, const char *source, int part,
                              cl_program *program, uint64_t *hash)
@@ -152,20 +150,8 @@ static kry_status host_build(kry_device *dev, const kry_wanted *w, const char *s
 static kry_status host_kernel(cl_program program, const kry_wanted *w, const char *name,
                               cl_kernel *kernel)
 {
-    kry_status st = KRY_OK;
-    const kry_host_kernel *k = w->type == KRY_F32 ? kry_host_single : kry_host_double;
-    function *f = NULL;
-
     (void)program;
-    while (k->name && (strcmp(k->stem, w->stem) || strcmp(k->name, name))) k++;
-    CHECK(k->name, KRY_ERR_UNSUPPORTED, "%s has no kernels on the host device ('%s' is missing)",
-          w->stem, name);
-    TRY(kry_alloc(1, sizeof *f + strlen(w->defines) + 1, &f));
-    f->kernel = k;
-    strcpy(f->defines, w->defines);
-    *kernel = (cl_kernel)(void *)f;
-done:
-    return st;
+    return kry_host_kernel(w, name, kernel);
 }
 
 static void drop_kernel(cl_kernel kernel) { free(kernel); }
@@ -173,11 +159,8 @@ static void drop_kernel(cl_kernel kernel) { free(kernel); }
 static kry_status host_launch(kry_device *dev, kry_kernel *kernel, const kry_range *range,
                               const kry_arg *args, size_t count)
 {
-    const function *f = (const void *)kernel->handle;
-
-    (void)dev, (void)count;
-    f->kernel->run(&(kry_host_args){ args, f->defines, range->columns });
-    return KRY_OK;
+    const kry_status st = kry_kernel_ready(dev, kernel);
+    return st < 0 ? st : kry_host_launch(kernel, range, args, count);
 }
 
 /* ---- the device ---- */
@@ -193,6 +176,7 @@ static void host_release(kry_device *dev)
     kry_programs_release(dev);
     kry_tuning_release(dev);
     kry_device_release(&dev->beside);
+    kry_host_kernels_close();
 }
 
 static const kry_driver host_driver = { .finish = host_finish,
@@ -218,13 +202,11 @@ static void describe(kry_device_info *info)
 
     *info = (kry_device_info){ .name = "host",
                                .vendor = "kry",
-                               .version = "C11",
                                .driver = KRY_VERSION,
                                .platform = "no OpenCL",
                                .kind = "host",
                                .fp64 = true,
                                .cpu_kernels = true,
-                               .compute_units = 1,
                                .lanes = 1,
                                .max_group = 1,
                                .local_bytes = 32768,
@@ -234,12 +216,22 @@ static void describe(kry_device_info *info)
 
 kry_status kry_host_open(kry_device **device)
 {
-    kry_status st = kry_device_new(&host_driver, device);
+    kry_status st = KRY_OK;
+    kry_device_info info;
 
-    if (st < 0) return st;
-    describe(&(*device)->info);
-    (*device)->shape = kry_shape_default(&(*device)->info);
-    return KRY_OK;
+    *device = NULL;
+    describe(&info);
+    TRY(kry_host_kernels_open(&info));
+    st = kry_device_new(&host_driver, device);
+    if (st < 0) {
+        kry_host_kernels_close();
+        return st;
+    }
+    (*device)->info = info;
+    (*device)->few_kernels = kry_host_has_few_kernels;
+    (*device)->shape = kry_shape_default(*device);
+done:
+    return st;
 }
 
 kry_status kry_host_beside(kry_device *beside, kry_device **device)

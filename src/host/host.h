@@ -1,63 +1,30 @@
-/* host.h - the host as a device: C functions in place of the kernels of cl/. */
+/* host.h - the host as a device, without OpenCL: its kernels are compiled with the library (compiled.c), or C functions stand for some of them
+ * (functions.c), as the build option host_kernels says. */
 #ifndef KRY_HOST_H
 #define KRY_HOST_H
 
 #include "device/launch.h"
 
-/* Open it. It needs no OpenCL. */
+/* Open it. It needs no OpenCL.
+ * Returns  KRY_ERR_DEVICE if the library was compiled for a newer processor. */
 kry_status kry_host_open(kry_device **device);
-/* The same, for what stays on the host in double while solves in single run on `beside`. */
+/* Open one for what stays on the host in double while solves in single run on `beside`. */
 kry_status kry_host_beside(kry_device *beside, kry_device **device);
 
 /* A buffer of this device is the memory itself. */
 static inline void *kry_host_memory(cl_mem buffer) { return buffer; }
 
-/* ---- for the files of this folder ---- */
+/* ---- compiled.c or functions.c ---- */
 
-/* What a launch hands to a C function: the arguments of the kernel of that name, in their order. The
- * functions below take one after another. All sums are left by one group, in part[0]. */
-typedef struct kry_host_args {
-    const kry_arg *next;
-    const char *defines;
-    int64_t columns; /* that it is launched for */
-} kry_host_args;
-typedef struct kry_host_kernel {
-    const char *stem, *name;
-    void (*run)(kry_host_args *a);
-} kry_host_kernel;
-
-/* Templates, once for each number type; `name` NULL ends a table. */
-extern const kry_host_kernel kry_host_single[], kry_host_double[];
-
-static inline int64_t take_int(kry_host_args *a)
-{
-    const kry_arg *arg = a->next++;
-    return arg->size == sizeof(cl_int) ? *(const cl_int *)arg->value : *(const int64_t *)arg->value;
-}
-
-static inline double take_number(kry_host_args *a) { return *(const double *)a->next++->value; }
-
-static inline void *take_buffer(kry_host_args *a) { return *(void *const *)a->next++->value; }
-
-/* The number of a define "-Dname=5", 1 of "-Dname" or "-Dname=word", 0 if it is not there. */
-int kry_host_define(const kry_host_args *a, const char *name);
-
-/* ---- scalars.c: what kernels do before their loops ---- */
-
-/* A sum that an earlier launch left behind, the arguments part, count; and a pair of them. */
-double kry_host_take_sum(kry_host_args *a);
-void kry_host_take_pair(kry_host_args *a, double sum[2]);
-/* begin_direction of cl/common/direction.clh: beta, and the reason to stop or GO_ON. */
-int kry_host_begin_direction(kry_host_args *a, double *beta);
-
-typedef struct kry_host_step {
-    double alpha, by_p, by_z, by_old; /* x += by_p p + by_z z + by_old old p */
-    int stop;
-    bool adds; /* x gets its share in this step */
-    double drift,
-        *drift_out; /* the mean of r that goes out of it; where to leave its sum, or NULL */
-} kry_host_step;
-/* begin_step of cl/common/direction.clh, and the arguments of DRIFT where the kernel has them. */
-kry_host_step kry_host_begin_step(kry_host_args *a);
+/* Whether the device has kernels for part of what others do. */
+extern const bool kry_host_has_few_kernels;
+/* Begin to use the kernels, for one more device; info gets `version` and `compute_units`. */
+kry_status kry_host_kernels_open(kry_device_info *info);
+void kry_host_kernels_close(void);
+/* *kernel := the kernel of a program, to be freed.
+ * Returns  KRY_ERR_UNSUPPORTED if there is none. */
+kry_status kry_host_kernel(const kry_wanted *w, const char *name, cl_kernel *kernel);
+kry_status kry_host_launch(kry_kernel *kernel, const kry_range *range, const kry_arg *args,
+                           size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /* scalars.c - the scalars of conjugate gradients on the host, as in cl/common/direction.clh. */
 #include "device/state.h"
-#include "host/host.h"
+#include "host/functions.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>

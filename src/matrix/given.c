@@ -85,7 +85,7 @@ static bool suits(const kry_device *dev, const kry_entries *e, const kry_matrix_
     const bool formats =
         p->format != KRY_FORMAT_JDS && p->format != KRY_FORMAT_HYB && p->format != KRY_FORMAT_COO;
     const bool plain = p->storage == KRY_GENERAL && p->form == KRY_ASSEMBLED && !p->on_host;
-    const bool gpu = !dev->team && !kry_device_is_host(dev) && !dev->info.cpu_kernels;
+    const bool gpu = !dev->team && !dev->info.cpu_kernels;
 
     return gpu && dev->info.fp64 && plain && formats && e->given.row_ptr && e->nnz > 0 &&
            e->nnz <= INT32_MAX && has_room(dev, e);

@@ -24,10 +24,10 @@ static void release(kry_transposed *T)
     free(T);
 }
 
-/* The host has no kernels, and kernels take int for offsets and rows without repetitions. */
+/* C functions stand for none of these kernels, which take int for offsets and rows without repetitions. */
 static bool is_for_host(const kry_matrix *A)
 {
-    return kry_device_is_host(A->dev) || A->nnz == 0 || A->nnz > INT32_MAX ||
+    return A->dev->few_kernels || A->nnz == 0 || A->nnz > INT32_MAX ||
            kry_csr_check("kry_op_apply_transpose", A) < 0;
 }
 

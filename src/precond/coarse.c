@@ -190,13 +190,13 @@ done:
     return st;
 }
 
-/* Above 16384 the inverse of doubles is 2 GB to be read per iteration. The host has no kernels for it. CPUs: reading k^2 numbers
+/* Above 16384 the inverse of doubles is 2 GB to be read per iteration. CPUs: reading k^2 numbers
  * against two sweeps over L and a wait; for vectors on a square grid they cost the same at k = 1000
  * (PoCL on two cores). */
 static bool wants_dense(const kry_coarse *s)
 {
     enum { MOST_ON_GPU = 16384, MOST_ON_CPU = 1000 };
-    return !kry_device_is_host(s->dev) && s->k <= (s->dev->info.gpu ? MOST_ON_GPU : MOST_ON_CPU) &&
+    return !s->dev->few_kernels && s->k <= (s->dev->info.gpu ? MOST_ON_GPU : MOST_ON_CPU) &&
            kry_dense_inverse_bytes(&s->inverse) <= (double)s->dev->info.max_alloc_bytes;
 }
 

@@ -38,8 +38,8 @@ bool kry_coarse_inverts(const kry_dense_inverse *D)
     const kry_device_info *info = &D->dev->info;
     const double bytes = 8.0 * (double)(D->k + SIDE) * (double)(D->k + SIDE);
 
-    return !kry_device_is_host(D->dev) && !info->cpu_kernels && info->fp64 && D->k > LEAST &&
-           info->max_group >= GROUP && bytes <= (double)info->max_alloc_bytes;
+    return !info->cpu_kernels && info->fp64 && D->k > LEAST && info->max_group >= GROUP &&
+           bytes <= (double)info->max_alloc_bytes;
 }
 
 static kry_status get_kernel(const inversion *v, const char *name, kry_kernel **kernel)

@@ -26,8 +26,7 @@ bool kry_galerkin_suits(const kry_op *A)
     const kry_stencil *grid = kry_stencil_of(A);
     const kry_matrix *matrix = kry_matrix_of(A);
 
-    if (kry_device_is_host(A->dev) || A->dev->team || info->cpu_kernels || !info->fp64)
-        return false;
+    if (A->dev->team || info->cpu_kernels || !info->fp64) return false;
     if (kry_layout_size(&A->dev->layout) > 1 || A->dev->layout.reproducible) return false;
     return grid || (matrix && !kry_matrix_is_wrapped(matrix) && matrix->nnz <= INT32_MAX);
 }

@@ -180,10 +180,7 @@ done:
 }
 
 /* The host is as fast as other CPUs. */
-static bool by_device(const kry_subspace *Z)
-{
-    return !Z->dev->info.cpu_kernels && !kry_device_is_host(Z->dev);
-}
+static bool by_device(const kry_subspace *Z) { return !Z->dev->info.cpu_kernels; }
 
 /* label: as given, on the device. */
 static kry_status prepare_on_device(kry_subspace *Z, cl_mem label, kry_pieces *p)

@@ -216,7 +216,7 @@ kry_status kry_team_take_shape(struct kry_team *team, int i)
     enum { GROUP = 128 }; /* of kry_shape_default */
     kry_status st = KRY_OK;
     const kry_device_info *info = &team->part[i]->info;
-    const kry_launch_shape usual = kry_shape_default(info);
+    const kry_launch_shape usual = kry_shape_default(team->part[i]);
 
     if (!team->reproducible) return KRY_OK;
     CHECK(info->cpu_kernels || usual.group == GROUP, KRY_ERR_UNSUPPORTED,

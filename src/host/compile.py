@@ -1,0 +1,114 @@
+"""compile.py OPTIONS STEM PROGRAM... - the kernels of the device host, compiled when kry is built
+
+A program is a file STEM.cl with defines, as in "fd: FLUX VAL=*", once for numbers in double (d) and once in single (f). Of "VAL=*" the
+number is known when the program is asked for, KRY_LATE in the header opencl_c.clh, which has what OpenCL C has and clang has not; of
+"VAL=*!2" it is not 2.
+The first file of --out gets the machine code, the second one, in C, a table of kernels, kry_compiled of src/host/compiled.h.
+"""
+import argparse
+import hashlib
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+FLAGS = ['-x', 'cl', '-cl-std=CL1.2', '-Xclang', '-fno-builtin', '-O3', '-w', '-fPIC', '-fvisibility=hidden']
+DEFINES = ['-DKRY_CPU', '-DKRY_FP64', '-DWG=1', '-DVW=8']
+SIZES = {'void *': 8, 'int': 4, 'uint': 4, 'float': 4, 'long': 8, 'ulong': 8, 'double': 8}
+KERNEL = re.compile(r'\bKRY_KERNEL\s+(?:__attribute__\s*\(\(.*?\)\)\)?\s*)?void\s+(\w+)\s*\(([^)]*)\)')
+
+
+def late(defines):
+    """The defines as clang gets them first: the k-th number that is known late is a name that `#if` takes for 0."""
+    numbers = iter(range(len(defines)))
+    return [f'-D{d.partition("=")[0]}=kry_late_{next(numbers)}_' if '=*' in d else f'-D{d}' for d in defines]
+
+
+def parameters(text):
+    """The types of a kernel's parameters, a pointer of any type as "void *"."""
+    for p in text.split(','):
+        words = re.sub(r'\b(const|restrict|volatile)\b', ' ', p)
+        yield 'void *' if '*' in words else ' '.join(words.split()[:-1])
+
+
+def caller(symbol, name, types):
+    """A function that takes the arguments of a kernel from an array."""
+    values = ', '.join(f'*({t} *)a[{i}].value' for i, t in enumerate(types))
+    return f'void {symbol}(const kry_arg *a) {{ {name}({values}); }}\n'
+
+
+class Compiler:
+    def __init__(self, given):
+        self.given = given
+        self.level = re.sub(r'\W', '_', given.processor)
+        self.command = [given.clang, *FLAGS, f'-march={given.processor}']
+        self.path = next(pathlib.Path(given.kernels).rglob(f'{given.stem}.cl'))
+        self.rows, self.declared, self.objects, self.needs = [], [], [], set()
+
+    def plain(self, real, defines, folder):
+        """The text of a program without directives; notes the files that it is made of."""
+        needs = folder / 'needs'
+        text = subprocess.run([*self.command, *DEFINES, '-include', self.given.header, f'-I{self.given.kernels}', f'-DREAL={real}',
+                               *late(defines), '-MD', '-MF', needs, '-MT', 'x', '-E', '-P', self.path],
+                              check=True, capture_output=True, text=True).stdout
+        text = re.sub(r'kry_late_(\d+)_', r'KRY_LATE(\1)', text)
+        self.needs.update(needs.read_text().replace('\\\n', ' ').split()[1:])
+        return text
+
+    def machine_code(self, text, base, out):
+        """Compile a text. Names that do not begin with `base` are its own. Other builds may have done it already."""
+        key = hashlib.sha256('\n'.join([*self.command, text]).encode()).hexdigest()
+        kept = pathlib.Path(os.environ.get('KRY_HOST_CACHE', self.given.cache)) / f'{key}.o'
+        if not kept.exists():
+            source = out.with_suffix('.cl')
+            source.write_text(text.replace('__attribute__((reqd_work_group_size(1, 1, 1)))', ''), encoding='ascii')
+            subprocess.run([*self.command, '-DKRY_KERNEL=', '-DKRY_LATE(k)=(kry_host_here()->late[k])', '-c', source, '-o', out], check=True)
+            subprocess.run(['objcopy', '--wildcard', f'--keep-global-symbol={base}_*', out], check=True)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as whole:
+                whole.write(out.read_bytes())
+            pathlib.Path(whole.name).rename(kept)
+        self.objects.append(kept)
+
+    def program(self, number, real, defines, folder):
+        text = self.plain(real, defines, folder)
+        base = f'kry_{self.level}_{self.given.stem}_{number}'
+        for name, given in KERNEL.findall(text):
+            types = list(parameters(given))
+            text += caller(f'{base}_{name}', name, types)
+            self.declared.append(f'extern void {base}_{name}(const kry_arg *a);\n')
+            self.rows.append(f'{{ "{self.given.stem}", "{" ".join([f"REAL={real}", *defines])}", "{name}", '
+                             f'"{"".join(str(SIZES[t]) for t in types)}", {base}_{name} }},\n')
+        self.machine_code(text, base, folder / f'{number}.o')
+
+    def finish(self):
+        target, table = self.given.out
+        subprocess.run(['ld', '-r', '-o', target, *self.objects], check=True)
+        pathlib.Path(table).write_text(
+            '#include "host/compiled.h"\n' + ''.join(self.declared)
+            + f'extern const kry_compiled kry_host_{self.level}_{self.given.stem}[];\n'
+            + f'const kry_compiled kry_host_{self.level}_{self.given.stem}[] = {{\n' + ''.join(self.rows)
+            + '{ NULL, NULL, NULL, NULL, NULL } };\n', encoding='ascii')
+        pathlib.Path(self.given.depfile).write_text(f'{target} {table}: {" ".join(sorted(self.needs))}\n')
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for option in '--clang', '--processor', '--kernels', '--header', '--cache', '--depfile':
+        parser.add_argument(option, required=True)
+    parser.add_argument('--out', nargs=2, required=True)
+    parser.add_argument('stem')
+    parser.add_argument('programs', nargs='+')
+    compiler = Compiler(parser.parse_args())
+    with tempfile.TemporaryDirectory() as name:
+        number = 0
+        for line in compiler.given.programs:
+            types, _, defines = line.partition(':')
+            for t in types:
+                compiler.program(number, {'d': 'double', 'f': 'float'}[t], defines.split(), pathlib.Path(name))
+                number += 1
+        compiler.finish()
+
+
+main()

@@ -1,0 +1,164 @@
+/* compiled.c - the kernels of cl/, compiled by clang when the library was built (compile.py), on the device host. */
+#include "host/compiled.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const bool kry_host_has_few_kernels = false;
+
+typedef struct function {
+    const kry_compiled *kernel;
+    int late[KRY_HOST_LATE];
+} function;
+
+static const char *end_of_word(const char *text) { return text + strcspn(text, " "); }
+
+/* Whether `word` is the define `listed` of the table. Each is so many characters long. That of the table may end in "=*", for
+ * any number, which goes to *late, or in "=*!2", for any but 2. */
+static bool is_define(const char *listed, size_t length, const char *word, size_t word_length,
+                      int *late)
+{
+    const char *star = memchr(listed, '*', length);
+    char *end;
+
+    if (!star) return length == word_length && !strncmp(listed, word, length);
+    const size_t name = (size_t)(star - listed);
+    if (word_length <= name || strncmp(listed, word, name)) return false;
+    *late = (int)strtol(word + name, &end, 10);
+    return end == word + word_length && (star[1] != '!' || atoi(star + 2) != *late);
+}
+
+/* Defines that are for GPUs alone: they say where vectors of a launch may start. */
+static bool is_for_gpus(const char *word, size_t length)
+{
+    static const char unaligned[] = "KRY_UNALIGNED", sums[] = "KRY_UNALIGNED_SUMS";
+
+    return (length == sizeof unaligned - 1 && !strncmp(word, unaligned, length)) ||
+           (length == sizeof sums - 1 && !strncmp(word, sums, length));
+}
+
+/* Count the defines "-DX=1 -DY" of a program that are among the `listed` ones. Returns -1 if one is not. */
+static int count_defines(const char *defines, const char *listed, int late[])
+{
+    int count = 0;
+
+    for (const char *at = defines; (at = strstr(at, "-D"));) {
+        const char *word = at + 2;
+        at = end_of_word(word);
+        const size_t length = (size_t)(at - word);
+        if (is_for_gpus(word, length)) continue;
+        int k = 0;
+        const char *l = listed;
+        for (; *l; l = end_of_word(l) + (*end_of_word(l) == ' ')) {
+            const size_t listed_length = (size_t)(end_of_word(l) - l);
+            if (is_define(l, listed_length, word, length, &late[k])) break;
+            k += memchr(l, '*', listed_length) != NULL;
+        }
+        if (!*l) return -1;
+        count++;
+    }
+    return count;
+}
+
+static int count_words(const char *text)
+{
+    int count = *text != 0;
+    for (; *text; text++) count += *text == ' ';
+    return count;
+}
+
+/* The tables of the best kind of processor that this one is; NULL: the library has none for it. */
+static const kry_host_level *level_here(void)
+{
+    const kry_host_level *level = kry_host_levels;
+
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512vl");
+    while (level->processor && ((!strcmp(level->processor, "x86-64-v4") && !v4) ||
+                                (!strcmp(level->processor, "x86-64-v3") && !v3)))
+        level++;
+#endif
+    return level->processor ? level : NULL;
+}
+
+static const kry_compiled *find_kernel(const kry_wanted *w, const char *name, int late[])
+{
+    char defines[KRY_MAX_OPTIONS];
+
+    snprintf(defines, sizeof defines, "-DREAL=%s %s", w->type == KRY_F64 ? "double" : "float",
+             w->defines);
+    for (const kry_compiled *const *table = level_here()->tables; *table; table++)
+        for (const kry_compiled *k = *table; k->name && !strcmp(k->stem, w->stem); k++)
+            if (!strcmp(k->name, name) &&
+                count_defines(defines, k->program, late) == count_words(k->program))
+                return k;
+    return NULL;
+}
+
+kry_status kry_host_kernel(const kry_wanted *w, const char *name, cl_kernel *kernel)
+{
+    kry_status st = KRY_OK;
+    function *f = NULL;
+
+    TRY(kry_alloc(1, sizeof *f, &f));
+    f->kernel = find_kernel(w, name, f->late);
+    CHECK(f->kernel, KRY_ERR_UNSUPPORTED,
+          "the device host has no kernel '%s' of %s.cl compiled with '%s'", name, w->stem,
+          w->defines);
+    *kernel = (cl_kernel)(void *)f;
+    f = NULL;
+done:
+    free(f);
+    return st;
+}
+
+static kry_status check_arguments(const kry_compiled *k, const kry_arg *args, size_t count)
+{
+    kry_status st = KRY_OK;
+    const size_t wanted = strlen(k->sizes);
+
+    CHECK(count == wanted, KRY_ERR_DEVICE, "kernel %s: %zu arguments, it has %zu", k->name, count,
+          wanted);
+    for (size_t i = 0; i < count; i++)
+        CHECK(args[i].size == (size_t)(k->sizes[i] - '0'), KRY_ERR_DEVICE,
+              "kernel %s: argument %zu has %zu bytes, not %c", k->name, i, args[i].size,
+              k->sizes[i]);
+done:
+    return st;
+}
+
+kry_status kry_host_launch(kry_kernel *kernel, const kry_range *range, const kry_arg *args,
+                           size_t count)
+{
+    kry_status st = KRY_OK;
+
+    const function *f = (const void *)kernel->handle;
+    TRY(check_arguments(f->kernel, args, count));
+    CHECK(range->size == 1, KRY_ERR_UNSUPPORTED, "kernel %s: groups of %d work-items, not of one",
+          f->kernel->name, range->size);
+    if (range->groups > 0 && range->columns > 0)
+        kry_host_run(
+            &(kry_host_work){ f->kernel->run, args, f->late, range->groups, range->columns });
+done:
+    return st;
+}
+
+kry_status kry_host_kernels_open(kry_device_info *info)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(level_here(), KRY_ERR_DEVICE,
+          "the device host has no kernels for this processor: kry was built for a newer one");
+    snprintf(info->version, sizeof info->version, "%s", level_here()->processor);
+    info->compute_units = kry_host_threads();
+    kry_host_pool_retain();
+done:
+    return st;
+}
+
+void kry_host_kernels_close(void) { kry_host_pool_release(); }

@@ -1,0 +1,41 @@
+/* compiled.h - kernels that were compiled with the library, and the threads that run them. */
+#ifndef KRY_HOST_COMPILED_H
+#define KRY_HOST_COMPILED_H
+
+#include "host/host.h"
+
+/* A kernel, by its file, the defines of its program and its name. sizes: a digit for each argument, its bytes. */
+typedef struct kry_compiled {
+    const char *stem, *program, *name, *sizes;
+    void (*run)(const kry_arg *arguments);
+} kry_compiled;
+
+/* The kernels that were compiled for a kind of processor, a table for each file, the last table NULL and the last kernel of each
+ * without a name. compile.py makes them when the library is built. */
+typedef struct kry_host_level {
+    const char *processor;
+    const kry_compiled *const *tables;
+} kry_host_level;
+extern const kry_host_level kry_host_levels[]; /* from the best on; the last one without a name */
+
+enum { KRY_HOST_LATE = 8 }; /* numbers of a program that are known when it is launched */
+
+/* ---- host_threads.c ---- */
+
+/* A launch: the kernel's function, once for each work-group. late: the numbers that KRY_LATE reads. */
+typedef struct kry_host_work {
+    void (*run)(const kry_arg *arguments);
+    const kry_arg *arguments;
+    const int *late;
+    int64_t groups, columns;
+} kry_host_work;
+
+/* Run all work-groups of a launch, on the pool's threads if they are many and no other launch has the pool. */
+void kry_host_run(const kry_host_work *launch);
+/* The first device starts the pool's threads when it first has work for them, the last one ends them. */
+void kry_host_pool_retain(void);
+void kry_host_pool_release(void);
+/* The threads that a launch runs on: $KRY_THREADS, else as many as the process may use processors. */
+int kry_host_threads(void);
+
+#endif
