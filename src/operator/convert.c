@@ -1,6 +1,7 @@
 /* convert.c - the same operator in another number type. */
 #include "operator/op.h"
 #include "operator/op_parts.h"
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -96,6 +97,7 @@ kry_status kry_op_convert(const kry_op *A, kry_type type, kry_op **copy)
     TRY(GIVEN(copy));
     CHECK(A, KRY_ERR_ARGUMENT, "kry_op_convert: NULL");
     TRY(kry_op_make(A, create_copy, &type, copy));
+    assert(copy && *copy);
     (*copy)->found = A->found;
     (*copy)->inspected = A->inspected && !kry_op_in_parts(A);
 done:

@@ -1,5 +1,6 @@
 /* vec.c - dense n-by-k blocks on a device and the plain arithmetic on them. Kernels: cl/vector/vec.cl. */
 #include "vector/vec.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,7 @@ static kry_status view_of(const kry_vec *size, cl_mem buffer, kry_vec **vec)
     v->buffer = buffer;
     v->first = size->first;
     v->ld = size->ld;
+    assert(vec);
     *vec = v;
     v = NULL;
 done:

@@ -4,6 +4,7 @@
  */
 #include "examine.h"
 #include "ranks.h"
+#include <assert.h>
 #include <stdlib.h>
 
 /* How many of the columns are constants on parts, and how many are unknowns of empty rows. */
@@ -32,6 +33,7 @@ kry_status source_find_null_space(source *s, const kry_op *A)
     if (st >= 0 && single) st = allocate((size_t)count, sizeof *narrow, &narrow);
     TRY(ranks_agree(st));
     TRY(kry_vec_read(V, single ? (void *)narrow : s->null));
+    assert(!single || narrow);
     for (int64_t e = 0; e < count && single; e++) s->null[e] = (double)narrow[e];
     s->nulls = kry_vec_cols(V);
     count_columns(s);
