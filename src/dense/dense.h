@@ -79,5 +79,10 @@ kry_status kry_dense_column_sums(const char *who, const kry_vec *A, double **sum
 /* The largest sum of magnitudes in a row. Waits. */
 kry_status kry_dense_row_norm(const kry_vec *A, double *norm);
 static inline double kry_dense_eps(kry_type type) { return type == KRY_F32 ? 0x1p-23 : 0x1p-52; }
+/* A relative error, half of a number's digits, that no right result has: verdicts on devices refuse larger ones. */
+static inline double kry_dense_half_of_digits(kry_type type)
+{
+    return type == KRY_F32 ? 3e-4 : 1e-8;
+}
 
 #endif

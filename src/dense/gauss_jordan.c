@@ -108,9 +108,6 @@ done:
  * elimination would. Where it does not hold A is ill-conditioned, or the device is wrong: then a matrix of the same shape and
  * pivots is reduced whose form is known, and which is well-conditioned. */
 
-/* Of what is 1 in size. */
-static double half_of_digits(kry_type type) { return type == KRY_F32 ? 3e-4 : 1e-8; }
-
 static kry_status multiply(const kry_vec *A, const kry_vec *x, kry_vec *y)
 {
     return kry_gemm_run(&(kry_gemm){
@@ -158,7 +155,7 @@ static kry_status try_combination(const kry_vec *A, const kry_vec *R, double nor
     TRY(multiply(A, y, w));
     TRY(kry_vec_read_doubles(w, of_w));
     for (int64_t i = 0; i < m; i++) left += fabs(of_w[i]);
-    *fits = *fits && left <= half_of_digits(A->type) * norm * size + 2 * neglected;
+    *fits = *fits && left <= kry_dense_half_of_digits(A->type) * norm * size + 2 * neglected;
 done:
     free(of_w), free(d);
     kry_vec_release(&w);
@@ -178,7 +175,7 @@ static kry_status try_known(const kry_vec *A, int64_t rank, const cl_int *column
 {
     kry_status st = KRY_OK;
     const int64_t m = A->n, n = A->k, most = m < n ? m : n;
-    const double half = half_of_digits(A->type);
+    const double half = kry_dense_half_of_digits(A->type);
     const bool same = rank > 0 && are_pivots(column, rank, m, n);
     const int64_t r = same ? rank : most;
     cl_int *p = NULL, *got = NULL, found = 0;
@@ -195,8 +192,8 @@ static kry_status try_known(const kry_vec *A, int64_t rank, const cl_int *column
     for (int64_t k = 0; k < r; k++) p[k] = same ? column[k] : (cl_int)k, pivot[p[k]] = k;
     for (int64_t j = 0; j < n; j++)
         for (int64_t k = 0; k < r; k++) form[j * m + k] = known_entry(p, k, j, pivot[j], n);
-    for (int64_t j = 0; j < n;
-         j++) /* rows from the last one on: two of the form each, or one behind these */
+    /* Rows of D from the last one on: each is of two rows of the form, or behind the form's of one. */
+    for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++)
             host[j * m + m - 1 - i] =
                 (i < r ? form[j * m + i] : 0) + 0.25 * form[j * m + (7 * i + 3) % r];

@@ -137,9 +137,7 @@ done:
 
 /* ---- verdicts on what the device computed ---- */
 
-/* A limit of ||A x - b|| / (||A|| ||x|| + ||b||) that no matrix is so hard as to reach, and norms that are too small to say
- * anything of. */
-static double half_of_digits(kry_type type) { return type == KRY_F32 ? 3e-4 : 1e-8; }
+/* Whether norms are too small to say anything of. */
 static bool too_small(const kry_lu *lu)
 {
     return lu->norm / (double)lu->n < (lu->F->type == KRY_F32 ? 1e-30 : 1e-290);
@@ -149,7 +147,8 @@ static kry_status check_left(const char *who, const kry_lu *lu, double left, dou
 {
     kry_status st = KRY_OK;
     const kry_device_info *info = &lu->F->dev->info;
-    const double half = half_of_digits(lu->F->type);
+    /* of ||A x - b|| / (||A|| ||x|| + ||b||), which no matrix is so hard as to reach */
+    const double half = kry_dense_half_of_digits(lu->F->type);
 
     CHECK(!isfinite(left) || !isfinite(by) || left <= half * by, KRY_ERR_DEVICE,
           "%s: '%s', driver %s, computed a wrong result: with it ||A x - b|| is %.2g of ||A|| "

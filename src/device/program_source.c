@@ -220,7 +220,7 @@ static kry_status add_line(assembly *a, const char *line, const char *end, const
     return append(a, line, (size_t)(end - line));
 }
 
-/* What every kernel begins with (cl/common/kry.clh), its brace, which stands at the begin of a line. */
+/* Every kernel's brace, which stands at the begin of a line, and KERNEL_BEGINS of cl/common/kry.clh, with which it begins. */
 static const char kernel_begins[] = "{ KERNEL_BEGINS";
 
 /* Append a file, and before each line that includes another one what comes before it. One text rather than the files as they
@@ -496,8 +496,8 @@ static void each_of_file(const char *file, const char *source,
                          void *user)
 {
     char name[NAME_ROOM], summary[SUMMARY_ROOM];
-    bool other =
-        false; /* in an included file that is listed by itself, or in what that one includes */
+    /* The line is in an included file that is listed by itself, or in what that one includes. */
+    bool other = false;
 
     first_sentence(source, summary);
     for (walk w = { .end = source }; walk_on(&w);) {

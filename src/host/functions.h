@@ -4,7 +4,7 @@
 
 #include "host/host.h"
 
-/* What a launch hands to a C function: the arguments of the kernel of that name, in their order. The
+/* A launch hands this to a C function: the arguments of the kernel of that name, in their order. The
  * functions below take one after another. All sums are left by one group, in part[0]. */
 typedef struct kry_host_args {
     const kry_arg *next;

@@ -155,7 +155,7 @@ static void end_threads(void)
     atomic_store(&pool.ends, false);
 }
 
-/* Of a process that was forked only the calling thread is in the child, which starts threads of its own. */
+/* After a fork the child has the calling thread alone; it starts threads of its own. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&pool.owner);

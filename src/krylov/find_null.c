@@ -67,7 +67,7 @@ done:
     return st;
 }
 
-/* Of the rows here; x: the vectors, or NULL for none. */
+/* Let the operator of the rows here know what was found. c->x: the vectors, or NULL for none. */
 static kry_status hand_out(const kry_call *c)
 {
     kry_status st = KRY_OK;
@@ -116,7 +116,7 @@ done:
     return st;
 }
 
-/* What its rows, all of them here, come to. */
+/* Look for null parts in an A whose rows are all in this process. */
 static kry_status look(const char *who, const kry_op *A, kry_null_parts *N)
 {
     kry_status st = KRY_OK;

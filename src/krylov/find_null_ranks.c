@@ -57,13 +57,9 @@ done:
     return st;
 }
 
-/* What the entries of row i come to. */
 static kry_row_total total_of(const kry_share *A, int64_t i)
 {
-    kry_row_total t = { 0 };
-
-    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) kry_row_total_add(&t, A->val[e]);
-    return t;
+    return kry_row_total_of(A->row_ptr, A->val, i);
 }
 
 static kry_status number_parts(look *L, double rounding)

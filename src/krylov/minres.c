@@ -317,7 +317,7 @@ static kry_status find_null_vector(minres *S, const kry_vec *r, kry_vec *w, int6
 {
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
-    /* Of an A of 1e12 in condition no w has less than 1e-12 in double. */
+    /* Where A is regular and of condition 1e12, ||A w|| / ||A|| is at least 1e-12 for every w. */
     const double least = 16 * K->judge.roundoff;
     search F = { 0 };
     double mapped, last = INFINITY;

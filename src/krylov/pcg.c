@@ -168,7 +168,7 @@ static kry_status step(run *R, int64_t done)
     if (kry_pcg_takes_drift(S)) {
         kry_sum *t = S->drift;
         s.drift = t, s.next_drift = S->next_drift;
-        /* What the sums are divided by: nothing is left of them where A, updated since, is regular. */
+        /* Sums are divided by this number: where A, updated since, is regular, nothing is left of them. */
         s.unknowns = K->system.null.A ? K->system.null.unknowns : INT64_MAX;
         S->drift = S->next_drift, S->next_drift = t;
     }

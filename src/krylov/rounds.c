@@ -182,7 +182,7 @@ static kry_status end_rounds(solve *S, double residual)
     if (other) TRY(aim_by_x(K, S->x));
     TRY(kry_system_centre(&K->system, S->c->b, S->x, K->r, K->judge.target, &residual));
     if (K->system.null.A) TRY(aim_by_x(K, S->x));
-    /* Of a b that no x reaches, rounding in A x along vectors that the solve has found is no news. */
+    /* Where no x reaches b, the part of A x along vectors that the solve has found is rounding: b's part is told. */
     const bool rounded =
         K->system.null.certified && K->judge.inconsistent > kry_judge_whole_target(&K->judge);
     kry_judge_conclude(&K->judge, residual, rounded ? K->judge.inconsistent : K->system.along,

@@ -112,11 +112,14 @@ static kry_status fill_empty_rows(const kry_op *A, kry_vec *d)
     kry_status st = KRY_OK;
     const kry_vec *null = kry_op_null_vectors(A);
     double *number = NULL, *v = NULL;
+    bool zeros = false;
 
     if (!null) return KRY_OK;
     TRY(kry_alloc((size_t)d->n, sizeof *number, &number));
-    TRY(kry_alloc((size_t)(d->n * null->k), sizeof *v, &v));
     TRY(kry_vec_read_doubles(d, number));
+    for (int64_t i = 0; i < d->n && !zeros; i++) zeros = number[i] == 0;
+    if (!zeros) goto done;
+    TRY(kry_alloc((size_t)(d->n * null->k), sizeof *v, &v));
     TRY(kry_vec_read_doubles(null, v));
     for (int64_t e = 0; e < d->n * null->k; e++)
         if (fabs(v[e]) == 1 && number[e % d->n] == 0) number[e % d->n] = 1;

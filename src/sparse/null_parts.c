@@ -5,9 +5,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-void kry_row_total_add(kry_row_total *t, double value)
+static void add(kry_row_total *t, double value)
 {
     t->sum += value, t->size += fabs(value), t->count += value != 0;
+}
+
+kry_row_total kry_row_total_of(const int64_t *row_ptr, const double *val, int64_t i)
+{
+    kry_row_total t = { 0 };
+
+    for (int64_t e = row_ptr[i]; e < row_ptr[i + 1]; e++) add(&t, val[e]);
+    return t;
 }
 
 bool kry_row_total_is_zero(const kry_row_total *t, double rounding)
@@ -33,8 +41,7 @@ static bool all_regular(const kry_sparse *A, double rounding, bool *regular, int
 
     *empty = 0;
     for (int64_t i = 0; i < A->rows; i++) {
-        kry_row_total t = { 0 };
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) kry_row_total_add(&t, val[e]);
+        const kry_row_total t = kry_row_total_of(A->row_ptr, val, i);
         *empty += t.size == 0;
         regular[i] = t.size > 0 && !kry_row_total_is_zero(&t, rounding);
         left += t.size > 0 && !regular[i];
@@ -58,7 +65,7 @@ static void add_up(const kry_sparse *A, kry_row_total *row, kry_row_total *colum
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
             if (val[e] == 0) continue;
-            kry_row_total_add(&row[i], val[e]), kry_row_total_add(&column[A->col[e]], val[e]);
+            add(&row[i], val[e]), add(&column[A->col[e]], val[e]);
             const int32_t a = stands_for(above, (int32_t)i), b = stands_for(above, A->col[e]);
             above[a > b ? a : b] = a < b ? a : b;
         }

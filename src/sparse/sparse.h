@@ -119,13 +119,14 @@ typedef struct kry_null_parts {
         one_sided; /* of each of these: columns do not add up to zero, too, or the empty row's column is not empty */
 } kry_null_parts;
 
-/* What the entries of a row, or of a column, come to. */
+/* The sums of the entries of a row, or of a column. */
 typedef struct kry_row_total {
     double sum, size; /* of entries, of their absolute values */
     int64_t count;    /* of entries that are not zero */
 } kry_row_total;
-void kry_row_total_add(kry_row_total *t, double value);
-/* But for rounding: of the entries, by up to `rounding` times their size, and of the additions. */
+/* Row i's, of arrays of rows. */
+kry_row_total kry_row_total_of(const int64_t *row_ptr, const double *val, int64_t i);
+/* Whether the sum is zero but for rounding: of the entries, by up to `rounding` times their size, and of the additions. */
 bool kry_row_total_is_zero(const kry_row_total *t, double rounding);
 
 /* rounding: of a number; rows add up to zero but for so much of their size, and the rounding of their additions. */

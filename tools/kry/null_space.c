@@ -47,9 +47,8 @@ void source_centre(const source *s, double *v)
 {
     for (int64_t c = 0; c < s->nulls; c++) {
         const double *null = s->null + c * s->here;
-        double share[2] = {
-            0, 0
-        }; /* v'null, null'null: vectors in single are of norm 1 but for rounding */
+        /* v'null and null'null, for vectors in single are of norm 1 but for rounding */
+        double share[2] = { 0, 0 };
         for (int64_t i = 0; i < s->here; i++)
             share[0] += v[i] * null[i], share[1] += null[i] * null[i];
         ranks_sum(share, 2);
