@@ -153,9 +153,10 @@ kry_status kry_null_look_on_ranks(const kry_op *A, int64_t *here, kry_null_parts
     TRY(take_rows(&L));
     TRY(number_parts(&L, rounding));
     TRY(kry_team_run(A->dev->team, NULL, number_empty, &L));
-    *here = L.share.rows;
-    if (L.parts + L.empty > MOST_SHARED) L.parts = L.empty = 0, *here = 0;
-    if (*here || L.parts + L.empty) TRY(write_parts(&L, rounding));
+    /* Ranks without rows meet with the others in there. */
+    const bool few = L.parts + L.empty <= MOST_SHARED;
+    *here = few ? L.share.rows : 0;
+    if (few) TRY(write_parts(&L, rounding));
 done:
     kry_share_release(&L.turned);
     kry_sparse_release(&L.rows);
