@@ -184,51 +184,7 @@ static void device__describes_itself(void **state)
     kry_device_release(&dev);
 }
 
-static void refused__formats(void **state)
-{
-    (void)state;
-    if (!device()->few_kernels) return; /* formats, another test, has them all */
-    matrix A = random_matrix(KRY_F64, 50);
-    for (kry_format f = KRY_FORMAT_CSR + 1; f < KRY_FORMAT_COUNT; f++) {
-        kry_op *op;
-        char said[100];
-        snprintf(said, sizeof said, "format %s has no kernels on the host device",
-                 kry_format_name(f));
-        REFUSES(kry_csr_create(device(), KRY_F64, A.rows, A.cols, A.row_ptr, A.col, A.val,
-                               KRY_MATRIX(.format = f), &op),
-                KRY_ERR_UNSUPPORTED, said);
-        assert_null(op);
-    }
-    matrix_release(&A);
-}
-
-/* By words: the message says what has no kernels there. */
-static void refused__solvers(void **state)
-{
-    static const struct {
-        const char *words, *said;
-    } given[] = { { "precond=block-ic", "block_diagonals" },
-                  { "precond=block-jacobi:4", "block_jacobi" },
-                  { "precond=ip", "stencil_incomplete" },
-                  { "deflation=stripes:4", "deflation" } };
-    kry_problem *p;
-    kry_op *A, *S;
-
-    (void)state;
-    if (!device()->few_kernels) return;
-    OK(kry_problem_create("poisson2d:20", 1, &p));
-    OK(kry_stencil_create(device(), KRY_F64, p->grid, &A));
-    for (size_t i = 0; i < COUNT(given); i++) {
-        char said[100];
-        snprintf(said, sizeof said, "%s has no kernels on the host device", given[i].said);
-        REFUSES(kry_solver_create(A, given[i].words, NULL, NULL, &S), KRY_ERR_UNSUPPORTED, said);
-        assert_null(S);
-    }
-    kry_op_release(&A);
-    kry_problem_release(&p);
-}
-
-/* Preconditioners and methods, where kernels are compiled with the library. */
+/* Preconditioners and methods. */
 static void solve__methods(void **state)
 {
     static const struct {
@@ -243,7 +199,6 @@ static void solve__methods(void **state)
     kry_op *A;
 
     (void)state;
-    if (device()->few_kernels) return;
     OK(kry_problem_create("poisson2d:20", 1, &p));
     OK(kry_csr_create(device(), KRY_F64, p->n, p->n, p->row_ptr, p->col, p->val,
                       KRY_MATRIX(.traits = KRY_POSITIVE), &A));
@@ -258,7 +213,6 @@ static void solve__methods(void **state)
 
 static void refused__others(void **state)
 {
-    const bool few = device()->few_kernels;
     kry_launch_shape shape = { .group = 1, .per_unit = 16, .chunks = 64 };
     kry_vec *x, *y;
     kry_op *lu = NULL;
@@ -270,15 +224,11 @@ static void refused__others(void **state)
     OK(kry_vec_fill(x, 1));
     REFUSES(kry_vec_gemv(false, 1, x, y, 0, y), KRY_ERR_ARGUMENT, "overlaps");
     REFUSES(kry_vec_gemm(false, false, 1, x, x, 0, y), KRY_ERR_SHAPE, "");
-    assert_int_equal(kry_lu_create(x, NULL, &lu), few ? KRY_ERR_UNSUPPORTED : KRY_OK);
-    assert_true(few == !lu);
+    OK(kry_lu_create(x, NULL, &lu));
     kry_op_release(&lu);
     REFUSES(kry_device_kernel(device(), KRY_F64, "own", "kernel void own() {}", "", "own", &kernel),
             KRY_ERR_UNSUPPORTED, "runs no OpenCL kernels");
-    if (few)
-        REFUSES(kry_device_set_launch_shape(device(), &shape), KRY_ERR_UNSUPPORTED, "no groups");
-    else
-        OK(kry_device_set_launch_shape(device(), &shape));
+    OK(kry_device_set_launch_shape(device(), &shape));
     OK(kry_device_set_launch_shape(device(), NULL));
     OK(kry_device_finish(device()));
     kry_vec_release(&x), kry_vec_release(&y);
@@ -390,8 +340,6 @@ int main(void)
         cmocka_unit_test(solve__converges),
         cmocka_unit_test(solve__threads),
         cmocka_unit_test(device__describes_itself),
-        cmocka_unit_test(refused__formats),
-        cmocka_unit_test(refused__solvers),
         cmocka_unit_test(solve__methods),
         cmocka_unit_test(refused__others),
         cmocka_unit_test(refused__other_memory),

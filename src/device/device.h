@@ -97,7 +97,7 @@ struct kry_kernel; /* program.h */
 struct kry_range;  /* launch.h */
 struct kry_wanted;
 
-/* How a device works: through OpenCL (opencl.c), by C functions on the host (src/host/), or as
+/* How a device works: through OpenCL (opencl.c), by kernels compiled with the library (src/host/), or as
  * several devices (src/team/), which has neither buffers nor kernels and leaves those entries NULL.
  * Errors are those of OpenCL. */
 typedef struct kry_driver {
@@ -158,12 +158,11 @@ struct kry_device {
     struct kry_kept *_Atomic kept; /* what other modules keep here: kry_device_keep */
     atomic_int busy;               /* tasks of that queue that have not ended */
     kry_observer *observer;        /* borrowed; NULL: nobody looks on */
-    bool few_kernels;              /* C functions stand for some kernels, and it has no others */
     kry_device *beside; /* retained: the device for whose solves a host device keeps the doubles;
                            NULL: none */
 };
 
-/* The device of src/host/, which has no kernels but C functions for some of them. */
+/* The device of src/host/, whose kernels were compiled with the library. */
 static inline bool kry_device_is_host(const kry_device *dev) { return !dev->context && !dev->team; }
 
 /* Where copies of an operator in single precision go: beside a host device, to that device. */

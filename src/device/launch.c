@@ -8,11 +8,11 @@
  * with 256) and needs less than 16 KB of local memory in every kernel.
  * As many groups as fit on the device at once, for sums: no second wave, and few partial sums. On
  * an H200 16 groups of 128 to a multiprocessor do CSR at 3.88 TB/s, 12 at 3.53 and 24 at 3.41.
- * CPUs: 128 chunks in all, whatever the number of cores; a device of C functions: one. */
+ * CPUs: 128 chunks in all, whatever the number of cores. */
 kry_launch_shape kry_shape_default(const kry_device *dev)
 {
     const kry_device_info *info = &dev->info;
-    kry_launch_shape shape = { .group = 128, .per_unit = 16, .chunks = dev->few_kernels ? 1 : 128 };
+    kry_launch_shape shape = { .group = 128, .per_unit = 16, .chunks = 128 };
     if (info->cpu_kernels) shape.group = 1;
     while (shape.group > info->max_group) shape.group /= 2;
     return shape;
@@ -143,8 +143,6 @@ kry_status kry_device_set_launch_shape(kry_device *dev, const kry_launch_shape *
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
           "kry_device_set_launch_shape: '%s' are several devices, each with a shape of its own",
           dev->info.name);
-    CHECK(!shape || !dev->few_kernels, KRY_ERR_UNSUPPORTED,
-          "kry_device_set_launch_shape: '%s' launches no groups", dev->info.name);
     CHECK(!shape || fits(dev, *shape), KRY_ERR_ARGUMENT,
           "kry_device_set_launch_shape: '%s' cannot launch groups of %d, %d to a unit, %d chunks",
           dev->info.name, shape->group, shape->per_unit, shape->chunks);

@@ -241,9 +241,9 @@ static kry_status copy_numbers(kry_stencil *A, const char *what, const kry_stenc
     bool rounded = false;
 
     if (!source) return KRY_OK;
-    if (A->dev == from->dev && from->type == A->type && factor == 1 && !A->dev->few_kernels)
+    if (A->dev == from->dev && from->type == A->type && factor == 1)
         return kry_buffer_copy(A->dev, source, 0, to, 0, (size_t)count * size);
-    if (A->dev == from->dev && from->type == KRY_F64 && A->type == KRY_F32 && !A->dev->few_kernels)
+    if (A->dev == from->dev && from->type == KRY_F64 && A->type == KRY_F32)
         TRY(round_numbers(from, source, count, factor, to, &rounded));
     if (rounded) goto done;
     TRY(kry_alloc((size_t)count, sizeof *given, &given));

@@ -23,11 +23,11 @@ done:
     return st;
 }
 
-/* A slab exchanges its halo for one column at a time, and C functions take one. */
+/* A slab exchanges its halo for one column at a time. */
 static int64_t most_at_once(const kry_stencil *A)
 {
     enum { ABREAST = 16 };
-    return kry_stencil_is_slab(A) || A->dev->few_kernels ? 1 : ABREAST;
+    return kry_stencil_is_slab(A) ? 1 : ABREAST;
 }
 
 kry_status kry_stencil_apply_block(void *self, double alpha, const kry_vec *x, double beta,

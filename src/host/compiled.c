@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const bool kry_host_has_few_kernels = false;
-
 typedef struct function {
     const kry_compiled *kernel;
     int late[KRY_HOST_LATE];
@@ -105,6 +103,7 @@ kry_status kry_host_kernel(const kry_wanted *w, const char *name, cl_kernel *ker
     kry_status st = KRY_OK;
     function *f = NULL;
 
+    TRY(kry_host_check_kernels());
     TRY(kry_alloc(1, sizeof *f, &f));
     f->kernel = find_kernel(w, name, f->late);
     CHECK(f->kernel, KRY_ERR_UNSUPPORTED,
@@ -148,17 +147,26 @@ done:
     return st;
 }
 
-kry_status kry_host_kernels_open(kry_device_info *info)
+kry_status kry_host_check_kernels(void)
 {
     kry_status st = KRY_OK;
 
-    CHECK(level_here(), KRY_ERR_DEVICE,
-          "the device host has no kernels for this processor: kry was built for a newer one");
-    snprintf(info->version, sizeof info->version, "%s", level_here()->processor);
-    info->compute_units = kry_host_threads();
-    kry_host_pool_retain();
+    CHECK(kry_host_levels->processor, KRY_ERR_UNSUPPORTED,
+          "the device host has no kernels: kry was built without them (host_kernels)");
+    CHECK(level_here(), KRY_ERR_UNSUPPORTED,
+          "the device host has no kernels for this processor: kry was built for %s (host_kernels)",
+          kry_host_levels->processor);
 done:
     return st;
+}
+
+void kry_host_kernels_open(kry_device_info *info)
+{
+    const kry_host_level *level = level_here();
+
+    snprintf(info->version, sizeof info->version, "%s", level ? level->processor : "");
+    info->compute_units = kry_host_threads();
+    kry_host_pool_retain();
 }
 
 void kry_host_kernels_close(void) { kry_host_pool_release(); }

@@ -1,5 +1,5 @@
-/* host.c - the host as a driver of kry_device: memory of the process, and functions of the library in place of programs (functions.c,
- * or compiled.c). Everything has happened when a call returns. */
+/* host.c - the host as a driver of kry_device: memory of the process, and functions that were compiled with the
+ * library in place of programs (compiled.c). Everything has happened when a call returns. */
 #include "host/host.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,14 +221,9 @@ kry_status kry_host_open(kry_device **device)
 
     *device = NULL;
     describe(&info);
-    TRY(kry_host_kernels_open(&info));
-    st = kry_device_new(&host_driver, device);
-    if (st < 0) {
-        kry_host_kernels_close();
-        return st;
-    }
+    TRY(kry_device_new(&host_driver, device));
+    kry_host_kernels_open(&info);
     (*device)->info = info;
-    (*device)->few_kernels = kry_host_has_few_kernels;
     (*device)->shape = kry_shape_default(*device);
 done:
     return st;
@@ -236,7 +231,11 @@ done:
 
 kry_status kry_host_beside(kry_device *beside, kry_device **device)
 {
-    kry_status st = kry_host_open(device);
-    if (st == KRY_OK) (*device)->beside = kry_device_retain(beside);
+    kry_status st = KRY_OK;
+
+    TRY(kry_host_check_kernels());
+    TRY(kry_host_open(device));
+    (*device)->beside = kry_device_retain(beside);
+done:
     return st;
 }

@@ -1,25 +1,24 @@
-/* host.h - the host as a device, without OpenCL: its kernels are compiled with the library (compiled.c), or C functions stand for some of them
- * (functions.c), as the build option host_kernels says. */
+/* host.h - the host as a device, without OpenCL: its kernels are compiled with the library (compiled.c), unless the build option
+ * host_kernels says "none". */
 #ifndef KRY_HOST_H
 #define KRY_HOST_H
 
 #include "device/launch.h"
 
-/* Open it. It needs no OpenCL.
- * Returns  KRY_ERR_DEVICE if the library was compiled for a newer processor. */
+/* Open it. It needs no OpenCL, and without kernels it keeps and copies numbers all the same. */
 kry_status kry_host_open(kry_device **device);
 /* Open one for what stays on the host in double while solves in single run on `beside`. */
 kry_status kry_host_beside(kry_device *beside, kry_device **device);
+/* Returns  KRY_ERR_UNSUPPORTED if the library has no kernels for the host, or for newer processors only. */
+kry_status kry_host_check_kernels(void);
 
 /* A buffer of this device is the memory itself. */
 static inline void *kry_host_memory(cl_mem buffer) { return buffer; }
 
-/* ---- compiled.c or functions.c ---- */
+/* ---- compiled.c ---- */
 
-/* Whether the device has kernels for part of what others do. */
-extern const bool kry_host_has_few_kernels;
 /* Begin to use the kernels, for one more device; info gets `version` and `compute_units`. */
-kry_status kry_host_kernels_open(kry_device_info *info);
+void kry_host_kernels_open(kry_device_info *info);
 void kry_host_kernels_close(void);
 /* *kernel := the kernel of a program, to be freed.
  * Returns  KRY_ERR_UNSUPPORTED if there is none. */

@@ -68,7 +68,7 @@ static bool may_share(const kry_krylov *K)
 
     return K->method->create_columns && !K->guess && !K->system.unpinned &&
            K->judge.stop.test != KRY_STOP_BACKWARD && kry_layout_size(&dev->layout) == 1 &&
-           !dev->layout.reproducible && !dev->few_kernels;
+           !dev->layout.reproducible;
 }
 
 kry_status kry_columns_prepare(kry_krylov *K, int count)

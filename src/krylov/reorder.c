@@ -299,7 +299,6 @@ static const char *obstacle(const kry_op *A, const kry_options *o)
 {
     if (A->dev->team) return "is for one device, not for a team";
     if (!kry_matrix_of(A)) return "is for stored matrices";
-    if (A->dev->few_kernels) return "is not for matrices that stay on the host";
     if (A->shape.rows != A->shape.cols) return "is for square matrices";
     if (o->null_space == KRY_NULL_SPACE_PIN)
         return "does not go with null-space=pin, of the first row";

@@ -180,7 +180,7 @@ static int most_at_once(const kry_matrix *A)
     const kry_device *dev = A->dev;
     const bool fits = dev->info.cpu_kernels || BYTES * kry_group_size(dev) <= dev->info.local_bytes;
 
-    if (dev->few_kernels || dev->layout.reproducible || !fits) return 1;
+    if (dev->layout.reproducible || !fits) return 1;
     return dev->info.cpu_kernels ? MANY : MOST;
 }
 

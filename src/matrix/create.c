@@ -64,8 +64,6 @@ kry_status kry_matrix_in_format(kry_device *dev, const kry_given *given,
     kry_matrix *A = NULL;
 
     *op = NULL;
-    CHECK(!dev->few_kernels || params->format == KRY_FORMAT_CSR, KRY_ERR_UNSUPPORTED,
-          "format %s has no kernels on the host device; csr has", kry_format_name(params->format));
     TRY(kry_matrix_new(dev, params, host, kry_sparse_nnz(host), &A));
     if (given->C.dev) TRY(kry_placed_build(A, given));
     if (!A->placed) TRY(build_on_host(A, given));

@@ -49,7 +49,7 @@ static int long_rows(const kry_matrix *A, const int64_t *row_ptr)
     enum { LONG = 8 }; /* entries */
     int64_t entries = 0;
 
-    if (!A->dev->info.cpu_kernels || A->dev->few_kernels) return 0;
+    if (!A->dev->info.cpu_kernels) return 0;
     for (int64_t i = 0; i < A->shape.rows; i++) {
         const int64_t length = row_ptr[i + 1] - row_ptr[i];
         if (length >= LONG) entries += length;

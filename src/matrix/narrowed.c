@@ -139,7 +139,7 @@ bool kry_matrix_narrows(const kry_op *op)
 {
     const kry_matrix *A = kry_matrix_of(op);
     return A && A->shape.type == KRY_F64 && A->shape.rows > 0 && !kry_matrix_in_flux_form(A) &&
-           !A->surplus && !op->dev->team && !op->dev->few_kernels;
+           !A->surplus && !op->dev->team;
 }
 
 kry_status kry_matrix_narrowed(const kry_op *op, cl_mem rest, kry_op **narrow)

@@ -218,8 +218,7 @@ kry_status kry_predict(const kry_device *dev, const kry_given *given,
 
     TRY(look_at(dev, given, params, &s));
     seconds[KRY_FORMAT_AUTO] = INFINITY;
-    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++)
-        seconds[f] = f == KRY_FORMAT_CSR || !dev->few_kernels ? predict(dev, &s, f) : INFINITY;
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) seconds[f] = predict(dev, &s, f);
     *hash = hash_of(given->host, params, &s);
 done:
     return st;

@@ -24,11 +24,10 @@ static void release(kry_transposed *T)
     free(T);
 }
 
-/* C functions stand for none of these kernels, which take int for offsets and rows without repetitions. */
+/* The kernels take int for offsets and rows without repetitions. */
 static bool is_for_host(const kry_matrix *A)
 {
-    return A->dev->few_kernels || A->nnz == 0 || A->nnz > INT32_MAX ||
-           kry_csr_check("kry_op_apply_transpose", A) < 0;
+    return A->nnz == 0 || A->nnz > INT32_MAX || kry_csr_check("kry_op_apply_transpose", A) < 0;
 }
 
 static kry_status make_on_host(const kry_matrix *A, kry_transposed *T)

@@ -306,7 +306,7 @@ bool kry_cycle_takes_columns(const kry_hierarchy *H)
         const kry_rung *g = &H->rung[i];
         takes = takes && g->level.R && !g->level.passes && !g->smooth.down.coloured;
     }
-    return takes && !H->rung[0].level.A->dev->few_kernels;
+    return takes;
 }
 
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums s)

@@ -196,7 +196,7 @@ done:
 static bool wants_dense(const kry_coarse *s)
 {
     enum { MOST_ON_GPU = 16384, MOST_ON_CPU = 1000 };
-    return !s->dev->few_kernels && s->k <= (s->dev->info.gpu ? MOST_ON_GPU : MOST_ON_CPU) &&
+    return s->k <= (s->dev->info.gpu ? MOST_ON_GPU : MOST_ON_CPU) &&
            kry_dense_inverse_bytes(&s->inverse) <= (double)s->dev->info.max_alloc_bytes;
 }
 

@@ -55,9 +55,9 @@ static kry_status check_pivots(const kry_vec *d)
 {
     kry_status st = KRY_OK;
     double *numbers = NULL;
-    cl_int found = 1;
+    cl_int found;
 
-    if (!d->dev->few_kernels) TRY(look_for_zeros(d, &found));
+    TRY(look_for_zeros(d, &found));
     if (!found) return KRY_OK;
     TRY(kry_alloc((size_t)d->n, sizeof *numbers, &numbers));
     TRY(kry_vec_read_doubles(d, numbers));

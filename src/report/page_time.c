@@ -126,9 +126,8 @@ void kry_page_time(FILE *f, const solve_page *s)
     table_of_parts(f, s);
     if (!d->recordings) {
         kry_html_element(f, "p class=\"soft\"",
-                         "This device keeps no times of kernels: there is no time line. The host "
-                         "device runs C functions; a device of OpenCL has a queue with times if "
-                         "kry_report_open_device opens it.");
+                         "This device keeps no times of kernels: there is no time line. A device "
+                         "of OpenCL has a queue with times if kry_report_open_device opens it.");
         return;
     }
     kry_html_element(

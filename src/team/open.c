@@ -173,7 +173,10 @@ kry_status kry_device_open_timed(const char *spec, bool times, kry_device **devi
     *device = NULL;
     if (!spec || !*spec) spec = getenv("KRY_DEVICE");
     if (spec && !*spec) spec = NULL;
-    if (spec && !strcmp(spec, "host")) return kry_host_open(device);
+    if (spec && !strcmp(spec, "host")) {
+        TRY(kry_host_check_kernels());
+        return kry_host_open(device);
+    }
     CHECK(!spec || !is_host(spec), KRY_ERR_UNSUPPORTED, HOST_ALONE); /* without a look for OpenCL */
     st = kry_device_find(spec, &id);
     if (st == KRY_ERR_ARGUMENT && spec && is_team(spec)) /* it is not the name of one device */

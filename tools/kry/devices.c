@@ -58,8 +58,10 @@ kry_status devices_run(const options *o)
         snprintf(selector, sizeof selector, "%s:%d", info[i].kind, number);
         print(o, selector, &info[i]);
     }
-    TRY(kry_device_open("host", &host));
-    print(o, "host", kry_device_get_info(host));
+    if (kry_device_open("host", &host) == KRY_OK)
+        print(o, "host", kry_device_get_info(host));
+    else
+        fprintf(stderr, "kry devices: %s\n", kry_last_error());
 done:
     kry_device_release(&host);
     free(info);

@@ -21,6 +21,7 @@ class Kry(MesonPackage):
     variant("clblast", default=False, description="Dense products on the device by CLBlast")
     variant("cholmod", default=True, description="Sparse factors of symmetric matrices by CHOLMOD, simplicial without +gpl")
     variant("gpl", default=False, description="UMFPACK and CHOLMOD's supernodal factors, which are under the GPL")
+    variant("host", default=False, description="Kernels for processors, compiled by clang")
     variant("klu", default=True, description="Sparse LU factors by KLU")
     variant("metis", default=True, description="Sub-domains of any matrix by METIS")
     variant("mpi", default=False, description="The program kry runs on MPI ranks; the library needs no MPI")
@@ -38,6 +39,7 @@ class Kry(MesonPackage):
     depends_on("suite-sparse", when="+cholmod")
     depends_on("suite-sparse", when="+gpl")
     depends_on("suite-sparse", when="+klu")
+    depends_on("llvm@14: +clang", when="+host", type="build")
     depends_on("metis@5:", when="+metis")
     depends_on("mpi", when="+mpi")
     depends_on("cmocka", when="+tests")
@@ -58,6 +60,7 @@ class Kry(MesonPackage):
             feature("umfpack", have("+gpl")),
             f"-Dgpl={'true' if have('+gpl') else 'false'}",
             feature("metis", have("+metis")),
+            f"-Dhost_kernels={'this' if have('+host') else 'none'}",
             feature("mpi", have("+mpi")),
             feature("python", have("+python")),
             f"-Dtests={'true' if have('+tests') else 'false'}",
