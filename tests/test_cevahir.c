@@ -157,16 +157,14 @@ static void texture__wrapped_buffers(void **state)
         matrix A = matrix_create(type, 50, 333, five);
         kry_op *op = jagged_of(&A, type, JAGGED_TEXTURE);
         for (int64_t round = 0; round < 12; round++) {
-            cl_int err;
             kry_vec *x;
             int64_t first = round % 5;
             double *numbers = random_array(type, A.cols);
             void *host = in_type(type, numbers, A.cols);
-            cl_mem buffer = clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE,
-                                           (size_t)(first + A.cols) * size, NULL, &err);
-            assert_int_equal(err, CL_SUCCESS);
+            cl_mem buffer;
+            OK(kry_buffer_create(device(), (size_t)(first + A.cols) * size, &buffer));
             OK(kry_vec_wrap(device(), type, A.cols, 1, buffer, first, &x));
-            clReleaseMemObject(buffer);
+            kry_buffer_release(device(), &buffer);
             OK(kry_vec_write(x, host));
             check_product(op, &A, type, x, numbers);
             kry_vec_release(&x);

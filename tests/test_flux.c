@@ -505,11 +505,8 @@ static void flux__auto(void **state)
 
 static cl_mem buffer_of(const void *numbers, size_t bytes)
 {
-    cl_int err;
-    cl_mem buffer =
-        clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                       bytes, (void *)numbers, &err);
-    assert_int_equal(err, CL_SUCCESS);
+    cl_mem buffer;
+    OK(kry_buffer_upload(device(), bytes, numbers, &buffer));
     return buffer;
 }
 
@@ -538,7 +535,8 @@ static void flux__wrapped(void **state)
         kry_op_release(&op);
     }
     free(x), free(val), free(open);
-    clReleaseMemObject(p), clReleaseMemObject(c), clReleaseMemObject(v);
+    kry_buffer_release(device(), &p), kry_buffer_release(device(), &c);
+    kry_buffer_release(device(), &v);
     matrix_release(&A), matrix_release(&L);
 }
 

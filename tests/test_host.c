@@ -170,18 +170,35 @@ static void solve__threads(void **state)
 static void device__describes_itself(void **state)
 {
     const kry_device_info *info = kry_device_get_info(device());
-    kry_device *dev, *team;
+    kry_device *dev;
 
     (void)state;
     assert_string_equal(info->name, "host");
     assert_true(info->fp64 && info->cpu_kernels && !info->gpu && !info->opencl);
     assert_null(kry_device_queue(device()));
     REFUSES(kry_device_open(NULL, &dev), KRY_ERR_DEVICE, "'host', which needs none");
-    REFUSES(kry_device_open("host,reproducible", &dev), KRY_ERR_UNSUPPORTED, "no part in teams");
-    OK(kry_device_open("host", &dev));
-    REFUSES(kry_team_create((kry_device *[]){ dev, device() }, 2, NULL, &team), KRY_ERR_UNSUPPORTED,
-            "no part in teams");
-    kry_device_release(&dev);
+}
+
+/* Without OpenCL. */
+static void device__opens_as_a_team(void **state)
+{
+    static const struct {
+        const char *spec;
+        int size;
+    } given[] = { { "host,reproducible", 1 },
+                  { "host/3", 3 },
+                  { "host+host,use-all", 2 },
+                  { "host/2+host", 3 } };
+    kry_device *dev;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(given); i++) {
+        OK(kry_device_open(given[i].spec, &dev));
+        assert_int_equal(kry_team_size(dev), given[i].size);
+        kry_device_release(&dev);
+    }
+    REFUSES(kry_device_open("host/0", &dev), KRY_ERR_ARGUMENT, "cannot be cut into 0");
+    REFUSES(kry_device_open("host,fast", &dev), KRY_ERR_ARGUMENT, "'fast' is none of");
 }
 
 /* Preconditioners and methods. */
@@ -340,6 +357,7 @@ int main(void)
         cmocka_unit_test(solve__converges),
         cmocka_unit_test(solve__threads),
         cmocka_unit_test(device__describes_itself),
+        cmocka_unit_test(device__opens_as_a_team),
         cmocka_unit_test(solve__methods),
         cmocka_unit_test(refused__others),
         cmocka_unit_test(refused__other_memory),

@@ -266,7 +266,6 @@ static void ip__wrapped_matrix_in_any_order(void **state)
     kry_type type = type_of(state);
     matrix A = { .rows = 3, .cols = 3, .nnz = 8 };
     kry_op *op = NULL, *ip = NULL;
-    cl_int err;
 
     A.row_ptr = (int64_t *)ptr64, A.col = (int32_t *)col, A.val = (double *)numbers;
     void *val = in_type(type, numbers, 8);
@@ -274,19 +273,14 @@ static void ip__wrapped_matrix_in_any_order(void **state)
     const void *host[] = { ptr, col, val };
     const size_t bytes[] = { sizeof ptr, sizeof col, 8 * kry_type_size(type) };
     cl_mem buffer[3];
-    for (int b = 0; b < 3; b++) {
-        buffer[b] =
-            clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                           bytes[b], (void *)host[b], &err);
-        assert_int_equal(err, CL_SUCCESS);
-    }
+    for (int b = 0; b < 3; b++) OK(kry_buffer_upload(device(), bytes[b], host[b], &buffer[b]));
     OK(kry_csr_wrap(device(), type, 3, 3, 8, false, buffer[0], buffer[1], buffer[2], NULL, &op));
     OK(kry_incomplete_poisson_create(op, NULL, &ip));
     matrix M = as_matrix(&A, plain_ip, NULL);
     op_suite(ip, &M);
     kry_op_release(&ip);
     kry_op_release(&op);
-    for (int b = 0; b < 3; b++) clReleaseMemObject(buffer[b]);
+    for (int b = 0; b < 3; b++) kry_buffer_release(device(), &buffer[b]);
     matrix_release(&M);
     free(val);
 }

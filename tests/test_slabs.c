@@ -70,11 +70,8 @@ static void share_faces(const sliced *s)
         const kry_stencil *A = kry_stencil_of(s->part[r]);
         const kry_stencil *below = kry_stencil_of(s->part[(r + s->slabs - 1) % s->slabs]);
         if (!A->slab.face_below) continue;
-        assert_int_equal(clEnqueueCopyBuffer(kry_device_queue(device()), below->face[A->axes - 1],
-                                             A->slab.face_below,
-                                             (size_t)(below->slab.count - 1) * bytes, 0, bytes, 0,
-                                             NULL, NULL),
-                         CL_SUCCESS);
+        OK(kry_buffer_copy(device(), below->face[A->axes - 1],
+                           (size_t)(below->slab.count - 1) * bytes, A->slab.face_below, 0, bytes));
     }
 }
 
@@ -82,7 +79,6 @@ static void share_faces(const sliced *s)
 static sliced slice(const grid *g, kry_type type, int slabs, const int64_t *first)
 {
     sliced s = { .g = g, .type = type, .layers = layers_of(g), .slabs = slabs };
-    cl_int err;
 
     s.n = grid_points(g), s.layer = s.n / s.layers;
     s.k = grid_coefficients(g, type);
@@ -90,9 +86,7 @@ static sliced slice(const grid *g, kry_type type, int slabs, const int64_t *firs
     kry_stencil_params p = grid_params(g, s.k);
     OK(kry_stencil_create(device(), type, &p, &s.whole));
     for (int r = 0; r < slabs; r++) {
-        s.halo[r] = clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE,
-                                   2 * (size_t)s.layer * kry_type_size(type), NULL, &err);
-        assert_int_equal(err, CL_SUCCESS);
+        OK(kry_buffer_create(device(), 2 * (size_t)s.layer * kry_type_size(type), &s.halo[r]));
         const kry_grid_part part = { .slab = slab_of(&s, r) };
         OK(kry_stencil_make(device(), type, &p, &part, NULL, 1, &s.part[r]));
     }
@@ -104,7 +98,7 @@ static void sliced_release(sliced *s)
 {
     for (int r = 0; r < s->slabs; r++) {
         kry_op_release(&s->part[r]);
-        clReleaseMemObject(s->halo[r]);
+        kry_buffer_release(device(), &s->halo[r]);
     }
     kry_op_release(&s->whole);
     free(s->k);
@@ -128,9 +122,7 @@ static void fill_layer(const sliced *s, int r, bool wanted, int64_t at, int64_t 
     assert_non_null(nothing);
     for (int64_t i = 0; i < s->layer; i++) nothing[i] = (double)NAN;
     void *host = in_type(s->type, wanted ? v + from : nothing, s->layer);
-    assert_int_equal(clEnqueueWriteBuffer(kry_device_queue(device()), s->halo[r], CL_TRUE,
-                                          (size_t)at * size, bytes, host, 0, NULL, NULL),
-                     CL_SUCCESS);
+    OK(kry_buffer_write(device(), s->halo[r], (size_t)at * size, bytes, host));
     free(host), free(nothing);
 }
 
@@ -249,7 +241,7 @@ static void run_update(const kry_op *op, const step *s, stepped *v, const kry_su
                            .z = v->z };
     OK(op->fused->apply_step(op->self, &how, v->x, v->r, v->rho));
     OK(kry_device_finish(device()));
-    clReleaseMemObject(after);
+    kry_buffer_release(device(), &after);
 }
 
 static void check_steps(const sliced *s)
@@ -563,9 +555,9 @@ static void slabs__on_three(void **state)
 /* Cut out of one CPU. */
 static void slabs__on_pieces(void **state)
 {
-    kry_device *team = NULL;
+    kry_device *team = open_pieces(2);
     (void)state;
-    if (kry_device_open("cpu/2,use-all", &team) < 0) SKIP("no CPU of two cores that can be cut");
+    if (!team) SKIP("no device that can be cut in two");
     pair q = slabs_create(&grids[6], KRY_F32, team);
     compare_all(&q);
     compare_solves(&q, CG("none") "1e-5", 10);

@@ -693,13 +693,25 @@ static void bad_input__is_named_by_its_row(void **state)
     kry_problem_release(&p);
 }
 
+typedef struct product {
+    kry_op *A;
+    kry_vec *x, *y;
+} product;
+
 static void use_in_child(void *user)
 {
-    kry_vec *v = user;
-    kry_device *team = v->dev;
-    REFUSED_IN_CHILD(kry_vec_fill(v, 2));
-    REFUSED_IN_CHILD(kry_device_finish(team));
-    kry_vec_release(&v);
+    product *p = user;
+    kry_device *team = p->x->dev;
+
+    REFUSED_IN_CHILD(kry_op_apply(p->A, 1, p->x, 0, p->y));
+    if (kry_device_is_host(device())) { /* what needs no threads of the team works */
+        if (kry_vec_fill(p->x, 2) || kry_device_finish(team)) _exit(1);
+    } else {
+        REFUSED_IN_CHILD(kry_vec_fill(p->x, 2));
+        REFUSED_IN_CHILD(kry_device_finish(team));
+    }
+    kry_op_release(&p->A);
+    kry_vec_release(&p->x), kry_vec_release(&p->y);
     while (team->refs > 1) team->refs--;
     kry_device_release(&team); /* which does not wait for threads that are not there */
 }
@@ -708,12 +720,16 @@ static void fork__with_a_team_open(void **state)
 {
     (void)state;
     kry_device *team = open_team(2, (kry_team_params){ 0 });
-    kry_vec *v;
-    OK(kry_vec_create(team, KRY_F32, 100, 1, &v));
-    OK(kry_vec_fill(v, 1));
-    assert_int_equal(exit_of_child(use_in_child, v), 0);
-    OK(kry_vec_fill(v, 2));
-    kry_vec_release(&v);
+    kry_problem *q = problem("poisson2d:10");
+    product p = { .A = matrix_on(team, KRY_F32, q, NULL) };
+    OK(kry_vec_create(team, KRY_F32, q->n, 1, &p.x));
+    OK(kry_vec_create(team, KRY_F32, q->n, 1, &p.y));
+    OK(kry_vec_fill(p.x, 1));
+    assert_int_equal(exit_of_child(use_in_child, &p), 0);
+    OK(kry_op_apply(p.A, 1, p.x, 0, p.y));
+    kry_op_release(&p.A);
+    kry_vec_release(&p.x), kry_vec_release(&p.y);
+    kry_problem_release(&q);
     close_team(&team);
 }
 
@@ -722,21 +738,22 @@ static void specs__open_teams(void **state)
     (void)state;
     kry_device *team;
 
-    kry_device *plain;
-    OK(kry_device_open(NULL, &plain));
-    bool gpu = kry_device_get_info(plain)->gpu;
-    REFUSES(kry_device_open(gpu ? "gpu/0" : "cpu/0", &team), KRY_ERR_ARGUMENT,
-            "cannot be cut into 0");
-    REFUSES(kry_device_open("nothing+like+that", &team), KRY_ERR_ARGUMENT,
-            "no device matches 'nothing'");
-    REFUSES(kry_device_open("cpu/1,fast", &team), KRY_ERR_ARGUMENT, "'fast' is none of");
-    const char *kind = gpu ? "gpu:0+gpu:0,use-all" : "cpu:0+cpu:0,use-all";
-    OK(kry_device_open(kind, &team));
+    const char *kind = kry_device_get_info(device())->kind;
+    char spec[64];
+
+    snprintf(spec, sizeof spec, "%s/0", kind);
+    REFUSES(kry_device_open(spec, &team), KRY_ERR_ARGUMENT, "cannot be cut into 0");
+    snprintf(spec, sizeof spec, "%s/1,fast", kind);
+    REFUSES(kry_device_open(spec, &team), KRY_ERR_ARGUMENT, "'fast' is none of");
+    if (!kry_device_is_host(device()))
+        REFUSES(kry_device_open("nothing+like+that", &team), KRY_ERR_ARGUMENT,
+                "no device matches 'nothing'");
+    snprintf(spec, sizeof spec, "%s+%s,use-all", kind, kind);
+    OK(kry_device_open(spec, &team));
     assert_int_equal(kry_team_size(team), 2);
     close_team(&team);
-    kry_device_release(&plain);
-    kry_status st = kry_device_open("cpu/1", &team);
-    if (st == KRY_OK) close_team(&team);
+    team = open_pieces(1);
+    if (team) close_team(&team);
 }
 
 /* Precision that one part lacks, the team lacks. */
@@ -746,6 +763,7 @@ static void mixed_parts__have_what_all_have(void **state)
     kry_device *part[2], *team;
     kry_vec *v;
 
+    NOT_ON_HOST("profile");
     use_profile(NULL);
     bool fp64 = kry_device_get_info(device())->fp64;
     OK(kry_device_open(NULL, &part[0]));
@@ -759,6 +777,58 @@ static void mixed_parts__have_what_all_have(void **state)
     kry_device_release(&part[0]);
     kry_device_release(&part[1]);
     use_profile(NULL);
+}
+
+/* Hosts of one team have as many threads together as one by itself, and get them back. */
+static void hosts__share_out_threads(void **state)
+{
+    (void)state;
+    kry_device *part[3], *team, *alone;
+
+    OK(kry_device_open("host", &alone));
+    const int all = alone->info.compute_units;
+    for (int i = 0; i < 3; i++) OK(kry_device_open("host", &part[i]));
+    OK(kry_team_create(part, 3, NULL, &team));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(part[i]->info.compute_units, all < 3 ? 1 : all / 3);
+        assert_ptr_not_equal(part[i]->pool, alone->pool);
+    }
+    kry_device_release(&team);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(part[i]->info.compute_units, all);
+        assert_ptr_equal(part[i]->pool, alone->pool);
+        kry_device_release(&part[i]);
+    }
+    kry_device_release(&alone);
+}
+
+/* The host beside a device of OpenCL, which has double precision. */
+static void hosts__and_another_device(void **state)
+{
+    (void)state;
+    kry_device *part[2], *team;
+    kry_problem *p = problem("poisson2d:31");
+    const char *options = "method=cg precond=jacobi rtol=1e-10";
+    kry_result res;
+
+    OK(kry_device_open("host", &part[0]));
+    OK(kry_device_open(NULL, &part[1]));
+    if (!kry_device_get_info(part[1])->fp64) {
+        REFUSES(kry_team_create(part, 2, NULL, &team), KRY_ERR_UNSUPPORTED, "in double");
+    } else {
+        OK(kry_team_create(part, 2, KRY_TEAM(.use_all = true), &team));
+        kry_op *S, *A = matrix_on(team, KRY_F64, p, KRY_MATRIX(.traits = KRY_POSITIVE));
+        kry_vec *b = vec_on(team, KRY_F64, p->rhs, p->n, 1), *x;
+        OK(kry_vec_create(team, KRY_F64, p->n, 1, &x));
+        OK(kry_solver_create(A, options, NULL, NULL, &S));
+        OK(kry_solve(S, b, x, &res));
+        assert_true(res.iterations > 10);
+        kry_op_release(&S), kry_op_release(&A);
+        kry_vec_release(&b), kry_vec_release(&x);
+        close_team(&team);
+    }
+    kry_device_release(&part[0]), kry_device_release(&part[1]);
+    kry_problem_release(&p);
 }
 
 int main(void)
@@ -785,6 +855,8 @@ int main(void)
         cmocka_unit_test(fork__with_a_team_open),
         cmocka_unit_test(specs__open_teams),
         cmocka_unit_test(mixed_parts__have_what_all_have),
+        cmocka_unit_test(hosts__share_out_threads),
+        cmocka_unit_test(hosts__and_another_device),
     };
     return cmocka_run_group_tests(tests, keep_profile, restore_profile);
 }

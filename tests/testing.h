@@ -165,6 +165,16 @@ static kry_device *device(void)
     return test_dev = k->dev;
 }
 
+/* A team of pieces that the device there is can be cut into, all with rows of everything; NULL: it cannot be cut. */
+MAYBE_UNUSED static kry_device *open_pieces(int pieces)
+{
+    kry_device *team;
+    char spec[64];
+
+    snprintf(spec, sizeof spec, "%s/%d,use-all", kry_device_get_info(device())->kind, pieces);
+    return kry_device_open(spec, &team) == KRY_OK ? team : NULL;
+}
+
 /* Leave a test of what the host device does not do. */
 #define NOT_ON_HOST(what) \
     if (kry_device_is_host(device())) SKIP("no " what " on the host device")

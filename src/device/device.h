@@ -158,6 +158,7 @@ struct kry_device {
     struct kry_kept *_Atomic kept; /* what other modules keep here: kry_device_keep */
     atomic_int busy;               /* tasks of that queue that have not ended */
     kry_observer *observer;        /* borrowed; NULL: nobody looks on */
+    struct kry_host_pool *pool;    /* of a host device: the threads of its launches */
     kry_device *beside; /* retained: the device for whose solves a host device keeps the doubles;
                            NULL: none */
 };

@@ -67,7 +67,7 @@ static kry_status program_make(kry_device *dev, const kry_wanted *w, struct kry_
 
     kry_program_options(dev, w->type, w->defines, options, sizeof options);
     TRY(kry_alloc(1, sizeof *p, &p));
-    p->wanted = (kry_wanted){ .type = w->type };
+    p->wanted = (kry_wanted){ .type = w->type, .reproducible = w->reproducible };
     strcpy(p->wanted.key, w->key);
     TRY(kry_copy_text(w->stem, &p->wanted.stem));
     TRY(kry_copy_text(w->defines, &p->wanted.defines));
@@ -187,7 +187,9 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
                           const char *name, kry_kernel **kernel)
 {
     kry_status st = KRY_OK;
-    kry_wanted w = { .stem = stem, .defines = defines, .type = type };
+    kry_wanted w = {
+        .stem = stem, .defines = defines, .type = type, .reproducible = dev->layout.reproducible
+    };
     kry_kernel *k = NULL, *fresh = NULL;
     bool locked = false;
 

@@ -35,6 +35,7 @@ typedef struct kry_kernel {
 typedef struct kry_wanted {
     const char *stem, *defines, *options;
     kry_type type;
+    bool reproducible; /* kry_layout */
     char key[512];
 } kry_wanted;
 

@@ -8,18 +8,20 @@
 
 enum { GRID_ARGS = 19, REST = 20 };
 
-/* What is beyond the sides along an axis of the whole grid: a ghost, or 2 if it is periodic. All slabs of a grid have the same
- * program, and all its boxes, which are told their sides along the axes that are cut (told) when they are launched. */
+/* What kernels know a side by: a ghost, or 2 if it is periodic. */
+static int number_of_side(kry_side side) { return side == KRY_PERIODIC ? 2 : kry_ghost(side); }
+
+/* What is beyond the sides along an axis of the whole grid. All slabs of a grid have the same program, and all its boxes, which are told
+ * their sides along the axes that are cut (told) when they are launched; on the host along all, for it has one program for boxes. */
 static void side_defines(const kry_stencil *A, int axis, bool told, char text[32])
 {
-    const int low = A->low[axis] == KRY_PERIODIC ? 2 : kry_ghost(A->low[axis]),
-              high = A->high[axis] == KRY_PERIODIC ? 2 : kry_ghost(A->high[axis]);
     const char name = "XYZ"[axis];
 
-    if (told && kry_stencil_is_cut(A, axis))
+    if (told && (kry_stencil_is_cut(A, axis) || kry_device_is_host(A->dev)))
         snprintf(text, 32, " -D%cL=SIDE_%d -D%cH=SIDE_%d", name, 2 * axis, name, 2 * axis + 1);
     else
-        snprintf(text, 32, " -D%cL=%d -D%cH=%d", name, low, name, high);
+        snprintf(text, 32, " -D%cL=%d -D%cH=%d", name, number_of_side(A->low[axis]), name,
+                 number_of_side(A->high[axis]));
 }
 
 /* The argument `sides` of a box. */
@@ -27,10 +29,8 @@ static cl_int sides_of_box(const kry_stencil *A)
 {
     cl_int sides = 0;
 
-    for (int k = 0; k < 6; k++) {
-        const int ghost = kry_ghost(k % 2 ? A->high[k / 2] : A->low[k / 2]);
-        sides |= (ghost > 0) << 2 * k | (ghost < 0) << (2 * k + 1);
-    }
+    for (int k = 0; k < 6; k++)
+        sides |= (number_of_side(k % 2 ? A->high[k / 2] : A->low[k / 2]) + 1) << 2 * k;
     return sides;
 }
 
@@ -45,13 +45,13 @@ kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char
 {
     char text[256], sides[3][32];
 
-    const bool told = kry_stencil_is_box(A) && is_swept(stem);
+    const bool swept = is_swept(stem), told = kry_stencil_is_box(A) && swept;
     for (int a = 0; a < 3; a++) side_defines(A, a, told, sides[a]);
     snprintf(text, sizeof text, "-DAXES=%d%s%s%s%s%s%s %s", A->axes, sides[0], sides[1], sides[2],
              A->variable ? " -DVARIABLE" : "", A->singular ? " -DDRIFT" : "",
-             kry_stencil_is_slab(A) ? " -DSLAB"
-             : told                 ? " -DBOX"
-                                    : "",
+             kry_stencil_is_slab(A) && swept ? " -DSLAB"
+             : told                          ? " -DBOX"
+                                             : "",
              more);
     return kry_kernel_get(A->dev, stem, A->type, text, name, kernel);
 }

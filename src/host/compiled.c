@@ -84,12 +84,14 @@ static const kry_host_level *level_here(void)
     return level->processor ? level : NULL;
 }
 
-static const kry_compiled *find_kernel(const kry_wanted *w, const char *name, int late[])
+/* more: a further define of the program, or "". */
+static const kry_compiled *find_kernel(const kry_wanted *w, const char *more, const char *name,
+                                       int late[])
 {
     char defines[KRY_MAX_OPTIONS];
 
-    snprintf(defines, sizeof defines, "-DREAL=%s %s", w->type == KRY_F64 ? "double" : "float",
-             w->defines);
+    snprintf(defines, sizeof defines, "-DREAL=%s %s%s", w->type == KRY_F64 ? "double" : "float",
+             w->defines, more);
     for (const kry_compiled *const *table = level_here()->tables; *table; table++)
         for (const kry_compiled *k = *table; k->name && !strcmp(k->stem, w->stem); k++)
             if (!strcmp(k->name, name) &&
@@ -105,7 +107,9 @@ kry_status kry_host_kernel(const kry_wanted *w, const char *name, cl_kernel *ker
 
     TRY(kry_host_check_kernels());
     TRY(kry_alloc(1, sizeof *f, &f));
-    f->kernel = find_kernel(w, name, f->late);
+    /* Where nobody promises the same bits whatever the parts, programs are as on any other device. */
+    if (w->reproducible) f->kernel = find_kernel(w, " -DKRY_REPRODUCIBLE", name, f->late);
+    if (!f->kernel) f->kernel = find_kernel(w, "", name, f->late);
     CHECK(f->kernel, KRY_ERR_UNSUPPORTED,
           "the device host has no kernel '%s' of %s.cl compiled with '%s'", name, w->stem,
           w->defines);
@@ -131,8 +135,8 @@ done:
     return st;
 }
 
-kry_status kry_host_launch(kry_kernel *kernel, const kry_range *range, const kry_arg *args,
-                           size_t count)
+kry_status kry_host_launch(kry_device *dev, kry_kernel *kernel, const kry_range *range,
+                           const kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
 
@@ -141,8 +145,8 @@ kry_status kry_host_launch(kry_kernel *kernel, const kry_range *range, const kry
     CHECK(range->size == 1, KRY_ERR_UNSUPPORTED, "kernel %s: groups of %d work-items, not of one",
           f->kernel->name, range->size);
     if (range->groups > 0 && range->columns > 0)
-        kry_host_run(
-            &(kry_host_work){ f->kernel->run, args, f->late, range->groups, range->columns });
+        kry_host_run(dev->pool, &(kry_host_work){ f->kernel->run, args, f->late, range->groups,
+                                                  range->columns });
 done:
     return st;
 }
@@ -160,13 +164,10 @@ done:
     return st;
 }
 
-void kry_host_kernels_open(kry_device_info *info)
+void kry_host_kernels_describe(kry_device_info *info)
 {
     const kry_host_level *level = level_here();
 
     snprintf(info->version, sizeof info->version, "%s", level ? level->processor : "");
     info->compute_units = kry_host_threads();
-    kry_host_pool_retain();
 }
-
-void kry_host_kernels_close(void) { kry_host_pool_release(); }

@@ -30,11 +30,16 @@ typedef struct kry_host_work {
     int64_t groups, columns;
 } kry_host_work;
 
+/* Threads that run launches, and the calling thread with them. */
+typedef struct kry_host_pool kry_host_pool;
+/* The pool that devices have in common, for one more of them. */
+kry_host_pool *kry_host_pool_common(void);
+/* A pool of so many threads, at least one, for one device. Of neither any runs before there is work for it. */
+kry_status kry_host_pool_create(int threads, kry_host_pool **pool);
+/* The last device that lets go of a pool ends its threads. */
+void kry_host_pool_release(kry_host_pool **pool);
 /* Run all work-groups of a launch, on the pool's threads if they are many and no other launch has the pool. */
-void kry_host_run(const kry_host_work *launch);
-/* The first device starts the pool's threads when it first has work for them, the last one ends them. */
-void kry_host_pool_retain(void);
-void kry_host_pool_release(void);
+void kry_host_run(kry_host_pool *pool, const kry_host_work *launch);
 /* The threads that a launch runs on: $KRY_THREADS, else as many as the process may use processors. */
 int kry_host_threads(void);
 

@@ -1,6 +1,6 @@
 /* host.c - the host as a driver of kry_device: memory of the process, and functions that were compiled with the
  * library in place of programs (compiled.c). Everything has happened when a call returns. */
-#include "host/host.h"
+#include "host/compiled.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,11 +54,14 @@ static void delist(const block *b)
     unlock();
 }
 
+/* Memory of somebody else is not put into a block: the buffer is only what releases its handle. */
 static cl_int host_create(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
 {
     char *memory = NULL;
+    const bool over = host && *host;
 
     (void)dev;
+    if (over) bytes = 0;
     if (kry_alloc(1, sizeof(block) + ALIGNED + bytes, &memory) < 0) return CL_OUT_OF_HOST_MEMORY;
     char *data = memory + sizeof(block);
     data += (ALIGNED - (uintptr_t)data % ALIGNED) % ALIGNED;
@@ -66,7 +69,7 @@ static cl_int host_create(kry_device *dev, size_t bytes, cl_mem *buffer, char **
     *b = (block){ .refs = 1, .bytes = bytes, .memory = memory };
     enlist(b);
     *buffer = (cl_mem)(void *)data;
-    if (host) *host = data;
+    if (host && !over) *host = data;
     return CL_SUCCESS;
 }
 
@@ -160,7 +163,7 @@ static kry_status host_launch(kry_device *dev, kry_kernel *kernel, const kry_ran
                               const kry_arg *args, size_t count)
 {
     const kry_status st = kry_kernel_ready(dev, kernel);
-    return st < 0 ? st : kry_host_launch(kernel, range, args, count);
+    return st < 0 ? st : kry_host_launch(dev, kernel, range, args, count);
 }
 
 /* ---- the device ---- */
@@ -176,7 +179,7 @@ static void host_release(kry_device *dev)
     kry_programs_release(dev);
     kry_tuning_release(dev);
     kry_device_release(&dev->beside);
-    kry_host_kernels_close();
+    kry_host_pool_release(&dev->pool);
 }
 
 static const kry_driver host_driver = { .finish = host_finish,
@@ -222,11 +225,33 @@ kry_status kry_host_open(kry_device **device)
     *device = NULL;
     describe(&info);
     TRY(kry_device_new(&host_driver, device));
-    kry_host_kernels_open(&info);
+    kry_host_kernels_describe(&info);
+    (*device)->pool = kry_host_pool_common();
     (*device)->info = info;
     (*device)->shape = kry_shape_default(*device);
 done:
     return st;
+}
+
+static void change_pool(kry_device *dev, kry_host_pool *pool, int threads)
+{
+    kry_host_pool_release(&dev->pool);
+    dev->pool = pool;
+    dev->info.compute_units = threads;
+}
+
+kry_status kry_host_take_threads(kry_device *dev, int threads)
+{
+    kry_host_pool *pool;
+    const kry_status st = kry_host_pool_create(threads, &pool);
+
+    if (st == KRY_OK) change_pool(dev, pool, threads);
+    return st;
+}
+
+void kry_host_share_threads(kry_device *dev)
+{
+    change_pool(dev, kry_host_pool_common(), kry_host_threads());
 }
 
 kry_status kry_host_beside(kry_device *beside, kry_device **device)

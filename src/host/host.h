@@ -11,19 +11,22 @@ kry_status kry_host_open(kry_device **device);
 kry_status kry_host_beside(kry_device *beside, kry_device **device);
 /* Returns  KRY_ERR_UNSUPPORTED if the library has no kernels for the host, or for newer processors only. */
 kry_status kry_host_check_kernels(void);
+/* Give a host device that launches at the same time as others so many threads of its own; and let it have those again that all host
+ * devices have in common. */
+kry_status kry_host_take_threads(kry_device *dev, int threads);
+void kry_host_share_threads(kry_device *dev);
 
 /* A buffer of this device is the memory itself. */
 static inline void *kry_host_memory(cl_mem buffer) { return buffer; }
 
 /* ---- compiled.c ---- */
 
-/* Begin to use the kernels, for one more device; info gets `version` and `compute_units`. */
-void kry_host_kernels_open(kry_device_info *info);
-void kry_host_kernels_close(void);
+/* info gets `version` and `compute_units`. */
+void kry_host_kernels_describe(kry_device_info *info);
 /* *kernel := the kernel of a program, to be freed.
  * Returns  KRY_ERR_UNSUPPORTED if there is none. */
 kry_status kry_host_kernel(const kry_wanted *w, const char *name, cl_kernel *kernel);
-kry_status kry_host_launch(kry_kernel *kernel, const kry_range *range, const kry_arg *args,
-                           size_t count);
+kry_status kry_host_launch(kry_device *dev, kry_kernel *kernel, const kry_range *range,
+                           const kry_arg *args, size_t count);
 
 #endif

@@ -5,7 +5,7 @@
  * them to its own device. A neighbour in another process has that memory as well (halo_shared.c), or, on another
  * machine, receives them into such memory of its own. (A buffer that two NVIDIA devices of one context share would
  * move as a whole, which takes 20 times as long.) GPUs copy in a second queue, with barriers of OpenCL 1.2, while the
- * launches between begin and end run. CPUs have no engine for copies, and use the device's queue.
+ * launches between begin and end run. CPUs have no engine for copies, and copy in the order of the device's other work.
  */
 #include "operator/halo.h"
 #include "operator/direction.h"
@@ -40,10 +40,11 @@ typedef struct incoming {
 
 /* Copies between the device and the host. */
 typedef struct copies {
-    cl_command_queue queue; /* retained */
-    cl_event packed;        /* packing has ended; only with a second queue */
-    cl_event ready;         /* the packed numbers are on the host */
-    cl_event arrived;       /* the neighbours' numbers are on the device */
+    /* A second one, owned. NULL: copies come in the order of the device's other work. */
+    cl_command_queue queue;
+    cl_event packed;  /* packing has ended; only with a second queue */
+    cl_event ready;   /* the packed numbers are on the host */
+    cl_event arrived; /* the neighbours' numbers are on the device */
 } copies;
 
 struct kry_halo {
@@ -100,8 +101,6 @@ done:
     return st;
 }
 
-static bool has_own_queue(const kry_halo *h) { return h->copies.queue != h->dev->queue; }
-
 /* Whoever traces the device hears of its copies, too. */
 static void tell(const kry_halo *h, const char *what, cl_event event)
 {
@@ -114,11 +113,13 @@ static kry_status fetch(kry_halo *h)
 {
     kry_status st = KRY_OK;
     size_t bytes = (size_t)h->out.count * kry_type_size(h->type);
-    cl_uint after = h->copies.packed != NULL;
 
     if (h->out.count == 0) return KRY_OK;
-    TRY_CL(clEnqueueReadBuffer(h->copies.queue, h->out.packed, CL_FALSE, 0, bytes, h->out.host,
-                               after, after ? &h->copies.packed : NULL, &h->copies.ready));
+    if (!h->copies.queue)
+        return kry_buffer_read_later(h->dev, h->out.packed, 0, bytes, h->out.host,
+                                     &h->copies.ready);
+    TRY_CL(clEnqueueReadBuffer(h->copies.queue, h->out.packed, CL_FALSE, 0, bytes, h->out.host, 1,
+                               &h->copies.packed, &h->copies.ready));
     tell(h, "read", h->copies.ready);
     TRY_CL(clFlush(h->copies.queue));
 done:
@@ -134,7 +135,7 @@ static kry_status pack(kry_halo *h, kry_kernel *kernel, const kry_arg *args, siz
 
     if (h->out.count == 0) return KRY_OK;
     TRY(kry_launch(h->dev, kernel, kry_groups_for(h->dev, h->type, h->out.count), args, count));
-    if (has_own_queue(h))
+    if (h->copies.queue)
         TRY_CL(clEnqueueMarkerWithWaitList(h->dev->queue, 0, NULL, &h->copies.packed));
     else
         TRY(fetch(h));
@@ -173,13 +174,17 @@ static kry_status put(kry_halo *h, int i)
     kry_status st = KRY_OK;
     const size_t size = kry_type_size(h->type);
     const kry_link *link = &h->in.link[i];
-    cl_event written = NULL, *ended = i + 1 == h->in.links ? &h->copies.arrived
-                                      : h->dev->trace      ? &written
-                                                           : NULL;
+    const kry_transfer t = { h->in.numbers, (size_t)link->first * size, (size_t)link->count * size,
+                             h->in.message[i]->bytes };
+    const bool last = i + 1 == h->in.links;
+    cl_event written = NULL, *ended = last ? &h->copies.arrived : h->dev->trace ? &written : NULL;
 
-    TRY_CL(clEnqueueWriteBuffer(h->copies.queue, h->in.numbers, CL_FALSE,
-                                (size_t)link->first * size, (size_t)link->count * size,
-                                h->in.message[i]->bytes, 0, NULL, ended));
+    if (!h->copies.queue) {
+        TRY_CL(h->dev->driver->write(h->dev, false, &t, last ? &h->copies.arrived : NULL));
+        return KRY_OK;
+    }
+    TRY_CL(clEnqueueWriteBuffer(h->copies.queue, t.buffer, CL_FALSE, t.at, t.bytes, t.from, 0, NULL,
+                                ended));
     tell(h, "write", ended ? *ended : NULL);
 done:
     kry_event_release(h->dev, &written);
@@ -189,7 +194,7 @@ done:
 kry_status kry_halo_end(kry_halo *h)
 {
     kry_status st = KRY_OK;
-    bool apart = has_own_queue(h);
+    const bool apart = h->copies.queue != NULL;
 
     if (apart) {
         TRY_CL(clFlush(h->dev->queue));
@@ -320,15 +325,12 @@ static kry_status allocate(kry_halo *h)
             h->in.room[i].bytes = h->in.host.host + (size_t)h->in.link[i].first * size;
         h->in.room[i].size = (size_t)h->in.link[i].count * size;
     }
-    h->copies.queue = dev->queue;
     if (dev->info.gpu && dev->info.opencl >= 120) {
         cl_command_queue_properties kept = 0; /* times, where the device's own queue keeps them */
         TRY_CL(clGetCommandQueueInfo(dev->queue, CL_QUEUE_PROPERTIES, sizeof kept, &kept, NULL));
         kept &= CL_QUEUE_PROFILING_ENABLE;
         h->copies.queue = clCreateCommandQueue(dev->context, dev->id, kept, &err);
         TRY(kry_cl_check(err, "kry_halo_create", "clCreateCommandQueue"));
-    } else {
-        TRY_CL(clRetainCommandQueue(h->copies.queue));
     }
     TRY(kry_kernel_get(dev, "halo", h->type, "", "halo_pack", &h->pack));
     TRY(kry_kernel_get(dev, "halo", h->type, "", "halo_pack_direction", &h->pack_direction));
@@ -389,8 +391,11 @@ void kry_halo_release(kry_halo **halo)
 
     *halo = NULL;
     if (!h) return;
-    /* The copies read memory of the neighbours */
-    if (h->copies.queue) h->dev->driver->drain_queue(h->copies.queue);
+    /* The copies read memory of the neighbours. */
+    if (h->copies.queue)
+        h->dev->driver->drain_queue(h->copies.queue);
+    else
+        kry_device_drain(h->dev);
     h->deferred.release = halo_destroy;
     if (h->comm && h->comm->size > 1)
         h->comm->defer(h->comm, &h->deferred);

@@ -216,9 +216,6 @@ static kry_status check(const kry_op *A, const kry_deflation_params *p)
     CHECK(!p->recycle || p->variant != KRY_DEF1, KRY_ERR_UNSUPPORTED,
           "kry_deflation_create: recycle = %lld: the variant is a-def2 or bnn, not def1",
           (long long)p->recycle);
-    CHECK(!p->recycle || !kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
-          "kry_deflation_create: recycle = %lld: its vectors have no kernels on the host device",
-          (long long)p->recycle);
 done:
     return st;
 }

@@ -276,7 +276,10 @@ kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_
 
     if (team->ranks) return kry_ranks_run(team->ranks, split, task, user);
     kry_status st = kry_device_check_process(team->part[0]);
-    if (st < 0) return st; /* the other threads are not in this process */
+    if (st < 0) return st;
+    if (c->process != getpid())
+        return kry_fail(KRY_ERR_DEVICE, "the team of devices has its threads in the process that "
+                                        "forked this one: open another one here");
     if (in_run)
         return kry_fail(KRY_ERR_ARGUMENT,
                         "called from within a call on several devices, which has to "

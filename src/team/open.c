@@ -1,4 +1,5 @@
-/* open.c - opening devices by name: "gpu:1", and teams: "gpu:0+gpu:1", "gpu:all", "cpu/2". */
+/* open.c - opening devices by name: "gpu:1", and teams: "gpu:0+gpu:1", "gpu:all", "cpu/2",
+ * "host+gpu:0". */
 #include "host/host.h"
 #include "team/team.h"
 #include <pthread.h>
@@ -12,18 +13,18 @@ typedef struct members {
     bool times; /* their queues keep them */
 } members;
 
+/* id: NULL for the host. */
 static kry_status add(members *m, cl_device_id id)
 {
     kry_status st = KRY_OK;
     CHECK(m->count < KRY_TEAM_MOST, KRY_ERR_ARGUMENT, "kry_device_open: more than %d devices",
           (int)KRY_TEAM_MOST);
-    TRY(kry_device_open_id(id, m->times, &m->device[m->count]));
+    TRY(id ? kry_device_open_id(id, m->times, &m->device[m->count])
+           : kry_host_open(&m->device[m->count]));
     m->count++;
 done:
     return st;
 }
-
-#define HOST_ALONE "kry_device_open: 'host' takes no part in teams, and has no options"
 
 /* Whether a name is the host device's, whatever it is joined with. */
 static bool is_host(const char *word)
@@ -99,7 +100,19 @@ done:
     return st;
 }
 
-/* Add what one name between plus signs stands for: "gpu:1", "cpu/2", "gpu:all". */
+/* Add the host, cut into pieces that share out its threads. */
+static kry_status add_hosts(members *m, int pieces)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(pieces >= 1, KRY_ERR_ARGUMENT, "kry_device_open: 'host' cannot be cut into %d", pieces);
+    TRY(kry_host_check_kernels());
+    for (int i = 0; i < pieces; i++) TRY(add(m, NULL));
+done:
+    return st;
+}
+
+/* Add what one name between plus signs stands for: "gpu:1", "cpu/2", "gpu:all", "host". */
 static kry_status add_named(members *m, char *word)
 {
     kry_status st = KRY_OK;
@@ -108,9 +121,11 @@ static kry_status add_named(members *m, char *word)
     int pieces = 1, number;
     const char *kind = kry_device_kind(word, &number);
 
-    CHECK(!is_host(word), KRY_ERR_UNSUPPORTED, HOST_ALONE);
-    if (slash && sscanf(slash + 1, "%d%c", &pieces, &extra) == 1) {
-        *slash = 0;
+    const bool cut = slash && sscanf(slash + 1, "%d%c", &pieces, &extra) == 1;
+    if (cut) *slash = 0;
+    if (!strcmp(word, "host")) {
+        TRY(add_hosts(m, pieces));
+    } else if (cut) {
         TRY(kry_device_find(word, &id));
         TRY(add_pieces(m, id, pieces));
     } else if (kind && number == KRY_ALL_OF_KIND) {
@@ -177,7 +192,8 @@ kry_status kry_device_open_timed(const char *spec, bool times, kry_device **devi
         TRY(kry_host_check_kernels());
         return kry_host_open(device);
     }
-    CHECK(!spec || !is_host(spec), KRY_ERR_UNSUPPORTED, HOST_ALONE); /* without a look for OpenCL */
+    if (spec && is_host(spec))
+        return open_team(spec, times, device); /* without a look for OpenCL */
     st = kry_device_find(spec, &id);
     if (st == KRY_ERR_ARGUMENT && spec && is_team(spec)) /* it is not the name of one device */
         return open_team(spec, times, device);

@@ -95,8 +95,6 @@ static kry_status check(const kry_transport *t, const kry_device *part,
           params->timeout);
     CHECK(!part->team && !part->layout.comm, KRY_ERR_ARGUMENT, "%s: '%s' is in a team already", who,
           part->info.name);
-    CHECK(!kry_device_is_host(part), KRY_ERR_UNSUPPORTED, "%s: '%s' takes no part in teams", who,
-          part->info.name);
     for (int r = 0; params->shares && r < t->size; r++)
         CHECK(params->shares[r] > 0 && params->shares[r] < 1e30, KRY_ERR_ARGUMENT,
               "%s: the share of rank %d is %g", who, r, params->shares[r]);
@@ -241,6 +239,7 @@ static kry_status get_acquainted(kry_device *dev, const kry_team_params *params)
     TRY(kry_ranks_gather(team->ranks, &mine, sizeof mine, all));
     const bool same = alike(all, team->size);
     take_info(dev, all, same);
+    TRY(kry_team_check_hosts(dev));
     for (int r = 0; r < team->size; r++) {
         CHECK(all[r].reproducible == mine.reproducible, KRY_ERR_ARGUMENT,
               "kry_team_of_transport: reproducible on some ranks only");

@@ -1,5 +1,6 @@
 /* team.c - making a team of devices: what it has together, and how fast its parts are. */
 #include "team/team.h"
+#include "host/host.h"
 #include "team/ranks.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,12 +152,25 @@ static kry_status check_parts(kry_device *const *parts, int count)
         CHECK(!parts[i]->team && !parts[i]->layout.comm, KRY_ERR_ARGUMENT,
               "kry_team_create: device %d, '%s', is %s", i, parts[i]->info.name,
               parts[i]->team ? "a team itself" : "in a team already");
-        CHECK(!kry_device_is_host(parts[i]), KRY_ERR_UNSUPPORTED,
-              "kry_team_create: device %d is '%s', which takes no part in teams", i,
-              parts[i]->info.name);
         for (int j = 0; j < i; j++)
             CHECK(parts[i] != parts[j], KRY_ERR_ARGUMENT,
                   "kry_team_create: device %d is device %d once more", i, j);
+    }
+done:
+    return st;
+}
+
+/* Host devices of one process share out its threads, for they launch at the same time. */
+static kry_status share_out_threads(struct kry_team *team)
+{
+    kry_status st = KRY_OK;
+    int hosts = 0;
+
+    for (int i = 0; i < team->size; i++) hosts += kry_device_is_host(team->part[i]);
+    for (int i = 0; i < team->size && hosts > 1; i++) {
+        kry_device *part = team->part[i];
+        const int threads = part->info.compute_units / hosts;
+        if (kry_device_is_host(part)) TRY(kry_host_take_threads(part, threads ? threads : 1));
     }
 done:
     return st;
@@ -187,6 +201,20 @@ static void take_info(kry_device *dev, struct kry_team *team)
     for (int i = 0; i < team->size; i++) {
         team->part[i]->info.fp64 = info->fp64;
     }
+}
+
+kry_status kry_team_check_hosts(const kry_device *dev)
+{
+    kry_status st = KRY_OK;
+
+    for (int i = 0; i < dev->team->size; i++) {
+        const kry_device *part = dev->team->part[i];
+        CHECK(!part || !kry_device_is_host(part) || dev->info.fp64, KRY_ERR_UNSUPPORTED,
+              "'%s' computes in double, and another device of the team, %s, does not",
+              part->info.name, dev->info.name);
+    }
+done:
+    return st;
 }
 
 /* Parts that are alike have the same compiler. */
@@ -254,6 +282,7 @@ static void team_release(kry_device *dev)
         kry_layout_init(layout, team->part[i], NULL);
         team->part[i]->info.fp64 = team->fp64[i];
         team->part[i]->shape = team->shape[i];
+        if (kry_device_is_host(team->part[i])) kry_host_share_threads(team->part[i]);
         kry_device_release(&team->part[i]);
     }
     kry_ranks_release(&team->ranks);
@@ -318,7 +347,9 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
         if (parts[i]->info.cpu_kernels || !parts[i]->info.gpu)
             spin = false; /* its kernels need the cores */
     }
+    TRY(share_out_threads(team));
     take_info(dev, team);
+    TRY(kry_team_check_hosts(dev));
     for (int i = 0; i < count; i++) TRY(kry_team_take_shape(team, i));
     TRY(take_shares(team, params->shares));
     TRY(kry_crew_create(team, spin));

@@ -91,6 +91,8 @@ kry_status kry_device_open_timed(const char *spec, bool times, kry_device **devi
 kry_status kry_team_new(int size, const kry_team_params *params, kry_device **device);
 /* Measure the bytes per second that a copy moves. */
 kry_status kry_team_measure(kry_device *part, double *speed);
+/* Refuse hosts, which compute in double, beside a device that does not. */
+kry_status kry_team_check_hosts(const kry_device *team);
 /* Let a part sum as all parts do in reproducible teams. */
 kry_status kry_team_take_shape(struct kry_team *team, int i);
 
