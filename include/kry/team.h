@@ -32,7 +32,8 @@ typedef struct kry_team_params {
  *
  * Vectors and operators that are made on the team lie on all its parts. The first of n rows decides how n
  * rows are split, so make the operator first: a matrix is split so that parts have equal work, a grid into
- * slabs or blocks (kry/stencil.h). If one part has no double precision the team has none.
+ * slabs or blocks (kry/stencil.h). If one part has no double precision the team has none. Parts that are the
+ * device "host" share out its threads.
  *
  * Reproducible: teams of 1, 2, 3 ... parts of one kind give the same x, residuals and iterations, bit for
  * bit, without a preconditioner or with Jacobi, Chebyshev or Neumann (docs/reproducibility.md).
@@ -42,7 +43,8 @@ typedef struct kry_team_params {
  *
  * Returns  KRY_ERR_ARGUMENT for a device that is given twice, is a team itself or is in one already,
  *          shares that are not positive, and by_graph together with reproducible; KRY_ERR_UNSUPPORTED for
- *          reproducible sums on devices whose groups have less than 128 work-items; KRY_ERR_MEMORY. Waits.
+ *          reproducible sums on devices whose groups have less than 128 work-items, and for a host beside a
+ *          device without double precision; KRY_ERR_MEMORY. Waits.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_team_create(kry_device *const *parts, int count,
                                                   const kry_team_params *params, kry_device **team);

@@ -50,7 +50,7 @@ typedef struct kry_transport {
  *              by_graph is refused: rows are where their ranks bring them
  *
  * Returns  KRY_ERR_ARGUMENT, on all ranks, for a transport with a function missing, a device that is in a
- *          team; KRY_ERR_UNSUPPORTED for the host device, for reproducible sums as kry_team_create, and for
+ *          team; KRY_ERR_UNSUPPORTED as kry_team_create for reproducible sums and for host devices, and for
  *          more than 4096 ranks; KRY_ERR_DEVICE if the transport fails; KRY_ERR_MEMORY. Waits.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_team_of_transport(const kry_transport *transport,

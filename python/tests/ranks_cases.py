@@ -230,7 +230,11 @@ def teams(team, folder):
     raised(Exception, pykry.ranks.Team, device=3.5, says='no Device')
     raised(Exception, pykry.ranks.Team, shares=[1.0] * (WORLD.size + 1), says='shares')
     raised(pykry.ArgumentError, pykry.ranks.Team, timeout=-1)
-    raised(pykry.UnsupportedError, pykry.ranks.Team, device='host')
+    with pykry.ranks.Team(device='host') as hosts:
+        mine = cut(49, WORLD.rank, WORLD.size)
+        solver = pykry.Solver(poisson(7)[mine], device=hosts, method='pcg', precond='jacobi')
+        assert solver.solve(np.ones(49)[mine])[1]
+    del solver
     half = WORLD.Split(WORLD.rank % 2)
     mine = cut(49, half.rank, half.size)
     with pykry.ranks.Team(half, shares=[1.0] * half.size) as small:
