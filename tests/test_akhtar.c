@@ -218,6 +218,7 @@ static void check_kernel(kry_type type, jacobi_kernel kernel)
 
 static void jacobi_run__every_kernel_against_plain_c(void **state)
 {
+    NOT_ON_HOST("kernels of the caller's");
     for (size_t v = 0; v < COUNT(views); v++) {
         use_profile(views[v].profile);
         kry_type type = type_of(state);
@@ -229,6 +230,7 @@ static void jacobi_run__every_kernel_against_plain_c(void **state)
 /* Sides that are not given are 0, and so are the points at the start. */
 static void jacobi_create__nothing_given(void **state)
 {
+    NOT_ON_HOST("kernels of the caller's");
     use_profile("");
     kry_type type = type_of(state);
     for (int k = 0; k < JACOBI_KERNEL_COUNT; k++) {
@@ -256,6 +258,7 @@ static void jacobi_create__nothing_given(void **state)
 /* Far more groups than run at once wait in vain: the plain kernel starts again from the copy. */
 static void jacobi_run__waiting_in_vain_loses_nothing(void **state)
 {
+    NOT_ON_HOST("kernels of the caller's");
     static const jacobi_kernel kernels[] = { JACOBI_K1A, JACOBI_K4A };
     kry_type type = KRY_F32;
     (void)state;
@@ -293,6 +296,7 @@ static void refused(jacobi_kernel k, int64_t ny, const char *why, const char *in
 
 static void jacobi_create__devices_without(void **state)
 {
+    NOT_ON_HOST("kernels of the caller's");
     (void)state;
     use_profile("no-images gpu-kernels");
     for (int k = 0; k < JACOBI_KERNEL_COUNT; k++)
@@ -311,6 +315,7 @@ static void jacobi_create__devices_without(void **state)
 /* Without memory in the library at any point: nothing is made, nothing stays behind, then it works. */
 static void jacobi_create__no_memory(void **state)
 {
+    NOT_ON_HOST("kernels of the caller's");
     static const jacobi_kernel some[] = { JACOBI_STREAM, JACOBI_BLOCK, JACOBI_K2,
                                           JACOBI_K6,     JACOBI_K8,    JACOBI_K1A };
     (void)state;

@@ -365,7 +365,6 @@ static void check_grid(const grid *g, kry_type type, unsigned first, unsigned se
 static void box__all_axes(void **state)
 {
     const kry_type type = type_of(state);
-    NOT_ON_HOST("grids with stored stencils");
     for (size_t i = 0; i < COUNT(grids); i++)
         if (!too_large(grid_points(&grids[i])) && grid_points(&grids[i]) < 3000 &&
             one_of(2, (int64_t)i + (type == KRY_F32)))
@@ -380,7 +379,6 @@ static void box__long_rows(void **state)
         { .name = "a strip 96 x 4", .size = { 96, 4 } },
     };
     const kry_type type = type_of(state);
-    NOT_ON_HOST("grids with stored stencils");
     check_grid(&rows[type == KRY_F32], type, 7, 7);
 }
 
@@ -394,7 +392,6 @@ static void box__some_axes(void **state)
                   { "a box 10 x 7 x 6", 5, 2 },
                   { "a ring 12 x 11 x 10", 6, 1 } };
     const kry_type type = type_of(state);
-    NOT_ON_HOST("grids with stored stencils");
     for (size_t i = 0; i < COUNT(grids); i++)
         for (size_t c = 0; c < COUNT(cases); c++)
             if (!strcmp(grids[i].name, cases[c].name) &&
@@ -559,7 +556,6 @@ static void passes__by_layers(void **state)
         { "a box 10 x 7 x 6", 7, 0 },       { "a ring 12 x 11 x 10", 3, 0 },
         { "faces of a tube 37 x 34", 1, 0 }
     };
-    NOT_ON_HOST("grids with stored stencils");
     use_profile("cpu-kernels");
     check_cases(type_of(state), cases, COUNT(cases));
     use_profile(NULL);
@@ -567,13 +563,13 @@ static void passes__by_layers(void **state)
 
 static void passes__by_tiles(void **state)
 {
+    NOT_ON_HOST("kernels of GPUs");
     static const passes_case cases[] = {
         { "Poisson 131 x 40", 3, 3 },       { "mixed sides 35 x 18", 3, 3 },
         { "a tube 2 x 5", 3, 0 },           { "a tube 37 x 34", 3, 3 },
         { "cells 20 x 19", 2, 2 },          { "Poisson 1 x 9", 3, 3 },
         { "faces of a tube 37 x 34", 1, 1 }
     };
-    NOT_ON_HOST("grids with stored stencils");
     /* with tiles that are away from all sides, here and on the level below */
     static const grid wide[] = { { .name = "Poisson 259 x 131",
                                    .size = { 259, 131 },
@@ -595,6 +591,7 @@ static void passes__by_tiles(void **state)
  * or they vary. */
 static void box__columns(void **state)
 {
+    NOT_ON_HOST("kernels of GPUs");
     static const grid cases[] = {
         { .name = "sides 65 x 60 x 52",
           .size = { 65, 60, 52 },
@@ -613,7 +610,6 @@ static void box__columns(void **state)
     };
     const kry_type type = type_of(state);
 
-    NOT_ON_HOST("grids with stored stencils");
     use_profile("gpu-kernels");
     for (size_t i = 0; i < COUNT(cases); i++) {
         if (too_large(grid_points(&cases[i])) || (type == KRY_F32) != (i == 1)) continue;
@@ -699,9 +695,9 @@ static const struct {
 
 static void passes__correct_and_step(void **state)
 {
+    NOT_ON_HOST("kernels of GPUs");
     const kry_type type = type_of(state);
 
-    NOT_ON_HOST("grids with stored stencils");
     use_profile("gpu-kernels");
     for (size_t i = 0; i < COUNT(correct_cases); i++) {
         kry_box_correct *correct = NULL;

@@ -191,7 +191,8 @@ static void columns__steps_on_grids(void **state)
         kry_device_set_trace(device(), count_steps, &steps);
         assert_true(kry_solve(solver, B, X, &all) >= 0);
         kry_device_set_trace(device(), NULL, NULL);
-        if (all.reason == KRY_ITERATION_LIMIT) assert_int_equal(steps, all.iterations);
+        if (all.reason == KRY_ITERATION_LIMIT && !kry_device_is_host(device())) /* it traces none */
+            assert_int_equal(steps, all.iterations);
         print_message("# %s: %lld, %lld, %lld iterations\n", words,
                       (long long)all.column[0].iterations, (long long)all.column[1].iterations,
                       (long long)all.column[2].iterations);

@@ -57,7 +57,6 @@ static void cr_solve__breakdown_is_named(void **state)
 
 static void cr_create__preconditioners_it_cannot_use(void **state)
 {
-    NOT_ON_HOST("deflation");
     check_preconditioners_refused(type_of(state), "cr", "q'Mq = -");
 }
 

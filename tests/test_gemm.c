@@ -96,6 +96,7 @@ static void gemm__own(void **state)
 /* Room for its copies grows, and serves smaller products, too. */
 static void gemm__clblast(void **state)
 {
+    NOT_ON_HOST("CLBlast");
     kry_type type = type_of(state);
     if (!kry_gemm_has_clblast()) SKIP("no CLBlast");
     if (type == KRY_F64 && !getenv("KRY_FULL")) SKIP("double: with KRY_FULL, for it compiles long");

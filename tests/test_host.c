@@ -120,9 +120,11 @@ static kry_result solve_problem(const kry_op *A, const kry_problem *p, const cha
 /* The same counts with a matrix and without, to one or two. */
 static void solve__converges(void **state)
 {
-    static const char *const words[] = { "rtol=1e-8", "method=pcg rtol=1e-8", "method=cr rtol=1e-8",
+    static const char *const words[] = { "precond=jacobi rtol=1e-8",
+                                         "method=pcg precond=jacobi rtol=1e-8",
+                                         "method=cr precond=jacobi rtol=1e-8",
                                          "method=pcg precond=chebyshev:3 rtol=1e-8",
-                                         "precision=mixed rtol=1e-8" };
+                                         "precision=mixed precond=jacobi rtol=1e-8" };
     kry_problem *p;
     kry_op *A, *G;
 

@@ -114,7 +114,6 @@ static kry_op *operator_of(const golden *g)
 static void mg__iterations_of_the_reference(void **state)
 {
     (void)state;
-    NOT_ON_HOST("multigrid");
     if (!kry_device_get_info(device())->fp64) SKIP("no double");
     for (size_t i = 0; i < COUNT(table); i++) {
         const golden *g = &table[i];
@@ -143,7 +142,6 @@ static void mg__iterations_of_the_reference(void **state)
 static void mg__all_grids(void **state)
 {
     const kry_type type = type_of(state);
-    NOT_ON_HOST("multigrid");
     for (size_t i = 0; i < COUNT(grids); i++) {
         const grid *g = &grids[i];
         double *k = grid_coefficients(g, type);
@@ -169,7 +167,6 @@ static void mg__all_grids(void **state)
 static void mg__new_coefficients(void **state)
 {
     const kry_type type = type_of(state);
-    NOT_ON_HOST("multigrid");
     const grid *g = &grids[11]; /* a tube, with coefficients */
     double *k = grid_coefficients(g, type), *fresh = grid_coefficients(g, type);
     kry_op *A = NULL, *B = NULL, *M = NULL, *N = NULL;
@@ -197,7 +194,6 @@ static void mg__new_coefficients(void **state)
 static void mg__is_symmetric(void **state)
 {
     const kry_type type = type_of(state);
-    NOT_ON_HOST("multigrid");
     const int of[] = { 8, 11, 17, 8 };
     for (size_t i = 0; i < COUNT(of); i++) {
         const kry_cycle_params cycle = { .smoother =
@@ -305,7 +301,6 @@ static void mg__words_of_conjugate_gradients(void **state)
     kry_op *A = NULL;
     double norm;
 
-    NOT_ON_HOST("multigrid");
     OK(kry_vec_create(device(), type, n, 1, &x));
     OK(kry_vec_create(device(), type, n, 1, &r));
     OK(kry_stencil_create(device(), type, KRY_STENCIL(.size = { 40, 33 }), &A));
@@ -458,10 +453,7 @@ static void mg_create__refusals(void **state)
 
     OK(kry_stencil_create(device(), type, &p, &A));
     REFUSES(kry_mg_create(csr, NULL, &M), KRY_ERR_UNSUPPORTED, "no grid operator");
-    if (kry_device_is_host(device()))
-        REFUSES(kry_mg_create(A, NULL, &M), KRY_ERR_UNSUPPORTED, "OpenCL");
-    else
-        REFUSES(kry_mg_create(A, KRY_MG(.semi = 2), &M), KRY_ERR_ARGUMENT, "semi = 2");
+    REFUSES(kry_mg_create(A, KRY_MG(.semi = 2), &M), KRY_ERR_ARGUMENT, "semi = 2");
     refuses_red_black(csr);
     kry_op_release(&csr), kry_op_release(&A);
     matrix_release(&m);
@@ -479,7 +471,6 @@ static void richardson__with_and_without_multigrid(void **state)
                   { "method=richardson precond=jacobi maxit=5000", KRY_OK, 3000 },
                   { "method=richardson maxit=5000", KRY_BREAKDOWN, 500 } };
     const kry_type type = type_of(state);
-    NOT_ON_HOST("multigrid");
     kry_stencil_params p = *KRY_STENCIL(.size = { 33, 30 });
     kry_op *A = NULL;
     double *b = random_array(type, 33 * 30), *x = calloc(33 * 30, sizeof *x);
@@ -505,7 +496,6 @@ static void richardson__with_and_without_multigrid(void **state)
 static void mg_create__without_memory(void **state)
 {
     (void)state;
-    NOT_ON_HOST("multigrid");
     const kry_stencil_params p = grid_params(&grids[5], NULL);
     kry_op *A = NULL;
 

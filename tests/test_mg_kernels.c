@@ -89,7 +89,6 @@ static void compare(const grid *g, kry_type type, const expected *e)
 static void mg__same_cycle_by_all_kernels(void **state)
 {
     const kry_type type = type_of(state);
-    NOT_ON_HOST("multigrid");
     for (size_t i = 0; i < COUNT(grids); i++) {
         const int64_t n = grid_points(&grids[i]);
         if (n >= 60 && !too_large(n) && one_of(2, (int64_t)i + (type == KRY_F32)))
@@ -105,6 +104,7 @@ static void mg__same_cycle_by_all_kernels(void **state)
  * not coarsened for some levels. */
 static void mg__strips_and_tails(void **state)
 {
+    NOT_ON_HOST("kernels of GPUs");
     static const struct {
         grid g;
         expected e;
@@ -133,7 +133,6 @@ static void mg__strips_and_tails(void **state)
                     .diffusion = { 0.0001, 1 } },
                   { .tail = true, .summed = true } }
     };
-    NOT_ON_HOST("multigrid");
     for (size_t i = 0; i < COUNT(all); i++)
         if (one_of(2, (int64_t)i + (type_of(state) == KRY_F32)))
             compare(&all[i].g, type_of(state), &all[i].e);
@@ -179,7 +178,6 @@ static void mg__red_black_on_odd_periodic_levels(void **state)
         { .name = "10 x 6 x 14", .size = { 10, 6, 14 }, .low = { P, P, P }, .high = { P, P, P } },
     };
     const kry_type type = type_of(state);
-    NOT_ON_HOST("multigrid");
     for (size_t i = 0; i < COUNT(all); i++) {
         const kry_stencil_params p = grid_params(&all[i], NULL);
         const kry_cycle_params cycle = { .smoother = KRY_SMOOTHER_RED_BLACK,

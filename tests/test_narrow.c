@@ -8,9 +8,8 @@
 
 #define SINGLE KRY_CYCLE_VALUES_SINGLE
 #define DOUBLE KRY_CYCLE_VALUES_DOUBLE
-#define NEEDS_DOUBLE                                                       \
-    if (!kry_device_get_info(device())->fp64) SKIP("no double precision"); \
-    NOT_ON_HOST("multigrid");
+#define NEEDS_DOUBLE \
+    if (!kry_device_get_info(device())->fp64) SKIP("no double precision");
 
 static kry_op *grid_in_double(const grid *g, const double *k)
 {

@@ -70,7 +70,6 @@ static void narrowed__multiplies_as_the_rounded_rows(void **state)
                                           KRY_FORMAT_DIA, KRY_FORMAT_SYMDIA, KRY_FORMAT_JDS,
                                           KRY_FORMAT_HYB, KRY_FORMAT_COO };
     (void)state;
-    NOT_ON_HOST("kernels");
     if (acc_type() == KRY_F32) SKIP("no double");
     for (size_t f = 0; f < COUNT(formats); f++) {
         matrix A = matrix_where(KRY_F64, 900, 900, poisson);
@@ -157,7 +156,6 @@ static void cycle__as_many_iterations_as_in_double(void **state)
                   { "poisson2d:61", 1.0 / 3 },
                   { "poisson3d:16", 1e-9 / 3 } };
     (void)state;
-    NOT_ON_HOST("kernels");
     if (acc_type() == KRY_F32) SKIP("no double");
     for (size_t k = 0; k < COUNT(tries); k++) {
         kry_op *A = problem_times(tries[k].spec, tries[k].factor, KRY_ASSEMBLED);
@@ -175,7 +173,6 @@ static void cycle__takes_b_of_any_size(void **state)
 {
     static const double sizes[] = { 1e-60, 1e60 };
     (void)state;
-    NOT_ON_HOST("kernels");
     if (acc_type() == KRY_F32) SKIP("no double");
     kry_op *A = problem_times("poisson2d:50", 1, KRY_ASSEMBLED);
     double *x, *y;
@@ -197,7 +194,6 @@ static void cycle__only_where_it_does_as_well(void **state)
 {
     kry_op *A, *M;
     (void)state;
-    NOT_ON_HOST("kernels");
     if (acc_type() == KRY_F32) SKIP("no double");
     A = problem_times("twophase2d:32:1000000:bubbles", 1, KRY_ASSEMBLED);
     OK(kry_amg_create(A, NULL, &M));
@@ -223,7 +219,6 @@ static void cycle__only_where_it_does_as_well(void **state)
 static void cycle__follows_new_numbers(void **state)
 {
     (void)state;
-    NOT_ON_HOST("kernels");
     if (acc_type() == KRY_F32) SKIP("no double");
     kry_problem *p = NULL;
     kry_op *M, *new, *A = problem_times("poisson2d:41", 1, KRY_ASSEMBLED);

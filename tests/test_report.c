@@ -168,6 +168,7 @@ static kry_device *timed(const char *spec)
 static void page__numbers_of_the_solve(void **state)
 {
     (void)state;
+    NOT_ON_HOST("times of kernels");
     run s = { .device = NULL };
     OK(run_all(&s, timed(NULL), "poisson2d:30", "method=pcg precond=jacobi"));
     OK(page_of(&s));

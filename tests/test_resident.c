@@ -53,11 +53,7 @@ static cl_mem upload(kry_type type, const double *v, int64_t n)
 {
     cl_mem buffer;
     void *numbers = in_type(type, v, n);
-    size_t bytes = (size_t)n * kry_type_size(type);
-    OK(kry_buffer_create(device(), bytes, &buffer));
-    assert_int_equal(
-        clEnqueueWriteBuffer(device()->queue, buffer, CL_TRUE, 0, bytes, numbers, 0, NULL, NULL),
-        CL_SUCCESS);
+    OK(kry_buffer_upload(device(), (size_t)n * kry_type_size(type), numbers, &buffer));
     free(numbers);
     return buffer;
 }

@@ -137,6 +137,7 @@ static matrix near_the_diagonal(int64_t rows, length_fn *length)
  * two; sorted or not; narrow columns or not; products of differences. */
 static void sell__pairs_of_rows(void **state)
 {
+    NOT_ON_HOST("kernels of GPUs");
     static const struct {
         int more, sigma, bits;
         kry_form form;

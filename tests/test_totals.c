@@ -67,6 +67,7 @@ static void dot__of_vectors_that_cancel(void **state)
 /* An overflow is no number, but not hidden either. */
 static void dot__overflows(void **state)
 {
+    NOT_ON_HOST("devices without double");
     const double x[] = { 3e38, 1, 3e38 };
     double dot;
     (void)state;
@@ -115,6 +116,7 @@ static void run_totals(cl_kernel kernel, int n, cl_mem x, cl_mem y, cl_mem out, 
 
 static void totals__with_fma_and_without(void **state)
 {
+    NOT_ON_HOST("kernels of the caller's");
     enum { N = 4096 };
     static const char *const options[] = { "", "-DKRY_NO_FMA" };
     (void)state;

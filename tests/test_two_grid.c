@@ -450,7 +450,6 @@ static const grid plates[] = {
 static void grids__as_two_grid_theory_says(void **state)
 {
     (void)state;
-    NOT_ON_HOST("multigrid");
     if (!kry_device_get_info(device())->fp64) SKIP("no double precision");
     for (size_t g = 0; g < COUNT(plates); g++) {
         double *k = grid_coefficients(&plates[g], KRY_F64);

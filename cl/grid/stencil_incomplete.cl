@@ -2,6 +2,7 @@
 // Host: src/grid/stencil_relax.c. Defines and march are those of sweep.clh.
 //
 // SCALAR    D^-1 is the number `inverse`, else the vector d
+// WRAPS     some axis is periodic
 // ANYWHERE  vectors may start anywhere: the same arithmetic, to the bit, on loads of single numbers
 //
 // y := alpha M x + beta y with M = K' D^-1 K, K = I - L D^-1, L the strict lower triangle of A: the
@@ -34,21 +35,11 @@
 #define SCALED(K, j) (INVERSE(K, j) * AT_##K(x, j))
 #define NOTHING(K)   ((T_##K)0)
 
-// What comes besides on an axis that wraps.
-#if XH == PERIODIC
-#define WRAP_X(v) +(v)
+// What comes besides on axes that wrap.
+#ifdef WRAPS
+#define WRAP(v) +(v)
 #else
-#define WRAP_X(v)
-#endif
-#if YH == PERIODIC
-#define WRAP_Y(v) +(v)
-#else
-#define WRAP_Y(v)
-#endif
-#if ZH == PERIODIC
-#define WRAP_Z(v) +(v)
-#else
-#define WRAP_Z(v)
+#define WRAP(v)
 #endif
 
 // ---- a point by itself ----
@@ -57,17 +48,18 @@
 // an axis that wraps of the first for the last.
 #define BEFORE(K, j, at, step, FACE) \
     ((at) > 0 ? FACE(K, (j) - (step)) * SCALED(K, (j) - (step)) : NOTHING(K))
-#define FIRST_FOR_LAST(K, j, at, size, step, FACE)                                            \
-    ((at) == (size)-1 && (size) > 1 ? FACE(K, j) * SCALED(K, (j) - (step) * ((size)-1)) \
-                                    : NOTHING(K))
-#define FIRST_X(j, jx)    FIRST_FOR_LAST(ONE, j, jx, nx, 1, FACE_X)
-#define FIRST_Y(K, j, jy) FIRST_FOR_LAST(K, j, jy, ny, nx, FACE_Y)
-#define FIRST_Z(K, j, jz) FIRST_FOR_LAST(K, j, jz, nz, plane, FACE_Z)
+#define FIRST_FOR_LAST(K, j, side, at, size, step, FACE)                                \
+    ((side) == PERIODIC && (at) == (size)-1 && (size) > 1                               \
+         ? FACE(K, j) * SCALED(K, (j) - (step) * ((size)-1))                            \
+         : NOTHING(K))
+#define FIRST_X(j, jx)    FIRST_FOR_LAST(ONE, j, XH, jx, nx, 1, FACE_X)
+#define FIRST_Y(K, j, jy) FIRST_FOR_LAST(K, j, YH, jy, ny, nx, FACE_Y)
+#define FIRST_Z(K, j, jz) FIRST_FOR_LAST(K, j, ZH, jz, nz, plane, FACE_Z)
 
-#define LOWER_X_ONE(j, jx) (BEFORE(ONE, j, jx, 1, FACE_X) WRAP_X(FIRST_X(j, jx)))
-#define LOWER_Y(K, j, jy)  (BEFORE(K, j, jy, nx, FACE_Y) WRAP_Y(FIRST_Y(K, j, jy)))
+#define LOWER_X_ONE(j, jx) (BEFORE(ONE, j, jx, 1, FACE_X) WRAP(FIRST_X(j, jx)))
+#define LOWER_Y(K, j, jy)  (BEFORE(K, j, jy, nx, FACE_Y) WRAP(FIRST_Y(K, j, jy)))
 #if AXES == 3
-#define LOWER_Z(K, j, jz) +(BEFORE(K, j, jz, plane, FACE_Z) WRAP_Z(FIRST_Z(K, j, jz)))
+#define LOWER_Z(K, j, jz) +(BEFORE(K, j, jz, plane, FACE_Z) WRAP(FIRST_Z(K, j, jz)))
 #else
 #define LOWER_Z(K, j, jz)
 #endif
@@ -76,16 +68,16 @@
     (INVERSE(K, j) * (AT_##K(x, j) + LOWER_X_##K(j, jx) + LOWER_Y(K, j, jy) LOWER_Z(K, j, jz)))
 
 // -L' of that at point i, on an axis that wraps: of the last for the first.
-#define LAST_FOR_FIRST(at, size, K, j, FACE, HALF) \
-    ((at) == 0 && (size) > 1 ? FACE(K, j) * HALF : NOTHING(K))
+#define LAST_FOR_FIRST(side, at, size, K, j, FACE, HALF) \
+    ((side) == PERIODIC && (at) == 0 && (size) > 1 ? FACE(K, j) * HALF : NOTHING(K))
 #define LAST_X                                        \
-    LAST_FOR_FIRST(ix, nx, ONE, i + nx - 1, FACE_X, \
+    LAST_FOR_FIRST(XH, ix, nx, ONE, i + nx - 1, FACE_X, \
                    HALF_WAY(ONE, i + nx - 1, nx - 1, iy, iz))
 #define LAST_Y(K)                                        \
-    LAST_FOR_FIRST(iy, ny, K, i + plane - nx, FACE_Y, \
+    LAST_FOR_FIRST(YH, iy, ny, K, i + plane - nx, FACE_Y, \
                    HALF_WAY(K, i + plane - nx, ix, ny - 1, iz))
 #define LAST_Z(K)                                                \
-    LAST_FOR_FIRST(iz, nz, K, i + plane * (nz - 1), FACE_Z, \
+    LAST_FOR_FIRST(ZH, iz, nz, K, i + plane * (nz - 1), FACE_Z, \
                    HALF_WAY(K, i + plane * (nz - 1), ix, iy, nz - 1))
 
 #define PUT_MIXED(K, y_i) PUT_##K(old == 0 ? by * y_i : by * y_i + old * AT_##K(y, i), y, i);
@@ -93,17 +85,17 @@
 #ifdef KRY_CPU
 
 #define LOWER_X_MANY(j, jx) BEFORE(MANY, j, jx, 1, FACE_X)
-#define LAST_X_ONE          WRAP_X(LAST_X)
+#define LAST_X_ONE          WRAP(LAST_X)
 #define LAST_X_MANY
 
 // -L' half way at point i along an axis where it is number `at` of `size`, of the one after.
 #define AFTER(K, at, size, FACE, HALF) ((at) < (size)-1 ? FACE(K, i) * HALF : NOTHING(K))
 #define UPPER_X(K) (AFTER(K, ix, nx, FACE_X, HALF_WAY(K, i + 1, ix + 1, iy, iz)) LAST_X_##K)
 #define UPPER_Y(K) \
-    (AFTER(K, iy, ny, FACE_Y, HALF_WAY(K, i + nx, ix, iy + 1, iz)) WRAP_Y(LAST_Y(K)))
+    (AFTER(K, iy, ny, FACE_Y, HALF_WAY(K, i + nx, ix, iy + 1, iz)) WRAP(LAST_Y(K)))
 #if AXES == 3
 #define UPPER_Z(K) \
-    +(AFTER(K, iz, nz, FACE_Z, HALF_WAY(K, i + plane, ix, iy, iz + 1)) WRAP_Z(LAST_Z(K)))
+    +(AFTER(K, iz, nz, FACE_Z, HALF_WAY(K, i + plane, ix, iy, iz + 1)) WRAP(LAST_Z(K)))
 #else
 #define UPPER_Z(K)
 #endif
@@ -184,18 +176,16 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
     FACE_WEST(K, j, f) * FROM_WEST_##K(there_ONE(west, SCALED(ONE, (j) - west)), s)
 #define LOWER_SOUTH(K, j) FACE_Y(K, (j) - south) * there_##K(south > 0, SCALED(K, (j) - south))
 // What wraps stands first in a sum, so that its branches do not part the rest.
-#define FIRST_WEST(K, j) WRAP_X(AT_LAST_##K(FIRST_X((j) + LANES - 1, ix + LANES - 1)))
+#define FIRST_WEST(K, j) WRAP(AT_LAST_##K(FIRST_X((j) + LANES - 1, ix + LANES - 1)))
 
 #if AXES == 3
 #define FACE_LAST           FACE_Z
-#define WRAP_LAST           WRAP_Z
 #define FIRST_OF_LAST       FIRST_Z
 #define LAST_OF_LAST        LAST_Z
 #define PLUS_SOUTH(K, j)    +LOWER_SOUTH(K, j)
-#define FIRST_SOUTH(K, j)   WRAP_Y(FIRST_Y(K, j, iy))
+#define FIRST_SOUTH(K, j)   WRAP(FIRST_Y(K, j, iy))
 #else
 #define FACE_LAST           FACE_Y
-#define WRAP_LAST           WRAP_Y
 #define FIRST_OF_LAST       FIRST_Y
 #define LAST_OF_LAST        LAST_Y
 #define PLUS_SOUTH(K, j)
@@ -210,13 +200,13 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
 #define FORM_NORTH(K)                                                                   \
     const int n = i + north;                                                            \
     T_##K f_n = FACE_Y(K, i), d_n = INVERSE(K, n), x_n = AT_##K(x, n), s_n = d_n * x_n; \
-    T_##K h_n = d_n * (x_n FIRST_WEST(K, n) WRAP_Y(FIRST_Y(K, n, iy + 1))               \
-                           WRAP_Z(FIRST_Z(K, n, iz)) +                                  \
+    T_##K h_n = d_n * (x_n FIRST_WEST(K, n) WRAP(FIRST_Y(K, n, iy + 1))               \
+                           WRAP(FIRST_Z(K, n, iz)) +                                  \
                        LOWER_WEST(K, n, FACE_X(K, n), s_n) + f_n * s +                  \
                        FACE_Z(K, n - behind) * s_nb);                                   \
     s_nb = s_n;
 #define PLUS_NORTH(K) +f_n * there_##K(north > 0, h_n)
-#define LAST_NORTH(K) WRAP_Y(LAST_Y(K))
+#define LAST_NORTH(K) WRAP(LAST_Y(K))
 #else
 #define BEGIN_NORTH(K)
 #define FORM_NORTH(K)
@@ -224,9 +214,9 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
 #define LAST_NORTH(K)
 #endif
 
-#if XH == PERIODIC || YH == PERIODIC || ZH == PERIODIC
+#ifdef WRAPS
 #define FROM_LAST(K) \
-    NOTHING(K) WRAP_X(AT_FIRST_##K(LAST_X)) LAST_NORTH(K) WRAP_LAST(LAST_OF_LAST(K)) +
+    NOTHING(K) WRAP(AT_FIRST_##K(LAST_X)) LAST_NORTH(K) WRAP(LAST_OF_LAST(K)) +
 #else
 #define FROM_LAST(K)
 #endif
@@ -238,11 +228,11 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
     T_##K d_a = INVERSE(K, a), f_ea = FACE_X(K, a), s_a = d_a * x_a;                    \
     T_##K f_a = FACE_LAST(K, i), s = d_c * c;                                          \
     T_##K h_a = d_a * (x_a FIRST_WEST(K, a) FIRST_SOUTH(K, a)                           \
-                           WRAP_LAST(FIRST_OF_LAST(K, a, LAST_AT + 1)) +                   \
+                           WRAP(FIRST_OF_LAST(K, a, LAST_AT + 1)) +                   \
                        LOWER_WEST(K, a, f_ea, s_a) PLUS_SOUTH(K, a) + f_a * s);         \
     SUM d_e = INVERSE(ONE, e), x_e = AT_ONE(x, e), s_e = d_e * x_e;                     \
-    SUM h_e = d_e * (x_e WRAP_X(FIRST_X(e, ix + LANES)) FIRST_SOUTH(ONE, e)             \
-                         WRAP_LAST(FIRST_OF_LAST(ONE, e, LAST_AT)) +                       \
+    SUM h_e = d_e * (x_e WRAP(FIRST_X(e, ix + LANES)) FIRST_SOUTH(ONE, e)             \
+                         WRAP(FIRST_OF_LAST(ONE, e, LAST_AT)) +                       \
                      LAST_##K(f_e) * LAST_##K(s) PLUS_SOUTH(ONE, e) +                   \
                      FACE_LAST(ONE, e - behind) * s_eb);                               \
     FORM_NORTH(K)                                                                       \

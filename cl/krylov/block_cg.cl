@@ -16,10 +16,22 @@
 #define WIDTH 4
 #endif
 #define SQUARE (WIDTH * WIDTH)
+// Columns that arrays have room for. On CPUs WIDTH may be known no sooner than at run time.
+#ifdef KRY_CPU
+#define MOST_WIDTH 16 // as src/krylov/block_cg.c has it
+#else
+#define MOST_WIDTH WIDTH
+#endif
+#define MOST_SQUARE (MOST_WIDTH * MOST_WIDTH)
 
 // small: what W is made into Q by, and RHO with W = Q RHO; alpha; alpha C, and C with R = Q C; then whether there is
 // anything to do
-enum { TO_Q, RHO_OF_W = SQUARE, BY_T = 2 * SQUARE, BY_P = 3 * SQUARE, C_OF_R = 4 * SQUARE, GOES_ON = 5 * SQUARE };
+#define TO_Q     0
+#define RHO_OF_W SQUARE
+#define BY_T     (2 * SQUARE)
+#define BY_P     (3 * SQUARE)
+#define C_OF_R   (4 * SQUARE)
+#define GOES_ON  (5 * SQUARE)
 #define AT(i, j) ((i) * WIDTH + (j))
 
 // A pivot is none once this share of its column is left: the rest is rounding of sums, or of the columns.
@@ -32,8 +44,8 @@ enum { TO_Q, RHO_OF_W = SQUARE, BY_T = 2 * SQUARE, BY_P = 3 * SQUARE, C_OF_R = 4
 // What a matrix was factored by: the columns that are pivots, and for each the t that it has among them, -1 for others.
 // by_root: 1 / the diagonal entry of row t of L; share, by_all: below. Divisions and roots in double take long.
 typedef struct pivots {
-    ACC share[WIDTH], by_all[WIDTH], by_root[WIDTH];
-    int order[WIDTH], place[WIDTH];
+    ACC share[MOST_WIDTH], by_all[MOST_WIDTH], by_root[MOST_WIDTH];
+    int order[MOST_WIDTH], place[MOST_WIDTH];
 } pivots;
 
 // How much is left of a column beside all of it, by which pivots are chosen; -1: it is negative, -2: not finite.
@@ -200,7 +212,7 @@ kernel void block_cg_orthogonalise(int what, int iteration, int slot, global con
                                    global const TOTAL *restrict square, global ACC *state,
                                    global ACC *history, global ACC *small)
 {
-    local ACC G[SQUARE], L[SQUARE], E[SQUARE], C[SQUARE];
+    local ACC G[MOST_SQUARE], L[MOST_SQUARE], E[MOST_SQUARE], C[MOST_SQUARE];
     local pivots p;
 
     FOR_LANES(e, SQUARE) C[e] = small[C_OF_R + e];
@@ -245,7 +257,7 @@ kernel void block_cg_orthogonalise(int what, int iteration, int slot, global con
 // alpha with P'T alpha = I for the directions that there are, and alpha C. One group.
 kernel void block_cg_solve(global const TOTAL *restrict total, global ACC *state, global ACC *small)
 {
-    local ACC G[SQUARE], L[SQUARE], E[SQUARE], alpha[SQUARE];
+    local ACC G[MOST_SQUARE], L[MOST_SQUARE], E[MOST_SQUARE], alpha[MOST_SQUARE];
     local pivots p;
 
     if (small[GOES_ON] == 0) return;
@@ -293,7 +305,7 @@ kernel void block_cg_update(long n, long pitch, global const ACC *restrict small
                             global const REAL *restrict T, global REAL *restrict X, long x0, long x_pitch,
                             global REAL *restrict Q)
 {
-    local REAL by_p[SQUARE], by_t[SQUARE];
+    local REAL by_p[MOST_SQUARE], by_t[MOST_SQUARE];
 
     if (small[GOES_ON] == 0) return;
     LOAD_SMALL(BY_P, by_p)
@@ -302,7 +314,7 @@ kernel void block_cg_update(long n, long pitch, global const ACC *restrict small
     X += x0;
 #define UPDATE(TYPE, LOAD, STORE)                                    \
     {                                                                \
-        TYPE row[WIDTH];                                             \
+        TYPE row[MOST_WIDTH];                                             \
         ALL_COLUMNS(a) row[a] = LOAD((P + a * pitch));               \
         EACH_COLUMN(j)                                              \
         {                                                            \
@@ -327,7 +339,7 @@ kernel void block_cg_update(long n, long pitch, global const ACC *restrict small
 kernel void block_cg_turn(long n, long pitch, int first, global const ACC *restrict small,
                           global REAL *restrict Q, global REAL *restrict Y, global REAL *restrict P)
 {
-    local REAL to_q[SQUARE], of_w[SQUARE];
+    local REAL to_q[MOST_SQUARE], of_w[MOST_SQUARE];
 
     if (small[GOES_ON] == 0) return;
     LOAD_SMALL(TO_Q, to_q)
@@ -335,7 +347,7 @@ kernel void block_cg_turn(long n, long pitch, int first, global const ACC *restr
     BARRIER();
 #define TURN(TYPE, LOAD, STORE, block)                               \
     {                                                                \
-        TYPE row[WIDTH];                                             \
+        TYPE row[MOST_WIDTH];                                             \
         ALL_COLUMNS(a) row[a] = LOAD((block + a * pitch));           \
         EACH_COLUMN(j)                                              \
         {                                                            \
@@ -346,7 +358,7 @@ kernel void block_cg_turn(long n, long pitch, int first, global const ACC *restr
     }
 #define ADD_DIRECTION(TYPE, LOAD, STORE, block)                      \
     {                                                                \
-        TYPE row[WIDTH];                                             \
+        TYPE row[MOST_WIDTH];                                             \
         ALL_COLUMNS(a) row[a] = LOAD((P + a * pitch));               \
         EACH_COLUMN(j)                                              \
         {                                                            \

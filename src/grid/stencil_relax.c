@@ -185,14 +185,16 @@ static kry_status make_incomplete(kry_stencil *A, bool scalar, bool anywhere)
 {
     kry_status st = KRY_OK;
     kry_stencil block = block_of(A);
-    char defines[48];
+    char defines[64];
     int lanes = A->lanes;
+    bool wraps = false;
     kry_kernel *kernel;
 
     if (A->sweep[KRY_SWEEP_INCOMPLETE + anywhere].kernel) return KRY_OK;
     if (A->axes == 3 && A->face[0] && lanes > 1) lanes /= 2;
-    snprintf(defines, sizeof defines, "-DLANES=%d%s%s", lanes, scalar ? " -DSCALAR" : "",
-             anywhere && lanes > 1 ? " -DANYWHERE" : "");
+    for (int a = 0; a < A->axes; a++) wraps = wraps || block.high[a] == KRY_PERIODIC;
+    snprintf(defines, sizeof defines, "-DLANES=%d%s%s%s", lanes, scalar ? " -DSCALAR" : "",
+             wraps ? " -DWRAPS" : "", anywhere && lanes > 1 ? " -DANYWHERE" : "");
     TRY(kry_stencil_kernel(&block, "stencil_incomplete", defines, "stencil_incomplete", &kernel));
     A->sweep[KRY_SWEEP_INCOMPLETE + anywhere] = kry_stencil_plan(&block, kernel, lanes, true);
 done:

@@ -34,6 +34,12 @@ static cl_int sides_of_box(const kry_stencil *A)
     return sides;
 }
 
+/* Whether the steps of a file keep r of a singular A free of constants. */
+static bool takes_drift(const kry_stencil *A, const char *stem)
+{
+    return A->singular && !strcmp(stem, "stencil");
+}
+
 /* Files whose kernels are swept by sweep.clh. */
 static bool is_swept(const char *stem)
 {
@@ -48,7 +54,7 @@ kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char
     const bool swept = is_swept(stem), told = kry_stencil_is_box(A) && swept;
     for (int a = 0; a < 3; a++) side_defines(A, a, told, sides[a]);
     snprintf(text, sizeof text, "-DAXES=%d%s%s%s%s%s%s %s", A->axes, sides[0], sides[1], sides[2],
-             A->variable ? " -DVARIABLE" : "", A->singular ? " -DDRIFT" : "",
+             A->variable ? " -DVARIABLE" : "", takes_drift(A, stem) ? " -DDRIFT" : "",
              kry_stencil_is_slab(A) && swept ? " -DSLAB"
              : told                          ? " -DBOX"
                                              : "",

@@ -1,8 +1,7 @@
 """compile.py OPTIONS STEM PROGRAM... - the kernels of the device host, compiled when kry is built
 
 A program is a file STEM.cl with defines, as in "fd: FLUX VAL=*", once for numbers in double (d) and once in single (f). Of "VAL=*" the
-number is known when the program is asked for, KRY_LATE in the header opencl_c.clh, which has what OpenCL C has and clang has not; of
-"VAL=*!2" it is not 2.
+number is known when the program is asked for, KRY_LATE in the header opencl_c.clh, which has what OpenCL C has and clang has not.
 The first file of --out gets the machine code, the second one, in C, a table of kernels, kry_compiled of src/host/compiled.h.
 """
 import argparse

@@ -12,7 +12,7 @@ typedef struct function {
 static const char *end_of_word(const char *text) { return text + strcspn(text, " "); }
 
 /* Whether `word` is the define `listed` of the table. Each is so many characters long. That of the table may end in "=*", for
- * any number, which goes to *late, or in "=*!2", for any but 2. */
+ * any number, which goes to *late. */
 static bool is_define(const char *listed, size_t length, const char *word, size_t word_length,
                       int *late)
 {
@@ -23,7 +23,7 @@ static bool is_define(const char *listed, size_t length, const char *word, size_
     const size_t name = (size_t)(star - listed);
     if (word_length <= name || strncmp(listed, word, name)) return false;
     *late = (int)strtol(word + name, &end, 10);
-    return end == word + word_length && (star[1] != '!' || atoi(star + 2) != *late);
+    return end == word + word_length;
 }
 
 /* Defines that are for GPUs alone: they say where vectors of a launch may start. */

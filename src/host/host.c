@@ -228,7 +228,7 @@ kry_status kry_host_open(kry_device **device)
     kry_host_kernels_describe(&info);
     (*device)->pool = kry_host_pool_common();
     (*device)->info = info;
-    (*device)->shape = kry_shape_default(*device);
+    kry_shape_load(*device);
 done:
     return st;
 }

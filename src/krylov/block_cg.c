@@ -238,13 +238,12 @@ static kry_status create_columns(kry_krylov *K, int columns, void **self)
     kry_device *dev = K->A->dev;
     block_cg *S = NULL;
 
-    CHECK(kry_layout_size(&dev->layout) == 1 && !dev->layout.reproducible &&
-              !kry_device_is_host(dev) && columns <= MOST,
-          KRY_ERR_UNSUPPORTED,
-          "kry_solver_create: method=block-cg runs on one device with OpenCL, without reproducible "
-          "sums, for up "
-          "to %d columns at once",
-          (int)MOST);
+    CHECK(
+        kry_layout_size(&dev->layout) == 1 && !dev->layout.reproducible && columns <= MOST,
+        KRY_ERR_UNSUPPORTED,
+        "kry_solver_create: method=block-cg runs on one device, without reproducible sums, for up "
+        "to %d columns at once",
+        (int)MOST);
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K, S->k = columns;
     TRY(kry_look_create_columns(dev, columns, K->judge.stop.check_every, false, &S->look));

@@ -196,8 +196,6 @@ static kry_status check(const kry_op *A, const void *params)
     CHECK(kry_stencil_here(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is no grid operator (kry_stencil_create); kry_amg_create takes matrices", who,
           A->table->kind);
-    CHECK(!kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
-          "%s: '%s' has no OpenCL, which multigrid on grids needs", who, A->dev->info.name);
     TRY(kry_check_sums(who, A));
     CHECK(!p || p->gather >= 0, KRY_ERR_ARGUMENT,
           "%s: gather = %lld; it must be positive, or 0 for a default", who, (long long)p->gather);
@@ -230,7 +228,7 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 
 bool kry_mg_takes(const kry_op *A)
 {
-    return A && kry_stencil_here(A) && !kry_device_is_host(A->dev) && !kry_has_reproducible_sums(A);
+    return A && kry_stencil_here(A) && !kry_has_reproducible_sums(A);
 }
 
 kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params, kry_op **M)

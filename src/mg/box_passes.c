@@ -316,9 +316,10 @@ static kry_status by_tiles(kry_box_passes *p, int steps)
     choose_height(p, steps);
     for (p->group = group_of_tile(p->dev, p->P->type, p->per, steps);
          p->group >= LEAST_GROUP && st == KRY_ERR_UNSUPPORTED; p->group /= 2) {
-        snprintf(more, sizeof more, " -DSTEPS=%d -DGROUP=%d -DWIDTH=%d -DPER=%d%s%s%s", steps,
-                 p->group, TILE_WIDTH, p->per, p->box ? " -DBOX -DAXES=2" : "",
-                 keeps_points(p) ? " -DKEEP" : "", p->narrow ? " -DNARROW" : "");
+        snprintf(more, sizeof more, "%s -DSTEPS=%d -DGROUP=%d -DWIDTH=%d -DPER=%d%s%s%s",
+                 kry_box_all_alike(&p->P->coarse) ? " -DALIKE" : "", steps, p->group, TILE_WIDTH,
+                 p->per, p->box ? " -DBOX -DAXES=2" : "", keeps_points(p) ? " -DKEEP" : "",
+                 p->narrow ? " -DNARROW" : "");
         TRY(get_kernels(p, "tile_cycle", names, more));
         st = kry_kernel_check_size(p->dev, p->down.kernel, p->group);
         if (st == KRY_OK) st = kry_kernel_check_size(p->dev, p->up.kernel, p->group);

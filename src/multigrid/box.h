@@ -46,12 +46,10 @@ static inline int64_t kry_box_column(const kry_box_grid *grid, int64_t x)
     return kry_box_has_ends(grid) && x >= NEAR && x <= grid->size[0] - NEAR ? NEAR - 2 : x;
 }
 
-/* The defines of kernels for the numbers of such a grid, or "". */
+/* The define of kernels for the numbers of such a grid, or "". */
 static inline const char *kry_box_uniform(const kry_box_grid *grid)
 {
-    return kry_box_all_alike(grid)    ? " -DUNIFORM -DALIKE"
-           : kry_box_rows_alike(grid) ? " -DUNIFORM"
-                                      : "";
+    return kry_box_rows_alike(grid) ? " -DUNIFORM" : "";
 }
 
 /* The same for kernels that go along z, column by column, which have no use for it in flux form. */

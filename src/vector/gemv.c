@@ -1,5 +1,6 @@
 /* gemv.c - y := alpha op(X) c + beta y through CLBlast, whose GEMV allocates nothing. (Its GEMM does, and
- * ends the process when it cannot: dense/gemm_clblast.c hands it a buffer of kry's.) */
+ * ends the process when it cannot: dense/gemm_clblast.c hands it a buffer of kry's.) Without it, and on the host, by kry's own
+ * kernels: cl/vector/gemv.cl. */
 #include "vector/vec.h"
 #include <kry/dense.h>
 
@@ -32,6 +33,21 @@ static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec 
 }
 #endif
 
+static kry_status call_own(bool transposed, double alpha, const kry_vec *X, const kry_vec *c,
+                           double beta, const kry_vec *y)
+{
+    kry_device *dev = y->dev;
+    const cl_int k = (cl_int)X->k;
+    const kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
+    const kry_arg args[] = { ARG(X->n),  ARG(k),     ARG(X->ld),      ARG_ACC(dev, a),
+                             ARG_VEC(X), ARG_VEC(c), ARG_ACC(dev, b), ARG_VEC(y) };
+    const int64_t groups =
+        transposed ? kry_groups_at_most(dev, X->k) : kry_groups_for(dev, X->type, X->n);
+
+    return kry_run(dev, "gemv", X->type, "-DKRY_UNALIGNED",
+                   transposed ? "gemv_rows" : "gemv_columns", groups, args, COUNT(args));
+}
+
 kry_status kry_vec_gemv(bool transposed, double alpha, const kry_vec *X, const kry_vec *c,
                         double beta, kry_vec *y)
 {
@@ -52,15 +68,15 @@ kry_status kry_vec_gemv(bool transposed, double alpha, const kry_vec *X, const k
           "kry_vec_gemv: y overlaps X or c");
     if (out == 0) return KRY_OK;
     if (in == 0) return beta == 0 ? kry_vec_fill(y, 0.0) : kry_vec_axpby(0.0, y, beta, y);
-    CHECK(!kry_device_is_host(y->dev), KRY_ERR_UNSUPPORTED,
-          "kry_vec_gemv has no kernels on the host device");
 #ifdef KRY_HAVE_CLBLAST
-    if (beta == 0) TRY(kry_vec_fill(y, 0.0)); /* CLBlast computes 0 y, which keeps NaN */
-    TRY(call_clblast(transposed ? CLBlastTransposeYes : CLBlastTransposeNo, alpha, X, c, beta, y));
-#else
-    (void)alpha;
-    CHECK(false, KRY_ERR_UNSUPPORTED, "kry_vec_gemv: this kry was built without CLBlast");
+    if (!kry_device_is_host(y->dev)) {
+        if (beta == 0) TRY(kry_vec_fill(y, 0.0)); /* CLBlast computes 0 y, which keeps NaN */
+        TRY(call_clblast(transposed ? CLBlastTransposeYes : CLBlastTransposeNo, alpha, X, c, beta,
+                         y));
+        return KRY_OK;
+    }
 #endif
+    TRY(call_own(transposed, alpha, X, c, beta, y));
 done:
     return st;
 }

@@ -1,0 +1,43 @@
+// gemv.cl - products with a block of k columns, X, `ld` numbers from one to the next, where CLBlast is not asked.
+// Host: src/vector/gemv.c, which compiles it with KRY_UNALIGNED.
+
+#include "common/kry.clh"
+
+#define GEMV_PARAMS                                                                              \
+    long n, int k, long ld, ACC alpha, global const REAL *restrict X, long X0,                   \
+        global const REAL *restrict c, long c0, ACC beta, global REAL *restrict y, long y0
+
+// y := alpha X c + beta y; with beta == 0, y is not read. Launch: kry_groups_for(n). Words for each row: k + 1, and 1
+// of y.
+kernel void gemv_columns(GEMV_PARAMS)
+{
+    X += X0, c += c0, y += y0;
+#define ADD_COLUMNS(TYPE, LOAD, STORE)                                                           \
+    {                                                                                            \
+        TYPE y_i = 0;                                                                            \
+        if (beta != 0) y_i = (REAL)beta * LOAD(y);                                               \
+        for (int j = 0; j < k; j++) y_i += (REAL)(alpha * (ACC)c[j]) * LOAD((X + j * ld));       \
+        STORE(y_i, y);                                                                           \
+    }
+    FOR_VEC(i, n) ADD_COLUMNS(VEC, VLOAD, VSTORE)
+    FOR_TAIL(i, n) ADD_COLUMNS(REAL, SLOAD, SSTORE)
+}
+
+// y := alpha X'c + beta y; with beta == 0, y is not read. Launch: a group for each column, or fewer. Words for each row: k,
+// and 1 for each column.
+kernel void gemv_rows(GEMV_PARAMS)
+{
+    local TOTAL lane[WG];
+    X += X0, c += c0, y += y0;
+    for (int j = get_group_id(0); j < k; j += get_num_groups(0)) {
+        global const REAL *restrict x = X + j * ld;
+        TOTALV sums = NO_TOTALV;
+        TOTAL sum = NO_TOTAL;
+        for (long i = get_local_id(0); i < n / VW; i += WG) ADD_PRODUCTV(sums, VLOAD(x), VLOAD(c));
+        for (long i = n / VW * VW + get_local_id(0); i < n; i += WG) ADD_PRODUCT(sum, x[i], c[i]);
+        sum = group_sum(ALL_LANES(sums, sum), lane);
+        const ACC all = alpha * VALUE_OF(sum);
+        if (get_local_id(0) == 0) y[j] = (REAL)(beta == 0 ? all : all + beta * (ACC)y[j]);
+        BARRIER(); // `lane` is used again
+    }
+}
