@@ -167,7 +167,6 @@ static void aggregates__as_on_the_host(void **state)
 {
     const double thetas[] = { 0.08, 0.3, 0, -1 };
     (void)state;
-    NOT_ON_HOST("kernels");
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kry_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
         for (size_t t = 0; t < 2 * COUNT(thetas); t++)
@@ -245,7 +244,7 @@ static kry_sparse times(const kry_sparse *A, double factor)
 static void level__nodes_as_on_the_host(void **state)
 {
     (void)state;
-    NOT_ON_HOST("kernels");
+    NOT_ON_HOST("kernels of GPUs");
     for (size_t k = 0; k < COUNT(node_kinds); k++) {
         const int64_t n = node_kinds[k].n;
         const int m = node_kinds[k].m;
@@ -272,7 +271,7 @@ static void level__nodes_as_on_the_host(void **state)
 static void level__as_on_the_host(void **state)
 {
     (void)state;
-    NOT_ON_HOST("kernels");
+    NOT_ON_HOST("kernels of GPUs");
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kry_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
         kry_sparse B = times(&A, 1.7);
@@ -287,7 +286,6 @@ static void level__as_on_the_host(void **state)
 static void check__finds_nothing(void **state)
 {
     (void)state;
-    NOT_ON_HOST("kernels");
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kry_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
         kry_csr D;
@@ -306,7 +304,6 @@ static void check__finds_nothing(void **state)
 static void check__finds_what_is_not_symmetric(void **state)
 {
     (void)state;
-    NOT_ON_HOST("kernels");
     for (int what = 0; what < 5; what++) {
         kry_sparse A = matrix_of(chain, 300);
         const int64_t e = kry_sparse_find(&A, 200, what < 2 ? 201 : 200);
@@ -418,7 +415,7 @@ static void try_slices(int64_t extra_cols, int64_t leap, int64_t of, bool rounde
 static void slices__multiply_as_the_rows(void **state)
 {
     (void)state;
-    NOT_ON_HOST("kernels");
+    NOT_ON_HOST("kernels of GPUs");
     for (int rounded = 0; rounded < 2; rounded++) {
         try_slices(0, 100, 50, rounded);
         try_slices(300000, 65533, 50,
@@ -505,7 +502,6 @@ static void amg__as_on_the_host(void **state)
                   { KRY_COARSEN_CLASSICAL, 103, 94, 3, KRY_CYCLE_VALUES_DOUBLE }, /* two */
                   { KRY_COARSEN_AUTO, 71, 70, 1, KRY_CYCLE_VALUES_AUTO } };
     const kry_type type = type_of(state);
-    NOT_ON_HOST("kernels");
     for (size_t k = type == KRY_F32; k < COUNT(tries); k++) {
         kry_sparse A = plane(tries[k].nx, tries[k].ny);
         try_amg(&A, type, 1, KRY_AMG(.coarsening = tries[k].way, .cycle.values = tries[k].values),
@@ -518,7 +514,6 @@ static void amg__elasticity_as_on_the_host(void **state)
 {
     kry_problem *p = NULL;
     (void)state;
-    NOT_ON_HOST("kernels");
     OK(kry_problem_create("elasticity2d:61x43", 1, &p));
     const kry_sparse A = { p->n, p->n, KRY_F64, p->row_ptr, p->col, p->val };
     try_amg(&A, KRY_F64, 2, KRY_AMG(.coarsening = KRY_COARSEN_AUTO), 3);
@@ -530,7 +525,6 @@ static void amg__elasticity_as_on_the_host(void **state)
 static void amg__matrices_that_are_not_symmetric(void **state)
 {
     (void)state;
-    NOT_ON_HOST("kernels");
     kry_sparse A = plane(95, 50);
     kry_op *op = op_of(&A, KRY_F64, 1), *M, *N;
     double *numbers = random_array(KRY_F64, A.rows), *before, *after;
@@ -567,7 +561,6 @@ static void amg__matrices_that_are_not_symmetric(void **state)
 static void amg__without_memory(void **state)
 {
     (void)state;
-    NOT_ON_HOST("kernels");
     kry_sparse A = plane(93, 47);
     kry_op *op = op_of(&A, KRY_F32, 1), *M;
     const kry_amg_params *p = KRY_AMG(.coarsening = KRY_COARSEN_AGGREGATION);

@@ -399,7 +399,6 @@ static void solve__led_by_others(void **state)
         assert_int_equal(o.status, KRY_OK);
         assert_true(residual_of(&c, o.x) <= 1.001e-10 * o.res.norm_b);
     }
-    NOT_ON_HOST("teams");
     kry_device *team = open_team(2, (kry_team_params){ 0 });
     outcome o = solve_on(team, type, &c, 0, "method=auto precond=jacobi rtol=1e-5");
     assert_int_equal(o.status, KRY_OK);

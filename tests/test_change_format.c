@@ -106,7 +106,6 @@ static void check(const kry_op *A, kry_type type, const grid *g)
     int64_t *row_ptr = calloc((size_t)g->n + 1, sizeof *row_ptr);
     int32_t *col = calloc((size_t)g->nnz, sizeof *col);
     void *val = calloc((size_t)g->nnz, sizeof(double));
-    const bool host = kry_device_is_host(dev);
 
     assert_true(y && size && row_ptr && col && val);
     OK(kry_vec_create(dev, type, g->n, 1, &out));
@@ -116,7 +115,7 @@ static void check(const kry_op *A, kry_type type, const grid *g)
     OK(kry_op_residual(A, rhs, in, out));
     for (int64_t i = 0; i < g->n; i++) y[i] = b[i] - y[i], size[i] += fabsl(b[i]);
     assert_near(type, out, y, size, "b - A x");
-    if (kry_op_parts(A) == 1 && !host) {
+    if (kry_op_parts(A) == 1) {
         OK(kry_op_apply_transpose(A, 1, in, 0, out));
         multiply(g, true, x, y, size);
         assert_near(type, out, y, size, "A' x");
@@ -159,7 +158,6 @@ static void go_through(kry_op *A, kry_type type, grid *g)
 static void change_format__products(void **state)
 {
     const kry_type type = type_of(state);
-    const bool host = kry_device_is_host(device());
 
     for (int i = 0; i < 3; i++) {
         grid g = grid_of(13, 12 + random_below(5));
@@ -167,10 +165,10 @@ static void change_format__products(void **state)
         kry_op *A = matrix_of(
             device(), type, &g,
             (kry_matrix_params){ .values = i == 1 ? KRY_VALUES_AS_GIVEN : KRY_VALUES_COMPACT });
-        if (!host) assert_string_equal(format_of(A), "symdia");
+        assert_string_equal(format_of(A), "symdia");
         if (i < 2) check(A, type, &g);
         go_through(A, type, &g);
-        if (!host) assert_string_not_equal(format_of(A), "symdia");
+        assert_string_not_equal(format_of(A), "symdia");
         kry_op_release(&A);
         grid_release(&g);
     }
@@ -181,7 +179,6 @@ static void change_format__made_by_the_device(void **state)
 {
     const kry_type type = type_of(state);
 
-    NOT_ON_HOST("formats");
     if (small_run()) SKIP("too large for Oclgrind");
     grid g = grid_of(128, 104);
     renew(&g, type, EQUAL);
@@ -197,7 +194,6 @@ static void change_format__on_teams(void **state)
 {
     const kry_type type = type_of(state);
 
-    NOT_ON_HOST("teams");
     for (int i = 0; i < 2; i++) {
         grid g = grid_of(13, 14);
         kry_device *team = open_team(2 + i, (kry_team_params){ .reproducible = false });
@@ -220,7 +216,6 @@ static void change_format__what_was_promised(void **state)
                   { { .traits = KRY_SYMMETRIC }, "was promised to be symmetric" },
                   { { .traits = KRY_POSITIVE }, "was promised to be symmetric" } };
 
-    NOT_ON_HOST("formats");
     for (size_t i = 0; i < COUNT(cases); i++) {
         grid g = grid_of(9, 11);
         renew(&g, type, EQUAL);
@@ -387,7 +382,6 @@ static void change_format__solvers(void **state)
 {
     const kry_type type = type_of(state);
 
-    NOT_ON_HOST("formats");
     for (size_t i = 0; i < COUNT(makers); i++)
         if ((!makers[i].in_double || type == KRY_F64) && !(makers[i].large && small_run()))
             check_maker(&makers[i], type);

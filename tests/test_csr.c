@@ -297,7 +297,7 @@ static void csr_create__many_entries(void **state)
                                       { "", 60, 1100, borders, NULL } };
     const kry_type type = type_of(state);
     const kry_device_info *info = kry_device_get_info(device());
-    const bool groups = !kry_device_is_host(device()) && !info->cpu_kernels;
+    const bool groups = !info->cpu_kernels;
     const kry_launch_shape few = { .group = GROUP, .per_unit = 1, .chunks = 1 };
 
     if (groups) OK(kry_device_set_launch_shape(device(), &few));

@@ -212,7 +212,6 @@ static void given__formats_as_on_the_host(void **state)
 {
     const kry_type type = type_of(state);
 
-    NOT_ON_HOST("kernels");
     for (size_t i = 0; i < COUNT(patterns); i++) {
         matrix A = pattern_matrix(&patterns[i], type);
         kry_sparse S = sparse_of(&A, type);
@@ -236,7 +235,6 @@ static void given__slices_of_all_shapes(void **state)
     matrix A[] = { matrix_create(type, 250, 270, gaps), matrix_create(type, 777, 777, power_law),
                    matrix_where(type, 961, 961, poisson) };
 
-    NOT_ON_HOST("kernels");
     for (size_t m = 0; m < COUNT(A); m++) {
         kry_sparse S = sparse_of(&A[m], type);
         for (size_t i = 0; i < COUNT(shapes); i++)
@@ -309,9 +307,9 @@ static const kry_format kinds[] = { KRY_FORMAT_SELL, KRY_FORMAT_CSR, KRY_FORMAT_
 
 static void given__new_values(void **state)
 {
+    NOT_ON_HOST("kernels of GPUs");
     const kry_type type = type_of(state);
 
-    NOT_ON_HOST("kernels");
     for (size_t f = 0; f < (type == KRY_F64 ? COUNT(kinds) : 1); f++)
         for (int rounded = 0; rounded < 1 + (type == KRY_F64); rounded++) {
             matrix A = matrix_where(type, 961, 961, poisson);
@@ -322,13 +320,13 @@ static void given__new_values(void **state)
 
 static void given__diagonal_of_slices(void **state)
 {
+    NOT_ON_HOST("kernels of GPUs");
     const kry_type type = type_of(state);
     matrix A = matrix_create(type, 300, 300, any);
     kry_sparse S = sparse_of(&A, type);
     kry_op *there, *host;
     kry_vec *d, *e;
 
-    NOT_ON_HOST("kernels");
     make_both(&S, KRY_MATRIX(.format = KRY_FORMAT_SELL), &there, &host);
     OK(kry_vec_create(device(), type, A.rows, 1, &d));
     OK(kry_vec_create(device(), type, A.rows, 1, &e));
@@ -347,9 +345,9 @@ static void given__diagonal_of_slices(void **state)
 /* Entries changed at random, so that there are equal differences, zeros, and diagonals of all signs. */
 static void given__findings_as_on_the_host(void **state)
 {
+    NOT_ON_HOST("kernels of GPUs");
     const kry_type type = type_of(state);
 
-    NOT_ON_HOST("kernels");
     for (int round = 0; round < 24; round++) {
         matrix A = round % 3 ? matrix_where(type, 300, 300, round % 2 ? symmetric_band : poisson)
                              : matrix_create(type, 300, 300, any);
@@ -417,7 +415,6 @@ static void given__bad_arrays_are_named(void **state)
     const kry_type type = type_of(state);
     arrays a;
 
-    NOT_ON_HOST("kernels");
 #define BAD(change, words) a = good_arrays(), (change), expect_refusal(&a, type, words)
     BAD(a.row_ptr[0] = 1, "row_ptr[0] = 1, must be 0");
     BAD(a.row_ptr[2] = 2, "row_ptr decreases from 3 to 2 at row 1");
@@ -442,7 +439,6 @@ static void given__rows_in_any_order_are_the_hosts(void **state)
     arrays a = good_arrays();
     const int32_t first = a.col[3];
 
-    NOT_ON_HOST("kernels");
     a.col[3] = a.col[5], a.col[5] = first;
     kry_sparse S = { N, N, type, a.row_ptr, a.col, in_type(type, a.val, 3 * N) };
     kry_given G = upload(&S, KRY_MATRIX(.format = KRY_FORMAT_CSR));
@@ -455,12 +451,12 @@ static void given__rows_in_any_order_are_the_hosts(void **state)
 /* One request after the other fails: nothing is handed out, and an update leaves the old numbers. */
 static void given__without_memory(void **state)
 {
+    NOT_ON_HOST("kernels of GPUs");
     const kry_type type = type_of(state);
     matrix A = matrix_where(type, 961, 961, poisson);
     kry_sparse S = sparse_of(&A, type);
     const kry_entries e = { "test", S, NULL, A.nnz };
 
-    NOT_ON_HOST("kernels");
     for (size_t f = 0; f < (type == KRY_F64 ? COUNT(kinds) : 1); f++) {
         const kry_matrix_params *p = KRY_MATRIX(.format = kinds[f]);
         for (int k = 0, failed = 1; failed; k++) {

@@ -132,7 +132,6 @@ static void guess_solve__improves_the_callers(void **state)
 static void guess_solve__on_a_team(void **state)
 {
     kry_type type = type_of(state);
-    NOT_ON_HOST("teams");
     double *b = random_array(type, MOST), first[MOST];
 
     for (int parts = 1; parts <= 3; parts++) {

@@ -73,7 +73,6 @@ static void ilu__equals_the_textbook(void **state)
 {
     static const int64_t sizes[] = { 1, 2, 7, 33, 64 };
     const kry_type type = type_of(state);
-    NOT_ON_HOST("kernels");
     for (size_t i = 0; i < COUNT(sizes); i++)
         for (int fill = 0; fill < 3; fill++)
             check_ways(type, sizes[i], (i + (size_t)fill) % 2, fill, fill == 1 ? 0.5 : 0.6);
@@ -83,7 +82,6 @@ static void ilu__equals_the_textbook(void **state)
 static void ilu__on_a_gpus_kernels(void **state)
 {
     const kry_type type = type_of(state);
-    NOT_ON_HOST("kernels");
     use_profile("gpu-kernels");
     check_ways(type, 61, false, 1, 0.6);
     check_ways(type, 90, true, 0, 0.6);
@@ -98,7 +96,6 @@ static void ilu__long_chains(void **state)
     const int64_t n = 40;
     double a[1600] = { 0 };
 
-    NOT_ON_HOST("kernels");
     for (int64_t i = 0; i < n; i++) {
         a[i * n + i] = 4;
         if (i) a[i * n + i - 1] = -1.5, a[(i - 1) * n + i] = -0.5;
@@ -126,7 +123,6 @@ static void ilu__several_sweeps(void **state)
     const kry_type type = type_of(state);
     int last = 1;
 
-    NOT_ON_HOST("kernels");
     for (size_t k = 0; k < COUNT(weight); k++) {
         double a[2500] = { 0 };
         for (int i = 0; i < 50; i++) {
@@ -234,8 +230,8 @@ static void check_two_levels(kry_type type, const char *profile, kry_trisolve ho
 
 static void ilu__wide_levels(void **state)
 {
+    NOT_ON_HOST("kernels of GPUs");
     const kry_type type = type_of(state);
-    NOT_ON_HOST("kernels");
     check_two_levels(type, NULL, KRY_TRISOLVE_LEVELS, "levels=2 launches=4");
     check_two_levels(type, "gpu-kernels", KRY_TRISOLVE_LEVELS, "levels=2 launches=4");
     check_two_levels(type, "gpu-kernels", KRY_TRISOLVE_AUTO, "sweeps=1");
@@ -265,13 +261,13 @@ static kry_op *chain(kry_type type, int64_t n, double weight)
 /* 300 levels: few sweeps do where the diagonal dominates, and none where it hardly does. */
 static void auto__by_levels_and_sweeps(void **state)
 {
+    NOT_ON_HOST("kernels of GPUs");
     static const struct {
         double weight;
         const char *named;
     } tries[] = { { 8, "sweeps=4" }, { 3, "sweeps=" }, { 2.0001, "levels=300" } };
     const kry_type type = type_of(state);
 
-    NOT_ON_HOST("kernels");
     use_profile("gpu-kernels");
     for (size_t i = 0; i < COUNT(tries); i++) {
         kry_op *op = chain(type, 300, tries[i].weight), *M = NULL;
@@ -324,7 +320,6 @@ static void fill__by_a_device(void **state)
     double ring[900] = { 0 };
 
     (void)state;
-    NOT_ON_HOST("kernels");
     use_profile("gpu-kernels");
     if (!device()->info.fp64) SKIP("no double on this device");
     for (size_t s = 0; s < COUNT(sizes); s++)
@@ -375,7 +370,6 @@ static void check_update(kry_type type, int fill)
 
 static void update__keeps_the_places(void **state)
 {
-    NOT_ON_HOST("kernels");
     check_update(type_of(state), 2);
     use_profile("gpu-kernels");
     check_update(type_of(state), 0);
@@ -423,7 +417,6 @@ static void check_pivots(kry_type type, bool on_gpu)
 
 static void create__pivots(void **state)
 {
-    NOT_ON_HOST("kernels");
     check_pivots(type_of(state), false);
     use_profile("gpu-kernels");
     check_pivots(type_of(state), true);
@@ -481,7 +474,6 @@ static void check_no_memory(kry_type type)
 
 static void create__no_memory(void **state)
 {
-    NOT_ON_HOST("kernels");
     check_no_memory(type_of(state));
     use_profile("gpu-kernels");
     check_no_memory(type_of(state));
@@ -527,7 +519,6 @@ static double seconds_of(kry_type type, int64_t n, int64_t dense, bool symmetric
 static void ilu__of_a_full_row(void **state)
 {
     const kry_type type = type_of(state);
-    NOT_ON_HOST("kernels");
 
     for (int k = 0; k < 6; k++) {
         enum { N = 60 };
@@ -564,7 +555,6 @@ static void create__bounds_the_fill(void **state)
     const kry_type type = type_of(state);
     matrix A = full_row(type, 6000, 0);
     kry_op *op, *M;
-    NOT_ON_HOST("kernels");
 
     for (int64_t e = 0; e < A.nnz; e++) A.val[e] = A.val[e] > 2 ? A.val[e] : 0.5;
     op = csr_of(&A, type, NULL);
@@ -581,7 +571,6 @@ static void create__bounds_the_fill(void **state)
 static void fill__that_a_device_refuses(void **state)
 {
     (void)state;
-    NOT_ON_HOST("kernels");
     use_profile("gpu-kernels");
     if (!device()->info.fp64) SKIP("no double on this device");
     for (int k = 0; k < 3; k++) {

@@ -205,7 +205,6 @@ static void solve__what_nobody_said(void **state)
 {
     const kry_type type = type_of(state);
 
-    NOT_ON_HOST("formats");
     for (size_t t = 0; t < COUNT(trials); t++) {
         for (size_t w = 0; w < COUNT(words); w++) check_trial(&trials[t], device(), type, words[w]);
         if (type == KRY_F64) check_trial(&trials[t], device(), type, mixed);
@@ -215,7 +214,6 @@ static void solve__what_nobody_said(void **state)
 /* Rows of all parts of the matrix are on both parts of the team. */
 static void solve__on_a_team(void **state)
 {
-    NOT_ON_HOST("teams");
     const kry_type type = type_of(state);
     kry_device *team = open_team(2, (kry_team_params){ 0 });
 
@@ -234,7 +232,6 @@ static void solve__nobody_looks(void **state)
     const int64_t n = rows_of(&trials[6]);
     kry_op *A = matrix_of(device(), type, a, n), *S;
 
-    NOT_ON_HOST("formats");
     REFUSES(kry_solver_create(A, "method=gmres null-space=none", NULL, NULL, &S),
             KRY_ERR_UNSUPPORTED, "nothing but zeros");
     OK(kry_solver_create(A, "method=gmres", NULL, NULL, &S));
@@ -246,7 +243,6 @@ static void solve__nobody_looks(void **state)
 /* A column of equal numbers, of norm 1, for each part that is singular from both sides, and for each empty row. */
 static void find__vectors(void **state)
 {
-    NOT_ON_HOST("formats");
     const kry_type type = type_of(state);
     kry_device *dev[] = { device(), open_team(2, (kry_team_params){ 0 }) };
 
@@ -285,7 +281,6 @@ static void find__vectors(void **state)
 /* More parts than vectors are kept: 65 pairs. */
 static void find__too_many(void **state)
 {
-    NOT_ON_HOST("formats");
     enum { N = 130 };
     const kry_type type = type_of(state);
     double *a = calloc(N * N, sizeof *a), *b, *x = calloc(N, sizeof *x);
@@ -315,7 +310,6 @@ static void update__comes_and_goes(void **state)
     const double rtol = type == KRY_F32 ? 1e-4 : 1e-9;
     kry_result res;
 
-    NOT_ON_HOST("formats");
     for (size_t w = 0; w < COUNT(words); w++) {
         const int64_t n = PART;
         double *a = dense_of(&trials[0]);

@@ -40,7 +40,6 @@ static void neumann_walls(void **state)
     const char *precond[] = { "none", "jacobi", "chebyshev:3", "ip" };
 
     for (size_t p = 0; p < COUNT(precond); p++) {
-        if (kry_device_is_host(device()) && !strcmp(precond[p], "ip")) continue;
         kry_op *A = walled(type), *S;
         double *want = random_array(type, N), *guess = random_array(type, N);
         char options[100];

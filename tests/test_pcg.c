@@ -614,7 +614,6 @@ static void solver_set_stop__of_a_live_solver(void **state)
 static void solver__lagged_preconditioner(void **state)
 {
     (void)state;
-    if (kry_device_is_host(dev)) SKIP("no factors on the host");
     host_system s = laplace(200, 2, 2), next = laplace(200, 2.5, 2.5);
     kry_op *A, *S;
     kry_vec *b = vector_of(s.b, s.n, real), *x = vector_of(s.b, s.n, real);
@@ -679,7 +678,6 @@ static void solve__compiling_is_told_apart(void **state)
 static void solver_describe__names_all(void **state)
 {
     (void)state;
-    if (kry_device_is_host(dev)) SKIP("no factors on the host");
     host_system s = laplace(200, 2, 2);
     kry_op *A, *S, *D, *M;
     kry_op_info info;

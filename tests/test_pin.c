@@ -177,7 +177,7 @@ static void pin__same_solution(void **state)
     kry_type type = type_of(state);
     double rtol = type == KRY_F32 ? 1e-3 : 1e-11; /* single: x_0 = 0 costs digits */
 
-    for (size_t w = 0; w < (kry_device_is_host(device()) ? 3 : COUNT(ways)); w++) {
+    for (size_t w = 0; w < COUNT(ways); w++) {
         kry_op *A = walled(type);
         kry_vec *b = consistent_rhs(A);
         char words[200];
@@ -206,7 +206,6 @@ static void pin__same_solution(void **state)
  * without a solution that is all the more. */
 static void pin__residual_of_what_is_pinned(void **state)
 {
-    NOT_ON_HOST("deflation");
     static const char *const ways[] = { "method=cg", "method=pcg precond=chebyshev:3",
                                         "method=pcg deflation=stripes:5",
                                         "method=pcg precision=mixed" };
@@ -250,7 +249,6 @@ static void pin__residual_of_what_is_pinned(void **state)
 /* A solver that pinned by itself follows A: the same bits as one made afterwards. */
 static void pin__solver_update(void **state)
 {
-    NOT_ON_HOST("deflation");
     const char *words = "method=pcg deflation=stripes:7 null-space=pin rtol=1e-5";
     kry_type type = type_of(state);
     matrix host = ring(173);
@@ -440,7 +438,6 @@ static void expect_product(const kry_op *P, const matrix *host)
 /* Rows of all parts can be pinned, and new values reach the one that is. */
 static void pin__on_a_team(void **state)
 {
-    NOT_ON_HOST("teams");
     enum { COUNT_OF_ROWS = 911 };
     static const int64_t rows[] = { 0, 400, COUNT_OF_ROWS - 1 };
     kry_type type = type_of(state);

@@ -67,7 +67,6 @@ static void pipe_cg_solve__close_to_rounding(void **state)
 
 static void pipe_cg_create__preconditioners_it_cannot_use(void **state)
 {
-    NOT_ON_HOST("deflation");
     check_preconditioners_refused(type_of(state), "pipe-cg", "r'Mr = -");
 }
 

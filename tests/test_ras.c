@@ -175,7 +175,6 @@ static void check_ras(kry_type type, int64_t n, int64_t parts, int overlap, int 
 static void ras__equals_the_textbook(void **state)
 {
     const kry_type type = type_of(state);
-    NOT_ON_HOST("kernels");
     for (int gpu = 0; gpu < 2; gpu++) {
         use_profile(gpu ? "gpu-kernels" : NULL);
         check_ras(type, 1, 1, 0, 0, true);
@@ -191,7 +190,6 @@ static void update__follows_new_values(void **state)
 {
     const kry_type type = type_of(state);
     const int64_t n = 50;
-    NOT_ON_HOST("kernels");
     double *a = dense_random(type, n, false, 8, 0.6), *b = calloc((size_t)(n * n), sizeof *b);
     assert_non_null(b);
     for (int64_t i = 0; i < n * n; i++)
@@ -241,7 +239,6 @@ static void create__refusals(void **state)
 static void create__no_memory(void **state)
 {
     const kry_type type = type_of(state);
-    NOT_ON_HOST("kernels");
     double *a = dense_random(type, 30, false, 10, 0.6);
     matrix A = matrix_from(a, 30);
     kry_op *op = csr_of(&A, type, NULL);

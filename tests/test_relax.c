@@ -24,7 +24,6 @@ static void relax__grids(void **state)
 static void relax__stored_matrices(void **state)
 {
     kry_type type = type_of(state);
-    NOT_ON_HOST("other formats than csr");
     matrix A = grid_matrix(&grids[8], NULL);
     kry_op *csr = csr_of(&A, type, KRY_MATRIX(.format = KRY_FORMAT_CSR)),
            *sell = csr_of(&A, type, KRY_MATRIX(.format = KRY_FORMAT_SELL));

@@ -59,7 +59,6 @@ static void iterations__as_scipy(void **state)
 {
     (void)state;
     if (acc_type() != KRY_F64) SKIP("no double");
-    NOT_ON_HOST("methods for general matrices");
     for (size_t i = 0; i < COUNT(cases); i++) solve_case(i);
 }
 

@@ -182,7 +182,7 @@ static coupling_fn *const more[] = { in_space, anisotropic, two_phases, dominant
 
 static void interpolate__as_on_the_host(void **state)
 {
-    NOT_ON_HOST("classical coarsening");
+    NOT_ON_HOST("kernels of GPUs");
     NEEDS_DOUBLE;
     for (int round = 0; round < 4; round++) {
         places = random_bits();
@@ -200,7 +200,7 @@ static void interpolate__as_on_the_host(void **state)
  * fit into tables of the first, second and third size. */
 static void interpolate__borders(void **state)
 {
-    NOT_ON_HOST("classical coarsening");
+    NOT_ON_HOST("kernels of GPUs");
     NEEDS_DOUBLE;
     static const struct {
         int64_t n;
@@ -217,7 +217,7 @@ static void interpolate__borders(void **state)
 
 static void signs__as_summed_by_hand(void **state)
 {
-    NOT_ON_HOST("classical coarsening");
+    NOT_ON_HOST("kernels of GPUs");
     places = random_bits();
     kry_sparse A = symmetric(700, random_sign, 0.1);
     double positive = 0, negative = 0, got_positive, got_negative;
@@ -240,7 +240,7 @@ static void signs__as_summed_by_hand(void **state)
 
 static void interpolate__no_rows(void **state)
 {
-    NOT_ON_HOST("classical coarsening");
+    NOT_ON_HOST("kernels of GPUs");
     const kry_sparse A = { .type = KRY_F64, .row_ptr = (int64_t[]){ 0 } };
     kry_csr C = upload(&A, type_of(state)), P;
     kry_splitting s;
@@ -257,7 +257,7 @@ static void interpolate__no_rows(void **state)
 /* Each request for memory fails once: nothing is handed out, and nothing leaks. */
 static void interpolate__memory_fails(void **state)
 {
-    NOT_ON_HOST("classical coarsening");
+    NOT_ON_HOST("kernels of GPUs");
     kry_sparse A = symmetric(900, star, 0.1); /* several launches */
     kry_csr C = upload(&A, type_of(state)), P;
     kry_splitting s;

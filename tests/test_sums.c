@@ -148,7 +148,6 @@ done:
 static void dots__on_a_team(void **state)
 {
     kry_type type = type_of(state);
-    NOT_ON_HOST("teams");
     double first[MOST_COLUMNS];
     block b = block_create(type, 301, 6);
 

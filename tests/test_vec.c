@@ -700,7 +700,6 @@ static void block__overlap_and_bad_sizes(void **state)
 static void block__operators_and_products(void **state)
 {
     kry_type type = type_of(state);
-    NOT_ON_HOST("products of dense matrices");
     enum { N = 33 };
     block x = block_create(type, N + 3, 5, N, 3), y = block_create(type, N + 1, 4, N, 3),
           a = block_create(type, N, N, N, N);

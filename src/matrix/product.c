@@ -173,7 +173,7 @@ done:
     return st;
 }
 
-/* The host has no kernels, and offsets on devices are int. A group of a GPU walks a row of A once for every
+/* Offsets on devices are int. A group of a GPU walks a row of A once for every
  * window of columns: rows that meet too many of them are for the host. */
 static bool is_for_host(const product *p)
 {
@@ -183,7 +183,7 @@ static bool is_for_host(const product *p)
     const bool gpu = !A->dev->info.cpu_kernels;
     const int64_t longest = kry_matrix_longest_row(A);
 
-    if (kry_device_is_host(A->dev) || A->nnz > INT32_MAX || B->nnz > INT32_MAX) return true;
+    if (A->nnz > INT32_MAX || B->nnz > INT32_MAX) return true;
     return gpu && (double)longest * windows > MOST_STEPS;
 }
 
