@@ -30,13 +30,13 @@ typedef struct kry_host_work {
     int64_t groups, columns;
 } kry_host_work;
 
-/* Threads that run launches, and the calling thread with them. */
+/* Threads that run launches, together with the thread that calls. They start when a launch first needs them. */
 typedef struct kry_host_pool kry_host_pool;
-/* The pool that devices have in common, for one more of them. */
+/* Return the pool that devices have in common. Each caller releases it. */
 kry_host_pool *kry_host_pool_common(void);
-/* A pool of so many threads, at least one, for one device. Of neither any runs before there is work for it. */
+/* Make a pool for one device. threads: at least one, the calling thread among them. */
 kry_status kry_host_pool_create(int threads, kry_host_pool **pool);
-/* The last device that lets go of a pool ends its threads. */
+/* Whoever releases a pool last ends its threads. */
 void kry_host_pool_release(kry_host_pool **pool);
 /* Run all work-groups of a launch, on the pool's threads if they are many and no other launch has the pool. */
 void kry_host_run(kry_host_pool *pool, const kry_host_work *launch);

@@ -11,8 +11,8 @@ kry_status kry_host_open(kry_device **device);
 kry_status kry_host_beside(kry_device *beside, kry_device **device);
 /* Returns  KRY_ERR_UNSUPPORTED if the library has no kernels for the host, or for newer processors only. */
 kry_status kry_host_check_kernels(void);
-/* Give a host device that launches at the same time as others so many threads of its own; and let it have those again that all host
- * devices have in common. */
+/* Let the launches of a host device run on `threads` threads of its own, because other host devices launch at the same time; and on
+ * the threads again that all host devices have in common. */
 kry_status kry_host_take_threads(kry_device *dev, int threads);
 void kry_host_share_threads(kry_device *dev);
 
