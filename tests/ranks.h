@@ -307,6 +307,7 @@ MAYBE_UNUSED static int run_ranks(int size, unsigned seconds, size_t shared_byte
         signal(SIGALRM, SIG_DFL);
         alarm(seconds);
         setenv("POCL_MAX_PTHREAD_COUNT", "1", 1);
+        setenv("KRY_THREADS", "1", 1); /* as each host device of a team of them has */
         rank_number = r;
         scene(&w, shared);
         fflush(NULL);
