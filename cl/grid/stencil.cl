@@ -52,17 +52,17 @@ kernel void stencil_diagonal(GRID, global REAL *restrict d, long d0)
 
 #ifdef VARIABLE
 // Upper faces from the cells: weight times the harmonic mean of the cells on both sides; at a high
-// side that does not wrap the cell's own coefficient.
+// side that does not wrap the cell's own coefficient. sides: of a box, as in its sweeps.
 #define HARMONIC(k, l)  ((ACC)2 / ((ACC)1 / (k) + (ACC)1 / (l)))
 #define UPPER_FACE(inside, step, wrap, side)                                      \
     ((inside)             ? HARMONIC((ACC)kappa[i], (ACC)kappa[i + (step)])       \
      : (side) == PERIODIC ? HARMONIC((ACC)kappa[i], (ACC)kappa[i - (wrap)])       \
                           : (ACC)kappa[i])
-kernel void stencil_faces(int nx, int ny, int nz, ACC ax, ACC ay, ACC az,
+kernel void stencil_faces(int nx, int ny, int nz, ACC ax, ACC ay, ACC az, int sides,
                           global const REAL *restrict kappa, global REAL *restrict fx,
                           global REAL *restrict fy, global REAL *restrict fz)
 {
-    const int plane = nx * ny, sides = 0; // none of a box is periodic, which is all that matters here
+    const int plane = nx * ny;
     FOR_EACH(point, (long)plane * nz)
     {
         const int i = (int)point, ix = i % nx, iy = i / nx % ny, iz = i / plane;

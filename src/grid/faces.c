@@ -40,16 +40,23 @@ static kry_status make_faces(kry_stencil *A)
     kry_kernel *kernel;
     kry_scalar w[3];
     cl_int size[3];
+    const cl_int sides = kry_stencil_sides(A);
 
     for (int a = 0; a < 3; a++) {
         w[a] = kry_scalar_of(dev, A->weight[a]);
         size[a] = (cl_int)(a == A->axes - 1 ? layers : A->size[a]);
     }
-    const kry_arg args[] = { ARG(size[0]),        ARG(size[1]),
-                             ARG(size[2]),        ARG_ACC(dev, w[0]),
-                             ARG_ACC(dev, w[1]),  ARG_ACC(dev, w[2]),
-                             ARG(A->coefficient), ARG(f[0]),
-                             ARG(f[1]),           ARG(f[A->axes == 3 ? 2 : 0]) };
+    const kry_arg args[] = { ARG(size[0]),
+                             ARG(size[1]),
+                             ARG(size[2]),
+                             ARG_ACC(dev, w[0]),
+                             ARG_ACC(dev, w[1]),
+                             ARG_ACC(dev, w[2]),
+                             ARG(sides),
+                             ARG(A->coefficient),
+                             ARG(f[0]),
+                             ARG(f[1]),
+                             ARG(f[A->axes == 3 ? 2 : 0]) };
     TRY(kry_stencil_maker(A, "stencil_faces", &kernel));
     TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->slab.layer * layers), args,
                    COUNT(args)));

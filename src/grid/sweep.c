@@ -24,8 +24,7 @@ static void side_defines(const kry_stencil *A, int axis, bool told, char text[32
                  number_of_side(A->high[axis]));
 }
 
-/* The argument `sides` of a box. */
-static cl_int sides_of_box(const kry_stencil *A)
+cl_int kry_stencil_sides(const kry_stencil *A)
 {
     cl_int sides = 0;
 
@@ -246,7 +245,7 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
     kry_arg args[GRID_ARGS + REST];
     const kry_slab *slab = &A->slab;
     const cl_int sides =
-        s->box ? sides_of_box(A)
+        s->box ? kry_stencil_sides(A)
                : slab->low | slab->high << 1 | (slab->at_high < slab->at_low) << 2 | s->inner << 3;
     cl_int size[3];
     kry_scalar weight[3];
