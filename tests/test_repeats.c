@@ -518,6 +518,7 @@ static void mode__small_groups(void **state)
     kry_device *dev, *team = (kry_device *)1;
     (void)state;
 
+    NOT_ON_HOST("profile");
     use_profile("gpu-kernels group=64");
     OK(kry_device_open(NULL, &dev));
     REFUSES(kry_team_create(&dev, 1, KRY_TEAM(.reproducible = true), &team), KRY_ERR_UNSUPPORTED,
@@ -536,12 +537,14 @@ static void mode__a_word(void **state)
 {
     kry_device *dev = open_other(), *team, *named;
     const kry_launch_shape own = dev->shape;
+    char spec[32];
     uint64_t a, b;
     (void)state;
 
     kry_type type = dev->info.fp64 ? KRY_F64 : KRY_F32;
     OK(kry_team_create(&dev, 1, KRY_TEAM(.reproducible = true), &team));
-    OK(kry_device_open(dev->info.gpu ? "gpu,reproducible" : "cpu,reproducible", &named));
+    snprintf(spec, sizeof spec, "%s,reproducible", dev->info.kind);
+    OK(kry_device_open(spec, &named));
     answer_to(&table[1], team, type, &a);
     answer_to(&table[1], named, type, &b);
     assert_true(a == b);
