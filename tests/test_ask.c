@@ -62,6 +62,7 @@ static void see_kernel(void *user, const char *kernel, cl_event event)
 static void set_trace__tells_of_each_kernel(void **state)
 {
     (void)state;
+    NOT_ON_HOST("traces");
     int count = 0;
     kry_vec *x;
     OK(kry_vec_create(device(), KRY_F32, N, 1, &x));
@@ -78,6 +79,7 @@ static void set_trace__tells_of_each_kernel(void **state)
 static void set_trace__tells_of_each_transfer(void **state)
 {
     (void)state;
+    NOT_ON_HOST("traces");
     static const char *const transfers[] = { "write", "copy", "read" };
     float numbers[N] = { 0 };
     int count = 0;
