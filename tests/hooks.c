@@ -1,5 +1,5 @@
 /* hooks.c - what every test program has: the variables of src/base/hooks.h, for the files that are
- * compiled again for the tests, and how PoCL compiles kernels. */
+ * compiled again for the tests, and how PoCL compiles kernels and on which device they run. */
 #include "base/hooks.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +31,10 @@ __attribute__((constructor)) static void choose_build_flags(void)
     setenv("POCL_EXTRA_BUILD_FLAGS", flags, 1);
     unsetenv("KRY_TEST_BUILTINS"); /* programs that this one starts have the flags already */
 }
+
+/* Kernels are tried through OpenCL, unless the environment says otherwise. */
+__attribute__((constructor)) static void choose_device(void) { setenv("KRY_DEVICE", "opencl", 0); }
+
 int kry_test_large = 64;
 int kry_test_parts;
 bool kry_test_keep_pocl;

@@ -14,7 +14,7 @@ def solve(program, *options):
     with tempfile.TemporaryDirectory() as folder:
         for name in 'kry', 'pocl':
             os.mkdir(os.path.join(folder, name), 0o700)
-        env = dict(os.environ, KRY_CACHE_DIR=folder + '/kry', POCL_CACHE_DIR=folder + '/pocl')
+        env = dict(os.environ, KRY_DEVICE=os.environ.get('KRY_DEVICE', 'opencl'), KRY_CACHE_DIR=folder + '/kry', POCL_CACHE_DIR=folder + '/pocl')
         terminal, end = pty.openpty()
         run = subprocess.Popen([program, 'solve', '--problem', 'poisson2d:64', *options], env=env, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=end)

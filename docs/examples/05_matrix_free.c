@@ -86,7 +86,7 @@ int main(void)
     double u[n], worst = 0;
     kry_status st;
 
-    if ((st = kry_device_open(NULL, &device)) < 0) goto done;
+    if ((st = kry_device_open("opencl", &device)) < 0) goto done;
     if ((st = laplace_create(device, &A)) < 0) goto done;
     if ((st = kry_vec_create(device, KRY_F64, n, 1, &b)) < 0) goto done;
     if ((st = kry_vec_create(device, KRY_F64, n, 1, &x)) < 0) goto done;

@@ -37,8 +37,9 @@ typedef struct kry_device_info {
  *
  *   spec    "gpu", "cpu", "accelerator", "gpu:1" (the second GPU), or a part of a device's or
  *           platform's name in any case; "host": the processor with kernels that were compiled with the
- *           library, for which no OpenCL is needed (docs/devices.md); NULL: the environment variable KRY_DEVICE, and without that
- *           the first GPU, else the first OpenCL device of any kind
+ *           library, for which no OpenCL is needed (docs/devices.md); "opencl": the first GPU, else the
+ *           first device of OpenCL; NULL: the environment variable KRY_DEVICE, and without that the
+ *           first GPU, else the host, else the first device of OpenCL
  *
  * Several as one (team.h): "gpu:0+gpu:1", "gpu:all" (or "cpu:all", "accelerator:all"), "cpu/2" (a CPU cut in
  * two), "host/2", "host+gpu:0"; with options behind commas: "gpu:all,use-all,graph,reproducible", see kry_team_params.

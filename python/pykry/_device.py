@@ -42,7 +42,7 @@ class Device:
     ----------
     spec : str, optional
         "gpu", "cpu", "gpu:1", a part of a device's name, "host" (no OpenCL), "gpu:all" (several as one), ... Without
-        it the environment variable ``KRY_DEVICE``, else the first GPU, else the first device.
+        it the environment variable ``KRY_DEVICE``, else the first GPU, else the host.
     queue : pyopencl.CommandQueue, optional
         Work on this in-order queue, with its context and device, instead.
     times : bool, optional

@@ -52,7 +52,7 @@ const char *kry_device_kind(const char *spec, int *number)
 static int select_device(const found *f, const char *spec)
 {
     int number;
-    if (!spec) return 0;
+    if (!strcasecmp(spec, "opencl")) return 0;
     const char *kind = kry_device_kind(spec, &number);
     if (kind && number != KRY_ALL_OF_KIND) {
         for (int i = 0; i < f->count; i++)

@@ -219,7 +219,7 @@ kry_status kry_order_check(kry_device *dev);
  * KRY_ALL_OF_KIND for all of them. NULL: the name is something else. */
 enum { KRY_ALL_OF_KIND = -1 };
 const char *kry_device_kind(const char *spec, int *number);
-/* Find one device by its name, as kry_device_open says; and open what was found. */
+/* Find one device of OpenCL by its name, as kry_device_open says; and open what was found. */
 kry_status kry_device_find(const char *spec, cl_device_id *id);
 kry_status kry_device_open_id(cl_device_id id, bool times, kry_device **device);
 

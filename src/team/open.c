@@ -180,6 +180,27 @@ done:
     return st;
 }
 
+static kry_status open_host(kry_device **device)
+{
+    const kry_status st = kry_host_check_kernels();
+    return st < 0 ? st : kry_host_open(device);
+}
+
+/* The first GPU, else the host, whose kernels need not be compiled, else what OpenCL has. */
+static kry_status open_best(bool times, kry_device **device)
+{
+    kry_status st = KRY_OK;
+    cl_device_id id = NULL;
+
+    if (kry_device_find("gpu", &id) < 0) {
+        if (kry_host_check_kernels() == KRY_OK) return kry_host_open(device);
+        TRY(kry_device_find("opencl", &id));
+    }
+    TRY(kry_device_open_id(id, times, device));
+done:
+    return st;
+}
+
 kry_status kry_device_open_timed(const char *spec, bool times, kry_device **device)
 {
     kry_status st = KRY_OK;
@@ -187,15 +208,11 @@ kry_status kry_device_open_timed(const char *spec, bool times, kry_device **devi
 
     *device = NULL;
     if (!spec || !*spec) spec = getenv("KRY_DEVICE");
-    if (spec && !*spec) spec = NULL;
-    if (spec && !strcmp(spec, "host")) {
-        TRY(kry_host_check_kernels());
-        return kry_host_open(device);
-    }
-    if (spec && is_host(spec))
-        return open_team(spec, times, device); /* without a look for OpenCL */
+    if (!spec || !*spec) return open_best(times, device);
+    if (!strcmp(spec, "host")) return open_host(device);
+    if (is_host(spec)) return open_team(spec, times, device); /* without a look for OpenCL */
     st = kry_device_find(spec, &id);
-    if (st == KRY_ERR_ARGUMENT && spec && is_team(spec)) /* it is not the name of one device */
+    if (st == KRY_ERR_ARGUMENT && is_team(spec)) /* it is not the name of one device */
         return open_team(spec, times, device);
     TRY(st);
     TRY(kry_device_open_id(id, times, device));

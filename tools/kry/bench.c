@@ -202,6 +202,7 @@ static const struct benchmark {
     kry_status (*run)(bench *b);
     bool device, copy, sources; /* does it need a device, its copy bandwidth, matrices? */
     bool format;                /* does it take --format? */
+    bool opencl;                /* does it need OpenCL? */
     bool table;                 /* of products: takes --hot, --svg */
     bool iterates;              /* takes --resident, --null-space */
     bool counts;                /* takes --maxit */
@@ -213,14 +214,14 @@ static const struct benchmark {
     { "stream", bench_stream, .device = true },
     { "spmv", bench_spmv, true, true, true, .format = true, .table = true, .columns = true },
     { "spgemm", bench_spgemm, .device = true, .copy = true, .sources = true },
-    { "setup", bench_setup, .device = true, .sources = true, .format = true },
+    { "setup", bench_setup, .device = true, .sources = true, .format = true, .opencl = true },
     { "stencil", bench_stencil, true, true, true, .table = true, .columns = true },
     { "cg", bench_cg, true, true, true, .format = true, .iterates = true, .repeats = true,
       .ranks = true },
     { "solve", bench_solve, .device = true, .sources = true, .format = true, .iterates = true,
       .columns = true },
-    { "kernels", bench_kernels, true, true, true, .format = true, .iterates = true, .counts = true,
-      .columns = true },
+    { "kernels", bench_kernels, true, true, true, .format = true, .opencl = true, .iterates = true,
+      .counts = true, .columns = true },
     { "mtx", bench_mtx, .device = false },
     { "tridiagonal", bench_tridiagonal, true, true, .words = true },
 };
@@ -267,7 +268,7 @@ static kry_status run(const options *o, const struct benchmark *found, bench *b)
     CHECK(b->columns > 0, KRY_ERR_PARSE, "--columns %s", o->columns);
     TRY(options_form(o, KRY_VALUES_AS_GIVEN, &b->form));
     if (found->device) {
-        TRY(ranks_device(o->device, false, &b->device));
+        TRY(ranks_device(found->opencl ? options_opencl(o) : o->device, false, &b->device));
         b->info = kry_device_get_info(b->device);
         if (!o->json && ranks_report()) printf("%s, %s\n", b->info->name, kry_type_name(b->type));
         if (found->copy && ranks_count() == 1) TRY(bench_copy(b)); /* its length is by the clock */

@@ -41,6 +41,13 @@ static void print(const options *o, const char *selector, const kry_device_info 
     }
 }
 
+/* Once: in front of the first device that is no GPU, as devices are chosen. */
+static void print_host(const options *o, kry_device **host)
+{
+    if (*host) print(o, "host", kry_device_get_info(*host));
+    kry_device_release(host);
+}
+
 kry_status devices_run(const options *o)
 {
     kry_status st = KRY_OK;
@@ -51,17 +58,17 @@ kry_status devices_run(const options *o)
     st = kry_device_list(&info, &count);
     if (st == KRY_ERR_DEVICE) fprintf(stderr, "kry devices: %s\n", kry_last_error());
     if (st != KRY_ERR_DEVICE) TRY(st);
+    st = KRY_OK;
+    if (kry_device_open("host", &host) < 0) fprintf(stderr, "kry devices: %s\n", kry_last_error());
     for (int i = 0; i < count; i++) {
         char selector[24];
         int number = 0; /* among its kind */
+        if (!info[i].gpu) print_host(o, &host);
         for (int j = 0; j < i; j++) number += !strcmp(info[j].kind, info[i].kind);
         snprintf(selector, sizeof selector, "%s:%d", info[i].kind, number);
         print(o, selector, &info[i]);
     }
-    if (kry_device_open("host", &host) == KRY_OK)
-        print(o, "host", kry_device_get_info(host));
-    else
-        fprintf(stderr, "kry devices: %s\n", kry_last_error());
+    print_host(o, &host);
 done:
     kry_device_release(&host);
     free(info);

@@ -75,7 +75,7 @@ kry_status kernels_run(const options *o)
     CHECK(o->word_count <= 1, KRY_ERR_PARSE, "takes one name; there is \"%s\" behind it",
           o->words[1]);
     if (o->word_count == 0) return list(o);
-    TRY(kry_device_open(o->device, &device));
+    TRY(kry_device_open(options_opencl(o), &device));
     TRY(kry_device_kernel_text(device, options_type(o), o->words[0], &text));
     if (o->json)
         print_text_json(kry_device_get_info(device)->name, o->words[0], text);

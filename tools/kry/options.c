@@ -275,6 +275,12 @@ static bool has_precision(const options *o, const char *word)
     return given && !strcmp(given, word);
 }
 
+const char *options_opencl(const options *o)
+{
+    const char *spec = o->device ? o->device : getenv("KRY_DEVICE");
+    return spec && *spec ? spec : "opencl";
+}
+
 kry_type options_type(const options *o) { return has_precision(o, "single") ? KRY_F32 : KRY_F64; }
 
 bool options_mixed(const options *o) { return has_precision(o, "mixed"); }

@@ -89,6 +89,8 @@ kry_status options_solver_text(const options *o, char text[SOLVER_TEXT]);
 
 /* A number the parser has checked, or the fallback where none was given. */
 int64_t options_whole(const char *text, int64_t fallback);
+/* The device of a command that needs OpenCL: the one that is named, else the first of OpenCL. */
+const char *options_opencl(const options *o);
 kry_type options_type(const options *o); /* of the numbers on the host */
 bool options_mixed(const options *o);    /* then that is KRY_F64 */
 

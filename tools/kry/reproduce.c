@@ -96,7 +96,7 @@ kry_status reproduce_run(const options *given)
     TRY(find_paper(given, &found));
     TRY(records_page_begin(given, &page));
     b.o = &page.o;
-    st = kry_device_open(given->device, &b.device);
+    st = kry_device_open(options_opencl(given), &b.device);
     if (st >= 0) {
         b.info = kry_device_get_info(b.device);
         st = found->run(&b);

@@ -9,12 +9,21 @@
 static kry_device *device;
 static kry_queue *queue;
 
+/* Without a name one of OpenCL, which compiles kernels of ours. */
+static kry_status open_device(const char *spec, kry_device **opened)
+{
+    const char *given = getenv("KRY_DEVICE");
+
+    if (!*spec) spec = given && *given ? given : "opencl";
+    return kry_device_open(spec, opened);
+}
+
 kry_status the_queue(kry_queue **q)
 {
     kry_status st = KRY_OK;
 
     if (!queue) {
-        st = kry_device_open(NULL, &device);
+        st = open_device("", &device);
         if (st < 0) return fail_as("kry:device", st, "%s", kry_last_error());
         TRY(kry_queue_create(device, NULL, &queue));
     }
@@ -160,7 +169,7 @@ kry_status command_device(call *c)
     TRY(take_count(c, 0, 1));
     if (c->in_count) {
         TRY(take_text(c->in[0], "kry_device: the device", spec, sizeof spec));
-        st = kry_device_open(*spec ? spec : NULL, &opened);
+        st = open_device(spec, &opened);
         if (st < 0) return fail_as("kry:device", st, "%s", kry_last_error());
         TRY(kry_queue_create(opened, NULL, &new_queue));
         values_clear();
