@@ -178,7 +178,7 @@ static void device__describes_itself(void **state)
     assert_string_equal(info->name, "host");
     assert_true(info->fp64 && info->cpu_kernels && !info->gpu && !info->opencl);
     assert_null(kry_device_queue(device()));
-    REFUSES(kry_device_open(NULL, &dev), KRY_ERR_DEVICE, "'host', which needs none");
+    REFUSES(kry_device_open("opencl", &dev), KRY_ERR_DEVICE, "'host', which needs none");
 }
 
 /* Without OpenCL. */

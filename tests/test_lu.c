@@ -781,7 +781,8 @@ static void spoilt_end(spoilt *s)
 
 static bool can_spoil(void)
 {
-    return getenv("KRY_CL_PATH") && kry_device_get_info(device())->cpu_kernels;
+    return getenv("KRY_CL_PATH") && kry_device_get_info(device())->cpu_kernels &&
+           !kry_device_is_host(device());
 }
 
 /* Eliminates too much, in panels: neither factors nor an inverse are handed out. */
