@@ -173,17 +173,14 @@ done:
     return st;
 }
 
-/* One where bits must not depend on how a matrix is shared out, where csr.cl has no room for its tile, and on the host in flux form,
- * of which it has no such programs. */
+/* One where bits must not depend on how a matrix is shared out, and where csr.cl has no room for its tile. */
 static int most_at_once(const kry_matrix *A)
 {
     enum { BYTES = 80 }; /* of local memory for a work-item of csr.cl, at most */
     const kry_device *dev = A->dev;
     const bool fits = dev->info.cpu_kernels || BYTES * kry_group_size(dev) <= dev->info.local_bytes;
 
-    if (dev->layout.reproducible || !fits ||
-        (kry_device_is_host(dev) && (kry_matrix_in_flux_form(A) || A->surplus)))
-        return 1;
+    if (dev->layout.reproducible || !fits) return 1;
     return dev->info.cpu_kernels ? MANY : MOST;
 }
 
