@@ -44,10 +44,32 @@ static void device_open__environment_chooses(void **state)
 {
     (void)state;
     kry_device *dev;
+    char *kept = strdup(getenv("KRY_DEVICE"));
     assert_int_equal(setenv("KRY_DEVICE", "nothing like this", 1), 0);
     assert_int_equal(kry_device_open(NULL, &dev), KRY_ERR_ARGUMENT);
     assert_non_null(strstr(kry_last_error(), "nothing like this"));
+    setenv("KRY_DEVICE", kept, 1);
+    free(kept);
+}
+
+/* Without a name: the first GPU, else the host if it has kernels, else the first device. */
+static void device_open__takes_the_best(void **state)
+{
+    (void)state;
+    kry_device *best, *first, *host = NULL;
+    char *kept = strdup(getenv("KRY_DEVICE"));
+
+    OK(kry_device_open("opencl", &first));
+    const bool has_host = kry_device_open("host", &host) == KRY_OK;
     unsetenv("KRY_DEVICE");
+    OK(kry_device_open(NULL, &best));
+    setenv("KRY_DEVICE", kept, 1);
+    const kry_device *expected = kry_device_get_info(first)->gpu || !has_host ? first : host;
+    assert_string_equal(kry_device_get_info(best)->name, kry_device_get_info(expected)->name);
+    kry_device_release(&best);
+    kry_device_release(&first);
+    kry_device_release(&host);
+    free(kept);
 }
 
 static void device_open__profile_takes_away(void **state)
@@ -208,6 +230,7 @@ int main(void)
         cmocka_unit_test(device_open__default_and_by_kind_and_by_name),
         cmocka_unit_test(device_open__nothing_matches),
         cmocka_unit_test(device_open__environment_chooses),
+        cmocka_unit_test(device_open__takes_the_best),
         cmocka_unit_test(device_open__profile_takes_away),
         cmocka_unit_test(device_list__has_what_opens),
         cmocka_unit_test(device_info__says_what_a_driver_does_wrong),

@@ -137,6 +137,23 @@ done:
     return st;
 }
 
+kry_status kry_device_find_gpu(cl_device_id *id)
+{
+    kry_status st = KRY_OK;
+    found *f = NULL;
+    int at = -1;
+
+    *id = NULL;
+    TRY(kry_alloc(1, sizeof *f, &f));
+    st = find_devices(f, "gpu", &at);
+    if (st == KRY_ERR_DEVICE) st = KRY_OK;
+    TRY(st);
+    if (at >= 0) *id = f->id[at];
+done:
+    free(f);
+    return st;
+}
+
 kry_status kry_device_open_id(cl_device_id id, bool times, kry_device **device)
 {
     kry_status st = KRY_OK;

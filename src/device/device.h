@@ -221,6 +221,8 @@ enum { KRY_ALL_OF_KIND = -1 };
 const char *kry_device_kind(const char *spec, int *number);
 /* Find one device of OpenCL by its name, as kry_device_open says; and open what was found. */
 kry_status kry_device_find(const char *spec, cl_device_id *id);
+/* *id := the first GPU; NULL: there is none, or no OpenCL. */
+kry_status kry_device_find_gpu(cl_device_id *id);
 kry_status kry_device_open_id(cl_device_id id, bool times, kry_device **device);
 
 #endif

@@ -192,10 +192,9 @@ static kry_status open_best(bool times, kry_device **device)
     kry_status st = KRY_OK;
     cl_device_id id = NULL;
 
-    if (kry_device_find("gpu", &id) < 0) {
-        if (kry_host_check_kernels() == KRY_OK) return kry_host_open(device);
-        TRY(kry_device_find("opencl", &id));
-    }
+    TRY(kry_device_find_gpu(&id));
+    if (!id && kry_host_check_kernels() == KRY_OK) return kry_host_open(device);
+    if (!id) TRY(kry_device_find("opencl", &id));
     TRY(kry_device_open_id(id, times, device));
 done:
     return st;
