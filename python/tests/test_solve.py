@@ -422,7 +422,7 @@ def test_threads_share_a_solver_and_a_device(system):
 
 def test_child_of_fork_is_told(system):
     A, b = system
-    solver = pykry.Solver(A, method='cg')
+    solver = pykry.Solver(A, method='cg', device='opencl')
     solver.solve(b)
     child = os.fork()
     if child == 0:
