@@ -201,6 +201,7 @@ static void change_format__on_teams(void **state)
         kry_op *A = matrix_of(team, type, &g, (kry_matrix_params){ .traits = 0 });
         go_through(A, type, &g);
         kry_op_release(&A);
+        close_team(&team);
         grid_release(&g);
     }
 }

@@ -341,6 +341,7 @@ static void multiply__not_on_a_team(void **state)
     free(val);
     kry_op_release(&parts);
     kry_op_release(&whole);
+    close_team(&team);
     close_kept_teams();
     matrix_release(&A);
 }

@@ -2,6 +2,7 @@
 #include "team/team.h"
 #include "host/host.h"
 #include "team/ranks.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,6 +356,7 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     TRY(kry_crew_create(team, spin));
     if (params->reproducible) TRY(check_order(dev, team));
     TRY(kry_team_run(team, NULL, time_sums, team));
+    assert(device);
     *device = dev;
     dev = NULL;
 done:
