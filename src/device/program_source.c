@@ -396,7 +396,10 @@ static const char *behind_attribute(const char *at)
 
     for (int depth = 0; inside && *inside; inside++) {
         depth += (*inside == '(') - (*inside == ')');
-        if (*inside == ')' && depth == 0) at = inside + 1, inside = "";
+        if (*inside == ')' && depth == 0) {
+            at = inside + 1;
+            break;
+        }
     }
     return at + strspn(at, " \t\n");
 }
