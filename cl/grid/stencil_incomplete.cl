@@ -35,7 +35,7 @@
 #define SCALED(K, j) (INVERSE(K, j) * AT_##K(x, j))
 #define NOTHING(K)   ((T_##K)0)
 
-// What comes besides on axes that wrap.
+// A term `v` of a sum that is there only if some axis wraps.
 #ifdef WRAPS
 #define WRAP(v) +(v)
 #else
@@ -200,8 +200,8 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
 #define FORM_NORTH(K)                                                                   \
     const int n = i + north;                                                            \
     T_##K f_n = FACE_Y(K, i), d_n = INVERSE(K, n), x_n = AT_##K(x, n), s_n = d_n * x_n; \
-    T_##K h_n = d_n * (x_n FIRST_WEST(K, n) WRAP(FIRST_Y(K, n, iy + 1))               \
-                           WRAP(FIRST_Z(K, n, iz)) +                                  \
+    T_##K h_n = d_n * (x_n FIRST_WEST(K, n) WRAP(FIRST_Y(K, n, iy + 1))                 \
+                           WRAP(FIRST_Z(K, n, iz)) +                                    \
                        LOWER_WEST(K, n, FACE_X(K, n), s_n) + f_n * s +                  \
                        FACE_Z(K, n - behind) * s_nb);                                   \
     s_nb = s_n;
@@ -224,17 +224,17 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
 // w, e, n, a, b: west, east, north, ahead, behind. f, d, x, s, h: the face between, and D^-1, x,
 // D^-1 x, D^-1 K x there.
 #define STEP_INCOMPLETE(K, x_a, is)                                                     \
-    const int more = LAST_AT < LAST_SIZE - 1, a = i + (more ? LAYER : 0), e = i + east;      \
+    const int more = LAST_AT < LAST_SIZE - 1, a = i + (more ? LAYER : 0), e = i + east; \
     T_##K d_a = INVERSE(K, a), f_ea = FACE_X(K, a), s_a = d_a * x_a;                    \
-    T_##K f_a = FACE_LAST(K, i), s = d_c * c;                                          \
+    T_##K f_a = FACE_LAST(K, i), s = d_c * c;                                           \
     T_##K h_a = d_a * (x_a FIRST_WEST(K, a) FIRST_SOUTH(K, a)                           \
-                           WRAP(FIRST_OF_LAST(K, a, LAST_AT + 1)) +                   \
+                           WRAP(FIRST_OF_LAST(K, a, LAST_AT + 1)) +                     \
                        LOWER_WEST(K, a, f_ea, s_a) PLUS_SOUTH(K, a) + f_a * s);         \
     SUM d_e = INVERSE(ONE, e), x_e = AT_ONE(x, e), s_e = d_e * x_e;                     \
-    SUM h_e = d_e * (x_e WRAP(FIRST_X(e, ix + LANES)) FIRST_SOUTH(ONE, e)             \
-                         WRAP(FIRST_OF_LAST(ONE, e, LAST_AT)) +                       \
+    SUM h_e = d_e * (x_e WRAP(FIRST_X(e, ix + LANES)) FIRST_SOUTH(ONE, e)               \
+                         WRAP(FIRST_OF_LAST(ONE, e, LAST_AT)) +                         \
                      LAST_##K(f_e) * LAST_##K(s) PLUS_SOUTH(ONE, e) +                   \
-                     FACE_LAST(ONE, e - behind) * s_eb);                               \
+                     FACE_LAST(ONE, e - behind) * s_eb);                                \
     FORM_NORTH(K)                                                                       \
     T_##K y_i = here + d_c * (FROM_LAST(K) f_e *                                        \
                                   FROM_EAST_##K(here, there_ONE(east > 0, h_e))         \

@@ -314,16 +314,16 @@ kernel void block_cg_update(long n, long pitch, global const ACC *restrict small
     X += x0;
 #define UPDATE(TYPE, LOAD, STORE)                                    \
     {                                                                \
-        TYPE row[MOST_WIDTH];                                             \
+        TYPE row[MOST_WIDTH];                                        \
         ALL_COLUMNS(a) row[a] = LOAD((P + a * pitch));               \
-        EACH_COLUMN(j)                                              \
+        EACH_COLUMN(j)                                               \
         {                                                            \
             TYPE value = LOAD((X + j * x_pitch));                    \
             ADD_ROW(value, row, by_p, j)                             \
             STORE(value, (X + j * x_pitch));                         \
         }                                                            \
         ALL_COLUMNS(a) row[a] = LOAD((T + a * pitch));               \
-        EACH_COLUMN(j)                                              \
+        EACH_COLUMN(j)                                               \
         {                                                            \
             TYPE value = 0;                                          \
             ADD_ROW(value, row, by_t, j)                             \
@@ -347,9 +347,9 @@ kernel void block_cg_turn(long n, long pitch, int first, global const ACC *restr
     BARRIER();
 #define TURN(TYPE, LOAD, STORE, block)                               \
     {                                                                \
-        TYPE row[MOST_WIDTH];                                             \
+        TYPE row[MOST_WIDTH];                                        \
         ALL_COLUMNS(a) row[a] = LOAD((block + a * pitch));           \
-        EACH_COLUMN(j)                                              \
+        EACH_COLUMN(j)                                               \
         {                                                            \
             TYPE value = 0;                                          \
             ADD_ROW(value, row, to_q, j)                             \
@@ -358,9 +358,9 @@ kernel void block_cg_turn(long n, long pitch, int first, global const ACC *restr
     }
 #define ADD_DIRECTION(TYPE, LOAD, STORE, block)                      \
     {                                                                \
-        TYPE row[MOST_WIDTH];                                             \
+        TYPE row[MOST_WIDTH];                                        \
         ALL_COLUMNS(a) row[a] = LOAD((P + a * pitch));               \
-        EACH_COLUMN(j)                                              \
+        EACH_COLUMN(j)                                               \
         {                                                            \
             TYPE value = LOAD((block + j * pitch));                  \
             ADD_ROW_TRANSPOSED(value, row, of_w, j)                  \

@@ -257,7 +257,7 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
 /* A kernel of <stem>.cl for this grid, with `more` defines. */
 kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char *more,
                               const char *name, kry_kernel **kernel);
-/* What is beyond the sides of A, as kernels of boxes take it. */
+/* Return the argument `sides` of BOX in cl/grid/sweep.clh: two bits for each side of A, which say what is beyond it. */
 cl_int kry_stencil_sides(const kry_stencil *A);
 /* A kernel of stencil.cl that makes something once: it is in the program that has the residual. */
 kry_status kry_stencil_maker(const kry_stencil *A, const char *name, kry_kernel **kernel);

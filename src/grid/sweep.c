@@ -8,7 +8,7 @@
 
 enum { GRID_ARGS = 19, REST = 20 };
 
-/* What kernels know a side by: a ghost, or 2 if it is periodic. */
+/* Return the number that kernels know a side by: its ghost, or 2 if it is periodic. */
 static int number_of_side(kry_side side) { return side == KRY_PERIODIC ? 2 : kry_ghost(side); }
 
 /* What is beyond the sides along an axis of the whole grid. All slabs of a grid have the same program, and all its boxes, which are told
