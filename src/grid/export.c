@@ -2,7 +2,6 @@
  * export.c - a grid operator as a stored matrix, and its product on the host.
  */
 #include "grid/stencil.h"
-#include "host/host.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
@@ -271,13 +270,13 @@ kry_status kry_stencil_apply_host(const kry_stencil_params *params, kry_type typ
                                   double *y)
 {
     kry_status st = KRY_OK;
-    kry_device *host = NULL;
+    kry_device *dev = NULL;
     kry_op *op = NULL;
     faces f = { 0 };
 
     CHECK(params && x && y, KRY_ERR_ARGUMENT, "kry_stencil_apply_host: NULL");
-    TRY(kry_host_open(&host));
-    TRY(kry_stencil_create(host, type, params, &op));
+    TRY(kry_device_open_aside(&dev));
+    TRY(kry_stencil_create(dev, type, params, &op));
     const kry_stencil *A = kry_stencil_of(op);
     TRY(fetch_faces(A, false, &f));
     for (int64_t i = 0; i < A->n; i++) {
@@ -291,6 +290,6 @@ kry_status kry_stencil_apply_host(const kry_stencil_params *params, kry_type typ
 done:
     release_faces(&f);
     kry_op_release(&op);
-    kry_device_release(&host);
+    kry_device_release(&dev);
     return st;
 }

@@ -88,13 +88,11 @@ static const kry_host_level *level_here(void)
 static const kry_compiled *find_kernel(const kry_wanted *w, const char *more, const char *name,
                                        int late[])
 {
-    const kry_host_level *level = level_here();
     char defines[KRY_MAX_OPTIONS];
 
     snprintf(defines, sizeof defines, "-DREAL=%s %s%s", w->type == KRY_F64 ? "double" : "float",
              w->defines, more);
-    if (!level) return NULL;
-    for (const kry_compiled *const *table = level->tables; *table; table++)
+    for (const kry_compiled *const *table = level_here()->tables; *table; table++)
         for (const kry_compiled *k = *table; k->name && !strcmp(k->stem, w->stem); k++)
             if (!strcmp(k->name, name) &&
                 count_defines(defines, k->program, late) == count_words(k->program))
@@ -107,12 +105,12 @@ kry_status kry_host_kernel(const kry_wanted *w, const char *name, cl_kernel *ker
     kry_status st = KRY_OK;
     function *f = NULL;
 
+    TRY(kry_host_check_kernels());
     TRY(kry_alloc(1, sizeof *f, &f));
     /* Where nobody promises the same bits whatever the parts, programs are as on any other device. */
     if (w->reproducible) f->kernel = find_kernel(w, " -DKRY_REPRODUCIBLE", name, f->late);
     if (!f->kernel) f->kernel = find_kernel(w, "", name, f->late);
-    /* A library without kernels makes the rows of grids on the host nevertheless, which launches none. */
-    CHECK(f->kernel || !level_here(), KRY_ERR_UNSUPPORTED,
+    CHECK(f->kernel, KRY_ERR_UNSUPPORTED,
           "the device host has no kernel '%s' of %s.cl compiled with '%s'", name, w->stem,
           w->defines);
     *kernel = (cl_kernel)(void *)f;
@@ -143,7 +141,6 @@ kry_status kry_host_launch(kry_device *dev, kry_kernel *kernel, const kry_range 
     kry_status st = KRY_OK;
 
     const function *f = (const void *)kernel->handle;
-    if (!f->kernel) return kry_host_check_kernels();
     TRY(check_arguments(f->kernel, args, count));
     CHECK(range->size == 1, KRY_ERR_UNSUPPORTED, "kernel %s: groups of %d work-items, not of one",
           f->kernel->name, range->size);

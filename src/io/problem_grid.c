@@ -6,7 +6,6 @@
  * first; the entries of the matrix are made from them.
  */
 #include "grid/stencil.h"
-#include "host/host.h"
 #include "io/problem.h"
 #include <math.h>
 #include <stdlib.h>
@@ -64,7 +63,7 @@ static kry_status grid_entries(const spec *s, kry_problem_grid *grid,
                   low = of.first / layer, high = (of.first + of.rows + layer - 1) / layer,
                   begin = low > 0 ? low - 1 : 0, end = high < s->size ? high + 1 : s->size;
     kry_stencil_box box = { .size = { s->size, s->size, last == 2 ? s->size : 1 } };
-    kry_device *host = NULL;
+    kry_device *dev = NULL;
     kry_op *op = NULL;
     kry_sparse all = { 0 };
 
@@ -73,8 +72,8 @@ static kry_status grid_entries(const spec *s, kry_problem_grid *grid,
     if (begin > 0) g.low[last] = KRY_NEUMANN;
     if (end < s->size) g.high[last] = KRY_NEUMANN;
     if (coefficients) TRY(coefficients(s, &box, &g));
-    TRY(kry_host_open(&host));
-    TRY(kry_stencil_create(host, KRY_F64, &g, &op));
+    TRY(kry_device_open_aside(&dev));
+    TRY(kry_stencil_create(dev, KRY_F64, &g, &op));
     TRY(kry_stencil_rows(op, &all));
     if (of.rows == n) {
         *A = all, all = (kry_sparse){ 0 };
@@ -85,7 +84,7 @@ static kry_status grid_entries(const spec *s, kry_problem_grid *grid,
 done:
     kry_sparse_release(&all);
     kry_op_release(&op);
-    kry_device_release(&host);
+    kry_device_release(&dev);
     free((void *)g.coefficient);
     for (int a = 0; a < 3; a++) free((void *)g.face[a]);
     return st;

@@ -200,6 +200,12 @@ done:
     return st;
 }
 
+kry_status kry_device_open_aside(kry_device **device)
+{
+    return kry_host_check_kernels() == KRY_OK ? kry_host_open(device)
+                                              : kry_device_open("opencl", device);
+}
+
 kry_status kry_device_open_timed(const char *spec, bool times, kry_device **device)
 {
     kry_status st = KRY_OK;

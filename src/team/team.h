@@ -86,6 +86,8 @@ kry_status kry_team_sum(const kry_device *device, const kry_split *split, kry_ta
 
 /* open.c: kry_device_open; times: all queues keep the times of what runs on them. */
 kry_status kry_device_open_timed(const char *spec, bool times, kry_device **device);
+/* For what no caller names a device for: the host, or the first of OpenCL where the library has no kernels for the host. */
+kry_status kry_device_open_aside(kry_device **device);
 
 /* team.c: a device that is a team of so many parts, none of which are there yet. */
 kry_status kry_team_new(int size, const kry_team_params *params, kry_device **device);
