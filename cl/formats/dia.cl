@@ -42,9 +42,12 @@ typedef struct dia {
         global const VAL *restrict val, global const REAL *restrict surplus
 #define DIA_PASS { rows, cols, reach, diagonals, stride, flux, offset, val, surplus }
 
-// The sum of a row all of whose columns are inside.
-INLINED SUM dia_inner(const dia *A, const factor *x, int row, SUM own, SUM sum)
+// A row all of whose columns are inside, times x. in_flux_form: the matrix's, as a constant, so that all loads come first.
+INLINED SUM dia_inner(const dia *A, const factor *x, int row, int in_flux_form)
 {
+    const SUM own = in_flux_form ? factor_at(x, row) : (SUM)0;
+    SUM sum = IS_SYMMETRIC && !in_flux_form ? (SUM)A->val[row] * factor_at(x, row) : (SUM)0;
+
     for (int d = IS_SYMMETRIC; d < COUNT(A); d++) {
         const int o = A->offset[d], at = d * A->stride + row;
         if (IS_SYMMETRIC)
@@ -55,10 +58,14 @@ INLINED SUM dia_inner(const dia *A, const factor *x, int row, SUM own, SUM sum)
     return sum;
 }
 
-// The sum of a row near the ends, some of whose columns may lie outside: entries there are 0, and x is read inside.
-INLINED SUM dia_border(const dia *A, const factor *x, int row, SUM own, SUM sum)
+// A row near the ends, some of whose columns may lie outside: entries there are 0, and x is read inside.
+INLINED SUM dia_border(const dia *A, const factor *x, int row)
 {
-    for (int d = IS_SYMMETRIC; d < A->diagonals; d++) {
+    const SUM own = A->flux ? factor_at(x, row) : (SUM)0;
+    SUM sum = IS_SYMMETRIC && !A->flux ? (SUM)A->val[row] * factor_at(x, row) : (SUM)0;
+
+    NOT_UNROLLED for (int d = IS_SYMMETRIC; d < A->diagonals; d++) // few rows, which are not to take registers from the others
+    {
         const int o = A->offset[d], at = d * A->stride;
         const int above = clamp(row + o, 0, A->cols - 1), below = clamp(row - o, 0, A->cols - 1);
         sum += (SUM)A->val[at + row] * (factor_at(x, above) - own);
@@ -69,13 +76,12 @@ INLINED SUM dia_border(const dia *A, const factor *x, int row, SUM own, SUM sum)
 
 INLINED SUM dia_row(const dia *A, const factor *x, int row)
 {
-    const SUM own = A->flux ? factor_at(x, row) : (SUM)0;
-    SUM sum = IS_SYMMETRIC && !A->flux ? (SUM)A->val[row] * factor_at(x, row) : (SUM)0;
+    SUM sum;
 
-    if (row >= A->reach && row < A->rows - A->reach)
-        sum = dia_inner(A, x, row, own, sum);
+    if (row < A->reach || row >= A->rows - A->reach)
+        sum = dia_border(A, x, row);
     else
-        sum = dia_border(A, x, row, own, sum);
+        sum = A->flux ? dia_inner(A, x, row, 1) : dia_inner(A, x, row, 0);
     return A->surplus ? sum + (SUM)A->surplus[row] * factor_at(x, row) : sum;
 }
 

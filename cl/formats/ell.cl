@@ -41,10 +41,15 @@ INLINED void ell_sums(const ell *A, const factor *x, int row, SUM *sum)
 
     sum[0] = 0;
     for (; k + 3 < A->width; k += 4, at += 4 * height) {
-        int j[4];
+        int j[4], empty[4];
         VAL v[4];
-        UNROLLED for (int u = 0; u < 4; u++) j[u] = A->col[at + u * height], v[u] = A->val[at + u * height];
-        sum[0] = add_four(x, j, v, own, sum[0]);
+        UNROLLED for (int u = 0; u < 4; u++)
+        {
+            const int stored = A->col[at + u * height];
+            v[u] = A->val[at + u * height];
+            j[u] = max(stored, 0), empty[u] = stored < 0;
+        }
+        sum[0] = add_four(x, j, empty, v, own, sum[0]);
     }
     for (; k < A->width; k++, at += height) {
         const int j = A->col[at];

@@ -44,50 +44,74 @@ typedef struct sell {
 
 INLINED int sell_row(const sell *A, int position) { return A->perm ? A->perm[position] : position; }
 
+// row[l] := the row at position first + l, PACK of them; the last row of all stands in for those that there are not.
+INLINED void sell_rows(const sell *A, int first, int *row)
+{
+    UNROLLED for (int l = 0; l < PACK; l++) row[l] = sell_row(A, l > 0 ? min(first + l, A->rows - 1) : first);
+}
+
+// The row at position first + l once more: GPUs keep it, CPUs load it again rather than keep PACK of them.
+INLINED int sell_row_again(const sell *A, int first, const int *row, int l)
+{
+#ifdef KRY_CPU
+    return sell_row(A, first + l);
+#else
+    return row[l];
+#endif
+}
+
 #if PACK == 1
 
-// The column of the entry at place k, -1 for padding. ALONG: *last is the column before it in the row, and becomes its own.
-INLINED int sell_column(const sell *A, int k, int *last)
+// *j := the column of the entry at place k, 0 for padding. Return whether it is padding. line: k / C. ALONG: *last is the column
+// before it in the row, and becomes its own.
+INLINED int sell_column(const sell *A, int k, int line, int *last, int *j)
 {
     const int stored = A->col[k];
 #ifdef ALONG
     *last += stored == NONE ? 0 : stored;
-    return stored == NONE ? -1 : *last;
+    *j = stored == NONE ? 0 : *last;
 #else
-    const int least = sizeof(COLUMN) == sizeof(int) ? 0 : A->base[k >> A->shift];
-    return stored == NONE ? -1 : least + stored;
+    const int least = sizeof(COLUMN) == sizeof(int) ? 0 : A->base[line];
+    *j = stored == NONE ? 0 : least + stored;
 #endif
+    return stored == NONE;
 }
 
-// sum[0] := the row at a position times x.
-INLINED void sell_sums(const sell *A, const factor *x, int position, SUM *sum)
+// The sum of the entries of the row at a position, each a(i,j) (x_j - own).
+INLINED SUM sell_sum(const sell *A, const factor *x, int position, SUM own)
 {
-    const int row = sell_row(A, position), slice = position >> A->shift, height = 1 << A->shift;
-    const int end = A->slice_ptr[slice + 1];
-    const SUM own = A->flux ? factor_at(x, row) : (SUM)0;
-    int k = A->slice_ptr[slice] + (position & (height - 1));
+    const int slice = position >> A->shift, height = 1 << A->shift;
+    const int begin = A->slice_ptr[slice], end = A->slice_ptr[slice + 1];
+    int k = begin + (position & (height - 1)), line = begin >> A->shift;
 #ifdef ALONG
     int last = A->base[position];
 #else
     int last = 0;
 #endif
+    SUM sum = 0;
 
-    sum[0] = 0;
-    for (; k + 3 * height < end; k += 4 * height) {
-        int j[4];
+    // Four entries at a time, of which the first is there: all that is loaded is on its way before any of it is waited for.
+    for (; k < end; k += 4 * height, line += 4) {
+        int j[4], empty[4];
         VAL v[4];
         UNROLLED for (int u = 0; u < 4; u++)
         {
-            j[u] = sell_column(A, k + u * height, &last);
-            v[u] = A->val[k + u * height];
+            j[u] = 0, v[u] = 0, empty[u] = 1;
+            if (u == 0 || k + u * height < end) {
+                empty[u] = sell_column(A, k + u * height, line + u, &last, &j[u]);
+                v[u] = A->val[k + u * height];
+            }
         }
-        sum[0] = add_four(x, j, v, own, sum[0]);
+        sum = add_four(x, j, empty, v, own, sum);
     }
-    for (; k < end; k += height) {
-        const int j = sell_column(A, k, &last);
-        if (j >= 0) sum[0] += (SUM)A->val[k] * (factor_at(x, j) - own);
-    }
-    if (A->surplus) sum[0] += (SUM)A->surplus[row] * factor_at(x, row);
+    return sum;
+}
+
+// sum[0] := the row at a position times x.
+INLINED void sell_sums(const sell *A, const factor *x, int position, const int *row, SUM *sum)
+{
+    sum[0] = A->flux ? sell_sum(A, x, position, factor_at(x, row[0])) : sell_sum(A, x, position, 0);
+    if (A->surplus) sum[0] += (SUM)A->surplus[row[0]] * factor_at(x, row[0]);
 }
 
 #elif !defined(KRY_CPU) // PAIRS
@@ -114,10 +138,9 @@ INLINED void sell_add_pairs(const sell *A, const factor *x, int k, int count, in
 }
 
 // sum[0], sum[1] := the rows at a position, which is even, and behind it times x.
-INLINED void sell_sums(const sell *A, const factor *x, int position, SUM *sum)
+INLINED void sell_sums(const sell *A, const factor *x, int position, const int *row, SUM *sum)
 {
     const int slice = position >> A->shift, height = 1 << A->shift, end = A->slice_ptr[slice + 1];
-    const int row[2] = { sell_row(A, position), sell_row(A, min(position + 1, A->rows - 1)) };
     const SUM own[2] = { A->flux ? factor_at(x, row[0]) : (SUM)0, A->flux ? factor_at(x, row[1]) : (SUM)0 };
     int k = A->slice_ptr[slice] + (position & (height - 1));
 
@@ -166,7 +189,7 @@ __attribute__((noinline)) void sell_special_sums(const sell *A, const factor *x,
 }
 
 // sum[l] := the row at position first + l times x, of those that there are.
-INLINED void sell_sums(const sell *A, const factor *x, int first, SUM *sum)
+INLINED void sell_sums(const sell *A, const factor *x, int first, const int *row, SUM *sum)
 {
     if (A->flux || A->surplus) {
         const sell here = *A; // not A and x themselves, which are to stay in registers
@@ -183,8 +206,8 @@ INLINED void sell_sums(const sell *A, const factor *x, int first, SUM *sum)
 
 #ifndef AT_ONCE
 
-// value[l] := x in the row at position first + l, of `count` that there are.
-INLINED void sell_load(const sell *A, global const REAL *x, int first, int count, REAL *value)
+// value[l] := x in row[l], at position first + l, of `count` that there are.
+INLINED void sell_load(const sell *A, global const REAL *x, int first, const int *row, int count, REAL *value)
 {
 #ifdef KRY_CPU
     if (!A->perm) {
@@ -192,10 +215,10 @@ INLINED void sell_load(const sell *A, global const REAL *x, int first, int count
         return;
     }
 #endif
-    UNROLLED for (int l = 0; l < PACK; l++) value[l] = l < count ? x[sell_row(A, first + l)] : (REAL)0;
+    UNROLLED for (int l = 0; l < PACK; l++) value[l] = l < count ? x[sell_row_again(A, first, row, l)] : (REAL)0;
 }
 
-INLINED void sell_store(const sell *A, const REAL *value, int first, int count, global REAL *y)
+INLINED void sell_store(const sell *A, const REAL *value, int first, const int *row, int count, global REAL *y)
 {
 #ifdef KRY_CPU
     if (!A->perm) {
@@ -204,7 +227,7 @@ INLINED void sell_store(const sell *A, const REAL *value, int first, int count, 
     }
 #endif
     UNROLLED for (int l = 0; l < PACK; l++)
-        if (l < count) y[sell_row(A, first + l)] = value[l];
+        if (l < count) y[sell_row_again(A, first, row, l)] = value[l];
 }
 
 #pragma kry part products
@@ -217,16 +240,18 @@ kernel void sell_apply(SELL, ACC alpha, global const REAL *restrict x, long x0, 
     y += y0;
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         const int count = pack_rows(rows, first);
+        int row[PACK];
         SUM sum[PACK];
         REAL y_rows[PACK];
-        sell_sums(&A, &v, first, sum);
+        sell_rows(&A, first, row);
+        sell_sums(&A, &v, first, row, sum);
         if (beta == 0) {
             UNROLLED for (int l = 0; l < PACK; l++) y_rows[l] = (REAL)((SUM)alpha * sum[l]);
         } else {
-            sell_load(&A, y, first, count, y_rows);
+            sell_load(&A, y, first, row, count, y_rows);
             UNROLLED for (int l = 0; l < PACK; l++) y_rows[l] = (REAL)((SUM)alpha * sum[l] + (SUM)beta * y_rows[l]);
         }
-        sell_store(&A, y_rows, first, count, y);
+        sell_store(&A, y_rows, first, row, count, y);
     }
 }
 
@@ -241,12 +266,14 @@ kernel void sell_residual(SELL, global const REAL *b, long b0, global const REAL
     b += b0, r += r0;
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         const int count = pack_rows(rows, first);
+        int row[PACK];
         SUM sum[PACK];
         REAL rest[PACK];
-        sell_sums(&A, &v, first, sum);
-        sell_load(&A, b, first, count, rest);
+        sell_rows(&A, first, row);
+        sell_sums(&A, &v, first, row, sum);
+        sell_load(&A, b, first, row, count, rest);
         UNROLLED for (int l = 0; l < PACK; l++) rest[l] = (REAL)((SUM)rest[l] - sum[l]);
-        sell_store(&A, rest, first, count, r);
+        sell_store(&A, rest, first, row, count, r);
     }
 }
 
@@ -262,15 +289,17 @@ kernel void sell_apply_dot(SELL, global const REAL *restrict x, long x0, global 
     y += y0;
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         const int count = pack_rows(rows, first);
+        int row[PACK];
         SUM sum[PACK];
         REAL x_rows[PACK], y_rows[PACK];
-        sell_sums(&A, &v, first, sum);
-        sell_load(&A, v.x, first, count, x_rows);
+        sell_rows(&A, first, row);
+        sell_sums(&A, &v, first, row, sum);
+        sell_load(&A, v.x, first, row, count, x_rows);
         UNROLLED for (int l = 0; l < PACK; l++) {
             y_rows[l] = (REAL)sum[l];
             ADD_PRODUCT(dot[l % TOTALS], x_rows[l], sum[l]);
         }
-        sell_store(&A, y_rows, first, count, y);
+        sell_store(&A, y_rows, first, row, count, y);
     }
     const TOTAL all = group_sum(totals_sum(dot), lane);
     if (get_local_id(0) == 0) part[part0 + get_group_id(0)] = all;
@@ -287,14 +316,16 @@ kernel void sell_relax(SELL, ACC c, global const REAL *restrict d, long d0, glob
     d += d0, b += b0, y += y0;
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
         const int count = pack_rows(rows, first);
+        int row[PACK];
         SUM sum[PACK];
         REAL x_rows[PACK], b_rows[PACK], d_rows[PACK];
-        sell_sums(&A, &v, first, sum);
-        sell_load(&A, v.x, first, count, x_rows);
-        sell_load(&A, b, first, count, b_rows);
-        sell_load(&A, d, first, count, d_rows);
+        sell_rows(&A, first, row);
+        sell_sums(&A, &v, first, row, sum);
+        sell_load(&A, v.x, first, row, count, x_rows);
+        sell_load(&A, b, first, row, count, b_rows);
+        sell_load(&A, d, first, row, count, d_rows);
         UNROLLED for (int l = 0; l < PACK; l++) x_rows[l] += (REAL)c * d_rows[l] * (REAL)((SUM)b_rows[l] - sum[l]);
-        sell_store(&A, x_rows, first, count, y);
+        sell_store(&A, x_rows, first, row, count, y);
     }
 }
 
@@ -315,18 +346,20 @@ kernel void sell_apply_direction(SELL, DIRECTION_PARAMS, global const REAL *rest
     totals_begin(dot);
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end && go_on; first += pack_step()) {
         const int count = pack_rows(rows, first);
+        int row[PACK];
         SUM sum[PACK];
         REAL z_rows[PACK], p_rows[PACK], q_rows[PACK];
-        sell_sums(&A, &v, first, sum);
-        sell_load(&A, z, first, count, z_rows);
-        sell_load(&A, old, first, count, p_rows);
+        sell_rows(&A, first, row);
+        sell_sums(&A, &v, first, row, sum);
+        sell_load(&A, z, first, row, count, z_rows);
+        sell_load(&A, old, first, row, count, p_rows);
         UNROLLED for (int l = 0; l < PACK; l++) {
             p_rows[l] = z_rows[l] + v.beta * p_rows[l];
             q_rows[l] = (REAL)sum[l];
             ADD_PRODUCT(dot[l % TOTALS], p_rows[l], sum[l]);
         }
-        sell_store(&A, p_rows, first, count, p);
-        sell_store(&A, q_rows, first, count, q);
+        sell_store(&A, p_rows, first, row, count, p);
+        sell_store(&A, q_rows, first, row, count, q);
     }
     const TOTAL all = group_sum(totals_sum(dot), (local TOTAL *)lane);
     if (get_local_id(0) == 0 && go_on) part[part0 + get_group_id(0)] = all;
@@ -347,9 +380,10 @@ kernel void sell_apply_block(SELL, int vectors, ACC alpha, global const REAL *re
     factor_begin(x + x0, x_pitch, vectors, &v);
     y += y0;
     for (int first = pack_begin(rows, share), end = pack_end(rows, share); first < end; first += pack_step()) {
+        const int row = sell_row(&A, first);
         SUM sum;
-        sell_sums(&A, &v, first, &sum);
-        row_scaled_block(alpha, sum, beta, y + sell_row(&A, first), y_pitch, vectors);
+        sell_sums(&A, &v, first, &row, &sum);
+        row_scaled_block(alpha, sum, beta, y + row, y_pitch, vectors);
     }
 }
 
@@ -369,7 +403,7 @@ kernel void sell_relax_block(SELL, int vectors, int relaxes, ACC c, global const
         const int row = sell_row(&A, first);
         const REAL scale = relaxes ? (REAL)c * d[row] : 1;
         SUM sum;
-        sell_sums(&A, &v, first, &sum);
+        sell_sums(&A, &v, first, &row, &sum);
         row_relaxed_block(sum, relaxes, scale, relaxes ? factor_at(&v, row) : sum, b + row, b_pitch, y + row, y_pitch,
                           vectors);
     }
