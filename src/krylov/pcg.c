@@ -117,20 +117,22 @@ static kry_status pass_over_vectors(run *R, const kry_step *s)
     const kry_chunks rows = kry_chunks_of_columns(x);
     const bool aligned = !rows.chunk && kry_vec_aligned(x);
     kry_kernel *kernel = S->kernel.step;
-    kry_arg args[KRY_CHUNKS_ARGS + KRY_STEP_ARGS + KRY_DRIFT_ARGS + 11];
-    const kry_arg rest[] = { ARG(S->q->buffer), ARG_VEC(x), ARG(r->buffer), ARG(S->rho->buffer) };
-    const kry_arg pitches[] = { ARG(s->p->ld), ARG(x->ld) };
+    const cl_mem d = s->d ? s->d->buffer : NULL, z = s->d ? R->z->buffer : NULL;
+    const kry_arg more[] = { ARG(s->p->buffer),
+                             ARG(s->old->buffer),
+                             ARG(S->q->buffer),
+                             ARG_VEC(x),
+                             ARG(r->buffer),
+                             ARG(S->rho->buffer),
+                             ARG(d),
+                             ARG(z),
+                             ARG(s->p->ld),
+                             ARG(x->ld) };
+    kry_arg args[KRY_CHUNKS_ARGS + KRY_STEP_ARGS + KRY_DRIFT_ARGS + COUNT(more)];
 
     size_t count = kry_chunks_args(&rows, args);
-    count += kry_step_args(s, kry_pcg_takes_drift(S), args + count);
-    args[count++] = (kry_arg)ARG(s->p->buffer);
-    if (x->dev->info.cpu_kernels) args[count++] = (kry_arg)ARG(s->old->buffer);
-    memcpy(args + count, rest, sizeof rest), count += COUNT(rest);
-    if (s->d) {
-        args[count++] = (kry_arg)ARG(s->d->buffer);
-        args[count++] = (kry_arg)ARG(R->z->buffer);
-    }
-    if (S->columns > 1) memcpy(args + count, pitches, sizeof pitches), count += COUNT(pitches);
+    count += kry_step_args(s, true, args + count);
+    memcpy(args + count, more, sizeof more), count += COUNT(more);
     S->rho->count = (cl_int)rows.groups;
     if (s->drift) s->next_drift->count = S->rho->count;
     if (!aligned && !x->dev->info.cpu_kernels) TRY(kry_pcg_step_kernel(S, false, &kernel));

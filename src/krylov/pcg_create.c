@@ -1,7 +1,6 @@
 /* pcg_create.c - conjugate gradients made ready: what is fused, vectors, kernels; and what they move. */
 #include "krylov/pcg.h"
 #include "multigrid/hierarchy.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Words that a step moves: r twice and q; for x those of p and twice x, in every second step only if x waits, and then those of
@@ -89,14 +88,9 @@ done:
 kry_status kry_pcg_step_kernel(const kry_pcg *S, bool aligned, kry_kernel **kernel)
 {
     const kry_op *A = S->K->product;
-    const bool one = S->columns == 1;
-    char defines[80];
 
-    snprintf(defines, sizeof defines, "%s%s%s%s", aligned ? "" : "-DKRY_UNALIGNED ",
-             one ? "" : "-DCOLUMNS", kry_pcg_diagonal(S->K->M) ? " -DDIAGONAL" : "",
-             kry_pcg_takes_drift(S) ? " -DDRIFT" : "");
-    return kry_kernel_get(A->dev, "pcg", A->shape.type, defines, one ? "pcg_step" : "pcg_steps",
-                          kernel);
+    return kry_kernel_get(A->dev, "pcg", A->shape.type, aligned ? "" : "-DKRY_UNALIGNED",
+                          "pcg_step", kernel);
 }
 
 /* Nothing of pcg.cl is launched but the stopping test, where a limit or a monitor ends a solve: it is compiled then. An M
@@ -107,16 +101,14 @@ static kry_status compile(kry_pcg *S, kry_device *dev, kry_type type)
 {
     kry_status st = KRY_OK;
     const bool one = S->columns == 1;
-    const char *columns = one ? "" : "-DCOLUMNS";
     kry_kernel *found;
 
     if (one && is_all_fused(S)) goto done;
     TRY(kry_pcg_step_kernel(S, true, &S->kernel.step));
     /* Found again by the solve, which must not fail for want of them. */
-    TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_direction" : "pcg_directions",
-                       &found));
-    TRY(kry_kernel_get(dev, "pcg", type, columns, one ? "pcg_check" : "pcg_checks", &found));
-    if (!one) TRY(kry_kernel_get(dev, "pcg", type, columns, "pcg_add_lasts", &S->kernel.add_lasts));
+    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_direction", &found));
+    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_check", &found));
+    if (!one) TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_add_lasts", &S->kernel.add_lasts));
     if (S->flexible == KRY_POLAK_RIBIERE)
         TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_flexible", &S->kernel.correct_beta));
 done:

@@ -20,15 +20,13 @@ kry_status kry_direction_run(const kry_direction *d, kry_vec *p)
     const kry_arg rest[] = { ARG(p->n), ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
                              ARG(p->ld) };
     kry_arg args[KRY_DIRECTION_ARGS + COUNT(rest)];
-    const bool one = p->k == 1;
     kry_kernel *kernel;
 
     kry_direction_args(d, args);
     memcpy(args + KRY_DIRECTION_ARGS, rest, sizeof rest);
-    TRY(kry_kernel_get(p->dev, "pcg", p->type, one ? "" : "-DCOLUMNS",
-                       one ? "pcg_direction" : "pcg_directions", &kernel));
+    TRY(kry_kernel_get(p->dev, "pcg", p->type, "", "pcg_direction", &kernel));
     TRY(kry_launch_columns(p->dev, kernel, kry_groups_for_sums(p->dev, p->type, p->n), p->k, args,
-                           COUNT(args) - one));
+                           COUNT(args)));
 done:
     return st;
 }
@@ -37,12 +35,10 @@ kry_status kry_direction_check(const kry_direction *d)
 {
     kry_status st = KRY_OK;
     kry_arg args[KRY_DIRECTION_ARGS];
-    const bool one = d->z->k == 1;
     kry_kernel *kernel;
 
     kry_direction_args(d, args);
-    TRY(kry_kernel_get(d->z->dev, "pcg", d->z->type, one ? "" : "-DCOLUMNS",
-                       one ? "pcg_check" : "pcg_checks", &kernel));
+    TRY(kry_kernel_get(d->z->dev, "pcg", d->z->type, "", "pcg_check", &kernel));
     TRY(kry_launch_columns(d->z->dev, kernel, 1, d->z->k, args, COUNT(args)));
 done:
     return st;

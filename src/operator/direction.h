@@ -60,14 +60,14 @@ struct kry_step {
     const kry_vec *d;   /* z := d .* r, or NULL */
     kry_vec *z;
     /* Sums of r after the step before, and room for those after this one: with them the mean is taken
-     * out of r. For kernels compiled with DRIFT; NULL: not wanted. */
+     * out of r. NULL: not wanted. */
     const kry_sum *drift;
     kry_sum *next_drift;
     int64_t unknowns; /* of all parts, which the mean is taken over */
 };
 enum { KRY_STEP_ARGS = 5, KRY_DRIFT_ARGS = 4 };
-/* The arguments that begin_step() takes, in its order; `drift`: and those behind them of a kernel
- * compiled with DRIFT. Returns how many. */
+/* The arguments that begin_step() takes, in its order; `drift`: and DRIFT_ARGUMENTS of direction.clh behind them. Returns
+ * how many. */
 size_t kry_step_args(const kry_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
 
 #endif
