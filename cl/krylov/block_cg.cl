@@ -5,9 +5,7 @@
 //
 // Blocks are stored column by column, `pitch` numbers apart, x x_pitch. Small matrices are in full, row by row, of
 // type ACC, one behind the other in `small` (below). A direction that was dropped is a zero column of Q and P, and
-// a zero row of RHO: all formulas hold with it.
-//
-// PRECOND  there is an M: Y = M W
+// a zero row of RHO: all formulas hold with it. With a preconditioner M there is Y = M W, else Y is NULL, and W in its place.
 
 #include "common/kry.clh"
 #include "common/direction.clh"
@@ -340,6 +338,7 @@ kernel void block_cg_turn(long n, long pitch, int first, global const ACC *restr
                           global REAL *restrict Q, global REAL *restrict Y, global REAL *restrict P)
 {
     local REAL to_q[MOST_SQUARE], of_w[MOST_SQUARE];
+    global REAL *const Z = Y ? Y : Q;
 
     if (small[GOES_ON] == 0) return;
     LOAD_SMALL(TO_Q, to_q)
@@ -367,20 +366,12 @@ kernel void block_cg_turn(long n, long pitch, int first, global const ACC *restr
             STORE(value, (P + j * pitch));                           \
         }                                                            \
     }
-#ifdef PRECOND
 #define ALL_TURNS(TYPE, LOAD, STORE)                                 \
     {                                                                \
         TURN(TYPE, LOAD, STORE, Q)                                   \
-        TURN(TYPE, LOAD, STORE, Y)                                   \
-        if (!first) ADD_DIRECTION(TYPE, LOAD, STORE, Y)              \
+        if (Y) TURN(TYPE, LOAD, STORE, Y)                            \
+        if (!first) ADD_DIRECTION(TYPE, LOAD, STORE, Z)              \
     }
-#else
-#define ALL_TURNS(TYPE, LOAD, STORE)                                 \
-    {                                                                \
-        TURN(TYPE, LOAD, STORE, Q)                                   \
-        if (!first) ADD_DIRECTION(TYPE, LOAD, STORE, Q)              \
-    }
-#endif
     FOR_VEC(i, n) ALL_TURNS(VEC, VLOAD, VSTORE)
     FOR_TAIL(i, n) ALL_TURNS(REAL, SLOAD, SSTORE)
 }

@@ -44,28 +44,22 @@ kernel void cr_direction(int iteration, int slot, ACC target2, global const TOTA
     }
 }
 
-// alpha := rho / q.y,  x += alpha p,  r -= alpha q,  part[group] := r.r;  PRECOND: z -= alpha y,
-// otherwise z is r.
+// alpha := rho / q.y,  x += alpha p,  r -= alpha q,  part[group] := r.r,  z -= alpha y. Without a preconditioner y and z are
+// NULL, and q.y is q.q.
 kernel void cr_step(long n ROWS_PARAMS, global const ACC *restrict state, global ACC *restrict step,
                     global const TOTAL *restrict qy_part, int qy_count,
                     global const REAL *restrict p, global const REAL *restrict q,
                     global REAL *restrict x, long x0, global REAL *restrict r,
-                    global TOTAL *restrict part
-#ifdef PRECOND
-                    , global const REAL *restrict y, global REAL *restrict z
-#endif
-)
+                    global TOTAL *restrict part, global const REAL *restrict y, global REAL *restrict z)
 {
     local TOTAL lane[WG];
+    const int preconditioned = y != 0;
     TOTAL qy = finish_sum(qy_part, qy_count, lane), rho = RHO_OF(state), rr = NO_TOTAL;
     int stop = (int)state[STATE_STOP], fresh = stop == GO_ON;
     TAKE_ROWS(first)
 
-#ifdef PRECOND
-    if (fresh && !(VALUE_OF(qy) > 0)) stop = isfinite(VALUE_OF(qy)) ? STOP_PRECOND : STOP_NOT_FINITE;
-#else
-    if (fresh && !(VALUE_OF(qy) > 0)) stop = isfinite(VALUE_OF(qy)) ? STOP_MATRIX : STOP_NOT_FINITE;
-#endif
+    if (fresh && !(VALUE_OF(qy) > 0))
+        stop = !isfinite(VALUE_OF(qy)) ? STOP_NOT_FINITE : preconditioned ? STOP_PRECOND : STOP_MATRIX;
     REAL alpha = stop == GO_ON ? (REAL)RATIO(rho, qy) : 0;
     if (get_global_id(0) == 0) {
         step[STATE_STOP] = stop;
@@ -74,19 +68,14 @@ kernel void cr_step(long n ROWS_PARAMS, global const ACC *restrict state, global
         KEEP_RHO(step, rho);
     }
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
-    x += x0 + first, r += first, p += first, q += first;
-#ifdef PRECOND
-    y += first, z += first;
-#endif
+    x += x0 + first, r += first, p += first, q += first, y += first, z += first;
     FOR_EACH_SUMMED(i, n)
     {
         REAL r_i = r[i] - alpha * q[i];
         x[i] += alpha * p[i];
         r[i] = r_i;
         ADD_PRODUCT(rr, r_i, r_i);
-#ifdef PRECOND
-        z[i] -= alpha * y[i];
-#endif
+        if (preconditioned) z[i] -= alpha * y[i];
     }
     rr = group_sum(rr, lane);
     if (get_local_id(0) == 0 && stop == GO_ON) part[get_group_id(0)] = rr;

@@ -85,7 +85,8 @@ kernel void idr_remove(long n, int s, int k, long ld, global const ACC *restrict
     FOR_TAIL(i, n) REMOVE(REAL, SLOAD, SSTORE)
 }
 
-// u_k := omega z + sum of c_i u_i, i >= k; without PRECOND z is r - sum of c_i g_i
+// u_k := omega v + sum of c_i u_i, i >= k, with v := z - sum of c_i g_i; G NULL: v is z, which is M times what idr_remove
+// left
 kernel void idr_direction(long n, int s, int k, long ld, global const ACC *restrict state,
                           global const ACC *restrict scalars, global const REAL *restrict G,
                           global const REAL *restrict z, global REAL *restrict U)
@@ -94,20 +95,15 @@ kernel void idr_direction(long n, int s, int k, long ld, global const ACC *restr
     if ((int)state[STATE_STOP] != GO_ON) return;
     global REAL *u = U + k * ld;
     scalars += C;
-#ifdef PRECOND
-#define REMOVED(LOAD, c) 0
-#else
-#define REMOVED(LOAD, c) scale *LOAD((G + c * ld))
-#endif
 #define DIRECT(TYPE, LOAD, STORE)                          \
     {                                                      \
-        TYPE z_i = LOAD(z), u_i = 0;                       \
+        TYPE v_i = LOAD(z), u_i = 0;                       \
         for (int c = k; c < s; c++) {                      \
             const REAL scale = (REAL)scalars[c];           \
-            z_i -= REMOVED(LOAD, c);                       \
+            if (G) v_i -= scale * LOAD((G + c * ld));      \
             u_i += scale * LOAD((U + c * ld));             \
         }                                                  \
-        STORE(omega * z_i + u_i, u);                       \
+        STORE(omega * v_i + u_i, u);                       \
     }
     FOR_VEC(i, n) DIRECT(VEC, VLOAD, VSTORE)
     FOR_TAIL(i, n) DIRECT(REAL, SLOAD, SSTORE)
@@ -179,7 +175,7 @@ kernel void idr_update(long n ROWS_PARAMS, int k, long ld, global const ACC *res
 }
 
 // omega := t.r / t.t, enlarged where the angle between t and r is so wide that the minimal residual would
-// spoil the recurrence;  r -= omega t,  x += omega z, where z without PRECOND is the old r; part[group] := r.r
+// spoil the recurrence;  r -= omega t,  x += omega z; part[group] := r.r. z NULL: it is the old r.
 kernel void idr_reduce(long n ROWS_PARAMS, global const TOTAL2 *restrict omega_part, int omega_count,
                        global ACC *restrict state, global ACC *restrict scalars,
                        global const REAL *restrict t, global const REAL *restrict z,
@@ -190,6 +186,7 @@ kernel void idr_reduce(long n ROWS_PARAMS, global const TOTAL2 *restrict omega_p
     ACC2 tr = VALUES_OF(finish_sum2(omega_part, omega_count, lane)); // t.r, t.t
     const ACC widest = (ACC)7 / 10, size = sqrt(tr.y * scalars[SQUARE]);
     ACC by = tr.x / tr.y;
+    const int preconditioned = z != 0;
     int go_on = (int)state[STATE_STOP] == GO_ON;
     int stop = !isfinite(tr.x) || !isfinite(tr.y) ? STOP_NOT_FINITE
                : fabs(tr.x) > ROUNDING * size     ? GO_ON
@@ -207,15 +204,11 @@ kernel void idr_reduce(long n ROWS_PARAMS, global const TOTAL2 *restrict omega_p
     if (!go_on || stop != GO_ON) n = 0;
     const REAL omega = (REAL)by;
     t += first, z += first, r += first, x += x0 + first;
-#ifdef PRECOND
-#define OLD(LOAD) LOAD(z)
-#else
-#define OLD(LOAD) old
-#endif
 #define REDUCE(TYPE, LOAD, STORE, V, total)                \
     {                                                      \
-        TYPE old = LOAD(r), r_i = old - omega * LOAD(t);   \
-        STORE(LOAD(x) + omega * OLD(LOAD), x);             \
+        TYPE z_i = LOAD(r), r_i = z_i - omega * LOAD(t);   \
+        if (preconditioned) z_i = LOAD(z);                 \
+        STORE(LOAD(x) + omega * z_i, x);                   \
         STORE(r_i, r);                                     \
         ADD_PRODUCT##V(total, r_i, r_i);                   \
     }

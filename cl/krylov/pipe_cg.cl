@@ -1,19 +1,13 @@
 // pipe_cg.cl - the vector work of an iteration of pipelined conjugate gradients.
 // Host: src/krylov/pipe_cg.c, which compiles it with KRY_UNALIGNED. Launch: pipe_cg_judge one group, the others
 // kry_chunks_of(x).groups. All vectors but x start at element 0. Sums are r'u, w'u and r'r.
-// Words per unknown: pipe_cg_step 7 + 6, PRECOND 10 + 8; pipe_cg_sums 2, PRECOND 3.
+// Words per unknown: pipe_cg_step 7 + 6, with a preconditioner 10 + 8; pipe_cg_sums 2, with one 3.
 
 #include "common/kry.clh"
 #include "common/direction.clh"
 
 // Behind STATE_VALUE: gamma = r'u and alpha of the last step, and beta of the present one
 enum { GAMMA = STATE_VALUE + 1, ALPHA, BETA };
-
-#ifdef PRECOND
-#define OF_PRECOND(x) x
-#else
-#define OF_PRECOND(x)
-#endif
 
 // Sum number c of what the groups of the last launch left.
 ACC sum_of(int c, global const TOTAL *restrict part, int count, local TOTAL *lane)
@@ -79,42 +73,29 @@ kernel void pipe_cg_sums(long n ROWS_PARAMS, global const REAL *restrict r,
     LEAVE_SUMS(ALL_LANES(rus, ru), ALL_LANES(wus, wu), ALL_LANES(rrs, rr))
 }
 
-// p := u + beta p,  s := w + beta s = A p,  z := A m + beta z = A q,  x += alpha p,  r -= alpha s,  w -= alpha z;
-// PRECOND: q := m + beta q = M s,  u -= alpha q; otherwise u is r, m is w and q is s. The sums of the next
-// iteration.
+// p := u + beta p,  s := w + beta s = A p,  z := A m + beta z = A q,  q := m + beta q = M s,  x += alpha p,
+// r -= alpha s,  w -= alpha z,  u -= alpha q, and the sums of the next iteration. Without a preconditioner m, q and u are NULL:
+// they are w, s and r.
 kernel void pipe_cg_step(long n ROWS_PARAMS, global const ACC *restrict state,
                          global const REAL *restrict Am, global REAL *restrict z,
                          global REAL *restrict w, global REAL *restrict s, global REAL *restrict p,
                          global REAL *restrict x, long x0, global REAL *restrict r,
-                         global TOTAL *restrict part
-#ifdef PRECOND
-                         , global const REAL *restrict m, global REAL *restrict q,
-                         global REAL *restrict u
-#endif
-)
+                         global TOTAL *restrict part, global const REAL *restrict m,
+                         global REAL *restrict q, global REAL *restrict u)
 {
     local TOTAL lane[WG];
+    const int preconditioned = u != 0;
     TOTAL ru = NO_TOTAL, wu = NO_TOTAL, rr = NO_TOTAL;
     TOTALV rus = NO_TOTALV, wus = NO_TOTALV, rrs = NO_TOTALV;
     const REAL alpha = (REAL)state[ALPHA], beta = (REAL)state[BETA];
     TAKE_ROWS(first)
     if ((int)state[STATE_STOP] != GO_ON) n = 0; // not a return: the barriers below are for all
     Am += first, z += first, w += first, s += first, p += first, x += x0 + first, r += first;
-    OF_PRECOND(m += first; q += first; u += first;)
-#ifdef PRECOND
-#define OLD_U(LOAD) LOAD(u)
-#define NEXT_U(TYPE, LOAD, STORE)             \
-    TYPE q_i = LOAD(m) + beta * LOAD(q);      \
-    STORE(q_i, q);                            \
-    u_i -= alpha * q_i;                       \
-    STORE(u_i, u);
-#else
-#define OLD_U(LOAD)               LOAD(r)
-#define NEXT_U(TYPE, LOAD, STORE) u_i = r_i;
-#endif
+    m += first, q += first, u += first;
 #define PIPE_STEP(TYPE, LOAD, STORE, V, ru, wu, rr)                                       \
     {                                                                                     \
-        TYPE u_i = OLD_U(LOAD), w_i = LOAD(w), r_i = LOAD(r);                             \
+        TYPE w_i = LOAD(w), r_i = LOAD(r), u_i = r_i;                                     \
+        if (preconditioned) u_i = LOAD(u);                                                \
         TYPE p_i = u_i + beta * LOAD(p), s_i = w_i + beta * LOAD(s);                      \
         TYPE z_i = LOAD(Am) + beta * LOAD(z);                                             \
         STORE(p_i, p);                                                                    \
@@ -124,7 +105,14 @@ kernel void pipe_cg_step(long n ROWS_PARAMS, global const ACC *restrict state,
         r_i -= alpha * s_i, w_i -= alpha * z_i;                                           \
         STORE(r_i, r);                                                                    \
         STORE(w_i, w);                                                                    \
-        NEXT_U(TYPE, LOAD, STORE)                                                         \
+        if (preconditioned) {                                                             \
+            const TYPE q_i = LOAD(m) + beta * LOAD(q);                                    \
+            STORE(q_i, q);                                                                \
+            u_i -= alpha * q_i;                                                           \
+            STORE(u_i, u);                                                                \
+        } else {                                                                          \
+            u_i = r_i;                                                                    \
+        }                                                                                 \
         ADD_PRODUCT##V(ru, r_i, u_i);                                                     \
         ADD_PRODUCT##V(wu, w_i, u_i);                                                     \
         ADD_PRODUCT##V(rr, r_i, r_i);                                                     \

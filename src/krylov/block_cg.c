@@ -89,9 +89,10 @@ static kry_status check_residual(void *self, const kry_turn *turn)
 /* W becomes Q; unless this is `first`, and will be done once more, P the next direction. */
 static kry_status turn_block(block_cg *S, cl_int first)
 {
-    const kry_vec *Q = S->Q, *Y = S->Y ? S->Y : Q;
-    const kry_arg args[] = { ARG(Q->n),      ARG(Q->ld),     ARG(first),       ARG(S->small),
-                             ARG(Q->buffer), ARG(Y->buffer), ARG(S->P->buffer) };
+    const kry_vec *Q = S->Q;
+    const cl_mem Y = S->Y ? S->Y->buffer : NULL;
+    const kry_arg args[] = { ARG(Q->n),      ARG(Q->ld), ARG(first),       ARG(S->small),
+                             ARG(Q->buffer), ARG(Y),     ARG(S->P->buffer) };
 
     return kry_launch(Q->dev, S->turn, kry_groups_for(Q->dev, Q->type, Q->n), args, COUNT(args));
 }
@@ -222,7 +223,7 @@ static kry_status compile(block_cg *S, kry_device *dev, kry_type type)
     };
     char defines[64];
 
-    snprintf(defines, sizeof defines, "-DWIDTH=%d%s", S->k, S->K->M ? " -DPRECOND" : "");
+    snprintf(defines, sizeof defines, "-DWIDTH=%d", S->k);
     for (size_t i = 0; i < COUNT(kernels); i++)
         TRY(kry_kernel_get(dev, "block_cg", type, defines, kernels[i].name, kernels[i].kernel));
     strcat(defines, " -DKRY_UNALIGNED");

@@ -59,17 +59,18 @@ static kry_status check_residual(void *self, const kry_turn *turn) { return dire
 static kry_status step(cr *S)
 {
     kry_status st = KRY_OK;
-    kry_vec *x = S->c->x, *r = S->c->r, *z = S->z ? S->z : r, *y = S->y ? S->y : S->q;
+    kry_vec *x = S->c->x, *r = S->c->r, *z = S->z ? S->z : r;
+    const cl_mem y_numbers = S->y ? S->y->buffer : NULL, z_numbers = S->z ? S->z->buffer : NULL;
     const kry_chunks rows = kry_chunks_of(x);
     const kry_arg rest[] = { ARG(S->look.state), ARG(S->look.step), ARG(S->qy->buffer),
                              ARG(S->qy->count),  ARG(S->p->buffer), ARG(S->q->buffer),
                              ARG_VEC(x),         ARG(r->buffer),    ARG(S->rr->buffer),
-                             ARG(y->buffer),     ARG(z->buffer) };
+                             ARG(y_numbers),     ARG(z_numbers) };
 
     TRY(S->y ? kry_op_run_dot(S->K->M, S->q, S->y, S->qy) : kry_vec_dot_sum(S->q, S->q, S->qy));
     TRY(kry_layout_reduce(x->layout, &S->qy, 1));
     S->rr->count = (cl_int)rows.groups;
-    TRY(kry_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest) - (S->y ? 0 : 2)));
+    TRY(kry_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest)));
     TRY(kry_op_run_dot(S->K->A, z, S->w, S->rho));
 done:
     return st;
@@ -126,7 +127,7 @@ static kry_status cr_create(kry_krylov *K, const kry_setup *setup, void **self)
         TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
     for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, 1, sums[i]));
     TRY(kry_kernel_get(dev, "cr", A->type, "", "cr_direction", &S->direction));
-    TRY(kry_kernel_get(dev, "cr", A->type, K->M ? "-DPRECOND" : "", "cr_step", &S->step));
+    TRY(kry_kernel_get(dev, "cr", A->type, "", "cr_step", &S->step));
     TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
     *self = S, S = NULL;
 done:

@@ -66,6 +66,7 @@ static kry_status direct(idr *S, cl_int k)
     const kry_op *M = S->K->M;
     const kry_look *L = &S->look;
     const kry_vec *r = S->c->r, *z = M ? S->z : r;
+    const cl_mem removed = M ? NULL : S->G->buffer; /* with M in a launch of its own */
     const int64_t groups = kry_groups_for(L->dev, r->type, r->n);
     const kry_arg scalars[] = { ARG(S->s), ARG(k), ARG(S->products->buffer),
                                 ARG(S->products->count), ARG(S->scalars) };
@@ -74,9 +75,9 @@ static kry_status direct(idr *S, cl_int k)
         ARG(S->G->ld),     ARG(L->state),  ARG(S->scalars),
         ARG(S->G->buffer), ARG(r->buffer), M ? (kry_arg)ARG(S->v->buffer) : (kry_arg){ 0 }
     };
-    const kry_arg direction[] = { ARG(r->n),         ARG(S->s),      ARG(k),
-                                  ARG(S->G->ld),     ARG(L->state),  ARG(S->scalars),
-                                  ARG(S->G->buffer), ARG(z->buffer), ARG(S->U->buffer) };
+    const kry_arg direction[] = { ARG(r->n),     ARG(S->s),      ARG(k),
+                                  ARG(S->G->ld), ARG(L->state),  ARG(S->scalars),
+                                  ARG(removed),  ARG(z->buffer), ARG(S->U->buffer) };
 
     if (k == 0) TRY(multiply_by_P(S, r));
     TRY(kry_launch(L->dev, S->solve, 1, scalars, COUNT(scalars)));
@@ -125,13 +126,14 @@ static kry_status reduce(idr *S)
     kry_status st = KRY_OK;
     const kry_op *A = S->K->A, *M = S->K->M;
     kry_vec *x = S->c->x, *r = S->c->r, *z = M ? S->z : r;
+    const cl_mem z_numbers = M ? z->buffer : NULL;
 
     if (M) TRY(M->table->apply(M->self, 1, r, 0, z));
     TRY(A->table->apply(A->self, 1, z, 0, S->t));
     TRY(kry_vec_dot_pair(S->t, r, S->omega));
     TRY(kry_layout_reduce(r->layout, &S->omega, 1));
     const kry_arg rest[] = { ARG(S->omega->buffer), ARG(S->omega->count), ARG(S->look.state),
-                             ARG(S->scalars),       ARG(S->t->buffer),    ARG(z->buffer),
+                             ARG(S->scalars),       ARG(S->t->buffer),    ARG(z_numbers),
                              ARG(r->buffer),        ARG_VEC(x),           ARG(S->rr->buffer) };
     TRY(launch(S, S->reduce, rest, COUNT(rest)));
 done:
@@ -266,10 +268,9 @@ static kry_status compile(idr *S, kry_device *dev, kry_type type)
                     { "idr_solve", &S->solve },         { "idr_remove", &S->remove },
                     { "idr_direction", &S->direction }, { "idr_project", &S->project },
                     { "idr_update", &S->update },       { "idr_reduce", &S->reduce } };
-    const char *defines = S->K->M ? "-DKRY_UNALIGNED -DPRECOND" : "-DKRY_UNALIGNED";
-
     for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kry_kernel_get(dev, "idr", type, defines, kernels[i].name, kernels[i].kernel));
+        TRY(kry_kernel_get(dev, "idr", type, "-DKRY_UNALIGNED", kernels[i].name,
+                           kernels[i].kernel));
 done:
     return st;
 }

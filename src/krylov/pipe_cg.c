@@ -67,14 +67,23 @@ static kry_status step(pipe_cg *S)
     kry_status st = KRY_OK;
     kry_vec *x = S->c->x, *r = S->c->r;
     const kry_chunks rows = kry_chunks_of(x);
-    const kry_vec *m = S->u ? S->m : r, *q = S->u ? S->q : r, *u = S->u ? S->u : r;
-    const kry_arg rest[] = { ARG(S->look.state), ARG(S->n->buffer), ARG(S->z->buffer),
-                             ARG(S->w->buffer),  ARG(S->s->buffer), ARG(S->p->buffer),
-                             ARG_VEC(x),         ARG(r->buffer),    ARG(S->sums->buffer),
-                             ARG(m->buffer),     ARG(q->buffer),    ARG(u->buffer) };
+    const cl_mem m = S->u ? S->m->buffer : NULL, q = S->u ? S->q->buffer : NULL,
+                 u = S->u ? S->u->buffer : NULL;
+    const kry_arg rest[] = { ARG(S->look.state),
+                             ARG(S->n->buffer),
+                             ARG(S->z->buffer),
+                             ARG(S->w->buffer),
+                             ARG(S->s->buffer),
+                             ARG(S->p->buffer),
+                             ARG_VEC(x),
+                             ARG(r->buffer),
+                             ARG(S->sums->buffer),
+                             ARG(m),
+                             ARG(q),
+                             ARG(u) };
 
     S->sums->count = (cl_int)rows.groups;
-    TRY(kry_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest) - (S->u ? 0 : 3)));
+    TRY(kry_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest)));
 done:
     return st;
 }
@@ -163,7 +172,7 @@ static kry_status pipe_cg_create(kry_krylov *K, const kry_setup *setup, void **s
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
-    const char *const defines = K->M ? "-DKRY_UNALIGNED -DPRECOND" : "-DKRY_UNALIGNED";
+    const char *const defines = "-DKRY_UNALIGNED";
     kry_device *dev = K->A->dev;
     pipe_cg *S = NULL;
 
