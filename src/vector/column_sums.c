@@ -1,23 +1,21 @@
 /* column_sums.c - several columns side by side: a sum for each, by cl/vector/column_sums.cl, and a diagonal for all. */
 #include "vector/vec.h"
 #include <assert.h>
-#include <stdio.h>
 
 kry_status kry_vec_column_sums(const kry_vec *x, const kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     const kry_chunks rows = kry_chunks_of_columns(x);
-    const kry_arg rest[] = { ARG_VEC(x), ARG(x->ld),       ARG_VEC(y),
+    const cl_int pair = sum->width == 2;
+    const kry_arg rest[] = { ARG(pair),  ARG_VEC(x),       ARG(x->ld),       ARG_VEC(y),
                              ARG(y->ld), ARG(sum->buffer), ARG(sum->stopped) };
-    char defines[48];
+    const bool aligned = kry_vec_aligned(x) && kry_vec_aligned(y);
     kry_kernel *kernel;
 
     assert(x->k == sum->columns && y->k == x->k && sum->width <= 2 && !rows.chunk);
-    snprintf(defines, sizeof defines, "%s%s%s", sum->width == 2 ? " -DPAIR" : "",
-             sum->stopped ? " -DSTOPS" : "",
-             kry_vec_aligned(x) && kry_vec_aligned(y) ? "" : " -DKRY_UNALIGNED");
-    TRY(kry_kernel_get(x->dev, "column_sums", x->type, defines, "column_sums", &kernel));
-    TRY(kry_launch_chunks(x->dev, kernel, &rows, rest, COUNT(rest) - (sum->stopped ? 0 : 1)));
+    TRY(kry_kernel_get(x->dev, "column_sums", x->type, aligned ? "" : "-DKRY_UNALIGNED",
+                       "column_sums", &kernel));
+    TRY(kry_launch_chunks(x->dev, kernel, &rows, rest, COUNT(rest)));
     sum->count = (cl_int)rows.groups;
 done:
     return st;
