@@ -1,22 +1,9 @@
 // null_space.cl - what lies along vectors that A maps to zero, taken out.
 // Host: src/operator/null_space.c.  Launch: kry_groups_for_sums(n) groups of WG, null_space_dot
-// kry_chunks_of(v).groups; KRY_UNALIGNED, for vectors start anywhere.
-//
-// VECTOR   u is a vector of norm 1; otherwise the constant one, and u is not read
+// kry_chunks_of(v).groups; KRY_UNALIGNED, for vectors start anywhere. u is a vector of norm 1; NULL: all its numbers are 1.
 
 #include "common/kry.clh"
 
-#ifdef VECTOR
-#define SHARES(i)           TO_ACCV(LDV(u, i))
-#define SHARE(i)            (ACC)u[i]
-#define ADD_SHARES(t, i, v) ADD_PRODUCTV(t, LDV(u, i), v)
-#define ADD_SHARE(t, i, v)  ADD_PRODUCT(t, u[i], v)
-#else
-#define SHARES(i)           (ACC)1
-#define SHARE(i)            (ACC)1
-#define ADD_SHARES(t, i, v) ADDV(t, v)
-#define ADD_SHARE(t, i, v)  ADD(t, v)
-#endif
 #if VW == 1
 #define TO_VEC (REAL)
 #else
@@ -31,9 +18,15 @@ kernel void null_space_dot(long n ROWS_PARAMS, global const REAL *v, long v0, gl
     TOTALV s = NO_TOTALV;
     TOTAL t = NO_TOTAL;
     TAKE_ROWS(first)
-    v += v0 + first, u += u0 + first;
-    FOR_VEC_SUMMED(i, n) ADD_SHARES(s, i, LDV(v, i));
-    FOR_TAIL_SUMMED(i, n) ADD_SHARE(t, i, v[i]);
+    v += v0 + first;
+    if (u) {
+        u += u0 + first;
+        FOR_VEC_SUMMED(i, n) ADD_PRODUCTV(s, LDV(u, i), LDV(v, i));
+        FOR_TAIL_SUMMED(i, n) ADD_PRODUCT(t, u[i], v[i]);
+    } else {
+        FOR_VEC_SUMMED(i, n) ADDV(s, LDV(v, i));
+        FOR_TAIL_SUMMED(i, n) ADD(t, v[i]);
+    }
     TOTAL sum = group_sum(ALL_LANES(s, t), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
@@ -45,10 +38,14 @@ kernel void null_space_subtract(long n, long all, global const TOTAL *restrict p
 {
     local TOTAL lane[WG];
     ACC c = VALUE_OF(finish_sum(part, count, lane));
-#ifndef VECTOR
-    c /= (ACC)all;
-#endif
-    v += v0, u += u0;
-    FOR_VEC(i, n) STV(TO_VEC(TO_ACCV(LDV(v, i)) - c * SHARES(i)), i, v);
-    FOR_TAIL(i, n) v[i] = (REAL)((ACC)v[i] - c * SHARE(i));
+    v += v0;
+    if (u) {
+        u += u0;
+        FOR_VEC(i, n) STV(TO_VEC(TO_ACCV(LDV(v, i)) - c * TO_ACCV(LDV(u, i))), i, v);
+        FOR_TAIL(i, n) v[i] = (REAL)((ACC)v[i] - c * (ACC)u[i]);
+    } else {
+        c /= (ACC)all;
+        FOR_VEC(i, n) STV(TO_VEC(TO_ACCV(LDV(v, i)) - c), i, v);
+        FOR_TAIL(i, n) v[i] = (REAL)((ACC)v[i] - c);
+    }
 }

@@ -239,7 +239,7 @@ static kry_status prepare(const kry_op *A, kry_null_space *N)
 {
     kry_status st = KRY_OK;
     const kry_type type = A->shape.type;
-    const char *defines = N->vectors ? "-DVECTOR -DKRY_UNALIGNED" : "-DKRY_UNALIGNED";
+    const char *const defines = "-DKRY_UNALIGNED";
 
     if (!N->sum) TRY(kry_sum_create(A->dev, 1, &N->sum));
     TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_dot", &N->dot));
@@ -291,7 +291,7 @@ kry_status kry_null_space_check(kry_null_space *N)
     if (N->found && A && !N->certified) {
         TRY(kry_null_found_check(A));
         kry_vec *vectors = kry_op_null_vectors(A);
-        /* Constants and vectors have kernels of their own, here and in methods. */
+        /* Methods have steps of their own for constants. */
         if (!kry_op_found_null(A) || !vectors != !N->vectors) kry_null_space_release(N);
         if (!vectors || !N->vectors || vectors == N->vectors) return KRY_OK;
         kry_vec_release(&N->vectors);
@@ -342,10 +342,16 @@ done:
     return st;
 }
 
+/* Vector j; constants have no buffer. */
+static kry_vec vector_of(const kry_null_space *N, int64_t j)
+{
+    return N->vectors ? kry_vec_column(N->vectors, j) : (kry_vec){ .buffer = NULL };
+}
+
 /* sum := (vector j)'v */
 static kry_status run_dot(kry_null_space *N, int64_t j, const kry_vec *v)
 {
-    kry_vec u = N->vectors ? kry_vec_column(N->vectors, j) : *v;
+    const kry_vec u = vector_of(N, j);
     const kry_chunks rows = kry_chunks_of(v);
     const kry_arg rest[] = { ARG_VEC(v), ARG_VEC(&u), ARG(N->sum->buffer) };
 
@@ -355,7 +361,7 @@ static kry_status run_dot(kry_null_space *N, int64_t j, const kry_vec *v)
 
 static kry_status run_subtract(kry_null_space *N, int64_t j, kry_vec *v)
 {
-    kry_vec u = N->vectors ? kry_vec_column(N->vectors, j) : *v;
+    const kry_vec u = vector_of(N, j);
     const kry_arg args[] = { ARG(v->n),          ARG(N->unknowns), ARG(N->sum->buffer),
                              ARG(N->sum->count), ARG_VEC(&u),      ARG_VEC(v) };
 
