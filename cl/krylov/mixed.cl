@@ -1,16 +1,9 @@
 // mixed.cl - conversions between a solver in single and what is kept in double: x, and its residual.
 // Host: src/krylov/mixed_outer.c. REAL is double. Launch: kry_groups_for(n) groups of WG. All
-// vectors start at element 0.
-//
-// SCALED   s, powers of two, makes the diagonal of the matrix in single about 1; else s is not read
+// vectors start at element 0. s, powers of two, makes the diagonal of the matrix in single about 1; NULL: all its
+// numbers are 1.
 
 #include "common/kry.clh"
-
-#ifdef SCALED
-#define S(i) s[i] *
-#else
-#define S(i)
-#endif
 
 // y := beta x + a s .* d, and d := 0; with beta == 0, x is not read. y may be x.
 kernel void mixed_widen(long n, REAL beta, global const REAL *x, REAL a, global const REAL *restrict s,
@@ -18,7 +11,7 @@ kernel void mixed_widen(long n, REAL beta, global const REAL *x, REAL a, global 
 {
     FOR_EACH(i, n)
     {
-        REAL t = a * (S(i) (REAL)d[i]);
+        const REAL s_i = s ? s[i] : 1, t = a * (s_i * (REAL)d[i]);
         y[i] = beta == 0 ? t : beta * x[i] + t;
         d[i] = 0;
     }
@@ -28,10 +21,14 @@ kernel void mixed_widen(long n, REAL beta, global const REAL *x, REAL a, global 
 kernel void mixed_narrow(long n, REAL a, global const REAL *restrict s,
                          global const REAL *restrict r, global float *restrict d)
 {
-    FOR_EACH(i, n) d[i] = (float)(a * (S(i) r[i]));
+    FOR_EACH(i, n)
+    {
+        const REAL s_i = s ? s[i] : 1;
+        d[i] = (float)(a * (s_i * r[i]));
+    }
 }
 
-// part[group] := sum of s_i r_i s_i r_i. Launch: kry_chunks_of(r).groups.
+// part[group] := sum of s_i r_i s_i r_i, with s. Launch: kry_chunks_of(r).groups.
 kernel void mixed_norm(long n ROWS_PARAMS, global const REAL *restrict s,
                        global const REAL *restrict r, global TOTAL *restrict part)
 {
@@ -41,7 +38,7 @@ kernel void mixed_norm(long n ROWS_PARAMS, global const REAL *restrict s,
     s += first, r += first;
     FOR_EACH_SUMMED(i, n)
     {
-        REAL v = S(i) r[i];
+        const REAL v = s[i] * r[i];
         ADD_PRODUCT(sum, v, v);
     }
     sum = group_sum(sum, lane);

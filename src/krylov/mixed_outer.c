@@ -299,7 +299,6 @@ static kry_status allocate(kry_outer *O)
     kry_status st = KRY_OK;
     const kry_mixed *M = O->M;
     int64_t n = M->system->shape.rows;
-    const char *defines = M->e.scale ? "-DSCALED" : "";
 
     TRY(kry_vec_create(O->dev, KRY_F64, n, 1, &O->x[0]));
     TRY(kry_vec_create(O->dev, KRY_F64, n, 1, &O->x[1]));
@@ -309,9 +308,9 @@ static kry_status allocate(kry_outer *O)
         TRY(kry_vec_create(O->dev, KRY_F64, n, 1, &O->scale));
         TRY(kry_vec_write(O->scale, M->e.scale));
     }
-    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_widen", &O->widen));
-    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_narrow", &O->narrow));
-    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_norm", &O->measure));
+    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_widen", &O->widen));
+    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_narrow", &O->narrow));
+    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_norm", &O->measure));
     TRY(kry_krylov_make(M->system,
                         (kry_setup){ .method = &refine_method,
                                      .suit.check = KRY_CHECK_NONE, /* mixed.c looks at A */

@@ -8,15 +8,16 @@ kry_status kry_outer_widen(kry_outer *O, double beta, const kry_vec *x, double a
 {
     kry_status st = KRY_OK;
     kry_inner *I = &O->M->inner;
-    const kry_vec *s = O->scale ? O->scale : x, *d = O->single ? O->single : I->x;
+    const kry_vec *d = O->single ? O->single : I->x;
+    const cl_mem s = O->scale ? O->scale->buffer : NULL;
 
     if (O->single) {
         TRY(kry_vec_read(I->x, kry_host_memory(O->single->buffer)));
         TRY(kry_vec_fill(I->x, 0));
     }
     a *= O->M->e.factor * I->scale;
-    const kry_arg args[] = { ARG(y->n),      ARG(beta),      ARG(x->buffer), ARG(a),
-                             ARG(s->buffer), ARG(d->buffer), ARG(y->buffer) };
+    const kry_arg args[] = { ARG(y->n), ARG(beta),      ARG(x->buffer), ARG(a),
+                             ARG(s),    ARG(d->buffer), ARG(y->buffer) };
     TRY(kry_launch(O->dev, O->widen, kry_groups_for(O->dev, KRY_F64, y->n), args, COUNT(args)));
 done:
     return st;
@@ -43,12 +44,13 @@ kry_status kry_outer_narrow(kry_outer *O, const kry_vec *r, double norm, double 
 {
     kry_status st = KRY_OK;
     kry_inner *I = &O->M->inner;
-    const kry_vec *s = O->scale ? O->scale : r, *to = O->single ? O->single : I->r;
+    const kry_vec *to = O->single ? O->single : I->r;
+    const cl_mem s = O->scale ? O->scale->buffer : NULL;
 
     TRY(scaled_norm_of(O, r, norm, scaled));
     kry_inner_scale(I, *scaled);
     const double a = 1 / I->scale;
-    const kry_arg args[] = { ARG(r->n), ARG(a), ARG(s->buffer), ARG(r->buffer), ARG(to->buffer) };
+    const kry_arg args[] = { ARG(r->n), ARG(a), ARG(s), ARG(r->buffer), ARG(to->buffer) };
     TRY(kry_launch(O->dev, O->narrow, kry_groups_for(O->dev, KRY_F64, r->n), args, COUNT(args)));
     if (O->single) TRY(kry_vec_write(I->r, kry_host_memory(O->single->buffer)));
 done:
