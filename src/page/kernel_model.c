@@ -17,7 +17,8 @@ enum {
     PIECES = 64,  /* of sub-domains: 5 bytes for eight unknowns */
     /* x is updated in every second step, and then takes the old p unless M is a diagonal: half a word */
     OLD_P = 128,
-    PAIRS = 256 /* x is updated so on CPUs alone: 1.5 words fewer, and OLD_P there */
+    PAIRS = 256,  /* x is updated so on CPUs alone: 1.5 words fewer, and OLD_P there */
+    COLUMNS = 512 /* a launch may be of several columns */
 };
 
 /* Per unknown: words read and written, flops, and flops for each entry of A besides. A kernel that
@@ -35,15 +36,16 @@ static const struct line {
     { "stencil_apply", 2, 0, 2, FACES },
     { "stencil_apply_image", 2, 0, 2, FACES },
     { "stencil_residual", 3, 1, 2, FACES },
-    { "stencil_direction", 3, 4, 2, FACES },
-    { "stencil_step", 4, 6, 2, FACES | DIAGONAL | OLD_P }, /* x is updated every second time */
+    { "stencil_direction", 3, 4, 2, FACES | COLUMNS },
+    /* x is updated every second time */
+    { "stencil_step", 4, 6, 2, FACES | DIAGONAL | OLD_P | COLUMNS },
     { "stencil_diagonal", 1, 0, 0, FACES },
     { "stencil_relax", 3, 3, 2, FACES | OLD },
     { "stencil_scale", 2, 1, 0, 0 },
     { "stencil_colour", 3, 1.5, 1, FACES }, /* half the points, all the cache lines */
     { "stencil_incomplete", 2, 2, 2, FACES | VARIES },
-    { "pcg_direction", 3, 2, 0, 0 },
-    { "pcg_step", 6, 6, 0, DIAGONAL | PAIRS },
+    { "pcg_direction", 3, 2, 0, COLUMNS },
+    { "pcg_step", 6, 6, 0, DIAGONAL | PAIRS | COLUMNS },
     { "pcg_check", 0, 0, 0, 0 },
     { "bidiagonal_left", 3, 5, 0, 0 },
     { "bidiagonal_right", 3, 5, 0, 0 },
@@ -146,6 +148,7 @@ void kry_kernel_cost(const system_model *m, const char *kernel, double *bytes, d
     const struct line *l = find_line(m, kernel);
     *bytes = *flops = NAN;
     if (!l || (m->several_sizes && is_shared(kernel, l))) return;
+    if (m->several_columns && l->more & COLUMNS) return;
     bool diagonal = (l->more & DIAGONAL) && m->jacobi && m->varies;
     bool old = (l->more & OLD) && m->chebyshev;
     double words = l->words + 2 * diagonal + old + ((l->more & VARIES) && m->varies);

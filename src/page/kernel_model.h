@@ -17,9 +17,10 @@ typedef struct system_model {
     bool flux;   /* three flops to an entry in place of two */
     bool varies; /* A's diagonal */
     bool jacobi, chebyshev;
-    bool makes_old;     /* the old direction is made of other vectors that are at hand */
-    bool pairs_steps;   /* with a stored A, too, x is updated in every second step */
-    bool several_sizes; /* kernels that others share multiply with other matrices, too */
+    bool makes_old;       /* the old direction is made of other vectors that are at hand */
+    bool pairs_steps;     /* with a stored A, too, x is updated in every second step */
+    bool several_sizes;   /* kernels that others share multiply with other matrices, too */
+    bool several_columns; /* right-hand sides: some launches take one, others all */
 } system_model;
 
 /* Of a solve with A, by a preconditioner of this kind ("none", "jacobi", "chebyshev:4", ...), with a second level or

@@ -170,6 +170,7 @@ static kry_status kernels_run(const bench *b, const source *s)
                             &m));
     m.flux = b->form.matrix.form == KRY_FLUX;
     m.problem = s->name;
+    m.several_columns = b->columns > 1;
     TRY(bench_solver_text(b->o, options_whole(b->o->maxit, ITERATIONS), text));
     TRY(bench_block(b, m.n, b->columns, 0, &rhs));
     TRY(kry_vec_create(b->device, b->type, m.n, b->columns, &x));
