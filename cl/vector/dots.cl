@@ -1,21 +1,10 @@
 // dots.cl - products of a block of columns with one column, or with two.
 // Host: src/vector/dots.c. Launch: kry_chunks_of(w).groups or fewer, of WG.
-// PAIR: W has two columns u and w, else one.
 //
-// part[group k + j] := sum of v_ij w_i, for the k columns v_j of V, `pitch` numbers from one to the next.
-// With PAIR part[2 (group k + j)] := (v_j'u, v_j'w).
 // Words per unknown: k, and W for each COLUMNS columns. GPUs sum all lanes of a load in one register, because
 // 16 loads on their way matter more than 2048 work-items; past the last column it is summed again.
 
 #include "common/kry.clh"
-
-#ifdef PAIR
-#define WIDTH    2
-#define PAIRED(x) x
-#else
-#define WIDTH    1
-#define PAIRED(x)
-#endif
 
 #if defined(KRY_CPU) || !defined(KRY_FP64) || defined(FEW_REGISTERS)
 #define COLUMNS         4
@@ -76,41 +65,70 @@ void add_up(int first, int end, local TOTAL *restrict lane, global TOTAL *restri
     BARRIER();
 }
 
-kernel void dots_block(long n ROWS_PARAMS, int k, global const REAL *restrict V, long V0, long pitch,
-                       global const REAL *restrict W, long W0, long W_pitch,
-                       global TOTAL *restrict part)
+// part[width (group k + j) + c] := the product of column j of V, which has k, `pitch` numbers from one to the next, and column c
+// of W, which has `width`: 1 or 2. A number in the kernels, for the sums of a second column are registers.
+#define restrict // a promise of the kernel's, which is inlined: Oclgrind does not take it here
+INLINED void multiply(const int width, long n ROWS_PARAMS, int k, global const REAL *restrict V, long pitch,
+                      global const REAL *restrict W, long W_pitch, global TOTAL *restrict part,
+                      local TOTAL *restrict lane)
 {
-    local TOTAL lane[AT_ONCE * WG];
+    const int pair = width == 2;
     TAKE_ROWS(first)
-    global const REAL *restrict u = W + W0 + first;
-    PAIRED(global const REAL *restrict w = u + W_pitch;)
-    V += V0 + first, part += get_group_id(0) * k * WIDTH;
+    global const REAL *restrict u = W + first, *restrict w = u + W_pitch;
+    V += first, part += get_group_id(0) * k * width;
     for (int j = 0; j < k; j += COLUMNS) {
 #define BEGIN(c)                                                     \
     global const REAL *restrict v##c = V + min(j + c, k - 1) * pitch; \
-    SUM_OF(a##c) PAIRED(SUM_OF(b##c))
-#define ADD_VEC(c)                        \
-    {                                     \
-        VEC v_i = LDV(v##c, i);           \
-        ADD_LANES(a##c, v_i, u_i);        \
-        PAIRED(ADD_LANES(b##c, v_i, w_i);) \
+    SUM_OF(a##c) SUM_OF(b##c)
+#define ADD_VEC(c)                             \
+    {                                          \
+        const VEC v_i = LDV(v##c, i);          \
+        ADD_LANES(a##c, v_i, u_i);             \
+        if (pair) { ADD_LANES(b##c, v_i, w_i); } \
     }
-#define ADD_TAIL(c)              \
+#define ADD_TAIL(c)               \
     ADD_ONE(a##c, v##c[i], u[i]); \
-    PAIRED(ADD_ONE(b##c, v##c[i], w[i]);)
-#define LEAVE(slot, s)                                                                 \
-    lane[(slot) % AT_ONCE * WG + get_local_id(0)] = WHOLE(s);                          \
-    if (((slot) + 1) % AT_ONCE == 0)                                                   \
-        add_up(j * WIDTH + (slot) + 1 - AT_ONCE, k * WIDTH, lane, part);
-#define END(c) LEAVE(c * WIDTH, a##c) PAIRED(LEAVE(c * WIDTH + 1, b##c))
+    if (pair) { ADD_ONE(b##c, v##c[i], w[i]); }
+#define LEAVE(slot, s)                                                               \
+    lane[(slot) % AT_ONCE * WG + get_local_id(0)] = WHOLE(s);                        \
+    if (((slot) + 1) % AT_ONCE == 0)                                                 \
+        add_up(j * width + (slot) + 1 - AT_ONCE, k * width, lane, part);
+#define END(c)                    \
+    if (pair) {                   \
+        LEAVE(2 * c, a##c)        \
+        LEAVE(2 * c + 1, b##c)    \
+    } else {                      \
+        LEAVE(c, a##c)            \
+    }
         EACH_COLUMN(BEGIN)
         FOR_VEC_SUMMED(i, n)
         {
-            VEC u_i = LDV(u, i);
-            PAIRED(VEC w_i = LDV(w, i);)
+            VEC u_i = LDV(u, i), w_i = u_i;
+            if (pair) w_i = LDV(w, i);
             EACH_COLUMN(ADD_VEC)
         }
         FOR_TAIL_SUMMED(i, n) { EACH_COLUMN(ADD_TAIL) }
         EACH_COLUMN(END)
     }
+}
+#undef restrict
+
+#pragma kry part one column
+
+kernel void dots_block(long n ROWS_PARAMS, int k, global const REAL *restrict V, long V0, long pitch,
+                       global const REAL *restrict W, long W0, long W_pitch,
+                       global TOTAL *restrict part)
+{
+    local TOTAL lane[AT_ONCE * WG];
+    multiply(1, n ROWS_PASS, k, V + V0, pitch, W + W0, W_pitch, part, lane);
+}
+
+#pragma kry part two columns
+
+kernel void dots_pair(long n ROWS_PARAMS, int k, global const REAL *restrict V, long V0, long pitch,
+                      global const REAL *restrict W, long W0, long W_pitch,
+                      global TOTAL *restrict part)
+{
+    local TOTAL lane[AT_ONCE * WG];
+    multiply(2, n ROWS_PASS, k, V + V0, pitch, W + W0, W_pitch, part, lane);
 }

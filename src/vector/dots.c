@@ -1,7 +1,6 @@
 /* dots.c - products of a block of columns with one column or two. Kernel: cl/vector/dots.cl. */
 #include "vector/vec.h"
 #include <assert.h>
-#include <stdio.h>
 
 /* A GPU keeps as many sums in registers as leave room for few groups, and each of them leaves all sums
  * behind: no more groups than run at once. */
@@ -34,16 +33,12 @@ kry_status kry_vec_dots(const kry_vec *V, const kry_vec *W, kry_sum *sum)
     const kry_arg rest[] = { ARG(k),     ARG_VEC(V),   ARG(V_pitch),
                              ARG_VEC(W), ARG(W_pitch), ARG(sum->buffer) };
     const bool whole = kry_vec_aligned(V) && kry_vec_aligned(W);
-    char defines[48];
+    const char *defines = rows.chunk ? "-DKRY_UNALIGNED" : whole ? "" : "-DKRY_UNALIGNED_SUMS";
     kry_kernel *kernel;
 
     assert(sum->width == V->k * W->k && V->n == W->n && W->k <= 2);
-    snprintf(defines, sizeof defines, "%s%s",
-             rows.chunk ? "-DKRY_UNALIGNED"
-             : whole    ? ""
-                        : "-DKRY_UNALIGNED_SUMS",
-             W->k > 1 ? " -DPAIR" : "");
-    TRY(kry_kernel_get_fitting(dev, "dots", w.type, defines, "dots_block", &kernel));
+    TRY(kry_kernel_get_fitting(dev, "dots", w.type, defines, W->k > 1 ? "dots_pair" : "dots_block",
+                               &kernel));
     TRY(kry_launch_chunks(dev, kernel, &rows, rest, COUNT(rest)));
     sum->count = (cl_int)rows.groups;
 done:
