@@ -70,24 +70,28 @@ kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS, DRIFT_ARGUMENTS, global co
     x += x0 + first + column * x_pitch, r += at, p += at, q += at, old += at, z += at, d += first;
     TOTALV srz = NO_TOTALV, srr = NO_TOTALV, mean = NO_TOTALV;
     TOTAL trz = NO_TOTAL, trr = NO_TOTAL, rest = NO_TOTAL;
-#define STEP(TYPE, LOAD, STORE, V, rz, rr, rm)              \
-    {                                                       \
-        TYPE r_i = LOAD(r), d_i = 1;                        \
-        if (scaled) d_i = LOAD(d);                          \
-        if (update != X_WAITS) {                            \
-            TYPE x_i = LOAD(x) + by_p * LOAD(p);            \
-            if (by_z != 0) x_i += by_z * (d_i * r_i);       \
-            if (by_old != 0) x_i += by_old * LOAD(old);     \
-            STORE(x_i, x);                                  \
-        }                                                   \
-        r_i -= alpha * LOAD(q);                             \
-        r_i -= drift;                                       \
-        if (drift_n) ADD##V(rm, r_i);                       \
-        STORE(r_i, r);                                      \
-        const TYPE z_i = d_i * r_i;                         \
-        if (scaled) STORE(z_i, z);                          \
-        ADD_PRODUCT##V(rz, r_i, z_i);                       \
-        ADD_PRODUCT##V(rr, r_i, r_i);                       \
+#define STEP(TYPE, LOAD, STORE, V, rz, rr, rm)                           \
+    {                                                                    \
+        TYPE r_i = LOAD(r);                                              \
+        if (update != X_WAITS) {                                         \
+            TYPE x_i = LOAD(x) + by_p * LOAD(p);                         \
+            if (by_z != 0) x_i += by_z * (scaled ? LOAD(d) * r_i : r_i); \
+            if (by_old != 0) x_i += by_old * LOAD(old);                  \
+            STORE(x_i, x);                                               \
+        }                                                                \
+        r_i -= alpha * LOAD(q);                                          \
+        if (drift_n) {                                                   \
+            r_i -= drift;                                                \
+            ADD##V(rm, r_i);                                             \
+        }                                                                \
+        STORE(r_i, r);                                                   \
+        TYPE z_i = r_i;                                                  \
+        if (scaled) {                                                    \
+            z_i = LOAD(d) * r_i;                                         \
+            STORE(z_i, z);                                               \
+        }                                                                \
+        ADD_PRODUCT##V(rz, r_i, z_i);                                    \
+        ADD_PRODUCT##V(rr, r_i, r_i);                                    \
     }
     FOR_VEC_SUMMED(i, n) STEP(VEC, VLOAD, VSTORE, V, srz, srr, mean)
     FOR_TAIL_SUMMED(i, n) STEP(REAL, SLOAD, SSTORE, , trz, trr, rest)
