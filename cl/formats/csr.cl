@@ -9,7 +9,7 @@
 //         whatever the row lengths, UNROLL to a work-item at once so that enough bytes are in
 //         flight, and puts the products in local memory; then as many lanes as there are to spare
 //         for each row add them up: one for short rows, the whole group for one that fills the run.
-// SPLIT: rows too long for a run are cut into several. Run b begins at entry cut[b]; a negative
+// Rows too long for a run are cut into several, if `cut` is not NULL. Run b begins at entry cut[b]; a negative
 // block[b] says that it begins inside a row. Its sum goes to partial[b], and split.cl adds it to
 // the row, of which the first run took care here. So no run has more work than another, whatever
 // the lengths of rows, and the order of summation depends only on the pattern.
@@ -30,39 +30,22 @@
 #endif
 #define TILE (UNROLL * WG)
 
-#ifdef FLUX // rows are sums of a(i,j) (x_j - x_i)
-enum { IN_FLUX_FORM = 1 };
-#else
-enum { IN_FLUX_FORM = 0 };
-#endif
-// As arguments these two cost products in single precision 2 and 4 % on an H200.
-#ifdef SPLIT
-enum { IS_SPLIT = 1 };
-#else
-enum { IS_SPLIT = 0 };
-#endif
-#ifdef SURPLUS
-enum { HAS_SURPLUS = 1 };
-#else
-enum { HAS_SURPLUS = 0 };
-#endif
-
 typedef struct csr {
     global const int *block;
     global const OFFSET *row_ptr;
     global const int *col;
-    int long_rows;
-    global const OFFSET *cut; // read, as `partial` is written, only with SPLIT
+    int long_rows, flux; // flux: whether rows are sums of a(i,j) (x_j - x_i)
+    global const OFFSET *cut; // NULL, as `partial`, where no row is split
     global SUM *partial;
     global const VAL *val;
-    global const REAL *surplus; // multiplies x_i beside the entries of row i; read only with SURPLUS
+    global const REAL *surplus; // multiplies x_i beside the entries of row i; NULL: nothing
 } csr;
 
 #define CSR                                                                               \
     int work, global const int *restrict block, global const OFFSET *restrict row_ptr,    \
-        global const int *restrict col, int long_rows, global const OFFSET *cut,            \
+        global const int *restrict col, int long_rows, int flux, global const OFFSET *restrict cut, \
         global SUM *partial, global const VAL *restrict val, global const REAL *restrict surplus
-#define CSR_PASS { block, row_ptr, col, long_rows, cut, partial, val, surplus }
+#define CSR_PASS { block, row_ptr, col, long_rows, flux, cut, partial, val, surplus }
 
 // A run: its rows, of which the first may have begun in an earlier one and the last may go on in a later one, and its entries.
 typedef struct csr_run {
@@ -86,8 +69,8 @@ INLINED void csr_run_at(const csr *A, int b, csr_run *r)
     r->number = b, r->begins_inside = begins < 0;
     r->first = begins & 0x7fffffff;
     r->rows = (ends & 0x7fffffff) - r->first + (ends < 0);
-    r->begin = IS_SPLIT ? A->cut[b] : A->row_ptr[r->first];
-    r->end = IS_SPLIT ? A->cut[b + 1] : A->row_ptr[r->first + r->rows];
+    r->begin = A->cut ? A->cut[b] : A->row_ptr[r->first];
+    r->end = A->cut ? A->cut[b + 1] : A->row_ptr[r->first + r->rows];
 #ifdef KRY_CPU
     r->lanes = 1;
 #else
@@ -108,22 +91,22 @@ INLINED int csr_rows_at_once(const csr_run *r)
 // The entries of a row that are in this run.
 INLINED OFFSET csr_row_begin(const csr *A, const csr_run *r, int row)
 {
-    return IS_SPLIT ? max(A->row_ptr[row], r->begin) : A->row_ptr[row];
+    return max(A->row_ptr[row], r->begin);
 }
 
 INLINED OFFSET csr_row_end(const csr *A, const csr_run *r, int row)
 {
-    return IS_SPLIT ? min(A->row_ptr[row + 1], r->end) : A->row_ptr[row + 1];
+    return min(A->row_ptr[row + 1], r->end);
 }
 
 // Return `row`, whose sum in this run is known, or -1, if an earlier run has the row: then the sum is left for split.cl.
 INLINED int csr_finish(const csr *A, const csr_run *r, const factor *x, int row, SUM *sum)
 {
-    if (IS_SPLIT && r->begins_inside && row == r->first) {
+    if (r->begins_inside && row == r->first) {
         A->partial[r->number] = *sum;
         return -1;
     }
-    if (HAS_SURPLUS) *sum += (SUM)A->surplus[row] * factor_at(x, row);
+    if (A->surplus) *sum += (SUM)A->surplus[row] * factor_at(x, row);
     return row;
 }
 
@@ -135,29 +118,35 @@ INLINED void csr_load_tile(const csr *A, const csr_run *r, const factor *x, cons
 
 INLINED SUM csr_term(const csr *A, const factor *x, OFFSET k, SUM own)
 {
-    return (SUM)A->val[k] * (IN_FLUX_FORM ? factor_at(x, A->col[k]) - own : factor_at(x, A->col[k]));
+    return (SUM)A->val[k] * (factor_at(x, A->col[k]) - own);
+}
+
+// The sum of entries k ... end - 1.
+INLINED SUM csr_sum(const csr *A, const factor *x, OFFSET k, OFFSET end, SUM own)
+{
+    SUM sum = 0;
+
+    if (A->long_rows && end - k >= A->long_rows) { // four sums, so that an entry does not wait for the one before it
+        SUM sum1 = 0, sum2 = 0, sum3 = 0;
+        for (; k + 3 < end; k += 4) {
+            sum += csr_term(A, x, k, own);
+            sum1 += csr_term(A, x, k + 1, own);
+            sum2 += csr_term(A, x, k + 2, own);
+            sum3 += csr_term(A, x, k + 3, own);
+        }
+        sum = (sum + sum2) + (sum1 + sum3);
+    }
+    for (; k < end; k++) sum += csr_term(A, x, k, own);
+    return sum;
 }
 
 // *sum := row number `nth` of a run times x. Return the row, or -1.
 INLINED int csr_row(const csr *A, const csr_run *r, const factor *x, int nth, const csr_tile *tile, SUM *sum)
 {
     const int row = r->first + nth;
-    const OFFSET end = csr_row_end(A, r, row);
-    const SUM own = IN_FLUX_FORM ? factor_at(x, row) : (SUM)0;
-    OFFSET k = csr_row_begin(A, r, row);
+    const OFFSET begin = csr_row_begin(A, r, row), end = csr_row_end(A, r, row);
 
-    *sum = 0;
-    if (A->long_rows && end - k >= A->long_rows) { // four sums, so that an entry does not wait for the one before it
-        SUM sum1 = 0, sum2 = 0, sum3 = 0;
-        for (; k + 3 < end; k += 4) {
-            *sum += csr_term(A, x, k, own);
-            sum1 += csr_term(A, x, k + 1, own);
-            sum2 += csr_term(A, x, k + 2, own);
-            sum3 += csr_term(A, x, k + 3, own);
-        }
-        *sum = (*sum + sum2) + (sum1 + sum3);
-    }
-    for (; k < end; k++) *sum += csr_term(A, x, k, own);
+    *sum = A->flux ? csr_sum(A, x, begin, end, factor_at(x, row)) : csr_sum(A, x, begin, end, 0);
     return csr_finish(A, r, x, row, sum);
 }
 
@@ -209,12 +198,12 @@ INLINED void csr_load_tile(const csr *A, const csr_run *r, const factor *x, cons
 }
 
 // What entries from, from + lanes ... of the tile, before `to`, add to a row. Four numbers of x are on their way at once.
-INLINED SUM csr_lane_sum(const csr_tile *tile, const factor *x, int row, int from, int to, int lanes)
+INLINED SUM csr_lane_sum(const csr *A, const csr_tile *tile, const factor *x, int row, int from, int to, int lanes)
 {
     SUM sum = 0, own = 0;
     int k = from;
 
-    if (IN_FLUX_FORM && from < to) own = factor_at(x, row);
+    if (A->flux && from < to) own = factor_at(x, row);
     for (; k + 3 * lanes < to; k += 4 * lanes) {
         SUM there[4];
         UNROLLED for (int u = 0; u < 4; u++) there[u] = factor_at(x, tile->col[k + u * lanes]) - own;
@@ -250,8 +239,7 @@ INLINED void csr_spread_own(const csr *A, const csr_run *r, const factor *x, con
     }
 }
 
-// The products of a run's entries go to the tile: all loads first, then all gathers, then all stores. There is an entry
-// at 0, for a matrix without any has no runs with entries, and no flux form.
+// The products of a run's entries go to the tile: all loads first, then all gathers, then all stores.
 INLINED void csr_load_tile(const csr *A, const csr_run *r, const factor *x, const csr_tile *tile)
 {
     const int l = get_local_id(0), count = (int)(r->end - r->begin);
@@ -259,35 +247,29 @@ INLINED void csr_load_tile(const csr *A, const csr_run *r, const factor *x, cons
     SUM val[UNROLL];
 
     barrier(CLK_LOCAL_MEM_FENCE); // the tile may still be read
-#ifdef FLUX
-    SUM there[UNROLL];
-    UNROLLED for (int u = 0; u < UNROLL; u++)
-    {
-        const OFFSET k = count > 0 ? r->begin + min(l + u * WG, count - 1) : 0;
-        col[u] = A->col[k], val[u] = A->val[k];
+    for (int pass = 0; pass < A->flux; pass++) { // one, in flux form
+        csr_spread_own(A, r, x, tile);
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
-    UNROLLED for (int u = 0; u < UNROLL; u++) there[u] = factor_at(x, col[u]);
-    csr_spread_own(A, r, x, tile);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    UNROLLED for (int u = 0; u < UNROLL; u++)
-        if (l + u * WG < count) tile->product[l + u * WG] = val[u] * (there[u] - tile->product[l + u * WG]);
-#else
     if (count > 0) {
         UNROLLED for (int u = 0; u < UNROLL; u++)
         {
             const OFFSET k = r->begin + min(l + u * WG, count - 1);
             col[u] = A->col[k], val[u] = A->val[k];
         }
-        UNROLLED for (int u = 0; u < UNROLL; u++) val[u] *= factor_at(x, col[u]);
+        if (A->flux)
+            UNROLLED for (int u = 0; u < UNROLL; u++)
+                val[u] *= factor_at(x, col[u]) - tile->product[min(l + u * WG, count - 1)];
+        else
+            UNROLLED for (int u = 0; u < UNROLL; u++) val[u] *= factor_at(x, col[u]);
         UNROLLED for (int u = 0; u < UNROLL; u++)
             if (l + u * WG < count) tile->product[l + u * WG] = val[u];
     }
-#endif
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 // What entries from, from + lanes ... of the tile, before `to`, add to a row.
-INLINED SUM csr_lane_sum(const csr_tile *tile, const factor *x, int row, int from, int to, int lanes)
+INLINED SUM csr_lane_sum(const csr *A, const csr_tile *tile, const factor *x, int row, int from, int to, int lanes)
 {
     SUM sum = 0;
     for (int k = from; k < to; k += lanes) sum += tile->product[k];
@@ -308,7 +290,7 @@ INLINED int csr_row(const csr *A, const csr_run *r, const factor *x, int base, c
         from = (int)(csr_row_begin(A, r, row) - r->begin);
         to = (int)(csr_row_end(A, r, row) - r->begin);
     }
-    *sum = over_lanes(csr_lane_sum(tile, x, row, from + lane_of_row, to, r->lanes), r->lanes, tile->lane_sum);
+    *sum = over_lanes(csr_lane_sum(A, tile, x, row, from + lane_of_row, to, r->lanes), r->lanes, tile->lane_sum);
     return nth < r->rows && lane_of_row == 0 ? csr_finish(A, r, x, row, sum) : -1;
 }
 

@@ -15,7 +15,7 @@
 #define FORMAT csr
 #define MATRIX                                                                            \
     int work, global const int *restrict block, global const OFFSET *restrict row_ptr,    \
-        global const int *restrict col, int long_rows, global const OFFSET *cut, \
+        global const int *restrict col, int long_rows, int flux, global const OFFSET *cut, \
         global REAL *partial, global const VAL *restrict val
 
 #ifdef KRY_CPU

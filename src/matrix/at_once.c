@@ -95,7 +95,7 @@ static kry_status get_kernel(const kry_matrix *A, const kry_stage *s, const stri
 {
     char defines[KRY_STAGE_DEFINES + 48], name[32];
 
-    kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines);
+    kry_stage_defines(A, s, A->stored, defines);
     strcat(defines, width_define(t));
     if (t->beside) strcat(defines, " -DBESIDE");
     if (sums_in_double(A, t)) strcat(defines, " -DSUM_TYPE=ACC");

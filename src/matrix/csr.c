@@ -70,26 +70,23 @@ static int unroll_of(const kry_matrix *A, int64_t nnz)
     return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && fills && fits ? MORE : KRY_UNROLL;
 }
 
-/* wide: offsets of 64 bits; split: some rows have several runs; unroll: of a work-item of GPUs. */
-static kry_stage *begin_stage(kry_matrix *A, bool wide, bool split, int unroll)
+/* wide: offsets of 64 bits; unroll: of a work-item of GPUs. */
+static kry_stage *begin_stage(kry_matrix *A, bool wide, int unroll)
 {
-    kry_stage *s =
-        kry_matrix_stage(A, "csr", "%s%s%s", wide ? " -DOFFSET=long" : "", split ? " -DSPLIT" : "",
-                         unroll == KRY_UNROLL ? "" : " -DUNROLL=8");
-    s->by_form = true;
-    return s;
+    return kry_matrix_stage(A, "csr", "%s%s", wide ? " -DOFFSET=long" : "",
+                            unroll == KRY_UNROLL ? "" : " -DUNROLL=8");
 }
 
-/* The arguments behind block, row_ptr and col. cut, partial: NULL if no row is split, and then not read. */
+/* The arguments behind block, row_ptr and col. cut, partial: NULL if no row is split. */
 static kry_status finish_arguments(kry_matrix *A, kry_stage *s, int four_sums, cl_mem cut,
                                    cl_mem partial)
 {
     kry_status st = KRY_OK;
-    const cl_mem unread = s->value[COL].buffer;
 
     kry_stage_int(s, four_sums);
-    TRY(kry_stage_buffer(A, s, cut ? cut : unread));
-    TRY(kry_stage_buffer(A, s, partial ? partial : unread));
+    kry_stage_int(s, kry_matrix_in_flux_form(A));
+    TRY(kry_stage_buffer(A, s, cut));
+    TRY(kry_stage_buffer(A, s, partial));
 done:
     return st;
 }
@@ -105,7 +102,7 @@ static kry_status build_stages(kry_matrix *A, const kry_sparse *host, cl_mem wra
     const int unroll = unroll_of(A, row_ptr[A->shape.rows]);
 
     TRY(kry_runs_create(A->dev, row_ptr, A->shape.rows, unroll, &r));
-    kry_stage *s = begin_stage(A, wide, r.splits > 0, unroll);
+    kry_stage *s = begin_stage(A, wide, unroll);
     s->by_vector = r.splits > 0;
     kry_stage_int(s, r.count);
     TRY(blocks_array(A, s, &r, row_ptr));
@@ -160,7 +157,7 @@ kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d)
     const kry_arg args[] = { ARG(A->shape.rows), ARG(s->value[ROW_PTR].buffer),
                              ARG(s->value[COL].buffer), ARG(A->val), ARG_VEC(d) };
 
-    kry_stage_defines(A, s, A->stored, false, defines);
+    kry_stage_defines(A, s, A->stored, defines);
     return kry_run(A->dev, "csr", type, defines, "csr_diagonal",
                    kry_groups_for(A->dev, type, A->shape.rows), args, COUNT(args));
 }
@@ -237,7 +234,7 @@ static kry_status run_kernel(const kry_matrix *A, const kry_stage *s, const char
 {
     char defines[KRY_STAGE_DEFINES];
 
-    kry_stage_defines(A, s, A->stored, false, defines);
+    kry_stage_defines(A, s, A->stored, defines);
     return kry_run(A->dev, "csr", A->shape.type, defines, name,
                    kry_groups_for(A->dev, A->shape.type, items), args, count);
 }
@@ -266,7 +263,7 @@ static kry_status build_on_device(kry_matrix *A, const kry_csr *C, bool *built)
     kry_status st = KRY_OK;
     const int unroll = unroll_of(A, C->nnz);
     const cl_int tile = unroll * kry_group_size(A->dev), rows = (cl_int)C->rows;
-    kry_stage *s = begin_stage(A, false, false, unroll);
+    kry_stage *s = begin_stage(A, false, unroll);
     cl_int longest;
     cl_mem first = NULL;
 

@@ -181,7 +181,7 @@ static kry_status run(const kry_matrix *A, const char *name, const kry_arg *more
     char defines[KRY_STAGE_DEFINES];
     kry_kernel *kernel;
 
-    kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines);
+    kry_stage_defines(A, s, A->stored, defines);
     TRY(kry_kernel_get(A->dev, "dia", A->shape.type, defines, name, &kernel));
     TRY(kry_stage_launch(A, s, kernel, kry_groups_for(A->dev, A->shape.type, A->shape.rows), more,
                          count));

@@ -354,7 +354,7 @@ kry_status kry_matrix_finish(kry_matrix **matrix, kry_op **op)
 
     if (kry_matrix_in_flux_form(A))
         snprintf(A->variant + at, sizeof A->variant - at, "%sflux form", at ? ", " : "");
-    TRY(kry_matrix_kernels(A, A->stored, A->surplus != NULL));
+    TRY(kry_matrix_kernels(A, A->stored));
     TRY(kry_op_create_fused(A->dev, &op_tables[A->params.format], &fused, A, &A->shape, op));
     A->op = *op;
     *matrix = NULL; /* the operator's now */

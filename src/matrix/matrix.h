@@ -42,7 +42,6 @@ typedef struct kry_stage {
     bool adds;      /* a later stage */
     bool no_values; /* its kernels do not take `val` */
     bool fuses;     /* its apply_direction is faster than two launches */
-    bool by_form;   /* FLUX and SURPLUS are defines of its kernels; else they are arguments */
     bool by_vector; /* it has no kernels for several vectors at once */
     /* GPUs: rows that a work-item takes; 0: lanes that share a row read its entries side by side */
     int rows_each;
@@ -303,10 +302,10 @@ int kry_matrix_node(const kry_op *A, const kry_sparse *rows);
 
 /* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
 
-/* Get the kernels of all stages for numbers stored as `stored` and rows with or without a surplus. */
-kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus);
+/* Get the kernels of all stages for numbers stored as `stored`. */
+kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored);
 /* All defines of a stage, for the format's own kernels in the same program. */
-void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
+void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
                        char text[KRY_STAGE_DEFINES]);
 /* Enqueue a kernel of a stage, whose arguments are its structure, the numbers and `rest`. */
 kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel *kernel,

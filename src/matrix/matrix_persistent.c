@@ -306,16 +306,15 @@ static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, bool
                       .groups = s.groups,
                       .pieces = A->dev->info.gpu && !s.held ? stage->groups : 0,
                       .shown = forms[M->kind].shown };
-    char stem[32], defines[KRY_STAGE_DEFINES], held[40] = "", text[KRY_STAGE_DEFINES + 108];
+    char stem[32], defines[KRY_STAGE_DEFINES], held[40] = "", text[KRY_STAGE_DEFINES + 128];
 
     snprintf(stem, sizeof stem, "resident_%s", stage->stem);
-    kry_stage with_defines = *stage;
-    with_defines.by_form = true; /* resident_matrix.clh knows FLUX and SURPLUS */
-    kry_stage_defines(A, &with_defines, A->stored, A->surplus != NULL, defines);
+    kry_stage_defines(A, stage, A->stored, defines);
     if (s.held)
         snprintf(held, sizeof held, " -DHELD=%d%s", s.held,
                  is_dia(A) && s.columns ? " -DKEEPS_COLUMNS" : "");
-    snprintf(text, sizeof text, "%s%s -DGROUP=%d -DPER=%d%s%s%s", defines,
+    snprintf(text, sizeof text, "%s%s%s%s -DGROUP=%d -DPER=%d%s%s%s", defines,
+             kry_matrix_in_flux_form(A) ? " -DFLUX" : "", A->surplus ? " -DSURPLUS" : "",
              stage->sorted ? " -DPERM" : "", s.group, s.per, held, forms[M->kind].define,
              M->kind == FACTORS && A->stored != A->shape.type ? " -DA_VAL=float" : "");
     TRY(kry_kernel_get(A->dev, stem, A->shape.type, text, stem, &plug.kernel));

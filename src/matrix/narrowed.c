@@ -96,13 +96,13 @@ done:
 }
 
 /* N gets the structure that A has now, and no numbers. On failure it keeps both. */
-static kry_status follow_format(kry_matrix *A, kry_matrix *N, bool surplus)
+static kry_status follow_format(kry_matrix *A, kry_matrix *N)
 {
     kry_status st = KRY_OK;
     kry_matrix *fresh = NULL;
 
     TRY(make_shell(A, &fresh));
-    TRY(kry_matrix_kernels(fresh, KRY_F32, surplus));
+    TRY(kry_matrix_kernels(fresh, KRY_F32));
     kry_matrix_exchange(N, fresh);
     N->formats = A->formats;
 done:
@@ -122,10 +122,7 @@ static kry_status renew(kry_source *source, kry_matrix *N)
         TRY(kry_buffer_retain(N->dev, w->rest));
         rest = w->rest;
     }
-    if (N->val && N->formats != A->formats)
-        TRY(follow_format(A, N, rest != NULL));
-    else if (N->val && !rest != !N->surplus)
-        TRY(kry_matrix_kernels(N, KRY_F32, rest != NULL));
+    if (N->val && N->formats != A->formats) TRY(follow_format(A, N));
     kry_buffer_release(N->dev, &N->val);
     kry_buffer_release(N->dev, &N->surplus);
     N->val = val, N->surplus = rest, val = rest = NULL;

@@ -177,8 +177,7 @@ static kry_status take_numbers(kry_matrix *A, numbers *v)
 {
     kry_status st = KRY_OK;
 
-    if (A->val && (v->stored != A->stored || !v->rest != !A->surplus))
-        TRY(kry_matrix_kernels(A, v->stored, v->rest != NULL));
+    if (A->val && v->stored != A->stored) TRY(kry_matrix_kernels(A, v->stored));
     kry_buffer_release(A->dev, &A->val);
     kry_buffer_release(A->dev, &A->surplus);
     A->stored = v->stored, A->val = v->val, A->surplus = v->rest;

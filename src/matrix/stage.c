@@ -134,13 +134,11 @@ kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes)
     return st < 0 ? st : kry_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot);
 }
 
-void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
+void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
                        char text[KRY_STAGE_DEFINES])
 {
-    snprintf(text, KRY_STAGE_DEFINES, "%s%s%s%s", s->defines,
-             stored == A->shape.type ? "" : " -DVAL=float",
-             s->by_form && kry_matrix_in_flux_form(A) ? " -DFLUX" : "",
-             s->by_form && surplus ? " -DSURPLUS" : "");
+    snprintf(text, KRY_STAGE_DEFINES, "%s%s", s->defines,
+             stored == A->shape.type ? "" : " -DVAL=float");
 }
 
 kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel *kernel,
@@ -158,7 +156,7 @@ kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel 
     return kry_launch(A->dev, kernel, groups, args, n + count);
 }
 
-kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
+kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored)
 {
     static const char *const names[] = { [KRY_APPLY] = "apply",
                                          [KRY_RESIDUAL] = "residual",
@@ -173,7 +171,7 @@ kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
     for (kry_stage *s = A->stage; s < A->stage + A->stages; s++)
         for (int p = 0; p < (gpu || s->fuses ? KRY_PRODUCTS : KRY_APPLY_DIRECTION); p++) {
             char defines[KRY_STAGE_DEFINES + 16], name[32];
-            kry_stage_defines(A, s, stored, surplus, defines);
+            kry_stage_defines(A, s, stored, defines);
             if ((p == KRY_RESIDUAL || p == KRY_RELAX) && exact) strcat(defines, " -DSUM=ACC");
             snprintf(name, sizeof name, "%s_%s", s->stem, names[p]);
             TRY(kry_kernel_get(A->dev, s->stem, A->shape.type, defines, name, &s->kernel[p]));

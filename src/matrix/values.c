@@ -31,14 +31,13 @@ static kry_status replace(kry_matrix *A, const numbers *n, const void *sums)
     const kry_type stored = n->stored;
     size_t bytes = (size_t)A->slots * kry_type_size(stored);
     bool fresh = !A->val || stored != A->stored;
-    bool other_kernels = fresh || !sums != !A->surplus;
     cl_mem val = NULL, surplus = NULL;
 
     if (sums)
         TRY(kry_buffer_upload(A->dev, (size_t)A->shape.rows * kry_type_size(A->shape.type), sums,
                               &surplus));
     if (fresh) TRY(new_buffer(A, n, &val));
-    if (other_kernels) TRY(kry_matrix_kernels(A, stored, sums != NULL));
+    if (fresh) TRY(kry_matrix_kernels(A, stored));
     if (n->host) TRY(kry_buffer_write(A->dev, fresh ? val : A->val, 0, bytes, n->host));
     if (n->there && !fresh) TRY(kry_buffer_copy(A->dev, n->there, 0, A->val, 0, bytes));
     if (fresh) {
@@ -51,8 +50,7 @@ static kry_status replace(kry_matrix *A, const numbers *n, const void *sums)
 done:
     /* The old numbers stay, and so do their kernels; these have been compiled, so this cannot
      * fail. */
-    if (st < 0 && other_kernels && A->val)
-        (void)kry_matrix_kernels(A, A->stored, A->surplus != NULL);
+    if (st < 0 && fresh && A->val) (void)kry_matrix_kernels(A, A->stored);
     kry_buffer_release(A->dev, &surplus);
     kry_buffer_release(A->dev, &val);
     return st;
