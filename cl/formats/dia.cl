@@ -1,8 +1,8 @@
-// dia.cl - a matrix by its diagonals, all of them or, SYMMETRIC, the upper ones.
+// dia.cl - a matrix by its diagonals, all of them or, of a symmetric matrix, the upper ones.
 // Host: src/matrix/dia.c.
 //
 // Diagonal d holds a(row, row + offset[d]) at val[d * stride + row], offsets ascending; places outside the matrix hold 0.
-// SYMMETRIC: diagonal 0 is the main one, and a(row, row - offset[d]) is read from the row above, which has just brought
+// symmetric: diagonal 0 is the main one, and a(row, row - offset[d]) is read from the row above, which has just brought
 // it into the cache. No column is stored: with p diagonals a row takes p v bytes, v to a number, or half of that.
 //
 // Rows at least `reach` from both ends have all their columns inside and need no tests. GPUs take a row to a work-item:
@@ -16,41 +16,41 @@
 #include "common/direction.clh"
 #include "formats/stored.clh"
 
-#ifdef SYMMETRIC
-enum { IS_SYMMETRIC = 1 };
-#else
-enum { IS_SYMMETRIC = 0 };
-#endif
-
-// How many diagonals there are. DIAGONALS, for those of stencils: compilers that know it load all numbers of a row before they
-// wait for one.
-#ifdef DIAGONALS
-#define COUNT(A) DIAGONALS
-#else
-#define COUNT(A) ((A)->diagonals)
-#endif
-
 typedef struct dia {
-    int rows, cols, reach, diagonals, stride, flux; // flux: whether rows are sums of a(i,j) (x_j - x_i)
+    int rows, cols, reach, diagonals, stride, flux, symmetric; // flux: whether rows are sums of a(i,j) (x_j - x_i)
     constant int *offset;
     global const VAL *val;
     global const REAL *surplus; // multiplies x_i beside the entries of row i; NULL: nothing
 } dia;
 
 #define DIA                                                                                   \
-    int rows, int cols, int reach, int diagonals, int stride, int flux, constant int *offset, \
+    int rows, int cols, int reach, int diagonals, int stride, int flux, int symmetric, constant int *offset, \
         global const VAL *restrict val, global const REAL *restrict surplus
-#define DIA_PASS { rows, cols, reach, diagonals, stride, flux, offset, val, surplus }
+#define DIA_PASS { rows, cols, reach, diagonals, stride, flux, symmetric, offset, val, surplus }
 
-// A row all of whose columns are inside, times x. in_flux_form: the matrix's, as a constant, so that all loads come first.
-INLINED SUM dia_inner(const dia *A, const factor *x, int row, int in_flux_form)
+// How many diagonals there are, and whether only the upper ones of a symmetric matrix. DIAGONALS, SYMMETRIC: compilers know it of
+// stencils, so that they load all numbers of a row before they wait for one.
+#ifdef DIAGONALS
+INLINED int dia_count(const dia *A) { return DIAGONALS; }
+#ifdef SYMMETRIC
+INLINED int dia_is_symmetric(const dia *A) { return 1; }
+#else
+INLINED int dia_is_symmetric(const dia *A) { return 0; }
+#endif
+#else
+INLINED int dia_count(const dia *A) { return A->diagonals; }
+INLINED int dia_is_symmetric(const dia *A) { return A->symmetric; }
+#endif
+
+// A row all of whose columns are inside, times x. symmetric, flux: the matrix's, as constants, so that all loads come first.
+INLINED SUM dia_inner(const dia *A, const factor *x, int row, int symmetric, int flux)
 {
-    const SUM own = in_flux_form ? factor_at(x, row) : (SUM)0;
-    SUM sum = IS_SYMMETRIC && !in_flux_form ? (SUM)A->val[row] * factor_at(x, row) : (SUM)0;
+    const SUM own = flux ? factor_at(x, row) : (SUM)0;
+    SUM sum = symmetric && !flux ? (SUM)A->val[row] * factor_at(x, row) : (SUM)0;
 
-    for (int d = IS_SYMMETRIC; d < COUNT(A); d++) {
+    for (int d = symmetric; d < dia_count(A); d++) {
         const int o = A->offset[d], at = d * A->stride + row;
-        if (IS_SYMMETRIC)
+        if (symmetric)
             sum += (SUM)A->val[at] * (factor_at(x, row + o) - own) + (SUM)A->val[at - o] * (factor_at(x, row - o) - own);
         else
             sum += (SUM)A->val[at] * (factor_at(x, row + o) - own);
@@ -61,15 +61,16 @@ INLINED SUM dia_inner(const dia *A, const factor *x, int row, int in_flux_form)
 // A row near the ends, some of whose columns may lie outside: entries there are 0, and x is read inside.
 INLINED SUM dia_border(const dia *A, const factor *x, int row)
 {
+    const int symmetric = dia_is_symmetric(A);
     const SUM own = A->flux ? factor_at(x, row) : (SUM)0;
-    SUM sum = IS_SYMMETRIC && !A->flux ? (SUM)A->val[row] * factor_at(x, row) : (SUM)0;
+    SUM sum = symmetric && !A->flux ? (SUM)A->val[row] * factor_at(x, row) : (SUM)0;
 
-    NOT_UNROLLED for (int d = IS_SYMMETRIC; d < A->diagonals; d++) // few rows, which are not to take registers from the others
+    NOT_UNROLLED for (int d = symmetric; d < A->diagonals; d++) // few rows, which are not to take registers from the others
     {
         const int o = A->offset[d], at = d * A->stride;
         const int above = clamp(row + o, 0, A->cols - 1), below = clamp(row - o, 0, A->cols - 1);
         sum += (SUM)A->val[at + row] * (factor_at(x, above) - own);
-        if (IS_SYMMETRIC && row >= o) sum += (SUM)A->val[at + below] * (factor_at(x, below) - own);
+        if (symmetric && row >= o) sum += (SUM)A->val[at + below] * (factor_at(x, below) - own);
     }
     return sum;
 }
@@ -80,8 +81,10 @@ INLINED SUM dia_row(const dia *A, const factor *x, int row)
 
     if (row < A->reach || row >= A->rows - A->reach)
         sum = dia_border(A, x, row);
+    else if (dia_is_symmetric(A))
+        sum = A->flux ? dia_inner(A, x, row, 1, 1) : dia_inner(A, x, row, 1, 0);
     else
-        sum = A->flux ? dia_inner(A, x, row, 1) : dia_inner(A, x, row, 0);
+        sum = A->flux ? dia_inner(A, x, row, 0, 1) : dia_inner(A, x, row, 0, 0);
     return A->surplus ? sum + (SUM)A->surplus[row] * factor_at(x, row) : sum;
 }
 
@@ -98,17 +101,17 @@ INLINED SUMV dia_factors(const factor *x, int first)
                        : LOAD_SUMV(x->x + first);
 }
 
-// The sums of rows first ... first + VW - 1, all inside.
-INLINED SUMV dia_rows(const dia *A, const factor *x, int first)
+// The sums of rows first ... first + VW - 1, all inside. symmetric: the matrix's, as a constant.
+INLINED SUMV dia_rows(const dia *A, const factor *x, int first, int symmetric)
 {
     const SUMV own = A->flux ? dia_factors(x, first) : (SUMV)0;
     SUMV sums = 0;
 
-    if (IS_SYMMETRIC && !A->flux) sums = LOAD_SUMV(A->val + first) * dia_factors(x, first);
-    for (int d = IS_SYMMETRIC; d < COUNT(A); d++) {
+    if (symmetric && !A->flux) sums = LOAD_SUMV(A->val + first) * dia_factors(x, first);
+    for (int d = symmetric; d < dia_count(A); d++) {
         const int o = A->offset[d];
         global const VAL *v = A->val + d * A->stride + first;
-        if (IS_SYMMETRIC)
+        if (symmetric)
             sums += LOAD_SUMV(v) * (dia_factors(x, first + o) - own) +
                     LOAD_SUMV(v - o) * (dia_factors(x, first - o) - own);
         else
@@ -121,7 +124,7 @@ INLINED SUMV dia_rows(const dia *A, const factor *x, int first)
 INLINED void dia_sums(const dia *A, const factor *x, int first, SUM *sum)
 {
     if (first >= A->reach && first + PACK <= A->rows - A->reach)
-        vstore8(dia_rows(A, x, first), 0, sum);
+        vstore8(dia_is_symmetric(A) ? dia_rows(A, x, first, 1) : dia_rows(A, x, first, 0), 0, sum);
     else
         for (int l = 0; l < PACK; l++) sum[l] = first + l < A->rows ? dia_row(A, x, first + l) : (SUM)0;
 }
@@ -309,7 +312,7 @@ kernel void dia_relax_block(DIA, int vectors, int relaxes, ACC c, global const R
 // ---- entries, one after the other: those of a row whose numbers are not zero, by ascending column ----
 
 // Places of a row: those on diagonals d = dia_first_place() ... diagonals - 1, where -d counts the mirror image of diagonal d.
-INLINED int dia_first_place(const dia *A) { return IS_SYMMETRIC ? 1 - A->diagonals : 0; }
+INLINED int dia_first_place(const dia *A) { return A->symmetric ? 1 - A->diagonals : 0; }
 
 // The column of a row's place; it may lie outside.
 INLINED long dia_column(const dia *A, long row, int d) { return d < 0 ? row - A->offset[-d] : row + A->offset[d]; }

@@ -6,7 +6,7 @@
 
 #define FORMAT dia
 #define MATRIX                                                                                    \
-    int work, int cols, int reach, int diagonals, int stride, int flux, constant int *offset,     \
+    int work, int cols, int reach, int diagonals, int stride, int flux, int symmetric, constant int *offset, \
         global const VAL *restrict val
 #define MATRIX_LOCALS
 #ifdef DIAGONALS

@@ -114,7 +114,7 @@ static int64_t reach_of(const kry_op_shape *shape, const int32_t *offset, int64_
     return reach < 0 ? 0 : reach < shape->rows ? reach : shape->rows;
 }
 
-/* Whether kernels are compiled for just that number of diagonals: those of the usual stencils in the plane and in space, in which
+/* Whether kernels for one vector are compiled for just that number of diagonals: those of the usual stencils in the plane and in space, in which
  * that saved an H100 10 % of the time in double and a third in single. `points`: diagonals of both triangles. */
 static bool unrolls(int64_t count, int64_t points)
 {
@@ -126,10 +126,8 @@ kry_status kry_dia_stage(kry_matrix *A, const int32_t *offset, int64_t count)
 {
     kry_status st = KRY_OK;
     const bool symmetric = A->format->shared;
-    char number[32] = "";
-    if (unrolls(count, symmetric ? 2 * count - 1 : count))
-        snprintf(number, sizeof number, " -DDIAGONALS=%d", (int)count);
-    kry_stage *s = kry_matrix_stage(A, "dia", "%s%s", symmetric ? " -DSYMMETRIC" : "", number);
+    kry_stage *s = kry_matrix_stage(A, "dia", "");
+    if (unrolls(count, symmetric ? 2 * count - 1 : count)) s->diagonals = (int)count;
 
     kry_stage_int(s, A->shape.rows);
     kry_stage_int(s, A->shape.cols);
@@ -137,6 +135,7 @@ kry_status kry_dia_stage(kry_matrix *A, const int32_t *offset, int64_t count)
     kry_stage_int(s, count);
     kry_stage_int(s, kry_ell_stride(A->shape.rows));
     kry_stage_int(s, kry_matrix_in_flux_form(A));
+    kry_stage_int(s, symmetric);
     TRY(kry_stage_array(A, s, offset, (size_t)count, sizeof *offset));
     kry_stage_rows(A, s, A->shape.rows, 1);
     /* On CPUs, too: neighbours' directions are formed VW at a time, from what is in the cache. */

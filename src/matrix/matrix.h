@@ -39,6 +39,7 @@ typedef struct kry_stage {
     /* Slices: bits of a stored column, 8, 16 or 32; and whether rows were sorted, so that perm[] says which they are. */
     int column_bits;
     bool sorted;
+    int diagonals;  /* dia: so many its kernels for one vector are compiled for; 0: any number */
     bool adds;      /* a later stage */
     bool no_values; /* its kernels do not take `val` */
     bool fuses;     /* its apply_direction is faster than two launches */

@@ -306,14 +306,18 @@ static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, bool
                       .groups = s.groups,
                       .pieces = A->dev->info.gpu && !s.held ? stage->groups : 0,
                       .shown = forms[M->kind].shown };
-    char stem[32], defines[KRY_STAGE_DEFINES], held[40] = "", text[KRY_STAGE_DEFINES + 128];
+    char stem[32], defines[KRY_STAGE_DEFINES], diagonals[40] = "", held[40] = "";
+    char text[KRY_STAGE_DEFINES + 168];
 
     snprintf(stem, sizeof stem, "resident_%s", stage->stem);
     kry_stage_defines(A, stage, A->stored, defines);
+    if (is_dia(A) && A->format->shared) strcat(diagonals, " -DSYMMETRIC");
+    if (stage->diagonals)
+        snprintf(diagonals + strlen(diagonals), 24, " -DDIAGONALS=%d", stage->diagonals);
     if (s.held)
         snprintf(held, sizeof held, " -DHELD=%d%s", s.held,
                  is_dia(A) && s.columns ? " -DKEEPS_COLUMNS" : "");
-    snprintf(text, sizeof text, "%s%s%s%s -DGROUP=%d -DPER=%d%s%s%s", defines,
+    snprintf(text, sizeof text, "%s%s%s%s%s -DGROUP=%d -DPER=%d%s%s%s", defines, diagonals,
              kry_matrix_in_flux_form(A) ? " -DFLUX" : "", A->surplus ? " -DSURPLUS" : "",
              stage->sorted ? " -DPERM" : "", s.group, s.per, held, forms[M->kind].define,
              M->kind == FACTORS && A->stored != A->shape.type ? " -DA_VAL=float" : "");

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIAGONALS = 3, STRIDE = 4, OFFSET = 6 }; /* arguments of the stage */
+enum { DIAGONALS = 3, STRIDE = 4, OFFSET = 7 }; /* arguments of the stage */
 
 /* Bytes of a row's bits. */
 static cl_int bytes_of(int64_t diagonals) { return (cl_int)((diagonals + 7) / 8); }

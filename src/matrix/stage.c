@@ -170,8 +170,11 @@ kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored)
 
     for (kry_stage *s = A->stage; s < A->stage + A->stages; s++)
         for (int p = 0; p < (gpu || s->fuses ? KRY_PRODUCTS : KRY_APPLY_DIRECTION); p++) {
-            char defines[KRY_STAGE_DEFINES + 16], name[32];
+            char defines[KRY_STAGE_DEFINES + 48], name[32];
             kry_stage_defines(A, s, stored, defines);
+            if (s->diagonals)
+                snprintf(defines + strlen(defines), 32, " -DDIAGONALS=%d%s", s->diagonals,
+                         A->format->shared ? " -DSYMMETRIC" : "");
             if ((p == KRY_RESIDUAL || p == KRY_RELAX) && exact) strcat(defines, " -DSUM=ACC");
             snprintf(name, sizeof name, "%s_%s", s->stem, names[p]);
             TRY(kry_kernel_get(A->dev, s->stem, A->shape.type, defines, name, &s->kernel[p]));
