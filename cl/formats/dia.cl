@@ -42,49 +42,69 @@ INLINED int dia_count(const dia *A) { return A->diagonals; }
 INLINED int dia_is_symmetric(const dia *A) { return A->symmetric; }
 #endif
 
-// A row all of whose columns are inside, times x. symmetric, flux: the matrix's, as constants, so that all loads come first.
-INLINED SUM dia_inner(const dia *A, const factor *x, int row, int symmetric, int flux)
+// The sum of a row all of whose columns are inside.
+INLINED SUM dia_inner(const dia *A, const factor *x, int row, SUM own)
 {
-    const SUM own = flux ? factor_at(x, row) : (SUM)0;
-    SUM sum = symmetric && !flux ? (SUM)A->val[row] * factor_at(x, row) : (SUM)0;
-
-    for (int d = symmetric; d < dia_count(A); d++) {
+    SUM sum = 0;
+    for (int d = 0; d < dia_count(A); d++) {
         const int o = A->offset[d], at = d * A->stride + row;
-        if (symmetric)
-            sum += (SUM)A->val[at] * (factor_at(x, row + o) - own) + (SUM)A->val[at - o] * (factor_at(x, row - o) - own);
-        else
-            sum += (SUM)A->val[at] * (factor_at(x, row + o) - own);
+        sum += (SUM)A->val[at] * (factor_at(x, row + o) - own);
     }
     return sum;
 }
 
-// A row near the ends, some of whose columns may lie outside: entries there are 0, and x is read inside.
-INLINED SUM dia_border(const dia *A, const factor *x, int row)
+// The sum of a row near the ends, some of whose columns may lie outside: entries there are 0, and x is read inside.
+INLINED SUM dia_border(const dia *A, const factor *x, int row, SUM own)
 {
-    const int symmetric = dia_is_symmetric(A);
-    const SUM own = A->flux ? factor_at(x, row) : (SUM)0;
-    SUM sum = symmetric && !A->flux ? (SUM)A->val[row] * factor_at(x, row) : (SUM)0;
+    SUM sum = 0;
+    for (int d = 0; d < A->diagonals; d++) {
+        const int at = d * A->stride, column = clamp(row + A->offset[d], 0, A->cols - 1);
+        sum += (SUM)A->val[at + row] * (factor_at(x, column) - own);
+    }
+    return sum;
+}
 
-    NOT_UNROLLED for (int d = symmetric; d < A->diagonals; d++) // few rows, which are not to take registers from the others
+// Both for a symmetric matrix. flux: its own, as a constant, so that the main diagonal comes with the others.
+INLINED SUM dia_symmetric_inner(const dia *A, const factor *x, int row, int flux)
+{
+    const SUM own = flux ? factor_at(x, row) : (SUM)0;
+    SUM sum = flux ? (SUM)0 : (SUM)A->val[row] * factor_at(x, row);
+
+    for (int d = 1; d < dia_count(A); d++) {
+        const int o = A->offset[d], at = d * A->stride + row;
+        sum += (SUM)A->val[at] * (factor_at(x, row + o) - own) + (SUM)A->val[at - o] * (factor_at(x, row - o) - own);
+    }
+    return sum;
+}
+
+INLINED SUM dia_symmetric_border(const dia *A, const factor *x, int row)
+{
+    const SUM own = A->flux ? factor_at(x, row) : (SUM)0;
+    SUM sum = A->flux ? (SUM)0 : (SUM)A->val[row] * factor_at(x, row);
+
+    NOT_UNROLLED for (int d = 1; d < A->diagonals; d++) // few rows, which are not to take registers from the others
     {
         const int o = A->offset[d], at = d * A->stride;
         const int above = clamp(row + o, 0, A->cols - 1), below = clamp(row - o, 0, A->cols - 1);
         sum += (SUM)A->val[at + row] * (factor_at(x, above) - own);
-        if (symmetric && row >= o) sum += (SUM)A->val[at + below] * (factor_at(x, below) - own);
+        if (row >= o) sum += (SUM)A->val[at + below] * (factor_at(x, below) - own);
     }
     return sum;
 }
 
 INLINED SUM dia_row(const dia *A, const factor *x, int row)
 {
+    const int inside = row >= A->reach && row < A->rows - A->reach;
     SUM sum;
 
-    if (row < A->reach || row >= A->rows - A->reach)
-        sum = dia_border(A, x, row);
-    else if (dia_is_symmetric(A))
-        sum = A->flux ? dia_inner(A, x, row, 1, 1) : dia_inner(A, x, row, 1, 0);
-    else
-        sum = A->flux ? dia_inner(A, x, row, 0, 1) : dia_inner(A, x, row, 0, 0);
+    if (!dia_is_symmetric(A)) {
+        const SUM own = A->flux ? factor_at(x, row) : (SUM)0;
+        sum = inside ? dia_inner(A, x, row, own) : dia_border(A, x, row, own);
+    } else if (!inside) {
+        sum = dia_symmetric_border(A, x, row);
+    } else {
+        sum = A->flux ? dia_symmetric_inner(A, x, row, 1) : dia_symmetric_inner(A, x, row, 0);
+    }
     return A->surplus ? sum + (SUM)A->surplus[row] * factor_at(x, row) : sum;
 }
 
