@@ -40,6 +40,7 @@ typedef struct kry_stage {
     int column_bits;
     bool sorted;
     int diagonals;  /* dia: so many its kernels for one vector are compiled for; 0: any number */
+    bool pairs;     /* sell: a work-item takes two rows of a product with one vector */
     bool adds;      /* a later stage */
     bool no_values; /* its kernels do not take `val` */
     bool fuses;     /* its apply_direction is faster than two launches */

@@ -239,10 +239,11 @@ kry_status kry_sell_stage(kry_matrix *A, int height, int sigma, int bits, kry_st
     kry_status st = KRY_OK;
     const bool pairs = takes_pairs(A);
     const char *column = bits == 8 ? "uchar" : bits == 16 ? "ushort" : "int";
-    kry_stage *s = kry_matrix_stage(A, "sell", " -DCOLUMN=%s%s", column, pairs ? " -DPAIRS" : "");
+    kry_stage *s = kry_matrix_stage(A, "sell", " -DCOLUMN=%s", column);
 
     *stage = s;
     s->column_bits = bits;
+    s->pairs = pairs;
     s->sorted = sigma > 1;
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
              height, sigma, bits);

@@ -138,7 +138,7 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
                        char text[KRY_STAGE_DEFINES])
 {
     snprintf(text, KRY_STAGE_DEFINES, "%s%s", s->defines,
-             stored == A->shape.type ? "" : " -DVAL=float");
+             stored == A->shape.type || s->no_values ? "" : " -DVAL=float");
 }
 
 kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel *kernel,
@@ -172,6 +172,7 @@ kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored)
         for (int p = 0; p < (gpu || s->fuses ? KRY_PRODUCTS : KRY_APPLY_DIRECTION); p++) {
             char defines[KRY_STAGE_DEFINES + 48], name[32];
             kry_stage_defines(A, s, stored, defines);
+            if (s->pairs) strcat(defines, " -DPAIRS");
             if (s->diagonals)
                 snprintf(defines + strlen(defines), 32, " -DDIAGONALS=%d%s", s->diagonals,
                          A->format->shared ? " -DSYMMETRIC" : "");
