@@ -15,34 +15,30 @@
 
 // ---- strong couplings: a_ij^2 >= bound a_ii a_jj, and not zero ----
 
-// NODES: the numbers are squares already, of the norms of blocks.
-#ifdef NODES
-#define SQUARED(v)  (v)
-#define ABSOLUTE(v) sqrt(v)
-#define NORM(d)     sqrt(d)
-#else
-#define SQUARED(v)  ((v) * (v))
-#define ABSOLUTE(v) fabs(v)
-#define NORM(d)     (d)
-#endif
-#define STRONG(e)                                        \
-    (col[e] == i || (SQUARED(val[e]) > 0 &&              \
-                     (!(bound > 0) || SQUARED(val[e]) >= bound * (NORM(d[i]) * NORM(d[col[e]])))))
+// squared: whether the numbers are squares already, of the norms of blocks.
+
+INLINED bool is_strong(int squared, REAL bound, int i, int j, REAL a, global const REAL *restrict d)
+{
+    if (i == j) return true;
+    if (!squared) a *= a;
+    if (!(a > 0)) return false;
+    return !(bound > 0) || a >= bound * (squared ? sqrt(d[i]) * sqrt(d[j]) : d[i] * d[j]);
+}
 
 // Words: each entry, the diagonal of its column.
-kernel void graph_lengths(int rows, REAL bound, global const int *restrict ptr,
+kernel void graph_lengths(int rows, int squared, REAL bound, global const int *restrict ptr,
                           global const int *restrict col, global const REAL *restrict val,
                           global const REAL *restrict d, global int *restrict length)
 {
     FOR_EACH(i, rows)
     {
         int count = 0;
-        for (int e = ptr[i], end = ptr[i + 1]; e < end; e++) count += STRONG(e);
+        for (int e = ptr[i], end = ptr[i + 1]; e < end; e++) count += is_strong(squared, bound, i, col[e], val[e], d);
         length[i] = count;
     }
 }
 
-kernel void graph_columns(int rows, REAL bound, global const int *restrict ptr,
+kernel void graph_columns(int rows, int squared, REAL bound, global const int *restrict ptr,
                           global const int *restrict col, global const REAL *restrict val,
                           global const REAL *restrict d, global const int *restrict g_ptr,
                           global int *restrict g_col, global int *restrict place)
@@ -51,7 +47,7 @@ kernel void graph_columns(int rows, REAL bound, global const int *restrict ptr,
     {
         int at = g_ptr[i];
         for (int e = ptr[i], end = ptr[i + 1]; e < end; e++)
-            if (STRONG(e)) g_col[at] = col[e], place[at++] = e;
+            if (is_strong(squared, bound, i, col[e], val[e], d)) g_col[at] = col[e], place[at++] = e;
     }
 }
 
@@ -182,7 +178,7 @@ kernel void aggregate_gather(int rows, int first, global const int *restrict bes
 
 // The others join the aggregate of the neighbour to which their coupling is strongest. Words: now, joined;
 // of the others, each entry and its neighbour's aggregate.
-kernel void aggregate_join(int rows, global const int *restrict ptr,
+kernel void aggregate_join(int rows, int squared, global const int *restrict ptr,
                            global const int *restrict col, global const REAL *restrict val,
                            global const int *restrict now, global int *restrict joined)
 {
@@ -192,8 +188,10 @@ kernel void aggregate_join(int rows, global const int *restrict ptr,
         REAL strongest = 0;
         if (to == NONE)
             for (int e = ptr[i], end = ptr[i + 1]; e < end; e++)
-                if (col[e] != i && now[col[e]] != NONE && ABSOLUTE(val[e]) > strongest)
-                    strongest = ABSOLUTE(val[e]), to = now[col[e]];
+                if (col[e] != i && now[col[e]] != NONE) {
+                    const REAL size = squared ? sqrt(val[e]) : fabs(val[e]);
+                    if (size > strongest) strongest = size, to = now[col[e]];
+                }
         joined[i] = to;
     }
 }

@@ -4,26 +4,20 @@
 
 static const char stem[] = "aggregate";
 
-static kry_status run_with(kry_device *dev, bool squared, const char *name, int64_t rows,
-                           const kry_arg *args, size_t count)
-{
-    return kry_run(dev, stem, KRY_F64, squared ? "-DNODES" : "", name,
-                   kry_groups_for(dev, KRY_F64, 2 * rows), args, count);
-}
-
 /* ---- the graph --------------------------------------------------------------------------------- */
 
 static kry_status find_columns(const kry_csr *A, bool squared, cl_mem d, double bound, kry_csr *G)
 {
     kry_status st = KRY_OK;
-    const cl_int rows = (cl_int)A->rows;
+    const cl_int rows = (cl_int)A->rows, of_blocks = squared;
 
     TRY(kry_buffer_create(A->dev, (size_t)G->nnz * sizeof(cl_int), &G->col));
     TRY(kry_buffer_create(A->dev, (size_t)G->nnz * sizeof(cl_int), &G->place));
     TRY(kry_buffer_create(A->dev, (size_t)G->nnz * sizeof(double), &G->val));
-    const kry_arg args[] = { ARG(rows), ARG(bound),      ARG(A->row_ptr), ARG(A->col),  ARG(A->val),
-                             ARG(d),    ARG(G->row_ptr), ARG(G->col),     ARG(G->place) };
-    TRY(run_with(A->dev, squared, "graph_columns", A->rows, args, COUNT(args)));
+    const kry_arg args[] = { ARG(rows),   ARG(of_blocks), ARG(bound), ARG(A->row_ptr),
+                             ARG(A->col), ARG(A->val),    ARG(d),     ARG(G->row_ptr),
+                             ARG(G->col), ARG(G->place) };
+    TRY(kry_device_rows(A->dev, stem, "graph_columns", A->rows, args, COUNT(args)));
     TRY(kry_csr_gather(G, G->place, KRY_F64, A->val));
 done:
     return st;
@@ -32,15 +26,15 @@ done:
 kry_status kry_device_graph(const kry_csr *A, bool squared, cl_mem d, double theta, kry_csr *G)
 {
     kry_status st = KRY_OK;
-    const cl_int rows = (cl_int)A->rows;
+    const cl_int rows = (cl_int)A->rows, of_blocks = squared;
     const double bound = theta > 0 ? theta * theta : 0;
     cl_mem length = NULL;
 
     *G = (kry_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
     TRY(kry_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
-    const kry_arg args[] = { ARG(rows),   ARG(bound), ARG(A->row_ptr), ARG(A->col),
-                             ARG(A->val), ARG(d),     ARG(length) };
-    TRY(run_with(A->dev, squared, "graph_lengths", A->rows, args, COUNT(args)));
+    const kry_arg args[] = { ARG(rows),   ARG(of_blocks), ARG(bound), ARG(A->row_ptr),
+                             ARG(A->col), ARG(A->val),    ARG(d),     ARG(length) };
+    TRY(kry_device_rows(A->dev, stem, "graph_lengths", A->rows, args, COUNT(args)));
     TRY(kry_csr_offsets(A->dev, A->rows, length, &G->row_ptr, &G->nnz));
     if (G->nnz < A->nnz) {
         TRY(find_columns(A, squared, d, bound, G));
@@ -160,6 +154,7 @@ kry_status kry_device_aggregate(bool squared, bool large, kry_device_aggregates 
 {
     kry_status st = KRY_OK;
     const kry_csr *G = &g->G;
+    const cl_int of_blocks = squared;
     roots r;
 
     g->of_node = NULL, g->count = 0;
@@ -168,9 +163,9 @@ kry_status kry_device_aggregate(bool squared, bool large, kry_device_aggregates 
         TRY(find_roots(&r));
         TRY(gather(&r, pass == 0 ? 0 : 2, large, &g->count));
     }
-    const kry_arg args[] = { ARG(r.rows), ARG(G->row_ptr),  ARG(G->col),
+    const kry_arg args[] = { ARG(r.rows), ARG(of_blocks),   ARG(G->row_ptr), ARG(G->col),
                              ARG(G->val), ARG(r.aggregate), ARG(r.state) };
-    TRY(run_with(G->dev, squared, "aggregate_join", G->rows, args, COUNT(args)));
+    TRY(kry_device_rows(G->dev, stem, "aggregate_join", G->rows, args, COUNT(args)));
     g->of_node = r.state, r.state = NULL;
 done:
     roots_release(&r);
