@@ -2,34 +2,25 @@
 // with double precision. Host: src/precond/galerkin_device.c.
 //
 // LABEL   type of a label: ushort or int
-// AXES, VARIABLE, XL ... ZH   of a grid, as its other kernels have them; not defined: a matrix
 //
 // Rows have the labels that they meet, in ascending order. The entry of the row's own label is minus the sum of the
 // others where A maps constants to zero, or where what else there is is rounding: no more than `noise` of the diagonal.
 
 #include "common/kry.clh"
 
-#ifdef AXES
+#pragma kry part grids
 
 #define PERIODIC 2
 #define MOST     7 // labels that a row meets
 
-#ifdef VARIABLE
-#define FACES                                                                 \
-    , global const REAL *restrict kappa, global const REAL *restrict fx,      \
-        global const REAL *restrict fy, global const REAL *restrict fz
-#define FACES_PASS   , kappa, fx, fy, fz
-#define FACE(f, j, w) ((ACC)f[j])
-#define LOW_SIDE(w)   ((w) * (ACC)kappa[i])
-#else
-#define FACES
-#define FACES_PASS
-#define FACE(f, j, w) (w)
-#define LOW_SIDE(w)   (w)
-#endif
-
-#define GRID int nx, int ny, int nz, ACC ax, ACC ay, ACC az FACES, global const LABEL *restrict label, int singular, ACC noise
-#define GRID_PASS nx, ny, nz, ax, ay, az FACES_PASS, label, singular, noise
+// sides: what is beyond west, east, south and so on, two bits each: a ghost of that less 1 times x_i, 3: PERIODIC.
+// kappa: the coefficients of points, and fx, fy, fz those of faces; NULL: each axis has one weight.
+#define GRID                                                                                     \
+    int axes, int nx, int ny, int nz, int sides, ACC ax, ACC ay, ACC az,                         \
+        global const REAL *restrict kappa, global const REAL *restrict fx,                       \
+        global const REAL *restrict fy, global const REAL *restrict fz,                          \
+        global const LABEL *restrict label, int singular, ACC noise
+#define GRID_PASS axes, nx, ny, nz, sides, ax, ay, az, kappa, fx, fy, fz, label, singular, noise
 
 typedef struct row_of {
     int count;
@@ -53,49 +44,54 @@ void add_to(row_of *r, int label, ACC value)
     r->count++;
 }
 
-// A face of weight f to point j
-#define MEET(j, f)                                                     \
-    {                                                                  \
-        const int other = label[j];                                    \
-        const ACC weight = f;                                          \
-        if ((j) != i) diagonal += weight;                              \
-        if (other != own) inner += weight, add_to(&r, other, -weight); \
-    }
-#define LEAVE(f) outer += f;
-// Both faces along an axis; point i is the at-th of `size`, and the next one is `step` further.
-#define ALONG(at, size, step, low, high, w, f)                                              \
-    if ((at) > 0 || (low) == PERIODIC) {                                                    \
-        const int j = (at) > 0 ? i - (step) : i + (step) * ((size)-1);                      \
-        MEET(j, FACE(f, j, w))                                                              \
-    } else if ((low) != 1)                                                                  \
-        LEAVE(LOW_SIDE(w) * (1 - (low)))                                                    \
-    if ((at) < (size)-1 || (high) == PERIODIC) {                                            \
-        const int j = (at) < (size)-1 ? i + (step) : i - (step) * ((size)-1);               \
-        MEET(j, FACE(f, i, w))                                                              \
-    } else if ((high) != 1)                                                                 \
-        LEAVE(FACE(f, i, w) * (1 - (high)))
+// What the row of point i has been found to have: the faces to other sub-domains, sides that are given, and the diagonal
+// without these.
+typedef struct sums_of {
+    ACC inner, outer, diagonal;
+} sums_of;
 
-row_of find_row(int i, GRID)
+// A face of weight f from point i to point j
+INLINED void meet(row_of *r, sums_of *s, global const LABEL *label, int i, int j, ACC f)
 {
-    const int own = label[i], plane = nx * ny;
-    ACC inner = 0, outer = 0, diagonal = 0;
-    row_of r;
-    r.count = 0;
-    ALONG(i % nx, nx, 1, XL, XH, ax, fx)
-    ALONG(i / nx % ny, ny, nx, YL, YH, ay, fy)
-#if AXES == 3
-    ALONG(i / plane, nz, plane, ZL, ZH, az, fz)
-#endif
-    const ACC value = singular || outer <= noise * (diagonal + outer) ? inner : inner + outer;
-    if (value != 0) add_to(&r, own, value);
-    return r;
+    if (j != i) s->diagonal += f;
+    if (label[j] != label[i]) s->inner += f, add_to(r, label[j], -f);
+}
+
+// Both faces along an axis of weight w, or f: point i is the at-th of `size`, and the next one is `step` further.
+void along(row_of *r, sums_of *s, global const LABEL *label, int i, int at, int size, int step, int sides, ACC w,
+           global const REAL *kappa, global const REAL *f)
+{
+    const int low = (sides & 3) - 1, high = (sides >> 2 & 3) - 1;
+    if (at > 0 || low == PERIODIC) {
+        const int j = at > 0 ? i - step : i + step * (size - 1);
+        meet(r, s, label, i, j, kappa ? (ACC)f[j] : w);
+    } else if (low != 1) {
+        s->outer += (kappa ? w * (ACC)kappa[i] : w) * (1 - low);
+    }
+    const ACC ahead = kappa ? (ACC)f[i] : w;
+    if (at < size - 1 || high == PERIODIC)
+        meet(r, s, label, i, at < size - 1 ? i + step : i - step * (size - 1), ahead);
+    else if (high != 1)
+        s->outer += ahead * (1 - high);
+}
+
+void find_row(row_of *r, int i, GRID)
+{
+    sums_of s = { 0, 0, 0 };
+    r->count = 0;
+    along(r, &s, label, i, i % nx, nx, 1, sides, ax, kappa, fx);
+    along(r, &s, label, i, i / nx % ny, ny, nx, sides >> 4, ay, kappa, fy);
+    if (axes == 3) along(r, &s, label, i, i / (nx * ny), nz, nx * ny, sides >> 8, az, kappa, fz);
+    const ACC value = singular || s.outer <= noise * (s.diagonal + s.outer) ? s.inner : s.inner + s.outer;
+    if (value != 0) add_to(r, label[i], value);
 }
 
 kernel void galerkin_grid_lengths(GRID, global int *restrict length)
 {
     FOR_EACH(p, (long)nx * ny * nz)
     {
-        const row_of r = find_row((int)p, GRID_PASS);
+        row_of r;
+        find_row(&r, (int)p, GRID_PASS);
         length[p] = r.count;
     }
 }
@@ -107,12 +103,13 @@ kernel void galerkin_grid_entries(GRID, global const int *restrict row_ptr,
     {
         const int first = row_ptr[p];
         if (row_ptr[p + 1] == first) continue;
-        const row_of r = find_row((int)p, GRID_PASS);
+        row_of r;
+        find_row(&r, (int)p, GRID_PASS);
         for (int e = 0; e < r.count; e++) col[first + e] = r.label[e], val[first + e] = r.value[e];
     }
 }
 
-#else
+#pragma kry part matrices
 
 // ---- matrices: row_ptr, col, val are those of A Z with all that the rows meet ----
 
@@ -166,5 +163,3 @@ kernel void galerkin_entries(PRODUCT, global const int *restrict to_ptr, global 
         }
     }
 }
-
-#endif

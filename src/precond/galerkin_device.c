@@ -40,10 +40,11 @@ static double noise_of(const kry_subspace *Z)
 
 /* The arguments that both kernels have. */
 typedef struct sweep_args {
-    kry_arg arg[16];
+    kry_arg arg[18];
     size_t count;
     kry_scalar weight[3], noise;
-    cl_int size[3], singular;
+    cl_int axes, size[3], sides, singular;
+    cl_mem face[4]; /* of cells, then of each axis; NULL: one weight for each axis */
 } sweep_args;
 
 static void add_arg(sweep_args *a, kry_arg arg) { a->arg[a->count++] = arg; }
@@ -51,35 +52,33 @@ static void add_arg(sweep_args *a, kry_arg arg) { a->arg[a->count++] = arg; }
 static void grid_args(const kry_stencil *grid, const kry_op *A, const kry_subspace *Z,
                       sweep_args *a)
 {
-    const cl_mem *const faces[] = { kry_stencil_cells(grid), &grid->face[0], &grid->face[1],
-                                    grid->axes == 3 ? &grid->face[2] : &grid->face[0] };
-
-    *a = (sweep_args){ .singular = kry_op_loses_constants(A) };
+    *a = (sweep_args){ .axes = grid->axes,
+                       .sides = kry_stencil_sides(grid),
+                       .singular = kry_op_loses_constants(A) };
     a->noise = kry_scalar_of(Z->dev, noise_of(Z));
+    if (grid->variable) a->face[0] = *kry_stencil_cells(grid);
+    add_arg(a, (kry_arg)ARG(a->axes));
     for (int i = 0; i < 3; i++) {
         a->size[i] = (cl_int)grid->size[i];
         a->weight[i] = kry_scalar_of(Z->dev, grid->weight[i]);
+        if (grid->variable && i < grid->axes) a->face[i + 1] = grid->face[i];
         add_arg(a, (kry_arg)ARG(a->size[i]));
     }
+    add_arg(a, (kry_arg)ARG(a->sides));
     for (int i = 0; i < 3; i++) add_arg(a, (kry_arg)ARG_ACC(Z->dev, a->weight[i]));
-    for (size_t i = 0; i < COUNT(faces) && grid->variable; i++) add_arg(a, (kry_arg)ARG(*faces[i]));
+    for (size_t i = 0; i < COUNT(a->face); i++) add_arg(a, (kry_arg)ARG(a->face[i]));
     add_arg(a, (kry_arg)ARG(Z->label));
     add_arg(a, (kry_arg)ARG(a->singular));
     add_arg(a, (kry_arg)ARG_ACC(Z->dev, a->noise));
 }
 
-static kry_status run_grid(const kry_stencil *grid, const kry_subspace *Z, const char *name,
-                           const sweep_args *a)
+static kry_status run(const kry_subspace *Z, const char *name, const kry_arg *args, size_t count)
 {
-    kry_status st = KRY_OK;
     char defines[24];
-    kry_kernel *kernel;
 
     snprintf(defines, sizeof defines, "-DLABEL=%s", kry_label_type(Z));
-    TRY(kry_stencil_kernel(grid, "galerkin", defines, name, &kernel));
-    TRY(kry_launch(Z->dev, kernel, kry_groups_for(Z->dev, KRY_F64, 2 * Z->n), a->arg, a->count));
-done:
-    return st;
+    return kry_run(Z->dev, "galerkin", Z->type, defines, name,
+                   kry_groups_for(Z->dev, KRY_F64, 2 * Z->n), args, count);
 }
 
 static kry_status multiply_grid(const kry_op *A, const kry_subspace *Z, kry_csr *AZ)
@@ -92,13 +91,13 @@ static kry_status multiply_grid(const kry_op *A, const kry_subspace *Z, kry_csr 
     TRY(kry_buffer_create(Z->dev, (size_t)Z->n * sizeof(cl_int), &length));
     grid_args(grid, A, Z, &lengths);
     add_arg(&lengths, (kry_arg)ARG(length));
-    TRY(run_grid(grid, Z, "galerkin_grid_lengths", &lengths));
+    TRY(run(Z, "galerkin_grid_lengths", lengths.arg, lengths.count));
     TRY(kry_csr_make_rows("kry_deflation_create: A Z", length, AZ));
     grid_args(grid, A, Z, &entries);
     add_arg(&entries, (kry_arg)ARG(AZ->row_ptr));
     add_arg(&entries, (kry_arg)ARG(AZ->col));
     add_arg(&entries, (kry_arg)ARG(AZ->val));
-    TRY(run_grid(grid, Z, "galerkin_grid_entries", &entries));
+    TRY(run(Z, "galerkin_grid_entries", entries.arg, entries.count));
 done:
     kry_buffer_release(Z->dev, &length);
     return st;
@@ -138,13 +137,10 @@ static kry_status multiply_matrix(const kry_op *A, const kry_subspace *Z, const 
     const kry_matrix *matrix = kry_matrix_of(A);
     const cl_int rows = (cl_int)Z->n, kind = kind_of(matrix), singular = kry_op_loses_constants(A);
     const kry_scalar noise = kry_scalar_of(Z->dev, noise_of(Z));
-    const int64_t groups = kry_groups_for(Z->dev, KRY_F64, 2 * Z->n);
     kry_csr M = { 0 };
     kry_vec *d = NULL;
     cl_mem length = NULL;
-    char defines[24];
 
-    snprintf(defines, sizeof defines, "-DLABEL=%s", kry_label_type(Z));
     TRY(multiply_by_labels(matrix, ones, &M));
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, 1, &d));
     TRY(kry_op_diagonal(A, d));
@@ -153,14 +149,12 @@ static kry_status multiply_matrix(const kry_op *A, const kry_subspace *Z, const 
     kry_arg args[SHARED + 3] = { ARG(rows),     ARG(M.row_ptr),         ARG(M.col), ARG(M.val),
                                  ARG(Z->label), ARG(d->buffer),         ARG(kind),  ARG(rest),
                                  ARG(singular), ARG_ACC(Z->dev, noise), ARG(length) };
-    TRY(kry_run(Z->dev, "galerkin", Z->type, defines, "galerkin_lengths", groups, args,
-                SHARED + 1));
+    TRY(run(Z, "galerkin_lengths", args, SHARED + 1));
     TRY(kry_csr_make_rows("kry_deflation_create: A Z", length, AZ));
     args[SHARED] = (kry_arg)ARG(AZ->row_ptr);
     args[SHARED + 1] = (kry_arg)ARG(AZ->col);
     args[SHARED + 2] = (kry_arg)ARG(AZ->val);
-    TRY(kry_run(Z->dev, "galerkin", Z->type, defines, "galerkin_entries", groups, args,
-                COUNT(args)));
+    TRY(run(Z, "galerkin_entries", args, COUNT(args)));
 done:
     kry_buffer_release(Z->dev, &length);
     kry_vec_release(&d);
