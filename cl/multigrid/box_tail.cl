@@ -59,25 +59,18 @@ void scale(TABLES, SUM step, global const REAL *b, global REAL *x)
     LEVEL_OF(plan)
 #define SCALE(K, GET, BODY) x[i] = (REAL)(step / COEFFICIENT_ONE(0, i) * AT_ONE(b, i));
     BOX_SWEEP(1, SCALE, GET_X, )
-    ALL_MET();
 }
 
-// y := x + step D^-1 (b - A x)
-void relax(TABLES, SUM step, global const REAL *b, global const REAL *x, global REAL *y)
+// y := x + step D^-1 (b - A x), or unless it smooths  b - A x
+void sweep(TABLES, int smooths, SUM step, global const REAL *b, global const REAL *x, global REAL *y)
 {
     LEVEL_OF(plan)
-#define RELAX(K, i, c, sum, diagonal) y[i] = (REAL)(c + step / diagonal * (AT_ONE(b, i) - sum));
-    BOX_SWEEP(1, BOX_POINT, GET_X, RELAX)
-    ALL_MET();
-}
-
-// r := b - A x
-void residual(TABLES, global const REAL *b, global const REAL *x, global REAL *r)
-{
-    LEVEL_OF(plan)
-#define RESIDUAL(K, i, c, sum, diagonal) r[i] = (REAL)(AT_ONE(b, i) - sum);
-    BOX_SWEEP(1, BOX_POINT, GET_X, RESIDUAL)
-    ALL_MET();
+#define SWEPT(K, i, c, sum, diagonal)                                                     \
+    {                                                                                     \
+        const SUM r = AT_ONE(b, i) - sum;                                                 \
+        y[i] = (REAL)(smooths ? c + step / diagonal * r : r);                             \
+    }
+    BOX_SWEEP(1, BOX_POINT, GET_X, SWEPT)
 }
 
 // c := P' r
@@ -93,7 +86,6 @@ void restrict_to(TABLES, global const REAL *r, global REAL *c)
     SUM_OF_SHARES(sum, SHARE)                                                             \
     c[j] = (REAL)sum;
     COARSE_SWEEP(RESTRICT)
-    ALL_MET();
 }
 
 // x += P e
@@ -106,15 +98,14 @@ void prolong(TABLES, global const REAL *e, global REAL *x)
     ADD_PROLONGED(sum, e)                                                                 \
     x[i] = (REAL)sum;
     BOX_SWEEP(1, CORRECT, GET_X, )
-    ALL_MET();
 }
 
 // x := G b, G symmetric, k-by-k, rows `stride` numbers apart. With fewer rows than work-items, several of these
-// have a row.
+// have a row. k = 0: nothing.
 void solve(int k, int stride, global const REAL *restrict G, global const REAL *b, global REAL *x,
            local REAL *part)
 {
-    const int l = get_local_id(0), slices = max(GROUP / k, 1), slice = l / k;
+    const int l = get_local_id(0), slices = max(GROUP / max(k, 1), 1), slice = l / max(k, 1);
 
     for (int first = 0; first < k; first += GROUP) {
         const int row = first + l % k, end = row < k && slice < slices ? k : 0;
@@ -128,53 +119,46 @@ void solve(int k, int stride, global const REAL *restrict G, global const REAL *
         if (row < k && slice == 0) x[row] = (REAL)sum;
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    ALL_MET();
 }
 
-// x := the cycle for b from level 0 of the plan on, `count` steps before and after the coarser levels.
+// x := the cycle for b from level 0 of the plan on, `count` steps before and after the coarser levels. There is one call of
+// each function, in a loop over the levels that come down and then up, since compilers put all of them here.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 box_tail(int levels, int count, TABLES, global REAL *room, int k, int stride,
                      global const REAL *restrict G, global const REAL *b, long b0, global REAL *x,
                      long x0)
 {
     local REAL part[GROUP];
-    int l = 0;
+    const int coarsest = levels - 1;
+    int turn = 0;
 
-// Vectors of level l; the first one's are the caller's. The iterate starts in `other`, so that it ends in x.
-#define VECTORS_OF(l)                                                                     \
-    global const int *p = plan + (l) * PLAN_WORDS, *next = p + PLAN_WORDS;                \
-    global const REAL *rhs = (l) ? room + p[PLAN_B] : b;                                  \
-    global const REAL *step = numbers + p[PLAN_STEPS];                                    \
-    global REAL *own = (l) ? room + p[PLAN_X] : x, *other = room + p[PLAN_OTHER];
-#define SWAP                                                                              \
-    {                                                                                     \
-        global REAL *to = from;                                                           \
-        from = room_for, room_for = to;                                                   \
-    }
     b += b0, x += x0;
     do {
-        VECTORS_OF(l)
-        global REAL *from = other, *room_for = own;
-        scale(p, numbers, AT_ONE(step, 0), rhs, from);
-        for (int s = 1; s < count; s++) {
-            relax(p, numbers, AT_ONE(step, s), rhs, from, room_for);
-            SWAP
+        const int down = turn < coarsest, l = down ? turn : 2 * coarsest - 1 - turn;
+        global const int *p = plan + l * PLAN_WORDS, *next = p + PLAN_WORDS;
+        solve(turn == coarsest ? k : 0, stride, G, room + next[PLAN_B], room + next[PLAN_X], part);
+        ALL_MET();
+        // The first level's vectors are the caller's. The iterate starts in `other`, so that it ends in x.
+        global const REAL *rhs = l ? room + p[PLAN_B] : b, *step = numbers + p[PLAN_STEPS];
+        global REAL *own = l ? room + p[PLAN_X] : x, *other = room + p[PLAN_OTHER];
+        const int in_own = !down && !(count & 1);
+        global REAL *from = in_own ? own : other, *to = in_own ? other : own;
+        if (down)
+            scale(p, numbers, AT_ONE(step, 0), rhs, from);
+        else
+            prolong(p, numbers, room + next[PLAN_X], from);
+        ALL_MET();
+        for (int s = 1; s <= count; s++) {
+            const int smooths = !down || s < count; // going down, the residual comes last
+            const int nth = down ? min(s, count - 1) : count - s;
+            sweep(p, numbers, smooths, AT_ONE(step, nth), rhs, from, to);
+            ALL_MET();
+            global REAL *swept = to;
+            to = from, from = swept;
         }
-        residual(p, numbers, rhs, from, room_for);
-        restrict_to(p, numbers, room_for, room + next[PLAN_B]);
-    } while (++l < levels - 1);
-    solve(k, stride, G, room + plan[l * PLAN_WORDS + PLAN_B], room + plan[l * PLAN_WORDS + PLAN_X],
-          part);
-    do {
-        l--;
-        VECTORS_OF(l)
-        global REAL *from = count & 1 ? other : own, *room_for = count & 1 ? own : other;
-        prolong(p, numbers, room + next[PLAN_X], from);
-        for (int s = count - 1; s >= 0; s--) {
-            relax(p, numbers, AT_ONE(step, s), rhs, from, room_for);
-            SWAP
-        }
-    } while (l > 0);
+        if (down) restrict_to(p, numbers, from, room + next[PLAN_B]);
+        ALL_MET();
+    } while (++turn < 2 * coarsest);
 }
 
 #endif
