@@ -149,7 +149,7 @@ DEFINE_BOTH(DEFINE_FACE)
 
 // Both faces of a point on one axis, for a(i, i) and for a neighbour along it.
 #define ADD_FACES(K, d, sides, weight, f, at, size, stride, wrapped)                      \
-    EACH(high, 0, 1) {                                                                    \
+    for (int high = 0; high < 2; high++) {                                                \
         const int step = high ? 1 : -1, own = often(sides, high, at, size);               \
         if (all ? own != 0 : d == step && beside(at, d, size, wrapped) >= 0)              \
             sum += (SUM)(all ? own : -1) * face_##K(G, sides, weight, f, high, i, at, size, stride); \
