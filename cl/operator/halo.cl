@@ -40,36 +40,38 @@ kernel void halo_pack_direction(DIRECTION_PARAMS, long n, global const int *rest
     long n, global const int *restrict row, global const int *restrict begin,           \
         global const int *restrict col, global const REAL *restrict val, global const REAL *restrict halo
 
-// In flux form (FLUX) an entry multiplies the distance from the row's own number.
-#ifdef FLUX
-#define OWN_NUMBER(x, i) ((SUM)x[i])
-#else
-#define OWN_NUMBER(x, i) 0
-#endif
-
-SUM far_sum(long i, SUM own, global const int *restrict begin, global const int *restrict col,
-            global const REAL *restrict val, global const REAL *restrict halo)
+// What row i adds. In flux form an entry multiplies the distance from the row's own number `own`, which is 0 otherwise.
+REAL far_sum(long i, REAL own, global const int *restrict begin, global const int *restrict col,
+             global const REAL *restrict val, global const REAL *restrict halo)
 {
-    SUM sum = 0;
-    for (int k = begin[i]; k < begin[i + 1]; k++) sum += (SUM)val[k] * FROM_OWN((SUM)halo[col[k]]);
+    REAL sum = 0;
+    for (int k = begin[i]; k < begin[i + 1]; k++) sum += val[k] * (halo[col[k]] - own);
+    return sum;
+}
+
+// The same of a residual: `sum` with the entries of row i
+ACC with_entries(ACC sum, long i, ACC own, global const int *restrict begin, global const int *restrict col,
+                 global const REAL *restrict val, global const REAL *restrict x)
+{
+    for (int k = begin[i]; k < begin[i + 1]; k++) sum += (ACC)val[k] * ((ACC)x[col[k]] - own);
     return sum;
 }
 
 // y += alpha times what the other parts add; x is read in flux form only
-kernel void halo_add(ROWS, ACC alpha, global const REAL *restrict x, long x0, global REAL *restrict y,
+kernel void halo_add(ROWS, int flux, ACC alpha, global const REAL *restrict x, long x0, global REAL *restrict y,
                      long y0)
 {
     x += x0, y += y0;
     FOR_EACH(i, n)
     {
         const int j = row[i];
-        y[j] += (REAL)alpha * (REAL)far_sum(i, OWN_NUMBER(x, j), begin, col, val, halo);
+        y[j] += (REAL)alpha * far_sum(i, flux ? x[j] : 0, begin, col, val, halo);
     }
 }
 
 // The same with alpha = 1, and part[first + group] := what that adds to x.y. `stops`: of a solve, and
 // nothing is written once it has stopped.
-kernel void halo_add_dot(ROWS, global const REAL *restrict x, long x0, global REAL *restrict y, long y0,
+kernel void halo_add_dot(ROWS, int flux, global const REAL *restrict x, long x0, global REAL *restrict y, long y0,
                          global TOTAL *restrict part, int first, int stops,
                          global const ACC *restrict state)
 {
@@ -81,7 +83,7 @@ kernel void halo_add_dot(ROWS, global const REAL *restrict x, long x0, global RE
     FOR_EACH(i, n)
     {
         const int j = row[i];
-        const REAL sum = (REAL)far_sum(i, OWN_NUMBER(x, j), begin, col, val, halo);
+        const REAL sum = far_sum(i, flux ? x[j] : 0, begin, col, val, halo);
         y[j] += sum;
         ADD_PRODUCT(dot, x[j], sum);
     }
@@ -89,8 +91,7 @@ kernel void halo_add_dot(ROWS, global const REAL *restrict x, long x0, global RE
     if (get_local_id(0) == 0 && go_on) part[first + get_group_id(0)] = dot;
 }
 
-#ifdef FLUX
-// ---- rows of an operator whose own piece lacks what flows to other parts: grids in boxes ----
+// ---- rows of an operator in flux form whose own piece lacks what flows to other parts: grids in boxes ----
 
 // part[first + group] := what they add to x.(A x); nothing once a solve has stopped.
 kernel void halo_dot(ROWS, global const REAL *restrict x, long x0, global TOTAL *restrict part, int first,
@@ -104,7 +105,7 @@ kernel void halo_dot(ROWS, global const REAL *restrict x, long x0, global TOTAL 
     FOR_EACH(i, n)
     {
         const REAL own = x[row[i]];
-        ADD_PRODUCT(dot, own, (REAL)far_sum(i, (SUM)own, begin, col, val, halo));
+        ADD_PRODUCT(dot, own, far_sum(i, own, begin, col, val, halo));
     }
     dot = group_sum(dot, lane);
     if (get_local_id(0) == 0 && go_on) part[first + get_group_id(0)] = dot;
@@ -123,7 +124,7 @@ kernel void halo_step(ROWS, STEP_PARAMS, global const REAL *restrict p, long p0,
     FOR_EACH(i, n)
     {
         const int j = row[i];
-        const REAL part = (REAL)s.alpha * (REAL)far_sum(i, (SUM)p[j], begin, col, val, halo);
+        const REAL part = (REAL)s.alpha * far_sum(i, p[j], begin, col, val, halo);
         r[j] -= part;
         if (by_z != 0) x[j] += by_z * (scaled ? d[j] * part : part);
     }
@@ -140,11 +141,10 @@ kernel void halo_diagonal(ROWS, global REAL *restrict d, long d0)
         d[row[i]] += (REAL)sum;
     }
 }
-#endif
 
-// r := b - A x in these rows, whose own entries are in own_... and whose b is packed; surplus: what
+// r := b - A x in these rows, summed in ACC, whose own entries are in own_... and whose b is packed; surplus: what
 // each of them adds up to, in flux form.
-kernel void halo_residual(ROWS, global const int *restrict own_begin, global const int *restrict own_col,
+kernel void halo_residual(ROWS, int flux, global const int *restrict own_begin, global const int *restrict own_col,
                           global const REAL *restrict own_val, global const REAL *restrict surplus,
                           global const REAL *restrict packed, global const REAL *restrict x, long x0,
                           global REAL *restrict r, long r0)
@@ -152,13 +152,10 @@ kernel void halo_residual(ROWS, global const int *restrict own_begin, global con
     x += x0, r += r0;
     FOR_EACH(i, n)
     {
-        const SUM own = OWN_NUMBER(x, row[i]);
-        SUM sum = far_sum(i, own, begin, col, val, halo);
-        for (int k = own_begin[i]; k < own_begin[i + 1]; k++)
-            sum += (SUM)own_val[k] * FROM_OWN((SUM)x[own_col[k]]);
-#ifdef FLUX
-        sum += (SUM)surplus[i] * own;
-#endif
-        r[row[i]] = (REAL)((SUM)packed[i] - sum);
+        const ACC own = flux ? (ACC)x[row[i]] : 0;
+        ACC sum = with_entries(0, i, own, begin, col, val, halo);
+        sum = with_entries(sum, i, own, own_begin, own_col, own_val, x);
+        if (flux) sum += (ACC)surplus[i] * own;
+        r[row[i]] = (REAL)((ACC)packed[i] - sum);
     }
 }

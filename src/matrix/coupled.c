@@ -36,7 +36,7 @@ static int64_t groups_for_rows(const kry_coupled *A)
 static kry_status add_far(kry_coupled *A, double alpha, const kry_vec *x, kry_vec *y)
 {
     kry_scalar a = kry_scalar_of(A->dev, alpha);
-    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(x), ARG_VEC(y) };
+    const kry_arg rest[] = { ARG(A->flux), ARG_ACC(A->dev, a), ARG_VEC(x), ARG_VEC(y) };
     return run(A, A->add, groups_for_rows(A), rest, COUNT(rest));
 }
 
@@ -51,8 +51,8 @@ static kry_status add_far_dot(kry_coupled *A, cl_mem state, const kry_vec *x, kr
     if (A->rows == 0) return KRY_OK;
     if (groups > KRY_SUM_CAPACITY - first) groups = KRY_SUM_CAPACITY - first;
     if (!state) state = sum->buffer; /* not read */
-    const kry_arg rest[] = { ARG_VEC(x), ARG_VEC(y), ARG(sum->buffer),
-                             ARG(first), ARG(stops), ARG(state) };
+    const kry_arg rest[] = { ARG(A->flux), ARG_VEC(x), ARG_VEC(y), ARG(sum->buffer),
+                             ARG(first),   ARG(stops), ARG(state) };
     TRY(run(A, A->add_dot, groups, rest, COUNT(rest)));
     sum->count = first + (cl_int)groups;
 done:
@@ -149,7 +149,8 @@ static kry_status coupled_residual(void *self, const kry_vec *b, const kry_vec *
     TRY(kry_op_residual(A->own, b, x, r));
     TRY(kry_halo_end(A->halo));
     if (A->exact.b) {
-        const kry_arg rest[] = { ARG(A->exact.own.begin),
+        const kry_arg rest[] = { ARG(A->flux),
+                                 ARG(A->exact.own.begin),
                                  ARG(A->exact.own.col),
                                  ARG(A->exact.own.val),
                                  ARG(A->exact.surplus),
@@ -265,19 +266,18 @@ int64_t kry_coupled_places(const kry_op *A, const int64_t **place)
 static kry_status get_kernels(kry_coupled *A)
 {
     kry_status st = KRY_OK;
-    bool flux = A->kind || kry_matrix_in_flux_form(kry_matrix_of(A->own));
-    const char *form = flux ? "-DFLUX" : "", *exact = flux ? "-DFLUX -DSUM=ACC" : "-DSUM=ACC";
     kry_type type = A->far.type;
 
-    TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_add", &A->add));
-    TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_add_dot", &A->add_dot));
+    A->flux = A->kind || kry_matrix_in_flux_form(kry_matrix_of(A->own));
+    TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_add", &A->add));
+    TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_add_dot", &A->add_dot));
     if (A->kind) {
-        TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_dot", &A->dot));
-        TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_step", &A->step));
-        TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_diagonal", &A->diagonal));
+        TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_dot", &A->dot));
+        TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_step", &A->step));
+        TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_diagonal", &A->diagonal));
     }
     if (!A->exact.b) return KRY_OK;
-    TRY(kry_kernel_get(A->dev, "halo", type, exact, "halo_residual", &A->exact.residual));
+    TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_residual", &A->exact.residual));
     TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_pack", &A->exact.pack));
 done:
     return st;

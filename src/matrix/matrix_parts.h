@@ -76,6 +76,7 @@ typedef struct kry_coupled {
     cl_mem row;             /* the same */
     kry_packed_rows packed; /* their far entries */
     kry_exact_rows exact;
+    cl_int flux; /* whether its rows are in flux form */
     kry_kernel *add, *add_dot;
     kry_kernel *dot, *step, *diagonal; /* with a kind */
     char variant[128];
