@@ -3,25 +3,15 @@
 // start where whole vectors may.
 //
 // LABEL   type of a label: ushort or int
-// MODES   with modes: how many. Column j of them begins at mode + j * ld; number s * MODES + j of w and c
-//         belongs to mode j on sub-domain s. Not defined: one mode, of ones, which is not stored
-// TILE    GPU: work-items that sum a segment together, a power of two, at most WG
+//
+// mode: `modes` vectors, of which column j begins at mode + j * ld; number s * modes + j of w and c belongs to mode j on
+// sub-domain s. NULL: one mode, of ones, which is not stored.
 
 #include "common/kry.clh"
 
 // ---- w := Z'v ----
 
 #define PIECE 8 // unknowns, at most
-
-#ifdef MODES
-#define SEGMENT_OF(q) ((q) / MODES)
-#define MODE_OF(q) (mode + (q) % MODES * ld)
-#else
-#define MODES 1
-#define ONES // the only mode
-#define SEGMENT_OF(q) (q)
-#define MODE_OF(q) mode
-#endif
 
 // The sum of a segment's share: pieces first + t, first + t + step, ... before last
 TOTAL sum_pieces(int first, int last, int step, global const int *restrict piece_start,
@@ -32,9 +22,10 @@ TOTAL sum_pieces(int first, int last, int step, global const int *restrict piece
     for (int p = first; p < last; p += step) {
         global const REAL *at = v + piece_start[p];
         const int length = piece_length[p];
-#ifndef ONES
-        for (int j = 0; j < length; j++) ADD_PRODUCT(s, at[j], mode[piece_start[p] + j]);
-#else
+        if (mode) {
+            for (int j = 0; j < length; j++) ADD_PRODUCT(s, at[j], mode[piece_start[p] + j]);
+            continue;
+        }
 #ifdef KRY_FP64
         if (length == PIECE) {
             s += (((ACC)at[0] + (ACC)at[1]) + ((ACC)at[2] + (ACC)at[3])) +
@@ -43,7 +34,6 @@ TOTAL sum_pieces(int first, int last, int step, global const int *restrict piece
         }
 #endif
         for (int j = 0; j < length; j++) ADD(s, at[j]);
-#endif
     }
     return s;
 }
@@ -54,48 +44,56 @@ INLINED void put_number(long s, REAL number, global REAL *w, global REAL *kept)
     if (COLUMN_HERE == 0) kept[s] = number;
 }
 
-#ifdef SEGMENTS
-#define PUT_SUM(s, sum) part[s] = (sum)
-#else
-#define PUT_SUM(s, sum) put_number(s, (REAL)VALUE_OF(sum), w + w0, kept)
-#endif
-
-// Sums of segments, by each mode: `sums` of them. Each label is one, and its sum goes to w and to `kept`; or with SEGMENTS labels
-// have many, whose sums go to `part` for deflation_finish. Launch: for each column; `kept` is that of the first.
-kernel void deflation_restrict(int sums, global const int *restrict segment,
+// Sums of segments, by each mode: `sums` of them. Each label is one, and its sum goes to w and to `kept`; or labels have many,
+// whose sums go to `part` for deflation_finish, which is NULL otherwise. tile: GPUs: work-items that sum a segment together, a
+// power of two, at most WG. Launch: for each column; `kept` is that of the first.
+kernel void deflation_restrict(int sums, int tile, int modes, global const int *restrict segment,
                                global const int *restrict piece_start,
                                global const uchar *restrict piece_length,
                                global const REAL *restrict mode, long ld, global const REAL *restrict v,
                                long v0, long v_pitch, global REAL *restrict w, long w0, long w_pitch,
                                global REAL *restrict kept, global TOTAL *restrict part)
 {
-    v0 += COLUMN_HERE * v_pitch, w0 += COLUMN_HERE * w_pitch, part += (long)COLUMN_HERE * sums;
+    v += v0 + COLUMN_HERE * v_pitch, w += w0 + COLUMN_HERE * w_pitch;
+    if (part) part += (long)COLUMN_HERE * sums;
 #ifdef KRY_CPU
     FOR_EACH(q, sums)
-    PUT_SUM(q, sum_pieces(segment[SEGMENT_OF(q)], segment[SEGMENT_OF(q) + 1], 1, piece_start,
-                          piece_length, MODE_OF(q), v + v0));
+    {
+        const int s = (int)q / modes;
+        const TOTAL sum = sum_pieces(segment[s], segment[s + 1], 1, piece_start, piece_length,
+                                     mode ? mode + q % modes * ld : mode, v);
+        if (part)
+            part[q] = sum;
+        else
+            put_number(q, (REAL)VALUE_OF(sum), w, kept);
+    }
 #else
     local TOTAL lane[WG];
-    const int l = get_local_id(0), t = l % TILE, per_group = WG / TILE;
+    const int l = get_local_id(0), t = l % tile, per_group = WG / tile;
     for (int first = get_group_id(0) * per_group; first < sums;
          first += (int)get_num_groups(0) * per_group) {
-        const int q = first + l / TILE, s = SEGMENT_OF(q);
+        const int q = first + l / tile, s = q / modes;
         TOTAL share = NO_TOTAL;
         if (q < sums)
-            share = sum_pieces(segment[s] + t, segment[s + 1], TILE, piece_start, piece_length,
-                               MODE_OF(q), v + v0);
+            share = sum_pieces(segment[s] + t, segment[s + 1], tile, piece_start, piece_length,
+                               mode ? mode + q % modes * ld : mode, v);
         lane[l] = share;
-        for (int step = TILE / 2; step > 0; step /= 2) {
+        for (int step = tile / 2; step > 0; step /= 2) {
             barrier(CLK_LOCAL_MEM_FENCE);
             if (t < step) ADD_TOTAL(lane[l], lane[l + step]);
         }
-        if (t == 0 && q < sums) PUT_SUM(q, lane[l]);
+        if (t == 0 && q < sums) {
+            if (part)
+                part[q] = lane[l];
+            else
+                put_number(q, (REAL)VALUE_OF(lane[l]), w, kept);
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #endif
 }
 
-kernel void deflation_finish(long k, global const int *restrict label_segment, int sums,
+kernel void deflation_finish(long k, int modes, global const int *restrict label_segment, int sums,
                              global const TOTAL *restrict part, global REAL *restrict w, long w0,
                              long w_pitch, global REAL *restrict kept)
 {
@@ -103,9 +101,9 @@ kernel void deflation_finish(long k, global const int *restrict label_segment, i
     FOR_EACH(i, k)
     {
         TOTAL sum = NO_TOTAL;
-        const int label = SEGMENT_OF(i), j = i % MODES;
+        const int label = (int)i / modes, j = (int)i % modes;
         for (int s = label_segment[label]; s < label_segment[label + 1]; s++)
-            ADD_TOTAL(sum, part[s * MODES + j]);
+            ADD_TOTAL(sum, part[s * modes + j]);
         put_number(i, (REAL)VALUE_OF(sum), w, kept);
     }
 }
@@ -113,27 +111,28 @@ kernel void deflation_finish(long k, global const int *restrict label_segment, i
 // ---- Z c ----
 
 // (Z c)_i
-#ifdef ONES
-#define AT(i) c[label[i]]
-#else
-#define AT(i) combine(c + label[i] * MODES, mode + (i), ld)
-REAL combine(global const REAL *restrict c, global const REAL *restrict mode, long ld)
+INLINED REAL number_at(long i, global const LABEL *restrict label, int modes, global const REAL *restrict mode,
+                       long ld, global const REAL *restrict c)
 {
+    if (!mode) return c[label[i]];
     REAL sum = 0;
-    for (int j = 0; j < MODES; j++) sum += c[j] * mode[j * ld];
+    for (int j = 0; j < modes; j++) sum += c[label[i] * modes + j] * mode[i + j * ld];
     return sum;
 }
-#endif
 
 // y := alpha Z c + beta y; with beta == 0, y is not read. Launch: for each column.
-kernel void deflation_prolong(long n, global const LABEL *restrict label,
+kernel void deflation_prolong(long n, global const LABEL *restrict label, int modes,
                               global const REAL *restrict mode, long ld, ACC alpha,
                               global const REAL *restrict c, long c0, long c_pitch, ACC beta,
                               global REAL *restrict y, long y0, long y_pitch)
 {
     const REAL by = (REAL)alpha, old = (REAL)beta;
     c += c0 + COLUMN_HERE * c_pitch, y += y0 + COLUMN_HERE * y_pitch;
-    FOR_EACH(i, n) y[i] = old == 0 ? by * AT(i) : by * AT(i) + old * y[i];
+    FOR_EACH(i, n)
+    {
+        const REAL number = number_at(i, label, modes, mode, ld, c);
+        y[i] = old == 0 ? by * number : by * number + old * y[i];
+    }
 }
 
 #if VW == 1
@@ -174,7 +173,7 @@ kernel void deflation_correct(long n, global const LABEL *restrict label,
 
 // z += Z c. part holds `count` sums of (r.z, r.r) for the z there was: what Z c adds to r.z is
 // c.(Z'r), k products, left behind those by the first `writers` groups.
-kernel void deflation_add(long n, global const LABEL *restrict label,
+kernel void deflation_add(long n, global const LABEL *restrict label, int modes,
                           global const REAL *restrict mode, long ld, long k,
                           global const REAL *restrict c, long c0, global const REAL *restrict zr,
                           global REAL *restrict z, long z0, int count, int writers,
@@ -183,12 +182,12 @@ kernel void deflation_add(long n, global const LABEL *restrict label,
     local TOTAL2 lane[WG];
     const int g = get_group_id(0);
     c += c0, z += z0;
-#ifdef ONES
-    FOR_VEC(i, n) STV(LDV(z, i) + GATHER(c, label + i * VW), i, z);
-    FOR_TAIL(i, n) z[i] += c[label[i]];
-#else
-    FOR_EACH(i, n) z[i] += AT(i);
-#endif
+    if (mode) {
+        FOR_EACH(i, n) z[i] += number_at(i, label, modes, mode, ld, c);
+    } else {
+        FOR_VEC(i, n) STV(LDV(z, i) + GATHER(c, label + i * VW), i, z);
+        FOR_TAIL(i, n) z[i] += c[label[i]];
+    }
     if (g >= writers) return;
     TOTAL s = NO_TOTAL, none = NO_TOTAL;
     for (long j = g * k / writers + get_local_id(0); j < (g + 1) * k / writers; j += WG)

@@ -159,8 +159,7 @@ static int tile_of(const kry_subspace *Z)
 static kry_status make_kernels(kry_subspace *Z)
 {
     kry_status st = KRY_OK;
-    char defines[80];
-    int used;
+    char defines[24];
     const struct {
         const char *name;
         kry_kernel **kernel;
@@ -170,9 +169,7 @@ static kry_status make_kernels(kry_subspace *Z)
                 { "deflation_correct", &Z->kernel.correct },
                 { "deflation_add", &Z->kernel.add } };
 
-    used = snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d%s", kry_label_type(Z),
-                    Z->dev->info.cpu_kernels ? 1 : tile_of(Z), Z->part ? " -DSEGMENTS" : "");
-    if (Z->modes) snprintf(defines + used, sizeof defines - (size_t)used, " -DMODES=%d", Z->per);
+    snprintf(defines, sizeof defines, "-DLABEL=%s", kry_label_type(Z));
     for (size_t i = 0; i < COUNT(all); i++)
         TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, all[i].name, all[i].kernel));
 done:
@@ -287,11 +284,8 @@ void kry_subspace_release(kry_subspace *Z)
     *Z = (kry_subspace){ 0 };
 }
 
-/* The buffer of the modes, any other where there are none; and how far it is from one to the next. */
-static cl_mem modes_of(const kry_subspace *Z, const kry_vec *other)
-{
-    return Z->modes ? Z->modes->buffer : other->buffer;
-}
+/* The buffer of the modes, NULL where there are none; how many there are; and how far it is from one to the next. */
+static cl_mem modes_of(const kry_subspace *Z) { return Z->modes ? Z->modes->buffer : NULL; }
 static cl_long distance_of(const kry_subspace *Z) { return Z->modes ? Z->modes->ld : 0; }
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -312,17 +306,28 @@ kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
 
     if (Z->vectors) return kry_dense_restrict(1, Z->vectors, v, 0, w, Z->sum);
     if (Z->part) TRY(make_part(Z, v->k));
-    const cl_mem part = Z->part ? Z->part : Z->kept, modes = modes_of(Z, v); /* or not touched */
-    const kry_arg args[] = { ARG(sums),  ARG(Z->segment), ARG(Z->piece_start), ARG(Z->piece_length),
-                             ARG(modes), ARG(ld),         ARG_VEC(v),          ARG(v->ld),
-                             ARG_VEC(w), ARG(w->ld),      ARG(Z->kept),        ARG(part) };
+    const cl_mem modes = modes_of(Z);
+    const cl_int per = Z->per, tile = tile_of(Z);
+    const kry_arg args[] = { ARG(sums),
+                             ARG(tile),
+                             ARG(per),
+                             ARG(Z->segment),
+                             ARG(Z->piece_start),
+                             ARG(Z->piece_length),
+                             ARG(modes),
+                             ARG(ld),
+                             ARG_VEC(v),
+                             ARG(v->ld),
+                             ARG_VEC(w),
+                             ARG(w->ld),
+                             ARG(Z->kept),
+                             ARG(Z->part) };
     TRY(kry_launch_columns(Z->dev, Z->kernel.restrict_, restrict_groups(Z), v->k, args,
                            COUNT(args)));
     if (!Z->part) return KRY_OK;
-    const kry_arg finish[] = { ARG(Z->k),   ARG(Z->label_segment),
-                               ARG(sums),   ARG(Z->part),
-                               ARG_VEC(w),  ARG(w->ld),
-                               ARG(Z->kept) };
+    const kry_arg finish[] = { ARG(Z->k),  ARG(per),     ARG(Z->label_segment),
+                               ARG(sums),  ARG(Z->part), ARG_VEC(w),
+                               ARG(w->ld), ARG(Z->kept) };
     TRY(kry_launch_columns(Z->dev, Z->kernel.finish, groups, v->k, finish, COUNT(finish)));
 done:
     return st;
@@ -332,11 +337,13 @@ kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c,
                                 kry_vec *y)
 {
     kry_scalar a = kry_scalar_of(Z->dev, alpha), b = kry_scalar_of(Z->dev, beta);
-    const cl_mem modes = modes_of(Z, y);
+    const cl_mem modes = modes_of(Z);
+    const cl_int per = Z->per;
     const cl_long ld = distance_of(Z);
-    const kry_arg args[] = { ARG(Z->n),          ARG(Z->label), ARG(modes), ARG(ld),
-                             ARG_ACC(Z->dev, a), ARG_VEC(c),    ARG(c->ld), ARG_ACC(Z->dev, b),
-                             ARG_VEC(y),         ARG(y->ld) };
+    const kry_arg args[] = { ARG(Z->n),  ARG(Z->label), ARG(per),
+                             ARG(modes), ARG(ld),       ARG_ACC(Z->dev, a),
+                             ARG_VEC(c), ARG(c->ld),    ARG_ACC(Z->dev, b),
+                             ARG_VEC(y), ARG(y->ld) };
 
     if (Z->vectors) return kry_dense_expand(alpha, Z->vectors, c, beta, y);
     return kry_launch_columns(Z->dev, Z->kernel.prolong, kry_groups_for(Z->dev, Z->type, Z->n),
@@ -367,11 +374,12 @@ kry_status kry_subspace_add(kry_subspace *Z, const kry_vec *c, kry_vec *z, kry_s
     kry_status st = KRY_OK;
     int64_t groups = kry_groups_for_sums(Z->dev, Z->type, Z->n);
     const cl_int writers = groups < WRITERS ? (cl_int)groups : WRITERS;
-    const cl_mem modes = modes_of(Z, z);
+    const cl_mem modes = modes_of(Z);
+    const cl_int per = Z->per;
     const cl_long ld = distance_of(Z);
-    const kry_arg args[] = { ARG(Z->n),       ARG(Z->label), ARG(modes),      ARG(ld),
-                             ARG(Z->k),       ARG_VEC(c),    ARG(Z->kept),    ARG_VEC(z),
-                             ARG(sum->count), ARG(writers),  ARG(sum->buffer) };
+    const kry_arg args[] = { ARG(Z->n),  ARG(Z->label),   ARG(per),     ARG(modes),
+                             ARG(ld),    ARG(Z->k),       ARG_VEC(c),   ARG(Z->kept),
+                             ARG_VEC(z), ARG(sum->count), ARG(writers), ARG(sum->buffer) };
 
     TRY(kry_launch(Z->dev, Z->kernel.add, groups, args, COUNT(args)));
     sum->count += writers;
