@@ -15,14 +15,12 @@ kernel void labels_rows(long n, global int *restrict ptr)
     FOR_EACH(i, n + 1) ptr[i] = (int)i;
 }
 
-#ifdef LABEL
-// The columns and numbers of Z
-kernel void labels_entries(long n, global const LABEL *restrict label, global int *restrict col,
-                           global REAL *restrict val)
+// The columns and numbers of Z, for labels of 16 bits, `narrow`, or ints; the other is NULL.
+kernel void labels_entries(long n, global const ushort *restrict narrow, global const int *restrict label,
+                           global int *restrict col, global REAL *restrict val)
 {
-    FOR_EACH(i, n) col[i] = label[i], val[i] = 1;
+    FOR_EACH(i, n) col[i] = narrow ? narrow[i] : label[i], val[i] = 1;
 }
-#endif
 
 // ---- pieces: up to PIECE neighbours of one label, between two multiples of PIECE ----
 

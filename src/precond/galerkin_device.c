@@ -192,7 +192,8 @@ kry_status kry_galerkin_multiply(const kry_op *A, const kry_subspace *Z, kry_gal
     cl_mem from = NULL;
 
     G->rows = (kry_csr){ .dev = Z->dev, .rows = Z->n, .cols = Z->k, .type = KRY_F64 };
-    TRY(kry_labels_ones(Z->dev, KRY_F64, kry_label_type(Z), Z->n, Z->k, Z->label, &ones));
+    TRY(kry_labels_ones(Z->dev, KRY_F64, kry_labels_are_narrow(Z->domains), Z->n, Z->k, Z->label,
+                        &ones));
     TRY(kry_stencil_of(A) ? multiply_grid(A, Z, &G->rows) : multiply_matrix(A, Z, &ones, &G->rows));
     TRY(kry_csr_transpose(&G->rows, &G->rows_t, &from));
     TRY(kry_csr_product(&G->rows_t, &ones, false, &product));

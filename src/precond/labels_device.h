@@ -14,8 +14,8 @@ static inline const char *kry_label_type(const kry_subspace *Z)
 }
 /* to := n labels, int, on the device as that type. */
 kry_status kry_labels_store(kry_device *dev, int64_t n, int64_t domains, cl_mem label, cl_mem *to);
-/* Z as a matrix: n-by-k, a one in each row at its label; `ints` is the type of labels. */
-kry_status kry_labels_ones(kry_device *dev, kry_type type, const char *ints, int64_t n, int64_t k,
+/* Z as a matrix: n-by-k, a one in each row at its label; narrow: labels have 16 bits. */
+kry_status kry_labels_ones(kry_device *dev, kry_type type, bool narrow, int64_t n, int64_t k,
                            cl_mem label, kry_csr *ones);
 
 /* labels_grid.c: blocks of a grid, of `block` cells a side, 0: one of all; and split by phase. Labels are those of

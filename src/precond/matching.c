@@ -107,7 +107,7 @@ static kry_status contract(const kry_csr *G, cl_mem coarse, int64_t count, kry_c
     kry_csr T = { 0 }, T_t = { 0 }, GT = { 0 };
     cl_mem from = NULL;
 
-    TRY(kry_labels_ones(G->dev, KRY_F32, "int", G->rows, count, coarse, &T));
+    TRY(kry_labels_ones(G->dev, KRY_F32, false, G->rows, count, coarse, &T));
     TRY(kry_csr_transpose(&T, &T_t, &from));
     TRY(kry_csr_product(G, &T, false, &GT));
     TRY(kry_csr_product(&T_t, &GT, false, graph));
