@@ -23,7 +23,9 @@
 #include "common/kry.clh"
 #include "precond/block.clh"
 
-#ifdef DIAGONALS // GPUs
+#pragma kry part diagonals
+
+#ifndef KRY_CPU
 
 // A piece of `step` rows at a time, EACH_ITEM neighbours to a work-item. No diagonal but the first
 // has an offset below `step`, so that what they take away is known before the piece; along the
@@ -120,7 +122,13 @@ kernel void block_pieces(long n, int rows, int blocks, int m, global const int *
     } while (b < blocks);
 }
 
-#elif defined(LEVELS)
+#endif
+
+#pragma kry part levels
+
+#ifdef KRY_CPU
+#define GROUP 1
+#endif
 
 // Levels first ... last - 1 of the sweep forward with L, from r to z, or back with U, on by D^-1 in z. Rows of a
 // level, row[level_begin[l]] and so on, do not depend on each other. One group takes many levels with few rows, many
@@ -156,7 +164,7 @@ block_levels(int first, int last, int back, global const int *restrict level_beg
     } while (++l < last);
 }
 
-#else // rows
+#pragma kry part rows
 
 // Bundles of this walker: a group of a CPU, STRIDE work-items of a GPU.
 #ifdef KRY_CPU
@@ -206,5 +214,3 @@ kernel void block_rows(long n, int rows, int bundles, global const int *restrict
         store_tile(0, rows, rows, n, at, y, z + z_first + c * z_pitch);
     }
 }
-
-#endif

@@ -41,23 +41,21 @@ static void plan_bundles(kry_block_solve *s)
 
 static kry_status get_kernel(kry_block_solve *s)
 {
-    const bool diagonals = s->diagonals.count >= 0;
-    const char *name = s->by_levels               ? "block_levels"
-                       : !diagonals               ? "block_rows"
-                       : s->dev->info.cpu_kernels ? "block_diagonals"
-                                                  : "block_pieces";
+    const bool diagonals = s->diagonals.count >= 0, cpu = s->dev->info.cpu_kernels;
+    const char *name = s->by_levels ? "block_levels"
+                       : !diagonals ? "block_rows"
+                       : cpu        ? "block_diagonals"
+                                    : "block_pieces";
     char defines[96], how[32] = "";
 
-    if (s->by_levels)
-        snprintf(how, sizeof how, " -DLEVELS -DGROUP=%d", kry_block_levels_group(s->dev));
-    else if (diagonals && s->dev->info.cpu_kernels) /* loops over diagonals are unrolled there */
+    if (!cpu)
+        snprintf(how, sizeof how, " -DGROUP=%d", kry_block_levels_group(s->dev));
+    else if (diagonals && !s->by_levels) /* loops over diagonals are unrolled there */
         snprintf(how, sizeof how, " -DDIAGONALS=%d", s->diagonals.count);
-    else if (diagonals)
-        snprintf(how, sizeof how, " -DDIAGONALS");
-    snprintf(defines, sizeof defines, "-DSTRIDE=%d%s%s", s->stride, how,
+    snprintf(defines, sizeof defines, "-DSTRIDE=%d%s%s", cpu ? s->stride : GPU_STRIDE, how,
              kry_storage_defines(s->storage, s->type));
-    return kry_kernel_get(s->dev, diagonals && s->dev->info.cpu_kernels ? name : "block_ic",
-                          s->type, defines, name, &s->kernel);
+    return kry_kernel_get(s->dev, diagonals && cpu ? name : "block_ic", s->type, defines, name,
+                          &s->kernel);
 }
 
 /* The numbers of triangles are about one; those of D^-1 are scaled by the largest. */
