@@ -1,5 +1,5 @@
 // dense.cl - filling, transposing and summing up dense matrices.
-// Host: src/dense/dense.c.  Launch: groups of WG, or of TILE x TILE to transpose.
+// Host: src/dense/dense.c.  Launch: groups of WG, or of side x side to transpose.
 // An m-by-n matrix is a buffer, the element it starts at, and the distance of its columns.
 
 #include "common/kry.clh"
@@ -44,34 +44,30 @@ kernel void dense_row_sums(long m, long n, global const REAL *restrict A, long a
     }
 }
 
-#ifdef TILE
-
-// T := A', a square at a time; rows of both pass through local memory.
-kernel void dense_transpose(long m, long n, global const REAL *restrict A, long a0, long lda,
+// T := A', a square of `side` rows and columns at a time, at most MOST; rows of both pass through local memory.
+#define MOST 16
+kernel void dense_transpose(long m, long n, int side, global const REAL *restrict A, long a0, long lda,
                             global REAL *restrict T, long t0, long ldt)
 {
+    const long down = (m + side - 1) / side, across = (n + side - 1) / side;
 #ifdef KRY_CPU
-    const long down = (m + TILE - 1) / TILE, across = (n + TILE - 1) / TILE;
     FOR_EACH(e, down * across)
     {
-        const long i0 = e % down * TILE, j0 = e / down * TILE;
-        for (long i = i0; i < min(i0 + TILE, m); i++)
-            for (long j = j0; j < min(j0 + TILE, n); j++) T[t0 + i * ldt + j] = A[a0 + j * lda + i];
+        const long i0 = e % down * side, j0 = e / down * side;
+        for (long i = i0; i < min(i0 + side, m); i++)
+            for (long j = j0; j < min(j0 + side, n); j++) T[t0 + i * ldt + j] = A[a0 + j * lda + i];
     }
 #else
-    local REAL square[TILE * (TILE + 1)];
-    const long down = (m + TILE - 1) / TILE, across = (n + TILE - 1) / TILE;
-    const int x = get_local_id(0) % TILE, y = get_local_id(0) / TILE;
+    local REAL square[MOST * (MOST + 1)];
+    const int x = get_local_id(0) % side, y = get_local_id(0) / side;
     long e = get_group_id(0);
     do {
-        const long i0 = e % down * TILE, j0 = e / down * TILE;
+        const long i0 = e % down * side, j0 = e / down * side;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (i0 + x < m && j0 + y < n) square[y * (TILE + 1) + x] = A[a0 + (j0 + y) * lda + i0 + x];
+        if (i0 + x < m && j0 + y < n) square[y * (MOST + 1) + x] = A[a0 + (j0 + y) * lda + i0 + x];
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (i0 + y < m && j0 + x < n) T[t0 + (i0 + y) * ldt + j0 + x] = square[x * (TILE + 1) + y];
+        if (i0 + y < m && j0 + x < n) T[t0 + (i0 + y) * ldt + j0 + x] = square[x * (MOST + 1) + y];
         e += get_num_groups(0);
     } while (e < down * across);
 #endif
 }
-
-#endif

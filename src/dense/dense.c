@@ -180,7 +180,7 @@ done:
 
 /* ---- At := A' ---------------------------------------------------------------------------------- */
 
-/* Squares of this side pass through local memory. */
+/* Squares of this side pass through local memory: MOST of cl/dense/dense.cl, or less. */
 static int side_of(const kry_device *dev)
 {
     int side = 16;
@@ -193,14 +193,13 @@ static kry_status transpose(const kry_vec *A, kry_vec *At)
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
     kry_kernel *kernel;
-    const int side = side_of(dev);
+    const cl_int side = side_of(dev);
     const bool cpu = dev->info.cpu_kernels;
     const int64_t squares = ((A->n + side - 1) / side) * ((A->k + side - 1) / side);
-    char defines[24];
-    const kry_arg args[] = { ARG(A->n), ARG(A->k), ARG_VEC(A), ARG(A->n), ARG_VEC(At), ARG(At->n) };
+    const kry_arg args[] = { ARG(A->n), ARG(A->k),   ARG(side), ARG_VEC(A),
+                             ARG(A->n), ARG_VEC(At), ARG(At->n) };
 
-    snprintf(defines, sizeof defines, "-DTILE=%d", side);
-    TRY(kry_kernel_get(dev, "dense", A->type, defines, "dense_transpose", &kernel));
+    TRY(kry_kernel_get(dev, "dense", A->type, "", "dense_transpose", &kernel));
     TRY(kry_launch_size(dev, kernel, kry_groups_at_most(dev, squares), cpu ? 1 : side * side, args,
                         COUNT(args)));
 done:
