@@ -1,12 +1,16 @@
 // galerkin.cl - A Z for sub-domains by labels, in one pass over a grid or over the product of a matrix with Z. For devices
 // with double precision. Host: src/precond/galerkin_device.c.
 //
-// LABEL   type of a label: ushort or int
+// Labels have 16 bits, `narrow`, or are ints, `label`; the other is NULL.
 //
 // Rows have the labels that they meet, in ascending order. The entry of the row's own label is minus the sum of the
 // others where A maps constants to zero, or where what else there is is rounding: no more than `noise` of the diagonal.
 
 #include "common/kry.clh"
+
+#define LABELS      global const ushort *restrict narrow, global const int *restrict label
+#define LABELS_PASS narrow, label
+INLINED int label_of(int i, LABELS) { return narrow ? narrow[i] : label[i]; }
 
 #pragma kry part grids
 
@@ -19,8 +23,8 @@
     int axes, int nx, int ny, int nz, int sides, ACC ax, ACC ay, ACC az,                         \
         global const REAL *restrict kappa, global const REAL *restrict fx,                       \
         global const REAL *restrict fy, global const REAL *restrict fz,                          \
-        global const LABEL *restrict label, int singular, ACC noise
-#define GRID_PASS axes, nx, ny, nz, sides, ax, ay, az, kappa, fx, fy, fz, label, singular, noise
+        LABELS, int singular, ACC noise
+#define GRID_PASS axes, nx, ny, nz, sides, ax, ay, az, kappa, fx, fy, fz, LABELS_PASS, singular, noise
 
 typedef struct row_of {
     int count;
@@ -51,26 +55,27 @@ typedef struct sums_of {
 } sums_of;
 
 // A face of weight f from point i to point j
-INLINED void meet(row_of *r, sums_of *s, global const LABEL *label, int i, int j, ACC f)
+INLINED void meet(row_of *r, sums_of *s, LABELS, int i, int j, ACC f)
 {
     if (j != i) s->diagonal += f;
-    if (label[j] != label[i]) s->inner += f, add_to(r, label[j], -f);
+    const int other = label_of(j, LABELS_PASS);
+    if (other != label_of(i, LABELS_PASS)) s->inner += f, add_to(r, other, -f);
 }
 
 // Both faces along an axis of weight w, or f: point i is the at-th of `size`, and the next one is `step` further.
-void along(row_of *r, sums_of *s, global const LABEL *label, int i, int at, int size, int step, int sides, ACC w,
+void along(row_of *r, sums_of *s, LABELS, int i, int at, int size, int step, int sides, ACC w,
            global const REAL *kappa, global const REAL *f)
 {
     const int low = (sides & 3) - 1, high = (sides >> 2 & 3) - 1;
     if (at > 0 || low == PERIODIC) {
         const int j = at > 0 ? i - step : i + step * (size - 1);
-        meet(r, s, label, i, j, kappa ? (ACC)f[j] : w);
+        meet(r, s, LABELS_PASS, i, j, kappa ? (ACC)f[j] : w);
     } else if (low != 1) {
         s->outer += (kappa ? w * (ACC)kappa[i] : w) * (1 - low);
     }
     const ACC ahead = kappa ? (ACC)f[i] : w;
     if (at < size - 1 || high == PERIODIC)
-        meet(r, s, label, i, at < size - 1 ? i + step : i - step * (size - 1), ahead);
+        meet(r, s, LABELS_PASS, i, at < size - 1 ? i + step : i - step * (size - 1), ahead);
     else if (high != 1)
         s->outer += ahead * (1 - high);
 }
@@ -79,11 +84,11 @@ void find_row(row_of *r, int i, GRID)
 {
     sums_of s = { 0, 0, 0 };
     r->count = 0;
-    along(r, &s, label, i, i % nx, nx, 1, sides, ax, kappa, fx);
-    along(r, &s, label, i, i / nx % ny, ny, nx, sides >> 4, ay, kappa, fy);
-    if (axes == 3) along(r, &s, label, i, i / (nx * ny), nz, nx * ny, sides >> 8, az, kappa, fz);
+    along(r, &s, LABELS_PASS, i, i % nx, nx, 1, sides, ax, kappa, fx);
+    along(r, &s, LABELS_PASS, i, i / nx % ny, ny, nx, sides >> 4, ay, kappa, fy);
+    if (axes == 3) along(r, &s, LABELS_PASS, i, i / (nx * ny), nz, nx * ny, sides >> 8, az, kappa, fz);
     const ACC value = singular || s.outer <= noise * (s.diagonal + s.outer) ? s.inner : s.inner + s.outer;
-    if (value != 0) add_to(r, label[i], value);
+    if (value != 0) add_to(r, label_of(i, LABELS_PASS), value);
 }
 
 kernel void galerkin_grid_lengths(GRID, global int *restrict length)
@@ -118,16 +123,17 @@ kernel void galerkin_grid_entries(GRID, global const int *restrict row_ptr,
 #define CLOSED  3 // or A is in flux form, and its rows add up to zero
 #define PRODUCT                                                                                     \
     int rows, global const int *restrict row_ptr, global const int *restrict col,                \
-        global const ACC *restrict val, global const LABEL *restrict label,                      \
+        global const ACC *restrict val, LABELS,                                                  \
         global const REAL *restrict diagonal, int kind, global const REAL *restrict rest,        \
         int singular, ACC noise
-#define PRODUCT_PASS rows, row_ptr, col, val, label, diagonal, kind, rest, singular, noise
+#define PRODUCT_PASS rows, row_ptr, col, val, LABELS_PASS, diagonal, kind, rest, singular, noise
 
 ACC own_entry(int i, PRODUCT)
 {
+    const int own_label = label_of(i, LABELS_PASS);
     ACC own = 0, others = 0;
     for (int e = row_ptr[i]; e < row_ptr[i + 1]; e++) {
-        if (col[e] == label[i])
+        if (col[e] == own_label)
             own = val[e];
         else
             others += val[e];
@@ -142,9 +148,9 @@ kernel void galerkin_lengths(PRODUCT, global int *restrict length)
 {
     FOR_EACH(p, rows)
     {
-        const int i = (int)p;
+        const int i = (int)p, own_label = label_of(i, LABELS_PASS);
         int count = own_entry(i, PRODUCT_PASS) != 0;
-        for (int e = row_ptr[i]; e < row_ptr[i + 1]; e++) count += col[e] != label[i] && val[e] != 0;
+        for (int e = row_ptr[i]; e < row_ptr[i + 1]; e++) count += col[e] != own_label && val[e] != 0;
         length[i] = count;
     }
 }
@@ -154,11 +160,11 @@ kernel void galerkin_entries(PRODUCT, global const int *restrict to_ptr, global 
 {
     FOR_EACH(p, rows)
     {
-        const int i = (int)p;
+        const int i = (int)p, own_label = label_of(i, LABELS_PASS);
         const ACC own = own_entry(i, PRODUCT_PASS);
         int at = to_ptr[i];
         for (int e = row_ptr[i]; e < row_ptr[i + 1]; e++) {
-            const ACC v = col[e] == label[i] ? own : val[e];
+            const ACC v = col[e] == own_label ? own : val[e];
             if (v != 0) to_col[at] = col[e], to_val[at++] = v;
         }
     }

@@ -15,7 +15,6 @@
 #include "precond/labels_device.h"
 #include "sparse/entries.h"
 #include <float.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static const char who[] = "kry_deflation_create";
@@ -40,11 +39,12 @@ static double noise_of(const kry_subspace *Z)
 
 /* The arguments that both kernels have. */
 typedef struct sweep_args {
-    kry_arg arg[18];
+    kry_arg arg[19];
     size_t count;
     kry_scalar weight[3], noise;
     cl_int axes, size[3], sides, singular;
-    cl_mem face[4]; /* of cells, then of each axis; NULL: one weight for each axis */
+    cl_mem narrow, label; /* labels of 16 bits, or ints; the other is NULL */
+    cl_mem face[4];       /* of cells, then of each axis; NULL: one weight for each axis */
 } sweep_args;
 
 static void add_arg(sweep_args *a, kry_arg arg) { a->arg[a->count++] = arg; }
@@ -57,6 +57,7 @@ static void grid_args(const kry_stencil *grid, const kry_op *A, const kry_subspa
                        .singular = kry_op_loses_constants(A) };
     a->noise = kry_scalar_of(Z->dev, noise_of(Z));
     if (grid->variable) a->face[0] = *kry_stencil_cells(grid);
+    *(kry_labels_are_narrow(Z->domains) ? &a->narrow : &a->label) = Z->label;
     add_arg(a, (kry_arg)ARG(a->axes));
     for (int i = 0; i < 3; i++) {
         a->size[i] = (cl_int)grid->size[i];
@@ -67,18 +68,16 @@ static void grid_args(const kry_stencil *grid, const kry_op *A, const kry_subspa
     add_arg(a, (kry_arg)ARG(a->sides));
     for (int i = 0; i < 3; i++) add_arg(a, (kry_arg)ARG_ACC(Z->dev, a->weight[i]));
     for (size_t i = 0; i < COUNT(a->face); i++) add_arg(a, (kry_arg)ARG(a->face[i]));
-    add_arg(a, (kry_arg)ARG(Z->label));
+    add_arg(a, (kry_arg)ARG(a->narrow));
+    add_arg(a, (kry_arg)ARG(a->label));
     add_arg(a, (kry_arg)ARG(a->singular));
     add_arg(a, (kry_arg)ARG_ACC(Z->dev, a->noise));
 }
 
 static kry_status run(const kry_subspace *Z, const char *name, const kry_arg *args, size_t count)
 {
-    char defines[24];
-
-    snprintf(defines, sizeof defines, "-DLABEL=%s", kry_label_type(Z));
-    return kry_run(Z->dev, "galerkin", Z->type, defines, name,
-                   kry_groups_for(Z->dev, KRY_F64, 2 * Z->n), args, count);
+    return kry_run(Z->dev, "galerkin", Z->type, "", name, kry_groups_for(Z->dev, KRY_F64, 2 * Z->n),
+                   args, count);
 }
 
 static kry_status multiply_grid(const kry_op *A, const kry_subspace *Z, kry_csr *AZ)
@@ -132,11 +131,13 @@ static cl_int kind_of(const kry_matrix *A)
 static kry_status multiply_matrix(const kry_op *A, const kry_subspace *Z, const kry_csr *ones,
                                   kry_csr *AZ)
 {
-    enum { SHARED = 10 };
+    enum { SHARED = 11 };
     kry_status st = KRY_OK;
     const kry_matrix *matrix = kry_matrix_of(A);
     const cl_int rows = (cl_int)Z->n, kind = kind_of(matrix), singular = kry_op_loses_constants(A);
     const kry_scalar noise = kry_scalar_of(Z->dev, noise_of(Z));
+    const bool small = kry_labels_are_narrow(Z->domains);
+    const cl_mem narrow = small ? Z->label : NULL, label = small ? NULL : Z->label;
     kry_csr M = { 0 };
     kry_vec *d = NULL;
     cl_mem length = NULL;
@@ -146,9 +147,18 @@ static kry_status multiply_matrix(const kry_op *A, const kry_subspace *Z, const 
     TRY(kry_op_diagonal(A, d));
     TRY(kry_buffer_create(Z->dev, (size_t)Z->n * sizeof(cl_int), &length));
     const cl_mem rest = matrix->surplus ? matrix->surplus : d->buffer; /* or not touched */
-    kry_arg args[SHARED + 3] = { ARG(rows),     ARG(M.row_ptr),         ARG(M.col), ARG(M.val),
-                                 ARG(Z->label), ARG(d->buffer),         ARG(kind),  ARG(rest),
-                                 ARG(singular), ARG_ACC(Z->dev, noise), ARG(length) };
+    kry_arg args[SHARED + 3] = { ARG(rows),
+                                 ARG(M.row_ptr),
+                                 ARG(M.col),
+                                 ARG(M.val),
+                                 ARG(narrow),
+                                 ARG(label),
+                                 ARG(d->buffer),
+                                 ARG(kind),
+                                 ARG(rest),
+                                 ARG(singular),
+                                 ARG_ACC(Z->dev, noise),
+                                 ARG(length) };
     TRY(run(Z, "galerkin_lengths", args, SHARED + 1));
     TRY(kry_csr_make_rows("kry_deflation_create: A Z", length, AZ));
     args[SHARED] = (kry_arg)ARG(AZ->row_ptr);
