@@ -1,5 +1,5 @@
 /* device_rho.c - the largest eigenvalue of D^-1 A on a device: the steps of rho.c. Kernel: inverse_root in
- * cl/amg/smoothed.cl. */
+ * cl/amg/aggregate.cl. */
 #include "amg/amg_device.h"
 #include "device/launch.h"
 #include <math.h>
@@ -30,7 +30,7 @@ static kry_status lanczos_create(const kry_csr *A, cl_mem d, lanczos *l)
     TRY(kry_csr_operator(A, 0, NULL, &l->A));
     TRY(kry_vec_fill_random(0, l->v));
     const kry_arg args[] = { ARG(rows), ARG(d), ARG(l->s->buffer) };
-    TRY(kry_device_rows(A->dev, "smoothed", "inverse_root", A->rows, args, COUNT(args)));
+    TRY(kry_device_rows(A->dev, "aggregate", "inverse_root", A->rows, args, COUNT(args)));
 done:
     return st;
 }

@@ -1,10 +1,10 @@
-/* device_smoothed.c - smoothed aggregation on a device: the steps of smoothed.c. Kernels: cl/amg/smoothed.cl. */
+/* device_smoothed.c - smoothed aggregation on a device: the steps of smoothed.c. Kernels: cl/amg/aggregate.cl. */
 #include "amg/amg_device.h"
 #include "device/launch.h"
 #include <math.h>
 #include <stdlib.h>
 
-static const char stem[] = "smoothed";
+static const char stem[] = "aggregate";
 
 /* What stays when A has new numbers. */
 typedef struct smoothed {

@@ -1,5 +1,5 @@
 /* device_tentative.c - a prolongation that reproduces the near null space, aggregate by aggregate, on a
- * device. Kernels: cl/amg/nodes.cl, cl/amg/smoothed.cl. */
+ * device. Kernels: cl/amg/nodes.cl, cl/amg/aggregate.cl. */
 #include "amg/amg_device.h"
 #include "device/launch.h"
 
@@ -7,7 +7,7 @@
 static kry_status ones(const kry_device_aggregates *g, kry_csr *T)
 {
     kry_status st = KRY_OK;
-    static const char stem[] = "smoothed";
+    static const char stem[] = "aggregate";
     kry_device *dev = g->G.dev;
     const cl_int rows = (cl_int)g->G.rows;
     cl_mem length = NULL;
