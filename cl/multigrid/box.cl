@@ -1,8 +1,6 @@
 // box.cl - products and relaxation with a stored stencil. Host: src/multigrid/box.c. The sweeps are those
 // of sweep.clh; box.clh says how the numbers lie.
 //
-// COLOURS  the sweeps in place alone
-//
 // COLUMNS  products and relaxation go by columns, in pieces of `length` points: column.clh
 
 #include "common/kry.clh"
@@ -12,9 +10,7 @@
 
 #define BOX_PARAMS BOX_GRID, BOX_NUMBERS
 
-// ---- sweeps ----
-
-#ifdef COLOURS
+#pragma kry part sweeps in place
 
 // x += omega D^-1 (b - A x) in place for the points of a colour, none of which touches another: along each
 // axis every second one from first_x, first_y, first_z on, count_x of them in a row and count_y rows in a
@@ -39,7 +35,7 @@ kernel void box_colour(BOX_PARAMS, int points, int first_x, int first_y, int fir
     }
 }
 
-#else
+#pragma kry part products and relaxation
 
 // d := the diagonal of A
 kernel void box_diagonal(BOX_PARAMS, global REAL *d, long d0)
@@ -127,5 +123,3 @@ kernel void box_relax(BOX_PARAMS, int length, ACC c1, global const REAL *restric
     }
     LEAVE_SUMS
 }
-
-#endif

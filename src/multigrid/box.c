@@ -174,7 +174,7 @@ static kry_status box_sweep_colour(void *self, int colour, double omega, const k
     kry_status st = KRY_OK;
     char defines[64];
 
-    snprintf(defines, sizeof defines, "-DCOLOURS -DAXES=%d -DLANES=1%s", A->grid.axes,
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s", A->grid.axes,
              kry_box_form(A->type, &A->grid));
     if (!A->colour) TRY(kry_kernel_get(A->dev, "box", A->type, defines, "box_colour", &A->colour));
     if (!b) return KRY_OK;
