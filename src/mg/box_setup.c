@@ -1,11 +1,12 @@
 /*
  * box_setup.c - the weights of the interpolation from a coarser grid, its Galerkin stencil, bounds of its
- * eigenvalues, and how strong couplings are along each axis, on the device. Kernels: cl/multigrid/box_setup.cl.
+ * eigenvalues, and how strong couplings are along each axis, on the device. Kernels: cl/multigrid/box_setup.cl, cl/multigrid/box_bounds.cl.
  */
 #include "multigrid/box.h"
+#include <stdio.h>
 #include <string.h>
 
-enum { GRIDS_ARGS = 19, REST = 8 };
+enum { GRID_ARGS = 14, REST = 9 };
 
 kry_box_source kry_box_source_of(const kry_op *A)
 {
@@ -33,12 +34,23 @@ kry_status kry_box_grid_of(const kry_op *A, kry_box_grid *grid)
     return KRY_OK;
 }
 
-static kry_status kernel_of(const kry_box_source *s, const char *name, kry_kernel **kernel)
+/* Sums are in double where the device has it: rows that sum to zero shall do so on coarse grids. */
+static kry_status kernel_of(const kry_box_source *s, const char *stem, unsigned coarsened,
+                            const char *name, kry_kernel **kernel)
 {
-    return kry_kernel_get(s->dev, "box_setup", s->type, "", name, kernel);
+    const kry_box_grid coarse = coarsened ? kry_box_grid_coarser(&s->grid, coarsened) : s->grid;
+    const bool flux = s->box && kry_box_in_flux_form(s->type, &s->grid);
+    char defines[128];
+
+    snprintf(defines, sizeof defines,
+             "-DAXES=%d -DLANES=1 -DSUM=ACC -DCX=%u -DCY=%u -DCZ=%u%s%s%s%s", s->grid.axes,
+             coarsened & 1, coarsened >> 1 & 1, coarsened >> 2 & 1, s->box ? " -DBOX" : "",
+             kry_box_has_ends(&s->grid) ? " -DFINE_ENDS" : "",
+             kry_box_has_ends(&coarse) ? " -DCOARSE_ENDS" : "", flux ? " -DFLUX" : "");
+    return kry_kernel_get(s->dev, stem, s->type, defines, name, kernel);
 }
 
-/* Two bits for each side, as cl/multigrid/box_setup.cl has them. */
+/* Two bits for each side, as cl/multigrid/box_entry.clh has them. */
 static cl_int sides_of(const kry_stencil *S)
 {
     static const cl_int code[] = {
@@ -50,44 +62,35 @@ static cl_int sides_of(const kry_stencil *S)
     return sides;
 }
 
-/* Launch a kernel whose arguments are the grid, with the next coarser one, its stencil, and `rest`. */
-static kry_status launch(const kry_box_source *s, unsigned coarsened, kry_kernel *kernel,
-                         int64_t groups, const kry_arg *rest, size_t count)
+/* Launch a kernel whose arguments are the grid, its stencil and `rest`. */
+static kry_status launch(const kry_box_source *s, kry_kernel *kernel, int64_t groups,
+                         const kry_arg *rest, size_t count)
 {
     const kry_stencil *S = s->stencil;
     const kry_box_args g = kry_box_args_of(&s->grid);
-    const kry_box_grid coarse = coarsened ? kry_box_grid_coarser(&s->grid, coarsened) : s->grid;
-    const bool by_faces = !s->box, variable = by_faces && S->face[0];
-    const cl_int axes = s->grid.axes, mask = (cl_int)coarsened, varies = variable,
-                 ends = kry_box_has_ends(&s->grid) | kry_box_has_ends(&coarse) << 1,
-                 flux = s->box && kry_box_in_flux_form(s->type, &s->grid),
-                 sides = by_faces ? sides_of(S) : 0;
-    const cl_mem numbers = s->box ? s->box->numbers : NULL;
-    const cl_mem kappa = variable ? *kry_stencil_cells(S) : NULL;
-    cl_mem face[3] = { NULL };
+    kry_arg args[GRID_ARGS + REST] = { KRY_BOX_ARGS(g) };
+    size_t n = 5;
     kry_scalar weight[3];
+    cl_int sides = 0, variable = 0;
 
-    for (int a = 0; a < 3; a++) {
-        weight[a] = kry_scalar_of(s->dev, by_faces ? S->weight[a] : 0);
-        if (variable && a < S->axes) face[a] = S->face[a];
+    if (s->box) {
+        args[n++] = (kry_arg)ARG(s->box->numbers);
+    } else {
+        sides = sides_of(S), variable = S->face[0] != NULL;
+        args[n++] = (kry_arg)ARG(sides);
+        args[n++] = (kry_arg)ARG(variable);
+        for (int a = 0; a < 3; a++) {
+            weight[a] = kry_scalar_of(s->dev, S->weight[a]);
+            args[n++] = (kry_arg)ARG_ACC(s->dev, weight[a]);
+        }
+        /* What is not read has to be a buffer nevertheless: the last one of `rest`. */
+        const kry_arg unread = rest[count - 1];
+        args[n++] = variable ? (kry_arg)ARG(*kry_stencil_cells(S)) : unread;
+        for (int a = 0; a < 3; a++)
+            args[n++] = variable ? (kry_arg)ARG(S->face[a < S->axes ? a : 0]) : unread;
     }
-    kry_arg args[GRIDS_ARGS + REST] = { KRY_BOX_ARGS(g),
-                                        ARG(axes),
-                                        ARG(mask),
-                                        ARG(ends),
-                                        ARG(numbers),
-                                        ARG(flux),
-                                        ARG(sides),
-                                        ARG(varies),
-                                        ARG_ACC(s->dev, weight[0]),
-                                        ARG_ACC(s->dev, weight[1]),
-                                        ARG_ACC(s->dev, weight[2]),
-                                        ARG(kappa),
-                                        ARG(face[0]),
-                                        ARG(face[1]),
-                                        ARG(face[2]) };
-    memcpy(args + GRIDS_ARGS, rest, count * sizeof *rest);
-    return kry_launch(s->dev, kernel, groups, args, GRIDS_ARGS + count);
+    memcpy(args + n, rest, count * sizeof *rest);
+    return kry_launch(s->dev, kernel, groups, args, n + count);
 }
 
 /* Whose numbers are made. */
@@ -117,11 +120,11 @@ kry_status kry_box_weigh(const kry_box_source *A, kry_op *op)
     cl_int most = 0;
 
     for (int a = 0; a < 3; a++) most += P->coarsened >> a & 1;
-    TRY(kernel_of(&s, "box_weights", &kernel));
+    TRY(kernel_of(&s, "box_setup", P->coarsened, "box_weights", &kernel));
     for (cl_int odds = 1; odds <= most; odds++) {
         const kry_arg rest[] = { ARG(odds), ARG_ACC(s.dev, tiny), ARG(P->numbers) };
-        TRY(launch(&s, P->coarsened, kernel, kry_groups_for(s.dev, s.type, points_of(&P->coarse)),
-                   rest, COUNT(rest)));
+        TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, points_of(&P->coarse)), rest,
+                   COUNT(rest)));
     }
 done:
     return st;
@@ -140,9 +143,8 @@ static kry_status add_up(const kry_box_source *s, const kry_op *op, const kry_bo
     TRY(kry_vec_fill(ones, 1));
     TRY(kry_op_apply(op, 1, ones, 0, v));
     const kry_arg rest[] = { ARG(P->numbers), ARG(v->buffer), ARG(C->numbers) };
-    TRY(kernel_of(s, "box_sums", &kernel));
-    TRY(launch(s, P->coarsened, kernel, kry_groups_for(s->dev, s->type, C->grid.n), rest,
-               COUNT(rest)));
+    TRY(kernel_of(s, "box_setup", P->coarsened, "box_sums", &kernel));
+    TRY(launch(s, kernel, kry_groups_for(s->dev, s->type, C->grid.n), rest, COUNT(rest)));
 done:
     kry_vec_release(&v);
     kry_vec_release(&ones);
@@ -158,8 +160,8 @@ kry_status kry_box_galerkin(const kry_box_source *A, const kry_op *op, kry_op *c
     const kry_arg rest[] = { ARG(P->numbers), ARG(C->numbers) };
     kry_kernel *kernel;
 
-    TRY(kernel_of(&s, "box_galerkin", &kernel));
-    TRY(launch(&s, P->coarsened, kernel, kry_groups_for(s.dev, s.type, points_of(&P->coarse)), rest,
+    TRY(kernel_of(&s, "box_setup", P->coarsened, "box_galerkin", &kernel));
+    TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, points_of(&P->coarse)), rest,
                COUNT(rest)));
     if (kry_box_in_flux_form(C->type, &C->grid)) TRY(add_up(&s, op, C));
 done:
@@ -178,10 +180,10 @@ kry_status kry_box_strength(const kry_box_source *A, unsigned axes, const kry_wi
     const int64_t groups = kry_groups_for_sums(A->dev, A->type, w.own);
 
     TRY(kry_sum_create(A->dev, 3, &sum));
-    TRY(kernel_of(A, "box_strength", &kernel));
+    TRY(kernel_of(A, "box_bounds", 0, "box_strength", &kernel));
     const kry_arg rest[] = { KRY_WINDOW_ARGS(w), ARG(which), ARG(sum->buffer) };
     sum->count = (cl_int)groups;
-    TRY(launch(A, 0, kernel, groups, rest, COUNT(rest)));
+    TRY(launch(A, kernel, groups, rest, COUNT(rest)));
     TRY(kry_sum_read_here(sum, strength));
 done:
     kry_sum_release(&sum);
@@ -196,9 +198,8 @@ static kry_status bound_box(const kry_op *A, cl_int level, cl_mem bounds)
     const kry_arg rest[] = { ARG(level), ARG(bounds) };
     kry_kernel *kernel;
 
-    TRY(kernel_of(&s, "box_bound", &kernel));
-    TRY(launch(&s, 0, kernel, kry_groups_for(s.dev, s.type, points_of(&s.grid)), rest,
-               COUNT(rest)));
+    TRY(kernel_of(&s, "box_bounds", 0, "box_bound", &kernel));
+    TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, points_of(&s.grid)), rest, COUNT(rest)));
 done:
     return st;
 }

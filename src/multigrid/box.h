@@ -20,7 +20,7 @@ typedef struct kry_box_grid {
 } kry_box_grid;
 
 enum { KRY_BOX_ENDS = 3 };     /* less than EDGE in cl/multigrid/box.clh */
-enum { KRY_BOX_COLUMNS = 12 }; /* ENDS in cl/multigrid/box_setup.cl, where it is explained */
+enum { KRY_BOX_COLUMNS = 12 }; /* ENDS in cl/multigrid/box_entry.clh, where it is explained */
 
 /* Whether only the numbers in the first and last KRY_BOX_COLUMNS / 2 columns are made: nobody reads others, here and on
  * the next coarser grid. */
