@@ -15,15 +15,13 @@
 typedef struct kry_sweep {
     kry_kernel *kernel;
     cl_int work, length, width;
-    int64_t groups; /* 0: nothing to do */
-    int size;       /* work-items of a group; 0: as the profile says */
-    int lanes;      /* LANES */
-    bool heavy;     /* a kernel with many registers */
-    int columns;    /* of a launch, if the kernel takes several; 0: one */
-    bool slab;      /* it was compiled for a slab, and takes what follows: SLAB_PARAMS; */
-    bool box;       /* for a box, and takes what is beyond its sides */
-    bool inner;     /* without the last layer */
-    cl_int begin, stride, sums_at;
+    int64_t groups;                /* 0: nothing to do */
+    int size;                      /* work-items of a group; 0: as the profile says */
+    int lanes;                     /* LANES */
+    bool heavy;                    /* a kernel with many registers */
+    int columns;                   /* of a launch, if the kernel takes several; 0: one */
+    bool inner;                    /* without the last layer */
+    cl_int begin, stride, sums_at; /* pieces of a slab, and where sums go */
 } kry_sweep;
 
 /* The sweeps of a stencil. Vectors that start where a work-item of a GPU may load several numbers
@@ -124,17 +122,6 @@ static inline int kry_ghost(kry_side side)
 
 /* Some layers are on other parts. */
 static inline bool kry_stencil_is_slab(const kry_stencil *A) { return A->slab.low || A->slab.high; }
-
-/* A box of a grid that is cut across this axis. */
-static inline bool kry_stencil_is_cut(const kry_stencil *A, int axis)
-{
-    return A->block.inner[0][axis] || A->block.inner[1][axis];
-}
-
-static inline bool kry_stencil_is_box(const kry_stencil *A)
-{
-    return kry_stencil_is_cut(A, 0) || kry_stencil_is_cut(A, 1) || kry_stencil_is_cut(A, 2);
-}
 
 /* Unknowns along an axis of the whole grid. */
 static inline int64_t kry_stencil_size_of_all(const kry_stencil *A, int axis)
@@ -257,7 +244,7 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
 /* A kernel of <stem>.cl for this grid, with `more` defines. */
 kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char *more,
                               const char *name, kry_kernel **kernel);
-/* Return the argument `sides` of BOX in cl/grid/sweep.clh: two bits for each side of A, which say what is beyond it. */
+/* Return two bits for each side of A, which say what is beyond it: see `sides` in cl/grid/sweep.clh. */
 cl_int kry_stencil_sides(const kry_stencil *A);
 /* A kernel of stencil.cl that makes something once: it is in the program that has the residual. */
 kry_status kry_stencil_maker(const kry_stencil *A, const char *name, kry_kernel **kernel);

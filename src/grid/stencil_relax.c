@@ -93,7 +93,7 @@ static kry_status make_colours(kry_stencil *A)
     const kry_device *dev = A->dev;
     int64_t rows = A->size[1] * A->size[2], last = A->size[A->axes - 1], length = 1;
     int64_t group = kry_group_size(dev), most = kry_groups_at_once(dev, dev->shape.per_unit);
-    kry_sweep s = { .width = 1, .slab = kry_stencil_is_slab(A), .box = kry_stencil_is_box(A) };
+    kry_sweep s = { .width = 1 };
 
     if (A->sweep[KRY_SWEEP_COLOUR].kernel) return KRY_OK;
     TRY(kry_stencil_kernel(A, "stencil_relax", "-DCOLOURS -DLANES=1", "stencil_colour", &s.kernel));
@@ -220,8 +220,9 @@ kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, con
     const kry_arg rest[] = { ARG_ACC(dev, a),  ARG_VEC(x), ARG_ACC(dev, b), ARG_VEC(y),
                              ARG_ACC(dev, by), ARG_VEC(d), ARG(sums),       ARG(part) };
     const kry_sweep *sweep = &A->sweep[KRY_SWEEP_INCOMPLETE + anywhere];
+    const kry_stencil block = block_of(A);
     if (sum) sum->count = (cl_int)sweep->groups;
-    TRY(kry_stencil_launch(A, sweep, rest, COUNT(rest)));
+    TRY(kry_stencil_launch(&block, sweep, rest, COUNT(rest)));
 done:
     return st;
 }

@@ -11,19 +11,6 @@ enum { GRID_ARGS = 19, REST = 20 };
 /* Return the number that kernels know a side by: its ghost, or 2 if it is periodic. */
 static int number_of_side(kry_side side) { return side == KRY_PERIODIC ? 2 : kry_ghost(side); }
 
-/* What is beyond the sides along an axis of the whole grid. All slabs of a grid have the same program, and all its boxes, which are told
- * their sides along the axes that are cut (told) when they are launched; on the host along all, for it has one program for boxes. */
-static void side_defines(const kry_stencil *A, int axis, bool told, char text[32])
-{
-    const char name = "XYZ"[axis];
-
-    if (told && (kry_stencil_is_cut(A, axis) || kry_device_is_host(A->dev)))
-        snprintf(text, 32, " -D%cL=SIDE_%d -D%cH=SIDE_%d", name, 2 * axis, name, 2 * axis + 1);
-    else
-        snprintf(text, 32, " -D%cL=%d -D%cH=%d", name, number_of_side(A->low[axis]), name,
-                 number_of_side(A->high[axis]));
-}
-
 cl_int kry_stencil_sides(const kry_stencil *A)
 {
     cl_int sides = 0;
@@ -39,25 +26,26 @@ static bool takes_drift(const kry_stencil *A, const char *stem)
     return A->singular && !strcmp(stem, "stencil");
 }
 
-/* Files whose kernels are swept by sweep.clh. */
-static bool is_swept(const char *stem)
+/* Kernels of other folders are compiled for the sides of a grid; those of this one are told them when they are launched. */
+static void side_defines(const kry_stencil *A, const char *stem, char text[64])
 {
-    return !strcmp(stem, "stencil") || !strcmp(stem, "stencil_relax");
+    if (!strncmp(stem, "stencil", 7) && strcmp(stem, "stencil_cycle") != 0) {
+        text[0] = '\0';
+        return;
+    }
+    snprintf(text, 64, " -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d",
+             number_of_side(A->low[0]), number_of_side(A->high[0]), number_of_side(A->low[1]),
+             number_of_side(A->high[1]), number_of_side(A->low[2]), number_of_side(A->high[2]));
 }
 
 kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char *more,
                               const char *name, kry_kernel **kernel)
 {
-    char text[256], sides[3][32];
+    char text[256], sides[64];
 
-    const bool swept = is_swept(stem), told = kry_stencil_is_box(A) && swept;
-    for (int a = 0; a < 3; a++) side_defines(A, a, told, sides[a]);
-    snprintf(text, sizeof text, "-DAXES=%d%s%s%s%s%s%s %s", A->axes, sides[0], sides[1], sides[2],
-             A->variable ? " -DVARIABLE" : "", takes_drift(A, stem) ? " -DDRIFT" : "",
-             kry_stencil_is_slab(A) && swept ? " -DSLAB"
-             : told                          ? " -DBOX"
-                                             : "",
-             more);
+    side_defines(A, stem, sides);
+    snprintf(text, sizeof text, "-DAXES=%d%s%s%s %s", A->axes, sides,
+             A->variable ? " -DVARIABLE" : "", takes_drift(A, stem) ? " -DDRIFT" : "", more);
     return kry_kernel_get(A->dev, stem, A->type, text, name, kernel);
 }
 
@@ -184,7 +172,6 @@ static kry_sweep plan(const kry_stencil *A, const kry_sweep *like, int64_t last,
 
     s.work = (cl_int)points, s.width = 1;
     s.length = apart ? 1 : (cl_int)last;
-    s.slab = kry_stencil_is_slab(A), s.box = kry_stencil_is_box(A);
     if (dev->info.cpu_kernels) {
         s.groups = kry_groups_for_sums(dev, A->type, points);
     } else {
@@ -239,14 +226,21 @@ static kry_sweep plan_outer(const kry_stencil *A, const kry_sweep *all)
     return s;
 }
 
+/* Return the argument `sides` of GRID in cl/grid/sweep.clh. */
+static cl_int sides_of_launch(const kry_stencil *A, const kry_sweep *s)
+{
+    enum { IN_HALO_BEHIND = 12, IN_HALO_AHEAD, AHEAD_COMES_FIRST, BUT_THE_LAST };
+    const kry_slab *l = &A->slab;
+    return kry_stencil_sides(A) | l->low << IN_HALO_BEHIND | l->high << IN_HALO_AHEAD |
+           (l->at_high < l->at_low) << AHEAD_COMES_FIRST | s->inner << BUT_THE_LAST;
+}
+
 kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
                               size_t count)
 {
     kry_arg args[GRID_ARGS + REST];
     const kry_slab *slab = &A->slab;
-    const cl_int sides =
-        s->box ? kry_stencil_sides(A)
-               : slab->low | slab->high << 1 | (slab->at_high < slab->at_low) << 2 | s->inner << 3;
+    const cl_int sides = sides_of_launch(A, s);
     cl_int size[3];
     kry_scalar weight[3];
     size_t n = 0;
@@ -263,16 +257,13 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
         weight[a] = kry_scalar_of(A->dev, A->weight[a]);
         args[n++] = (kry_arg)ARG_ACC(A->dev, weight[a]);
     }
-    if (s->slab) {
-        const cl_mem *under = slab->face_below ? &slab->face_below : &A->face[0];
-        const kry_arg more[] = { ARG(s->begin), ARG(s->stride),     ARG(s->sums_at),
-                                 ARG(sides),    ARG(slab->numbers), ARG(*under) };
-        size_t count_more = COUNT(more) - (A->face[0] ? 0 : 1);
-        memcpy(args + n, more, count_more * sizeof *more);
-        n += count_more;
-    }
-    if (s->box) args[n++] = (kry_arg)ARG(sides);
+    args[n++] = (kry_arg)ARG(s->begin);
+    args[n++] = (kry_arg)ARG(s->stride);
+    args[n++] = (kry_arg)ARG(s->sums_at);
+    args[n++] = (kry_arg)ARG(sides);
+    args[n++] = (kry_arg)ARG(slab->numbers);
     if (A->face[0]) {
+        args[n++] = (kry_arg)ARG(slab->face_below);
         args[n++] = (kry_arg)ARG(*kry_stencil_cells(A));
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }
