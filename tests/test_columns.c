@@ -154,7 +154,7 @@ static void columns__solve_on_grids(void **state)
 
 static void count_steps(void *user, const char *kernel, cl_event event)
 {
-    *(int *)user += !strcmp(kernel, "stencil_step");
+    *(int *)user += !strcmp(kernel, "stencil_step_columns");
     clReleaseEvent(event);
 }
 

@@ -2,41 +2,127 @@
 // Host: src/grid/stencil.c. Rows are as struct kry_stencil describes them; docs/stencils.md
 // counts the words. The sweeps are those of sweep.clh, which says what the defines are.
 //
-// ABREAST   the kernels of products and steps work on several columns at once (kry.clh), whose vectors are `pitch` numbers
-//           apart, x_pitch and y_pitch those of callers; scalars and partial sums stand column by column
-// ANYWHERE  only what works on vectors that start anywhere, with LANES 1
-// RESIDUAL_APART  without what an operator in single precision has in the program above, with SUM=ACC
+// SUM       ACC where numbers are in single: for residuals, without steps
+//
+// LANES is 1 where vectors may start anywhere. The kernels ..._columns work on several columns at once, as ABREAST in kry.clh
+// has them, whose vectors are `pitch` numbers apart, x_pitch and y_pitch those of callers; scalars and partial sums stand
+// column by column.
 
+#ifdef SUM
+#define WITHOUT_STEPS
+#endif
+#define ABREAST
 #include "common/kry.clh"
 #include "common/direction.clh"
 #include "grid/sweep.clh"
 
-#ifdef ABREAST
-#define PITCH(name)     , long name
-#define AT_COLUMN(step) (COLUMN_HERE * (step))
-#else
-#define PITCH(name)
-#define AT_COLUMN(step) 0
-#endif
-
 #define GET_X(K, i) AT_##K(x, i)
 
-#pragma kry part products
+// ---- products and steps, of one column or of that which a group has ----
+
+#define restrict // a promise of the kernels', which these are parts of
 
 #define UPDATE(K, i, c, sum, diagonal) \
     PUT_##K(old == 0 ? by * sum : by * sum + old * AT_##K(y, i), y, i);
 
-// y := alpha A x + beta y; with beta == 0, y is not read.
-kernel void stencil_apply(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
-                          global REAL *restrict y, long y0 PITCH(x_pitch) PITCH(y_pitch))
+INLINED void multiply(GRID, ACC alpha, global const REAL *x, ACC beta, global REAL *y)
 {
     WEIGHTS
     const SUM by = (SUM)alpha, old = (SUM)beta;
-    x += x0 + AT_COLUMN(x_pitch), y += y0 + AT_COLUMN(y_pitch);
     SWEEP(GET_X, UPDATE)
 }
 
-#if !defined(ABREAST) && !defined(RESIDUAL_APART)
+#ifndef WITHOUT_STEPS
+
+// Steps of conjugate gradients. The first launch forms p, also at the neighbours, from the residual and the old p, and sums p.Ap;
+// the second forms A p again instead of reading it. Nothing is written once the solve has stopped:
+// work becomes 0, not a return, for barriers are for all.
+
+// In the plane and in single two rows in flight are worth their registers here, though not in products.
+#if defined(cl_nv_pragma_unroll) && AXES == 2 && LANES == 4 && !defined(VARIABLE)
+#undef ROLLED
+#define ROLLED _Pragma("unroll 2")
+#endif
+
+#define GET_P(K, i) (AT_##K(z, i) + beta * AT_##K(old, i))
+
+INLINED void make_direction(GRID, DIRECTION_PARAMS, global const REAL *z, global const REAL *old, global REAL *p,
+                            global TOTAL *part, local TOTAL2 *lane)
+{
+    WEIGHTS
+    SUMMED(dot)
+    ACC ratio;
+    const int go_on = begin_direction(DIRECTION_PASS, lane, &ratio) == GO_ON;
+    const SUM beta = (SUM)ratio;
+    if (!go_on) work = 0;
+#define DIRECTION(K, i, c, sum, diagonal) \
+    PUT_##K(c, p, i);                     \
+    ADD_PRODUCT_##K(dot, c, sum);
+    SWEEP(GET_P, DIRECTION)
+    TOTAL total = group_sum(SUM_OF(dot), (local TOTAL *)lane);
+    if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
+}
+
+INLINED void make_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *p, global const REAL *old, global REAL *x,
+                       global REAL *r, global TOTAL2 *part, int scaled, global const REAL *d, global REAL *z,
+                       local TOTAL2 *lane)
+{
+    WEIGHTS
+    SUMMED(rz)
+    SUMMED(rr)
+    SUMMED(mean)
+    step_scalars s;
+    const SUM drift = (SUM)DRIFT_OF(lane);
+    const int go_on = begin_step(STEP_PASS, lane, &s) == GO_ON;
+    const SUM alpha = (SUM)s.alpha, by_p = (SUM)s.by_p, by_z = (SUM)s.by_z, by_old = (SUM)s.by_old;
+    if (!go_on) work = 0;
+#define PRECONDITION(K, i, v) (scaled ? AT_##K(d, i) * (v) : (v))
+#define STEP(K, i, c, sum, diagonal)                                                      \
+    {                                                                                     \
+        T_##K r_i = AT_##K(r, i);                                                         \
+        if (update) {                                                                     \
+            T_##K x_i = ANY_##K(x, i) + by_p * c;                                          \
+            if (by_z != 0) x_i += by_z * PRECONDITION(K, i, r_i);                         \
+            if (by_old != 0) x_i += by_old * AT_##K(old, i);                              \
+            PUT_ANY_##K(x_i, x, i);                                                       \
+        }                                                                                 \
+        r_i -= alpha * sum;                                                               \
+        DRIFT_STEP(K)                                                                     \
+        PUT_##K(r_i, r, i);                                                               \
+        T_##K z_i = PRECONDITION(K, i, r_i);                                              \
+        if (scaled) PUT_##K(z_i, z, i);                                                   \
+        ADD_PRODUCT_##K(rz, r_i, z_i);                                                    \
+        ADD_PRODUCT_##K(rr, r_i, r_i);                                                    \
+    }
+#ifdef DRIFT
+#define DRIFT_STEP(K) r_i -= drift, ADD_##K(mean, r_i);
+#else
+#define DRIFT_STEP(K)
+#endif
+#define GET_STEP(K, i) AT_##K(p, i)
+    SWEEP(GET_STEP, STEP)
+    TOTAL2 total = group_sum2(BOTH(SUM_OF(rz), SUM_OF(rr)), lane);
+    if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
+#ifdef DRIFT
+    KEEP_DRIFT(SUM_OF(mean), lane, go_on)
+#endif
+}
+
+#endif
+
+#ifdef cl_nv_pragma_unroll
+#undef ROLLED
+#define ROLLED _Pragma("unroll 1")
+#endif
+#undef restrict
+
+#pragma kry part products
+
+// y := alpha A x + beta y; with beta == 0, y is not read.
+kernel void stencil_apply(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta, global REAL *restrict y, long y0)
+{
+    multiply(GRID_PASS, alpha, x + x0, beta, y + y0);
+}
 
 // d := diagonal of A
 kernel void stencil_diagonal(GRID, global REAL *restrict d, long d0)
@@ -96,11 +182,7 @@ kernel void stencil_side(int count, int first, int across, int step, int stride,
     }
 }
 
-#endif
-
 #pragma kry part residuals and steps
-
-#if !defined(ABREAST) && !defined(RESIDUAL_APART)
 
 // r := b - A x; r may be b. With `sums`, part[group] := r.r
 kernel void stencil_residual(GRID, global const REAL *b, long b0, global const REAL *restrict x,
@@ -122,104 +204,63 @@ kernel void stencil_residual(GRID, global const REAL *b, long b0, global const R
     if (sums && get_local_id(0) == 0) part[SUM_PLACE] = total;
 }
 
-#endif
-
-#ifndef ANYWHERE
-
-// ---- a step of conjugate gradients ----
-//
-// The first launch forms p, also at the neighbours, from the residual and the old p, and sums p.Ap;
-// the second forms A p again instead of reading it. Nothing is written once the solve has stopped:
-// work becomes 0, not a return, for barriers are for all.
-
-// In the plane and in single two rows in flight are worth their registers here, though not in products.
-#if defined(cl_nv_pragma_unroll) && AXES == 2 && LANES == 4 && !defined(VARIABLE) && !defined(ABREAST)
-#undef ROLLED
-#define ROLLED _Pragma("unroll 2")
-#endif
-
-#define GET_P(K, i) (AT_##K(z, i) + beta * AT_##K(old, i))
+#ifndef WITHOUT_STEPS
 
 // p := z + beta old, part[group] := p.Ap; 3 words
-kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restrict z,
-                              global const REAL *restrict old, global REAL *restrict p,
-                              global TOTAL *restrict part PITCH(pitch))
+kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restrict z, global const REAL *restrict old,
+                              global REAL *restrict p, global TOTAL *restrict part)
 {
     local TOTAL2 lane[WG];
-    WEIGHTS
-    SUMMED(dot)
-    ACC ratio;
-#ifdef ABREAST
-    TAKE_DIRECTION_OF(COLUMN_HERE)
-    z += AT_COLUMN(pitch), old += AT_COLUMN(pitch), p += AT_COLUMN(pitch);
-    part += AT_COLUMN((int)get_num_groups(0));
-#endif
-    const int go_on = begin_direction(DIRECTION_PASS, lane, &ratio) == GO_ON;
-    const SUM beta = (SUM)ratio;
-    if (!go_on) work = 0;
-#define DIRECTION(K, i, c, sum, diagonal) \
-    PUT_##K(c, p, i);                     \
-    ADD_PRODUCT_##K(dot, c, sum);
-    SWEEP(GET_P, DIRECTION)
-    TOTAL total = group_sum(SUM_OF(dot), (local TOTAL *)lane);
-    if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
+    make_direction(GRID_PASS, DIRECTION_PASS, z, old, p, part, lane);
 }
 
 // alpha := rho / p.Ap,  r -= alpha A p,  part[group] := (r.z, r.r), where z is d .* r if `scaled`,
 // else r; and x, which the last step's share may still be missing from (see begin_step). 5 words, 3
 // where x waits; 2 more with a diagonal.
-kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
-                         global const REAL *restrict old, global REAL *restrict x, long x0,
-                         global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
-                         global const REAL *restrict d, global REAL *restrict z PITCH(pitch) PITCH(x_pitch))
+kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p, global const REAL *restrict old,
+                         global REAL *restrict x, long x0, global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
+                         global const REAL *restrict d, global REAL *restrict z)
 {
     local TOTAL2 lane[WG];
-    WEIGHTS
-    SUMMED(rz)
-    SUMMED(rr)
-    SUMMED(mean)
-    step_scalars s;
-#ifdef ABREAST
+    make_step(GRID_PASS, STEP_PASS DRIFT_PASS, p, old, x + x0, r, part, scaled, d, z, lane);
+}
+
+#endif
+
+#pragma kry part columns
+
+// The product of each column
+kernel void stencil_apply_columns(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
+                                  global REAL *restrict y, long y0, long x_pitch, long y_pitch)
+{
+    multiply(GRID_PASS, alpha, x + x0 + COLUMN_HERE * x_pitch, beta, y + y0 + COLUMN_HERE * y_pitch);
+}
+
+#ifndef WITHOUT_STEPS
+
+// The direction of each column
+kernel void stencil_direction_columns(GRID, DIRECTION_PARAMS, global const REAL *restrict z,
+                                      global const REAL *restrict old, global REAL *restrict p,
+                                      global TOTAL *restrict part, long pitch)
+{
+    local TOTAL2 lane[WG];
+    const long at = COLUMN_HERE * pitch;
+    TAKE_DIRECTION_OF(COLUMN_HERE)
+    make_direction(GRID_PASS, DIRECTION_PASS, z + at, old + at, p + at, part + COLUMN_HERE * (int)get_num_groups(0), lane);
+}
+
+// The step of each column
+kernel void stencil_step_columns(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+                                 global const REAL *restrict old, global REAL *restrict x, long x0,
+                                 global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
+                                 global const REAL *restrict d, global REAL *restrict z, long pitch, long x_pitch)
+{
+    local TOTAL2 lane[WG];
+    const long at = COLUMN_HERE * pitch;
     TAKE_STEP_OF(COLUMN_HERE)
     TAKE_DRIFT_OF(COLUMN_HERE)
-    p += AT_COLUMN(pitch), old += AT_COLUMN(pitch), r += AT_COLUMN(pitch), z += AT_COLUMN(pitch);
-    x += AT_COLUMN(x_pitch), part += AT_COLUMN((int)get_num_groups(0));
-#endif
-    const SUM drift = (SUM)DRIFT_OF(lane);
-    const int go_on = begin_step(STEP_PASS, lane, &s) == GO_ON;
-    const SUM alpha = (SUM)s.alpha, by_p = (SUM)s.by_p, by_z = (SUM)s.by_z, by_old = (SUM)s.by_old;
-    x += x0;
-    if (!go_on) work = 0;
-#define PRECONDITION(K, i, v) (scaled ? AT_##K(d, i) * (v) : (v))
-#define STEP(K, i, c, sum, diagonal)                                                      \
-    {                                                                                     \
-        T_##K r_i = AT_##K(r, i);                                                         \
-        if (update) {                                                                     \
-            T_##K x_i = ANY_##K(x, i) + by_p * c;                                          \
-            if (by_z != 0) x_i += by_z * PRECONDITION(K, i, r_i);                         \
-            if (by_old != 0) x_i += by_old * AT_##K(old, i);                              \
-            PUT_ANY_##K(x_i, x, i);                                                       \
-        }                                                                                 \
-        r_i -= alpha * sum;                                                               \
-        DRIFT_STEP(K)                                                                     \
-        PUT_##K(r_i, r, i);                                                               \
-        T_##K z_i = PRECONDITION(K, i, r_i);                                              \
-        if (scaled) PUT_##K(z_i, z, i);                                                   \
-        ADD_PRODUCT_##K(rz, r_i, z_i);                                                    \
-        ADD_PRODUCT_##K(rr, r_i, r_i);                                                    \
-    }
-#ifdef DRIFT
-#define DRIFT_STEP(K) r_i -= drift, ADD_##K(mean, r_i);
-#else
-#define DRIFT_STEP(K)
-#endif
-#define GET_STEP(K, i) AT_##K(p, i)
-    SWEEP(GET_STEP, STEP)
-    TOTAL2 total = group_sum2(BOTH(SUM_OF(rz), SUM_OF(rr)), lane);
-    if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
-#ifdef DRIFT
-    KEEP_DRIFT(SUM_OF(mean), lane, go_on)
-#endif
+    make_step(GRID_PASS, STEP_PASS DRIFT_PASS, p + at, old + at, x + x0 + COLUMN_HERE * x_pitch, r + at,
+              part + COLUMN_HERE * (int)get_num_groups(0), scaled, d, z + at, lane);
 }
 
 #endif

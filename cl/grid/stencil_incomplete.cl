@@ -3,7 +3,7 @@
 //
 // SCALAR    D^-1 is the number `inverse`, else the vector d
 // WRAPS     some axis is periodic
-// ANYWHERE  vectors may start anywhere: the same arithmetic, to the bit, on loads of single numbers
+// LANES     1 where vectors may start anywhere: the same arithmetic, to the bit
 //
 // y := alpha M x + beta y with M = K' D^-1 K, K = I - L D^-1, L the strict lower triangle of A: the
 // neighbours with smaller numbers. The vector in the middle, D^-1 K x, is not stored: each point
@@ -13,12 +13,6 @@
 #include "common/kry.clh"
 #include "grid/sweep.clh"
 
-#if defined(ANYWHERE) && LANES > 1 && !defined(KRY_CPU)
-#undef AT_MANY
-#undef PUT_MANY
-#define AT_MANY  ANY_MANY
-#define PUT_MANY PUT_ANY_MANY
-#endif
 #ifdef SCALAR
 #define INVERSE(K, j) by_diagonal
 #else

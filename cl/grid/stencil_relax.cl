@@ -1,14 +1,9 @@
-// stencil_relax.cl - relaxation on grids, one program for each of
-//   RELAX     sweeps from one vector to another
-//   COLOURS   sweeps in place, red and black
-//   NARROW    a sweep from a vector in single to one in double
-// Host: src/grid/stencil_relax.c. The sweeps are those of sweep.clh; COLOURS has LANES 1 and loops of its
-// own.
+// stencil_relax.cl - relaxation on grids: sweeps from one vector to another, sweeps in place, red and black, and a sweep
+// from a vector in single to one in double. Host: src/grid/stencil_relax.c. The sweeps are those of sweep.clh; those in
+// place have loops of their own.
 
 #include "common/kry.clh"
 #include "grid/sweep.clh"
-
-#if defined(RELAX)
 
 #define RELAX_PARAMS                                                                         \
     GRID, ACC c1, global const REAL *restrict b, long b0, global REAL *y, long y0, int sums, \
@@ -77,11 +72,11 @@ kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *
     }
     SWEEP(GET_RELAXED, RELAX_POINT)
     LEAVE_SUMS(by, squares)
+#undef FROM_HALO
+#define FROM_HALO(v) (v)
 }
 
-#pragma kry end
-
-#elif defined(COLOURS)
+#pragma kry part colours
 
 // x += omega D^-1 (b - A x) where ix + iy + iz + colour is even, in place: the neighbours of such a
 // point have another colour. rings: a bit for each axis along which the last point meets the first one, and both would
@@ -136,7 +131,9 @@ kernel void stencil_colour(GRID, int colour, int rings, int ends, ACC omega, glo
 #endif
 }
 
-#elif defined(NARROW)
+#pragma kry part from single to double
+
+#ifdef KRY_FP64
 
 #define OUTER_ONE          double
 #define OUTER_AT_ONE(p, i) (p)[i]

@@ -1,5 +1,5 @@
 /* stencil_columns.c - products of several columns by a grid operator, which read its coefficients from memory once
- * for up to 16 of them; and what steps of conjugate gradients of several columns need. Kernels: cl/grid/stencil.cl with ABREAST. */
+ * for up to 16 of them; and what steps of conjugate gradients of several columns need. Kernels: cl/grid/stencil.cl. */
 #include "grid/stencil.h"
 
 static bool aligned(const kry_stencil *A, const kry_vec *v)

@@ -96,7 +96,7 @@ static kry_status make_colours(kry_stencil *A)
     kry_sweep s = { .width = 1 };
 
     if (A->sweep[KRY_SWEEP_COLOUR].kernel) return KRY_OK;
-    TRY(kry_stencil_kernel(A, "stencil_relax", "-DCOLOURS -DLANES=1", "stencil_colour", &s.kernel));
+    TRY(kry_stencil_kernel(A, "stencil_relax", "-DLANES=1", "stencil_colour", &s.kernel));
     if (dev->info.cpu_kernels) {
         s.groups = kry_groups_for_sums(dev, A->type, A->n);
     } else {
@@ -192,9 +192,10 @@ static kry_status make_incomplete(kry_stencil *A, bool scalar, bool anywhere)
 
     if (A->sweep[KRY_SWEEP_INCOMPLETE + anywhere].kernel) return KRY_OK;
     if (A->axes == 3 && A->face[0] && lanes > 1) lanes /= 2;
+    if (anywhere) lanes = 1;
     for (int a = 0; a < A->axes; a++) wraps = wraps || block.high[a] == KRY_PERIODIC;
-    snprintf(defines, sizeof defines, "-DLANES=%d%s%s%s", lanes, scalar ? " -DSCALAR" : "",
-             wraps ? " -DWRAPS" : "", anywhere && lanes > 1 ? " -DANYWHERE" : "");
+    snprintf(defines, sizeof defines, "-DLANES=%d%s%s", lanes, scalar ? " -DSCALAR" : "",
+             wraps ? " -DWRAPS" : "");
     TRY(kry_stencil_kernel(&block, "stencil_incomplete", defines, "stencil_incomplete", &kernel));
     A->sweep[KRY_SWEEP_INCOMPLETE + anywhere] = kry_stencil_plan(&block, kernel, lanes, true);
 done:

@@ -53,27 +53,17 @@ kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char
 static bool residual_apart(const kry_stencil *A) { return A->type == KRY_F32 && A->dev->info.fp64; }
 
 /* The defines of a program of stencil.cl. */
-static void product_defines(const kry_stencil *A, bool aligned, bool abreast, char text[64])
+static void product_defines(const kry_stencil *A, bool aligned, char text[64])
 {
-    const bool apart = residual_apart(A);
-
-    if (aligned || (A->lanes == 1 && !apart))
-        snprintf(text, 64, "-DLANES=%d%s", A->lanes, apart && !abreast ? " -DRESIDUAL_APART" : "");
-    else
-        snprintf(text, 64, "-DLANES=1 -DANYWHERE%s", apart ? " -DSUM=ACC" : "");
-    if (abreast) strcat(text, " -DABREAST");
-}
-
-static void relax_defines(bool narrow, int lanes, char text[64])
-{
-    snprintf(text, 64, "%s -DLANES=%d", narrow ? "-DNARROW" : "-DRELAX", lanes);
+    snprintf(text, 64, "-DLANES=%d%s", aligned ? A->lanes : 1,
+             !aligned && residual_apart(A) ? " -DSUM=ACC" : "");
 }
 
 kry_status kry_stencil_maker(const kry_stencil *A, const char *name, kry_kernel **kernel)
 {
     char more[64];
 
-    product_defines(A, !residual_apart(A), false, more);
+    product_defines(A, !residual_apart(A), more);
     return kry_stencil_kernel(A, "stencil", more, name, kernel);
 }
 
@@ -91,10 +81,10 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
         [KRY_SWEEP_APPLY_ANYWHERE] = { "stencil", "stencil_apply", false, false },
         [KRY_SWEEP_RESIDUAL_ANYWHERE] = { "stencil", "stencil_residual", false, false },
         [KRY_SWEEP_DIAGONAL_ANYWHERE] = { "stencil", "stencil_diagonal", false, false },
-        [KRY_SWEEP_APPLY_ABREAST] = { "stencil", "stencil_apply", true, false },
-        [KRY_SWEEP_APPLY_ABREAST_ANYWHERE] = { "stencil", "stencil_apply", false, false },
-        [KRY_SWEEP_DIRECTION_ABREAST] = { "stencil", "stencil_direction", true, true },
-        [KRY_SWEEP_STEP_ABREAST] = { "stencil", "stencil_step", true, true },
+        [KRY_SWEEP_APPLY_ABREAST] = { "stencil", "stencil_apply_columns", true, false },
+        [KRY_SWEEP_APPLY_ABREAST_ANYWHERE] = { "stencil", "stencil_apply_columns", false, false },
+        [KRY_SWEEP_DIRECTION_ABREAST] = { "stencil", "stencil_direction_columns", true, true },
+        [KRY_SWEEP_STEP_ABREAST] = { "stencil", "stencil_step_columns", true, true },
         [KRY_SWEEP_RELAX] = { "stencil_relax", "stencil_relax", true, true },
         [KRY_SWEEP_RELAX_ANYWHERE] = { "stencil_relax", "stencil_relax", false, true },
         [KRY_SWEEP_SCALE] = { "stencil_relax", "stencil_scale", true, true },
@@ -106,7 +96,7 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
     char more[64];
 
     for (int i = first; i <= last; i++) {
-        const bool relax = i >= KRY_SWEEP_RELAX, abreast = i >= KRY_SWEEP_APPLY_ABREAST;
+        const bool relax = i >= KRY_SWEEP_RELAX;
         const bool apart =
             (i == KRY_SWEEP_RESIDUAL || i == KRY_SWEEP_DIAGONAL) && residual_apart(A);
         const bool aligned = table[i].aligned && !apart;
@@ -114,9 +104,9 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
         kry_kernel *kernel;
         if (A->sweep[i].kernel) continue;
         if (relax)
-            relax_defines(i >= KRY_SWEEP_NARROW, lanes, more);
+            snprintf(more, sizeof more, "-DLANES=%d", lanes);
         else
-            product_defines(A, aligned, abreast, more);
+            product_defines(A, aligned, more);
         TRY(kry_stencil_kernel(A, table[i].stem, more, table[i].name, &kernel));
         A->sweep[i] = kry_stencil_plan(A, kernel, lanes, table[i].heavy);
     }
