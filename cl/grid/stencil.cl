@@ -12,6 +12,7 @@
 #define WITHOUT_STEPS
 #endif
 #define ABREAST
+#define DRIFT
 #include "common/kry.clh"
 #include "common/direction.clh"
 #include "grid/sweep.clh"
@@ -63,7 +64,8 @@ INLINED void make_direction(GRID, DIRECTION_PARAMS, global const REAL *z, global
     if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
 }
 
-INLINED void make_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *p, global const REAL *old, global REAL *x,
+// singular: constants are kept out of r; 1 or 0 in the text of a kernel, since sums take 12 registers.
+INLINED void make_step(GRID, STEP_PARAMS DRIFT_PARAMS, const int singular, global const REAL *p, global const REAL *old, global REAL *x,
                        global REAL *r, global TOTAL2 *part, int scaled, global const REAL *d, global REAL *z,
                        local TOTAL2 *lane)
 {
@@ -72,7 +74,8 @@ INLINED void make_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *p, glo
     SUMMED(rr)
     SUMMED(mean)
     step_scalars s;
-    const SUM drift = (SUM)DRIFT_OF(lane);
+    SUM drift = 0;
+    if (singular) drift = (SUM)DRIFT_OF(lane);
     const int go_on = begin_step(STEP_PASS, lane, &s) == GO_ON;
     const SUM alpha = (SUM)s.alpha, by_p = (SUM)s.by_p, by_z = (SUM)s.by_z, by_old = (SUM)s.by_old;
     if (!go_on) work = 0;
@@ -87,25 +90,23 @@ INLINED void make_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *p, glo
             PUT_ANY_##K(x_i, x, i);                                                       \
         }                                                                                 \
         r_i -= alpha * sum;                                                               \
-        DRIFT_STEP(K)                                                                     \
+        if (singular) {                                                                   \
+            r_i -= drift;                                                                 \
+            ADD_##K(mean, r_i);                                                           \
+        }                                                                                 \
         PUT_##K(r_i, r, i);                                                               \
         T_##K z_i = PRECONDITION(K, i, r_i);                                              \
         if (scaled) PUT_##K(z_i, z, i);                                                   \
         ADD_PRODUCT_##K(rz, r_i, z_i);                                                    \
         ADD_PRODUCT_##K(rr, r_i, r_i);                                                    \
     }
-#ifdef DRIFT
-#define DRIFT_STEP(K) r_i -= drift, ADD_##K(mean, r_i);
-#else
-#define DRIFT_STEP(K)
-#endif
 #define GET_STEP(K, i) AT_##K(p, i)
     SWEEP(GET_STEP, STEP)
     TOTAL2 total = group_sum2(BOTH(SUM_OF(rz), SUM_OF(rr)), lane);
     if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
-#ifdef DRIFT
-    KEEP_DRIFT(SUM_OF(mean), lane, go_on)
-#endif
+    if (singular) {
+        KEEP_DRIFT(SUM_OF(mean), lane, go_on)
+    }
 }
 
 #endif
@@ -217,12 +218,28 @@ kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restric
 // alpha := rho / p.Ap,  r -= alpha A p,  part[group] := (r.z, r.r), where z is d .* r if `scaled`,
 // else r; and x, which the last step's share may still be missing from (see begin_step). 5 words, 3
 // where x waits; 2 more with a diagonal.
-kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p, global const REAL *restrict old,
+kernel void stencil_step(GRID, STEP_PARAMS, global const REAL *restrict p, global const REAL *restrict old,
                          global REAL *restrict x, long x0, global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
                          global const REAL *restrict d, global REAL *restrict z)
 {
     local TOTAL2 lane[WG];
-    make_step(GRID_PASS, STEP_PASS DRIFT_PASS, p, old, x + x0, r, part, scaled, d, z, lane);
+    make_step(GRID_PASS, STEP_PASS, 0, 0, 0, 0, 0, p, old, x + x0, r, part, scaled, d, z, lane);
+}
+
+#endif
+
+#pragma kry part steps of singular grids
+
+#ifndef WITHOUT_STEPS
+
+// The same where A maps constants to zero, of which rounding leaves some in r (see finish_drift).
+kernel void stencil_step_singular(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+                                  global const REAL *restrict old, global REAL *restrict x, long x0,
+                                  global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
+                                  global const REAL *restrict d, global REAL *restrict z)
+{
+    local TOTAL2 lane[WG];
+    make_step(GRID_PASS, STEP_PASS, drift_part, drift_count, drift_out, drift_n, 1, p, old, x + x0, r, part, scaled, d, z, lane);
 }
 
 #endif
@@ -230,19 +247,21 @@ kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *rest
 #pragma kry part columns
 
 // The product of each column
-kernel void stencil_apply_columns(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
+kernel void stencil_apply_columns(WHOLE_GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
                                   global REAL *restrict y, long y0, long x_pitch, long y_pitch)
 {
+    WHOLE
     multiply(GRID_PASS, alpha, x + x0 + COLUMN_HERE * x_pitch, beta, y + y0 + COLUMN_HERE * y_pitch);
 }
 
 #ifndef WITHOUT_STEPS
 
 // The direction of each column
-kernel void stencil_direction_columns(GRID, DIRECTION_PARAMS, global const REAL *restrict z,
+kernel void stencil_direction_columns(WHOLE_GRID, DIRECTION_PARAMS, global const REAL *restrict z,
                                       global const REAL *restrict old, global REAL *restrict p,
                                       global TOTAL *restrict part, long pitch)
 {
+    WHOLE
     local TOTAL2 lane[WG];
     const long at = COLUMN_HERE * pitch;
     TAKE_DIRECTION_OF(COLUMN_HERE)
@@ -250,17 +269,36 @@ kernel void stencil_direction_columns(GRID, DIRECTION_PARAMS, global const REAL 
 }
 
 // The step of each column
-kernel void stencil_step_columns(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
-                                 global const REAL *restrict old, global REAL *restrict x, long x0,
-                                 global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
-                                 global const REAL *restrict d, global REAL *restrict z, long pitch, long x_pitch)
+kernel void stencil_step_columns(WHOLE_GRID, STEP_PARAMS, global const REAL *restrict p, global const REAL *restrict old,
+                                 global REAL *restrict x, long x0, global REAL *restrict r, global TOTAL2 *restrict part,
+                                 int scaled, global const REAL *restrict d, global REAL *restrict z, long pitch, long x_pitch)
 {
+    WHOLE
+    local TOTAL2 lane[WG];
+    const long at = COLUMN_HERE * pitch;
+    TAKE_STEP_OF(COLUMN_HERE)
+    make_step(GRID_PASS, STEP_PASS, 0, 0, 0, 0, 0, p + at, old + at, x + x0 + COLUMN_HERE * x_pitch, r + at,
+              part + COLUMN_HERE * (int)get_num_groups(0), scaled, d, z + at, lane);
+}
+
+#endif
+
+#pragma kry part steps of columns on singular grids
+
+#ifndef WITHOUT_STEPS
+
+kernel void stencil_step_columns_singular(WHOLE_GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+                                          global const REAL *restrict old, global REAL *restrict x, long x0,
+                                          global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
+                                          global const REAL *restrict d, global REAL *restrict z, long pitch, long x_pitch)
+{
+    WHOLE
     local TOTAL2 lane[WG];
     const long at = COLUMN_HERE * pitch;
     TAKE_STEP_OF(COLUMN_HERE)
     TAKE_DRIFT_OF(COLUMN_HERE)
-    make_step(GRID_PASS, STEP_PASS DRIFT_PASS, p + at, old + at, x + x0 + COLUMN_HERE * x_pitch, r + at,
-              part + COLUMN_HERE * (int)get_num_groups(0), scaled, d, z + at, lane);
+    make_step(GRID_PASS, STEP_PASS, drift_part, drift_count, drift_out, drift_n, 1, p + at, old + at,
+              x + x0 + COLUMN_HERE * x_pitch, r + at, part + COLUMN_HERE * (int)get_num_groups(0), scaled, d, z + at, lane);
 }
 
 #endif

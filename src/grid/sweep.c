@@ -20,12 +20,6 @@ cl_int kry_stencil_sides(const kry_stencil *A)
     return sides;
 }
 
-/* Whether the steps of a file keep r of a singular A free of constants. */
-static bool takes_drift(const kry_stencil *A, const char *stem)
-{
-    return A->singular && !strcmp(stem, "stencil");
-}
-
 /* Kernels of other folders are compiled for the sides of a grid; those of this one are told them when they are launched. */
 static void side_defines(const kry_stencil *A, const char *stem, char text[64])
 {
@@ -44,8 +38,8 @@ kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char
     char text[256], sides[64];
 
     side_defines(A, stem, sides);
-    snprintf(text, sizeof text, "-DAXES=%d%s%s%s %s", A->axes, sides,
-             A->variable ? " -DVARIABLE" : "", takes_drift(A, stem) ? " -DDRIFT" : "", more);
+    snprintf(text, sizeof text, "-DAXES=%d%s%s %s", A->axes, sides,
+             A->variable ? " -DVARIABLE" : "", more);
     return kry_kernel_get(A->dev, stem, A->type, text, name, kernel);
 }
 
@@ -65,6 +59,14 @@ kry_status kry_stencil_maker(const kry_stencil *A, const char *name, kry_kernel 
 
     product_defines(A, !residual_apart(A), more);
     return kry_stencil_kernel(A, "stencil", more, name, kernel);
+}
+
+/* Steps keep r of a singular A free of constants. */
+static const char *name_of(const kry_stencil *A, int sweep, const char *name)
+{
+    if (A->singular && sweep == KRY_SWEEP_STEP) return "stencil_step_singular";
+    if (A->singular && sweep == KRY_SWEEP_STEP_ABREAST) return "stencil_step_columns_singular";
+    return name;
 }
 
 kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
@@ -107,7 +109,7 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
             snprintf(more, sizeof more, "-DLANES=%d", lanes);
         else
             product_defines(A, aligned, more);
-        TRY(kry_stencil_kernel(A, table[i].stem, more, table[i].name, &kernel));
+        TRY(kry_stencil_kernel(A, table[i].stem, more, name_of(A, i, table[i].name), &kernel));
         A->sweep[i] = kry_stencil_plan(A, kernel, lanes, table[i].heavy);
     }
 done:
@@ -247,13 +249,15 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
         weight[a] = kry_scalar_of(A->dev, A->weight[a]);
         args[n++] = (kry_arg)ARG_ACC(A->dev, weight[a]);
     }
-    args[n++] = (kry_arg)ARG(s->begin);
-    args[n++] = (kry_arg)ARG(s->stride);
-    args[n++] = (kry_arg)ARG(s->sums_at);
     args[n++] = (kry_arg)ARG(sides);
-    args[n++] = (kry_arg)ARG(slab->numbers);
+    if (!s->columns) { /* kernels of several columns are for grids in one piece */
+        args[n++] = (kry_arg)ARG(s->begin);
+        args[n++] = (kry_arg)ARG(s->stride);
+        args[n++] = (kry_arg)ARG(s->sums_at);
+        args[n++] = (kry_arg)ARG(slab->numbers);
+        if (A->face[0]) args[n++] = (kry_arg)ARG(slab->face_below);
+    }
     if (A->face[0]) {
-        args[n++] = (kry_arg)ARG(slab->face_below);
         args[n++] = (kry_arg)ARG(*kry_stencil_cells(A));
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }

@@ -38,6 +38,7 @@ static const struct line {
     { "stencil_residual", 3, 1, 2, FACES },
     { "stencil_direction", 3, 4, 2, FACES },
     { "stencil_step", 4, 6, 2, FACES | DIAGONAL | OLD_P }, /* x is updated every second time */
+    { "stencil_step_singular", 4, 6, 2, FACES | DIAGONAL | OLD_P },
     { "stencil_diagonal", 1, 0, 0, FACES },
     { "stencil_relax", 3, 3, 2, FACES | OLD },
     { "stencil_scale", 2, 1, 0, 0 },
