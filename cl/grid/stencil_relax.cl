@@ -98,6 +98,7 @@ kernel void stencil_colour(GRID, int colour, int rings, int ends, ACC omega, glo
     FOR_EACH(row, work)
     {
         const int iy = (int)row % ny, iz = (int)row / ny;
+        ROW
         for (int ix = (iy + iz + colour) & 1; ix < nx; ix += 2) {
             const int i = ix + nx * (int)row;
             if (ENDS_HERE) {
