@@ -12,7 +12,6 @@
 #define WITHOUT_STEPS
 #endif
 #define ABREAST
-#define DRIFT
 #include "common/kry.clh"
 #include "common/direction.clh"
 #include "grid/sweep.clh"
@@ -65,9 +64,9 @@ INLINED void make_direction(GRID, DIRECTION_PARAMS, global const REAL *z, global
 }
 
 // singular: constants are kept out of r; 1 or 0 in the text of a kernel, since sums take 12 registers.
-INLINED void make_step(GRID, STEP_PARAMS DRIFT_PARAMS, const int singular, global const REAL *p, global const REAL *old, global REAL *x,
-                       global REAL *r, global TOTAL2 *part, int scaled, global const REAL *d, global REAL *z,
-                       local TOTAL2 *lane)
+INLINED void make_step(GRID, STEP_PARAMS, DRIFT_ARGUMENTS, const int singular, global const REAL *p, global const REAL *old,
+                       global REAL *x, global REAL *r, global TOTAL2 *part, int scaled, global const REAL *d,
+                       global REAL *z, local TOTAL2 *lane)
 {
     WEIGHTS
     SUMMED(rz)
@@ -75,7 +74,7 @@ INLINED void make_step(GRID, STEP_PARAMS DRIFT_PARAMS, const int singular, globa
     SUMMED(mean)
     step_scalars s;
     SUM drift = 0;
-    if (singular) drift = (SUM)DRIFT_OF(lane);
+    if (singular) drift = (SUM)finish_drift(drift_part, drift_count, drift_n, lane);
     const int go_on = begin_step(STEP_PASS, lane, &s) == GO_ON;
     const SUM alpha = (SUM)s.alpha, by_p = (SUM)s.by_p, by_z = (SUM)s.by_z, by_old = (SUM)s.by_old;
     if (!go_on) work = 0;
@@ -104,9 +103,7 @@ INLINED void make_step(GRID, STEP_PARAMS DRIFT_PARAMS, const int singular, globa
     SWEEP(GET_STEP, STEP)
     TOTAL2 total = group_sum2(BOTH(SUM_OF(rz), SUM_OF(rr)), lane);
     if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
-    if (singular) {
-        KEEP_DRIFT(SUM_OF(mean), lane, go_on)
-    }
+    if (singular) keep_drift(SUM_OF(mean), go_on, drift_out + GROUP_HERE, drift_n, lane);
 }
 
 #endif
@@ -233,7 +230,7 @@ kernel void stencil_step(GRID, STEP_PARAMS, global const REAL *restrict p, globa
 #ifndef WITHOUT_STEPS
 
 // The same where A maps constants to zero, of which rounding leaves some in r (see finish_drift).
-kernel void stencil_step_singular(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+kernel void stencil_step_singular(GRID, STEP_PARAMS, DRIFT_ARGUMENTS, global const REAL *restrict p,
                                   global const REAL *restrict old, global REAL *restrict x, long x0,
                                   global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
                                   global const REAL *restrict d, global REAL *restrict z)
@@ -287,7 +284,7 @@ kernel void stencil_step_columns(WHOLE_GRID, STEP_PARAMS, global const REAL *res
 
 #ifndef WITHOUT_STEPS
 
-kernel void stencil_step_columns_singular(WHOLE_GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+kernel void stencil_step_columns_singular(WHOLE_GRID, STEP_PARAMS, DRIFT_ARGUMENTS, global const REAL *restrict p,
                                           global const REAL *restrict old, global REAL *restrict x, long x0,
                                           global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
                                           global const REAL *restrict d, global REAL *restrict z, long pitch, long x_pitch)
@@ -296,7 +293,7 @@ kernel void stencil_step_columns_singular(WHOLE_GRID, STEP_PARAMS DRIFT_PARAMS, 
     local TOTAL2 lane[WG];
     const long at = COLUMN_HERE * pitch;
     TAKE_STEP_OF(COLUMN_HERE)
-    TAKE_DRIFT_OF(COLUMN_HERE)
+    drift_part += COLUMN_HERE * drift_count, drift_out += COLUMN_HERE * (int)get_num_groups(0);
     make_step(GRID_PASS, STEP_PASS, drift_part, drift_count, drift_out, drift_n, 1, p + at, old + at,
               x + x0 + COLUMN_HERE * x_pitch, r + at, part + COLUMN_HERE * (int)get_num_groups(0), scaled, d, z + at, lane);
 }
