@@ -20,16 +20,15 @@ cl_int kry_stencil_sides(const kry_stencil *A)
     return sides;
 }
 
-/* Kernels of other folders are compiled for the sides of a grid, and so are those of this one on GPUs, unless the grid is cut: with
- * sides as arguments, conjugate gradients on poisson3d:192 took 170 us an iteration on an H200 and not 123, on twophase3d:128 96
- * and not 80, and products 2 to 13 % more. Else they are told the sides when they are launched. */
+/* Programs are compiled for the sides of a grid: with sides as arguments, conjugate gradients on poisson3d:192 took 170 us an
+ * iteration on an H200 and not 123, on twophase3d:128 96 and not 80, products 2 to 13 % more there, and 10 % more on the host. Only
+ * the kernels of this folder on a grid that is cut are told the sides when they are launched, so that all parts have one program. */
 static void side_defines(const kry_stencil *A, const char *stem, char text[64])
 {
     const bool here = !strncmp(stem, "stencil", 7) && strcmp(stem, "stencil_cycle") != 0;
-    const bool cut = kry_stencil_is_slab(A) || A->block.all[0];
 
     text[0] = '\0';
-    if (here && (A->dev->info.cpu_kernels || cut)) return;
+    if (here && (kry_stencil_is_slab(A) || A->block.all[0])) return;
     snprintf(text, 64, " -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d",
              number_of_side(A->low[0]), number_of_side(A->high[0]), number_of_side(A->low[1]),
              number_of_side(A->high[1]), number_of_side(A->low[2]), number_of_side(A->high[2]));
