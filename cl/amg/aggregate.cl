@@ -17,7 +17,7 @@
 
 // squared: whether the numbers are squares already, of the norms of blocks.
 
-INLINED bool is_strong(int squared, REAL bound, int i, int j, REAL a, global const REAL *restrict d)
+INLINED bool is_strong(int squared, REAL bound, int i, int j, REAL a, global const REAL *d)
 {
     if (i == j) return true;
     if (!squared) a *= a;

@@ -111,8 +111,7 @@ kernel void deflation_finish(long k, int modes, global const int *restrict label
 // ---- Z c ----
 
 // (Z c)_i
-INLINED REAL number_at(long i, global const LABEL *restrict label, int modes, global const REAL *restrict mode,
-                       long ld, global const REAL *restrict c)
+INLINED REAL number_at(long i, global const LABEL *label, int modes, global const REAL *mode, long ld, global const REAL *c)
 {
     if (!mode) return c[label[i]];
     REAL sum = 0;
