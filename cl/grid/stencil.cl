@@ -229,7 +229,7 @@ kernel void stencil_step(GRID, STEP_PARAMS, global const REAL *restrict p, globa
 
 #ifndef WITHOUT_STEPS
 
-// The same where A maps constants to zero, of which rounding leaves some in r (see finish_drift).
+// A step where A maps constants to zero: what rounding leaves of them in r is taken out (see finish_drift).
 kernel void stencil_step_singular(GRID, STEP_PARAMS, DRIFT_ARGUMENTS, global const REAL *restrict p,
                                   global const REAL *restrict old, global REAL *restrict x, long x0,
                                   global REAL *restrict r, global TOTAL2 *restrict part, int scaled,

@@ -3,7 +3,7 @@
 // Launch: kry_groups_for(n) groups of WG for each column, pcg_step kry_chunks_of_columns(x).groups. All vectors but x start at
 // element 0.
 //
-// Of several columns each has a recurrence of its own, side by side: get_group_id(1) is the column. Their vectors are `pitch`
+// Several columns have recurrences of their own, side by side: get_group_id(1) is the column. Their vectors are `pitch`
 // numbers apart, x x_pitch; scalars and partial sums stand column by column, and so do the squared residuals of an
 // iteration. A column that has stopped is left alone.
 

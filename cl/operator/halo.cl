@@ -40,7 +40,7 @@ kernel void halo_pack_direction(DIRECTION_PARAMS, long n, global const int *rest
     long n, global const int *restrict row, global const int *restrict begin,           \
         global const int *restrict col, global const REAL *restrict val, global const REAL *restrict halo
 
-// What row i adds. In flux form an entry multiplies the distance from the row's own number `own`, which is 0 otherwise.
+// Return what row i adds. In flux form an entry multiplies the distance from the row's own number `own`, which is 0 otherwise.
 REAL far_sum(long i, REAL own, global const int *restrict begin, global const int *restrict col,
              global const REAL *restrict val, global const REAL *restrict halo)
 {
@@ -49,7 +49,7 @@ REAL far_sum(long i, REAL own, global const int *restrict begin, global const in
     return sum;
 }
 
-// The same of a residual: `sum` with the entries of row i
+// Return `sum` plus what row i adds, in ACC: for residuals.
 ACC with_entries(ACC sum, long i, ACC own, global const int *restrict begin, global const int *restrict col,
                  global const REAL *restrict val, global const REAL *restrict x)
 {
