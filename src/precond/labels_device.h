@@ -6,13 +6,9 @@
 
 #include "precond/deflation.h"
 
-/* The type of a label on the device: 16 bits where the number of sub-domains allows. */
+/* Whether labels have 16 bits on the device: where the number of sub-domains allows it. */
 bool kry_labels_are_narrow(int64_t domains);
-static inline const char *kry_label_type(const kry_subspace *Z)
-{
-    return kry_labels_are_narrow(Z->domains) ? "ushort" : "int";
-}
-/* to := n labels, int, on the device as that type. */
+/* to := n labels, int, on the device in 16 bits or as they are. */
 kry_status kry_labels_store(kry_device *dev, int64_t n, int64_t domains, cl_mem label, cl_mem *to);
 /* Z as a matrix: n-by-k, a one in each row at its label; narrow: labels have 16 bits. */
 kry_status kry_labels_ones(kry_device *dev, kry_type type, bool narrow, int64_t n, int64_t k,

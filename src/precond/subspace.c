@@ -3,7 +3,6 @@
 #include "precond/labels_device.h"
 #include "precond/span.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,7 +158,6 @@ static int tile_of(const kry_subspace *Z)
 static kry_status make_kernels(kry_subspace *Z)
 {
     kry_status st = KRY_OK;
-    char defines[24];
     const struct {
         const char *name;
         kry_kernel **kernel;
@@ -168,8 +166,8 @@ static kry_status make_kernels(kry_subspace *Z)
                 { "deflation_prolong", &Z->kernel.prolong },
                 { "deflation_correct", &Z->kernel.correct },
                 { "deflation_add", &Z->kernel.add } };
+    const char *defines = kry_labels_are_narrow(Z->domains) ? "-DLABEL=ushort" : "-DLABEL=int";
 
-    snprintf(defines, sizeof defines, "-DLABEL=%s", kry_label_type(Z));
     for (size_t i = 0; i < COUNT(all); i++)
         TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, all[i].name, all[i].kernel));
 done:
