@@ -46,11 +46,12 @@ def test_the_least_squares_solution(name, seed, rows, cols, damp, guessed, as_fu
 @pytest.mark.parametrize('shape', [(300, 80), (80, 300), (120, 120)])
 def test_as_many_iterations_and_the_same_estimates_as_scipy(name, shape):
     rng = np.random.default_rng(5)
-    A, b = random_rectangle(rng, *shape), rng.uniform(-1, 1, shape[0])
+    # With 2 more on the diagonal both end within few iterations: estimates of later ones are of rounding errors.
+    A, b = random_rectangle(rng, *shape) + 2 * sp.eye_array(*shape), rng.uniform(-1, 1, shape[0])
     ours, theirs = getattr(pykry.scipy, name)(A, b), getattr(sla, name)(A, b)
-    assert ours[1] == theirs[1] and abs(ours[2] - theirs[2]) <= 1
+    assert ours[1] == theirs[1] < 7 and abs(ours[2] - theirs[2]) <= 1
     assert np.allclose(ours[0], theirs[0], atol=1e-4)
-    assert np.allclose(ours[5:7], theirs[5:7], rtol=0.2)  # ||A||, cond(A)
+    assert np.allclose(ours[5:7], theirs[5:7], rtol=1e-8)  # ||A||, cond(A)
 
 
 @pytest.mark.parametrize('name', LIMIT)
