@@ -21,7 +21,7 @@
  * Source      G. L. G. Sleijpen, D. R. Fokkema, BiCGstab(l) for linear equations involving unsymmetric
  *             matrices with complex spectrum, ETNA 1 (1993), 11-32
  */
-#include "krylov/look.h"
+#include "krylov/poll.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ typedef struct bicgstab {
         *gram; /* (r_j's, r_j'r_j); r_0'r_0; (u_(j+1)'s, u_(j+1)'u_(j+1)); all r_i'r_k */
     kry_kernel *begin, *direction, *step, *all_products, *minimise, *reduce;
     cl_mem scalars; /* SCALARS for each column */
-    kry_look look;
+    kry_poll poll;
     bool *random_shadow; /* of each column: the last one broke down at once; owned */
     int64_t first;       /* iteration of the cycle under way */
     kry_cycle *c;        /* under way; borrowed */
@@ -62,7 +62,7 @@ static kry_status launch(bicgstab *S, kry_kernel *kernel, const kry_arg *rest, s
 {
     const kry_chunks rows = kry_chunks_of_columns(&S->r[0]);
 
-    return kry_launch_chunks(S->look.dev, kernel, &rows, rest, count);
+    return kry_launch_chunks(S->poll.dev, kernel, &rows, rest, count);
 }
 
 static kry_vec *solution_of(const bicgstab *S) { return S->y ? S->y : kry_cycle_x(S->c); }
@@ -72,39 +72,40 @@ static int64_t stride_of(const bicgstab *S) { return S->columns * S->R->ld; }
 
 /* ---- a sweep of l steps ---------------------------------------------------------------------- */
 
-static kry_status judge(bicgstab *S, const kry_turn *turn, bool only_judge)
+/* The stopping test and, unless it is the `only` thing to do, alpha and beta. */
+static kry_status test_residual(bicgstab *S, bool only_test)
 {
-    const kry_look *L = &S->look;
-    const cl_int only = only_judge, is_first = turn->iteration == S->first;
+    const kry_poll *poll = &S->poll;
+    const cl_int only = only_test, is_first = poll->iteration == S->first;
     const kry_arg args[] = {
-        ARG(turn->iteration), ARG(turn->slot),   ARG(only),           ARG(is_first),
-        ARG(S->rr->buffer),   ARG(S->rr->count), ARG(S->rho->buffer), ARG(S->rho->count),
-        ARG(L->state),        ARG(L->history),   ARG(S->scalars),
+        ARG(poll->iteration), ARG(poll->slot),    ARG(only),           ARG(is_first),
+        ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->rho->buffer), ARG(S->rho->count),
+        ARG(poll->state),     ARG(poll->history), ARG(S->scalars),
     };
-    return kry_launch_columns(L->dev, S->begin, 1, S->columns, args, COUNT(args));
+    return kry_launch_columns(poll->dev, S->begin, 1, S->columns, args, COUNT(args));
 }
 
 /* u_c := r_c - beta u_c,  u_(j+1) := A M u_j,  y += alpha u_0,  r_c -= alpha u_(c+1),  r_(j+1) := A M r_j */
 static kry_status step(bicgstab *S, cl_int j)
 {
     kry_status st = KRY_OK;
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
     kry_vec *y = solution_of(S);
     const int64_t n = S->R->n, pitch = S->R->ld, ld = stride_of(S);
     const kry_arg direction[] = {
-        ARG(n),        ARG(j),          ARG(pitch),        ARG(ld),
-        ARG(L->state), ARG(S->scalars), ARG(S->R->buffer), ARG(S->U->buffer)
+        ARG(n),           ARG(j),          ARG(pitch),        ARG(ld),
+        ARG(poll->state), ARG(S->scalars), ARG(S->R->buffer), ARG(S->U->buffer)
     };
 
-    TRY(kry_launch_columns(L->dev, S->direction, kry_groups_for(L->dev, y->type, n), S->columns,
-                           direction, COUNT(direction)));
+    TRY(kry_launch_columns(poll->dev, S->direction, kry_groups_for(poll->dev, y->type, n),
+                           S->columns, direction, COUNT(direction)));
     TRY(multiply(S, &S->u[j], &S->u[j + 1]));
     TRY(kry_vec_dot_pair(&S->u[j + 1], S->shadow, S->gamma));
     TRY(kry_layout_reduce(y->layout, &S->gamma, 1));
     const kry_arg rest[] = { ARG(j),
                              ARG(pitch),
                              ARG(ld),
-                             ARG(L->state),
+                             ARG(poll->state),
                              ARG(S->scalars),
                              ARG(S->gamma->buffer),
                              ARG(S->gamma->count),
@@ -125,24 +126,30 @@ done:
 static kry_status reduce(bicgstab *S)
 {
     kry_status st = KRY_OK;
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
     kry_vec *y = solution_of(S);
     const int64_t pitch = S->R->ld, ld = stride_of(S);
     const cl_int groups = (cl_int)kry_chunks_of_columns(&S->r[0]).groups;
-    const kry_arg products[] = { ARG(pitch), ARG(ld), ARG(L->state), ARG(S->R->buffer),
+    const kry_arg products[] = { ARG(pitch), ARG(ld), ARG(poll->state), ARG(S->R->buffer),
                                  ARG(S->gram->buffer) };
 
     S->gram->count = S->rr->count = S->rho->count = groups;
     TRY(launch(S, S->all_products, products, COUNT(products)));
     TRY(kry_layout_reduce(y->layout, &S->gram, 1));
-    const kry_arg scalars[] = { ARG(S->gram->count), ARG(S->gram->buffer), ARG(L->state),
+    const kry_arg scalars[] = { ARG(S->gram->count), ARG(S->gram->buffer), ARG(poll->state),
                                 ARG(S->scalars) };
-    TRY(kry_launch_columns(L->dev, S->minimise, 1, S->columns, scalars, COUNT(scalars)));
-    const kry_arg rest[] = {
-        ARG(pitch),         ARG(ld),    ARG(L->state), ARG(S->scalars),        ARG(S->R->buffer),
-        ARG(S->U->buffer),  ARG_VEC(y), ARG(y->ld),    ARG(S->shadow->buffer), ARG(S->rr->buffer),
-        ARG(S->rho->buffer)
-    };
+    TRY(kry_launch_columns(poll->dev, S->minimise, 1, S->columns, scalars, COUNT(scalars)));
+    const kry_arg rest[] = { ARG(pitch),
+                             ARG(ld),
+                             ARG(poll->state),
+                             ARG(S->scalars),
+                             ARG(S->R->buffer),
+                             ARG(S->U->buffer),
+                             ARG_VEC(y),
+                             ARG(y->ld),
+                             ARG(S->shadow->buffer),
+                             ARG(S->rr->buffer),
+                             ARG(S->rho->buffer) };
     TRY(launch(S, S->reduce, rest, COUNT(rest)));
 done:
     return st;
@@ -164,12 +171,12 @@ done:
     return st;
 }
 
-static kry_status check_residual(void *self, const kry_turn *turn)
+static kry_status check_residual(void *self)
 {
     kry_status st = KRY_OK;
     bicgstab *S = self;
 
-    TRY(judge(S, turn, true));
+    TRY(test_residual(S, true));
     if (S->c->story->exact) TRY(add_to_x(S)); /* for the monitor */
 done:
     return st;
@@ -203,11 +210,11 @@ static kry_status begin(bicgstab *S, kry_cycle *c)
 {
     static const double zeros[SCALARS];
     kry_status st = KRY_OK;
-    kry_device *dev = S->look.dev;
+    kry_device *dev = S->poll.dev;
     const size_t size = SCALARS * kry_acc_size(dev);
 
     S->c = c, S->first = first_iteration(S);
-    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
     TRY(kry_vec_copy(kry_cycle_r(c), &S->r[0]));
     TRY(choose_shadows(S));
     for (int i = 0; i <= S->l; i++) TRY(kry_vec_fill(&S->u[i], 0)); /* beta = 0 must not meet NaN */
@@ -237,15 +244,14 @@ static kry_status bicgstab_cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
     bicgstab *S = self;
-    kry_turn turn;
     bool go;
 
     TRY(begin(S, c));
     for (cl_int j = 0;; j = (j + 1) % S->l) {
         TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->rho }, 2));
-        TRY(kry_look_next(&S->look, c, &turn, &go));
+        TRY(kry_poll_next(&S->poll, c, &go));
         if (!go) break;
-        TRY(judge(S, &turn, false));
+        TRY(test_residual(S, false));
         TRY(step(S, j));
         if (j + 1 == S->l) TRY(reduce(S));
     }
@@ -262,8 +268,8 @@ static void bicgstab_destroy(void *self)
     bicgstab *S = self;
     kry_vec **vectors[] = { &S->R, &S->U, &S->shadow, &S->y, &S->t };
     kry_sum **sums[] = { &S->rho, &S->rr, &S->gamma, &S->gram };
-    if (S->look.dev) kry_buffer_release(S->look.dev, &S->scalars);
-    kry_look_release(&S->look);
+    if (S->poll.dev) kry_buffer_release(S->poll.dev, &S->scalars);
+    kry_poll_release(&S->poll);
     for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
     free(S->random_shadow);
@@ -277,7 +283,7 @@ static kry_status allocate(bicgstab *S, kry_device *dev, kry_type type, int64_t 
     kry_sum **sums[] = { &S->rr, &S->rho, &S->gamma };
 
     const int k = S->columns;
-    const cl_mem stopped = S->look.state;
+    const cl_mem stopped = S->poll.state;
 
     TRY(kry_vec_create_columns(dev, type, n, (int64_t)k * (S->l + 1), &S->R));
     TRY(kry_vec_create_columns(dev, type, n, (int64_t)k * (S->l + 1), &S->U));
@@ -326,7 +332,7 @@ static kry_status create_columns(kry_krylov *K, int columns, void **self)
     S->K = K, S->columns = columns;
     if (!K->width) K->width = USUAL;
     S->l = (int)K->width;
-    TRY(kry_look_create_columns(dev, columns, K->judge.stop.check_every, false, &S->look));
+    TRY(kry_poll_create(K, columns, &S->poll));
     TRY(allocate(S, dev, A->type, A->rows));
     TRY(compile(S, dev, A->type));
     *self = S, S = NULL;

@@ -19,7 +19,7 @@
  *             (1980), 293-322; with the orthogonal blocks of A. A. Dubrulle, Retooling the method of block
  *             conjugate gradients, ETNA 12 (2001), 216-233
  */
-#include "krylov/look.h"
+#include "krylov/poll.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ typedef struct block_cg {
     cl_int shares;               /* of the rows, each of which leaves partial sums */
     int64_t tiles;               /* of a k-by-k product, for which groups share the work */
     kry_kernel *gram, *finish, *orthogonalise, *solve, *update, *update_unaligned, *turn;
-    kry_look look;
+    kry_poll poll;
     kry_cycle *c; /* under way; borrowed */
 } block_cg;
 
@@ -71,20 +71,19 @@ done:
     return st;
 }
 
-static kry_status orthogonalise(block_cg *S, cl_int what, const kry_turn *turn)
+static kry_status orthogonalise(block_cg *S, cl_int what)
 {
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
     const cl_mem squares = S->K->M ? S->squares : S->inner;
-    const kry_arg args[] = { ARG(what),    ARG(turn->iteration), ARG(turn->slot), ARG(S->inner),
-                             ARG(squares), ARG(L->state),        ARG(L->history), ARG(S->small) };
+    const kry_arg args[] = {
+        ARG(what),    ARG(poll->iteration), ARG(poll->slot),    ARG(S->inner),
+        ARG(squares), ARG(poll->state),     ARG(poll->history), ARG(S->small)
+    };
 
-    return kry_launch(L->dev, S->orthogonalise, 1, args, COUNT(args));
+    return kry_launch(poll->dev, S->orthogonalise, 1, args, COUNT(args));
 }
 
-static kry_status check_residual(void *self, const kry_turn *turn)
-{
-    return orthogonalise(self, JUDGES, turn);
-}
+static kry_status check_residual(void *self) { return orthogonalise(self, JUDGES); }
 
 /* W becomes Q; unless this is `first`, and will be done once more, P the next direction. */
 static kry_status turn_block(block_cg *S, cl_int first)
@@ -101,9 +100,9 @@ static kry_status turn_block(block_cg *S, cl_int first)
 static kry_status step(block_cg *S)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = S->look.dev;
+    kry_device *dev = S->poll.dev;
     const kry_vec *X = kry_cycle_x(S->c), *Q = S->Q;
-    const kry_arg solve[] = { ARG(S->inner), ARG(S->look.state), ARG(S->small) };
+    const kry_arg solve[] = { ARG(S->inner), ARG(S->poll.state), ARG(S->small) };
     const kry_arg update[] = { ARG(Q->n),         ARG(Q->ld), ARG(S->small), ARG(S->P->buffer),
                                ARG(S->T->buffer), ARG_VEC(X), ARG(X->ld),    ARG(Q->buffer) };
 
@@ -121,7 +120,7 @@ done:
 static kry_status write_identity(block_cg *S)
 {
     kry_status st = KRY_OK;
-    const kry_type acc = S->look.dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const kry_type acc = S->poll.dev->info.fp64 ? KRY_F64 : KRY_F32;
     const int square = S->k * S->k, count = SMALL * square + 1;
     void *small = NULL;
 
@@ -132,7 +131,7 @@ static kry_status write_identity(block_cg *S)
         kry_number_put(acc, small, C_OF_R * square + j * S->k + j, S->c[j].over ? 0 : 1);
     }
     kry_number_put(acc, small, SMALL * square, 1);
-    TRY(kry_buffer_write(S->look.dev, S->small, 0, (size_t)count * kry_type_size(acc), small));
+    TRY(kry_buffer_write(S->poll.dev, S->small, 0, (size_t)count * kry_type_size(acc), small));
 done:
     free(small);
     return st;
@@ -141,15 +140,14 @@ done:
 static kry_status begin(block_cg *S, kry_cycle *c)
 {
     kry_status st = KRY_OK;
-    static const kry_turn none;
 
     S->c = c;
-    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
     TRY(kry_vec_copy(kry_cycle_r(c), S->Q));
     TRY(kry_vec_fill(S->P, 0)); /* P rho' must not meet old NaNs */
     TRY(write_identity(S));
     TRY(precondition(S));
-    TRY(orthogonalise(S, TURNS, &none));
+    TRY(orthogonalise(S, TURNS));
     TRY(turn_block(S, 1));
     TRY(precondition(S));
 done:
@@ -160,14 +158,13 @@ static kry_status block_cg_cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
     block_cg *S = self;
-    kry_turn turn;
     bool go;
 
     TRY(begin(S, c));
     for (;;) {
-        TRY(kry_look_next(&S->look, c, &turn, &go));
+        TRY(kry_poll_next(&S->poll, c, &go));
         if (!go) break;
-        TRY(orthogonalise(S, JUDGES | TURNS, &turn));
+        TRY(orthogonalise(S, JUDGES | TURNS));
         TRY(turn_block(S, 0));
         TRY(step(S));
     }
@@ -183,9 +180,9 @@ static void block_cg_destroy(void *self)
     kry_vec **blocks[] = { &S->P, &S->T, &S->Q, &S->Y };
     cl_mem *buffers[] = { &S->part, &S->inner, &S->squares, &S->small };
 
-    for (size_t i = 0; i < COUNT(buffers) && S->look.dev; i++)
-        kry_buffer_release(S->look.dev, buffers[i]);
-    kry_look_release(&S->look);
+    for (size_t i = 0; i < COUNT(buffers) && S->poll.dev; i++)
+        kry_buffer_release(S->poll.dev, buffers[i]);
+    kry_poll_release(&S->poll);
     for (size_t i = 0; i < COUNT(blocks); i++) kry_vec_release(blocks[i]);
     free(S);
 }
@@ -247,7 +244,7 @@ static kry_status create_columns(kry_krylov *K, int columns, void **self)
         (int)MOST);
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K, S->k = columns;
-    TRY(kry_look_create_columns(dev, columns, K->judge.stop.check_every, false, &S->look));
+    TRY(kry_poll_create(K, columns, &S->poll));
     TRY(allocate(S, dev, A->type, A->rows));
     TRY(compile(S, dev, A->type));
     *self = S, S = NULL;

@@ -12,7 +12,7 @@
  * Breakdown   z'w = 0, which an indefinite A allows; q'y <= 0: M is not positive definite
  * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 6.20
  */
-#include "krylov/look.h"
+#include "krylov/poll.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,38 +22,38 @@ typedef struct cr {
     kry_vec *z, *y;         /* NULL without a preconditioner: r, q */
     kry_sum *rho, *qy, *rr; /* z'w, q'y, r'r */
     kry_kernel *direction, *step;
-    kry_look look;
+    kry_poll poll;
     kry_cycle *c; /* under way; borrowed */
 } cr;
 
 /* p := z + beta p,  q := w + beta q for n unknowns; n = 0: only whether to go on */
-static kry_status direct(cr *S, const kry_turn *turn, int64_t n)
+static kry_status direct(cr *S, int64_t n)
 {
-    const kry_look *L = &S->look;
-    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    const kry_poll *poll = &S->poll;
+    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
     const kry_vec *z = S->z ? S->z : S->c->r;
     const kry_arg args[] = {
-        ARG(turn->iteration),
-        ARG(turn->slot),
-        ARG_ACC(L->dev, target2),
+        ARG(poll->iteration),
+        ARG(poll->slot),
+        ARG_ACC(poll->dev, target2),
         ARG(S->rr->buffer),
         ARG(S->rr->count),
         ARG(S->rho->buffer),
         ARG(S->rho->count),
-        ARG(L->step),
-        ARG(L->state),
-        ARG(L->history),
+        ARG(poll->step),
+        ARG(poll->state),
+        ARG(poll->history),
         ARG(n),
         ARG(z->buffer),
         ARG(S->w->buffer),
         ARG(S->p->buffer),
         ARG(S->q->buffer),
     };
-    const int64_t groups = kry_groups_for_sums(L->dev, z->type, n);
-    return kry_launch(L->dev, S->direction, groups, args, COUNT(args));
+    const int64_t groups = kry_groups_for_sums(poll->dev, z->type, n);
+    return kry_launch(poll->dev, S->direction, groups, args, COUNT(args));
 }
 
-static kry_status check_residual(void *self, const kry_turn *turn) { return direct(self, turn, 0); }
+static kry_status check_residual(void *self) { return direct(self, 0); }
 
 /* y := M q,  q'y;  x += alpha p,  r -= alpha q,  z -= alpha y;  w := A z,  rho := z'w */
 static kry_status step(cr *S)
@@ -62,7 +62,7 @@ static kry_status step(cr *S)
     kry_vec *x = S->c->x, *r = S->c->r, *z = S->z ? S->z : r;
     const cl_mem y_numbers = S->y ? S->y->buffer : NULL, z_numbers = S->z ? S->z->buffer : NULL;
     const kry_chunks rows = kry_chunks_of(x);
-    const kry_arg rest[] = { ARG(S->look.state), ARG(S->look.step), ARG(S->qy->buffer),
+    const kry_arg rest[] = { ARG(S->poll.state), ARG(S->poll.step), ARG(S->qy->buffer),
                              ARG(S->qy->count),  ARG(S->p->buffer), ARG(S->q->buffer),
                              ARG_VEC(x),         ARG(r->buffer),    ARG(S->rr->buffer),
                              ARG(y_numbers),     ARG(z_numbers) };
@@ -80,7 +80,6 @@ static kry_status cr_cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
     cr *S = self;
-    kry_turn turn;
     bool go;
 
     S->c = c;
@@ -89,12 +88,12 @@ static kry_status cr_cycle(void *self, kry_cycle *c)
     if (S->z) TRY(S->K->M->table->apply(S->K->M->self, 1, c->r, 0, S->z));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
     TRY(kry_op_run_dot(S->K->A, S->z ? S->z : c->r, S->w, S->rho));
-    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
     for (;;) {
         TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->rho }, 2));
-        TRY(kry_look_next(&S->look, c, &turn, &go));
+        TRY(kry_poll_next(&S->poll, c, &go));
         if (!go) break;
-        TRY(direct(S, &turn, c->r->n));
+        TRY(direct(S, c->r->n));
         TRY(step(S));
     }
 done:
@@ -106,7 +105,7 @@ static void cr_destroy(void *self)
     cr *S = self;
     kry_vec **vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
     kry_sum **sums[] = { &S->rho, &S->qy, &S->rr };
-    kry_look_release(&S->look);
+    kry_poll_release(&S->poll);
     for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
     free(S);
@@ -128,7 +127,7 @@ static kry_status cr_create(kry_krylov *K, const kry_setup *setup, void **self)
     for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, 1, sums[i]));
     TRY(kry_kernel_get(dev, "cr", A->type, "", "cr_direction", &S->direction));
     TRY(kry_kernel_get(dev, "cr", A->type, "", "cr_step", &S->step));
-    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    TRY(kry_poll_create(K, 1, &S->poll));
     *self = S, S = NULL;
 done:
     if (S) cr_destroy(S);

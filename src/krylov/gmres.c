@@ -25,7 +25,7 @@
  *             E. G. Boman, Low-synch Gram-Schmidt with delayed reorthogonalization for Krylov solvers,
  *             Parallel Comput. 112 (2022), 102940
  */
-#include "krylov/look.h"
+#include "krylov/poll.h"
 #include <stdlib.h>
 
 enum {
@@ -42,9 +42,9 @@ typedef struct gmres {
     kry_vec *V, *Z; /* n by m + 1; n by m, FGMRES only */
     kry_vec *z, *t; /* M u_j; V y. NULL without M, and for FGMRES */
     kry_sum *dots;  /* of a strip of columns with u_j and w */
-    kry_kernel *begin, *judge, *finish, *update, *rotate, *solve;
+    kry_kernel *begin, *test, *finish, *update, *rotate, *solve;
     cl_mem scalars;
-    kry_look look;
+    kry_poll poll;
     kry_cycle *c; /* under way; borrowed */
 } gmres;
 
@@ -89,48 +89,48 @@ static kry_status project(gmres *S)
         TRY(kry_layout_reduce(both.layout, &sum, 1));
         const kry_arg args[] = { ARG(S->m),       ARG(first),       ARG(width),
                                  ARG(sum->count), ARG(sum->buffer), ARG(S->scalars) };
-        TRY(kry_launch(S->look.dev, S->finish, width, args, COUNT(args)));
+        TRY(kry_launch(S->poll.dev, S->finish, width, args, COUNT(args)));
     }
 done:
     return st;
 }
 
-/* Judge the residual of j steps, and find the rotation of the next one. */
-static kry_status rotate(gmres *S, const kry_turn *turn)
+/* Test the residual of j steps, and find the rotation of the next one. */
+static kry_status rotate(gmres *S)
 {
-    const kry_look *L = &S->look;
-    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    const kry_poll *poll = &S->poll;
+    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
     const kry_arg args[] = { ARG(S->m),
                              ARG(S->j),
-                             ARG(turn->iteration),
-                             ARG(turn->slot),
-                             ARG_ACC(L->dev, target2),
-                             ARG(L->state),
-                             ARG(L->history),
+                             ARG(poll->iteration),
+                             ARG(poll->slot),
+                             ARG_ACC(poll->dev, target2),
+                             ARG(poll->state),
+                             ARG(poll->history),
                              ARG(S->scalars) };
-    return kry_launch(L->dev, S->rotate, 1, args, COUNT(args));
+    return kry_launch(poll->dev, S->rotate, 1, args, COUNT(args));
 }
 
 /* v_j and u_(j+1) in the places of u_j and w */
 static kry_status update(gmres *S)
 {
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
     const kry_vec *V = S->V;
     const kry_vec u = kry_vec_column(V, S->j), w = kry_vec_column(V, S->j + 1);
-    const kry_arg args[] = { ARG(u.n),       ARG(S->m),     ARG(S->j),
-                             ARG(V->ld),     ARG(L->state), ARG(S->scalars),
-                             ARG(V->buffer), ARG_VEC(&u),   ARG_VEC(&w) };
-    return kry_launch(L->dev, S->update, kry_groups_for_sums(L->dev, u.type, u.n), args,
+    const kry_arg args[] = { ARG(u.n),       ARG(S->m),        ARG(S->j),
+                             ARG(V->ld),     ARG(poll->state), ARG(S->scalars),
+                             ARG(V->buffer), ARG_VEC(&u),      ARG_VEC(&w) };
+    return kry_launch(poll->dev, S->update, kry_groups_for_sums(poll->dev, u.type, u.n), args,
                       COUNT(args));
 }
 
-static kry_status step(gmres *S, const kry_turn *turn)
+static kry_status step(gmres *S)
 {
     kry_status st = KRY_OK;
 
     TRY(multiply(S));
     TRY(project(S));
-    TRY(rotate(S, turn));
+    TRY(rotate(S));
     TRY(update(S));
 done:
     return st;
@@ -144,7 +144,7 @@ static kry_status combine(gmres *S, const kry_vec *V, cl_int adds, kry_vec *t)
     const kry_vec *const vectors[] = { t };
     const kry_arg args[] = { ARG(t->n),       ARG(S->m),      ARG(adds), ARG(V->ld),
                              ARG(S->scalars), ARG(V->buffer), ARG_VEC(t) };
-    kry_device *dev = S->look.dev;
+    kry_device *dev = S->poll.dev;
     return kry_run(dev, "gmres", t->type, kry_vec_alignment(vectors, 1), "gmres_combine",
                    kry_groups_for_sums(dev, t->type, t->n), args, COUNT(args));
 }
@@ -167,16 +167,16 @@ done:
     return st;
 }
 
-static kry_status check_residual(void *self, const kry_turn *turn)
+static kry_status check_residual(void *self)
 {
     kry_status st = KRY_OK;
     gmres *S = self;
-    const kry_look *L = &S->look;
-    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
-    const kry_arg args[] = { ARG(turn->iteration), ARG(turn->slot), ARG_ACC(L->dev, target2),
-                             ARG(S->scalars),      ARG(L->state),   ARG(L->history) };
+    const kry_poll *poll = &S->poll;
+    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
+    const kry_arg args[] = { ARG(poll->iteration), ARG(poll->slot),  ARG_ACC(poll->dev, target2),
+                             ARG(S->scalars),      ARG(poll->state), ARG(poll->history) };
 
-    TRY(kry_launch(L->dev, S->judge, 1, args, COUNT(args)));
+    TRY(kry_launch(poll->dev, S->test, 1, args, COUNT(args)));
     if (S->c->story->exact) TRY(add_to_x(S)); /* for the monitor */
 done:
     return st;
@@ -185,14 +185,14 @@ done:
 static kry_status begin(gmres *S, kry_cycle *c)
 {
     kry_status st = KRY_OK;
-    const kry_scalar norm = kry_scalar_of(S->look.dev, c->norm);
+    const kry_scalar norm = kry_scalar_of(S->poll.dev, c->norm);
     kry_vec v = kry_vec_column(S->V, 0);
-    const kry_arg args[] = { ARG(S->m), ARG_ACC(S->look.dev, norm), ARG(S->scalars) };
+    const kry_arg args[] = { ARG(S->m), ARG_ACC(S->poll.dev, norm), ARG(S->scalars) };
 
     S->c = c, S->j = 0;
     TRY(kry_vec_axpby(1 / c->norm, c->r, 0, &v));
-    TRY(kry_launch(S->look.dev, S->begin, 1, args, COUNT(args)));
-    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_launch(S->poll.dev, S->begin, 1, args, COUNT(args)));
+    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
 done:
     return st;
 }
@@ -205,16 +205,15 @@ static kry_status gmres_cycle(void *self, kry_cycle *c)
     gmres *S = self;
     kry_story *s = c->story;
     const int64_t first = s->iteration;
-    kry_turn turn;
     bool go = true;
 
     TRY(begin(S, c));
     for (; S->j < S->m; S->j++) {
-        TRY(kry_look_next(&S->look, c, &turn, &go));
+        TRY(kry_poll_next(&S->poll, c, &go));
         if (!go) break;
-        TRY(step(S, &turn));
+        TRY(step(S));
     }
-    if (go) TRY(kry_look_close(&S->look, c));
+    if (go) TRY(kry_poll_close(&S->poll, c));
     TRY(add_to_x(S));
     if (s->end == KRY_END_MATRIX && s->iteration > first) kry_story_begin_anew(s);
 done:
@@ -234,8 +233,8 @@ static void gmres_destroy(void *self)
     gmres *S = self;
     release_space(S);
     kry_sum_release(&S->dots);
-    if (S->look.dev) kry_buffer_release(S->look.dev, &S->scalars);
-    kry_look_release(&S->look);
+    if (S->poll.dev) kry_buffer_release(S->poll.dev, &S->scalars);
+    kry_poll_release(&S->poll);
     free(S);
 }
 
@@ -280,7 +279,7 @@ static kry_status compile(gmres *S, kry_device *dev, kry_type type)
     const struct {
         const char *name;
         kry_kernel **kernel;
-    } kernels[] = { { "gmres_begin", &S->begin },   { "gmres_judge", &S->judge },
+    } kernels[] = { { "gmres_begin", &S->begin },   { "gmres_judge", &S->test },
                     { "gmres_finish", &S->finish }, { "gmres_update", &S->update },
                     { "gmres_rotate", &S->rotate }, { "gmres_solve", &S->solve } };
 
@@ -298,7 +297,8 @@ static kry_status create(kry_krylov *K, bool flexible, bool varies, void **self)
 
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K, S->flexible = flexible;
-    TRY(kry_look_create(dev, K->judge.stop.check_every, varies, &S->look));
+    TRY(kry_poll_create(K, 1, &S->poll));
+    S->poll.each_iteration = varies;
     TRY(allocate(S));
     TRY(kry_sum_create(dev, 2 * (S->m + 1 < STRIP ? S->m + 1 : STRIP), &S->dots));
     TRY(kry_buffer_create(dev, count_scalars(S->m) * kry_acc_size(dev), &S->scalars));

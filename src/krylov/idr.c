@@ -18,7 +18,7 @@
  *             exploits biorthogonality properties, ACM Trans. Math. Softw. 38 (2011), 5:1-5:19; the wide
  *             angle: G. L. G. Sleijpen, H. A. van der Vorst, Numer. Algorithms 10 (1995), 203-223
  */
-#include "krylov/look.h"
+#include "krylov/poll.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,9 +31,9 @@ typedef struct idr {
     kry_vec *t;                     /* A z */
     kry_vec *v, *z;                 /* NULL without M: z is r */
     kry_sum *rr, *products, *omega; /* r'r; P'r or P'g; (t'r, t't) */
-    kry_kernel *begin, *judge, *solve, *remove, *direction, *project, *update, *reduce;
+    kry_kernel *begin, *test, *solve, *remove, *direction, *project, *update, *reduce;
     cl_mem scalars;
-    kry_look look;
+    kry_poll poll;
     bool others;   /* P was made anew, for the last ones broke down at once */
     int64_t first; /* iteration of the cycle under way */
     kry_cycle *c;  /* under way; borrowed */
@@ -45,7 +45,7 @@ static kry_status launch(idr *S, kry_kernel *kernel, const kry_arg *rest, size_t
     const kry_chunks rows = kry_chunks_of(S->c->r);
 
     S->rr->count = (cl_int)rows.groups;
-    return kry_launch_chunks(S->look.dev, kernel, &rows, rest, count);
+    return kry_launch_chunks(S->poll.dev, kernel, &rows, rest, count);
 }
 
 /* P'w */
@@ -64,28 +64,28 @@ static kry_status direct(idr *S, cl_int k)
 {
     kry_status st = KRY_OK;
     const kry_op *M = S->K->M;
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
     const kry_vec *r = S->c->r, *z = M ? S->z : r;
     const cl_mem removed = M ? NULL : S->G->buffer; /* with M in a launch of its own */
-    const int64_t groups = kry_groups_for(L->dev, r->type, r->n);
+    const int64_t groups = kry_groups_for(poll->dev, r->type, r->n);
     const kry_arg scalars[] = { ARG(S->s), ARG(k), ARG(S->products->buffer),
                                 ARG(S->products->count), ARG(S->scalars) };
     const kry_arg removal[] = {
-        ARG(r->n),         ARG(S->s),      ARG(k),
-        ARG(S->G->ld),     ARG(L->state),  ARG(S->scalars),
-        ARG(S->G->buffer), ARG(r->buffer), M ? (kry_arg)ARG(S->v->buffer) : (kry_arg){ 0 }
+        ARG(r->n),         ARG(S->s),        ARG(k),
+        ARG(S->G->ld),     ARG(poll->state), ARG(S->scalars),
+        ARG(S->G->buffer), ARG(r->buffer),   M ? (kry_arg)ARG(S->v->buffer) : (kry_arg){ 0 }
     };
-    const kry_arg direction[] = { ARG(r->n),     ARG(S->s),      ARG(k),
-                                  ARG(S->G->ld), ARG(L->state),  ARG(S->scalars),
-                                  ARG(removed),  ARG(z->buffer), ARG(S->U->buffer) };
+    const kry_arg direction[] = { ARG(r->n),     ARG(S->s),        ARG(k),
+                                  ARG(S->G->ld), ARG(poll->state), ARG(S->scalars),
+                                  ARG(removed),  ARG(z->buffer),   ARG(S->U->buffer) };
 
     if (k == 0) TRY(multiply_by_P(S, r));
-    TRY(kry_launch(L->dev, S->solve, 1, scalars, COUNT(scalars)));
+    TRY(kry_launch(poll->dev, S->solve, 1, scalars, COUNT(scalars)));
     if (M) {
-        TRY(kry_launch(L->dev, S->remove, groups, removal, COUNT(removal)));
+        TRY(kry_launch(poll->dev, S->remove, groups, removal, COUNT(removal)));
         TRY(M->table->apply(M->self, 1, S->v, 0, S->z));
     }
-    TRY(kry_launch(L->dev, S->direction, groups, direction, COUNT(direction)));
+    TRY(kry_launch(poll->dev, S->direction, groups, direction, COUNT(direction)));
 done:
     return st;
 }
@@ -95,20 +95,20 @@ static kry_status step(idr *S, cl_int k)
 {
     kry_status st = KRY_OK;
     const kry_op *A = S->K->A;
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
     kry_vec *x = S->c->x, u = kry_vec_column(S->U, k), g = kry_vec_column(S->G, k);
 
     TRY(direct(S, k));
     TRY(A->table->apply(A->self, 1, &u, 0, &g));
     TRY(multiply_by_P(S, &g));
     const kry_arg projection[] = {
-        ARG(S->s),     ARG(k),         ARG(S->products->buffer), ARG(S->products->count),
-        ARG(L->state), ARG(S->scalars)
+        ARG(S->s),        ARG(k),         ARG(S->products->buffer), ARG(S->products->count),
+        ARG(poll->state), ARG(S->scalars)
     };
-    TRY(kry_launch(L->dev, S->project, 1, projection, COUNT(projection)));
+    TRY(kry_launch(poll->dev, S->project, 1, projection, COUNT(projection)));
     const kry_arg rest[] = { ARG(k),
                              ARG(S->G->ld),
-                             ARG(L->state),
+                             ARG(poll->state),
                              ARG(S->scalars),
                              ARG(S->G->buffer),
                              ARG(S->U->buffer),
@@ -132,7 +132,7 @@ static kry_status reduce(idr *S)
     TRY(A->table->apply(A->self, 1, z, 0, S->t));
     TRY(kry_vec_dot_pair(S->t, r, S->omega));
     TRY(kry_layout_reduce(r->layout, &S->omega, 1));
-    const kry_arg rest[] = { ARG(S->omega->buffer), ARG(S->omega->count), ARG(S->look.state),
+    const kry_arg rest[] = { ARG(S->omega->buffer), ARG(S->omega->count), ARG(S->poll.state),
                              ARG(S->scalars),       ARG(S->t->buffer),    ARG(z_numbers),
                              ARG(r->buffer),        ARG_VEC(x),           ARG(S->rr->buffer) };
     TRY(launch(S, S->reduce, rest, COUNT(rest)));
@@ -142,15 +142,15 @@ done:
 
 /* ---- a cycle --------------------------------------------------------------------------------- */
 
-static kry_status check_residual(void *self, const kry_turn *turn)
+static kry_status check_residual(void *self)
 {
     idr *S = self;
-    const kry_look *L = &S->look;
-    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
-    const kry_arg args[] = { ARG(turn->iteration), ARG(turn->slot),   ARG_ACC(L->dev, target2),
-                             ARG(S->rr->buffer),   ARG(S->rr->count), ARG(L->state),
-                             ARG(L->history),      ARG(S->scalars) };
-    return kry_launch(L->dev, S->judge, 1, args, COUNT(args));
+    const kry_poll *poll = &S->poll;
+    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
+    const kry_arg args[] = { ARG(poll->iteration), ARG(poll->slot),   ARG_ACC(poll->dev, target2),
+                             ARG(S->rr->buffer),   ARG(S->rr->count), ARG(poll->state),
+                             ARG(poll->history),   ARG(S->scalars) };
+    return kry_launch(poll->dev, S->test, 1, args, COUNT(args));
 }
 
 static kry_status make_P(idr *S)
@@ -181,9 +181,9 @@ static kry_status begin(idr *S, kry_cycle *c)
         TRY(kry_vec_fill(&g, 0));
         TRY(kry_vec_fill(&u, 0));
     }
-    TRY(kry_launch(S->look.dev, S->begin, 1, args, 1));
+    TRY(kry_launch(S->poll.dev, S->begin, 1, args, 1));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
-    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
 done:
     return st;
 }
@@ -211,15 +211,14 @@ static kry_status idr_cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
     idr *S = self;
-    kry_turn turn;
     bool go;
 
     TRY(begin(S, c));
     for (cl_int k = 0;; k = (k + 1) % (S->s + 1)) {
         TRY(kry_layout_reduce(c->r->layout, &S->rr, 1));
-        TRY(kry_look_next(&S->look, c, &turn, &go));
+        TRY(kry_poll_next(&S->poll, c, &go));
         if (!go) break;
-        TRY(check_residual(S, &turn));
+        TRY(check_residual(S));
         TRY(k < S->s ? step(S, k) : reduce(S));
     }
     TRY(begin_anew(S));
@@ -234,8 +233,8 @@ static void idr_destroy(void *self)
     idr *S = self;
     kry_vec **vectors[] = { &S->P, &S->G, &S->U, &S->t, &S->v, &S->z };
     kry_sum **sums[] = { &S->rr, &S->products, &S->omega };
-    if (S->look.dev) kry_buffer_release(S->look.dev, &S->scalars);
-    kry_look_release(&S->look);
+    if (S->poll.dev) kry_buffer_release(S->poll.dev, &S->scalars);
+    kry_poll_release(&S->poll);
     for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
     free(S);
@@ -264,7 +263,7 @@ static kry_status compile(idr *S, kry_device *dev, kry_type type)
     const struct {
         const char *name;
         kry_kernel **kernel;
-    } kernels[] = { { "idr_begin", &S->begin },         { "idr_judge", &S->judge },
+    } kernels[] = { { "idr_begin", &S->begin },         { "idr_judge", &S->test },
                     { "idr_solve", &S->solve },         { "idr_remove", &S->remove },
                     { "idr_direction", &S->direction }, { "idr_project", &S->project },
                     { "idr_update", &S->update },       { "idr_reduce", &S->reduce } };
@@ -287,7 +286,7 @@ static kry_status idr_create(kry_krylov *K, const kry_setup *setup, void **self)
     S->K = K;
     if (!K->width) K->width = USUAL;
     S->s = (cl_int)K->width;
-    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    TRY(kry_poll_create(K, 1, &S->poll));
     TRY(allocate(S, dev, A->type, A->rows));
     TRY(compile(S, dev, A->type));
     *self = S, S = NULL;

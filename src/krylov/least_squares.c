@@ -18,7 +18,7 @@
  *             M. A. Saunders, LSMR: an iterative algorithm for sparse least-squares problems, SIAM J. Sci.
  *             Comput. 33 (2011), 2950-2971, doi:10.1137/10079687X
  */
-#include "krylov/look.h"
+#include "krylov/poll.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ typedef struct least_squares {
     /* ||A N|| as far as this solve knows: at least least_A, and the Frobenius norms of its bidiagonal matrices */
     double norm_A;
     kry_kernel *begin, *left, *right, *update;
-    kry_look look;
+    kry_poll poll;
     kry_cycle *c; /* under way; borrowed. u is its r */
 } least_squares;
 
@@ -88,32 +88,29 @@ static kry_status precondition(least_squares *S)
     return S->z ? kry_vec_axpby(S->unit, S->v, 0, S->z) : KRY_OK;
 }
 
-/* The stopping test, and unless it `only_judges` the next u. */
-static kry_status left(least_squares *S, const kry_turn *turn, bool only_judges)
+/* The stopping test, and unless it `only_tests` the next u. */
+static kry_status left(least_squares *S, bool only_tests)
 {
-    const kry_look *L = &S->look;
-    const kry_scalar target = kry_scalar_of(L->dev, S->c->goal);
-    const kry_scalar rtol = kry_scalar_of(L->dev, kry_judge_gradient_goal(&S->K->judge));
-    const kry_scalar conlim = kry_scalar_of(L->dev, S->conlim);
+    const kry_poll *poll = &S->poll;
+    const kry_scalar target = kry_scalar_of(poll->dev, S->c->goal);
+    const kry_scalar rtol = kry_scalar_of(poll->dev, kry_judge_gradient_goal(&S->K->judge));
+    const kry_scalar conlim = kry_scalar_of(poll->dev, S->conlim);
     kry_chunks rows = kry_chunks_of(S->q);
-    const kry_arg rest[] = { ARG(turn->iteration),    ARG(turn->slot),
-                             ARG_ACC(L->dev, target), ARG_ACC(L->dev, rtol),
-                             ARG_ACC(L->dev, conlim), ARG(L->step),
-                             ARG(L->state),           ARG(L->history),
-                             ARG(S->q->buffer),       ARG(S->c->r->buffer),
+    const kry_arg rest[] = { ARG(poll->iteration),       ARG(poll->slot),
+                             ARG_ACC(poll->dev, target), ARG_ACC(poll->dev, rtol),
+                             ARG_ACC(poll->dev, conlim), ARG(poll->step),
+                             ARG(poll->state),           ARG(poll->history),
+                             ARG(S->q->buffer),          ARG(S->c->r->buffer),
                              ARG(S->uu->buffer) };
 
-    if (only_judges)
+    if (only_tests)
         rows.n = 0, rows.groups = 1;
     else
         S->uu->count = (cl_int)rows.groups;
-    return kry_launch_chunks(L->dev, S->left, &rows, rest, COUNT(rest));
+    return kry_launch_chunks(poll->dev, S->left, &rows, rest, COUNT(rest));
 }
 
-static kry_status check_residual(void *self, const kry_turn *turn)
-{
-    return left(self, turn, true);
-}
+static kry_status check_residual(void *self) { return left(self, true); }
 
 /* The next v, and z, of the u that is there. */
 static kry_status right(least_squares *S)
@@ -123,10 +120,10 @@ static kry_status right(least_squares *S)
 
     TRY(kry_layout_reduce(S->v->layout, &S->uu, 1));
     TRY(multiply_transposed(S, S->c->r));
-    const kry_arg rest[] = { ARG(S->uu->buffer), ARG(S->uu->count), ARG(S->look.state),
+    const kry_arg rest[] = { ARG(S->uu->buffer), ARG(S->uu->count), ARG(S->poll.state),
                              ARG(S->g->buffer),  ARG(S->v->buffer), ARG(S->vv->buffer) };
     S->vv->count = (cl_int)cols.groups;
-    TRY(kry_launch_chunks(S->look.dev, S->right, &cols, rest, COUNT(rest)));
+    TRY(kry_launch_chunks(S->poll.dev, S->right, &cols, rest, COUNT(rest)));
     TRY(kry_layout_reduce(S->v->layout, &S->vv, 1));
     TRY(precondition(S));
 done:
@@ -136,32 +133,32 @@ done:
 /* x, w and the scalars. */
 static kry_status update(least_squares *S)
 {
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
     const kry_vec *x = S->c->x, *z = S->z ? S->z : S->v;
     const cl_mem hbar = S->lsmr ? S->hbar->buffer : NULL;
     const kry_arg args[] = { ARG(x->n),          ARG(S->uu->buffer), ARG(S->uu->count),
-                             ARG(S->vv->buffer), ARG(S->vv->count),  ARG(L->state),
-                             ARG(L->step),       ARG(z->buffer),     ARG(S->w->buffer),
+                             ARG(S->vv->buffer), ARG(S->vv->count),  ARG(poll->state),
+                             ARG(poll->step),    ARG(z->buffer),     ARG(S->w->buffer),
                              ARG_VEC(x),         ARG(hbar) };
-    return kry_launch(L->dev, S->update, kry_groups_for(L->dev, x->type, x->n), args,
+    return kry_launch(poll->dev, S->update, kry_groups_for(poll->dev, x->type, x->n), args,
                       COUNT(args) - !S->lsmr);
 }
 
 static kry_status begin(least_squares *S, kry_cycle *c)
 {
     kry_status st = KRY_OK;
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
 
     S->c = c;
-    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
     TRY(kry_vec_fill(S->v, 0));
     if (S->hbar) TRY(kry_vec_fill(S->hbar, 0));
     TRY(kry_vec_dot_sum(c->r, c->r, S->uu));
     TRY(right(S));
     TRY(kry_vec_copy(S->z ? S->z : S->v, S->w));
     const kry_arg args[] = { ARG(S->uu->buffer), ARG(S->uu->count), ARG(S->vv->buffer),
-                             ARG(S->vv->count), ARG(L->step) };
-    TRY(kry_launch(L->dev, S->begin, 1, args, COUNT(args)));
+                             ARG(S->vv->count), ARG(poll->step) };
+    TRY(kry_launch(poll->dev, S->begin, 1, args, COUNT(args)));
     TRY(multiply(S));
 done:
     return st;
@@ -171,12 +168,12 @@ done:
 static kry_status read_estimates(least_squares *S)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = S->look.dev;
+    kry_device *dev = S->poll.dev;
     kry_judge *J = &S->K->judge;
     const kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
     double room[STATE_SIZE], v[STATE_SIZE];
 
-    TRY(kry_buffer_read(dev, S->look.state, 0, STATE_SIZE * kry_acc_size(dev), room));
+    TRY(kry_buffer_read(dev, S->poll.state, 0, STATE_SIZE * kry_acc_size(dev), room));
     for (int i = 0; i < STATE_SIZE; i++) v[i] = kry_number_at(acc, room, i);
     S->norm_A = fmax(S->norm_A, sqrt(v[NORM_A2]));
     J->norm_AN = S->norm_A / S->unit;
@@ -192,14 +189,13 @@ static kry_status cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
     least_squares *S = self;
-    kry_turn turn;
     bool go;
 
     TRY(begin(S, c));
     for (;;) {
-        TRY(kry_look_next(&S->look, c, &turn, &go));
+        TRY(kry_poll_next(&S->poll, c, &go));
         if (!go) break;
-        TRY(left(S, &turn, false));
+        TRY(left(S, false));
         TRY(right(S));
         TRY(update(S));
         TRY(multiply(S));
@@ -268,7 +264,7 @@ static void destroy(void *self)
     least_squares *S = self;
     kry_vec **vectors[] = { &S->q, &S->g, &S->v, &S->w, &S->z, &S->hbar };
 
-    kry_look_release(&S->look);
+    kry_poll_release(&S->poll);
     kry_sum_release(&S->uu);
     kry_sum_release(&S->vv);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
@@ -327,7 +323,7 @@ static kry_status create(kry_krylov *K, const kry_setup *setup, bool lsmr, void 
     for (size_t i = 0; i < COUNT(kernels); i++)
         TRY(kry_kernel_get(dev, "least_squares", type, defines, kernels[i].name,
                            kernels[i].kernel));
-    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    TRY(kry_poll_create(K, 1, &S->poll));
     TRY(prepare(S));
     *self = S, S = NULL;
 done:

@@ -21,7 +21,7 @@
  *             elements and fast iterative solvers, 2nd ed. (2014), algorithm 4.1; r: S.-C. T. Choi, C. C.
  *             Paige, M. A. Saunders, MINRES-QLP, SIAM J. Sci. Comput. 33 (2011), 1810-1836
  */
-#include "krylov/look.h"
+#include "krylov/poll.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ typedef struct minres {
     int64_t seen; /* A's updates when the unit was found; -1: it was not yet */
     /* A cycle ends with KRY_END_MATRIX when ||A M r|| <= ask ||A M|| ||r||, by the recurrence; 0: never. */
     double ask;
-    kry_look look;
+    kry_poll poll;
     kry_cycle *c; /* under way; borrowed */
 } minres;
 
@@ -49,29 +49,27 @@ static void swap(kry_vec **a, kry_vec **b)
     *a = *b, *b = t;
 }
 
-/* The stopping test, and unless it `only_judges` the next v in the place of the last one. */
-static kry_status lanczos(minres *S, const kry_turn *turn, bool only_judges)
+/* The stopping test, and unless it `only_tests` the next v in the place of the last one. */
+static kry_status lanczos(minres *S, bool only_tests)
 {
-    const kry_look *L = &S->look;
-    const kry_scalar unit = kry_scalar_of(L->dev, S->unit);
+    const kry_poll *poll = &S->poll;
+    const kry_scalar unit = kry_scalar_of(poll->dev, S->unit);
     kry_chunks rows = kry_chunks_of_columns(S->v);
-    const kry_arg rest[] = { ARG(S->v->ld),         ARG(turn->iteration),  ARG(turn->slot),
-                             ARG_ACC(L->dev, unit), ARG(S->rr->buffer),    ARG(S->rr->count),
-                             ARG(S->delta->buffer), ARG(S->delta->count),  ARG(L->step),
-                             ARG(L->state),         ARG(L->history),       ARG(S->q->buffer),
-                             ARG(S->v->buffer),     ARG(S->old_v->buffer), ARG(S->square->buffer) };
+    const kry_arg rest[] = {
+        ARG(S->v->ld),      ARG(poll->iteration),  ARG(poll->slot),       ARG_ACC(poll->dev, unit),
+        ARG(S->rr->buffer), ARG(S->rr->count),     ARG(S->delta->buffer), ARG(S->delta->count),
+        ARG(poll->step),    ARG(poll->state),      ARG(poll->history),    ARG(S->q->buffer),
+        ARG(S->v->buffer),  ARG(S->old_v->buffer), ARG(S->square->buffer)
+    };
 
-    if (only_judges)
+    if (only_tests)
         rows.n = 0, rows.groups = 1;
     else
         S->square->count = (cl_int)rows.groups;
-    return kry_launch_chunks(S->look.dev, S->lanczos, &rows, rest, COUNT(rest));
+    return kry_launch_chunks(S->poll.dev, S->lanczos, &rows, rest, COUNT(rest));
 }
 
-static kry_status check_residual(void *self, const kry_turn *turn)
-{
-    return lanczos(self, turn, true);
-}
+static kry_status check_residual(void *self) { return lanczos(self, true); }
 
 /* z'v of the v that is there, which is z without M. */
 static kry_status precondition(minres *S, const kry_vec *v, kry_vec *z)
@@ -101,19 +99,19 @@ static bool may_ask(const minres *S, const kry_cycle *c)
 static kry_status update(minres *S)
 {
     kry_status st = KRY_OK;
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
     const kry_vec *x = kry_cycle_x(S->c), *r = kry_cycle_r(S->c);
     const kry_vec *z = S->z ? S->z : S->v;
-    const kry_scalar unit = kry_scalar_of(L->dev, S->unit);
-    const kry_scalar ask = kry_scalar_of(L->dev, may_ask(S, S->c) ? S->ask : 0);
+    const kry_scalar unit = kry_scalar_of(poll->dev, S->unit);
+    const kry_scalar ask = kry_scalar_of(poll->dev, may_ask(S, S->c) ? S->ask : 0);
     const kry_chunks rows = kry_chunks_of_columns(S->v);
     const kry_arg rest[] = { ARG(S->v->ld),
-                             ARG_ACC(L->dev, unit),
-                             ARG_ACC(L->dev, ask),
+                             ARG_ACC(poll->dev, unit),
+                             ARG_ACC(poll->dev, ask),
                              ARG(S->square->buffer),
                              ARG(S->square->count),
-                             ARG(L->state),
-                             ARG(L->step),
+                             ARG(poll->state),
+                             ARG(poll->step),
                              ARG(z->buffer),
                              ARG(S->w->buffer),
                              ARG(S->old_w->buffer),
@@ -125,7 +123,7 @@ static kry_status update(minres *S)
 
     TRY(precondition(S, S->old_v, S->next_z));
     S->rr->count = (cl_int)rows.groups;
-    TRY(kry_launch_chunks(S->look.dev, S->update, &rows, rest, COUNT(rest)));
+    TRY(kry_launch_chunks(S->poll.dev, S->update, &rows, rest, COUNT(rest)));
     swap(&S->v, &S->old_v);
     swap(&S->w, &S->old_w);
     swap(&S->z, &S->next_z);
@@ -164,7 +162,7 @@ static kry_status begin(minres *S, kry_cycle *c)
 
     S->c = c;
     if (c->story->iteration == 0) S->ask = S->v->type == KRY_F64 ? 1e-7 : 1e-3;
-    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
     TRY(kry_vec_copy(kry_cycle_r(c), S->v));
     for (size_t i = 0; i < COUNT(empty); i++) TRY(kry_vec_fill(empty[i], 0));
     TRY(kry_vec_dot_sum(S->v, S->v, S->rr));
@@ -172,8 +170,8 @@ static kry_status begin(minres *S, kry_cycle *c)
     TRY(precondition(S, S->v, S->z));
     TRY(kry_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
     TRY(find_unit(S));
-    const kry_arg args[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(S->look.step) };
-    TRY(kry_launch_columns(S->look.dev, S->begin, 1, S->columns, args, COUNT(args)));
+    const kry_arg args[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(S->poll.step) };
+    TRY(kry_launch_columns(S->poll.dev, S->begin, 1, S->columns, args, COUNT(args)));
 done:
     return st;
 }
@@ -181,15 +179,14 @@ done:
 static kry_status iterate(minres *S, kry_cycle *c)
 {
     kry_status st = KRY_OK;
-    kry_turn turn;
     bool go;
 
     TRY(begin(S, c));
     for (;;) {
         TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->delta }, 2));
-        TRY(kry_look_next(&S->look, c, &turn, &go));
+        TRY(kry_poll_next(&S->poll, c, &go));
         if (!go) break;
-        TRY(lanczos(S, &turn, false));
+        TRY(lanczos(S, false));
         TRY(update(S));
     }
 done:
@@ -201,7 +198,7 @@ static void minres_destroy(void *self)
     minres *S = self;
     kry_vec **vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
     kry_sum **sums[] = { &S->rr, &S->delta, &S->square };
-    kry_look_release(&S->look);
+    kry_poll_release(&S->poll);
     for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
     free(S);
@@ -217,13 +214,13 @@ static kry_status create_columns(kry_krylov *K, int columns, void **self)
 
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K, S->columns = columns, S->unit = 1, S->seen = -1;
-    TRY(kry_look_create_columns(dev, columns, K->judge.stop.check_every, false, &S->look));
+    TRY(kry_poll_create(K, columns, &S->poll));
     kry_vec **vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
     kry_sum **sums[] = { &S->rr, &S->delta, &S->square };
     for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 2); i++)
         TRY(kry_vec_create_columns(dev, A->type, A->rows, columns, vectors[i]));
     for (size_t i = 0; i < COUNT(sums); i++)
-        TRY(kry_sum_create_columns(dev, 1, columns, S->look.state, sums[i]));
+        TRY(kry_sum_create_columns(dev, 1, columns, S->poll.state, sums[i]));
     TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_begin", &S->begin));
     TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_lanczos", &S->lanczos));
     TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_update", &S->update));

@@ -65,7 +65,7 @@ static bool end_may_be_near(const run *R)
     return !(rate > 0 && left >= margin);
 }
 
-/* The same after a step, which has left r'r in rho. An M that takes long is not to work for a residual that is small
+/* The same after a step, which has left r'r in rho. An expensive M is not applied to a residual that is small
  * enough already: where the end may be near the host waits for that sum. Then it leaves rho as it is, for the
  * device to find the same. */
 static kry_status precondition_if_needed(run *R)
@@ -75,12 +75,12 @@ static kry_status precondition_if_needed(run *R)
     const double rounding = 1e-6; /* the device adds up in another order */
     double sums[2];
 
-    if (S->waits && end_may_be_near(R)) {
+    if (S->checks_first && end_may_be_near(R)) {
         TRY(kry_sum_read(R->z->layout, S->rho, sums));
         R->seen_at = R->c->story->iteration, R->seen = sqrt(sums[1]);
-        S->look.due = R->seen <= (1 - rounding) * R->c->goal;
+        S->poll.due = R->seen <= (1 - rounding) * R->c->goal;
     }
-    if (!S->look.due) TRY(kry_op_run_dots_again(S->K->M, R->r, R->z, S->rho));
+    if (!S->poll.due) TRY(kry_op_run_dots_again(S->K->M, R->r, R->z, S->rho));
 done:
     return st;
 }
@@ -161,8 +161,8 @@ static kry_status step(run *R, int64_t done)
     kry_step s = { .p = S->p,
                    .old = S->old ? S->old : S->p,
                    .pq = S->pq,
-                   .state = S->look.state,
-                   .step = S->look.step,
+                   .state = S->poll.state,
+                   .step = S->poll.step,
                    .update = what_becomes_of_x(S, done),
                    .d = d,
                    .z = R->z };
@@ -197,7 +197,7 @@ static kry_status flex(run *R)
     TRY(kry_vec_dot_sum(R->z, S->q, S->zq));
     TRY(kry_layout_reduce(R->z->layout, &S->zq, 1));
     const kry_arg args[] = { ARG(S->rho->buffer), ARG(S->rho->count), ARG(S->zq->buffer),
-                             ARG(S->zq->count), ARG(S->look.step) };
+                             ARG(S->zq->count), ARG(S->poll.step) };
     TRY(kry_launch(R->z->dev, S->kernel.correct_beta, 1, args, COUNT(args)));
 done:
     return st;
@@ -209,8 +209,8 @@ done:
 static kry_status keep_scalars(kry_pcg *S, const kry_cycle *c)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = S->look.dev;
-    cl_mem step = S->look.step;
+    kry_device *dev = S->poll.dev;
+    cl_mem step = S->poll.step;
     kry_scalar last[STATE_SIZE];
     size_t bytes = STATE_SIZE * kry_acc_size(dev);
     kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
@@ -224,10 +224,12 @@ done:
     return st;
 }
 
-static kry_status check_residual(void *self, const kry_turn *turn)
+static kry_status check_residual(void *self)
 {
     run *R = self;
-    R->d.iteration = turn->iteration, R->d.slot = turn->slot;
+    const kry_poll *poll = &R->S->poll;
+
+    R->d.iteration = poll->iteration, R->d.slot = poll->slot;
     return kry_direction_check(&R->d);
 }
 
@@ -236,9 +238,8 @@ static kry_status begin(run *R)
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
 
-    TRY(kry_look_begin(&S->look, R->c, check_residual, R));
+    TRY(kry_poll_begin(&S->poll, R->c, check_residual, R));
     if (S->drift) S->drift->count = 0;
-    S->look.due = false;
     TRY(precondition(R));
     if (R->c->goes_on)
         TRY(keep_scalars(S, R->c));
@@ -254,7 +255,7 @@ static kry_status catch_up_columns(run *R, const kry_vec *first)
     const kry_pcg *S = R->S;
     const kry_vec *x = R->x;
     const cl_int start = (cl_int)R->start;
-    const kry_arg args[] = { ARG(x->n),      ARG(start), ARG(S->look.step), ARG(first->buffer),
+    const kry_arg args[] = { ARG(x->n),      ARG(start), ARG(S->poll.step), ARG(first->buffer),
                              ARG(first->ld), ARG_VEC(x), ARG(x->ld) };
 
     return kry_launch_columns(x->dev, S->kernel.add_lasts, kry_groups_for(x->dev, x->type, x->n),
@@ -265,11 +266,11 @@ static kry_status catch_up_columns(run *R, const kry_vec *first)
 static kry_status add_last(run *R, const kry_vec *p)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = R->S->look.dev;
+    kry_device *dev = R->S->poll.dev;
     const size_t size = kry_acc_size(dev);
     kry_scalar alpha;
 
-    TRY(kry_buffer_read(dev, R->S->look.step, STATE_ALPHA * size, size, &alpha));
+    TRY(kry_buffer_read(dev, R->S->poll.step, STATE_ALPHA * size, size, &alpha));
     TRY(kry_vec_axpby(dev->info.fp64 ? alpha.f64 : alpha.f32, p, 1, R->x));
 done:
     return st;
@@ -294,7 +295,6 @@ static kry_status iterate(run *R)
     kry_story *story = R->c->story; /* of the first column: of one, where it matters */
     const int64_t start = R->start;
     kry_vec *first = S->p, *other = S->old;
-    kry_turn turn;
     int64_t begun = 0;
     bool go;
 
@@ -302,13 +302,13 @@ static kry_status iterate(run *R)
     for (;; begun++) {
         TRY(kry_layout_reduce(R->z->layout, &S->rho, 1));
         if (story->iteration > start) TRY(flex(R));
-        TRY(kry_look_next(&S->look, R->c, &turn, &go));
+        TRY(kry_poll_next(&S->poll, R->c, &go));
         if (!go) break;
-        R->d.iteration = turn.iteration, R->d.slot = turn.slot;
-        if (S->recycle) TRY(kry_recycle_take(S->recycle, R->z, S->look.step));
+        R->d.iteration = S->poll.iteration, R->d.slot = S->poll.slot;
+        if (S->recycle) TRY(kry_recycle_take(S->recycle, R->z, S->poll.step));
         TRY(direct(R));
         TRY(kry_layout_reduce(R->z->layout, &S->pq, 1));
-        TRY(step(R, turn.iteration - start));
+        TRY(step(R, S->poll.iteration - start));
         if (S->fuses) {
             kry_vec *t = S->p;
             S->p = S->old, S->old = t;
@@ -319,7 +319,7 @@ static kry_status iterate(run *R)
         S->p = even ? first : other, S->old = even ? other : first;
     }
     TRY(catch_up(R, first, S->columns > 1 ? begun : story->iteration - start));
-    if (S->recycle) TRY(kry_recycle_end(S->recycle, S->look.step));
+    if (S->recycle) TRY(kry_recycle_end(S->recycle, S->poll.step));
 done:
     return st;
 }
@@ -346,16 +346,16 @@ kry_status kry_pcg_cycle(void *self, kry_cycle *c)
               .seen_at = -1,
               .d = { .z = z,
                      .rho = S->rho,
-                     .step_state = S->look.step,
-                     .state = S->look.state,
-                     .history = S->look.history,
+                     .step_state = S->poll.step,
+                     .state = S->poll.state,
+                     .history = S->poll.history,
                      .target2 = kry_scalar_of(z->dev, c->goal * c->goal) } };
     const kry_deflation *D = kry_deflation_of(S->K->deflation);
     bool done = false;
 
     S->recycle = D ? D->recycle : NULL;
     if (!c->keeps_direction)
-        TRY(kry_persistent_iterate(&S->persistent, c, S->look.check_every, &done));
+        TRY(kry_persistent_iterate(&S->persistent, c, S->poll.check_every, &done));
     if (!done) TRY(iterate(&R));
 done:
     return st;

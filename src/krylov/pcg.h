@@ -4,8 +4,8 @@
 #ifndef KRY_PCG_H
 #define KRY_PCG_H
 
-#include "krylov/look.h"
 #include "krylov/persistent.h"
+#include "krylov/poll.h"
 #include "precond/deflation.h"
 
 typedef struct kry_pcg_kernels {
@@ -21,14 +21,15 @@ typedef struct kry_pcg {
     kry_vec *p, *old; /* change places where A fuses the direction */
     kry_flexible flexible;
     bool fuses;
-    bool repeats;                /* A forms A p again in its own step instead of storing q */
-    bool x_every_second_step;    /* x gets two directions at once */
-    bool waits;                  /* M is not to work for an x that is good enough */
+    bool repeats;             /* A forms A p again in its own step instead of storing q */
+    bool x_every_second_step; /* x gets two directions at once */
+    /* Applying M is expensive: convergence is checked before it is applied. */
+    bool checks_first;
     kry_sum *pq, *rho;           /* p'q; the pair (r'z, r'r) */
     kry_sum *zq;                 /* z'q, of Polak and Ribiere */
     kry_sum *drift, *next_drift; /* sums of r, where constants are the null space */
     kry_pcg_kernels kernel;
-    kry_look look;
+    kry_poll poll;
     kry_persistent persistent; /* where A offers iterations in one kernel */
     kry_recycle
         *recycle; /* of the cycle under way: what its vectors are left to; NULL: none; borrowed */

@@ -45,7 +45,7 @@ static void pcg_destroy(void *self)
     kry_pcg *S = self;
 
     kry_persistent_release(&S->persistent);
-    kry_look_release(&S->look);
+    kry_poll_release(&S->poll);
     kry_sum_release(&S->next_drift);
     kry_sum_release(&S->drift);
     kry_sum_release(&S->zq);
@@ -68,7 +68,7 @@ static kry_status allocate(kry_pcg *S, kry_device *dev, kry_type type, int64_t n
 {
     kry_status st = KRY_OK;
     const int k = S->columns;
-    const cl_mem stopped = S->look.state;
+    const cl_mem stopped = S->poll.state;
 
     if (!S->repeats) TRY(create_room(dev, type, n, k, &S->q));
     TRY(create_room(dev, type, n, k, &S->p));
@@ -93,9 +93,12 @@ kry_status kry_pcg_step_kernel(const kry_pcg *S, bool aligned, kry_kernel **kern
                           "pcg_step", kernel);
 }
 
-/* Nothing of pcg.cl is launched but the stopping test, where a limit or a monitor ends a solve: it is compiled then. An M
- * that takes long has it before each end, and a monitor of fixed iterates at each of them. */
-static bool is_all_fused(const kry_pcg *S) { return S->repeats && !S->waits && !S->K->story.exact; }
+/* Nothing of pcg.cl is launched but the stopping test, where a limit or a monitor ends a solve: it is compiled then. An
+ * expensive M has it before each end, and a monitor of fixed iterates at each of them. */
+static bool is_all_fused(const kry_pcg *S)
+{
+    return S->repeats && !S->checks_first && !S->K->story.exact;
+}
 
 static kry_status compile(kry_pcg *S, kry_device *dev, kry_type type)
 {
@@ -115,9 +118,8 @@ done:
     return st;
 }
 
-/* Whether M works so long that it is not to work in vain: a solve of its own, or a cycle of multigrid, of which
- * a whole solve takes ten. */
-static bool takes_long(const kry_op *M)
+/* True if applying M is expensive: a solve of its own, or a cycle of multigrid, of which a whole solve takes ten. */
+static bool is_expensive(const kry_op *M)
 {
     return M && (M->shape.traits & KRY_VARYING || kry_hierarchy_of(M));
 }
@@ -148,9 +150,9 @@ static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
     const bool fused =
         !S->flexible && !A->dev->layout.reproducible; /* those leave sums of their own order */
     if (fused) choose_passes(S);
-    S->waits = takes_long(M);
-    TRY(kry_look_create(A->dev, K->judge.stop.check_every, false, &S->look));
-    S->look.by_one = S->waits;
+    S->checks_first = is_expensive(M);
+    TRY(kry_poll_create(K, 1, &S->poll));
+    S->poll.one_by_one = S->checks_first;
     TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
     TRY(compile(S, A->dev, A->shape.type));
     if (fused && !K->deflation && !K->system.null.A)
@@ -206,7 +208,7 @@ static kry_status pcg_create_columns(kry_krylov *K, int columns, void **self)
         TRY(A->fused->prepare_columns(A->self));
         choose_passes(S);
     }
-    TRY(kry_look_create_columns(A->dev, columns, K->judge.stop.check_every, false, &S->look));
+    TRY(kry_poll_create(K, columns, &S->poll));
     TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
     TRY(compile(S, A->dev, A->shape.type));
     *self = S, S = NULL;

@@ -22,7 +22,7 @@
  *             propagation on the maximal attainable accuracy of the pipelined conjugate gradient method, SIAM J.
  *             Matrix Anal. Appl. 39 (2018), 426-450
  */
-#include "krylov/look.h"
+#include "krylov/poll.h"
 #include <stdlib.h>
 
 enum { REPLACE = 20, SUMS = 3 };
@@ -32,28 +32,28 @@ typedef struct pipe_cg {
     kry_vec *w, *n, *p, *s, *z;
     kry_vec *u, *m, *q; /* NULL without a preconditioner: r, w, s */
     kry_sum *sums;      /* r'u, w'u, r'r */
-    kry_kernel *judge, *add_up, *step;
-    kry_look look;
+    kry_kernel *test, *add_up, *step;
+    kry_poll poll;
     kry_cycle *c; /* under way; borrowed */
 } pipe_cg;
 
-/* Judge the residual and, unless `only` that is asked, find alpha and beta. */
-static kry_status judge(pipe_cg *S, const kry_turn *turn, cl_int only)
+/* The stopping test and, unless it is the `only` thing to do, alpha and beta. */
+static kry_status test_residual(pipe_cg *S, cl_int only)
 {
-    const kry_look *L = &S->look;
-    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    const kry_poll *poll = &S->poll;
+    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
     const kry_arg args[] = { ARG(only),
-                             ARG(turn->iteration),
-                             ARG(turn->slot),
-                             ARG_ACC(L->dev, target2),
+                             ARG(poll->iteration),
+                             ARG(poll->slot),
+                             ARG_ACC(poll->dev, target2),
                              ARG(S->sums->buffer),
                              ARG(S->sums->count),
-                             ARG(L->state),
-                             ARG(L->history) };
-    return kry_launch(L->dev, S->judge, 1, args, COUNT(args));
+                             ARG(poll->state),
+                             ARG(poll->history) };
+    return kry_launch(poll->dev, S->test, 1, args, COUNT(args));
 }
 
-static kry_status check_residual(void *self, const kry_turn *turn) { return judge(self, turn, 1); }
+static kry_status check_residual(void *self) { return test_residual(self, 1); }
 
 /* y := B v; without B it is v. */
 static kry_status apply(const kry_op *B, const kry_vec *v, kry_vec *y)
@@ -69,7 +69,7 @@ static kry_status step(pipe_cg *S)
     const kry_chunks rows = kry_chunks_of(x);
     const cl_mem m = S->u ? S->m->buffer : NULL, q = S->u ? S->q->buffer : NULL,
                  u = S->u ? S->u->buffer : NULL;
-    const kry_arg rest[] = { ARG(S->look.state),
+    const kry_arg rest[] = { ARG(S->poll.state),
                              ARG(S->n->buffer),
                              ARG(S->z->buffer),
                              ARG(S->w->buffer),
@@ -138,19 +138,18 @@ static kry_status pipe_cg_cycle(void *self, kry_cycle *c)
     kry_status st = KRY_OK;
     pipe_cg *S = self;
     kry_vec *empty[] = { S->p, S->s, S->z, S->q };
-    kry_turn turn;
     bool go;
 
     S->c = c;
     for (size_t i = 0; i < COUNT(empty); i++) /* beta = 0 must not meet old NaNs */
         if (empty[i]) TRY(kry_vec_fill(empty[i], 0));
     TRY(compute_sums(S));
-    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
     for (int64_t steps = 1;; steps++) {
         TRY(multiply(S));
-        TRY(kry_look_next(&S->look, c, &turn, &go));
+        TRY(kry_poll_next(&S->poll, c, &go));
         if (!go) break;
-        TRY(judge(S, &turn, 0));
+        TRY(test_residual(S, 0));
         TRY(step(S));
         if (steps % REPLACE == 0) TRY(replace(S));
     }
@@ -162,7 +161,7 @@ static void pipe_cg_destroy(void *self)
 {
     pipe_cg *S = self;
     kry_vec **vectors[] = { &S->w, &S->n, &S->p, &S->s, &S->z, &S->u, &S->m, &S->q };
-    kry_look_release(&S->look);
+    kry_poll_release(&S->poll);
     kry_sum_release(&S->sums);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
     free(S);
@@ -183,10 +182,10 @@ static kry_status pipe_cg_create(kry_krylov *K, const kry_setup *setup, void **s
     for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 3); i++)
         TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
     TRY(kry_sum_create(dev, SUMS, &S->sums));
-    TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_judge", &S->judge));
+    TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_judge", &S->test));
     TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_sums", &S->add_up));
     TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_step", &S->step));
-    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    TRY(kry_poll_create(K, 1, &S->poll));
     *self = S, S = NULL;
 done:
     if (S) pipe_cg_destroy(S);

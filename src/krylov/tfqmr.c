@@ -21,7 +21,7 @@
  *             J. Sci. Comput. 14 (1993), 470-482, algorithm 5.1; the residual: L. Zhou, H. F. Walker, Residual
  *             smoothing techniques for iterative methods, SIAM J. Sci. Comput. 15 (1994), 297-312
  */
-#include "krylov/look.h"
+#include "krylov/poll.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ typedef struct tfqmr {
     kry_vec *y, *t;                                  /* NULL without M: y is x */
     kry_sum *rr, *sigma, *ww, *pair;                 /* r'r; (v's, v'v); w'w; (w's, w'w) */
     kry_kernel *begin, *first, *second, *update, *image;
-    kry_look look;
+    kry_poll poll;
     bool random_shadow; /* the last one broke down at once */
     int64_t start;      /* iteration of the cycle under way */
     kry_cycle *c;       /* under way; borrowed */
@@ -49,37 +49,37 @@ done:
     return st;
 }
 
-/* The stopping test, and unless it `only_judges` alpha, y2 and w. */
-static kry_status first_half(tfqmr *S, const kry_turn *turn, bool only_judges)
+/* The stopping test, and unless it `only_tests` alpha, y2 and w. */
+static kry_status first_half(tfqmr *S, bool only_tests)
 {
-    const kry_look *L = &S->look;
-    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    const kry_poll *poll = &S->poll;
+    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
     kry_chunks rows = kry_chunks_of(S->w);
-    const kry_arg rest[] = { ARG(turn->iteration), ARG(turn->slot),    ARG_ACC(L->dev, target2),
+    const kry_arg rest[] = { ARG(poll->iteration), ARG(poll->slot),    ARG_ACC(poll->dev, target2),
                              ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->sigma->buffer),
-                             ARG(S->sigma->count), ARG(L->step),       ARG(L->state),
-                             ARG(L->history),      ARG(S->y1->buffer), ARG(S->y2->buffer),
+                             ARG(S->sigma->count), ARG(poll->step),    ARG(poll->state),
+                             ARG(poll->history),   ARG(S->y1->buffer), ARG(S->y2->buffer),
                              ARG(S->v->buffer),    ARG(S->u1->buffer), ARG(S->w->buffer),
                              ARG(S->ww->buffer) };
 
-    if (only_judges)
+    if (only_tests)
         rows.n = 0, rows.groups = 1;
     else
         S->ww->count = (cl_int)rows.groups;
-    return kry_launch_chunks(L->dev, S->first, &rows, rest, COUNT(rest));
+    return kry_launch_chunks(poll->dev, S->first, &rows, rest, COUNT(rest));
 }
 
 static kry_status second_half(tfqmr *S)
 {
     kry_status st = KRY_OK;
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
     const kry_chunks rows = kry_chunks_of(S->w);
-    const kry_arg rest[] = { ARG(L->state), ARG(S->u2->buffer), ARG(S->w->buffer),
+    const kry_arg rest[] = { ARG(poll->state), ARG(S->u2->buffer), ARG(S->w->buffer),
                              ARG(S->shadow->buffer), ARG(S->pair->buffer) };
 
     TRY(multiply(S, S->y2, S->u2));
     S->pair->count = (cl_int)rows.groups;
-    TRY(kry_launch_chunks(L->dev, S->second, &rows, rest, COUNT(rest)));
+    TRY(kry_launch_chunks(poll->dev, S->second, &rows, rest, COUNT(rest)));
     TRY(kry_layout_reduce(S->w->layout, (kry_sum *[]){ S->ww, S->pair }, 2));
 done:
     return st;
@@ -88,31 +88,31 @@ done:
 /* d, y and r of both halves, and the next y1. */
 static kry_status update(tfqmr *S)
 {
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
     const kry_chunks rows = kry_chunks_of(S->w);
     kry_vec *y = S->y ? S->y : S->c->x, *r = S->c->r;
     const kry_arg rest[] = { ARG(S->ww->buffer),  ARG(S->ww->count),  ARG(S->pair->buffer),
-                             ARG(S->pair->count), ARG(L->state),      ARG(L->step),
+                             ARG(S->pair->count), ARG(poll->state),   ARG(poll->step),
                              ARG(S->y1->buffer),  ARG(S->y2->buffer), ARG(S->u2->buffer),
                              ARG(S->w->buffer),   ARG(S->d->buffer),  ARG(r->buffer),
                              ARG_VEC(y),          ARG(S->rr->buffer) };
 
     S->rr->count = (cl_int)rows.groups;
-    return kry_launch_chunks(L->dev, S->update, &rows, rest, COUNT(rest));
+    return kry_launch_chunks(poll->dev, S->update, &rows, rest, COUNT(rest));
 }
 
 /* u1 := A M y1 and v */
 static kry_status image(tfqmr *S)
 {
     kry_status st = KRY_OK;
-    const kry_look *L = &S->look;
+    const kry_poll *poll = &S->poll;
     const kry_chunks rows = kry_chunks_of(S->w);
-    const kry_arg rest[] = { ARG(L->step),      ARG(S->u1->buffer),     ARG(S->u2->buffer),
+    const kry_arg rest[] = { ARG(poll->step),   ARG(S->u1->buffer),     ARG(S->u2->buffer),
                              ARG(S->v->buffer), ARG(S->shadow->buffer), ARG(S->sigma->buffer) };
 
     TRY(multiply(S, S->y1, S->u1));
     S->sigma->count = (cl_int)rows.groups;
-    TRY(kry_launch_chunks(L->dev, S->image, &rows, rest, COUNT(rest)));
+    TRY(kry_launch_chunks(poll->dev, S->image, &rows, rest, COUNT(rest)));
 done:
     return st;
 }
@@ -133,12 +133,12 @@ done:
     return st;
 }
 
-static kry_status check_residual(void *self, const kry_turn *turn)
+static kry_status check_residual(void *self)
 {
     kry_status st = KRY_OK;
     tfqmr *S = self;
 
-    TRY(first_half(S, turn, true));
+    TRY(first_half(S, true));
     if (S->c->story->exact) TRY(add_to_x(S)); /* for the monitor */
 done:
     return st;
@@ -161,11 +161,11 @@ static kry_status begin(tfqmr *S, kry_cycle *c)
     TRY(kry_vec_dot_sum(S->w, S->w, S->rr));
     TRY(kry_vec_dot_pair(S->w, S->shadow, S->pair));
     TRY(kry_layout_reduce(S->w->layout, &S->pair, 1));
-    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
     const cl_int iteration = (cl_int)S->start, is_r = !S->random_shadow;
     const kry_arg args[] = { ARG(iteration), ARG(S->pair->buffer), ARG(S->pair->count), ARG(is_r),
-                             ARG(S->look.step) };
-    TRY(kry_launch(S->look.dev, S->begin, 1, args, COUNT(args)));
+                             ARG(S->poll.step) };
+    TRY(kry_launch(S->poll.dev, S->begin, 1, args, COUNT(args)));
     TRY(image(S));
 done:
     return st;
@@ -188,15 +188,14 @@ static kry_status tfqmr_cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
     tfqmr *S = self;
-    kry_turn turn;
     bool go;
 
     TRY(begin(S, c));
     for (;;) {
         TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->sigma }, 2));
-        TRY(kry_look_next(&S->look, c, &turn, &go));
+        TRY(kry_poll_next(&S->poll, c, &go));
         if (!go) break;
-        TRY(first_half(S, &turn, false));
+        TRY(first_half(S, false));
         TRY(second_half(S));
         TRY(update(S));
         TRY(image(S));
@@ -225,7 +224,7 @@ static void tfqmr_destroy(void *self)
     kry_sum **sums[SUMS];
 
     list(self, vectors, sums);
-    kry_look_release(&((tfqmr *)self)->look);
+    kry_poll_release(&((tfqmr *)self)->poll);
     for (int i = 0; i < SUMS; i++) kry_sum_release(sums[i]);
     for (int i = 0; i < VECTORS; i++) kry_vec_release(vectors[i]);
     free(self);
@@ -267,7 +266,7 @@ static kry_status tfqmr_create(kry_krylov *K, const kry_setup *setup, void **sel
         TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
     for (int i = 0; i < SUMS; i++) TRY(kry_sum_create(dev, i < 2 ? 1 : 2, sums[i]));
     TRY(compile(S, dev, A->type));
-    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    TRY(kry_poll_create(K, 1, &S->poll));
     *self = S, S = NULL;
 done:
     if (S) tfqmr_destroy(S);

@@ -1,0 +1,307 @@
+/* poll.c - the host reads what the device has decided, a batch of iterations behind. */
+#include "krylov/poll.h"
+#include <math.h>
+#include <string.h>
+
+enum { SCALARS = STATE_VALUE + 1 }; /* that are read of a method's state */
+
+/* Numbers that are read of the states of all columns; the residuals stand behind them. */
+static size_t scalars(const kry_poll *poll)
+{
+    return (size_t)(poll->columns - 1) * STATE_SIZE + SCALARS;
+}
+
+static size_t batch_bytes(const kry_poll *poll)
+{
+    return (scalars(poll) + (size_t)poll->columns * KRY_POLL_RESIDUALS) * kry_acc_size(poll->dev);
+}
+
+/* Behind what is read of the two batches: the scalars that a cycle begins with. */
+static char *first_scalars(const kry_poll *poll)
+{
+    return poll->pinned.host + 2 * batch_bytes(poll);
+}
+
+/* The host's copy of what the device has decided in a batch, and number i of it. */
+static char *copy_of(const kry_poll *poll, int batch)
+{
+    return poll->pinned.host + (size_t)batch * batch_bytes(poll);
+}
+
+static double number_of(const kry_poll *poll, int batch, int64_t i)
+{
+    return kry_number_at(poll->dev->info.fp64 ? KRY_F64 : KRY_F32, copy_of(poll, batch), i);
+}
+
+kry_status kry_poll_create(const kry_krylov *K, int columns, kry_poll *poll)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = K->A->dev;
+    const size_t size = (size_t)columns * kry_acc_size(dev);
+
+    *poll = (kry_poll){ .dev = dev, .columns = columns, .check_every = K->judge.stop.check_every };
+    TRY(kry_buffer_create(dev, STATE_SIZE * size, &poll->state));
+    TRY(kry_buffer_create(dev, STATE_SIZE * size, &poll->step));
+    TRY(kry_buffer_create(dev, KRY_POLL_RESIDUALS * size, &poll->history));
+    /* Reads into memory that is not pinned wait for the device on some drivers. */
+    TRY(kry_pinned_create(dev, 2 * batch_bytes(poll) + STATE_SIZE * size, &poll->pinned));
+done:
+    if (st < 0) kry_poll_release(poll);
+    return st;
+}
+
+/* Wait for reads whose numbers nobody wants, and forget them. */
+static void drain(kry_poll *poll)
+{
+    for (int i = 0; i < 2; i++) {
+        if (poll->batch[i].ready) poll->dev->driver->wait(poll->dev, poll->batch[i].ready);
+        poll->batch[i].ready = NULL;
+    }
+}
+
+void kry_poll_release(kry_poll *poll)
+{
+    if (!poll->dev) return;
+    drain(poll);
+    kry_pinned_release(poll->dev, &poll->pinned);
+    kry_buffer_release(poll->dev, &poll->history);
+    kry_buffer_release(poll->dev, &poll->step);
+    kry_buffer_release(poll->dev, &poll->state);
+    *poll = (kry_poll){ 0 };
+}
+
+/* ---- columns ----------------------------------------------------------------------------------- */
+
+static bool goes_on(const kry_cycle *c) { return !c->over && kry_story_goes_on(c->story); }
+
+/* The first column that goes on; all that do are at the same iteration. */
+static const kry_cycle *first_running(const kry_poll *poll, const kry_cycle *c)
+{
+    for (int j = 0; j < poll->columns; j++)
+        if (goes_on(&c[j])) return &c[j];
+    return c;
+}
+
+/* The first column that goes on, or that only the limit or the monitor has ended. */
+static const kry_cycle *first_not_ended(const kry_poll *poll, const kry_cycle *c)
+{
+    for (int j = 0; j < poll->columns; j++)
+        if (!c[j].over && !c[j].story->end) return &c[j];
+    return c;
+}
+
+/* Nothing that was enqueued still reads what an earlier cycle began with: the host has waited since. */
+static kry_status write_scalars(kry_poll *poll, const kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    const kry_type acc = poll->dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const size_t bytes = STATE_SIZE * (size_t)poll->columns * kry_acc_size(poll->dev);
+    char *first = first_scalars(poll);
+
+    memset(first, 0, bytes);
+    for (int64_t j = 0; j < poll->columns; j++) {
+        kry_number_put(acc, first, j * STATE_SIZE + STATE_STOP,
+                       c[j].over ? KRY_END_CONVERGED : KRY_END_NONE);
+        kry_number_put(acc, first, j * STATE_SIZE + STATE_TARGET, c[j].goal * c[j].goal);
+    }
+    TRY(kry_buffer_write_later(poll->dev, poll->state, 0, bytes, first));
+    if (!c->goes_on) TRY(kry_buffer_write_later(poll->dev, poll->step, 0, bytes, first));
+done:
+    return st;
+}
+
+kry_status kry_poll_begin(kry_poll *poll, const kry_cycle *c, kry_status (*check)(void *self),
+                          void *self)
+{
+    kry_status st = KRY_OK;
+
+    poll->check = check, poll->self = self;
+    poll->iteration = poll->slot = 0, poll->due = false;
+    const kry_story *story = first_running(poll, c)->story;
+    if (story->iteration == 0)
+        poll->batch_size = 1, poll->last_polled = 0, poll->polled_at = kry_now();
+    if (poll->check_every)
+        poll->batch_size =
+            poll->check_every < KRY_POLL_BATCH ? (int)poll->check_every : KRY_POLL_BATCH;
+    poll->current = 0;
+    poll->batch[0] = poll->batch[1] = (kry_poll_batch){ .first = story->iteration };
+    TRY(write_scalars(poll, c));
+done:
+    return st;
+}
+
+/* Start reading what the device has decided after the iterations enqueued so far. */
+static kry_status start_read(kry_poll *poll)
+{
+    kry_status st = KRY_OK;
+    kry_poll_batch *batch = &poll->batch[poll->current];
+    size_t acc = kry_acc_size(poll->dev);
+    char *to = copy_of(poll, poll->current);
+
+    TRY(kry_buffer_read_later(poll->dev, poll->history, 0,
+                              (size_t)(batch->count * poll->columns) * acc,
+                              to + scalars(poll) * acc, NULL));
+    TRY(kry_buffer_read_later(poll->dev, poll->state, 0, scalars(poll) * acc, to, &batch->ready));
+done:
+    return st;
+}
+
+/* Write what was read of column j into its history. *last: the last iteration whose residual is there. */
+static kry_status read_column(const kry_poll *poll, int which, int j, kry_story *story,
+                              int64_t *last)
+{
+    kry_status st = KRY_OK;
+    const kry_poll_batch *batch = &poll->batch[which];
+    const int64_t state = (int64_t)j * STATE_SIZE, residuals = (int64_t)scalars(poll) + j;
+
+    *last = batch->first + batch->count - 1;
+    story->end = (kry_cycle_end)number_of(poll, which, state + STATE_STOP);
+    if (story->end) {
+        *last = (int64_t)number_of(poll, which, state + STATE_ITERATION);
+        story->end_value = number_of(poll, which, state + STATE_VALUE);
+        story->iteration = *last;
+    }
+    for (int64_t k = batch->first; k <= *last; k++) {
+        const int64_t at = residuals + (k - batch->first) * poll->columns;
+        TRY(kry_story_add(story, k, sqrt(number_of(poll, which, at))));
+    }
+done:
+    return st;
+}
+
+/* Wait for what is read of a batch, and write it into the histories; `shows`: call the monitor, which sees the
+ * first column that was not over before. */
+static kry_status read_batch(kry_poll *poll, int which, const kry_cycle *c, bool shows)
+{
+    kry_status st = KRY_OK;
+    bool stopped = false;
+    int64_t last;
+
+    if (!poll->batch[which].ready) return KRY_OK;
+    TRY(kry_event_wait(poll->dev, &poll->batch[which].ready));
+    for (int j = 0; j < poll->columns; j++) {
+        kry_story *story = c[j].story;
+        if (c[j].over || story->end) continue; /* an earlier batch had the end already */
+        TRY(read_column(poll, which, j, story, &last));
+        if (shows && !story->monitor_stopped) TRY(kry_story_show(story, last));
+        shows = false;
+        stopped = stopped || story->monitor_stopped;
+        if (!story->end && story->residual > KRY_DIVERGED_AT * story->history[0])
+            story->end = KRY_END_DIVERGED, story->end_value = story->residual;
+    }
+    for (int j = 0; j < poll->columns && stopped; j++) c[j].story->monitor_stopped = stopped;
+done:
+    return st;
+}
+
+/* Test the residual of this very iterate: a launch of the stopping test alone, and a wait. */
+static kry_status poll_now(kry_poll *poll, const kry_cycle *c, bool shows)
+{
+    kry_status st = KRY_OK;
+    kry_poll_batch *batch = &poll->batch[poll->current];
+    const kry_story *story = first_not_ended(poll, c)->story;
+
+    poll->iteration = (cl_int)story->iteration, poll->slot = batch->count;
+    TRY(poll->check(poll->self));
+    batch->count++;
+    TRY(start_read(poll));
+    TRY(read_batch(poll, !poll->current, c, shows));
+    TRY(read_batch(poll, poll->current, c, shows));
+    *batch = (kry_poll_batch){ .first = poll->iteration };
+done:
+    return st;
+}
+
+/* Iterations that are left once those under way are done, if the residual goes on falling as it did
+ * over the last batch or, if that is faster, from the start. */
+static double expected_left(const kry_poll *poll, const kry_cycle *c)
+{
+    const kry_story *s = c->story;
+    int64_t last = s->history_count - 1, before = poll->last_polled;
+    double goal = c->goal * s->unit;
+
+    if (s->history_count < 2 || before >= last || !(goal > 0)) return KRY_POLL_BATCH;
+    double here = log(s->history[last]);
+    double recent = (log(s->history[before]) - here) / (double)(last - before);
+    double all = (log(s->history[0]) - here) / (double)last;
+    double rate = fmax(recent, all);
+    return rate > 0 ? (here - log(goal)) / rate - (double)(s->iteration - last) : KRY_POLL_BATCH;
+}
+
+/* Short batches while iterations take long, so that little is enqueued past the end; long ones
+ * while they are short, so that polling costs nothing. */
+static kry_status adapt_batch_size(kry_poll *poll, const kry_cycle *c)
+{
+    enum { SHORT_US = 1000, LONG_US = 4000 };
+    kry_status st = KRY_OK;
+    double now = kry_now(), us = 1e6 * (now - poll->polled_at);
+
+    poll->polled_at = now;
+    if (poll->check_every) return KRY_OK;
+    if (us < SHORT_US)
+        poll->batch_size =
+            2 * poll->batch_size < KRY_POLL_BATCH ? 2 * poll->batch_size : KRY_POLL_BATCH;
+    else if (us > LONG_US && poll->batch_size > 1)
+        poll->batch_size /= 2;
+    /* Short ones near the end, too: preconditioners go on working past it. */
+    double left = expected_left(poll, c);
+    if (left < poll->batch_size) poll->batch_size = left > 1 ? (int)left : 1;
+    /* Parts differ in time, and machines in the last bit of a logarithm. */
+    double batch = poll->batch_size;
+    TRY(kry_layout_agree(&poll->dev->layout, &batch));
+    poll->batch_size = (int)batch;
+    poll->last_polled = c->story->history_count > 0 ? c->story->history_count - 1 : 0;
+done:
+    return st;
+}
+
+static kry_status end_batch(kry_poll *poll, const kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+
+    TRY(start_read(poll));
+    poll->current = !poll->current;
+    const int64_t here = first_not_ended(poll, c)->story->iteration;
+    TRY(read_batch(poll, poll->current, c, true)); /* the one before */
+    poll->batch[poll->current] = (kry_poll_batch){ .first = here };
+    TRY(adapt_batch_size(poll, first_running(poll, c)));
+done:
+    return st;
+}
+
+kry_status kry_poll_next(kry_poll *poll, const kry_cycle *c, bool *go)
+{
+    kry_status st = KRY_OK;
+    const kry_story *s = first_not_ended(poll, c)->story;
+    bool exact = s->exact && s->iteration % poll->check_every == 0;
+
+    *go = false;
+    if (s->iteration >= s->max_iter || poll->each_iteration || s->waits || poll->due || exact)
+        TRY(poll_now(poll, c, true));
+    else if (poll->batch[poll->current].count >= (poll->one_by_one ? 1 : poll->batch_size))
+        TRY(end_batch(poll, c));
+    if (!goes_on(first_running(poll, c))) {
+        s = first_not_ended(poll, c)->story;
+        /* A monitor that stopped it has seen an earlier iteration than the last that was enqueued. */
+        const bool behind = poll->batch[poll->current].count || poll->batch[!poll->current].ready;
+        if (!s->end && behind) TRY(poll_now(poll, c, true));
+        drain(poll);
+        goto done;
+    }
+    poll->iteration = (cl_int)first_running(poll, c)->story->iteration;
+    poll->slot = poll->batch[poll->current].count++;
+    for (int j = 0; j < poll->columns; j++) c[j].story->iteration += goes_on(&c[j]);
+    *go = true;
+done:
+    if (st < 0) drain(poll);
+    return st;
+}
+
+/* The next cycle begins with this very iterate, and shows it to a monitor that wants to see fixed ones. */
+kry_status kry_poll_close(kry_poll *poll, const kry_cycle *c)
+{
+    const kry_status st = poll_now(poll, c, !c->story->exact);
+
+    drain(poll);
+    return st;
+}
