@@ -309,7 +309,7 @@ kry_status kry_auto_set_stop(void *self, const kry_stop *stop)
     automatic *S = self;
 
     TRY(kry_krylov_set_stop(kry_krylov_of(S->solver), stop));
-    S->options.stop = kry_krylov_of(S->solver)->judge.stop;
+    S->options.stop = kry_krylov_of(S->solver)->stopping.criteria;
     S->limits = stop->max_iter == 0;
 done:
     return st;

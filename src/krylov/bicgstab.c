@@ -177,7 +177,7 @@ static kry_status check_residual(void *self)
     bicgstab *S = self;
 
     TRY(test_residual(S, true));
-    if (S->c->story->exact) TRY(add_to_x(S)); /* for the monitor */
+    if (kry_stopping_shows_x(S->c->stopping)) TRY(add_to_x(S)); /* for the monitor */
 done:
     return st;
 }
@@ -191,7 +191,7 @@ static kry_status choose_shadows(bicgstab *S)
     TRY(kry_vec_copy(&S->r[0], S->shadow));
     for (int j = 0; j < S->columns; j++) {
         kry_vec shadow = kry_vec_column(S->shadow, j);
-        if (!S->c[j].story->anew) S->random_shadow[j] = false;
+        if (!S->c[j].stopping->breakdowns) S->random_shadow[j] = false;
         if (S->random_shadow[j]) TRY(kry_vec_fill_random(STREAM_SHADOW, &shadow));
     }
 done:
@@ -203,7 +203,7 @@ static int64_t first_iteration(const bicgstab *S)
 {
     int j = 0;
     while (j + 1 < S->columns && S->c[j].over) j++;
-    return S->c[j].story->iteration;
+    return S->c[j].stopping->iteration;
 }
 
 static kry_status begin(bicgstab *S, kry_cycle *c)
@@ -231,13 +231,13 @@ done:
  * use with a random shadow either. */
 static void begin_anew(bicgstab *S, int j)
 {
-    kry_story *s = S->c[j].story;
+    kry_stopping *s = S->c[j].stopping;
     const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
     const bool barren = s->iteration - S->first < S->l;
 
     if (S->c[j].over || !broke || (barren && S->random_shadow[j])) return;
     S->random_shadow[j] = barren;
-    kry_story_begin_anew(s);
+    kry_stopping_clear_breakdown(s);
 }
 
 static kry_status bicgstab_cycle(void *self, kry_cycle *c)

@@ -20,13 +20,12 @@ static kry_status make_column(const kry_krylov *K, const kry_vec *R, int j, kry_
     one->first = kry_op_retain(K->first);
     one->suit = K->suit;
     one->measured = -1;
-    one->judge = K->judge;
+    one->stopping = K->stopping;
+    one->stopping.history = NULL, one->stopping.history_capacity = 0;
     TRY(kry_system_create(A, K->method->projects, &one->system));
     TRY(kry_vec_view(R, j, &one->r));
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &one->best));
-    TRY(kry_story_create(A->dev, &K->judge.stop, K->story.monitor, K->story.monitor_user,
-                         &one->story));
-    one->story.waits = K->story.waits;
+    TRY(kry_stopping_reserve(&one->stopping, K->stopping.criteria.max_iter));
 done:
     return st;
 }
@@ -67,7 +66,7 @@ static bool may_share(const kry_krylov *K)
     const kry_device *dev = K->A->dev;
 
     return K->method->create_columns && !K->guess && !K->system.unpinned &&
-           K->judge.stop.test != KRY_STOP_BACKWARD && kry_layout_size(&dev->layout) == 1 &&
+           K->stopping.criteria.test != KRY_STOP_BACKWARD && kry_layout_size(&dev->layout) == 1 &&
            !dev->layout.reproducible;
 }
 
@@ -84,8 +83,8 @@ kry_status kry_columns_prepare(kry_krylov *K, int count)
     TRY(st);
     for (int j = 0; K->columns && j < count; j++) {
         kry_krylov *one = K->columns->column[j];
-        one->suit = K->suit, one->judge.stop = K->judge.stop;
-        TRY(kry_story_reserve(&one->story, K->judge.stop.max_iter));
+        one->suit = K->suit, one->stopping.criteria = K->stopping.criteria;
+        TRY(kry_stopping_reserve(&one->stopping, K->stopping.criteria.max_iter));
     }
 done:
     return st;

@@ -102,15 +102,15 @@ done:
 static kry_status direct_cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
-    kry_story *s = c->story;
+    kry_stopping *s = c->stopping;
     double residual = c->norm, before;
 
-    TRY(kry_story_look(s, s->iteration, residual, c->goal));
-    while (kry_story_goes_on(s)) {
+    TRY(kry_stopping_test(s, s->iteration, residual, c->goal));
+    while (kry_stopping_iterates(s)) {
         before = residual;
         TRY(step(self, c, &residual));
         s->iteration++;
-        TRY(kry_story_look(s, s->iteration, residual, c->goal));
+        TRY(kry_stopping_test(s, s->iteration, residual, c->goal));
         if (!s->end && residual > 0.5 * before) s->end = KRY_END_MATRIX;
     }
 done:

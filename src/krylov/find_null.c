@@ -1,6 +1,7 @@
 /* find_null.c - what a matrix is seen to map to zero, for solvers that were not told. */
 #include "krylov/find_null.h"
 #include "grid/stencil.h"
+#include "krylov/stop.h"
 #include "krylov/system.h"
 #include "matrix/matrix.h"
 #include "operator/op_parts.h"

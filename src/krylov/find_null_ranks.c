@@ -1,6 +1,6 @@
 /* find_null_ranks.c - what a matrix maps to zero by the look of its rows, of which each rank has some. */
 #include "krylov/find_null.h"
-#include "krylov/judge.h"
+#include "krylov/stop.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
 #include "team/team.h"

@@ -177,7 +177,7 @@ static kry_status check_residual(void *self)
                              ARG(S->scalars),      ARG(poll->state), ARG(poll->history) };
 
     TRY(kry_launch(poll->dev, S->test, 1, args, COUNT(args)));
-    if (S->c->story->exact) TRY(add_to_x(S)); /* for the monitor */
+    if (kry_stopping_shows_x(S->c->stopping)) TRY(add_to_x(S)); /* for the monitor */
 done:
     return st;
 }
@@ -203,7 +203,7 @@ static kry_status gmres_cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
     gmres *S = self;
-    kry_story *s = c->story;
+    kry_stopping *s = c->stopping;
     const int64_t first = s->iteration;
     bool go = true;
 
@@ -215,7 +215,7 @@ static kry_status gmres_cycle(void *self, kry_cycle *c)
     }
     if (go) TRY(kry_poll_close(&S->poll, c));
     TRY(add_to_x(S));
-    if (s->end == KRY_END_MATRIX && s->iteration > first) kry_story_begin_anew(s);
+    if (s->end == KRY_END_MATRIX && s->iteration > first) kry_stopping_clear_breakdown(s);
 done:
     return st;
 }

@@ -17,7 +17,7 @@
  *             computations, 4th ed. (2013), 6.5.2
  */
 #include "krylov/guess.h"
-#include "krylov/judge.h"
+#include "krylov/stop.h"
 #include "operator/op_parts.h"
 #include <math.h>
 #include <stdlib.h>

@@ -171,8 +171,8 @@ static kry_status begin(idr *S, kry_cycle *c)
     kry_status st = KRY_OK;
     const kry_arg args[] = { ARG(S->scalars) };
 
-    S->c = c, S->first = c->story->iteration;
-    if (!c->story->anew && S->others) {
+    S->c = c, S->first = c->stopping->iteration;
+    if (!c->stopping->breakdowns && S->others) {
         S->others = false;
         TRY(make_P(S));
     }
@@ -193,7 +193,7 @@ done:
 static kry_status begin_anew(idr *S)
 {
     kry_status st = KRY_OK;
-    kry_story *s = S->c->story;
+    kry_stopping *s = S->c->stopping;
     const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
     const bool barren = s->iteration - S->first <= S->s;
 
@@ -202,7 +202,7 @@ static kry_status begin_anew(idr *S)
         S->others = barren;
         TRY(make_P(S));
     }
-    kry_story_begin_anew(s);
+    kry_stopping_clear_breakdown(s);
 done:
     return st;
 }

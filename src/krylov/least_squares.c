@@ -93,7 +93,7 @@ static kry_status left(least_squares *S, bool only_tests)
 {
     const kry_poll *poll = &S->poll;
     const kry_scalar target = kry_scalar_of(poll->dev, S->c->goal);
-    const kry_scalar rtol = kry_scalar_of(poll->dev, kry_judge_gradient_goal(&S->K->judge));
+    const kry_scalar rtol = kry_scalar_of(poll->dev, kry_stop_gradient(&S->K->stopping.criteria));
     const kry_scalar conlim = kry_scalar_of(poll->dev, S->conlim);
     kry_chunks rows = kry_chunks_of(S->q);
     const kry_arg rest[] = { ARG(poll->iteration),       ARG(poll->slot),
@@ -169,18 +169,18 @@ static kry_status read_estimates(least_squares *S)
 {
     kry_status st = KRY_OK;
     kry_device *dev = S->poll.dev;
-    kry_judge *J = &S->K->judge;
+    kry_stopping *stopping = &S->K->stopping;
     const kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
     double room[STATE_SIZE], v[STATE_SIZE];
 
     TRY(kry_buffer_read(dev, S->poll.state, 0, STATE_SIZE * kry_acc_size(dev), room));
     for (int i = 0; i < STATE_SIZE; i++) v[i] = kry_number_at(acc, room, i);
     S->norm_A = fmax(S->norm_A, sqrt(v[NORM_A2]));
-    J->norm_AN = S->norm_A / S->unit;
+    stopping->norm_AN = S->norm_A / S->unit;
     if (v[NORM_A2] == 0) return KRY_OK; /* no step */
     const double last = v[CBAR] * v[RHOBAR],
                  least = v[SMALLEST] < 0 ? last : fmin(v[SMALLEST], last);
-    J->condition = fmax(J->condition, fmax(v[LARGEST], last) / least);
+    stopping->condition = fmax(stopping->condition, fmax(v[LARGEST], last) / least);
 done:
     return st;
 }
@@ -248,7 +248,7 @@ static kry_status measure_gradient(void *self, const kry_vec *r, double norm, do
     double size = 0;
 
     if (S->seen != S->K->A->updates) TRY(prepare(S));
-    if (S->K->judge.restarts < 0) S->norm_A = S->least_A;
+    if (S->K->stopping.restarts < 0) S->norm_A = S->least_A;
     if (S->v->n > 0 && norm > 0) {
         TRY(kry_vec_axpby(1 / norm, r, 0, S->q)); /* A'r may flush to zero */
         TRY(multiply_transposed(S, S->q));
@@ -310,8 +310,8 @@ static kry_status create(kry_krylov *K, const kry_setup *setup, bool lsmr, void 
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K, S->lsmr = lsmr, S->unit = 1;
     S->conlim = ((const kry_pcg_params *)setup->params)->conlim;
-    K->judge.regular = K->A->shape.rows == K->A->shape.cols && !kry_op_is_singular(K->A) &&
-                       K->A->null_found.parts == 0 && K->A->null_found.empty == 0;
+    K->stopping.regular = K->A->shape.rows == K->A->shape.cols && !kry_op_is_singular(K->A) &&
+                          K->A->null_found.parts == 0 && K->A->null_found.empty == 0;
     const struct {
         const char *name;
         kry_kernel **kernel;

@@ -75,7 +75,7 @@ kry_status kry_krylov_set_stop(kry_krylov *K, const kry_stop *wanted)
 {
     kry_status st = KRY_OK;
     kry_stop stop = *wanted;
-    const int64_t every = K->judge.stop.check_every;
+    const int64_t every = K->stopping.criteria.check_every;
     int64_t unknowns;
 
     CHECK(!stop.check_every || stop.check_every == every, KRY_ERR_ARGUMENT,
@@ -85,9 +85,9 @@ kry_status kry_krylov_set_stop(kry_krylov *K, const kry_stop *wanted)
     TRY(kry_method_check_stop("kry_solver_set_stop", K->method, &stop));
     TRY(kry_layout_rows(&K->A->dev->layout, K->A->shape.cols, NULL, &unknowns));
     TRY(kry_stop_check("kry_solver_set_stop", K->A->shape.type, unknowns, &stop));
-    TRY(kry_layout_join(&K->A->dev->layout, kry_story_reserve(&K->story, stop.max_iter)));
-    K->judge.stop = stop;
-    if (stop.test != KRY_STOP_BACKWARD) K->judge.norm_A = 0, K->measured = -1;
+    TRY(kry_layout_join(&K->A->dev->layout, kry_stopping_reserve(&K->stopping, stop.max_iter)));
+    K->stopping.criteria = stop;
+    if (stop.test != KRY_STOP_BACKWARD) K->stopping.norm_A = 0, K->measured = -1;
 done:
     return st;
 }
@@ -127,7 +127,8 @@ static void krylov_describe(void *self, kry_op_info *info)
     else
         kry_krylov_text(K, own, sizeof own);
     snprintf(K->text, sizeof K->text, "%s, %s, %s precision", own,
-             kry_stop_text(&K->judge.stop, stop, sizeof stop), kry_type_name(K->A->shape.type));
+             kry_stop_text(&K->stopping.criteria, stop, sizeof stop),
+             kry_type_name(K->A->shape.type));
     info->variant = K->text;
 }
 
@@ -137,7 +138,7 @@ void kry_krylov_destroy(void *self)
     if (!K) return;
     kry_columns_release(K);
     if (K->self) K->method->destroy(K->self);
-    kry_story_release(&K->story);
+    free(K->stopping.history);
     kry_system_release(&K->system);
     kry_guess_release(&K->guess);
     kry_vec_release(&K->best);

@@ -6,11 +6,11 @@
 #define KRY_METHOD_H
 
 #include "krylov/guess.h"
-#include "krylov/judge.h"
+#include "krylov/stop.h"
 #include "krylov/system.h"
 
 /* What a cycle works on: from x and its residual r until something ends it, which it writes into the
- * story. The numbers of r may be in another unit than b's: story->unit says which. */
+ * stopping. The numbers of r may be in another unit than b's: stopping->unit says which. */
 typedef struct kry_cycle {
     const kry_vec *b; /* right-hand side, for methods with `uses_rhs`; it may be NULL for others */
     kry_vec *x;       /* [in,out] */
@@ -21,7 +21,7 @@ typedef struct kry_cycle {
         keeps_direction; /* the next cycle may go on along the direction that this one ends with, */
     bool goes_on;        /* and this one does, along that of the last one, */
     double unit_ratio;   /* which was in units this many times those of r */
-    kry_story *story;
+    kry_stopping *stopping;
     bool over; /* of several columns: nothing is left to do for this one */
     kry_vec *X,
         *R; /* of several columns: the blocks whose columns x and r of the cycles are; else NULL */
@@ -95,7 +95,7 @@ struct kry_method {
     /* Iterations until the goal, the limit, the monitor or a breakdown ends them. c: an array of as many as
      * `self` has columns. */
     kry_status (*cycle)(void *self, kry_cycle *c);
-    /* Least squares: what kry_judge.gradient is for r = b - A x of this norm, between cycles; NULL: infinite. */
+    /* Least squares: what kry_stopping.gradient is for r = b - A x of this norm, between cycles; NULL: infinite. */
     kry_status (*gradient)(void *self, const kry_vec *r, double norm, double *gradient);
     /* Bytes moved by an iteration, by the model; 0: not known. */
     double (*bytes)(const void *self);
@@ -144,8 +144,7 @@ struct kry_krylov {
                       keeps its own */
     double best_residual, guess_residual; /* the latter: of the x that a solve began with */
     kry_suit suit;
-    kry_judge judge;
-    kry_story story;
+    kry_stopping stopping;
     kry_columns *columns; /* columns.c; owned, NULL: it was not asked for as many yet */
     int64_t measured;     /* A->updates when ||A|| was estimated; -1: it never was */
     char text[400];       /* for kry_op_describe */
@@ -210,8 +209,8 @@ typedef struct kry_correction {
     bool starts; /* x is zero, and deflation may begin and end with the coarse solution */
     bool keeps_direction, goes_on; /* as in kry_cycle */
     double unit_ratio;
-    kry_story *story; /* the iterations are written there */
-    double bytes;     /* [out] moved, by the model */
+    kry_stopping *stopping; /* the iterations are written there */
+    double bytes;           /* [out] moved, by the model */
 } kry_correction;
 kry_status kry_krylov_correct(kry_krylov *K, kry_correction *c);
 /* A cycle has seen that A maps v, of norm 1 and orthogonal to what was known, to zero: x goes without it from now on, and

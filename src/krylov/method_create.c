@@ -155,19 +155,23 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     K->suit = s->suit, K->suit.seen = kry_pin_of(A)->updates;
     K->measured = -1;
     K->table = kry_krylov_table, K->table.kind = method->kind;
-    K->judge.stop = s->stop;
-    K->judge.roundoff = kry_unit_roundoff(shape.type);
+    K->stopping = (kry_stopping){ .dev = A->dev,
+                                  .criteria = s->stop,
+                                  .roundoff = kry_unit_roundoff(shape.type),
+                                  .monitor = s->monitor,
+                                  .monitor_user = s->monitor_user,
+                                  .history_every = 1 };
     TRY(kry_layout_rows(&A->dev->layout, shape.cols, NULL, &unknowns));
-    TRY(kry_stop_check(method->who, shape.type, unknowns, &K->judge.stop));
+    TRY(kry_stop_check(method->who, shape.type, unknowns, &K->stopping.criteria));
     TRY(take_operators(K, A, s));
-    K->judge.words[0] = K->first ? &method->precond : &method->no_precond;
-    K->judge.words[1] = &method->matrix;
+    K->stopping.breakdown[0] = K->first ? &method->precond : &method->no_precond;
+    K->stopping.breakdown[1] = &method->matrix;
     TRY(kry_system_create(A, method->projects, &K->system));
     TRY(kry_guess_create(A, s->guesses, &K->guess));
     TRY(kry_vec_create_room(A->dev, shape.type, shape.rows, 1, &K->r));
     if (!method->accept) TRY(kry_vec_create_room(A->dev, shape.type, shape.cols, 1, &K->best));
-    TRY(kry_story_create(A->dev, &K->judge.stop, s->monitor, s->monitor_user, &K->story));
-    K->story.waits = (shape.traits | (K->first ? K->first->shape.traits : 0)) & KRY_WAITS;
+    TRY(kry_stopping_reserve(&K->stopping, K->stopping.criteria.max_iter));
+    K->stopping.waits = (shape.traits | (K->first ? K->first->shape.traits : 0)) & KRY_WAITS;
     TRY(method->create ? method->create(K, s, &K->self) : method->create_columns(K, 1, &K->self));
     TRY(kry_device_finish(A->dev));
     shape.traits = KRY_VARYING;

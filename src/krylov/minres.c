@@ -90,9 +90,10 @@ static bool may_ask(const minres *S, const kry_cycle *c)
     const kry_krylov *K = S->K;
     const kry_null_space *null = &K->system.null;
 
-    return (c->X || c->story == &K->story) && S->unit == 1 &&
+    return (c->X || c->stopping == &K->stopping) && S->unit == 1 &&
            !(K->A->shape.traits & KRY_POSITIVE) && !K->system.unpinned && null->found &&
-           (!null->certified || null->vectors->k < MOST) && K->judge.stop.test != KRY_STOP_NEVER;
+           (!null->certified || null->vectors->k < MOST) &&
+           K->stopping.criteria.test != KRY_STOP_NEVER;
 }
 
 /* x and r; then v, w and z are the next ones. q := A z */
@@ -161,7 +162,7 @@ static kry_status begin(minres *S, kry_cycle *c)
     kry_vec *empty[] = { S->old_v, S->w, S->old_w };
 
     S->c = c;
-    if (c->story->iteration == 0) S->ask = S->v->type == KRY_F64 ? 1e-7 : 1e-3;
+    if (c->stopping->iteration == 0) S->ask = S->v->type == KRY_F64 ? 1e-7 : 1e-3;
     TRY(kry_poll_begin(&S->poll, c, check_residual, S));
     TRY(kry_vec_copy(kry_cycle_r(c), S->v));
     for (size_t i = 0; i < COUNT(empty); i++) TRY(kry_vec_fill(empty[i], 0));
@@ -238,7 +239,7 @@ done:
 
 typedef struct search {
     minres *S; /* a recurrence of its own */
-    kry_story story;
+    kry_stopping stopping;
     kry_vec *g, *u;
     double norm_A; /* estimated */
 } search;
@@ -246,7 +247,7 @@ typedef struct search {
 static void end_search(search *F)
 {
     if (F->S) minres_destroy(F->S);
-    kry_story_release(&F->story);
+    free(F->stopping.history);
     kry_vec_release(&F->g);
     kry_vec_release(&F->u);
 }
@@ -255,12 +256,10 @@ static kry_status begin_search(kry_krylov *K, int64_t most, search *F)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
-    kry_stop stop = K->judge.stop;
     void *self;
 
-    stop.max_iter = most;
-    TRY(kry_story_create(K->A->dev, &stop, NULL, NULL, &F->story));
-    F->story.waits = K->story.waits;
+    F->stopping = (kry_stopping){ .dev = K->A->dev, .waits = K->stopping.waits };
+    TRY(kry_stopping_reserve(&F->stopping, most));
     TRY(create_columns(K, 1, &self));
     F->S = self;
     TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &F->g));
@@ -289,7 +288,7 @@ done:
     return st;
 }
 
-/* u := a solution of A u = g, from at most so many iterations, whose number is left in F->story. */
+/* u := a solution of A u = g, from at most so many iterations, whose number is left in F->stopping. */
 static kry_status solve_for_u(search *F, double mapped, double least, int64_t most)
 {
     kry_status st = KRY_OK;
@@ -297,11 +296,10 @@ static kry_status solve_for_u(search *F, double mapped, double least, int64_t mo
                     .r = F->g,
                     .norm = mapped * F->norm_A,
                     .goal = 0.25 * least * F->norm_A,
-                    .story = &F->story };
+                    .stopping = &F->stopping };
 
     TRY(kry_vec_fill(F->u, 0));
-    kry_story_begin(&F->story, most);
-    F->story.inner = true;
+    kry_stopping_begin(&F->stopping, most, true);
     TRY(iterate(F->S, &c));
 done:
     return st;
@@ -315,7 +313,7 @@ static kry_status find_null_vector(minres *S, const kry_vec *r, kry_vec *w, int6
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
     /* Where A is regular and of condition 1e12, ||A w|| / ||A|| is at least 1e-12 for every w. */
-    const double least = 16 * K->judge.roundoff;
+    const double least = 16 * K->stopping.roundoff;
     search F = { 0 };
     double mapped, last = INFINITY;
 
@@ -327,7 +325,7 @@ static kry_status find_null_vector(minres *S, const kry_vec *r, kry_vec *w, int6
         if (*found || !(mapped <= 0.5 * last) || *used >= most) break;
         TRY(solve_for_u(&F, mapped, least, most - *used));
         TRY(kry_vec_axpby(-1, F.u, 1, w));
-        *used += F.story.iteration, last = mapped;
+        *used += F.stopping.iteration, last = mapped;
     }
 done:
     end_search(&F);
@@ -340,7 +338,7 @@ static kry_status follow_up(minres *S, kry_cycle *c)
 {
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
-    kry_story *s = c->story;
+    kry_stopping *s = c->stopping;
     const int64_t share = 2 * s->iteration + 50, rest = (s->max_iter - s->iteration) / 2;
     int64_t used = 0;
     bool found = false;
@@ -348,10 +346,10 @@ static kry_status follow_up(minres *S, kry_cycle *c)
 
     TRY(kry_vec_create(c->r->dev, c->r->type, c->r->n, 1, &w));
     if (rest > 0) TRY(find_null_vector(S, c->r, w, share < rest ? share : rest, &used, &found));
-    while (used-- > 0) TRY(kry_story_add(s, ++s->iteration, s->residual / s->unit));
+    while (used-- > 0) TRY(kry_stopping_record(s, ++s->iteration, s->residual / s->unit));
     if (found) TRY(kry_krylov_add_null(K, c, w));
-    if (!found) S->ask *= sqrt(sqrt(K->judge.roundoff));
-    if (S->ask < K->judge.roundoff) S->ask = 0;
+    if (!found) S->ask *= sqrt(sqrt(K->stopping.roundoff));
+    if (S->ask < K->stopping.roundoff) S->ask = 0;
     s->end = KRY_END_NONE;
 done:
     kry_vec_release(&w);
@@ -364,7 +362,7 @@ static kry_status minres_cycle(void *self, kry_cycle *c)
     minres *S = self;
 
     TRY(iterate(S, c));
-    if (!c->X && S->ask > 0 && c->story->end == KRY_END_MATRIX && may_ask(S, c))
+    if (!c->X && S->ask > 0 && c->stopping->end == KRY_END_MATRIX && may_ask(S, c))
         TRY(follow_up(S, c));
 done:
     return st;

@@ -51,10 +51,10 @@ void kry_inner_scale(kry_inner *I, double scaled_norm)
 static kry_status correct(kry_inner *I, kry_correction *c)
 {
     kry_status st = KRY_OK;
-    int64_t before = c->story->iteration;
+    int64_t before = c->stopping->iteration;
 
     TRY(kry_krylov_correct(I->K, c));
-    I->iterations += c->story->iteration - before, I->bytes += c->bytes;
+    I->iterations += c->stopping->iteration - before, I->bytes += c->bytes;
 done:
     return st;
 }
@@ -70,24 +70,26 @@ kry_status kry_inner_refine(kry_inner *I, const kry_cycle *c, double scaled_norm
                              .keeps_direction = reliable,
                              .goes_on = reliable && c->goes_on,
                              .unit_ratio = I->last_scale / I->scale,
-                             .story = c->story };
+                             .stopping = c->stopping };
 
-    c->story->unit *= unit;
+    c->stopping->unit *= unit;
     I->last_scale = I->scale;
     return correct(I, &inner);
 }
 
 kry_status kry_inner_precondition(kry_inner *I, double scaled_norm)
 {
-    kry_story *story = &I->K->story;
+    kry_stopping *stopping = &I->K->stopping;
     double norm = scaled_norm / I->scale;
-    kry_correction inner = {
-        .r = I->r, .x = I->x, .goal = I->rtol * norm, .norm = norm, .starts = true, .story = story
-    };
+    kry_correction inner = { .r = I->r,
+                             .x = I->x,
+                             .goal = I->rtol * norm,
+                             .norm = norm,
+                             .starts = true,
+                             .stopping = stopping };
 
-    const int64_t limit = I->K->judge.stop.max_iter;
-    kry_story_begin(story, I->most && I->most < limit ? I->most : limit);
-    story->inner = true;
+    const int64_t limit = I->K->stopping.criteria.max_iter;
+    kry_stopping_begin(stopping, I->most && I->most < limit ? I->most : limit, true);
     return correct(I, &inner);
 }
 
@@ -183,7 +185,7 @@ done:
 }
 
 /* What comes after a scheme that failed for what single precision is; false: nothing does. */
-static bool promote(kry_mixed *M, kry_result *res, kry_result *story)
+static bool promote(kry_mixed *M, kry_result *res, kry_result *promoted)
 {
     static const kry_scheme next[] = { [KRY_SCHEME_RELIABLE] = KRY_SCHEME_FLEXIBLE,
                                        [KRY_SCHEME_FLEXIBLE] = KRY_SCHEME_DOUBLE,
@@ -193,8 +195,8 @@ static bool promote(kry_mixed *M, kry_result *res, kry_result *story)
     if (M->options.scheme != KRY_SCHEME_AUTO || M->now.scheme == KRY_SCHEME_DOUBLE) return false;
     const bool limited = M->limits && res->reason == KRY_ITERATION_LIMIT;
     if (st != KRY_STAGNATED && st != KRY_BREAKDOWN && !limited) return false;
-    story->promotions++;
-    snprintf(story->promoted_why, sizeof story->promoted_why, "%s: %.370s",
+    promoted->promotions++;
+    snprintf(promoted->promoted_why, sizeof promoted->promoted_why, "%s: %.370s",
              kry_scheme_word(M->now.scheme), res->why);
     /* Where single is slow the flexible method, whose solves in single are short, is slower still; and it needs
      * a symmetric A. */
@@ -215,15 +217,15 @@ static double bytes_moved(const kry_mixed *M)
     return M->inner.bytes + M->now.bytes + (double)M->now.products * (A.bytes_per_apply + words);
 }
 
-static void report(kry_mixed *M, const kry_result *story, kry_result *res)
+static void report(kry_mixed *M, const kry_result *promoted, kry_result *res)
 {
     res->scheme = M->now.scheme;
     res->single_iterations = M->inner.iterations;
     res->double_iterations = M->now.doubled;
     res->iterations = iterations_of(M);
     res->outer_iterations = M->now.products;
-    res->promotions = story->promotions;
-    memcpy(res->promoted_why, story->promoted_why, sizeof res->promoted_why);
+    res->promotions = promoted->promotions;
+    memcpy(res->promoted_why, promoted->promoted_why, sizeof res->promoted_why);
     res->bytes = bytes_moved(M);
     res->solve_seconds = kry_work_clock(M->A->dev) - M->now.start;
 }
@@ -237,7 +239,7 @@ static kry_status solve_alone(kry_mixed *M, const kry_vec *b, kry_vec *x, bool i
                               kry_result *res)
 {
     kry_status st = KRY_OK;
-    kry_result story = { .promotions = 0 };
+    kry_result promoted = { .promotions = 0 };
 
     memset(&M->now, 0, sizeof M->now);
     M->now.start = kry_work_clock(M->A->dev);
@@ -247,16 +249,16 @@ static kry_status solve_alone(kry_mixed *M, const kry_vec *b, kry_vec *x, bool i
     M->now.least = M->now.guess = INFINITY;
     TRY(kry_suit_check("kry_solve", M->A, &M->suit));
     if (M->refused[0]) {
-        story.promotions = 1;
-        snprintf(story.promoted_why, sizeof story.promoted_why, "%s", M->refused);
+        promoted.promotions = 1;
+        snprintf(promoted.promoted_why, sizeof promoted.promoted_why, "%s", M->refused);
     }
     TRY(kry_outer_begin(M->outer, b, x));
     do TRY(run_scheme(M, inner, res));
-    while (promote(M, res, &story));
+    while (promote(M, res, &promoted));
     st = kry_reason_status(res->reason);
     const bool guess = (st == KRY_BREAKDOWN || st == KRY_STAGNATED) && M->now.guess < M->now.least;
     TRY(kry_outer_end(M->outer, guess, x, res));
-    report(M, &story, res);
+    report(M, &promoted, res);
     st = kry_reason_status(res->reason);
 done:
     return st;

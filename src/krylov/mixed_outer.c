@@ -62,14 +62,15 @@ static kry_status refine_cycle(void *self, kry_cycle *c)
     kry_outer *O = self;
     kry_mixed_run *now = &O->M->now;
     kry_status st = KRY_OK;
-    kry_story *s = c->story;
+    kry_stopping *s = c->stopping;
     const int64_t limit = s->max_iter, before = s->iteration, most = patience(O->M);
     double scaled;
 
     TRY(kry_outer_narrow(O, c->r, c->norm, &scaled));
     if (most && most < limit - before) s->max_iter = before + most;
     TRY(kry_inner_refine(&O->M->inner, c, scaled, O->M->fitting == KRY_SCHEME_RELIABLE));
-    now->slow = kry_story_ran_out(s) && s->iteration < limit;
+    now->slow =
+        !s->end && !s->monitor_stopped && s->iteration >= s->max_iter && s->iteration < limit;
     s->max_iter = limit;
     if (now->slow) s->end = KRY_END_SLOW, s->end_value = (double)most;
     if (now->corrections++ < 2 && s->iteration - before > now->digit)
@@ -79,13 +80,23 @@ done:
     return st;
 }
 
+/* Whether an x with this residual may take the place of the one before, whose residual *least is. */
+static bool accept(double residual, double *least)
+{
+    const double most = 1e4; /* a correction may make the residual larger, but x must survive it */
+    const bool sane = isfinite(residual) && residual <= most * *least;
+
+    if (sane) *least = residual;
+    return sane;
+}
+
 static void refine_accept(void *self, kry_cycle *c, double *norm)
 {
     kry_outer *O = self;
-    double *least = &kry_krylov_of(O->refine)->judge.least;
+    double *least = &kry_krylov_of(O->refine)->stopping.accepted;
     const bool worse = O->M->now.slow && *norm > *least; /* nothing comes that could mend this */
 
-    if (!worse && kry_residual_accept(*norm, least)) return;
+    if (!worse && accept(*norm, least)) return;
     c->x = c->x == O->x[0] ? O->x[1] : O->x[0];
     *norm = worse ? *least : INFINITY;
 }
@@ -94,8 +105,10 @@ static kry_status refine_create(kry_krylov *K, const kry_setup *setup, void **se
 {
     kry_outer *O = (kry_outer *)setup->params; /* its own, and not const */
 
-    K->judge.drop = O->M->drop;
-    if (O->M->converted) memcpy(K->judge.words, O->M->inner.K->judge.words, sizeof K->judge.words);
+    K->stopping.drop = O->M->drop;
+    if (O->M->converted)
+        memcpy(K->stopping.breakdown, O->M->inner.K->stopping.breakdown,
+               sizeof K->stopping.breakdown);
     *self = O;
     return KRY_OK;
 }
@@ -156,8 +169,8 @@ static kry_status make_flexible(kry_outer *O)
                                .check = KRY_CHECK_NONE),
                        &O->flexible));
     /* Its preconditioner is the solve in single; what that says of A or of M is what it would say. */
-    const kry_breakdown *inner = M->inner.K->judge.words[0];
-    if (inner->quantity) kry_krylov_of(O->flexible)->judge.words[0] = inner;
+    const kry_breakdown *inner = M->inner.K->stopping.breakdown[0];
+    if (inner->quantity) kry_krylov_of(O->flexible)->stopping.breakdown[0] = inner;
 done:
     return st;
 }
@@ -194,11 +207,11 @@ static kry_status go_on(kry_outer *O, const kry_op *solver, const kry_terms *ter
     kry_vec *x = O->x[!O->at];
 
     TRY(kry_vec_copy(O->x[O->at], x));
-    O->judge = kry_krylov_of(solver);
-    TRY(kry_krylov_solve(O->judge, O->b, x, terms, res));
+    O->last = kry_krylov_of(solver);
+    TRY(kry_krylov_solve(O->last, O->b, x, terms, res));
     note_guess(O, solver);
     const bool solved = kry_reason_status(res->reason) == KRY_OK;
-    O->other = !kry_residual_accept(res->true_residual, least) && !solved;
+    O->other = !accept(res->true_residual, least) && !solved;
     if (solved) *least = res->true_residual;
     if (!O->other) O->at = !O->at;
     if (!isfinite(*least)) *least = O->M->now.guess;
@@ -214,7 +227,7 @@ static kry_status refine(kry_outer *O, const kry_terms *terms, kry_result *res)
 
     O->M->inner.scale = 1;
     TRY(kry_vec_fill(O->M->inner.x, 0));
-    O->judge = K, O->other = false;
+    O->last = K, O->other = false;
     TRY(kry_krylov_solve(K, O->b, O->x[O->at], terms, res));
     note_guess(O, O->refine);
     O->M->now.least = res->true_residual;
@@ -257,7 +270,7 @@ kry_status kry_outer_end(kry_outer *O, bool guess, kry_vec *x, kry_result *res)
     kry_status st = KRY_OK;
 
     if (!guess) TRY(kry_vec_copy(O->x[O->at], x));
-    if (guess || O->other) TRY(kry_krylov_hand_back(O->judge, O->b, x, res));
+    if (guess || O->other) TRY(kry_krylov_hand_back(O->last, O->b, x, res));
 done:
     return st;
 }
@@ -274,7 +287,7 @@ kry_status kry_outer_set_stop(kry_outer *O, const kry_stop *stop)
 
     for (size_t i = 0; i < COUNT(solvers); i++)
         if (solvers[i]) TRY(kry_krylov_set_stop(kry_krylov_of(solvers[i]), stop));
-    O->M->options.stop = kry_krylov_of(O->refine)->judge.stop;
+    O->M->options.stop = kry_krylov_of(O->refine)->stopping.criteria;
 done:
     return st;
 }

@@ -17,7 +17,7 @@ struct kry_outer {
     kry_op *refine;           /* the rounds around corrections in single */
     kry_op *precond;          /* a correction in single, as a preconditioner of `flexible` */
     kry_op *flexible, *plain; /* made when they are needed */
-    kry_krylov *judge;        /* borrowed: of them the one that ran last, */
+    kry_krylov *last;         /* borrowed: of them the one that ran last, */
     bool other;               /* and whether another x than the one that it came to is kept */
 };
 

@@ -51,7 +51,7 @@ static kry_status precondition(const run *R)
  * mean rate up to the last one that the host knows, or by the rate there, if that is faster. */
 static bool end_may_be_near(const run *R)
 {
-    const kry_story *s = R->c->story;
+    const kry_stopping *s = R->c->stopping;
     const double margin = 2.5; /* iterations */
     int64_t at = s->history_count - 1;
     double norm = at > R->start ? s->history[at] / s->unit : 0;
@@ -77,7 +77,7 @@ static kry_status precondition_if_needed(run *R)
 
     if (S->checks_first && end_may_be_near(R)) {
         TRY(kry_sum_read(R->z->layout, S->rho, sums));
-        R->seen_at = R->c->story->iteration, R->seen = sqrt(sums[1]);
+        R->seen_at = R->c->stopping->iteration, R->seen = sqrt(sums[1]);
         S->poll.due = R->seen <= (1 - rounding) * R->c->goal;
     }
     if (!S->poll.due) TRY(kry_op_run_dots_again(S->K->M, R->r, R->z, S->rho));
@@ -90,7 +90,8 @@ done:
 static bool begins_anew(const run *R)
 {
     const kry_pcg *S = R->S;
-    return S->columns == 1 && !R->c->goes_on && !R->c->keeps_direction && !(S->K->judge.drop > 0);
+    return S->columns == 1 && !R->c->goes_on && !R->c->keeps_direction &&
+           !(S->K->stopping.drop > 0);
 }
 
 /* p := z + beta p,  q := A p,  p'q */
@@ -292,7 +293,7 @@ static kry_status iterate(run *R)
 {
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
-    kry_story *story = R->c->story; /* of the first column: of one, where it matters */
+    kry_stopping *stopping = R->c->stopping; /* of the first column: of one, where it matters */
     const int64_t start = R->start;
     kry_vec *first = S->p, *other = S->old;
     int64_t begun = 0;
@@ -301,7 +302,7 @@ static kry_status iterate(run *R)
     TRY(begin(R));
     for (;; begun++) {
         TRY(kry_layout_reduce(R->z->layout, &S->rho, 1));
-        if (story->iteration > start) TRY(flex(R));
+        if (stopping->iteration > start) TRY(flex(R));
         TRY(kry_poll_next(&S->poll, R->c, &go));
         if (!go) break;
         R->d.iteration = S->poll.iteration, R->d.slot = S->poll.slot;
@@ -315,10 +316,10 @@ static kry_status iterate(run *R)
         }
     }
     if (S->fuses) { /* the host ran ahead; the last direction that was written is the old one */
-        bool even = (story->iteration - start) % 2 == 0;
+        bool even = (stopping->iteration - start) % 2 == 0;
         S->p = even ? first : other, S->old = even ? other : first;
     }
-    TRY(catch_up(R, first, S->columns > 1 ? begun : story->iteration - start));
+    TRY(catch_up(R, first, S->columns > 1 ? begun : stopping->iteration - start));
     if (S->recycle) TRY(kry_recycle_end(S->recycle, S->poll.step));
 done:
     return st;
@@ -328,8 +329,8 @@ done:
 static int64_t first_iteration(const kry_cycle *c, int columns)
 {
     for (int j = 0; j < columns; j++)
-        if (!c[j].over) return c[j].story->iteration;
-    return c->story->iteration;
+        if (!c[j].over) return c[j].stopping->iteration;
+    return c->stopping->iteration;
 }
 
 kry_status kry_pcg_cycle(void *self, kry_cycle *c)

@@ -97,7 +97,7 @@ kry_status kry_pcg_step_kernel(const kry_pcg *S, bool aligned, kry_kernel **kern
  * expensive M has it before each end, and a monitor of fixed iterates at each of them. */
 static bool is_all_fused(const kry_pcg *S)
 {
-    return S->repeats && !S->checks_first && !S->K->story.exact;
+    return S->repeats && !S->checks_first && !kry_stopping_shows_x(&S->K->stopping);
 }
 
 static kry_status compile(kry_pcg *S, kry_device *dev, kry_type type)
@@ -131,8 +131,9 @@ static void choose_passes(kry_pcg *S)
 
     S->fuses = A->fused->apply_direction;
     S->repeats = A->fused->apply_step;
-    S->x_every_second_step = (S->repeats || (S->fuses && A->dev->info.cpu_kernels)) &&
-                             !S->K->story.exact; /* a monitor that looks at x finds it complete */
+    S->x_every_second_step =
+        (S->repeats || (S->fuses && A->dev->info.cpu_kernels)) &&
+        !kry_stopping_shows_x(&S->K->stopping); /* a monitor that looks at x finds it complete */
 }
 
 static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)

@@ -48,11 +48,11 @@ void kry_persistent_release(kry_persistent *P)
 }
 
 /* Up to the next look of an exact monitor, which wants one at the very start, too. */
-static int64_t until_next_look(const kry_story *s, int64_t every, bool begun)
+static int64_t until_next_look(const kry_stopping *s, int64_t every, bool begun)
 {
     int64_t left = s->max_iter - s->iteration;
 
-    if (!s->exact) return left;
+    if (!kry_stopping_shows_x(s)) return left;
     int64_t next = !begun && s->iteration % every == 0 ? 0 : every - s->iteration % every;
     return next < left ? next : left;
 }
@@ -64,15 +64,15 @@ static bool broke_down(const kry_cg_run *run)
 }
 
 /* Write down the iterations of one launch. */
-static kry_status take(kry_story *s, const kry_cg_run *run)
+static kry_status take(kry_stopping *s, const kry_cg_run *run)
 {
     kry_status st = KRY_OK;
 
     for (int k = 0; k <= run->done; k++)
-        TRY(kry_story_add(s, s->iteration + k, sqrt(run->history[k])));
+        TRY(kry_stopping_record(s, s->iteration + k, sqrt(run->history[k])));
     s->iteration += run->done, s->persistent += run->done;
     if (!broke_down(run)) s->end = (kry_cycle_end)run->stop, s->end_value = run->value;
-    TRY(kry_story_show(s, s->iteration));
+    TRY(kry_stopping_call_monitor(s, s->iteration));
 done:
     return st;
 }
@@ -80,7 +80,7 @@ done:
 kry_status kry_persistent_iterate(kry_persistent *P, kry_cycle *c, int64_t check_every, bool *begun)
 {
     kry_status st = KRY_OK;
-    kry_story *s = c->story;
+    kry_stopping *s = c->stopping;
     kry_cg_run run = { .action = KRY_CG_BEGIN,
                        .r = c->r,
                        .x = c->x,
@@ -90,7 +90,7 @@ kry_status kry_persistent_iterate(kry_persistent *P, kry_cycle *c, int64_t check
     *begun = false;
     follow_updates(P);
     if (s->iteration == 0) P->doubtful = false;
-    while (P->R && !P->doubtful && (!*begun || kry_story_goes_on(s))) {
+    while (P->R && !P->doubtful && (!*begun || kry_stopping_iterates(s))) {
         run.iterations = until_next_look(s, check_every, *begun);
         if (kry_resident_run(P->R, &run) < 0) break;
         P->doubtful = broke_down(&run);

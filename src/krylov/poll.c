@@ -39,7 +39,9 @@ kry_status kry_poll_create(const kry_krylov *K, int columns, kry_poll *poll)
     kry_device *dev = K->A->dev;
     const size_t size = (size_t)columns * kry_acc_size(dev);
 
-    *poll = (kry_poll){ .dev = dev, .columns = columns, .check_every = K->judge.stop.check_every };
+    *poll = (kry_poll){ .dev = dev,
+                        .columns = columns,
+                        .check_every = K->stopping.criteria.check_every };
     TRY(kry_buffer_create(dev, STATE_SIZE * size, &poll->state));
     TRY(kry_buffer_create(dev, STATE_SIZE * size, &poll->step));
     TRY(kry_buffer_create(dev, KRY_POLL_RESIDUALS * size, &poll->history));
@@ -72,7 +74,7 @@ void kry_poll_release(kry_poll *poll)
 
 /* ---- columns ----------------------------------------------------------------------------------- */
 
-static bool goes_on(const kry_cycle *c) { return !c->over && kry_story_goes_on(c->story); }
+static bool goes_on(const kry_cycle *c) { return !c->over && kry_stopping_iterates(c->stopping); }
 
 /* The first column that goes on; all that do are at the same iteration. */
 static const kry_cycle *first_running(const kry_poll *poll, const kry_cycle *c)
@@ -86,7 +88,7 @@ static const kry_cycle *first_running(const kry_poll *poll, const kry_cycle *c)
 static const kry_cycle *first_not_ended(const kry_poll *poll, const kry_cycle *c)
 {
     for (int j = 0; j < poll->columns; j++)
-        if (!c[j].over && !c[j].story->end) return &c[j];
+        if (!c[j].over && !c[j].stopping->end) return &c[j];
     return c;
 }
 
@@ -117,14 +119,14 @@ kry_status kry_poll_begin(kry_poll *poll, const kry_cycle *c, kry_status (*check
 
     poll->check = check, poll->self = self;
     poll->iteration = poll->slot = 0, poll->due = false;
-    const kry_story *story = first_running(poll, c)->story;
-    if (story->iteration == 0)
+    const kry_stopping *stopping = first_running(poll, c)->stopping;
+    if (stopping->iteration == 0)
         poll->batch_size = 1, poll->last_polled = 0, poll->polled_at = kry_now();
     if (poll->check_every)
         poll->batch_size =
             poll->check_every < KRY_POLL_BATCH ? (int)poll->check_every : KRY_POLL_BATCH;
     poll->current = 0;
-    poll->batch[0] = poll->batch[1] = (kry_poll_batch){ .first = story->iteration };
+    poll->batch[0] = poll->batch[1] = (kry_poll_batch){ .first = stopping->iteration };
     TRY(write_scalars(poll, c));
 done:
     return st;
@@ -147,7 +149,7 @@ done:
 }
 
 /* Write what was read of column j into its history. *last: the last iteration whose residual is there. */
-static kry_status read_column(const kry_poll *poll, int which, int j, kry_story *story,
+static kry_status read_column(const kry_poll *poll, int which, int j, kry_stopping *stopping,
                               int64_t *last)
 {
     kry_status st = KRY_OK;
@@ -155,15 +157,15 @@ static kry_status read_column(const kry_poll *poll, int which, int j, kry_story 
     const int64_t state = (int64_t)j * STATE_SIZE, residuals = (int64_t)scalars(poll) + j;
 
     *last = batch->first + batch->count - 1;
-    story->end = (kry_cycle_end)number_of(poll, which, state + STATE_STOP);
-    if (story->end) {
+    stopping->end = (kry_cycle_end)number_of(poll, which, state + STATE_STOP);
+    if (stopping->end) {
         *last = (int64_t)number_of(poll, which, state + STATE_ITERATION);
-        story->end_value = number_of(poll, which, state + STATE_VALUE);
-        story->iteration = *last;
+        stopping->end_value = number_of(poll, which, state + STATE_VALUE);
+        stopping->iteration = *last;
     }
     for (int64_t k = batch->first; k <= *last; k++) {
         const int64_t at = residuals + (k - batch->first) * poll->columns;
-        TRY(kry_story_add(story, k, sqrt(number_of(poll, which, at))));
+        TRY(kry_stopping_record(stopping, k, sqrt(number_of(poll, which, at))));
     }
 done:
     return st;
@@ -180,16 +182,16 @@ static kry_status read_batch(kry_poll *poll, int which, const kry_cycle *c, bool
     if (!poll->batch[which].ready) return KRY_OK;
     TRY(kry_event_wait(poll->dev, &poll->batch[which].ready));
     for (int j = 0; j < poll->columns; j++) {
-        kry_story *story = c[j].story;
-        if (c[j].over || story->end) continue; /* an earlier batch had the end already */
-        TRY(read_column(poll, which, j, story, &last));
-        if (shows && !story->monitor_stopped) TRY(kry_story_show(story, last));
+        kry_stopping *stopping = c[j].stopping;
+        if (c[j].over || stopping->end) continue; /* an earlier batch had the end already */
+        TRY(read_column(poll, which, j, stopping, &last));
+        if (shows && !stopping->monitor_stopped) TRY(kry_stopping_call_monitor(stopping, last));
         shows = false;
-        stopped = stopped || story->monitor_stopped;
-        if (!story->end && story->residual > KRY_DIVERGED_AT * story->history[0])
-            story->end = KRY_END_DIVERGED, story->end_value = story->residual;
+        stopped = stopped || stopping->monitor_stopped;
+        if (!stopping->end && stopping->residual > KRY_DIVERGED_AT * stopping->history[0])
+            stopping->end = KRY_END_DIVERGED, stopping->end_value = stopping->residual;
     }
-    for (int j = 0; j < poll->columns && stopped; j++) c[j].story->monitor_stopped = stopped;
+    for (int j = 0; j < poll->columns && stopped; j++) c[j].stopping->monitor_stopped = stopped;
 done:
     return st;
 }
@@ -199,9 +201,9 @@ static kry_status poll_now(kry_poll *poll, const kry_cycle *c, bool shows)
 {
     kry_status st = KRY_OK;
     kry_poll_batch *batch = &poll->batch[poll->current];
-    const kry_story *story = first_not_ended(poll, c)->story;
+    const kry_stopping *stopping = first_not_ended(poll, c)->stopping;
 
-    poll->iteration = (cl_int)story->iteration, poll->slot = batch->count;
+    poll->iteration = (cl_int)stopping->iteration, poll->slot = batch->count;
     TRY(poll->check(poll->self));
     batch->count++;
     TRY(start_read(poll));
@@ -216,7 +218,7 @@ done:
  * over the last batch or, if that is faster, from the start. */
 static double expected_left(const kry_poll *poll, const kry_cycle *c)
 {
-    const kry_story *s = c->story;
+    const kry_stopping *s = c->stopping;
     int64_t last = s->history_count - 1, before = poll->last_polled;
     double goal = c->goal * s->unit;
 
@@ -250,7 +252,7 @@ static kry_status adapt_batch_size(kry_poll *poll, const kry_cycle *c)
     double batch = poll->batch_size;
     TRY(kry_layout_agree(&poll->dev->layout, &batch));
     poll->batch_size = (int)batch;
-    poll->last_polled = c->story->history_count > 0 ? c->story->history_count - 1 : 0;
+    poll->last_polled = c->stopping->history_count > 0 ? c->stopping->history_count - 1 : 0;
 done:
     return st;
 }
@@ -261,7 +263,7 @@ static kry_status end_batch(kry_poll *poll, const kry_cycle *c)
 
     TRY(start_read(poll));
     poll->current = !poll->current;
-    const int64_t here = first_not_ended(poll, c)->story->iteration;
+    const int64_t here = first_not_ended(poll, c)->stopping->iteration;
     TRY(read_batch(poll, poll->current, c, true)); /* the one before */
     poll->batch[poll->current] = (kry_poll_batch){ .first = here };
     TRY(adapt_batch_size(poll, first_running(poll, c)));
@@ -272,8 +274,8 @@ done:
 kry_status kry_poll_next(kry_poll *poll, const kry_cycle *c, bool *go)
 {
     kry_status st = KRY_OK;
-    const kry_story *s = first_not_ended(poll, c)->story;
-    bool exact = s->exact && s->iteration % poll->check_every == 0;
+    const kry_stopping *s = first_not_ended(poll, c)->stopping;
+    bool exact = kry_stopping_shows_x(s) && s->iteration % poll->check_every == 0;
 
     *go = false;
     if (s->iteration >= s->max_iter || poll->each_iteration || s->waits || poll->due || exact)
@@ -281,16 +283,16 @@ kry_status kry_poll_next(kry_poll *poll, const kry_cycle *c, bool *go)
     else if (poll->batch[poll->current].count >= (poll->one_by_one ? 1 : poll->batch_size))
         TRY(end_batch(poll, c));
     if (!goes_on(first_running(poll, c))) {
-        s = first_not_ended(poll, c)->story;
+        s = first_not_ended(poll, c)->stopping;
         /* A monitor that stopped it has seen an earlier iteration than the last that was enqueued. */
         const bool behind = poll->batch[poll->current].count || poll->batch[!poll->current].ready;
         if (!s->end && behind) TRY(poll_now(poll, c, true));
         drain(poll);
         goto done;
     }
-    poll->iteration = (cl_int)first_running(poll, c)->story->iteration;
+    poll->iteration = (cl_int)first_running(poll, c)->stopping->iteration;
     poll->slot = poll->batch[poll->current].count++;
-    for (int j = 0; j < poll->columns; j++) c[j].story->iteration += goes_on(&c[j]);
+    for (int j = 0; j < poll->columns; j++) c[j].stopping->iteration += goes_on(&c[j]);
     *go = true;
 done:
     if (st < 0) drain(poll);
@@ -300,7 +302,7 @@ done:
 /* The next cycle begins with this very iterate, and shows it to a monitor that wants to see fixed ones. */
 kry_status kry_poll_close(kry_poll *poll, const kry_cycle *c)
 {
-    const kry_status st = poll_now(poll, c, !c->story->exact);
+    const kry_status st = poll_now(poll, c, !kry_stopping_shows_x(c->stopping));
 
     drain(poll);
     return st;

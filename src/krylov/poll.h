@@ -56,7 +56,7 @@ void kry_poll_release(kry_poll *poll);
  * to stop; `step` is left if the cycle goes on along the last direction. */
 kry_status kry_poll_begin(kry_poll *poll, const kry_cycle *c, kry_status (*check)(void *self),
                           void *self);
-/* Whether to enqueue another iteration, poll->iteration. If not, the cycle is over, and its story knows where and why. */
+/* Whether to enqueue another iteration, poll->iteration. If not, the cycle is over, and c->stopping says where and why. */
 kry_status kry_poll_next(kry_poll *poll, const kry_cycle *c, bool *go);
 /* A cycle ends for a reason of its method's: test the residual that it has come to. Waits. */
 kry_status kry_poll_close(kry_poll *poll, const kry_cycle *c);

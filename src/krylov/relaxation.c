@@ -94,7 +94,7 @@ static kry_status measure(relaxation *S, double *residual)
         TRY(kry_op_residual(S->A, c->b, c->x, c->r));
         TRY(kry_vec_dot_sum(c->r, c->r, S->square));
     } else {
-        if (c->story->exact) TRY(settle(S)); /* the monitor may look into x */
+        if (kry_stopping_shows_x(c->stopping)) TRY(settle(S)); /* the monitor may look into x */
         TRY(jacobi_sweep(S, S->square));
         S->ahead = true;
     }
@@ -107,8 +107,8 @@ done:
 /* Look at the residual of this iteration. */
 static kry_status look(relaxation *S, double residual)
 {
-    kry_story *s = S->c->story;
-    return kry_story_look(s, (s->iteration + S->every - 1) / S->every, residual, S->c->goal);
+    kry_stopping *s = S->c->stopping;
+    return kry_stopping_test(s, (s->iteration + S->every - 1) / S->every, residual, S->c->goal);
 }
 
 /* Sweeps until the residual, the limit or the monitor ends them. */
@@ -116,14 +116,13 @@ static kry_status relaxation_cycle(void *self, kry_cycle *c)
 {
     relaxation *S = self;
     kry_status st = KRY_OK;
-    kry_story *s = c->story;
+    kry_stopping *s = c->stopping;
     double residual;
 
     S->c = c;
     S->at = c->x, S->next = c->r, S->ahead = false;
-    s->history_every = S->every;
     if (s->iteration == 0) TRY(look(S, c->norm));
-    while (kry_story_goes_on(s)) {
+    while (kry_stopping_iterates(s)) {
         int64_t count = S->every - s->iteration % S->every, left = s->max_iter - s->iteration;
         if (count > left) count = left;
         TRY(S->in_place ? red_black_sweeps(S, count) : jacobi_sweeps(S, count));
@@ -183,7 +182,10 @@ static kry_status relaxation_create(kry_krylov *K, const kry_setup *setup, void 
     S->A = K->A;
     S->in_place = p->method == KRY_SOR;
     S->omega = p->omega > 0 ? p->omega : 1;
-    S->every = setup->stop.check_every ? setup->stop.check_every : K->story.waits ? 1 : LOOK_EVERY;
+    S->every = setup->stop.check_every ? setup->stop.check_every
+               : K->stopping.waits     ? 1
+                                       : LOOK_EVERY;
+    K->stopping.history_every = S->every;
     TRY(kry_sum_create(S->A->dev, 1, &S->square));
     if (S->in_place)
         TRY(S->A->fused->sweep_colour(S->A->self, 0, 0, NULL, NULL));

@@ -31,7 +31,7 @@ static kry_status step(richardson *S, kry_cycle *c, double *residual)
     kry_status st = KRY_OK;
     const kry_op *M = S->K->M;
 
-    if (S->full && c->story->iteration == 0)
+    if (S->full && c->stopping->iteration == 0)
         TRY(kry_hierarchy_full(S->full, c->r, S->z));
     else if (M)
         TRY(M->table->apply(M->self, 1, c->r, 0, S->z));
@@ -49,14 +49,14 @@ done:
 static kry_status richardson_cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
-    kry_story *s = c->story;
+    kry_stopping *s = c->stopping;
     double residual = c->norm;
 
-    TRY(kry_story_look(s, s->iteration, residual, c->goal));
-    while (kry_story_goes_on(s)) {
+    TRY(kry_stopping_test(s, s->iteration, residual, c->goal));
+    while (kry_stopping_iterates(s)) {
         TRY(step(self, c, &residual));
         s->iteration++;
-        TRY(kry_story_look(s, s->iteration, residual, c->goal));
+        TRY(kry_stopping_test(s, s->iteration, residual, c->goal));
     }
 done:
     return st;

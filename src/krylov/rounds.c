@@ -21,10 +21,9 @@ static kry_status aim_by_x(kry_krylov *K, const kry_vec *x)
 {
     kry_status st = KRY_OK;
 
-    if (!(K->judge.norm_A > 0)) return KRY_OK;
-    TRY(kry_system_size(&K->system, x, &K->judge.norm_x));
-    kry_judge_aim(&K->judge);
-    K->story.target = K->judge.target;
+    if (!(K->stopping.norm_A > 0)) return KRY_OK;
+    TRY(kry_system_size(&K->system, x, &K->stopping.norm_x));
+    kry_stopping_set_target(&K->stopping);
 done:
     return st;
 }
@@ -35,23 +34,23 @@ static kry_status compute_residual(solve *S, double *norm)
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
     kry_cycle *c = S->c;
+    kry_stopping *s = &K->stopping;
     double unit;
 
     TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
     if (K->method->accept) K->method->accept(K->self, c, norm);
     TRY(aim_by_x(K, c->x)); /* the x that stays */
     const bool unpins = K->system.unpins;
-    TRY(kry_system_rhs(&K->system, K->judge.inconsistent, kry_judge_whole_target(&K->judge),
-                       &c->b));
+    TRY(kry_system_rhs(&K->system, s->inconsistent, kry_stopping_whole_target(s), &c->b));
     /* A target that has grown may be above what b has along the null space, and then A x = b has a solution. */
     if (K->system.unpins && !unpins)
         TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
-    if (K->method->gradient) TRY(K->method->gradient(K->self, c->r, *norm, &K->judge.gradient));
+    if (K->method->gradient) TRY(K->method->gradient(K->self, c->r, *norm, &s->gradient));
     c->norm = *norm / unit;
     /* Only to half the target where an unknown is pinned: the unit changes on the way. */
-    bool half = unit > 1 && K->judge.restarts >= 0 && !K->judge.drop;
-    c->goal = (half ? 0.5 * K->judge.target : kry_judge_goal(&K->judge, *norm)) / unit;
-    K->story.unit = unit;
+    const bool half = unit > 1 && s->restarts >= 0 && !s->drop;
+    c->goal = (half ? 0.5 * s->target : fmax(s->target, s->drop * *norm)) / unit;
+    s->unit = unit;
 done:
     return st;
 }
@@ -69,7 +68,7 @@ static kry_status keep_best(solve *S)
 {
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
-    double residual = S->c->norm * K->story.unit;
+    double residual = S->c->norm * K->stopping.unit;
 
     if (!K->best || !(residual < K->best_residual)) return KRY_OK;
     TRY(kry_vec_copy(S->c->x, K->best));
@@ -84,11 +83,10 @@ kry_status kry_krylov_add_null(kry_krylov *K, const kry_cycle *c, const kry_vec 
 
     TRY(kry_system_add_null(&K->system, v));
     TRY(kry_null_space_project(&K->system.null, c->x));
-    TRY(kry_null_space_measure(&K->system.null, c->b, &K->judge.inconsistent));
-    K->system.along = K->judge.inconsistent;
-    kry_judge_aim(&K->judge);
-    K->story.target = K->judge.target;
-    K->judge.last_claim = -1, K->best_residual = INFINITY; /* residuals were others */
+    TRY(kry_null_space_measure(&K->system.null, c->b, &K->stopping.inconsistent));
+    K->system.along = K->stopping.inconsistent;
+    kry_stopping_set_target(&K->stopping);
+    K->stopping.last_true = -1, K->best_residual = INFINITY; /* residuals were others */
 done:
     return st;
 }
@@ -98,7 +96,7 @@ static kry_status find_residual(solve *S, double *norm)
 {
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
-    bool first = K->judge.restarts < 0, moved = false;
+    bool first = K->stopping.restarts < 0, moved = false;
 
     if (first) TRY(kry_system_clear(&K->system, S->c->b, S->c->x, S->c->r));
     TRY(compute_residual(S, norm));
@@ -118,13 +116,14 @@ done:
 static kry_status begin_cycle(solve *S)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = S->K;
+    kry_stopping *s = &S->K->stopping;
 
     TRY(keep_best(S));
-    S->c->goes_on = K->judge.drop > 0 && kry_judge_keeps(&K->judge, &K->story);
-    K->judge.restarts++;
-    K->judge.aimed = K->judge.target;
-    K->story.end = KRY_END_NONE;
+    /* Along the direction of the last cycle, if that ended well. */
+    S->c->goes_on = s->drop > 0 && s->restarts >= 0 && s->end == KRY_END_CONVERGED && !s->stagnant;
+    s->restarts++;
+    s->cycle_target = s->target;
+    s->end = KRY_END_NONE;
 done:
     return st;
 }
@@ -154,8 +153,9 @@ static kry_status warn_of_small_rows(solve *S)
     double size;
 
     if (!(rows->least_row > 0) || rows->largest_row <= much * rows->least_row ||
-        kry_reason_status(S->res->reason) != KRY_OK || K->judge.stop.test == KRY_STOP_NEVER ||
-        K->method->takes == KRY_TAKES_RECTANGULAR || kry_layout_size(&K->A->dev->layout) > 1)
+        kry_reason_status(S->res->reason) != KRY_OK ||
+        K->stopping.criteria.test == KRY_STOP_NEVER || K->method->takes == KRY_TAKES_RECTANGULAR ||
+        kry_layout_size(&K->A->dev->layout) > 1)
         return KRY_OK;
     TRY(kry_system_norm(&K->system, S->x, &size));
     if (S->res->true_residual <= unnoticed * rows->least_row * size / sqrt(n)) return KRY_OK;
@@ -175,18 +175,18 @@ static kry_status end_rounds(solve *S, double residual)
     kry_krylov *K = S->K;
     bool other;
 
-    kry_judge_stop(&K->judge, &K->story, residual, S->res);
+    kry_stopping_end(&K->stopping, residual, S->res);
     TRY(take_best(S, &residual, &other));
-    if (K->judge.drop > 0) residual = K->judge.least;
+    if (K->stopping.drop > 0) residual = K->stopping.accepted;
     if (S->c->x != S->x) TRY(kry_vec_copy(S->c->x, S->x));
     if (other) TRY(aim_by_x(K, S->x));
-    TRY(kry_system_centre(&K->system, S->c->b, S->x, K->r, K->judge.target, &residual));
+    TRY(kry_system_centre(&K->system, S->c->b, S->x, K->r, K->stopping.target, &residual));
     if (K->system.null.A) TRY(aim_by_x(K, S->x));
     /* Where no x reaches b, the part of A x along vectors that the solve has found is rounding: b's part is told. */
-    const bool rounded =
-        K->system.null.certified && K->judge.inconsistent > kry_judge_whole_target(&K->judge);
-    kry_judge_conclude(&K->judge, residual, rounded ? K->judge.inconsistent : K->system.along,
-                       other, S->res);
+    const bool rounded = K->system.null.certified &&
+                         K->stopping.inconsistent > kry_stopping_whole_target(&K->stopping);
+    kry_stopping_verdict(&K->stopping, residual,
+                         rounded ? K->stopping.inconsistent : K->system.along, other, S->res);
     TRY(warn_of_small_rows(S));
     S->c->over = true;
 done:
@@ -200,10 +200,10 @@ kry_status kry_krylov_hand_back(kry_krylov *K, const kry_vec *b, const kry_vec *
     double residual, unit;
 
     s->measures = kry_null_space_may_be_false(&s->null);
-    TRY(kry_system_rhs(s, K->judge.inconsistent, kry_judge_whole_target(&K->judge), &b));
+    TRY(kry_system_rhs(s, K->stopping.inconsistent, kry_stopping_whole_target(&K->stopping), &b));
     TRY(kry_system_residual(s, b, x, K->r, &residual, &unit));
     TRY(aim_by_x(K, x));
-    kry_judge_conclude(&K->judge, residual, s->along, true, res);
+    kry_stopping_verdict(&K->stopping, residual, s->along, true, res);
 done:
     return st;
 }
@@ -216,8 +216,7 @@ static kry_status judge(solve *S)
     double norm;
 
     TRY(find_residual(S, &norm));
-    kry_story_check(&K->story, norm);
-    if (kry_judge_goes_on(&K->judge, &K->story, norm)) return begin_cycle(S);
+    if (kry_stopping_restarts(&K->stopping, norm)) return begin_cycle(S);
     TRY(end_rounds(S, norm));
 done:
     return st;
@@ -234,7 +233,7 @@ static kry_status estimate_norm(kry_krylov *K)
     kry_status st = KRY_OK;
 
     if (K->measured == K->A->updates) return KRY_OK;
-    TRY(kry_system_estimate(&K->system, K->r, &K->judge.norm_A));
+    TRY(kry_system_estimate(&K->system, K->r, &K->stopping.norm_A));
     K->measured = K->A->updates;
 done:
     return st;
@@ -245,28 +244,25 @@ static kry_status begin_solve(solve *S, const kry_terms *terms)
 {
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
+    kry_stopping *s = &K->stopping;
     const bool guesses = K->guess && !terms->inner;
-    double norm_b, inconsistent;
 
-    *S->c = (kry_cycle){ .b = S->b, .x = S->x, .r = K->r, .story = &K->story };
+    *S->c = (kry_cycle){ .b = S->b, .x = S->x, .r = K->r, .stopping = s };
     TRY(kry_suit_check("kry_solve", K->A, &K->suit));
-    kry_story_begin(&K->story, terms->max_iter ? terms->max_iter : K->judge.stop.max_iter);
-    K->story.inner = terms->inner;
-    TRY(kry_system_measure(&K->system, S->b, &norm_b, &inconsistent));
-    if (K->judge.stop.test == KRY_STOP_BACKWARD) TRY(estimate_norm(K));
-    kry_judge_begin(&K->judge, norm_b, inconsistent);
-    K->story.target = K->judge.target;
-    if (norm_b == 0) {
+    kry_stopping_begin(s, terms->max_iter ? terms->max_iter : s->criteria.max_iter, terms->inner);
+    TRY(kry_system_measure(&K->system, S->b, &s->norm_b, &s->inconsistent));
+    if (s->criteria.test == KRY_STOP_BACKWARD) TRY(estimate_norm(K));
+    kry_stopping_set_target(s);
+    if (s->norm_b == 0) {
         TRY(kry_vec_fill(S->x, 0.0));
-        kry_judge_end(&K->judge, &K->story, KRY_CONVERGED_ZERO, "b is zero, and so is x", 0,
-                      S->res);
+        kry_stopping_end(s, 0, S->res);
         S->c->over = true;
         goto done;
     }
     if (guesses) TRY(kry_guess_start(K->guess, S->b, K->r, S->x));
     kry_deflation *D = kry_deflation_of(K->deflation);
     if (D && D->recycle && !terms->inner) kry_recycle_begin(D->recycle);
-    TRY(kry_system_rhs(&K->system, inconsistent, kry_judge_whole_target(&K->judge), &S->c->b));
+    TRY(kry_system_rhs(&K->system, s->inconsistent, kry_stopping_whole_target(s), &S->c->b));
     K->best_residual = INFINITY;
     TRY(judge(S));
 done:
@@ -311,9 +307,9 @@ static kry_status solve_one(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
     if (K->guess && !terms->inner && res->reason != KRY_CONVERGED_ZERO)
         TRY(kry_guess_keep(K->guess, x, K->r));
     if (K->deflation) TRY(kry_deflation_harvest(kry_deflation_of(K->deflation), K->first));
-    res->resident_iterations = K->story.persistent;
+    res->resident_iterations = K->stopping.persistent;
     res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
-    res->solve_seconds = kry_work_clock(K->story.dev) - K->story.start;
+    res->solve_seconds = kry_work_clock(K->stopping.dev) - K->stopping.start;
     st = kry_reason_status(res->reason);
 done:
     return st;
@@ -340,11 +336,11 @@ static kry_status wait_for_others(const kry_cycle *c, int count)
     int64_t latest = 0;
 
     for (int j = 0; j < count; j++)
-        if (!c[j].over && c[j].story->iteration > latest) latest = c[j].story->iteration;
+        if (!c[j].over && c[j].stopping->iteration > latest) latest = c[j].stopping->iteration;
     for (int j = 0; j < count; j++) {
-        kry_story *s = c[j].story;
+        kry_stopping *s = c[j].stopping;
         for (; !c[j].over && s->iteration < latest; s->iteration++)
-            TRY(kry_story_add(s, s->iteration, s->residual / s->unit));
+            TRY(kry_stopping_record(s, s->iteration, s->residual / s->unit));
     }
 done:
     return st;
@@ -377,7 +373,7 @@ static kry_status solve_at_once(kry_krylov *K, const kry_vec *b, kry_vec *x, kry
     solve *S = NULL;
     kry_cycle *c = NULL;
     kry_vec *view = NULL;
-    const double start = kry_work_clock(K->story.dev);
+    const double start = kry_work_clock(K->stopping.dev);
 
     *done = false;
     TRY(kry_columns_prepare(K, count));
@@ -401,7 +397,7 @@ static kry_status solve_at_once(kry_krylov *K, const kry_vec *b, kry_vec *x, kry
             if (!c[j].over) TRY(judge(&S[j]));
     }
     for (int j = 0; j < count; j++) res[j].solve_seconds = 0;
-    res[0].solve_seconds = kry_work_clock(K->story.dev) - start;
+    res[0].solve_seconds = kry_work_clock(K->stopping.dev) - start;
     *done = true;
 done:
     free(view);
@@ -473,8 +469,8 @@ kry_status kry_krylov_correct(kry_krylov *K, kry_correction *correction)
     kry_status st = KRY_OK;
     kry_vec *rhs = correction->r, *x = correction->x;
     bool deflates = correction->starts && K->deflation, apart = deflates || K->method->uses_rhs;
-    kry_story *story = correction->story;
-    int64_t before = story->iteration - story->persistent;
+    kry_stopping *stopping = correction->stopping;
+    int64_t before = stopping->iteration - stopping->persistent;
     kry_cycle c = { .b = rhs,
                     .x = x,
                     .r = apart ? K->r : rhs,
@@ -483,15 +479,15 @@ kry_status kry_krylov_correct(kry_krylov *K, kry_correction *correction)
                     .keeps_direction = correction->keeps_direction,
                     .goes_on = correction->goes_on && K->method->continues,
                     .unit_ratio = correction->unit_ratio,
-                    .story = story };
+                    .stopping = stopping };
 
     if (deflates) TRY(begin_deflated(K, rhs, x, c.r));
     TRY(kry_null_space_project(&K->system.null, c.r));
-    story->end = KRY_END_NONE;
+    stopping->end = KRY_END_NONE;
     TRY(K->method->cycle(K->self, &c));
     if (deflates && kry_deflation_of(K->deflation)->variant == KRY_DEF1)
         TRY(end_deflated(K, rhs, x, c.r));
-    correction->bytes = bytes_of(K, story->iteration - story->persistent - before);
+    correction->bytes = bytes_of(K, stopping->iteration - stopping->persistent - before);
 done:
     return st;
 }

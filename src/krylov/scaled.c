@@ -50,18 +50,21 @@ typedef struct scaled {
     double row_span, column_span; /* of A */
     /* the caller's system */
     kry_system system;
-    kry_judge judge;  /* only its target is used */
+    kry_stop stop;
+    double roundoff;
+    double norm_A;    /* KRY_STOP_BACKWARD: an estimate of ||A||; else 0 */
     int64_t max_iter; /* as given: 0 if kry chooses */
     int64_t measured; /* A's updates when ||A|| was estimated; -1: it never was */
     double finest;    /* what a round of refinement leaves of its residual, at least */
     kry_stop inner;   /* what `solver` stops by now */
     /* the solve under way */
-    double relative; /* target / ||b|| */
-    double wanted;   /* of ||R r||: the target of the first round */
-    double unit;     /* ||b|| / ||R b||: residuals of B's system are shown in units of b */
-    double start;    /* seconds */
-    int64_t before;  /* iterations of earlier rounds */
-    double *history; /* owned; of all rounds */
+    double norm_b, target; /* of the x that was measured last */
+    double relative;       /* target / ||b||, of the guess */
+    double wanted;         /* of ||R r||: the target of the first round */
+    double unit;           /* ||b|| / ||R b||: residuals of B's system are shown in units of b */
+    double start;          /* seconds */
+    int64_t before;        /* iterations of earlier rounds */
+    double *history;       /* owned; of all rounds */
     int64_t history_count, history_room;
     kry_true_residual check[ROUNDS]; /* behind each round */
     int rounds;
@@ -176,16 +179,16 @@ static int show(void *user, const kry_iteration *it)
 }
 
 /* Let the solver for B stop at this relative residual, with the iterations that are left. */
-static kry_status aim(scaled *S, double relative)
+static kry_status set_inner_stop(scaled *S, double relative)
 {
     kry_status st = KRY_OK;
-    const kry_stop *own = &S->judge.stop;
+    const kry_stop *own = &S->stop;
     kry_stop *now = &S->inner;
     kry_stop stop = { .test = own->test, .max_iter = S->max_iter };
 
     if (S->rounds && stop.test == KRY_STOP_BACKWARD) stop.test = KRY_STOP_RESIDUAL;
     if (stop.max_iter) stop.max_iter -= S->before;
-    stop.rtol = fmin(0.5, fmax(relative, 2 * S->judge.roundoff));
+    stop.rtol = fmin(0.5, fmax(relative, 2 * S->roundoff));
     if (stop.rtol == now->rtol && stop.atol == now->atol && stop.max_iter == now->max_iter &&
         stop.test == now->test)
         return KRY_OK;
@@ -229,33 +232,33 @@ static kry_status measure_x(scaled *S, const kry_vec *b, const kry_vec *x, dista
 
     TRY(kry_system_residual(&S->system, b, x, S->r, &d->residual, &unit));
     TRY(kry_system_size(&S->system, x, &size));
-    if (S->judge.norm_A > 0) S->judge.norm_x = size;
+    S->target = kry_stop_target(&S->stop, S->norm_b, S->norm_A > 0 ? S->norm_A * size : 0);
     TRY(kry_vec_mul(1, S->R, S->r, 0, S->b));
     TRY(kry_system_norm(&S->system, S->b, &scaled_norm));
     TRY(kry_vec_mul(1, S->by_row, S->r, 0, S->r));
     TRY(kry_system_norm(&S->system, S->r, &by_rows));
-    d->given = d->residual / kry_judge_whole_target(&S->judge);
-    d->scaled = scaled_norm / (1.01 * S->wanted); /* which was judged with other roundoff */
+    d->given = d->residual / S->target;
+    d->scaled = scaled_norm / (1.01 * S->wanted); /* whose roundoff was another */
     d->rows = by_rows > 0 ? by_rows / (S->relative * size) : 0;
     d->most = fmax(d->given, fmax(d->scaled, d->rows)); /* NaN: the others */
-    const bool proves = S->judge.stop.test == KRY_STOP_NEVER || d->residual == 0 ||
-                        kry_judge_whole_target(&S->judge) >= S->judge.roundoff * S->judge.norm_b;
+    const bool proves =
+        S->stop.test == KRY_STOP_NEVER || d->residual == 0 || S->target >= S->roundoff * S->norm_b;
     if (!isfinite(d->residual) || !proves) d->given = d->most = INFINITY;
 done:
     return st;
 }
 
 /* Behind the last round, whose status is given. */
-static void conclude(const scaled *S, kry_status status, const distances *d, kry_result *res)
+static void end_rounds(const scaled *S, kry_status status, const distances *d, kry_result *res)
 {
     char why[sizeof res->why];
 
     memcpy(why, res->why, sizeof why);
-    res->norm_b = S->judge.norm_b;
-    res->target = kry_judge_whole_target(&S->judge);
+    res->norm_b = S->norm_b;
+    res->target = S->target;
     res->true_residual = d->residual;
     res->checks = S->check, res->check_count = S->rounds;
-    if (S->judge.stop.test == KRY_STOP_NEVER) {
+    if (S->stop.test == KRY_STOP_NEVER) {
         if (res->reason == KRY_ITERATIONS_DONE)
             kry_print(res->why, sizeof res->why, "%lld iteration%s, as asked: ||b - A x|| = %.3e",
                       (long long)res->iterations, res->iterations == 1 ? "" : "s", d->residual);
@@ -285,23 +288,23 @@ static void conclude(const scaled *S, kry_status status, const distances *d, kry
 static kry_status begin(scaled *S, const kry_vec *b, const kry_vec *x)
 {
     kry_status st = KRY_OK;
-    double norm_b, inconsistent, scaled_norm;
+    double inconsistent, scaled_norm;
 
     S->start = kry_work_clock(S->A->dev);
     S->before = S->history_count = 0, S->rounds = 0;
     if (S->seen != S->A->updates) TRY(renew(S));
-    TRY(kry_system_measure(&S->system, b, &norm_b, &inconsistent));
-    if (S->judge.stop.test == KRY_STOP_BACKWARD && S->measured != S->A->updates) {
-        TRY(kry_system_estimate(&S->system, S->r, &S->judge.norm_A));
+    TRY(kry_system_measure(&S->system, b, &S->norm_b, &inconsistent));
+    if (S->stop.test == KRY_STOP_BACKWARD && S->measured != S->A->updates) {
+        TRY(kry_system_estimate(&S->system, S->r, &S->norm_A));
         S->measured = S->A->updates;
     }
-    kry_judge_begin(&S->judge, norm_b, 0);
-    S->relative = norm_b > 0 ? kry_judge_whole_target(&S->judge) / norm_b : 0.5;
+    S->target = kry_stop_target(&S->stop, S->norm_b, 0);
+    S->relative = S->norm_b > 0 ? S->target / S->norm_b : 0.5;
     TRY(kry_vec_mul(1, S->R, b, 0, S->b));
     TRY(kry_vec_mul(1, S->inverse, x, 0, S->y));
     TRY(kry_vec_fill(S->earlier, 0));
     TRY(kry_system_norm(&S->system, S->b, &scaled_norm));
-    S->unit = scaled_norm > 0 ? norm_b / scaled_norm : 1;
+    S->unit = scaled_norm > 0 ? S->norm_b / scaled_norm : 1;
 done:
     return st;
 }
@@ -313,7 +316,7 @@ static kry_status run_round(scaled *S, const kry_vec *b, double relative, kry_st
     kry_status st = KRY_OK;
     kry_result round = { 0 };
 
-    TRY(aim(S, relative));
+    TRY(set_inner_stop(S, relative));
     TRY(*status = S->solver->table->solve(S->solver->self, S->b, S->y, &round));
     if (S->rounds == 0) S->wanted = round.target;
     TRY(add_round(S, &round, res));
@@ -344,21 +347,21 @@ static kry_status solve_rounds(scaled *S, const kry_vec *b, kry_vec *x, kry_resu
 {
     kry_status st = KRY_OK, status = KRY_OK;
     distances d, before;
-    int in_vain = S->judge.stop.test == KRY_STOP_NEVER ? 2 : 0;
+    int stagnant = S->stop.test == KRY_STOP_NEVER ? 2 : 0;
 
     TRY(run_round(S, b, S->relative, &status, res, &d));
-    while (in_vain < 2 && status == KRY_OK && !(d.most <= 1) && S->rounds < ROUNDS &&
+    while (stagnant < 2 && status == KRY_OK && !(d.most <= 1) && S->rounds < ROUNDS &&
            (!S->max_iter || S->before < S->max_iter)) {
         /* ||R r|| may fall while what is wanted of small rows does not: then as far as it goes. */
-        const double share = in_vain ? S->finest : fmax(0.2 / d.most, S->finest);
+        const double share = stagnant ? S->finest : fmax(0.2 / d.most, S->finest);
         before = d;
         TRY(kry_vec_copy(x, S->earlier));
         TRY(kry_vec_fill(S->y, 0)); /* S->b is R (b - A x) */
         TRY(run_round(S, b, share, &status, res, &d));
-        in_vain = d.most <= 0.5 * before.most ? 0 : in_vain + 1;
+        stagnant = d.most <= 0.5 * before.most ? 0 : stagnant + 1;
         if (!(d.most <= before.most)) TRY(go_back(S, b, &before, &d));
     }
-    conclude(S, status, &d, res);
+    end_rounds(S, status, &d, res);
     res->row_span = S->row_span, res->column_span = S->column_span;
     res->solve_seconds = kry_work_clock(S->A->dev) - S->start;
     st = kry_reason_status(res->reason);
@@ -462,8 +465,8 @@ kry_status kry_scaled_set_stop(const kry_op *op, const kry_stop *given)
     TRY(kry_solver_set_stop(S->solver, given)); /* which checks it */
     S->inner = *given;
     TRY(kry_stop_check("kry_solver_set_stop", S->A->shape.type, S->A->shape.cols, &stop));
-    S->judge.stop = stop, S->max_iter = given->max_iter;
-    S->judge.norm_A = 0, S->measured = -1;
+    S->stop = stop, S->max_iter = given->max_iter;
+    S->norm_A = 0, S->measured = -1;
 done:
     return st;
 }
@@ -512,10 +515,10 @@ static kry_status make(const kry_op *A, const kry_options *o, kry_sparse *rows,
 
     TRY(kry_alloc(1, sizeof *S, &S));
     S->A = kry_op_retain(A);
-    S->judge.stop = o->stop;
-    S->judge.roundoff = kry_unit_roundoff(shape.type);
+    S->stop = o->stop;
+    S->roundoff = kry_unit_roundoff(shape.type);
     S->finest = shape.type == KRY_F32 ? 1e-4 : 1e-8;
-    TRY(kry_stop_check(who, shape.type, shape.rows, &S->judge.stop));
+    TRY(kry_stop_check(who, shape.type, shape.rows, &S->stop));
     kry_vec **vectors[] = { &S->R, &S->inverse, &S->by_row, &S->b, &S->y, &S->earlier, &S->r };
     for (size_t i = 0; i < COUNT(vectors); i++)
         TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, vectors[i]));

@@ -5,7 +5,6 @@
 #ifndef KRY_SYSTEM_H
 #define KRY_SYSTEM_H
 
-#include "krylov/judge.h"
 #include "operator/null_space.h"
 #include "operator/pin.h"
 

@@ -139,7 +139,7 @@ static kry_status check_residual(void *self)
     tfqmr *S = self;
 
     TRY(first_half(S, true));
-    if (S->c->story->exact) TRY(add_to_x(S)); /* for the monitor */
+    if (kry_stopping_shows_x(S->c->stopping)) TRY(add_to_x(S)); /* for the monitor */
 done:
     return st;
 }
@@ -150,8 +150,8 @@ static kry_status begin(tfqmr *S, kry_cycle *c)
     kry_status st = KRY_OK;
     kry_vec *empty[] = { S->v, S->d, S->u2, S->y };
 
-    S->c = c, S->start = c->story->iteration;
-    if (!c->story->anew) S->random_shadow = false;
+    S->c = c, S->start = c->stopping->iteration;
+    if (!c->stopping->breakdowns) S->random_shadow = false;
     TRY(kry_vec_copy(c->r, S->w));
     TRY(kry_vec_copy(c->r, S->y1));
     TRY(S->random_shadow ? kry_vec_fill_random(STREAM_SHADOW, S->shadow)
@@ -175,13 +175,13 @@ done:
  * use with a random shadow either. */
 static void begin_anew(tfqmr *S)
 {
-    kry_story *s = S->c->story;
+    kry_stopping *s = S->c->stopping;
     const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
     const bool barren = s->iteration == S->start;
 
     if (!broke || (barren && S->random_shadow)) return;
     S->random_shadow = barren;
-    kry_story_begin_anew(s);
+    kry_stopping_clear_breakdown(s);
 }
 
 static kry_status tfqmr_cycle(void *self, kry_cycle *c)

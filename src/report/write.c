@@ -2,7 +2,7 @@
  * write.c - kry_report_write: gather what a page is drawn from, on ranks from all of them, and write it.
  */
 #include "report/write.h"
-#include "krylov/judge.h"
+#include "krylov/stop.h"
 #include "operator/op_parts.h"
 #include <locale.h>
 #include <string.h>

@@ -1,0 +1,419 @@
+/* stop.c - when a solve stops, and what that is called. */
+#include "krylov/stop.h"
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *kry_reason_word(kry_reason reason)
+{
+    switch (reason) {
+#define REASON_WORD(name, word, status) \
+    case name: return word;
+        KRY_REASON_LIST(REASON_WORD)
+#undef REASON_WORD
+    }
+    return "unknown";
+}
+
+kry_status kry_reason_status(kry_reason reason)
+{
+    switch (reason) {
+#define REASON_STATUS(name, word, status) \
+    case name: return status;
+        KRY_REASON_LIST(REASON_STATUS)
+#undef REASON_STATUS
+    }
+    return KRY_BREAKDOWN;
+}
+
+/* ---- criteria ---------------------------------------------------------------------------- */
+
+double kry_unit_roundoff(kry_type type)
+{
+    return type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+}
+
+kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop)
+{
+    kry_status st = KRY_OK;
+    double roundoff = kry_unit_roundoff(type);
+
+    CHECK(stop->rtol >= 0 && stop->rtol < 1, KRY_ERR_ARGUMENT,
+          "%s: rtol = %g is not at least 0 and below 1, where x = 0 would do", who, stop->rtol);
+    CHECK(stop->atol >= 0 && stop->atol < INFINITY, KRY_ERR_ARGUMENT,
+          "%s: atol = %g is not at least 0 and finite", who, stop->atol);
+    CHECK(stop->max_iter >= 0, KRY_ERR_ARGUMENT, "%s: max_iter = %lld, must be at least 0", who,
+          (long long)stop->max_iter);
+    CHECK(stop->check_every >= 0, KRY_ERR_ARGUMENT, "%s: check_every = %lld, must be at least 0",
+          who, (long long)stop->check_every);
+    CHECK((unsigned)stop->test <= KRY_STOP_NEVER, KRY_ERR_ARGUMENT, "%s: test = %d is none", who,
+          (int)stop->test);
+    CHECK(stop->rtol == 0 || stop->rtol >= roundoff, KRY_ERR_ARGUMENT,
+          "%s: rtol = %g is below what %s precision can give (%.1e)", who, stop->rtol,
+          kry_type_name(type), roundoff);
+    if (stop->rtol == 0 && stop->atol == 0) stop->rtol = type == KRY_F32 ? 1e-5 : 1e-8;
+    if (stop->max_iter == 0) stop->max_iter = n < 10 ? 100 : n < 10000 ? 10 * n : 100000;
+done:
+    return st;
+}
+
+const char *kry_stop_text(const kry_stop *stop, char *text, size_t size)
+{
+    if (stop->test == KRY_STOP_NEVER)
+        snprintf(text, size, "exactly %lld iterations", (long long)stop->max_iter);
+    else
+        kry_print(text, size, "rtol=%g atol=%g maxit=%lld%s", stop->rtol, stop->atol,
+                  (long long)stop->max_iter,
+                  stop->test == KRY_STOP_BACKWARD ? " stop=backward" : "");
+    return text;
+}
+
+double kry_stop_target(const kry_stop *stop, double norm_b, double norm_Ax)
+{
+    const double size = norm_b + norm_Ax;
+
+    if (stop->test == KRY_STOP_NEVER) return 0;
+    /* A size that overflowed, or is not a number, cannot bound a residual: ||b|| alone counts then. */
+    return fmax(stop->rtol * (isfinite(size) ? size : norm_b), stop->atol);
+}
+
+double kry_stop_gradient(const kry_stop *stop)
+{
+    return stop->test == KRY_STOP_NEVER ? 0 : stop->rtol;
+}
+
+double kry_stopping_whole_target(const kry_stopping *s)
+{
+    return kry_stop_target(&s->criteria, s->norm_b, s->norm_A * s->norm_x);
+}
+
+void kry_stopping_set_target(kry_stopping *s)
+{
+    s->target = kry_stopping_whole_target(s);
+    const double share = s->target > 0 ? s->inconsistent / s->target : 0;
+    if (share > 0 && share < 1) s->target *= sqrt((1 - share) * (1 + share));
+}
+
+/* ---- the convergence history ------------------------------------------------------------- */
+
+static kry_status reserve_history(kry_stopping *s, int64_t capacity)
+{
+    kry_status st = kry_realloc((size_t)capacity, sizeof *s->history, &s->history);
+    if (st == KRY_OK) s->history_capacity = capacity;
+    return st;
+}
+
+kry_status kry_stopping_reserve(kry_stopping *s, int64_t max_iter)
+{
+    enum { MOST = 1 << 20 }; /* a longer history grows as it is written */
+    const int64_t capacity = max_iter < MOST ? max_iter + 1 : MOST;
+
+    return capacity > s->history_capacity ? reserve_history(s, capacity) : KRY_OK;
+}
+
+kry_status kry_stopping_record(kry_stopping *s, int64_t iteration, double residual)
+{
+    kry_status st = KRY_OK;
+
+    if (iteration >= s->history_capacity) TRY(reserve_history(s, 2 * iteration));
+    s->residual = residual * s->unit;
+    s->history[iteration] = s->residual;
+    s->history_count = iteration + 1;
+done:
+    return st;
+}
+
+kry_status kry_stopping_call_monitor(kry_stopping *s, int64_t iteration)
+{
+    kry_status st = KRY_OK;
+    const kry_iteration it = { iteration, s->residual, s->target,
+                               kry_work_clock(s->dev) - s->start };
+    /* All parts of a team have an observer, or none. */
+    const kry_observer *observer = s->inner ? NULL : kry_device_for_copies(s->dev)->observer;
+    double stop = 0;
+
+    if (!s->monitor && !observer) return KRY_OK;
+    /* Of several parts the first one shows it, and each rank. One that wants to stop stops all. */
+    if (kry_layout_reports(&s->dev->layout)) {
+        if (s->monitor) stop = s->monitor(s->monitor_user, &it) != 0;
+        if (observer && observer->look(observer->user, &it)) stop = 1;
+    }
+    TRY(kry_layout_combine(&s->dev->layout, KRY_MAX, &stop, 1));
+    if (stop != 0) s->monitor_stopped = true;
+done:
+    return st;
+}
+
+/* ---- a solve, and its cycles ------------------------------------------------------------- */
+
+void kry_stopping_begin(kry_stopping *s, int64_t max_iter, bool inner)
+{
+    s->inner = inner;
+    s->start = kry_work_clock(s->dev);
+    s->max_iter = max_iter;
+    s->norm_x = s->norm_AN = s->condition = 0;
+    s->unit = 1;
+    s->iteration = s->history_count = s->persistent = 0;
+    s->residual = 0;
+    s->check_count = 0;
+    s->end = KRY_END_NONE, s->end_value = 0;
+    s->monitor_stopped = false;
+    s->breakdowns = 0;
+    s->restarts = -1, s->stagnant = 0;
+    s->last_true = -1, s->accepted = INFINITY;
+    s->gradient = s->last_gradient = INFINITY;
+    s->best_reported = false;
+}
+
+bool kry_stopping_iterates(const kry_stopping *s)
+{
+    return !s->end && !s->monitor_stopped && s->iteration < s->max_iter;
+}
+
+kry_status kry_stopping_test(kry_stopping *s, int64_t entry, double residual, double goal)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_stopping_record(s, entry, residual));
+    TRY(kry_stopping_call_monitor(s, s->iteration));
+    s->end_value = s->residual;
+    if (residual <= goal)
+        s->end = KRY_END_CONVERGED;
+    else if (!isfinite(residual))
+        s->end = KRY_END_NOT_FINITE;
+    else if (s->residual > KRY_DIVERGED_AT * s->history[0])
+        s->end = KRY_END_DIVERGED;
+done:
+    return st;
+}
+
+void kry_stopping_clear_breakdown(kry_stopping *s)
+{
+    s->end = KRY_END_NONE;
+    s->breakdowns++;
+}
+
+/* ---- between cycles ---------------------------------------------------------------------- */
+
+/* Whether x is the least-squares solution. */
+static bool minimises(const kry_stopping *s)
+{
+    return s->gradient <= kry_stop_gradient(&s->criteria);
+}
+
+/* The recurrence says that it has converged, and the true residual that it has not: another cycle
+ * is worth it while each one at least halves the least true residual so far, or if its goal was a target
+ * that its x, being smaller, has taken back. Of cycles that ask for a small drop each, one may fail to. */
+static bool is_worth_restarting(kry_stopping *s, double t)
+{
+    const bool target_fell = s->residual <= s->cycle_target && s->residual > s->target;
+    const bool halved = target_fell || s->last_true < 0 || t <= 0.5 * s->last_true ||
+                        (isfinite(s->gradient) && s->gradient <= 0.5 * s->last_gradient);
+
+    if (!s->drop || halved) s->last_true = t;
+    s->last_gradient = s->gradient;
+    s->stagnant = halved ? 0 : s->stagnant + 1;
+    return s->stagnant < (s->drop ? 2 : 1);
+}
+
+bool kry_stopping_restarts(kry_stopping *s, double t)
+{
+    if (s->check_count < KRY_CHECKS) s->check_count++;
+    s->check[s->check_count - 1] = (kry_true_residual){ s->iteration, t };
+    if (t <= s->target || !isfinite(t) || minimises(s)) return false;
+    if (s->restarts < 0) {
+        if (s->drop) s->last_true = t;
+        return true;
+    }
+    if (kry_stopping_iterates(s)) return true; /* the method wants to restart */
+    return !s->monitor_stopped && s->end == KRY_END_CONVERGED && s->iteration < s->max_iter &&
+           is_worth_restarting(s, t);
+}
+
+/* ---- the verdict ------------------------------------------------------------------------- */
+
+static kry_reason name_breakdown(const kry_stopping *s, char *why, size_t size)
+{
+    long long k = (long long)s->iteration;
+
+    if (s->end == KRY_END_PRECOND || s->end == KRY_END_MATRIX) {
+        const kry_breakdown *word = s->breakdown[s->end == KRY_END_MATRIX];
+        kry_print(why, size, "%s = %.3g at iteration %lld %s", word->quantity, s->end_value, k,
+                  word->meaning);
+        return word->reason;
+    }
+    if (s->end == KRY_END_DIVERGED) {
+        kry_print(why, size,
+                  "the residual grew from %.3e to %.3e in %lld iterations: the iteration diverges; "
+                  "take another method, or a smaller omega if it has one",
+                  s->history[0], s->end_value, k);
+        return KRY_DIVERGED;
+    }
+    if (s->end == KRY_END_SLOW) {
+        kry_print(why, size,
+                  "%.0f iterations in single were not enough to reduce the residual of %.3e by a "
+                  "factor of %g",
+                  s->end_value, s->accepted, 1 / s->drop);
+        return KRY_TRUE_RESIDUAL_STAGNATED;
+    }
+    kry_print(why, size, "the recurrence ran into %g at iteration %lld", s->end_value, k);
+    return KRY_NOT_FINITE;
+}
+
+/* Rounding b alone may change a residual by more than a target that is so small: a computed residual
+ * that meets it proves nothing, unless it is zero. */
+static bool proves_nothing(const kry_stopping *s, double t)
+{
+    return t > 0 && s->target < s->roundoff * s->norm_b;
+}
+
+/* Whether the recurrence has come to a residual with which no step can be made. */
+static bool nothing_left(const kry_stopping *s)
+{
+    return s->residual <= DBL_EPSILON * DBL_EPSILON * s->norm_b;
+}
+
+/* Why no other cycle is worth it. */
+static kry_reason find_reason(const kry_stopping *s, double t, char *why, size_t size)
+{
+    long long k = (long long)s->iteration;
+
+    if (s->norm_b == 0) {
+        snprintf(why, size, "b is zero, and so is x");
+        return KRY_CONVERGED_ZERO;
+    }
+    if (t <= s->target && proves_nothing(s, t)) {
+        kry_print(why, size,
+                  "||b - A x|| is computed as %.3e, but rounding alone may make %.1e of ||b|| = "
+                  "%.3e: the target of %.3e (atol) is too small to be verified",
+                  t, s->roundoff * s->norm_b, s->norm_b, s->target);
+        return KRY_TRUE_RESIDUAL_STAGNATED;
+    }
+    if (t <= s->target && s->restarts < 0) {
+        kry_print(why, size, "the guess has ||b - A x|| = %.3e already", t);
+        return KRY_CONVERGED_GUESS;
+    }
+    if (t <= s->target) {
+        kry_print(why, size, "||b - A x|| = %.3e", t);
+        return KRY_CONVERGED;
+    }
+    if (!isfinite(t)) {
+        kry_print(why, size,
+                  s->drop ? "||b - A x|| (%g) of what %lld iterations in single came to grew "
+                            "out of bounds"
+                          : "||b - A x|| is %g after %lld iterations",
+                  t, k);
+        return KRY_NOT_FINITE;
+    }
+    if (minimises(s) && s->regular && s->gradient > 0) {
+        kry_print(why, size,
+                  "||b - A x|| = %.3e, wanted %.3e, though ||A'r|| is %.1e ||A|| ||r||: A is "
+                  "singular and x a least-squares solution, or ill-conditioned: scale its columns, "
+                  "or take a smaller rtol",
+                  t, s->target, s->gradient);
+        return KRY_INCONSISTENT;
+    }
+    if (minimises(s)) {
+        kry_print(why, size,
+                  "a least-squares solution: ||A'r|| is %.1e ||A|| ||r||, so that no x makes "
+                  "r = b - A x noticeably smaller than %.3e",
+                  s->gradient, t);
+        return KRY_CONVERGED_LEAST_SQUARES;
+    }
+    if (s->monitor_stopped) {
+        snprintf(why, size, "the monitor asked to stop at iteration %lld", k);
+        return KRY_MONITOR_STOP;
+    }
+    if (s->criteria.test == KRY_STOP_NEVER && (!s->end || nothing_left(s))) {
+        kry_print(why, size, "%lld iteration%s, as asked: ||b - A x|| = %.3e", k, k == 1 ? "" : "s",
+                  t);
+        return KRY_ITERATIONS_DONE;
+    }
+    const bool limited = s->end == KRY_END_MATRIX && s->breakdown[1]->reason == KRY_ILL_CONDITIONED;
+    if (s->end == KRY_END_CONVERGED || (s->end && !limited && s->last_true >= 0 && !s->drop)) {
+        kry_print(why, size,
+                  "the recurrence claims %.3e, but ||b - A x|| stays at %.3e: the limit of "
+                  "this precision for this matrix",
+                  s->residual, t);
+        return KRY_TRUE_RESIDUAL_STAGNATED;
+    }
+    if (s->end) return name_breakdown(s, why, size);
+    kry_print(why, size, "%lld iteration%s not enough: ||b - A x|| = %.3e, wanted %.3e", k,
+              k == 1 ? " was" : "s were", t, s->target);
+    return KRY_ITERATION_LIMIT;
+}
+
+void kry_stopping_end(const kry_stopping *s, double t, kry_result *res)
+{
+    char why[sizeof res->why];
+
+    res->reason = find_reason(s, t, why, sizeof why);
+    if (s->breakdowns)
+        snprintf(res->why, sizeof res->why, "%.340s; %d breakdown%s, then a new beginning", why,
+                 s->breakdowns, s->breakdowns > 1 ? "s" : "");
+    else
+        snprintf(res->why, sizeof res->why, "%s", why);
+    res->iterations = s->iteration;
+    res->restarts = s->restarts > 0 ? s->restarts : 0;
+    res->norm_b = s->norm_b;
+    res->target = s->target;
+    res->norm_A = s->norm_AN, res->condition = s->condition;
+    res->residual = s->history_count ? s->residual : t;
+    res->true_residual = t;
+    res->history = s->history;
+    res->history_count = s->history_count;
+    res->history_every = s->history_every;
+    res->checks = s->check;
+    res->check_count = s->check_count;
+    res->solve_seconds = kry_work_clock(s->dev) - s->start;
+}
+
+/* The whole target, and whether b - A x has a part along the null space that no x explains. */
+static void check_consistency(const kry_stopping *s, double along, kry_result *res)
+{
+    double rounding = 8 * s->roundoff * s->norm_b;
+
+    res->inconsistent = s->inconsistent;
+    res->target = kry_stopping_whole_target(s);
+    if (kry_reason_status(res->reason) != KRY_OK) return;
+    if (fabs(along - s->inconsistent) > 0.1 * res->target + rounding) {
+        res->true_residual = hypot(res->true_residual, along);
+        if (res->true_residual <= res->target) return;
+        res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
+        kry_print(res->why, sizeof res->why,
+                  "||b - A x|| = %.3e, of which %.3e lies along the null space that A is "
+                  "promised to have: A does not map it to zero",
+                  res->true_residual, along);
+        return;
+    }
+    if (s->inconsistent <= res->target || s->criteria.test == KRY_STOP_NEVER) return;
+    res->reason = KRY_INCONSISTENT;
+    kry_print(res->why, sizeof res->why,
+              "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "
+              "nothing; without that ||b - A x|| = %.3e",
+              s->inconsistent, res->norm_b, res->true_residual);
+}
+
+void kry_stopping_verdict(kry_stopping *s, double t, double along, bool other, kry_result *res)
+{
+    const bool met = t <= s->target && !proves_nothing(s, t);
+    const bool claims = res->reason == KRY_CONVERGED || res->reason == KRY_CONVERGED_GUESS;
+
+    res->true_residual = t;
+    if (met && kry_reason_status(res->reason) != KRY_OK) {
+        res->reason = KRY_CONVERGED;
+        kry_print(res->why, sizeof res->why, "||b - A x|| = %.3e%s", t,
+                  other ? ", of the best x that was seen" : ", x being clear of the null space");
+    } else if (!met && claims) {
+        res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
+        kry_print(res->why, sizeof res->why,
+                  "||b - A x|| = %.3e of the x that is returned, wanted %.3e", t, s->target);
+    } else if (other && !s->best_reported) {
+        size_t used = strlen(res->why);
+        snprintf(res->why + used, sizeof res->why - used, "; x is the best that was seen");
+        s->best_reported = true;
+    }
+    check_consistency(s, along, res);
+}

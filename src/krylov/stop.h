@@ -1,0 +1,156 @@
+/*
+ * stop.h - when a solve stops: stopping criteria, the convergence history, the verdict. The same for every method.
+ *
+ * A solve is cycles of a method's recurrence. A cycle ends when the residual of the recurrence meets its goal,
+ * breaks down or diverges, at the limit, or by the monitor: the device finds out, and the host polls it (poll.h), or
+ * the host by kry_stopping_test. Between two cycles the true residual b - A x is computed, and it alone says whether
+ * the solve has converged and whether another cycle is worth it: kry_stopping_restarts.
+ */
+#ifndef KRY_STOP_H
+#define KRY_STOP_H
+
+#include "vector/vec.h"
+#include <kry/solver.h>
+
+/* Why a cycle of iterations ended: the reasons of cl/common/direction.clh, and two of the host's. Each
+ * method says in its own words what PRECOND and MATRIX mean (kry_breakdown). */
+typedef enum kry_cycle_end {
+    KRY_END_NONE, /* the limit, the monitor, or the method wants to restart */
+    KRY_END_CONVERGED,
+    KRY_END_PRECOND,
+    KRY_END_MATRIX,
+    KRY_END_NOT_FINITE,
+    KRY_END_DIVERGED,
+    KRY_END_SLOW /* a correction in single that took too many iterations */
+} kry_cycle_end;
+
+/* What a method cannot go on with: its quantity, and what it says about M or A: "p'Ap" and "is not
+ * positive: ...", for KRY_END_PRECOND and KRY_END_MATRIX. */
+typedef struct kry_breakdown {
+    const char *quantity, *meaning;
+    kry_reason reason;
+} kry_breakdown;
+
+/* A method diverges when its residual has grown to this multiple of the first. Less will not do: on
+ * positive definite matrices conjugate gradients may take it to sqrt(condition number): 2e8 was seen. */
+#define KRY_DIVERGED_AT 1e10
+
+enum { KRY_CHECKS = 64 }; /* true residuals that are kept */
+
+/* Norms and residuals are in units of b. */
+typedef struct kry_stopping {
+    /* Of the solver: */
+    kry_device *dev;                   /* borrowed */
+    kry_stop criteria;                 /* checked */
+    const kry_breakdown *breakdown[2]; /* for PRECOND, MATRIX; NULL: the method has none */
+    double roundoff;                   /* of the numbers in which true residuals are computed */
+    double drop; /* a cycle ends when its residual has fallen to this share; 0: at the target */
+    kry_monitor monitor; /* NULL: none */
+    void *monitor_user;
+    bool waits; /* A or M does (KRY_WAITS): the host tests each iteration */
+    bool
+        regular; /* least squares: A is square and not known to be singular, so that A x = b is wanted */
+
+    /* Of the solve under way: */
+    bool inner;       /* it is a part of another solve, which the observer is called by */
+    double start;     /* seconds */
+    int64_t max_iter; /* a cycle ends there */
+    double norm_b, inconsistent; /* as in kry_result */
+    double norm_A,
+        norm_x; /* KRY_STOP_BACKWARD: an estimate of ||A||, and ||x|| without the null space; else 0 */
+    double norm_AN, condition; /* least squares: as norm_A and condition in kry_result; else 0 */
+    double target; /* what is left of the whole target for the residual that an x can change */
+    double cycle_target; /* the target when the cycle under way began */
+    double unit;         /* what a method's residual has to be multiplied by for units of b */
+
+    /* The convergence history: */
+    int64_t iteration; /* the next to be enqueued; once a cycle is over, those that were done */
+    double residual;   /* the last one of the recurrence */
+    double *history;   /* owned */
+    int64_t history_count, history_capacity;
+    int64_t history_every; /* iterations between two entries */
+    kry_true_residual check[KRY_CHECKS];
+    int check_count;
+    int64_t persistent; /* iterations that one kernel did, without a launch for each */
+
+    /* How the last cycle ended: */
+    kry_cycle_end end;
+    double end_value; /* that decided */
+    bool monitor_stopped;
+    int breakdowns; /* after which the method restarted */
+
+    /* What the true residuals between cycles say: */
+    int restarts;     /* -1: no cycle yet */
+    int stagnant;     /* cycles in a row that did not halve the true residual */
+    double last_true; /* true residual that the next one is compared with; < 0: none yet */
+    double accepted;  /* true residual of the x that was accepted last */
+    double
+        gradient; /* least squares: ||A'r|| / (||A|| ||r||) of the last true residual, which is 0 at the
+                             solution whatever ||r|| is; infinite: another problem, or not known */
+    double last_gradient; /* the gradient before */
+    bool best_reported;   /* kry_result.why says already that x is the best that was seen */
+} kry_stopping;
+
+/* ---- criteria ---- */
+
+#define KRY_STOP_FIELDS "ddqqi" /* of kry_stop, for kry_team_same_fields */
+/* Fill in defaults and refuse what makes no sense. `who` names the constructor. */
+kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop);
+/* "rtol=1e-08 atol=0 maxit=1000". Returns text. */
+const char *kry_stop_text(const kry_stop *stop, char *text, size_t size);
+/* The true residual that is small enough. norm_Ax: ||A|| ||x||, or 0 if that does not count. */
+double kry_stop_target(const kry_stop *stop, double norm_b, double norm_Ax);
+/* Least squares: the gradient that is small enough. */
+double kry_stop_gradient(const kry_stop *stop);
+double kry_unit_roundoff(kry_type type);
+kry_status kry_reason_status(kry_reason reason);
+
+/* ---- a solve ---- */
+
+/* Room for the history of this many iterations. It is made before a solve, for once iterations have changed x it is
+ * too late to be out of memory. */
+kry_status kry_stopping_reserve(kry_stopping *s, int64_t max_iter);
+/* A new solve. */
+void kry_stopping_begin(kry_stopping *s, int64_t max_iter, bool inner);
+/* kry_stop_target by the norms that are known now, for the residual together with b's part along the null space. */
+double kry_stopping_whole_target(const kry_stopping *s);
+/* s->target := what is left of that without b's part along the null space. */
+void kry_stopping_set_target(kry_stopping *s);
+
+/* Whether the monitor is called at fixed iterations, and may look at x then. */
+static inline bool kry_stopping_shows_x(const kry_stopping *s)
+{
+    return s->monitor && s->criteria.check_every;
+}
+
+/* ---- a cycle ---- */
+
+/* Whether iterations may go on, for all that is known. */
+bool kry_stopping_iterates(const kry_stopping *s);
+/* Write the residual of an iteration, in the method's numbers, into the history. */
+kry_status kry_stopping_record(kry_stopping *s, int64_t iteration, double residual);
+/* Call the monitor with the last residual, as that of this iteration. */
+kry_status kry_stopping_call_monitor(kry_stopping *s, int64_t iteration);
+/* For methods whose residual the host knows: record that of the present iteration, which is number `entry` of the
+ * history, and call the monitor. It may end the cycle: at the goal, by divergence, or if it is not finite. */
+kry_status kry_stopping_test(kry_stopping *s, int64_t entry, double residual, double goal);
+/* A cycle has broken down, and the method wants to restart from the true residual. */
+void kry_stopping_clear_breakdown(kry_stopping *s);
+
+/* ---- between cycles, and at the end ---- */
+
+/* Whether another cycle is worth it from an x with the true residual t. */
+bool kry_stopping_restarts(kry_stopping *s, double t);
+/* If none is: fill in res, and say why the cycles ended. */
+void kry_stopping_end(const kry_stopping *s, double t, kry_result *res);
+/*
+ * The verdict, last of all, on the x that is returned: s->target is that of this x, and res says why the cycles ended.
+ *
+ *   t      its true residual, without what lies along the null space
+ *   along  of a singular A: what lies along it. A x = b is not solved if b's part there is larger than
+ *          the target, or if that of b - A x is another one: then A does not map the null space to zero
+ *   other  it is not the x that the cycles came to
+ */
+void kry_stopping_verdict(kry_stopping *s, double t, double along, bool other, kry_result *res);
+
+#endif
