@@ -111,7 +111,7 @@ kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *gr
 /* The box of an operator; NULL: it is none. */
 kry_box *kry_box_of(const kry_op *op);
 
-/* box_rows.c: the matrix of a box, on the host in double. Waits. */
+/* rows := the matrix of a box, on the host in double. Waits. */
 kry_status kry_box_rows(const char *who, const kry_op *A, kry_sparse *rows);
 
 /* P: values of the coarse points, and 3^(coarsened axes) - 1 weights for each of them. */

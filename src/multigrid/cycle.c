@@ -27,6 +27,91 @@
 #include "multigrid/cycle.h"
 #include "multigrid/part_window.h"
 
+/* ---- vectors of the levels ------------------------------------------------------------------- */
+
+/* As many columns of a level's room as the cycle has. */
+static kry_vec columns_of(const kry_hierarchy *H, const kry_vec *room)
+{
+    return kry_vec_columns(room, 0, H->columns);
+}
+
+/* Every level gets room for that number of columns, and the cycle runs on them. */
+static kry_status make_room(kry_hierarchy *H, int64_t columns)
+{
+    kry_status st = KRY_OK;
+
+    for (int i = 0; i < H->count; i++) {
+        kry_rung *g = &H->rung[i];
+        kry_vec **all[] = { &g->b,        &g->x,        &g->work,    &g->again[0],
+                            &g->again[1], &g->again[2], &g->again[3] };
+        for (size_t v = 0; v < COUNT(all); v++)
+            if (*all[v]) TRY(kry_vec_widen(all[v], columns));
+    }
+    if (H->narrow) TRY(kry_narrow_widen(H->narrow, columns));
+    H->columns = columns;
+done:
+    return st;
+}
+
+/* to := b, in the numbers that the finest level has. */
+static kry_status bring_in(const kry_hierarchy *H, const kry_vec *b, kry_vec *to)
+{
+    kry_status st = KRY_OK;
+    const kry_shell *shell = H->rung[0].level.shell;
+    kry_vec mine = shell ? kry_shell_place(shell, 0, to) : kry_vec_borrow(to);
+
+    TRY(H->narrow ? kry_narrow_down(H->narrow, b, &mine) : kry_vec_copy(b, &mine));
+    if (shell) TRY(kry_shell_fill(shell, &mine, to));
+done:
+    return st;
+}
+
+/* x := what the finest level has; sum: (b.x, b.b), of levels in single */
+static kry_status bring_out(const kry_hierarchy *H, const kry_vec *b, const kry_vec *from,
+                            kry_vec *x, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    const kry_shell *shell = H->rung[0].level.shell;
+    kry_vec mine = kry_vec_borrow(from);
+
+    if (shell) TRY(kry_shell_take(shell, 0, from, &mine));
+    TRY(H->narrow ? kry_narrow_up(H->narrow, b, &mine, x, sum) : kry_vec_copy(&mine, x));
+done:
+    return st;
+}
+
+/* A cycle, or full multigrid; but_one: without the last step on the finest level. */
+typedef kry_status plain_cycle(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
+
+/* x := M b, or full multigrid, with levels whose vectors are not the caller's: in single, while b and x are in double, or
+ * with the numbers of other parts around. */
+static kry_status cycle_apart(kry_hierarchy *H, plain_cycle *run, const kry_vec *b, kry_vec *x,
+                              kry_cycle_sums s)
+{
+    kry_status st = KRY_OK;
+    const kry_rung *g = H->rung;
+    kry_narrow *N = H->narrow;
+    const kry_op *A = g->level.A;
+    const bool widens = N && H->widens && b->k == 1;
+    kry_vec own_b = columns_of(H, g->b), own_x = columns_of(H, g->x);
+    kry_sum *sum = !N || b->k > 1 ? NULL : s.dots ? s.dots : N->dots;
+
+    if (N) TRY(kry_narrow_measure(N, b, s.known));
+    TRY(bring_in(H, b, &own_b));
+    TRY(run(H, &own_b, &own_x, widens));
+    if (widens) {
+        const kry_vec iterate = columns_of(H, g->work);
+        TRY(A->fused->relax_widening(A->self, g->smooth.up.step[g->smooth.up.count - 1], N->unit, b,
+                                     &iterate, x, sum));
+    } else {
+        TRY(bring_out(H, b, &own_x, x, sum));
+    }
+done:
+    return st;
+}
+
+/* ---- the cycle ------------------------------------------------------------------------------- */
+
 /* The numbers of other parts in a vector of a level, as far as it has any. */
 static kry_status refresh(const kry_rung *g, kry_vec *v)
 {
@@ -164,8 +249,8 @@ static kry_status visit(kry_hierarchy *H, int i, visiting how, const kry_vec *b,
 
     if (H->tail.from && i == H->tail.from && !how.from_x) return H->tail.run(H->tail.self, b, x);
     if (i == H->count - 1) return H->coarse ? kry_coarse_solve(H->coarse, b, x) : KRY_OK;
-    kry_vec work = kry_cycle_columns(H, g->work), next_b = kry_cycle_columns(H, next->b),
-            next_x = kry_cycle_columns(H, next->x), *place[2] = { x, &work };
+    kry_vec work = columns_of(H, g->work), next_b = columns_of(H, next->b),
+            next_x = columns_of(H, next->x), *place[2] = { x, &work };
     TRY(go_down(g, how, b, place, &next_b));
     TRY(correct(H, i + 1, how.shape, &next_b, &next_x));
     TRY(go_up(g, how, b, &next_x, place, i ? NULL : H->dots));
@@ -179,7 +264,7 @@ static kry_status visit_again(kry_hierarchy *H, int i, kry_cycle_shape shape, co
 {
     kry_status st = KRY_OK;
     kry_rung *g = &H->rung[i];
-    kry_vec r = kry_cycle_columns(H, g->again[0]), d = kry_cycle_columns(H, g->again[1]);
+    kry_vec r = columns_of(H, g->again[0]), d = columns_of(H, g->again[1]);
 
     TRY(kry_op_residual(g->level.A, b, x, &r));
     TRY(refresh(g, &r));
@@ -313,9 +398,9 @@ kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cyc
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_cycle_make_room(H, b->k));
+    TRY(make_room(H, b->k));
     if (kry_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, s);
-    if (H->rung[0].b) return kry_cycle_apart(H, once, b, x, s);
+    if (H->rung[0].b) return cycle_apart(H, once, b, x, s);
     H->dots = s.dots;
     st = once(H, b, x, false);
 done:
@@ -331,16 +416,16 @@ static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_
     visiting how = { .shape = H->cycle.shape, .from_x = true };
 
     for (int i = 0; i < last; i++) {
-        const kry_vec b_i = i ? kry_cycle_columns(H, H->rung[i].b) : kry_vec_borrow(b);
-        kry_vec coarse = kry_cycle_columns(H, H->rung[i + 1].b);
+        const kry_vec b_i = i ? columns_of(H, H->rung[i].b) : kry_vec_borrow(b);
+        kry_vec coarse = columns_of(H, H->rung[i + 1].b);
         TRY(restrict_to(&H->rung[i].level, &b_i, &coarse));
     }
     for (int i = last; i >= 0; i--) {
         const kry_op *P = H->rung[i].level.P;
-        const kry_vec b_i = i ? kry_cycle_columns(H, H->rung[i].b) : kry_vec_borrow(b);
-        kry_vec x_i = i ? kry_cycle_columns(H, H->rung[i].x) : kry_vec_borrow(x);
+        const kry_vec b_i = i ? columns_of(H, H->rung[i].b) : kry_vec_borrow(b);
+        kry_vec x_i = i ? columns_of(H, H->rung[i].x) : kry_vec_borrow(x);
         if (i < last) {
-            const kry_vec coarse = kry_cycle_columns(H, H->rung[i + 1].x);
+            const kry_vec coarse = columns_of(H, H->rung[i + 1].x);
             TRY(kry_op_run_apply(P, 1, &coarse, 0, &x_i));
         }
         how.but_one = but_one && i == 0;
@@ -354,9 +439,8 @@ kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_cycle_make_room(H, b->k));
-    st =
-        H->rung[0].b ? kry_cycle_apart(H, full, b, x, (kry_cycle_sums){ 0 }) : full(H, b, x, false);
+    TRY(make_room(H, b->k));
+    st = H->rung[0].b ? cycle_apart(H, full, b, x, (kry_cycle_sums){ 0 }) : full(H, b, x, false);
 done:
     return st;
 }

@@ -2,8 +2,9 @@
 #ifndef KRY_MULTIGRID_CYCLE_H
 #define KRY_MULTIGRID_CYCLE_H
 
-#include "multigrid/coarsest.h"
+#include "multigrid/hierarchy.h"
 #include "multigrid/smoother.h"
+#include "precond/coarse.h"
 
 typedef struct kry_rung {
     kry_level level;
@@ -39,9 +40,6 @@ int kry_cycle_room(kry_cycle_shape shape, int i, int count);
 bool kry_rung_is_fused(const kry_rung *g);
 /* Whether it takes the first step on the way up in the same pass as the correction. */
 bool kry_rung_corrects_at_once(const kry_rung *g);
-/* levels.c: what a V-cycle moves at least, 0: not known; what the set-up keeps beside A, in bytes, as far as its operators say. */
-double kry_cycle_bytes(const kry_hierarchy *H);
-double kry_cycle_bytes_stored(const kry_hierarchy *H);
 /* Whether the finest level's passes are from and to vectors in double. */
 bool kry_rung_has_narrow_passes(const kry_rung *g);
 /* For levels in single: see `widens`. Waits. */
@@ -57,17 +55,5 @@ typedef struct kry_cycle_sums {
 } kry_cycle_sums;
 /* x := M b; of several columns only where a cycle takes them, and without sums. The first time with k columns waits. */
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums sums);
-
-/* ---- cycle_vectors.c ---- */
-
-/* As many columns of a level's room as the cycle has; and room for so many from now on. */
-kry_vec kry_cycle_columns(const kry_hierarchy *H, const kry_vec *room);
-kry_status kry_cycle_make_room(kry_hierarchy *H, int64_t columns);
-/* A cycle, or full multigrid; but_one: without the last step on the finest level. */
-typedef kry_status kry_plain_cycle(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
-/* x := M b, or full multigrid, with levels whose vectors are not the caller's: in single, while b and x are in double, or
- * with the numbers of other parts around. */
-kry_status kry_cycle_apart(kry_hierarchy *H, kry_plain_cycle *run, const kry_vec *b, kry_vec *x,
-                           kry_cycle_sums sums);
 
 #endif

@@ -1,6 +1,11 @@
-/* hierarchy.c - the operator behind which the levels of multigrid are, and how it is made. */
+/* hierarchy.c - the operator behind which the levels of multigrid are, how it is made, and what its levels take. */
+#include "multigrid/hierarchy.h"
 #include "device/pool.h"
+#include "matrix/matrix.h"
+#include "multigrid/box.h"
 #include "multigrid/cycle.h"
+#include "precond/coarse.h"
+#include "precond/rows.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,6 +41,198 @@ void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother, int degree)
 {
     if (H->any_degree) H->cycle.degree = degree;
     if (H->any_smoother) H->cycle.smoother = smoother;
+}
+
+/* ---- the coarsest level ---------------------------------------------------------------------- */
+
+/* Of sums over rows, by their size. In double and in flux form jumps of 10^6 are above it. */
+static double rounding_of(const kry_op *A)
+{
+    const kry_box *B = kry_box_of(A);
+    const bool flux = B && B->slots > B->half;
+    return A->shape.type == KRY_F64 || flux ? 2e-9 : 1e-5;
+}
+
+/* Constants are mapped to zero, but for rounding. */
+static bool loses_constants(const kry_op *A, const kry_sparse *E)
+{
+    const double rounding = rounding_of(A), *val = E->val;
+
+    for (int64_t i = 0; i < E->rows; i++) {
+        double sum = 0, size = 0;
+        for (int64_t e = E->row_ptr[i]; e < E->row_ptr[i + 1]; e++)
+            sum += val[e], size += fabs(val[e]);
+        if (!(fabs(sum) <= rounding * size)) return false;
+    }
+    return true;
+}
+
+/*
+ * x := A^-1 b for a symmetric A, definite or semi-definite; above 1024 unknowns with A 1 = 0 and no other
+ * null space. A is a box, or has rows to be read; x and b are of `type`. Waits.
+ *
+ * Returns  KRY_ERR_ARGUMENT for an A that is not positive definite; as kry_coarse_create
+ */
+static kry_status coarsest_create(const char *who, const kry_op *A, kry_type type,
+                                  kry_coarse **coarse)
+{
+    kry_status st = KRY_OK;
+    kry_sparse E = { 0 };
+    double *inverse = NULL;
+
+    *coarse = NULL;
+    TRY(kry_box_of(A) ? kry_box_rows(who, A, &E) : kry_rows_read(who, A, &E));
+    const kry_coarse_how how = { .singular = loses_constants(A, &E), .rounding = rounding_of(A) };
+    if (!how.singular || E.rows > 1) { /* a single unknown may be a zero */
+        TRY(kry_alloc((size_t)A->shape.rows, sizeof *inverse, &inverse));
+        TRY(kry_rows_symmetrise(who, A, &E, inverse));
+    }
+    st = kry_coarse_create(A->dev, type, &how, &E, coarse);
+    CHECK(st != KRY_ERR_SINGULAR, KRY_ERR_ARGUMENT,
+          "%s: the matrix of the coarsest level, %lld-by-%lld, is not positive definite", who,
+          (long long)A->shape.rows, (long long)A->shape.rows);
+done:
+    free(inverse);
+    kry_sparse_release(&E);
+    return st;
+}
+
+/* ---- what the levels take -------------------------------------------------------------------- */
+
+static double bytes_of(const kry_vec *v)
+{
+    return v ? (double)(v->n * v->k) * (double)kry_type_size(v->type) : 0;
+}
+
+static double vector_bytes(const kry_rung *g)
+{
+    double bytes =
+        bytes_of(g->b) + bytes_of(g->x) + bytes_of(g->work) + bytes_of(g->smooth.relaxer.residual);
+    for (size_t k = 0; k < COUNT(g->again); k++) bytes += bytes_of(g->again[k]);
+    return bytes;
+}
+
+static kry_op_info described(const kry_op *op)
+{
+    kry_op_info info;
+    kry_op_describe(op, &info);
+    return info;
+}
+
+/* One operator after the other: each step reads b beside its product, the first one only b and D. */
+static double step_by_step(const kry_rung *g)
+{
+    const kry_op *A = g->level.A, *R = g->level.R;
+    const double word = (double)A->shape.rows * (double)kry_type_size(A->shape.type);
+    const double product = described(A).bytes_per_apply, both = 2 * g->smooth.down.count;
+    const double up = described(g->level.P).bytes_per_apply;
+    const double down = R ? described(R).bytes_per_apply : up;
+    const bool plain = kry_smoothing_by_diagonal(&g->smooth);
+    const double step = plain ? kry_relaxer_bytes(&g->smooth.relaxer) : product + word;
+    const double first = g->smooth.entry != 0 && both > 2 ? -word : 3 * word;
+
+    if (!(product > 0 && down > 0)) return 0;
+    if (kry_rung_corrects_at_once(g))
+        return first + (both - 2) * step + product + word + down +
+               g->level.passes->bytes(g->level.self);
+    return first + (both - 1) * step + product + word + down + up + word;
+}
+
+static double bytes_per_cycle(const kry_rung *g)
+{
+    if (kry_rung_is_fused(g)) return g->level.passes->bytes(g->level.self);
+    return step_by_step(g);
+}
+
+/* Of a cycle in single: b is measured, rounded, and x widened, as far as the finest level's passes do not do that. */
+static double bytes_between(const kry_hierarchy *H)
+{
+    enum { MEASURED = 8, ROUNDED = 8 + 4, WIDENED = 8 + 4 + 8, BY_STEP = WIDENED - 3 * 4 };
+    const double n = (double)H->rung[0].level.A->shape.rows;
+
+    if (!H->narrow) return 0;
+    if (kry_rung_has_narrow_passes(H->rung)) return MEASURED * n;
+    return (MEASURED + ROUNDED + (H->widens ? BY_STEP : WIDENED)) * n;
+}
+
+static void describe(const kry_hierarchy *H, int i, kry_level_info *info)
+{
+    const kry_rung *g = &H->rung[i];
+    kry_op_info coarse = { .variant = "nothing to solve" };
+
+    *info = (kry_level_info){ .rows = g->level.A->shape.rows,
+                              .matrix = g->level.A,
+                              .prolongation = g->level.P,
+                              .smoother = H->smoother,
+                              .vector_bytes = vector_bytes(g) };
+    if (i < H->count - 1) {
+        info->bytes_per_cycle = bytes_per_cycle(g);
+        if (!i && info->bytes_per_cycle > 0) info->bytes_per_cycle += bytes_between(H);
+        return;
+    }
+    if (H->coarse) kry_coarse_describe(H->coarse, &coarse);
+    info->smoother = coarse.variant;
+    info->solver_bytes = coarse.bytes_stored;
+    info->bytes_per_cycle = coarse.bytes_per_apply;
+}
+
+/* The bytes that a V-cycle moves at least; 0: not known. */
+static double bytes_moved(const kry_hierarchy *H)
+{
+    double bytes = 0;
+    kry_level_info info;
+
+    for (int i = 0; i < H->count; i++) {
+        describe(H, i, &info);
+        if (!(info.bytes_per_cycle > 0)) return 0;
+        bytes += info.bytes_per_cycle;
+    }
+    return bytes;
+}
+
+/* What the finest level keeps beside A. */
+static double beside_A(const kry_hierarchy *H)
+{
+    const kry_op *A = H->rung[0].level.A;
+
+    if (!H->narrow && !H->rung[0].level.shell) return 0;
+    if (kry_matrix_of(A)) return kry_matrix_narrowed_bytes(A);
+    return described(A).bytes_stored;
+}
+
+/* The bytes that the set-up keeps beside A, as far as its operators say. */
+static double bytes_kept(const kry_hierarchy *H)
+{
+    double bytes = 0;
+    kry_level_info info;
+
+    for (int i = 0; i < H->count; i++) {
+        describe(H, i, &info);
+        bytes += (i ? described(info.matrix).bytes_stored : beside_A(H)) +
+                 described(info.prolongation).bytes_stored +
+                 described(H->rung[i].level.R).bytes_stored + info.vector_bytes + info.solver_bytes;
+    }
+    return bytes;
+}
+
+int kry_multigrid_levels(const kry_op *M)
+{
+    const kry_hierarchy *H = kry_hierarchy_of(M);
+    return H ? H->count : 0;
+}
+
+kry_status kry_multigrid_level(const kry_op *M, int i, kry_level_info *level)
+{
+    kry_status st = KRY_OK;
+
+    TRY(GIVEN(level, M));
+    const kry_hierarchy *H = kry_hierarchy_of(M);
+    CHECK(H, KRY_ERR_ARGUMENT, "kry_multigrid_level: '%s' has no levels", M->table->kind);
+    CHECK(i >= 0 && i < H->count, KRY_ERR_ARGUMENT,
+          "kry_multigrid_level: level %d is not in 0 ... %d", i, H->count - 1);
+    describe(H, i, level);
+done:
+    return st;
 }
 
 /* ---- the operator --------------------------------------------------------------------------- */
@@ -95,7 +292,7 @@ static kry_status factor_coarsest(kry_hierarchy *H)
     kry_coarse *coarse = NULL;
 
     if (A->shape.rows == 0) return KRY_OK;
-    TRY(kry_coarsest_create(H->family->who, A, type_of(H), &coarse));
+    TRY(coarsest_create(H->family->who, A, type_of(H), &coarse));
     kry_coarse_release(&H->coarse);
     H->coarse = coarse;
 done:
@@ -132,8 +329,8 @@ static void hierarchy_describe(void *self, kry_op_info *info)
 {
     const kry_hierarchy *H = self;
     info->variant = H->variant;
-    info->bytes_stored = kry_cycle_bytes_stored(H);
-    info->bytes_per_apply = H->cycle.shape == KRY_CYCLE_V ? kry_cycle_bytes(H) : 0;
+    info->bytes_stored = bytes_kept(H);
+    info->bytes_per_apply = H->cycle.shape == KRY_CYCLE_V ? bytes_moved(H) : 0;
 }
 
 static const kry_op_table cycle_table = {

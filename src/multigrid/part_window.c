@@ -131,24 +131,20 @@ kry_window kry_cut_own(const kry_cut *cut)
 
 static bool is_cut(const kry_cut *cut, int axis) { return cut->boxes.parts[axis] > 1; }
 
-/* An axis of a window from `begin` to before `end`, or the end of the grid. */
-static void set_axis(const kry_cut *cut, int axis, int64_t begin, int64_t end, kry_window *w)
-{
-    if (!(cut->grid.wraps >> axis & 1)) {
-        if (begin < 0) begin = 0;
-        if (end > cut->grid.size[axis]) end = cut->grid.size[axis];
-    }
-    w->first[axis] = begin, w->size[axis] = end - begin;
-}
-
 /* The own points and so many layers around, or to the ends of the grid; even: from an even point on. */
 static kry_window grown(const kry_cut *cut, int layers, bool even)
 {
     kry_window w = kry_cut_own(cut);
 
     for (int a = 0; a < 3; a++) {
-        const int64_t begin = w.first[a] - layers, end = w.first[a] + w.size[a] + layers;
-        if (is_cut(cut, a)) set_axis(cut, a, begin - (even && begin % 2 != 0), end, &w);
+        int64_t begin = w.first[a] - layers, end = w.first[a] + w.size[a] + layers;
+        if (!is_cut(cut, a)) continue;
+        if (even && begin % 2 != 0) begin--;
+        if (!(cut->grid.wraps >> a & 1)) {
+            if (begin < 0) begin = 0;
+            if (end > cut->grid.size[a]) end = cut->grid.size[a];
+        }
+        w.first[a] = begin, w.size[a] = end - begin;
     }
     return w;
 }

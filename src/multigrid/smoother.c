@@ -22,8 +22,10 @@
 #include "multigrid/smoother.h"
 #include "grid/stencil.h"
 #include "multigrid/part_window.h"
-#include "multigrid/scaling.h"
+#include "operator/op.h"
+#include "precond/rows.h"
 #include "precond/spectrum.h"
+#include <kry/multigrid.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -163,13 +165,47 @@ done:
     return st;
 }
 
+/* ---- what takes the place of D^-1 ------------------------------------------------------------ */
+
+/*
+ * Diagonal and block diagonal matrices that stand for the inverse of A in smoothing steps.
+ *
+ *   l1      1 / sum_j |a_ij|: x'A x is at most the sum of these times x_i^2, so that every step up to 2 makes
+ *           the error smaller in the energy norm
+ *   block   the inverses of the diagonal blocks of nodes
+ *
+ * Source  A. H. Baker, R. D. Falgout, T. V. Kolev, U. M. Yang, SIAM J. Sci. Comput. 33 (2011), 2864-2887,
+ *         doi:10.1137/100798806
+ */
+
+static double l1_entry(const kry_sparse *A, int64_t i)
+{
+    const double *val = A->val;
+    double sum = 0;
+    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) sum += fabs(val[e]);
+    return sum;
+}
+
+/* *M NULL: D^-1. kry_op_update(M, NULL) follows A. Waits.
+ * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read; KRY_ERR_SINGULAR if M does not exist */
+static kry_status scaling_create(const kry_op *A, kry_smoother_scaling scaling, kry_op **M)
+{
+    *M = NULL;
+    switch (scaling) {
+    case KRY_SCALING_DIAGONAL: break;
+    case KRY_SCALING_L1: return kry_row_jacobi_create(A, l1_entry, M);
+    case KRY_SCALING_BLOCK: return kry_block_jacobi_create(A, NULL, M);
+    }
+    return KRY_OK;
+}
+
 static kry_status create_relaxer(const char *who, const kry_op *A, kry_smoother_scaling scaling,
                                  kry_relaxer *w)
 {
     kry_status st = KRY_OK;
     kry_op *M = NULL;
 
-    TRY(kry_scaling_create(A, scaling, &M));
+    TRY(scaling_create(A, scaling, &M));
     TRY(M ? kry_relaxer_create_with(who, A, M, w) : kry_relaxer_create(who, A, w));
 done:
     kry_op_release(&M);
