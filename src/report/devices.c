@@ -7,6 +7,9 @@
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
+#include "page/bars_picture.h"
+#include "page/text.h"
+#include "report/page.h"
 #include "team/ranks.h"
 #include <stdlib.h>
 
@@ -122,4 +125,91 @@ void kry_devices_release(devices *d)
     free(d->received);
     free(d->together);
     *d = (devices){ 0 };
+}
+
+/* ---- their part of the page ------------------------------------------------------------------ */
+
+enum { MOST = 64 }; /* of rows */
+
+static void draw_balance(FILE *f, const devices *d)
+{
+    bar_line line[MOST];
+    char label[MOST][32];
+    const int count = d->count < MOST ? d->count : MOST;
+
+    for (int i = 0; i < count; i++) {
+        const device_facts *one = &d->facts[i];
+        snprintf(label[i], sizeof label[i], "%s %d", d->ranks ? "rank" : "device", i);
+        line[i] = (bar_line){ .label = label[i],
+                              .part = { { one->kernels, 0, "kernels" },
+                                        { one->transfers, 3, "transfers" },
+                                        { one->waited, 7, "waiting" } },
+                              .parts = 3 };
+        kry_text_seconds(one->kernels + one->transfers, line[i].said, sizeof line[i].said);
+    }
+    kry_bars_picture(
+        f, &(bar_chart){ .label = "Seconds in which each device was busy in the solve",
+                         .caption =
+                             d->ranks ? "Kernels of the solve, behind them transfers; grey: the "
+                                        "rank waited for others, while its device may have worked."
+                                      : "Kernels, and behind them transfers of the solve.",
+                         .line = line,
+                         .count = count });
+}
+
+static void word_cells(FILE *f, const device_facts *one)
+{
+    const int64_t words[] = { one->received, one->sent, one->neighbours };
+    char t[32];
+
+    for (int i = 0; i < 3; i++)
+        kry_html_number(f, "%s",
+                        one->neighbours >= 0 ? kry_text_whole(words[i], t, sizeof t) : "-");
+}
+
+static void table_of_devices(FILE *f, const devices *d)
+{
+    char t[32];
+
+    kry_html_table(f,
+                   d->ranks ? "Ranks; words are those of a product, the rest is of the solve"
+                            : "Devices; words are those of a product",
+                   d->ranks ? ">rank|name|>rows|>entries|>words received|>words sent|>neighbours|"
+                              ">kernels|>sent|>waited"
+                            : ">device|name|>rows|>entries|>words received|>words sent|"
+                              ">neighbours|>kernels",
+                   false);
+    for (int i = 0; i < d->count && i < MOST; i++) {
+        const device_facts *one = &d->facts[i];
+        kry_html_row(f);
+        kry_html_number(f, "%d", i);
+        kry_html_cell(f, one->name);
+        kry_html_number(f, "%s", kry_text_whole(one->rows, t, sizeof t));
+        kry_html_number(f, "%s",
+                        one->entries >= 0 ? kry_text_whole(one->entries, t, sizeof t) : "-");
+        word_cells(f, one);
+        kry_html_number(f, "%s",
+                        one->kernels > 0 ? kry_text_seconds(one->kernels, t, sizeof t) : "-");
+        if (d->ranks) kry_html_number(f, "%s", kry_text_bytes(one->bytes_sent, t, sizeof t));
+        if (d->ranks) kry_html_number(f, "%s", kry_text_seconds(one->waited, t, sizeof t));
+        kry_html_row_end(f);
+    }
+    kry_html_table_end(f, false);
+}
+
+void kry_page_devices(FILE *f, const solve_page *s)
+{
+    const devices *d = s->devices;
+    char text[160];
+
+    if (d->all < 2) return;
+    kry_html_section(f, "devices", d->ranks ? "Balance of the ranks" : "Balance of the devices");
+    if (d->recordings >= d->count || d->ranks) draw_balance(f, d);
+    table_of_devices(f, d);
+    if (d->count > MOST) kry_html_element(f, "p class=\"soft\"", "The others are left out.");
+    if (d->count == d->all) return;
+    snprintf(text, sizeof text,
+             "%d of %d devices have rows of this system, which is too small for more.", d->count,
+             d->all);
+    kry_html_element(f, "p class=\"soft\"", text);
 }

@@ -1,13 +1,281 @@
 /*
  * page_system.c - the matrix of a solve and how it is stored, or the operator on a grid.
  */
+#include "matrix/matrix.h"
+#include "matrix/matrix_parts.h"
+#include "operator/op_parts.h"
+#include "operator/pin.h"
 #include "page/bars_picture.h"
+#include "page/host_matrix.h"
 #include "page/text.h"
 #include "report/page.h"
-#include "report/system_facts.h"
+#include "team/ranks.h"
 #include <inttypes.h>
+#include <kry/multigrid.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- where the entries are ------------------------------------------------------------------- */
+
+/*
+ * The density of a matrix, as SVG in a page.
+ *
+ * A square is as dark as the share of its places that are taken, on a logarithmic scale of SHADES steps. Squares of
+ * one shade that lie beside each other are one strip: bands and dense blocks take few bytes.
+ */
+
+enum { SPY_MOST = 72, SHADES = 5, SIZE = 432, MARGIN = 2 };
+
+typedef struct spy {
+    int64_t rows, cols; /* of the matrix */
+    int high, wide;     /* squares */
+    double count[SPY_MOST][SPY_MOST];
+} spy;
+
+static kry_status spy_create(int64_t rows, int64_t cols, spy **s)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_alloc(1, sizeof **s, s));
+    (*s)->rows = rows, (*s)->cols = cols;
+    (*s)->high = rows < SPY_MOST ? (int)rows : SPY_MOST;
+    (*s)->wide = cols < SPY_MOST ? (int)cols : SPY_MOST;
+done:
+    return st;
+}
+
+/* A: all of the matrix, or some of its rows. */
+static void spy_add(spy *s, const kry_host_matrix *A)
+{
+    for (int64_t i = 0; i < A->rows; i++) {
+        double *line = s->count[(A->first + i) * s->high / s->rows];
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            line[(int64_t)A->col[e] * s->wide / s->cols] += 1;
+    }
+}
+
+/* Add the entries of other rows of the matrix. */
+static void spy_join(spy *s, const spy *other)
+{
+    for (int i = 0; i < s->high; i++)
+        for (int j = 0; j < s->wide; j++) s->count[i][j] += other->count[i][j];
+}
+
+static void spy_release(spy **s)
+{
+    free(*s);
+    *s = NULL;
+}
+
+/* 0: empty; 1 ... SHADES. `most`: entries of the fullest square. */
+static int shade_of(double count, double most)
+{
+    if (count == 0) return 0;
+    if (most <= 1) return SHADES;
+    const double share = log(count) / log(most); /* 0 ... 1 */
+    return 1 + (int)(share * (SHADES - 1) + 0.5);
+}
+
+static void draw_shade(FILE *f, const spy *g, double most, int shade)
+{
+    fprintf(f, "<path class=\"area k0\" fill-opacity=\"%.2f\" d=\"",
+            0.2 + 0.8 * (shade - 1) / (SHADES - 1));
+    for (int i = 0; i < g->high; i++)
+        for (int j = 0; j < g->wide; j++) {
+            const int begin = j;
+            while (j < g->wide && shade_of(g->count[i][j], most) == shade) j++;
+            if (j > begin) fprintf(f, "M%d %dh%dv1h-%dz", begin, i, j - begin, j - begin);
+        }
+    fputs("\"/>\n", f);
+}
+
+static void spy_draw(FILE *f, const spy *g)
+{
+    double most = 0;
+    char caption[240], label[160], wide[32], tall[32];
+
+    if (!g->high || !g->wide) return;
+    for (int i = 0; i < g->high; i++)
+        for (int j = 0; j < g->wide; j++) most = fmax(most, g->count[i][j]);
+    snprintf(label, sizeof label, "Where the entries of the matrix are, over %d by %d squares",
+             g->high, g->wide);
+    kry_text_whole((g->rows + g->high - 1) / g->high, tall, sizeof tall);
+    kry_text_whole((g->cols + g->wide - 1) / g->wide, wide, sizeof wide);
+    snprintf(
+        caption, sizeof caption,
+        "Entries: each square stands for %s rows and %s columns; the darkest has %.0f entries, the "
+        "palest one, in steps of equal ratios.",
+        tall, wide, most);
+    const double scale = (double)(SIZE - 2 * MARGIN) / (g->high > g->wide ? g->high : g->wide);
+    kry_html_picture(f, label, SIZE, (int)(g->high * scale) + 2 * MARGIN,
+                     "shape-rendering=\"crispEdges\"");
+    fprintf(f, "<g transform=\"translate(%d %d) scale(%.4f)\">\n", MARGIN, MARGIN, scale);
+    for (int shade = 1; shade <= SHADES; shade++) draw_shade(f, g, most, shade);
+    fprintf(f, "</g><rect class=\"edge\" x=\"1\" y=\"1\" width=\"%.1f\" height=\"%.1f\"/>\n",
+            g->wide * scale + 2, g->high * scale + 2);
+    kry_html_picture_end(f, caption);
+}
+
+/* ---- what is told of the operator ------------------------------------------------------------ */
+
+/*
+ * The entries of a matrix, read back from its device; on ranks each looks at its own rows.
+ */
+
+/* Entries in double of numbers in single. */
+static kry_status widen(int64_t nnz, const float *single, double **val)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_alloc((size_t)nnz, sizeof **val, val));
+    for (int64_t e = 0; e < nnz; e++) (*val)[e] = (double)single[e];
+done:
+    return st;
+}
+
+static kry_status read_whole(const kry_op *A, kry_host_matrix *all)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *shape = kry_op_get_shape(A);
+    kry_op_info info;
+    float *single = NULL;
+
+    kry_op_describe(A, &info);
+    *all = (kry_host_matrix){ .rows = shape->rows, .cols = shape->cols, .nnz = info.nnz };
+    TRY(kry_alloc((size_t)shape->rows + 1, sizeof *all->row_ptr, &all->row_ptr));
+    TRY(kry_alloc((size_t)info.nnz, sizeof *all->col, &all->col));
+    if (shape->type == KRY_F32) {
+        TRY(kry_alloc((size_t)info.nnz, sizeof *single, &single));
+        TRY(kry_matrix_read(A, all->row_ptr, all->col, single));
+        TRY(widen(info.nnz, single, &all->val));
+    } else {
+        TRY(kry_alloc((size_t)info.nnz, sizeof *all->val, &all->val));
+        TRY(kry_matrix_read(A, all->row_ptr, all->col, all->val));
+    }
+done:
+    free(single);
+    return st;
+}
+
+/* The rows of this rank. */
+static kry_status read_own(const kry_op *A, kry_host_matrix *own)
+{
+    kry_status st = KRY_OK;
+    const int rank = kry_op_here(A).begin;
+    kry_sparse R = { 0 };
+
+    TRY(kry_matrix_read_part(A, rank, &R));
+    *own = (kry_host_matrix){ .rows = R.rows,
+                              .cols = R.cols,
+                              .first = kry_op_split(A)->first[rank],
+                              .nnz = kry_sparse_nnz(&R),
+                              .row_ptr = R.row_ptr,
+                              .col = R.col };
+    R.row_ptr = NULL, R.col = NULL;
+    if (R.type == KRY_F32) TRY(widen(own->nnz, R.val, &own->val));
+    if (R.type == KRY_F64) own->val = R.val, R.val = NULL;
+done:
+    kry_sparse_release(&R);
+    return st;
+}
+
+/* On this device, or the first of several, as auto takes it for a matrix in double. */
+static void predict(const kry_op *A, const kry_host_matrix *all, system_facts *s)
+{
+    kry_device *device = kry_team_part(kry_op_device(A), 0);
+
+    s->predicted = kry_op_get_shape(A)->type == KRY_F64 && kry_device_get_info(device)->fp64 &&
+                   kry_csr_predict(device, KRY_F64, all->rows, all->cols, all->row_ptr, all->col,
+                                   all->val, NULL, s->seconds) >= 0;
+}
+
+static kry_status look_at_whole(const kry_op *A, system_facts *s)
+{
+    kry_status st = KRY_OK;
+    kry_host_matrix all = { 0 };
+
+    TRY(read_whole(A, &all));
+    TRY(kry_facts_of(&all, all.rows, all.cols, &s->m));
+    TRY(spy_create(all.rows, all.cols, &s->spy));
+    spy_add(s->spy, &all);
+    for (int64_t i = 0; i < all.rows && s->m.row_max - s->m.row_min < FACTS_FEW; i++)
+        s->of_length[all.row_ptr[i + 1] - all.row_ptr[i] - s->m.row_min]++;
+    predict(A, &all, s);
+    s->whole = true;
+done:
+    kry_host_matrix_release(&all);
+    return st;
+}
+
+/* What all ranks see of their rows. */
+static kry_status add_up(const kry_op *A, system_facts *s)
+{
+    kry_status st = KRY_OK;
+    kry_ranks *R = kry_op_device(A)->team->ranks;
+    const int count = kry_op_parts(A);
+    facts *all = NULL;
+    spy *every = NULL;
+
+    TRY(kry_alloc((size_t)count, sizeof *all, &all));
+    TRY(kry_ranks_gather(R, &s->m, sizeof s->m, all));
+    s->m = all[0];
+    for (int i = 1; i < count; i++) kry_facts_add(&s->m, &all[i]);
+    if (count > KRY_TEAM_MOST) spy_release(&s->spy);
+    if (count > KRY_TEAM_MOST) goto done;
+    TRY(kry_alloc((size_t)count, sizeof *every, &every));
+    TRY(kry_ranks_gather(R, s->spy, sizeof *every, every));
+    *s->spy = every[0];
+    for (int i = 1; i < count; i++) spy_join(s->spy, &every[i]);
+done:
+    free(every);
+    free(all);
+    return st;
+}
+
+static kry_status look_at_share(const kry_op *A, system_facts *s)
+{
+    kry_status st = KRY_OK;
+    kry_host_matrix own = { 0 };
+
+    TRY(read_own(A, &own));
+    kry_facts_of_rows(&own, &s->m);
+    TRY(spy_create(kry_op_get_shape(A)->rows, own.cols, &s->spy));
+    spy_add(s->spy, &own);
+    TRY(add_up(A, s));
+done:
+    kry_host_matrix_release(&own);
+    return st;
+}
+
+/* Whether a part of A, or A itself, is a stored matrix. */
+static bool is_matrix(const kry_op *op)
+{
+    const kry_op *A = kry_pin_of(op);
+    return kry_matrix_of(A) || kry_coupled_of(A) || kry_extended_of(A);
+}
+
+kry_status kry_system_facts_find(const kry_op *A, system_facts *s)
+{
+    kry_status st = KRY_OK;
+    const kry_op *first = kry_op_first(A);
+
+    *s = (system_facts){ .grid = kry_stencil_of(kry_op_own(kry_pin_of(first))) };
+    s->matrix = !s->grid && first == kry_pin_of(first) && is_matrix(first);
+    if (!s->matrix) return KRY_OK;
+    if (kry_op_on_ranks(A))
+        TRY(look_at_share(A, s));
+    else
+        TRY(look_at_whole(A, s));
+done:
+    return st;
+}
+
+void kry_system_facts_release(system_facts *s)
+{
+    spy_release(&s->spy);
+    *s = (system_facts){ 0 };
+}
 
 /* ---- without a matrix ------------------------------------------------------------------------- */
 
@@ -181,10 +449,67 @@ void kry_page_system(FILE *f, const solve_page *s)
     kry_html_section(f, "matrix", "The matrix");
     put_choice(f, &s->matrix);
     fputs("<div class=\"two\"><div>\n", f);
-    if (system->spy) kry_spy_draw(f, system->spy);
+    if (system->spy) spy_draw(f, system->spy);
     fputs("</div><div>\n", f);
     rows_picture(f, system);
     facts_of_matrix(f, s, &system->m);
     fputs("</div></div>\n", f);
     if (system->whole) table_of_formats(f, s);
+}
+
+/* ---- multigrid ------------------------------------------------------------------------------- */
+
+kry_status kry_page_levels(FILE *f, const solve_page *s)
+{
+    kry_status st = KRY_OK;
+    const kry_op *M = kry_solver_precond(s->given->solver);
+    const int count = kry_multigrid_levels(M);
+    kry_level_info level;
+    kry_op_info info, matrix, prolongation;
+    double entries = 0, first = 0;
+    char t[4][32], text[700];
+
+    if (!count) goto done;
+    kry_op_describe(M, &info);
+    kry_html_section(f, "levels", "Levels of multigrid");
+    snprintf(text, sizeof text, "%s, %s%s%s", info.kind, info.variant, *info.chosen ? ": " : "",
+             info.chosen);
+    kry_html_element(f, "p", text);
+    if (s->devices->all > 1)
+        kry_html_element(f, "p class=\"soft\"",
+                         "Levels are told as the first of the devices has them.");
+    kry_html_table(
+        f, "Entries of all levels so far over those of the finest are the complexity",
+        ">level|>unknowns|>entries|>complexity|stored as|smoother|>bytes kept|>moved in a cycle",
+        false);
+    for (int i = 0; i < count; i++) {
+        TRY(kry_multigrid_level(M, i, &level));
+        kry_op_describe(level.matrix, &matrix);
+        kry_op_describe(level.prolongation, &prolongation);
+        const bool known = matrix.nnz >= 0 && entries >= 0;
+        entries = known ? entries + (double)matrix.nnz : -1;
+        if (i == 0) first = entries;
+        const double bytes = (i ? matrix.bytes_stored : 0) + prolongation.bytes_stored +
+                             level.vector_bytes + level.solver_bytes;
+        kry_html_row(f);
+        kry_html_number(f, "%d", i);
+        kry_html_number(f, "%s", kry_text_whole(level.rows, t[0], sizeof t[0]));
+        kry_html_number(f, "%s",
+                        matrix.nnz >= 0 ? kry_text_whole(matrix.nnz, t[1], sizeof t[1]) : "-");
+        if (known && first > 0)
+            kry_html_number(f, "%.3f", entries / first);
+        else
+            kry_html_number(f, "-");
+        kry_html_cell(f, matrix.kind);
+        kry_html_cell(f, level.smoother);
+        kry_html_number(f, "%s", kry_text_bytes(bytes, t[2], sizeof t[2]));
+        kry_html_number(f, "%s",
+                        level.bytes_per_cycle > 0
+                            ? kry_text_bytes(level.bytes_per_cycle, t[3], sizeof t[3])
+                            : "-");
+        kry_html_row_end(f);
+    }
+    kry_html_table_end(f, false);
+done:
+    return st;
 }
