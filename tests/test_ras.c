@@ -1,7 +1,7 @@
 /* test_ras.c - restricted additive Schwarz against dense incomplete factors of each sub-domain. */
 #include "incomplete.h"
 #include "op_suite.h"
-#include "precond/overlap.h"
+#include "precond/ras.h"
 #include "sparse/partition.h"
 
 /* ---- sub-domains --------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 // block_diagonals.cl - z := (L D U)^-1 r of diagonal blocks, L and U unit triangular with few diagonals, on CPUs.
 //
-// Host: src/precond/block_diagonals.c. Bundles, diagonals and `slot`: block_ic.cl; lanes and rows: block.clh.
+// Host: src/precond/block_solve.c. Bundles, diagonals and `slot`: block_ic.cl; lanes and rows: block.clh.
 //
 // DIAGONALS is m, for the compiler. A bundle whose blocks all have the `same` numbers, as blocks of lines with constant coefficients
 // have, keeps one of each in place of STRIDE; its slot is ~slot[b].

@@ -1,5 +1,5 @@
 // coarse_invert.cl - the dense inverse of a sparse symmetric positive definite matrix. GPUs with double precision only.
-// Host: src/precond/coarse_invert.c.
+// Host: src/precond/dense_inverse.c.
 //
 // A      n-by-n in double, by rows, n a multiple of SIDE; of it the places on and below the diagonal count, and what tiles
 //        on the diagonal have above it may be anything

@@ -1,5 +1,5 @@
 // fill.cl - places of incomplete factors with levels of fill, in compressed rows whose columns ascend.
-// Host: src/precond/block_fill.c.
+// Host: src/precond/block_device.c.
 //
 // REAL is double. A place of level m has the number 2^(-BITS (m + 1)), the diagonal of a triangle 1; of sums of such
 // numbers, fewer than 2^(BITS - 1), the largest tells the least level. Rows have one work-item each.

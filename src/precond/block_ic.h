@@ -1,7 +1,6 @@
 /*
  * block_ic.h - incomplete factors of diagonal blocks: made on the host (block_factor.c), laid out
- * for the kernels of cl/precond/block_ic.cl, and solved with (block_solve.c, block_diagonals.c,
- * block_levels.c), or products in place of solves (block_products.c), for which GPUs make them (block_device.c).
+ * for the kernels of cl/precond/block_ic.cl, and solved with (block_solve.c), or products in place of solves (block_products.c), for which GPUs make them (block_device.c).
  */
 #ifndef KRY_BLOCK_IC_H
 #define KRY_BLOCK_IC_H
@@ -118,26 +117,6 @@ void kry_block_solve_release(kry_block_solve *s); /* zeros: nothing */
 /* z := (L D U)^-1 r, of one column or several; enqueued. */
 kry_status kry_block_solve_run(kry_block_solve *s, const kry_vec *r, kry_vec *z);
 
-/* A new buffer of these numbers; they count as stored. Waits. */
-kry_status kry_block_upload(kry_block_solve *s, const void *host, size_t count, size_t size,
-                            cl_mem *buffer);
-/* Whether the factors are best kept by diagonals; if so, how; s->rows may become larger. */
-bool kry_block_diagonals_plan(kry_block_solve *s, const kry_block_factor *f);
-kry_status kry_block_diagonals_pack(kry_block_solve *s, const kry_block_factor *f);
-kry_status kry_block_diagonals_run(kry_block_solve *s, const kry_vec *r, kry_vec *z);
-/* Rows of a triangle, or D^-1, where the kernels look for them. position: of each row in the order of levels;
- * NULL: they stay in blocks. */
-kry_status kry_block_pack_rows(kry_block_solve *s, const kry_sparse *t, const int32_t *position,
-                               kry_padded_rows *out);
-kry_status kry_block_pack_inverse(kry_block_solve *s, const kry_block_factor *f,
-                                  const int32_t *position);
-/* For how many columns groups are launched: 1 where each of them solves for all. */
-int64_t kry_block_columns(const kry_block_solve *s, const kry_vec *r);
-int kry_block_levels_group(const kry_device *dev); /* work-items */
-kry_status kry_block_levels_pack(kry_block_solve *s, kry_block_factor *f);
-void kry_block_levels_release(kry_block_solve *s);
-kry_status kry_block_levels_run(kry_block_solve *s, const kry_vec *r, kry_vec *z);
-
 /* ---- block_products.c ---- */
 
 /*
@@ -164,7 +143,7 @@ void kry_block_products_release(kry_block_products *p);
 kry_status kry_block_products_run(kry_block_products *p, const kry_vec *r, kry_vec *z);
 void kry_block_products_describe(const kry_block_products *p, kry_op_info *info);
 
-/* ---- block_fill.c ---- */
+/* ---- block_device.c ---- */
 
 enum {
     KRY_MOST_DEVICE_FILL = 14
@@ -176,8 +155,6 @@ enum {
  *           is left of it has to be counted on the host
  * Cost  `fill` products of the triangles */
 kry_status kry_block_fill_places(const kry_csr *A, int fill, kry_csr *places);
-
-/* ---- block_device.c ---- */
 
 /* What stays on the device for new numbers. */
 typedef struct kry_block_device {

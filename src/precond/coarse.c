@@ -8,7 +8,7 @@
  *
  * which is symmetric, solves E c = w for every w with N'w = 0, and gives c with N'D c = 0.
  *
- * G is formed column by column from a factor on the host, or on the device (coarse_invert.c).
+ * G is formed column by column from a factor on the host, or on the device (dense_inverse.c).
  *
  * Per solve   a product with G (dense_inverse.c); or L twice on the host, and a wait
  */

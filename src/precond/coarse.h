@@ -79,7 +79,7 @@ int64_t kry_dense_inverse_stride(const kry_dense_inverse *D);
 kry_status kry_dense_inverse_apply(kry_dense_inverse *D, const kry_vec *w, kry_vec *c);
 void kry_dense_inverse_release(kry_dense_inverse *D);
 
-/* ---- coarse_invert.c: the same on the device ---- */
+/* Made on a GPU, in double: */
 
 /* Whether the device is to make the inverse: it is a GPU with double precision and room for another k^2 doubles, and k is
  * not small. */

@@ -2,6 +2,7 @@
  * made of. */
 #include "precond/deflation.h"
 #include "operator/op_parts.h"
+#include "precond/rows.h"
 #include "precond/span.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,85 @@ done:
     return st;
 }
 
+/* ---- A Z and (A Z)' as operators, or products with A in their place -------------------------- */
+
+/* Only def1 and bnn multiply by A Z. */
+static bool multiplies_by_az(const kry_deflation *D) { return D->variant > KRY_ADEF2; }
+
+static kry_status make_az_by_host(const kry_deflation *D, kry_sparse *AZ_t, kry_op **op_t,
+                                  kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_sparse AZ = { 0 };
+
+    TRY(kry_rows_matrix(D->A, AZ_t, 0, op_t));
+    if (!multiplies_by_az(D)) goto done;
+    TRY(kry_sparse_transpose(AZ_t, &AZ));
+    TRY(kry_rows_matrix(D->A, &AZ, 0, op));
+done:
+    kry_sparse_release(&AZ);
+    return st;
+}
+
+/* Long rows, as those of (AZ)' are, take several work-items each. */
+static kry_status make_from_device(const kry_deflation *D, const kry_csr *C, kry_op **op)
+{
+    enum { LONG = 64 };
+    kry_status st = KRY_OK;
+    kry_csr typed = { 0 };
+
+    TRY(kry_csr_convert(C, D->Z.type, &typed));
+    if (typed.nnz > LONG * typed.rows)
+        TRY(kry_csr_operator(&typed, 0, NULL, op));
+    else
+        TRY(kry_sliced_operator(&typed, (kry_keep){ .type = typed.type }, 0, op));
+done:
+    kry_csr_release(&typed);
+    return st;
+}
+
+/* (AZ)' in the type of the subspace; and A Z, where the variant multiplies by it. Waits. */
+static kry_status az_make(const kry_deflation *D, kry_galerkin *G, kry_op **op_t, kry_op **op)
+{
+    kry_status st = KRY_OK;
+
+    if (!G->rows.dev) return make_az_by_host(D, &G->AZ_t, op_t, op);
+    TRY(make_from_device(D, &G->rows_t, op_t));
+    if (multiplies_by_az(D)) TRY(make_from_device(D, &G->rows, op));
+done:
+    return st;
+}
+
+/* Bytes of (AZ)'y beside those of Z'r: by the matrix, or by a residual in place of r. */
+static double az_bytes(const kry_deflation *D)
+{
+    kry_op_info info;
+    double number = (double)kry_type_size(D->Z.type), n = (double)D->Z.n, k = (double)D->Z.k;
+
+    if (D->AZ_dense) return (n * k + n + k) * number;
+    kry_op_describe(D->AZ_t ? D->AZ_t : D->A, &info);
+    return D->AZ_t ? info.bytes_per_apply : info.bytes_per_apply + n * number;
+}
+
+/* Whether to store A Z, if the caller leaves it to kry, which is collective: the matrix takes (row, number) for each entry; a product with A in its
+ * place reads two vectors more than Z'r does, and A. */
+static kry_status az_choose(const kry_deflation *D, const kry_galerkin *G, kry_deflation_az *az)
+{
+    kry_status st = KRY_OK;
+    kry_op_info A;
+    double number = (double)kry_type_size(D->Z.type), gain, nnz;
+
+    *az = D->az;
+    if (D->az != KRY_AZ_AUTO) return KRY_OK;
+    kry_op_describe(D->A, &A);
+    nnz = G->AZ ? 0 : (double)kry_galerkin_nnz(G);
+    gain = A.bytes_per_apply + (double)D->Z.n * number - nnz * (4 + 2 * number);
+    TRY(kry_layout_combine(&D->Z.dev->layout, KRY_ADD, &gain, 1));
+    *az = A.bytes_per_apply <= 0 || gain >= 0 ? KRY_AZ_STORED : KRY_AZ_PRODUCT;
+done:
+    return st;
+}
+
 /* ---- the operator ---------------------------------------------------------------------------- */
 
 static kry_status deflation_apply(void *self, double alpha, const kry_vec *x, double beta,
@@ -108,8 +188,8 @@ static kry_status make_values(kry_deflation *D)
     TRY(kry_galerkin_create(D->A, &D->Z, &D->colours, &G));
     const kry_coarse_how how = { .method = D->method, .singular = G.singular };
     TRY(kry_coarse_create(D->Z.dev, D->Z.type, &how, &G.E, &coarse));
-    TRY(kry_az_choose(D, &G, &az));
-    if (!G.AZ && az == KRY_AZ_STORED) TRY(kry_az_make(D, &G, &AZ_t, &AZ));
+    TRY(az_choose(D, &G, &az));
+    if (!G.AZ && az == KRY_AZ_STORED) TRY(az_make(D, &G, &AZ_t, &AZ));
     kry_coarse_release(&D->coarse);
     kry_op_release(&D->AZ);
     kry_op_release(&D->AZ_t);
@@ -152,7 +232,7 @@ void kry_deflation_describe(kry_deflation *D, kry_deflation_variant variant, kry
     info->bytes_stored += kept;
     info->bytes_per_apply += kry_subspace_restrict_bytes(&D->Z) + kry_subspace_correct_bytes(&D->Z);
     /* A step of the two-level methods also needs (AZ)'y or AZ c. */
-    info->bytes_per_step = info->bytes_per_apply + kry_az_bytes(D);
+    info->bytes_per_step = info->bytes_per_apply + az_bytes(D);
 }
 
 static void deflation_describe(void *self, kry_op_info *info)

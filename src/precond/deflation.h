@@ -163,15 +163,6 @@ typedef struct kry_deflation {
     char text[128];    /* for kry_op_describe */
 } kry_deflation;
 
-/* ---- az.c: A Z and (A Z)' as operators, or products with A in their place ---- */
-
-/* Whether to store A Z, if the caller leaves it to kry. Collective. */
-kry_status kry_az_choose(const kry_deflation *D, const kry_galerkin *G, kry_deflation_az *az);
-/* (AZ)' in the type of the subspace; and A Z, where the variant multiplies by it. Waits. */
-kry_status kry_az_make(const kry_deflation *D, kry_galerkin *G, kry_op **op_t, kry_op **op);
-/* Bytes of (AZ)'y beside those of Z'r: by the matrix, or by a residual in place of r. */
-double kry_az_bytes(const kry_deflation *D);
-
 /* ---- deflation.c ---- */
 
 /* The deflation behind an operator, or NULL. */

@@ -14,7 +14,7 @@ kry_status kry_labels_store(kry_device *dev, int64_t n, int64_t domains, cl_mem 
 kry_status kry_labels_ones(kry_device *dev, kry_type type, bool narrow, int64_t n, int64_t k,
                            cl_mem label, kry_csr *ones);
 
-/* labels_grid.c: blocks of a grid, of `block` cells a side, 0: one of all; and split by phase. Labels are those of
+/* Blocks of a grid, of `block` cells a side, 0: one of all; and split by phase. Labels are those of
  * kry_labels_blocks, or without blocks of kry_labels_levels; n int. *label NULL: there are so many that the host is to
  * make them. Waits. */
 struct kry_stencil;

@@ -49,9 +49,6 @@ void kry_recycle_begin(kry_recycle *R);
 /* An iteration begins, with z = M r; `step`: STATE_SIZE scalars that the one before left. Waits where a window is
  * full. */
 kry_status kry_recycle_take(kry_recycle *R, const kry_vec *z, cl_mem step);
-/* Columns 0 ... wide - 1 of V := its first `count`, made as long as `by` says, times the `rows` rows of Y, which have
- * `count` numbers; zeros behind these. Waits. */
-kry_status kry_recycle_combine(kry_recycle *R, int count, int rows, const double *Y);
 /* The cycle is over. Waits. */
 kry_status kry_recycle_end(kry_recycle *R, cl_mem step);
 /*

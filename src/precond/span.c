@@ -5,8 +5,11 @@
 
 static const char unaligned[] = "-DKRY_UNALIGNED";
 
-kry_status kry_span_restrict(double alpha, const kry_vec *V, const kry_vec *v, double beta,
-                             kry_vec *w, kry_sum *sum)
+/* w := alpha V'v + beta w; on a part of a team what its rows give.
+ *   w    V->k; with beta == 0 it is not read
+ *   sum  room, of a width that is V->k or more; it becomes V->k */
+static kry_status restrict_to(double alpha, const kry_vec *V, const kry_vec *v, double beta,
+                              kry_vec *w, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     kry_device *dev = v->dev;
@@ -23,8 +26,8 @@ done:
     return st;
 }
 
-kry_status kry_span_expand(double alpha, const kry_vec *V, const kry_vec *c, double beta,
-                           kry_vec *y)
+/* y := alpha V c + beta y; with beta == 0, y is not read */
+static kry_status expand(double alpha, const kry_vec *V, const kry_vec *c, double beta, kry_vec *y)
 {
     kry_device *dev = y->dev;
     const cl_int k = (cl_int)V->k;
@@ -45,7 +48,7 @@ kry_status kry_dense_restrict(double alpha, const kry_vec *V, const kry_vec *v, 
     for (int64_t j = 0; j < v->k; j++) {
         const kry_vec v_j = kry_vec_column(v, j);
         kry_vec w_j = kry_vec_column(w, j);
-        TRY(sum ? kry_span_restrict(alpha, V, &v_j, beta, &w_j, sum)
+        TRY(sum ? restrict_to(alpha, V, &v_j, beta, &w_j, sum)
                 : kry_vec_gemv(true, alpha, V, &v_j, beta, &w_j));
     }
 done:
@@ -60,7 +63,7 @@ kry_status kry_dense_expand(double alpha, const kry_vec *V, const kry_vec *c, do
     for (int64_t j = 0; j < y->k; j++) {
         const kry_vec c_j = kry_vec_column(c, j);
         kry_vec y_j = kry_vec_column(y, j);
-        TRY(kry_span_takes(V) ? kry_span_expand(alpha, V, &c_j, beta, &y_j)
+        TRY(kry_span_takes(V) ? expand(alpha, V, &c_j, beta, &y_j)
                               : kry_vec_gemv(false, alpha, V, &c_j, beta, &y_j));
     }
 done:

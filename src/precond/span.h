@@ -7,14 +7,6 @@
 /* Whether the functions below take V: up to KRY_SUM_WIDTH columns. */
 static inline bool kry_span_takes(const kry_vec *V) { return V->k <= KRY_SUM_WIDTH; }
 
-/* w := alpha V'v + beta w; on a part of a team what its rows give.
- *   w    V->k; with beta == 0 it is not read
- *   sum  room, of a width that is V->k or more; it becomes V->k */
-kry_status kry_span_restrict(double alpha, const kry_vec *V, const kry_vec *v, double beta,
-                             kry_vec *w, kry_sum *sum);
-/* y := alpha V c + beta y; with beta == 0, y is not read */
-kry_status kry_span_expand(double alpha, const kry_vec *V, const kry_vec *c, double beta,
-                           kry_vec *y);
 /* The first `kept` columns of V := its first `count` times C, which is count-by-kept, row after row, of V's type. */
 kry_status kry_span_combine(kry_vec *V, int count, int kept, cl_mem C);
 

@@ -1,8 +1,8 @@
 /*
- * overlap.h - sub-domains of a matrix's rows that overlap, and the matrix that has all of them one after the other.
+ * ras.h - sub-domains of a matrix's rows that overlap, and the matrix that has all of them one after the other.
  */
-#ifndef KRY_OVERLAP_H
-#define KRY_OVERLAP_H
+#ifndef KRY_RAS_H
+#define KRY_RAS_H
 
 #include "sparse/sparse.h"
 
@@ -29,11 +29,5 @@ static inline int64_t kry_overlap_place(const kry_overlap *o, int64_t d, int64_t
 {
     return d * o->most + k;
 }
-/* B := A's entries within each part, one part after the other; rows that a smaller part has too few are those of
- * the unit matrix. All in double. */
-kry_status kry_overlap_expand(const kry_overlap *o, const kry_sparse *A, kry_sparse *B);
-/* G := a one in each row of B that is a row of A, in its column; S := a one in each row of A, in the column of its
- * place at home. */
-kry_status kry_overlap_maps(const kry_overlap *o, kry_sparse *G, kry_sparse *S);
 
 #endif
