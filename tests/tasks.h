@@ -175,7 +175,7 @@ done:
     return st;
 }
 
-/* ---- dense matrices: jobs of the caller's, of the kind that docs/background.md shows ---- */
+/* ---- dense matrices: jobs of the caller's, of the kind that docs/in-programs.md shows ---- */
 
 /* The value: LU factors of input 0. user: kry_lu_params, NULL: the defaults. */
 MAYBE_UNUSED static kry_status factor_job(void *user, kry_task *self)

@@ -222,7 +222,7 @@ def run_program(page, block, folder):
 # ---- words ---------------------------------------------------------------------------------------------
 
 # Options of tools, not of the program.
-NOT_OURS = {'gpl', 'mca', 'oversubscribe', 'ci', 'full', 'threads', 'valgrind', 'check', 'suite', 'setup', 'prefix', 'version', 'options', 'name',
+NOT_OURS = {'gpl', 'record', 'mca', 'oversubscribe', 'ci', 'full', 'threads', 'valgrind', 'check', 'suite', 'setup', 'prefix', 'version', 'options', 'name',
             'libdir', 'icd', 'cflags', 'libs', 'eval', 'user', 'buildtype'}
 
 
@@ -319,8 +319,7 @@ def main():
         check(len(options) > 30 and len(words) > 10, 'kry help', 0, f'the words are not found: {options} {words}')
         check_driver_faults()
         only = sys.argv[4:]
-        for path in [SOURCE / 'README.md'] + sorted((SOURCE / 'docs').glob('*.md')) + \
-                sorted((SOURCE / 'docs/formats').glob('*.md')):
+        for path in [SOURCE / 'README.md'] + sorted((SOURCE / 'docs').glob('*.md')):
             page = str(path.relative_to(SOURCE))
             if only and not any(word in page for word in only):
                 continue
@@ -341,7 +340,7 @@ def main():
             pieces = [block for block in blocks if block.is_c and 'int main' not in block.text]
             if pieces:
                 compile_pieces(page, pieces, place)
-        for path in [SOURCE / 'CONTRIBUTING.md'] + sorted((SOURCE / 'docs/developers').glob('*.md')):
+        for path in [SOURCE / 'CONTRIBUTING.md', SOURCE / 'CHANGELOG.md'] + sorted((SOURCE / 'docs').glob('*/*.md')):
             check_tables(str(path.relative_to(SOURCE)), path)
             check_anchors(str(path.relative_to(SOURCE)), path)
     finally:

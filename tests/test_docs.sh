@@ -20,7 +20,7 @@ check()
     echo "FAILED: $sentence"
 }
 
-# Every X(name, value, "text") of a list in a header is a row of docs/errors.md.
+# Every X(name, value, "text") of a list in a header is a row of docs/troubleshooting.md.
 listed()
 {
     sed -n 's/.*X(\(KRY_[A-Z_]*\), \([^,]*\), "\([^"]*\)").*/\1|\2|\3/p' include/kry/status.h |
@@ -35,25 +35,46 @@ listed()
 rows=$(listed)
 [ "$(echo "$rows" | wc -l)" -ge 20 ] || { echo 'FAILED: the lists are not found'; exit 1; }
 while IFS= read -r row; do
-    check "docs/errors.md lacks \"$row\"" grep -qF "$row" docs/errors.md
+    check "docs/troubleshooting.md lacks \"$row\"" grep -qF "$row" docs/troubleshooting.md
 done <<EOF
 $rows
 EOF
 
-# A link in a document leads to a file.
-for page in ./*.md docs/*.md docs/*/*.md; do
-    for link in $(grep -o '](\([^)#:]*\))' "$page" | sed 's/](\(.*\))/\1/'); do
+# A link in a document leads to a file; test_docs.py looks for the heading behind a #.
+pages=$(ls ./*.md docs/*.md docs/*/*.md tools/papers/*/*.md)
+for page in $pages; do
+    for link in $(grep -o '](\([^):]*\))' "$page" | sed 's/](\([^)#]*\).*/\1/'); do
         check "$page links to $link, which is not there" test -e "$(dirname "$page")/$link"
     done
 done
 
+# A page of docs/ that a source, a header or a tool names is there.
+named=$(git grep -hIoE 'docs/[a-z/-]+\.md' -- . ':!CHANGELOG.md' 2>/dev/null | sort -u)
+for page in $named; do
+    check "a file names $page, which is not there" test -e "$page"
+done
+
+# What the pages for developers name of the library is there: functions, types, files.
+for page in docs/architecture.md docs/developers/kernels.md; do
+    for name in $(grep -oE '\bkry_[a-z_]*[a-z]\b' "$page" | sort -u); do
+        check "$page names $name, which is not there" grep -rqw "$name" src include
+    done
+done
+
+# Somebody reads them: prose in lines of at most 120 characters, 40,000 words in all but what is generated.
+for page in docs/*.md docs/developers/*.md; do
+    long=$(sed '/^```/,/^```/d' "$page" | grep -vE '^(\||    |<!--)' | LC_ALL=C.UTF-8 grep -cE '^.{121}')
+    check "$page has $long lines of more than 120 characters" test "$long" -eq 0
+done
+check "docs/ has more than 40,000 words" test "$(cat docs/*.md docs/developers/*.md | wc -w)" -le 40000
+
 # Options of the build are explained.
 for option in $(sed -n "s/^option('\([a-z_]*\)'.*/\1/p" meson_options.txt); do
-    check "docs/install.md lacks the option $option" grep -q "^| \`$option\`" docs/install.md
+    check "docs/start.md lacks the option $option" grep -q "^| \`$option\`" docs/start.md
 done
 
 # Every page of docs/ is in the index.
-for page in docs/*.md docs/developers/*.md docs/formats/README.md; do
+for page in docs/*.md docs/developers/*.md docs/reference/*.md; do
     [ "$page" = docs/README.md ] ||
         check "docs/README.md lacks ${page#docs/}" grep -qF "(${page#docs/})" docs/README.md
 done

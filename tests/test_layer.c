@@ -273,7 +273,7 @@ static void solve_on(const struct expected *is, kry_type type)
 }
 
 /* One of each kind: compiling takes its time. All of the suite runs on any of them:
- * docs/developers/made-up-devices.md. */
+ * docs/developers/testing.md. */
 static void solve__on_some(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* test_repeats.c - which routines give the same bits when, as docs/reproducibility.md has it: run
+/* test_repeats.c - which routines give the same bits when, as docs/precision.md has it: run
  * to run, with other work-groups, in other formats, on other numbers of devices. */
 #include "teams.h"
 #include <kry/deflation.h>
@@ -273,7 +273,7 @@ done:
     return st;
 }
 
-/* ---- the table: the cells stand in docs/reproducibility.md as they do here
+/* ---- the table: the cells stand in docs/precision.md as they do here
  * ----------------------- */
 
 static const row table[] = {
@@ -565,7 +565,7 @@ static void docs__have_this_table(void **state)
     (void)state;
 
     if (!cl) SKIP("KRY_CL_PATH does not say where the page is");
-    snprintf(path, sizeof path, "%s/../docs/reproducibility.md", cl);
+    snprintf(path, sizeof path, "%s/../docs/precision.md", cl);
     for (size_t i = 0; i < COUNT(table); i++) {
         const row *r = &table[i];
         bool found = false;
@@ -575,7 +575,7 @@ static void docs__have_this_table(void **state)
         assert_non_null(f);
         while (!found && fgets(line, sizeof line, f)) found = strstr(line, want) != NULL;
         fclose(f);
-        if (!found) fail_msg("no line '%s' in docs/reproducibility.md", want);
+        if (!found) fail_msg("no line '%s' in docs/precision.md", want);
     }
 }
 

@@ -1,4 +1,4 @@
-/* test_threads.c - what docs/threads.md promises: a device for each thread, and one for all of
+/* test_threads.c - what docs/devices.md promises: a device for each thread, and one for all of
  * them. */
 #include "tasks.h"
 #include <kry/precond.h>

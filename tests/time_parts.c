@@ -1,6 +1,6 @@
 /*
  * time_parts.c - how long parts of a team wait for each other: sums and halos by themselves, for the model in
- * docs/several-devices.md. No test: `ninja -C build tests/time_parts`, then
+ * docs/devices.md. No test: `ninja -C build tests/time_parts`, then
  *
  *     tests/time_parts gpu:0+gpu:1                    a team in one process
  *     mpirun -n 2 tests/time_parts gpu:0 gpu:1        ranks, each with the device of its number, or with the only one

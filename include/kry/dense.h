@@ -2,7 +2,7 @@
  * dense.h - dense matrices on a device: products, factors, solutions, inverses.
  *
  * A matrix is an m-by-n kry_vec, column major. One device does all of this: vectors of a team (team.h) are
- * refused with KRY_ERR_UNSUPPORTED. docs/dense.md describes the methods and their cost.
+ * refused with KRY_ERR_UNSUPPORTED. docs/in-programs.md describes the methods and their cost.
  */
 #ifndef KRY_DENSE_H
 #define KRY_DENSE_H

@@ -44,10 +44,10 @@ typedef struct kry_device_info {
  * Several as one (team.h): "gpu:0+gpu:1", "gpu:all" (or "cpu:all", "accelerator:all"), "cpu/2" (a CPU cut in
  * two), "host/2", "host+gpu:0"; with options behind commas: "gpu:all,use-all,graph,reproducible", see kry_team_params.
  * "gpu,reproducible" is one device with that device option: the same bits whatever its launches were tuned to and on any number of devices
- * (docs/reproducibility.md says of what, and its price).
+ * (docs/precision.md says of what, and its price).
  *
  * A device may be used by many threads at once, each with vectors and operators of its own
- * (docs/threads.md). A child of fork() cannot use the devices of its parent, but may open "host".
+ * (docs/devices.md). A child of fork() cannot use the devices of its parent, but may open "host".
  *
  * KRY_PROFILE, a list of words, makes the device look like a smaller one, for tests and
  * questions: "no-fp64", "no-images", "gpu-kernels", "cpu-kernels", "local=16384", "group=512",

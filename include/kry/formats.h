@@ -20,7 +20,7 @@ typedef enum kry_duplicates {
     KRY_SUM         /* they are added up, as the contributions of finite elements have to be */
 } kry_duplicates;
 
-/* How the entries lie in memory; docs/formats/README.md tells which is good for what. */
+/* How the entries lie in memory; docs/matrices.md tells which is good for what. */
 #define KRY_FORMAT_LIST(X)                                                          \
     X(AUTO, "auto")     /* what is expected, or was measured, to be fastest here */ \
     X(CSR, "csr")       /* compressed sparse rows: takes everything */              \
@@ -57,7 +57,7 @@ typedef enum kry_values {
  * circuits - its rounded rows no longer add up to zero. In single precision, with jumps of 1000 : 1 or
  * more, that spoils A x for smooth x; in flux form the error of y_i is a few roundings of the flows into
  * row i. s_i is found on the host in double: 0 where it is no more than the rounding of the row
- * (docs/formats/README.md); KRY_SINGULAR alone makes none 0. A copy in single of a matrix in double has its s_i. Costs n numbers more in a product if some s_i is not 0, else nothing.
+ * (docs/matrices.md); KRY_SINGULAR alone makes none 0. A copy in single of a matrix in double has its s_i. Costs n numbers more in a product if some s_i is not 0, else nothing.
  */
 typedef enum kry_form { KRY_ASSEMBLED = 0, KRY_FLUX } kry_form;
 

@@ -26,7 +26,7 @@
  *     uses objects of its own: one thread at a time may use an object and the objects it was made of.
  *     Threads wait for each other only while a kernel is compiled. Four things allow only one thread
  *     per device: dense.h, tridiagonal.h, kry_vec_gemv and teams. _retain and _release may be called
- *     from any thread. docs/threads.md lists the rules.
+ *     from any thread. docs/devices.md lists the rules.
  *   - A params pointer may be NULL, and a zero field means "the default". Structs of parameters begin with their
  *     size: later versions append fields only, and take the shorter struct of a program that was compiled
  *     with an earlier header.

@@ -1,6 +1,6 @@
 /*
  * multigrid.h - preconditioners whose iterations do not grow with the problem: cycles over coarser and
- * coarser grids. docs/multigrid.md has the theory in a page, and the choices in a table.
+ * coarser grids. docs/multigrid.md has the cycle, and the choices in a table.
  */
 #ifndef KRY_MULTIGRID_H
 #define KRY_MULTIGRID_H

@@ -1,5 +1,5 @@
 /*
- * report.h - a page for the browser that tells all about a solve (docs/report.md). It is one file of HTML, which needs
+ * report.h - a page for the browser that tells all about a solve (docs/command-line.md). It is one file of HTML, which needs
  * neither a network nor anything beside it.
  *
  *     kry_report_open_device(NULL, &device);         in place of kry_device_open: kernels get times

@@ -80,7 +80,7 @@ typedef struct kry_stop {
 } kry_stop;
 
 /* Whether all iterations run in one persistent kernel, whose work-groups wait for each other. This is
- * for grids and stored matrices whose unknowns fit into the registers, with some preconditioners (docs/resident.md); for
+ * for grids and stored matrices whose unknowns fit into the registers, with some preconditioners (docs/solvers.md); for
  * others the solver launches kernels for each step. */
 typedef enum kry_resident {
     KRY_RESIDENT_AUTO, /* on GPUs, without check_every */
@@ -117,7 +117,7 @@ typedef struct kry_pcg_params {
     kry_check check;
     int64_t
         guesses; /* 1 to 32: kry_solve adds to x, before it begins, what makes its residual least among the
-                        corrections that this many solves before have found (docs/guess.md), and keeps
+                        corrections that this many solves before have found (docs/solvers.md), and keeps
                         2 n-vectors for each and one more; 0: x is what it begins with */
     /* lsqr, lsmr: above 1, end with KRY_ILL_CONDITIONED once the condition number of A N is estimated to be larger: x
      * has then what the data say of it, and not yet what rounding and noise say (1e8 in SciPy). 0: no limit */
@@ -135,7 +135,7 @@ typedef struct kry_pcg_params {
  *
  * All memory on the device is allocated here: 5 n-vectors, one more with a preconditioner, one more
  * for a singular or pinned A. Scalars stay on the device, and the host reads them a few iterations
- * later. docs/pcg.md has the recurrences and the words moved.
+ * later. docs/solvers.md has the words moved.
  *
  * Returns  KRY_ERR_SHAPE if A is not square or M has another size; KRY_ERR_TYPE if their number
  *          types differ, or M varies and the method is not flexible; KRY_ERR_ARGUMENT for tolerances
@@ -159,7 +159,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_
  *           may vary; for lsqr and lsmr it is cols-by-cols and offers a transpose. `resident` and `flexible` are for
  *           conjugate gradients
  *
- * Allocates all memory on the device that solves need: docs/ has a page for each method.
+ * Allocates all memory on the device that solves need: docs/solvers.md has a table of the methods.
  *
  * Returns  KRY_ERR_PARSE for a method that there is not; KRY_ERR_UNSUPPORTED for a relaxation, deflation that the
  *          method does not take, or an A of a kind that it does not take (message: which entry, and what to take
@@ -193,7 +193,7 @@ typedef struct kry_relaxation_params {
  *   params  NULL: Jacobi's iteration with the defaults
  *
  * Allocates one n-vector, and three more for Jacobi's iteration with stored matrices
- * (docs/relaxation.md).
+ * (docs/solvers.md).
  *
  * Returns  KRY_ERR_SHAPE if A is not square; KRY_ERR_SINGULAR if it maps constants to zero or its
  *          diagonal has a zero; KRY_ERR_UNSUPPORTED if A offers no diagonal or no red-black sweep
@@ -223,7 +223,7 @@ KRY_API const char *kry_scheme_word(kry_scheme scheme); /* never NULL */
 /* Whether the matrix is scaled by powers of two, without rounding: here so that single can hold it; of other solvers
  * the word equilibrate of kry_solver_create. */
 typedef enum kry_equilibrate {
-    KRY_EQUILIBRATE_AUTO, /* if the diagonal is out of range; docs/mixed.md */
+    KRY_EQUILIBRATE_AUTO, /* if the diagonal is out of range; docs/precision.md */
     KRY_EQUILIBRATE_OFF,
     KRY_EQUILIBRATE_ON /* S A S, s_i about 1 / sqrt(a_ii), of regular stored matrices in assembled
                           form without deflation; this changes the iterates */
@@ -275,7 +275,7 @@ typedef struct kry_mixed_params {
  *          KRY_ERR_PARSE; what the constructors of the solvers return.
  * Source   A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS
  *          2009; High performance conjugate gradient solver on multi-GPU clusters using hypergraph
- *          partitioning, Comput. Sci. Res. Dev. 25 (2010). Others: docs/mixed.md
+ *          partitioning, Comput. Sci. Res. Dev. 25 (2010). Others: docs/precision.md
  */
 KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params,
                                                    kry_op **solver);
@@ -286,19 +286,19 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *
  *   options  words name=value separated by blanks; NULL or "": plain conjugate gradients with the
  *            defaults. kry_solver_word (words.h) lists the words with their meaning:
- *            method       cg; pcg: the same with a preconditioner as default, mg on grids and
+ *            method       of docs/solvers.md; cg; pcg: the same with a preconditioner as default, mg on grids and
  *                         else jacobi (kry_precond_default); pipe-cg: pipelined conjugate gradients, with one
- *                         reduction an iteration (docs/pipe-cg.md); block-cg: of several columns, in one space (docs/block-cg.md); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md);
- *                         minres: MINRES, for the same, without a breakdown (docs/minres.md);
- *                         bicgstab, bicgstab:L: BiCGStab(L), L from 1 to 4, for any square A (docs/bicgstab.md);
- *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A (docs/idr.md);
- *                         tfqmr: transpose-free QMR, for any square A (docs/tfqmr.md);
+ *                         reduction an iteration; block-cg: of several columns, in one space; cr: conjugate residuals, for symmetric A that may be indefinite;
+ *                         minres: MINRES, for the same, without a breakdown;
+ *                         bicgstab, bicgstab:L: BiCGStab(L), L from 1 to 4, for any square A;
+ *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A;
+ *                         tfqmr: transpose-free QMR, for any square A;
  *                         gmres, gmres:M, fgmres, fgmres:M: GMRES of M steps, 30 or as many as there is memory for,
- *                         for any square A; fgmres takes an M that varies (docs/gmres.md);
- *                         lsqr, lsmr: least squares, for A of any shape (docs/least-squares.md);
+ *                         for any square A; fgmres takes an M that varies;
+ *                         lsqr, lsmr: least squares, for A of any shape;
  *                         auto: what suits the matrix, and where that fails the next that does (docs/choosing.md); with a
  *                         precond or deflation, if they are given;
- *                         direct: sparse factors on the host, and refinement (docs/direct.md): KRY_ERR_SINGULAR
+ *                         direct: sparse factors on the host, and refinement: KRY_ERR_SINGULAR
  *                         names a row, KRY_ERR_MEMORY the bytes;
  *                         richardson: x += M (b - A x); mg: the same with multigrid for M; fmg: from the coarsest level up; jacobi, sor: kry_relaxation_create, with omega, without the next four
  *            precond      a word of kry_precond_create (precond.h)
@@ -312,7 +312,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *            reorder      none, or rcm: works with the rows and columns of a stored matrix in reverse
  *                         Cuthill-McKee order (docs/preconditioners.md); auto: where that pays
  *            equilibrate  on: works with rows and columns of a stored matrix scaled by powers of two
- *                         (docs/numerics.md); auto, the default: with method auto or direct where norms of rows, or of
+ *                         (docs/precision.md); auto, the default: with method auto or direct where norms of rows, or of
  *                         columns, differ by more than 1e8; off. With precision=mixed: kry_mixed_params.equilibrate
  *            resident     auto, off, on: kry_resident
  *            check        cheap, none, full: kry_check
@@ -330,7 +330,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_solver_create(const kry_op *A, const char 
 
 /*
  * Other tolerances, and another limit, for the solves from now on: for Newton's method, say, whose
- * linear systems want a tolerance of their own each (docs/pcg.md).
+ * linear systems want a tolerance of their own each (docs/solvers.md).
  *
  *   stop  as for the constructor; 0 is the default again. check_every stays what it was: 0, or that
  *
@@ -357,8 +357,9 @@ typedef struct kry_true_residual {
 
 /* What became of one of several columns; fields as in kry_result. */
 typedef struct kry_column {
-    kry_reason reason;  /* KRY_NOT_SOLVED: the monitor had stopped the solve before */
-    int64_t iterations; /* of columns that are solved at once, counted together: docs/columns.md */
+    kry_reason reason; /* KRY_NOT_SOLVED: the monitor had stopped the solve before */
+    int64_t
+        iterations; /* of columns that are solved at once, counted together: docs/in-programs.md */
     double norm_b, target, residual, true_residual;
 } kry_column;
 
@@ -382,7 +383,7 @@ struct kry_result {
         setup_seconds; /* to make the solver, its preconditioner and its deflation, without A and without
                              compile_seconds */
     double solve_seconds; /* this kry_solve */
-    double bytes;         /* that the iterations moved, by the model of docs/pcg.md; 0: not known */
+    double bytes; /* that the iterations moved, by the model of docs/solvers.md; 0: not known */
     const double *history; /* residual of the recurrence at iteration 0, 1, ...; owned by the
                                 solver, valid until its next solve or its release */
     int64_t history_count;
@@ -445,7 +446,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_solve_host_sized(const kry_op *solver, con
  *          reason in the result. Negative: x is unchanged if an argument, or one column of several, was
  *          refused; if the device or a function of the caller's failed in the middle, x holds nothing of use.
  *          KRY_ERR_ARGUMENT, too, if the solver, its matrix or its preconditioner is at work for another
- *          thread (docs/threads.md), or the solver for the caller: its own monitor cannot solve with it.
+ *          thread (docs/devices.md), or the solver for the caller: its own monitor cannot solve with it.
  */
 KRY_MUST_CHECK static inline kry_status kry_solve(const kry_op *solver, const kry_vec *b,
                                                   kry_vec *x, kry_result *result)

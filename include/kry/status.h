@@ -31,7 +31,7 @@ extern "C" {
 #define KRY_PRINTF(f, a)
 #endif
 
-/* One list, expanded into the enum, into the text table and into docs/errors.md.
+/* One list, expanded into the enum, into the text table and into docs/troubleshooting.md.
  *   > 0  a solve ran but did not converge: read its result before using x. Only kry_solve returns
  *        these, and kry_task_wait for a solve; after any other call test `< 0`
  *   < 0  the call failed and changed nothing: outputs are NULL or zero */

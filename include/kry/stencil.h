@@ -34,7 +34,7 @@ typedef struct kry_stencil_params {
      * for kry_mixed_create */
     bool on_host;
     /* On a team: into how many blocks each axis is cut, as many in all as there are devices, or ranks; with two axes
-     * blocks[2] may be 0. All 0: slabs or blocks, by the words that they send (docs/several-devices.md) */
+     * blocks[2] may be 0. All 0: slabs or blocks, by the words that they send (docs/devices.md) */
     int blocks[3];
     /* On ranks: `coefficient` and each of `face` have the cells of the box alone that kry_stencil_part says, and so have the
      * numbers that kry_op_update takes. On other devices the box is the whole grid */

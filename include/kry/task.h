@@ -11,7 +11,7 @@
  * A kry_task is a handle for a piece of work and for its value: a kry_vec, a kry_op (LU factors, a
  * solver) or a number. Later tasks may take it as an input before it is computed. All functions here
  * may be called from any thread at any time, and return in microseconds unless they say "waits".
- * docs/background.md.
+ * docs/in-programs.md.
  *
  * "One thread at a time per device" (kry.h) holds here, too: while a queue has work, its device
  * belongs to the thread of the queue. Wait with kry_queue_finish before you use the device directly.

@@ -36,7 +36,7 @@ typedef struct kry_team_params {
  * device "host" share out its threads.
  *
  * Reproducible: teams of 1, 2, 3 ... parts of one kind give the same x, residuals and iterations, bit for
- * bit, without a preconditioner or with Jacobi, Chebyshev or Neumann (docs/reproducibility.md).
+ * bit, without a preconditioner or with Jacobi, Chebyshev or Neumann (docs/precision.md).
  *
  * Each part has a host thread (the first part the caller's), which sleeps between calls. Only one thread at
  * a time may call functions that use the team; a second one is refused.

@@ -6,7 +6,7 @@
  *   kry_tridiagonal_solve(NULL, lower, diagonal, upper, b, x);
  *
  * One device does this: vectors of a team (team.h) are refused with KRY_ERR_UNSUPPORTED.
- * docs/tridiagonal.md describes the method and its cost.
+ * docs/in-programs.md describes the method and its cost.
  */
 #ifndef KRY_TRIDIAGONAL_H
 #define KRY_TRIDIAGONAL_H
@@ -85,7 +85,7 @@ typedef struct kry_tridiagonal_params {
  * pivoting. `unchecked` and `later` do not wait.
  *
  * Cost     words read and written per unknown: 5 if a system fits into one work-group (GPUs: up to 2048
- *          equations in columns, fewer interleaved, see docs/tridiagonal.md; CPUs: most systems), a
+ *          equations in columns, fewer interleaved, see docs/in-programs.md; CPUs: most systems), a
  *          little more than 9 if it is cut into tiles or periodic, 13 with partial pivoting (periodic:
  *          17). Partial pivoting needs 4 words of scratch storage per unknown (periodic: 6), which stay
  *          with the device for the next call; with `later` always, but no more than 64 MB unless that is

@@ -52,7 +52,7 @@ class _Told(Solver):
 def report(path: Union[str, os.PathLike], A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *,
            title: str = 'A x = b', device: DeviceLike = None, dtype: Optional[DTypeLike] = None,
            **options: Any) -> Tuple[np.ndarray, Result]:
-    """Solve A x = b as `solve` does, and write a page that tells all about it: docs/report.md.
+    """Solve A x = b as `solve` does, and write a page that tells all about it: docs/command-line.md.
 
     The page has the convergence, where the time went, kernels beside a copy, the matrix, levels of multigrid, the balance
     of several devices. A solve that does not converge, or that Ctrl-C ends, has a page, too.

@@ -44,7 +44,7 @@ class Team(Device):
     shares : sequence of float, optional
         Relative speeds of all ranks, for files, of which each rank gets rows by its speed; by default it is measured.
     reproducible : bool
-        The same bits on any number of ranks (docs/reproducibility.md).
+        The same bits on any number of ranks (docs/precision.md).
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class Team(Device):
         """Read this rank's rows of a square matrix from a Matrix Market file or a binary file of PETSc's. Collective.
 
         Rows are cut so that each rank has entries in proportion to its device's speed; or as those of matrices and solvers
-        of as many rows that were made before and are still there. No rank reads the whole file (docs/mpi.md).
+        of as many rows that were made before and are still there. No rank reads the whole file (docs/devices.md).
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""reference.py [OUT] - docs/python-reference.md, made of the docstrings of pykry: to OUT, or to standard output
+"""reference.py [OUT] - docs/reference/pykry.md, made of the docstrings of pykry: to OUT, or to standard output
 
 PYTHONPATH=build/python names the package. test_reference.py compares the page with the one that is there.
 """
@@ -11,7 +11,7 @@ import pykry
 
 HEAD = """# Reference of pykry
 
-`python/tests/reference.py` makes this page of the docstrings; [Python](python.md) explains how the parts go together.
+`python/tests/reference.py` makes this page of the docstrings; [Python](../python.md) explains how the parts go together.
 
 """
 # Methods for other modules of the package.

@@ -7,13 +7,13 @@ import reference
 
 import pykry
 
-PAGE = pathlib.Path(__file__).parents[2] / 'docs' / 'python-reference.md'
+PAGE = pathlib.Path(__file__).parents[2] / 'docs' / 'reference' / 'pykry.md'
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason='the tests are not in the source tree')
 def test_the_page_is_made_of_the_docstrings_of_today():
     there, now = PAGE.read_text().splitlines(), reference.page().splitlines()
-    apart = list(difflib.unified_diff(there, now, 'docs/python-reference.md', 'docstrings', lineterm=''))
+    apart = list(difflib.unified_diff(there, now, 'docs/reference/pykry.md', 'docstrings', lineterm=''))
     assert not apart, f'PYTHONPATH=build/python python3 python/tests/reference.py {PAGE}\n' + '\n'.join(apart[:40])
 
 

@@ -1,6 +1,6 @@
 /*
  * amg.h - algebraic multigrid: how a level is coarsened, on the host or on a device, and the steps of
- * smoothed aggregation on the host. docs/multigrid.md has the formulas.
+ * smoothed aggregation on the host. docs/multigrid.md has the settings.
  *
  * Matrices are in double, square, symmetric to the bit and with a positive diagonal, unless said
  * otherwise. A function fails only with KRY_ERR_MEMORY, unless it says more.

@@ -1,6 +1,6 @@
 /*
  * classical.h - classical coarsening for algebraic multigrid: some of the unknowns stay, C
- * points, and the others, F points, are interpolated from them. docs/multigrid.md has the formulas.
+ * points, and the others, F points, are interpolated from them. docs/multigrid.md has the settings.
  *
  * Matrices are in double, square, symmetric and with a positive diagonal. Everything is linear in the entries
  * and gives the same bits in every run. A function fails only with KRY_ERR_MEMORY.

@@ -306,7 +306,7 @@ kry_status kry_device_refuse(const kry_device *dev)
     return kry_fail(
         KRY_ERR_ARGUMENT,
         "'%s' is at work for its queue: kry_queue_finish has to come before a call that "
-        "uses it directly (docs/background.md)",
+        "uses it directly (docs/in-programs.md)",
         dev->info.name);
 }
 

@@ -16,7 +16,7 @@ typedef struct shape {
 /* ---- shapes -------------------------------------------------------------------------------
  *
  * About one group per compute unit. Barriers within small groups are cheap, and so are barriers
- * among few groups. The order is by speed on an H200 (docs/benchmarks.md). No group is larger than
+ * among few groups. The order is by speed on an H200. No group is larger than
  * 512, so that of 65536 registers each work-item has 128. */
 
 static const shape gpu_shapes[] = { { 128, 1, 1, 1 }, { 256, 1, 1, 1 }, { 256, 2, 1, 1 },

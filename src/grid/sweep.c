@@ -154,7 +154,7 @@ void kry_cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit)
 static kry_sweep plan(const kry_stencil *A, const kry_sweep *like, int64_t last, bool apart)
 {
     /* Registers: up to 40 in a product, up to 80 in a step, of which NVIDIA's multiprocessors have
-     * room for six groups of 128. On an H200 more than fit cost 3 to 12 % (docs/benchmarks.md). */
+     * room for six groups of 128. On an H200 more than fit cost 3 to 12 %. */
     enum { HEAVY_PER_UNIT = 6 };
     const kry_device *dev = A->dev;
     int64_t group = kry_group_size(dev), per_group = group;

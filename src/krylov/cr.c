@@ -8,7 +8,7 @@
  *   w := A z,  rho' := z'w,  beta := rho' / rho
  *
  * Storage     w, p, q: 3 n numbers beside r; z and y with a preconditioner
- * Per step    matrix + 15 words per unknown; with a preconditioner 3 more and its own (docs/cr.md)
+ * Per step    matrix + 15 words per unknown; with a preconditioner 3 more and its own
  * Breakdown   z'w = 0, which an indefinite A allows; q'y <= 0: M is not positive definite
  * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 6.20
  */

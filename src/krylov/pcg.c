@@ -16,7 +16,7 @@
  *             matrix + 10 words per unknown without, 12 with a diagonal preconditioner where A
  *             fuses the direction (reads z, old, writes p, q; reads x, p, r, q, writes x, r);
  *             11 and 13 otherwise; on CPUs 1.5 less, for x gets two directions at once
- * Waits       none per step: alpha, beta and the stopping test live on the device (docs/pcg.md); once near the
+ * Waits       none per step: alpha, beta and the stopping test live on the device; once near the
  *             end with an M that varies or is multigrid, which shall not work for an x that is good enough
  * Breakdown   p'q <= 0: A is not positive definite; r'z <= 0: M is not; NaN or infinity in either
  * Source      M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)

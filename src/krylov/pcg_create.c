@@ -167,7 +167,7 @@ done:
 /* Whether columns gain from steps that A does for all at once, which move the same words: by launches, while the vectors of all
  * columns stay in the cache; by coefficients that are read once; by an M. Where the cache holds those of one column, its steps
  * find them there, and columns are faster one after the other. Measured on an
- * H100 (docs/benchmarks.md). */
+ * H100. */
 static bool steps_gain(const kry_krylov *K, int columns)
 {
     enum { VECTORS = 4, CACHE = 350 << 10 }; /* of a step; bytes for each compute unit */

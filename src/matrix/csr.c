@@ -57,7 +57,7 @@ static int long_rows(const kry_matrix *A, const int64_t *row_ptr)
     return A->dev->layout.reproducible || 2 * entries > row_ptr[A->shape.rows] ? LONG : 0;
 }
 
-/* Entries that a work-item of a GPU loads at once: more where they have few bytes, as measured on an H100 (docs/formats/csr.md),
+/* Entries that a work-item of a GPU loads at once: more where they have few bytes, as measured on an H100,
  * if every group of a launch has a run of as many, and local memory for it. */
 static int unroll_of(const kry_matrix *A, int64_t nnz)
 {

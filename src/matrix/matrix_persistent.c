@@ -116,7 +116,7 @@ static int64_t groups_at_once(const kry_device *dev, int per)
 
 /* With so many unknowns per work-item, and the matrix read anew for each product. Returns false if they do not fit, or if the
  * matrix has so many entries for each work-item that the more work-items of a launch for each step are faster: measured on
- * an H100 (docs/resident.md). */
+ * an H100. */
 static bool find_shape(const kry_matrix *A, int per, shape *s)
 {
     enum { MOST_ENTRIES = 24 };

@@ -129,7 +129,7 @@ kry_status kry_op_keep(const char *who, const kry_op *op)
     if (!o) return KRY_OK;
     if (atomic_load_explicit(&o->owner, memory_order_relaxed) != me)
         CHECK(atomic_compare_exchange_strong(&o->owner, &owner, me), KRY_ERR_ARGUMENT,
-              "%s: '%s' is at work for another thread: one thread at a time (docs/threads.md)", who,
+              "%s: '%s' is at work for another thread: one thread at a time (docs/devices.md)", who,
               o->table->kind);
     CHECK(!o->solving, KRY_ERR_ARGUMENT,
           "%s: '%s' is at work: its monitor, or an operator within its solve, cannot use it", who,

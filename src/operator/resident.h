@@ -1,5 +1,6 @@
 /*
- * resident.h - conjugate gradients in one persistent kernel, whatever the product: docs/resident.md.
+ * resident.h - conjugate gradients in one persistent kernel, whatever the product: docs/solvers.md says
+ * when.
  */
 #ifndef KRY_RESIDENT_H
 #define KRY_RESIDENT_H

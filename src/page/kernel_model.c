@@ -1,6 +1,6 @@
 /*
- * kernel_model.c - bytes and flops of kernels by a model, not by counting: docs/developers/kernels.md has the words
- * that each must move.
+ * kernel_model.c - bytes and flops of kernels by a model, not by counting: the table `model` has the words that
+ * each must move.
  */
 #include "page/kernel_model.h"
 #include <math.h>

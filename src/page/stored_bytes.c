@@ -82,7 +82,7 @@ static double sell_slots(const kry_host_matrix *A)
     return slots;
 }
 
-/* ELL as wide as a third of the rows are long, the rest in COO: docs/formats/hyb.md. */
+/* ELL as wide as a third of the rows are long, the rest in COO: docs/matrices.md. */
 static kry_status hyb_bytes(const kry_host_matrix *A, int64_t all, double *bytes)
 {
     kry_status st = KRY_OK;

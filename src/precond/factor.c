@@ -91,12 +91,12 @@ static kry_status analyse_by(const char *who, size_t at, const kry_sparse *A, kr
 
     CHECK(COUNT(engines) > 1, KRY_ERR_UNSUPPORTED,
           "%s: a direct solver needs KLU or CHOLMOD of SuiteSparse, and this build of kry has "
-          "neither (docs/direct.md)",
+          "neither (docs/start.md)",
           who);
     CHECK(engine, KRY_ERR_UNSUPPORTED,
           "%s: the matrix is not symmetric with a diagonal that its factors could begin with: a "
           "direct solver needs KLU of SuiteSparse for it, which this build of kry does not have "
-          "(docs/direct.md); take method=bicgstab, gmres or minres",
+          "(docs/start.md); take method=bicgstab, gmres or minres",
           who);
     F->engine = engine;
     F->rows = A->rows;

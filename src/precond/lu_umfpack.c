@@ -43,7 +43,7 @@ static void umfpack_destroy(void *self)
 }
 
 /* UMFPACK's own estimates are bounds. With pivots from the diagonal the count of Cholesky's factors is what they take; else
- * a quarter of the operations, and a third of the memory, on the public matrices of docs/outcomes.md. */
+ * a quarter of the operations, and a third of the memory, on the public matrices of docs/reference/outcomes.md. */
 static kry_factor_cost expect(const factor *f)
 {
     const double *info = f->info, flop = 4e-10;

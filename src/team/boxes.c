@@ -4,7 +4,7 @@
  * A part in slabs receives a layer from each of two neighbours, however many parts there are: of N^3 unknowns 2 N^2
  * words. In P^(1/3) cubed boxes it receives 6 N^2 / P^(2/3). What comes from a slab's neighbours lies in one piece, and
  * the pass over its inner layers hides it; a word of a box's surface is gathered, and read again in a launch of its own.
- * So boxes are worth while from half the words on: docs/several-devices.md.
+ * So boxes are worth while from half the words on: docs/devices.md.
  */
 #include "team/boxes.h"
 #include "sparse/partition.h"

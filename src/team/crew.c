@@ -286,7 +286,7 @@ kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_
                         "return first");
     if (atomic_exchange(&c->occupied, true))
         return kry_fail(KRY_ERR_ARGUMENT, "the team of devices is at work for another thread: "
-                                          "one thread at a time (docs/threads.md)");
+                                          "one thread at a time (docs/devices.md)");
     start(c, split, task, user);
     work(c, 0);
     for (unsigned left; (left = atomic_load(&c->running)) > 0;)

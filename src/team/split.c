@@ -61,7 +61,7 @@ kry_split *kry_split_find(const struct kry_team *team, int64_t n)
 
 /* The number of parts with which an iteration of conjugate gradients takes least time. More parts
  * have more bandwidth but need two sums and an exchange, which take as long as five sums on two
- * H200s (docs/benchmarks.md). A larger number must save a fifth of the time. */
+ * H200s. A larger number must save a fifth of the time. */
 static int worthwhile(const struct kry_team *team, double bytes)
 {
     enum { WAITS = 5 };

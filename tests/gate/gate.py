@@ -3,7 +3,7 @@
 
   gate.py [--jobs N] [--known FILE] SOURCE-PROGRAM CACHE...
       Lint cl/, compile every listed program to PTX, see that the caches hold no kind of program that
-      is not listed, and that docs/developers/kernel-facts.md has the table of facts.
+      is not listed, and that docs/reference/kernel-facts.md has the table of facts.
   gate.py --some [--jobs N] [--known FILE] SOURCE-PROGRAM CACHE...
       The same for few programs of each file, in single, in double and without double, and for those
       of the caches that are not listed, which is no complaint; of the table only the names of
@@ -167,9 +167,9 @@ def check_table(listed, facts, args, found):
     facts = {program: facts[program] for program in listed}
     if args.some:
         for stem, name in table.missing(ROOT, facts):
-            found.add(f"docs/developers/kernel-facts.md: lacks {name} of {stem}.cl; 'tools/gate --record' adds it")
+            found.add(f"docs/reference/kernel-facts.md: lacks {name} of {stem}.cl; 'tools/gate --record' adds it")
     elif not table.is_fresh(ROOT, facts):
-        found.add("docs/developers/kernel-facts.md: its table of kernels is not today's; 'tools/gate --record' writes it")
+        found.add("docs/reference/kernel-facts.md: its table of kernels is not today's; 'tools/gate --record' writes it")
 
 
 def check(texts, parts, asked, args):

@@ -1,4 +1,4 @@
-"""table.py - the table of kernels in docs/developers/kernel-facts.md: what does not depend on registers."""
+"""table.py - the table of kernels in docs/reference/kernel-facts.md: what does not depend on registers."""
 import re
 
 BEGIN = '<!-- made by tools/gate -->\n'
@@ -57,7 +57,7 @@ def text(facts):
 
 
 def path(root):
-    return root / 'docs' / 'developers' / 'kernel-facts.md'
+    return root / 'docs' / 'reference' / 'kernel-facts.md'
 
 
 def replaced(root, facts):

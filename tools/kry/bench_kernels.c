@@ -1,8 +1,8 @@
 /*
  * bench_kernels.c - kry bench kernels: where the time of a set-up and of a solve goes, kernel by kernel.
  *
- * Times are those of OpenCL's profiling events. Bytes and flops are what kernel_model.c says of
- * a kernel, not what was counted: docs/developers/kernels.md has the words that it must move.
+ * Times are those of OpenCL's profiling events. Bytes and flops are what the table of
+ * src/page/kernel_model.c says of a kernel, not what was counted.
  */
 #include "bench.h"
 #include "json.h"
