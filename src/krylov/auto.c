@@ -9,6 +9,7 @@
 #include "krylov/auto_choices.h"
 #include "krylov/auto_pace.h"
 #include "krylov/direct.h"
+#include "krylov/find_null.h"
 #include "krylov/method.h"
 #include <math.h>
 #include <stdio.h>
@@ -187,7 +188,7 @@ static kry_status attempt(automatic *S, const kry_vec *b, kry_vec *x, bool inner
         P->least = res->true_residual;
     else { /* it was better before */
         TRY(kry_vec_copy(S->best, x));
-        TRY(kry_krylov_hand_back(kry_krylov_of(S->solver), b, x, res));
+        TRY(kry_krylov_verdict(kry_krylov_of(S->solver), b, x, res));
     }
 done:
     return st;
@@ -287,7 +288,7 @@ static kry_status auto_update(void *self, const void *values)
     kry_choices fresh;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'auto' takes no values");
-    if (kry_options_find_null(&S->options)) TRY(kry_system_find_null("kry_op_update", S->A));
+    if (kry_options_find_null(&S->options)) TRY(kry_find_null("kry_op_update", S->A));
     TRY(list(S->A, &S->options, true, &fresh));
     kry_choices_release(&S->choices);
     S->choices = fresh;

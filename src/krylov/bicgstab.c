@@ -16,7 +16,7 @@
  * Storage     2 l + 3 vectors of n numbers beside r; with M 2 more
  * Per step    two products + (3 l + 13 + 6 / l) words per unknown: 22 for l = 1 and 2
  * Waits       none: all scalars live on the device
- * Breakdown   rho = 0, u_(j+1)'s = 0 or gamma_l = 0: it begins anew from the true residual, and if that was of
+ * Breakdown   rho = 0, u_(j+1)'s = 0 or gamma_l = 0: it restarts from the true residual, and if that was of
  *             no use with a random shadow
  * Source      G. L. G. Sleijpen, D. R. Fokkema, BiCGstab(l) for linear equations involving unsymmetric
  *             matrices with complex spectrum, ETNA 1 (1993), 11-32
@@ -41,21 +41,8 @@ typedef struct bicgstab {
     cl_mem scalars; /* SCALARS for each column */
     kry_poll poll;
     bool *random_shadow; /* of each column: the last one broke down at once; owned */
-    int64_t first;       /* iteration of the cycle under way */
     kry_cycle *c;        /* under way; borrowed */
 } bicgstab;
-
-/* to := A M from */
-static kry_status multiply(bicgstab *S, const kry_vec *from, kry_vec *to)
-{
-    kry_status st = KRY_OK;
-    const kry_op *A = S->K->A, *M = S->K->M;
-
-    if (M) TRY(kry_op_run_apply(M, 1, from, 0, S->t));
-    TRY(kry_op_run_apply(A, 1, M ? S->t : from, 0, to));
-done:
-    return st;
-}
 
 /* A launch over the rows of r: `chunked`, then n and the arguments of its chunks. */
 static kry_status launch(bicgstab *S, kry_kernel *kernel, const kry_arg *rest, size_t count)
@@ -76,7 +63,7 @@ static int64_t stride_of(const bicgstab *S) { return S->columns * S->R->ld; }
 static kry_status test_residual(bicgstab *S, bool only_test)
 {
     const kry_poll *poll = &S->poll;
-    const cl_int only = only_test, is_first = poll->iteration == S->first;
+    const cl_int only = only_test, is_first = poll->iteration == poll->start;
     const kry_arg args[] = {
         ARG(poll->iteration), ARG(poll->slot),    ARG(only),           ARG(is_first),
         ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->rho->buffer), ARG(S->rho->count),
@@ -99,7 +86,7 @@ static kry_status step(bicgstab *S, cl_int j)
 
     TRY(kry_launch_columns(poll->dev, S->direction, kry_groups_for(poll->dev, y->type, n),
                            S->columns, direction, COUNT(direction)));
-    TRY(multiply(S, &S->u[j], &S->u[j + 1]));
+    TRY(kry_krylov_multiply(S->K, &S->u[j], S->t, &S->u[j + 1]));
     TRY(kry_vec_dot_pair(&S->u[j + 1], S->shadow, S->gamma));
     TRY(kry_layout_reduce(y->layout, &S->gamma, 1));
     const kry_arg rest[] = { ARG(j),
@@ -116,7 +103,7 @@ static kry_status step(bicgstab *S, cl_int j)
                              ARG(S->rr->buffer) };
     S->rr->count = (cl_int)kry_chunks_of_columns(&S->r[0]).groups;
     TRY(launch(S, S->step, rest, COUNT(rest)));
-    TRY(multiply(S, &S->r[j], &S->r[j + 1]));
+    TRY(kry_krylov_multiply(S->K, &S->r[j], S->t, &S->r[j + 1]));
     if (j + 1 < S->l) TRY(kry_vec_dot_pair(&S->r[j + 1], S->shadow, S->rho));
 done:
     return st;
@@ -157,27 +144,14 @@ done:
 
 /* ---- a cycle --------------------------------------------------------------------------------- */
 
-/* x := x + M y,  y := 0 */
-static kry_status add_to_x(bicgstab *S)
-{
-    kry_status st = KRY_OK;
-    const kry_op *M = S->K->M;
-
-    if (!M) return KRY_OK;
-    TRY(kry_op_run_apply(M, 1, S->y, 0, S->t));
-    TRY(kry_vec_axpby(1, S->t, 1, kry_cycle_x(S->c)));
-    TRY(kry_vec_fill(S->y, 0));
-done:
-    return st;
-}
-
 static kry_status check_residual(void *self)
 {
     kry_status st = KRY_OK;
     bicgstab *S = self;
 
     TRY(test_residual(S, true));
-    if (kry_stopping_shows_x(S->c->stopping)) TRY(add_to_x(S)); /* for the monitor */
+    if (kry_stopping_shows_x(S->c->stopping))
+        TRY(kry_krylov_add(S->K, S->y, S->t, kry_cycle_x(S->c))); /* for the monitor */
 done:
     return st;
 }
@@ -198,14 +172,6 @@ done:
     return st;
 }
 
-/* The iteration of those columns that go on, which is the same. */
-static int64_t first_iteration(const bicgstab *S)
-{
-    int j = 0;
-    while (j + 1 < S->columns && S->c[j].over) j++;
-    return S->c[j].stopping->iteration;
-}
-
 static kry_status begin(bicgstab *S, kry_cycle *c)
 {
     static const double zeros[SCALARS];
@@ -213,7 +179,7 @@ static kry_status begin(bicgstab *S, kry_cycle *c)
     kry_device *dev = S->poll.dev;
     const size_t size = SCALARS * kry_acc_size(dev);
 
-    S->c = c, S->first = first_iteration(S);
+    S->c = c;
     TRY(kry_poll_begin(&S->poll, c, check_residual, S));
     TRY(kry_vec_copy(kry_cycle_r(c), &S->r[0]));
     TRY(choose_shadows(S));
@@ -225,19 +191,6 @@ static kry_status begin(bicgstab *S, kry_cycle *c)
         TRY(kry_buffer_write_later(dev, S->scalars, (size_t)j * size, size, zeros));
 done:
     return st;
-}
-
-/* A breakdown ends a cycle, and the next one begins from the true residual; but not if iterations are of no
- * use with a random shadow either. */
-static void begin_anew(bicgstab *S, int j)
-{
-    kry_stopping *s = S->c[j].stopping;
-    const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
-    const bool barren = s->iteration - S->first < S->l;
-
-    if (S->c[j].over || !broke || (barren && S->random_shadow[j])) return;
-    S->random_shadow[j] = barren;
-    kry_stopping_clear_breakdown(s);
 }
 
 static kry_status bicgstab_cycle(void *self, kry_cycle *c)
@@ -255,8 +208,12 @@ static kry_status bicgstab_cycle(void *self, kry_cycle *c)
         TRY(step(S, j));
         if (j + 1 == S->l) TRY(reduce(S));
     }
-    TRY(add_to_x(S));
-    for (int j = 0; j < S->columns; j++) begin_anew(S, j);
+    TRY(kry_krylov_add(S->K, S->y, S->t, kry_cycle_x(S->c)));
+    for (int j = 0; j < S->columns; j++) {
+        kry_stopping *s = c[j].stopping;
+        if (!c[j].over)
+            kry_stopping_retry(s, s->iteration - S->poll.start < S->l, &S->random_shadow[j]);
+    }
 done:
     return st;
 }

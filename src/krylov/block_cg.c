@@ -63,7 +63,7 @@ static kry_status precondition(block_cg *S)
     kry_status st = KRY_OK;
     const kry_op *M = S->K->M;
 
-    TRY(kry_null_space_project(&S->K->system.null, S->Q));
+    TRY(kry_null_space_project(&S->K->residual.null, S->Q));
     if (M) TRY(kry_op_run_apply(M, 1, S->Q, 0, S->Y));
     TRY(multiply(S, S->Q, M ? S->Y : S->Q, S->inner));
     if (M) TRY(multiply(S, S->Q, S->Q, S->squares));

@@ -30,12 +30,11 @@ typedef struct cr {
 static kry_status direct(cr *S, int64_t n)
 {
     const kry_poll *poll = &S->poll;
-    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
     const kry_vec *z = S->z ? S->z : S->c->r;
     const kry_arg args[] = {
         ARG(poll->iteration),
         ARG(poll->slot),
-        ARG_ACC(poll->dev, target2),
+        ARG_ACC(poll->dev, poll->target2),
         ARG(S->rr->buffer),
         ARG(S->rr->count),
         ARG(S->rho->buffer),

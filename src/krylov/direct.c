@@ -14,6 +14,7 @@
  * Source      J. H. Wilkinson, Rounding errors in algebraic processes (1963); the factors: precond/factor.h
  */
 #include "krylov/direct.h"
+#include "krylov/find_null.h"
 #include "krylov/method.h"
 #include "precond/rows.h"
 #include <math.h>
@@ -53,7 +54,7 @@ kry_status kry_direct_pin(const kry_op *A, kry_sparse *rows)
     kry_status st = KRY_OK;
 
     if (!A->null_found.seen || kry_pin_row(A) >= 0) return KRY_OK;
-    TRY(kry_system_find_null(who, A));
+    TRY(kry_find_null(who, A));
     if (A->null_found.parts || A->null_found.empty)
         TRY(kry_sparse_pin(kry_unit_roundoff(A->shape.type), rows));
 done:
@@ -240,15 +241,15 @@ kry_status kry_direct_create(const kry_op *A, const kry_options *o, kry_factor *
                              kry_op **solver)
 {
     kry_status st = KRY_OK;
-    kry_suit suit = { o->check, KRY_TAKES_ANY, 0 };
+    int64_t checked = -1;
 
-    TRY(kry_suit_begin(who, A, &suit));
+    TRY(kry_check_matrix(who, A, o->check, KRY_TAKES_ANY, &checked));
     TRY(kry_krylov_make(A,
                         (kry_setup){ .method = &ordered_method,
                                      .stop = o->stop,
                                      .monitor = o->monitor,
                                      .monitor_user = o->monitor_user,
-                                     .suit = suit,
+                                     .check = o->check,
                                      .params = analysed },
                         solver));
 done:

@@ -5,7 +5,7 @@
 #include "krylov/options.h"
 #include "precond/factor.h"
 
-/* Pin what A is seen to map to zero (kry_system_find_null), where somebody has asked for that. rows: A's entries in double. */
+/* Pin what A is seen to map to zero (kry_find_null), where somebody has asked for that. rows: A's entries in double. */
 kry_status kry_direct_pin(const kry_op *A, kry_sparse *rows);
 /* method=direct for an A of one device whose entries were analysed.
  *   analysed  [in,out]  taken over, but where A is refused before it is needed */

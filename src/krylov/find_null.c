@@ -2,7 +2,6 @@
 #include "krylov/find_null.h"
 #include "grid/stencil.h"
 #include "krylov/stop.h"
-#include "krylov/system.h"
 #include "matrix/matrix.h"
 #include "operator/op_parts.h"
 #include "precond/rows.h"
@@ -118,7 +117,7 @@ done:
 }
 
 /* Look for null parts in an A whose rows are all in this process. */
-static kry_status look(const char *who, const kry_op *A, kry_null_parts *N)
+static kry_status find_parts(const char *who, const kry_op *A, kry_null_parts *N)
 {
     kry_status st = KRY_OK;
     kry_sparse rows = { 0 };
@@ -131,7 +130,7 @@ done:
     return st;
 }
 
-kry_status kry_system_find_null(const char *who, const kry_op *A)
+kry_status kry_find_null(const char *who, const kry_op *A)
 {
     kry_status st = KRY_OK;
     const bool on_ranks = kry_op_on_ranks(A);
@@ -139,8 +138,8 @@ kry_status kry_system_find_null(const char *who, const kry_op *A)
     kry_null_parts N = { 0 };
 
     if (!may_be_singular(A) || A->null_found.seen == A->updates + 1) return KRY_OK;
-    st = on_ranks ? kry_null_look_on_ranks(A, &here, &N) : look(who, A, &N);
-    if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* nobody can look at them */
+    st = on_ranks ? kry_find_null_on_ranks(A, &here, &N) : find_parts(who, A, &N);
+    if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* nobody can read them */
     TRY(st);
     TRY(take(A, here, &N));
 done:
@@ -157,7 +156,7 @@ kry_status kry_op_find_null_space(const kry_op *A, kry_vec **vectors)
     kry_team_enter(device, who, NULL);
     if (vectors) *vectors = NULL;
     TRY(GIVEN(A, vectors));
-    TRY(kry_system_find_null(who, A));
+    TRY(kry_find_null(who, A));
     const kry_null_found *F = &A->null_found;
     CHECK(F->both <= MOST, KRY_ERR_UNSUPPORTED,
           "%s: '%s' has %lld parts that no entry connects with the rest and whose rows add up to "

@@ -1,16 +1,21 @@
-/* find_null.h - null parts of a matrix of which each rank has some rows. */
+/* find_null.h - what a matrix maps to zero, found by its entries. */
 #ifndef KRY_FIND_NULL_H
 #define KRY_FIND_NULL_H
 
 #include "operator/op.h"
 #include "sparse/sparse.h"
 
+/* Inspect A's entries, unless its null space is known or they were inspected: solvers of A that are created
+ * from then on know which constants on parts, and which empty rows, it maps to zero from both sides, of up to 64. No work
+ * for an A that promises to be positive, has no entries, or is a part of another on a team. Collective. Waits.
+ * Cost  A's entries on the host, once; on ranks the rows of each on its own */
+kry_status kry_find_null(const char *who, const kry_op *A);
 /*
  * kry_sparse_null_parts of an A on ranks: N->of is of the rows here, *here of them; the numbers are those of the whole.
  * Where there are more than 2^20 parts and empty rows, none is found.
  * Returns  KRY_ERR_UNSUPPORTED, on all ranks, if A has no entries to read. Collective. Waits.
  */
-kry_status kry_null_look_on_ranks(const kry_op *A, int64_t *here, kry_null_parts *N);
+kry_status kry_find_null_on_ranks(const kry_op *A, int64_t *here, kry_null_parts *N);
 /* number := its sum over all ranks. Collective. */
 kry_status kry_null_add_ranks(const kry_op *A, double *number, size_t count);
 

@@ -1,4 +1,4 @@
-/* find_null_ranks.c - what a matrix maps to zero by the look of its rows, of which each rank has some. */
+/* find_null_ranks.c - what a matrix maps to zero by its rows, of which each rank has some. */
 #include "krylov/find_null.h"
 #include "krylov/stop.h"
 #include "matrix/matrix_parts.h"
@@ -12,7 +12,7 @@
 
 enum { MOST_SHARED = 1 << 20 }; /* numbers that all ranks have of all parts and empty rows */
 
-typedef struct look {
+typedef struct search {
     const kry_op *A;
     kry_sparse rows;                   /* of this rank, with the columns of the whole */
     kry_share share;                   /* the same in double; borrowed but for its columns */
@@ -21,7 +21,7 @@ typedef struct look {
     int64_t parts, empty, first_empty; /* of the whole; the first empty one that is here */
     double unreadable;                 /* > 0: on some rank */
     kry_null_parts *N;
-} look;
+} search;
 
 static kry_layout *layout_of(const kry_op *A, int rank)
 {
@@ -30,29 +30,29 @@ static kry_layout *layout_of(const kry_op *A, int rank)
 
 static kry_status read_task(void *user, int rank)
 {
-    look *L = user;
-    const kry_split *s = kry_op_split(L->A);
+    search *F = user;
+    const kry_split *s = kry_op_split(F->A);
     kry_status st = KRY_OK;
 
-    L->share = (kry_share){ .n = s->n, .first = rank < s->members ? s->first[rank] : s->n };
-    if (rank < s->members) st = kry_matrix_read_part(L->A, rank, &L->rows);
-    L->unreadable = st == KRY_ERR_UNSUPPORTED || kry_split_permutes(s);
-    if (st < 0 && !L->unreadable) return st;
-    return kry_layout_combine(layout_of(L->A, rank), KRY_MAX, &L->unreadable, 1);
+    F->share = (kry_share){ .n = s->n, .first = rank < s->members ? s->first[rank] : s->n };
+    if (rank < s->members) st = kry_matrix_read_part(F->A, rank, &F->rows);
+    F->unreadable = st == KRY_ERR_UNSUPPORTED || kry_split_permutes(s);
+    if (st < 0 && !F->unreadable) return st;
+    return kry_layout_combine(layout_of(F->A, rank), KRY_MAX, &F->unreadable, 1);
 }
 
-/* L->share of L->rows. */
-static kry_status take_rows(look *L)
+/* F->share of F->rows. */
+static kry_status take_rows(search *F)
 {
     kry_status st = KRY_OK;
-    const int64_t nnz = L->rows.row_ptr ? kry_sparse_nnz(&L->rows) : 0;
+    const int64_t nnz = F->rows.row_ptr ? kry_sparse_nnz(&F->rows) : 0;
 
-    if (!L->rows.row_ptr) TRY(kry_sparse_create(0, L->A->shape.cols, KRY_F64, 0, &L->rows));
-    TRY(kry_sparse_convert(&L->rows, KRY_F64));
-    TRY(kry_alloc((size_t)nnz, sizeof *L->share.col, &L->share.col));
-    for (int64_t e = 0; e < nnz; e++) L->share.col[e] = L->rows.col[e];
-    L->share.rows = L->rows.rows;
-    L->share.row_ptr = L->rows.row_ptr, L->share.val = L->rows.val;
+    if (!F->rows.row_ptr) TRY(kry_sparse_create(0, F->A->shape.cols, KRY_F64, 0, &F->rows));
+    TRY(kry_sparse_convert(&F->rows, KRY_F64));
+    TRY(kry_alloc((size_t)nnz, sizeof *F->share.col, &F->share.col));
+    for (int64_t e = 0; e < nnz; e++) F->share.col[e] = F->rows.col[e];
+    F->share.rows = F->rows.rows;
+    F->share.row_ptr = F->rows.row_ptr, F->share.val = F->rows.val;
 done:
     return st;
 }
@@ -62,20 +62,20 @@ static kry_row_total total_of(const kry_share *A, int64_t i)
     return kry_row_total_of(A->row_ptr, A->val, i);
 }
 
-static kry_status number_parts(look *L, double rounding)
+static kry_status number_parts(search *F, double rounding)
 {
     kry_status st = KRY_OK;
     bool *left_out = NULL;
 
-    TRY(kry_alloc((size_t)L->share.rows, sizeof *left_out, &left_out));
-    TRY(kry_alloc((size_t)L->share.rows, sizeof *L->part, &L->part));
-    for (int64_t i = 0; i < L->share.rows; i++) {
-        const kry_row_total t = total_of(&L->share, i);
+    TRY(kry_alloc((size_t)F->share.rows, sizeof *left_out, &left_out));
+    TRY(kry_alloc((size_t)F->share.rows, sizeof *F->part, &F->part));
+    for (int64_t i = 0; i < F->share.rows; i++) {
+        const kry_row_total t = total_of(&F->share, i);
         left_out[i] = t.size == 0 || !kry_row_total_is_zero(&t, rounding);
-        L->empty += t.size == 0;
+        F->empty += t.size == 0;
     }
-    TRY(kry_share_components(L->A->dev, &L->share, left_out, L->part, &L->parts));
-    TRY(kry_share_transpose(L->A->dev, &L->share, &L->turned));
+    TRY(kry_share_components(F->A->dev, &F->share, left_out, F->part, &F->parts));
+    TRY(kry_share_transpose(F->A->dev, &F->share, &F->turned));
 done:
     free(left_out);
     return st;
@@ -83,8 +83,8 @@ done:
 
 static kry_status number_empty(void *user, int rank)
 {
-    look *L = user;
-    return kry_layout_rows(layout_of(L->A, rank), L->empty, &L->first_empty, &L->empty);
+    search *F = user;
+    return kry_layout_rows(layout_of(F->A, rank), F->empty, &F->first_empty, &F->empty);
 }
 
 typedef struct numbers {
@@ -111,56 +111,56 @@ kry_status kry_null_add_ranks(const kry_op *A, double *number, size_t count)
     return combine(A, KRY_ADD, number, count);
 }
 
-static kry_status write_parts(look *L, double rounding)
+static kry_status write_parts(search *F, double rounding)
 {
     kry_status st = KRY_OK;
-    kry_null_parts *N = L->N;
-    const size_t all = (size_t)(L->parts + L->empty);
-    int64_t empty = L->parts + L->first_empty;
+    kry_null_parts *N = F->N;
+    const size_t all = (size_t)(F->parts + F->empty);
+    int64_t empty = F->parts + F->first_empty;
     double *one_sided = NULL;
 
-    TRY(kry_alloc((size_t)L->share.rows, sizeof *N->of, &N->of));
+    TRY(kry_alloc((size_t)F->share.rows, sizeof *N->of, &N->of));
     TRY(kry_alloc(all, sizeof *N->one_sided, &N->one_sided));
     TRY(kry_alloc(all, sizeof *one_sided, &one_sided));
-    N->parts = L->parts, N->empty = L->empty;
-    for (int64_t i = 0; i < L->share.rows; i++) {
-        const kry_row_total row = total_of(&L->share, i), column = total_of(L->turned, i);
-        const int64_t p = row.size == 0 ? empty++ : L->part[i];
+    N->parts = F->parts, N->empty = F->empty;
+    for (int64_t i = 0; i < F->share.rows; i++) {
+        const kry_row_total row = total_of(&F->share, i), column = total_of(F->turned, i);
+        const int64_t p = row.size == 0 ? empty++ : F->part[i];
         N->of[i] = (int32_t)p;
         if (p >= 0 && column.size > 0 &&
             (p >= N->parts || !kry_row_total_is_zero(&column, rounding)))
             one_sided[p] = 1;
     }
-    TRY(combine(L->A, KRY_MAX, one_sided, all));
+    TRY(combine(F->A, KRY_MAX, one_sided, all));
     for (size_t p = 0; p < all; p++) N->one_sided[p] = one_sided[p] > 0;
 done:
     free(one_sided);
     return st;
 }
 
-kry_status kry_null_look_on_ranks(const kry_op *A, int64_t *here, kry_null_parts *N)
+kry_status kry_find_null_on_ranks(const kry_op *A, int64_t *here, kry_null_parts *N)
 {
     kry_status st = KRY_OK;
     const double rounding = kry_unit_roundoff(A->shape.type);
-    look L = { .A = A, .N = N };
+    search F = { .A = A, .N = N };
 
     *N = (kry_null_parts){ 0 };
-    TRY(kry_team_run(A->dev->team, NULL, read_task, &L));
-    if (L.unreadable > 0) {
+    TRY(kry_team_run(A->dev->team, NULL, read_task, &F));
+    if (F.unreadable > 0) {
         st = kry_fail(KRY_ERR_UNSUPPORTED, "'%s' has no entries to read", A->table->kind);
         goto done;
     }
-    TRY(take_rows(&L));
-    TRY(number_parts(&L, rounding));
-    TRY(kry_team_run(A->dev->team, NULL, number_empty, &L));
+    TRY(take_rows(&F));
+    TRY(number_parts(&F, rounding));
+    TRY(kry_team_run(A->dev->team, NULL, number_empty, &F));
     /* Ranks without rows meet with the others in there. */
-    const bool few = L.parts + L.empty <= MOST_SHARED;
-    *here = few ? L.share.rows : 0;
-    if (few) TRY(write_parts(&L, rounding));
+    const bool few = F.parts + F.empty <= MOST_SHARED;
+    *here = few ? F.share.rows : 0;
+    if (few) TRY(write_parts(&F, rounding));
 done:
-    kry_share_release(&L.turned);
-    kry_sparse_release(&L.rows);
-    free(L.share.col), free(L.part);
+    kry_share_release(&F.turned);
+    kry_sparse_release(&F.rows);
+    free(F.share.col), free(F.part);
     if (st < 0) kry_null_parts_release(N);
     return st;
 }

@@ -99,12 +99,11 @@ done:
 static kry_status rotate(gmres *S)
 {
     const kry_poll *poll = &S->poll;
-    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
     const kry_arg args[] = { ARG(S->m),
                              ARG(S->j),
                              ARG(poll->iteration),
                              ARG(poll->slot),
-                             ARG_ACC(poll->dev, target2),
+                             ARG_ACC(poll->dev, poll->target2),
                              ARG(poll->state),
                              ARG(poll->history),
                              ARG(S->scalars) };
@@ -172,9 +171,10 @@ static kry_status check_residual(void *self)
     kry_status st = KRY_OK;
     gmres *S = self;
     const kry_poll *poll = &S->poll;
-    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
-    const kry_arg args[] = { ARG(poll->iteration), ARG(poll->slot),  ARG_ACC(poll->dev, target2),
-                             ARG(S->scalars),      ARG(poll->state), ARG(poll->history) };
+    const kry_arg args[] = {
+        ARG(poll->iteration), ARG(poll->slot),  ARG_ACC(poll->dev, poll->target2),
+        ARG(S->scalars),      ARG(poll->state), ARG(poll->history)
+    };
 
     TRY(kry_launch(poll->dev, S->test, 1, args, COUNT(args)));
     if (kry_stopping_shows_x(S->c->stopping)) TRY(add_to_x(S)); /* for the monitor */
@@ -204,7 +204,6 @@ static kry_status gmres_cycle(void *self, kry_cycle *c)
     kry_status st = KRY_OK;
     gmres *S = self;
     kry_stopping *s = c->stopping;
-    const int64_t first = s->iteration;
     bool go = true;
 
     TRY(begin(S, c));
@@ -215,7 +214,7 @@ static kry_status gmres_cycle(void *self, kry_cycle *c)
     }
     if (go) TRY(kry_poll_close(&S->poll, c));
     TRY(add_to_x(S));
-    if (s->end == KRY_END_MATRIX && s->iteration > first) kry_stopping_clear_breakdown(s);
+    kry_stopping_retry(s, s->iteration == S->poll.start, NULL);
 done:
     return st;
 }

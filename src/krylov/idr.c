@@ -12,7 +12,7 @@
  * Storage     3 s + 1 vectors of n numbers beside r; with M 2 more
  * Per step    one product + (3 s^2 + 12 s + 9) / (s + 1) words per unknown: 12 for s = 1, 21 for s = 4
  * Waits       none: all scalars live on the device
- * Breakdown   p_k'g_k = 0, t'r = 0: it begins anew from the true residual, and if that was of no use with other
+ * Breakdown   p_k'g_k = 0, t'r = 0: it restarts from the true residual, and if that was of no use with other
  *             vectors P
  * Source      M. B. van Gijzen, P. Sonneveld, Algorithm 913: an elegant IDR(s) variant that efficiently
  *             exploits biorthogonality properties, ACM Trans. Math. Softw. 38 (2011), 5:1-5:19; the wide
@@ -34,9 +34,8 @@ typedef struct idr {
     kry_kernel *begin, *test, *solve, *remove, *direction, *project, *update, *reduce;
     cl_mem scalars;
     kry_poll poll;
-    bool others;   /* P was made anew, for the last ones broke down at once */
-    int64_t first; /* iteration of the cycle under way */
-    kry_cycle *c;  /* under way; borrowed */
+    bool others;  /* P was made anew, for the last ones broke down at once */
+    kry_cycle *c; /* under way; borrowed */
 } idr;
 
 /* A launch over rows that leaves sums: n and the arguments of its chunks, then the rest. */
@@ -146,10 +145,11 @@ static kry_status check_residual(void *self)
 {
     idr *S = self;
     const kry_poll *poll = &S->poll;
-    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
-    const kry_arg args[] = { ARG(poll->iteration), ARG(poll->slot),   ARG_ACC(poll->dev, target2),
-                             ARG(S->rr->buffer),   ARG(S->rr->count), ARG(poll->state),
-                             ARG(poll->history),   ARG(S->scalars) };
+    const kry_arg args[] = {
+        ARG(poll->iteration), ARG(poll->slot),   ARG_ACC(poll->dev, poll->target2),
+        ARG(S->rr->buffer),   ARG(S->rr->count), ARG(poll->state),
+        ARG(poll->history),   ARG(S->scalars)
+    };
     return kry_launch(poll->dev, S->test, 1, args, COUNT(args));
 }
 
@@ -171,7 +171,7 @@ static kry_status begin(idr *S, kry_cycle *c)
     kry_status st = KRY_OK;
     const kry_arg args[] = { ARG(S->scalars) };
 
-    S->c = c, S->first = c->stopping->iteration;
+    S->c = c;
     if (!c->stopping->breakdowns && S->others) {
         S->others = false;
         TRY(make_P(S));
@@ -184,25 +184,6 @@ static kry_status begin(idr *S, kry_cycle *c)
     TRY(kry_launch(S->poll.dev, S->begin, 1, args, 1));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
     TRY(kry_poll_begin(&S->poll, c, check_residual, S));
-done:
-    return st;
-}
-
-/* A breakdown ends a cycle, and the next one begins from the true residual; but not if steps are of no use
- * with other vectors P either. */
-static kry_status begin_anew(idr *S)
-{
-    kry_status st = KRY_OK;
-    kry_stopping *s = S->c->stopping;
-    const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
-    const bool barren = s->iteration - S->first <= S->s;
-
-    if (!broke || (barren && S->others)) return KRY_OK;
-    if (barren != S->others) {
-        S->others = barren;
-        TRY(make_P(S));
-    }
-    kry_stopping_clear_breakdown(s);
 done:
     return st;
 }
@@ -221,7 +202,9 @@ static kry_status idr_cycle(void *self, kry_cycle *c)
         TRY(check_residual(S));
         TRY(k < S->s ? step(S, k) : reduce(S));
     }
-    TRY(begin_anew(S));
+    const bool barren = c->stopping->iteration - S->poll.start <= S->s, others = S->others;
+    kry_stopping_retry(c->stopping, barren, &S->others);
+    if (S->others != others) TRY(make_P(S));
 done:
     return st;
 }

@@ -20,6 +20,28 @@ double kry_krylov_bytes(const kry_krylov *K, double products, double words)
     return bytes;
 }
 
+kry_status kry_krylov_multiply(const kry_krylov *K, const kry_vec *x, kry_vec *t, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    if (K->M) TRY(kry_op_run_apply(K->M, 1, x, 0, t));
+    TRY(kry_op_run_apply(K->A, 1, K->M ? t : x, 0, y));
+done:
+    return st;
+}
+
+kry_status kry_krylov_add(const kry_krylov *K, kry_vec *y, kry_vec *t, kry_vec *x)
+{
+    kry_status st = KRY_OK;
+
+    if (!K->M) return KRY_OK;
+    TRY(kry_op_run_apply(K->M, 1, y, 0, t));
+    TRY(kry_vec_axpby(1, t, 1, x));
+    TRY(kry_vec_fill(y, 0));
+done:
+    return st;
+}
+
 static kry_status krylov_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
     return kry_krylov_solve(self, b, x, &(kry_terms){ 0 }, res);
@@ -62,8 +84,8 @@ static kry_status krylov_update(void *self, const void *values)
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", K->method->kind);
     if (kry_pin_of(K->A) != K->A) TRY(kry_op_update(K->A, NULL)); /* its entry is a_rr */
-    TRY(kry_system_check(&K->system));
-    TRY(kry_suit_check("kry_op_update", K->A, &K->suit));
+    TRY(kry_residual_check_null(&K->residual));
+    TRY(kry_check_matrix("kry_op_update", K->A, K->check, K->method->takes, &K->checked));
     if (K->M) TRY(kry_op_update(K->M, NULL));
     if (K->product != K->A) TRY(kry_op_update(K->deflation, NULL)); /* else M updates it */
     if (K->method->update) TRY(K->method->update(K->self));
@@ -139,7 +161,7 @@ void kry_krylov_destroy(void *self)
     kry_columns_release(K);
     if (K->self) K->method->destroy(K->self);
     free(K->stopping.history);
-    kry_system_release(&K->system);
+    kry_residual_release(&K->residual);
     kry_guess_release(&K->guess);
     kry_vec_release(&K->best);
     kry_vec_release(&K->r);

@@ -1,16 +1,15 @@
 /*
- * method.h - solvers around any method: the rounds of residual and cycle, deflation, null spaces and
- * pins exist once, here; a method brings its recurrence, in a table and a state of its own.
+ * method.h - solvers around any method: restarts from the true residual, deflation, null spaces and pins exist once,
+ * here; a method brings its recurrence, in a table and a state of its own.
  */
 #ifndef KRY_METHOD_H
 #define KRY_METHOD_H
 
 #include "krylov/guess.h"
-#include "krylov/stop.h"
-#include "krylov/system.h"
+#include "krylov/residual.h"
 
-/* What a cycle works on: from x and its residual r until something ends it, which it writes into the
- * stopping. The numbers of r may be in another unit than b's: stopping->unit says which. */
+/* What a cycle works on: from x and its residual r until something ends it, which it writes into
+ * `stopping`. The numbers of r may be in another unit than b's: stopping->unit says which. */
 typedef struct kry_cycle {
     const kry_vec *b; /* right-hand side, for methods with `uses_rhs`; it may be NULL for others */
     kry_vec *x;       /* [in,out] */
@@ -39,16 +38,11 @@ typedef enum kry_takes {
     KRY_TAKES_RECTANGULAR /* any: b has its rows, x and a preconditioner from the right its columns */
 } kry_takes;
 
-/* That A is one of them. */
-typedef struct kry_suit {
-    kry_check check; /* how closely A is looked at */
-    kry_takes takes;
-    int64_t seen; /* A's updates when it was looked at last */
-} kry_suit;
-/* suits.c: refuse an A that is not of this kind, unless its numbers are those that were seen last. */
-kry_status kry_suit_check(const char *who, const kry_op *A, kry_suit *suit);
-/* The same of a new solver's A. */
-kry_status kry_suit_begin(const char *who, const kry_op *A, kry_suit *suit);
+/* check_matrix.c: refuse an A that is not of this kind, unless its numbers are those that were checked last.
+ *   check    how closely A is inspected
+ *   checked  [in,out] A's updates when it was checked last; -1: never */
+kry_status kry_check_matrix(const char *who, const kry_op *A, kry_check check, kry_takes takes,
+                            int64_t *checked);
 
 /* What a solver is made of. */
 typedef struct kry_setup {
@@ -59,7 +53,7 @@ typedef struct kry_setup {
     kry_monitor monitor; /* NULL: none */
     void *monitor_user;
     bool varying;       /* a preconditioner that varies is taken */
-    kry_suit suit;      /* of A, which was looked at */
+    kry_check check;    /* of A, which was done */
     int64_t width;      /* the number behind the method's word; 0: the default */
     int64_t guesses;    /* earlier solutions that a solve starts from; 0: none */
     const void *params; /* the method's own; NULL: the defaults */
@@ -116,7 +110,7 @@ struct kry_method {
     void (*accept)(void *self, kry_cycle *c, double *norm);
 };
 
-/* Several columns at once: a solver for each of them, which begins and ends its rounds by itself, and a state of
+/* Several columns at once: a solver for each of them, which restarts and ends by itself, and a state of
  * the method for the cycles of all. */
 typedef struct kry_columns {
     int count;
@@ -137,15 +131,16 @@ struct kry_krylov {
     kry_op *first; /* retained: the preconditioner without deflation; NULL: none, or the one of */
     int64_t width; /* method->width; 0: none */
     const char *left_out; /* this kind only scales, and is left out; NULL: none is */
-    kry_system system;
+    kry_residual residual;
     kry_guess *guess; /* NULL: a solve starts from the caller's x */
     kry_vec *r;       /* as b */
     kry_vec *best;    /* the x of the least true residual that a cycle began with; NULL: the method
                       keeps its own */
     double best_residual, guess_residual; /* the latter: of the x that a solve began with */
-    kry_suit suit;
+    kry_check check;
+    int64_t checked; /* A's updates when kry_check_matrix took it */
     kry_stopping stopping;
-    kry_columns *columns; /* columns.c; owned, NULL: it was not asked for as many yet */
+    kry_columns *columns; /* owned; NULL: several columns were not asked for yet */
     int64_t measured;     /* A->updates when ||A|| was estimated; -1: it never was */
     char text[400];       /* for kry_op_describe */
 };
@@ -175,19 +170,21 @@ typedef struct kry_terms {
 kry_status kry_krylov_set_stop(kry_krylov *K, const kry_stop *stop);
 /* Bytes of so many products with A and M, and of so many words per unknown; 0: not known. */
 double kry_krylov_bytes(const kry_krylov *K, double products, double words);
+/* y := A M x, where M is preconditioner from the right; t: room, not used without M. */
+kry_status kry_krylov_multiply(const kry_krylov *K, const kry_vec *x, kry_vec *t, kry_vec *y);
+/* x := x + M y,  y := 0; t: room. No work without M, where y is x. */
+kry_status kry_krylov_add(const kry_krylov *K, kry_vec *y, kry_vec *t, kry_vec *x);
 /* What K works with: preconditioner and deflation. Returns text. */
 const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size);
 kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
                             kry_result *res);
 /* After a solve that failed: the verdict on an x of before, which takes the place of the one that K came to. Waits. */
-kry_status kry_krylov_hand_back(kry_krylov *K, const kry_vec *b, const kry_vec *x, kry_result *res);
+kry_status kry_krylov_verdict(kry_krylov *K, const kry_vec *b, const kry_vec *x, kry_result *res);
 
 /* Solves of all columns of b at once, what became of each in res[j]. *done false: K takes them one after the
  * other, and nothing has happened. */
 kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
                                     bool *done);
-/* columns.c: make K->columns for so many; NULL if there is no way. */
-kry_status kry_columns_prepare(kry_krylov *K, int count);
 void kry_columns_release(kry_krylov *K);
 
 /* y := alpha solve(x) + beta y, from a zero guess: what makes a solver an operator. Returns the status of
@@ -200,19 +197,11 @@ typedef struct kry_scaling {
 kry_status kry_apply_by_solve(kry_solve_within *solve, void *self, const kry_scaling *by,
                               const kry_vec *x, kry_vec *y);
 
-/* A part of a solve that is led by somebody else: from this residual, a correction. */
-typedef struct kry_correction {
-    kry_vec *r;  /* [in] n; it may be overwritten */
-    kry_vec *x;  /* [in,out] n; zero, or what kry_krylov_start left there */
-    double goal; /* ||b - A x|| at which the correction is good enough, in the numbers of r */
-    double norm; /* ||r|| */
-    bool starts; /* x is zero, and deflation may begin and end with the coarse solution */
-    bool keeps_direction, goes_on; /* as in kry_cycle */
-    double unit_ratio;
-    kry_stopping *stopping; /* the iterations are written there */
-    double bytes;           /* [out] moved, by the model */
-} kry_correction;
-kry_status kry_krylov_correct(kry_krylov *K, kry_correction *c);
+/* A part of another solve: from x = 0, or what kry_krylov_start left there, and the residual c->r, which it may
+ * overwrite, a correction x whose residual meets c->goal. The iterations are written into c->stopping.
+ *   deflates  x is zero, and deflation, if there is any, begins and ends with the coarse solution
+ *   bytes     [out] moved, by the model */
+kry_status kry_krylov_correct(kry_krylov *K, kry_cycle *c, bool deflates, double *bytes);
 /* A cycle has seen that A maps v, of norm 1 and orthogonal to what was known, to zero: x goes without it from now on, and
  * residuals do from the next cycle on. Waits. */
 kry_status kry_krylov_add_null(kry_krylov *K, const kry_cycle *c, const kry_vec *v);

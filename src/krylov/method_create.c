@@ -80,7 +80,7 @@ static kry_status check_symmetry(const kry_setup *s)
     const kry_method *method = s->method;
     const kry_op *M = s->precond;
     const bool needed =
-        method->takes <= KRY_TAKES_DEFINITE && !s->varying && s->suit.check != KRY_CHECK_NONE;
+        method->takes <= KRY_TAKES_DEFINITE && !s->varying && s->check != KRY_CHECK_NONE;
 
     CHECK(!M || !needed || !M->fused->is_unsymmetric || !M->fused->is_unsymmetric(M->self),
           KRY_ERR_UNSUPPORTED,
@@ -152,7 +152,7 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     TRY(kry_alloc(1, sizeof *K, &K));
     K->method = method;
     K->width = s->width;
-    K->suit = s->suit, K->suit.seen = kry_pin_of(A)->updates;
+    K->check = s->check, K->checked = kry_pin_of(A)->updates;
     K->measured = -1;
     K->table = kry_krylov_table, K->table.kind = method->kind;
     K->stopping = (kry_stopping){ .dev = A->dev,
@@ -166,7 +166,7 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     TRY(take_operators(K, A, s));
     K->stopping.breakdown[0] = K->first ? &method->precond : &method->no_precond;
     K->stopping.breakdown[1] = &method->matrix;
-    TRY(kry_system_create(A, method->projects, &K->system));
+    TRY(kry_residual_create(A, method->projects, &K->residual));
     TRY(kry_guess_create(A, s->guesses, &K->guess));
     TRY(kry_vec_create_room(A->dev, shape.type, shape.rows, 1, &K->r));
     if (!method->accept) TRY(kry_vec_create_room(A->dev, shape.type, shape.cols, 1, &K->best));
@@ -222,6 +222,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
 {
     kry_status st = KRY_OK;
     kry_pcg_params mine;
+    int64_t checked = -1;
 
     kry_team_enter(kry_op_device(A), method->who, NULL);
     *solver = NULL;
@@ -243,8 +244,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
     CHECK(!params->conlim || params->stop.test != KRY_STOP_NEVER, KRY_ERR_ARGUMENT,
           "%s: conlim = %g ends a solve, and stop=never asks for all its iterations", method->who,
           params->conlim);
-    kry_suit suit = { params->check, method->takes, 0 };
-    TRY(kry_suit_begin(method->who, A, &suit));
+    TRY(kry_check_matrix(method->who, A, params->check, method->takes, &checked));
     TRY(kry_krylov_make(
         A,
         (kry_setup){ .method = method,
@@ -254,7 +254,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
                      .monitor = params->monitor,
                      .monitor_user = params->monitor_user,
                      .varying = method->flexible && (params->flexible || !method->by_request),
-                     .suit = suit,
+                     .check = params->check,
                      .width = width,
                      .guesses = params->guesses,
                      .params = params },

@@ -88,10 +88,10 @@ static bool may_ask(const minres *S, const kry_cycle *c)
 {
     enum { MOST = 8 }; /* vectors, each of which costs a search */
     const kry_krylov *K = S->K;
-    const kry_null_space *null = &K->system.null;
+    const kry_null_space *null = &K->residual.null;
 
     return (c->X || c->stopping == &K->stopping) && S->unit == 1 &&
-           !(K->A->shape.traits & KRY_POSITIVE) && !K->system.unpinned && null->found &&
+           !(K->A->shape.traits & KRY_POSITIVE) && !K->residual.unpinned && null->found &&
            (!null->certified || null->vectors->k < MOST) &&
            K->stopping.criteria.test != KRY_STOP_NEVER;
 }
@@ -264,7 +264,7 @@ static kry_status begin_search(kry_krylov *K, int64_t most, search *F)
     F->S = self;
     TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &F->g));
     TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &F->u));
-    TRY(kry_system_estimate(&K->system, F->g, &F->norm_A));
+    TRY(kry_residual_norm_of_A(&K->residual, F->g, &F->norm_A));
 done:
     return st;
 }
@@ -277,7 +277,7 @@ static kry_status measure_mapped(search *F, kry_vec *w, double *mapped)
     double size;
 
     *mapped = INFINITY;
-    TRY(kry_null_space_project(&K->system.null, w));
+    TRY(kry_null_space_project(&K->residual.null, w));
     TRY(kry_vec_norm2(w, &size));
     if (!(size > 0 && isfinite(size))) return KRY_OK;
     TRY(kry_vec_axpby(1 / size, w, 0, w));

@@ -9,7 +9,7 @@
  *              single
  *   double     everything in double
  *
- * All of them are rounds of method.c. Reliable and classical refinement are a method whose cycles
+ * All of them are solves of restart.c. Reliable and classical refinement are a method whose cycles
  * are corrections by the solver in single; the others are pcg.c in double. A scheme that stalls is
  * promoted to the next. Where A is kept on the host, so are x and its residual, and the outer
  * iteration runs there (mixed_outer.c).
@@ -48,13 +48,14 @@ void kry_inner_scale(kry_inner *I, double scaled_norm)
     I->scale = sane ? ldexp(1, ilogb(scaled_norm)) : 1;
 }
 
-static kry_status correct(kry_inner *I, kry_correction *c)
+static kry_status correct(kry_inner *I, kry_cycle *c, bool deflates)
 {
     kry_status st = KRY_OK;
-    int64_t before = c->stopping->iteration;
+    const int64_t before = c->stopping->iteration;
+    double bytes;
 
-    TRY(kry_krylov_correct(I->K, c));
-    I->iterations += c->stopping->iteration - before, I->bytes += c->bytes;
+    TRY(kry_krylov_correct(I->K, c, deflates, &bytes));
+    I->iterations += c->stopping->iteration - before, I->bytes += bytes;
 done:
     return st;
 }
@@ -63,34 +64,29 @@ kry_status kry_inner_refine(kry_inner *I, const kry_cycle *c, double scaled_norm
 {
     bool sane = scaled_norm > 0 && isfinite(scaled_norm);
     double unit = sane ? c->norm * (I->scale / scaled_norm) : 1; /* of r, in the numbers of c */
-    kry_correction inner = { .r = I->r,
-                             .x = I->x,
-                             .goal = c->goal / unit,
-                             .norm = c->norm / unit,
-                             .keeps_direction = reliable,
-                             .goes_on = reliable && c->goes_on,
-                             .unit_ratio = I->last_scale / I->scale,
-                             .stopping = c->stopping };
+    kry_cycle inner = { .r = I->r,
+                        .x = I->x,
+                        .goal = c->goal / unit,
+                        .norm = c->norm / unit,
+                        .keeps_direction = reliable,
+                        .goes_on = reliable && c->goes_on,
+                        .unit_ratio = I->last_scale / I->scale,
+                        .stopping = c->stopping };
 
     c->stopping->unit *= unit;
     I->last_scale = I->scale;
-    return correct(I, &inner);
+    return correct(I, &inner, false);
 }
 
 kry_status kry_inner_precondition(kry_inner *I, double scaled_norm)
 {
-    kry_stopping *stopping = &I->K->stopping;
-    double norm = scaled_norm / I->scale;
-    kry_correction inner = { .r = I->r,
-                             .x = I->x,
-                             .goal = I->rtol * norm,
-                             .norm = norm,
-                             .starts = true,
-                             .stopping = stopping };
+    kry_stopping *s = &I->K->stopping;
+    const int64_t limit = s->criteria.max_iter;
+    const double norm = scaled_norm / I->scale;
+    kry_cycle inner = { .r = I->r, .x = I->x, .goal = I->rtol * norm, .norm = norm, .stopping = s };
 
-    const int64_t limit = I->K->stopping.criteria.max_iter;
-    kry_stopping_begin(stopping, I->most && I->most < limit ? I->most : limit, true);
-    return correct(I, &inner);
+    kry_stopping_begin(s, I->most && I->most < limit ? I->most : limit, true);
+    return correct(I, &inner, true);
 }
 
 /* ---- what the monitor is shown ------------------------------------------------------------ */
@@ -200,7 +196,7 @@ static bool promote(kry_mixed *M, kry_result *res, kry_result *promoted)
              kry_scheme_word(M->now.scheme), res->why);
     /* Where single is slow the flexible method, whose solves in single are short, is slower still; and it needs
      * a symmetric A. */
-    const bool skips = M->now.slow || M->suit.takes == KRY_TAKES_ANY;
+    const bool skips = M->now.slow || M->takes == KRY_TAKES_ANY;
     M->now.scheme = skips ? KRY_SCHEME_DOUBLE : next[M->now.scheme];
     if (M->limits) M->now.before = iterations_of(M);
     return true;
@@ -247,7 +243,7 @@ static kry_status solve_alone(kry_mixed *M, const kry_vec *b, kry_vec *x, bool i
     M->inner.iterations = 0;
     M->inner.bytes = 0;
     M->now.least = M->now.guess = INFINITY;
-    TRY(kry_suit_check("kry_solve", M->A, &M->suit));
+    TRY(kry_check_matrix("kry_solve", M->A, M->check, M->takes, &M->checked));
     if (M->refused[0]) {
         promoted.promotions = 1;
         snprintf(promoted.promoted_why, sizeof promoted.promoted_why, "%s", M->refused);
@@ -315,7 +311,7 @@ static kry_status mixed_update(void *self, const void *values)
     kry_status st = KRY_OK;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'mixed' takes no values");
-    TRY(kry_suit_check("kry_op_update", M->A, &M->suit));
+    TRY(kry_check_matrix("kry_op_update", M->A, M->check, M->takes, &M->checked));
     if (M->system != M->A) TRY(kry_op_update(M->system, NULL));
     if (M->converted) TRY(update_inner(M));
     TRY(kry_outer_update(M->outer));

@@ -81,7 +81,9 @@ typedef struct kry_mixed_run {
 struct kry_mixed {
     kry_op *A, *system; /* in double, retained: A, and what is solved with */
     kry_op *converted;  /* A in single; NULL: single cannot hold it */
-    kry_suit suit;
+    kry_check check;    /* of A, whose updates were `checked` when kry_check_matrix took it */
+    kry_takes takes;
+    int64_t checked;
     kry_inner inner;
     kry_equilibrium e;
     kry_outer *outer;

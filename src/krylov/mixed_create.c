@@ -6,9 +6,10 @@
 
 enum { INNER = 25 }; /* iterations of a correction for the flexible scheme */
 
-static kry_status check(const kry_op *A, const kry_options *o, kry_suit *suit)
+static kry_status check(const kry_op *A, const kry_options *o)
 {
     kry_status st = KRY_OK;
+    int64_t checked = -1;
 
     CHECK(
         kry_options_relax(o) || kry_method_number(o->method)->takes != KRY_TAKES_RECTANGULAR,
@@ -31,15 +32,14 @@ static kry_status check(const kry_op *A, const kry_options *o, kry_suit *suit)
     CHECK(o->delta >= 0 && o->delta < 1, KRY_ERR_ARGUMENT,
           "kry_mixed_create: delta = %g is not in (0, 1)", o->delta);
     CHECK(o->stop.test != KRY_STOP_NEVER, KRY_ERR_UNSUPPORTED, KRY_NEVER_MIXED, "kry_mixed_create");
-    *suit = (kry_suit){ KRY_CHECK_NONE, KRY_TAKES_SYMMETRIC, 0 };
     if (kry_options_relax(o)) return KRY_OK;
-    *suit = (kry_suit){ o->check, kry_method_number(o->method)->takes, 0 };
-    CHECK(suit->takes != KRY_TAKES_ANY || o->scheme != KRY_SCHEME_FLEXIBLE, KRY_ERR_UNSUPPORTED,
+    const kry_takes takes = kry_method_number(o->method)->takes;
+    CHECK(takes != KRY_TAKES_ANY || o->scheme != KRY_SCHEME_FLEXIBLE, KRY_ERR_UNSUPPORTED,
           "kry_mixed_create: scheme=flexible is conjugate gradients around solves in single, for "
           "symmetric "
           "matrices; around '%s' take reliable or classical",
           kry_method_number(o->method)->kind);
-    TRY(kry_suit_begin("kry_mixed_create", A, suit));
+    TRY(kry_check_matrix("kry_mixed_create", A, o->check, takes, &checked));
 done:
     return st;
 }
@@ -107,7 +107,6 @@ static void set_scheme(kry_mixed *M)
 typedef struct given {
     const kry_op *A; /* of all rows */
     const kry_options *options;
-    kry_suit suit;
     const kry_subdomains
         *subdomains; /* of all rows, where words ask a team for deflation; else NULL */
 } given;
@@ -122,8 +121,11 @@ static kry_status create(const kry_op *A, const void *user, kry_op **solver)
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->options = *g->options;
+    const bool relaxes = kry_options_relax(&M->options);
+    M->check = relaxes ? KRY_CHECK_NONE : M->options.check;
+    M->checked = kry_pin_of(A)->updates;
+    if (!relaxes) M->takes = kry_method_number(M->options.method)->takes;
     M->options.check = KRY_CHECK_NONE; /* of the copies, for it was made of A */
-    M->suit = g->suit, M->suit.seen = kry_pin_of(A)->updates;
     if (g->subdomains) {
         TRY(kry_subdomains_of_part(g->subdomains, g->A, kry_layout_rank(&A->dev->layout), &vectors,
                                    &M->subdomains));
@@ -173,10 +175,9 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *given_options, 
     kry_deflation_params deflation;
     char room[sizeof o->deflation];
     const kry_stopwatch watch = kry_stopwatch_begin(A->dev);
-    kry_suit suit;
 
     if (kry_options_choose(o)) TRY(kry_auto_settle(A, &settled));
-    TRY(check(A, o, &suit));
+    TRY(check(A, o));
     TRY(check_deflation(o));
     CHECK(!parts || (!o->make.precond && !o->make.deflation), KRY_ERR_UNSUPPORTED,
           "kry_mixed_create: on several devices preconditioners and deflation are made by words of "
@@ -185,7 +186,7 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *given_options, 
         TRY(kry_options_deflation(o, room, sizeof room, &deflation));
         TRY(kry_subdomains_find(A, &deflation, &all));
     }
-    TRY(kry_op_make(A, create, &(given){ A, o, suit, deflates ? &all : NULL }, solver));
+    TRY(kry_op_make(A, create, &(given){ A, o, deflates ? &all : NULL }, solver));
     (*solver)->setup = kry_stopwatch_end(&watch);
 done:
     kry_subdomains_release(&all);

@@ -37,7 +37,7 @@ static kry_status refine_start(void *self, kry_cycle *c, bool first, bool *moved
     *moved = false;
     if (!I->K->deflation) return KRY_OK;
     TRY(kry_outer_narrow(O, c->r, c->norm, &scaled));
-    TRY(kry_null_space_project(&I->K->system.null, I->r));
+    TRY(kry_null_space_project(&I->K->residual.null, I->r));
     TRY(kry_krylov_start(I->K, first, I->r, I->x, moved));
     if (*moved) TRY(add_correction(O, c));
 done:
@@ -231,8 +231,8 @@ static kry_status refine(kry_outer *O, const kry_terms *terms, kry_result *res)
     TRY(kry_krylov_solve(K, O->b, O->x[O->at], terms, res));
     note_guess(O, O->refine);
     O->M->now.least = res->true_residual;
-    if (K->system.residuals > 1) /* the guess's is everybody's */
-        O->M->now.products += K->system.residuals - 1;
+    if (K->residual.count > 1) /* the guess's is everybody's */
+        O->M->now.products += K->residual.count - 1;
     st = KRY_OK;
 done:
     return st;
@@ -270,7 +270,7 @@ kry_status kry_outer_end(kry_outer *O, bool guess, kry_vec *x, kry_result *res)
     kry_status st = KRY_OK;
 
     if (!guess) TRY(kry_vec_copy(O->x[O->at], x));
-    if (guess || O->other) TRY(kry_krylov_hand_back(O->last, O->b, x, res));
+    if (guess || O->other) TRY(kry_krylov_verdict(O->last, O->b, x, res));
 done:
     return st;
 }
@@ -326,7 +326,7 @@ static kry_status allocate(kry_outer *O)
     TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_norm", &O->measure));
     TRY(kry_krylov_make(M->system,
                         (kry_setup){ .method = &refine_method,
-                                     .suit.check = KRY_CHECK_NONE, /* mixed.c looks at A */
+                                     .check = KRY_CHECK_NONE, /* mixed.c checks A */
                                      .stop = M->options.stop,
                                      .monitor = M->options.monitor ? kry_mixed_inner_monitor : NULL,
                                      .monitor_user = O->M,

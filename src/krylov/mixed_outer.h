@@ -14,7 +14,7 @@ struct kry_outer {
     const kry_vec *b; /* borrowed for a solve */
     kry_sum *sum;
     kry_kernel *widen, *narrow, *measure;
-    kry_op *refine;           /* the rounds around corrections in single */
+    kry_op *refine;           /* restarts from residuals in double, around corrections in single */
     kry_op *precond;          /* a correction in single, as a preconditioner of `flexible` */
     kry_op *flexible, *plain; /* made when they are needed */
     kry_krylov *last;         /* borrowed: of them the one that ran last, */

@@ -2,6 +2,7 @@
 #include "krylov/options.h"
 #include "krylov/auto.h"
 #include "krylov/auto_precond.h"
+#include "krylov/find_null.h"
 #include "krylov/method.h"
 #include "krylov/reorder.h"
 #include "krylov/scaled.h"
@@ -190,7 +191,7 @@ static bool may_scale(const kry_options *o)
 kry_status kry_options_make(const kry_op *A, const kry_options *o, kry_op **solver)
 {
     if (kry_options_find_null(o)) {
-        kry_status st = kry_system_find_null("kry_solver_create", A);
+        kry_status st = kry_find_null("kry_solver_create", A);
         if (st < 0) return st;
     }
     if (may_scale(o)) return kry_scaled_create(A, o, solver);

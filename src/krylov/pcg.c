@@ -31,7 +31,6 @@ typedef struct run {
     kry_cycle *c;
     kry_vec *x, *r, *z; /* of all columns; z: S->z, or r */
     kry_direction d;
-    int64_t start;   /* iteration that it began with */
     int64_t seen_at; /* the last one whose ||r|| the host has waited for, */
     double seen;     /* and this norm */
 } run;
@@ -52,14 +51,15 @@ static kry_status precondition(const run *R)
 static bool end_may_be_near(const run *R)
 {
     const kry_stopping *s = R->c->stopping;
+    const int64_t start = R->S->poll.start;
     const double margin = 2.5; /* iterations */
     int64_t at = s->history_count - 1;
-    double norm = at > R->start ? s->history[at] / s->unit : 0;
-    double before = at > R->start ? s->history[at - 1] / s->unit : 0;
+    double norm = at > start ? s->history[at] / s->unit : 0;
+    double before = at > start ? s->history[at - 1] / s->unit : 0;
 
     if (R->seen_at >= at) at = R->seen_at, norm = before = R->seen;
-    if (at <= R->start) return true;
-    const double mean = log(R->c->norm / norm) / (double)(at - R->start);
+    if (at <= start) return true;
+    const double mean = log(R->c->norm / norm) / (double)(at - start);
     const double rate = fmax(mean, log(before / norm));
     const double left = log(norm / R->c->goal) / rate - (double)(s->iteration - at);
     return !(rate > 0 && left >= margin);
@@ -101,7 +101,7 @@ static kry_status direct(run *R)
     kry_pcg *S = R->S;
     const kry_op *A = S->K->product;
 
-    R->d.old = R->d.iteration == R->start && begins_anew(R) ? R->z : S->fuses ? S->old : S->p;
+    R->d.old = R->d.iteration == S->poll.start && begins_anew(R) ? R->z : S->fuses ? S->old : S->p;
     if (!S->flexible) return kry_op_run_direction(A, &R->d, S->p, S->q, S->pq);
     TRY(kry_direction_run(&R->d, S->p));
     TRY(kry_op_run_dot(A, S->p, S->q, S->pq));
@@ -172,7 +172,7 @@ static kry_status step(run *R, int64_t done)
         kry_sum *t = S->drift;
         s.drift = t, s.next_drift = S->next_drift;
         /* Sums are divided by this number: where A, updated since, is regular, nothing is left of them. */
-        s.unknowns = K->system.null.A ? K->system.null.unknowns : INT64_MAX;
+        s.unknowns = K->residual.null.A ? K->residual.null.unknowns : INT64_MAX;
         S->drift = S->next_drift, S->next_drift = t;
     }
     if (S->repeats)
@@ -182,7 +182,7 @@ static kry_status step(run *R, int64_t done)
     if (kry_pcg_takes_drift(S))
         TRY(kry_layout_reduce(R->z->layout, &S->drift, 1));
     else
-        TRY(kry_null_space_project(&K->system.null, R->r));
+        TRY(kry_null_space_project(&K->residual.null, R->r));
     if (K->M && !d) TRY(precondition_if_needed(R));
 done:
     return st;
@@ -255,7 +255,7 @@ static kry_status catch_up_columns(run *R, const kry_vec *first)
 {
     const kry_pcg *S = R->S;
     const kry_vec *x = R->x;
-    const cl_int start = (cl_int)R->start;
+    const cl_int start = (cl_int)R->S->poll.start;
     const kry_arg args[] = { ARG(x->n),      ARG(start), ARG(S->poll.step), ARG(first->buffer),
                              ARG(first->ld), ARG_VEC(x), ARG(x->ld) };
 
@@ -294,12 +294,12 @@ static kry_status iterate(run *R)
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
     kry_stopping *stopping = R->c->stopping; /* of the first column: of one, where it matters */
-    const int64_t start = R->start;
     kry_vec *first = S->p, *other = S->old;
     int64_t begun = 0;
     bool go;
 
     TRY(begin(R));
+    const int64_t start = S->poll.start;
     for (;; begun++) {
         TRY(kry_layout_reduce(R->z->layout, &S->rho, 1));
         if (stopping->iteration > start) TRY(flex(R));
@@ -325,14 +325,6 @@ done:
     return st;
 }
 
-/* The iteration that a cycle begins with: of the columns that are not over it is the same. */
-static int64_t first_iteration(const kry_cycle *c, int columns)
-{
-    for (int j = 0; j < columns; j++)
-        if (!c[j].over) return c[j].stopping->iteration;
-    return c->stopping->iteration;
-}
-
 kry_status kry_pcg_cycle(void *self, kry_cycle *c)
 {
     kry_status st = KRY_OK;
@@ -343,7 +335,6 @@ kry_status kry_pcg_cycle(void *self, kry_cycle *c)
               .x = kry_cycle_x(c),
               .r = r,
               .z = z,
-              .start = first_iteration(c, S->columns),
               .seen_at = -1,
               .d = { .z = z,
                      .rho = S->rho,

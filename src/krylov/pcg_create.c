@@ -77,7 +77,7 @@ static kry_status allocate(kry_pcg *S, kry_device *dev, kry_type type, int64_t n
     TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->pq));
     TRY(kry_sum_create_columns(dev, 2, k, stopped, &S->rho));
     if (S->flexible == KRY_POLAK_RIBIERE) TRY(kry_sum_create(dev, 1, &S->zq));
-    if (S->K->system.null.A && !S->K->system.null.vectors) {
+    if (S->K->residual.null.A && !S->K->residual.null.vectors) {
         TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->drift));
         TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->next_drift));
     }
@@ -156,7 +156,7 @@ static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
     S->poll.one_by_one = S->checks_first;
     TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
     TRY(compile(S, A->dev, A->shape.type));
-    if (fused && !K->deflation && !K->system.null.A)
+    if (fused && !K->deflation && !K->residual.null.A)
         kry_persistent_prepare(&S->persistent, A, K->M, params);
     *self = S, S = NULL;
 done:

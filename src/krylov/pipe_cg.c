@@ -41,11 +41,10 @@ typedef struct pipe_cg {
 static kry_status test_residual(pipe_cg *S, cl_int only)
 {
     const kry_poll *poll = &S->poll;
-    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
     const kry_arg args[] = { ARG(only),
                              ARG(poll->iteration),
                              ARG(poll->slot),
-                             ARG_ACC(poll->dev, target2),
+                             ARG_ACC(poll->dev, poll->target2),
                              ARG(S->sums->buffer),
                              ARG(S->sums->count),
                              ARG(poll->state),

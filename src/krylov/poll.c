@@ -16,12 +16,6 @@ static size_t batch_bytes(const kry_poll *poll)
     return (scalars(poll) + (size_t)poll->columns * KRY_POLL_RESIDUALS) * kry_acc_size(poll->dev);
 }
 
-/* Behind what is read of the two batches: the scalars that a cycle begins with. */
-static char *first_scalars(const kry_poll *poll)
-{
-    return poll->pinned.host + 2 * batch_bytes(poll);
-}
-
 /* The host's copy of what the device has decided in a batch, and number i of it. */
 static char *copy_of(const kry_poll *poll, int batch)
 {
@@ -98,7 +92,8 @@ static kry_status write_scalars(kry_poll *poll, const kry_cycle *c)
     kry_status st = KRY_OK;
     const kry_type acc = poll->dev->info.fp64 ? KRY_F64 : KRY_F32;
     const size_t bytes = STATE_SIZE * (size_t)poll->columns * kry_acc_size(poll->dev);
-    char *first = first_scalars(poll);
+    char *first =
+        poll->pinned.host + 2 * batch_bytes(poll); /* behind what is read of two batches */
 
     memset(first, 0, bytes);
     for (int64_t j = 0; j < poll->columns; j++) {
@@ -119,14 +114,14 @@ kry_status kry_poll_begin(kry_poll *poll, const kry_cycle *c, kry_status (*check
 
     poll->check = check, poll->self = self;
     poll->iteration = poll->slot = 0, poll->due = false;
-    const kry_stopping *stopping = first_running(poll, c)->stopping;
-    if (stopping->iteration == 0)
-        poll->batch_size = 1, poll->last_polled = 0, poll->polled_at = kry_now();
+    poll->target2 = kry_scalar_of(poll->dev, c->goal * c->goal);
+    poll->start = first_not_ended(poll, c)->stopping->iteration;
+    if (poll->start == 0) poll->batch_size = 1, poll->last_polled = 0, poll->polled_at = kry_now();
     if (poll->check_every)
         poll->batch_size =
             poll->check_every < KRY_POLL_BATCH ? (int)poll->check_every : KRY_POLL_BATCH;
     poll->current = 0;
-    poll->batch[0] = poll->batch[1] = (kry_poll_batch){ .first = stopping->iteration };
+    poll->batch[0] = poll->batch[1] = (kry_poll_batch){ .first = poll->start };
     TRY(write_scalars(poll, c));
 done:
     return st;

@@ -41,6 +41,8 @@ typedef struct kry_poll {
     bool
         one_by_one; /* batches of one iteration: they take so long that the host is not to run ahead */
     bool due;       /* the method has seen the end: test the next iterate */
+    int64_t start;      /* iteration that the cycle under way began with */
+    kry_scalar target2; /* of the cycle under way: the goal of one column, squared */
     /* The iteration to enqueue or, for `check`, to test: its squared residual goes to history[slot]. */
     cl_int iteration, slot;
     /* Launch the stopping test alone, for the present residual. */

@@ -247,7 +247,7 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     TRY(check(A, params));
     TRY(kry_krylov_make(A,
                         (kry_setup){ .method = &relaxation_method,
-                                     .suit.check = KRY_CHECK_NONE,
+                                     .check = KRY_CHECK_NONE,
                                      .stop = params->stop,
                                      .monitor = params->monitor,
                                      .monitor_user = params->monitor_user,

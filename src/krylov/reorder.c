@@ -170,7 +170,7 @@ static kry_status reordered_solve(void *self, const kry_vec *b, kry_vec *x, kry_
     kry_status st = KRY_OK, solved;
     reordered *R = self;
 
-    TRY(kry_system_check_finite(b)); /* else its message would name another row */
+    TRY(kry_check_finite(b)); /* else its message would name another row */
     if (R->seen != R->A->updates) TRY(renew(R));
     R->caller_x = x;
     TRY(gather(R->order, b, R->b));

@@ -49,7 +49,7 @@ typedef struct scaled {
     kry_vec *r;                   /* n */
     double row_span, column_span; /* of A */
     /* the caller's system */
-    kry_system system;
+    kry_residual residual;
     kry_stop stop;
     double roundoff;
     double norm_A;    /* KRY_STOP_BACKWARD: an estimate of ||A||; else 0 */
@@ -230,13 +230,13 @@ static kry_status measure_x(scaled *S, const kry_vec *b, const kry_vec *x, dista
     kry_status st = KRY_OK;
     double unit, scaled_norm, by_rows, size;
 
-    TRY(kry_system_residual(&S->system, b, x, S->r, &d->residual, &unit));
-    TRY(kry_system_size(&S->system, x, &size));
+    TRY(kry_residual_compute(&S->residual, b, x, S->r, &d->residual, &unit));
+    TRY(kry_residual_norm(&S->residual, x, &size));
     S->target = kry_stop_target(&S->stop, S->norm_b, S->norm_A > 0 ? S->norm_A * size : 0);
     TRY(kry_vec_mul(1, S->R, S->r, 0, S->b));
-    TRY(kry_system_norm(&S->system, S->b, &scaled_norm));
+    TRY(kry_residual_norm(&S->residual, S->b, &scaled_norm));
     TRY(kry_vec_mul(1, S->by_row, S->r, 0, S->r));
-    TRY(kry_system_norm(&S->system, S->r, &by_rows));
+    TRY(kry_residual_norm(&S->residual, S->r, &by_rows));
     d->given = d->residual / S->target;
     d->scaled = scaled_norm / (1.01 * S->wanted); /* whose roundoff was another */
     d->rows = by_rows > 0 ? by_rows / (S->relative * size) : 0;
@@ -293,9 +293,9 @@ static kry_status begin(scaled *S, const kry_vec *b, const kry_vec *x)
     S->start = kry_work_clock(S->A->dev);
     S->before = S->history_count = 0, S->rounds = 0;
     if (S->seen != S->A->updates) TRY(renew(S));
-    TRY(kry_system_measure(&S->system, b, &S->norm_b, &inconsistent));
+    TRY(kry_residual_begin(&S->residual, b, &S->norm_b, &inconsistent));
     if (S->stop.test == KRY_STOP_BACKWARD && S->measured != S->A->updates) {
-        TRY(kry_system_estimate(&S->system, S->r, &S->norm_A));
+        TRY(kry_residual_norm_of_A(&S->residual, S->r, &S->norm_A));
         S->measured = S->A->updates;
     }
     S->target = kry_stop_target(&S->stop, S->norm_b, 0);
@@ -303,7 +303,7 @@ static kry_status begin(scaled *S, const kry_vec *b, const kry_vec *x)
     TRY(kry_vec_mul(1, S->R, b, 0, S->b));
     TRY(kry_vec_mul(1, S->inverse, x, 0, S->y));
     TRY(kry_vec_fill(S->earlier, 0));
-    TRY(kry_system_norm(&S->system, S->b, &scaled_norm));
+    TRY(kry_residual_norm(&S->residual, S->b, &scaled_norm));
     S->unit = scaled_norm > 0 ? S->norm_b / scaled_norm : 1;
 done:
     return st;
@@ -428,7 +428,7 @@ static void scaled_destroy(void *self)
     if (!S) return;
     kry_op_release(&S->solver);
     kry_op_release(&S->B);
-    kry_system_release(&S->system);
+    kry_residual_release(&S->residual);
     kry_vec_release(&S->r);
     kry_vec_release(&S->earlier);
     kry_vec_release(&S->y);
@@ -523,7 +523,7 @@ static kry_status make(const kry_op *A, const kry_options *o, kry_sparse *rows,
     for (size_t i = 0; i < COUNT(vectors); i++)
         TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, vectors[i]));
     S->C = kry_vec_retain(S->R);
-    TRY(kry_system_create(A, false, &S->system));
+    TRY(kry_residual_create(A, false, &S->residual));
     TRY(make_matrix(S, rows, s, val, found));
     TRY(make_solver(S, o));
     S->table = scaled_table, S->table.kind = S->solver->table->kind;

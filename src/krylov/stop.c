@@ -189,10 +189,15 @@ done:
     return st;
 }
 
-void kry_stopping_clear_breakdown(kry_stopping *s)
+bool kry_stopping_retry(kry_stopping *s, bool barren, bool *alternative)
 {
+    const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
+
+    if (!broke || (barren && (!alternative || *alternative))) return false;
+    if (alternative) *alternative = barren;
     s->end = KRY_END_NONE;
     s->breakdowns++;
+    return true;
 }
 
 /* ---- between cycles ---------------------------------------------------------------------- */

@@ -134,8 +134,10 @@ kry_status kry_stopping_call_monitor(kry_stopping *s, int64_t iteration);
 /* For methods whose residual the host knows: record that of the present iteration, which is number `entry` of the
  * history, and call the monitor. It may end the cycle: at the goal, by divergence, or if it is not finite. */
 kry_status kry_stopping_test(kry_stopping *s, int64_t entry, double residual, double goal);
-/* A cycle has broken down, and the method wants to restart from the true residual. */
-void kry_stopping_clear_breakdown(kry_stopping *s);
+/* Where a cycle has broken down: have it restarted from the true residual, unless it was of no use (`barren`), and so was
+ * an *alternative. Returns whether it is.
+ *   alternative  [in,out] the cycle used other vectors than usual; the next one is to use them; NULL: there are none */
+bool kry_stopping_retry(kry_stopping *s, bool barren, bool *alternative);
 
 /* ---- between cycles, and at the end ---- */
 

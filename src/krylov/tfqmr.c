@@ -15,7 +15,7 @@
  * Storage     8 vectors of n numbers beside r; with M 2 more
  * Per step    two products + 26 words per unknown (cl/krylov/tfqmr.cl)
  * Waits       none: all scalars live on the device
- * Breakdown   rho = 0 or v's = 0: it begins anew from the true residual, and if that was of no use with a random
+ * Breakdown   rho = 0 or v's = 0: it restarts from the true residual, and if that was of no use with a random
  *             shadow
  * Source      R. W. Freund, A transpose-free quasi-minimal residual algorithm for non-Hermitian linear systems, SIAM
  *             J. Sci. Comput. 14 (1993), 470-482, algorithm 5.1; the residual: L. Zhou, H. F. Walker, Residual
@@ -33,34 +33,22 @@ typedef struct tfqmr {
     kry_kernel *begin, *first, *second, *update, *image;
     kry_poll poll;
     bool random_shadow; /* the last one broke down at once */
-    int64_t start;      /* iteration of the cycle under way */
     kry_cycle *c;       /* under way; borrowed */
 } tfqmr;
-
-/* to := A M from */
-static kry_status multiply(tfqmr *S, const kry_vec *from, kry_vec *to)
-{
-    kry_status st = KRY_OK;
-    const kry_op *A = S->K->A, *M = S->K->M;
-
-    if (M) TRY(M->table->apply(M->self, 1, from, 0, S->t));
-    TRY(A->table->apply(A->self, 1, M ? S->t : from, 0, to));
-done:
-    return st;
-}
 
 /* The stopping test, and unless it `only_tests` alpha, y2 and w. */
 static kry_status first_half(tfqmr *S, bool only_tests)
 {
     const kry_poll *poll = &S->poll;
-    const kry_scalar target2 = kry_scalar_of(poll->dev, S->c->goal * S->c->goal);
     kry_chunks rows = kry_chunks_of(S->w);
-    const kry_arg rest[] = { ARG(poll->iteration), ARG(poll->slot),    ARG_ACC(poll->dev, target2),
-                             ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->sigma->buffer),
-                             ARG(S->sigma->count), ARG(poll->step),    ARG(poll->state),
-                             ARG(poll->history),   ARG(S->y1->buffer), ARG(S->y2->buffer),
-                             ARG(S->v->buffer),    ARG(S->u1->buffer), ARG(S->w->buffer),
-                             ARG(S->ww->buffer) };
+    const kry_arg rest[] = {
+        ARG(poll->iteration), ARG(poll->slot),    ARG_ACC(poll->dev, poll->target2),
+        ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->sigma->buffer),
+        ARG(S->sigma->count), ARG(poll->step),    ARG(poll->state),
+        ARG(poll->history),   ARG(S->y1->buffer), ARG(S->y2->buffer),
+        ARG(S->v->buffer),    ARG(S->u1->buffer), ARG(S->w->buffer),
+        ARG(S->ww->buffer)
+    };
 
     if (only_tests)
         rows.n = 0, rows.groups = 1;
@@ -77,7 +65,7 @@ static kry_status second_half(tfqmr *S)
     const kry_arg rest[] = { ARG(poll->state), ARG(S->u2->buffer), ARG(S->w->buffer),
                              ARG(S->shadow->buffer), ARG(S->pair->buffer) };
 
-    TRY(multiply(S, S->y2, S->u2));
+    TRY(kry_krylov_multiply(S->K, S->y2, S->t, S->u2));
     S->pair->count = (cl_int)rows.groups;
     TRY(kry_launch_chunks(poll->dev, S->second, &rows, rest, COUNT(rest)));
     TRY(kry_layout_reduce(S->w->layout, (kry_sum *[]){ S->ww, S->pair }, 2));
@@ -110,7 +98,7 @@ static kry_status image(tfqmr *S)
     const kry_arg rest[] = { ARG(poll->step),   ARG(S->u1->buffer),     ARG(S->u2->buffer),
                              ARG(S->v->buffer), ARG(S->shadow->buffer), ARG(S->sigma->buffer) };
 
-    TRY(multiply(S, S->y1, S->u1));
+    TRY(kry_krylov_multiply(S->K, S->y1, S->t, S->u1));
     S->sigma->count = (cl_int)rows.groups;
     TRY(kry_launch_chunks(poll->dev, S->image, &rows, rest, COUNT(rest)));
 done:
@@ -119,27 +107,14 @@ done:
 
 /* ---- a cycle --------------------------------------------------------------------------------- */
 
-/* x := x + M y,  y := 0 */
-static kry_status add_to_x(tfqmr *S)
-{
-    kry_status st = KRY_OK;
-    const kry_op *M = S->K->M;
-
-    if (!M) return KRY_OK;
-    TRY(M->table->apply(M->self, 1, S->y, 0, S->t));
-    TRY(kry_vec_axpby(1, S->t, 1, S->c->x));
-    TRY(kry_vec_fill(S->y, 0));
-done:
-    return st;
-}
-
 static kry_status check_residual(void *self)
 {
     kry_status st = KRY_OK;
     tfqmr *S = self;
 
     TRY(first_half(S, true));
-    if (kry_stopping_shows_x(S->c->stopping)) TRY(add_to_x(S)); /* for the monitor */
+    if (kry_stopping_shows_x(S->c->stopping))
+        TRY(kry_krylov_add(S->K, S->y, S->t, S->c->x)); /* for the monitor */
 done:
     return st;
 }
@@ -150,7 +125,7 @@ static kry_status begin(tfqmr *S, kry_cycle *c)
     kry_status st = KRY_OK;
     kry_vec *empty[] = { S->v, S->d, S->u2, S->y };
 
-    S->c = c, S->start = c->stopping->iteration;
+    S->c = c;
     if (!c->stopping->breakdowns) S->random_shadow = false;
     TRY(kry_vec_copy(c->r, S->w));
     TRY(kry_vec_copy(c->r, S->y1));
@@ -162,26 +137,13 @@ static kry_status begin(tfqmr *S, kry_cycle *c)
     TRY(kry_vec_dot_pair(S->w, S->shadow, S->pair));
     TRY(kry_layout_reduce(S->w->layout, &S->pair, 1));
     TRY(kry_poll_begin(&S->poll, c, check_residual, S));
-    const cl_int iteration = (cl_int)S->start, is_r = !S->random_shadow;
+    const cl_int iteration = (cl_int)S->poll.start, is_r = !S->random_shadow;
     const kry_arg args[] = { ARG(iteration), ARG(S->pair->buffer), ARG(S->pair->count), ARG(is_r),
                              ARG(S->poll.step) };
     TRY(kry_launch(S->poll.dev, S->begin, 1, args, COUNT(args)));
     TRY(image(S));
 done:
     return st;
-}
-
-/* A breakdown ends a cycle, and the next one begins from the true residual; but not if iterations are of no
- * use with a random shadow either. */
-static void begin_anew(tfqmr *S)
-{
-    kry_stopping *s = S->c->stopping;
-    const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
-    const bool barren = s->iteration == S->start;
-
-    if (!broke || (barren && S->random_shadow)) return;
-    S->random_shadow = barren;
-    kry_stopping_clear_breakdown(s);
 }
 
 static kry_status tfqmr_cycle(void *self, kry_cycle *c)
@@ -200,8 +162,8 @@ static kry_status tfqmr_cycle(void *self, kry_cycle *c)
         TRY(update(S));
         TRY(image(S));
     }
-    TRY(add_to_x(S));
-    begin_anew(S);
+    TRY(kry_krylov_add(S->K, S->y, S->t, S->c->x));
+    kry_stopping_retry(c->stopping, c->stopping->iteration == S->poll.start, &S->random_shadow);
 done:
     return st;
 }

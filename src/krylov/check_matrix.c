@@ -1,11 +1,11 @@
-/* suits.c - whether a matrix is one that a Krylov method solves with: for some symmetric, and for conjugate
- * gradients without a diagonal entry that is not positive. */
+/* check_matrix.c - whether a matrix is one that a method takes: for some symmetric, and for conjugate gradients without a
+ * diagonal entry that is not positive. */
 #include "krylov/method.h"
 #include "matrix/matrix.h"
 #include <kry/formats.h>
 #include <math.h>
 
-/* Read the entries of A back, as it has them now, and look at them. *is_matrix: it has some. */
+/* Read the entries of A back, as it has them now, and inspect them. *is_matrix: it has some. */
 static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kry_finding *found)
 {
     kry_status st = KRY_OK;
@@ -60,8 +60,8 @@ done:
     return st;
 }
 
-/* The same of an operator that has no entries to read. */
-static kry_status inspect_products(const char *who, const kry_op *A, kry_takes takes)
+/* Check the products of an operator that has no entries to read. */
+static kry_status check_products(const char *who, const kry_op *A, kry_takes takes)
 {
     const double rounding = A->shape.type == KRY_F32 ? 1e-4 : 1e-8;
     kry_status st = KRY_OK;
@@ -82,14 +82,14 @@ done:
     return st;
 }
 
-static kry_status look_at(const char *who, const kry_op *A, kry_check check, kry_takes takes)
+static kry_status check_entries(const char *who, const kry_op *A, kry_check check, kry_takes takes)
 {
     kry_status st = KRY_OK;
     kry_finding found = A->found;
     bool is_matrix = found.what != KRY_FOUND_UNSEEN;
 
     if (check == KRY_CHECK_FULL) TRY(inspect_entries(A, &is_matrix, &found));
-    if (!is_matrix) return inspect_products(who, A, takes);
+    if (!is_matrix) return check_products(who, A, takes);
     CHECK(takes == KRY_TAKES_ANY || found.what != KRY_FOUND_ASYMMETRIC, KRY_ERR_UNSUPPORTED,
           "%s: the matrix is not symmetric: entry (%lld, %lld) is %g, (%lld, %lld) is %g. BiCGStab "
           "(method=bicgstab) and GMRES (method=gmres) take it; check=none solves as if it were "
@@ -114,25 +114,20 @@ done:
     return st;
 }
 
-kry_status kry_suit_check(const char *who, const kry_op *A, kry_suit *suit)
+kry_status kry_check_matrix(const char *who, const kry_op *A, kry_check check, kry_takes takes,
+                            int64_t *checked)
 {
     kry_status st = KRY_OK;
     const kry_op *matrix = kry_pin_of(A);
-    kry_takes takes = suit->takes;
 
+    CHECK((unsigned)check <= KRY_CHECK_FULL, KRY_ERR_ARGUMENT, "%s: check = %d is none", who,
+          (int)check);
     /* Of a matrix that is promised to be symmetric A' is A. */
     if (takes == KRY_TAKES_RECTANGULAR && !(matrix->shape.traits & KRY_SYMMETRIC)) return KRY_OK;
     if (takes == KRY_TAKES_RECTANGULAR) takes = KRY_TAKES_SYMMETRIC;
-    if (suit->check == KRY_CHECK_NONE || suit->seen == matrix->updates) return KRY_OK;
-    TRY(look_at(who, matrix, suit->check, takes));
-    suit->seen = matrix->updates;
+    if (check == KRY_CHECK_NONE || *checked == matrix->updates) return KRY_OK;
+    TRY(check_entries(who, matrix, check, takes));
+    *checked = matrix->updates;
 done:
     return st;
-}
-
-kry_status kry_suit_begin(const char *who, const kry_op *A, kry_suit *suit)
-{
-    suit->seen = -1;
-    if ((unsigned)suit->check <= KRY_CHECK_FULL) return kry_suit_check(who, A, suit);
-    return kry_fail(KRY_ERR_ARGUMENT, "%s: check = %d is none", who, (int)suit->check);
 }

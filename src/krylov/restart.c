@@ -1,6 +1,7 @@
-/* rounds.c - the rounds of a solve by any method: residual and verdict, a cycle, and so on; of one column, of
+/* restart.c - a solve by any method: true residual, a cycle, and so on until stop.c ends it; of one column, of
  * several, and as a part of another solve. */
 #include "krylov/method.h"
+#include "operator/op_parts.h"
 #include "precond/deflation.h"
 #include <math.h>
 #include <stdlib.h>
@@ -16,13 +17,19 @@ typedef struct solve {
     kry_result *res;
 } solve;
 
-/* KRY_STOP_BACKWARD: the target of this x. Waits. */
-static kry_status aim_by_x(kry_krylov *K, const kry_vec *x)
+/* KRY_STOP_BACKWARD: the target of this x, whose size does not count along the null space. Waits. */
+static kry_status set_target_of(kry_krylov *K, const kry_vec *x)
 {
     kry_status st = KRY_OK;
+    kry_residual *R = &K->residual;
 
     if (!(K->stopping.norm_A > 0)) return KRY_OK;
-    TRY(kry_system_size(&K->system, x, &K->stopping.norm_x));
+    if (R->null.A) {
+        TRY(kry_vec_copy(x, R->room));
+        TRY(kry_null_space_project(&R->null, R->room));
+        x = R->room;
+    }
+    TRY(kry_residual_norm(R, x, &K->stopping.norm_x));
     kry_stopping_set_target(&K->stopping);
 done:
     return st;
@@ -37,14 +44,14 @@ static kry_status compute_residual(solve *S, double *norm)
     kry_stopping *s = &K->stopping;
     double unit;
 
-    TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
+    TRY(kry_residual_compute(&K->residual, c->b, c->x, c->r, norm, &unit));
     if (K->method->accept) K->method->accept(K->self, c, norm);
-    TRY(aim_by_x(K, c->x)); /* the x that stays */
-    const bool unpins = K->system.unpins;
-    TRY(kry_system_rhs(&K->system, s->inconsistent, kry_stopping_whole_target(s), &c->b));
+    TRY(set_target_of(K, c->x)); /* the x that stays */
+    const bool unpins = K->residual.unpins;
+    TRY(kry_residual_project_rhs(&K->residual, s, &c->b));
     /* A target that has grown may be above what b has along the null space, and then A x = b has a solution. */
-    if (K->system.unpins && !unpins)
-        TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
+    if (K->residual.unpins && !unpins)
+        TRY(kry_residual_compute(&K->residual, c->b, c->x, c->r, norm, &unit));
     if (K->method->gradient) TRY(K->method->gradient(K->self, c->r, *norm, &s->gradient));
     c->norm = *norm / unit;
     /* Only to half the target where an unknown is pinned: the unit changes on the way. */
@@ -81,10 +88,10 @@ kry_status kry_krylov_add_null(kry_krylov *K, const kry_cycle *c, const kry_vec 
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_system_add_null(&K->system, v));
-    TRY(kry_null_space_project(&K->system.null, c->x));
-    TRY(kry_null_space_measure(&K->system.null, c->b, &K->stopping.inconsistent));
-    K->system.along = K->stopping.inconsistent;
+    TRY(kry_residual_add_null(&K->residual, v));
+    TRY(kry_null_space_project(&K->residual.null, c->x));
+    TRY(kry_null_space_measure(&K->residual.null, c->b, &K->stopping.inconsistent));
+    K->residual.along = K->stopping.inconsistent;
     kry_stopping_set_target(&K->stopping);
     K->stopping.last_true = -1, K->best_residual = INFINITY; /* residuals were others */
 done:
@@ -98,9 +105,12 @@ static kry_status find_residual(solve *S, double *norm)
     kry_krylov *K = S->K;
     bool first = K->stopping.restarts < 0, moved = false;
 
-    if (first) TRY(kry_system_clear(&K->system, S->c->b, S->c->x, S->c->r));
+    if (first) TRY(kry_residual_centre_guess(&K->residual, S->c->b, S->c->x, S->c->r));
     TRY(compute_residual(S, norm));
-    if (first) TRY(kry_guess_check(*norm));
+    CHECK(!first || isfinite(*norm), KRY_ERR_ARGUMENT,
+          "kry_solve: the guess has a residual of %g: x holds NaN or infinities, or A x "
+          "overflows",
+          *norm);
     if (first) K->guess_residual = *norm;
     if (first && K->deflation) TRY(keep_best(S)); /* the start moves x */
     if (K->method->start)
@@ -108,22 +118,6 @@ static kry_status find_residual(solve *S, double *norm)
     else
         TRY(kry_krylov_start(K, true, S->c->r, S->c->x, &moved));
     if (moved) TRY(compute_residual(S, norm));
-done:
-    return st;
-}
-
-/* Ready for the next cycle. */
-static kry_status begin_cycle(solve *S)
-{
-    kry_status st = KRY_OK;
-    kry_stopping *s = &S->K->stopping;
-
-    TRY(keep_best(S));
-    /* Along the direction of the last cycle, if that ended well. */
-    S->c->goes_on = s->drop > 0 && s->restarts >= 0 && s->end == KRY_END_CONVERGED && !s->stagnant;
-    s->restarts++;
-    s->cycle_target = s->target;
-    s->end = KRY_END_NONE;
 done:
     return st;
 }
@@ -157,7 +151,7 @@ static kry_status warn_of_small_rows(solve *S)
         K->stopping.criteria.test == KRY_STOP_NEVER || K->method->takes == KRY_TAKES_RECTANGULAR ||
         kry_layout_size(&K->A->dev->layout) > 1)
         return KRY_OK;
-    TRY(kry_system_norm(&K->system, S->x, &size));
+    TRY(kry_residual_norm(&K->residual, S->x, &size));
     if (S->res->true_residual <= unnoticed * rows->least_row * size / sqrt(n)) return KRY_OK;
     const size_t used = strlen(S->res->why);
     kry_print(S->res->why + used, sizeof S->res->why - used,
@@ -168,8 +162,8 @@ done:
     return st;
 }
 
-/* The rounds have ended with this true residual: choose the x that is returned, and judge it. Waits. */
-static kry_status end_rounds(solve *S, double residual)
+/* The last cycle has ended with this true residual: choose the x that is returned, and the verdict on it. Waits. */
+static kry_status end_solve(solve *S, double residual)
 {
     kry_status st = KRY_OK;
     kry_krylov *K = S->K;
@@ -179,45 +173,50 @@ static kry_status end_rounds(solve *S, double residual)
     TRY(take_best(S, &residual, &other));
     if (K->stopping.drop > 0) residual = K->stopping.accepted;
     if (S->c->x != S->x) TRY(kry_vec_copy(S->c->x, S->x));
-    if (other) TRY(aim_by_x(K, S->x));
-    TRY(kry_system_centre(&K->system, S->c->b, S->x, K->r, K->stopping.target, &residual));
-    if (K->system.null.A) TRY(aim_by_x(K, S->x));
+    if (other) TRY(set_target_of(K, S->x));
+    TRY(kry_residual_centre(&K->residual, S->c->b, S->x, K->r, K->stopping.target, &residual));
+    if (K->residual.null.A) TRY(set_target_of(K, S->x));
     /* Where no x reaches b, the part of A x along vectors that the solve has found is rounding: b's part is told. */
-    const bool rounded = K->system.null.certified &&
+    const bool rounded = K->residual.null.certified &&
                          K->stopping.inconsistent > kry_stopping_whole_target(&K->stopping);
     kry_stopping_verdict(&K->stopping, residual,
-                         rounded ? K->stopping.inconsistent : K->system.along, other, S->res);
+                         rounded ? K->stopping.inconsistent : K->residual.along, other, S->res);
     TRY(warn_of_small_rows(S));
     S->c->over = true;
 done:
     return st;
 }
 
-kry_status kry_krylov_hand_back(kry_krylov *K, const kry_vec *b, const kry_vec *x, kry_result *res)
+kry_status kry_krylov_verdict(kry_krylov *K, const kry_vec *b, const kry_vec *x, kry_result *res)
 {
     kry_status st = KRY_OK;
-    kry_system *s = &K->system;
-    double residual, unit;
+    kry_residual *R = &K->residual;
+    double norm, unit;
 
-    s->measures = kry_null_space_may_be_false(&s->null);
-    TRY(kry_system_rhs(s, K->stopping.inconsistent, kry_stopping_whole_target(&K->stopping), &b));
-    TRY(kry_system_residual(s, b, x, K->r, &residual, &unit));
-    TRY(aim_by_x(K, x));
-    kry_stopping_verdict(&K->stopping, residual, s->along, true, res);
+    R->measures = kry_null_space_may_be_false(&R->null);
+    TRY(kry_residual_project_rhs(R, &K->stopping, &b));
+    TRY(kry_residual_compute(R, b, x, K->r, &norm, &unit));
+    TRY(set_target_of(K, x));
+    kry_stopping_verdict(&K->stopping, norm, R->along, true, res);
 done:
     return st;
 }
 
-/* The residual, and the verdict: another cycle, or the end. Waits. */
-static kry_status judge(solve *S)
+/* The true residual of x decides: another cycle, or the end. Waits. */
+static kry_status restart_or_end(solve *S)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = S->K;
+    kry_stopping *s = &S->K->stopping;
     double norm;
 
     TRY(find_residual(S, &norm));
-    if (kry_stopping_restarts(&K->stopping, norm)) return begin_cycle(S);
-    TRY(end_rounds(S, norm));
+    if (!kry_stopping_restarts(s, norm)) return end_solve(S, norm);
+    TRY(keep_best(S));
+    /* Along the direction of the last cycle, if that ended well. */
+    S->c->goes_on = s->drop > 0 && s->restarts >= 0 && s->end == KRY_END_CONVERGED && !s->stagnant;
+    s->restarts++;
+    s->cycle_target = s->target;
+    s->end = KRY_END_NONE;
 done:
     return st;
 }
@@ -225,18 +224,6 @@ done:
 static double bytes_of(const kry_krylov *K, int64_t iterations)
 {
     return K->method->bytes ? K->method->bytes(K->self) * (double)iterations : 0;
-}
-
-/* ||A||, unless it is known. */
-static kry_status estimate_norm(kry_krylov *K)
-{
-    kry_status st = KRY_OK;
-
-    if (K->measured == K->A->updates) return KRY_OK;
-    TRY(kry_system_estimate(&K->system, K->r, &K->stopping.norm_A));
-    K->measured = K->A->updates;
-done:
-    return st;
 }
 
 /* Up to the first cycle, or to the end of a solve that needs none. */
@@ -248,10 +235,13 @@ static kry_status begin_solve(solve *S, const kry_terms *terms)
     const bool guesses = K->guess && !terms->inner;
 
     *S->c = (kry_cycle){ .b = S->b, .x = S->x, .r = K->r, .stopping = s };
-    TRY(kry_suit_check("kry_solve", K->A, &K->suit));
+    TRY(kry_check_matrix("kry_solve", K->A, K->check, K->method->takes, &K->checked));
     kry_stopping_begin(s, terms->max_iter ? terms->max_iter : s->criteria.max_iter, terms->inner);
-    TRY(kry_system_measure(&K->system, S->b, &s->norm_b, &s->inconsistent));
-    if (s->criteria.test == KRY_STOP_BACKWARD) TRY(estimate_norm(K));
+    TRY(kry_residual_begin(&K->residual, S->b, &s->norm_b, &s->inconsistent));
+    if (s->criteria.test == KRY_STOP_BACKWARD && K->measured != K->A->updates) {
+        TRY(kry_residual_norm_of_A(&K->residual, K->r, &s->norm_A));
+        K->measured = K->A->updates;
+    }
     kry_stopping_set_target(s);
     if (s->norm_b == 0) {
         TRY(kry_vec_fill(S->x, 0.0));
@@ -262,34 +252,31 @@ static kry_status begin_solve(solve *S, const kry_terms *terms)
     if (guesses) TRY(kry_guess_start(K->guess, S->b, K->r, S->x));
     kry_deflation *D = kry_deflation_of(K->deflation);
     if (D && D->recycle && !terms->inner) kry_recycle_begin(D->recycle);
-    TRY(kry_system_rhs(&K->system, s->inconsistent, kry_stopping_whole_target(s), &S->c->b));
+    TRY(kry_residual_project_rhs(&K->residual, s, &S->c->b));
     K->best_residual = INFINITY;
-    TRY(judge(S));
+    TRY(restart_or_end(S));
 done:
     return st;
 }
 
-/* The caller's operators that a solve uses, each for its thread alone: A, M, the deflation. */
-enum { USED = 3 };
-static const kry_op *used(const kry_krylov *K, int i)
+/* Keep the caller's operators for this thread alone. */
+static kry_status keep_operators(const kry_krylov *K)
 {
-    return i == 0 ? K->A : i == 1 ? K->first : K->deflation;
-}
-
-static void let_go(const kry_krylov *K, int count)
-{
-    while (count-- > 0) kry_op_let_go(used(K, count));
-}
-
-static kry_status keep(const kry_krylov *K)
-{
+    const kry_op *used[] = { K->A, K->first, K->deflation };
     kry_status st = KRY_OK;
-    int kept = 0;
+    size_t kept = 0;
 
-    for (; kept < USED; kept++) TRY(kry_op_keep("kry_solve", used(K, kept)));
+    for (; kept < COUNT(used); kept++) TRY(kry_op_keep("kry_solve", used[kept]));
 done:
-    if (st < 0) let_go(K, kept);
+    while (st < 0 && kept > 0) kry_op_let_go(used[--kept]);
     return st;
+}
+
+static void let_go_of_operators(const kry_krylov *K)
+{
+    kry_op_let_go(K->deflation);
+    kry_op_let_go(K->first);
+    kry_op_let_go(K->A);
 }
 
 static kry_status solve_one(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
@@ -302,7 +289,7 @@ static kry_status solve_one(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
     TRY(begin_solve(&S, terms));
     while (!cycle.over) {
         TRY(K->method->cycle(K->self, &cycle));
-        TRY(judge(&S));
+        TRY(restart_or_end(&S));
     }
     if (K->guess && !terms->inner && res->reason != KRY_CONVERGED_ZERO)
         TRY(kry_guess_keep(K->guess, x, K->r));
@@ -318,15 +305,103 @@ done:
 kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
                             kry_result *res)
 {
-    kry_status st = keep(K);
+    kry_status st = keep_operators(K);
 
     if (st < 0) return st;
     st = solve_one(K, b, x, terms, res);
-    let_go(K, USED);
+    let_go_of_operators(K);
     return st;
 }
 
 /* ---- several columns --------------------------------------------------------------------------- */
+
+/* A solver for one of the columns, which shares operators and settings with K. */
+static kry_status make_column(const kry_krylov *K, const kry_vec *R, int j, kry_krylov **column)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = K->A;
+    kry_krylov *one = NULL;
+
+    TRY(kry_alloc(1, sizeof *one, &one));
+    *column = one;
+    one->method = K->method;
+    one->A = kry_op_retain(A);
+    one->M = kry_op_retain(K->M);
+    one->product = kry_op_retain(K->product);
+    one->deflation = kry_op_retain(K->deflation);
+    one->first = kry_op_retain(K->first);
+    one->check = K->check;
+    one->measured = -1;
+    one->stopping = K->stopping;
+    one->stopping.history = NULL, one->stopping.history_capacity = 0;
+    TRY(kry_residual_create(A, K->method->projects, &one->residual));
+    TRY(kry_vec_view(R, j, &one->r));
+    TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &one->best));
+    TRY(kry_stopping_reserve(&one->stopping, K->stopping.criteria.max_iter));
+done:
+    return st;
+}
+
+void kry_columns_release(kry_krylov *K)
+{
+    kry_columns *C = K->columns;
+
+    K->columns = NULL;
+    if (!C) return;
+    if (C->self) K->method->destroy(C->self);
+    for (int j = 0; C->column && j < C->count; j++) kry_krylov_destroy(C->column[j]);
+    free(C->column);
+    kry_vec_release(&C->R);
+    free(C);
+}
+
+static kry_status make_columns(kry_krylov *K, int count)
+{
+    kry_status st = KRY_OK;
+    kry_columns *C;
+
+    TRY(kry_alloc(1, sizeof *C, &C));
+    K->columns = C;
+    C->count = count;
+    TRY(K->method->create_columns(K, count, &C->self));
+    TRY(kry_alloc((size_t)count, sizeof *C->column, &C->column));
+    TRY(kry_vec_create_columns(K->A->dev, K->A->shape.type, K->A->shape.rows, count, &C->R));
+    for (int j = 0; j < count; j++) TRY(make_column(K, C->R, j, &C->column[j]));
+done:
+    if (st < 0) kry_columns_release(K);
+    return st;
+}
+
+/* Whether several columns may be solved at once: what is in the way has numbers of one solve. */
+static bool may_share(const kry_krylov *K)
+{
+    const kry_device *dev = K->A->dev;
+
+    return K->method->create_columns && !K->guess && !K->residual.unpinned &&
+           K->stopping.criteria.test != KRY_STOP_BACKWARD && kry_layout_size(&dev->layout) == 1 &&
+           !dev->layout.reproducible;
+}
+
+/* Make K->columns for this many; NULL if there is no way. */
+static kry_status prepare_columns(kry_krylov *K, int count)
+{
+    kry_status st = KRY_OK;
+
+    if (K->columns && K->columns->count != count) kry_columns_release(K);
+    if (!may_share(K))
+        kry_columns_release(K);
+    else if (!K->columns)
+        st = make_columns(K, count);
+    if (st == KRY_ERR_UNSUPPORTED) return KRY_OK;
+    TRY(st);
+    for (int j = 0; K->columns && j < count; j++) {
+        kry_krylov *one = K->columns->column[j];
+        one->checked = K->checked, one->stopping.criteria = K->stopping.criteria;
+        TRY(kry_stopping_reserve(&one->stopping, K->stopping.criteria.max_iter));
+    }
+done:
+    return st;
+}
 
 /* Columns that are not over are at the same iteration, though some may have waited for others: those have the
  * residual that they waited with. */
@@ -353,7 +428,7 @@ static kry_status compute_residuals(kry_krylov *K, const kry_vec *b, const kry_v
     kry_columns *C = K->columns;
 
     TRY(kry_op_residual(K->A, b, x, C->R));
-    for (int j = 0; j < C->count; j++) C->column[j]->system.given = true;
+    for (int j = 0; j < C->count; j++) C->column[j]->residual.computed = true;
 done:
     return st;
 }
@@ -376,7 +451,7 @@ static kry_status solve_at_once(kry_krylov *K, const kry_vec *b, kry_vec *x, kry
     const double start = kry_work_clock(K->stopping.dev);
 
     *done = false;
-    TRY(kry_columns_prepare(K, count));
+    TRY(prepare_columns(K, count));
     if (!K->columns) return KRY_OK;
     TRY(kry_alloc((size_t)count, sizeof *S, &S));
     TRY(kry_alloc((size_t)count, sizeof *c, &c));
@@ -386,7 +461,7 @@ static kry_status solve_at_once(kry_krylov *K, const kry_vec *b, kry_vec *x, kry
         view[2 * j] = kry_vec_column(b, j), view[2 * j + 1] = kry_vec_column(x, j);
         S[j] = (solve){ K->columns->column[j], &view[2 * j], &view[2 * j + 1], &c[j], &res[j] };
         TRY(begin_solve(&S[j], &(kry_terms){ 0 }));
-        K->columns->column[j]->system.given = false; /* b is zero */
+        K->columns->column[j]->residual.computed = false; /* b is zero */
     }
     c->X = x, c->R = K->columns->R;
     while (!all_over(c, count)) {
@@ -394,7 +469,7 @@ static kry_status solve_at_once(kry_krylov *K, const kry_vec *b, kry_vec *x, kry
         TRY(K->method->cycle(K->columns->self, c));
         TRY(compute_residuals(K, b, x));
         for (int j = 0; j < count; j++)
-            if (!c[j].over) TRY(judge(&S[j]));
+            if (!c[j].over) TRY(restart_or_end(&S[j]));
     }
     for (int j = 0; j < count; j++) res[j].solve_seconds = 0;
     res[0].solve_seconds = kry_work_clock(K->stopping.dev) - start;
@@ -427,67 +502,43 @@ done:
 kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
                                     bool *done)
 {
-    kry_status st = keep(K);
+    kry_status st = keep_operators(K);
 
     if (st < 0) return st;
     st = solve_at_once(K, b, x, res, done);
     if (st >= 0 && *done && K->method->finds_null) st = solve_singular(K, b, x, res);
-    let_go(K, USED);
+    let_go_of_operators(K);
     return st;
 }
 
 /* ---- a part of another solve ------------------------------------------------------------- */
 
-/* x := Q rhs, r := rhs - A x */
-static kry_status begin_deflated(kry_krylov *K, kry_vec *rhs, kry_vec *x, kry_vec *r)
+kry_status kry_krylov_correct(kry_krylov *K, kry_cycle *c, bool deflates, double *bytes)
 {
     kry_status st = KRY_OK;
+    const kry_stopping *s = c->stopping;
+    const int64_t before = s->iteration - s->persistent;
+    kry_vec *rhs = c->r;
     bool moved;
 
-    TRY(kry_null_space_project(&K->system.null, rhs));
-    TRY(kry_krylov_start(K, true, rhs, x, &moved));
-    TRY(kry_op_residual(K->A, rhs, x, r));
-done:
-    return st;
-}
-
-/* DEF1: x := x + Q (rhs - A x) */
-static kry_status end_deflated(kry_krylov *K, const kry_vec *rhs, kry_vec *x, kry_vec *r)
-{
-    kry_status st = KRY_OK;
-    bool moved;
-
-    TRY(kry_op_residual(K->A, rhs, x, r));
-    TRY(kry_null_space_project(&K->system.null, r));
-    TRY(kry_krylov_start(K, false, r, x, &moved));
-done:
-    return st;
-}
-
-kry_status kry_krylov_correct(kry_krylov *K, kry_correction *correction)
-{
-    kry_status st = KRY_OK;
-    kry_vec *rhs = correction->r, *x = correction->x;
-    bool deflates = correction->starts && K->deflation, apart = deflates || K->method->uses_rhs;
-    kry_stopping *stopping = correction->stopping;
-    int64_t before = stopping->iteration - stopping->persistent;
-    kry_cycle c = { .b = rhs,
-                    .x = x,
-                    .r = apart ? K->r : rhs,
-                    .norm = correction->norm,
-                    .goal = correction->goal,
-                    .keeps_direction = correction->keeps_direction,
-                    .goes_on = correction->goes_on && K->method->continues,
-                    .unit_ratio = correction->unit_ratio,
-                    .stopping = stopping };
-
-    if (deflates) TRY(begin_deflated(K, rhs, x, c.r));
-    TRY(kry_null_space_project(&K->system.null, c.r));
-    stopping->end = KRY_END_NONE;
-    TRY(K->method->cycle(K->self, &c));
-    if (deflates && kry_deflation_of(K->deflation)->variant == KRY_DEF1)
-        TRY(end_deflated(K, rhs, x, c.r));
-    correction->bytes = bytes_of(K, stopping->iteration - stopping->persistent - before);
+    deflates = deflates && K->deflation;
+    c->b = rhs;
+    if (deflates || K->method->uses_rhs) c->r = K->r;
+    c->goes_on = c->goes_on && K->method->continues;
+    if (deflates) { /* x := Q rhs,  r := rhs - A x */
+        TRY(kry_null_space_project(&K->residual.null, rhs));
+        TRY(kry_krylov_start(K, true, rhs, c->x, &moved));
+        TRY(kry_op_residual(K->A, rhs, c->x, c->r));
+    }
+    TRY(kry_null_space_project(&K->residual.null, c->r));
+    c->stopping->end = KRY_END_NONE;
+    TRY(K->method->cycle(K->self, c));
+    if (deflates && kry_deflation_of(K->deflation)->variant == KRY_DEF1) { /* x += Q (rhs - A x) */
+        TRY(kry_op_residual(K->A, rhs, c->x, c->r));
+        TRY(kry_null_space_project(&K->residual.null, c->r));
+        TRY(kry_krylov_start(K, false, c->r, c->x, &moved));
+    }
+    *bytes = bytes_of(K, s->iteration - s->persistent - before);
 done:
     return st;
 }
