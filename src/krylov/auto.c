@@ -153,7 +153,7 @@ done:
 }
 
 /* "pcg with amg: symmetric with a positive diagonal" */
-static void tell_choice(const automatic *S, char *text, size_t size)
+static void describe_choice(const automatic *S, char *text, size_t size)
 {
     const kry_choice *c = choice_of(S);
     const kry_krylov *K = kry_krylov_of(S->solver);
@@ -230,7 +230,7 @@ static void report(automatic *S, kry_result *res)
     res->bytes = S->now.bytes;
     res->promotions = S->promotions;
     if (S->promotions) memcpy(res->promoted_why, S->left, sizeof res->promoted_why);
-    tell_choice(S, res->chosen, sizeof res->chosen);
+    describe_choice(S, res->chosen, sizeof res->chosen);
     if (res->reason == KRY_CONVERGED_LEAST_SQUARES) { /* nobody has asked for that */
         res->reason = KRY_INCONSISTENT;
         kry_print(res->why, sizeof res->why,
@@ -322,7 +322,7 @@ static void auto_describe(void *self, kry_op_info *info)
     kry_op_info inner;
 
     kry_op_describe(S->solver, &inner);
-    tell_choice(S, S->chosen, sizeof S->chosen);
+    describe_choice(S, S->chosen, sizeof S->chosen);
     snprintf(S->text, sizeof S->text, "%s, %s", inner.kind, inner.variant);
     info->variant = S->text;
     info->chosen = S->chosen;

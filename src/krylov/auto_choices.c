@@ -32,7 +32,7 @@ typedef struct survey {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static void look_at_row(const kry_sparse *A, int64_t i, survey *s)
+static void survey_row(const kry_sparse *A, int64_t i, survey *s)
 {
     const double *val = A->val;
     double diagonal = 0, others = 0;
@@ -70,7 +70,7 @@ static double direction_of(const kry_sparse *A, int64_t bandwidth)
     return symmetric > 0 ? skew / symmetric : 0;
 }
 
-static kry_status look_at_rows(const kry_sparse *A, survey *s)
+static kry_status survey_rows(const kry_sparse *A, survey *s)
 {
     kry_status st = KRY_OK;
     kry_finding found;
@@ -83,7 +83,7 @@ static kry_status look_at_rows(const kry_sparse *A, survey *s)
                    .dominant = true,
                    .m_matrix = true,
                    .direct = INFINITY };
-    for (int64_t i = 0; i < A->rows; i++) look_at_row(A, i, s);
+    for (int64_t i = 0; i < A->rows; i++) survey_row(A, i, s);
     s->convective = !s->symmetric && s->dominant && s->rows > 60 * s->bandwidth &&
                     direction_of(A, s->bandwidth) > 0.4;
 done:
@@ -234,7 +234,7 @@ static void set_patience(kry_choices *list, int64_t rows)
     }
 }
 
-static void tell(const kry_op *A, const survey *s, kry_choices *list)
+static void describe(const kry_op *A, const survey *s, kry_choices *list)
 {
     const kry_null_found *found = &A->null_found;
     char parts[64] = "", empty[64] = "";
@@ -297,11 +297,11 @@ kry_status kry_choices_list(const kry_op *A, const char *precond, bool direct, k
         goto done;
     }
     TRY(kry_rows_read(who, A, &rows));
-    TRY(look_at_rows(&rows, &s));
+    TRY(survey_rows(&rows, &s));
     TRY(predict_iterations(A, &rows, &s));
     if (direct) TRY(predict_direct(A, &rows, &s, &list->factor));
     list_all(A, &s, precond, direct, list);
-    tell(A, &s, list);
+    describe(A, &s, list);
 done:
     set_patience(list, A->shape.rows);
     kry_sparse_release(&rows);

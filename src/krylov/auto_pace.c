@@ -27,7 +27,8 @@ static double expect_left(const kry_pace *P, const kry_iteration *it)
     return (double)(it->iteration - P->seen) * log(P->least / it->target) / fallen;
 }
 
-static bool judge(kry_pace *P, const kry_iteration *it, double left, double other)
+/* Whether `left` more iterations take too long: twice `other` seconds, or, for the second time, more than the budget. */
+static bool takes_too_long(kry_pace *P, const kry_iteration *it, double left, double other)
 {
     /* Not from the first iteration on: kernels are compiled there. */
     const double each = (it->seconds - P->seen_seconds) / (double)(it->iteration - P->seen);
@@ -44,7 +45,7 @@ bool kry_pace_hopeless(kry_pace *P, const kry_iteration *it, double other)
 
     if (it->residual < P->least) P->least = it->residual;
     if (it->iteration < (P->next ? P->next : FIRST)) return false;
-    if (P->next) hopeless = judge(P, it, expect_left(P, it), other);
+    if (P->next) hopeless = takes_too_long(P, it, expect_left(P, it), other);
     P->next = P->next ? it->iteration + it->iteration / 2 : 2 * it->iteration;
     P->seen = it->iteration, P->seen_seconds = it->seconds, P->seen_residual = P->least;
     return hopeless;

@@ -51,7 +51,7 @@ static bool is_dominant(const kry_sparse *A, const double *d)
     return true;
 }
 
-static kry_status look_at_rows(const kry_op *A, const kry_sparse *rows, double *d, choice *c)
+static kry_status inspect_rows(const kry_op *A, const kry_sparse *rows, double *d, choice *c)
 {
     const double bearable = 50; /* iterations that take less time than a hierarchy, or a factor */
     kry_status st = KRY_OK;
@@ -88,7 +88,7 @@ done:
     return st;
 }
 
-static kry_status look(const kry_op *A, choice *c)
+static kry_status choose(const kry_op *A, choice *c)
 {
     kry_status st = KRY_OK;
     kry_sparse rows = { 0 };
@@ -100,7 +100,7 @@ static kry_status look(const kry_op *A, choice *c)
     *c = (choice){ "jacobi", "the matrix is not symmetric with a positive diagonal" };
     TRY(kry_rows_read(who, A, &rows));
     TRY(symmetrise(A, &rows, &d));
-    TRY(look_at_rows(A, &rows, d, c));
+    TRY(inspect_rows(A, &rows, d, c));
 done:
     free(d);
     kry_sparse_release(&rows);
@@ -135,7 +135,7 @@ kry_status kry_precond_auto(const kry_op *A, bool single, kry_op **M)
     kry_status st = KRY_OK;
     choice c;
 
-    TRY(look(A, &c));
+    TRY(choose(A, &c));
     for (;;) {
         st = kry_precond_create(A, single ? c.word : in_double(c.word), M);
         if (!is_refusal(st) || !strcmp(c.word, "jacobi")) break;

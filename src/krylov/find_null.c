@@ -1,4 +1,4 @@
-/* find_null.c - what a matrix is seen to map to zero, for solvers that were not told. */
+/* find_null.c - what a matrix is seen to map to zero, where no null space is promised. */
 #include "krylov/find_null.h"
 #include "grid/stencil.h"
 #include "krylov/stop.h"
@@ -14,14 +14,14 @@ enum { MOST = 64 }; /* vectors: each is kept in full */
 /* A part of a team is not looked at by itself: its rows have entries in the columns of others. */
 static bool may_be_singular(const kry_op *A)
 {
-    const unsigned told = KRY_SINGULAR | KRY_POSITIVE;
+    const unsigned promised = KRY_SINGULAR | KRY_POSITIVE;
     const kry_op *one = kry_op_first(A); /* NULL: a rank without rows, which the others ask */
     const bool whole = A->dev->team || kry_layout_size(&A->dev->layout) == 1,
                stored = A->dev->team ? !one || !(one->null_space || kry_stencil_here(one))
                                      : kry_matrix_of(A) && !A->null_space;
 
     return whole && stored && A->shape.rows == A->shape.cols && A->shape.rows > 1 &&
-           !(A->shape.traits & told);
+           !(A->shape.traits & promised);
 }
 
 /* place[p]: the vector of part, or empty row, p among those that are kept, -1: it is not. Parts come first: where they are too

@@ -234,7 +234,7 @@ done:
 /* ---- b out of the range ------------------------------------------------------------------------
  *
  * A M maps r to almost zero: either b is out of the range of a singular A, or A is ill-conditioned. w := M r is then close
- * to A's null space, if there is one, and A u = A w, solved for u from zero, tells: w - u is the part of w that A maps to
+ * to A's null space, if there is one, and A u = A w, solved for u from zero, decides: w - u is the part of w that A maps to
  * zero, to rounding, and if A is regular next to nothing is left of w. */
 
 typedef struct search {

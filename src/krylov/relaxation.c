@@ -25,7 +25,7 @@ typedef struct relaxation {
     kry_op *A;     /* borrowed */
     bool in_place; /* SOR */
     double omega;
-    int64_t every;     /* sweeps between two looks at the residual */
+    int64_t every;     /* sweeps between two tests of the residual */
     kry_relaxer sweep; /* Jacobi's */
     kry_sum *square;
     /* of a cycle, borrowed: */
@@ -104,8 +104,8 @@ done:
     return st;
 }
 
-/* Look at the residual of this iteration. */
-static kry_status look(relaxation *S, double residual)
+/* Test the residual of this iteration. */
+static kry_status test_residual(relaxation *S, double residual)
 {
     kry_stopping *s = S->c->stopping;
     return kry_stopping_test(s, (s->iteration + S->every - 1) / S->every, residual, S->c->goal);
@@ -121,14 +121,14 @@ static kry_status relaxation_cycle(void *self, kry_cycle *c)
 
     S->c = c;
     S->at = c->x, S->next = c->r, S->ahead = false;
-    if (s->iteration == 0) TRY(look(S, c->norm));
+    if (s->iteration == 0) TRY(test_residual(S, c->norm));
     while (kry_stopping_iterates(s)) {
         int64_t count = S->every - s->iteration % S->every, left = s->max_iter - s->iteration;
         if (count > left) count = left;
         TRY(S->in_place ? red_black_sweeps(S, count) : jacobi_sweeps(S, count));
         s->iteration += count;
         TRY(measure(S, &residual));
-        TRY(look(S, residual));
+        TRY(test_residual(S, residual));
     }
     if (!S->in_place) TRY(settle(S));
 done:
@@ -173,7 +173,7 @@ static void relaxation_destroy(void *self)
 
 static kry_status relaxation_create(kry_krylov *K, const kry_setup *setup, void **self)
 {
-    enum { LOOK_EVERY = 50 }; /* sweeps: a look costs about one, and a round trip */
+    enum { TEST_EVERY = 50 }; /* sweeps: a test costs about one, and a round trip */
     kry_status st = KRY_OK;
     const kry_relaxation_params *p = setup->params;
     relaxation *S = NULL;
@@ -184,7 +184,7 @@ static kry_status relaxation_create(kry_krylov *K, const kry_setup *setup, void 
     S->omega = p->omega > 0 ? p->omega : 1;
     S->every = setup->stop.check_every ? setup->stop.check_every
                : K->stopping.waits     ? 1
-                                       : LOOK_EVERY;
+                                       : TEST_EVERY;
     K->stopping.history_every = S->every;
     TRY(kry_sum_create(S->A->dev, 1, &S->square));
     if (S->in_place)

@@ -143,8 +143,8 @@ done:
     return st;
 }
 
-/* What A was told of its null spaces. */
-static kry_status tell_null_spaces(reordered *R)
+/* What is promised of A's null spaces. */
+static kry_status set_null_spaces(reordered *R)
 {
     kry_status st = KRY_OK;
     kry_vec *null = NULL, *near = NULL;
@@ -283,7 +283,7 @@ static kry_status make(const kry_op *A, const kry_options *o, const kry_sparse *
     R->bandwidth[0] = kry_sparse_mean_bandwidth(rows, NULL);
     R->bandwidth[1] = kry_sparse_mean_bandwidth(rows, place);
     TRY(make_matrix(R, rows, order, place));
-    TRY(tell_null_spaces(R));
+    TRY(set_null_spaces(R));
     TRY(make_solver(R, o));
     R->table = reordered_table, R->table.kind = R->solver->table->kind;
     shape.traits = KRY_VARYING;

@@ -176,7 +176,7 @@ static kry_status end_solve(solve *S, double residual)
     if (other) TRY(set_target_of(K, S->x));
     TRY(kry_residual_centre(&K->residual, S->c->b, S->x, K->r, K->stopping.target, &residual));
     if (K->residual.null.A) TRY(set_target_of(K, S->x));
-    /* Where no x reaches b, the part of A x along vectors that the solve has found is rounding: b's part is told. */
+    /* Where no x reaches b, the part of A x along vectors that the solve has found is rounding: b's part counts. */
     const bool rounded = K->residual.null.certified &&
                          K->stopping.inconsistent > kry_stopping_whole_target(&K->stopping);
     kry_stopping_verdict(&K->stopping, residual,
@@ -293,7 +293,7 @@ static kry_status solve_one(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
     }
     if (K->guess && !terms->inner && res->reason != KRY_CONVERGED_ZERO)
         TRY(kry_guess_keep(K->guess, x, K->r));
-    if (K->deflation) TRY(kry_deflation_harvest(kry_deflation_of(K->deflation), K->first));
+    if (K->deflation) TRY(kry_deflation_recycle(kry_deflation_of(K->deflation), K->first));
     res->resident_iterations = K->stopping.persistent;
     res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
     res->solve_seconds = kry_work_clock(K->stopping.dev) - K->stopping.start;

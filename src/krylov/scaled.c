@@ -112,9 +112,9 @@ done:
     return st;
 }
 
-/* What nearly maps to zero: C^-1 times what A was told; or where A is like the Laplacian of something, and smooth errors
+/* What nearly maps to zero: C^-1 times what A was given; or where A is like the Laplacian of something, and smooth errors
  * are nearly constant, C^-1 times ones. */
-static kry_status tell_near_null_space(scaled *S, const kry_exponents *s)
+static kry_status set_near_null_space(scaled *S, const kry_exponents *s)
 {
     kry_status st = KRY_OK;
     const kry_vec *given = S->A->near_null_space;
@@ -144,7 +144,7 @@ static kry_status renew(scaled *S)
     TRY(kry_op_update(S->B, val));
     S->B->found = found;
     TRY(take_exponents(S, &s));
-    TRY(tell_near_null_space(S, &s));
+    TRY(set_near_null_space(S, &s));
     S->seen = S->A->updates;
 done:
     free(val);
@@ -473,7 +473,7 @@ done:
 
 /* ---- making one -------------------------------------------------------------------------------- */
 
-/* B, and what A was told of itself */
+/* B, and what is known of A */
 static kry_status make_matrix(scaled *S, kry_sparse *rows, const kry_exponents *s, void *val,
                               const kry_finding *found)
 {
@@ -489,7 +489,7 @@ static kry_status make_matrix(scaled *S, kry_sparse *rows, const kry_exponents *
     TRY(kry_matrix_of_sparse(S->A->dev, &B, &params, &S->B));
     S->B->found = *found, S->seen = S->A->updates;
     TRY(take_exponents(S, s));
-    TRY(tell_near_null_space(S, s));
+    TRY(set_near_null_space(S, s));
 done:
     return st;
 }

@@ -415,7 +415,7 @@ done:
     return st;
 }
 
-kry_status kry_deflation_harvest(kry_deflation *D, const kry_op *M)
+kry_status kry_deflation_recycle(kry_deflation *D, const kry_op *M)
 {
     kry_status st = KRY_OK;
     kry_op *next = NULL;

@@ -187,7 +187,7 @@ kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params
 /* Whether there are vectors. None of the functions below is for a deflation without. */
 static inline bool kry_deflation_ready(const kry_deflation *D) { return D->Z.k > 0; }
 /* A solve with the first level M (NULL: the identity) is over: take the vectors that it leaves, if any. Waits. */
-kry_status kry_deflation_harvest(kry_deflation *D, const kry_op *M);
+kry_status kry_deflation_recycle(kry_deflation *D, const kry_op *M);
 
 /* Of one column or several. c := E^-1 (Z'r - (AZ)'y), in D's room, where it stays until the next time; y NULL: zero */
 kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y, kry_vec *c);
