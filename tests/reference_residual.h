@@ -1,5 +1,5 @@
 /*
- * judge.h - residuals that owe nothing to the library: b - A x in long double from the entries as
+ * reference_residual.h - residuals that owe nothing to the library: b - A x in long double from the entries as
  * they were given, and how far rounding may move what a solver calls its true residual.
  *
  * A solver rounds each product and each sum of a row in the type of its numbers, and sums squares
@@ -13,8 +13,8 @@
  * sums. Where single flushes to zero, a number below FLT_MIN is worth nothing: that much for each
  * entry, each x_j and each product. Nothing else is allowed for.
  */
-#ifndef KRY_JUDGE_H
-#define KRY_JUDGE_H
+#ifndef KRY_REFERENCE_RESIDUAL_H
+#define KRY_REFERENCE_RESIDUAL_H
 
 #include "testing.h"
 
@@ -26,20 +26,20 @@ typedef struct entries {
     bool half;
 } entries;
 
-typedef struct verdict {
+typedef struct reference {
     bool finite;          /* x is */
     long double residual; /* ||b - A x||_2 */
     long double slack;    /* the solver may be wrong by so much about it */
     long double norm_b;
-} verdict;
+} reference;
 
-typedef struct judge_row {
+typedef struct residual_row {
     long double r, size; /* b_i - sum a_ij x_j; the same of absolute values */
     long double a, x;    /* sums of |a_ij|, of |x_j| */
     int64_t m;
-} judge_row;
+} residual_row;
 
-static void judge_add(judge_row *row, double a, double xj, double xi, bool flux)
+static void residual_add(residual_row *row, double a, double xj, double xi, bool flux)
 {
     row->r -= (long double)a * xj;
     row->size += fabsl((long double)a * xj) + (flux ? fabsl((long double)a * xi) : 0);
@@ -48,7 +48,7 @@ static void judge_add(judge_row *row, double a, double xj, double xi, bool flux)
 }
 
 /* null: columns of n orthonormal numbers that are taken out of the residual; k of them. */
-static void judge_project(judge_row *row, int64_t n, const long double *null, int64_t k)
+static void residual_project(residual_row *row, int64_t n, const long double *null, int64_t k)
 {
     for (int64_t j = 0; j < k; j++) {
         long double share = 0;
@@ -61,11 +61,12 @@ static void judge_project(judge_row *row, int64_t n, const long double *null, in
  * type  of the numbers in which the solver computes its true residual
  * flux  products are of differences
  */
-static verdict judge_without(const entries *A, kry_type type, bool flux, const double *b,
-                             const double *x, const long double *null, int64_t k)
+static reference reference_residual_without(const entries *A, kry_type type, bool flux,
+                                            const double *b, const double *x,
+                                            const long double *null, int64_t k)
 {
-    verdict v = { .finite = true };
-    judge_row *row = calloc((size_t)A->n + 1, sizeof *row);
+    reference v = { .finite = true };
+    residual_row *row = calloc((size_t)A->n + 1, sizeof *row);
     long double eps = eps_of(type), least = type == KRY_F32 ? FLT_MIN : DBL_TRUE_MIN;
     long double sums = acc_type() == KRY_F64 ? DBL_EPSILON : 0x1p-40L, slack = 0;
 
@@ -77,10 +78,10 @@ static verdict judge_without(const entries *A, kry_type type, bool flux, const d
     }
     for (int64_t e = 0; e < A->nnz; e++) {
         int32_t i = A->row[e], j = A->col[e];
-        judge_add(&row[i], A->val[e], x[j], x[i], flux);
-        if (A->half && i != j) judge_add(&row[j], A->val[e], x[i], x[j], flux);
+        residual_add(&row[i], A->val[e], x[j], x[i], flux);
+        if (A->half && i != j) residual_add(&row[j], A->val[e], x[i], x[j], flux);
     }
-    judge_project(row, A->n, null, k);
+    residual_project(row, A->n, null, k);
     for (int64_t i = 0; i < A->n; i++) {
         long double off = (long double)(row[i].m + 4) * eps * row[i].size +
                           least * (row[i].a + row[i].x + (long double)row[i].m);
@@ -96,14 +97,15 @@ static verdict judge_without(const entries *A, kry_type type, bool flux, const d
     return v;
 }
 
-MAYBE_UNUSED static verdict judge(const entries *A, kry_type type, const double *b, const double *x)
+MAYBE_UNUSED static reference reference_residual(const entries *A, kry_type type, const double *b,
+                                                 const double *x)
 {
-    return judge_without(A, type, false, b, x, NULL, 0);
+    return reference_residual_without(A, type, false, b, x, NULL, 0);
 }
 
 /* What it reports is the residual of the x that it returned, or both have left the range of
  * squares. */
-static bool judge_confirms(const verdict *v, kry_type type, const kry_result *res)
+static bool confirms_residual(const reference *v, kry_type type, const kry_result *res)
 {
     if (!v->finite) return true;
     if (!isfinite(res->true_residual))
@@ -112,7 +114,7 @@ static bool judge_confirms(const verdict *v, kry_type type, const kry_result *re
 }
 
 /* A solver that says `converged` with this result is right. */
-static bool judge_agrees(const entries *A, const verdict *v, const kry_result *res)
+static bool confirms_convergence(const entries *A, const reference *v, const kry_result *res)
 {
     long double sums = acc_type() == KRY_F64 ? DBL_EPSILON : 0x1p-40L;
     long double target = (long double)res->target * (1 + (long double)(A->n + 16) * sums);

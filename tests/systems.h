@@ -7,7 +7,7 @@
 #define KRY_SYSTEMS_H
 
 #include "grids.h"
-#include "judge.h"
+#include "reference_residual.h"
 
 enum { LARGEST = 130 };
 

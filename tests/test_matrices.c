@@ -1,7 +1,7 @@
 /*
  * test_matrices.c - real matrices: every symmetric positive definite one under
  * $KRY_MATRIX_DIR/spd is solved by Jacobi-PCG in double to a true relative residual of 1e-8, or
- * the solver says why not. The judge is a long-double residual of the file's own entries.
+ * the solver says why not. The reference is a long-double residual of the file's own entries.
  * Skipped without KRY_MATRIX_DIR.
  */
 #include "unit.h"

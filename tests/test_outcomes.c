@@ -5,14 +5,14 @@
  * preconditioners, precisions and formats; b is random, and iterations are limited. What comes out is held against
  * tests/outcomes.csv: the outcome is to be the same (or one of several, for matrices where rounding
  * decides), iterations within those of the table and a tenth and 3 more. Whatever the table says,
- * the judge in long double has to agree with every solution, and with every residual.
+ * the reference residual in long double has to agree with every solution, and with every residual.
  *
  * KRY_FULL: all of the table; else a sample of the small matrices, for a minute at most.
  * KRY_OUTCOMES_OUT=FILE: write such a table instead (tools/outcomes does), with the seconds of each solve. Of
  * these KRY_OUTCOMES_MATRIX, KRY_OUTCOMES_KIND and KRY_OUTCOMES_WAY take a part: names with this text in them. Skipped
  * without KRY_MATRIX_DIR, and on devices without double.
  */
-#include "judge.h"
+#include "reference_residual.h"
 #include <dirent.h>
 
 enum { SAMPLE_SECONDS = 60, SAMPLE_NNZ = 30000, SAMPLE_ONE_IN = 6 };
@@ -161,7 +161,7 @@ static void name_of(const char *matrix, const way *w, char *name)
 typedef struct outcome {
     char word[40]; /* a reason; or of an error, "refused_singular" of KRY_ERR_SINGULAR */
     int64_t iterations;
-    bool honest;    /* the judge agrees */
+    bool honest;    /* the reference agrees */
     double seconds; /* to make the solver, and to solve */
     char why[240];
 } outcome;
@@ -255,25 +255,26 @@ static long long most_iterations(const problem *p)
     return n < 100 ? 100 : n > 3000 ? 3000 : n;
 }
 
-static void judge_outcome(const problem *p, const way *w, kry_status st, const kry_result *res,
+static void check_outcome(const problem *p, const way *w, kry_status st, const kry_result *res,
                           outcome *o)
 {
     bool single = !strcmp(w->precision, "single");
     const entries *A = single ? &p->rounded : &p->A;
     const kry_type type = single ? KRY_F32 : KRY_F64;
-    verdict v = judge(A, type, single ? p->single_b : p->b, p->x);
+    reference v = reference_residual(A, type, single ? p->single_b : p->b, p->x);
 
     snprintf(o->word, sizeof o->word, "%s", kry_reason_word(res->reason));
     o->iterations = res->iterations;
     const bool solved = st == KRY_OK && res->reason != KRY_CONVERGED_LEAST_SQUARES;
-    /* Where the solver has found what A maps to zero, its residual is the rest of the one that the judge sees. */
+    /* Where the solver has found what A maps to zero, its residual is the rest of the one of the reference. */
     kry_result whole = *res;
     if (res->reason == KRY_INCONSISTENT)
         whole.true_residual = hypot(res->true_residual, res->inconsistent);
-    o->honest = (!solved || judge_agrees(A, &v, res)) &&
-                (judge_confirms(&v, type, res) || judge_confirms(&v, type, &whole)) && res->why[0];
-    snprintf(o->why, sizeof o->why, "%.150s (judge: %.3Le, reported %.3e)", res->why, v.residual,
-             res->true_residual);
+    o->honest = (!solved || confirms_convergence(A, &v, res)) &&
+                (confirms_residual(&v, type, res) || confirms_residual(&v, type, &whole)) &&
+                res->why[0];
+    snprintf(o->why, sizeof o->why, "%.150s (reference: %.3Le, reported %.3e)", res->why,
+             v.residual, res->true_residual);
 }
 
 /* What it leaves is for the next solve, which begins at zero, too. */
@@ -319,7 +320,7 @@ static outcome solve(problem *p, const way *w)
         o.honest =
             !strncmp(o.word, "refused", 7) && o.why[0]; /* a device that failed is no outcome */
     } else
-        judge_outcome(p, w, st, &res, &o);
+        check_outcome(p, w, st, &res, &o);
     kry_op_release(&S);
     kry_op_release(&A);
     return o;
@@ -449,7 +450,7 @@ static void run_way(run *r, problem *p, const way *w)
     outcome o = solve(p, w);
     if (!o.honest) {
         r->bad++;
-        print_error("%s: %s, but the judge does not agree: %s\n", name, o.word, o.why);
+        print_error("%s: %s, but the reference does not agree: %s\n", name, o.word, o.why);
     }
     if (r->out) {
         fprintf(r->out, "%s,%s,%lld\n", name, o.word, (long long)o.iterations);

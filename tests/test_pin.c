@@ -202,7 +202,7 @@ static void pin__same_solution(void **state)
     }
 }
 
-/* The judge is A's residual: what is left in other rows adds up in the pinned one, and of a b
+/* What counts is A's residual: what is left in other rows adds up in the pinned one, and of a b
  * without a solution that is all the more. */
 static void pin__residual_of_what_is_pinned(void **state)
 {

@@ -1,10 +1,10 @@
 /*
- * test_judge.c - systems of every kind, solved in every way, before an independent judge
+ * test_random_systems.c - systems of every kind, solved in every way, against a reference residual
  *
  * Each case is a random system (systems.h), a random way to solve it, a random right-hand side and
  * guess. Whatever comes out,
  *
- *   - `converged` holds before the residual in long double (judge.h), and x is finite;
+ *   - `converged` holds before the residual in long double (reference_residual.h), and x is finite;
  *   - the target is that of the x that is returned, with stop=backward no larger than rtol (||A|| ||x|| + ||b||);
  *   - the true residual that is reported is that of the x that is returned, converged or not;
  *   - the status is that of the reason, and the reason says why in a sentence;
@@ -375,7 +375,7 @@ static long double *look_for_null_space(const system_of *s, int64_t *k)
     return null;
 }
 
-/* The null space that the solver knows, orthonormal: the columns for judge_without. */
+/* The null space that the solver knows, orthonormal: the columns for reference_residual_without. */
 static long double *null_of(const trial *t, int64_t *k)
 {
     const system_of *s = t->s;
@@ -393,8 +393,8 @@ static long double *null_of(const trial *t, int64_t *k)
     return null;
 }
 
-/* The verdict on the whole residual, and on what is left without the null space that is known. */
-static void reach_verdicts(const trial *t, verdict *whole, verdict *reachable)
+/* The reference for the whole residual, and for what is left without the null space that is known. */
+static void find_references(const trial *t, reference *whole, reference *reachable)
 {
     const system_of *s = t->s;
     int64_t k;
@@ -404,8 +404,8 @@ static void reach_verdicts(const trial *t, verdict *whole, verdict *reachable)
 
     for (int64_t e = 0; e < s->nnz; e++) rounded[e] = (float)s->val[e];
     if (t->w->rounded) A.val = rounded;
-    *whole = judge_without(&A, s->type, t->w->flux, s->b, s->x, NULL, 0);
-    *reachable = judge_without(&A, s->type, t->w->flux, s->b, s->x, null, k);
+    *whole = reference_residual_without(&A, s->type, t->w->flux, s->b, s->x, NULL, 0);
+    *reachable = reference_residual_without(&A, s->type, t->w->flux, s->b, s->x, null, k);
     free(null);
 }
 
@@ -427,7 +427,7 @@ static long double norm_from_above(const trial *t)
 static long double size_of_x(const trial *t)
 {
     const system_of *s = t->s;
-    judge_row row[LARGEST] = { 0 };
+    residual_row row[LARGEST] = { 0 };
     int64_t k;
     long double *null = null_of(t, &k), whole = 0, rest = 0;
 
@@ -435,7 +435,7 @@ static long double size_of_x(const trial *t)
         row[i].r = s->x[i];
         whole += row[i].r * row[i].r;
     }
-    judge_project(row, s->n, null, k);
+    residual_project(row, s->n, null, k);
     for (int64_t i = 0; i < s->n; i++) rest += row[i].r * row[i].r;
     free(null);
     return sqrtl(rest) + (k ? 4 * eps_of(s->type) * sqrtl(whole) : 0);
@@ -456,14 +456,14 @@ static void check_target(trial *t)
               kry_reason_word(r->reason), r->target, least, most);
 }
 
-static void check_converged(trial *t, const verdict *whole)
+static void check_converged(trial *t, const reference *whole)
 {
     const kry_result *r = &t->res;
 
     if (r->reason != KRY_CONVERGED && r->reason != KRY_CONVERGED_GUESS &&
         r->reason != KRY_CONVERGED_ZERO)
         WRONG(t, "KRY_OK, but %s", kry_reason_word(r->reason));
-    if (!judge_agrees(&t->s->entries, whole, r))
+    if (!confirms_convergence(&t->s->entries, whole, r))
         WRONG(t,
               "'%s', but the true residual is %.4Le, wanted %.4e, slack %.1Le; reported %.4e, "
               "inconsistent %.3e; x is%s finite",
@@ -514,7 +514,7 @@ static bool finds_by_solving(const trial *t)
            !strncmp(t->w->words, "method=minres", strlen("method=minres")) && is_singular(t->s);
 }
 
-static void check_not_converged(trial *t, const verdict *reachable)
+static void check_not_converged(trial *t, const reference *reachable)
 {
     const kry_result *r = &t->res;
 
@@ -539,14 +539,14 @@ static void check_result(trial *t)
 {
     const kry_result *r = &t->res;
     kry_reason reason = r->reason;
-    verdict whole, reachable;
+    reference whole, reachable;
     static const kry_status of[] = {
 #define REASON(name, word, status) [name] = status,
         KRY_REASON_LIST(REASON)
 #undef REASON
     };
 
-    reach_verdicts(t, &whole, &reachable);
+    find_references(t, &whole, &reachable);
     if (of[reason] != t->st)
         WRONG(t, "status '%s' with reason %s", kry_status_text(t->st), kry_reason_word(reason));
     if (t->s->bad_b) WRONG(t, "NaN or infinity in b was not refused");
@@ -560,9 +560,9 @@ static void check_result(trial *t)
     const bool lies_outside =
         finds_by_solving(t) && fabs(hypot(r->true_residual, r->inconsistent) -
                                     (double)whole.residual) <= 1e-3 * r->inconsistent;
-    if (!t->w->pinned && !lies_outside && !judge_confirms(&reachable, t->s->type, r) &&
-        !(relaxes && judge_confirms(&whole, t->s->type, r)))
-        WRONG(t, "%s: true_residual is %.6e, the judge's %.6Le (whole %.3Le), slack %.1Le; %s",
+    if (!t->w->pinned && !lies_outside && !confirms_residual(&reachable, t->s->type, r) &&
+        !(relaxes && confirms_residual(&whole, t->s->type, r)))
+        WRONG(t, "%s: true_residual is %.6e, the reference %.6Le (whole %.3Le), slack %.1Le; %s",
               kry_reason_word(reason), r->true_residual, reachable.residual, whole.residual,
               reachable.slack, r->why);
     if (r->iterations < 0 || (t->w->krylov && !t->w->mixed && strstr(t->w->words, "maxit") &&
@@ -881,5 +881,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(deflation__out_of_range_is_not_the_guess),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests_name("judge", tests, NULL, close_device);
+    return cmocka_run_group_tests_name("random_systems", tests, NULL, close_device);
 }
