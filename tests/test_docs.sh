@@ -59,6 +59,9 @@ for page in docs/architecture.md docs/developers/kernels.md; do
     for name in $(grep -oE '\bkry_[a-z_]*[a-z]\b' "$page" | sort -u); do
         check "$page names $name, which is not there" grep -rqw "$name" src include
     done
+    for name in $(grep -oE '\b[a-z_0-9]+\.(c|h|cl|clh|py)\b' "$page" | sort -u); do
+        check "$page names $name, which is not there" test -n "$(find src include cl tests tools -name "$name" | head -1)"
+    done
 done
 
 # Somebody reads them: prose in lines of at most 120 characters, 40,000 words in all but what is generated.
