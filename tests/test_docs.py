@@ -193,7 +193,7 @@ def compile_pieces(page, blocks, folder):
         for number, line in lines:
             function = function or line.startswith('static ')
             (outside if function else inside).append((number, line))
-            function = function and line != '}'
+            function = function and line not in ('}', '};')
         for number, line in outside:
             text.append(f'#line {number} "{page}"\n{line}')
         text.append(f'void piece_{i}(void)\n{{\n{DECLARATIONS}{{ {block.note("with:") or ""}')
