@@ -286,9 +286,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *
  *   options  words name=value separated by blanks; NULL or "": plain conjugate gradients with the
  *            defaults. kry_solver_word (words.h) lists the words with their meaning:
- *            method       of docs/solvers.md; cg; pcg: the same with a preconditioner as default, mg on grids and
- *                         else jacobi (kry_precond_default); pipe-cg: pipelined conjugate gradients, with one
- *                         reduction an iteration; block-cg: of several columns, in one space; cr: conjugate residuals, for symmetric A that may be indefinite;
+ *            method       one of the table in docs/solvers.md. cg; pcg: the same with a preconditioner as default, mg
+ *                         on grids and else jacobi (kry_precond_default); pipe-cg: pipelined conjugate gradients, with
+ *                         one reduction an iteration; block-cg: of several columns, in one space; cr: conjugate
+ *                         residuals, for symmetric A that may be indefinite;
  *                         minres: MINRES, for the same, without a breakdown;
  *                         bicgstab, bicgstab:L: BiCGStab(L), L from 1 to 4, for any square A;
  *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A;
@@ -357,9 +358,10 @@ typedef struct kry_true_residual {
 
 /* What became of one of several columns; fields as in kry_result. */
 typedef struct kry_column {
-    kry_reason reason; /* KRY_NOT_SOLVED: the monitor had stopped the solve before */
-    int64_t
-        iterations; /* of columns that are solved at once, counted together: docs/in-programs.md */
+    /* KRY_NOT_SOLVED: the monitor had stopped the solve before */
+    kry_reason reason;
+    /* Iterations of columns that are solved at once are counted together: docs/in-programs.md. */
+    int64_t iterations;
     double norm_b, target, residual, true_residual;
 } kry_column;
 
@@ -383,7 +385,8 @@ struct kry_result {
         setup_seconds; /* to make the solver, its preconditioner and its deflation, without A and without
                              compile_seconds */
     double solve_seconds; /* this kry_solve */
-    double bytes; /* that the iterations moved, by the model of docs/solvers.md; 0: not known */
+    /* Bytes that the iterations moved, by the words of docs/solvers.md; 0: not known. */
+    double bytes;
     const double *history; /* residual of the recurrence at iteration 0, 1, ...; owned by the
                                 solver, valid until its next solve or its release */
     int64_t history_count;
