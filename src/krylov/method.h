@@ -16,14 +16,16 @@ typedef struct kry_cycle {
     kry_vec *r;       /* [in] b - A x; the cycle may overwrite it */
     double norm;      /* ||r|| */
     double goal;      /* the cycle ends when ||r|| <= goal */
-    bool
-        keeps_direction; /* the next cycle may go on along the direction that this one ends with, */
-    bool goes_on;        /* and this one does, along that of the last one, */
-    double unit_ratio;   /* which was in units this many times those of r */
+    /* The next cycle may go on along the direction that this one ends with. */
+    bool keeps_direction;
+    /* This cycle goes on along the direction of the last one, which was in units unit_ratio times those of r. */
+    bool goes_on;
+    double unit_ratio;
     kry_stopping *stopping;
-    bool over; /* of several columns: nothing is left to do for this one */
-    kry_vec *X,
-        *R; /* of several columns: the blocks whose columns x and r of the cycles are; else NULL */
+    /* Several columns: nothing is left to do for this one; and the blocks whose columns the x and r of all cycles are,
+     * in the first cycle of the array; else NULL. */
+    bool over;
+    kry_vec *X, *R;
 } kry_cycle;
 
 /* The block of all x, or x itself of one column; and that of r. */
@@ -66,22 +68,23 @@ typedef struct kry_method kry_method;
 struct kry_method {
     const char *kind; /* of the operator: "pcg" */
     const char *who;  /* public constructor, in messages */
-    bool deflates;    /* takes deflation; */
-    bool flexible;    /* takes a preconditioner that varies, */
-    bool by_request;  /* only if it is asked to; */
-    bool minds_scale; /* takes other steps with a multiple of M; */
-    bool projects;    /* knows about null spaces; */
-    bool
-        finds_null; /* ends with KRY_END_MATRIX where A may be singular, and finds out in a solve with one column; */
-    bool uses_rhs;  /* reads b in its cycles; */
+    bool deflates;    /* takes deflation */
+    bool flexible;    /* takes a preconditioner that varies */
+    bool by_request;  /* is flexible only if it is asked to be */
+    bool minds_scale; /* takes other steps with a multiple of M */
+    bool projects;    /* knows about null spaces */
+    /* Ends with KRY_END_MATRIX where A may be singular, and finds out in a solve with one column. */
+    bool finds_null;
+    bool uses_rhs;  /* reads b in its cycles */
     bool continues; /* can go on along the direction of its last cycle */
     kry_takes takes;
+    /* The number behind the method's word, as in "gmres:30": what it is called, from 1 to `most`; 0: it has none. */
     struct {
         const char *name;
         int64_t most;
-    } width; /* the number behind its word, "gmres:30": what it is, from 1 to `most`; 0: it has none */
-    kry_breakdown precond, matrix; /* KRY_END_PRECOND and KRY_END_MATRIX in words, */
-    kry_breakdown no_precond;      /* and the former where the caller gave no preconditioner */
+    } width;
+    /* What KRY_END_PRECOND and KRY_END_MATRIX mean; no_precond: KRY_END_PRECOND where the caller gave none. */
+    kry_breakdown precond, matrix, no_precond;
 
     /* Everything that cycles need: they allocate nothing on the device. K has the operators. NULL: create_columns
      * with one column serves. */
@@ -110,39 +113,34 @@ struct kry_method {
     void (*accept)(void *self, kry_cycle *c, double *norm);
 };
 
-/* Several columns at once: a solver for each of them, which restarts and ends by itself, and a state of
- * the method for the cycles of all. */
-typedef struct kry_columns {
-    int count;
-    kry_krylov **column; /* owned; `self` of none is made */
-    kry_vec *R;          /* n-by-count: their r */
-    void *self;
-} kry_columns;
-
 /* What is behind a solver. */
 struct kry_krylov {
     const kry_method *method;
     void *self;
     kry_op_table table; /* of the operator, with the method's kind */
     kry_op *A;          /* retained */
-    kry_op *M;          /* retained; NULL: the identity. Both levels with deflation, */
-    kry_op *product;    /* or this is P A; else A */
-    kry_op *deflation;  /* retained; NULL: none */
-    kry_op *first; /* retained: the preconditioner without deflation; NULL: none, or the one of */
+    kry_op
+        *first; /* retained: the preconditioner without deflation; NULL: none, or it only scales */
+    kry_op *deflation; /* retained; NULL: none */
+    /* Retained: what cycles multiply by in place of A and of M, one of them with deflation as the second level. M NULL:
+     * the identity. */
+    kry_op *product, *M;
     int64_t width; /* method->width; 0: none */
-    const char *left_out; /* this kind only scales, and is left out; NULL: none is */
+    const char
+        *left_out; /* the kind of a preconditioner that only scales; NULL: none is left out */
+    kry_check check;
+    int64_t checked;  /* A's updates when kry_check_matrix took it */
+    int64_t measured; /* A's updates when ||A|| was estimated; -1: it never was */
+    kry_stopping stopping;
     kry_residual residual;
     kry_guess *guess; /* NULL: a solve starts from the caller's x */
     kry_vec *r;       /* as b */
-    kry_vec *best;    /* the x of the least true residual that a cycle began with; NULL: the method
-                      keeps its own */
-    double best_residual, guess_residual; /* the latter: of the x that a solve began with */
-    kry_check check;
-    int64_t checked; /* A's updates when kry_check_matrix took it */
-    kry_stopping stopping;
-    kry_columns *columns; /* owned; NULL: several columns were not asked for yet */
-    int64_t measured;     /* A->updates when ||A|| was estimated; -1: it never was */
-    char text[400];       /* for kry_op_describe */
+    /* The x of the least true residual that a cycle began with; NULL: the method keeps its own. */
+    kry_vec *best;
+    double best_residual;
+    double guess_residual;       /* true residual of the x that a solve began with */
+    struct kry_columns *columns; /* owned; NULL: several columns were not asked for yet */
+    char text[400];              /* for kry_op_describe */
 };
 
 /* method.c: what all solvers have in common; each has a copy with the kind of its method. */
@@ -150,16 +148,16 @@ extern const kry_op_table kry_krylov_table;
 void kry_krylov_destroy(void *self);
 /* A solver for an A that setup->method takes; on a team, one on each part. */
 kry_status kry_krylov_make(const kry_op *A, kry_setup setup, kry_op **solver);
-/* The same of conjugate gradients' parameters, for methods that take a preconditioner.
- *   width  of kry_method.width; 0: the default */
+/* A solver by parameters of conjugate gradients, for methods that take a preconditioner.
+ *   width  the number of kry_method.width; 0: the default */
 kry_status kry_method_create(const kry_method *method, const kry_op *A,
                              const kry_pcg_params *params, int64_t width, kry_op **solver);
 /* Refuse a stopping test that is not one of the method's. */
 kry_status kry_method_check_stop(const char *who, const kry_method *method, const kry_stop *stop);
 /* What is behind a solver that was made here; NULL: op is none. */
 kry_krylov *kry_krylov_of(const kry_op *op);
-/* The innermost solver of one that reorders, chooses, or works in mixed precision, of several devices that on the first; NULL:
- * there is none. */
+/* The innermost solver of one that reorders, chooses, or works in mixed precision, on a team that of the first device;
+ * NULL: there is none. */
 const kry_krylov *kry_solver_krylov(const kry_op *solver);
 /* What a solve that others lead differs in. */
 typedef struct kry_terms {
@@ -202,8 +200,8 @@ kry_status kry_apply_by_solve(kry_solve_within *solve, void *self, const kry_sca
  *   deflates  x is zero, and deflation, if there is any, begins and ends with the coarse solution
  *   bytes     [out] moved, by the model */
 kry_status kry_krylov_correct(kry_krylov *K, kry_cycle *c, bool deflates, double *bytes);
-/* A cycle has seen that A maps v, of norm 1 and orthogonal to what was known, to zero: x goes without it from now on, and
- * residuals do from the next cycle on. Waits. */
+/* A cycle has seen that A maps v, of norm 1 and orthogonal to what was known, to zero: x goes without it from now on,
+ * and residuals do from the next cycle on. Waits. */
 kry_status kry_krylov_add_null(kry_krylov *K, const kry_cycle *c, const kry_vec *v);
 /* x := Q r where K deflates: the start that its cycles want, and with DEF1 (`first` false) their end.
  * *moved: whether there was anything to do. */

@@ -315,6 +315,15 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
 
 /* ---- several columns --------------------------------------------------------------------------- */
 
+/* Several columns at once: a solver for each of them, which restarts and ends by itself, and a state of
+ * the method for the cycles of all. */
+typedef struct kry_columns {
+    int count;
+    kry_krylov **column; /* owned; `self` of none is made */
+    kry_vec *R;          /* n-by-count: their r */
+    void *self;
+} kry_columns;
+
 /* A solver for one of the columns, which shares operators and settings with K. */
 static kry_status make_column(const kry_krylov *K, const kry_vec *R, int j, kry_krylov **column)
 {

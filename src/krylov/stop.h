@@ -37,58 +37,70 @@ typedef struct kry_breakdown {
 
 enum { KRY_CHECKS = 64 }; /* true residuals that are kept */
 
-/* Norms and residuals are in units of b. */
+/* Norms, residuals and targets are in units of b. */
 typedef struct kry_stopping {
-    /* Of the solver: */
-    kry_device *dev;                   /* borrowed */
-    kry_stop criteria;                 /* checked */
-    const kry_breakdown *breakdown[2]; /* for PRECOND, MATRIX; NULL: the method has none */
-    double roundoff;                   /* of the numbers in which true residuals are computed */
-    double drop; /* a cycle ends when its residual has fallen to this share; 0: at the target */
+    /* ---- of the solver ---- */
+
+    kry_device *dev;     /* borrowed */
+    kry_stop criteria;   /* checked */
     kry_monitor monitor; /* NULL: none */
     void *monitor_user;
-    bool waits; /* A or M does (KRY_WAITS): the host tests each iteration */
-    bool
-        regular; /* least squares: A is square and not known to be singular, so that A x = b is wanted */
+    /* What PRECOND and MATRIX mean; NULL: the method has no such breakdown. */
+    const kry_breakdown *breakdown[2];
+    /* Unit roundoff of the numbers in which true residuals are computed. */
+    double roundoff;
+    /* A cycle ends when its residual has fallen to this share of its first one; 0: at the target. */
+    double drop;
+    /* True if applying A or M waits for the device (KRY_WAITS): the host then tests each iteration. */
+    bool waits;
+    /* Least squares: true if A is square and not known to be singular, so that A x = b is wanted. */
+    bool regular;
 
-    /* Of the solve under way: */
-    bool inner;       /* it is a part of another solve, which the observer is called by */
-    double start;     /* seconds */
-    int64_t max_iter; /* a cycle ends there */
+    /* ---- of the solve under way ---- */
+
+    bool inner;                  /* the solve is a part of another one, which calls the observer */
+    double start;                /* seconds */
+    int64_t max_iter;            /* a cycle ends there */
     double norm_b, inconsistent; /* as in kry_result */
-    double norm_A,
-        norm_x; /* KRY_STOP_BACKWARD: an estimate of ||A||, and ||x|| without the null space; else 0 */
-    double norm_AN, condition; /* least squares: as norm_A and condition in kry_result; else 0 */
-    double target; /* what is left of the whole target for the residual that an x can change */
-    double cycle_target; /* the target when the cycle under way began */
-    double unit;         /* what a method's residual has to be multiplied by for units of b */
+    /* KRY_STOP_BACKWARD: an estimate of ||A||, and ||x|| without the null space; else 0. */
+    double norm_A, norm_x;
+    /* Least squares: norm_A and condition of kry_result; else 0. */
+    double norm_AN, condition;
+    /* The true residual, without the null space, at which the solve has converged; and what it was when the cycle
+     * under way began. */
+    double target, cycle_target;
+    /* A residual in the method's numbers times `unit` is in units of b. */
+    double unit;
 
-    /* The convergence history: */
-    int64_t iteration; /* the next to be enqueued; once a cycle is over, those that were done */
-    double residual;   /* the last one of the recurrence */
-    double *history;   /* owned */
+    /* ---- the convergence history ---- */
+
+    int64_t
+        iteration; /* the next to be enqueued; once a cycle is over, the number of those that were done */
+    double residual; /* the last one of the recurrence */
+    double *history; /* owned: residuals of the recurrence */
     int64_t history_count, history_capacity;
     int64_t history_every; /* iterations between two entries */
     kry_true_residual check[KRY_CHECKS];
     int check_count;
     int64_t persistent; /* iterations that one kernel did, without a launch for each */
 
-    /* How the last cycle ended: */
+    /* ---- how the last cycle ended ---- */
+
     kry_cycle_end end;
-    double end_value; /* that decided */
+    double end_value; /* the number that decided */
     bool monitor_stopped;
     int breakdowns; /* after which the method restarted */
 
-    /* What the true residuals between cycles say: */
+    /* ---- what the true residuals between cycles say ---- */
+
     int restarts;     /* -1: no cycle yet */
     int stagnant;     /* cycles in a row that did not halve the true residual */
-    double last_true; /* true residual that the next one is compared with; < 0: none yet */
-    double accepted;  /* true residual of the x that was accepted last */
-    double
-        gradient; /* least squares: ||A'r|| / (||A|| ||r||) of the last true residual, which is 0 at the
-                             solution whatever ||r|| is; infinite: another problem, or not known */
-    double last_gradient; /* the gradient before */
-    bool best_reported;   /* kry_result.why says already that x is the best that was seen */
+    double last_true; /* the true residual that the next one is compared with; < 0: none yet */
+    double accepted;  /* the true residual of the x that was accepted last */
+    /* Least squares: ||A'r|| / (||A|| ||r||) of the last true residual, which is 0 at the solution whatever ||r|| is,
+     * and of the one before; infinite: another problem, or not known. */
+    double gradient, last_gradient;
+    bool best_reported; /* kry_result.why says already that x is the best that was seen */
 } kry_stopping;
 
 /* ---- criteria ---- */
@@ -134,9 +146,10 @@ kry_status kry_stopping_call_monitor(kry_stopping *s, int64_t iteration);
 /* For methods whose residual the host knows: record that of the present iteration, which is number `entry` of the
  * history, and call the monitor. It may end the cycle: at the goal, by divergence, or if it is not finite. */
 kry_status kry_stopping_test(kry_stopping *s, int64_t entry, double residual, double goal);
-/* Where a cycle has broken down: have it restarted from the true residual, unless it was of no use (`barren`), and so was
- * an *alternative. Returns whether it is.
- *   alternative  [in,out] the cycle used other vectors than usual; the next one is to use them; NULL: there are none */
+/* Where a cycle has broken down: restart from the true residual, unless it was of no use, with alternative vectors, too.
+ * Returns whether the method restarts.
+ *   barren       the cycle was of no use
+ *   alternative  [in,out] it used alternative vectors; the next one is to use them; NULL: there are none */
 bool kry_stopping_retry(kry_stopping *s, bool barren, bool *alternative);
 
 /* ---- between cycles, and at the end ---- */
