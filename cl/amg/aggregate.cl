@@ -1,6 +1,6 @@
 // aggregate.cl - smoothed aggregation: the graph of strong couplings, aggregates around the members of a maximal independent
 // set of distance 2, and the prolongation.
-// Host: src/amg/device_aggregate.c, src/amg/device_tentative.c, src/amg/device_smoothed.c, src/amg/device_rho.c.
+// Host: src/amg/device_aggregate.c, src/amg/device_smoothed.c.
 //
 // Graphs are in compressed rows with ascending columns, each row with its diagonal, the numbers those of
 // the matrix; REAL is double. A node has one work-item. What comes out does not depend on their order: a

@@ -1,5 +1,5 @@
 // interpolation.cl - extended+i interpolation for classical coarsening, truncated to MOST entries a row.
-// Host: src/amg/interpolation.c. On the host: src/amg/interpolate.c, which has the formulas, with the
+// Host: src/amg/device_classical.c. On the host: src/amg/interpolate.c, which has the formulas, with the
 // same sums in the same order, in ACC. `strong` as in strong.clh.
 //
 // number[j] is that of a C point on the coarser level, F for F points, below it for points that are alone. Row k of

@@ -1,10 +1,10 @@
 // nodes.cl - nodes of several unknowns: the norms of their blocks, which entries of a matrix are of strong
 // couplings between nodes, and a tentative prolongation by a QR factorisation of each aggregate.
-// Host: src/amg/device_nodes.c, src/amg/device_tentative.c.
+// Host: src/amg/device_smoothed.c.
 //
 // Matrices are in compressed rows with ascending columns, entries are found as in rows.clh; REAL is double.
 // The unknowns of a node are `block` consecutive ones. Rows, nodes and aggregates have one work-item each, and
-// sums are in the order of src/amg/strength.c and tentative.c.
+// sums are in the order of src/amg/smoothed.c and tentative.c.
 
 #include "common/kry.clh"
 #include "common/rows.clh"

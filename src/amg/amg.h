@@ -122,7 +122,7 @@ kry_status kry_rounded_rest(kry_device *dev, const kry_sparse *A, cl_mem *rest);
 /* host: its pattern with new numbers. */
 kry_status kry_rounded_set_numbers(kry_op *op, const kry_sparse *host);
 
-/* ---- strength.c ------------------------------------------------------------------------------ */
+/* ---- smoothed.c: strong couplings, aggregates ------------------------------------------------ */
 
 /*
  * S := the strong couplings between nodes of `block` consecutive unknowns: S_ij = |A_ij| where
@@ -132,8 +132,6 @@ kry_status kry_rounded_set_numbers(kry_op *op, const kry_sparse *host);
  * Source  P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), 179-196, (10); doi:10.1007/BF02238511
  */
 kry_status kry_strength(const kry_sparse *A, int block, double theta, kry_sparse *S);
-
-/* ---- aggregate.c ----------------------------------------------------------------------------- */
 
 /*
  * Part the nodes of a symmetric graph into aggregates: aggregate[i] := 0 ... count - 1, or -1 of nodes

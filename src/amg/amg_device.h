@@ -85,27 +85,10 @@ typedef struct kry_device_aggregates {
 } kry_device_aggregates;
 
 /* G := the strong couplings as kry_strength, and the diagonal, with the numbers of A and their places there.
- * Where all are strong G shares A's buffers, and has no places. d: the diagonal of A. squared: A is a matrix
- * of kry_device_nodes. Waits. */
+ * Where all are strong G shares A's buffers, and has no places. d: the diagonal of A. squared: A has the
+ * squared norms of blocks. Waits. */
 kry_status kry_device_graph(const kry_csr *A, bool squared, cl_mem d, double theta, kry_csr *G);
 /* As kry_aggregate, of g->G. Waits. */
 kry_status kry_device_aggregate(bool squared, bool large, kry_device_aggregates *g);
-
-/* ---- device_nodes.c ---------------------------------------------------------------------------- */
-
-/* N := the squared norms of the blocks of A. Waits. */
-kry_status kry_device_nodes(const kry_csr *A, int block, kry_csr *N);
-/* F := the pattern of A's entries between nodes that are coupled in G, and their places in A. Waits. */
-kry_status kry_device_node_entries(const kry_csr *A, int block, const kry_csr *G, kry_csr *F);
-
-/* ---- device_tentative.c ------------------------------------------------------------------------- */
-
-/* As kry_tentative, with c->on_device for B, which becomes C. Waits. */
-kry_status kry_device_tentative(kry_coarsen *c, const kry_device_aggregates *g, kry_csr *T);
-
-/* ---- device_rho.c ------------------------------------------------------------------------------ */
-
-/* As kry_amg_rho. Waits. */
-kry_status kry_device_rho(const kry_csr *A, cl_mem d, double *rho);
 
 #endif

@@ -4,7 +4,12 @@
 #define KRY_AMG_START_H
 
 #include "amg/amg.h"
+#include "multigrid/hierarchy.h"
 #include <kry/multigrid.h>
+
+static const char kry_amg_who[] = "kry_amg_create";
+
+enum { KRY_AMG_LEVELS = 64 };
 
 /* What the coarsener is chosen by. */
 typedef struct kry_amg_sight {
@@ -25,5 +30,8 @@ kry_status kry_amg_start(const char *who, int64_t n, const kry_amg_sight *s,
                          const kry_amg_params *p, kry_coarsen *c, const kry_coarsener **by);
 /* c->near_null_space := what is given, or a constant for each unknown of a node, n rows of it. Waits. */
 kry_status kry_amg_take_vectors(const kry_amg_sight *s, int64_t n, kry_coarsen *c);
+/* What smooths, if nobody says. Where all levels have few entries, by those of A, they have to be smoothed better, which
+ * costs no more than the iterations that it saves. */
+void kry_amg_prefer(kry_hierarchy *H, const kry_coarsener *by, bool few);
 
 #endif

@@ -11,7 +11,7 @@
 #include "matrix/spgemm.h"
 #include "sparse/sparse.h"
 
-/* ---- pmis.c ---------------------------------------------------------------------------------- */
+/* ---- classical.c ----------------------------------------------------------------------------- */
 
 /*
  * S := the pattern of strong couplings: j is in row i if -a_ij >= theta max_k -a_ik > 0. Positive
@@ -69,7 +69,7 @@ enum {
 kry_status kry_interpolate(const kry_sparse *A, const kry_sparse *S, const char *point,
                            kry_sparse *P);
 
-/* ---- splitting.c, interpolation.c: the same on a device -------------------------------------- */
+/* ---- splitting.c, device_classical.c: the same on a device -------------------------------------- */
 
 /* Rows of a matrix. */
 typedef struct kry_row_list {

@@ -1,7 +1,9 @@
 /* device_classical.c - classical coarsening as a coarsener on a device. */
 #include "amg/amg_device.h"
 #include "amg/classical.h"
+#include "device/launch.h"
 #include <stdlib.h>
+#include <string.h>
 
 static void classical_destroy(void *kept)
 {
@@ -9,6 +11,243 @@ static void classical_destroy(void *kept)
     if (!s) return;
     kry_splitting_release(s);
     free(s);
+}
+
+/* ---- extended+i interpolation ---------------------------------------------------------------- */
+
+enum { MOST = KRY_INTERPOLATE_MOST, MATRIX = 9, MORE = 4, TABLES = 6 };
+
+static const char stem[] = "interpolation", local_tables[] = "-DLOCAL_TABLES";
+
+/* What the launches for one P share. */
+typedef struct work {
+    const kry_csr *A;
+    const kry_splitting *s;
+    kry_device *dev;
+    cl_int n;
+    cl_mem near_col, near_val, near_sum; /* couplings to C points */
+    cl_mem unfit;                        /* int: rows for which tables were too small */
+} work;
+
+static void work_release(work *w)
+{
+    kry_buffer_release(w->dev, &w->unfit);
+    kry_buffer_release(w->dev, &w->near_sum);
+    kry_buffer_release(w->dev, &w->near_val);
+    kry_buffer_release(w->dev, &w->near_col);
+}
+
+static kry_status create_ints(kry_device *dev, int64_t count, cl_mem *buffer)
+{
+    return kry_buffer_create(dev, (size_t)count * sizeof(cl_int), buffer);
+}
+
+/* A row a work-item. */
+static kry_status run_rows(const work *w, const char *name, const kry_arg *args, size_t count)
+{
+    const int64_t groups = kry_groups_for(w->dev, KRY_F32, 4 * (int64_t)w->n);
+    return kry_run(w->dev, stem, w->A->type, local_tables, name, groups, args, count);
+}
+
+static kry_status work_create(const kry_csr *A, const kry_splitting *s, work *w)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+
+    *w = (work){ .A = A, .s = s, .dev = dev, .n = (cl_int)A->rows };
+    TRY(create_ints(dev, s->near, &w->near_col));
+    TRY(kry_buffer_create(dev, (size_t)s->near * kry_type_size(A->type), &w->near_val));
+    TRY(kry_buffer_create(dev, (size_t)A->rows * kry_acc_size(dev), &w->near_sum));
+    TRY(create_ints(dev, 1, &w->unfit));
+    const kry_arg args[] = { ARG(w->n),        ARG(A->row_ptr),  ARG(A->col),      ARG(A->val),
+                             ARG(s->strong),   ARG(s->number),   ARG(s->near_ptr), ARG(w->near_col),
+                             ARG(w->near_val), ARG(w->near_sum), ARG(w->unfit) };
+    TRY(run_rows(w, "interpolation_near", args, COUNT(args)));
+done:
+    return st;
+}
+
+/* ---- launches with tables -------------------------------------------------------------------- */
+
+/* The arguments that such kernels have in common, and `more`. Returns how many. */
+static size_t arguments(const work *w, const kry_arg more[MORE], kry_arg *args)
+{
+    const kry_csr *A = w->A;
+    const kry_splitting *s = w->s;
+    const kry_arg matrix[MATRIX] = { ARG(A->row_ptr),  ARG(A->col),      ARG(A->val),
+                                     ARG(s->strong),   ARG(s->number),   ARG(s->near_ptr),
+                                     ARG(w->near_col), ARG(w->near_val), ARG(w->near_sum) };
+    size_t count = MATRIX;
+
+    memcpy(args, matrix, sizeof matrix);
+    for (int i = 0; i < MORE && more[i].value; i++) args[count++] = more[i];
+    return count;
+}
+
+/* All rows, with tables in local memory; groups of a size for which 16 KB are enough. */
+static kry_status run_all(const work *w, const char *name, const kry_arg more[MORE])
+{
+    enum { GROUP = 32 };
+    kry_status st = KRY_OK;
+    const bool cpu = w->dev->info.cpu_kernels;
+    const int whole = kry_group_size(w->dev), size = whole < GROUP ? whole : GROUP;
+    const int64_t groups = cpu ? kry_groups_for(w->dev, KRY_F32, 4 * (int64_t)w->n)
+                               : kry_groups_at_most(w->dev, (w->n + size - 1) / size);
+    kry_kernel *kernel;
+    kry_arg args[MATRIX + MORE + TABLES];
+    size_t count = arguments(w, more, args);
+
+    args[count++] = (kry_arg)ARG(w->n);
+    TRY(kry_kernel_get(w->dev, stem, w->A->type, local_tables, name, &kernel));
+    TRY(kry_launch_size(w->dev, kernel, groups > 0 ? groups : 1, size, args, count));
+done:
+    return st;
+}
+
+/* How many tables of so many bytes there are at once; together they take no more than A, or 64 MB. */
+static int64_t tables_of(const work *w, int64_t rows, int64_t bytes)
+{
+    enum { PER_UNIT = 8, SMALL = 1 << 26 };
+    const int64_t of_A = w->A->nnz * (int64_t)(kry_type_size(w->A->type) + sizeof(cl_int));
+    const int64_t room = (of_A > SMALL ? of_A : SMALL) / bytes;
+    int64_t tables = kry_groups_at_once(w->dev, PER_UNIT) * kry_group_size(w->dev);
+
+    if (tables > rows) tables = rows;
+    if (tables > room) tables = room;
+    return tables > 0 ? tables : 1;
+}
+
+/* The rows of a list, with tables of 128 slots in global memory, and four times as many for each list before it. */
+static kry_status run_list(const work *w, int which, const char *name, const kry_arg more[MORE])
+{
+    kry_status st = KRY_OK;
+    const kry_row_list *list = &w->s->lists[which];
+    const int bits = 7 + 2 * which, size = kry_group_size(w->dev);
+    const size_t acc = kry_acc_size(w->dev);
+    const int64_t many = tables_of(w, list->rows, (int64_t)(sizeof(cl_int) + acc) << bits);
+    const cl_int tables = (cl_int)many, shift = 32 - bits;
+    cl_mem key = NULL, weight = NULL;
+    kry_arg args[MATRIX + MORE + TABLES];
+    size_t count = arguments(w, more, args);
+
+    TRY(create_ints(w->dev, many << bits, &key));
+    TRY(kry_buffer_create(w->dev, acc * (size_t)(many << bits), &weight));
+    const kry_arg last[TABLES] = { ARG(list->rows), ARG(list->todo), ARG(tables),
+                                   ARG(shift),      ARG(key),        ARG(weight) };
+    memcpy(args + count, last, sizeof last);
+    TRY(kry_run(w->dev, stem, w->A->type, "", name, (many + size - 1) / size, args,
+                count + TABLES));
+done:
+    kry_buffer_release(w->dev, &weight);
+    kry_buffer_release(w->dev, &key);
+    return st;
+}
+
+/* ---- a new P --------------------------------------------------------------------------------- */
+
+/* Its rows, with room for MOST entries each. */
+typedef struct rows {
+    cl_mem length, col, val;
+} rows;
+
+static void rows_release(kry_device *dev, rows *r)
+{
+    kry_buffer_release(dev, &r->val);
+    kry_buffer_release(dev, &r->col);
+    kry_buffer_release(dev, &r->length);
+}
+
+static kry_status rows_create(const work *w, rows *r)
+{
+    kry_status st = KRY_OK;
+    const int64_t places = MOST * (int64_t)w->n;
+
+    TRY(create_ints(w->dev, w->n, &r->length));
+    TRY(create_ints(w->dev, places, &r->col));
+    TRY(kry_buffer_create(w->dev, (size_t)places * kry_type_size(w->A->type), &r->val));
+done:
+    return st;
+}
+
+/* List the rows that did not fit. */
+static kry_status list_rows(const work *w, const rows *r, cl_int many, kry_splitting *s)
+{
+    kry_status st = KRY_OK;
+    kry_row_list *list = &s->lists[s->count];
+
+    TRY(create_ints(w->dev, many, &list->todo));
+    list->rows = many;
+    s->count++;
+    const kry_arg args[] = { ARG(w->n), ARG(r->length), ARG(list->todo), ARG(w->unfit) };
+    TRY(run_rows(w, "interpolation_list", args, COUNT(args)));
+done:
+    return st;
+}
+
+static kry_status rows_choose(const work *w, kry_splitting *s, const rows *r)
+{
+    static const char name[] = "interpolation_choose";
+    kry_status st = KRY_OK;
+    const kry_arg more[MORE] = { ARG(r->length), ARG(r->col), ARG(r->val), ARG(w->unfit) };
+    cl_int unfit;
+
+    kry_splitting_forget_lists(s);
+    TRY(run_all(w, name, more));
+    TRY(kry_buffer_read(w->dev, w->unfit, 0, sizeof unfit, &unfit));
+    while (unfit > 0) {
+        TRY(list_rows(w, r, unfit, s));
+        TRY(run_list(w, s->count - 1, name, more));
+        TRY(kry_buffer_read(w->dev, w->unfit, 0, sizeof unfit, &unfit));
+    }
+done:
+    return st;
+}
+
+static kry_status rows_gather(const work *w, const rows *r, kry_csr *P)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_csr_make_rows("a prolongation", r->length, P));
+    const kry_arg args[] = { ARG(w->n),   ARG(P->row_ptr), ARG(r->col),
+                             ARG(r->val), ARG(P->col),     ARG(P->val) };
+    TRY(run_rows(w, "interpolation_gather", args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_splitting_interpolate(const kry_csr *A, kry_splitting *s, kry_csr *P)
+{
+    kry_status st = KRY_OK;
+    work w = { 0 };
+    rows r = { 0 };
+
+    *P = (kry_csr){ .dev = A->dev, .rows = A->rows, .cols = s->coarse, .type = A->type };
+    TRY(work_create(A, s, &w));
+    TRY(rows_create(&w, &r));
+    TRY(rows_choose(&w, s, &r));
+    TRY(rows_gather(&w, &r, P));
+done:
+    rows_release(A->dev, &r);
+    work_release(&w);
+    if (st < 0) kry_csr_release(P);
+    return st;
+}
+
+/* ---- new numbers ----------------------------------------------------------------------------- */
+
+kry_status kry_splitting_interpolate_again(const kry_csr *A, const kry_splitting *s, kry_csr *P)
+{
+    static const char name[] = "interpolation_renew";
+    kry_status st = KRY_OK;
+    const kry_arg more[MORE] = { ARG(P->row_ptr), ARG(P->col), ARG(P->val) };
+    work w = { 0 };
+
+    TRY(work_create(A, s, &w));
+    TRY(run_all(&w, name, more));
+    for (int which = 0; which < s->count; which++) TRY(run_list(&w, which, name, more));
+done:
+    work_release(&w);
+    return st;
 }
 
 static kry_status classical_create(kry_coarsen *c, const kry_csr *A, kry_csr *P, void **kept)

@@ -1,8 +1,276 @@
-/* device_smoothed.c - smoothed aggregation on a device: the steps of smoothed.c. Kernels: cl/amg/aggregate.cl. */
+/* device_smoothed.c - smoothed aggregation on a device: the steps of smoothed.c, tentative.c and rho.c. Kernels:
+ * cl/amg/aggregate.cl, cl/amg/nodes.cl. */
 #include "amg/amg_device.h"
 #include "device/launch.h"
 #include <math.h>
 #include <stdlib.h>
+
+/* ---- nodes of several unknowns --------------------------------------------------------------- */
+
+/* A pattern of as many entries as unknowns: rows are nodes, or columns are. */
+static kry_status node_pattern(const kry_csr *A, int block, bool nodes_are_rows, kry_csr *N)
+{
+    kry_status st = KRY_OK;
+    const char *name = nodes_are_rows ? "nodes_expand" : "nodes_collapse";
+    const int64_t nodes = A->rows / block;
+    const cl_int rows = (cl_int)(nodes_are_rows ? nodes : A->rows), of = block;
+
+    *N = (kry_csr){ .dev = A->dev, .rows = rows, .nnz = A->rows, .type = A->type };
+    N->cols = nodes_are_rows ? A->rows : nodes;
+    TRY(kry_buffer_create(A->dev, ((size_t)rows + 1) * sizeof(cl_int), &N->row_ptr));
+    TRY(kry_buffer_create(A->dev, (size_t)N->nnz * sizeof(cl_int), &N->col));
+    const kry_arg args[] = { ARG(rows), ARG(of), ARG(N->row_ptr), ARG(N->col) };
+    TRY(kry_device_rows(A->dev, "nodes", name, rows, args, COUNT(args)));
+done:
+    return st;
+}
+
+/* N := the squared norms of the blocks of A. Waits. */
+static kry_status norms_of_nodes(const kry_csr *A, int block, kry_csr *N)
+{
+    kry_status st = KRY_OK;
+    const cl_int nodes = (cl_int)(A->rows / block), of = block;
+    kry_csr pattern = { 0 }, left = { 0 }, right = { 0 }, half = { 0 };
+
+    *N = (kry_csr){ 0 };
+    TRY(kry_csr_share(A, &pattern));
+    TRY(node_pattern(A, block, true, &left));
+    TRY(node_pattern(A, block, false, &right));
+    TRY(kry_csr_product(&pattern, &right, false, &half));
+    TRY(kry_csr_product(&left, &half, false, N));
+    TRY(kry_buffer_create(A->dev, (size_t)N->nnz * sizeof(double), &N->val));
+    const kry_arg args[] = { ARG(nodes),  ARG(of),         ARG(A->row_ptr), ARG(A->col),
+                             ARG(A->val), ARG(N->row_ptr), ARG(N->col),     ARG(N->val) };
+    TRY(kry_device_rows(A->dev, "nodes", "nodes_norms", nodes, args, COUNT(args)));
+done:
+    kry_csr_release(&half);
+    kry_csr_release(&right);
+    kry_csr_release(&left);
+    kry_csr_release(&pattern);
+    if (st < 0) kry_csr_release(N);
+    return st;
+}
+
+/* F := the pattern of A's entries between nodes that are coupled in G, and their places in A. Waits. */
+static kry_status entries_of_nodes(const kry_csr *A, int block, const kry_csr *G, kry_csr *F)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)A->rows, of = block;
+    cl_mem length = NULL;
+
+    *F = (kry_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
+    TRY(kry_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
+    const kry_arg lengths[] = { ARG(rows),       ARG(of),     ARG(A->row_ptr), ARG(A->col),
+                                ARG(G->row_ptr), ARG(G->col), ARG(length) };
+    TRY(kry_device_rows(A->dev, "nodes", "nodes_lengths", rows, lengths, COUNT(lengths)));
+    TRY(kry_csr_offsets(A->dev, A->rows, length, &F->row_ptr, &F->nnz));
+    TRY(kry_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->col));
+    TRY(kry_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->place));
+    const kry_arg args[] = { ARG(rows),       ARG(of),         ARG(A->row_ptr),
+                             ARG(A->col),     ARG(G->row_ptr), ARG(G->col),
+                             ARG(F->row_ptr), ARG(F->col),     ARG(F->place) };
+    TRY(kry_device_rows(A->dev, "nodes", "nodes_columns", rows, args, COUNT(args)));
+done:
+    kry_buffer_release(A->dev, &length);
+    if (st < 0) kry_csr_release(F);
+    return st;
+}
+
+/* ---- the largest eigenvalue of D^-1 A -------------------------------------------------------- */
+
+/* Vectors: s = d^-1/2, v and the one before it, w, and S v. */
+typedef struct lanczos {
+    kry_op *A;
+    kry_vec *s, *v, *old, *w, *scaled;
+} lanczos;
+
+static void lanczos_release(lanczos *l)
+{
+    kry_vec **const vectors[] = { &l->s, &l->v, &l->old, &l->w, &l->scaled };
+
+    for (size_t k = 0; k < COUNT(vectors); k++) kry_vec_release(vectors[k]);
+    kry_op_release(&l->A);
+}
+
+static kry_status lanczos_create(const kry_csr *A, cl_mem d, lanczos *l)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)A->rows;
+
+    *l = (lanczos){ 0 };
+    kry_vec **const vectors[] = { &l->s, &l->v, &l->old, &l->w, &l->scaled };
+    for (size_t k = 0; k < COUNT(vectors); k++)
+        TRY(kry_vec_create(A->dev, KRY_F64, A->rows, 1, vectors[k]));
+    TRY(kry_csr_operator(A, 0, NULL, &l->A));
+    TRY(kry_vec_fill_random(0, l->v));
+    const kry_arg args[] = { ARG(rows), ARG(d), ARG(l->s->buffer) };
+    TRY(kry_device_rows(A->dev, "aggregate", "inverse_root", A->rows, args, COUNT(args)));
+done:
+    return st;
+}
+
+/* w := S A S v - beta old - alpha v, alpha = v'S A S v; beta: what was left the last time. */
+static kry_status step(const lanczos *l, double beta, double *alpha)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_mul(1, l->s, l->v, 0, l->scaled));
+    TRY(kry_op_apply(l->A, 1, l->scaled, 0, l->w));
+    TRY(kry_vec_mul(1, l->s, l->w, 0, l->w));
+    TRY(kry_vec_axpby(-beta, l->old, 1, l->w));
+    TRY(kry_vec_dot(l->w, l->v, alpha));
+    TRY(kry_vec_axpby(-*alpha, l->v, 1, l->w));
+done:
+    return st;
+}
+
+static kry_status run_lanczos(lanczos *l, kry_lanczos *T)
+{
+    kry_status st = KRY_OK;
+    double beta = 0, squared, alpha;
+
+    TRY(kry_vec_dot(l->v, l->v, &squared));
+    TRY(kry_vec_axpby(1 / sqrt(squared), l->v, 0, l->v));
+    TRY(kry_vec_fill(l->old, 0));
+    for (T->n = 0; T->n < KRY_LANCZOS_STEPS && T->n < l->v->n;) {
+        TRY(step(l, beta, &alpha));
+        T->diagonal[T->n] = alpha, T->off[T->n++] = beta;
+        TRY(kry_vec_dot(l->w, l->w, &squared));
+        beta = sqrt(squared);
+        if (!(beta > 1e-12)) break;
+        kry_vec *room = l->old;
+        l->old = l->v, l->v = l->w, l->w = room;
+        TRY(kry_vec_axpby(1 / beta, l->v, 0, l->v));
+    }
+done:
+    return st;
+}
+
+/* As kry_amg_rho. Waits. */
+static kry_status rho_of(const kry_csr *A, cl_mem d, double *rho)
+{
+    kry_status st = KRY_OK;
+    lanczos l;
+    kry_lanczos T;
+
+    TRY(lanczos_create(A, d, &l));
+    TRY(run_lanczos(&l, &T));
+    *rho = kry_amg_rho_of(&T);
+done:
+    lanczos_release(&l);
+    return st;
+}
+
+/* ---- the tentative prolongation -------------------------------------------------------------- */
+
+/* T := a one for each node that is in an aggregate. */
+static kry_status ones(const kry_device_aggregates *g, kry_csr *T)
+{
+    kry_status st = KRY_OK;
+    static const char stem[] = "aggregate";
+    kry_device *dev = g->G.dev;
+    const cl_int rows = (cl_int)g->G.rows;
+    cl_mem length = NULL;
+
+    *T = (kry_csr){ .dev = dev, .rows = rows, .cols = g->count, .type = KRY_F64 };
+    TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
+    const kry_arg lengths[] = { ARG(rows), ARG(g->of_node), ARG(length) };
+    TRY(kry_device_rows(dev, stem, "tentative_lengths", rows, lengths, COUNT(lengths)));
+    TRY(kry_csr_make_rows("a prolongation", length, T));
+    const kry_arg args[] = { ARG(rows), ARG(g->of_node), ARG(T->row_ptr), ARG(T->col),
+                             ARG(T->val) };
+    TRY(kry_device_rows(dev, stem, "tentative_entries", rows, args, COUNT(args)));
+done:
+    kry_buffer_release(dev, &length);
+    return st;
+}
+
+/* members: those of each aggregate, in ascending order. */
+static kry_status find_members(const kry_device_aggregates *g, kry_csr *members)
+{
+    kry_status st = KRY_OK;
+    kry_csr of_node = { 0 };
+    cl_mem from = NULL;
+
+    TRY(ones(g, &of_node));
+    TRY(kry_csr_transpose(&of_node, members, &from));
+done:
+    kry_buffer_release(g->G.dev, &from);
+    kry_csr_release(&of_node);
+    return st;
+}
+
+/* What the kernels of aggregates are given. */
+typedef struct factoring {
+    kry_csr members;
+    cl_int count, block, m;
+    cl_mem q; /* n-by-m */
+    cl_mem length;
+} factoring;
+
+static kry_status factor(const factoring *f, int64_t n, cl_mem C)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = f->members.dev;
+    const cl_int rows = (cl_int)n;
+    const kry_arg none[] = { ARG(rows), ARG(f->length) };
+    const kry_arg args[] = { ARG(f->count),       ARG(f->block), ARG(f->m), ARG(f->members.row_ptr),
+                             ARG(f->members.col), ARG(f->q),     ARG(C),    ARG(f->length) };
+
+    TRY(kry_device_rows(dev, "nodes", "tentative_none", rows, none, COUNT(none)));
+    TRY(kry_device_rows(dev, "nodes", "tentative_factor", f->count, args, COUNT(args)));
+done:
+    return st;
+}
+
+static kry_status put(const factoring *f, kry_csr *T)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_csr_make_rows("a prolongation", f->length, T));
+    const kry_arg args[] = { ARG(f->count),           ARG(f->block),       ARG(f->m),
+                             ARG(f->members.row_ptr), ARG(f->members.col), ARG(f->q),
+                             ARG(T->row_ptr),         ARG(T->col),         ARG(T->val) };
+    TRY(kry_device_rows(T->dev, "nodes", "tentative_put", f->count, args, COUNT(args)));
+done:
+    return st;
+}
+
+/* Takes c's vectors, and leaves those of the coarser level. */
+static kry_status by_factors(kry_coarsen *c, const kry_device_aggregates *g, kry_csr *T)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = g->G.dev;
+    const int64_t n = g->G.rows * c->block, numbers = g->count * c->vectors * c->vectors;
+    factoring f = { .count = (cl_int)g->count, .block = c->block, .m = c->vectors };
+    cl_mem C = NULL;
+
+    *T = (kry_csr){ .dev = dev, .rows = n, .cols = g->count * c->vectors, .type = KRY_F64 };
+    TRY(find_members(g, &f.members));
+    TRY(kry_buffer_create(dev, (size_t)(n * c->vectors) * sizeof(double), &f.q));
+    TRY(kry_buffer_copy(dev, c->on_device, 0, f.q, 0, (size_t)(n * c->vectors) * sizeof(double)));
+    TRY(kry_buffer_create(dev, (size_t)n * sizeof(cl_int), &f.length));
+    TRY(kry_buffer_create(dev, (size_t)numbers * sizeof(double), &C));
+    TRY(factor(&f, n, C));
+    TRY(put(&f, T));
+    kry_buffer_release(dev, &c->on_device);
+    c->on_device = C, C = NULL;
+    c->block = c->vectors;
+done:
+    kry_buffer_release(dev, &C);
+    kry_buffer_release(dev, &f.length);
+    kry_buffer_release(dev, &f.q);
+    kry_csr_release(&f.members);
+    return st;
+}
+
+/* As kry_tentative, with c->on_device for B, which becomes C. Waits. */
+static kry_status tentative(kry_coarsen *c, const kry_device_aggregates *g, kry_csr *T)
+{
+    return c->on_device ? by_factors(c, g, T) : ones(g, T);
+}
+
+/* ---- the coarsener --------------------------------------------------------------------------- */
 
 static const char stem[] = "aggregate";
 
@@ -68,7 +336,7 @@ static kry_status make_smoother(const kry_csr *A, const kry_csr *F, kry_csr *S)
     *S = (kry_csr){ 0 };
     TRY(kry_device_diagonal(A, &d));
     TRY(filter(A, F, S, d));
-    TRY(kry_device_rho(S, d, &rho));
+    TRY(rho_of(S, d, &rho));
     TRY(to_smoother(S, d, 4.0 / 3 / rho));
 done:
     kry_buffer_release(A->dev, &d);
@@ -109,7 +377,7 @@ static kry_status take_pattern(const kry_coarsen *c, const kry_csr *A, double th
     kry_status st = KRY_OK;
 
     if (!(theta > 0) || !g->G.place) return kry_csr_share(A, F);
-    if (c->block > 1) return kry_device_node_entries(A, c->block, &g->G, F);
+    if (c->block > 1) return entries_of_nodes(A, c->block, &g->G, F);
     TRY(kry_csr_share(&g->G, F));
     TRY(kry_buffer_retain(A->dev, g->G.place));
     F->place = g->G.place;
@@ -124,12 +392,12 @@ static kry_status find(kry_coarsen *c, const kry_csr *A, smoothed *s, bool *usef
     kry_device_aggregates g = { 0 };
     kry_csr N = { 0 };
 
-    TRY(c->block > 1 ? kry_device_nodes(A, c->block, &N) : kry_csr_convert(A, A->type, &N));
+    TRY(c->block > 1 ? norms_of_nodes(A, c->block, &N) : kry_csr_convert(A, A->type, &N));
     TRY(find_aggregates(c, &N, theta, &g, useful));
     if (!*useful && theta > 0) TRY(find_aggregates(c, &N, theta = 0, &g, useful));
     if (!*useful) goto done;
     TRY(take_pattern(c, A, theta, &g, &s->F));
-    TRY(kry_device_tentative(c, &g, &s->T));
+    TRY(tentative(c, &g, &s->T));
 done:
     kry_csr_release(&N);
     aggregates_release(A->dev, &g);

@@ -8,10 +8,115 @@
  */
 #include "amg/part_levels.h"
 #include "amg/adaptive.h"
-#include "amg/amg_self.h"
+#include "amg/amg_device.h"
 #include "matrix/matrix.h"
+#include "multigrid/hierarchy.h"
+#include "operator/halo.h"
+#include "precond/rows.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- the rows of the finest level ------------------------------------------------------------ */
+
+/* rows := those of a share A. Collective. Waits. */
+static kry_status read_rows(const char *who, const kry_op *A, kry_part_rows *rows)
+{
+    kry_status st = KRY_OK;
+    const kry_coupled *C = kry_coupled_of(A);
+    double *inverse = NULL;
+    int64_t total;
+
+    *rows = (kry_part_rows){ 0 };
+    CHECK(C && !C->kind, KRY_ERR_UNSUPPORTED,
+          "%s: '%s' on a team is no stored matrix; kry_mg_create takes grids", who, A->table->kind);
+    TRY(kry_rows_read(who, A, &rows->own));
+    TRY(kry_alloc((size_t)rows->own.rows, sizeof *inverse, &inverse));
+    TRY(kry_rows_symmetrise(who, A, &rows->own, inverse));
+    TRY(kry_sparse_copy(&C->far, &rows->far));
+    TRY(kry_sparse_convert(&rows->far, KRY_F64));
+    TRY(kry_layout_rows(&A->dev->layout, rows->own.rows, &rows->first, &total));
+done:
+    free(inverse);
+    if (st < 0) kry_part_rows_release(rows);
+    return st;
+}
+
+/* ---- what all parts look like -------------------------------------------------------------------- */
+
+static bool same_columns(const kry_sparse *A, int64_t i, int64_t k)
+{
+    const int64_t length = kry_row_length(A, i);
+    return kry_row_length(A, k) == length &&
+           !memcmp(A->col + A->row_ptr[i], A->col + A->row_ptr[k], (size_t)length * sizeof *A->col);
+}
+
+/* kry_sparse_block of the rows but for the first and the last nodes, which may be cut; 0: nothing is left of them. */
+static int block_inside(const kry_sparse *rows)
+{
+    int64_t begin = 1, end = rows->rows - 1;
+
+    while (begin < rows->rows && same_columns(rows, begin - 1, begin)) begin++;
+    while (end > begin && same_columns(rows, end - 1, end)) end--;
+    if (end <= begin) return 0;
+    const kry_sparse inside = { end - begin,           rows->cols, rows->type,
+                                rows->row_ptr + begin, rows->col,  NULL };
+    return kry_sparse_block(&inside);
+}
+
+/* The smallest that a part sees, if the matrix does not say. Collective. */
+static kry_status agree_on_block(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p,
+                                 int *block)
+{
+    kry_status st = KRY_OK;
+    const int told = p->block ? p->block : kry_matrix_block(A);
+
+    if (told) {
+        *block = told;
+        return KRY_OK;
+    }
+    const int seen = block_inside(rows);
+    double number = seen ? -seen : -(KRY_BLOCK_MOST + 1);
+    TRY(kry_layout_combine(&A->dev->layout, KRY_MAX, &number, 1));
+    *block = -number > KRY_BLOCK_MOST ? 1 : (int)-number;
+done:
+    return st;
+}
+
+static kry_status find_bound(const kry_op *A, double *bound)
+{
+    kry_status st = KRY_OK;
+    kry_sparse all = { 0 };
+
+    TRY(kry_coupled_download(A, &all));
+    TRY(kry_sparse_convert(&all, KRY_F64));
+    *bound = kry_look_at_rows(&all).bound;
+    TRY(kry_layout_combine(&A->dev->layout, KRY_MAX, bound, 1));
+done:
+    kry_sparse_release(&all);
+    return st;
+}
+
+/* What all parts together look like; *bound: kry_row_look.bound. Collective. Wait. */
+static kry_status look_at_all(const kry_op *A, const kry_amg_params *p, kry_amg_sight *sight)
+{
+    kry_status st = KRY_OK;
+    kry_sparse all = { 0 };
+
+    TRY(kry_coupled_download(A, &all));
+    TRY(kry_sparse_convert(&all, KRY_F64));
+    const kry_couplings c = kry_amg_couplings(&all);
+    double sums[] = { (double)kry_sparse_nnz(&all), c.positive, c.negative };
+    *sight = (kry_amg_sight){ .given = p->near_null_space };
+    if (!sight->given) sight->given = A->near_null_space;
+    TRY(agree_on_block(A, &all, p, &sight->block));
+    TRY(kry_layout_combine(&A->dev->layout, KRY_ADD, sums, COUNT(sums)));
+    sight->nnz = (int64_t)sums[0];
+    sight->couplings = (kry_couplings){ .positive = sums[1], .negative = sums[2] };
+done:
+    kry_sparse_release(&all);
+    return st;
+}
 
 typedef struct part_levels {
     kry_op *A;                          /* the rows of this part; retained */
@@ -24,6 +129,56 @@ typedef struct part_levels {
     kry_part_kept kept[KRY_AMG_LEVELS]; /* of these */
     void *below;                        /* team_levels.c */
 } part_levels;
+
+/* ---- operators of a part's rows of a matrix that its host has made --------------------------- */
+
+/* far := the same in another type */
+static kry_status far_in(kry_type type, const kry_sparse *from, kry_sparse *far)
+{
+    kry_status st = kry_sparse_copy(from, far);
+    return st < 0 ? st : kry_sparse_convert(far, type);
+}
+
+/* op := the operator of these rows, which takes rows->place over. halo: of its far columns; taken over even if it fails.
+ * Waits. */
+static kry_status create_operator(kry_keep keep, unsigned traits, kry_part_rows *rows,
+                                  kry_halo *halo, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_coupled made = { .traits = traits, .halo = halo };
+    kry_device *dev = kry_halo_links_of(halo).dev;
+    kry_op *own = NULL;
+
+    TRY(kry_rounded_operator(dev, keep, &rows->own, traits, &own));
+    TRY(far_in(keep.type, &rows->far, &made.far));
+    made.own = own;
+    made.place = rows->place, rows->place = NULL;
+    st = kry_coupled_create(&made, false, op);
+    made.halo = NULL, made.far = (kry_sparse){ 0 };
+    TRY(st);
+    TRY(kry_coupled_store(*op, NULL, kry_coupled_of(*op)->far.val));
+done:
+    kry_halo_release(&made.halo);
+    kry_sparse_release(&made.far);
+    kry_op_release(&own);
+    if (st < 0) kry_op_release(op);
+    return st;
+}
+
+/* New numbers at the same places. */
+static kry_status store_operator(kry_op *op, const kry_part_rows *rows)
+{
+    kry_status st = KRY_OK;
+    kry_sparse far = { 0 };
+
+    TRY(far_in(op->shape.type, &rows->far, &far));
+    TRY(kry_rounded_set_numbers((kry_op *)kry_op_own(op), &rows->own));
+    TRY(kry_coupled_store(op, NULL, far.val));
+    TRY(kry_op_update(op, NULL));
+done:
+    kry_sparse_release(&far);
+    return st;
+}
 
 static void part_levels_destroy(void *self)
 {
@@ -114,9 +269,9 @@ static kry_status add_level(const part_levels *L, kry_hierarchy *H, kry_op *A, k
     kry_halo *halo;
 
     TRY(make_halo(L, L->count - 1, &to->P, &halo));
-    TRY(kry_part_operator(L->keep, 0, &to->P, halo, &level.P));
+    TRY(create_operator(L->keep, 0, &to->P, halo, &level.P));
     TRY(kry_halo_like(kry_coupled_of(A)->halo, L->A->shape.type, &halo));
-    TRY(kry_part_operator(L->keep, 0, &to->R, halo, &level.R));
+    TRY(create_operator(L->keep, 0, &to->R, halo, &level.R));
     TRY(kry_hierarchy_add(H, &level));
 done:
     kry_op_release(&level.R);
@@ -143,7 +298,7 @@ static kry_status make_operator(kry_keep keep, stand *s)
 {
     kry_halo *halo = s->halo;
     s->halo = NULL;
-    return kry_part_operator(keep, KRY_SYMMETRIC, &s->rows, halo, &s->A);
+    return create_operator(keep, KRY_SYMMETRIC, &s->rows, halo, &s->A);
 }
 
 /* The levels from s on that have a coarser one; s := the one that has none. */
@@ -259,9 +414,9 @@ static kry_status add_parts(part_levels *L, kry_hierarchy *H, const kry_amg_para
     kry_vec *improved = NULL;
     double bound;
 
-    TRY(kry_part_rows_read(kry_amg_who, L->A, &s->rows));
-    TRY(kry_part_look(L->A, p, &sight));
-    TRY(kry_part_bound(L->A, &bound));
+    TRY(read_rows(kry_amg_who, L->A, &s->rows));
+    TRY(look_at_all(L->A, p, &sight));
+    TRY(find_bound(L->A, &bound));
     L->own = kry_sparse_nnz(&s->rows.own);
     TRY(improve(L, p, &sight, &improved));
     TRY(start(L, &sight, p, s->rows.own.rows, c));
@@ -329,9 +484,9 @@ static kry_status store_level(kry_hierarchy *H, int i, const kry_part_coarser *t
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_part_operator_store(kry_hierarchy_level(H, i)->P, &to->P));
-    TRY(kry_part_operator_store(kry_hierarchy_level(H, i)->R, &to->R));
-    TRY(kry_part_operator_store(kry_hierarchy_level(H, i + 1)->A, &to->A));
+    TRY(store_operator(kry_hierarchy_level(H, i)->P, &to->P));
+    TRY(store_operator(kry_hierarchy_level(H, i)->R, &to->R));
+    TRY(store_operator(kry_hierarchy_level(H, i + 1)->A, &to->A));
 done:
     return st;
 }
@@ -345,8 +500,8 @@ static kry_status renew_parts(part_levels *L, kry_hierarchy *H)
     double bound;
 
     TRY(kry_alloc((size_t)L->count, sizeof *to, &to));
-    TRY(kry_part_rows_read(kry_amg_who, L->A, &rows));
-    TRY(kry_part_bound(L->A, &bound));
+    TRY(read_rows(kry_amg_who, L->A, &rows));
+    TRY(find_bound(L->A, &bound));
     CHECK(kry_sparse_nnz(&rows.own) == L->own, KRY_ERR_ARGUMENT,
           "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
           "preconditioner anew",

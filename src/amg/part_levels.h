@@ -86,23 +86,6 @@ void kry_part_coarser_release(kry_part_coarser *c);
 kry_status kry_part_multiply(const char *who, int level, kry_type type, const kry_part_level *from,
                              kry_part_coarser *c);
 
-/* ---- part_finest.c ------------------------------------------------------------------------------------ */
-
-/* rows := those of a share A. Collective. Waits. */
-kry_status kry_part_rows_read(const char *who, const kry_op *A, kry_part_rows *rows);
-/* What all parts together look like; *bound: kry_row_look.bound. Collective. Wait. */
-kry_status kry_part_look(const kry_op *A, const kry_amg_params *p, kry_amg_sight *sight);
-kry_status kry_part_bound(const kry_op *A, double *bound);
-
-/* ---- part_operators.c ---------------------------------------------------------------------------------- */
-
-/* op := the operator of these rows, which takes rows->place over. halo: of its far columns; taken over even if it fails.
- * Waits. */
-kry_status kry_part_operator(kry_keep keep, unsigned traits, kry_part_rows *rows, kry_halo *halo,
-                             kry_op **op);
-/* New numbers at the same places. */
-kry_status kry_part_operator_store(kry_op *op, const kry_part_rows *rows);
-
 /* ---- part_levels.c -------------------------------------------------------------------------------------- */
 
 /*

@@ -4,10 +4,259 @@
  *
  * Source  P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), 179-196; doi:10.1007/BF02238511
  */
+#include "amg/amg.h"
 #include "amg/amg_device.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- the norms of the blocks of a row of nodes ------------------------------------------------ */
+
+typedef struct node_row {
+    const kry_sparse *A;
+    int block;
+    int64_t *place;     /* of each node: where it is among those of the row, or -1 */
+    int32_t *met;       /* nodes in the order in which they are met */
+    const int32_t *col; /* of the row: met, or where A has them */
+    double *squared;    /* of their norms */
+    int64_t count;
+} node_row;
+
+static kry_status node_row_create(const kry_sparse *A, int block, node_row *r)
+{
+    kry_status st = KRY_OK;
+    const int64_t nodes = A->cols / block;
+
+    *r = (node_row){ .A = A, .block = block };
+    TRY(kry_alloc((size_t)nodes, sizeof *r->squared, &r->squared));
+    if (block == 1) return KRY_OK;
+    TRY(kry_alloc((size_t)nodes, sizeof *r->met, &r->met));
+    r->col = r->met;
+    TRY(kry_alloc((size_t)nodes, sizeof *r->place, &r->place));
+    for (int64_t i = 0; i < nodes; i++) r->place[i] = -1;
+done:
+    return st;
+}
+
+static void node_row_release(node_row *r)
+{
+    free(r->place);
+    free(r->met);
+    free(r->squared);
+}
+
+/* Row i of a matrix whose nodes are its unknowns. */
+static void plain_row_form(node_row *r, int64_t i)
+{
+    const double *val = (const double *)r->A->val + r->A->row_ptr[i];
+
+    r->col = r->A->col + r->A->row_ptr[i];
+    r->count = kry_row_length(r->A, i);
+    for (int64_t k = 0; k < r->count; k++) r->squared[k] = val[k] * val[k];
+}
+
+/* The squared norms of the blocks of node i. */
+static void node_row_form(node_row *r, int64_t i)
+{
+    const kry_sparse *A = r->A;
+    const double *val = A->val;
+
+    if (r->block == 1) {
+        plain_row_form(r, i);
+        return;
+    }
+    r->count = 0;
+    for (int64_t e = A->row_ptr[i * r->block]; e < A->row_ptr[(i + 1) * r->block]; e++) {
+        const int32_t node = A->col[e] / r->block;
+        int64_t at = r->place[node];
+        if (at < 0) {
+            r->place[node] = at = r->count++;
+            r->met[at] = node, r->squared[at] = 0;
+        }
+        r->squared[at] += val[e] * val[e];
+    }
+    for (int64_t k = 0; k < r->count; k++) r->place[r->col[k]] = -1;
+}
+
+/* ---- the graph ------------------------------------------------------------------------------- */
+
+/* Append the strong couplings of node i to S. d: the norms of the diagonal blocks. */
+static void append_row(const node_row *r, int64_t i, double theta, const double *d, kry_sparse *S)
+{
+    int64_t end = S->row_ptr[i];
+    double *val = S->val;
+
+    for (int64_t k = 0; k < r->count; k++) {
+        const int32_t j = r->col[k];
+        if (j == i || !(r->squared[k] > 0)) continue;
+        if (theta > 0 && !(r->squared[k] >= theta * theta * (d[i] * d[j]))) continue;
+        S->col[end] = j, val[end++] = sqrt(r->squared[k]);
+    }
+    S->row_ptr[i + 1] = end;
+}
+
+/* Norms of the diagonal blocks. */
+static void diagonal_norms(node_row *r, int64_t nodes, double *d, int64_t *couplings)
+{
+    *couplings = 0;
+    for (int64_t i = 0; i < nodes; i++) {
+        node_row_form(r, i);
+        for (int64_t k = 0; k < r->count; k++)
+            if (r->col[k] == i) d[i] = sqrt(r->squared[k]);
+        *couplings += r->count;
+    }
+}
+
+kry_status kry_strength(const kry_sparse *A, int block, double theta, kry_sparse *S)
+{
+    kry_status st = KRY_OK;
+    const int64_t nodes = A->rows / block;
+    int64_t couplings;
+    node_row r = { 0 };
+    double *d = NULL;
+
+    *S = (kry_sparse){ 0 };
+    TRY(node_row_create(A, block, &r));
+    TRY(kry_alloc((size_t)nodes, sizeof *d, &d));
+    diagonal_norms(&r, nodes, d, &couplings);
+    TRY(kry_sparse_create(nodes, nodes, KRY_F64, couplings, S));
+    for (int64_t i = 0; i < nodes; i++) {
+        node_row_form(&r, i);
+        append_row(&r, i, theta, d, S);
+    }
+    if (block > 1) TRY(kry_sparse_sort(S));
+done:
+    free(d);
+    node_row_release(&r);
+    if (st < 0) kry_sparse_release(S);
+    return st;
+}
+
+/* ---- aggregates ------------------------------------------------------------------------------ */
+
+/*
+ * Nodes in aggregates around the members of a maximal independent set.
+ *
+ * Processors that look at all nodes at once, round after round, take as roots those of the largest
+ * priority within two edges. What comes out is what one of them finds that takes the nodes in the order
+ * of their priorities: so the host does.
+ */
+
+/* ---- priorities ------------------------------------------------------------------------------ */
+
+/* Of two nodes with the same 31 bits the later one comes first. */
+static uint32_t priority(int64_t node) { return kry_scramble((uint32_t)node) >> 1; }
+
+/* order := the n nodes by falling priority. next: n. Radix sort, 16 bits at a time. */
+static kry_status by_priority(int64_t n, int32_t *order)
+{
+    enum { BITS = 16, BINS = 1 << BITS };
+    kry_status st = KRY_OK;
+    int32_t *other = NULL, *from, *to;
+    int64_t *end = NULL;
+
+    TRY(kry_alloc((size_t)n, sizeof *other, &other));
+    TRY(kry_alloc(BINS + 1, sizeof *end, &end));
+    for (int64_t i = 0; i < n; i++) other[i] = (int32_t)(n - 1 - i);
+    for (int shift = 0; shift < 2 * BITS; shift += BITS) {
+        from = shift ? order : other, to = shift ? other : order;
+        memset(end, 0, (BINS + 1) * sizeof *end);
+        for (int64_t i = 0; i < n; i++) end[BINS - (priority(from[i]) >> shift & (BINS - 1))]++;
+        for (int b = 0; b < BINS; b++) end[b + 1] += end[b];
+        for (int64_t i = 0; i < n; i++)
+            to[end[BINS - 1 - (priority(from[i]) >> shift & (BINS - 1))]++] = from[i];
+    }
+    memcpy(order, other, (size_t)n * sizeof *order);
+done:
+    free(end);
+    free(other);
+    return st;
+}
+
+/* ---- independent sets ------------------------------------------------------------------------ */
+
+enum { FREE, COVERED, ROOT };
+
+/* Of the nodes that belong to `within` (-1: in no aggregate) those that are neither coupled to a root nor to
+ * a node that is, in the order given, become roots. state: n, all FREE. Nodes without a neighbour among
+ * these stay FREE. */
+static void find_roots(const kry_sparse *S, const int32_t *order, const int32_t *aggregate,
+                       char *state)
+{
+    for (int64_t k = 0; k < S->rows; k++) {
+        const int32_t root = order[k];
+        bool alone = true;
+        if (state[root] != FREE || aggregate[root] >= 0) continue;
+        for (int64_t e = S->row_ptr[root]; e < S->row_ptr[root + 1]; e++) {
+            const int32_t i = S->col[e];
+            if (aggregate[i] >= 0) continue;
+            alone = false, state[i] = COVERED;
+            for (int64_t f = S->row_ptr[i]; f < S->row_ptr[i + 1]; f++)
+                if (aggregate[S->col[f]] < 0) state[S->col[f]] = COVERED;
+        }
+        if (!alone) state[root] = ROOT;
+    }
+}
+
+/* Roots with at least `least` neighbours in no aggregate, if `large` half of them all, make aggregates with
+ * these, in the order of the roots' numbers. */
+static void gather(const kry_sparse *S, const char *state, int64_t least, bool large,
+                   int32_t *aggregate, int64_t *count)
+{
+    for (int64_t i = 0; i < S->rows; i++) {
+        int64_t neighbours = 0;
+        if (state[i] != ROOT) continue;
+        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
+            neighbours += aggregate[S->col[e]] < 0;
+        if (neighbours < least || (large && 2 * neighbours < kry_row_length(S, i))) continue;
+        aggregate[i] = (int32_t)*count;
+        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
+            if (aggregate[S->col[e]] < 0) aggregate[S->col[e]] = (int32_t)*count;
+        ++*count;
+    }
+}
+
+/* The others join the aggregate of the neighbour, of those that `now` knows, to which their coupling is
+ * strongest. */
+static void join(const kry_sparse *S, const int32_t *now, int32_t *aggregate)
+{
+    const double *val = S->val;
+
+    for (int64_t i = 0; i < S->rows; i++) {
+        double strongest = 0;
+        if (now[i] >= 0) continue;
+        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
+            if (now[S->col[e]] >= 0 && val[e] > strongest)
+                strongest = val[e], aggregate[i] = now[S->col[e]];
+    }
+}
+
+kry_status kry_aggregate(const kry_sparse *S, bool large, int32_t *aggregate, int64_t *count)
+{
+    kry_status st = KRY_OK;
+    const int64_t n = S->rows;
+    int32_t *order = NULL;
+    char *state = NULL;
+
+    *count = 0;
+    TRY(kry_alloc((size_t)n, sizeof *order, &order));
+    TRY(kry_alloc((size_t)n, sizeof *state, &state));
+    for (int64_t i = 0; i < n; i++) aggregate[i] = -1;
+    TRY(by_priority(n, order));
+    for (int pass = 0; pass < 2; pass++) {
+        memset(state, FREE, (size_t)n);
+        find_roots(S, order, aggregate, state);
+        gather(S, state, pass == 0 ? 0 : 2, large, aggregate, count);
+    }
+    memcpy(order, aggregate, (size_t)n * sizeof *order);
+    join(S, order, aggregate);
+done:
+    free(state);
+    free(order);
+    return st;
+}
+
+/* ---- the prolongation ------------------------------------------------------------------------ */
 
 /* What stays when A has new numbers. */
 typedef struct smoothed {
