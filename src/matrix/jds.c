@@ -1,7 +1,7 @@
 /* jds.c - jagged diagonals: rows sorted by falling length, the k-th entries of all rows that have one side by side
  * (Cevahir, Nukada, Matsuoka, ICCS 2009). Kernels: cl/formats/jds.cl. */
 #include "matrix/given.h"
-#include "matrix/sell_fill.h"
+#include "matrix/sell.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
  * Kernels: cl/formats/<stem>.cl. */
 #include "matrix/given.h"
 #include "matrix/matrix_parts.h"
+#include "matrix/spgemm.h"
 #include "operator/direction.h"
 #include "operator/op.h"
 #include "operator/op_parts.h"
@@ -9,6 +10,119 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- products with A' ------------------------------------------------------------------------ */
+
+/*
+ * Products with the transpose of a stored matrix, by a copy of A' in compressed rows. It is made
+ * when it is first asked for: sums over the rows of A' have one order, those over the columns of A none without
+ * atomics.
+ */
+
+struct kry_transposed {
+    kry_op *op;   /* A'; retained */
+    kry_csr copy; /* the same on the device; nothing where the host makes it */
+    cl_mem from;  /* the place in A of each entry of A' */
+    bool stale;   /* A has new numbers */
+};
+
+static void release(kry_transposed *T)
+{
+    if (!T) return;
+    kry_op_release(&T->op);
+    if (T->copy.dev) kry_buffer_release(T->copy.dev, &T->from);
+    if (T->copy.dev) kry_csr_release(&T->copy);
+    free(T);
+}
+
+/* The kernels take int for offsets and rows without repetitions. */
+static bool is_for_host(const kry_matrix *A)
+{
+    return A->nnz == 0 || A->nnz > INT32_MAX || kry_csr_check("kry_op_apply_transpose", A) < 0;
+}
+
+static kry_status make_on_host(const kry_matrix *A, kry_transposed *T)
+{
+    kry_status st = KRY_OK;
+    kry_sparse host = { 0 }, turned = { 0 };
+
+    TRY(kry_matrix_download(A, &host));
+    TRY(kry_sparse_transpose(&host, &turned));
+    if (T->op)
+        TRY(kry_op_update(T->op, turned.val));
+    else
+        TRY(kry_matrix_of_sparse(
+            A->dev, &turned, KRY_MATRIX(.format = KRY_FORMAT_CSR, .duplicates = KRY_SUM), &T->op));
+done:
+    kry_sparse_release(&turned);
+    kry_sparse_release(&host);
+    return st;
+}
+
+static kry_status make_on_device(const kry_matrix *A, kry_transposed *T)
+{
+    kry_status st = KRY_OK;
+    kry_csr given = { 0 };
+
+    TRY(kry_csr_of(A, &given));
+    if (T->op) {
+        TRY(kry_csr_transpose_again(&given, T->from, &T->copy));
+    } else {
+        TRY(kry_csr_transpose(&given, &T->copy, &T->from));
+        TRY(kry_csr_operator(&T->copy, 0, NULL, &T->op));
+    }
+done:
+    if (given.dev) kry_csr_release(&given);
+    return st;
+}
+
+static kry_status make(const kry_matrix *A, kry_transposed *T)
+{
+    return is_for_host(A) ? make_on_host(A, T) : make_on_device(A, T);
+}
+
+/* Entry of the operators' table, for matrices that are not known to be symmetric. */
+static kry_status apply_copy(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_matrix *A = self;
+    kry_transposed *T = A->transposed, *fresh = NULL;
+
+    if (!T) {
+        TRY(kry_alloc(1, sizeof *fresh, &fresh));
+        TRY(make(A, fresh));
+        A->transposed = T = fresh, fresh = NULL;
+    }
+    if (T->stale) TRY(make(A, T));
+    T->stale = false;
+    TRY(T->op->table->apply(T->op->self, alpha, x, beta, y));
+done:
+    release(fresh);
+    return st;
+}
+
+/* A has new numbers, and the copy of A' takes them before its next product. */
+static void renew_transpose(kry_matrix *A)
+{
+    if (A->transposed) A->transposed->stale = true;
+}
+
+static void release_transpose(kry_matrix *A)
+{
+    release(A->transposed);
+    A->transposed = NULL;
+}
+
+/* Of the copy; 0: there is none. */
+static double transpose_bytes(const kry_matrix *A)
+{
+    const kry_transposed *T = A->transposed;
+    kry_op_info info;
+
+    if (!T) return 0;
+    kry_op_describe(T->op, &info);
+    return info.bytes_stored + (T->from ? 4.0 * (double)A->nnz : 0);
+}
 
 /* ---- products ---------------------------------------------------------------------------- */
 
@@ -37,7 +151,8 @@ done:
     return st;
 }
 
-kry_status kry_matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+/* matrix.c: y := alpha A x + beta y for one vector. */
+static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_matrix *A = self;
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
@@ -50,8 +165,7 @@ static kry_status matrix_apply_transpose(void *self, double alpha, const kry_vec
 {
     const bool symmetric = ((kry_matrix *)self)->shape.traits & KRY_SYMMETRIC;
 
-    return symmetric ? kry_matrix_apply(self, alpha, x, beta, y)
-                     : kry_matrix_apply_transpose(self, alpha, x, beta, y);
+    return symmetric ? matrix_apply(self, alpha, x, beta, y) : apply_copy(self, alpha, x, beta, y);
 }
 
 static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -160,7 +274,7 @@ static kry_status matrix_update(void *self, const void *values)
     const void *sorted = A->sorted.val;
     kry_seen seen;
 
-    kry_matrix_renew_transpose(A);
+    renew_transpose(A);
     if (!values) {
         if (A->source && A->source->renew) return A->source->renew(A->source, A);
         /* The caller changes the buffer of a wrapped matrix; kry has only sums of rows to find again. */
@@ -212,7 +326,7 @@ static void matrix_describe(void *self, kry_op_info *info)
     if (kry_matrix_in_flux_form(A) && A->format->shared)
         plain -= n * (double)kry_type_size(A->stored); /* main diagonal */
     info->bytes_per_apply = plain;
-    info->bytes_transposed = kry_matrix_transpose_bytes(A);
+    info->bytes_transposed = transpose_bytes(A);
     /* reads z, old; writes p, q: two vectors more than a product, three if p has its own pass */
     info->bytes_per_direction = plain + (A->stage[0].fuses ? 2.0 : 3.0) * number * n;
 }
@@ -224,7 +338,7 @@ void kry_matrix_destroy(void *self)
     for (kry_stage *s = A->stage; s < A->stage + A->stages; s++)
         for (int i = 0; i < s->count; i++)
             if (s->is_buffer[i]) kry_buffer_release(A->dev, &s->value[i].buffer);
-    kry_matrix_release_transpose(A);
+    release_transpose(A);
     kry_buffer_release(A->dev, &A->beside);
     kry_buffer_release(A->dev, &A->diagonal);
     kry_buffer_release(A->dev, &A->there);
@@ -243,7 +357,7 @@ static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_##NAME] = {                        \
         .struct_size = sizeof(kry_op_table),       \
         .kind = text,                              \
-        .apply = kry_matrix_apply,                 \
+        .apply = matrix_apply,                     \
         .apply_block = kry_matrix_apply_block,     \
         .apply_dot = matrix_apply_dot,             \
         .residual = matrix_residual,               \

@@ -59,7 +59,7 @@ typedef struct kry_stage {
 } kry_stage;
 
 typedef struct kry_matrix kry_matrix;
-typedef struct kry_transposed kry_transposed; /* transposed.c */
+typedef struct kry_transposed kry_transposed; /* matrix.c */
 struct kry_csr;                               /* spgemm.h */
 struct kry_given;                             /* given.h */
 struct kry_seen;                              /* in_slots.h */
@@ -248,9 +248,6 @@ kry_status kry_jds_build(kry_matrix *A, const struct kry_given *given);
 kry_status kry_hyb_build(kry_matrix *A, const struct kry_given *given);
 kry_status kry_coo_build(kry_matrix *A, const struct kry_given *given);
 
-/* matrix.c: y := alpha A x + beta y for one vector. */
-kry_status kry_matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
-
 /* ---- making one ---------------------------------------------------------------------------- */
 
 /* create.c: check what every function that makes a matrix is given. */
@@ -270,8 +267,6 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
  * not know its pattern yet: it takes no new values and cannot be read. */
 kry_status kry_matrix_of_given(kry_device *dev, const struct kry_given *given,
                                const kry_matrix_params *params, kry_op **op);
-kry_status kry_matrix_in_format(kry_device *dev, const struct kry_given *given,
-                                const kry_matrix_params *params, kry_op **op);
 /* A matrix in params->format without stages or numbers; and once it has them the operator, which takes *A
  * over. */
 kry_status kry_matrix_new(kry_device *dev, const kry_matrix_params *params, const kry_sparse *size,
@@ -350,17 +345,6 @@ kry_status kry_matrix_narrowed_again(kry_op *narrow, cl_mem rest);
 /* What it takes beside A; 0 for operators that are none. */
 double kry_matrix_narrowed_bytes(const kry_op *op);
 
-/* ---- transposed.c ------------------------------------------------------------------------------ */
-
-/* Entry of the operators' table, for matrices that are not known to be symmetric. */
-kry_status kry_matrix_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
-                                      kry_vec *y);
-/* A has new numbers, and the copy of A' takes them before its next product. */
-void kry_matrix_renew_transpose(kry_matrix *A);
-void kry_matrix_release_transpose(kry_matrix *A);
-/* Of the copy; 0: there is none. */
-double kry_matrix_transpose_bytes(const kry_matrix *A);
-
 /* ---- at_once.c --------------------------------------------------------------------------------- */
 
 /* Entries of the operators' tables: products with several vectors, r := b - A x, and y := x + c d .* (b - A x). */
@@ -388,10 +372,6 @@ kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found, bool *sym
 /* What that is, of the largest entry: mirror images may have been rounded apart, or written with few digits. */
 double kry_inspect_rounding(kry_type type);
 
-/* ---- choose.c: format AUTO -------------------------------------------------------------------- */
-
-kry_status kry_choose(kry_device *dev, const struct kry_given *given,
-                      const kry_matrix_params *params, kry_op **op);
 /* predict.c: bytes per second of a copy: measured by kry tune, or what a compute unit usually comes with. */
 double kry_device_bandwidth(const kry_device *dev);
 /* predict.c: as kry_csr_predict, and a hash of the size and a sample of the pattern. */

@@ -4,16 +4,23 @@
  * Rows are read in order, but the mirror images of their entries may be anywhere. So the entries above the diagonal are
  * sorted by their columns first, many rows at a time: by counting, into buckets of neighbouring columns, then each bucket by
  * its columns. Column j of them, and the entries of row j below the diagonal, are two lists that ascend alike, so that
- * nothing is searched for. Where neighbouring rows have neighbouring columns, to look for mirror images is faster:
- * mirrors_near.c.
+ * nothing is searched for. Where neighbouring rows have neighbouring columns, to look for mirror images is faster.
  */
 #include "matrix/mirrors.h"
 #include "base/hooks.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST = 1 << 16, FEW = 64 };       /* entries of the first batch of rows; in tests */
 enum { IN_CACHE = 1 << 15, MOST = 1024 }; /* entries of a bucket's rows; buckets */
+
+/* The pair that is furthest apart, of equals the first, named by its upper entry, or by the one that there is. */
+typedef struct apart {
+    double difference;
+    kry_finding pair;
+    bool unequal; /* some pair differs, be it in a bit, or an entry has no mirror image */
+} apart;
 
 typedef struct upper {
     int32_t row, col;
@@ -33,12 +40,13 @@ typedef struct mirrors {
     int64_t *next;   /* of each part, for each bucket: where its next entry is listed */
     int64_t *column; /* of each part, for each column of a bucket: behind its entries */
     int32_t *done; /* of each row: how many of its entries have been compared, from the first on */
-    kry_apart part[KRY_MOST_PARTS];
+    apart part[KRY_MOST_PARTS];
 } mirrors;
 
 static double value_at(const kry_sparse *A, int64_t k) { return kry_number_at(A->type, A->val, k); }
 
-void kry_apart_differ(kry_apart *a, int64_t row, int64_t col, double entry, double mirror)
+/* Entry (row, col) and its mirror image, which differ, or is 0 if there is none. */
+static void note_difference(apart *a, int64_t row, int64_t col, double entry, double mirror)
 {
     const double difference = fabs(entry - mirror);
     const kry_finding *p = &a->pair;
@@ -50,6 +58,12 @@ void kry_apart_differ(kry_apart *a, int64_t row, int64_t col, double entry, doub
     a->pair = (kry_finding){
         .what = KRY_FOUND_ASYMMETRIC, .row = row, .col = col, .entry = entry, .mirror = mirror
     };
+}
+
+/* Entry (row, col) and its mirror image, whether they differ or not. */
+static void compare_pair(apart *a, int64_t row, int64_t col, double entry, double mirror)
+{
+    if (memcmp(&entry, &mirror, sizeof entry)) note_difference(a, row, col, entry, mirror);
 }
 
 /* ---- a batch of rows -------------------------------------------------------------------------- */
@@ -134,8 +148,7 @@ static void sort_bucket(const mirrors *M, const upper *from, const upper *to, in
 }
 
 /* Entries of row j below the diagonal, in the columns of the batch, and those of column j above it. */
-static void compare_row(const mirrors *M, kry_apart *a, int64_t j, const upper *u,
-                        const upper *last)
+static void compare_row(const mirrors *M, apart *a, int64_t j, const upper *u, const upper *last)
 {
     const kry_sparse *A = M->A;
     const int64_t end = A->row_ptr[j + 1], before = M->end < j ? M->end : j;
@@ -143,13 +156,13 @@ static void compare_row(const mirrors *M, kry_apart *a, int64_t j, const upper *
 
     for (; k < end && A->col[k] < before; k++) {
         const int32_t i = A->col[k];
-        for (; u < last && u->row < i; u++) kry_apart_differ(a, u->row, j, u->entry, 0);
+        for (; u < last && u->row < i; u++) note_difference(a, u->row, j, u->entry, 0);
         if (u < last && u->row == i)
-            kry_apart_pair(a, i, j, u->entry, value_at(A, k)), u++;
+            compare_pair(a, i, j, u->entry, value_at(A, k)), u++;
         else
-            kry_apart_differ(a, j, i, value_at(A, k), 0);
+            note_difference(a, j, i, value_at(A, k), 0);
     }
-    for (; u < last; u++) kry_apart_differ(a, u->row, j, u->entry, 0);
+    for (; u < last; u++) note_difference(a, u->row, j, u->entry, 0);
     M->done[j] = (int32_t)(k - A->row_ptr[j]);
 }
 
@@ -185,6 +198,113 @@ static void compare_buckets(void *user, int part, int64_t begin, int64_t end)
         const upper *from = M->listed + (b ? ends[b - 1] : 0), *to = M->listed + ends[b];
         if (from < to || M->least[b] < M->end) compare_bucket(M, part, b, from, to);
     }
+}
+
+/* ---- by what lies near ----------------------------------------------------------------------- */
+
+/*
+ * The entries of rows beside their mirror images, where neighbouring rows have these in neighbouring places,
+ * as on grids: each is looked for in its row. On the host, on several threads.
+ *
+ * Of entries below the diagonal only the number is compared with that of mirror images that were met: they are looked
+ * for if it differs, and the matrix is not symmetric then.
+ */
+
+/* Entries whose mirror images are in the caches when they are looked for. */
+typedef struct near_rows {
+    const kry_sparse *A;
+    int64_t begin; /* of the batch of rows */
+    apart *part;
+    int64_t alone[KRY_MOST_PARTS]; /* entries below the diagonal, less those that were met */
+} near_rows;
+
+/* Entries of row i whose mirror images are near row i, or those of row i-1. */
+static int64_t count_near(const kry_sparse *A, int64_t i)
+{
+    enum { SOON = 1024, BESIDE = 16, FEW = 2 }; /* rows; in tests */
+    const int64_t soon = kry_test_parts ? FEW : SOON, beside = kry_test_parts ? FEW : BESIDE;
+    int64_t above = A->row_ptr[i - 1], count = 0;
+
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+        const int64_t j = A->col[k], from_i = j > i ? j - i : i - j;
+        while (above < A->row_ptr[i] && A->col[above] < j - beside) above++;
+        count += from_i <= soon || (above < A->row_ptr[i] && A->col[above] <= j + beside);
+    }
+    return count;
+}
+
+bool kry_near_suits(const kry_sparse *A)
+{
+    enum { SAMPLES = 1024 };
+    int64_t near = 0, all = 0;
+
+    for (int64_t i = 1; i < A->rows; i += A->rows / SAMPLES + 1) {
+        near += count_near(A, i);
+        all += kry_row_length(A, i);
+    }
+    return 8 * near >= 7 * all;
+}
+
+/* The place of entry (i, j), or -1. */
+static int64_t place_of(const kry_sparse *A, int64_t i, int32_t j)
+{
+    enum { SHORT = 12 };
+    const int64_t end = A->row_ptr[i + 1];
+    int64_t k = A->row_ptr[i];
+
+    if (end - k > SHORT) return kry_sparse_find(A, i, j);
+    while (k < end && A->col[k] < j) k++;
+    return k < end && A->col[k] == j ? k : -1;
+}
+
+static void compare_rows(void *user, int part, int64_t begin, int64_t end)
+{
+    near_rows *N = user;
+    const kry_sparse *A = N->A;
+    apart *a = &N->part[part];
+    int64_t alone = 0;
+
+    for (int64_t i = N->begin + begin; i < N->begin + end; i++)
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+            const int32_t j = A->col[k];
+            alone += j < i;
+            if (j <= i) continue;
+            const double entry = kry_number_at(A->type, A->val, k);
+            const int64_t mirror = place_of(A, j, (int32_t)i);
+            alone -= mirror >= 0;
+            if (mirror < 0)
+                note_difference(a, i, j, entry, 0);
+            else
+                compare_pair(a, i, j, entry, kry_number_at(A->type, A->val, mirror));
+        }
+    N->alone[part] += alone;
+}
+
+/* Compare the entries of these rows that are above the diagonal; and after all batches those below it that are without a
+ * mirror image. */
+static void near_compare(near_rows *N, int parts, int64_t begin, int64_t end)
+{
+    N->begin = begin;
+    kry_parallel(parts, end - begin, compare_rows, N);
+}
+
+static void find_alone(void *user, int part, int64_t begin, int64_t end)
+{
+    const near_rows *N = user;
+    const kry_sparse *A = N->A;
+
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1] && A->col[k] < i; k++)
+            if (place_of(A, A->col[k], (int32_t)i) < 0)
+                note_difference(&N->part[part], i, A->col[k], kry_number_at(A->type, A->val, k), 0);
+}
+
+static void near_end(near_rows *N, int parts)
+{
+    int64_t alone = 0;
+
+    for (int p = 0; p < parts; p++) alone += N->alone[p];
+    if (alone) kry_parallel(parts, N->A->rows, find_alone, N);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------ */
@@ -259,7 +379,7 @@ static kry_status compare_all(mirrors *M, double rounding)
     const int64_t nnz = kry_sparse_nnz(A), first = kry_test_parts ? FEW : FIRST;
     const int64_t most = nnz / 4 > first ? nnz / 4 : nnz < first ? nnz : first;
     int64_t entries = first < most ? first : most;
-    kry_near near = { .A = A, .part = M->part };
+    near_rows near = { .A = A, .part = M->part };
     const bool sorts = !kry_near_suits(A);
 
     while (M->end < A->rows && largest_difference(M) <= rounding) {
@@ -267,10 +387,10 @@ static kry_status compare_all(mirrors *M, double rounding)
         if (sorts)
             TRY(compare_sorted(M, most));
         else
-            kry_near_compare(&near, M->parts, M->begin, M->end);
+            near_compare(&near, M->parts, M->begin, M->end);
         entries = 4 * entries < most ? 4 * entries : most;
     }
-    if (!sorts && M->end == A->rows) kry_near_end(&near, M->parts);
+    if (!sorts && M->end == A->rows) near_end(&near, M->parts);
 done:
     return st;
 }
@@ -280,13 +400,13 @@ kry_status kry_mirrors_compare(const kry_sparse *A, double rounding, kry_finding
 {
     kry_status st = KRY_OK;
     mirrors M = { .A = A, .parts = kry_parts(kry_sparse_nnz(A)) };
-    kry_apart all = { 0 };
+    apart all = { 0 };
 
     *found = (kry_finding){ 0 };
     TRY(compare_all(&M, rounding));
     for (int p = 0; p < M.parts; p++) {
         const kry_finding *f = &M.part[p].pair;
-        if (f->what) kry_apart_differ(&all, f->row, f->col, f->entry, f->mirror);
+        if (f->what) note_difference(&all, f->row, f->col, f->entry, f->mirror);
         all.unequal |= M.part[p].unequal;
     }
     if (all.difference > rounding) *found = all.pair;

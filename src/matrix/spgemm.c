@@ -1,12 +1,44 @@
 /* spgemm.c - products of matrices in compressed rows on a device. Kernels: cl/formats/spgemm.cl, cl/formats/spgemm_rows.cl. */
 #include "matrix/spgemm.h"
-#include "matrix/spgemm_parts.h"
+#include "device/launch.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { OPERANDS = 7, MORE = 7 };
+/* What the kernels of a product are given. */
+typedef struct product {
+    const kry_csr *A, *B;
+    kry_device *dev;
+    cl_int rows, cols;
+    cl_int lanes; /* GPUs: work-items for a long row */
+    int64_t groups;
+    cl_mem scratch; /* CPUs */
+} product;
 
-typedef kry_csr_factors product;
+/* How spgemm_rows.cl is launched: work-items to a row, and places of the tables that a group has for its rows. */
+typedef struct rows_shape {
+    cl_int lanes, slots;
+} rows_shape;
+enum { ROWS_GROUP = 32, MOST_SLOTS = 1024, ROWS_MORE = 13 };
+
+/* A table of a group: an argument that is local memory. each: bytes of a slot. */
+static kry_arg rows_table(rows_shape shape, size_t each)
+{
+    return (kry_arg){ (size_t)shape.slots * each, NULL };
+}
+
+static double mean_row(int64_t count, int64_t rows)
+{
+    return rows ? (double)count / (double)rows : 0;
+}
+
+/* Products that make a row of C. */
+static double mean_products(const kry_csr *A, const kry_csr *B)
+{
+    return mean_row(A->nnz, A->rows) * mean_row(B->nnz, B->rows);
+}
+
+enum { OPERANDS = 7, MORE = 7 };
 
 static cl_int lanes_for(const kry_device *dev, double products)
 {
@@ -26,7 +58,7 @@ static kry_status product_begin(const kry_csr *A, const kry_csr *B, product *p)
         p->groups = kry_csr_groups(dev, A->rows, B->cols, A->nnz + B->nnz);
         return kry_buffer_create(dev, (size_t)(p->groups * B->cols) * sizeof(cl_int), &p->scratch);
     }
-    p->lanes = lanes_for(dev, kry_mean_products(A, B));
+    p->lanes = lanes_for(dev, mean_products(A, B));
     p->groups = kry_groups_at_most(dev, (A->rows * p->lanes + 8 * size - 1) / (8 * size));
     if (p->groups < 1) p->groups = 1;
     return KRY_OK;
@@ -55,78 +87,81 @@ static kry_status run(const product *p, kry_type type, const char *name, cl_int 
 static int group_size(const kry_device *dev)
 {
     const int size = kry_group_size(dev);
-    return size < KRY_ROWS_GROUP ? size : KRY_ROWS_GROUP;
+    return size < ROWS_GROUP ? size : ROWS_GROUP;
 }
 
-static int slots_of_row(const kry_device *dev, kry_rows_shape shape)
+static int slots_of_row(const kry_device *dev, rows_shape shape)
 {
     return shape.slots / group_size(dev) * shape.lanes;
 }
 
-kry_rows_shape kry_rows_shape_for(const kry_device *dev, double steps, double length)
+/* So many work-items to a row of C as there are `steps` side by side, and room for twice `length` columns. */
+static rows_shape rows_shape_for(const kry_device *dev, double steps, double length)
 {
-    kry_rows_shape shape = { .lanes = 2, .slots = KRY_ROWS_MOST_SLOTS / 4 };
+    rows_shape shape = { .lanes = 2, .slots = MOST_SLOTS / 4 };
 
     while (shape.lanes < group_size(dev) && shape.lanes < steps) shape.lanes *= 2;
-    while (shape.slots < KRY_ROWS_MOST_SLOTS && slots_of_row(dev, shape) < 2 * length)
-        shape.slots *= 2;
+    while (shape.slots < MOST_SLOTS && slots_of_row(dev, shape) < 2 * length) shape.slots *= 2;
     while (shape.lanes < group_size(dev) && slots_of_row(dev, shape) < 2 * length) shape.lanes *= 2;
     return shape;
 }
 
-kry_rows_shape kry_rows_shape_of_long(const kry_device *dev)
+/* For the longest rows that there are tables for. */
+static rows_shape rows_shape_of_long(const kry_device *dev)
 {
-    return (kry_rows_shape){ .lanes = group_size(dev), .slots = KRY_ROWS_MOST_SLOTS };
+    return (rows_shape){ .lanes = group_size(dev), .slots = MOST_SLOTS };
 }
 
-int kry_rows_teams(const kry_device *dev, kry_rows_shape shape)
+/* Rows that a group has at once; columns of a row that its table is not too full with; groups for so many rows. */
+static int rows_teams(const kry_device *dev, rows_shape shape)
 {
     return group_size(dev) / shape.lanes;
 }
 
-cl_int kry_rows_few(const kry_device *dev, kry_rows_shape shape)
+static cl_int rows_few(const kry_device *dev, rows_shape shape)
 {
     return slots_of_row(dev, shape) / 4 * 3;
 }
 
-int64_t kry_rows_groups(const kry_device *dev, kry_rows_shape shape, int64_t rows)
+static int64_t rows_groups(const kry_device *dev, rows_shape shape, int64_t rows)
 {
-    const int teams = kry_rows_teams(dev, shape);
+    const int teams = rows_teams(dev, shape);
     const int64_t groups = kry_groups_at_most(dev, (rows + teams - 1) / teams);
     return groups > 0 ? groups : 1;
 }
 
-kry_status kry_rows_launch(kry_device *dev, kry_type type, kry_rows_shape shape, const char *name,
-                           int64_t rows, const kry_arg *args, size_t count)
+/* A launch of spgemm_rows.cl over so many rows. */
+static kry_status rows_launch(kry_device *dev, kry_type type, rows_shape shape, const char *name,
+                              int64_t rows, const kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
     kry_kernel *kernel;
 
     TRY(kry_kernel_get(dev, "spgemm_rows", type, "", name, &kernel));
-    TRY(kry_launch_size(dev, kernel, kry_rows_groups(dev, shape, rows), group_size(dev), args,
-                        count));
+    TRY(kry_launch_size(dev, kernel, rows_groups(dev, shape, rows), group_size(dev), args, count));
 done:
     return st;
 }
 
-kry_status kry_rows_run(const product *p, kry_type type, kry_rows_shape shape, const char *name,
-                        cl_int rows, const kry_arg *more, size_t count)
+/* The same for a kernel whose arguments begin with OPERANDS, which has `rows` and the keys; more: what comes behind. */
+static kry_status rows_run(const product *p, kry_type type, rows_shape shape, const char *name,
+                           cl_int rows, const kry_arg *more, size_t count)
 {
     enum { SHARED = 8 };
     const kry_arg operands[SHARED] = { ARG(rows),        ARG(p->A->row_ptr),
                                        ARG(p->A->col),   ARG(p->B->row_ptr),
                                        ARG(p->B->col),   ARG(shape.lanes),
-                                       ARG(shape.slots), kry_rows_table(shape, sizeof(cl_int)) };
-    kry_arg args[SHARED + KRY_ROWS_MORE];
+                                       ARG(shape.slots), rows_table(shape, sizeof(cl_int)) };
+    kry_arg args[SHARED + ROWS_MORE];
 
     memcpy(args, operands, sizeof operands);
     memcpy(args + SHARED, more, count * sizeof *more);
-    return kry_rows_launch(p->dev, type, shape, name, rows, args, SHARED + count);
+    return rows_launch(p->dev, type, shape, name, rows, args, SHARED + count);
 }
 
 /* ---- the steps of a product ---------------------------------------------------------------------- */
 
-static double steps_of(const product *p) { return kry_mean_row(p->A->nnz, p->A->rows) / 2; }
+static double steps_of(const product *p) { return mean_row(p->A->nnz, p->A->rows) / 2; }
 
 static kry_status find_lengths(const product *p, cl_mem length)
 {
@@ -134,9 +169,8 @@ static kry_status find_lengths(const product *p, cl_mem length)
     const kry_arg more[] = { ARG(length) };
 
     if (!p->dev->info.cpu_kernels) {
-        const kry_rows_shape shape =
-            kry_rows_shape_for(p->dev, steps_of(p), kry_mean_products(p->A, p->B) / 2);
-        TRY(kry_rows_run(p, p->A->type, shape, "spgemm_row_lengths", p->rows, more, COUNT(more)));
+        const rows_shape shape = rows_shape_for(p->dev, steps_of(p), mean_products(p->A, p->B) / 2);
+        TRY(rows_run(p, p->A->type, shape, "spgemm_row_lengths", p->rows, more, COUNT(more)));
     }
     TRY(run(p, KRY_F32, "spgemm_lengths", 0, more, COUNT(more)));
 done:
@@ -146,14 +180,13 @@ done:
 static kry_status find_columns(const product *p, const kry_csr *C)
 {
     kry_status st = KRY_OK;
-    const kry_rows_shape shape =
-        kry_rows_shape_for(p->dev, steps_of(p), kry_mean_row(C->nnz, C->rows));
-    const cl_int few = kry_rows_few(p->dev, shape);
-    const kry_arg lists = kry_rows_table(shape, sizeof(cl_int));
+    const rows_shape shape = rows_shape_for(p->dev, steps_of(p), mean_row(C->nnz, C->rows));
+    const cl_int few = rows_few(p->dev, shape);
+    const kry_arg lists = rows_table(shape, sizeof(cl_int));
     const kry_arg more[] = { lists, ARG(few), ARG(C->row_ptr), ARG(C->col) };
 
     if (!p->dev->info.cpu_kernels)
-        TRY(kry_rows_run(p, C->type, shape, "spgemm_row_columns", p->rows, more, COUNT(more)));
+        TRY(rows_run(p, C->type, shape, "spgemm_row_columns", p->rows, more, COUNT(more)));
     TRY(run(p, KRY_F32, "spgemm_columns", few, more + 2, COUNT(more) - 2));
 done:
     return st;
@@ -162,10 +195,10 @@ done:
 static kry_status make_numbers(const product *p, bool lower, const kry_csr *C)
 {
     kry_status st = KRY_OK;
-    const kry_rows_shape shape = kry_rows_shape_for(p->dev, kry_mean_row(p->B->nnz, p->B->rows),
-                                                    kry_mean_row(C->nnz, C->rows));
-    const cl_int few = kry_rows_few(p->dev, shape), half_of_it = lower;
-    const kry_arg sums = kry_rows_table(shape, kry_type_size(C->type));
+    const rows_shape shape =
+        rows_shape_for(p->dev, mean_row(p->B->nnz, p->B->rows), mean_row(C->nnz, C->rows));
+    const cl_int few = rows_few(p->dev, shape), half_of_it = lower;
+    const kry_arg sums = rows_table(shape, kry_type_size(C->type));
     const kry_arg rows[] = { sums,           ARG(few),        ARG(C->row_ptr),
                              ARG(C->col),    ARG(half_of_it), ARG(p->A->val),
                              ARG(p->B->val), ARG(C->val) };
@@ -173,9 +206,216 @@ static kry_status make_numbers(const product *p, bool lower, const kry_csr *C)
                                ARG(C->val) };
 
     if (!p->dev->info.cpu_kernels)
-        TRY(kry_rows_run(p, C->type, shape, "spgemm_row_values", p->rows, rows, COUNT(rows)));
+        TRY(rows_run(p, C->type, shape, "spgemm_row_values", p->rows, rows, COUNT(rows)));
     TRY(run(p, C->type, "spgemm_values", few, others, COUNT(others)));
 done:
+    return st;
+}
+
+/* ---- products at once ------------------------------------------------------------------------ */
+
+/*
+ * Products of matrices in compressed rows on GPUs, whose numbers are made together with the pattern: each row
+ * once, to any free place of a room that is as large as a sample of the rows says, and from there to its own place.
+ * Kernels: cl/formats/spgemm_rows.cl.
+ */
+
+/* Where rows go before their places are known. */
+typedef struct room {
+    cl_int places;
+    cl_mem col, val;      /* `places` entries */
+    cl_mem start, length; /* of rows */
+    cl_mem state;         /* two int, of spgemm_row_once */
+    cl_int found[2];      /* what they were at last */
+    rows_shape shape;
+    bool longer; /* there are rows for which the tables were too small at first */
+} room;
+
+static void release_entries(kry_device *dev, room *r)
+{
+    kry_buffer_release(dev, &r->val);
+    kry_buffer_release(dev, &r->col);
+}
+
+static void release(kry_device *dev, room *r)
+{
+    release_entries(dev, r);
+    kry_buffer_release(dev, &r->state);
+    kry_buffer_release(dev, &r->length);
+    kry_buffer_release(dev, &r->start);
+}
+
+/* The state from its i-th int on. */
+static kry_status reset(kry_device *dev, const room *r, int i)
+{
+    static const cl_int none[2] = { 0, 0 };
+    return kry_buffer_write_later(dev, r->state, (size_t)i * sizeof *none,
+                                  sizeof none - (size_t)i * sizeof *none, none);
+}
+
+static kry_status look(kry_device *dev, room *r)
+{
+    return kry_buffer_read(dev, r->state, 0, sizeof r->found, r->found);
+}
+
+/* *entries: about how many a row of C has. */
+static kry_status sample(const product *p, room *r, double *entries)
+{
+    enum { MOST = 4096 };
+    kry_status st = KRY_OK;
+    const cl_int samples = p->rows < MOST ? p->rows : MOST;
+    const rows_shape shape =
+        rows_shape_for(p->dev, mean_row(p->A->nnz, p->A->rows) / 2, mean_products(p->A, p->B) / 2);
+    const kry_arg more[] = { ARG(p->rows), ARG(r->state) };
+
+    TRY(reset(p->dev, r, 0));
+    TRY(rows_run(p, p->A->type, shape, "spgemm_row_sample", samples, more, COUNT(more)));
+    TRY(look(p->dev, r));
+    *entries = (double)r->found[0] / (double)samples;
+done:
+    return st;
+}
+
+/* How many places a group takes at a time: so many that few are left over, and that it asks seldom. 1: what it needs. */
+static cl_int share_of(const product *p, rows_shape shape, double entries)
+{
+    enum { SOME = 16, PARTS = 8, MOST = 32 };
+    const int teams = rows_teams(p->dev, shape);
+    const int64_t rounds = p->rows / teams / rows_groups(p->dev, shape, p->rows);
+    const int64_t at_once = rounds / PARTS < MOST ? rounds / PARTS : MOST;
+
+    return rounds < SOME ? 1 : (cl_int)((double)(at_once * teams) * entries);
+}
+
+/* again: the rows that did not fit before. */
+static kry_status make_rows(const product *p, kry_type type, const room *r, rows_shape shape,
+                            cl_int share, bool lower, bool again)
+{
+    const cl_int only = again, half = lower;
+    const kry_arg sums = rows_table(shape, kry_type_size(type));
+    const kry_arg lists = rows_table(shape, sizeof(cl_ushort));
+    const kry_arg more[] = { sums,           lists,          ARG(only),      ARG(half),
+                             ARG(p->A->val), ARG(p->B->val), ARG(share),     ARG(r->places),
+                             ARG(r->state),  ARG(r->start),  ARG(r->length), ARG(r->col),
+                             ARG(r->val) };
+    return rows_run(p, type, shape, "spgemm_row_once", p->rows, more, COUNT(more));
+}
+
+/* All rows into the room. *fits false: there are longer ones than the largest table has room for. */
+static kry_status fill(const product *p, kry_type type, room *r, double entries, bool lower,
+                       bool *fits)
+{
+    kry_status st = KRY_OK;
+    const rows_shape large = rows_shape_of_long(p->dev);
+
+    r->shape = rows_shape_for(p->dev, mean_row(p->B->nnz, p->B->rows), entries);
+    TRY(reset(p->dev, r, 0));
+    TRY(make_rows(p, type, r, r->shape, share_of(p, r->shape, entries), lower, false));
+    TRY(look(p->dev, r));
+    r->longer = r->found[1] > 0;
+    if (r->longer) {
+        TRY(reset(p->dev, r, 1));
+        TRY(make_rows(p, type, r, large, 1, lower, true));
+        TRY(look(p->dev, r));
+    }
+    *fits = r->found[1] == 0;
+done:
+    return st;
+}
+
+static kry_status make_room(kry_device *dev, kry_type type, double places, room *r)
+{
+    kry_status st = KRY_OK;
+
+    release_entries(dev, r);
+    r->places = (cl_int)places;
+    TRY(kry_buffer_create(dev, (size_t)r->places * sizeof(cl_int), &r->col));
+    TRY(kry_buffer_create(dev, (size_t)r->places * kry_type_size(type), &r->val));
+done:
+    return st;
+}
+
+static kry_status create(const product *p, room *r)
+{
+    kry_status st = KRY_OK;
+
+    *r = (room){ 0 };
+    TRY(kry_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &r->start));
+    TRY(kry_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &r->length));
+    TRY(kry_buffer_create(p->dev, sizeof r->found, &r->state));
+done:
+    return st;
+}
+
+/* The rows with more entries than `above` that a group's lists have room for. */
+static kry_status settle_rows(const product *p, const room *r, rows_shape shape, cl_int above,
+                              const kry_csr *C)
+{
+    const kry_arg args[] = {
+        ARG(p->rows),    ARG(shape.lanes), ARG(shape.slots), rows_table(shape, sizeof(cl_int)),
+        ARG(above),      ARG(r->start),    ARG(r->col),      ARG(r->val),
+        ARG(C->row_ptr), ARG(C->col),      ARG(C->val)
+    };
+    return rows_launch(p->dev, C->type, shape, "spgemm_row_settle", p->rows, args, COUNT(args));
+}
+
+/* C := the rows of the room. */
+static kry_status settle(const product *p, const room *r, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+    const cl_int few = rows_few(p->dev, r->shape);
+
+    TRY(kry_csr_make_rows("a product of matrices", r->length, C));
+    TRY(settle_rows(p, r, r->shape, 0, C));
+    if (r->longer) TRY(settle_rows(p, r, rows_shape_of_long(p->dev), few, C));
+done:
+    return st;
+}
+
+/* How many places a room may have: an eighth of the device's memory. */
+static double most_places(const kry_device *dev, kry_type type)
+{
+    const double size = (double)kry_type_size(type), bytes = (double)dev->info.global_bytes / 8;
+    const double most =
+        fmin(bytes / (size + sizeof(cl_int)), (double)dev->info.max_alloc_bytes / size);
+    return fmin(most, INT32_MAX);
+}
+
+/* As many places as the sample asks for, and if they do not suffice as many as it took. *fits false: there are rows that are
+ * too long. */
+static kry_status fill_room(const product *p, kry_type type, room *r, bool lower, bool *fits)
+{
+    const double more = 1.25, most = most_places(p->dev, type);
+    kry_status st = KRY_OK;
+    double entries, places;
+
+    *fits = false;
+    TRY(sample(p, r, &entries));
+    places = more * entries * (double)p->rows + MOST_SLOTS;
+    for (int tries = 0; tries < 2 && places <= most; tries++) {
+        TRY(make_room(p->dev, type, places, r));
+        TRY(fill(p, type, r, entries, lower, fits));
+        if (!*fits || (r->found[0] >= 0 && r->found[0] <= r->places)) return KRY_OK;
+        places = r->found[0] < 0 ? INT32_MAX : more * (double)r->found[0];
+        *fits = false;
+    }
+done:
+    return st;
+}
+
+/* C := A B, numbers with the pattern; *made false: a row is too long, or memory does not suffice. */
+static kry_status product_at_once(const product *p, bool lower, kry_csr *C, bool *made)
+{
+    kry_status st = KRY_OK;
+    room r = { 0 };
+
+    *made = false;
+    if (p->rows == 0) return KRY_OK;
+    TRY(create(p, &r));
+    TRY(fill_room(p, C->type, &r, lower, made));
+    if (*made) TRY(settle(p, &r, C));
+done:
+    release(p->dev, &r);
     return st;
 }
 
@@ -217,7 +457,7 @@ kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, bool lower, kry_c
 
     *C = (kry_csr){ .dev = A->dev, .rows = A->rows, .cols = B->cols, .type = A->type };
     TRY(product_begin(A, B, &p));
-    if (A->val && !p.dev->info.cpu_kernels) TRY(kry_csr_product_at_once(&p, lower, C, &made));
+    if (A->val && !p.dev->info.cpu_kernels) TRY(product_at_once(&p, lower, C, &made));
     if (made) goto done;
     TRY(make_pattern(&p, C));
     if (A->val) {
