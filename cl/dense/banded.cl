@@ -1,5 +1,5 @@
 // banded.cl - banded systems by Gaussian elimination with partial pivoting, one work-item to a system.
-// Host: src/dense/batch_pivot.c.
+// Host: src/dense/tridiagonal.c.
 //
 // BAND      diagonals on each side of the main one: 1 or 2
 // PERIODIC  the unknowns form a ring

@@ -1,5 +1,5 @@
 // lu_block.cl - a block of columns of a dense matrix factored in one launch, P A = L U. Host:
-// src/dense/lu_block.c.  Launch: groups of GROUP, as many as there are slabs of WIDE columns or fewer.
+// src/dense/lu_factor.c.  Launch: groups of GROUP, as many as there are slabs of WIDE columns or fewer.
 //
 // A group has a slab in registers, with all rows from c0 on: row r is number r / GROUP of work-item
 // r % GROUP. So pivots are searched for, and rows exchanged, within a group. A slab follows the columns

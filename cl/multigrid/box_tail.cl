@@ -1,5 +1,5 @@
 // box_tail.cl - a cycle of multigrid from a small level on, down to the coarsest one and up again, in one launch
-// of one group. Host: src/mg/box_tail.c. Points are those of sweep.clh, and box.clh says how stencils
+// of one group. Host: src/mg/box_family.c. Points are those of sweep.clh, and box.clh says how stencils
 // and weights lie.
 //
 // plan     PLAN_WORDS numbers of each level: see below
@@ -14,7 +14,7 @@
 
 #ifndef KRY_CPU
 
-// As in src/mg/box_tail.c. Behind PLAN_ALIKE: where something begins in `numbers`, then in `room`.
+// As in src/mg/box_family.c. Behind PLAN_ALIKE: where something begins in `numbers`, then in `room`.
 enum {
     PLAN_SIZE, // 3
     PLAN_WRAPS = 3,

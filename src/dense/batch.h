@@ -48,22 +48,10 @@ typedef struct batch {
     kry_tridiagonal_params params; /* defaults filled in */
 } batch;
 
-/* A diagonal's name in messages, or b's. */
-const char *kry_batch_name(int band, int which);
-
-/* batch_marks.c: take B's marks, with room for its systems and the counter of its turn at zero, and its ticket. */
+/* Take B's marks, with room for its systems and the counter of its turn at zero, and its ticket. */
 kry_status kry_batch_marks_take(batch *B);
-/* How many systems are marked. Waits. */
-kry_status kry_batch_marks_count(const batch *B, int64_t *marked);
-/* All of the call is enqueued; its report is left for later. listed: marked systems were solved again. */
-void kry_batch_marks_leave(batch_marks *marks, bool listed);
-/* Fill in the report, and fail with a message that names the first system that was not solved. Waits. */
-kry_status kry_batch_marks_report(const batch *B, kry_systems_report *report);
 
 /* batch_levels.c: solve without pivoting. Systems that need it are marked, and their x is not written. */
 kry_status kry_batch_solve_levels(const batch *B);
-/* batch_pivot.c: solve `count` systems, or those that are marked, which are not more; pivoting: with partial
- * pivoting. */
-kry_status kry_batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool pivoting);
 
 #endif

@@ -36,7 +36,7 @@ static inline kry_block kry_block_part(const kry_block *B, int64_t i, int64_t j,
     return part;
 }
 
-/* ---- gemm.c, gemm_clblast.c ---- */
+/* ---- gemm.c ---- */
 
 /* C := alpha op(A) op(B) + beta C with blocks of matrices; op: transposed if `ta`, `tb`. */
 typedef struct kry_gemm {

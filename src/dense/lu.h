@@ -104,37 +104,6 @@ kry_status kry_panels_eliminate(const kry_panels *p, int64_t at, int64_t width);
 kry_status kry_panels_exchange(const kry_panels *p, int64_t at, int64_t width, int64_t from,
                                int64_t to, bool solve, cl_mem T);
 
-/* ---- lu_block.c: blocks of columns, each factored in one launch ---- */
-
-/* How the kernel is compiled for blocks of up to rows * group rows. */
-typedef struct kry_lu_shape {
-    int rows, wide;       /* of a work-item; columns of a group */
-    kry_barrier *barrier; /* owned */
-    kry_kernel *rows_of_others;
-} kry_lu_shape;
-enum { KRY_LU_SHAPES = 3 };
-
-typedef struct kry_lu_blocks {
-    const kry_panels *panels; /* borrowed */
-    int group, shapes;
-    kry_lu_shape shape[KRY_LU_SHAPES]; /* the tallest first */
-    cl_mem done;                       /* owned: how many columns are factored */
-} kry_lu_blocks;
-
-/* Prepare launches with groups of `group` work-items for all blocks that they are possible for; it may be none. */
-kry_status kry_lu_blocks_begin(kry_lu_blocks *b, const kry_panels *panels, int group);
-void kry_lu_blocks_end(kry_lu_blocks *b);
-/* Whether blocks that begin with this row can be factored so. */
-bool kry_lu_blocks_fit(const kry_lu_blocks *b, int64_t at);
-/* Factor columns at ... at + width - 1; other columns do not change. */
-kry_status kry_lu_blocks_factor(kry_lu_blocks *b, int64_t at, int64_t width);
-/* The exchanges of rows of that block in other columns, `others` of F. They may wait until the next block is being
- * factored. */
-kry_status kry_lu_blocks_exchange(const kry_lu_blocks *b, int64_t at, int64_t width,
-                                  const kry_block *others);
-/* *finished: false if a launch was aborted. Waits. */
-kry_status kry_lu_blocks_finished(kry_lu_blocks *b, bool *finished);
-
 /* ---- lu_solve.c ---- */
 
 /* X := T^-1 X with a triangle T of F, of at most KRY_LU_TRIANGLE rows. lower: the one below the diagonal,

@@ -12,19 +12,35 @@
  *       most operations are here
  *
  * Where the device's groups can wait for each other, a block is factored in one launch, which keeps it in
- * registers (lu_block.c), or if it is too tall for these a panel (cl/dense/lu_panel.cl); elsewhere there is a launch for
+ * registers, or if it is too tall for these a panel (cl/dense/lu_panel.cl); elsewhere there is a launch for
  * each column (cl/dense/panel.cl). On GPUs the next block is factored in a second queue, while the first one updates the
  * columns behind it. If such a launch is aborted, the factors are made again with a launch for each column. */
 #include "dense/lu.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* How the kernel is compiled for blocks of up to rows * group rows. */
+typedef struct lu_shape {
+    int rows, wide;       /* of a work-item; columns of a group */
+    kry_barrier *barrier; /* owned */
+    kry_kernel *rows_of_others;
+} lu_shape;
+enum { LU_SHAPES = 3 };
+
+typedef struct lu_blocks {
+    const kry_panels *panels; /* borrowed */
+    int group, shapes;
+    lu_shape shape[LU_SHAPES]; /* the tallest first */
+    cl_mem done;               /* owned: how many columns are factored */
+} lu_blocks;
 
 /* A factorisation in progress. */
 typedef struct factoring {
     kry_lu *lu;
     kry_device *dev;
     kry_panels panels;
-    kry_lu_blocks blocks;
+    lu_blocks blocks;
     kry_block F;
     cl_mem inverse;       /* of triangles along a block's diagonal; owned */
     kry_barrier *barrier; /* owned; NULL: panels are factored with a launch for each column */
@@ -98,6 +114,157 @@ static kry_status factor_panel(factoring *f, int64_t at, int64_t width)
     return kry_barrier_launch_next(f->barrier, panel_groups(f, at), args, PANEL_ARGS);
 }
 
+/* ---- blocks in one launch -------------------------------------------------------------------- */
+
+/* Blocks of columns factored in one launch each, on devices whose groups can wait for each other.
+ * Kernels: cl/dense/lu_block.cl. */
+
+enum {
+    ITEM_BYTES = 256, /* of a slab, that a work-item keeps in registers */
+    WIDEST = 8,       /* columns of a slab: as few as this are a chain of short waits */
+    NARROWEST = 2,
+    FEW_COLUMNS = 64, /* of a block: BLOCK is this or KRY_LU_TRIANGLE, to compile seldom */
+    SHARE = 5,        /* of so many compute units one has such groups: they mostly wait */
+    FEWEST = 8,
+    BLOCK_ARGS = 11
+};
+
+static void block_args(const lu_blocks *b, const cl_int place[3], kry_arg args[BLOCK_ARGS])
+{
+    const kry_panels *p = b->panels;
+    const kry_arg all[BLOCK_ARGS] = {
+        { 0 }, /* the barrier's */
+        ARG(p->m),     ARG(place[0]),   ARG(place[1]), ARG_VEC(&p->F), ARG(p->F.ld),
+        ARG(p->index), ARG(p->columns), ARG(place[2]), ARG(b->done),
+    };
+    memcpy(args, all, sizeof all);
+}
+
+/* The kernel for blocks of up to rows * group rows. */
+static kry_status get_shape(lu_blocks *b, int rows, lu_shape *shape)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = b->panels->dev;
+    const kry_type type = b->panels->F.type;
+    const cl_int nowhere[3] = { 0 };
+    const int fit = ITEM_BYTES / (int)kry_type_size(type) / rows;
+    kry_kernel *kernel;
+    kry_arg args[BLOCK_ARGS];
+    char defines[96];
+
+    shape->rows = rows, shape->wide = fit < WIDEST ? fit : WIDEST;
+    snprintf(defines, sizeof defines, "-DGROUP=%d -DROWS=%d -DWIDE=%d -DBLOCK=%d", b->group, rows,
+             shape->wide, b->panels->block <= FEW_COLUMNS ? FEW_COLUMNS : KRY_LU_TRIANGLE);
+    TRY(kry_kernel_get(dev, "lu_block", type, defines, "lu_block", &kernel));
+    TRY(kry_kernel_get(dev, "lu_block", type, defines, "lu_rows", &shape->rows_of_others));
+    if (kry_kernel_spills(dev, kernel)) goto done;
+    block_args(b, nowhere, args);
+    TRY(kry_barrier_create(dev, kernel, b->group, args, BLOCK_ARGS, &shape->barrier));
+    if (kry_barrier_groups(shape->barrier) == 0) goto done;
+    TRY(kry_barrier_begin_series(shape->barrier));
+    b->shapes++;
+done:
+    return st;
+}
+
+/* Prepare launches with groups of `group` work-items for all blocks that they are possible for; it may be none. */
+static kry_status begin_blocks(lu_blocks *b, const kry_panels *panels, int group)
+{
+    static const cl_int none = 0;
+    kry_status st = KRY_OK;
+    const int most = ITEM_BYTES / (int)kry_type_size(panels->F.type) / NARROWEST;
+    const int64_t r = panels->m < panels->columns ? panels->m : panels->columns,
+                  least = panels->m -
+                          (r - 1) / panels->block * panels->block; /* rows of the last block */
+    int rows = 1;
+
+    b->panels = panels, b->group = group;
+    if (!group) goto done;
+    while (rows < most && (int64_t)rows * group < panels->m) rows *= 2;
+    TRY(kry_buffer_upload(panels->dev, sizeof none, &none, &b->done));
+    for (int s = 0; s < LU_SHAPES && rows && rows * group >= least && b->shapes == s;
+         s++, rows /= 2)
+        if (get_shape(b, rows, &b->shape[s]) < 0) break;
+done:
+    return st;
+}
+
+static void end_blocks(lu_blocks *b)
+{
+    for (int s = 0; s < LU_SHAPES; s++) kry_barrier_release(&b->shape[s].barrier);
+    if (b->done) kry_buffer_release(b->panels->dev, &b->done);
+}
+
+/* The shape for blocks that begin with this row; NULL: there is none. */
+static const lu_shape *shape_for(const lu_blocks *b, int64_t at)
+{
+    const lu_shape *found = NULL;
+    for (int s = 0; s < b->shapes; s++)
+        if ((int64_t)b->shape[s].rows * b->group >= b->panels->m - at) found = &b->shape[s];
+    return found;
+}
+
+/* Whether blocks that begin with this row can be factored so. */
+static bool block_fits(const lu_blocks *b, int64_t at) { return shape_for(b, at); }
+
+/* Which of two arrays says where the block's rows came from. */
+static cl_int turn_of(const lu_blocks *b, int64_t at) { return at / b->panels->block % 2; }
+
+/* Factor columns at ... at + width - 1; other columns do not change. */
+static kry_status factor_at_once(lu_blocks *b, int64_t at, int64_t width)
+{
+    kry_status st = KRY_OK;
+    const lu_shape *shape = shape_for(b, at);
+    const cl_int place[3] = { (cl_int)at, (cl_int)width, turn_of(b, at) };
+    kry_arg args[BLOCK_ARGS];
+    int groups = kry_barrier_groups(shape->barrier);
+    const int slabs = (int)((width + shape->wide - 1) / shape->wide),
+              few = b->panels->dev->info.compute_units / SHARE > FEWEST
+                        ? b->panels->dev->info.compute_units / SHARE
+                        : FEWEST;
+
+    if (groups > few) groups = few;
+    if (groups > slabs) groups = slabs;
+    block_args(b, place, args);
+    TRY(kry_barrier_launch_next(shape->barrier, groups, args, BLOCK_ARGS));
+done:
+    return st;
+}
+
+/* The exchanges of rows of that block in other columns, `others` of F. They may wait until the next block is being
+ * factored. */
+static kry_status exchange_blocks(const lu_blocks *b, int64_t at, int64_t width,
+                                  const kry_block *others)
+{
+    enum { AT_ONCE = 8 };
+    const kry_panels *p = b->panels;
+    const cl_int n = (cl_int)others->cols, c0 = (cl_int)at, w = (cl_int)width,
+                 turn = turn_of(b, at);
+    const int64_t groups = kry_groups_at_most(p->dev, (n + AT_ONCE - 1) / AT_ONCE);
+    const kry_arg args[] = { ARG(n),        ARG(p->m),       ARG(c0),
+                             ARG(w),        ARG_VEC(others), ARG(others->ld),
+                             ARG(p->index), ARG(p->columns), ARG(turn) };
+
+    if (n == 0) return KRY_OK;
+    return kry_launch_size(p->dev, shape_for(b, at)->rows_of_others, groups, b->group, args,
+                           COUNT(args));
+}
+
+/* *finished: false if a launch was aborted. Waits. */
+static kry_status finished_blocks(lu_blocks *b, bool *finished)
+{
+    kry_status st = KRY_OK;
+
+    *finished = true;
+    for (int s = 0; s < b->shapes; s++) {
+        bool one;
+        TRY(kry_barrier_series_finished(b->shape[s].barrier, &one));
+        *finished = *finished && one;
+    }
+done:
+    return st;
+}
+
 /* ---- a block ---- */
 
 /* A22 -= L21 U12 in columns `from` to before `to`: L21 lies below the `wide` rows and columns at
@@ -118,9 +285,9 @@ static kry_status factor_block(factoring *f, int64_t k0, int64_t k1)
 {
     kry_status st = KRY_OK;
 
-    if (kry_lu_blocks_fit(&f->blocks, k0)) {
+    if (block_fits(&f->blocks, k0)) {
         f->lu->at_once++;
-        return kry_lu_blocks_factor(&f->blocks, k0, k1 - k0);
+        return factor_at_once(&f->blocks, k0, k1 - k0);
     }
     for (int64_t c0 = k0; c0 < k1; c0 += f->wide) {
         int64_t w = k1 - c0 < f->wide ? k1 - c0 : f->wide;
@@ -252,18 +419,18 @@ done:
 static kry_status exchange(factoring *f, int64_t k0, int64_t k1, int64_t from, int64_t to)
 {
     const kry_block others = kry_block_part(&f->F, 0, from, f->lu->m, to - from);
-    return kry_lu_blocks_exchange(&f->blocks, k0, k1 - k0, &others);
+    return exchange_blocks(&f->blocks, k0, k1 - k0, &others);
 }
 
 /* A block is factored as soon as its columns have been updated with the block before; the columns behind it
- * are updated at the same time, and where lu_block.c factors it, rows in other columns exchanged. */
+ * are updated at the same time, and where one launch factors it, rows in other columns exchanged. */
 static kry_status factor_all(factoring *f)
 {
     kry_status st = KRY_OK;
     const int64_t block = f->lu->params.block, n = f->lu->n, r = f->lu->r;
 
     for (int64_t k0 = 0, k1 = block < r ? block : r, k2; k0 < r; k0 = k1, k1 = k2 < r ? k2 : r) {
-        const bool apart = kry_lu_blocks_fit(&f->blocks, k0);
+        const bool apart = block_fits(&f->blocks, k0);
         k2 = n - k1 < block ? n : k1 + block;
         if (k0 == 0) TRY(factor_aside(f, k0, k1));
         TRY(follow(f, f->dev->queue, f->aside));
@@ -301,19 +468,19 @@ static kry_status factorise(kry_lu *lu, const kry_vec *A, bool at_once, cl_int *
     TRY(kry_panels_begin(&f.panels, &F));
     TRY(kry_buffer_create(f.dev, KRY_LU_TRIANGLE * KRY_LU_PANEL * kry_type_size(F.type),
                           &f.inverse));
-    if (at_once) TRY(kry_lu_blocks_begin(&f.blocks, &f.panels, lu->how.block_group));
-    if (at_once && !kry_lu_blocks_fit(&f.blocks, 0)) prepare_panels(&f);
+    if (at_once) TRY(begin_blocks(&f.blocks, &f.panels, lu->how.block_group));
+    if (at_once && !block_fits(&f.blocks, 0)) prepare_panels(&f);
     open_aside(&f);
     TRY(factor_all(&f));
     bool panels_finished = true;
     if (f.barrier) TRY(kry_barrier_series_finished(f.barrier, &panels_finished));
-    TRY(kry_lu_blocks_finished(&f.blocks, finished));
+    TRY(finished_blocks(&f.blocks, finished));
     *finished = *finished && panels_finished;
     TRY(kry_buffer_read(f.dev, f.panels.index, 0, (size_t)lu->r * sizeof *pivots, pivots));
 done:
     if (f.aside) clFinish(f.aside);
     kry_barrier_release(&f.barrier);
-    kry_lu_blocks_end(&f.blocks);
+    end_blocks(&f.blocks);
     kry_buffer_release(f.dev, &f.inverse);
     kry_panels_end(&f.panels);
     return st;

@@ -2,11 +2,15 @@
  * a call. Kernels: cl/dense/tridiagonal.cl, cl/dense/banded.cl. */
 #include "dense/batch.h"
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *const names3[] = { "lower", "diagonal", "upper" };
 static const char *const names5[] = { "far_lower", "lower", "diagonal", "upper", "far_upper" };
 
-const char *kry_batch_name(int band, int which)
+/* A diagonal's name in messages, or b's. */
+static const char *batch_name(int band, int which)
 {
     if (which == 2 * band + 1) return "b";
     return band == 1 ? names3[which] : names5[which];
@@ -49,7 +53,7 @@ static kry_status check_vectors(const batch *B, const kry_vec *const *diagonal, 
     CHECK(b && x, KRY_ERR_ARGUMENT, "%s: NULL", B->who);
     for (int i = 0; i <= count; i++) {
         const kry_vec *v = i < count ? diagonal[i] : b;
-        const char *name = kry_batch_name(B->band, i);
+        const char *name = batch_name(B->band, i);
         CHECK(v, KRY_ERR_ARGUMENT, "%s: %s is NULL", B->who, name);
         CHECK(v->dev == x->dev, KRY_ERR_ARGUMENT, "%s: %s and x live on different devices", B->who,
               name);
@@ -100,7 +104,7 @@ static kry_status take_diagonals(batch *B, const kry_vec *const *diagonal, const
     B->m_system = one ? 0 : B->system;
     for (int i = 0; i < 2 * B->band + 1; i++) {
         const kry_vec *v = diagonal[i];
-        const char *name = kry_batch_name(B->band, i);
+        const char *name = batch_name(B->band, i);
         bool column = v->n == B->n && v->k == 1;
         bool line = v->n == 1 && v->k == B->n && B->params.layout == KRY_SYSTEMS_INTERLEAVED;
         CHECK(one ? column || line : v->n == b->n && v->k == b->k, KRY_ERR_SHAPE,
@@ -133,6 +137,230 @@ done:
     return st;
 }
 
+/* ---- which systems failed a check ------------------------------------------------------------ */
+
+/*
+ * Calls that wait look at the counters, and clear them afterwards. Calls with `later` never look: two counters
+ * take turns, each cleared by the launch with pivoting of the call before (cl/dense/banded.cl).
+ */
+
+static void release_marks(kry_device *dev, void *kept)
+{
+    kry_buffer_release(dev, &((batch_marks *)kept)->found);
+}
+
+static const kry_keeper keeper = { sizeof(batch_marks), release_marks };
+static const kry_keeper later_keeper = { sizeof(batch_marks), release_marks };
+static const cl_int nothing[BATCH_LIST] = { [BATCH_FIRST_BAD] = INT_MAX };
+
+/* Where the states of systems that were not solved begin. */
+static size_t states_at(cl_int room) { return (BATCH_LIST + 2 * (size_t)room) * sizeof(cl_int); }
+
+/* Keep what was left for later. */
+static kry_status copy_left(kry_device *dev, const batch_marks *from, cl_mem to, cl_int room)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_buffer_copy(dev, from->found, 0, to, 0, sizeof nothing));
+    TRY(kry_buffer_copy(dev, from->found, states_at(from->room), to, states_at(room),
+                        (size_t)from->room * sizeof(cl_long)));
+done:
+    return st;
+}
+
+/* The tickets are 0, which is the number of no call. */
+static kry_status grow(kry_device *dev, int64_t systems, batch_marks *marks)
+{
+    kry_status st = KRY_OK;
+    const size_t ints = BATCH_LIST + 4 * (size_t)systems;
+    cl_mem found = NULL;
+    cl_int *start = NULL;
+
+    TRY(kry_alloc(ints, sizeof *start, &start));
+    memcpy(start, nothing, sizeof nothing);
+    TRY(kry_buffer_upload(dev, ints * sizeof *start, start, &found));
+    if (marks->left) TRY(copy_left(dev, marks, found, (cl_int)systems));
+    kry_buffer_release(dev, &marks->found);
+    marks->found = found, marks->room = (cl_int)systems;
+    found = NULL;
+done:
+    if (found) kry_buffer_release(dev, &found);
+    free(start);
+    return st;
+}
+
+kry_status kry_batch_marks_take(batch *B)
+{
+    kry_status st = KRY_OK;
+    const bool later = B->params.later;
+    /* of calls whose report is still to be asked for, nothing but the list may be lost */
+    const size_t cleared = later ? BATCH_BAD * sizeof(cl_int) : sizeof nothing;
+
+    TRY(kry_device_keep(B->dev, later ? &later_keeper : &keeper, &B->marks));
+    batch_marks *marks = B->marks;
+    if (marks->room < B->systems) TRY(grow(B->dev, B->systems, marks));
+    if (marks->dirty) TRY(kry_buffer_write(B->dev, marks->found, 0, cleared, nothing));
+    B->ticket = (cl_int)(2 * kry_ticket() + (unsigned)marks->turn);
+    marks->dirty = true; /* until all of the call is enqueued, or its marks have been read */
+done:
+    return st;
+}
+
+/* How many systems are marked. Waits. */
+static kry_status count_marks(const batch *B, int64_t *marked)
+{
+    cl_int count = 0;
+    kry_status st =
+        kry_buffer_read(B->dev, B->marks->found, BATCH_MARKED * sizeof count, sizeof count, &count);
+    *marked = count;
+    return st;
+}
+
+/* All of the call is enqueued; its report is left for later. listed: marked systems were solved again. */
+static void leave_marks(batch_marks *marks, bool listed)
+{
+    marks->dirty = false, marks->left = true;
+    if (listed) marks->turn = 1 - marks->turn;
+}
+
+/* Fail with a message that names the first system that was not solved, and why. */
+static kry_status name_bad(const batch *B, kry_systems_report *report)
+{
+    kry_status st = KRY_OK;
+    cl_long state = 0;
+    long long s = report->system, others = report->singular - 1;
+
+    TRY(kry_buffer_read(B->dev, B->marks->found,
+                        states_at(B->marks->room) + (size_t)s * sizeof state, sizeof state,
+                        &state));
+    int64_t place = state < 0 ? -1 - state : state;
+    report->equation = state < 0 ? place / 8 : place;
+    CHECK(state >= 0, KRY_ERR_ARGUMENT,
+          "%s: %s is not a finite number at equation %lld of system %lld; %lld other systems were "
+          "not solved either",
+          B->who, batch_name(B->band, (int)(place % 8)), (long long)report->equation, s, others);
+    CHECK(false, KRY_ERR_SINGULAR,
+          "%s: system %lld is singular: no pivot at equation %lld; %lld other systems were not "
+          "solved either",
+          B->who, s, (long long)report->equation, others);
+done:
+    return st;
+}
+
+/* Fill in the report, and fail with a message that names the first system that was not solved. Waits. */
+static kry_status report_marks(const batch *B, kry_systems_report *report)
+{
+    kry_status st = KRY_OK;
+    cl_int found[BATCH_LIST];
+
+    TRY(kry_buffer_read(B->dev, B->marks->found, 0, sizeof found, found));
+    report->pivoted = found[BATCH_PIVOTED];
+    report->singular = found[BATCH_BAD];
+    if (!report->singular) goto done;
+    report->system = found[BATCH_FIRST_BAD];
+    TRY(name_bad(B, report));
+done:
+    return st;
+}
+
+kry_status kry_systems_check(kry_device *dev, kry_systems_report *report)
+{
+    kry_status st = KRY_OK;
+    kry_systems_report told = { .system = -1, .equation = -1 };
+    batch B = { .who = "kry_systems_check", .dev = dev, .band = 1 };
+
+    CHECK(dev, KRY_ERR_ARGUMENT, "kry_systems_check: NULL");
+    B.marks = kry_device_kept(dev, &later_keeper);
+    if (!B.marks || !B.marks->left) goto done;
+    st = report_marks(&B, &told);
+    if (st == KRY_OK || told.singular) {
+        kry_status cleared = kry_buffer_write(dev, B.marks->found, 0, sizeof nothing, nothing);
+        B.marks->left = cleared < 0;
+        if (st == KRY_OK) st = cleared;
+    }
+done:
+    if (report) *report = told;
+    return st;
+}
+
+/* ---- with partial pivoting ------------------------------------------------------------------- */
+
+/* One work-item to each system. Kernel: cl/dense/banded.cl.
+ *
+ * Words moved per unknown: the diagonals and b are read, a row of U and of the right-hand side is written
+ * and read again, x is written. */
+
+enum { GROUP = 32, MOST_GROUPS = 65535 }; /* small groups, so that all compute units have some */
+
+/* Words of an eliminated row: the entries in the band, those in the columns of the border if the system is
+ * periodic, and the right-hand side. */
+static int row_words(const batch *B) { return 2 * B->band + 2 + (B->periodic ? 2 * B->band : 0); }
+
+/* Work-items: one for each system, as far as there is scratch storage. Calls that do not wait for the number of
+ * systems, which nearly always is 0, take no more storage than stays with the device. *size: work-items of a
+ * group. */
+static int64_t items_at_once(const batch *B, int64_t count, int *size)
+{
+    enum { LATER_BYTES = 64 << 20 };
+    const kry_device *dev = B->dev;
+    int64_t most =
+        dev->info.cpu_kernels ? 4 * (int64_t)dev->info.compute_units : (int64_t)GROUP * MOST_GROUPS;
+    double each = (double)B->n * row_words(B) * (double)kry_type_size(B->type);
+    double room = (double)dev->info.global_bytes / 8;
+    if (room > (double)dev->info.max_alloc_bytes) room = (double)dev->info.max_alloc_bytes;
+    if (B->params.later && room > LATER_BYTES) room = LATER_BYTES;
+    if ((double)most * each > room) most = (int64_t)(room / each);
+    int64_t items = count < most ? count : most > 0 ? most : 1;
+    *size = dev->info.cpu_kernels || items < GROUP || dev->info.max_group < GROUP ? 1 : GROUP;
+    return items / *size * *size;
+}
+
+/* Solve `count` systems, or those that are marked, which are not more; pivoting: with partial
+ * pivoting. */
+static kry_status solve_pivoting(const batch *B, int64_t count, bool marked, bool pivoting)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = B->dev;
+    kry_kernel *kernel = NULL;
+    cl_mem work = NULL;
+    char defines[40];
+    int size = 1, words = row_words(B);
+    int64_t items = items_at_once(B, count, &size);
+    bool cpu = dev->info.cpu_kernels;
+    int64_t word = cpu ? 1 : items, slot = cpu ? B->n * words : 1;
+    cl_int turn = marked ? B->ticket & 1 : -1, pivots = pivoting;
+
+    snprintf(defines, sizeof defines, "-DBAND=%d%s", B->band, B->periodic ? " -DPERIODIC" : "");
+    TRY(kry_kernel_get(dev, "banded", B->type, defines, "banded_solve", &kernel));
+    TRY(kry_room_reserve(dev, (size_t)(items * B->n) * (size_t)words * kry_type_size(B->type),
+                         &work));
+    const batch_array *d = B->diagonal, *low = d + B->band - 1, *high = d + B->band + 1;
+    const batch_array *far_low = d, *far_high = d + 2 * B->band;
+    kry_arg args[] = { ARG(B->n),
+                       ARG(count),
+                       ARG(turn),
+                       ARG(pivots),
+                       ARG_VEC(far_low),
+                       ARG_VEC(low),
+                       ARG_VEC(&d[B->band]),
+                       ARG_VEC(high),
+                       ARG_VEC(far_high),
+                       ARG(B->m_row),
+                       ARG(B->m_system),
+                       ARG_VEC(&B->b),
+                       ARG_VEC(&B->x),
+                       ARG(B->row),
+                       ARG(B->system),
+                       ARG(B->marks->found),
+                       ARG(B->marks->room),
+                       ARG(work),
+                       ARG(word),
+                       ARG(slot) };
+    TRY(kry_launch_size(dev, kernel, items / size, size, args, COUNT(args)));
+done:
+    return st;
+}
+
 /* ---- solving ----------------------------------------------------------------------------- */
 
 static kry_status solve(batch *B, kry_systems_report *report)
@@ -147,16 +375,16 @@ static kry_status solve(batch *B, kry_systems_report *report)
     if (B->n == 0 || B->systems == 0) goto done;
     TRY(kry_batch_marks_take(B));
     if (!all) TRY(kry_batch_solve_levels(B));
-    if (!all && !unchecked && !later) TRY(kry_batch_marks_count(B, &count));
+    if (!all && !unchecked && !later) TRY(count_marks(B, &count));
     if (unchecked || count == 0) {
         B->marks->dirty = false;
         goto done;
     }
-    TRY(kry_batch_solve_pivoting(B, count, !all, pivots));
+    TRY(solve_pivoting(B, count, !all, pivots));
     if (later)
-        kry_batch_marks_leave(B->marks, !all);
+        leave_marks(B->marks, !all);
     else
-        TRY(kry_batch_marks_report(B, report));
+        TRY(report_marks(B, report));
 done:
     kry_room_trim(B->dev);
     return st;

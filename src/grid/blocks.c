@@ -30,6 +30,186 @@ typedef struct blocks {
 
 const char *const kry_along[] = { " along x", " along y", " along z", "" };
 
+/* ---- faces between boxes --------------------------------------------------------------------- */
+
+/*
+ * The faces between the box of one part and those of others: who is beyond, the halo that brings its
+ * numbers, and the weights of the faces. Boxes that touch have the same unknowns along the other axes.
+ */
+
+/* Point t of a side, in a box of this size, whose place along the axis is `at`. */
+static int64_t point_of(const int64_t size[3], int axis, int64_t at, int64_t t)
+{
+    const int u = axis == 0 ? 1 : 0, v = axis == 2 ? 1 : 2;
+    int64_t place[3];
+
+    place[axis] = at, place[u] = t % size[u], place[v] = t / size[u];
+    return place[0] + size[0] * (place[1] + size[1] * place[2]);
+}
+
+static int64_t own_point(const kry_block_part *b, const kry_block_side *s, int64_t t)
+{
+    return point_of(b->own->size, s->axis, s->high ? b->own->size[s->axis] - 1 : 0, t);
+}
+
+static int64_t point_beyond(const kry_block_part *b, const kry_block_side *s, int64_t t)
+{
+    const kry_grid_box box = kry_boxes_part(b->split->boxes, s->part);
+    return point_of(box.size, s->axis, s->high ? 0 : box.size[s->axis] - 1, t);
+}
+
+/* Those of a part, in the order of the parts beyond. Returns how many. */
+static int find_sides(const kry_block_part *b, kry_block_side sides[6])
+{
+    const kry_stencil *A = b->own;
+    const kry_boxes *B = b->split->boxes;
+    int64_t at = 0;
+    int count = 0;
+
+    for (int f = 0; f < 2 * A->axes; f++) {
+        const int axis = f / 2, high = f % 2;
+        if (!A->block.inner[high][axis]) continue;
+        /* it is inner, so that the grid goes on, around its end if need be */
+        const kry_block_side s = { axis, kry_boxes_beside(B, b->rank, axis, high, true), high, 0,
+                                   A->n / A->size[axis] };
+        int to = count++;
+        for (; to > 0 && sides[to - 1].part > s.part; to--) sides[to] = sides[to - 1];
+        sides[to] = s;
+    }
+    for (int i = 0; i < count; at += sides[i++].count) sides[i].at = at;
+    return count;
+}
+
+/* Make the halo that brings what is beyond `count` sides. place: where in the whole each number is. Collective. */
+static kry_status make_halo(const kry_block_part *b, kry_device *dev, const kry_block_side *sides,
+                            int count, int64_t **place, kry_halo **halo)
+{
+    kry_status st = KRY_OK;
+    const int64_t numbers = count ? sides[count - 1].at + sides[count - 1].count : 0;
+    kry_link want[6];
+    int32_t *row = NULL;
+    int links = 0;
+
+    TRY(kry_alloc((size_t)numbers, sizeof *row, &row));
+    TRY(kry_alloc((size_t)numbers, sizeof **place, place));
+    for (int i = 0; i < count; i++) {
+        const kry_block_side *s = &sides[i];
+        if (i == 0 || s->part != sides[i - 1].part) want[links++] = (kry_link){ s->part, s->at, 0 };
+        want[links - 1].count += s->count;
+        for (int64_t t = 0; t < s->count; t++) {
+            row[s->at + t] = (int32_t)point_beyond(b, s, t);
+            (*place)[s->at + t] = b->split->first[s->part] + row[s->at + t];
+        }
+    }
+    TRY(kry_halo_create(dev, b->own->type, want, links, row, halo));
+done:
+    free(row);
+    return st;
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+/* Where the number of a cell of the whole grid stands. */
+static int64_t place_of_cell(const kry_given_numbers *k, int64_t row)
+{
+    const int64_t at[3] = { row % k->all[0], row / k->all[0] % k->all[1],
+                            row / k->all[0] / k->all[1] };
+    int64_t place = 0;
+
+    for (int a = 2; a >= 0; a--)
+        place = place * k->box.size[a] + (at[a] - k->box.first[a] + k->all[a]) % k->all[a];
+    return place;
+}
+
+/* The coefficient of a cell as devices have it. */
+static double cell(const kry_stencil *A, const kry_given_numbers *k, int64_t row)
+{
+    const double v = k->cell[place_of_cell(k, row)];
+    return A->type == KRY_F32 ? (double)(float)v : v;
+}
+
+/* The weight of the face between cell `row` and the one beyond, as stencil_faces in cl/grid/stencil.cl has it. */
+static double weight_of(const kry_stencil *A, const kry_block_side *s, const kry_given_numbers *k,
+                        int64_t row, int64_t beyond)
+{
+    const double weight = A->weight[s->axis];
+
+    if (k->face[0]) return weight * k->face[s->axis][place_of_cell(k, s->high ? row : beyond)];
+    if (!k->cell) return weight;
+    return weight * 2 / (1 / cell(A, k, row) + 1 / cell(A, k, beyond));
+}
+
+/* What the weight is made of and the box has not checked itself. */
+static kry_status check_given(const char *who, const kry_block_side *s, const kry_given_numbers *k,
+                              int64_t row, int64_t beyond)
+{
+    kry_status st = KRY_OK;
+    const int64_t lower = s->high ? row : beyond, i = k->face[0] ? lower : beyond;
+    const double *given = k->face[0] ? k->face[s->axis] : k->cell;
+    const double v = given ? given[place_of_cell(k, i)] : 1;
+
+    CHECK(v > 0 && isfinite(v), KRY_ERR_ARGUMENT,
+          "%s: %s %lld%s is %g; it must be positive and finite", who,
+          k->face[0] ? "face" : "coefficient", (long long)i, k->face[0] ? kry_along[s->axis] : "",
+          v);
+done:
+    return st;
+}
+
+static kry_status weigh(const char *who, const kry_block_part *b, const kry_block_side *s,
+                        const kry_given_numbers *k, kry_sparse *far)
+{
+    kry_status st = KRY_OK;
+    const kry_boxes *B = b->split->boxes;
+
+    for (int64_t t = 0; t < s->count; t++) {
+        const int64_t i = own_point(b, s, t), e = far->row_ptr[i + 1]++;
+        const int64_t row = kry_boxes_row(B, b->rank, i),
+                      beyond = kry_boxes_row(B, s->part, point_beyond(b, s, t));
+        TRY(check_given(who, s, k, row, beyond));
+        far->col[e] = (int32_t)(s->at + t);
+        kry_number_put(far->type, far->val, e, -weight_of(b->own, s, k, row, beyond));
+        const double v = kry_number_at(far->type, far->val, e);
+        CHECK(v < 0 && isfinite(v), KRY_ERR_ARGUMENT,
+              "%s: the face between cells %lld and %lld has weight %g; it must be positive and "
+              "finite",
+              who, (long long)row, (long long)beyond, -v);
+    }
+done:
+    return st;
+}
+
+/* far := for each face of these sides minus its weight, in the column of the number beyond. */
+static kry_status find_far(const char *who, const kry_block_part *b, const kry_block_side *sides,
+                           int count, const kry_given_numbers *k, kry_sparse *far)
+{
+    kry_status st = KRY_OK;
+    const int64_t n = b->own->n, numbers = count ? sides[count - 1].at + sides[count - 1].count : 0;
+    int64_t sum = 0;
+
+    TRY(kry_sparse_create(n, numbers, b->own->type, numbers, far));
+    for (int i = 0; i < count; i++)
+        for (int64_t t = 0; t < sides[i].count; t++) far->row_ptr[own_point(b, &sides[i], t) + 1]++;
+    for (int64_t i = 1; i <= n; i++) { /* where row i - 1 begins; weigh() moves it to its end */
+        const int64_t length = far->row_ptr[i];
+        far->row_ptr[i] = sum, sum += length;
+    }
+    for (int i = 0; i < count; i++) TRY(weigh(who, b, &sides[i], k, far));
+done:
+    if (st < 0) kry_sparse_release(far);
+    return st;
+}
+
+/* numbers, of the cells here: what `far` has for the faces of one side. */
+static void upper_faces(const kry_block_part *b, const kry_block_side *side, const kry_sparse *far,
+                        double *numbers)
+{
+    for (int64_t t = 0; t < side->count; t++) {
+        const int64_t i = own_point(b, side, t), e = kry_sparse_find(far, i, side->at + t);
+        numbers[i] = -kry_number_at(far->type, far->val, e);
+    }
+}
+
 /* ---- numbers of one box ---------------------------------------------------------------------- */
 
 /* What the caller gives, of which this process reads those of part r. */
@@ -61,7 +241,7 @@ static kry_status cut_numbers(const blocks *W, const char *who, int r, int axis,
     for (int64_t i = 0; i < count; i++) {
         const int64_t row = kry_boxes_row(B, r, i);
         const bool unused = closed && row / stride % B->size[axis] == B->size[axis] - 1;
-        (*mine)[i] = given[kry_given_place(&k, row)];
+        (*mine)[i] = given[place_of_cell(&k, row)];
         const double v = W->type == KRY_F32 ? (double)(float)(*mine)[i] : (*mine)[i];
         CHECK(unused || (v > 0 && isfinite(v)), KRY_ERR_ARGUMENT,
               "%s: %s %lld%s is %g; it must be positive and finite", who,
@@ -131,12 +311,12 @@ static kry_status couple(const blocks *W, int rank, kry_op *own, unsigned traits
     const kry_given_numbers k = given_numbers(W, rank);
     kry_coupled A = { .own = own, .kind = &kind, .traits = traits };
     kry_block_side sides[6];
-    const int count = kry_block_sides(&part, sides);
+    const int count = find_sides(&part, sides);
     kry_sparse exact = { 0 };
     void *sums = NULL;
 
-    TRY(kry_block_far("kry_stencil_create", &part, sides, count, &k, &A.far));
-    TRY(kry_block_halo(&part, S->dev, sides, count, &A.place, &A.halo));
+    TRY(find_far("kry_stencil_create", &part, sides, count, &k, &A.far));
+    TRY(make_halo(&part, S->dev, sides, count, &A.place, &A.halo));
     if (sums_in_double(S)) TRY(kry_stencil_rows_like(S, &A.far, &exact, &sums));
     st = kry_coupled_create(&A, exact.rows ? &exact : NULL, local);
     A = (kry_coupled){ 0 };
@@ -190,10 +370,9 @@ kry_status kry_stencil_read_faces(const kry_op *op, int axis, double *numbers)
     TRY(kry_stencil_read(A, A->face[axis], A->n, numbers));
     if (!C) return KRY_OK;
     const kry_block_part part = { op->dev->layout.split, kry_layout_rank(&op->dev->layout), A };
-    const int count = kry_block_sides(&part, sides);
+    const int count = find_sides(&part, sides);
     for (int i = 0; i < count; i++)
-        if (sides[i].axis == axis && sides[i].high)
-            kry_block_upper_faces(&part, &sides[i], &C->far, numbers);
+        if (sides[i].axis == axis && sides[i].high) upper_faces(&part, &sides[i], &C->far, numbers);
 done:
     return st;
 }
@@ -237,7 +416,7 @@ static kry_status update_part(void *self, int rank, kry_op *local)
     const kry_block_part part = { W->split, rank, kry_stencil_of(own) };
     const kry_given_numbers given = given_numbers(W, rank);
     kry_block_side sides[6];
-    const int count = kry_block_sides(&part, sides);
+    const int count = find_sides(&part, sides);
     kry_sparse far = { 0 }, exact = { 0 };
     double *joined = NULL;
     void *sums = NULL;
@@ -246,7 +425,7 @@ static kry_status update_part(void *self, int rank, kry_op *local)
     if (!given.cell && !given.face[0]) return KRY_OK;
     TRY(numbers_of(W, "kry_op_update", rank, &k));
     if (W->faces) TRY(join_faces(W, part.own->n, &k, &joined));
-    TRY(kry_block_far("kry_op_update", &part, sides, count, &given, &far));
+    TRY(find_far("kry_op_update", &part, sides, count, &given, &far));
     TRY(kry_op_update(own, W->faces ? joined : k.cell));
     if (sums_in_double(part.own)) TRY(kry_stencil_rows_like(part.own, &far, &exact, &sums));
     TRY(kry_coupled_store_flux(local, exact.val, sums, far.val));

@@ -11,8 +11,6 @@ typedef struct kry_given_numbers {
     kry_stencil_box box;
     const int64_t *all; /* unknowns of the whole grid along each axis; borrowed */
 } kry_given_numbers;
-/* Where the number of a cell of the whole grid stands. */
-int64_t kry_given_place(const kry_given_numbers *k, int64_t row);
 
 /* One part of a grid in boxes. */
 typedef struct kry_block_part {
@@ -31,18 +29,5 @@ typedef struct kry_block_side {
 /* " along x", " along y", " along z", "": how messages tell what is of faces along an axis, and what of cells. */
 enum { KRY_CELLS = 3 };
 extern const char *const kry_along[KRY_CELLS + 1];
-
-/* Those of a part, in the order of the parts beyond. Returns how many. */
-int kry_block_sides(const kry_block_part *b, kry_block_side sides[6]);
-/* Make the halo that brings what is beyond `count` sides. place: where in the whole each number is. Collective. */
-kry_status kry_block_halo(const kry_block_part *b, kry_device *dev, const kry_block_side *sides,
-                          int count, int64_t **place, kry_halo **halo);
-/* far := for each face of these sides minus its weight, in the column of the number beyond. */
-kry_status kry_block_far(const char *who, const kry_block_part *b, const kry_block_side *sides,
-                         int count, const kry_given_numbers *k, kry_sparse *far);
-
-/* numbers, of the cells here: what `far` has for the faces of one side. */
-void kry_block_upper_faces(const kry_block_part *b, const kry_block_side *side,
-                           const kry_sparse *far, double *numbers);
 
 #endif

@@ -14,8 +14,6 @@
 #include <kry/transport.h>
 #include <stdlib.h>
 
-kry_stencil *kry_stencil_of_parts(const kry_op *op) { return kry_stencil_of(kry_op_first(op)); }
-
 /* ---- how a grid is cut ------------------------------------------------------------------------- */
 
 static kry_status split_grid(const char *who, kry_device *team, const kry_stencil_params *params,

@@ -172,9 +172,6 @@ kry_status kry_stencil_make_resident(void *self, const kry_op *M, kry_resident_c
 
 /* The stencil of an operator, on a part of a team that of its slab; NULL: it is no stencil, or that of a box. */
 kry_stencil *kry_stencil_of(const kry_op *op);
-
-/* The same, and the stencil of the first part for an operator on a team. */
-kry_stencil *kry_stencil_of_parts(const kry_op *op);
 /* The same, or that of a box. */
 kry_stencil *kry_stencil_here(const kry_op *op);
 /* export.c: the entries of a grid operator, or of all parts of one on a team, pinned or not. Waits. */
@@ -266,14 +263,6 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
 kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
                                 const kry_direction *d, const kry_arg *rest, size_t count,
                                 kry_sum *sum);
-
-/* ---- stencil_columns.c ---- */
-
-/* Entries of the operator's tables; kry_stencil_apply is in stencil.c. */
-kry_status kry_stencil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
-kry_status kry_stencil_apply_block(void *self, double alpha, const kry_vec *x, double beta,
-                                   kry_vec *y);
-kry_status kry_stencil_prepare_columns(void *self);
 
 /* ---- stencil_relax.c ---- */
 

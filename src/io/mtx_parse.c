@@ -4,7 +4,7 @@
 
 /* ---- words ------------------------------------------------------------------------------- */
 
-const char *kry_mtx_skip_blanks(const char *at, const char *end)
+static const char *skip_blanks(const char *at, const char *end)
 {
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\v' || *at == '\f'))
         at++;
@@ -13,7 +13,7 @@ const char *kry_mtx_skip_blanks(const char *at, const char *end)
 
 static bool at_gap(const char *at, const char *end)
 {
-    return at == end || kry_mtx_skip_blanks(at, end) > at;
+    return at == end || skip_blanks(at, end) > at;
 }
 
 /* The bytes up to the next gap, for a message. */
@@ -30,7 +30,7 @@ static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')
 static bool take_word(const char **at, const char *end, const char *word)
 {
     size_t n = strlen(word);
-    const char *from = kry_mtx_skip_blanks(*at, end);
+    const char *from = skip_blanks(*at, end);
     if ((size_t)(end - from) < n) return false;
     for (size_t i = 0; i < n; i++)
         if (lower(from[i]) != lower(word[i])) return false;
@@ -48,7 +48,7 @@ static kry_status choose_word(mtx_parser *p, const char **at, const char *end, c
     kry_status st = KRY_OK;
     for (*which = 0; *which < count; ++*which)
         if (take_word(at, end, words[*which])) return KRY_OK;
-    const char *word = kry_mtx_skip_blanks(*at, end);
+    const char *word = skip_blanks(*at, end);
     CHECK(word < end, KRY_ERR_PARSE, MTX_HERE "the header ends before the %s", MTX_AT(p), what);
     CHECK(false, KRY_ERR_PARSE, MTX_HERE "%s '%.*s' is not supported", MTX_AT(p), what,
           word_length(word, end), word);
@@ -79,7 +79,7 @@ static kry_status read_header(mtx_parser *p)
     TRY(choose_word(p, &at, end, "field", fields, FIELDS, &field));
     /* a Hermitian matrix of real numbers is symmetric, and only complex files say so */
     TRY(choose_word(p, &at, end, "symmetry", symmetries, field == COMPLEX ? 4 : 3, &symmetry));
-    at = kry_mtx_skip_blanks(at, end);
+    at = skip_blanks(at, end);
     CHECK(at == end, KRY_ERR_PARSE, MTX_HERE "'%.*s' follows the header", MTX_AT(p),
           word_length(at, end), at);
     p->head.array = format == 1;
@@ -98,7 +98,7 @@ done:
 
 bool kry_mtx_is_void(const char **at, const char *end)
 {
-    *at = kry_mtx_skip_blanks(*at, end);
+    *at = skip_blanks(*at, end);
     return *at == end || **at == '%';
 }
 
@@ -115,7 +115,7 @@ static kry_status take_integer(mtx_parser *p, const char **at, const char *end, 
                                int64_t *value)
 {
     kry_status st = KRY_OK;
-    const char *from = kry_mtx_skip_blanks(*at, end), *stop = kry_read_int64(from, end, value);
+    const char *from = skip_blanks(*at, end), *stop = kry_read_int64(from, end, value);
 
     CHECK(from < end, KRY_ERR_PARSE, MTX_HERE "the %s is missing", MTX_AT(p), what);
     CHECK(stop && at_gap(stop, end), KRY_ERR_PARSE, MTX_HERE "the %s '%.*s' is not a whole number",
@@ -128,7 +128,7 @@ done:
 static kry_status check_line_end(mtx_parser *p, const char *at, const char *end)
 {
     kry_status st = KRY_OK;
-    at = kry_mtx_skip_blanks(at, end);
+    at = skip_blanks(at, end);
     CHECK(at == end, KRY_ERR_PARSE, MTX_HERE "'%.*s' follows the last number", MTX_AT(p),
           word_length(at, end), at);
 done:
@@ -217,7 +217,7 @@ static kry_status take_number(mtx_parser *p, const char **at, const char *end, c
                               double *value)
 {
     kry_status st = KRY_OK;
-    const char *from = kry_mtx_skip_blanks(*at, end), *stop;
+    const char *from = skip_blanks(*at, end), *stop;
 
     CHECK(from < end, KRY_ERR_PARSE, MTX_HERE "the %s is missing", MTX_AT(p), what);
     stop = kry_read_double(from, end, value);

@@ -28,7 +28,6 @@ typedef struct mtx_entry {
 kry_status kry_mtx_parse_head(mtx_parser *p);
 /* The next line of an entry, blank ones and comments left out; *at = NULL after the last. */
 kry_status kry_mtx_parse_next(mtx_parser *p, const char **at, const char **end);
-const char *kry_mtx_skip_blanks(const char *at, const char *end);
 /* Whether a line has no entry: it is blank or a comment. *at: moved behind leading blanks. */
 bool kry_mtx_is_void(const char **at, const char *end);
 /* The entry of a line; of an array file its number alone. An entry on the diagonal of a skew-symmetric matrix is 0. */

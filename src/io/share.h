@@ -51,7 +51,6 @@ kry_status kry_stretch_send(kry_stretch *s, kry_layout *layout, const int64_t *f
 /* ---- on ranks, what mtx_device.c does on other devices. Collective calls of their own. ---- */
 
 kry_status kry_share_read_vec(kry_device *dev, kry_type type, const char *path, kry_vec **vec);
-kry_status kry_share_write_vec(const char *path, const kry_vec *vec, const char *comment);
 /* Refuse what kry_mtx_read would refuse in a file, in the name of the function `who`: a caller may have filled m in.
  * m is not NULL. */
 kry_status kry_mtx_check(const char *who, const kry_mtx *m);

@@ -28,14 +28,6 @@ kry_status kry_part_passes_create(const kry_op *A, const kry_op *P, int steps, k
                                   kry_part_passes **out);
 void kry_part_passes_release(kry_part_passes **p);
 
-/* ---- part_stencil.c ------------------------------------------------------------------------------------ */
-
-/* *A := the grid operator `given`, a share, on kry_cut_wide(cut), in a type and times a factor; or its numbers for an *A that
- * is there. Collective. Waits.
- * Returns  KRY_ERR_UNSUPPORTED, maybe on some parts alone, for numbers that the type cannot hold */
-kry_status kry_part_finest(const kry_op *given, const kry_cut *cut, kry_type type, double factor,
-                           kry_op **A);
-
 /* ---- part_numbers.c ------------------------------------------------------------------------------------ */
 
 /* What weights and coarse stencils of a level are made of. A: on kry_cut_wide(cut). */

@@ -4,21 +4,139 @@
  * the transport carries is the number of the exchange, once they are there.
  */
 #include "operator/halo_shared.h"
-#include "team/shm.h"
+#include "base/hooks.h"
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { PAGE = 4096 };
 
+/* ---- POSIX shared memory, which processes of one machine have in common ---------------------------- */
+
+enum { PATH = 32, LARGE = 32 << 10 };
+
+/* What another process needs to find it. bytes = 0: there is none. */
+typedef struct shm_name {
+    uint64_t token; /* of which its name is made, and with which it begins */
+    uint64_t bytes;
+} shm_name;
+
+typedef struct shm {
+    void *memory; /* owned, at the beginning of a page; NULL: none */
+    shm_name name;
+    bool named; /* this process made it, and others can find it */
+} shm;
+
+/* Messages of so many bytes are worth it: with fewer MPI is as fast, and to make memory takes a device a millisecond. */
+static size_t least_bytes(void) { return kry_test_large ? (size_t)kry_test_large : LARGE; }
+
+static void path_of(uint64_t token, char path[PATH])
+{
+    snprintf(path, PATH, "/kry-%016llx", (unsigned long long)token);
+}
+
+/* A number that no other process has, here or on another machine. */
+static uint64_t new_token(const shm *s)
+{
+    char host[64] = "";
+    const double time = kry_now();
+    const pid_t process = getpid();
+    uint64_t token = KRY_HASH_START;
+
+    (void)gethostname(host, sizeof host - 1);
+    token = kry_hash(token, host, sizeof host);
+    token = kry_hash(token, &time, sizeof time);
+    token = kry_hash(token, &process, sizeof process);
+    return kry_hash(token, &s, sizeof s);
+}
+
+/* Memory that is not there is noticed here, and not when it is written to. */
+static bool reserve(int file, size_t bytes)
+{
+#ifdef __linux__
+    return posix_fallocate(file, 0, (off_t)bytes) == 0;
+#else /* not every system has it */
+    return ftruncate(file, (off_t)bytes) == 0;
+#endif
+}
+
+static void map(int file, shm *s)
+{
+    void *memory = mmap(NULL, (size_t)s->name.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    s->memory = memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Nobody else is to find it. Who has it keeps it. */
+static void unname_shm(shm *s)
+{
+    char path[PATH];
+
+    path_of(s->name.token, path);
+    if (s->named) shm_unlink(path);
+    s->named = false;
+}
+
+static void release_shm(shm *s)
+{
+    unname_shm(s);
+    if (s->memory) munmap(s->memory, (size_t)s->name.bytes);
+    *s = (shm){ NULL };
+}
+
+/* Make zeroed memory, the first 8 bytes of which are taken. Where it cannot be made memory is NULL, as nothing depends on it. */
+static void create_shm(size_t bytes, shm *s)
+{
+    char path[PATH];
+
+    *s = (shm){ .name = { new_token(s), bytes } };
+    path_of(s->name.token, path);
+    const int file =
+        kry_test_fails() ? -1 : shm_open(path, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+    s->named = file >= 0;
+    if (file >= 0 && reserve(file, bytes)) map(file, s);
+    if (file >= 0) close(file);
+    if (s->memory)
+        memcpy(s->memory, &s->name.token, sizeof s->name.token);
+    else
+        release_shm(s);
+}
+
+static bool is_ours(int file, size_t bytes)
+{
+    struct stat info;
+    return fstat(file, &info) == 0 && info.st_uid == geteuid() && (size_t)info.st_size == bytes;
+}
+
+/* Take part in what another process has made and still names; memory is NULL if it runs on another machine, or for another
+ * user. */
+static void open_shm(const shm_name *name, shm *s)
+{
+    char path[PATH];
+
+    *s = (shm){ .name = *name };
+    path_of(name->token, path);
+    const int file = name->bytes ? shm_open(path, O_RDWR, 0) : -1;
+    if (file >= 0 && is_ours(file, (size_t)name->bytes)) map(file, s);
+    if (file >= 0) close(file);
+    if (s->memory && memcmp(s->memory, &name->token, sizeof name->token) != 0) release_shm(s);
+}
+
+/* ---- halos ----------------------------------------------------------------------------------- */
+
 /* What a rank tells a neighbour of its memory. */
 typedef struct offer {
-    kry_shm_name name;
+    shm_name name;
     uint64_t numbers,
         read; /* in bytes: where those for the neighbour begin, and where it says what it has read */
 } offer;
 
 /* A neighbour's memory. */
 typedef struct source {
-    kry_shm memory;    /* none: its numbers come in messages */
+    shm memory;        /* none: its numbers come in messages */
     kry_pinned pinned; /* the same for the device */
     atomic_uint *read; /* in it: the last exchange whose numbers this rank has read */
     kry_message seen;  /* its numbers for this rank, */
@@ -37,7 +155,7 @@ typedef struct reader {
 
 struct kry_halo_shared {
     kry_halo_links links; /* borrowed from the halo */
-    kry_shm memory;       /* a counter for each reader, then this rank's numbers; or none */
+    shm memory;           /* a counter for each reader, then this rank's numbers; or none */
     kry_pinned pinned;    /* the same for the device */
     size_t numbers;       /* in bytes: where they begin */
     unsigned turn;        /* of the exchange */
@@ -47,7 +165,7 @@ struct kry_halo_shared {
 
 static bool has_many(const kry_link *link, size_t size)
 {
-    return (size_t)link->count * size >= kry_shm_large();
+    return (size_t)link->count * size >= least_bytes();
 }
 
 static bool any_has_many(const kry_link *link, int links, size_t size)
@@ -65,11 +183,11 @@ static atomic_uint *counter(const kry_halo_shared *s, int i)
 /* ---- finding each other ------------------------------------------------------------------------ */
 
 /* What the device cannot reach by itself is of no use. */
-static void give_to_device(kry_device *dev, kry_shm *memory, kry_pinned *pinned)
+static void give_to_device(kry_device *dev, shm *memory, kry_pinned *pinned)
 {
     if (memory->memory &&
         kry_pinned_over(dev, memory->memory, (size_t)memory->name.bytes, pinned) < 0)
-        kry_shm_release(memory);
+        release_shm(memory);
 }
 
 static void make_memory(kry_halo_shared *s, size_t size)
@@ -79,7 +197,7 @@ static void make_memory(kry_halo_shared *s, size_t size)
     const size_t counters = sizeof(uint64_t) + (size_t)l->outs * sizeof(atomic_uint);
 
     s->numbers = (counters + PAGE - 1) / PAGE * PAGE;
-    kry_shm_create(s->numbers + (size_t)(last->first + last->count) * size, &s->memory);
+    create_shm(s->numbers + (size_t)(last->first + last->count) * size, &s->memory);
     give_to_device(l->dev, &s->memory, &s->pinned);
 }
 
@@ -115,7 +233,7 @@ static kry_status attach(kry_halo_shared *s, size_t size)
         kry_message room = { .bytes = &o, .size = sizeof o }, *heard;
         if (!has_many(&l->in[i], size)) continue;
         TRY(comm->take(comm, l->in[i].rank, &room, &heard));
-        kry_shm_open(&o.name, &f->memory);
+        open_shm(&o.name, &f->memory);
         give_to_device(l->dev, &f->memory, &f->pinned);
         char *memory = f->memory.memory;
         if (memory) {
@@ -159,8 +277,8 @@ static kry_status hear_answers(kry_halo_shared *s, size_t size, bool *any)
         TRY(comm->settle(comm, &s->from[i].answer));
     }
     *any |= read;
-    kry_shm_unname(&s->memory);
-    if (!read) kry_pinned_release(l->dev, &s->pinned), kry_shm_release(&s->memory);
+    unname_shm(&s->memory);
+    if (!read) kry_pinned_release(l->dev, &s->pinned), release_shm(&s->memory);
 done:
     return st;
 }
@@ -196,10 +314,10 @@ void kry_halo_shared_release(kry_device *dev, kry_halo_shared **shared)
     if (!s) return;
     for (int i = 0; s->from && i < s->links.ins; i++) {
         kry_pinned_release(dev, &s->from[i].pinned);
-        kry_shm_release(&s->from[i].memory);
+        release_shm(&s->from[i].memory);
     }
     kry_pinned_release(dev, &s->pinned);
-    kry_shm_release(&s->memory);
+    release_shm(&s->memory);
     free(s->from);
     free(s->to);
     free(s);

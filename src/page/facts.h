@@ -4,7 +4,13 @@
 #ifndef KRY_FACTS_H
 #define KRY_FACTS_H
 
-#include "page/stored_bytes.h"
+#include "page/host_matrix.h"
+
+/* What a matrix takes in each format. */
+typedef struct storage {
+    int64_t diagonals;              /* that have an entry */
+    double bytes[KRY_FORMAT_COUNT]; /* numbers in double, structure included; NaN: not possible */
+} storage;
 
 enum { FACTS_BUCKETS = 33, FACTS_FEW = 14 /* lengths of rows that are told one by one */ };
 

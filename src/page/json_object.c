@@ -65,7 +65,7 @@ void kry_json_wholes(kry_json *j, const char *key, const int64_t *values, int64_
     fputc(']', j->file);
 }
 
-void kry_json_reals(kry_json *j, const char *key, const double *values, int64_t count)
+static void json_reals(kry_json *j, const char *key, const double *values, int64_t count)
 {
     char text[40];
     if (!j->file) return;
@@ -89,12 +89,12 @@ void kry_json_history(kry_json *j, const kry_result *r)
 
     if (r->columns) return;
     kry_history_of(r, &h);
-    kry_json_reals(j, "history_iterations", h.iteration, h.count);
-    kry_json_reals(j, "history", h.residual, h.count);
+    json_reals(j, "history_iterations", h.iteration, h.count);
+    json_reals(j, "history", h.residual, h.count);
     for (; count < r->check_count && count < HISTORY_ROOM; count++) {
         at[count] = (double)(h.before + r->checks[count].iteration);
         residual[count] = kry_relative_residual(r, r->checks[count].residual);
     }
-    kry_json_reals(j, "true_residual_iterations", at, count);
-    kry_json_reals(j, "true_residuals", residual, count);
+    json_reals(j, "true_residual_iterations", at, count);
+    json_reals(j, "true_residuals", residual, count);
 }

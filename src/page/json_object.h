@@ -19,7 +19,6 @@ void kry_json_real(kry_json *j, const char *key, double value);      /* NaN and 
 void kry_json_whole(kry_json *j, const char *key, int64_t value);
 void kry_json_bool(kry_json *j, const char *key, bool value);
 void kry_json_wholes(kry_json *j, const char *key, const int64_t *values, int64_t count);
-void kry_json_reals(kry_json *j, const char *key, const double *values, int64_t count);
 void kry_json_end(kry_json *j);
 
 /* The residuals of the recurrence, thinned out, and those that were computed from x; relative to b. Of several

@@ -166,8 +166,6 @@ typedef struct kry_level_sets {
 
 kry_status kry_level_sets_find(const kry_sparse *T, bool upper, kry_level_sets *sets);
 void kry_level_sets_release(kry_level_sets *sets);
-/* x := (I + T)^-1 x */
-void kry_triangle_solve(const kry_sparse *T, bool upper, double *x);
 /*
  * M := numbers on the places of T for which (I + M) (I + T) = I there: the incomplete inverse. Each row solves a
  * triangular system of its own entries.

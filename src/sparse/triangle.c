@@ -1,10 +1,7 @@
 /* triangle.c - strict triangles T of unit triangular matrices I + T: the order in which their rows can be
- * solved for, solves on the host, and incomplete inverses. */
+ * solved for, and incomplete inverses. */
 #include "sparse/sparse.h"
 #include <stdlib.h>
-
-/* The number of row k of a sweep over n rows. */
-static int64_t row_of(bool upper, int64_t n, int64_t k) { return upper ? n - 1 - k : k; }
 
 kry_status kry_level_sets_find(const kry_sparse *T, bool upper, kry_level_sets *s)
 {
@@ -16,7 +13,7 @@ kry_status kry_level_sets_find(const kry_sparse *T, bool upper, kry_level_sets *
     TRY(kry_alloc((size_t)n, sizeof *level, &level));
     TRY(kry_alloc((size_t)n, sizeof *s->row, &s->row));
     for (int64_t k = 0; k < n; k++) {
-        const int64_t i = row_of(upper, n, k);
+        const int64_t i = upper ? n - 1 - k : k; /* row k of a sweep */
         for (int64_t e = T->row_ptr[i]; e < T->row_ptr[i + 1]; e++)
             if (level[T->col[e]] >= level[i]) level[i] = level[T->col[e]] + 1;
         if (level[i] >= s->count) s->count = level[i] + 1;
@@ -35,16 +32,6 @@ void kry_level_sets_release(kry_level_sets *s)
 {
     free(s->begin), free(s->row);
     *s = (kry_level_sets){ 0 };
-}
-
-void kry_triangle_solve(const kry_sparse *T, bool upper, double *x)
-{
-    const double *val = T->val;
-
-    for (int64_t k = 0; k < T->rows; k++) {
-        const int64_t i = row_of(upper, T->rows, k);
-        for (int64_t e = T->row_ptr[i]; e < T->row_ptr[i + 1]; e++) x[i] -= val[e] * x[T->col[e]];
-    }
 }
 
 /* Row i of the inverse on the places of T: m T = -(row i of T there) for the numbers m left of, or right of, the

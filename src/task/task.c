@@ -15,7 +15,7 @@ void kry_task_enter(kry_queue *queue)
 
 /* ---- lists ---- */
 
-void kry_task_list_append(kry_task_list *list, kry_task *t)
+static void append(kry_task_list *list, kry_task *t)
 {
     t->previous = list->last, t->next = NULL;
     *(list->last ? &list->last->next : &list->first) = t;
@@ -152,7 +152,7 @@ static void settle(kry_task *t, kry_status status, const char *error, kry_ended 
     t->queue = NULL;
     if (t->phase == KRY_TASK_DONE) t->progress.fraction = 1;
     if (t->began > 0) t->progress.seconds = kry_now() - t->began;
-    kry_task_list_append(ended, t);
+    append(ended, t);
     kry_tasks_changed();
 }
 
@@ -232,7 +232,7 @@ void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
     if (queue->device) t->device = kry_device_retain(queue->device), t->device->busy++;
     t->order = ++queue->submitted;
     t->phase = KRY_TASK_WAITING;
-    kry_task_list_append(&queue->tasks, t);
+    append(&queue->tasks, t);
     for (int i = 0; i < t->count; i++) {
         kry_edge *e = &t->input[i];
         if (has_ended(e->from)) {

@@ -91,7 +91,6 @@ void kry_tasks_changed(void); /* wake the threads in kry_tasks_wait; under the l
 /* The queue whose thread this is; NULL: none. */
 kry_queue *kry_task_inside(void);
 void kry_task_enter(kry_queue *queue);
-void kry_task_list_append(kry_task_list *list, kry_task *task);
 void kry_task_list_remove(kry_task_list *list, kry_task *task);
 void kry_task_forget_work(kry_task *task); /* its job and its copies of inputs */
 void kry_task_forget_value(kry_task *task);

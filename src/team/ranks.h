@@ -76,9 +76,6 @@ kry_status kry_ranks_meet(kry_ranks *R, kry_status mine, const void *data, size_
 kry_status kry_ranks_meet_begin(kry_ranks *R, const void *data, size_t bytes, void *all);
 kry_status kry_ranks_meet_end(kry_ranks *R);
 
-/* ranks_sum.c: kry_comm.combine */
-kry_status kry_ranks_combine(kry_comm *comm, kry_combine how, double *numbers, size_t count);
-
 /* ranks_wait.c: what takes time. All end with an error once `timeout` is over, and then name whom they waited
  * for; if `hears`, also with KRY_ERR_DEVICE and R->others once a rank has failed. */
 kry_status kry_ranks_await(kry_ranks *R, void **pending, bool hears);

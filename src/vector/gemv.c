@@ -1,5 +1,5 @@
 /* gemv.c - y := alpha op(X) c + beta y through CLBlast, whose GEMV allocates nothing. (Its GEMM does, and
- * ends the process when it cannot: dense/gemm_clblast.c hands it a buffer of kry's.) Without it, and on the host, by kry's own
+ * ends the process when it cannot: dense/gemm.c hands it a buffer of kry's.) Without it, and on the host, by kry's own
  * kernels: cl/vector/gemv.cl. */
 #include "vector/vec.h"
 #include <kry/dense.h>
