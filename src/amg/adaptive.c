@@ -35,14 +35,6 @@ done:
     return st;
 }
 
-static void relaxing_release(relaxing *r)
-{
-    kry_vec_release(&r->x[1]);
-    kry_vec_release(&r->x[0]);
-    kry_vec_release(&r->zero);
-    kry_smoothing_release(&r->smooth);
-}
-
 static kry_status relax(relaxing *r, int times, kry_vec *v)
 {
     kry_status st = KRY_OK;
@@ -107,6 +99,9 @@ kry_status kry_adaptive_vectors(const char *who, const kry_op *A, const kry_amg_
 done:
     kry_vec_release(&column);
     kry_vec_release(&all);
-    relaxing_release(&r);
+    kry_vec_release(&r.x[1]);
+    kry_vec_release(&r.x[0]);
+    kry_vec_release(&r.zero);
+    kry_smoothing_release(&r.smooth);
     return st;
 }

@@ -150,13 +150,6 @@ typedef struct rows {
     cl_mem length, col, val;
 } rows;
 
-static void rows_release(kry_device *dev, rows *r)
-{
-    kry_buffer_release(dev, &r->val);
-    kry_buffer_release(dev, &r->col);
-    kry_buffer_release(dev, &r->length);
-}
-
 static kry_status rows_create(const work *w, rows *r)
 {
     kry_status st = KRY_OK;
@@ -227,7 +220,9 @@ kry_status kry_splitting_interpolate(const kry_csr *A, kry_splitting *s, kry_csr
     TRY(rows_choose(&w, s, &r));
     TRY(rows_gather(&w, &r, P));
 done:
-    rows_release(A->dev, &r);
+    kry_buffer_release(A->dev, &r.val);
+    kry_buffer_release(A->dev, &r.col);
+    kry_buffer_release(A->dev, &r.length);
     work_release(&w);
     if (st < 0) kry_csr_release(P);
     return st;

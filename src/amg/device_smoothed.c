@@ -264,12 +264,6 @@ done:
     return st;
 }
 
-/* As kry_tentative, with c->on_device for B, which becomes C. Waits. */
-static kry_status tentative(kry_coarsen *c, const kry_device_aggregates *g, kry_csr *T)
-{
-    return c->on_device ? by_factors(c, g, T) : ones(g, T);
-}
-
 /* ---- the coarsener --------------------------------------------------------------------------- */
 
 static const char stem[] = "aggregate";
@@ -397,7 +391,7 @@ static kry_status find(kry_coarsen *c, const kry_csr *A, smoothed *s, bool *usef
     if (!*useful && theta > 0) TRY(find_aggregates(c, &N, theta = 0, &g, useful));
     if (!*useful) goto done;
     TRY(take_pattern(c, A, theta, &g, &s->F));
-    TRY(tentative(c, &g, &s->T));
+    TRY(c->on_device ? by_factors(c, &g, &s->T) : ones(&g, &s->T));
 done:
     kry_csr_release(&N);
     aggregates_release(A->dev, &g);

@@ -208,11 +208,6 @@ static void stand_release(stand *s)
     *s = (stand){ 0 };
 }
 
-static kry_part_level level_of(const stand *s)
-{
-    return (kry_part_level){ &s->rows, s->A ? kry_coupled_of(s->A)->halo : s->halo };
-}
-
 static kry_status count_entries(part_levels *L, int level, int64_t unknowns,
                                 const kry_part_coarser *to)
 {
@@ -234,7 +229,7 @@ static kry_status coarsen(part_levels *L, kry_coarsen *c, const stand *s, kry_pa
                           int64_t *total)
 {
     kry_status st = KRY_OK;
-    const kry_part_level level = level_of(s);
+    const kry_part_level level = { &s->rows, s->A ? kry_coupled_of(s->A)->halo : s->halo };
     kry_part_kept kept = { 0 };
     kry_coarsen next = { 0 };
 

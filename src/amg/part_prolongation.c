@@ -201,13 +201,6 @@ typedef struct filtered {
     double *d;
 } filtered;
 
-static void filtered_release(filtered *f)
-{
-    free(f->d);
-    kry_sparse_release(&f->far);
-    kry_sparse_release(&f->own);
-}
-
 /* Copy row i of A but for its weak entries, whose sum is returned. */
 static double copy_row(const kry_sparse *A, const bool *strong, int64_t i, kry_sparse *F)
 {
@@ -309,7 +302,9 @@ kry_status kry_part_prolongation(const kry_part_level *L, const kry_part_kept *k
     TRY(kry_part_columns_split(&product, &c, P));
     P->first = first;
 done:
-    filtered_release(&f);
+    free(f.d);
+    kry_sparse_release(&f.far);
+    kry_sparse_release(&f.own);
     kry_sparse_release(&product);
     kry_sparse_release(&S);
     kry_sparse_release(&T);

@@ -3,14 +3,6 @@
 #include <kry/multigrid.h>
 #include <math.h>
 
-/* The mean of each coordinate: about it, rotations have no part along the translations. */
-static void find_centre(int axes, int64_t nodes, const double *at, double centre[3])
-{
-    for (int a = 0; a < axes; a++) centre[a] = 0;
-    for (int64_t i = 0; i < nodes; i++)
-        for (int a = 0; a < axes; a++) centre[a] += at[i * axes + a] / (double)nodes;
-}
-
 kry_status kry_rigid_body_modes(int axes, int64_t nodes, const double *coordinates, double *modes)
 {
     kry_status st = KRY_OK;
@@ -29,7 +21,10 @@ kry_status kry_rigid_body_modes(int axes, int64_t nodes, const double *coordinat
               "kry_rigid_body_modes: coordinate %lld of node %lld is %g", (long long)(i % axes),
               (long long)(i / axes), coordinates[i]);
     for (int64_t i = 0; i < n * (axes + rotations); i++) modes[i] = 0;
-    find_centre(axes, nodes, coordinates, centre);
+    /* The mean of each coordinate: about it, rotations have no part along the translations. */
+    for (int a = 0; a < axes; a++) centre[a] = 0;
+    for (int64_t i = 0; i < nodes; i++)
+        for (int a = 0; a < axes; a++) centre[a] += coordinates[i * axes + a] / (double)nodes;
     for (int64_t i = 0; i < nodes; i++) {
         for (int a = 0; a < axes; a++) modes[a * n + i * axes + a] = 1;
         for (int r = 0; r < rotations; r++) { /* in the plane of the axes p and q */

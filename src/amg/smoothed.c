@@ -38,23 +38,6 @@ done:
     return st;
 }
 
-static void node_row_release(node_row *r)
-{
-    free(r->place);
-    free(r->met);
-    free(r->squared);
-}
-
-/* Row i of a matrix whose nodes are its unknowns. */
-static void plain_row_form(node_row *r, int64_t i)
-{
-    const double *val = (const double *)r->A->val + r->A->row_ptr[i];
-
-    r->col = r->A->col + r->A->row_ptr[i];
-    r->count = kry_row_length(r->A, i);
-    for (int64_t k = 0; k < r->count; k++) r->squared[k] = val[k] * val[k];
-}
-
 /* The squared norms of the blocks of node i. */
 static void node_row_form(node_row *r, int64_t i)
 {
@@ -62,7 +45,10 @@ static void node_row_form(node_row *r, int64_t i)
     const double *val = A->val;
 
     if (r->block == 1) {
-        plain_row_form(r, i);
+        val += A->row_ptr[i];
+        r->col = A->col + A->row_ptr[i];
+        r->count = kry_row_length(A, i);
+        for (int64_t k = 0; k < r->count; k++) r->squared[k] = val[k] * val[k];
         return;
     }
     r->count = 0;
@@ -127,7 +113,9 @@ kry_status kry_strength(const kry_sparse *A, int block, double theta, kry_sparse
     if (block > 1) TRY(kry_sparse_sort(S));
 done:
     free(d);
-    node_row_release(&r);
+    free(r.place);
+    free(r.met);
+    free(r.squared);
     if (st < 0) kry_sparse_release(S);
     return st;
 }
@@ -284,13 +272,6 @@ typedef struct filtered {
     double *d; /* the diagonal of F, or of A where little is left of it */
 } filtered;
 
-static void filtered_release(filtered *f)
-{
-    if (f->borrows) f->F.row_ptr = NULL, f->F.col = NULL;
-    kry_sparse_release(&f->F);
-    free(f->d);
-}
-
 /* Row i of F. Returns its diagonal entry. */
 static double filter_row(const kry_sparse *A, const bool *strong, int64_t i, kry_sparse *F)
 {
@@ -355,7 +336,9 @@ static kry_status smooth(const kry_sparse *A, const smoothed *s, kry_sparse *P)
     else
         TRY(kry_sparse_multiply(&f.F, &s->T, P));
 done:
-    filtered_release(&f);
+    if (f.borrows) f.F.row_ptr = NULL, f.F.col = NULL;
+    kry_sparse_release(&f.F);
+    free(f.d);
     return st;
 }
 

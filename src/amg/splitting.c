@@ -34,14 +34,6 @@ typedef struct points {
     cl_mem least, state, beaten, left;
 } points;
 
-static void points_release(kry_device *dev, points *p)
-{
-    kry_buffer_release(dev, &p->left);
-    kry_buffer_release(dev, &p->beaten);
-    kry_buffer_release(dev, &p->state);
-    kry_buffer_release(dev, &p->least);
-}
-
 static kry_status points_create(const kry_csr *A, points *p)
 {
     kry_status st = KRY_OK;
@@ -123,7 +115,10 @@ kry_status kry_splitting_create(const kry_csr *A, double theta, kry_splitting *s
     TRY(find_points(A, s, &p));
     TRY(number_points(A, &p, s));
 done:
-    points_release(A->dev, &p);
+    kry_buffer_release(A->dev, &p.left);
+    kry_buffer_release(A->dev, &p.beaten);
+    kry_buffer_release(A->dev, &p.state);
+    kry_buffer_release(A->dev, &p.least);
     if (st < 0) kry_splitting_release(s);
     return st;
 }

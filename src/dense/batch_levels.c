@@ -112,11 +112,6 @@ static level above(levels *L, const level *l)
     return up;
 }
 
-static bool is_last(const levels *L, const level *l)
-{
-    return L->periodic ? l->n <= 2 : l->tiles == 1;
-}
-
 /* Fill in all levels, and how much scratch storage they need. */
 static void plan(levels *L)
 {
@@ -139,7 +134,7 @@ static void plan(levels *L)
     for (;;) {
         cut(L, &l);
         L->level[L->count++] = l;
-        if (is_last(L, &l)) break;
+        if (L->periodic ? l.n <= 2 : l.tiles == 1) break;
         l = above(L, &L->level[L->count - 1]);
     }
 }

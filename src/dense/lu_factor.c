@@ -189,12 +189,6 @@ done:
     return st;
 }
 
-static void end_blocks(lu_blocks *b)
-{
-    for (int s = 0; s < LU_SHAPES; s++) kry_barrier_release(&b->shape[s].barrier);
-    if (b->done) kry_buffer_release(b->panels->dev, &b->done);
-}
-
 /* The shape for blocks that begin with this row; NULL: there is none. */
 static const lu_shape *shape_for(const lu_blocks *b, int64_t at)
 {
@@ -480,7 +474,8 @@ static kry_status factorise(kry_lu *lu, const kry_vec *A, bool at_once, cl_int *
 done:
     if (f.aside) clFinish(f.aside);
     kry_barrier_release(&f.barrier);
-    end_blocks(&f.blocks);
+    for (int s = 0; s < LU_SHAPES; s++) kry_barrier_release(&f.blocks.shape[s].barrier);
+    if (f.blocks.done) kry_buffer_release(f.blocks.panels->dev, &f.blocks.done);
     kry_buffer_release(f.dev, &f.inverse);
     kry_panels_end(&f.panels);
     return st;

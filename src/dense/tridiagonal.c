@@ -216,13 +216,6 @@ static kry_status count_marks(const batch *B, int64_t *marked)
     return st;
 }
 
-/* All of the call is enqueued; its report is left for later. listed: marked systems were solved again. */
-static void leave_marks(batch_marks *marks, bool listed)
-{
-    marks->dirty = false, marks->left = true;
-    if (listed) marks->turn = 1 - marks->turn;
-}
-
 /* Fail with a message that names the first system that was not solved, and why. */
 static kry_status name_bad(const batch *B, kry_systems_report *report)
 {
@@ -381,9 +374,10 @@ static kry_status solve(batch *B, kry_systems_report *report)
         goto done;
     }
     TRY(solve_pivoting(B, count, !all, pivots));
-    if (later)
-        leave_marks(B->marks, !all);
-    else
+    if (later) {
+        B->marks->dirty = false, B->marks->left = true;
+        if (!all) B->marks->turn = 1 - B->marks->turn;
+    } else
         TRY(report_marks(B, report));
 done:
     kry_room_trim(B->dev);

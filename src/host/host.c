@@ -19,8 +19,6 @@ typedef struct block {
 
 static block *block_of(cl_mem buffer) { return (block *)(void *)((char *)buffer - sizeof(block)); }
 
-static const void *data_of(const block *b) { return b + 1; }
-
 /* All blocks that there are: host_size knows by them which addresses are buffers. */
 static block *blocks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -99,7 +97,7 @@ static cl_int host_size(cl_mem buffer, size_t *bytes)
     const block *b;
 
     lock_blocks();
-    for (b = blocks; b && data_of(b) != (const void *)buffer;) b = b->next;
+    for (b = blocks; b && (const void *)(b + 1) != (const void *)buffer;) b = b->next;
     if (b) *bytes = b->bytes;
     unlock();
     return b ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;

@@ -258,31 +258,21 @@ void kry_host_pool_release(kry_host_pool **pool)
     if (last && p != &common) destroy(p);
 }
 
-static void run_alone(const kry_host_work *l)
-{
-    enter_launch(l);
-    for (int64_t g = 0; g < l->groups * l->columns; g++) run_group(l, g);
-}
-
-static void share_out(kry_host_pool *pool, int64_t groups)
-{
-    for (int t = 0; t < pool->count; t++) {
-        atomic_store(&pool->shares[t].next, groups * t / pool->count);
-        pool->shares[t].end = groups * (t + 1) / pool->count;
-    }
-}
-
 void kry_host_run(kry_host_pool *pool, const kry_host_work *l)
 {
     const int64_t groups = l->groups * l->columns;
 
     if (groups < FEW_GROUPS || pthread_mutex_trylock(&pool->owner)) {
-        run_alone(l);
+        enter_launch(l);
+        for (int64_t g = 0; g < l->groups * l->columns; g++) run_group(l, g);
         return;
     }
     if (!pool->count) start_threads(pool);
     pool->launch = l;
-    share_out(pool, groups);
+    for (int t = 0; t < pool->count; t++) {
+        atomic_store(&pool->shares[t].next, groups * t / pool->count);
+        pool->shares[t].end = groups * (t + 1) / pool->count;
+    }
     atomic_fetch_and(&pool->inside, ~CLOSED);
     begin_turn(pool);
     run_shares(pool, 0);

@@ -81,15 +81,6 @@ done:
     return st;
 }
 
-static void copy_chunk(z_stream *z)
-{
-    uInt count = z->avail_in < z->avail_out ? z->avail_in : z->avail_out;
-
-    memcpy(z->next_out, z->next_in, count);
-    z->next_in += count, z->avail_in -= count;
-    z->next_out += count, z->avail_out -= count;
-}
-
 kry_status kry_mtx_source_fill(mtx_source *s)
 {
     kry_status st = KRY_OK;
@@ -108,7 +99,11 @@ kry_status kry_mtx_source_fill(mtx_source *s)
         } else if (s->gzip) {
             TRY(inflate_chunk(s));
         } else {
-            copy_chunk(z);
+            uInt count = z->avail_in < z->avail_out ? z->avail_in : z->avail_out;
+
+            memcpy(z->next_out, z->next_in, count);
+            z->next_in += count, z->avail_in -= count;
+            z->next_out += count, z->avail_out -= count;
         }
     }
     s->end = MTX_CHUNK - z->avail_out;

@@ -103,15 +103,6 @@ static int64_t above(const components *C, int64_t i)
     return is_here(C, C->parent[i]) ? *parent_of(C, C->parent[i]) : C->parent[i];
 }
 
-/* Let rows here hang from one whose parent is itself, or elsewhere; number := that parent. Parents come first. */
-static void hang(components *C)
-{
-    for (int64_t i = 0; i < C->A->rows; i++) {
-        if (is_here(C, above(C, i))) C->parent[i] = above(C, i);
-        C->number[i] = above(C, i);
-    }
-}
-
 static bool is_elsewhere(const components *C, int64_t row)
 {
     return row != LEFT_OUT && !is_here(C, row);
@@ -185,7 +176,11 @@ static kry_status round_task(void *user, int rank)
     bool changed;
 
     TRY(go_on(C, layout));
-    hang(C);
+    /* Let rows here hang from one whose parent is itself, or elsewhere; number := that parent. Parents come first. */
+    for (int64_t i = 0; i < C->A->rows; i++) {
+        if (is_here(C, above(C, i))) C->parent[i] = above(C, i);
+        C->number[i] = above(C, i);
+    }
     TRY(ask(C, layout, C->parent, &changed));
     C->more = changed || C->requests.count > 0;
     TRY(kry_layout_combine(layout, KRY_MAX, &C->more, 1));

@@ -197,15 +197,6 @@ static void place_numbers(kry_stretch *s)
     }
 }
 
-static void drop_skew_zeros(kry_stretch *s)
-{
-    int64_t kept = 0;
-
-    for (int64_t k = 0; k < s->count; k++)
-        if (!kry_mtx_is_skew_zero(&s->head, &s->entry[k])) s->entry[kept++] = s->entry[k];
-    s->count = kept;
-}
-
 static kry_status read_text(mtx_parser *p, kry_layout *layout, kry_stretch *s)
 {
     kry_status st = KRY_OK;
@@ -219,7 +210,11 @@ static kry_status read_text(mtx_parser *p, kry_layout *layout, kry_stretch *s)
     st = p->source.gzip ? read_gzip(&L, s) : read_plain(&L, layout, s);
     if (st < 0) goto done;
     if (s->head.array) place_numbers(s);
-    drop_skew_zeros(s);
+    int64_t kept = 0;
+
+    for (int64_t k = 0; k < s->count; k++)
+        if (!kry_mtx_is_skew_zero(&s->head, &s->entry[k])) s->entry[kept++] = s->entry[k];
+    s->count = kept;
 done:
     return st;
 }

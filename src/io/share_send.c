@@ -11,11 +11,11 @@
 
 enum { PIECE = 1 << 20 };
 
-static bool half_given(const kry_stretch *s) { return s->head.symmetry != KRY_MTX_GENERAL; }
 static bool has_mirror(const kry_stretch *s, const mtx_entry *e)
 {
-    return half_given(s) && e->row != e->col;
+    return s->head.symmetry != KRY_MTX_GENERAL && e->row != e->col;
 }
+
 static mtx_entry mirror(const kry_stretch *s, const mtx_entry *e)
 {
     return (mtx_entry){ e->col, e->row, s->head.symmetry == KRY_MTX_SKEW ? -e->val : e->val };

@@ -25,12 +25,6 @@ typedef struct strip {
     bool beside;     /* x is copied first, so that the numbers of a row are side by side */
 } strip;
 
-/* Residuals in single precision are summed in double, as those of one column. */
-static bool sums_in_double(const kry_matrix *A, const strip *t)
-{
-    return t->w->b && A->shape.type == KRY_F32 && A->dev->info.fp64;
-}
-
 static const char *width_define(const strip *t)
 {
     return t->width == FEW ? " -DAT_ONCE=4" : t->width == MANY ? " -DAT_ONCE=8" : " -DAT_ONCE=16";
@@ -98,7 +92,9 @@ static kry_status get_kernel(const kry_matrix *A, const kry_stage *s, const stri
     kry_stage_defines(A, s, A->stored, defines);
     strcat(defines, width_define(t));
     if (t->beside) strcat(defines, " -DBESIDE");
-    if (sums_in_double(A, t)) strcat(defines, " -DSUM_TYPE=ACC");
+    /* Residuals in single precision are summed in double, as those of one column. */
+    if (t->w->b && A->shape.type == KRY_F32 && A->dev->info.fp64)
+        strcat(defines, " -DSUM_TYPE=ACC");
     snprintf(name, sizeof name, "%s_%s_block", s->stem, t->w->b ? "relax" : "apply");
     return kry_kernel_get(A->dev, s->stem, A->shape.type, defines, name, kernel);
 }

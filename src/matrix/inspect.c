@@ -57,16 +57,6 @@ static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) look_at_row(I->A, &I->part[part], i);
 }
 
-/* What was seen of all rows, from the first part on. */
-static void add_rows(look *L, const look *part)
-{
-    add_sizes(L, part->least, part->largest);
-    if (!L->not_positive.what) L->not_positive = part->not_positive;
-    if (!L->zero_rows) L->zero_row = part->zero_row;
-    L->zero_rows += part->zero_rows;
-    L->negative += part->negative;
-}
-
 double kry_inspect_rounding(kry_type type) { return type == KRY_F32 ? 1e-5 : 1e-8; }
 
 kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found, bool *symmetric)
@@ -81,7 +71,14 @@ kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found, bool *sym
     if (A->rows != A->cols) return KRY_OK;
     const int parts = kry_parts(kry_sparse_nnz(A));
     kry_parallel(parts, A->rows, look_at_rows, &I);
-    for (int p = 0; p < parts; p++) add_rows(&L, &I.part[p]);
+    /* What was seen of all rows, from the first part on. */
+    for (int p = 0; p < parts; p++) {
+        add_sizes(&L, I.part[p].least, I.part[p].largest);
+        if (!L.not_positive.what) L.not_positive = I.part[p].not_positive;
+        if (!L.zero_rows) L.zero_row = I.part[p].zero_row;
+        L.zero_rows += I.part[p].zero_rows;
+        L.negative += I.part[p].negative;
+    }
     TRY(kry_mirrors_compare(A, kry_inspect_rounding(A->type) * L.largest, found, &equal));
     if (symmetric) *symmetric = equal;
     if (!found->what) *found = L.not_positive;

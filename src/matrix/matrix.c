@@ -35,12 +35,6 @@ static void release(kry_transposed *T)
     free(T);
 }
 
-/* The kernels take int for offsets and rows without repetitions. */
-static bool is_for_host(const kry_matrix *A)
-{
-    return A->nnz == 0 || A->nnz > INT32_MAX || kry_csr_check("kry_op_apply_transpose", A) < 0;
-}
-
 static kry_status make_on_host(const kry_matrix *A, kry_transposed *T)
 {
     kry_status st = KRY_OK;
@@ -78,7 +72,10 @@ done:
 
 static kry_status make(const kry_matrix *A, kry_transposed *T)
 {
-    return is_for_host(A) ? make_on_host(A, T) : make_on_device(A, T);
+    /* The kernels take int for offsets and rows without repetitions. */
+    const bool fits =
+        A->nnz > 0 && A->nnz <= INT32_MAX && kry_csr_check("kry_op_apply_transpose", A) >= 0;
+    return fits ? make_on_device(A, T) : make_on_host(A, T);
 }
 
 /* Entry of the operators' table, for matrices that are not known to be symmetric. */
@@ -99,12 +96,6 @@ static kry_status apply_copy(void *self, double alpha, const kry_vec *x, double 
 done:
     release(fresh);
     return st;
-}
-
-/* A has new numbers, and the copy of A' takes them before its next product. */
-static void renew_transpose(kry_matrix *A)
-{
-    if (A->transposed) A->transposed->stale = true;
 }
 
 static void release_transpose(kry_matrix *A)
@@ -274,7 +265,8 @@ static kry_status matrix_update(void *self, const void *values)
     const void *sorted = A->sorted.val;
     kry_seen seen;
 
-    renew_transpose(A);
+    /* A has new numbers, and the copy of A' takes them before its next product. */
+    if (A->transposed) A->transposed->stale = true;
     if (!values) {
         if (A->source && A->source->renew) return A->source->renew(A->source, A);
         /* The caller changes the buffer of a wrapped matrix; kry has only sums of rows to find again. */

@@ -31,11 +31,6 @@ static bool is_of_rank(const matrix_whole *W) { return W->rank.wanted != NULL; }
 
 /* One part's rows: which columns are its own, which it wants of other parts, and its operator. */
 
-static int64_t place_of(const matrix_whole *W, int32_t row)
-{
-    return W->place ? W->place[row] : row;
-}
-
 typedef struct cut {
     matrix_whole *W;
     matrix_piece *piece;
@@ -45,14 +40,6 @@ typedef struct cut {
     int64_t wants;
     kry_sparse own, far;
 } cut;
-
-static void cut_release(cut *c)
-{
-    free(c->number);
-    free(c->wanted);
-    kry_sparse_release(&c->own);
-    kry_sparse_release(&c->far);
-}
 
 /* The column of the host's matrix that an own place has; or that of wanted place i. */
 static int64_t own_column(const cut *c, int64_t place)
@@ -93,7 +80,7 @@ static kry_status find_wanted(cut *c)
         int64_t row = kry_split_row(W->split, p);
         for (int64_t k = H->row_ptr[row]; k < H->row_ptr[row + 1]; k++) {
             int32_t *number = &c->number[H->col[k]];
-            int64_t place = place_of(W, H->col[k]);
+            int64_t place = W->place ? W->place[H->col[k]] : H->col[k];
             if (*number >= 0 || (place >= c->first && place < end)) continue;
             *number = 0;
             c->wants++;
@@ -261,7 +248,10 @@ static kry_status cut_matrix(const void *user, int rank, kry_op **local)
     TRY((W->team->reproducible ? make_extended : make_coupled)(&c, dev, local));
 done:
     if (st < 0) kry_op_release(local);
-    cut_release(&c);
+    free(c.number);
+    free(c.wanted);
+    kry_sparse_release(&c.own);
+    kry_sparse_release(&c.far);
     return st;
 }
 

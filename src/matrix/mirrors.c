@@ -88,8 +88,6 @@ static void count_rows(void *user, int part, int64_t begin, int64_t end)
             count[A->col[k] >> M->shift]++;
 }
 
-static int64_t bucket_entries(void) { return kry_test_parts ? FEW : IN_CACHE; }
-
 /* Counts become places: a bucket has the entries of the first part, then those of the second. */
 static void count_buckets(mirrors *M)
 {
@@ -221,8 +219,8 @@ typedef struct near_rows {
 /* Entries of row i whose mirror images are near row i, or those of row i-1. */
 static int64_t count_near(const kry_sparse *A, int64_t i)
 {
-    enum { SOON = 1024, BESIDE = 16, FEW = 2 }; /* rows; in tests */
-    const int64_t soon = kry_test_parts ? FEW : SOON, beside = kry_test_parts ? FEW : BESIDE;
+    enum { SOON = 1024, BESIDE = 16, NEXT = 2 }; /* rows; in tests */
+    const int64_t soon = kry_test_parts ? NEXT : SOON, beside = kry_test_parts ? NEXT : BESIDE;
     int64_t above = A->row_ptr[i - 1], count = 0;
 
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
@@ -280,14 +278,6 @@ static void compare_rows(void *user, int part, int64_t begin, int64_t end)
     N->alone[part] += alone;
 }
 
-/* Compare the entries of these rows that are above the diagonal; and after all batches those below it that are without a
- * mirror image. */
-static void near_compare(near_rows *N, int parts, int64_t begin, int64_t end)
-{
-    N->begin = begin;
-    kry_parallel(parts, end - begin, compare_rows, N);
-}
-
 static void find_alone(void *user, int part, int64_t begin, int64_t end)
 {
     const near_rows *N = user;
@@ -324,7 +314,8 @@ static kry_status begin_sorting(mirrors *M, int64_t most)
 {
     kry_status st = KRY_OK;
     const kry_sparse *A = M->A;
-    const int64_t work = A->rows + kry_sparse_nnz(A), wanted = work / bucket_entries();
+    const int64_t work = A->rows + kry_sparse_nnz(A),
+                  wanted = work / (kry_test_parts ? FEW : IN_CACHE);
     const size_t entries = (size_t)(most + kry_longest_row(A)), parts = (size_t)M->parts;
 
     while (A->rows >> M->shift > (wanted < MOST ? wanted : MOST)) M->shift++;
@@ -386,8 +377,10 @@ static kry_status compare_all(mirrors *M, double rounding)
         take_rows(M, entries);
         if (sorts)
             TRY(compare_sorted(M, most));
-        else
-            near_compare(&near, M->parts, M->begin, M->end);
+        else {
+            near.begin = M->begin;
+            kry_parallel(M->parts, M->end - M->begin, compare_rows, &near);
+        }
         entries = 4 * entries < most ? 4 * entries : most;
     }
     if (!sorts && M->end == A->rows) near_end(&near, M->parts);

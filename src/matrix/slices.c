@@ -21,14 +21,6 @@ typedef struct slices {
     bool narrow; /* which columns */
 } slices;
 
-static void slices_release(kry_device *dev, slices *s)
-{
-    kry_buffer_release(dev, &s->col);
-    kry_buffer_release(dev, &s->head);
-    kry_buffer_release(dev, &s->ptr);
-    kry_buffer_release(dev, &s->perm);
-}
-
 /* A work-item for each row. All kernels are compiled once, for the type of C's numbers. */
 static kry_status run(const kry_csr *C, const char *name, const kry_arg *args, size_t count)
 {
@@ -252,7 +244,10 @@ static kry_status create_sliced(const kry_csr *C, kry_type type, const kry_matri
     TRY(sort(C, &s));
     if (s.slots <= INT32_MAX && s.slots <= C->nnz + C->nnz / 3) TRY(build(C, type, params, &s, op));
 done:
-    slices_release(C->dev, &s);
+    kry_buffer_release(C->dev, &s.col);
+    kry_buffer_release(C->dev, &s.head);
+    kry_buffer_release(C->dev, &s.ptr);
+    kry_buffer_release(C->dev, &s.perm);
     return st;
 }
 

@@ -237,14 +237,6 @@ static void release_entries(kry_device *dev, room *r)
     kry_buffer_release(dev, &r->col);
 }
 
-static void release(kry_device *dev, room *r)
-{
-    release_entries(dev, r);
-    kry_buffer_release(dev, &r->state);
-    kry_buffer_release(dev, &r->length);
-    kry_buffer_release(dev, &r->start);
-}
-
 /* The state from its i-th int on. */
 static kry_status reset(kry_device *dev, const room *r, int i)
 {
@@ -415,7 +407,10 @@ static kry_status product_at_once(const product *p, bool lower, kry_csr *C, bool
     TRY(fill_room(p, C->type, &r, lower, made));
     if (*made) TRY(settle(p, &r, C));
 done:
-    release(p->dev, &r);
+    release_entries(p->dev, &r);
+    kry_buffer_release(p->dev, &r.state);
+    kry_buffer_release(p->dev, &r.length);
+    kry_buffer_release(p->dev, &r.start);
     return st;
 }
 

@@ -5,8 +5,6 @@
 
 /* ---- grids in boxes --------------------------------------------------------------------------------- */
 
-static int parts_of(const kry_boxes *B) { return B->parts[0] * B->parts[1] * B->parts[2]; }
-
 void kry_cut_release(kry_cut *cut)
 {
     for (int a = 0; a < 3; a++) free(cut->boxes.begin[a]);
@@ -18,7 +16,7 @@ void kry_cut_release(kry_cut *cut)
 static kry_status number_places(kry_cut *cut)
 {
     kry_status st = KRY_OK;
-    const int parts = parts_of(&cut->boxes);
+    const int parts = cut->boxes.parts[0] * cut->boxes.parts[1] * cut->boxes.parts[2];
 
     memcpy(cut->boxes.size, cut->grid.size, sizeof cut->grid.size);
     TRY(kry_alloc((size_t)parts + 1, sizeof *cut->first, &cut->first));

@@ -31,9 +31,6 @@ typedef struct shm {
     bool named; /* this process made it, and others can find it */
 } shm;
 
-/* Messages of so many bytes are worth it: with fewer MPI is as fast, and to make memory takes a device a millisecond. */
-static size_t least_bytes(void) { return kry_test_large ? (size_t)kry_test_large : LARGE; }
-
 static void path_of(uint64_t token, char path[PATH])
 {
     snprintf(path, PATH, "/kry-%016llx", (unsigned long long)token);
@@ -165,7 +162,8 @@ struct kry_halo_shared {
 
 static bool has_many(const kry_link *link, size_t size)
 {
-    return (size_t)link->count * size >= least_bytes();
+    /* Messages of so many bytes are worth it: with fewer MPI is as fast, and to make memory takes a device a millisecond. */
+    return (size_t)link->count * size >= (kry_test_large ? (size_t)kry_test_large : LARGE);
 }
 
 static bool any_has_many(const kry_link *link, int links, size_t size)

@@ -261,12 +261,6 @@ done:
     return st;
 }
 
-/* Whether the residual of one column is summed in double, though it is in single: then that counts for more. */
-static bool sums_more_accurately(const kry_op *op)
-{
-    return op->table->residual && !op->fused->residual_block && op->shape.type == KRY_F32;
-}
-
 kry_status kry_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
     kry_status st = KRY_OK;
@@ -290,8 +284,10 @@ kry_status kry_op_residual(const kry_op *op, const kry_vec *b, const kry_vec *x,
           "kry_op_residual: b and r overlap by a part");
     if (r->n == 0) return KRY_OK;
     TRY(kry_op_keep("kry_op_residual", op));
-    st = sums_more_accurately(op) ? residual_by_column(op, b, x, r)
-                                  : kry_op_run_residual(op, b, x, r);
+    /* Where the residual of one column is summed in double, though it is in single, that counts for more. */
+    st = (op->table->residual && !op->fused->residual_block && op->shape.type == KRY_F32)
+             ? residual_by_column(op, b, x, r)
+             : kry_op_run_residual(op, b, x, r);
     kry_op_let_go(op);
 done:
     return st;

@@ -50,16 +50,6 @@ static int kernel_number(recording *r, const char *name)
     return i;
 }
 
-/* Bins twice as long. */
-static void merge_bins(recording *r)
-{
-    for (int i = 0; i < RECORDED_BINS / 2; i++)
-        for (int k = 0; k < RECORDED_KERNELS; k++)
-            r->busy[i][k] = r->busy[2 * i][k] + r->busy[2 * i + 1][k];
-    memset(r->busy[RECORDED_BINS / 2], 0, sizeof r->busy / 2);
-    r->bin_seconds *= 2;
-}
-
 static void note_event(recording *r, const recorded_event *e, kry_report_part part)
 {
     r->kernel[e->kernel].calls[part]++;
@@ -68,7 +58,14 @@ static void note_event(recording *r, const recorded_event *e, kry_report_part pa
         if (r->events < RECORDED_DETAIL) r->first[r->events] = *e;
         r->last[r->events++ % RECORDED_DETAIL] = *e;
     }
-    while (e->end >= r->bin_seconds * RECORDED_BINS) merge_bins(r);
+    /* Make bins twice as long. */
+    while (e->end >= r->bin_seconds * RECORDED_BINS) {
+        for (int i = 0; i < RECORDED_BINS / 2; i++)
+            for (int k = 0; k < RECORDED_KERNELS; k++)
+                r->busy[i][k] = r->busy[2 * i][k] + r->busy[2 * i + 1][k];
+        memset(r->busy[RECORDED_BINS / 2], 0, sizeof r->busy / 2);
+        r->bin_seconds *= 2;
+    }
     for (int i = e->begin > 0 ? (int)(e->begin / r->bin_seconds) : 0; i < RECORDED_BINS; i++) {
         const double low = i * r->bin_seconds, high = low + r->bin_seconds,
                      from = e->begin > low ? e->begin : low, to = e->end < high ? e->end : high;

@@ -173,14 +173,6 @@ void kry_block_device_release(kry_block_device *D)
     kry_csr_release(&D->given);
 }
 
-static void release_setup(setup *s)
-{
-    kry_buffer_release(s->dev, &s->factor[0]);
-    kry_buffer_release(s->dev, &s->factor[1]);
-    kry_buffer_release(s->dev, &s->found);
-    kry_csr_release(&s->A);
-}
-
 static kry_status run(const setup *s, const char *name, const kry_arg *args, size_t count)
 {
     return kry_run(s->dev, "ilu", KRY_F64, s->defines, name,
@@ -374,7 +366,10 @@ kry_status kry_block_device_make(kry_block_device *D, const kry_block_factor *f,
     if (*made) TRY(factor(D, f, &s, made));
     if (*made) TRY(take(D, f, &s, p));
 done:
-    release_setup(&s);
+    kry_buffer_release(s.dev, &s.factor[0]);
+    kry_buffer_release(s.dev, &s.factor[1]);
+    kry_buffer_release(s.dev, &s.found);
+    kry_csr_release(&s.A);
     if (st < 0) kry_block_products_release(p);
     return st;
 }

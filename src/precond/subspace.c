@@ -18,13 +18,6 @@ static int64_t piece_end(const kry_subspace *Z, int64_t i)
     return j;
 }
 
-static void pieces_release(const kry_subspace *Z, kry_pieces *p)
-{
-    kry_buffer_release(Z->dev, &p->length);
-    kry_buffer_release(Z->dev, &p->start);
-    free(p->of_label);
-}
-
 static kry_status place_pieces(const kry_subspace *Z, kry_pieces *p)
 {
     kry_status st = KRY_OK;
@@ -174,9 +167,6 @@ done:
     return st;
 }
 
-/* The host is as fast as other CPUs. */
-static bool by_device(const kry_subspace *Z) { return !Z->dev->info.cpu_kernels; }
-
 /* label: as given, on the device. */
 static kry_status prepare_on_device(kry_subspace *Z, cl_mem label, kry_pieces *p)
 {
@@ -223,14 +213,17 @@ static kry_status take_labels(const kry_subdomains *s, kry_subspace *Z)
         TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->per, &Z->modes));
         TRY(kry_vec_write_doubles(Z->modes, s->modes));
     }
-    TRY(by_device(Z) ? prepare_on_device(Z, s->label, &p) : prepare_by_host(Z, &p));
+    /* The host is as fast as other CPUs. */
+    TRY(Z->dev->info.cpu_kernels ? prepare_by_host(Z, &p) : prepare_on_device(Z, s->label, &p));
     Z->piece_count = (double)p.count;
     Z->piece_start = p.start, Z->piece_length = p.length, p.start = p.length = NULL;
     TRY(kry_buffer_create(Z->dev, (size_t)Z->k * kry_type_size(Z->type), &Z->kept));
     TRY(make_segments(Z, &p));
     TRY(make_kernels(Z));
 done:
-    pieces_release(Z, &p);
+    kry_buffer_release(Z->dev, &p.length);
+    kry_buffer_release(Z->dev, &p.start);
+    free(p.of_label);
     return st;
 }
 

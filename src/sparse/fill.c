@@ -16,12 +16,6 @@ typedef struct filling {
 
 enum { ABSENT = UINT8_MAX };
 
-static void release(filling *f)
-{
-    kry_sparse_release(&f->places);
-    free(f->level), free(f->above), free(f->next), free(f->of);
-}
-
 static kry_status begin(const kry_sparse *A, filling *f)
 {
     kry_status st = KRY_OK;
@@ -124,7 +118,8 @@ kry_status kry_sparse_fill(const char *who, const kry_sparse *A, int level, kry_
     *B = f.places;
     f.places = (kry_sparse){ 0 };
 done:
-    release(&f);
+    kry_sparse_release(&f.places);
+    free(f.level), free(f.above), free(f.next), free(f.of);
     return st;
 }
 

@@ -79,14 +79,6 @@ static int64_t add_neighbours(search *S, int32_t of, bool *placed, int32_t *orde
     return count + (int64_t)found;
 }
 
-static void reverse(int32_t *order, int64_t n)
-{
-    for (int64_t a = 0, b = n - 1; a < b; a++, b--) {
-        const int32_t t = order[a];
-        order[a] = order[b], order[b] = t;
-    }
-}
-
 kry_status kry_sparse_rcm(const kry_sparse *graph, int32_t *order)
 {
     kry_status st = KRY_OK;
@@ -105,7 +97,10 @@ kry_status kry_sparse_rcm(const kry_sparse *graph, int32_t *order)
         placed[order[count++] = first] = true;
         while (next < count) count = add_neighbours(&S, order[next++], placed, order, count);
     }
-    reverse(order, n);
+    for (int64_t a = 0, b = n - 1; a < b; a++, b--) {
+        const int32_t t = order[a];
+        order[a] = order[b], order[b] = t;
+    }
 done:
     free(placed);
     free(S.near);

@@ -186,16 +186,6 @@ static void stop(batch *b, kry_status st)
         if (b->feeder[i].task) kry_task_cancel(b->feeder[i].task);
 }
 
-/* The tasks of queues that were released have been cancelled; that is no failure if others did the jobs. */
-static void wait_for_all(batch *b)
-{
-    for (int i = 0; i < b->params->count; i++) {
-        kry_status ignored = b->feeder[i].task ? kry_task_wait(b->feeder[i].task) : KRY_OK;
-        (void)ignored;
-        kry_task_release(&b->feeder[i].task);
-    }
-}
-
 kry_status kry_batch_run(const kry_batch_params *params, kry_batch_share *shares)
 {
     kry_status st = KRY_OK;
@@ -216,7 +206,12 @@ kry_status kry_batch_run(const kry_batch_params *params, kry_batch_share *shares
                              KRY_JOB(.name = b.name, .run = feed, .user = &b.feeder[i]), NULL, 0,
                              &b.feeder[i].task);
     if (st < 0) stop(&b, st);
-    wait_for_all(&b);
+    /* The tasks of queues that were released have been cancelled; that is no failure if others did the jobs. */
+    for (int i = 0; i < b.params->count; i++) {
+        kry_status ignored = b.feeder[i].task ? kry_task_wait(b.feeder[i].task) : KRY_OK;
+        (void)ignored;
+        kry_task_release(&b.feeder[i].task);
+    }
     for (int i = 0; shares && i < params->count; i++) shares[i] = b.feeder[i].share;
     CHECK(b.status >= 0, b.status, "%s", b.error);
     CHECK(b.done == params->jobs, KRY_ERR_CANCELLED, "%s: cancelled with %lld of %lld jobs done",

@@ -181,15 +181,6 @@ static void crew_defer(kry_comm *comm, kry_deferred *what)
     m->deferred = what;
 }
 
-static void release_deferred(kry_crew *c)
-{
-    for (int r = 0; r < c->team->size; r++)
-        for (kry_deferred *d = c->member[r].deferred; d; d = c->member[r].deferred) {
-            c->member[r].deferred = d->next;
-            d->release(d);
-        }
-}
-
 /* ---- running -------------------------------------------------------------------------------- */
 
 static void work(kry_crew *c, int rank)
@@ -291,7 +282,11 @@ kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_
     work(c, 0);
     for (unsigned left; (left = atomic_load(&c->running)) > 0;)
         wait_while(c, &c->running, left, false);
-    release_deferred(c);
+    for (int r = 0; r < c->team->size; r++)
+        for (kry_deferred *d = c->member[r].deferred; d; d = c->member[r].deferred) {
+            c->member[r].deferred = d->next;
+            d->release(d);
+        }
     st = outcome(team);
     atomic_store(&c->occupied, false);
     return st;
