@@ -78,8 +78,7 @@ kry_problem_entries kry_problem_plate_entries, kry_problem_elasticity_entries;
 /* problem_random.c: random matrices and networks, all but the last one symmetric */
 kry_problem_maker kry_problem_of_size, kry_problem_general_random;
 kry_problem_entries kry_problem_random, kry_problem_powerlaw, kry_problem_banded, kry_problem_block,
-    kry_problem_circuit, kry_problem_general_entries;
-kry_problem_entries kry_problem_geograph; /* problem_geograph.c */
+    kry_problem_circuit, kry_problem_geograph, kry_problem_general_entries;
 
 /* problem_general.c: matrices that are not symmetric positive definite */
 kry_problem_maker kry_problem_convection, kry_problem_helmholtz, kry_problem_stokes;
@@ -99,15 +98,5 @@ kry_status kry_problem_make_rows(kry_problem_row *row, const void *self, bool va
 void kry_problem_multiply(const kry_problem_spec *s, const kry_sparse *A, kry_problem_range of,
                           double *rhs);
 double kry_problem_solution(const kry_problem_spec *s, int64_t i);
-
-/* problem_random.c: numbers of a matrix whose pattern is known: a_ij = entry(s, pair), the same for a_ji if it is
- * symmetric. a_ii = sum |a_ij| + ground, or for ground 0 plus a random number in [0.1, 1.1). */
-typedef struct kry_problem_values {
-    double (*entry)(const kry_problem_spec *s, uint64_t pair);
-    double ground;
-    bool symmetric;
-} kry_problem_values;
-void kry_problem_fill_values(const kry_problem_spec *s, const kry_problem_values *how,
-                             int64_t first, kry_sparse *A);
 
 #endif

@@ -68,14 +68,6 @@ kry_status kry_ranks_leave(kry_ranks *R, kry_status mine);
 kry_status kry_ranks_gather(kry_ranks *R, const void *mine, size_t bytes, void *all);
 extern const kry_comm kry_ranks_comm; /* the functions */
 
-/* ranks_meet.c: come together with this rank's status and data. Returns KRY_OK if no rank has failed; R->all has
- * what each brought, if that is not more than a packet holds. Else the call has ended on all. */
-kry_status kry_ranks_meet(kry_ranks *R, kry_status mine, const void *data, size_t bytes);
-/* The same in halves, for a rank that has not failed: all := what each brought, `bytes` <= KRY_BROUGHT of each. The
- * next meeting, if that comes first, ends it as well. */
-kry_status kry_ranks_meet_begin(kry_ranks *R, const void *data, size_t bytes, void *all);
-kry_status kry_ranks_meet_end(kry_ranks *R);
-
 /* ranks_wait.c: what takes time. All end with an error once `timeout` is over, and then name whom they waited
  * for; if `hears`, also with KRY_ERR_DEVICE and R->others once a rank has failed. */
 kry_status kry_ranks_await(kry_ranks *R, void **pending, bool hears);
