@@ -1,4 +1,5 @@
-"""site_links.py - a hook of mkdocs.yml: links to files that the site does not have, as sources and folders, become text."""
+"""site_links.py - hooks of mkdocs.yml: links to files that the site does not have, as sources and folders, become text; and
+a bar that was escaped for a table loses its backslash."""
 import os
 import re
 
@@ -12,3 +13,7 @@ def on_page_markdown(markdown, page, config, files, **_):
             link.group(2).startswith('#') else link.group(1)
 
     return re.sub(r'\[([^\]\n]+(?:\n[^\]\n]+)?)\]\(([^)\s]+)\)', keep, markdown)
+
+
+def on_page_content(html, **_):
+    return html.replace('\\|', '|')
