@@ -40,55 +40,6 @@ const char *kry_scheme_word(kry_scheme scheme)
     return (unsigned)scheme < COUNT(words) ? words[scheme] : "unknown";
 }
 
-/* ---- corrections in single ---------------------------------------------------------------- */
-
-void kry_inner_scale(kry_inner *I, double scaled_norm)
-{
-    bool sane = scaled_norm > 0 && isfinite(scaled_norm);
-    I->scale = sane ? ldexp(1, ilogb(scaled_norm)) : 1;
-}
-
-static kry_status correct(kry_inner *I, kry_cycle *c, bool deflates)
-{
-    kry_status st = KRY_OK;
-    const int64_t before = c->stopping->iteration;
-    double bytes;
-
-    TRY(kry_krylov_correct(I->K, c, deflates, &bytes));
-    I->iterations += c->stopping->iteration - before, I->bytes += bytes;
-done:
-    return st;
-}
-
-kry_status kry_inner_refine(kry_inner *I, const kry_cycle *c, double scaled_norm, bool reliable)
-{
-    bool sane = scaled_norm > 0 && isfinite(scaled_norm);
-    double unit = sane ? c->norm * (I->scale / scaled_norm) : 1; /* of r, in the numbers of c */
-    kry_cycle inner = { .r = I->r,
-                        .x = I->x,
-                        .goal = c->goal / unit,
-                        .norm = c->norm / unit,
-                        .keeps_direction = reliable,
-                        .goes_on = reliable && c->goes_on,
-                        .unit_ratio = I->last_scale / I->scale,
-                        .stopping = c->stopping };
-
-    c->stopping->unit *= unit;
-    I->last_scale = I->scale;
-    return correct(I, &inner, false);
-}
-
-kry_status kry_inner_precondition(kry_inner *I, double scaled_norm)
-{
-    kry_stopping *s = &I->K->stopping;
-    const int64_t limit = s->criteria.max_iter;
-    const double norm = scaled_norm / I->scale;
-    kry_cycle inner = { .r = I->r, .x = I->x, .goal = I->rtol * norm, .norm = norm, .stopping = s };
-
-    kry_stopping_begin(s, I->most && I->most < limit ? I->most : limit, true);
-    return correct(I, &inner, true);
-}
-
 /* ---- what the monitor is shown ------------------------------------------------------------ */
 
 static int show(kry_mixed *M, const kry_iteration *at, int64_t iteration)

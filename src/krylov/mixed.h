@@ -33,14 +33,6 @@ typedef struct kry_inner {
     double bytes;
 } kry_inner;
 
-/* I->scale := the power of two that makes a residual of this norm one of norm 1 to 2, so that nothing
- * under- or overflows. */
-void kry_inner_scale(kry_inner *I, double scaled_norm);
-/* x from I->r for the scheme that c belongs to. scaled_norm: ||S r|| in double. */
-kry_status kry_inner_refine(kry_inner *I, const kry_cycle *c, double scaled_norm, bool reliable);
-/* x from I->r, up to `most` iterations or until rtol: an application of a preconditioner. */
-kry_status kry_inner_precondition(kry_inner *I, double scaled_norm);
-
 /* ---- mixed_outer.c: the outer iteration in double ---- */
 
 typedef struct kry_mixed kry_mixed;

@@ -10,12 +10,134 @@
  * Where A is kept on the host, beside a device that need not have double, residuals and corrections
  * travel between the two, 4 bytes a number each.
  */
-#include "krylov/mixed_outer.h"
+#include "host/host.h"
+#include "krylov/mixed.h"
 #include "precond/deflation.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct kry_outer {
+    kry_mixed *M;    /* borrowed */
+    kry_device *dev; /* borrowed: of A */
+    kry_vec *x[2];   /* n in double; x[at] is the one that is kept */
+    int at;
+    kry_vec *scale;   /* S; NULL: the identity */
+    kry_vec *single;  /* n in single, on their way to another device or back; NULL: there is none */
+    const kry_vec *b; /* borrowed for a solve */
+    kry_sum *sum;
+    kry_kernel *widen, *narrow, *measure;
+    kry_op *refine;           /* restarts from residuals in double, around corrections in single */
+    kry_op *precond;          /* a correction in single, as a preconditioner of `flexible` */
+    kry_op *flexible, *plain; /* made when they are needed */
+    kry_krylov *last;         /* borrowed: of them the one that ran last, */
+    bool other;               /* and whether another x than the one that it came to is kept */
+};
+
+/* ---- between double and single: residuals are scaled and rounded, corrections scaled back and added ---- */
+
+/* y := beta x + a S d for the correction d in single, and d := 0; x is not read with beta = 0, and may be y. */
+static kry_status widen(kry_outer *O, double beta, const kry_vec *x, double a, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_inner *I = &O->M->inner;
+    const kry_vec *d = O->single ? O->single : I->x;
+    const cl_mem s = O->scale ? O->scale->buffer : NULL;
+
+    if (O->single) {
+        TRY(kry_vec_read(I->x, kry_host_memory(O->single->buffer)));
+        TRY(kry_vec_fill(I->x, 0));
+    }
+    a *= O->M->e.factor * I->scale;
+    const kry_arg args[] = { ARG(y->n), ARG(beta),      ARG(x->buffer), ARG(a),
+                             ARG(s),    ARG(d->buffer), ARG(y->buffer) };
+    TRY(kry_launch(O->dev, O->widen, kry_groups_for(O->dev, KRY_F64, y->n), args, COUNT(args)));
+done:
+    return st;
+}
+
+/* ||S r||, of ||r|| = norm. Waits where S is not the identity. */
+static kry_status scaled_norm_of(kry_outer *O, const kry_vec *r, double norm, double *scaled)
+{
+    kry_status st = KRY_OK;
+    const kry_chunks rows = kry_chunks_of(r);
+
+    *scaled = norm;
+    if (!O->scale) return KRY_OK;
+    const kry_arg rest[] = { ARG(O->scale->buffer), ARG(r->buffer), ARG(O->sum->buffer) };
+    TRY(kry_launch_chunks(O->dev, O->measure, &rows, rest, COUNT(rest)));
+    O->sum->count = (cl_int)rows.groups;
+    TRY(kry_sum_read(r->layout, O->sum, scaled));
+    *scaled = sqrt(*scaled);
+done:
+    return st;
+}
+
+/* The residual in single := S r by a power of two; *scaled := ||S r||, for ||r|| = norm. Waits where S is
+ * not the identity. */
+static kry_status narrow(kry_outer *O, const kry_vec *r, double norm, double *scaled)
+{
+    kry_status st = KRY_OK;
+    kry_inner *I = &O->M->inner;
+    const kry_vec *to = O->single ? O->single : I->r;
+    const cl_mem s = O->scale ? O->scale->buffer : NULL;
+
+    TRY(scaled_norm_of(O, r, norm, scaled));
+    /* The power of two that makes a residual of this norm one of norm 1 to 2: nothing under- or overflows. */
+    I->scale = *scaled > 0 && isfinite(*scaled) ? ldexp(1, ilogb(*scaled)) : 1;
+    const double a = 1 / I->scale;
+    const kry_arg args[] = { ARG(r->n), ARG(a), ARG(s), ARG(r->buffer), ARG(to->buffer) };
+    TRY(kry_launch(O->dev, O->narrow, kry_groups_for(O->dev, KRY_F64, r->n), args, COUNT(args)));
+    if (O->single) TRY(kry_vec_write(I->r, kry_host_memory(O->single->buffer)));
+done:
+    return st;
+}
+
+/* ---- corrections in single --------------------------------------------------------------- */
+
+static kry_status correct(kry_inner *I, kry_cycle *c, bool deflates)
+{
+    kry_status st = KRY_OK;
+    const int64_t before = c->stopping->iteration;
+    double bytes;
+
+    TRY(kry_krylov_correct(I->K, c, deflates, &bytes));
+    I->iterations += c->stopping->iteration - before, I->bytes += bytes;
+done:
+    return st;
+}
+
+/* I->x from I->r, for the scheme that the cycle c belongs to. scaled_norm: ||S r|| in double. */
+static kry_status correct_cycle(kry_inner *I, const kry_cycle *c, double scaled_norm, bool reliable)
+{
+    bool sane = scaled_norm > 0 && isfinite(scaled_norm);
+    double unit = sane ? c->norm * (I->scale / scaled_norm) : 1; /* of r, in the numbers of c */
+    kry_cycle inner = { .r = I->r,
+                        .x = I->x,
+                        .goal = c->goal / unit,
+                        .norm = c->norm / unit,
+                        .keeps_direction = reliable,
+                        .goes_on = reliable && c->goes_on,
+                        .unit_ratio = I->last_scale / I->scale,
+                        .stopping = c->stopping };
+
+    c->stopping->unit *= unit;
+    I->last_scale = I->scale;
+    return correct(I, &inner, false);
+}
+
+/* I->x from I->r, up to `most` iterations or until rtol: an application of a preconditioner. */
+static kry_status precondition(kry_inner *I, double scaled_norm)
+{
+    kry_stopping *s = &I->K->stopping;
+    const int64_t limit = s->criteria.max_iter;
+    const double norm = scaled_norm / I->scale;
+    kry_cycle inner = { .r = I->r, .x = I->x, .goal = I->rtol * norm, .norm = norm, .stopping = s };
+
+    kry_stopping_begin(s, I->most && I->most < limit ? I->most : limit, true);
+    return correct(I, &inner, true);
+}
 
 /* ---- refinement: a method whose cycles are corrections in single ------------------------- */
 
@@ -24,7 +146,7 @@ static kry_status add_correction(kry_outer *O, kry_cycle *c)
 {
     kry_vec *next = c->x == O->x[0] ? O->x[1] : O->x[0], *x = c->x;
     c->x = next;
-    return kry_outer_widen(O, 1, x, 1, next);
+    return widen(O, 1, x, 1, next);
 }
 
 static kry_status refine_start(void *self, kry_cycle *c, bool first, bool *moved)
@@ -36,7 +158,7 @@ static kry_status refine_start(void *self, kry_cycle *c, bool first, bool *moved
 
     *moved = false;
     if (!I->K->deflation) return KRY_OK;
-    TRY(kry_outer_narrow(O, c->r, c->norm, &scaled));
+    TRY(narrow(O, c->r, c->norm, &scaled));
     TRY(kry_null_space_project(&I->K->residual.null, I->r));
     TRY(kry_krylov_start(I->K, first, I->r, I->x, moved));
     if (*moved) TRY(add_correction(O, c));
@@ -66,9 +188,9 @@ static kry_status refine_cycle(void *self, kry_cycle *c)
     const int64_t limit = s->max_iter, before = s->iteration, most = patience(O->M);
     double scaled;
 
-    TRY(kry_outer_narrow(O, c->r, c->norm, &scaled));
+    TRY(narrow(O, c->r, c->norm, &scaled));
     if (most && most < limit - before) s->max_iter = before + most;
-    TRY(kry_inner_refine(&O->M->inner, c, scaled, O->M->fitting == KRY_SCHEME_RELIABLE));
+    TRY(correct_cycle(&O->M->inner, c, scaled, O->M->fitting == KRY_SCHEME_RELIABLE));
     now->slow =
         !s->end && !s->monitor_stopped && s->iteration >= s->max_iter && s->iteration < limit;
     s->max_iter = limit;
@@ -137,9 +259,9 @@ static kry_status precond_apply(void *self, double alpha, const kry_vec *r, doub
     TRY(kry_vec_dot_sum(r, r, O->sum));
     TRY(kry_sum_read(r->layout, O->sum, &norm));
     norm = sqrt(norm);
-    TRY(kry_outer_narrow(O, r, norm, &scaled));
-    if (norm > 0 && isfinite(norm)) TRY(kry_inner_precondition(&O->M->inner, scaled));
-    TRY(kry_outer_widen(O, beta, z, alpha, z));
+    TRY(narrow(O, r, norm, &scaled));
+    if (norm > 0 && isfinite(norm)) TRY(precondition(&O->M->inner, scaled));
+    TRY(widen(O, beta, z, alpha, z));
     O->M->now.products++; /* the outer step's */
 done:
     return st;
