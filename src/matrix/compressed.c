@@ -1,6 +1,7 @@
 /* compressed.c - any stored matrix in compressed rows on its device, for products. Kernels: cl/formats/transpose.cl. */
 #include "matrix/spgemm.h"
 #include <stdlib.h>
+#include <string.h>
 
 void kry_csr_release(kry_csr *A)
 {
@@ -77,6 +78,20 @@ kry_status kry_csr_upload(kry_device *dev, const kry_sparse *host, kry_csr *C)
         TRY(kry_buffer_upload(dev, count * kry_type_size(host->type), host->val, &C->val));
 done:
     if (st < 0) kry_csr_release(C);
+    return st;
+}
+
+kry_status kry_csr_read_offsets(const kry_csr *A, int64_t *row_ptr)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_buffer_read(A->dev, A->row_ptr, 0, ((size_t)A->rows + 1) * sizeof(cl_int), row_ptr));
+    for (int64_t i = A->rows; i >= 0; i--) { /* they widen in place, from the last one on */
+        cl_int narrow;
+        memcpy(&narrow, (char *)row_ptr + i * (int64_t)sizeof narrow, sizeof narrow);
+        row_ptr[i] = narrow;
+    }
+done:
     return st;
 }
 

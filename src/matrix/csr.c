@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROW_PTR = 2, COL = 3 }; /* arguments of the stage */
-
 /* Copy offsets to the device: as int if nnz allows, because every product reads them. */
 static kry_status upload_offsets(kry_matrix *A, const int64_t *offset, int64_t count, bool wide,
                                  cl_mem *there)
@@ -154,8 +152,8 @@ kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d)
     kry_type type = A->shape.type;
     char defines[KRY_STAGE_DEFINES];
     const kry_stage *s = &A->stage[0];
-    const kry_arg args[] = { ARG(A->shape.rows), ARG(s->value[ROW_PTR].buffer),
-                             ARG(s->value[COL].buffer), ARG(A->val), ARG_VEC(d) };
+    const kry_arg args[] = { ARG(A->shape.rows), ARG(s->value[KRY_CSR_ROW_PTR].buffer),
+                             ARG(s->value[KRY_CSR_COL].buffer), ARG(A->val), ARG_VEC(d) };
 
     kry_stage_defines(A, s, A->stored, defines);
     return kry_run(A->dev, "csr", type, defines, "csr_diagonal",
@@ -176,16 +174,6 @@ done:
     return st;
 }
 
-/* Row pointers of 32 bits widen in place, from the last one on. */
-static void widen(int64_t *row_ptr, int64_t count)
-{
-    for (int64_t i = count; i-- > 0;) {
-        cl_int narrow;
-        memcpy(&narrow, (char *)row_ptr + 4 * i, 4);
-        row_ptr[i] = narrow;
-    }
-}
-
 /* Read the caller's pattern and check it as kry_csr_create does. */
 static kry_status read_pattern(kry_matrix *A, cl_mem ptr, cl_mem columns, bool wide)
 {
@@ -195,8 +183,11 @@ static kry_status read_pattern(kry_matrix *A, cl_mem ptr, cl_mem columns, bool w
 
     TRY(kry_alloc(count, sizeof *S->row_ptr, &S->row_ptr));
     TRY(kry_alloc((size_t)A->nnz, sizeof *S->col, &S->col));
-    TRY(kry_buffer_read(A->dev, ptr, 0, count * (wide ? 8 : 4), S->row_ptr));
-    if (!wide) widen(S->row_ptr, S->rows + 1);
+    if (wide)
+        TRY(kry_buffer_read(A->dev, ptr, 0, count * sizeof *S->row_ptr, S->row_ptr));
+    else
+        TRY(kry_csr_read_offsets(&(kry_csr){ .dev = A->dev, .rows = S->rows, .row_ptr = ptr },
+                                 S->row_ptr));
     TRY(kry_buffer_read(A->dev, columns, 0, (size_t)A->nnz * sizeof *S->col, S->col));
     CHECK(kry_sparse_nnz(S) == A->nnz, KRY_ERR_ARGUMENT,
           "kry_csr_wrap: row_ptr ends at %lld, but nnz = %lld", (long long)kry_sparse_nnz(S),
@@ -204,27 +195,6 @@ static kry_status read_pattern(kry_matrix *A, cl_mem ptr, cl_mem columns, bool w
     TRY(kry_entries_check(&(kry_entries){ "kry_csr_wrap", *S, NULL, A->nnz }));
 done:
     return st;
-}
-
-void kry_csr_buffers(const kry_matrix *A, cl_mem *row_ptr, cl_mem *col)
-{
-    *row_ptr = A->stage[0].value[ROW_PTR].buffer;
-    *col = A->stage[0].value[COL].buffer;
-}
-
-kry_status kry_csr_read_offsets(const kry_csr *A, int64_t *row_ptr)
-{
-    kry_status st = kry_buffer_read(A->dev, A->row_ptr, 0, ((size_t)A->rows + 1) * 4, row_ptr);
-    if (st == KRY_OK) widen(row_ptr, A->rows + 1);
-    return st;
-}
-
-kry_status kry_csr_offsets_of(const kry_matrix *A, int64_t *row_ptr)
-{
-    kry_csr C = { .dev = A->dev, .rows = A->shape.rows };
-
-    kry_csr_buffers(A, &C.row_ptr, &C.col);
-    return kry_csr_read_offsets(&C, row_ptr);
 }
 
 /* ---- a matrix of buffers of the library ---------------------------------------------------------- */

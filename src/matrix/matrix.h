@@ -232,10 +232,13 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, in
 
 kry_status kry_csr_build(kry_matrix *A, const struct kry_given *given);
 kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d);
-/* The columns and row pointers on the device. */
-void kry_csr_buffers(const kry_matrix *A, cl_mem *row_ptr, cl_mem *col);
-/* row_ptr := those of a matrix that is not wrapped. Waits. */
-kry_status kry_csr_offsets_of(const kry_matrix *A, int64_t *row_ptr);
+enum { KRY_CSR_ROW_PTR = 2, KRY_CSR_COL = 3 }; /* arguments of the stage */
+/* The row pointers and columns on the device, of a matrix in csr. */
+static inline void kry_csr_buffers(const kry_matrix *A, cl_mem *row_ptr, cl_mem *col)
+{
+    *row_ptr = A->stage[0].value[KRY_CSR_ROW_PTR].buffer;
+    *col = A->stage[0].value[KRY_CSR_COL].buffer;
+}
 kry_status kry_dia_build(kry_matrix *A,
                          const struct kry_given *given); /* these are symdia's, too */
 kry_status kry_dia_diagonal(kry_matrix *A, kry_vec *d);

@@ -57,11 +57,11 @@ kry_status kry_csr_convert(const kry_csr *A, kry_type type, kry_csr *C);
 /* From the host, with numbers if it has them; and to the host. Both wait. */
 kry_status kry_csr_upload(kry_device *dev, const kry_sparse *host, kry_csr *C);
 kry_status kry_csr_download(const kry_csr *A, kry_sparse *host);
+/* row_ptr := that of A, rows + 1 of them on the host. Waits. */
+kry_status kry_csr_read_offsets(const kry_csr *A, int64_t *row_ptr);
 
 /* ---- csr.c ---- */
 
-/* row_ptr := that of A, rows + 1 of them on the host. Waits. */
-kry_status kry_csr_read_offsets(const kry_csr *A, int64_t *row_ptr);
 /* The operator of a matrix whose buffers it shares; source: of its numbers, taken over. NULL: they do not
  * change. Waits. */
 kry_status kry_csr_operator(const kry_csr *C, unsigned traits, kry_source **source, kry_op **op);

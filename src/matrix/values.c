@@ -153,18 +153,18 @@ static kry_status read_entries(const kry_matrix *A, int64_t *row_ptr, int32_t *c
     kry_status st = KRY_OK;
     if (A->placed) return read_placed(A, row_ptr, col, val);
     const kry_sparse *S = &A->sorted;
-    cl_mem offsets, columns;
+    kry_csr C = { .dev = A->dev, .rows = A->shape.rows };
 
+    if (!S->row_ptr || (A->nnz > 0 && !S->col)) kry_csr_buffers(A, &C.row_ptr, &C.col);
     if (S->row_ptr)
         memcpy(row_ptr, S->row_ptr, ((size_t)S->rows + 1) * sizeof *row_ptr);
     else
-        TRY(kry_csr_offsets_of(A, row_ptr));
+        TRY(kry_csr_read_offsets(&C, row_ptr));
     if (A->nnz == 0) return KRY_OK;
     if (S->col) {
         memcpy(col, S->col, (size_t)A->nnz * sizeof *col);
     } else {
-        kry_csr_buffers(A, &offsets, &columns);
-        TRY(kry_buffer_read(A->dev, columns, 0, (size_t)A->nnz * sizeof *col, col));
+        TRY(kry_buffer_read(A->dev, C.col, 0, (size_t)A->nnz * sizeof *col, col));
     }
     TRY(read_values(A, val));
 done:
