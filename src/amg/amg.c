@@ -400,15 +400,6 @@ done:
     return st;
 }
 
-static void release_levels(kry_coarser *to, int count)
-{
-    for (int i = 0; to && i < count; i++) {
-        to[i].A.row_ptr = NULL, to[i].A.col = NULL; /* borrowed */
-        kry_coarser_release(&to[i]);
-    }
-    free(to);
-}
-
 /* All numbers are there before one of them replaces an old one. */
 static kry_status amg_update(kry_hierarchy *H, void *self)
 {
@@ -433,7 +424,11 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
     }
 done:
     kry_buffer_release(M->A->dev, &rest);
-    release_levels(to, M->made);
+    for (int i = 0; to && i < M->made; i++) {
+        to[i].A.row_ptr = NULL, to[i].A.col = NULL; /* borrowed */
+        kry_coarser_release(&to[i]);
+    }
+    free(to);
     kry_sparse_release(&rows);
     return st;
 }

@@ -40,13 +40,6 @@ typedef struct weights {
     double d, sum;    /* sum: of the weights */
 } weights;
 
-static void weights_release(weights *w)
-{
-    free(w->members);
-    free(w->weight);
-    free(w->row);
-}
-
 static kry_status weights_create(size_t cols, weights *w)
 {
     kry_status st = KRY_OK;
@@ -56,15 +49,6 @@ static kry_status weights_create(size_t cols, weights *w)
     TRY(kry_alloc(cols, sizeof *w->members, &w->members));
 done:
     return st;
-}
-
-static void maker_release(maker *m, int parts)
-{
-    for (int p = 0; m->of_part && p < parts; p++) weights_release(&m->of_part[p]);
-    free(m->of_part);
-    free(m->near_sum);
-    kry_sparse_release(&m->near);
-    free(m->number);
 }
 
 /* ---- couplings to C points ------------------------------------------------------------------- */
@@ -330,6 +314,14 @@ kry_status kry_interpolate(const kry_sparse *A, const kry_sparse *S, const char 
     TRY(maker_create(A, S, point, parts, &m));
     TRY(P->row_ptr ? renew(&m, parts, P) : make(&m, parts, P));
 done:
-    maker_release(&m, parts);
+    for (int p = 0; m.of_part && p < parts; p++) {
+        free(m.of_part[p].members);
+        free(m.of_part[p].weight);
+        free(m.of_part[p].row);
+    }
+    free(m.of_part);
+    free(m.near_sum);
+    kry_sparse_release(&m.near);
+    free(m.number);
     return st;
 }

@@ -45,16 +45,6 @@ static int character(const unsigned char *s)
     return control || turns || surrogate || code < least[length] || code > 0x10ffff ? 0 : length;
 }
 
-/* Messages quote files and the names of files, whose bytes a terminal must not obey. */
-static void make_printable(char *text)
-{
-    for (char *s = text; *s;) {
-        const int length = character((const unsigned char *)s);
-        if (!length) *s = '?';
-        s += length ? length : 1;
-    }
-}
-
 kry_status kry_fail(kry_status status, const char *format, ...)
 {
     char text[sizeof last_error]; /* an argument may be the old message itself */
@@ -62,7 +52,12 @@ kry_status kry_fail(kry_status status, const char *format, ...)
     va_start(args, format);
     kry_vprint(text, sizeof text, format, args);
     va_end(args);
-    make_printable(text);
+    /* Messages quote files and the names of files, whose bytes a terminal must not obey. */
+    for (char *s = text; *s;) {
+        const int length = character((const unsigned char *)s);
+        if (!length) *s = '?';
+        s += length ? length : 1;
+    }
     snprintf(last_error, sizeof last_error, "%s", text);
     return status;
 }

@@ -91,14 +91,6 @@ static void cut_on_gpu(const levels *L, level *l)
     }
 }
 
-static void cut(const levels *L, level *l)
-{
-    if (L->dev->info.cpu_kernels)
-        l->tiles = cut_on_cpu(l->n, L->B->systems);
-    else
-        cut_on_gpu(L, l);
-}
-
 /* The level above, in scratch storage: the reduced systems of level l. */
 static level above(levels *L, const level *l)
 {
@@ -132,7 +124,10 @@ static void plan(levels *L)
     L->periodic = B->periodic;
     L->by_system = B->systems > 1 && B->system < B->row;
     for (;;) {
-        cut(L, &l);
+        if (L->dev->info.cpu_kernels)
+            l.tiles = cut_on_cpu(l.n, L->B->systems);
+        else
+            cut_on_gpu(L, &l);
         L->level[L->count++] = l;
         if (L->periodic ? l.n <= 2 : l.tiles == 1) break;
         l = above(L, &L->level[L->count - 1]);

@@ -289,14 +289,6 @@ static void find_alone(void *user, int part, int64_t begin, int64_t end)
                 note_difference(&N->part[part], i, A->col[k], kry_number_at(A->type, A->val, k), 0);
 }
 
-static void near_end(near_rows *N, int parts)
-{
-    int64_t alone = 0;
-
-    for (int p = 0; p < parts; p++) alone += N->alone[p];
-    if (alone) kry_parallel(parts, N->A->rows, find_alone, N);
-}
-
 /* ---- all of them ------------------------------------------------------------------------------ */
 
 static void mirrors_release(mirrors *M)
@@ -352,15 +344,6 @@ static double largest_difference(const mirrors *M)
     return difference;
 }
 
-/* The next rows, with so many entries. */
-static void take_rows(mirrors *M, int64_t entries)
-{
-    const int64_t *row_ptr = M->A->row_ptr;
-
-    M->begin = M->end++;
-    while (M->end < M->A->rows && row_ptr[M->end + 1] - row_ptr[M->begin] <= entries) M->end++;
-}
-
 /* Up to the first batch with an entry that is further from its mirror image than rounding takes it. Each has four times as many
  * entries as the one before, up to `most`. */
 static kry_status compare_all(mirrors *M, double rounding)
@@ -374,7 +357,10 @@ static kry_status compare_all(mirrors *M, double rounding)
     const bool sorts = !kry_near_suits(A);
 
     while (M->end < A->rows && largest_difference(M) <= rounding) {
-        take_rows(M, entries);
+        const int64_t *row_ptr = A->row_ptr; /* the next rows have `entries` entries, or are one */
+
+        M->begin = M->end++;
+        while (M->end < M->A->rows && row_ptr[M->end + 1] - row_ptr[M->begin] <= entries) M->end++;
         if (sorts)
             TRY(compare_sorted(M, most));
         else {
@@ -383,7 +369,12 @@ static kry_status compare_all(mirrors *M, double rounding)
         }
         entries = 4 * entries < most ? 4 * entries : most;
     }
-    if (!sorts && M->end == A->rows) near_end(&near, M->parts);
+    if (!sorts && M->end == A->rows) {
+        int64_t alone = 0;
+
+        for (int p = 0; p < M->parts; p++) alone += near.alone[p];
+        if (alone) kry_parallel(M->parts, near.A->rows, find_alone, &near);
+    }
 done:
     return st;
 }

@@ -315,13 +315,6 @@ done:
 
 /* ---- the family --------------------------------------------------------------------------------------- */
 
-/* Whether a part can do on its window what smooths, step by step with D^-1: red-black sweeps go from one colour to the next,
- * and other scalings are made of all rows. */
-static bool smooths_in_parts(const kry_cycle_params *cycle)
-{
-    return kry_smoother_steps(cycle) > 0;
-}
-
 static kry_status count_steps(part_grids *L, const kry_cycle_params *cycle)
 {
     kry_status st = KRY_OK;
@@ -380,7 +373,9 @@ done:
 static kry_status make_parts(part_grids *L, const kry_cycle_params *cycle)
 {
     kry_status st = KRY_OK;
-    bool more = smooths_in_parts(cycle) && L->cut[0].grid.n > L->gather && cycle->levels > 2;
+    /* On its window a part can smooth step by step with D^-1; red-black sweeps go from one colour to the next, and other
+     * scalings are made of all rows. */
+    bool more = kry_smoother_steps(cycle) > 0 && L->cut[0].grid.n > L->gather && cycle->levels > 2;
 
     if (more) more = kry_cut_can_coarsen(&L->cut[0], 0, 3 * KRY_SMOOTHER_APART);
     if (!more) return KRY_OK;

@@ -23,12 +23,6 @@ struct recorder {
     int64_t taken, pushed;
 };
 
-static kry_status check_cl(cl_int err, const char *call)
-{
-    return err == CL_SUCCESS ? KRY_OK
-                             : kry_fail(KRY_ERR_DEVICE, "%s failed with error %d", call, (int)err);
-}
-
 /* ---- adding up ------------------------------------------------------------------------------- */
 
 static bool is_transfer(const char *name)
@@ -147,7 +141,10 @@ kry_status kry_recorder_end(recorder *r)
     r->kept.ended = kry_now() - r->origin;
     kry_device_set_trace(r->device, NULL, NULL);
     r->device = NULL;
-    return check_cl(r->error, "clGetEventProfilingInfo");
+    return r->error == CL_SUCCESS
+               ? KRY_OK
+               : kry_fail(KRY_ERR_DEVICE, "clGetEventProfilingInfo failed with error %d",
+                          (int)r->error);
 }
 
 const recording *kry_recorder_kept(const recorder *r) { return &r->kept; }

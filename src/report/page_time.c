@@ -113,13 +113,6 @@ static void draw_bins(FILE *f, const timeline *t, const chart_axis *x)
 
 static const char *const phases[] = { "read", "matrix", "set-up", "solve" };
 
-static void draw_phases(FILE *f, const kry_report *l, const chart_axis *x)
-{
-    for (int i = 0; i < KRY_REPORT_PARTS; i++)
-        fprintf(f, "<path class=\"mark k6\" d=\"M%.2f 0V%d\"><title>%s begins</title></path>\n",
-                kry_chart_across(x, l->begun[i]), CHART_SPAN, phases[i]);
-}
-
 static void whole_data(FILE *f, const kry_report *l, double scale)
 {
     fputs("<script type=\"application/json\">{\"names\":[", f);
@@ -136,14 +129,6 @@ static double unit_for(double seconds, const char **unit)
 {
     *unit = seconds < 2e-3 ? "us" : seconds < 2 ? "ms" : "s";
     return seconds < 2e-3 ? 1e6 : seconds < 2 ? 1e3 : 1;
-}
-
-static void shares_beside(FILE *f, int height)
-{
-    fprintf(f,
-            "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">100 %%</text><text x=\"%d\" y=\"%d\" "
-            "text-anchor=\"end\">0</text>\n",
-            CHART_LEFT - 8, CHART_TOP + 10, CHART_LEFT - 8, height - CHART_BOTTOM);
 }
 
 /* The whole run: which share of each moment a kernel ran. */
@@ -169,10 +154,15 @@ static void timeline_run(FILE *f, const timeline *t)
     kry_chart_begin(f, "The share of each moment of the run in which kernels and transfers ran",
                     &shown, &y, height);
     kry_chart_axis_below(f, &shown, height);
-    shares_beside(f, height);
+    fprintf(f,
+            "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">100 %%</text><text x=\"%d\" y=\"%d\" "
+            "text-anchor=\"end\">0</text>\n",
+            CHART_LEFT - 8, CHART_TOP + 10, CHART_LEFT - 8, height - CHART_BOTTOM);
     kry_chart_view(f, height);
     draw_bins(f, t, &seconds);
-    draw_phases(f, l, &seconds);
+    for (int i = 0; i < KRY_REPORT_PARTS; i++)
+        fprintf(f, "<path class=\"mark k6\" d=\"M%.2f 0V%d\"><title>%s begins</title></path>\n",
+                kry_chart_across(&seconds, l->begun[i]), CHART_SPAN, phases[i]);
     fputs("</svg>\n", f);
     kry_html_picture_end(
         f, t->device ? ""

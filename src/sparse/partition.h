@@ -54,8 +54,8 @@ kry_status kry_graph_parts(const char *who, const kry_sparse *graph, const int64
                            const double *shares, int32_t *part);
 
 /*
- * grow_parts.c: the same for so many parts that METIS takes long: each grows in breadth until it has its share of the nodes, which is the
- * same for all but for one node. Where it is shut in it goes on elsewhere, so that a part may be in pieces.
+ * part[i] := the part of node i, for so many parts that METIS takes long: each grows in breadth until it has its share of
+ * the nodes, which is the same for all but for one node. Where it is shut in it goes on elsewhere, so that a part may be in pieces.
  *
  * Cost  the edges, twice
  */
