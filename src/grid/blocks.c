@@ -8,9 +8,10 @@
  * Moved     per face between boxes a word in and one out, and for the product and the step 4 words of numbers and places
  * Launches  as one device, and one more for the product, one for the step, one to pack
  */
-#include "grid/blocks.h"
+#include "grid/stencil.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
+#include "team/boxes.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,14 +29,37 @@ typedef struct blocks {
     bool variable, faces; /* it was made with coefficients or faces; with faces */
 } blocks;
 
-const char *const kry_along[] = { " along x", " along y", " along z", "" };
-
 /* ---- faces between boxes --------------------------------------------------------------------- */
 
 /*
  * The faces between the box of one part and those of others: who is beyond, the halo that brings its
  * numbers, and the weights of the faces. Boxes that touch have the same unknowns along the other axes.
  */
+
+/* Coefficients and faces on the host, as the caller gives them: of all cells, or of a box of them. */
+typedef struct numbers_given {
+    const double *cell, *face[3];
+    kry_stencil_box box;
+    const int64_t *all; /* unknowns of the whole grid along each axis; borrowed */
+} numbers_given;
+
+/* One part of a grid in boxes. */
+typedef struct block_part {
+    const kry_split *split; /* borrowed */
+    int rank;
+    const kry_stencil *own; /* of its box */
+} block_part;
+
+/* A side of the box beyond which another part goes on. */
+typedef struct block_side {
+    int axis, part; /* which part */
+    bool high;
+    int64_t at, count; /* where the numbers beyond are in the halo */
+} block_side;
+
+/* " along x", " along y", " along z", "": how messages tell what is of faces along an axis, and what of cells. */
+enum { CELLS = 3 };
+static const char *const along[] = { " along x", " along y", " along z", "" };
 
 /* Point t of a side, in a box of this size, whose place along the axis is `at`. */
 static int64_t point_of(const int64_t size[3], int axis, int64_t at, int64_t t)
@@ -47,19 +71,19 @@ static int64_t point_of(const int64_t size[3], int axis, int64_t at, int64_t t)
     return place[0] + size[0] * (place[1] + size[1] * place[2]);
 }
 
-static int64_t own_point(const kry_block_part *b, const kry_block_side *s, int64_t t)
+static int64_t own_point(const block_part *b, const block_side *s, int64_t t)
 {
     return point_of(b->own->size, s->axis, s->high ? b->own->size[s->axis] - 1 : 0, t);
 }
 
-static int64_t point_beyond(const kry_block_part *b, const kry_block_side *s, int64_t t)
+static int64_t point_beyond(const block_part *b, const block_side *s, int64_t t)
 {
     const kry_grid_box box = kry_boxes_part(b->split->boxes, s->part);
     return point_of(box.size, s->axis, s->high ? 0 : box.size[s->axis] - 1, t);
 }
 
-/* Those of a part, in the order of the parts beyond. Returns how many. */
-static int find_sides(const kry_block_part *b, kry_block_side sides[6])
+/* sides: those of a part, in the order of the parts beyond. Returns how many. */
+static int find_sides(const block_part *b, block_side sides[6])
 {
     const kry_stencil *A = b->own;
     const kry_boxes *B = b->split->boxes;
@@ -70,8 +94,8 @@ static int find_sides(const kry_block_part *b, kry_block_side sides[6])
         const int axis = f / 2, high = f % 2;
         if (!A->block.inner[high][axis]) continue;
         /* it is inner, so that the grid goes on, around its end if need be */
-        const kry_block_side s = { axis, kry_boxes_beside(B, b->rank, axis, high, true), high, 0,
-                                   A->n / A->size[axis] };
+        const block_side s = { axis, kry_boxes_beside(B, b->rank, axis, high, true), high, 0,
+                               A->n / A->size[axis] };
         int to = count++;
         for (; to > 0 && sides[to - 1].part > s.part; to--) sides[to] = sides[to - 1];
         sides[to] = s;
@@ -81,7 +105,7 @@ static int find_sides(const kry_block_part *b, kry_block_side sides[6])
 }
 
 /* Make the halo that brings what is beyond `count` sides. place: where in the whole each number is. Collective. */
-static kry_status make_halo(const kry_block_part *b, kry_device *dev, const kry_block_side *sides,
+static kry_status make_halo(const block_part *b, kry_device *dev, const block_side *sides,
                             int count, int64_t **place, kry_halo **halo)
 {
     kry_status st = KRY_OK;
@@ -93,7 +117,7 @@ static kry_status make_halo(const kry_block_part *b, kry_device *dev, const kry_
     TRY(kry_alloc((size_t)numbers, sizeof *row, &row));
     TRY(kry_alloc((size_t)numbers, sizeof **place, place));
     for (int i = 0; i < count; i++) {
-        const kry_block_side *s = &sides[i];
+        const block_side *s = &sides[i];
         if (i == 0 || s->part != sides[i - 1].part) want[links++] = (kry_link){ s->part, s->at, 0 };
         want[links - 1].count += s->count;
         for (int64_t t = 0; t < s->count; t++) {
@@ -110,7 +134,7 @@ done:
 /* ---- weights --------------------------------------------------------------------------------- */
 
 /* Where the number of a cell of the whole grid stands. */
-static int64_t place_of_cell(const kry_given_numbers *k, int64_t row)
+static int64_t place_of_cell(const numbers_given *k, int64_t row)
 {
     const int64_t at[3] = { row % k->all[0], row / k->all[0] % k->all[1],
                             row / k->all[0] / k->all[1] };
@@ -122,14 +146,14 @@ static int64_t place_of_cell(const kry_given_numbers *k, int64_t row)
 }
 
 /* The coefficient of a cell as devices have it. */
-static double cell(const kry_stencil *A, const kry_given_numbers *k, int64_t row)
+static double cell(const kry_stencil *A, const numbers_given *k, int64_t row)
 {
     const double v = k->cell[place_of_cell(k, row)];
     return A->type == KRY_F32 ? (double)(float)v : v;
 }
 
 /* The weight of the face between cell `row` and the one beyond, as stencil_faces in cl/grid/stencil.cl has it. */
-static double weight_of(const kry_stencil *A, const kry_block_side *s, const kry_given_numbers *k,
+static double weight_of(const kry_stencil *A, const block_side *s, const numbers_given *k,
                         int64_t row, int64_t beyond)
 {
     const double weight = A->weight[s->axis];
@@ -140,7 +164,7 @@ static double weight_of(const kry_stencil *A, const kry_block_side *s, const kry
 }
 
 /* What the weight is made of and the box has not checked itself. */
-static kry_status check_given(const char *who, const kry_block_side *s, const kry_given_numbers *k,
+static kry_status check_given(const char *who, const block_side *s, const numbers_given *k,
                               int64_t row, int64_t beyond)
 {
     kry_status st = KRY_OK;
@@ -150,14 +174,13 @@ static kry_status check_given(const char *who, const kry_block_side *s, const kr
 
     CHECK(v > 0 && isfinite(v), KRY_ERR_ARGUMENT,
           "%s: %s %lld%s is %g; it must be positive and finite", who,
-          k->face[0] ? "face" : "coefficient", (long long)i, k->face[0] ? kry_along[s->axis] : "",
-          v);
+          k->face[0] ? "face" : "coefficient", (long long)i, k->face[0] ? along[s->axis] : "", v);
 done:
     return st;
 }
 
-static kry_status weigh(const char *who, const kry_block_part *b, const kry_block_side *s,
-                        const kry_given_numbers *k, kry_sparse *far)
+static kry_status weigh(const char *who, const block_part *b, const block_side *s,
+                        const numbers_given *k, kry_sparse *far)
 {
     kry_status st = KRY_OK;
     const kry_boxes *B = b->split->boxes;
@@ -180,8 +203,8 @@ done:
 }
 
 /* far := for each face of these sides minus its weight, in the column of the number beyond. */
-static kry_status find_far(const char *who, const kry_block_part *b, const kry_block_side *sides,
-                           int count, const kry_given_numbers *k, kry_sparse *far)
+static kry_status find_far(const char *who, const block_part *b, const block_side *sides, int count,
+                           const numbers_given *k, kry_sparse *far)
 {
     kry_status st = KRY_OK;
     const int64_t n = b->own->n, numbers = count ? sides[count - 1].at + sides[count - 1].count : 0;
@@ -201,7 +224,7 @@ done:
 }
 
 /* numbers, of the cells here: what `far` has for the faces of one side. */
-static void upper_faces(const kry_block_part *b, const kry_block_side *side, const kry_sparse *far,
+static void upper_faces(const block_part *b, const block_side *side, const kry_sparse *far,
                         double *numbers)
 {
     for (int64_t t = 0; t < side->count; t++) {
@@ -213,13 +236,13 @@ static void upper_faces(const kry_block_part *b, const kry_block_side *side, con
 /* ---- numbers of one box ---------------------------------------------------------------------- */
 
 /* What the caller gives, of which this process reads those of part r. */
-static kry_given_numbers given_numbers(const blocks *W, int r)
+static numbers_given given_numbers(const blocks *W, int r)
 {
     const kry_stencil_params *p = &W->params;
-    return (kry_given_numbers){ p->coefficient,
-                                { p->face[0], p->face[1], p->face[2] },
-                                kry_stencil_given(p, W->split, r),
-                                W->split->boxes->size };
+    return (numbers_given){ p->coefficient,
+                            { p->face[0], p->face[1], p->face[2] },
+                            kry_stencil_given(p, W->split, r),
+                            W->split->boxes->size };
 }
 
 /* mine := those of part r, of the coefficients or, along `axis`, of the faces that are given. who: the public
@@ -228,13 +251,13 @@ static kry_status cut_numbers(const blocks *W, const char *who, int r, int axis,
 {
     kry_status st = KRY_OK;
     const kry_boxes *B = W->split->boxes;
-    const kry_given_numbers k = given_numbers(W, r);
-    const double *given = axis == KRY_CELLS ? k.cell : k.face[axis];
+    const numbers_given k = given_numbers(W, r);
+    const double *given = axis == CELLS ? k.cell : k.face[axis];
     const int64_t count = kry_split_rows(W->split, r), stride = axis == 0 ? 1
                                                                 : axis == 1
                                                                     ? B->size[0]
                                                                     : B->size[0] * B->size[1];
-    const bool closed = axis < KRY_CELLS && W->params.high[axis] == KRY_NEUMANN;
+    const bool closed = axis < CELLS && W->params.high[axis] == KRY_NEUMANN;
 
     if (!given) return KRY_OK;
     TRY(kry_alloc((size_t)count, sizeof **mine, mine));
@@ -245,8 +268,7 @@ static kry_status cut_numbers(const blocks *W, const char *who, int r, int axis,
         const double v = W->type == KRY_F32 ? (double)(float)(*mine)[i] : (*mine)[i];
         CHECK(unused || (v > 0 && isfinite(v)), KRY_ERR_ARGUMENT,
               "%s: %s %lld%s is %g; it must be positive and finite", who,
-              axis == KRY_CELLS ? "coefficient" : "face", (long long)row, kry_along[axis],
-              (*mine)[i]);
+              axis == CELLS ? "coefficient" : "face", (long long)row, along[axis], (*mine)[i]);
     }
 done:
     return st;
@@ -267,7 +289,7 @@ static kry_status numbers_of(const blocks *W, const char *who, int r, box_number
     kry_status st = KRY_OK;
 
     *k = (box_numbers){ 0 };
-    TRY(cut_numbers(W, who, r, KRY_CELLS, &k->cell));
+    TRY(cut_numbers(W, who, r, CELLS, &k->cell));
     for (int a = 0; a < 3; a++) TRY(cut_numbers(W, who, r, a, &k->face[a]));
 done:
     return st;
@@ -307,10 +329,10 @@ static kry_status couple(const blocks *W, int rank, kry_op *own, unsigned traits
     static const kry_own_kind kind = { kry_stencil_rows };
     kry_status st = KRY_OK;
     const kry_stencil *S = kry_stencil_of(own);
-    const kry_block_part part = { W->split, rank, S };
-    const kry_given_numbers k = given_numbers(W, rank);
+    const block_part part = { W->split, rank, S };
+    const numbers_given k = given_numbers(W, rank);
     kry_coupled A = { .own = own, .kind = &kind, .traits = traits };
-    kry_block_side sides[6];
+    block_side sides[6];
     const int count = find_sides(&part, sides);
     kry_sparse exact = { 0 };
     void *sums = NULL;
@@ -365,11 +387,11 @@ kry_status kry_stencil_read_faces(const kry_op *op, int axis, double *numbers)
     kry_status st = KRY_OK;
     const kry_stencil *A = kry_stencil_here(op);
     const kry_coupled *C = kry_coupled_of(op);
-    kry_block_side sides[6];
+    block_side sides[6];
 
     TRY(kry_stencil_read(A, A->face[axis], A->n, numbers));
     if (!C) return KRY_OK;
-    const kry_block_part part = { op->dev->layout.split, kry_layout_rank(&op->dev->layout), A };
+    const block_part part = { op->dev->layout.split, kry_layout_rank(&op->dev->layout), A };
     const int count = find_sides(&part, sides);
     for (int i = 0; i < count; i++)
         if (sides[i].axis == axis && sides[i].high) upper_faces(&part, &sides[i], &C->far, numbers);
@@ -413,9 +435,9 @@ static kry_status update_part(void *self, int rank, kry_op *local)
     blocks *W = self;
     kry_status st = KRY_OK;
     kry_op *own = (kry_op *)kry_op_own(local);
-    const kry_block_part part = { W->split, rank, kry_stencil_of(own) };
-    const kry_given_numbers given = given_numbers(W, rank);
-    kry_block_side sides[6];
+    const block_part part = { W->split, rank, kry_stencil_of(own) };
+    const numbers_given given = given_numbers(W, rank);
+    block_side sides[6];
     const int count = find_sides(&part, sides);
     kry_sparse far = { 0 }, exact = { 0 };
     double *joined = NULL;
