@@ -28,15 +28,4 @@ kry_status kry_part_passes_create(const kry_op *A, const kry_op *P, int steps, k
                                   kry_part_passes **out);
 void kry_part_passes_release(kry_part_passes **p);
 
-/* ---- part_numbers.c ------------------------------------------------------------------------------------ */
-
-/* What weights and coarse stencils of a level are made of. A: on kry_cut_wide(cut). */
-kry_box_source kry_part_source(const kry_op *A, const kry_cut *cut);
-/* The weights of P, and the numbers of the next coarser A, a box on the shell's window, of which the shell brings all
- * points: P'A P. Collective. Waits. */
-kry_status kry_part_make_numbers(const kry_box_source *s, const kry_op *P, const kry_shell *shell,
-                                 kry_op *A);
-/* kry_whole.collect of a level in parts. */
-kry_status kry_collect_box(const kry_op *A, const kry_shell *shell, kry_op **whole);
-
 #endif

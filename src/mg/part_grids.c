@@ -64,6 +64,132 @@ static void part_grids_destroy(void *self)
     free(L);
 }
 
+/* ---- numbers of stencils and weights --------------------------------------------------------- */
+
+/* The numbers of one slot: n of them. */
+static kry_vec slot_of(kry_device *dev, kry_type type, cl_mem numbers, int64_t n, int slot)
+{
+    return (kry_vec){
+        .dev = dev, .type = type, .n = n, .k = 1, .ld = n, .buffer = numbers, .first = slot * n
+    };
+}
+
+static kry_vec slot_of_box(const kry_box *A, int slot)
+{
+    return slot_of(A->dev, A->type, A->numbers, A->grid.n, slot);
+}
+
+/* Of rows that are alike only the ends are made: what is between is copied nevertheless. */
+static kry_status clear(const kry_box *A)
+{
+    kry_vec all = slot_of(A->dev, A->type, A->numbers, A->slots * A->grid.n, 0);
+    return kry_box_has_ends(&A->grid) ? kry_vec_fill(&all, 0) : KRY_OK;
+}
+
+/* to, on the shell's window, := what `from`, on another, has of each part's own points. Collective. */
+static kry_status move_numbers(const kry_box *from, const kry_window *window, const kry_box *to,
+                               const kry_shell *shell)
+{
+    kry_status st = KRY_OK;
+    kry_vec *mine = NULL;
+
+    TRY(kry_vec_create(from->dev, from->type, kry_window_points(&shell->own), 1, &mine));
+    for (int s = 0; s < to->slots; s++) {
+        const kry_vec x = slot_of_box(from, s);
+        kry_vec y = slot_of_box(to, s);
+        TRY(kry_window_copy(1, &x, window, 0, mine, &shell->own, &shell->own));
+        TRY(kry_shell_fill(shell, mine, &y));
+    }
+done:
+    kry_vec_release(&mine);
+    return st;
+}
+
+/* What weights and coarse stencils of a level are made of. A: on kry_cut_wide(cut). */
+static kry_box_source source_of_part(const kry_op *A, const kry_cut *cut)
+{
+    const kry_window window = kry_cut_wide(cut);
+    kry_box_source s = kry_box_source_of(A);
+
+    s.grid = kry_cut_grid(cut, &window);
+    return s;
+}
+
+/* The weights of P, and the numbers of the next coarser A, a box on the shell's window, of which the shell brings all
+ * points: P'A P, by way of the coarse points that lie in the fine window. Collective. Waits. */
+static kry_status make_numbers_of_part(const kry_box_source *s, const kry_op *P,
+                                       const kry_shell *shell, kry_op *A)
+{
+    kry_status st = KRY_OK;
+    kry_op *inner = kry_transfer_of_part(P);
+    kry_op *C = NULL;
+
+    TRY(kry_box_create(A->dev, A->shape.type, &kry_box_transfer_of(inner)->coarse, A->shape.traits,
+                       &C));
+    TRY(clear(kry_box_of(C)));
+    TRY(kry_box_weigh(s, inner));
+    TRY(kry_box_galerkin(s, inner, C));
+    TRY(move_numbers(kry_box_of(C), kry_inner_window_of_part(P), kry_box_of(A), shell));
+done:
+    kry_op_release(&C);
+    return st;
+}
+
+/* *placed := one slot of all parts' own points, part by part, to be freed; mine: room for this part's. Collective. */
+static kry_status collect_slot(const kry_op *A, const kry_shell *shell, int slot, double *mine,
+                               double **placed)
+{
+    kry_status st = KRY_OK;
+    const kry_vec x = slot_of_box(kry_box_of(A), slot);
+    kry_vec *own = NULL;
+    size_t count;
+
+    TRY(kry_vec_create(A->dev, A->shape.type, kry_window_points(&shell->own), 1, &own));
+    TRY(kry_window_copy(1, &x, &shell->window, 0, own, &shell->own, &shell->own));
+    TRY(kry_vec_read_doubles(own, mine));
+    TRY(kry_layout_collect(&A->dev->layout, mine, (size_t)own->n, sizeof *mine, placed, &count));
+done:
+    kry_vec_release(&own);
+    return st;
+}
+
+/* row := the rows of the whole that are the parts' points, part by part. */
+static void list_rows(const kry_cut *cut, int parts, int64_t *row)
+{
+    for (int r = 0; r < parts; r++)
+        for (int64_t i = 0; i < cut->first[r + 1] - cut->first[r]; i++)
+            *row++ = kry_boxes_row(&cut->boxes, r, i);
+}
+
+/* kry_whole.collect of a level in parts. */
+static kry_status collect_box(const kry_op *A, const kry_shell *shell, kry_op **whole)
+{
+    kry_status st = KRY_OK;
+    const kry_box_grid *grid = &shell->cut->grid;
+    double *mine = NULL, *placed = NULL, *all = NULL;
+    int64_t *row = NULL;
+
+    TRY(kry_alloc((size_t)kry_window_points(&shell->own), sizeof *mine, &mine));
+    TRY(kry_alloc((size_t)grid->n, sizeof *all, &all));
+    TRY(kry_alloc((size_t)grid->n, sizeof *row, &row));
+    list_rows(shell->cut, kry_layout_size(&A->dev->layout), row);
+    if (!*whole) TRY(kry_box_create(A->dev, A->shape.type, grid, A->shape.traits, whole));
+    const kry_box *B = kry_box_of(*whole);
+    for (int s = 0; s < B->slots; s++) {
+        kry_vec to = slot_of_box(B, s);
+        TRY(collect_slot(A, shell, s, mine, &placed));
+        for (int64_t i = 0; i < grid->n; i++) all[row[i]] = placed[i];
+        free(placed), placed = NULL;
+        TRY(kry_vec_write_doubles(&to, all));
+    }
+done:
+    free(row);
+    free(all);
+    free(placed);
+    free(mine);
+    return st;
+}
+
 /* ---- the finest level: the grid operator on a window around a part's own points -------------- */
 
 /* Sides of a window are those of the whole, also where the grid goes on and nothing is known of what is beyond: so one program
@@ -209,8 +335,8 @@ done:
 
 static kry_status make_numbers(const part_grids *L, int i)
 {
-    const kry_box_source s = kry_part_source(L->A[i], &L->cut[i]);
-    return kry_part_make_numbers(&s, L->P[i], &L->stencil[i + 1], L->A[i + 1]);
+    const kry_box_source s = source_of_part(L->A[i], &L->cut[i]);
+    return make_numbers_of_part(&s, L->P[i], &L->stencil[i + 1], L->A[i + 1]);
 }
 
 /* Append the level below the last one. *more: there is one. */
@@ -221,7 +347,7 @@ static kry_status append(part_grids *L, bool *more)
     const kry_cut *cut = &L->cut[i];
     const kry_window wide = kry_cut_wide(cut), own = kry_cut_own(cut),
                      inner = kry_window_within(&wide, &own);
-    const kry_box_source s = kry_part_source(L->A[i], cut);
+    const kry_box_source s = source_of_part(L->A[i], cut);
     kry_axis_couplings c = L->how.couplings;
     unsigned axes;
 
@@ -287,7 +413,7 @@ done:
 static kry_status add_levels(kry_hierarchy *H, part_grids *L, int levels)
 {
     static const kry_whole grid = { kry_collect_grid, kry_box_levels_create, row_of_grid },
-                           box = { kry_collect_box, kry_box_levels_create, row_of_box };
+                           box = { collect_box, kry_box_levels_create, row_of_box };
     kry_status st = KRY_OK;
     const int last = L->count - 1;
     kry_box_levels theirs = L->how;
