@@ -545,11 +545,11 @@ static void solve__diagonals_by_registers(void **state)
 {
     enum { N = 100 };
     (void)state;
-    static const char defines[] = " -DGROUP=128 -DPER=1";
+    static const char streamed[] = " -DGROUP=128 -DPER=1 -DHELD=1 -DPRECOND=NONE",
+                      held[] = " -DGROUP=128 -DPER=1 -DHELD=3 -DPRECOND=NONE";
     double val[3 * N], b[N], x[N] = { 0 };
     int64_t row_ptr[N + 1] = { 0 }, k = 0;
     int32_t col[3 * N];
-    char held[100];
     kry_op *A = NULL, *S = NULL;
     kry_kernel *kernel[2];
     kry_result res;
@@ -565,9 +565,8 @@ static void solve__diagonals_by_registers(void **state)
                       &A));
     OK(kry_solver_create(A, "method=pcg precond=none resident=on", NULL, NULL, &S));
     OK(kry_solve_host(S, b, x, &res));
-    snprintf(held, sizeof held, "%s -DHELD=3 -DKEEPS_COLUMNS", defines);
-    OK(kry_kernel_get(o.dev, "resident_dia", KRY_F64, held, "resident_dia", &kernel[0]));
-    OK(kry_kernel_get(o.dev, "resident_dia", KRY_F64, defines, "resident_dia", &kernel[1]));
+    OK(kry_kernel_get(o.dev, "resident_dia", KRY_F64, held, "resident_dia_held", &kernel[0]));
+    OK(kry_kernel_get(o.dev, "resident_dia", KRY_F64, streamed, "resident_dia", &kernel[1]));
     assert_true(kernel[0]->ready && !kernel[0]->launched); /* asked what it spills */
     assert_true(kernel[1]->ready);
     kry_op_release(&S);

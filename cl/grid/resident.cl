@@ -68,20 +68,10 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
             ADD_DOTS(sums, own, w[k]);
         }
         tree(sums, lane, row);
-        if (l == 0 && me.groups) {
-            TOTAL2 ours = row_sum(row);
-            part[me.group] = PUBLISHED(ours);
-        }
+        if (l == 0 && me.groups) part[me.group] = published(row_sum(row));
         resident_meet(&me);
 
-        if (l < TREE) {
-            TOTAL2 share = NO_TOTAL2;
-            for (int j = l; j < me.groups; j += TREE) {
-                FROM_PUBLISHED(theirs, part[j])
-                ADD_TOTAL2(share, theirs);
-            }
-            row[l] = share;
-        }
+        sum_all(part, me.groups, l, row);
         barrier(CLK_LOCAL_MEM_FENCE);
         const ACC2 dots = VALUES_OF(row_sum(row));
         resident_step next = judge_step(dots, dots.x, target2, step, steps, &gamma, &pq,

@@ -20,13 +20,12 @@
 
 enum { REPLACE = 25 };
 enum { OF_R, OF_P, OF_S, OF_W }; // what is multiplied: for w, s and z; or in an iteration
-enum { PLACE = 1024 };           // KRY_BARRIER_MOST: from one place of the sums to the other
 
 // At most `steps` iterations from the set `from` (x, r, p at distances of `pitch`; p is zero if fresh), left in the
 // set `to`. gamma = r'r and pq = p'A p of the last update, 0 if fresh.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict from,
-                   global REAL *restrict to, volatile global REAL *published,
+                   global REAL *restrict to, volatile global REAL *both_shown,
                    volatile global PUBLISHED_TOTAL2 *part, global ACC *restrict out, int steps, int fresh,
                    ACC target2, ACC gamma, ACC pq, int n0, int n1, int n2, REAL weight0,
                    REAL weight1, REAL weight2 GRID_PARAMS)
@@ -52,7 +51,7 @@ void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restric
         s[k] = z[k] = w[k] = 0;
     }
     do {
-        volatile global REAL *shown = published + place_ * pitch;
+        volatile global REAL *shown = both_shown + place_ * pitch;
         TOTAL2 sums = NO_TOTAL2;
 #pragma unroll
         EACH {
@@ -64,20 +63,10 @@ void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restric
         if (l == 0) first[0] = base; // as in resident.cl
         tree(sums, lane, row);
         base = first[0];
-        if (l == 0 && me.groups) {
-            TOTAL2 ours = row_sum(row);
-            part[place_ * PLACE + me.group] = PUBLISHED(ours);
-        }
+        if (l == 0 && me.groups) part[place_ * PLACE + me.group] = published(row_sum(row));
         resident_wait(&me);
 
-        if (l < TREE) {
-            TOTAL2 share = NO_TOTAL2;
-            for (int j = l; j < me.groups; j += TREE) {
-                FROM_PUBLISHED(theirs, part[place_ * PLACE + j])
-                ADD_TOTAL2(share, theirs);
-            }
-            row[l] = share;
-        }
+        sum_all(part + place_ * PLACE, me.groups, l, row);
 #pragma unroll
         EACH {
             int at = sides[k], i = min(UNKNOWN, n - 1);

@@ -354,7 +354,6 @@ typedef struct walk {
     place in;               /* what the next one begins in */
     bool code;       /* this line begins outside of comments, and does not continue another one */
     int part, parts; /* the part that it is in, 0: none; the parts so far */
-    const char *format; /* what stands behind "#define FORMAT", or NULL */
 } walk;
 
 static bool walk_on(walk *w)
@@ -364,8 +363,7 @@ static bool walk_on(walk *w)
     w->code = w->in == CODE;
     w->end = next_line(w->line, &w->in);
     if (!w->code) return true;
-    const char *hash = behind(w->line, "#"), *format = behind(behind(hash, "define"), "FORMAT");
-    if (format) w->format = format + strspn(format, " \t");
+    const char *hash = behind(w->line, "#");
     if (behind(hash, "line") || pragma(w->line, KRY_PART_END))
         w->part = 0;
     else if (pragma(w->line, KRY_PART))
@@ -404,17 +402,14 @@ static const char *behind_attribute(const char *at)
     return at + strspn(at, " \t\n");
 }
 
-/* Copy the name of the kernel whose definition begins in the line; false: none does. One name is made of FORMAT:
- * KRY_JOIN(x, FORMAT) of resident_matrix.clh. */
+/* Copy the name of the kernel whose definition begins in the line; false: none does. */
 static bool kernel_of(const walk *w, char name[NAME_ROOM])
 {
-    const char *at = w->code ? behind(w->line, "kernel") : NULL, *format = w->format;
+    const char *at = w->code ? behind(w->line, "kernel") : NULL;
 
     if (!at || !(at = behind(behind_attribute(at), "void"))) return false;
     at += strspn(at, " \t\n");
-    const char *joined = behind(behind(at, "KRY_JOIN"), "("), *x = joined ? joined : at;
-    const int rest = joined && format ? (int)word_length(format) : 0;
-    snprintf(name, NAME_ROOM, "%.*s%.*s", (int)word_length(x), x, rest, rest ? format : "");
+    snprintf(name, NAME_ROOM, "%.*s", (int)word_length(at), at);
     return true;
 }
 

@@ -138,12 +138,12 @@ typedef struct precond {
 } precond;
 
 static const struct {
-    const char *define;
-    int shown; /* vectors that groups leave for each other */
-} forms[] = { [NONE] = { "", 2 },
-              [DIAGONAL] = { " -DDIAGONAL", 2 },
-              [POLYNOMIAL] = { " -DPOLYNOMIAL", 4 },
-              [FACTORS] = { " -DFACTORS", 3 } };
+    const char *name; /* as resident_matrix.clh calls it */
+    int shown;        /* vectors that groups leave for each other */
+} forms[] = { [NONE] = { "NONE", 2 },
+              [DIAGONAL] = { "DIAGONAL", 2 },
+              [POLYNOMIAL] = { "POLYNOMIAL", 4 },
+              [FACTORS] = { "FACTORS", 3 } };
 
 /* Whether the numbers of another matrix can take the places of A's: rows are sums of products, and entries have places of
  * their own. */
@@ -184,23 +184,17 @@ static void add_stage(const kry_matrix *A, kry_plug *plug)
             PLUG(plug, s->value[i].number);
     }
     PLUG(plug, A->val);
-    if (A->surplus) PLUG(plug, A->surplus);
+    PLUG(plug, A->surplus);
 }
 
-static kry_status add_polynomial(const kry_matrix *A, const kry_polynomial *p, kry_plug *plug)
+static kry_status upload_coefficients(const kry_matrix *A, const kry_polynomial *p, cl_mem *buffer)
 {
-    kry_status st = KRY_OK;
     const kry_type type = A->shape.type;
-    const cl_int degree = p->degree;
-    const int count = 2 * degree + 1;
+    const int count = 2 * p->degree + 1;
     double c[2 * KRY_POLYNOMIAL_DEGREE + 1];
 
     for (int i = 0; i < count; i++) kry_number_put(type, c, i, p->c[i]);
-    TRY(kry_buffer_upload(A->dev, (size_t)count * kry_type_size(type), c, &plug->owned[0]));
-    PLUG(plug, degree);
-    PLUG(plug, plug->owned[0]);
-done:
-    return st;
+    return kry_buffer_upload(A->dev, (size_t)count * kry_type_size(type), c, buffer);
 }
 
 /* A's entries on the host, and the places of their numbers; NULL: those of the entries. */
@@ -236,33 +230,38 @@ done:
     return st;
 }
 
-static kry_status add_factors(const kry_matrix *A, const kry_factors *f, kry_plug *plug)
+static kry_status upload_factors(const kry_matrix *A, const kry_factors *f, cl_mem factor[2])
 {
     kry_status st = KRY_OK;
     places p = { 0 };
 
     TRY(kry_csr_first_rows(A, A->shape.rows, &p.entries));
     TRY(kry_csr_read_places(A, &p.slot));
-    TRY(upload_factor(A, &p, f->first, &plug->owned[0]));
-    TRY(upload_factor(A, &p, f->second, &plug->owned[1]));
-    PLUG(plug, plug->owned[0]);
-    PLUG(plug, plug->owned[1]);
+    TRY(upload_factor(A, &p, f->first, &factor[0]));
+    TRY(upload_factor(A, &p, f->second, &factor[1]));
 done:
     free(p.slot);
     kry_sparse_release(&p.entries);
     return st;
 }
 
+/* d, d0, degree, coefficient, first_val, second_val: NULL and 0 but for those of the kind. */
 static kry_status add_precond(const kry_matrix *A, const precond *M, kry_plug *plug)
 {
     kry_status st = KRY_OK;
+    const cl_mem none = NULL;
+    const cl_long nowhere = 0;
+    const cl_int degree = M->kind == POLYNOMIAL ? M->p.degree : 0;
+    const bool factors = M->kind == FACTORS;
 
-    if (M->d) {
-        PLUG(plug, M->d->buffer);
-        PLUG(plug, M->d->first);
-    }
-    if (M->kind == POLYNOMIAL) TRY(add_polynomial(A, &M->p, plug));
-    if (M->kind == FACTORS) TRY(add_factors(A, &M->f, plug));
+    if (degree) TRY(upload_coefficients(A, &M->p, &plug->owned[0]));
+    if (factors) TRY(upload_factors(A, &M->f, plug->owned));
+    kry_plug_add(plug, M->d ? &M->d->buffer : &none, sizeof none);
+    kry_plug_add(plug, M->d ? &M->d->first : &nowhere, sizeof nowhere);
+    PLUG(plug, degree);
+    kry_plug_add(plug, degree ? &plug->owned[0] : &none, sizeof none);
+    kry_plug_add(plug, factors ? &plug->owned[0] : &none, sizeof none);
+    kry_plug_add(plug, factors ? &plug->owned[1] : &none, sizeof none);
 done:
     return st;
 }
@@ -306,22 +305,22 @@ static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, bool
                       .groups = s.groups,
                       .pieces = A->dev->info.gpu && !s.held ? stage->groups : 0,
                       .shown = forms[M->kind].shown };
-    char stem[32], defines[KRY_STAGE_DEFINES], diagonals[40] = "", held[40] = "";
-    char text[KRY_STAGE_DEFINES + 168];
+    char stem[32], name[48], defines[KRY_STAGE_DEFINES], diagonals[32] = "";
+    char text[KRY_STAGE_DEFINES + 120];
 
     snprintf(stem, sizeof stem, "resident_%s", stage->stem);
+    snprintf(name, sizeof name, "%s%s", stem,
+             !s.held         ? ""
+             : stage->sorted ? "_sorted"
+             : s.columns     ? "_held"
+                             : "_computed");
     kry_stage_defines(A, stage, A->stored, defines);
-    if (is_dia(A) && A->format->shared) strcat(diagonals, " -DSYMMETRIC");
     if (stage->diagonals)
-        snprintf(diagonals + strlen(diagonals), 24, " -DDIAGONALS=%d", stage->diagonals);
-    if (s.held)
-        snprintf(held, sizeof held, " -DHELD=%d%s", s.held,
-                 is_dia(A) && s.columns ? " -DKEEPS_COLUMNS" : "");
-    snprintf(text, sizeof text, "%s%s%s%s%s -DGROUP=%d -DPER=%d%s%s%s", defines, diagonals,
-             kry_matrix_in_flux_form(A) ? " -DFLUX" : "", A->surplus ? " -DSURPLUS" : "",
-             stage->sorted ? " -DPERM" : "", s.group, s.per, held, forms[M->kind].define,
-             M->kind == FACTORS && A->stored != A->shape.type ? " -DA_VAL=float" : "");
-    TRY(kry_kernel_get(A->dev, stem, A->shape.type, text, stem, &plug.kernel));
+        snprintf(diagonals, sizeof diagonals, " -DDIAGONALS=%d", stage->diagonals);
+    snprintf(text, sizeof text, "%s%s%s -DGROUP=%d -DPER=%d -DHELD=%d -DPRECOND=%s", defines,
+             diagonals, kry_matrix_in_flux_form(A) || A->surplus ? " -DFLUX" : "", s.group, s.per,
+             s.held ? s.held : 1, forms[M->kind].name);
+    TRY(kry_kernel_get(A->dev, stem, A->shape.type, text, name, &plug.kernel));
     *spills = !has_measured_registers(A->dev) && kry_kernel_spills(A->dev, plug.kernel);
     CHECK(!*spills, KRY_ERR_UNSUPPORTED, "'%s' has too few registers for %d unknowns a work-item",
           A->dev->info.name, s.per);

@@ -176,7 +176,7 @@ static cl_ulong spilled(cl_kernel k, cl_device_id d)
         { "lu_block_row", NULL },
         { "lu_block", NULL },
         { "coarse_tiles", NULL },
-        { "resident_dia", "-DHELD=" },
+        { "resident_dia_held", "-DHELD=" },
         { "panel_column", NULL },
     };
     char options[1024] = "", name[64] = "";
