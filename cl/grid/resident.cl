@@ -8,6 +8,7 @@
 #include "common/kry.clh"
 #include "common/barrier.clh"
 #include "common/resident.clh"
+#include "grid/resident_grid.clh"
 
 #ifdef SHARED
 #define R mine[l + k * GROUP]
@@ -21,17 +22,14 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict from,
                  global REAL *restrict to, volatile global REAL *shown,
                  volatile global PUBLISHED_TOTAL2 *part, global ACC *restrict out, int steps, int fresh,
-                 ACC target2, ACC gamma, ACC pq, int n0, int n1, int n2, REAL weight0,
-                 REAL weight1, REAL weight2 GRID_PARAMS)
+                 ACC target2, ACC gamma, ACC pq, GRID)
 {
     RESIDENT_LOCALS
     local TOTAL2 lane[GROUP], row[TREE];
     local int first[1];
-#ifdef SHARED
-    local REAL mine[GROUP * PER];
-#else
-    REAL r[PER];
-#endif
+    local REAL mine[IS_SHARED ? GROUP * PER : 1];
+    REAL r[PER]; // unless it is in `mine`
+    const grid G = GRID_PASS;
     resident me;
     REAL x[PER], p[PER], s[PER], w[PER];
     int sides[PER];
@@ -39,18 +37,18 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
     resident_begin(&me, RESIDENT_PASS);
     int l = get_local_id(0), base = GROUP * PER * me.group, step = 0, go;
 #define UNKNOWN (base + l + k * GROUP)
-#pragma unroll
-    EACH {
+    UNROLLED for (int k = 0; k < PER; k++)
+    {
         int i = min(UNKNOWN, n - 1), valid = UNKNOWN < n && me.groups, old = valid && !fresh;
-        sides[k] = place(i, base, n0, n1, n2) & (valid ? ~0 : ~(VALID | PUBLISH));
+        sides[k] = place(&G, i, base) & (valid ? ~0 : ~(VALID | PUBLISH));
         x[k] = valid ? from[i] : 0;
         R = valid ? from[i + pitch] : 0;
         p[k] = old ? from[i + 2 * pitch] : 0;
         s[k] = old ? from[i + 3 * pitch] : 0;
     }
     do {
-#pragma unroll
-        EACH if (sides[k] & PUBLISH) shown[UNKNOWN] = R;
+        UNROLLED for (int k = 0; k < PER; k++)
+            if (sides[k] & PUBLISH) shown[UNKNOWN] = R;
         // `base` goes through local memory: else the compiler keeps the addresses of all neighbours in
         // registers, and spills x, p and s.
         if (l == 0) first[0] = base;
@@ -59,11 +57,10 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
 
         // w := A r, and the partial sums of r'r and r'w
         TOTAL2 sums = NO_TOTAL2;
-#pragma unroll
-        EACH {
+        UNROLLED for (int k = 0; k < PER; k++)
+        {
             int at = sides[k], i = min(UNKNOWN, n - 1);
-            REAL own = R, sum = 0;
-            EACH_AXIS(AXIS)
+            REAL own = R, sum = grid_row(&G, at, i, own, base, mine, shown);
             w[k] = at & VALID ? sum : 0;
             ADD_DOTS(sums, own, w[k]);
         }
@@ -79,8 +76,8 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
         REAL alpha = next.alpha, beta = next.beta;
         go = !next.last && me.groups && !me.aborted;
         if (go) {
-#pragma unroll
-            EACH {
+            UNROLLED for (int k = 0; k < PER; k++)
+            {
                 p[k] = R + beta * p[k];
                 s[k] = w[k] + beta * s[k];
                 x[k] += alpha * p[k];
@@ -89,8 +86,8 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
         }
         step++;
     } while (go);
-#pragma unroll
-    EACH {
+    UNROLLED for (int k = 0; k < PER; k++)
+    {
         if (sides[k] & VALID) {
             to[UNKNOWN] = x[k];
             to[UNKNOWN + pitch] = R;

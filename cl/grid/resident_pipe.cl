@@ -17,6 +17,7 @@
 #include "common/kry.clh"
 #include "common/barrier.clh"
 #include "common/resident.clh"
+#include "grid/resident_grid.clh"
 
 enum { REPLACE = 25 };
 enum { OF_R, OF_P, OF_S, OF_W }; // what is multiplied: for w, s and z; or in an iteration
@@ -27,13 +28,13 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict from,
                    global REAL *restrict to, volatile global REAL *both_shown,
                    volatile global PUBLISHED_TOTAL2 *part, global ACC *restrict out, int steps, int fresh,
-                   ACC target2, ACC gamma, ACC pq, int n0, int n1, int n2, REAL weight0,
-                   REAL weight1, REAL weight2 GRID_PARAMS)
+                   ACC target2, ACC gamma, ACC pq, GRID)
 {
     RESIDENT_LOCALS
     local TOTAL2 lane[GROUP], row[TREE];
     local REAL mine[GROUP * PER];
     local int first[1];
+    const grid G = GRID_PASS;
     resident me;
     REAL x[PER], r[PER], p[PER], s[PER], z[PER], w[PER], q[PER];
     int sides[PER];
@@ -41,10 +42,10 @@ void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restric
     resident_begin(&me, RESIDENT_PASS);
     int l = get_local_id(0), base = GROUP * PER * me.group, step = 0, since = 0, of = OF_R, place_ = 0, go;
 #define UNKNOWN (base + l + k * GROUP)
-#pragma unroll
-    EACH {
+    UNROLLED for (int k = 0; k < PER; k++)
+    {
         int i = min(UNKNOWN, n - 1), valid = UNKNOWN < n && me.groups, old = valid && !fresh;
-        sides[k] = place(i, base, n0, n1, n2) & (valid ? ~0 : ~(VALID | PUBLISH));
+        sides[k] = place(&G, i, base) & (valid ? ~0 : ~(VALID | PUBLISH));
         x[k] = valid ? from[i] : 0;
         r[k] = valid ? from[i + pitch] : 0;
         p[k] = old ? from[i + 2 * pitch] : 0;
@@ -53,8 +54,8 @@ void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restric
     do {
         volatile global REAL *shown = both_shown + place_ * pitch;
         TOTAL2 sums = NO_TOTAL2;
-#pragma unroll
-        EACH {
+        UNROLLED for (int k = 0; k < PER; k++)
+        {
             REAL own = of == OF_W ? w[k] : of == OF_R ? r[k] : of == OF_P ? p[k] : s[k];
             mine[l + k * GROUP] = own;
             if (sides[k] & PUBLISH) shown[UNKNOWN] = own;
@@ -67,11 +68,10 @@ void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restric
         resident_wait(&me);
 
         sum_all(part + place_ * PLACE, me.groups, l, row);
-#pragma unroll
-        EACH {
+        UNROLLED for (int k = 0; k < PER; k++)
+        {
             int at = sides[k], i = min(UNKNOWN, n - 1);
-            REAL own = mine[l + k * GROUP], sum = 0;
-            EACH_AXIS(AXIS)
+            REAL own = mine[l + k * GROUP], sum = grid_row(&G, at, i, own, base, mine, shown);
             q[k] = at & VALID ? sum : 0;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -84,8 +84,8 @@ void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restric
         REAL alpha = next.alpha, beta = next.beta;
         go = !next.last && me.groups && !me.aborted;
         if (go && iterates) {
-#pragma unroll
-            EACH {
+            UNROLLED for (int k = 0; k < PER; k++)
+            {
                 z[k] = q[k] + beta * z[k];
                 s[k] = w[k] + beta * s[k];
                 p[k] = r[k] + beta * p[k];
@@ -96,8 +96,8 @@ void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restric
             step++;
             if (++since == REPLACE) since = 0, of = OF_R;
         } else if (go) {
-#pragma unroll
-            EACH {
+            UNROLLED for (int k = 0; k < PER; k++)
+            {
                 w[k] = of == OF_R ? q[k] : w[k];
                 s[k] = of == OF_P ? q[k] : s[k];
                 z[k] = of == OF_S ? q[k] : z[k];
@@ -106,8 +106,8 @@ void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restric
         }
         place_ = !place_;
     } while (go);
-#pragma unroll
-    EACH {
+    UNROLLED for (int k = 0; k < PER; k++)
+    {
         if (sides[k] & VALID) {
             to[UNKNOWN] = x[k];
             to[UNKNOWN + pitch] = r[k];

@@ -83,8 +83,8 @@ static void add_grid(const kry_stencil *A, kry_plug *plug)
         kry_number_put(A->type, &weight, 0, A->weight[a]);
         kry_plug_add(plug, &weight, word);
     }
-    if (!A->face[0]) return;
-    PLUG(plug, *kry_stencil_cells(A));
+    const cl_mem cells = A->face[0] ? *kry_stencil_cells(A) : NULL;
+    PLUG(plug, cells);
     for (int a = 0; a < 3; a++) PLUG(plug, A->face[a]);
 }
 
