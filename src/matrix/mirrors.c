@@ -110,7 +110,7 @@ static kry_status make_room(mirrors *M)
 {
     kry_status st = KRY_OK;
 
-    if (M->largest <= M->room) return KRY_OK;
+    if (M->sorted && M->largest <= M->room) return KRY_OK;
     free(M->sorted), M->sorted = NULL, M->room = 0;
     TRY(kry_alloc((size_t)(M->parts * M->largest), sizeof *M->sorted, &M->sorted));
     M->room = M->largest;
