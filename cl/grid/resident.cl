@@ -71,7 +71,7 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
         sum_all(part, me.groups, l, row);
         barrier(CLK_LOCAL_MEM_FENCE);
         const ACC2 dots = VALUES_OF(row_sum(row));
-        resident_step next = judge_step(dots, dots.x, target2, step, steps, &gamma, &pq,
+        resident_step next = next_step(dots, dots.x, target2, step, steps, &gamma, &pq,
                                        l == 0 && me.groups && me.group == 0, out);
         REAL alpha = next.alpha, beta = next.beta;
         go = !next.last && me.groups && !me.aborted;

@@ -79,7 +79,7 @@ void resident_pipe(RESIDENT_PARAMS, int n, int pitch, global const REAL *restric
         resident_step next = { 0, 0, 0 };
         const ACC2 dots = VALUES_OF(row_sum(row));
         if (iterates)
-            next = judge_step(dots, dots.x, target2, step, steps, &gamma, &pq,
+            next = next_step(dots, dots.x, target2, step, steps, &gamma, &pq,
                               l == 0 && me.groups && me.group == 0, out);
         REAL alpha = next.alpha, beta = next.beta;
         go = !next.last && me.groups && !me.aborted;

@@ -27,9 +27,9 @@ enum { ALPHA, RHO, BETA, SHADOW, GAMMA, SCALARS = 9 }; // GAMMA + k: by what r_k
 #define TAKE_COLUMN_SCALARS state += COLUMN_HERE * STATE_SIZE, scalars += COLUMN_HERE * SCALARS;
 #define PART_HERE (COLUMN_HERE * (int)get_num_groups(0) + (int)get_group_id(0))
 
-// Judge the residual; unless `only_judge`, beta := alpha rho' / rho. rho: the pair (r_j.shadow, r_j.r_j).
+// Test the residual; unless `only_test`, beta := alpha rho' / rho. rho: the pair (r_j.shadow, r_j.r_j).
 // is_first: in the first iteration of a cycle, where the shadow may be r: then rho is r.r, to the bit. One group.
-kernel void bicgstab_begin(int iteration, int slot, int only_judge,
+kernel void bicgstab_begin(int iteration, int slot, int only_test,
                            int is_first, global const TOTAL *restrict rr_part, int rr_count,
                            global const TOTAL2 *restrict rho_part, int rho_count,
                            global ACC *restrict state, global ACC *restrict history,
@@ -48,8 +48,8 @@ kernel void bicgstab_begin(int iteration, int slot, int only_judge,
     if (rr <= state[STATE_TARGET])
         state[STATE_STOP] = STOP_CONVERGED;
     else
-        state[STATE_STOP] = isfinite(rr) ? judge_product(rho, sums.y, scalars[SHADOW]) : STOP_NOT_FINITE;
-    if (only_judge) return;
+        state[STATE_STOP] = isfinite(rr) ? check_product(rho, sums.y, scalars[SHADOW]) : STOP_NOT_FINITE;
+    if (only_test) return;
     if (is_first && rho == sums.y) scalars[SHADOW] = rr;
     scalars[BETA] = scalars[RHO] != 0 ? scalars[ALPHA] * (rho / scalars[RHO]) : 0;
     scalars[RHO] = rho;
@@ -82,7 +82,7 @@ kernel void bicgstab_step(long n ROWS_PARAMS, int j, long pitch, long ld, global
     ACC2 gamma = VALUES_OF(finish_sum2(gamma_part, gamma_count, lane));
     ACC by = scalars[RHO] / gamma.x;
     int go_on = (int)state[STATE_STOP] == GO_ON;
-    int stop = judge_product(gamma.x, gamma.y, scalars[SHADOW]);
+    int stop = check_product(gamma.x, gamma.y, scalars[SHADOW]);
     TOTALV sums = NO_TOTALV;
     TOTAL rest = NO_TOTAL;
     TAKE_ROWS(first)

@@ -203,9 +203,9 @@ kernel void block_cg_finish(int count, global const TOTAL *restrict part, global
 
 // ---- scalars ----
 
-// JUDGES: the residual of each column, the norm of W C (square: W'W). TURNS: W = Q RHO with Q'M Q = I
+// TESTS: the residual of each column, the norm of W C (square: W'W). TURNS: W = Q RHO with Q'M Q = I
 // (inner: W'M W), and C := RHO C. One group.
-enum { JUDGES = 1, TURNS = 2 };
+enum { TESTS = 1, TURNS = 2 };
 kernel void block_cg_orthogonalise(int what, int iteration, int slot, global const TOTAL *restrict inner,
                                    global const TOTAL *restrict square, global ACC *state,
                                    global ACC *history, global ACC *small)
@@ -221,7 +221,7 @@ kernel void block_cg_orthogonalise(int what, int iteration, int slot, global con
     {
         global ACC *own = state + c * STATE_SIZE;
         ACC rr = 0;
-        if (!(what & JUDGES) || (int)own[STATE_STOP] != GO_ON) continue;
+        if (!(what & TESTS) || (int)own[STATE_STOP] != GO_ON) continue;
         for (int i = 0; i < WIDTH; i++) rr += E[AT(i, c)] * C[AT(i, c)];
         if (rr < 0) rr = 0; // by rounding
         own[STATE_ITERATION] = (ACC)iteration, own[STATE_VALUE] = rr;

@@ -1,5 +1,5 @@
 // gmres.cl - the vector work of GMRES(m) and its small least squares problem.
-// Host: src/krylov/gmres.c. Launch: gmres_begin, gmres_judge, gmres_rotate and gmres_solve one group, gmres_finish
+// Host: src/krylov/gmres.c. Launch: gmres_begin, gmres_check, gmres_rotate and gmres_solve one group, gmres_finish
 // a group for each sum, gmres_update and gmres_combine kry_groups_for_sums(n). Columns of V and Z are ld
 // apart, and begin where whole vectors may.
 //
@@ -43,8 +43,8 @@ kernel void gmres_begin(int m, ACC norm, global ACC *restrict scalars)
         scalars[i] = i == RESIDUAL ? norm : i == NORM ? 1 : 0;
 }
 
-void judge(ACC residual, int iteration, int slot, ACC target2, global ACC *restrict state,
-           global ACC *restrict history)
+void test(ACC residual, int iteration, int slot, ACC target2, global ACC *restrict state,
+          global ACC *restrict history)
 {
     ACC rr = residual * residual;
     history[slot] = rr;
@@ -53,12 +53,12 @@ void judge(ACC residual, int iteration, int slot, ACC target2, global ACC *restr
     state[STATE_STOP] = rr <= target2 ? STOP_CONVERGED : isfinite(rr) ? GO_ON : STOP_NOT_FINITE;
 }
 
-// Judge the residual that the steps have come to.
-kernel void gmres_judge(int iteration, int slot, ACC target2, global const ACC *restrict scalars,
+// Test the residual that the steps have come to.
+kernel void gmres_check(int iteration, int slot, ACC target2, global const ACC *restrict scalars,
                         global ACC *restrict state, global ACC *restrict history)
 {
     if (get_local_id(0) != 0 || (int)state[STATE_STOP] != GO_ON) return;
-    judge(scalars[RESIDUAL], iteration, slot, target2, state, history);
+    test(scalars[RESIDUAL], iteration, slot, target2, state, history);
 }
 
 // Sum number `first` + group; `width` of them were summed together.
@@ -109,7 +109,7 @@ int add_column(int m, int c, local const ACC *restrict column, ACC left, ACC lea
 }
 
 // The sums of step j complete column j - 1, of which the last number and the part that the second pass
-// takes were not known: the residual of j steps is judged. Column j follows, as the first pass has it: what is
+// takes were not known: the residual of j steps is tested. Column j follows, as the first pass has it: what is
 // left of w then is |w|^2 - |h|^2, with rounding errors of |w|^2, and is taken for no less than they are, so that
 // no residual seems smaller than it is. One group.
 kernel void gmres_rotate(int m, int j, int iteration, int slot, ACC target2,
@@ -142,7 +142,7 @@ kernel void gmres_rotate(int m, int j, int iteration, int slot, ACC target2,
             GO_ON)
             return;
     }
-    judge(scalars[RESIDUAL], iteration, slot, target2, state, history);
+    test(scalars[RESIDUAL], iteration, slot, target2, state, history);
     if ((int)state[STATE_STOP] != GO_ON) return;
 
     whole = scalars[SUMS + 2 * j + 3] / (alpha * alpha);

@@ -1,5 +1,5 @@
 // idr.cl - the vector work of IDR(s) and its scalars.
-// Host: src/krylov/idr.c, which compiles it with KRY_UNALIGNED. Launch: idr_judge, idr_solve and idr_project
+// Host: src/krylov/idr.c, which compiles it with KRY_UNALIGNED. Launch: idr_check, idr_solve and idr_project
 // one group, idr_remove and idr_direction kry_groups_for(n), the others kry_chunks_of(x).groups. G and U have s
 // columns, ld apart.
 //
@@ -25,7 +25,7 @@ kernel void idr_begin(global ACC *restrict scalars)
         scalars[i] = i == OMEGA || (i >= M && (i - M) % (MOST + 1) == 0);
 }
 
-kernel void idr_judge(int iteration, int slot, ACC target2, global const TOTAL *restrict part,
+kernel void idr_check(int iteration, int slot, ACC target2, global const TOTAL *restrict part,
                       int count, global ACC *restrict state, global ACC *restrict history,
                       global ACC *restrict scalars)
 {

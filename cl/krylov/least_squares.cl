@@ -56,7 +56,7 @@ ACC condition_of(global const ACC *restrict step)
     return fmax(step[LARGEST], last) / least;
 }
 
-// Judge ||r||, ||A'r|| and the condition number; u := q / alpha - alpha / beta u, q = A v; part[group] := u.u. With n = 0 the
+// Test ||r||, ||A'r|| and the condition number; u := q / alpha - alpha / beta u, q = A v; part[group] := u.u. With n = 0 the
 // stopping test alone.
 kernel void bidiagonal_left(long n ROWS_PARAMS, int iteration, int slot, ACC target, ACC rtol, ACC conlim,
                             global const ACC *restrict step, global ACC *restrict state,

@@ -29,7 +29,7 @@ kernel void minres_begin(global const TOTAL *restrict part, int count, global AC
     step[FOLLOWS] = step[SIZE2] = 0;
 }
 
-// Judge the residual; old := scale A z / gamma - delta / gamma v - gamma / old gamma old, the next v; part[group] :=
+// Test the residual; old := scale A z / gamma - delta / gamma v - gamma / old gamma old, the next v; part[group] :=
 // its square. With n = 0 the stopping test alone.
 kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int slot, ACC scale,
                            global const TOTAL *restrict rr_part, int rr_count,

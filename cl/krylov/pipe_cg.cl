@@ -1,5 +1,5 @@
 // pipe_cg.cl - the vector work of an iteration of pipelined conjugate gradients.
-// Host: src/krylov/pipe_cg.c, which compiles it with KRY_UNALIGNED. Launch: pipe_cg_judge one group, the others
+// Host: src/krylov/pipe_cg.c, which compiles it with KRY_UNALIGNED. Launch: pipe_cg_check one group, the others
 // kry_chunks_of(x).groups. All vectors but x start at element 0. Sums are r'u, w'u and r'r.
 // Words per unknown: pipe_cg_step 7 + 6, with a preconditioner 10 + 8; pipe_cg_sums 2, with one 3.
 
@@ -17,9 +17,9 @@ ACC sum_of(int c, global const TOTAL *restrict part, int count, local TOTAL *lan
     return VALUE_OF(group_sum(sum, lane));
 }
 
-// Finish the sums, judge the residual and, unless `only` that is asked, find alpha and beta. Where rounding
+// Finish the sums, test the residual and, unless `only` that is asked, find alpha and beta. Where rounding
 // errors leave nothing of p'A p, the recurrence begins anew along u. One group.
-kernel void pipe_cg_judge(int only, int iteration, int slot, ACC target2,
+kernel void pipe_cg_check(int only, int iteration, int slot, ACC target2,
                           global const TOTAL *restrict part, int count, global ACC *restrict state,
                           global ACC *restrict history)
 {

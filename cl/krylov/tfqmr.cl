@@ -22,10 +22,10 @@ kernel void tfqmr_begin(int iteration, global const TOTAL2 *restrict part, int c
     for (int i = ALPHA; i < SCALARS; i++) step[i] = 0;
     step[RHO] = sums.x, step[TAU2] = sums.y, step[SHADOW] = is_r ? sums.y : 0;
     step[STATE_VALUE] = sums.x, step[STATE_ITERATION] = (ACC)iteration;
-    step[STATE_STOP] = sums.y == 0 ? GO_ON : judge_product(sums.x, sums.y, step[SHADOW]);
+    step[STATE_STOP] = sums.y == 0 ? GO_ON : check_product(sums.x, sums.y, step[SHADOW]);
 }
 
-// Judge the residual; alpha := rho / (v.shadow), y2 := y1 - alpha v, w := w - alpha A M y1; part[group] := w.w. sigma:
+// Test the residual; alpha := rho / (v.shadow), y2 := y1 - alpha v, w := w - alpha A M y1; part[group] := w.w. sigma:
 // the pair (v.shadow, v.v). With n = 0 the stopping test alone.
 kernel void tfqmr_first(long n ROWS_PARAMS, int iteration, int slot, ACC target2,
                         global const TOTAL *restrict rr_part, int rr_count,
@@ -41,21 +41,21 @@ kernel void tfqmr_first(long n ROWS_PARAMS, int iteration, int slot, ACC target2
     ACC rr = VALUE_OF(finish_sum(rr_part, rr_count, (local TOTAL *)lane));
     int stop = (int)step[STATE_STOP], fresh = stop == GO_ON;
     // What broke the last iteration down leaves a good x, which may be at the target.
-    int judged = fresh || (stop != STOP_CONVERGED && iteration == (int)step[STATE_ITERATION]);
+    int tested = fresh || (stop != STOP_CONVERGED && iteration == (int)step[STATE_ITERATION]);
     TOTALV sums = NO_TOTALV;
     TOTAL rest = NO_TOTAL;
     TAKE_ROWS(first)
 
-    if (judged && rr <= target2) stop = STOP_CONVERGED;
+    if (tested && rr <= target2) stop = STOP_CONVERGED;
     if (fresh && stop == GO_ON)
-        stop = isfinite(rr) ? judge_product(sigma.x, sigma.y, step[SHADOW]) : STOP_NOT_FINITE;
+        stop = isfinite(rr) ? check_product(sigma.x, sigma.y, step[SHADOW]) : STOP_NOT_FINITE;
     if (get_global_id(0) == 0) {
         for (int i = ALPHA; i < SCALARS; i++) state[i] = step[i];
         state[ALPHA] = step[RHO] / sigma.x;
         state[STATE_STOP] = stop;
-        state[STATE_ITERATION] = judged ? (ACC)iteration : step[STATE_ITERATION];
+        state[STATE_ITERATION] = tested ? (ACC)iteration : step[STATE_ITERATION];
         state[STATE_VALUE] = fresh ? sigma.x : step[STATE_VALUE];
-        if (judged) history[slot] = rr;
+        if (tested) history[slot] = rr;
     }
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
     const REAL alpha = n ? (REAL)(step[RHO] / sigma.x) : 0;
@@ -124,7 +124,7 @@ kernel void tfqmr_update(long n ROWS_PARAMS, global const TOTAL *restrict ww_par
     TOTAL rest = NO_TOTAL;
     TAKE_ROWS(first)
 
-    if (go_on) stop = judge_product(pair.x, pair.y, state[SHADOW]);
+    if (go_on) stop = check_product(pair.x, pair.y, state[SHADOW]);
     if (get_global_id(0) == 0) {
         for (int i = ALPHA; i < SCALARS; i++) step[i] = state[i];
         step[RHO] = pair.x, step[BETA] = beta_;

@@ -218,8 +218,8 @@ done:
 }
 
 /* R: what the device found for A */
-static kry_status judge(const kry_vec *A, const kry_vec *R, double tolerance, int64_t rank,
-                        const cl_int *column)
+static kry_status check_form(const kry_vec *A, const kry_vec *R, double tolerance, int64_t rank,
+                             const cl_int *column)
 {
     kry_status st = KRY_OK;
     double *sums = NULL, norm = 0;
@@ -248,7 +248,7 @@ static kry_status replace(kry_vec *A, double tolerance, cl_int *rank, cl_int *co
     TRY(kry_vec_create(A->dev, A->type, A->n, A->k, &copy));
     TRY(kry_vec_copy(A, copy));
     TRY(reduce(copy, tolerance, rank, column));
-    TRY(judge(A, copy, tolerance, *rank, column));
+    TRY(check_form(A, copy, tolerance, *rank, column));
     TRY(kry_vec_copy(copy, A));
 done:
     kry_vec_release(&copy);

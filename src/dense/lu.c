@@ -33,7 +33,7 @@ static kry_status lu_apply_transpose(void *self, double alpha, const kry_vec *x,
     kry_lu *lu = self;
     static const char who[] = "kry_op_apply_transpose";
     kry_status st = kry_lu_check_regular(who, lu);
-    if (st == KRY_OK) st = kry_lu_judge_way(who, lu, true, 1);
+    if (st == KRY_OK) st = kry_lu_check_solve(who, lu, true, 1);
     return st < 0 ? st : kry_lu_run(lu, true, alpha, x, lu->work, beta, y);
 }
 
@@ -191,7 +191,7 @@ kry_status kry_lu_make(const kry_vec *A, const kry_lu_params *params, const kry_
     TRY(take_order(lu, pivots));
     TRY(read_pivots(lu));
     if (lu->m == lu->n && lu->n > 0 && lu->smallest > lu->params.tolerance * lu->largest)
-        TRY(kry_lu_judge("kry_lu_create", lu, A, NULL));
+        TRY(kry_lu_check("kry_lu_create", lu, A, NULL));
     snprintf(lu->variant, sizeof lu->variant, "partial pivots, blocks of %d", lu->params.block);
     TRY(kry_op_create(
         A->dev, &lu_table, lu,

@@ -35,9 +35,9 @@ typedef struct kry_lu {
     int64_t column;           /* of the smallest */
     double mantissa;          /* of the determinant */
     int64_t exponent;
-    atomic_bool judged
+    atomic_bool checked
         [2]
-        [2]; /* solves, transposed, with more than one column, that kry_lu_judge_way has found right */
+        [2]; /* solves, transposed, with more than one column, that kry_lu_check_solve has found right */
     char variant[64];
 } kry_lu;
 
@@ -59,13 +59,13 @@ const kry_lu *kry_lu_of(const kry_op *op);
 kry_status kry_lu_get(const char *who, const kry_op *op, bool square, const kry_lu **lu);
 /* Whether the factors, or `inverse` of P A that was made of them, are A's: A x has to be a right-hand side of random
  * numbers, for the x that they give. No matrix is so hard that half of the digits were lost in that.
- * inverse: NULL: the factors are judged.
+ * inverse: NULL: the factors are checked.
  * Returns  KRY_ERR_DEVICE if it is not */
-kry_status kry_lu_judge(const char *who, const kry_lu *lu, const kry_vec *A,
+kry_status kry_lu_check(const char *who, const kry_lu *lu, const kry_vec *A,
                         const kry_vec *inverse);
 /* The same of solves with the transpose or with k columns, at the first one of each kind: L U, or U' L', times the solution
  * has to be the right-hand side. Takes room for two matrices meanwhile; without it there is no verdict. */
-kry_status kry_lu_judge_way(const char *who, kry_lu *lu, bool transposed, int64_t k);
+kry_status kry_lu_check_solve(const char *who, kry_lu *lu, bool transposed, int64_t k);
 /* C := L, or U, with its ones and zeros. */
 kry_status kry_lu_copy_factor(const kry_lu *lu, bool lower, kry_vec *C);
 /* Refuse a matrix that is singular or not square. */

@@ -113,7 +113,7 @@ kry_status kry_lu_solve(const kry_op *op, bool transposed, const kry_vec *B, kry
     TRY(kry_dense_check_two(who, "B", B, "X", X, true));
     TRY(kry_dense_check_two(who, "X", X, "the factors", lu->F, false));
     TRY(kry_lu_check_regular(who, lu));
-    TRY(kry_lu_judge_way(who, op->self, transposed, X->k));
+    TRY(kry_lu_check_solve(who, op->self, transposed, X->k));
     if (X->k > 1) TRY(kry_vec_create(op->dev, X->type, X->n, X->k, &room));
     TRY(kry_lu_run(lu, transposed, 1, B, room ? room : lu->work, 0, X));
 done:
@@ -213,7 +213,7 @@ done:
 }
 
 /* Where numbers leave their type nothing is said. */
-kry_status kry_lu_judge(const char *who, const kry_lu *lu, const kry_vec *A, const kry_vec *inverse)
+kry_status kry_lu_check(const char *who, const kry_lu *lu, const kry_vec *A, const kry_vec *inverse)
 {
     kry_status st = KRY_OK;
     const kry_type type = A->type;
@@ -261,9 +261,9 @@ done:
     return st;
 }
 
-/* A is not there any more, but the factors are, which were judged with it. The norm that belongs to ||A||_1 is the sum of
+/* A is not there any more, but the factors are, which were checked with it. The norm that belongs to ||A||_1 is the sum of
  * magnitudes, and for A' the maximum. */
-static kry_status judge_way(const char *who, const kry_lu *lu, bool transposed, int64_t k)
+static kry_status check_solve(const char *who, const kry_lu *lu, bool transposed, int64_t k)
 {
     kry_status st = KRY_OK;
     const kry_type type = lu->F->type;
@@ -294,24 +294,24 @@ done:
     return st;
 }
 
-kry_status kry_lu_judge_way(const char *who, kry_lu *lu, bool transposed, int64_t k)
+kry_status kry_lu_check_solve(const char *who, kry_lu *lu, bool transposed, int64_t k)
 {
     enum { ENOUGH = 17 }; /* columns: more than a group of any device takes */
     kry_status st = KRY_OK;
     const bool many = k > 1;
 
     if (k == 0 || lu->n == 0 || (!transposed && !many) || too_small(lu) ||
-        atomic_load(&lu->judged[transposed][many]))
+        atomic_load(&lu->checked[transposed][many]))
         return KRY_OK;
-    st = judge_way(who, lu, transposed, k < ENOUGH ? k : ENOUGH);
+    st = check_solve(who, lu, transposed, k < ENOUGH ? k : ENOUGH);
     if (st == KRY_ERR_MEMORY) return KRY_OK; /* there is room for a solve, but none for a verdict */
-    if (st == KRY_OK) atomic_store(&lu->judged[transposed][many], true);
+    if (st == KRY_OK) atomic_store(&lu->checked[transposed][many], true);
     return st;
 }
 
 /* ---- inverses ---- */
 
-/* X := U^-1 L^-1, which is judged, inverse := X P */
+/* X := U^-1 L^-1, which is checked, inverse := X P */
 static kry_status invert(const char *who, const kry_lu *lu, const kry_vec *A, kry_vec *X,
                          kry_vec *inverse)
 {
@@ -325,7 +325,7 @@ static kry_status invert(const char *who, const kry_lu *lu, const kry_vec *A, kr
     TRY(kry_lu_launch(dev, X->type, "lu_unit", groups, unit_args, COUNT(unit_args)));
     TRY(sweep(true, false, true, &F, &all));
     TRY(sweep(false, false, false, &F, &all));
-    TRY(kry_lu_judge(who, lu, A, X));
+    TRY(kry_lu_check(who, lu, A, X));
     TRY(kry_lu_launch(dev, X->type, "lu_columns", groups, args, COUNT(args)));
 done:
     return st;

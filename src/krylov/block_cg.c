@@ -26,7 +26,7 @@
 
 /* Small matrices that are kept, the fifth of which is C, and which columns (cl/krylov/block_cg.cl). */
 enum { SMALL = 5, C_OF_R = 4, MOST = 16 };
-enum { JUDGES = 1, TURNS = 2 };
+enum { TESTS = 1, TURNS = 2 };
 /* Entries along a side of a tile of a k-by-k product (cl/krylov/block_cg.cl), and groups of a compute unit whose registers hold one. */
 enum { TILE = 4, GRAM_PER_UNIT = 6 };
 
@@ -83,7 +83,7 @@ static kry_status orthogonalise(block_cg *S, cl_int what)
     return kry_launch(poll->dev, S->orthogonalise, 1, args, COUNT(args));
 }
 
-static kry_status check_residual(void *self) { return orthogonalise(self, JUDGES); }
+static kry_status check_residual(void *self) { return orthogonalise(self, TESTS); }
 
 /* W becomes Q; unless this is `first`, and will be done once more, P the next direction. */
 static kry_status turn_block(block_cg *S, cl_int first)
@@ -164,7 +164,7 @@ static kry_status block_cg_cycle(void *self, kry_cycle *c)
     for (;;) {
         TRY(kry_poll_next(&S->poll, c, &go));
         if (!go) break;
-        TRY(orthogonalise(S, JUDGES | TURNS));
+        TRY(orthogonalise(S, TESTS | TURNS));
         TRY(turn_block(S, 0));
         TRY(step(S));
     }

@@ -278,7 +278,7 @@ static kry_status compile(gmres *S, kry_device *dev, kry_type type)
     const struct {
         const char *name;
         kry_kernel **kernel;
-    } kernels[] = { { "gmres_begin", &S->begin },   { "gmres_judge", &S->test },
+    } kernels[] = { { "gmres_begin", &S->begin },   { "gmres_check", &S->test },
                     { "gmres_finish", &S->finish }, { "gmres_update", &S->update },
                     { "gmres_rotate", &S->rotate }, { "gmres_solve", &S->solve } };
 

@@ -246,7 +246,7 @@ static kry_status compile(idr *S, kry_device *dev, kry_type type)
     const struct {
         const char *name;
         kry_kernel **kernel;
-    } kernels[] = { { "idr_begin", &S->begin },         { "idr_judge", &S->test },
+    } kernels[] = { { "idr_begin", &S->begin },         { "idr_check", &S->test },
                     { "idr_solve", &S->solve },         { "idr_remove", &S->remove },
                     { "idr_direction", &S->direction }, { "idr_project", &S->project },
                     { "idr_update", &S->update },       { "idr_reduce", &S->reduce } };

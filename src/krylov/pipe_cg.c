@@ -181,7 +181,7 @@ static kry_status pipe_cg_create(kry_krylov *K, const kry_setup *setup, void **s
     for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 3); i++)
         TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
     TRY(kry_sum_create(dev, SUMS, &S->sums));
-    TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_judge", &S->test));
+    TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_check", &S->test));
     TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_sums", &S->add_up));
     TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_step", &S->step));
     TRY(kry_poll_create(K, 1, &S->poll));

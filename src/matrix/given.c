@@ -134,7 +134,7 @@ done:
 /* ---- against Krylov methods ------------------------------------------------------------------- */
 
 /* The largest difference, of equals the first, if it is more than rounding. */
-static void judge_mirrors(const kry_csr *C, const looking *l, kry_finding *found)
+static void check_mirrors(const kry_csr *C, const looking *l, kry_finding *found)
 {
     const part *p = (const part *)(l->what + PARTS), *worst = NULL;
     double largest = 0, apart = 0;
@@ -185,7 +185,7 @@ done:
     return st;
 }
 
-static kry_status judge_diagonal(const kry_csr *C, const cl_int *what, kry_finding *found)
+static kry_status check_diagonal(const kry_csr *C, const cl_int *what, kry_finding *found)
 {
     kry_status st = KRY_OK;
     const cl_int row = what[NOT_POSITIVE];
@@ -237,8 +237,8 @@ static kry_status end_looking(kry_given *G, const looking *l)
                           .symmetric = l->groups && !what[UNEQUAL] };
     G->finding = (kry_finding){ 0 };
     if (!l->groups || what[BAD]) return KRY_OK;
-    judge_mirrors(C, l, &G->finding);
-    TRY(judge_diagonal(C, what, &G->finding));
+    check_mirrors(C, l, &G->finding);
+    TRY(check_diagonal(C, what, &G->finding));
 done:
     return st;
 }

@@ -20,7 +20,7 @@ typedef struct inspection {
 } inspection;
 
 /* A row of zeros may belong to a singular matrix, which conjugate gradients solve. */
-static void judge_diagonal(look *L, int64_t row, double diagonal, bool zeros)
+static void check_diagonal(look *L, int64_t row, double diagonal, bool zeros)
 {
     if (zeros && !L->zero_rows++) L->zero_row = row;
     L->negative += diagonal < 0;
@@ -48,7 +48,7 @@ static void look_at_row(const kry_sparse *A, look *L, int64_t i)
         if (A->col[k] == i) diagonal = v;
     }
     add_sizes(L, largest, largest);
-    judge_diagonal(L, i, diagonal, largest == 0);
+    check_diagonal(L, i, diagonal, largest == 0);
 }
 
 static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
