@@ -31,7 +31,7 @@ INLINED int sell_begin(const sell *A, int position)
 }
 INLINED int sell_end(const sell *A, int position) { return A->slice_ptr[(position >> A->shift) + 1]; }
 
-// What comes before the first column of a position, for sell_column.
+// Return the column in front of a position's first entry, where sell_column begins to add distances; without ALONG it is not used.
 INLINED int sell_before(const sell *A, int position)
 {
 #ifdef ALONG

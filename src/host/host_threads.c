@@ -264,7 +264,7 @@ void kry_host_run(kry_host_pool *pool, const kry_host_work *l)
 
     if (groups < FEW_GROUPS || pthread_mutex_trylock(&pool->owner)) {
         enter_launch(l);
-        for (int64_t g = 0; g < l->groups * l->columns; g++) run_group(l, g);
+        for (int64_t g = 0; g < groups; g++) run_group(l, g);
         return;
     }
     if (!pool->count) start_threads(pool);
