@@ -664,7 +664,8 @@ static void solve__compiling_is_told_apart(void **state)
     OK(kry_solve_host(S, s.b, x, &second));
     assert_true(first.setup_seconds > 0 && first.solve_seconds > 0);
     assert_true(first.setup_seconds + first.solve_seconds + first.compile_seconds <= all);
-    assert_true(first.compile_seconds <= compiling && first.compiled <= programs);
+    /* Differences of times are rounded, so their sum may exceed the whole by an ulp or two. */
+    assert_true(first.compile_seconds <= compiling + 1e-9 && first.compiled <= programs);
     if (!kry_device_is_host(dev))
         assert_true(first.compile_seconds > 0.2 * compiling && programs > 0);
     assert_true(second.compile_seconds <= first.compile_seconds && second.compiled == 0);
