@@ -80,10 +80,10 @@ static kry_status create(const matrix *A, kry_type type, const kry_matrix_params
                          kry_op **op)
 {
     void *val = in_type(type, A->val, A->nnz);
-    kry_test_parts = (int)random_below(4); /* the host's loops */
+    kryi_test_parts = (int)random_below(4); /* the host's loops */
     kry_status st =
         kry_csr_create(device(), type, A->rows, A->cols, A->row_ptr, A->col, val, params, op);
-    kry_test_parts = 0;
+    kryi_test_parts = 0;
     free(val);
     return st;
 }

@@ -4,18 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-atomic_int kry_test_fail_at = -1;
-bool kry_test_keep_buffers;
-bool kry_test_poison;
-int kry_test_abort_at = -1;
-int kry_test_stale_messages;
+atomic_int kryi_test_fail_at = -1;
+bool kryi_test_keep_buffers;
+bool kryi_test_poison;
+int kryi_test_abort_at = -1;
+int kryi_test_stale_messages;
 
-bool kry_test_fails(void)
+bool kryi_test_fails(void)
 {
-    return atomic_load(&kry_test_fail_at) >= 0 && atomic_fetch_sub(&kry_test_fail_at, 1) == 0;
+    return atomic_load(&kryi_test_fail_at) >= 0 && atomic_fetch_sub(&kryi_test_fail_at, 1) == 0;
 }
 
-bool kry_test_aborts(void) { return kry_test_abort_at >= 0 && kry_test_abort_at-- == 0; }
+bool kryi_test_aborts(void) { return kryi_test_abort_at >= 0 && kryi_test_abort_at-- == 0; }
 
 /* PoCL takes half of the time to compile kernels if it does not optimise them, and half of that again with a
  * short header (pocl_builtins.py); tests ask for results, not for speed. With KRY_FULL it optimises and takes its
@@ -35,6 +35,6 @@ __attribute__((constructor)) static void choose_build_flags(void)
 /* Kernels are tried through OpenCL, unless the environment says otherwise. */
 __attribute__((constructor)) static void choose_device(void) { setenv("KRY_DEVICE", "opencl", 0); }
 
-int kry_test_large = 64;
-int kry_test_parts;
-bool kry_test_keep_pocl;
+int kryi_test_large = 64;
+int kryi_test_parts;
+bool kryi_test_keep_pocl;

@@ -184,8 +184,8 @@ static void matrix_on_both(both *b, const char *spec, const kry_matrix_params *p
     NEED(p->n <= MOST, "%s", spec);
     b->rhs = calloc((size_t)p->n, sizeof *b->rhs);
     memcpy(b->rhs, p->rhs, (size_t)p->n * sizeof *b->rhs);
-    if (b->ranks->team->reproducible) kry_split_chunks(p->n, 1, &multiple, &chunk);
-    if (!cut) GOOD(kry_partition_by_rows(p->n, p->row_ptr, b->w->size, NULL, multiple, first));
+    if (b->ranks->team->reproducible) kryi_split_chunks(p->n, 1, &multiple, &chunk);
+    if (!cut) GOOD(kryi_partition_by_rows(p->n, p->row_ptr, b->w->size, NULL, multiple, first));
     GOOD(create_rows(b->ranks, b->type, p, cut ? cut : first, b->w->rank, params, &b->on_ranks));
     if (b->team) {
         void *val = in_type(b->type, p->val, p->nnz);

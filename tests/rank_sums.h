@@ -9,7 +9,7 @@
 
 typedef struct summing {
     kry_device *team;
-    kry_combine how;
+    kryi_combine how;
     size_t count;
     bool in_halves;
     double *all; /* of all parts, the same on all */
@@ -35,20 +35,20 @@ static double sum_of_parts(const summing *s, int size, size_t i)
 }
 
 /* Another sum in between, as a preconditioner may have. */
-static kry_status in_halves(const summing *s, kry_layout *layout, double *numbers)
+static kry_status in_halves(const summing *s, kryi_layout *layout, double *numbers)
 {
     kry_status st = KRY_OK;
-    double other[2] = { 1, kry_layout_rank(layout) };
-    const int size = kry_layout_size(layout);
+    double other[2] = { 1, kryi_layout_rank(layout) };
+    const int size = kryi_layout_size(layout);
 
-    TRY(kry_layout_combine_begin(layout, numbers, s->count));
-    TRY(kry_layout_combine(layout, KRY_ADD, other, 2));
+    TRY(kryi_layout_combine_begin(layout, numbers, s->count));
+    TRY(kryi_layout_combine(layout, KRY_ADD, other, 2));
     if (other[0] != size || other[1] != size * (size - 1) / 2)
         return kry_fail(KRY_ERR_CALLBACK, "the sum in between is %g %g", other[0], other[1]);
     if (layout->begun != (size > 1 && layout->comm->apart && s->count <= 13))
         return kry_fail(KRY_ERR_CALLBACK, "%zu numbers %s in halves", s->count,
                         layout->begun ? "are" : "are not");
-    TRY(kry_layout_combine_end(layout, s->how, numbers, s->count));
+    TRY(kryi_layout_combine_end(layout, s->how, numbers, s->count));
 done:
     return st;
 }
@@ -57,8 +57,8 @@ static kry_status sum_here(void *user, int rank)
 {
     kry_status st = KRY_OK;
     const summing *s = user;
-    kry_layout *layout = &s->team->team->part[rank]->layout;
-    const int size = kry_layout_size(layout);
+    kryi_layout *layout = &s->team->team->part[rank]->layout;
+    const int size = kryi_layout_size(layout);
     double *numbers = calloc(s->count + 1, sizeof *numbers);
 
     memcpy(numbers, s->all + (size_t)rank * s->count, s->count * sizeof *numbers);
@@ -66,7 +66,7 @@ static kry_status sum_here(void *user, int rank)
     if (s->in_halves)
         TRY(in_halves(s, layout, numbers));
     else
-        TRY(kry_layout_combine(layout, s->how, numbers, s->count));
+        TRY(kryi_layout_combine(layout, s->how, numbers, s->count));
     for (size_t i = 0; i < s->count; i++) {
         const double want = sum_of_parts(s, size, i);
         if (memcmp(&numbers[i], &want, sizeof want) && !(isnan(want) && isnan(numbers[i])))
@@ -97,7 +97,7 @@ MAYBE_UNUSED static void check_sums(kry_device *team)
                 s.all[random_below((int64_t)(size * count[c]))] = (double)NAN;
                 s.all[random_below((int64_t)(size * count[c]))] = -0.0;
             }
-            GOOD(kry_team_run(team->team, NULL, sum_here, &s));
+            GOOD(kryi_team_run(team->team, NULL, sum_here, &s));
             free(s.all);
         }
 }

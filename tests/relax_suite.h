@@ -32,7 +32,7 @@ typedef struct sweep_data {
     double sums[2];
 } sweep_data;
 
-static void relax_suite_run(kry_relaxer *w, const sweep_case *c, sweep_data *s)
+static void relax_suite_run(kryi_relaxer *w, const sweep_case *c, sweep_data *s)
 {
     kry_type type = w->A->shape.type;
     int64_t n = w->A->shape.rows;
@@ -42,14 +42,14 @@ static void relax_suite_run(kry_relaxer *w, const sweep_case *c, sweep_data *s)
             Y = guarded_create(type, n, 1, 0, NULL);
     guarded *out = c->in_place ? &O : &Y;
     kry_sum *sum = NULL;
-    const kry_relax how = {
+    const kryi_relax how = {
         .c0 = c->c0, .c1 = c->c1, .b = B.v, .x = c->x ? X.v : NULL, .old = c->old ? O.v : NULL
     };
 
     if (c->sums) OK(kry_sum_create(device(), c->sums, &sum));
-    OK(kry_relaxer_run(w, &how, out->v, sum));
+    OK(kryi_relaxer_run(w, &how, out->v, sum));
     s->y = guarded_read(out);
-    if (sum) OK(kry_sum_read(&device()->layout, sum, s->sums));
+    if (sum) OK(kryi_sum_read(&device()->layout, sum, s->sums));
     double *b = guarded_read(&B), *x = guarded_read(&X);
     assert_same_bits(b, s->b, n);
     assert_same_bits(x, s->x, n);
@@ -82,7 +82,7 @@ static void relax_suite_sums(const sweep_case *c, const sweep_data *s, const mat
         NEAR(s->sums[k], want[k], slack[k], "%s: sum %d of %d", c->why, k, c->sums);
 }
 
-static void relax_suite_case(kry_relaxer *w, const matrix *A, const sweep_case *c)
+static void relax_suite_case(kryi_relaxer *w, const matrix *A, const sweep_case *c)
 {
     kry_type type = w->A->shape.type;
     sweep_data s = { random_array(type, A->rows),
@@ -110,12 +110,12 @@ static void relax_suite_case(kry_relaxer *w, const matrix *A, const sweep_case *
 
 static void relax_suite(const kry_op *op, const matrix *A, const char *why)
 {
-    kry_relaxer w;
+    kryi_relaxer w;
     print_message("# %s\n", why);
-    OK(kry_relaxer_create("test", op, &w));
+    OK(kryi_relaxer_create("test", op, &w));
     for (size_t c = 0; c < COUNT(relax_suite_cases); c++)
         relax_suite_case(&w, A, &relax_suite_cases[c]);
-    kry_relaxer_release(&w);
+    kryi_relaxer_release(&w);
 }
 
 #endif

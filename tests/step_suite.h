@@ -33,7 +33,7 @@ static long double dot_of(const double *x, const double *y, int64_t n)
  * the two may come apart. */
 static long double stages_bound(const kry_op *op, const matrix *A, const double *x)
 {
-    kry_matrix *stored = kry_matrix_of(op);
+    kryi_matrix *stored = kryi_matrix_of(op);
     int later = stored ? stored->stages - 1 : 0;
     long double size = 0, m;
     for (int64_t i = 0; i < A->rows; i++) {
@@ -57,7 +57,7 @@ static void step_suite_dot(const kry_op *op, const matrix *A, const char *why)
         poison(&Y);
         OK(op->table->apply_dot(op->self, X.v, Y.v, sum));
         assert_in_range(sum->count, 1, KRY_SUM_CAPACITY);
-        OK(kry_sum_read(&device()->layout, sum, &dot[run]));
+        OK(kryi_sum_read(&device()->layout, sum, &dot[run]));
         double *y = guarded_read(&Y);
         for (int64_t i = 0; i < A->rows; i++) {
             long double m, want = row_times(A, i, x, NULL, &m);
@@ -84,7 +84,7 @@ typedef struct step {
     double *z, *old; /* n */
     cl_mem in, out, history;
     kry_sum *rho, *pq;
-    kry_direction d;
+    kryi_direction d;
 } step;
 
 enum { PARTS = 5, SLOT = 2, SLOTS = 4, ITERATION = 7 };
@@ -92,14 +92,14 @@ enum { PARTS = 5, SLOT = 2, SLOTS = 4, ITERATION = 7 };
 static void acc_write(cl_mem buffer, const double *numbers, int64_t n)
 {
     void *host = in_type(acc_type(), numbers, n);
-    OK(kry_buffer_write(device(), buffer, 0, (size_t)n * kry_type_size(acc_type()), host));
+    OK(kryi_buffer_write(device(), buffer, 0, (size_t)n * kry_type_size(acc_type()), host));
     free(host);
 }
 
 static cl_mem acc_buffer(const double *numbers, int64_t n)
 {
     cl_mem buffer;
-    OK(kry_buffer_create(device(), (size_t)n * kry_type_size(acc_type()), &buffer));
+    OK(kryi_buffer_create(device(), (size_t)n * kry_type_size(acc_type()), &buffer));
     acc_write(buffer, numbers, n);
     return buffer;
 }
@@ -108,7 +108,7 @@ static void acc_read(cl_mem buffer, double *numbers, int64_t n)
 {
     double raw[64];
     assert_in_range(n, 0, 64);
-    OK(kry_buffer_read(device(), buffer, 0, (size_t)n * kry_type_size(acc_type()), raw));
+    OK(kryi_buffer_read(device(), buffer, 0, (size_t)n * kry_type_size(acc_type()), raw));
     for (int64_t i = 0; i < n; i++) numbers[i] = at(acc_type(), raw, i);
 }
 
@@ -133,13 +133,13 @@ static step step_create(const kry_op *op, const matrix *A, double rho, double rr
         parts[2 * i * each] = rho / PARTS, parts[(2 * i + 1) * each] = rr / PARTS;
     acc_write(s.rho->buffer, parts, 2 * each * PARTS);
     s.rho->count = PARTS;
-    s.d = (kry_direction){ .rho = s.rho,
-                           .step_state = s.in,
-                           .state = s.out,
-                           .history = s.history,
-                           .iteration = ITERATION,
-                           .slot = SLOT,
-                           .target2 = kry_scalar_of(device(), target2) };
+    s.d = (kryi_direction){ .rho = s.rho,
+                            .step_state = s.in,
+                            .state = s.out,
+                            .history = s.history,
+                            .iteration = ITERATION,
+                            .slot = SLOT,
+                            .target2 = kryi_scalar_of(device(), target2) };
     return s;
 }
 
@@ -147,9 +147,9 @@ static void step_release(step *s)
 {
     kry_sum_release(&s->rho);
     kry_sum_release(&s->pq);
-    kry_buffer_release(device(), &s->in);
-    kry_buffer_release(device(), &s->out);
-    kry_buffer_release(device(), &s->history);
+    kryi_buffer_release(device(), &s->in);
+    kryi_buffer_release(device(), &s->out);
+    kryi_buffer_release(device(), &s->history);
     free(s->z), free(s->old);
 }
 
@@ -193,7 +193,7 @@ static void step_run(step *s, double *p, double *q, double *pq)
     whole_read(Q, q);
     whole_read(old, old_after);
     assert_same_bits(old_after, s->old, n);
-    OK(kry_sum_read(&device()->layout, s->pq, pq));
+    OK(kryi_sum_read(&device()->layout, s->pq, pq));
     free(old_after);
     kry_vec_release(&z), kry_vec_release(&old), kry_vec_release(&P), kry_vec_release(&Q);
 }

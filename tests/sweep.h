@@ -125,7 +125,7 @@ static void check_live(const long before[KINDS], bool programs_stay)
 static void check_message(cl_int error)
 {
     const char *said = kry_last_error(), *failed = failed_call();
-    if (!strstr(said, kry_cl_error_name(error)) && !(failed && strstr(said, failed)) &&
+    if (!strstr(said, kryi_cl_error_name(error)) && !(failed && strstr(said, failed)) &&
         !strstr(said, "CLBlast returned an error of its own"))
         complain("the message names neither the call nor its error");
 }
@@ -174,7 +174,7 @@ static bool loses_cleanly(kry_device *dev, const scene *s, long k)
 {
     long before[KINDS];
     bool good = false;
-    double start = kry_now();
+    double start = kryi_now();
 
     on_stage = s, at_call = k;
     count_live(before);
@@ -185,7 +185,7 @@ static bool loses_cleanly(kry_device *dev, const scene *s, long k)
     if (st < 0) check_message(CL_DEVICE_NOT_AVAILABLE);
     disarm();
     check_live(before, true);
-    if (kry_now() - start > 30) complain("it took more than 30 seconds");
+    if (kryi_now() - start > 30) complain("it took more than 30 seconds");
     return reached;
 }
 

@@ -63,7 +63,7 @@ MAYBE_UNUSED static pair pair_of(const char *spec, const team *t, kry_type type)
     memcpy(p.rhs, p.problem->rhs, (size_t)p.n * sizeof *p.rhs);
     p.one = stored_on(device(), type, p.problem);
     p.all = stored_on(p.dev, type, p.problem);
-    assert_int_equal(kry_op_parts(p.all), t->parts);
+    assert_int_equal(kryi_op_parts(p.all), t->parts);
     return p;
 }
 
@@ -77,7 +77,7 @@ MAYBE_UNUSED static pair grid_pair_of(const kry_stencil_params *params, const te
     memset(whole.blocks, 0, sizeof whole.blocks);
     OK(kry_stencil_create(device(), type, &whole, &p.one));
     OK(kry_stencil_create(p.dev, type, params, &p.all));
-    assert_int_equal(kry_op_parts(p.all), t->parts);
+    assert_int_equal(kryi_op_parts(p.all), t->parts);
     p.n = p.one->shape.rows;
     double *numbers = random_array(type, p.n);
     kry_vec *x = vec_on(device(), type, numbers, p.n, 1), *b;

@@ -15,7 +15,7 @@ enum { HAS_LU = 1 };
 enum { HAS_LU = 0 };
 #endif
 
-static int place_of(const kry_choices *list, const char *method)
+static int place_of(const kryi_choices *list, const char *method)
 {
     for (int i = 0; i < list->count; i++)
         if (!strcmp(list->choice[i].method, method)) return i;
@@ -27,10 +27,10 @@ static void expect(kry_type type, const chain *c, unsigned traits, const char *f
                    const char *second, const char *why)
 {
     kry_op *A = matrix_of(device(), type, c, traits);
-    kry_choices list, without;
+    kryi_choices list, without;
 
-    OK(kry_choices_list(A, NULL, true, &list));
-    OK(kry_choices_list(A, NULL, false, &without));
+    OK(kryi_choices_list(A, NULL, true, &list));
+    OK(kryi_choices_list(A, NULL, false, &without));
     if (!strstr(list.why, why)) fail_msg("'%s' does not say '%s'", list.why, why);
     assert_string_equal(without.choice[0].method, first);
     assert_int_equal(place_of(&without, "direct"), -1);
@@ -39,8 +39,8 @@ static void expect(kry_type type, const chain *c, unsigned traits, const char *f
         assert_true(place_of(&list, "direct") == 0 || place_of(&list, "direct") == 1);
     else
         assert_int_equal(place_of(&list, "direct"), -1);
-    kry_choices_release(&without);
-    kry_choices_release(&list);
+    kryi_choices_release(&without);
+    kryi_choices_release(&list);
     kry_op_release(&A);
 }
 
@@ -59,7 +59,7 @@ static void choices__by_the_entries(void **state)
     expect(type, &c, 0, "bicgstab:2", "gmres:128", "not symmetric, zeros on the diagonal");
 }
 
-static bool lists(const kry_choices *list, const char *method, const char *precond)
+static bool lists(const kryi_choices *list, const char *method, const char *precond)
 {
     for (int i = 0; i < list->count; i++)
         if (!strcmp(list->choice[i].method, method) && !strcmp(list->choice[i].precond, precond))
@@ -76,13 +76,13 @@ static void choices__zeros_on_the_diagonal(void **state)
     for (size_t i = 0; i < COUNT(sizes); i++) {
         const chain c = chain_with(sizes[i], -1, 0, 1);
         kry_op *A = matrix_of(device(), type, &c, 0);
-        kry_choices list;
-        OK(kry_choices_list(A, NULL, false, &list));
+        kryi_choices list;
+        OK(kryi_choices_list(A, NULL, false, &list));
         assert_true(lists(&list, "bicgstab:2", "none"));
         assert_true(lists(&list, sizes[i] <= 128 ? "gmres:128" : "gmres:60", "none"));
         assert_string_equal(list.choice[list.count - 1].method, "lsmr");
         assert_string_equal(list.choice[list.count - 1].precond, "columns");
-        kry_choices_release(&list);
+        kryi_choices_release(&list);
         kry_op_release(&A);
     }
 }
@@ -106,11 +106,11 @@ static void choices__preconditioner_by_dominance(void **state)
     for (size_t i = 0; i < COUNT(tries); i++) {
         chain c = chain_with(100, tries[i].below, tries[i].diagonal, tries[i].above);
         kry_op *A = matrix_of(device(), type, &c, 0);
-        kry_choices list;
-        OK(kry_choices_list(A, NULL, false, &list));
+        kryi_choices list;
+        OK(kryi_choices_list(A, NULL, false, &list));
         assert_string_equal(list.choice[0].method, "bicgstab:2");
         assert_string_equal(list.choice[0].precond, tries[i].precond);
-        kry_choices_release(&list);
+        kryi_choices_release(&list);
         kry_op_release(&A);
     }
 }
@@ -220,13 +220,13 @@ static void choices__convection(void **state)
     for (size_t w = 0; w < COUNT(winds); w++) {
         matrix A = grid_of(type, LINE, LINES, winds[w][0], winds[w][1]);
         kry_op *op = csr_of(&A, type, NULL);
-        kry_choices list;
+        kryi_choices list;
         const bool across = device()->info.cpu_kernels && winds[w][1] > 1;
-        OK(kry_choices_list(op, NULL, false, &list));
+        OK(kryi_choices_list(op, NULL, false, &list));
         assert_string_equal(list.choice[0].method, "bicgstab:2");
         assert_string_equal(list.choice[0].precond, across ? "ilu0" : "block-ilu");
         assert_true(!strstr(list.why, "convective") == !(winds[w][1] > 1));
-        kry_choices_release(&list);
+        kryi_choices_release(&list);
         kry_op_release(&op);
         matrix_release(&A);
     }
@@ -241,10 +241,10 @@ static void choices__positive_definite(void **state)
     for (size_t i = 0; i < COUNT(cases) * COUNT(words); i++) {
         kry_op *A = matrix_of(device(), type, &cases[i / COUNT(words)], 0);
         const char *word = words[i % COUNT(words)];
-        kry_choices list;
+        kryi_choices list;
         int k = 0, last = -1;
 
-        OK(kry_choices_list(A, word, !word, &list));
+        OK(kryi_choices_list(A, word, !word, &list));
         for (; k < list.count &&
                (!strcmp(list.choice[k].method, "pcg") || !strcmp(list.choice[k].method, "direct"));
              k++)
@@ -256,7 +256,7 @@ static void choices__positive_definite(void **state)
             assert_string_not_equal(list.choice[k].method, "pcg");
             assert_true(list.choice[k].patience <= 1000);
         }
-        kry_choices_release(&list);
+        kryi_choices_release(&list);
         kry_op_release(&A);
     }
 }
@@ -292,13 +292,13 @@ static void solve__keeps_to_the_limit(void **state)
  * never. Before the first one kernels are compiled, for five seconds. */
 static int64_t given_up(double factor, int64_t budget, double other, double patience)
 {
-    kry_pace P;
+    kryi_pace P;
     kry_iteration it = { .target = 1e-8, .residual = 1 };
 
-    kry_pace_begin(&P, budget, patience);
+    kryi_pace_begin(&P, budget, patience);
     for (; it.iteration <= budget && it.residual > it.target; it.iteration++) {
         it.seconds = 5 + 1e-3 * (double)it.iteration;
-        if (kry_pace_hopeless(&P, &it, other)) return it.iteration;
+        if (kryi_pace_hopeless(&P, &it, other)) return it.iteration;
         it.residual *= factor;
     }
     return -1;

@@ -51,8 +51,8 @@ static int own_kernels(void **state)
     if (!f || fputs(ring_source, f) < 0 || fclose(f)) return -1;
     setenv("KRY_CL_PATH", folder, 1);
     setenv("KRY_CACHE_DIR", folder, 1);
-    if (kry_buffer_create(device(), ROOM, &numbers) < 0) return -1;
-    return kry_buffer_create(device(), ROOM, &out) < 0 ? -1 : 0;
+    if (kryi_buffer_create(device(), ROOM, &numbers) < 0) return -1;
+    return kryi_buffer_create(device(), ROOM, &out) < 0 ? -1 : 0;
 }
 
 static int drop_kernels(void **state)
@@ -66,8 +66,8 @@ static int drop_kernels(void **state)
     }
     if (dir) closedir(dir);
     rmdir(folder);
-    kry_buffer_release(device(), &numbers);
-    kry_buffer_release(device(), &out);
+    kryi_buffer_release(device(), &numbers);
+    kryi_buffer_release(device(), &out);
     setenv("KRY_CL_PATH", old_path, 1);
     if (old_cache)
         setenv("KRY_CACHE_DIR", old_cache, 1);
@@ -79,27 +79,27 @@ static int drop_kernels(void **state)
 }
 
 /* Nothing of an earlier probe: `other` makes it another kernel. */
-static kry_status barrier_of(int other, kry_barrier **b)
+static kry_status barrier_of(int other, kryi_barrier **b)
 {
     kry_status st = KRY_OK;
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
     char defines[32];
     kry_arg args[] = { { 0 }, ARG(steps), ARG(numbers), ARG(out) };
 
     *b = NULL;
     snprintf(defines, sizeof defines, "-DGROUP=%d -DOTHER=%d", SIZE, other);
-    TRY(kry_kernel_get(device(), "ring", KRY_F32, defines, "ring", &kernel));
-    TRY(kry_barrier_create(device(), kernel, SIZE, args, COUNT(args), b));
+    TRY(kryi_kernel_get(device(), "ring", KRY_F32, defines, "ring", &kernel));
+    TRY(kryi_barrier_create(device(), kernel, SIZE, args, COUNT(args), b));
 done:
     return st;
 }
 
-static kry_status ring(kry_barrier *b, int groups, bool *finished)
+static kry_status ring(kryi_barrier *b, int groups, bool *finished)
 {
     kry_status st = KRY_OK;
     kry_arg args[] = { { 0 }, ARG(steps), ARG(numbers), ARG(out) };
-    TRY(kry_barrier_launch(b, groups, args, COUNT(args)));
-    TRY(kry_barrier_finished(b, finished));
+    TRY(kryi_barrier_launch(b, groups, args, COUNT(args)));
+    TRY(kryi_barrier_finished(b, finished));
 done:
     return st;
 }
@@ -107,43 +107,43 @@ done:
 static void barrier_create__counts_what_is_resident(void **state)
 {
     (void)state;
-    kry_barrier *b, *again;
+    kryi_barrier *b, *again;
     const kry_device_info *info = kry_device_get_info(device());
     OK(barrier_of(0, &b));
-    int found = kry_barrier_groups(b);
+    int found = kryi_barrier_groups(b);
     print_message("# %d groups of %d, %d compute units\n", found, SIZE, info->compute_units);
     assert_true(found >= 0 && found <= KRY_BARRIER_MOST);
     if (!info->gpu) assert_true(found <= info->compute_units);
     OK(barrier_of(0, &again));
-    if (found) assert_int_equal(kry_barrier_groups(again), found);
-    kry_barrier_release(&again);
-    kry_barrier_release(&b);
+    if (found) assert_int_equal(kryi_barrier_groups(again), found);
+    kryi_barrier_release(&again);
+    kryi_barrier_release(&b);
     assert_null(b);
-    kry_barrier_release(&b);
+    kryi_barrier_release(&b);
 }
 
 static void barrier_create__stale_messages_refuse(void **state)
 {
     (void)state;
-    kry_barrier *b;
-    kry_test_stale_messages = 1;
+    kryi_barrier *b;
+    kryi_test_stale_messages = 1;
     kry_status st = barrier_of(1, &b);
-    kry_test_stale_messages = 0;
+    kryi_test_stale_messages = 0;
     OK(st);
-    assert_int_equal(kry_barrier_groups(b), 0);
+    assert_int_equal(kryi_barrier_groups(b), 0);
     kry_arg args[] = { { 0 }, ARG(steps), ARG(numbers), ARG(out) };
-    REFUSES(kry_barrier_launch(b, 1, args, COUNT(args)), KRY_ERR_UNSUPPORTED, "0 can");
-    kry_barrier_release(&b);
+    REFUSES(kryi_barrier_launch(b, 1, args, COUNT(args)), KRY_ERR_UNSUPPORTED, "0 can");
+    kryi_barrier_release(&b);
 }
 
 static void barrier_create__group_too_large(void **state)
 {
     (void)state;
-    kry_kernel *kernel;
-    kry_barrier *b = (kry_barrier *)(uintptr_t)16;
+    kryi_kernel *kernel;
+    kryi_barrier *b = (kryi_barrier *)(uintptr_t)16;
     kry_arg args[] = { { 0 }, ARG(steps), ARG(numbers), ARG(out) };
-    OK(kry_kernel_get(device(), "ring", KRY_F32, "", "ring", &kernel));
-    REFUSES(kry_barrier_create(device(), kernel, 1 << 20, args, COUNT(args), &b),
+    OK(kryi_kernel_get(device(), "ring", KRY_F32, "", "ring", &kernel));
+    REFUSES(kryi_barrier_create(device(), kernel, 1 << 20, args, COUNT(args), &b),
             KRY_ERR_UNSUPPORTED, "ring: groups of 1048576");
     assert_null(b);
 }
@@ -151,9 +151,9 @@ static void barrier_create__group_too_large(void **state)
 static void barrier_create__no_memory(void **state)
 {
     (void)state;
-    kry_barrier *b;
+    kryi_barrier *b;
     OK(barrier_of(0, &b));
-    kry_barrier_release(&b);
+    kryi_barrier_release(&b);
     for (int k = 0; k < 2; k++) {
         kry_status st = FAILING(k, barrier_of(0, &b));
         assert_int_equal(st, KRY_ERR_MEMORY);
@@ -165,13 +165,13 @@ static void barrier_create__no_memory(void **state)
 static void barrier_launch__messages_arrive(void **state)
 {
     (void)state;
-    kry_barrier *b;
+    kryi_barrier *b;
     bool finished;
     cl_int sums[2 * SIZE];
     OK(barrier_of(0, &b));
-    int groups = kry_barrier_groups(b) > 2 ? 2 : kry_barrier_groups(b);
+    int groups = kryi_barrier_groups(b) > 2 ? 2 : kryi_barrier_groups(b);
     if (!groups) {
-        kry_barrier_release(&b);
+        kryi_barrier_release(&b);
         SKIP("the device is too busy");
     }
     for (int run = 0; run < 5; run++) {
@@ -184,24 +184,24 @@ static void barrier_launch__messages_arrive(void **state)
         for (int i = 0; i < groups * SIZE; i++)
             assert_int_equal(sums[i], STEPS * (STEPS - 1) / 2 + STEPS * (i % SIZE));
     }
-    kry_barrier_release(&b);
+    kryi_barrier_release(&b);
 }
 
 static void barrier_finished__aborted_launch_is_the_last(void **state)
 {
     (void)state;
-    kry_barrier *b;
+    kryi_barrier *b;
     bool finished = true;
     OK(barrier_of(0, &b));
-    if (kry_barrier_groups(b)) {
-        kry_test_abort_at = 0;
+    if (kryi_barrier_groups(b)) {
+        kryi_test_abort_at = 0;
         OK(ring(b, 1, &finished));
-        assert_int_equal(kry_test_abort_at, -1);
+        assert_int_equal(kryi_test_abort_at, -1);
         assert_false(finished);
-        assert_int_equal(kry_barrier_groups(b), 0);
+        assert_int_equal(kryi_barrier_groups(b), 0);
         REFUSES(ring(b, 1, &finished), KRY_ERR_UNSUPPORTED, "0 can");
     }
-    kry_barrier_release(&b);
+    kryi_barrier_release(&b);
 }
 
 /* A file that says more groups run at once than do, as of another device: the launch comes to its
@@ -215,24 +215,24 @@ static void lie(const char *name, const char *value, void *user)
 static void barrier_launch__a_tuning_file_that_lies(void **state)
 {
     (void)state;
-    kry_barrier *b;
+    kryi_barrier *b;
     bool finished = true;
     char name[128] = "";
     const int groups = ROOM / (2 * SIZE * (int)sizeof(cl_int)); /* as many as there is room for */
 
     OK(barrier_of(2, &b));
-    kry_barrier_release(&b);
+    kryi_barrier_release(&b);
     kry_tuning_each(device(), lie, name); /* the last one that was kept */
     if (!*name || device()->info.gpu) SKIP("nothing was kept, or a GPU that may have room for all");
-    kry_tuning_set(device(), name, "groups=1024");
+    kryi_tuning_set(device(), name, "groups=1024");
     OK(barrier_of(2, &b));
-    assert_int_equal(kry_barrier_groups(b), 1024);
-    double start = kry_now();
+    assert_int_equal(kryi_barrier_groups(b), 1024);
+    double start = kryi_now();
     OK(ring(b, groups, &finished));
     assert_false(finished);
-    assert_int_equal(kry_barrier_groups(b), 0);
-    assert_true(kry_now() - start < 300);
-    kry_barrier_release(&b);
+    assert_int_equal(kryi_barrier_groups(b), 0);
+    assert_true(kryi_now() - start < 300);
+    kryi_barrier_release(&b);
 }
 
 int main(void)

@@ -9,7 +9,7 @@
 /* A grid and, for each point and each of 27 directions, the coupling to the point there: directions, not
  * points, for on a short periodic axis two of them lead to the same point. */
 typedef struct plain_box {
-    kry_box_grid grid;
+    kryi_box_grid grid;
     double *a; /* 27 n; direction (dx, dy, dz) is 13 + dx + 3 dy + 9 dz */
 } plain_box;
 
@@ -21,7 +21,7 @@ static void direction(int k, int d[3])
 }
 
 /* The point at d from point i, or -1. */
-static int64_t point_at(const kry_box_grid *g, int64_t i, const int d[3])
+static int64_t point_at(const kryi_box_grid *g, int64_t i, const int d[3])
 {
     int64_t at[3] = { i % g->size[0], i / g->size[0] % g->size[1], i / (g->size[0] * g->size[1]) };
     for (int a = 0; a < 3; a++) {
@@ -72,7 +72,7 @@ static double *read_numbers(kry_type type, cl_mem buffer, int64_t count)
 /* What the device has stored; nothing may lead out of the grid. */
 static plain_box plain_of_box(const kry_op *op)
 {
-    const kry_box *A = kry_box_of(op);
+    const kryi_box *A = kryi_box_of(op);
     const int64_t n = A->grid.n;
     double *half = read_numbers(A->type, A->numbers, A->half * n);
     plain_box b = { .grid = A->grid, .a = calloc((size_t)(27 * n), sizeof *b.a) };
@@ -84,7 +84,7 @@ static plain_box plain_of_box(const kry_op *op)
             direction(13 + s, d);
             const int64_t j = point_at(&b.grid, i, d);
             const int64_t x = i % b.grid.size[0];
-            const double v = half[s * n + i - x + kry_box_column(&b.grid, x)];
+            const double v = half[s * n + i - x + kryi_box_column(&b.grid, x)];
             if (j < 0 || (s && j == i)) {
                 NEAR(v, 0, 0, "slot %d of point %lld, outside", s, (long long)i);
                 continue;
@@ -123,11 +123,11 @@ static matrix matrix_of_plain(const plain_box *b)
 /* P as a dense matrix, n-by-m row after row. A point with the odd coordinates `odd` has its stencil collapsed
  * onto these axes, and takes the rows of its neighbours there, which are odd along fewer. */
 typedef struct plain_transfer {
-    kry_box_grid fine, coarse;
+    kryi_box_grid fine, coarse;
     double *p, *size; /* size: to which the errors of rounding relate, for what cancels */
 } plain_transfer;
 
-static int odd_axes(const kry_box_grid *g, int64_t i, unsigned coarsened)
+static int odd_axes(const kryi_box_grid *g, int64_t i, unsigned coarsened)
 {
     const int64_t at[3] = { i % g->size[0], i / g->size[0] % g->size[1],
                             i / (g->size[0] * g->size[1]) };
@@ -136,7 +136,8 @@ static int odd_axes(const kry_box_grid *g, int64_t i, unsigned coarsened)
     return odd;
 }
 
-static int64_t coarse_point(const kry_box_grid *f, const kry_box_grid *c, int64_t i, unsigned mask)
+static int64_t coarse_point(const kryi_box_grid *f, const kryi_box_grid *c, int64_t i,
+                            unsigned mask)
 {
     const int64_t at[3] = { i % f->size[0], i / f->size[0] % f->size[1],
                             i / (f->size[0] * f->size[1]) };
@@ -172,7 +173,7 @@ static void plain_row_of(const plain_box *b, plain_transfer *P, int64_t i, int o
 
 static plain_transfer plain_transfer_of(const plain_box *b, unsigned coarsened, double tiny)
 {
-    plain_transfer P = { b->grid, kry_box_grid_coarser(&b->grid, coarsened), NULL, NULL };
+    plain_transfer P = { b->grid, kryi_box_grid_coarser(&b->grid, coarsened), NULL, NULL };
     const int64_t m = P.coarse.n;
 
     P.p = calloc((size_t)(2 * P.fine.n * m), sizeof *P.p);
@@ -258,11 +259,11 @@ static kry_op *check_level(const kry_op *A, const plain_box *b, unsigned coarsen
     plain_transfer P = plain_transfer_of(b, coarsened, type == KRY_F32 ? 1e-6 : 1e-10);
     matrix fine = matrix_of_plain(b);
 
-    OK(kry_box_transfer_create(device(), type, &b->grid, coarsened, &op));
-    OK(kry_box_create(device(), type, &P.coarse, A->shape.traits, &C));
-    const kry_box_source source = kry_box_source_of(A);
-    OK(kry_box_weigh(&source, op));
-    OK(kry_box_galerkin(&source, op, C));
+    OK(kryi_box_transfer_create(device(), type, &b->grid, coarsened, &op));
+    OK(kryi_box_create(device(), type, &P.coarse, A->shape.traits, &C));
+    const kryi_box_source source = kryi_box_source_of(A);
+    OK(kryi_box_weigh(&source, op));
+    OK(kryi_box_galerkin(&source, op, C));
     check_product(op, &P, false, 1, 0);
     check_product(op, &P, false, 0.5, 1);
     check_product(op, &P, true, 1, 0);
@@ -277,7 +278,7 @@ static kry_op *check_level(const kry_op *A, const plain_box *b, unsigned coarsen
 }
 
 /* Axes with three points or more, of those in `wanted`. */
-static unsigned longer(const kry_box_grid *g, unsigned wanted)
+static unsigned longer(const kryi_box_grid *g, unsigned wanted)
 {
     unsigned axes = 0;
     for (int a = 0; a < g->axes; a++) axes |= (wanted >> a & 1 && g->size[a] > 2 ? 1u : 0) << a;
@@ -403,8 +404,8 @@ static void box__some_axes(void **state)
 
 typedef struct level {
     kry_op *A, *P;
-    kry_box_passes *passes;
-    kry_relaxer relaxer;
+    kryi_box_passes *passes;
+    kryi_relaxer relaxer;
     double *d, most; /* the diagonal, and its largest entry */
     int64_t n, m;
 } level;
@@ -413,26 +414,26 @@ typedef struct level {
 static level level_of(const grid *g, kry_type type, unsigned axes, bool below, int steps)
 {
     level L = { 0 };
-    kry_box_grid fine;
+    kryi_box_grid fine;
     double *k = grid_coefficients(g, type);
 
     L.A = grid_op(g, type, k);
     for (int i = 0; i < (below ? 2 : 1); i++) {
         kry_op *above = i ? L.A : NULL, *P = L.P;
         if (i) {
-            OK(kry_box_create(device(), type, &kry_box_transfer_of(P)->coarse, 0, &L.A));
-            const kry_box_source from = kry_box_source_of(above);
-            OK(kry_box_galerkin(&from, P, L.A));
+            OK(kryi_box_create(device(), type, &kryi_box_transfer_of(P)->coarse, 0, &L.A));
+            const kryi_box_source from = kryi_box_source_of(above);
+            OK(kryi_box_galerkin(&from, P, L.A));
         }
-        OK(kry_box_grid_of(L.A, &fine));
-        OK(kry_box_transfer_create(device(), type, &fine, longer(&fine, axes), &L.P));
-        const kry_box_source own = kry_box_source_of(L.A);
-        OK(kry_box_weigh(&own, L.P));
+        OK(kryi_box_grid_of(L.A, &fine));
+        OK(kryi_box_transfer_create(device(), type, &fine, longer(&fine, axes), &L.P));
+        const kryi_box_source own = kryi_box_source_of(L.A);
+        OK(kryi_box_weigh(&own, L.P));
         kry_op_release(&above);
         if (i) kry_op_release(&P);
     }
-    OK(kry_box_passes_create(L.A, L.P, steps, false, &L.passes));
-    OK(kry_relaxer_create("test", L.A, &L.relaxer));
+    OK(kryi_box_passes_create(L.A, L.P, steps, false, &L.passes));
+    OK(kryi_relaxer_create("test", L.A, &L.relaxer));
     L.n = L.P->shape.rows, L.m = L.P->shape.cols;
     kry_vec *d = NULL;
     OK(kry_vec_create(device(), type, L.n, 1, &d));
@@ -446,19 +447,19 @@ static level level_of(const grid *g, kry_type type, unsigned axes, bool below, i
 
 static void level_release(level *L)
 {
-    kry_relaxer_release(&L->relaxer);
-    kry_box_passes_release(&L->passes);
+    kryi_relaxer_release(&L->relaxer);
+    kryi_box_passes_release(&L->passes);
     kry_op_release(&L->P), kry_op_release(&L->A);
     free(L->d);
 }
 
 /* place[0] := the steps, one after the other. */
-static void step_by_step(level *L, const kry_sweeps *s, bool zero, const kry_vec *b,
+static void step_by_step(level *L, const kryi_sweeps *s, bool zero, const kry_vec *b,
                          kry_vec *place[2])
 {
     for (int i = 0; i < s->count; i++) {
-        const kry_relax r = { .c1 = s->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
-        OK(kry_relaxer_run(&L->relaxer, &r, place[1], NULL));
+        const kryi_relax r = { .c1 = s->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
+        OK(kryi_relaxer_run(&L->relaxer, &r, place[1], NULL));
         kry_vec *room = place[0];
         place[0] = place[1], place[1] = room;
     }
@@ -477,7 +478,7 @@ static void check_same(const level *L, const guarded *got, const kry_vec *want, 
     free(y), free(w);
 }
 
-static void check_passes(level *L, const kry_sweeps *s)
+static void check_passes(level *L, const kryi_sweeps *s)
 {
     const kry_type type = L->A->shape.type;
     double *b = random_array(type, L->n), *x = random_array(type, L->n);
@@ -492,7 +493,7 @@ static void check_passes(level *L, const kry_sweeps *s)
     for (int i = 0; i < 2; i++) place[i] = vec_of(type, x, L->n, 1);
     OK(kry_vec_create(device(), type, L->m, 1, &coarse));
 
-    OK(kry_box_passes_table.down(L->passes, s, B.v, X.v, C.v));
+    OK(kryi_box_passes_table.down(L->passes, s, B.v, X.v, C.v));
     step_by_step(L, s, true, B.v, place);
     check_same(L, &X, place[0], L->d, 1, "x on the way down");
     OK(kry_op_residual(L->A, B.v, place[0], place[1]));
@@ -501,7 +502,7 @@ static void check_passes(level *L, const kry_sweeps *s)
 
     guarded_write(&X, x);
     OK(kry_vec_copy(X.v, place[0]));
-    OK(kry_box_passes_table.up(L->passes, s, B.v, X.v, E.v, Y.v));
+    OK(kryi_box_passes_table.up(L->passes, s, B.v, X.v, E.v, Y.v));
     OK(kry_op_apply(L->P, 1, E.v, 1, place[0]));
     step_by_step(L, s, false, B.v, place);
     check_same(L, &Y, place[0], L->d, 4, "y on the way up");
@@ -518,14 +519,14 @@ static void check_steps(const grid *g, kry_type type, unsigned axes, bool below,
 
     level L = level_of(g, type, axes, below, count);
     assert_non_null(L.passes);
-    check_passes(&L, &(kry_sweeps){ .count = count, .step = step });
+    check_passes(&L, &(kryi_sweeps){ .count = count, .step = step });
     level_release(&L);
 }
 
 static void check_counts(const grid *g, kry_type type, unsigned axes, bool below)
 {
     print_message("# %s%s\n", g->name, below ? ", below" : "");
-    for (int count = 1; count <= kry_box_passes_table.most; count++) /* each is compiled */
+    for (int count = 1; count <= kryi_box_passes_table.most; count++) /* each is compiled */
         if (one_of(2, count + below + (type == KRY_F32))) check_steps(g, type, axes, below, count);
 }
 
@@ -617,7 +618,7 @@ static void box__columns(void **state)
         level L = level_of(&cases[i], type, 7, true, 1);
         plain_box b = plain_of_box(L.A);
         matrix M = matrix_of_plain(&b);
-        if (device()->info.compute_units <= 2) assert_true(kry_box_of(L.A)->by_columns);
+        if (device()->info.compute_units <= 2) assert_true(kryi_box_of(L.A)->by_columns);
         op_suite(L.A, &M);
         relax_suite(L.A, &M, "columns");
         matrix_release(&M);
@@ -628,7 +629,7 @@ static void box__columns(void **state)
 }
 
 /* The pass against P and a step, one after the other. */
-static void check_correct(level *L, kry_box_correct *correct)
+static void check_correct(level *L, kryi_box_correct *correct)
 {
     const kry_type type = L->A->shape.type;
     const double step = 0.7;
@@ -641,9 +642,9 @@ static void check_correct(level *L, kry_box_correct *correct)
     guarded B = guarded_create(type, L->n, 1, 1, b), X = guarded_create(type, L->n, 1, 2, x);
     guarded E = guarded_create(type, L->m, 1, 3, e), Y = guarded_create(type, L->n, 1, 5, NULL);
     for (int i = 0; i < 2; i++) place[i] = vec_of(type, x, L->n, 1);
-    OK(kry_box_correct_table.correct(correct, step, B.v, X.v, E.v, Y.v));
+    OK(kryi_box_correct_table.correct(correct, step, B.v, X.v, E.v, Y.v));
     OK(kry_op_apply(L->P, 1, E.v, 1, place[0]));
-    step_by_step(L, &(kry_sweeps){ .count = 1, .step = &step }, false, B.v, place);
+    step_by_step(L, &(kryi_sweeps){ .count = 1, .step = &step }, false, B.v, place);
     check_same(L, &Y, place[0], L->d, 4, "a step from x + P e");
     for (int i = 0; i < 2; i++) kry_vec_release(&place[i]);
     guarded_release(&B), guarded_release(&X), guarded_release(&E), guarded_release(&Y);
@@ -700,14 +701,14 @@ static void passes__correct_and_step(void **state)
 
     use_profile("gpu-kernels");
     for (size_t i = 0; i < COUNT(correct_cases); i++) {
-        kry_box_correct *correct = NULL;
+        kryi_box_correct *correct = NULL;
         if (!one_of(2, (int64_t)i + (type == KRY_F32))) continue;
         print_message("# %s\n", correct_cases[i].g.name);
         level L = level_of(&correct_cases[i].g, type, correct_cases[i].axes, false, 1);
-        OK(kry_box_correct_create(L.A, L.P, &correct));
+        OK(kryi_box_correct_create(L.A, L.P, &correct));
         assert_non_null(correct);
         check_correct(&L, correct);
-        kry_box_correct_release(&correct);
+        kryi_box_correct_release(&correct);
         level_release(&L);
     }
     use_profile(NULL);

@@ -162,9 +162,9 @@ static void texture__wrapped_buffers(void **state)
             double *numbers = random_array(type, A.cols);
             void *host = in_type(type, numbers, A.cols);
             cl_mem buffer;
-            OK(kry_buffer_create(device(), (size_t)(first + A.cols) * size, &buffer));
+            OK(kryi_buffer_create(device(), (size_t)(first + A.cols) * size, &buffer));
             OK(kry_vec_wrap(device(), type, A.cols, 1, buffer, first, &x));
-            kry_buffer_release(device(), &buffer);
+            kryi_buffer_release(device(), &buffer);
             OK(kry_vec_write(x, host));
             check_product(op, &A, type, x, numbers);
             kry_vec_release(&x);

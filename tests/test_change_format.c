@@ -115,7 +115,7 @@ static void check(const kry_op *A, kry_type type, const grid *g)
     OK(kry_op_residual(A, rhs, in, out));
     for (int64_t i = 0; i < g->n; i++) y[i] = b[i] - y[i], size[i] += fabsl(b[i]);
     assert_near(type, out, y, size, "b - A x");
-    if (kry_op_parts(A) == 1) {
+    if (kryi_op_parts(A) == 1) {
         OK(kry_op_apply_transpose(A, 1, in, 0, out));
         multiply(g, true, x, y, size);
         assert_near(type, out, y, size, "A' x");

@@ -9,42 +9,42 @@
 /* ---- what is made of one --------------------------------------------------------------------- */
 
 typedef struct made {
-    kry_sparse A, S, P;
+    kryi_sparse A, S, P;
     char *point;
     int64_t count;
 } made;
 
-static made make(kry_sparse A, double theta)
+static made make(kryi_sparse A, double theta)
 {
     made m = { .A = A };
     m.point = malloc((size_t)A.rows + 1);
     assert_non_null(m.point);
     memset(m.point, 77, (size_t)A.rows + 1);
-    kry_test_parts = (int)random_below(4);
-    OK(kry_classical_strength(&A, theta, &m.S));
-    OK(kry_pmis(&m.S, m.point, &m.count));
-    OK(kry_interpolate(&m.A, &m.S, m.point, &m.P));
-    kry_test_parts = 0;
+    kryi_test_parts = (int)random_below(4);
+    OK(kryi_classical_strength(&A, theta, &m.S));
+    OK(kryi_pmis(&m.S, m.point, &m.count));
+    OK(kryi_interpolate(&m.A, &m.S, m.point, &m.P));
+    kryi_test_parts = 0;
     assert_int_equal(m.point[A.rows], 77);
     return m;
 }
 
 static void unmake(made *m)
 {
-    kry_sparse_release(&m->P);
-    kry_sparse_release(&m->S);
-    kry_sparse_release(&m->A);
+    kryi_sparse_release(&m->P);
+    kryi_sparse_release(&m->S);
+    kryi_sparse_release(&m->A);
     free(m->point);
 }
 
-static double entry(const kry_sparse *A, int64_t i, int64_t j)
+static double entry(const kryi_sparse *A, int64_t i, int64_t j)
 {
-    const int64_t e = kry_sparse_find(A, i, j);
+    const int64_t e = kryi_sparse_find(A, i, j);
     return e < 0 ? 0 : ((const double *)A->val)[e];
 }
 static bool depends(const made *m, int64_t i, int64_t j)
 {
-    return kry_sparse_find(&m->S, i, j) >= 0;
+    return kryi_sparse_find(&m->S, i, j) >= 0;
 }
 
 /* ---- strength -------------------------------------------------------------------------------- */
@@ -81,16 +81,16 @@ static void strength__small_positive_and_dominant(void **state)
     int64_t row_ptr[] = { 0, 6, 9, 11, 13, 15, 17 };
     int32_t col[] = { 0, 1, 2, 3, 4, 5, 0, 1, 2, 0, 2, 0, 3, 0, 4, 0, 5 };
     double val[] = { 9, -4, -1, -0.99, 3, -4, -4, 5, -1, -1, 2, -0.99, 2, 3, 4, -4, 41 };
-    const kry_sparse A = { 6, 6, KRY_F64, row_ptr, col, val };
+    const kryi_sparse A = { 6, 6, KRY_F64, row_ptr, col, val };
     static const int32_t strong[] = { 1, 2, 0, 2, 0, 0 };
     static const int64_t length[] = { 2, 2, 1, 1, 0, 0 };
-    kry_sparse S;
+    kryi_sparse S;
 
-    OK(kry_classical_strength(&A, 0.25, &S));
-    assert_int_equal(kry_sparse_nnz(&S), COUNT(strong));
-    for (int64_t i = 0; i < 6; i++) assert_int_equal(kry_row_length(&S, i), length[i]);
+    OK(kryi_classical_strength(&A, 0.25, &S));
+    assert_int_equal(kryi_sparse_nnz(&S), COUNT(strong));
+    for (int64_t i = 0; i < 6; i++) assert_int_equal(kryi_row_length(&S, i), length[i]);
     for (size_t e = 0; e < COUNT(strong); e++) assert_int_equal(S.col[e], strong[e]);
-    kry_sparse_release(&S);
+    kryi_sparse_release(&S);
 }
 
 /* ---- splitting ------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static void strength__small_positive_and_dominant(void **state)
 /* Whether a C point is at most two dependences away. */
 static bool near_c(const made *m, int64_t i)
 {
-    const kry_sparse *S = &m->S;
+    const kryi_sparse *S = &m->S;
     for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++) {
         const int64_t k = S->col[e];
         if (m->point[k] == KRY_POINT_C) return true;
@@ -113,7 +113,7 @@ static void expect_splitting(const made *m)
     int64_t count = 0;
 
     for (int64_t i = 0; i < m->A.rows; i++) {
-        const bool alone = kry_row_length(&m->S, i) == 0;
+        const bool alone = kryi_row_length(&m->S, i) == 0;
         assert_in_range(m->point[i], KRY_POINT_F, KRY_POINT_ALONE);
         assert_int_equal(m->point[i] == KRY_POINT_ALONE, alone);
         count += m->point[i] == KRY_POINT_C;
@@ -164,7 +164,7 @@ static void weights(const made *m, int64_t i, double *w)
 static void expect_truncated(const made *m, int64_t i, const int32_t *fine, const double *w)
 {
     const double *p = m->P.val, tiny = 1e-12;
-    const int64_t first = m->P.row_ptr[i], count = kry_row_length(&m->P, i);
+    const int64_t first = m->P.row_ptr[i], count = kryi_row_length(&m->P, i);
     double sum = 0, kept = 0, all_sum = 0, least = INFINITY, largest = 0;
     bool negative = false;
 
@@ -196,7 +196,7 @@ static void expect_interpolation(const made *m)
     for (int64_t i = 0; i < n; i++)
         if (m->point[i] == KRY_POINT_C) fine[count++] = (int32_t)i;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t first = m->P.row_ptr[i], length = kry_row_length(&m->P, i);
+        const int64_t first = m->P.row_ptr[i], length = kryi_row_length(&m->P, i);
         for (int64_t e = first + 1; e < first + length; e++)
             assert_true(m->P.col[e - 1] < m->P.col[e]);
         if (m->point[i] == KRY_POINT_ALONE) assert_int_equal(length, 0);
@@ -256,38 +256,38 @@ static void interpolate__a_chain_by_hand(void **state)
     int64_t row_ptr[] = { 0, 2, 5, 8, 11, 13 };
     int32_t col[] = { 0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4 };
     double val[] = { 2, -1, -1, 2, -1, -1, 2, -1, -1, 2, -1, -1, 2 };
-    const kry_sparse A = { 5, 5, KRY_F64, row_ptr, col, val };
+    const kryi_sparse A = { 5, 5, KRY_F64, row_ptr, col, val };
     static const char point[] = { KRY_POINT_F, KRY_POINT_C, KRY_POINT_F, KRY_POINT_F, KRY_POINT_C };
     static const int64_t starts[] = { 0, 1, 2, 4, 6, 7 };
     static const int32_t cols[] = { 0, 0, 0, 1, 0, 1, 1 };
     static const double want[] = { 0.5, 1, 2 / 3.0, 1 / 3.0, 1 / 3.0, 2 / 3.0, 1 };
-    kry_sparse S, P = { 0 };
+    kryi_sparse S, P = { 0 };
 
-    OK(kry_classical_strength(&A, 0.25, &S));
-    OK(kry_interpolate(&A, &S, point, &P));
+    OK(kryi_classical_strength(&A, 0.25, &S));
+    OK(kryi_interpolate(&A, &S, point, &P));
     for (int i = 0; i < 6; i++) assert_int_equal(P.row_ptr[i], starts[i]);
     for (int e = 0; e < 7; e++) {
         assert_int_equal(P.col[e], cols[e]);
         NEAR(((double *)P.val)[e], want[e], 1e-15, "entry %d", e);
     }
-    kry_sparse_release(&P);
-    kry_sparse_release(&S);
+    kryi_sparse_release(&P);
+    kryi_sparse_release(&S);
 }
 
 /* The middle of a plane of 3 x 3 whose corners are C points: by symmetry a quarter of each. */
 static void interpolate__a_plane_by_hand(void **state)
 {
     (void)state;
-    kry_sparse A = symmetric(9, five_points, 0), S, P = { 0 };
+    kryi_sparse A = symmetric(9, five_points, 0), S, P = { 0 };
     static const char point[] = { KRY_POINT_C, KRY_POINT_F, KRY_POINT_C, KRY_POINT_F, KRY_POINT_F,
                                   KRY_POINT_F, KRY_POINT_C, KRY_POINT_F, KRY_POINT_C };
-    OK(kry_classical_strength(&A, 0.25, &S));
-    OK(kry_interpolate(&A, &S, point, &P));
-    assert_int_equal(kry_row_length(&P, 4), 4);
+    OK(kryi_classical_strength(&A, 0.25, &S));
+    OK(kryi_interpolate(&A, &S, point, &P));
+    assert_int_equal(kryi_row_length(&P, 4), 4);
     for (int j = 0; j < 4; j++) NEAR(entry(&P, 4, j), 0.25, 1e-15, "corner %d", j);
-    kry_sparse_release(&P);
-    kry_sparse_release(&S);
-    kry_sparse_release(&A);
+    kryi_sparse_release(&P);
+    kryi_sparse_release(&S);
+    kryi_sparse_release(&A);
 }
 
 /* New numbers at the places of an old P: what the same places get from scratch, if they are the same. */
@@ -297,14 +297,14 @@ static void interpolate__again_with_new_numbers(void **state)
     for (int round = 0; round < 20; round++) {
         places = random_bits();
         made m = make(symmetric(1 + random_below(60), all[(size_t)round % COUNT(all)], 0.1), 0.25);
-        kry_sparse Q = m.P;
-        const int64_t nnz = kry_sparse_nnz(&Q);
+        kryi_sparse Q = m.P;
+        const int64_t nnz = kryi_sparse_nnz(&Q);
         Q.val = NULL;
-        OK(kry_interpolate(&m.A, &m.S, m.point, &Q));
+        OK(kryi_interpolate(&m.A, &m.S, m.point, &Q));
         for (int64_t e = 0; e < nnz; e++) /* the sum of the kept ones may come in another order */
             NEAR(((double *)Q.val)[e], ((double *)m.P.val)[e], 1e-14, "entry %lld", (long long)e);
-        for (int64_t e = 0; e < kry_sparse_nnz(&m.A); e++) ((double *)m.A.val)[e] *= 4;
-        OK(kry_interpolate(&m.A, &m.S, m.point, &Q));
+        for (int64_t e = 0; e < kryi_sparse_nnz(&m.A); e++) ((double *)m.A.val)[e] *= 4;
+        OK(kryi_interpolate(&m.A, &m.S, m.point, &Q));
         for (int64_t e = 0; e < nnz; e++)
             NEAR(((double *)Q.val)[e], ((double *)m.P.val)[e], 1e-14, "entry %lld", (long long)e);
         free(Q.val);
@@ -314,19 +314,19 @@ static void interpolate__again_with_new_numbers(void **state)
 
 /* ---- together -------------------------------------------------------------------------------- */
 
-static kry_sparse galerkin(const kry_sparse *A, const kry_sparse *P)
+static kryi_sparse galerkin(const kryi_sparse *A, const kryi_sparse *P)
 {
-    kry_sparse R, AP, C;
-    OK(kry_sparse_transpose(P, &R));
-    OK(kry_sparse_multiply(A, P, &AP));
-    OK(kry_sparse_multiply(&R, &AP, &C));
-    kry_sparse_release(&AP);
-    kry_sparse_release(&R);
+    kryi_sparse R, AP, C;
+    OK(kryi_sparse_transpose(P, &R));
+    OK(kryi_sparse_multiply(A, P, &AP));
+    OK(kryi_sparse_multiply(&R, &AP, &C));
+    kryi_sparse_release(&AP);
+    kryi_sparse_release(&R);
     return C;
 }
 
 /* Cholesky's factorisation of a dense copy ends: positive definite. */
-static bool is_definite(const kry_sparse *A)
+static bool is_definite(const kryi_sparse *A)
 {
     const int64_t n = A->rows;
     double *l = calloc((size_t)(n * n) + 1, sizeof *l);
@@ -351,9 +351,9 @@ static void galerkin__stays_definite(void **state)
         places = random_bits();
         coupling_fn *f = round % 2 ? random_negative : five_points;
         made m = make(symmetric(1 + random_below(60), f, 0.05), 0.25);
-        kry_sparse C = galerkin(&m.A, &m.P);
+        kryi_sparse C = galerkin(&m.A, &m.P);
         assert_true(is_definite(&C));
-        kry_sparse_release(&C);
+        kryi_sparse_release(&C);
         unmake(&m);
     }
 }
@@ -364,8 +364,8 @@ static void all_steps__same_bits_again(void **state)
     places = random_bits();
     made a = make(symmetric(200, random_negative, 0.1), 0.25);
     made b = make(symmetric(200, random_negative, 0.1), 0.25);
-    const int64_t nnz = kry_sparse_nnz(&a.P);
-    assert_int_equal(nnz, kry_sparse_nnz(&b.P));
+    const int64_t nnz = kryi_sparse_nnz(&a.P);
+    assert_int_equal(nnz, kryi_sparse_nnz(&b.P));
     assert_memory_equal(a.point, b.point, 200);
     assert_memory_equal(a.P.row_ptr, b.P.row_ptr, 201 * sizeof *a.P.row_ptr);
     assert_memory_equal(a.P.col, b.P.col, (size_t)nnz * sizeof *a.P.col);
@@ -380,8 +380,8 @@ static void interpolate__two_dense_rows(void **state)
 {
     (void)state;
     const int64_t n = small_run() ? 1000 : 100000;
-    kry_sparse A;
-    OK(kry_sparse_create(n, n, KRY_F64, 2 * n + 3 * (n - 2), &A));
+    kryi_sparse A;
+    OK(kryi_sparse_create(n, n, KRY_F64, 2 * n + 3 * (n - 2), &A));
     double *val = A.val;
     int64_t at = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -398,7 +398,7 @@ static void interpolate__two_dense_rows(void **state)
     made m = make(A, 0.25);
     assert_int_equal(m.count, 1);
     for (int64_t i = 0; i < n; i++) {
-        assert_int_equal(kry_row_length(&m.P, i), 1);
+        assert_int_equal(kryi_row_length(&m.P, i), 1);
         NEAR(((double *)m.P.val)[i], 1, 1e-12, "row %lld", (long long)i);
     }
     unmake(&m);
@@ -409,26 +409,26 @@ static void all_steps__of_a_grid(void **state)
 {
     (void)state;
     made m = make(symmetric(32 * 32, five_points, 0), 0.25);
-    kry_sparse C = galerkin(&m.A, &m.P);
+    kryi_sparse C = galerkin(&m.A, &m.P);
     assert_in_range(m.count, 1024 / 4, 1024 / 2);
-    assert_in_range(kry_sparse_nnz(&C), 5 * m.count, 12 * m.count);
+    assert_in_range(kryi_sparse_nnz(&C), 5 * m.count, 12 * m.count);
     for (int64_t i = 0; i < C.rows; i++) { /* constants stay in the null space */
         double sum = 0;
         for (int64_t e = C.row_ptr[i]; e < C.row_ptr[i + 1]; e++) sum += ((double *)C.val)[e];
         NEAR(sum, 0, 1e-13, "row %lld", (long long)i);
     }
-    kry_sparse_release(&C);
+    kryi_sparse_release(&C);
     unmake(&m);
 }
 
-static kry_status everything(const kry_sparse *A, char *point, kry_sparse *S, kry_sparse *P)
+static kry_status everything(const kryi_sparse *A, char *point, kryi_sparse *S, kryi_sparse *P)
 {
     kry_status st = KRY_OK;
     int64_t count;
 
-    TRY(kry_classical_strength(A, 0.25, S));
-    TRY(kry_pmis(S, point, &count));
-    TRY(kry_interpolate(A, S, point, P));
+    TRY(kryi_classical_strength(A, 0.25, S));
+    TRY(kryi_pmis(S, point, &count));
+    TRY(kryi_interpolate(A, S, point, P));
 done:
     return st;
 }
@@ -436,21 +436,21 @@ done:
 static void all_steps__every_request_fails(void **state)
 {
     (void)state;
-    kry_sparse A = symmetric(40, five_points, 0.1);
+    kryi_sparse A = symmetric(40, five_points, 0.1);
     char point[40];
     int requests = 0;
 
     EACH_REQUEST(k)
     {
-        kry_sparse S = { 0 }, P = { 0 };
+        kryi_sparse S = { 0 }, P = { 0 };
         kry_status st = FAILING(k, everything(&A, point, &S, &P));
         assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
-        kry_sparse_release(&P);
-        kry_sparse_release(&S);
+        kryi_sparse_release(&P);
+        kryi_sparse_release(&S);
         requests++;
     }
     assert_in_range(requests, 10, 40);
-    kry_sparse_release(&A);
+    kryi_sparse_release(&A);
 }
 
 int main(void)

@@ -15,18 +15,18 @@ typedef struct coarse_matrix {
     bool singular;
 } coarse_matrix;
 
-static kry_sparse sparse_of(const coarse_matrix *E)
+static kryi_sparse sparse_of(const coarse_matrix *E)
 {
-    return (kry_sparse){ E->k, E->k, KRY_F64, E->row_ptr, E->col, E->val };
+    return (kryi_sparse){ E->k, E->k, KRY_F64, E->row_ptr, E->col, E->val };
 }
 
 static kry_status create_with(kry_device *dev, kry_type type, kry_coarse_method method,
-                              kry_coarse_product product, const kry_cholesky_engine *engine,
-                              const coarse_matrix *E, kry_coarse **s)
+                              kryi_coarse_product product, const kryi_cholesky_engine *engine,
+                              const coarse_matrix *E, kryi_coarse **s)
 {
-    const kry_coarse_how how = { method, product, E->singular, engine ? 1e-11 : 0, engine };
-    const kry_sparse sparse = sparse_of(E);
-    return kry_coarse_create(dev, type, &how, &sparse, s);
+    const kryi_coarse_how how = { method, product, E->singular, engine ? 1e-11 : 0, engine };
+    const kryi_sparse sparse = sparse_of(E);
+    return kryi_coarse_create(dev, type, &how, &sparse, s);
 }
 
 static void coarse_release(coarse_matrix *E)
@@ -104,16 +104,16 @@ static void eliminate(long double *a, int64_t n, int64_t k)
 /* a := (I - 1 d') a (I - d 1') */
 static void project(const coarse_matrix *E, long double *a)
 {
-    const kry_sparse sparse = sparse_of(E);
+    const kryi_sparse sparse = sparse_of(E);
     int64_t k = E->k;
     long double total = 0;
-    for (int64_t i = 0; i < k; i++) total += kry_cholesky_diagonal(&sparse, i);
+    for (int64_t i = 0; i < k; i++) total += kryi_cholesky_diagonal(&sparse, i);
     for (int side = 0; side < 2; side++)
         for (int64_t i = 0; i < k; i++) {
             int64_t step = side ? 1 : k, line = side ? k : 1;
             long double mean = 0;
             for (int64_t j = 0; j < k; j++)
-                mean += (total > 0 ? kry_cholesky_diagonal(&sparse, j) / total : 1.0L / k) *
+                mean += (total > 0 ? kryi_cholesky_diagonal(&sparse, j) / total : 1.0L / k) *
                         a[i * line + j * step];
             for (int64_t j = 0; j < k; j++) a[i * line + j * step] -= mean;
         }
@@ -136,12 +136,12 @@ static long double *inverse_of(const coarse_matrix *E)
  */
 
 /* c := E^-1 w through a device, w and c of several columns that start anywhere. */
-static double *solved_columns(kry_type type, kry_coarse *s, const double *w, int64_t k,
+static double *solved_columns(kry_type type, kryi_coarse *s, const double *w, int64_t k,
                               int64_t columns, int64_t first)
 {
     guarded gw = guarded_create(type, k, columns, first, w),
             gc = guarded_create(type, k, columns, (first + 1) % 4, NULL);
-    OK(kry_coarse_solve(s, gw.v, gc.v));
+    OK(kryi_coarse_solve(s, gw.v, gc.v));
     double *c = guarded_read(&gc), *kept = guarded_read(&gw);
     assert_same_bits(w, kept, k * columns);
     free(kept);
@@ -150,13 +150,13 @@ static double *solved_columns(kry_type type, kry_coarse *s, const double *w, int
     return c;
 }
 
-static double *solved(kry_type type, kry_coarse *s, const double *w, int64_t k, int64_t first)
+static double *solved(kry_type type, kryi_coarse *s, const double *w, int64_t k, int64_t first)
 {
     return solved_columns(type, s, w, k, 1, first);
 }
 
 /* Several columns are each what it is alone, but for rounding in the order of sums. */
-static void check_columns(kry_type type, kry_coarse *s, int64_t k, long double rounding)
+static void check_columns(kry_type type, kryi_coarse *s, int64_t k, long double rounding)
 {
     static const int64_t columns[] = { 2, 5, 11 };
 
@@ -175,7 +175,7 @@ static void check_columns(kry_type type, kry_coarse *s, int64_t k, long double r
     }
 }
 
-static void check_solve(kry_type type, kry_coarse *s, const coarse_matrix *E, const char *what)
+static void check_solve(kry_type type, kryi_coarse *s, const coarse_matrix *E, const char *what)
 {
     static const int64_t firsts[] = { 0, 1, 3 };
     int64_t k = E->k;
@@ -202,11 +202,11 @@ static void check_solve(kry_type type, kry_coarse *s, const coarse_matrix *E, co
     free(G);
 }
 
-static const kry_cholesky_engine *const engines[] = {
-    &kry_cholesky_band,
-    &kry_cholesky_pivoted,
+static const kryi_cholesky_engine *const engines[] = {
+    &kryi_cholesky_band,
+    &kryi_cholesky_pivoted,
 #ifdef KRY_HAVE_CHOLMOD
-    &kry_cholesky_cholmod,
+    &kryi_cholesky_cholmod,
 #endif
 };
 
@@ -218,21 +218,21 @@ static bool packs(kry_type type)
 }
 
 /* By both of kry's products; engine NULL: the device makes the inverse, if it does. */
-static void check_dense(kry_type type, const kry_cholesky_engine *engine, const coarse_matrix *E)
+static void check_dense(kry_type type, const kryi_cholesky_engine *engine, const coarse_matrix *E)
 {
     for (int packed = 0; packed < (packs(type) ? 2 : 1); packed++) {
-        kry_coarse *s;
+        kryi_coarse *s;
         kry_op_info info;
         int64_t blocks = (E->k + 63) / 64,
                 least = packed ? blocks * (blocks + 1) / 2 * 4096 : E->k * E->k;
         OK(create_with(device(), type, KRY_COARSE_DENSE,
                        packed ? KRY_COARSE_PACKED : KRY_COARSE_FULL, engine, E, &s));
-        kry_coarse_describe(s, &info);
+        kryi_coarse_describe(s, &info);
         assert_string_equal(info.variant, packed ? "dense packed" : "dense plain");
         assert_true(info.bytes_stored >= (double)least * (double)kry_type_size(type));
         assert_true(info.bytes_per_apply > (double)least * (double)kry_type_size(type));
         check_solve(type, s, E, packed ? "packed" : engine ? engine->name : "by the device");
-        kry_coarse_release(&s);
+        kryi_coarse_release(&s);
     }
 }
 
@@ -240,14 +240,14 @@ static void check_dense(kry_type type, const kry_cholesky_engine *engine, const 
 static void check_matrix(kry_type type, const coarse_matrix *E)
 {
     for (size_t e = 0; e < COUNT(engines); e++) {
-        kry_coarse *s;
+        kryi_coarse *s;
         kry_op_info info;
         OK(create_with(device(), type, KRY_COARSE_CHOLESKY, KRY_COARSE_OWN, engines[e], E, &s));
-        kry_coarse_describe(s, &info);
+        kryi_coarse_describe(s, &info);
         assert_string_equal(info.variant, engines[e]->name);
         assert_true(E->k == 1 || info.bytes_stored > 0);
         check_solve(type, s, E, info.variant);
-        kry_coarse_release(&s);
+        kryi_coarse_release(&s);
         assert_null(s);
         check_dense(type, engines[e], E);
     }
@@ -379,7 +379,7 @@ static void coarse_solve__many_tiles(void **state)
     for (size_t i = 0; i < COUNT(some); i++) {
         int64_t k = some[i];
         coarse_matrix E = chain(k);
-        kry_coarse *s;
+        kryi_coarse *s;
         OK(create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_PACKED, engines[0], &E, &s));
         double *want = random_array(type, k), *w = random_array(type, k);
         for (int64_t j = 0; j < k; j++) {
@@ -391,7 +391,7 @@ static void coarse_solve__many_tiles(void **state)
             NEAR(c[j], want[j], 40 * eps_of(type), "k = %lld, number %lld", (long long)k,
                  (long long)j);
         free(want), free(w), free(c);
-        kry_coarse_release(&s);
+        kryi_coarse_release(&s);
         coarse_release(&E);
     }
 }
@@ -403,22 +403,22 @@ static void coarse_solve__singular_is_symmetric(void **state)
     enum { K = 90 };
     coarse_matrix E = blocks(K, 9, 3, true);
     for (int dense = 0; dense < 2; dense++) {
-        kry_coarse *s;
+        kryi_coarse *s;
         OK(create_with(device(), type, dense ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY,
                        KRY_COARSE_OWN, NULL, &E, &s));
         double *u = random_array(type, K), *v = random_array(type, K);
         double *gu = solved(type, s, u, K, 0), *gv = solved(type, s, v, K, 0);
         long double uv = 0, vu = 0, mean = 0, weight = 0, size = 0;
-        const kry_sparse sparse = sparse_of(&E);
+        const kryi_sparse sparse = sparse_of(&E);
         for (int64_t i = 0; i < K; i++) {
-            double e = kry_cholesky_diagonal(&sparse, i);
+            double e = kryi_cholesky_diagonal(&sparse, i);
             uv += (long double)u[i] * gv[i], vu += (long double)v[i] * gu[i];
             mean += e * (long double)gu[i], weight += e, size += fabs(gu[i]) + fabs(gv[i]);
         }
         NEAR(uv, vu, 100 * eps_of(type) * size * K, "u'Gv");
         NEAR(mean / weight, 0, 100 * eps_of(type) * size, "the mean");
         free(u), free(v), free(gu), free(gv);
-        kry_coarse_release(&s);
+        kryi_coarse_release(&s);
     }
     coarse_release(&E);
 }
@@ -475,10 +475,10 @@ static void check_null_space(kry_type type, kry_coarse_method method, const coar
     double *x = random_array(type, k), *v = random_array(type, k),
            *w = calloc((size_t)k, sizeof *w);
     double *rest = calloc((size_t)k, sizeof *rest), size = 0;
-    kry_coarse *s;
+    kryi_coarse *s;
 
     assert_true(w && rest);
-    OK(create_with(device(), type, method, KRY_COARSE_OWN, &kry_cholesky_pivoted, E, &s));
+    OK(create_with(device(), type, method, KRY_COARSE_OWN, &kryi_cholesky_pivoted, E, &s));
     multiply(type, E, x, w);
     for (int64_t i = 0; i < k; i++) size = fmax(size, fabs(w[i]));
     double *c = solved(type, s, w, k, 0), *cv = solved(type, s, v, k, 1);
@@ -498,7 +498,7 @@ static void check_null_space(kry_type type, kry_coarse_method method, const coar
     NEAR(far, 0, 1e6 * eps_of(type) * long_, "G E G");
     NEAR(wv, vw, 1e6 * eps_of(type) * fabsl(vw), "symmetry");
     free(again), free(c), free(cv), free(rest), free(w), free(v), free(x);
-    kry_coarse_release(&s);
+    kryi_coarse_release(&s);
 }
 
 /* Several vectors are mapped to zero, and nobody says which. */
@@ -520,7 +520,7 @@ static void coarse_create__indefinite(void **state)
 {
     const kry_type type = type_of(state);
     double dense[9] = { 2, -3, 0, -3, 2, 0, 0, 0, 1 }, negative[4] = { 1, 0, 0, -1e-3 };
-    kry_coarse *s = (kry_coarse *)dense;
+    kryi_coarse *s = (kryi_coarse *)dense;
     coarse_matrix E = compress(3, dense, false);
     REFUSES(create_with(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, NULL, &E, &s),
             KRY_ERR_SINGULAR, "depends on the others");
@@ -538,12 +538,12 @@ static void coarse_create__auto(void **state)
 {
     kry_type type = type_of(state);
     kry_op_info info;
-    kry_coarse *s;
+    kryi_coarse *s;
     coarse_matrix E = blocks(40, 8, 2, false);
     OK(create_with(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, NULL, &E, &s));
-    kry_coarse_describe(s, &info);
+    kryi_coarse_describe(s, &info);
     assert_memory_equal(info.variant, "dense", 5);
-    kry_coarse_release(&s);
+    kryi_coarse_release(&s);
     coarse_release(&E);
 }
 
@@ -555,14 +555,14 @@ static void coarse_create__packs_large_ones(void **state)
     for (size_t i = 0; i < COUNT(some); i++) {
         coarse_matrix E = diagonal(some[i]);
         kry_op_info info;
-        kry_coarse *s;
-        OK(create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN, &kry_cholesky_band, &E,
+        kryi_coarse *s;
+        OK(create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN, &kryi_cholesky_band, &E,
                        &s));
-        kry_coarse_describe(s, &info);
+        kryi_coarse_describe(s, &info);
         assert_string_equal(info.variant, i && packs(type) ? "dense packed" : "dense plain");
-        kry_coarse_release(&s);
+        kryi_coarse_release(&s);
         if (!packs(type)) {
-            s = (kry_coarse *)&E;
+            s = (kryi_coarse *)&E;
             REFUSES(create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_PACKED, NULL, &E, &s),
                     KRY_ERR_UNSUPPORTED, "packed");
             assert_null(s);
@@ -580,7 +580,7 @@ static void coarse_create__too_large_for_dense(void **state)
     if (k > 1 << 20) SKIP("the device is too large");
     coarse_matrix E = diagonal(k);
     kry_op_info info;
-    kry_coarse *s = (kry_coarse *)&E;
+    kryi_coarse *s = (kryi_coarse *)&E;
     char words[64];
     snprintf(words, sizeof words, "for %lld deflation vectors takes %.3f GB", (long long)k,
              1e-9 * (double)(k * k) * (double)kry_type_size(type));
@@ -588,12 +588,12 @@ static void coarse_create__too_large_for_dense(void **state)
             KRY_ERR_MEMORY, words);
     assert_null(s);
     OK(create_with(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, NULL, &E, &s));
-    kry_coarse_describe(s, &info);
+    kryi_coarse_describe(s, &info);
     assert_memory_equal(info.variant, "cholesky", 8);
     double *w = random_array(type, k), *c = solved(type, s, w, k, 1);
     for (int64_t i = 0; i < k; i++) NEAR(c[i], w[i] / 2, eps_of(type), "number %lld", (long long)i);
     free(w), free(c);
-    kry_coarse_release(&s);
+    kryi_coarse_release(&s);
     coarse_release(&E);
 }
 
@@ -617,7 +617,7 @@ static void coarse_create__dependent_vectors(void **state)
     double empty[9] = { 2, -1, 0, -1, 2, 0, 0, 0, 0 }, negative[9] = { 2, 0, 0, 0, -3, 0, 0, 0, 2 };
     for (size_t e = 0; e < COUNT(engines); e++) {
         if (engines[e]->pinned) continue;
-        kry_coarse *s = (kry_coarse *)twice;
+        kryi_coarse *s = (kryi_coarse *)twice;
         coarse_matrix E = compress(5, twice, false);
         check_named(
             create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN, engines[e], &E, &s), 3,
@@ -659,48 +659,48 @@ static void coarse_create__refusals(void **state)
     int32_t col[] = { 0, 1, 0, 1, 2 };
     double val[] = { 2, -1, -1, (double)INFINITY, 2 };
     coarse_matrix E = { 3, row_ptr, col, val, false };
-    kry_coarse *s = (kry_coarse *)&E;
+    kryi_coarse *s = (kryi_coarse *)&E;
     REFUSES(create_with(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, NULL, &E, &s),
             KRY_ERR_ARGUMENT, "vectors 1 and 1 is inf");
     assert_null(s);
     val[3] = 2;
     REFUSES(create_with(device(), type, (kry_coarse_method)9, KRY_COARSE_OWN, NULL, &E, &s),
             KRY_ERR_ARGUMENT, "9");
-    kry_coarse_release(&s);
+    kryi_coarse_release(&s);
 }
 
 /* ---- inverses that the device makes ---- */
 
 static bool inverts(int64_t k)
 {
-    return kry_coarse_inverts(&(kry_dense_inverse){ .dev = device(), .type = KRY_F32, .k = k });
+    return kryi_coarse_inverts(&(kryi_dense_inverse){ .dev = device(), .type = KRY_F32, .k = k });
 }
 
 /* G w, of an inverse that the device is asked for whatever its size. */
-static void check_inversion(kry_type type, kry_coarse_product product, const coarse_matrix *E)
+static void check_inversion(kry_type type, kryi_coarse_product product, const coarse_matrix *E)
 {
-    kry_dense_inverse D = { .dev = device(), .type = type, .k = E->k };
-    const kry_sparse sparse = sparse_of(E);
+    kryi_dense_inverse D = { .dev = device(), .type = type, .k = E->k };
+    const kryi_sparse sparse = sparse_of(E);
     const int64_t k = E->k;
     long double *G = inverse_of(E), largest = 0, condition = 1; /* of E with a diagonal of ones */
     double *w = random_array(type, k);
     guarded gw = guarded_create(type, k, 1, 0, w), gc = guarded_create(type, k, 1, 0, NULL);
 
-    OK(kry_dense_inverse_choose(&D, product));
-    OK(kry_dense_inverse_prepare(&D));
-    OK(kry_coarse_invert(&D, &sparse, E->singular));
-    OK(kry_dense_inverse_apply(&D, gw.v, gc.v));
+    OK(kryi_dense_inverse_choose(&D, product));
+    OK(kryi_dense_inverse_prepare(&D));
+    OK(kryi_coarse_invert(&D, &sparse, E->singular));
+    OK(kryi_dense_inverse_apply(&D, gw.v, gc.v));
     double *c = guarded_read(&gc);
     for (int64_t e = 0; e < k * k; e++) largest = fmaxl(largest, fabsl(G[e]));
     for (int64_t i = 0; i < k; i++)
-        condition = fmaxl(condition, G[i * k + i] * kry_cholesky_diagonal(&sparse, i));
+        condition = fmaxl(condition, G[i * k + i] * kryi_cholesky_diagonal(&sparse, i));
     for (int64_t i = 0; i < k; i++) {
         long double want = 0, bound = (k + 10) * (eps_of(type) + DBL_EPSILON * condition) * largest;
         for (int64_t j = 0; j < k; j++) want += G[i * k + j] * w[j];
         NEAR(c[i], want, bound * sqrtl(k), "k = %d, %s, number %d", (int)k,
              product == KRY_COARSE_PACKED ? "packed" : "in full", (int)i);
     }
-    kry_dense_inverse_release(&D);
+    kryi_dense_inverse_release(&D);
     guarded_release(&gw);
     guarded_release(&gc);
     free(G), free(w), free(c);
@@ -734,7 +734,7 @@ static void coarse_invert__dependent_vectors(void **state)
     kry_type type = type_of(state);
     if (!inverts(129)) SKIP("the host makes inverses for this device");
     coarse_matrix E = blocks(130, 10, 1, true); /* singular, and nobody said so */
-    kry_coarse *s = (kry_coarse *)&E;
+    kryi_coarse *s = (kryi_coarse *)&E;
     E.singular = false;
     check_named(create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN, NULL, &E, &s), 0,
                 129);
@@ -750,18 +750,18 @@ static void coarse_invert__dependent_vectors(void **state)
 
 /* ---- requests that fail ---- */
 
-static bool fails_cleanly(kry_coarse_method method, kry_coarse_product product,
-                          const kry_cholesky_engine *engine, coarse_matrix *E, int k)
+static bool fails_cleanly(kry_coarse_method method, kryi_coarse_product product,
+                          const kryi_cholesky_engine *engine, coarse_matrix *E, int k)
 {
-    kry_coarse *s = (kry_coarse *)E;
-    kry_test_fail_at = k;
+    kryi_coarse *s = (kryi_coarse *)E;
+    kryi_test_fail_at = k;
     kry_status st = create_with(device(), KRY_F32, method, product, engine, E, &s);
     if (st < 0) assert_null(s);
-    bool reached = kry_test_fail_at < 0;
-    kry_test_fail_at = -1;
+    bool reached = kryi_test_fail_at < 0;
+    kryi_test_fail_at = -1;
     assert_true(st == KRY_OK || st == KRY_ERR_MEMORY);
     assert_int_equal(st == KRY_OK, !reached);
-    kry_coarse_release(&s);
+    kryi_coarse_release(&s);
     assert_int_equal(device()->refs, 1);
     return reached;
 }
@@ -770,21 +770,21 @@ static void coarse__every_request_fails(void **state)
 {
     (void)state;
     coarse_matrix E = blocks(20, 5, 1, true), large = blocks(130, 10, 1, true);
-    kry_coarse *made;
+    kryi_coarse *made;
     int requests = 0;
     OK(create_with(device(), KRY_F32, KRY_COARSE_DENSE, KRY_COARSE_FULL, NULL, &large, &made));
-    kry_coarse_release(&made);
+    kryi_coarse_release(&made);
     while (fails_cleanly(KRY_COARSE_DENSE, KRY_COARSE_FULL, NULL, &large, requests)) requests++;
     assert_in_range(requests, 5, 1000);
     coarse_release(&large);
     for (size_t e = 0; e < COUNT(engines); e++)
         for (int variant = 0; variant < (packs(KRY_F32) ? 3 : 2); variant++) {
             kry_coarse_method method = variant ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY;
-            kry_coarse_product product = variant == 2 ? KRY_COARSE_PACKED : KRY_COARSE_FULL;
-            kry_coarse *s;
+            kryi_coarse_product product = variant == 2 ? KRY_COARSE_PACKED : KRY_COARSE_FULL;
+            kryi_coarse *s;
             int k = 0;
             OK(create_with(device(), KRY_F32, method, product, engines[e], &E, &s)); /* compiles */
-            kry_coarse_release(&s);
+            kryi_coarse_release(&s);
             while (fails_cleanly(method, product, engines[e], &E, k)) k++;
             assert_in_range(k, 5, 1000);
         }

@@ -49,8 +49,8 @@ static systems systems_create(kry_type type, bool on_grid)
             (double)row_times(&s.M, i, s.guess + GUESSED * N, NULL, &(long double){ 0 });
     OK(kry_vec_create(device(), type, N, SYSTEMS, &s.B));
     OK(kry_vec_create(device(), type, N, SYSTEMS, &s.X));
-    OK(kry_vec_write_doubles(s.B, s.b));
-    OK(kry_vec_write_doubles(s.X, s.guess));
+    OK(kryi_vec_write_doubles(s.B, s.b));
+    OK(kryi_vec_write_doubles(s.X, s.guess));
     return s;
 }
 
@@ -86,18 +86,18 @@ static void check_solve(const char *options, bool on_grid)
     print_message("# %s%s\n", options, on_grid ? " on a grid" : "");
     OK(kry_solver_create(s.A, options, NULL, NULL, &solver));
     OK(kry_solve(solver, s.B, s.X, &all));
-    OK(kry_vec_read_doubles(s.X, s.x));
+    OK(kryi_vec_read_doubles(s.X, s.x));
     assert_int_equal(all.columns, SYSTEMS);
     for (int64_t j = 0; j < SYSTEMS; j++) {
         const kry_column *c = &all.column[j];
-        kry_vec b = kry_vec_column(s.B, j), x = kry_vec_column(s.X, j);
+        kry_vec b = kryi_vec_column(s.B, j), x = kryi_vec_column(s.X, j);
         assert_int_equal(c->reason, j == ZERO      ? KRY_CONVERGED_ZERO
                                     : j == GUESSED ? KRY_CONVERGED_GUESS
                                                    : KRY_CONVERGED);
         assert_true(norm_of_residual(&s, j) <= 1.01 * c->target + 1e-30);
         if (c->iterations > most) most = c->iterations;
         if (j == GUESSED) continue;
-        OK(kry_vec_write_doubles(&x, s.guess + j * N));
+        OK(kryi_vec_write_doubles(&x, s.guess + j * N));
         OK(kry_solve(solver, &b, &x, &one));
         assert_int_equal(one.columns, 0);
         assert_true(llabs((long long)(one.iterations - c->iterations)) <= 2 + one.iterations / 10);
@@ -182,7 +182,7 @@ static void columns__steps_on_grids(void **state)
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &B));
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &X));
     OK(kry_vec_create(device(), type, ROWS, 1, &Y));
-    OK(kry_vec_write_doubles(B, b));
+    OK(kryi_vec_write_doubles(B, b));
     for (size_t i = 0; i < COUNT(options) * COUNT(ends); i++) {
         int steps = 0;
         snprintf(words, sizeof words, "%s %s", options[i / COUNT(ends)], ends[i % COUNT(ends)]);
@@ -191,17 +191,18 @@ static void columns__steps_on_grids(void **state)
         kry_device_set_trace(device(), count_steps, &steps);
         assert_true(kry_solve(solver, B, X, &all) >= 0);
         kry_device_set_trace(device(), NULL, NULL);
-        if (all.reason == KRY_ITERATION_LIMIT && !kry_device_is_host(device())) /* it traces none */
+        if (all.reason == KRY_ITERATION_LIMIT &&
+            !kryi_device_is_host(device())) /* it traces none */
             assert_int_equal(steps, all.iterations);
         print_message("# %s: %lld, %lld, %lld iterations\n", words,
                       (long long)all.column[0].iterations, (long long)all.column[1].iterations,
                       (long long)all.column[2].iterations);
-        OK(kry_vec_read_doubles(X, x));
+        OK(kryi_vec_read_doubles(X, x));
         for (int j = 0; j < COLUMNS; j++) {
-            const kry_vec b_j = kry_vec_column(B, j);
+            const kry_vec b_j = kryi_vec_column(B, j);
             OK(kry_vec_fill(Y, 0));
             assert_true(kry_solve(solver, &b_j, Y, &one) >= 0);
-            OK(kry_vec_read_doubles(Y, own));
+            OK(kryi_vec_read_doubles(Y, own));
             assert_int_equal(one.iterations, all.column[j].iterations);
             for (int r = 0; r < ROWS; r++) largest = fmax(largest, fabs(own[r]));
             for (int r = 0; r < ROWS; r++)
@@ -291,11 +292,11 @@ static void check_singular(const char *options, bool on_grid)
         A = in_format(&L, type, KRY_FORMAT_CSR, KRY_SYMMETRIC | KRY_SINGULAR);
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &B));
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &X));
-    OK(kry_vec_write_doubles(B, b));
+    OK(kryi_vec_write_doubles(B, b));
     OK(kry_solver_create(A, options, NULL, NULL, &solver));
     const kry_status st = kry_solve(solver, B, X, &all);
     assert_true(st == KRY_OK || st == KRY_NOT_CONVERGED || st == KRY_STAGNATED);
-    OK(kry_vec_read_doubles(X, x));
+    OK(kryi_vec_read_doubles(X, x));
     for (int j = 0; j < COLUMNS; j++) {
         systems s = { .M = L };
         mean = 0;
@@ -381,7 +382,7 @@ static void columns__restarts(void **state)
     OK(kry_solver_create(s.A, "method=cg rtol=2e-7", NULL, NULL, &solver));
     kry_status st = kry_solve(solver, s.B, s.X, &all);
     assert_true(st == KRY_OK || st == KRY_STAGNATED);
-    OK(kry_vec_read_doubles(s.X, s.x));
+    OK(kryi_vec_read_doubles(s.X, s.x));
     for (int64_t j = 0; j < SYSTEMS; j++) {
         const kry_column *c = &all.column[j];
         double norm = norm_of_residual(&s, j), rounding = 1e-7 * c->norm_b;
@@ -410,7 +411,7 @@ static void columns__breakdown(void **state)
     A = in_format(&D, type, KRY_FORMAT_CSR, KRY_SYMMETRIC);
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &B));
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &X));
-    OK(kry_vec_write_doubles(B, b));
+    OK(kryi_vec_write_doubles(B, b));
     OK(kry_solver_create(A, "method=cg check=none", NULL, NULL, &solver));
     assert_int_equal(kry_solve(solver, B, X, &all), KRY_BREAKDOWN);
     assert_int_equal(all.column[0].reason, KRY_CONVERGED);
@@ -438,12 +439,12 @@ static void columns__strips(void **state)
     assert_non_null(x);
     OK(kry_vec_create(device(), type, N, COLUMNS, &B));
     OK(kry_vec_create(device(), type, N, COLUMNS, &X));
-    OK(kry_vec_write_doubles(B, b));
+    OK(kryi_vec_write_doubles(B, b));
     OK(kry_solver_create(s.A, "method=cg", NULL, NULL, &solver));
     OK(kry_solve(solver, s.B, s.X, NULL));
     OK(kry_solver_set_stop(solver, &(kry_stop){ .rtol = 1e-3 }));
     OK(kry_solve(solver, B, X, &all));
-    OK(kry_vec_read_doubles(X, x));
+    OK(kryi_vec_read_doubles(X, x));
     systems many = { .M = s.M, .b = b, .x = x };
     for (int64_t j = 0; j < COLUMNS; j++) {
         assert_int_equal(all.column[j].reason, KRY_CONVERGED);
@@ -468,7 +469,7 @@ static void columns__refusals(void **state)
     OK(kry_vec_block(s.X, 0, N, 0, 2, &fewer));
     REFUSES(kry_solve(solver, s.B, fewer, NULL), KRY_ERR_SHAPE, "kry_solve");
     s.b[2 * N] = NAN;
-    OK(kry_vec_write_doubles(s.B, s.b));
+    OK(kryi_vec_write_doubles(s.B, s.b));
     REFUSES(kry_solve(solver, s.B, s.X, NULL), KRY_ERR_ARGUMENT, "b");
     kry_vec_release(&fewer);
     kry_op_release(&solver);
@@ -498,11 +499,11 @@ static void columns__refused_one_leaves_all(void **state)
                 s.b[last] = wrong[w];
             else
                 x[last] = wrong[w - 2];
-            OK(kry_vec_write_doubles(s.B, s.b));
-            OK(kry_vec_write_doubles(s.X, x));
+            OK(kryi_vec_write_doubles(s.B, s.b));
+            OK(kryi_vec_write_doubles(s.X, x));
             OK(kry_solver_create(s.A, options[i], NULL, NULL, &solver));
             REFUSES(kry_solve(solver, s.B, s.X, NULL), KRY_ERR_ARGUMENT, "kry_solve");
-            OK(kry_vec_read_doubles(s.X, after));
+            OK(kryi_vec_read_doubles(s.X, after));
             for (int64_t e = 0; e < N * k; e++)
                 if (x[e] != after[e] && !(isnan(x[e]) && isnan(after[e])))
                     fail_msg("%s: x[%lld] was %g and is %g", options[i], (long long)e, x[e],

@@ -175,10 +175,10 @@ static void memory_scene(wires *w, void *shared)
     const int64_t first = G.cut[w->rank];
     kry_share S = share_of(first, G.cut[w->rank + 1] - first);
     for (int k = 1;; k++) {
-        if (w->rank == w->size - 1) kry_test_fail_at = k;
+        if (w->rank == w->size - 1) kryi_test_fail_at = k;
         const kry_status st = kry_share_components(team, &S, NULL, number, &count);
-        b->status[w->rank] = kry_test_fail_at >= 0; /* fewer requests were made */
-        kry_test_fail_at = -1;
+        b->status[w->rank] = kryi_test_fail_at >= 0; /* fewer requests were made */
+        kryi_test_fail_at = -1;
         meet(team);
         const bool over = b->status[w->size - 1];
         meet(team);

@@ -90,11 +90,11 @@ static kry_op *stored(const chain *c, int rows, int cols, bool transposed, const
     return op;
 }
 
-static kry_status chain_create(kry_hierarchy *H, const kry_op *A, const void *params, void **self)
+static kry_status chain_create(kryi_hierarchy *H, const kry_op *A, const void *params, void **self)
 {
     kry_status st = KRY_OK;
     chain *c = *(chain *const *)params;
-    kry_level level[LEVELS] = { { .A = kry_op_retain(A) } };
+    kryi_level level[LEVELS] = { { .A = kry_op_retain(A) } };
 
     *self = c;
     for (int l = 0; l < c->dense.count; l++) {
@@ -103,7 +103,7 @@ static kry_status chain_create(kry_hierarchy *H, const kry_op *A, const void *pa
         if (L->m) level[l].P = stored(c, L->n, L->m, false, L->P, 0);
         if (L->m) level[l].R = stored(c, L->m, L->n, true, L->P, 0);
         level[l].highest = L->highest;
-        TRY(kry_hierarchy_add(H, &level[l]));
+        TRY(kryi_hierarchy_add(H, &level[l]));
     }
 done:
     for (int l = 0; l < c->dense.count; l++) {
@@ -114,17 +114,17 @@ done:
     return st;
 }
 
-static kry_status chain_update(kry_hierarchy *H, void *self)
+static kry_status chain_update(kryi_hierarchy *H, void *self)
 {
     (void)H, (void)self;
     return KRY_OK;
 }
 
-static const kry_family family = { .kind = "chain",
-                                   .who = "test_cycle",
-                                   .create = chain_create,
-                                   .update = chain_update,
-                                   .destroy = chain_destroy };
+static const kryi_family family = { .kind = "chain",
+                                    .who = "test_cycle",
+                                    .create = chain_create,
+                                    .update = chain_update,
+                                    .destroy = chain_destroy };
 
 static kry_op *finest(const chain *c)
 {
@@ -135,7 +135,7 @@ static kry_op *finest(const chain *c)
 static kry_op *make_cycle(chain *c, const kry_op *A, const kry_cycle_params *how)
 {
     kry_op *M = NULL;
-    OK(kry_hierarchy_create(&family, A, how, &c, &M));
+    OK(kryi_hierarchy_create(&family, A, how, &c, &M));
     return M;
 }
 
@@ -166,7 +166,7 @@ static void cycle__as_in_dense_matrices(void **state)
             kry_vec *B = vec_of(type, b, MOST, 1), *X = vec_of(type, b, MOST, 1);
             for (int full = 0; full < 2; full++) {
                 OK(kry_vec_fill(X, NAN));
-                OK(full ? kry_hierarchy_full(kry_hierarchy_of(M), B, X)
+                OK(full ? kryi_hierarchy_full(kryi_hierarchy_of(M), B, X)
                         : kry_op_apply(M, 1, B, 0, X));
                 memset(x, 0, sizeof x);
                 (full ? dense_full : dense_cycle)(&c->dense, 0, &cycles[i], b, x);
@@ -239,7 +239,7 @@ static void cycle_create__refusals(void **state)
     kry_op *A = finest(c), *M = A;
 
     for (size_t i = 0; i < COUNT(bad); i++) {
-        REFUSES(kry_hierarchy_create(&family, A, &bad[i].how, &c, &M), KRY_ERR_ARGUMENT,
+        REFUSES(kryi_hierarchy_create(&family, A, &bad[i].how, &c, &M), KRY_ERR_ARGUMENT,
                 bad[i].text);
         assert_null(M);
     }

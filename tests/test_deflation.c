@@ -43,29 +43,29 @@ static void check_subspace(kry_type type, int64_t n, shape s, int64_t offset)
     long double *sum = calloc((size_t)k + 1, sizeof *sum),
                 *size = calloc((size_t)k + 1, sizeof *size);
     long double rz = 0, rr = 0, eps = eps_of(type), dots[2];
-    kry_subspace Z;
+    kryi_subspace Z;
     kry_sum *pair;
     double got[2];
 
     for (int64_t i = 0; i < n; i++) sum[labels[i]] += v[i], size[labels[i]] += fabs(v[i]);
-    OK(kry_subspace_create(device(), type, n, &(kry_subdomains){ .count = k, .labels = labels },
-                           &Z));
-    OK(kry_subspace_restrict(&Z, gv.v, gw.v));
+    OK(kryi_subspace_create(device(), type, n, &(kryi_subdomains){ .count = k, .labels = labels },
+                            &Z));
+    OK(kryi_subspace_restrict(&Z, gv.v, gw.v));
     double *w = guarded_read(&gw);
     long double acc = eps_of(acc_type());
     for (int64_t j = 0; j < k; j++)
         NEAR(w[j], sum[j], eps * fabsl(sum[j]) + (long double)n * acc * size[j], "w[%d]", (int)j);
-    OK(kry_subspace_prolong(&Z, 0.5, gc.v, 0, gy.v));
+    OK(kryi_subspace_prolong(&Z, 0.5, gc.v, 0, gy.v));
     double *y = guarded_read(&gy);
     for (int64_t i = 0; i < n; i++) NEAR(y[i], 0.5 * c[labels[i]], 0, "y[%d]", (int)i);
-    OK(kry_subspace_prolong(&Z, 2, gc.v, -1, gy.v));
+    OK(kryi_subspace_prolong(&Z, 2, gc.v, -1, gy.v));
     free(y);
     y = guarded_read(&gy);
     for (int64_t i = 0; i < n; i++)
         NEAR(y[i], 1.5 * c[labels[i]], 4 * eps * fabs(c[labels[i]]), "y[%d]", (int)i);
     OK(kry_sum_create(device(), 2, &pair));
-    OK(kry_subspace_correct(&Z, gc.v, gr.v, gy.v, pair));
-    OK(kry_sum_read(gv.v->layout, pair, got));
+    OK(kryi_subspace_correct(&Z, gc.v, gr.v, gy.v, pair));
+    OK(kryi_sum_read(gv.v->layout, pair, got));
     free(y);
     y = guarded_read(&gy);
     for (int64_t i = 0; i < n; i++) {
@@ -76,7 +76,7 @@ static void check_subspace(kry_type type, int64_t n, shape s, int64_t offset)
     for (int d = 0; d < 2; d++)
         NEAR(got[d], dots[d], (long double)n * acc * (rr + 1) * 3, "sum %d", d);
     kry_sum_release(&pair);
-    kry_subspace_release(&Z);
+    kryi_subspace_release(&Z);
     guarded *all[] = { &gv, &gw, &gc, &gy, &gr };
     for (size_t i = 0; i < COUNT(all); i++) guarded_release(all[i]);
     free(labels), free(v), free(c), free(r), free(sum), free(size), free(w), free(y);
@@ -155,19 +155,19 @@ static double *dense_of(const kry_op *A)
 }
 
 /* A Z and (A Z)' on the device have the same entries. */
-static void check_transposes(const kry_galerkin *G)
+static void check_transposes(const kryi_galerkin *G)
 {
-    kry_sparse rows, rows_t, again;
-    OK(kry_csr_download(&G->rows, &rows));
-    OK(kry_csr_download(&G->rows_t, &rows_t));
-    OK(kry_sparse_transpose(&rows, &again));
-    assert_int_equal(kry_sparse_nnz(&again), kry_sparse_nnz(&rows_t));
+    kryi_sparse rows, rows_t, again;
+    OK(kryi_csr_download(&G->rows, &rows));
+    OK(kryi_csr_download(&G->rows_t, &rows_t));
+    OK(kryi_sparse_transpose(&rows, &again));
+    assert_int_equal(kryi_sparse_nnz(&again), kryi_sparse_nnz(&rows_t));
     assert_memory_equal(again.row_ptr, rows_t.row_ptr, (size_t)again.rows * sizeof *again.row_ptr);
     assert_memory_equal(again.col, rows_t.col, (size_t)rows.row_ptr[rows.rows] * sizeof *again.col);
     assert_same_bits(again.val, rows_t.val, rows.row_ptr[rows.rows]);
-    kry_sparse_release(&rows);
-    kry_sparse_release(&rows_t);
-    kry_sparse_release(&again);
+    kryi_sparse_release(&rows);
+    kryi_sparse_release(&rows_t);
+    kryi_sparse_release(&again);
 }
 
 static void check_galerkin(const system_ *s, kry_type type, shape form)
@@ -177,9 +177,9 @@ static void check_galerkin(const system_ *s, kry_type type, shape form)
     int32_t *labels = labels_of(form, N, &k);
     double *dense = dense_of(A), largest = 0;
     long double *AZ = calloc((size_t)(N * k), sizeof *AZ), *E = calloc((size_t)(k * k), sizeof *E);
-    kry_subspace Z;
-    kry_colours colours;
-    kry_galerkin G;
+    kryi_subspace Z;
+    kryi_colours colours;
+    kryi_galerkin G;
 
     for (int64_t j = 0; j < N; j++)
         for (int64_t i = 0; i < N; i++) {
@@ -187,13 +187,13 @@ static void check_galerkin(const system_ *s, kry_type type, shape form)
             E[labels[j] * k + labels[i]] += dense[j * N + i];
             if (fabs(dense[j * N + i]) > largest) largest = fabs(dense[j * N + i]);
         }
-    OK(kry_subspace_create(device(), type, N, &(kry_subdomains){ .count = k, .labels = labels },
-                           &Z));
-    OK(kry_colours_find(A, &Z, &colours));
-    OK(kry_galerkin_create(A, &Z, &colours, &G));
+    OK(kryi_subspace_create(device(), type, N, &(kryi_subdomains){ .count = k, .labels = labels },
+                            &Z));
+    OK(kryi_colours_find(A, &Z, &colours));
+    OK(kryi_galerkin_create(A, &Z, &colours, &G));
     if (G.rows.dev) { /* GPUs make it */
         check_transposes(&G);
-        OK(kry_csr_download(&G.rows_t, &G.AZ_t));
+        OK(kryi_csr_download(&G.rows_t, &G.AZ_t));
     }
     long double bound = 50 * eps_of(type) * largest;
     for (int64_t j = 0; j < k; j++)
@@ -215,9 +215,9 @@ static void check_galerkin(const system_ *s, kry_type type, shape form)
     for (int64_t i = 0; i < k * k; i++)
         NEAR(0, E[i], N * bound, "%s: an entry of E missing", s->name);
     assert_int_equal(G.singular, s->side == KRY_NEUMANN || s->side == KRY_PERIODIC);
-    kry_galerkin_release(&G);
-    kry_colours_release(&colours);
-    kry_subspace_release(&Z);
+    kryi_galerkin_release(&G);
+    kryi_colours_release(&colours);
+    kryi_subspace_release(&Z);
     kry_op_release(&A);
     free(labels), free(dense), free(AZ), free(E);
 }
@@ -247,15 +247,15 @@ static void check_labels(kry_type type, const int64_t size[3], int64_t block, co
         device(), type, KRY_STENCIL(.size = { size[0], size[1], size[2] }, .coefficient = k), &A));
     if (k) OK(kry_labels_levels(n, k, 0, phase, &levels));
     if (block) OK(kry_labels_blocks(size, (int64_t[]){ block, block, block }, phase, want, &count));
-    OK(kry_labels_of_grid(kry_stencil_of(A), block, k != NULL, &label, &found));
+    OK(kryi_labels_of_grid(kryi_stencil_of(A), block, k != NULL, &label, &found));
     assert_non_null(label);
-    OK(kry_buffer_read(device(), label, 0, (size_t)n * sizeof *got, got));
+    OK(kryi_buffer_read(device(), label, 0, (size_t)n * sizeof *got, got));
     assert_int_equal(found, block ? count : levels);
     for (int64_t i = 0; i < n; i++)
         if (got[i] != (block ? want : phase)[i])
             fail_msg("blocks of %d, cell %d of %d x %d x %d: label %d, not %d", (int)block, (int)i,
                      (int)size[0], (int)size[1], (int)size[2], got[i], (block ? want : phase)[i]);
-    kry_buffer_release(device(), &label);
+    kryi_buffer_release(device(), &label);
     kry_op_release(&A);
     free(phase), free(want), free(got);
 }
@@ -290,7 +290,7 @@ static void grid_labels(void **state)
  * ---------------------------------------------------------------------------------- */
 
 /* Unknowns that are reached from i without leaving its part, which is labelled -1 - label. */
-static int64_t reach(const kry_sparse *A, int32_t *label, int64_t i, int64_t *stack)
+static int64_t reach(const kryi_sparse *A, int32_t *label, int64_t i, int64_t *stack)
 {
     const int32_t part = label[i];
     int64_t top = 0, count = 0;
@@ -312,14 +312,14 @@ static void check_parts(const kry_op *A, int64_t most)
     int32_t *label = calloc((size_t)n, sizeof *label);
     int64_t *stack = calloc((size_t)n, sizeof *stack), count, largest = 0, seen = 0;
     cl_mem found;
-    kry_sparse rows;
+    kryi_sparse rows;
 
     assert_true(label && stack);
-    OK(kry_rows_download(A, &rows));
-    OK(kry_labels_of_graph(kry_matrix_of(A), most, &found, &count));
+    OK(kryi_rows_download(A, &rows));
+    OK(kryi_labels_of_graph(kryi_matrix_of(A), most, &found, &count));
     assert_non_null(found);
     assert_int_equal(count, most < n ? most : n);
-    OK(kry_buffer_read(device(), found, 0, (size_t)n * sizeof *label, label));
+    OK(kryi_buffer_read(device(), found, 0, (size_t)n * sizeof *label, label));
     for (int64_t i = 0; i < n; i++) assert_in_range(label[i], 0, count - 1);
     for (int64_t i = 0; i < n; i++) {
         if (label[i] < 0) continue;
@@ -329,8 +329,8 @@ static void check_parts(const kry_op *A, int64_t most)
     }
     assert_int_equal(seen, count); /* a part in two pieces is seen twice */
     assert_true(largest <= 8 * (n / count + 1));
-    kry_buffer_release(device(), &found);
-    kry_sparse_release(&rows);
+    kryi_buffer_release(device(), &found);
+    kryi_sparse_release(&rows);
     free(label), free(stack);
 }
 
@@ -347,7 +347,7 @@ static void graph_parts(void **state)
     const int32_t col[] = { 0, 1, 2 };
     const double ones[] = { 1, 1, 1 };
     OK(kry_csr_create(device(), KRY_F64, 3, 3, ptr, col, ones, NULL, &apart));
-    OK(kry_labels_of_graph(kry_matrix_of(apart), 2, &label, &count));
+    OK(kryi_labels_of_graph(kryi_matrix_of(apart), 2, &label, &count));
     assert_null(label); /* without neighbours there are no pairs */
     kry_op_release(&apart);
 }
@@ -489,13 +489,13 @@ static void scaled(void **state)
 
     for (size_t v = 0; v < COUNT(two_level); v++) {
         OK(kry_deflation_create(A, KRY_DEFLATION(.labels = labels, .variant = two_level[v]), &D));
-        OK(kry_two_level_precond(D, NULL, &T));
+        OK(kryi_two_level_precond(D, NULL, &T));
         kry_op_release(&D); /* T keeps it */
         check_scaled(type, T);
         kry_op_release(&T);
     }
     OK(kry_deflation_create(A, KRY_DEFLATION(.labels = labels, .variant = KRY_DEF1), &D));
-    OK(kry_two_level_product(D, &T));
+    OK(kryi_two_level_product(D, &T));
     kry_op_release(&D);
     check_scaled(type, T);
     kry_op_release(&T);

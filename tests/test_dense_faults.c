@@ -67,7 +67,7 @@ static bool are_close(const float *a, const float *b, int count)
  * may have begun to write when one of them fails. */
 static kry_status run_products(kry_device *dev, const scene *s, bool *good)
 {
-    gemm_way *way = s->kind ? kry_gemm_clblast : kry_gemm_own;
+    gemm_way *way = s->kind ? kryi_gemm_clblast : kryi_gemm_own;
     kry_status st = KRY_OK;
     kry_vec *A = NULL, *B = NULL, *C = NULL, *At = NULL, *x = NULL, *y = NULL;
     kry_op *op = NULL;
@@ -79,7 +79,7 @@ static kry_status run_products(kry_device *dev, const scene *s, bool *good)
     STEP(block_of(dev, M, M, ones, &At), At);
     STEP(block_of(dev, M, 1, ones, &x), x);
     STEP(block_of(dev, M, 1, ones, &y), y);
-    if (way == kry_gemm_own)
+    if (way == kryi_gemm_own)
         KEEPS(gemm_by(way, false, false, 1, A, B, 0, C), C, ones);
     else
         TRY(gemm_by(way, false, false, 1, A, B, 0, C));
@@ -197,7 +197,7 @@ static kry_status run_systems(kry_device *dev, const scene *s, bool *good)
     }
     *good = worst < 1e-3f && got[EQUATIONS / 2] != 0;
 done:
-    kry_device_forget(dev);
+    kryi_device_forget(dev);
     kry_vec_release(&x), kry_vec_release(&b);
     kry_vec_release(&diagonal), kry_vec_release(&side);
     return st;
@@ -219,7 +219,7 @@ static const scene scenes[] = {
 
 static bool possible(const scene *s)
 {
-    return s->run != run_products || !s->kind || kry_gemm_has_clblast();
+    return s->run != run_products || !s->kind || kryi_gemm_has_clblast();
 }
 
 static void call__fails_in_dense_operations(void **state)

@@ -36,20 +36,20 @@ static int of_suitesparse; /* requests */
 void *SuiteSparse_malloc(size_t count, size_t size)
 {
     of_suitesparse++;
-    return kry_test_fails() ? NULL : malloc((count ? count : 1) * (size ? size : 1));
+    return kryi_test_fails() ? NULL : malloc((count ? count : 1) * (size ? size : 1));
 }
 
 void *SuiteSparse_calloc(size_t count, size_t size)
 {
     of_suitesparse++;
-    return kry_test_fails() ? NULL : calloc(count ? count : 1, size ? size : 1);
+    return kryi_test_fails() ? NULL : calloc(count ? count : 1, size ? size : 1);
 }
 
 /* Whoever asks for less may be refused, and keeps what there is. */
 void *SuiteSparse_realloc(size_t count, size_t before, size_t size, void *p, int *ok)
 {
     of_suitesparse++;
-    void *q = kry_test_fails() ? NULL : realloc(p, (count ? count : 1) * (size ? size : 1));
+    void *q = kryi_test_fails() ? NULL : realloc(p, (count ? count : 1) * (size ? size : 1));
     *ok = q || count <= before;
     return q ? q : p;
 }
@@ -262,35 +262,35 @@ static void create__refuses(void **state)
     close_team(&team);
 }
 
-static kry_sparse sparse_of(chain *c)
+static kryi_sparse sparse_of(chain *c)
 {
-    return (kry_sparse){ c->n, c->n, KRY_F64, c->row_ptr, c->col, c->val };
+    return (kryi_sparse){ c->n, c->n, KRY_F64, c->row_ptr, c->col, c->val };
 }
 
 static void factor_numbers__refuses(void **state)
 {
     (void)state;
     chain definite = chain_of(100, 2.5, 2.5), general = chain_with(100, -1.5, 2.8, -0.5);
-    const kry_sparse matrices[] = { sparse_of(&definite), sparse_of(&general) };
+    const kryi_sparse matrices[] = { sparse_of(&definite), sparse_of(&general) };
     NEEDS_LDL();
 
     for (size_t i = 0; i < (LU ? COUNT(matrices) : 1); i++) {
-        kry_factor F;
-        OK(kry_factor_analyse("who", &matrices[i], &F));
+        kryi_factor F;
+        OK(kryi_factor_analyse("who", &matrices[i], &F));
         assert_true(F.cost.seconds > 0 && F.cost.bytes >= 1600);
-        REFUSES(kry_factor_numbers("who", &matrices[i], 1000, &F), KRY_ERR_MEMORY,
+        REFUSES(kryi_factor_numbers("who", &matrices[i], 1000, &F), KRY_ERR_MEMORY,
                 "and there are 1e+03");
-        OK(kry_factor_numbers("who", &matrices[i], F.cost.bytes, &F));
+        OK(kryi_factor_numbers("who", &matrices[i], F.cost.bytes, &F));
         ((double *)matrices[i].val)[4] = NAN;
-        REFUSES(kry_factor_numbers("who", &matrices[i], 0, &F), KRY_ERR_ARGUMENT, "is nan");
-        kry_factor_release(&F);
+        REFUSES(kryi_factor_numbers("who", &matrices[i], 0, &F), KRY_ERR_ARGUMENT, "is nan");
+        kryi_factor_release(&F);
     }
 }
 
 /* A matrix of n rows with some entries in each, of which some are found in the transversal alone. */
-static kry_sparse random_sparse(int64_t n, double *dense)
+static kryi_sparse random_sparse(int64_t n, double *dense)
 {
-    kry_sparse A;
+    kryi_sparse A;
     int64_t nnz = 0;
 
     for (int64_t k = 0; k < n * n; k++) dense[k] = 0;
@@ -300,7 +300,7 @@ static kry_sparse random_sparse(int64_t n, double *dense)
         for (int k = 0; k < 3; k++)
             dense[i * n + (int64_t)random_below((int)n)] += random_number(KRY_F64);
     }
-    OK(kry_sparse_create(n, n, KRY_F64, n * n, &A));
+    OK(kryi_sparse_create(n, n, KRY_F64, n * n, &A));
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++)
             if (dense[i * n + j] != 0)
@@ -344,8 +344,8 @@ static void factor_solve__against_elimination(void **state)
     NEEDS_LU();
 
     for (int64_t n = 2; n <= N; n += n < 6 ? 1 : 17) {
-        kry_sparse S = random_sparse(n, dense);
-        kry_factor F;
+        kryi_sparse S = random_sparse(n, dense);
+        kryi_factor F;
         long double norm = 0, inverse = 0;
         for (int64_t i = 0; i < n; i++) x[0][i] = x[1][i] = b[i] = random_number(KRY_F64);
         for (int64_t k = 0; k < n * n; k++) A[k] = dense[k];
@@ -356,9 +356,9 @@ static void factor_solve__against_elimination(void **state)
                 column += fabsl((long double)dense[i * n + j]), of_inverse += fabsl(B[i * n + j]);
             norm = fmaxl(norm, column), inverse = fmaxl(inverse, of_inverse);
         }
-        OK(kry_factor_analyse("who", &S, &F));
-        OK(kry_factor_numbers("who", &S, 0, &F));
-        OK(kry_factor_condition(&F, &condition));
+        OK(kryi_factor_analyse("who", &S, &F));
+        OK(kryi_factor_numbers("who", &S, 0, &F));
+        OK(kryi_factor_condition(&F, &condition));
         assert_true(condition <= (double)(norm * inverse) * 1.0001);
         assert_true(condition >= (double)(norm * inverse) / 10);
         for (int transposed = 0; transposed < 2; transposed++) {
@@ -371,8 +371,8 @@ static void factor_solve__against_elimination(void **state)
                      "n = %lld, %d", (long long)n, transposed);
             }
         }
-        kry_factor_release(&F);
-        kry_sparse_release(&S);
+        kryi_factor_release(&F);
+        kryi_sparse_release(&S);
     }
 }
 
@@ -383,13 +383,13 @@ static void factor_numbers__keeps_to_the_bytes(void **state)
 #ifdef KRY_HAVE_KLU
     enum { SIDE = 30, N = SIDE * SIDE };
     static const int steps[] = { -SIDE, -1, 0, 1, SIDE };
-    kry_sparse A;
+    kryi_sparse A;
     void *self, *numbers;
-    kry_factor_cost cost;
+    kryi_factor_cost cost;
     int64_t nnz = 0;
 
     /* A grid with next to nothing on the diagonal. */
-    OK(kry_sparse_create(N, N, KRY_F64, 5 * N, &A));
+    OK(kryi_sparse_create(N, N, KRY_F64, 5 * N, &A));
     for (int i = 0; i < N; i++) {
         for (int k = 0; k < 5; k++)
             if (i + steps[k] >= 0 && i + steps[k] < N) {
@@ -398,15 +398,15 @@ static void factor_numbers__keeps_to_the_bytes(void **state)
             }
         A.row_ptr[i + 1] = nnz;
     }
-    OK(kry_factor_klu.analyse(&A, &cost, &self));
-    const kry_status st = kry_factor_klu.factor(self, &A, 1.01 * cost.bytes, &numbers);
+    OK(kryi_factor_klu.analyse(&A, &cost, &self));
+    const kry_status st = kryi_factor_klu.factor(self, &A, 1.01 * cost.bytes, &numbers);
     REFUSES(st, KRY_ERR_MEMORY, "fill far more than");
     assert_null(numbers);
-    OK(kry_factor_klu.factor(self, &A, 1e12, &numbers)); /* and with room it is made */
-    assert_true(kry_factor_klu.bytes(self, numbers) > 1.01 * cost.bytes);
-    kry_factor_klu.release(self, numbers);
-    kry_factor_klu.destroy(self);
-    kry_sparse_release(&A);
+    OK(kryi_factor_klu.factor(self, &A, 1e12, &numbers)); /* and with room it is made */
+    assert_true(kryi_factor_klu.bytes(self, numbers) > 1.01 * cost.bytes);
+    kryi_factor_klu.release(self, numbers);
+    kryi_factor_klu.destroy(self);
+    kryi_sparse_release(&A);
 #else
     SKIP("built without KLU");
 #endif
@@ -421,36 +421,36 @@ static void fault__every_request(void **state)
     NEEDS_LU();
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        kry_sparse A = sparse_of(&cases[i]);
+        kryi_sparse A = sparse_of(&cases[i]);
         int requests = 0;
         of_suitesparse = 0;
         EACH_REQUEST(k)
         {
-            kry_factor F = { 0 };
+            kryi_factor F = { 0 };
             double x[50] = { 1 }, condition;
-            kry_status st = FAILING(k, kry_factor_analyse("who", &A, &F));
+            kry_status st = FAILING(k, kryi_factor_analyse("who", &A, &F));
             const bool analysis = request_failed;
             if (st == KRY_OK && !analysis) {
                 int left = k - requests;
-                st = FAILING(left < 0 ? 0 : left, kry_factor_numbers("who", &A, 0, &F));
+                st = FAILING(left < 0 ? 0 : left, kryi_factor_numbers("who", &A, 0, &F));
             } else
                 requests = k + 1;
             if (st < 0) {
                 assert_int_equal(st, KRY_ERR_MEMORY);
                 assert_true(request_failed);
             } else {
-                OK(kry_factor_solve(&F, x));
-                OK(kry_factor_condition(&F, &condition));
+                OK(kryi_factor_solve(&F, x));
+                OK(kryi_factor_condition(&F, &condition));
                 assert_true(condition >= 1);
             }
-            kry_factor_release(&F);
+            kryi_factor_release(&F);
         }
         assert_true(of_suitesparse > 20);
     }
 }
 
 /* The factors are those of before, to the bit. x: A^-1 b by them */
-static void check_same(const kry_factor *F, const kry_factor *before, const double *b,
+static void check_same(const kryi_factor *F, const kryi_factor *before, const double *b,
                        const double *x)
 {
     double again[MOST];
@@ -458,7 +458,7 @@ static void check_same(const kry_factor *F, const kry_factor *before, const doub
     assert_ptr_equal(F->engine, before->engine);
     assert_true(F->norm == before->norm && F->bytes == before->bytes);
     memcpy(again, b, (size_t)F->rows * sizeof *b);
-    OK(kry_factor_solve(F, again));
+    OK(kryi_factor_solve(F, again));
     assert_memory_equal(again, x, (size_t)F->rows * sizeof *x);
 }
 
@@ -483,40 +483,40 @@ static void factor_numbers__keeps_what_there_is(void **state)
     NEEDS_LDL();
 
     for (size_t i = 0; i < (LU ? COUNT(cases) : 2); i++) {
-        kry_sparse A = sparse_of(&cases[i]);
-        kry_factor F;
+        kryi_sparse A = sparse_of(&cases[i]);
+        kryi_factor F;
         double b[MOST], x[MOST];
         const int64_t at = random_below(50);
         chain refused[] = { singular_like(&cases[i], at, false), singular_like(&cases[i], at, true),
                             cases[i], cases[i] };
         refused[2].val[random_below((int)A.row_ptr[50])] = NAN;
-        OK(kry_factor_analyse("who", &A, &F));
-        OK(kry_factor_numbers("who", &A, 0, &F));
+        OK(kryi_factor_analyse("who", &A, &F));
+        OK(kryi_factor_numbers("who", &A, 0, &F));
         for (int64_t r = 0; r < 50; r++) x[r] = b[r] = random_number(KRY_F64);
-        OK(kry_factor_solve(&F, x));
-        const kry_factor before = F;
+        OK(kryi_factor_solve(&F, x));
+        const kryi_factor before = F;
         for (size_t k = 0; k < COUNT(refused); k++) {
-            kry_sparse bad = sparse_of(&refused[k]);
-            assert_true(kry_factor_numbers("who", &bad, k == 3 ? 100 : 0, &F) < 0);
+            kryi_sparse bad = sparse_of(&refused[k]);
+            assert_true(kryi_factor_numbers("who", &bad, k == 3 ? 100 : 0, &F) < 0);
             check_same(&F, &before, b, x);
         }
         for (size_t k = 0; k < (LU ? COUNT(cases) : 2); k++) {
-            kry_sparse other = sparse_of(&cases[k]);
+            kryi_sparse other = sparse_of(&cases[k]);
             EACH_REQUEST(request)
             {
-                if (FAILING(request, kry_factor_numbers("who", &other, 0, &F)) < 0)
+                if (FAILING(request, kryi_factor_numbers("who", &other, 0, &F)) < 0)
                     check_same(&F, &before, b, x);
                 else if (F.engine == before.engine) { /* and back */
-                    OK(kry_factor_numbers("who", &A, 0, &F));
+                    OK(kryi_factor_numbers("who", &A, 0, &F));
                     check_same(&F, &before, b, x);
                 } else { /* it does not go back to another engine */
-                    kry_factor_release(&F);
-                    OK(kry_factor_analyse("who", &A, &F));
-                    OK(kry_factor_numbers("who", &A, 0, &F));
+                    kryi_factor_release(&F);
+                    OK(kryi_factor_analyse("who", &A, &F));
+                    OK(kryi_factor_numbers("who", &A, 0, &F));
                 }
             }
         }
-        kry_factor_release(&F);
+        kryi_factor_release(&F);
     }
 }
 

@@ -153,10 +153,10 @@ static void fault__every_request_of_a_new_device(void **state)
     int64_t k = random_below(every(23));
     for (; reached; k += every(23)) {
         kry_device *dev = POISONED(kry_device);
-        kry_test_fail_at = (int)k;
+        kryi_test_fail_at = (int)k;
         kry_status st = kry_device_open(NULL, &dev);
-        int left = kry_test_fail_at;
-        kry_test_fail_at = -1;
+        int left = kryi_test_fail_at;
+        kryi_test_fail_at = -1;
         if (st < 0) {
             assert_int_equal(st, KRY_ERR_MEMORY);
             assert_null(dev);
@@ -652,7 +652,7 @@ static kry_status dense_run(kry_device *dev, dense *s)
 
     *s = (dense){ .A = NULL };
     for (int i = 0; i < M * M; i++) numbers[i] = (float)sin(i) + (i % (M + 1) == 0 ? 8.0f : 0);
-    kry_device_forget(dev); /* so that it is asked for again */
+    kryi_device_forget(dev); /* so that it is asked for again */
     TRY(kry_vec_create(dev, KRY_F32, M, M, &s->A));
     TRY(kry_vec_create(dev, KRY_F32, M, 3, &s->B));
     TRY(kry_vec_create(dev, KRY_F32, M, 3, &s->X));
@@ -662,8 +662,8 @@ static kry_status dense_run(kry_device *dev, dense *s)
     s->op = s->lu = POISONED(kry_op);
     STEP(kry_dense_create(s->A, 0, &s->op), s->op);
     STEP(kry_lu_create(s->A, NULL, &s->lu), s->lu);
-    if (kry_gemm_has_clblast() && !kry_device_is_host(dev))
-        TRY(gemm_by(kry_gemm_clblast, false, false, 1, s->A, s->X, 0, s->B));
+    if (kryi_gemm_has_clblast() && !kryi_device_is_host(dev))
+        TRY(gemm_by(kryi_gemm_clblast, false, false, 1, s->A, s->X, 0, s->B));
     TRY(kry_vec_gemm(false, false, 1, s->A, s->X, 0, s->B));
     TRY(kry_lu_solve(s->lu, false, s->B, s->X));
     TRY(kry_lu_condition(s->lu, &reciprocal));
@@ -781,7 +781,7 @@ static void fault__every_request_of_batches(void **state)
             const kry_tridiagonal_params p = { .struct_size = sizeof p, .periodic = run == 1 };
             OK(kry_vec_fill(diagonal, run < 3 ? 4 : 1.5)); /* 3: solved again, with pivoting */
             if (run == 2) OK(kry_vec_fill(b, 1));
-            kry_device_forget(device());
+            kryi_device_forget(device());
             kry_status st = FAILING(
                 k, run == 4
                        ? kry_pentadiagonal_solve(&p, lower, lower, diagonal, lower, lower, b, x)

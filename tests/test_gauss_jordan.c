@@ -242,7 +242,7 @@ static void gauss_jordan__refusals(void **state)
     REFUSES(kry_vec_inverse(X, NULL, W.v), KRY_ERR_SHAPE, "inverse 6-by-4");
     REFUSES(kry_vec_inverse(A.v, NULL, X), KRY_ERR_ARGUMENT, "entry (4, 2) is nan");
     REFUSES(kry_vec_inverse(X, KRY_LU(.tolerance = 2), X), KRY_ERR_ARGUMENT, "tolerance of 2");
-    kry_vec column = kry_vec_column(X, 0);
+    kry_vec column = kryi_vec_column(X, 0);
     OK(kry_vec_wrap(device(), type, 1, 1, X->buffer, 0, &part));
     column.n = 1;
     REFUSES(kry_vec_inverse(&column, NULL, part), KRY_ERR_SINGULAR, "column 0 is 0");

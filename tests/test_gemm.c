@@ -90,7 +90,7 @@ static void gemm__own(void **state)
 {
     kry_type type = type_of(state);
     for (size_t s = 0; s < COUNT(sizes); s++)
-        check_size(type, kry_gemm_own, sizes[s][0], sizes[s][1], sizes[s][2]);
+        check_size(type, kryi_gemm_own, sizes[s][0], sizes[s][1], sizes[s][2]);
 }
 
 /* Room for its copies grows, and serves smaller products, too. */
@@ -98,11 +98,11 @@ static void gemm__clblast(void **state)
 {
     NOT_ON_HOST("CLBlast");
     kry_type type = type_of(state);
-    if (!kry_gemm_has_clblast()) SKIP("no CLBlast");
+    if (!kryi_gemm_has_clblast()) SKIP("no CLBlast");
     if (type == KRY_F64 && !getenv("KRY_FULL")) SKIP("double: with KRY_FULL, for it compiles long");
-    check_size(type, kry_gemm_clblast, 33, 20, 7);
-    check_size(type, kry_gemm_clblast, 65, 129, 70);
-    check_size(type, kry_gemm_clblast, 1, 9, 70);
+    check_size(type, kryi_gemm_clblast, 33, 20, 7);
+    check_size(type, kryi_gemm_clblast, 65, 129, 70);
+    check_size(type, kryi_gemm_clblast, 1, 9, 70);
 }
 
 static void gemm__chosen(void **state)
@@ -123,10 +123,10 @@ static void gemm_blocks__inside_of_a_matrix(void **state)
     kry_type type = type_of(state);
     double *f = random_array(type, M * N);
     guarded F = guarded_create(type, M, N, 3, f);
-    kry_block all = kry_block_of(F.v), A = kry_block_part(&all, 20, 0, ROWS, DEEP),
-              B = kry_block_part(&all, 1, 15, DEEP, COLS),
-              C = kry_block_part(&all, 20, 15, ROWS, COLS);
-    OK(kry_gemm_run(&(kry_gemm){ .alpha = -1, .A = A, .B = B, .beta = 1, .C = C }));
+    kryi_block all = kryi_block_of(F.v), A = kryi_block_part(&all, 20, 0, ROWS, DEEP),
+               B = kryi_block_part(&all, 1, 15, DEEP, COLS),
+               C = kryi_block_part(&all, 20, 15, ROWS, COLS);
+    OK(kryi_gemm_run(&(kryi_gemm){ .alpha = -1, .A = A, .B = B, .beta = 1, .C = C }));
     double *got = guarded_read(&F);
     for (int j = 0; j < N; j++)
         for (int i = 0; i < M; i++) {

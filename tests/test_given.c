@@ -8,28 +8,28 @@
 
 /* ---- both ways --------------------------------------------------------------------------------- */
 
-static kry_sparse sparse_of(const matrix *A, kry_type type)
+static kryi_sparse sparse_of(const matrix *A, kry_type type)
 {
     return (
-        kry_sparse){ A->rows, A->cols, type, A->row_ptr, A->col, in_type(type, A->val, A->nnz) };
+        kryi_sparse){ A->rows, A->cols, type, A->row_ptr, A->col, in_type(type, A->val, A->nnz) };
 }
 
-static kry_given upload(const kry_sparse *S, const kry_matrix_params *p)
+static kryi_given upload(const kryi_sparse *S, const kry_matrix_params *p)
 {
-    const kry_entries e = { "test", *S, NULL, kry_sparse_nnz(S) };
-    kry_given G;
+    const kryi_entries e = { "test", *S, NULL, kryi_sparse_nnz(S) };
+    kryi_given G;
 
-    OK(kry_given_upload(device(), &e, p, &G));
+    OK(kryi_given_upload(device(), &e, p, &G));
     G.host = S;
     return G;
 }
 
 static void *contents(cl_mem buffer, size_t *bytes)
 {
-    OK(kry_buffer_size("test", device(), buffer, bytes));
+    OK(kryi_buffer_size("test", device(), buffer, bytes));
     void *data = calloc(*bytes + 1, 1);
     assert_non_null(data);
-    OK(kry_buffer_read(device(), buffer, 0, *bytes, data));
+    OK(kryi_buffer_read(device(), buffer, 0, *bytes, data));
     return data;
 }
 
@@ -44,7 +44,7 @@ static void assert_same_buffer(cl_mem a, cl_mem b, size_t bytes, const char *wha
     free(x), free(y);
 }
 
-static void assert_same_stage(const kry_stage *a, const kry_stage *b)
+static void assert_same_stage(const kryi_stage *a, const kryi_stage *b)
 {
     assert_string_equal(a->stem, b->stem);
     assert_string_equal(a->defines, b->defines);
@@ -59,14 +59,14 @@ static void assert_same_stage(const kry_stage *a, const kry_stage *b)
     }
 }
 
-static void assert_same_stages(const kry_matrix *there, const kry_matrix *host)
+static void assert_same_stages(const kryi_matrix *there, const kryi_matrix *host)
 {
     assert_string_equal(there->variant, host->variant);
     assert_int_equal(there->stages, host->stages);
     assert_int_equal(there->slots, host->slots);
     assert_int_equal((long)there->structure_bytes, (long)host->structure_bytes);
     for (int i = 0; i < host->stages; i++) {
-        const kry_stage *a = &there->stage[i], *b = &host->stage[i];
+        const kryi_stage *a = &there->stage[i], *b = &host->stage[i];
         assert_same_stage(a, b);
         const bool has_sums = !strcmp(b->stem, "csr") || !strcmp(b->stem, "split");
         for (int k = 0; k < b->count - has_sums; k++) /* the last one of those is room for sums */
@@ -77,7 +77,7 @@ static void assert_same_stages(const kry_matrix *there, const kry_matrix *host)
 
 static void assert_same_matrix(const kry_op *a, const kry_op *b)
 {
-    const kry_matrix *there = kry_matrix_of(a), *host = kry_matrix_of(b);
+    const kryi_matrix *there = kryi_matrix_of(a), *host = kryi_matrix_of(b);
 
     assert_same_stages(there, host);
     assert_int_equal(there->stored, host->stored);
@@ -85,7 +85,7 @@ static void assert_same_matrix(const kry_op *a, const kry_op *b)
                        "numbers");
 }
 
-static void assert_same_finding(const kry_finding *a, const kry_finding *b)
+static void assert_same_finding(const kryi_finding *a, const kryi_finding *b)
 {
     assert_int_equal(a->what, b->what);
     assert_int_equal(a->zero_rows, b->zero_rows);
@@ -96,23 +96,24 @@ static void assert_same_finding(const kry_finding *a, const kry_finding *b)
     assert_true(a->entry == b->entry && a->mirror == b->mirror);
 }
 
-static double entry_of(const kry_sparse *S, int64_t i, int64_t j)
+static double entry_of(const kryi_sparse *S, int64_t i, int64_t j)
 {
-    const int64_t k = kry_sparse_find(S, i, j);
-    return k < 0 ? 0 : kry_number_at(S->type, S->val, k);
+    const int64_t k = kryi_sparse_find(S, i, j);
+    return k < 0 ? 0 : kryi_number_at(S->type, S->val, k);
 }
 
 /* What is found block by block need not be the pair of the whole matrix that differs most, but is one that differs. */
-static void assert_finding_holds(const kry_sparse *S, const kry_finding *whole, kry_finding found)
+static void assert_finding_holds(const kryi_sparse *S, const kryi_finding *whole,
+                                 kryi_finding found)
 {
     double largest = 0;
 
     if (found.what == KRY_FOUND_ASYMMETRIC) {
         assert_true(found.entry == entry_of(S, found.row, found.col));
         assert_true(found.mirror == entry_of(S, found.col, found.row));
-        for (int64_t k = 0; k < kry_sparse_nnz(S); k++)
-            largest = fmax(largest, fabs(kry_number_at(S->type, S->val, k)));
-        assert_true(fabs(found.entry - found.mirror) > kry_inspect_rounding(S->type) * largest);
+        for (int64_t k = 0; k < kryi_sparse_nnz(S); k++)
+            largest = fmax(largest, fabs(kryi_number_at(S->type, S->val, k)));
+        assert_true(fabs(found.entry - found.mirror) > kryi_inspect_rounding(S->type) * largest);
         found.row = whole->row, found.col = whole->col;
         found.entry = whole->entry, found.mirror = whole->mirror;
     }
@@ -122,52 +123,52 @@ static void assert_finding_holds(const kry_sparse *S, const kry_finding *whole, 
 /* ---- formats ---------------------------------------------------------------------------------- */
 
 /* What the device has made says where each entry is, as the host's slots do. */
-static void assert_same_slots(const kry_matrix *there, cl_mem place, const kry_matrix *host)
+static void assert_same_slots(const kryi_matrix *there, cl_mem place, const kryi_matrix *host)
 {
     const size_t bytes = (size_t)host->nnz * sizeof(cl_int);
-    kry_csr C;
+    kryi_csr C;
 
     assert_int_equal(place != NULL, host->slot != NULL);
     if (!place) return;
     cl_int *slot = calloc(bytes, 1);
     assert_non_null(slot);
-    OK(kry_buffer_read(device(), place, 0, bytes, slot));
+    OK(kryi_buffer_read(device(), place, 0, bytes, slot));
     assert_memory_equal(slot, host->slot, bytes);
-    OK(kry_csr_pattern_of(there, &C)); /* read back */
-    OK(kry_buffer_read(device(), C.place, 0, bytes, slot));
+    OK(kryi_csr_pattern_of(there, &C)); /* read back */
+    OK(kryi_buffer_read(device(), C.place, 0, bytes, slot));
     assert_memory_equal(slot, host->slot, bytes);
-    kry_csr_release(&C);
+    kryi_csr_release(&C);
     free(slot);
 }
 
-static void assert_same_pattern(const kry_matrix *there, const kry_sparse *S)
+static void assert_same_pattern(const kryi_matrix *there, const kryi_sparse *S)
 {
-    kry_csr C;
+    kryi_csr C;
     int64_t *row_ptr = calloc((size_t)S->rows + 1, sizeof *row_ptr);
-    int32_t *col = calloc((size_t)kry_sparse_nnz(S), sizeof *col);
+    int32_t *col = calloc((size_t)kryi_sparse_nnz(S), sizeof *col);
 
     assert_true(row_ptr && col);
-    OK(kry_csr_pattern_of(there, &C));
-    OK(kry_csr_read_offsets(&C, row_ptr));
-    OK(kry_buffer_read(device(), C.col, 0, (size_t)C.nnz * sizeof *col, col));
+    OK(kryi_csr_pattern_of(there, &C));
+    OK(kryi_csr_read_offsets(&C, row_ptr));
+    OK(kryi_buffer_read(device(), C.col, 0, (size_t)C.nnz * sizeof *col, col));
     assert_memory_equal(row_ptr, S->row_ptr, ((size_t)S->rows + 1) * sizeof *row_ptr);
     assert_memory_equal(col, S->col, (size_t)C.nnz * sizeof *col);
-    kry_csr_release(&C);
+    kryi_csr_release(&C);
     free(col), free(row_ptr);
 }
 
 /* Places on the device against the host's; or both refuse in the same words. Nothing is multiplied. */
-static void compare(const kry_sparse *S, const kry_matrix_params *p)
+static void compare(const kryi_sparse *S, const kry_matrix_params *p)
 {
-    kry_given G = upload(S, p);
-    kry_matrix *there, *host;
+    kryi_given G = upload(S, p);
+    kryi_matrix *there, *host;
     cl_mem place = NULL;
     char words[512];
 
     if (!G.C.dev) return; /* nothing in it */
-    OK(kry_matrix_new(device(), p, S, kry_sparse_nnz(S), &there));
-    OK(kry_matrix_new(device(), p, S, kry_sparse_nnz(S), &host));
-    const kry_given on_host = { .host = S };
+    OK(kryi_matrix_new(device(), p, S, kryi_sparse_nnz(S), &there));
+    OK(kryi_matrix_new(device(), p, S, kryi_sparse_nnz(S), &host));
+    const kryi_given on_host = { .host = S };
     const kry_status refused = host->format->build(host, &on_host);
     snprintf(words, sizeof words, "%s", refused < 0 ? kry_last_error() : "");
     const kry_status st = there->format->place(there, &G, &place);
@@ -182,27 +183,27 @@ static void compare(const kry_sparse *S, const kry_matrix_params *p)
     } else {
         assert_int_equal(there->stages, 0); /* nothing has happened */
     }
-    kry_buffer_release(device(), &place);
-    kry_matrix_destroy(there), kry_matrix_destroy(host);
-    kry_given_release(&G);
+    kryi_buffer_release(device(), &place);
+    kryi_matrix_destroy(there), kryi_matrix_destroy(host);
+    kryi_given_release(&G);
 }
 
 /* What the choice of a format goes by. */
-static void compare_predictions(const kry_sparse *S)
+static void compare_predictions(const kryi_sparse *S)
 {
     const kry_matrix_params *p = KRY_MATRIX(.format = KRY_FORMAT_AUTO);
-    kry_given G = upload(S, p);
+    kryi_given G = upload(S, p);
     double there[KRY_FORMAT_COUNT], host[KRY_FORMAT_COUNT];
     uint64_t hash, same;
 
-    kry_given on_host = { .host = S };
-    kry_numbers_see(S->type, S->val, kry_sparse_nnz(S), &on_host.seen);
+    kryi_given on_host = { .host = S };
+    kryi_numbers_see(S->type, S->val, kryi_sparse_nnz(S), &on_host.seen);
     if (!G.C.dev) G.seen = on_host.seen; /* there is nothing in it */
-    OK(kry_predict(device(), &G, p, there, &hash));
-    OK(kry_predict(device(), &on_host, p, host, &same));
+    OK(kryi_predict(device(), &G, p, there, &hash));
+    OK(kryi_predict(device(), &on_host, p, host, &same));
     assert_memory_equal(there, host, sizeof host);
     assert_true(hash == same);
-    kry_given_release(&G);
+    kryi_given_release(&G);
 }
 
 static const kry_format formats[] = { KRY_FORMAT_CSR, KRY_FORMAT_ELL, KRY_FORMAT_SELL,
@@ -214,7 +215,7 @@ static void given__formats_as_on_the_host(void **state)
 
     for (size_t i = 0; i < COUNT(patterns); i++) {
         matrix A = pattern_matrix(&patterns[i], type);
-        kry_sparse S = sparse_of(&A, type);
+        kryi_sparse S = sparse_of(&A, type);
         const bool many = A.rows > 4000; /* which is for the runs of csr */
         for (size_t f = 0; f < (many ? 1 : COUNT(formats)); f++)
             compare(&S, KRY_MATRIX(.format = formats[f]));
@@ -236,7 +237,7 @@ static void given__slices_of_all_shapes(void **state)
                    matrix_where(type, 961, 961, poisson) };
 
     for (size_t m = 0; m < COUNT(A); m++) {
-        kry_sparse S = sparse_of(&A[m], type);
+        kryi_sparse S = sparse_of(&A[m], type);
         for (size_t i = 0; i < COUNT(shapes); i++)
             compare(&S, KRY_MATRIX(.format = KRY_FORMAT_SELL, .slice = shapes[i].slice,
                                    .sigma = shapes[i].sigma, .index_bits = shapes[i].bits));
@@ -247,15 +248,15 @@ static void given__slices_of_all_shapes(void **state)
 
 /* ---- numbers ---------------------------------------------------------------------------------- */
 
-static void make_both(const kry_sparse *S, const kry_matrix_params *p, kry_op **there,
+static void make_both(const kryi_sparse *S, const kry_matrix_params *p, kry_op **there,
                       kry_op **host)
 {
-    kry_given G = upload(S, p);
+    kryi_given G = upload(S, p);
 
-    OK(kry_matrix_of_given(device(), &G, p, there));
-    assert_true(kry_matrix_of(*there)->placed);
-    kry_given_release(&G);
-    OK(kry_matrix_of_sparse(device(), S, p, host));
+    OK(kryi_matrix_of_given(device(), &G, p, there));
+    assert_true(kryi_matrix_of(*there)->placed);
+    kryi_given_release(&G);
+    OK(kryi_matrix_of_sparse(device(), S, p, host));
 }
 
 /* In the same words. */
@@ -273,9 +274,9 @@ static void both_refuse(const kry_op *there, const kry_op *host, const void *val
 static void try_update(matrix *A, kry_type type, kry_format format, kry_values values)
 {
     const kry_matrix_params *p = KRY_MATRIX(.format = format, .values = values);
-    kry_sparse S = sparse_of(A, type);
+    kryi_sparse S = sparse_of(A, type);
     kry_op *there, *host;
-    kry_finding found;
+    kryi_finding found;
 
     make_both(&S, p, &there, &host);
     assert_same_matrix(there, host);
@@ -288,13 +289,13 @@ static void try_update(matrix *A, kry_type type, kry_format format, kry_values v
     OK(kry_op_update(host, val));
     assert_same_matrix(there, host);
     S.row_ptr = A->row_ptr, memcpy(S.val, val, (size_t)A->nnz * kry_type_size(type));
-    OK(kry_matrix_inspect(&S, &found, NULL));
-    assert_same_finding(&kry_matrix_of(there)->found, &found);
+    OK(kryi_matrix_inspect(&S, &found, NULL));
+    assert_same_finding(&kryi_matrix_of(there)->found, &found);
     if (values != KRY_VALUES_SINGLE) assert_reads_back(there, A);
-    kry_number_put(type, val, A->nnz / 2, NAN);
+    kryi_number_put(type, val, A->nnz / 2, NAN);
     both_refuse(there, host, val, "is not finite");
     if (format == KRY_FORMAT_SYMDIA) {
-        kry_number_put(type, val, A->nnz / 2 + 1, 17), kry_number_put(type, val, A->nnz / 2, 18);
+        kryi_number_put(type, val, A->nnz / 2 + 1, 17), kryi_number_put(type, val, A->nnz / 2, 18);
         both_refuse(there, host, val, "differs from its mirror image");
     }
     assert_same_matrix(there, host);
@@ -323,7 +324,7 @@ static void given__diagonal_of_slices(void **state)
     NOT_ON_HOST("kernels of GPUs");
     const kry_type type = type_of(state);
     matrix A = matrix_create(type, 300, 300, any);
-    kry_sparse S = sparse_of(&A, type);
+    kryi_sparse S = sparse_of(&A, type);
     kry_op *there, *host;
     kry_vec *d, *e;
 
@@ -357,18 +358,18 @@ static void given__findings_as_on_the_host(void **state)
             for (int64_t k = A.row_ptr[i]; k < A.row_ptr[i + 1]; k++)
                 if ((round % 5 == 1 && i % 7 == 0) || (round == 22 && A.col[k] == i))
                     A.val[k] = round == 22 ? -4 : 0;
-        kry_sparse S = sparse_of(&A, type);
-        kry_given G = upload(&S, KRY_MATRIX(.format = KRY_FORMAT_AUTO));
-        kry_finding found;
-        OK(kry_matrix_inspect(&S, &found, NULL));
+        kryi_sparse S = sparse_of(&A, type);
+        kryi_given G = upload(&S, KRY_MATRIX(.format = KRY_FORMAT_AUTO));
+        kryi_finding found;
+        OK(kryi_matrix_inspect(&S, &found, NULL));
         assert_same_finding(&G.finding, &found);
-        kry_test_parts = 1 + (int)random_below(5); /* and in blocks of few rows */
-        OK(kry_matrix_inspect(&S, &found, NULL));
-        kry_test_parts = 0;
+        kryi_test_parts = 1 + (int)random_below(5); /* and in blocks of few rows */
+        OK(kryi_matrix_inspect(&S, &found, NULL));
+        kryi_test_parts = 0;
         assert_finding_holds(&S, &G.finding, found);
-        assert_int_equal(G.seen.symmetric, kry_sparse_is_symmetric(&S));
+        assert_int_equal(G.seen.symmetric, kryi_sparse_is_symmetric(&S));
         compare(&S, KRY_MATRIX(.format = KRY_FORMAT_SYMDIA));
-        kry_given_release(&G);
+        kryi_given_release(&G);
         free(S.val);
         matrix_release(&A);
     }
@@ -396,17 +397,17 @@ static void expect_refusal(const arrays *a, kry_type type, const char *words)
 {
     kry_op *op = NULL;
     const kry_matrix_params *p = KRY_MATRIX(.format = KRY_FORMAT_CSR, .values = a->values);
-    kry_sparse S = {
+    kryi_sparse S = {
         N, N, type, (int64_t *)a->row_ptr, (int32_t *)a->col, in_type(type, a->val, 3 * N)
     };
-    kry_given G = upload(&S, p);
+    kryi_given G = upload(&S, p);
 
     assert_true(!G.C.dev || G.seen.unfit);
-    if (G.C.dev) REFUSES(kry_matrix_of_given(device(), &G, p, &op), KRY_ERR_ARGUMENT, words);
+    if (G.C.dev) REFUSES(kryi_matrix_of_given(device(), &G, p, &op), KRY_ERR_ARGUMENT, words);
     REFUSES(kry_csr_create(device(), type, N, N, S.row_ptr, S.col, S.val, p, &op), KRY_ERR_ARGUMENT,
             words);
     assert_null(op);
-    kry_given_release(&G);
+    kryi_given_release(&G);
     free(S.val);
 }
 
@@ -440,8 +441,8 @@ static void given__rows_in_any_order_are_the_hosts(void **state)
     const int32_t first = a.col[3];
 
     a.col[3] = a.col[5], a.col[5] = first;
-    kry_sparse S = { N, N, type, a.row_ptr, a.col, in_type(type, a.val, 3 * N) };
-    kry_given G = upload(&S, KRY_MATRIX(.format = KRY_FORMAT_CSR));
+    kryi_sparse S = { N, N, type, a.row_ptr, a.col, in_type(type, a.val, 3 * N) };
+    kryi_given G = upload(&S, KRY_MATRIX(.format = KRY_FORMAT_CSR));
     assert_null(G.C.dev);
     free(S.val);
 }
@@ -454,23 +455,23 @@ static void given__without_memory(void **state)
     NOT_ON_HOST("kernels of GPUs");
     const kry_type type = type_of(state);
     matrix A = matrix_where(type, 961, 961, poisson);
-    kry_sparse S = sparse_of(&A, type);
-    const kry_entries e = { "test", S, NULL, A.nnz };
+    kryi_sparse S = sparse_of(&A, type);
+    const kryi_entries e = { "test", S, NULL, A.nnz };
 
     for (size_t f = 0; f < (type == KRY_F64 ? COUNT(kinds) : 1); f++) {
         const kry_matrix_params *p = KRY_MATRIX(.format = kinds[f]);
         for (int k = 0, failed = 1; failed; k++) {
-            kry_given G = { 0 };
+            kryi_given G = { 0 };
             kry_op *op = NULL;
-            kry_test_fail_at = k;
-            kry_status st = kry_given_upload(device(), &e, p, &G);
-            if (st == KRY_OK) st = kry_matrix_of_given(device(), &G, p, &op);
+            kryi_test_fail_at = k;
+            kry_status st = kryi_given_upload(device(), &e, p, &G);
+            if (st == KRY_OK) st = kryi_matrix_of_given(device(), &G, p, &op);
             if (st == KRY_OK) st = kry_op_update(op, S.val);
-            failed = kry_test_fail_at < 0;
-            kry_test_fail_at = -1;
+            failed = kryi_test_fail_at < 0;
+            kryi_test_fail_at = -1;
             assert_int_equal(st, failed ? KRY_ERR_MEMORY : KRY_OK);
             if (op) assert_reads_back(op, &A);
-            kry_given_release(&G);
+            kryi_given_release(&G);
             kry_op_release(&op);
         }
     }

@@ -11,7 +11,7 @@ static void make_P(kry_type type, int64_t n, int s, column *P)
     for (int i = 0; i < s; i++) {
         kry_vec *v;
         OK(kry_vec_create(device(), type, n, 1, &v));
-        OK(kry_vec_fill_random((uint64_t)(STREAM + i), v));
+        OK(kryi_vec_fill_random((uint64_t)(STREAM + i), v));
         double *numbers = numbers_of(v);
         for (int64_t k = 0; k < n; k++) P[i][k] = numbers[k];
         free(numbers);

@@ -22,8 +22,8 @@ static kry_device *dev, *small_groups;
 static kry_op *ops[400];
 static kry_vec *vecs[1200];
 static jacobi *jacobis[16];
-static kry_coarse *coarses[16];
-static kry_subspace subspaces[16];
+static kryi_coarse *coarses[16];
+static kryi_subspace subspaces[16];
 static int op_count, vec_count, jacobi_count, coarse_count, subspace_count;
 static void keep_op(kry_op *op) { ops[op_count++] = op; }
 static void keep_vec(kry_vec *vec) { vecs[vec_count++] = vec; }
@@ -38,8 +38,8 @@ static int close_device(void **state)
 {
     (void)state;
     while (jacobi_count) jacobi_release(&jacobis[--jacobi_count]);
-    while (coarse_count) kry_coarse_release(&coarses[--coarse_count]);
-    while (subspace_count) kry_subspace_release(&subspaces[--subspace_count]);
+    while (coarse_count) kryi_coarse_release(&coarses[--coarse_count]);
+    while (subspace_count) kryi_subspace_release(&subspaces[--subspace_count]);
     while (op_count) kry_op_release(&ops[--op_count]);
     while (vec_count) kry_vec_release(&vecs[--vec_count]);
     int leaked = dev->refs - 1;
@@ -100,8 +100,8 @@ static void vectors(kry_type type, int64_t first)
     for (int i = 0; i < N; i++) want[i] = 0.5, dot += 0.5 * entry(i + 5), square += 0.25;
     expect(x, want, 0);
     OK(kry_sum_create(dev, 2, &sum));
-    OK(kry_vec_dot_pair(x, y, sum));
-    OK(kry_sum_read(&dev->layout, sum, pair));
+    OK(kryi_vec_dot_pair(x, y, sum));
+    OK(kryi_sum_read(&dev->layout, sum, pair));
     assert_true(fabs(pair[0] - dot) <= N * eps && fabs(pair[1] - square) <= N * eps);
     OK(kry_vec_dot(x, y, pair));
     assert_true(fabs(pair[0] - dot) <= N * eps);
@@ -268,8 +268,8 @@ static void column_sums(kry_type type, int64_t first)
     kry_sum *sum;
     OK(kry_vec_wrap(dev, type, LENGTH, COLUMNS, all->buffer, all->first, &V));
     OK(kry_sum_create(dev, COLUMNS, &sum));
-    OK(kry_vec_dots(V, w, sum));
-    OK(kry_sum_read(&dev->layout, sum, got));
+    OK(kryi_vec_dots(V, w, sum));
+    OK(kryi_sum_read(&dev->layout, sum, got));
     for (int j = 0; j < COLUMNS; j++) {
         double want = 0;
         for (int i = 0; i < LENGTH; i++) want += entry(j * LENGTH + i) * entry(i + 5);
@@ -309,9 +309,9 @@ static void blocks(kry_type type, int64_t first)
         OK(kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = rows), &M));
         kry_vec *x = vector(type, ALL, first, 0), *y = vector(type, ALL, first, 2);
         OK(kry_sum_create(dev, 2, &sum));
-        OK(kry_op_run_dots(M, x, y, sum));
+        OK(kryi_op_run_dots(M, x, y, sum));
         expect(y, want, 300 * roundoff(type));
-        OK(kry_sum_read(&dev->layout, sum, pair));
+        OK(kryi_sum_read(&dev->layout, sum, pair));
         assert_true(fabs(pair[0] - zr) <= 1000 * roundoff(type) * (1 + zr));
         OK(kry_op_apply(M, 2, x, -1, y));
         expect(y, want, 600 * roundoff(type));
@@ -372,8 +372,8 @@ static void batches(kry_type type, int64_t first)
     const bool interleaved = first > 0;
     batch B = { .dev = dev, .systems = 100 };
     cl_mem room;
-    OK(kry_batch_marks_take(&B)); /* once and for all: objects stay */
-    OK(kry_room_reserve(dev, 1 << 19, &room));
+    OK(kryi_batch_marks_take(&B)); /* once and for all: objects stay */
+    OK(kryi_room_reserve(dev, 1 << 19, &room));
     solve_batch(type, 1, 45, 3, interleaved, false, false);
     solve_batch(type, 1, 3, 70, interleaved, false, false);
     solve_batch(type, 1, 49, 3, interleaved, true, false);
@@ -474,7 +474,7 @@ static void format_kernels(kry_type type, int64_t first, const kry_matrix_params
     OK(kry_sum_create(dev, 1, &sum));
     OK(A->table->apply_dot(A->self, x, y, sum));
     expect(y, product, eps);
-    OK(kry_sum_read(&dev->layout, sum, &dot));
+    OK(kryi_sum_read(&dev->layout, sum, &dot));
     for (int i = 0; i < ARROW; i++) pq += entry(i) * product[i];
     assert_true(fabs(dot - pq) <= ARROW * eps * (1 + fabs(pq)));
     OK(kry_op_diagonal(A, r));
@@ -561,12 +561,12 @@ static void paper_kernels(kry_type type, int64_t first)
 
 enum { COARSE = 150 };
 
-static void coarse_product(kry_type type, int64_t first, kry_coarse_product kind)
+static void coarse_product(kry_type type, int64_t first, kryi_coarse_product kind)
 {
     int64_t row_ptr[COARSE + 1] = { 0 }, k = 0;
     int32_t col[3 * COARSE];
     double val[3 * COARSE], want[COARSE], w[COARSE], product;
-    kry_coarse *s;
+    kryi_coarse *s;
     for (int32_t i = 0; i < COARSE; i++) {
         for (int32_t j = i - 1; j <= i + 1; j++)
             if (j >= 0 && j < COARSE) col[k] = j, val[k++] = j == i ? 4 : -1;
@@ -576,15 +576,15 @@ static void coarse_product(kry_type type, int64_t first, kry_coarse_product kind
         if (i + 1 < COARSE) product -= entry(i + 1);
         want[i] = entry(i), w[i] = product;
     }
-    kry_sparse E = { COARSE, COARSE, KRY_F64, row_ptr, col, val };
-    const kry_coarse_how how = { KRY_COARSE_DENSE, kind, .engine = &kry_cholesky_band };
+    kryi_sparse E = { COARSE, COARSE, KRY_F64, row_ptr, col, val };
+    const kryi_coarse_how how = { KRY_COARSE_DENSE, kind, .engine = &kryi_cholesky_band };
     kry_vec *v = vector(type, COARSE, first, 0), *c = vector(type, COARSE, 3 - first, 2);
     float f32[COARSE];
     for (int i = 0; i < COARSE; i++) f32[i] = (float)w[i];
     OK(kry_vec_write(v, type == KRY_F32 ? (void *)f32 : w));
-    OK(kry_coarse_create(dev, type, &how, &E, &s));
+    OK(kryi_coarse_create(dev, type, &how, &E, &s));
     coarses[coarse_count++] = s;
-    OK(kry_coarse_solve(s, v, c));
+    OK(kryi_coarse_solve(s, v, c));
     expect(c, want, COARSE * roundoff(type));
     keep_vec(v);
     keep_vec(c);
@@ -603,7 +603,7 @@ static void inversion(kry_type type)
     int64_t row_ptr[CHAIN + 1] = { 0 }, nnz = 0;
     int32_t col[3 * CHAIN];
     double val[3 * CHAIN], want[CHAIN], mean = 0, weight = 0;
-    kry_dense_inverse D = { .dev = dev, .type = type, .k = CHAIN };
+    kryi_dense_inverse D = { .dev = dev, .type = type, .k = CHAIN };
     kry_vec *w = vector(type, CHAIN, 0, 0), *c = vector(type, CHAIN, 0, 2);
     float f32[CHAIN];
     double f64[CHAIN];
@@ -618,14 +618,14 @@ static void inversion(kry_type type)
         mean += diagonal * entry(i), weight += diagonal;
     }
     for (int i = 0; i < CHAIN; i++) want[i] = entry(i) - mean / weight;
-    const kry_sparse E = { CHAIN, CHAIN, KRY_F64, row_ptr, col, val };
+    const kryi_sparse E = { CHAIN, CHAIN, KRY_F64, row_ptr, col, val };
     OK(kry_vec_write(w, type == KRY_F32 ? (void *)f32 : f64));
-    OK(kry_dense_inverse_choose(&D, KRY_COARSE_FULL));
-    OK(kry_dense_inverse_prepare(&D));
-    OK(kry_coarse_invert(&D, &E, true));
-    OK(kry_dense_inverse_apply(&D, w, c));
+    OK(kryi_dense_inverse_choose(&D, KRY_COARSE_FULL));
+    OK(kryi_dense_inverse_prepare(&D));
+    OK(kryi_coarse_invert(&D, &E, true));
+    OK(kryi_dense_inverse_apply(&D, w, c));
     expect(c, want, CHAIN * CHAIN * roundoff(type));
-    kry_dense_inverse_release(&D);
+    kryi_dense_inverse_release(&D);
     keep_vec(w);
     keep_vec(c);
 }
@@ -637,28 +637,28 @@ static void subspace(kry_type type, int64_t first, int64_t k)
 {
     int32_t labels[N];
     double w[N] = { 0 }, want[N], rz = 0, rr = 0, got[2], eps = N * roundoff(type);
-    kry_subspace *Z = &subspaces[subspace_count++];
+    kryi_subspace *Z = &subspaces[subspace_count++];
     kry_sum *sum;
     for (int i = 0; i < N; i++) labels[i] = k == 1 ? 0 : (int32_t)(i * k / N);
-    OK(kry_subspace_create(dev, type, N, &(kry_subdomains){ .count = k, .labels = labels }, Z));
+    OK(kryi_subspace_create(dev, type, N, &(kryi_subdomains){ .count = k, .labels = labels }, Z));
     kry_vec *v = vector(type, N, first, 0), *c = vector(type, k, first, 3),
             *s = vector(type, k, (first + 2) % 4, 5), *z = vector(type, N, first, 1);
     for (int i = 0; i < N; i++) w[labels[i]] += entry(i);
-    OK(kry_subspace_restrict(Z, v, s));
+    OK(kryi_subspace_restrict(Z, v, s));
     expect(s, w, eps);
-    OK(kry_subspace_prolong(Z, 2, c, -1, z));
+    OK(kryi_subspace_prolong(Z, 2, c, -1, z));
     for (int i = 0; i < N; i++) want[i] = 2 * entry(labels[i] + 3) - entry(i + 1);
     expect(z, want, eps);
     OK(kry_sum_create(dev, 2, &sum));
-    OK(kry_subspace_correct(Z, c, v, z, sum));
-    OK(kry_subspace_restrict(Z, v, s)); /* as in a step: of r, before z is added to */
-    if (first == 0) OK(kry_subspace_add(Z, c, z, sum));
+    OK(kryi_subspace_correct(Z, c, v, z, sum));
+    OK(kryi_subspace_restrict(Z, v, s)); /* as in a step: of r, before z is added to */
+    if (first == 0) OK(kryi_subspace_add(Z, c, z, sum));
     for (int i = 0; i < N; i++) {
         want[i] += (first == 0 ? 2 : 1) * entry(labels[i] + 3);
         rz += want[i] * entry(i), rr += entry(i) * entry(i);
     }
     expect(z, want, eps);
-    OK(kry_sum_read(&dev->layout, sum, got));
+    OK(kryi_sum_read(&dev->layout, sum, got));
     assert_true(fabs(got[0] - rz) <= N * eps && fabs(got[1] - rr) <= N * eps);
     kry_sum_release(&sum);
     keep_vec(v), keep_vec(c), keep_vec(s), keep_vec(z);
@@ -674,19 +674,19 @@ static void subspace_kernels(kry_type type, int64_t first)
 static void null_space_kernels(kry_type type, int64_t first)
 {
     kry_op *A = laplace(type, N);
-    kry_null_space null;
+    kryi_null_space null;
     double want[N], mean = 0, size;
     kry_vec *v = vector(type, N, first, 0);
-    static const kry_op_fused promised = { .sums_to_zero = true };
+    static const kryi_op_fused promised = { .sums_to_zero = true };
     A->shape.traits |= KRY_SINGULAR, A->fused = &promised; /* it is not multiplied by */
-    OK(kry_null_space_create(A, &null));
+    OK(kryi_null_space_create(A, &null));
     for (int i = 0; i < N; i++) mean += entry(i) / N;
-    OK(kry_null_space_measure(&null, v, &size));
+    OK(kryi_null_space_measure(&null, v, &size));
     assert_true(fabs(size - fabs(mean) * sqrt(N)) <= N * roundoff(type));
-    OK(kry_null_space_project(&null, v));
+    OK(kryi_null_space_project(&null, v));
     for (int i = 0; i < N; i++) want[i] = entry(i) - mean;
     expect(v, want, N * roundoff(type));
-    kry_null_space_release(&null);
+    kryi_null_space_release(&null);
     keep_vec(v), keep_op(A);
 }
 
@@ -809,7 +809,7 @@ static kry_vec *square_matrix(kry_type type, int64_t n, int64_t first)
 static void expect_block(const kry_vec *v, const double *want, double bound)
 {
     for (int64_t j = 0; j < v->k; j++) {
-        kry_vec column = kry_vec_column(v, j);
+        kry_vec column = kryi_vec_column(v, j);
         expect(&column, want + j * v->n, bound);
     }
 }
@@ -907,9 +907,9 @@ static void dense_kernels__against_plain_c(void **state)
 {
     (void)state;
     if (too_slow()) SKIP("for a full run");
-    kry_test_keep_buffers = getenv("KRY_TEST_SMALL") || getenv("OCLGRIND_UNINITIALIZED");
+    kryi_test_keep_buffers = getenv("KRY_TEST_SMALL") || getenv("OCLGRIND_UNINITIALIZED");
     both(dense_kernels);
-    kry_test_keep_buffers = false;
+    kryi_test_keep_buffers = false;
 }
 static void block_kernels__against_plain_c(void **state) { (void)state, both(block_kernels); }
 static void batch_kernels__against_plain_c(void **state)
@@ -923,7 +923,7 @@ static void pin_kernels__against_plain_c(void **state) { (void)state, both(pins)
 static void paper_kernels__against_plain_c(void **state)
 {
     (void)state;
-    if (kry_device_is_host(dev)) SKIP("the host runs no kernels of the caller's");
+    if (kryi_device_is_host(dev)) SKIP("the host runs no kernels of the caller's");
     both(paper_kernels);
 }
 
@@ -934,18 +934,18 @@ static void coarse_invert__a_chain(void **state)
 {
     (void)state;
     if (dev->info.cpu_kernels || !dev->info.fp64) SKIP("the host makes inverses for this device");
-    kry_test_keep_buffers = getenv("KRY_TEST_SMALL") || getenv("OCLGRIND_UNINITIALIZED");
+    kryi_test_keep_buffers = getenv("KRY_TEST_SMALL") || getenv("OCLGRIND_UNINITIALIZED");
     if (!too_slow()) inversion(KRY_F32);
     inversion(KRY_F64);
-    kry_test_keep_buffers = false;
+    kryi_test_keep_buffers = false;
 }
 
 static void subspace_kernels__against_plain_c(void **state)
 {
     (void)state;
-    kry_test_keep_buffers = getenv("KRY_TEST_SMALL") || getenv("OCLGRIND_UNINITIALIZED");
+    kryi_test_keep_buffers = getenv("KRY_TEST_SMALL") || getenv("OCLGRIND_UNINITIALIZED");
     both(subspace_kernels);
-    kry_test_keep_buffers = false;
+    kryi_test_keep_buffers = false;
 }
 static void null_space_kernels__against_plain_c(void **state)
 {

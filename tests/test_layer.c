@@ -521,8 +521,8 @@ static void solve__tiles_by_registers(void **state)
     OK(kry_vec_write(A, T));
     for (int by_columns = 0; by_columns < 2;
          by_columns++) { /* a launch for each column, and as usual */
-        const kry_lu_how columns = { 0 };
-        OK(kry_lu_make(A, KRY_LU(.block = 32), by_columns ? &columns : NULL, &lu));
+        const kryi_lu_how columns = { 0 };
+        OK(kryi_lu_make(A, KRY_LU(.block = 32), by_columns ? &columns : NULL, &lu));
         OK(kry_vec_fill(v[4], NAN));
         OK(kry_op_apply(lu, 1, v[3], 0, v[4]));
         OK(kry_vec_read(v[4], y));
@@ -551,7 +551,7 @@ static void solve__diagonals_by_registers(void **state)
     int64_t row_ptr[N + 1] = { 0 }, k = 0;
     int32_t col[3 * N];
     kry_op *A = NULL, *S = NULL;
-    kry_kernel *kernel[2];
+    kryi_kernel *kernel[2];
     kry_result res;
     opened o;
 
@@ -565,8 +565,8 @@ static void solve__diagonals_by_registers(void **state)
                       &A));
     OK(kry_solver_create(A, "method=pcg precond=none resident=on", NULL, NULL, &S));
     OK(kry_solve_host(S, b, x, &res));
-    OK(kry_kernel_get(o.dev, "resident_dia", KRY_F64, held, "resident_dia_held", &kernel[0]));
-    OK(kry_kernel_get(o.dev, "resident_dia", KRY_F64, streamed, "resident_dia", &kernel[1]));
+    OK(kryi_kernel_get(o.dev, "resident_dia", KRY_F64, held, "resident_dia_held", &kernel[0]));
+    OK(kryi_kernel_get(o.dev, "resident_dia", KRY_F64, streamed, "resident_dia", &kernel[1]));
     assert_true(kernel[0]->ready && !kernel[0]->launched); /* asked what it spills */
     assert_true(kernel[1]->ready);
     kry_op_release(&S);

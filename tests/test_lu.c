@@ -87,12 +87,12 @@ static long double backward_error(const factors *f, kry_type type, const double 
 }
 
 /* How factors are made; not `chosen`: as suits the device. */
-static kry_lu_how how;
+static kryi_lu_how how;
 static bool chosen = false;
 
 static kry_status lu_create(const kry_vec *A, const kry_lu_params *params, kry_op **lu)
 {
-    return chosen ? kry_lu_make(A, params, &how, lu) : kry_lu_create(A, params, lu);
+    return chosen ? kryi_lu_make(A, params, &how, lu) : kry_lu_create(A, params, lu);
 }
 
 static kry_op *lu_of(kry_type type, const double *a, int64_t m, int64_t n,
@@ -400,15 +400,15 @@ static void check_overflow(kry_type type)
 
 /* The same exchanges as with a launch for each column, and nearly the same numbers. How many panels
  * or blocks were factored in one launch. */
-static int check_at_once(kry_lu_how way, entry_of *entry, kry_type type, int64_t m, int64_t n)
+static int check_at_once(kryi_lu_how way, entry_of *entry, kry_type type, int64_t m, int64_t n)
 {
     double *a = make(entry, type, m, n);
-    chosen = true, how = (kry_lu_how){ .two_queues = way.two_queues };
+    chosen = true, how = (kryi_lu_how){ .two_queues = way.two_queues };
     kry_op *plain = lu_of(type, a, m, n, KRY_LU(.block = 64));
     how = way;
     kry_op *lu = lu_of(type, a, m, n, KRY_LU(.block = 64));
     chosen = false;
-    int launches = kry_lu_of(lu)->at_once;
+    int launches = kryi_lu_of(lu)->at_once;
     factors f = factors_of(lu, type, m, n), g = factors_of(plain, type, m, n);
     long double error = backward_error(&f, type, a);
     if (!(error <= 10)) fail_msg("%lld-by-%lld: %Lg n eps", (long long)m, (long long)n, error);
@@ -431,16 +431,16 @@ static void lu__panels_in_one_launch(void **state)
     kry_type type = type_of(state);
     int panels = 0;
     for (size_t s = 0; s < COUNT(shape); s++) {
-        kry_lu_how way = { .panel_group = shape[s][0] <= 32 ? 16 : 64 };
+        kryi_lu_how way = { .panel_group = shape[s][0] <= 32 ? 16 : 64 };
         panels += check_at_once(way, uniform, type, shape[s][0], shape[s][1]);
         panels += check_at_once(way, rotated, type, shape[s][0], shape[s][1]);
         panels += check_at_once(way, hilbert, type, shape[s][0], shape[s][1]);
     }
     print_message("# %d panels in one launch each\n", panels);
     /* PoCL 7.1 was seen to run none. */
-    if (kry_is_pocl(device()) && !strncmp(kry_device_get_info(device())->driver, "3.", 2))
+    if (kryi_is_pocl(device()) && !strncmp(kry_device_get_info(device())->driver, "3.", 2))
         assert_true(panels > 0);
-    chosen = true, how = (kry_lu_how){ .panel_group = 64 };
+    chosen = true, how = (kryi_lu_how){ .panel_group = 64 };
     lu__singular(state);
     check_overflow(type);
     chosen = false;
@@ -456,15 +456,15 @@ static void lu__blocks_in_one_launch(void **state)
     kry_type type = type_of(state);
     int blocks = 0;
     for (size_t s = 0; s < COUNT(shape); s++) {
-        kry_lu_how way = { .block_group = 64 };
+        kryi_lu_how way = { .block_group = 64 };
         blocks += check_at_once(way, uniform, type, shape[s][0], shape[s][1]);
         blocks += check_at_once(way, rotated, type, shape[s][0], shape[s][1]);
         blocks += check_at_once(way, hilbert, type, shape[s][0], shape[s][1]);
     }
     if (type == KRY_F32)
-        blocks += check_at_once((kry_lu_how){ .block_group = 32 }, uniform, type, 1030, 70);
+        blocks += check_at_once((kryi_lu_how){ .block_group = 32 }, uniform, type, 1030, 70);
     print_message("# %d blocks in one launch each\n", blocks);
-    chosen = true, how = (kry_lu_how){ .block_group = 64 };
+    chosen = true, how = (kryi_lu_how){ .block_group = 64 };
     lu__singular(state);
     check_overflow(type);
     check_factors(tiny, type, 40, 40, 64);
@@ -475,14 +475,14 @@ static void lu__blocks_in_one_launch(void **state)
 /* Whichever launch is aborted: the other way, to the same factors. */
 static void lu__aborted_launches(void **state)
 {
-    static const kry_lu_how ways[] = { { .panel_group = 64 }, { .block_group = 64 } };
+    static const kryi_lu_how ways[] = { { .panel_group = 64 }, { .block_group = 64 } };
     kry_type type = type_of(state);
     for (int at = 0; at < 4; at++)
         for (size_t w = 0; w < COUNT(ways); w++) {
-            kry_test_abort_at = at;
+            kryi_test_abort_at = at;
             check_at_once(ways[w], uniform, type, 64, 128);
             check_at_once(ways[w], uniform, type, 127, 127);
-            kry_test_abort_at = -1;
+            kryi_test_abort_at = -1;
         }
 }
 
@@ -491,13 +491,13 @@ static void lu__in_two_queues(void **state)
 {
     kry_type type = type_of(state);
     for (int aside = 0; aside < 2; aside++) {
-        chosen = true, how = (kry_lu_how){ .two_queues = aside };
+        chosen = true, how = (kryi_lu_how){ .two_queues = aside };
         check_factors(uniform, type, 230, 230, 32);
         check_factors(rotated, type, 97, 300, 32);
         check_factors(uniform, type, 300, 131, 64);
-        check_at_once((kry_lu_how){ .two_queues = aside, .panel_group = 64 }, uniform, type, 127,
+        check_at_once((kryi_lu_how){ .two_queues = aside, .panel_group = 64 }, uniform, type, 127,
                       400);
-        check_at_once((kry_lu_how){ .two_queues = aside, .block_group = 64 }, rotated, type, 127,
+        check_at_once((kryi_lu_how){ .two_queues = aside, .block_group = 64 }, rotated, type, 127,
                       400);
         chosen = false;
     }
@@ -684,7 +684,7 @@ static void lu__refusals(void **state)
     REFUSES(kry_lu_solve(lu, false, b, A.v), KRY_ERR_SHAPE, "X 6-by-6");
     REFUSES(kry_lu_solve(wide, false, b, b), KRY_ERR_SHAPE, "6-by-4");
     OK(kry_vec_wrap(device(), type, 6, 1, b->buffer, 1, &view));
-    kry_vec column = kry_vec_column(b, 0);
+    kry_vec column = kryi_vec_column(b, 0);
     REFUSES(kry_lu_solve(lu, false, &column, view), KRY_ERR_ARGUMENT, "overlap");
     kry_vec_release(&view);
     REFUSES(kry_lu_determinant(wide, &d, &e), KRY_ERR_SHAPE, "6-by-4");
@@ -782,7 +782,7 @@ static void spoilt_end(spoilt *s)
 static bool can_spoil(void)
 {
     return getenv("KRY_CL_PATH") && kry_device_get_info(device())->cpu_kernels &&
-           !kry_device_is_host(device());
+           !kryi_device_is_host(device());
 }
 
 /* Eliminates too much, in panels: neither factors nor an inverse are handed out. */
@@ -799,7 +799,7 @@ static void lu__of_a_compiler_that_is_wrong(void **state)
     spoilt_begin(&s, "dense/panel.cl", "other.i. -= column/other[i] -= 2 * column");
     OK(kry_vec_create(s.dev, KRY_F64, N, N, &A));
     OK(kry_vec_create(s.dev, KRY_F64, N, N, &inverse));
-    OK(kry_vec_write_doubles(A, a));
+    OK(kryi_vec_write_doubles(A, a));
     REFUSES(kry_lu_create(A, NULL, &lu), KRY_ERR_DEVICE, "kry_lu_create: '");
     assert_null(lu);
     REFUSES(kry_vec_inverse(A, NULL, inverse), KRY_ERR_DEVICE, "computed a wrong result");
@@ -822,9 +822,9 @@ static void rref__of_a_compiler_that_is_wrong(void **state)
     double *a = make(uniform, type, M, N);
     spoilt_begin(&s, "dense/panel.cl", "other.i. += column/other[i] += 2 * column");
     OK(kry_vec_create(s.dev, type, M, N, &A));
-    OK(kry_vec_write_doubles(A, a));
+    OK(kryi_vec_write_doubles(A, a));
     REFUSES(kry_vec_rref(A, 0, NULL, &rank), KRY_ERR_DEVICE, "whose form is known");
-    OK(kry_vec_read_doubles(A, after));
+    OK(kryi_vec_read_doubles(A, after));
     for (int i = 0; i < M * N; i++) assert_true(after[i] == a[i]);
     kry_vec_release(&A);
     spoilt_end(&s);
@@ -853,8 +853,8 @@ static void lu_solve__of_a_compiler_that_is_wrong(void **state)
     OK(kry_vec_create(s.dev, type, N, K, &X));
     OK(kry_vec_create(s.dev, type, N, 1, &x));
     OK(kry_vec_create(s.dev, type, N, 1, &y));
-    OK(kry_vec_write_doubles(A, a));
-    OK(kry_vec_write_doubles(X, b));
+    OK(kryi_vec_write_doubles(A, a));
+    OK(kryi_vec_write_doubles(X, b));
     OK(kry_vec_fill(x, 1));
     OK(kry_lu_create(A, NULL, &lu));
     OK(kry_lu_solve(lu, false, x, x));
@@ -865,7 +865,7 @@ static void lu_solve__of_a_compiler_that_is_wrong(void **state)
         REFUSES(kry_op_apply_transpose(lu, 1, x, 0, y), KRY_ERR_DEVICE,
                 "kry_op_apply_transpose: '");
     }
-    OK(kry_vec_read_doubles(X, after));
+    OK(kryi_vec_read_doubles(X, after));
     for (int i = 0; i < N * K; i++) assert_true(after[i] == b[i]);
     kry_op_release(&lu);
     kry_vec_release(&A), kry_vec_release(&X);

@@ -146,10 +146,10 @@ static void check_answer(const matrix *A, kry_type type, const double *b, const 
 /* A solve whose persistent kernel does not compile, or is given wrong arguments, takes launches, and nobody learns it. */
 static void assert_makes_kernel(const kry_op *A)
 {
-    kry_resident_cg *R;
-    const kry_status st = kry_matrix_make_resident(kry_matrix_of(A), NULL, &R);
+    kryi_resident_cg *R;
+    const kry_status st = kryi_matrix_make_resident(kryi_matrix_of(A), NULL, &R);
     if (st < 0 && st != KRY_ERR_UNSUPPORTED) fail_msg("%s", kry_last_error());
-    kry_resident_release(&R);
+    kryi_resident_release(&R);
 }
 
 /* The answer of plain code in as many iterations as by launches. *in_kernel: on a busy machine a launch may have been
@@ -270,11 +270,11 @@ static void persistent__shapes(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         kry_op *A =
             csr_of(&s.host, type, KRY_MATRIX(.traits = KRY_SYMMETRIC, .format = cases[i].format));
-        kry_tuning_set(device(), "resident/matrix", cases[i].shape);
+        kryi_tuning_set(device(), "resident/matrix", cases[i].shape);
         compare(&s.host, A, cases[i].words, &in_kernel);
         kry_op_release(&A);
     }
-    kry_tuning_set(device(), "resident/matrix", "auto");
+    kryi_tuning_set(device(), "resident/matrix", "auto");
     print_message("# %d of %d in the persistent kernel\n", in_kernel, (int)COUNT(cases));
     linear_release(&s);
 }
@@ -309,7 +309,7 @@ static void persistent__factors_in_places_of_the_device(void **state)
     matrix A = matrix_from(a, N);
     for (size_t f = 0; f < COUNT(formats); f++) {
         kry_op *op = csr_of(&A, type, KRY_MATRIX(.traits = KRY_SYMMETRIC, .format = formats[f]));
-        assert_int_equal(kry_matrix_of(op)->placed,
+        assert_int_equal(kryi_matrix_of(op)->placed,
                          device()->info.fp64 && !device()->info.cpu_kernels);
         compare(&A, op, "precond=ip", &in_kernel);
         kry_op_release(&op);
@@ -478,9 +478,9 @@ static void persistent__refused(void **state)
     never_in_kernel(&s.host, s.A, "precond=block-jacobi:2");
     never_in_kernel(&s.host, s.A, "precond=chebyshev:33");
     never_in_kernel(&s.host, s.A, "precond=ip:unscaled");
-    kry_tuning_set(device(), "resident/matrix", "group=128 per-item=1 groups=1000000 held=0");
+    kryi_tuning_set(device(), "resident/matrix", "group=128 per-item=1 groups=1000000 held=0");
     never_in_kernel(&s.host, s.A, "precond=jacobi");
-    kry_tuning_set(device(), "resident/matrix", "auto");
+    kryi_tuning_set(device(), "resident/matrix", "auto");
     kry_op_release(&coo);
     linear_release(&s);
 }
@@ -492,13 +492,13 @@ static void persistent__aborted(void **state)
     kry_op *solver;
     seen saw = { .stop_at = 1000 };
 
-    kry_test_abort_at = 0;
+    kryi_test_abort_at = 0;
     never_in_kernel(&s.host, s.A, "precond=jacobi");
     OK(kry_solver_create(s.A, "precond=jacobi check-every=4 maxit=8 resident=on", look, &saw,
                          &solver));
-    kry_test_abort_at = 2; /* after the launch of no step for the first look, and one of four */
+    kryi_test_abort_at = 2; /* after the launch of no step for the first look, and one of four */
     outcome o = solve_by(solver, type, s.b, s.host.rows);
-    kry_test_abort_at = -1;
+    kryi_test_abort_at = -1;
     assert_int_equal(o.status, KRY_NOT_CONVERGED);
     assert_true(o.res.resident_iterations == 4 || o.res.resident_iterations == 0);
     assert_int_equal(o.res.history_count, 9);

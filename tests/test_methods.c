@@ -5,7 +5,7 @@
 
 typedef struct method {
     const char *word;
-    kry_takes takes;
+    kryi_takes takes;
 } method;
 
 static const method methods[] = {

@@ -120,7 +120,7 @@ static void another_partition(void **state)
     OK(kry_deflation_create(A, KRY_DEFLATION(), &D));
     kry_op_describe(D, &info);
     assert_non_null(
-        strstr(info.variant, kry_galerkin_suits(A) /* GPUs cut the graph themselves */
+        strstr(info.variant, kryi_galerkin_suits(A) /* GPUs cut the graph themselves */
                                  ? "6 vectors, az"
                                  : "6 vectors in stripes, for the graph could not be cut"));
     kry_op_release(&D);

@@ -413,10 +413,10 @@ static void mg__levels_in_single_lose_constants(void **state)
     for (size_t i = 0; i < COUNT(jumps); i++) {
         kry_op *A = jumping(i, "1000000", KRY_F32), *M = NULL;
         OK(kry_mg_create(A, KRY_MG(.cycle.coarsest = 30), &M));
-        kry_hierarchy *H = kry_hierarchy_of(M);
-        assert_true(kry_hierarchy_levels(H) > 3);
-        for (int l = 1; l < kry_hierarchy_levels(H); l++) {
-            const kry_op *C = kry_hierarchy_level(H, l)->A;
+        kryi_hierarchy *H = kryi_hierarchy_of(M);
+        assert_true(kryi_hierarchy_levels(H) > 3);
+        for (int l = 1; l < kryi_hierarchy_levels(H); l++) {
+            const kry_op *C = kryi_hierarchy_level(H, l)->A;
             kry_vec *x, *y;
             double largest, rest;
             OK(kry_vec_create(device(), KRY_F32, C->shape.rows, 1, &x));
@@ -528,6 +528,6 @@ int main(void)
         BOTH(mg_create__refusals),
         cmocka_unit_test(mg_create__without_memory),
     };
-    kry_test_poison = true;
+    kryi_test_poison = true;
     return cmocka_run_group_tests_name("mg", tests, keep_profile, restore_profile);
 }

@@ -15,12 +15,12 @@ typedef struct expected {
     bool summed; /* in double: a launch of its own makes the sums of groups fewer */
 } expected;
 
-static void check_levels(const kry_hierarchy *H, const expected *e)
+static void check_levels(const kryi_hierarchy *H, const expected *e)
 {
-    const kry_box *last = kry_box_of(H->rung[H->count - 1].level.A);
+    const kryi_box *last = kryi_box_of(H->rung[H->count - 1].level.A);
 
     assert_true(H->tail.from > 0 || !e->tail);
-    assert_true(!kry_box_rows_alike(&last->grid) || !e->uneven);
+    assert_true(!kryi_box_rows_alike(&last->grid) || !e->uneven);
 }
 
 /* z := M r; if the last pass leaves the sums r'z and r'r, or another one adds them up, they are those of plain C. */
@@ -32,10 +32,10 @@ static void apply_with_sums(const kry_op *M, const kry_vec *r, kry_vec *z, const
     double found[2], sums[2] = { 0, 0 }, size = 0;
 
     OK(kry_sum_create(device(), 2, &sum));
-    OK(kry_op_run_dots(M, r, z, sum));
+    OK(kryi_op_run_dots(M, r, z, sum));
     if (kry_vec_type(r) == KRY_F64) /* tiles in single may be fewer */
         assert_true(!e || !e->summed || sum->count == 32);
-    OK(kry_sum_read(z->layout, sum, found));
+    OK(kryi_sum_read(z->layout, sum, found));
     double *a = numbers_of(r), *b = numbers_of(z);
     for (int64_t i = 0; i < kry_vec_rows(r); i++) {
         sums[0] += a[i] * b[i], sums[1] += a[i] * a[i];
@@ -60,7 +60,7 @@ static double *cycle_by(const char *kernels, const grid *g, kry_type type, const
     OK(kry_stencil_create(device(), type, &p, &A));
     OK(kry_mg_create(
         A, KRY_MG(.cycle = { .coarsest = 9, .degree = 3, .values = KRY_CYCLE_VALUES_DOUBLE }), &M));
-    if (e) check_levels(kry_hierarchy_of(M), e);
+    if (e) check_levels(kryi_hierarchy_of(M), e);
     apply_with_sums(M, R, x, e);
     double *y = numbers_of(x);
     kry_vec_release(&R), kry_vec_release(&x);
@@ -212,6 +212,6 @@ int main(void)
         BOTH(mg__strips_and_tails),
         BOTH(mg__red_black_on_odd_periodic_levels),
     };
-    kry_test_poison = true;
+    kryi_test_poison = true;
     return cmocka_run_group_tests_name("mg_kernels", tests, keep_profile, restore_profile);
 }

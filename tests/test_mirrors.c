@@ -47,20 +47,20 @@ static void change(dense *D, int64_t kind)
     }
 }
 
-static kry_sparse compress(const dense *D, kry_type type)
+static kryi_sparse compress(const dense *D, kry_type type)
 {
-    kry_sparse A;
+    kryi_sparse A;
     int64_t nnz = 0;
 
     for (int64_t i = 0; i < D->n; i++)
         for (int64_t j = 0; j < D->n; j++) nnz += D->there[i][j];
-    OK(kry_sparse_create(D->n, D->n, type, nnz, &A));
+    OK(kryi_sparse_create(D->n, D->n, type, nnz, &A));
     nnz = 0;
     for (int64_t i = 0; i < D->n; i++) {
         for (int64_t j = 0; j < D->n; j++) {
             if (!D->there[i][j]) continue;
             A.col[nnz] = (int32_t)j;
-            kry_number_put(type, A.val, nnz++, D->a[i][j]);
+            kryi_number_put(type, A.val, nnz++, D->a[i][j]);
         }
         A.row_ptr[i + 1] = nnz;
     }
@@ -73,9 +73,9 @@ static double entry(const dense *D, int64_t i, int64_t j)
 }
 
 /* The pair that is furthest apart, by its upper entry or the one that there is, and of equals the first. */
-static kry_finding search(const dense *D, bool *symmetric)
+static kryi_finding search(const dense *D, bool *symmetric)
 {
-    kry_finding worst = { 0 };
+    kryi_finding worst = { 0 };
     double apart = 0;
 
     *symmetric = true;
@@ -87,7 +87,7 @@ static kry_finding search(const dense *D, bool *symmetric)
                 *symmetric = false;
             if (!names || fabs(v - w) <= apart) continue;
             apart = fabs(v - w);
-            worst = (kry_finding){
+            worst = (kryi_finding){
                 .what = KRY_FOUND_ASYMMETRIC, .row = i, .col = j, .entry = v, .mirror = w
             };
         }
@@ -96,12 +96,12 @@ static kry_finding search(const dense *D, bool *symmetric)
 
 static void check(const dense *D, kry_type type)
 {
-    kry_sparse A = compress(D, type);
-    kry_finding found, same;
+    kryi_sparse A = compress(D, type);
+    kryi_finding found, same;
     bool symmetric, is;
-    const kry_finding worst = search(D, &is);
+    const kryi_finding worst = search(D, &is);
 
-    OK(kry_mirrors_compare(&A, 0.5, &found, &symmetric));
+    OK(kryi_mirrors_compare(&A, 0.5, &found, &symmetric));
     assert_int_equal(symmetric, is);
     assert_int_equal(found.what, worst.what);
     if (worst.what) {
@@ -109,9 +109,9 @@ static void check(const dense *D, kry_type type)
         assert_int_equal(found.col, worst.col);
         assert_true(found.entry == worst.entry && found.mirror == worst.mirror);
     }
-    kry_test_parts = 1 + (int)random_below(5); /* and in batches of few rows */
-    OK(kry_mirrors_compare(&A, 0.5, &same, &symmetric));
-    kry_test_parts = 0;
+    kryi_test_parts = 1 + (int)random_below(5); /* and in batches of few rows */
+    OK(kryi_mirrors_compare(&A, 0.5, &same, &symmetric));
+    kryi_test_parts = 0;
     assert_int_equal(symmetric, is);
     assert_int_equal(same.what, worst.what);
     if (same.what) {
@@ -119,7 +119,7 @@ static void check(const dense *D, kry_type type)
         assert_true(same.mirror == entry(D, same.col, same.row));
         assert_true(fabs(same.entry - same.mirror) > 0.5);
     }
-    kry_sparse_release(&A);
+    kryi_sparse_release(&A);
 }
 
 static void mirrors__as_a_search_of_all_pairs(void **state)
@@ -141,7 +141,7 @@ static void near__grids_but_not_when_shuffled(void **state)
     enum { N = 4096, STRIDE = 2049 };
     int64_t row_ptr[N + 1] = { 0 };
     int32_t *col = calloc(4 * N, sizeof *col);
-    kry_sparse A = { N, N, KRY_F64, row_ptr, col, NULL };
+    kryi_sparse A = { N, N, KRY_F64, row_ptr, col, NULL };
 
     (void)state;
     for (int64_t i = 0; i < N; i++) {
@@ -149,28 +149,28 @@ static void near__grids_but_not_when_shuffled(void **state)
         for (int64_t j = i - STRIDE; j <= i + STRIDE; j += STRIDE)
             if (j >= 0 && j < N) col[row_ptr[i + 1]++] = (int32_t)j;
     }
-    assert_true(kry_near_suits(&A));
+    assert_true(kryi_near_suits(&A));
     for (int64_t k = 0; k < row_ptr[N]; k++) col[k] = (int32_t)(k * 1237 % N);
-    assert_false(kry_near_suits(&A));
+    assert_false(kryi_near_suits(&A));
     free(col);
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
 
-static kry_seen see(kry_type type, double v, bool among_others)
+static kryi_seen see(kry_type type, double v, bool among_others)
 {
     enum { COUNT_OF = 37 };
     double numbers[COUNT_OF];
     char typed[COUNT_OF * sizeof(double)];
     const int64_t at = random_below(COUNT_OF);
-    kry_seen seen;
+    kryi_seen seen;
 
     for (int k = 0; k < COUNT_OF; k++) numbers[k] = among_others ? k - 7.5 : v;
     numbers[at] = v;
-    for (int k = 0; k < COUNT_OF; k++) kry_number_put(type, typed, k, numbers[k]);
-    kry_test_parts = 1 + (int)random_below(4);
-    kry_numbers_see(type, typed, COUNT_OF, &seen);
-    kry_test_parts = 0;
+    for (int k = 0; k < COUNT_OF; k++) kryi_number_put(type, typed, k, numbers[k]);
+    kryi_test_parts = 1 + (int)random_below(4);
+    kryi_numbers_see(type, typed, COUNT_OF, &seen);
+    kryi_test_parts = 0;
     return seen;
 }
 
@@ -198,11 +198,11 @@ static void numbers__finite_and_singles(void **state)
     (void)state;
     for (size_t c = 0; c < COUNT(cases); c++)
         for (int among = 0; among < 2; among++) {
-            const kry_seen seen = see(KRY_F64, cases[c].v, among);
+            const kryi_seen seen = see(KRY_F64, cases[c].v, among);
             assert_int_equal(seen.finite, cases[c].finite);
             assert_int_equal(seen.singles, cases[c].singles);
             assert_int_equal(seen.unfit, cases[c].unfit);
-            const kry_seen single = see(KRY_F32, cases[c].v, among);
+            const kryi_seen single = see(KRY_F32, cases[c].v, among);
             assert_int_equal(single.finite, isfinite((float)cases[c].v));
         }
 }
@@ -218,11 +218,11 @@ static void diagonals__as_they_are(void **state)
         D->n = 1 + random_below(MOST);
         fill_symmetric(D, round % 2);
         if (D->n > 1) change(D, 4);
-        kry_sparse A = compress(D, KRY_F64);
+        kryi_sparse A = compress(D, KRY_F64);
         int32_t *offset, *none;
         int64_t count, more, at = 0;
-        kry_test_parts = (int)random_below(5);
-        OK(kry_diagonals_find(&A, 2 * D->n, &offset, &count));
+        kryi_test_parts = (int)random_below(5);
+        OK(kryi_diagonals_find(&A, 2 * D->n, &offset, &count));
         for (int64_t d = 1 - D->n; d < D->n; d++) {
             bool there = false;
             for (int64_t i = 0; i < D->n; i++)
@@ -231,12 +231,12 @@ static void diagonals__as_they_are(void **state)
         }
         assert_int_equal(at, count);
         if (count) {
-            OK(kry_diagonals_find(&A, count - 1, &none, &more));
+            OK(kryi_diagonals_find(&A, count - 1, &none, &more));
             assert_true(!none && more >= count);
         }
-        kry_test_parts = 0;
+        kryi_test_parts = 0;
         free(offset);
-        kry_sparse_release(&A);
+        kryi_sparse_release(&A);
     }
     free(D);
 }

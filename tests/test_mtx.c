@@ -906,29 +906,29 @@ static void number__stops_where_the_number_ends(void **unused)
     double v;
     int64_t i;
     (void)unused;
-    assert_ptr_equal(kry_read_double(text, text + 9, &v), text + 6);
+    assert_ptr_equal(kryi_read_double(text, text + 9, &v), text + 6);
     assert_true(v == 125);
-    assert_ptr_equal(kry_read_double(text, text + 3, &v), text + 3); /* "12." */
+    assert_ptr_equal(kryi_read_double(text, text + 3, &v), text + 3); /* "12." */
     assert_true(v == 12);
-    assert_ptr_equal(kry_read_int64(text, text + 9, &i), text + 2);
-    assert_ptr_equal(kry_read_int64(text, text + 1, &i), text + 1);
+    assert_ptr_equal(kryi_read_int64(text, text + 9, &i), text + 2);
+    assert_ptr_equal(kryi_read_int64(text, text + 1, &i), text + 1);
     assert_true(i == 1);
-    assert_null(kry_read_double(text, text, &v));
+    assert_null(kryi_read_double(text, text, &v));
     /* zeros that an exponent takes back, and one that does not */
     enum { ZEROS = 99999 };
     char *zeros = calloc(ZEROS + 20, 1);
     memset(zeros, '0', ZEROS + 2);
     zeros[1] = '.';
     snprintf(zeros + ZEROS + 2, 18, "1e100000");
-    assert_non_null(kry_read_double(zeros, zeros + strlen(zeros), &v));
+    assert_non_null(kryi_read_double(zeros, zeros + strlen(zeros), &v));
     assert_true(v == 1);
     snprintf(zeros + ZEROS + 2, 18, "1e150000");
-    assert_null(kry_read_double(zeros, zeros + strlen(zeros), &v));
+    assert_null(kryi_read_double(zeros, zeros + strlen(zeros), &v));
     snprintf(zeros + ZEROS + 2, 18, "1e-9");
-    assert_non_null(kry_read_double(zeros, zeros + strlen(zeros), &v));
+    assert_non_null(kryi_read_double(zeros, zeros + strlen(zeros), &v));
     assert_true(v == 0);
     free(zeros);
-    assert_null(kry_read_int64(text, text, &i));
+    assert_null(kryi_read_int64(text, text, &i));
 }
 
 static void number__limits_of_int64(void **unused)
@@ -959,7 +959,7 @@ static void number__limits_of_int64(void **unused)
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *text = cases[i].text, *end = text + strlen(text);
         int64_t v = 0;
-        const char *stop = kry_read_int64(text, end, &v);
+        const char *stop = kryi_read_int64(text, end, &v);
         if (cases[i].fits ? stop != end || v != cases[i].value : stop != NULL)
             fail_msg("'%s'", text);
     }
@@ -1008,7 +1008,7 @@ static int set_up(void **unused)
 {
     const char *given = getenv("KRY_TEST_SEED"), *folder = getenv("TMPDIR");
     (void)unused;
-    seed = given ? strtoull(given, NULL, 10) : (uint64_t)(1e6 * kry_now());
+    seed = given ? strtoull(given, NULL, 10) : (uint64_t)(1e6 * kryi_now());
     state = seed;
     print_message("# KRY_TEST_SEED=%llu\n", (unsigned long long)seed);
     snprintf(path, sizeof path, "%s/kry-mtx-XXXXXX", folder ? folder : "/tmp");

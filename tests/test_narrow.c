@@ -47,14 +47,14 @@ static double *times(const kry_op *M, const double *r, int64_t n, int64_t first,
     kry_vec *whole = vec_of(KRY_F64, all, n + first, 1),
             *result = vec_of(KRY_F64, all, n + first, 1);
     OK(kry_vec_fill(result, NAN));
-    kry_vec from = kry_vec_borrow(whole), to = kry_vec_borrow(result);
+    kry_vec from = kryi_vec_borrow(whole), to = kryi_vec_borrow(result);
     from.first += first, from.n = n, to.first += first, to.n = n, R = &from, Z = &to;
     if (dots) {
         OK(kry_sum_create(device(), 2, &sum));
-        OK(kry_op_run_dots(M, R, Z, sum));
-        OK(kry_sum_read_here(sum, dots));
+        OK(kryi_op_run_dots(M, R, Z, sum));
+        OK(kryi_sum_read_here(sum, dots));
     } else {
-        OK(kry_hierarchy_full(kry_hierarchy_of(M), R, Z));
+        OK(kryi_hierarchy_full(kryi_hierarchy_of(M), R, Z));
     }
     kry_vec_release(&whole);
     double *z = numbers_of(result);

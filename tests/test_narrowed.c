@@ -58,7 +58,7 @@ static cl_mem rest_of(const matrix *A)
             sum += A->val[e] - (double)(float)A->val[e];
         rest[i] = (float)sum;
     }
-    OK(kry_buffer_upload(device(), (size_t)A->rows * sizeof *rest, rest, &buffer));
+    OK(kryi_buffer_upload(device(), (size_t)A->rows * sizeof *rest, rest, &buffer));
     free(rest);
     return buffer;
 }
@@ -76,9 +76,9 @@ static void narrowed__multiplies_as_the_rounded_rows(void **state)
         kry_op *op = csr_of(&A, KRY_F64,
                             KRY_MATRIX(.format = formats[f], .values = KRY_VALUES_COMPACT)),
                *N;
-        assert_true(kry_matrix_narrows(op));
-        OK(kry_matrix_narrowed(op, NULL, &N));
-        assert_true(kry_matrix_narrowed_bytes(N) == 0);
+        assert_true(kryi_matrix_narrows(op));
+        OK(kryi_matrix_narrowed(op, NULL, &N));
+        assert_true(kryi_matrix_narrowed_bytes(N) == 0);
         expect_products(&A, N);
         expect_diagonal(&A, N);
         for (int exact = 0; exact < 2; exact++) {
@@ -86,8 +86,8 @@ static void narrowed__multiplies_as_the_rounded_rows(void **state)
             for (int64_t k = 0; exact && k < A.nnz; k++) A.val[k] = round(A.val[k]);
             cl_mem rest = rest_of(&A);
             OK(kry_op_update(op, A.val));
-            OK(kry_matrix_narrowed_again(N, rest));
-            kry_buffer_release(device(), &rest);
+            OK(kryi_matrix_narrowed_again(N, rest));
+            kryi_buffer_release(device(), &rest);
             expect_products(&A, N);
             expect_diagonal(&A, N);
         }

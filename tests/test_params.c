@@ -21,7 +21,7 @@ static void take__a_shorter_struct(void **state)
     memset(&given, 0xff, sizeof given);
     memset(&mine, 0xee, sizeof mine);
     given.struct_size = offsetof(kry_pcg_params, guesses);
-    OK(kry_params_take("f", "KRY_PCG", &given, &mine, sizeof mine));
+    OK(kryi_params_take("f", "KRY_PCG", &given, &mine, sizeof mine));
     assert_true(mine.struct_size == sizeof mine && mine.guesses == 0);
     assert_memory_equal((char *)&mine + sizeof(size_t), (char *)&given + sizeof(size_t),
                         given.struct_size - sizeof(size_t));
@@ -34,7 +34,7 @@ static void take__none_is_all_defaults(void **state)
     memset(&mine, 0xee, sizeof mine);
     memset(&zero, 0, sizeof zero);
     zero.struct_size = sizeof zero;
-    OK(kry_params_take("f", "KRY_PCG", NULL, &mine, sizeof mine));
+    OK(kryi_params_take("f", "KRY_PCG", NULL, &mine, sizeof mine));
     assert_memory_equal(&mine, &zero, sizeof mine);
 }
 
@@ -44,11 +44,11 @@ static void take__sizes_that_no_header_made(void **state)
     kry_pcg_params mine, given = *KRY_PCG(.guesses = 0);
     for (size_t size = 0; size <= sizeof(size_t); size++) {
         given.struct_size = size;
-        REFUSES(kry_params_take("f", "KRY_PCG", &given, &mine, sizeof mine), KRY_ERR_ARGUMENT,
+        REFUSES(kryi_params_take("f", "KRY_PCG", &given, &mine, sizeof mine), KRY_ERR_ARGUMENT,
                 "f: params of ");
     }
     given.struct_size = sizeof given + 1;
-    REFUSES(kry_params_take("f", "KRY_PCG", &given, &mine, sizeof mine), KRY_ERR_ARGUMENT,
+    REFUSES(kryi_params_take("f", "KRY_PCG", &given, &mine, sizeof mine), KRY_ERR_ARGUMENT,
             "made by KRY_PCG of a later version");
 }
 

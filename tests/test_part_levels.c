@@ -51,43 +51,43 @@ typedef enum which { FINE, PROLONGATION, RESTRICTION, COARSE } which;
 
 static const kry_op *operator_of(const kry_op *M, int part, which w)
 {
-    kry_hierarchy *H = kry_hierarchy_of(kry_op_piece(M, part));
-    const kry_level *top = kry_hierarchy_level(H, 0);
+    kryi_hierarchy *H = kryi_hierarchy_of(kryi_op_piece(M, part));
+    const kryi_level *top = kryi_hierarchy_level(H, 0);
     assert_true(H->count > 2);
     return w == FINE           ? top->A
            : w == PROLONGATION ? top->P
            : w == RESTRICTION  ? top->R
-                               : kry_hierarchy_level(H, 1)->A;
+                               : kryi_hierarchy_level(H, 1)->A;
 }
 
 /* Of each part its first row, and of all of them the sum. */
 static void begins(const kry_op *M, which w, int64_t *first)
 {
     first[0] = 0;
-    for (int r = 0; r < kry_op_parts(M); r++)
+    for (int r = 0; r < kryi_op_parts(M); r++)
         first[r + 1] = first[r] + operator_of(M, r, w)->shape.rows;
 }
 
 /* place: those of the far columns, of the matrix that has the same columns in the same halo. */
 static void add_rows(const kry_op *op, const int64_t *place, int64_t row, int64_t col, dense *D)
 {
-    kry_sparse rows;
+    kryi_sparse rows;
 
-    OK(kry_coupled_download(op, &rows));
-    OK(kry_sparse_convert(&rows, KRY_F64));
+    OK(kryi_coupled_download(op, &rows));
+    OK(kryi_sparse_convert(&rows, KRY_F64));
     for (int64_t i = 0; i < rows.rows; i++)
         for (int64_t e = rows.row_ptr[i]; e < rows.row_ptr[i + 1]; e++) {
             const int64_t j = rows.col[e], own = op->shape.cols;
             D->a[(row + i) * D->cols + (j < own ? col + j : place[j - own])] +=
                 ((double *)rows.val)[e];
         }
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
 }
 
 static dense assemble(const kry_op *M, which w)
 {
     int64_t fine[17], coarse[17];
-    const int parts = kry_op_parts(M);
+    const int parts = kryi_op_parts(M);
 
     begins(M, FINE, fine), begins(M, COARSE, coarse);
     const bool from_fine = w == FINE || w == RESTRICTION, to_fine = w == FINE || w == PROLONGATION;
@@ -95,7 +95,7 @@ static dense assemble(const kry_op *M, which w)
     for (int r = 0; r < parts; r++) {
         const kry_op *op = operator_of(M, r, w);
         const int64_t *place;
-        (void)kry_coupled_places(w == RESTRICTION ? operator_of(M, r, FINE) : op, &place);
+        (void)kryi_coupled_places(w == RESTRICTION ? operator_of(M, r, FINE) : op, &place);
         add_rows(op, place, to_fine ? fine[r] : coarse[r], from_fine ? fine[r] : coarse[r], &D);
     }
     return D;
@@ -326,7 +326,7 @@ static void part_levels__refusals(void **state)
             KRY_ERR_UNSUPPORTED, "1.01 times are allowed");
     assert_null(M);
     /* Couplings from one part to the other that have other mirror images, which no part sees alone. */
-    const int64_t cut = kry_op_split(p.all)->first[1];
+    const int64_t cut = kryi_op_split(p.all)->first[1];
     for (int64_t i = 0; i < cut; i++)
         for (int64_t e = p.problem->row_ptr[i]; e < p.problem->row_ptr[i + 1]; e++)
             if (p.problem->col[e] >= cut) p.problem->val[e] = -0.1;

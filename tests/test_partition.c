@@ -7,9 +7,9 @@
 
 /* ---- matrices --------------------------------------------------------------------------- */
 
-static kry_sparse pattern_of(const matrix *A)
+static kryi_sparse pattern_of(const matrix *A)
 {
-    return (kry_sparse){ .rows = A->rows, .cols = A->cols, .row_ptr = A->row_ptr, .col = A->col };
+    return (kryi_sparse){ .rows = A->rows, .cols = A->cols, .row_ptr = A->row_ptr, .col = A->col };
 }
 
 static int64_t cost_of(const int64_t *row_ptr, int64_t begin, int64_t end)
@@ -87,7 +87,7 @@ static void by_rows__as_good_as_any_cut(void **state)
         double shares[16];
         for (int p = 0; p < parts; p++) shares[p] = 1 + 5 * fabs(random_number(KRY_F64));
         const double *given = round % 2 ? shares : NULL;
-        OK(kry_partition_by_rows(n, row_ptr, parts, given, multiple, first));
+        OK(kryi_partition_by_rows(n, row_ptr, parts, given, multiple, first));
         double most = check_blocks(n, row_ptr, parts, given, multiple, first);
         double best = best_limit(n, row_ptr, parts, given, multiple), slack = 0;
         for (int p = 0; given && p < parts; p++)
@@ -104,15 +104,15 @@ static void by_rows__shares_of_equal_rows(void **state)
 {
     (void)state;
     int64_t first[5];
-    OK(kry_partition_by_rows(4000, NULL, 2, (double[]){ 3, 1 }, 1, first));
+    OK(kryi_partition_by_rows(4000, NULL, 2, (double[]){ 3, 1 }, 1, first));
     assert_int_equal(first[1], 3000);
-    OK(kry_partition_by_rows(10, NULL, 4, NULL, 1, first)); /* not 3, 3, 3, 1 */
+    OK(kryi_partition_by_rows(10, NULL, 4, NULL, 1, first)); /* not 3, 3, 3, 1 */
     for (int p = 0; p < 4; p++) assert_in_range(first[p + 1] - first[p], 2, 3);
-    OK(kry_partition_by_rows(1000, NULL, 4, NULL, 64, first));
+    OK(kryi_partition_by_rows(1000, NULL, 4, NULL, 64, first));
     for (int p = 1; p < 4; p++) assert_int_equal(first[p], 256 * p);
-    OK(kry_partition_by_rows(5, NULL, 1, NULL, 1, first));
+    OK(kryi_partition_by_rows(5, NULL, 1, NULL, 1, first));
     assert_int_equal(first[1], 5);
-    OK(kry_partition_by_rows(4, NULL, 4, (double[]){ 1e-9, 1, 1e-9, 1 }, 1, first));
+    OK(kryi_partition_by_rows(4, NULL, 4, (double[]){ 1e-9, 1, 1e-9, 1 }, 1, first));
     for (int p = 0; p <= 4; p++) assert_int_equal(first[p], p);
 }
 
@@ -125,7 +125,7 @@ static void by_rows__entries_count(void **state)
     int64_t *row_ptr = calloc(N + 1, sizeof *row_ptr);
     assert_non_null(row_ptr);
     for (int64_t i = 0; i < N; i++) row_ptr[i + 1] = row_ptr[i] + (i < N / 2 ? 50 : 5);
-    OK(kry_partition_by_rows(N, row_ptr, 2, NULL, 1, first));
+    OK(kryi_partition_by_rows(N, row_ptr, 2, NULL, 1, first));
     double half = (double)cost_of(row_ptr, 0, N) / 2;
     NEAR(cost_of(row_ptr, 0, first[1]), half, 56, "first half");
     assert_in_range(first[1], 5900, 6100); /* (6 + 50) i = (56 + 11) N / 4 */
@@ -136,15 +136,15 @@ static void by_rows__refusals(void **state)
 {
     (void)state;
     int64_t first[9] = { 7 };
-    REFUSES(kry_partition_by_rows(3, NULL, 4, NULL, 1, first), KRY_ERR_ARGUMENT,
+    REFUSES(kryi_partition_by_rows(3, NULL, 4, NULL, 1, first), KRY_ERR_ARGUMENT,
             "3 rows cannot be shared among 4 parts");
-    REFUSES(kry_partition_by_rows(0, NULL, 1, NULL, 1, first), KRY_ERR_ARGUMENT, "0 rows");
-    REFUSES(kry_partition_by_rows(5, NULL, 0, NULL, 1, first), KRY_ERR_ARGUMENT, "0 parts");
-    REFUSES(kry_partition_by_rows(15, NULL, 4, NULL, 8, first), KRY_ERR_ARGUMENT,
+    REFUSES(kryi_partition_by_rows(0, NULL, 1, NULL, 1, first), KRY_ERR_ARGUMENT, "0 rows");
+    REFUSES(kryi_partition_by_rows(5, NULL, 0, NULL, 1, first), KRY_ERR_ARGUMENT, "0 parts");
+    REFUSES(kryi_partition_by_rows(15, NULL, 4, NULL, 8, first), KRY_ERR_ARGUMENT,
             "15 rows are 2 times 8, too few for 4 parts");
-    REFUSES(kry_partition_by_rows(5, NULL, 2, (double[]){ 1, 0 }, 1, first), KRY_ERR_ARGUMENT,
+    REFUSES(kryi_partition_by_rows(5, NULL, 2, (double[]){ 1, 0 }, 1, first), KRY_ERR_ARGUMENT,
             "share 0 of part 1");
-    REFUSES(kry_partition_by_rows(5, NULL, 2, (double[]){ NAN, 1 }, 1, first), KRY_ERR_ARGUMENT,
+    REFUSES(kryi_partition_by_rows(5, NULL, 2, (double[]){ NAN, 1 }, 1, first), KRY_ERR_ARGUMENT,
             "of part 0");
     assert_int_equal(first[0], 7);
 }
@@ -179,11 +179,11 @@ static void by_graph__every_pattern(void **state)
     if (!have_metis()) SKIP("no METIS");
     for (size_t k = 0; k < COUNT(patterns); k++) {
         matrix A = pattern_matrix(&patterns[k], KRY_F64);
-        kry_sparse csr = pattern_of(&A);
+        kryi_sparse csr = pattern_of(&A);
         for (size_t c = 0; c < COUNT(counts) && A.rows == A.cols && A.rows >= counts[c]; c++) {
             int32_t *part = calloc((size_t)A.rows, sizeof *part);
             assert_non_null(part);
-            OK(kry_partition_by_graph(&csr, counts[c], NULL, part));
+            OK(kryi_partition_by_graph(&csr, counts[c], NULL, part));
             check_parts_have_rows(A.rows, counts[c], part);
             free(part);
         }
@@ -203,12 +203,12 @@ static void by_graph__a_grid_in_shares(void **state)
     kry_problem *p = NULL;
     kry_part_volume volume[4];
     OK(kry_problem_create("poisson2d:96", 0, &p));
-    kry_sparse csr = { .rows = p->n, .cols = p->n, .row_ptr = p->row_ptr, .col = p->col };
+    kryi_sparse csr = { .rows = p->n, .cols = p->n, .row_ptr = p->row_ptr, .col = p->col };
     for (int uneven = 0; uneven < 2; uneven++) {
-        OK(kry_partition_by_graph(&csr, 4, uneven ? shares : NULL, part));
-        OK(kry_partition_by_graph(&csr, 4, uneven ? shares : NULL, again));
+        OK(kryi_partition_by_graph(&csr, 4, uneven ? shares : NULL, part));
+        OK(kryi_partition_by_graph(&csr, 4, uneven ? shares : NULL, again));
         assert_memory_equal(part, again, sizeof part);
-        OK(kry_partition_volume(&csr, 4, part, volume));
+        OK(kryi_partition_volume(&csr, 4, part, volume));
         for (int q = 0; q < 4; q++) {
             double share = uneven ? shares[q] / 8 : 0.25;
             NEAR(volume[q].entries + KRY_ROW_COST * volume[q].rows,
@@ -224,19 +224,19 @@ static void by_graph__refusals(void **state)
     (void)state;
     int64_t row_ptr[] = { 0, 1, 2 };
     int32_t col[] = { 0, 1 }, part[2] = { 9, 9 };
-    kry_sparse A = { .rows = 2, .cols = 2, .row_ptr = row_ptr, .col = col };
-    REFUSES(kry_partition_by_graph(&A, 3, NULL, part), KRY_ERR_ARGUMENT, "2 rows");
-    REFUSES(kry_partition_by_graph(&A, 0, NULL, part), KRY_ERR_ARGUMENT, "0 parts");
-    REFUSES(kry_partition_by_graph(&A, 1, (double[]){ -1 }, part), KRY_ERR_ARGUMENT, "share -1");
+    kryi_sparse A = { .rows = 2, .cols = 2, .row_ptr = row_ptr, .col = col };
+    REFUSES(kryi_partition_by_graph(&A, 3, NULL, part), KRY_ERR_ARGUMENT, "2 rows");
+    REFUSES(kryi_partition_by_graph(&A, 0, NULL, part), KRY_ERR_ARGUMENT, "0 parts");
+    REFUSES(kryi_partition_by_graph(&A, 1, (double[]){ -1 }, part), KRY_ERR_ARGUMENT, "share -1");
     if (!have_metis())
-        REFUSES(kry_partition_by_graph(&A, 2, NULL, part), KRY_ERR_UNSUPPORTED, "without METIS");
+        REFUSES(kryi_partition_by_graph(&A, 2, NULL, part), KRY_ERR_UNSUPPORTED, "without METIS");
     assert_true(part[0] == 9 && part[1] == 9);
 }
 
 /* ---- volumes ------------------------------------------------------------------------------ */
 
 /* needs[p][j]: part p has an entry in column j, which it does not own. */
-static void check_volume(const kry_sparse *A, int parts, const int32_t *part,
+static void check_volume(const kryi_sparse *A, int parts, const int32_t *part,
                          const kry_part_volume *got)
 {
     kry_part_volume *want = calloc((size_t)parts, sizeof *want);
@@ -279,20 +279,20 @@ static void volume__every_pattern(void **state)
     (void)state;
     for (size_t k = 0; k < COUNT(patterns); k++) {
         matrix A = pattern_matrix(&patterns[k], KRY_F64);
-        kry_sparse csr = pattern_of(&A);
+        kryi_sparse csr = pattern_of(&A);
         kry_part_volume volume[5];
         int32_t *part = calloc((size_t)A.rows + 1, sizeof *part);
         assert_non_null(part);
         for (int parts = 1; parts <= 5 && A.rows == A.cols; parts++) {
             for (int64_t i = 0; i < A.rows; i++) part[i] = (int32_t)random_below(parts);
-            OK(kry_partition_volume(&csr, parts, part, volume));
+            OK(kryi_partition_volume(&csr, parts, part, volume));
             check_volume(&csr, parts, part, volume);
             if (A.rows < parts) continue;
             int64_t first[6];
-            OK(kry_partition_by_rows(A.rows, A.row_ptr, parts, NULL, 1, first));
+            OK(kryi_partition_by_rows(A.rows, A.row_ptr, parts, NULL, 1, first));
             for (int p = 0; p < parts; p++)
                 for (int64_t i = first[p]; i < first[p + 1]; i++) part[i] = p;
-            OK(kry_partition_volume(&csr, parts, part, volume));
+            OK(kryi_partition_volume(&csr, parts, part, volume));
             kry_part_volume same[5];
             OK(kry_team_volume(A.rows, A.row_ptr, A.col, parts, false, same));
             for (int p = 0; p < parts; p++) {
@@ -313,7 +313,7 @@ static void order__parts_together_rows_ascending(void **state)
     int32_t part[N], order[N];
     int64_t first[PARTS + 1];
     for (int i = 0; i < N; i++) part[i] = 2 * (int32_t)random_below(PARTS / 2); /* odd ones empty */
-    kry_partition_order(N, PARTS, part, first, order);
+    kryi_partition_order(N, PARTS, part, first, order);
     assert_int_equal(first[0], 0);
     assert_int_equal(first[PARTS], N);
     for (int p = 0; p < PARTS; p++) {
@@ -326,13 +326,13 @@ static void order__parts_together_rows_ascending(void **state)
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-static kry_status everything(const kry_sparse *A, int64_t *first, int32_t *part,
+static kry_status everything(const kryi_sparse *A, int64_t *first, int32_t *part,
                              kry_part_volume *volume)
 {
     kry_status st = KRY_OK;
-    TRY(kry_partition_by_rows(A->rows, A->row_ptr, 3, NULL, 1, first));
-    if (have_metis()) TRY(kry_partition_by_graph(A, 3, (double[]){ 1, 2, 3 }, part));
-    TRY(kry_partition_volume(A, 3, part, volume));
+    TRY(kryi_partition_by_rows(A->rows, A->row_ptr, 3, NULL, 1, first));
+    if (have_metis()) TRY(kryi_partition_by_graph(A, 3, (double[]){ 1, 2, 3 }, part));
+    TRY(kryi_partition_volume(A, 3, part, volume));
 done:
     return st;
 }
@@ -357,7 +357,7 @@ static void partition__out_of_memory(void **state)
 {
     (void)state;
     matrix A = matrix_where(KRY_F64, 100, 100, symmetric_band);
-    kry_sparse csr = pattern_of(&A);
+    kryi_sparse csr = pattern_of(&A);
     int32_t part[100] = { 0 };
     int64_t first[4];
     kry_part_volume volume[3];

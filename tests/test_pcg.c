@@ -653,12 +653,12 @@ static void solve__compiling_is_told_apart(void **state)
 
     assert_true(kry_device_compile_seconds(NULL, &programs) == 0 && programs == 0);
     dev = NULL;
-    OK(kry_device_open(kry_device_is_host(shared) ? "host" : NULL, &dev));
+    OK(kry_device_open(kryi_device_is_host(shared) ? "host" : NULL, &dev));
     OK(matrix_of(&s, real, &A));
-    const double start = kry_now(), before = kry_device_compile_seconds(dev, NULL);
+    const double start = kryi_now(), before = kry_device_compile_seconds(dev, NULL);
     OK(kry_solver_create(A, "method=pcg precond=jacobi", NULL, NULL, &S));
     OK(kry_solve_host(S, s.b, x, &first));
-    const double all = kry_now() - start,
+    const double all = kryi_now() - start,
                  compiling = kry_device_compile_seconds(dev, &programs) - before;
     memset(x, 0, sizeof x);
     OK(kry_solve_host(S, s.b, x, &second));
@@ -666,7 +666,7 @@ static void solve__compiling_is_told_apart(void **state)
     assert_true(first.setup_seconds + first.solve_seconds + first.compile_seconds <= all);
     /* Differences of times are rounded, so their sum may exceed the whole by an ulp or two. */
     assert_true(first.compile_seconds <= compiling + 1e-9 && first.compiled <= programs);
-    if (!kry_device_is_host(dev))
+    if (!kryi_device_is_host(dev))
         assert_true(first.compile_seconds > 0.2 * compiling && programs > 0);
     assert_true(second.compile_seconds <= first.compile_seconds && second.compiled == 0);
     kry_op_release(&S);
@@ -688,13 +688,13 @@ static void solver_describe__names_all(void **state)
                                          "rtol=0.001", "maxit=77", "precision" };
 
     OK(matrix_of(&s, real, &A));
-    double start = kry_now(), compiling = kry_device_compile_seconds(dev, NULL);
+    double start = kryi_now(), compiling = kry_device_compile_seconds(dev, NULL);
     OK(kry_deflation_create(A, KRY_DEFLATION(.stripes = 4), &D));
     OK(kry_block_ic_create(A, KRY_BLOCK_IC(.rows = 50), &M));
-    double parts = kry_now() - start - (kry_device_compile_seconds(dev, NULL) - compiling);
+    double parts = kryi_now() - start - (kry_device_compile_seconds(dev, NULL) - compiling);
     OK(kry_pcg_create(
         A, KRY_PCG(.precond = M, .deflation = D, .stop = { .rtol = 1e-3, .max_iter = 77 }), &S));
-    double all = kry_now() - start;
+    double all = kryi_now() - start;
     kry_op_describe(S, &info);
     assert_string_equal(info.kind, "pcg");
     for (size_t i = 0; i < COUNT(named); i++)
@@ -1221,6 +1221,6 @@ int main(void)
         cmocka_unit_test(kry_solve__wrong_sizes_and_kinds),
         cmocka_unit_test(solver__is_an_operator),
     };
-    kry_test_poison = true;
+    kryi_test_poison = true;
     return cmocka_run_group_tests_name("pcg", tests, open_device, close_device);
 }

@@ -326,16 +326,16 @@ static void pin__couplings(void **state)
 
     for (size_t i = 0; i < COUNT(ops); i++) {
         kry_op *P;
-        kry_couplings of_A, of_P;
+        kryi_couplings of_A, of_P;
         OK(kry_pin_create(ops[i], 1, &P));
-        OK(kry_couplings_of(ops[i], &of_A));
-        OK(kry_couplings_of(P, &of_P));
-        assert_true(kry_couplings_known(&of_P) && of_P.grid == of_A.grid);
+        OK(kryi_couplings_of(ops[i], &of_A));
+        OK(kryi_couplings_of(P, &of_P));
+        assert_true(kryi_couplings_known(&of_P) && of_P.grid == of_A.grid);
         if (!of_A.grid)
             assert_memory_equal(of_P.rows.col, of_A.rows.col,
                                 (size_t)host.nnz * sizeof *of_A.rows.col);
-        kry_couplings_release(&of_P);
-        kry_couplings_release(&of_A);
+        kryi_couplings_release(&of_P);
+        kryi_couplings_release(&of_A);
         kry_op_release(&P);
         kry_op_release(&ops[i]);
     }
@@ -427,7 +427,7 @@ static void expect_product(const kry_op *P, const matrix *host)
         double want = 0;
         for (int64_t e = host->row_ptr[i]; e < host->row_ptr[i + 1]; e++)
             want += host->val[e] * x[host->col[e]];
-        assert_true(kry_number_at(type, got, i) == want);
+        assert_true(kryi_number_at(type, got, i) == want);
     }
     kry_vec_release(&X);
     kry_vec_release(&Y);
@@ -477,11 +477,11 @@ static void pin__faults(void **state)
     bool reached = true;
 
     for (; reached; k++) {
-        kry_test_fail_at = k;
+        kryi_test_fail_at = k;
         kry_status st = kry_pin_create(A, 7, &P);
         if (st >= 0) st = kry_op_update(P, NULL);
-        reached = k < 0 || kry_test_fail_at < 0;
-        kry_test_fail_at = -1;
+        reached = k < 0 || kryi_test_fail_at < 0;
+        kryi_test_fail_at = -1;
         assert_true(st == KRY_OK || (k >= 0 && reached && st == KRY_ERR_MEMORY));
         kry_op_release(&P);
         assert_int_equal(device()->refs, refs);

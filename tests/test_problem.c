@@ -259,9 +259,9 @@ static void problem_rows__of_a_bare_problem(void **state)
         assert_int_equal(kry_problem_rows(p, v, NULL, NULL), KRY_OK);
         if (p->solved)
             for (int k = 0; k < 2; k++) { /* tables of sines and cosines; rows */
-                kry_test_fail_at = k;
+                kryi_test_fail_at = k;
                 assert_int_equal(kry_problem_rows(p, v, rhs, NULL), KRY_ERR_MEMORY);
-                kry_test_fail_at = -1;
+                kryi_test_fail_at = -1;
             }
         kry_vec_release(&v), kry_vec_release(&longer);
         free(rhs), free(solution);
@@ -273,11 +273,11 @@ static void problem_rows__of_a_bare_problem(void **state)
 /* Rows first ... first + rows - 1 of a problem are those of the whole, to the bit. */
 static void check_range(const kry_problem *p, int64_t first, int64_t rows)
 {
-    const kry_problem_made *m = (const kry_problem_made *)p;
+    const kryi_problem_made *m = (const kryi_problem_made *)p;
     const int64_t at = p->row_ptr[first], nnz = p->row_ptr[first + rows] - at;
-    kry_sparse A;
+    kryi_sparse A;
 
-    assert_int_equal(m->kind->entries(&m->spec, (kry_problem_range){ first, rows }, &A), KRY_OK);
+    assert_int_equal(m->kind->entries(&m->spec, (kryi_problem_range){ first, rows }, &A), KRY_OK);
     assert_int_equal(A.rows, rows);
     assert_int_equal(A.cols, p->n);
     for (int64_t i = 0; i <= rows; i++)
@@ -286,7 +286,7 @@ static void check_range(const kry_problem *p, int64_t first, int64_t rows)
                      (int)A.row_ptr[i]);
     if (nnz) assert_memory_equal(A.col, p->col + at, (size_t)nnz * sizeof *A.col);
     if (nnz) assert_memory_equal(A.val, p->val + at, (size_t)nnz * sizeof(double));
-    kry_sparse_release(&A);
+    kryi_sparse_release(&A);
 }
 
 /* What rank has which rows changes nothing. */
@@ -341,9 +341,9 @@ static void problem_part__on_one_device_is_the_whole(void **state)
     assert_int_equal(kry_problem_set_part(p, host, NULL), KRY_ERR_UNSUPPORTED);
     assert_non_null(strstr(kry_last_error(), "random:9:2"));
     for (int k = 0; k < 6; k++) {
-        kry_test_fail_at = k;
+        kryi_test_fail_at = k;
         assert_int_equal(kry_problem_share(p, host, &share), KRY_ERR_MEMORY);
-        kry_test_fail_at = -1;
+        kryi_test_fail_at = -1;
         assert_null(share);
     }
     kry_problem_release(&p);
@@ -1207,11 +1207,11 @@ static void sweep_memory(const char *spec, bool entries)
     int fail_at = 0;
     for (bool failed = true; failed; fail_at++) {
         kry_problem *p = NULL;
-        kry_test_fail_at = fail_at;
+        kryi_test_fail_at = fail_at;
         const kry_status st =
             entries ? kry_problem_create(spec, 0, &p) : kry_problem_create_grid(spec, 0, &p);
-        failed = kry_test_fail_at < 0;
-        kry_test_fail_at = -1;
+        failed = kryi_test_fail_at < 0;
+        kryi_test_fail_at = -1;
         assert_true(st == KRY_OK ? p != NULL : st == KRY_ERR_MEMORY && !p);
         assert_true(failed || st == KRY_OK);
         kry_problem_release(&p);

@@ -17,25 +17,25 @@ static int make_cache(void **state)
     snprintf(cache, sizeof cache, "%s/kry-test-XXXXXX", base);
     if (!mkdtemp(cache)) return -1;
     umask(022); /* files that others could write are not read */
-    kry_test_keep_pocl = true;
+    kryi_test_keep_pocl = true;
     return setenv("KRY_CACHE_DIR", cache, 1);
 }
 
 static const char *program_name(const char *key)
 {
     static char name[32];
-    uint64_t h = kry_hash(KRY_HASH_START, key, strlen(key));
+    uint64_t h = kryi_hash(KRY_HASH_START, key, strlen(key));
     snprintf(name, sizeof name, "%016llx.bin", (unsigned long long)h);
     return name;
 }
 
-static void store(const char *key) { kry_disk_store(key, (const unsigned char *)"123", 3); }
+static void store(const char *key) { kryi_disk_store(key, (const unsigned char *)"123", 3); }
 
 static bool in_cache(const char *key)
 {
     unsigned char *binary = NULL;
     size_t size;
-    bool found = kry_disk_load(key, &binary, &size);
+    bool found = kryi_disk_load(key, &binary, &size);
     free(binary);
     return found;
 }
@@ -87,12 +87,12 @@ static void kernel__same_one_from_memory(void **state)
 {
     (void)state;
     kry_device *dev;
-    kry_kernel *one, *two, *other;
+    kryi_kernel *one, *two, *other;
     OK(kry_device_open(NULL, &dev));
-    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &one));
-    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &two));
+    OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &one));
+    OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &two));
     assert_ptr_equal(one, two);
-    OK(kry_kernel_get(dev, "vec", KRY_F32, "-DKRY_UNALIGNED", "vec_fill", &other));
+    OK(kryi_kernel_get(dev, "vec", KRY_F32, "-DKRY_UNALIGNED", "vec_fill", &other));
     assert_ptr_not_equal(one, other);
     kry_device_release(&dev);
 }
@@ -102,25 +102,25 @@ static void kernel__compiled_at_the_first_launch(void **state)
 {
     (void)state;
     kry_device *dev;
-    kry_kernel *fill, *copy, *mul, *none;
+    kryi_kernel *fill, *copy, *mul, *none;
     for_each_file(remove_file);
     OK(kry_device_open(NULL, &dev));
-    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &fill));
-    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_copy", &copy));
-    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_mul", &mul));
-    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_none", &none));
+    OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &fill));
+    OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_copy", &copy));
+    OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_mul", &mul));
+    OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_none", &none));
     assert_int_equal(for_each_file(NULL), 0);
-    OK(kry_kernel_ready(dev, fill));
-    OK(kry_kernel_ready(dev, fill));
-    OK(kry_kernel_ready(dev, copy));
+    OK(kryi_kernel_ready(dev, fill));
+    OK(kryi_kernel_ready(dev, fill));
+    OK(kryi_kernel_ready(dev, copy));
     assert_int_equal(for_each_file(NULL), 1);
-    OK(kry_kernel_ready(dev, mul));
+    OK(kryi_kernel_ready(dev, mul));
     assert_int_equal(for_each_file(NULL), dev->info.cpu_kernels ? 1 : 2);
     assert_int_equal(fill->hash == copy->hash, 1);
     assert_int_equal(fill->hash == mul->hash, dev->info.cpu_kernels);
-    assert_int_equal(kry_kernel_ready(dev, none), KRY_ERR_BUILD);
+    assert_int_equal(kryi_kernel_ready(dev, none), KRY_ERR_BUILD);
     assert_non_null(strstr(kry_last_error(), "vec_none"));
-    assert_int_equal(kry_launch(dev, none, 1, NULL, 0), KRY_ERR_BUILD); /* and again */
+    assert_int_equal(kryi_launch(dev, none, 1, NULL, 0), KRY_ERR_BUILD); /* and again */
     kry_device_release(&dev);
 }
 
@@ -141,12 +141,12 @@ static void disk__nothing_of_pocl(void **state)
     (void)state;
     kry_device *dev;
     OK(kry_device_open(NULL, &dev));
-    const bool pocl = kry_is_pocl(dev);
+    const bool pocl = kryi_is_pocl(dev);
     kry_device_release(&dev);
     for_each_file(remove_file);
-    kry_test_keep_pocl = false;
+    kryi_test_keep_pocl = false;
     use_fresh_device();
-    kry_test_keep_pocl = true;
+    kryi_test_keep_pocl = true;
     assert_int_equal(for_each_file(NULL) > 0, !pocl);
 }
 
@@ -238,7 +238,7 @@ static void forge_binary(const char *path)
         unlink(path);
         return;
     }
-    header.checksum = kry_hash(KRY_HASH_START, rubbish, header.binary_size);
+    header.checksum = kryi_hash(KRY_HASH_START, rubbish, header.binary_size);
     assert_int_equal(fseek(f, 0, SEEK_SET), 0);
     assert_int_equal(fwrite(&header, sizeof header, 1, f), 1);
     assert_int_equal(fseek(f, (long)header.key_size, SEEK_CUR), 0);
@@ -307,12 +307,12 @@ static void disk__other_owner_key_is_not_loaded(void **state)
     unsigned char *binary = NULL;
     size_t size = 1;
     const unsigned char bytes[] = { 1, 2, 3 };
-    kry_disk_store("one key", bytes, sizeof bytes);
-    assert_true(kry_disk_load("one key", &binary, &size));
+    kryi_disk_store("one key", bytes, sizeof bytes);
+    assert_true(kryi_disk_load("one key", &binary, &size));
     assert_int_equal(size, 3);
     assert_memory_equal(binary, bytes, 3);
     free(binary);
-    assert_false(kry_disk_load("another key", &binary, &size));
+    assert_false(kryi_disk_load("another key", &binary, &size));
     assert_null(binary);
     assert_int_equal(size, 0);
 }
@@ -337,12 +337,12 @@ static void disk__file_of_another_user(void **state)
     size_t size;
     if (getuid() != 0) SKIP("files can only be given away by root");
     for_each_file(remove_file);
-    kry_disk_store("a key", bytes, sizeof bytes);
+    kryi_disk_store("a key", bytes, sizeof bytes);
     for_each_file(give_away);
-    assert_false(kry_disk_load("a key", &binary, &size));
+    assert_false(kryi_disk_load("a key", &binary, &size));
     assert_null(binary);
-    kry_disk_store("a key", bytes, sizeof bytes);
-    assert_true(kry_disk_load("a key", &binary, &size));
+    kryi_disk_store("a key", bytes, sizeof bytes);
+    assert_true(kryi_disk_load("a key", &binary, &size));
     free(binary);
 }
 
@@ -445,14 +445,14 @@ static void disk__read_only_folder(void **state)
     unsigned char *binary = NULL;
     size_t size;
     for_each_file(remove_file);
-    kry_disk_store("old", bytes, sizeof bytes);
+    kryi_disk_store("old", bytes, sizeof bytes);
     int files = for_each_file(NULL);
     assert_int_equal(chmod(cache, 0555), 0);
     bool root = geteuid() == 0;
     if (root) assert_int_equal(seteuid(65534), 0);
-    kry_disk_store("new", bytes, sizeof bytes);
-    assert_false(kry_disk_load("new", &binary, &size));
-    if (!root) assert_true(kry_disk_load("old", &binary, &size));
+    kryi_disk_store("new", bytes, sizeof bytes);
+    assert_false(kryi_disk_load("new", &binary, &size));
+    if (!root) assert_true(kryi_disk_load("old", &binary, &size));
     free(binary);
     if (root) assert_int_equal(seteuid(0), 0);
     assert_int_equal(for_each_file(NULL), files);
@@ -473,8 +473,8 @@ static void disk__full(void **state)
     little = old;
     little.rlim_cur = 200;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
-    kry_disk_store("large", bytes, sizeof bytes);
-    bool found = kry_disk_load("large", &binary, &size);
+    kryi_disk_store("large", bytes, sizeof bytes);
+    bool found = kryi_disk_load("large", &binary, &size);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     signal(SIGXFSZ, was);
     assert_false(found);
@@ -523,8 +523,8 @@ static void disk__many_processes_at_once(void **state)
             int good = 1;
             memset(bytes, 7, sizeof bytes);
             for (int k = 0; k < 200 && good; k++) {
-                kry_disk_store("shared", bytes, sizeof bytes);
-                good = kry_disk_load("shared", &back, &size) && size == sizeof bytes &&
+                kryi_disk_store("shared", bytes, sizeof bytes);
+                good = kryi_disk_load("shared", &back, &size) && size == sizeof bytes &&
                        !memcmp(back, bytes, size);
                 free(back);
             }
@@ -552,12 +552,12 @@ static pid_t child_with_lock(const char *of, int milliseconds, void (*then)(void
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        int lock = kry_cache_lock(of, 10);
+        int lock = kryi_cache_lock(of, 10);
         if (lock < 0 || write(ready[1], &byte, 1) != 1) _exit(1);
         nanosleep(&(struct timespec){ .tv_nsec = milliseconds * 1000000L }, NULL);
         if (!then) pause();
         then();
-        kry_cache_unlock(of, lock);
+        kryi_cache_unlock(of, lock);
         _exit(0);
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);
@@ -577,28 +577,28 @@ static void lock__is_waited_for_and_let_go(void **state)
 {
     (void)state;
     char path[600];
-    double start = kry_now();
+    double start = kryi_now();
 
     for_each_file(remove_file);
     snprintf(path, sizeof path, "%s/%s", cache, program_name("lock"));
     pid_t child = child_with_lock(path, 300, nothing);
-    int lock = kry_cache_lock(path, 10);
-    assert_true(lock >= 0 && kry_now() - start >= 0.3);
-    kry_cache_unlock(path, lock);
+    int lock = kryi_cache_lock(path, 10);
+    assert_true(lock >= 0 && kryi_now() - start >= 0.3);
+    kryi_cache_unlock(path, lock);
     wait_for(child);
     assert_int_equal(for_each_file(NULL), 0);
     /* No longer than that. */
     child = child_with_lock(path, 0, NULL);
-    start = kry_now();
-    assert_int_equal(kry_cache_lock(path, 0.2), -1);
-    assert_true(kry_now() - start >= 0.2);
+    start = kryi_now();
+    assert_int_equal(kryi_cache_lock(path, 0.2), -1);
+    assert_true(kryi_now() - start >= 0.2);
     /* Who is killed lets go. */
     kill(child, SIGKILL);
     wait_for(child);
-    assert_true((lock = kry_cache_lock(path, 10)) >= 0);
-    kry_cache_unlock(path, lock);
+    assert_true((lock = kryi_cache_lock(path, 10)) >= 0);
+    kryi_cache_unlock(path, lock);
     assert_int_equal(for_each_file(NULL), 0);
-    assert_int_equal(kry_cache_lock("/proc/none/0123456789abcdef.bin", 10), -1);
+    assert_int_equal(kryi_cache_lock("/proc/none/0123456789abcdef.bin", 10), -1);
 }
 
 /* The first one goes on with the lock; who comes meanwhile waits, and then has none. */
@@ -609,25 +609,25 @@ static void lock__first_of_several_goes_first(void **state)
     char byte = 0;
 
     for_each_file(remove_file);
-    int lock = kry_disk_go_first("vec_dot 128"), again;
+    int lock = kryi_disk_go_first("vec_dot 128"), again;
     assert_true(lock >= 0);
     assert_int_equal(pipe(ready), 0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        const double start = kry_now();
+        const double start = kryi_now();
         if (write(ready[1], &byte, 1) != 1) _exit(1);
-        _exit(kry_disk_go_first("vec_dot 128") == -1 && kry_now() - start >= 0.2 ? 0 : 2);
+        _exit(kryi_disk_go_first("vec_dot 128") == -1 && kryi_now() - start >= 0.2 ? 0 : 2);
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);
-    assert_true((again = kry_disk_go_first("vec_dot 64")) >= 0); /* another kernel */
-    kry_disk_unlock("vec_dot 64", again);
+    assert_true((again = kryi_disk_go_first("vec_dot 64")) >= 0); /* another kernel */
+    kryi_disk_unlock("vec_dot 64", again);
     nanosleep(&(struct timespec){ .tv_nsec = 300000000L }, NULL);
-    kry_disk_unlock("vec_dot 128", lock);
+    kryi_disk_unlock("vec_dot 128", lock);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    assert_true((lock = kry_disk_go_first("vec_dot 128")) >= 0); /* nobody is there any more */
-    kry_disk_unlock("vec_dot 128", lock);
+    assert_true((lock = kryi_disk_go_first("vec_dot 128")) >= 0); /* nobody is there any more */
+    kryi_disk_unlock("vec_dot 128", lock);
     assert_int_equal(for_each_file(NULL), 0);
     close(ready[0]), close(ready[1]);
 }
@@ -642,12 +642,12 @@ static void lock__program_of_another_process_is_loaded(void **state)
     (void)state;
     struct stat before, after;
     kry_device *dev;
-    kry_kernel *k;
+    kryi_kernel *k;
 
     for_each_file(remove_file);
     OK(kry_device_open(NULL, &dev));
-    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &k));
-    OK(kry_kernel_ready(dev, k));
+    OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &k));
+    OK(kryi_kernel_ready(dev, k));
     kry_device_release(&dev);
     assert_int_equal(for_each_file(note_path), 1);
     snprintf(hidden_path, sizeof hidden_path, "%s/.hidden", cache);
@@ -655,8 +655,8 @@ static void lock__program_of_another_process_is_loaded(void **state)
     assert_int_equal(rename(program_path, hidden_path), 0);
     pid_t child = child_with_lock(program_path, 300, bring_back);
     OK(kry_device_open(NULL, &dev));
-    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &k));
-    OK(kry_kernel_ready(dev, k));
+    OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &k));
+    OK(kryi_kernel_ready(dev, k));
     kry_device_release(&dev);
     wait_for(child);
     assert_int_equal(stat(program_path, &after), 0);
@@ -782,7 +782,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(device_kernel__file),
     };
     if (getenv("KRY_TEST_CHILD")) { /* disk__two_programs_at_once */
-        kry_test_keep_pocl = true;
+        kryi_test_keep_pocl = true;
         use_fresh_device();
         return 0;
     }

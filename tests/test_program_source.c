@@ -13,19 +13,19 @@ static void kernels__inside_the_library(void **state)
     for (size_t i = 0; kept && i < COUNT(stems); i++) {
         for (int empty = 0; empty < 2; empty++) { /* an empty variable is as if it were not there */
             setenv("KRY_CL_PATH", kept, 1);
-            OK(kry_program_source(stems[i], &text));
+            OK(kryi_program_source(stems[i], &text));
             if (empty)
                 setenv("KRY_CL_PATH", "", 1);
             else
                 unsetenv("KRY_CL_PATH");
-            OK(kry_program_source(stems[i], &inside));
+            OK(kryi_program_source(stems[i], &inside));
             assert_string_equal(inside, text);
             free(inside);
             free(text);
         }
     }
     unsetenv("KRY_CL_PATH");
-    assert_int_equal(kry_program_source("nothing", &inside), KRY_ERR_BUILD);
+    assert_int_equal(kryi_program_source("nothing", &inside), KRY_ERR_BUILD);
     assert_non_null(strstr(kry_last_error(), "no kernel file 'nothing.cl'"));
     assert_null(inside);
     if (kept) setenv("KRY_CL_PATH", kept, 1);
@@ -41,7 +41,7 @@ static void kernels__found_by_their_stem(void **state)
         char *source = NULL;
         const char *begins =
             i < 2 ? "#line 1 \"formats/csr.cl\"\n" : "#line 1 \"papers/wang.cl\"\n";
-        OK(kry_program_source(names[i], &source));
+        OK(kryi_program_source(names[i], &source));
         assert_memory_equal(source, begins, strlen(begins));
         free(source);
     }
@@ -55,7 +55,7 @@ static int count_of(const char *words, const char *in)
 }
 
 /* Whether a file has kernels, and then its stem. */
-static bool is_program(const kry_kernel_file *f, char *stem, size_t size)
+static bool is_program(const kryi_kernel_file *f, char *stem, size_t size)
 {
     const char *slash = strrchr(f->name, '/');
     const size_t length = strlen(f->name);
@@ -68,10 +68,10 @@ static void kernels__begin_alike(void **state)
 {
     (void)state;
     int kernels = 0;
-    for (const kry_kernel_file *f = kry_kernel_files; f->name; f++) {
+    for (const kryi_kernel_file *f = kryi_kernel_files; f->name; f++) {
         char stem[64], *source;
         if (!is_program(f, stem, sizeof stem)) continue;
-        OK(kry_program_source(stem, &source));
+        OK(kryi_program_source(stem, &source));
         /* One that has two heads, of which compilers see one, has one begin. */
         const int here =
             count_of("\nkernel void ", source) - count_of("\n#else\nkernel void ", source);
@@ -123,17 +123,17 @@ static int folder_end(void **state)
     return failed;
 }
 
-#define TEXT_IS(stem, wanted)              \
-    {                                      \
-        char *is = NULL;                   \
-        OK(kry_program_source(stem, &is)); \
-        assert_string_equal(is, wanted);   \
-        free(is);                          \
+#define TEXT_IS(stem, wanted)               \
+    {                                       \
+        char *is = NULL;                    \
+        OK(kryi_program_source(stem, &is)); \
+        assert_string_equal(is, wanted);    \
+        free(is);                           \
     }
 #define TEXT_FAILS(stem, says)                                                 \
     {                                                                          \
         char *is = NULL;                                                       \
-        assert_int_equal(kry_program_source(stem, &is), KRY_ERR_BUILD);        \
+        assert_int_equal(kryi_program_source(stem, &is), KRY_ERR_BUILD);       \
         assert_null(is);                                                       \
         if (!strstr(kry_last_error(), says)) fail_msg("%s", kry_last_error()); \
     }
@@ -180,9 +180,9 @@ static void include__what_cannot_be_had(void **state)
         char *is = NULL;
         put("k.cl", "#include \"b.clh\"\nint k;\n");
         put("b.clh", "int b;\n");
-        kry_test_fail_at = k;
-        const kry_status st = kry_program_source("k", &is);
-        kry_test_fail_at = -1;
+        kryi_test_fail_at = k;
+        const kry_status st = kryi_program_source("k", &is);
+        kryi_test_fail_at = -1;
         assert_true(st == KRY_OK ? is != NULL : st == KRY_ERR_MEMORY && !is);
         free(is);
     }
@@ -205,10 +205,10 @@ static void include__not_in_comments(void **state)
     put("k.cl", k);
     snprintf(wanted, sizeof wanted, "#line 1 \"k.cl\"\n%s", k);
     TEXT_IS("k", wanted);
-    OK(kry_program_source("k", &source));
-    assert_false(kry_program_says(source, KRY_IMAGES));
-    assert_int_equal(kry_program_part(source, "no"), KRY_ALL_PARTS);
-    assert_int_equal(kry_program_part(source, "k"), 1);
+    OK(kryi_program_source("k", &source));
+    assert_false(kryi_program_says(source, KRY_IMAGES));
+    assert_int_equal(kryi_program_part(source, "no"), KRY_ALL_PARTS);
+    assert_int_equal(kryi_program_part(source, "k"), 1);
     free(source);
 }
 
@@ -246,7 +246,7 @@ static char *text_of(const char *stem, const char *cl_path)
         setenv("KRY_CL_PATH", cl_path, 1);
     else
         unsetenv("KRY_CL_PATH");
-    OK(kry_program_source(stem, &source));
+    OK(kryi_program_source(stem, &source));
     bare = reword(source, NULL);
     free(source);
     return bare;
@@ -263,18 +263,18 @@ static void comments__change_nothing(void **state)
         "// ==== part: all ==== #pragma kry part kernel void csr_apply(",
     };
     for (size_t t = 0; t < COUNT(traps); t++) {
-        for (const kry_kernel_file *f = kry_kernel_files; f->name; f++) {
+        for (const kryi_kernel_file *f = kryi_kernel_files; f->name; f++) {
             char *changed = reword(f->text, traps[t]);
             put(f->name, changed);
             free(changed);
         }
-        for (const kry_kernel_file *f = kry_kernel_files; f->name; f++) {
+        for (const kryi_kernel_file *f = kryi_kernel_files; f->name; f++) {
             char stem[100];
             if (!is_program(f, stem, sizeof stem)) continue;
             char *inside = text_of(stem, NULL), *reworded = text_of(stem, folder);
             if (strcmp(inside, reworded) != 0)
                 fail_msg("%s has another text, with comments '%s'", f->name, traps[t]);
-            assert_int_equal(kry_program_parts(inside), kry_program_parts(reworded));
+            assert_int_equal(kryi_program_parts(inside), kryi_program_parts(reworded));
             free(inside);
             free(reworded);
         }
@@ -301,14 +301,14 @@ static const char *const text = "#line 1 \"a.clh\"\n"
 static void part__of_kernels(void **state)
 {
     (void)state;
-    assert_int_equal(kry_program_part(text, "k_two"), 1);
-    assert_int_equal(kry_program_part(text, "k_three"), 2);
-    assert_int_equal(kry_program_part(text, "k_four"), 0);
-    assert_int_equal(kry_program_part(text, "five_sell"), 3);
-    assert_int_equal(kry_program_part(text, "five_csr"), KRY_ALL_PARTS);
-    assert_int_equal(kry_program_part(text, "k_six"), 0); /* a part ends with its file */
-    assert_int_equal(kry_program_part(text, "k_tw"), KRY_ALL_PARTS);
-    assert_int_equal(kry_program_part(text, "five_"), KRY_ALL_PARTS);
+    assert_int_equal(kryi_program_part(text, "k_two"), 1);
+    assert_int_equal(kryi_program_part(text, "k_three"), 2);
+    assert_int_equal(kryi_program_part(text, "k_four"), 0);
+    assert_int_equal(kryi_program_part(text, "five_sell"), 3);
+    assert_int_equal(kryi_program_part(text, "five_csr"), KRY_ALL_PARTS);
+    assert_int_equal(kryi_program_part(text, "k_six"), 0); /* a part ends with its file */
+    assert_int_equal(kryi_program_part(text, "k_tw"), KRY_ALL_PARTS);
+    assert_int_equal(kryi_program_part(text, "five_"), KRY_ALL_PARTS);
 }
 
 static void part__keeps_the_lines(void **state)
@@ -325,19 +325,19 @@ static void part__keeps_the_lines(void **state)
              "kernel void k_three(\n\nkernel void k_four(\n\nkernel void five_sell(\n"
              "#line 1 \"b.clh\"\nkernel void k_six(\nlast");
     char *part = NULL;
-    OK(kry_program_take_part(text, 2, &part));
+    OK(kryi_program_take_part(text, 2, &part));
     assert_string_equal(part, second);
     free(part);
-    OK(kry_program_take_part(text, 0, &part));
+    OK(kryi_program_take_part(text, 0, &part));
     assert_string_equal(part, none);
     free(part);
-    OK(kry_program_take_part(text, KRY_ALL_PARTS, &part));
+    OK(kryi_program_take_part(text, KRY_ALL_PARTS, &part));
     assert_string_equal(part, all);
-    assert_int_equal(kry_program_parts(text), 3);
+    assert_int_equal(kryi_program_parts(text), 3);
     free(part);
-    kry_test_fail_at = 0;
-    assert_int_equal(kry_program_take_part(text, 1, &part), KRY_ERR_MEMORY);
-    kry_test_fail_at = -1;
+    kryi_test_fail_at = 0;
+    assert_int_equal(kryi_program_take_part(text, 1, &part), KRY_ERR_MEMORY);
+    kryi_test_fail_at = -1;
     assert_null(part);
 }
 
@@ -345,19 +345,19 @@ static void part__of_kernel_files(void **state)
 {
     (void)state;
     char *source = NULL;
-    OK(kry_program_source("stencil", &source));
-    const int products = kry_program_part(source, "stencil_apply"),
-              steps = kry_program_part(source, "stencil_step");
+    OK(kryi_program_source("stencil", &source));
+    const int products = kryi_program_part(source, "stencil_apply"),
+              steps = kryi_program_part(source, "stencil_step");
     assert_true(products > 0 && steps > 0 && products != steps);
-    assert_int_equal(kry_program_part(source, "stencil_residual"), steps);
+    assert_int_equal(kryi_program_part(source, "stencil_residual"), steps);
     free(source);
-    OK(kry_program_source("resident_dia", &source)); /* a name behind an attribute */
-    assert_int_equal(kry_program_part(source, "resident_dia"), 1);
-    assert_int_equal(kry_program_part(source, "resident_dia_held"), 2);
+    OK(kryi_program_source("resident_dia", &source)); /* a name behind an attribute */
+    assert_int_equal(kryi_program_part(source, "resident_dia"), 1);
+    assert_int_equal(kryi_program_part(source, "resident_dia_held"), 2);
     free(source);
-    OK(kry_program_source("sell", &source));
-    assert_true(kry_program_part(source, "sell_relax") > 0);
-    assert_true(kry_program_part(source, "sell_relax") != kry_program_part(source, "sell_apply"));
+    OK(kryi_program_source("sell", &source));
+    assert_true(kryi_program_part(source, "sell_relax") > 0);
+    assert_true(kryi_program_part(source, "sell_relax") != kryi_program_part(source, "sell_apply"));
     free(source);
 }
 

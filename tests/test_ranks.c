@@ -82,7 +82,7 @@ static void sums_scene(wires *w, void *shared)
     }
     /* A rank sends less than thrice its numbers, whatever the number of ranks. */
     const int64_t before = w->sent;
-    GOOD(kry_team_run(team->team, NULL, sum_here, &s));
+    GOOD(kryi_team_run(team->team, NULL, sum_here, &s));
     NEED(w->sent - before < 3 * COUNT_OF_SUM * (int64_t)sizeof(double) + PACKETS, "%lld bytes",
          (long long)(w->sent - before));
     free(s.all);
@@ -127,34 +127,35 @@ static void pipe_cg__exchanges_halos_during_its_sums(void **state)
 
 typedef struct distant {
     kry_device *team;
-    kry_split *split;
+    kryi_split *split;
 } distant;
 
 /* Two numbers of the next rank, whose rows begin beyond those of this one. */
 static kry_status exchange_distant(void *user, int rank)
 {
     const distant *d = user;
-    const kry_split *s = d->split;
+    const kryi_split *s = d->split;
     kry_status st = KRY_OK;
     kry_device *dev = d->team->team->part[rank];
     const int next = (rank + 1) % s->members;
     const int64_t place[] = { s->first[next] + 3, s->first[next] + 9 };
     double mine[10], got[2] = { 0, 0 };
-    kry_halo *halo = NULL;
+    kryi_halo *halo = NULL;
     kry_vec *x = NULL;
 
     for (int i = 0; i < 10; i++) mine[i] = 100 * rank + i;
-    TRY(kry_halo_create_for(dev, KRY_F64, &(kry_places){ s->members, s->first, 2, place }, &halo));
+    TRY(kryi_halo_create_for(dev, KRY_F64, &(kryi_places){ s->members, s->first, 2, place },
+                             &halo));
     TRY(kry_vec_create(dev, KRY_F64, 10, 1, &x));
     TRY(kry_vec_write(x, mine));
-    TRY(kry_halo_begin(halo, x));
-    TRY(kry_halo_end(halo));
-    TRY(kry_buffer_read(dev, kry_halo_numbers(halo), 0, sizeof got, got));
+    TRY(kryi_halo_begin(halo, x));
+    TRY(kryi_halo_end(halo));
+    TRY(kryi_buffer_read(dev, kryi_halo_numbers(halo), 0, sizeof got, got));
     if (got[0] != 100 * next + 3 || got[1] != 100 * next + 9)
         st = kry_fail(KRY_ERR_CALLBACK, "rank %d got %g and %g", rank, got[0], got[1]);
 done:
     kry_vec_release(&x);
-    kry_halo_release(&halo);
+    kryi_halo_release(&halo);
     return st;
 }
 
@@ -162,16 +163,16 @@ static void distant_scene(wires *w, void *shared)
 {
     const int64_t rows = INT64_C(1) << 30, n = w->size * rows;
     distant d = { ranks_team(w, (kry_team_params){ 0 }), NULL };
-    struct kry_team *team = d.team->team;
+    struct kryi_team *team = d.team->team;
 
     (void)shared;
-    GOOD(kry_split_by_ranks(team, "distant", w->rank * rows, rows, &d.split));
+    GOOD(kryi_split_by_ranks(team, "distant", w->rank * rows, rows, &d.split));
     NEED(d.split->n == n && n > INT32_MAX && d.split->first[w->rank] == w->rank * rows,
          "%lld rows, from %lld on", (long long)d.split->n, (long long)d.split->first[w->rank]);
-    NEED(kry_split_rows(d.split, w->rank) == rows && kry_split_place(d.split, n - 1) == n - 1,
-         "%lld rows here", (long long)kry_split_rows(d.split, w->rank));
-    GOOD(kry_team_run(team, d.split, exchange_distant, &d));
-    kry_split_release(&d.split);
+    NEED(kryi_split_rows(d.split, w->rank) == rows && kryi_split_place(d.split, n - 1) == n - 1,
+         "%lld rows here", (long long)kryi_split_rows(d.split, w->rank));
+    GOOD(kryi_team_run(team, d.split, exchange_distant, &d));
+    kryi_split_release(&d.split);
     kry_device_release(&d.team);
 }
 

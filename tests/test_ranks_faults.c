@@ -244,10 +244,10 @@ static void memory_scene(wires *w, void *shared)
         int failed = 0;
         /* The same k on all ranks; only the bad one counts. */
         for (int64_t k = random_below(every(23)) + 1;; k += every(23)) {
-            if (w->rank == bad) kry_test_fail_at = (int)k;
+            if (w->rank == bad) kryi_test_fail_at = (int)k;
             kry_status st = solve_all(team, w, solves[i].of, solves[i].words);
-            if (w->rank == bad) b->over = kry_test_fail_at >= 0;
-            kry_test_fail_at = -1;
+            if (w->rank == bad) b->over = kryi_test_fail_at >= 0;
+            kryi_test_fail_at = -1;
             all_alike(team, w, b, st);
             if (b->over) break;
             /* Or it has gone on without what only saves time. */

@@ -6,10 +6,10 @@
 
 /* ---- sub-domains --------------------------------------------------------------------------------- */
 
-static kry_sparse host_of(const matrix *A)
+static kryi_sparse host_of(const matrix *A)
 {
-    kry_sparse R;
-    OK(kry_sparse_create(A->rows, A->cols, KRY_F64, A->nnz, &R));
+    kryi_sparse R;
+    OK(kryi_sparse_create(A->rows, A->cols, KRY_F64, A->nnz, &R));
     memcpy(R.row_ptr, A->row_ptr, (size_t)(A->rows + 1) * sizeof *R.row_ptr);
     memcpy(R.col, A->col, (size_t)A->nnz * sizeof *R.col);
     memcpy(R.val, A->val, (size_t)A->nnz * sizeof(double));
@@ -17,7 +17,8 @@ static kry_sparse host_of(const matrix *A)
 }
 
 /* in[i]: whether row i is within so many steps of part d's own rows, by entries of A and A'. */
-static void reach(const double *a, const kry_overlap *o, int64_t n, int64_t d, int layers, bool *in)
+static void reach(const double *a, const kryi_overlap *o, int64_t n, int64_t d, int layers,
+                  bool *in)
 {
     bool *next = calloc((size_t)n + 1, sizeof *next);
 
@@ -44,10 +45,10 @@ static void overlap__is_what_layers_reach(void **state)
             double *a = dense_random(KRY_F64, n, false, 3, 1);
             bool *in = calloc((size_t)n + 1, sizeof *in);
             matrix A = matrix_from(a, n);
-            kry_sparse R = host_of(&A);
-            kry_overlap o;
+            kryi_sparse R = host_of(&A);
+            kryi_overlap o;
             assert_non_null(in);
-            OK(kry_overlap_find("test", &R, parts, layers, &o));
+            OK(kryi_overlap_find("test", &R, parts, layers, &o));
             assert_int_equal(o.parts, parts);
             for (int64_t d = 0; d < parts; d++) {
                 int64_t q = o.begin[d];
@@ -57,21 +58,21 @@ static void overlap__is_what_layers_reach(void **state)
                 assert_int_equal(q, o.begin[d + 1]);
                 assert_true(q - o.begin[d] <= o.most);
             }
-            kry_overlap_release(&o);
-            kry_sparse_release(&R);
+            kryi_overlap_release(&o);
+            kryi_sparse_release(&R);
             matrix_release(&A);
             free(in), free(a);
         }
 }
 
 /* Five points on `across` by `along` points, `alone` more without neighbours. */
-static kry_sparse grid_graph(int64_t across, int64_t along, int64_t alone)
+static kryi_sparse grid_graph(int64_t across, int64_t along, int64_t alone)
 {
     const int64_t n = across * along + alone;
-    kry_sparse G;
+    kryi_sparse G;
     int64_t at = 0;
 
-    OK(kry_sparse_create(n, n, KRY_F64, 4 * n, &G));
+    OK(kryi_sparse_create(n, n, KRY_F64, 4 * n, &G));
     for (int64_t i = 0; i < n; G.row_ptr[++i] = at) {
         if (i >= across * along) continue;
         if (i >= across) G.col[at++] = (int32_t)(i - across);
@@ -92,11 +93,11 @@ static void grow__parts_of_one_size(void **state)
 
     (void)state;
     for (size_t k = 0; k < COUNT(tries); k++) {
-        kry_sparse G = grid_graph(tries[k].across, tries[k].along, tries[k].alone);
+        kryi_sparse G = grid_graph(tries[k].across, tries[k].along, tries[k].alone);
         int32_t *part = calloc((size_t)G.rows, sizeof *part);
         int64_t *rows = calloc((size_t)tries[k].parts, sizeof *rows), cut = 0;
         assert_true(part && rows);
-        OK(kry_graph_grow(&G, tries[k].parts, part));
+        OK(kryi_graph_grow(&G, tries[k].parts, part));
         for (int64_t i = 0; i < G.rows; i++) {
             assert_in_range(part[i], 0, tries[k].parts - 1);
             rows[part[i]]++;
@@ -110,14 +111,14 @@ static void grow__parts_of_one_size(void **state)
                             (G.rows + tries[k].parts - 1) / tries[k].parts);
         assert_true(cut <= tries[k].cut);
         free(part), free(rows);
-        kry_sparse_release(&G);
+        kryi_sparse_release(&G);
     }
 }
 
 /* ---- M is what the textbook has ------------------------------------------------------------------ */
 
 /* Column by column of each part: the part's factors to a unit vector, of which its own rows are kept. */
-static matrix textbook(const double *a, int64_t n, const kry_overlap *o, int fill)
+static matrix textbook(const double *a, int64_t n, const kryi_overlap *o, int fill)
 {
     double *m = calloc((size_t)(n * n) + 1, sizeof *m), *unit = calloc((size_t)n + 1, sizeof *unit),
            *z = calloc((size_t)n + 1, sizeof *z), *part = calloc((size_t)(n * n) + 1, sizeof *part);
@@ -149,12 +150,12 @@ static void check_ras(kry_type type, int64_t n, int64_t parts, int overlap, int 
     double *a = dense_random(type, n, definite, 5, 0.6);
     const unsigned traits = definite ? KRY_SYMMETRIC | KRY_POSITIVE : 0;
     matrix A = matrix_from(a, n);
-    kry_sparse R = host_of(&A);
-    kry_overlap o;
+    kryi_sparse R = host_of(&A);
+    kryi_overlap o;
     kry_op *op = csr_of(&A, type, KRY_MATRIX(.traits = traits)), *M = NULL;
     kry_op_info info;
 
-    OK(kry_overlap_find("test", &R, parts, overlap, &o));
+    OK(kryi_overlap_find("test", &R, parts, overlap, &o));
     OK(kry_ras_create(op, KRY_RAS(.parts = parts, .overlap = overlap, .fill = fill), &M));
     kry_op_release(&op);
     kry_op_describe(M, &info);
@@ -167,8 +168,8 @@ static void check_ras(kry_type type, int64_t n, int64_t parts, int overlap, int 
     op_suite(M, &want);
     kry_op_release(&M);
     matrix_release(&want), matrix_release(&A);
-    kry_overlap_release(&o);
-    kry_sparse_release(&R);
+    kryi_overlap_release(&o);
+    kryi_sparse_release(&R);
     free(a);
 }
 
@@ -195,12 +196,12 @@ static void update__follows_new_values(void **state)
     for (int64_t i = 0; i < n * n; i++)
         b[i] = to_type(type, (i / n == i % n ? 2 : 1) * a[i] * (1 + 0.25 * random_number(type)));
     matrix A = matrix_from(a, n), B = matrix_from(b, n);
-    kry_sparse R = host_of(&A);
-    kry_overlap o;
+    kryi_sparse R = host_of(&A);
+    kryi_overlap o;
     void *val = in_type(type, B.val, B.nnz);
     kry_op *op = csr_of(&A, type, NULL), *M = NULL;
 
-    OK(kry_overlap_find("test", &R, 4, 1, &o));
+    OK(kryi_overlap_find("test", &R, 4, 1, &o));
     OK(kry_ras_create(op, KRY_RAS(.parts = 4, .overlap = 1), &M));
     OK(kry_op_update(op, val));
     OK(kry_op_update(M, NULL));
@@ -212,8 +213,8 @@ static void update__follows_new_values(void **state)
     REFUSES(kry_op_update(M, NULL), KRY_ERR_SINGULAR, "row 0 is 0");
     op_suite(M, &want);
     kry_op_release(&M), kry_op_release(&op);
-    kry_overlap_release(&o);
-    kry_sparse_release(&R);
+    kryi_overlap_release(&o);
+    kryi_sparse_release(&R);
     matrix_release(&want), matrix_release(&A), matrix_release(&B);
     free(val), free(a), free(b);
 }

@@ -14,7 +14,7 @@ static void check_eigen(int n, const double *A, double size)
     const double tolerance = 50 * n * DBL_EPSILON;
 
     memcpy(copy, A, (size_t)(n * n) * sizeof *copy);
-    assert_true(kry_eigen_symmetric(n, copy, Q, values, room));
+    assert_true(kryi_eigen_symmetric(n, copy, Q, values, room));
     for (int k = 0; k < n; k++) {
         if (k) assert_true(values[k] >= values[k - 1]);
         for (int i = 0; i < n; i++) {
@@ -46,7 +46,7 @@ static void eigen_symmetric__is_what_it_says(void **state)
             check_eigen(n, A, n);
         }
     double bad[4] = { 1, NAN, NAN, 2 }, Q[4], values[2], room[6];
-    assert_false(kry_eigen_symmetric(2, bad, Q, values, room));
+    assert_false(kryi_eigen_symmetric(2, bad, Q, values, room));
 }
 
 /* ---- systems with some small eigenvalues ------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static void spectrum_of(const chain *c, bool jacobi, double *values)
     for (int i = 0; i < n; i++)
         for (int64_t k = c->row_ptr[i]; k < c->row_ptr[i + 1]; k++)
             A[i * n + c->col[k]] = d[i] * c->val[k] * d[c->col[k]];
-    assert_true(kry_eigen_symmetric(n, A, Q, values, room));
+    assert_true(kryi_eigen_symmetric(n, A, Q, values, room));
     free(A), free(Q);
 }
 
@@ -88,9 +88,9 @@ static int64_t solve_another(again *a)
     return iterations;
 }
 
-static const kry_recycle *recycle_of(const again *a)
+static const kryi_recycle *recycle_of(const again *a)
 {
-    return kry_deflation_of(kry_krylov_of(a->S)->deflation)->recycle;
+    return kryi_deflation_of(kryi_krylov_of(a->S)->deflation)->recycle;
 }
 
 /* In single the residual of an x that is some 100 times as large as b rounds to more than 1e-5 of b. */
@@ -117,7 +117,7 @@ static void check_values(again *a, bool jacobi, double rtol)
 {
     double values[MOST];
     const int64_t first = solve_another(a);
-    const kry_recycle *R = recycle_of(a);
+    const kryi_recycle *R = recycle_of(a);
 
     spectrum_of(&a->c, jacobi, values);
     assert_true(R->found >= SMALL);
@@ -329,7 +329,7 @@ static void recycle_solve__singular(void **state)
         kry_vec *vb = vec_of(type, b, N, 1);
         OK(kry_vec_fill(x, 0));
         OK(kry_solve(S, vb, x, &res));
-        assert_int_equal(kry_reason_status(res.reason), KRY_OK);
+        assert_int_equal(kryi_reason_status(res.reason), KRY_OK);
         iterations[k] = res.iterations;
         kry_vec_release(&vb);
         free(b);

@@ -25,7 +25,7 @@ struct row {
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
 {
-    return kry_hash(hash, bytes, size);
+    return kryi_hash(hash, bytes, size);
 }
 
 /* Numbers that depend on nothing but their place; -0.5 ... 0.5. */
@@ -43,7 +43,7 @@ static kry_status vec_made(kry_device *dev, kry_type type, int64_t n, int64_t k,
     void *host = NULL;
 
     TRY(kry_vec_create(dev, type, n, k, v));
-    TRY(kry_alloc((size_t)(n * k), kry_type_size(type), &host));
+    TRY(kryi_alloc((size_t)(n * k), kry_type_size(type), &host));
     for (int64_t i = 0; i < n * k; i++) put(type, host, i, to_type(type, number_of(from + i)));
     TRY(kry_vec_write(*v, host));
 done:
@@ -57,7 +57,7 @@ static kry_status mix_vec(const kry_vec *v, uint64_t *hash)
     void *host = NULL;
     size_t n = (size_t)(kry_vec_rows(v) * kry_vec_cols(v)), size = kry_type_size(kry_vec_type(v));
 
-    TRY(kry_alloc(n, size, &host));
+    TRY(kryi_alloc(n, size, &host));
     TRY(kry_vec_read(v, host));
     *hash = mix(*hash, host, n * size);
 done:
@@ -117,7 +117,7 @@ static kry_status matrix_made(kry_device *dev, kry_type type, const char *format
     snprintf(spec, sizeof spec, "poisson2d:%d", SIDE);
     TRY(kry_format_parse(format, &params));
     TRY(kry_problem_create(spec, 1, &p));
-    TRY(kry_alloc((size_t)p->nnz, kry_type_size(type), &val));
+    TRY(kryi_alloc((size_t)p->nnz, kry_type_size(type), &val));
     /* Symmetric, and not the same number everywhere. */
     for (int64_t i = 0; i < p->n; i++)
         for (int64_t k = p->row_ptr[i]; k < p->row_ptr[i + 1]; k++) {
@@ -137,7 +137,7 @@ static kry_status grid_made(kry_device *dev, kry_type type, kry_op **A)
     double *k = NULL;
 
     *A = NULL;
-    TRY(kry_alloc(ROWS, sizeof *k, &k));
+    TRY(kryi_alloc(ROWS, sizeof *k, &k));
     for (int64_t i = 0; i < ROWS; i++) k[i] = 1 + number_of(i);
     TRY(kry_stencil_create(dev, type, KRY_STENCIL(.size = { SIDE, SIDE }, .coefficient = k), A));
 done:

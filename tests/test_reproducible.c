@@ -99,13 +99,13 @@ static void compare_matrix(kry_type type, const char *spec, const char *format, 
                                      .traits = p->singular ? KRY_SINGULAR : KRY_POSITIVE };
         OK(kry_format_parse(format, &params));
         kry_op *A = matrix_on(team, type, p, &params);
-        assert_int_equal(kry_op_split(A)->members, parts);
-        assert_non_null(kry_extended_of(kry_op_on_part(A, 0)));
+        assert_int_equal(kryi_op_split(A)->members, parts);
+        assert_non_null(kryi_extended_of(kryi_op_on_part(A, 0)));
         outcome got = solve_system(A, type, options, 100000);
         if (t == 0) {
             want = got;
             print_message("# %s: %lld iterations, %lld chunks\n", what, (long long)got.iterations,
-                          (long long)kry_op_split(A)->most_chunks);
+                          (long long)kryi_op_split(A)->most_chunks);
         } else {
             same_bits(&got, &want, what, parts);
             outcome_release(&got);
@@ -185,7 +185,7 @@ static void compare_grid(kry_type type, const grid *g, bool attaches, const char
         kry_stencil_params p = grid_params(g, k);
         kry_op *A;
         OK(kry_stencil_create(team, type, &p, &A));
-        assert_int_equal(kry_op_split(A)->members, counts[t]);
+        assert_int_equal(kryi_op_split(A)->members, counts[t]);
         if (attaches) attach_constants(A, type);
         outcome got = solve_system(A, type, options, 100000);
         if (t == 0) {
@@ -254,10 +254,10 @@ static void chunks__cover_all_rows(void **state)
     for (int64_t n = 1; n < INT64_C(3000000000); n = n * 3 + 1)
         for (size_t i = 0; i < COUNT(layers); i++) {
             int64_t unit, chunk, all = (n + layers[i] - 1) / layers[i] * layers[i];
-            kry_split_chunks(all, layers[i], &unit, &chunk);
+            kryi_split_chunks(all, layers[i], &unit, &chunk);
             assert_int_equal(unit % layers[i], 0);
             assert_true(chunk >= 1 && chunk <= unit);
-            assert_true(kry_split_count_chunks(all, unit, chunk) <= KRY_SUM_CAPACITY);
+            assert_true(kryi_split_count_chunks(all, unit, chunk) <= KRY_SUM_CAPACITY);
         }
 }
 

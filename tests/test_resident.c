@@ -15,9 +15,9 @@ enum { MOST = 300 };
  */
 
 typedef struct grid {
-    kry_stencil stencil; /* first: the table's self */
-    kry_op *csr;         /* owned: apply, until the operator itself comes along */
-    double *dense;       /* n-by-n */
+    kryi_stencil stencil; /* first: the table's self */
+    kry_op *csr;          /* owned: apply, until the operator itself comes along */
+    double *dense;        /* n-by-n */
 } grid;
 
 static kry_status grid_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -28,9 +28,9 @@ static kry_status grid_apply(void *self, double alpha, const kry_vec *x, double 
 static void grid_destroy(void *self)
 {
     grid *G = self;
-    kry_stencil *S = &G->stencil;
-    kry_buffer_release(S->dev, &S->coefficient);
-    for (int a = 0; a < 3; a++) kry_buffer_release(S->dev, &S->face[a]);
+    kryi_stencil *S = &G->stencil;
+    kryi_buffer_release(S->dev, &S->coefficient);
+    for (int a = 0; a < 3; a++) kryi_buffer_release(S->dev, &S->face[a]);
     kry_op_release(&G->csr);
     free(G->dense);
     free(G);
@@ -42,7 +42,7 @@ static const kry_op_table grid_table = {
     .apply = grid_apply,
     .destroy = grid_destroy,
 };
-static const kry_op_fused grid_fused = { .make_resident = kry_stencil_make_resident };
+static const kryi_op_fused grid_fused = { .make_resident = kryi_stencil_make_resident };
 
 typedef struct spec {
     int size[3]; /* size[2] = 0: two axes */
@@ -55,7 +55,7 @@ static cl_mem upload(kry_type type, const double *v, int64_t n)
 {
     cl_mem buffer;
     void *numbers = in_type(type, v, n);
-    OK(kry_buffer_upload(device(), (size_t)n * kry_type_size(type), numbers, &buffer));
+    OK(kryi_buffer_upload(device(), (size_t)n * kry_type_size(type), numbers, &buffer));
     free(numbers);
     return buffer;
 }
@@ -70,7 +70,7 @@ static void add_flux(double *row, int64_t i, int64_t j, double f, bool outside, 
 /* Row by row what stencil.h says; faces between cells by the harmonic mean of theirs. */
 static void fill(grid *G, const spec *s, kry_type type, const double *k, double *face[3])
 {
-    kry_stencil *S = &G->stencil;
+    kryi_stencil *S = &G->stencil;
     int64_t n = S->n, stride = 1;
 
     for (int a = 0; a < S->axes; stride *= S->size[a++])
@@ -80,10 +80,10 @@ static void fill(grid *G, const spec *s, kry_type type, const double *k, double 
             bool wrap = s->low[a] == KRY_PERIODIC, outside = c == last && !wrap;
             double mean = outside ? k[i] : to_type(type, 2 / (1 / k[i] + 1 / k[above]));
             double f = face[a][i] = to_type(type, S->weight[a] * mean);
-            add_flux(G->dense + i * n, i, above, f, outside, kry_ghost(s->high[a]));
+            add_flux(G->dense + i * n, i, above, f, outside, kryi_ghost(s->high[a]));
             if (!outside) add_flux(G->dense + above * n, above, i, f, false, 0);
             if (c == 0 && !wrap)
-                add_flux(G->dense + i * n, i, i, S->weight[a] * k[i], true, kry_ghost(s->low[a]));
+                add_flux(G->dense + i * n, i, i, S->weight[a] * k[i], true, kryi_ghost(s->low[a]));
         }
 }
 
@@ -115,10 +115,10 @@ static bool low_values(const spec *s)
 static grid *grid_create(const spec *s, kry_type type, kry_op **A)
 {
     grid *G = calloc(1, sizeof *G);
-    kry_stencil *S = &G->stencil;
+    kryi_stencil *S = &G->stencil;
     double k[MOST], faces[3][MOST], *face[3] = { faces[0], faces[1], faces[2] };
 
-    *S = (kry_stencil){ .dev = device(), .type = type, .axes = s->size[2] ? 3 : 2, .n = 1 };
+    *S = (kryi_stencil){ .dev = device(), .type = type, .axes = s->size[2] ? 3 : 2, .n = 1 };
     for (int a = 0; a < 3; a++) {
         S->size[a] = a < S->axes ? s->size[a] : 1;
         S->weight[a] = to_type(type, (s->sign ? s->sign : 1) * (1 + 0.3 * a));
@@ -135,8 +135,8 @@ static grid *grid_create(const spec *s, kry_type type, kry_op **A)
         for (int a = 0; a < S->axes; a++) S->face[a] = upload(type, face[a], S->n);
     }
     G->csr = csr_of_dense(G->dense, S->n, type);
-    OK(kry_op_create_fused(device(), &grid_table, &grid_fused, G,
-                           &(kry_op_shape){ .rows = S->n, .cols = S->n, .type = type }, A));
+    OK(kryi_op_create_fused(device(), &grid_table, &grid_fused, G,
+                            &(kry_op_shape){ .rows = S->n, .cols = S->n, .type = type }, A));
     return G;
 }
 
@@ -214,7 +214,7 @@ static void right_side(kry_type type, int64_t n, bool mean_zero, double *b)
 }
 
 /* A shape of groups for the solvers made from now on. "auto": kry's own. */
-static void use_shape(const char *shape) { kry_tuning_set(device(), "resident/shape", shape); }
+static void use_shape(const char *shape) { kryi_tuning_set(device(), "resident/shape", shape); }
 
 static const char *options_of(kry_type type)
 {
@@ -224,11 +224,11 @@ static const char *options_of(kry_type type)
 /* Solvers do without a kernel that cannot be made: here it has to be, unless the device is too busy to hold its groups at once. */
 static void check_kernel(const kry_op *A)
 {
-    kry_resident_cg *R = NULL;
+    kryi_resident_cg *R = NULL;
     const kry_status st = A->fused->make_resident(A->self, NULL, &R);
 
     if (st != KRY_ERR_UNSUPPORTED) OK(st);
-    kry_resident_release(&R);
+    kryi_resident_release(&R);
 }
 
 /* The persistent kernel's answer is that of the plain code. A busy machine may have aborted it: the answer is
@@ -461,11 +461,11 @@ static void resident__aborted_at_once(void **state)
     right_side(type, G->stencil.n, false, b);
     kry_vec *v = vec_of(type, b, G->stencil.n, 1), *x = vec_of(type, b, G->stencil.n, 1);
 
-    kry_test_abort_at = 0;
+    kryi_test_abort_at = 0;
     assert_int_equal(answers(G, A, type, b), 0);
     OK(kry_solver_create(A, options_of(type), NULL, NULL, &solver));
-    kry_test_abort_at = 0;
-    for (int k = 0; k < 2; k++, kry_test_abort_at = -1) {
+    kryi_test_abort_at = 0;
+    for (int k = 0; k < 2; k++, kryi_test_abort_at = -1) {
         OK(kry_solve(solver, v, x, &res));
         assert_int_equal(res.resident_iterations, 0);
     }
@@ -490,9 +490,9 @@ static void resident__aborted_later(void **state)
             x = guarded_create(type, G->stencil.n, 1, 0, numbers);
 
     OK(kry_solver_create(A, "maxit=200 check-every=4 resident=on", look, &s, &solver));
-    kry_test_abort_at = 2;
+    kryi_test_abort_at = 2;
     kry_status st = kry_solve(solver, b.v, x.v, &res);
-    kry_test_abort_at = -1;
+    kryi_test_abort_at = -1;
     OK(st);
     if (res.resident_iterations) {
         assert_int_equal(res.resident_iterations, 4);
@@ -529,9 +529,9 @@ static void resident__stale_messages(void **state)
     s.low[0] = N, s.low[1] = F;
     grid *G = grid_create(&s, type, &A);
     right_side(type, G->stencil.n, false, b);
-    kry_test_stale_messages = 1;
+    kryi_test_stale_messages = 1;
     int64_t resident = answers(G, A, type, b);
-    kry_test_stale_messages = 0;
+    kryi_test_stale_messages = 0;
     assert_int_equal(resident, 0);
     kry_op_release(&A);
 }

@@ -147,7 +147,7 @@ static void sell__pairs_of_rows(void **state)
     (void)state;
     use_profile("gpu-kernels");
     const int64_t at_once =
-        kry_group_size(device()) * kry_groups_at_once(device(), device()->shape.per_unit);
+        kryi_group_size(device()) * kryi_groups_at_once(device(), device()->shape.per_unit);
     for (size_t c = 0; c < COUNT(cases); c++)
         for (int below = 0; below < 2; below++) {
             const int64_t rows = 2 * at_once + (below ? 0 : cases[c].more);
@@ -159,7 +159,7 @@ static void sell__pairs_of_rows(void **state)
                       KRY_MATRIX(.format = KRY_FORMAT_SELL, .slice = 32, .sigma = cases[c].sigma,
                                  .index_bits = cases[c].bits, .form = cases[c].form),
                       &op));
-            assert_int_equal(kry_matrix_of(op)->stage[0].rows_each, below ? 1 : 2);
+            assert_int_equal(kryi_matrix_of(op)->stage[0].rows_each, below ? 1 : 2);
             if (cases[c].form == KRY_FLUX)
                 check_whole_numbers(op, &A);
             else

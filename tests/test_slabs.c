@@ -49,14 +49,14 @@ typedef struct sliced {
 
 static int64_t layers_of(const grid *g) { return g->size[2] ? g->size[2] : g->size[1]; }
 
-static kry_slab slab_of(const sliced *s, int r)
+static kryi_slab slab_of(const sliced *s, int r)
 {
     bool wraps = s->g->low[s->g->size[2] ? 2 : 1] == KRY_PERIODIC && s->slabs > 1;
-    kry_slab slab = { .first = s->first[r],
-                      .count = s->first[r + 1] - s->first[r],
-                      .low = r > 0 || wraps,
-                      .high = r < s->slabs - 1 || wraps,
-                      .numbers = s->halo[r] };
+    kryi_slab slab = { .first = s->first[r],
+                       .count = s->first[r + 1] - s->first[r],
+                       .low = r > 0 || wraps,
+                       .high = r < s->slabs - 1 || wraps,
+                       .numbers = s->halo[r] };
     slab.at_low = r % 2 ? (cl_int)s->layer : 0; /* either may be the first one */
     slab.at_high = r % 2 ? 0 : (cl_int)s->layer;
     return slab;
@@ -67,11 +67,11 @@ static void share_faces(const sliced *s)
 {
     size_t bytes = (size_t)s->layer * kry_type_size(s->type);
     for (int r = 0; r < s->slabs; r++) {
-        const kry_stencil *A = kry_stencil_of(s->part[r]);
-        const kry_stencil *below = kry_stencil_of(s->part[(r + s->slabs - 1) % s->slabs]);
+        const kryi_stencil *A = kryi_stencil_of(s->part[r]);
+        const kryi_stencil *below = kryi_stencil_of(s->part[(r + s->slabs - 1) % s->slabs]);
         if (!A->slab.face_below) continue;
-        OK(kry_buffer_copy(device(), below->face[A->axes - 1],
-                           (size_t)(below->slab.count - 1) * bytes, A->slab.face_below, 0, bytes));
+        OK(kryi_buffer_copy(device(), below->face[A->axes - 1],
+                            (size_t)(below->slab.count - 1) * bytes, A->slab.face_below, 0, bytes));
     }
 }
 
@@ -86,9 +86,9 @@ static sliced slice(const grid *g, kry_type type, int slabs, const int64_t *firs
     kry_stencil_params p = grid_params(g, s.k);
     OK(kry_stencil_create(device(), type, &p, &s.whole));
     for (int r = 0; r < slabs; r++) {
-        OK(kry_buffer_create(device(), 2 * (size_t)s.layer * kry_type_size(type), &s.halo[r]));
-        const kry_grid_part part = { .slab = slab_of(&s, r) };
-        OK(kry_stencil_make(device(), type, &p, &part, NULL, 1, &s.part[r]));
+        OK(kryi_buffer_create(device(), 2 * (size_t)s.layer * kry_type_size(type), &s.halo[r]));
+        const kryi_grid_part part = { .slab = slab_of(&s, r) };
+        OK(kryi_stencil_make(device(), type, &p, &part, NULL, 1, &s.part[r]));
     }
     share_faces(&s);
     return s;
@@ -98,7 +98,7 @@ static void sliced_release(sliced *s)
 {
     for (int r = 0; r < s->slabs; r++) {
         kry_op_release(&s->part[r]);
-        kry_buffer_release(device(), &s->halo[r]);
+        kryi_buffer_release(device(), &s->halo[r]);
     }
     kry_op_release(&s->whole);
     free(s->k);
@@ -122,14 +122,14 @@ static void fill_layer(const sliced *s, int r, bool wanted, int64_t at, int64_t 
     assert_non_null(nothing);
     for (int64_t i = 0; i < s->layer; i++) nothing[i] = (double)NAN;
     void *host = in_type(s->type, wanted ? v + from : nothing, s->layer);
-    OK(kry_buffer_write(device(), s->halo[r], (size_t)at * size, bytes, host));
+    OK(kryi_buffer_write(device(), s->halo[r], (size_t)at * size, bytes, host));
     free(host), free(nothing);
 }
 
 /* What the neighbours of slab r would send of v. */
 static void exchange(const sliced *s, int r, const double *v)
 {
-    kry_slab slab = slab_of(s, r);
+    kryi_slab slab = slab_of(s, r);
     fill_layer(s, r, slab.low, slab.at_low, s->first[r] - 1, v);
     fill_layer(s, r, slab.high, slab.at_high, s->first[r + 1], v);
 }
@@ -221,7 +221,7 @@ static void stepped_release(stepped *v)
 
 static void run_direction(const kry_op *op, const step *s, stepped *v)
 {
-    kry_direction d = s->d;
+    kryi_direction d = s->d;
     d.z = v->z, d.old = v->old;
     OK(op->fused->apply_direction(op->self, &d, v->p, NULL, v->pq));
     assert_in_range(v->pq->count, 1, KRY_SUM_CAPACITY);
@@ -232,16 +232,16 @@ static void run_update(const kry_op *op, const step *s, stepped *v, const kry_su
 {
     double nothing[STATE_SIZE] = { 0 };
     cl_mem after = acc_buffer(nothing, STATE_SIZE);
-    const kry_step how = { .p = v->p,
-                           .old = v->old,
-                           .pq = pq,
-                           .state = s->out,
-                           .step = after,
-                           .update = KRY_X_ADDS,
-                           .z = v->z };
+    const kryi_step how = { .p = v->p,
+                            .old = v->old,
+                            .pq = pq,
+                            .state = s->out,
+                            .step = after,
+                            .update = KRY_X_ADDS,
+                            .z = v->z };
     OK(op->fused->apply_step(op->self, &how, v->x, v->r, v->rho));
     OK(kry_device_finish(device()));
-    kry_buffer_release(device(), &after);
+    kryi_buffer_release(device(), &after);
 }
 
 static void check_steps(const sliced *s)
@@ -254,10 +254,10 @@ static void check_steps(const sliced *s)
 
     run_direction(s->whole, &at, &all);
     double *p = numbers_of(all.p);
-    OK(kry_sum_read(&device()->layout, all.pq, &pq));
+    OK(kryi_sum_read(&device()->layout, all.pq, &pq));
     run_update(s->whole, &at, &all, all.pq);
     double *x = numbers_of(all.x), *r = numbers_of(all.r);
-    OK(kry_sum_read(&device()->layout, all.rho, rho));
+    OK(kryi_sum_read(&device()->layout, all.rho, rho));
     for (int i = 0; i < s->slabs; i++) {
         stepped v = stepped_create(s->type, size_of(s, i), rows_of(s, i, at.z),
                                    rows_of(s, i, at.old), rows_of(s, i, x0), rows_of(s, i, r0));
@@ -268,8 +268,8 @@ static void check_steps(const sliced *s)
         run_update(s->part[i], &at, &v, all.pq);
         same(s, i, numbers_of(v.x), x, "x");
         same(s, i, numbers_of(v.r), r, "r");
-        OK(kry_sum_read(&device()->layout, v.pq, &mine));
-        OK(kry_sum_read(&device()->layout, v.rho, pair));
+        OK(kryi_sum_read(&device()->layout, v.pq, &mine));
+        OK(kryi_sum_read(&device()->layout, v.rho, pair));
         sum += mine, scale += fabs(mine), sums[0] += pair[0], sums[1] += pair[1];
         stepped_release(&v);
     }
@@ -290,14 +290,14 @@ static double relax_on(const kry_op *op, kry_type type, int64_t n, double scale,
 {
     guarded B = guarded_create(type, n, 1, 0, b), X = guarded_create(type, n, 1, 0, x),
             OLD = guarded_create(type, n, 1, 0, old), Y = guarded_create(type, n, 1, 0, NULL);
-    kry_relax s = { .c0 = 0.25, .c1 = 0.75, .b = B.v, .x_scale = scale };
+    kryi_relax s = { .c0 = 0.25, .c1 = 0.75, .b = B.v, .x_scale = scale };
     kry_sum *sum;
     double value;
 
     if (x) s.x = X.v, s.old = OLD.v;
     OK(kry_sum_create(device(), 1, &sum));
     OK(op->fused->relax(op->self, &s, Y.v, sum));
-    OK(kry_sum_read(&device()->layout, sum, &value));
+    OK(kryi_sum_read(&device()->layout, sum, &value));
     double *got = guarded_read(&Y);
     memcpy(y, got, (size_t)n * sizeof *y);
     free(got);
@@ -415,8 +415,8 @@ static void check_matrix(const sliced *s)
         kry_op_describe(s->part[r], &mine);
         entries += mine.nnz;
         assert_int_equal(s->part[r]->shape.traits, s->whole->shape.traits);
-        assert_true(kry_stencil_diagonal_entry(kry_stencil_of(s->part[r])) ==
-                    kry_stencil_diagonal_entry(kry_stencil_of(s->whole)));
+        assert_true(kryi_stencil_diagonal_entry(kryi_stencil_of(s->part[r])) ==
+                    kryi_stencil_diagonal_entry(kryi_stencil_of(s->whole)));
         OK(kry_stencil_matrix(s->part[r], KRY_MATRIX(.format = KRY_FORMAT_CSR), &block));
         double *inside = calloc((size_t)s->n, sizeof *inside);
         assert_non_null(inside);
@@ -514,7 +514,7 @@ static void compare_solvers(const pair *q)
     compare_solves(q, single ? CG("ip") "1e-5" : CG("ip") "1e-9", 50); /* in blocks */
     if (grid_singular(q->g)) return;
     compare_solves(q, "method=jacobi rtol=1e-3 maxit=150", 0);
-    if (q->op[0]->fused->sweep_colour(kry_stencil_of(q->op[0]), 0, 0, NULL, NULL) == KRY_OK)
+    if (q->op[0]->fused->sweep_colour(kryi_stencil_of(q->op[0]), 0, 0, NULL, NULL) == KRY_OK)
         compare_solves(q, "method=sor rtol=1e-3 maxit=150", 0);
 }
 

@@ -44,58 +44,58 @@ static double stars(int64_t row, int64_t col, int64_t n)
 }
 
 /* In double, but numbers of the type. */
-static void round_to(kry_type type, kry_sparse *A)
+static void round_to(kry_type type, kryi_sparse *A)
 {
     double *val = A->val;
-    for (int64_t e = 0; e < kry_sparse_nnz(A); e++) val[e] = to_type(type, val[e]);
+    for (int64_t e = 0; e < kryi_sparse_nnz(A); e++) val[e] = to_type(type, val[e]);
 }
 
 typedef struct host {
-    kry_sparse A, S, P;
+    kryi_sparse A, S, P;
     char *point;
     int64_t count;
 } host;
 
-static host host_create(kry_sparse A, double theta)
+static host host_create(kryi_sparse A, double theta)
 {
     host h = { .A = A, .point = calloc((size_t)A.rows + 1, 1) };
     assert_non_null(h.point);
-    OK(kry_classical_strength(&A, theta, &h.S));
-    OK(kry_pmis(&h.S, h.point, &h.count));
-    OK(kry_interpolate(&h.A, &h.S, h.point, &h.P));
+    OK(kryi_classical_strength(&A, theta, &h.S));
+    OK(kryi_pmis(&h.S, h.point, &h.count));
+    OK(kryi_interpolate(&h.A, &h.S, h.point, &h.P));
     return h;
 }
 
 static void host_release(host *h)
 {
-    kry_sparse_release(&h->P);
-    kry_sparse_release(&h->S);
-    kry_sparse_release(&h->A);
+    kryi_sparse_release(&h->P);
+    kryi_sparse_release(&h->S);
+    kryi_sparse_release(&h->A);
     free(h->point);
 }
 
 /* ---- on the device --------------------------------------------------------------------------- */
 
-static void upload_numbers(const kry_sparse *A, kry_csr *C)
+static void upload_numbers(const kryi_sparse *A, kryi_csr *C)
 {
-    const int64_t nnz = kry_sparse_nnz(A);
+    const int64_t nnz = kryi_sparse_nnz(A);
     void *val = in_type(C->type, A->val, nnz);
 
-    kry_buffer_release(C->dev, &C->val);
-    OK(kry_buffer_upload(C->dev, (size_t)nnz * kry_type_size(C->type), val, &C->val));
+    kryi_buffer_release(C->dev, &C->val);
+    OK(kryi_buffer_upload(C->dev, (size_t)nnz * kry_type_size(C->type), val, &C->val));
     free(val);
 }
 
-static kry_csr upload(const kry_sparse *A, kry_type type)
+static kryi_csr upload(const kryi_sparse *A, kry_type type)
 {
-    const int64_t nnz = kry_sparse_nnz(A);
-    kry_csr C = { .dev = device(), .rows = A->rows, .cols = A->cols, .nnz = nnz, .type = type };
+    const int64_t nnz = kryi_sparse_nnz(A);
+    kryi_csr C = { .dev = device(), .rows = A->rows, .cols = A->cols, .nnz = nnz, .type = type };
     int32_t *ptr = calloc((size_t)A->rows + 1, sizeof *ptr);
 
     assert_non_null(ptr);
     for (int64_t i = 0; i <= A->rows; i++) ptr[i] = (int32_t)A->row_ptr[i];
-    OK(kry_buffer_upload(C.dev, ((size_t)A->rows + 1) * sizeof *ptr, ptr, &C.row_ptr));
-    OK(kry_buffer_upload(C.dev, (size_t)nnz * sizeof *A->col, A->col, &C.col));
+    OK(kryi_buffer_upload(C.dev, ((size_t)A->rows + 1) * sizeof *ptr, ptr, &C.row_ptr));
+    OK(kryi_buffer_upload(C.dev, (size_t)nnz * sizeof *A->col, A->col, &C.col));
     upload_numbers(A, &C);
     free(ptr);
     return C;
@@ -106,11 +106,11 @@ static void *download(cl_mem buffer, int64_t count, size_t size)
     void *to = malloc((size_t)count * size + 1);
     assert_non_null(to);
     memset(to, 0xff, (size_t)count * size + 1);
-    OK(kry_buffer_read(device(), buffer, 0, (size_t)count * size, to));
+    OK(kryi_buffer_read(device(), buffer, 0, (size_t)count * size, to));
     return to;
 }
 
-static void expect_points(const kry_splitting *s, const host *h)
+static void expect_points(const kryi_splitting *s, const host *h)
 {
     int32_t *number = download(s->number, h->A.rows, sizeof *number), next = 0;
 
@@ -124,7 +124,7 @@ static void expect_points(const kry_splitting *s, const host *h)
     free(number);
 }
 
-static void expect_matrix(const kry_csr *P, const kry_sparse *want)
+static void expect_matrix(const kryi_csr *P, const kryi_sparse *want)
 {
     int32_t *ptr = download(P->row_ptr, P->rows + 1, sizeof *ptr);
     int32_t *col = download(P->col, P->nnz, sizeof *col);
@@ -148,17 +148,17 @@ static void expect_matrix(const kry_csr *P, const kry_sparse *want)
 }
 
 /* Everything as on the host, and so are new numbers. */
-static void try_matrix(kry_sparse A, double theta, kry_type type)
+static void try_matrix(kryi_sparse A, double theta, kry_type type)
 {
     round_to(type, &A);
     host h = host_create(A, theta);
-    kry_csr C = upload(&h.A, type), P;
-    kry_splitting s;
+    kryi_csr C = upload(&h.A, type), P;
+    kryi_splitting s;
     double *val = h.A.val;
 
-    OK(kry_splitting_create(&C, theta, &s));
+    OK(kryi_splitting_create(&C, theta, &s));
     expect_points(&s, &h);
-    OK(kry_splitting_interpolate(&C, &s, &P));
+    OK(kryi_splitting_interpolate(&C, &s, &P));
     expect_matrix(&P, &h.P);
     for (int64_t i = 0; i < A.rows; i++)
         for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
@@ -166,12 +166,12 @@ static void try_matrix(kry_sparse A, double theta, kry_type type)
                 1 + 0.2 * in_place(i < A.col[e] ? i : A.col[e], i < A.col[e] ? A.col[e] : i, 3);
     round_to(type, &h.A);
     upload_numbers(&h.A, &C);
-    OK(kry_interpolate(&h.A, &h.S, h.point, &h.P));
-    OK(kry_splitting_interpolate_again(&C, &s, &P));
+    OK(kryi_interpolate(&h.A, &h.S, h.point, &h.P));
+    OK(kryi_splitting_interpolate_again(&C, &s, &P));
     expect_matrix(&P, &h.P);
-    kry_csr_release(&P);
-    kry_splitting_release(&s);
-    kry_csr_release(&C);
+    kryi_csr_release(&P);
+    kryi_splitting_release(&s);
+    kryi_csr_release(&C);
     host_release(&h);
 }
 
@@ -219,7 +219,7 @@ static void signs__as_summed_by_hand(void **state)
 {
     NOT_ON_HOST("kernels of GPUs");
     places = random_bits();
-    kry_sparse A = symmetric(700, random_sign, 0.1);
+    kryi_sparse A = symmetric(700, random_sign, 0.1);
     double positive = 0, negative = 0, got_positive, got_negative;
     const double *val = A.val;
 
@@ -229,62 +229,62 @@ static void signs__as_summed_by_hand(void **state)
             if (A.col[e] == i) continue;
             positive += fmax(val[e], 0), negative -= fmin(val[e], 0);
         }
-    kry_csr C = upload(&A, type_of(state));
-    OK(kry_splitting_signs(&C, &got_positive, &got_negative));
+    kryi_csr C = upload(&A, type_of(state));
+    OK(kryi_splitting_signs(&C, &got_positive, &got_negative));
     const long double eps = 100 * eps_of(acc_type());
     NEAR(got_positive, positive, eps * positive, "positive");
     NEAR(got_negative, negative, eps * negative, "negative");
-    kry_csr_release(&C);
-    kry_sparse_release(&A);
+    kryi_csr_release(&C);
+    kryi_sparse_release(&A);
 }
 
 static void interpolate__no_rows(void **state)
 {
     NOT_ON_HOST("kernels of GPUs");
-    const kry_sparse A = { .type = KRY_F64, .row_ptr = (int64_t[]){ 0 } };
-    kry_csr C = upload(&A, type_of(state)), P;
-    kry_splitting s;
+    const kryi_sparse A = { .type = KRY_F64, .row_ptr = (int64_t[]){ 0 } };
+    kryi_csr C = upload(&A, type_of(state)), P;
+    kryi_splitting s;
 
-    OK(kry_splitting_create(&C, 0.25, &s));
+    OK(kryi_splitting_create(&C, 0.25, &s));
     assert_int_equal(s.coarse, 0);
-    OK(kry_splitting_interpolate(&C, &s, &P));
+    OK(kryi_splitting_interpolate(&C, &s, &P));
     assert_int_equal(P.nnz, 0);
-    kry_csr_release(&P);
-    kry_splitting_release(&s);
-    kry_csr_release(&C);
+    kryi_csr_release(&P);
+    kryi_splitting_release(&s);
+    kryi_csr_release(&C);
 }
 
 /* Each request for memory fails once: nothing is handed out, and nothing leaks. */
 static void interpolate__memory_fails(void **state)
 {
     NOT_ON_HOST("kernels of GPUs");
-    kry_sparse A = symmetric(900, star, 0.1); /* several launches */
-    kry_csr C = upload(&A, type_of(state)), P;
-    kry_splitting s;
+    kryi_sparse A = symmetric(900, star, 0.1); /* several launches */
+    kryi_csr C = upload(&A, type_of(state)), P;
+    kryi_splitting s;
 
     EACH_REQUEST(k)
     {
-        kry_status st = FAILING(k, kry_splitting_create(&C, 0.25, &s));
+        kry_status st = FAILING(k, kryi_splitting_create(&C, 0.25, &s));
         assert_true(st == KRY_OK || (st == KRY_ERR_MEMORY && request_failed && !s.dev));
-        kry_splitting_release(&s);
+        kryi_splitting_release(&s);
     }
-    OK(kry_splitting_create(&C, 0.25, &s));
+    OK(kryi_splitting_create(&C, 0.25, &s));
     EACH_REQUEST(k)
     {
-        kry_status st = FAILING(k, kry_splitting_interpolate(&C, &s, &P));
+        kry_status st = FAILING(k, kryi_splitting_interpolate(&C, &s, &P));
         assert_true(st == KRY_OK || (st == KRY_ERR_MEMORY && request_failed && !P.dev));
-        kry_csr_release(&P);
+        kryi_csr_release(&P);
     }
-    OK(kry_splitting_interpolate(&C, &s, &P));
+    OK(kryi_splitting_interpolate(&C, &s, &P));
     EACH_REQUEST(k)
     {
-        kry_status st = FAILING(k, kry_splitting_interpolate_again(&C, &s, &P));
+        kry_status st = FAILING(k, kryi_splitting_interpolate_again(&C, &s, &P));
         assert_true(st == KRY_OK || (st == KRY_ERR_MEMORY && request_failed));
     }
-    kry_csr_release(&P);
-    kry_splitting_release(&s);
-    kry_csr_release(&C);
-    kry_sparse_release(&A);
+    kryi_csr_release(&P);
+    kryi_splitting_release(&s);
+    kryi_csr_release(&C);
+    kryi_sparse_release(&A);
 }
 
 int main(void)

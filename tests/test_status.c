@@ -74,7 +74,7 @@ static void fail__numbers_in_a_language_with_commas(void **state)
     assert_string_equal(text, "1,50");
     (void)kry_fail(KRY_ERR_FILE, "%.2f %g %.1e", 1.5, 0.25, 1.5e-9);
     assert_string_equal(kry_last_error(), "1.50 0.25 1.5e-09");
-    assert_int_equal(kry_print(text, sizeof text, "%g", 2.5), 3);
+    assert_int_equal(kryi_print(text, sizeof text, "%g", 2.5), 3);
     assert_string_equal(text, "2.5");
     assert_string_equal(localeconv()->decimal_point, ",");
     setlocale(LC_NUMERIC, "C");
@@ -102,22 +102,22 @@ static void last_error__belongs_to_the_thread(void **state)
 static void cl_check__sorts_memory_from_the_rest(void **state)
 {
     (void)state;
-    assert_int_equal(kry_cl_check(CL_SUCCESS, "f", "g"), KRY_OK);
-    REFUSES(kry_cl_check(CL_OUT_OF_HOST_MEMORY, "f", "clG(x)"), KRY_ERR_MEMORY,
+    assert_int_equal(kryi_cl_check(CL_SUCCESS, "f", "g"), KRY_OK);
+    REFUSES(kryi_cl_check(CL_OUT_OF_HOST_MEMORY, "f", "clG(x)"), KRY_ERR_MEMORY,
             "f: clG failed with CL_OUT_OF_HOST_MEMORY (-6)");
-    REFUSES(kry_cl_check(CL_MEM_OBJECT_ALLOCATION_FAILURE, "f", "clG"), KRY_ERR_MEMORY,
+    REFUSES(kryi_cl_check(CL_MEM_OBJECT_ALLOCATION_FAILURE, "f", "clG"), KRY_ERR_MEMORY,
             "CL_MEM_OBJECT_ALLOCATION_FAILURE");
-    REFUSES(kry_cl_check(CL_INVALID_KERNEL_ARGS, "f", "clG"), KRY_ERR_DEVICE,
+    REFUSES(kryi_cl_check(CL_INVALID_KERNEL_ARGS, "f", "clG"), KRY_ERR_DEVICE,
             "CL_INVALID_KERNEL_ARGS");
-    REFUSES(kry_cl_check(-7777, "f", "clG"), KRY_ERR_DEVICE, "-7777");
+    REFUSES(kryi_cl_check(-7777, "f", "clG"), KRY_ERR_DEVICE, "-7777");
 }
 
 static void now__goes_forward(void **state)
 {
     (void)state;
-    double last = kry_now();
+    double last = kryi_now();
     for (int i = 0; i < 1000; i++) {
-        double t = kry_now();
+        double t = kryi_now();
         assert_true(t >= last);
         last = t;
     }

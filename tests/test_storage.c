@@ -6,22 +6,22 @@ static void half__every_number(void **state)
 {
     (void)state;
     for (unsigned b = 0; b < 65536; b++) {
-        double v = kry_half_value((uint16_t)b), next = kry_half_value((uint16_t)(b + 1));
+        double v = kryi_half_value((uint16_t)b), next = kryi_half_value((uint16_t)(b + 1));
         bool finite = (b >> 10 & 31) != 31;
         if (isnan(v)) {
-            assert_true(isnan(kry_half_value(kry_half_of(v))));
+            assert_true(isnan(kryi_half_value(kryi_half_of(v))));
             continue;
         }
-        assert_int_equal(kry_half_of(v), b);
+        assert_int_equal(kryi_half_of(v), b);
         if (!finite || (b & 0x7fff) == 0x7bff) continue; /* between two: ties go to the even one */
         double middle = (v + next) / 2;
-        assert_int_equal(kry_half_of(middle), b + (b & 1));
-        assert_int_equal(kry_half_of(nextafter(middle, v)), b);
-        assert_int_equal(kry_half_of(nextafter(middle, next)), b + 1);
+        assert_int_equal(kryi_half_of(middle), b + (b & 1));
+        assert_int_equal(kryi_half_of(nextafter(middle, v)), b);
+        assert_int_equal(kryi_half_of(nextafter(middle, next)), b + 1);
     }
-    assert_true(kry_half_value(kry_half_of(65519)) == 65504);
-    assert_true(isinf(kry_half_value(kry_half_of(65520))) && isinf(kry_half_value(0x7c00)));
-    assert_true(kry_half_value(kry_half_of(-1e-9)) == 0);
+    assert_true(kryi_half_value(kryi_half_of(65519)) == 65504);
+    assert_true(isinf(kryi_half_value(kryi_half_of(65520))) && isinf(kryi_half_value(0x7c00)));
+    assert_true(kryi_half_value(kryi_half_of(-1e-9)) == 0);
 }
 
 /* Column j of an operator, all of them: n by n. */
@@ -78,7 +78,7 @@ static void check_rounded_factors(kry_type type, int rows)
     kry_op *csr = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE));
     for (size_t s = 0; s < COUNT(storages); s++) {
         kry_store storage = storages[s];
-        double scale = kry_storage_scale(storage, type, most), *r = random_array(type, N);
+        double scale = kryi_storage_scale(storage, type, most), *r = random_array(type, N);
         long double z[N], size = 0;
         kry_op *M = NULL;
         OK(kry_block_ic_create(csr, KRY_BLOCK_IC(.rows = rows, .storage = storage), &M));
@@ -86,11 +86,11 @@ static void check_rounded_factors(kry_type type, int rows)
         OK(kry_op_apply(M, 1, R.v, 0, Z.v));
         double *got = guarded_read(&Z);
         for (int i = 0; i < N; i++)
-            z[i] = r[i] - (i % rows ? kry_storage_round(storage, type, l[i]) * z[i - 1] : 0);
+            z[i] = r[i] - (i % rows ? kryi_storage_round(storage, type, l[i]) * z[i - 1] : 0);
         for (int i = 0; i < N; i++)
-            z[i] *= scale * kry_storage_round(storage, type, 1 / d[i] / scale);
+            z[i] *= scale * kryi_storage_round(storage, type, 1 / d[i] / scale);
         for (int i = N - 2; i >= 0; i--)
-            if ((i + 1) % rows) z[i] -= kry_storage_round(storage, type, l[i + 1]) * z[i + 1];
+            if ((i + 1) % rows) z[i] -= kryi_storage_round(storage, type, l[i + 1]) * z[i + 1];
         for (int i = 0; i < N; i++) size = fmaxl(size, fabsl(z[i]));
         for (int i = 0; i < N; i++)
             NEAR(got[i], z[i], 200 * eps_of(type) * size, "blocks of %d, row %d, storage %d", rows,

@@ -48,9 +48,9 @@ static void sum_up(const kry_vec *V, const kry_vec *W, double *got)
     kry_sum *sum;
 
     OK(kry_sum_create(device(), (int)(V->k * W->k), &sum));
-    OK(kry_vec_dots(V, W, sum));
+    OK(kryi_vec_dots(V, W, sum));
     assert_in_range(sum->count, 1, KRY_SUM_CAPACITY);
-    OK(kry_sum_read(&device()->layout, sum, got));
+    OK(kryi_sum_read(&device()->layout, sum, got));
     kry_sum_release(&sum);
 }
 
@@ -65,7 +65,7 @@ static void check_width(kry_type type, int64_t n, int64_t k, int64_t offset)
     sum_up(V.v, w.v, got);
     check(&b, got, "alone");
     for (int64_t j = 0; j < k; j++) {
-        kry_vec v = kry_vec_column(V.v, j);
+        kry_vec v = kryi_vec_column(V.v, j);
         sum_up(&v, w.v, &one);
         assert_same_bits(&one, &got[j], 1);
     }
@@ -95,9 +95,9 @@ static void dots__with_two_columns(void **state)
             block b = block_create(type, n, k);
             double both[MOST_COLUMNS], got[MOST_COLUMNS];
             kry_vec *V, W;
-            OK(kry_vec_create_columns(device(), type, n, k, &V));
-            OK(kry_vec_write_doubles(V, b.V));
-            W = kry_vec_column(V, k - 2), W.k = 2;
+            OK(kryi_vec_create_columns(device(), type, n, k, &V));
+            OK(kryi_vec_write_doubles(V, b.V));
+            W = kryi_vec_column(V, k - 2), W.k = 2;
             sum_up(V, &W, both);
             for (int64_t i = 0; i < 2; i++) {
                 memcpy(b.w, b.V + (k - 2 + i) * n, (size_t)n * sizeof *b.w);
@@ -130,16 +130,16 @@ static kry_status dots_of_part(void *user, int rank)
 {
     shared *s = user;
     kry_status st = KRY_OK;
-    kry_vec V = kry_vec_on_part(s->V, rank), w = kry_vec_on_part(s->w, rank);
+    kry_vec V = kryi_vec_on_part(s->V, rank), w = kryi_vec_on_part(s->w, rank);
     kry_sum *sum = NULL;
 
     TRY(kry_sum_create(V.dev, (int)V.k, &sum));
-    TRY(kry_vec_dots(&V, &w, sum));
-    TRY(kry_sum_read(V.layout, sum, s->total[rank]));
-    TRY(kry_vec_dots(&V, &w, sum));
-    TRY(kry_layout_reduce(V.layout, &sum, 1));
+    TRY(kryi_vec_dots(&V, &w, sum));
+    TRY(kryi_sum_read(V.layout, sum, s->total[rank]));
+    TRY(kryi_vec_dots(&V, &w, sum));
+    TRY(kryi_layout_reduce(V.layout, &sum, 1));
     if (s->V->split->members > 1) assert_int_equal(sum->count, 1);
-    TRY(kry_sum_read_here(sum, s->reduced[rank]));
+    TRY(kryi_sum_read_here(sum, s->reduced[rank]));
 done:
     kry_sum_release(&sum);
     return st;
@@ -156,7 +156,7 @@ static void dots__on_a_team(void **state)
             kry_device *team = open_team(parts, (kry_team_params){ .reproducible = reproducible });
             kry_vec *V = vec_on(team, type, b.V, b.n, b.k), *w = vec_on(team, type, b.w, b.n, 1);
             shared s = { .V = V, .w = w };
-            OK(kry_team_run(V->split->team, V->split, dots_of_part, &s));
+            OK(kryi_team_run(V->split->team, V->split, dots_of_part, &s));
             for (int r = 0; r < V->split->members; r++) {
                 check(&b, s.total[r], "team");
                 assert_same_bits(s.total[r], s.total[0], b.k);

@@ -182,16 +182,16 @@ static void matrices__split_by_graph_or_unevenly(void **state)
     static const double shares[] = { 3, 1, 2 };
     kry_device *team = open_team(3, (kry_team_params){ .shares = shares });
     kry_op *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
-    const kry_split *s = kry_op_split(A);
+    const kryi_split *s = kryi_op_split(A);
 
-    NEAR((double)kry_split_rows(s, 0) / (double)kry_split_rows(s, 1), 3, 0.1, "shares");
+    NEAR((double)kryi_split_rows(s, 0) / (double)kryi_split_rows(s, 1), 3, 0.1, "shares");
     check_product(A, p, type);
     kry_op_release(&A);
     close_team(&team);
 #ifdef KRY_HAVE_METIS
     team = open_team(3, (kry_team_params){ .by_graph = true });
     A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
-    assert_non_null(kry_op_split(A)->row);
+    assert_non_null(kryi_op_split(A)->row);
     check_product(A, p, type);
     kry_op_release(&A);
     close_team(&team);
@@ -564,7 +564,7 @@ static void small_systems__use_fewer_devices(void **state)
 
 /* ---- failures ---------------------------------------------------------------------------------------- */
 
-static kry_status fail_later(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+static kry_status fail_later(void *self, const kryi_direction *d, kry_vec *p, kry_vec *q,
                              kry_sum *sum)
 {
     (void)self, (void)d, (void)p, (void)q, (void)sum;
@@ -579,9 +579,9 @@ static void a_lost_part__is_named(void **state)
     kry_device *team = open_team(3, (kry_team_params){ 0 });
     kry_op *S, *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
     kry_vec *x, *b = vec_on(team, type, p->rhs, p->n, 1);
-    kry_op *local = (kry_op *)kry_op_on_part(A, 1);
-    const kry_op_fused *good = local->fused;
-    kry_op_fused bad = *good;
+    kry_op *local = (kry_op *)kryi_op_on_part(A, 1);
+    const kryi_op_fused *good = local->fused;
+    kryi_op_fused bad = *good;
 
     bad.apply_direction = fail_later;
     OK(kry_vec_create(team, type, p->n, 1, &x));
@@ -704,7 +704,7 @@ static void use_in_child(void *user)
     kry_device *team = p->x->dev;
 
     REFUSED_IN_CHILD(kry_op_apply(p->A, 1, p->x, 0, p->y));
-    if (kry_device_is_host(device())) { /* what needs no threads of the team works */
+    if (kryi_device_is_host(device())) { /* what needs no threads of the team works */
         if (kry_vec_fill(p->x, 2) || kry_device_finish(team)) _exit(1);
     } else {
         REFUSED_IN_CHILD(kry_vec_fill(p->x, 2));
@@ -745,7 +745,7 @@ static void specs__open_teams(void **state)
     REFUSES(kry_device_open(spec, &team), KRY_ERR_ARGUMENT, "cannot be cut into 0");
     snprintf(spec, sizeof spec, "%s/1,fast", kind);
     REFUSES(kry_device_open(spec, &team), KRY_ERR_ARGUMENT, "'fast' is none of");
-    if (!kry_device_is_host(device()))
+    if (!kryi_device_is_host(device()))
         REFUSES(kry_device_open("nothing+like+that", &team), KRY_ERR_ARGUMENT,
                 "no device matches 'nothing'");
     snprintf(spec, sizeof spec, "%s+%s,use-all", kind, kind);

@@ -506,8 +506,8 @@ static void attached_null_space(void **state)
         q->singular = false;
         p.one = stored_on(device(), type, q), p.all = stored_on(p.dev, type, q);
         p.one->shape.traits = p.all->shape.traits = KRY_SYMMETRIC;
-        for (int r = 0; r < kry_op_parts(p.all); r++)
-            ((kry_op *)kry_op_on_part(p.all, r))->shape.traits = KRY_SYMMETRIC;
+        for (int r = 0; r < kryi_op_parts(p.all); r++)
+            ((kry_op *)kryi_op_on_part(p.all, r))->shape.traits = KRY_SYMMETRIC;
         kry_vec *one = vec_on(device(), type, basis, p.n, 1),
                 *all = vec_on(p.dev, type, basis, p.n, 1);
         OK(kry_op_set_null_space(p.one, one));

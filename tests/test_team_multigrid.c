@@ -121,8 +121,8 @@ static int levels_in_parts(const kry_op *all, const char *words)
     int count = 0;
 
     OK(kry_precond_create(all, words, &M));
-    kry_hierarchy *H = kry_hierarchy_of(kry_op_first(M));
-    while (kry_hierarchy_level(H, count + 1)->shell) count++;
+    kryi_hierarchy *H = kryi_hierarchy_of(kryi_op_first(M));
+    while (kryi_hierarchy_level(H, count + 1)->shell) count++;
     kry_op_release(&M);
     return count;
 }

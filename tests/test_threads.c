@@ -62,7 +62,7 @@ static kry_status make_operator(const worker *w, kry_op **A)
                                   A);
     TRY(kry_problem_create(w->kind->spec, 3, &p));
     TRY(kry_format_parse(w->kind->format, &params));
-    TRY(kry_alloc((size_t)p->nnz, kry_type_size(w->type), &val));
+    TRY(kryi_alloc((size_t)p->nnz, kry_type_size(w->type), &val));
     for (int64_t i = 0; i < p->nnz; i++) put(w->type, val, i, p->val[i]);
     TRY(kry_csr_create(w->dev, w->type, p->n, p->n, p->row_ptr, p->col, val, &params, A));
 done:
@@ -94,7 +94,7 @@ static kry_status solve_once(worker *w, bool first)
     TRY(kry_vec_read(x, host));
     if (first) {
         w->n = n, w->iterations = res.iterations, w->norm = norm;
-        TRY(kry_alloc((size_t)n, sizeof *w->x, &w->x));
+        TRY(kryi_alloc((size_t)n, sizeof *w->x, &w->x));
         for (int64_t i = 0; i < n; i++) w->x[i] = at(w->type, host, i);
     }
     CHECK(res.iterations == w->iterations && norm == w->norm, KRY_ERR_DEVICE,
@@ -521,29 +521,29 @@ static void last_error__of_its_thread(void **state)
 
 static void kernel__spare_while_taken(void **state)
 {
-    kry_kernel *k, *first, *second, *third;
+    kryi_kernel *k, *first, *second, *third;
     (void)state;
 
-    OK(kry_kernel_get(device(), "vec", KRY_F32, "", "vec_fill", &k));
-    OK(kry_kernel_take(device(), k, &first));
+    OK(kryi_kernel_get(device(), "vec", KRY_F32, "", "vec_fill", &k));
+    OK(kryi_kernel_take(device(), k, &first));
     assert_ptr_equal(first, k);
-    OK(kry_kernel_take(device(), k, &second));
+    OK(kryi_kernel_take(device(), k, &second));
     assert_ptr_not_equal(second, k);
     assert_ptr_not_equal(second->handle, k->handle);
     assert_string_equal(second->name, "vec_fill");
-    kry_test_fail_at = 0;
-    assert_int_equal(kry_kernel_take(device(), k, &third), KRY_ERR_MEMORY);
-    kry_test_fail_at = -1;
+    kryi_test_fail_at = 0;
+    assert_int_equal(kryi_kernel_take(device(), k, &third), KRY_ERR_MEMORY);
+    kryi_test_fail_at = -1;
     assert_null(third);
-    OK(kry_kernel_take(device(), k, &third));
+    OK(kryi_kernel_take(device(), k, &third));
     assert_true(third != first && third != second);
-    kry_kernel_give_back(second);
-    OK(kry_kernel_take(device(), k, &second)); /* no other one is made */
+    kryi_kernel_give_back(second);
+    OK(kryi_kernel_take(device(), k, &second)); /* no other one is made */
     assert_ptr_equal(second, k->spare);
     assert_ptr_equal(third, k->spare->spare);
     assert_null(third->spare);
-    kry_kernel_give_back(first), kry_kernel_give_back(second), kry_kernel_give_back(third);
-    kry_kernel_give_back(NULL);
+    kryi_kernel_give_back(first), kryi_kernel_give_back(second), kryi_kernel_give_back(third);
+    kryi_kernel_give_back(NULL);
 }
 
 int main(void)

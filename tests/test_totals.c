@@ -51,8 +51,8 @@ static void dot__of_vectors_that_cancel(void **state)
                 OK(kry_vec_dot(X.v, Y.v, &got));
                 NEAR(got, want, 4 * FLT_EPSILON * fabsl(want), "dot of %lld", (long long)n);
                 OK(kry_sum_create(device(), 2, &sum));
-                OK(kry_vec_dot_pair(X.v, Y.v, sum));
-                OK(kry_sum_read(&device()->layout, sum, pair));
+                OK(kryi_vec_dot_pair(X.v, Y.v, sum));
+                OK(kryi_sum_read(&device()->layout, sum, pair));
                 NEAR(pair[0], want, 4 * FLT_EPSILON * fabsl(want), "pair of %lld", (long long)n);
                 OK(kry_vec_dot(X.v, X.v, &got));
                 NEAR(pair[1], got, 1e-12 * got, "square of %lld", (long long)n);

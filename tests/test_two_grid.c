@@ -64,10 +64,10 @@ static double highest_of(const dense_level *L)
 /* Red and black on the finest level; below it a colour for each combination of odd and even. */
 static int *colours_of(const kry_op *A)
 {
-    kry_box_grid g;
-    const bool two = kry_stencil_of(A);
+    kryi_box_grid g;
+    const bool two = kryi_stencil_of(A);
 
-    OK(kry_box_grid_of(A, &g));
+    OK(kryi_box_grid_of(A, &g));
     int *colour = calloc((size_t)g.n, sizeof *colour);
     assert_non_null(colour);
     for (int64_t i = 0; i < g.n; i++) {
@@ -101,7 +101,7 @@ static void invert_blocks(dense_level *L, int rows)
 }
 
 /* What steps multiply the residual with. */
-static void scale_by(dense_level *L, const kry_smoothing *s)
+static void scale_by(dense_level *L, const kryi_smoothing *s)
 {
     kry_op_info info;
     int rows = 0;
@@ -122,12 +122,12 @@ static void scale_by(dense_level *L, const kry_smoothing *s)
 
 static dense_levels levels_of(const kry_op *M)
 {
-    const kry_hierarchy *H = kry_hierarchy_of(M);
+    const kryi_hierarchy *H = kryi_hierarchy_of(M);
     dense_levels d = { .count = H->count };
 
     assert_in_range(d.count, 2, DENSE_LEVELS);
     for (int l = 0; l < d.count; l++) {
-        const kry_rung *g = &H->rung[l];
+        const kryi_rung *g = &H->rung[l];
         dense_level *L = &d.level[l];
         double sum = 0;
         *L = (dense_level){ .n = (int)g->level.A->shape.rows, .A = dense_of(g->level.A) };
@@ -503,6 +503,6 @@ int main(void)
         cmocka_unit_test(grids__as_two_grid_theory_says),
         cmocka_unit_test(matrices__as_two_grid_theory_says),
     };
-    kry_test_poison = true;
+    kryi_test_poison = true;
     return cmocka_run_group_tests_name("two_grid", tests, NULL, close_device);
 }

@@ -177,7 +177,7 @@ MAYBE_UNUSED static kry_device *open_pieces(int pieces)
 
 /* Leave a test of what the host device does not do. */
 #define NOT_ON_HOST(what) \
-    if (kry_device_is_host(device())) SKIP("no " what " on the host device")
+    if (kryi_device_is_host(device())) SKIP("no " what " on the host device")
 
 /* Sums and scalars are of this type. */
 MAYBE_UNUSED static kry_type acc_type(void)
@@ -251,14 +251,14 @@ static kry_type type_single MAYBE_UNUSED = KRY_F32, type_double MAYBE_UNUSED = K
 MAYBE_UNUSED static int on_cpu_kernels(void **state)
 {
     (void)state;
-    if (!kry_device_is_host(device())) use_profile(NULL);
+    if (!kryi_device_is_host(device())) use_profile(NULL);
     return 0;
 }
 
 MAYBE_UNUSED static int on_gpu_kernels(void **state)
 {
     (void)state;
-    if (!kry_device_is_host(device())) use_profile("gpu-kernels");
+    if (!kryi_device_is_host(device())) use_profile("gpu-kernels");
     return 0;
 }
 
@@ -323,7 +323,7 @@ static void guarded_write(guarded *g, const double *numbers)
     for (int64_t i = 0; i < g->all; i++) put(g->type, host, i, guard_value);
     for (int64_t i = 0; i < g->numbers; i++)
         put(g->type, host, g->first + i, numbers ? numbers[i] : (double)NAN);
-    OK(kry_buffer_write(device(), g->buffer, 0, (size_t)g->all * kry_type_size(g->type), host));
+    OK(kryi_buffer_write(device(), g->buffer, 0, (size_t)g->all * kry_type_size(g->type), host));
     free(host);
 }
 
@@ -336,7 +336,7 @@ MAYBE_UNUSED static guarded guarded_create(kry_type type, int64_t n, int64_t k, 
     guarded g = { .type = type, .numbers = n * k, .first = GUARD + offset };
 
     g.all = g.first + g.numbers + GUARD;
-    OK(kry_buffer_create(device(), (size_t)g.all * kry_type_size(type), &g.buffer));
+    OK(kryi_buffer_create(device(), (size_t)g.all * kry_type_size(type), &g.buffer));
     OK(kry_vec_wrap(device(), type, n, k, g.buffer, g.first, &g.v));
     guarded_write(&g, numbers);
     return g;
@@ -349,7 +349,7 @@ MAYBE_UNUSED static double *guarded_read(const guarded *g)
     double *numbers = calloc((size_t)g->numbers + 1, sizeof *numbers);
     assert_non_null(host);
     assert_non_null(numbers);
-    OK(kry_buffer_read(device(), g->buffer, 0, (size_t)g->all * kry_type_size(g->type), host));
+    OK(kryi_buffer_read(device(), g->buffer, 0, (size_t)g->all * kry_type_size(g->type), host));
     for (int64_t i = 0; i < g->all; i++) {
         bool inside = i >= g->first && i < g->first + g->numbers;
         double v = at(g->type, host, i);
@@ -366,7 +366,7 @@ MAYBE_UNUSED static double *guarded_read(const guarded *g)
 MAYBE_UNUSED static void guarded_release(guarded *g)
 {
     kry_vec_release(&g->v);
-    if (g->buffer) kry_buffer_release(device(), &g->buffer);
+    if (g->buffer) kryi_buffer_release(device(), &g->buffer);
 }
 
 /* The same bits, NaN included. */

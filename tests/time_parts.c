@@ -24,34 +24,34 @@ typedef struct times {
     double halo[COUNT(counts)];                   /* to and from each neighbour */
 } times;
 
-static kry_status time_sums(kry_layout *layout, size_t count, int turns, double *seconds)
+static kry_status time_sums(kryi_layout *layout, size_t count, int turns, double *seconds)
 {
     kry_status st = KRY_OK;
     double *numbers = NULL, start = 0;
 
-    TRY(kry_alloc(count, sizeof *numbers, &numbers));
+    TRY(kryi_alloc(count, sizeof *numbers, &numbers));
     for (int i = 0; i <= turns; i++) { /* the first one warms up */
-        if (i == 1) start = kry_now();
-        TRY(kry_layout_combine(layout, KRY_ADD, numbers, count));
+        if (i == 1) start = kryi_now();
+        TRY(kryi_layout_combine(layout, KRY_ADD, numbers, count));
     }
-    *seconds = (kry_now() - start) / turns;
+    *seconds = (kryi_now() - start) / turns;
 done:
     free(numbers);
     return st;
 }
 
-static kry_status time_gathers(kry_layout *layout, size_t count, double *seconds)
+static kry_status time_gathers(kryi_layout *layout, size_t count, double *seconds)
 {
     kry_status st = KRY_OK;
     double *numbers = NULL, *all = NULL, start = 0;
 
-    TRY(kry_alloc(count, sizeof *numbers, &numbers));
-    TRY(kry_alloc(count * (size_t)kry_layout_size(layout), sizeof *all, &all));
+    TRY(kryi_alloc(count, sizeof *numbers, &numbers));
+    TRY(kryi_alloc(count * (size_t)kryi_layout_size(layout), sizeof *all, &all));
     for (int i = 0; i <= MANY; i++) {
-        if (i == 1) start = kry_now();
-        TRY(kry_layout_gather(layout, numbers, count * sizeof *numbers, all));
+        if (i == 1) start = kryi_now();
+        TRY(kryi_layout_gather(layout, numbers, count * sizeof *numbers, all));
     }
-    *seconds = (kry_now() - start) / MANY;
+    *seconds = (kryi_now() - start) / MANY;
 done:
     free(all);
     free(numbers);
@@ -62,28 +62,28 @@ done:
 static kry_status time_halo(kry_device *part, const kry_vec *x, int64_t count, double *seconds)
 {
     kry_status st = KRY_OK;
-    const int rank = kry_layout_rank(&part->layout), size = kry_layout_size(&part->layout);
-    kry_halo *halo = NULL;
+    const int rank = kryi_layout_rank(&part->layout), size = kryi_layout_size(&part->layout);
+    kryi_halo *halo = NULL;
     int32_t *row = NULL;
-    kry_link want[2];
+    kryi_link want[2];
     int links = 0;
     double start = 0;
 
-    TRY(kry_alloc(2 * (size_t)count, sizeof *row, &row));
+    TRY(kryi_alloc(2 * (size_t)count, sizeof *row, &row));
     for (int64_t i = 0; i < 2 * count; i++) row[i] = (int32_t)(i % count);
     for (int other = rank - 1; other <= rank + 1; other += 2)
         if (other >= 0 && other < size)
-            want[links] = (kry_link){ other, links * count, count }, links++;
-    TRY(kry_halo_create(part, KRY_F64, want, links, row, &halo));
+            want[links] = (kryi_link){ other, links * count, count }, links++;
+    TRY(kryi_halo_create(part, KRY_F64, want, links, row, &halo));
     for (int i = 0; i <= MANY; i++) {
-        if (i == 1) start = kry_now();
-        TRY(kry_halo_begin(halo, x));
-        TRY(kry_halo_end(halo));
+        if (i == 1) start = kryi_now();
+        TRY(kryi_halo_begin(halo, x));
+        TRY(kryi_halo_end(halo));
         TRY(kry_device_finish(part));
     }
-    *seconds = (kry_now() - start) / MANY;
+    *seconds = (kryi_now() - start) / MANY;
 done:
-    kry_halo_release(&halo);
+    kryi_halo_release(&halo);
     free(row);
     return st;
 }
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
         team = kry_device_retain(own);
     CHECK(team->team, KRY_ERR_ARGUMENT, "%s is no team of devices", team->info.name);
     times t = { .team = team };
-    TRY(kry_team_run(team->team, NULL, measure, &t));
+    TRY(kryi_team_run(team->team, NULL, measure, &t));
     if (rank == 0) report(&t);
 done:
     if (st < 0 && rank == 0) fprintf(stderr, "time_parts: %s\n", kry_last_error());

@@ -85,11 +85,11 @@ static inline int exit_of_child(void (*child)(void *user), void *user)
 
 static bool request_failed; /* whether the last FAILING came to its request */
 
-static inline void fail_request(int64_t k) { kry_test_fail_at = (int)k; }
+static inline void fail_request(int64_t k) { kryi_test_fail_at = (int)k; }
 static inline kry_status end_request(kry_status st)
 {
-    request_failed = kry_test_fail_at < 0;
-    kry_test_fail_at = -1;
+    request_failed = kryi_test_fail_at < 0;
+    kryi_test_fail_at = -1;
     return st;
 }
 

@@ -1,4 +1,4 @@
-"""embed.py OUT FOLDER FILE... - files of kernels as C strings: `kry_kernel_files` of src/device/program.h
+"""embed.py OUT FOLDER FILE... - files of kernels as C strings: `kryi_kernel_files` of src/device/program.h
 
 Each is known by its path below FOLDER, such as "vector/vec.cl". The library asks for programs by stems ("vec"), so
 that no two files of kernels may share one. Every file stands in a folder, and includes files by such paths.
@@ -34,7 +34,7 @@ def main(out, folder, *files):
     check(names)
     rows = [f'{{ "{name}",\n{literal(pathlib.Path(f).read_text(encoding="ascii"))}\n}},'
             for name, f in sorted(names.items())]
-    pathlib.Path(out).write_text('#include "device/program.h"\nconst kry_kernel_file kry_kernel_files[] = {\n'
+    pathlib.Path(out).write_text('#include "device/program.h"\nconst kryi_kernel_file kryi_kernel_files[] = {\n'
                                  + '\n'.join(rows) + '\n{ NULL, NULL } };\n', encoding='ascii')
 
 

@@ -65,7 +65,7 @@ kernel void graph_columns(int rows, int squared, REAL bound, global const int *r
 #define IS_BESIDE(b)   ((b) < NOBODY)
 #define ROOT_BESIDE(b) (-2 - (b))
 
-// lowbias32 of C. Wellons, as kry_scramble.
+// lowbias32 of C. Wellons, as kryi_scramble.
 uint scramble(uint x)
 {
     x = (x ^ (x >> 16)) * 0x7feb352du;

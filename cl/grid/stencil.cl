@@ -1,5 +1,5 @@
 // stencil.cl - grid operators that store no matrix: y_i = sum over the faces f (x_i - x_neighbour).
-// Host: src/grid/stencil.c. Rows are as struct kry_stencil describes them; docs/matrices.md
+// Host: src/grid/stencil.c. Rows are as struct kryi_stencil describes them; docs/matrices.md
 // counts the words. The sweeps are those of sweep.clh, which says what the defines are.
 //
 // SUM       ACC where numbers are in single: for residuals, without steps

@@ -1,6 +1,6 @@
 // bicgstab.cl - the vector work of BiCGStab(l) and its scalars. It shares shadow.clh.
 // Host: src/krylov/bicgstab.c, which compiles it with KRY_UNALIGNED. Launch: bicgstab_begin and
-// bicgstab_minimise one group, bicgstab_direction kry_groups_for(n), the others kry_chunks_of(x).groups; for each
+// bicgstab_minimise one group, bicgstab_direction kryi_groups_for(n), the others kryi_chunks_of(x).groups; for each
 // column of x, whose vectors are `pitch` apart (y: y_pitch), and whose scalars and sums stand column by column.
 //
 // DEGREE  l. R and U have DEGREE + 1 vectors, ld apart: r, A r, A^2 r ... and the same of u

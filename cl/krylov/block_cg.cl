@@ -1,7 +1,7 @@
 // block_cg.cl - the work of a step of block conjugate gradients: products of tall blocks, WIDTH columns each, and
 // the small WIDTH-by-WIDTH matrices between them.
 // Host: src/krylov/block_cg.c. Launch: block_cg_gram as many groups as the host likes for each tile, block_cg_finish one for
-// each entry, block_cg_orthogonalise and block_cg_solve one, the others kry_groups_for(n).
+// each entry, block_cg_orthogonalise and block_cg_solve one, the others kryi_groups_for(n).
 //
 // Blocks are stored column by column, `pitch` numbers apart, x x_pitch. Small matrices are in full, row by row, of
 // type ACC, one behind the other in `small` (below). A direction that was dropped is a zero column of Q and P, and

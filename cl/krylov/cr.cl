@@ -1,6 +1,6 @@
 // cr.cl - the vector work of a step of conjugate residuals.
-// Host: src/krylov/cr.c. Launch: cr_direction kry_groups_for_sums(n) groups of WG, cr_step
-// kry_chunks_of(x).groups. All vectors but x start at element 0. The scalars go back and forth
+// Host: src/krylov/cr.c. Launch: cr_direction kryi_groups_for_sums(n) groups of WG, cr_step
+// kryi_chunks_of(x).groups. All vectors but x start at element 0. The scalars go back and forth
 // between two blocks as in direction.clh.
 
 #include "common/kry.clh"

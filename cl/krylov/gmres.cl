@@ -1,6 +1,6 @@
 // gmres.cl - the vector work of GMRES(m) and its small least squares problem.
 // Host: src/krylov/gmres.c. Launch: gmres_begin, gmres_check, gmres_rotate and gmres_solve one group, gmres_finish
-// a group for each sum, gmres_update and gmres_combine kry_groups_for_sums(n). Columns of V and Z are ld
+// a group for each sum, gmres_update and gmres_combine kryi_groups_for_sums(n). Columns of V and Z are ld
 // apart, and begin where whole vectors may.
 //
 // In step j the columns before j of V are orthonormal. Column j is u, from which one pass of Gram and Schmidt has

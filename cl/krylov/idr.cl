@@ -1,6 +1,6 @@
 // idr.cl - the vector work of IDR(s) and its scalars.
 // Host: src/krylov/idr.c, which compiles it with KRY_UNALIGNED. Launch: idr_check, idr_solve and idr_project
-// one group, idr_remove and idr_direction kry_groups_for(n), the others kry_chunks_of(x).groups. G and U have s
+// one group, idr_remove and idr_direction kryi_groups_for(n), the others kryi_chunks_of(x).groups. G and U have s
 // columns, ld apart.
 //
 // Words per unknown of s + 1 steps without M: 3 s^2 + 12 s + 9.

@@ -1,6 +1,6 @@
 // least_squares.cl - the vector work of a step of LSQR and of LSMR.
 // Host: src/krylov/least_squares.c, which compiles it with KRY_UNALIGNED. Launch: ..._begin one group, the others
-// kry_chunks_of(...).groups, bidiagonal_left of u's rows, the rest of x's. All vectors but x start at element 0.
+// kryi_chunks_of(...).groups, bidiagonal_left of u's rows, the rest of x's. All vectors but x start at element 0.
 // u and v are beta and alpha times the vectors of the bidiagonalisation. The scalars go back and forth between
 // two blocks as in direction.clh: bidiagonal_left reads `step` and writes `state`, the update the other way.
 // Words: bidiagonal_left 2 + 1 a row of A, bidiagonal_right 2 + 1 a column, lsqr_update 3 + 2, lsmr_update 4 + 3.

@@ -1,6 +1,6 @@
 // minres.cl - the vector work of a step of MINRES.
 // Host: src/krylov/minres.c, which compiles it with KRY_UNALIGNED. Launch: minres_begin one group, the others
-// kry_chunks_of(x).groups, for each column. All vectors but x start at element 0, and their columns are `pitch`
+// kryi_chunks_of(x).groups, for each column. All vectors but x start at element 0, and their columns are `pitch`
 // apart, those of x x_pitch; scalars and partial sums stand column by column. The scalars go back and forth between two
 // blocks as in direction.clh: minres_lanczos reads `step` and writes `state`, minres_update the other way.
 // Words per unknown: 3 + 1, 6 + 3.

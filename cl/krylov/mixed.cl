@@ -1,5 +1,5 @@
 // mixed.cl - conversions between a solver in single and what is kept in double: x, and its residual.
-// Host: src/krylov/mixed_outer.c. REAL is double. Launch: kry_groups_for(n) groups of WG. All
+// Host: src/krylov/mixed_outer.c. REAL is double. Launch: kryi_groups_for(n) groups of WG. All
 // vectors start at element 0. s, powers of two, makes the diagonal of the matrix in single about 1; NULL: all its
 // numbers are 1.
 
@@ -28,7 +28,7 @@ kernel void mixed_narrow(long n, REAL a, global const REAL *restrict s,
     }
 }
 
-// part[group] := sum of s_i r_i s_i r_i, with s. Launch: kry_chunks_of(r).groups.
+// part[group] := sum of s_i r_i s_i r_i, with s. Launch: kryi_chunks_of(r).groups.
 kernel void mixed_norm(long n ROWS_PARAMS, global const REAL *restrict s,
                        global const REAL *restrict r, global TOTAL *restrict part)
 {

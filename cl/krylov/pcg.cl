@@ -1,6 +1,6 @@
 // pcg.cl - the vector work of a conjugate-gradient step.
 // Host: src/operator/direction.c (pcg_direction, pcg_check), src/krylov/pcg.c (the others).
-// Launch: kry_groups_for(n) groups of WG for each column, pcg_step kry_chunks_of_columns(x).groups. All vectors but x start at
+// Launch: kryi_groups_for(n) groups of WG for each column, pcg_step kryi_chunks_of_columns(x).groups. All vectors but x start at
 // element 0.
 //
 // Several columns have recurrences of their own, side by side: get_group_id(1) is the column. Their vectors are `pitch`

@@ -1,6 +1,6 @@
 // pipe_cg.cl - the vector work of an iteration of pipelined conjugate gradients.
 // Host: src/krylov/pipe_cg.c, which compiles it with KRY_UNALIGNED. Launch: pipe_cg_check one group, the others
-// kry_chunks_of(x).groups. All vectors but x start at element 0. Sums are r'u, w'u and r'r.
+// kryi_chunks_of(x).groups. All vectors but x start at element 0. Sums are r'u, w'u and r'r.
 // Words per unknown: pipe_cg_step 7 + 6, with a preconditioner 10 + 8; pipe_cg_sums 2, with one 3.
 
 #include "common/kry.clh"

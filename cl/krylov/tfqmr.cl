@@ -1,6 +1,6 @@
 // tfqmr.cl - the vector work of an iteration of TFQMR and its scalars. It shares shadow.clh.
 // Host: src/krylov/tfqmr.c, which compiles it with KRY_UNALIGNED. Launch: tfqmr_begin one group, the others
-// kry_chunks_of(x).groups. All vectors but y start at element 0. The scalars go back and forth between two blocks as
+// kryi_chunks_of(x).groups. All vectors but y start at element 0. The scalars go back and forth between two blocks as
 // in direction.clh: tfqmr_first reads `step` and writes `state`, tfqmr_update the other way.
 // Words per unknown: 4 + 2, 3 + 1, 7 + 4, 4 + 1.
 

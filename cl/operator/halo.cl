@@ -1,6 +1,6 @@
 // halo.cl - numbers that neighbouring parts of a problem need of each other.
 // Host: src/operator/halo.c (halo_pack...), src/matrix/coupled.c (the others), src/multigrid/team_levels.c (halo_unpack).
-// Launch: kry_groups_for(n) groups of WG; those that leave sums, kry_groups_for_sums(n). Vectors start
+// Launch: kryi_groups_for(n) groups of WG; those that leave sums, kryi_groups_for_sums(n). Vectors start
 // anywhere; those of a Krylov step at element 0.
 
 #include "common/kry.clh"

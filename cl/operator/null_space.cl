@@ -1,6 +1,6 @@
 // null_space.cl - what lies along vectors that A maps to zero, taken out.
-// Host: src/operator/null_space.c.  Launch: kry_groups_for_sums(n) groups of WG, null_space_dot
-// kry_chunks_of(v).groups; KRY_UNALIGNED, for vectors start anywhere. u is a vector of norm 1; NULL: all its numbers are 1.
+// Host: src/operator/null_space.c.  Launch: kryi_groups_for_sums(n) groups of WG, null_space_dot
+// kryi_chunks_of(v).groups; KRY_UNALIGNED, for vectors start anywhere. u is a vector of norm 1; NULL: all its numbers are 1.
 
 #include "common/kry.clh"
 

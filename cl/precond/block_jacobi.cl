@@ -1,5 +1,5 @@
 // block_jacobi.cl - small dense blocks along the diagonal, each times its piece of a vector.
-// Host: src/precond/block_jacobi.c. Launch: kry_groups_for_sums(n), or kry_groups_for(n) without
+// Host: src/precond/block_jacobi.c. Launch: kryi_groups_for_sums(n), or kryi_groups_for(n) without
 // sums, groups of WG, for each of several columns, which are x_pitch and y_pitch apart.
 //
 // Entry j of row i, counted from the first column of the row's block, lies at i by_row + j by_col:

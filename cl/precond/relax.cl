@@ -1,5 +1,5 @@
 // relax.cl - the vector work of a relaxation with an operator that has no sweep of its own.
-// Host: src/precond/sweeps.c. Launch: kry_groups_for_sums(n) groups of WG, for each of several columns. Columns of a
+// Host: src/precond/sweeps.c. Launch: kryi_groups_for_sums(n) groups of WG, for each of several columns. Columns of a
 // vector are its pitch apart; d is the same for all.
 
 #include "common/kry.clh"

@@ -1,7 +1,7 @@
 // span.cl - a few vectors side by side, V, n-by-k with columns `ld` apart: products with V and V', and other vectors
 // of the same space in their places.
 // Host: src/precond/span.c, which compiles it with KRY_UNALIGNED. Launch: span_collect k groups, the others
-// kry_groups_for(n).
+// kryi_groups_for(n).
 //
 // KEPT  of span_combine: vectors that are left
 
@@ -9,7 +9,7 @@
 
 #define MOST 64 // KRY_SUM_WIDTH
 
-// w_j := alpha (the sum of part[i k + j] over i) + beta w_j: what kry_vec_dots left, in the group of column j
+// w_j := alpha (the sum of part[i k + j] over i) + beta w_j: what kryi_vec_dots left, in the group of column j
 kernel void span_collect(int k, int count, global const TOTAL *restrict part, ACC alpha, ACC beta,
                          global REAL *restrict w, long w0)
 {

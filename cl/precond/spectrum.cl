@@ -1,5 +1,5 @@
 // spectrum.cl - the vector work of Lanczos's method by conjugate gradients, whose scalars stay on the device.
-// Host: src/precond/spectrum.c. Vectors start at element 0. Launch: kry_groups_for(n) groups of WG.
+// Host: src/precond/spectrum.c. Vectors start at element 0. Launch: kryi_groups_for(n) groups of WG.
 //
 // out: 2 numbers of each step, rho = r'M r and p'A p.
 

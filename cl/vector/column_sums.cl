@@ -1,5 +1,5 @@
 // column_sums.cl - sums over several columns side by side, one for each.
-// Host: src/vector/column_sums.c. Launch: kry_chunks_of_columns(x).groups for each column.
+// Host: src/vector/column_sums.c. Launch: kryi_chunks_of_columns(x).groups for each column.
 
 #include "common/kry.clh"
 #include "common/direction.clh"

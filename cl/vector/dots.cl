@@ -1,5 +1,5 @@
 // dots.cl - products of a block of columns with one column, or with two.
-// Host: src/vector/dots.c. Launch: kry_chunks_of(w).groups or fewer, of WG.
+// Host: src/vector/dots.c. Launch: kryi_chunks_of(w).groups or fewer, of WG.
 //
 // Words per unknown: k, and W for each COLUMNS columns. GPUs sum all lanes of a load in one register, because
 // 16 loads on their way matter more than 2048 work-items; past the last column it is summed again.

@@ -7,7 +7,7 @@
     long n, int k, long ld, ACC alpha, global const REAL *restrict X, long X0,                   \
         global const REAL *restrict c, long c0, ACC beta, global REAL *restrict y, long y0
 
-// y := alpha X c + beta y; with beta == 0, y is not read. Launch: kry_groups_for(n). Words for each row: k + 1, and 1
+// y := alpha X c + beta y; with beta == 0, y is not read. Launch: kryi_groups_for(n). Words for each row: k + 1, and 1
 // of y.
 kernel void gemv_columns(GEMV_PARAMS)
 {

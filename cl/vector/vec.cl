@@ -1,7 +1,7 @@
 // vec.cl - elementwise work and sums on dense vectors.
-// Host: src/vector/vec.c, reduce.c.  Launch: kry_groups_for(n) groups of WG.
+// Host: src/vector/vec.c, reduce.c.  Launch: kryi_groups_for(n) groups of WG.
 // Each vector is a buffer and the element it starts at; the host asks for KRY_UNALIGNED when one
-// of those is no multiple of VW. Sums: one partial sum per group, kry_chunks_of(v).groups of them.
+// of those is no multiple of VW. Sums: one partial sum per group, kryi_chunks_of(v).groups of them.
 
 #include "common/kry.clh"
 

@@ -16,7 +16,7 @@
 
 /* Relaxations of A v = 0. */
 typedef struct relaxing {
-    kry_smoothing smooth;
+    kryi_smoothing smooth;
     kry_vec *zero, *x[2];
 } relaxing;
 
@@ -24,10 +24,10 @@ static kry_status relaxing_create(const char *who, const kry_op *A, relaxing *r)
 {
     kry_status st = KRY_OK;
     const kry_cycle_params how = { .smoother = KRY_SMOOTHER_CHEBYSHEV, .degree = 4, .sweeps = 1 };
-    const kry_level level = { .A = (kry_op *)A };
+    const kryi_level level = { .A = (kry_op *)A };
     kry_vec **const vectors[] = { &r->zero, &r->x[0], &r->x[1] };
 
-    TRY(kry_smoothing_create(who, &level, &how, &r->smooth));
+    TRY(kryi_smoothing_create(who, &level, &how, &r->smooth));
     for (size_t i = 0; i < COUNT(vectors); i++)
         TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, vectors[i]));
     TRY(kry_vec_fill(r->zero, 0));
@@ -41,7 +41,7 @@ static kry_status relax(relaxing *r, int times, kry_vec *v)
 
     TRY(kry_vec_copy(v, r->x[0]));
     for (int i = 0; i < times; i++)
-        TRY(kry_smoothing_run(&r->smooth, &r->smooth.down, false, r->zero, r->x));
+        TRY(kryi_smoothing_run(&r->smooth, &r->smooth.down, false, r->zero, r->x));
     TRY(kry_vec_copy(r->x[0], v));
 done:
     return st;
@@ -52,19 +52,19 @@ static kry_status constants(const char *who, const kry_op *A, const kry_amg_para
 {
     kry_status st = KRY_OK;
     const int64_t n = A->shape.rows;
-    kry_sparse rows = { 0 };
+    kryi_sparse rows = { 0 };
     double *columns = NULL;
 
-    TRY(kry_rows_read(who, A, &rows));
-    const int block = kry_amg_look(A, &rows, p).block;
-    TRY(kry_amg_check_nodes(who, n, block));
-    TRY(kry_alloc((size_t)(n * block), sizeof *columns, &columns));
+    TRY(kryi_rows_read(who, A, &rows));
+    const int block = kryi_amg_look(A, &rows, p).block;
+    TRY(kryi_amg_check_nodes(who, n, block));
+    TRY(kryi_alloc((size_t)(n * block), sizeof *columns, &columns));
     for (int64_t i = 0; i < n; i++) columns[i % block * n + i] = 1;
     TRY(kry_vec_create(A->dev, A->shape.type, n, block, v));
-    TRY(kry_vec_write_doubles(*v, columns));
+    TRY(kryi_vec_write_doubles(*v, columns));
 done:
     free(columns);
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }
 
@@ -80,8 +80,8 @@ done:
     return st;
 }
 
-kry_status kry_adaptive_vectors(const char *who, const kry_op *A, const kry_amg_params *p,
-                                kry_vec **improved)
+kry_status kryi_adaptive_vectors(const char *who, const kry_op *A, const kry_amg_params *p,
+                                 kry_vec **improved)
 {
     kry_status st = KRY_OK;
     relaxing r = { 0 };
@@ -102,6 +102,6 @@ done:
     kry_vec_release(&r.x[1]);
     kry_vec_release(&r.x[0]);
     kry_vec_release(&r.zero);
-    kry_smoothing_release(&r.smooth);
+    kryi_smoothing_release(&r.smooth);
     return st;
 }

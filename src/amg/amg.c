@@ -15,21 +15,21 @@
 
 /* What is behind a preconditioner of algebraic multigrid. */
 typedef struct kry_amg {
-    kry_op *A;               /* retained */
-    const kry_coarsener *by; /* static */
-    double complexity;       /* entries of all levels over those of A, at most */
-    int64_t nnz;             /* entries of A */
-    double entries;          /* of all levels so far */
-    int64_t coarsest;        /* unknowns at which to end */
-    int levels;              /* at most */
-    kry_device_levels
+    kry_op *A;                /* retained */
+    const kryi_coarsener *by; /* static */
+    double complexity;        /* entries of all levels over those of A, at most */
+    int64_t nnz;              /* entries of A */
+    double entries;           /* of all levels so far */
+    int64_t coarsest;         /* unknowns at which to end */
+    int levels;               /* at most */
+    kryi_device_levels
         *device; /* the finest levels, if a device makes them; NULL: the host makes all */
     int upper;   /* of these, levels that are coarsened */
     int made;    /* the same of the host's, which follow */
-    kry_keep
+    kryi_keep
         keep; /* how operators keep their numbers, but for A and the coarsest level's: in single where constants are
                       the near null space, which rows that add up to what they did leave as it is */
-    kry_row_look look;          /* at A */
+    kryi_row_look look;         /* at A */
     kry_op *narrow;             /* A for vectors in single; NULL: the levels' are A's */
     void *kept[KRY_AMG_LEVELS]; /* by the coarsener, for each of the host's */
 } kry_amg;
@@ -43,38 +43,39 @@ static kry_status choose_type(kry_amg *M, const kry_cycle_params *cycle)
 {
     kry_status st = KRY_OK;
     const bool asked = cycle->values == KRY_CYCLE_VALUES_SINGLE;
-    const bool possible = kry_matrix_narrows(M->A) && kry_fits_single(&M->look) && !M->keep.read;
-    const bool does_as_well = possible && M->keep.rounded && kry_suits_single(&M->look);
+    const bool possible = kryi_matrix_narrows(M->A) && kryi_fits_single(&M->look) && !M->keep.read;
+    const bool does_as_well = possible && M->keep.rounded && kryi_suits_single(&M->look);
 
     CHECK(!asked || possible || M->A->shape.type == KRY_F32, KRY_ERR_UNSUPPORTED,
           "%s: values = single is for an assembled matrix in double on one device, with scaling = "
           "diagonal and a diagonal between 2^-60 and 2^60; this one is between %g and %g",
-          kry_amg_who, M->look.least, M->look.most);
+          kryi_amg_who, M->look.least, M->look.most);
     if (asked || (cycle->values == KRY_CYCLE_VALUES_AUTO && does_as_well)) M->keep.type = KRY_F32;
 done:
     return st;
 }
 
 /* What rounding takes from the rows of A. */
-static kry_status find_rest(const kry_amg *M, const kry_sparse *rows, cl_mem *rest)
+static kry_status find_rest(const kry_amg *M, const kryi_sparse *rows, cl_mem *rest)
 {
-    return rows ? kry_rounded_rest(M->A->dev, rows, rest) : kry_device_levels_rest(M->device, rest);
+    return rows ? kryi_rounded_rest(M->A->dev, rows, rest)
+                : kryi_device_levels_rest(M->device, rest);
 }
 
 /* There is a coarser level: if vectors are to be in single *A, which is A, becomes one for these. rows: of A; NULL: the device
  * has them. */
-static kry_status begin_narrow(kry_amg *M, const kry_sparse *rows, kry_op **A)
+static kry_status begin_narrow(kry_amg *M, const kryi_sparse *rows, kry_op **A)
 {
     kry_status st = KRY_OK;
     cl_mem rest = NULL;
 
     if (M->keep.type == M->A->shape.type) return KRY_OK;
     TRY(find_rest(M, rows, &rest));
-    TRY(kry_matrix_narrowed(M->A, rest, &M->narrow));
+    TRY(kryi_matrix_narrowed(M->A, rest, &M->narrow));
     kry_op_release(A);
     *A = kry_op_retain(M->narrow);
 done:
-    kry_buffer_release(M->A->dev, &rest);
+    kryi_buffer_release(M->A->dev, &rest);
     return st;
 }
 
@@ -83,10 +84,10 @@ static kry_status check_range(const kry_amg *M)
 {
     kry_status st = KRY_OK;
 
-    CHECK(!M->narrow || kry_fits_single(&M->look), KRY_ERR_ARGUMENT,
+    CHECK(!M->narrow || kryi_fits_single(&M->look), KRY_ERR_ARGUMENT,
           "%s: the diagonal of the matrix is now between %g and %g, and the levels are in single, "
           "for 2^-60 to 2^60; make the preconditioner anew",
-          kry_amg_who, M->look.least, M->look.most);
+          kryi_amg_who, M->look.least, M->look.most);
 done:
     return st;
 }
@@ -108,14 +109,15 @@ static kry_status check_complexity(kry_amg *M, int level, int64_t rows, int64_t 
         times <= M->complexity, KRY_ERR_UNSUPPORTED,
         "%s: with level %d, of %lld unknowns, all levels have %.1f times the entries of the matrix "
         "and take %.3g bytes; at most %g times are allowed",
-        kry_amg_who, level, (long long)rows, times,
+        kryi_amg_who, level, (long long)rows, times,
         entries * (double)(kry_type_size(M->A->shape.type) + sizeof(int32_t)), M->complexity);
     M->entries = entries;
 done:
     return st;
 }
 
-static kry_status start(kry_amg *M, const kry_amg_sight *s, const kry_amg_params *p, kry_coarsen *c)
+static kry_status start(kry_amg *M, const kryi_amg_sight *s, const kry_amg_params *p,
+                        kryi_coarsen *c)
 {
     kry_status st = KRY_OK;
 
@@ -125,21 +127,21 @@ static kry_status start(kry_amg *M, const kry_amg_sight *s, const kry_amg_params
     M->keep.rounded = s->block == 1 && !s->given;
     M->keep.read = p->cycle.scaling != KRY_SCALING_DIAGONAL;
     TRY(choose_type(M, &p->cycle));
-    TRY(kry_amg_start(kry_amg_who, M->A->shape.rows, s, p, c, &M->by));
+    TRY(kryi_amg_start(kryi_amg_who, M->A->shape.rows, s, p, c, &M->by));
 done:
     return st;
 }
 
 /* to := what the next level is made of; without columns in P if there is none. */
-static kry_status coarsen(kry_amg *M, kry_coarsen *c, const kry_sparse *A, kry_coarser *to)
+static kry_status coarsen(kry_amg *M, kryi_coarsen *c, const kryi_sparse *A, kryi_coarser *to)
 {
     kry_status st = KRY_OK;
     void *kept = NULL;
 
     TRY(M->by->create(c, A, &to->P, &kept));
     if (to->P.cols == 0) goto done;
-    TRY(kry_coarser_multiply(kry_amg_who, ++c->level, M->A->shape.type, A, to));
-    TRY(check_complexity(M, c->level, to->A.rows, kry_sparse_nnz(&to->A)));
+    TRY(kryi_coarser_multiply(kryi_amg_who, ++c->level, M->A->shape.type, A, to));
+    TRY(check_complexity(M, c->level, to->A.rows, kryi_sparse_nnz(&to->A)));
     M->kept[M->made++] = kept, kept = NULL;
 done:
     M->by->destroy(kept);
@@ -147,16 +149,16 @@ done:
 }
 
 /* Add the level of A, from which `to` leads on. */
-static kry_status add_level(const kry_amg *M, kry_hierarchy *H, kry_op *A, const kry_coarser *to)
+static kry_status add_level(const kry_amg *M, kryi_hierarchy *H, kry_op *A, const kryi_coarser *to)
 {
     kry_status st = KRY_OK;
-    kry_level level = { .A = A, .factor = A == M->narrow };
+    kryi_level level = { .A = A, .factor = A == M->narrow };
 
     if (to->P.cols > 0) {
-        TRY(kry_rounded_operator(M->A->dev, M->keep, &to->P, 0, &level.P));
-        TRY(kry_rounded_operator(M->A->dev, M->keep, &to->R, 0, &level.R));
+        TRY(kryi_rounded_operator(M->A->dev, M->keep, &to->P, 0, &level.P));
+        TRY(kryi_rounded_operator(M->A->dev, M->keep, &to->R, 0, &level.R));
     }
-    TRY(kry_hierarchy_add(H, &level));
+    TRY(kryi_hierarchy_add(H, &level));
 done:
     kry_op_release(&level.R);
     kry_op_release(&level.P);
@@ -166,34 +168,34 @@ done:
 static int levels_of(const kry_amg *M) { return M->upper + M->made + 1; }
 
 /* What is left is solved exactly, which takes a time that has to be bearable. */
-static kry_status check_end(const kry_amg *M, const kry_sparse *last)
+static kry_status check_end(const kry_amg *M, const kryi_sparse *last)
 {
     enum { MOST = 20000 };
     kry_status st = KRY_OK;
 
     CHECK(last->rows <= MOST || last->rows <= M->coarsest || levels_of(M) >= M->levels ||
-              kry_sparse_nnz(last) == last->rows,
+              kryi_sparse_nnz(last) == last->rows,
           KRY_ERR_UNSUPPORTED,
           "%s: coarsening ends at level %d with %lld unknowns, too many to be solved exactly; the "
           "couplings of this matrix do not suit multigrid by %s",
-          kry_amg_who, levels_of(M) - 1, (long long)last->rows, M->by->name);
+          kryi_amg_who, levels_of(M) - 1, (long long)last->rows, M->by->name);
 done:
     return st;
 }
 
 /* Of a level below the finest one. The coarsest one is solved by itself, with all its digits. */
-static kry_status make_operator(const kry_amg *M, const kry_sparse *rows, bool coarser, kry_op **A)
+static kry_status make_operator(const kry_amg *M, const kryi_sparse *rows, bool coarser, kry_op **A)
 {
-    const kry_keep digits = { .type = M->A->shape.type };
-    return kry_rounded_operator(M->A->dev, coarser ? M->keep : digits, rows, KRY_SYMMETRIC, A);
+    const kryi_keep digits = { .type = M->A->shape.type };
+    return kryi_rounded_operator(M->A->dev, coarser ? M->keep : digits, rows, KRY_SYMMETRIC, A);
 }
 
 /* The levels from A on, whose entries are `rows`; takes both over. *A NULL: it has no operator yet. */
-static kry_status make_levels(kry_amg *M, kry_hierarchy *H, kry_coarsen *c, kry_sparse *rows,
+static kry_status make_levels(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c, kryi_sparse *rows,
                               kry_op **A)
 {
     kry_status st = KRY_OK;
-    kry_coarser to = { 0 };
+    kryi_coarser to = { 0 };
 
     for (bool coarser = true; coarser;) {
         if (rows->rows > M->coarsest && levels_of(M) < M->levels) TRY(coarsen(M, c, rows, &to));
@@ -203,48 +205,48 @@ static kry_status make_levels(kry_amg *M, kry_hierarchy *H, kry_coarsen *c, kry_
         if (coarser && *A == M->A) TRY(begin_narrow(M, rows, A));
         TRY(add_level(M, H, *A, &to));
         kry_op_release(A);
-        kry_sparse_release(rows);
-        *rows = to.A, to.A = (kry_sparse){ 0 };
-        kry_coarser_release(&to);
+        kryi_sparse_release(rows);
+        *rows = to.A, to.A = (kryi_sparse){ 0 };
+        kryi_coarser_release(&to);
     }
 done:
-    kry_coarser_release(&to);
+    kryi_coarser_release(&to);
     return st;
 }
 
 /* rows := those of A, symmetric to the bit. Waits. */
-static kry_status read_rows(const kry_amg *M, kry_sparse *rows)
+static kry_status read_rows(const kry_amg *M, kryi_sparse *rows)
 {
     kry_status st = KRY_OK;
     double *inverse = NULL;
 
-    TRY(kry_rows_read(kry_amg_who, M->A, rows));
-    TRY(kry_alloc((size_t)rows->rows, sizeof *inverse, &inverse));
-    TRY(kry_rows_symmetrise(kry_amg_who, M->A, rows, inverse));
+    TRY(kryi_rows_read(kryi_amg_who, M->A, rows));
+    TRY(kryi_alloc((size_t)rows->rows, sizeof *inverse, &inverse));
+    TRY(kryi_rows_symmetrise(kryi_amg_who, M->A, rows, inverse));
 done:
     free(inverse);
     return st;
 }
 
 /* The level at which the device is, if there is a coarser one, which it makes. */
-static kry_status add_device_level(kry_amg *M, kry_hierarchy *H, kry_coarsen *c, bool *coarser)
+static kry_status add_device_level(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c, bool *coarser)
 {
     kry_status st = KRY_OK;
-    kry_level level = { 0 };
+    kryi_level level = { 0 };
 
     *coarser = false;
-    if (kry_device_levels_rows(M->device) > M->coarsest && levels_of(M) < M->levels)
-        TRY(kry_device_levels_coarsen(M->device, M->by->on_device, c, coarser));
+    if (kryi_device_levels_rows(M->device) > M->coarsest && levels_of(M) < M->levels)
+        TRY(kryi_device_levels_coarsen(M->device, M->by->on_device, c, coarser));
     if (!*coarser) goto done;
-    TRY(check_complexity(M, c->level, kry_device_levels_rows(M->device),
-                         kry_device_levels_nnz(M->device)));
-    TRY(kry_device_levels_operators(M->device, &level));
+    TRY(check_complexity(M, c->level, kryi_device_levels_rows(M->device),
+                         kryi_device_levels_nnz(M->device)));
+    TRY(kryi_device_levels_operators(M->device, &level));
     if (!level.A) {
         level.A = kry_op_retain(M->A);
         TRY(begin_narrow(M, NULL, &level.A));
         level.factor = M->narrow != NULL;
     }
-    TRY(kry_hierarchy_add(H, &level));
+    TRY(kryi_hierarchy_add(H, &level));
     M->upper++;
 done:
     kry_op_release(&level.R);
@@ -254,130 +256,130 @@ done:
 }
 
 /* The near null space, n-by-m, from the device. */
-static kry_status take_back(const kry_amg *M, kry_coarsen *c, int64_t n)
+static kry_status take_back(const kry_amg *M, kryi_coarsen *c, int64_t n)
 {
     kry_status st = KRY_OK;
     const size_t count = (size_t)(n * c->vectors);
 
-    TRY(kry_alloc(count, sizeof *c->near_null_space, &c->near_null_space));
-    TRY(kry_buffer_read(M->A->dev, c->on_device, 0, count * sizeof *c->near_null_space,
-                        c->near_null_space));
+    TRY(kryi_alloc(count, sizeof *c->near_null_space, &c->near_null_space));
+    TRY(kryi_buffer_read(M->A->dev, c->on_device, 0, count * sizeof *c->near_null_space,
+                         c->near_null_space));
 done:
     return st;
 }
 
 /* The levels that are large; rows := the first of the host's, *A: its operator, NULL: it has none yet. */
-static kry_status make_device_levels(kry_amg *M, kry_hierarchy *H, kry_coarsen *c, kry_sparse *rows,
-                                     kry_op **A)
+static kry_status make_device_levels(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c,
+                                     kryi_sparse *rows, kry_op **A)
 {
     kry_status st = KRY_OK;
 
     for (bool coarser = true; coarser;) TRY(add_device_level(M, H, c, &coarser));
     if (M->upper) kry_op_release(A);
-    TRY(kry_device_levels_download(M->device, rows));
-    kry_device_levels_drop_numbers(M->device);
+    TRY(kryi_device_levels_download(M->device, rows));
+    kryi_device_levels_drop_numbers(M->device);
     TRY(c->on_device ? take_back(M, c, rows->rows)
-                     : kry_amg_take_vectors(&(kry_amg_sight){ 0 }, rows->rows, c));
+                     : kryi_amg_take_vectors(&(kryi_amg_sight){ 0 }, rows->rows, c));
 done:
     return st;
 }
 
 /* The host reads the pattern of a matrix that only the device has, as far as it needs it. */
-static kry_status look_on_device(const kry_amg *M, const kry_amg_params *p, kry_amg_sight *s)
+static kry_status look_on_device(const kry_amg *M, const kry_amg_params *p, kryi_amg_sight *s)
 {
     kry_status st = KRY_OK;
-    const kry_matrix *A = kry_matrix_of(M->A);
-    kry_sparse rows = { 0 }, pattern = A->sorted;
+    const kryi_matrix *A = kryi_matrix_of(M->A);
+    kryi_sparse rows = { 0 }, pattern = A->sorted;
 
     if (!pattern.col) {
-        TRY(kry_csr_rows_for_nodes(A, &rows));
+        TRY(kryi_csr_rows_for_nodes(A, &rows));
         pattern = rows;
     }
     pattern.val = NULL;
-    *s = kry_amg_look(M->A, &pattern, p);
-    s->nnz = kry_device_levels_nnz(M->device);
-    TRY(kry_device_levels_couplings(M->device, &s->couplings));
+    *s = kryi_amg_look(M->A, &pattern, p);
+    s->nnz = kryi_device_levels_nnz(M->device);
+    TRY(kryi_device_levels_couplings(M->device, &s->couplings));
 done:
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }
 
-static kry_status start_on_device(kry_amg *M, const kry_amg_params *p, kry_coarsen *c)
+static kry_status start_on_device(kry_amg *M, const kry_amg_params *p, kryi_coarsen *c)
 {
     kry_status st = KRY_OK;
     const int64_t n = M->A->shape.rows;
-    kry_amg_sight s;
+    kryi_amg_sight s;
 
-    TRY(kry_device_levels_create(kry_amg_who, M->A, &M->device));
+    TRY(kryi_device_levels_create(kryi_amg_who, M->A, &M->device));
     if (!M->device) return KRY_OK;
     TRY(look_on_device(M, p, &s));
-    M->look = *kry_device_levels_look(M->device);
+    M->look = *kryi_device_levels_look(M->device);
     TRY(start(M, &s, p, c));
-    kry_device_levels_keep(M->device, M->keep);
-    if (M->keep.rounded || M->by == &kry_classical_coarsening) return KRY_OK;
-    TRY(kry_amg_take_vectors(&s, n, c));
-    TRY(kry_buffer_upload(M->A->dev, (size_t)(n * c->vectors) * sizeof *c->near_null_space,
-                          c->near_null_space, &c->on_device));
+    kryi_device_levels_keep(M->device, M->keep);
+    if (M->keep.rounded || M->by == &kryi_classical_coarsening) return KRY_OK;
+    TRY(kryi_amg_take_vectors(&s, n, c));
+    TRY(kryi_buffer_upload(M->A->dev, (size_t)(n * c->vectors) * sizeof *c->near_null_space,
+                           c->near_null_space, &c->on_device));
     free(c->near_null_space);
     c->near_null_space = NULL;
 done:
     return st;
 }
 
-static kry_status start_on_host(kry_amg *M, const kry_amg_params *p, kry_coarsen *c,
-                                kry_sparse *rows)
+static kry_status start_on_host(kry_amg *M, const kry_amg_params *p, kryi_coarsen *c,
+                                kryi_sparse *rows)
 {
     kry_status st = KRY_OK;
 
     TRY(read_rows(M, rows));
-    const kry_amg_sight s = kry_amg_look(M->A, rows, p);
-    M->look = kry_look_at_rows(rows);
+    const kryi_amg_sight s = kryi_amg_look(M->A, rows, p);
+    M->look = kryi_look_at_rows(rows);
     TRY(start(M, &s, p, c));
-    TRY(kry_amg_take_vectors(&s, rows->rows, c));
+    TRY(kryi_amg_take_vectors(&s, rows->rows, c));
 done:
     return st;
 }
 
 /* Add the levels to H. Waits. */
-static kry_status make_all_levels(kry_amg *M, kry_hierarchy *H, const kry_amg_params *p)
+static kry_status make_all_levels(kry_amg *M, kryi_hierarchy *H, const kry_amg_params *p)
 {
     kry_status st = KRY_OK;
-    kry_coarsen c = { 0 };
-    kry_sparse rows = { 0 };
+    kryi_coarsen c = { 0 };
+    kryi_sparse rows = { 0 };
     kry_op *A = kry_op_retain(M->A);
 
-    if (kry_device_levels_suit(A)) TRY(start_on_device(M, p, &c));
+    if (kryi_device_levels_suit(A)) TRY(start_on_device(M, p, &c));
     TRY(M->device ? make_device_levels(M, H, &c, &rows, &A) : start_on_host(M, p, &c, &rows));
     TRY(make_levels(M, H, &c, &rows, &A));
-    kry_hierarchy_level(H, 0)->highest = kry_highest_of(M->look.bound);
+    kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(M->look.bound);
 done:
     kry_op_release(&A);
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     free(c.near_null_space);
-    kry_buffer_release(M->A->dev, &c.on_device);
+    kryi_buffer_release(M->A->dev, &c.on_device);
     return st;
 }
 
 /* ---- new numbers ----------------------------------------------------------------------------- */
 
 /* rows := the finest of the host's levels; rest: what rounding takes from A, where its vectors are in single. */
-static kry_status renew_upper(kry_amg *M, kry_sparse *rows, cl_mem *rest)
+static kry_status renew_upper(kry_amg *M, kryi_sparse *rows, cl_mem *rest)
 {
     kry_status st = KRY_OK;
 
     if (M->device) {
-        TRY(kry_device_levels_renew(M->device));
-        M->look = *kry_device_levels_look(M->device);
+        TRY(kryi_device_levels_renew(M->device));
+        M->look = *kryi_device_levels_look(M->device);
         TRY(check_range(M));
         if (M->narrow) TRY(find_rest(M, NULL, rest));
-        return kry_device_levels_download(M->device, rows);
+        return kryi_device_levels_download(M->device, rows);
     }
     TRY(read_rows(M, rows));
-    CHECK(kry_sparse_nnz(rows) == M->nnz, KRY_ERR_ARGUMENT,
+    CHECK(kryi_sparse_nnz(rows) == M->nnz, KRY_ERR_ARGUMENT,
           "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
           "preconditioner anew",
-          kry_amg_who, (long long)kry_sparse_nnz(rows), (long long)M->nnz);
-    M->look = kry_look_at_rows(rows);
+          kryi_amg_who, (long long)kryi_sparse_nnz(rows), (long long)M->nnz);
+    M->look = kryi_look_at_rows(rows);
     TRY(check_range(M));
     if (M->narrow) TRY(find_rest(M, rows, rest));
 done:
@@ -385,51 +387,51 @@ done:
 }
 
 /* What level i of the host's becomes; its matrix borrows the places of the one that is on the device. */
-static kry_status renew_level(const kry_amg *M, kry_hierarchy *H, int i, const kry_sparse *A,
-                              kry_coarser *to)
+static kry_status renew_level(const kry_amg *M, kryi_hierarchy *H, int i, const kryi_sparse *A,
+                              kryi_coarser *to)
 {
     kry_status st = KRY_OK;
     const int level = M->upper + i;
 
     TRY(M->by->update(A, M->kept[i], &to->P));
-    to->A = kry_matrix_of(kry_hierarchy_level(H, level + 1)->A)->sorted;
+    to->A = kryi_matrix_of(kryi_hierarchy_level(H, level + 1)->A)->sorted;
     to->A.type = KRY_F64, to->A.val = NULL;
-    TRY(kry_alloc((size_t)kry_sparse_nnz(&to->A), sizeof(double), &to->A.val));
-    TRY(kry_coarser_multiply(kry_amg_who, level + 1, M->A->shape.type, A, to));
+    TRY(kryi_alloc((size_t)kryi_sparse_nnz(&to->A), sizeof(double), &to->A.val));
+    TRY(kryi_coarser_multiply(kryi_amg_who, level + 1, M->A->shape.type, A, to));
 done:
     return st;
 }
 
 /* All numbers are there before one of them replaces an old one. */
-static kry_status amg_update(kry_hierarchy *H, void *self)
+static kry_status amg_update(kryi_hierarchy *H, void *self)
 {
     kry_status st = KRY_OK;
     kry_amg *M = self;
-    kry_sparse rows = { 0 };
-    kry_coarser *to = NULL;
+    kryi_sparse rows = { 0 };
+    kryi_coarser *to = NULL;
     cl_mem rest = NULL;
 
-    TRY(kry_alloc((size_t)M->made + 1, sizeof *to, &to));
+    TRY(kryi_alloc((size_t)M->made + 1, sizeof *to, &to));
     TRY(renew_upper(M, &rows, &rest));
     for (int i = 0; i < M->made; i++) TRY(renew_level(M, H, i, i ? &to[i - 1].A : &rows, &to[i]));
-    if (M->device) TRY(kry_device_levels_store(M->device, H));
-    kry_hierarchy_level(H, 0)->highest = kry_highest_of(M->look.bound);
-    if (M->narrow) TRY(kry_matrix_narrowed_again(M->narrow, rest));
-    if (M->upper) TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, M->upper)->A, &rows));
+    if (M->device) TRY(kryi_device_levels_store(M->device, H));
+    kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(M->look.bound);
+    if (M->narrow) TRY(kryi_matrix_narrowed_again(M->narrow, rest));
+    if (M->upper) TRY(kryi_rounded_set_numbers(kryi_hierarchy_level(H, M->upper)->A, &rows));
     for (int i = 0; i < M->made; i++) {
         const int level = M->upper + i;
-        TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, level)->P, &to[i].P));
-        TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, level)->R, &to[i].R));
-        TRY(kry_rounded_set_numbers(kry_hierarchy_level(H, level + 1)->A, &to[i].A));
+        TRY(kryi_rounded_set_numbers(kryi_hierarchy_level(H, level)->P, &to[i].P));
+        TRY(kryi_rounded_set_numbers(kryi_hierarchy_level(H, level)->R, &to[i].R));
+        TRY(kryi_rounded_set_numbers(kryi_hierarchy_level(H, level + 1)->A, &to[i].A));
     }
 done:
-    kry_buffer_release(M->A->dev, &rest);
+    kryi_buffer_release(M->A->dev, &rest);
     for (int i = 0; to && i < M->made; i++) {
         to[i].A.row_ptr = NULL, to[i].A.col = NULL; /* borrowed */
-        kry_coarser_release(&to[i]);
+        kryi_coarser_release(&to[i]);
     }
     free(to);
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }
 
@@ -438,33 +440,33 @@ static void amg_destroy(void *self)
     kry_amg *M = self;
     if (!M) return;
     for (int i = 0; i < M->made; i++) M->by->destroy(M->kept[i]);
-    kry_device_levels_release(M->device);
+    kryi_device_levels_release(M->device);
     kry_op_release(&M->narrow);
     kry_op_release(&M->A);
     free(M);
 }
 
-void kry_amg_prefer(kry_hierarchy *H, const kry_coarsener *by, bool few)
+void kryi_amg_prefer(kryi_hierarchy *H, const kryi_coarsener *by, bool few)
 {
-    if (by == &kry_classical_coarsening)
-        kry_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV, 2);
+    if (by == &kryi_classical_coarsening)
+        kryi_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV, 2);
     else
-        kry_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV4, few ? 3 : 2);
+        kryi_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV4, few ? 3 : 2);
 }
 
-static kry_status amg_create(kry_hierarchy *H, const kry_op *A, const void *params, void **self)
+static kry_status amg_create(kryi_hierarchy *H, const kry_op *A, const void *params, void **self)
 {
     kry_status st = KRY_OK;
-    const kry_cycle_params *cycle = kry_hierarchy_cycle(H);
+    const kry_cycle_params *cycle = kryi_hierarchy_cycle(H);
     kry_amg *M = NULL;
 
-    TRY(kry_alloc(1, sizeof *M, &M));
+    TRY(kryi_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->coarsest = cycle->coarsest;
     M->levels = cycle->levels < KRY_AMG_LEVELS ? cycle->levels : KRY_AMG_LEVELS;
     M->keep.type = A->shape.type;
     TRY(make_all_levels(M, H, params));
-    kry_amg_prefer(H, M->by, M->entries <= 1.3 * (double)M->nnz);
+    kryi_amg_prefer(H, M->by, M->entries <= 1.3 * (double)M->nnz);
     *self = M, M = NULL;
 done:
     amg_destroy(M);
@@ -475,13 +477,13 @@ done:
 
 static kry_status create_alone(const kry_op *A, const kry_amg_params *p, kry_op **M)
 {
-    static const kry_family family = { .kind = "amg",
-                                       .who = kry_amg_who,
-                                       .coarsest = 256,
-                                       .create = amg_create,
-                                       .update = amg_update,
-                                       .destroy = amg_destroy };
-    return kry_hierarchy_create(&family, A, &p->cycle, p, M);
+    static const kryi_family family = { .kind = "amg",
+                                        .who = kryi_amg_who,
+                                        .coarsest = 256,
+                                        .create = amg_create,
+                                        .update = amg_update,
+                                        .destroy = amg_destroy };
+    return kryi_hierarchy_create(&family, A, &p->cycle, p, M);
 }
 
 /* With vectors that A has improved for those that are given. */
@@ -491,7 +493,7 @@ static kry_status create_adaptive(const kry_op *A, const kry_amg_params *p, kry_
     kry_amg_params with = *p;
     kry_vec *improved = NULL;
 
-    TRY(kry_adaptive_vectors(kry_amg_who, A, p, &improved));
+    TRY(kryi_adaptive_vectors(kryi_amg_who, A, p, &improved));
     with.near_null_space = improved;
     TRY(create_alone(A, &with, M));
 done:
@@ -502,9 +504,9 @@ done:
 /* Of A, or in a run of all parts of a share of it. */
 static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
-    static const kry_whole whole = { kry_collect_matrix, create_here, false };
+    static const kryi_whole whole = { kryi_collect_matrix, create_here, false };
     const kry_amg_params *p = params ? params : KRY_AMG();
-    if (kry_is_share(A)) return kry_part_levels_create(&whole, A, p, M);
+    if (kryi_is_share(A)) return kryi_part_levels_create(&whole, A, p, M);
     return p->adaptive > 0 ? create_adaptive(A, p, M) : create_alone(A, p, M);
 }
 
@@ -513,21 +515,22 @@ static kry_status check(const kry_op *A, const void *params)
     kry_status st = KRY_OK;
 
     const kry_amg_params *p = params;
-    TRY(kry_check_sums(kry_amg_who, A));
+    TRY(kryi_check_sums(kryi_amg_who, A));
     CHECK(!A->dev->team || !p || !p->near_null_space, KRY_ERR_UNSUPPORTED,
-          "%s: on a team A is told its near null space by kry_op_set_near_null_space", kry_amg_who);
-    if (params) TRY(kry_amg_check(kry_amg_who, A, params));
+          "%s: on a team A is told its near null space by kry_op_set_near_null_space",
+          kryi_amg_who);
+    if (params) TRY(kryi_amg_check(kryi_amg_who, A, params));
 done:
     return st;
 }
 
 kry_status kry_amg_create(const kry_op *A, const kry_amg_params *params, kry_op **M)
 {
-    static const kry_constructor how = { .name = kry_amg_who,
-                                         .macro = "KRY_AMG",
-                                         .params_size = sizeof(kry_amg_params),
-                                         .fields = "x" KRY_CYCLE_FIELDS "idiPidq",
-                                         .check = check,
-                                         .create = create_here };
-    return kry_construct(&how, A, params, M);
+    static const kryi_constructor how = { .name = kryi_amg_who,
+                                          .macro = "KRY_AMG",
+                                          .params_size = sizeof(kry_amg_params),
+                                          .fields = "x" KRY_CYCLE_FIELDS "idiPidq",
+                                          .check = check,
+                                          .create = create_here };
+    return kryi_construct(&how, A, params, M);
 }

@@ -14,7 +14,7 @@
 /* ---- how a level is coarsened ---------------------------------------------------------------- */
 
 /* What the levels have in common, and what is handed from one to the next. */
-typedef struct kry_coarsen {
+typedef struct kryi_coarsen {
     const char *who; /* public function, in messages */
     int level;       /* 0: the finest */
     double strength; /* as in kry_amg_params, never 0 once a coarsener is asked */
@@ -22,21 +22,21 @@ typedef struct kry_coarsen {
     int vectors;     /* m */
     double *near_null_space; /* n-by-m, row by row, owned; replaced by that of the coarser level */
     cl_mem on_device; /* the same where a device makes the level, owned; NULL: ones, and m = 1 */
-} kry_coarsen;
+} kryi_coarsen;
 
 /* The same on a device: matrices in compressed rows, in double, symmetric to the bit, each row with its
  * positive diagonal entry. */
-typedef struct kry_device_coarsener {
-    /* P := as kry_coarsener.create. Without columns it has no buffers, and nothing is kept. Waits. */
-    kry_status (*create)(kry_coarsen *c, const kry_csr *A, kry_csr *P, void **kept);
+typedef struct kryi_device_coarsener {
+    /* P := as kryi_coarsener.create. Without columns it has no buffers, and nothing is kept. Waits. */
+    kry_status (*create)(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept);
     /* P comes with its pattern and room for its numbers, which are written. */
-    kry_status (*update)(const kry_csr *A, void *kept, kry_csr *P);
+    kry_status (*update)(const kryi_csr *A, void *kept, kryi_csr *P);
     void (*destroy)(void *kept); /* takes NULL */
-} kry_device_coarsener;
+} kryi_device_coarsener;
 
-typedef struct kry_coarsener {
+typedef struct kryi_coarsener {
     const char *name;
-    const kry_device_coarsener *on_device; /* finds the same as the host; NULL: there is none */
+    const kryi_device_coarsener *on_device; /* finds the same as the host; NULL: there is none */
     /*
      * P := a prolongation to A's rows from fewer unknowns, columns ascending in each row. No column:
      * nothing is left to be coarsened.
@@ -44,67 +44,67 @@ typedef struct kry_coarsener {
      *   c     [in,out]  block and near_null_space become those of the coarser level
      *   kept  [out]     what update needs
      */
-    kry_status (*create)(kry_coarsen *c, const kry_sparse *A, kry_sparse *P, void **kept);
+    kry_status (*create)(kryi_coarsen *c, const kryi_sparse *A, kryi_sparse *P, void **kept);
     /* A has new numbers at the same places: P := what they make of it, at the places where it was. */
-    kry_status (*update)(const kry_sparse *A, void *kept, kry_sparse *P);
+    kry_status (*update)(const kryi_sparse *A, void *kept, kryi_sparse *P);
     void (*destroy)(void *kept); /* takes NULL */
-} kry_coarsener;
+} kryi_coarsener;
 
-extern const kry_coarsener kry_smoothed_aggregation; /* smoothed.c */
-extern const kry_coarsener kry_classical_coarsening; /* classical.c; scalar problems */
+extern const kryi_coarsener kryi_smoothed_aggregation; /* smoothed.c */
+extern const kryi_coarsener kryi_classical_coarsening; /* classical.c; scalar problems */
 /* The sums of |a_ij| over positive and over negative couplings i != j. */
-typedef struct kry_couplings {
+typedef struct kryi_couplings {
     double positive, negative;
-} kry_couplings;
-kry_couplings kry_amg_couplings(const kry_sparse *A);
+} kryi_couplings;
+kryi_couplings kryi_amg_couplings(const kryi_sparse *A);
 
 /* ---- coarser.c ------------------------------------------------------------------------------- */
 
 /* What a matrix is coarsened to. */
-typedef struct kry_coarser {
-    kry_sparse P, R, A;
-} kry_coarser;
+typedef struct kryi_coarser {
+    kryi_sparse P, R, A;
+} kryi_coarser;
 /* c->R := P',  c->A := R A P; coarse unknowns that stand for nothing get an equation of their own. type: in
  * which the entries of the finest matrix were rounded. c->A may come with its places and room for its numbers.
  * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
-kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const kry_sparse *A,
-                                kry_coarser *c);
-void kry_coarser_release(kry_coarser *c);
+kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, const kryi_sparse *A,
+                                 kryi_coarser *c);
+void kryi_coarser_release(kryi_coarser *c);
 /* What a coarse matrix is regularised with: who and level are for messages. */
-typedef struct kry_regularising {
+typedef struct kryi_regularising {
     const char *who;
     int level;
     double rounding;
-    const double *d;     /* the diagonal of the finer matrix: p'Dp is what p'Ap is measured by */
-    const kry_sparse *R; /* P' */
-} kry_regularising;
+    const double *d;      /* the diagonal of the finer matrix: p'Dp is what p'Ap is measured by */
+    const kryi_sparse *R; /* P' */
+} kryi_regularising;
 /* A coarse unknown whose basis function p is zero, or is mapped to zero, gets an equation of its own in A.
- * Returns  as kry_coarser_multiply */
-kry_status kry_coarser_regularise(const kry_regularising *r, kry_sparse *A);
+ * Returns  as kryi_coarser_multiply */
+kry_status kryi_coarser_regularise(const kryi_regularising *r, kryi_sparse *A);
 /* p'Ap is nothing but rounding where it is less than that of p'Dp, D the diagonal of A. */
-static inline double kry_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }
+static inline double kryi_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }
 
 /* What the rows of a matrix look like. Rows without a positive diagonal entry do not count. Numbers are rounded to
  * single. */
-typedef struct kry_row_look {
+typedef struct kryi_row_look {
     double
         bound; /* the largest sum of |a_ij| / a_ii over a row: no eigenvalue of D^-1 A is larger */
     double least, most; /* diagonal entry */
-} kry_row_look;
-kry_row_look kry_look_at_rows(const kry_sparse *A);
+} kryi_row_look;
+kryi_row_look kryi_look_at_rows(const kryi_sparse *A);
 /* Whether a cycle in single does as well as one in double: the diagonal does not spread too far, and is well inside of
  * what single can hold. */
-bool kry_suits_single(const kry_row_look *look);
+bool kryi_suits_single(const kryi_row_look *look);
 /* The latter alone, which it needs to work. */
-bool kry_fits_single(const kry_row_look *look);
+bool kryi_fits_single(const kryi_row_look *look);
 /* What a smoother takes for the largest eigenvalue of D^-1 A on the finest level, given that bound; 0: it may be
  * far above, and an estimate is better. Where no row is more than weakly dominant it is 2, which grids come
  * close to; on coarser levels the eigenvalue is less, and the estimate saves iterations. */
-static inline double kry_highest_of(double bound) { return bound <= 2.00001 ? bound : 0; }
+static inline double kryi_highest_of(double bound) { return bound <= 2.00001 ? bound : 0; }
 
 /* A bijection of 32 bits without structure, for priorities that are the same on every device; C. Wellons,
  * "lowbias32". */
-static inline uint32_t kry_scramble(uint32_t x)
+static inline uint32_t kryi_scramble(uint32_t x)
 {
     x = (x ^ (x >> 16)) * 0x7feb352du;
     x = (x ^ (x >> 15)) * 0x846ca68bu;
@@ -115,12 +115,12 @@ static inline uint32_t kry_scramble(uint32_t x)
 
 /* The operator of `host`, which is in double. keep: of what type its vectors are, and whether it keeps numbers in double
  * as singles, unless one is too large or too small for that. Rows of symmetric matrices add up to what they did. */
-kry_status kry_rounded_operator(kry_device *dev, kry_keep keep, const kry_sparse *host,
-                                unsigned traits, kry_op **op);
+kry_status kryi_rounded_operator(kry_device *dev, kryi_keep keep, const kryi_sparse *host,
+                                 unsigned traits, kry_op **op);
 /* *rest: what rounding to single takes from each row of A, a single each, on the device. */
-kry_status kry_rounded_rest(kry_device *dev, const kry_sparse *A, cl_mem *rest);
+kry_status kryi_rounded_rest(kry_device *dev, const kryi_sparse *A, cl_mem *rest);
 /* host: its pattern with new numbers. */
-kry_status kry_rounded_set_numbers(kry_op *op, const kry_sparse *host);
+kry_status kryi_rounded_set_numbers(kry_op *op, const kryi_sparse *host);
 
 /* ---- smoothed.c: strong couplings, aggregates ------------------------------------------------ */
 
@@ -131,7 +131,7 @@ kry_status kry_rounded_set_numbers(kry_op *op, const kry_sparse *host);
  *
  * Source  P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), 179-196, (10); doi:10.1007/BF02238511
  */
-kry_status kry_strength(const kry_sparse *A, int block, double theta, kry_sparse *S);
+kry_status kryi_strength(const kryi_sparse *A, int block, double theta, kryi_sparse *S);
 
 /*
  * Part the nodes of a symmetric graph into aggregates: aggregate[i] := 0 ... count - 1, or -1 of nodes
@@ -145,22 +145,22 @@ kry_status kry_strength(const kry_sparse *A, int block, double theta, kry_sparse
  * Source  N. Bell, S. Dalton, L. N. Olson, SIAM J. Sci. Comput. 34 (2012), C123-C152, algorithms 4
  *         to 6; doi:10.1137/110838844
  */
-kry_status kry_aggregate(const kry_sparse *S, bool large, int32_t *aggregate, int64_t *count);
+kry_status kryi_aggregate(const kryi_sparse *S, bool large, int32_t *aggregate, int64_t *count);
 
 /* ---- tentative.c ----------------------------------------------------------------------------- */
 
 /* Small aggregates make coarse matrices of more entries, in space by half. They save an iteration with several
  * vectors, and on the coarse levels, where there are few entries. */
-static inline bool kry_aggregates_large(const kry_coarsen *c)
+static inline bool kryi_aggregates_large(const kryi_coarsen *c)
 {
     return c->vectors == 1 && c->level < 2;
 }
 
 /* Nodes in aggregates. */
-typedef struct kry_aggregates {
+typedef struct kryi_aggregates {
     int64_t nodes, count;
     int32_t *of_node; /* nodes; -1: in none */
-} kry_aggregates;
+} kryi_aggregates;
 
 /*
  * T with T'T = I and the coarse near null space C with T C = B, by a QR factorisation of each
@@ -174,8 +174,8 @@ typedef struct kry_aggregates {
  *                 aggregate are empty
  *   C      [out]  (m count)-by-m, row by row, to be freed
  */
-kry_status kry_tentative(const kry_aggregates *g, int block, int m, const double *B, kry_sparse *T,
-                         double **C);
+kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, const double *B,
+                          kryi_sparse *T, double **C);
 
 /* ---- smoothed.c ------------------------------------------------------------------------------ */
 
@@ -184,15 +184,15 @@ kry_status kry_tentative(const kry_aggregates *g, int block, int m, const double
  * if they would be hardly fewer than the nodes. *strong: which entries of A are, or within a node; NULL: all. To be
  * freed, as g->of_node is.
  */
-kry_status kry_find_aggregates(const kry_coarsen *c, const kry_sparse *A, kry_aggregates *g,
-                               bool **strong);
+kry_status kryi_find_aggregates(const kryi_coarsen *c, const kryi_sparse *A, kryi_aggregates *g,
+                                bool **strong);
 
 /* rho.c: 1.05 times the estimate of the largest eigenvalue of D^-1 A, for a positive d, by 12 steps of
  * Lanczos' method from a start that is always the same; rounded to 20 binary digits, so that the order of
  * sums does not matter, and devices and host find the same number. */
-double kry_amg_rho_of(const kry_lanczos *T);
+double kryi_amg_rho_of(const kryi_lanczos *T);
 /* What these steps leave, whose eigenvalues approach those of D^-1 A. */
-kry_status kry_amg_lanczos(const kry_sparse *A, const double *d, kry_lanczos *T);
-kry_status kry_amg_rho(const kry_sparse *A, const double *d, double *rho);
+kry_status kryi_amg_lanczos(const kryi_sparse *A, const double *d, kryi_lanczos *T);
+kry_status kryi_amg_rho(const kryi_sparse *A, const double *d, double *rho);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-kry_status kry_amg_check(const char *who, const kry_op *A, const kry_amg_params *p)
+kry_status kryi_amg_check(const char *who, const kry_op *A, const kry_amg_params *p)
 {
     kry_status st = KRY_OK;
     const kry_vec *v = p->near_null_space;
@@ -36,7 +36,7 @@ done:
     return st;
 }
 
-kry_status kry_amg_check_nodes(const char *who, int64_t n, int block)
+kry_status kryi_amg_check_nodes(const char *who, int64_t n, int block)
 {
     kry_status st = KRY_OK;
 
@@ -46,48 +46,48 @@ done:
     return st;
 }
 
-static int block_of(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p)
+static int block_of(const kry_op *A, const kryi_sparse *rows, const kry_amg_params *p)
 {
-    const int block = p->block ? p->block : kry_matrix_block(A);
-    return block ? block : kry_sparse_block_by(rows, A->shape.rows);
+    const int block = p->block ? p->block : kryi_matrix_block(A);
+    return block ? block : kryi_sparse_block_by(rows, A->shape.rows);
 }
 
-kry_amg_sight kry_amg_look(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p)
+kryi_amg_sight kryi_amg_look(const kry_op *A, const kryi_sparse *rows, const kry_amg_params *p)
 {
-    kry_amg_sight s = { .nnz = kry_sparse_nnz(rows), .block = block_of(A, rows, p) };
+    kryi_amg_sight s = { .nnz = kryi_sparse_nnz(rows), .block = block_of(A, rows, p) };
 
     s.given = p->near_null_space ? p->near_null_space : A->near_null_space;
-    if (rows->val) s.couplings = kry_amg_couplings(rows);
+    if (rows->val) s.couplings = kryi_amg_couplings(rows);
     return s;
 }
 
 /* Classical coarsening is for couplings that are negative, but for a tenth. */
-static const kry_coarsener *choose(const kry_amg_params *p, const kry_amg_sight *s,
-                                   const kry_coarsen *c)
+static const kryi_coarsener *choose(const kry_amg_params *p, const kryi_amg_sight *s,
+                                    const kryi_coarsen *c)
 {
     const bool scalar = c->block == 1 && c->vectors == 1 && !s->given;
     const bool suits = s->couplings.positive <= 0.1 * s->couplings.negative;
 
-    if (p->coarsening == KRY_COARSEN_CLASSICAL) return &kry_classical_coarsening;
-    if (p->coarsening == KRY_COARSEN_AGGREGATION) return &kry_smoothed_aggregation;
-    return scalar && suits ? &kry_classical_coarsening : &kry_smoothed_aggregation;
+    if (p->coarsening == KRY_COARSEN_CLASSICAL) return &kryi_classical_coarsening;
+    if (p->coarsening == KRY_COARSEN_AGGREGATION) return &kryi_smoothed_aggregation;
+    return scalar && suits ? &kryi_classical_coarsening : &kryi_smoothed_aggregation;
 }
 
 /* Below which couplings are weak. Aggregation halves it on each level (Vanek, Mandel, Brezina). */
-static double usual_strength(const kry_coarsener *by, const kry_coarsen *c)
+static double usual_strength(const kryi_coarsener *by, const kryi_coarsen *c)
 {
-    if (by == &kry_classical_coarsening) return 0.25;
+    if (by == &kryi_classical_coarsening) return 0.25;
     return c->vectors > 1 ? -1 : 0.08;
 }
 
-kry_status kry_amg_start(const char *who, int64_t n, const kry_amg_sight *s,
-                         const kry_amg_params *p, kry_coarsen *c, const kry_coarsener **by)
+kry_status kryi_amg_start(const char *who, int64_t n, const kryi_amg_sight *s,
+                          const kry_amg_params *p, kryi_coarsen *c, const kryi_coarsener **by)
 {
     kry_status st = KRY_OK;
 
-    *c = (kry_coarsen){ .who = who, .block = s->block, .vectors = s->block };
+    *c = (kryi_coarsen){ .who = who, .block = s->block, .vectors = s->block };
     if (s->given) c->vectors = (int)s->given->k;
-    TRY(kry_amg_check_nodes(who, n, c->block));
+    TRY(kryi_amg_check_nodes(who, n, c->block));
     CHECK(p->coarsening != KRY_COARSEN_CLASSICAL || (c->block == 1 && c->vectors == 1),
           KRY_ERR_UNSUPPORTED,
           "%s: classical coarsening is for one unknown in a node, not for %d; take aggregation",
@@ -99,20 +99,20 @@ done:
 }
 
 /* Those that are given, row by row. */
-static kry_status take_given(const kry_vec *v, kry_coarsen *c, int64_t n)
+static kry_status take_given(const kry_vec *v, kryi_coarsen *c, int64_t n)
 {
     kry_status st = KRY_OK;
     double *columns = NULL;
 
-    TRY(kry_alloc((size_t)(n * v->k), sizeof *columns, &columns));
-    TRY(kry_alloc((size_t)(n * v->k), sizeof *c->near_null_space, &c->near_null_space));
-    TRY(kry_vec_read_doubles(v, columns));
+    TRY(kryi_alloc((size_t)(n * v->k), sizeof *columns, &columns));
+    TRY(kryi_alloc((size_t)(n * v->k), sizeof *c->near_null_space, &c->near_null_space));
+    TRY(kryi_vec_read_doubles(v, columns));
     for (int64_t j = 0; j < v->k; j++)
         for (int64_t i = 0; i < n; i++) {
             const double number = columns[j * n + i];
             CHECK(isfinite(number), KRY_ERR_ARGUMENT,
                   "%s: row %lld of vector %lld of the near null space is %g" COUNTED, c->who,
-                  ROW(i), (long long)j, number, kry_first_row);
+                  ROW(i), (long long)j, number, kryi_first_row);
             c->near_null_space[i * v->k + j] = number;
         }
 done:
@@ -121,17 +121,17 @@ done:
 }
 
 /* A constant for each unknown of a node. */
-static kry_status take_constants(kry_coarsen *c, int64_t n)
+static kry_status take_constants(kryi_coarsen *c, int64_t n)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc((size_t)(n * c->block), sizeof *c->near_null_space, &c->near_null_space));
+    TRY(kryi_alloc((size_t)(n * c->block), sizeof *c->near_null_space, &c->near_null_space));
     for (int64_t i = 0; i < n; i++) c->near_null_space[i * c->block + i % c->block] = 1;
 done:
     return st;
 }
 
-kry_status kry_amg_take_vectors(const kry_amg_sight *s, int64_t n, kry_coarsen *c)
+kry_status kryi_amg_take_vectors(const kryi_amg_sight *s, int64_t n, kryi_coarsen *c)
 {
     return s->given ? take_given(s->given, c, n) : take_constants(c, n);
 }

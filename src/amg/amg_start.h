@@ -7,31 +7,31 @@
 #include "multigrid/hierarchy.h"
 #include <kry/multigrid.h>
 
-static const char kry_amg_who[] = "kry_amg_create";
+static const char kryi_amg_who[] = "kry_amg_create";
 
 enum { KRY_AMG_LEVELS = 64 };
 
 /* What the coarsener is chosen by. */
-typedef struct kry_amg_sight {
+typedef struct kryi_amg_sight {
     int64_t nnz;
     int block;
-    kry_couplings couplings;
+    kryi_couplings couplings;
     const kry_vec *given; /* near null space; NULL: constants */
-} kry_amg_sight;
+} kryi_amg_sight;
 
-kry_status kry_amg_check(const char *who, const kry_op *A, const kry_amg_params *p);
+kry_status kryi_amg_check(const char *who, const kry_op *A, const kry_amg_params *p);
 /* Whether n rows are nodes of so many unknowns; KRY_ERR_ARGUMENT if not. */
-kry_status kry_amg_check_nodes(const char *who, int64_t n, int block);
+kry_status kryi_amg_check_nodes(const char *who, int64_t n, int block);
 /* rows: the entries of A, or of its first rows, which may make nodes larger; nnz and couplings are the caller's to say where it has only their pattern. */
-kry_amg_sight kry_amg_look(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p);
+kryi_amg_sight kryi_amg_look(const kry_op *A, const kryi_sparse *rows, const kry_amg_params *p);
 /* c := the start of a set-up, without vectors, for an A of n rows; by: the coarsener.
  * Returns  KRY_ERR_ARGUMENT, KRY_ERR_UNSUPPORTED for nodes that do not suit the rows or the coarsener */
-kry_status kry_amg_start(const char *who, int64_t n, const kry_amg_sight *s,
-                         const kry_amg_params *p, kry_coarsen *c, const kry_coarsener **by);
+kry_status kryi_amg_start(const char *who, int64_t n, const kryi_amg_sight *s,
+                          const kry_amg_params *p, kryi_coarsen *c, const kryi_coarsener **by);
 /* c->near_null_space := what is given, or a constant for each unknown of a node, n rows of it. Waits. */
-kry_status kry_amg_take_vectors(const kry_amg_sight *s, int64_t n, kry_coarsen *c);
+kry_status kryi_amg_take_vectors(const kryi_amg_sight *s, int64_t n, kryi_coarsen *c);
 /* What smooths, if nobody says. Where all levels have few entries, by those of A, they have to be smoothed better, which
  * costs no more than the iterations that it saves. */
-void kry_amg_prefer(kry_hierarchy *H, const kry_coarsener *by, bool few);
+void kryi_amg_prefer(kryi_hierarchy *H, const kryi_coarsener *by, bool few);
 
 #endif

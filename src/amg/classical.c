@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-kry_couplings kry_amg_couplings(const kry_sparse *A)
+kryi_couplings kryi_amg_couplings(const kryi_sparse *A)
 {
     const double *a = A->val;
-    kry_couplings c = { 0 };
+    kryi_couplings c = { 0 };
 
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
@@ -24,23 +24,23 @@ kry_couplings kry_amg_couplings(const kry_sparse *A)
 
 /* What does not change with the numbers of A. */
 typedef struct classical {
-    kry_sparse S;
-    char *point;       /* n */
-    kry_sparse places; /* of P: no numbers */
+    kryi_sparse S;
+    char *point;        /* n */
+    kryi_sparse places; /* of P: no numbers */
 } classical;
 
 static void classical_destroy(void *kept)
 {
     classical *k = kept;
     if (!k) return;
-    kry_sparse_release(&k->places);
-    kry_sparse_release(&k->S);
+    kryi_sparse_release(&k->places);
+    kryi_sparse_release(&k->S);
     free(k->point);
     free(k);
 }
 
 /* The near null space of the coarser level is what the finer one has at C points. */
-static void restrict_vectors(kry_coarsen *c, const char *point, int64_t n)
+static void restrict_vectors(kryi_coarsen *c, const char *point, int64_t n)
 {
     const size_t m = (size_t)c->vectors;
     double *B = c->near_null_space, *to = B;
@@ -57,12 +57,12 @@ static void restrict_vectors(kry_coarsen *c, const char *point, int64_t n)
 
 /* The strong couplings of A. least: the smallest -a_ij of a row that is strong; infinite if none is. */
 typedef struct strength {
-    const kry_sparse *A;
+    const kryi_sparse *A;
     double theta, *least;
-    kry_sparse *S;
+    kryi_sparse *S;
 } strength;
 
-static double threshold(const kry_sparse *A, int64_t i, double theta)
+static double threshold(const kryi_sparse *A, int64_t i, double theta)
 {
     const double dominant = 0.1; /* relaxation reduces the error of such a row tenfold */
     const double *a = A->val;
@@ -119,24 +119,24 @@ static void list_strong(void *user, int part, int64_t begin, int64_t end)
     }
 }
 
-kry_status kry_classical_strength(const kry_sparse *A, double theta, kry_sparse *S)
+kry_status kryi_classical_strength(const kryi_sparse *A, double theta, kryi_sparse *S)
 {
     kry_status st = KRY_OK;
     const int64_t n = A->rows;
-    const int parts = kry_parts(kry_sparse_nnz(A));
+    const int parts = kryi_parts(kryi_sparse_nnz(A));
     strength s = { .A = A, .theta = theta, .S = S };
 
-    *S = (kry_sparse){ .rows = n, .cols = n, .type = KRY_F64 };
-    TRY(kry_alloc((size_t)n, sizeof *s.least, &s.least));
-    TRY(kry_alloc((size_t)n + 1, sizeof *S->row_ptr, &S->row_ptr));
-    kry_parallel(parts, n, find_thresholds, &s);
-    kry_parallel(parts, n, count_strong, &s);
+    *S = (kryi_sparse){ .rows = n, .cols = n, .type = KRY_F64 };
+    TRY(kryi_alloc((size_t)n, sizeof *s.least, &s.least));
+    TRY(kryi_alloc((size_t)n + 1, sizeof *S->row_ptr, &S->row_ptr));
+    kryi_parallel(parts, n, find_thresholds, &s);
+    kryi_parallel(parts, n, count_strong, &s);
     for (int64_t i = 0; i < n; i++) S->row_ptr[i + 1] += S->row_ptr[i];
-    TRY(kry_alloc((size_t)kry_sparse_nnz(S), sizeof *S->col, &S->col));
-    kry_parallel(parts, n, list_strong, &s);
+    TRY(kryi_alloc((size_t)kryi_sparse_nnz(S), sizeof *S->col, &S->col));
+    kryi_parallel(parts, n, list_strong, &s);
 done:
     free(s.least);
-    if (st < 0) kry_sparse_release(S);
+    if (st < 0) kryi_sparse_release(S);
     return st;
 }
 
@@ -144,25 +144,25 @@ done:
 
 /* rank[i] := how many depend on i, and below that a number that no other unknown has. An unknown on which
  * none depends, but that depends on others, is an F point. Returns how many are open, and which. */
-static int64_t rank_points(const kry_sparse *S, uint64_t *rank, char *point, int32_t *open)
+static int64_t rank_points(const kryi_sparse *S, uint64_t *rank, char *point, int32_t *open)
 {
     int64_t left = 0;
 
-    for (int64_t e = 0; e < kry_sparse_nnz(S); e++) rank[S->col[e]]++;
+    for (int64_t e = 0; e < kryi_sparse_nnz(S); e++) rank[S->col[e]]++;
     for (int64_t i = 0; i < S->rows; i++) {
-        if (kry_row_length(S, i) == 0)
+        if (kryi_row_length(S, i) == 0)
             point[i] = KRY_POINT_ALONE;
         else if (rank[i] == 0)
             point[i] = KRY_POINT_F;
         else
             open[left++] = (int32_t)i, point[i] = KRY_POINT_OPEN;
-        rank[i] = rank[i] << 32 | kry_scramble((uint32_t)i);
+        rank[i] = rank[i] << 32 | kryi_scramble((uint32_t)i);
     }
     return left;
 }
 
 /* beaten[i] := whether an open point to which i is coupled, in either direction, has a larger rank. */
-static void compare(const kry_sparse *S, const uint64_t *rank, const char *point,
+static void compare(const kryi_sparse *S, const uint64_t *rank, const char *point,
                     const int32_t *open, int64_t left, bool *beaten)
 {
     for (int64_t k = 0; k < left; k++) beaten[open[k]] = false;
@@ -175,7 +175,7 @@ static void compare(const kry_sparse *S, const uint64_t *rank, const char *point
     }
 }
 
-static bool depends_on_c(const kry_sparse *S, const char *point, int64_t i)
+static bool depends_on_c(const kryi_sparse *S, const char *point, int64_t i)
 {
     for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
         if (point[S->col[e]] == KRY_POINT_C) return true;
@@ -183,7 +183,7 @@ static bool depends_on_c(const kry_sparse *S, const char *point, int64_t i)
 }
 
 /* One round, as a processor for each point would do it. Returns how many points are still open. */
-static int64_t decide(const kry_sparse *S, const uint64_t *rank, char *point, int32_t *open,
+static int64_t decide(const kryi_sparse *S, const uint64_t *rank, char *point, int32_t *open,
                       int64_t left, bool *beaten)
 {
     int64_t still = 0;
@@ -202,7 +202,7 @@ static int64_t decide(const kry_sparse *S, const uint64_t *rank, char *point, in
     return still;
 }
 
-kry_status kry_pmis(const kry_sparse *S, char *point, int64_t *count)
+kry_status kryi_pmis(const kryi_sparse *S, char *point, int64_t *count)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)S->rows;
@@ -211,9 +211,9 @@ kry_status kry_pmis(const kry_sparse *S, char *point, int64_t *count)
     bool *beaten = NULL;
 
     *count = 0;
-    TRY(kry_alloc(n, sizeof *rank, &rank));
-    TRY(kry_alloc(n, sizeof *open, &open));
-    TRY(kry_alloc(n, sizeof *beaten, &beaten));
+    TRY(kryi_alloc(n, sizeof *rank, &rank));
+    TRY(kryi_alloc(n, sizeof *open, &open));
+    TRY(kryi_alloc(n, sizeof *beaten, &beaten));
     for (int64_t left = rank_points(S, rank, point, open); left > 0;)
         left = decide(S, rank, point, open, left, beaten);
     for (size_t i = 0; i < n; i++) *count += point[i] == KRY_POINT_C;
@@ -226,42 +226,43 @@ done:
 
 /* ---- the coarsener --------------------------------------------------------------------------- */
 
-static kry_status classical_create(kry_coarsen *c, const kry_sparse *A, kry_sparse *P, void **kept)
+static kry_status classical_create(kryi_coarsen *c, const kryi_sparse *A, kryi_sparse *P,
+                                   void **kept)
 {
     kry_status st = KRY_OK;
     classical *k = NULL;
     int64_t count;
 
-    *P = (kry_sparse){ 0 };
-    TRY(kry_alloc(1, sizeof *k, &k));
-    TRY(kry_alloc((size_t)A->rows, 1, &k->point));
-    TRY(kry_classical_strength(A, c->strength, &k->S));
-    TRY(kry_pmis(&k->S, k->point, &count));
-    TRY(kry_interpolate(A, &k->S, k->point, P));
-    TRY(kry_places_copy(P, &k->places));
+    *P = (kryi_sparse){ 0 };
+    TRY(kryi_alloc(1, sizeof *k, &k));
+    TRY(kryi_alloc((size_t)A->rows, 1, &k->point));
+    TRY(kryi_classical_strength(A, c->strength, &k->S));
+    TRY(kryi_pmis(&k->S, k->point, &count));
+    TRY(kryi_interpolate(A, &k->S, k->point, P));
+    TRY(kryi_places_copy(P, &k->places));
     restrict_vectors(c, k->point, A->rows);
     *kept = k, k = NULL;
 done:
     classical_destroy(k);
-    if (st < 0) kry_sparse_release(P);
+    if (st < 0) kryi_sparse_release(P);
     return st;
 }
 
-static kry_status classical_update(const kry_sparse *A, void *kept, kry_sparse *P)
+static kry_status classical_update(const kryi_sparse *A, void *kept, kryi_sparse *P)
 {
     kry_status st = KRY_OK;
     const classical *k = kept;
 
-    TRY(kry_places_copy(&k->places, P));
-    TRY(kry_interpolate(A, &k->S, k->point, P));
+    TRY(kryi_places_copy(&k->places, P));
+    TRY(kryi_interpolate(A, &k->S, k->point, P));
 done:
-    if (st < 0) kry_sparse_release(P);
+    if (st < 0) kryi_sparse_release(P);
     return st;
 }
 
-const kry_coarsener kry_classical_coarsening = {
+const kryi_coarsener kryi_classical_coarsening = {
     .name = "classical coarsening",
-    .on_device = &kry_device_classical,
+    .on_device = &kryi_device_classical,
     .create = classical_create,
     .update = classical_update,
     .destroy = classical_destroy,

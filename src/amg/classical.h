@@ -23,15 +23,15 @@
  * Source  J. W. Ruge, K. Stueben, Algebraic multigrid, in: Multigrid methods (1987), 73-130;
  *         doi:10.1137/1.9781611971057.ch4
  */
-kry_status kry_classical_strength(const kry_sparse *A, double theta, kry_sparse *S);
+kry_status kryi_classical_strength(const kryi_sparse *A, double theta, kryi_sparse *S);
 
 /* What becomes of an unknown. */
-typedef enum kry_point {
+typedef enum kryi_point {
     KRY_POINT_OPEN,  /* not decided yet */
     KRY_POINT_F,     /* is interpolated */
     KRY_POINT_C,     /* is an unknown of the coarser level */
     KRY_POINT_ALONE, /* has no strong coupling: relaxation is enough */
-} kry_point;
+} kryi_point;
 
 /*
  * Split the unknowns by a parallel modified independent set: the more unknowns depend on one the sooner it
@@ -39,13 +39,13 @@ typedef enum kry_point {
  * Two unknowns that depend on each other are never both C points. An F point may have no C point among those
  * that it depends on, but then one of these has.
  *
- *   point  [out]  rows: a kry_point each, none of them open
+ *   point  [out]  rows: a kryi_point each, none of them open
  *   count  [out]  of C points
  *
  * Source  H. De Sterck, U. M. Yang, J. J. Heys, SIAM J. Matrix Anal. Appl. 27 (2006), 1019-1039;
  *         doi:10.1137/040615729
  */
-kry_status kry_pmis(const kry_sparse *S, char *point, int64_t *count);
+kry_status kryi_pmis(const kryi_sparse *S, char *point, int64_t *count);
 
 /* ---- interpolate.c --------------------------------------------------------------------------- */
 
@@ -66,19 +66,19 @@ enum {
  *         doi:10.1137/20M134931X; after H. De Sterck, R. D. Falgout, J. W. Nolting, U. M. Yang, Numer. Linear
  *         Algebra Appl. 15 (2008), 115-139, section 4.5; doi:10.1002/nla.559
  */
-kry_status kry_interpolate(const kry_sparse *A, const kry_sparse *S, const char *point,
-                           kry_sparse *P);
+kry_status kryi_interpolate(const kryi_sparse *A, const kryi_sparse *S, const char *point,
+                            kryi_sparse *P);
 
 /* ---- splitting.c, device_classical.c: the same on a device -------------------------------------- */
 
 /* Rows of a matrix. */
-typedef struct kry_row_list {
+typedef struct kryi_row_list {
     cl_int rows;
     cl_mem todo; /* rows int */
-} kry_row_list;
+} kryi_row_list;
 
 /* What does not change with the numbers of a matrix. */
-typedef struct kry_splitting {
+typedef struct kryi_splitting {
     kry_device *dev; /* borrowed; NULL: there is none */
     int64_t coarse;  /* C points */
     int64_t near;    /* entries of S in columns of C points and rows of others, not too long */
@@ -86,21 +86,22 @@ typedef struct kry_splitting {
     cl_mem number;   /* n int: of C points on the coarser level, -1: F points, -2: alone */
     cl_mem near_ptr; /* n + 1 int: offsets of such entries */
     int count;       /* of lists: */
-    kry_row_list lists[13]; /* rows with too many C points for tables of 32, 128, 512 ... slots */
-} kry_splitting;
+    kryi_row_list lists[13]; /* rows with too many C points for tables of 32, 128, 512 ... slots */
+} kryi_splitting;
 
-/* kry_classical_strength and kry_pmis: the same points, of an A that is symmetric to the bit. Waits. */
-kry_status kry_splitting_create(const kry_csr *A, double theta, kry_splitting *s);
-void kry_splitting_release(kry_splitting *s);
-void kry_splitting_forget_lists(kry_splitting *s);
+/* kryi_classical_strength and kryi_pmis: the same points, of an A that is symmetric to the bit. Waits. */
+kry_status kryi_splitting_create(const kryi_csr *A, double theta, kryi_splitting *s);
+void kryi_splitting_release(kryi_splitting *s);
+void kryi_splitting_forget_lists(kryi_splitting *s);
 /* The sums of the positive couplings of A and of the negative ones, less their sign. Waits. */
-kry_status kry_splitting_signs(const kry_csr *A, double *positive, double *negative);
+kry_status kryi_splitting_signs(const kryi_csr *A, double *positive, double *negative);
 /*
- * kry_interpolate: P := the same pattern and, as far as sums are in double, the same numbers, of A's type.
+ * kryi_interpolate: P := the same pattern and, as far as sums are in double, the same numbers, of A's type.
  * Cost  besides P at most as much memory as A takes, or 64 MB. Waits; `again`, which keeps the pattern
  *       that P has, does not
  */
-kry_status kry_splitting_interpolate(const kry_csr *A, kry_splitting *s, kry_csr *P);
-kry_status kry_splitting_interpolate_again(const kry_csr *A, const kry_splitting *s, kry_csr *P);
+kry_status kryi_splitting_interpolate(const kryi_csr *A, kryi_splitting *s, kryi_csr *P);
+kry_status kryi_splitting_interpolate_again(const kryi_csr *A, const kryi_splitting *s,
+                                            kryi_csr *P);
 
 #endif

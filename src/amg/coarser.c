@@ -4,20 +4,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-void kry_coarser_release(kry_coarser *c)
+void kryi_coarser_release(kryi_coarser *c)
 {
-    kry_sparse_release(&c->A);
-    kry_sparse_release(&c->R);
-    kry_sparse_release(&c->P);
+    kryi_sparse_release(&c->A);
+    kryi_sparse_release(&c->R);
+    kryi_sparse_release(&c->P);
 }
 
-static double diagonal_of(const kry_sparse *A, int64_t i)
+static double diagonal_of(const kryi_sparse *A, int64_t i)
 {
-    const int64_t e = kry_sparse_find(A, i, i);
+    const int64_t e = kryi_sparse_find(A, i, i);
     return e < 0 ? 0 : ((const double *)A->val)[e];
 }
 
-kry_row_look kry_look_at_rows(const kry_sparse *A)
+kryi_row_look kryi_look_at_rows(const kryi_sparse *A)
 {
     const double *val = A->val;
     float bound = 0, least = INFINITY, most = 0;
@@ -30,32 +30,32 @@ kry_row_look kry_look_at_rows(const kry_sparse *A)
         bound = fmaxf(bound, (float)(size / entry));
         least = fminf(least, (float)entry), most = fmaxf(most, (float)entry);
     }
-    return (kry_row_look){ bound, least, most };
+    return (kryi_row_look){ bound, least, most };
 }
 
-bool kry_fits_single(const kry_row_look *look)
+bool kryi_fits_single(const kryi_row_look *look)
 {
     return look->least >= 0x1p-60 && look->most <= 0x1p60;
 }
 
-bool kry_suits_single(const kry_row_look *look)
+bool kryi_suits_single(const kryi_row_look *look)
 {
     enum { SPREAD = 10000 };
-    return kry_fits_single(look) && look->most <= 1.01 * SPREAD * look->least;
+    return kryi_fits_single(look) && look->most <= 1.01 * SPREAD * look->least;
 }
 
 /* Unknown i is left alone. */
-static void decouple(kry_sparse *A, int64_t i)
+static void decouple(kryi_sparse *A, int64_t i)
 {
     double *val = A->val;
 
     for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-        const int64_t mirror = kry_sparse_find(A, A->col[e], i);
+        const int64_t mirror = kryi_sparse_find(A, A->col[e], i);
         val[e] = val[mirror] = A->col[e] == i;
     }
 }
 
-kry_status kry_coarser_regularise(const kry_regularising *r, kry_sparse *A)
+kry_status kryi_coarser_regularise(const kryi_regularising *r, kryi_sparse *A)
 {
     kry_status st = KRY_OK;
     const double *p = r->R->val, *d = r->d;
@@ -69,28 +69,28 @@ kry_status kry_coarser_regularise(const kry_regularising *r, kry_sparse *A)
               "%s: the matrix is not positive definite: unknown %lld of level %d has the diagonal "
               "entry %g",
               r->who, (long long)i, r->level, entry);
-        if (entry <= r->rounding * size && kry_row_length(A, i) > 0) decouple(A, i);
+        if (entry <= r->rounding * size && kryi_row_length(A, i) > 0) decouple(A, i);
     }
 done:
     return st;
 }
 
-kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const kry_sparse *A,
-                                kry_coarser *c)
+kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, const kryi_sparse *A,
+                                 kryi_coarser *c)
 {
     kry_status st = KRY_OK;
     double *d = NULL;
 
-    TRY(kry_alloc((size_t)A->rows, sizeof *d, &d));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *d, &d));
     for (int64_t i = 0; i < A->rows; i++) d[i] = diagonal_of(A, i);
-    TRY(kry_sparse_transpose(&c->P, &c->R));
+    TRY(kryi_sparse_transpose(&c->P, &c->R));
     if (c->A.row_ptr)
-        TRY(kry_sparse_triple_within(&c->R, A, &c->P, &c->A));
+        TRY(kryi_sparse_triple_within(&c->R, A, &c->P, &c->A));
     else
-        TRY(kry_sparse_triple(&c->R, A, &c->P, &c->A));
+        TRY(kryi_sparse_triple(&c->R, A, &c->P, &c->A));
     assert(c->A.row_ptr);
-    TRY(kry_coarser_regularise(
-        &(kry_regularising){ who, level, kry_coarser_rounding(type), d, &c->R }, &c->A));
+    TRY(kryi_coarser_regularise(
+        &(kryi_regularising){ who, level, kryi_coarser_rounding(type), d, &c->R }, &c->A));
 done:
     free(d);
     return st;

@@ -6,45 +6,45 @@ static const char stem[] = "aggregate";
 
 /* ---- the graph --------------------------------------------------------------------------------- */
 
-static kry_status find_columns(const kry_csr *A, bool squared, cl_mem d, double bound, kry_csr *G)
+static kry_status find_columns(const kryi_csr *A, bool squared, cl_mem d, double bound, kryi_csr *G)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows, of_blocks = squared;
 
-    TRY(kry_buffer_create(A->dev, (size_t)G->nnz * sizeof(cl_int), &G->col));
-    TRY(kry_buffer_create(A->dev, (size_t)G->nnz * sizeof(cl_int), &G->place));
-    TRY(kry_buffer_create(A->dev, (size_t)G->nnz * sizeof(double), &G->val));
+    TRY(kryi_buffer_create(A->dev, (size_t)G->nnz * sizeof(cl_int), &G->col));
+    TRY(kryi_buffer_create(A->dev, (size_t)G->nnz * sizeof(cl_int), &G->place));
+    TRY(kryi_buffer_create(A->dev, (size_t)G->nnz * sizeof(double), &G->val));
     const kry_arg args[] = { ARG(rows),   ARG(of_blocks), ARG(bound), ARG(A->row_ptr),
                              ARG(A->col), ARG(A->val),    ARG(d),     ARG(G->row_ptr),
                              ARG(G->col), ARG(G->place) };
-    TRY(kry_device_rows(A->dev, stem, "graph_columns", A->rows, args, COUNT(args)));
-    TRY(kry_csr_gather(G, G->place, KRY_F64, A->val));
+    TRY(kryi_device_rows(A->dev, stem, "graph_columns", A->rows, args, COUNT(args)));
+    TRY(kryi_csr_gather(G, G->place, KRY_F64, A->val));
 done:
     return st;
 }
 
-kry_status kry_device_graph(const kry_csr *A, bool squared, cl_mem d, double theta, kry_csr *G)
+kry_status kryi_device_graph(const kryi_csr *A, bool squared, cl_mem d, double theta, kryi_csr *G)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows, of_blocks = squared;
     const double bound = theta > 0 ? theta * theta : 0;
     cl_mem length = NULL;
 
-    *G = (kry_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
-    TRY(kry_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
+    *G = (kryi_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
+    TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
     const kry_arg args[] = { ARG(rows),   ARG(of_blocks), ARG(bound), ARG(A->row_ptr),
                              ARG(A->col), ARG(A->val),    ARG(d),     ARG(length) };
-    TRY(kry_device_rows(A->dev, stem, "graph_lengths", A->rows, args, COUNT(args)));
-    TRY(kry_csr_offsets(A->dev, A->rows, length, &G->row_ptr, &G->nnz));
+    TRY(kryi_device_rows(A->dev, stem, "graph_lengths", A->rows, args, COUNT(args)));
+    TRY(kryi_csr_offsets(A->dev, A->rows, length, &G->row_ptr, &G->nnz));
     if (G->nnz < A->nnz) {
         TRY(find_columns(A, squared, d, bound, G));
     } else {
-        kry_csr_release(G);
-        TRY(kry_csr_convert(A, A->type, G));
+        kryi_csr_release(G);
+        TRY(kryi_csr_convert(A, A->type, G));
     }
 done:
-    kry_buffer_release(A->dev, &length);
-    if (st < 0) kry_csr_release(G);
+    kryi_buffer_release(A->dev, &length);
+    if (st < 0) kryi_csr_release(G);
     return st;
 }
 
@@ -52,36 +52,36 @@ done:
 
 /* An int for each node, but for `left`. */
 typedef struct roots {
-    const kry_csr *G;
+    const kryi_csr *G;
     cl_int rows;
     cl_mem aggregate, state, best, chosen, left;
 } roots;
 
 static kry_status run(const roots *r, const char *name, const kry_arg *args, size_t count)
 {
-    return kry_device_rows(r->G->dev, stem, name, r->rows, args, count);
+    return kryi_device_rows(r->G->dev, stem, name, r->rows, args, count);
 }
 
 static void roots_release(roots *r)
 {
     kry_device *dev = r->G->dev;
 
-    kry_buffer_release(dev, &r->left);
-    kry_buffer_release(dev, &r->chosen);
-    kry_buffer_release(dev, &r->best);
-    kry_buffer_release(dev, &r->state);
-    kry_buffer_release(dev, &r->aggregate);
+    kryi_buffer_release(dev, &r->left);
+    kryi_buffer_release(dev, &r->chosen);
+    kryi_buffer_release(dev, &r->best);
+    kryi_buffer_release(dev, &r->state);
+    kryi_buffer_release(dev, &r->aggregate);
 }
 
-static kry_status roots_create(const kry_csr *G, roots *r)
+static kry_status roots_create(const kryi_csr *G, roots *r)
 {
     kry_status st = KRY_OK;
     const size_t bytes = (size_t)G->rows * sizeof(cl_int);
 
     *r = (roots){ .G = G, .rows = (cl_int)G->rows };
     cl_mem *const buffers[] = { &r->aggregate, &r->state, &r->best, &r->chosen };
-    for (size_t k = 0; k < COUNT(buffers); k++) TRY(kry_buffer_create(G->dev, bytes, buffers[k]));
-    TRY(kry_buffer_create(G->dev, sizeof(cl_int), &r->left));
+    for (size_t k = 0; k < COUNT(buffers); k++) TRY(kryi_buffer_create(G->dev, bytes, buffers[k]));
+    TRY(kryi_buffer_create(G->dev, sizeof(cl_int), &r->left));
     const kry_arg args[] = { ARG(r->rows), ARG(r->aggregate) };
     TRY(run(r, "aggregate_none", args, COUNT(args)));
 done:
@@ -110,7 +110,7 @@ static kry_status find_roots(const roots *r)
     kry_status st = KRY_OK;
     cl_int left = 0, round = 0;
 
-    TRY(kry_buffer_write(r->G->dev, r->left, 0, sizeof left, &left));
+    TRY(kryi_buffer_write(r->G->dev, r->left, 0, sizeof left, &left));
     const kry_arg args[] = { ARG(r->rows),      ARG(r->G->row_ptr), ARG(r->G->col),
                              ARG(r->aggregate), ARG(r->state),      ARG(r->best) };
     TRY(run(r, "roots_begin", args, COUNT(args)));
@@ -119,7 +119,7 @@ static kry_status find_roots(const roots *r)
             TRY(find_best(r));
             TRY(decide(r, ++round));
         }
-        TRY(kry_buffer_read(r->G->dev, r->left, 0, sizeof left, &left));
+        TRY(kryi_buffer_read(r->G->dev, r->left, 0, sizeof left, &left));
     } while (left == round);
     TRY(find_best(r));
 done:
@@ -140,20 +140,20 @@ static kry_status gather(const roots *r, cl_int least, cl_int large, int64_t *co
     const kry_arg choose[] = { ARG(r->rows),   ARG(least),    ARG(large),        ARG(r->G->row_ptr),
                                ARG(r->G->col), ARG(r->state), ARG(r->aggregate), ARG(r->chosen) };
     TRY(run(r, "aggregate_choose", choose, COUNT(choose)));
-    TRY(kry_csr_offsets(r->G->dev, r->rows, r->chosen, &number, &more));
+    TRY(kryi_csr_offsets(r->G->dev, r->rows, r->chosen, &number, &more));
     const kry_arg args[] = { ARG(r->rows), ARG(first), ARG(r->best), ARG(number),
                              ARG(r->aggregate) };
     TRY(run(r, "aggregate_gather", args, COUNT(args)));
     *count += more;
 done:
-    kry_buffer_release(r->G->dev, &number);
+    kryi_buffer_release(r->G->dev, &number);
     return st;
 }
 
-kry_status kry_device_aggregate(bool squared, bool large, kry_device_aggregates *g)
+kry_status kryi_device_aggregate(bool squared, bool large, kryi_device_aggregates *g)
 {
     kry_status st = KRY_OK;
-    const kry_csr *G = &g->G;
+    const kryi_csr *G = &g->G;
     const cl_int of_blocks = squared;
     roots r;
 
@@ -165,7 +165,7 @@ kry_status kry_device_aggregate(bool squared, bool large, kry_device_aggregates 
     }
     const kry_arg args[] = { ARG(r.rows), ARG(of_blocks),   ARG(G->row_ptr), ARG(G->col),
                              ARG(G->val), ARG(r.aggregate), ARG(r.state) };
-    TRY(kry_device_rows(G->dev, stem, "aggregate_join", G->rows, args, COUNT(args)));
+    TRY(kryi_device_rows(G->dev, stem, "aggregate_join", G->rows, args, COUNT(args)));
     g->of_node = r.state, r.state = NULL;
 done:
     roots_release(&r);

@@ -7,9 +7,9 @@
 
 static void classical_destroy(void *kept)
 {
-    kry_splitting *s = kept;
+    kryi_splitting *s = kept;
     if (!s) return;
-    kry_splitting_release(s);
+    kryi_splitting_release(s);
     free(s);
 }
 
@@ -21,8 +21,8 @@ static const char stem[] = "interpolation", local_tables[] = "-DLOCAL_TABLES";
 
 /* What the launches for one P share. */
 typedef struct work {
-    const kry_csr *A;
-    const kry_splitting *s;
+    const kryi_csr *A;
+    const kryi_splitting *s;
     kry_device *dev;
     cl_int n;
     cl_mem near_col, near_val, near_sum; /* couplings to C points */
@@ -31,33 +31,33 @@ typedef struct work {
 
 static void work_release(work *w)
 {
-    kry_buffer_release(w->dev, &w->unfit);
-    kry_buffer_release(w->dev, &w->near_sum);
-    kry_buffer_release(w->dev, &w->near_val);
-    kry_buffer_release(w->dev, &w->near_col);
+    kryi_buffer_release(w->dev, &w->unfit);
+    kryi_buffer_release(w->dev, &w->near_sum);
+    kryi_buffer_release(w->dev, &w->near_val);
+    kryi_buffer_release(w->dev, &w->near_col);
 }
 
 static kry_status create_ints(kry_device *dev, int64_t count, cl_mem *buffer)
 {
-    return kry_buffer_create(dev, (size_t)count * sizeof(cl_int), buffer);
+    return kryi_buffer_create(dev, (size_t)count * sizeof(cl_int), buffer);
 }
 
 /* A row a work-item. */
 static kry_status run_rows(const work *w, const char *name, const kry_arg *args, size_t count)
 {
-    const int64_t groups = kry_groups_for(w->dev, KRY_F32, 4 * (int64_t)w->n);
-    return kry_run(w->dev, stem, w->A->type, local_tables, name, groups, args, count);
+    const int64_t groups = kryi_groups_for(w->dev, KRY_F32, 4 * (int64_t)w->n);
+    return kryi_run(w->dev, stem, w->A->type, local_tables, name, groups, args, count);
 }
 
-static kry_status work_create(const kry_csr *A, const kry_splitting *s, work *w)
+static kry_status work_create(const kryi_csr *A, const kryi_splitting *s, work *w)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
 
     *w = (work){ .A = A, .s = s, .dev = dev, .n = (cl_int)A->rows };
     TRY(create_ints(dev, s->near, &w->near_col));
-    TRY(kry_buffer_create(dev, (size_t)s->near * kry_type_size(A->type), &w->near_val));
-    TRY(kry_buffer_create(dev, (size_t)A->rows * kry_acc_size(dev), &w->near_sum));
+    TRY(kryi_buffer_create(dev, (size_t)s->near * kry_type_size(A->type), &w->near_val));
+    TRY(kryi_buffer_create(dev, (size_t)A->rows * kryi_acc_size(dev), &w->near_sum));
     TRY(create_ints(dev, 1, &w->unfit));
     const kry_arg args[] = { ARG(w->n),        ARG(A->row_ptr),  ARG(A->col),      ARG(A->val),
                              ARG(s->strong),   ARG(s->number),   ARG(s->near_ptr), ARG(w->near_col),
@@ -72,8 +72,8 @@ done:
 /* The arguments that such kernels have in common, and `more`. Returns how many. */
 static size_t arguments(const work *w, const kry_arg more[MORE], kry_arg *args)
 {
-    const kry_csr *A = w->A;
-    const kry_splitting *s = w->s;
+    const kryi_csr *A = w->A;
+    const kryi_splitting *s = w->s;
     const kry_arg matrix[MATRIX] = { ARG(A->row_ptr),  ARG(A->col),      ARG(A->val),
                                      ARG(s->strong),   ARG(s->number),   ARG(s->near_ptr),
                                      ARG(w->near_col), ARG(w->near_val), ARG(w->near_sum) };
@@ -90,16 +90,16 @@ static kry_status run_all(const work *w, const char *name, const kry_arg more[MO
     enum { GROUP = 32 };
     kry_status st = KRY_OK;
     const bool cpu = w->dev->info.cpu_kernels;
-    const int whole = kry_group_size(w->dev), size = whole < GROUP ? whole : GROUP;
-    const int64_t groups = cpu ? kry_groups_for(w->dev, KRY_F32, 4 * (int64_t)w->n)
-                               : kry_groups_at_most(w->dev, (w->n + size - 1) / size);
-    kry_kernel *kernel;
+    const int whole = kryi_group_size(w->dev), size = whole < GROUP ? whole : GROUP;
+    const int64_t groups = cpu ? kryi_groups_for(w->dev, KRY_F32, 4 * (int64_t)w->n)
+                               : kryi_groups_at_most(w->dev, (w->n + size - 1) / size);
+    kryi_kernel *kernel;
     kry_arg args[MATRIX + MORE + TABLES];
     size_t count = arguments(w, more, args);
 
     args[count++] = (kry_arg)ARG(w->n);
-    TRY(kry_kernel_get(w->dev, stem, w->A->type, local_tables, name, &kernel));
-    TRY(kry_launch_size(w->dev, kernel, groups > 0 ? groups : 1, size, args, count));
+    TRY(kryi_kernel_get(w->dev, stem, w->A->type, local_tables, name, &kernel));
+    TRY(kryi_launch_size(w->dev, kernel, groups > 0 ? groups : 1, size, args, count));
 done:
     return st;
 }
@@ -110,7 +110,7 @@ static int64_t tables_of(const work *w, int64_t rows, int64_t bytes)
     enum { PER_UNIT = 8, SMALL = 1 << 26 };
     const int64_t of_A = w->A->nnz * (int64_t)(kry_type_size(w->A->type) + sizeof(cl_int));
     const int64_t room = (of_A > SMALL ? of_A : SMALL) / bytes;
-    int64_t tables = kry_groups_at_once(w->dev, PER_UNIT) * kry_group_size(w->dev);
+    int64_t tables = kryi_groups_at_once(w->dev, PER_UNIT) * kryi_group_size(w->dev);
 
     if (tables > rows) tables = rows;
     if (tables > room) tables = room;
@@ -121,9 +121,9 @@ static int64_t tables_of(const work *w, int64_t rows, int64_t bytes)
 static kry_status run_list(const work *w, int which, const char *name, const kry_arg more[MORE])
 {
     kry_status st = KRY_OK;
-    const kry_row_list *list = &w->s->lists[which];
-    const int bits = 7 + 2 * which, size = kry_group_size(w->dev);
-    const size_t acc = kry_acc_size(w->dev);
+    const kryi_row_list *list = &w->s->lists[which];
+    const int bits = 7 + 2 * which, size = kryi_group_size(w->dev);
+    const size_t acc = kryi_acc_size(w->dev);
     const int64_t many = tables_of(w, list->rows, (int64_t)(sizeof(cl_int) + acc) << bits);
     const cl_int tables = (cl_int)many, shift = 32 - bits;
     cl_mem key = NULL, weight = NULL;
@@ -131,15 +131,15 @@ static kry_status run_list(const work *w, int which, const char *name, const kry
     size_t count = arguments(w, more, args);
 
     TRY(create_ints(w->dev, many << bits, &key));
-    TRY(kry_buffer_create(w->dev, acc * (size_t)(many << bits), &weight));
+    TRY(kryi_buffer_create(w->dev, acc * (size_t)(many << bits), &weight));
     const kry_arg last[TABLES] = { ARG(list->rows), ARG(list->todo), ARG(tables),
                                    ARG(shift),      ARG(key),        ARG(weight) };
     memcpy(args + count, last, sizeof last);
-    TRY(kry_run(w->dev, stem, w->A->type, "", name, (many + size - 1) / size, args,
-                count + TABLES));
+    TRY(kryi_run(w->dev, stem, w->A->type, "", name, (many + size - 1) / size, args,
+                 count + TABLES));
 done:
-    kry_buffer_release(w->dev, &weight);
-    kry_buffer_release(w->dev, &key);
+    kryi_buffer_release(w->dev, &weight);
+    kryi_buffer_release(w->dev, &key);
     return st;
 }
 
@@ -157,16 +157,16 @@ static kry_status rows_create(const work *w, rows *r)
 
     TRY(create_ints(w->dev, w->n, &r->length));
     TRY(create_ints(w->dev, places, &r->col));
-    TRY(kry_buffer_create(w->dev, (size_t)places * kry_type_size(w->A->type), &r->val));
+    TRY(kryi_buffer_create(w->dev, (size_t)places * kry_type_size(w->A->type), &r->val));
 done:
     return st;
 }
 
 /* List the rows that did not fit. */
-static kry_status list_rows(const work *w, const rows *r, cl_int many, kry_splitting *s)
+static kry_status list_rows(const work *w, const rows *r, cl_int many, kryi_splitting *s)
 {
     kry_status st = KRY_OK;
-    kry_row_list *list = &s->lists[s->count];
+    kryi_row_list *list = &s->lists[s->count];
 
     TRY(create_ints(w->dev, many, &list->todo));
     list->rows = many;
@@ -177,30 +177,30 @@ done:
     return st;
 }
 
-static kry_status rows_choose(const work *w, kry_splitting *s, const rows *r)
+static kry_status rows_choose(const work *w, kryi_splitting *s, const rows *r)
 {
     static const char name[] = "interpolation_choose";
     kry_status st = KRY_OK;
     const kry_arg more[MORE] = { ARG(r->length), ARG(r->col), ARG(r->val), ARG(w->unfit) };
     cl_int unfit;
 
-    kry_splitting_forget_lists(s);
+    kryi_splitting_forget_lists(s);
     TRY(run_all(w, name, more));
-    TRY(kry_buffer_read(w->dev, w->unfit, 0, sizeof unfit, &unfit));
+    TRY(kryi_buffer_read(w->dev, w->unfit, 0, sizeof unfit, &unfit));
     while (unfit > 0) {
         TRY(list_rows(w, r, unfit, s));
         TRY(run_list(w, s->count - 1, name, more));
-        TRY(kry_buffer_read(w->dev, w->unfit, 0, sizeof unfit, &unfit));
+        TRY(kryi_buffer_read(w->dev, w->unfit, 0, sizeof unfit, &unfit));
     }
 done:
     return st;
 }
 
-static kry_status rows_gather(const work *w, const rows *r, kry_csr *P)
+static kry_status rows_gather(const work *w, const rows *r, kryi_csr *P)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_csr_make_rows("a prolongation", r->length, P));
+    TRY(kryi_csr_make_rows("a prolongation", r->length, P));
     const kry_arg args[] = { ARG(w->n),   ARG(P->row_ptr), ARG(r->col),
                              ARG(r->val), ARG(P->col),     ARG(P->val) };
     TRY(run_rows(w, "interpolation_gather", args, COUNT(args)));
@@ -208,29 +208,29 @@ done:
     return st;
 }
 
-kry_status kry_splitting_interpolate(const kry_csr *A, kry_splitting *s, kry_csr *P)
+kry_status kryi_splitting_interpolate(const kryi_csr *A, kryi_splitting *s, kryi_csr *P)
 {
     kry_status st = KRY_OK;
     work w = { 0 };
     rows r = { 0 };
 
-    *P = (kry_csr){ .dev = A->dev, .rows = A->rows, .cols = s->coarse, .type = A->type };
+    *P = (kryi_csr){ .dev = A->dev, .rows = A->rows, .cols = s->coarse, .type = A->type };
     TRY(work_create(A, s, &w));
     TRY(rows_create(&w, &r));
     TRY(rows_choose(&w, s, &r));
     TRY(rows_gather(&w, &r, P));
 done:
-    kry_buffer_release(A->dev, &r.val);
-    kry_buffer_release(A->dev, &r.col);
-    kry_buffer_release(A->dev, &r.length);
+    kryi_buffer_release(A->dev, &r.val);
+    kryi_buffer_release(A->dev, &r.col);
+    kryi_buffer_release(A->dev, &r.length);
     work_release(&w);
-    if (st < 0) kry_csr_release(P);
+    if (st < 0) kryi_csr_release(P);
     return st;
 }
 
 /* ---- new numbers ----------------------------------------------------------------------------- */
 
-kry_status kry_splitting_interpolate_again(const kry_csr *A, const kry_splitting *s, kry_csr *P)
+kry_status kryi_splitting_interpolate_again(const kryi_csr *A, const kryi_splitting *s, kryi_csr *P)
 {
     static const char name[] = "interpolation_renew";
     kry_status st = KRY_OK;
@@ -245,17 +245,17 @@ done:
     return st;
 }
 
-static kry_status classical_create(kry_coarsen *c, const kry_csr *A, kry_csr *P, void **kept)
+static kry_status classical_create(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept)
 {
     kry_status st = KRY_OK;
-    kry_splitting *s = NULL;
+    kryi_splitting *s = NULL;
 
-    *P = (kry_csr){ 0 };
+    *P = (kryi_csr){ 0 };
     *kept = NULL;
-    TRY(kry_alloc(1, sizeof *s, &s));
-    TRY(kry_splitting_create(A, c->strength, s));
+    TRY(kryi_alloc(1, sizeof *s, &s));
+    TRY(kryi_splitting_create(A, c->strength, s));
     if (s->coarse == 0) goto done;
-    TRY(kry_splitting_interpolate(A, s, P));
+    TRY(kryi_splitting_interpolate(A, s, P));
     c->block = 1;
     *kept = s, s = NULL;
 done:
@@ -263,10 +263,10 @@ done:
     return st;
 }
 
-static kry_status classical_update(const kry_csr *A, void *kept, kry_csr *P)
+static kry_status classical_update(const kryi_csr *A, void *kept, kryi_csr *P)
 {
-    return kry_splitting_interpolate_again(A, kept, P);
+    return kryi_splitting_interpolate_again(A, kept, P);
 }
 
-const kry_device_coarsener kry_device_classical = { classical_create, classical_update,
-                                                    classical_destroy };
+const kryi_device_coarsener kryi_device_classical = { classical_create, classical_update,
+                                                      classical_destroy };

@@ -9,27 +9,27 @@ enum { LANES = 8 }; /* of coarser_mirror */
 
 static const char stem[] = "coarser";
 
-kry_status kry_device_rows(kry_device *dev, const char *file, const char *name, int64_t rows,
-                           const kry_arg *args, size_t count)
+kry_status kryi_device_rows(kry_device *dev, const char *file, const char *name, int64_t rows,
+                            const kry_arg *args, size_t count)
 {
-    return kry_run(dev, file, KRY_F64, "", name, kry_groups_for(dev, KRY_F64, 2 * rows), args,
-                   count);
+    return kryi_run(dev, file, KRY_F64, "", name, kryi_groups_for(dev, KRY_F64, 2 * rows), args,
+                    count);
 }
 
-kry_status kry_device_diagonal(const kry_csr *A, cl_mem *d)
+kry_status kryi_device_diagonal(const kryi_csr *A, cl_mem *d)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
 
-    TRY(kry_buffer_create(A->dev, (size_t)A->rows * sizeof(double), d));
+    TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(double), d));
     const kry_arg args[] = { ARG(rows), ARG(A->row_ptr), ARG(A->col), ARG(A->val), ARG(*d) };
-    TRY(kry_device_rows(A->dev, stem, "coarser_diagonal", A->rows, args, COUNT(args)));
+    TRY(kryi_device_rows(A->dev, stem, "coarser_diagonal", A->rows, args, COUNT(args)));
 done:
-    if (st < 0) kry_buffer_release(A->dev, d);
+    if (st < 0) kryi_buffer_release(A->dev, d);
     return st;
 }
 
-kry_status kry_device_check(const kry_csr *A, kry_device_finding *f)
+kry_status kryi_device_check(const kryi_csr *A, kryi_device_finding *f)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
@@ -38,39 +38,39 @@ kry_status kry_device_check(const kry_csr *A, kry_device_finding *f)
     float look[3];
     cl_mem d = NULL, out = NULL;
 
-    TRY(kry_device_diagonal(A, &d));
-    TRY(kry_buffer_create(A->dev, sizeof nothing, &out));
-    TRY(kry_buffer_write_later(A->dev, out, 0, sizeof nothing, nothing));
+    TRY(kryi_device_diagonal(A, &d));
+    TRY(kryi_buffer_create(A->dev, sizeof nothing, &out));
+    TRY(kryi_buffer_write_later(A->dev, out, 0, sizeof nothing, nothing));
     const kry_arg args[] = {
         ARG(rows), ARG(A->row_ptr), ARG(A->col), ARG(A->val), ARG(d), ARG(out)
     };
-    TRY(kry_device_rows(A->dev, stem, "coarser_check", A->rows, args, COUNT(args)));
-    TRY(kry_buffer_read(A->dev, out, 0, sizeof found, found));
+    TRY(kryi_device_rows(A->dev, stem, "coarser_check", A->rows, args, COUNT(args)));
+    TRY(kryi_buffer_read(A->dev, out, 0, sizeof found, found));
     memcpy(look, &found[2], sizeof look);
-    *f = (kry_device_finding){ !found[0], found[1], { look[0], look[1], look[2] } };
+    *f = (kryi_device_finding){ !found[0], found[1], { look[0], look[1], look[2] } };
 done:
-    kry_buffer_release(A->dev, &out);
-    kry_buffer_release(A->dev, &d);
+    kryi_buffer_release(A->dev, &out);
+    kryi_buffer_release(A->dev, &d);
     return st;
 }
 
 /* ---- R A P --------------------------------------------------------------------------------------- */
 
-void kry_device_coarser_release(kry_device_coarser *c)
+void kryi_device_coarser_release(kryi_device_coarser *c)
 {
-    kry_buffer_release(c->P.dev, &c->from);
-    kry_csr_release(&c->A);
-    kry_csr_release(&c->AP);
-    kry_csr_release(&c->R);
-    kry_csr_release(&c->P);
+    kryi_buffer_release(c->P.dev, &c->from);
+    kryi_csr_release(&c->A);
+    kryi_csr_release(&c->AP);
+    kryi_csr_release(&c->R);
+    kryi_csr_release(&c->P);
 }
 
 /* The upper triangle is taken from the lower one, as on the host. */
-static kry_status mirror(const kry_csr *A)
+static kry_status mirror(const kryi_csr *A)
 {
     const cl_int rows = (cl_int)A->rows;
     const kry_arg args[] = { ARG(rows), ARG(A->row_ptr), ARG(A->col), ARG(A->val) };
-    return kry_device_rows(A->dev, stem, "coarser_mirror", LANES * A->rows, args, COUNT(args));
+    return kryi_device_rows(A->dev, stem, "coarser_mirror", LANES * A->rows, args, COUNT(args));
 }
 
 /* Coarse unknowns, and what is found about them. */
@@ -79,7 +79,7 @@ typedef struct basis {
     cl_mem alone, found;
 } basis;
 
-static kry_status look(const kry_device_coarser *c, double rounding, const basis *b,
+static kry_status look(const kryi_device_coarser *c, double rounding, const basis *b,
                        cl_int found[2])
 {
     kry_status st = KRY_OK;
@@ -88,23 +88,23 @@ static kry_status look(const kry_device_coarser *c, double rounding, const basis
                              ARG(c->R.val), ARG(b->fine),  ARG(c->A.row_ptr), ARG(b->coarse),
                              ARG(b->alone), ARG(b->found) };
 
-    TRY(kry_device_rows(c->A.dev, stem, "coarser_regularise", c->A.rows, args, COUNT(args)));
-    TRY(kry_buffer_read(c->A.dev, b->found, 0, 2 * sizeof *found, found));
+    TRY(kryi_device_rows(c->A.dev, stem, "coarser_regularise", c->A.rows, args, COUNT(args)));
+    TRY(kryi_buffer_read(c->A.dev, b->found, 0, 2 * sizeof *found, found));
 done:
     return st;
 }
 
-static kry_status decouple(const kry_csr *A, const basis *b)
+static kry_status decouple(const kryi_csr *A, const basis *b)
 {
     const cl_int rows = (cl_int)A->rows;
     const kry_arg args[] = { ARG(rows),     ARG(A->row_ptr), ARG(A->col),
                              ARG(b->alone), ARG(A->val),     ARG(b->coarse) };
-    return kry_device_rows(A->dev, stem, "coarser_decouple", A->rows, args, COUNT(args));
+    return kryi_device_rows(A->dev, stem, "coarser_decouple", A->rows, args, COUNT(args));
 }
 
 /* As `regularise` of coarser.c. */
-static kry_status regularise(const char *who, int level, double rounding, const kry_csr *A,
-                             kry_device_coarser *c)
+static kry_status regularise(const char *who, int level, double rounding, const kryi_csr *A,
+                             kryi_device_coarser *c)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
@@ -113,60 +113,60 @@ static kry_status regularise(const char *who, int level, double rounding, const 
     double entry = 0;
     basis b = { 0 };
 
-    TRY(kry_device_diagonal(A, &b.fine));
-    TRY(kry_device_diagonal(&c->A, &b.coarse));
-    TRY(kry_buffer_create(dev, (size_t)c->A.rows * sizeof(cl_int), &b.alone));
-    TRY(kry_buffer_create(dev, sizeof nothing, &b.found));
-    TRY(kry_buffer_write_later(dev, b.found, 0, sizeof nothing, nothing));
+    TRY(kryi_device_diagonal(A, &b.fine));
+    TRY(kryi_device_diagonal(&c->A, &b.coarse));
+    TRY(kryi_buffer_create(dev, (size_t)c->A.rows * sizeof(cl_int), &b.alone));
+    TRY(kryi_buffer_create(dev, sizeof nothing, &b.found));
+    TRY(kryi_buffer_write_later(dev, b.found, 0, sizeof nothing, nothing));
     TRY(look(c, rounding, &b, found));
     if (found[0] < INT_MAX)
-        TRY(kry_buffer_read(dev, b.coarse, (size_t)found[0] * sizeof entry, sizeof entry, &entry));
+        TRY(kryi_buffer_read(dev, b.coarse, (size_t)found[0] * sizeof entry, sizeof entry, &entry));
     CHECK(found[0] == INT_MAX, KRY_ERR_ARGUMENT,
           "%s: the matrix is not positive definite: unknown %d of level %d has the diagonal "
           "entry %g",
           who, found[0], level, entry);
     if (found[1]) TRY(decouple(&c->A, &b));
 done:
-    kry_buffer_release(dev, &b.found);
-    kry_buffer_release(dev, &b.alone);
-    kry_buffer_release(dev, &b.coarse);
-    kry_buffer_release(dev, &b.fine);
+    kryi_buffer_release(dev, &b.found);
+    kryi_buffer_release(dev, &b.alone);
+    kryi_buffer_release(dev, &b.coarse);
+    kryi_buffer_release(dev, &b.fine);
     return st;
 }
 
-kry_status kry_device_coarser_multiply(const char *who, int level, kry_type type, const kry_csr *A,
-                                       kry_device_coarser *c)
+kry_status kryi_device_coarser_multiply(const char *who, int level, kry_type type,
+                                        const kryi_csr *A, kryi_device_coarser *c)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_csr_transpose(&c->P, &c->R, &c->from));
-    TRY(kry_csr_product(A, &c->P, false, &c->AP));
-    TRY(kry_csr_product(&c->R, &c->AP, true, &c->A));
+    TRY(kryi_csr_transpose(&c->P, &c->R, &c->from));
+    TRY(kryi_csr_product(A, &c->P, false, &c->AP));
+    TRY(kryi_csr_product(&c->R, &c->AP, true, &c->A));
     TRY(mirror(&c->A));
-    TRY(regularise(who, level, kry_coarser_rounding(type), A, c));
+    TRY(regularise(who, level, kryi_coarser_rounding(type), A, c));
 done:
     return st;
 }
 
-static kry_status make_room(kry_csr *A)
+static kry_status make_room(kryi_csr *A)
 {
-    return kry_buffer_create(A->dev, (size_t)A->nnz * kry_type_size(A->type), &A->val);
+    return kryi_buffer_create(A->dev, (size_t)A->nnz * kry_type_size(A->type), &A->val);
 }
 
-kry_status kry_device_coarser_again(const char *who, int level, kry_type type, const kry_csr *A,
-                                    kry_device_coarser *c)
+kry_status kryi_device_coarser_again(const char *who, int level, kry_type type, const kryi_csr *A,
+                                     kryi_device_coarser *c)
 {
     kry_status st = KRY_OK;
 
     TRY(make_room(&c->R));
     TRY(make_room(&c->AP));
     TRY(make_room(&c->A));
-    TRY(kry_csr_transpose_again(&c->P, c->from, &c->R));
-    TRY(kry_csr_product_again(A, &c->P, false, &c->AP));
-    TRY(kry_csr_product_again(&c->R, &c->AP, true, &c->A));
-    kry_buffer_release(A->dev, &c->AP.val);
+    TRY(kryi_csr_transpose_again(&c->P, c->from, &c->R));
+    TRY(kryi_csr_product_again(A, &c->P, false, &c->AP));
+    TRY(kryi_csr_product_again(&c->R, &c->AP, true, &c->A));
+    kryi_buffer_release(A->dev, &c->AP.val);
     TRY(mirror(&c->A));
-    TRY(regularise(who, level, kry_coarser_rounding(type), A, c));
+    TRY(regularise(who, level, kryi_coarser_rounding(type), A, c));
 done:
     return st;
 }

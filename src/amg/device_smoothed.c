@@ -8,71 +8,71 @@
 /* ---- nodes of several unknowns --------------------------------------------------------------- */
 
 /* A pattern of as many entries as unknowns: rows are nodes, or columns are. */
-static kry_status node_pattern(const kry_csr *A, int block, bool nodes_are_rows, kry_csr *N)
+static kry_status node_pattern(const kryi_csr *A, int block, bool nodes_are_rows, kryi_csr *N)
 {
     kry_status st = KRY_OK;
     const char *name = nodes_are_rows ? "nodes_expand" : "nodes_collapse";
     const int64_t nodes = A->rows / block;
     const cl_int rows = (cl_int)(nodes_are_rows ? nodes : A->rows), of = block;
 
-    *N = (kry_csr){ .dev = A->dev, .rows = rows, .nnz = A->rows, .type = A->type };
+    *N = (kryi_csr){ .dev = A->dev, .rows = rows, .nnz = A->rows, .type = A->type };
     N->cols = nodes_are_rows ? A->rows : nodes;
-    TRY(kry_buffer_create(A->dev, ((size_t)rows + 1) * sizeof(cl_int), &N->row_ptr));
-    TRY(kry_buffer_create(A->dev, (size_t)N->nnz * sizeof(cl_int), &N->col));
+    TRY(kryi_buffer_create(A->dev, ((size_t)rows + 1) * sizeof(cl_int), &N->row_ptr));
+    TRY(kryi_buffer_create(A->dev, (size_t)N->nnz * sizeof(cl_int), &N->col));
     const kry_arg args[] = { ARG(rows), ARG(of), ARG(N->row_ptr), ARG(N->col) };
-    TRY(kry_device_rows(A->dev, "nodes", name, rows, args, COUNT(args)));
+    TRY(kryi_device_rows(A->dev, "nodes", name, rows, args, COUNT(args)));
 done:
     return st;
 }
 
 /* N := the squared norms of the blocks of A. Waits. */
-static kry_status norms_of_nodes(const kry_csr *A, int block, kry_csr *N)
+static kry_status norms_of_nodes(const kryi_csr *A, int block, kryi_csr *N)
 {
     kry_status st = KRY_OK;
     const cl_int nodes = (cl_int)(A->rows / block), of = block;
-    kry_csr pattern = { 0 }, left = { 0 }, right = { 0 }, half = { 0 };
+    kryi_csr pattern = { 0 }, left = { 0 }, right = { 0 }, half = { 0 };
 
-    *N = (kry_csr){ 0 };
-    TRY(kry_csr_share(A, &pattern));
+    *N = (kryi_csr){ 0 };
+    TRY(kryi_csr_share(A, &pattern));
     TRY(node_pattern(A, block, true, &left));
     TRY(node_pattern(A, block, false, &right));
-    TRY(kry_csr_product(&pattern, &right, false, &half));
-    TRY(kry_csr_product(&left, &half, false, N));
-    TRY(kry_buffer_create(A->dev, (size_t)N->nnz * sizeof(double), &N->val));
+    TRY(kryi_csr_product(&pattern, &right, false, &half));
+    TRY(kryi_csr_product(&left, &half, false, N));
+    TRY(kryi_buffer_create(A->dev, (size_t)N->nnz * sizeof(double), &N->val));
     const kry_arg args[] = { ARG(nodes),  ARG(of),         ARG(A->row_ptr), ARG(A->col),
                              ARG(A->val), ARG(N->row_ptr), ARG(N->col),     ARG(N->val) };
-    TRY(kry_device_rows(A->dev, "nodes", "nodes_norms", nodes, args, COUNT(args)));
+    TRY(kryi_device_rows(A->dev, "nodes", "nodes_norms", nodes, args, COUNT(args)));
 done:
-    kry_csr_release(&half);
-    kry_csr_release(&right);
-    kry_csr_release(&left);
-    kry_csr_release(&pattern);
-    if (st < 0) kry_csr_release(N);
+    kryi_csr_release(&half);
+    kryi_csr_release(&right);
+    kryi_csr_release(&left);
+    kryi_csr_release(&pattern);
+    if (st < 0) kryi_csr_release(N);
     return st;
 }
 
 /* F := the pattern of A's entries between nodes that are coupled in G, and their places in A. Waits. */
-static kry_status entries_of_nodes(const kry_csr *A, int block, const kry_csr *G, kry_csr *F)
+static kry_status entries_of_nodes(const kryi_csr *A, int block, const kryi_csr *G, kryi_csr *F)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows, of = block;
     cl_mem length = NULL;
 
-    *F = (kry_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
-    TRY(kry_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
+    *F = (kryi_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
+    TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
     const kry_arg lengths[] = { ARG(rows),       ARG(of),     ARG(A->row_ptr), ARG(A->col),
                                 ARG(G->row_ptr), ARG(G->col), ARG(length) };
-    TRY(kry_device_rows(A->dev, "nodes", "nodes_lengths", rows, lengths, COUNT(lengths)));
-    TRY(kry_csr_offsets(A->dev, A->rows, length, &F->row_ptr, &F->nnz));
-    TRY(kry_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->col));
-    TRY(kry_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->place));
+    TRY(kryi_device_rows(A->dev, "nodes", "nodes_lengths", rows, lengths, COUNT(lengths)));
+    TRY(kryi_csr_offsets(A->dev, A->rows, length, &F->row_ptr, &F->nnz));
+    TRY(kryi_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->col));
+    TRY(kryi_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->place));
     const kry_arg args[] = { ARG(rows),       ARG(of),         ARG(A->row_ptr),
                              ARG(A->col),     ARG(G->row_ptr), ARG(G->col),
                              ARG(F->row_ptr), ARG(F->col),     ARG(F->place) };
-    TRY(kry_device_rows(A->dev, "nodes", "nodes_columns", rows, args, COUNT(args)));
+    TRY(kryi_device_rows(A->dev, "nodes", "nodes_columns", rows, args, COUNT(args)));
 done:
-    kry_buffer_release(A->dev, &length);
-    if (st < 0) kry_csr_release(F);
+    kryi_buffer_release(A->dev, &length);
+    if (st < 0) kryi_csr_release(F);
     return st;
 }
 
@@ -92,7 +92,7 @@ static void lanczos_release(lanczos *l)
     kry_op_release(&l->A);
 }
 
-static kry_status lanczos_create(const kry_csr *A, cl_mem d, lanczos *l)
+static kry_status lanczos_create(const kryi_csr *A, cl_mem d, lanczos *l)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
@@ -101,10 +101,10 @@ static kry_status lanczos_create(const kry_csr *A, cl_mem d, lanczos *l)
     kry_vec **const vectors[] = { &l->s, &l->v, &l->old, &l->w, &l->scaled };
     for (size_t k = 0; k < COUNT(vectors); k++)
         TRY(kry_vec_create(A->dev, KRY_F64, A->rows, 1, vectors[k]));
-    TRY(kry_csr_operator(A, 0, NULL, &l->A));
-    TRY(kry_vec_fill_random(0, l->v));
+    TRY(kryi_csr_operator(A, 0, NULL, &l->A));
+    TRY(kryi_vec_fill_random(0, l->v));
     const kry_arg args[] = { ARG(rows), ARG(d), ARG(l->s->buffer) };
-    TRY(kry_device_rows(A->dev, "aggregate", "inverse_root", A->rows, args, COUNT(args)));
+    TRY(kryi_device_rows(A->dev, "aggregate", "inverse_root", A->rows, args, COUNT(args)));
 done:
     return st;
 }
@@ -124,7 +124,7 @@ done:
     return st;
 }
 
-static kry_status run_lanczos(lanczos *l, kry_lanczos *T)
+static kry_status run_lanczos(lanczos *l, kryi_lanczos *T)
 {
     kry_status st = KRY_OK;
     double beta = 0, squared, alpha;
@@ -146,16 +146,16 @@ done:
     return st;
 }
 
-/* As kry_amg_rho. Waits. */
-static kry_status rho_of(const kry_csr *A, cl_mem d, double *rho)
+/* As kryi_amg_rho. Waits. */
+static kry_status rho_of(const kryi_csr *A, cl_mem d, double *rho)
 {
     kry_status st = KRY_OK;
     lanczos l;
-    kry_lanczos T;
+    kryi_lanczos T;
 
     TRY(lanczos_create(A, d, &l));
     TRY(run_lanczos(&l, &T));
-    *rho = kry_amg_rho_of(&T);
+    *rho = kryi_amg_rho_of(&T);
 done:
     lanczos_release(&l);
     return st;
@@ -164,7 +164,7 @@ done:
 /* ---- the tentative prolongation -------------------------------------------------------------- */
 
 /* T := a one for each node that is in an aggregate. */
-static kry_status ones(const kry_device_aggregates *g, kry_csr *T)
+static kry_status ones(const kryi_device_aggregates *g, kryi_csr *T)
 {
     kry_status st = KRY_OK;
     static const char stem[] = "aggregate";
@@ -172,37 +172,37 @@ static kry_status ones(const kry_device_aggregates *g, kry_csr *T)
     const cl_int rows = (cl_int)g->G.rows;
     cl_mem length = NULL;
 
-    *T = (kry_csr){ .dev = dev, .rows = rows, .cols = g->count, .type = KRY_F64 };
-    TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
+    *T = (kryi_csr){ .dev = dev, .rows = rows, .cols = g->count, .type = KRY_F64 };
+    TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
     const kry_arg lengths[] = { ARG(rows), ARG(g->of_node), ARG(length) };
-    TRY(kry_device_rows(dev, stem, "tentative_lengths", rows, lengths, COUNT(lengths)));
-    TRY(kry_csr_make_rows("a prolongation", length, T));
+    TRY(kryi_device_rows(dev, stem, "tentative_lengths", rows, lengths, COUNT(lengths)));
+    TRY(kryi_csr_make_rows("a prolongation", length, T));
     const kry_arg args[] = { ARG(rows), ARG(g->of_node), ARG(T->row_ptr), ARG(T->col),
                              ARG(T->val) };
-    TRY(kry_device_rows(dev, stem, "tentative_entries", rows, args, COUNT(args)));
+    TRY(kryi_device_rows(dev, stem, "tentative_entries", rows, args, COUNT(args)));
 done:
-    kry_buffer_release(dev, &length);
+    kryi_buffer_release(dev, &length);
     return st;
 }
 
 /* members: those of each aggregate, in ascending order. */
-static kry_status find_members(const kry_device_aggregates *g, kry_csr *members)
+static kry_status find_members(const kryi_device_aggregates *g, kryi_csr *members)
 {
     kry_status st = KRY_OK;
-    kry_csr of_node = { 0 };
+    kryi_csr of_node = { 0 };
     cl_mem from = NULL;
 
     TRY(ones(g, &of_node));
-    TRY(kry_csr_transpose(&of_node, members, &from));
+    TRY(kryi_csr_transpose(&of_node, members, &from));
 done:
-    kry_buffer_release(g->G.dev, &from);
-    kry_csr_release(&of_node);
+    kryi_buffer_release(g->G.dev, &from);
+    kryi_csr_release(&of_node);
     return st;
 }
 
 /* What the kernels of aggregates are given. */
 typedef struct factoring {
-    kry_csr members;
+    kryi_csr members;
     cl_int count, block, m;
     cl_mem q; /* n-by-m */
     cl_mem length;
@@ -217,27 +217,27 @@ static kry_status factor(const factoring *f, int64_t n, cl_mem C)
     const kry_arg args[] = { ARG(f->count),       ARG(f->block), ARG(f->m), ARG(f->members.row_ptr),
                              ARG(f->members.col), ARG(f->q),     ARG(C),    ARG(f->length) };
 
-    TRY(kry_device_rows(dev, "nodes", "tentative_none", rows, none, COUNT(none)));
-    TRY(kry_device_rows(dev, "nodes", "tentative_factor", f->count, args, COUNT(args)));
+    TRY(kryi_device_rows(dev, "nodes", "tentative_none", rows, none, COUNT(none)));
+    TRY(kryi_device_rows(dev, "nodes", "tentative_factor", f->count, args, COUNT(args)));
 done:
     return st;
 }
 
-static kry_status put(const factoring *f, kry_csr *T)
+static kry_status put(const factoring *f, kryi_csr *T)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_csr_make_rows("a prolongation", f->length, T));
+    TRY(kryi_csr_make_rows("a prolongation", f->length, T));
     const kry_arg args[] = { ARG(f->count),           ARG(f->block),       ARG(f->m),
                              ARG(f->members.row_ptr), ARG(f->members.col), ARG(f->q),
                              ARG(T->row_ptr),         ARG(T->col),         ARG(T->val) };
-    TRY(kry_device_rows(T->dev, "nodes", "tentative_put", f->count, args, COUNT(args)));
+    TRY(kryi_device_rows(T->dev, "nodes", "tentative_put", f->count, args, COUNT(args)));
 done:
     return st;
 }
 
 /* Takes c's vectors, and leaves those of the coarser level. */
-static kry_status by_factors(kry_coarsen *c, const kry_device_aggregates *g, kry_csr *T)
+static kry_status by_factors(kryi_coarsen *c, const kryi_device_aggregates *g, kryi_csr *T)
 {
     kry_status st = KRY_OK;
     kry_device *dev = g->G.dev;
@@ -245,22 +245,22 @@ static kry_status by_factors(kry_coarsen *c, const kry_device_aggregates *g, kry
     factoring f = { .count = (cl_int)g->count, .block = c->block, .m = c->vectors };
     cl_mem C = NULL;
 
-    *T = (kry_csr){ .dev = dev, .rows = n, .cols = g->count * c->vectors, .type = KRY_F64 };
+    *T = (kryi_csr){ .dev = dev, .rows = n, .cols = g->count * c->vectors, .type = KRY_F64 };
     TRY(find_members(g, &f.members));
-    TRY(kry_buffer_create(dev, (size_t)(n * c->vectors) * sizeof(double), &f.q));
-    TRY(kry_buffer_copy(dev, c->on_device, 0, f.q, 0, (size_t)(n * c->vectors) * sizeof(double)));
-    TRY(kry_buffer_create(dev, (size_t)n * sizeof(cl_int), &f.length));
-    TRY(kry_buffer_create(dev, (size_t)numbers * sizeof(double), &C));
+    TRY(kryi_buffer_create(dev, (size_t)(n * c->vectors) * sizeof(double), &f.q));
+    TRY(kryi_buffer_copy(dev, c->on_device, 0, f.q, 0, (size_t)(n * c->vectors) * sizeof(double)));
+    TRY(kryi_buffer_create(dev, (size_t)n * sizeof(cl_int), &f.length));
+    TRY(kryi_buffer_create(dev, (size_t)numbers * sizeof(double), &C));
     TRY(factor(&f, n, C));
     TRY(put(&f, T));
-    kry_buffer_release(dev, &c->on_device);
+    kryi_buffer_release(dev, &c->on_device);
     c->on_device = C, C = NULL;
     c->block = c->vectors;
 done:
-    kry_buffer_release(dev, &C);
-    kry_buffer_release(dev, &f.length);
-    kry_buffer_release(dev, &f.q);
-    kry_csr_release(&f.members);
+    kryi_buffer_release(dev, &C);
+    kryi_buffer_release(dev, &f.length);
+    kryi_buffer_release(dev, &f.q);
+    kryi_csr_release(&f.members);
     return st;
 }
 
@@ -270,167 +270,167 @@ static const char stem[] = "aggregate";
 
 /* What stays when A has new numbers. */
 typedef struct smoothed {
-    kry_csr F; /* the pattern; place NULL: that of A, and so are the numbers */
-    kry_csr T;
+    kryi_csr F; /* the pattern; place NULL: that of A, and so are the numbers */
+    kryi_csr T;
 } smoothed;
 
 static void smoothed_destroy(void *kept)
 {
     smoothed *s = kept;
     if (!s) return;
-    kry_csr_release(&s->T);
-    kry_csr_release(&s->F);
+    kryi_csr_release(&s->T);
+    kryi_csr_release(&s->F);
     free(s);
 }
 
 /* ---- P from T and the strong entries ------------------------------------------------------------ */
 
 /* S := F, with the weak couplings of A on its diagonal; d: that, or A's own where little is left of it. */
-static kry_status filter(const kry_csr *A, const kry_csr *F, kry_csr *S, cl_mem d)
+static kry_status filter(const kryi_csr *A, const kryi_csr *F, kryi_csr *S, cl_mem d)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
 
-    if (!F->place) return kry_csr_convert(A, A->type, S);
-    TRY(kry_csr_share(F, S));
-    TRY(kry_buffer_create(A->dev, (size_t)S->nnz * sizeof(double), &S->val));
-    TRY(kry_csr_gather(S, F->place, A->type, A->val));
+    if (!F->place) return kryi_csr_convert(A, A->type, S);
+    TRY(kryi_csr_share(F, S));
+    TRY(kryi_buffer_create(A->dev, (size_t)S->nnz * sizeof(double), &S->val));
+    TRY(kryi_csr_gather(S, F->place, A->type, A->val));
     const kry_arg args[] = { ARG(rows),   ARG(A->row_ptr), ARG(A->val), ARG(S->row_ptr),
                              ARG(S->col), ARG(F->place),   ARG(S->val), ARG(d) };
-    TRY(kry_device_rows(A->dev, stem, "filter_diagonal", A->rows, args, COUNT(args)));
+    TRY(kryi_device_rows(A->dev, stem, "filter_diagonal", A->rows, args, COUNT(args)));
 done:
     return st;
 }
 
 /* S := I - omega D^-1 S */
-static kry_status to_smoother(kry_csr *S, cl_mem d, double omega)
+static kry_status to_smoother(kryi_csr *S, cl_mem d, double omega)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)S->rows;
     cl_mem val = NULL;
 
-    TRY(kry_buffer_create(S->dev, (size_t)S->nnz * sizeof(double), &val));
+    TRY(kryi_buffer_create(S->dev, (size_t)S->nnz * sizeof(double), &val));
     const kry_arg args[] = { ARG(rows), ARG(omega),  ARG(S->row_ptr), ARG(S->col),
                              ARG(d),    ARG(S->val), ARG(val) };
-    TRY(kry_device_rows(S->dev, stem, "smoother_values", S->rows, args, COUNT(args)));
-    kry_buffer_release(S->dev, &S->val);
+    TRY(kryi_device_rows(S->dev, stem, "smoother_values", S->rows, args, COUNT(args)));
+    kryi_buffer_release(S->dev, &S->val);
     S->val = val, val = NULL;
 done:
-    kry_buffer_release(S->dev, &val);
+    kryi_buffer_release(S->dev, &val);
     return st;
 }
 
 /* S := I - omega D^-1 F */
-static kry_status make_smoother(const kry_csr *A, const kry_csr *F, kry_csr *S)
+static kry_status make_smoother(const kryi_csr *A, const kryi_csr *F, kryi_csr *S)
 {
     kry_status st = KRY_OK;
     cl_mem d = NULL;
     double rho;
 
-    *S = (kry_csr){ 0 };
-    TRY(kry_device_diagonal(A, &d));
+    *S = (kryi_csr){ 0 };
+    TRY(kryi_device_diagonal(A, &d));
     TRY(filter(A, F, S, d));
     TRY(rho_of(S, d, &rho));
     TRY(to_smoother(S, d, 4.0 / 3 / rho));
 done:
-    kry_buffer_release(A->dev, &d);
-    if (st < 0) kry_csr_release(S);
+    kryi_buffer_release(A->dev, &d);
+    if (st < 0) kryi_csr_release(S);
     return st;
 }
 
 /* ---- set-up ------------------------------------------------------------------------------------- */
 
-static void aggregates_release(kry_device *dev, kry_device_aggregates *g)
+static void aggregates_release(kry_device *dev, kryi_device_aggregates *g)
 {
-    kry_buffer_release(dev, &g->of_node);
-    kry_csr_release(&g->G);
+    kryi_buffer_release(dev, &g->of_node);
+    kryi_csr_release(&g->G);
 }
 
 /* Of A, or of its nodes. *useful false: they are too few, or hardly fewer than the nodes. */
-static kry_status find_aggregates(const kry_coarsen *c, const kry_csr *N, double theta,
-                                  kry_device_aggregates *g, bool *useful)
+static kry_status find_aggregates(const kryi_coarsen *c, const kryi_csr *N, double theta,
+                                  kryi_device_aggregates *g, bool *useful)
 {
     kry_status st = KRY_OK;
     const bool squared = c->block > 1;
     cl_mem d = NULL;
 
     aggregates_release(N->dev, g);
-    TRY(kry_device_diagonal(N, &d));
-    TRY(kry_device_graph(N, squared, d, theta, &g->G));
-    TRY(kry_device_aggregate(squared, kry_aggregates_large(c), g));
+    TRY(kryi_device_diagonal(N, &d));
+    TRY(kryi_device_graph(N, squared, d, theta, &g->G));
+    TRY(kryi_device_aggregate(squared, kryi_aggregates_large(c), g));
     *useful = g->count > 0 && (double)(g->count * c->vectors) < 0.9 * (double)(N->rows * c->block);
 done:
-    kry_buffer_release(N->dev, &d);
+    kryi_buffer_release(N->dev, &d);
     return st;
 }
 
 /* F := A, or its strong entries. */
-static kry_status take_pattern(const kry_coarsen *c, const kry_csr *A, double theta,
-                               const kry_device_aggregates *g, kry_csr *F)
+static kry_status take_pattern(const kryi_coarsen *c, const kryi_csr *A, double theta,
+                               const kryi_device_aggregates *g, kryi_csr *F)
 {
     kry_status st = KRY_OK;
 
-    if (!(theta > 0) || !g->G.place) return kry_csr_share(A, F);
+    if (!(theta > 0) || !g->G.place) return kryi_csr_share(A, F);
     if (c->block > 1) return entries_of_nodes(A, c->block, &g->G, F);
-    TRY(kry_csr_share(&g->G, F));
-    TRY(kry_buffer_retain(A->dev, g->G.place));
+    TRY(kryi_csr_share(&g->G, F));
+    TRY(kryi_buffer_retain(A->dev, g->G.place));
     F->place = g->G.place;
 done:
     return st;
 }
 
-static kry_status find(kry_coarsen *c, const kry_csr *A, smoothed *s, bool *useful)
+static kry_status find(kryi_coarsen *c, const kryi_csr *A, smoothed *s, bool *useful)
 {
     kry_status st = KRY_OK;
     double theta = ldexp(c->strength, -c->level);
-    kry_device_aggregates g = { 0 };
-    kry_csr N = { 0 };
+    kryi_device_aggregates g = { 0 };
+    kryi_csr N = { 0 };
 
-    TRY(c->block > 1 ? norms_of_nodes(A, c->block, &N) : kry_csr_convert(A, A->type, &N));
+    TRY(c->block > 1 ? norms_of_nodes(A, c->block, &N) : kryi_csr_convert(A, A->type, &N));
     TRY(find_aggregates(c, &N, theta, &g, useful));
     if (!*useful && theta > 0) TRY(find_aggregates(c, &N, theta = 0, &g, useful));
     if (!*useful) goto done;
     TRY(take_pattern(c, A, theta, &g, &s->F));
     TRY(c->on_device ? by_factors(c, &g, &s->T) : ones(&g, &s->T));
 done:
-    kry_csr_release(&N);
+    kryi_csr_release(&N);
     aggregates_release(A->dev, &g);
     return st;
 }
 
-static kry_status smoothed_create(kry_coarsen *c, const kry_csr *A, kry_csr *P, void **kept)
+static kry_status smoothed_create(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept)
 {
     kry_status st = KRY_OK;
-    kry_csr S = { 0 };
+    kryi_csr S = { 0 };
     smoothed *s = NULL;
     bool useful;
 
-    *P = (kry_csr){ 0 };
+    *P = (kryi_csr){ 0 };
     *kept = NULL;
-    TRY(kry_alloc(1, sizeof *s, &s));
+    TRY(kryi_alloc(1, sizeof *s, &s));
     TRY(find(c, A, s, &useful));
     if (!useful) goto done;
     TRY(make_smoother(A, &s->F, &S));
-    TRY(kry_csr_product(&S, &s->T, false, P));
+    TRY(kryi_csr_product(&S, &s->T, false, P));
     *kept = s, s = NULL;
 done:
-    kry_csr_release(&S);
+    kryi_csr_release(&S);
     smoothed_destroy(s);
     return st;
 }
 
-static kry_status smoothed_update(const kry_csr *A, void *kept, kry_csr *P)
+static kry_status smoothed_update(const kryi_csr *A, void *kept, kryi_csr *P)
 {
     kry_status st = KRY_OK;
     const smoothed *s = kept;
-    kry_csr S = { 0 };
+    kryi_csr S = { 0 };
 
     TRY(make_smoother(A, &s->F, &S));
-    TRY(kry_csr_product_again(&S, &s->T, false, P));
+    TRY(kryi_csr_product_again(&S, &s->T, false, P));
 done:
-    kry_csr_release(&S);
+    kryi_csr_release(&S);
     return st;
 }
 
-const kry_device_coarsener kry_device_aggregation = { smoothed_create, smoothed_update,
-                                                      smoothed_destroy };
+const kryi_device_coarsener kryi_device_aggregation = { smoothed_create, smoothed_update,
+                                                        smoothed_destroy };

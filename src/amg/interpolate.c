@@ -21,14 +21,14 @@ enum { MOST = KRY_INTERPOLATE_MOST, LONG = KRY_INTERPOLATE_LONG };
 
 /* What all rows of P are made with. */
 typedef struct maker {
-    const kry_sparse *A, *S; /* borrowed */
+    const kryi_sparse *A, *S; /* borrowed */
     const char *point;
     int64_t cols;
     int32_t *number;  /* n: of a C point among C points */
-    kry_sparse near;  /* C points that the others depend on, by numbers; 0 for positive couplings */
+    kryi_sparse near; /* C points that the others depend on, by numbers; 0 for positive couplings */
     double *near_sum; /* n: of a row of it */
     struct weights *of_part;
-    kry_sparse *P;
+    kryi_sparse *P;
 } maker;
 
 /* One row of P before it is truncated. */
@@ -44,9 +44,9 @@ static kry_status weights_create(size_t cols, weights *w)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc(cols, sizeof *w->row, &w->row));
-    TRY(kry_alloc(cols, sizeof *w->weight, &w->weight));
-    TRY(kry_alloc(cols, sizeof *w->members, &w->members));
+    TRY(kryi_alloc(cols, sizeof *w->row, &w->row));
+    TRY(kryi_alloc(cols, sizeof *w->weight, &w->weight));
+    TRY(kryi_alloc(cols, sizeof *w->members, &w->members));
 done:
     return st;
 }
@@ -56,12 +56,12 @@ done:
 static void count_near(void *user, int part, int64_t begin, int64_t end)
 {
     const maker *m = user;
-    const kry_sparse *S = m->S;
+    const kryi_sparse *S = m->S;
 
     (void)part;
     for (int64_t k = begin; k < end; k++) {
         int64_t count = 0;
-        if (m->point[k] != KRY_POINT_C && kry_row_length(m->A, k) <= LONG)
+        if (m->point[k] != KRY_POINT_C && kryi_row_length(m->A, k) <= LONG)
             for (int64_t f = S->row_ptr[k]; f < S->row_ptr[k + 1]; f++)
                 count += m->point[S->col[f]] == KRY_POINT_C;
         m->near.row_ptr[k + 1] = count;
@@ -71,7 +71,7 @@ static void count_near(void *user, int part, int64_t begin, int64_t end)
 static void find_near(void *user, int part, int64_t begin, int64_t end)
 {
     const maker *m = user;
-    const kry_sparse *A = m->A, *S = m->S, *near = &m->near;
+    const kryi_sparse *A = m->A, *S = m->S, *near = &m->near;
     const double *a = A->val;
     double *val = near->val;
 
@@ -93,31 +93,31 @@ static kry_status near_create(maker *m, int parts)
 {
     kry_status st = KRY_OK;
     const int64_t n = m->A->rows;
-    kry_sparse *near = &m->near;
+    kryi_sparse *near = &m->near;
 
-    *near = (kry_sparse){ .rows = n, .cols = m->cols, .type = KRY_F64 };
-    TRY(kry_alloc((size_t)n, sizeof *m->near_sum, &m->near_sum));
-    TRY(kry_alloc((size_t)n + 1, sizeof *near->row_ptr, &near->row_ptr));
-    kry_parallel(parts, n, count_near, m);
+    *near = (kryi_sparse){ .rows = n, .cols = m->cols, .type = KRY_F64 };
+    TRY(kryi_alloc((size_t)n, sizeof *m->near_sum, &m->near_sum));
+    TRY(kryi_alloc((size_t)n + 1, sizeof *near->row_ptr, &near->row_ptr));
+    kryi_parallel(parts, n, count_near, m);
     for (int64_t k = 0; k < n; k++) near->row_ptr[k + 1] += near->row_ptr[k];
-    TRY(kry_alloc((size_t)kry_sparse_nnz(near), sizeof *near->col, &near->col));
-    TRY(kry_alloc((size_t)kry_sparse_nnz(near), sizeof(double), &near->val));
-    kry_parallel(parts, n, find_near, m);
+    TRY(kryi_alloc((size_t)kryi_sparse_nnz(near), sizeof *near->col, &near->col));
+    TRY(kryi_alloc((size_t)kryi_sparse_nnz(near), sizeof(double), &near->val));
+    kryi_parallel(parts, n, find_near, m);
 done:
     return st;
 }
 
-static kry_status maker_create(const kry_sparse *A, const kry_sparse *S, const char *point,
+static kry_status maker_create(const kryi_sparse *A, const kryi_sparse *S, const char *point,
                                int parts, maker *m)
 {
     kry_status st = KRY_OK;
 
     *m = (maker){ .A = A, .S = S, .point = point };
-    TRY(kry_alloc((size_t)A->rows, sizeof *m->number, &m->number));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *m->number, &m->number));
     for (int64_t i = 0; i < A->rows; i++)
         if (point[i] == KRY_POINT_C) m->number[i] = (int32_t)m->cols++;
     TRY(near_create(m, parts));
-    TRY(kry_alloc((size_t)parts, sizeof *m->of_part, &m->of_part));
+    TRY(kryi_alloc((size_t)parts, sizeof *m->of_part, &m->of_part));
     for (int p = 0; p < parts; p++) TRY(weights_create((size_t)m->cols, &m->of_part[p]));
 done:
     return st;
@@ -137,7 +137,7 @@ static void add(weights *w, int32_t i, int32_t c, double a)
 /* Share a_ik out among the C points that k depends on and i. */
 static void share_out(const maker *m, weights *w, int32_t i, int32_t k, double a_ik)
 {
-    const kry_sparse *near = &m->near;
+    const kryi_sparse *near = &m->near;
     const double *val = near->val;
     const double back = fmin(a_ik, 0), s = m->near_sum[k] + back;
     const double part = s != 0 ? a_ik / s : 0, own = s != 0 ? part * back : a_ik;
@@ -149,7 +149,7 @@ static void share_out(const maker *m, weights *w, int32_t i, int32_t k, double a
 
 static void weigh(const maker *m, weights *w, int32_t i)
 {
-    const kry_sparse *A = m->A, *S = m->S;
+    const kryi_sparse *A = m->A, *S = m->S;
     const double *a = A->val;
     const int64_t end = S->row_ptr[i + 1];
     int64_t next = S->row_ptr[i]; /* strong coupling */
@@ -259,12 +259,12 @@ static void renew_rows(void *user, int part, int64_t begin, int64_t end)
 
     for (int64_t i = begin; i < end; i++) {
         if (m->point[i] == KRY_POINT_F) weigh(m, w, (int32_t)i);
-        put_numbers(m, w, i, m->P->row_ptr[i], kry_row_length(m->P, i));
+        put_numbers(m, w, i, m->P->row_ptr[i], kryi_row_length(m->P, i));
     }
 }
 
 /* Close the gaps between the rows of P, each of which has room for MOST entries. */
-static void close_gaps(kry_sparse *P)
+static void close_gaps(kryi_sparse *P)
 {
     double *val = P->val;
     int64_t end = 0;
@@ -277,38 +277,38 @@ static void close_gaps(kry_sparse *P)
     }
 }
 
-static kry_status make(maker *m, int parts, kry_sparse *P)
+static kry_status make(maker *m, int parts, kryi_sparse *P)
 {
     kry_status st = KRY_OK;
     const int64_t n = m->A->rows;
 
-    TRY(kry_sparse_create(n, m->cols, KRY_F64, MOST * n, P));
+    TRY(kryi_sparse_create(n, m->cols, KRY_F64, MOST * n, P));
     m->P = P;
-    kry_parallel(parts, n, put_rows, m);
+    kryi_parallel(parts, n, put_rows, m);
     close_gaps(P);
-    TRY(kry_realloc((size_t)kry_sparse_nnz(P) + 1, sizeof *P->col, &P->col));
-    TRY(kry_realloc((size_t)kry_sparse_nnz(P) + 1, sizeof(double), &P->val));
+    TRY(kryi_realloc((size_t)kryi_sparse_nnz(P) + 1, sizeof *P->col, &P->col));
+    TRY(kryi_realloc((size_t)kryi_sparse_nnz(P) + 1, sizeof(double), &P->val));
 done:
-    if (st < 0) kry_sparse_release(P);
+    if (st < 0) kryi_sparse_release(P);
     return st;
 }
 
-static kry_status renew(maker *m, int parts, kry_sparse *P)
+static kry_status renew(maker *m, int parts, kryi_sparse *P)
 {
     kry_status st = KRY_OK;
 
-    if (!P->val) TRY(kry_alloc((size_t)kry_sparse_nnz(P), sizeof(double), &P->val));
+    if (!P->val) TRY(kryi_alloc((size_t)kryi_sparse_nnz(P), sizeof(double), &P->val));
     m->P = P;
-    kry_parallel(parts, P->rows, renew_rows, m);
+    kryi_parallel(parts, P->rows, renew_rows, m);
 done:
     return st;
 }
 
-kry_status kry_interpolate(const kry_sparse *A, const kry_sparse *S, const char *point,
-                           kry_sparse *P)
+kry_status kryi_interpolate(const kryi_sparse *A, const kryi_sparse *S, const char *point,
+                            kryi_sparse *P)
 {
     kry_status st = KRY_OK;
-    const int parts = kry_parts(kry_sparse_nnz(A));
+    const int parts = kryi_parts(kryi_sparse_nnz(A));
     maker m = { 0 };
 
     TRY(maker_create(A, S, point, parts, &m));
@@ -321,7 +321,7 @@ done:
     }
     free(m.of_part);
     free(m.near_sum);
-    kry_sparse_release(&m.near);
+    kryi_sparse_release(&m.near);
     free(m.number);
     return st;
 }

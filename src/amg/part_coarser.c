@@ -3,83 +3,83 @@
 #include "operator/halo.h"
 #include <stdlib.h>
 
-void kry_part_coarser_release(kry_part_coarser *c)
+void kryi_part_coarser_release(kryi_part_coarser *c)
 {
-    kry_part_rows_release(&c->A);
-    kry_part_rows_release(&c->R);
-    kry_part_rows_release(&c->P);
+    kryi_part_rows_release(&c->A);
+    kryi_part_rows_release(&c->R);
+    kryi_part_rows_release(&c->P);
 }
 
 /* placed := P with places for its columns. */
-static kry_status place_rows(const kry_part_rows *P, kry_sparse *joined, kry_placed_rows *placed)
+static kry_status place_rows(const kryi_part_rows *P, kryi_sparse *joined, kryi_placed_rows *placed)
 {
     kry_status st = KRY_OK;
-    const kry_part_columns c = { P->first, P->own.cols, P->places, P->place };
+    const kryi_part_columns c = { P->first, P->own.cols, P->places, P->place };
 
-    TRY(kry_sparse_beside(&P->own, &P->far, joined));
-    TRY(kry_part_columns_place(joined, &c, placed));
+    TRY(kryi_sparse_beside(&P->own, &P->far, joined));
+    TRY(kryi_part_columns_place(joined, &c, placed));
 done:
     return st;
 }
 
 /* R->far := the transpose of the other parts' rows, as far as they have entries in this part's columns. */
-static kry_status transpose_theirs(const kry_placed_rows *theirs, const kry_part_rows *P,
-                                   kry_sparse *far)
+static kry_status transpose_theirs(const kryi_placed_rows *theirs, const kryi_part_rows *P,
+                                   kryi_sparse *far)
 {
     kry_status st = KRY_OK;
-    const kry_placed_rows nothing = { .row_ptr = (int64_t[]){ 0 } };
-    const kry_part_columns own = { .first = P->first, .own = P->own.cols };
-    kry_part_columns all = { 0 };
-    kry_sparse rows = { 0 };
-    kry_part_rows split = { 0 };
+    const kryi_placed_rows nothing = { .row_ptr = (int64_t[]){ 0 } };
+    const kryi_part_columns own = { .first = P->first, .own = P->own.cols };
+    kryi_part_columns all = { 0 };
+    kryi_sparse rows = { 0 };
+    kryi_part_rows split = { 0 };
 
-    TRY(kry_part_columns_find((const kry_placed_rows *const[]){ theirs, &nothing }, own.first,
-                              own.own, &all));
-    TRY(kry_part_columns_stack(theirs, &nothing, &all, &rows));
-    TRY(kry_part_columns_split(&rows, &all, &split));
-    TRY(kry_sparse_transpose(&split.own, far));
+    TRY(kryi_part_columns_find((const kryi_placed_rows *const[]){ theirs, &nothing }, own.first,
+                               own.own, &all));
+    TRY(kryi_part_columns_stack(theirs, &nothing, &all, &rows));
+    TRY(kryi_part_columns_split(&rows, &all, &split));
+    TRY(kryi_sparse_transpose(&split.own, far));
 done:
-    kry_part_rows_release(&split);
-    kry_sparse_release(&rows);
+    kryi_part_rows_release(&split);
+    kryi_sparse_release(&rows);
     free(all.place);
     return st;
 }
 
 /* C := M N of all parts in this part's rows. N: the rows that are here, and those that the halo brings, with the
  * columns of P; c: those of C. */
-static kry_status multiply(const kry_part_rows *M, const kry_placed_rows *const N[2],
-                           const kry_part_rows *P, kry_part_columns *c, kry_sparse *C)
+static kry_status multiply(const kryi_part_rows *M, const kryi_placed_rows *const N[2],
+                           const kryi_part_rows *P, kryi_part_columns *c, kryi_sparse *C)
 {
     kry_status st = KRY_OK;
-    kry_sparse left = { 0 }, right = { 0 };
+    kryi_sparse left = { 0 }, right = { 0 };
 
-    TRY(kry_part_columns_find(N, P->first, P->own.cols, c));
-    TRY(kry_sparse_beside(&M->own, &M->far, &left));
-    TRY(kry_part_columns_stack(N[0], N[1], c, &right));
-    TRY(kry_sparse_multiply(&left, &right, C));
+    TRY(kryi_part_columns_find(N, P->first, P->own.cols, c));
+    TRY(kryi_sparse_beside(&M->own, &M->far, &left));
+    TRY(kryi_part_columns_stack(N[0], N[1], c, &right));
+    TRY(kryi_sparse_multiply(&left, &right, C));
 done:
-    kry_sparse_release(&right);
-    kry_sparse_release(&left);
+    kryi_sparse_release(&right);
+    kryi_sparse_release(&left);
     return st;
 }
 
 /* Make the own entries of the coarser matrix fit for what comes below, and symmetric to the bit. */
-static kry_status mend(const char *who, int level, kry_type type, const kry_part_level *from,
-                       kry_part_coarser *c)
+static kry_status mend(const char *who, int level, kry_type type, const kryi_part_level *from,
+                       kryi_part_coarser *c)
 {
     kry_status st = KRY_OK;
-    kry_sparse R = { 0 };
-    kry_sparse_mismatch m;
+    kryi_sparse R = { 0 };
+    kryi_sparse_mismatch m;
     double *mine = NULL, *theirs = NULL;
     const int64_t n = from->A->own.rows, far = from->A->far.cols;
 
-    TRY(kry_sparse_beside(&c->R.own, &c->R.far, &R));
-    TRY(kry_part_diagonals(from, &mine, &theirs));
-    TRY(kry_realloc((size_t)(n + far), sizeof *mine, &mine));
+    TRY(kryi_sparse_beside(&c->R.own, &c->R.far, &R));
+    TRY(kryi_part_diagonals(from, &mine, &theirs));
+    TRY(kryi_realloc((size_t)(n + far), sizeof *mine, &mine));
     for (int64_t i = 0; i < far; i++) mine[n + i] = theirs[i];
-    TRY(kry_coarser_regularise(
-        &(kry_regularising){ who, level, kry_coarser_rounding(type), mine, &R }, &c->A.own));
-    TRY(kry_sparse_symmetrise(&c->A.own, type == KRY_F32 ? 1e-5 : 1e-8, &m));
+    TRY(kryi_coarser_regularise(
+        &(kryi_regularising){ who, level, kryi_coarser_rounding(type), mine, &R }, &c->A.own));
+    TRY(kryi_sparse_symmetrise(&c->A.own, type == KRY_F32 ? 1e-5 : 1e-8, &m));
     CHECK(
         m.i < 0, KRY_ERR_ARGUMENT,
         "%s: the matrix is not symmetric: level %d has %g at row %lld, column %lld of a part, and "
@@ -88,38 +88,38 @@ static kry_status mend(const char *who, int level, kry_type type, const kry_part
 done:
     free(theirs);
     free(mine);
-    kry_sparse_release(&R);
+    kryi_sparse_release(&R);
     return st;
 }
 
-kry_status kry_part_multiply(const char *who, int level, kry_type type, const kry_part_level *from,
-                             kry_part_coarser *c)
+kry_status kryi_part_multiply(const char *who, int level, kry_type type,
+                              const kryi_part_level *from, kryi_part_coarser *c)
 {
     kry_status st = KRY_OK;
-    kry_sparse P = { 0 }, AP = { 0 }, RAP = { 0 };
-    kry_placed_rows mine = { 0 }, theirs = { 0 }, ap = { 0 }, their_ap = { 0 };
-    kry_part_columns of_ap = { 0 }, of_rap = { 0 };
+    kryi_sparse P = { 0 }, AP = { 0 }, RAP = { 0 };
+    kryi_placed_rows mine = { 0 }, theirs = { 0 }, ap = { 0 }, their_ap = { 0 };
+    kryi_part_columns of_ap = { 0 }, of_rap = { 0 };
 
     TRY(place_rows(&c->P, &P, &mine));
-    TRY(kry_halo_fetch_rows(from->halo, &mine, &theirs));
-    TRY(kry_sparse_transpose(&c->P.own, &c->R.own));
+    TRY(kryi_halo_fetch_rows(from->halo, &mine, &theirs));
+    TRY(kryi_sparse_transpose(&c->P.own, &c->R.own));
     TRY(transpose_theirs(&theirs, &c->P, &c->R.far));
-    TRY(multiply(from->A, (const kry_placed_rows *const[]){ &mine, &theirs }, &c->P, &of_ap, &AP));
-    TRY(kry_part_columns_place(&AP, &of_ap, &ap));
-    TRY(kry_halo_fetch_rows(from->halo, &ap, &their_ap));
-    TRY(multiply(&c->R, (const kry_placed_rows *const[]){ &ap, &their_ap }, &c->P, &of_rap, &RAP));
-    TRY(kry_part_columns_split(&RAP, &of_rap, &c->A));
+    TRY(multiply(from->A, (const kryi_placed_rows *const[]){ &mine, &theirs }, &c->P, &of_ap, &AP));
+    TRY(kryi_part_columns_place(&AP, &of_ap, &ap));
+    TRY(kryi_halo_fetch_rows(from->halo, &ap, &their_ap));
+    TRY(multiply(&c->R, (const kryi_placed_rows *const[]){ &ap, &their_ap }, &c->P, &of_rap, &RAP));
+    TRY(kryi_part_columns_split(&RAP, &of_rap, &c->A));
     c->A.first = c->P.first;
     TRY(mend(who, level, type, from, c));
 done:
     free(of_rap.place);
     free(of_ap.place);
-    kry_placed_rows_release(&their_ap);
+    kryi_placed_rows_release(&their_ap);
     free(ap.place);
-    kry_placed_rows_release(&theirs);
+    kryi_placed_rows_release(&theirs);
     free(mine.place);
-    kry_sparse_release(&RAP);
-    kry_sparse_release(&AP);
-    kry_sparse_release(&P);
+    kryi_sparse_release(&RAP);
+    kryi_sparse_release(&AP);
+    kryi_sparse_release(&P);
     return st;
 }

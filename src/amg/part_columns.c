@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void kry_part_rows_release(kry_part_rows *rows)
+void kryi_part_rows_release(kryi_part_rows *rows)
 {
     free(rows->place);
-    kry_sparse_release(&rows->far);
-    kry_sparse_release(&rows->own);
-    *rows = (kry_part_rows){ 0 };
+    kryi_sparse_release(&rows->far);
+    kryi_sparse_release(&rows->own);
+    *rows = (kryi_part_rows){ 0 };
 }
 
 static int ascending(const void *a, const void *b)
@@ -19,20 +19,20 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool is_own(const kry_part_columns *c, int64_t place)
+static bool is_own(const kryi_part_columns *c, int64_t place)
 {
     return place >= c->first && place < c->first + c->own;
 }
 
-kry_status kry_part_columns_find(const kry_placed_rows *const rows[2], int64_t first, int64_t own,
-                                 kry_part_columns *c)
+kry_status kryi_part_columns_find(const kryi_placed_rows *const rows[2], int64_t first, int64_t own,
+                                  kryi_part_columns *c)
 {
     kry_status st = KRY_OK;
     int64_t most = 0, count = 0;
 
-    *c = (kry_part_columns){ .first = first, .own = own };
+    *c = (kryi_part_columns){ .first = first, .own = own };
     for (int r = 0; r < 2; r++) most += rows[r]->row_ptr[rows[r]->rows];
-    TRY(kry_alloc((size_t)most, sizeof *c->place, &c->place));
+    TRY(kryi_alloc((size_t)most, sizeof *c->place, &c->place));
     for (int r = 0; r < 2; r++)
         for (int64_t e = 0; e < rows[r]->row_ptr[rows[r]->rows]; e++)
             if (!is_own(c, rows[r]->place[e])) c->place[count++] = rows[r]->place[e];
@@ -43,36 +43,36 @@ done:
     return st;
 }
 
-kry_status kry_part_columns_place(const kry_sparse *M, const kry_part_columns *c,
-                                  kry_placed_rows *placed)
+kry_status kryi_part_columns_place(const kryi_sparse *M, const kryi_part_columns *c,
+                                   kryi_placed_rows *placed)
 {
     kry_status st = KRY_OK;
-    const int64_t nnz = kry_sparse_nnz(M);
+    const int64_t nnz = kryi_sparse_nnz(M);
 
-    *placed = (kry_placed_rows){ M->rows, M->row_ptr, NULL, M->val };
-    TRY(kry_alloc((size_t)nnz, sizeof *placed->place, &placed->place));
+    *placed = (kryi_placed_rows){ M->rows, M->row_ptr, NULL, M->val };
+    TRY(kryi_alloc((size_t)nnz, sizeof *placed->place, &placed->place));
     for (int64_t e = 0; e < nnz; e++)
         placed->place[e] = M->col[e] < c->own ? c->first + M->col[e] : c->place[M->col[e] - c->own];
 done:
     return st;
 }
 
-static int32_t number_of(const kry_part_columns *c, int64_t place)
+static int32_t number_of(const kryi_part_columns *c, int64_t place)
 {
     if (is_own(c, place)) return (int32_t)(place - c->first);
     const int64_t *at = bsearch(&place, c->place, (size_t)c->count, sizeof *c->place, ascending);
     return (int32_t)(c->own + (at - c->place));
 }
 
-kry_status kry_part_columns_stack(const kry_placed_rows *top, const kry_placed_rows *below,
-                                  const kry_part_columns *c, kry_sparse *M)
+kry_status kryi_part_columns_stack(const kryi_placed_rows *top, const kryi_placed_rows *below,
+                                   const kryi_part_columns *c, kryi_sparse *M)
 {
     kry_status st = KRY_OK;
-    const kry_placed_rows *const both[] = { top, below };
+    const kryi_placed_rows *const both[] = { top, below };
     int64_t to = 0, row = 0;
 
-    TRY(kry_sparse_create(top->rows + below->rows, c->own + c->count, KRY_F64,
-                          top->row_ptr[top->rows] + below->row_ptr[below->rows], M));
+    TRY(kryi_sparse_create(top->rows + below->rows, c->own + c->count, KRY_F64,
+                           top->row_ptr[top->rows] + below->row_ptr[below->rows], M));
     for (int b = 0; b < 2; b++)
         for (int64_t i = 0; i < both[b]->rows; i++) {
             for (int64_t e = both[b]->row_ptr[i]; e < both[b]->row_ptr[i + 1]; e++, to++) {
@@ -81,27 +81,27 @@ kry_status kry_part_columns_stack(const kry_placed_rows *top, const kry_placed_r
             }
             M->row_ptr[++row] = to;
         }
-    TRY(kry_sparse_sort(M));
+    TRY(kryi_sparse_sort(M));
 done:
     return st;
 }
 
-kry_status kry_part_columns_split(const kry_sparse *M, const kry_part_columns *c,
-                                  kry_part_rows *rows)
+kry_status kryi_part_columns_split(const kryi_sparse *M, const kryi_part_columns *c,
+                                   kryi_part_rows *rows)
 {
     kry_status st = KRY_OK;
     const int64_t cols = c->own + c->count;
-    kry_sparse_cut cut = { .rows = M->rows, .cols = c->own };
+    kryi_sparse_cut cut = { .rows = M->rows, .cols = c->own };
     int32_t *number = NULL;
 
-    *rows = (kry_part_rows){ 0 };
-    TRY(kry_alloc((size_t)cols, sizeof *number, &number));
-    TRY(kry_alloc((size_t)c->count, sizeof *rows->place, &rows->place));
+    *rows = (kryi_part_rows){ 0 };
+    TRY(kryi_alloc((size_t)cols, sizeof *number, &number));
+    TRY(kryi_alloc((size_t)c->count, sizeof *rows->place, &rows->place));
     cut.place = number;
     for (int64_t j = 0; j < cols; j++) number[j] = j < c->own ? (int32_t)j : -1;
-    TRY(kry_sparse_part(M, &cut, &rows->own, NULL));
+    TRY(kryi_sparse_part(M, &cut, &rows->own, NULL));
     for (int64_t j = 0; j < cols; j++) number[j] = -1;
-    for (int64_t e = 0; e < kry_sparse_nnz(M); e++) number[M->col[e]] = 0;
+    for (int64_t e = 0; e < kryi_sparse_nnz(M); e++) number[M->col[e]] = 0;
     for (int64_t j = 0; j < c->own; j++) number[j] = -1;
     for (int64_t j = c->own; j < cols; j++) {
         if (number[j] < 0) continue;
@@ -109,9 +109,9 @@ kry_status kry_part_columns_split(const kry_sparse *M, const kry_part_columns *c
         rows->place[rows->places++] = c->place[j - c->own];
     }
     cut.cols = rows->places;
-    TRY(kry_sparse_part(M, &cut, &rows->far, NULL));
+    TRY(kryi_sparse_part(M, &cut, &rows->far, NULL));
 done:
     free(number);
-    if (st < 0) kry_part_rows_release(rows);
+    if (st < 0) kryi_part_rows_release(rows);
     return st;
 }

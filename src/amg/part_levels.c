@@ -20,56 +20,56 @@
 /* ---- the rows of the finest level ------------------------------------------------------------ */
 
 /* rows := those of a share A. Collective. Waits. */
-static kry_status read_rows(const char *who, const kry_op *A, kry_part_rows *rows)
+static kry_status read_rows(const char *who, const kry_op *A, kryi_part_rows *rows)
 {
     kry_status st = KRY_OK;
-    const kry_coupled *C = kry_coupled_of(A);
+    const kryi_coupled *C = kryi_coupled_of(A);
     double *inverse = NULL;
     int64_t total;
 
-    *rows = (kry_part_rows){ 0 };
+    *rows = (kryi_part_rows){ 0 };
     CHECK(C && !C->kind, KRY_ERR_UNSUPPORTED,
           "%s: '%s' on a team is no stored matrix; kry_mg_create takes grids", who, A->table->kind);
-    TRY(kry_rows_read(who, A, &rows->own));
-    TRY(kry_alloc((size_t)rows->own.rows, sizeof *inverse, &inverse));
-    TRY(kry_rows_symmetrise(who, A, &rows->own, inverse));
-    TRY(kry_sparse_copy(&C->far, &rows->far));
-    TRY(kry_sparse_convert(&rows->far, KRY_F64));
-    TRY(kry_layout_rows(&A->dev->layout, rows->own.rows, &rows->first, &total));
+    TRY(kryi_rows_read(who, A, &rows->own));
+    TRY(kryi_alloc((size_t)rows->own.rows, sizeof *inverse, &inverse));
+    TRY(kryi_rows_symmetrise(who, A, &rows->own, inverse));
+    TRY(kryi_sparse_copy(&C->far, &rows->far));
+    TRY(kryi_sparse_convert(&rows->far, KRY_F64));
+    TRY(kryi_layout_rows(&A->dev->layout, rows->own.rows, &rows->first, &total));
 done:
     free(inverse);
-    if (st < 0) kry_part_rows_release(rows);
+    if (st < 0) kryi_part_rows_release(rows);
     return st;
 }
 
 /* ---- what all parts look like -------------------------------------------------------------------- */
 
-static bool same_columns(const kry_sparse *A, int64_t i, int64_t k)
+static bool same_columns(const kryi_sparse *A, int64_t i, int64_t k)
 {
-    const int64_t length = kry_row_length(A, i);
-    return kry_row_length(A, k) == length &&
+    const int64_t length = kryi_row_length(A, i);
+    return kryi_row_length(A, k) == length &&
            !memcmp(A->col + A->row_ptr[i], A->col + A->row_ptr[k], (size_t)length * sizeof *A->col);
 }
 
-/* kry_sparse_block of the rows but for the first and the last nodes, which may be cut; 0: nothing is left of them. */
-static int block_inside(const kry_sparse *rows)
+/* kryi_sparse_block of the rows but for the first and the last nodes, which may be cut; 0: nothing is left of them. */
+static int block_inside(const kryi_sparse *rows)
 {
     int64_t begin = 1, end = rows->rows - 1;
 
     while (begin < rows->rows && same_columns(rows, begin - 1, begin)) begin++;
     while (end > begin && same_columns(rows, end - 1, end)) end--;
     if (end <= begin) return 0;
-    const kry_sparse inside = { end - begin,           rows->cols, rows->type,
-                                rows->row_ptr + begin, rows->col,  NULL };
-    return kry_sparse_block(&inside);
+    const kryi_sparse inside = { end - begin,           rows->cols, rows->type,
+                                 rows->row_ptr + begin, rows->col,  NULL };
+    return kryi_sparse_block(&inside);
 }
 
 /* The smallest that a part sees, if the matrix does not say. Collective. */
-static kry_status agree_on_block(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p,
+static kry_status agree_on_block(const kry_op *A, const kryi_sparse *rows, const kry_amg_params *p,
                                  int *block)
 {
     kry_status st = KRY_OK;
-    const int told = p->block ? p->block : kry_matrix_block(A);
+    const int told = p->block ? p->block : kryi_matrix_block(A);
 
     if (told) {
         *block = told;
@@ -77,7 +77,7 @@ static kry_status agree_on_block(const kry_op *A, const kry_sparse *rows, const 
     }
     const int seen = block_inside(rows);
     double number = seen ? -seen : -(KRY_BLOCK_MOST + 1);
-    TRY(kry_layout_combine(&A->dev->layout, KRY_MAX, &number, 1));
+    TRY(kryi_layout_combine(&A->dev->layout, KRY_MAX, &number, 1));
     *block = -number > KRY_BLOCK_MOST ? 1 : (int)-number;
 done:
     return st;
@@ -86,97 +86,97 @@ done:
 static kry_status find_bound(const kry_op *A, double *bound)
 {
     kry_status st = KRY_OK;
-    kry_sparse all = { 0 };
+    kryi_sparse all = { 0 };
 
-    TRY(kry_coupled_download(A, &all));
-    TRY(kry_sparse_convert(&all, KRY_F64));
-    *bound = kry_look_at_rows(&all).bound;
-    TRY(kry_layout_combine(&A->dev->layout, KRY_MAX, bound, 1));
+    TRY(kryi_coupled_download(A, &all));
+    TRY(kryi_sparse_convert(&all, KRY_F64));
+    *bound = kryi_look_at_rows(&all).bound;
+    TRY(kryi_layout_combine(&A->dev->layout, KRY_MAX, bound, 1));
 done:
-    kry_sparse_release(&all);
+    kryi_sparse_release(&all);
     return st;
 }
 
-/* What all parts together look like; *bound: kry_row_look.bound. Collective. Wait. */
-static kry_status look_at_all(const kry_op *A, const kry_amg_params *p, kry_amg_sight *sight)
+/* What all parts together look like; *bound: kryi_row_look.bound. Collective. Wait. */
+static kry_status look_at_all(const kry_op *A, const kry_amg_params *p, kryi_amg_sight *sight)
 {
     kry_status st = KRY_OK;
-    kry_sparse all = { 0 };
+    kryi_sparse all = { 0 };
 
-    TRY(kry_coupled_download(A, &all));
-    TRY(kry_sparse_convert(&all, KRY_F64));
-    const kry_couplings c = kry_amg_couplings(&all);
-    double sums[] = { (double)kry_sparse_nnz(&all), c.positive, c.negative };
-    *sight = (kry_amg_sight){ .given = p->near_null_space };
+    TRY(kryi_coupled_download(A, &all));
+    TRY(kryi_sparse_convert(&all, KRY_F64));
+    const kryi_couplings c = kryi_amg_couplings(&all);
+    double sums[] = { (double)kryi_sparse_nnz(&all), c.positive, c.negative };
+    *sight = (kryi_amg_sight){ .given = p->near_null_space };
     if (!sight->given) sight->given = A->near_null_space;
     TRY(agree_on_block(A, &all, p, &sight->block));
-    TRY(kry_layout_combine(&A->dev->layout, KRY_ADD, sums, COUNT(sums)));
+    TRY(kryi_layout_combine(&A->dev->layout, KRY_ADD, sums, COUNT(sums)));
     sight->nnz = (int64_t)sums[0];
-    sight->couplings = (kry_couplings){ .positive = sums[1], .negative = sums[2] };
+    sight->couplings = (kryi_couplings){ .positive = sums[1], .negative = sums[2] };
 done:
-    kry_sparse_release(&all);
+    kryi_sparse_release(&all);
     return st;
 }
 
 typedef struct part_levels {
-    kry_op *A;                          /* the rows of this part; retained */
-    kry_keep keep;                      /* of coarser operators */
-    double nnz, entries, most;          /* of A; of all levels in parts so far; and at most */
-    int64_t own;                        /* own entries of A here */
-    int64_t gather;                     /* unknowns at which levels in parts end */
-    int levels;                         /* at most */
-    int count;                          /* levels in parts that have a coarser one */
-    kry_part_kept kept[KRY_AMG_LEVELS]; /* of these */
-    void *below;                        /* team_levels.c */
+    kry_op *A;                           /* the rows of this part; retained */
+    kryi_keep keep;                      /* of coarser operators */
+    double nnz, entries, most;           /* of A; of all levels in parts so far; and at most */
+    int64_t own;                         /* own entries of A here */
+    int64_t gather;                      /* unknowns at which levels in parts end */
+    int levels;                          /* at most */
+    int count;                           /* levels in parts that have a coarser one */
+    kryi_part_kept kept[KRY_AMG_LEVELS]; /* of these */
+    void *below;                         /* team_levels.c */
 } part_levels;
 
 /* ---- operators of a part's rows of a matrix that its host has made --------------------------- */
 
 /* far := the same in another type */
-static kry_status far_in(kry_type type, const kry_sparse *from, kry_sparse *far)
+static kry_status far_in(kry_type type, const kryi_sparse *from, kryi_sparse *far)
 {
-    kry_status st = kry_sparse_copy(from, far);
-    return st < 0 ? st : kry_sparse_convert(far, type);
+    kry_status st = kryi_sparse_copy(from, far);
+    return st < 0 ? st : kryi_sparse_convert(far, type);
 }
 
 /* op := the operator of these rows, which takes rows->place over. halo: of its far columns; taken over even if it fails.
  * Waits. */
-static kry_status create_operator(kry_keep keep, unsigned traits, kry_part_rows *rows,
-                                  kry_halo *halo, kry_op **op)
+static kry_status create_operator(kryi_keep keep, unsigned traits, kryi_part_rows *rows,
+                                  kryi_halo *halo, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_coupled made = { .traits = traits, .halo = halo };
-    kry_device *dev = kry_halo_links_of(halo).dev;
+    kryi_coupled made = { .traits = traits, .halo = halo };
+    kry_device *dev = kryi_halo_links_of(halo).dev;
     kry_op *own = NULL;
 
-    TRY(kry_rounded_operator(dev, keep, &rows->own, traits, &own));
+    TRY(kryi_rounded_operator(dev, keep, &rows->own, traits, &own));
     TRY(far_in(keep.type, &rows->far, &made.far));
     made.own = own;
     made.place = rows->place, rows->place = NULL;
-    st = kry_coupled_create(&made, false, op);
-    made.halo = NULL, made.far = (kry_sparse){ 0 };
+    st = kryi_coupled_create(&made, false, op);
+    made.halo = NULL, made.far = (kryi_sparse){ 0 };
     TRY(st);
-    TRY(kry_coupled_store(*op, NULL, kry_coupled_of(*op)->far.val));
+    TRY(kryi_coupled_store(*op, NULL, kryi_coupled_of(*op)->far.val));
 done:
-    kry_halo_release(&made.halo);
-    kry_sparse_release(&made.far);
+    kryi_halo_release(&made.halo);
+    kryi_sparse_release(&made.far);
     kry_op_release(&own);
     if (st < 0) kry_op_release(op);
     return st;
 }
 
 /* New numbers at the same places. */
-static kry_status store_operator(kry_op *op, const kry_part_rows *rows)
+static kry_status store_operator(kry_op *op, const kryi_part_rows *rows)
 {
     kry_status st = KRY_OK;
-    kry_sparse far = { 0 };
+    kryi_sparse far = { 0 };
 
     TRY(far_in(op->shape.type, &rows->far, &far));
-    TRY(kry_rounded_set_numbers((kry_op *)kry_op_own(op), &rows->own));
-    TRY(kry_coupled_store(op, NULL, far.val));
+    TRY(kryi_rounded_set_numbers((kry_op *)kryi_op_own(op), &rows->own));
+    TRY(kryi_coupled_store(op, NULL, far.val));
     TRY(kry_op_update(op, NULL));
 done:
-    kry_sparse_release(&far);
+    kryi_sparse_release(&far);
     return st;
 }
 
@@ -184,8 +184,8 @@ static void part_levels_destroy(void *self)
 {
     part_levels *L = self;
     if (!L) return;
-    for (int i = 0; i < L->count; i++) kry_part_kept_release(&L->kept[i]);
-    kry_team_levels_destroy(L->below);
+    for (int i = 0; i < L->count; i++) kryi_part_kept_release(&L->kept[i]);
+    kryi_team_levels_destroy(L->below);
     kry_op_release(&L->A);
     free(L);
 }
@@ -195,79 +195,81 @@ static void part_levels_destroy(void *self)
 /* The level that the set-up is at. */
 typedef struct stand {
     kry_op *A; /* NULL: not made yet, of `rows` and `halo` */
-    kry_part_rows rows;
-    kry_halo *halo;
+    kryi_part_rows rows;
+    kryi_halo *halo;
     int64_t total; /* unknowns of all parts */
 } stand;
 
 static void stand_release(stand *s)
 {
-    kry_halo_release(&s->halo);
-    kry_part_rows_release(&s->rows);
+    kryi_halo_release(&s->halo);
+    kryi_part_rows_release(&s->rows);
     kry_op_release(&s->A);
     *s = (stand){ 0 };
 }
 
 static kry_status count_entries(part_levels *L, int level, int64_t unknowns,
-                                const kry_part_coarser *to)
+                                const kryi_part_coarser *to)
 {
     kry_status st = KRY_OK;
-    double entries = (double)(kry_sparse_nnz(&to->A.own) + kry_sparse_nnz(&to->A.far));
+    double entries = (double)(kryi_sparse_nnz(&to->A.own) + kryi_sparse_nnz(&to->A.far));
 
-    TRY(kry_layout_combine(&L->A->dev->layout, KRY_ADD, &entries, 1));
+    TRY(kryi_layout_combine(&L->A->dev->layout, KRY_ADD, &entries, 1));
     L->entries += entries;
     CHECK(L->entries <= L->most * L->nnz, KRY_ERR_UNSUPPORTED,
           "%s: with level %d, of %lld unknowns, all levels have %.1f times the entries of the "
           "matrix; at most %g times are allowed",
-          kry_amg_who, level, (long long)unknowns, L->entries / L->nnz, L->most);
+          kryi_amg_who, level, (long long)unknowns, L->entries / L->nnz, L->most);
 done:
     return st;
 }
 
 /* to := the next level, c what it is coarsened with, and *total its unknowns; 0: it would have hardly fewer. */
-static kry_status coarsen(part_levels *L, kry_coarsen *c, const stand *s, kry_part_coarser *to,
+static kry_status coarsen(part_levels *L, kryi_coarsen *c, const stand *s, kryi_part_coarser *to,
                           int64_t *total)
 {
     kry_status st = KRY_OK;
-    const kry_part_level level = { &s->rows, s->A ? kry_coupled_of(s->A)->halo : s->halo };
-    kry_part_kept kept = { 0 };
-    kry_coarsen next = { 0 };
+    const kryi_part_level level = { &s->rows, s->A ? kryi_coupled_of(s->A)->halo : s->halo };
+    kryi_part_kept kept = { 0 };
+    kryi_coarsen next = { 0 };
 
-    TRY(kry_part_aggregate(c, &level, &kept, &next));
+    TRY(kryi_part_aggregate(c, &level, &kept, &next));
     *total = kept.first[kept.parts];
     if ((double)*total >= 0.9 * (double)s->total) *total = 0;
     if (!*total) goto done;
-    TRY(kry_part_prolongation(&level, &kept, &to->P));
-    TRY(kry_part_multiply(kry_amg_who, next.level, L->A->shape.type, &level, to));
+    TRY(kryi_part_prolongation(&level, &kept, &to->P));
+    TRY(kryi_part_multiply(kryi_amg_who, next.level, L->A->shape.type, &level, to));
     TRY(count_entries(L, next.level, *total, to));
-    L->kept[L->count++] = kept, kept = (kry_part_kept){ 0 };
+    L->kept[L->count++] = kept, kept = (kryi_part_kept){ 0 };
     free(c->near_null_space);
     *c = next, next.near_null_space = NULL;
 done:
     free(next.near_null_space);
-    kry_part_kept_release(&kept);
+    kryi_part_kept_release(&kept);
     return st;
 }
 
 /* The halo of rows with columns on the level below level i. */
-static kry_status make_halo(const part_levels *L, int i, const kry_part_rows *rows, kry_halo **halo)
+static kry_status make_halo(const part_levels *L, int i, const kryi_part_rows *rows,
+                            kryi_halo **halo)
 {
-    const kry_part_kept *kept = &L->kept[i];
-    const kry_places want = { kept->parts, kept->first, rows->places, rows->place };
-    return kry_halo_create_for(L->A->dev, L->A->shape.type, &want, halo);
+    const kryi_part_kept *kept = &L->kept[i];
+    const kryi_places want = { kept->parts, kept->first, rows->places, rows->place };
+    return kryi_halo_create_for(L->A->dev, L->A->shape.type, &want, halo);
 }
 
-static kry_status add_level(const part_levels *L, kry_hierarchy *H, kry_op *A, kry_part_coarser *to)
+static kry_status add_level(const part_levels *L, kryi_hierarchy *H, kry_op *A,
+                            kryi_part_coarser *to)
 {
     kry_status st = KRY_OK;
-    kry_level level = { .A = A };
-    kry_halo *halo;
+    kryi_level level = { .A = A };
+    kryi_halo *halo;
 
     TRY(make_halo(L, L->count - 1, &to->P, &halo));
     TRY(create_operator(L->keep, 0, &to->P, halo, &level.P));
-    TRY(kry_halo_like(kry_coupled_of(A)->halo, L->A->shape.type, &halo));
+    TRY(kryi_halo_like(kryi_coupled_of(A)->halo, L->A->shape.type, &halo));
     TRY(create_operator(L->keep, 0, &to->R, halo, &level.R));
-    TRY(kry_hierarchy_add(H, &level));
+    TRY(kryi_hierarchy_add(H, &level));
 done:
     kry_op_release(&level.R);
     kry_op_release(&level.P);
@@ -275,33 +277,33 @@ done:
 }
 
 /* s := the level that `to` has. Collective. */
-static kry_status move_on(const part_levels *L, stand *s, int64_t total, kry_part_coarser *to)
+static kry_status move_on(const part_levels *L, stand *s, int64_t total, kryi_part_coarser *to)
 {
     kry_status st = KRY_OK;
 
     stand_release(s);
     TRY(make_halo(L, L->count - 1, &to->A, &s->halo));
-    s->rows = to->A, to->A = (kry_part_rows){ 0 };
+    s->rows = to->A, to->A = (kryi_part_rows){ 0 };
     s->total = total;
-    kry_part_coarser_release(to);
+    kryi_part_coarser_release(to);
 done:
     return st;
 }
 
 /* The operator of a level below the finest. */
-static kry_status make_operator(kry_keep keep, stand *s)
+static kry_status make_operator(kryi_keep keep, stand *s)
 {
-    kry_halo *halo = s->halo;
+    kryi_halo *halo = s->halo;
     s->halo = NULL;
     return create_operator(keep, KRY_SYMMETRIC, &s->rows, halo, &s->A);
 }
 
 /* The levels from s on that have a coarser one; s := the one that has none. */
-static kry_status make_levels(part_levels *L, kry_hierarchy *H, kry_coarsen *c, stand *s)
+static kry_status make_levels(part_levels *L, kryi_hierarchy *H, kryi_coarsen *c, stand *s)
 {
     kry_status st = KRY_OK;
-    const kry_keep digits = { .type = L->A->shape.type };
-    kry_part_coarser to = { 0 };
+    const kryi_keep digits = { .type = L->A->shape.type };
+    kryi_part_coarser to = { 0 };
 
     for (int64_t total = 1; total;) {
         total = 0;
@@ -312,23 +314,23 @@ static kry_status make_levels(part_levels *L, kry_hierarchy *H, kry_coarsen *c, 
         TRY(move_on(L, s, total, &to));
     }
 done:
-    kry_part_coarser_release(&to);
+    kryi_part_coarser_release(&to);
     return st;
 }
 
 /* ---- set-up --------------------------------------------------------------------------------------- */
 
 typedef struct given {
-    const kry_whole *how;
+    const kryi_whole *how;
     const kry_amg_params *params;
 } given;
 
-static kry_status start(part_levels *L, const kry_amg_sight *s, const kry_amg_params *p,
-                        int64_t rows, kry_coarsen *c)
+static kry_status start(part_levels *L, const kryi_amg_sight *s, const kry_amg_params *p,
+                        int64_t rows, kryi_coarsen *c)
 {
     kry_status st = KRY_OK;
     kry_amg_params with = *p;
-    const kry_coarsener *by;
+    const kryi_coarsener *by;
 
     L->most = p->complexity > 0 ? p->complexity : 10;
     L->nnz = L->entries = (double)s->nnz;
@@ -336,39 +338,39 @@ static kry_status start(part_levels *L, const kry_amg_sight *s, const kry_amg_pa
     L->keep.rounded = s->block == 1 && !s->given;
     L->keep.read = p->cycle.scaling != KRY_SCALING_DIAGONAL;
     with.coarsening = KRY_COARSEN_AGGREGATION;
-    TRY(kry_amg_start(kry_amg_who, 0, s, &with, c, &by));
-    TRY(kry_amg_take_vectors(s, rows, c));
+    TRY(kryi_amg_start(kryi_amg_who, 0, s, &with, c, &by));
+    TRY(kryi_amg_take_vectors(s, rows, c));
 done:
     return st;
 }
 
 /* Vectors that A has improved, if that is asked for. */
-static kry_status improve(const part_levels *L, const kry_amg_params *p, kry_amg_sight *s,
+static kry_status improve(const part_levels *L, const kry_amg_params *p, kryi_amg_sight *s,
                           kry_vec **improved)
 {
     kry_status st = KRY_OK;
     kry_amg_params with = *p;
 
     with.block = s->block;
-    if (p->adaptive > 0) TRY(kry_adaptive_vectors(kry_amg_who, L->A, &with, improved));
+    if (p->adaptive > 0) TRY(kryi_adaptive_vectors(kryi_amg_who, L->A, &with, improved));
     if (*improved) s->given = *improved;
 done:
     return st;
 }
 
 /* The operator of the last level in parts is told what the levels below it start with. */
-static kry_status tell_vectors(const kry_coarsen *c, kry_op *A)
+static kry_status tell_vectors(const kryi_coarsen *c, kry_op *A)
 {
     kry_status st = KRY_OK;
     const int64_t n = A->shape.rows, m = c->vectors;
     double *columns = NULL;
     kry_vec *v = NULL;
 
-    TRY(kry_alloc((size_t)(n * m), sizeof *columns, &columns));
+    TRY(kryi_alloc((size_t)(n * m), sizeof *columns, &columns));
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < m; j++) columns[j * n + i] = c->near_null_space[i * m + j];
     TRY(kry_vec_create(A->dev, A->shape.type, n, m, &v));
-    TRY(kry_vec_write_doubles(v, columns));
+    TRY(kryi_vec_write_doubles(v, columns));
     kry_vec_release(&A->near_null_space);
     A->near_null_space = v, v = NULL;
 done:
@@ -378,12 +380,12 @@ done:
 }
 
 /* The levels below those in parts, which go on as these would. */
-static kry_status add_below(part_levels *L, kry_hierarchy *H, const given *g, const kry_coarsen *c,
-                            kry_op *A)
+static kry_status add_below(part_levels *L, kryi_hierarchy *H, const given *g,
+                            const kryi_coarsen *c, kry_op *A)
 {
     kry_status st = KRY_OK;
     kry_amg_params theirs = *g->params;
-    const kry_whole_params whole = { .how = g->how, .params = &theirs };
+    const kryi_whole_params whole = { .how = g->how, .params = &theirs };
 
     theirs.cycle.values = KRY_CYCLE_VALUES_DOUBLE;
     if (L->count) {
@@ -394,42 +396,42 @@ static kry_status add_below(part_levels *L, kry_hierarchy *H, const given *g, co
             theirs.strength = ldexp(c->strength, -c->level);
         if (!L->keep.rounded) TRY(tell_vectors(c, A));
     }
-    TRY(kry_team_levels_make(H, A, &whole, &L->below));
-    if (L->count) kry_amg_prefer(H, &kry_smoothed_aggregation, L->entries <= 1.3 * L->nnz);
+    TRY(kryi_team_levels_make(H, A, &whole, &L->below));
+    if (L->count) kryi_amg_prefer(H, &kryi_smoothed_aggregation, L->entries <= 1.3 * L->nnz);
 done:
     return st;
 }
 
 /* Levels in parts, if there are so many unknowns; s: the finest, and then the last of them. */
-static kry_status add_parts(part_levels *L, kry_hierarchy *H, const kry_amg_params *p,
-                            kry_coarsen *c, stand *s)
+static kry_status add_parts(part_levels *L, kryi_hierarchy *H, const kry_amg_params *p,
+                            kryi_coarsen *c, stand *s)
 {
     kry_status st = KRY_OK;
-    kry_amg_sight sight;
+    kryi_amg_sight sight;
     kry_vec *improved = NULL;
     double bound;
 
-    TRY(read_rows(kry_amg_who, L->A, &s->rows));
+    TRY(read_rows(kryi_amg_who, L->A, &s->rows));
     TRY(look_at_all(L->A, p, &sight));
     TRY(find_bound(L->A, &bound));
-    L->own = kry_sparse_nnz(&s->rows.own);
+    L->own = kryi_sparse_nnz(&s->rows.own);
     TRY(improve(L, p, &sight, &improved));
     TRY(start(L, &sight, p, s->rows.own.rows, c));
     TRY(make_levels(L, H, c, s));
-    if (L->count) kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
+    if (L->count) kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(bound);
 done:
     kry_vec_release(&improved);
     return st;
 }
 
-static kry_status make_all(part_levels *L, kry_hierarchy *H, const given *g)
+static kry_status make_all(part_levels *L, kryi_hierarchy *H, const given *g)
 {
     kry_status st = KRY_OK;
     const kry_amg_params *p = g->params;
     stand s = { .A = kry_op_retain(L->A) };
-    kry_coarsen c = { 0 };
+    kryi_coarsen c = { 0 };
 
-    TRY(kry_layout_rows(&L->A->dev->layout, L->A->shape.rows, NULL, &s.total));
+    TRY(kryi_layout_rows(&L->A->dev->layout, L->A->shape.rows, NULL, &s.total));
     if (s.total > L->gather && p->coarsening != KRY_COARSEN_CLASSICAL)
         TRY(add_parts(L, H, p, &c, &s));
     TRY(add_below(L, H, g, &c, s.A));
@@ -439,16 +441,16 @@ done:
     return st;
 }
 
-static kry_status part_levels_make(kry_hierarchy *H, const kry_op *A, const void *params,
+static kry_status part_levels_make(kryi_hierarchy *H, const kry_op *A, const void *params,
                                    void **self)
 {
     enum { GATHER = 16384 };
     kry_status st = KRY_OK;
     const given *g = params;
-    const kry_cycle_params *cycle = kry_hierarchy_cycle(H);
+    const kry_cycle_params *cycle = kryi_hierarchy_cycle(H);
     part_levels *L = NULL;
 
-    TRY(kry_alloc(1, sizeof *L, &L));
+    TRY(kryi_alloc(1, sizeof *L, &L));
     L->A = kry_op_retain(A);
     L->gather = g->params->gather ? g->params->gather : GATHER;
     if (L->gather < cycle->coarsest) L->gather = cycle->coarsest;
@@ -463,73 +465,73 @@ done:
 /* ---- new numbers ----------------------------------------------------------------------------------- */
 
 /* to := what level i becomes, whose rows are A. */
-static kry_status renew_level(const part_levels *L, kry_hierarchy *H, int i, const kry_part_rows *A,
-                              kry_part_coarser *to)
+static kry_status renew_level(const part_levels *L, kryi_hierarchy *H, int i,
+                              const kryi_part_rows *A, kryi_part_coarser *to)
 {
     kry_status st = KRY_OK;
-    const kry_part_level level = { A, kry_coupled_of(kry_hierarchy_level(H, i)->A)->halo };
+    const kryi_part_level level = { A, kryi_coupled_of(kryi_hierarchy_level(H, i)->A)->halo };
 
-    TRY(kry_part_prolongation(&level, &L->kept[i], &to->P));
-    TRY(kry_part_multiply(kry_amg_who, i + 1, L->A->shape.type, &level, to));
+    TRY(kryi_part_prolongation(&level, &L->kept[i], &to->P));
+    TRY(kryi_part_multiply(kryi_amg_who, i + 1, L->A->shape.type, &level, to));
 done:
     return st;
 }
 
-static kry_status store_level(kry_hierarchy *H, int i, const kry_part_coarser *to)
+static kry_status store_level(kryi_hierarchy *H, int i, const kryi_part_coarser *to)
 {
     kry_status st = KRY_OK;
 
-    TRY(store_operator(kry_hierarchy_level(H, i)->P, &to->P));
-    TRY(store_operator(kry_hierarchy_level(H, i)->R, &to->R));
-    TRY(store_operator(kry_hierarchy_level(H, i + 1)->A, &to->A));
+    TRY(store_operator(kryi_hierarchy_level(H, i)->P, &to->P));
+    TRY(store_operator(kryi_hierarchy_level(H, i)->R, &to->R));
+    TRY(store_operator(kryi_hierarchy_level(H, i + 1)->A, &to->A));
 done:
     return st;
 }
 
 /* All numbers of the levels in parts are there before one of them replaces an old one. */
-static kry_status renew_parts(part_levels *L, kry_hierarchy *H)
+static kry_status renew_parts(part_levels *L, kryi_hierarchy *H)
 {
     kry_status st = KRY_OK;
-    kry_part_rows rows = { 0 };
-    kry_part_coarser *to = NULL;
+    kryi_part_rows rows = { 0 };
+    kryi_part_coarser *to = NULL;
     double bound;
 
-    TRY(kry_alloc((size_t)L->count, sizeof *to, &to));
-    TRY(read_rows(kry_amg_who, L->A, &rows));
+    TRY(kryi_alloc((size_t)L->count, sizeof *to, &to));
+    TRY(read_rows(kryi_amg_who, L->A, &rows));
     TRY(find_bound(L->A, &bound));
-    CHECK(kry_sparse_nnz(&rows.own) == L->own, KRY_ERR_ARGUMENT,
+    CHECK(kryi_sparse_nnz(&rows.own) == L->own, KRY_ERR_ARGUMENT,
           "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
           "preconditioner anew",
-          kry_amg_who, (long long)kry_sparse_nnz(&rows.own), (long long)L->own);
+          kryi_amg_who, (long long)kryi_sparse_nnz(&rows.own), (long long)L->own);
     for (int i = 0; i < L->count; i++) TRY(renew_level(L, H, i, i ? &to[i - 1].A : &rows, &to[i]));
     for (int i = 0; i < L->count; i++) TRY(store_level(H, i, &to[i]));
-    kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
+    kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(bound);
 done:
-    for (int i = 0; to && i < L->count; i++) kry_part_coarser_release(&to[i]);
+    for (int i = 0; to && i < L->count; i++) kryi_part_coarser_release(&to[i]);
     free(to);
-    kry_part_rows_release(&rows);
+    kryi_part_rows_release(&rows);
     return st;
 }
 
-static kry_status part_levels_update(kry_hierarchy *H, void *self)
+static kry_status part_levels_update(kryi_hierarchy *H, void *self)
 {
     kry_status st = KRY_OK;
     part_levels *L = self;
 
     if (L->count) TRY(renew_parts(L, H));
-    TRY(kry_team_levels_update(H, L->below));
+    TRY(kryi_team_levels_update(H, L->below));
 done:
     return st;
 }
 
-kry_status kry_part_levels_create(const kry_whole *how, const kry_op *A, const kry_amg_params *p,
-                                  kry_op **M)
+kry_status kryi_part_levels_create(const kryi_whole *how, const kry_op *A, const kry_amg_params *p,
+                                   kry_op **M)
 {
-    static const kry_family family = { .kind = "amg",
-                                       .who = kry_amg_who,
-                                       .coarsest = 256,
-                                       .create = part_levels_make,
-                                       .update = part_levels_update,
-                                       .destroy = part_levels_destroy };
-    return kry_hierarchy_create(&family, A, &p->cycle, &(given){ how, p }, M);
+    static const kryi_family family = { .kind = "amg",
+                                        .who = kryi_amg_who,
+                                        .coarsest = 256,
+                                        .create = part_levels_make,
+                                        .update = part_levels_update,
+                                        .destroy = part_levels_destroy };
+    return kryi_hierarchy_create(&family, A, &p->cycle, &(given){ how, p }, M);
 }

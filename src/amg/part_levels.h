@@ -16,83 +16,83 @@
 #include "multigrid/team_levels.h"
 
 /* This part's rows of a matrix. */
-typedef struct kry_part_rows {
-    kry_sparse own; /* in its own columns, */
-    kry_sparse far; /* and in those of other parts: numbers of a halo */
-    int64_t *place; /* of these; owned. NULL: nobody asks */
+typedef struct kryi_part_rows {
+    kryi_sparse own; /* in its own columns, */
+    kryi_sparse far; /* and in those of other parts: numbers of a halo */
+    int64_t *place;  /* of these; owned. NULL: nobody asks */
     int64_t places;
     int64_t first; /* own row, among those of all parts */
-} kry_part_rows;
-void kry_part_rows_release(kry_part_rows *rows);
+} kryi_part_rows;
+void kryi_part_rows_release(kryi_part_rows *rows);
 
 /* ---- part_columns.c: rows with entries in all parts ------------------------------------------------ */
 
 /* Columns that rows have entries in: the part's own ones, then others. */
-typedef struct kry_part_columns {
+typedef struct kryi_part_columns {
     int64_t first, own; /* places of the own ones */
     int64_t count;      /* of the others, */
     int64_t *place;     /* ascending; owned */
-} kry_part_columns;
+} kryi_part_columns;
 
 /* The others are those of these rows, which are two sets. */
-kry_status kry_part_columns_find(const kry_placed_rows *const rows[2], int64_t first, int64_t own,
-                                 kry_part_columns *c);
+kry_status kryi_part_columns_find(const kryi_placed_rows *const rows[2], int64_t first, int64_t own,
+                                  kryi_part_columns *c);
 /* placed: M's rows, with places for its columns, which are those of c; borrows M's arrays, but for `place`. */
-kry_status kry_part_columns_place(const kry_sparse *M, const kry_part_columns *c,
-                                  kry_placed_rows *placed);
+kry_status kryi_part_columns_place(const kryi_sparse *M, const kryi_part_columns *c,
+                                   kryi_placed_rows *placed);
 /* M := the rows of `top`, and below them those of `below`, with the columns of c. */
-kry_status kry_part_columns_stack(const kry_placed_rows *top, const kry_placed_rows *below,
-                                  const kry_part_columns *c, kry_sparse *M);
+kry_status kryi_part_columns_stack(const kryi_placed_rows *top, const kryi_placed_rows *below,
+                                   const kryi_part_columns *c, kryi_sparse *M);
 /* rows := M, whose columns are those of c. */
-kry_status kry_part_columns_split(const kry_sparse *M, const kry_part_columns *c,
-                                  kry_part_rows *rows);
+kry_status kryi_part_columns_split(const kryi_sparse *M, const kryi_part_columns *c,
+                                   kryi_part_rows *rows);
 
 /* ---- part_prolongation.c ---------------------------------------------------------------------------- */
 
 /* What stays of a level when A has new numbers. */
-typedef struct kry_part_kept {
-    kry_sparse T;       /* this part's rows and columns */
+typedef struct kryi_part_kept {
+    kryi_sparse T;      /* this part's rows and columns */
     bool *strong, *far; /* which own and which other entries of A are; NULL: all */
     int parts;
     int64_t *first; /* parts + 1: of each its first coarse unknown */
-} kry_part_kept;
-void kry_part_kept_release(kry_part_kept *kept);
+} kryi_part_kept;
+void kryi_part_kept_release(kryi_part_kept *kept);
 
 /* A level and its halo. */
-typedef struct kry_part_level {
-    const kry_part_rows *A;
-    const kry_halo *halo;
-} kry_part_level;
+typedef struct kryi_part_level {
+    const kryi_part_rows *A;
+    const kryi_halo *halo;
+} kryi_part_level;
 
 /* The diagonal of A in this part's rows, and in those that go with the halo; to be freed. Collective. Waits. */
-kry_status kry_part_diagonals(const kry_part_level *level, double **mine, double **theirs);
+kry_status kryi_part_diagonals(const kryi_part_level *level, double **mine, double **theirs);
 /* kept := what the aggregates of a level are; next := c as it is on the coarser one, with vectors of its own. Collective. */
-kry_status kry_part_aggregate(const kry_coarsen *c, const kry_part_level *level,
-                              kry_part_kept *kept, kry_coarsen *next);
+kry_status kryi_part_aggregate(const kryi_coarsen *c, const kryi_part_level *level,
+                               kryi_part_kept *kept, kryi_coarsen *next);
 /* P := this part's rows of the prolongation. Collective. Waits. */
-kry_status kry_part_prolongation(const kry_part_level *level, const kry_part_kept *kept,
-                                 kry_part_rows *P);
+kry_status kryi_part_prolongation(const kryi_part_level *level, const kryi_part_kept *kept,
+                                  kryi_part_rows *P);
 
 /* ---- part_coarser.c ---------------------------------------------------------------------------------- */
 
 /* What a level is coarsened to. */
-typedef struct kry_part_coarser {
-    kry_part_rows P, A;
-    kry_part_rows R; /* P': this part's rows, whose far columns are those of the finer A */
-} kry_part_coarser;
-void kry_part_coarser_release(kry_part_coarser *c);
+typedef struct kryi_part_coarser {
+    kryi_part_rows P, A;
+    kryi_part_rows R; /* P': this part's rows, whose far columns are those of the finer A */
+} kryi_part_coarser;
+void kryi_part_coarser_release(kryi_part_coarser *c);
 /* c->R, c->A := those of c->P. level: the coarser one, in messages. Collective. Waits.
  * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be symmetric or positive definite */
-kry_status kry_part_multiply(const char *who, int level, kry_type type, const kry_part_level *from,
-                             kry_part_coarser *c);
+kry_status kryi_part_multiply(const char *who, int level, kry_type type,
+                              const kryi_part_level *from, kryi_part_coarser *c);
 
 /* ---- part_levels.c -------------------------------------------------------------------------------------- */
 
 /*
  * M := a cycle for a share A of a stored matrix: levels in parts while they have more than p->gather unknowns, and below
- * these what kry_team_levels_make adds. Collective. Waits.
+ * these what kryi_team_levels_make adds. Collective. Waits.
  */
-kry_status kry_part_levels_create(const kry_whole *how, const kry_op *A, const kry_amg_params *p,
-                                  kry_op **M);
+kry_status kryi_part_levels_create(const kryi_whole *how, const kry_op *A, const kry_amg_params *p,
+                                   kry_op **M);
 
 #endif

@@ -19,7 +19,7 @@ static double norm_of(const double *v, int64_t n)
 
 /* What the threads that multiply with S A S share. */
 typedef struct multiplying {
-    const kry_sparse *A;
+    const kryi_sparse *A;
     lanczos *l;
     double beta;
 } multiplying;
@@ -41,7 +41,7 @@ static void scale_rows(void *user, int part, int64_t begin, int64_t end)
 static void multiply_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const multiplying *m = user;
-    const kry_sparse *A = m->A;
+    const kryi_sparse *A = m->A;
     const lanczos *l = m->l;
     const double *val = A->val;
 
@@ -55,19 +55,19 @@ static void multiply_rows(void *user, int part, int64_t begin, int64_t end)
 }
 
 /* w := S A S v - beta old;  returns v'w. old := S v on the way. */
-static double multiply(const kry_sparse *A, lanczos *l, double beta)
+static double multiply(const kryi_sparse *A, lanczos *l, double beta)
 {
-    const int parts = kry_parts(kry_sparse_nnz(A));
+    const int parts = kryi_parts(kryi_sparse_nnz(A));
     multiplying m = { A, l, beta };
     double alpha = 0;
 
-    kry_parallel(parts, l->n, scale_rows, &m);
-    kry_parallel(parts, l->n, multiply_rows, &m);
+    kryi_parallel(parts, l->n, scale_rows, &m);
+    kryi_parallel(parts, l->n, multiply_rows, &m);
     for (int64_t i = 0; i < l->n; i++) alpha += l->w[i] * l->v[i];
     return alpha;
 }
 
-static void run(const kry_sparse *A, lanczos *l, kry_lanczos *T)
+static void run(const kryi_sparse *A, lanczos *l, kryi_lanczos *T)
 {
     double beta = norm_of(l->v, l->n);
 
@@ -82,22 +82,22 @@ static void run(const kry_sparse *A, lanczos *l, kry_lanczos *T)
     }
 }
 
-double kry_amg_rho_of(const kry_lanczos *T)
+double kryi_amg_rho_of(const kryi_lanczos *T)
 {
     enum { DIGITS = 20 };
     int exponent;
-    const double digits = frexp(1.05 * kry_lanczos_largest(T), &exponent);
+    const double digits = frexp(1.05 * kryi_lanczos_largest(T), &exponent);
     return ldexp(rint(ldexp(digits, DIGITS)), exponent - DIGITS);
 }
 
-kry_status kry_amg_lanczos(const kry_sparse *A, const double *d, kry_lanczos *T)
+kry_status kryi_amg_lanczos(const kryi_sparse *A, const double *d, kryi_lanczos *T)
 {
     kry_status st = KRY_OK;
     lanczos l = { .n = A->rows };
     double **const vectors[] = { &l.s, &l.v, &l.old, &l.w };
 
     for (size_t k = 0; k < COUNT(vectors); k++)
-        TRY(kry_alloc((size_t)l.n, sizeof(double), vectors[k]));
+        TRY(kryi_alloc((size_t)l.n, sizeof(double), vectors[k]));
     for (int64_t i = 0; i < l.n; i++) {
         l.s[i] = 1 / sqrt(d[i]);
         l.v[i] = kry_random_unit(1, 0, (uint64_t)i) - 0.5;
@@ -108,13 +108,13 @@ done:
     return st;
 }
 
-kry_status kry_amg_rho(const kry_sparse *A, const double *d, double *rho)
+kry_status kryi_amg_rho(const kryi_sparse *A, const double *d, double *rho)
 {
     kry_status st = KRY_OK;
-    kry_lanczos T;
+    kryi_lanczos T;
 
-    TRY(kry_amg_lanczos(A, d, &T));
-    *rho = kry_amg_rho_of(&T);
+    TRY(kryi_amg_lanczos(A, d, &T));
+    *rho = kryi_amg_rho_of(&T);
 done:
     return st;
 }

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 /* In double, and no number is too large or too small for single. */
-static bool fits_single(kry_type type, const kry_sparse *host)
+static bool fits_single(kry_type type, const kryi_sparse *host)
 {
     const double *val = host->val;
 
     if (type != KRY_F64) return false;
-    for (int64_t e = 0; e < kry_sparse_nnz(host); e++) {
+    for (int64_t e = 0; e < kryi_sparse_nnz(host); e++) {
         const double size = fabs(val[e]);
         if (!(size == 0 || (size >= FLT_MIN && size <= FLT_MAX))) return false;
     }
@@ -19,86 +19,86 @@ static bool fits_single(kry_type type, const kry_sparse *host)
 }
 
 /* *rest: what rounding takes from each row, numbers of `type`, to be freed. */
-static kry_status find_rest(const kry_sparse *A, kry_type type, void **rest)
+static kry_status find_rest(const kryi_sparse *A, kry_type type, void **rest)
 {
     kry_status st = KRY_OK;
     const double *val = A->val;
 
-    TRY(kry_alloc((size_t)A->rows, kry_type_size(type), rest));
+    TRY(kryi_alloc((size_t)A->rows, kry_type_size(type), rest));
     for (int64_t i = 0; i < A->rows; i++) {
         double sum = 0;
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
             sum += val[e] - (double)(float)val[e];
-        kry_number_put(type, *rest, i, sum);
+        kryi_number_put(type, *rest, i, sum);
     }
 done:
     return st;
 }
 
-kry_status kry_rounded_rest(kry_device *dev, const kry_sparse *A, cl_mem *rest)
+kry_status kryi_rounded_rest(kry_device *dev, const kryi_sparse *A, cl_mem *rest)
 {
     kry_status st = KRY_OK;
     void *numbers = NULL;
 
     *rest = NULL;
     TRY(find_rest(A, KRY_F32, &numbers));
-    TRY(kry_buffer_upload(dev, (size_t)A->rows * sizeof(float), numbers, rest));
+    TRY(kryi_buffer_upload(dev, (size_t)A->rows * sizeof(float), numbers, rest));
 done:
     free(numbers);
     return st;
 }
 
 /* A symmetric matrix has its numbers in single: what rounding took from each row is given to its diagonal. */
-static kry_status keep_sums(kry_matrix *A, const kry_sparse *host)
+static kry_status keep_sums(kryi_matrix *A, const kryi_sparse *host)
 {
     kry_status st = KRY_OK;
     void *rest = NULL;
 
     if (A->stored == KRY_F64 || !(A->shape.traits & KRY_SYMMETRIC)) return KRY_OK;
     TRY(find_rest(host, A->shape.type, &rest));
-    TRY(kry_matrix_set_surplus(A, rest));
+    TRY(kryi_matrix_set_surplus(A, rest));
 done:
     free(rest);
     return st;
 }
 
 /* Whether its numbers are rounded. */
-static bool is_rounded(const kry_matrix *A, const kry_sparse *host)
+static bool is_rounded(const kryi_matrix *A, const kryi_sparse *host)
 {
     return A->params.values == KRY_VALUES_SINGLE || A->shape.type != host->type;
 }
 
-kry_status kry_rounded_operator(kry_device *dev, kry_keep keep, const kry_sparse *host,
-                                unsigned traits, kry_op **op)
+kry_status kryi_rounded_operator(kry_device *dev, kryi_keep keep, const kryi_sparse *host,
+                                 unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_sparse copy = { 0 };
+    kryi_sparse copy = { 0 };
     const kry_values values =
         keep.rounded && fits_single(keep.type, host) ? KRY_VALUES_SINGLE : KRY_VALUES_COMPACT;
 
-    TRY(kry_sparse_copy(host, &copy));
-    TRY(kry_sparse_convert(&copy, keep.type));
-    TRY(kry_matrix_take(dev, &copy, KRY_MATRIX(.traits = traits, .values = values), op));
-    if (is_rounded(kry_matrix_of(*op), host)) TRY(keep_sums(kry_matrix_of(*op), host));
+    TRY(kryi_sparse_copy(host, &copy));
+    TRY(kryi_sparse_convert(&copy, keep.type));
+    TRY(kryi_matrix_take(dev, &copy, KRY_MATRIX(.traits = traits, .values = values), op));
+    if (is_rounded(kryi_matrix_of(*op), host)) TRY(keep_sums(kryi_matrix_of(*op), host));
 done:
     if (st < 0) kry_op_release(op);
-    kry_sparse_release(&copy);
+    kryi_sparse_release(&copy);
     return st;
 }
 
-kry_status kry_rounded_set_numbers(kry_op *op, const kry_sparse *host)
+kry_status kryi_rounded_set_numbers(kry_op *op, const kryi_sparse *host)
 {
     kry_status st = KRY_OK;
-    kry_matrix *matrix = kry_matrix_of(op);
-    kry_sparse copy = { 0 };
+    kryi_matrix *matrix = kryi_matrix_of(op);
+    kryi_sparse copy = { 0 };
 
     if (matrix->params.values == KRY_VALUES_SINGLE && !fits_single(op->shape.type, host))
         matrix->params.values = KRY_VALUES_COMPACT;
-    TRY(kry_sparse_copy(host, &copy));
-    TRY(kry_sparse_convert(&copy, op->shape.type));
+    TRY(kryi_sparse_copy(host, &copy));
+    TRY(kryi_sparse_convert(&copy, op->shape.type));
     TRY(kry_op_update(op, copy.val));
     if (is_rounded(matrix, host)) TRY(keep_sums(matrix, host));
 done:
-    kry_sparse_release(&copy);
+    kryi_sparse_release(&copy);
     return st;
 }

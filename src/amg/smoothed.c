@@ -13,7 +13,7 @@
 /* ---- the norms of the blocks of a row of nodes ------------------------------------------------ */
 
 typedef struct node_row {
-    const kry_sparse *A;
+    const kryi_sparse *A;
     int block;
     int64_t *place;     /* of each node: where it is among those of the row, or -1 */
     int32_t *met;       /* nodes in the order in which they are met */
@@ -22,17 +22,17 @@ typedef struct node_row {
     int64_t count;
 } node_row;
 
-static kry_status node_row_create(const kry_sparse *A, int block, node_row *r)
+static kry_status node_row_create(const kryi_sparse *A, int block, node_row *r)
 {
     kry_status st = KRY_OK;
     const int64_t nodes = A->cols / block;
 
     *r = (node_row){ .A = A, .block = block };
-    TRY(kry_alloc((size_t)nodes, sizeof *r->squared, &r->squared));
+    TRY(kryi_alloc((size_t)nodes, sizeof *r->squared, &r->squared));
     if (block == 1) return KRY_OK;
-    TRY(kry_alloc((size_t)nodes, sizeof *r->met, &r->met));
+    TRY(kryi_alloc((size_t)nodes, sizeof *r->met, &r->met));
     r->col = r->met;
-    TRY(kry_alloc((size_t)nodes, sizeof *r->place, &r->place));
+    TRY(kryi_alloc((size_t)nodes, sizeof *r->place, &r->place));
     for (int64_t i = 0; i < nodes; i++) r->place[i] = -1;
 done:
     return st;
@@ -41,13 +41,13 @@ done:
 /* The squared norms of the blocks of node i. */
 static void node_row_form(node_row *r, int64_t i)
 {
-    const kry_sparse *A = r->A;
+    const kryi_sparse *A = r->A;
     const double *val = A->val;
 
     if (r->block == 1) {
         val += A->row_ptr[i];
         r->col = A->col + A->row_ptr[i];
-        r->count = kry_row_length(A, i);
+        r->count = kryi_row_length(A, i);
         for (int64_t k = 0; k < r->count; k++) r->squared[k] = val[k] * val[k];
         return;
     }
@@ -67,7 +67,7 @@ static void node_row_form(node_row *r, int64_t i)
 /* ---- the graph ------------------------------------------------------------------------------- */
 
 /* Append the strong couplings of node i to S. d: the norms of the diagonal blocks. */
-static void append_row(const node_row *r, int64_t i, double theta, const double *d, kry_sparse *S)
+static void append_row(const node_row *r, int64_t i, double theta, const double *d, kryi_sparse *S)
 {
     int64_t end = S->row_ptr[i];
     double *val = S->val;
@@ -93,7 +93,7 @@ static void diagonal_norms(node_row *r, int64_t nodes, double *d, int64_t *coupl
     }
 }
 
-kry_status kry_strength(const kry_sparse *A, int block, double theta, kry_sparse *S)
+kry_status kryi_strength(const kryi_sparse *A, int block, double theta, kryi_sparse *S)
 {
     kry_status st = KRY_OK;
     const int64_t nodes = A->rows / block;
@@ -101,22 +101,22 @@ kry_status kry_strength(const kry_sparse *A, int block, double theta, kry_sparse
     node_row r = { 0 };
     double *d = NULL;
 
-    *S = (kry_sparse){ 0 };
+    *S = (kryi_sparse){ 0 };
     TRY(node_row_create(A, block, &r));
-    TRY(kry_alloc((size_t)nodes, sizeof *d, &d));
+    TRY(kryi_alloc((size_t)nodes, sizeof *d, &d));
     diagonal_norms(&r, nodes, d, &couplings);
-    TRY(kry_sparse_create(nodes, nodes, KRY_F64, couplings, S));
+    TRY(kryi_sparse_create(nodes, nodes, KRY_F64, couplings, S));
     for (int64_t i = 0; i < nodes; i++) {
         node_row_form(&r, i);
         append_row(&r, i, theta, d, S);
     }
-    if (block > 1) TRY(kry_sparse_sort(S));
+    if (block > 1) TRY(kryi_sparse_sort(S));
 done:
     free(d);
     free(r.place);
     free(r.met);
     free(r.squared);
-    if (st < 0) kry_sparse_release(S);
+    if (st < 0) kryi_sparse_release(S);
     return st;
 }
 
@@ -133,7 +133,7 @@ done:
 /* ---- priorities ------------------------------------------------------------------------------ */
 
 /* Of two nodes with the same 31 bits the later one comes first. */
-static uint32_t priority(int64_t node) { return kry_scramble((uint32_t)node) >> 1; }
+static uint32_t priority(int64_t node) { return kryi_scramble((uint32_t)node) >> 1; }
 
 /* order := the n nodes by falling priority. next: n. Radix sort, 16 bits at a time. */
 static kry_status by_priority(int64_t n, int32_t *order)
@@ -143,8 +143,8 @@ static kry_status by_priority(int64_t n, int32_t *order)
     int32_t *other = NULL, *from, *to;
     int64_t *end = NULL;
 
-    TRY(kry_alloc((size_t)n, sizeof *other, &other));
-    TRY(kry_alloc(BINS + 1, sizeof *end, &end));
+    TRY(kryi_alloc((size_t)n, sizeof *other, &other));
+    TRY(kryi_alloc(BINS + 1, sizeof *end, &end));
     for (int64_t i = 0; i < n; i++) other[i] = (int32_t)(n - 1 - i);
     for (int shift = 0; shift < 2 * BITS; shift += BITS) {
         from = shift ? order : other, to = shift ? other : order;
@@ -168,7 +168,7 @@ enum { FREE, COVERED, ROOT };
 /* Of the nodes that belong to `within` (-1: in no aggregate) those that are neither coupled to a root nor to
  * a node that is, in the order given, become roots. state: n, all FREE. Nodes without a neighbour among
  * these stay FREE. */
-static void find_roots(const kry_sparse *S, const int32_t *order, const int32_t *aggregate,
+static void find_roots(const kryi_sparse *S, const int32_t *order, const int32_t *aggregate,
                        char *state)
 {
     for (int64_t k = 0; k < S->rows; k++) {
@@ -188,7 +188,7 @@ static void find_roots(const kry_sparse *S, const int32_t *order, const int32_t 
 
 /* Roots with at least `least` neighbours in no aggregate, if `large` half of them all, make aggregates with
  * these, in the order of the roots' numbers. */
-static void gather(const kry_sparse *S, const char *state, int64_t least, bool large,
+static void gather(const kryi_sparse *S, const char *state, int64_t least, bool large,
                    int32_t *aggregate, int64_t *count)
 {
     for (int64_t i = 0; i < S->rows; i++) {
@@ -196,7 +196,7 @@ static void gather(const kry_sparse *S, const char *state, int64_t least, bool l
         if (state[i] != ROOT) continue;
         for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
             neighbours += aggregate[S->col[e]] < 0;
-        if (neighbours < least || (large && 2 * neighbours < kry_row_length(S, i))) continue;
+        if (neighbours < least || (large && 2 * neighbours < kryi_row_length(S, i))) continue;
         aggregate[i] = (int32_t)*count;
         for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
             if (aggregate[S->col[e]] < 0) aggregate[S->col[e]] = (int32_t)*count;
@@ -206,7 +206,7 @@ static void gather(const kry_sparse *S, const char *state, int64_t least, bool l
 
 /* The others join the aggregate of the neighbour, of those that `now` knows, to which their coupling is
  * strongest. */
-static void join(const kry_sparse *S, const int32_t *now, int32_t *aggregate)
+static void join(const kryi_sparse *S, const int32_t *now, int32_t *aggregate)
 {
     const double *val = S->val;
 
@@ -219,7 +219,7 @@ static void join(const kry_sparse *S, const int32_t *now, int32_t *aggregate)
     }
 }
 
-kry_status kry_aggregate(const kry_sparse *S, bool large, int32_t *aggregate, int64_t *count)
+kry_status kryi_aggregate(const kryi_sparse *S, bool large, int32_t *aggregate, int64_t *count)
 {
     kry_status st = KRY_OK;
     const int64_t n = S->rows;
@@ -227,8 +227,8 @@ kry_status kry_aggregate(const kry_sparse *S, bool large, int32_t *aggregate, in
     char *state = NULL;
 
     *count = 0;
-    TRY(kry_alloc((size_t)n, sizeof *order, &order));
-    TRY(kry_alloc((size_t)n, sizeof *state, &state));
+    TRY(kryi_alloc((size_t)n, sizeof *order, &order));
+    TRY(kryi_alloc((size_t)n, sizeof *state, &state));
     for (int64_t i = 0; i < n; i++) aggregate[i] = -1;
     TRY(by_priority(n, order));
     for (int pass = 0; pass < 2; pass++) {
@@ -248,9 +248,9 @@ done:
 
 /* What stays when A has new numbers. */
 typedef struct smoothed {
-    kry_sparse T;
-    bool *strong;      /* which entries of A are in F; NULL: all */
-    kry_sparse places; /* of P: no numbers */
+    kryi_sparse T;
+    bool *strong;       /* which entries of A are in F; NULL: all */
+    kryi_sparse places; /* of P: no numbers */
 } smoothed;
 
 static void smoothed_destroy(void *kept)
@@ -258,8 +258,8 @@ static void smoothed_destroy(void *kept)
     smoothed *s = kept;
     if (!s) return;
     free(s->strong);
-    kry_sparse_release(&s->places);
-    kry_sparse_release(&s->T);
+    kryi_sparse_release(&s->places);
+    kryi_sparse_release(&s->T);
     free(s);
 }
 
@@ -267,13 +267,13 @@ static void smoothed_destroy(void *kept)
 
 /* F, which borrows A's pattern if all entries are strong. */
 typedef struct filtered {
-    kry_sparse F;
+    kryi_sparse F;
     bool borrows;
     double *d; /* the diagonal of F, or of A where little is left of it */
 } filtered;
 
 /* Row i of F. Returns its diagonal entry. */
-static double filter_row(const kry_sparse *A, const bool *strong, int64_t i, kry_sparse *F)
+static double filter_row(const kryi_sparse *A, const bool *strong, int64_t i, kryi_sparse *F)
 {
     const double least = 0.1; /* of the diagonal, for a step of Jacobi to be divided by it */
     const double *a = A->val;
@@ -293,18 +293,18 @@ static double filter_row(const kry_sparse *A, const bool *strong, int64_t i, kry
     return val[at] >= least * entry ? val[at] : entry;
 }
 
-static kry_status filter(const kry_sparse *A, const bool *strong, filtered *f)
+static kry_status filter(const kryi_sparse *A, const bool *strong, filtered *f)
 {
     kry_status st = KRY_OK;
-    const int64_t nnz = kry_sparse_nnz(A);
+    const int64_t nnz = kryi_sparse_nnz(A);
 
     *f = (filtered){ .borrows = !strong };
-    TRY(kry_alloc((size_t)A->rows, sizeof *f->d, &f->d));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *f->d, &f->d));
     if (strong) {
-        TRY(kry_sparse_create(A->rows, A->cols, KRY_F64, nnz, &f->F));
+        TRY(kryi_sparse_create(A->rows, A->cols, KRY_F64, nnz, &f->F));
     } else {
-        f->F = (kry_sparse){ A->rows, A->cols, KRY_F64, A->row_ptr, A->col, NULL };
-        TRY(kry_alloc((size_t)nnz, sizeof(double), &f->F.val));
+        f->F = (kryi_sparse){ A->rows, A->cols, KRY_F64, A->row_ptr, A->col, NULL };
+        TRY(kryi_alloc((size_t)nnz, sizeof(double), &f->F.val));
     }
     for (int64_t i = 0; i < A->rows; i++) f->d[i] = filter_row(A, strong, i, &f->F);
 done:
@@ -322,22 +322,22 @@ static void to_smoother(filtered *f, double omega)
 }
 
 /* P is empty, or has its places and room for its numbers. */
-static kry_status smooth(const kry_sparse *A, const smoothed *s, kry_sparse *P)
+static kry_status smooth(const kryi_sparse *A, const smoothed *s, kryi_sparse *P)
 {
     kry_status st = KRY_OK;
     filtered f;
     double rho;
 
     TRY(filter(A, s->strong, &f));
-    TRY(kry_amg_rho(&f.F, f.d, &rho));
+    TRY(kryi_amg_rho(&f.F, f.d, &rho));
     to_smoother(&f, 4.0 / 3 / rho);
     if (P->row_ptr)
-        TRY(kry_sparse_multiply_within(&f.F, NULL, &s->T, P));
+        TRY(kryi_sparse_multiply_within(&f.F, NULL, &s->T, P));
     else
-        TRY(kry_sparse_multiply(&f.F, &s->T, P));
+        TRY(kryi_sparse_multiply(&f.F, &s->T, P));
 done:
     if (f.borrows) f.F.row_ptr = NULL, f.F.col = NULL;
-    kry_sparse_release(&f.F);
+    kryi_sparse_release(&f.F);
     free(f.d);
     return st;
 }
@@ -345,12 +345,12 @@ done:
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 /* strong[e]: the nodes of entry e are the same, or coupled in S. */
-static kry_status mark(const kry_sparse *A, int block, const kry_sparse *S, bool *strong)
+static kry_status mark(const kryi_sparse *A, int block, const kryi_sparse *S, bool *strong)
 {
     kry_status st = KRY_OK;
     int64_t *row = NULL; /* of each node: 1 + the last node that it is coupled to */
 
-    TRY(kry_alloc((size_t)S->rows, sizeof *row, &row));
+    TRY(kryi_alloc((size_t)S->rows, sizeof *row, &row));
     for (int64_t i = 0; i < S->rows; i++) {
         row[i] = i + 1;
         for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++) row[S->col[e]] = i + 1;
@@ -363,28 +363,28 @@ done:
 }
 
 /* Aggregates by couplings of at least theta; false: they are too few, or hardly fewer than the nodes. */
-static kry_status find_aggregates(const kry_coarsen *c, const kry_sparse *A, double theta,
-                                  kry_aggregates *g, bool **strong, bool *useful)
+static kry_status find_aggregates(const kryi_coarsen *c, const kryi_sparse *A, double theta,
+                                  kryi_aggregates *g, bool **strong, bool *useful)
 {
     kry_status st = KRY_OK;
-    kry_sparse S = { 0 };
+    kryi_sparse S = { 0 };
 
-    TRY(kry_strength(A, c->block, theta, &S));
+    TRY(kryi_strength(A, c->block, theta, &S));
     g->nodes = S.rows;
-    if (!g->of_node) TRY(kry_alloc((size_t)g->nodes, sizeof *g->of_node, &g->of_node));
-    TRY(kry_aggregate(&S, kry_aggregates_large(c), g->of_node, &g->count));
+    if (!g->of_node) TRY(kryi_alloc((size_t)g->nodes, sizeof *g->of_node, &g->of_node));
+    TRY(kryi_aggregate(&S, kryi_aggregates_large(c), g->of_node, &g->count));
     *useful = g->count > 0 && g->count * c->vectors < 0.9 * (double)A->rows;
     if (*useful && theta > 0) {
-        TRY(kry_alloc((size_t)kry_sparse_nnz(A), sizeof **strong, strong));
+        TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), sizeof **strong, strong));
         TRY(mark(A, c->block, &S, *strong));
     }
 done:
-    kry_sparse_release(&S);
+    kryi_sparse_release(&S);
     return st;
 }
 
-kry_status kry_find_aggregates(const kry_coarsen *c, const kry_sparse *A, kry_aggregates *g,
-                               bool **strong)
+kry_status kryi_find_aggregates(const kryi_coarsen *c, const kryi_sparse *A, kryi_aggregates *g,
+                                bool **strong)
 {
     kry_status st = KRY_OK;
     const double theta = ldexp(c->strength, -c->level);
@@ -399,47 +399,48 @@ done:
     return st;
 }
 
-static kry_status smoothed_create(kry_coarsen *c, const kry_sparse *A, kry_sparse *P, void **kept)
+static kry_status smoothed_create(kryi_coarsen *c, const kryi_sparse *A, kryi_sparse *P,
+                                  void **kept)
 {
     kry_status st = KRY_OK;
-    kry_aggregates g = { 0 };
+    kryi_aggregates g = { 0 };
     smoothed *s = NULL;
     double *C = NULL;
 
-    *P = (kry_sparse){ 0 };
-    TRY(kry_alloc(1, sizeof *s, &s));
-    TRY(kry_find_aggregates(c, A, &g, &s->strong));
-    TRY(kry_tentative(&g, c->block, c->vectors, c->near_null_space, &s->T, &C));
+    *P = (kryi_sparse){ 0 };
+    TRY(kryi_alloc(1, sizeof *s, &s));
+    TRY(kryi_find_aggregates(c, A, &g, &s->strong));
+    TRY(kryi_tentative(&g, c->block, c->vectors, c->near_null_space, &s->T, &C));
     TRY(smooth(A, s, P));
-    TRY(kry_places_copy(P, &s->places));
+    TRY(kryi_places_copy(P, &s->places));
     free(c->near_null_space);
     c->near_null_space = C, C = NULL;
     c->block = c->vectors;
     *kept = s, s = NULL;
 done:
-    if (st < 0) kry_sparse_release(P);
+    if (st < 0) kryi_sparse_release(P);
     free(C);
     smoothed_destroy(s);
     free(g.of_node);
     return st;
 }
 
-static kry_status smoothed_update(const kry_sparse *A, void *kept, kry_sparse *P)
+static kry_status smoothed_update(const kryi_sparse *A, void *kept, kryi_sparse *P)
 {
     kry_status st = KRY_OK;
     const smoothed *s = kept;
 
-    TRY(kry_places_copy(&s->places, P));
-    TRY(kry_alloc((size_t)kry_sparse_nnz(P), sizeof(double), &P->val));
+    TRY(kryi_places_copy(&s->places, P));
+    TRY(kryi_alloc((size_t)kryi_sparse_nnz(P), sizeof(double), &P->val));
     TRY(smooth(A, s, P));
 done:
-    if (st < 0) kry_sparse_release(P);
+    if (st < 0) kryi_sparse_release(P);
     return st;
 }
 
-const kry_coarsener kry_smoothed_aggregation = {
+const kryi_coarsener kryi_smoothed_aggregation = {
     .name = "aggregation",
-    .on_device = &kry_device_aggregation,
+    .on_device = &kryi_device_aggregation,
     .create = smoothed_create,
     .update = smoothed_update,
     .destroy = smoothed_destroy,

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #endif
 
-unsigned kry_ticket(void)
+unsigned kryi_ticket(void)
 {
     static atomic_uint last;
     return atomic_fetch_add(&last, 1) + 1;
@@ -20,7 +20,7 @@ static kry_status no_memory(size_t count, size_t size)
 }
 
 /* The array lies as it lay: only whole pages of it are meant. */
-void kry_ask_for_large_pages(void *p, size_t bytes)
+void kryi_ask_for_large_pages(void *p, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
     enum { PAGE = 1 << 12 };
@@ -32,19 +32,19 @@ void kry_ask_for_large_pages(void *p, size_t bytes)
 #endif
 }
 
-kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer)
+kry_status kryi_alloc(size_t count, size_t size, void *address_of_pointer)
 {
-    void *p = kry_test_fails() ? NULL : calloc(count ? count : 1, size);
-    if (p) kry_ask_for_large_pages(p, count * size);
+    void *p = kryi_test_fails() ? NULL : calloc(count ? count : 1, size);
+    if (p) kryi_ask_for_large_pages(p, count * size);
     memcpy(address_of_pointer, &p, sizeof p);
     return p ? KRY_OK : no_memory(count, size);
 }
 
-kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer)
+kry_status kryi_realloc(size_t count, size_t size, void *address_of_pointer)
 {
     void *p;
     memcpy(&p, address_of_pointer, sizeof p);
-    if (kry_test_fails() || (size && count > SIZE_MAX / size)) return no_memory(count, size);
+    if (kryi_test_fails() || (size && count > SIZE_MAX / size)) return no_memory(count, size);
     size_t bytes = count * size;
     p = realloc(p, bytes ? bytes : 1);
     if (!p) return no_memory(count, size);
@@ -52,11 +52,11 @@ kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer)
     return KRY_OK;
 }
 
-kry_status kry_copy_text(const char *text, void *address_of_pointer)
+kry_status kryi_copy_text(const char *text, void *address_of_pointer)
 {
     const size_t size = strlen(text) + 1;
     char *copy;
-    kry_status st = kry_alloc(size, 1, &copy);
+    kry_status st = kryi_alloc(size, 1, &copy);
 
     if (st == KRY_OK) memcpy(copy, text, size);
     memcpy(address_of_pointer, &copy, sizeof copy);

@@ -12,43 +12,43 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Of the requests for host memory (kry_alloc, kry_realloc) and for device buffers
- * (kry_buffer_create), the one with this number from now fails, whatever thread makes it. < 0:
+/* Of the requests for host memory (kryi_alloc, kryi_realloc) and for device buffers
+ * (kryi_buffer_create), the one with this number from now fails, whatever thread makes it. < 0:
  * none. */
-extern atomic_int kry_test_fail_at;
-bool kry_test_fails(void); /* whether this request is the one */
+extern atomic_int kryi_test_fail_at;
+bool kryi_test_fails(void); /* whether this request is the one */
 
 /* Released buffers stay: for Oclgrind 21.10, see tests/test_kernels.c. */
-extern bool kry_test_keep_buffers;
+extern bool kryi_test_keep_buffers;
 
 /* New device buffers hold NaN in place of what a driver leaves there. */
-extern bool kry_test_poison;
+extern bool kryi_test_poison;
 
 /* Of the launches of work-groups that wait for each other, the one with this number from now is
  * aborted. < 0: none. */
-extern int kry_test_abort_at;
-bool kry_test_aborts(void); /* whether this launch is the one */
+extern int kryi_test_abort_at;
+bool kryi_test_aborts(void); /* whether this launch is the one */
 
 /* So many messages of a probe count as stale, beside those that are. */
-extern int kry_test_stale_messages;
+extern int kryi_test_stale_messages;
 
 /* Messages of so many bytes count as large between processes of one machine. 0: as always. */
-extern int kry_test_large;
+extern int kryi_test_large;
 
 /* Into so many parts loops of the host are cut, whatever their work. 0: as always. */
-extern int kry_test_parts;
+extern int kryi_test_parts;
 
 /* Binaries of PoCL's are kept, too, as those of other drivers. */
-extern bool kry_test_keep_pocl;
+extern bool kryi_test_keep_pocl;
 #else
-#define kry_test_fails()        false
-#define kry_test_keep_buffers   false
-#define kry_test_poison         false
-#define kry_test_aborts()       false
-#define kry_test_stale_messages 0
-#define kry_test_large          0
-#define kry_test_parts          0
-#define kry_test_keep_pocl      false
+#define kryi_test_fails()        false
+#define kryi_test_keep_buffers   false
+#define kryi_test_poison         false
+#define kryi_test_aborts()       false
+#define kryi_test_stale_messages 0
+#define kryi_test_large          0
+#define kryi_test_parts          0
+#define kryi_test_keep_pocl      false
 #endif
 
 #endif

@@ -28,11 +28,11 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-uint64_t kry_random_key(uint64_t seed, uint64_t stream) { return mix(mix(seed) + stream); }
+uint64_t kryi_random_key(uint64_t seed, uint64_t stream) { return mix(mix(seed) + stream); }
 
 double kry_random_unit(uint64_t seed, uint64_t stream, uint64_t place)
 {
-    return (double)(mix(kry_random_key(seed, stream) + place) >> 11) * 0x1p-53;
+    return (double)(mix(kryi_random_key(seed, stream) + place) >> 11) * 0x1p-53;
 }
 
 /* ---- numbers in text -------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static const struct {
     { 0x878678326eac9000, 0x0000000000000000 }, { 0xa968163f0a57b400, 0x0000000000000000 },
 };
 
-const char *kry_read_int64(const char *at, const char *end, int64_t *value)
+const char *kryi_read_int64(const char *at, const char *end, int64_t *value)
 {
     bool negative = at < end && *at == '-';
     const uint64_t most = (uint64_t)INT64_MAX + negative;
@@ -142,7 +142,7 @@ static const char *read_decimal(const char *at, const char *end, decimal *d)
     if (at < end && *at == '.') at = read_digits(at + 1, end, d, true);
     if (point == first && at <= point + 1) return NULL; /* no digit, or a point alone */
     if (at < end && (*at == 'e' || *at == 'E' || *at == 'd' || *at == 'D')) {
-        at = kry_read_int64(at + 1, end, &e); /* D: Fortran's double */
+        at = kryi_read_int64(at + 1, end, &e); /* D: Fortran's double */
         if (!at) return NULL;
         e = e > INT64_MAX / 2 ? INT64_MAX / 2 : e < INT64_MIN / 2 ? INT64_MIN / 2 : e;
     }
@@ -161,7 +161,7 @@ static locale_t enter_c_locale(void)
     return uselocale(c_locale);
 }
 
-int kry_vprint(char *text, size_t size, const char *format, va_list args)
+int kryi_vprint(char *text, size_t size, const char *format, va_list args)
 {
     locale_t old = enter_c_locale();
     const int length = vsnprintf(text, size, format, args);
@@ -169,16 +169,16 @@ int kry_vprint(char *text, size_t size, const char *format, va_list args)
     return length;
 }
 
-int kry_print(char *text, size_t size, const char *format, ...)
+int kryi_print(char *text, size_t size, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const int length = kry_vprint(text, size, format, args);
+    const int length = kryi_vprint(text, size, format, args);
     va_end(args);
     return length;
 }
 
-int kry_print_double(char *text, size_t size, int digits, double value)
+int kryi_print_double(char *text, size_t size, int digits, double value)
 {
     locale_t old = enter_c_locale();
     int most = digits ? digits : 17, length = 0;
@@ -246,7 +246,7 @@ static double round_product(uint64_t w, int q)
     return value;
 }
 
-const char *kry_read_double(const char *at, const char *end, double *value)
+const char *kryi_read_double(const char *at, const char *end, double *value)
 {
     decimal d;
     const char *stop = read_decimal(at, end, &d);
@@ -263,8 +263,8 @@ const char *kry_read_double(const char *at, const char *end, double *value)
     return stop;
 }
 
-bool kry_parse_int64(const char *text, int64_t *value)
+bool kryi_parse_int64(const char *text, int64_t *value)
 {
     const char *end = text + strlen(text);
-    return kry_read_int64(text, end, value) == end;
+    return kryi_read_int64(text, end, value) == end;
 }

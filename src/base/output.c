@@ -51,7 +51,7 @@ static kry_status find_names(const char *path, int64_t owner, output *o, mode_t 
     return KRY_OK;
 }
 
-kry_status kry_output_find(const char *path, int64_t owner, output *o)
+kry_status kryi_output_find(const char *path, int64_t owner, output *o)
 {
     mode_t mode;
     return find_names(path, owner, o, &mode);
@@ -74,7 +74,7 @@ static int open_nameless(const output *o)
 #endif
 }
 
-kry_status kry_output_begin(const char *path, bool named, output *o)
+kry_status kryi_output_begin(const char *path, bool named, output *o)
 {
     mode_t mode = 0;
     const kry_status st = find_names(path, (int64_t)getpid(), o, &mode);
@@ -118,7 +118,7 @@ static bool take_name(const output *o, bool named)
     return false;
 }
 
-kry_status kry_output_end(output *o, kry_status st)
+kry_status kryi_output_end(output *o, kry_status st)
 {
     if (o->file < 0) return st;
     if (o->in_place) {
@@ -134,51 +134,51 @@ kry_status kry_output_end(output *o, kry_status st)
     return st;
 }
 
-kry_status kry_output_open(const char *path, FILE **file)
+kry_status kryi_output_open(const char *path, FILE **file)
 {
     output o;
-    kry_status st = kry_output_begin(path, false, &o);
+    kry_status st = kryi_output_begin(path, false, &o);
 
     *file = NULL;
     if (st < 0) return st;
     *file = fdopen(o.file, "w");
-    if (!*file) st = kry_output_end(&o, kry_fail(KRY_ERR_MEMORY, "no memory to write '%s'", path));
+    if (!*file) st = kryi_output_end(&o, kry_fail(KRY_ERR_MEMORY, "no memory to write '%s'", path));
     return st;
 }
 
-kry_status kry_output_close(const char *path, FILE **file, kry_status st)
+kry_status kryi_output_close(const char *path, FILE **file, kry_status st)
 {
     output o;
     const bool failed = fflush(*file) != 0 || ferror(*file) != 0;
 
     if (failed && st >= 0) st = kry_fail(KRY_ERR_FILE, "cannot write '%s' to its end", path);
-    const kry_status found = kry_output_find(path, (int64_t)getpid(), &o);
+    const kry_status found = kryi_output_find(path, (int64_t)getpid(), &o);
     if (found >= 0) o.file = dup(fileno(*file));
     fclose(*file);
     *file = NULL;
-    return found < 0 ? found : kry_output_end(&o, st);
+    return found < 0 ? found : kryi_output_end(&o, st);
 }
 
-kry_status kry_output_check(const char *path)
+kry_status kryi_output_check(const char *path)
 {
     output o;
 
     if (!path) return KRY_OK;
-    const kry_status st = kry_output_find(path, 0, &o);
+    const kry_status st = kryi_output_find(path, 0, &o);
     if (st < 0 || o.in_place) return st;
-    const kry_status begun = kry_output_begin(path, false, &o);
-    if (begun >= 0) (void)kry_output_end(&o, KRY_ERR_FILE);
+    const kry_status begun = kryi_output_begin(path, false, &o);
+    if (begun >= 0) (void)kryi_output_end(&o, KRY_ERR_FILE);
     return begun;
 }
 
-kry_status kry_output_differs(const char *path, const char *other)
+kry_status kryi_output_differs(const char *path, const char *other)
 {
     output one, two;
     kry_status st = KRY_OK;
 
     if (!path || !other) return KRY_OK;
-    st = kry_output_find(path, 0, &one);
-    if (st >= 0) st = kry_output_find(other, 0, &two);
+    st = kryi_output_find(path, 0, &one);
+    if (st >= 0) st = kryi_output_find(other, 0, &two);
     if (st >= 0 && !one.in_place && !strcmp(one.target, two.target))
         st = kry_fail(KRY_ERR_ARGUMENT, "'%s' and '%s' are the same file", path, other);
     return st;

@@ -19,11 +19,11 @@ static int processors(void)
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-int kry_parts(int64_t work)
+int kryi_parts(int64_t work)
 {
     const int64_t worth = work / WORTH;
 
-    if (kry_test_parts) return kry_test_parts;
+    if (kryi_test_parts) return kryi_test_parts;
     if (worth <= 1) return 1;
     const int most = processors();
     const int parts = most < 1 ? 1 : most < KRY_MOST_PARTS ? most : KRY_MOST_PARTS;
@@ -31,7 +31,7 @@ int kry_parts(int64_t work)
 }
 
 typedef struct share {
-    kry_loop *run;
+    kryi_loop *run;
     void *user;
     int part;
     int64_t begin, end;
@@ -45,7 +45,7 @@ static void *share_run(void *self)
     return NULL;
 }
 
-void kry_parallel(int parts, int64_t count, kry_loop *run, void *user)
+void kryi_parallel(int parts, int64_t count, kryi_loop *run, void *user)
 {
     share all[KRY_MOST_PARTS];
     bool started[KRY_MOST_PARTS];

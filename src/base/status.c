@@ -5,7 +5,7 @@
 #include <time.h>
 #undef kry_fail /* which analyzers see otherwise */
 
-atomic_int kry_first_row;
+atomic_int kryi_first_row;
 static _Thread_local char last_error[4096]; /* room for the start of a compiler log */
 
 const char *kry_status_text(kry_status status)
@@ -21,7 +21,7 @@ const char *kry_status_text(kry_status status)
 
 const char *kry_last_error(void) { return last_error; }
 
-void kry_messages_count_from(int first) { kry_first_row = first != 0; }
+void kry_messages_count_from(int first) { kryi_first_row = first != 0; }
 
 const char *kry_version(void) { return KRY_VERSION; }
 
@@ -50,7 +50,7 @@ kry_status kry_fail(kry_status status, const char *format, ...)
     char text[sizeof last_error]; /* an argument may be the old message itself */
     va_list args;
     va_start(args, format);
-    kry_vprint(text, sizeof text, format, args);
+    kryi_vprint(text, sizeof text, format, args);
     va_end(args);
     /* Messages quote files and the names of files, whose bytes a terminal must not obey. */
     for (char *s = text; *s;) {
@@ -62,7 +62,7 @@ kry_status kry_fail(kry_status status, const char *format, ...)
     return status;
 }
 
-kry_status kry_check_given(const char *who, const char *names, const void *const *pointer)
+kry_status kryi_check_given(const char *who, const char *names, const void *const *pointer)
 {
     for (const char *name = names; *name; name += strspn(name, ", "), pointer++) {
         size_t length = strcspn(name, ",");
@@ -73,8 +73,8 @@ kry_status kry_check_given(const char *who, const char *names, const void *const
     return KRY_OK;
 }
 
-kry_status kry_params_take(const char *who, const char *macro, const void *given, void *mine,
-                           size_t size)
+kry_status kryi_params_take(const char *who, const char *macro, const void *given, void *mine,
+                            size_t size)
 {
     kry_status st = KRY_OK;
     size_t known = size;
@@ -92,7 +92,7 @@ done:
     return st;
 }
 
-void kry_hand_out(const void *mine, size_t mine_size, void *caller, size_t size)
+void kryi_hand_out(const void *mine, size_t mine_size, void *caller, size_t size)
 {
     const size_t common = size < mine_size ? size : mine_size;
 
@@ -101,7 +101,7 @@ void kry_hand_out(const void *mine, size_t mine_size, void *caller, size_t size)
     memset((char *)caller + common, 0, size - common);
 }
 
-double kry_now(void)
+double kryi_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

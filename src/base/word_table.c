@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-int kry_word_find(kry_word_at *at, const char *letters, size_t length)
+int kryi_word_find(kryi_word_at *at, const char *letters, size_t length)
 {
     for (int i = 0; at(i); i++)
         if (strlen(at(i)->name) == length && !strncmp(at(i)->name, letters, length)) return i;
     return -1;
 }
 
-int kry_word_choose(const kry_word *word, const char *choice)
+int kryi_word_choose(const kry_word *word, const char *choice)
 {
     const char *at = word->form + strcspn(word->form, "=:") + 1;
 
@@ -24,13 +24,13 @@ int kry_word_choose(const kry_word *word, const char *choice)
     }
 }
 
-kry_status kry_word_list(kry_word_at *at, int from, int to, char **text)
+kry_status kryi_word_list(kryi_word_at *at, int from, int to, char **text)
 {
     kry_status st = KRY_OK;
     size_t size = 1, used = 0;
 
     for (int i = from; i < to && at(i); i++) size += strlen(at(i)->form) + 2;
-    TRY(kry_alloc(size, 1, text));
+    TRY(kryi_alloc(size, 1, text));
     for (int i = from; i < to && at(i); i++)
         used +=
             (size_t)snprintf(*text + used, size - used, "%s%s", i > from ? ", " : "", at(i)->form);

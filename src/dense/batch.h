@@ -49,9 +49,9 @@ typedef struct batch {
 } batch;
 
 /* Take B's marks, with room for its systems and the counter of its turn at zero, and its ticket. */
-kry_status kry_batch_marks_take(batch *B);
+kry_status kryi_batch_marks_take(batch *B);
 
 /* batch_levels.c: solve without pivoting. Systems that need it are marked, and their x is not written. */
-kry_status kry_batch_solve_levels(const batch *B);
+kry_status kryi_batch_solve_levels(const batch *B);
 
 #endif

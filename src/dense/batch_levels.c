@@ -46,7 +46,7 @@ typedef struct levels {
     int64_t words;       /* of it */
     int64_t cpu_factors; /* where in it the factors of CPUs begin */
     int64_t copy_at;     /* where in it the copy of b begins */
-    kry_kernel *solve, *reduce, *close;
+    kryi_kernel *solve, *reduce, *close;
 } levels;
 
 static int64_t divide_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
@@ -173,11 +173,11 @@ static kry_status get_kernels(levels *L)
     if (!packs)
         snprintf(defines, sizeof defines, "-DGROUP=%d -DM=%d%s", L->group, L->chunk,
                  takes_vectors(L) ? " -DVECTORS" : "");
-    TRY(kry_kernel_get(L->dev, stem, type, defines, "tridiagonal_solve", &L->solve));
+    TRY(kryi_kernel_get(L->dev, stem, type, defines, "tridiagonal_solve", &L->solve));
     if (L->count > 1)
-        TRY(kry_kernel_get(L->dev, stem, type, defines, "tridiagonal_reduce", &L->reduce));
+        TRY(kryi_kernel_get(L->dev, stem, type, defines, "tridiagonal_reduce", &L->reduce));
     if (L->periodic)
-        TRY(kry_kernel_get(L->dev, "tridiagonal_close", type, "", "tridiagonal_close", &L->close));
+        TRY(kryi_kernel_get(L->dev, "tridiagonal_close", type, "", "tridiagonal_close", &L->close));
 done:
     return st;
 }
@@ -192,7 +192,7 @@ static kry_status prepare(levels *L)
     if (!L->dev->info.cpu_kernels) shape(L);
     plan(L);
     TRY(get_kernels(L));
-    while (L->chunk > SHORTEST && !L->B->params.chunk && kry_kernel_spills(L->dev, L->solve)) {
+    while (L->chunk > SHORTEST && !L->B->params.chunk && kryi_kernel_spills(L->dev, L->solve)) {
         L->chunk /= 2, L->count = 0, L->words = 0;
         shape(L);
         plan(L);
@@ -214,7 +214,7 @@ static kry_status reserve(levels *L)
 {
     kry_status st = KRY_OK;
     const batch *B = L->B;
-    int width = kry_vector_width(L->dev, B->type);
+    int width = kryi_vector_width(L->dev, B->type);
     int64_t longest = 0;
 
     L->copy_at = L->words;
@@ -229,7 +229,7 @@ static kry_status reserve(levels *L)
         L->cpu_groups = 4 * (int64_t)L->dev->info.compute_units;
         L->words += L->cpu_groups * 2 * longest * width * (L->wide ? CPU_WIDE : 1);
     }
-    TRY(kry_room_reserve(L->dev, (size_t)L->words * kry_type_size(B->type), &L->work));
+    TRY(kryi_room_reserve(L->dev, (size_t)L->words * kry_type_size(B->type), &L->work));
     for (int i = 1; i < L->count; i++) {
         level *l = &L->level[i];
         l->lower.buffer = l->diagonal.buffer = l->upper.buffer = L->work;
@@ -257,7 +257,7 @@ static size_t systems_args(const levels *L, const level *l, kry_arg args[KRY_MAX
 
 /* Launch a kernel for all tiles of a level. Its arguments are SYSTEMS_PARAMS, `more` and, on GPUs,
  * SHAPE_PARAMS. */
-static kry_status launch_tiles(const levels *L, const level *l, kry_kernel *kernel,
+static kry_status launch_tiles(const levels *L, const level *l, kryi_kernel *kernel,
                                const kry_arg *more, size_t more_count)
 {
     kry_status st = KRY_OK;
@@ -269,16 +269,16 @@ static kry_status launch_tiles(const levels *L, const level *l, kry_kernel *kern
     memcpy(args + count, more, more_count * sizeof *more);
     count += more_count;
     if (L->dev->info.cpu_kernels) {
-        int64_t packs = divide_up(l->tiles * L->B->systems, kry_vector_width(L->dev, L->B->type));
+        int64_t packs = divide_up(l->tiles * L->B->systems, kryi_vector_width(L->dev, L->B->type));
         int64_t groups = packs < L->cpu_groups ? packs : L->cpu_groups;
-        TRY(kry_launch(L->dev, kernel, groups, args, count));
+        TRY(kryi_launch(L->dev, kernel, groups, args, count));
         return KRY_OK;
     }
     memcpy(args + count, last, sizeof last);
     count += COUNT(last);
     for (; first < blocks; first += MOST_GROUPS) {
         int64_t groups = blocks - first < MOST_GROUPS ? blocks - first : MOST_GROUPS;
-        TRY(kry_launch_size(L->dev, kernel, groups, L->group, args, count));
+        TRY(kryi_launch_size(L->dev, kernel, groups, L->group, args, count));
     }
 done:
     return st;
@@ -298,7 +298,7 @@ static kry_status run_solve(const levels *L, const level *l, const level *up)
     cl_int bounded = up != NULL;
     batch_array ends = up ? up->x : l->b;
     int64_t e_row = up ? up->row : 0, e_system = up ? up->system : 0;
-    int width = kry_vector_width(L->dev, L->B->type);
+    int width = kryi_vector_width(L->dev, L->B->type);
     int64_t factors = 2 * divide_up(l->n, l->tiles) * width * (L->wide ? CPU_WIDE : 1);
     const kry_arg more[] = { ARG_VEC(&l->x),      ARG(bounded),  ARG_VEC(&ends),
                              ARG(e_row),          ARG(e_system), ARG(L->work),
@@ -315,8 +315,8 @@ static kry_status run_close(const levels *L, const level *l)
 
     args[count++] = (kry_arg)ARG(l->x.buffer);
     args[count++] = (kry_arg)ARG(l->x.first);
-    return kry_launch(L->dev, L->close, kry_groups_for(L->dev, L->B->type, L->B->systems), args,
-                      count);
+    return kryi_launch(L->dev, L->close, kryi_groups_for(L->dev, L->B->type, L->B->systems), args,
+                       count);
 }
 
 /* Copy b to scratch storage, and let the first level read it there. */
@@ -352,7 +352,7 @@ done:
     return st;
 }
 
-kry_status kry_batch_solve_levels(const batch *B)
+kry_status kryi_batch_solve_levels(const batch *B)
 {
     kry_status st = KRY_OK;
     levels L = { .B = B, .dev = B->dev };

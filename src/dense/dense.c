@@ -6,7 +6,7 @@
 
 /* ---- checks ------------------------------------------------------------------------------------- */
 
-kry_status kry_dense_check_block(const char *who, const char *name, const kry_vec *A)
+kry_status kryi_dense_check_block(const char *who, const char *name, const kry_vec *A)
 {
     kry_status st = KRY_OK;
 
@@ -17,21 +17,21 @@ done:
     return st;
 }
 
-kry_status kry_dense_check(const char *who, const char *name, const kry_vec *A)
+kry_status kryi_dense_check(const char *who, const char *name, const kry_vec *A)
 {
-    kry_status st = kry_dense_check_block(who, name, A);
-    return st < 0 ? st : kry_vec_check_packed(who, name, A);
+    kry_status st = kryi_dense_check_block(who, name, A);
+    return st < 0 ? st : kryi_vec_check_packed(who, name, A);
 }
 
-kry_status kry_dense_check_two(const char *who, const char *a, const kry_vec *A, const char *b,
-                               const kry_vec *B, bool or_equal)
+kry_status kryi_dense_check_two(const char *who, const char *a, const kry_vec *A, const char *b,
+                                const kry_vec *B, bool or_equal)
 {
     kry_status st = KRY_OK;
 
     CHECK(A->type == B->type, KRY_ERR_TYPE, "%s: %s is %s, %s is %s", who, a,
           kry_type_name(A->type), b, kry_type_name(B->type));
     CHECK(A->dev == B->dev, KRY_ERR_ARGUMENT, "%s: %s and %s live on different devices", who, a, b);
-    CHECK(!kry_vec_overlap(A, B) || (or_equal && A->first == B->first), KRY_ERR_ARGUMENT,
+    CHECK(!kryi_vec_overlap(A, B) || (or_equal && A->first == B->first), KRY_ERR_ARGUMENT,
           "%s: %s and %s overlap", who, a, b);
 done:
     return st;
@@ -47,21 +47,21 @@ typedef struct room {
 static void release_room(kry_device *dev, void *kept)
 {
     room *r = kept;
-    kry_buffer_release(dev, &r->buffer);
+    kryi_buffer_release(dev, &r->buffer);
     r->bytes = 0;
 }
 
-static const kry_keeper room_keeper = { sizeof(room), release_room };
+static const kryi_keeper room_keeper = { sizeof(room), release_room };
 
-kry_status kry_room_reserve(kry_device *dev, size_t bytes, cl_mem *buffer)
+kry_status kryi_room_reserve(kry_device *dev, size_t bytes, cl_mem *buffer)
 {
     kry_status st = KRY_OK;
     room *r;
 
-    TRY(kry_device_keep(dev, &room_keeper, &r));
+    TRY(kryi_device_keep(dev, &room_keeper, &r));
     if (!r->buffer || r->bytes < bytes) {
         release_room(dev, r); /* there may not be room for both */
-        TRY(kry_buffer_create(dev, bytes, &r->buffer));
+        TRY(kryi_buffer_create(dev, bytes, &r->buffer));
         r->bytes = bytes;
     }
     *buffer = r->buffer;
@@ -69,33 +69,33 @@ done:
     return st;
 }
 
-void kry_room_trim(kry_device *dev)
+void kryi_room_trim(kry_device *dev)
 {
     enum { KEPT_BYTES = 128 << 20 };
-    room *r = kry_device_kept(dev, &room_keeper);
+    room *r = kryi_device_kept(dev, &room_keeper);
     if (r && r->bytes > KEPT_BYTES) release_room(dev, r);
 }
 
 /* ---- small kernels ------------------------------------------------------------------------------ */
 
-kry_status kry_block_fill(const kry_block *B, double value)
+kry_status kryi_block_fill(const kryi_block *B, double value)
 {
-    kry_scalar v = kry_scalar_of(B->dev, value);
+    kryi_scalar v = kryi_scalar_of(B->dev, value);
     const kry_arg args[] = { ARG(B->rows), ARG(B->cols), ARG_ACC(B->dev, v), ARG_VEC(B),
                              ARG(B->ld) };
 
     if (B->rows == 0 || B->cols == 0) return KRY_OK;
-    return kry_run(B->dev, "dense", B->type, "", "dense_fill",
-                   kry_groups_for(B->dev, B->type, B->rows * B->cols), args, COUNT(args));
+    return kryi_run(B->dev, "dense", B->type, "", "dense_fill",
+                    kryi_groups_for(B->dev, B->type, B->rows * B->cols), args, COUNT(args));
 }
 
-kry_status kry_block_diagonal(const kry_block *B, kry_vec *d)
+kry_status kryi_block_diagonal(const kryi_block *B, kry_vec *d)
 {
     const kry_arg args[] = { ARG(d->n), ARG_VEC(B), ARG(B->ld), ARG_VEC(d) };
 
     if (d->n == 0) return KRY_OK;
-    return kry_run(d->dev, "dense", d->type, "", "dense_diagonal",
-                   kry_groups_for(d->dev, d->type, d->n), args, COUNT(args));
+    return kryi_run(d->dev, "dense", d->type, "", "dense_diagonal",
+                    kryi_groups_for(d->dev, d->type, d->n), args, COUNT(args));
 }
 
 /* The sums of magnitudes along the columns or the rows, on the host. */
@@ -104,29 +104,29 @@ static kry_status sums_of(const kry_vec *A, bool of_rows, double **sums)
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
     const int64_t count = of_rows ? A->n : A->k,
-                  groups = of_rows ? kry_groups_for(dev, A->type, A->n * 16)
-                                   : kry_groups_at_most(dev, A->k);
+                  groups = of_rows ? kryi_groups_for(dev, A->type, A->n * 16)
+                                   : kryi_groups_at_most(dev, A->k);
     const kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
     cl_mem buffer = NULL;
     void *host = NULL;
     double *out = NULL;
 
     *sums = NULL;
-    TRY(kry_alloc((size_t)count, sizeof *out, &out));
-    TRY(kry_alloc((size_t)count, kry_type_size(acc), &host));
+    TRY(kryi_alloc((size_t)count, sizeof *out, &out));
+    TRY(kryi_alloc((size_t)count, kry_type_size(acc), &host));
     if (A->n > 0 && A->k > 0) {
-        TRY(kry_buffer_create(dev, (size_t)count * kry_type_size(acc), &buffer));
+        TRY(kryi_buffer_create(dev, (size_t)count * kry_type_size(acc), &buffer));
         const kry_arg args[] = { ARG(A->n), ARG(A->k), ARG_VEC(A), ARG(A->n), ARG(buffer) };
-        TRY(kry_run(dev, "dense", A->type, "", of_rows ? "dense_row_sums" : "dense_column_sums",
-                    groups, args, COUNT(args)));
-        TRY(kry_buffer_read(dev, buffer, 0, (size_t)count * kry_type_size(acc), host));
+        TRY(kryi_run(dev, "dense", A->type, "", of_rows ? "dense_row_sums" : "dense_column_sums",
+                     groups, args, COUNT(args)));
+        TRY(kryi_buffer_read(dev, buffer, 0, (size_t)count * kry_type_size(acc), host));
     }
-    for (int64_t i = 0; i < count; i++) out[i] = kry_number_at(acc, host, i);
+    for (int64_t i = 0; i < count; i++) out[i] = kryi_number_at(acc, host, i);
     *sums = out;
     out = NULL;
 done:
     free(out), free(host);
-    kry_buffer_release(dev, &buffer);
+    kryi_buffer_release(dev, &buffer);
     return st;
 }
 
@@ -135,12 +135,12 @@ static kry_status look_at_column(const char *who, const kry_vec *A, int64_t j)
 {
     kry_status st = KRY_OK;
     void *host = NULL;
-    const kry_vec column = kry_vec_column(A, j);
+    const kry_vec column = kryi_vec_column(A, j);
 
-    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
+    TRY(kryi_alloc((size_t)A->n, kry_type_size(A->type), &host));
     TRY(kry_vec_read(&column, host));
     for (int64_t i = 0; i < A->n; i++) {
-        double v = kry_number_at(A->type, host, i);
+        double v = kryi_number_at(A->type, host, i);
         CHECK(isfinite(v), KRY_ERR_ARGUMENT, "%s: entry (%lld, %lld) is %g", who, (long long)i,
               (long long)j, v);
     }
@@ -149,7 +149,7 @@ done:
     return st;
 }
 
-kry_status kry_dense_column_sums(const char *who, const kry_vec *A, double **sums)
+kry_status kryi_dense_column_sums(const char *who, const kry_vec *A, double **sums)
 {
     kry_status st = KRY_OK;
     double *s = NULL;
@@ -165,7 +165,7 @@ done:
     return st;
 }
 
-kry_status kry_dense_row_norm(const kry_vec *A, double *norm)
+kry_status kryi_dense_row_norm(const kry_vec *A, double *norm)
 {
     kry_status st = KRY_OK;
     double *s = NULL;
@@ -192,16 +192,16 @@ static kry_status transpose(const kry_vec *A, kry_vec *At)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
     const cl_int side = side_of(dev);
     const bool cpu = dev->info.cpu_kernels;
     const int64_t squares = ((A->n + side - 1) / side) * ((A->k + side - 1) / side);
     const kry_arg args[] = { ARG(A->n), ARG(A->k),   ARG(side), ARG_VEC(A),
                              ARG(A->n), ARG_VEC(At), ARG(At->n) };
 
-    TRY(kry_kernel_get(dev, "dense", A->type, "", "dense_transpose", &kernel));
-    TRY(kry_launch_size(dev, kernel, kry_groups_at_most(dev, squares), cpu ? 1 : side * side, args,
-                        COUNT(args)));
+    TRY(kryi_kernel_get(dev, "dense", A->type, "", "dense_transpose", &kernel));
+    TRY(kryi_launch_size(dev, kernel, kryi_groups_at_most(dev, squares), cpu ? 1 : side * side,
+                         args, COUNT(args)));
 done:
     return st;
 }
@@ -211,12 +211,12 @@ kry_status kry_vec_transpose(const kry_vec *A, kry_vec *At)
     static const char who[] = "kry_vec_transpose";
     kry_status st = KRY_OK;
 
-    TRY(kry_dense_check(who, "A", A));
-    TRY(kry_dense_check(who, "At", At));
+    TRY(kryi_dense_check(who, "A", A));
+    TRY(kryi_dense_check(who, "At", At));
     CHECK(A->n == At->k && A->k == At->n, KRY_ERR_SHAPE,
           "%s: A is %lld-by-%lld, but At %lld-by-%lld", who, (long long)A->n, (long long)A->k,
           (long long)At->n, (long long)At->k);
-    TRY(kry_dense_check_two(who, "A", A, "At", At, false));
+    TRY(kryi_dense_check_two(who, "A", A, "At", At, false));
     if (A->n > 0) TRY(transpose(A, At));
 done:
     return st;
@@ -228,12 +228,12 @@ done:
 static kry_status multiply(const kry_vec *A, bool transposed, double alpha, const kry_vec *x,
                            double beta, kry_vec *y)
 {
-    return kry_gemm_run(&(kry_gemm){ .ta = transposed,
-                                     .alpha = alpha,
-                                     .A = kry_block_of(A),
-                                     .B = kry_block_of(x),
-                                     .beta = beta,
-                                     .C = kry_block_of(y) });
+    return kryi_gemm_run(&(kryi_gemm){ .ta = transposed,
+                                       .alpha = alpha,
+                                       .A = kryi_block_of(A),
+                                       .B = kryi_block_of(x),
+                                       .beta = beta,
+                                       .C = kryi_block_of(y) });
 }
 
 static kry_status dense_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -249,8 +249,8 @@ static kry_status dense_apply_transpose(void *self, double alpha, const kry_vec 
 
 static kry_status dense_diagonal(void *self, kry_vec *d)
 {
-    const kry_block A = kry_block_of(self);
-    return kry_block_diagonal(&A, d);
+    const kryi_block A = kryi_block_of(self);
+    return kryi_block_diagonal(&A, d);
 }
 
 static kry_status dense_update(void *self, const void *values)
@@ -294,7 +294,7 @@ kry_status kry_dense_create(const kry_vec *A, unsigned traits, kry_op **op)
 
     if (op) *op = NULL;
     TRY(GIVEN(op));
-    TRY(kry_dense_check("kry_dense_create", "A", A));
+    TRY(kryi_dense_check("kry_dense_create", "A", A));
     CHECK(!(traits & ~known), KRY_ERR_ARGUMENT, "kry_dense_create: %u is not a set of traits",
           traits);
     CHECK(A->n == A->k || !traits, KRY_ERR_SHAPE,

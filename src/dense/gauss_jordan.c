@@ -14,51 +14,52 @@
 #include <stdlib.h>
 
 /* Eliminate all columns, a panel at a time. */
-static kry_status eliminate(const kry_panels *p, const kry_block *T)
+static kry_status eliminate(const kryi_panels *p, const kryi_block *T)
 {
     kry_status st = KRY_OK;
     const int64_t m = p->m, n = p->columns;
 
     for (int64_t c0 = 0; c0 < n; c0 += KRY_LU_PANEL) {
         const int64_t w = n - c0 < KRY_LU_PANEL ? n - c0 : KRY_LU_PANEL, right = n - c0 - w;
-        TRY(kry_panels_eliminate(p, c0, w));
+        TRY(kryi_panels_eliminate(p, c0, w));
         if (right == 0) break;
-        TRY(kry_panels_exchange(p, c0, w, c0, n, false, T->buffer));
-        TRY(kry_gemm_run(&(kry_gemm){ .alpha = 1,
-                                      .A = kry_block_part(&p->F, 0, c0, m, w),
-                                      .B = kry_block_part(T, 0, 0, w, right),
-                                      .beta = 1,
-                                      .C = kry_block_part(&p->F, 0, c0 + w, m, right) }));
+        TRY(kryi_panels_exchange(p, c0, w, c0, n, false, T->buffer));
+        TRY(kryi_gemm_run(&(kryi_gemm){ .alpha = 1,
+                                        .A = kryi_block_part(&p->F, 0, c0, m, w),
+                                        .B = kryi_block_part(T, 0, 0, w, right),
+                                        .beta = 1,
+                                        .C = kryi_block_part(&p->F, 0, c0 + w, m, right) }));
     }
 done:
     return st;
 }
 
 /* How many pivots, and in which columns: the end of `index` of cl/dense/panel.cl. */
-static kry_status read_pivots(const kry_panels *p, cl_int *rank, cl_int *column)
+static kry_status read_pivots(const kryi_panels *p, cl_int *rank, cl_int *column)
 {
     kry_status st = KRY_OK;
     const size_t m = (size_t)p->m, n = (size_t)p->columns, columns = n + m + n,
                  half = n % KRY_LU_PANEL & 1;
 
-    TRY(kry_buffer_read(p->dev, p->index, (columns + m + half) * sizeof *rank, sizeof *rank, rank));
-    TRY(kry_buffer_read(p->dev, p->index, columns * sizeof *column, (size_t)*rank * sizeof *column,
-                        column));
+    TRY(kryi_buffer_read(p->dev, p->index, (columns + m + half) * sizeof *rank, sizeof *rank,
+                         rank));
+    TRY(kryi_buffer_read(p->dev, p->index, columns * sizeof *column, (size_t)*rank * sizeof *column,
+                         column));
 done:
     return st;
 }
 
-static kry_status write_units(const kry_panels *p, int64_t rank)
+static kry_status write_units(const kryi_panels *p, int64_t rank)
 {
     kry_status st = KRY_OK;
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
     const kry_arg args[] = { ARG(p->m),     ARG(p->columns), ARG(rank),
                              ARG(p->index), ARG_VEC(&p->F),  ARG(p->F.ld) };
 
     if (rank == 0) return KRY_OK;
-    TRY(kry_panels_kernel(p, "panel_units", &kernel));
-    TRY(kry_launch(p->dev, kernel, kry_groups_for(p->dev, p->F.type, p->m * rank), args,
-                   COUNT(args)));
+    TRY(kryi_panels_kernel(p, "panel_units", &kernel));
+    TRY(kryi_launch(p->dev, kernel, kryi_groups_for(p->dev, p->F.type, p->m * rank), args,
+                    COUNT(args)));
 done:
     return st;
 }
@@ -69,11 +70,11 @@ static kry_status check_rref(const kry_vec *A, double tolerance)
     kry_status st = KRY_OK;
     double *sums = NULL;
 
-    TRY(kry_dense_check(who, "A", A));
+    TRY(kryi_dense_check(who, "A", A));
     CHECK(A->n <= INT32_MAX && A->k <= INT32_MAX, KRY_ERR_SHAPE,
           "%s: A is %lld-by-%lld, more than 2^31 - 1 rows or columns", who, (long long)A->n,
           (long long)A->k);
-    TRY(kry_dense_column_sums(who, A, &sums));
+    TRY(kryi_dense_column_sums(who, A, &sums));
     CHECK(tolerance >= 0 && isfinite(tolerance), KRY_ERR_ARGUMENT,
           "%s: a tolerance of %g is not finite and at least 0", who, tolerance);
 done:
@@ -85,17 +86,17 @@ done:
 static kry_status reduce(kry_vec *A, double tolerance, cl_int *rank, cl_int *column)
 {
     kry_status st = KRY_OK;
-    kry_panels p = { .dev = A->dev, .echelon = true, .tolerance = tolerance };
+    kryi_panels p = { .dev = A->dev, .echelon = true, .tolerance = tolerance };
     kry_vec *T = NULL;
 
     TRY(kry_vec_create(A->dev, A->type, KRY_LU_PANEL, A->k, &T));
-    const kry_block F = kry_block_of(A), rows = kry_block_of(T);
-    TRY(kry_panels_begin(&p, &F));
+    const kryi_block F = kryi_block_of(A), rows = kryi_block_of(T);
+    TRY(kryi_panels_begin(&p, &F));
     TRY(eliminate(&p, &rows));
     TRY(read_pivots(&p, rank, column));
     TRY(write_units(&p, *rank));
 done:
-    kry_panels_end(&p);
+    kryi_panels_end(&p);
     kry_vec_release(&T);
     return st;
 }
@@ -110,8 +111,11 @@ done:
 
 static kry_status multiply(const kry_vec *A, const kry_vec *x, kry_vec *y)
 {
-    return kry_gemm_run(&(kry_gemm){
-        .alpha = 1, .A = kry_block_of(A), .B = kry_block_of(x), .beta = 0, .C = kry_block_of(y) });
+    return kryi_gemm_run(&(kryi_gemm){ .alpha = 1,
+                                       .A = kryi_block_of(A),
+                                       .B = kryi_block_of(x),
+                                       .beta = 0,
+                                       .C = kryi_block_of(y) });
 }
 
 static bool are_pivots(const cl_int *column, int64_t rank, int64_t m, int64_t n)
@@ -134,16 +138,16 @@ static kry_status try_combination(const kry_vec *A, const kry_vec *R, double nor
 
     *fits = are_pivots(column, rank, m, n);
     if (!*fits) return KRY_OK;
-    TRY(kry_alloc((size_t)n, sizeof *d, &d));
-    TRY(kry_alloc((size_t)m, sizeof *of_w, &of_w));
+    TRY(kryi_alloc((size_t)n, sizeof *d, &d));
+    TRY(kryi_alloc((size_t)m, sizeof *of_w, &of_w));
     TRY(kry_vec_create(A->dev, A->type, n, 1, &y));
     TRY(kry_vec_create(A->dev, A->type, m, 1, &w));
     for (int64_t j = 0; j < n; j++) d[j] = (float)(kry_random_unit(1, 0, (uint64_t)j) - 0.5);
     for (int64_t j = 0; j < n; j++) size += fabs(d[j]);
     const double neglected = (double)m * tolerance * size;
-    TRY(kry_vec_write_doubles(y, d));
+    TRY(kryi_vec_write_doubles(y, d));
     TRY(multiply(R, y, w));
-    TRY(kry_vec_read_doubles(w, of_w));
+    TRY(kryi_vec_read_doubles(w, of_w));
     for (int64_t i = 0; i < m; i++) {
         size += fabs(of_w[i]);
         if (i < rank)
@@ -151,11 +155,11 @@ static kry_status try_combination(const kry_vec *A, const kry_vec *R, double nor
         else
             *fits = *fits && of_w[i] == 0;
     }
-    TRY(kry_vec_write_doubles(y, d));
+    TRY(kryi_vec_write_doubles(y, d));
     TRY(multiply(A, y, w));
-    TRY(kry_vec_read_doubles(w, of_w));
+    TRY(kryi_vec_read_doubles(w, of_w));
     for (int64_t i = 0; i < m; i++) left += fabs(of_w[i]);
-    *fits = *fits && left <= kry_dense_half_of_digits(A->type) * norm * size + 2 * neglected;
+    *fits = *fits && left <= kryi_dense_half_of_digits(A->type) * norm * size + 2 * neglected;
 done:
     free(of_w), free(d);
     kry_vec_release(&w);
@@ -175,7 +179,7 @@ static kry_status try_known(const kry_vec *A, int64_t rank, const cl_int *column
 {
     kry_status st = KRY_OK;
     const int64_t m = A->n, n = A->k, most = m < n ? m : n;
-    const double half = kry_dense_half_of_digits(A->type);
+    const double half = kryi_dense_half_of_digits(A->type);
     const bool same = rank > 0 && are_pivots(column, rank, m, n);
     const int64_t r = same ? rank : most;
     cl_int *p = NULL, *got = NULL, found = 0;
@@ -183,11 +187,11 @@ static kry_status try_known(const kry_vec *A, int64_t rank, const cl_int *column
     double *form = NULL, *host = NULL, apart = 0;
     kry_vec *D = NULL;
 
-    TRY(kry_alloc((size_t)most, sizeof *p, &p));
-    TRY(kry_alloc((size_t)most, sizeof *got, &got));
-    TRY(kry_alloc((size_t)n, sizeof *pivot, &pivot));
-    TRY(kry_alloc((size_t)(m * n), sizeof *form, &form));
-    TRY(kry_alloc((size_t)(m * n), sizeof *host, &host));
+    TRY(kryi_alloc((size_t)most, sizeof *p, &p));
+    TRY(kryi_alloc((size_t)most, sizeof *got, &got));
+    TRY(kryi_alloc((size_t)n, sizeof *pivot, &pivot));
+    TRY(kryi_alloc((size_t)(m * n), sizeof *form, &form));
+    TRY(kryi_alloc((size_t)(m * n), sizeof *host, &host));
     for (int64_t j = 0; j < n; j++) pivot[j] = -1;
     for (int64_t k = 0; k < r; k++) p[k] = same ? column[k] : (cl_int)k, pivot[p[k]] = k;
     for (int64_t j = 0; j < n; j++)
@@ -198,9 +202,9 @@ static kry_status try_known(const kry_vec *A, int64_t rank, const cl_int *column
             host[j * m + m - 1 - i] =
                 (i < r ? form[j * m + i] : 0) + 0.25 * form[j * m + (7 * i + 3) % r];
     TRY(kry_vec_create(A->dev, A->type, m, n, &D));
-    TRY(kry_vec_write_doubles(D, host));
+    TRY(kryi_vec_write_doubles(D, host));
     TRY(reduce(D, half, &found, got));
-    TRY(kry_vec_read_doubles(D, host));
+    TRY(kryi_vec_read_doubles(D, host));
     for (int64_t i = 0; i < m * n; i++) apart = fmax(apart, fabs(host[i] - form[i]));
     bool good = found == r && apart <= half * (double)most;
     for (int64_t i = 0; i < m * n && good; i++) good = isfinite(host[i]);
@@ -225,7 +229,7 @@ static kry_status check_form(const kry_vec *A, const kry_vec *R, double toleranc
     double *sums = NULL, norm = 0;
     bool fits;
 
-    TRY(kry_dense_column_sums("kry_vec_rref", A, &sums));
+    TRY(kryi_dense_column_sums("kry_vec_rref", A, &sums));
     for (int64_t j = 0; j < A->k; j++) norm = fmax(norm, sums[j]);
     TRY(try_combination(A, R, norm, tolerance, rank, column, &fits));
     if (!fits) TRY(try_known(A, rank, column));
@@ -242,9 +246,9 @@ static kry_status replace(kry_vec *A, double tolerance, cl_int *rank, cl_int *co
     kry_vec *copy = NULL;
     double norm;
 
-    TRY(kry_dense_row_norm(A, &norm));
+    TRY(kryi_dense_row_norm(A, &norm));
     if (tolerance == 0)
-        tolerance = (double)(A->n > A->k ? A->n : A->k) * kry_dense_eps(A->type) * norm;
+        tolerance = (double)(A->n > A->k ? A->n : A->k) * kryi_dense_eps(A->type) * norm;
     TRY(kry_vec_create(A->dev, A->type, A->n, A->k, &copy));
     TRY(kry_vec_copy(A, copy));
     TRY(reduce(copy, tolerance, rank, column));
@@ -263,7 +267,7 @@ kry_status kry_vec_rref(kry_vec *A, double tolerance, int64_t *pivot_columns, in
     if (rank) *rank = 0;
     TRY(check_rref(A, tolerance));
     const int64_t most = A->n < A->k ? A->n : A->k;
-    TRY(kry_alloc((size_t)most, sizeof *column, &column));
+    TRY(kryi_alloc((size_t)most, sizeof *column, &column));
     if (A->n > 0 && A->k > 0) TRY(replace(A, tolerance, &found, column));
     for (int64_t i = 0; pivot_columns && i < most; i++)
         pivot_columns[i] = i < found ? column[i] : -1;

@@ -14,13 +14,13 @@
 #define OP(transposed) ((transposed) ? CLBlastTransposeYes : CLBlastTransposeNo)
 #define LAYOUT(g)                                                                              \
     CLBlastLayoutColMajor, OP((g)->ta), OP((g)->tb), (size_t)(g)->C.rows, (size_t)(g)->C.cols, \
-        (size_t)kry_gemm_depth(g)
+        (size_t)kryi_gemm_depth(g)
 #define OPERAND(X) (X).buffer, (size_t)(X).first, (size_t)(X).ld
 #define OFFSETS(g)                                                                    \
     (size_t)(g)->A.first, (size_t)(g)->A.ld, (size_t)(g)->B.first, (size_t)(g)->B.ld, \
         (size_t)(g)->C.first, (size_t)(g)->C.ld
 
-static kry_status make_room(const kry_gemm *g, cl_mem *buffer)
+static kry_status make_room(const kryi_gemm *g, cl_mem *buffer)
 {
     kry_status st = KRY_OK;
     kry_device *dev = g->C.dev;
@@ -30,13 +30,13 @@ static kry_status make_room(const kry_gemm *g, cl_mem *buffer)
             ? CLBlastSGemmTempBufferSize(LAYOUT(g), OFFSETS(g), &dev->queue, &bytes)
             : CLBlastDGemmTempBufferSize(LAYOUT(g), OFFSETS(g), &dev->queue, &bytes);
 
-    TRY(kry_clblast_check("kry_vec_gemm", (int)code));
-    TRY(kry_room_reserve(dev, bytes, buffer));
+    TRY(kryi_clblast_check("kry_vec_gemm", (int)code));
+    TRY(kryi_room_reserve(dev, bytes, buffer));
 done:
     return st;
 }
 
-kry_status kry_gemm_clblast(const kry_gemm *g)
+kry_status kryi_gemm_clblast(const kryi_gemm *g)
 {
     kry_status st = KRY_OK;
     kry_device *dev = g->C.dev;
@@ -44,7 +44,7 @@ kry_status kry_gemm_clblast(const kry_gemm *g)
     cl_mem room;
 
     TRY(make_room(g, &room));
-    if (g->beta == 0) TRY(kry_block_fill(&g->C, 0));
+    if (g->beta == 0) TRY(kryi_block_fill(&g->C, 0));
     CLBlastStatusCode code =
         g->C.type == KRY_F32
             ? CLBlastSgemmWithTempBuffer(LAYOUT(g), (float)g->alpha, OPERAND(g->A), OPERAND(g->B),
@@ -52,22 +52,22 @@ kry_status kry_gemm_clblast(const kry_gemm *g)
             : CLBlastDgemmWithTempBuffer(LAYOUT(g), g->alpha, OPERAND(g->A), OPERAND(g->B), g->beta,
                                          OPERAND(g->C), &dev->queue, traced, room);
     if (event) dev->trace(dev->trace_user, "gemm (clblast)", event);
-    TRY(kry_clblast_check("kry_vec_gemm", (int)code));
+    TRY(kryi_clblast_check("kry_vec_gemm", (int)code));
 done:
     return st;
 }
 
-bool kry_gemm_has_clblast(void) { return true; }
+bool kryi_gemm_has_clblast(void) { return true; }
 
 #else
 
-kry_status kry_gemm_clblast(const kry_gemm *g)
+kry_status kryi_gemm_clblast(const kryi_gemm *g)
 {
     (void)g;
     return kry_fail(KRY_ERR_UNSUPPORTED, "kry_vec_gemm: this kry was built without CLBlast");
 }
 
-bool kry_gemm_has_clblast(void) { return false; }
+bool kryi_gemm_has_clblast(void) { return false; }
 
 #endif
 
@@ -90,12 +90,12 @@ static int items_per_side(const kry_device *dev)
 }
 
 static kry_status get_kernel(kry_device *dev, kry_type type, const char *name, int fours,
-                             kry_kernel **kernel)
+                             kryi_kernel **kernel)
 {
     char defines[48];
 
     snprintf(defines, sizeof defines, "-DTS=%d -DFOURS=%d", items_per_side(dev), fours);
-    return kry_kernel_get(dev, "gemm", type, defines, name, kernel);
+    return kryi_kernel_get(dev, "gemm", type, defines, name, kernel);
 }
 
 /* A GPU has the registers for 8-by-8 numbers of C per work-item, but for NVIDIA's before compute capability
@@ -105,7 +105,7 @@ static kry_status choose_fours(kry_device *dev, kry_type type, int *fours)
 {
     enum { STEP = 8, ARGUMENTS = 256 };
     kry_status st = KRY_OK;
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
     const int side = items_per_side(dev);
     const int64_t slices = 2 * STEP * (side * 8 + 4) * (int64_t)kry_type_size(type);
 
@@ -113,7 +113,7 @@ static kry_status choose_fours(kry_device *dev, kry_type type, int *fours)
     if (!dev->info.gpu || side < 2 * LEAST_SIDE || slices + ARGUMENTS > dev->info.local_bytes)
         goto done;
     TRY(get_kernel(dev, type, "gemm_tile", 2, &kernel));
-    if (!kry_kernel_spills(dev, kernel)) *fours = 2;
+    if (!kryi_kernel_spills(dev, kernel)) *fours = 2;
 done:
     return st;
 }
@@ -122,16 +122,16 @@ static int64_t in_pieces(int64_t n, int64_t piece) { return n / piece + (n % pie
 
 /* Groups of `size` work-items for so many tiles of C; gemm_narrow: of `rows` rows, else 0. Transposes are
  * changes of strides. */
-static kry_status launch(const kry_gemm *g, const char *name, int fours, int64_t tiles, int size,
+static kry_status launch(const kryi_gemm *g, const char *name, int fours, int64_t tiles, int size,
                          cl_int rows)
 {
     kry_status st = KRY_OK;
     kry_device *dev = g->C.dev;
-    kry_kernel *kernel;
-    const int64_t k = kry_gemm_depth(g), one = 1, *a_row = g->ta ? &g->A.ld : &one,
+    kryi_kernel *kernel;
+    const int64_t k = kryi_gemm_depth(g), one = 1, *a_row = g->ta ? &g->A.ld : &one,
                   *a_col = g->ta ? &one : &g->A.ld, *b_row = g->tb ? &g->B.ld : &one,
                   *b_col = g->tb ? &one : &g->B.ld;
-    kry_scalar alpha = kry_scalar_of(dev, g->alpha), beta = kry_scalar_of(dev, g->beta);
+    kryi_scalar alpha = kryi_scalar_of(dev, g->alpha), beta = kryi_scalar_of(dev, g->beta);
     const kry_arg args[] = {
         ARG(g->C.rows),     ARG(g->C.cols), ARG(k),         ARG_ACC(dev, alpha), ARG_VEC(&g->A),
         ARG(*a_row),        ARG(*a_col),    ARG_VEC(&g->B), ARG(*b_row),         ARG(*b_col),
@@ -139,17 +139,17 @@ static kry_status launch(const kry_gemm *g, const char *name, int fours, int64_t
     };
 
     TRY(get_kernel(dev, g->C.type, name, fours, &kernel));
-    TRY(kry_launch_size(dev, kernel, kry_groups_at_most(dev, tiles), size, args,
-                        COUNT(args) - (rows == 0)));
+    TRY(kryi_launch_size(dev, kernel, kryi_groups_at_most(dev, tiles), size, args,
+                         COUNT(args) - (rows == 0)));
 done:
     return st;
 }
 
-static kry_status narrow(const kry_gemm *g)
+static kry_status narrow(const kryi_gemm *g)
 {
     kry_device *dev = g->C.dev;
     const bool down_columns = !g->ta || g->A.ld == 1;
-    const int group = kry_group_size(dev), lanes = group < 32 ? group : 32,
+    const int group = kryi_group_size(dev), lanes = group < 32 ? group : 32,
               rows = down_columns ? lanes : group / lanes;
     int64_t tiles = in_pieces(g->C.rows, rows) * g->C.cols;
 
@@ -160,13 +160,13 @@ static kry_status narrow(const kry_gemm *g)
     return st < 0 ? st : launch(g, "gemm_narrow", fours, tiles, group, rows);
 }
 
-static int64_t tiles_of(const kry_gemm *g, int square)
+static int64_t tiles_of(const kryi_gemm *g, int square)
 {
     return in_pieces(g->C.rows, square) * in_pieces(g->C.cols, square);
 }
 
 /* Large squares of C, unless there are too few of them for half of the compute units. */
-static kry_status tiled(const kry_gemm *g)
+static kry_status tiled(const kryi_gemm *g)
 {
     kry_device *dev = g->C.dev;
     int fours;
@@ -177,7 +177,7 @@ static kry_status tiled(const kry_gemm *g)
     return st < 0 ? st : launch(g, "gemm_tile", fours, tiles_of(g, square), side * side, 0);
 }
 
-kry_status kry_gemm_own(const kry_gemm *g)
+kry_status kryi_gemm_own(const kryi_gemm *g)
 {
     const kry_device *dev = g->C.dev;
     const bool tile = dev->info.cpu_kernels || items_per_side(dev) >= LEAST_SIDE;
@@ -186,17 +186,17 @@ kry_status kry_gemm_own(const kry_gemm *g)
 
 /* On CPUs kry's kernel takes a fifth of the time of CLBlast (PoCL, n = 512), and compiles sooner. On GPUs CLBlast
  * copies a C that is part of a larger matrix, there and back. */
-kry_status kry_gemm_run(const kry_gemm *g)
+kry_status kryi_gemm_run(const kryi_gemm *g)
 {
     const double from = (double)CLBLAST_FROM * CLBLAST_FROM * CLBLAST_FROM;
-    const int64_t k = kry_gemm_depth(g);
+    const int64_t k = kryi_gemm_depth(g);
     const bool part = g->C.rows != g->C.ld;
 
     if (g->C.rows == 0 || g->C.cols == 0) return KRY_OK;
-    if (!kry_gemm_has_clblast() || g->C.dev->info.cpu_kernels || g->C.cols <= NARROW || part ||
+    if (!kryi_gemm_has_clblast() || g->C.dev->info.cpu_kernels || g->C.cols <= NARROW || part ||
         k < SHALLOW || (double)g->C.rows * (double)g->C.cols * (double)k < from)
-        return kry_gemm_own(g);
-    return kry_gemm_clblast(g);
+        return kryi_gemm_own(g);
+    return kryi_gemm_clblast(g);
 }
 
 kry_status kry_vec_gemm(bool ta, bool tb, double alpha, const kry_vec *A, const kry_vec *B,
@@ -205,23 +205,23 @@ kry_status kry_vec_gemm(bool ta, bool tb, double alpha, const kry_vec *A, const 
     static const char who[] = "kry_vec_gemm";
     kry_status st = KRY_OK;
 
-    TRY(kry_dense_check_block(who, "A", A));
-    TRY(kry_dense_check_block(who, "B", B));
-    TRY(kry_dense_check_block(who, "C", C));
+    TRY(kryi_dense_check_block(who, "A", A));
+    TRY(kryi_dense_check_block(who, "B", B));
+    TRY(kryi_dense_check_block(who, "C", C));
     CHECK((ta ? A->k : A->n) == C->n && (ta ? A->n : A->k) == (tb ? B->k : B->n) &&
               (tb ? B->n : B->k) == C->k,
           KRY_ERR_SHAPE, "%s: A is %lld-by-%lld%s, B is %lld-by-%lld%s, C is %lld-by-%lld", who,
           (long long)A->n, (long long)A->k, ta ? ", transposed" : "", (long long)B->n,
           (long long)B->k, tb ? ", transposed" : "", (long long)C->n, (long long)C->k);
-    TRY(kry_dense_check_two(who, "A", A, "C", C, false));
-    TRY(kry_dense_check_two(who, "B", B, "C", C, false));
-    TRY(kry_gemm_run(&(kry_gemm){ .ta = ta,
-                                  .tb = tb,
-                                  .alpha = alpha,
-                                  .A = kry_block_of(A),
-                                  .B = kry_block_of(B),
-                                  .beta = beta,
-                                  .C = kry_block_of(C) }));
+    TRY(kryi_dense_check_two(who, "A", A, "C", C, false));
+    TRY(kryi_dense_check_two(who, "B", B, "C", C, false));
+    TRY(kryi_gemm_run(&(kryi_gemm){ .ta = ta,
+                                    .tb = tb,
+                                    .alpha = alpha,
+                                    .A = kryi_block_of(A),
+                                    .B = kryi_block_of(B),
+                                    .beta = beta,
+                                    .C = kryi_block_of(C) }));
 done:
     return st;
 }

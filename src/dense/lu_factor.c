@@ -22,14 +22,14 @@
 
 /* How the kernel is compiled for blocks of up to rows * group rows. */
 typedef struct lu_shape {
-    int rows, wide;       /* of a work-item; columns of a group */
-    kry_barrier *barrier; /* owned */
-    kry_kernel *rows_of_others;
+    int rows, wide;        /* of a work-item; columns of a group */
+    kryi_barrier *barrier; /* owned */
+    kryi_kernel *rows_of_others;
 } lu_shape;
 enum { LU_SHAPES = 3 };
 
 typedef struct lu_blocks {
-    const kry_panels *panels; /* borrowed */
+    const kryi_panels *panels; /* borrowed */
     int group, shapes;
     lu_shape shape[LU_SHAPES]; /* the tallest first */
     cl_mem done;               /* owned: how many columns are factored */
@@ -37,14 +37,14 @@ typedef struct lu_blocks {
 
 /* A factorisation in progress. */
 typedef struct factoring {
-    kry_lu *lu;
+    kryi_lu *lu;
     kry_device *dev;
-    kry_panels panels;
+    kryi_panels panels;
     lu_blocks blocks;
-    kry_block F;
-    cl_mem inverse;       /* of triangles along a block's diagonal; owned */
-    kry_barrier *barrier; /* owned; NULL: panels are factored with a launch for each column */
-    kry_kernel *panel;
+    kryi_block F;
+    cl_mem inverse;        /* of triangles along a block's diagonal; owned */
+    kryi_barrier *barrier; /* owned; NULL: panels are factored with a launch for each column */
+    kryi_kernel *panel;
     int wide;               /* columns of a panel: PANEL, or half of them */
     cl_command_queue aside; /* borrowed; NULL: there is one queue */
 } factoring;
@@ -55,7 +55,7 @@ enum { PANEL_ARGS = 13 };
 
 static void panel_args(const factoring *f, const cl_int place[3], kry_arg args[PANEL_ARGS])
 {
-    const kry_panels *p = &f->panels;
+    const kryi_panels *p = &f->panels;
     const kry_arg all[PANEL_ARGS] = {
         { 0 }, /* the barrier's */
         ARG(p->m),   ARG(place[0]), ARG(place[1]),   ARG_VEC(&p->F), ARG(p->F.ld),  ARG(p->value),
@@ -78,8 +78,8 @@ static kry_status get_panel(factoring *f, int group)
 
     for (f->wide = KRY_LU_PANEL;; f->wide /= 2) {
         snprintf(defines, sizeof defines, "-DPANEL=%d -DGROUP=%d", f->wide, group);
-        TRY(kry_kernel_get(f->dev, "lu_panel", f->F.type, defines, "lu_panel", &f->panel));
-        if (f->wide == NARROWEST || !kry_kernel_spills(f->dev, f->panel)) break;
+        TRY(kryi_kernel_get(f->dev, "lu_panel", f->F.type, defines, "lu_panel", &f->panel));
+        if (f->wide == NARROWEST || !kryi_kernel_spills(f->dev, f->panel)) break;
     }
 done:
     if (st < 0) f->wide = KRY_LU_PANEL;
@@ -96,11 +96,11 @@ static void prepare_panels(factoring *f)
     if (!group || f->lu->m > (int64_t)group * KRY_BARRIER_MOST) return;
     panel_args(f, nowhere, args);
     if (get_panel(f, group) < 0 ||
-        kry_barrier_create(f->dev, f->panel, group, args, PANEL_ARGS, &f->barrier) < 0)
+        kryi_barrier_create(f->dev, f->panel, group, args, PANEL_ARGS, &f->barrier) < 0)
         return;
-    if (kry_barrier_groups(f->barrier) < panel_groups(f, 0) ||
-        kry_barrier_begin_series(f->barrier) < 0)
-        kry_barrier_release(&f->barrier);
+    if (kryi_barrier_groups(f->barrier) < panel_groups(f, 0) ||
+        kryi_barrier_begin_series(f->barrier) < 0)
+        kryi_barrier_release(&f->barrier);
 }
 
 static kry_status factor_panel(factoring *f, int64_t at, int64_t width)
@@ -108,10 +108,10 @@ static kry_status factor_panel(factoring *f, int64_t at, int64_t width)
     const cl_int place[3] = { (cl_int)at, (cl_int)width, at % f->lu->params.block == 0 };
     kry_arg args[PANEL_ARGS];
 
-    if (!f->barrier) return kry_panels_eliminate(&f->panels, at, width);
+    if (!f->barrier) return kryi_panels_eliminate(&f->panels, at, width);
     panel_args(f, place, args);
     f->lu->at_once++;
-    return kry_barrier_launch_next(f->barrier, panel_groups(f, at), args, PANEL_ARGS);
+    return kryi_barrier_launch_next(f->barrier, panel_groups(f, at), args, PANEL_ARGS);
 }
 
 /* ---- blocks in one launch -------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ enum {
 
 static void block_args(const lu_blocks *b, const cl_int place[3], kry_arg args[BLOCK_ARGS])
 {
-    const kry_panels *p = b->panels;
+    const kryi_panels *p = b->panels;
     const kry_arg all[BLOCK_ARGS] = {
         { 0 }, /* the barrier's */
         ARG(p->m),     ARG(place[0]),   ARG(place[1]), ARG_VEC(&p->F), ARG(p->F.ld),
@@ -148,27 +148,27 @@ static kry_status get_shape(lu_blocks *b, int rows, lu_shape *shape)
     const kry_type type = b->panels->F.type;
     const cl_int nowhere[3] = { 0 };
     const int fit = ITEM_BYTES / (int)kry_type_size(type) / rows;
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
     kry_arg args[BLOCK_ARGS];
     char defines[96];
 
     shape->rows = rows, shape->wide = fit < WIDEST ? fit : WIDEST;
     snprintf(defines, sizeof defines, "-DGROUP=%d -DROWS=%d -DWIDE=%d -DBLOCK=%d", b->group, rows,
              shape->wide, b->panels->block <= FEW_COLUMNS ? FEW_COLUMNS : KRY_LU_TRIANGLE);
-    TRY(kry_kernel_get(dev, "lu_block", type, defines, "lu_block", &kernel));
-    TRY(kry_kernel_get(dev, "lu_block", type, defines, "lu_rows", &shape->rows_of_others));
-    if (kry_kernel_spills(dev, kernel)) goto done;
+    TRY(kryi_kernel_get(dev, "lu_block", type, defines, "lu_block", &kernel));
+    TRY(kryi_kernel_get(dev, "lu_block", type, defines, "lu_rows", &shape->rows_of_others));
+    if (kryi_kernel_spills(dev, kernel)) goto done;
     block_args(b, nowhere, args);
-    TRY(kry_barrier_create(dev, kernel, b->group, args, BLOCK_ARGS, &shape->barrier));
-    if (kry_barrier_groups(shape->barrier) == 0) goto done;
-    TRY(kry_barrier_begin_series(shape->barrier));
+    TRY(kryi_barrier_create(dev, kernel, b->group, args, BLOCK_ARGS, &shape->barrier));
+    if (kryi_barrier_groups(shape->barrier) == 0) goto done;
+    TRY(kryi_barrier_begin_series(shape->barrier));
     b->shapes++;
 done:
     return st;
 }
 
 /* Prepare launches with groups of `group` work-items for all blocks that they are possible for; it may be none. */
-static kry_status begin_blocks(lu_blocks *b, const kry_panels *panels, int group)
+static kry_status begin_blocks(lu_blocks *b, const kryi_panels *panels, int group)
 {
     static const cl_int none = 0;
     kry_status st = KRY_OK;
@@ -181,7 +181,7 @@ static kry_status begin_blocks(lu_blocks *b, const kry_panels *panels, int group
     b->panels = panels, b->group = group;
     if (!group) goto done;
     while (rows < most && (int64_t)rows * group < panels->m) rows *= 2;
-    TRY(kry_buffer_upload(panels->dev, sizeof none, &none, &b->done));
+    TRY(kryi_buffer_upload(panels->dev, sizeof none, &none, &b->done));
     for (int s = 0; s < LU_SHAPES && rows && rows * group >= least && b->shapes == s;
          s++, rows /= 2)
         if (get_shape(b, rows, &b->shape[s]) < 0) break;
@@ -211,7 +211,7 @@ static kry_status factor_at_once(lu_blocks *b, int64_t at, int64_t width)
     const lu_shape *shape = shape_for(b, at);
     const cl_int place[3] = { (cl_int)at, (cl_int)width, turn_of(b, at) };
     kry_arg args[BLOCK_ARGS];
-    int groups = kry_barrier_groups(shape->barrier);
+    int groups = kryi_barrier_groups(shape->barrier);
     const int slabs = (int)((width + shape->wide - 1) / shape->wide),
               few = b->panels->dev->info.compute_units / SHARE > FEWEST
                         ? b->panels->dev->info.compute_units / SHARE
@@ -220,7 +220,7 @@ static kry_status factor_at_once(lu_blocks *b, int64_t at, int64_t width)
     if (groups > few) groups = few;
     if (groups > slabs) groups = slabs;
     block_args(b, place, args);
-    TRY(kry_barrier_launch_next(shape->barrier, groups, args, BLOCK_ARGS));
+    TRY(kryi_barrier_launch_next(shape->barrier, groups, args, BLOCK_ARGS));
 done:
     return st;
 }
@@ -228,20 +228,20 @@ done:
 /* The exchanges of rows of that block in other columns, `others` of F. They may wait until the next block is being
  * factored. */
 static kry_status exchange_blocks(const lu_blocks *b, int64_t at, int64_t width,
-                                  const kry_block *others)
+                                  const kryi_block *others)
 {
     enum { AT_ONCE = 8 };
-    const kry_panels *p = b->panels;
+    const kryi_panels *p = b->panels;
     const cl_int n = (cl_int)others->cols, c0 = (cl_int)at, w = (cl_int)width,
                  turn = turn_of(b, at);
-    const int64_t groups = kry_groups_at_most(p->dev, (n + AT_ONCE - 1) / AT_ONCE);
+    const int64_t groups = kryi_groups_at_most(p->dev, (n + AT_ONCE - 1) / AT_ONCE);
     const kry_arg args[] = { ARG(n),        ARG(p->m),       ARG(c0),
                              ARG(w),        ARG_VEC(others), ARG(others->ld),
                              ARG(p->index), ARG(p->columns), ARG(turn) };
 
     if (n == 0) return KRY_OK;
-    return kry_launch_size(p->dev, shape_for(b, at)->rows_of_others, groups, b->group, args,
-                           COUNT(args));
+    return kryi_launch_size(p->dev, shape_for(b, at)->rows_of_others, groups, b->group, args,
+                            COUNT(args));
 }
 
 /* *finished: false if a launch was aborted. Waits. */
@@ -252,7 +252,7 @@ static kry_status finished_blocks(lu_blocks *b, bool *finished)
     *finished = true;
     for (int s = 0; s < b->shapes; s++) {
         bool one;
-        TRY(kry_barrier_series_finished(b->shape[s].barrier, &one));
+        TRY(kryi_barrier_series_finished(b->shape[s].barrier, &one));
         *finished = *finished && one;
     }
 done:
@@ -267,11 +267,11 @@ static kry_status eliminate(factoring *f, int64_t at, int64_t wide, int64_t from
 {
     const int64_t below = f->lu->m - at - wide, next = to - from;
 
-    return kry_gemm_run(&(kry_gemm){ .alpha = -1,
-                                     .A = kry_block_part(&f->F, at + wide, at, below, wide),
-                                     .B = kry_block_part(&f->F, at, from, wide, next),
-                                     .beta = 1,
-                                     .C = kry_block_part(&f->F, at + wide, from, below, next) });
+    return kryi_gemm_run(&(kryi_gemm){ .alpha = -1,
+                                       .A = kryi_block_part(&f->F, at + wide, at, below, wide),
+                                       .B = kryi_block_part(&f->F, at, from, wide, next),
+                                       .beta = 1,
+                                       .C = kryi_block_part(&f->F, at + wide, from, below, next) });
 }
 
 /* Factor the block of columns k0 ... k1 - 1; other columns do not change. */
@@ -286,7 +286,7 @@ static kry_status factor_block(factoring *f, int64_t k0, int64_t k1)
     for (int64_t c0 = k0; c0 < k1; c0 += f->wide) {
         int64_t w = k1 - c0 < f->wide ? k1 - c0 : f->wide;
         TRY(factor_panel(f, c0, w));
-        TRY(kry_panels_exchange(&f->panels, c0, w, k0, k1, true, f->panels.line));
+        TRY(kryi_panels_exchange(&f->panels, c0, w, k0, k1, true, f->panels.line));
         TRY(eliminate(f, c0, w, c0 + w, k1));
     }
 done:
@@ -303,26 +303,26 @@ static kry_status invert(factoring *f, int64_t k0, int64_t k1)
     const kry_arg args[] = { ARG(b), ARG(f->F.buffer), ARG(at), ARG(f->F.ld), ARG(f->inverse) };
 
     if (f->dev->info.cpu_kernels) return KRY_OK;
-    return kry_lu_launch(f->dev, f->F.type, "lu_inverses", (b + KRY_LU_PANEL - 1) / KRY_LU_PANEL,
-                         args, COUNT(args));
+    return kryi_lu_launch(f->dev, f->F.type, "lu_inverses", (b + KRY_LU_PANEL - 1) / KRY_LU_PANEL,
+                          args, COUNT(args));
 }
 
 /* A12 := L11^-1 A12 with the triangle of block k0 ...; CPUs go without inverses. */
-static kry_status block_row(factoring *f, const kry_block *L11, const kry_block *A12)
+static kry_status block_row(factoring *f, const kryi_block *L11, const kryi_block *A12)
 {
     kry_status st = KRY_OK;
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
     char defines[100];
     const cl_int b = (cl_int)L11->rows;
-    const int columns = kry_lu_columns(f->F.type);
-    const int64_t groups = kry_groups_at_most(f->dev, (A12->cols + columns - 1) / columns);
+    const int columns = kryi_lu_columns(f->F.type);
+    const int64_t groups = kryi_groups_at_most(f->dev, (A12->cols + columns - 1) / columns);
     const kry_arg args[] = { ARG(b),       ARG(A12->cols),  ARG(f->F.buffer), ARG(L11->first),
                              ARG(f->F.ld), ARG(f->inverse), ARG(f->F.buffer), ARG(A12->first) };
 
-    if (f->dev->info.cpu_kernels) return kry_lu_triangle(true, false, L11, A12);
-    kry_lu_defines(f->F.type, "", defines, sizeof defines);
-    TRY(kry_kernel_get_fitting(f->dev, "lu", f->F.type, defines, "lu_block_row", &kernel));
-    TRY(kry_launch(f->dev, kernel, groups, args, COUNT(args)));
+    if (f->dev->info.cpu_kernels) return kryi_lu_triangle(true, false, L11, A12);
+    kryi_lu_defines(f->F.type, "", defines, sizeof defines);
+    TRY(kryi_kernel_get_fitting(f->dev, "lu", f->F.type, defines, "lu_block_row", &kernel));
+    TRY(kryi_launch(f->dev, kernel, groups, args, COUNT(args)));
 done:
     return st;
 }
@@ -332,8 +332,8 @@ done:
 static kry_status update(factoring *f, int64_t k0, int64_t k1, int64_t from, int64_t to)
 {
     kry_status st = KRY_OK;
-    const kry_block L11 = kry_block_part(&f->F, k0, k0, k1 - k0, k1 - k0),
-                    A12 = kry_block_part(&f->F, k0, from, k1 - k0, to - from);
+    const kryi_block L11 = kryi_block_part(&f->F, k0, k0, k1 - k0, k1 - k0),
+                     A12 = kryi_block_part(&f->F, k0, from, k1 - k0, to - from);
 
     if (from == to) return KRY_OK;
     TRY(block_row(f, &L11, &A12));
@@ -344,14 +344,14 @@ done:
 
 /* ---- the schedule ---- */
 
-kry_lu_how kry_lu_usual(const kry_device *dev, const kry_lu_params *params, int64_t n)
+kryi_lu_how kryi_lu_usual(const kry_device *dev, const kry_lu_params *params, int64_t n)
 {
     enum { PANEL_GROUP = 256 };
     const bool gpu = dev->info.gpu, large = gpu && dev->info.max_group >= PANEL_GROUP;
     const int twice = dev->info.max_group >= 2 * PANEL_GROUP ? 2 : 1;
-    return (kry_lu_how){ .block_group = large ? twice * PANEL_GROUP : 0,
-                         .panel_group = large ? PANEL_GROUP : 0,
-                         .two_queues = gpu && n > 2 * (int64_t)params->block };
+    return (kryi_lu_how){ .block_group = large ? twice * PANEL_GROUP : 0,
+                          .panel_group = large ? PANEL_GROUP : 0,
+                          .two_queues = gpu && n > 2 * (int64_t)params->block };
 }
 
 static void release_queue(kry_device *dev, void *kept)
@@ -359,7 +359,7 @@ static void release_queue(kry_device *dev, void *kept)
     if (*(cl_command_queue *)kept) dev->driver->drop_queue(*(cl_command_queue *)kept);
 }
 
-static const kry_keeper queue_keeper = { sizeof(cl_command_queue), release_queue };
+static const kryi_keeper queue_keeper = { sizeof(cl_command_queue), release_queue };
 
 /* Make a queue like the device's own, which stays with the device; without it one queue does all. */
 static void open_aside(factoring *f)
@@ -371,7 +371,7 @@ static void open_aside(factoring *f)
     if (!f->lu->how.two_queues || dev->info.opencl < 120 ||
         clGetCommandQueueInfo(dev->queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                               NULL) ||
-        kry_device_keep(dev, &queue_keeper, &aside) < 0)
+        kryi_device_keep(dev, &queue_keeper, &aside) < 0)
         return;
     if (!*aside) *aside = clCreateCommandQueue(dev->context, dev->id, properties, NULL);
     f->aside = *aside;
@@ -412,7 +412,7 @@ done:
 /* The exchanges of rows of block k0 ... k1 - 1 in columns `from` to before `to`. */
 static kry_status exchange(factoring *f, int64_t k0, int64_t k1, int64_t from, int64_t to)
 {
-    const kry_block others = kry_block_part(&f->F, 0, from, f->lu->m, to - from);
+    const kryi_block others = kryi_block_part(&f->F, 0, from, f->lu->m, to - from);
     return exchange_blocks(&f->blocks, k0, k1 - k0, &others);
 }
 
@@ -431,7 +431,7 @@ static kry_status factor_all(factoring *f)
         if (apart)
             TRY(exchange(f, k0, k1, k1, k2));
         else
-            TRY(kry_panels_exchange(&f->panels, k0, k1 - k0, 0, n, false, f->panels.line));
+            TRY(kryi_panels_exchange(&f->panels, k0, k1 - k0, 0, n, false, f->panels.line));
         if (k1 < n) TRY(invert(f, k0, k1));
         TRY(update(f, k0, k1, k1, k2));
         if (k1 < r) TRY(factor_aside(f, k1, k2 < r ? k2 : r));
@@ -446,11 +446,11 @@ done:
 }
 
 /* *finished: false if a launch was aborted, and F is not valid. */
-static kry_status factorise(kry_lu *lu, const kry_vec *A, bool at_once, cl_int *pivots,
+static kry_status factorise(kryi_lu *lu, const kry_vec *A, bool at_once, cl_int *pivots,
                             bool *finished)
 {
     kry_status st = KRY_OK;
-    const kry_block F = kry_block_of(lu->F);
+    const kryi_block F = kryi_block_of(lu->F);
     factoring f = { .lu = lu,
                     .dev = F.dev,
                     .F = F,
@@ -459,29 +459,29 @@ static kry_status factorise(kry_lu *lu, const kry_vec *A, bool at_once, cl_int *
 
     *finished = true;
     TRY(kry_vec_copy(A, lu->F));
-    TRY(kry_panels_begin(&f.panels, &F));
-    TRY(kry_buffer_create(f.dev, KRY_LU_TRIANGLE * KRY_LU_PANEL * kry_type_size(F.type),
-                          &f.inverse));
+    TRY(kryi_panels_begin(&f.panels, &F));
+    TRY(kryi_buffer_create(f.dev, KRY_LU_TRIANGLE * KRY_LU_PANEL * kry_type_size(F.type),
+                           &f.inverse));
     if (at_once) TRY(begin_blocks(&f.blocks, &f.panels, lu->how.block_group));
     if (at_once && !block_fits(&f.blocks, 0)) prepare_panels(&f);
     open_aside(&f);
     TRY(factor_all(&f));
     bool panels_finished = true;
-    if (f.barrier) TRY(kry_barrier_series_finished(f.barrier, &panels_finished));
+    if (f.barrier) TRY(kryi_barrier_series_finished(f.barrier, &panels_finished));
     TRY(finished_blocks(&f.blocks, finished));
     *finished = *finished && panels_finished;
-    TRY(kry_buffer_read(f.dev, f.panels.index, 0, (size_t)lu->r * sizeof *pivots, pivots));
+    TRY(kryi_buffer_read(f.dev, f.panels.index, 0, (size_t)lu->r * sizeof *pivots, pivots));
 done:
     if (f.aside) clFinish(f.aside);
-    kry_barrier_release(&f.barrier);
-    for (int s = 0; s < LU_SHAPES; s++) kry_barrier_release(&f.blocks.shape[s].barrier);
-    if (f.blocks.done) kry_buffer_release(f.blocks.panels->dev, &f.blocks.done);
-    kry_buffer_release(f.dev, &f.inverse);
-    kry_panels_end(&f.panels);
+    kryi_barrier_release(&f.barrier);
+    for (int s = 0; s < LU_SHAPES; s++) kryi_barrier_release(&f.blocks.shape[s].barrier);
+    if (f.blocks.done) kryi_buffer_release(f.blocks.panels->dev, &f.blocks.done);
+    kryi_buffer_release(f.dev, &f.inverse);
+    kryi_panels_end(&f.panels);
     return st;
 }
 
-kry_status kry_lu_factorise(kry_lu *lu, const kry_vec *A, cl_int *pivots)
+kry_status kryi_lu_factorise(kryi_lu *lu, const kry_vec *A, cl_int *pivots)
 {
     kry_status st = KRY_OK;
     bool finished;

@@ -23,7 +23,7 @@ static kry_status check_params(const char *who, int band, const kry_tridiagonal_
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_params_take(who, "KRY_TRIDIAGONAL", given, params, sizeof *params));
+    TRY(kryi_params_take(who, "KRY_TRIDIAGONAL", given, params, sizeof *params));
     CHECK(params->layout >= KRY_SYSTEMS_COLUMNS && params->layout <= KRY_SYSTEMS_INTERLEAVED,
           KRY_ERR_ARGUMENT, "%s: %d is not a layout", who, (int)params->layout);
     CHECK(params->pivoting >= KRY_SYSTEMS_PIVOT_AUTO &&
@@ -62,7 +62,7 @@ static kry_status check_vectors(const batch *B, const kry_vec *const *diagonal, 
         CHECK(!x->split, KRY_ERR_UNSUPPORTED, "%s: this cannot be done on several devices yet",
               B->who);
         bool same = i == count && v->first == x->first && v->n * v->k == x->n * x->k;
-        CHECK(same || !kry_vec_overlap(v, x), KRY_ERR_ARGUMENT, "%s: x overlaps %s", B->who, name);
+        CHECK(same || !kryi_vec_overlap(v, x), KRY_ERR_ARGUMENT, "%s: x overlaps %s", B->who, name);
     }
     CHECK(b->n == x->n && b->k == x->k, KRY_ERR_SHAPE, "%s: b is %lld-by-%lld, x is %lld-by-%lld",
           B->who, (long long)b->n, (long long)b->k, (long long)x->n, (long long)x->k);
@@ -111,7 +111,7 @@ static kry_status take_diagonals(batch *B, const kry_vec *const *diagonal, const
               "%s: %s is %lld-by-%lld; b is %lld-by-%lld, %lld systems of %lld equations", B->who,
               name, (long long)v->n, (long long)v->k, (long long)b->n, (long long)b->k,
               (long long)B->systems, (long long)B->n);
-        TRY(one ? kry_vec_check_packed(B->who, name, v) : check_distance(B, name, v, b));
+        TRY(one ? kryi_vec_check_packed(B->who, name, v) : check_distance(B, name, v, b));
         B->diagonal[i] = (batch_array){ v->buffer, v->first };
     }
     CHECK(B->systems < INT_MAX, KRY_ERR_UNSUPPORTED, "%s: %lld systems are too many", B->who,
@@ -146,11 +146,11 @@ done:
 
 static void release_marks(kry_device *dev, void *kept)
 {
-    kry_buffer_release(dev, &((batch_marks *)kept)->found);
+    kryi_buffer_release(dev, &((batch_marks *)kept)->found);
 }
 
-static const kry_keeper keeper = { sizeof(batch_marks), release_marks };
-static const kry_keeper later_keeper = { sizeof(batch_marks), release_marks };
+static const kryi_keeper keeper = { sizeof(batch_marks), release_marks };
+static const kryi_keeper later_keeper = { sizeof(batch_marks), release_marks };
 static const cl_int nothing[BATCH_LIST] = { [BATCH_FIRST_BAD] = INT_MAX };
 
 /* Where the states of systems that were not solved begin. */
@@ -161,9 +161,9 @@ static kry_status copy_left(kry_device *dev, const batch_marks *from, cl_mem to,
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_buffer_copy(dev, from->found, 0, to, 0, sizeof nothing));
-    TRY(kry_buffer_copy(dev, from->found, states_at(from->room), to, states_at(room),
-                        (size_t)from->room * sizeof(cl_long)));
+    TRY(kryi_buffer_copy(dev, from->found, 0, to, 0, sizeof nothing));
+    TRY(kryi_buffer_copy(dev, from->found, states_at(from->room), to, states_at(room),
+                         (size_t)from->room * sizeof(cl_long)));
 done:
     return st;
 }
@@ -176,31 +176,31 @@ static kry_status grow(kry_device *dev, int64_t systems, batch_marks *marks)
     cl_mem found = NULL;
     cl_int *start = NULL;
 
-    TRY(kry_alloc(ints, sizeof *start, &start));
+    TRY(kryi_alloc(ints, sizeof *start, &start));
     memcpy(start, nothing, sizeof nothing);
-    TRY(kry_buffer_upload(dev, ints * sizeof *start, start, &found));
+    TRY(kryi_buffer_upload(dev, ints * sizeof *start, start, &found));
     if (marks->left) TRY(copy_left(dev, marks, found, (cl_int)systems));
-    kry_buffer_release(dev, &marks->found);
+    kryi_buffer_release(dev, &marks->found);
     marks->found = found, marks->room = (cl_int)systems;
     found = NULL;
 done:
-    if (found) kry_buffer_release(dev, &found);
+    if (found) kryi_buffer_release(dev, &found);
     free(start);
     return st;
 }
 
-kry_status kry_batch_marks_take(batch *B)
+kry_status kryi_batch_marks_take(batch *B)
 {
     kry_status st = KRY_OK;
     const bool later = B->params.later;
     /* of calls whose report is still to be asked for, nothing but the list may be lost */
     const size_t cleared = later ? BATCH_BAD * sizeof(cl_int) : sizeof nothing;
 
-    TRY(kry_device_keep(B->dev, later ? &later_keeper : &keeper, &B->marks));
+    TRY(kryi_device_keep(B->dev, later ? &later_keeper : &keeper, &B->marks));
     batch_marks *marks = B->marks;
     if (marks->room < B->systems) TRY(grow(B->dev, B->systems, marks));
-    if (marks->dirty) TRY(kry_buffer_write(B->dev, marks->found, 0, cleared, nothing));
-    B->ticket = (cl_int)(2 * kry_ticket() + (unsigned)marks->turn);
+    if (marks->dirty) TRY(kryi_buffer_write(B->dev, marks->found, 0, cleared, nothing));
+    B->ticket = (cl_int)(2 * kryi_ticket() + (unsigned)marks->turn);
     marks->dirty = true; /* until all of the call is enqueued, or its marks have been read */
 done:
     return st;
@@ -210,8 +210,8 @@ done:
 static kry_status count_marks(const batch *B, int64_t *marked)
 {
     cl_int count = 0;
-    kry_status st =
-        kry_buffer_read(B->dev, B->marks->found, BATCH_MARKED * sizeof count, sizeof count, &count);
+    kry_status st = kryi_buffer_read(B->dev, B->marks->found, BATCH_MARKED * sizeof count,
+                                     sizeof count, &count);
     *marked = count;
     return st;
 }
@@ -223,9 +223,9 @@ static kry_status name_bad(const batch *B, kry_systems_report *report)
     cl_long state = 0;
     long long s = report->system, others = report->singular - 1;
 
-    TRY(kry_buffer_read(B->dev, B->marks->found,
-                        states_at(B->marks->room) + (size_t)s * sizeof state, sizeof state,
-                        &state));
+    TRY(kryi_buffer_read(B->dev, B->marks->found,
+                         states_at(B->marks->room) + (size_t)s * sizeof state, sizeof state,
+                         &state));
     int64_t place = state < 0 ? -1 - state : state;
     report->equation = state < 0 ? place / 8 : place;
     CHECK(state >= 0, KRY_ERR_ARGUMENT,
@@ -246,7 +246,7 @@ static kry_status report_marks(const batch *B, kry_systems_report *report)
     kry_status st = KRY_OK;
     cl_int found[BATCH_LIST];
 
-    TRY(kry_buffer_read(B->dev, B->marks->found, 0, sizeof found, found));
+    TRY(kryi_buffer_read(B->dev, B->marks->found, 0, sizeof found, found));
     report->pivoted = found[BATCH_PIVOTED];
     report->singular = found[BATCH_BAD];
     if (!report->singular) goto done;
@@ -263,11 +263,11 @@ kry_status kry_systems_check(kry_device *dev, kry_systems_report *report)
     batch B = { .who = "kry_systems_check", .dev = dev, .band = 1 };
 
     CHECK(dev, KRY_ERR_ARGUMENT, "kry_systems_check: NULL");
-    B.marks = kry_device_kept(dev, &later_keeper);
+    B.marks = kryi_device_kept(dev, &later_keeper);
     if (!B.marks || !B.marks->left) goto done;
     st = report_marks(&B, &told);
     if (st == KRY_OK || told.singular) {
-        kry_status cleared = kry_buffer_write(dev, B.marks->found, 0, sizeof nothing, nothing);
+        kry_status cleared = kryi_buffer_write(dev, B.marks->found, 0, sizeof nothing, nothing);
         B.marks->left = cleared < 0;
         if (st == KRY_OK) st = cleared;
     }
@@ -314,7 +314,7 @@ static kry_status solve_pivoting(const batch *B, int64_t count, bool marked, boo
 {
     kry_status st = KRY_OK;
     kry_device *dev = B->dev;
-    kry_kernel *kernel = NULL;
+    kryi_kernel *kernel = NULL;
     cl_mem work = NULL;
     char defines[40];
     int size = 1, words = row_words(B);
@@ -324,9 +324,9 @@ static kry_status solve_pivoting(const batch *B, int64_t count, bool marked, boo
     cl_int turn = marked ? B->ticket & 1 : -1, pivots = pivoting;
 
     snprintf(defines, sizeof defines, "-DBAND=%d%s", B->band, B->periodic ? " -DPERIODIC" : "");
-    TRY(kry_kernel_get(dev, "banded", B->type, defines, "banded_solve", &kernel));
-    TRY(kry_room_reserve(dev, (size_t)(items * B->n) * (size_t)words * kry_type_size(B->type),
-                         &work));
+    TRY(kryi_kernel_get(dev, "banded", B->type, defines, "banded_solve", &kernel));
+    TRY(kryi_room_reserve(dev, (size_t)(items * B->n) * (size_t)words * kry_type_size(B->type),
+                          &work));
     const batch_array *d = B->diagonal, *low = d + B->band - 1, *high = d + B->band + 1;
     const batch_array *far_low = d, *far_high = d + 2 * B->band;
     kry_arg args[] = { ARG(B->n),
@@ -349,7 +349,7 @@ static kry_status solve_pivoting(const batch *B, int64_t count, bool marked, boo
                        ARG(work),
                        ARG(word),
                        ARG(slot) };
-    TRY(kry_launch_size(dev, kernel, items / size, size, args, COUNT(args)));
+    TRY(kryi_launch_size(dev, kernel, items / size, size, args, COUNT(args)));
 done:
     return st;
 }
@@ -366,8 +366,8 @@ static kry_status solve(batch *B, kry_systems_report *report)
     int64_t count = B->systems;
 
     if (B->n == 0 || B->systems == 0) goto done;
-    TRY(kry_batch_marks_take(B));
-    if (!all) TRY(kry_batch_solve_levels(B));
+    TRY(kryi_batch_marks_take(B));
+    if (!all) TRY(kryi_batch_solve_levels(B));
     if (!all && !unchecked && !later) TRY(count_marks(B, &count));
     if (unchecked || count == 0) {
         B->marks->dirty = false;
@@ -380,7 +380,7 @@ static kry_status solve(batch *B, kry_systems_report *report)
     } else
         TRY(report_marks(B, report));
 done:
-    kry_room_trim(B->dev);
+    kryi_room_trim(B->dev);
     return st;
 }
 

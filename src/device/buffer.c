@@ -13,8 +13,8 @@ static kry_status touch(kry_device *dev, cl_mem buffer, size_t bytes)
     enum { SMALL = 1 << 20 }; /* below it, waiting costs more than a late error */
     static const char zero = 0;
     if (bytes < SMALL) return KRY_OK;
-    if (kry_pool_is_open(dev)) return kry_buffer_write_later(dev, buffer, bytes - 1, 1, &zero);
-    return kry_buffer_write(dev, buffer, bytes - 1, 1, &zero);
+    if (kryi_pool_is_open(dev)) return kryi_buffer_write_later(dev, buffer, bytes - 1, 1, &zero);
+    return kryi_buffer_write(dev, buffer, bytes - 1, 1, &zero);
 }
 
 /* For tests. */
@@ -23,10 +23,10 @@ static kry_status poison(kry_device *dev, cl_mem buffer, size_t bytes)
     kry_status st = KRY_OK;
     char *ones = NULL; /* all bits, which is NaN in single and in double */
 
-    if (!kry_test_poison || bytes == 0) return KRY_OK;
-    TRY(kry_alloc(bytes, 1, &ones));
+    if (!kryi_test_poison || bytes == 0) return KRY_OK;
+    TRY(kryi_alloc(bytes, 1, &ones));
     memset(ones, 0xff, bytes);
-    TRY(kry_buffer_write(dev, buffer, 0, bytes, ones));
+    TRY(kryi_buffer_write(dev, buffer, 0, bytes, ones));
 done:
     free(ones);
     return st;
@@ -42,30 +42,30 @@ static kry_status create(kry_device *dev, size_t bytes, cl_mem *buffer, char **h
     long long most = (long long)dev->info.max_alloc_bytes;
 
     *buffer = NULL;
-    TRY(kry_device_check_process(dev));
+    TRY(kryi_device_check_process(dev));
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
           dev->info.name);
     CHECK(bytes <= (size_t)most, KRY_ERR_MEMORY,
           "'%s' cannot hold a buffer of %.3f GB: its largest is %.3f GB", dev->info.name,
           1e-9 * (double)bytes, 1e-9 * (double)most);
-    if (!host && (*buffer = kry_pool_take(dev, bytes))) return poison(dev, *buffer, bytes);
-    forced = kry_test_fails();
+    if (!host && (*buffer = kryi_pool_take(dev, bytes))) return poison(dev, *buffer, bytes);
+    forced = kryi_test_fails();
     if (!forced) err = dev->driver->create(dev, bytes ? bytes : 16, &mem, host);
     CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s",
-          dev->info.name, 1e-9 * (double)bytes, kry_cl_error_name(err));
+          dev->info.name, 1e-9 * (double)bytes, kryi_cl_error_name(err));
     if (!host && touch(dev, mem, bytes) < 0)
         TRY(kry_fail(KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s", dev->info.name,
                      1e-9 * (double)bytes, kry_last_error()));
     if (!host) TRY(poison(dev, mem, bytes));
-    kry_pool_enter(dev, mem, bytes);
+    kryi_pool_enter(dev, mem, bytes);
     *buffer = mem;
     mem = NULL;
 done:
     if (mem) dev->driver->drop(mem);
-    return st < 0 && !forced && kry_pool_drain(dev) ? create(dev, bytes, buffer, host) : st;
+    return st < 0 && !forced && kryi_pool_drain(dev) ? create(dev, bytes, buffer, host) : st;
 }
 
-kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
+kry_status kryi_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
 {
     return create(dev, bytes, buffer, NULL);
 }
@@ -73,23 +73,23 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
 /* Where arrays are small, drivers are as fast. */
 static bool is_the_hosts(const kry_device *dev, size_t bytes)
 {
-    const size_t least = kry_test_parts ? 1 : KRY_LARGE_ARRAY;
+    const size_t least = kryi_test_parts ? 1 : KRY_LARGE_ARRAY;
     return dev->context && bytes >= least && !strcmp(dev->info.kind, "cpu");
 }
 
-kry_status kry_buffer_create_mapped(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
+kry_status kryi_buffer_create_mapped(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
 {
     kry_status st = KRY_OK;
 
     *buffer = NULL, *host = NULL;
     if (!is_the_hosts(dev, bytes)) return KRY_OK;
     TRY(create(dev, bytes, buffer, host));
-    if (kry_test_poison) memset(*host, 0xff, bytes);
+    if (kryi_test_poison) memset(*host, 0xff, bytes);
 done:
     return st;
 }
 
-kry_status kry_buffer_unmap(kry_device *dev, cl_mem buffer, char **host)
+kry_status kryi_buffer_unmap(kry_device *dev, cl_mem buffer, char **host)
 {
     kry_status st = KRY_OK;
     char *given = *host;
@@ -103,20 +103,20 @@ done:
 }
 
 /* Counted first: once it is gone, the device's thread may get another buffer with the same handle. */
-void kry_buffer_release(kry_device *dev, cl_mem *buffer)
+void kryi_buffer_release(kry_device *dev, cl_mem *buffer)
 {
     if (!*buffer) return;
     dev->generation++;
-    if (!kry_test_keep_buffers && !kry_pool_give(dev, *buffer)) dev->driver->drop(*buffer);
+    if (!kryi_test_keep_buffers && !kryi_pool_give(dev, *buffer)) dev->driver->drop(*buffer);
     *buffer = NULL;
 }
 
-kry_status kry_buffer_retain(kry_device *dev, cl_mem buffer)
+kry_status kryi_buffer_retain(kry_device *dev, cl_mem buffer)
 {
-    return kry_cl_check(dev->driver->retain(buffer), __func__, "clRetainMemObject");
+    return kryi_cl_check(dev->driver->retain(buffer), __func__, "clRetainMemObject");
 }
 
-kry_status kry_buffer_size(const char *who, kry_device *dev, cl_mem buffer, size_t *bytes)
+kry_status kryi_buffer_size(const char *who, kry_device *dev, cl_mem buffer, size_t *bytes)
 {
     kry_status st = KRY_OK;
     cl_context context = dev->context; /* NULL: of the host device */
@@ -125,10 +125,11 @@ kry_status kry_buffer_size(const char *who, kry_device *dev, cl_mem buffer, size
         CHECK(!dev->driver->size(buffer, bytes), KRY_ERR_ARGUMENT,
               "%s: on the device '%s' a buffer is what kry_vec_buffer gives, not other memory", who,
               dev->info.name);
-    TRY(kry_cl_check(dev->driver->size(buffer, bytes), who, "clGetMemObjectInfo"));
+    TRY(kryi_cl_check(dev->driver->size(buffer, bytes), who, "clGetMemObjectInfo"));
     if (context)
-        TRY(kry_cl_check(clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof context, &context, NULL),
-                         who, "clGetMemObjectInfo"));
+        TRY(kryi_cl_check(
+            clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof context, &context, NULL), who,
+            "clGetMemObjectInfo"));
     CHECK(context == dev->context, KRY_ERR_ARGUMENT,
           "%s: the buffer belongs to another OpenCL context than the device '%s'", who,
           dev->info.name);
@@ -136,11 +137,11 @@ done:
     return st;
 }
 
-static kry_status write_bytes(kry_device *dev, bool wait, const kry_transfer *t)
+static kry_status write_bytes(kry_device *dev, bool wait, const kryi_transfer *t)
 {
     if (t->bytes == 0) return KRY_OK;
-    return kry_cl_check(dev->driver->write(dev, wait, t, NULL), "kry_buffer_write",
-                        "clEnqueueWriteBuffer");
+    return kryi_cl_check(dev->driver->write(dev, wait, t, NULL), "kryi_buffer_write",
+                         "clEnqueueWriteBuffer");
 }
 
 /* ---- large arrays by way of memory that the GPU reads by itself ------------------------------ */
@@ -154,24 +155,24 @@ enum { MOST_PARTS = 8, SLOTS = 2 };
 enum { CHUNK = 1 << 20, SMALL = 1 << 12 /* bytes of a slot; in tests */ };
 
 typedef struct staging {
-    atomic_bool busy; /* with another thread's array */
-    kry_pinned slots; /* of all parts; made for the first array */
+    atomic_bool busy;  /* with another thread's array */
+    kryi_pinned slots; /* of all parts; made for the first array */
 } staging;
 
 static void staging_release(kry_device *dev, void *kept)
 {
-    kry_pinned_release(dev, &((staging *)kept)->slots);
+    kryi_pinned_release(dev, &((staging *)kept)->slots);
 }
 
-static const kry_keeper keeper = { sizeof(staging), staging_release };
+static const kryi_keeper keeper = { sizeof(staging), staging_release };
 
 /* The staging of this device, which nobody else uses then. NULL: others do, or there is no such memory. */
 static staging *take(kry_device *dev)
 {
     staging *s;
 
-    if (kry_device_keep(dev, &keeper, &s) < 0 || atomic_exchange(&s->busy, true)) return NULL;
-    if (s->slots.host || kry_pinned_create(dev, MOST_PARTS * SLOTS * CHUNK, &s->slots) == KRY_OK)
+    if (kryi_device_keep(dev, &keeper, &s) < 0 || atomic_exchange(&s->busy, true)) return NULL;
+    if (s->slots.host || kryi_pinned_create(dev, MOST_PARTS * SLOTS * CHUNK, &s->slots) == KRY_OK)
         return s;
     atomic_store(&s->busy, false);
     return NULL;
@@ -179,7 +180,7 @@ static staging *take(kry_device *dev)
 
 typedef struct sending {
     kry_device *dev;
-    const kry_transfer *t;
+    const kryi_transfer *t;
     char *slots;
     int64_t chunk;              /* bytes, at most */
     pthread_mutex_t lock;       /* of the queue, and of whoever traces it */
@@ -196,7 +197,7 @@ static cl_int wait_for(kry_device *dev, cl_event *sent)
 
 static cl_int send_chunk(sending *s, int64_t chunk, char *slot, cl_event *sent)
 {
-    const kry_transfer *t = s->t;
+    const kryi_transfer *t = s->t;
     const size_t at = (size_t)(chunk * s->chunk), left = t->bytes - at;
     const size_t bytes = left < (size_t)s->chunk ? left : (size_t)s->chunk;
 
@@ -205,7 +206,7 @@ static cl_int send_chunk(sending *s, int64_t chunk, char *slot, cl_event *sent)
     memcpy(slot, (const char *)t->from + at, bytes);
     pthread_mutex_lock(&s->lock);
     err = s->dev->driver->write(s->dev, false,
-                                &(kry_transfer){ t->buffer, t->at + at, bytes, slot }, sent);
+                                &(kryi_transfer){ t->buffer, t->at + at, bytes, slot }, sent);
     pthread_mutex_unlock(&s->lock);
     return err;
 }
@@ -228,7 +229,7 @@ static void send_chunks(void *user, int part, int64_t begin, int64_t end)
 
 static int parts_for(size_t bytes)
 {
-    const int parts = kry_parts((int64_t)(bytes / sizeof(double)));
+    const int parts = kryi_parts((int64_t)(bytes / sizeof(double)));
     return parts < MOST_PARTS ? parts : MOST_PARTS;
 }
 
@@ -236,32 +237,32 @@ static int parts_for(size_t bytes)
 static bool is_worth_it(const kry_device *dev, size_t bytes)
 {
     enum { WORTH = 8 * CHUNK, WORTH_SLOTS = 64 * CHUNK };
-    const staging *s = kry_device_kept(dev, &keeper);
+    const staging *s = kryi_device_kept(dev, &keeper);
 
-    if (kry_test_parts) return dev->context && bytes > SMALL;
+    if (kryi_test_parts) return dev->context && bytes > SMALL;
     return dev->info.gpu && bytes >= (s && s->slots.host ? WORTH : WORTH_SLOTS) &&
            parts_for(bytes) > 1;
 }
 
-static kry_status send(kry_device *dev, const kry_transfer *t, char *slots)
+static kry_status send(kry_device *dev, const kryi_transfer *t, char *slots)
 {
     kry_status st = KRY_OK;
     const int parts = parts_for(t->bytes);
-    sending s = { .dev = dev, .t = t, .slots = slots, .chunk = kry_test_parts ? SMALL : CHUNK };
+    sending s = { .dev = dev, .t = t, .slots = slots, .chunk = kryi_test_parts ? SMALL : CHUNK };
     const int64_t chunks = ((int64_t)t->bytes + s.chunk - 1) / s.chunk;
 
     pthread_mutex_init(&s.lock, NULL);
-    kry_parallel(parts, chunks, send_chunks, &s);
+    kryi_parallel(parts, chunks, send_chunks, &s);
     pthread_mutex_destroy(&s.lock);
     for (int p = 0; p < parts; p++)
-        TRY(kry_cl_check(s.err[p], "kry_buffer_write", "clEnqueueWriteBuffer"));
+        TRY(kryi_cl_check(s.err[p], "kryi_buffer_write", "clEnqueueWriteBuffer"));
 done:
     return st;
 }
 
 /* Write the bytes into the buffer and wait until they are there. *written false: a driver is as fast, or another thread is at it,
  * and nothing has happened. */
-static kry_status write_staged(kry_device *dev, const kry_transfer *t, bool *written)
+static kry_status write_staged(kry_device *dev, const kryi_transfer *t, bool *written)
 {
     staging *s = is_worth_it(dev, t->bytes) ? take(dev) : NULL;
 
@@ -274,11 +275,11 @@ static kry_status write_staged(kry_device *dev, const kry_transfer *t, bool *wri
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-kry_status kry_buffer_write(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
-                            const void *from)
+kry_status kryi_buffer_write(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
+                             const void *from)
 {
     kry_status st = KRY_OK;
-    const kry_transfer t = { buffer, at, bytes, from };
+    const kryi_transfer t = { buffer, at, bytes, from };
     bool written;
 
     TRY(write_staged(dev, &t, &written));
@@ -287,10 +288,10 @@ done:
     return st;
 }
 
-kry_status kry_buffer_write_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
-                                  const void *from)
+kry_status kryi_buffer_write_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
+                                   const void *from)
 {
-    return write_bytes(dev, false, &(kry_transfer){ buffer, at, bytes, from });
+    return write_bytes(dev, false, &(kryi_transfer){ buffer, at, bytes, from });
 }
 
 typedef struct copying {
@@ -306,59 +307,60 @@ static void copy_bytes(void *user, int part, int64_t begin, int64_t end)
     memcpy(c->to + begin, c->from + begin, (size_t)(end - begin));
 }
 
-kry_status kry_buffer_upload(kry_device *dev, size_t bytes, const void *from, cl_mem *buffer)
+kry_status kryi_buffer_upload(kry_device *dev, size_t bytes, const void *from, cl_mem *buffer)
 {
     kry_status st = KRY_OK;
     copying c = { .from = from };
 
-    TRY(kry_buffer_create_mapped(dev, bytes, buffer, &c.to));
+    TRY(kryi_buffer_create_mapped(dev, bytes, buffer, &c.to));
     if (c.to) {
-        kry_parallel(kry_parts((int64_t)(bytes / sizeof(double))), (int64_t)bytes, copy_bytes, &c);
-        TRY(kry_buffer_unmap(dev, *buffer, &c.to));
+        kryi_parallel(kryi_parts((int64_t)(bytes / sizeof(double))), (int64_t)bytes, copy_bytes,
+                      &c);
+        TRY(kryi_buffer_unmap(dev, *buffer, &c.to));
     } else {
-        TRY(kry_buffer_create(dev, bytes, buffer));
-        TRY(kry_buffer_write(dev, *buffer, 0, bytes, from));
+        TRY(kryi_buffer_create(dev, bytes, buffer));
+        TRY(kryi_buffer_write(dev, *buffer, 0, bytes, from));
     }
 done:
-    if (st < 0) kry_buffer_release(dev, buffer);
+    if (st < 0) kryi_buffer_release(dev, buffer);
     return st;
 }
 
-kry_status kry_buffer_read(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to)
+kry_status kryi_buffer_read(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to)
 {
     if (bytes == 0) return KRY_OK;
-    return kry_cl_check(dev->driver->read(dev, true, buffer, at, bytes, to, NULL), __func__,
-                        "clEnqueueReadBuffer");
+    return kryi_cl_check(dev->driver->read(dev, true, buffer, at, bytes, to, NULL), __func__,
+                         "clEnqueueReadBuffer");
 }
 
-kry_status kry_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to,
-                                 cl_event *ended)
+kry_status kryi_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to,
+                                  cl_event *ended)
 {
-    return kry_cl_check(dev->driver->read(dev, false, buffer, at, bytes, to, ended), __func__,
-                        "clEnqueueReadBuffer");
+    return kryi_cl_check(dev->driver->read(dev, false, buffer, at, bytes, to, ended), __func__,
+                         "clEnqueueReadBuffer");
 }
 
-kry_status kry_buffer_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
-                           size_t bytes)
+kry_status kryi_buffer_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
+                            size_t bytes)
 {
     if (bytes == 0) return KRY_OK;
-    return kry_cl_check(dev->driver->copy(dev, from, from_at, to, to_at, bytes), __func__,
-                        "clEnqueueCopyBuffer");
+    return kryi_cl_check(dev->driver->copy(dev, from, from_at, to, to_at, bytes), __func__,
+                         "clEnqueueCopyBuffer");
 }
 
-kry_status kry_event_wait(kry_device *dev, cl_event *event)
+kry_status kryi_event_wait(kry_device *dev, cl_event *event)
 {
     cl_event given = *event;
 
     *event = NULL;
     if (!given) return KRY_OK;
-    return kry_cl_check(dev->driver->wait(dev, given), __func__, "clWaitForEvents");
+    return kryi_cl_check(dev->driver->wait(dev, given), __func__, "clWaitForEvents");
 }
 
-void kry_event_release(kry_device *dev, cl_event *event)
+void kryi_event_release(kry_device *dev, cl_event *event)
 {
     if (*event) dev->driver->drop_event(*event);
     *event = NULL;
 }
 
-void kry_device_drain(kry_device *dev) { dev->driver->wait(dev, NULL); }
+void kryi_device_drain(kry_device *dev) { dev->driver->wait(dev, NULL); }

@@ -50,7 +50,7 @@ static int open_folder_of(const char *path, const char **name)
     return open_folder(dir);
 }
 
-bool kry_cache_directory(char *dir, size_t size)
+bool kryi_cache_directory(char *dir, size_t size)
 {
     const char *own = getenv("KRY_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
                *home = getenv("HOME");
@@ -146,7 +146,7 @@ static void sweep(int fd)
 
 /* ---- reading and writing ------------------------------------------------------------------ */
 
-void kry_cache_write(const char *path, const kry_piece *pieces, int count)
+void kryi_cache_write(const char *path, const kryi_piece *pieces, int count)
 {
     char temporary[100];
     const char *name;
@@ -154,7 +154,7 @@ void kry_cache_write(const char *path, const kry_piece *pieces, int count)
     make_directories(path);
     int folder = open_folder_of(path, &name);
     if (folder < 0) return;
-    snprintf(temporary, sizeof temporary, "%.60s.%ld.%x", name, (long)getpid(), kry_ticket());
+    snprintf(temporary, sizeof temporary, "%.60s.%ld.%x", name, (long)getpid(), kryi_ticket());
     int file =
         openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     FILE *f = file >= 0 ? fdopen(file, "wb") : NULL;
@@ -170,7 +170,7 @@ void kry_cache_write(const char *path, const kry_piece *pieces, int count)
     sweep(folder);
 }
 
-FILE *kry_cache_open(const char *path)
+FILE *kryi_cache_open(const char *path)
 {
     struct stat info;
     const char *name;
@@ -207,14 +207,14 @@ static int open_lock(const char *path)
     return lock;
 }
 
-int kry_cache_lock(const char *path, double seconds)
+int kryi_cache_lock(const char *path, double seconds)
 {
-    const double start = kry_now();
+    const double start = kryi_now();
     struct timespec pause = { .tv_nsec = 50000 }; /* up to 3 ms */
     int lock = open_lock(path);
 
     while (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB)) {
-        if (errno != EINTR && (errno != EWOULDBLOCK || kry_now() - start > seconds)) {
+        if (errno != EINTR && (errno != EWOULDBLOCK || kryi_now() - start > seconds)) {
             close(lock);
             return -1;
         }
@@ -226,7 +226,7 @@ int kry_cache_lock(const char *path, double seconds)
 
 /* Who waits for this file gets its lock; who comes later makes a new one. By then the first one's work is done,
  * or failed, and each does it by itself. */
-void kry_cache_unlock(const char *path, int lock)
+void kryi_cache_unlock(const char *path, int lock)
 {
     char file[640];
 

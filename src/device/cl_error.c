@@ -54,21 +54,21 @@ static const struct {
 #undef E
 };
 
-const char *kry_cl_error_name(cl_int err)
+const char *kryi_cl_error_name(cl_int err)
 {
     for (size_t i = 0; i < COUNT(cl_errors); i++)
         if (cl_errors[i].err == err) return cl_errors[i].name;
     return "unknown OpenCL error";
 }
 
-kry_status kry_cl_check(cl_int err, const char *func, const char *call)
+kry_status kryi_cl_check(cl_int err, const char *func, const char *call)
 {
     if (err == CL_SUCCESS) return KRY_OK;
-    if (kry_opencl_lost) return kry_opencl_begin();
+    if (kryi_opencl_lost) return kryi_opencl_begin();
     /* NVIDIA allocates memory at its first use, and then reports a full device as -4 or -5. */
     bool memory = err == CL_MEM_OBJECT_ALLOCATION_FAILURE || err == CL_OUT_OF_HOST_MEMORY;
     int name_length = 0;
     while (call[name_length] && call[name_length] != '(') name_length++;
     return kry_fail(memory ? KRY_ERR_MEMORY : KRY_ERR_DEVICE, "%s: %.*s failed with %s (%d)", func,
-                    name_length, call, kry_cl_error_name(err), err);
+                    name_length, call, kryi_cl_error_name(err), err);
 }

@@ -11,52 +11,52 @@
 #include "device/launch.h"
 #include <stdatomic.h>
 
-typedef struct kry_message {
+typedef struct kryi_message {
     void *bytes;
     size_t size;
     size_t beside;    /* bytes that go another way with it, and count as sent */
     atomic_uint held; /* 1: the receiver reads it */
     /* Between processes, while it is under way: the transport's own, and a list of such messages. */
     void *pending;
-    struct kry_message *next;
-} kry_message;
+    struct kryi_message *next;
+} kryi_message;
 
 /* First member of an object that is to be released later. */
-typedef struct kry_deferred {
-    void (*release)(struct kry_deferred *what);
-    struct kry_deferred *next;
-} kry_deferred;
+typedef struct kryi_deferred {
+    void (*release)(struct kryi_deferred *what);
+    struct kryi_deferred *next;
+} kryi_deferred;
 
-struct kry_comm {
+struct kryi_comm {
     int rank, size; /* size 1: there are no other parts, and nothing is called */
     unsigned run;   /* the number of the run: no message outlives its run */
     bool apart;     /* the other parts are in processes of their own, with callers of their own */
     /* Collective. all: size blocks of `bytes`, in the order of ranks. */
-    kry_status (*gather)(kry_comm *comm, const void *mine, size_t bytes, void *all);
+    kry_status (*gather)(kryi_comm *comm, const void *mine, size_t bytes, void *all);
     /* The same in halves, for a few numbers: whatever a part does between begin and end, other collective functions
      * included, it does while the numbers travel. all is complete after end; until then nobody else writes to it.
      * NULL: not in halves, as more than `most_begun` bytes are. */
-    kry_status (*gather_begin)(kry_comm *comm, const void *mine, size_t bytes, void *all);
-    kry_status (*gather_end)(kry_comm *comm);
+    kry_status (*gather_begin)(kryi_comm *comm, const void *mine, size_t bytes, void *all);
+    kry_status (*gather_end)(kryi_comm *comm);
     size_t most_begun;
-    /* Collective: kry_layout_combine of many numbers, without those of all parts being brought to each. NULL: they
+    /* Collective: kryi_layout_combine of many numbers, without those of all parts being brought to each. NULL: they
      * are gathered. */
-    kry_status (*combine)(kry_comm *comm, kry_combine how, double *numbers, size_t count);
+    kry_status (*combine)(kryi_comm *comm, kryi_combine how, double *numbers, size_t count);
 
     /* Send. Messages between two parts arrive in the order in which they were posted. The sender
      * owns `message` and does not change it until settle has returned. */
-    kry_status (*post)(kry_comm *comm, int to, kry_message *message);
+    kry_status (*post)(kryi_comm *comm, int to, kryi_message *message);
     /* Wait for the next message of part `from`, which has room->size bytes. It may be read until
      * release is called: where its sender keeps it, or, from another process, at room->bytes. */
-    kry_status (*take)(kry_comm *comm, int from, kry_message *room, kry_message **message);
-    void (*release)(kry_comm *comm, kry_message *message);
+    kry_status (*take)(kryi_comm *comm, int from, kryi_message *room, kryi_message **message);
+    void (*release)(kryi_comm *comm, kryi_message *message);
     /* Wait until the receiver has released it. */
-    kry_status (*settle)(kry_comm *comm, kry_message *message);
+    kry_status (*settle)(kryi_comm *comm, kryi_message *message);
     /* Release an object when the run has ended on all parts. Until then other parts may read
      * messages that were posted, even those of a part that has failed. */
-    void (*defer)(kry_comm *comm, kry_deferred *what);
+    void (*defer)(kryi_comm *comm, kryi_deferred *what);
     /* Wait until *number is `value`, which another process writes there. NULL where parts are threads. */
-    kry_status (*watch)(kry_comm *comm, const atomic_uint *number, unsigned value);
+    kry_status (*watch)(kryi_comm *comm, const atomic_uint *number, unsigned value);
 };
 
 #endif

@@ -6,52 +6,52 @@
 #include <stdio.h>
 #include <string.h>
 
-bool kry_is_pocl(const kry_device *dev)
+bool kryi_is_pocl(const kry_device *dev)
 {
     return strstr(dev->info.platform, "Portable Computing") != NULL;
 }
 
 static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
 
-void kry_compiling_begin(const kry_device *dev)
+void kryi_compiling_begin(const kry_device *dev)
 {
     if (dev->info.gpu) return;
     clFinish(dev->queue); /* enqueued work may have to compile, too */
     pthread_mutex_lock(&compiling);
 }
 
-void kry_compiling_end(const kry_device *dev)
+void kryi_compiling_end(const kry_device *dev)
 {
     if (!dev->info.gpu) pthread_mutex_unlock(&compiling);
 }
 
-void kry_compiling_count(kry_device *dev, double start)
+void kryi_compiling_count(kry_device *dev, double start)
 {
-    atomic_fetch_add(&dev->compile_ns, (int64_t)(1e9 * (kry_now() - start)));
+    atomic_fetch_add(&dev->compile_ns, (int64_t)(1e9 * (kryi_now() - start)));
 }
 
 /* What PoCL compiles at the first launch. */
-static void launch_key(const kry_kernel *kernel, int size, char *key, size_t room)
+static void launch_key(const kryi_kernel *kernel, int size, char *key, size_t room)
 {
     snprintf(key, room, "%s %d %016llx", kernel->name, size, (unsigned long long)kernel->hash);
 }
 
-void kry_first_launch_begin(const kry_device *dev, const kry_kernel *kernel, int size, int *lock)
+void kryi_first_launch_begin(const kry_device *dev, const kryi_kernel *kernel, int size, int *lock)
 {
     char key[200];
 
     *lock = -1;
-    kry_compiling_begin(dev);
-    if (!dev->layout.comm || !dev->layout.comm->apart || !kry_is_pocl(dev)) return;
+    kryi_compiling_begin(dev);
+    if (!dev->layout.comm || !dev->layout.comm->apart || !kryi_is_pocl(dev)) return;
     launch_key(kernel, size, key, sizeof key);
-    *lock = kry_disk_go_first(key);
+    *lock = kryi_disk_go_first(key);
 }
 
-void kry_first_launch_end(const kry_device *dev, const kry_kernel *kernel, int size, int lock)
+void kryi_first_launch_end(const kry_device *dev, const kryi_kernel *kernel, int size, int lock)
 {
     char key[200];
 
     launch_key(kernel, size, key, sizeof key);
-    kry_disk_unlock(key, lock);
-    kry_compiling_end(dev);
+    kryi_disk_unlock(key, lock);
+    kryi_compiling_end(dev);
 }

@@ -18,7 +18,7 @@ typedef struct found {
 static kry_status add_found(found *f, cl_device_id id, bool gpus)
 {
     kry_device_info *info = &f->info[f->count];
-    kry_status st = kry_profile_query(id, info);
+    kry_status st = kryi_profile_query(id, info);
     if (st == KRY_OK && (gpus || !info->gpu)) f->id[f->count++] = id;
     return st;
 }
@@ -31,7 +31,7 @@ static bool contains(const char *text, const char *part)
     return n == 0;
 }
 
-const char *kry_device_kind(const char *spec, int *number)
+const char *kryi_device_kind(const char *spec, int *number)
 {
     static const char *const kinds[] = { "gpu", "cpu", "accelerator" };
     char extra;
@@ -53,7 +53,7 @@ static int select_device(const found *f, const char *spec)
 {
     int number;
     if (!strcasecmp(spec, "opencl")) return 0;
-    const char *kind = kry_device_kind(spec, &number);
+    const char *kind = kryi_device_kind(spec, &number);
     if (kind && number != KRY_ALL_OF_KIND) {
         for (int i = 0; i < f->count; i++)
             if (!strcmp(f->info[i].kind, kind) && number-- == 0) return i;
@@ -76,7 +76,7 @@ static kry_status find_devices(found *f, const char *spec, int *at)
     cl_int reason = CL_DEVICE_NOT_FOUND;
 
     f->count = 0;
-    TRY(kry_opencl_begin());
+    TRY(kryi_opencl_begin());
     cl_int err = clGetPlatformIDs(COUNT(platform), platform, &platforms);
     CHECK(err == CL_SUCCESS && platforms > 0, KRY_ERR_DEVICE,
           "no OpenCL platform: install a driver's ICD, or pocl-opencl-icd for the CPU, or open "
@@ -96,7 +96,7 @@ static kry_status find_devices(found *f, const char *spec, int *at)
         }
     if (f->count == 0) TRY(silent);
     CHECK(f->count > 0, KRY_ERR_DEVICE, "no OpenCL device on any of the %u platforms: %s",
-          platforms, kry_cl_error_name(reason));
+          platforms, kryi_cl_error_name(reason));
 done:
     return st;
 }
@@ -119,14 +119,14 @@ static void list_names(const found *f, char *text, size_t size)
                                f->info[i].platform);
 }
 
-kry_status kry_device_find(const char *spec, cl_device_id *id)
+kry_status kryi_device_find(const char *spec, cl_device_id *id)
 {
     kry_status st = KRY_OK;
     found *f = NULL;
     char names[1024];
     int at = -1;
 
-    TRY(kry_alloc(1, sizeof *f, &f));
+    TRY(kryi_alloc(1, sizeof *f, &f));
     TRY(find_devices(f, spec, &at));
     list_names(f, names, sizeof names);
     CHECK(at >= 0, KRY_ERR_ARGUMENT, "kry_device_open: no device matches '%s'; there is %s, host",
@@ -137,14 +137,14 @@ done:
     return st;
 }
 
-kry_status kry_device_find_gpu(cl_device_id *id)
+kry_status kryi_device_find_gpu(cl_device_id *id)
 {
     kry_status st = KRY_OK;
     found *f = NULL;
     int at = -1;
 
     *id = NULL;
-    TRY(kry_alloc(1, sizeof *f, &f));
+    TRY(kryi_alloc(1, sizeof *f, &f));
     st = find_devices(f, "gpu", &at);
     if (st == KRY_ERR_DEVICE) st = KRY_OK;
     TRY(st);
@@ -154,7 +154,7 @@ done:
     return st;
 }
 
-kry_status kry_device_open_id(cl_device_id id, bool times, kry_device **device)
+kry_status kryi_device_open_id(cl_device_id id, bool times, kry_device **device)
 {
     kry_status st = KRY_OK;
     cl_command_queue queue = NULL;
@@ -162,9 +162,9 @@ kry_status kry_device_open_id(cl_device_id id, bool times, kry_device **device)
 
     *device = NULL;
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, &err);
-    TRY(kry_cl_check(err, "kry_device_open", "clCreateContext"));
+    TRY(kryi_cl_check(err, "kry_device_open", "clCreateContext"));
     queue = clCreateCommandQueue(context, id, times ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
-    TRY(kry_cl_check(err, "kry_device_open", "clCreateCommandQueue"));
+    TRY(kryi_cl_check(err, "kry_device_open", "clCreateCommandQueue"));
     TRY(kry_device_wrap(context, id, queue, device));
 done:
     if (queue) clReleaseCommandQueue(queue);
@@ -180,13 +180,13 @@ kry_status kry_device_list_sized(kry_device_info **info, int *count, size_t info
 
     if (info) *info = NULL;
     if (count) *count = 0;
-    st = kry_check_given("kry_device_list", "info, count", (const void *const[]){ info, count });
+    st = kryi_check_given("kry_device_list", "info, count", (const void *const[]){ info, count });
     if (!info || !count) goto done;
-    TRY(kry_alloc(1, sizeof *f, &f));
+    TRY(kryi_alloc(1, sizeof *f, &f));
     TRY(find_devices(f, NULL, NULL));
-    TRY(kry_alloc((size_t)f->count, info_size, &list));
+    TRY(kryi_alloc((size_t)f->count, info_size, &list));
     for (int i = 0; i < f->count; i++)
-        kry_hand_out(&f->info[i], sizeof f->info[i], list + (size_t)i * info_size, info_size);
+        kryi_hand_out(&f->info[i], sizeof f->info[i], list + (size_t)i * info_size, info_size);
     *info = (kry_device_info *)(void *)list;
     *count = f->count;
 done:
@@ -215,28 +215,28 @@ done:
 
 /* ---- what other modules keep with a device ---- */
 
-typedef struct kry_kept {
-    const kry_keeper *keeper;
-    struct kry_kept *next;
+typedef struct kryi_kept {
+    const kryi_keeper *keeper;
+    struct kryi_kept *next;
     max_align_t data[];
-} kry_kept;
+} kryi_kept;
 
-void *kry_device_kept(const kry_device *dev, const kry_keeper *keeper)
+void *kryi_device_kept(const kry_device *dev, const kryi_keeper *keeper)
 {
-    kry_kept *k = atomic_load(&dev->kept);
+    kryi_kept *k = atomic_load(&dev->kept);
     while (k && k->keeper != keeper) k = k->next;
     return k ? k->data : NULL;
 }
 
-kry_status kry_device_keep(kry_device *dev, const kry_keeper *keeper, void *address_of_kept)
+kry_status kryi_device_keep(kry_device *dev, const kryi_keeper *keeper, void *address_of_kept)
 {
     kry_status st = KRY_OK;
-    kry_kept *k = NULL;
+    kryi_kept *k = NULL;
 
     pthread_mutex_lock(&dev->making);
-    void *kept = kry_device_kept(dev, keeper);
+    void *kept = kryi_device_kept(dev, keeper);
     if (!kept) {
-        TRY(kry_alloc(1, sizeof *k + keeper->size, &k));
+        TRY(kryi_alloc(1, sizeof *k + keeper->size, &k));
         k->keeper = keeper;
         k->next = atomic_load(&dev->kept);
         atomic_store(&dev->kept, k);
@@ -248,23 +248,23 @@ done:
     return st;
 }
 
-void kry_device_forget(kry_device *dev)
+void kryi_device_forget(kry_device *dev)
 {
-    for (kry_kept *k = atomic_exchange(&dev->kept, NULL), *next; k; k = next) {
+    for (kryi_kept *k = atomic_exchange(&dev->kept, NULL), *next; k; k = next) {
         next = k->next;
         if (k->keeper->release) k->keeper->release(dev, k->data);
         free(k);
     }
 }
 
-kry_status kry_device_new(const kry_driver *driver, kry_device **device)
+kry_status kryi_device_new(const kryi_driver *driver, kry_device **device)
 {
-    kry_status st = kry_alloc(1, sizeof **device, device);
+    kry_status st = kryi_alloc(1, sizeof **device, device);
     if (st < 0) return st;
     (*device)->refs = 1;
     (*device)->driver = driver;
     pthread_mutex_init(&(*device)->making, NULL);
-    kry_layout_init(&(*device)->layout, *device, NULL);
+    kryi_layout_init(&(*device)->layout, *device, NULL);
     return KRY_OK;
 }
 
@@ -277,18 +277,18 @@ kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue
     if (device) *device = NULL;
     TRY(GIVEN(device));
     CHECK(context && id && queue, KRY_ERR_ARGUMENT, "kry_device_wrap: a handle is NULL");
-    TRY(kry_opencl_begin());
+    TRY(kryi_opencl_begin());
     TRY(check_queue(context, id, queue));
-    TRY(kry_device_new(&kry_opencl_driver, &dev));
+    TRY(kryi_device_new(&kryi_opencl_driver, &dev));
     dev->id = id;
-    TRY(kry_profile_query(id, &dev->info));
-    kry_kernels_load(dev);
-    kry_shape_load(dev);
+    TRY(kryi_profile_query(id, &dev->info));
+    kryi_kernels_load(dev);
+    kryi_shape_load(dev);
     TRY_CL(clRetainContext(context));
     dev->context = context;
     TRY_CL(clRetainCommandQueue(queue));
     dev->queue = queue;
-    TRY(kry_shape_fit(dev));
+    TRY(kryi_shape_fit(dev));
     *device = dev;
     dev = NULL;
 done:
@@ -298,10 +298,10 @@ done:
 
 static _Thread_local const kry_device *works_for;
 
-void kry_device_work_for(const kry_device *dev) { works_for = dev; }
-bool kry_device_works_for(const kry_device *dev) { return works_for == dev; }
+void kryi_device_work_for(const kry_device *dev) { works_for = dev; }
+bool kryi_device_works_for(const kry_device *dev) { return works_for == dev; }
 
-kry_status kry_device_refuse(const kry_device *dev)
+kry_status kryi_device_refuse(const kry_device *dev)
 {
     return kry_fail(
         KRY_ERR_ARGUMENT,
@@ -321,7 +321,7 @@ void kry_device_release(kry_device **device)
     kry_device *dev = device ? *device : NULL;
     if (device) *device = NULL;
     if (!dev || --dev->refs) return;
-    kry_device_forget(dev);
+    kryi_device_forget(dev);
     dev->driver->release(dev);
     pthread_mutex_destroy(&dev->making);
     free(dev);

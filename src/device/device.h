@@ -7,60 +7,60 @@
 #include "device/layout.h"
 #include <kry/opencl.h>
 
-#define TRY_CL(call) TRY(kry_cl_check((call), __func__, #call))
+#define TRY_CL(call) TRY(kryi_cl_check((call), __func__, #call))
 
-kry_status kry_cl_check(cl_int err, const char *func, const char *call);
-const char *kry_cl_error_name(cl_int err);
+kry_status kryi_cl_check(cl_int err, const char *func, const char *call);
+const char *kryi_cl_error_name(cl_int err);
 
 /* ---- buffer.c ---- */
 
 /* Buffers of one device, whatever its driver. Sizes and places are in bytes; of 0 bytes nothing is
  * moved. What is read or written `later` is so in the order of the device's queue, and its host
  * memory has to stay until then; the other functions wait. */
-kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
-void kry_buffer_release(kry_device *dev, cl_mem *buffer);
+kry_status kryi_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
+void kryi_buffer_release(kry_device *dev, cl_mem *buffer);
 /* A new buffer where the host fills it: *host, until it is unmapped. *buffer NULL: its memory is not the host's, or so few bytes
  * are as fast to write. */
-kry_status kry_buffer_create_mapped(kry_device *dev, size_t bytes, cl_mem *buffer, char **host);
-kry_status kry_buffer_unmap(kry_device *dev, cl_mem buffer, char **host); /* waits */
+kry_status kryi_buffer_create_mapped(kry_device *dev, size_t bytes, cl_mem *buffer, char **host);
+kry_status kryi_buffer_unmap(kry_device *dev, cl_mem buffer, char **host); /* waits */
 /* Create a buffer with these bytes in it; with room for one where there are none. */
-kry_status kry_buffer_upload(kry_device *dev, size_t bytes, const void *from, cl_mem *buffer);
-kry_status kry_buffer_write(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
-                            const void *from);
-kry_status kry_buffer_write_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
-                                  const void *from);
+kry_status kryi_buffer_upload(kry_device *dev, size_t bytes, const void *from, cl_mem *buffer);
+kry_status kryi_buffer_write(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
+                             const void *from);
+kry_status kryi_buffer_write_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
+                                   const void *from);
 /* Bytes of the host on their way into a buffer. */
-typedef struct kry_transfer {
+typedef struct kryi_transfer {
     cl_mem buffer;
     size_t at, bytes;
     const void *from;
-} kry_transfer;
-kry_status kry_buffer_read(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to);
-/* ended: an event for kry_event_wait, and the work so far is sent to the device. NULL: none. */
-kry_status kry_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to,
-                                 cl_event *ended);
-kry_status kry_buffer_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
-                           size_t bytes); /* later */
-kry_status kry_buffer_retain(kry_device *dev, cl_mem buffer);
+} kryi_transfer;
+kry_status kryi_buffer_read(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to);
+/* ended: an event for kryi_event_wait, and the work so far is sent to the device. NULL: none. */
+kry_status kryi_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to,
+                                  cl_event *ended);
+kry_status kryi_buffer_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
+                            size_t bytes); /* later */
+kry_status kryi_buffer_retain(kry_device *dev, cl_mem buffer);
 /* Of a buffer of the caller's; one of another context is refused in the name of `who`. */
-kry_status kry_buffer_size(const char *who, kry_device *dev, cl_mem buffer, size_t *bytes);
+kry_status kryi_buffer_size(const char *who, kry_device *dev, cl_mem buffer, size_t *bytes);
 /* Wait for an event and release it; the caller's becomes NULL. */
-kry_status kry_event_wait(kry_device *dev, cl_event *event);
-void kry_event_release(kry_device *dev, cl_event *event);
+kry_status kryi_event_wait(kry_device *dev, cl_event *event);
+void kryi_event_release(kry_device *dev, cl_event *event);
 /* Wait for all work on the way to releasing something: errors have been reported elsewhere. */
-void kry_device_drain(kry_device *dev);
+void kryi_device_drain(kry_device *dev);
 
 /* pinned.c: host memory that a device reads and writes without waiting for it: of the driver's own, mapped. */
-typedef struct kry_pinned {
+typedef struct kryi_pinned {
     cl_mem buffer;
     char *host;
     size_t bytes;
     bool over; /* memory of somebody else */
-} kry_pinned;
-kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned);
+} kryi_pinned;
+kry_status kryi_pinned_create(kry_device *dev, size_t bytes, kryi_pinned *pinned);
 /* The same of memory that is there, from the beginning of a page on. It belongs to the caller, and stays until this is released. */
-kry_status kry_pinned_over(kry_device *dev, void *memory, size_t bytes, kry_pinned *pinned);
-void kry_pinned_release(kry_device *dev, kry_pinned *pinned); /* waits */
+kry_status kryi_pinned_over(kry_device *dev, void *memory, size_t bytes, kryi_pinned *pinned);
+void kryi_pinned_release(kry_device *dev, kryi_pinned *pinned); /* waits */
 
 /* ---- tuning.c: results of measurements on a device, by name ---- */
 
@@ -68,39 +68,39 @@ void kry_pinned_release(kry_device *dev, kry_pinned *pinned); /* waits */
  * cache, it only saves time: errors of reading and writing are ignored, and who asks for a value
  * checks it. */
 
-bool kry_tuning_get(kry_device *dev, const char *name, char *value, size_t size);
+bool kryi_tuning_get(kry_device *dev, const char *name, char *value, size_t size);
 /* value: one line; name: no blanks. */
-void kry_tuning_set(kry_device *dev, const char *name, const char *value);
-void kry_tuning_release(kry_device *dev);
+void kryi_tuning_set(kry_device *dev, const char *name, const char *value);
+void kryi_tuning_release(kry_device *dev);
 
 /* ---- device.c, profile.c ---- */
 
-struct kry_program; /* program.c */
+struct kryi_program; /* program.c */
 
 /* launch.c: the shape that suits most devices; that of the tuning file, if it fits the device. */
-kry_launch_shape kry_shape_default(const kry_device *dev);
-void kry_shape_load(kry_device *dev);
-/* Let a device run kernels as CPUs or as GPUs do, if its tuning file says so. Before kry_shape_load. */
-void kry_kernels_load(kry_device *dev);
+kry_launch_shape kryi_shape_default(const kry_device *dev);
+void kryi_shape_load(kry_device *dev);
+/* Let a device run kernels as CPUs or as GPUs do, if its tuning file says so. Before kryi_shape_load. */
+void kryi_kernels_load(kry_device *dev);
 /* Take smaller groups where a GPU's kernels take none as large as the device does, which only a kernel tells. Other
- * kernels may take still smaller ones: kry_shape_shrink. */
-kry_status kry_shape_fit(kry_device *dev);
+ * kernels may take still smaller ones: kryi_shape_shrink. */
+kry_status kryi_shape_fit(kry_device *dev);
 
 /* Somebody who looks on while solvers run on a device, beside the monitors that they were made with:
  * at every look at the residual of the outermost solve. Anything else than 0 stops it. */
-typedef struct kry_observer {
+typedef struct kryi_observer {
     kry_monitor look;
     void *user;
-} kry_observer;
+} kryi_observer;
 
-struct kry_kernel; /* program.h */
-struct kry_range;  /* launch.h */
-struct kry_wanted;
+struct kryi_kernel; /* program.h */
+struct kryi_range;  /* launch.h */
+struct kryi_wanted;
 
 /* How a device works: through OpenCL (opencl.c), by kernels compiled with the library (src/host/), or as
  * several devices (src/team/), which has neither buffers nor kernels and leaves those entries NULL.
  * Errors are those of OpenCL. */
-typedef struct kry_driver {
+typedef struct kryi_driver {
     kry_status (*finish)(kry_device *dev);
     void (*release)(kry_device *dev); /* all that it has made */
     /* host: NULL, or where it is mapped, for memory that is pinned: of the driver, or *host where that is not NULL */
@@ -113,7 +113,7 @@ typedef struct kry_driver {
     cl_int (*read)(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes, void *to,
                    cl_event *ended);
     /* ended: NULL, or an event of what is written later, which is sent to the device at once */
-    cl_int (*write)(kry_device *dev, bool wait, const kry_transfer *t, cl_event *ended);
+    cl_int (*write)(kry_device *dev, bool wait, const kryi_transfer *t, cl_event *ended);
     cl_int (*copy)(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                    size_t bytes);
     cl_int (*wait)(kry_device *dev, cl_event event); /* and release it; NULL: for all work */
@@ -123,16 +123,16 @@ typedef struct kry_driver {
     void (*drop_queue)(cl_command_queue queue);
 
     /* program := that part of the source, compiled; hash: of its text and the options */
-    kry_status (*build)(kry_device *dev, const struct kry_wanted *w, const char *source, int part,
+    kry_status (*build)(kry_device *dev, const struct kryi_wanted *w, const char *source, int part,
                         cl_program *program, uint64_t *hash);
-    kry_status (*kernel)(cl_program program, const struct kry_wanted *w, const char *name,
+    kry_status (*kernel)(cl_program program, const struct kryi_wanted *w, const char *name,
                          cl_kernel *kernel);
     void (*drop_program)(cl_program program);
     void (*drop_kernel)(cl_kernel kernel);
-    kry_status (*launch)(kry_device *dev, struct kry_kernel *kernel, const struct kry_range *range,
-                         const kry_arg *args, size_t count);
-} kry_driver;
-extern const kry_driver kry_opencl_driver;
+    kry_status (*launch)(kry_device *dev, struct kryi_kernel *kernel,
+                         const struct kryi_range *range, const kry_arg *args, size_t count);
+} kryi_driver;
+extern const kryi_driver kryi_opencl_driver;
 
 struct kry_device {
     atomic_int refs;
@@ -140,89 +140,93 @@ struct kry_device {
     cl_device_id id;
     cl_command_queue queue;
     kry_device_info info;
-    kry_layout layout;
+    kryi_layout layout;
     /* Cache in memory, a list that only grows: it is read without a lock. */
-    struct kry_program *_Atomic programs;
+    struct kryi_program *_Atomic programs;
     pthread_mutex_t making; /* held by the thread that adds to it */
     kry_launch_shape shape;
     char *tuning;           /* what the tuning file says; NULL: not read yet */
-    atomic_uint generation; /* counts released buffers: see kry_launch */
+    atomic_uint generation; /* counts released buffers: see kryi_launch */
     /* Nanoseconds of compiling and programs compiled so far: see kry_device_compile_seconds. */
     _Atomic int64_t compile_ns;
     atomic_int compiled;
     kry_trace *trace;
     void *trace_user;
-    const kry_driver *driver;
-    struct kry_team
+    const kryi_driver *driver;
+    struct kryi_team
         *team; /* of src/team/; NULL: a plain device. A team has neither context nor queue */
-    struct kry_kept *_Atomic kept; /* what other modules keep here: kry_device_keep */
-    atomic_int busy;               /* tasks of that queue that have not ended */
-    kry_observer *observer;        /* borrowed; NULL: nobody looks on */
-    struct kry_host_pool *pool;    /* of a host device: the threads of its launches */
+    struct kryi_kept *_Atomic kept; /* what other modules keep here: kryi_device_keep */
+    atomic_int busy;                /* tasks of that queue that have not ended */
+    kryi_observer *observer;        /* borrowed; NULL: nobody looks on */
+    struct kryi_host_pool *pool;    /* of a host device: the threads of its launches */
     kry_device *beside; /* retained: the device for whose solves a host device keeps the doubles;
                            NULL: none */
 };
 
 /* The device of src/host/, whose kernels were compiled with the library. */
-static inline bool kry_device_is_host(const kry_device *dev) { return !dev->context && !dev->team; }
+static inline bool kryi_device_is_host(const kry_device *dev)
+{
+    return !dev->context && !dev->team;
+}
 
 /* Where copies of an operator in single precision go: beside a host device, to that device. */
-static inline kry_device *kry_device_for_copies(kry_device *dev)
+static inline kry_device *kryi_device_for_copies(kry_device *dev)
 {
     return dev->beside ? dev->beside : dev;
 }
 
 /* opencl.c: whether this process was forked from one that had used OpenCL. Its driver has threads that are not
  * here, so any wait would last for ever; nothing of OpenCL is called any more. */
-extern bool kry_opencl_lost;
+extern bool kryi_opencl_lost;
 /* Begin to use OpenCL. Returns  KRY_ERR_DEVICE in such a process. */
-kry_status kry_opencl_begin(void);
-static inline kry_status kry_device_check_process(const kry_device *dev)
+kry_status kryi_opencl_begin(void);
+static inline kry_status kryi_device_check_process(const kry_device *dev)
 {
-    return kry_opencl_lost && !kry_device_is_host(dev) ? kry_opencl_begin() : KRY_OK;
+    return kryi_opencl_lost && !kryi_device_is_host(dev) ? kryi_opencl_begin() : KRY_OK;
 }
 
 /* Refuses to touch a device whose queue has work, on other threads than that queue's: what would be
  * broken then breaks at some other time and place. */
-kry_status kry_device_refuse(const kry_device *dev);
+kry_status kryi_device_refuse(const kry_device *dev);
 /* The calling thread works for the queue of this device from now on; NULL: for none. */
-void kry_device_work_for(const kry_device *dev);
-bool kry_device_works_for(const kry_device *dev); /* whether it does */
-static inline kry_status kry_device_check_thread(const kry_device *dev)
+void kryi_device_work_for(const kry_device *dev);
+bool kryi_device_works_for(const kry_device *dev); /* whether it does */
+static inline kry_status kryi_device_check_thread(const kry_device *dev)
 {
-    if (kry_opencl_lost) return kry_device_check_process(dev);
-    return atomic_load(&dev->busy) && !kry_device_works_for(dev) ? kry_device_refuse(dev) : KRY_OK;
+    if (kryi_opencl_lost) return kryi_device_check_process(dev);
+    return atomic_load(&dev->busy) && !kryi_device_works_for(dev) ? kryi_device_refuse(dev)
+                                                                  : KRY_OK;
 }
 
 /* What a module keeps with a device from call to call. The address of the keeper is the key. */
-typedef struct kry_keeper {
+typedef struct kryi_keeper {
     size_t size;
     void (*release)(kry_device *dev,
                     void *kept); /* what it holds, when the device goes; NULL: nothing */
-} kry_keeper;
+} kryi_keeper;
 /* What is kept, zeroed when it is asked for first; and NULL if nobody has asked yet. */
-kry_status kry_device_keep(kry_device *dev, const kry_keeper *keeper, void *address_of_kept);
-void *kry_device_kept(const kry_device *dev, const kry_keeper *keeper);
+kry_status kryi_device_keep(kry_device *dev, const kryi_keeper *keeper, void *address_of_kept);
+void *kryi_device_kept(const kry_device *dev, const kryi_keeper *keeper);
 /* Release all that modules keep; between two calls, and they will make it again. */
-void kry_device_forget(kry_device *dev);
+void kryi_device_forget(kry_device *dev);
 /* A device without anything of its own yet, held once. */
-kry_status kry_device_new(const kry_driver *driver, kry_device **device);
+kry_status kryi_device_new(const kryi_driver *driver, kry_device **device);
 
-kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
+kry_status kryi_profile_query(cl_device_id id, kry_device_info *info);
 /* The sentence of kry_device_info for a platform and a driver with these names. */
-const char *kry_driver_faults(const char *platform, const char *driver);
+const char *kryi_driver_faults(const char *platform, const char *driver);
 /* order.c: see that sums on a reproducible device are added as they are written. If the compiler changes
  * their order, kernels are built without optimisation from now on (layout.unoptimised).
  * Returns  KRY_ERR_UNSUPPORTED if that does not help. */
-kry_status kry_order_check(kry_device *dev);
+kry_status kryi_order_check(kry_device *dev);
 /* The kind of devices that a name begins with, "gpu", "cpu:1", "accelerator:all"; *number: which of its kind,
  * KRY_ALL_OF_KIND for all of them. NULL: the name is something else. */
 enum { KRY_ALL_OF_KIND = -1 };
-const char *kry_device_kind(const char *spec, int *number);
+const char *kryi_device_kind(const char *spec, int *number);
 /* Find one device of OpenCL by its name, as kry_device_open says; and open what was found. */
-kry_status kry_device_find(const char *spec, cl_device_id *id);
+kry_status kryi_device_find(const char *spec, cl_device_id *id);
 /* *id := the first GPU; NULL: there is none, or no OpenCL. */
-kry_status kry_device_find_gpu(cl_device_id *id);
-kry_status kry_device_open_id(cl_device_id id, bool times, kry_device **device);
+kry_status kryi_device_find_gpu(cl_device_id *id);
+kry_status kryi_device_open_id(cl_device_id id, bool times, kry_device **device);
 
 #endif

@@ -9,7 +9,7 @@
  * As many groups as fit on the device at once, for sums: no second wave, and few partial sums. On
  * an H200 16 groups of 128 to a multiprocessor do CSR at 3.88 TB/s, 12 at 3.53 and 24 at 3.41.
  * CPUs: 128 chunks in all, whatever the number of cores. */
-kry_launch_shape kry_shape_default(const kry_device *dev)
+kry_launch_shape kryi_shape_default(const kry_device *dev)
 {
     const kry_device_info *info = &dev->info;
     kry_launch_shape shape = { .group = 128, .per_unit = 16, .chunks = 128 };
@@ -26,13 +26,13 @@ static bool fits(const kry_device *dev, kry_launch_shape s)
     return group && s.per_unit >= 1 && s.per_unit <= 64 && s.chunks >= 1 && s.chunks <= 4096;
 }
 
-void kry_shape_load(kry_device *dev)
+void kryi_shape_load(kry_device *dev)
 {
     kry_launch_shape s = { 0 };
     char text[64];
 
-    dev->shape = kry_shape_default(dev);
-    if (kry_tuning_get(dev, "shape", text, sizeof text) &&
+    dev->shape = kryi_shape_default(dev);
+    if (kryi_tuning_get(dev, "shape", text, sizeof text) &&
         sscanf(text, "group=%d per-unit=%d chunks=%d", &s.group, &s.per_unit, &s.chunks) == 3 &&
         fits(dev, s))
         dev->shape = s;
@@ -42,10 +42,10 @@ static void keep_shape(kry_device *dev, kry_launch_shape s)
 {
     char text[64];
     snprintf(text, sizeof text, "group=%d per-unit=%d chunks=%d", s.group, s.per_unit, s.chunks);
-    kry_tuning_set(dev, "shape", text);
+    kryi_tuning_set(dev, "shape", text);
 }
 
-static bool asks_largest_group(const kry_device *dev, const kry_kernel *kernel, size_t *most)
+static bool asks_largest_group(const kry_device *dev, const kryi_kernel *kernel, size_t *most)
 {
     return !clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_WORK_GROUP_SIZE,
                                      sizeof *most, most, NULL) &&
@@ -59,11 +59,11 @@ static int smaller_group(int group, size_t most)
 }
 
 /* A sum, of the type that most solves have. NVIDIA's driver, which says 256 of every kernel, is not asked. */
-kry_status kry_shape_fit(kry_device *dev)
+kry_status kryi_shape_fit(kry_device *dev)
 {
     enum { WARP_SIZE_NV = 0x4003 };
     kry_status st = KRY_OK;
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
     cl_uint lanes;
     size_t most = 0;
 
@@ -71,23 +71,24 @@ kry_status kry_shape_fit(kry_device *dev)
         !clGetDeviceInfo(dev->id, WARP_SIZE_NV, sizeof lanes, &lanes, NULL))
         return KRY_OK;
     while (most < (size_t)dev->info.max_group) {
-        TRY(kry_kernel_get(dev, "vec", dev->info.fp64 ? KRY_F64 : KRY_F32, "", "vec_dot", &kernel));
-        TRY(kry_kernel_ready(dev, kernel));
+        TRY(kryi_kernel_get(dev, "vec", dev->info.fp64 ? KRY_F64 : KRY_F32, "", "vec_dot",
+                            &kernel));
+        TRY(kryi_kernel_ready(dev, kernel));
         if (!asks_largest_group(dev, kernel, &most) || most >= (size_t)dev->info.max_group) break;
         dev->info.max_group = smaller_group(dev->info.max_group, most);
-        kry_tuning_release(dev); /* it has another file */
-        kry_shape_load(dev);
+        kryi_tuning_release(dev); /* it has another file */
+        kryi_shape_load(dev);
     }
 done:
     return st;
 }
 
-kry_status kry_shape_shrink(kry_device *dev, const kry_kernel *kernel, int size)
+kry_status kryi_shape_shrink(kry_device *dev, const kryi_kernel *kernel, int size)
 {
     enum { LEAST = 8 };
     size_t most;
 
-    if (!dev->info.gpu || size != kry_group_size(dev) || !asks_largest_group(dev, kernel, &most) ||
+    if (!dev->info.gpu || size != kryi_group_size(dev) || !asks_largest_group(dev, kernel, &most) ||
         most >= (size_t)size || most < LEAST)
         return KRY_OK;
     kry_launch_shape smaller = dev->shape;
@@ -101,22 +102,22 @@ kry_status kry_shape_shrink(kry_device *dev, const kry_kernel *kernel, int size)
 }
 
 /* The two kinds of kernels have a tuning file each; which kind is in that of the device's own. */
-void kry_kernels_load(kry_device *dev)
+void kryi_kernels_load(kry_device *dev)
 {
     const char *profile = getenv("KRY_PROFILE");
     char text[8];
 
     if (profile && strstr(profile, "-kernels")) return;
-    if (!kry_tuning_get(dev, "kernels", text, sizeof text)) return;
+    if (!kryi_tuning_get(dev, "kernels", text, sizeof text)) return;
     const bool cpu = !strcmp(text, "cpu");
     if (cpu == dev->info.cpu_kernels || (!cpu && strcmp(text, "gpu"))) return;
     dev->info.cpu_kernels = cpu;
-    kry_tuning_release(dev);
+    kryi_tuning_release(dev);
 }
 
 void kry_tuning_keep_kernels(kry_device *dev, bool cpu_kernels)
 {
-    if (dev) kry_tuning_set(dev, "kernels", cpu_kernels ? "cpu" : "gpu");
+    if (dev) kryi_tuning_set(dev, "kernels", cpu_kernels ? "cpu" : "gpu");
 }
 
 void kry_tuning_keep(kry_device *dev, double copy_bandwidth)
@@ -126,8 +127,8 @@ void kry_tuning_keep(kry_device *dev, double copy_bandwidth)
     if (!dev) return;
     keep_shape(dev, dev->shape);
     if (!(copy_bandwidth > 0)) return;
-    kry_print_double(text, sizeof text, 4, copy_bandwidth);
-    kry_tuning_set(dev, "copy-bandwidth", text);
+    kryi_print_double(text, sizeof text, 4, copy_bandwidth);
+    kryi_tuning_set(dev, "copy-bandwidth", text);
 }
 
 kry_launch_shape kry_device_launch_shape(const kry_device *dev)
@@ -146,7 +147,7 @@ kry_status kry_device_set_launch_shape(kry_device *dev, const kry_launch_shape *
     CHECK(!shape || fits(dev, *shape), KRY_ERR_ARGUMENT,
           "kry_device_set_launch_shape: '%s' cannot launch groups of %d, %d to a unit, %d chunks",
           dev->info.name, shape->group, shape->per_unit, shape->chunks);
-    dev->shape = shape ? *shape : kry_shape_default(dev);
+    dev->shape = shape ? *shape : kryi_shape_default(dev);
 done:
     return st;
 }
@@ -158,11 +159,11 @@ void kry_device_set_trace(kry_device *dev, kry_trace *trace, void *user)
     dev->trace_user = user;
 }
 
-int kry_group_size(const kry_device *dev) { return dev->shape.group; }
+int kryi_group_size(const kry_device *dev) { return dev->shape.group; }
 
 /* 16-byte loads pay on GPUs (4.29 against 3.93 TB/s of copy on an H200); a CPU's registers
  * take 32 bytes, and two of them in flight hide the latency of the sums. */
-int kry_vector_width(const kry_device *dev, kry_type type)
+int kryi_vector_width(const kry_device *dev, kry_type type)
 {
     if (dev->info.cpu_kernels) return 8;
     return type == KRY_F64 ? 2 : 4;
@@ -175,7 +176,7 @@ static int64_t groups_up_to(const kry_device *dev, kry_type type, int64_t n, int
     enum { CPU_CHUNK = 4096 };
     int64_t per_group = dev->info.cpu_kernels
                             ? CPU_CHUNK
-                            : (int64_t)kry_group_size(dev) * kry_vector_width(dev, type);
+                            : (int64_t)kryi_group_size(dev) * kryi_vector_width(dev, type);
     int64_t groups = n / per_group + (n % per_group != 0);
 
     if (dev->info.cpu_kernels) most = dev->shape.chunks;
@@ -183,25 +184,25 @@ static int64_t groups_up_to(const kry_device *dev, kry_type type, int64_t n, int
     return groups > 0 ? groups : 1;
 }
 
-int64_t kry_groups_at_once(const kry_device *dev, int per_unit)
+int64_t kryi_groups_at_once(const kry_device *dev, int per_unit)
 {
     enum { ROOM = KRY_SUM_CAPACITY / 2 };
     int64_t most = (int64_t)per_unit * dev->info.compute_units;
     return most < ROOM ? most : ROOM;
 }
 
-int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n)
+int64_t kryi_groups_for_sums(const kry_device *dev, kry_type type, int64_t n)
 {
-    return groups_up_to(dev, type, n, kry_groups_at_once(dev, dev->shape.per_unit));
+    return groups_up_to(dev, type, n, kryi_groups_at_once(dev, dev->shape.per_unit));
 }
 
 /* NVIDIA's driver says 256 of every kernel, even of one that was compiled for larger groups. */
-kry_status kry_kernel_check_size(kry_device *dev, kry_kernel *kernel, int size)
+kry_status kryi_kernel_check_size(kry_device *dev, kryi_kernel *kernel, int size)
 {
     kry_status st = KRY_OK;
     size_t most = 0, compiled[3] = { 0 };
 
-    TRY(kry_kernel_ready(dev, kernel));
+    TRY(kryi_kernel_ready(dev, kernel));
     TRY_CL(clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most,
                                     &most, NULL));
     TRY_CL(clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
@@ -214,14 +215,14 @@ done:
 
 /* Intel's driver tells of spilled registers apart from private memory (cl_intel_required_subgroup_size); others do not
  * know the question. */
-bool kry_kernel_spills(kry_device *dev, kry_kernel *kernel)
+bool kryi_kernel_spills(kry_device *dev, kryi_kernel *kernel)
 {
     enum { BEARABLE = 256, /* bytes */ SPILL_MEM_SIZE_INTEL = 0x4109 };
     static const cl_kernel_work_group_info asked[] = { CL_KERNEL_PRIVATE_MEM_SIZE,
                                                        SPILL_MEM_SIZE_INTEL };
     cl_ulong most = 0;
 
-    if (!dev->info.gpu || kry_kernel_ready(dev, kernel) < 0) return false;
+    if (!dev->info.gpu || kryi_kernel_ready(dev, kernel) < 0) return false;
     for (size_t i = 0; i < COUNT(asked); i++) {
         cl_ulong bytes = 0;
         if (!clGetKernelWorkGroupInfo(kernel->handle, dev->id, asked[i], sizeof bytes, &bytes,
@@ -232,16 +233,16 @@ bool kry_kernel_spills(kry_device *dev, kry_kernel *kernel)
     return most > BEARABLE;
 }
 
-kry_status kry_kernel_get_fitting(kry_device *dev, const char *stem, kry_type type,
-                                  const char *defines, const char *name, kry_kernel **kernel)
+kry_status kryi_kernel_get_fitting(kry_device *dev, const char *stem, kry_type type,
+                                   const char *defines, const char *name, kryi_kernel **kernel)
 {
     kry_status st = KRY_OK;
     char fewer[256];
 
-    TRY(kry_kernel_get(dev, stem, type, defines, name, kernel));
-    if (!kry_kernel_spills(dev, *kernel)) return KRY_OK;
+    TRY(kryi_kernel_get(dev, stem, type, defines, name, kernel));
+    if (!kryi_kernel_spills(dev, *kernel)) return KRY_OK;
     snprintf(fewer, sizeof fewer, "%s -DFEW_REGISTERS", defines);
-    TRY(kry_kernel_get(dev, stem, type, fewer, name, kernel));
+    TRY(kryi_kernel_get(dev, stem, type, fewer, name, kernel));
 done:
     return st;
 }
@@ -249,20 +250,20 @@ done:
 enum { MOST_GROUPS = 65535 }; /* of a launch, on devices before Kepler */
 
 /* Without sums more groups are better: 4.13 against 3.93 TB/s of copy. */
-int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n)
+int64_t kryi_groups_for(const kry_device *dev, kry_type type, int64_t n)
 {
     return groups_up_to(dev, type, n, MOST_GROUPS);
 }
 
-int64_t kry_groups_at_most(const kry_device *dev, int64_t groups)
+int64_t kryi_groups_at_most(const kry_device *dev, int64_t groups)
 {
     const int64_t most = dev->info.cpu_kernels ? dev->shape.chunks : MOST_GROUPS;
     return groups < most ? groups : most;
 }
 
-kry_scalar kry_scalar_of(const kry_device *dev, double value)
+kryi_scalar kryi_scalar_of(const kry_device *dev, double value)
 {
-    kry_scalar s = { .f64 = 0 };
+    kryi_scalar s = { .f64 = 0 };
     if (dev->info.fp64)
         s.f64 = value;
     else
@@ -270,47 +271,47 @@ kry_scalar kry_scalar_of(const kry_device *dev, double value)
     return s;
 }
 
-size_t kry_acc_size(const kry_device *dev) { return dev->info.fp64 ? 8 : 4; }
+size_t kryi_acc_size(const kry_device *dev) { return dev->info.fp64 ? 8 : 4; }
 
-kry_status kry_launch_range(kry_device *dev, kry_kernel *kernel, kry_range range,
-                            const kry_arg *args, size_t count)
+kry_status kryi_launch_range(kry_device *dev, kryi_kernel *kernel, kryi_range range,
+                             const kry_arg *args, size_t count)
 {
-    kry_status st = kry_device_check_thread(dev);
+    kry_status st = kryi_device_check_thread(dev);
     return st < 0 ? st : dev->driver->launch(dev, kernel, &range, args, count);
 }
 
-kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const kry_arg *args,
-                      size_t count)
+kry_status kryi_launch(kry_device *dev, kryi_kernel *kernel, int64_t groups, const kry_arg *args,
+                       size_t count)
 {
-    return kry_launch_size(dev, kernel, groups, kry_group_size(dev), args, count);
+    return kryi_launch_size(dev, kernel, groups, kryi_group_size(dev), args, count);
 }
 
-kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
-                           const kry_arg *args, size_t count)
+kry_status kryi_launch_size(kry_device *dev, kryi_kernel *kernel, int64_t groups, int size,
+                            const kry_arg *args, size_t count)
 {
-    return kry_launch_range(dev, kernel, (kry_range){ groups, 1, size }, args, count);
+    return kryi_launch_range(dev, kernel, (kryi_range){ groups, 1, size }, args, count);
 }
 
-kry_status kry_launch_columns(kry_device *dev, kry_kernel *kernel, int64_t groups, int64_t columns,
-                              const kry_arg *args, size_t count)
+kry_status kryi_launch_columns(kry_device *dev, kryi_kernel *kernel, int64_t groups,
+                               int64_t columns, const kry_arg *args, size_t count)
 {
-    return kry_launch_range(dev, kernel, (kry_range){ groups, columns, kry_group_size(dev) }, args,
-                            count);
+    return kryi_launch_range(dev, kernel, (kryi_range){ groups, columns, kryi_group_size(dev) },
+                             args, count);
 }
 
-kry_status kry_run(kry_device *dev, const char *stem, kry_type type, const char *defines,
-                   const char *name, int64_t groups, const kry_arg *args, size_t count)
+kry_status kryi_run(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                    const char *name, int64_t groups, const kry_arg *args, size_t count)
 {
-    kry_kernel *kernel;
-    kry_status st = kry_kernel_get(dev, stem, type, defines, name, &kernel);
-    return st < 0 ? st : kry_launch(dev, kernel, groups, args, count);
+    kryi_kernel *kernel;
+    kry_status st = kryi_kernel_get(dev, stem, type, defines, name, &kernel);
+    return st < 0 ? st : kryi_launch(dev, kernel, groups, args, count);
 }
 
-int kry_device_group_size(const kry_device *dev) { return dev ? kry_group_size(dev) : 1; }
+int kry_device_group_size(const kry_device *dev) { return dev ? kryi_group_size(dev) : 1; }
 
 int64_t kry_device_groups(const kry_device *dev, kry_type type, int64_t n)
 {
-    return dev ? kry_groups_for(dev, type, n) : 1;
+    return dev ? kryi_groups_for(dev, type, n) : 1;
 }
 
 static kry_status launch_failed(cl_kernel kernel, int64_t groups, int size, cl_int err)
@@ -322,7 +323,7 @@ static kry_status launch_failed(cl_kernel kernel, int64_t groups, int size, cl_i
 
     clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
     return kry_fail(st, "kry_device_launch: kernel %s, %lld groups of %d: %s (%d)", name,
-                    (long long)groups, size, kry_cl_error_name(err), err);
+                    (long long)groups, size, kryi_cl_error_name(err), err);
 }
 
 kry_status kry_device_launch(kry_device *dev, cl_kernel kernel, int64_t groups, int size,
@@ -334,10 +335,10 @@ kry_status kry_device_launch(kry_device *dev, cl_kernel kernel, int64_t groups, 
     CHECK(dev && kernel && (args || !count), KRY_ERR_ARGUMENT, "kry_device_launch: NULL");
     CHECK(dev->queue, KRY_ERR_UNSUPPORTED, "kry_device_launch: '%s' runs no OpenCL kernels",
           dev->info.name);
-    TRY(kry_device_check_process(dev));
+    TRY(kryi_device_check_process(dev));
     CHECK(groups >= 0 && size >= 0, KRY_ERR_ARGUMENT, "kry_device_launch: %lld groups of %d",
           (long long)groups, size);
-    size_t local = size ? (size_t)size : (size_t)kry_group_size(dev);
+    size_t local = size ? (size_t)size : (size_t)kryi_group_size(dev);
     size_t global = (size_t)groups * local;
     if (groups == 0) goto done;
     for (int i = 0; i < count && !err; i++)

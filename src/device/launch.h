@@ -11,59 +11,59 @@
 #define ARG_VEC(v) ARG((v)->buffer), ARG((v)->first)
 
 /* The work-groups of a launch: for each column so many, of so many work-items. */
-typedef struct kry_range {
+typedef struct kryi_range {
     int64_t groups, columns;
     int size;
-} kry_range;
+} kryi_range;
 /* Enqueue `groups` work-groups of the profile's size. */
-kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const kry_arg *args,
-                      size_t count);
+kry_status kryi_launch(kry_device *dev, kryi_kernel *kernel, int64_t groups, const kry_arg *args,
+                       size_t count);
 /* The same with groups of `size` work-items. */
-kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
-                           const kry_arg *args, size_t count);
-kry_status kry_launch_range(kry_device *dev, kry_kernel *kernel, kry_range range,
+kry_status kryi_launch_size(kry_device *dev, kryi_kernel *kernel, int64_t groups, int size,
                             const kry_arg *args, size_t count);
+kry_status kryi_launch_range(kry_device *dev, kryi_kernel *kernel, kryi_range range,
+                             const kry_arg *args, size_t count);
 /* The same for each of several columns, which is get_group_id(1) in the kernel. */
-kry_status kry_launch_columns(kry_device *dev, kry_kernel *kernel, int64_t groups, int64_t columns,
-                              const kry_arg *args, size_t count);
-/* kry_kernel_get and kry_launch, for kernels that are not kept by the caller. */
-kry_status kry_run(kry_device *dev, const char *stem, kry_type type, const char *defines,
-                   const char *name, int64_t groups, const kry_arg *args, size_t count);
+kry_status kryi_launch_columns(kry_device *dev, kryi_kernel *kernel, int64_t groups,
+                               int64_t columns, const kry_arg *args, size_t count);
+/* kryi_kernel_get and kryi_launch, for kernels that are not kept by the caller. */
+kry_status kryi_run(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                    const char *name, int64_t groups, const kry_arg *args, size_t count);
 
 /* A scalar argument of type ACC: 8 bytes where the device has double, else 4. */
-typedef union kry_scalar {
+typedef union kryi_scalar {
     double f64;
     float f32;
-} kry_scalar;
-kry_scalar kry_scalar_of(const kry_device *dev, double value);
-size_t kry_acc_size(const kry_device *dev);
-#define ARG_ACC(dev, s)         \
-    {                           \
-        kry_acc_size(dev), &(s) \
+} kryi_scalar;
+kryi_scalar kryi_scalar_of(const kry_device *dev, double value);
+size_t kryi_acc_size(const kry_device *dev);
+#define ARG_ACC(dev, s)          \
+    {                            \
+        kryi_acc_size(dev), &(s) \
     }
 
-int kry_group_size(const kry_device *dev);                  /* work-items per group */
-int kry_vector_width(const kry_device *dev, kry_type type); /* VW: numbers per load */
-enum { KRY_SUM_CAPACITY = 8192 };                           /* partial sums of a launch */
+int kryi_group_size(const kry_device *dev);                  /* work-items per group */
+int kryi_vector_width(const kry_device *dev, kry_type type); /* VW: numbers per load */
+enum { KRY_SUM_CAPACITY = 8192 };                            /* partial sums of a launch */
 /* GPUs: groups that fit on the device at once, `per_unit` to a compute unit; no more than leave room in
  * a sum for another launch's. */
-int64_t kry_groups_at_once(const kry_device *dev, int per_unit);
+int64_t kryi_groups_at_once(const kry_device *dev, int per_unit);
 /* Groups for n numbers: of a launch that leaves partial sums or reads them, and of any other. */
-int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n);
-int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n);
+int64_t kryi_groups_for_sums(const kry_device *dev, kry_type type, int64_t n);
+int64_t kryi_groups_for(const kry_device *dev, kry_type type, int64_t n);
 /* `groups`, or as many as a launch may have if these are fewer: for kernels that loop over the rest. */
-int64_t kry_groups_at_most(const kry_device *dev, int64_t groups);
+int64_t kryi_groups_at_most(const kry_device *dev, int64_t groups);
 /* Returns  KRY_ERR_UNSUPPORTED if a kernel does not take groups of that size: its registers may
  * not allow them. */
-kry_status kry_kernel_check_size(kry_device *dev, kry_kernel *kernel, int size);
+kry_status kryi_kernel_check_size(kry_device *dev, kryi_kernel *kernel, int size);
 /* For a kernel whose launch in groups of `size` was refused. If it takes smaller ones, the device has them from the
  * next time on that it is opened, and this is KRY_ERR_UNSUPPORTED; else KRY_OK, and nothing is done. */
-kry_status kry_shape_shrink(kry_device *dev, const kry_kernel *kernel, int size);
+kry_status kryi_shape_shrink(kry_device *dev, const kryi_kernel *kernel, int size);
 /* Whether a GPU has too few registers for a kernel: work-items keep numbers in memory instead, so many that
  * smaller tiles are faster. */
-bool kry_kernel_spills(kry_device *dev, kry_kernel *kernel);
-/* kry_kernel_get, and once more with -DFEW_REGISTERS if that kernel spills. */
-kry_status kry_kernel_get_fitting(kry_device *dev, const char *stem, kry_type type,
-                                  const char *defines, const char *name, kry_kernel **kernel);
+bool kryi_kernel_spills(kry_device *dev, kryi_kernel *kernel);
+/* kryi_kernel_get, and once more with -DFEW_REGISTERS if that kernel spills. */
+kry_status kryi_kernel_get_fitting(kry_device *dev, const char *stem, kry_type type,
+                                   const char *defines, const char *name, kryi_kernel **kernel);
 
 #endif

@@ -6,40 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-void kry_layout_init(kry_layout *layout, kry_device *dev, kry_comm *comm)
+void kryi_layout_init(kryi_layout *layout, kry_device *dev, kryi_comm *comm)
 {
-    *layout = (kry_layout){ .dev = dev, .comm = comm };
+    *layout = (kryi_layout){ .dev = dev, .comm = comm };
 }
 
-int kry_layout_size(const kry_layout *layout) { return layout->comm ? layout->comm->size : 1; }
-int kry_layout_rank(const kry_layout *layout) { return layout->comm ? layout->comm->rank : 0; }
-bool kry_layout_reports(const kry_layout *layout)
+int kryi_layout_size(const kryi_layout *layout) { return layout->comm ? layout->comm->size : 1; }
+int kryi_layout_rank(const kryi_layout *layout) { return layout->comm ? layout->comm->rank : 0; }
+bool kryi_layout_reports(const kryi_layout *layout)
 {
-    return kry_layout_rank(layout) == 0 || layout->comm->apart;
+    return kryi_layout_rank(layout) == 0 || layout->comm->apart;
 }
 
-kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes, void *all)
+kry_status kryi_layout_gather(kryi_layout *layout, const void *mine, size_t bytes, void *all)
 {
-    if (kry_layout_size(layout) > 1) return layout->comm->gather(layout->comm, mine, bytes, all);
+    if (kryi_layout_size(layout) > 1) return layout->comm->gather(layout->comm, mine, bytes, all);
     memcpy(all, mine, bytes);
     return KRY_OK;
 }
 
-kry_status kry_layout_collect(kry_layout *layout, const void *mine, size_t count, size_t size,
-                              void *address_of_all, size_t *total)
+kry_status kryi_layout_collect(kryi_layout *layout, const void *mine, size_t count, size_t size,
+                               void *address_of_all, size_t *total)
 {
     kry_status st = KRY_OK;
-    size_t parts = (size_t)kry_layout_size(layout), most = 0, *counts = NULL;
+    size_t parts = (size_t)kryi_layout_size(layout), most = 0, *counts = NULL;
     char *room = NULL, *blocks = NULL, *all = NULL; /* room, blocks: as long as the longest list */
 
-    TRY(kry_alloc(parts, sizeof *counts, &counts));
-    TRY(kry_layout_gather(layout, &count, sizeof count, counts));
+    TRY(kryi_alloc(parts, sizeof *counts, &counts));
+    TRY(kryi_layout_gather(layout, &count, sizeof count, counts));
     for (size_t r = 0; r < parts; r++) most = counts[r] > most ? counts[r] : most;
-    TRY(kry_alloc(most, size, &room));
-    TRY(kry_alloc(most * parts, size, &blocks));
-    TRY(kry_alloc(most * parts, size, &all));
+    TRY(kryi_alloc(most, size, &room));
+    TRY(kryi_alloc(most * parts, size, &blocks));
+    TRY(kryi_alloc(most * parts, size, &all));
     if (count) memcpy(room, mine, count * size);
-    TRY(kry_layout_gather(layout, room, most * size, blocks));
+    TRY(kryi_layout_gather(layout, room, most * size, blocks));
     *total = 0;
     for (size_t r = 0; r < parts; *total += counts[r++])
         if (counts[r]) memcpy(all + *total * size, blocks + r * most * size, counts[r] * size);
@@ -55,8 +55,8 @@ done:
 
 /* ---- sums -------------------------------------------------------------------------------------- */
 
-void kry_combine_numbers(kry_combine how, const double *a, const double *b, double *both,
-                         size_t count)
+void kryi_combine_numbers(kryi_combine how, const double *a, const double *b, double *both,
+                          size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (how == KRY_ADD)
@@ -66,7 +66,7 @@ void kry_combine_numbers(kry_combine how, const double *a, const double *b, doub
 }
 
 /* numbers := those of all parts together */
-static void combine_all(kry_combine how, int size, double *all, double *numbers, size_t count)
+static void combine_all(kryi_combine how, int size, double *all, double *numbers, size_t count)
 {
     int half = 1;
 
@@ -74,64 +74,64 @@ static void combine_all(kry_combine how, int size, double *all, double *numbers,
     for (; half > 0; half /= 2)
         for (int r = 0; r < half && r + half < size; r++) {
             double *mine = all + (size_t)r * count;
-            kry_combine_numbers(how, mine, mine + (size_t)half * count, mine, count);
+            kryi_combine_numbers(how, mine, mine + (size_t)half * count, mine, count);
         }
     memcpy(numbers, all, count * sizeof *numbers);
 }
 
-kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count)
+kry_status kryi_layout_combine(kryi_layout *layout, kryi_combine how, double *numbers, size_t count)
 {
     enum { MANY = 4096 }; /* of more than two parts: fewer travel as fast in one gather */
     kry_status st = KRY_OK;
-    const int size = kry_layout_size(layout);
+    const int size = kryi_layout_size(layout);
     const size_t total = count * (size_t)size;
     double few[64], *all = few;
 
     if (size == 1) return KRY_OK;
     if (size > 2 && total > MANY && layout->comm->combine)
         return layout->comm->combine(layout->comm, how, numbers, count);
-    if (total > COUNT(few)) TRY(kry_alloc(total, sizeof *all, &all));
-    TRY(kry_layout_gather(layout, numbers, count * sizeof *numbers, all));
+    if (total > COUNT(few)) TRY(kryi_alloc(total, sizeof *all, &all));
+    TRY(kryi_layout_gather(layout, numbers, count * sizeof *numbers, all));
     combine_all(how, size, all, numbers, count);
 done:
     if (all != few) free(all);
     return st;
 }
 
-kry_status kry_layout_scratch(kry_layout *layout, size_t count)
+kry_status kryi_layout_scratch(kryi_layout *layout, size_t count)
 {
     kry_status st = KRY_OK;
 
     if (count <= layout->scratch_count) return KRY_OK;
-    TRY(kry_realloc(count, sizeof *layout->scratch, &layout->scratch));
+    TRY(kryi_realloc(count, sizeof *layout->scratch, &layout->scratch));
     layout->scratch_count = count;
 done:
     return st;
 }
 
-kry_status kry_layout_combine_begin(kry_layout *layout, const double *numbers, size_t count)
+kry_status kryi_layout_combine_begin(kryi_layout *layout, const double *numbers, size_t count)
 {
     kry_status st = KRY_OK;
-    kry_comm *comm = layout->comm;
+    kryi_comm *comm = layout->comm;
     const size_t bytes = count * sizeof *numbers;
 
     layout->begun = false;
-    if (kry_layout_size(layout) == 1 || !comm->gather_begin || bytes > comm->most_begun)
+    if (kryi_layout_size(layout) == 1 || !comm->gather_begin || bytes > comm->most_begun)
         return KRY_OK;
-    TRY(kry_layout_scratch(layout, count * (size_t)comm->size));
+    TRY(kryi_layout_scratch(layout, count * (size_t)comm->size));
     TRY(comm->gather_begin(comm, numbers, bytes, layout->scratch));
     layout->begun = true;
 done:
     return st;
 }
 
-kry_status kry_layout_combine_end(kry_layout *layout, kry_combine how, double *numbers,
-                                  size_t count)
+kry_status kryi_layout_combine_end(kryi_layout *layout, kryi_combine how, double *numbers,
+                                   size_t count)
 {
     kry_status st = KRY_OK;
-    const int size = kry_layout_size(layout);
+    const int size = kryi_layout_size(layout);
 
-    if (!layout->begun) return kry_layout_combine(layout, how, numbers, count);
+    if (!layout->begun) return kryi_layout_combine(layout, how, numbers, count);
     layout->begun = false;
     TRY(layout->comm->gather_end(layout->comm));
     combine_all(how, size, layout->scratch, numbers, count);
@@ -140,28 +140,28 @@ done:
 }
 
 /* A sum to which the other parts add 0. */
-kry_status kry_layout_agree(kry_layout *layout, double *number)
+kry_status kryi_layout_agree(kryi_layout *layout, double *number)
 {
-    if (kry_layout_rank(layout) > 0) *number = 0;
-    return kry_layout_combine(layout, KRY_ADD, number, 1);
+    if (kryi_layout_rank(layout) > 0) *number = 0;
+    return kryi_layout_combine(layout, KRY_ADD, number, 1);
 }
 
-kry_status kry_layout_join(kry_layout *layout, kry_status mine)
+kry_status kryi_layout_join(kryi_layout *layout, kry_status mine)
 {
     double ok = mine < 0 ? 0 : 1;
-    if (mine < 0 || kry_layout_size(layout) == 1)
+    if (mine < 0 || kryi_layout_size(layout) == 1)
         return mine; /* a part that fails ends the waits of the others */
-    return kry_layout_combine(layout, KRY_ADD, &ok, 1);
+    return kryi_layout_combine(layout, KRY_ADD, &ok, 1);
 }
 
-kry_status kry_layout_rows(kry_layout *layout, int64_t n, int64_t *first, int64_t *total)
+kry_status kryi_layout_rows(kryi_layout *layout, int64_t n, int64_t *first, int64_t *total)
 {
     kry_status st = KRY_OK;
-    int size = kry_layout_size(layout), rank = kry_layout_rank(layout);
+    int size = kryi_layout_size(layout), rank = kryi_layout_rank(layout);
     int64_t few[64], *all = few;
 
-    if ((size_t)size > COUNT(few)) TRY(kry_alloc((size_t)size, sizeof *all, &all));
-    TRY(kry_layout_gather(layout, &n, sizeof n, all));
+    if ((size_t)size > COUNT(few)) TRY(kryi_alloc((size_t)size, sizeof *all, &all));
+    TRY(kryi_layout_gather(layout, &n, sizeof n, all));
     if (first) *first = 0;
     *total = 0;
     for (int r = 0; r < size; r++) {

@@ -4,34 +4,34 @@
 
 /* ---- after fork() ---- */
 
-bool kry_opencl_lost;
-static void in_child(void) { kry_opencl_lost = true; }
+bool kryi_opencl_lost;
+static void in_child(void) { kryi_opencl_lost = true; }
 static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 
-kry_status kry_opencl_begin(void)
+kry_status kryi_opencl_begin(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, watch_forks);
-    return kry_opencl_lost ? kry_fail(KRY_ERR_DEVICE,
-                                      "OpenCL was in use when this process was forked, and does "
-                                      "not work in the child: open devices after fork()")
-                           : KRY_OK;
+    return kryi_opencl_lost ? kry_fail(KRY_ERR_DEVICE,
+                                       "OpenCL was in use when this process was forked, and does "
+                                       "not work in the child: open devices after fork()")
+                            : KRY_OK;
 }
 
 /* ---- the driver ---- */
 
 static kry_status opencl_finish(kry_device *dev)
 {
-    if (kry_opencl_lost) return kry_opencl_begin();
-    return kry_cl_check(clFinish(dev->queue), "kry_device_finish", "clFinish");
+    if (kryi_opencl_lost) return kryi_opencl_begin();
+    return kryi_cl_check(clFinish(dev->queue), "kry_device_finish", "clFinish");
 }
 
 static void opencl_release(kry_device *dev)
 {
-    kry_programs_release(dev);
-    kry_tuning_release(dev);
-    if (kry_opencl_lost) return;
+    kryi_programs_release(dev);
+    kryi_tuning_release(dev);
+    if (kryi_opencl_lost) return;
     if (dev->queue) clReleaseCommandQueue(dev->queue);
     if (dev->context) clReleaseContext(dev->context);
 }
@@ -43,7 +43,7 @@ static cl_int ask_for_large_pages(kry_device *dev, cl_mem buffer, size_t bytes)
     void *p = clEnqueueMapBuffer(dev->queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, bytes, 0, NULL, NULL,
                                  &err);
     if (err) return err;
-    kry_ask_for_large_pages(p, bytes);
+    kryi_ask_for_large_pages(p, bytes);
     return clEnqueueUnmapMemObject(dev->queue, buffer, p, 0, NULL, NULL);
 }
 
@@ -55,7 +55,7 @@ static cl_int opencl_create(kry_device *dev, size_t bytes, cl_mem *buffer, char 
                                               : host ? CL_MEM_ALLOC_HOST_PTR
                                                      : 0);
 
-    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
+    if (kryi_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     *buffer = clCreateBuffer(dev->context, flags, bytes, given, &err);
     if (!err && !given && bytes >= KRY_LARGE_ARRAY && !strcmp(dev->info.kind, "cpu"))
         err = ask_for_large_pages(dev, *buffer, bytes);
@@ -67,18 +67,18 @@ static cl_int opencl_create(kry_device *dev, size_t bytes, cl_mem *buffer, char 
 
 static cl_int opencl_unmap(kry_device *dev, cl_mem buffer, char *host)
 {
-    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
+    if (kryi_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     return clEnqueueUnmapMemObject(dev->queue, buffer, host, 0, NULL, NULL);
 }
 
 static cl_int opencl_retain(cl_mem buffer)
 {
-    return kry_opencl_lost ? CL_SUCCESS : clRetainMemObject(buffer);
+    return kryi_opencl_lost ? CL_SUCCESS : clRetainMemObject(buffer);
 }
 
 static cl_int opencl_drop(cl_mem buffer)
 {
-    return kry_opencl_lost ? CL_SUCCESS : clReleaseMemObject(buffer);
+    return kryi_opencl_lost ? CL_SUCCESS : clReleaseMemObject(buffer);
 }
 
 static cl_int opencl_size(cl_mem buffer, size_t *bytes)
@@ -104,17 +104,17 @@ static cl_int opencl_read(kry_device *dev, bool wait, cl_mem buffer, size_t at, 
 {
     cl_event event = NULL, *wanted = ended ? ended : dev->trace ? &event : NULL;
 
-    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
+    if (kryi_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     cl_int err = clEnqueueReadBuffer(dev->queue, buffer, wait, at, bytes, to, 0, NULL, wanted);
     if (!err && dev->trace) tell(dev, "read", *wanted, ended != NULL);
     return err || !ended ? err : clFlush(dev->queue);
 }
 
-static cl_int opencl_write(kry_device *dev, bool wait, const kry_transfer *t, cl_event *ended)
+static cl_int opencl_write(kry_device *dev, bool wait, const kryi_transfer *t, cl_event *ended)
 {
     cl_event event = NULL, *wanted = ended ? ended : dev->trace ? &event : NULL;
 
-    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
+    if (kryi_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     cl_int err = clEnqueueWriteBuffer(dev->queue, t->buffer, wait, t->at, t->bytes, t->from, 0,
                                       NULL, wanted);
     if (!err && dev->trace) tell(dev, "write", *wanted, ended != NULL);
@@ -126,7 +126,7 @@ static cl_int opencl_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem t
 {
     cl_event event = NULL;
 
-    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
+    if (kryi_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     cl_int err = clEnqueueCopyBuffer(dev->queue, from, to, from_at, to_at, bytes, 0, NULL,
                                      dev->trace ? &event : NULL);
     tell(dev, "copy", event, false);
@@ -135,7 +135,7 @@ static cl_int opencl_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem t
 
 static cl_int opencl_wait(kry_device *dev, cl_event event)
 {
-    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
+    if (kryi_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     if (!event) return clFinish(dev->queue);
     cl_int err = clWaitForEvents(1, &event);
     clReleaseEvent(event);
@@ -144,20 +144,20 @@ static cl_int opencl_wait(kry_device *dev, cl_event event)
 
 static void drop_event(cl_event event)
 {
-    if (!kry_opencl_lost) clReleaseEvent(event);
+    if (!kryi_opencl_lost) clReleaseEvent(event);
 }
 
 static void drain_queue(cl_command_queue queue)
 {
-    if (!kry_opencl_lost) clFinish(queue);
+    if (!kryi_opencl_lost) clFinish(queue);
 }
 
 static void drop_queue(cl_command_queue queue)
 {
-    if (!kry_opencl_lost) clReleaseCommandQueue(queue);
+    if (!kryi_opencl_lost) clReleaseCommandQueue(queue);
 }
 
-static kry_status opencl_kernel(cl_program program, const kry_wanted *w, const char *name,
+static kry_status opencl_kernel(cl_program program, const kryi_wanted *w, const char *name,
                                 cl_kernel *kernel)
 {
     kry_status st = KRY_OK;
@@ -165,24 +165,24 @@ static kry_status opencl_kernel(cl_program program, const kry_wanted *w, const c
 
     (void)w;
     *kernel = clCreateKernel(program, name, &err);
-    CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s': %s", name, kry_cl_error_name(err));
+    CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s': %s", name, kryi_cl_error_name(err));
 done:
     return st;
 }
 
 static void drop_program(cl_program program)
 {
-    if (!kry_opencl_lost) clReleaseProgram(program);
+    if (!kryi_opencl_lost) clReleaseProgram(program);
 }
 
 static void drop_kernel(cl_kernel kernel)
 {
-    if (!kry_opencl_lost) clReleaseKernel(kernel);
+    if (!kryi_opencl_lost) clReleaseKernel(kernel);
 }
 
 /* Wait for a first launch, on devices that are no GPUs. PoCL's queues go on after a kernel that its linker refused, as
  * if it had run; only its event knows. The event is released. */
-static kry_status first_launch_ended(kry_device *dev, const kry_kernel *kernel, cl_event *event)
+static kry_status first_launch_ended(kry_device *dev, const kryi_kernel *kernel, cl_event *event)
 {
     kry_status st = KRY_OK;
     cl_int status = CL_COMPLETE;
@@ -191,7 +191,7 @@ static kry_status first_launch_ended(kry_device *dev, const kry_kernel *kernel, 
     TRY_CL(clGetEventInfo(*event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
     CHECK(status >= 0, KRY_ERR_DEVICE,
           "kernel %s: '%s', driver %s, took it and then did not run it: %s (%d)", kernel->name,
-          dev->info.name, dev->info.driver, kry_cl_error_name(status), status);
+          dev->info.name, dev->info.driver, kryi_cl_error_name(status), status);
 done:
     clReleaseEvent(*event);
     *event = NULL;
@@ -199,7 +199,7 @@ done:
 }
 
 /* Arguments are set only when they change: setting twenty of them costs as much as a launch. */
-static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_range *range,
+static kry_status opencl_launch(kry_device *dev, kryi_kernel *kernel, const kryi_range *range,
                                 const kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
@@ -209,10 +209,10 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_r
     bool first = false, compiling = false, waits;
     int lock = -1;
     cl_event event = NULL;
-    kry_kernel *const wanted = kernel;
+    kryi_kernel *const wanted = kernel;
 
     kernel = NULL;
-    TRY(kry_kernel_take(dev, wanted, &kernel));
+    TRY(kryi_kernel_take(dev, wanted, &kernel));
     first = !kernel->launched;
     /* A new buffer may get the handle of one that is gone, but not its memory. */
     unsigned generation = dev->generation;
@@ -225,49 +225,49 @@ static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, const kry_r
         kernel->last_size[i] = 0; /* until the call below has succeeded */
         cl_int err = clSetKernelArg(kernel->handle, i, args[i].size, args[i].value);
         CHECK(err == CL_SUCCESS, KRY_ERR_DEVICE, "kernel %s: argument %u of %zu bytes: %s",
-              kernel->name, i, args[i].size, kry_cl_error_name(err));
+              kernel->name, i, args[i].size, kryi_cl_error_name(err));
         if (!args[i].value) continue; /* local memory */
         memcpy(kernel->last[i], args[i].value, args[i].size);
         kernel->last_size[i] = (unsigned char)args[i].size;
     }
-    waits = first && !dev->info.gpu; /* see kry_compiling_begin */
-    if (first) kry_first_launch_begin(dev, kernel, range->size, &lock), compiling = true;
-    const double start = kry_now();
+    waits = first && !dev->info.gpu; /* see kryi_compiling_begin */
+    if (first) kryi_first_launch_begin(dev, kernel, range->size, &lock), compiling = true;
+    const double start = kryi_now();
     cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, dimensions, NULL, global, local,
                                         0, NULL, dev->trace || waits ? &event : NULL);
-    if (err == CL_INVALID_WORK_GROUP_SIZE) TRY(kry_shape_shrink(dev, kernel, range->size));
+    if (err == CL_INVALID_WORK_GROUP_SIZE) TRY(kryi_shape_shrink(dev, kernel, range->size));
     CHECK(err == CL_SUCCESS,
           err == CL_MEM_OBJECT_ALLOCATION_FAILURE ? KRY_ERR_MEMORY : KRY_ERR_DEVICE,
           "kernel %s: launch of %zu groups of %zu failed with %s (%d)", kernel->name,
-          (size_t)(range->groups * range->columns), local[0], kry_cl_error_name(err), err);
+          (size_t)(range->groups * range->columns), local[0], kryi_cl_error_name(err), err);
     if (dev->trace && waits) clRetainEvent(event);
     if (dev->trace) dev->trace(dev->trace_user, kernel->name, event);
     if (waits) TRY(first_launch_ended(dev, kernel, &event));
-    if (waits && !kernel->persistent) kry_compiling_count(dev, start);
+    if (waits && !kernel->persistent) kryi_compiling_count(dev, start);
     kernel->launched = true;
 done:
-    if (compiling) kry_first_launch_end(dev, kernel, range->size, lock);
-    kry_kernel_give_back(kernel);
+    if (compiling) kryi_first_launch_end(dev, kernel, range->size, lock);
+    kryi_kernel_give_back(kernel);
     return st;
 }
 
-const kry_driver kry_opencl_driver = { .finish = opencl_finish,
-                                       .release = opencl_release,
-                                       .create = opencl_create,
-                                       .unmap = opencl_unmap,
-                                       .retain = opencl_retain,
-                                       .drop = opencl_drop,
-                                       .size = opencl_size,
-                                       .owners = opencl_owners,
-                                       .read = opencl_read,
-                                       .write = opencl_write,
-                                       .copy = opencl_copy,
-                                       .wait = opencl_wait,
-                                       .drop_event = drop_event,
-                                       .drain_queue = drain_queue,
-                                       .drop_queue = drop_queue,
-                                       .build = kry_opencl_build,
-                                       .kernel = opencl_kernel,
-                                       .drop_program = drop_program,
-                                       .drop_kernel = drop_kernel,
-                                       .launch = opencl_launch };
+const kryi_driver kryi_opencl_driver = { .finish = opencl_finish,
+                                         .release = opencl_release,
+                                         .create = opencl_create,
+                                         .unmap = opencl_unmap,
+                                         .retain = opencl_retain,
+                                         .drop = opencl_drop,
+                                         .size = opencl_size,
+                                         .owners = opencl_owners,
+                                         .read = opencl_read,
+                                         .write = opencl_write,
+                                         .copy = opencl_copy,
+                                         .wait = opencl_wait,
+                                         .drop_event = drop_event,
+                                         .drain_queue = drain_queue,
+                                         .drop_queue = drop_queue,
+                                         .build = kryi_opencl_build,
+                                         .kernel = opencl_kernel,
+                                         .drop_program = drop_program,
+                                         .drop_kernel = drop_kernel,
+                                         .launch = opencl_launch };

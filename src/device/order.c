@@ -16,19 +16,19 @@ static kry_status sum_on_device(kry_device *dev, const char *name, size_t size, 
                                 void *y)
 {
     kry_status st = KRY_OK;
-    kry_kernel *kernel = NULL;
+    kryi_kernel *kernel = NULL;
     cl_mem a = NULL, result = NULL;
     const cl_int rows = ROWS, n = LENGTH;
 
-    TRY(kry_kernel_get(dev, "order", KRY_F32, "", name, &kernel));
-    TRY(kry_buffer_upload(dev, NUMBERS * size, numbers, &a));
-    TRY(kry_buffer_create(dev, ROWS * size, &result));
+    TRY(kryi_kernel_get(dev, "order", KRY_F32, "", name, &kernel));
+    TRY(kryi_buffer_upload(dev, NUMBERS * size, numbers, &a));
+    TRY(kryi_buffer_create(dev, ROWS * size, &result));
     const kry_arg args[] = { ARG(rows), ARG(n), ARG(a), ARG(a), ARG(result) };
-    TRY(kry_launch(dev, kernel, 1, args, COUNT(args)));
-    TRY(kry_buffer_read(dev, result, 0, ROWS * size, y));
+    TRY(kryi_launch(dev, kernel, 1, args, COUNT(args)));
+    TRY(kryi_buffer_read(dev, result, 0, ROWS * size, y));
 done:
-    kry_buffer_release(dev, &result);
-    kry_buffer_release(dev, &a);
+    kryi_buffer_release(dev, &result);
+    kryi_buffer_release(dev, &a);
     return st;
 }
 
@@ -67,7 +67,7 @@ done:
     return st;
 }
 
-kry_status kry_order_check(kry_device *dev)
+kry_status kryi_order_check(kry_device *dev)
 {
     kry_status st = KRY_OK;
     bool kept = false;

@@ -11,20 +11,20 @@ enum { KEPT = 8, LARGEST = 1 << 20 /* bytes that are worth keeping */ };
 typedef struct spares {
     int count;
     struct {
-        kry_pinned pinned;
+        kryi_pinned pinned;
         size_t bytes;
     } item[KEPT];
 } spares;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all devices */
 
-static void give_back(kry_device *dev, kry_pinned *pinned)
+static void give_back(kry_device *dev, kryi_pinned *pinned)
 {
     if (pinned->host) {
         dev->driver->unmap(dev, pinned->buffer, pinned->host);
-        kry_device_drain(dev);
+        kryi_device_drain(dev);
     }
-    kry_buffer_release(dev, &pinned->buffer);
+    kryi_buffer_release(dev, &pinned->buffer);
     pinned->host = NULL;
 }
 
@@ -34,15 +34,15 @@ static void release(kry_device *dev, void *kept)
     for (int i = 0; i < s->count; i++) give_back(dev, &s->item[i].pinned);
 }
 
-static const kry_keeper keeper = { sizeof(spares), release };
+static const kryi_keeper keeper = { sizeof(spares), release };
 
 /* A spare of exactly so many bytes. */
-static bool take(kry_device *dev, size_t bytes, kry_pinned *pinned)
+static bool take(kry_device *dev, size_t bytes, kryi_pinned *pinned)
 {
     bool found = false;
 
     pthread_mutex_lock(&lock);
-    spares *s = kry_device_kept(dev, &keeper);
+    spares *s = kryi_device_kept(dev, &keeper);
     for (int i = 0; s && i < s->count && !found; i++) {
         if (s->item[i].bytes != bytes) continue;
         *pinned = s->item[i].pinned, found = true;
@@ -52,16 +52,16 @@ static bool take(kry_device *dev, size_t bytes, kry_pinned *pinned)
     return found;
 }
 
-kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned)
+kry_status kryi_pinned_create(kry_device *dev, size_t bytes, kryi_pinned *pinned)
 {
     kry_status st = KRY_OK;
     spares *s;
 
-    *pinned = (kry_pinned){ NULL };
-    TRY(kry_device_keep(dev, &keeper, &s)); /* so that releasing cannot fail */
+    *pinned = (kryi_pinned){ NULL };
+    TRY(kryi_device_keep(dev, &keeper, &s)); /* so that releasing cannot fail */
     if (!take(dev, bytes, pinned)) {
         cl_int err = dev->driver->create(dev, bytes, &pinned->buffer, &pinned->host);
-        TRY(kry_cl_check(err, __func__, pinned->buffer ? "clEnqueueMapBuffer" : "clCreateBuffer"));
+        TRY(kryi_cl_check(err, __func__, pinned->buffer ? "clEnqueueMapBuffer" : "clCreateBuffer"));
     }
     pinned->bytes = bytes;
 done:
@@ -69,28 +69,28 @@ done:
     return st;
 }
 
-kry_status kry_pinned_over(kry_device *dev, void *memory, size_t bytes, kry_pinned *pinned)
+kry_status kryi_pinned_over(kry_device *dev, void *memory, size_t bytes, kryi_pinned *pinned)
 {
     kry_status st = KRY_OK;
 
-    *pinned = (kry_pinned){ .host = memory, .bytes = bytes, .over = true };
+    *pinned = (kryi_pinned){ .host = memory, .bytes = bytes, .over = true };
     cl_int err = dev->driver->create(dev, bytes, &pinned->buffer, &pinned->host);
     if (!pinned->buffer) pinned->host = NULL;
-    TRY(kry_cl_check(err, __func__, pinned->buffer ? "clEnqueueMapBuffer" : "clCreateBuffer"));
+    TRY(kryi_cl_check(err, __func__, pinned->buffer ? "clEnqueueMapBuffer" : "clCreateBuffer"));
 done:
     if (st < 0) give_back(dev, pinned);
     return st;
 }
 
-void kry_pinned_release(kry_device *dev, kry_pinned *pinned)
+void kryi_pinned_release(kry_device *dev, kryi_pinned *pinned)
 {
     if (!pinned->host) goto done;
-    kry_device_drain(dev); /* the device may still use it */
+    kryi_device_drain(dev); /* the device may still use it */
     pthread_mutex_lock(&lock);
-    spares *s = kry_device_kept(dev, &keeper);
+    spares *s = kryi_device_kept(dev, &keeper);
     if (s && !pinned->over && s->count < KEPT && pinned->bytes <= LARGEST) {
         s->item[s->count].pinned = *pinned, s->item[s->count++].bytes = pinned->bytes;
-        *pinned = (kry_pinned){ NULL };
+        *pinned = (kryi_pinned){ NULL };
     }
     pthread_mutex_unlock(&lock);
 done:

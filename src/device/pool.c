@@ -58,21 +58,21 @@ static void keep_idle(kry_device *dev, pool *p)
 
 static void release(kry_device *dev, void *kept) { drain(dev, kept, 0); }
 
-static const kry_keeper keeper = { sizeof(pool), release };
+static const kryi_keeper keeper = { sizeof(pool), release };
 
 static pool *open_pool(const kry_device *dev)
 {
-    pool *p = kry_device_kept(dev, &keeper);
+    pool *p = kryi_device_kept(dev, &keeper);
     return p && p->open ? p : NULL;
 }
 
-kry_status kry_pool_open(kry_device *dev)
+kry_status kryi_pool_open(kry_device *dev)
 {
     kry_status st = KRY_OK;
     pool *p = NULL;
 
     if (!dev->context) return KRY_OK; /* the host's memory is its allocator's */
-    TRY(kry_device_keep(dev, &keeper, &p));
+    TRY(kryi_device_keep(dev, &keeper, &p));
     pthread_mutex_lock(&lock);
     p->open++;
     pthread_mutex_unlock(&lock);
@@ -80,7 +80,7 @@ done:
     return st;
 }
 
-bool kry_pool_is_open(kry_device *dev)
+bool kryi_pool_is_open(kry_device *dev)
 {
     pthread_mutex_lock(&lock);
     const bool open = open_pool(dev) != NULL;
@@ -88,7 +88,7 @@ bool kry_pool_is_open(kry_device *dev)
     return open;
 }
 
-void kry_pool_close(kry_device *dev)
+void kryi_pool_close(kry_device *dev)
 {
     pthread_mutex_lock(&lock);
     pool *p = open_pool(dev);
@@ -96,10 +96,10 @@ void kry_pool_close(kry_device *dev)
     pthread_mutex_unlock(&lock);
 }
 
-bool kry_pool_drain(kry_device *dev)
+bool kryi_pool_drain(kry_device *dev)
 {
     pthread_mutex_lock(&lock);
-    pool *p = kry_device_kept(dev, &keeper);
+    pool *p = kryi_device_kept(dev, &keeper);
     const int before = p ? p->count : 0;
     if (p) drain(dev, p, 0);
     const bool drained = p && p->count < before;
@@ -108,7 +108,7 @@ bool kry_pool_drain(kry_device *dev)
 }
 
 /* One that is at most a quarter too large. */
-cl_mem kry_pool_take(kry_device *dev, size_t bytes)
+cl_mem kryi_pool_take(kry_device *dev, size_t bytes)
 {
     cl_mem buffer = NULL;
     int best = -1;
@@ -126,7 +126,7 @@ cl_mem kry_pool_take(kry_device *dev, size_t bytes)
     return buffer;
 }
 
-void kry_pool_enter(kry_device *dev, cl_mem buffer, size_t bytes)
+void kryi_pool_enter(kry_device *dev, cl_mem buffer, size_t bytes)
 {
     if (bytes < SMALL) return;
     pthread_mutex_lock(&lock);
@@ -152,7 +152,7 @@ static bool is_the_last_of(kry_device *dev, cl_mem buffer, size_t bytes)
            dev->driver->size(buffer, &there) == CL_SUCCESS && there == bytes;
 }
 
-bool kry_pool_give(kry_device *dev, cl_mem buffer)
+bool kryi_pool_give(kry_device *dev, cl_mem buffer)
 {
     bool kept = false;
 

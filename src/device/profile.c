@@ -23,8 +23,8 @@ static kry_status query_number(cl_device_id id, cl_device_info what, int64_t *va
     cl_ulong u64;
 
     *value = 0;
-    TRY(kry_cl_check(clGetDeviceInfo(id, what, sizeof bytes, bytes, &size), "kry_device_open",
-                     "clGetDeviceInfo"));
+    TRY(kryi_cl_check(clGetDeviceInfo(id, what, sizeof bytes, bytes, &size), "kry_device_open",
+                      "clGetDeviceInfo"));
     if (size == sizeof u32) memcpy(&u32, bytes, sizeof u32), *value = (int64_t)u32;
     if (size == sizeof u64) memcpy(&u64, bytes, sizeof u64), *value = (int64_t)u64;
 done:
@@ -111,7 +111,7 @@ done:
 }
 
 /* Drivers that were seen to go wrong where kry has no way around it. */
-const char *kry_driver_faults(const char *platform, const char *driver)
+const char *kryi_driver_faults(const char *platform, const char *driver)
 {
     static const struct {
         const char *platform, *driver; /* what CL_DRIVER_VERSION begins with */
@@ -130,7 +130,7 @@ const char *kry_driver_faults(const char *platform, const char *driver)
     return NULL;
 }
 
-kry_status kry_profile_query(cl_device_id id, kry_device_info *info)
+kry_status kryi_profile_query(cl_device_id id, kry_device_info *info)
 {
     kry_status st = KRY_OK;
     char *extensions = NULL;
@@ -141,7 +141,7 @@ kry_status kry_profile_query(cl_device_id id, kry_device_info *info)
 
     memset(info, 0, sizeof *info);
     TRY_CL(clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &size));
-    TRY(kry_alloc(size + 1, 1, &extensions));
+    TRY(kryi_alloc(size + 1, 1, &extensions));
     TRY_CL(clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, size, extensions, NULL));
     TRY_CL(clGetDeviceInfo(id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof info->platform - 1, info->platform, NULL);
@@ -152,7 +152,7 @@ kry_status kry_profile_query(cl_device_id id, kry_device_info *info)
     if (sscanf(info->version, "OpenCL %d.%d", &major, &minor) == 2)
         info->opencl = 100 * major + 10 * minor;
 
-    info->driver_faults = kry_driver_faults(info->platform, info->driver);
+    info->driver_faults = kryi_driver_faults(info->platform, info->driver);
     TRY(query_numbers(id, info));
     info->fp64 = has_word(extensions, "cl_khr_fp64");
     info->image3d_writes = info->images && has_word(extensions, "cl_khr_3d_image_writes");

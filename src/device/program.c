@@ -15,15 +15,15 @@ typedef struct built {
     int part;
 } built;
 
-struct kry_program {
-    struct kry_program *next;
-    kry_wanted wanted; /* its texts are owned */
-    char *source;      /* owned; NULL until something of it is compiled */
+struct kryi_program {
+    struct kryi_program *next;
+    kryi_wanted wanted; /* its texts are owned */
+    char *source;       /* owned; NULL until something of it is compiled */
     built *built;
-    kry_kernel *_Atomic kernels; /* owned, a list that only grows */
+    kryi_kernel *_Atomic kernels; /* owned, a list that only grows */
 };
 
-static void kernel_release(kry_device *dev, kry_kernel *k)
+static void kernel_release(kry_device *dev, kryi_kernel *k)
 {
     if (!k) return;
     kernel_release(dev, k->spare);
@@ -32,9 +32,9 @@ static void kernel_release(kry_device *dev, kry_kernel *k)
     free(k);
 }
 
-static void program_release(kry_device *dev, struct kry_program *p)
+static void program_release(kry_device *dev, struct kryi_program *p)
 {
-    for (kry_kernel *k = p->kernels, *next; k; k = next) {
+    for (kryi_kernel *k = p->kernels, *next; k; k = next) {
         next = k->next;
         kernel_release(dev, k);
     }
@@ -50,28 +50,28 @@ static void program_release(kry_device *dev, struct kry_program *p)
     free(p);
 }
 
-void kry_programs_release(kry_device *dev)
+void kryi_programs_release(kry_device *dev)
 {
-    for (struct kry_program *p = dev->programs, *next; p; p = next) {
+    for (struct kryi_program *p = dev->programs, *next; p; p = next) {
         next = p->next;
         program_release(dev, p);
     }
     dev->programs = NULL;
 }
 
-static kry_status program_make(kry_device *dev, const kry_wanted *w, struct kry_program **made)
+static kry_status program_make(kry_device *dev, const kryi_wanted *w, struct kryi_program **made)
 {
     kry_status st = KRY_OK;
-    struct kry_program *p = NULL;
+    struct kryi_program *p = NULL;
     char options[KRY_MAX_OPTIONS];
 
-    kry_program_options(dev, w->type, w->defines, options, sizeof options);
-    TRY(kry_alloc(1, sizeof *p, &p));
-    p->wanted = (kry_wanted){ .type = w->type, .reproducible = w->reproducible };
+    kryi_program_options(dev, w->type, w->defines, options, sizeof options);
+    TRY(kryi_alloc(1, sizeof *p, &p));
+    p->wanted = (kryi_wanted){ .type = w->type, .reproducible = w->reproducible };
     strcpy(p->wanted.key, w->key);
-    TRY(kry_copy_text(w->stem, &p->wanted.stem));
-    TRY(kry_copy_text(w->defines, &p->wanted.defines));
-    TRY(kry_copy_text(options, &p->wanted.options));
+    TRY(kryi_copy_text(w->stem, &p->wanted.stem));
+    TRY(kryi_copy_text(w->defines, &p->wanted.defines));
+    TRY(kryi_copy_text(options, &p->wanted.options));
     p->next = dev->programs;
     dev->programs = p;
     *made = p;
@@ -81,28 +81,28 @@ done:
     return st;
 }
 
-static struct kry_program *program_find(kry_device *dev, const char *key)
+static struct kryi_program *program_find(kry_device *dev, const char *key)
 {
-    struct kry_program *p = dev->programs;
+    struct kryi_program *p = dev->programs;
     while (p && strcmp(p->wanted.key, key)) p = p->next;
     return p;
 }
 
-static kry_kernel *kernel_find(const struct kry_program *p, const char *name)
+static kryi_kernel *kernel_find(const struct kryi_program *p, const char *name)
 {
-    kry_kernel *k = p ? p->kernels : NULL;
+    kryi_kernel *k = p ? p->kernels : NULL;
     while (k && strcmp(k->name, name)) k = k->next;
     return k;
 }
 
-static kry_status kernel_make(struct kry_program *p, const char *name, kry_kernel **made)
+static kry_status kernel_make(struct kryi_program *p, const char *name, kryi_kernel **made)
 {
     kry_status st = KRY_OK;
-    kry_kernel *k = NULL;
+    kryi_kernel *k = NULL;
 
-    TRY(kry_alloc(1, sizeof *k, &k));
+    TRY(kryi_alloc(1, sizeof *k, &k));
     k->program = p;
-    TRY(kry_copy_text(name, &k->name));
+    TRY(kryi_copy_text(name, &k->name));
     *made = k;
     k = NULL;
 done:
@@ -110,12 +110,12 @@ done:
     return st;
 }
 
-static kry_status build(kry_device *dev, struct kry_program *p, int part, built **out)
+static kry_status build(kry_device *dev, struct kryi_program *p, int part, built **out)
 {
     kry_status st = KRY_OK;
     built *b = NULL;
 
-    TRY(kry_alloc(1, sizeof *b, &b));
+    TRY(kryi_alloc(1, sizeof *b, &b));
     b->part = part;
     TRY(dev->driver->build(dev, &p->wanted, p->source, part, &b->handle, &b->hash));
     b->next = p->built;
@@ -127,17 +127,17 @@ done:
 }
 
 /* The caller has the lock. */
-static kry_status compile(kry_device *dev, kry_kernel *k)
+static kry_status compile(kry_device *dev, kryi_kernel *k)
 {
     kry_status st = KRY_OK;
-    struct kry_program *p = k->program;
+    struct kryi_program *p = k->program;
     built *b = p->built;
     int part = KRY_ALL_PARTS;
-    const double start = kry_now();
+    const double start = kryi_now();
 
     if (dev->context) {
-        if (!p->source) TRY(kry_program_source(p->wanted.stem, &p->source));
-        if (!dev->info.cpu_kernels) part = kry_program_part(p->source, k->name);
+        if (!p->source) TRY(kryi_program_source(p->wanted.stem, &p->source));
+        if (!dev->info.cpu_kernels) part = kryi_program_part(p->source, k->name);
     }
     while (b && b->part != part) b = b->next;
     if (!b) TRY(build(dev, p, part, &b));
@@ -145,11 +145,11 @@ static kry_status compile(kry_device *dev, kry_kernel *k)
     k->hash = b->hash;
     atomic_store(&k->ready, true);
 done:
-    kry_compiling_count(dev, start);
+    kryi_compiling_count(dev, start);
     return st;
 }
 
-kry_status kry_kernel_ready(kry_device *dev, kry_kernel *kernel)
+kry_status kryi_kernel_ready(kry_device *dev, kryi_kernel *kernel)
 {
     if (atomic_load(&kernel->ready)) return KRY_OK;
     pthread_mutex_lock(&dev->making); /* threads that need the same program wait */
@@ -158,23 +158,23 @@ kry_status kry_kernel_ready(kry_device *dev, kry_kernel *kernel)
     return st;
 }
 
-kry_status kry_kernel_take(kry_device *dev, kry_kernel *kernel, kry_kernel **mine)
+kry_status kryi_kernel_take(kry_device *dev, kryi_kernel *kernel, kryi_kernel **mine)
 {
     kry_status st = KRY_OK;
-    kry_kernel *k = kernel, *fresh = NULL;
+    kryi_kernel *k = kernel, *fresh = NULL;
 
     *mine = NULL;
-    TRY(kry_kernel_ready(dev, kernel));
+    TRY(kryi_kernel_ready(dev, kernel));
     do
         if (!atomic_exchange(&k->taken, true)) return *mine = k, KRY_OK;
     while ((k = atomic_load(&k->spare)));
     TRY(kernel_make(kernel->program, kernel->name, &fresh));
     fresh->persistent = kernel->persistent;
-    TRY(kry_kernel_ready(dev, fresh));
+    TRY(kryi_kernel_ready(dev, fresh));
     atomic_init(&fresh->taken, true);
     *mine = fresh;
     for (k = kernel; k;) { /* append, while other threads may do so, too */
-        kry_kernel *next = NULL;
+        kryi_kernel *next = NULL;
         k = atomic_compare_exchange_strong(&k->spare, &next, fresh) ? NULL : next;
     }
     fresh = NULL;
@@ -183,28 +183,28 @@ done:
     return st;
 }
 
-kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
-                          const char *name, kry_kernel **kernel)
+kry_status kryi_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                           const char *name, kryi_kernel **kernel)
 {
     kry_status st = KRY_OK;
-    kry_wanted w = {
+    kryi_wanted w = {
         .stem = stem, .defines = defines, .type = type, .reproducible = dev->layout.reproducible
     };
-    kry_kernel *k = NULL, *fresh = NULL;
+    kryi_kernel *k = NULL, *fresh = NULL;
     bool locked = false;
 
     *kernel = NULL;
-    TRY(kry_device_check_thread(dev));
+    TRY(kryi_device_check_thread(dev));
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
           dev->info.name);
     CHECK(snprintf(w.key, sizeof w.key, "%s\n%d\n%d\n%d\n%s", stem, (int)type,
-                   dev->layout.reproducible + dev->layout.unoptimised, kry_group_size(dev),
+                   dev->layout.reproducible + dev->layout.unoptimised, kryi_group_size(dev),
                    defines) < (int)sizeof w.key,
           KRY_ERR_BUILD, "kernels '%s': too many defines", stem);
     if ((*kernel = kernel_find(program_find(dev, w.key), name))) return KRY_OK;
     pthread_mutex_lock(&dev->making);
     locked = true;
-    struct kry_program *p = program_find(dev, w.key);
+    struct kryi_program *p = program_find(dev, w.key);
     if (!p) TRY(program_make(dev, &w, &p));
     if ((k = kernel_find(p, name)) == NULL) {
         TRY(kernel_make(p, name, &fresh));

@@ -9,14 +9,15 @@
 /* ---- options -------------------------------------------------------------------------- */
 
 /* OpenCL C 1.1, which every driver has, unless the options name another version. */
-void kry_program_options(const kry_device *dev, kry_type type, const char *defines, char *text,
-                         size_t size)
+void kryi_program_options(const kry_device *dev, kry_type type, const char *defines, char *text,
+                          size_t size)
 {
     snprintf(text, size, "%s-w%s -DREAL=%s -DVW=%d -DWG=%d%s%s%s %s",
              strstr(defines, "-cl-std=") ? "" : "-cl-std=CL1.1 ",
              dev->layout.unoptimised ? " -cl-opt-disable" : "",
-             type == KRY_F64 ? "double" : "float", kry_vector_width(dev, type), kry_group_size(dev),
-             dev->info.fp64 ? " -DKRY_FP64" : "", dev->info.cpu_kernels ? " -DKRY_CPU" : "",
+             type == KRY_F64 ? "double" : "float", kryi_vector_width(dev, type),
+             kryi_group_size(dev), dev->info.fp64 ? " -DKRY_FP64" : "",
+             dev->info.cpu_kernels ? " -DKRY_CPU" : "",
              dev->layout.reproducible ? " -DKRY_REPRODUCIBLE" : "", defines);
 }
 
@@ -31,19 +32,19 @@ static kry_status build_from_source(kry_device *dev, const char *name, const cha
     size_t size = 0;
 
     *program = clCreateProgramWithSource(dev->context, 1, &source, NULL, &err);
-    TRY(kry_cl_check(err, "kry_kernel_get", "clCreateProgramWithSource"));
+    TRY(kryi_cl_check(err, "kryi_kernel_get", "clCreateProgramWithSource"));
     atomic_fetch_add(&dev->compiled, 1);
     err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
     /* Processes that compile the same program at the same time disturb each other in PoCL's own cache. */
-    if (err != CL_SUCCESS && kry_is_pocl(dev))
+    if (err != CL_SUCCESS && kryi_is_pocl(dev))
         err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
     if (err != CL_SUCCESS) {
         /* Ask for the size first: a smaller buffer gets nothing. */
         clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
-        if (kry_alloc(size + 1, 1, &log) == KRY_OK)
+        if (kryi_alloc(size + 1, 1, &log) == KRY_OK)
             clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
         st = kry_fail(KRY_ERR_BUILD, "kernels '%s' do not compile on '%s' with %s: %s\n%s", name,
-                      dev->info.name, options, kry_cl_error_name(err), log ? log : "");
+                      dev->info.name, options, kryi_cl_error_name(err), log ? log : "");
     }
 done:
     free(log);
@@ -58,7 +59,7 @@ static cl_program build_from_binary(kry_device *dev, const char *key)
     cl_int status = CL_SUCCESS, err = CL_SUCCESS;
     cl_program program = NULL;
 
-    if (!kry_disk_load(key, &binary, &size)) return NULL;
+    if (!kryi_disk_load(key, &binary, &size)) return NULL;
     program = clCreateProgramWithBinary(dev->context, 1, &dev->id, &size,
                                         (const unsigned char **)&binary, &status, &err);
     if (program && (err || status || clBuildProgram(program, 1, &dev->id, "", NULL, NULL)))
@@ -74,9 +75,9 @@ static void save_binary(const char *key, cl_program program)
 
     /* The program was built for one device, so there is one binary. */
     if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL)) return;
-    if (size == 0 || kry_alloc(size, 1, &binary) < 0) return;
+    if (size == 0 || kryi_alloc(size, 1, &binary) < 0) return;
     if (!clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL))
-        kry_disk_store(key, binary, size);
+        kryi_disk_store(key, binary, size);
     free(binary);
 }
 
@@ -88,7 +89,7 @@ static kry_status disk_key(const kry_device *dev, const char *options, const cha
     const char *more = getenv("POCL_EXTRA_BUILD_FLAGS");
     if (!more) more = "";
     size_t size = strlen(source) + strlen(options) + strlen(more) + sizeof *d + 100;
-    kry_status st = kry_alloc(size, 1, key);
+    kry_status st = kryi_alloc(size, 1, key);
 
     if (st == KRY_OK)
         snprintf(*key, size, "%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s", KRY_VERSION, d->platform,
@@ -105,12 +106,12 @@ static kry_status build_and_save(kry_device *dev, const char *name, const char *
 
     TRY(disk_key(dev, options, source, &key));
     if ((*program = build_from_binary(dev, key))) goto done;
-    lock = kry_disk_lock(key);
+    lock = kryi_disk_lock(key);
     if ((*program = build_from_binary(dev, key))) goto done; /* another process has built it */
     TRY(build_from_source(dev, name, source, options, program));
     save_binary(key, *program);
 done:
-    kry_disk_unlock(key, lock);
+    kryi_disk_unlock(key, lock);
     free(key);
     return st;
 }
@@ -125,10 +126,10 @@ static kry_status build_for_pocl(kry_device *dev, const char *name, const char *
     int lock = -1;
 
     TRY(disk_key(dev, options, source, &key));
-    lock = kry_disk_go_first(key);
+    lock = kryi_disk_go_first(key);
     TRY(build_from_source(dev, name, source, options, program));
 done:
-    kry_disk_unlock(key, lock);
+    kryi_disk_unlock(key, lock);
     free(key);
     return st;
 }
@@ -141,32 +142,32 @@ static kry_status build(kry_device *dev, const char *name, const char *source, c
     static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
     kry_status st = KRY_OK;
     char dir[512];
-    const bool by_pocl = kry_is_pocl(dev) && !kry_test_keep_pocl,
-               keeps = kry_cache_directory(dir, sizeof dir);
+    const bool by_pocl = kryi_is_pocl(dev) && !kryi_test_keep_pocl,
+               keeps = kryi_cache_directory(dir, sizeof dir);
 
     if (keeps) pthread_mutex_lock(&building);
-    kry_compiling_begin(dev);
+    kryi_compiling_begin(dev);
     /* PoCL may be compiling a kernel of the caller in a thread of its own. */
     if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
     TRY((!keeps    ? build_from_source
          : by_pocl ? build_for_pocl
                    : build_and_save)(dev, name, source, options, program));
 done:
-    kry_compiling_end(dev);
+    kryi_compiling_end(dev);
     if (keeps) pthread_mutex_unlock(&building);
     return st;
 }
 
-kry_status kry_opencl_build(kry_device *dev, const kry_wanted *w, const char *source, int part,
-                            cl_program *program, uint64_t *hash)
+kry_status kryi_opencl_build(kry_device *dev, const kryi_wanted *w, const char *source, int part,
+                             cl_program *program, uint64_t *hash)
 {
     kry_status st = KRY_OK;
     char *text = NULL;
 
-    TRY(kry_program_take_part(source, part, &text));
+    TRY(kryi_program_take_part(source, part, &text));
     TRY(build(dev, w->stem, text, w->options, program));
-    *hash = kry_hash(KRY_HASH_START, w->options, strlen(w->options) + 1);
-    *hash = kry_hash(*hash, text, strlen(text));
+    *hash = kryi_hash(KRY_HASH_START, w->options, strlen(w->options) + 1);
+    *hash = kryi_hash(*hash, text, strlen(text));
 done:
     free(text);
     return st;
@@ -179,11 +180,11 @@ static kry_status build_of_caller(kry_device *dev, kry_type type, const char *na
     static const char with_images[] = " -D__opencl_c_images=1";
     kry_status st = KRY_OK;
     char *text = NULL, all[KRY_MAX_OPTIONS];
-    const bool images = kry_program_says(source, KRY_IMAGES);
+    const bool images = kryi_program_says(source, KRY_IMAGES);
 
-    TRY(kry_program_take_part(source, KRY_ALL_PARTS, &text));
-    kry_program_options(dev, type, options ? options : "", all, sizeof all - sizeof with_images);
-    if (dev->info.images && (images || kry_is_pocl(dev))) strcat(all, with_images);
+    TRY(kryi_program_take_part(source, KRY_ALL_PARTS, &text));
+    kryi_program_options(dev, type, options ? options : "", all, sizeof all - sizeof with_images);
+    if (dev->info.images && (images || kryi_is_pocl(dev))) strcat(all, with_images);
     st = build(dev, name, text, all, program);
     /* Whatever the device says, to a program that has another way it is one without images. */
     if (st == KRY_ERR_BUILD && images)
@@ -206,12 +207,12 @@ kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, c
     CHECK(dev && name && kernel_name && kernel, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
     CHECK(dev->context, KRY_ERR_UNSUPPORTED, "kry_device_kernel: '%s' runs no OpenCL kernels",
           dev->info.name);
-    TRY(kry_device_check_process(dev));
-    TRY(source ? kry_program_source_given(name, source, &text) : kry_program_source(name, &text));
+    TRY(kryi_device_check_process(dev));
+    TRY(source ? kryi_program_source_given(name, source, &text) : kryi_program_source(name, &text));
     TRY(build_of_caller(dev, type, name, text, options, &program));
     *kernel = clCreateKernel(program, kernel_name, &err);
     CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s' in '%s': %s", kernel_name, name,
-          kry_cl_error_name(err));
+          kryi_cl_error_name(err));
 done:
     if (program) clReleaseProgram(program); /* the kernel keeps it alive */
     free(text);
@@ -230,12 +231,12 @@ kry_status kry_device_kernel_text(kry_device *dev, kry_type type, const char *na
           "kry_device_kernel_text: '%s' has no compiler of its own", dev->info.name);
     CHECK(type == KRY_F32 || (type == KRY_F64 && dev->info.fp64), KRY_ERR_UNSUPPORTED,
           "kry_device_kernel_text: '%s' has no numbers of this type", dev->info.name);
-    TRY(kry_program_source_of(name, &source));
-    if (!dev->info.cpu_kernels) part = kry_program_part(source, name);
-    TRY(kry_program_take_part(source, part, &taken));
-    kry_program_options(dev, type, "", options, sizeof options);
+    TRY(kryi_program_source_of(name, &source));
+    if (!dev->info.cpu_kernels) part = kryi_program_part(source, name);
+    TRY(kryi_program_take_part(source, part, &taken));
+    kryi_program_options(dev, type, "", options, sizeof options);
     const size_t size = strlen(taken) + strlen(options) + sizeof "// \n";
-    TRY(kry_alloc(size, 1, text));
+    TRY(kryi_alloc(size, 1, text));
     snprintf(*text, size, "// %s\n%s", options, taken);
 done:
     free(taken);

@@ -19,7 +19,7 @@ typedef struct header {
 } header;
 static const char magic[8] = "krybin1";
 
-uint64_t kry_hash(uint64_t h, const void *bytes, size_t size)
+uint64_t kryi_hash(uint64_t h, const void *bytes, size_t size)
 {
     const unsigned char *b = bytes;
     for (size_t i = 0; i < size; i++) h = (h ^ b[i]) * UINT64_C(0x100000001b3);
@@ -29,8 +29,8 @@ uint64_t kry_hash(uint64_t h, const void *bytes, size_t size)
 static bool file_name(const char *key, char *path, size_t size)
 {
     char dir[512];
-    uint64_t h = kry_hash(KRY_HASH_START, key, strlen(key));
-    return kry_cache_directory(dir, sizeof dir) &&
+    uint64_t h = kryi_hash(KRY_HASH_START, key, strlen(key));
+    return kryi_cache_directory(dir, sizeof dir) &&
            snprintf(path, size, "%s/%016llx.bin", dir, (unsigned long long)h) < (int)size;
 }
 
@@ -45,19 +45,20 @@ static bool header_fits(FILE *f, const char *key, header *h)
            size == sizeof *h + h->key_size + h->binary_size;
 }
 
-bool kry_disk_load(const char *key, unsigned char **binary, size_t *size)
+bool kryi_disk_load(const char *key, unsigned char **binary, size_t *size)
 {
     char path[600], *stored = NULL;
     unsigned char *bytes = NULL;
     header h;
     bool good = false;
-    FILE *f = file_name(key, path, sizeof path) ? kry_cache_open(path) : NULL;
+    FILE *f = file_name(key, path, sizeof path) ? kryi_cache_open(path) : NULL;
 
     if (!f || !header_fits(f, key, &h)) goto done;
-    if (kry_alloc(h.key_size, 1, &stored) < 0 || kry_alloc(h.binary_size, 1, &bytes) < 0) goto done;
+    if (kryi_alloc(h.key_size, 1, &stored) < 0 || kryi_alloc(h.binary_size, 1, &bytes) < 0)
+        goto done;
     good = fread(stored, 1, h.key_size, f) == h.key_size && !memcmp(stored, key, h.key_size) &&
            fread(bytes, 1, h.binary_size, f) == h.binary_size &&
-           kry_hash(KRY_HASH_START, bytes, h.binary_size) == h.checksum;
+           kryi_hash(KRY_HASH_START, bytes, h.binary_size) == h.checksum;
     if (good) futimens(fileno(f), NULL); /* it was used just now: see cache_folder.c */
 done:
     if (f) fclose(f);
@@ -68,42 +69,42 @@ done:
     return good;
 }
 
-void kry_disk_store(const char *key, const unsigned char *binary, size_t size)
+void kryi_disk_store(const char *key, const unsigned char *binary, size_t size)
 {
     char path[600];
     header h = { .key_size = strlen(key),
                  .binary_size = size,
-                 .checksum = kry_hash(KRY_HASH_START, binary, size) };
+                 .checksum = kryi_hash(KRY_HASH_START, binary, size) };
 
     memcpy(h.magic, magic, sizeof magic);
     if (!file_name(key, path, sizeof path)) return;
-    kry_cache_write(path, (kry_piece[]){ { &h, sizeof h }, { key, h.key_size }, { binary, size } },
-                    3);
+    kryi_cache_write(path,
+                     (kryi_piece[]){ { &h, sizeof h }, { key, h.key_size }, { binary, size } }, 3);
 }
 
 enum { LONGEST = 60 }; /* seconds: longer than a program is built, unless its process is stopped */
 
 /* Processes that are started together, as ranks are, all want the same programs. */
-int kry_disk_lock(const char *key)
+int kryi_disk_lock(const char *key)
 {
     char path[600];
-    return file_name(key, path, sizeof path) ? kry_cache_lock(path, LONGEST) : -1;
+    return file_name(key, path, sizeof path) ? kryi_cache_lock(path, LONGEST) : -1;
 }
 
-int kry_disk_go_first(const char *key)
+int kryi_disk_go_first(const char *key)
 {
     char path[600];
     int lock = -1;
 
     if (!file_name(key, path, sizeof path)) return -1;
-    if ((lock = kry_cache_lock(path, 0)) >= 0) return lock;
-    kry_cache_unlock(path, kry_cache_lock(path, LONGEST));
+    if ((lock = kryi_cache_lock(path, 0)) >= 0) return lock;
+    kryi_cache_unlock(path, kryi_cache_lock(path, LONGEST));
     return -1;
 }
 
-void kry_disk_unlock(const char *key, int lock)
+void kryi_disk_unlock(const char *key, int lock)
 {
     char path[600];
 
-    if (lock >= 0 && file_name(key, path, sizeof path)) kry_cache_unlock(path, lock);
+    if (lock >= 0 && file_name(key, path, sizeof path)) kryi_cache_unlock(path, lock);
 }

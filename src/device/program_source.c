@@ -71,13 +71,13 @@ static kry_status read_text(const char *dir, const char *file, char **text)
     long size = -1;
     const size_t room = strlen(dir) + strlen(file) + 2;
 
-    TRY(kry_alloc(room, 1, &path));
+    TRY(kryi_alloc(room, 1, &path));
     snprintf(path, room, "%s/%s", dir, file);
     f = fopen(path, "rb");
     if (f && !fseek(f, 0, SEEK_END)) size = ftell(f);
     CHECK(size >= 0 && !fseek(f, 0, SEEK_SET), KRY_ERR_BUILD,
           "cannot read the kernel file '%s' (KRY_CL_PATH names the directory)", path);
-    TRY(kry_alloc((size_t)size + 1, 1, text));
+    TRY(kryi_alloc((size_t)size + 1, 1, text));
     CHECK(fread(*text, 1, (size_t)size, f) == (size_t)size, KRY_ERR_BUILD,
           "cannot read the kernel file '%s'", path);
 done:
@@ -90,11 +90,11 @@ done:
 static kry_status copy_file(const char *file, char **text)
 {
     kry_status st = KRY_OK;
-    const kry_kernel_file *k = kry_kernel_files;
+    const kryi_kernel_file *k = kryi_kernel_files;
 
     while (k->name && strcmp(k->name, file)) k++;
     CHECK(k->name, KRY_ERR_BUILD, "this library has no kernel file '%s'", file);
-    TRY(kry_copy_text(k->text, text));
+    TRY(kryi_copy_text(k->text, text));
 done:
     return st;
 }
@@ -106,13 +106,13 @@ static kry_status find_file(const char *stem, char **file)
     kry_status st = KRY_OK;
     const size_t room = strlen(stem) + sizeof ".cl";
 
-    TRY(kry_alloc(room, 1, file));
+    TRY(kryi_alloc(room, 1, file));
     snprintf(*file, room, "%s.cl", stem);
-    for (const kry_kernel_file *k = kry_kernel_files; k->name; k++) {
+    for (const kryi_kernel_file *k = kryi_kernel_files; k->name; k++) {
         const char *slash = strrchr(k->name, '/');
         if (slash && !strcmp(slash + 1, *file)) {
             free(*file);
-            return kry_copy_text(k->name, file);
+            return kryi_copy_text(k->name, file);
         }
     }
 done:
@@ -146,7 +146,7 @@ static kry_status append(assembly *a, const char *more, size_t length)
     const size_t needed = a->length + length + 1;
 
     if (needed > a->room) {
-        TRY(kry_realloc(2 * needed, 1, &a->text));
+        TRY(kryi_realloc(2 * needed, 1, &a->text));
         a->room = 2 * needed;
     }
     memcpy(a->text + a->length, more, length);
@@ -189,7 +189,7 @@ static kry_status add_included(assembly *a, const char *at, const char *by, int 
     const size_t length = at ? strcspn(at, "\"\n") : 0;
     CHECK(length > 0 && at[length] == '"', KRY_ERR_BUILD,
           "line %d of the kernel file '%s': #include wants a name in quotes", number, by);
-    TRY(kry_alloc(length + 1, 1, &name));
+    TRY(kryi_alloc(length + 1, 1, &name));
     memcpy(name, at, length);
     const included *there = find_included(a, name);
     CHECK(!there || !there->open, KRY_ERR_BUILD,
@@ -233,8 +233,8 @@ static kry_status add_file(assembly *a, const char *name, const char *text)
     bool head = false; /* of a kernel */
     included *f = NULL;
 
-    TRY(kry_alloc(1, sizeof *f, &f));
-    TRY(kry_copy_text(name, &f->name));
+    TRY(kryi_alloc(1, sizeof *f, &f));
+    TRY(kryi_copy_text(name, &f->name));
     f->open = true;
     f->next = a->files;
     included *mine = a->files = f;
@@ -301,7 +301,7 @@ static void assembly_end(assembly *a)
     free(a->text);
 }
 
-kry_status kry_program_source(const char *stem, char **source)
+kry_status kryi_program_source(const char *stem, char **source)
 {
     kry_status st = KRY_OK;
     char *file = NULL, *text = NULL;
@@ -325,7 +325,7 @@ done:
 static const char any_size[] = "#undef get_local_id\n#undef get_local_size\n"
                                "#undef get_global_id\n#undef get_global_size\n#undef barrier\n";
 
-kry_status kry_program_source_given(const char *name, const char *given, char **source)
+kry_status kryi_program_source_given(const char *name, const char *given, char **source)
 {
     kry_status st = KRY_OK;
     assembly a = { 0 };
@@ -371,7 +371,7 @@ static bool walk_on(walk *w)
     return true;
 }
 
-bool kry_program_says(const char *source, const char *word)
+bool kryi_program_says(const char *source, const char *word)
 {
     for (walk w = { .end = source }; walk_on(&w);)
         if (w.code && pragma(w.line, word)) return true;
@@ -423,22 +423,22 @@ static bool walk_to(walk *w, const char *kernel)
     return false;
 }
 
-int kry_program_part(const char *source, const char *kernel)
+int kryi_program_part(const char *source, const char *kernel)
 {
     walk w = { .end = source };
     return walk_to(&w, kernel) ? w.part : KRY_ALL_PARTS;
 }
 
-int kry_program_parts(const char *source)
+int kryi_program_parts(const char *source)
 {
     walk w = { .end = source };
     while (walk_on(&w)) continue;
     return w.parts;
 }
 
-kry_status kry_program_take_part(const char *source, int part, char **text)
+kry_status kryi_program_take_part(const char *source, int part, char **text)
 {
-    kry_status st = kry_alloc(strlen(source) + 1, 1, text);
+    kry_status st = kryi_alloc(strlen(source) + 1, 1, text);
     char *to = *text;
 
     if (st < 0) return st;
@@ -517,12 +517,12 @@ kry_status kry_kernels_each(void (*kernel)(const char *name, const char *file, c
     char *source = NULL;
 
     CHECK(kernel, KRY_ERR_ARGUMENT, "kry_kernels_each: NULL");
-    for (const kry_kernel_file *f = kry_kernel_files; f->name; f++) {
+    for (const kryi_kernel_file *f = kryi_kernel_files; f->name; f++) {
         char stem[100];
         const size_t length = strlen(f->name) - strlen(".cl");
         if (strcmp(f->name + length, ".cl") != 0) continue;
         snprintf(stem, sizeof stem, "%.*s", (int)length, f->name);
-        TRY(kry_program_source(stem, &source));
+        TRY(kryi_program_source(stem, &source));
         each_of_file(f->name, source, kernel, user);
         free(source), source = NULL;
     }
@@ -546,15 +546,15 @@ static void look_for(const char *name, const char *file, const char *summary, vo
         snprintf(w->stem, sizeof w->stem, "%.*s", (int)(strlen(file) - strlen(".cl")), file);
 }
 
-kry_status kry_program_source_of(const char *name, char **source)
+kry_status kryi_program_source_of(const char *name, char **source)
 {
-    kry_status st = kry_program_source(name, source);
+    kry_status st = kryi_program_source(name, source);
     wanted_kernel w = { .name = name };
 
     if (st != KRY_ERR_BUILD) return st;
     TRY(kry_kernels_each(look_for, &w));
     CHECK(*w.stem, KRY_ERR_ARGUMENT, "there is no kernel or kernel file '%s'", name);
-    TRY(kry_program_source(w.stem, source));
+    TRY(kryi_program_source(w.stem, source));
 done:
     return st;
 }

@@ -20,10 +20,10 @@ const char *kry_tuning_path(kry_device *dev, char *path, size_t size)
     char dir[512];
     uint64_t h = KRY_HASH_START;
 
-    for (size_t i = 0; i < COUNT(part); i++) h = kry_hash(h, part[i], strlen(part[i]) + 1);
-    h = kry_hash(h, &d->cpu_kernels, sizeof d->cpu_kernels); /* KRY_PROFILE may say otherwise */
-    h = kry_hash(h, &d->max_group, sizeof d->max_group);
-    if (!kry_cache_directory(dir, sizeof dir) ||
+    for (size_t i = 0; i < COUNT(part); i++) h = kryi_hash(h, part[i], strlen(part[i]) + 1);
+    h = kryi_hash(h, &d->cpu_kernels, sizeof d->cpu_kernels); /* KRY_PROFILE may say otherwise */
+    h = kryi_hash(h, &d->max_group, sizeof d->max_group);
+    if (!kryi_cache_directory(dir, sizeof dir) ||
         snprintf(path, size, "%s/tuning-%016llx.txt", dir, (unsigned long long)h) >= (int)size)
         path[0] = 0;
     return path;
@@ -34,9 +34,9 @@ const char *kry_tuning_path(kry_device *dev, char *path, size_t size)
 static char *read_file(const char *path)
 {
     char *text = NULL;
-    FILE *f = kry_cache_open(path);
+    FILE *f = kryi_cache_open(path);
 
-    if (f && kry_alloc(LARGEST + 1, 1, &text) == KRY_OK) {
+    if (f && kryi_alloc(LARGEST + 1, 1, &text) == KRY_OK) {
         size_t size = fread(text, 1, LARGEST, f);
         text[size] = 0;
         char *end = strrchr(text, '\n'); /* ignore an incomplete last line */
@@ -55,7 +55,7 @@ static const char *text_of(kry_device *dev)
     char path[600];
 
     if (!dev->tuning && *kry_tuning_path(dev, path, sizeof path)) dev->tuning = read_file(path);
-    if (!dev->tuning) kry_alloc(1, 1, &dev->tuning);
+    if (!dev->tuning) kryi_alloc(1, 1, &dev->tuning);
     return dev->tuning;
 }
 
@@ -67,7 +67,7 @@ static const char *find_line(const char *text, const char *name)
     return NULL;
 }
 
-bool kry_tuning_get(kry_device *dev, const char *name, char *value, size_t size)
+bool kryi_tuning_get(kry_device *dev, const char *name, char *value, size_t size)
 {
     pthread_mutex_lock(&lock);
     const char *text = text_of(dev), *line = text ? find_line(text, name) : NULL;
@@ -99,7 +99,7 @@ static char *with_line(kry_device *dev, const char *old, const char *name, const
     size_t room = strlen(old) + strlen(name) + strlen(value) + 512, used = 0;
     char *text = NULL;
 
-    if (kry_alloc(room, 1, &text) < 0) return NULL;
+    if (kryi_alloc(room, 1, &text) < 0) return NULL;
     if (!*old)
         used = (size_t)snprintf(text, room, "# kry on %s, %s, driver %s\n", d->name, d->platform,
                                 d->driver);
@@ -139,19 +139,19 @@ static void set_line(kry_device *dev, const char *name, const char *value)
     text = old ? with_line(dev, old, name, value) : NULL;
     free(fresh);
     if (!text) return;
-    if (kept) kry_cache_write(path, &(kry_piece){ text, strlen(text) }, 1);
+    if (kept) kryi_cache_write(path, &(kryi_piece){ text, strlen(text) }, 1);
     free(dev->tuning);
     dev->tuning = text;
 }
 
-void kry_tuning_set(kry_device *dev, const char *name, const char *value)
+void kryi_tuning_set(kry_device *dev, const char *name, const char *value)
 {
     pthread_mutex_lock(&lock);
     set_line(dev, name, value);
     pthread_mutex_unlock(&lock);
 }
 
-void kry_tuning_release(kry_device *dev)
+void kryi_tuning_release(kry_device *dev)
 {
     free(dev->tuning);
     dev->tuning = NULL;

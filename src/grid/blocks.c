@@ -16,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-kry_stencil *kry_stencil_here(const kry_op *op)
+kryi_stencil *kryi_stencil_here(const kry_op *op)
 {
-    return op ? kry_stencil_of(kry_op_own(kry_op_first(op))) : NULL;
+    return op ? kryi_stencil_of(kryi_op_own(kryi_op_first(op))) : NULL;
 }
 
 typedef struct blocks {
-    kry_split *split; /* retained */
+    kryi_split *split; /* retained */
     kry_type type;
     kry_stencil_params
         params; /* of the whole grid; `coefficient` and `face` belong to the caller, during his calls */
@@ -45,9 +45,9 @@ typedef struct numbers_given {
 
 /* One part of a grid in boxes. */
 typedef struct block_part {
-    const kry_split *split; /* borrowed */
+    const kryi_split *split; /* borrowed */
     int rank;
-    const kry_stencil *own; /* of its box */
+    const kryi_stencil *own; /* of its box */
 } block_part;
 
 /* A side of the box beyond which another part goes on. */
@@ -78,15 +78,15 @@ static int64_t own_point(const block_part *b, const block_side *s, int64_t t)
 
 static int64_t point_beyond(const block_part *b, const block_side *s, int64_t t)
 {
-    const kry_grid_box box = kry_boxes_part(b->split->boxes, s->part);
+    const kryi_grid_box box = kryi_boxes_part(b->split->boxes, s->part);
     return point_of(box.size, s->axis, s->high ? 0 : box.size[s->axis] - 1, t);
 }
 
 /* sides: those of a part, in the order of the parts beyond. Returns how many. */
 static int find_sides(const block_part *b, block_side sides[6])
 {
-    const kry_stencil *A = b->own;
-    const kry_boxes *B = b->split->boxes;
+    const kryi_stencil *A = b->own;
+    const kryi_boxes *B = b->split->boxes;
     int64_t at = 0;
     int count = 0;
 
@@ -94,7 +94,7 @@ static int find_sides(const block_part *b, block_side sides[6])
         const int axis = f / 2, high = f % 2;
         if (!A->block.inner[high][axis]) continue;
         /* it is inner, so that the grid goes on, around its end if need be */
-        const block_side s = { axis, kry_boxes_beside(B, b->rank, axis, high, true), high, 0,
+        const block_side s = { axis, kryi_boxes_beside(B, b->rank, axis, high, true), high, 0,
                                A->n / A->size[axis] };
         int to = count++;
         for (; to > 0 && sides[to - 1].part > s.part; to--) sides[to] = sides[to - 1];
@@ -106,26 +106,27 @@ static int find_sides(const block_part *b, block_side sides[6])
 
 /* Make the halo that brings what is beyond `count` sides. place: where in the whole each number is. Collective. */
 static kry_status make_halo(const block_part *b, kry_device *dev, const block_side *sides,
-                            int count, int64_t **place, kry_halo **halo)
+                            int count, int64_t **place, kryi_halo **halo)
 {
     kry_status st = KRY_OK;
     const int64_t numbers = count ? sides[count - 1].at + sides[count - 1].count : 0;
-    kry_link want[6];
+    kryi_link want[6];
     int32_t *row = NULL;
     int links = 0;
 
-    TRY(kry_alloc((size_t)numbers, sizeof *row, &row));
-    TRY(kry_alloc((size_t)numbers, sizeof **place, place));
+    TRY(kryi_alloc((size_t)numbers, sizeof *row, &row));
+    TRY(kryi_alloc((size_t)numbers, sizeof **place, place));
     for (int i = 0; i < count; i++) {
         const block_side *s = &sides[i];
-        if (i == 0 || s->part != sides[i - 1].part) want[links++] = (kry_link){ s->part, s->at, 0 };
+        if (i == 0 || s->part != sides[i - 1].part)
+            want[links++] = (kryi_link){ s->part, s->at, 0 };
         want[links - 1].count += s->count;
         for (int64_t t = 0; t < s->count; t++) {
             row[s->at + t] = (int32_t)point_beyond(b, s, t);
             (*place)[s->at + t] = b->split->first[s->part] + row[s->at + t];
         }
     }
-    TRY(kry_halo_create(dev, b->own->type, want, links, row, halo));
+    TRY(kryi_halo_create(dev, b->own->type, want, links, row, halo));
 done:
     free(row);
     return st;
@@ -146,14 +147,14 @@ static int64_t place_of_cell(const numbers_given *k, int64_t row)
 }
 
 /* The coefficient of a cell as devices have it. */
-static double cell(const kry_stencil *A, const numbers_given *k, int64_t row)
+static double cell(const kryi_stencil *A, const numbers_given *k, int64_t row)
 {
     const double v = k->cell[place_of_cell(k, row)];
     return A->type == KRY_F32 ? (double)(float)v : v;
 }
 
 /* The weight of the face between cell `row` and the one beyond, as stencil_faces in cl/grid/stencil.cl has it. */
-static double weight_of(const kry_stencil *A, const block_side *s, const numbers_given *k,
+static double weight_of(const kryi_stencil *A, const block_side *s, const numbers_given *k,
                         int64_t row, int64_t beyond)
 {
     const double weight = A->weight[s->axis];
@@ -180,19 +181,19 @@ done:
 }
 
 static kry_status weigh(const char *who, const block_part *b, const block_side *s,
-                        const numbers_given *k, kry_sparse *far)
+                        const numbers_given *k, kryi_sparse *far)
 {
     kry_status st = KRY_OK;
-    const kry_boxes *B = b->split->boxes;
+    const kryi_boxes *B = b->split->boxes;
 
     for (int64_t t = 0; t < s->count; t++) {
         const int64_t i = own_point(b, s, t), e = far->row_ptr[i + 1]++;
-        const int64_t row = kry_boxes_row(B, b->rank, i),
-                      beyond = kry_boxes_row(B, s->part, point_beyond(b, s, t));
+        const int64_t row = kryi_boxes_row(B, b->rank, i),
+                      beyond = kryi_boxes_row(B, s->part, point_beyond(b, s, t));
         TRY(check_given(who, s, k, row, beyond));
         far->col[e] = (int32_t)(s->at + t);
-        kry_number_put(far->type, far->val, e, -weight_of(b->own, s, k, row, beyond));
-        const double v = kry_number_at(far->type, far->val, e);
+        kryi_number_put(far->type, far->val, e, -weight_of(b->own, s, k, row, beyond));
+        const double v = kryi_number_at(far->type, far->val, e);
         CHECK(v < 0 && isfinite(v), KRY_ERR_ARGUMENT,
               "%s: the face between cells %lld and %lld has weight %g; it must be positive and "
               "finite",
@@ -204,13 +205,13 @@ done:
 
 /* far := for each face of these sides minus its weight, in the column of the number beyond. */
 static kry_status find_far(const char *who, const block_part *b, const block_side *sides, int count,
-                           const numbers_given *k, kry_sparse *far)
+                           const numbers_given *k, kryi_sparse *far)
 {
     kry_status st = KRY_OK;
     const int64_t n = b->own->n, numbers = count ? sides[count - 1].at + sides[count - 1].count : 0;
     int64_t sum = 0;
 
-    TRY(kry_sparse_create(n, numbers, b->own->type, numbers, far));
+    TRY(kryi_sparse_create(n, numbers, b->own->type, numbers, far));
     for (int i = 0; i < count; i++)
         for (int64_t t = 0; t < sides[i].count; t++) far->row_ptr[own_point(b, &sides[i], t) + 1]++;
     for (int64_t i = 1; i <= n; i++) { /* where row i - 1 begins; weigh() moves it to its end */
@@ -219,17 +220,17 @@ static kry_status find_far(const char *who, const block_part *b, const block_sid
     }
     for (int i = 0; i < count; i++) TRY(weigh(who, b, &sides[i], k, far));
 done:
-    if (st < 0) kry_sparse_release(far);
+    if (st < 0) kryi_sparse_release(far);
     return st;
 }
 
 /* numbers, of the cells here: what `far` has for the faces of one side. */
-static void upper_faces(const block_part *b, const block_side *side, const kry_sparse *far,
+static void upper_faces(const block_part *b, const block_side *side, const kryi_sparse *far,
                         double *numbers)
 {
     for (int64_t t = 0; t < side->count; t++) {
-        const int64_t i = own_point(b, side, t), e = kry_sparse_find(far, i, side->at + t);
-        numbers[i] = -kry_number_at(far->type, far->val, e);
+        const int64_t i = own_point(b, side, t), e = kryi_sparse_find(far, i, side->at + t);
+        numbers[i] = -kryi_number_at(far->type, far->val, e);
     }
 }
 
@@ -241,7 +242,7 @@ static numbers_given given_numbers(const blocks *W, int r)
     const kry_stencil_params *p = &W->params;
     return (numbers_given){ p->coefficient,
                             { p->face[0], p->face[1], p->face[2] },
-                            kry_stencil_given(p, W->split, r),
+                            kryi_stencil_given(p, W->split, r),
                             W->split->boxes->size };
 }
 
@@ -250,19 +251,19 @@ static numbers_given given_numbers(const blocks *W, int r)
 static kry_status cut_numbers(const blocks *W, const char *who, int r, int axis, double **mine)
 {
     kry_status st = KRY_OK;
-    const kry_boxes *B = W->split->boxes;
+    const kryi_boxes *B = W->split->boxes;
     const numbers_given k = given_numbers(W, r);
     const double *given = axis == CELLS ? k.cell : k.face[axis];
-    const int64_t count = kry_split_rows(W->split, r), stride = axis == 0 ? 1
-                                                                : axis == 1
-                                                                    ? B->size[0]
-                                                                    : B->size[0] * B->size[1];
+    const int64_t count = kryi_split_rows(W->split, r), stride = axis == 0 ? 1
+                                                                 : axis == 1
+                                                                     ? B->size[0]
+                                                                     : B->size[0] * B->size[1];
     const bool closed = axis < CELLS && W->params.high[axis] == KRY_NEUMANN;
 
     if (!given) return KRY_OK;
-    TRY(kry_alloc((size_t)count, sizeof **mine, mine));
+    TRY(kryi_alloc((size_t)count, sizeof **mine, mine));
     for (int64_t i = 0; i < count; i++) {
-        const int64_t row = kry_boxes_row(B, r, i);
+        const int64_t row = kryi_boxes_row(B, r, i);
         const bool unused = closed && row / stride % B->size[axis] == B->size[axis] - 1;
         (*mine)[i] = given[place_of_cell(&k, row)];
         const double v = W->type == KRY_F32 ? (double)(float)(*mine)[i] : (*mine)[i];
@@ -298,18 +299,18 @@ done:
 /* ---- one part -------------------------------------------------------------------------------- */
 
 /* The parameters of a box: the grid's, and Neumann where it goes on. */
-static kry_stencil_params params_of(const blocks *W, int r, const box_numbers *k, kry_block *block)
+static kry_stencil_params params_of(const blocks *W, int r, const box_numbers *k, kryi_block *block)
 {
-    const kry_boxes *B = W->split->boxes;
-    const kry_grid_box box = kry_boxes_part(B, r);
+    const kryi_boxes *B = W->split->boxes;
+    const kryi_grid_box box = kryi_boxes_part(B, r);
     kry_stencil_params p = W->params;
 
-    *block = (kry_block){ .all = { 0 } };
+    *block = (kryi_block){ .all = { 0 } };
     for (int a = 0; a < 3; a++) {
         const bool periodic = p.low[a] == KRY_PERIODIC;
         block->all[a] = B->size[a], block->first[a] = box.first[a];
         for (int high = 0; high < 2; high++)
-            block->inner[high][a] = kry_boxes_beside(B, r, a, high, periodic) >= 0;
+            block->inner[high][a] = kryi_boxes_beside(B, r, a, high, periodic) >= 0;
         block->side[0][a] = p.low[a], block->side[1][a] = p.high[a];
         if (p.size[a]) p.size[a] = box.size[a];
         if (block->inner[0][a]) p.low[a] = KRY_NEUMANN;
@@ -321,35 +322,38 @@ static kry_stencil_params params_of(const blocks *W, int r, const box_numbers *k
     return p;
 }
 
-static bool sums_in_double(const kry_stencil *A) { return A->type == KRY_F32 && A->dev->info.fp64; }
+static bool sums_in_double(const kryi_stencil *A)
+{
+    return A->type == KRY_F32 && A->dev->info.fp64;
+}
 
 /* Couple the stencil of a box with the others. */
 static kry_status couple(const blocks *W, int rank, kry_op *own, unsigned traits, kry_op **local)
 {
-    static const kry_own_kind kind = { kry_stencil_rows };
+    static const kryi_own_kind kind = { kryi_stencil_rows };
     kry_status st = KRY_OK;
-    const kry_stencil *S = kry_stencil_of(own);
+    const kryi_stencil *S = kryi_stencil_of(own);
     const block_part part = { W->split, rank, S };
     const numbers_given k = given_numbers(W, rank);
-    kry_coupled A = { .own = own, .kind = &kind, .traits = traits };
+    kryi_coupled A = { .own = own, .kind = &kind, .traits = traits };
     block_side sides[6];
     const int count = find_sides(&part, sides);
-    kry_sparse exact = { 0 };
+    kryi_sparse exact = { 0 };
     void *sums = NULL;
 
     TRY(find_far("kry_stencil_create", &part, sides, count, &k, &A.far));
     TRY(make_halo(&part, S->dev, sides, count, &A.place, &A.halo));
-    if (sums_in_double(S)) TRY(kry_stencil_rows_like(S, &A.far, &exact, &sums));
-    st = kry_coupled_create(&A, exact.rows ? &exact : NULL, local);
-    A = (kry_coupled){ 0 };
+    if (sums_in_double(S)) TRY(kryi_stencil_rows_like(S, &A.far, &exact, &sums));
+    st = kryi_coupled_create(&A, exact.rows ? &exact : NULL, local);
+    A = (kryi_coupled){ 0 };
     TRY(st);
-    TRY(kry_coupled_store_flux(*local, exact.val, sums, kry_coupled_of(*local)->far.val));
+    TRY(kryi_coupled_store_flux(*local, exact.val, sums, kryi_coupled_of(*local)->far.val));
 done:
-    kry_halo_release(&A.halo);
+    kryi_halo_release(&A.halo);
     free(A.place);
-    kry_sparse_release(&A.far);
+    kryi_sparse_release(&A.far);
     free(sums);
-    kry_sparse_release(&exact);
+    kryi_sparse_release(&exact);
     return st;
 }
 
@@ -357,7 +361,7 @@ done:
 static bool is_singular(const kry_stencil_params *p)
 {
     for (int a = 0; a < (p->size[2] ? 3 : 2); a++)
-        if (kry_gives_values(p->low[a]) || kry_gives_values(p->high[a])) return false;
+        if (kryi_gives_values(p->low[a]) || kryi_gives_values(p->high[a])) return false;
     return true;
 }
 
@@ -367,13 +371,13 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
     const blocks *W = user;
     const unsigned traits = KRY_SYMMETRIC | (is_singular(&W->params) ? KRY_SINGULAR : KRY_POSITIVE);
     kry_op *own = NULL;
-    kry_grid_part piece = { 0 };
+    kryi_grid_part piece = { 0 };
     box_numbers k;
 
     *local = NULL;
     TRY(numbers_of(W, "kry_stencil_create", rank, &k));
     const kry_stencil_params p = params_of(W, rank, &k, &piece.block);
-    TRY(kry_stencil_make(W->split->team->part[rank], W->type, &p, &piece, NULL, 1, &own));
+    TRY(kryi_stencil_make(W->split->team->part[rank], W->type, &p, &piece, NULL, 1, &own));
     own->shape.traits = traits;
     TRY(couple(W, rank, own, traits, local));
 done:
@@ -382,16 +386,16 @@ done:
     return st;
 }
 
-kry_status kry_stencil_read_faces(const kry_op *op, int axis, double *numbers)
+kry_status kryi_stencil_read_faces(const kry_op *op, int axis, double *numbers)
 {
     kry_status st = KRY_OK;
-    const kry_stencil *A = kry_stencil_here(op);
-    const kry_coupled *C = kry_coupled_of(op);
+    const kryi_stencil *A = kryi_stencil_here(op);
+    const kryi_coupled *C = kryi_coupled_of(op);
     block_side sides[6];
 
-    TRY(kry_stencil_read(A, A->face[axis], A->n, numbers));
+    TRY(kryi_stencil_read(A, A->face[axis], A->n, numbers));
     if (!C) return KRY_OK;
-    const block_part part = { op->dev->layout.split, kry_layout_rank(&op->dev->layout), A };
+    const block_part part = { op->dev->layout.split, kryi_layout_rank(&op->dev->layout), A };
     const int count = find_sides(&part, sides);
     for (int i = 0; i < count; i++)
         if (sides[i].axis == axis && sides[i].high) upper_faces(&part, &sides[i], &C->far, numbers);
@@ -406,7 +410,7 @@ static kry_status prepare(void *self, const void *values)
     blocks *W = self;
     kry_stencil_params *p = &W->params;
     kry_status st = KRY_OK;
-    const kry_stencil_box box = kry_stencil_given(p, W->split, W->split->begin);
+    const kry_stencil_box box = kryi_stencil_given(p, W->split, W->split->begin);
     const int64_t n = box.size[0] * box.size[1] * box.size[2];
 
     CHECK(!values || W->variable, KRY_ERR_UNSUPPORTED,
@@ -424,7 +428,7 @@ static kry_status join_faces(const blocks *W, int64_t n, const box_numbers *k, d
     kry_status st = KRY_OK;
     const int axes = W->params.size[2] ? 3 : 2;
 
-    TRY(kry_alloc((size_t)(axes * n), sizeof **joined, joined));
+    TRY(kryi_alloc((size_t)(axes * n), sizeof **joined, joined));
     for (int a = 0; a < axes; a++) memcpy(*joined + a * n, k->face[a], (size_t)n * sizeof **joined);
 done:
     return st;
@@ -434,12 +438,12 @@ static kry_status update_part(void *self, int rank, kry_op *local)
 {
     blocks *W = self;
     kry_status st = KRY_OK;
-    kry_op *own = (kry_op *)kry_op_own(local);
-    const block_part part = { W->split, rank, kry_stencil_of(own) };
+    kry_op *own = (kry_op *)kryi_op_own(local);
+    const block_part part = { W->split, rank, kryi_stencil_of(own) };
     const numbers_given given = given_numbers(W, rank);
     block_side sides[6];
     const int count = find_sides(&part, sides);
-    kry_sparse far = { 0 }, exact = { 0 };
+    kryi_sparse far = { 0 }, exact = { 0 };
     double *joined = NULL;
     void *sums = NULL;
     box_numbers k = { 0 };
@@ -449,13 +453,13 @@ static kry_status update_part(void *self, int rank, kry_op *local)
     if (W->faces) TRY(join_faces(W, part.own->n, &k, &joined));
     TRY(find_far("kry_op_update", &part, sides, count, &given, &far));
     TRY(kry_op_update(own, W->faces ? joined : k.cell));
-    if (sums_in_double(part.own)) TRY(kry_stencil_rows_like(part.own, &far, &exact, &sums));
-    TRY(kry_coupled_store_flux(local, exact.val, sums, far.val));
+    if (sums_in_double(part.own)) TRY(kryi_stencil_rows_like(part.own, &far, &exact, &sums));
+    TRY(kryi_coupled_store_flux(local, exact.val, sums, far.val));
 done:
     free(sums);
     free(joined);
-    kry_sparse_release(&exact);
-    kry_sparse_release(&far);
+    kryi_sparse_release(&exact);
+    kryi_sparse_release(&far);
     numbers_release(&k);
     return st;
 }
@@ -466,26 +470,27 @@ static void blocks_release(void *self)
 {
     blocks *W = self;
     if (!W) return;
-    kry_split_release(&W->split);
+    kryi_split_release(&W->split);
     free(W);
 }
 
-kry_status kry_stencil_create_blocks(kry_device *team, kry_type type,
-                                     const kry_stencil_params *params, kry_split *split, kry_op **A)
+kry_status kryi_stencil_create_blocks(kry_device *team, kry_type type,
+                                      const kry_stencil_params *params, kryi_split *split,
+                                      kry_op **A)
 {
     kry_status st = KRY_OK;
     blocks *W = NULL;
 
-    TRY(kry_alloc(1, sizeof *W, &W));
-    *W = (blocks){ .split = kry_split_retain(split),
+    TRY(kryi_alloc(1, sizeof *W, &W));
+    *W = (blocks){ .split = kryi_split_retain(split),
                    .type = type,
                    .params = *params,
                    .variable = params->coefficient || params->face[0],
                    .faces = params->face[0] != NULL };
-    const kry_parts_extra extra = {
+    const kryi_parts_extra extra = {
         .self = W, .prepare = prepare, .update = update_part, .destroy = blocks_release
     };
-    TRY(kry_parts_create(team, split, &extra, make_part, W, A));
+    TRY(kryi_parts_create(team, split, &extra, make_part, W, A));
     W = NULL;
 done:
     blocks_release(W);

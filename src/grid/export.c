@@ -13,18 +13,18 @@ typedef struct faces {
     bool whole; /* rows of the whole grid, with the columns that are on other parts */
 } faces;
 
-static kry_status fetch(const kry_stencil *A, cl_mem buffer, int64_t count, double **numbers)
+static kry_status fetch(const kryi_stencil *A, cl_mem buffer, int64_t count, double **numbers)
 {
     kry_status st = KRY_OK;
 
     if (!buffer) return KRY_OK;
-    TRY(kry_alloc((size_t)count, sizeof **numbers, numbers));
-    TRY(kry_stencil_read(A, buffer, count, *numbers));
+    TRY(kryi_alloc((size_t)count, sizeof **numbers, numbers));
+    TRY(kryi_stencil_read(A, buffer, count, *numbers));
 done:
     return st;
 }
 
-static kry_status fetch_faces(const kry_stencil *A, bool whole, faces *f)
+static kry_status fetch_faces(const kryi_stencil *A, bool whole, faces *f)
 {
     kry_status st = KRY_OK;
 
@@ -62,7 +62,7 @@ static void add(row *r, int64_t col, double value)
 }
 
 /* The number in the whole grid of the cell below or above, which is on another part. */
-static int64_t beyond(const kry_stencil *A, int64_t i, bool high)
+static int64_t beyond(const kryi_stencil *A, int64_t i, bool high)
 {
     int64_t n = A->slab.layer * A->slab.all;
     return (i + (high ? A->slab.layer : n - A->slab.layer)) % n;
@@ -77,13 +77,13 @@ typedef struct face {
 } face;
 
 /* Between cell i and its lower or higher neighbour along an axis. */
-static face face_of(const kry_stencil *A, const faces *f, int64_t i, int axis, bool high)
+static face face_of(const kryi_stencil *A, const faces *f, int64_t i, int axis, bool high)
 {
-    int64_t cell = kry_stencil_neighbour(A, i, axis, high);
+    int64_t cell = kryi_stencil_neighbour(A, i, axis, high);
     face g = { .weight = A->weight[axis],
                .cell = cell < A->n ? cell : -1,
                .shared = cell >= A->n,
-               .ghost = kry_ghost(high ? A->high[axis] : A->low[axis]) };
+               .ghost = kryi_ghost(high ? A->high[axis] : A->low[axis]) };
 
     if (f->axis[axis] && (high || g.cell >= 0))
         g.weight = f->axis[axis][high ? i : g.cell];
@@ -95,7 +95,7 @@ static face face_of(const kry_stencil *A, const faces *f, int64_t i, int axis, b
 }
 
 /* What a row adds up to: the weights of its faces on sides of the grid. */
-static double outflow(const kry_stencil *A, const faces *f, int64_t i)
+static double outflow(const kryi_stencil *A, const faces *f, int64_t i)
 {
     double sum = 0;
 
@@ -106,7 +106,7 @@ static double outflow(const kry_stencil *A, const faces *f, int64_t i)
     return sum;
 }
 
-static row make_row(const kry_stencil *A, const faces *f, int64_t i)
+static row make_row(const kryi_stencil *A, const faces *f, int64_t i)
 {
     row r = { .count = 0 };
     int64_t base = f->whole ? A->slab.first * A->slab.layer : 0;
@@ -122,30 +122,30 @@ static row make_row(const kry_stencil *A, const faces *f, int64_t i)
     return r;
 }
 
-kry_status kry_stencil_rows_like(const kry_stencil *A, const kry_sparse *like, kry_sparse *rows,
-                                 void **sums)
+kry_status kryi_stencil_rows_like(const kryi_stencil *A, const kryi_sparse *like, kryi_sparse *rows,
+                                  void **sums)
 {
     kry_status st = KRY_OK;
     const int width = 2 * A->axes + 1;
     int64_t to = 0, wanted = 0;
     faces f = { 0 };
 
-    *rows = (kry_sparse){ 0 };
-    for (int64_t i = 0; i < A->n; i++) wanted += kry_row_length(like, i) > 0;
-    TRY(kry_sparse_create(A->n, A->n, A->type, width * wanted, rows));
-    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), sums));
+    *rows = (kryi_sparse){ 0 };
+    for (int64_t i = 0; i < A->n; i++) wanted += kryi_row_length(like, i) > 0;
+    TRY(kryi_sparse_create(A->n, A->n, A->type, width * wanted, rows));
+    TRY(kryi_alloc((size_t)A->n, kry_type_size(A->type), sums));
     TRY(fetch_faces(A, false, &f));
     for (int64_t i = 0; i < A->n; i++) {
-        const row r = kry_row_length(like, i) ? make_row(A, &f, i) : (row){ .count = 0 };
+        const row r = kryi_row_length(like, i) ? make_row(A, &f, i) : (row){ .count = 0 };
         for (int e = 0; e < r.count; e++, to++) {
             rows->col[to] = r.col[e];
-            kry_number_put(A->type, rows->val, to, r.val[e]);
+            kryi_number_put(A->type, rows->val, to, r.val[e]);
         }
         rows->row_ptr[i + 1] = to;
-        kry_number_put(A->type, *sums, i, r.count ? outflow(A, &f, i) : 0);
+        kryi_number_put(A->type, *sums, i, r.count ? outflow(A, &f, i) : 0);
     }
 done:
-    if (st < 0) kry_sparse_release(rows);
+    if (st < 0) kryi_sparse_release(rows);
     release_faces(&f);
     return st;
 }
@@ -154,7 +154,7 @@ done:
 typedef struct table {
     bool whole; /* of all slabs, else of the one at hand, whose couplings to others are left out */
     int width;
-    kry_sparse *rows;
+    kryi_sparse *rows;
 } table;
 
 static void put_row(const table *t, int64_t i, const row *r)
@@ -162,7 +162,7 @@ static void put_row(const table *t, int64_t i, const row *r)
     t->rows->row_ptr[i + 1] = r->count;
     for (int e = 0; e < r->count; e++) {
         t->rows->col[t->width * i + e] = r->col[e];
-        kry_number_put(t->rows->type, t->rows->val, t->width * i + e, r->val[e]);
+        kryi_number_put(t->rows->type, t->rows->val, t->width * i + e, r->val[e]);
     }
 }
 
@@ -170,32 +170,33 @@ static void put_row(const table *t, int64_t i, const row *r)
 static kry_status fill_from_box(const kry_op *box, const table *t)
 {
     kry_status st = KRY_OK;
-    const kry_layout *layout = &box->dev->layout;
+    const kryi_layout *layout = &box->dev->layout;
     const int64_t *place, n = box->shape.rows;
-    kry_sparse all = { 0 };
+    kryi_sparse all = { 0 };
 
-    TRY(kry_coupled_download(box, &all));
-    (void)kry_coupled_places(box, &place);
+    TRY(kryi_coupled_download(box, &all));
+    (void)kryi_coupled_places(box, &place);
     for (int64_t i = 0; i < n; i++) {
         row r = { .count = 0 };
         for (int64_t e = all.row_ptr[i]; e < all.row_ptr[i + 1]; e++) {
             const int32_t j = all.col[e];
-            add(&r, j < n ? kry_layout_row(layout, j) : kry_split_row(layout->split, place[j - n]),
-                kry_number_at(all.type, all.val, e));
+            add(&r,
+                j < n ? kryi_layout_row(layout, j) : kryi_split_row(layout->split, place[j - n]),
+                kryi_number_at(all.type, all.val, e));
         }
-        put_row(t, kry_layout_row(layout, i), &r);
+        put_row(t, kryi_layout_row(layout, i), &r);
     }
 done:
-    kry_sparse_release(&all);
+    kryi_sparse_release(&all);
     return st;
 }
 
 /* The rows of the grid that are here. */
-static kry_status fill(const kry_call *here)
+static kry_status fill(const kryi_call *here)
 {
     kry_status st = KRY_OK;
-    const kry_op *op = kry_pin_of(here->A);
-    const kry_stencil *A = kry_stencil_of(op);
+    const kry_op *op = kryi_pin_of(here->A);
+    const kryi_stencil *A = kryi_stencil_of(op);
     const table *t = here->more;
     faces f;
 
@@ -211,58 +212,58 @@ done:
     return st;
 }
 
-static void close_gaps(int width, kry_sparse *rows)
+static void close_gaps(int width, kryi_sparse *rows)
 {
     int64_t to = 0;
     for (int64_t i = 0; i < rows->rows; i++) {
         int64_t count = rows->row_ptr[i + 1];
         for (int64_t e = width * i; e < width * i + count; e++, to++) {
             rows->col[to] = rows->col[e];
-            kry_number_put(rows->type, rows->val, to, kry_number_at(rows->type, rows->val, e));
+            kryi_number_put(rows->type, rows->val, to, kryi_number_at(rows->type, rows->val, e));
         }
         rows->row_ptr[i + 1] = to;
     }
 }
 
-kry_status kry_stencil_rows(const kry_op *op, kry_sparse *rows)
+kry_status kryi_stencil_rows(const kry_op *op, kryi_sparse *rows)
 {
     kry_status st = KRY_OK;
-    const kry_op *one = kry_pin_of(kry_op_first(op));
-    const kry_stencil *A = kry_stencil_here(one);
-    table t = { kry_op_in_parts(op), 2 * A->axes + 1, rows };
+    const kry_op *one = kryi_pin_of(kryi_op_first(op));
+    const kryi_stencil *A = kryi_stencil_here(one);
+    table t = { kryi_op_in_parts(op), 2 * A->axes + 1, rows };
     int64_t n = op->shape.rows;
 
-    CHECK(!kry_op_on_ranks(op), KRY_ERR_UNSUPPORTED,
+    CHECK(!kryi_op_on_ranks(op), KRY_ERR_UNSUPPORTED,
           "kry_stencil_matrix: the rows of '%s' lie on %d ranks, and are not gathered on one",
-          kry_op_first(op)->table->kind, kry_team_size(op->dev));
-    if (!t.whole && kry_coupled_of(one)) return kry_coupled_own_rows(one, rows);
-    TRY(kry_sparse_create(n, n, op->shape.type, t.width * n, rows));
-    TRY(kry_op_call(&(kry_call){ .A = op, .more = &t }, fill));
+          kryi_op_first(op)->table->kind, kry_team_size(op->dev));
+    if (!t.whole && kryi_coupled_of(one)) return kryi_coupled_own_rows(one, rows);
+    TRY(kryi_sparse_create(n, n, op->shape.type, t.width * n, rows));
+    TRY(kryi_op_call(&(kryi_call){ .A = op, .more = &t }, fill));
     close_gaps(t.width, rows);
 done:
-    if (st < 0) kry_sparse_release(rows);
+    if (st < 0) kryi_sparse_release(rows);
     return st;
 }
 
 kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params, kry_op **matrix)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
+    kryi_sparse rows = { 0 };
     kry_matrix_params with_traits;
 
     if (matrix) *matrix = NULL;
     TRY(GIVEN(matrix));
     TAKE_PARAMS(params, with_traits, "kry_stencil_matrix", "KRY_MATRIX");
     CHECK(op, KRY_ERR_ARGUMENT, "kry_stencil_matrix: NULL");
-    const kry_stencil *A = kry_stencil_here(op);
+    const kryi_stencil *A = kryi_stencil_here(op);
     CHECK(A, KRY_ERR_ARGUMENT, "kry_stencil_matrix: '%s' is no stencil", op->table->kind);
-    TRY(kry_stencil_rows(op, &rows));
+    TRY(kryi_stencil_rows(op, &rows));
     unsigned cut = KRY_SYMMETRIC | KRY_POSITIVE; /* of the diagonal block of a slab */
-    with_traits.traits |= kry_stencil_of(op) && kry_stencil_is_slab(A) ? cut : op->shape.traits;
+    with_traits.traits |= kryi_stencil_of(op) && kryi_stencil_is_slab(A) ? cut : op->shape.traits;
     TRY(kry_csr_create(op->dev, A->type, rows.rows, rows.cols, rows.row_ptr, rows.col, rows.val,
                        &with_traits, matrix));
 done:
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }
 
@@ -275,9 +276,9 @@ kry_status kry_stencil_apply_host(const kry_stencil_params *params, kry_type typ
     faces f = { 0 };
 
     CHECK(params && x && y, KRY_ERR_ARGUMENT, "kry_stencil_apply_host: NULL");
-    TRY(kry_device_open_aside(&dev));
+    TRY(kryi_device_open_aside(&dev));
     TRY(kry_stencil_create(dev, type, params, &op));
-    const kry_stencil *A = kry_stencil_of(op);
+    const kryi_stencil *A = kryi_stencil_of(op);
     TRY(fetch_faces(A, false, &f));
     for (int64_t i = 0; i < A->n; i++) {
         y[i] = 0;

@@ -17,9 +17,9 @@
 /* ---- how a grid is cut ------------------------------------------------------------------------- */
 
 static kry_status split_grid(const char *who, kry_device *team, const kry_stencil_params *params,
-                             kry_split **split)
+                             kryi_split **split)
 {
-    kry_grid_cut cut = { .axes = params->size[2] ? 3 : 2 };
+    kryi_grid_cut cut = { .axes = params->size[2] ? 3 : 2 };
 
     for (int a = 0; a < 3; a++) {
         cut.size[a] = a < cut.axes ? params->size[a] : 1;
@@ -27,40 +27,40 @@ static kry_status split_grid(const char *who, kry_device *team, const kry_stenci
         cut.periodic[a] = a < cut.axes && params->low[a] == KRY_PERIODIC;
     }
     if (cut.axes == 2 && cut.blocks[0] && !cut.blocks[2]) cut.blocks[2] = 1;
-    return kry_split_grid(team->team, who, &cut, split);
+    return kryi_split_grid(team->team, who, &cut, split);
 }
 
 /* The layers of part r, and those beside them that are on other parts. */
-static void find_slab(const kry_stencil_params *p, const kry_split *s, int r, kry_slab *slab)
+static void find_slab(const kry_stencil_params *p, const kryi_split *s, int r, kryi_slab *slab)
 {
     const int last = p->size[2] ? 2 : 1;
     const bool wraps = p->low[last] == KRY_PERIODIC && s->members > 1;
 
-    *slab = (kry_slab){ .all = p->size[last],
-                        .layer = last == 2 ? p->size[0] * p->size[1] : p->size[0],
-                        .low = r > 0 || wraps,
-                        .high = r + 1 < s->members || wraps };
+    *slab = (kryi_slab){ .all = p->size[last],
+                         .layer = last == 2 ? p->size[0] * p->size[1] : p->size[0],
+                         .low = r > 0 || wraps,
+                         .high = r + 1 < s->members || wraps };
     slab->first = s->first[r] / slab->layer;
-    slab->count = kry_split_rows(s, r) / slab->layer;
+    slab->count = kryi_split_rows(s, r) / slab->layer;
 }
 
-kry_stencil_box kry_stencil_given(const kry_stencil_params *p, const kry_split *s, int r)
+kry_stencil_box kryi_stencil_given(const kry_stencil_params *p, const kryi_split *s, int r)
 {
     const int last = p->size[2] ? 2 : 1;
     kry_stencil_box box = { .size = { p->size[0], p->size[1], p->size[2] ? p->size[2] : 1 } };
 
     if (!p->local || !s) return box;
     if (s->boxes) {
-        const kry_grid_box part = kry_boxes_part(s->boxes, r);
+        const kryi_grid_box part = kryi_boxes_part(s->boxes, r);
         for (int a = 0; a <= last; a++) {
             const bool periodic = p->low[a] == KRY_PERIODIC,
-                       low = kry_boxes_beside(s->boxes, r, a, false, periodic) >= 0,
-                       high = kry_boxes_beside(s->boxes, r, a, true, periodic) >= 0;
+                       low = kryi_boxes_beside(s->boxes, r, a, false, periodic) >= 0,
+                       high = kryi_boxes_beside(s->boxes, r, a, true, periodic) >= 0;
             box.first[a] = part.first[a] - low;
             box.size[a] = part.size[a] + low + high;
         }
     } else {
-        kry_slab slab;
+        kryi_slab slab;
         find_slab(p, s, r, &slab);
         box.first[last] = slab.first - slab.low;
         box.size[last] = slab.count + slab.low + slab.high;
@@ -73,32 +73,33 @@ kry_stencil_box kry_stencil_given(const kry_stencil_params *p, const kry_split *
 typedef struct parts {
     kry_type type;
     const kry_stencil_params *params;
-    const kry_split *split;
+    const kryi_split *split;
 } parts;
 
 /* Make the halo of a slab: the last layer of part `below` and the first one of part `above`. Collective. */
-static kry_status make_halo(const parts *p, int below, int above, kry_device *dev, kry_slab *slab)
+static kry_status make_halo(const parts *p, int below, int above, kry_device *dev, kryi_slab *slab)
 {
     kry_status st = KRY_OK;
-    int64_t layer = slab->layer, last = kry_split_rows(p->split, below) - layer;
+    int64_t layer = slab->layer, last = kryi_split_rows(p->split, below) - layer;
     const bool both = slab->low && slab->high;
     const bool above_first =
         !slab->low || (both && above < below); /* links in the order of ranks */
-    const kry_link want[2] = { { above_first ? above : below, 0, layer },
-                               { above_first ? below : above, layer, layer } };
-    const kry_link one = { below, 0, 2 * layer };
+    const kryi_link want[2] = { { above_first ? above : below, 0, layer },
+                                { above_first ? below : above, layer, layer } };
+    const kryi_link one = { below, 0, 2 * layer };
     const bool same = both && above == below;
     int32_t *row = NULL;
 
     slab->at_low = above_first ? (cl_int)layer : 0;
     slab->at_high = above_first ? 0 : (cl_int)layer;
-    TRY(kry_alloc((size_t)(2 * layer), sizeof *row, &row));
+    TRY(kryi_alloc((size_t)(2 * layer), sizeof *row, &row));
     for (int64_t i = 0; i < layer; i++) {
         row[slab->at_low + i] = (int32_t)(last + i);
         row[slab->at_high + i] = (int32_t)i;
     }
-    TRY(kry_halo_create(dev, p->type, same ? &one : want, both && !same ? 2 : 1, row, &slab->halo));
-    slab->numbers = kry_halo_numbers(slab->halo);
+    TRY(kryi_halo_create(dev, p->type, same ? &one : want, both && !same ? 2 : 1, row,
+                         &slab->halo));
+    slab->numbers = kryi_halo_numbers(slab->halo);
 done:
     free(row);
     return st;
@@ -108,17 +109,17 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
 {
     kry_status st = KRY_OK;
     const parts *p = user;
-    const kry_split *s = p->split;
+    const kryi_split *s = p->split;
     kry_device *dev = s->team->part[rank];
     const int size = s->members;
-    kry_grid_part piece = { 0 };
-    kry_slab *slab = &piece.slab;
+    kryi_grid_part piece = { 0 };
+    kryi_slab *slab = &piece.slab;
 
     *local = NULL;
     find_slab(p->params, s, rank, slab);
     if (slab->low || slab->high)
         TRY(make_halo(p, (rank + size - 1) % size, (rank + 1) % size, dev, slab));
-    TRY(kry_stencil_make(dev, p->type, p->params, &piece, NULL, 1, local));
+    TRY(kryi_stencil_make(dev, p->type, p->params, &piece, NULL, 1, local));
 done:
     return st;
 }
@@ -128,36 +129,36 @@ kry_status kry_stencil_part(kry_device *dev, const kry_stencil_params *params, k
     static const char who[] = "kry_stencil_part";
     kry_status st = KRY_OK;
     kry_stencil_params mine;
-    kry_split *split = NULL;
+    kryi_split *split = NULL;
 
-    kry_team_enter(dev, who, NULL);
+    kryi_team_enter(dev, who, NULL);
     TRY(GIVEN(box, dev, params));
     TAKE_PARAMS(params, mine, who, "KRY_STENCIL");
-    TRY(kry_stencil_check_grid(who, dev, params));
-    mine.local = kry_device_is_ranks(dev);
-    kry_team_same_fields(dev, KRY_STENCIL_FIELDS("x"), params, sizeof *params);
+    TRY(kryi_stencil_check_grid(who, dev, params));
+    mine.local = kryi_device_is_ranks(dev);
+    kryi_team_same_fields(dev, KRY_STENCIL_FIELDS("x"), params, sizeof *params);
     if (dev->team) TRY(split_grid(who, dev, params, &split));
-    *box = kry_stencil_given(params, split, kry_team_rank(dev));
+    *box = kryi_stencil_given(params, split, kry_team_rank(dev));
 done:
-    if (split) kry_split_release(&split);
-    return kry_team_leave(dev, st);
+    if (split) kryi_split_release(&split);
+    return kryi_team_leave(dev, st);
 }
 
-kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
-                                    const kry_stencil_params *params, kry_op **A)
+kry_status kryi_stencil_create_parts(kry_device *team, kry_type type,
+                                     const kry_stencil_params *params, kry_op **A)
 {
     kry_status st = KRY_OK;
-    kry_split *split = NULL;
+    kryi_split *split = NULL;
 
     TRY(split_grid("kry_stencil_create", team, params, &split));
     if (split->boxes) {
-        TRY(kry_stencil_create_blocks(team, type, params, split, A));
+        TRY(kryi_stencil_create_blocks(team, type, params, split, A));
         goto done;
     }
     const parts p = { type, params, split };
-    const kry_parts_extra extra = { .whole_values = true }; /* a part takes those of its layers */
-    TRY(kry_parts_create(team, split, &extra, make_part, &p, A));
+    const kryi_parts_extra extra = { .whole_values = true }; /* a part takes those of its layers */
+    TRY(kryi_parts_create(team, split, &extra, make_part, &p, A));
 done:
-    kry_split_release(&split);
+    kryi_split_release(&split);
     return st;
 }

@@ -14,19 +14,19 @@
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-static bool aligned(const kry_stencil *A, const kry_vec *v) { return v->first % A->lanes == 0; }
+static bool aligned(const kryi_stencil *A, const kry_vec *v) { return v->first % A->lanes == 0; }
 
 /* Entries of the operator's tables; stencil_apply is in stencil.c. */
 static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    kry_stencil *A = self;
-    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
+    kryi_stencil *A = self;
+    kryi_scalar a = kryi_scalar_of(A->dev, alpha), b = kryi_scalar_of(A->dev, beta);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(x), ARG_ACC(A->dev, b), ARG_VEC(y) };
     const int sweep = aligned(A, x) && aligned(A, y) ? KRY_SWEEP_APPLY : KRY_SWEEP_APPLY_ANYWHERE;
-    kry_status st = kry_stencil_make_sweeps(A, sweep, sweep);
+    kry_status st = kryi_stencil_make_sweeps(A, sweep, sweep);
 
     return st < 0 ? st
-                  : kry_stencil_exchange(A, &A->sweep[sweep], x, NULL, rest, COUNT(rest), NULL);
+                  : kryi_stencil_exchange(A, &A->sweep[sweep], x, NULL, rest, COUNT(rest), NULL);
 }
 
 /* ---- several columns ------------------------------------------------------------------------- */
@@ -34,45 +34,45 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
 /* Products of several columns by a grid operator, which read its coefficients from memory once
  * for up to 16 of them; and what steps of conjugate gradients of several columns need. Kernels: cl/grid/stencil.cl. */
 
-static bool are_aligned(const kry_stencil *A, const kry_vec *v)
+static bool are_aligned(const kryi_stencil *A, const kry_vec *v)
 {
     return v->first % A->lanes == 0 && v->ld % A->lanes == 0;
 }
 
-static kry_status multiply(kry_stencil *A, double alpha, const kry_vec *x, double beta, kry_vec *y)
+static kry_status multiply(kryi_stencil *A, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_status st = KRY_OK;
     const int sweep = are_aligned(A, x) && are_aligned(A, y) ? KRY_SWEEP_APPLY_ABREAST
                                                              : KRY_SWEEP_APPLY_ABREAST_ANYWHERE;
-    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
+    kryi_scalar a = kryi_scalar_of(A->dev, alpha), b = kryi_scalar_of(A->dev, beta);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(x), ARG_ACC(A->dev, b),
                              ARG_VEC(y),         ARG(x->ld), ARG(y->ld) };
 
-    TRY(kry_stencil_make_sweeps(A, sweep, sweep));
-    const kry_sweep s = kry_stencil_plan_columns(A, sweep, x->k);
-    TRY(kry_stencil_launch(A, &s, rest, COUNT(rest)));
+    TRY(kryi_stencil_make_sweeps(A, sweep, sweep));
+    const kryi_sweep s = kryi_stencil_plan_columns(A, sweep, x->k);
+    TRY(kryi_stencil_launch(A, &s, rest, COUNT(rest)));
 done:
     return st;
 }
 
 /* A slab exchanges its halo for one column at a time. */
-static int64_t most_at_once(const kry_stencil *A)
+static int64_t most_at_once(const kryi_stencil *A)
 {
     enum { ABREAST = 16 };
-    return kry_stencil_is_slab(A) ? 1 : ABREAST;
+    return kryi_stencil_is_slab(A) ? 1 : ABREAST;
 }
 
 static kry_status stencil_apply_block(void *self, double alpha, const kry_vec *x, double beta,
                                       kry_vec *y)
 {
     kry_status st = KRY_OK;
-    kry_stencil *A = self;
+    kryi_stencil *A = self;
     const int64_t most = most_at_once(A);
 
     for (int64_t j = 0, count; j < x->k; j += count) {
         count = x->k - j < most ? x->k - j : most;
-        const kry_vec xs = kry_vec_columns(x, j, count);
-        kry_vec ys = kry_vec_columns(y, j, count);
+        const kry_vec xs = kryi_vec_columns(x, j, count);
+        kry_vec ys = kryi_vec_columns(y, j, count);
         TRY(count > 1 ? multiply(A, alpha, &xs, beta, &ys)
                       : stencil_apply(A, alpha, &xs, beta, &ys));
     }
@@ -82,7 +82,7 @@ done:
 
 static kry_status prepare_columns(void *self)
 {
-    return kry_stencil_make_sweeps(self, KRY_SWEEP_APPLY_ABREAST, KRY_SWEEP_STEP_ABREAST);
+    return kryi_stencil_make_sweeps(self, KRY_SWEEP_APPLY_ABREAST, KRY_SWEEP_STEP_ABREAST);
 }
 
 /* ---- residuals and steps --------------------------------------------------------------------- */
@@ -90,15 +90,16 @@ static kry_status prepare_columns(void *self)
 static kry_status residual_sum(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r,
                                kry_sum *sum)
 {
-    kry_stencil *A = self;
+    kryi_stencil *A = self;
     const cl_int sums = sum != NULL;
     const cl_mem part = sum ? sum->buffer : r->buffer;
     const kry_arg rest[] = { ARG_VEC(b), ARG_VEC(x), ARG_VEC(r), ARG(sums), ARG(part) };
     const int sweep = aligned(A, b) && aligned(A, x) && aligned(A, r) ? KRY_SWEEP_RESIDUAL
                                                                       : KRY_SWEEP_RESIDUAL_ANYWHERE;
-    kry_status st = kry_stencil_make_sweeps(A, sweep, sweep);
+    kry_status st = kryi_stencil_make_sweeps(A, sweep, sweep);
 
-    return st < 0 ? st : kry_stencil_exchange(A, &A->sweep[sweep], x, NULL, rest, COUNT(rest), sum);
+    return st < 0 ? st
+                  : kryi_stencil_exchange(A, &A->sweep[sweep], x, NULL, rest, COUNT(rest), sum);
 }
 
 static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -106,29 +107,29 @@ static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *
     return residual_sum(self, b, x, r, NULL);
 }
 
-static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+static kry_status stencil_direction(void *self, const kryi_direction *d, kry_vec *p, kry_vec *q,
                                     kry_sum *sum)
 {
-    kry_stencil *A = self;
+    kryi_stencil *A = self;
     kry_arg rest[KRY_DIRECTION_ARGS + 5];
     const kry_arg more[] = { ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
                              ARG(sum->buffer), ARG(p->ld) };
 
-    kry_direction_args(d, rest);
+    kryi_direction_args(d, rest);
     memcpy(rest + KRY_DIRECTION_ARGS, more, sizeof more);
     (void)q;
     if (p->k == 1)
-        return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_DIRECTION], NULL, d, rest,
-                                    COUNT(rest) - 1, sum);
-    const kry_sweep s = kry_stencil_plan_columns(A, KRY_SWEEP_DIRECTION_ABREAST, p->k);
+        return kryi_stencil_exchange(A, &A->sweep[KRY_SWEEP_DIRECTION], NULL, d, rest,
+                                     COUNT(rest) - 1, sum);
+    const kryi_sweep s = kryi_stencil_plan_columns(A, KRY_SWEEP_DIRECTION_ABREAST, p->k);
     sum->count = (cl_int)s.groups;
-    return kry_stencil_launch(A, &s, rest, COUNT(rest));
+    return kryi_stencil_launch(A, &s, rest, COUNT(rest));
 }
 
 /* A slab still has p's neighbours from the direction. */
-static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
+static kry_status stencil_step(void *self, const kryi_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
 {
-    kry_stencil *A = self;
+    kryi_stencil *A = self;
     kry_arg rest[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 11];
     const cl_int scaled = s->d != NULL;
     const kry_vec *d = s->d ? s->d : r; /* not read, if not scaled */
@@ -136,42 +137,42 @@ static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_ve
                              ARG(r->buffer),    ARG(sum->buffer),    ARG(scaled),
                              ARG(d->buffer),    ARG(s->z->buffer),   ARG(r->ld),
                              ARG(x->ld) };
-    const size_t n = kry_step_args(s, A->singular, rest), count = COUNT(more) - (x->k > 1 ? 0 : 2);
-    const kry_sweep sweep = x->k > 1 ? kry_stencil_plan_columns(A, KRY_SWEEP_STEP_ABREAST, x->k)
-                                     : A->sweep[KRY_SWEEP_STEP];
+    const size_t n = kryi_step_args(s, A->singular, rest), count = COUNT(more) - (x->k > 1 ? 0 : 2);
+    const kryi_sweep sweep = x->k > 1 ? kryi_stencil_plan_columns(A, KRY_SWEEP_STEP_ABREAST, x->k)
+                                      : A->sweep[KRY_SWEEP_STEP];
 
     memcpy(rest + n, more, count * sizeof *more);
     sum->count = (cl_int)sweep.groups;
     if (s->drift) s->next_drift->count = sum->count;
-    return kry_stencil_launch(A, &sweep, rest, n + count);
+    return kryi_stencil_launch(A, &sweep, rest, n + count);
 }
 
 static kry_status stencil_diagonal(void *self, kry_vec *d)
 {
-    kry_stencil *A = self;
+    kryi_stencil *A = self;
     const kry_arg rest[] = { ARG_VEC(d) };
     const int sweep = aligned(A, d) ? KRY_SWEEP_DIAGONAL : KRY_SWEEP_DIAGONAL_ANYWHERE;
-    kry_status st = kry_stencil_make_sweeps(A, sweep, sweep);
+    kry_status st = kryi_stencil_make_sweeps(A, sweep, sweep);
 
-    return st < 0 ? st : kry_stencil_launch(A, &A->sweep[sweep], rest, COUNT(rest));
+    return st < 0 ? st : kryi_stencil_launch(A, &A->sweep[sweep], rest, COUNT(rest));
 }
 
 static kry_status stencil_update(void *self, const void *values)
 {
-    kry_stencil *A = self;
+    kryi_stencil *A = self;
     kry_status st = KRY_OK;
 
     CHECK(!values || A->face[0], KRY_ERR_UNSUPPORTED,
           "kry_op_update: this stencil was made without coefficients, and takes none");
-    if (values) TRY(kry_stencil_update_faces(A, values));
+    if (values) TRY(kryi_stencil_update_faces(A, values));
 done:
     return st;
 }
 
 /* Entries of a row along an axis besides the diagonal, for all rows that are here. */
-static int64_t entries_along(const kry_stencil *A, int a)
+static int64_t entries_along(const kryi_stencil *A, int a)
 {
-    int64_t size = kry_stencil_size_of_all(A, a), side = A->n / A->size[a];
+    int64_t size = kryi_stencil_size_of_all(A, a), side = A->n / A->size[a];
     bool last = a == A->axes - 1;
     if (A->low[a] == KRY_PERIODIC) return (size > 2 ? 2 : size - 1) * A->n;
     return 2 * A->n - (last && A->slab.low ? 0 : side) - (last && A->slab.high ? 0 : side);
@@ -179,7 +180,7 @@ static int64_t entries_along(const kry_stencil *A, int a)
 
 static void stencil_describe(void *self, kry_op_info *info)
 {
-    const kry_stencil *A = self;
+    const kryi_stencil *A = self;
     double word = (double)A->n * (double)kry_type_size(A->type);
     double faces = A->face[0] ? A->axes * word : 0;
 
@@ -194,22 +195,22 @@ static void stencil_describe(void *self, kry_op_info *info)
 
 static void stencil_destroy(void *self)
 {
-    kry_stencil *A = self;
+    kryi_stencil *A = self;
     if (!A) return;
-    kry_stencil_release_numbers(A);
-    kry_halo_release(&A->slab.halo);
+    kryi_stencil_release_numbers(A);
+    kryi_halo_release(&A->slab.halo);
     free(A);
 }
 
 /* If a number of one slab does not fit, the conversion fails on all parts, so that all go on in the
  * same way. */
-static kry_status agree(const kry_stencil *A, kry_status mine)
+static kry_status agree(const kryi_stencil *A, kry_status mine)
 {
     kry_status st = KRY_OK;
     double refused = mine == KRY_ERR_UNSUPPORTED;
 
     if (mine < 0 && !refused) return mine;
-    TRY(kry_layout_combine(&A->dev->layout, KRY_MAX, &refused, 1));
+    TRY(kryi_layout_combine(&A->dev->layout, KRY_MAX, &refused, 1));
     if (mine >= 0 && refused)
         return kry_fail(KRY_ERR_UNSUPPORTED, "kry_op_convert: not on another device of the team");
     st = mine;
@@ -235,22 +236,22 @@ static const kry_op_table stencil_table = {
 };
 
 /* A persistent kernel cannot exchange halos. */
-#define SWEEPS                                                                \
-    .relax = kry_stencil_relax, .relax_widening = kry_stencil_relax_widening, \
-    .colours = kry_stencil_colours, .sweep_colour = kry_stencil_sweep_colour
+#define SWEEPS                                                                  \
+    .relax = kryi_stencil_relax, .relax_widening = kryi_stencil_relax_widening, \
+    .colours = kryi_stencil_colours, .sweep_colour = kryi_stencil_sweep_colour
 #define STEPS \
     .apply_direction = stencil_direction, .apply_step = stencil_step, .residual_sum = residual_sum
 #define ALL SWEEPS, STEPS, .sums_to_zero = true
 
-static const kry_op_fused *fused_of(const kry_stencil *A)
+static const kryi_op_fused *fused_of(const kryi_stencil *A)
 {
-    static const kry_op_fused slab = { ALL },
-                              whole = { ALL, .make_resident = kry_stencil_make_resident,
-                                        .prepare_columns = prepare_columns };
-    return kry_stencil_is_slab(A) ? &slab : &whole;
+    static const kryi_op_fused slab = { ALL },
+                               whole = { ALL, .make_resident = kryi_stencil_make_resident,
+                                         .prepare_columns = prepare_columns };
+    return kryi_stencil_is_slab(A) ? &slab : &whole;
 }
 
-kry_stencil *kry_stencil_of(const kry_op *op)
+kryi_stencil *kryi_stencil_of(const kry_op *op)
 {
     return op && op->table == &stencil_table ? op->self : NULL;
 }
@@ -260,16 +261,16 @@ kry_stencil *kry_stencil_of(const kry_op *op)
 static double or_one(double value) { return value > 0 ? value : 1; }
 
 /* No side has given values: constants are mapped to zero. */
-static bool is_singular(const kry_stencil *A)
+static bool is_singular(const kryi_stencil *A)
 {
     for (int a = 0; a < A->axes; a++)
-        if (kry_gives_values(kry_stencil_side(A, a, false)) ||
-            kry_gives_values(kry_stencil_side(A, a, true)))
+        if (kryi_gives_values(kryi_stencil_side(A, a, false)) ||
+            kryi_gives_values(kryi_stencil_side(A, a, true)))
             return false;
     return true;
 }
 
-static void describe_grid(kry_stencil *A, const kry_stencil_params *p, bool variable)
+static void describe_grid(kryi_stencil *A, const kry_stencil_params *p, bool variable)
 {
     int last = p->size[2] ? 2 : 1;
     A->axes = last + 1;
@@ -288,12 +289,12 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, bool vari
     A->singular = is_singular(A);
     A->variable = variable;
     A->local = p->local;
-    A->lanes = A->dev->info.cpu_kernels ? 1 : kry_vector_width(A->dev, A->type);
+    A->lanes = A->dev->info.cpu_kernels ? 1 : kryi_vector_width(A->dev, A->type);
     while (A->size[0] % A->lanes) A->lanes /= 2;
 }
 
 /* A copy without coefficients takes the factor in its weights. */
-static kry_status scale_weights(kry_stencil *A, double factor)
+static kry_status scale_weights(kryi_stencil *A, double factor)
 {
     kry_status st = KRY_OK;
     for (int a = 0; a < A->axes; a++) {
@@ -307,31 +308,31 @@ done:
     return st;
 }
 
-kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_params *params,
-                            const kry_grid_part *piece, const kry_stencil *like, double factor,
-                            kry_op **out)
+kry_status kryi_stencil_make(kry_device *dev, kry_type type, const kry_stencil_params *params,
+                             const kryi_grid_part *piece, const kryi_stencil *like, double factor,
+                             kry_op **out)
 {
     kry_status st = KRY_OK;
-    kry_stencil *A = NULL;
-    kry_halo *halo = piece ? piece->slab.halo : NULL; /* until A has it */
+    kryi_stencil *A = NULL;
+    kryi_halo *halo = piece ? piece->slab.halo : NULL; /* until A has it */
 
     *out = NULL;
-    TRY(kry_alloc(1, sizeof *A, &A));
+    TRY(kryi_alloc(1, sizeof *A, &A));
     A->dev = dev;
     A->type = type;
     if (piece) A->slab = piece->slab, A->block = piece->block;
     halo = NULL;
     describe_grid(A, params, like ? like->face[0] != NULL : params->coefficient || params->face[0]);
     if (like && !like->face[0]) TRY(scale_weights(A, factor));
-    TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_APPLY, KRY_SWEEP_DIAGONAL));
-    TRY(like ? kry_stencil_copy_faces(A, like, factor) : kry_stencil_create_faces(A, params));
+    TRY(kryi_stencil_make_sweeps(A, KRY_SWEEP_APPLY, KRY_SWEEP_DIAGONAL));
+    TRY(like ? kryi_stencil_copy_faces(A, like, factor) : kryi_stencil_create_faces(A, params));
     TRY(kry_device_finish(dev));
     const kry_op_shape shape = { A->n, A->n, type,
                                  KRY_SYMMETRIC | (A->singular ? KRY_SINGULAR : KRY_POSITIVE) };
-    TRY(kry_op_create_fused(dev, &stencil_table, fused_of(A), A, &shape, out));
+    TRY(kryi_op_create_fused(dev, &stencil_table, fused_of(A), A, &shape, out));
     A = NULL;
 done:
-    kry_halo_release(&halo);
+    kryi_halo_release(&halo);
     stencil_destroy(A);
     return st;
 }
@@ -339,31 +340,31 @@ done:
 static kry_status stencil_convert(void *self, kry_type type, double factor, const double *scale,
                                   kry_op **copy)
 {
-    const kry_stencil *A = self;
+    const kryi_stencil *A = self;
     kry_status st = KRY_OK;
     kry_stencil_params p = *KRY_STENCIL(.local = A->local);
-    kry_grid_part piece = { A->slab, A->block };
-    kry_slab *slab = &piece.slab;
+    kryi_grid_part piece = { A->slab, A->block };
+    kryi_slab *slab = &piece.slab;
 
     CHECK(!scale, KRY_ERR_UNSUPPORTED,
           "kry_op_convert: a grid operator is not scaled by a diagonal");
     for (int a = 0; a < A->axes; a++) {
-        p.size[a] = kry_stencil_size_of_all(A, a);
+        p.size[a] = kryi_stencil_size_of_all(A, a);
         p.spacing[a] = A->spacing[a], p.diffusion[a] = A->diffusion[a];
         p.low[a] = A->low[a], p.high[a] = A->high[a];
     }
     if (*copy) {
-        TRY(agree(A, kry_stencil_copy_faces(kry_stencil_of(*copy), A, factor)));
+        TRY(agree(A, kryi_stencil_copy_faces(kryi_stencil_of(*copy), A, factor)));
     } else {
         slab->halo = NULL, slab->numbers = slab->face_below = NULL;
         if (A->slab.halo) {
-            TRY(kry_halo_like(A->slab.halo, type, &slab->halo));
-            slab->numbers = kry_halo_numbers(slab->halo);
+            TRY(kryi_halo_like(A->slab.halo, type, &slab->halo));
+            slab->numbers = kryi_halo_numbers(slab->halo);
         }
-        kry_device *dev = kry_device_for_copies(A->dev);
-        TRY(agree(A, kry_stencil_make(dev, type, &p, &piece, A, factor, copy)));
+        kry_device *dev = kryi_device_for_copies(A->dev);
+        TRY(agree(A, kryi_stencil_make(dev, type, &p, &piece, A, factor, copy)));
     }
-    TRY(kry_stencil_share_faces(kry_stencil_of(*copy)));
+    TRY(kryi_stencil_share_faces(kryi_stencil_of(*copy)));
 done:
     return st;
 }
@@ -375,8 +376,8 @@ static kry_status keep_on_host(kry_device *dev, const kry_stencil_params *params
     kry_stencil_params p = *params;
 
     p.on_host = false;
-    TRY(kry_host_beside(dev, &beside));
-    TRY(kry_stencil_make(beside, KRY_F64, &p, NULL, NULL, 1, out));
+    TRY(kryi_host_beside(dev, &beside));
+    TRY(kryi_stencil_make(beside, KRY_F64, &p, NULL, NULL, 1, out));
 done:
     kry_device_release(&beside);
     return st;
@@ -388,23 +389,23 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     kry_status st = KRY_OK;
     kry_stencil_params mine;
 
-    kry_team_enter(dev, "kry_stencil_create", NULL);
+    kryi_team_enter(dev, "kry_stencil_create", NULL);
     if (A) *A = NULL;
     TRY(GIVEN(A, dev, params));
     assert(A);
     TAKE_PARAMS(params, mine, "kry_stencil_create", "KRY_STENCIL");
-    mine.local = mine.local && kry_device_is_ranks(dev);
-    kry_team_same(dev, &type, sizeof type);
-    kry_team_same_fields(dev, KRY_STENCIL_FIELDS("P"), params, sizeof *params);
-    TRY(kry_stencil_check_params(dev, type, params));
+    mine.local = mine.local && kryi_device_is_ranks(dev);
+    kryi_team_same(dev, &type, sizeof type);
+    kryi_team_same_fields(dev, KRY_STENCIL_FIELDS("P"), params, sizeof *params);
+    TRY(kryi_stencil_check_params(dev, type, params));
     if (params->on_host)
         TRY(keep_on_host(dev, params, A));
     else if (dev->team)
-        TRY(kry_stencil_create_parts(dev, type, params, A));
+        TRY(kryi_stencil_create_parts(dev, type, params, A));
     else
-        TRY(kry_stencil_make(dev, type, params, NULL, NULL, 1, A));
+        TRY(kryi_stencil_make(dev, type, params, NULL, NULL, 1, A));
 done:
-    st = kry_team_leave(dev, st);
+    st = kryi_team_leave(dev, st);
     if (st < 0) kry_op_release(A);
     return st;
 }

@@ -23,8 +23,8 @@ done:
     return st;
 }
 
-kry_status kry_stencil_check_grid(const char *who, const kry_device *dev,
-                                  const kry_stencil_params *p)
+kry_status kryi_stencil_check_grid(const char *who, const kry_device *dev,
+                                   const kry_stencil_params *p)
 {
     kry_status st = KRY_OK;
     int64_t n = 1;
@@ -43,8 +43,8 @@ done:
     return st;
 }
 
-kry_status kry_stencil_check_params(const kry_device *dev, kry_type type,
-                                    const kry_stencil_params *p)
+kry_status kryi_stencil_check_params(const kry_device *dev, kry_type type,
+                                     const kry_stencil_params *p)
 {
     kry_status st = KRY_OK;
 
@@ -55,9 +55,9 @@ kry_status kry_stencil_check_params(const kry_device *dev, kry_type type,
         CHECK(type == KRY_F64, KRY_ERR_TYPE,
               "kry_stencil_create: what stays on the host is in double");
     else
-        TRY(kry_type_check("kry_stencil_create", dev, type));
-    TRY(kry_stencil_check_grid("kry_stencil_create", dev, p));
-    TRY(kry_stencil_check_faces(p));
+        TRY(kryi_type_check("kry_stencil_create", dev, type));
+    TRY(kryi_stencil_check_grid("kry_stencil_create", dev, p));
+    TRY(kryi_stencil_check_faces(p));
 done:
     return st;
 }

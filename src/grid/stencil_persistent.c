@@ -27,9 +27,9 @@ static const shape cpu_shapes[] = {
 };
 
 /* The local memory that a group needs. */
-static int64_t local_bytes(const kry_stencil *A, shape s)
+static int64_t local_bytes(const kryi_stencil *A, shape s)
 {
-    int64_t pair = 2 * (int64_t)sizeof(kry_partial), slack = 512;
+    int64_t pair = 2 * (int64_t)sizeof(kryi_partial), slack = 512;
     return (s.group + 32) * pair + (int64_t)s.shared * s.group * s.per * kry_type_size(A->type) +
            slack;
 }
@@ -39,7 +39,7 @@ static bool given_shape(kry_device *dev, shape *s)
 {
     char text[64];
     s->pipelined = 0;
-    return kry_tuning_get(dev, "resident/shape", text, sizeof text) &&
+    return kryi_tuning_get(dev, "resident/shape", text, sizeof text) &&
            sscanf(text, "group=%d per-item=%d shared=%d pipelined=%d", &s->group, &s->per,
                   &s->shared, &s->pipelined) >= 3 &&
            s->group >= 8 && !(s->group & (s->group - 1)) && s->per >= 1 && s->per <= 16;
@@ -48,7 +48,7 @@ static bool given_shape(kry_device *dev, shape *s)
 enum { MOST_IN_SPACE = 4096 }; /* unknowns of a group on three axes */
 
 /* Whether groups of this shape, one per compute unit, can hold the grid. */
-static bool fits(const kry_stencil *A, shape s)
+static bool fits(const kryi_stencil *A, shape s)
 {
     const kry_device_info *info = &A->dev->info;
     /* In space so many planes lie between groups that an H100 took 13.4 us for 100^3 points in single, and launches 12.9. */
@@ -57,20 +57,20 @@ static bool fits(const kry_stencil *A, shape s)
            (int64_t)s.group * s.per * info->compute_units >= A->n;
 }
 
-static void defines(const kry_stencil *A, shape s, char *text, size_t size)
+static void defines(const kryi_stencil *A, shape s, char *text, size_t size)
 {
     size_t used =
         (size_t)snprintf(text, size, "-DGROUP=%d -DPER=%d -DAXES=%d%s%s", s.group, s.per, A->axes,
                          s.shared ? " -DSHARED" : "", A->face[0] ? " -DCOEFFICIENT" : "");
     for (int a = 0; a < A->axes; a++)
         used += (size_t)snprintf(text + used, size - used, " -DWRAP%d=%d -DLOW%d=%d -DHIGH%d=%d", a,
-                                 A->low[a] == KRY_PERIODIC, a, kry_ghost(A->low[a]), a,
-                                 kry_ghost(A->high[a]));
+                                 A->low[a] == KRY_PERIODIC, a, kryi_ghost(A->low[a]), a,
+                                 kryi_ghost(A->high[a]));
 }
 
 /* ---- the plug ----------------------------------------------------------------------- */
 
-static void add_grid(const kry_stencil *A, kry_plug *plug)
+static void add_grid(const kryi_stencil *A, kryi_plug *plug)
 {
     size_t word = kry_type_size(A->type);
 
@@ -79,38 +79,38 @@ static void add_grid(const kry_stencil *A, kry_plug *plug)
         PLUG(plug, size);
     }
     for (int a = 0; a < 3; a++) {
-        kry_scalar weight;
-        kry_number_put(A->type, &weight, 0, A->weight[a]);
-        kry_plug_add(plug, &weight, word);
+        kryi_scalar weight;
+        kryi_number_put(A->type, &weight, 0, A->weight[a]);
+        kryi_plug_add(plug, &weight, word);
     }
-    const cl_mem cells = A->face[0] ? *kry_stencil_cells(A) : NULL;
+    const cl_mem cells = A->face[0] ? *kryi_stencil_cells(A) : NULL;
     PLUG(plug, cells);
     for (int a = 0; a < 3; a++) PLUG(plug, A->face[a]);
 }
 
 /* Use groups of this shape if enough of them can wait for each other. */
-static kry_status try_shape(const kry_stencil *A, shape s, kry_resident_cg **R)
+static kry_status try_shape(const kryi_stencil *A, shape s, kryi_resident_cg **R)
 {
     kry_status st = KRY_OK;
     char text[300];
     const int64_t per_group = (int64_t)s.group * s.per;
-    kry_plug plug = { .size = s.group,
-                      .groups = (int)((A->n + per_group - 1) / per_group),
-                      .shown = 2 };
+    kryi_plug plug = { .size = s.group,
+                       .groups = (int)((A->n + per_group - 1) / per_group),
+                       .shown = 2 };
 
     defines(A, s, text, sizeof text);
-    TRY(kry_kernel_get(A->dev, s.pipelined ? "resident_pipe" : "resident", A->type, text,
-                       s.pipelined ? "resident_pipe" : "resident_cg", &plug.kernel));
+    TRY(kryi_kernel_get(A->dev, s.pipelined ? "resident_pipe" : "resident", A->type, text,
+                        s.pipelined ? "resident_pipe" : "resident_cg", &plug.kernel));
     add_grid(A, &plug);
-    TRY(kry_resident_create(A->dev, A->type, A->n, &plug, R));
+    TRY(kryi_resident_create(A->dev, A->type, A->n, &plug, R));
 done:
     return st;
 }
 
 /* Take the first shape that fits and that the device can run. */
-kry_status kry_stencil_make_resident(void *self, const kry_op *M, kry_resident_cg **R)
+kry_status kryi_stencil_make_resident(void *self, const kry_op *M, kryi_resident_cg **R)
 {
-    const kry_stencil *A = self;
+    const kryi_stencil *A = self;
     const bool gpu = A->dev->info.gpu;
     const shape *shapes = gpu ? gpu_shapes : cpu_shapes;
     size_t count = gpu ? COUNT(gpu_shapes) : COUNT(cpu_shapes);

@@ -9,9 +9,9 @@
 enum { GRID_ARGS = 19, REST = 20 };
 
 /* Return the number that kernels know a side by: its ghost, or 2 if it is periodic. */
-static int number_of_side(kry_side side) { return side == KRY_PERIODIC ? 2 : kry_ghost(side); }
+static int number_of_side(kry_side side) { return side == KRY_PERIODIC ? 2 : kryi_ghost(side); }
 
-cl_int kry_stencil_sides(const kry_stencil *A)
+cl_int kryi_stencil_sides(const kryi_stencil *A)
 {
     cl_int sides = 0;
 
@@ -23,55 +23,58 @@ cl_int kry_stencil_sides(const kry_stencil *A)
 /* Programs are compiled for the sides of a grid: with sides as arguments, conjugate gradients on poisson3d:192 took 170 us an
  * iteration on an H200 and not 123, on twophase3d:128 96 and not 80, products 2 to 13 % more there, and 10 % more on the host. Only
  * the kernels of this folder on a grid that is cut are told the sides when they are launched, so that all parts have one program. */
-static void side_defines(const kry_stencil *A, const char *stem, char text[64])
+static void side_defines(const kryi_stencil *A, const char *stem, char text[64])
 {
     const bool here = !strncmp(stem, "stencil", 7) && strcmp(stem, "stencil_cycle") != 0;
 
     text[0] = '\0';
-    if (here && (kry_stencil_is_slab(A) || A->block.all[0])) return;
+    if (here && (kryi_stencil_is_slab(A) || A->block.all[0])) return;
     snprintf(text, 64, " -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d",
              number_of_side(A->low[0]), number_of_side(A->high[0]), number_of_side(A->low[1]),
              number_of_side(A->high[1]), number_of_side(A->low[2]), number_of_side(A->high[2]));
 }
 
-kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char *more,
-                              const char *name, kry_kernel **kernel)
+kry_status kryi_stencil_kernel(const kryi_stencil *A, const char *stem, const char *more,
+                               const char *name, kryi_kernel **kernel)
 {
     char text[256], sides[64];
 
     side_defines(A, stem, sides);
     snprintf(text, sizeof text, "-DAXES=%d%s%s %s", A->axes, sides,
              A->variable ? " -DVARIABLE" : "", more);
-    return kry_kernel_get(A->dev, stem, A->type, text, name, kernel);
+    return kryi_kernel_get(A->dev, stem, A->type, text, name, kernel);
 }
 
 /* The true residual of a single-precision solve is summed in double: not in the program that has the products. */
-static bool residual_apart(const kry_stencil *A) { return A->type == KRY_F32 && A->dev->info.fp64; }
+static bool residual_apart(const kryi_stencil *A)
+{
+    return A->type == KRY_F32 && A->dev->info.fp64;
+}
 
 /* The defines of a program of stencil.cl. */
-static void product_defines(const kry_stencil *A, bool aligned, char text[64])
+static void product_defines(const kryi_stencil *A, bool aligned, char text[64])
 {
     snprintf(text, 64, "-DLANES=%d%s", aligned ? A->lanes : 1,
              !aligned && residual_apart(A) ? " -DSUM=ACC" : "");
 }
 
-kry_status kry_stencil_maker(const kry_stencil *A, const char *name, kry_kernel **kernel)
+kry_status kryi_stencil_maker(const kryi_stencil *A, const char *name, kryi_kernel **kernel)
 {
     char more[64];
 
     product_defines(A, !residual_apart(A), more);
-    return kry_stencil_kernel(A, "stencil", more, name, kernel);
+    return kryi_stencil_kernel(A, "stencil", more, name, kernel);
 }
 
 /* Steps keep r of a singular A free of constants. */
-static const char *name_of(const kry_stencil *A, int sweep, const char *name)
+static const char *name_of(const kryi_stencil *A, int sweep, const char *name)
 {
     if (A->singular && sweep == KRY_SWEEP_STEP) return "stencil_step_singular";
     if (A->singular && sweep == KRY_SWEEP_STEP_ABREAST) return "stencil_step_columns_singular";
     return name;
 }
 
-kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
+kry_status kryi_stencil_make_sweeps(kryi_stencil *A, int first, int last)
 {
     static const struct {
         const char *stem, *name;
@@ -105,14 +108,14 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
             (i == KRY_SWEEP_RESIDUAL || i == KRY_SWEEP_DIAGONAL) && residual_apart(A);
         const bool aligned = table[i].aligned && !apart;
         const int lanes = aligned ? A->lanes : 1;
-        kry_kernel *kernel;
+        kryi_kernel *kernel;
         if (A->sweep[i].kernel) continue;
         if (relax)
             snprintf(more, sizeof more, "-DLANES=%d", lanes);
         else
             product_defines(A, aligned, more);
-        TRY(kry_stencil_kernel(A, table[i].stem, more, name_of(A, i, table[i].name), &kernel));
-        A->sweep[i] = kry_stencil_plan(A, kernel, lanes, table[i].heavy);
+        TRY(kryi_stencil_kernel(A, table[i].stem, more, name_of(A, i, table[i].name), &kernel));
+        A->sweep[i] = kryi_stencil_plan(A, kernel, lanes, table[i].heavy);
     }
 done:
     return st;
@@ -122,16 +125,16 @@ static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / pi
 
 /* The work-items in a row of a tile: at most 32, so that a tile has many rows, which share points; and not
  * more than half of them beyond the end of the grid. */
-static int tile_width(const kry_stencil *A, int lanes)
+static int tile_width(const kryi_stencil *A, int lanes)
 {
-    int group = kry_group_size(A->dev), width = 1;
+    int group = kryi_group_size(A->dev), width = 1;
     int64_t across = A->size[0] / lanes;
     while (2 * width <= group && width < 32 && width < across) width *= 2;
     return width;
 }
 
 /* Longer columns read fewer points twice. */
-void kry_cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit)
+void kryi_cut_columns(kryi_sweep *s, int64_t last, int64_t count, int64_t fit)
 {
     enum { SHORTEST = 4, WAVES = 4 };
     int64_t best = 1;
@@ -151,30 +154,30 @@ void kry_cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit)
 
 /* Plan a sweep over `last` layers with the groups that fit on the device at once. apart: each layer is a
  * piece. kernel, lanes and heavy are those of `like`. */
-static kry_sweep plan(const kry_stencil *A, const kry_sweep *like, int64_t last, bool apart)
+static kryi_sweep plan(const kryi_stencil *A, const kryi_sweep *like, int64_t last, bool apart)
 {
     /* Registers: up to 40 in a product, up to 80 in a step, of which NVIDIA's multiprocessors have
      * room for six groups of 128. On an H200 more than fit cost 3 to 12 %. */
     enum { HEAVY_PER_UNIT = 6 };
     const kry_device *dev = A->dev;
-    int64_t group = kry_group_size(dev), per_group = group;
+    int64_t group = kryi_group_size(dev), per_group = group;
     bool few = like->heavy && dev->shape.per_unit > HEAVY_PER_UNIT;
-    int64_t most = kry_groups_at_once(dev, few ? HEAVY_PER_UNIT : dev->shape.per_unit);
+    int64_t most = kryi_groups_at_once(dev, few ? HEAVY_PER_UNIT : dev->shape.per_unit);
     if (like->columns > 1) most = most > like->columns ? most / like->columns : 1;
     int64_t points = A->slab.layer * last, columns = A->size[0] / like->lanes;
-    kry_sweep s = *like;
+    kryi_sweep s = *like;
 
     s.work = (cl_int)points, s.width = 1;
     s.length = apart ? 1 : (cl_int)last;
     if (dev->info.cpu_kernels) {
-        s.groups = kry_groups_for_sums(dev, A->type, points);
+        s.groups = kryi_groups_for_sums(dev, A->type, points);
     } else {
         if (A->axes == 3) {
             s.width = tile_width(A, s.lanes), per_group = 1;
             columns = pieces_of(columns, s.width) * pieces_of(A->size[1], group / s.width);
         }
         s.work = (cl_int)(columns * last);
-        if (!apart) kry_cut_columns(&s, last, columns, most * per_group);
+        if (!apart) kryi_cut_columns(&s, last, columns, most * per_group);
         s.groups = pieces_of(s.work, per_group);
         if (s.groups > most) s.groups = most;
     }
@@ -182,38 +185,38 @@ static kry_sweep plan(const kry_stencil *A, const kry_sweep *like, int64_t last,
     return s;
 }
 
-kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, bool heavy)
+kryi_sweep kryi_stencil_plan(const kryi_stencil *A, kryi_kernel *kernel, int lanes, bool heavy)
 {
-    return plan(A, &(kry_sweep){ .kernel = kernel, .lanes = lanes, .heavy = heavy }, A->slab.count,
+    return plan(A, &(kryi_sweep){ .kernel = kernel, .lanes = lanes, .heavy = heavy }, A->slab.count,
                 false);
 }
 
-kry_sweep kry_stencil_plan_columns(const kry_stencil *A, int sweep, int64_t columns)
+kryi_sweep kryi_stencil_plan_columns(const kryi_stencil *A, int sweep, int64_t columns)
 {
-    kry_sweep like = A->sweep[sweep];
+    kryi_sweep like = A->sweep[sweep];
 
     like.columns = (int)columns;
     return plan(A, &like, A->slab.count, false);
 }
 
 /* The layers that need no halo. */
-static kry_sweep plan_inner(const kry_stencil *A, const kry_sweep *all)
+static kryi_sweep plan_inner(const kryi_stencil *A, const kryi_sweep *all)
 {
-    const kry_slab *l = &A->slab;
+    const kryi_slab *l = &A->slab;
     const int64_t layers = l->count - l->low - l->high;
 
-    if (layers <= 0) return (kry_sweep){ .groups = 0 };
-    kry_sweep s = plan(A, all, layers, false);
+    if (layers <= 0) return (kryi_sweep){ .groups = 0 };
+    kryi_sweep s = plan(A, all, layers, false);
     s.begin = l->low, s.inner = l->high;
     return s;
 }
 
 /* The one or two layers that do. */
-static kry_sweep plan_outer(const kry_stencil *A, const kry_sweep *all)
+static kryi_sweep plan_outer(const kryi_stencil *A, const kryi_sweep *all)
 {
-    const kry_slab *l = &A->slab;
+    const kryi_slab *l = &A->slab;
     bool both = l->low && l->high && l->count > 1;
-    kry_sweep s = plan(A, all, both ? 2 : 1, true);
+    kryi_sweep s = plan(A, all, both ? 2 : 1, true);
 
     s.begin = l->low ? 0 : (cl_int)l->count - 1;
     s.stride = both ? (cl_int)l->count - 1 : 1;
@@ -221,22 +224,22 @@ static kry_sweep plan_outer(const kry_stencil *A, const kry_sweep *all)
 }
 
 /* Return the argument `sides` of GRID in cl/grid/sweep.clh. */
-static cl_int sides_of_launch(const kry_stencil *A, const kry_sweep *s)
+static cl_int sides_of_launch(const kryi_stencil *A, const kryi_sweep *s)
 {
     enum { IN_HALO_BEHIND = 12, IN_HALO_AHEAD, AHEAD_COMES_FIRST, BUT_THE_LAST };
-    const kry_slab *l = &A->slab;
-    return kry_stencil_sides(A) | l->low << IN_HALO_BEHIND | l->high << IN_HALO_AHEAD |
+    const kryi_slab *l = &A->slab;
+    return kryi_stencil_sides(A) | l->low << IN_HALO_BEHIND | l->high << IN_HALO_AHEAD |
            (l->at_high < l->at_low) << AHEAD_COMES_FIRST | s->inner << BUT_THE_LAST;
 }
 
-kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
-                              size_t count)
+kry_status kryi_stencil_launch(const kryi_stencil *A, const kryi_sweep *s, const kry_arg *rest,
+                               size_t count)
 {
     kry_arg args[GRID_ARGS + REST];
-    const kry_slab *slab = &A->slab;
+    const kryi_slab *slab = &A->slab;
     const cl_int sides = sides_of_launch(A, s);
     cl_int size[3];
-    kry_scalar weight[3];
+    kryi_scalar weight[3];
     size_t n = 0;
 
     if (s->groups == 0) return KRY_OK;
@@ -248,7 +251,7 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
         args[n++] = (kry_arg)ARG(size[a]);
     }
     for (int a = 0; a < 3; a++) {
-        weight[a] = kry_scalar_of(A->dev, A->weight[a]);
+        weight[a] = kryi_scalar_of(A->dev, A->weight[a]);
         args[n++] = (kry_arg)ARG_ACC(A->dev, weight[a]);
     }
     args[n++] = (kry_arg)ARG(sides);
@@ -260,33 +263,33 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
         if (A->face[0]) args[n++] = (kry_arg)ARG(slab->face_below);
     }
     if (A->face[0]) {
-        args[n++] = (kry_arg)ARG(*kry_stencil_cells(A));
+        args[n++] = (kry_arg)ARG(*kryi_stencil_cells(A));
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }
     memcpy(args + n, rest, count * sizeof *rest);
     if (s->columns > 1)
-        return kry_launch_columns(A->dev, s->kernel, s->groups, s->columns, args, n + count);
-    return kry_launch_size(A->dev, s->kernel, s->groups, s->size ? s->size : kry_group_size(A->dev),
-                           args, n + count);
+        return kryi_launch_columns(A->dev, s->kernel, s->groups, s->columns, args, n + count);
+    return kryi_launch_size(A->dev, s->kernel, s->groups,
+                            s->size ? s->size : kryi_group_size(A->dev), args, n + count);
 }
 
-kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
-                                const kry_direction *d, const kry_arg *rest, size_t count,
-                                kry_sum *sum)
+kry_status kryi_stencil_exchange(kryi_stencil *A, const kryi_sweep *s, const kry_vec *x,
+                                 const kryi_direction *d, const kry_arg *rest, size_t count,
+                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    kry_halo *halo = A->slab.halo;
+    kryi_halo *halo = A->slab.halo;
 
     if (sum) sum->count = (cl_int)s->groups;
-    if (!kry_stencil_is_slab(A)) return kry_stencil_launch(A, s, rest, count);
-    const kry_sweep inner = plan_inner(A, s);
-    kry_sweep outer = plan_outer(A, s);
+    if (!kryi_stencil_is_slab(A)) return kryi_stencil_launch(A, s, rest, count);
+    const kryi_sweep inner = plan_inner(A, s);
+    kryi_sweep outer = plan_outer(A, s);
     outer.sums_at = (cl_int)inner.groups;
     if (sum) sum->count = (cl_int)(inner.groups + outer.groups);
-    if (halo) TRY(x ? kry_halo_begin(halo, x) : kry_halo_begin_direction(halo, d));
-    TRY(kry_stencil_launch(A, &inner, rest, count));
-    if (halo) TRY(kry_halo_end(halo));
-    TRY(kry_stencil_launch(A, &outer, rest, count));
+    if (halo) TRY(x ? kryi_halo_begin(halo, x) : kryi_halo_begin_direction(halo, d));
+    TRY(kryi_stencil_launch(A, &inner, rest, count));
+    if (halo) TRY(kryi_halo_end(halo));
+    TRY(kryi_stencil_launch(A, &outer, rest, count));
 done:
     return st;
 }

@@ -2,7 +2,7 @@
 
 A program is a file STEM.cl with defines, as in "fd: FLUX VAL=*", once for numbers in double (d) and once in single (f). Of "VAL=*" the
 number is known when the program is asked for, KRY_LATE in the header opencl_c.clh, which has what OpenCL C has and clang has not.
-The first file of --out gets the machine code, the second one, in C, a table of kernels, kry_compiled of src/host/compiled.h.
+The first file of --out gets the machine code, the second one, in C, a table of kernels, kryi_compiled of src/host/compiled.h.
 """
 import argparse
 import hashlib
@@ -23,7 +23,7 @@ KERNEL = re.compile(r'\bKRY_KERNEL\s+(?:__attribute__\s*\(\(.*?\)\)\)?\s*)?void\
 def late(defines):
     """The defines as clang gets them first: the k-th number that is known late is a name that `#if` takes for 0."""
     numbers = iter(range(len(defines)))
-    return [f'-D{d.partition("=")[0]}=kry_late_{next(numbers)}_' if '=*' in d else f'-D{d}' for d in defines]
+    return [f'-D{d.partition("=")[0]}=kryi_late_{next(numbers)}_' if '=*' in d else f'-D{d}' for d in defines]
 
 
 def parameters(text):
@@ -53,7 +53,7 @@ class Compiler:
         text = subprocess.run([*self.command, *DEFINES, '-include', self.given.header, f'-I{self.given.kernels}', f'-DREAL={real}',
                                *late(defines), '-MD', '-MF', needs, '-MT', 'x', '-E', '-P', self.path],
                               check=True, capture_output=True, text=True).stdout
-        text = re.sub(r'kry_late_(\d+)_', r'KRY_LATE(\1)', text)
+        text = re.sub(r'kryi_late_(\d+)_', r'KRY_LATE(\1)', text)
         self.needs.update(needs.read_text().replace('\\\n', ' ').split()[1:])
         return text
 
@@ -64,7 +64,7 @@ class Compiler:
         if not kept.exists():
             source = out.with_suffix('.cl')
             source.write_text(text.replace('__attribute__((reqd_work_group_size(1, 1, 1)))', ''), encoding='ascii')
-            subprocess.run([*self.command, '-DKRY_KERNEL=', '-DKRY_LATE(k)=(kry_host_here()->late[k])', '-c', source, '-o', out], check=True)
+            subprocess.run([*self.command, '-DKRY_KERNEL=', '-DKRY_LATE(k)=(kryi_host_here()->late[k])', '-c', source, '-o', out], check=True)
             subprocess.run(['objcopy', '--wildcard', f'--keep-global-symbol={base}_*', out], check=True)
             kept.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as whole:
@@ -74,7 +74,7 @@ class Compiler:
 
     def program(self, number, real, defines, folder):
         text = self.plain(real, defines, folder)
-        base = f'kry_{self.level}_{self.given.stem}_{number}'
+        base = f'kryi_{self.level}_{self.given.stem}_{number}'
         for name, given in KERNEL.findall(text):
             types = list(parameters(given))
             text += caller(f'{base}_{name}', name, types)
@@ -88,8 +88,8 @@ class Compiler:
         subprocess.run(['ld', '-r', '-o', target, *self.objects], check=True)
         pathlib.Path(table).write_text(
             '#include "host/compiled.h"\n' + ''.join(self.declared)
-            + f'extern const kry_compiled kry_host_{self.level}_{self.given.stem}[];\n'
-            + f'const kry_compiled kry_host_{self.level}_{self.given.stem}[] = {{\n' + ''.join(self.rows)
+            + f'extern const kryi_compiled kryi_host_{self.level}_{self.given.stem}[];\n'
+            + f'const kryi_compiled kryi_host_{self.level}_{self.given.stem}[] = {{\n' + ''.join(self.rows)
             + '{ NULL, NULL, NULL, NULL, NULL } };\n', encoding='ascii')
         pathlib.Path(self.given.depfile).write_text(f'{target} {table}: {" ".join(sorted(self.needs))}\n')
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct function {
-    const kry_compiled *kernel;
+    const kryi_compiled *kernel;
     int late[KRY_HOST_LATE];
 } function;
 
@@ -66,9 +66,9 @@ static int count_words(const char *text)
 }
 
 /* The tables of the best kind of processor that this one is; NULL: the library has none for it. */
-static const kry_host_level *level_here(void)
+static const kryi_host_level *level_here(void)
 {
-    const kry_host_level *level = kry_host_levels;
+    const kryi_host_level *level = kryi_host_levels;
 
 #if defined(__x86_64__)
     __builtin_cpu_init();
@@ -85,28 +85,28 @@ static const kry_host_level *level_here(void)
 }
 
 /* more: a further define of the program, or "". */
-static const kry_compiled *find_kernel(const kry_wanted *w, const char *more, const char *name,
-                                       int late[])
+static const kryi_compiled *find_kernel(const kryi_wanted *w, const char *more, const char *name,
+                                        int late[])
 {
     char defines[KRY_MAX_OPTIONS];
 
     snprintf(defines, sizeof defines, "-DREAL=%s %s%s", w->type == KRY_F64 ? "double" : "float",
              w->defines, more);
-    for (const kry_compiled *const *table = level_here()->tables; *table; table++)
-        for (const kry_compiled *k = *table; k->name && !strcmp(k->stem, w->stem); k++)
+    for (const kryi_compiled *const *table = level_here()->tables; *table; table++)
+        for (const kryi_compiled *k = *table; k->name && !strcmp(k->stem, w->stem); k++)
             if (!strcmp(k->name, name) &&
                 count_defines(defines, k->program, late) == count_words(k->program))
                 return k;
     return NULL;
 }
 
-kry_status kry_host_kernel(const kry_wanted *w, const char *name, cl_kernel *kernel)
+kry_status kryi_host_kernel(const kryi_wanted *w, const char *name, cl_kernel *kernel)
 {
     kry_status st = KRY_OK;
     function *f = NULL;
 
-    TRY(kry_host_check_kernels());
-    TRY(kry_alloc(1, sizeof *f, &f));
+    TRY(kryi_host_check_kernels());
+    TRY(kryi_alloc(1, sizeof *f, &f));
     /* Where nobody promises the same bits whatever the parts, programs are as on any other device. */
     if (w->reproducible) f->kernel = find_kernel(w, " -DKRY_REPRODUCIBLE", name, f->late);
     if (!f->kernel) f->kernel = find_kernel(w, "", name, f->late);
@@ -120,7 +120,7 @@ done:
     return st;
 }
 
-static kry_status check_arguments(const kry_compiled *k, const kry_arg *args, size_t count)
+static kry_status check_arguments(const kryi_compiled *k, const kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
     const size_t wanted = strlen(k->sizes);
@@ -135,8 +135,8 @@ done:
     return st;
 }
 
-kry_status kry_host_launch(kry_device *dev, kry_kernel *kernel, const kry_range *range,
-                           const kry_arg *args, size_t count)
+kry_status kryi_host_launch(kry_device *dev, kryi_kernel *kernel, const kryi_range *range,
+                            const kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
 
@@ -145,29 +145,29 @@ kry_status kry_host_launch(kry_device *dev, kry_kernel *kernel, const kry_range 
     CHECK(range->size == 1, KRY_ERR_UNSUPPORTED, "kernel %s: groups of %d work-items, not of one",
           f->kernel->name, range->size);
     if (range->groups > 0 && range->columns > 0)
-        kry_host_run(dev->pool, &(kry_host_work){ f->kernel->run, args, f->late, range->groups,
-                                                  range->columns });
+        kryi_host_run(dev->pool, &(kryi_host_work){ f->kernel->run, args, f->late, range->groups,
+                                                    range->columns });
 done:
     return st;
 }
 
-kry_status kry_host_check_kernels(void)
+kry_status kryi_host_check_kernels(void)
 {
     kry_status st = KRY_OK;
 
-    CHECK(kry_host_levels->processor, KRY_ERR_UNSUPPORTED,
+    CHECK(kryi_host_levels->processor, KRY_ERR_UNSUPPORTED,
           "the device host has no kernels: kry was built without them (host_kernels)");
     CHECK(level_here(), KRY_ERR_UNSUPPORTED,
           "the device host has no kernels for this processor: kry was built for %s (host_kernels)",
-          kry_host_levels->processor);
+          kryi_host_levels->processor);
 done:
     return st;
 }
 
-void kry_host_kernels_describe(kry_device_info *info)
+void kryi_host_kernels_describe(kry_device_info *info)
 {
-    const kry_host_level *level = level_here();
+    const kryi_host_level *level = level_here();
 
     snprintf(info->version, sizeof info->version, "%s", level ? level->processor : "");
-    info->compute_units = kry_host_threads();
+    info->compute_units = kryi_host_threads();
 }

@@ -60,7 +60,7 @@ static cl_int host_create(kry_device *dev, size_t bytes, cl_mem *buffer, char **
 
     (void)dev;
     if (over) bytes = 0;
-    if (kry_alloc(1, sizeof(block) + ALIGNED + bytes, &memory) < 0) return CL_OUT_OF_HOST_MEMORY;
+    if (kryi_alloc(1, sizeof(block) + ALIGNED + bytes, &memory) < 0) return CL_OUT_OF_HOST_MEMORY;
     char *data = memory + sizeof(block);
     data += (ALIGNED - (uintptr_t)data % ALIGNED) % ALIGNED;
     block *b = block_of((cl_mem)(void *)data);
@@ -115,7 +115,7 @@ static cl_int host_read(kry_device *dev, bool wait, cl_mem buffer, size_t at, si
     return CL_SUCCESS;
 }
 
-static cl_int host_write(kry_device *dev, bool wait, const kry_transfer *t, cl_event *ended)
+static cl_int host_write(kry_device *dev, bool wait, const kryi_transfer *t, cl_event *ended)
 {
     (void)dev, (void)wait;
     memcpy((char *)t->buffer + t->at, t->from, t->bytes);
@@ -126,7 +126,7 @@ static cl_int host_write(kry_device *dev, bool wait, const kry_transfer *t, cl_e
 static cl_int host_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                         size_t bytes)
 {
-    const kry_transfer t = { to, to_at, bytes, (const char *)from + from_at };
+    const kryi_transfer t = { to, to_at, bytes, (const char *)from + from_at };
     return host_write(dev, true, &t, NULL);
 }
 
@@ -140,7 +140,7 @@ static void drop_event(cl_event event) { (void)event; }
 
 /* ---- kernels: programs are nothing ---- */
 
-static kry_status host_build(kry_device *dev, const kry_wanted *w, const char *source, int part,
+static kry_status host_build(kry_device *dev, const kryi_wanted *w, const char *source, int part,
                              cl_program *program, uint64_t *hash)
 {
     (void)dev, (void)w, (void)source, (void)part;
@@ -148,20 +148,20 @@ static kry_status host_build(kry_device *dev, const kry_wanted *w, const char *s
     return KRY_OK;
 }
 
-static kry_status host_kernel(cl_program program, const kry_wanted *w, const char *name,
+static kry_status host_kernel(cl_program program, const kryi_wanted *w, const char *name,
                               cl_kernel *kernel)
 {
     (void)program;
-    return kry_host_kernel(w, name, kernel);
+    return kryi_host_kernel(w, name, kernel);
 }
 
 static void drop_kernel(cl_kernel kernel) { free(kernel); }
 
-static kry_status host_launch(kry_device *dev, kry_kernel *kernel, const kry_range *range,
+static kry_status host_launch(kry_device *dev, kryi_kernel *kernel, const kryi_range *range,
                               const kry_arg *args, size_t count)
 {
-    const kry_status st = kry_kernel_ready(dev, kernel);
-    return st < 0 ? st : kry_host_launch(dev, kernel, range, args, count);
+    const kry_status st = kryi_kernel_ready(dev, kernel);
+    return st < 0 ? st : kryi_host_launch(dev, kernel, range, args, count);
 }
 
 /* ---- the device ---- */
@@ -174,28 +174,28 @@ static kry_status host_finish(kry_device *dev)
 
 static void host_release(kry_device *dev)
 {
-    kry_programs_release(dev);
-    kry_tuning_release(dev);
+    kryi_programs_release(dev);
+    kryi_tuning_release(dev);
     kry_device_release(&dev->beside);
-    kry_host_pool_release(&dev->pool);
+    kryi_host_pool_release(&dev->pool);
 }
 
-static const kry_driver host_driver = { .finish = host_finish,
-                                        .release = host_release,
-                                        .create = host_create,
-                                        .unmap = host_unmap,
-                                        .retain = host_retain,
-                                        .drop = host_drop,
-                                        .size = host_size,
-                                        .read = host_read,
-                                        .write = host_write,
-                                        .copy = host_copy,
-                                        .wait = host_wait,
-                                        .drop_event = drop_event,
-                                        .build = host_build,
-                                        .kernel = host_kernel,
-                                        .drop_kernel = drop_kernel,
-                                        .launch = host_launch };
+static const kryi_driver host_driver = { .finish = host_finish,
+                                         .release = host_release,
+                                         .create = host_create,
+                                         .unmap = host_unmap,
+                                         .retain = host_retain,
+                                         .drop = host_drop,
+                                         .size = host_size,
+                                         .read = host_read,
+                                         .write = host_write,
+                                         .copy = host_copy,
+                                         .wait = host_wait,
+                                         .drop_event = drop_event,
+                                         .build = host_build,
+                                         .kernel = host_kernel,
+                                         .drop_kernel = drop_kernel,
+                                         .launch = host_launch };
 
 static void describe(kry_device_info *info)
 {
@@ -215,49 +215,49 @@ static void describe(kry_device_info *info)
                                .global_bytes = memory };
 }
 
-kry_status kry_host_open(kry_device **device)
+kry_status kryi_host_open(kry_device **device)
 {
     kry_status st = KRY_OK;
     kry_device_info info;
 
     *device = NULL;
     describe(&info);
-    TRY(kry_device_new(&host_driver, device));
-    kry_host_kernels_describe(&info);
-    (*device)->pool = kry_host_pool_common();
+    TRY(kryi_device_new(&host_driver, device));
+    kryi_host_kernels_describe(&info);
+    (*device)->pool = kryi_host_pool_common();
     (*device)->info = info;
-    kry_shape_load(*device);
+    kryi_shape_load(*device);
 done:
     return st;
 }
 
-static void change_pool(kry_device *dev, kry_host_pool *pool, int threads)
+static void change_pool(kry_device *dev, kryi_host_pool *pool, int threads)
 {
-    kry_host_pool_release(&dev->pool);
+    kryi_host_pool_release(&dev->pool);
     dev->pool = pool;
     dev->info.compute_units = threads;
 }
 
-kry_status kry_host_take_threads(kry_device *dev, int threads)
+kry_status kryi_host_take_threads(kry_device *dev, int threads)
 {
-    kry_host_pool *pool;
-    const kry_status st = kry_host_pool_create(threads, &pool);
+    kryi_host_pool *pool;
+    const kry_status st = kryi_host_pool_create(threads, &pool);
 
     if (st == KRY_OK) change_pool(dev, pool, threads);
     return st;
 }
 
-void kry_host_share_threads(kry_device *dev)
+void kryi_host_share_threads(kry_device *dev)
 {
-    change_pool(dev, kry_host_pool_common(), kry_host_threads());
+    change_pool(dev, kryi_host_pool_common(), kryi_host_threads());
 }
 
-kry_status kry_host_beside(kry_device *beside, kry_device **device)
+kry_status kryi_host_beside(kry_device *beside, kry_device **device)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_host_check_kernels());
-    TRY(kry_host_open(device));
+    TRY(kryi_host_check_kernels());
+    TRY(kryi_host_open(device));
     (*device)->beside = kry_device_retain(beside);
 done:
     return st;

@@ -22,8 +22,8 @@ typedef struct place {
     const int *late;
 } place;
 static _Thread_local place here;
-const place *kry_host_here(void);
-const place *kry_host_here(void) { return &here; }
+const place *kryi_host_here(void);
+const place *kryi_host_here(void) { return &here; }
 
 /* Groups of a launch that one thread runs unless others help. */
 typedef struct share {
@@ -34,21 +34,21 @@ typedef struct share {
 } share;
 
 typedef struct worker {
-    kry_host_pool *pool;
+    kryi_host_pool *pool;
     int number; /* of its share */
     pthread_t thread;
 } worker;
 
-struct kry_host_pool {
-    kry_host_pool *next;   /* in `pools` */
+struct kryi_host_pool {
+    kryi_host_pool *next;  /* in `pools` */
     pthread_mutex_t owner; /* held by the thread whose launch it is */
     pthread_mutex_t mutex; /* of `sleeping` and the threads */
     pthread_cond_t wake;
-    int wanted; /* threads; 0: as many as kry_host_threads says when they are started */
+    int wanted; /* threads; 0: as many as kryi_host_threads says when they are started */
     worker workers[MOST_THREADS];
     int count; /* threads, the caller's among them; 0: none were started */
     int users; /* devices; protected by `owner` */
-    const kry_host_work *launch;
+    const kryi_host_work *launch;
     share shares[MOST_THREADS];
     atomic_uint turn;    /* counts launches */
     atomic_int inside;   /* threads that look at the launch, and CLOSED if it has ended */
@@ -56,21 +56,21 @@ struct kry_host_pool {
     atomic_bool ends;
 };
 
-static kry_host_pool common = { .owner = PTHREAD_MUTEX_INITIALIZER,
-                                .mutex = PTHREAD_MUTEX_INITIALIZER,
-                                .wake = PTHREAD_COND_INITIALIZER,
-                                .inside = CLOSED };
-static kry_host_pool *pools = &common;                   /* all that there are */
+static kryi_host_pool common = { .owner = PTHREAD_MUTEX_INITIALIZER,
+                                 .mutex = PTHREAD_MUTEX_INITIALIZER,
+                                 .wake = PTHREAD_COND_INITIALIZER,
+                                 .inside = CLOSED };
+static kryi_host_pool *pools = &common;                  /* all that there are */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of that list */
 
-static void run_group(const kry_host_work *l, int64_t group)
+static void run_group(const kryi_host_work *l, int64_t group)
 {
     here.group[0] = group % l->groups;
     here.group[1] = group / l->groups;
     l->run(l->arguments);
 }
 
-static void enter_launch(const kry_host_work *l)
+static void enter_launch(const kryi_host_work *l)
 {
     here.groups[0] = l->groups;
     here.groups[1] = l->columns;
@@ -78,9 +78,9 @@ static void enter_launch(const kry_host_work *l)
 }
 
 /* Run the groups of share `first`, then what is left of the others. */
-static void run_shares(kry_host_pool *pool, int first)
+static void run_shares(kryi_host_pool *pool, int first)
 {
-    const kry_host_work *l = pool->launch;
+    const kryi_host_work *l = pool->launch;
 
     enter_launch(l);
     for (int i = 0; i < pool->count; i++) {
@@ -99,7 +99,7 @@ static void pause_thread(void)
 }
 
 /* Wait for another turn than `last`. */
-static unsigned next_turn(kry_host_pool *pool, unsigned last)
+static unsigned next_turn(kryi_host_pool *pool, unsigned last)
 {
     unsigned turn;
 
@@ -115,7 +115,7 @@ static unsigned next_turn(kry_host_pool *pool, unsigned last)
     return turn;
 }
 
-static void begin_turn(kry_host_pool *pool)
+static void begin_turn(kryi_host_pool *pool)
 {
     atomic_fetch_add(&pool->turn, 1);
     if (!atomic_load(&pool->sleeping)) return;
@@ -127,7 +127,7 @@ static void begin_turn(kry_host_pool *pool)
 static void *thread_main(void *user)
 {
     const worker *mine = user;
-    kry_host_pool *pool = mine->pool;
+    kryi_host_pool *pool = mine->pool;
     unsigned turn = 0;
 
     for (;;) {
@@ -138,7 +138,7 @@ static void *thread_main(void *user)
     }
 }
 
-int kry_host_threads(void)
+int kryi_host_threads(void)
 {
     const char *text = getenv("KRY_THREADS");
     long threads = text ? strtol(text, NULL, 10) : 0;
@@ -149,9 +149,9 @@ int kry_host_threads(void)
 }
 
 /* The caller owns the pool. Where a thread cannot be had, fewer do the work. */
-static void start_threads(kry_host_pool *pool)
+static void start_threads(kryi_host_pool *pool)
 {
-    const int wanted = pool->wanted ? pool->wanted : kry_host_threads();
+    const int wanted = pool->wanted ? pool->wanted : kryi_host_threads();
 
     atomic_store(&pool->turn, 0);
     for (pool->count = 1; pool->count < wanted; pool->count++) {
@@ -161,7 +161,7 @@ static void start_threads(kry_host_pool *pool)
     }
 }
 
-static void end_threads(kry_host_pool *pool)
+static void end_threads(kryi_host_pool *pool)
 {
     atomic_store(&pool->ends, true);
     begin_turn(pool);
@@ -174,7 +174,7 @@ static void end_threads(kry_host_pool *pool)
 static void before_fork(void)
 {
     pthread_mutex_lock(&lock);
-    for (kry_host_pool *p = pools; p; p = p->next) {
+    for (kryi_host_pool *p = pools; p; p = p->next) {
         pthread_mutex_lock(&p->owner);
         pthread_mutex_lock(&p->mutex);
     }
@@ -182,7 +182,7 @@ static void before_fork(void)
 
 static void after_fork(void)
 {
-    for (kry_host_pool *p = pools; p; p = p->next) {
+    for (kryi_host_pool *p = pools; p; p = p->next) {
         pthread_mutex_unlock(&p->mutex);
         pthread_mutex_unlock(&p->owner);
     }
@@ -191,7 +191,7 @@ static void after_fork(void)
 
 static void in_child(void)
 {
-    for (kry_host_pool *p = pools; p; p = p->next) {
+    for (kryi_host_pool *p = pools; p; p = p->next) {
         p->count = 0;
         atomic_store(&p->inside, CLOSED);
         atomic_store(&p->sleeping, 0);
@@ -202,7 +202,7 @@ static void in_child(void)
 
 static void watch_forks(void) { pthread_atfork(before_fork, after_fork, in_child); }
 
-kry_host_pool *kry_host_pool_common(void)
+kryi_host_pool *kryi_host_pool_common(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -213,12 +213,12 @@ kry_host_pool *kry_host_pool_common(void)
     return &common;
 }
 
-kry_status kry_host_pool_create(int threads, kry_host_pool **pool)
+kry_status kryi_host_pool_create(int threads, kryi_host_pool **pool)
 {
-    const kry_status st = kry_alloc(1, sizeof **pool, pool);
+    const kry_status st = kryi_alloc(1, sizeof **pool, pool);
 
     if (st < 0) return st;
-    kry_host_pool *p = *pool;
+    kryi_host_pool *p = *pool;
     p->wanted = threads < 1 ? 1 : threads;
     p->users = 1;
     atomic_store(&p->inside, CLOSED);
@@ -232,10 +232,10 @@ kry_status kry_host_pool_create(int threads, kry_host_pool **pool)
     return KRY_OK;
 }
 
-static void destroy(kry_host_pool *pool)
+static void destroy(kryi_host_pool *pool)
 {
     pthread_mutex_lock(&lock);
-    kry_host_pool **at = &pools;
+    kryi_host_pool **at = &pools;
     while (*at != pool) at = &(*at)->next;
     *at = pool->next;
     pthread_mutex_unlock(&lock);
@@ -245,9 +245,9 @@ static void destroy(kry_host_pool *pool)
     free(pool);
 }
 
-void kry_host_pool_release(kry_host_pool **pool)
+void kryi_host_pool_release(kryi_host_pool **pool)
 {
-    kry_host_pool *p = *pool;
+    kryi_host_pool *p = *pool;
 
     *pool = NULL;
     if (!p) return;
@@ -258,7 +258,7 @@ void kry_host_pool_release(kry_host_pool **pool)
     if (last && p != &common) destroy(p);
 }
 
-void kry_host_run(kry_host_pool *pool, const kry_host_work *l)
+void kryi_host_run(kryi_host_pool *pool, const kryi_host_work *l)
 {
     const int64_t groups = l->groups * l->columns;
 

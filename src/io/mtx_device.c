@@ -15,7 +15,7 @@ static kry_status convert(const char *func, kry_type type, const kry_mtx *mtx, c
     kry_status st = KRY_OK;
     *out = val;
     if (type == KRY_F64) goto done;
-    TRY(kry_alloc((size_t)count, sizeof(float), owned));
+    TRY(kryi_alloc((size_t)count, sizeof(float), owned));
     for (int64_t e = 0; e < count; e++) {
         (*owned)[e] = (float)val[e];
         if (isfinite((*owned)[e]) || !isfinite(val[e])) continue;
@@ -23,7 +23,7 @@ static kry_status convert(const char *func, kry_type type, const kry_mtx *mtx, c
               "%s: entry %lld, %g, is too large for single precision", func, (long long)e, val[e]);
         CHECK(false, KRY_ERR_ARGUMENT,
               "%s: row %lld, column %lld: %g is too large for single precision" COUNTED, func,
-              ROW(mtx->row[e]), ROW(mtx->col[e]), val[e], kry_first_row);
+              ROW(mtx->row[e]), ROW(mtx->col[e]), val[e], kryi_first_row);
     }
     *out = *owned;
 done:
@@ -36,8 +36,8 @@ static kry_status array_places(const kry_mtx *mtx, int32_t **row, int32_t **col)
 {
     kry_status st = KRY_OK;
     int64_t e = 0;
-    TRY(kry_alloc((size_t)mtx->nnz, sizeof(int32_t), row));
-    TRY(kry_alloc((size_t)mtx->nnz, sizeof(int32_t), col));
+    TRY(kryi_alloc((size_t)mtx->nnz, sizeof(int32_t), row));
+    TRY(kryi_alloc((size_t)mtx->nnz, sizeof(int32_t), col));
     for (int64_t j = 0; j < mtx->cols; j++) {
         int64_t first = mtx->symmetry == KRY_MTX_GENERAL ? 0 : j + (mtx->symmetry == KRY_MTX_SKEW);
         for (int64_t i = first; i < mtx->rows; i++, e++) {
@@ -64,7 +64,7 @@ kry_status kry_mtx_matrix(kry_device *device, kry_type type, const kry_mtx *mtx,
     CHECK(device && mtx, KRY_ERR_ARGUMENT, "kry_mtx_matrix: %s is NULL", device ? "mtx" : "device");
     CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT,
           "kry_mtx_matrix: %d is not a number type", (int)type);
-    TRY(kry_mtx_check("kry_mtx_matrix", mtx));
+    TRY(kryi_mtx_check("kry_mtx_matrix", mtx));
     kry_matrix_params p;
     TAKE_PARAMS(params, p, "kry_mtx_matrix", "KRY_MATRIX");
     p.storage = storage[mtx->symmetry];
@@ -86,13 +86,13 @@ static kry_status scatter(const kry_mtx *mtx, double **block)
     kry_status st = KRY_OK;
     unsigned char *seen = NULL;
     size_t size = (size_t)(mtx->rows * mtx->cols);
-    TRY(kry_alloc(size, sizeof(double), block));
-    TRY(kry_alloc(size, 1, &seen));
+    TRY(kryi_alloc(size, sizeof(double), block));
+    TRY(kryi_alloc(size, 1, &seen));
     for (int64_t e = 0; e < mtx->nnz; e++) {
         size_t at = (size_t)(mtx->col[e] * mtx->rows + mtx->row[e]);
         CHECK(!seen[at], KRY_ERR_ARGUMENT,
               "kry_mtx_vec: two entries at row %lld, column %lld" COUNTED, ROW(mtx->row[e]),
-              ROW(mtx->col[e]), kry_first_row);
+              ROW(mtx->col[e]), kryi_first_row);
         seen[at] = 1;
         (*block)[at] = mtx->val[e];
     }
@@ -113,7 +113,7 @@ kry_status kry_mtx_vec(kry_device *device, kry_type type, const kry_mtx *mtx, kr
     CHECK(device && mtx, KRY_ERR_ARGUMENT, "kry_mtx_vec: %s is NULL", device ? "mtx" : "device");
     CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT,
           "kry_mtx_vec: %d is not a number type", (int)type);
-    TRY(kry_mtx_check("kry_mtx_vec", mtx));
+    TRY(kryi_mtx_check("kry_mtx_vec", mtx));
     CHECK(mtx->symmetry == KRY_MTX_GENERAL, KRY_ERR_ARGUMENT,
           "kry_mtx_vec: the file holds half of a symmetric matrix, not a vector");
     CHECK(mtx->cols == 0 || mtx->rows <= INT64_MAX / 8 / mtx->cols, KRY_ERR_MEMORY,
@@ -138,10 +138,10 @@ kry_status kry_mtx_read_matrix(kry_device *device, kry_type type, const char *pa
     kry_mtx *mtx = NULL;
     kry_share *share = NULL;
 
-    kry_team_enter(device, "kry_mtx_read_matrix", NULL);
+    kryi_team_enter(device, "kry_mtx_read_matrix", NULL);
     if (op) *op = NULL;
     TRY(GIVEN(op, device, path));
-    if (kry_device_is_ranks(device)) {
+    if (kryi_device_is_ranks(device)) {
         TRY(kry_share_read(device, path, &share));
         TRY(kry_share_matrix(device, type, share, NULL, op));
     } else {
@@ -151,7 +151,7 @@ kry_status kry_mtx_read_matrix(kry_device *device, kry_type type, const char *pa
         st = made;
     }
 done:
-    st = kry_team_leave(device, st);
+    st = kryi_team_leave(device, st);
     if (st < 0) kry_op_release(op);
     kry_share_release(&share);
     kry_mtx_release(&mtx);
@@ -163,17 +163,17 @@ kry_status kry_mtx_read_vec(kry_device *device, kry_type type, const char *path,
     kry_status st = KRY_OK;
     kry_mtx *mtx = NULL;
 
-    kry_team_enter(device, "kry_mtx_read_vec", NULL);
+    kryi_team_enter(device, "kry_mtx_read_vec", NULL);
     if (vec) *vec = NULL;
     TRY(GIVEN(vec, device, path));
-    if (kry_device_is_ranks(device)) {
-        TRY(kry_share_read_vec(device, type, path, vec));
+    if (kryi_device_is_ranks(device)) {
+        TRY(kryi_share_read_vec(device, type, path, vec));
     } else {
         TRY(kry_mtx_read(path, &mtx));
         TRY(kry_mtx_vec(device, type, mtx, vec));
     }
 done:
-    st = kry_team_leave(device, st);
+    st = kryi_team_leave(device, st);
     if (st < 0) kry_vec_release(vec);
     kry_mtx_release(&mtx);
     return st;
@@ -189,7 +189,7 @@ done:
 typedef struct writing {
     kry_device *dev;
     const char *path, *comment;
-    kry_shared_file out;
+    kryi_shared_file out;
     bool gzip;
     kry_type type;
     int64_t n, rows, cols; /* of the vector, and here */
@@ -206,7 +206,7 @@ static kry_status make_room(writing *W, size_t more)
 
     if (W->length + more <= W->room) return KRY_OK;
     const size_t room = W->room + W->room / 2 + more + 4096;
-    TRY(kry_realloc(room, 1, &W->text));
+    TRY(kryi_realloc(room, 1, &W->text));
     W->room = room;
 done:
     return st;
@@ -234,8 +234,8 @@ static kry_status print_column(writing *W, int64_t column)
 
     for (int64_t i = column * W->rows; i < (column + 1) * W->rows; i++) {
         TRY(make_room(W, LONGEST));
-        W->length += (size_t)kry_print_double(W->text + W->length, LONGEST, 0,
-                                              kry_number_at(W->type, W->numbers, i));
+        W->length += (size_t)kryi_print_double(W->text + W->length, LONGEST, 0,
+                                               kryi_number_at(W->type, W->numbers, i));
         W->text[W->length++] = '\n';
     }
 done:
@@ -257,7 +257,7 @@ static kry_status compress_text(writing *W)
           "%s: no memory to compress it", W->path);
     begun = true;
     const size_t room = deflateBound(&z, W->length);
-    TRY(kry_alloc(room, 1, &packed));
+    TRY(kryi_alloc(room, 1, &packed));
     z.avail_in = (uInt)W->length, z.next_out = (Bytef *)packed, z.avail_out = (uInt)room;
     CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END, KRY_ERR_FILE, "cannot compress '%s'", W->path);
     free(W->text);
@@ -275,31 +275,31 @@ static kry_status write_task(void *user, int rank)
 {
     kry_status st = KRY_OK;
     writing *W = user;
-    kry_layout *layout = &W->dev->team->part[rank]->layout;
-    const int size = kry_layout_size(layout);
+    kryi_layout *layout = &W->dev->team->part[rank]->layout;
+    const int size = kryi_layout_size(layout);
     int64_t at = 0, owner = 0, written = 1, *all = NULL;
 
-    TRY(kry_alloc((size_t)size, sizeof *all, &all));
-    if (rank == 0) TRY(kry_shared_begin(&W->out, size == 1, &owner));
-    TRY(kry_layout_gather(layout, &owner, sizeof owner, all));
-    if (rank > 0) TRY(kry_shared_join(&W->out, all[0]));
+    TRY(kryi_alloc((size_t)size, sizeof *all, &all));
+    if (rank == 0) TRY(kryi_shared_begin(&W->out, size == 1, &owner));
+    TRY(kryi_layout_gather(layout, &owner, sizeof owner, all));
+    if (rank > 0) TRY(kryi_shared_join(&W->out, all[0]));
     for (int64_t j = 0; j < W->cols || j == 0; j++) {
         W->length = 0;
         if (rank == 0 && j == 0) TRY(print_header(W));
         if (j < W->cols) TRY(print_column(W, j));
         if (W->gzip) TRY(compress_text(W));
         const int64_t mine = (int64_t)W->length;
-        TRY(kry_layout_gather(layout, &mine, sizeof mine, all));
+        TRY(kryi_layout_gather(layout, &mine, sizeof mine, all));
         int64_t here = at;
         for (int r = 0; r < size; r++) {
             if (r < rank) here += all[r];
             at += all[r];
         }
-        TRY(kry_shared_write(&W->out, here, W->text, W->length));
+        TRY(kryi_shared_write(&W->out, here, W->text, W->length));
     }
-    TRY(kry_shared_close(&W->out));
-    TRY(kry_layout_gather(layout, &written, sizeof written, all)); /* by all of them */
-    if (rank == 0) st = kry_shared_end(&W->out, KRY_OK);
+    TRY(kryi_shared_close(&W->out));
+    TRY(kryi_layout_gather(layout, &written, sizeof written, all)); /* by all of them */
+    if (rank == 0) st = kryi_shared_end(&W->out, KRY_OK);
 done:
     free(all);
     return st;
@@ -310,9 +310,9 @@ static kry_status check_numbers(const writing *W)
     kry_status st = KRY_OK;
 
     for (int64_t i = 0; i < W->rows * W->cols; i++)
-        CHECK(isfinite(kry_number_at(W->type, W->numbers, i)), KRY_ERR_ARGUMENT,
+        CHECK(isfinite(kryi_number_at(W->type, W->numbers, i)), KRY_ERR_ARGUMENT,
               "kry_mtx_write_vec: value %g in row %lld of this rank is not finite",
-              kry_number_at(W->type, W->numbers, i), (long long)(i % W->rows));
+              kryi_number_at(W->type, W->numbers, i), (long long)(i % W->rows));
 done:
     return st;
 }
@@ -331,15 +331,15 @@ static kry_status share_write_vec(const char *path, const kry_vec *vec, const ch
                   .cols = kry_vec_cols(vec),
                   .out = { .path = path, .out.file = -1 } };
 
-    kry_team_enter(W.dev, "kry_mtx_write_vec", NULL);
-    TRY(kry_alloc((size_t)(W.rows * W.cols), kry_type_size(W.type), &W.numbers));
+    kryi_team_enter(W.dev, "kry_mtx_write_vec", NULL);
+    TRY(kryi_alloc((size_t)(W.rows * W.cols), kry_type_size(W.type), &W.numbers));
     TRY(kry_vec_read(vec, W.numbers));
     TRY(check_numbers(&W));
-    TRY(kry_share_order(vec, kry_type_size(W.type), true, W.numbers));
-    TRY(kry_team_run(W.dev->team, NULL, write_task, &W));
+    TRY(kryi_share_order(vec, kry_type_size(W.type), true, W.numbers));
+    TRY(kryi_team_run(W.dev->team, NULL, write_task, &W));
 done:
-    st = kry_team_leave(W.dev, st);
-    st = kry_shared_end(&W.out, st);
+    st = kryi_team_leave(W.dev, st);
+    st = kryi_shared_end(&W.out, st);
     free(W.text);
     free(W.numbers);
     return st;
@@ -357,9 +357,9 @@ kry_status kry_mtx_write_vec_comment(const char *path, const kry_vec *vec, const
     double *val = NULL;
 
     TRY(GIVEN(path, vec));
-    if (kry_device_is_ranks(kry_vec_device(vec))) return share_write_vec(path, vec, comment);
+    if (kryi_device_is_ranks(kry_vec_device(vec))) return share_write_vec(path, vec, comment);
     int64_t count = kry_vec_rows(vec) * kry_vec_cols(vec);
-    TRY(kry_alloc((size_t)count, sizeof(double), &val));
+    TRY(kryi_alloc((size_t)count, sizeof(double), &val));
     TRY(kry_vec_read(vec, val));
     /* single numbers lie packed at the front: widen them from the back */
     for (int64_t i = count - 1; i >= 0 && kry_vec_type(vec) == KRY_F32; i--) {

@@ -70,7 +70,7 @@ static kry_status read_header(mtx_parser *p)
     const char *at, *end;
     int format, field, symmetry;
 
-    TRY(kry_mtx_source_line(&p->source, &at, &end));
+    TRY(kryi_mtx_source_line(&p->source, &at, &end));
     CHECK(at, KRY_ERR_PARSE, MTX_HERE "the file is empty", MTX_AFTER(p));
     CHECK(take_word(&at, end, "%%MatrixMarket") && take_word(&at, end, "matrix"), KRY_ERR_PARSE,
           MTX_HERE "not a Matrix Market file: it does not begin with '%%%%MatrixMarket matrix'",
@@ -96,17 +96,17 @@ done:
     return st;
 }
 
-bool kry_mtx_is_void(const char **at, const char *end)
+bool kryi_mtx_is_void(const char **at, const char *end)
 {
     *at = skip_blanks(*at, end);
     return *at == end || **at == '%';
 }
 
-kry_status kry_mtx_parse_next(mtx_parser *p, const char **at, const char **end)
+kry_status kryi_mtx_parse_next(mtx_parser *p, const char **at, const char **end)
 {
     kry_status st = KRY_OK;
-    do TRY(kry_mtx_source_line(&p->source, at, end));
-    while (*at && kry_mtx_is_void(at, *end));
+    do TRY(kryi_mtx_source_line(&p->source, at, end));
+    while (*at && kryi_mtx_is_void(at, *end));
 done:
     return st;
 }
@@ -115,7 +115,7 @@ static kry_status take_integer(mtx_parser *p, const char **at, const char *end, 
                                int64_t *value)
 {
     kry_status st = KRY_OK;
-    const char *from = skip_blanks(*at, end), *stop = kry_read_int64(from, end, value);
+    const char *from = skip_blanks(*at, end), *stop = kryi_read_int64(from, end, value);
 
     CHECK(from < end, KRY_ERR_PARSE, MTX_HERE "the %s is missing", MTX_AT(p), what);
     CHECK(stop && at_gap(stop, end), KRY_ERR_PARSE, MTX_HERE "the %s '%.*s' is not a whole number",
@@ -164,7 +164,7 @@ static kry_status read_sizes(mtx_parser *p)
     kry_mtx *m = &p->head;
     const char *at, *end;
 
-    TRY(kry_mtx_parse_next(p, &at, &end));
+    TRY(kryi_mtx_parse_next(p, &at, &end));
     CHECK(at, KRY_ERR_PARSE, MTX_HERE "the file ends before the line with the sizes", MTX_AFTER(p));
     TRY(take_integer(p, &at, end, "number of rows", &m->rows));
     TRY(take_integer(p, &at, end, "number of columns", &m->cols));
@@ -179,7 +179,7 @@ done:
     return st;
 }
 
-kry_status kry_mtx_parse_head(mtx_parser *p)
+kry_status kryi_mtx_parse_head(mtx_parser *p)
 {
     kry_status st = KRY_OK;
 
@@ -220,7 +220,7 @@ static kry_status take_number(mtx_parser *p, const char **at, const char *end, c
     const char *from = skip_blanks(*at, end), *stop;
 
     CHECK(from < end, KRY_ERR_PARSE, MTX_HERE "the %s is missing", MTX_AT(p), what);
-    stop = kry_read_double(from, end, value);
+    stop = kryi_read_double(from, end, value);
     CHECK(stop && at_gap(stop, end), KRY_ERR_PARSE, MTX_HERE "the %s '%.*s' is not a finite number",
           MTX_AT(p), what, word_length(from, end), from);
     CHECK(p->head.field != KRY_MTX_INTEGER || is_whole(from, stop), KRY_ERR_PARSE,
@@ -249,7 +249,7 @@ done:
     return st;
 }
 
-kry_status kry_mtx_parse_entry(mtx_parser *p, const char *at, const char *end, mtx_entry *e)
+kry_status kryi_mtx_parse_entry(mtx_parser *p, const char *at, const char *end, mtx_entry *e)
 {
     kry_status st = KRY_OK;
     const kry_mtx *m = &p->head;
@@ -268,13 +268,13 @@ done:
     return st;
 }
 
-kry_status kry_mtx_parse_too_few(const mtx_parser *p, int64_t count)
+kry_status kryi_mtx_parse_too_few(const mtx_parser *p, int64_t count)
 {
     return kry_fail(KRY_ERR_PARSE, MTX_HERE "the file ends after %lld of %lld entries",
                     MTX_AFTER(p), (long long)count, (long long)p->expected);
 }
 
-kry_status kry_mtx_parse_too_many(const mtx_parser *p)
+kry_status kryi_mtx_parse_too_many(const mtx_parser *p)
 {
     return kry_fail(KRY_ERR_PARSE, MTX_HERE "more than the %lld entries of the header", MTX_AT(p),
                     (long long)p->expected);

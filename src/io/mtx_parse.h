@@ -25,19 +25,19 @@ typedef struct mtx_entry {
 #define MTX_AFTER(p) (p)->source.name, (long long)(p)->source.line + 1
 
 /* Read the header and the sizes. All fail with KRY_ERR_PARSE naming the line, and as the source does. */
-kry_status kry_mtx_parse_head(mtx_parser *p);
+kry_status kryi_mtx_parse_head(mtx_parser *p);
 /* The next line of an entry, blank ones and comments left out; *at = NULL after the last. */
-kry_status kry_mtx_parse_next(mtx_parser *p, const char **at, const char **end);
+kry_status kryi_mtx_parse_next(mtx_parser *p, const char **at, const char **end);
 /* Whether a line has no entry: it is blank or a comment. *at: moved behind leading blanks. */
-bool kry_mtx_is_void(const char **at, const char *end);
+bool kryi_mtx_is_void(const char **at, const char *end);
 /* The entry of a line; of an array file its number alone. An entry on the diagonal of a skew-symmetric matrix is 0. */
-kry_status kry_mtx_parse_entry(mtx_parser *p, const char *at, const char *end, mtx_entry *e);
+kry_status kryi_mtx_parse_entry(mtx_parser *p, const char *at, const char *end, mtx_entry *e);
 /* Whether it stands on the diagonal of a skew-symmetric matrix, where all is 0: such an entry is left out. */
-static inline bool kry_mtx_is_skew_zero(const kry_mtx *head, const mtx_entry *e)
+static inline bool kryi_mtx_is_skew_zero(const kry_mtx *head, const mtx_entry *e)
 {
     return !head->array && head->symmetry == KRY_MTX_SKEW && e->row == e->col;
 }
-kry_status kry_mtx_parse_too_few(const mtx_parser *p, int64_t count); /* the file is over */
-kry_status kry_mtx_parse_too_many(const mtx_parser *p);               /* there is a line more */
+kry_status kryi_mtx_parse_too_few(const mtx_parser *p, int64_t count); /* the file is over */
+kry_status kryi_mtx_parse_too_many(const mtx_parser *p);               /* there is a line more */
 
 #endif

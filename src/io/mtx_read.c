@@ -13,10 +13,10 @@ static kry_status make_room(kry_mtx *m, int64_t expected, int64_t *capacity)
     if (m->nnz < *capacity) return KRY_OK;
     if (wanted > expected) wanted = expected;
     if (!m->array) {
-        TRY(kry_realloc((size_t)wanted, sizeof *m->row, &m->row));
-        TRY(kry_realloc((size_t)wanted, sizeof *m->col, &m->col));
+        TRY(kryi_realloc((size_t)wanted, sizeof *m->row, &m->row));
+        TRY(kryi_realloc((size_t)wanted, sizeof *m->col, &m->col));
     }
-    TRY(kry_realloc((size_t)wanted, sizeof *m->val, &m->val));
+    TRY(kryi_realloc((size_t)wanted, sizeof *m->val, &m->val));
     *capacity = wanted;
 done:
     return st;
@@ -30,16 +30,16 @@ static kry_status read_entries(mtx_parser *p, kry_mtx *m)
     mtx_entry e;
 
     for (int64_t count = 0; count < p->expected; count++) {
-        TRY(kry_mtx_parse_next(p, &at, &end));
-        if (!at) TRY(kry_mtx_parse_too_few(p, count));
-        TRY(kry_mtx_parse_entry(p, at, end, &e));
-        if (kry_mtx_is_skew_zero(&p->head, &e)) continue;
+        TRY(kryi_mtx_parse_next(p, &at, &end));
+        if (!at) TRY(kryi_mtx_parse_too_few(p, count));
+        TRY(kryi_mtx_parse_entry(p, at, end, &e));
+        if (kryi_mtx_is_skew_zero(&p->head, &e)) continue;
         TRY(make_room(m, p->expected, &capacity));
         if (!m->array) m->row[m->nnz] = (int32_t)e.row, m->col[m->nnz] = (int32_t)e.col;
         m->val[m->nnz++] = e.val;
     }
-    TRY(kry_mtx_parse_next(p, &at, &end));
-    if (at) TRY(kry_mtx_parse_too_many(p));
+    TRY(kryi_mtx_parse_next(p, &at, &end));
+    if (at) TRY(kryi_mtx_parse_too_many(p));
 done:
     return st;
 }
@@ -50,8 +50,8 @@ static kry_status read_text(mtx_parser *p, kry_mtx **mtx)
     kry_mtx *m = NULL;
 
     p->most = INT32_MAX;
-    TRY(kry_mtx_parse_head(p));
-    TRY(kry_alloc(1, sizeof *m, &m));
+    TRY(kryi_mtx_parse_head(p));
+    TRY(kryi_alloc(1, sizeof *m, &m));
     *m = p->head;
     TRY(read_entries(p, m));
     *mtx = m;
@@ -62,7 +62,7 @@ done:
 }
 
 /* *mtx := all entries of an object of a PETSc file. Releases them. */
-static kry_status mtx_of_stretch(const char *path, kry_stretch *all, kry_mtx **mtx)
+static kry_status mtx_of_stretch(const char *path, kryi_stretch *all, kry_mtx **mtx)
 {
     kry_status st = KRY_OK;
     kry_mtx *m = NULL;
@@ -70,11 +70,11 @@ static kry_status mtx_of_stretch(const char *path, kry_stretch *all, kry_mtx **m
     CHECK(all->head.rows <= INT32_MAX && all->head.cols <= INT32_MAX, KRY_ERR_PARSE,
           "%s: %lld by %lld: more rows or columns than 2^31-1", path, (long long)all->head.rows,
           (long long)all->head.cols);
-    TRY(kry_alloc(1, sizeof *m, &m));
+    TRY(kryi_alloc(1, sizeof *m, &m));
     *m = all->head;
-    if (!m->array) TRY(kry_alloc((size_t)m->nnz, sizeof *m->row, &m->row));
-    if (!m->array) TRY(kry_alloc((size_t)m->nnz, sizeof *m->col, &m->col));
-    TRY(kry_alloc((size_t)m->nnz, sizeof *m->val, &m->val));
+    if (!m->array) TRY(kryi_alloc((size_t)m->nnz, sizeof *m->row, &m->row));
+    if (!m->array) TRY(kryi_alloc((size_t)m->nnz, sizeof *m->col, &m->col));
+    TRY(kryi_alloc((size_t)m->nnz, sizeof *m->val, &m->val));
     for (int64_t e = 0; e < m->nnz; e++) {
         m->val[e] = all->entry[e].val;
         if (m->array) continue;
@@ -84,20 +84,20 @@ static kry_status mtx_of_stretch(const char *path, kry_stretch *all, kry_mtx **m
     m = NULL;
 done:
     kry_mtx_release(&m);
-    kry_stretch_release(all);
+    kryi_stretch_release(all);
     return st;
 }
 
 static kry_status read_petsc(mtx_source *source, kry_mtx **mtx)
 {
     kry_status st = KRY_OK;
-    kry_layout alone = { .dev = NULL };
-    kry_stretch all = { .count = 0 };
+    kryi_layout alone = { .dev = NULL };
+    kryi_stretch all = { .count = 0 };
 
-    TRY(kry_stretch_of_petsc(source, &alone, &all));
+    TRY(kryi_stretch_of_petsc(source, &alone, &all));
     TRY(mtx_of_stretch(source->name, &all, mtx));
 done:
-    kry_stretch_release(&all);
+    kryi_stretch_release(&all);
     return st;
 }
 
@@ -107,11 +107,11 @@ static kry_status read_from(const char *name, const void *bytes, size_t size, kr
     mtx_parser p = { .expected = 0 };
     bool petsc = false;
 
-    TRY(kry_mtx_source_open(&p.source, name, bytes, size));
-    if (!bytes) TRY(kry_petsc_begins(&p.source, &petsc));
+    TRY(kryi_mtx_source_open(&p.source, name, bytes, size));
+    if (!bytes) TRY(kryi_petsc_begins(&p.source, &petsc));
     TRY(petsc ? read_petsc(&p.source, mtx) : read_text(&p, mtx));
 done:
-    kry_mtx_source_close(&p.source);
+    kryi_mtx_source_close(&p.source);
     return st;
 }
 
@@ -135,21 +135,21 @@ kry_status kry_mtx_parse(const char *name, const void *bytes, size_t size, kry_m
 kry_status kry_petsc_read_rhs(const char *path, kry_mtx **mtx)
 {
     kry_status st = KRY_OK;
-    kry_layout alone = { .dev = NULL };
-    kry_stretch all = { .count = 0 };
+    kryi_layout alone = { .dev = NULL };
+    kryi_stretch all = { .count = 0 };
     mtx_source source = { .name = NULL };
     bool petsc, found = false;
 
     st = GIVEN(mtx, path);
     if (mtx) *mtx = NULL;
     if (st < 0 || !mtx) return st;
-    TRY(kry_mtx_source_open(&source, path, NULL, 0));
-    TRY(kry_petsc_begins(&source, &petsc));
-    if (petsc) TRY(kry_stretch_of_rhs(&source, &alone, &all, &found));
+    TRY(kryi_mtx_source_open(&source, path, NULL, 0));
+    TRY(kryi_petsc_begins(&source, &petsc));
+    if (petsc) TRY(kryi_stretch_of_rhs(&source, &alone, &all, &found));
     if (found) TRY(mtx_of_stretch(path, &all, mtx));
 done:
-    kry_mtx_source_close(&source);
-    kry_stretch_release(&all);
+    kryi_mtx_source_close(&source);
+    kryi_stretch_release(&all);
     return st;
 }
 
@@ -178,19 +178,19 @@ static kry_status find_lines(const char *path, int64_t one, int64_t two, int64_t
     mtx_entry e;
 
     line[0] = line[1] = 0;
-    TRY(kry_mtx_source_open(&p.source, path, NULL, 0));
-    TRY(kry_mtx_parse_head(&p));
+    TRY(kryi_mtx_source_open(&p.source, path, NULL, 0));
+    TRY(kryi_mtx_parse_head(&p));
     for (int64_t held = 0; held <= two;) {
-        TRY(kry_mtx_parse_next(&p, &at, &end));
+        TRY(kryi_mtx_parse_next(&p, &at, &end));
         if (!at) break;
-        TRY(kry_mtx_parse_entry(&p, at, end, &e));
-        if (kry_mtx_is_skew_zero(&p.head, &e)) continue;
+        TRY(kryi_mtx_parse_entry(&p, at, end, &e));
+        if (kryi_mtx_is_skew_zero(&p.head, &e)) continue;
         if (held == one) line[0] = p.source.line;
         line[1] = p.source.line;
         held++;
     }
 done:
-    kry_mtx_source_close(&p.source);
+    kryi_mtx_source_close(&p.source);
     return st;
 }
 
@@ -203,7 +203,7 @@ kry_status kry_mtx_check_duplicates(const char *path, const kry_mtx *mtx)
     TRY(GIVEN(path, mtx));
     if (mtx->array || mtx->nnz == 0) return KRY_OK;
     CHECK(mtx->row && mtx->col, KRY_ERR_ARGUMENT, "kry_mtx_check_duplicates: mtx has no entries");
-    TRY(kry_alloc((size_t)mtx->nnz, sizeof *all, &all));
+    TRY(kryi_alloc((size_t)mtx->nnz, sizeof *all, &all));
     for (int64_t e = 0; e < mtx->nnz; e++) {
         const bool turn = mtx->symmetry != KRY_MTX_GENERAL && mtx->col[e] > mtx->row[e];
         all[e] = (place){ turn ? mtx->col[e] : mtx->row[e], turn ? mtx->row[e] : mtx->col[e], e };

@@ -31,7 +31,7 @@ done:
     return st;
 }
 
-kry_status kry_mtx_source_open(mtx_source *s, const char *name, const void *bytes, size_t size)
+kry_status kryi_mtx_source_open(mtx_source *s, const char *name, const void *bytes, size_t size)
 {
     kry_status st = KRY_OK;
     z_stream *z = &s->inflater;
@@ -41,8 +41,8 @@ kry_status kry_mtx_source_open(mtx_source *s, const char *name, const void *byte
         s->file = fopen(name, "rb");
         CHECK(s->file, KRY_ERR_FILE, "cannot open '%s': %s", name, strerror(errno));
     }
-    TRY(kry_alloc(MTX_CHUNK, 1, &s->buffer));
-    TRY(kry_alloc(MTX_CHUNK, 1, &s->chunk));
+    TRY(kryi_alloc(MTX_CHUNK, 1, &s->buffer));
+    TRY(kryi_alloc(MTX_CHUNK, 1, &s->chunk));
     TRY(read_chunk(s));
     if (z->avail_in >= 2 && z->next_in[0] == 0x1f && z->next_in[1] == 0x8b) {
         CHECK(inflateInit2(z, 15 + 16) == Z_OK, KRY_ERR_MEMORY, "%s: no memory to decompress it",
@@ -50,11 +50,11 @@ kry_status kry_mtx_source_open(mtx_source *s, const char *name, const void *byte
         s->gzip = true;
     }
 done:
-    if (st < 0) kry_mtx_source_close(s);
+    if (st < 0) kryi_mtx_source_close(s);
     return st;
 }
 
-void kry_mtx_source_close(mtx_source *s)
+void kryi_mtx_source_close(mtx_source *s)
 {
     if (s->file) fclose(s->file);
     if (s->gzip) inflateEnd(&s->inflater);
@@ -81,7 +81,7 @@ done:
     return st;
 }
 
-kry_status kry_mtx_source_fill(mtx_source *s)
+kry_status kryi_mtx_source_fill(mtx_source *s)
 {
     kry_status st = KRY_OK;
     z_stream *z = &s->inflater;
@@ -111,17 +111,17 @@ done:
     return st;
 }
 
-kry_status kry_mtx_source_rest(mtx_source *s, char **bytes, size_t *size)
+kry_status kryi_mtx_source_rest(mtx_source *s, char **bytes, size_t *size)
 {
     kry_status st = KRY_OK;
     size_t room = 0;
 
     *bytes = NULL, *size = 0;
     do {
-        TRY(kry_mtx_source_fill(s));
+        TRY(kryi_mtx_source_fill(s));
         if (room < *size + s->end) {
             room = 2 * room + s->end;
-            TRY(kry_realloc(room, 1, bytes));
+            TRY(kryi_realloc(room, 1, bytes));
         }
         if (s->end > 0) memcpy(*bytes + *size, s->buffer, s->end);
         *size += s->end;
@@ -142,12 +142,12 @@ static kry_status refill(mtx_source *s)
 
     CHECK(s->end - s->begin < MTX_CHUNK, KRY_ERR_PARSE, "%s:%lld: the line is longer than %d bytes",
           s->name, (long long)s->line + 1, MTX_CHUNK);
-    TRY(kry_mtx_source_fill(s));
+    TRY(kryi_mtx_source_fill(s));
 done:
     return st;
 }
 
-kry_status kry_mtx_source_line(mtx_source *s, const char **line, const char **end)
+kry_status kryi_mtx_source_line(mtx_source *s, const char **line, const char **end)
 {
     kry_status st = KRY_OK;
     char *stop;
@@ -166,7 +166,7 @@ done:
     return st;
 }
 
-kry_status kry_mtx_source_seek(mtx_source *s, int64_t byte)
+kry_status kryi_mtx_source_seek(mtx_source *s, int64_t byte)
 {
     kry_status st = KRY_OK;
 

@@ -24,19 +24,19 @@ typedef struct mtx_source {
 } mtx_source;
 
 /* Open a file, or `size` bytes in memory. On failure there is nothing to close. */
-kry_status kry_mtx_source_open(mtx_source *s, const char *name, const void *bytes, size_t size);
-void kry_mtx_source_close(mtx_source *s);
+kry_status kryi_mtx_source_open(mtx_source *s, const char *name, const void *bytes, size_t size);
+void kryi_mtx_source_close(mtx_source *s);
 /* The next line without its end; *line = NULL after the last. Returns  KRY_ERR_FILE for a file
  * that cannot be read, KRY_ERR_PARSE for broken gzip and for a line without end. */
-kry_status kry_mtx_source_line(mtx_source *s, const char **line, const char **end);
+kry_status kryi_mtx_source_line(mtx_source *s, const char **line, const char **end);
 
 /* Have the next bytes of the text in `buffer`, as many as there are up to MTX_CHUNK. */
-kry_status kry_mtx_source_fill(mtx_source *s);
+kry_status kryi_mtx_source_fill(mtx_source *s);
 /* All bytes that have not been handed out.
  *   bytes  [out]  to be freed; size of them */
-kry_status kry_mtx_source_rest(mtx_source *s, char **bytes, size_t *size);
+kry_status kryi_mtx_source_rest(mtx_source *s, char **bytes, size_t *size);
 
 /* Go on at this byte of a plain file. The count of lines goes on, too. */
-kry_status kry_mtx_source_seek(mtx_source *s, int64_t byte);
+kry_status kryi_mtx_source_seek(mtx_source *s, int64_t byte);
 
 #endif

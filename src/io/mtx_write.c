@@ -36,9 +36,9 @@ static bool put_entry(gzFile file, const kry_mtx *m, int64_t e)
     if (m->field != KRY_MTX_PATTERN) {
         if (at) line[at++] = ' ';
         if (m->field == KRY_MTX_INTEGER)
-            at += kry_print(line + at, sizeof line - (size_t)at, "%.0f", m->val[e]);
+            at += kryi_print(line + at, sizeof line - (size_t)at, "%.0f", m->val[e]);
         else
-            at += kry_print_double(line + at, sizeof line - (size_t)at, 0, m->val[e]);
+            at += kryi_print_double(line + at, sizeof line - (size_t)at, 0, m->val[e]);
     }
     line[at++] = '\n';
     return gzwrite(file, line, (unsigned)at) == at;
@@ -94,7 +94,7 @@ done:
     return st;
 }
 
-kry_status kry_mtx_check(const char *who, const kry_mtx *m)
+kry_status kryi_mtx_check(const char *who, const kry_mtx *m)
 {
     kry_status st = KRY_OK;
 
@@ -110,11 +110,11 @@ kry_status kry_mtx_write(const char *path, const kry_mtx *m, const char *comment
     bool whole = true;
     output out = { .file = -1 };
 
-    TRY(kry_check_given("kry_mtx_write", "path, mtx", (const void *const[]){ path, m }));
-    TRY(kry_mtx_check("kry_mtx_write", m));
+    TRY(kryi_check_given("kry_mtx_write", "path, mtx", (const void *const[]){ path, m }));
+    TRY(kryi_mtx_check("kry_mtx_write", m));
     size_t length = strlen(path);
     bool gzip = length > 3 && !strcmp(path + length - 3, ".gz");
-    TRY(kry_output_begin(path, false, &out));
+    TRY(kryi_output_begin(path, false, &out));
     errno = 0;
     const int copy = dup(out.file);                                      /* which gzclose closes */
     gzFile file = copy < 0 ? NULL : gzdopen(copy, gzip ? "wb6" : "wbT"); /* T: plain text */
@@ -127,5 +127,5 @@ kry_status kry_mtx_write(const char *path, const kry_mtx *m, const char *comment
     CHECK(whole, KRY_ERR_FILE, "cannot write '%s': %s", path,
           errno ? strerror(errno) : "the file is not whole");
 done:
-    return kry_output_end(&out, st);
+    return kryi_output_end(&out, st);
 }

@@ -25,8 +25,8 @@ typedef struct object {
     int64_t nnz;        /* of a vector as many as rows */
     int64_t first;      /* row here, */
     int64_t before;     /* and the entries in front of it */
-    kry_sparse own;     /* owned; of a vector rows, type and val alone */
-    kry_shared_file out;
+    kryi_sparse own;    /* owned; of a vector rows, type and val alone */
+    kryi_shared_file out;
     unsigned char raw[8 * AT_ONCE];
 } object;
 
@@ -41,14 +41,14 @@ typedef uint64_t get_number(const object *o, int64_t i);
 
 static uint64_t get_length(const object *o, int64_t i)
 {
-    return (uint64_t)kry_row_length(&o->own, i);
+    return (uint64_t)kryi_row_length(&o->own, i);
 }
 
 static uint64_t get_column(const object *o, int64_t i) { return (uint64_t)o->own.col[i]; }
 
 static uint64_t get_value(const object *o, int64_t i)
 {
-    const double value = kry_number_at(o->own.type, o->own.val, i);
+    const double value = kryi_number_at(o->own.type, o->own.val, i);
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
@@ -62,7 +62,7 @@ static kry_status write_numbers(object *o, int64_t at, int64_t count, int width,
     for (int64_t i = 0; i < count; i += AT_ONCE) {
         const int64_t some = count - i < AT_ONCE ? count - i : AT_ONCE;
         for (int64_t k = 0; k < some; k++) put(o->raw + k * width, get(o, i + k), width);
-        TRY(kry_shared_write(&o->out, at + i * width, o->raw, (size_t)(some * width)));
+        TRY(kryi_shared_write(&o->out, at + i * width, o->raw, (size_t)(some * width)));
     }
 done:
     return st;
@@ -75,14 +75,14 @@ static kry_status check_numbers(const object *o, int64_t count)
     kry_status st = KRY_OK;
 
     for (int64_t i = 0; i < count; i++)
-        CHECK(isfinite(kry_number_at(o->own.type, o->own.val, i)), KRY_ERR_ARGUMENT,
+        CHECK(isfinite(kryi_number_at(o->own.type, o->own.val, i)), KRY_ERR_ARGUMENT,
               "%s: number %lld, %g, is not finite", o->who, (long long)i,
-              kry_number_at(o->own.type, o->own.val, i));
+              kryi_number_at(o->own.type, o->own.val, i));
 done:
     return st;
 }
 
-static bool on_ranks(const object *o) { return o->dev && kry_device_is_ranks(o->dev); }
+static bool on_ranks(const object *o) { return o->dev && kryi_device_is_ranks(o->dev); }
 
 /* How many entries all ranks have, and those below. */
 static kry_status add_up(object *o, int64_t here)
@@ -93,8 +93,8 @@ static kry_status add_up(object *o, int64_t here)
     o->nnz = here;
     if (!on_ranks(o)) return KRY_OK;
     const int size = kry_team_size(o->dev), rank = kry_team_rank(o->dev);
-    TRY(kry_alloc((size_t)size, sizeof *all, &all));
-    TRY(kry_ranks_gather(o->dev->team->ranks, &here, sizeof here, all));
+    TRY(kryi_alloc((size_t)size, sizeof *all, &all));
+    TRY(kryi_ranks_gather(o->dev->team->ranks, &here, sizeof here, all));
     o->nnz = 0;
     for (int r = 0; r < size; r++) {
         if (r == rank) o->before = o->nnz;
@@ -125,7 +125,7 @@ static kry_status write_header(object *o)
     const size_t count = o->vector ? 2 : 4;
 
     for (size_t i = 0; i < count; i++) put(o->raw + 4 * i, (uint64_t)word[i], 4);
-    return kry_shared_write(&o->out, 0, o->raw, 4 * count);
+    return kryi_shared_write(&o->out, 0, o->raw, 4 * count);
 }
 
 /* Where the lengths of rows, the columns and the numbers begin. */
@@ -150,8 +150,8 @@ static kry_status tell(object *o, int64_t *number)
     kry_status st = KRY_OK;
     int64_t *all = NULL;
 
-    TRY(kry_alloc((size_t)kry_team_size(o->dev), sizeof *all, &all));
-    TRY(kry_ranks_gather(o->dev->team->ranks, number, sizeof *number, all));
+    TRY(kryi_alloc((size_t)kry_team_size(o->dev), sizeof *all, &all));
+    TRY(kryi_ranks_gather(o->dev->team->ranks, number, sizeof *number, all));
     *number = all[0];
 done:
     free(all);
@@ -162,7 +162,7 @@ done:
 static kry_status write_object(object *o, const char *path)
 {
     kry_status st = KRY_OK;
-    const int64_t entries = o->vector ? o->own.rows : kry_sparse_nnz(&o->own);
+    const int64_t entries = o->vector ? o->own.rows : kryi_sparse_nnz(&o->own);
     const bool first = !o->dev || kry_team_rank(o->dev) == 0;
     int64_t owner = 0;
 
@@ -170,14 +170,14 @@ static kry_status write_object(object *o, const char *path)
     TRY(check_numbers(o, entries));
     TRY(add_up(o, entries));
     TRY(check_sizes(o));
-    if (first) TRY(kry_shared_begin(&o->out, !on_ranks(o), &owner));
+    if (first) TRY(kryi_shared_begin(&o->out, !on_ranks(o), &owner));
     if (on_ranks(o)) TRY(tell(o, &owner)); /* the file is there */
-    if (!first) TRY(kry_shared_join(&o->out, owner));
+    if (!first) TRY(kryi_shared_join(&o->out, owner));
     if (first) TRY(write_header(o));
     TRY(write_own(o, o->own.rows, entries));
-    TRY(kry_shared_close(&o->out));
+    TRY(kryi_shared_close(&o->out));
     if (on_ranks(o)) TRY(tell(o, &owner)); /* all have written */
-    if (first) st = kry_shared_end(&o->out, KRY_OK);
+    if (first) st = kryi_shared_end(&o->out, KRY_OK);
 done:
     return st;
 }
@@ -186,7 +186,7 @@ static kry_status object_create(const char *who, kry_device *dev, object **o)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc(1, sizeof **o, o));
+    TRY(kryi_alloc(1, sizeof **o, o));
     (*o)->who = who, (*o)->dev = dev, (*o)->out.out.file = -1;
 done:
     return st;
@@ -196,8 +196,8 @@ done:
 static kry_status object_release(object *o, kry_status st)
 {
     if (!o) return st;
-    if (o->out.path) st = kry_shared_end(&o->out, st);
-    kry_sparse_release(&o->own);
+    if (o->out.path) st = kryi_shared_end(&o->out, st);
+    kryi_sparse_release(&o->own);
     free(o);
     return st;
 }
@@ -213,11 +213,11 @@ static kry_status write_of(const char *who, kry_device *dev, read_object *read, 
     kry_status st;
     object *o = NULL;
 
-    kry_team_enter(dev, who, NULL);
+    kryi_team_enter(dev, who, NULL);
     st = object_create(who, dev, &o);
     if (st >= 0) st = read(what, o);
     if (st >= 0) st = write_object(o, path);
-    st = kry_team_leave(dev, st);
+    st = kryi_team_leave(dev, st);
     return object_release(o, st);
 }
 
@@ -231,9 +231,9 @@ static kry_status read_vec(const void *vec, object *o)
           (long long)kry_vec_cols(v));
     o->vector = true, o->rows = kry_vec_rows(v), o->cols = 1;
     o->own.rows = kry_vec_rows_here(v, &o->first), o->own.type = kry_vec_type(v);
-    TRY(kry_alloc((size_t)o->own.rows, kry_type_size(o->own.type), &o->own.val));
+    TRY(kryi_alloc((size_t)o->own.rows, kry_type_size(o->own.type), &o->own.val));
     TRY(kry_vec_read(v, o->own.val));
-    if (on_ranks(o)) TRY(kry_share_order(v, kry_type_size(o->own.type), true, o->own.val));
+    if (on_ranks(o)) TRY(kryi_share_order(v, kry_type_size(o->own.type), true, o->own.val));
 done:
     return st;
 }
@@ -252,15 +252,15 @@ static kry_status read_rows(const void *op, object *o)
     kry_op_info info;
 
     o->rows = shape->rows, o->cols = shape->cols;
-    if (kry_op_on_ranks(A)) {
-        const int rank = kry_op_here(A).begin;
-        TRY(kry_matrix_read_part(A, rank, &o->own));
-        o->first = kry_op_split(A)->first[rank];
+    if (kryi_op_on_ranks(A)) {
+        const int rank = kryi_op_here(A).begin;
+        TRY(kryi_matrix_read_part(A, rank, &o->own));
+        o->first = kryi_op_split(A)->first[rank];
         goto done;
     }
     kry_op_describe(A, &info);
-    TRY(kry_sparse_create(shape->rows, shape->cols, shape->type, info.nnz > 0 ? info.nnz : 0,
-                          &o->own));
+    TRY(kryi_sparse_create(shape->rows, shape->cols, shape->type, info.nnz > 0 ? info.nnz : 0,
+                           &o->own));
     TRY(kry_matrix_read(A, o->own.row_ptr, o->own.col, o->own.val));
 done:
     return st;
@@ -280,23 +280,23 @@ static kry_status take_mtx(const kry_mtx *m, object *o)
                                            [KRY_MTX_SYMMETRIC] = KRY_SYMMETRIC_HALF,
                                            [KRY_MTX_SKEW] = KRY_SKEW_HALF };
     kry_status st = KRY_OK;
-    const kry_entries e = {
+    const kryi_entries e = {
         o->who, { m->rows, m->cols, KRY_F64, NULL, m->col, m->val }, m->row, m->nnz
     };
 
-    TRY(kry_mtx_check(o->who, m));
+    TRY(kryi_mtx_check(o->who, m));
     CHECK(!m->array || (m->cols == 1 && m->symmetry == KRY_MTX_GENERAL && m->nnz == m->rows),
           KRY_ERR_UNSUPPORTED, "%s: an array of %lld by %lld; a vector has one column", o->who,
           (long long)m->rows, (long long)m->cols);
     o->vector = m->array, o->rows = m->rows, o->cols = m->cols;
     if (m->array) {
         o->own.rows = m->rows, o->own.type = KRY_F64;
-        TRY(kry_alloc((size_t)m->nnz, sizeof(double), &o->own.val));
+        TRY(kryi_alloc((size_t)m->nnz, sizeof(double), &o->own.val));
         if (m->nnz) memcpy(o->own.val, m->val, (size_t)m->nnz * sizeof(double));
         goto done;
     }
-    TRY(kry_values_check(o->who, KRY_F64, m->nnz, m->val));
-    TRY(kry_entries_compress(&e, KRY_MATRIX(.storage = storage[m->symmetry]), &o->own, NULL));
+    TRY(kryi_values_check(o->who, KRY_F64, m->nnz, m->val));
+    TRY(kryi_entries_compress(&e, KRY_MATRIX(.storage = storage[m->symmetry]), &o->own, NULL));
 done:
     return st;
 }

@@ -18,8 +18,8 @@ enum {
     ELEMENTS = 16 /* "xNY": N is NX */
 };
 
-typedef kry_problem_kind kind;
-typedef kry_problem_made made;
+typedef kryi_problem_kind kind;
+typedef kryi_problem_made made;
 
 #define FORM(name, follows, limits)               \
     {                                             \
@@ -33,17 +33,17 @@ typedef kry_problem_made made;
 #define PECLET_LIMITS ", PECLET from 0 to 1e100"
 #define PHASE_LIMITS  ", CONTRAST > 0 (1e-100 to 1e100), SHAPE one of " KRY_PROBLEM_SHAPES
 
-#define POISSON                                                          \
-    .make = kry_problem_poisson, .entries = kry_problem_poisson_entries, \
-    .numbers = kry_problem_poisson_numbers, .grid = kry_problem_poisson_grid
-#define TWOPHASE                                                                          \
-    LEAST, LARGEST, 1000,                                                                 \
-        .choose = kry_problem_shape, .make = kry_problem_twophase,                        \
-        .entries = kry_problem_twophase_entries, .numbers = kry_problem_twophase_numbers, \
-        .grid = kry_problem_twophase_grid, .coefficients = kry_problem_twophase_coefficients
-#define CONVECTION                                                                \
-    0, LARGEST, .choose = kry_problem_difference, .make = kry_problem_convection, \
-                .entries = kry_problem_convection_entries
+#define POISSON                                                            \
+    .make = kryi_problem_poisson, .entries = kryi_problem_poisson_entries, \
+    .numbers = kryi_problem_poisson_numbers, .grid = kryi_problem_poisson_grid
+#define TWOPHASE                                                                            \
+    LEAST, LARGEST, 1000,                                                                   \
+        .choose = kryi_problem_shape, .make = kryi_problem_twophase,                        \
+        .entries = kryi_problem_twophase_entries, .numbers = kryi_problem_twophase_numbers, \
+        .grid = kryi_problem_twophase_grid, .coefficients = kryi_problem_twophase_coefficients
+#define CONVECTION                                                                  \
+    0, LARGEST, .choose = kryi_problem_difference, .make = kryi_problem_convection, \
+                .entries = kryi_problem_convection_entries
 
 static const kind kinds[] = {
     { FORM("poisson2d", ":N", ""), 2, SIDE_2D, .otherwise = 1, POISSON },
@@ -54,34 +54,34 @@ static const kind kinds[] = {
       NUMBER | OPTIONAL | SHAPE, TWOPHASE },
     { FORM("twophase3d", ":N[:CONTRAST[:SHAPE]]", PHASE_LIMITS), 3, SIDE_3D,
       NUMBER | OPTIONAL | SHAPE, TWOPHASE },
-    { FORM("plate2d", ":N", ""), 0, SIDE_2D, .make = kry_problem_plate,
-      .entries = kry_problem_plate_entries },
+    { FORM("plate2d", ":N", ""), 0, SIDE_2D, .make = kryi_problem_plate,
+      .entries = kryi_problem_plate_entries },
     { FORM("elasticity2d", ":NXxNY[:JUMP]",
            ", at most 2147483647 of 2 NX (NY + 1) unknowns, JUMP > 0 (1e-100 to 1e100)"),
-      0, INT32_MAX, ELEMENTS | NUMBER | OPTIONAL, LEAST, LARGEST, 1, .make = kry_problem_elasticity,
-      .entries = kry_problem_elasticity_entries },
-    { FORM("geograph_spd", ":N", ""), 0, INT32_MAX, .make = kry_problem_of_size,
-      .entries = kry_problem_geograph },
+      0, INT32_MAX, ELEMENTS | NUMBER | OPTIONAL, LEAST, LARGEST, 1,
+      .make = kryi_problem_elasticity, .entries = kryi_problem_elasticity_entries },
+    { FORM("geograph_spd", ":N", ""), 0, INT32_MAX, .make = kryi_problem_of_size,
+      .entries = kryi_problem_geograph },
     { FORM("circuit_spd", ":N[:DECADES]", ", DECADES from 0 to 12"), 0, INT32_MAX,
-      NUMBER | OPTIONAL, 0, 12, 6, .make = kry_problem_of_size, .entries = kry_problem_circuit },
+      NUMBER | OPTIONAL, 0, 12, 6, .make = kryi_problem_of_size, .entries = kryi_problem_circuit },
     { FORM("random_spd", ":N:K", ", K from 0 to N-1"), 0, INT32_MAX, WHOLE,
-      .make = kry_problem_of_size, .entries = kry_problem_random },
+      .make = kryi_problem_of_size, .entries = kryi_problem_random },
     { FORM("powerlaw_spd", ":N:K", ", K from 0 to N-1"), 0, INT32_MAX, WHOLE,
-      .make = kry_problem_of_size, .entries = kry_problem_powerlaw },
+      .make = kryi_problem_of_size, .entries = kryi_problem_powerlaw },
     { FORM("banded_spd", ":N:W", ", W from 0 to N-1"), 0, INT32_MAX, WHOLE,
-      .make = kry_problem_of_size, .entries = kry_problem_banded },
+      .make = kryi_problem_of_size, .entries = kryi_problem_banded },
     { FORM("block_spd", ":N:B", ", B from 1 to N"), 0, INT32_MAX, WHOLE, .k_least = 1,
-      .make = kry_problem_of_size, .entries = kry_problem_block },
+      .make = kryi_problem_of_size, .entries = kryi_problem_block },
     { FORM("convection2d", ":N:PECLET[:upwind|central]", PECLET_LIMITS), 2, SIDE_2D, NUMBER | SHAPE,
       CONVECTION },
     { FORM("convection3d", ":N:PECLET[:upwind|central]", PECLET_LIMITS), 3, SIDE_3D, NUMBER | SHAPE,
       CONVECTION },
     { FORM("helmholtz2d", ":N:K", ", K from 0 to 1e100"), 2, SIDE_2D, NUMBER, 0, LARGEST,
-      .make = kry_problem_helmholtz, .entries = kry_problem_helmholtz_entries },
-    { FORM("stokes2d", ":N", ", at least 2"), 0, SIDE_STOKES, .make = kry_problem_stokes,
-      .entries = kry_problem_stokes_entries },
+      .make = kryi_problem_helmholtz, .entries = kryi_problem_helmholtz_entries },
+    { FORM("stokes2d", ":N", ", at least 2"), 0, SIDE_STOKES, .make = kryi_problem_stokes,
+      .entries = kryi_problem_stokes_entries },
     { FORM("random", ":N:K", ", K from 0 to N-1"), 0, INT32_MAX, WHOLE,
-      .make = kry_problem_general_random, .entries = kry_problem_general_entries },
+      .make = kryi_problem_general_random, .entries = kryi_problem_general_entries },
 };
 
 static const kry_word *kind_at(int i) { return i < (int)COUNT(kinds) ? &kinds[i].word : NULL; }
@@ -104,7 +104,7 @@ static bool take(const char **text, char letter)
 }
 
 /* Whether `at`, behind "name:", holds what this kind of problem needs; then it is in *s. */
-static bool read_arguments(const char *at, const kind *k, kry_problem_spec *s)
+static bool read_arguments(const char *at, const kind *k, kryi_problem_spec *s)
 {
     const char *end = NULL;
 
@@ -122,7 +122,7 @@ static bool read_arguments(const char *at, const kind *k, kry_problem_spec *s)
     }
     if (!(k->follows & NUMBER) || ((k->follows & OPTIONAL) && !*at)) return !*at;
     if (!take(&at, ':')) return false;
-    end = kry_read_double(at, at + strlen(at), &s->number);
+    end = kryi_read_double(at, at + strlen(at), &s->number);
     if (!end || !(s->number >= k->least && s->number <= k->largest)) return false;
     if ((k->follows & SHAPE) && *end == ':') {
         s->shape = k->choose(end + 1);
@@ -132,14 +132,14 @@ static bool read_arguments(const char *at, const kind *k, kry_problem_spec *s)
 }
 
 static kry_status read_spec(const char *func, const char *text, const kind **found,
-                            kry_problem_spec *s)
+                            kryi_problem_spec *s)
 {
     kry_status st = KRY_OK;
     char *list = NULL, hint[64];
     size_t length = strcspn(text, ":");
-    int i = kry_word_find(kind_at, text, length);
+    int i = kryi_word_find(kind_at, text, length);
 
-    TRY(kry_word_list(kind_at, 0, COUNT(kinds), &list));
+    TRY(kryi_word_list(kind_at, 0, COUNT(kinds), &list));
     CHECK(i >= 0, KRY_ERR_PARSE, "%s: unknown problem \"%s\"; there are %s%s", func, text, list,
           kry_word_hint(text, list, hint, sizeof hint));
     *found = &kinds[i];
@@ -169,7 +169,7 @@ static kry_status make_grid(const made *m, const int blocks[3], kry_device *devi
     kry_stencil_params *g = NULL;
     kry_stencil_box box;
 
-    TRY(kry_alloc(1, sizeof *g, &g));
+    TRY(kryi_alloc(1, sizeof *g, &g));
     *g = *KRY_STENCIL(.local = device != NULL);
     m->kind->grid(&m->spec, g);
     if (blocks) memcpy(g->blocks, blocks, sizeof g->blocks);
@@ -186,9 +186,9 @@ done:
 static kry_status make_entries(const made *m, kry_problem *p)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
+    kryi_sparse rows = { 0 };
 
-    TRY(m->kind->entries(&m->spec, (kry_problem_range){ 0, p->n }, &rows));
+    TRY(m->kind->entries(&m->spec, (kryi_problem_range){ 0, p->n }, &rows));
     p->row_ptr = rows.row_ptr, p->col = rows.col, p->val = rows.val;
     p->nnz = p->row_ptr[p->n];
 done:
@@ -199,21 +199,21 @@ static kry_status make_vectors(const made *m, kry_problem *p)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
-    if (p->solved) TRY(kry_alloc((size_t)p->n, sizeof(double), &p->solution));
+    TRY(kryi_alloc((size_t)p->n, sizeof(double), &p->rhs));
+    if (p->solved) TRY(kryi_alloc((size_t)p->n, sizeof(double), &p->solution));
     if (m->kind->numbers) {
         TRY(m->kind->numbers(&m->spec, p, NULL, p->rhs, p->solution));
         goto done;
     }
-    const kry_sparse A = { p->n, p->n, KRY_F64, p->row_ptr, p->col, p->val };
-    for (int64_t i = 0; i < p->n; i++) p->solution[i] = kry_problem_solution(&m->spec, i);
-    kry_problem_multiply(&m->spec, &A, (kry_problem_range){ 0, p->n }, p->rhs);
+    const kryi_sparse A = { p->n, p->n, KRY_F64, p->row_ptr, p->col, p->val };
+    for (int64_t i = 0; i < p->n; i++) p->solution[i] = kryi_problem_solution(&m->spec, i);
+    kryi_problem_multiply(&m->spec, &A, (kryi_problem_range){ 0, p->n }, p->rhs);
 done:
     return st;
 }
 
 /* s: with its seed, and what is to be made */
-static kry_status create(const char *func, const char *text, kry_problem_spec s,
+static kry_status create(const char *func, const char *text, kryi_problem_spec s,
                          kry_problem **problem)
 {
     kry_status st = KRY_OK;
@@ -229,7 +229,7 @@ static kry_status create(const char *func, const char *text, kry_problem_spec s,
     TRY(read_spec(func, text, &k, &s));
     CHECK(s.entries || s.bare || k->grid, KRY_ERR_UNSUPPORTED,
           "%s: \"%s\" has no grid; kry_problem_create makes it with its entries", func, text);
-    TRY(kry_alloc(1, sizeof *m, &m));
+    TRY(kryi_alloc(1, sizeof *m, &m));
     *m = (made){ .spec = s, .kind = k };
     p = &m->p;
     strcpy(p->name, text);
@@ -248,19 +248,19 @@ done:
 
 kry_status kry_problem_create(const char *text, uint64_t seed, kry_problem **problem)
 {
-    return create("kry_problem_create", text, (kry_problem_spec){ .seed = seed, .entries = true },
+    return create("kry_problem_create", text, (kryi_problem_spec){ .seed = seed, .entries = true },
                   problem);
 }
 
 kry_status kry_problem_create_grid(const char *text, uint64_t seed, kry_problem **problem)
 {
-    return create("kry_problem_create_grid", text, (kry_problem_spec){ .seed = seed }, problem);
+    return create("kry_problem_create_grid", text, (kryi_problem_spec){ .seed = seed }, problem);
 }
 
 kry_status kry_problem_create_bare(const char *text, uint64_t seed, kry_problem **problem)
 {
-    return create("kry_problem_create_bare", text, (kry_problem_spec){ .seed = seed, .bare = true },
-                  problem);
+    return create("kry_problem_create_bare", text,
+                  (kryi_problem_spec){ .seed = seed, .bare = true }, problem);
 }
 
 kry_status kry_problem_set_part(kry_problem *p, kry_device *device, const int blocks[3])
@@ -270,7 +270,7 @@ kry_status kry_problem_set_part(kry_problem *p, kry_device *device, const int bl
     const made *m = (const made *)p;
     kry_stencil_params *grid = NULL;
 
-    kry_team_enter(device, who, NULL);
+    kryi_team_enter(device, who, NULL);
     TRY(GIVEN(p, device));
     CHECK(m->spec.bare, KRY_ERR_ARGUMENT,
           "%s: %s has all coefficients; kry_problem_create_bare leaves them out", who, p->name);
@@ -280,7 +280,7 @@ kry_status kry_problem_set_part(kry_problem *p, kry_device *device, const int bl
     release_grid(p->grid);
     p->grid = grid;
 done:
-    return kry_team_leave(device, st);
+    return kryi_team_leave(device, st);
 }
 
 void kry_problem_release(kry_problem **problem)

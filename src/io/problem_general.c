@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef kry_problem_spec spec;
+typedef kryi_problem_spec spec;
 
 /* ---- points of a grid and their neighbours ------------------------------------------------------- */
 
@@ -54,9 +54,9 @@ static int64_t star_row(const void *self, int64_t i, int32_t *col, double *val)
 
 static int64_t points_of(const spec *s) { return s->size * s->size * (s->axes == 3 ? s->size : 1); }
 
-static kry_status star_entries(const star *rows, kry_problem_range of, kry_sparse *A)
+static kry_status star_entries(const star *rows, kryi_problem_range of, kryi_sparse *A)
 {
-    return kry_problem_make_rows(star_row, rows, true, points_of(rows->s), of, A);
+    return kryi_problem_make_rows(star_row, rows, true, points_of(rows->s), of, A);
 }
 
 static kry_status describe(const spec *s, unsigned traits, kry_problem *p)
@@ -78,7 +78,7 @@ static kry_status describe(const spec *s, unsigned traits, kry_problem *p)
 
 enum { UPWIND, CENTRAL };
 
-int kry_problem_difference(const char *name)
+int kryi_problem_difference(const char *name)
 {
     return !strcmp(name, "upwind") ? UPWIND : !strcmp(name, "central") ? CENTRAL : -1;
 }
@@ -108,12 +108,12 @@ static double convection_side(const spec *s, const point *p, int axis, int direc
     return q < 0 ? q - 1 : -1;
 }
 
-kry_status kry_problem_convection_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_convection_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
     return star_entries(&(star){ s, convection_diagonal, convection_side }, of, A);
 }
 
-kry_status kry_problem_convection(const spec *s, kry_problem *p) { return describe(s, 0, p); }
+kry_status kryi_problem_convection(const spec *s, kry_problem *p) { return describe(s, 0, p); }
 
 /* ---- helmholtz2d: -div grad u - K^2 u = f, u = 0 on the boundary --------------------------------- */
 
@@ -128,12 +128,12 @@ static double helmholtz_side(const spec *s, const point *p, int axis, int direct
     return (void)s, (void)p, (void)axis, (void)direction, -1;
 }
 
-kry_status kry_problem_helmholtz_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_helmholtz_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
     return star_entries(&(star){ s, helmholtz_diagonal, helmholtz_side }, of, A);
 }
 
-kry_status kry_problem_helmholtz(const spec *s, kry_problem *p)
+kry_status kryi_problem_helmholtz(const spec *s, kry_problem *p)
 {
     return describe(s, KRY_SYMMETRIC, p);
 }
@@ -203,12 +203,12 @@ static int64_t unknowns(const spec *s)
     return 2 * s->size * (s->size - 1) + s->size * s->size - 1;
 }
 
-kry_status kry_problem_stokes_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_stokes_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
-    return kry_problem_make_rows(stokes_row, s, true, unknowns(s), of, A);
+    return kryi_problem_make_rows(stokes_row, s, true, unknowns(s), of, A);
 }
 
-kry_status kry_problem_stokes(const spec *s, kry_problem *p)
+kry_status kryi_problem_stokes(const spec *s, kry_problem *p)
 {
     kry_status st = KRY_OK;
 

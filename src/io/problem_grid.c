@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef kry_problem_spec spec;
+typedef kryi_problem_spec spec;
 
 static const double pi = 3.14159265358979323846;
 
@@ -36,13 +36,13 @@ static void count_entries(const spec *s, kry_problem *p)
 }
 
 /* A := rows of the stencil `all` of some layers. */
-static kry_status cut_rows(const kry_sparse *all, int64_t begin, int64_t shift,
-                           kry_problem_range of, kry_sparse *A)
+static kry_status cut_rows(const kryi_sparse *all, int64_t begin, int64_t shift,
+                           kryi_problem_range of, kryi_sparse *A)
 {
     kry_status st = KRY_OK;
     const int64_t at = all->row_ptr[begin], nnz = all->row_ptr[begin + of.rows] - at;
 
-    TRY(kry_sparse_create(of.rows, all->cols, KRY_F64, nnz, A));
+    TRY(kryi_sparse_create(of.rows, all->cols, KRY_F64, nnz, A));
     for (int64_t i = 0; i <= of.rows; i++) A->row_ptr[i] = all->row_ptr[begin + i] - at;
     for (int64_t e = 0; e < nnz; e++) A->col[e] = (int32_t)(all->col[at + e] + shift);
     if (nnz) memcpy(A->val, (const double *)all->val + at, (size_t)nnz * sizeof(double));
@@ -52,9 +52,9 @@ done:
 
 /* The entries are those of the stencil of the layers that have these rows, and of one layer more on either side. It needs
  * no device for that; where it is cut off it is Neumann, which only the layers more see. */
-static kry_status grid_entries(const spec *s, kry_problem_grid *grid,
-                               kry_problem_coefficients *coefficients, kry_problem_range of,
-                               kry_sparse *A)
+static kry_status grid_entries(const spec *s, kryi_problem_grid *grid,
+                               kryi_problem_coefficients *coefficients, kryi_problem_range of,
+                               kryi_sparse *A)
 {
     kry_status st = KRY_OK;
     kry_stencil_params g = *KRY_STENCIL();
@@ -65,24 +65,24 @@ static kry_status grid_entries(const spec *s, kry_problem_grid *grid,
     kry_stencil_box box = { .size = { s->size, s->size, last == 2 ? s->size : 1 } };
     kry_device *dev = NULL;
     kry_op *op = NULL;
-    kry_sparse all = { 0 };
+    kryi_sparse all = { 0 };
 
     grid(s, &g);
     box.first[last] = begin, box.size[last] = g.size[last] = end - begin;
     if (begin > 0) g.low[last] = KRY_NEUMANN;
     if (end < s->size) g.high[last] = KRY_NEUMANN;
     if (coefficients) TRY(coefficients(s, &box, &g));
-    TRY(kry_device_open_aside(&dev));
+    TRY(kryi_device_open_aside(&dev));
     TRY(kry_stencil_create(dev, KRY_F64, &g, &op));
-    TRY(kry_stencil_rows(op, &all));
+    TRY(kryi_stencil_rows(op, &all));
     if (of.rows == n) {
-        *A = all, all = (kry_sparse){ 0 };
+        *A = all, all = (kryi_sparse){ 0 };
         goto done;
     }
     TRY(cut_rows(&all, of.first - begin * layer, begin * layer, of, A));
     A->cols = n;
 done:
-    kry_sparse_release(&all);
+    kryi_sparse_release(&all);
     kry_op_release(&op);
     kry_device_release(&dev);
     free((void *)g.coefficient);
@@ -121,15 +121,15 @@ static void known_solution(const spec *s, int64_t i, const double *sin2, const d
     *f = -2 * pi * pi * h * h * sum;
 }
 
-kry_status kry_problem_poisson_numbers(const spec *s, const kry_problem *p, const kry_vec *of,
-                                       double *rhs, double *solution)
+kry_status kryi_problem_poisson_numbers(const spec *s, const kry_problem *p, const kry_vec *of,
+                                        double *rhs, double *solution)
 {
     kry_status st = KRY_OK;
     double *sin2 = NULL, *cos2 = NULL, u, f;
     const int64_t rows = rows_of(p, of);
 
-    TRY(kry_alloc((size_t)s->size, sizeof(double), &sin2));
-    TRY(kry_alloc((size_t)s->size, sizeof(double), &cos2));
+    TRY(kryi_alloc((size_t)s->size, sizeof(double), &sin2));
+    TRY(kryi_alloc((size_t)s->size, sizeof(double), &cos2));
     for (int64_t i = 0; i < s->size; i++) {
         double x = ((double)i + 1) / ((double)s->size + 1);
         sin2[i] = sin(pi * x) * sin(pi * x);
@@ -146,17 +146,17 @@ done:
     return st;
 }
 
-void kry_problem_poisson_grid(const spec *s, kry_stencil_params *g)
+void kryi_problem_poisson_grid(const spec *s, kry_stencil_params *g)
 {
     square_grid(s, KRY_DIRICHLET, s->number, g);
 }
 
-kry_status kry_problem_poisson_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_poisson_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
-    return grid_entries(s, kry_problem_poisson_grid, NULL, of, A);
+    return grid_entries(s, kryi_problem_poisson_grid, NULL, of, A);
 }
 
-kry_status kry_problem_poisson(const spec *s, kry_problem *p)
+kry_status kryi_problem_poisson(const spec *s, kry_problem *p)
 {
     count_entries(s, p);
     p->solved = true;
@@ -218,7 +218,7 @@ static const struct shape {
     { "bubble", in_bubble },    { "bubbles", in_bubbles },
 };
 
-int kry_problem_shape(const char *name)
+int kryi_problem_shape(const char *name)
 {
     for (size_t s = 0; s < COUNT(shapes); s++)
         if (!strcmp(name, shapes[s].name)) return (int)s;
@@ -247,17 +247,17 @@ static double face_coefficient(const spec *s, const place *c, int axis)
     return below_middle(c) ? 1 : eps;
 }
 
-kry_status kry_problem_twophase_coefficients(const spec *s, const kry_stencil_box *box,
-                                             kry_stencil_params *g)
+kry_status kryi_problem_twophase_coefficients(const spec *s, const kry_stencil_box *box,
+                                              kry_stencil_params *g)
 {
     kry_status st = KRY_OK;
     const int64_t n = box->size[0] * box->size[1] * box->size[2];
     double *cell = NULL, *face[3] = { NULL };
 
-    TRY(kry_alloc((size_t)n, sizeof *cell, &cell));
+    TRY(kryi_alloc((size_t)n, sizeof *cell, &cell));
     g->coefficient = cell;
     for (int a = 0; a < s->axes && s->shape == LAYERS; a++) {
-        TRY(kry_alloc((size_t)n, sizeof(double), &face[a]));
+        TRY(kryi_alloc((size_t)n, sizeof(double), &face[a]));
         g->face[a] = face[a];
     }
     for (int64_t i = 0; i < n; i++) {
@@ -278,8 +278,8 @@ static double random_normal(uint64_t seed, uint64_t i)
 }
 
 /* As much flows in as out: the sum over all cells is zero. */
-kry_status kry_problem_twophase_numbers(const spec *s, const kry_problem *p, const kry_vec *of,
-                                        double *rhs, double *solution)
+kry_status kryi_problem_twophase_numbers(const spec *s, const kry_problem *p, const kry_vec *of,
+                                         double *rhs, double *solution)
 {
     const int64_t rows = rows_of(p, of);
     double sum = 0;
@@ -297,17 +297,17 @@ kry_status kry_problem_twophase_numbers(const spec *s, const kry_problem *p, con
     return KRY_OK;
 }
 
-void kry_problem_twophase_grid(const spec *s, kry_stencil_params *g)
+void kryi_problem_twophase_grid(const spec *s, kry_stencil_params *g)
 {
     square_grid(s, KRY_NEUMANN, 1, g);
 }
 
-kry_status kry_problem_twophase_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_twophase_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
-    return grid_entries(s, kry_problem_twophase_grid, kry_problem_twophase_coefficients, of, A);
+    return grid_entries(s, kryi_problem_twophase_grid, kryi_problem_twophase_coefficients, of, A);
 }
 
-kry_status kry_problem_twophase(const spec *s, kry_problem *p)
+kry_status kryi_problem_twophase(const spec *s, kry_problem *p)
 {
     count_entries(s, p);
     p->singular = true;

@@ -4,7 +4,7 @@
  */
 #include "io/problem.h"
 
-typedef kry_problem_spec spec;
+typedef kryi_problem_spec spec;
 
 /* ---- plate2d: the Laplacian of poisson2d squared ------------------------------------------
  *
@@ -42,12 +42,12 @@ static int64_t plate_row(const void *self, int64_t i, int32_t *col, double *val)
     return count;
 }
 
-kry_status kry_problem_plate_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_plate_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
-    return kry_problem_make_rows(plate_row, s, true, s->size * s->size, of, A);
+    return kryi_problem_make_rows(plate_row, s, true, s->size * s->size, of, A);
 }
 
-kry_status kry_problem_plate(const spec *s, kry_problem *p)
+kry_status kryi_problem_plate(const spec *s, kry_problem *p)
 {
     p->n = s->size * s->size;
     return KRY_OK;
@@ -142,7 +142,7 @@ static kry_status make_coordinates(const spec *s, kry_problem *p)
     kry_status st = KRY_OK;
 
     p->axes = 2;
-    TRY(kry_alloc((size_t)p->n, sizeof *p->coordinates, &p->coordinates));
+    TRY(kryi_alloc((size_t)p->n, sizeof *p->coordinates, &p->coordinates));
     for (int64_t i = 0; i < p->n / 2; i++) {
         const int64_t x = 1 + i % s->size, y = i / s->size;
         p->coordinates[2 * i] = (double)x, p->coordinates[2 * i + 1] = (double)y;
@@ -153,17 +153,17 @@ done:
 
 static int64_t unknowns(const spec *s) { return 2 * s->size * (s->k + 1); }
 
-kry_status kry_problem_elasticity_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_elasticity_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
     cantilever c = { .nx = s->size, .ny = s->k, .jump = s->number, .seed = s->seed };
 
     for (int row = 0; row < 8; row++)
         for (int column = 0; column < 8; column++)
             c.element[row][column] = element_entry(row, column);
-    return kry_problem_make_rows(elasticity_row, &c, true, unknowns(s), of, A);
+    return kryi_problem_make_rows(elasticity_row, &c, true, unknowns(s), of, A);
 }
 
-kry_status kry_problem_elasticity(const spec *s, kry_problem *p)
+kry_status kryi_problem_elasticity(const spec *s, kry_problem *p)
 {
     p->n = unknowns(s);
     p->block = 2;

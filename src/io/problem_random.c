@@ -18,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef kry_problem_spec spec;
+typedef kryi_problem_spec spec;
 
 /* Streams of random numbers; 3 makes solutions, 21 is taken in problem_mesh.c. */
 enum {
@@ -39,12 +39,12 @@ enum {
 /* Numbers of a matrix whose pattern is known: a_ij = entry(s, pair), the same for a_ji if it is
  * symmetric. a_ii = sum |a_ij| + ground, or for ground 0 plus a random number in [0.1, 1.1). */
 typedef struct values_of {
-    double (*entry)(const kry_problem_spec *s, uint64_t pair);
+    double (*entry)(const kryi_problem_spec *s, uint64_t pair);
     double ground;
     bool symmetric;
 } values_of;
 
-static void fill_values(const spec *s, const values_of *how, int64_t first, kry_sparse *A)
+static void fill_values(const spec *s, const values_of *how, int64_t first, kryi_sparse *A)
 {
     double *val = A->val;
 
@@ -86,7 +86,7 @@ typedef struct drawing {
 
 /* The places of some rows, as they are drawn. */
 typedef struct places {
-    kry_problem_range of;
+    kryi_problem_range of;
     int64_t count, room;
     int32_t *row, *col; /* row: from the first one */
 } places;
@@ -95,8 +95,8 @@ static kry_status make_room(places *p, int64_t room)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_realloc((size_t)room, sizeof *p->row, &p->row));
-    TRY(kry_realloc((size_t)room, sizeof *p->col, &p->col));
+    TRY(kryi_realloc((size_t)room, sizeof *p->row, &p->row));
+    TRY(kryi_realloc((size_t)room, sizeof *p->col, &p->col));
     p->room = room;
 done:
     return st;
@@ -143,27 +143,27 @@ done:
 }
 
 /* Make the pattern, with the diagonal, and its numbers. */
-static kry_status draw(const spec *s, const drawing *d, const values_of *how, kry_problem_range of,
-                       kry_sparse *A)
+static kry_status draw(const spec *s, const drawing *d, const values_of *how, kryi_problem_range of,
+                       kryi_sparse *A)
 {
     kry_status st = KRY_OK;
     places p = { .of = of };
 
     TRY(draw_places(s, d, how->symmetric, &p));
-    const kry_entries pairs = {
+    const kryi_entries pairs = {
         "kry_problem_create", { of.rows, s->size, KRY_F64, NULL, p.col, NULL }, p.row, p.count
     };
-    TRY(kry_entries_compress(&pairs, KRY_MATRIX(.duplicates = KRY_SUM), A, NULL));
-    if (!A->val) TRY(kry_alloc((size_t)kry_sparse_nnz(A), sizeof(double), &A->val));
+    TRY(kryi_entries_compress(&pairs, KRY_MATRIX(.duplicates = KRY_SUM), A, NULL));
+    if (!A->val) TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), sizeof(double), &A->val));
     fill_values(s, how, of.first, A);
 done:
     free(p.col);
     free(p.row);
-    if (st < 0) kry_sparse_release(A);
+    if (st < 0) kryi_sparse_release(A);
     return st;
 }
 
-kry_status kry_problem_of_size(const spec *s, kry_problem *p)
+kry_status kryi_problem_of_size(const spec *s, kry_problem *p)
 {
     p->n = s->size;
     return KRY_OK;
@@ -185,7 +185,7 @@ static int64_t random_partner(const spec *s, int64_t i, int64_t t, int64_t draws
     return j < i ? j : j + 1;
 }
 
-kry_status kry_problem_random(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_random(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
     return draw(s, &(drawing){ random_draws, random_partner }, &anything, of, A);
 }
@@ -202,16 +202,16 @@ static int64_t general_partner(const spec *s, int64_t i, int64_t t, int64_t draw
     return j < i ? j : j + 1;
 }
 
-kry_status kry_problem_general_entries(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_general_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
     static const values_of general = { random_entry, 0, false };
     return draw(s, &(drawing){ general_draws, general_partner }, &general, of, A);
 }
 
-kry_status kry_problem_general_random(const spec *s, kry_problem *p)
+kry_status kryi_problem_general_random(const spec *s, kry_problem *p)
 {
     p->traits = 0;
-    return kry_problem_of_size(s, p);
+    return kryi_problem_of_size(s, p);
 }
 
 /* ---- powerlaw_spd ----------------------------------------------------------------------- */
@@ -249,7 +249,7 @@ static int64_t powerlaw_partner(const spec *s, int64_t i, int64_t t, int64_t dra
     return near_partner(s, STREAM_DISTANCE, STREAM_PLACE, i, t, draws + 1);
 }
 
-kry_status kry_problem_powerlaw(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_powerlaw(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
     return draw(s, &(drawing){ powerlaw_draws, powerlaw_partner }, &anything, of, A);
 }
@@ -268,7 +268,7 @@ static int64_t wire_end(const spec *s, int64_t i, int64_t t, int64_t draws)
     return near_partner(s, STREAM_AWAY, STREAM_WIRE, i, t, 5);
 }
 
-kry_status kry_problem_circuit(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_circuit(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
     const values_of network = { conductance, pow(10, -s->number), true };
     return draw(s, &(drawing){ wires, wire_end }, &network, of, A);
@@ -276,11 +276,11 @@ kry_status kry_problem_circuit(const spec *s, kry_problem_range of, kry_sparse *
 
 /* ---- banded_spd ------------------------------------------------------------------------- */
 
-static kry_status rows_and_values(const spec *s, kry_problem_row *row, kry_problem_range of,
-                                  kry_sparse *A)
+static kry_status rows_and_values(const spec *s, kryi_problem_row *row, kryi_problem_range of,
+                                  kryi_sparse *A)
 {
     kry_status st = KRY_OK;
-    TRY(kry_problem_make_rows(row, s, false, s->size, of, A));
+    TRY(kryi_problem_make_rows(row, s, false, s->size, of, A));
     fill_values(s, &anything, of.first, A);
 done:
     return st;
@@ -302,7 +302,7 @@ static int64_t banded_row(const void *self, int64_t i, int32_t *col, double *val
     return count;
 }
 
-kry_status kry_problem_banded(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_banded(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
     return rows_and_values(s, banded_row, of, A);
 }
@@ -331,7 +331,7 @@ static int64_t block_row(const void *self, int64_t i, int32_t *col, double *val)
     return count;
 }
 
-kry_status kry_problem_block(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_block(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
     return rows_and_values(s, block_row, of, A);
 }
@@ -365,13 +365,13 @@ static int64_t cell_of(const cloud *c, double x, double y)
 }
 
 /* The rows of cells that have these points, and those beside them; and how many points there are before and in them. */
-static kry_status find_cells(const spec *s, kry_problem_range of, cloud *c)
+static kry_status find_cells(const spec *s, kryi_problem_range of, cloud *c)
 {
     kry_status st = KRY_OK;
     int64_t *begin = NULL; /* of the points of each row of cells */
     double x, y;
 
-    TRY(kry_alloc((size_t)c->cells + 1, sizeof *begin, &begin));
+    TRY(kryi_alloc((size_t)c->cells + 1, sizeof *begin, &begin));
     for (int64_t i = 0; i < s->size; i++) {
         throw_point(s, i, &x, &y);
         begin[cell_at(c, y) + 1]++;
@@ -388,7 +388,7 @@ done:
     return st;
 }
 
-static kry_status cloud_create(const spec *s, kry_problem_range of, cloud *c)
+static kry_status cloud_create(const spec *s, kryi_problem_range of, cloud *c)
 {
     kry_status st = KRY_OK;
     double x, y;
@@ -397,9 +397,9 @@ static kry_status cloud_create(const spec *s, kry_problem_range of, cloud *c)
     c->cells = c->radius < 1 ? (int64_t)(1 / c->radius) : 1;
     TRY(find_cells(s, of, c));
     const int64_t cells = (c->high - c->low) * c->cells;
-    TRY(kry_alloc((size_t)c->count, sizeof *c->x, &c->x));
-    TRY(kry_alloc((size_t)c->count, sizeof *c->y, &c->y));
-    TRY(kry_alloc((size_t)cells + 2, sizeof *c->first, &c->first));
+    TRY(kryi_alloc((size_t)c->count, sizeof *c->x, &c->x));
+    TRY(kryi_alloc((size_t)c->count, sizeof *c->y, &c->y));
+    TRY(kryi_alloc((size_t)cells + 2, sizeof *c->first, &c->first));
     for (int64_t i = 0; i < s->size; i++) {
         throw_point(s, i, &x, &y);
         const int64_t cell = cell_of(c, x, y);
@@ -441,14 +441,14 @@ static int64_t geograph_row(const void *self, int64_t i, int32_t *col, double *v
 
 static double equal_entry(const spec *s, uint64_t pair) { return (void)s, (void)pair, -1; }
 
-kry_status kry_problem_geograph(const spec *s, kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_geograph(const spec *s, kryi_problem_range of, kryi_sparse *A)
 {
     static const values_of network = { equal_entry, 1e-3, true };
     kry_status st = KRY_OK;
     cloud c = { .low = 0 };
 
     TRY(cloud_create(s, of, &c));
-    TRY(kry_problem_make_rows(geograph_row, &c, false, s->size, of, A));
+    TRY(kryi_problem_make_rows(geograph_row, &c, false, s->size, of, A));
     fill_values(s, &network, of.first, A);
 done:
     free(c.first);

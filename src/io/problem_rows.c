@@ -8,48 +8,48 @@
 #include <kry/transport.h>
 #include <stdlib.h>
 
-kry_status kry_problem_make_rows(kry_problem_row *row, const void *self, bool values, int64_t n,
-                                 kry_problem_range of, kry_sparse *A)
+kry_status kryi_problem_make_rows(kryi_problem_row *row, const void *self, bool values, int64_t n,
+                                  kryi_problem_range of, kryi_sparse *A)
 {
     kry_status st = KRY_OK;
 
-    *A = (kry_sparse){ .rows = of.rows, .cols = n, .type = KRY_F64 };
-    TRY(kry_alloc((size_t)of.rows + 1, sizeof *A->row_ptr, &A->row_ptr));
+    *A = (kryi_sparse){ .rows = of.rows, .cols = n, .type = KRY_F64 };
+    TRY(kryi_alloc((size_t)of.rows + 1, sizeof *A->row_ptr, &A->row_ptr));
     for (int64_t i = 0; i < of.rows; i++)
         A->row_ptr[i + 1] = A->row_ptr[i] + row(self, of.first + i, NULL, NULL);
     const int64_t nnz = A->row_ptr[of.rows];
-    TRY(kry_alloc((size_t)nnz, sizeof *A->col, &A->col));
-    TRY(kry_alloc((size_t)nnz, sizeof(double), &A->val));
+    TRY(kryi_alloc((size_t)nnz, sizeof *A->col, &A->col));
+    TRY(kryi_alloc((size_t)nnz, sizeof(double), &A->val));
     for (int64_t i = 0; i < of.rows; i++)
         row(self, of.first + i, A->col + A->row_ptr[i],
             values ? (double *)A->val + A->row_ptr[i] : NULL);
 done:
-    if (st < 0) kry_sparse_release(A);
+    if (st < 0) kryi_sparse_release(A);
     return st;
 }
 
 /* ---- b = A x for a random x -------------------------------------------------------------------- */
 
-double kry_problem_solution(const kry_problem_spec *s, int64_t i)
+double kryi_problem_solution(const kryi_problem_spec *s, int64_t i)
 {
     enum { STREAM_SOLUTION = 3 }; /* the other streams: problem_random.c, problem_mesh.c */
     return kry_random_unit(s->seed, STREAM_SOLUTION, (uint64_t)i);
 }
 
-void kry_problem_multiply(const kry_problem_spec *s, const kry_sparse *A, kry_problem_range of,
-                          double *rhs)
+void kryi_problem_multiply(const kryi_problem_spec *s, const kryi_sparse *A, kryi_problem_range of,
+                           double *rhs)
 {
     const double *val = A->val;
 
     for (int64_t i = 0; i < of.rows; i++) {
         rhs[i] = 0;
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            rhs[i] += val[e] * kry_problem_solution(s, A->col[e]);
+            rhs[i] += val[e] * kryi_problem_solution(s, A->col[e]);
     }
 }
 
 /* The rows between the first and the last one that a vector has here. */
-static kry_problem_range range_of(const kry_vec *of)
+static kryi_problem_range range_of(const kry_vec *of)
 {
     int64_t low = INT64_MAX, high = -1;
 
@@ -58,35 +58,35 @@ static kry_problem_range range_of(const kry_vec *of)
         low = row < low ? row : low;
         high = row > high ? row : high;
     }
-    return high < 0 ? (kry_problem_range){ 0, 0 } : (kry_problem_range){ low, high - low + 1 };
+    return high < 0 ? (kryi_problem_range){ 0, 0 } : (kryi_problem_range){ low, high - low + 1 };
 }
 
-static kry_status random_numbers(const kry_problem_made *m, const kry_vec *of, double *rhs,
+static kry_status random_numbers(const kryi_problem_made *m, const kry_vec *of, double *rhs,
                                  double *solution)
 {
     kry_status st = KRY_OK;
-    const kry_problem_range range = range_of(of);
-    kry_sparse A = { 0 };
+    const kryi_problem_range range = range_of(of);
+    kryi_sparse A = { 0 };
     double *b = NULL;
 
     for (int64_t i = 0; solution && i < kry_vec_rows_here(of, NULL); i++)
-        solution[i] = kry_problem_solution(&m->spec, kry_vec_row(of, i));
+        solution[i] = kryi_problem_solution(&m->spec, kry_vec_row(of, i));
     if (!rhs) return KRY_OK;
     TRY(m->kind->entries(&m->spec, range, &A));
-    TRY(kry_alloc((size_t)range.rows, sizeof *b, &b));
-    kry_problem_multiply(&m->spec, &A, range, b);
+    TRY(kryi_alloc((size_t)range.rows, sizeof *b, &b));
+    kryi_problem_multiply(&m->spec, &A, range, b);
     for (int64_t i = 0; i < kry_vec_rows_here(of, NULL); i++)
         rhs[i] = b[kry_vec_row(of, i) - range.first];
 done:
     free(b);
-    kry_sparse_release(&A);
+    kryi_sparse_release(&A);
     return st;
 }
 
 kry_status kry_problem_rows(const kry_problem *p, const kry_vec *of, double *rhs, double *solution)
 {
     kry_status st = KRY_OK;
-    const kry_problem_made *m = (const kry_problem_made *)p;
+    const kryi_problem_made *m = (const kryi_problem_made *)p;
 
     TRY(GIVEN(p, of));
     CHECK(kry_vec_rows(of) == p->n, KRY_ERR_SHAPE,
@@ -112,37 +112,37 @@ done:
 /* ---- the rows of a rank ------------------------------------------------------------------------ */
 
 /* The rows that this rank has of vectors of n rows, or is to have: as many as its device is fast. */
-static kry_status find_range(kry_device *device, int64_t n, kry_problem_range *of)
+static kry_status find_range(kry_device *device, int64_t n, kryi_problem_range *of)
 {
     kry_status st = KRY_OK;
-    const struct kry_team *team = kry_device_is_ranks(device) ? device->team : NULL;
+    const struct kryi_team *team = kryi_device_is_ranks(device) ? device->team : NULL;
     const int rank = kry_team_rank(device);
-    kry_split *s = team ? kry_split_find(team, n) : NULL;
+    kryi_split *s = team ? kryi_split_find(team, n) : NULL;
     int64_t *first = NULL, unit = 1, chunk;
 
-    *of = (kry_problem_range){ 0, n };
+    *of = (kryi_problem_range){ 0, n };
     if (!team) return KRY_OK;
-    TRY(kry_alloc((size_t)team->size + 1, sizeof *first, &first));
-    if (team->reproducible) kry_split_chunks(n, 1, &unit, &chunk);
+    TRY(kryi_alloc((size_t)team->size + 1, sizeof *first, &first));
+    if (team->reproducible) kryi_split_chunks(n, 1, &unit, &chunk);
     const int64_t units = (n + unit - 1) / unit;
     const int parts = team->size > units ? (int)units : team->size;
-    if (!s) TRY(kry_partition_by_rows(n, NULL, parts, team->share, unit, first));
+    if (!s) TRY(kryi_partition_by_rows(n, NULL, parts, team->share, unit, first));
     for (int r = 0; s && r <= team->size; r++) first[r] = s->first[r < s->members ? r : s->members];
     for (int r = parts; !s && r <= team->size; r++) first[r] = n;
-    *of = (kry_problem_range){ first[rank], first[rank + 1] - first[rank] };
+    *of = (kryi_problem_range){ first[rank], first[rank + 1] - first[rank] };
 done:
-    if (s) kry_split_release(&s);
+    if (s) kryi_split_release(&s);
     free(first);
     return st;
 }
 
 /* The rows as kry_csr_create_rows takes them. A is handed over. */
-static kry_status take_rows(kry_sparse *A, kry_share *S)
+static kry_status take_rows(kryi_sparse *A, kry_share *S)
 {
     kry_status st = KRY_OK;
-    const int64_t nnz = kry_sparse_nnz(A);
+    const int64_t nnz = kryi_sparse_nnz(A);
 
-    TRY(kry_alloc((size_t)nnz, sizeof *S->col, &S->col));
+    TRY(kryi_alloc((size_t)nnz, sizeof *S->col, &S->col));
     for (int64_t e = 0; e < nnz; e++) S->col[e] = A->col[e];
     S->row_ptr = A->row_ptr, S->val = A->val;
     A->row_ptr = NULL, A->val = NULL;
@@ -154,30 +154,30 @@ kry_status kry_problem_share(const kry_problem *p, kry_device *device, kry_share
 {
     static const char who[] = "kry_problem_share";
     kry_status st = KRY_OK;
-    const kry_problem_made *m = (const kry_problem_made *)p;
-    kry_problem_range of;
-    kry_sparse A = { 0 };
+    const kryi_problem_made *m = (const kryi_problem_made *)p;
+    kryi_problem_range of;
+    kryi_sparse A = { 0 };
     kry_share *S = NULL;
-    kry_split *split;
+    kryi_split *split;
     int64_t before;
 
-    kry_team_enter(device, who, NULL);
+    kryi_team_enter(device, who, NULL);
     TRY(GIVEN(p, device, share));
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     *S = (kry_share){ .n = p->n, .device = kry_device_retain(device) };
     S->symmetry = p->traits ? KRY_MTX_SYMMETRIC : KRY_MTX_GENERAL;
     TRY(find_range(device, p->n, &of));
     S->first = of.first, S->rows = of.rows;
-    if (kry_device_is_ranks(device)) {
-        TRY(kry_split_by_ranks(device->team, who, S->first, S->rows, &split));
+    if (kryi_device_is_ranks(device)) {
+        TRY(kryi_split_by_ranks(device->team, who, S->first, S->rows, &split));
         S->cut = split;
     }
     TRY(m->kind->entries(&m->spec, of, &A));
     TRY(take_rows(&A, S));
     TRY(kry_team_rows(device, S->row_ptr[S->rows], &before, &S->given));
 done:
-    kry_sparse_release(&A);
-    st = kry_team_leave(device, st);
+    kryi_sparse_release(&A);
+    st = kryi_team_leave(device, st);
     if (st < 0) kry_share_release(&S);
     if (share) *share = S;
     return st;

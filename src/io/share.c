@@ -9,8 +9,8 @@
 typedef struct reading {
     kry_device *dev;
     const char *path;
-    kry_layout alone; /* of a device that is not made of ranks */
-    kry_stretch stretch;
+    kryi_layout alone; /* of a device that is not made of ranks */
+    kryi_stretch stretch;
     int64_t *first; /* of the rows of each rank, and where they end */
     bool cut;       /* `first` is known */
     mtx_entry *own;
@@ -19,41 +19,41 @@ typedef struct reading {
 
 static void reading_release(reading *R)
 {
-    kry_stretch_release(&R->stretch);
+    kryi_stretch_release(&R->stretch);
     free(R->first);
     free(R->own);
 }
 
-static bool on_ranks(const reading *R) { return kry_device_is_ranks(R->dev); }
+static bool on_ranks(const reading *R) { return kryi_device_is_ranks(R->dev); }
 static int size_of(const reading *R) { return on_ranks(R) ? R->dev->team->size : 1; }
-static kry_layout *layout_of(reading *R, int rank)
+static kryi_layout *layout_of(reading *R, int rank)
 {
     return on_ranks(R) ? &R->dev->team->part[rank]->layout : &R->alone;
 }
 
-static kry_status run(reading *R, kry_task_of_part *task)
+static kry_status run(reading *R, kryi_task_of_part *task)
 {
-    return on_ranks(R) ? kry_team_run(R->dev->team, NULL, task, R) : task(R, 0);
+    return on_ranks(R) ? kryi_team_run(R->dev->team, NULL, task, R) : task(R, 0);
 }
 
 static kry_status read_task(void *user, int rank)
 {
     reading *R = user;
-    return kry_stretch_read(R->path, layout_of(R, rank), &R->stretch);
+    return kryi_stretch_read(R->path, layout_of(R, rank), &R->stretch);
 }
 
 static kry_status send_task(void *user, int rank)
 {
     kry_status st = KRY_OK;
     reading *R = user;
-    kry_layout *layout = layout_of(R, rank);
-    const struct kry_team *team = on_ranks(R) ? R->dev->team : NULL;
+    kryi_layout *layout = layout_of(R, rank);
+    const struct kryi_team *team = on_ranks(R) ? R->dev->team : NULL;
     int64_t unit = 1, chunk;
 
-    if (team && team->reproducible) kry_split_chunks(R->stretch.head.rows, 1, &unit, &chunk);
+    if (team && team->reproducible) kryi_split_chunks(R->stretch.head.rows, 1, &unit, &chunk);
     if (!R->cut)
-        TRY(kry_stretch_cut(&R->stretch, layout, unit, team ? team->share : NULL, R->first));
-    TRY(kry_stretch_send(&R->stretch, layout, R->first, &R->own, &R->count));
+        TRY(kryi_stretch_cut(&R->stretch, layout, unit, team ? team->share : NULL, R->first));
+    TRY(kryi_stretch_send(&R->stretch, layout, R->first, &R->own, &R->count));
 done:
     return st;
 }
@@ -63,13 +63,13 @@ static kry_status find_cut(reading *R)
 {
     kry_status st = KRY_OK;
     const int size = size_of(R);
-    kry_split *s = on_ranks(R) ? kry_split_find(R->dev->team, R->stretch.head.rows) : NULL;
+    kryi_split *s = on_ranks(R) ? kryi_split_find(R->dev->team, R->stretch.head.rows) : NULL;
 
-    TRY(kry_alloc((size_t)size + 1, sizeof *R->first, &R->first));
+    TRY(kryi_alloc((size_t)size + 1, sizeof *R->first, &R->first));
     for (int r = 0; s && r <= size; r++) R->first[r] = s->first[r < s->members ? r : s->members];
     R->cut = s != NULL;
 done:
-    if (s) kry_split_release(&s);
+    if (s) kryi_split_release(&s);
     return st;
 }
 
@@ -104,7 +104,7 @@ static kry_status sort_rows(kry_share *S)
     for (int64_t i = 0; i < S->rows; i++)
         longest = S->row_ptr[i + 1] - S->row_ptr[i] > longest ? S->row_ptr[i + 1] - S->row_ptr[i]
                                                               : longest;
-    TRY(kry_alloc((size_t)longest, sizeof *room, &room));
+    TRY(kryi_alloc((size_t)longest, sizeof *room, &room));
     for (int64_t i = 0; i < S->rows; i++) {
         const int64_t begin = S->row_ptr[i];
         sort_row(S->col + begin, S->val + begin, S->row_ptr[i + 1] - begin, room);
@@ -120,9 +120,9 @@ static kry_status fill_rows(const reading *R, kry_share *S)
     kry_status st = KRY_OK;
     int64_t sum = 0;
 
-    TRY(kry_alloc((size_t)S->rows + 1, sizeof *S->row_ptr, &S->row_ptr));
-    TRY(kry_alloc((size_t)R->count, sizeof *S->col, &S->col));
-    TRY(kry_alloc((size_t)R->count, sizeof *S->val, &S->val));
+    TRY(kryi_alloc((size_t)S->rows + 1, sizeof *S->row_ptr, &S->row_ptr));
+    TRY(kryi_alloc((size_t)R->count, sizeof *S->col, &S->col));
+    TRY(kryi_alloc((size_t)R->count, sizeof *S->val, &S->val));
     for (int64_t k = 0; k < R->count; k++) S->row_ptr[R->own[k].row - S->first + 1]++;
     for (int64_t i = 1; i <= S->rows; i++) {
         const int64_t length = S->row_ptr[i];
@@ -143,7 +143,7 @@ static kry_status make_share(reading *R, kry_share **share)
     const kry_mtx *head = &R->stretch.head;
     kry_share *S = NULL;
 
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     *S = (kry_share){ .n = head->rows,
                       .first = R->first[rank],
                       .rows = R->first[rank + 1] - R->first[rank],
@@ -151,8 +151,8 @@ static kry_status make_share(reading *R, kry_share **share)
                       .given = head->nnz,
                       .device = kry_device_retain(R->dev) };
     if (on_ranks(R)) {
-        kry_split *split;
-        TRY(kry_split_by_ranks(R->dev->team, "kry_share_read", S->first, S->rows, &split));
+        kryi_split *split;
+        TRY(kryi_split_by_ranks(R->dev->team, "kry_share_read", S->first, S->rows, &split));
         S->cut = split;
     }
     TRY(fill_rows(R, S));
@@ -172,7 +172,7 @@ kry_status kry_share_read(kry_device *device, const char *path, kry_share **shar
     reading R = { .dev = device, .path = path };
     kry_share *made = NULL;
 
-    kry_team_enter(device, "kry_share_read", NULL);
+    kryi_team_enter(device, "kry_share_read", NULL);
     TRY(GIVEN(share, device, path));
     TRY(run(&R, read_task));
     const kry_mtx *head = &R.stretch.head;
@@ -183,7 +183,7 @@ kry_status kry_share_read(kry_device *device, const char *path, kry_share **shar
     TRY(run(&R, send_task));
     TRY(make_share(&R, &made));
 done:
-    st = kry_team_leave(device, st);
+    st = kryi_team_leave(device, st);
     if (st < 0) kry_share_release(&made);
     if (share) *share = made;
     reading_release(&R);
@@ -201,18 +201,18 @@ static kry_status turn_task(void *user, int rank)
     kry_status st = KRY_OK;
     turning *t = user;
     const kry_share *S = t->share;
-    kry_layout *layout = layout_of(&t->R, rank);
-    kry_stretch *s = &t->R.stretch;
+    kryi_layout *layout = layout_of(&t->R, rank);
+    kryi_stretch *s = &t->R.stretch;
 
     s->head = (kry_mtx){ .rows = S->n, .cols = S->n };
-    TRY(kry_alloc((size_t)size_of(&t->R) + 1, sizeof *t->R.first, &t->R.first));
-    TRY(kry_alloc((size_t)S->row_ptr[S->rows], sizeof *s->entry, &s->entry));
+    TRY(kryi_alloc((size_t)size_of(&t->R) + 1, sizeof *t->R.first, &t->R.first));
+    TRY(kryi_alloc((size_t)S->row_ptr[S->rows], sizeof *s->entry, &s->entry));
     for (int64_t i = 0; i < S->rows; i++)
         for (; s->count < S->row_ptr[i + 1]; s->count++)
             s->entry[s->count] = (mtx_entry){ S->col[s->count], S->first + i, S->val[s->count] };
-    TRY(kry_layout_gather(layout, &S->first, sizeof S->first, t->R.first));
+    TRY(kryi_layout_gather(layout, &S->first, sizeof S->first, t->R.first));
     t->R.first[size_of(&t->R)] = S->n;
-    TRY(kry_stretch_send(s, layout, t->R.first, &t->R.own, &t->R.count));
+    TRY(kryi_stretch_send(s, layout, t->R.first, &t->R.own, &t->R.count));
 done:
     return st;
 }
@@ -223,13 +223,13 @@ kry_status kry_share_transpose(kry_device *device, const kry_share *share, kry_s
     turning t = { .R = { .dev = device }, .share = share };
     kry_share *made = NULL;
 
-    kry_team_enter(device, "kry_share_transpose", NULL);
+    kryi_team_enter(device, "kry_share_transpose", NULL);
     TRY(GIVEN(transpose, device, share));
     TRY(run(&t.R, turn_task));
     TRY(make_share(&t.R, &made));
     made->symmetry = share->symmetry, made->given = share->given;
 done:
-    st = kry_team_leave(device, st);
+    st = kryi_team_leave(device, st);
     if (st < 0) kry_share_release(&made);
     if (transpose) *transpose = made;
     reading_release(&t.R);
@@ -242,8 +242,8 @@ void kry_share_release(kry_share **share)
 
     if (share) *share = NULL;
     if (!S) return;
-    kry_split *split = S->cut;
-    if (split) kry_split_release(&split);
+    kryi_split *split = S->cut;
+    if (split) kryi_split_release(&split);
     kry_device_release(&S->device);
     free(S->row_ptr);
     free(S->col);
@@ -259,7 +259,7 @@ static kry_status convert(const char *who, kry_type type, const double *val, int
 
     *out = val;
     if (type == KRY_F64) return KRY_OK;
-    TRY(kry_alloc((size_t)count, sizeof **owned, owned));
+    TRY(kryi_alloc((size_t)count, sizeof **owned, owned));
     for (int64_t k = 0; k < count; k++) {
         (*owned)[k] = (float)val[k];
         CHECK(isfinite((*owned)[k]), KRY_ERR_ARGUMENT, "%s: %g is too large for single precision",
@@ -283,7 +283,7 @@ static kry_status check_duplicates(const kry_share *S, const char *who)
                   who, ROW(S->first + i), ROW(S->col[k]),
                   S->symmetry == KRY_MTX_GENERAL ? ""
                                                  : " (symmetric storage gives one triangle only)",
-                  kry_first_row);
+                  kryi_first_row);
 done:
     return st;
 }
@@ -297,7 +297,7 @@ kry_status kry_share_matrix(kry_device *device, kry_type type, const kry_share *
     const void *val;
     float *owned = NULL;
 
-    kry_team_enter(device, who, NULL);
+    kryi_team_enter(device, who, NULL);
     if (op) *op = NULL;
     TRY(GIVEN(op, device, share));
     CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT, "%s: %d is not a number type", who,
@@ -310,7 +310,7 @@ kry_status kry_share_matrix(kry_device *device, kry_type type, const kry_share *
     TRY(kry_csr_create_rows(device, type, share->first, share->rows, share->row_ptr, share->col,
                             val, &p, op));
 done:
-    st = kry_team_leave(device, st);
+    st = kryi_team_leave(device, st);
     if (st < 0) kry_op_release(op);
     free(owned);
     return st;
@@ -325,14 +325,14 @@ static kry_status fill_columns(const reading *R, int64_t first, int64_t rows, do
     const size_t count = (size_t)(rows * R->stretch.head.cols);
     unsigned char *seen = NULL;
 
-    TRY(kry_alloc(count, sizeof **block, block));
-    TRY(kry_alloc(count, 1, &seen));
+    TRY(kryi_alloc(count, sizeof **block, block));
+    TRY(kryi_alloc(count, 1, &seen));
     for (int64_t k = 0; k < R->count; k++) {
         const mtx_entry *e = &R->own[k];
         const int64_t at = e->col * rows + e->row - first;
         CHECK(!seen[at], KRY_ERR_ARGUMENT,
               "kry_mtx_read_vec: two entries at row %lld, column %lld" COUNTED, ROW(e->row),
-              ROW(e->col), kry_first_row);
+              ROW(e->col), kryi_first_row);
         seen[at] = 1;
         (*block)[at] = e->val;
     }
@@ -341,7 +341,7 @@ done:
     return st;
 }
 
-kry_status kry_share_read_vec(kry_device *dev, kry_type type, const char *path, kry_vec **vec)
+kry_status kryi_share_read_vec(kry_device *dev, kry_type type, const char *path, kry_vec **vec)
 {
     static const char who[] = "kry_mtx_read_vec";
     kry_status st = KRY_OK;
@@ -352,7 +352,7 @@ kry_status kry_share_read_vec(kry_device *dev, kry_type type, const char *path, 
     const void *val;
     int64_t first;
 
-    kry_team_enter(dev, who, NULL);
+    kryi_team_enter(dev, who, NULL);
     TRY(run(&R, read_task));
     const kry_mtx *head = &R.stretch.head;
     CHECK(head->symmetry == KRY_MTX_GENERAL, KRY_ERR_ARGUMENT,
@@ -364,11 +364,11 @@ kry_status kry_share_read_vec(kry_device *dev, kry_type type, const char *path, 
     TRY(run(&R, send_task));
     const int64_t rows = kry_vec_rows_here(v, &first);
     TRY(fill_columns(&R, first, rows, &block));
-    TRY(kry_share_order(v, sizeof *block, false, block));
+    TRY(kryi_share_order(v, sizeof *block, false, block));
     TRY(convert(who, type, block, rows * head->cols, &val, &owned));
     TRY(kry_vec_write(v, val));
 done:
-    st = kry_team_leave(dev, st);
+    st = kryi_team_leave(dev, st);
     if (st < 0) kry_vec_release(&v);
     *vec = v;
     free(owned);

@@ -12,71 +12,72 @@
 #include "io/mtx_parse.h"
 
 /* Consecutive entries of a file, in its order. */
-typedef struct kry_stretch {
+typedef struct kryi_stretch {
     kry_mtx head;     /* of the whole file, without arrays; nnz: its entries */
     int64_t before;   /* entries of the file in front of these */
     mtx_entry *entry; /* owned: count */
     int64_t count, capacity;
-} kry_stretch;
+} kryi_stretch;
 
-static inline int64_t kry_stretch_begin(int64_t whole, int rank, int size)
+static inline int64_t kryi_stretch_begin(int64_t whole, int rank, int size)
 {
     return whole / size * rank + whole % size * rank / size;
 }
 
 /* Read this rank's stretch. Collective, during a run. What is wrong with the file is found by all ranks before one
  * of these returns, and the message of the rank that has its first wrong place names the line, or the byte. */
-kry_status kry_stretch_read(const char *path, kry_layout *layout, kry_stretch *s);
-void kry_stretch_release(kry_stretch *s);
+kry_status kryi_stretch_read(const char *path, kryi_layout *layout, kryi_stretch *s);
+void kryi_stretch_release(kryi_stretch *s);
 /* share_petsc.c: of the first object of a PETSc file that has just been opened, gzip'd or not; and of the first vector behind
  * its first matrix, if there is one (*found). */
-kry_status kry_stretch_of_petsc(mtx_source *source, kry_layout *layout, kry_stretch *s);
-kry_status kry_stretch_of_rhs(mtx_source *source, kry_layout *layout, kry_stretch *s, bool *found);
+kry_status kryi_stretch_of_petsc(mtx_source *source, kryi_layout *layout, kryi_stretch *s);
+kry_status kryi_stretch_of_rhs(mtx_source *source, kryi_layout *layout, kryi_stretch *s,
+                               bool *found);
 /* *petsc: whether the file, which has just been opened, begins as these do. */
-kry_status kry_petsc_begins(mtx_source *source, bool *petsc);
+kry_status kryi_petsc_begins(mtx_source *source, bool *petsc);
 
 /* share_send.c: entries on their way to the ranks that have their rows. */
 
 /* first[r], size + 1 of them: where the rows of rank r begin, if each is to have entries and rows by its speed.
  *   multiple  of which they are
  *   speed     of each rank; NULL: alike. Collective */
-kry_status kry_stretch_cut(const kry_stretch *s, kry_layout *layout, int64_t multiple,
-                           const double *speed, int64_t *first);
+kry_status kryi_stretch_cut(const kryi_stretch *s, kryi_layout *layout, int64_t multiple,
+                            const double *speed, int64_t *first);
 /* The entries of this rank's rows, and their mirror images if the file has half of a symmetric matrix, in the order of
  * the file. s is empty then. Collective.
  *   own  [out]  to be freed; count of them */
-kry_status kry_stretch_send(kry_stretch *s, kry_layout *layout, const int64_t *first,
-                            mtx_entry **own, int64_t *count);
+kry_status kryi_stretch_send(kryi_stretch *s, kryi_layout *layout, const int64_t *first,
+                             mtx_entry **own, int64_t *count);
 
 /* ---- on ranks, what mtx_device.c does on other devices. Collective calls of their own. ---- */
 
-kry_status kry_share_read_vec(kry_device *dev, kry_type type, const char *path, kry_vec **vec);
+kry_status kryi_share_read_vec(kry_device *dev, kry_type type, const char *path, kry_vec **vec);
 /* Refuse what kry_mtx_read would refuse in a file, in the name of the function `who`: a caller may have filled m in.
  * m is not NULL. */
-kry_status kry_mtx_check(const char *who, const kry_mtx *m);
+kry_status kryi_mtx_check(const char *who, const kry_mtx *m);
 
 /* numbers, of `size` bytes each: of the columns of vec that are here, from the order of blocks to that of rows, or back. Does
  * nothing if they are the same. Collective. */
-kry_status kry_share_order(const kry_vec *vec, size_t size, bool to_rows, void *numbers);
+kry_status kryi_share_order(const kry_vec *vec, size_t size, bool to_rows, void *numbers);
 
 /* ---- share_file.c: one file that several processes write, each at places of its own ------------ */
 
-typedef struct kry_shared_file {
+typedef struct kryi_shared_file {
     const char *path; /* borrowed */
     output out;       /* .file -1: not open */
     bool made;        /* by this process */
-} kry_shared_file;
+} kryi_shared_file;
 
 /* Make the file, on one process, before the others join.
  *   alone  no other process writes to it
  *   owner  [out]  to be told to the others */
-kry_status kry_shared_begin(kry_shared_file *f, bool alone, int64_t *owner);
-kry_status kry_shared_join(kry_shared_file *f, int64_t owner);
-kry_status kry_shared_write(const kry_shared_file *f, int64_t at, const void *bytes, size_t size);
+kry_status kryi_shared_begin(kryi_shared_file *f, bool alone, int64_t *owner);
+kry_status kryi_shared_join(kryi_shared_file *f, int64_t owner);
+kry_status kryi_shared_write(const kryi_shared_file *f, int64_t at, const void *bytes, size_t size);
 /* On the processes that joined, before the one that has made the file ends it. */
-kry_status kry_shared_close(kry_shared_file *f);
+kry_status kryi_shared_close(kryi_shared_file *f);
 /* Close what is still open; the one that has made the file gives it its name (output.h) if `st` says that all is written, else
  * leaves nothing of it. Once ended, does nothing. Returns st, or why that failed. */
-kry_status kry_shared_end(kry_shared_file *f, kry_status st);
+kry_status kryi_shared_end(kryi_shared_file *f, kry_status st);
 
 #endif

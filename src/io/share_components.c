@@ -20,12 +20,13 @@ typedef struct components {
     const kry_share *A;
     const bool *left_out;
     kry_device *dev;
-    kry_layout alone;     /* of a device that is not made of ranks */
-    int64_t *first;       /* of the rows of each rank, and where they end */
-    int64_t *parent;      /* of each row here */
-    int64_t *number;      /* of each row here: its parent's parent, in the end its component */
-    kry_stretch requests; /* (row, col): another rank's row is to be united with one not above it */
-    double more;          /* > 0: of some rank; the parents are not the first rows yet */
+    kryi_layout alone; /* of a device that is not made of ranks */
+    int64_t *first;    /* of the rows of each rank, and where they end */
+    int64_t *parent;   /* of each row here */
+    int64_t *number;   /* of each row here: its parent's parent, in the end its component */
+    kryi_stretch
+        requests; /* (row, col): another rank's row is to be united with one not above it */
+    double more;  /* > 0: of some rank; the parents are not the first rows yet */
     int64_t count;
 } components;
 
@@ -75,7 +76,7 @@ static kry_status begin(components *C)
     for (int64_t i = 0; i < A->rows; i++)
         C->parent[i] = C->left_out && C->left_out[i] ? LEFT_OUT : A->first + i;
     for (int64_t e = 0; e < A->row_ptr[A->rows]; e++) others += !is_here(C, A->col[e]);
-    TRY(kry_alloc((size_t)others, sizeof *C->requests.entry, &C->requests.entry));
+    TRY(kryi_alloc((size_t)others, sizeof *C->requests.entry, &C->requests.entry));
     unite_entries(C, false);
     unite_entries(C, true);
 done:
@@ -83,14 +84,14 @@ done:
 }
 
 /* Hand requests to the ranks that have their rows, which go on with them. */
-static kry_status go_on(components *C, kry_layout *layout)
+static kry_status go_on(components *C, kryi_layout *layout)
 {
     kry_status st = KRY_OK;
     mtx_entry *own = NULL;
     int64_t count;
 
-    TRY(kry_stretch_send(&C->requests, layout, C->first, &own, &count));
-    TRY(kry_alloc((size_t)count, sizeof *own, &C->requests.entry));
+    TRY(kryi_stretch_send(&C->requests, layout, C->first, &own, &count));
+    TRY(kryi_alloc((size_t)count, sizeof *own, &C->requests.entry));
     for (int64_t k = 0; k < count; k++) unite(C, own[k].row, own[k].col);
 done:
     free(own);
@@ -109,26 +110,26 @@ static bool is_elsewhere(const components *C, int64_t row)
 }
 
 /* to[i] := `number` of the parent of row i as its rank has it, for rows with a parent elsewhere. */
-static kry_status ask(components *C, kry_layout *layout, int64_t *to, bool *changed)
+static kry_status ask(components *C, kryi_layout *layout, int64_t *to, bool *changed)
 {
     kry_status st = KRY_OK;
     const kry_share *A = C->A;
-    kry_stretch questions = { 0 }, answers = { 0 };
+    kryi_stretch questions = { 0 }, answers = { 0 };
     mtx_entry *own = NULL;
     int64_t count = 0;
 
     *changed = false;
     for (int64_t i = 0; i < A->rows; i++) count += is_elsewhere(C, C->parent[i]);
-    TRY(kry_alloc((size_t)count, sizeof *own, &questions.entry));
+    TRY(kryi_alloc((size_t)count, sizeof *own, &questions.entry));
     for (int64_t i = 0; i < A->rows; i++)
         if (is_elsewhere(C, C->parent[i]))
             questions.entry[questions.count++] = (mtx_entry){ C->parent[i], A->first + i, 0 };
-    TRY(kry_stretch_send(&questions, layout, C->first, &answers.entry, &answers.count));
+    TRY(kryi_stretch_send(&questions, layout, C->first, &answers.entry, &answers.count));
     for (int64_t k = 0; k < answers.count; k++) {
         mtx_entry *e = &answers.entry[k];
         *e = (mtx_entry){ e->col, C->number[e->row - A->first], 0 };
     }
-    TRY(kry_stretch_send(&answers, layout, C->first, &own, &count));
+    TRY(kryi_stretch_send(&answers, layout, C->first, &own, &count));
     for (int64_t k = 0; k < count; k++) {
         int64_t *at = &to[own[k].row - A->first];
         *changed = *changed || *at != own[k].col;
@@ -136,32 +137,32 @@ static kry_status ask(components *C, kry_layout *layout, int64_t *to, bool *chan
     }
 done:
     free(own);
-    kry_stretch_release(&answers);
-    kry_stretch_release(&questions);
+    kryi_stretch_release(&answers);
+    kryi_stretch_release(&questions);
     return st;
 }
 
 /* ---- what all ranks do at once ----------------------------------------------------------------- */
 
-static kry_layout *layout_of(components *C, int rank)
+static kryi_layout *layout_of(components *C, int rank)
 {
-    return kry_device_is_ranks(C->dev) ? &C->dev->team->part[rank]->layout : &C->alone;
+    return kryi_device_is_ranks(C->dev) ? &C->dev->team->part[rank]->layout : &C->alone;
 }
 
-static kry_status run(components *C, kry_task_of_part *task)
+static kry_status run(components *C, kryi_task_of_part *task)
 {
-    return kry_device_is_ranks(C->dev) ? kry_team_run(C->dev->team, NULL, task, C) : task(C, 0);
+    return kryi_device_is_ranks(C->dev) ? kryi_team_run(C->dev->team, NULL, task, C) : task(C, 0);
 }
 
 static kry_status begin_task(void *user, int rank)
 {
     kry_status st = KRY_OK;
     components *C = user;
-    kry_layout *layout = layout_of(C, rank);
-    const size_t size = (size_t)kry_layout_size(layout);
+    kryi_layout *layout = layout_of(C, rank);
+    const size_t size = (size_t)kryi_layout_size(layout);
 
-    TRY(kry_alloc(size + 1, sizeof *C->first, &C->first));
-    TRY(kry_layout_gather(layout, &C->A->first, sizeof C->A->first, C->first));
+    TRY(kryi_alloc(size + 1, sizeof *C->first, &C->first));
+    TRY(kryi_layout_gather(layout, &C->A->first, sizeof C->A->first, C->first));
     C->first[size] = C->A->n;
     TRY(begin(C));
 done:
@@ -172,7 +173,7 @@ static kry_status round_task(void *user, int rank)
 {
     kry_status st = KRY_OK;
     components *C = user;
-    kry_layout *layout = layout_of(C, rank);
+    kryi_layout *layout = layout_of(C, rank);
     bool changed;
 
     TRY(go_on(C, layout));
@@ -183,7 +184,7 @@ static kry_status round_task(void *user, int rank)
     }
     TRY(ask(C, layout, C->parent, &changed));
     C->more = changed || C->requests.count > 0;
-    TRY(kry_layout_combine(layout, KRY_MAX, &C->more, 1));
+    TRY(kryi_layout_combine(layout, KRY_MAX, &C->more, 1));
 done:
     return st;
 }
@@ -193,13 +194,13 @@ static kry_status number_task(void *user, int rank)
 {
     kry_status st = KRY_OK;
     components *C = user;
-    kry_layout *layout = layout_of(C, rank);
+    kryi_layout *layout = layout_of(C, rank);
     const kry_share *A = C->A;
     int64_t here = 0, next;
     bool changed;
 
     for (int64_t i = 0; i < A->rows; i++) here += C->parent[i] == A->first + i;
-    TRY(kry_layout_rows(layout, here, &next, &C->count));
+    TRY(kryi_layout_rows(layout, here, &next, &C->count));
     for (int64_t i = 0; i < A->rows; i++)
         C->number[i] = C->parent[i] == A->first + i ? next++ : LEFT_OUT;
     TRY(ask(C, layout, C->number, &changed));
@@ -215,9 +216,9 @@ kry_status kry_share_components(kry_device *device, const kry_share *share, cons
     kry_status st = KRY_OK;
     components C = { .A = share, .left_out = left_out, .dev = device, .number = component };
 
-    kry_team_enter(device, "kry_share_components", NULL);
+    kryi_team_enter(device, "kry_share_components", NULL);
     TRY(GIVEN(device, share, component, count));
-    TRY(kry_alloc((size_t)share->rows, sizeof *C.parent, &C.parent));
+    TRY(kryi_alloc((size_t)share->rows, sizeof *C.parent, &C.parent));
     TRY(run(&C, begin_task));
     do TRY(run(&C, round_task));
     while (C.more > 0);
@@ -225,8 +226,8 @@ kry_status kry_share_components(kry_device *device, const kry_share *share, cons
 done:
     free(C.parent);
     free(C.first);
-    kry_stretch_release(&C.requests);
-    st = kry_team_leave(device, st);
+    kryi_stretch_release(&C.requests);
+    st = kryi_team_leave(device, st);
     if (count) *count = st < 0 ? 0 : C.count;
     return st;
 }

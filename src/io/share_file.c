@@ -7,30 +7,30 @@
 #include <string.h>
 #include <unistd.h>
 
-static kry_status cannot_write(const kry_shared_file *f)
+static kry_status cannot_write(const kryi_shared_file *f)
 {
     return kry_fail(KRY_ERR_FILE, "cannot write '%s': %s", f->path, strerror(errno));
 }
 
-kry_status kry_shared_begin(kry_shared_file *f, bool alone, int64_t *owner)
+kry_status kryi_shared_begin(kryi_shared_file *f, bool alone, int64_t *owner)
 {
     *owner = (int64_t)getpid();
     f->made = true;
-    return kry_output_begin(f->path, !alone, &f->out);
+    return kryi_output_begin(f->path, !alone, &f->out);
 }
 
-kry_status kry_shared_join(kry_shared_file *f, int64_t owner)
+kry_status kryi_shared_join(kryi_shared_file *f, int64_t owner)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_output_find(f->path, owner, &f->out));
+    TRY(kryi_output_find(f->path, owner, &f->out));
     f->out.file = open(f->out.in_place ? f->out.target : f->out.temporary, O_WRONLY | O_CLOEXEC);
     CHECK(f->out.file >= 0, KRY_ERR_FILE, "cannot write '%s': %s", f->path, strerror(errno));
 done:
     return st;
 }
 
-kry_status kry_shared_write(const kry_shared_file *f, int64_t at, const void *bytes, size_t size)
+kry_status kryi_shared_write(const kryi_shared_file *f, int64_t at, const void *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
         const ssize_t n =
@@ -42,7 +42,7 @@ kry_status kry_shared_write(const kry_shared_file *f, int64_t at, const void *by
     return KRY_OK;
 }
 
-kry_status kry_shared_close(kry_shared_file *f)
+kry_status kryi_shared_close(kryi_shared_file *f)
 {
     const int file = f->out.file;
 
@@ -56,9 +56,9 @@ kry_status kry_shared_close(kry_shared_file *f)
     return close(file) ? cannot_write(f) : KRY_OK;
 }
 
-kry_status kry_shared_end(kry_shared_file *f, kry_status st)
+kry_status kryi_shared_end(kryi_shared_file *f, kry_status st)
 {
-    if (f->made) return kry_output_end(&f->out, st);
+    if (f->made) return kryi_output_end(&f->out, st);
     if (f->out.file >= 0) close(f->out.file);
     f->out.file = -1;
     return st;

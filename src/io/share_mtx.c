@@ -27,23 +27,23 @@ typedef struct tally {
     int32_t status, symmetry;
 } tally;
 
-void kry_stretch_release(kry_stretch *s)
+void kryi_stretch_release(kryi_stretch *s)
 {
     free(s->entry);
-    *s = (kry_stretch){ .count = 0 };
+    *s = (kryi_stretch){ .count = 0 };
 }
 
 /* The room doubles, so that a wrong header alone cannot ask for much memory. */
-static kry_status add_entry(kry_stretch *s, mtx_parser *p, const char *at, const char *end)
+static kry_status add_entry(kryi_stretch *s, mtx_parser *p, const char *at, const char *end)
 {
     kry_status st = KRY_OK;
 
     if (s->count == s->capacity) {
         const int64_t capacity = s->capacity ? s->capacity + s->capacity / 2 : 1024;
-        TRY(kry_realloc((size_t)capacity, sizeof *s->entry, &s->entry));
+        TRY(kryi_realloc((size_t)capacity, sizeof *s->entry, &s->entry));
         s->capacity = capacity;
     }
-    TRY(kry_mtx_parse_entry(p, at, end, &s->entry[s->count]));
+    TRY(kryi_mtx_parse_entry(p, at, end, &s->entry[s->count]));
     s->count++;
 done:
     return st;
@@ -61,8 +61,8 @@ static kry_status find_range(lines *L)
     CHECK(L->size == 1 || S_ISREG(info.st_mode), KRY_ERR_UNSUPPORTED,
           "'%s' is no plain file, of which ranks could read a share each", L->p->source.name);
     const int64_t bytes = (int64_t)info.st_size - L->data;
-    L->begin = L->data + kry_stretch_begin(bytes, L->rank, L->size);
-    L->end = L->size == 1 ? INT64_MAX : L->data + kry_stretch_begin(bytes, L->rank + 1, L->size);
+    L->begin = L->data + kryi_stretch_begin(bytes, L->rank, L->size);
+    L->end = L->size == 1 ? INT64_MAX : L->data + kryi_stretch_begin(bytes, L->rank + 1, L->size);
 done:
     return st;
 }
@@ -75,14 +75,14 @@ static kry_status go_to_begin(lines *L)
     const char *at, *end;
 
     if (L->size == 1) return KRY_OK; /* there it is */
-    TRY(kry_mtx_source_seek(source, L->rank > 0 ? L->begin - 1 : L->data));
-    if (L->rank > 0) TRY(kry_mtx_source_line(source, &at, &end)); /* the rest of another rank's */
+    TRY(kryi_mtx_source_seek(source, L->rank > 0 ? L->begin - 1 : L->data));
+    if (L->rank > 0) TRY(kryi_mtx_source_line(source, &at, &end)); /* the rest of another rank's */
 done:
     return st;
 }
 
 /* line: how many are in front of this rank's; most: entries that its lines may have */
-static kry_status read_lines(lines *L, int64_t line, int64_t most, kry_stretch *s)
+static kry_status read_lines(lines *L, int64_t line, int64_t most, kryi_stretch *s)
 {
     kry_status st = KRY_OK;
     mtx_source *source = &L->p->source;
@@ -92,10 +92,10 @@ static kry_status read_lines(lines *L, int64_t line, int64_t most, kry_stretch *
     TRY(go_to_begin(L));
     source->line = line;
     while (source->next < L->end) {
-        TRY(kry_mtx_source_line(source, &at, &end));
+        TRY(kryi_mtx_source_line(source, &at, &end));
         if (!at) break;
-        if (kry_mtx_is_void(&at, end)) continue;
-        if (s->count == most) TRY(kry_mtx_parse_too_many(L->p));
+        if (kryi_mtx_is_void(&at, end)) continue;
+        if (s->count == most) TRY(kryi_mtx_parse_too_many(L->p));
         TRY(add_entry(s, L->p, at, end));
     }
 done:
@@ -124,13 +124,13 @@ done:
     return st;
 }
 
-static kry_status read_plain(lines *L, kry_layout *layout, kry_stretch *s)
+static kry_status read_plain(lines *L, kryi_layout *layout, kryi_stretch *s)
 {
     kry_status st = KRY_OK;
     tally *all = NULL;
     int64_t line = L->line;
 
-    TRY(kry_alloc((size_t)L->size, sizeof *all, &all));
+    TRY(kryi_alloc((size_t)L->size, sizeof *all, &all));
     TRY(find_range(L));
     st = read_lines(L, line, L->size == 1 ? L->p->expected : INT64_MAX, s);
     if (L->size == 1 && st < 0) goto done; /* all lines have been counted */
@@ -142,7 +142,7 @@ static kry_status read_plain(lines *L, kry_layout *layout, kry_stretch *s)
                          L->p->expected,
                          (int32_t)st,
                          (int32_t)L->p->head.symmetry };
-    TRY(kry_layout_gather(layout, &mine, sizeof mine, all));
+    TRY(kryi_layout_gather(layout, &mine, sizeof mine, all));
     for (int r = 0; r < L->rank; r++) s->before += all[r].entries, line += all[r].lines;
     const int64_t left = L->p->expected - s->before;
     if (mine.status < 0 || s->count > (left > 0 ? left : 0))
@@ -155,22 +155,22 @@ done:
 
 /* ---- gzip'd files ------------------------------------------------------------------------------ */
 
-static kry_status read_gzip(lines *L, kry_stretch *s)
+static kry_status read_gzip(lines *L, kryi_stretch *s)
 {
     kry_status st = KRY_OK;
-    const int64_t begin = kry_stretch_begin(L->p->expected, L->rank, L->size),
-                  end = kry_stretch_begin(L->p->expected, L->rank + 1, L->size);
+    const int64_t begin = kryi_stretch_begin(L->p->expected, L->rank, L->size),
+                  end = kryi_stretch_begin(L->p->expected, L->rank + 1, L->size);
     const char *at, *stop;
 
     s->before = begin;
     for (int64_t e = 0; e < end; e++) {
-        TRY(kry_mtx_parse_next(L->p, &at, &stop));
-        if (!at) TRY(kry_mtx_parse_too_few(L->p, e));
+        TRY(kryi_mtx_parse_next(L->p, &at, &stop));
+        if (!at) TRY(kryi_mtx_parse_too_few(L->p, e));
         if (e >= begin) TRY(add_entry(s, L->p, at, stop));
     }
     if (L->rank < L->size - 1) goto done;
-    TRY(kry_mtx_parse_next(L->p, &at, &stop));
-    if (at) TRY(kry_mtx_parse_too_many(L->p));
+    TRY(kryi_mtx_parse_next(L->p, &at, &stop));
+    if (at) TRY(kryi_mtx_parse_too_many(L->p));
 done:
     return st;
 }
@@ -179,7 +179,7 @@ done:
 
 /* The numbers of an array go down its columns: those of a symmetric one from the diagonal, those of a skew-symmetric
  * one from below it. */
-static void place_numbers(kry_stretch *s)
+static void place_numbers(kryi_stretch *s)
 {
     const kry_mtx *m = &s->head;
     const bool half = m->symmetry != KRY_MTX_GENERAL;
@@ -197,13 +197,13 @@ static void place_numbers(kry_stretch *s)
     }
 }
 
-static kry_status read_text(mtx_parser *p, kry_layout *layout, kry_stretch *s)
+static kry_status read_text(mtx_parser *p, kryi_layout *layout, kryi_stretch *s)
 {
     kry_status st = KRY_OK;
-    lines L = { p, kry_layout_rank(layout), kry_layout_size(layout), 0, 0, 0, 0 };
+    lines L = { p, kryi_layout_rank(layout), kryi_layout_size(layout), 0, 0, 0, 0 };
 
     p->most = INT64_MAX / 4;
-    TRY(kry_mtx_parse_head(p));
+    TRY(kryi_mtx_parse_head(p));
     s->head = p->head;
     s->head.nnz = p->expected;
     L.data = p->source.next, L.line = p->source.line;
@@ -213,24 +213,24 @@ static kry_status read_text(mtx_parser *p, kry_layout *layout, kry_stretch *s)
     int64_t kept = 0;
 
     for (int64_t k = 0; k < s->count; k++)
-        if (!kry_mtx_is_skew_zero(&s->head, &s->entry[k])) s->entry[kept++] = s->entry[k];
+        if (!kryi_mtx_is_skew_zero(&s->head, &s->entry[k])) s->entry[kept++] = s->entry[k];
     s->count = kept;
 done:
     return st;
 }
 
-kry_status kry_stretch_read(const char *path, kry_layout *layout, kry_stretch *s)
+kry_status kryi_stretch_read(const char *path, kryi_layout *layout, kryi_stretch *s)
 {
     kry_status st = KRY_OK;
     mtx_parser p = { .expected = 0 };
     bool petsc;
 
-    *s = (kry_stretch){ .count = 0 };
-    TRY(kry_mtx_source_open(&p.source, path, NULL, 0));
-    TRY(kry_petsc_begins(&p.source, &petsc));
-    TRY(petsc ? kry_stretch_of_petsc(&p.source, layout, s) : read_text(&p, layout, s));
+    *s = (kryi_stretch){ .count = 0 };
+    TRY(kryi_mtx_source_open(&p.source, path, NULL, 0));
+    TRY(kryi_petsc_begins(&p.source, &petsc));
+    TRY(petsc ? kryi_stretch_of_petsc(&p.source, layout, s) : read_text(&p, layout, s));
 done:
-    kry_mtx_source_close(&p.source);
-    if (st < 0) kry_stretch_release(s);
+    kryi_mtx_source_close(&p.source);
+    if (st < 0) kryi_stretch_release(s);
     return st;
 }

@@ -58,7 +58,7 @@ static bool begins(const unsigned char *at, size_t size, int *width, bool *vecto
     return false;
 }
 
-kry_status kry_petsc_begins(mtx_source *s, bool *petsc)
+kry_status kryi_petsc_begins(mtx_source *s, bool *petsc)
 {
     kry_status st = KRY_OK;
     int width;
@@ -66,7 +66,7 @@ kry_status kry_petsc_begins(mtx_source *s, bool *petsc)
 
     *petsc = begins(s->inflater.next_in, s->inflater.avail_in, &width, &vector);
     if (!s->gzip) return KRY_OK;
-    TRY(kry_mtx_source_fill(s));
+    TRY(kryi_mtx_source_fill(s));
     *petsc = begins((const unsigned char *)s->buffer, s->end, &width, &vector);
 done:
     return st;
@@ -185,10 +185,10 @@ static kry_status petsc_open(mtx_source *source, petsc **p)
     kry_status st = KRY_OK;
     size_t size = 0;
 
-    TRY(kry_alloc(1, sizeof **p, p));
+    TRY(kryi_alloc(1, sizeof **p, p));
     (*p)->path = source->name;
     if (source->gzip) {
-        TRY(kry_mtx_source_rest(source, &(*p)->unpacked, &size));
+        TRY(kryi_mtx_source_rest(source, &(*p)->unpacked, &size));
         (*p)->file = fmemopen((*p)->unpacked, size, "rb");
     } else {
         (*p)->file = fopen(source->name, "rb");
@@ -212,14 +212,14 @@ static void petsc_close(petsc *p)
 /* ---- whose the entries are --------------------------------------------------------------------- */
 
 /* Where the entries of every rank's part of the rows begin. begin: size + 1 */
-static kry_status add_up(petsc *p, kry_layout *layout, int64_t *begin)
+static kry_status add_up(petsc *p, kryi_layout *layout, int64_t *begin)
 {
     kry_status st = KRY_OK;
-    const int rank = kry_layout_rank(layout), size = kry_layout_size(layout);
-    const int64_t end = kry_stretch_begin(p->rows, rank + 1, size);
+    const int rank = kryi_layout_rank(layout), size = kryi_layout_size(layout);
+    const int64_t end = kryi_stretch_begin(p->rows, rank + 1, size);
     int64_t sum = 0, got;
 
-    for (int64_t row = kry_stretch_begin(p->rows, rank, size); row < end; row += got) {
+    for (int64_t row = kryi_stretch_begin(p->rows, rank, size); row < end; row += got) {
         TRY(read_lengths(p, row, end - row, &got));
         for (int64_t i = 0; i < got; i++) sum += p->whole[i];
         CHECK(sum <= p->nnz, KRY_ERR_PARSE,
@@ -227,7 +227,7 @@ static kry_status add_up(petsc *p, kry_layout *layout, int64_t *begin)
               p->path, (long long)(p->lengths + (row + got) * p->width), (long long)(row + got),
               (long long)p->nnz);
     }
-    TRY(kry_layout_gather(layout, &sum, sizeof sum, begin + 1));
+    TRY(kryi_layout_gather(layout, &sum, sizeof sum, begin + 1));
     for (int r = 0; r < size; r++) begin[r + 1] += begin[r];
     CHECK(begin[size] == p->nnz, KRY_ERR_PARSE,
           "%s: byte %lld: all rows together have %lld entries, and the header says %lld", p->path,
@@ -237,18 +237,18 @@ done:
 }
 
 /* Write down the rows of the stretch's entries, of which there are `count`. */
-static kry_status find_rows(petsc *p, kry_layout *layout, kry_stretch *s)
+static kry_status find_rows(petsc *p, kryi_layout *layout, kryi_stretch *s)
 {
     kry_status st = KRY_OK;
-    const int size = kry_layout_size(layout);
+    const int size = kryi_layout_size(layout);
     int64_t *begin = NULL, got;
     int part = 0;
 
-    TRY(kry_alloc((size_t)size + 1, sizeof *begin, &begin));
+    TRY(kryi_alloc((size_t)size + 1, sizeof *begin, &begin));
     TRY(add_up(p, layout, begin));
     while (part < size - 1 && begin[part + 1] <= s->before) part++;
     const int64_t end = s->before + s->count;
-    int64_t e = begin[part], row = kry_stretch_begin(p->rows, part, size);
+    int64_t e = begin[part], row = kryi_stretch_begin(p->rows, part, size);
     for (; e < end; row += got) {
         TRY(read_lengths(p, row, p->rows - row, &got));
         for (int64_t i = 0; i < got; i++)
@@ -260,7 +260,7 @@ done:
     return st;
 }
 
-static kry_status read_columns(petsc *p, kry_stretch *s)
+static kry_status read_columns(petsc *p, kryi_stretch *s)
 {
     kry_status st = KRY_OK;
 
@@ -280,7 +280,7 @@ done:
     return st;
 }
 
-static kry_status read_numbers(petsc *p, kry_stretch *s)
+static kry_status read_numbers(petsc *p, kryi_stretch *s)
 {
     kry_status st = KRY_OK;
 
@@ -301,15 +301,15 @@ done:
 }
 
 /* The stretch of the object whose header has been read. */
-static kry_status read_stretch(petsc *p, kry_layout *layout, kry_stretch *s)
+static kry_status read_stretch(petsc *p, kryi_layout *layout, kryi_stretch *s)
 {
     kry_status st = KRY_OK;
-    const int rank = kry_layout_rank(layout), size = kry_layout_size(layout);
+    const int rank = kryi_layout_rank(layout), size = kryi_layout_size(layout);
 
     s->head = (kry_mtx){ .array = p->vector, .rows = p->rows, .cols = p->cols, .nnz = p->nnz };
-    s->before = kry_stretch_begin(p->nnz, rank, size);
-    s->count = kry_stretch_begin(p->nnz, rank + 1, size) - s->before;
-    TRY(kry_alloc((size_t)s->count, sizeof *s->entry, &s->entry));
+    s->before = kryi_stretch_begin(p->nnz, rank, size);
+    s->count = kryi_stretch_begin(p->nnz, rank + 1, size) - s->before;
+    TRY(kryi_alloc((size_t)s->count, sizeof *s->entry, &s->entry));
     if (!p->vector) TRY(find_rows(p, layout, s));
     for (int64_t k = 0; p->vector && k < s->count; k++) s->entry[k].row = s->before + k;
     if (!p->vector) TRY(read_columns(p, s));
@@ -318,7 +318,7 @@ done:
     return st;
 }
 
-kry_status kry_stretch_of_petsc(mtx_source *source, kry_layout *layout, kry_stretch *s)
+kry_status kryi_stretch_of_petsc(mtx_source *source, kryi_layout *layout, kryi_stretch *s)
 {
     kry_status st = KRY_OK;
     petsc *p = NULL;
@@ -331,7 +331,8 @@ done:
 }
 
 /* The vector behind the matrix of a file; *found: whether there is one. */
-kry_status kry_stretch_of_rhs(mtx_source *source, kry_layout *layout, kry_stretch *s, bool *found)
+kry_status kryi_stretch_of_rhs(mtx_source *source, kryi_layout *layout, kryi_stretch *s,
+                               bool *found)
 {
     kry_status st = KRY_OK;
     petsc *p = NULL;

@@ -11,12 +11,12 @@
 
 enum { PIECE = 1 << 20 };
 
-static bool has_mirror(const kry_stretch *s, const mtx_entry *e)
+static bool has_mirror(const kryi_stretch *s, const mtx_entry *e)
 {
     return s->head.symmetry != KRY_MTX_GENERAL && e->row != e->col;
 }
 
-static mtx_entry mirror(const kry_stretch *s, const mtx_entry *e)
+static mtx_entry mirror(const kryi_stretch *s, const mtx_entry *e)
 {
     return (mtx_entry){ e->col, e->row, s->head.symmetry == KRY_MTX_SKEW ? -e->val : e->val };
 }
@@ -27,7 +27,7 @@ static mtx_entry mirror(const kry_stretch *s, const mtx_entry *e)
 enum { ROW = 6, BLOCKS = 4096, BLOCKS_PER_RANK = 16, TOGETHER = 512 };
 
 /* entries[b]: of all ranks, in the rows of block b. */
-static kry_status count_entries(const kry_stretch *s, kry_layout *layout, int64_t block,
+static kry_status count_entries(const kryi_stretch *s, kryi_layout *layout, int64_t block,
                                 double *entries, int64_t blocks)
 {
     kry_status st = KRY_OK;
@@ -38,24 +38,24 @@ static kry_status count_entries(const kry_stretch *s, kry_layout *layout, int64_
         if (has_mirror(s, e)) entries[e->col / block]++;
     }
     for (int64_t b = 0; b < blocks; b += TOGETHER)
-        TRY(kry_layout_combine(layout, KRY_ADD, entries + b,
-                               (size_t)(blocks - b < TOGETHER ? blocks - b : TOGETHER)));
+        TRY(kryi_layout_combine(layout, KRY_ADD, entries + b,
+                                (size_t)(blocks - b < TOGETHER ? blocks - b : TOGETHER)));
 done:
     return st;
 }
 
-kry_status kry_stretch_cut(const kry_stretch *s, kry_layout *layout, int64_t multiple,
-                           const double *speed, int64_t *first)
+kry_status kryi_stretch_cut(const kryi_stretch *s, kryi_layout *layout, int64_t multiple,
+                            const double *speed, int64_t *first)
 {
     kry_status st = KRY_OK;
     const int64_t n = s->head.rows;
-    const int size = kry_layout_size(layout);
+    const int size = kryi_layout_size(layout);
     const int64_t most = (int64_t)BLOCKS_PER_RANK * size > BLOCKS ? BLOCKS_PER_RANK * size : BLOCKS;
     const int64_t block = (n / most / multiple + 1) * multiple, blocks = (n + block - 1) / block;
     double *entries = NULL, speeds = 0, before = 0, done_speed = 0;
     int64_t b = 0;
 
-    TRY(kry_alloc((size_t)blocks, sizeof *entries, &entries));
+    TRY(kryi_alloc((size_t)blocks, sizeof *entries, &entries));
     TRY(count_entries(s, layout, block, entries, blocks));
     double all = ROW * (double)n;
     for (int64_t i = 0; i < blocks; i++) all += entries[i];
@@ -81,14 +81,14 @@ done:
 
 /* What is sent is let go only when all ranks are done with the run. */
 typedef struct parcel {
-    kry_deferred deferred; /* first */
-    mtx_entry *entry;      /* sorted by rank */
-    int64_t *begin;        /* size + 1: those of rank r are begin[r] ... begin[r + 1] - 1 */
-    int64_t *count;        /* size: what is announced to each */
-    kry_message *announced, piece;
+    kryi_deferred deferred; /* first */
+    mtx_entry *entry;       /* sorted by rank */
+    int64_t *begin;         /* size + 1: those of rank r are begin[r] ... begin[r + 1] - 1 */
+    int64_t *count;         /* size: what is announced to each */
+    kryi_message *announced, piece;
 } parcel;
 
-static void parcel_destroy(kry_deferred *deferred)
+static void parcel_destroy(kryi_deferred *deferred)
 {
     parcel *p = (parcel *)deferred;
     free(p->announced);
@@ -98,11 +98,11 @@ static void parcel_destroy(kry_deferred *deferred)
     free(p);
 }
 
-static void parcel_release(parcel *p, kry_layout *layout)
+static void parcel_release(parcel *p, kryi_layout *layout)
 {
     if (!p) return;
     p->deferred.release = parcel_destroy;
-    if (kry_layout_size(layout) > 1)
+    if (kryi_layout_size(layout) > 1)
         layout->comm->defer(layout->comm, &p->deferred);
     else
         parcel_destroy(&p->deferred);
@@ -123,7 +123,7 @@ static int owner_of(const int64_t *first, int size, int64_t row)
 }
 
 /* Sort the entries and their mirror images by owner, in the order of the file. */
-static kry_status pack(kry_stretch *s, const int64_t *first, int size, parcel *p)
+static kry_status pack(kryi_stretch *s, const int64_t *first, int size, parcel *p)
 {
     kry_status st = KRY_OK;
 
@@ -132,7 +132,7 @@ static kry_status pack(kry_stretch *s, const int64_t *first, int size, parcel *p
         if (has_mirror(s, &s->entry[k])) p->begin[owner_of(first, size, s->entry[k].col) + 1]++;
     }
     for (int r = 0; r < size; r++) p->begin[r + 1] += p->begin[r];
-    TRY(kry_alloc((size_t)p->begin[size], sizeof *p->entry, &p->entry));
+    TRY(kryi_alloc((size_t)p->begin[size], sizeof *p->entry, &p->entry));
     for (int r = 0; r < size; r++) p->count[r] = p->begin[r]; /* the next place */
     for (int64_t k = 0; k < s->count; k++) {
         const mtx_entry e = s->entry[k];
@@ -146,17 +146,17 @@ done:
     return st;
 }
 
-static kry_status parcel_make(kry_stretch *s, kry_layout *layout, const int64_t *first,
+static kry_status parcel_make(kryi_stretch *s, kryi_layout *layout, const int64_t *first,
                               parcel **made)
 {
     kry_status st = KRY_OK;
-    const size_t size = (size_t)kry_layout_size(layout);
+    const size_t size = (size_t)kryi_layout_size(layout);
     parcel *p = NULL;
 
-    TRY(kry_alloc(1, sizeof *p, &p));
-    TRY(kry_alloc(size + 1, sizeof *p->begin, &p->begin));
-    TRY(kry_alloc(size, sizeof *p->count, &p->count));
-    TRY(kry_alloc(size, sizeof *p->announced, &p->announced));
+    TRY(kryi_alloc(1, sizeof *p, &p));
+    TRY(kryi_alloc(size + 1, sizeof *p->begin, &p->begin));
+    TRY(kryi_alloc(size, sizeof *p->count, &p->count));
+    TRY(kryi_alloc(size, sizeof *p->announced, &p->announced));
     TRY(pack(s, first, (int)size, p));
     *made = p;
     p = NULL;
@@ -165,10 +165,10 @@ done:
     return st;
 }
 
-static kry_status take(kry_comm *comm, int from, void *to, size_t bytes)
+static kry_status take(kryi_comm *comm, int from, void *to, size_t bytes)
 {
     kry_status st = KRY_OK;
-    kry_message room = { .bytes = to, .size = bytes }, *message;
+    kryi_message room = { .bytes = to, .size = bytes }, *message;
 
     TRY(comm->take(comm, from, &room, &message));
     if (message->bytes != to) memcpy(to, message->bytes, bytes);
@@ -178,12 +178,12 @@ done:
 }
 
 /* Tell every rank how many entries come, and hear it from every rank. */
-static kry_status announce(parcel *p, kry_comm *comm, int64_t *comes)
+static kry_status announce(parcel *p, kryi_comm *comm, int64_t *comes)
 {
     kry_status st = KRY_OK;
 
     for (int r = 0; r < comm->size; r++) {
-        p->announced[r] = (kry_message){ .bytes = &p->count[r], .size = sizeof *p->count };
+        p->announced[r] = (kryi_message){ .bytes = &p->count[r], .size = sizeof *p->count };
         if (r != comm->rank) TRY(comm->post(comm, r, &p->announced[r]));
     }
     for (int r = 0; r < comm->size; r++)
@@ -198,7 +198,7 @@ done:
 }
 
 /* Send all to one rank, and receive all from another one. */
-static kry_status swap(parcel *p, kry_comm *comm, int to, int from, mtx_entry *room, int64_t comes)
+static kry_status swap(parcel *p, kryi_comm *comm, int to, int from, mtx_entry *room, int64_t comes)
 {
     kry_status st = KRY_OK;
     mtx_entry *goes = p->entry + p->begin[to];
@@ -206,7 +206,7 @@ static kry_status swap(parcel *p, kry_comm *comm, int to, int from, mtx_entry *r
     for (int64_t sent = 0, got = 0; sent < p->count[to] || got < comes;) {
         const int64_t out = p->count[to] - sent < PIECE ? p->count[to] - sent : PIECE,
                       in = comes - got < PIECE ? comes - got : PIECE;
-        p->piece = (kry_message){ .bytes = goes + sent, .size = (size_t)out * sizeof *goes };
+        p->piece = (kryi_message){ .bytes = goes + sent, .size = (size_t)out * sizeof *goes };
         if (out) TRY(comm->post(comm, to, &p->piece));
         if (in) TRY(take(comm, from, room + got, (size_t)in * sizeof *room));
         if (out) TRY(comm->settle(comm, &p->piece));
@@ -217,17 +217,17 @@ done:
 }
 
 /* In the order of the ranks, which is that of the file. */
-static kry_status exchange(parcel *p, kry_comm *comm, mtx_entry **own, int64_t *count)
+static kry_status exchange(parcel *p, kryi_comm *comm, mtx_entry **own, int64_t *count)
 {
     kry_status st = KRY_OK;
     int64_t *comes = NULL, *begin = NULL;
     const int size = comm->size, rank = comm->rank;
 
-    TRY(kry_alloc((size_t)size, sizeof *comes, &comes));
-    TRY(kry_alloc((size_t)size + 1, sizeof *begin, &begin));
+    TRY(kryi_alloc((size_t)size, sizeof *comes, &comes));
+    TRY(kryi_alloc((size_t)size + 1, sizeof *begin, &begin));
     TRY(announce(p, comm, comes));
     for (int r = 0; r < size; r++) begin[r + 1] = begin[r] + comes[r];
-    TRY(kry_alloc((size_t)begin[size], sizeof **own, own));
+    TRY(kryi_alloc((size_t)begin[size], sizeof **own, own));
     memcpy(*own + begin[rank], p->entry + p->begin[rank], (size_t)comes[rank] * sizeof **own);
     for (int i = 1; i < size; i++) {
         const int from = (rank + size - i) % size;
@@ -240,15 +240,15 @@ done:
     return st;
 }
 
-kry_status kry_stretch_send(kry_stretch *s, kry_layout *layout, const int64_t *first,
-                            mtx_entry **own, int64_t *count)
+kry_status kryi_stretch_send(kryi_stretch *s, kryi_layout *layout, const int64_t *first,
+                             mtx_entry **own, int64_t *count)
 {
     kry_status st = KRY_OK;
     parcel *p = NULL;
 
     *own = NULL;
     TRY(parcel_make(s, layout, first, &p));
-    if (kry_layout_size(layout) > 1) {
+    if (kryi_layout_size(layout) > 1) {
         TRY(exchange(p, layout->comm, own, count));
     } else {
         *own = p->entry, *count = p->begin[1];

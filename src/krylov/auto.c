@@ -24,15 +24,15 @@ typedef struct progress {
     int restarts;     /* of earlier choices, */
     double bytes;     /* and what they moved */
     double least;     /* true residual of the best x so far */
-    kry_pace pace;    /* of the choice under way */
+    kryi_pace pace;   /* of the choice under way */
     bool leaves;      /* which is given up, though it could go on */
     bool stays;       /* no other choice is left */
 } progress;
 
 typedef struct automatic {
-    kry_op *A;           /* retained */
-    kry_options options; /* of all choices, but for method and precond */
-    kry_choices choices;
+    kry_op *A;            /* retained */
+    kryi_options options; /* of all choices, but for method and precond */
+    kryi_choices choices;
     int at;         /* the choice that `solver` is */
     kry_op *solver; /* owned */
     kry_vec *best;  /* n */
@@ -44,9 +44,9 @@ typedef struct automatic {
     char text[600], chosen[400]; /* for kry_op_describe */
 } automatic;
 
-static const kry_choice *choice_of(const automatic *S) { return &S->choices.choice[S->at]; }
+static const kryi_choice *choice_of(const automatic *S) { return &S->choices.choice[S->at]; }
 
-static bool is_direct(const kry_choice *c) { return !strcmp(c->method, "direct"); }
+static bool is_direct(const kryi_choice *c) { return !strcmp(c->method, "direct"); }
 
 /* Whether a constructor refuses A: another choice may take it. */
 static bool is_refusal(kry_status st)
@@ -60,11 +60,11 @@ static bool is_refusal(kry_status st)
 /* Whether the choice under way is to be given up for the next one. */
 static bool leaves(automatic *S, const kry_iteration *it)
 {
-    const kry_choice *next = choice_of(S) + 1;
+    const kryi_choice *next = choice_of(S) + 1;
     const bool may =
         !S->now.stays && S->at + 1 < S->choices.count && S->options.stop.test != KRY_STOP_NEVER;
 
-    return may && kry_pace_hopeless(&S->now.pace, it, is_direct(next) ? next->seconds : INFINITY);
+    return may && kryi_pace_hopeless(&S->now.pace, it, is_direct(next) ? next->seconds : INFINITY);
 }
 
 /* The monitor of every choice. */
@@ -75,7 +75,7 @@ static int watch(void *user, const kry_iteration *it)
     int stop = 0;
 
     shown.iteration += S->now.before;
-    shown.seconds = kry_work_clock(S->A->dev) - S->now.start;
+    shown.seconds = kryi_work_clock(S->A->dev) - S->now.start;
     if (S->options.monitor) stop = S->options.monitor(S->options.monitor_user, &shown);
     if (stop)
         S->now.leaves = false;
@@ -87,21 +87,21 @@ static int watch(void *user, const kry_iteration *it)
 /* ---- the choices ----------------------------------------------------------------------------- */
 
 /* o := the words of a choice */
-static kry_status take_words(const kry_choice *c, kry_options *o)
+static kry_status take_words(const kryi_choice *c, kryi_options *o)
 {
     char words[96];
 
     snprintf(words, sizeof words, "method=%s precond=%s", c->method, c->precond);
-    return kry_options_parse(words, o);
+    return kryi_options_parse(words, o);
 }
 
-static kry_status make_choice(automatic *S, int at, const kry_options *o, kry_op **made)
+static kry_status make_choice(automatic *S, int at, const kryi_options *o, kry_op **made)
 {
-    kry_factor *F = &S->choices.factor;
+    kryi_factor *F = &S->choices.factor;
     const bool ordered =
         is_direct(&S->choices.choice[at]) && F->engine && o->null_space == KRY_NULL_SPACE_PROJECT;
 
-    return ordered ? kry_direct_create(S->A, o, F, made) : kry_options_solver(S->A, o, made);
+    return ordered ? kryi_direct_create(S->A, o, F, made) : kryi_options_solver(S->A, o, made);
 }
 
 /* The first choice from number `from` on that takes A. On failure nothing changes. */
@@ -112,7 +112,7 @@ static kry_status make(automatic *S, int from)
     int at = from;
 
     for (; at < S->choices.count; at++) {
-        kry_options o = S->options;
+        kryi_options o = S->options;
         o.monitor = watch, o.monitor_user = S;
         TRY(take_words(&S->choices.choice[at], &o));
         st = make_choice(S, at, &o, &made);
@@ -127,27 +127,27 @@ done:
     return st;
 }
 
-static const char *wanted_precond(const kry_options *o)
+static const char *wanted_precond(const kryi_options *o)
 {
     return o->precond[0] && strcmp(o->precond, "auto") ? o->precond : NULL;
 }
 
-static kry_status list(const kry_op *A, const kry_options *o, bool direct, kry_choices *choices)
+static kry_status list(const kry_op *A, const kryi_options *o, bool direct, kryi_choices *choices)
 {
     const char *precond = wanted_precond(o);
 
-    direct = direct && !precond && !kry_options_deflate(o) && o->stop.test != KRY_STOP_NEVER;
-    return kry_choices_list(A, precond, direct, choices);
+    direct = direct && !precond && !kryi_options_deflate(o) && o->stop.test != KRY_STOP_NEVER;
+    return kryi_choices_list(A, precond, direct, choices);
 }
 
-kry_status kry_auto_settle(const kry_op *A, kry_options *o)
+kry_status kryi_auto_settle(const kry_op *A, kryi_options *o)
 {
     kry_status st = KRY_OK;
-    kry_choices choices;
+    kryi_choices choices;
 
     TRY(list(A, o, false, &choices));
     TRY(take_words(&choices.choice[0], o));
-    kry_choices_release(&choices);
+    kryi_choices_release(&choices);
 done:
     return st;
 }
@@ -155,8 +155,8 @@ done:
 /* "pcg with amg: symmetric with a positive diagonal" */
 static void describe_choice(const automatic *S, char *text, size_t size)
 {
-    const kry_choice *c = choice_of(S);
-    const kry_krylov *K = kry_krylov_of(S->solver);
+    const kryi_choice *c = choice_of(S);
+    const kryi_krylov *K = kryi_krylov_of(S->solver);
     const char *M = K->first                     ? K->first->table->kind
                     : strcmp(c->precond, "auto") ? c->precond
                                                  : "none";
@@ -177,18 +177,18 @@ static kry_status attempt(automatic *S, const kry_vec *b, kry_vec *x, bool inner
 
     const int64_t budget = S->options.stop.max_iter - used;
     P->leaves = false;
-    kry_pace_begin(&P->pace, budget, choice_of(S)->patience);
+    kryi_pace_begin(&P->pace, budget, choice_of(S)->patience);
     TRY(kry_vec_copy(x, S->best));
-    TRY(kry_krylov_solve(kry_krylov_of(S->solver), b, x,
-                         &(kry_terms){ .max_iter = budget, .inner = inner }, res));
+    TRY(kryi_krylov_solve(kryi_krylov_of(S->solver), b, x,
+                          &(kryi_terms){ .max_iter = budget, .inner = inner }, res));
     P->before += res->iterations, P->bytes += res->bytes;
     P->resident += res->resident_iterations, P->restarts += res->restarts;
-    if (!isfinite(P->least)) P->least = kry_krylov_of(S->solver)->guess_residual;
-    if (res->true_residual <= P->least || kry_reason_status(res->reason) == KRY_OK)
+    if (!isfinite(P->least)) P->least = kryi_krylov_of(S->solver)->guess_residual;
+    if (res->true_residual <= P->least || kryi_reason_status(res->reason) == KRY_OK)
         P->least = res->true_residual;
     else { /* it was better before */
         TRY(kry_vec_copy(S->best, x));
-        TRY(kry_krylov_verdict(kry_krylov_of(S->solver), b, x, res));
+        TRY(kryi_krylov_verdict(kryi_krylov_of(S->solver), b, x, res));
     }
 done:
     return st;
@@ -197,7 +197,7 @@ done:
 /* Whether another choice is to go on after this end. */
 static bool goes_on(const automatic *S, const kry_result *res)
 {
-    const kry_status st = kry_reason_status(res->reason);
+    const kry_status st = kryi_reason_status(res->reason);
     const bool limit = res->reason == KRY_ITERATION_LIMIT;
 
     if (st == KRY_STOPPED) return S->now.leaves;
@@ -233,12 +233,12 @@ static void report(automatic *S, kry_result *res)
     describe_choice(S, res->chosen, sizeof res->chosen);
     if (res->reason == KRY_CONVERGED_LEAST_SQUARES) { /* nobody has asked for that */
         res->reason = KRY_INCONSISTENT;
-        kry_print(res->why, sizeof res->why,
-                  "no x solves A x = b: A is singular, and x a least-squares solution with "
-                  "||b - A x|| = %.3e",
-                  res->true_residual);
+        kryi_print(res->why, sizeof res->why,
+                   "no x solves A x = b: A is singular, and x a least-squares solution with "
+                   "||b - A x|| = %.3e",
+                   res->true_residual);
     }
-    res->solve_seconds = kry_work_clock(S->A->dev) - S->now.start;
+    res->solve_seconds = kryi_work_clock(S->A->dev) - S->now.start;
 }
 
 static kry_status solve(automatic *S, const kry_vec *b, kry_vec *x, bool inner, kry_result *res)
@@ -246,7 +246,7 @@ static kry_status solve(automatic *S, const kry_vec *b, kry_vec *x, bool inner, 
     kry_status st = KRY_OK;
     bool again = true;
 
-    S->now = (progress){ .start = kry_work_clock(S->A->dev), .least = INFINITY };
+    S->now = (progress){ .start = kryi_work_clock(S->A->dev), .least = INFINITY };
     S->promotions = 0;
     if (S->failed) TRY(make(S, 0));
     while (again) {
@@ -255,7 +255,7 @@ static kry_status solve(automatic *S, const kry_vec *b, kry_vec *x, bool inner, 
         if (again) TRY(go_on(S, res, &again));
     }
     report(S, res);
-    st = kry_reason_status(res->reason);
+    st = kryi_reason_status(res->reason);
     S->failed = st != KRY_OK && st != KRY_STOPPED && S->at > 0;
 done:
     return st;
@@ -275,7 +275,7 @@ static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_res
 
 static kry_status auto_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    return kry_apply_by_solve(solve_within, self, &(kry_scaling){ alpha, beta }, x, y);
+    return kryi_apply_by_solve(solve_within, self, &(kryi_scaling){ alpha, beta }, x, y);
 }
 
 /* Other numbers may want another solver; the one that there is learns them if it is still the first choice. */
@@ -283,16 +283,16 @@ static kry_status auto_update(void *self, const void *values)
 {
     kry_status st = KRY_OK;
     automatic *S = self;
-    const kry_choice old = *choice_of(S);
+    const kryi_choice old = *choice_of(S);
     const bool first = S->at == 0;
-    kry_choices fresh;
+    kryi_choices fresh;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'auto' takes no values");
-    if (kry_options_find_null(&S->options)) TRY(kry_find_null("kry_op_update", S->A));
+    if (kryi_options_find_null(&S->options)) TRY(kryi_find_null("kry_op_update", S->A));
     TRY(list(S->A, &S->options, true, &fresh));
-    kry_choices_release(&S->choices);
+    kryi_choices_release(&S->choices);
     S->choices = fresh;
-    const kry_choice *new = &S->choices.choice[0];
+    const kryi_choice *new = &S->choices.choice[0];
     if (first && !strcmp(old.method, new->method) && !strcmp(old.precond, new->precond)) {
         st = kry_op_update(S->solver, NULL);
         if (!is_refusal(st)) return st;
@@ -302,15 +302,15 @@ done:
     return st;
 }
 
-const kry_op *kry_auto_solver(const void *self) { return ((const automatic *)self)->solver; }
+const kry_op *kryi_auto_solver(const void *self) { return ((const automatic *)self)->solver; }
 
-kry_status kry_auto_set_stop(void *self, const kry_stop *stop)
+kry_status kryi_auto_set_stop(void *self, const kry_stop *stop)
 {
     kry_status st = KRY_OK;
     automatic *S = self;
 
-    TRY(kry_krylov_set_stop(kry_krylov_of(S->solver), stop));
-    S->options.stop = kry_krylov_of(S->solver)->stopping.criteria;
+    TRY(kryi_krylov_set_stop(kryi_krylov_of(S->solver), stop));
+    S->options.stop = kryi_krylov_of(S->solver)->stopping.criteria;
     S->limits = stop->max_iter == 0;
 done:
     return st;
@@ -332,14 +332,14 @@ static void auto_destroy(void *self)
 {
     automatic *S = self;
     if (!S) return;
-    kry_choices_release(&S->choices);
+    kryi_choices_release(&S->choices);
     kry_vec_release(&S->best);
     kry_op_release(&S->solver);
     kry_op_release(&S->A);
     free(S);
 }
 
-const kry_op_table kry_auto_table = {
+const kry_op_table kryi_auto_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "auto",
     .apply = auto_apply,
@@ -349,7 +349,7 @@ const kry_op_table kry_auto_table = {
     .destroy = auto_destroy,
 };
 
-static kry_status create(const kry_op *A, const kry_options *o, kry_op **solver)
+static kry_status create(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
     automatic *S = NULL;
@@ -359,34 +359,34 @@ static kry_status create(const kry_op *A, const kry_options *o, kry_op **solver)
           "kry_solver_create: A is %lld-by-%lld, and must be square for method auto; lsqr and lsmr "
           "take any shape",
           (long long)shape.rows, (long long)shape.cols);
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->A = kry_op_retain(A);
     S->options = *o;
     S->limits = o->stop.max_iter == 0;
-    TRY(kry_stop_check("kry_solver_create", shape.type, shape.rows, &S->options.stop));
+    TRY(kryi_stop_check("kry_solver_create", shape.type, shape.rows, &S->options.stop));
     TRY(list(A, &S->options, true, &S->choices)); /* which keeps words of them */
     TRY(make(S, 0));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &S->best));
     shape.traits = KRY_VARYING;
-    TRY(kry_op_create(A->dev, &kry_auto_table, S, &shape, solver));
+    TRY(kry_op_create(A->dev, &kryi_auto_table, S, &shape, solver));
     S = NULL;
 done:
     auto_destroy(S);
     return st;
 }
 
-kry_status kry_auto_create(const kry_op *A, const kry_options *o, kry_op **solver)
+kry_status kryi_auto_create(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    const kry_stopwatch watch = kry_stopwatch_begin(A->dev);
+    const kryi_stopwatch watch = kryi_stopwatch_begin(A->dev);
 
     if (A->dev->team) {
-        kry_options settled = *o;
-        TRY(kry_auto_settle(A, &settled));
-        return kry_options_solver(A, &settled, solver);
+        kryi_options settled = *o;
+        TRY(kryi_auto_settle(A, &settled));
+        return kryi_options_solver(A, &settled, solver);
     }
     TRY(create(A, o, solver));
-    (*solver)->setup = kry_stopwatch_end(&watch);
+    (*solver)->setup = kryi_stopwatch_end(&watch);
 done:
     return st;
 }

@@ -6,13 +6,13 @@
 
 /* A solver that begins with the choice that suits A, and goes on to the next one where that fails. On a team it is
  * the first choice for good. */
-kry_status kry_auto_create(const kry_op *A, const kry_options *o, kry_op **solver);
+kry_status kryi_auto_create(const kry_op *A, const kryi_options *o, kry_op **solver);
 /* The first choice by iterations, in place of the words of o, for those that lead the solver themselves. */
-kry_status kry_auto_settle(const kry_op *A, kry_options *o);
-extern const kry_op_table kry_auto_table;
+kry_status kryi_auto_settle(const kry_op *A, kryi_options *o);
+extern const kry_op_table kryi_auto_table;
 /* The solver of the choice under way; borrowed. */
-const kry_op *kry_auto_solver(const void *self);
+const kry_op *kryi_auto_solver(const void *self);
 /* kry_solver_set_stop */
-kry_status kry_auto_set_stop(void *self, const kry_stop *stop);
+kry_status kryi_auto_set_stop(void *self, const kry_stop *stop);
 
 #endif

@@ -32,7 +32,7 @@ typedef struct survey {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static void survey_row(const kry_sparse *A, int64_t i, survey *s)
+static void survey_row(const kryi_sparse *A, int64_t i, survey *s)
 {
     const double *val = A->val;
     double diagonal = 0, others = 0;
@@ -53,7 +53,7 @@ static void survey_row(const kry_sparse *A, int64_t i, survey *s)
 /* sum |a_ij - a_ji| over sum |a_ij + a_ji| of the couplings over more than half of the bandwidth, which lead from block to
  * block: 0 of a symmetric matrix, 1 of a triangular one, and of upwind differences P / (2 + P) along a flow whose cells have
  * the Peclet number P. */
-static double direction_of(const kry_sparse *A, int64_t bandwidth)
+static double direction_of(const kryi_sparse *A, int64_t bandwidth)
 {
     const double *val = A->val;
     double skew = 0, symmetric = 0;
@@ -61,7 +61,7 @@ static double direction_of(const kry_sparse *A, int64_t bandwidth)
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
             if (2 * llabs(A->col[e] - i) <= bandwidth) continue;
-            const int64_t m = kry_sparse_find(A, A->col[e], i);
+            const int64_t m = kryi_sparse_find(A, A->col[e], i);
             const double mirror = m >= 0 ? val[m] : 0;
             /* A place whose mirror has none is seen once, and counts twice. */
             const double times = m >= 0 ? 1 : 2;
@@ -70,14 +70,14 @@ static double direction_of(const kry_sparse *A, int64_t bandwidth)
     return symmetric > 0 ? skew / symmetric : 0;
 }
 
-static kry_status survey_rows(const kry_sparse *A, survey *s)
+static kry_status survey_rows(const kryi_sparse *A, survey *s)
 {
     kry_status st = KRY_OK;
-    kry_finding found;
+    kryi_finding found;
 
-    TRY(kry_matrix_inspect(A, &found, NULL));
+    TRY(kryi_matrix_inspect(A, &found, NULL));
     *s = (survey){ .rows = A->rows,
-                   .nnz = kry_sparse_nnz(A),
+                   .nnz = kryi_sparse_nnz(A),
                    .symmetric = found.what != KRY_FOUND_ASYMMETRIC,
                    .positive = found.what == KRY_FOUND_NOTHING && !found.zero_rows,
                    .dominant = true,
@@ -101,7 +101,7 @@ static double seconds_per_iteration(const kry_op *A, const survey *s, double pro
     const double launch = cpu ? 20e-6 : 4e-6;
 
     return (3 * products + 2) * launch +
-           (products * matrix + words * vector) / kry_device_bandwidth(A->dev);
+           (products * matrix + words * vector) / kryi_device_bandwidth(A->dev);
 }
 
 /* What the iterative method to begin with should take. */
@@ -119,33 +119,33 @@ static double seconds_of_iterations(const kry_op *A, const survey *s)
 /* How many iterations a matrix needs that is neither positive definite nor dominated by its diagonal nobody knows
  * before. With a dominant diagonal Jacobi's iteration takes about 18 / (1 - ratio), and Krylov methods the root of
  * that, more or less. */
-static kry_status predict_iterations(const kry_op *A, const kry_sparse *rows, survey *s)
+static kry_status predict_iterations(const kry_op *A, const kryi_sparse *rows, survey *s)
 {
     kry_status st = KRY_OK;
-    kry_sparse copy = { 0 };
+    kryi_sparse copy = { 0 };
     const double few = 50;
 
     s->iterations = s->symmetric ? fmin((double)s->rows, 1000) : 100;
     if (s->ratio < 0.99) s->iterations = 10 / sqrt(1 - s->ratio);
     if (s->positive) {
-        TRY(kry_sparse_copy(rows, &copy)); /* which is made symmetric to the bit */
-        TRY(kry_precond_predict(A, &copy, &s->iterations));
+        TRY(kryi_sparse_copy(rows, &copy)); /* which is made symmetric to the bit */
+        TRY(kryi_precond_predict(A, &copy, &s->iterations));
     }
     s->easy = s->positive ? s->iterations <= few : s->ratio < 0.99;
 done:
-    kry_sparse_release(&copy);
+    kryi_sparse_release(&copy);
     return st;
 }
 
 /* Seconds of the factors, their ordering included, and of two solves with them. */
-static double seconds_of_factors(const survey *s, const kry_factor_cost *cost)
+static double seconds_of_factors(const survey *s, const kryi_factor_cost *cost)
 {
     const double entry = s->positive ? 2.5e-7 : 6e-7, byte = 2e-9;
 
     return 1e-3 + (double)s->nnz * entry + cost->seconds + cost->bytes * byte;
 }
 
-static kry_factor_kind kind_of(const survey *s)
+static kryi_factor_kind kind_of(const survey *s)
 {
     return s->positive                            ? KRY_FACTOR_POSITIVE
            : s->symmetric && !s->zero_on_diagonal ? KRY_FACTOR_SYMMETRIC
@@ -154,16 +154,16 @@ static kry_factor_kind kind_of(const survey *s)
 
 /* The ordering of the direct solver says what its factors cost; but it takes longer than a few iterations. rows: A's
  * entries, pinned here as the direct solver does. */
-static kry_status predict_direct(const kry_op *A, kry_sparse *rows, survey *s, kry_factor *F)
+static kry_status predict_direct(const kry_op *A, kryi_sparse *rows, survey *s, kryi_factor *F)
 {
     enum { MOST = 3000000 }; /* entries: a second or so */
     kry_status st = KRY_OK;
-    const kry_factor_cost nothing = { 0, 0 };
+    const kryi_factor_cost nothing = { 0, 0 };
 
     if (s->nnz > MOST || (s->easy && seconds_of_iterations(A, s) < seconds_of_factors(s, &nothing)))
         return KRY_OK;
-    TRY(kry_direct_pin(A, rows));
-    st = kry_factor_analyse(who, rows, F);
+    TRY(kryi_direct_pin(A, rows));
+    st = kryi_factor_analyse(who, rows, F);
     if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* no SuiteSparse */
     TRY(st);
     s->direct = seconds_of_factors(s, &F->cost);
@@ -173,13 +173,13 @@ done:
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static void add(kry_choices *list, const char *method, const char *precond, double seconds)
+static void add(kryi_choices *list, const char *method, const char *precond, double seconds)
 {
     for (int i = 0; i < list->count; i++)
         if (!strcmp(list->choice[i].method, method) && !strcmp(list->choice[i].precond, precond))
             return;
     if (list->count < KRY_CHOICES)
-        list->choice[list->count++] = (kry_choice){ method, precond, seconds, 0 };
+        list->choice[list->count++] = (kryi_choice){ method, precond, seconds, 0 };
 }
 
 /* Of a general matrix. One block of all rows is for one core, but there are matrices that blocks do not do for; and what
@@ -192,13 +192,13 @@ static const char *factors_for(const kry_op *A, const survey *s)
 
 /* The direct solver stands second, and comes first where it is no slower than iterations should be. */
 static void list_all(const kry_op *A, const survey *s, const char *precond, bool direct,
-                     kry_choices *list)
+                     kryi_choices *list)
 {
     enum { FULL = 128 }; /* rows: GMRES that is never begun anew ends after as many steps */
     const double iterations = seconds_of_iterations(A, s);
     const char *general = precond ? precond : factors_for(A, s);
 
-    direct = direct && kry_factor_offered(kind_of(s));
+    direct = direct && kryi_factor_offered(kind_of(s));
     if (direct && s->direct <= iterations) add(list, "direct", "none", s->direct);
     if (s->positive)
         add(list, "pcg", precond ? precond : "auto", iterations);
@@ -220,12 +220,12 @@ static void list_all(const kry_op *A, const survey *s, const char *precond, bool
 /* Conjugate gradients' residual stays where it is for long if the condition is large, and then falls fast; no method
  * behind them is faster, but for the direct solver, whose seconds count by themselves. So they are given up early for
  * their like alone. */
-static void set_patience(kry_choices *list, int64_t rows)
+static void set_patience(kryi_choices *list, int64_t rows)
 {
     bool like = false; /* conjugate gradients follow */
 
     for (int i = list->count - 1; i >= 0; i--) {
-        kry_choice *c = &list->choice[i];
+        kryi_choice *c = &list->choice[i];
         const bool cg = !strcmp(c->method, "pcg");
         c->patience = !cg    ? fmin(50 + (double)rows / 20, 1000)
                       : like ? fmin(50 + (double)rows / 4, 5000)
@@ -234,9 +234,9 @@ static void set_patience(kry_choices *list, int64_t rows)
     }
 }
 
-static void describe(const kry_op *A, const survey *s, kry_choices *list)
+static void describe(const kry_op *A, const survey *s, kryi_choices *list)
 {
-    const kry_null_found *found = &A->null_found;
+    const kryi_null_found *found = &A->null_found;
     char parts[64] = "", empty[64] = "";
 
     if (found->parts)
@@ -259,9 +259,9 @@ static void describe(const kry_op *A, const survey *s, kry_choices *list)
 }
 
 /* Without entries: by what is promised of A. */
-static void list_by_traits(const kry_op *A, const char *precond, kry_choices *list)
+static void list_by_traits(const kry_op *A, const char *precond, kryi_choices *list)
 {
-    const bool grid = kry_stencil_here(A) != NULL;
+    const bool grid = kryi_stencil_here(A) != NULL;
     const unsigned traits = A->shape.traits;
     const bool seen = A->found.what == KRY_FOUND_NOTHING && A->inspected;
 
@@ -281,22 +281,22 @@ static void list_by_traits(const kry_op *A, const char *precond, kry_choices *li
 
 static bool has_entries(const kry_op *A)
 {
-    return !A->dev->team && kry_matrix_of(A) && A->shape.rows > 0;
+    return !A->dev->team && kryi_matrix_of(A) && A->shape.rows > 0;
 }
 
-kry_status kry_choices_list(const kry_op *A, const char *precond, bool direct, kry_choices *list)
+kry_status kryi_choices_list(const kry_op *A, const char *precond, bool direct, kryi_choices *list)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
+    kryi_sparse rows = { 0 };
     survey s;
 
-    *list = (kry_choices){ 0 };
-    A = kry_pin_of(A);
+    *list = (kryi_choices){ 0 };
+    A = kryi_pin_of(A);
     if (!has_entries(A)) {
         list_by_traits(A, precond, list);
         goto done;
     }
-    TRY(kry_rows_read(who, A, &rows));
+    TRY(kryi_rows_read(who, A, &rows));
     TRY(survey_rows(&rows, &s));
     TRY(predict_iterations(A, &rows, &s));
     if (direct) TRY(predict_direct(A, &rows, &s, &list->factor));
@@ -304,12 +304,12 @@ kry_status kry_choices_list(const kry_op *A, const char *precond, bool direct, k
     describe(A, &s, list);
 done:
     set_patience(list, A->shape.rows);
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }
 
-void kry_choices_release(kry_choices *list)
+void kryi_choices_release(kryi_choices *list)
 {
-    kry_factor_release(&list->factor);
-    *list = (kry_choices){ 0 };
+    kryi_factor_release(&list->factor);
+    *list = (kryi_choices){ 0 };
 }

@@ -6,22 +6,22 @@
 #include "precond/factor.h"
 
 /* A solver by its words. */
-typedef struct kry_choice {
+typedef struct kryi_choice {
     const char *method,
         *precond;   /* words of kry_solver_create: static, or the one that was given */
     double seconds; /* that it is expected to take; infinite: not known */
     double
         patience; /* iterations before the limit is held against it; infinite: the limit never is */
-} kry_choice;
+} kryi_choice;
 
 enum { KRY_CHOICES = 9 };
-typedef struct kry_choices {
+typedef struct kryi_choices {
     int count;
-    kry_choice choice[KRY_CHOICES];
+    kryi_choice choice[KRY_CHOICES];
     char why[250]; /* what the look at the matrix found */
-    kry_factor
+    kryi_factor
         factor; /* that the direct solver may take over: A's entries, analysed; or nothing; owned */
-} kry_choices;
+} kryi_choices;
 
 /*
  * Look at A once, and list what suits it: docs/choosing.md has the rules. Waits.
@@ -31,8 +31,8 @@ typedef struct kry_choices {
  *
  * Cost     a pass over the entries, 12 products and an ordering on the host
  */
-kry_status kry_choices_list(const kry_op *A, const char *precond, bool direct,
-                            kry_choices *choices);
-void kry_choices_release(kry_choices *choices);
+kry_status kryi_choices_list(const kry_op *A, const char *precond, bool direct,
+                             kryi_choices *choices);
+void kryi_choices_release(kryi_choices *choices);
 
 #endif

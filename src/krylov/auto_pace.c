@@ -9,16 +9,17 @@
 #include "krylov/auto_pace.h"
 #include <math.h>
 
-void kry_pace_begin(kry_pace *P, int64_t budget, double patience)
+void kryi_pace_begin(kryi_pace *P, int64_t budget, double patience)
 {
-    *P = (kry_pace){ .budget = budget,
+    *P =
+        (kryi_pace){ .budget = budget,
                      .patience = isfinite(patience) ? fmin(patience, (double)budget / 2) : patience,
                      .seen_residual = INFINITY,
                      .least = INFINITY };
 }
 
 /* Iterations that are left, if the residual goes on falling as since the last prediction. */
-static double expect_left(const kry_pace *P, const kry_iteration *it)
+static double expect_left(const kryi_pace *P, const kry_iteration *it)
 {
     const double fallen = log(P->seen_residual / P->least);
 
@@ -28,7 +29,7 @@ static double expect_left(const kry_pace *P, const kry_iteration *it)
 }
 
 /* Whether `left` more iterations take too long: twice `other` seconds, or, for the second time, more than the budget. */
-static bool takes_too_long(kry_pace *P, const kry_iteration *it, double left, double other)
+static bool takes_too_long(kryi_pace *P, const kry_iteration *it, double left, double other)
 {
     /* Not from the first iteration on: kernels are compiled there. */
     const double each = (it->seconds - P->seen_seconds) / (double)(it->iteration - P->seen);
@@ -38,7 +39,7 @@ static bool takes_too_long(kry_pace *P, const kry_iteration *it, double left, do
     return P->over > 1 && (double)it->iteration >= P->patience;
 }
 
-bool kry_pace_hopeless(kry_pace *P, const kry_iteration *it, double other)
+bool kryi_pace_hopeless(kryi_pace *P, const kry_iteration *it, double other)
 {
     enum { FIRST = 25 }; /* here the first span begins */
     bool hopeless = false;

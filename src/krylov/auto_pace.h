@@ -6,7 +6,7 @@
 #include <kry/solver.h>
 
 /* How fast the residual falls. */
-typedef struct kry_pace {
+typedef struct kryi_pace {
     int64_t budget; /* iterations that may be made */
     /* Iterations before the limit is held against them; infinite: the limit never is. */
     double patience;
@@ -15,14 +15,14 @@ typedef struct kry_pace {
     double seen_residual; /* the least residuals by then, */
     double least;         /* and by now */
     int over;             /* predictions in a row that the budget is not enough */
-} kry_pace;
+} kryi_pace;
 
-void kry_pace_begin(kry_pace *P, int64_t budget, double patience);
+void kryi_pace_begin(kryi_pace *P, int64_t budget, double patience);
 /*
  * Whether to give up after this iteration.
  *
  *   other  seconds that another solver takes; infinite: not known
  */
-bool kry_pace_hopeless(kry_pace *P, const kry_iteration *it, double other);
+bool kryi_pace_hopeless(kryi_pace *P, const kry_iteration *it, double other);
 
 #endif

@@ -23,13 +23,13 @@ typedef struct choice {
 
 /* Iterations of conjugate gradients with Jacobi's preconditioner to 1e-8, by the condition that some steps of
  * Lanczos's method see: the number that it takes, or less. */
-static kry_status predict(const kry_sparse *A, double *d, double *iterations)
+static kry_status predict(const kryi_sparse *A, double *d, double *iterations)
 {
     kry_status st = KRY_OK;
-    kry_lanczos T;
+    kryi_lanczos T;
 
-    TRY(kry_amg_lanczos(A, d, &T));
-    const double condition = kry_lanczos_largest(&T) / kry_lanczos_smallest(&T);
+    TRY(kryi_amg_lanczos(A, d, &T));
+    const double condition = kryi_lanczos_largest(&T) / kryi_lanczos_smallest(&T);
     *iterations = log(2 / 1e-8) / 2 * sqrt(condition > 0 ? condition : (double)INFINITY);
 done:
     return st;
@@ -37,9 +37,9 @@ done:
 
 /* Whether positive couplings add up to at most a tenth of the negative ones, and no row's couplings to more
  * than 1.2 times its diagonal entry. */
-static bool is_dominant(const kry_sparse *A, const double *d)
+static bool is_dominant(const kryi_sparse *A, const double *d)
 {
-    const kry_couplings all = kry_amg_couplings(A);
+    const kryi_couplings all = kryi_amg_couplings(A);
     const double *a = A->val;
 
     if (all.positive > 0.1 * all.negative) return false;
@@ -51,7 +51,7 @@ static bool is_dominant(const kry_sparse *A, const double *d)
     return true;
 }
 
-static kry_status inspect_rows(const kry_op *A, const kry_sparse *rows, double *d, choice *c)
+static kry_status inspect_rows(const kry_op *A, const kryi_sparse *rows, double *d, choice *c)
 {
     const double bearable = 50; /* iterations that take less time than a hierarchy, or a factor */
     kry_status st = KRY_OK;
@@ -62,7 +62,7 @@ static kry_status inspect_rows(const kry_op *A, const kry_sparse *rows, double *
         *c = (choice){ "jacobi", "few iterations are expected" };
     else if (is_dominant(rows, d))
         *c = (choice){ "amg", "couplings are negative, and no larger than the diagonal" };
-    else if (kry_matrix_block(A) > 1 || A->near_null_space)
+    else if (kryi_matrix_block(A) > 1 || A->near_null_space)
         *c = (choice){ "amg", "its nodes have several unknowns, or its near null space is known" };
     else
         *c = (choice){ "block-ic", "couplings are positive, or larger than the diagonal" };
@@ -77,12 +77,12 @@ static bool is_refusal(kry_status st)
 }
 
 /* Rows that are symmetric to the bit, and d, their diagonal. */
-static kry_status symmetrise(const kry_op *A, kry_sparse *rows, double **d)
+static kry_status symmetrise(const kry_op *A, kryi_sparse *rows, double **d)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc((size_t)rows->rows, sizeof **d, d));
-    TRY(kry_rows_symmetrise(who, A, rows, *d));
+    TRY(kryi_alloc((size_t)rows->rows, sizeof **d, d));
+    TRY(kryi_rows_symmetrise(who, A, rows, *d));
     for (int64_t i = 0; i < rows->rows; i++) (*d)[i] = 1 / (*d)[i];
 done:
     return st;
@@ -91,23 +91,23 @@ done:
 static kry_status choose(const kry_op *A, choice *c)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
+    kryi_sparse rows = { 0 };
     double *d = NULL;
 
     *c = (choice){ "jacobi", "it is a team, or no matrix to look at" };
     if (kry_mg_takes(A)) *c = (choice){ "mg", "a grid" };
-    if (A->dev->team || !kry_matrix_of(A) || A->shape.rows == 0) goto done;
+    if (A->dev->team || !kryi_matrix_of(A) || A->shape.rows == 0) goto done;
     *c = (choice){ "jacobi", "the matrix is not symmetric with a positive diagonal" };
-    TRY(kry_rows_read(who, A, &rows));
+    TRY(kryi_rows_read(who, A, &rows));
     TRY(symmetrise(A, &rows, &d));
     TRY(inspect_rows(A, &rows, d, c));
 done:
     free(d);
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return is_refusal(st) ? KRY_OK : st;
 }
 
-kry_status kry_precond_predict(const kry_op *A, kry_sparse *rows, double *iterations)
+kry_status kryi_precond_predict(const kry_op *A, kryi_sparse *rows, double *iterations)
 {
     kry_status st = KRY_OK;
     double *d = NULL;
@@ -130,7 +130,7 @@ static const char *in_double(const char *word)
 
 /* ---- what is made ---------------------------------------------------------------------------- */
 
-kry_status kry_precond_auto(const kry_op *A, bool single, kry_op **M)
+kry_status kryi_precond_auto(const kry_op *A, bool single, kry_op **M)
 {
     kry_status st = KRY_OK;
     choice c;

@@ -12,7 +12,7 @@
  * Cost     12 products on the host, and what M costs
  * Returns  what the constructor of jacobi returned, which is tried where the others refuse A
  */
-kry_status kry_precond_auto(const kry_op *A, bool single, kry_op **M);
+kry_status kryi_precond_auto(const kry_op *A, bool single, kry_op **M);
 
 /*
  * Iterations of conjugate gradients with Jacobi's preconditioner to 1e-8: what it takes, or less. INFINITY for rows
@@ -20,6 +20,6 @@ kry_status kry_precond_auto(const kry_op *A, bool single, kry_op **M);
  *
  *   rows  [in,out]  the entries of A, in double; made symmetric to the bit
  */
-kry_status kry_precond_predict(const kry_op *A, kry_sparse *rows, double *iterations);
+kry_status kryi_precond_predict(const kry_op *A, kryi_sparse *rows, double *iterations);
 
 #endif

@@ -29,7 +29,7 @@
 enum { MOST = 4, USUAL = 2, SCALARS = 5 + MOST };
 
 typedef struct bicgstab {
-    kry_krylov *K; /* borrowed */
+    kryi_krylov *K; /* borrowed */
     int l, columns;
     kry_vec *R, *U;                   /* n by (l + 1) columns: all of r_0, all of r_1 ... */
     kry_vec r[MOST + 1], u[MOST + 1]; /* n by columns, borrowed from them */
@@ -37,22 +37,22 @@ typedef struct bicgstab {
     kry_vec *y, *t; /* NULL without M: y is x */
     kry_sum *rho, *rr, *gamma,
         *gram; /* (r_j's, r_j'r_j); r_0'r_0; (u_(j+1)'s, u_(j+1)'u_(j+1)); all r_i'r_k */
-    kry_kernel *begin, *direction, *step, *all_products, *minimise, *reduce;
+    kryi_kernel *begin, *direction, *step, *all_products, *minimise, *reduce;
     cl_mem scalars; /* SCALARS for each column */
-    kry_poll poll;
+    kryi_poll poll;
     bool *random_shadow; /* of each column: the last one broke down at once; owned */
-    kry_cycle *c;        /* under way; borrowed */
+    kryi_cycle *c;       /* under way; borrowed */
 } bicgstab;
 
 /* A launch over the rows of r: `chunked`, then n and the arguments of its chunks. */
-static kry_status launch(bicgstab *S, kry_kernel *kernel, const kry_arg *rest, size_t count)
+static kry_status launch(bicgstab *S, kryi_kernel *kernel, const kry_arg *rest, size_t count)
 {
-    const kry_chunks rows = kry_chunks_of_columns(&S->r[0]);
+    const kryi_chunks rows = kryi_chunks_of_columns(&S->r[0]);
 
-    return kry_launch_chunks(S->poll.dev, kernel, &rows, rest, count);
+    return kryi_launch_chunks(S->poll.dev, kernel, &rows, rest, count);
 }
 
-static kry_vec *solution_of(const bicgstab *S) { return S->y ? S->y : kry_cycle_x(S->c); }
+static kry_vec *solution_of(const bicgstab *S) { return S->y ? S->y : kryi_cycle_x(S->c); }
 
 /* From r_j to r_(j+1): what all columns of one take. */
 static int64_t stride_of(const bicgstab *S) { return S->columns * S->R->ld; }
@@ -62,21 +62,21 @@ static int64_t stride_of(const bicgstab *S) { return S->columns * S->R->ld; }
 /* The stopping test and, unless it is the `only` thing to do, alpha and beta. */
 static kry_status test_residual(bicgstab *S, bool only_test)
 {
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     const cl_int only = only_test, is_first = poll->iteration == poll->start;
     const kry_arg args[] = {
         ARG(poll->iteration), ARG(poll->slot),    ARG(only),           ARG(is_first),
         ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->rho->buffer), ARG(S->rho->count),
         ARG(poll->state),     ARG(poll->history), ARG(S->scalars),
     };
-    return kry_launch_columns(poll->dev, S->begin, 1, S->columns, args, COUNT(args));
+    return kryi_launch_columns(poll->dev, S->begin, 1, S->columns, args, COUNT(args));
 }
 
 /* u_c := r_c - beta u_c,  u_(j+1) := A M u_j,  y += alpha u_0,  r_c -= alpha u_(c+1),  r_(j+1) := A M r_j */
 static kry_status step(bicgstab *S, cl_int j)
 {
     kry_status st = KRY_OK;
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     kry_vec *y = solution_of(S);
     const int64_t n = S->R->n, pitch = S->R->ld, ld = stride_of(S);
     const kry_arg direction[] = {
@@ -84,11 +84,11 @@ static kry_status step(bicgstab *S, cl_int j)
         ARG(poll->state), ARG(S->scalars), ARG(S->R->buffer), ARG(S->U->buffer)
     };
 
-    TRY(kry_launch_columns(poll->dev, S->direction, kry_groups_for(poll->dev, y->type, n),
-                           S->columns, direction, COUNT(direction)));
-    TRY(kry_krylov_multiply(S->K, &S->u[j], S->t, &S->u[j + 1]));
-    TRY(kry_vec_dot_pair(&S->u[j + 1], S->shadow, S->gamma));
-    TRY(kry_layout_reduce(y->layout, &S->gamma, 1));
+    TRY(kryi_launch_columns(poll->dev, S->direction, kryi_groups_for(poll->dev, y->type, n),
+                            S->columns, direction, COUNT(direction)));
+    TRY(kryi_krylov_multiply(S->K, &S->u[j], S->t, &S->u[j + 1]));
+    TRY(kryi_vec_dot_pair(&S->u[j + 1], S->shadow, S->gamma));
+    TRY(kryi_layout_reduce(y->layout, &S->gamma, 1));
     const kry_arg rest[] = { ARG(j),
                              ARG(pitch),
                              ARG(ld),
@@ -101,10 +101,10 @@ static kry_status step(bicgstab *S, cl_int j)
                              ARG_VEC(y),
                              ARG(y->ld),
                              ARG(S->rr->buffer) };
-    S->rr->count = (cl_int)kry_chunks_of_columns(&S->r[0]).groups;
+    S->rr->count = (cl_int)kryi_chunks_of_columns(&S->r[0]).groups;
     TRY(launch(S, S->step, rest, COUNT(rest)));
-    TRY(kry_krylov_multiply(S->K, &S->r[j], S->t, &S->r[j + 1]));
-    if (j + 1 < S->l) TRY(kry_vec_dot_pair(&S->r[j + 1], S->shadow, S->rho));
+    TRY(kryi_krylov_multiply(S->K, &S->r[j], S->t, &S->r[j + 1]));
+    if (j + 1 < S->l) TRY(kryi_vec_dot_pair(&S->r[j + 1], S->shadow, S->rho));
 done:
     return st;
 }
@@ -113,19 +113,19 @@ done:
 static kry_status reduce(bicgstab *S)
 {
     kry_status st = KRY_OK;
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     kry_vec *y = solution_of(S);
     const int64_t pitch = S->R->ld, ld = stride_of(S);
-    const cl_int groups = (cl_int)kry_chunks_of_columns(&S->r[0]).groups;
+    const cl_int groups = (cl_int)kryi_chunks_of_columns(&S->r[0]).groups;
     const kry_arg products[] = { ARG(pitch), ARG(ld), ARG(poll->state), ARG(S->R->buffer),
                                  ARG(S->gram->buffer) };
 
     S->gram->count = S->rr->count = S->rho->count = groups;
     TRY(launch(S, S->all_products, products, COUNT(products)));
-    TRY(kry_layout_reduce(y->layout, &S->gram, 1));
+    TRY(kryi_layout_reduce(y->layout, &S->gram, 1));
     const kry_arg scalars[] = { ARG(S->gram->count), ARG(S->gram->buffer), ARG(poll->state),
                                 ARG(S->scalars) };
-    TRY(kry_launch_columns(poll->dev, S->minimise, 1, S->columns, scalars, COUNT(scalars)));
+    TRY(kryi_launch_columns(poll->dev, S->minimise, 1, S->columns, scalars, COUNT(scalars)));
     const kry_arg rest[] = { ARG(pitch),
                              ARG(ld),
                              ARG(poll->state),
@@ -150,8 +150,8 @@ static kry_status check_residual(void *self)
     bicgstab *S = self;
 
     TRY(test_residual(S, true));
-    if (kry_stopping_shows_x(S->c->stopping))
-        TRY(kry_krylov_add(S->K, S->y, S->t, kry_cycle_x(S->c))); /* for the monitor */
+    if (kryi_stopping_shows_x(S->c->stopping))
+        TRY(kryi_krylov_add(S->K, S->y, S->t, kryi_cycle_x(S->c))); /* for the monitor */
 done:
     return st;
 }
@@ -164,36 +164,36 @@ static kry_status choose_shadows(bicgstab *S)
 
     TRY(kry_vec_copy(&S->r[0], S->shadow));
     for (int j = 0; j < S->columns; j++) {
-        kry_vec shadow = kry_vec_column(S->shadow, j);
+        kry_vec shadow = kryi_vec_column(S->shadow, j);
         if (!S->c[j].stopping->breakdowns) S->random_shadow[j] = false;
-        if (S->random_shadow[j]) TRY(kry_vec_fill_random(STREAM_SHADOW, &shadow));
+        if (S->random_shadow[j]) TRY(kryi_vec_fill_random(STREAM_SHADOW, &shadow));
     }
 done:
     return st;
 }
 
-static kry_status begin(bicgstab *S, kry_cycle *c)
+static kry_status begin(bicgstab *S, kryi_cycle *c)
 {
     static const double zeros[SCALARS];
     kry_status st = KRY_OK;
     kry_device *dev = S->poll.dev;
-    const size_t size = SCALARS * kry_acc_size(dev);
+    const size_t size = SCALARS * kryi_acc_size(dev);
 
     S->c = c;
-    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
-    TRY(kry_vec_copy(kry_cycle_r(c), &S->r[0]));
+    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kry_vec_copy(kryi_cycle_r(c), &S->r[0]));
     TRY(choose_shadows(S));
     for (int i = 0; i <= S->l; i++) TRY(kry_vec_fill(&S->u[i], 0)); /* beta = 0 must not meet NaN */
     if (S->y) TRY(kry_vec_fill(S->y, 0));
     TRY(kry_vec_dot_sum(&S->r[0], &S->r[0], S->rr));
-    TRY(kry_vec_dot_pair(&S->r[0], S->shadow, S->rho));
+    TRY(kryi_vec_dot_pair(&S->r[0], S->shadow, S->rho));
     for (int j = 0; j < S->columns; j++)
-        TRY(kry_buffer_write_later(dev, S->scalars, (size_t)j * size, size, zeros));
+        TRY(kryi_buffer_write_later(dev, S->scalars, (size_t)j * size, size, zeros));
 done:
     return st;
 }
 
-static kry_status bicgstab_cycle(void *self, kry_cycle *c)
+static kry_status bicgstab_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     bicgstab *S = self;
@@ -201,18 +201,18 @@ static kry_status bicgstab_cycle(void *self, kry_cycle *c)
 
     TRY(begin(S, c));
     for (cl_int j = 0;; j = (j + 1) % S->l) {
-        TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->rho }, 2));
-        TRY(kry_poll_next(&S->poll, c, &go));
+        TRY(kryi_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->rho }, 2));
+        TRY(kryi_poll_next(&S->poll, c, &go));
         if (!go) break;
         TRY(test_residual(S, false));
         TRY(step(S, j));
         if (j + 1 == S->l) TRY(reduce(S));
     }
-    TRY(kry_krylov_add(S->K, S->y, S->t, kry_cycle_x(S->c)));
+    TRY(kryi_krylov_add(S->K, S->y, S->t, kryi_cycle_x(S->c)));
     for (int j = 0; j < S->columns; j++) {
-        kry_stopping *s = c[j].stopping;
+        kryi_stopping *s = c[j].stopping;
         if (!c[j].over)
-            kry_stopping_retry(s, s->iteration - S->poll.start < S->l, &S->random_shadow[j]);
+            kryi_stopping_retry(s, s->iteration - S->poll.start < S->l, &S->random_shadow[j]);
     }
 done:
     return st;
@@ -225,8 +225,8 @@ static void bicgstab_destroy(void *self)
     bicgstab *S = self;
     kry_vec **vectors[] = { &S->R, &S->U, &S->shadow, &S->y, &S->t };
     kry_sum **sums[] = { &S->rho, &S->rr, &S->gamma, &S->gram };
-    if (S->poll.dev) kry_buffer_release(S->poll.dev, &S->scalars);
-    kry_poll_release(&S->poll);
+    if (S->poll.dev) kryi_buffer_release(S->poll.dev, &S->scalars);
+    kryi_poll_release(&S->poll);
     for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
     free(S->random_shadow);
@@ -242,20 +242,20 @@ static kry_status allocate(bicgstab *S, kry_device *dev, kry_type type, int64_t 
     const int k = S->columns;
     const cl_mem stopped = S->poll.state;
 
-    TRY(kry_vec_create_columns(dev, type, n, (int64_t)k * (S->l + 1), &S->R));
-    TRY(kry_vec_create_columns(dev, type, n, (int64_t)k * (S->l + 1), &S->U));
+    TRY(kryi_vec_create_columns(dev, type, n, (int64_t)k * (S->l + 1), &S->R));
+    TRY(kryi_vec_create_columns(dev, type, n, (int64_t)k * (S->l + 1), &S->U));
     for (int i = 0; i <= S->l; i++) {
-        S->r[i] = kry_vec_column(S->R, (int64_t)k * i),
-        S->u[i] = kry_vec_column(S->U, (int64_t)k * i);
+        S->r[i] = kryi_vec_column(S->R, (int64_t)k * i),
+        S->u[i] = kryi_vec_column(S->U, (int64_t)k * i);
         S->r[i].k = S->u[i].k = k;
     }
     for (int i = 0; i < (S->K->M ? 3 : 1); i++)
-        TRY(kry_vec_create_columns(dev, type, n, k, vectors[i]));
+        TRY(kryi_vec_create_columns(dev, type, n, k, vectors[i]));
     for (size_t i = 0; i < COUNT(sums); i++)
-        TRY(kry_sum_create_columns(dev, i ? 2 : 1, k, stopped, sums[i]));
-    TRY(kry_sum_create_columns(dev, (S->l + 1) * (S->l + 2) / 2, k, stopped, &S->gram));
-    TRY(kry_buffer_create(dev, (size_t)k * SCALARS * kry_acc_size(dev), &S->scalars));
-    TRY(kry_alloc((size_t)k, sizeof *S->random_shadow, &S->random_shadow));
+        TRY(kryi_sum_create_columns(dev, i ? 2 : 1, k, stopped, sums[i]));
+    TRY(kryi_sum_create_columns(dev, (S->l + 1) * (S->l + 2) / 2, k, stopped, &S->gram));
+    TRY(kryi_buffer_create(dev, (size_t)k * SCALARS * kryi_acc_size(dev), &S->scalars));
+    TRY(kryi_alloc((size_t)k, sizeof *S->random_shadow, &S->random_shadow));
 done:
     return st;
 }
@@ -265,7 +265,7 @@ static kry_status compile(bicgstab *S, kry_device *dev, kry_type type)
     kry_status st = KRY_OK;
     const struct {
         const char *name;
-        kry_kernel **kernel;
+        kryi_kernel **kernel;
     } kernels[] = { { "bicgstab_begin", &S->begin },       { "bicgstab_direction", &S->direction },
                     { "bicgstab_step", &S->step },         { "bicgstab_gram", &S->all_products },
                     { "bicgstab_minimise", &S->minimise }, { "bicgstab_reduce", &S->reduce } };
@@ -273,23 +273,23 @@ static kry_status compile(bicgstab *S, kry_device *dev, kry_type type)
 
     snprintf(defines, sizeof defines, "-DKRY_UNALIGNED -DDEGREE=%d", S->l);
     for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kry_kernel_get(dev, "bicgstab", type, defines, kernels[i].name, kernels[i].kernel));
+        TRY(kryi_kernel_get(dev, "bicgstab", type, defines, kernels[i].name, kernels[i].kernel));
 done:
     return st;
 }
 
-static kry_status create_columns(kry_krylov *K, int columns, void **self)
+static kry_status create_columns(kryi_krylov *K, int columns, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
     kry_device *dev = K->A->dev;
     bicgstab *S = NULL;
 
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K, S->columns = columns;
     if (!K->width) K->width = USUAL;
     S->l = (int)K->width;
-    TRY(kry_poll_create(K, columns, &S->poll));
+    TRY(kryi_poll_create(K, columns, &S->poll));
     TRY(allocate(S, dev, A->type, A->rows));
     TRY(compile(S, dev, A->type));
     *self = S, S = NULL;
@@ -303,7 +303,7 @@ static double bicgstab_bytes(const void *self)
     const bicgstab *S = self;
     const double l = S->l;
 
-    return kry_krylov_bytes(S->K, 2, 3 * l + 13 + 6 / l);
+    return kryi_krylov_bytes(S->K, 2, 3 * l + 13 + 6 / l);
 }
 
 #define OMEGA_IS_ZERO                                                                             \
@@ -315,7 +315,7 @@ static double bicgstab_bytes(const void *self)
             KRY_BROKE_DOWN                                                                        \
     }
 
-const kry_method kry_bicgstab_method = {
+const kryi_method kryi_bicgstab_method = {
     .kind = "bicgstab",
     .who = "kry_krylov_create",
     .projects = true,

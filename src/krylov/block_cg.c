@@ -31,16 +31,16 @@ enum { TESTS = 1, TURNS = 2 };
 enum { TILE = 4, GRAM_PER_UNIT = 6 };
 
 typedef struct block_cg {
-    kry_krylov *K; /* borrowed */
+    kryi_krylov *K; /* borrowed */
     int k;
     kry_vec *P, *T, *Q, *Y;      /* n-by-k; Y: NULL without M, it is Q */
     cl_mem part, inner, squares; /* partial sums of a k-by-k product; W'Y or P'T; W'W, with M */
     cl_mem small;                /* small matrices, and whether there is anything to do */
     cl_int shares;               /* of the rows, each of which leaves partial sums */
     int64_t tiles;               /* of a k-by-k product, for which groups share the work */
-    kry_kernel *gram, *finish, *orthogonalise, *solve, *update, *update_unaligned, *turn;
-    kry_poll poll;
-    kry_cycle *c; /* under way; borrowed */
+    kryi_kernel *gram, *finish, *orthogonalise, *solve, *update, *update_unaligned, *turn;
+    kryi_poll poll;
+    kryi_cycle *c; /* under way; borrowed */
 } block_cg;
 
 /* total := X'Y */
@@ -51,8 +51,8 @@ static kry_status multiply(block_cg *S, const kry_vec *X, const kry_vec *Y, cl_m
                              ARG(X->buffer), ARG(Y->buffer), ARG(S->part) };
     const kry_arg finish[] = { ARG(S->shares), ARG(S->part), ARG(total) };
 
-    TRY(kry_launch(X->dev, S->gram, S->shares * S->tiles, gram, COUNT(gram)));
-    TRY(kry_launch(X->dev, S->finish, (int64_t)S->k * S->k, finish, COUNT(finish)));
+    TRY(kryi_launch(X->dev, S->gram, S->shares * S->tiles, gram, COUNT(gram)));
+    TRY(kryi_launch(X->dev, S->finish, (int64_t)S->k * S->k, finish, COUNT(finish)));
 done:
     return st;
 }
@@ -63,8 +63,8 @@ static kry_status precondition(block_cg *S)
     kry_status st = KRY_OK;
     const kry_op *M = S->K->M;
 
-    TRY(kry_null_space_project(&S->K->residual.null, S->Q));
-    if (M) TRY(kry_op_run_apply(M, 1, S->Q, 0, S->Y));
+    TRY(kryi_null_space_project(&S->K->residual.null, S->Q));
+    if (M) TRY(kryi_op_run_apply(M, 1, S->Q, 0, S->Y));
     TRY(multiply(S, S->Q, M ? S->Y : S->Q, S->inner));
     if (M) TRY(multiply(S, S->Q, S->Q, S->squares));
 done:
@@ -73,14 +73,14 @@ done:
 
 static kry_status orthogonalise(block_cg *S, cl_int what)
 {
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     const cl_mem squares = S->K->M ? S->squares : S->inner;
     const kry_arg args[] = {
         ARG(what),    ARG(poll->iteration), ARG(poll->slot),    ARG(S->inner),
         ARG(squares), ARG(poll->state),     ARG(poll->history), ARG(S->small)
     };
 
-    return kry_launch(poll->dev, S->orthogonalise, 1, args, COUNT(args));
+    return kryi_launch(poll->dev, S->orthogonalise, 1, args, COUNT(args));
 }
 
 static kry_status check_residual(void *self) { return orthogonalise(self, TESTS); }
@@ -93,7 +93,7 @@ static kry_status turn_block(block_cg *S, cl_int first)
     const kry_arg args[] = { ARG(Q->n),      ARG(Q->ld), ARG(first),       ARG(S->small),
                              ARG(Q->buffer), ARG(Y),     ARG(S->P->buffer) };
 
-    return kry_launch(Q->dev, S->turn, kry_groups_for(Q->dev, Q->type, Q->n), args, COUNT(args));
+    return kryi_launch(Q->dev, S->turn, kryi_groups_for(Q->dev, Q->type, Q->n), args, COUNT(args));
 }
 
 /* T := A P,  alpha,  X += P alpha C,  W := Q - T alpha */
@@ -101,16 +101,16 @@ static kry_status step(block_cg *S)
 {
     kry_status st = KRY_OK;
     kry_device *dev = S->poll.dev;
-    const kry_vec *X = kry_cycle_x(S->c), *Q = S->Q;
+    const kry_vec *X = kryi_cycle_x(S->c), *Q = S->Q;
     const kry_arg solve[] = { ARG(S->inner), ARG(S->poll.state), ARG(S->small) };
     const kry_arg update[] = { ARG(Q->n),         ARG(Q->ld), ARG(S->small), ARG(S->P->buffer),
                                ARG(S->T->buffer), ARG_VEC(X), ARG(X->ld),    ARG(Q->buffer) };
 
-    TRY(kry_op_run_apply(S->K->A, 1, S->P, 0, S->T));
+    TRY(kryi_op_run_apply(S->K->A, 1, S->P, 0, S->T));
     TRY(multiply(S, S->P, S->T, S->inner));
-    TRY(kry_launch(dev, S->solve, 1, solve, COUNT(solve)));
-    TRY(kry_launch(dev, kry_vec_aligned(X) ? S->update : S->update_unaligned,
-                   kry_groups_for(dev, Q->type, Q->n), update, COUNT(update)));
+    TRY(kryi_launch(dev, S->solve, 1, solve, COUNT(solve)));
+    TRY(kryi_launch(dev, kryi_vec_aligned(X) ? S->update : S->update_unaligned,
+                    kryi_groups_for(dev, Q->type, Q->n), update, COUNT(update)));
     TRY(precondition(S));
 done:
     return st;
@@ -124,26 +124,26 @@ static kry_status write_identity(block_cg *S)
     const int square = S->k * S->k, count = SMALL * square + 1;
     void *small = NULL;
 
-    TRY(kry_alloc((size_t)count, kry_type_size(acc), &small));
+    TRY(kryi_alloc((size_t)count, kry_type_size(acc), &small));
     for (int j = 0; j < S->k; j++) {
-        kry_vec w = kry_vec_column(S->Q, j);
+        kry_vec w = kryi_vec_column(S->Q, j);
         if (S->c[j].over) TRY(kry_vec_fill(&w, 0));
-        kry_number_put(acc, small, C_OF_R * square + j * S->k + j, S->c[j].over ? 0 : 1);
+        kryi_number_put(acc, small, C_OF_R * square + j * S->k + j, S->c[j].over ? 0 : 1);
     }
-    kry_number_put(acc, small, SMALL * square, 1);
-    TRY(kry_buffer_write(S->poll.dev, S->small, 0, (size_t)count * kry_type_size(acc), small));
+    kryi_number_put(acc, small, SMALL * square, 1);
+    TRY(kryi_buffer_write(S->poll.dev, S->small, 0, (size_t)count * kry_type_size(acc), small));
 done:
     free(small);
     return st;
 }
 
-static kry_status begin(block_cg *S, kry_cycle *c)
+static kry_status begin(block_cg *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
 
     S->c = c;
-    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
-    TRY(kry_vec_copy(kry_cycle_r(c), S->Q));
+    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kry_vec_copy(kryi_cycle_r(c), S->Q));
     TRY(kry_vec_fill(S->P, 0)); /* P rho' must not meet old NaNs */
     TRY(write_identity(S));
     TRY(precondition(S));
@@ -154,7 +154,7 @@ done:
     return st;
 }
 
-static kry_status block_cg_cycle(void *self, kry_cycle *c)
+static kry_status block_cg_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     block_cg *S = self;
@@ -162,7 +162,7 @@ static kry_status block_cg_cycle(void *self, kry_cycle *c)
 
     TRY(begin(S, c));
     for (;;) {
-        TRY(kry_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->poll, c, &go));
         if (!go) break;
         TRY(orthogonalise(S, TESTS | TURNS));
         TRY(turn_block(S, 0));
@@ -181,8 +181,8 @@ static void block_cg_destroy(void *self)
     cl_mem *buffers[] = { &S->part, &S->inner, &S->squares, &S->small };
 
     for (size_t i = 0; i < COUNT(buffers) && S->poll.dev; i++)
-        kry_buffer_release(S->poll.dev, buffers[i]);
-    kry_poll_release(&S->poll);
+        kryi_buffer_release(S->poll.dev, buffers[i]);
+    kryi_poll_release(&S->poll);
     for (size_t i = 0; i < COUNT(blocks); i++) kry_vec_release(blocks[i]);
     free(S);
 }
@@ -191,18 +191,18 @@ static kry_status allocate(block_cg *S, kry_device *dev, kry_type type, int64_t 
 {
     kry_status st = KRY_OK;
     kry_vec **blocks[] = { &S->P, &S->T, &S->Q, &S->Y };
-    const size_t square = (size_t)S->k * (size_t)S->k, acc = kry_acc_size(dev);
-    const int64_t across = (S->k + TILE - 1) / TILE, wanted = kry_groups_for_sums(dev, type, n);
-    const int64_t most = kry_groups_at_once(dev, GRAM_PER_UNIT) / (across * across);
+    const size_t square = (size_t)S->k * (size_t)S->k, acc = kryi_acc_size(dev);
+    const int64_t across = (S->k + TILE - 1) / TILE, wanted = kryi_groups_for_sums(dev, type, n);
+    const int64_t most = kryi_groups_at_once(dev, GRAM_PER_UNIT) / (across * across);
 
     for (size_t i = 0; i < COUNT(blocks) - (S->K->M ? 0 : 1); i++)
-        TRY(kry_vec_create_columns(dev, type, n, S->k, blocks[i]));
+        TRY(kryi_vec_create_columns(dev, type, n, S->k, blocks[i]));
     S->tiles = across * across;
     S->shares = (cl_int)(dev->info.cpu_kernels || wanted < most ? wanted : most > 0 ? most : 1);
-    TRY(kry_buffer_create(dev, (size_t)S->shares * square * sizeof(kry_partial), &S->part));
-    TRY(kry_buffer_create(dev, square * sizeof(kry_partial), &S->inner));
-    TRY(kry_buffer_create(dev, square * sizeof(kry_partial), &S->squares));
-    TRY(kry_buffer_create(dev, (SMALL * square + 1) * acc, &S->small));
+    TRY(kryi_buffer_create(dev, (size_t)S->shares * square * sizeof(kryi_partial), &S->part));
+    TRY(kryi_buffer_create(dev, square * sizeof(kryi_partial), &S->inner));
+    TRY(kryi_buffer_create(dev, square * sizeof(kryi_partial), &S->squares));
+    TRY(kryi_buffer_create(dev, (SMALL * square + 1) * acc, &S->small));
 done:
     return st;
 }
@@ -212,7 +212,7 @@ static kry_status compile(block_cg *S, kry_device *dev, kry_type type)
     kry_status st = KRY_OK;
     const struct {
         const char *name;
-        kry_kernel **kernel;
+        kryi_kernel **kernel;
     } kernels[] = {
         { "block_cg_gram", &S->gram },     { "block_cg_finish", &S->finish },
         { "block_cg_solve", &S->solve },   { "block_cg_orthogonalise", &S->orthogonalise },
@@ -222,14 +222,14 @@ static kry_status compile(block_cg *S, kry_device *dev, kry_type type)
 
     snprintf(defines, sizeof defines, "-DWIDTH=%d", S->k);
     for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kry_kernel_get(dev, "block_cg", type, defines, kernels[i].name, kernels[i].kernel));
+        TRY(kryi_kernel_get(dev, "block_cg", type, defines, kernels[i].name, kernels[i].kernel));
     strcat(defines, " -DKRY_UNALIGNED");
-    TRY(kry_kernel_get(dev, "block_cg", type, defines, "block_cg_update", &S->update_unaligned));
+    TRY(kryi_kernel_get(dev, "block_cg", type, defines, "block_cg_update", &S->update_unaligned));
 done:
     return st;
 }
 
-static kry_status create_columns(kry_krylov *K, int columns, void **self)
+static kry_status create_columns(kryi_krylov *K, int columns, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
@@ -237,14 +237,14 @@ static kry_status create_columns(kry_krylov *K, int columns, void **self)
     block_cg *S = NULL;
 
     CHECK(
-        kry_layout_size(&dev->layout) == 1 && !dev->layout.reproducible && columns <= MOST,
+        kryi_layout_size(&dev->layout) == 1 && !dev->layout.reproducible && columns <= MOST,
         KRY_ERR_UNSUPPORTED,
         "kry_solver_create: method=block-cg runs on one device, without reproducible sums, for up "
         "to %d columns at once",
         (int)MOST);
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K, S->k = columns;
-    TRY(kry_poll_create(K, columns, &S->poll));
+    TRY(kryi_poll_create(K, columns, &S->poll));
     TRY(allocate(S, dev, A->type, A->rows));
     TRY(compile(S, dev, A->type));
     *self = S, S = NULL;
@@ -257,10 +257,10 @@ done:
 static double block_cg_bytes(const void *self)
 {
     const block_cg *S = self;
-    return kry_krylov_bytes(S->K, 1, S->K->M ? 16 : 13);
+    return kryi_krylov_bytes(S->K, 1, S->K->M ? 16 : 13);
 }
 
-const kry_method kry_block_cg_method = {
+const kryi_method kryi_block_cg_method = {
     .kind = "block-cg",
     .who = "kry_solver_create",
     .projects = true,

@@ -6,17 +6,17 @@
 #include <math.h>
 
 /* Read the entries of A back, as it has them now, and inspect them. *is_matrix: it has some. */
-static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kry_finding *found)
+static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kryi_finding *found)
 {
     kry_status st = KRY_OK;
     kry_op_info info;
-    kry_sparse read = { 0 }, sorted = { 0 };
+    kryi_sparse read = { 0 }, sorted = { 0 };
     const kry_op_shape *shape = &A->shape;
 
     kry_op_describe(A, &info);
     *is_matrix = info.nnz >= 0;
     if (!*is_matrix) return KRY_OK;
-    TRY(kry_sparse_create(shape->rows, shape->cols, shape->type, info.nnz, &read));
+    TRY(kryi_sparse_create(shape->rows, shape->cols, shape->type, info.nnz, &read));
     st = kry_matrix_read(A, read.row_ptr, read.col, read.val);
     *is_matrix = st != KRY_ERR_UNSUPPORTED;
     if (!*is_matrix) {
@@ -24,12 +24,12 @@ static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kry_finding 
         goto done;
     }
     TRY(st);
-    const kry_entries given = { "kry_solver_create", read, NULL, info.nnz };
-    TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
-    TRY(kry_matrix_inspect(&sorted, found, NULL));
+    const kryi_entries given = { "kry_solver_create", read, NULL, info.nnz };
+    TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
+    TRY(kryi_matrix_inspect(&sorted, found, NULL));
 done:
-    kry_sparse_release(&sorted);
-    kry_sparse_release(&read);
+    kryi_sparse_release(&sorted);
+    kryi_sparse_release(&read);
     return st;
 }
 
@@ -41,10 +41,10 @@ static kry_status probe(const kry_op *A, double product[2][2], double *size)
     double norm_x, norm_y;
 
     *size = 0;
-    TRY(kry_vec_create_room(A->dev, A->shape.type, A->shape.rows, 1, &y));
+    TRY(kryi_vec_create_room(A->dev, A->shape.type, A->shape.rows, 1, &y));
     for (int i = 0; i < 2; i++) {
-        TRY(kry_vec_create_room(A->dev, A->shape.type, A->shape.rows, 1, &x[i]));
-        TRY(kry_vec_fill_random((uint64_t)i, x[i]));
+        TRY(kryi_vec_create_room(A->dev, A->shape.type, A->shape.rows, 1, &x[i]));
+        TRY(kryi_vec_fill_random((uint64_t)i, x[i]));
     }
     for (int j = 0; j < 2; j++) {
         TRY(kry_op_apply(A, 1, x[j], 0, y));
@@ -61,7 +61,7 @@ done:
 }
 
 /* Check the products of an operator that has no entries to read. */
-static kry_status check_products(const char *who, const kry_op *A, kry_takes takes)
+static kry_status check_products(const char *who, const kry_op *A, kryi_takes takes)
 {
     const double rounding = A->shape.type == KRY_F32 ? 1e-4 : 1e-8;
     kry_status st = KRY_OK;
@@ -82,10 +82,10 @@ done:
     return st;
 }
 
-static kry_status check_entries(const char *who, const kry_op *A, kry_check check, kry_takes takes)
+static kry_status check_entries(const char *who, const kry_op *A, kry_check check, kryi_takes takes)
 {
     kry_status st = KRY_OK;
-    kry_finding found = A->found;
+    kryi_finding found = A->found;
     bool is_matrix = found.what != KRY_FOUND_UNSEEN;
 
     if (check == KRY_CHECK_FULL) TRY(inspect_entries(A, &is_matrix, &found));
@@ -95,7 +95,7 @@ static kry_status check_entries(const char *who, const kry_op *A, kry_check chec
           "(method=bicgstab) and GMRES (method=gmres) take it; check=none solves as if it were "
           "symmetric" COUNTED,
           who, ROW(found.row), ROW(found.col), found.entry, ROW(found.col), ROW(found.row),
-          found.mirror, kry_first_row);
+          found.mirror, kryi_first_row);
     CHECK(takes != KRY_TAKES_DEFINITE || found.what != KRY_FOUND_NOT_POSITIVE, KRY_ERR_UNSUPPORTED,
           "%s: the matrix is not positive definite: the diagonal entry of row %lld is %g. %s "
           "(check=none: conjugate gradients all the same)" COUNTED,
@@ -103,22 +103,22 @@ static kry_status check_entries(const char *who, const kry_op *A, kry_check chec
           found.negative ? "All of them are negative: solve -A x = -b"
                          : "Take MINRES (method=minres), for symmetric matrices that are "
                            "indefinite",
-          kry_first_row);
+          kryi_first_row);
     CHECK(takes != KRY_TAKES_ANY || !found.zero_rows || A->null_found.seen, KRY_ERR_UNSUPPORTED,
           "%s: the matrix is singular: %lld of its rows hold nothing but zeros, the first of them "
           "row %lld (null-space=project finds them, and check=none solves all the same, where b is "
           "zero "
           "there, too)" COUNTED,
-          who, (long long)found.zero_rows, ROW(found.zero_row), kry_first_row);
+          who, (long long)found.zero_rows, ROW(found.zero_row), kryi_first_row);
 done:
     return st;
 }
 
-kry_status kry_check_matrix(const char *who, const kry_op *A, kry_check check, kry_takes takes,
-                            int64_t *checked)
+kry_status kryi_check_matrix(const char *who, const kry_op *A, kry_check check, kryi_takes takes,
+                             int64_t *checked)
 {
     kry_status st = KRY_OK;
-    const kry_op *matrix = kry_pin_of(A);
+    const kry_op *matrix = kryi_pin_of(A);
 
     CHECK((unsigned)check <= KRY_CHECK_FULL, KRY_ERR_ARGUMENT, "%s: check = %d is none", who,
           (int)check);

@@ -17,19 +17,19 @@
 #include <string.h>
 
 typedef struct cr {
-    kry_krylov *K; /* borrowed */
+    kryi_krylov *K; /* borrowed */
     kry_vec *w, *p, *q;
     kry_vec *z, *y;         /* NULL without a preconditioner: r, q */
     kry_sum *rho, *qy, *rr; /* z'w, q'y, r'r */
-    kry_kernel *direction, *step;
-    kry_poll poll;
-    kry_cycle *c; /* under way; borrowed */
+    kryi_kernel *direction, *step;
+    kryi_poll poll;
+    kryi_cycle *c; /* under way; borrowed */
 } cr;
 
 /* p := z + beta p,  q := w + beta q for n unknowns; n = 0: only whether to go on */
 static kry_status direct(cr *S, int64_t n)
 {
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     const kry_vec *z = S->z ? S->z : S->c->r;
     const kry_arg args[] = {
         ARG(poll->iteration),
@@ -48,8 +48,8 @@ static kry_status direct(cr *S, int64_t n)
         ARG(S->p->buffer),
         ARG(S->q->buffer),
     };
-    const int64_t groups = kry_groups_for_sums(poll->dev, z->type, n);
-    return kry_launch(poll->dev, S->direction, groups, args, COUNT(args));
+    const int64_t groups = kryi_groups_for_sums(poll->dev, z->type, n);
+    return kryi_launch(poll->dev, S->direction, groups, args, COUNT(args));
 }
 
 static kry_status check_residual(void *self) { return direct(self, 0); }
@@ -60,22 +60,22 @@ static kry_status step(cr *S)
     kry_status st = KRY_OK;
     kry_vec *x = S->c->x, *r = S->c->r, *z = S->z ? S->z : r;
     const cl_mem y_numbers = S->y ? S->y->buffer : NULL, z_numbers = S->z ? S->z->buffer : NULL;
-    const kry_chunks rows = kry_chunks_of(x);
+    const kryi_chunks rows = kryi_chunks_of(x);
     const kry_arg rest[] = { ARG(S->poll.state), ARG(S->poll.step), ARG(S->qy->buffer),
                              ARG(S->qy->count),  ARG(S->p->buffer), ARG(S->q->buffer),
                              ARG_VEC(x),         ARG(r->buffer),    ARG(S->rr->buffer),
                              ARG(y_numbers),     ARG(z_numbers) };
 
-    TRY(S->y ? kry_op_run_dot(S->K->M, S->q, S->y, S->qy) : kry_vec_dot_sum(S->q, S->q, S->qy));
-    TRY(kry_layout_reduce(x->layout, &S->qy, 1));
+    TRY(S->y ? kryi_op_run_dot(S->K->M, S->q, S->y, S->qy) : kry_vec_dot_sum(S->q, S->q, S->qy));
+    TRY(kryi_layout_reduce(x->layout, &S->qy, 1));
     S->rr->count = (cl_int)rows.groups;
-    TRY(kry_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest)));
-    TRY(kry_op_run_dot(S->K->A, z, S->w, S->rho));
+    TRY(kryi_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest)));
+    TRY(kryi_op_run_dot(S->K->A, z, S->w, S->rho));
 done:
     return st;
 }
 
-static kry_status cr_cycle(void *self, kry_cycle *c)
+static kry_status cr_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     cr *S = self;
@@ -86,11 +86,11 @@ static kry_status cr_cycle(void *self, kry_cycle *c)
     TRY(kry_vec_fill(S->q, 0.0));
     if (S->z) TRY(S->K->M->table->apply(S->K->M->self, 1, c->r, 0, S->z));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
-    TRY(kry_op_run_dot(S->K->A, S->z ? S->z : c->r, S->w, S->rho));
-    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_op_run_dot(S->K->A, S->z ? S->z : c->r, S->w, S->rho));
+    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
     for (;;) {
-        TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->rho }, 2));
-        TRY(kry_poll_next(&S->poll, c, &go));
+        TRY(kryi_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->rho }, 2));
+        TRY(kryi_poll_next(&S->poll, c, &go));
         if (!go) break;
         TRY(direct(S, c->r->n));
         TRY(step(S));
@@ -104,36 +104,36 @@ static void cr_destroy(void *self)
     cr *S = self;
     kry_vec **vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
     kry_sum **sums[] = { &S->rho, &S->qy, &S->rr };
-    kry_poll_release(&S->poll);
+    kryi_poll_release(&S->poll);
     for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
     free(S);
 }
 
-static kry_status cr_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status cr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
     kry_device *dev = K->A->dev;
     cr *S = NULL;
     (void)setup; /* no parameters of its own */
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K;
     kry_vec **vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
     kry_sum **sums[] = { &S->rho, &S->qy, &S->rr };
     for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 2); i++)
         TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
     for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, 1, sums[i]));
-    TRY(kry_kernel_get(dev, "cr", A->type, "", "cr_direction", &S->direction));
-    TRY(kry_kernel_get(dev, "cr", A->type, "", "cr_step", &S->step));
-    TRY(kry_poll_create(K, 1, &S->poll));
+    TRY(kryi_kernel_get(dev, "cr", A->type, "", "cr_direction", &S->direction));
+    TRY(kryi_kernel_get(dev, "cr", A->type, "", "cr_step", &S->step));
+    TRY(kryi_poll_create(K, 1, &S->poll));
     *self = S, S = NULL;
 done:
     if (S) cr_destroy(S);
     return st;
 }
 
-const kry_method kry_cr_method = {
+const kryi_method kryi_cr_method = {
     .kind = "cr",
     .who = "kry_solver_create",
     .projects = true,

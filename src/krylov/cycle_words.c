@@ -68,7 +68,7 @@ static bool put_whole(const char *value, size_t size, void *field)
     int64_t number;
     int narrow;
 
-    if (!kry_parse_int64(value, &number) || number <= 0 || number > INT_MAX) return false;
+    if (!kryi_parse_int64(value, &number) || number <= 0 || number > INT_MAX) return false;
     narrow = (int)number;
     memcpy(field, size == sizeof narrow ? (void *)&narrow : (void *)&number, size);
     return true;
@@ -80,7 +80,7 @@ static kry_status set(const char *family, int of, char *word, settings *s)
     kry_status st = KRY_OK;
     const size_t length = strcspn(word, "=");
     const char *value = word[length] ? word + length + 1 : "";
-    const int i = kry_word_find(kry_multigrid_word, word, length);
+    const int i = kryi_word_find(kry_multigrid_word, word, length);
     char *list = NULL, hint[64];
     int choice;
     bool good = i >= 0 && table[i].of & of;
@@ -88,13 +88,13 @@ static kry_status set(const char *family, int of, char *word, settings *s)
     if (good) {
         void *field = (char *)s + table[i].offset;
         const kry_word *w = &table[i].word;
-        if (w->kind == KRY_WORD_CHOICE && (good = (choice = kry_word_choose(w, value)) >= 0))
+        if (w->kind == KRY_WORD_CHOICE && (good = (choice = kryi_word_choose(w, value)) >= 0))
             memcpy(field, &choice, sizeof choice); /* an enum that counts as the form does */
         if (w->kind == KRY_WORD_REAL)
-            good = kry_read_double(value, value + strlen(value), field) == value + strlen(value);
+            good = kryi_read_double(value, value + strlen(value), field) == value + strlen(value);
         if (w->kind == KRY_WORD_WHOLE) good = put_whole(value, table[i].size, field);
     }
-    TRY(kry_word_list(kry_multigrid_word, 0, COUNT(table), &list));
+    TRY(kryi_word_list(kry_multigrid_word, 0, COUNT(table), &list));
     CHECK(good, KRY_ERR_PARSE,
           "kry_precond_create: '%s' is no setting of %s; the settings of mg and amg are %s%s", word,
           family, list, i < 0 ? kry_word_hint(word, list, hint, sizeof hint) : "");
@@ -122,7 +122,7 @@ done:
     return st;
 }
 
-kry_status kry_mg_from_words(const kry_op *A, const char *text, kry_op **M)
+kry_status kryi_mg_from_words(const kry_op *A, const char *text, kry_op **M)
 {
     kry_status st = KRY_OK;
     settings s = { .mg = *KRY_MG() };
@@ -133,7 +133,7 @@ done:
     return st;
 }
 
-kry_status kry_amg_from_words(const kry_op *A, const char *text, kry_op **M)
+kry_status kryi_amg_from_words(const kry_op *A, const char *text, kry_op **M)
 {
     kry_status st = KRY_OK;
     settings s = { .amg = *KRY_AMG() };

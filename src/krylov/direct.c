@@ -21,8 +21,8 @@
 #include <stdlib.h>
 
 typedef struct direct {
-    kry_krylov *K; /* borrowed */
-    kry_factor factor;
+    kryi_krylov *K; /* borrowed */
+    kryi_factor factor;
     int64_t entries; /* that were factored last; 0: none were */
     double most;     /* bytes that it may take; 0: what the machine has */
     double *host;    /* n */
@@ -37,37 +37,37 @@ static const char who[] = "kry_solver_create";
 /* ---- the entries ----------------------------------------------------------------------------- */
 
 /* a_rr twice, for the row that A pins, or the first one of an A that is promised to map constants to zero. */
-static void pin(const kry_op *A, kry_sparse *rows)
+static void pin(const kry_op *A, kryi_sparse *rows)
 {
-    const int64_t pinned = kry_pin_row(A), row = pinned < 0 ? 0 : pinned;
+    const int64_t pinned = kryi_pin_row(A), row = pinned < 0 ? 0 : pinned;
     double *val = rows->val;
 
     const bool promised = A->shape.traits & KRY_SINGULAR && !A->null_space;
 
     if ((pinned < 0 && !promised) || row >= rows->rows) return;
-    const int64_t e = kry_sparse_find(rows, row, row);
+    const int64_t e = kryi_sparse_find(rows, row, row);
     if (e >= 0) val[e] *= 2;
 }
 
-kry_status kry_direct_pin(const kry_op *A, kry_sparse *rows)
+kry_status kryi_direct_pin(const kry_op *A, kryi_sparse *rows)
 {
     kry_status st = KRY_OK;
 
-    if (!A->null_found.seen || kry_pin_row(A) >= 0) return KRY_OK;
-    TRY(kry_find_null(who, A));
+    if (!A->null_found.seen || kryi_pin_row(A) >= 0) return KRY_OK;
+    TRY(kryi_find_null(who, A));
     if (A->null_found.parts || A->null_found.empty)
-        TRY(kry_sparse_pin(kry_unit_roundoff(A->shape.type), rows));
+        TRY(kryi_sparse_pin(kryi_unit_roundoff(A->shape.type), rows));
 done:
     return st;
 }
 
-static kry_status read_rows(const kry_op *A, kry_sparse *rows)
+static kry_status read_rows(const kry_op *A, kryi_sparse *rows)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_rows_read(who, kry_pin_of(A), rows));
+    TRY(kryi_rows_read(who, kryi_pin_of(A), rows));
     pin(A, rows);
-    TRY(kry_direct_pin(A, rows));
+    TRY(kryi_direct_pin(A, rows));
 done:
     return st;
 }
@@ -79,14 +79,14 @@ static kry_status solve_by_factor(direct *S, const kry_vec *r)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_vec_read_doubles(r, S->host));
-    TRY(kry_factor_solve(&S->factor, S->host));
-    TRY(kry_vec_write_doubles(S->z, S->host));
+    TRY(kryi_vec_read_doubles(r, S->host));
+    TRY(kryi_factor_solve(&S->factor, S->host));
+    TRY(kryi_vec_write_doubles(S->z, S->host));
 done:
     return st;
 }
 
-static kry_status step(direct *S, kry_cycle *c, double *residual)
+static kry_status step(direct *S, kryi_cycle *c, double *residual)
 {
     kry_status st = KRY_OK;
 
@@ -94,24 +94,24 @@ static kry_status step(direct *S, kry_cycle *c, double *residual)
     TRY(kry_vec_axpby(1, S->z, 1, c->x));
     TRY(kry_op_residual(S->K->A, c->r, S->z, c->r));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
-    TRY(kry_sum_read(c->r->layout, S->rr, residual));
+    TRY(kryi_sum_read(c->r->layout, S->rr, residual));
     *residual = sqrt(*residual);
 done:
     return st;
 }
 
-static kry_status direct_cycle(void *self, kry_cycle *c)
+static kry_status direct_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    kry_stopping *s = c->stopping;
+    kryi_stopping *s = c->stopping;
     double residual = c->norm, before;
 
-    TRY(kry_stopping_test(s, s->iteration, residual, c->goal));
-    while (kry_stopping_iterates(s)) {
+    TRY(kryi_stopping_test(s, s->iteration, residual, c->goal));
+    while (kryi_stopping_iterates(s)) {
         before = residual;
         TRY(step(self, c, &residual));
         s->iteration++;
-        TRY(kry_stopping_test(s, s->iteration, residual, c->goal));
+        TRY(kryi_stopping_test(s, s->iteration, residual, c->goal));
         if (!s->end && residual > 0.5 * before) s->end = KRY_END_MATRIX;
     }
 done:
@@ -123,23 +123,23 @@ done:
 static void direct_destroy(void *self)
 {
     direct *S = self;
-    kry_factor_release(&S->factor);
+    kryi_factor_release(&S->factor);
     kry_sum_release(&S->rr);
     kry_vec_release(&S->z);
     free(S->host);
     free(S);
 }
 
-static kry_status check(const kry_krylov *K)
+static kry_status check(const kryi_krylov *K)
 {
     kry_status st = KRY_OK;
 
-    CHECK(kry_layout_size(&K->A->dev->layout) == 1, KRY_ERR_UNSUPPORTED,
+    CHECK(kryi_layout_size(&K->A->dev->layout) == 1, KRY_ERR_UNSUPPORTED,
           "%s: method=direct factors the whole matrix on one host, and takes no team of devices",
           who);
     CHECK(!K->first, KRY_ERR_UNSUPPORTED,
           "%s: method=direct takes no preconditioner: its factors are those of A", who);
-    CHECK(!kry_pin_of(K->A)->null_space || kry_pin_row(K->A) >= 0, KRY_ERR_SINGULAR,
+    CHECK(!kryi_pin_of(K->A)->null_space || kryi_pin_row(K->A) >= 0, KRY_ERR_SINGULAR,
           "%s: '%s' is singular, and maps other vectors than constants to zero: method=direct has "
           "no factors for it; take method=pcg or minres",
           who, K->A->table->kind);
@@ -152,43 +152,43 @@ done:
 static kry_status factor(direct *S)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
-    kry_factor fresh = { 0 };
+    kryi_sparse rows = { 0 };
+    kryi_factor fresh = { 0 };
 
     if (S->K->A->shape.rows == 0) return KRY_OK;
     TRY(read_rows(S->K->A, &rows));
-    const bool anew = !S->factor.engine || (S->entries && S->entries != kry_sparse_nnz(&rows));
-    if (anew) TRY(kry_factor_analyse(who, &rows, &fresh));
-    TRY(kry_factor_numbers(who, &rows, S->most, anew ? &fresh : &S->factor));
+    const bool anew = !S->factor.engine || (S->entries && S->entries != kryi_sparse_nnz(&rows));
+    if (anew) TRY(kryi_factor_analyse(who, &rows, &fresh));
+    TRY(kryi_factor_numbers(who, &rows, S->most, anew ? &fresh : &S->factor));
     if (anew) {
-        kry_factor_release(&S->factor);
-        S->factor = fresh, fresh = (kry_factor){ 0 };
+        kryi_factor_release(&S->factor);
+        S->factor = fresh, fresh = (kryi_factor){ 0 };
     }
-    S->entries = kry_sparse_nnz(&rows);
+    S->entries = kryi_sparse_nnz(&rows);
     S->condition = 0;
 done:
-    kry_factor_release(&fresh);
-    kry_sparse_release(&rows);
+    kryi_factor_release(&fresh);
+    kryi_sparse_release(&rows);
     return st;
 }
 
 static kry_status direct_update(void *self) { return factor(self); }
 
 /* analysed: taken over */
-static kry_status create(kry_krylov *K, kry_factor *analysed, void **self)
+static kry_status create(kryi_krylov *K, kryi_factor *analysed, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
     direct *S = NULL;
 
     TRY(check(K));
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K;
-    S->factor = *analysed, *analysed = (kry_factor){ 0 };
+    S->factor = *analysed, *analysed = (kryi_factor){ 0 };
     /* Who counts on what the order promises goes elsewhere where pivots fill much more. */
-    if (S->factor.engine) S->most = fmin(16 * S->factor.cost.bytes + 1e6, kry_factor_memory());
+    if (S->factor.engine) S->most = fmin(16 * S->factor.cost.bytes + 1e6, kryi_factor_memory());
     TRY(factor(S));
-    TRY(kry_alloc((size_t)A->rows, sizeof *S->host, &S->host));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *S->host, &S->host));
     TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &S->z));
     TRY(kry_sum_create(K->A->dev, 1, &S->rr));
     *self = S, S = NULL;
@@ -197,29 +197,29 @@ done:
     return st;
 }
 
-static kry_status direct_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status direct_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
-    kry_factor none = { 0 };
+    kryi_factor none = { 0 };
 
     (void)setup; /* no parameters of its own */
     return create(K, &none, self);
 }
 
-static kry_status ordered_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status ordered_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
-    return create(K, (kry_factor *)setup->params, self); /* the order is moved, as it says */
+    return create(K, (kryi_factor *)setup->params, self); /* the order is moved, as it says */
 }
 
 static void direct_describe(const void *self, kry_op_info *info)
 {
     direct *S = (direct *)self; /* the text is no part of its value */
-    const kry_factor *F = &S->factor;
+    const kryi_factor *F = &S->factor;
 
     if (!F->engine) return; /* A is empty */
-    if (!S->condition && kry_factor_condition(F, &S->condition) < 0) S->condition = NAN;
-    kry_print(S->text, sizeof S->text,
-              "%s, factors of %.3g bytes on the host, condition about %.0e", F->engine->name,
-              F->bytes, S->condition);
+    if (!S->condition && kryi_factor_condition(F, &S->condition) < 0) S->condition = NAN;
+    kryi_print(S->text, sizeof S->text,
+               "%s, factors of %.3g bytes on the host, condition about %.0e", F->engine->name,
+               F->bytes, S->condition);
     info->variant = S->text;
 }
 
@@ -234,24 +234,24 @@ static void direct_describe(const void *self, kry_op_info *info)
         .create = create_it, .cycle = direct_cycle, .update = direct_update,                     \
         .describe = direct_describe, .destroy = direct_destroy                                   \
     }
-const kry_method kry_direct_method = METHOD(direct_create);
-static const kry_method ordered_method = METHOD(ordered_create);
+const kryi_method kryi_direct_method = METHOD(direct_create);
+static const kryi_method ordered_method = METHOD(ordered_create);
 
-kry_status kry_direct_create(const kry_op *A, const kry_options *o, kry_factor *analysed,
-                             kry_op **solver)
+kry_status kryi_direct_create(const kry_op *A, const kryi_options *o, kryi_factor *analysed,
+                              kry_op **solver)
 {
     kry_status st = KRY_OK;
     int64_t checked = -1;
 
-    TRY(kry_check_matrix(who, A, o->check, KRY_TAKES_ANY, &checked));
-    TRY(kry_krylov_make(A,
-                        (kry_setup){ .method = &ordered_method,
-                                     .stop = o->stop,
-                                     .monitor = o->monitor,
-                                     .monitor_user = o->monitor_user,
-                                     .check = o->check,
-                                     .params = analysed },
-                        solver));
+    TRY(kryi_check_matrix(who, A, o->check, KRY_TAKES_ANY, &checked));
+    TRY(kryi_krylov_make(A,
+                         (kryi_setup){ .method = &ordered_method,
+                                       .stop = o->stop,
+                                       .monitor = o->monitor,
+                                       .monitor_user = o->monitor_user,
+                                       .check = o->check,
+                                       .params = analysed },
+                         solver));
 done:
     return st;
 }

@@ -5,11 +5,11 @@
 #include "krylov/options.h"
 #include "precond/factor.h"
 
-/* Pin what A is seen to map to zero (kry_find_null), where somebody has asked for that. rows: A's entries in double. */
-kry_status kry_direct_pin(const kry_op *A, kry_sparse *rows);
+/* Pin what A is seen to map to zero (kryi_find_null), where somebody has asked for that. rows: A's entries in double. */
+kry_status kryi_direct_pin(const kry_op *A, kryi_sparse *rows);
 /* method=direct for an A of one device whose entries were analysed.
  *   analysed  [in,out]  taken over, but where A is refused before it is needed */
-kry_status kry_direct_create(const kry_op *A, const kry_options *o, kry_factor *analysed,
-                             kry_op **solver);
+kry_status kryi_direct_create(const kry_op *A, const kryi_options *o, kryi_factor *analysed,
+                              kry_op **solver);
 
 #endif

@@ -26,7 +26,7 @@ done:
 
 /* The binary exponents of the diagonal's least and largest entry, of all parts; most < least: there
  * is none > 0. */
-static kry_status exponents(kry_layout *layout, const double *d, int64_t n, int *least, int *most)
+static kry_status exponents(kryi_layout *layout, const double *d, int64_t n, int *least, int *most)
 {
     kry_status st = KRY_OK;
     double ends[2] = { -INT_MAX, -INT_MAX }; /* -least, most */
@@ -36,7 +36,7 @@ static kry_status exponents(kry_layout *layout, const double *d, int64_t n, int 
         ends[0] = fmax(ends[0], -ilogb(d[i]));
         ends[1] = fmax(ends[1], ilogb(d[i]));
     }
-    TRY(kry_layout_combine(layout, KRY_MAX, ends, COUNT(ends)));
+    TRY(kryi_layout_combine(layout, KRY_MAX, ends, COUNT(ends)));
     *least = (int)-ends[0], *most = (int)ends[1];
 done:
     return st;
@@ -49,16 +49,16 @@ static void to_scale(double *d, int64_t n)
         d[i] = d[i] > 0 && isfinite(d[i]) ? ldexp(1, (int)-lrint(log2(d[i]) / 2)) : 1;
 }
 
-kry_status kry_equilibrium_find(const kry_op *A, kry_equilibrate how, bool diagonally,
-                                kry_equilibrium *e)
+kry_status kryi_equilibrium_find(const kry_op *A, kry_equilibrate how, bool diagonally,
+                                 kryi_equilibrium *e)
 {
     kry_status st = KRY_OK;
     double *d = NULL;
     int least, most;
 
-    *e = (kry_equilibrium){ .factor = 1 };
+    *e = (kryi_equilibrium){ .factor = 1 };
     if (how == KRY_EQUILIBRATE_OFF || !A->table->diagonal) return KRY_OK;
-    TRY(kry_alloc((size_t)A->shape.rows, sizeof *d, &d));
+    TRY(kryi_alloc((size_t)A->shape.rows, sizeof *d, &d));
     TRY(read_diagonal(A, d));
     TRY(exponents(&A->dev->layout, d, A->shape.rows, &least, &most));
     if (most < least) goto done;
@@ -73,7 +73,7 @@ done:
     return st;
 }
 
-void kry_equilibrium_release(kry_equilibrium *e)
+void kryi_equilibrium_release(kryi_equilibrium *e)
 {
     free(e->scale);
     e->scale = NULL;

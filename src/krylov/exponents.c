@@ -17,7 +17,7 @@
 
 /* A in logarithms: log2 |a_ij| + row[i] + col[j] are those of R A C. -INFINITY: a zero. */
 typedef struct logs {
-    const kry_sparse *A;     /* borrowed */
+    const kryi_sparse *A;    /* borrowed */
     double *size;            /* owned: log2 |a| of each entry */
     double *row, *col;       /* owned: n each */
     double *of_row, *of_col; /* owned: n each, room */
@@ -30,17 +30,17 @@ static void logs_release(logs *L)
     for (size_t i = 0; i < COUNT(owned); i++) free(owned[i]);
 }
 
-static kry_status logs_create(const kry_sparse *A, logs *L)
+static kry_status logs_create(const kryi_sparse *A, logs *L)
 {
     kry_status st = KRY_OK;
     double **vectors[] = { &L->row, &L->col, &L->of_row, &L->of_col };
 
     *L = (logs){ .A = A };
     for (size_t i = 0; i < COUNT(vectors); i++)
-        TRY(kry_alloc((size_t)A->rows, sizeof **vectors[i], vectors[i]));
-    TRY(kry_alloc((size_t)kry_sparse_nnz(A), sizeof *L->size, &L->size));
-    for (int64_t e = 0; e < kry_sparse_nnz(A); e++)
-        L->size[e] = log2(fabs(kry_number_at(A->type, A->val, e)));
+        TRY(kryi_alloc((size_t)A->rows, sizeof **vectors[i], vectors[i]));
+    TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), sizeof *L->size, &L->size));
+    for (int64_t e = 0; e < kryi_sparse_nnz(A); e++)
+        L->size[e] = log2(fabs(kryi_number_at(A->type, A->val, e)));
 done:
     return st;
 }
@@ -48,7 +48,7 @@ done:
 /* of_row, of_col := the largest entry of each row and column */
 static void find_largest(logs *L)
 {
-    const kry_sparse *A = L->A;
+    const kryi_sparse *A = L->A;
 
     for (int64_t i = 0; i < A->rows; i++) L->of_row[i] = L->of_col[i] = -INFINITY;
     for (int64_t i = 0; i < A->rows; i++)
@@ -114,11 +114,11 @@ static kry_status divide_by_means(logs *L)
 {
     enum { SWEEPS = 40 };
     kry_status st = KRY_OK;
-    const kry_sparse *A = L->A;
+    const kryi_sparse *A = L->A;
     const int64_t n = A->rows;
     double *count = NULL;
 
-    TRY(kry_alloc((size_t)(2 * n), sizeof *count, &count));
+    TRY(kryi_alloc((size_t)(2 * n), sizeof *count, &count));
     for (int half = 0; half < 2 * SWEEPS; half++) {
         const bool rows = half % 2 == 0;
         double *sum = rows ? L->of_row : L->of_col, *times = rows ? count : count + n;
@@ -161,7 +161,7 @@ done:
 /* How far entries are from 1 in the mean, in binary digits. What is 30 digits away may be roundoff of something. */
 static double distance(const logs *L)
 {
-    const kry_sparse *A = L->A;
+    const kryi_sparse *A = L->A;
     double sum = 0;
 
     for (int64_t i = 0; i < A->rows; i++)
@@ -178,7 +178,7 @@ static int round_exponent(kry_type type, double v)
 }
 
 /* row, col := the exponents of the way that brings entries nearest to 1 */
-static kry_status find_best(logs *L, bool symmetric, kry_exponents *s)
+static kry_status find_best(logs *L, bool symmetric, kryi_exponents *s)
 {
     kry_status st = KRY_OK;
     double least = INFINITY;
@@ -198,12 +198,13 @@ done:
 }
 
 /* out := A's numbers times 2^(row + col); exact but where they leave the range of A's type */
-static void scale_numbers(const kry_sparse *A, const kry_exponents *s, void *out)
+static void scale_numbers(const kryi_sparse *A, const kryi_exponents *s, void *out)
 {
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            kry_number_put(A->type, out, e,
-                           ldexp(kry_number_at(A->type, A->val, e), s->row[i] + s->col[A->col[e]]));
+            kryi_number_put(
+                A->type, out, e,
+                ldexp(kryi_number_at(A->type, A->val, e), s->row[i] + s->col[A->col[e]]));
 }
 
 /* largest / smallest of numbers, but for zeros; 1 if there are none */
@@ -220,16 +221,16 @@ static double span_of(const double *v, int64_t n)
 
 /* How much the largest entries of rows, and of columns, differ: a pass without logarithms, for it is made of every
  * matrix that a solver with equilibrate=auto is made for. */
-static kry_status find_spans(const kry_sparse *A, kry_exponents *s)
+static kry_status find_spans(const kryi_sparse *A, kryi_exponents *s)
 {
     kry_status st = KRY_OK;
     double *row = NULL, *col = NULL;
 
-    TRY(kry_alloc((size_t)A->rows, sizeof *row, &row));
-    TRY(kry_alloc((size_t)A->rows, sizeof *col, &col));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *row, &row));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *col, &col));
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-            const double v = fabs(kry_number_at(A->type, A->val, e));
+            const double v = fabs(kryi_number_at(A->type, A->val, e));
             const int32_t j = A->col[e];
             if (v > row[i]) row[i] = v;
             if (v > col[j]) col[j] = v;
@@ -241,55 +242,55 @@ done:
     return st;
 }
 
-void kry_exponents_release(kry_exponents *s)
+void kryi_exponents_release(kryi_exponents *s)
 {
     free(s->row);
     free(s->col);
     free(s->by_row);
-    *s = (kry_exponents){ 0 };
+    *s = (kryi_exponents){ 0 };
 }
 
 /* Whether no row's couplings add up to more than its diagonal entry. */
-static bool is_dominant(const kry_sparse *A)
+static bool is_dominant(const kryi_sparse *A)
 {
     for (int64_t i = 0; i < A->rows; i++) {
         double diagonal = 0, others = 0;
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-            const double v = kry_number_at(A->type, A->val, e);
+            const double v = kryi_number_at(A->type, A->val, e);
             if (A->col[e] == i)
                 diagonal = v;
             else
                 others += fabs(v);
         }
-        if (!(others <= diagonal * (1 + kry_inspect_rounding(A->type)))) return false;
+        if (!(others <= diagonal * (1 + kryi_inspect_rounding(A->type)))) return false;
     }
     return true;
 }
 
-kry_status kry_exponents_find(const kry_sparse *A, bool symmetric, bool always, kry_exponents *s,
-                              void **val, kry_finding *found)
+kry_status kryi_exponents_find(const kryi_sparse *A, bool symmetric, bool always, kryi_exponents *s,
+                               void **val, kryi_finding *found)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)A->rows;
     logs L = { 0 };
-    kry_sparse B = *A;
+    kryi_sparse B = *A;
 
-    *s = (kry_exponents){ 0 }, *val = NULL, *found = (kry_finding){ 0 };
+    *s = (kryi_exponents){ 0 }, *val = NULL, *found = (kryi_finding){ 0 };
     TRY(find_spans(A, s));
     if (!always && s->row_span <= BEARABLE && s->column_span <= BEARABLE) goto done;
     TRY(logs_create(A, &L));
     find_largest(&L);
-    TRY(kry_alloc(n, sizeof *s->row, &s->row));
-    TRY(kry_alloc(n, sizeof *s->col, &s->col));
-    TRY(kry_alloc(n, sizeof *s->by_row, &s->by_row));
+    TRY(kryi_alloc(n, sizeof *s->row, &s->row));
+    TRY(kryi_alloc(n, sizeof *s->col, &s->col));
+    TRY(kryi_alloc(n, sizeof *s->by_row, &s->by_row));
     for (size_t i = 0; i < n; i++)
         s->by_row[i] = isfinite(L.of_row[i]) ? round_exponent(A->type, -L.of_row[i]) : 0;
-    TRY(kry_alloc((size_t)kry_sparse_nnz(A), kry_type_size(A->type), val));
+    TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), kry_type_size(A->type), val));
     B.val = *val;
     for (int alike = 1; alike >= 0 && !s->symmetric; alike--) {
         TRY(find_best(&L, alike, s));
         scale_numbers(A, s, B.val);
-        TRY(kry_matrix_inspect(&B, found, NULL));
+        TRY(kryi_matrix_inspect(&B, found, NULL));
         s->symmetric = alike && (symmetric || found->what != KRY_FOUND_ASYMMETRIC);
     }
     s->dominant = s->symmetric && is_dominant(A);
@@ -300,7 +301,7 @@ kry_status kry_exponents_find(const kry_sparse *A, bool symmetric, bool always, 
 done:
     logs_release(&L);
     if (st < 0) {
-        kry_exponents_release(s);
+        kryi_exponents_release(s);
         free(*val);
         *val = NULL;
     }

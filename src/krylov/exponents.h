@@ -5,14 +5,14 @@
 #include "matrix/matrix_parts.h"
 
 /* Binary exponents of R and C, and what they are for. */
-typedef struct kry_exponents {
+typedef struct kryi_exponents {
     int *row, *col; /* owned; of n numbers each */
     int *by_row;    /* owned; n: of 1 / (the largest entry of each row of A), 0 for one of zeros */
     bool symmetric; /* they are alike, and R A C is symmetric but for rounding */
     bool dominant;  /* so is A, and no row's couplings add up to more than its diagonal entry */
     double row_span,
         column_span; /* the largest norm of A's rows over the least, but for zeros; of its columns */
-} kry_exponents;
+} kryi_exponents;
 
 /*
  * The exponents for A, and of the scaled matrix the numbers and what they say against methods.
@@ -20,8 +20,8 @@ typedef struct kry_exponents {
  *   symmetric  A is promised to be symmetric
  *   always     false: where no norms differ by much, there are none; val is then NULL
  */
-kry_status kry_exponents_find(const kry_sparse *A, bool symmetric, bool always, kry_exponents *s,
-                              void **val, kry_finding *found);
-void kry_exponents_release(kry_exponents *s);
+kry_status kryi_exponents_find(const kryi_sparse *A, bool symmetric, bool always, kryi_exponents *s,
+                               void **val, kryi_finding *found);
+void kryi_exponents_release(kryi_exponents *s);
 
 #endif

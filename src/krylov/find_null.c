@@ -15,10 +15,10 @@ enum { MOST = 64 }; /* vectors: each is kept in full */
 static bool may_be_singular(const kry_op *A)
 {
     const unsigned promised = KRY_SINGULAR | KRY_POSITIVE;
-    const kry_op *one = kry_op_first(A); /* NULL: a rank without rows, which the others ask */
-    const bool whole = A->dev->team || kry_layout_size(&A->dev->layout) == 1,
-               stored = A->dev->team ? !one || !(one->null_space || kry_stencil_here(one))
-                                     : kry_matrix_of(A) && !A->null_space;
+    const kry_op *one = kryi_op_first(A); /* NULL: a rank without rows, which the others ask */
+    const bool whole = A->dev->team || kryi_layout_size(&A->dev->layout) == 1,
+               stored = A->dev->team ? !one || !(one->null_space || kryi_stencil_here(one))
+                                     : kryi_matrix_of(A) && !A->null_space;
 
     return whole && stored && A->shape.rows == A->shape.cols && A->shape.rows > 1 &&
            !(A->shape.traits & promised);
@@ -26,7 +26,7 @@ static bool may_be_singular(const kry_op *A)
 
 /* place[p]: the vector of part, or empty row, p among those that are kept, -1: it is not. Parts come first: where they are too
  * many, none is kept; where empty rows are, no empty row is. Returns how many are kept. */
-static int64_t select_both(const kry_null_parts *N, int64_t *both, int64_t *place)
+static int64_t select_both(const kryi_null_parts *N, int64_t *both, int64_t *place)
 {
     const int64_t all = N->parts + N->empty;
     int64_t count = 0;
@@ -43,36 +43,36 @@ static int64_t select_both(const kry_null_parts *N, int64_t *both, int64_t *plac
 }
 
 /* Row i's vector, -1: none. */
-static int64_t vector_of(const kry_null_parts *N, const int64_t *place, int64_t i)
+static int64_t vector_of(const kryi_null_parts *N, const int64_t *place, int64_t i)
 {
     return N->of[i] < 0 ? -1 : place[N->of[i]];
 }
 
 /* V: a column of norm 1 for each; size: on how many rows, of the whole, it is not zero. */
-static kry_status write_vectors(const kry_null_parts *N, const int64_t *place, const double *size,
+static kry_status write_vectors(const kryi_null_parts *N, const int64_t *place, const double *size,
                                 kry_vec *V)
 {
     kry_status st = KRY_OK;
     const int64_t here = kry_vec_rows_here(V, NULL);
     double *host = NULL;
 
-    TRY(kry_alloc((size_t)(here * V->k), sizeof *host, &host));
+    TRY(kryi_alloc((size_t)(here * V->k), sizeof *host, &host));
     for (int64_t i = 0; i < here; i++) {
         const int64_t j = vector_of(N, place, i);
         if (j >= 0) host[j * here + i] = 1 / sqrt(size[j]);
     }
-    TRY(kry_vec_write_doubles(V, host));
+    TRY(kryi_vec_write_doubles(V, host));
 done:
     free(host);
     return st;
 }
 
 /* Let the operator of the rows here know what was found. c->x: the vectors, or NULL for none. */
-static kry_status hand_out(const kry_call *c)
+static kry_status hand_out(const kryi_call *c)
 {
     kry_status st = KRY_OK;
     kry_op *A = (kry_op *)c->A; /* what was found is no part of the operator's value */
-    kry_null_found F = *(const kry_null_found *)c->more;
+    kryi_null_found F = *(const kryi_null_found *)c->more;
 
     F.seen = A->updates + 1, F.vectors = NULL;
     if (c->x) {
@@ -87,25 +87,25 @@ done:
 }
 
 /* N: of the rows here */
-static kry_status take(const kry_op *A, int64_t here, const kry_null_parts *N)
+static kry_status take(const kry_op *A, int64_t here, const kryi_null_parts *N)
 {
     kry_status st = KRY_OK;
-    kry_null_found F = { .parts = N->parts, .empty = N->empty };
+    kryi_null_found F = { .parts = N->parts, .empty = N->empty };
     double size[MOST] = { 0 };
     int64_t *place = NULL;
     kry_vec *V = NULL;
 
-    TRY(kry_alloc((size_t)(N->parts + N->empty), sizeof *place, &place));
+    TRY(kryi_alloc((size_t)(N->parts + N->empty), sizeof *place, &place));
     const int64_t count = select_both(N, &F.both, place);
     for (int64_t i = 0; i < here && count; i++)
         if (vector_of(N, place, i) >= 0) size[vector_of(N, place, i)]++;
-    if (kry_op_on_ranks(A)) TRY(kry_null_add_ranks(A, size, (size_t)count));
+    if (kryi_op_on_ranks(A)) TRY(kryi_null_add_ranks(A, size, (size_t)count));
     F.constants = count == 1 && size[0] == (double)A->shape.rows;
     if (count && count < A->shape.rows && !F.constants) {
         TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, count, &V));
         TRY(write_vectors(N, place, size, V));
     }
-    TRY(kry_op_call(&(kry_call){ .A = A, .x = V, .more = &F }, hand_out));
+    TRY(kryi_op_call(&(kryi_call){ .A = A, .x = V, .more = &F }, hand_out));
     if (!A->dev->team) goto done; /* A has them */
     kry_vec_release(&((kry_op *)A)->null_found.vectors);
     F.seen = A->updates + 1, F.vectors = V, V = NULL;
@@ -117,33 +117,33 @@ done:
 }
 
 /* Look for null parts in an A whose rows are all in this process. */
-static kry_status find_parts(const char *who, const kry_op *A, kry_null_parts *N)
+static kry_status find_parts(const char *who, const kry_op *A, kryi_null_parts *N)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
+    kryi_sparse rows = { 0 };
 
-    TRY(A->dev->team ? kry_rows_download(A, &rows) : kry_rows_read(who, A, &rows));
-    TRY(kry_sparse_convert(&rows, KRY_F64));
-    TRY(kry_sparse_null_parts(&rows, kry_unit_roundoff(A->shape.type), N));
+    TRY(A->dev->team ? kryi_rows_download(A, &rows) : kryi_rows_read(who, A, &rows));
+    TRY(kryi_sparse_convert(&rows, KRY_F64));
+    TRY(kryi_sparse_null_parts(&rows, kryi_unit_roundoff(A->shape.type), N));
 done:
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }
 
-kry_status kry_find_null(const char *who, const kry_op *A)
+kry_status kryi_find_null(const char *who, const kry_op *A)
 {
     kry_status st = KRY_OK;
-    const bool on_ranks = kry_op_on_ranks(A);
+    const bool on_ranks = kryi_op_on_ranks(A);
     int64_t here = A->shape.rows;
-    kry_null_parts N = { 0 };
+    kryi_null_parts N = { 0 };
 
     if (!may_be_singular(A) || A->null_found.seen == A->updates + 1) return KRY_OK;
-    st = on_ranks ? kry_find_null_on_ranks(A, &here, &N) : find_parts(who, A, &N);
+    st = on_ranks ? kryi_find_null_on_ranks(A, &here, &N) : find_parts(who, A, &N);
     if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* nobody can read them */
     TRY(st);
     TRY(take(A, here, &N));
 done:
-    kry_null_parts_release(&N);
+    kryi_null_parts_release(&N);
     return st;
 }
 
@@ -153,17 +153,17 @@ kry_status kry_op_find_null_space(const kry_op *A, kry_vec **vectors)
     kry_status st = KRY_OK;
     const kry_device *device = kry_op_device(A);
 
-    kry_team_enter(device, who, NULL);
+    kryi_team_enter(device, who, NULL);
     if (vectors) *vectors = NULL;
     TRY(GIVEN(A, vectors));
-    TRY(kry_find_null(who, A));
-    const kry_null_found *F = &A->null_found;
+    TRY(kryi_find_null(who, A));
+    const kryi_null_found *F = &A->null_found;
     CHECK(F->both <= MOST, KRY_ERR_UNSUPPORTED,
           "%s: '%s' has %lld parts that no entry connects with the rest and whose rows add up to "
           "zero: each has constants of its own that are mapped to zero, and at most %d are kept "
           "out of a solution; solve the parts one by one, or with null-space=none",
           who, A->table->kind, (long long)F->both, (int)MOST);
-    if (!kry_op_found_null(A)) goto done;
+    if (!kryi_op_found_null(A)) goto done;
     assert(vectors);
     if (F->vectors) {
         *vectors = kry_vec_retain(F->vectors);
@@ -172,7 +172,7 @@ kry_status kry_op_find_null_space(const kry_op *A, kry_vec **vectors)
         TRY(kry_vec_fill(*vectors, 1 / sqrt((double)A->shape.rows)));
     }
 done:
-    st = kry_team_leave(device, st);
+    st = kryi_team_leave(device, st);
     if (st < 0 && vectors) kry_vec_release(vectors);
     return st;
 }

@@ -36,16 +36,16 @@ enum {
 };
 
 typedef struct gmres {
-    kry_krylov *K; /* borrowed */
-    cl_int m, j;   /* the step under way */
+    kryi_krylov *K; /* borrowed */
+    cl_int m, j;    /* the step under way */
     bool flexible;
     kry_vec *V, *Z; /* n by m + 1; n by m, FGMRES only */
     kry_vec *z, *t; /* M u_j; V y. NULL without M, and for FGMRES */
     kry_sum *dots;  /* of a strip of columns with u_j and w */
-    kry_kernel *begin, *test, *finish, *update, *rotate, *solve;
+    kryi_kernel *begin, *test, *finish, *update, *rotate, *solve;
     cl_mem scalars;
-    kry_poll poll;
-    kry_cycle *c; /* under way; borrowed */
+    kryi_poll poll;
+    kryi_cycle *c; /* under way; borrowed */
 } gmres;
 
 /* cl/krylov/gmres.cl says what they are. */
@@ -58,10 +58,10 @@ static kry_status multiply(gmres *S)
 {
     kry_status st = KRY_OK;
     const kry_op *A = S->K->A, *M = S->K->M;
-    kry_vec u = kry_vec_column(S->V, S->j), w = kry_vec_column(S->V, S->j + 1), z_j;
+    kry_vec u = kryi_vec_column(S->V, S->j), w = kryi_vec_column(S->V, S->j + 1), z_j;
     kry_vec *z = M ? S->z : &u;
 
-    if (S->Z) z_j = kry_vec_column(S->Z, S->j), z = &z_j;
+    if (S->Z) z_j = kryi_vec_column(S->Z, S->j), z = &z_j;
     if (M)
         TRY(M->table->apply(M->self, 1, &u, 0, z));
     else if (S->Z)
@@ -76,20 +76,20 @@ static kry_status project(gmres *S)
 {
     kry_status st = KRY_OK;
     kry_sum *sum = S->dots;
-    kry_vec both = kry_vec_column(S->V, S->j);
+    kry_vec both = kryi_vec_column(S->V, S->j);
     const cl_int columns = S->j + 2;
 
     both.k = 2;
     for (cl_int c = 0; c < columns; c += STRIP) {
-        kry_vec strip = kry_vec_column(S->V, c);
+        kry_vec strip = kryi_vec_column(S->V, c);
         strip.k = columns - c < STRIP ? columns - c : STRIP;
         const cl_int first = 2 * c, width = 2 * (cl_int)strip.k;
         sum->width = width;
-        TRY(kry_vec_dots(&strip, &both, sum));
-        TRY(kry_layout_reduce(both.layout, &sum, 1));
+        TRY(kryi_vec_dots(&strip, &both, sum));
+        TRY(kryi_layout_reduce(both.layout, &sum, 1));
         const kry_arg args[] = { ARG(S->m),       ARG(first),       ARG(width),
                                  ARG(sum->count), ARG(sum->buffer), ARG(S->scalars) };
-        TRY(kry_launch(S->poll.dev, S->finish, width, args, COUNT(args)));
+        TRY(kryi_launch(S->poll.dev, S->finish, width, args, COUNT(args)));
     }
 done:
     return st;
@@ -98,7 +98,7 @@ done:
 /* Test the residual of j steps, and find the rotation of the next one. */
 static kry_status rotate(gmres *S)
 {
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     const kry_arg args[] = { ARG(S->m),
                              ARG(S->j),
                              ARG(poll->iteration),
@@ -107,20 +107,20 @@ static kry_status rotate(gmres *S)
                              ARG(poll->state),
                              ARG(poll->history),
                              ARG(S->scalars) };
-    return kry_launch(poll->dev, S->rotate, 1, args, COUNT(args));
+    return kryi_launch(poll->dev, S->rotate, 1, args, COUNT(args));
 }
 
 /* v_j and u_(j+1) in the places of u_j and w */
 static kry_status update(gmres *S)
 {
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     const kry_vec *V = S->V;
-    const kry_vec u = kry_vec_column(V, S->j), w = kry_vec_column(V, S->j + 1);
+    const kry_vec u = kryi_vec_column(V, S->j), w = kryi_vec_column(V, S->j + 1);
     const kry_arg args[] = { ARG(u.n),       ARG(S->m),        ARG(S->j),
                              ARG(V->ld),     ARG(poll->state), ARG(S->scalars),
                              ARG(V->buffer), ARG_VEC(&u),      ARG_VEC(&w) };
-    return kry_launch(poll->dev, S->update, kry_groups_for_sums(poll->dev, u.type, u.n), args,
-                      COUNT(args));
+    return kryi_launch(poll->dev, S->update, kryi_groups_for_sums(poll->dev, u.type, u.n), args,
+                       COUNT(args));
 }
 
 static kry_status step(gmres *S)
@@ -144,8 +144,8 @@ static kry_status combine(gmres *S, const kry_vec *V, cl_int adds, kry_vec *t)
     const kry_arg args[] = { ARG(t->n),       ARG(S->m),      ARG(adds), ARG(V->ld),
                              ARG(S->scalars), ARG(V->buffer), ARG_VEC(t) };
     kry_device *dev = S->poll.dev;
-    return kry_run(dev, "gmres", t->type, kry_vec_alignment(vectors, 1), "gmres_combine",
-                   kry_groups_for_sums(dev, t->type, t->n), args, COUNT(args));
+    return kryi_run(dev, "gmres", t->type, kryi_vec_alignment(vectors, 1), "gmres_combine",
+                    kryi_groups_for_sums(dev, t->type, t->n), args, COUNT(args));
 }
 
 /* x := x + M V y of the steps that are complete, less what x has of it already */
@@ -157,7 +157,7 @@ static kry_status add_to_x(gmres *S)
     const cl_int flexible = S->flexible;
     const kry_arg args[] = { ARG(S->m), ARG(flexible), ARG(S->scalars) };
 
-    TRY(kry_launch(x->dev, S->solve, 1, args, COUNT(args)));
+    TRY(kryi_launch(x->dev, S->solve, 1, args, COUNT(args)));
     if (S->Z || !M) return combine(S, S->Z ? S->Z : S->V, 1, x);
     TRY(combine(S, S->V, 0, S->t));
     TRY(M->table->apply(M->self, 1, S->t, 0, S->z));
@@ -170,51 +170,51 @@ static kry_status check_residual(void *self)
 {
     kry_status st = KRY_OK;
     gmres *S = self;
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     const kry_arg args[] = {
         ARG(poll->iteration), ARG(poll->slot),  ARG_ACC(poll->dev, poll->target2),
         ARG(S->scalars),      ARG(poll->state), ARG(poll->history)
     };
 
-    TRY(kry_launch(poll->dev, S->test, 1, args, COUNT(args)));
-    if (kry_stopping_shows_x(S->c->stopping)) TRY(add_to_x(S)); /* for the monitor */
+    TRY(kryi_launch(poll->dev, S->test, 1, args, COUNT(args)));
+    if (kryi_stopping_shows_x(S->c->stopping)) TRY(add_to_x(S)); /* for the monitor */
 done:
     return st;
 }
 
-static kry_status begin(gmres *S, kry_cycle *c)
+static kry_status begin(gmres *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    const kry_scalar norm = kry_scalar_of(S->poll.dev, c->norm);
-    kry_vec v = kry_vec_column(S->V, 0);
+    const kryi_scalar norm = kryi_scalar_of(S->poll.dev, c->norm);
+    kry_vec v = kryi_vec_column(S->V, 0);
     const kry_arg args[] = { ARG(S->m), ARG_ACC(S->poll.dev, norm), ARG(S->scalars) };
 
     S->c = c, S->j = 0;
     TRY(kry_vec_axpby(1 / c->norm, c->r, 0, &v));
-    TRY(kry_launch(S->poll.dev, S->begin, 1, args, COUNT(args)));
-    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_launch(S->poll.dev, S->begin, 1, args, COUNT(args)));
+    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
 done:
     return st;
 }
 
 /* The cycle may be over because of its m steps alone, or because of a breakdown behind steps that were of
  * use: then the next one begins from the true residual. */
-static kry_status gmres_cycle(void *self, kry_cycle *c)
+static kry_status gmres_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     gmres *S = self;
-    kry_stopping *s = c->stopping;
+    kryi_stopping *s = c->stopping;
     bool go = true;
 
     TRY(begin(S, c));
     for (; S->j < S->m; S->j++) {
-        TRY(kry_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->poll, c, &go));
         if (!go) break;
         TRY(step(S));
     }
-    if (go) TRY(kry_poll_close(&S->poll, c));
+    if (go) TRY(kryi_poll_close(&S->poll, c));
     TRY(add_to_x(S));
-    kry_stopping_retry(s, s->iteration == S->poll.start, NULL);
+    kryi_stopping_retry(s, s->iteration == S->poll.start, NULL);
 done:
     return st;
 }
@@ -232,8 +232,8 @@ static void gmres_destroy(void *self)
     gmres *S = self;
     release_space(S);
     kry_sum_release(&S->dots);
-    if (S->poll.dev) kry_buffer_release(S->poll.dev, &S->scalars);
-    kry_poll_release(&S->poll);
+    if (S->poll.dev) kryi_buffer_release(S->poll.dev, &S->scalars);
+    kryi_poll_release(&S->poll);
     free(S);
 }
 
@@ -246,8 +246,8 @@ static kry_status allocate_space(gmres *S, int m)
     const int64_t n = A->shape.rows;
 
     S->m = m;
-    TRY(kry_vec_create_columns(dev, type, n, m + 1, &S->V));
-    if (S->flexible) TRY(kry_vec_create_columns(dev, type, n, m, &S->Z));
+    TRY(kryi_vec_create_columns(dev, type, n, m + 1, &S->V));
+    if (S->flexible) TRY(kryi_vec_create_columns(dev, type, n, m, &S->Z));
     if (S->flexible || !S->K->M) return KRY_OK;
     TRY(kry_vec_create(dev, type, n, 1, &S->z));
     TRY(kry_vec_create(dev, type, n, 1, &S->t));
@@ -260,11 +260,11 @@ done:
 static kry_status allocate(gmres *S)
 {
     const int64_t wanted = S->K->width;
-    kry_layout *layout = &S->K->A->dev->layout;
+    kryi_layout *layout = &S->K->A->dev->layout;
     kry_status st;
 
     for (int m = wanted ? (int)wanted : USUAL;; m /= 2) {
-        st = kry_layout_join(layout, allocate_space(S, m));
+        st = kryi_layout_join(layout, allocate_space(S, m));
         if (st != KRY_ERR_MEMORY || wanted || m / 2 < LEAST) break;
         release_space(S);
     }
@@ -277,30 +277,30 @@ static kry_status compile(gmres *S, kry_device *dev, kry_type type)
     kry_status st = KRY_OK;
     const struct {
         const char *name;
-        kry_kernel **kernel;
+        kryi_kernel **kernel;
     } kernels[] = { { "gmres_begin", &S->begin },   { "gmres_check", &S->test },
                     { "gmres_finish", &S->finish }, { "gmres_update", &S->update },
                     { "gmres_rotate", &S->rotate }, { "gmres_solve", &S->solve } };
 
     for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kry_kernel_get(dev, "gmres", type, "", kernels[i].name, kernels[i].kernel));
+        TRY(kryi_kernel_get(dev, "gmres", type, "", kernels[i].name, kernels[i].kernel));
 done:
     return st;
 }
 
-static kry_status create(kry_krylov *K, bool flexible, bool varies, void **self)
+static kry_status create(kryi_krylov *K, bool flexible, bool varies, void **self)
 {
     kry_status st = KRY_OK;
     kry_device *dev = K->A->dev;
     gmres *S = NULL;
 
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K, S->flexible = flexible;
-    TRY(kry_poll_create(K, 1, &S->poll));
+    TRY(kryi_poll_create(K, 1, &S->poll));
     S->poll.each_iteration = varies;
     TRY(allocate(S));
     TRY(kry_sum_create(dev, 2 * (S->m + 1 < STRIP ? S->m + 1 : STRIP), &S->dots));
-    TRY(kry_buffer_create(dev, count_scalars(S->m) * kry_acc_size(dev), &S->scalars));
+    TRY(kryi_buffer_create(dev, count_scalars(S->m) * kryi_acc_size(dev), &S->scalars));
     TRY(compile(S, dev, K->A->shape.type));
     *self = S, S = NULL;
 done:
@@ -308,13 +308,13 @@ done:
     return st;
 }
 
-static kry_status gmres_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status gmres_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     (void)setup; /* no parameters of its own */
     return create(K, false, false, self);
 }
 
-static kry_status fgmres_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status fgmres_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     return create(K, true, setup->precond && setup->precond->shape.traits & KRY_VARYING, self);
 }
@@ -323,7 +323,7 @@ static kry_status fgmres_create(kry_krylov *K, const kry_setup *setup, void **se
 static double gmres_bytes(const void *self)
 {
     const gmres *S = self;
-    return kry_krylov_bytes(S->K, 1, S->m + 5);
+    return kryi_krylov_bytes(S->K, 1, S->m + 5);
 }
 
 #define BREAKDOWN                                                                                \
@@ -332,7 +332,7 @@ static double gmres_bytes(const void *self)
             KRY_BROKE_DOWN                                                                       \
     }
 
-const kry_method kry_gmres_method = {
+const kryi_method kryi_gmres_method = {
     .kind = "gmres",
     .who = "kry_krylov_create",
     .projects = true,
@@ -345,7 +345,7 @@ const kry_method kry_gmres_method = {
     .destroy = gmres_destroy,
 };
 
-const kry_method kry_fgmres_method = {
+const kryi_method kryi_fgmres_method = {
     .kind = "fgmres",
     .who = "kry_krylov_create",
     .flexible = true,

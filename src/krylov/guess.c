@@ -22,29 +22,29 @@
 #include <math.h>
 #include <stdlib.h>
 
-kry_status kry_guess_create(const kry_op *A, int64_t most, kry_guess **guess)
+kry_status kryi_guess_create(const kry_op *A, int64_t most, kryi_guess **guess)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *s = &A->shape;
-    kry_guess *G = NULL;
+    kryi_guess *G = NULL;
 
     *guess = NULL;
     if (!most) return KRY_OK;
-    TRY(kry_alloc(1, sizeof *G, &G));
+    TRY(kryi_alloc(1, sizeof *G, &G));
     G->A = A, G->most = (int)most, G->updates = A->updates;
-    TRY(kry_vec_create_columns(A->dev, s->type, s->rows, most, &G->X));
-    TRY(kry_vec_create_columns(A->dev, s->type, s->rows, most, &G->Y));
+    TRY(kryi_vec_create_columns(A->dev, s->type, s->rows, most, &G->X));
+    TRY(kryi_vec_create_columns(A->dev, s->type, s->rows, most, &G->Y));
     TRY(kry_vec_create(A->dev, s->type, s->rows, 1, &G->start));
     TRY(kry_sum_create(A->dev, G->most, &G->sum));
     *guess = G, G = NULL;
 done:
-    kry_guess_release(&G);
+    kryi_guess_release(&G);
     return st;
 }
 
-void kry_guess_release(kry_guess **guess)
+void kryi_guess_release(kryi_guess **guess)
 {
-    kry_guess *G = *guess;
+    kryi_guess *G = *guess;
 
     *guess = NULL;
     if (!G) return;
@@ -56,33 +56,33 @@ void kry_guess_release(kry_guess **guess)
 }
 
 /* c := Y'v. Waits. */
-static kry_status multiply(kry_guess *G, const kry_vec *v, double *c)
+static kry_status multiply(kryi_guess *G, const kry_vec *v, double *c)
 {
     kry_status st = KRY_OK;
-    kry_vec block = kry_vec_column(G->Y, 0);
+    kry_vec block = kryi_vec_column(G->Y, 0);
 
     block.k = G->sum->width = G->count;
-    TRY(kry_vec_dots(&block, v, G->sum));
-    TRY(kry_sum_read(v->layout, G->sum, c));
+    TRY(kryi_vec_dots(&block, v, G->sum));
+    TRY(kryi_sum_read(v->layout, G->sum, c));
 done:
     return st;
 }
 
 /* v := v + sign V c */
-static kry_status add(const kry_guess *G, double sign, const kry_vec *V, const double *c,
+static kry_status add(const kryi_guess *G, double sign, const kry_vec *V, const double *c,
                       kry_vec *v)
 {
     kry_status st = KRY_OK;
 
     for (int j = 0; j < G->count; j++) {
-        const kry_vec V_j = kry_vec_column(V, j);
+        const kry_vec V_j = kryi_vec_column(V, j);
         TRY(kry_vec_axpby(sign * c[j], &V_j, 1, v));
     }
 done:
     return st;
 }
 
-kry_status kry_guess_start(kry_guess *G, const kry_vec *b, kry_vec *r, kry_vec *x)
+kry_status kryi_guess_start(kryi_guess *G, const kry_vec *b, kry_vec *r, kry_vec *x)
 {
     kry_status st = KRY_OK;
     double c[KRY_GUESS_MOST];
@@ -116,7 +116,7 @@ static void rotate_numbers(const rotation *by, double *upper, double *lower)
 static kry_status rotate_columns(const rotation *by, const kry_vec *V, int i, kry_vec *room)
 {
     kry_status st = KRY_OK;
-    kry_vec u = kry_vec_column(V, i), l = kry_vec_column(V, i + 1);
+    kry_vec u = kryi_vec_column(V, i), l = kryi_vec_column(V, i + 1);
 
     TRY(kry_vec_copy(&u, room));
     TRY(kry_vec_axpby(by->sine, &l, by->cosine, &u));
@@ -126,7 +126,7 @@ done:
 }
 
 /* Solution 0 goes: R without its first column has one diagonal too many, which rotations take from it. */
-static kry_status delete_oldest(kry_guess *G, kry_vec *room)
+static kry_status delete_oldest(kryi_guess *G, kry_vec *room)
 {
     kry_status st = KRY_OK;
     const int k = G->count;
@@ -148,19 +148,19 @@ done:
 }
 
 /* ||v||^2. Waits. */
-static kry_status square(kry_guess *G, const kry_vec *v, double *sum)
+static kry_status square(kryi_guess *G, const kry_vec *v, double *sum)
 {
     kry_status st = KRY_OK;
 
     G->sum->width = 1;
     TRY(kry_vec_dot_sum(v, v, G->sum));
-    TRY(kry_sum_read(v->layout, G->sum, sum));
+    TRY(kryi_sum_read(v->layout, G->sum, sum));
 done:
     return st;
 }
 
 /* y := y - Y c, d := d - X c with c = Y'y, which is added to the solution's numbers. */
-static kry_status orthogonalise(kry_guess *G, kry_vec *d, kry_vec *y)
+static kry_status orthogonalise(kryi_guess *G, kry_vec *d, kry_vec *y)
 {
     kry_status st = KRY_OK;
     double c[KRY_GUESS_MOST];
@@ -177,12 +177,12 @@ done:
 
 /* Columns `count` of X and Y := d, y, normalised, and the solution's numbers in R. Nothing is kept of what the
  * columns have already but for rounding, and that is where a solve has taken no step. */
-static kry_status append(kry_guess *G, double whole, const kry_vec *d, const kry_vec *y)
+static kry_status append(kryi_guess *G, double whole, const kry_vec *d, const kry_vec *y)
 {
     kry_status st = KRY_OK;
-    const double noise = 100 * kry_unit_roundoff(d->type);
+    const double noise = 100 * kryi_unit_roundoff(d->type);
     const int k = G->count;
-    kry_vec X_k = kry_vec_column(G->X, k), Y_k = kry_vec_column(G->Y, k);
+    kry_vec X_k = kryi_vec_column(G->X, k), Y_k = kryi_vec_column(G->Y, k);
     double left;
 
     TRY(square(G, y, &left));
@@ -196,7 +196,7 @@ done:
     return st;
 }
 
-kry_status kry_guess_keep(kry_guess *G, const kry_vec *x, kry_vec *y)
+kry_status kryi_guess_keep(kryi_guess *G, const kry_vec *x, kry_vec *y)
 {
     kry_status st = KRY_OK;
     kry_vec *d = G->start;
@@ -207,8 +207,8 @@ kry_status kry_guess_keep(kry_guess *G, const kry_vec *x, kry_vec *y)
     TRY(kry_vec_axpby(1, x, -1, d));
     TRY(G->A->table->apply(G->A->self, 1, d, 0, y));
     if (full) {
-        const kry_vec X_old = kry_vec_column(G->X, G->count),
-                      Y_old = kry_vec_column(G->Y, G->count);
+        const kry_vec X_old = kryi_vec_column(G->X, G->count),
+                      Y_old = kryi_vec_column(G->Y, G->count);
         TRY(kry_vec_axpby(G->b[G->count], &X_old, 1, d));
         TRY(kry_vec_axpby(G->b[G->count], &Y_old, 1, y));
     }

@@ -10,7 +10,7 @@
 
 enum { KRY_GUESS_MOST = 32, KRY_GUESS_USUAL = 8 }; /* solutions that are kept */
 
-typedef struct kry_guess {
+typedef struct kryi_guess {
     const kry_op *A; /* borrowed */
     kry_vec *X, *Y;  /* n by `most`; Y = A X, whose first `count` columns are orthonormal */
     kry_vec *start;  /* n: the guess of the solve under way */
@@ -20,14 +20,14 @@ typedef struct kry_guess {
     double b[KRY_GUESS_MOST]; /* Y'b */
     double R[KRY_GUESS_MOST]
             [KRY_GUESS_MOST]; /* X R[:][j] is solution j, the oldest first; upper triangle */
-} kry_guess;
+} kryi_guess;
 
 /* most: solutions; 0: *guess is NULL. */
-kry_status kry_guess_create(const kry_op *A, int64_t most, kry_guess **guess);
-void kry_guess_release(kry_guess **guess);
+kry_status kryi_guess_create(const kry_op *A, int64_t most, kryi_guess **guess);
+void kryi_guess_release(kryi_guess **guess);
 /* x := x + X c, the x of least ||b - A x||. r: room. Waits. */
-kry_status kry_guess_start(kry_guess *G, const kry_vec *b, kry_vec *r, kry_vec *x);
+kry_status kryi_guess_start(kryi_guess *G, const kry_vec *b, kry_vec *r, kry_vec *x);
 /* Keep what a solve has made of that x. y: room. Waits. */
-kry_status kry_guess_keep(kry_guess *G, const kry_vec *x, kry_vec *y);
+kry_status kryi_guess_keep(kryi_guess *G, const kry_vec *x, kry_vec *y);
 
 #endif

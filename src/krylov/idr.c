@@ -25,26 +25,26 @@
 enum { MOST = 16, USUAL = 4, SCALARS = 3 + 3 * MOST + MOST * MOST };
 
 typedef struct idr {
-    kry_krylov *K; /* borrowed */
+    kryi_krylov *K; /* borrowed */
     cl_int s;
     kry_vec *P, *G, *U;             /* n by s */
     kry_vec *t;                     /* A z */
     kry_vec *v, *z;                 /* NULL without M: z is r */
     kry_sum *rr, *products, *omega; /* r'r; P'r or P'g; (t'r, t't) */
-    kry_kernel *begin, *test, *solve, *remove, *direction, *project, *update, *reduce;
+    kryi_kernel *begin, *test, *solve, *remove, *direction, *project, *update, *reduce;
     cl_mem scalars;
-    kry_poll poll;
-    bool others;  /* P was made anew, for the last ones broke down at once */
-    kry_cycle *c; /* under way; borrowed */
+    kryi_poll poll;
+    bool others;   /* P was made anew, for the last ones broke down at once */
+    kryi_cycle *c; /* under way; borrowed */
 } idr;
 
 /* A launch over rows that leaves sums: n and the arguments of its chunks, then the rest. */
-static kry_status launch(idr *S, kry_kernel *kernel, const kry_arg *rest, size_t count)
+static kry_status launch(idr *S, kryi_kernel *kernel, const kry_arg *rest, size_t count)
 {
-    const kry_chunks rows = kry_chunks_of(S->c->r);
+    const kryi_chunks rows = kryi_chunks_of(S->c->r);
 
     S->rr->count = (cl_int)rows.groups;
-    return kry_launch_chunks(S->poll.dev, kernel, &rows, rest, count);
+    return kryi_launch_chunks(S->poll.dev, kernel, &rows, rest, count);
 }
 
 /* P'w */
@@ -52,8 +52,8 @@ static kry_status multiply_by_P(idr *S, const kry_vec *w)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_vec_dots(S->P, w, S->products));
-    TRY(kry_layout_reduce(w->layout, &S->products, 1));
+    TRY(kryi_vec_dots(S->P, w, S->products));
+    TRY(kryi_layout_reduce(w->layout, &S->products, 1));
 done:
     return st;
 }
@@ -63,10 +63,10 @@ static kry_status direct(idr *S, cl_int k)
 {
     kry_status st = KRY_OK;
     const kry_op *M = S->K->M;
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     const kry_vec *r = S->c->r, *z = M ? S->z : r;
     const cl_mem removed = M ? NULL : S->G->buffer; /* with M in a launch of its own */
-    const int64_t groups = kry_groups_for(poll->dev, r->type, r->n);
+    const int64_t groups = kryi_groups_for(poll->dev, r->type, r->n);
     const kry_arg scalars[] = { ARG(S->s), ARG(k), ARG(S->products->buffer),
                                 ARG(S->products->count), ARG(S->scalars) };
     const kry_arg removal[] = {
@@ -79,12 +79,12 @@ static kry_status direct(idr *S, cl_int k)
                                   ARG(removed),  ARG(z->buffer),   ARG(S->U->buffer) };
 
     if (k == 0) TRY(multiply_by_P(S, r));
-    TRY(kry_launch(poll->dev, S->solve, 1, scalars, COUNT(scalars)));
+    TRY(kryi_launch(poll->dev, S->solve, 1, scalars, COUNT(scalars)));
     if (M) {
-        TRY(kry_launch(poll->dev, S->remove, groups, removal, COUNT(removal)));
+        TRY(kryi_launch(poll->dev, S->remove, groups, removal, COUNT(removal)));
         TRY(M->table->apply(M->self, 1, S->v, 0, S->z));
     }
-    TRY(kry_launch(poll->dev, S->direction, groups, direction, COUNT(direction)));
+    TRY(kryi_launch(poll->dev, S->direction, groups, direction, COUNT(direction)));
 done:
     return st;
 }
@@ -94,8 +94,8 @@ static kry_status step(idr *S, cl_int k)
 {
     kry_status st = KRY_OK;
     const kry_op *A = S->K->A;
-    const kry_poll *poll = &S->poll;
-    kry_vec *x = S->c->x, u = kry_vec_column(S->U, k), g = kry_vec_column(S->G, k);
+    const kryi_poll *poll = &S->poll;
+    kry_vec *x = S->c->x, u = kryi_vec_column(S->U, k), g = kryi_vec_column(S->G, k);
 
     TRY(direct(S, k));
     TRY(A->table->apply(A->self, 1, &u, 0, &g));
@@ -104,7 +104,7 @@ static kry_status step(idr *S, cl_int k)
         ARG(S->s),        ARG(k),         ARG(S->products->buffer), ARG(S->products->count),
         ARG(poll->state), ARG(S->scalars)
     };
-    TRY(kry_launch(poll->dev, S->project, 1, projection, COUNT(projection)));
+    TRY(kryi_launch(poll->dev, S->project, 1, projection, COUNT(projection)));
     const kry_arg rest[] = { ARG(k),
                              ARG(S->G->ld),
                              ARG(poll->state),
@@ -129,8 +129,8 @@ static kry_status reduce(idr *S)
 
     if (M) TRY(M->table->apply(M->self, 1, r, 0, z));
     TRY(A->table->apply(A->self, 1, z, 0, S->t));
-    TRY(kry_vec_dot_pair(S->t, r, S->omega));
-    TRY(kry_layout_reduce(r->layout, &S->omega, 1));
+    TRY(kryi_vec_dot_pair(S->t, r, S->omega));
+    TRY(kryi_layout_reduce(r->layout, &S->omega, 1));
     const kry_arg rest[] = { ARG(S->omega->buffer), ARG(S->omega->count), ARG(S->poll.state),
                              ARG(S->scalars),       ARG(S->t->buffer),    ARG(z_numbers),
                              ARG(r->buffer),        ARG_VEC(x),           ARG(S->rr->buffer) };
@@ -144,13 +144,13 @@ done:
 static kry_status check_residual(void *self)
 {
     idr *S = self;
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     const kry_arg args[] = {
         ARG(poll->iteration), ARG(poll->slot),   ARG_ACC(poll->dev, poll->target2),
         ARG(S->rr->buffer),   ARG(S->rr->count), ARG(poll->state),
         ARG(poll->history),   ARG(S->scalars)
     };
-    return kry_launch(poll->dev, S->test, 1, args, COUNT(args));
+    return kryi_launch(poll->dev, S->test, 1, args, COUNT(args));
 }
 
 static kry_status make_P(idr *S)
@@ -159,14 +159,14 @@ static kry_status make_P(idr *S)
     kry_status st = KRY_OK;
 
     for (int i = 0; i < S->s; i++) {
-        kry_vec p = kry_vec_column(S->P, i);
-        TRY(kry_vec_fill_random((uint64_t)(STREAM + i + (S->others ? MOST : 0)), &p));
+        kry_vec p = kryi_vec_column(S->P, i);
+        TRY(kryi_vec_fill_random((uint64_t)(STREAM + i + (S->others ? MOST : 0)), &p));
     }
 done:
     return st;
 }
 
-static kry_status begin(idr *S, kry_cycle *c)
+static kry_status begin(idr *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     const kry_arg args[] = { ARG(S->scalars) };
@@ -177,18 +177,18 @@ static kry_status begin(idr *S, kry_cycle *c)
         TRY(make_P(S));
     }
     for (int i = 0; i < S->s; i++) { /* factors of 0 must not meet NaN */
-        kry_vec g = kry_vec_column(S->G, i), u = kry_vec_column(S->U, i);
+        kry_vec g = kryi_vec_column(S->G, i), u = kryi_vec_column(S->U, i);
         TRY(kry_vec_fill(&g, 0));
         TRY(kry_vec_fill(&u, 0));
     }
-    TRY(kry_launch(S->poll.dev, S->begin, 1, args, 1));
+    TRY(kryi_launch(S->poll.dev, S->begin, 1, args, 1));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
-    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
 done:
     return st;
 }
 
-static kry_status idr_cycle(void *self, kry_cycle *c)
+static kry_status idr_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     idr *S = self;
@@ -196,14 +196,14 @@ static kry_status idr_cycle(void *self, kry_cycle *c)
 
     TRY(begin(S, c));
     for (cl_int k = 0;; k = (k + 1) % (S->s + 1)) {
-        TRY(kry_layout_reduce(c->r->layout, &S->rr, 1));
-        TRY(kry_poll_next(&S->poll, c, &go));
+        TRY(kryi_layout_reduce(c->r->layout, &S->rr, 1));
+        TRY(kryi_poll_next(&S->poll, c, &go));
         if (!go) break;
         TRY(check_residual(S));
         TRY(k < S->s ? step(S, k) : reduce(S));
     }
     const bool barren = c->stopping->iteration - S->poll.start <= S->s, others = S->others;
-    kry_stopping_retry(c->stopping, barren, &S->others);
+    kryi_stopping_retry(c->stopping, barren, &S->others);
     if (S->others != others) TRY(make_P(S));
 done:
     return st;
@@ -216,8 +216,8 @@ static void idr_destroy(void *self)
     idr *S = self;
     kry_vec **vectors[] = { &S->P, &S->G, &S->U, &S->t, &S->v, &S->z };
     kry_sum **sums[] = { &S->rr, &S->products, &S->omega };
-    if (S->poll.dev) kry_buffer_release(S->poll.dev, &S->scalars);
-    kry_poll_release(&S->poll);
+    if (S->poll.dev) kryi_buffer_release(S->poll.dev, &S->scalars);
+    kryi_poll_release(&S->poll);
     for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
     free(S);
@@ -229,12 +229,12 @@ static kry_status allocate(idr *S, kry_device *dev, kry_type type, int64_t n)
     kry_vec **blocks[] = { &S->P, &S->G, &S->U }, **vectors[] = { &S->t, &S->v, &S->z };
 
     for (size_t i = 0; i < COUNT(blocks); i++)
-        TRY(kry_vec_create_columns(dev, type, n, S->s, blocks[i]));
+        TRY(kryi_vec_create_columns(dev, type, n, S->s, blocks[i]));
     for (int i = 0; i < (S->K->M ? 3 : 1); i++) TRY(kry_vec_create(dev, type, n, 1, vectors[i]));
     TRY(kry_sum_create(dev, 1, &S->rr));
     TRY(kry_sum_create(dev, S->s, &S->products));
     TRY(kry_sum_create(dev, 2, &S->omega));
-    TRY(kry_buffer_create(dev, SCALARS * kry_acc_size(dev), &S->scalars));
+    TRY(kryi_buffer_create(dev, SCALARS * kryi_acc_size(dev), &S->scalars));
     TRY(make_P(S));
 done:
     return st;
@@ -245,19 +245,19 @@ static kry_status compile(idr *S, kry_device *dev, kry_type type)
     kry_status st = KRY_OK;
     const struct {
         const char *name;
-        kry_kernel **kernel;
+        kryi_kernel **kernel;
     } kernels[] = { { "idr_begin", &S->begin },         { "idr_check", &S->test },
                     { "idr_solve", &S->solve },         { "idr_remove", &S->remove },
                     { "idr_direction", &S->direction }, { "idr_project", &S->project },
                     { "idr_update", &S->update },       { "idr_reduce", &S->reduce } };
     for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kry_kernel_get(dev, "idr", type, "-DKRY_UNALIGNED", kernels[i].name,
-                           kernels[i].kernel));
+        TRY(kryi_kernel_get(dev, "idr", type, "-DKRY_UNALIGNED", kernels[i].name,
+                            kernels[i].kernel));
 done:
     return st;
 }
 
-static kry_status idr_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status idr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
@@ -265,11 +265,11 @@ static kry_status idr_create(kry_krylov *K, const kry_setup *setup, void **self)
     idr *S = NULL;
 
     (void)setup; /* no parameters of its own */
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K;
     if (!K->width) K->width = USUAL;
     S->s = (cl_int)K->width;
-    TRY(kry_poll_create(K, 1, &S->poll));
+    TRY(kryi_poll_create(K, 1, &S->poll));
     TRY(allocate(S, dev, A->type, A->rows));
     TRY(compile(S, dev, A->type));
     *self = S, S = NULL;
@@ -283,7 +283,7 @@ static double idr_bytes(const void *self)
     const idr *S = self;
     const double s = S->s, with_M = S->K->M ? (3 * s + 1) / (s + 1) : 0;
 
-    return kry_krylov_bytes(S->K, 1, (3 * s * s + 12 * s + 9) / (s + 1) + with_M);
+    return kryi_krylov_bytes(S->K, 1, (3 * s * s + 12 * s + 9) / (s + 1) + with_M);
 }
 
 #define OMEGA_IS_ZERO                                                                    \
@@ -294,7 +294,7 @@ static double idr_bytes(const void *self)
             KRY_BROKE_DOWN                                                               \
     }
 
-const kry_method kry_idr_method = {
+const kryi_method kryi_idr_method = {
     .kind = "idr",
     .who = "kry_krylov_create",
     .projects = true,

@@ -32,7 +32,7 @@ enum {
 };
 
 typedef struct least_squares {
-    kry_krylov *K; /* borrowed */
+    kryi_krylov *K; /* borrowed */
     bool lsmr;
     double conlim;      /* 0: none */
     kry_vec *q;         /* A z: rows; the others have a number a column */
@@ -46,9 +46,9 @@ typedef struct least_squares {
     int64_t seen;   /* A's updates when those two were found */
     /* ||A N|| as far as this solve knows: at least least_A, and the Frobenius norms of its bidiagonal matrices */
     double norm_A;
-    kry_kernel *begin, *left, *right, *update;
-    kry_poll poll;
-    kry_cycle *c; /* under way; borrowed. u is its r */
+    kryi_kernel *begin, *left, *right, *update;
+    kryi_poll poll;
+    kryi_cycle *c; /* under way; borrowed. u is its r */
 } least_squares;
 
 typedef kry_status product(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
@@ -91,11 +91,12 @@ static kry_status precondition(least_squares *S)
 /* The stopping test, and unless it `only_tests` the next u. */
 static kry_status left(least_squares *S, bool only_tests)
 {
-    const kry_poll *poll = &S->poll;
-    const kry_scalar target = kry_scalar_of(poll->dev, S->c->goal);
-    const kry_scalar rtol = kry_scalar_of(poll->dev, kry_stop_gradient(&S->K->stopping.criteria));
-    const kry_scalar conlim = kry_scalar_of(poll->dev, S->conlim);
-    kry_chunks rows = kry_chunks_of(S->q);
+    const kryi_poll *poll = &S->poll;
+    const kryi_scalar target = kryi_scalar_of(poll->dev, S->c->goal);
+    const kryi_scalar rtol =
+        kryi_scalar_of(poll->dev, kryi_stop_gradient(&S->K->stopping.criteria));
+    const kryi_scalar conlim = kryi_scalar_of(poll->dev, S->conlim);
+    kryi_chunks rows = kryi_chunks_of(S->q);
     const kry_arg rest[] = { ARG(poll->iteration),       ARG(poll->slot),
                              ARG_ACC(poll->dev, target), ARG_ACC(poll->dev, rtol),
                              ARG_ACC(poll->dev, conlim), ARG(poll->step),
@@ -107,7 +108,7 @@ static kry_status left(least_squares *S, bool only_tests)
         rows.n = 0, rows.groups = 1;
     else
         S->uu->count = (cl_int)rows.groups;
-    return kry_launch_chunks(poll->dev, S->left, &rows, rest, COUNT(rest));
+    return kryi_launch_chunks(poll->dev, S->left, &rows, rest, COUNT(rest));
 }
 
 static kry_status check_residual(void *self) { return left(self, true); }
@@ -116,15 +117,15 @@ static kry_status check_residual(void *self) { return left(self, true); }
 static kry_status right(least_squares *S)
 {
     kry_status st = KRY_OK;
-    const kry_chunks cols = kry_chunks_of(S->v);
+    const kryi_chunks cols = kryi_chunks_of(S->v);
 
-    TRY(kry_layout_reduce(S->v->layout, &S->uu, 1));
+    TRY(kryi_layout_reduce(S->v->layout, &S->uu, 1));
     TRY(multiply_transposed(S, S->c->r));
     const kry_arg rest[] = { ARG(S->uu->buffer), ARG(S->uu->count), ARG(S->poll.state),
                              ARG(S->g->buffer),  ARG(S->v->buffer), ARG(S->vv->buffer) };
     S->vv->count = (cl_int)cols.groups;
-    TRY(kry_launch_chunks(S->poll.dev, S->right, &cols, rest, COUNT(rest)));
-    TRY(kry_layout_reduce(S->v->layout, &S->vv, 1));
+    TRY(kryi_launch_chunks(S->poll.dev, S->right, &cols, rest, COUNT(rest)));
+    TRY(kryi_layout_reduce(S->v->layout, &S->vv, 1));
     TRY(precondition(S));
 done:
     return st;
@@ -133,24 +134,24 @@ done:
 /* x, w and the scalars. */
 static kry_status update(least_squares *S)
 {
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     const kry_vec *x = S->c->x, *z = S->z ? S->z : S->v;
     const cl_mem hbar = S->lsmr ? S->hbar->buffer : NULL;
     const kry_arg args[] = { ARG(x->n),          ARG(S->uu->buffer), ARG(S->uu->count),
                              ARG(S->vv->buffer), ARG(S->vv->count),  ARG(poll->state),
                              ARG(poll->step),    ARG(z->buffer),     ARG(S->w->buffer),
                              ARG_VEC(x),         ARG(hbar) };
-    return kry_launch(poll->dev, S->update, kry_groups_for(poll->dev, x->type, x->n), args,
-                      COUNT(args) - !S->lsmr);
+    return kryi_launch(poll->dev, S->update, kryi_groups_for(poll->dev, x->type, x->n), args,
+                       COUNT(args) - !S->lsmr);
 }
 
-static kry_status begin(least_squares *S, kry_cycle *c)
+static kry_status begin(least_squares *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
 
     S->c = c;
-    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
     TRY(kry_vec_fill(S->v, 0));
     if (S->hbar) TRY(kry_vec_fill(S->hbar, 0));
     TRY(kry_vec_dot_sum(c->r, c->r, S->uu));
@@ -158,7 +159,7 @@ static kry_status begin(least_squares *S, kry_cycle *c)
     TRY(kry_vec_copy(S->z ? S->z : S->v, S->w));
     const kry_arg args[] = { ARG(S->uu->buffer), ARG(S->uu->count), ARG(S->vv->buffer),
                              ARG(S->vv->count), ARG(poll->step) };
-    TRY(kry_launch(poll->dev, S->begin, 1, args, COUNT(args)));
+    TRY(kryi_launch(poll->dev, S->begin, 1, args, COUNT(args)));
     TRY(multiply(S));
 done:
     return st;
@@ -169,12 +170,12 @@ static kry_status read_estimates(least_squares *S)
 {
     kry_status st = KRY_OK;
     kry_device *dev = S->poll.dev;
-    kry_stopping *stopping = &S->K->stopping;
+    kryi_stopping *stopping = &S->K->stopping;
     const kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
     double room[STATE_SIZE], v[STATE_SIZE];
 
-    TRY(kry_buffer_read(dev, S->poll.state, 0, STATE_SIZE * kry_acc_size(dev), room));
-    for (int i = 0; i < STATE_SIZE; i++) v[i] = kry_number_at(acc, room, i);
+    TRY(kryi_buffer_read(dev, S->poll.state, 0, STATE_SIZE * kryi_acc_size(dev), room));
+    for (int i = 0; i < STATE_SIZE; i++) v[i] = kryi_number_at(acc, room, i);
     S->norm_A = fmax(S->norm_A, sqrt(v[NORM_A2]));
     stopping->norm_AN = S->norm_A / S->unit;
     if (v[NORM_A2] == 0) return KRY_OK; /* no step */
@@ -185,7 +186,7 @@ done:
     return st;
 }
 
-static kry_status cycle(void *self, kry_cycle *c)
+static kry_status cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     least_squares *S = self;
@@ -193,7 +194,7 @@ static kry_status cycle(void *self, kry_cycle *c)
 
     TRY(begin(S, c));
     for (;;) {
-        TRY(kry_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->poll, c, &go));
         if (!go) break;
         TRY(left(S, false));
         TRY(right(S));
@@ -211,7 +212,7 @@ static kry_status measure_product(least_squares *S, double *size)
     kry_status st = KRY_OK;
     double norm;
 
-    TRY(kry_vec_fill_random(0, S->q));
+    TRY(kryi_vec_fill_random(0, S->q));
     TRY(kry_vec_norm2(S->q, &norm));
     TRY(kry_vec_axpby(1 / norm, S->q, 0, S->q));
     TRY(multiply_transposed(S, S->q));
@@ -264,7 +265,7 @@ static void destroy(void *self)
     least_squares *S = self;
     kry_vec **vectors[] = { &S->q, &S->g, &S->v, &S->w, &S->z, &S->hbar };
 
-    kry_poll_release(&S->poll);
+    kryi_poll_release(&S->poll);
     kry_sum_release(&S->uu);
     kry_sum_release(&S->vv);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
@@ -297,7 +298,7 @@ static kry_status check_transpose(const char *who, const kry_op *op)
                     who, op->table->kind);
 }
 
-static kry_status create(kry_krylov *K, const kry_setup *setup, bool lsmr, void **self)
+static kry_status create(kryi_krylov *K, const kryi_setup *setup, bool lsmr, void **self)
 {
     kry_status st = KRY_OK;
     kry_device *dev = K->A->dev;
@@ -307,23 +308,23 @@ static kry_status create(kry_krylov *K, const kry_setup *setup, bool lsmr, void 
 
     TRY(check_transpose(who, K->A));
     TRY(check_transpose(who, K->M));
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K, S->lsmr = lsmr, S->unit = 1;
     S->conlim = ((const kry_pcg_params *)setup->params)->conlim;
-    K->stopping.regular = K->A->shape.rows == K->A->shape.cols && !kry_op_is_singular(K->A) &&
+    K->stopping.regular = K->A->shape.rows == K->A->shape.cols && !kryi_op_is_singular(K->A) &&
                           K->A->null_found.parts == 0 && K->A->null_found.empty == 0;
     const struct {
         const char *name;
-        kry_kernel **kernel;
+        kryi_kernel **kernel;
     } kernels[] = { { lsmr ? "lsmr_begin" : "lsqr_begin", &S->begin },
                     { "bidiagonal_left", &S->left },
                     { "bidiagonal_right", &S->right },
                     { lsmr ? "lsmr_update" : "lsqr_update", &S->update } };
     TRY(allocate(S));
     for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kry_kernel_get(dev, "least_squares", type, defines, kernels[i].name,
-                           kernels[i].kernel));
-    TRY(kry_poll_create(K, 1, &S->poll));
+        TRY(kryi_kernel_get(dev, "least_squares", type, defines, kernels[i].name,
+                            kernels[i].kernel));
+    TRY(kryi_poll_create(K, 1, &S->poll));
     TRY(prepare(S));
     *self = S, S = NULL;
 done:
@@ -331,12 +332,12 @@ done:
     return st;
 }
 
-static kry_status lsqr_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status lsqr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     return create(K, setup, false, self);
 }
 
-static kry_status lsmr_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status lsmr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     return create(K, setup, true, self);
 }
@@ -346,7 +347,7 @@ static double bytes(const void *self)
     const least_squares *S = self;
     const kry_op_shape *A = &S->K->A->shape;
     const double rows = (double)A->rows, cols = (double)A->cols;
-    const double products = kry_krylov_bytes(S->K, 2, 0);
+    const double products = kryi_krylov_bytes(S->K, 2, 0);
 
     if (products <= 0) return 0;
     return products + (3 * rows + (S->lsmr ? 10 : 8) * cols) * (double)kry_type_size(A->type);
@@ -358,7 +359,7 @@ static double bytes(const void *self)
             "is above conlim; x is what the larger singular values determine", KRY_ILL_CONDITIONED \
     }
 
-const kry_method kry_lsqr_method = {
+const kryi_method kryi_lsqr_method = {
     .kind = "lsqr",
     .who = "kry_krylov_create",
     .matrix = ILL_CONDITIONED,
@@ -371,7 +372,7 @@ const kry_method kry_lsqr_method = {
     .destroy = destroy,
 };
 
-const kry_method kry_lsmr_method = {
+const kryi_method kryi_lsmr_method = {
     .kind = "lsmr",
     .who = "kry_krylov_create",
     .matrix = ILL_CONDITIONED,

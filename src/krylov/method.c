@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-double kry_krylov_bytes(const kry_krylov *K, double products, double words)
+double kryi_krylov_bytes(const kryi_krylov *K, double products, double words)
 {
     const kry_op *ops[] = { K->A, K->M };
     double bytes = words * (double)K->A->shape.rows * (double)kry_type_size(K->A->shape.type);
@@ -20,22 +20,22 @@ double kry_krylov_bytes(const kry_krylov *K, double products, double words)
     return bytes;
 }
 
-kry_status kry_krylov_multiply(const kry_krylov *K, const kry_vec *x, kry_vec *t, kry_vec *y)
+kry_status kryi_krylov_multiply(const kryi_krylov *K, const kry_vec *x, kry_vec *t, kry_vec *y)
 {
     kry_status st = KRY_OK;
 
-    if (K->M) TRY(kry_op_run_apply(K->M, 1, x, 0, t));
-    TRY(kry_op_run_apply(K->A, 1, K->M ? t : x, 0, y));
+    if (K->M) TRY(kryi_op_run_apply(K->M, 1, x, 0, t));
+    TRY(kryi_op_run_apply(K->A, 1, K->M ? t : x, 0, y));
 done:
     return st;
 }
 
-kry_status kry_krylov_add(const kry_krylov *K, kry_vec *y, kry_vec *t, kry_vec *x)
+kry_status kryi_krylov_add(const kryi_krylov *K, kry_vec *y, kry_vec *t, kry_vec *x)
 {
     kry_status st = KRY_OK;
 
     if (!K->M) return KRY_OK;
-    TRY(kry_op_run_apply(K->M, 1, y, 0, t));
+    TRY(kryi_op_run_apply(K->M, 1, y, 0, t));
     TRY(kry_vec_axpby(1, t, 1, x));
     TRY(kry_vec_fill(y, 0));
 done:
@@ -44,11 +44,11 @@ done:
 
 static kry_status krylov_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
-    return kry_krylov_solve(self, b, x, &(kry_terms){ 0 }, res);
+    return kryi_krylov_solve(self, b, x, &(kryi_terms){ 0 }, res);
 }
 
-kry_status kry_apply_by_solve(kry_solve_within *solve, void *self, const kry_scaling *by,
-                              const kry_vec *x, kry_vec *y)
+kry_status kryi_apply_by_solve(kryi_solve_within *solve, void *self, const kryi_scaling *by,
+                               const kry_vec *x, kry_vec *y)
 {
     kry_status st = KRY_OK, solved;
     kry_vec *t = NULL;
@@ -65,7 +65,7 @@ done:
 
 static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
-    return kry_krylov_solve(self, b, x, &(kry_terms){ .inner = true }, res);
+    return kryi_krylov_solve(self, b, x, &(kryi_terms){ .inner = true }, res);
 }
 
 static kry_status krylov_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -74,18 +74,18 @@ static kry_status krylov_apply(void *self, double alpha, const kry_vec *x, doubl
         return kry_fail(KRY_ERR_SHAPE,
                         "kry_op_apply: a solver for a matrix that is not square is no operator: "
                         "kry_solve takes b and x");
-    return kry_apply_by_solve(solve_within, self, &(kry_scaling){ alpha, beta }, x, y);
+    return kryi_apply_by_solve(solve_within, self, &(kryi_scaling){ alpha, beta }, x, y);
 }
 
 static kry_status krylov_update(void *self, const void *values)
 {
-    kry_krylov *K = self;
+    kryi_krylov *K = self;
     kry_status st = KRY_OK;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", K->method->kind);
-    if (kry_pin_of(K->A) != K->A) TRY(kry_op_update(K->A, NULL)); /* its entry is a_rr */
-    TRY(kry_residual_check_null(&K->residual));
-    TRY(kry_check_matrix("kry_op_update", K->A, K->check, K->method->takes, &K->checked));
+    if (kryi_pin_of(K->A) != K->A) TRY(kry_op_update(K->A, NULL)); /* its entry is a_rr */
+    TRY(kryi_residual_check_null(&K->residual));
+    TRY(kryi_check_matrix("kry_op_update", K->A, K->check, K->method->takes, &K->checked));
     if (K->M) TRY(kry_op_update(K->M, NULL));
     if (K->product != K->A) TRY(kry_op_update(K->deflation, NULL)); /* else M updates it */
     if (K->method->update) TRY(K->method->update(K->self));
@@ -93,7 +93,7 @@ done:
     return st;
 }
 
-kry_status kry_krylov_set_stop(kry_krylov *K, const kry_stop *wanted)
+kry_status kryi_krylov_set_stop(kryi_krylov *K, const kry_stop *wanted)
 {
     kry_status st = KRY_OK;
     kry_stop stop = *wanted;
@@ -104,26 +104,26 @@ kry_status kry_krylov_set_stop(kry_krylov *K, const kry_stop *wanted)
           "kry_solver_set_stop: check_every = %lld, but the solver was made for %lld",
           (long long)stop.check_every, (long long)every);
     stop.check_every = every;
-    TRY(kry_method_check_stop("kry_solver_set_stop", K->method, &stop));
-    TRY(kry_layout_rows(&K->A->dev->layout, K->A->shape.cols, NULL, &unknowns));
-    TRY(kry_stop_check("kry_solver_set_stop", K->A->shape.type, unknowns, &stop));
-    TRY(kry_layout_join(&K->A->dev->layout, kry_stopping_reserve(&K->stopping, stop.max_iter)));
+    TRY(kryi_method_check_stop("kry_solver_set_stop", K->method, &stop));
+    TRY(kryi_layout_rows(&K->A->dev->layout, K->A->shape.cols, NULL, &unknowns));
+    TRY(kryi_stop_check("kry_solver_set_stop", K->A->shape.type, unknowns, &stop));
+    TRY(kryi_layout_join(&K->A->dev->layout, kryi_stopping_reserve(&K->stopping, stop.max_iter)));
     K->stopping.criteria = stop;
     if (stop.test != KRY_STOP_BACKWARD) K->stopping.norm_A = 0, K->measured = -1;
 done:
     return st;
 }
 
-const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
+const char *kryi_krylov_text(const kryi_krylov *K, char *text, size_t size)
 {
     kry_op_info M = { .kind = "none", .variant = "", .chosen = "" }, D = { .variant = "none" };
     const char *left_out = "left out, for it only scales";
-    kry_deflation *deflation = kry_deflation_of(K->deflation);
+    kryi_deflation *deflation = kryi_deflation_of(K->deflation);
 
     if (K->first) kry_op_describe(K->first, &M);
     if (K->left_out) M.kind = K->left_out, M.variant = left_out;
     if (deflation && deflation->variant == KRY_VARIANT_AUTO)
-        kry_deflation_describe(deflation, K->first ? KRY_ADEF2 : KRY_BNN, &D);
+        kryi_deflation_describe(deflation, K->first ? KRY_ADEF2 : KRY_BNN, &D);
     else if (deflation)
         kry_op_describe(K->deflation, &D);
     size_t used = 0;
@@ -141,28 +141,28 @@ const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
 
 static void krylov_describe(void *self, kry_op_info *info)
 {
-    kry_krylov *K = self;
+    kryi_krylov *K = self;
     char own[320], stop[100];
 
     if (K->method->describe)
         K->method->describe(K->self, info), snprintf(own, sizeof own, "%s", info->variant);
     else
-        kry_krylov_text(K, own, sizeof own);
+        kryi_krylov_text(K, own, sizeof own);
     snprintf(K->text, sizeof K->text, "%s, %s, %s precision", own,
-             kry_stop_text(&K->stopping.criteria, stop, sizeof stop),
+             kryi_stop_text(&K->stopping.criteria, stop, sizeof stop),
              kry_type_name(K->A->shape.type));
     info->variant = K->text;
 }
 
-void kry_krylov_destroy(void *self)
+void kryi_krylov_destroy(void *self)
 {
-    kry_krylov *K = self;
+    kryi_krylov *K = self;
     if (!K) return;
-    kry_columns_release(K);
+    kryi_columns_release(K);
     if (K->self) K->method->destroy(K->self);
     free(K->stopping.history);
-    kry_residual_release(&K->residual);
-    kry_guess_release(&K->guess);
+    kryi_residual_release(&K->residual);
+    kryi_guess_release(&K->guess);
     kry_vec_release(&K->best);
     kry_vec_release(&K->r);
     kry_op_release(&K->deflation);
@@ -173,16 +173,16 @@ void kry_krylov_destroy(void *self)
     free(K);
 }
 
-const kry_op_table kry_krylov_table = {
+const kry_op_table kryi_krylov_table = {
     .struct_size = sizeof(kry_op_table),
     .apply = krylov_apply,
     .update = krylov_update,
     .solve = krylov_solve,
     .describe = krylov_describe,
-    .destroy = kry_krylov_destroy,
+    .destroy = kryi_krylov_destroy,
 };
 
-kry_krylov *kry_krylov_of(const kry_op *op)
+kryi_krylov *kryi_krylov_of(const kry_op *op)
 {
     return op->table->solve == krylov_solve ? op->self : NULL;
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 
-kry_status kry_method_check_stop(const char *who, const kry_method *method, const kry_stop *stop)
+kry_status kryi_method_check_stop(const char *who, const kryi_method *method, const kry_stop *stop)
 {
     if (method->takes != KRY_TAKES_RECTANGULAR || stop->test != KRY_STOP_BACKWARD) return KRY_OK;
     return kry_fail(
@@ -16,10 +16,10 @@ kry_status kry_method_check_stop(const char *who, const kry_method *method, cons
 }
 
 /* What a preconditioner must be for A: as b, or from the right as x. */
-static kry_status check_precond(const kry_op *A, const kry_setup *s)
+static kry_status check_precond(const kry_op *A, const kryi_setup *s)
 {
     kry_status st = KRY_OK;
-    const kry_method *method = s->method;
+    const kryi_method *method = s->method;
     const kry_op *M = s->precond;
     const bool by_columns = method->takes == KRY_TAKES_RECTANGULAR;
     const int64_t n = by_columns ? A->shape.cols : A->shape.rows;
@@ -44,8 +44,8 @@ done:
 static kry_status check(const kry_op *A, const void *setup)
 {
     kry_status st = KRY_OK;
-    const kry_setup *s = setup;
-    const kry_method *method = s->method;
+    const kryi_setup *s = setup;
+    const kryi_method *method = s->method;
     const bool rectangular = method->takes == KRY_TAKES_RECTANGULAR;
 
     const kry_op_shape *shape = kry_op_get_shape(A);
@@ -56,10 +56,10 @@ static kry_status check(const kry_op *A, const void *setup)
           "%s: method '%s' is for one device, and this is a team of %d: there are no products with "
           "the transpose on teams",
           method->who, method->kind, kry_team_size(A->dev));
-    CHECK(!rectangular || kry_pin_of(A) == A, KRY_ERR_UNSUPPORTED,
+    CHECK(!rectangular || kryi_pin_of(A) == A, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' takes a singular matrix as it is, without a pinned unknown", method->who,
           method->kind);
-    TRY(kry_method_check_stop(method->who, method, &s->stop));
+    TRY(kryi_method_check_stop(method->who, method, &s->stop));
     CHECK(!s->width || method->width.most, KRY_ERR_PARSE, "%s: method '%s' has no number",
           method->who, method->kind);
     CHECK(s->width >= 0 && s->width <= method->width.most, KRY_ERR_PARSE,
@@ -74,10 +74,10 @@ done:
 
 /* Refuse an M that is not symmetric where the method needs one that is. A method that takes an M that varies takes
  * any. Runs on each part of a team, which all have the same kind of M. */
-static kry_status check_symmetry(const kry_setup *s)
+static kry_status check_symmetry(const kryi_setup *s)
 {
     kry_status st = KRY_OK;
-    const kry_method *method = s->method;
+    const kryi_method *method = s->method;
     const kry_op *M = s->precond;
     const bool needed =
         method->takes <= KRY_TAKES_DEFINITE && !s->varying && s->check != KRY_CHECK_NONE;
@@ -92,17 +92,17 @@ done:
     return st;
 }
 
-static kry_status check_deflation(const kry_op *A, const kry_setup *s)
+static kry_status check_deflation(const kry_op *A, const kryi_setup *s)
 {
     kry_status st = KRY_OK;
-    const kry_method *method = s->method;
+    const kryi_method *method = s->method;
     const kry_op *D = s->deflation;
 
     if (!D) return KRY_OK;
-    CHECK(kry_deflation_of(D), KRY_ERR_TYPE,
+    CHECK(kryi_deflation_of(D), KRY_ERR_TYPE,
           "%s: '%s' is no deflation (kry_deflation_create makes them)", method->who,
           D->table->kind);
-    CHECK(kry_deflation_of(D)->A == A, KRY_ERR_ARGUMENT,
+    CHECK(kryi_deflation_of(D)->A == A, KRY_ERR_ARGUMENT,
           "%s: the deflation was made for another matrix", method->who);
 done:
     return st;
@@ -115,23 +115,23 @@ static bool only_scales(const kry_op *M)
 }
 
 /* M and A, one of them with deflation as the second level. */
-static kry_status take_operators(kry_krylov *K, const kry_op *A, const kry_setup *s)
+static kry_status take_operators(kryi_krylov *K, const kry_op *A, const kryi_setup *s)
 {
     kry_status st = KRY_OK;
     const bool left_out = s->precond && !s->method->minds_scale && only_scales(s->precond);
     const kry_op *M = left_out ? NULL : s->precond;
-    kry_deflation *D = kry_deflation_of(s->deflation);
+    kryi_deflation *D = kryi_deflation_of(s->deflation);
 
     K->A = kry_op_retain(A);
     K->first = kry_op_retain(M);
     if (left_out) K->left_out = s->precond->table->kind;
     if (D) K->deflation = kry_op_retain(s->deflation);
     if (D && D->variant == KRY_DEF1)
-        TRY(kry_two_level_product(s->deflation, &K->product));
+        TRY(kryi_two_level_product(s->deflation, &K->product));
     else
         K->product = kry_op_retain(A);
     if (D && D->variant != KRY_DEF1)
-        TRY(kry_two_level_precond(s->deflation, M, &K->M));
+        TRY(kryi_two_level_precond(s->deflation, M, &K->M));
     else if (M)
         K->M = kry_op_retain(M);
 done:
@@ -141,36 +141,36 @@ done:
 static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    const kry_setup *s = setup;
-    const kry_method *method = s->method;
-    kry_krylov *K = NULL;
+    const kryi_setup *s = setup;
+    const kryi_method *method = s->method;
+    kryi_krylov *K = NULL;
     kry_op_shape shape = A->shape;
     int64_t unknowns;
 
     TRY(check_deflation(A, s));
     TRY(check_symmetry(s));
-    TRY(kry_alloc(1, sizeof *K, &K));
+    TRY(kryi_alloc(1, sizeof *K, &K));
     K->method = method;
     K->width = s->width;
-    K->check = s->check, K->checked = kry_pin_of(A)->updates;
+    K->check = s->check, K->checked = kryi_pin_of(A)->updates;
     K->measured = -1;
-    K->table = kry_krylov_table, K->table.kind = method->kind;
-    K->stopping = (kry_stopping){ .dev = A->dev,
-                                  .criteria = s->stop,
-                                  .roundoff = kry_unit_roundoff(shape.type),
-                                  .monitor = s->monitor,
-                                  .monitor_user = s->monitor_user,
-                                  .history_every = 1 };
-    TRY(kry_layout_rows(&A->dev->layout, shape.cols, NULL, &unknowns));
-    TRY(kry_stop_check(method->who, shape.type, unknowns, &K->stopping.criteria));
+    K->table = kryi_krylov_table, K->table.kind = method->kind;
+    K->stopping = (kryi_stopping){ .dev = A->dev,
+                                   .criteria = s->stop,
+                                   .roundoff = kryi_unit_roundoff(shape.type),
+                                   .monitor = s->monitor,
+                                   .monitor_user = s->monitor_user,
+                                   .history_every = 1 };
+    TRY(kryi_layout_rows(&A->dev->layout, shape.cols, NULL, &unknowns));
+    TRY(kryi_stop_check(method->who, shape.type, unknowns, &K->stopping.criteria));
     TRY(take_operators(K, A, s));
     K->stopping.breakdown[0] = K->first ? &method->precond : &method->no_precond;
     K->stopping.breakdown[1] = &method->matrix;
-    TRY(kry_residual_create(A, method->projects, &K->residual));
-    TRY(kry_guess_create(A, s->guesses, &K->guess));
-    TRY(kry_vec_create_room(A->dev, shape.type, shape.rows, 1, &K->r));
-    if (!method->accept) TRY(kry_vec_create_room(A->dev, shape.type, shape.cols, 1, &K->best));
-    TRY(kry_stopping_reserve(&K->stopping, K->stopping.criteria.max_iter));
+    TRY(kryi_residual_create(A, method->projects, &K->residual));
+    TRY(kryi_guess_create(A, s->guesses, &K->guess));
+    TRY(kryi_vec_create_room(A->dev, shape.type, shape.rows, 1, &K->r));
+    if (!method->accept) TRY(kryi_vec_create_room(A->dev, shape.type, shape.cols, 1, &K->best));
+    TRY(kryi_stopping_reserve(&K->stopping, K->stopping.criteria.max_iter));
     K->stopping.waits = (shape.traits | (K->first ? K->first->shape.traits : 0)) & KRY_WAITS;
     TRY(method->create ? method->create(K, s, &K->self) : method->create_columns(K, 1, &K->self));
     TRY(kry_device_finish(A->dev));
@@ -178,35 +178,36 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     TRY(kry_op_create(A->dev, &K->table, K, &shape, solver));
     K = NULL;
 done:
-    kry_krylov_destroy(K);
+    kryi_krylov_destroy(K);
     return st;
 }
 
 static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
 {
-    kry_status st = kry_pool_open(A->dev);
+    kry_status st = kryi_pool_open(A->dev);
 
     *solver = NULL;
     if (st < 0) return st;
     st = make(A, setup, solver);
-    kry_pool_close(A->dev);
+    kryi_pool_close(A->dev);
     return st;
 }
 
-kry_status kry_krylov_make(const kry_op *A, kry_setup setup, kry_op **solver)
+kry_status kryi_krylov_make(const kry_op *A, kryi_setup setup, kry_op **solver)
 {
-    const kry_constructor how = { setup.method->who,
-                                  "the library",
-                                  sizeof setup,
-                                  { offsetof(kry_setup, precond), offsetof(kry_setup, deflation) },
-                                  check,
-                                  create,
-                                  .any_shape = true };
+    const kryi_constructor how = { setup.method->who,
+                                   "the library",
+                                   sizeof setup,
+                                   { offsetof(kryi_setup, precond),
+                                     offsetof(kryi_setup, deflation) },
+                                   check,
+                                   create,
+                                   .any_shape = true };
     const kry_op *parts[] = { setup.precond, setup.deflation };
     kry_status st = KRY_OK;
 
     setup.struct_size = sizeof setup;
-    TRY(kry_construct(&how, A, &setup, solver));
+    TRY(kryi_construct(&how, A, &setup, solver));
     for (size_t i = 0; i < COUNT(parts); i++)
         if (parts[i]) {
             (*solver)->setup.seconds += parts[i]->setup.seconds;
@@ -217,19 +218,19 @@ done:
     return st;
 }
 
-kry_status kry_method_create(const kry_method *method, const kry_op *A,
-                             const kry_pcg_params *params, int64_t width, kry_op **solver)
+kry_status kryi_method_create(const kryi_method *method, const kry_op *A,
+                              const kry_pcg_params *params, int64_t width, kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_pcg_params mine;
     int64_t checked = -1;
 
-    kry_team_enter(kry_op_device(A), method->who, NULL);
+    kryi_team_enter(kry_op_device(A), method->who, NULL);
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", method->who);
     TAKE_PARAMS(params, mine, method->who, "KRY_PCG");
-    kry_team_same_fields(A->dev, "xPP" KRY_STOP_FIELDS "xxiiiqd", params, sizeof *params);
-    kry_team_same(A->dev, &width, sizeof width);
+    kryi_team_same_fields(A->dev, "xPP" KRY_STOP_FIELDS "xxiiiqd", params, sizeof *params);
+    kryi_team_same(A->dev, &width, sizeof width);
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
     CHECK(params->guesses >= 0 && params->guesses <= KRY_GUESS_MOST, KRY_ERR_ARGUMENT,
@@ -244,23 +245,23 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
     CHECK(!params->conlim || params->stop.test != KRY_STOP_NEVER, KRY_ERR_ARGUMENT,
           "%s: conlim = %g ends a solve, and stop=never asks for all its iterations", method->who,
           params->conlim);
-    TRY(kry_check_matrix(method->who, A, params->check, method->takes, &checked));
-    TRY(kry_krylov_make(
+    TRY(kryi_check_matrix(method->who, A, params->check, method->takes, &checked));
+    TRY(kryi_krylov_make(
         A,
-        (kry_setup){ .method = method,
-                     .precond = params->precond,
-                     .deflation = params->deflation,
-                     .stop = params->stop,
-                     .monitor = params->monitor,
-                     .monitor_user = params->monitor_user,
-                     .varying = method->flexible && (params->flexible || !method->by_request),
-                     .check = params->check,
-                     .width = width,
-                     .guesses = params->guesses,
-                     .params = params },
+        (kryi_setup){ .method = method,
+                      .precond = params->precond,
+                      .deflation = params->deflation,
+                      .stop = params->stop,
+                      .monitor = params->monitor,
+                      .monitor_user = params->monitor_user,
+                      .varying = method->flexible && (params->flexible || !method->by_request),
+                      .check = params->check,
+                      .width = width,
+                      .guesses = params->guesses,
+                      .params = params },
         solver));
 done:
-    st = kry_team_leave(kry_op_device(A), st);
+    st = kryi_team_leave(kry_op_device(A), st);
     if (st < 0) kry_op_release(solver);
     return st;
 }

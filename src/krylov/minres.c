@@ -27,20 +27,20 @@
 #include <string.h>
 
 typedef struct minres {
-    kry_krylov *K; /* borrowed */
-    int columns;   /* of all vectors and sums */
+    kryi_krylov *K; /* borrowed */
+    int columns;    /* of all vectors and sums */
     kry_vec *q, *v, *old_v, *w, *old_w;
     kry_vec *z, *next_z;          /* NULL without M: v, and the next one */
     kry_sum *rr, *delta, *square; /* r'r, z'A z, z'v */
-    kry_kernel *begin, *lanczos, *update;
+    kryi_kernel *begin, *lanczos, *update;
     /* A power of two that A is multiplied by, so that squares of A M v neither overflow nor vanish; 1 but for an A M
      * of extreme numbers. */
     double unit;
     int64_t seen; /* A's updates when the unit was found; -1: it was not yet */
     /* A cycle ends with KRY_END_MATRIX when ||A M r|| <= ask ||A M|| ||r||, by the recurrence; 0: never. */
     double ask;
-    kry_poll poll;
-    kry_cycle *c; /* under way; borrowed */
+    kryi_poll poll;
+    kryi_cycle *c; /* under way; borrowed */
 } minres;
 
 static void swap(kry_vec **a, kry_vec **b)
@@ -52,9 +52,9 @@ static void swap(kry_vec **a, kry_vec **b)
 /* The stopping test, and unless it `only_tests` the next v in the place of the last one. */
 static kry_status lanczos(minres *S, bool only_tests)
 {
-    const kry_poll *poll = &S->poll;
-    const kry_scalar unit = kry_scalar_of(poll->dev, S->unit);
-    kry_chunks rows = kry_chunks_of_columns(S->v);
+    const kryi_poll *poll = &S->poll;
+    const kryi_scalar unit = kryi_scalar_of(poll->dev, S->unit);
+    kryi_chunks rows = kryi_chunks_of_columns(S->v);
     const kry_arg rest[] = {
         ARG(S->v->ld),      ARG(poll->iteration),  ARG(poll->slot),       ARG_ACC(poll->dev, unit),
         ARG(S->rr->buffer), ARG(S->rr->count),     ARG(S->delta->buffer), ARG(S->delta->count),
@@ -66,7 +66,7 @@ static kry_status lanczos(minres *S, bool only_tests)
         rows.n = 0, rows.groups = 1;
     else
         S->square->count = (cl_int)rows.groups;
-    return kry_launch_chunks(S->poll.dev, S->lanczos, &rows, rest, COUNT(rest));
+    return kryi_launch_chunks(S->poll.dev, S->lanczos, &rows, rest, COUNT(rest));
 }
 
 static kry_status check_residual(void *self) { return lanczos(self, true); }
@@ -76,19 +76,19 @@ static kry_status precondition(minres *S, const kry_vec *v, kry_vec *z)
 {
     kry_status st = KRY_OK;
 
-    if (S->K->M) TRY(kry_op_run_dot(S->K->M, v, z, S->square));
-    TRY(kry_layout_reduce(v->layout, &S->square, 1));
+    if (S->K->M) TRY(kryi_op_run_dot(S->K->M, v, z, S->square));
+    TRY(kryi_layout_reduce(v->layout, &S->square, 1));
 done:
     return st;
 }
 
 /* Whether the end of this cycle may be followed up: not within another solve, nor where A's null space is promised, or that
  * it has none. */
-static bool may_ask(const minres *S, const kry_cycle *c)
+static bool may_ask(const minres *S, const kryi_cycle *c)
 {
     enum { MOST = 8 }; /* vectors, each of which costs a search */
-    const kry_krylov *K = S->K;
-    const kry_null_space *null = &K->residual.null;
+    const kryi_krylov *K = S->K;
+    const kryi_null_space *null = &K->residual.null;
 
     return (c->X || c->stopping == &K->stopping) && S->unit == 1 &&
            !(K->A->shape.traits & KRY_POSITIVE) && !K->residual.unpinned && null->found &&
@@ -100,12 +100,12 @@ static bool may_ask(const minres *S, const kry_cycle *c)
 static kry_status update(minres *S)
 {
     kry_status st = KRY_OK;
-    const kry_poll *poll = &S->poll;
-    const kry_vec *x = kry_cycle_x(S->c), *r = kry_cycle_r(S->c);
+    const kryi_poll *poll = &S->poll;
+    const kry_vec *x = kryi_cycle_x(S->c), *r = kryi_cycle_r(S->c);
     const kry_vec *z = S->z ? S->z : S->v;
-    const kry_scalar unit = kry_scalar_of(poll->dev, S->unit);
-    const kry_scalar ask = kry_scalar_of(poll->dev, may_ask(S, S->c) ? S->ask : 0);
-    const kry_chunks rows = kry_chunks_of_columns(S->v);
+    const kryi_scalar unit = kryi_scalar_of(poll->dev, S->unit);
+    const kryi_scalar ask = kryi_scalar_of(poll->dev, may_ask(S, S->c) ? S->ask : 0);
+    const kryi_chunks rows = kryi_chunks_of_columns(S->v);
     const kry_arg rest[] = { ARG(S->v->ld),
                              ARG_ACC(poll->dev, unit),
                              ARG_ACC(poll->dev, ask),
@@ -124,11 +124,11 @@ static kry_status update(minres *S)
 
     TRY(precondition(S, S->old_v, S->next_z));
     S->rr->count = (cl_int)rows.groups;
-    TRY(kry_launch_chunks(S->poll.dev, S->update, &rows, rest, COUNT(rest)));
+    TRY(kryi_launch_chunks(S->poll.dev, S->update, &rows, rest, COUNT(rest)));
     swap(&S->v, &S->old_v);
     swap(&S->w, &S->old_w);
     swap(&S->z, &S->next_z);
-    TRY(kry_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
+    TRY(kryi_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
 done:
     return st;
 }
@@ -156,36 +156,36 @@ done:
     return st;
 }
 
-static kry_status begin(minres *S, kry_cycle *c)
+static kry_status begin(minres *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     kry_vec *empty[] = { S->old_v, S->w, S->old_w };
 
     S->c = c;
     if (c->stopping->iteration == 0) S->ask = S->v->type == KRY_F64 ? 1e-7 : 1e-3;
-    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
-    TRY(kry_vec_copy(kry_cycle_r(c), S->v));
+    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kry_vec_copy(kryi_cycle_r(c), S->v));
     for (size_t i = 0; i < COUNT(empty); i++) TRY(kry_vec_fill(empty[i], 0));
     TRY(kry_vec_dot_sum(S->v, S->v, S->rr));
     TRY(kry_vec_dot_sum(S->v, S->v, S->square));
     TRY(precondition(S, S->v, S->z));
-    TRY(kry_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
+    TRY(kryi_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
     TRY(find_unit(S));
     const kry_arg args[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(S->poll.step) };
-    TRY(kry_launch_columns(S->poll.dev, S->begin, 1, S->columns, args, COUNT(args)));
+    TRY(kryi_launch_columns(S->poll.dev, S->begin, 1, S->columns, args, COUNT(args)));
 done:
     return st;
 }
 
-static kry_status iterate(minres *S, kry_cycle *c)
+static kry_status iterate(minres *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     bool go;
 
     TRY(begin(S, c));
     for (;;) {
-        TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->delta }, 2));
-        TRY(kry_poll_next(&S->poll, c, &go));
+        TRY(kryi_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->delta }, 2));
+        TRY(kryi_poll_next(&S->poll, c, &go));
         if (!go) break;
         TRY(lanczos(S, false));
         TRY(update(S));
@@ -199,13 +199,13 @@ static void minres_destroy(void *self)
     minres *S = self;
     kry_vec **vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
     kry_sum **sums[] = { &S->rr, &S->delta, &S->square };
-    kry_poll_release(&S->poll);
+    kryi_poll_release(&S->poll);
     for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
     free(S);
 }
 
-static kry_status create_columns(kry_krylov *K, int columns, void **self)
+static kry_status create_columns(kryi_krylov *K, int columns, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
@@ -213,18 +213,18 @@ static kry_status create_columns(kry_krylov *K, int columns, void **self)
     kry_device *dev = K->A->dev;
     minres *S = NULL;
 
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K, S->columns = columns, S->unit = 1, S->seen = -1;
-    TRY(kry_poll_create(K, columns, &S->poll));
+    TRY(kryi_poll_create(K, columns, &S->poll));
     kry_vec **vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
     kry_sum **sums[] = { &S->rr, &S->delta, &S->square };
     for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 2); i++)
-        TRY(kry_vec_create_columns(dev, A->type, A->rows, columns, vectors[i]));
+        TRY(kryi_vec_create_columns(dev, A->type, A->rows, columns, vectors[i]));
     for (size_t i = 0; i < COUNT(sums); i++)
-        TRY(kry_sum_create_columns(dev, 1, columns, S->poll.state, sums[i]));
-    TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_begin", &S->begin));
-    TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_lanczos", &S->lanczos));
-    TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_update", &S->update));
+        TRY(kryi_sum_create_columns(dev, 1, columns, S->poll.state, sums[i]));
+    TRY(kryi_kernel_get(dev, "minres", A->type, defines, "minres_begin", &S->begin));
+    TRY(kryi_kernel_get(dev, "minres", A->type, defines, "minres_lanczos", &S->lanczos));
+    TRY(kryi_kernel_get(dev, "minres", A->type, defines, "minres_update", &S->update));
     *self = S, S = NULL;
 done:
     if (S) minres_destroy(S);
@@ -239,7 +239,7 @@ done:
 
 typedef struct search {
     minres *S; /* a recurrence of its own */
-    kry_stopping stopping;
+    kryi_stopping stopping;
     kry_vec *g, *u;
     double norm_A; /* estimated */
 } search;
@@ -252,19 +252,19 @@ static void end_search(search *F)
     kry_vec_release(&F->u);
 }
 
-static kry_status begin_search(kry_krylov *K, int64_t most, search *F)
+static kry_status begin_search(kryi_krylov *K, int64_t most, search *F)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
     void *self;
 
-    F->stopping = (kry_stopping){ .dev = K->A->dev, .waits = K->stopping.waits };
-    TRY(kry_stopping_reserve(&F->stopping, most));
+    F->stopping = (kryi_stopping){ .dev = K->A->dev, .waits = K->stopping.waits };
+    TRY(kryi_stopping_reserve(&F->stopping, most));
     TRY(create_columns(K, 1, &self));
     F->S = self;
     TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &F->g));
     TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &F->u));
-    TRY(kry_residual_norm_of_A(&K->residual, F->g, &F->norm_A));
+    TRY(kryi_residual_norm_of_A(&K->residual, F->g, &F->norm_A));
 done:
     return st;
 }
@@ -273,11 +273,11 @@ done:
 static kry_status measure_mapped(search *F, kry_vec *w, double *mapped)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = F->S->K;
+    kryi_krylov *K = F->S->K;
     double size;
 
     *mapped = INFINITY;
-    TRY(kry_null_space_project(&K->residual.null, w));
+    TRY(kryi_null_space_project(&K->residual.null, w));
     TRY(kry_vec_norm2(w, &size));
     if (!(size > 0 && isfinite(size))) return KRY_OK;
     TRY(kry_vec_axpby(1 / size, w, 0, w));
@@ -292,14 +292,14 @@ done:
 static kry_status solve_for_u(search *F, double mapped, double least, int64_t most)
 {
     kry_status st = KRY_OK;
-    kry_cycle c = { .x = F->u,
-                    .r = F->g,
-                    .norm = mapped * F->norm_A,
-                    .goal = 0.25 * least * F->norm_A,
-                    .stopping = &F->stopping };
+    kryi_cycle c = { .x = F->u,
+                     .r = F->g,
+                     .norm = mapped * F->norm_A,
+                     .goal = 0.25 * least * F->norm_A,
+                     .stopping = &F->stopping };
 
     TRY(kry_vec_fill(F->u, 0));
-    kry_stopping_begin(&F->stopping, most, true);
+    kryi_stopping_begin(&F->stopping, most, true);
     TRY(iterate(F->S, &c));
 done:
     return st;
@@ -311,7 +311,7 @@ static kry_status find_null_vector(minres *S, const kry_vec *r, kry_vec *w, int6
                                    int64_t *used, bool *found)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = S->K;
+    kryi_krylov *K = S->K;
     /* Where A is regular and of condition 1e12, ||A w|| / ||A|| is at least 1e-12 for every w. */
     const double least = 16 * K->stopping.roundoff;
     search F = { 0 };
@@ -334,11 +334,11 @@ done:
 
 /* The cycle has ended because A M maps r to almost zero: take what A maps to zero out of later ones, or have them ask
  * again only for much less. The iterations of the search count. Waits. */
-static kry_status follow_up(minres *S, kry_cycle *c)
+static kry_status follow_up(minres *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = S->K;
-    kry_stopping *s = c->stopping;
+    kryi_krylov *K = S->K;
+    kryi_stopping *s = c->stopping;
     const int64_t share = 2 * s->iteration + 50, rest = (s->max_iter - s->iteration) / 2;
     int64_t used = 0;
     bool found = false;
@@ -346,8 +346,8 @@ static kry_status follow_up(minres *S, kry_cycle *c)
 
     TRY(kry_vec_create(c->r->dev, c->r->type, c->r->n, 1, &w));
     if (rest > 0) TRY(find_null_vector(S, c->r, w, share < rest ? share : rest, &used, &found));
-    while (used-- > 0) TRY(kry_stopping_record(s, ++s->iteration, s->residual / s->unit));
-    if (found) TRY(kry_krylov_add_null(K, c, w));
+    while (used-- > 0) TRY(kryi_stopping_record(s, ++s->iteration, s->residual / s->unit));
+    if (found) TRY(kryi_krylov_add_null(K, c, w));
     if (!found) S->ask *= sqrt(sqrt(K->stopping.roundoff));
     if (S->ask < K->stopping.roundoff) S->ask = 0;
     s->end = KRY_END_NONE;
@@ -356,7 +356,7 @@ done:
     return st;
 }
 
-static kry_status minres_cycle(void *self, kry_cycle *c)
+static kry_status minres_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     minres *S = self;
@@ -371,10 +371,10 @@ done:
 static double minres_bytes(const void *self)
 {
     const minres *S = self;
-    return kry_krylov_bytes(S->K, 1, 13);
+    return kryi_krylov_bytes(S->K, 1, 13);
 }
 
-const kry_method kry_minres_method = {
+const kryi_method kryi_minres_method = {
     .kind = "minres",
     .who = "kry_krylov_create",
     .projects = true,

@@ -42,30 +42,30 @@ const char *kry_scheme_word(kry_scheme scheme)
 
 /* ---- what the monitor is shown ------------------------------------------------------------ */
 
-static int show(kry_mixed *M, const kry_iteration *at, int64_t iteration)
+static int show(kryi_mixed *M, const kry_iteration *at, int64_t iteration)
 {
     kry_iteration it = *at;
 
     it.iteration = iteration;
-    it.seconds = kry_work_clock(M->A->dev) - M->now.start;
+    it.seconds = kryi_work_clock(M->A->dev) - M->now.start;
     return M->options.monitor ? M->options.monitor(M->options.monitor_user, &it) : 0;
 }
 
-static int stall_steps(const kry_mixed *M)
+static int stall_steps(const kryi_mixed *M)
 {
     return M->options.scheme == KRY_SCHEME_AUTO ? SLOW_STEPS : STALL_STEPS;
 }
 
 /* Called by the solver in single, and by those in double; a flexible method that gets nowhere for
  * many steps is stopped. */
-int kry_mixed_inner_monitor(void *user, const kry_iteration *it)
+int kryi_mixed_inner_monitor(void *user, const kry_iteration *it)
 {
     return show(user, it, it->iteration);
 }
 
-int kry_mixed_outer_monitor(void *user, const kry_iteration *it)
+int kryi_mixed_outer_monitor(void *user, const kry_iteration *it)
 {
-    kry_mixed *M = user;
+    kryi_mixed *M = user;
     const int64_t inner = M->inner.iterations;
 
     if (M->now.scheme != KRY_SCHEME_FLEXIBLE) return show(M, it, inner + it->iteration);
@@ -80,51 +80,51 @@ int kry_mixed_outer_monitor(void *user, const kry_iteration *it)
 /* ---- the schemes ------------------------------------------------------------------------ */
 
 /* Only the first part's monitor has seen how it ended. */
-static kry_status agree_on_end(kry_mixed *M)
+static kry_status agree_on_end(kryi_mixed *M)
 {
     kry_status st = KRY_OK;
     double end = M->now.stalled ? 1 : M->now.spent ? 2 : 0;
 
-    TRY(kry_layout_agree(&M->A->dev->layout, &end));
+    TRY(kryi_layout_agree(&M->A->dev->layout, &end));
     M->now.stalled = end == 1, M->now.spent = end == 2;
 done:
     return st;
 }
 
-static kry_status flexible(kry_mixed *M, kry_terms *terms, kry_result *res)
+static kry_status flexible(kryi_mixed *M, kryi_terms *terms, kry_result *res)
 {
     kry_status st = KRY_OK;
     int64_t each = M->inner.most ? M->inner.most : 1;
 
     terms->max_iter = 1 + (terms->max_iter - 1) / each;
     M->now.best = INFINITY, M->now.best_step = 0, M->now.stalled = M->now.spent = false;
-    TRY(kry_outer_run(M->outer, KRY_SCHEME_FLEXIBLE, terms, res));
+    TRY(kryi_outer_run(M->outer, KRY_SCHEME_FLEXIBLE, terms, res));
     TRY(agree_on_end(M));
     if (M->now.stalled && res->reason == KRY_MONITOR_STOP) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
-        kry_print(res->why, sizeof res->why,
-                  "%d steps around solves in single did not halve the residual of %.3e",
-                  stall_steps(M), M->now.best);
+        kryi_print(res->why, sizeof res->why,
+                   "%d steps around solves in single did not halve the residual of %.3e",
+                   stall_steps(M), M->now.best);
     } else if (M->now.spent && res->reason == KRY_MONITOR_STOP) {
         res->reason = KRY_ITERATION_LIMIT;
-        kry_print(res->why, sizeof res->why,
-                  "%lld iterations in single were not enough: residual %.3e, wanted %.3e",
-                  (long long)M->inner.iterations, res->true_residual, res->target);
+        kryi_print(res->why, sizeof res->why,
+                   "%lld iterations in single were not enough: residual %.3e, wanted %.3e",
+                   (long long)M->inner.iterations, res->true_residual, res->target);
     }
 done:
     return st;
 }
 
-static int64_t iterations_of(const kry_mixed *M) { return M->inner.iterations + M->now.doubled; }
+static int64_t iterations_of(const kryi_mixed *M) { return M->inner.iterations + M->now.doubled; }
 
-static kry_status run_scheme(kry_mixed *M, bool inner, kry_result *res)
+static kry_status run_scheme(kryi_mixed *M, bool inner, kry_result *res)
 {
     kry_status st = KRY_OK;
     int64_t left = M->options.stop.max_iter + M->now.before - iterations_of(M);
-    kry_terms terms = { .max_iter = left > 1 ? left : 1, .inner = inner };
+    kryi_terms terms = { .max_iter = left > 1 ? left : 1, .inner = inner };
 
     if (M->now.scheme == KRY_SCHEME_FLEXIBLE) return flexible(M, &terms, res);
-    TRY(kry_outer_run(M->outer, M->now.scheme, &terms, res));
+    TRY(kryi_outer_run(M->outer, M->now.scheme, &terms, res));
     if (M->now.scheme == KRY_SCHEME_DOUBLE)
         M->now.doubled += res->iterations, M->now.bytes += res->bytes;
 done:
@@ -132,12 +132,12 @@ done:
 }
 
 /* What comes after a scheme that failed for what single precision is; false: nothing does. */
-static bool promote(kry_mixed *M, kry_result *res, kry_result *promoted)
+static bool promote(kryi_mixed *M, kry_result *res, kry_result *promoted)
 {
     static const kry_scheme next[] = { [KRY_SCHEME_RELIABLE] = KRY_SCHEME_FLEXIBLE,
                                        [KRY_SCHEME_FLEXIBLE] = KRY_SCHEME_DOUBLE,
                                        [KRY_SCHEME_CLASSICAL] = KRY_SCHEME_DOUBLE };
-    kry_status st = kry_reason_status(res->reason);
+    kry_status st = kryi_reason_status(res->reason);
 
     if (M->options.scheme != KRY_SCHEME_AUTO || M->now.scheme == KRY_SCHEME_DOUBLE) return false;
     const bool limited = M->limits && res->reason == KRY_ITERATION_LIMIT;
@@ -154,7 +154,7 @@ static bool promote(kry_mixed *M, kry_result *res, kry_result *promoted)
 }
 
 /* By the model: iterations, and the residuals between them: the product and 8 words. */
-static double bytes_moved(const kry_mixed *M)
+static double bytes_moved(const kryi_mixed *M)
 {
     kry_op_info A;
     double words = 8.0 * (double)M->A->shape.rows * (double)sizeof(double);
@@ -164,7 +164,7 @@ static double bytes_moved(const kry_mixed *M)
     return M->inner.bytes + M->now.bytes + (double)M->now.products * (A.bytes_per_apply + words);
 }
 
-static void report(kry_mixed *M, const kry_result *promoted, kry_result *res)
+static void report(kryi_mixed *M, const kry_result *promoted, kry_result *res)
 {
     res->scheme = M->now.scheme;
     res->single_iterations = M->inner.iterations;
@@ -174,51 +174,51 @@ static void report(kry_mixed *M, const kry_result *promoted, kry_result *res)
     res->promotions = promoted->promotions;
     memcpy(res->promoted_why, promoted->promoted_why, sizeof res->promoted_why);
     res->bytes = bytes_moved(M);
-    res->solve_seconds = kry_work_clock(M->A->dev) - M->now.start;
+    res->solve_seconds = kryi_work_clock(M->A->dev) - M->now.start;
 }
 
-static kry_scheme first_scheme(const kry_mixed *M)
+static kry_scheme first_scheme(const kryi_mixed *M)
 {
     return M->refused[0] ? KRY_SCHEME_DOUBLE : M->fitting;
 }
 
-static kry_status solve_alone(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner,
+static kry_status solve_alone(kryi_mixed *M, const kry_vec *b, kry_vec *x, bool inner,
                               kry_result *res)
 {
     kry_status st = KRY_OK;
     kry_result promoted = { .promotions = 0 };
 
     memset(&M->now, 0, sizeof M->now);
-    M->now.start = kry_work_clock(M->A->dev);
+    M->now.start = kryi_work_clock(M->A->dev);
     M->now.scheme = first_scheme(M);
     M->inner.iterations = 0;
     M->inner.bytes = 0;
     M->now.least = M->now.guess = INFINITY;
-    TRY(kry_check_matrix("kry_solve", M->A, M->check, M->takes, &M->checked));
+    TRY(kryi_check_matrix("kry_solve", M->A, M->check, M->takes, &M->checked));
     if (M->refused[0]) {
         promoted.promotions = 1;
         snprintf(promoted.promoted_why, sizeof promoted.promoted_why, "%s", M->refused);
     }
-    TRY(kry_outer_begin(M->outer, b, x));
+    TRY(kryi_outer_begin(M->outer, b, x));
     do TRY(run_scheme(M, inner, res));
     while (promote(M, res, &promoted));
-    st = kry_reason_status(res->reason);
+    st = kryi_reason_status(res->reason);
     const bool guess = (st == KRY_BREAKDOWN || st == KRY_STAGNATED) && M->now.guess < M->now.least;
-    TRY(kry_outer_end(M->outer, guess, x, res));
+    TRY(kryi_outer_end(M->outer, guess, x, res));
     report(M, &promoted, res);
-    st = kry_reason_status(res->reason);
+    st = kryi_reason_status(res->reason);
 done:
     return st;
 }
 
 /* inner: a part of another solve. */
-static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, kry_result *res)
+static kry_status solve(kryi_mixed *M, const kry_vec *b, kry_vec *x, bool inner, kry_result *res)
 {
-    kry_status st = kry_op_keep("kry_solve", M->A);
+    kry_status st = kryi_op_keep("kry_solve", M->A);
 
     if (st < 0) return st;
     st = solve_alone(M, b, x, inner, res);
-    kry_op_let_go(M->A);
+    kryi_op_let_go(M->A);
     return st;
 }
 
@@ -236,17 +236,17 @@ static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_res
 
 static kry_status mixed_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    return kry_apply_by_solve(solve_within, self, &(kry_scaling){ alpha, beta }, x, y);
+    return kryi_apply_by_solve(solve_within, self, &(kryi_scaling){ alpha, beta }, x, y);
 }
 
 /* A in single with A's new numbers, and what was made of it. */
-static kry_status update_inner(kry_mixed *M)
+static kry_status update_inner(kryi_mixed *M)
 {
     kry_status st = KRY_OK;
-    kry_inner *I = &M->inner;
+    kryi_inner *I = &M->inner;
 
-    TRY(kry_null_found_check(M->A));
-    TRY(kry_op_make_copy("kry_op_update", M->A, KRY_F32, M->e.factor, M->e.scale, &M->converted));
+    TRY(kryi_null_found_check(M->A));
+    TRY(kryi_op_make_copy("kry_op_update", M->A, KRY_F32, M->e.factor, M->e.scale, &M->converted));
     TRY(kry_op_update(I->solver, NULL));
     if (I->system != M->converted) TRY(kry_op_update(I->system, NULL)); /* pinned */
     M->refused[0] = 0;
@@ -258,27 +258,27 @@ done:
 
 static kry_status mixed_update(void *self, const void *values)
 {
-    kry_mixed *M = self;
+    kryi_mixed *M = self;
     kry_status st = KRY_OK;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'mixed' takes no values");
-    TRY(kry_check_matrix("kry_op_update", M->A, M->check, M->takes, &M->checked));
+    TRY(kryi_check_matrix("kry_op_update", M->A, M->check, M->takes, &M->checked));
     if (M->system != M->A) TRY(kry_op_update(M->system, NULL));
     if (M->converted) TRY(update_inner(M));
-    TRY(kry_outer_update(M->outer));
+    TRY(kryi_outer_update(M->outer));
 done:
     return st;
 }
 
-kry_status kry_mixed_set_stop(kry_mixed *M, const kry_stop *stop)
+kry_status kryi_mixed_set_stop(kryi_mixed *M, const kry_stop *stop)
 {
     kry_status st = KRY_OK;
 
     CHECK(stop->test != KRY_STOP_NEVER, KRY_ERR_UNSUPPORTED, KRY_NEVER_MIXED,
           "kry_solver_set_stop");
-    TRY(kry_outer_set_stop(M->outer, stop));
+    TRY(kryi_outer_set_stop(M->outer, stop));
     if (M->inner.K)
-        TRY(kry_krylov_set_stop(M->inner.K, &(kry_stop){ .max_iter = M->options.stop.max_iter }));
+        TRY(kryi_krylov_set_stop(M->inner.K, &(kry_stop){ .max_iter = M->options.stop.max_iter }));
 done:
     return st;
 }
@@ -286,21 +286,21 @@ done:
 /* The scheme that a solve begins with, the solver in single, and the tolerances of the whole. */
 static void mixed_describe(void *self, kry_op_info *info)
 {
-    kry_mixed *M = self;
+    kryi_mixed *M = self;
     char stop[100], inner[300] = "";
 
-    if (M->inner.K) kry_krylov_text(M->inner.K, inner, sizeof inner);
+    if (M->inner.K) kryi_krylov_text(M->inner.K, inner, sizeof inner);
     snprintf(M->text, sizeof M->text, "%s, %s %s%s%s, mixed precision",
              kry_scheme_word(first_scheme(M)), M->inner.K ? M->inner.K->method->kind : "", inner,
-             *inner ? ", " : "", kry_stop_text(&M->options.stop, stop, sizeof stop));
+             *inner ? ", " : "", kryi_stop_text(&M->options.stop, stop, sizeof stop));
     info->variant = M->text;
 }
 
-void kry_mixed_destroy(void *self)
+void kryi_mixed_destroy(void *self)
 {
-    kry_mixed *M = self;
+    kryi_mixed *M = self;
     if (!M) return;
-    kry_outer_destroy(M->outer);
+    kryi_outer_destroy(M->outer);
     kry_vec_release(&M->inner.x);
     kry_vec_release(&M->inner.r);
     kry_op_release(&M->inner.solver);
@@ -308,17 +308,17 @@ void kry_mixed_destroy(void *self)
     kry_op_release(&M->converted);
     kry_op_release(&M->system);
     kry_op_release(&M->A);
-    kry_subdomains_release(&M->subdomains);
-    kry_equilibrium_release(&M->e);
+    kryi_subdomains_release(&M->subdomains);
+    kryi_equilibrium_release(&M->e);
     free(M);
 }
 
-const kry_op_table kry_mixed_table = {
+const kry_op_table kryi_mixed_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "mixed",
     .apply = mixed_apply,
     .update = mixed_update,
     .solve = mixed_solve,
     .describe = mixed_describe,
-    .destroy = kry_mixed_destroy,
+    .destroy = kryi_mixed_destroy,
 };

@@ -9,21 +9,21 @@
 
 /* ---- equilibrate.c: the matrix in single is factor S A S ---- */
 
-typedef struct kry_equilibrium {
+typedef struct kryi_equilibrium {
     double factor; /* a power of two */
     double *scale; /* n powers of two; owned; NULL: S is the identity */
-} kry_equilibrium;
+} kryi_equilibrium;
 
 /* Find them from A's diagonal; `diagonally`: S may differ from row to row. Waits. */
-kry_status kry_equilibrium_find(const kry_op *A, kry_equilibrate how, bool diagonally,
-                                kry_equilibrium *e);
-void kry_equilibrium_release(kry_equilibrium *e);
+kry_status kryi_equilibrium_find(const kry_op *A, kry_equilibrate how, bool diagonally,
+                                 kryi_equilibrium *e);
+void kryi_equilibrium_release(kryi_equilibrium *e);
 
 /* ---- the solver in single ---- */
 
-typedef struct kry_inner {
+typedef struct kryi_inner {
     kry_op *system, *solver; /* retained */
-    kry_krylov *K;           /* what is behind the solver */
+    kryi_krylov *K;          /* what is behind the solver */
     kry_vec *r, *x;          /* n in single; x is zero between corrections */
     int64_t most;            /* iterations of a correction for the flexible scheme; 0: any number */
     double rtol;             /* what such a correction leaves of its residual; 0: nothing */
@@ -31,29 +31,30 @@ typedef struct kry_inner {
                                  the correction before */
     int64_t iterations;       /* of this solve so far, and bytes that they moved */
     double bytes;
-} kry_inner;
+} kryi_inner;
 
 /* ---- mixed_outer.c: the outer iteration in double ---- */
 
-typedef struct kry_mixed kry_mixed;
-typedef struct kry_outer kry_outer;
+typedef struct kryi_mixed kryi_mixed;
+typedef struct kryi_outer kryi_outer;
 
-kry_status kry_outer_create(kry_mixed *M, kry_outer **O);
-void kry_outer_destroy(kry_outer *O);
+kry_status kryi_outer_create(kryi_mixed *M, kryi_outer **O);
+void kryi_outer_destroy(kryi_outer *O);
 /* A solve begins: x is copied. */
-kry_status kry_outer_begin(kry_outer *O, const kry_vec *b, const kry_vec *x);
+kry_status kryi_outer_begin(kryi_outer *O, const kry_vec *b, const kry_vec *x);
 /* Go on by this scheme with the x that is there. */
-kry_status kry_outer_run(kry_outer *O, kry_scheme scheme, const kry_terms *terms, kry_result *res);
+kry_status kryi_outer_run(kryi_outer *O, kry_scheme scheme, const kryi_terms *terms,
+                          kry_result *res);
 /* x := the x that was kept, or it stays the guess; and the verdict on it, if it is another one than res is about. */
-kry_status kry_outer_end(kry_outer *O, bool guess, kry_vec *x, kry_result *res);
-kry_status kry_outer_update(kry_outer *O); /* A has new values */
+kry_status kryi_outer_end(kryi_outer *O, bool guess, kry_vec *x, kry_result *res);
+kry_status kryi_outer_update(kryi_outer *O); /* A has new values */
 /* Of all solvers that there are. On failure *stop is that of before. */
-kry_status kry_outer_set_stop(kry_outer *O, const kry_stop *stop);
+kry_status kryi_outer_set_stop(kryi_outer *O, const kry_stop *stop);
 
 /* ---- the solver: mixed.c solves, mixed_create.c makes one ---- */
 
 /* How far the solve under way is. */
-typedef struct kry_mixed_run {
+typedef struct kryi_mixed_run {
     kry_scheme scheme;   /* under way */
     int64_t before;      /* iterations before it that do not count for its limit */
     int64_t digit;       /* reliable: the most iterations that the first two corrections took, */
@@ -68,36 +69,36 @@ typedef struct kry_mixed_run {
     double least;        /* true residual of the x that is kept */
     double guess;        /* that of the x that the solve began with; infinite: not known yet */
     int64_t products;    /* in double, outside of the plain method */
-} kry_mixed_run;
+} kryi_mixed_run;
 
-struct kry_mixed {
+struct kryi_mixed {
     kry_op *A, *system; /* in double, retained: A, and what is solved with */
     kry_op *converted;  /* A in single; NULL: single cannot hold it */
-    kry_check check;    /* of A, whose updates were `checked` when kry_check_matrix took it */
-    kry_takes takes;
+    kry_check check;    /* of A, whose updates were `checked` when kryi_check_matrix took it */
+    kryi_takes takes;
     int64_t checked;
-    kry_inner inner;
-    kry_equilibrium e;
-    kry_outer *outer;
-    kry_options options;       /* of the solver in single, but for stop and monitor: of the whole */
-    kry_subdomains subdomains; /* on a part of a team; owned */
-    kry_scheme fitting;        /* what a solve begins with where single can hold the matrix */
-    double drop;               /* a cycle of refinement ends at this share of its first residual */
-    int64_t unknowns;          /* of the whole problem */
-    bool limits;               /* max_iter is kry's own choice, and each scheme may take as many */
-    char refused[160];         /* why single cannot hold the matrix; "": it can */
-    kry_mixed_run now;
+    kryi_inner inner;
+    kryi_equilibrium e;
+    kryi_outer *outer;
+    kryi_options options; /* of the solver in single, but for stop and monitor: of the whole */
+    kryi_subdomains subdomains; /* on a part of a team; owned */
+    kry_scheme fitting;         /* what a solve begins with where single can hold the matrix */
+    double drop;                /* a cycle of refinement ends at this share of its first residual */
+    int64_t unknowns;           /* of the whole problem */
+    bool limits;                /* max_iter is kry's own choice, and each scheme may take as many */
+    char refused[160];          /* why single cannot hold the matrix; "": it can */
+    kryi_mixed_run now;
     char text[500]; /* for kry_op_describe */
 };
 
 #define KRY_NEVER_MIXED \
     "%s: mixed precision ends by the residual; KRY_STOP_NEVER is for one precision"
-extern const kry_op_table kry_mixed_table;
+extern const kry_op_table kryi_mixed_table;
 /* kry_solver_set_stop: of everything that this solver is made of. */
-kry_status kry_mixed_set_stop(kry_mixed *M, const kry_stop *stop);
-void kry_mixed_destroy(void *self);
+kry_status kryi_mixed_set_stop(kryi_mixed *M, const kry_stop *stop);
+void kryi_mixed_destroy(void *self);
 /* What the solvers in single and in double show, with the numbers of the whole solve. user: M */
-int kry_mixed_inner_monitor(void *user, const kry_iteration *it);
-int kry_mixed_outer_monitor(void *user, const kry_iteration *it);
+int kryi_mixed_inner_monitor(void *user, const kry_iteration *it);
+int kryi_mixed_outer_monitor(void *user, const kry_iteration *it);
 
 #endif

@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct kry_outer {
-    kry_mixed *M;    /* borrowed */
+struct kryi_outer {
+    kryi_mixed *M;   /* borrowed */
     kry_device *dev; /* borrowed: of A */
     kry_vec *x[2];   /* n in double; x[at] is the one that is kept */
     int at;
@@ -27,48 +27,48 @@ struct kry_outer {
     kry_vec *single;  /* n in single, on their way to another device or back; NULL: there is none */
     const kry_vec *b; /* borrowed for a solve */
     kry_sum *sum;
-    kry_kernel *widen, *narrow, *measure;
+    kryi_kernel *widen, *narrow, *measure;
     kry_op *refine;           /* restarts from residuals in double, around corrections in single */
     kry_op *precond;          /* a correction in single, as a preconditioner of `flexible` */
     kry_op *flexible, *plain; /* made when they are needed */
-    kry_krylov *last;         /* borrowed: of them the one that ran last, */
+    kryi_krylov *last;        /* borrowed: of them the one that ran last, */
     bool other;               /* and whether another x than the one that it came to is kept */
 };
 
 /* ---- between double and single: residuals are scaled and rounded, corrections scaled back and added ---- */
 
 /* y := beta x + a S d for the correction d in single, and d := 0; x is not read with beta = 0, and may be y. */
-static kry_status widen(kry_outer *O, double beta, const kry_vec *x, double a, kry_vec *y)
+static kry_status widen(kryi_outer *O, double beta, const kry_vec *x, double a, kry_vec *y)
 {
     kry_status st = KRY_OK;
-    kry_inner *I = &O->M->inner;
+    kryi_inner *I = &O->M->inner;
     const kry_vec *d = O->single ? O->single : I->x;
     const cl_mem s = O->scale ? O->scale->buffer : NULL;
 
     if (O->single) {
-        TRY(kry_vec_read(I->x, kry_host_memory(O->single->buffer)));
+        TRY(kry_vec_read(I->x, kryi_host_memory(O->single->buffer)));
         TRY(kry_vec_fill(I->x, 0));
     }
     a *= O->M->e.factor * I->scale;
     const kry_arg args[] = { ARG(y->n), ARG(beta),      ARG(x->buffer), ARG(a),
                              ARG(s),    ARG(d->buffer), ARG(y->buffer) };
-    TRY(kry_launch(O->dev, O->widen, kry_groups_for(O->dev, KRY_F64, y->n), args, COUNT(args)));
+    TRY(kryi_launch(O->dev, O->widen, kryi_groups_for(O->dev, KRY_F64, y->n), args, COUNT(args)));
 done:
     return st;
 }
 
 /* ||S r||, of ||r|| = norm. Waits where S is not the identity. */
-static kry_status scaled_norm_of(kry_outer *O, const kry_vec *r, double norm, double *scaled)
+static kry_status scaled_norm_of(kryi_outer *O, const kry_vec *r, double norm, double *scaled)
 {
     kry_status st = KRY_OK;
-    const kry_chunks rows = kry_chunks_of(r);
+    const kryi_chunks rows = kryi_chunks_of(r);
 
     *scaled = norm;
     if (!O->scale) return KRY_OK;
     const kry_arg rest[] = { ARG(O->scale->buffer), ARG(r->buffer), ARG(O->sum->buffer) };
-    TRY(kry_launch_chunks(O->dev, O->measure, &rows, rest, COUNT(rest)));
+    TRY(kryi_launch_chunks(O->dev, O->measure, &rows, rest, COUNT(rest)));
     O->sum->count = (cl_int)rows.groups;
-    TRY(kry_sum_read(r->layout, O->sum, scaled));
+    TRY(kryi_sum_read(r->layout, O->sum, scaled));
     *scaled = sqrt(*scaled);
 done:
     return st;
@@ -76,10 +76,10 @@ done:
 
 /* The residual in single := S r by a power of two; *scaled := ||S r||, for ||r|| = norm. Waits where S is
  * not the identity. */
-static kry_status narrow(kry_outer *O, const kry_vec *r, double norm, double *scaled)
+static kry_status narrow(kryi_outer *O, const kry_vec *r, double norm, double *scaled)
 {
     kry_status st = KRY_OK;
-    kry_inner *I = &O->M->inner;
+    kryi_inner *I = &O->M->inner;
     const kry_vec *to = O->single ? O->single : I->r;
     const cl_mem s = O->scale ? O->scale->buffer : NULL;
 
@@ -88,39 +88,40 @@ static kry_status narrow(kry_outer *O, const kry_vec *r, double norm, double *sc
     I->scale = *scaled > 0 && isfinite(*scaled) ? ldexp(1, ilogb(*scaled)) : 1;
     const double a = 1 / I->scale;
     const kry_arg args[] = { ARG(r->n), ARG(a), ARG(s), ARG(r->buffer), ARG(to->buffer) };
-    TRY(kry_launch(O->dev, O->narrow, kry_groups_for(O->dev, KRY_F64, r->n), args, COUNT(args)));
-    if (O->single) TRY(kry_vec_write(I->r, kry_host_memory(O->single->buffer)));
+    TRY(kryi_launch(O->dev, O->narrow, kryi_groups_for(O->dev, KRY_F64, r->n), args, COUNT(args)));
+    if (O->single) TRY(kry_vec_write(I->r, kryi_host_memory(O->single->buffer)));
 done:
     return st;
 }
 
 /* ---- corrections in single --------------------------------------------------------------- */
 
-static kry_status correct(kry_inner *I, kry_cycle *c, bool deflates)
+static kry_status correct(kryi_inner *I, kryi_cycle *c, bool deflates)
 {
     kry_status st = KRY_OK;
     const int64_t before = c->stopping->iteration;
     double bytes;
 
-    TRY(kry_krylov_correct(I->K, c, deflates, &bytes));
+    TRY(kryi_krylov_correct(I->K, c, deflates, &bytes));
     I->iterations += c->stopping->iteration - before, I->bytes += bytes;
 done:
     return st;
 }
 
 /* I->x from I->r, for the scheme that the cycle c belongs to. scaled_norm: ||S r|| in double. */
-static kry_status correct_cycle(kry_inner *I, const kry_cycle *c, double scaled_norm, bool reliable)
+static kry_status correct_cycle(kryi_inner *I, const kryi_cycle *c, double scaled_norm,
+                                bool reliable)
 {
     bool sane = scaled_norm > 0 && isfinite(scaled_norm);
     double unit = sane ? c->norm * (I->scale / scaled_norm) : 1; /* of r, in the numbers of c */
-    kry_cycle inner = { .r = I->r,
-                        .x = I->x,
-                        .goal = c->goal / unit,
-                        .norm = c->norm / unit,
-                        .keeps_direction = reliable,
-                        .goes_on = reliable && c->goes_on,
-                        .unit_ratio = I->last_scale / I->scale,
-                        .stopping = c->stopping };
+    kryi_cycle inner = { .r = I->r,
+                         .x = I->x,
+                         .goal = c->goal / unit,
+                         .norm = c->norm / unit,
+                         .keeps_direction = reliable,
+                         .goes_on = reliable && c->goes_on,
+                         .unit_ratio = I->last_scale / I->scale,
+                         .stopping = c->stopping };
 
     c->stopping->unit *= unit;
     I->last_scale = I->scale;
@@ -128,39 +129,41 @@ static kry_status correct_cycle(kry_inner *I, const kry_cycle *c, double scaled_
 }
 
 /* I->x from I->r, up to `most` iterations or until rtol: an application of a preconditioner. */
-static kry_status precondition(kry_inner *I, double scaled_norm)
+static kry_status precondition(kryi_inner *I, double scaled_norm)
 {
-    kry_stopping *s = &I->K->stopping;
+    kryi_stopping *s = &I->K->stopping;
     const int64_t limit = s->criteria.max_iter;
     const double norm = scaled_norm / I->scale;
-    kry_cycle inner = { .r = I->r, .x = I->x, .goal = I->rtol * norm, .norm = norm, .stopping = s };
+    kryi_cycle inner = {
+        .r = I->r, .x = I->x, .goal = I->rtol * norm, .norm = norm, .stopping = s
+    };
 
-    kry_stopping_begin(s, I->most && I->most < limit ? I->most : limit, true);
+    kryi_stopping_begin(s, I->most && I->most < limit ? I->most : limit, true);
     return correct(I, &inner, true);
 }
 
 /* ---- refinement: a method whose cycles are corrections in single ------------------------- */
 
 /* x := x + the correction, in the other buffer. */
-static kry_status add_correction(kry_outer *O, kry_cycle *c)
+static kry_status add_correction(kryi_outer *O, kryi_cycle *c)
 {
     kry_vec *next = c->x == O->x[0] ? O->x[1] : O->x[0], *x = c->x;
     c->x = next;
     return widen(O, 1, x, 1, next);
 }
 
-static kry_status refine_start(void *self, kry_cycle *c, bool first, bool *moved)
+static kry_status refine_start(void *self, kryi_cycle *c, bool first, bool *moved)
 {
-    kry_outer *O = self;
-    kry_inner *I = &O->M->inner;
+    kryi_outer *O = self;
+    kryi_inner *I = &O->M->inner;
     kry_status st = KRY_OK;
     double scaled;
 
     *moved = false;
     if (!I->K->deflation) return KRY_OK;
     TRY(narrow(O, c->r, c->norm, &scaled));
-    TRY(kry_null_space_project(&I->K->residual.null, I->r));
-    TRY(kry_krylov_start(I->K, first, I->r, I->x, moved));
+    TRY(kryi_null_space_project(&I->K->residual.null, I->r));
+    TRY(kryi_krylov_start(I->K, first, I->r, I->x, moved));
     if (*moved) TRY(add_correction(O, c));
 done:
     return st;
@@ -169,7 +172,7 @@ done:
 /* How many iterations a correction may take before AUTO gives the scheme up; 0: any number. Where single
  * resolves the matrix, the later ones take about as long as the longer of the first two or less, which find
  * out about the spectrum; longer only if those were quick, as with a smooth b. */
-static int64_t patience(const kry_mixed *M)
+static int64_t patience(const kryi_mixed *M)
 {
     const int64_t n = M->unknowns, digit = M->now.digit, longer = digit + digit / 3;
     const int64_t least = digit < n / 10 ? n / 2 : 100;
@@ -179,12 +182,12 @@ static int64_t patience(const kry_mixed *M)
     return longer > least ? longer : least;
 }
 
-static kry_status refine_cycle(void *self, kry_cycle *c)
+static kry_status refine_cycle(void *self, kryi_cycle *c)
 {
-    kry_outer *O = self;
-    kry_mixed_run *now = &O->M->now;
+    kryi_outer *O = self;
+    kryi_mixed_run *now = &O->M->now;
     kry_status st = KRY_OK;
-    kry_stopping *s = c->stopping;
+    kryi_stopping *s = c->stopping;
     const int64_t limit = s->max_iter, before = s->iteration, most = patience(O->M);
     double scaled;
 
@@ -212,10 +215,10 @@ static bool accept(double residual, double *least)
     return sane;
 }
 
-static void refine_accept(void *self, kry_cycle *c, double *norm)
+static void refine_accept(void *self, kryi_cycle *c, double *norm)
 {
-    kry_outer *O = self;
-    double *least = &kry_krylov_of(O->refine)->stopping.accepted;
+    kryi_outer *O = self;
+    double *least = &kryi_krylov_of(O->refine)->stopping.accepted;
     const bool worse = O->M->now.slow && *norm > *least; /* nothing comes that could mend this */
 
     if (!worse && accept(*norm, least)) return;
@@ -223,9 +226,9 @@ static void refine_accept(void *self, kry_cycle *c, double *norm)
     *norm = worse ? *least : INFINITY;
 }
 
-static kry_status refine_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status refine_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
-    kry_outer *O = (kry_outer *)setup->params; /* its own, and not const */
+    kryi_outer *O = (kryi_outer *)setup->params; /* its own, and not const */
 
     K->stopping.drop = O->M->drop;
     if (O->M->converted)
@@ -237,7 +240,7 @@ static kry_status refine_create(kry_krylov *K, const kry_setup *setup, void **se
 
 static void refine_destroy(void *self) { (void)self; }
 
-static const kry_method refine_method = {
+static const kryi_method refine_method = {
     .kind = "refinement",
     .who = "kry_mixed_create",
     .projects = true,
@@ -252,12 +255,12 @@ static const kry_method refine_method = {
 
 static kry_status precond_apply(void *self, double alpha, const kry_vec *r, double beta, kry_vec *z)
 {
-    kry_outer *O = self;
+    kryi_outer *O = self;
     kry_status st = KRY_OK;
     double norm, scaled;
 
     TRY(kry_vec_dot_sum(r, r, O->sum));
-    TRY(kry_sum_read(r->layout, O->sum, &norm));
+    TRY(kryi_sum_read(r->layout, O->sum, &norm));
     norm = sqrt(norm);
     TRY(narrow(O, r, norm, &scaled));
     if (norm > 0 && isfinite(norm)) TRY(precondition(&O->M->inner, scaled));
@@ -275,10 +278,10 @@ static const kry_op_table precond_table = {
 
 /* ---- methods in double ------------------------------------------------------------------ */
 
-static kry_status make_flexible(kry_outer *O)
+static kry_status make_flexible(kryi_outer *O)
 {
     kry_status st = KRY_OK;
-    const kry_mixed *M = O->M;
+    const kryi_mixed *M = O->M;
     kry_op_shape shape = M->system->shape;
 
     if (O->flexible) return KRY_OK;
@@ -286,53 +289,54 @@ static kry_status make_flexible(kry_outer *O)
     if (!O->precond) TRY(kry_op_create(O->dev, &precond_table, O, &shape, &O->precond));
     TRY(kry_pcg_create(M->system,
                        KRY_PCG(.precond = O->precond, .flexible = KRY_POLAK_RIBIERE,
-                               .stop = M->options.stop, .monitor = kry_mixed_outer_monitor,
+                               .stop = M->options.stop, .monitor = kryi_mixed_outer_monitor,
                                .monitor_user = O->M, .resident = KRY_RESIDENT_OFF,
                                .check = KRY_CHECK_NONE),
                        &O->flexible));
     /* Its preconditioner is the solve in single; what that says of A or of M is what it would say. */
-    const kry_breakdown *inner = M->inner.K->stopping.breakdown[0];
-    if (inner->quantity) kry_krylov_of(O->flexible)->stopping.breakdown[0] = inner;
+    const kryi_breakdown *inner = M->inner.K->stopping.breakdown[0];
+    if (inner->quantity) kryi_krylov_of(O->flexible)->stopping.breakdown[0] = inner;
 done:
     return st;
 }
 
 /* By the words of the solver in single; beside another device, where the host has few of them, with
  * Jacobi's preconditioner. */
-static kry_status make_plain(kry_outer *O)
+static kry_status make_plain(kryi_outer *O)
 {
     kry_status st = KRY_OK;
-    kry_options o = O->M->options;
+    kryi_options o = O->M->options;
 
     if (O->plain) return KRY_OK;
     if (O->dev->beside)
-        o = (kry_options){ .precond = "jacobi", .null_space = o.null_space, .stop = o.stop };
-    o.monitor = kry_mixed_outer_monitor, o.monitor_user = O->M;
-    TRY(kry_options_solver(O->M->A, &o, &O->plain));
+        o = (kryi_options){ .precond = "jacobi", .null_space = o.null_space, .stop = o.stop };
+    o.monitor = kryi_mixed_outer_monitor, o.monitor_user = O->M;
+    TRY(kryi_options_solver(O->M->A, &o, &O->plain));
 done:
     return st;
 }
 
 /* The first solver to run began with the guess. */
-static void note_guess(kry_outer *O, const kry_op *solver)
+static void note_guess(kryi_outer *O, const kry_op *solver)
 {
     double *guess = &O->M->now.guess;
-    if (!isfinite(*guess)) *guess = kry_krylov_of(solver)->guess_residual;
+    if (!isfinite(*guess)) *guess = kryi_krylov_of(solver)->guess_residual;
 }
 
 /* Continue from x with a solver in double. Where it fails its x is kept only if its true residual is not much
  * larger. */
-static kry_status go_on(kry_outer *O, const kry_op *solver, const kry_terms *terms, kry_result *res)
+static kry_status go_on(kryi_outer *O, const kry_op *solver, const kryi_terms *terms,
+                        kry_result *res)
 {
     kry_status st = KRY_OK;
     double *least = &O->M->now.least;
     kry_vec *x = O->x[!O->at];
 
     TRY(kry_vec_copy(O->x[O->at], x));
-    O->last = kry_krylov_of(solver);
-    TRY(kry_krylov_solve(O->last, O->b, x, terms, res));
+    O->last = kryi_krylov_of(solver);
+    TRY(kryi_krylov_solve(O->last, O->b, x, terms, res));
     note_guess(O, solver);
-    const bool solved = kry_reason_status(res->reason) == KRY_OK;
+    const bool solved = kryi_reason_status(res->reason) == KRY_OK;
     O->other = !accept(res->true_residual, least) && !solved;
     if (solved) *least = res->true_residual;
     if (!O->other) O->at = !O->at;
@@ -342,15 +346,15 @@ done:
     return st;
 }
 
-static kry_status refine(kry_outer *O, const kry_terms *terms, kry_result *res)
+static kry_status refine(kryi_outer *O, const kryi_terms *terms, kry_result *res)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = kry_krylov_of(O->refine);
+    kryi_krylov *K = kryi_krylov_of(O->refine);
 
     O->M->inner.scale = 1;
     TRY(kry_vec_fill(O->M->inner.x, 0));
     O->last = K, O->other = false;
-    TRY(kry_krylov_solve(K, O->b, O->x[O->at], terms, res));
+    TRY(kryi_krylov_solve(K, O->b, O->x[O->at], terms, res));
     note_guess(O, O->refine);
     O->M->now.least = res->true_residual;
     if (K->residual.count > 1) /* the guess's is everybody's */
@@ -360,7 +364,8 @@ done:
     return st;
 }
 
-kry_status kry_outer_run(kry_outer *O, kry_scheme scheme, const kry_terms *terms, kry_result *res)
+kry_status kryi_outer_run(kryi_outer *O, kry_scheme scheme, const kryi_terms *terms,
+                          kry_result *res)
 {
     kry_status st = KRY_OK;
 
@@ -380,41 +385,41 @@ done:
 
 /* ---- around a solve --------------------------------------------------------------------- */
 
-kry_status kry_outer_begin(kry_outer *O, const kry_vec *b, const kry_vec *x)
+kry_status kryi_outer_begin(kryi_outer *O, const kry_vec *b, const kry_vec *x)
 {
     O->b = b;
     O->at = 0;
     return kry_vec_copy(x, O->x[0]);
 }
 
-kry_status kry_outer_end(kry_outer *O, bool guess, kry_vec *x, kry_result *res)
+kry_status kryi_outer_end(kryi_outer *O, bool guess, kry_vec *x, kry_result *res)
 {
     kry_status st = KRY_OK;
 
     if (!guess) TRY(kry_vec_copy(O->x[O->at], x));
-    if (guess || O->other) TRY(kry_krylov_verdict(O->last, O->b, x, res));
+    if (guess || O->other) TRY(kryi_krylov_verdict(O->last, O->b, x, res));
 done:
     return st;
 }
 
-kry_status kry_outer_update(kry_outer *O)
+kry_status kryi_outer_update(kryi_outer *O)
 {
     return O->plain ? kry_op_update(O->plain, NULL) : KRY_OK;
 }
 
-kry_status kry_outer_set_stop(kry_outer *O, const kry_stop *stop)
+kry_status kryi_outer_set_stop(kryi_outer *O, const kry_stop *stop)
 {
     kry_status st = KRY_OK;
     const kry_op *solvers[] = { O->refine, O->flexible, O->plain };
 
     for (size_t i = 0; i < COUNT(solvers); i++)
-        if (solvers[i]) TRY(kry_krylov_set_stop(kry_krylov_of(solvers[i]), stop));
-    O->M->options.stop = kry_krylov_of(O->refine)->stopping.criteria;
+        if (solvers[i]) TRY(kryi_krylov_set_stop(kryi_krylov_of(solvers[i]), stop));
+    O->M->options.stop = kryi_krylov_of(O->refine)->stopping.criteria;
 done:
     return st;
 }
 
-void kry_outer_destroy(kry_outer *O)
+void kryi_outer_destroy(kryi_outer *O)
 {
     if (!O) return;
     kry_op_release(&O->plain);
@@ -429,10 +434,10 @@ void kry_outer_destroy(kry_outer *O)
     free(O);
 }
 
-static kry_status allocate(kry_outer *O)
+static kry_status allocate(kryi_outer *O)
 {
     kry_status st = KRY_OK;
-    const kry_mixed *M = O->M;
+    const kryi_mixed *M = O->M;
     int64_t n = M->system->shape.rows;
 
     TRY(kry_vec_create(O->dev, KRY_F64, n, 1, &O->x[0]));
@@ -443,28 +448,29 @@ static kry_status allocate(kry_outer *O)
         TRY(kry_vec_create(O->dev, KRY_F64, n, 1, &O->scale));
         TRY(kry_vec_write(O->scale, M->e.scale));
     }
-    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_widen", &O->widen));
-    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_narrow", &O->narrow));
-    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_norm", &O->measure));
-    TRY(kry_krylov_make(M->system,
-                        (kry_setup){ .method = &refine_method,
-                                     .check = KRY_CHECK_NONE, /* mixed.c checks A */
-                                     .stop = M->options.stop,
-                                     .monitor = M->options.monitor ? kry_mixed_inner_monitor : NULL,
-                                     .monitor_user = O->M,
-                                     .params = O },
-                        &O->refine));
+    TRY(kryi_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_widen", &O->widen));
+    TRY(kryi_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_narrow", &O->narrow));
+    TRY(kryi_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_norm", &O->measure));
+    TRY(kryi_krylov_make(
+        M->system,
+        (kryi_setup){ .method = &refine_method,
+                      .check = KRY_CHECK_NONE, /* mixed.c checks A */
+                      .stop = M->options.stop,
+                      .monitor = M->options.monitor ? kryi_mixed_inner_monitor : NULL,
+                      .monitor_user = O->M,
+                      .params = O },
+        &O->refine));
 done:
     return st;
 }
 
-kry_status kry_outer_create(kry_mixed *M, kry_outer **made)
+kry_status kryi_outer_create(kryi_mixed *M, kryi_outer **made)
 {
     kry_status st = KRY_OK;
-    kry_outer *O = NULL;
+    kryi_outer *O = NULL;
 
     *made = NULL;
-    TRY(kry_alloc(1, sizeof *O, &O));
+    TRY(kryi_alloc(1, sizeof *O, &O));
     O->M = M;
     O->dev = M->A->dev;
     TRY(allocate(O));
@@ -472,6 +478,6 @@ kry_status kry_outer_create(kry_mixed *M, kry_outer **made)
     if (!M->converted) TRY(make_plain(O));
     *made = O, O = NULL;
 done:
-    kry_outer_destroy(O);
+    kryi_outer_destroy(O);
     return st;
 }

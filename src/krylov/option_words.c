@@ -7,13 +7,13 @@
 #include <string.h>
 
 #define METHOD_WORD(word, name, number) word "|"
-/* Who takes the word, its field in kry_options, its name, what stands behind "=", form, meaning. */
-#define WORD(of, field, name, kind, form, meaning)                         \
-    {                                                                      \
-        of, offsetof(kry_options, field), sizeof((kry_options *)0)->field, \
-        {                                                                  \
-            name, KRY_WORD_##kind, form, meaning                           \
-        }                                                                  \
+/* Who takes the word, its field in kryi_options, its name, what stands behind "=", form, meaning. */
+#define WORD(of, field, name, kind, form, meaning)                           \
+    {                                                                        \
+        of, offsetof(kryi_options, field), sizeof((kryi_options *)0)->field, \
+        {                                                                    \
+            name, KRY_WORD_##kind, form, meaning                             \
+        }                                                                    \
     }
 static const struct entry {
     unsigned of; /* the solvers that take it; 0: all */
@@ -69,7 +69,7 @@ static const struct entry {
 };
 #undef WORD
 #undef METHOD_WORD
-_Static_assert(sizeof(kry_precision) == sizeof(int), "choices are written as int");
+_Static_assert(sizeof(kryi_precision) == sizeof(int), "choices are written as int");
 
 const kry_word *kry_solver_word(int i)
 {
@@ -80,7 +80,7 @@ static kry_status set_choice(const char *who, const kry_word *w, const char *val
 {
     kry_status st = KRY_OK;
     const char *choices = strchr(w->form, '=') + 1;
-    const int choice = kry_word_choose(w, value);
+    const int choice = kryi_word_choose(w, value);
     char *list = NULL, hint[64];
     size_t used = 0;
 
@@ -88,7 +88,7 @@ static kry_status set_choice(const char *who, const kry_word *w, const char *val
         memcpy(field, &choice, sizeof choice); /* an enum, in the order of the form */
         return KRY_OK;
     }
-    TRY(kry_alloc(2 * strlen(choices) + 1, 1, &list));
+    TRY(kryi_alloc(2 * strlen(choices) + 1, 1, &list));
     for (const char *c = choices; *c; c++) {
         if (*c == '|') list[used++] = ',';
         list[used++] = *c == '|' ? ' ' : *c;
@@ -100,10 +100,10 @@ done:
     return st;
 }
 
-kry_status kry_options_method(const char *who, const char *value, kry_options *o)
+kry_status kryi_options_method(const char *who, const char *value, kryi_options *o)
 {
     kry_status st = KRY_OK;
-    const kry_word *w = kry_solver_word(kry_word_find(kry_solver_word, "method", 6));
+    const kry_word *w = kry_solver_word(kryi_word_find(kry_solver_word, "method", 6));
     char word[32];
     const size_t length = strcspn(value, ":");
 
@@ -112,7 +112,7 @@ kry_status kry_options_method(const char *who, const char *value, kry_options *o
     TRY(set_choice(who, w, word, &o->method));
     o->width = 0;
     if (!value[length]) return KRY_OK;
-    CHECK(kry_parse_int64(value + length + 1, &o->width) && o->width > 0, KRY_ERR_PARSE,
+    CHECK(kryi_parse_int64(value + length + 1, &o->width) && o->width > 0, KRY_ERR_PARSE,
           "%s: method '%s': '%s' is no number of at least 1", who, value, value + length + 1);
 done:
     return st;
@@ -127,13 +127,13 @@ static bool set_guesses(const char *value, int64_t *guesses)
     *guesses = strcmp(value, "none") ? KRY_GUESS_USUAL : 0;
     if (!strcmp(value, "none") || !strcmp(value, word)) return true;
     return !strncmp(value, word, length) && value[length] == ':' &&
-           kry_parse_int64(value + length + 1, guesses) && *guesses > 0 &&
+           kryi_parse_int64(value + length + 1, guesses) && *guesses > 0 &&
            *guesses <= KRY_GUESS_MOST;
 }
 
 /* Whether the number in `field`, of word w, is a zero, by which structs of parameters ask for the default though w
- * does not say that 0 is chosen. kry_options_parse looks at tolerances, of which one may be zero. */
-static bool is_default(const kry_options *o, const kry_word *w, const void *field)
+ * does not say that 0 is chosen. kryi_options_parse looks at tolerances, of which one may be zero. */
+static bool is_default(const kryi_options *o, const kry_word *w, const void *field)
 {
     if (field == &o->stop.rtol || field == &o->stop.atol) return false;
     if (field == &o->inner) return o->inner == 0;
@@ -141,25 +141,25 @@ static bool is_default(const kry_options *o, const kry_word *w, const void *fiel
 }
 
 /* One name=value. */
-static kry_status set_option(kry_options *o, const char *name, const char *value)
+static kry_status set_option(kryi_options *o, const char *name, const char *value)
 {
     kry_status st = KRY_OK;
     char *list = NULL, hint[64];
-    int i = kry_word_find(kry_solver_word, name, strlen(name));
+    int i = kryi_word_find(kry_solver_word, name, strlen(name));
     bool good = true;
 
-    TRY(kry_word_list(kry_solver_word, 0, COUNT(table), &list));
+    TRY(kryi_word_list(kry_solver_word, 0, COUNT(table), &list));
     CHECK(i >= 0, KRY_ERR_PARSE, "kry_solver_create: '%s' is none of %s%s", name, list,
           kry_word_hint(name, list, hint, sizeof hint));
     const kry_word *w = &table[i].word;
     const char *end = value + strlen(value);
     void *field = (char *)o + table[i].offset;
     if (field == &o->method)
-        TRY(kry_options_method("kry_solver_create", value, o));
+        TRY(kryi_options_method("kry_solver_create", value, o));
     else if (w->kind == KRY_WORD_CHOICE)
         TRY(set_choice("kry_solver_create", w, value, field));
-    if (w->kind == KRY_WORD_REAL) good = kry_read_double(value, end, field) == end;
-    if (w->kind == KRY_WORD_WHOLE) good = kry_parse_int64(value, field);
+    if (w->kind == KRY_WORD_REAL) good = kryi_read_double(value, end, field) == end;
+    if (w->kind == KRY_WORD_WHOLE) good = kryi_parse_int64(value, field);
     if (field == &o->guesses)
         good = set_guesses(value, field);
     else if (w->kind == KRY_WORD_TEXT)
@@ -174,7 +174,7 @@ done:
     return st;
 }
 
-kry_status kry_options_parse(const char *text, kry_options *o)
+kry_status kryi_options_parse(const char *text, kryi_options *o)
 {
     kry_status st = KRY_OK;
     char words[512];
@@ -200,28 +200,28 @@ done:
     return st;
 }
 
-void kry_options_same(const kry_device *device, const kry_options *o)
+void kryi_options_same(const kry_device *device, const kryi_options *o)
 {
     for (size_t i = 0; i < COUNT(table); i++) {
         const char *field = (const char *)o + table[i].offset;
         const bool text = table[i].word.kind == KRY_WORD_TEXT && field != (const char *)&o->guesses;
-        kry_team_same(device, field, text ? strlen(field) + 1 : table[i].size);
+        kryi_team_same(device, field, text ? strlen(field) + 1 : table[i].size);
     }
-    kry_team_same(device, &o->width, sizeof o->width);
+    kryi_team_same(device, &o->width, sizeof o->width);
 }
 
-const char *kry_options_stray(const kry_options *o, unsigned of)
+const char *kryi_options_stray(const kryi_options *o, unsigned of)
 {
     for (size_t i = 0; i < COUNT(table); i++)
         if ((o->given & 1u << i) && table[i].of && !(table[i].of & of)) return table[i].word.name;
     return NULL;
 }
 
-kry_status kry_options_parse_inner(const char *text, kry_options *o)
+kry_status kryi_options_parse_inner(const char *text, kryi_options *o)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_options_parse(text, o));
+    TRY(kryi_options_parse(text, o));
     for (size_t i = 0; i < COUNT(table); i++)
         CHECK(!(o->given & 1u << i) || (table[i].of & KRY_OF_INNER), KRY_ERR_PARSE,
               "kry_mixed_create: '%s': options are of the inner solver; %s is a field of "
@@ -231,9 +231,9 @@ done:
     return st;
 }
 
-bool kry_options_relax(const kry_options *o)
+bool kryi_options_relax(const kryi_options *o)
 {
     return o->method == KRY_METHOD_JACOBI || o->method == KRY_METHOD_SOR;
 }
 
-bool kry_options_choose(const kry_options *o) { return o->method == KRY_METHOD_AUTO; }
+bool kryi_options_choose(const kryi_options *o) { return o->method == KRY_METHOD_AUTO; }

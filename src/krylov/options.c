@@ -12,20 +12,20 @@
 #include <stdio.h>
 #include <string.h>
 
-bool kry_options_deflate(const kry_options *o)
+bool kryi_options_deflate(const kryi_options *o)
 {
     return o->make.deflation || (o->deflation[0] && strcmp(o->deflation, "none"));
 }
 
-kry_status kry_options_deflation(const kry_options *o, char *room, size_t size,
-                                 kry_deflation_params *params)
+kry_status kryi_options_deflation(const kryi_options *o, char *room, size_t size,
+                                  kry_deflation_params *params)
 {
     *params = *KRY_DEFLATION(.stripes = 0);
     return kry_deflation_parse(o->deflation, room, size, params);
 }
 
 /* D from its word; NULL for none. */
-static kry_status make_deflation(const kry_op *A, const kry_options *o, kry_op **D)
+static kry_status make_deflation(const kry_op *A, const kryi_options *o, kry_op **D)
 {
     kry_status st = KRY_OK;
     kry_deflation_params params;
@@ -33,15 +33,15 @@ static kry_status make_deflation(const kry_op *A, const kry_options *o, kry_op *
 
     *D = NULL;
     if (o->make.deflation) return o->make.deflation(o->make.user, A, D);
-    if (!kry_options_deflate(o)) return KRY_OK;
-    TRY(kry_options_deflation(o, room, sizeof room, &params));
-    TRY(o->subdomains ? kry_deflation_create_with(A, &params, o->subdomains, D)
+    if (!kryi_options_deflate(o)) return KRY_OK;
+    TRY(kryi_options_deflation(o, room, sizeof room, &params));
+    TRY(o->subdomains ? kryi_deflation_create_with(A, &params, o->subdomains, D)
                       : kry_deflation_create(A, &params, D));
 done:
     return st;
 }
 
-kry_status kry_options_system(const kry_op *A, const kry_options *o, kry_op **system)
+kry_status kryi_options_system(const kry_op *A, const kryi_options *o, kry_op **system)
 {
     if (o->null_space == KRY_NULL_SPACE_PIN) return kry_pin_create(A, 0, system);
     *system = kry_op_retain(A);
@@ -56,15 +56,15 @@ const char *kry_precond_default(const kry_op *A, bool alone)
 
 /* Columns are scaled by default where A x = b is to be solved. Of a rectangular A that would be another x than
  * the shortest one. */
-static bool scales_columns(const kry_op *A, const kry_options *o)
+static bool scales_columns(const kry_op *A, const kryi_options *o)
 {
     return (o->method == KRY_METHOD_LSQR || o->method == KRY_METHOD_LSMR) &&
            A->shape.rows == A->shape.cols;
 }
 
-static const char *precond_of(const kry_op *A, const kry_options *o)
+static const char *precond_of(const kry_op *A, const kryi_options *o)
 {
-    const bool alone = !kry_options_deflate(o) && o->null_space != KRY_NULL_SPACE_PIN;
+    const bool alone = !kryi_options_deflate(o) && o->null_space != KRY_NULL_SPACE_PIN;
 
     if (!strcmp(o->precond, "auto") && !alone) return "jacobi";
     if (o->precond[0]) return o->precond;
@@ -75,7 +75,7 @@ static const char *precond_of(const kry_op *A, const kry_options *o)
 }
 
 /* Methods that hand M its own results, or want the error of discretisation, ask for more digits than a cycle in single has. */
-static bool takes_single(const kry_options *o)
+static bool takes_single(const kryi_options *o)
 {
     return o->method == KRY_METHOD_PCG || o->method == KRY_METHOD_MG ||
            o->method == KRY_METHOD_RICHARDSON || o->method == KRY_METHOD_FGMRES;
@@ -96,19 +96,19 @@ static const char *in_double(const char *word, char *room, size_t size)
     return word;
 }
 
-static kry_status create_precond(const kry_op *A, const kry_options *o, const char *word,
+static kry_status create_precond(const kry_op *A, const kryi_options *o, const char *word,
                                  kry_op **M)
 {
     char room[sizeof o->precond + 32];
 
     if (takes_single(o)) return kry_precond_create(A, word, M);
-    if (!strcmp(word, "auto")) return kry_precond_auto(A, false, M);
+    if (!strcmp(word, "auto")) return kryi_precond_auto(A, false, M);
     return kry_precond_create(A, in_double(word, room, sizeof room), M);
 }
 
 /* M is made from A, for it may read entries or want a grid. Where nobody asked for multigrid, and it cannot be
  * made in these numbers, it is Jacobi's; where nobody asked for columns to be scaled, and they cannot be read, none. */
-static kry_status make_precond(const kry_op *A, const kry_options *o, kry_op **M)
+static kry_status make_precond(const kry_op *A, const kryi_options *o, kry_op **M)
 {
     const char *word = precond_of(A, o);
 
@@ -124,16 +124,16 @@ static kry_status make_precond(const kry_op *A, const kry_options *o, kry_op **M
 }
 
 /* Deflation knows what a pin is. */
-static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **solver)
+static kry_status make_krylov(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_op *system = NULL, *M = NULL, *D = NULL;
 
-    TRY(kry_options_system(A, o, &system));
+    TRY(kryi_options_system(A, o, &system));
     TRY(make_precond(A, o, &M));
     TRY(make_deflation(system, o, &D));
-    TRY(kry_method_create(
-        kry_method_number(o->method), system,
+    TRY(kryi_method_create(
+        kryi_method_number(o->method), system,
         KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = o->monitor,
                 .monitor_user = o->monitor_user, .resident = o->resident, .check = o->check,
                 .guesses = o->guesses, .conlim = o->conlim,
@@ -146,7 +146,7 @@ done:
     return st;
 }
 
-static kry_status make_relaxation(const kry_op *A, const kry_options *o, kry_op **solver)
+static kry_status make_relaxation(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
     kry_relaxation_method method = o->method == KRY_METHOD_SOR ? KRY_SOR : KRY_JACOBI_ITERATION;
 
@@ -157,74 +157,74 @@ static kry_status make_relaxation(const kry_op *A, const kry_options *o, kry_op 
                                  solver);
 }
 
-bool kry_options_find_null(const kry_options *o)
+bool kryi_options_find_null(const kryi_options *o)
 {
-    return o->null_space != KRY_NULL_SPACE_NONE && !kry_options_relax(o);
+    return o->null_space != KRY_NULL_SPACE_NONE && !kryi_options_relax(o);
 }
 
-kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **solver)
+kry_status kryi_options_solver(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    bool relax = kry_options_relax(o);
+    bool relax = kryi_options_relax(o);
     const char *stray =
-        kry_options_stray(o, KRY_OF_MIXED | (relax ? KRY_OF_RELAXATION : KRY_OF_KRYLOV));
+        kryi_options_stray(o, KRY_OF_MIXED | (relax ? KRY_OF_RELAXATION : KRY_OF_KRYLOV));
 
     CHECK(!relax || !o->width, KRY_ERR_PARSE, "kry_solver_create: a relaxation has no number");
     CHECK(!stray && (relax || o->omega == 0), KRY_ERR_PARSE, "kry_solver_create: %s no %s",
           relax ? "a relaxation takes" : "conjugate gradients take", stray ? stray : "omega");
-    if (kry_options_choose(o)) return kry_auto_create(A, o, solver);
+    if (kryi_options_choose(o)) return kryi_auto_create(A, o, solver);
     TRY(relax ? make_relaxation(A, o, solver) : make_krylov(A, o, solver));
 done:
     return st;
 }
 
 /* Whether rows and columns may have to be scaled; mixed precision does it in its own way. */
-static bool may_scale(const kry_options *o)
+static bool may_scale(const kryi_options *o)
 {
-    const bool by_itself = kry_options_choose(o) || o->method == KRY_METHOD_DIRECT;
+    const bool by_itself = kryi_options_choose(o) || o->method == KRY_METHOD_DIRECT;
 
     return o->precision != KRY_PRECISION_MIXED &&
            (o->equilibrate == KRY_EQUILIBRATE_ON ||
             (o->equilibrate == KRY_EQUILIBRATE_AUTO && by_itself));
 }
 
-kry_status kry_options_make(const kry_op *A, const kry_options *o, kry_op **solver)
+kry_status kryi_options_make(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
-    if (kry_options_find_null(o)) {
-        kry_status st = kry_find_null("kry_solver_create", A);
+    if (kryi_options_find_null(o)) {
+        kry_status st = kryi_find_null("kry_solver_create", A);
         if (st < 0) return st;
     }
-    if (may_scale(o)) return kry_scaled_create(A, o, solver);
-    if (o->reorder != KRY_REORDER_NONE) return kry_reordered_create(A, o, solver);
-    return o->precision == KRY_PRECISION_MIXED ? kry_options_mixed(A, o, solver)
-                                               : kry_options_solver(A, o, solver);
+    if (may_scale(o)) return kryi_scaled_create(A, o, solver);
+    if (o->reorder != KRY_REORDER_NONE) return kryi_reordered_create(A, o, solver);
+    return o->precision == KRY_PRECISION_MIXED ? kryi_options_mixed(A, o, solver)
+                                               : kryi_options_solver(A, o, solver);
 }
 
 kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor monitor,
                              void *monitor_user, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    kry_options o = { .monitor = monitor, .monitor_user = monitor_user };
+    kryi_options o = { .monitor = monitor, .monitor_user = monitor_user };
 
-    kry_team_enter(kry_op_device(A), "kry_solver_create", NULL);
+    kryi_team_enter(kry_op_device(A), "kry_solver_create", NULL);
     if (solver) *solver = NULL;
     TRY(GIVEN(solver));
     CHECK(A, KRY_ERR_ARGUMENT, "kry_solver_create: NULL");
     o.precision = A->shape.type == KRY_F32 ? KRY_PRECISION_SINGLE : KRY_PRECISION_DOUBLE;
-    const kry_precision own = o.precision;
-    TRY(kry_options_parse(text ? text : "", &o));
-    kry_options_same(A->dev, &o);
+    const kryi_precision own = o.precision;
+    TRY(kryi_options_parse(text ? text : "", &o));
+    kryi_options_same(A->dev, &o);
     CHECK(!o.guesses || o.precision == own, KRY_ERR_UNSUPPORTED,
           "kry_solver_create: guess=project is not for precision=mixed");
     const bool mixed = o.precision == KRY_PRECISION_MIXED;
     CHECK(mixed || o.precision == own, KRY_ERR_PARSE,
           "kry_solver_create: precision '%s' is neither mixed nor %s, in which the matrix is",
           own == KRY_PRECISION_SINGLE ? "double" : "single", kry_type_name(A->shape.type));
-    const char *stray = mixed ? NULL : kry_options_stray(&o, KRY_OF_KRYLOV | KRY_OF_RELAXATION);
+    const char *stray = mixed ? NULL : kryi_options_stray(&o, KRY_OF_KRYLOV | KRY_OF_RELAXATION);
     CHECK(!stray, KRY_ERR_PARSE, "kry_solver_create: %s goes with precision=mixed", stray);
-    TRY(kry_options_make(A, &o, solver));
+    TRY(kryi_options_make(A, &o, solver));
 done:
-    st = kry_team_leave(kry_op_device(A), st);
+    st = kryi_team_leave(kry_op_device(A), st);
     if (st < 0) kry_op_release(solver);
     return st;
 }
@@ -233,16 +233,16 @@ kry_status kry_krylov_create(const kry_op *A, const char *method, const kry_pcg_
                              kry_op **solver)
 {
     kry_status st = KRY_OK;
-    kry_options o = { 0 };
+    kryi_options o = { 0 };
 
     if (solver) *solver = NULL;
     TRY(GIVEN(A, method, solver));
-    TRY(kry_options_method("kry_krylov_create", method, &o));
-    CHECK(!kry_options_relax(&o), KRY_ERR_UNSUPPORTED,
+    TRY(kryi_options_method("kry_krylov_create", method, &o));
+    CHECK(!kryi_options_relax(&o), KRY_ERR_UNSUPPORTED,
           "kry_krylov_create: '%s' is a relaxation, of kry_relaxation_create", method);
-    CHECK(!kry_options_choose(&o), KRY_ERR_UNSUPPORTED,
+    CHECK(!kryi_options_choose(&o), KRY_ERR_UNSUPPORTED,
           "kry_krylov_create: 'auto' chooses the preconditioner, too: take kry_solver_create");
-    TRY(kry_method_create(kry_method_number(o.method), A, params, o.width, solver));
+    TRY(kryi_method_create(kryi_method_number(o.method), A, params, o.width, solver));
 done:
     return st;
 }

@@ -10,36 +10,36 @@
 #include <kry/solver.h>
 
 /* The choices of words, in the order in which options.c lists them. */
-typedef enum kry_null_space_word {
+typedef enum kryi_null_space_word {
     KRY_NULL_SPACE_PROJECT,
     KRY_NULL_SPACE_PIN,
     KRY_NULL_SPACE_NONE
-} kry_null_space_word;
-typedef enum kry_reorder { KRY_REORDER_NONE, KRY_REORDER_RCM, KRY_REORDER_AUTO } kry_reorder;
-typedef enum kry_precision {
+} kryi_null_space_word;
+typedef enum kryi_reorder { KRY_REORDER_NONE, KRY_REORDER_RCM, KRY_REORDER_AUTO } kryi_reorder;
+typedef enum kryi_precision {
     KRY_PRECISION_SINGLE,
     KRY_PRECISION_DOUBLE,
     KRY_PRECISION_MIXED
-} kry_precision;
+} kryi_precision;
 
 /* Beside the numbers of Krylov methods (methods.h): the relaxations, and the choice by a look at the matrix. */
 enum { KRY_METHOD_JACOBI = KRY_METHOD_COUNT, KRY_METHOD_SOR, KRY_METHOD_AUTO };
 
-typedef struct kry_options {
+typedef struct kryi_options {
     unsigned given; /* bit i: word number i of kry_solver_word */
     int method;     /* its place in the form of the word "method"; 0: conjugate gradients */
     int64_t width;  /* the number behind it; 0: none */
     char precond[128], deflation[256]; /* "": not given */
     kry_resident resident;
     kry_check check;
-    kry_null_space_word null_space;
-    kry_reorder reorder;
+    kryi_null_space_word null_space;
+    kryi_reorder reorder;
     int64_t guesses; /* 0: none */
     double omega;    /* 0: not given */
     double conlim;   /* 0: not given */
     kry_stop stop;
     /* of precision=mixed */
-    kry_precision precision;
+    kryi_precision precision;
     kry_scheme scheme;
     kry_equilibrate equilibrate;
     int64_t inner;
@@ -49,11 +49,11 @@ typedef struct kry_options {
         kry_maker *precond, *deflation;
         void *user;
     } make;
-    const kry_subdomains
+    const kryi_subdomains
         *subdomains;     /* on a part of a team: what `deflation` says for all; borrowed */
     kry_monitor monitor; /* NULL: none */
     void *monitor_user;
-} kry_options;
+} kryi_options;
 
 /* ---- option_words.c ---- */
 
@@ -61,36 +61,36 @@ typedef struct kry_options {
 enum { KRY_OF_KRYLOV = 1, KRY_OF_RELAXATION = 2, KRY_OF_MIXED = 4, KRY_OF_INNER = 8 };
 
 /* Add what `text` says to *o. */
-kry_status kry_options_parse(const char *text, kry_options *o);
+kry_status kryi_options_parse(const char *text, kryi_options *o);
 /* The same of kry_mixed_params.options, which take words of the inner solver only. */
-kry_status kry_options_parse_inner(const char *text, kry_options *o);
+kry_status kryi_options_parse_inner(const char *text, kryi_options *o);
 /* The same of "gmres:30", a method, and a number behind it. who: the public function */
-kry_status kry_options_method(const char *who, const char *value, kry_options *o);
+kry_status kryi_options_method(const char *who, const char *value, kryi_options *o);
 /* The first word given that is of none of these; NULL: all are. */
-const char *kry_options_stray(const kry_options *o, unsigned of);
+const char *kryi_options_stray(const kryi_options *o, unsigned of);
 /* Is the method a relaxation? */
-bool kry_options_relax(const kry_options *o);
+bool kryi_options_relax(const kryi_options *o);
 /* Is it auto's to choose? */
-bool kry_options_choose(const kry_options *o);
+bool kryi_options_choose(const kryi_options *o);
 /* In a public call: ranks whose options say something else are told. */
-void kry_options_same(const kry_device *device, const kry_options *o);
+void kryi_options_same(const kry_device *device, const kryi_options *o);
 
 /* ---- options.c ---- */
 
 /* A solver for A: all that the options say. */
-kry_status kry_options_make(const kry_op *A, const kry_options *o, kry_op **solver);
+kry_status kryi_options_make(const kry_op *A, const kryi_options *o, kry_op **solver);
 /* A solver for A, in A's own precision whatever the options say of it. */
-kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **solver);
+kry_status kryi_options_solver(const kry_op *A, const kryi_options *o, kry_op **solver);
 /* Is there deflation, by a maker or by words? */
-bool kry_options_deflate(const kry_options *o);
+bool kryi_options_deflate(const kryi_options *o);
 /* The parameters of the latter; `room` outlives them. */
-kry_status kry_options_deflation(const kry_options *o, char *room, size_t size,
-                                 kry_deflation_params *params);
+kry_status kryi_options_deflation(const kryi_options *o, char *room, size_t size,
+                                  kry_deflation_params *params);
 /* Whether the solver looks at A's entries for what they map to zero; relaxations do not. */
-bool kry_options_find_null(const kry_options *o);
+bool kryi_options_find_null(const kryi_options *o);
 /* What is solved with: A, or A with its first unknown pinned. */
-kry_status kry_options_system(const kry_op *A, const kry_options *o, kry_op **system);
+kry_status kryi_options_system(const kry_op *A, const kryi_options *o, kry_op **system);
 /* mixed.c: precision=mixed. */
-kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver);
+kry_status kryi_options_mixed(const kry_op *A, const kryi_options *o, kry_op **solver);
 
 #endif

@@ -27,10 +27,10 @@
 
 /* A cycle that is under way. */
 typedef struct run {
-    kry_pcg *S;
-    kry_cycle *c;
+    kryi_pcg *S;
+    kryi_cycle *c;
     kry_vec *x, *r, *z; /* of all columns; z: S->z, or r */
-    kry_direction d;
+    kryi_direction d;
     int64_t seen_at; /* the last one whose ||r|| the host has waited for, */
     double seen;     /* and this norm */
 } run;
@@ -42,15 +42,15 @@ static kry_status precondition(const run *R)
 {
     const kry_op *M = R->S->K->M;
 
-    if (M) return kry_op_run_dots(M, R->r, R->z, R->S->rho);
-    return kry_vec_dot_pair(R->r, R->z, R->S->rho);
+    if (M) return kryi_op_run_dots(M, R->r, R->z, R->S->rho);
+    return kryi_vec_dot_pair(R->r, R->z, R->S->rho);
 }
 
 /* Whether the residual that the last step has left may be the last one, if residuals go on falling as they did: by the
  * mean rate up to the last one that the host knows, or by the rate there, if that is faster. */
 static bool end_may_be_near(const run *R)
 {
-    const kry_stopping *s = R->c->stopping;
+    const kryi_stopping *s = R->c->stopping;
     const int64_t start = R->S->poll.start;
     const double margin = 2.5; /* iterations */
     int64_t at = s->history_count - 1;
@@ -71,16 +71,16 @@ static bool end_may_be_near(const run *R)
 static kry_status precondition_if_needed(run *R)
 {
     kry_status st = KRY_OK;
-    kry_pcg *S = R->S;
+    kryi_pcg *S = R->S;
     const double rounding = 1e-6; /* the device adds up in another order */
     double sums[2];
 
     if (S->checks_first && end_may_be_near(R)) {
-        TRY(kry_sum_read(R->z->layout, S->rho, sums));
+        TRY(kryi_sum_read(R->z->layout, S->rho, sums));
         R->seen_at = R->c->stopping->iteration, R->seen = sqrt(sums[1]);
         S->poll.due = R->seen <= (1 - rounding) * R->c->goal;
     }
-    if (!S->poll.due) TRY(kry_op_run_dots_again(S->K->M, R->r, R->z, S->rho));
+    if (!S->poll.due) TRY(kryi_op_run_dots_again(S->K->M, R->r, R->z, S->rho));
 done:
     return st;
 }
@@ -89,7 +89,7 @@ done:
  * next cycle may go on along it, though no iteration may have written it, and where columns lie apart. */
 static bool begins_anew(const run *R)
 {
-    const kry_pcg *S = R->S;
+    const kryi_pcg *S = R->S;
     return S->columns == 1 && !R->c->goes_on && !R->c->keeps_direction &&
            !(S->K->stopping.drop > 0);
 }
@@ -98,26 +98,26 @@ static bool begins_anew(const run *R)
 static kry_status direct(run *R)
 {
     kry_status st = KRY_OK;
-    kry_pcg *S = R->S;
+    kryi_pcg *S = R->S;
     const kry_op *A = S->K->product;
 
     R->d.old = R->d.iteration == S->poll.start && begins_anew(R) ? R->z : S->fuses ? S->old : S->p;
-    if (!S->flexible) return kry_op_run_direction(A, &R->d, S->p, S->q, S->pq);
-    TRY(kry_direction_run(&R->d, S->p));
-    TRY(kry_op_run_dot(A, S->p, S->q, S->pq));
+    if (!S->flexible) return kryi_op_run_direction(A, &R->d, S->p, S->q, S->pq);
+    TRY(kryi_direction_run(&R->d, S->p));
+    TRY(kryi_op_run_dot(A, S->p, S->q, S->pq));
 done:
     return st;
 }
 
 /* x += alpha p,  r -= alpha q, by a pass over vectors */
-static kry_status pass_over_vectors(run *R, const kry_step *s)
+static kry_status pass_over_vectors(run *R, const kryi_step *s)
 {
     kry_status st = KRY_OK;
-    kry_pcg *S = R->S;
+    kryi_pcg *S = R->S;
     const kry_vec *x = R->x, *r = R->r;
-    const kry_chunks rows = kry_chunks_of_columns(x);
-    const bool aligned = !rows.chunk && kry_vec_aligned(x);
-    kry_kernel *kernel = S->kernel.step;
+    const kryi_chunks rows = kryi_chunks_of_columns(x);
+    const bool aligned = !rows.chunk && kryi_vec_aligned(x);
+    kryi_kernel *kernel = S->kernel.step;
     const cl_mem d = s->d ? s->d->buffer : NULL, z = s->d ? R->z->buffer : NULL;
     const kry_arg more[] = { ARG(s->p->buffer),
                              ARG(s->old->buffer),
@@ -131,44 +131,44 @@ static kry_status pass_over_vectors(run *R, const kry_step *s)
                              ARG(x->ld) };
     kry_arg args[KRY_CHUNKS_ARGS + KRY_STEP_ARGS + KRY_DRIFT_ARGS + COUNT(more)];
 
-    size_t count = kry_chunks_args(&rows, args);
-    count += kry_step_args(s, true, args + count);
+    size_t count = kryi_chunks_args(&rows, args);
+    count += kryi_step_args(s, true, args + count);
     memcpy(args + count, more, sizeof more), count += COUNT(more);
     S->rho->count = (cl_int)rows.groups;
     if (s->drift) s->next_drift->count = S->rho->count;
-    if (!aligned && !x->dev->info.cpu_kernels) TRY(kry_pcg_step_kernel(S, false, &kernel));
-    TRY(kry_launch_columns(x->dev, kernel, rows.groups, S->columns, args, count));
+    if (!aligned && !x->dev->info.cpu_kernels) TRY(kryi_pcg_step_kernel(S, false, &kernel));
+    TRY(kryi_launch_columns(x->dev, kernel, rows.groups, S->columns, args, count));
 done:
     return st;
 }
 
 /* done: steps of the cycle before this one. Only where z is r or d .* r does a step have it at hand. */
-static cl_int what_becomes_of_x(const kry_pcg *S, int64_t done)
+static cl_int what_becomes_of_x(const kryi_pcg *S, int64_t done)
 {
     const kry_op *M = S->K->M;
 
     if (!S->x_every_second_step) return KRY_X_ADDS;
     if (done % 2 == 0) return KRY_X_WAITS;
-    return M && !kry_pcg_diagonal(M) ? KRY_X_ADDS_OLD : KRY_X_ADDS_BOTH;
+    return M && !kryi_pcg_diagonal(M) ? KRY_X_ADDS_OLD : KRY_X_ADDS_BOTH;
 }
 
 /* alpha := rho / p'q,  x += alpha p,  r -= alpha q,  z := M r,  rho := (r'z, r'r) */
 static kry_status step(run *R, int64_t done)
 {
     kry_status st = KRY_OK;
-    kry_pcg *S = R->S;
-    kry_krylov *K = S->K;
-    const kry_vec *d = kry_pcg_diagonal(K->M);
-    kry_step s = { .p = S->p,
-                   .old = S->old ? S->old : S->p,
-                   .pq = S->pq,
-                   .state = S->poll.state,
-                   .step = S->poll.step,
-                   .update = what_becomes_of_x(S, done),
-                   .d = d,
-                   .z = R->z };
+    kryi_pcg *S = R->S;
+    kryi_krylov *K = S->K;
+    const kry_vec *d = kryi_pcg_diagonal(K->M);
+    kryi_step s = { .p = S->p,
+                    .old = S->old ? S->old : S->p,
+                    .pq = S->pq,
+                    .state = S->poll.state,
+                    .step = S->poll.step,
+                    .update = what_becomes_of_x(S, done),
+                    .d = d,
+                    .z = R->z };
 
-    if (kry_pcg_takes_drift(S)) {
+    if (kryi_pcg_takes_drift(S)) {
         kry_sum *t = S->drift;
         s.drift = t, s.next_drift = S->next_drift;
         /* Sums are divided by this number: where A, updated since, is regular, nothing is left of them. */
@@ -179,10 +179,10 @@ static kry_status step(run *R, int64_t done)
         TRY(K->product->fused->apply_step(K->product->self, &s, R->x, R->r, S->rho));
     else
         TRY(pass_over_vectors(R, &s));
-    if (kry_pcg_takes_drift(S))
-        TRY(kry_layout_reduce(R->z->layout, &S->drift, 1));
+    if (kryi_pcg_takes_drift(S))
+        TRY(kryi_layout_reduce(R->z->layout, &S->drift, 1));
     else
-        TRY(kry_null_space_project(&K->residual.null, R->r));
+        TRY(kryi_null_space_project(&K->residual.null, R->r));
     if (K->M && !d) TRY(precondition_if_needed(R));
 done:
     return st;
@@ -192,14 +192,14 @@ done:
 static kry_status flex(run *R)
 {
     kry_status st = KRY_OK;
-    kry_pcg *S = R->S;
+    kryi_pcg *S = R->S;
 
     if (S->flexible != KRY_POLAK_RIBIERE) return KRY_OK;
     TRY(kry_vec_dot_sum(R->z, S->q, S->zq));
-    TRY(kry_layout_reduce(R->z->layout, &S->zq, 1));
+    TRY(kryi_layout_reduce(R->z->layout, &S->zq, 1));
     const kry_arg args[] = { ARG(S->rho->buffer), ARG(S->rho->count), ARG(S->zq->buffer),
                              ARG(S->zq->count), ARG(S->poll.step) };
-    TRY(kry_launch(R->z->dev, S->kernel.correct_beta, 1, args, COUNT(args)));
+    TRY(kryi_launch(R->z->dev, S->kernel.correct_beta, 1, args, COUNT(args)));
 done:
     return st;
 }
@@ -207,20 +207,20 @@ done:
 /* ---- a cycle ----------------------------------------------------------------------------- */
 
 /* Go on along the last direction: its r'z is in the units of the last cycle. Waits. */
-static kry_status keep_scalars(kry_pcg *S, const kry_cycle *c)
+static kry_status keep_scalars(kryi_pcg *S, const kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     kry_device *dev = S->poll.dev;
     cl_mem step = S->poll.step;
-    kry_scalar last[STATE_SIZE];
-    size_t bytes = STATE_SIZE * kry_acc_size(dev);
+    kryi_scalar last[STATE_SIZE];
+    size_t bytes = STATE_SIZE * kryi_acc_size(dev);
     kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
 
-    TRY(kry_buffer_read(dev, step, 0, bytes, last));
-    kry_number_put(acc, last, STATE_STOP, KRY_END_NONE);
+    TRY(kryi_buffer_read(dev, step, 0, bytes, last));
+    kryi_number_put(acc, last, STATE_STOP, KRY_END_NONE);
     for (int i = STATE_RHO; i <= STATE_RHO_REST; i++)
-        kry_number_put(acc, last, i, c->unit_ratio * kry_number_at(acc, last, i));
-    TRY(kry_buffer_write(dev, step, 0, bytes, last));
+        kryi_number_put(acc, last, i, c->unit_ratio * kryi_number_at(acc, last, i));
+    TRY(kryi_buffer_write(dev, step, 0, bytes, last));
 done:
     return st;
 }
@@ -228,18 +228,18 @@ done:
 static kry_status check_residual(void *self)
 {
     run *R = self;
-    const kry_poll *poll = &R->S->poll;
+    const kryi_poll *poll = &R->S->poll;
 
     R->d.iteration = poll->iteration, R->d.slot = poll->slot;
-    return kry_direction_check(&R->d);
+    return kryi_direction_check(&R->d);
 }
 
 static kry_status begin(run *R)
 {
     kry_status st = KRY_OK;
-    kry_pcg *S = R->S;
+    kryi_pcg *S = R->S;
 
-    TRY(kry_poll_begin(&S->poll, R->c, check_residual, R));
+    TRY(kryi_poll_begin(&S->poll, R->c, check_residual, R));
     if (S->drift) S->drift->count = 0;
     TRY(precondition(R));
     if (R->c->goes_on)
@@ -253,14 +253,14 @@ done:
 /* Of several columns the device knows how many steps each has done. */
 static kry_status catch_up_columns(run *R, const kry_vec *first)
 {
-    const kry_pcg *S = R->S;
+    const kryi_pcg *S = R->S;
     const kry_vec *x = R->x;
     const cl_int start = (cl_int)R->S->poll.start;
     const kry_arg args[] = { ARG(x->n),      ARG(start), ARG(S->poll.step), ARG(first->buffer),
                              ARG(first->ld), ARG_VEC(x), ARG(x->ld) };
 
-    return kry_launch_columns(x->dev, S->kernel.add_lasts, kry_groups_for(x->dev, x->type, x->n),
-                              x->k, args, COUNT(args));
+    return kryi_launch_columns(x->dev, S->kernel.add_lasts, kryi_groups_for(x->dev, x->type, x->n),
+                               x->k, args, COUNT(args));
 }
 
 /* x += alpha p with the alpha of the last step. Waits, so that no kernel has to be compiled for this alone. */
@@ -268,10 +268,10 @@ static kry_status add_last(run *R, const kry_vec *p)
 {
     kry_status st = KRY_OK;
     kry_device *dev = R->S->poll.dev;
-    const size_t size = kry_acc_size(dev);
-    kry_scalar alpha;
+    const size_t size = kryi_acc_size(dev);
+    kryi_scalar alpha;
 
-    TRY(kry_buffer_read(dev, R->S->poll.step, STATE_ALPHA * size, size, &alpha));
+    TRY(kryi_buffer_read(dev, R->S->poll.step, STATE_ALPHA * size, size, &alpha));
     TRY(kry_vec_axpby(dev->info.fp64 ? alpha.f64 : alpha.f32, p, 1, R->x));
 done:
     return st;
@@ -281,7 +281,7 @@ done:
  * have done fewer. */
 static kry_status catch_up(run *R, const kry_vec *first, int64_t done)
 {
-    const kry_pcg *S = R->S;
+    const kryi_pcg *S = R->S;
 
     if (!S->x_every_second_step || done == 0) return KRY_OK;
     if (S->columns > 1) return catch_up_columns(R, first);
@@ -292,8 +292,8 @@ static kry_status catch_up(run *R, const kry_vec *first, int64_t done)
 static kry_status iterate(run *R)
 {
     kry_status st = KRY_OK;
-    kry_pcg *S = R->S;
-    kry_stopping *stopping = R->c->stopping; /* of the first column: of one, where it matters */
+    kryi_pcg *S = R->S;
+    kryi_stopping *stopping = R->c->stopping; /* of the first column: of one, where it matters */
     kry_vec *first = S->p, *other = S->old;
     int64_t begun = 0;
     bool go;
@@ -301,14 +301,14 @@ static kry_status iterate(run *R)
     TRY(begin(R));
     const int64_t start = S->poll.start;
     for (;; begun++) {
-        TRY(kry_layout_reduce(R->z->layout, &S->rho, 1));
+        TRY(kryi_layout_reduce(R->z->layout, &S->rho, 1));
         if (stopping->iteration > start) TRY(flex(R));
-        TRY(kry_poll_next(&S->poll, R->c, &go));
+        TRY(kryi_poll_next(&S->poll, R->c, &go));
         if (!go) break;
         R->d.iteration = S->poll.iteration, R->d.slot = S->poll.slot;
-        if (S->recycle) TRY(kry_recycle_take(S->recycle, R->z, S->poll.step));
+        if (S->recycle) TRY(kryi_recycle_take(S->recycle, R->z, S->poll.step));
         TRY(direct(R));
-        TRY(kry_layout_reduce(R->z->layout, &S->pq, 1));
+        TRY(kryi_layout_reduce(R->z->layout, &S->pq, 1));
         TRY(step(R, S->poll.iteration - start));
         if (S->fuses) {
             kry_vec *t = S->p;
@@ -320,19 +320,19 @@ static kry_status iterate(run *R)
         S->p = even ? first : other, S->old = even ? other : first;
     }
     TRY(catch_up(R, first, S->columns > 1 ? begun : stopping->iteration - start));
-    if (S->recycle) TRY(kry_recycle_end(S->recycle, S->poll.step));
+    if (S->recycle) TRY(kryi_recycle_end(S->recycle, S->poll.step));
 done:
     return st;
 }
 
-kry_status kry_pcg_cycle(void *self, kry_cycle *c)
+kry_status kryi_pcg_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    kry_pcg *S = self;
-    kry_vec *r = kry_cycle_r(c), *z = S->z ? S->z : r;
+    kryi_pcg *S = self;
+    kry_vec *r = kryi_cycle_r(c), *z = S->z ? S->z : r;
     run R = { .S = S,
               .c = c,
-              .x = kry_cycle_x(c),
+              .x = kryi_cycle_x(c),
               .r = r,
               .z = z,
               .seen_at = -1,
@@ -341,13 +341,13 @@ kry_status kry_pcg_cycle(void *self, kry_cycle *c)
                      .step_state = S->poll.step,
                      .state = S->poll.state,
                      .history = S->poll.history,
-                     .target2 = kry_scalar_of(z->dev, c->goal * c->goal) } };
-    const kry_deflation *D = kry_deflation_of(S->K->deflation);
+                     .target2 = kryi_scalar_of(z->dev, c->goal * c->goal) } };
+    const kryi_deflation *D = kryi_deflation_of(S->K->deflation);
     bool done = false;
 
     S->recycle = D ? D->recycle : NULL;
     if (!c->keeps_direction)
-        TRY(kry_persistent_iterate(&S->persistent, c, S->poll.check_every, &done));
+        TRY(kryi_persistent_iterate(&S->persistent, c, S->poll.check_every, &done));
     if (!done) TRY(iterate(&R));
 done:
     return st;

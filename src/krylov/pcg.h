@@ -8,13 +8,13 @@
 #include "krylov/poll.h"
 #include "precond/deflation.h"
 
-typedef struct kry_pcg_kernels {
-    kry_kernel *step; /* of one column or of several, for an x that is aligned */
-    kry_kernel *add_lasts, *correct_beta; /* NULL: not wanted */
-} kry_pcg_kernels;
+typedef struct kryi_pcg_kernels {
+    kryi_kernel *step; /* of one column or of several, for an x that is aligned */
+    kryi_kernel *add_lasts, *correct_beta; /* NULL: not wanted */
+} kryi_pcg_kernels;
 
-typedef struct kry_pcg {
-    kry_krylov *K;    /* borrowed: A, M, what directions are multiplied by, null space */
+typedef struct kryi_pcg {
+    kryi_krylov *K;   /* borrowed: A, M, what directions are multiplied by, null space */
     int columns;      /* recurrences at once; all vectors and sums have as many columns */
     kry_vec *z;       /* NULL without a preconditioner: it is r */
     kry_vec *q;       /* NULL if A repeats */
@@ -28,24 +28,24 @@ typedef struct kry_pcg {
     kry_sum *pq, *rho;           /* p'q; the pair (r'z, r'r) */
     kry_sum *zq;                 /* z'q, of Polak and Ribiere */
     kry_sum *drift, *next_drift; /* sums of r, where constants are the null space */
-    kry_pcg_kernels kernel;
-    kry_poll poll;
-    kry_persistent persistent; /* where A offers iterations in one kernel */
-    kry_recycle
+    kryi_pcg_kernels kernel;
+    kryi_poll poll;
+    kryi_persistent persistent; /* where A offers iterations in one kernel */
+    kryi_recycle
         *recycle; /* of the cycle under way: what its vectors are left to; NULL: none; borrowed */
-} kry_pcg;
+} kryi_pcg;
 
 /* The diagonal that z := M r multiplies by; NULL if M is none. */
-static inline const kry_vec *kry_pcg_diagonal(const kry_op *M)
+static inline const kry_vec *kryi_pcg_diagonal(const kry_op *M)
 {
     return M && M->table->as_diagonal ? M->table->as_diagonal(M->self) : NULL;
 }
 
 /* The null space was that of constants when S was made: a step takes it out of r by itself, one step late. */
-static inline bool kry_pcg_takes_drift(const kry_pcg *S) { return S->drift; }
+static inline bool kryi_pcg_takes_drift(const kryi_pcg *S) { return S->drift; }
 
 /* The kernel of a step. That for an x that is not aligned is compiled when one comes, for few do. */
-kry_status kry_pcg_step_kernel(const kry_pcg *S, bool aligned, kry_kernel **kernel);
-kry_status kry_pcg_cycle(void *self, kry_cycle *c);
+kry_status kryi_pcg_step_kernel(const kryi_pcg *S, bool aligned, kryi_kernel **kernel);
+kry_status kryi_pcg_cycle(void *self, kryi_cycle *c);
 
 #endif

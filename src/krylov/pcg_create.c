@@ -5,15 +5,15 @@
 
 /* Words that a step moves: r twice and q; for x those of p and twice x, in every second step only if x waits, and then those of
  * the old p, too, unless it is made of others that are at hand. */
-static double words_of_step(const kry_pcg *S)
+static double words_of_step(const kryi_pcg *S)
 {
-    const bool makes_old = !S->K->M || kry_pcg_diagonal(S->K->M);
+    const bool makes_old = !S->K->M || kryi_pcg_diagonal(S->K->M);
     if (!S->x_every_second_step) return 6;
     return makes_old ? 4.5 : 5;
 }
 
 /* The same beyond those of bytes_per_step, by which x is updated in every second step. */
-static double more_words_of_step(const kry_pcg *S)
+static double more_words_of_step(const kryi_pcg *S)
 {
     return S->x_every_second_step ? words_of_step(S) - 4.5 : 1;
 }
@@ -21,7 +21,7 @@ static double more_words_of_step(const kry_pcg *S)
 /* By the model: the direction with its product, then the step. */
 static double pcg_bytes(const void *self)
 {
-    const kry_pcg *S = self;
+    const kryi_pcg *S = self;
     const kry_op *product = S->K->product, *M = S->K->M;
     kry_op_info A, info;
     double word = (double)product->shape.rows * (double)kry_type_size(product->shape.type);
@@ -34,7 +34,7 @@ static double pcg_bytes(const void *self)
     else if (A.bytes_per_direction <= 0 || product->dev->layout.reproducible)
         bytes = A.bytes_per_apply + (product->table->apply_dot ? 9 : 11) * word;
     if (!M) return bytes;
-    if (kry_pcg_diagonal(M)) return bytes + 2 * word;
+    if (kryi_pcg_diagonal(M)) return bytes + 2 * word;
     kry_op_describe(M, &info);
     if (info.bytes_per_apply <= 0) return 0;
     return bytes + info.bytes_per_apply + (M->table->apply_dots ? 0 : 2 * word);
@@ -42,10 +42,10 @@ static double pcg_bytes(const void *self)
 
 static void pcg_destroy(void *self)
 {
-    kry_pcg *S = self;
+    kryi_pcg *S = self;
 
-    kry_persistent_release(&S->persistent);
-    kry_poll_release(&S->poll);
+    kryi_persistent_release(&S->persistent);
+    kryi_poll_release(&S->poll);
     kry_sum_release(&S->next_drift);
     kry_sum_release(&S->drift);
     kry_sum_release(&S->zq);
@@ -60,11 +60,11 @@ static void pcg_destroy(void *self)
 
 static kry_status create_room(kry_device *dev, kry_type type, int64_t n, int k, kry_vec **vec)
 {
-    return k > 1 ? kry_vec_create_columns(dev, type, n, k, vec)
-                 : kry_vec_create_room(dev, type, n, 1, vec);
+    return k > 1 ? kryi_vec_create_columns(dev, type, n, k, vec)
+                 : kryi_vec_create_room(dev, type, n, 1, vec);
 }
 
-static kry_status allocate(kry_pcg *S, kry_device *dev, kry_type type, int64_t n)
+static kry_status allocate(kryi_pcg *S, kry_device *dev, kry_type type, int64_t n)
 {
     kry_status st = KRY_OK;
     const int k = S->columns;
@@ -74,46 +74,46 @@ static kry_status allocate(kry_pcg *S, kry_device *dev, kry_type type, int64_t n
     TRY(create_room(dev, type, n, k, &S->p));
     if (S->fuses) TRY(create_room(dev, type, n, k, &S->old));
     if (S->K->M) TRY(create_room(dev, type, n, k, &S->z));
-    TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->pq));
-    TRY(kry_sum_create_columns(dev, 2, k, stopped, &S->rho));
+    TRY(kryi_sum_create_columns(dev, 1, k, stopped, &S->pq));
+    TRY(kryi_sum_create_columns(dev, 2, k, stopped, &S->rho));
     if (S->flexible == KRY_POLAK_RIBIERE) TRY(kry_sum_create(dev, 1, &S->zq));
     if (S->K->residual.null.A && !S->K->residual.null.vectors) {
-        TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->drift));
-        TRY(kry_sum_create_columns(dev, 1, k, stopped, &S->next_drift));
+        TRY(kryi_sum_create_columns(dev, 1, k, stopped, &S->drift));
+        TRY(kryi_sum_create_columns(dev, 1, k, stopped, &S->next_drift));
     }
 done:
     return st;
 }
 
-kry_status kry_pcg_step_kernel(const kry_pcg *S, bool aligned, kry_kernel **kernel)
+kry_status kryi_pcg_step_kernel(const kryi_pcg *S, bool aligned, kryi_kernel **kernel)
 {
     const kry_op *A = S->K->product;
 
-    return kry_kernel_get(A->dev, "pcg", A->shape.type, aligned ? "" : "-DKRY_UNALIGNED",
-                          "pcg_step", kernel);
+    return kryi_kernel_get(A->dev, "pcg", A->shape.type, aligned ? "" : "-DKRY_UNALIGNED",
+                           "pcg_step", kernel);
 }
 
 /* Nothing of pcg.cl is launched but the stopping test, where a limit or a monitor ends a solve: it is compiled then. An
  * expensive M has it before each end, and a monitor of fixed iterates at each of them. */
-static bool is_all_fused(const kry_pcg *S)
+static bool is_all_fused(const kryi_pcg *S)
 {
-    return S->repeats && !S->checks_first && !kry_stopping_shows_x(&S->K->stopping);
+    return S->repeats && !S->checks_first && !kryi_stopping_shows_x(&S->K->stopping);
 }
 
-static kry_status compile(kry_pcg *S, kry_device *dev, kry_type type)
+static kry_status compile(kryi_pcg *S, kry_device *dev, kry_type type)
 {
     kry_status st = KRY_OK;
     const bool one = S->columns == 1;
-    kry_kernel *found;
+    kryi_kernel *found;
 
     if (one && is_all_fused(S)) goto done;
-    TRY(kry_pcg_step_kernel(S, true, &S->kernel.step));
+    TRY(kryi_pcg_step_kernel(S, true, &S->kernel.step));
     /* Found again by the solve, which must not fail for want of them. */
-    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_direction", &found));
-    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_check", &found));
-    if (!one) TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_add_lasts", &S->kernel.add_lasts));
+    TRY(kryi_kernel_get(dev, "pcg", type, "", "pcg_direction", &found));
+    TRY(kryi_kernel_get(dev, "pcg", type, "", "pcg_check", &found));
+    if (!one) TRY(kryi_kernel_get(dev, "pcg", type, "", "pcg_add_lasts", &S->kernel.add_lasts));
     if (S->flexible == KRY_POLAK_RIBIERE)
-        TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_flexible", &S->kernel.correct_beta));
+        TRY(kryi_kernel_get(dev, "pcg", type, "", "pcg_flexible", &S->kernel.correct_beta));
 done:
     return st;
 }
@@ -121,11 +121,11 @@ done:
 /* True if applying M is expensive: a solve of its own, or a cycle of multigrid, of which a whole solve takes ten. */
 static bool is_expensive(const kry_op *M)
 {
-    return M && (M->shape.traits & KRY_VARYING || kry_hierarchy_of(M));
+    return M && (M->shape.traits & KRY_VARYING || kryi_hierarchy_of(M));
 }
 
 /* The passes that A offers. */
-static void choose_passes(kry_pcg *S)
+static void choose_passes(kryi_pcg *S)
 {
     const kry_op *A = S->K->product;
 
@@ -133,31 +133,31 @@ static void choose_passes(kry_pcg *S)
     S->repeats = A->fused->apply_step;
     S->x_every_second_step =
         (S->repeats || (S->fuses && A->dev->info.cpu_kernels)) &&
-        !kry_stopping_shows_x(&S->K->stopping); /* a monitor that looks at x finds it complete */
+        !kryi_stopping_shows_x(&S->K->stopping); /* a monitor that looks at x finds it complete */
 }
 
-static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status pcg_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
     const kry_pcg_params *params = setup->params;
     const kry_op *A = K->product, *M = setup->precond;
-    kry_pcg *S = NULL;
+    kryi_pcg *S = NULL;
 
     CHECK((unsigned)params->flexible <= KRY_POLAK_RIBIERE, KRY_ERR_ARGUMENT,
           "kry_pcg_create: flexible = %d is none", (int)params->flexible);
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K, S->columns = 1;
     S->flexible = params->flexible;
     const bool fused =
         !S->flexible && !A->dev->layout.reproducible; /* those leave sums of their own order */
     if (fused) choose_passes(S);
     S->checks_first = is_expensive(M);
-    TRY(kry_poll_create(K, 1, &S->poll));
+    TRY(kryi_poll_create(K, 1, &S->poll));
     S->poll.one_by_one = S->checks_first;
     TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
     TRY(compile(S, A->dev, A->shape.type));
     if (fused && !K->deflation && !K->residual.null.A)
-        kry_persistent_prepare(&S->persistent, A, K->M, params);
+        kryi_persistent_prepare(&S->persistent, A, K->M, params);
     *self = S, S = NULL;
 done:
     if (S) pcg_destroy(S);
@@ -168,7 +168,7 @@ done:
  * columns stay in the cache; by coefficients that are read once; by an M. Where the cache holds those of one column, its steps
  * find them there, and columns are faster one after the other. Measured on an
  * H100. */
-static bool steps_gain(const kry_krylov *K, int columns)
+static bool steps_gain(const kryi_krylov *K, int columns)
 {
     enum { VECTORS = 4, CACHE = 350 << 10 }; /* of a step; bytes for each compute unit */
     const kry_op *A = K->product;
@@ -183,11 +183,11 @@ static bool steps_gain(const kry_krylov *K, int columns)
 
 /* Only where products take several columns; not where the first column leaves vectors for the next ones, or for a few
  * columns that a persistent kernel takes one after the other. */
-static bool gains(const kry_krylov *K, int columns)
+static bool gains(const kryi_krylov *K, int columns)
 {
     enum { FEW = 4 };
-    const kry_pcg *one = K->self;
-    const kry_deflation *D = kry_deflation_of(K->deflation);
+    const kryi_pcg *one = K->self;
+    const kryi_deflation *D = kryi_deflation_of(K->deflation);
 
     if (D && D->recycle) return false;
     if (one->persistent.R && (columns < FEW || one->persistent.insisted)) return false;
@@ -196,20 +196,20 @@ static bool gains(const kry_krylov *K, int columns)
     return K->A->table->apply_block != NULL;
 }
 
-static kry_status pcg_create_columns(kry_krylov *K, int columns, void **self)
+static kry_status pcg_create_columns(kryi_krylov *K, int columns, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op *A = K->product;
-    kry_pcg *S = NULL;
+    kryi_pcg *S = NULL;
 
     if (!gains(K, columns)) return KRY_ERR_UNSUPPORTED;
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K, S->columns = columns;
     if (A->fused->prepare_columns) {
         TRY(A->fused->prepare_columns(A->self));
         choose_passes(S);
     }
-    TRY(kry_poll_create(K, columns, &S->poll));
+    TRY(kryi_poll_create(K, columns, &S->poll));
     TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
     TRY(compile(S, A->dev, A->shape.type));
     *self = S, S = NULL;
@@ -218,7 +218,7 @@ done:
     return st;
 }
 
-const kry_method kry_pcg_method = {
+const kryi_method kryi_pcg_method = {
     .kind = "pcg",
     .who = "kry_pcg_create",
     .deflates = true,
@@ -238,7 +238,7 @@ const kry_method kry_pcg_method = {
                 "this precision",
                 KRY_INDEFINITE_MATRIX },
     .create = pcg_create,
-    .cycle = kry_pcg_cycle,
+    .cycle = kryi_pcg_cycle,
     .bytes = pcg_bytes,
     .destroy = pcg_destroy,
     .create_columns = pcg_create_columns,
@@ -247,5 +247,5 @@ const kry_method kry_pcg_method = {
 kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
 {
     kry_status st = GIVEN(solver);
-    return st < 0 ? st : kry_method_create(&kry_pcg_method, A, params, 0, solver);
+    return st < 0 ? st : kryi_method_create(&kryi_pcg_method, A, params, 0, solver);
 }

@@ -15,84 +15,85 @@ static bool asked_for(const kry_op *A, const kry_pcg_params *params)
 static int64_t updates_of(const kry_op *op) { return op ? op->updates : 0; }
 
 /* Where that fails, iterations are the method's own. */
-static void make(kry_persistent *P)
+static void make(kryi_persistent *P)
 {
     P->A_updates = updates_of(P->A), P->M_updates = updates_of(P->M);
     if (P->A->fused->make_resident(P->A->self, P->M, &P->R) < 0) P->R = NULL;
 }
 
-void kry_persistent_prepare(kry_persistent *P, const kry_op *A, const kry_op *M,
-                            const kry_pcg_params *params)
+void kryi_persistent_prepare(kryi_persistent *P, const kry_op *A, const kry_op *M,
+                             const kry_pcg_params *params)
 {
     if (!asked_for(A, params)) return;
-    if (kry_alloc(KRY_CG_CHUNK + 1, sizeof *P->history, &P->history) < 0) return;
+    if (kryi_alloc(KRY_CG_CHUNK + 1, sizeof *P->history, &P->history) < 0) return;
     P->A = A, P->M = M;
     P->insisted = params->resident == KRY_RESIDENT_ON;
     make(P);
 }
 
 /* New numbers may be in other buffers. */
-static void follow_updates(kry_persistent *P)
+static void follow_updates(kryi_persistent *P)
 {
-    if (!P->R || kry_resident_gave_up(P->R)) return;
+    if (!P->R || kryi_resident_gave_up(P->R)) return;
     if (P->A_updates == updates_of(P->A) && P->M_updates == updates_of(P->M)) return;
-    kry_resident_release(&P->R);
+    kryi_resident_release(&P->R);
     make(P);
 }
 
-void kry_persistent_release(kry_persistent *P)
+void kryi_persistent_release(kryi_persistent *P)
 {
-    kry_resident_release(&P->R);
+    kryi_resident_release(&P->R);
     free(P->history);
-    *P = (kry_persistent){ 0 };
+    *P = (kryi_persistent){ 0 };
 }
 
 /* Up to the next look of an exact monitor, which wants one at the very start, too. */
-static int64_t until_next_look(const kry_stopping *s, int64_t every, bool begun)
+static int64_t until_next_look(const kryi_stopping *s, int64_t every, bool begun)
 {
     int64_t left = s->max_iter - s->iteration;
 
-    if (!kry_stopping_shows_x(s)) return left;
+    if (!kryi_stopping_shows_x(s)) return left;
     int64_t next = !begun && s->iteration % every == 0 ? 0 : every - s->iteration % every;
     return next < left ? next : left;
 }
 
 /* The recurrence for p'A p loses digits; whether something breaks down is for launches to find. */
-static bool broke_down(const kry_cg_run *run)
+static bool broke_down(const kryi_cg_run *run)
 {
     return run->stop != KRY_END_NONE && run->stop != KRY_END_CONVERGED;
 }
 
 /* Write down the iterations of one launch. */
-static kry_status take(kry_stopping *s, const kry_cg_run *run)
+static kry_status take(kryi_stopping *s, const kryi_cg_run *run)
 {
     kry_status st = KRY_OK;
 
     for (int k = 0; k <= run->done; k++)
-        TRY(kry_stopping_record(s, s->iteration + k, sqrt(run->history[k])));
+        TRY(kryi_stopping_record(s, s->iteration + k, sqrt(run->history[k])));
     s->iteration += run->done, s->persistent += run->done;
-    if (!broke_down(run)) s->end = (kry_cycle_end)run->stop, s->end_value = run->value;
-    TRY(kry_stopping_call_monitor(s, s->iteration));
+    if (!broke_down(run)) s->end = (kryi_cycle_end)run->stop, s->end_value = run->value;
+    TRY(kryi_stopping_call_monitor(s, s->iteration));
 done:
     return st;
 }
 
-kry_status kry_persistent_iterate(kry_persistent *P, kry_cycle *c, int64_t check_every, bool *begun)
+kry_status kryi_persistent_iterate(kryi_persistent *P, kryi_cycle *c, int64_t check_every,
+                                   bool *begun)
 {
     kry_status st = KRY_OK;
-    kry_stopping *s = c->stopping;
-    kry_cg_run run = { .action = KRY_CG_BEGIN,
-                       .r = c->r,
-                       .x = c->x,
-                       .target2 = c->goal * c->goal,
-                       .history = P->history };
+    kryi_stopping *s = c->stopping;
+    kryi_cg_run run = { .action = KRY_CG_BEGIN,
+                        .r = c->r,
+                        .x = c->x,
+                        .target2 = c->goal * c->goal,
+                        .history = P->history };
 
     *begun = false;
     follow_updates(P);
     if (s->iteration == 0) P->doubtful = false;
-    while (P->R && !P->doubtful && (!*begun || kry_stopping_iterates(s))) {
+    while (P->R && !P->doubtful && (!*begun || kryi_stopping_iterates(s))) {
         run.iterations = until_next_look(s, check_every, *begun);
-        if (kry_resident_run(P->R, &run) < 0) break;
+        if (kryi_resident_run(P->R, &run) < 0) break;
         P->doubtful = broke_down(&run);
         if (P->doubtful && !*begun && run.done == 0) break;
         *begun = true;

@@ -28,19 +28,19 @@
 enum { REPLACE = 20, SUMS = 3 };
 
 typedef struct pipe_cg {
-    kry_krylov *K; /* borrowed */
+    kryi_krylov *K; /* borrowed */
     kry_vec *w, *n, *p, *s, *z;
     kry_vec *u, *m, *q; /* NULL without a preconditioner: r, w, s */
     kry_sum *sums;      /* r'u, w'u, r'r */
-    kry_kernel *test, *add_up, *step;
-    kry_poll poll;
-    kry_cycle *c; /* under way; borrowed */
+    kryi_kernel *test, *add_up, *step;
+    kryi_poll poll;
+    kryi_cycle *c; /* under way; borrowed */
 } pipe_cg;
 
 /* The stopping test and, unless it is the `only` thing to do, alpha and beta. */
 static kry_status test_residual(pipe_cg *S, cl_int only)
 {
-    const kry_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->poll;
     const kry_arg args[] = { ARG(only),
                              ARG(poll->iteration),
                              ARG(poll->slot),
@@ -49,7 +49,7 @@ static kry_status test_residual(pipe_cg *S, cl_int only)
                              ARG(S->sums->count),
                              ARG(poll->state),
                              ARG(poll->history) };
-    return kry_launch(poll->dev, S->test, 1, args, COUNT(args));
+    return kryi_launch(poll->dev, S->test, 1, args, COUNT(args));
 }
 
 static kry_status check_residual(void *self) { return test_residual(self, 1); }
@@ -65,7 +65,7 @@ static kry_status step(pipe_cg *S)
 {
     kry_status st = KRY_OK;
     kry_vec *x = S->c->x, *r = S->c->r;
-    const kry_chunks rows = kry_chunks_of(x);
+    const kryi_chunks rows = kryi_chunks_of(x);
     const cl_mem m = S->u ? S->m->buffer : NULL, q = S->u ? S->q->buffer : NULL,
                  u = S->u ? S->u->buffer : NULL;
     const kry_arg rest[] = { ARG(S->poll.state),
@@ -82,7 +82,7 @@ static kry_status step(pipe_cg *S)
                              ARG(u) };
 
     S->sums->count = (cl_int)rows.groups;
-    TRY(kry_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest)));
+    TRY(kryi_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest)));
 done:
     return st;
 }
@@ -93,14 +93,14 @@ static kry_status compute_sums(pipe_cg *S)
     kry_status st = KRY_OK;
     const kry_vec *r = S->c->r;
     kry_vec *u = S->u ? S->u : S->c->r;
-    const kry_chunks rows = kry_chunks_of(r);
+    const kryi_chunks rows = kryi_chunks_of(r);
     const kry_arg rest[] = { ARG(r->buffer), ARG(S->w->buffer), ARG(u->buffer),
                              ARG(S->sums->buffer) };
 
     TRY(apply(S->K->M, r, u));
     TRY(apply(S->K->A, u, S->w));
     S->sums->count = (cl_int)rows.groups;
-    TRY(kry_launch_chunks(r->dev, S->add_up, &rows, rest, COUNT(rest)));
+    TRY(kryi_launch_chunks(r->dev, S->add_up, &rows, rest, COUNT(rest)));
 done:
     return st;
 }
@@ -122,17 +122,17 @@ done:
 static kry_status multiply(pipe_cg *S)
 {
     kry_status st = KRY_OK;
-    kry_layout *layout = S->w->layout;
+    kryi_layout *layout = S->w->layout;
 
-    TRY(kry_layout_reduce_begin(layout, &S->sums, 1));
+    TRY(kryi_layout_reduce_begin(layout, &S->sums, 1));
     TRY(apply(S->K->M, S->w, S->m));
     TRY(apply(S->K->A, S->u ? S->m : S->w, S->n));
-    TRY(kry_layout_reduce_end(layout, &S->sums, 1));
+    TRY(kryi_layout_reduce_end(layout, &S->sums, 1));
 done:
     return st;
 }
 
-static kry_status pipe_cg_cycle(void *self, kry_cycle *c)
+static kry_status pipe_cg_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     pipe_cg *S = self;
@@ -143,10 +143,10 @@ static kry_status pipe_cg_cycle(void *self, kry_cycle *c)
     for (size_t i = 0; i < COUNT(empty); i++) /* beta = 0 must not meet old NaNs */
         if (empty[i]) TRY(kry_vec_fill(empty[i], 0));
     TRY(compute_sums(S));
-    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
     for (int64_t steps = 1;; steps++) {
         TRY(multiply(S));
-        TRY(kry_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->poll, c, &go));
         if (!go) break;
         TRY(test_residual(S, 0));
         TRY(step(S));
@@ -160,13 +160,13 @@ static void pipe_cg_destroy(void *self)
 {
     pipe_cg *S = self;
     kry_vec **vectors[] = { &S->w, &S->n, &S->p, &S->s, &S->z, &S->u, &S->m, &S->q };
-    kry_poll_release(&S->poll);
+    kryi_poll_release(&S->poll);
     kry_sum_release(&S->sums);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
     free(S);
 }
 
-static kry_status pipe_cg_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status pipe_cg_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
@@ -175,16 +175,16 @@ static kry_status pipe_cg_create(kry_krylov *K, const kry_setup *setup, void **s
     pipe_cg *S = NULL;
 
     (void)setup; /* no parameters of its own */
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K;
     kry_vec **vectors[] = { &S->w, &S->n, &S->p, &S->s, &S->z, &S->u, &S->m, &S->q };
     for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 3); i++)
         TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
     TRY(kry_sum_create(dev, SUMS, &S->sums));
-    TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_check", &S->test));
-    TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_sums", &S->add_up));
-    TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_step", &S->step));
-    TRY(kry_poll_create(K, 1, &S->poll));
+    TRY(kryi_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_check", &S->test));
+    TRY(kryi_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_sums", &S->add_up));
+    TRY(kryi_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_step", &S->step));
+    TRY(kryi_poll_create(K, 1, &S->poll));
     *self = S, S = NULL;
 done:
     if (S) pipe_cg_destroy(S);
@@ -194,10 +194,10 @@ done:
 static double pipe_cg_bytes(const void *self)
 {
     const pipe_cg *S = self;
-    return kry_krylov_bytes(S->K, 1, S->u ? 18 : 13);
+    return kryi_krylov_bytes(S->K, 1, S->u ? 18 : 13);
 }
 
-const kry_method kry_pipe_cg_method = {
+const kryi_method kryi_pipe_cg_method = {
     .kind = "pipe-cg",
     .who = "kry_krylov_create",
     .projects = true,

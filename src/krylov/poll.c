@@ -6,48 +6,48 @@
 enum { SCALARS = STATE_VALUE + 1 }; /* that are read of a method's state */
 
 /* Numbers that are read of the states of all columns; the residuals stand behind them. */
-static size_t scalars(const kry_poll *poll)
+static size_t scalars(const kryi_poll *poll)
 {
     return (size_t)(poll->columns - 1) * STATE_SIZE + SCALARS;
 }
 
-static size_t batch_bytes(const kry_poll *poll)
+static size_t batch_bytes(const kryi_poll *poll)
 {
-    return (scalars(poll) + (size_t)poll->columns * KRY_POLL_RESIDUALS) * kry_acc_size(poll->dev);
+    return (scalars(poll) + (size_t)poll->columns * KRY_POLL_RESIDUALS) * kryi_acc_size(poll->dev);
 }
 
 /* The host's copy of what the device has decided in a batch, and number i of it. */
-static char *copy_of(const kry_poll *poll, int batch)
+static char *copy_of(const kryi_poll *poll, int batch)
 {
     return poll->pinned.host + (size_t)batch * batch_bytes(poll);
 }
 
-static double number_of(const kry_poll *poll, int batch, int64_t i)
+static double number_of(const kryi_poll *poll, int batch, int64_t i)
 {
-    return kry_number_at(poll->dev->info.fp64 ? KRY_F64 : KRY_F32, copy_of(poll, batch), i);
+    return kryi_number_at(poll->dev->info.fp64 ? KRY_F64 : KRY_F32, copy_of(poll, batch), i);
 }
 
-kry_status kry_poll_create(const kry_krylov *K, int columns, kry_poll *poll)
+kry_status kryi_poll_create(const kryi_krylov *K, int columns, kryi_poll *poll)
 {
     kry_status st = KRY_OK;
     kry_device *dev = K->A->dev;
-    const size_t size = (size_t)columns * kry_acc_size(dev);
+    const size_t size = (size_t)columns * kryi_acc_size(dev);
 
-    *poll = (kry_poll){ .dev = dev,
-                        .columns = columns,
-                        .check_every = K->stopping.criteria.check_every };
-    TRY(kry_buffer_create(dev, STATE_SIZE * size, &poll->state));
-    TRY(kry_buffer_create(dev, STATE_SIZE * size, &poll->step));
-    TRY(kry_buffer_create(dev, KRY_POLL_RESIDUALS * size, &poll->history));
+    *poll = (kryi_poll){ .dev = dev,
+                         .columns = columns,
+                         .check_every = K->stopping.criteria.check_every };
+    TRY(kryi_buffer_create(dev, STATE_SIZE * size, &poll->state));
+    TRY(kryi_buffer_create(dev, STATE_SIZE * size, &poll->step));
+    TRY(kryi_buffer_create(dev, KRY_POLL_RESIDUALS * size, &poll->history));
     /* Reads into memory that is not pinned wait for the device on some drivers. */
-    TRY(kry_pinned_create(dev, 2 * batch_bytes(poll) + STATE_SIZE * size, &poll->pinned));
+    TRY(kryi_pinned_create(dev, 2 * batch_bytes(poll) + STATE_SIZE * size, &poll->pinned));
 done:
-    if (st < 0) kry_poll_release(poll);
+    if (st < 0) kryi_poll_release(poll);
     return st;
 }
 
 /* Wait for reads whose numbers nobody wants, and forget them. */
-static void drain(kry_poll *poll)
+static void drain(kryi_poll *poll)
 {
     for (int i = 0; i < 2; i++) {
         if (poll->batch[i].ready) poll->dev->driver->wait(poll->dev, poll->batch[i].ready);
@@ -55,23 +55,23 @@ static void drain(kry_poll *poll)
     }
 }
 
-void kry_poll_release(kry_poll *poll)
+void kryi_poll_release(kryi_poll *poll)
 {
     if (!poll->dev) return;
     drain(poll);
-    kry_pinned_release(poll->dev, &poll->pinned);
-    kry_buffer_release(poll->dev, &poll->history);
-    kry_buffer_release(poll->dev, &poll->step);
-    kry_buffer_release(poll->dev, &poll->state);
-    *poll = (kry_poll){ 0 };
+    kryi_pinned_release(poll->dev, &poll->pinned);
+    kryi_buffer_release(poll->dev, &poll->history);
+    kryi_buffer_release(poll->dev, &poll->step);
+    kryi_buffer_release(poll->dev, &poll->state);
+    *poll = (kryi_poll){ 0 };
 }
 
 /* ---- columns ----------------------------------------------------------------------------------- */
 
-static bool goes_on(const kry_cycle *c) { return !c->over && kry_stopping_iterates(c->stopping); }
+static bool goes_on(const kryi_cycle *c) { return !c->over && kryi_stopping_iterates(c->stopping); }
 
 /* The first column that goes on; all that do are at the same iteration. */
-static const kry_cycle *first_running(const kry_poll *poll, const kry_cycle *c)
+static const kryi_cycle *first_running(const kryi_poll *poll, const kryi_cycle *c)
 {
     for (int j = 0; j < poll->columns; j++)
         if (goes_on(&c[j])) return &c[j];
@@ -79,7 +79,7 @@ static const kry_cycle *first_running(const kry_poll *poll, const kry_cycle *c)
 }
 
 /* The first column that goes on, or that only the limit or the monitor has ended. */
-static const kry_cycle *first_not_ended(const kry_poll *poll, const kry_cycle *c)
+static const kryi_cycle *first_not_ended(const kryi_poll *poll, const kryi_cycle *c)
 {
     for (int j = 0; j < poll->columns; j++)
         if (!c[j].over && !c[j].stopping->end) return &c[j];
@@ -87,72 +87,72 @@ static const kry_cycle *first_not_ended(const kry_poll *poll, const kry_cycle *c
 }
 
 /* Nothing that was enqueued still reads what an earlier cycle began with: the host has waited since. */
-static kry_status write_scalars(kry_poll *poll, const kry_cycle *c)
+static kry_status write_scalars(kryi_poll *poll, const kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     const kry_type acc = poll->dev->info.fp64 ? KRY_F64 : KRY_F32;
-    const size_t bytes = STATE_SIZE * (size_t)poll->columns * kry_acc_size(poll->dev);
+    const size_t bytes = STATE_SIZE * (size_t)poll->columns * kryi_acc_size(poll->dev);
     char *first =
         poll->pinned.host + 2 * batch_bytes(poll); /* behind what is read of two batches */
 
     memset(first, 0, bytes);
     for (int64_t j = 0; j < poll->columns; j++) {
-        kry_number_put(acc, first, j * STATE_SIZE + STATE_STOP,
-                       c[j].over ? KRY_END_CONVERGED : KRY_END_NONE);
-        kry_number_put(acc, first, j * STATE_SIZE + STATE_TARGET, c[j].goal * c[j].goal);
+        kryi_number_put(acc, first, j * STATE_SIZE + STATE_STOP,
+                        c[j].over ? KRY_END_CONVERGED : KRY_END_NONE);
+        kryi_number_put(acc, first, j * STATE_SIZE + STATE_TARGET, c[j].goal * c[j].goal);
     }
-    TRY(kry_buffer_write_later(poll->dev, poll->state, 0, bytes, first));
-    if (!c->goes_on) TRY(kry_buffer_write_later(poll->dev, poll->step, 0, bytes, first));
+    TRY(kryi_buffer_write_later(poll->dev, poll->state, 0, bytes, first));
+    if (!c->goes_on) TRY(kryi_buffer_write_later(poll->dev, poll->step, 0, bytes, first));
 done:
     return st;
 }
 
-kry_status kry_poll_begin(kry_poll *poll, const kry_cycle *c, kry_status (*check)(void *self),
-                          void *self)
+kry_status kryi_poll_begin(kryi_poll *poll, const kryi_cycle *c, kry_status (*check)(void *self),
+                           void *self)
 {
     kry_status st = KRY_OK;
 
     poll->check = check, poll->self = self;
     poll->iteration = poll->slot = 0, poll->due = false;
-    poll->target2 = kry_scalar_of(poll->dev, c->goal * c->goal);
+    poll->target2 = kryi_scalar_of(poll->dev, c->goal * c->goal);
     poll->start = first_not_ended(poll, c)->stopping->iteration;
-    if (poll->start == 0) poll->batch_size = 1, poll->last_polled = 0, poll->polled_at = kry_now();
+    if (poll->start == 0) poll->batch_size = 1, poll->last_polled = 0, poll->polled_at = kryi_now();
     if (poll->check_every)
         poll->batch_size =
             poll->check_every < KRY_POLL_BATCH ? (int)poll->check_every : KRY_POLL_BATCH;
     poll->current = 0;
-    poll->batch[0] = poll->batch[1] = (kry_poll_batch){ .first = poll->start };
+    poll->batch[0] = poll->batch[1] = (kryi_poll_batch){ .first = poll->start };
     TRY(write_scalars(poll, c));
 done:
     return st;
 }
 
 /* Start reading what the device has decided after the iterations enqueued so far. */
-static kry_status start_read(kry_poll *poll)
+static kry_status start_read(kryi_poll *poll)
 {
     kry_status st = KRY_OK;
-    kry_poll_batch *batch = &poll->batch[poll->current];
-    size_t acc = kry_acc_size(poll->dev);
+    kryi_poll_batch *batch = &poll->batch[poll->current];
+    size_t acc = kryi_acc_size(poll->dev);
     char *to = copy_of(poll, poll->current);
 
-    TRY(kry_buffer_read_later(poll->dev, poll->history, 0,
-                              (size_t)(batch->count * poll->columns) * acc,
-                              to + scalars(poll) * acc, NULL));
-    TRY(kry_buffer_read_later(poll->dev, poll->state, 0, scalars(poll) * acc, to, &batch->ready));
+    TRY(kryi_buffer_read_later(poll->dev, poll->history, 0,
+                               (size_t)(batch->count * poll->columns) * acc,
+                               to + scalars(poll) * acc, NULL));
+    TRY(kryi_buffer_read_later(poll->dev, poll->state, 0, scalars(poll) * acc, to, &batch->ready));
 done:
     return st;
 }
 
 /* Write what was read of column j into its history. *last: the last iteration whose residual is there. */
-static kry_status read_column(const kry_poll *poll, int which, int j, kry_stopping *stopping,
+static kry_status read_column(const kryi_poll *poll, int which, int j, kryi_stopping *stopping,
                               int64_t *last)
 {
     kry_status st = KRY_OK;
-    const kry_poll_batch *batch = &poll->batch[which];
+    const kryi_poll_batch *batch = &poll->batch[which];
     const int64_t state = (int64_t)j * STATE_SIZE, residuals = (int64_t)scalars(poll) + j;
 
     *last = batch->first + batch->count - 1;
-    stopping->end = (kry_cycle_end)number_of(poll, which, state + STATE_STOP);
+    stopping->end = (kryi_cycle_end)number_of(poll, which, state + STATE_STOP);
     if (stopping->end) {
         *last = (int64_t)number_of(poll, which, state + STATE_ITERATION);
         stopping->end_value = number_of(poll, which, state + STATE_VALUE);
@@ -160,7 +160,7 @@ static kry_status read_column(const kry_poll *poll, int which, int j, kry_stoppi
     }
     for (int64_t k = batch->first; k <= *last; k++) {
         const int64_t at = residuals + (k - batch->first) * poll->columns;
-        TRY(kry_stopping_record(stopping, k, sqrt(number_of(poll, which, at))));
+        TRY(kryi_stopping_record(stopping, k, sqrt(number_of(poll, which, at))));
     }
 done:
     return st;
@@ -168,19 +168,19 @@ done:
 
 /* Wait for what is read of a batch, and write it into the histories; `shows`: call the monitor, which sees the
  * first column that was not over before. */
-static kry_status read_batch(kry_poll *poll, int which, const kry_cycle *c, bool shows)
+static kry_status read_batch(kryi_poll *poll, int which, const kryi_cycle *c, bool shows)
 {
     kry_status st = KRY_OK;
     bool stopped = false;
     int64_t last;
 
     if (!poll->batch[which].ready) return KRY_OK;
-    TRY(kry_event_wait(poll->dev, &poll->batch[which].ready));
+    TRY(kryi_event_wait(poll->dev, &poll->batch[which].ready));
     for (int j = 0; j < poll->columns; j++) {
-        kry_stopping *stopping = c[j].stopping;
+        kryi_stopping *stopping = c[j].stopping;
         if (c[j].over || stopping->end) continue; /* an earlier batch had the end already */
         TRY(read_column(poll, which, j, stopping, &last));
-        if (shows && !stopping->monitor_stopped) TRY(kry_stopping_call_monitor(stopping, last));
+        if (shows && !stopping->monitor_stopped) TRY(kryi_stopping_call_monitor(stopping, last));
         shows = false;
         stopped = stopped || stopping->monitor_stopped;
         if (!stopping->end && stopping->residual > KRY_DIVERGED_AT * stopping->history[0])
@@ -192,11 +192,11 @@ done:
 }
 
 /* Test the residual of this very iterate: a launch of the stopping test alone, and a wait. */
-static kry_status poll_now(kry_poll *poll, const kry_cycle *c, bool shows)
+static kry_status poll_now(kryi_poll *poll, const kryi_cycle *c, bool shows)
 {
     kry_status st = KRY_OK;
-    kry_poll_batch *batch = &poll->batch[poll->current];
-    const kry_stopping *stopping = first_not_ended(poll, c)->stopping;
+    kryi_poll_batch *batch = &poll->batch[poll->current];
+    const kryi_stopping *stopping = first_not_ended(poll, c)->stopping;
 
     poll->iteration = (cl_int)stopping->iteration, poll->slot = batch->count;
     TRY(poll->check(poll->self));
@@ -204,16 +204,16 @@ static kry_status poll_now(kry_poll *poll, const kry_cycle *c, bool shows)
     TRY(start_read(poll));
     TRY(read_batch(poll, !poll->current, c, shows));
     TRY(read_batch(poll, poll->current, c, shows));
-    *batch = (kry_poll_batch){ .first = poll->iteration };
+    *batch = (kryi_poll_batch){ .first = poll->iteration };
 done:
     return st;
 }
 
 /* Iterations that are left once those under way are done, if the residual goes on falling as it did
  * over the last batch or, if that is faster, from the start. */
-static double expected_left(const kry_poll *poll, const kry_cycle *c)
+static double expected_left(const kryi_poll *poll, const kryi_cycle *c)
 {
-    const kry_stopping *s = c->stopping;
+    const kryi_stopping *s = c->stopping;
     int64_t last = s->history_count - 1, before = poll->last_polled;
     double goal = c->goal * s->unit;
 
@@ -227,11 +227,11 @@ static double expected_left(const kry_poll *poll, const kry_cycle *c)
 
 /* Short batches while iterations take long, so that little is enqueued past the end; long ones
  * while they are short, so that polling costs nothing. */
-static kry_status adapt_batch_size(kry_poll *poll, const kry_cycle *c)
+static kry_status adapt_batch_size(kryi_poll *poll, const kryi_cycle *c)
 {
     enum { SHORT_US = 1000, LONG_US = 4000 };
     kry_status st = KRY_OK;
-    double now = kry_now(), us = 1e6 * (now - poll->polled_at);
+    double now = kryi_now(), us = 1e6 * (now - poll->polled_at);
 
     poll->polled_at = now;
     if (poll->check_every) return KRY_OK;
@@ -245,14 +245,14 @@ static kry_status adapt_batch_size(kry_poll *poll, const kry_cycle *c)
     if (left < poll->batch_size) poll->batch_size = left > 1 ? (int)left : 1;
     /* Parts differ in time, and machines in the last bit of a logarithm. */
     double batch = poll->batch_size;
-    TRY(kry_layout_agree(&poll->dev->layout, &batch));
+    TRY(kryi_layout_agree(&poll->dev->layout, &batch));
     poll->batch_size = (int)batch;
     poll->last_polled = c->stopping->history_count > 0 ? c->stopping->history_count - 1 : 0;
 done:
     return st;
 }
 
-static kry_status end_batch(kry_poll *poll, const kry_cycle *c)
+static kry_status end_batch(kryi_poll *poll, const kryi_cycle *c)
 {
     kry_status st = KRY_OK;
 
@@ -260,17 +260,17 @@ static kry_status end_batch(kry_poll *poll, const kry_cycle *c)
     poll->current = !poll->current;
     const int64_t here = first_not_ended(poll, c)->stopping->iteration;
     TRY(read_batch(poll, poll->current, c, true)); /* the one before */
-    poll->batch[poll->current] = (kry_poll_batch){ .first = here };
+    poll->batch[poll->current] = (kryi_poll_batch){ .first = here };
     TRY(adapt_batch_size(poll, first_running(poll, c)));
 done:
     return st;
 }
 
-kry_status kry_poll_next(kry_poll *poll, const kry_cycle *c, bool *go)
+kry_status kryi_poll_next(kryi_poll *poll, const kryi_cycle *c, bool *go)
 {
     kry_status st = KRY_OK;
-    const kry_stopping *s = first_not_ended(poll, c)->stopping;
-    bool exact = kry_stopping_shows_x(s) && s->iteration % poll->check_every == 0;
+    const kryi_stopping *s = first_not_ended(poll, c)->stopping;
+    bool exact = kryi_stopping_shows_x(s) && s->iteration % poll->check_every == 0;
 
     *go = false;
     if (s->iteration >= s->max_iter || poll->each_iteration || s->waits || poll->due || exact)
@@ -295,9 +295,9 @@ done:
 }
 
 /* The next cycle begins with this very iterate, and shows it to a monitor that wants to see fixed ones. */
-kry_status kry_poll_close(kry_poll *poll, const kry_cycle *c)
+kry_status kryi_poll_close(kryi_poll *poll, const kryi_cycle *c)
 {
-    const kry_status st = poll_now(poll, c, !kry_stopping_shows_x(c->stopping));
+    const kry_status st = poll_now(poll, c, !kryi_stopping_shows_x(c->stopping));
 
     drain(poll);
     return st;

@@ -1,7 +1,7 @@
 /*
  * poll.h - how the host follows a method's stop flag on the device while launches are queued.
  *
- * A method enqueues iterations while kry_poll_next says so. The device writes each squared residual
+ * A method enqueues iterations while kryi_poll_next says so. The device writes each squared residual
  * into a short history and decides by itself when to stop; the host reads both a batch of iterations behind.
  */
 #ifndef KRY_POLL_H
@@ -15,13 +15,13 @@ enum { KRY_POLL_BATCH = 64 }; /* iterations of a batch, at most */
 enum { KRY_POLL_RESIDUALS = KRY_POLL_BATCH + 1 };
 
 /* Iterations that are enqueued before the host reads what the device has decided. */
-typedef struct kry_poll_batch {
+typedef struct kryi_poll_batch {
     int64_t first; /* iteration of the first residual */
     int count;
     cl_event ready; /* NULL: nothing is being read */
-} kry_poll_batch;
+} kryi_poll_batch;
 
-typedef struct kry_poll {
+typedef struct kryi_poll {
     kry_device *dev; /* borrowed */
     /* Recurrences that are followed at once: all below is for each, column by column. */
     int columns;
@@ -30,8 +30,8 @@ typedef struct kry_poll {
     cl_mem state, step;
     /* KRY_POLL_RESIDUALS numbers of type ACC: squared residuals, of all columns side by side. */
     cl_mem history;
-    kry_pinned pinned; /* where the reads land: room for two batches */
-    kry_poll_batch batch[2];
+    kryi_pinned pinned; /* where the reads land: room for two batches */
+    kryi_poll_batch batch[2];
     int current;         /* the batch being enqueued */
     int batch_size;      /* iterations that it gets */
     int64_t last_polled; /* the last iteration that was known when the batch before was read */
@@ -41,26 +41,26 @@ typedef struct kry_poll {
     bool
         one_by_one; /* batches of one iteration: they take so long that the host is not to run ahead */
     bool due;       /* the method has seen the end: test the next iterate */
-    int64_t start;      /* iteration that the cycle under way began with */
-    kry_scalar target2; /* of the cycle under way: the goal of one column, squared */
+    int64_t start;       /* iteration that the cycle under way began with */
+    kryi_scalar target2; /* of the cycle under way: the goal of one column, squared */
     /* The iteration to enqueue or, for `check`, to test: its squared residual goes to history[slot]. */
     cl_int iteration, slot;
     /* Launch the stopping test alone, for the present residual. */
     kry_status (*check)(void *self);
     void *self;
-} kry_poll;
+} kryi_poll;
 
 /* All functions take an array of as many cycles as there are columns; those that are not over go on together, from the
  * same iteration. */
-kry_status kry_poll_create(const kry_krylov *K, int columns, kry_poll *poll);
-void kry_poll_release(kry_poll *poll);
+kry_status kryi_poll_create(const kryi_krylov *K, int columns, kryi_poll *poll);
+void kryi_poll_release(kryi_poll *poll);
 /* A cycle begins, with zeros for scalars, but the target of each column and, of those that are over, a reason
  * to stop; `step` is left if the cycle goes on along the last direction. */
-kry_status kry_poll_begin(kry_poll *poll, const kry_cycle *c, kry_status (*check)(void *self),
-                          void *self);
+kry_status kryi_poll_begin(kryi_poll *poll, const kryi_cycle *c, kry_status (*check)(void *self),
+                           void *self);
 /* Whether to enqueue another iteration, poll->iteration. If not, the cycle is over, and c->stopping says where and why. */
-kry_status kry_poll_next(kry_poll *poll, const kry_cycle *c, bool *go);
+kry_status kryi_poll_next(kryi_poll *poll, const kryi_cycle *c, bool *go);
 /* A cycle ends for a reason of its method's: test the residual that it has come to. Waits. */
-kry_status kry_poll_close(kry_poll *poll, const kry_cycle *c);
+kry_status kryi_poll_close(kryi_poll *poll, const kryi_cycle *c);
 
 #endif

@@ -25,11 +25,11 @@ typedef struct relaxation {
     kry_op *A;     /* borrowed */
     bool in_place; /* SOR */
     double omega;
-    int64_t every;     /* sweeps between two tests of the residual */
-    kry_relaxer sweep; /* Jacobi's */
+    int64_t every;      /* sweeps between two tests of the residual */
+    kryi_relaxer sweep; /* Jacobi's */
     kry_sum *square;
     /* of a cycle, borrowed: */
-    kry_cycle *c;
+    kryi_cycle *c;
     kry_vec *at, *next; /* Jacobi: the iterate, and where the one after it goes; */
     bool ahead;         /* that one is there already */
     char text[48];      /* for kry_op_describe */
@@ -40,8 +40,8 @@ typedef struct relaxation {
 /* next := the iterate after `at`. With sum: the squared residual of `at`. */
 static kry_status jacobi_sweep(relaxation *S, kry_sum *sum)
 {
-    const kry_relax s = { .c1 = S->omega, .b = S->c->b, .x = S->at };
-    return kry_relaxer_run(&S->sweep, &s, S->next, sum);
+    const kryi_relax s = { .c1 = S->omega, .b = S->c->b, .x = S->at };
+    return kryi_relaxer_run(&S->sweep, &s, S->next, sum);
 }
 
 static kry_status jacobi_sweeps(relaxation *S, int64_t count)
@@ -88,17 +88,17 @@ done:
 static kry_status measure(relaxation *S, double *residual)
 {
     kry_status st = KRY_OK;
-    kry_cycle *c = S->c;
+    kryi_cycle *c = S->c;
 
     if (S->in_place) {
         TRY(kry_op_residual(S->A, c->b, c->x, c->r));
         TRY(kry_vec_dot_sum(c->r, c->r, S->square));
     } else {
-        if (kry_stopping_shows_x(c->stopping)) TRY(settle(S)); /* the monitor may look into x */
+        if (kryi_stopping_shows_x(c->stopping)) TRY(settle(S)); /* the monitor may look into x */
         TRY(jacobi_sweep(S, S->square));
         S->ahead = true;
     }
-    TRY(kry_sum_read(c->r->layout, S->square, residual));
+    TRY(kryi_sum_read(c->r->layout, S->square, residual));
     *residual = sqrt(*residual);
 done:
     return st;
@@ -107,22 +107,22 @@ done:
 /* Test the residual of this iteration. */
 static kry_status test_residual(relaxation *S, double residual)
 {
-    kry_stopping *s = S->c->stopping;
-    return kry_stopping_test(s, (s->iteration + S->every - 1) / S->every, residual, S->c->goal);
+    kryi_stopping *s = S->c->stopping;
+    return kryi_stopping_test(s, (s->iteration + S->every - 1) / S->every, residual, S->c->goal);
 }
 
 /* Sweeps until the residual, the limit or the monitor ends them. */
-static kry_status relaxation_cycle(void *self, kry_cycle *c)
+static kry_status relaxation_cycle(void *self, kryi_cycle *c)
 {
     relaxation *S = self;
     kry_status st = KRY_OK;
-    kry_stopping *s = c->stopping;
+    kryi_stopping *s = c->stopping;
     double residual;
 
     S->c = c;
     S->at = c->x, S->next = c->r, S->ahead = false;
     if (s->iteration == 0) TRY(test_residual(S, c->norm));
-    while (kry_stopping_iterates(s)) {
+    while (kryi_stopping_iterates(s)) {
         int64_t count = S->every - s->iteration % S->every, left = s->max_iter - s->iteration;
         if (count > left) count = left;
         TRY(S->in_place ? red_black_sweeps(S, count) : jacobi_sweeps(S, count));
@@ -142,22 +142,22 @@ static double relaxation_bytes(const void *self)
     kry_op_info A;
     double word = (double)S->A->shape.rows * (double)kry_type_size(S->A->shape.type);
 
-    if (!S->in_place) return kry_relaxer_bytes(&S->sweep);
+    if (!S->in_place) return kryi_relaxer_bytes(&S->sweep);
     kry_op_describe(S->A, &A);
     return A.bytes_per_apply > 0 ? 2 * (A.bytes_per_apply + word) : 0;
 }
 
 static kry_status relaxation_update(void *self)
 {
-    return kry_relaxer_update(&((relaxation *)self)->sweep);
+    return kryi_relaxer_update(&((relaxation *)self)->sweep);
 }
 
 static void relaxation_describe(const void *self, kry_op_info *info)
 {
     relaxation *S = (relaxation *)self; /* the text is no part of its value */
 
-    kry_print(S->text, sizeof S->text, "%s, omega=%g", S->in_place ? "red-black sor" : "jacobi",
-              S->omega);
+    kryi_print(S->text, sizeof S->text, "%s, omega=%g", S->in_place ? "red-black sor" : "jacobi",
+               S->omega);
     info->variant = S->text;
 }
 
@@ -165,20 +165,20 @@ static void relaxation_destroy(void *self)
 {
     relaxation *S = self;
     kry_sum_release(&S->square);
-    kry_relaxer_release(&S->sweep);
+    kryi_relaxer_release(&S->sweep);
     free(S);
 }
 
 /* ---- making one -------------------------------------------------------------------------- */
 
-static kry_status relaxation_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status relaxation_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     enum { TEST_EVERY = 50 }; /* sweeps: a test costs about one, and a round trip */
     kry_status st = KRY_OK;
     const kry_relaxation_params *p = setup->params;
     relaxation *S = NULL;
 
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->A = K->A;
     S->in_place = p->method == KRY_SOR;
     S->omega = p->omega > 0 ? p->omega : 1;
@@ -190,14 +190,14 @@ static kry_status relaxation_create(kry_krylov *K, const kry_setup *setup, void 
     if (S->in_place)
         TRY(S->A->fused->sweep_colour(S->A->self, 0, 0, NULL, NULL));
     else
-        TRY(kry_relaxer_create("kry_relaxation_create", S->A, &S->sweep));
+        TRY(kryi_relaxer_create("kry_relaxation_create", S->A, &S->sweep));
     *self = S, S = NULL;
 done:
     if (S) relaxation_destroy(S);
     return st;
 }
 
-static const kry_method relaxation_method = {
+static const kryi_method relaxation_method = {
     .kind = "relaxation",
     .who = "kry_relaxation_create",
     .uses_rhs = true,
@@ -218,13 +218,13 @@ static kry_status check(const kry_op *A, const kry_relaxation_params *p)
     CHECK(p->omega >= 0 && p->omega < 2, KRY_ERR_ARGUMENT,
           "kry_relaxation_create: omega = %g is not in (0, 2), outside of which nothing converges",
           p->omega);
-    TRY(kry_op_check_square("kry_relaxation_create", A));
+    TRY(kryi_op_check_square("kry_relaxation_create", A));
     CHECK(!(A->shape.traits & KRY_SINGULAR), KRY_ERR_SINGULAR,
           "kry_relaxation_create: '%s' is singular: it maps constants to zero, so x is known but "
           "for a constant; take conjugate gradients (kry_pcg_create, method=pcg), give a value on "
           "one side, or pin an unknown (kry_pin_create)",
           A->table->kind);
-    const kry_op *one = kry_op_first(A);
+    const kry_op *one = kryi_op_first(A);
     CHECK(p->method != KRY_SOR || one->fused->sweep_colour, KRY_ERR_UNSUPPORTED,
           "kry_relaxation_create: '%s' offers no red-black sweep%s", one->table->kind,
           A->dev->team ? ", nor do matrices and grids in blocks on several devices" : "");
@@ -238,23 +238,23 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     kry_status st = KRY_OK;
     kry_relaxation_params mine;
 
-    kry_team_enter(kry_op_device(A), "kry_relaxation_create", NULL);
+    kryi_team_enter(kry_op_device(A), "kry_relaxation_create", NULL);
     if (solver) *solver = NULL;
     TRY(GIVEN(solver));
     CHECK(A, KRY_ERR_ARGUMENT, "kry_relaxation_create: NULL");
     TAKE_PARAMS(params, mine, "kry_relaxation_create", "KRY_RELAXATION");
-    kry_team_same_fields(A->dev, "xid" KRY_STOP_FIELDS "xx", params, sizeof *params);
+    kryi_team_same_fields(A->dev, "xid" KRY_STOP_FIELDS "xx", params, sizeof *params);
     TRY(check(A, params));
-    TRY(kry_krylov_make(A,
-                        (kry_setup){ .method = &relaxation_method,
-                                     .check = KRY_CHECK_NONE,
-                                     .stop = params->stop,
-                                     .monitor = params->monitor,
-                                     .monitor_user = params->monitor_user,
-                                     .params = params },
-                        solver));
+    TRY(kryi_krylov_make(A,
+                         (kryi_setup){ .method = &relaxation_method,
+                                       .check = KRY_CHECK_NONE,
+                                       .stop = params->stop,
+                                       .monitor = params->monitor,
+                                       .monitor_user = params->monitor_user,
+                                       .params = params },
+                         solver));
 done:
-    st = kry_team_leave(kry_op_device(A), st);
+    st = kryi_team_leave(kry_op_device(A), st);
     if (st < 0) kry_op_release(solver);
     return st;
 }

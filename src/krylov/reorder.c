@@ -43,8 +43,8 @@ static kry_status gather(cl_mem rows, const kry_vec *from, kry_vec *to)
     const kry_arg args[] = { ARG(n), ARG(rows), ARG_VEC(from), ARG(to->buffer) };
 
     if (n == 0) return KRY_OK;
-    return kry_run(to->dev, "halo", to->type, "", "halo_pack", kry_groups_for(to->dev, to->type, n),
-                   args, COUNT(args));
+    return kryi_run(to->dev, "halo", to->type, "", "halo_pack",
+                    kryi_groups_for(to->dev, to->type, n), args, COUNT(args));
 }
 
 /* The caller's x := x */
@@ -65,8 +65,8 @@ static kry_status move_vectors(reordered *R, const kry_vec *vectors, kry_vec **m
 
     TRY(kry_vec_create(vectors->dev, vectors->type, vectors->n, vectors->k, moved));
     for (int64_t j = 0; j < vectors->k; j++) {
-        const kry_vec from = kry_vec_column(vectors, j);
-        kry_vec to = kry_vec_column(*moved, j);
+        const kry_vec from = kryi_vec_column(vectors, j);
+        kry_vec to = kryi_vec_column(*moved, j);
         TRY(gather(R->order, &from, R->room));
         TRY(kry_vec_copy(R->room, &to));
     }
@@ -80,34 +80,34 @@ done:
 static kry_status renew(reordered *R)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
+    kryi_sparse rows = { 0 };
     void *val = NULL;
 
-    TRY(kry_matrix_download(kry_matrix_of(R->A), &rows));
-    TRY(kry_numbers_at(rows.type, rows.val, R->from, kry_sparse_nnz(&rows), &val));
+    TRY(kryi_matrix_download(kryi_matrix_of(R->A), &rows));
+    TRY(kryi_numbers_at(rows.type, rows.val, R->from, kryi_sparse_nnz(&rows), &val));
     TRY(kry_op_update(R->B, val));
     R->B->found = R->A->found;
     R->seen = R->A->updates;
 done:
     free(val);
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }
 
 /* The rows of a node stay together. order, place: n */
-static kry_status find_order(const kry_op *A, const kry_sparse *rows, int32_t *order,
+static kry_status find_order(const kry_op *A, const kryi_sparse *rows, int32_t *order,
                              int32_t *place)
 {
     kry_status st = KRY_OK;
     const int64_t n = rows->rows;
-    const int block = kry_matrix_node(A, rows);
-    kry_sparse graph = { 0 };
+    const int block = kryi_matrix_node(A, rows);
+    kryi_sparse graph = { 0 };
     int32_t *nodes = NULL;
     int64_t k = 0;
 
-    TRY(kry_sparse_node_graph(rows, block, &graph));
-    TRY(kry_alloc((size_t)graph.rows, sizeof *nodes, &nodes));
-    TRY(kry_sparse_rcm(&graph, nodes));
+    TRY(kryi_sparse_node_graph(rows, block, &graph));
+    TRY(kryi_alloc((size_t)graph.rows, sizeof *nodes, &nodes));
+    TRY(kryi_sparse_rcm(&graph, nodes));
     for (int64_t node = 0; node < graph.rows; node++)
         for (int64_t i = (int64_t)nodes[node] * block; i < (nodes[node] + 1LL) * block && i < n;
              i++)
@@ -115,31 +115,31 @@ static kry_status find_order(const kry_op *A, const kry_sparse *rows, int32_t *o
     for (k = 0; k < n; k++) place[order[k]] = (int32_t)k;
 done:
     free(nodes);
-    kry_sparse_release(&graph);
+    kryi_sparse_release(&graph);
     return st;
 }
 
-static kry_status make_matrix(reordered *R, const kry_sparse *rows, const int32_t *order,
+static kry_status make_matrix(reordered *R, const kryi_sparse *rows, const int32_t *order,
                               const int32_t *place)
 {
     kry_status st = KRY_OK;
-    const kry_matrix *A = kry_matrix_of(R->A);
-    const kry_sparse_cut cut = {
+    const kryi_matrix *A = kryi_matrix_of(R->A);
+    const kryi_sparse_cut cut = {
         .rows = rows->rows, .row = order, .cols = rows->cols, .place = place
     };
     const size_t bytes = (size_t)rows->rows * sizeof *order;
     kry_matrix_params params = A->params;
-    kry_sparse moved = { 0 };
+    kryi_sparse moved = { 0 };
 
     params.storage = KRY_GENERAL;
     if (A->format_is_free) params.format = KRY_FORMAT_AUTO;
-    TRY(kry_sparse_part(rows, &cut, &moved, &R->from));
-    TRY(kry_matrix_of_sparse(R->A->dev, &moved, &params, &R->B));
+    TRY(kryi_sparse_part(rows, &cut, &moved, &R->from));
+    TRY(kryi_matrix_of_sparse(R->A->dev, &moved, &params, &R->B));
     R->B->found = R->A->found, R->seen = R->A->updates;
-    TRY(kry_buffer_upload(R->A->dev, bytes, order, &R->order));
-    TRY(kry_buffer_upload(R->A->dev, bytes, place, &R->place));
+    TRY(kryi_buffer_upload(R->A->dev, bytes, order, &R->order));
+    TRY(kryi_buffer_upload(R->A->dev, bytes, place, &R->place));
 done:
-    kry_sparse_release(&moved);
+    kryi_sparse_release(&moved);
     return st;
 }
 
@@ -170,7 +170,7 @@ static kry_status reordered_solve(void *self, const kry_vec *b, kry_vec *x, kry_
     kry_status st = KRY_OK, solved;
     reordered *R = self;
 
-    TRY(kry_check_finite(b)); /* else its message would name another row */
+    TRY(kryi_check_finite(b)); /* else its message would name another row */
     if (R->seen != R->A->updates) TRY(renew(R));
     R->caller_x = x;
     TRY(gather(R->order, b, R->b));
@@ -191,7 +191,7 @@ static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_res
 static kry_status reordered_apply(void *self, double alpha, const kry_vec *x, double beta,
                                   kry_vec *y)
 {
-    return kry_apply_by_solve(solve_within, self, &(kry_scaling){ alpha, beta }, x, y);
+    return kryi_apply_by_solve(solve_within, self, &(kryi_scaling){ alpha, beta }, x, y);
 }
 
 static kry_status reordered_update(void *self, const void *values)
@@ -211,9 +211,9 @@ static void reordered_describe(void *self, kry_op_info *info)
     reordered *R = self;
 
     kry_op_describe(R->solver, info);
-    kry_print(R->text, sizeof R->text,
-              "%.400s, reverse Cuthill-McKee order (mean bandwidth %.4g, given %.4g)",
-              info->variant, R->bandwidth[1], R->bandwidth[0]);
+    kryi_print(R->text, sizeof R->text,
+               "%.400s, reverse Cuthill-McKee order (mean bandwidth %.4g, given %.4g)",
+               info->variant, R->bandwidth[1], R->bandwidth[0]);
     info->variant = R->text;
 }
 
@@ -226,8 +226,8 @@ static void reordered_destroy(void *self)
     kry_vec_release(&R->room);
     kry_vec_release(&R->x);
     kry_vec_release(&R->b);
-    kry_buffer_release(R->A->dev, &R->order);
-    kry_buffer_release(R->A->dev, &R->place);
+    kryi_buffer_release(R->A->dev, &R->order);
+    kryi_buffer_release(R->A->dev, &R->place);
     kry_op_release(&R->A);
     free(R->from);
     free(R);
@@ -242,7 +242,7 @@ static const kry_op_table reordered_table = {
     .destroy = reordered_destroy,
 };
 
-kry_op *kry_reordered_inner(const kry_op *op)
+kry_op *kryi_reordered_inner(const kry_op *op)
 {
     return op->table->solve == reordered_solve ? ((reordered *)op->self)->solver : NULL;
 }
@@ -257,31 +257,31 @@ static int show(void *user, const kry_iteration *it)
     return R->monitor(R->monitor_user, it);
 }
 
-static kry_status make_solver(reordered *R, const kry_options *o)
+static kry_status make_solver(reordered *R, const kryi_options *o)
 {
-    kry_options inner = *o;
+    kryi_options inner = *o;
 
     inner.reorder = KRY_REORDER_NONE;
     R->monitor = o->monitor, R->monitor_user = o->monitor_user;
     R->shows = o->stop.check_every > 0;
     if (o->monitor) inner.monitor = show, inner.monitor_user = R;
-    return kry_options_make(R->B, &inner, &R->solver);
+    return kryi_options_make(R->B, &inner, &R->solver);
 }
 
-static kry_status make(const kry_op *A, const kry_options *o, const kry_sparse *rows,
+static kry_status make(const kry_op *A, const kryi_options *o, const kryi_sparse *rows,
                        const int32_t *order, const int32_t *place, kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_op_shape shape = A->shape;
     reordered *R = NULL;
 
-    TRY(kry_alloc(1, sizeof *R, &R));
+    TRY(kryi_alloc(1, sizeof *R, &R));
     R->A = kry_op_retain(A);
     kry_vec **vectors[] = { &R->b, &R->x, &R->room };
     for (size_t i = 0; i < COUNT(vectors); i++)
         TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, vectors[i]));
-    R->bandwidth[0] = kry_sparse_mean_bandwidth(rows, NULL);
-    R->bandwidth[1] = kry_sparse_mean_bandwidth(rows, place);
+    R->bandwidth[0] = kryi_sparse_mean_bandwidth(rows, NULL);
+    R->bandwidth[1] = kryi_sparse_mean_bandwidth(rows, place);
     TRY(make_matrix(R, rows, order, place));
     TRY(set_null_spaces(R));
     TRY(make_solver(R, o));
@@ -295,10 +295,10 @@ done:
 }
 
 /* Why there is no other order; NULL: there is one. */
-static const char *obstacle(const kry_op *A, const kry_options *o)
+static const char *obstacle(const kry_op *A, const kryi_options *o)
 {
     if (A->dev->team) return "is for one device, not for a team";
-    if (!kry_matrix_of(A)) return "is for stored matrices";
+    if (!kryi_matrix_of(A)) return "is for stored matrices";
     if (A->shape.rows != A->shape.cols) return "is for square matrices";
     if (o->null_space == KRY_NULL_SPACE_PIN)
         return "does not go with null-space=pin, of the first row";
@@ -318,34 +318,34 @@ static bool minds_order(const char *precond)
     return false;
 }
 
-kry_status kry_reordered_create(const kry_op *A, const kry_options *o, kry_op **solver)
+kry_status kryi_reordered_create(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
     const double worth = 4; /* auto: how many times smaller the mean bandwidth must become */
     kry_status st = KRY_OK;
     const char *not = obstacle(A, o);
     const bool asked = o->reorder == KRY_REORDER_RCM;
-    kry_options plain = *o;
-    kry_sparse rows = { 0 };
+    kryi_options plain = *o;
+    kryi_sparse rows = { 0 };
     int32_t *order = NULL, *place = NULL;
-    const kry_stopwatch watch = kry_stopwatch_begin(A->dev);
+    const kryi_stopwatch watch = kryi_stopwatch_begin(A->dev);
 
     plain.reorder = KRY_REORDER_NONE;
     CHECK(!asked || !not, KRY_ERR_UNSUPPORTED, "%s: reorder=rcm %s", who, not );
-    if (not || (!asked && !minds_order(o->precond))) return kry_options_make(A, &plain, solver);
-    TRY(kry_csr_check(who, kry_matrix_of(A)));
-    TRY(kry_matrix_download(kry_matrix_of(A), &rows));
-    TRY(kry_alloc((size_t)rows.rows, sizeof *order, &order));
-    TRY(kry_alloc((size_t)rows.rows, sizeof *place, &place));
+    if (not || (!asked && !minds_order(o->precond))) return kryi_options_make(A, &plain, solver);
+    TRY(kryi_csr_check(who, kryi_matrix_of(A)));
+    TRY(kryi_matrix_download(kryi_matrix_of(A), &rows));
+    TRY(kryi_alloc((size_t)rows.rows, sizeof *order, &order));
+    TRY(kryi_alloc((size_t)rows.rows, sizeof *place, &place));
     TRY(find_order(A, &rows, order, place));
-    const double given = kry_sparse_mean_bandwidth(&rows, NULL);
-    if (asked || worth * kry_sparse_mean_bandwidth(&rows, place) <= given)
+    const double given = kryi_sparse_mean_bandwidth(&rows, NULL);
+    if (asked || worth * kryi_sparse_mean_bandwidth(&rows, place) <= given)
         TRY(make(A, o, &rows, order, place, solver));
     else
-        TRY(kry_options_make(A, &plain, solver));
-    (*solver)->setup = kry_stopwatch_end(&watch);
+        TRY(kryi_options_make(A, &plain, solver));
+    (*solver)->setup = kryi_stopwatch_end(&watch);
 done:
     free(place);
     free(order);
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }

@@ -3,30 +3,30 @@
 #include <math.h>
 #include <stdlib.h>
 
-kry_status kry_residual_create(const kry_op *A, bool projects, kry_residual *R)
+kry_status kryi_residual_create(const kry_op *A, bool projects, kryi_residual *R)
 {
     kry_status st = KRY_OK;
 
-    *R = (kry_residual){ .A = A };
+    *R = (kryi_residual){ .A = A };
     TRY(kry_sum_create(A->dev, 1, &R->square));
     if (!projects) return KRY_OK;
-    TRY(kry_null_space_create(A, &R->null));
-    if (kry_pin_of(A) != A) {
-        R->unpinned = kry_pin_of(A);
-        TRY(kry_null_space_create(R->unpinned, &R->unpinned_null));
+    TRY(kryi_null_space_create(A, &R->null));
+    if (kryi_pin_of(A) != A) {
+        R->unpinned = kryi_pin_of(A);
+        TRY(kryi_null_space_create(R->unpinned, &R->unpinned_null));
     }
     if (R->null.A || R->unpinned)
         TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &R->room));
 done:
-    if (st < 0) kry_residual_release(R);
+    if (st < 0) kryi_residual_release(R);
     return st;
 }
 
-void kry_residual_release(kry_residual *R)
+void kryi_residual_release(kryi_residual *R)
 {
     kry_vec_release(&R->room);
-    kry_null_space_release(&R->unpinned_null);
-    kry_null_space_release(&R->null);
+    kryi_null_space_release(&R->unpinned_null);
+    kryi_null_space_release(&R->null);
     kry_sum_release(&R->square);
 }
 
@@ -36,17 +36,17 @@ static kry_status find_not_finite(const kry_vec *b)
     kry_status st = KRY_OK;
     double *host = NULL;
 
-    TRY(kry_alloc((size_t)b->n, sizeof *host, &host));
-    TRY(kry_vec_read_doubles(b, host));
+    TRY(kryi_alloc((size_t)b->n, sizeof *host, &host));
+    TRY(kryi_vec_read_doubles(b, host));
     for (int64_t i = 0; i < b->n; i++)
         CHECK(isfinite(host[i]), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g" COUNTED,
-              ROW(kry_layout_row(b->layout, i)), host[i], kry_first_row);
+              ROW(kryi_layout_row(b->layout, i)), host[i], kryi_first_row);
 done:
     free(host);
-    return kry_layout_join(b->layout, st);
+    return kryi_layout_join(b->layout, st);
 }
 
-kry_status kry_check_finite(const kry_vec *b)
+kry_status kryi_check_finite(const kry_vec *b)
 {
     kry_status st = KRY_OK;
     double norm;
@@ -63,18 +63,18 @@ static double least_norm(const kry_device *dev) { return dev->info.fp64 ? 1e-140
 static double largest_norm(const kry_device *dev) { return dev->info.fp64 ? 1e140 : 1e15; }
 
 /* ||v||, whose square is in R->square. One that is zero, tiny, huge or not finite is computed again, scaled. */
-static kry_status take_norm(kry_residual *R, const kry_vec *v, double *norm)
+static kry_status take_norm(kryi_residual *R, const kry_vec *v, double *norm)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_sum_read(v->layout, R->square, norm));
+    TRY(kryi_sum_read(v->layout, R->square, norm));
     *norm = sqrt(*norm);
     if (!(*norm > least_norm(v->dev) && *norm < largest_norm(v->dev))) TRY(kry_vec_norm2(v, norm));
 done:
     return st;
 }
 
-kry_status kry_residual_norm(kry_residual *R, const kry_vec *v, double *norm)
+kry_status kryi_residual_norm(kryi_residual *R, const kry_vec *v, double *norm)
 {
     kry_status st = KRY_OK;
 
@@ -84,55 +84,56 @@ done:
     return st;
 }
 
-static kry_null_space *null_space_of(kry_residual *R)
+static kryi_null_space *null_space_of(kryi_residual *R)
 {
     return R->unpinned ? &R->unpinned_null : &R->null;
 }
 
-kry_status kry_residual_check_null(kry_residual *R)
+kry_status kryi_residual_check_null(kryi_residual *R)
 {
-    return kry_null_space_check(null_space_of(R));
+    return kryi_null_space_check(null_space_of(R));
 }
 
-kry_status kry_residual_add_null(kry_residual *R, const kry_vec *v)
+kry_status kryi_residual_add_null(kryi_residual *R, const kry_vec *v)
 {
     kry_status st = KRY_OK;
 
     if (!R->room) TRY(kry_vec_create(v->dev, v->type, v->n, 1, &R->room));
-    TRY(kry_null_space_add(R->A, v, &R->null));
+    TRY(kryi_null_space_add(R->A, v, &R->null));
 done:
     return st;
 }
 
-kry_status kry_residual_begin(kry_residual *R, const kry_vec *b, double *norm, double *inconsistent)
+kry_status kryi_residual_begin(kryi_residual *R, const kry_vec *b, double *norm,
+                               double *inconsistent)
 {
     kry_status st = KRY_OK;
     const double least = least_norm(b->dev), most = largest_norm(b->dev);
 
     R->count = 0, R->measures = R->unpins = false;
-    TRY(kry_residual_check_null(R));
-    TRY(kry_residual_norm(R, b, norm));
+    TRY(kryi_residual_check_null(R));
+    TRY(kryi_residual_norm(R, b, norm));
     if (!isfinite(*norm)) TRY(find_not_finite(b));
     CHECK(*norm == 0 || (*norm > least && *norm < most), KRY_ERR_ARGUMENT,
           "kry_solve: ||b|| = %g is outside %g ... %g, where its square can be summed: scale the "
           "system",
           *norm, least, most);
-    TRY(kry_null_space_measure(null_space_of(R), b, inconsistent));
+    TRY(kryi_null_space_measure(null_space_of(R), b, inconsistent));
     R->along = *inconsistent;
 done:
     return st;
 }
 
-kry_status kry_residual_project_rhs(kry_residual *R, const kry_stopping *stopping,
-                                    const kry_vec **b)
+kry_status kryi_residual_project_rhs(kryi_residual *R, const kryi_stopping *stopping,
+                                     const kry_vec **b)
 {
     kry_status st = KRY_OK;
 
     if (!R->unpinned) return KRY_OK;
-    if (!R->unpins && stopping->inconsistent > kry_stopping_whole_target(stopping)) return KRY_OK;
+    if (!R->unpins && stopping->inconsistent > kryi_stopping_whole_target(stopping)) return KRY_OK;
     if (!R->unpins) {
         TRY(kry_vec_copy(*b, R->room));
-        TRY(kry_null_space_project(&R->unpinned_null, R->room));
+        TRY(kryi_null_space_project(&R->unpinned_null, R->room));
     }
     *b = R->room, R->unpins = true;
 done:
@@ -141,8 +142,8 @@ done:
 
 /* r := b - A x, unless it is there already, without what no x can change; and its norm, by the pass that makes r if
  * there is one. */
-static kry_status residual_and_norm(kry_residual *R, const kry_vec *b, const kry_vec *x, kry_vec *r,
-                                    double *norm)
+static kry_status residual_and_norm(kryi_residual *R, const kry_vec *b, const kry_vec *x,
+                                    kry_vec *r, double *norm)
 {
     kry_status st = KRY_OK;
     const kry_op *A = R->A;
@@ -153,16 +154,16 @@ static kry_status residual_and_norm(kry_residual *R, const kry_vec *b, const kry
         TRY(take_norm(R, r, norm));
     } else {
         if (!R->computed) TRY(kry_op_residual(A, b, x, r));
-        if (R->measures) TRY(kry_null_space_measure(&R->null, r, &R->along));
-        TRY(kry_null_space_project(&R->null, r));
-        TRY(kry_residual_norm(R, r, norm));
+        if (R->measures) TRY(kryi_null_space_measure(&R->null, r, &R->along));
+        TRY(kryi_null_space_project(&R->null, r));
+        TRY(kryi_residual_norm(R, r, norm));
     }
 done:
     return st;
 }
 
-kry_status kry_residual_compute(kry_residual *R, const kry_vec *b, const kry_vec *x, kry_vec *r,
-                                double *norm, double *unit)
+kry_status kryi_residual_compute(kryi_residual *R, const kry_vec *b, const kry_vec *x, kry_vec *r,
+                                 double *norm, double *unit)
 {
     kry_status st = KRY_OK;
     double whole = 0;
@@ -170,8 +171,8 @@ kry_status kry_residual_compute(kry_residual *R, const kry_vec *b, const kry_vec
     /* What is left of r in the other rows adds up in the pinned one, once the pin is gone. */
     if (R->unpins) {
         TRY(kry_op_residual(R->unpinned, b, x, r));
-        TRY(kry_null_space_project(&R->unpinned_null, r));
-        TRY(kry_residual_norm(R, r, &whole));
+        TRY(kryi_null_space_project(&R->unpinned_null, r));
+        TRY(kryi_residual_norm(R, r, &whole));
     }
     TRY(residual_and_norm(R, b, x, r, norm));
     R->computed = false;
@@ -185,41 +186,41 @@ done:
     return st;
 }
 
-kry_status kry_residual_centre_guess(kry_residual *R, const kry_vec *b, kry_vec *x, kry_vec *r)
+kry_status kryi_residual_centre_guess(kryi_residual *R, const kry_vec *b, kry_vec *x, kry_vec *r)
 {
     const double most = 0.9999; /* of ||x||: the rest is less than a hundredth of it */
     kry_status st = KRY_OK;
     double along, size, before, after, unit;
 
     if (!R->null.A) return KRY_OK;
-    TRY(kry_null_space_measure(&R->null, x, &along));
+    TRY(kryi_null_space_measure(&R->null, x, &along));
     if (!(along > 0)) return KRY_OK;
-    TRY(kry_residual_norm(R, x, &size));
+    TRY(kryi_residual_norm(R, x, &size));
     if (!(along >= most * size) || !isfinite(size)) return KRY_OK;
-    TRY(kry_residual_compute(R, b, x, r, &before, &unit));
+    TRY(kryi_residual_compute(R, b, x, r, &before, &unit));
     if (!isfinite(before)) return KRY_OK;
     TRY(kry_vec_copy(x, R->room));
-    TRY(kry_null_space_project(&R->null, x));
-    TRY(kry_residual_compute(R, b, x, r, &after, &unit));
+    TRY(kryi_null_space_project(&R->null, x));
+    TRY(kryi_residual_compute(R, b, x, r, &after, &unit));
     if (!(after <= 2 * before)) TRY(kry_vec_copy(R->room, x));
 done:
     return st;
 }
 
-kry_status kry_residual_centre(kry_residual *R, const kry_vec *b, kry_vec *x, kry_vec *r,
-                               double target, double *norm)
+kry_status kryi_residual_centre(kryi_residual *R, const kry_vec *b, kry_vec *x, kry_vec *r,
+                                double target, double *norm)
 {
     kry_status st = KRY_OK;
     double residual, unit;
 
     if (!R->null.A) return KRY_OK;
     TRY(kry_vec_copy(x, R->room));
-    TRY(kry_null_space_project(&R->null, x));
-    R->measures = kry_null_space_may_be_false(&R->null);
-    TRY(kry_residual_compute(R, b, x, r, &residual, &unit));
+    TRY(kryi_null_space_project(&R->null, x));
+    R->measures = kryi_null_space_may_be_false(&R->null);
+    TRY(kryi_residual_compute(R, b, x, r, &residual, &unit));
     if (residual > target && (*norm <= target || residual > 2 * *norm)) {
         TRY(kry_vec_copy(R->room, x));
-        if (R->measures) TRY(kry_residual_compute(R, b, x, r, &residual, &unit));
+        if (R->measures) TRY(kryi_residual_compute(R, b, x, r, &residual, &unit));
     } else {
         *norm = residual;
     }
@@ -227,7 +228,7 @@ done:
     return st;
 }
 
-kry_status kry_residual_norm_of_A(kry_residual *R, kry_vec *v, double *norm)
+kry_status kryi_residual_norm_of_A(kryi_residual *R, kry_vec *v, double *norm)
 {
     enum { STEPS = 8 };
     kry_status st = KRY_OK;
@@ -236,14 +237,14 @@ kry_status kry_residual_norm_of_A(kry_residual *R, kry_vec *v, double *norm)
 
     *norm = 0;
     TRY(kry_vec_create(v->dev, v->type, v->n, 1, &room));
-    TRY(kry_vec_fill_random(0, v));
-    TRY(kry_residual_norm(R, v, &size));
+    TRY(kryi_vec_fill_random(0, v));
+    TRY(kryi_residual_norm(R, v, &size));
     for (int i = 0; i < STEPS && size > 0 && isfinite(size); i++) {
         kry_vec *from = i % 2 ? room : v, *to = i % 2 ? v : room;
         /* from := from / size, by factors that are no larger or smaller than its numbers */
         for (int half = 0; half < 2; half++) TRY(kry_vec_axpby(1 / sqrt(size), from, 0, from));
         TRY(kry_op_apply(R->A, 1, from, 0, to));
-        TRY(kry_residual_norm(R, to, &size));
+        TRY(kryi_residual_norm(R, to, &size));
         *norm = fmax(*norm, size);
     }
 done:

@@ -9,52 +9,52 @@
 #include "operator/null_space.h"
 #include "operator/pin.h"
 
-typedef struct kry_residual {
+typedef struct kryi_residual {
     const kry_op *A;        /* borrowed */
-    kry_null_space null;    /* of A: kept out of r, and in the end out of x */
+    kryi_null_space null;   /* of A: kept out of r, and in the end out of x */
     const kry_op *unpinned; /* borrowed: what A pins an unknown of; NULL: no unknown is pinned */
-    kry_null_space unpinned_null; /* of that */
-    kry_vec *room;                /* n: workspace of singular and of pinned ones; else NULL */
+    kryi_null_space unpinned_null; /* of that */
+    kry_vec *room;                 /* n: workspace of singular and of pinned ones; else NULL */
     kry_sum *square;
     bool unpins;   /* of a b that has a solution the residual without the pin counts */
     bool computed; /* the next r = b - A x is there, computed with those of other columns */
     bool measures; /* the size of the next residual's part along the null space is wanted: */
     double along;  /* this, once known; till then that of b's part */
     int64_t count; /* residuals of this solve, so far */
-} kry_residual;
+} kryi_residual;
 
 /* projects: the method knows about null spaces. */
-kry_status kry_residual_create(const kry_op *A, bool projects, kry_residual *R);
-void kry_residual_release(kry_residual *R);
+kry_status kryi_residual_create(const kry_op *A, bool projects, kryi_residual *R);
+void kryi_residual_release(kryi_residual *R);
 
 /* Refuse an A that was updated and no longer has the null space. */
-kry_status kry_residual_check_null(kry_residual *R);
-/* kry_null_space_add for this A. */
-kry_status kry_residual_add_null(kry_residual *R, const kry_vec *v);
+kry_status kryi_residual_check_null(kryi_residual *R);
+/* kryi_null_space_add for this A. */
+kry_status kryi_residual_add_null(kryi_residual *R, const kry_vec *v);
 /* A new solve: ||b||, refusing a b that has none that can be worked with, and the size of its part
  * along the null space. Checks A, too. Waits. */
-kry_status kry_residual_begin(kry_residual *R, const kry_vec *b, double *norm_b,
-                              double *inconsistent);
+kry_status kryi_residual_begin(kryi_residual *R, const kry_vec *b, double *norm_b,
+                               double *inconsistent);
 /* The right-hand side to solve with: b, or if an unknown is pinned and the whole target is, or was, at least
  * s->inconsistent b without its part along the null space, in R->room. */
-kry_status kry_residual_project_rhs(kry_residual *R, const kry_stopping *s, const kry_vec **b);
+kry_status kryi_residual_project_rhs(kryi_residual *R, const kryi_stopping *s, const kry_vec **b);
 /* r := b - A x without its part along the null space. norm: the norm that counts; unit: that
  * norm over ||r||, larger than 1 where the residual without the pin is larger. Waits. */
-kry_status kry_residual_compute(kry_residual *R, const kry_vec *b, const kry_vec *x, kry_vec *r,
-                                double *norm, double *unit);
+kry_status kryi_residual_compute(kryi_residual *R, const kry_vec *b, const kry_vec *x, kry_vec *r,
+                                 double *norm, double *unit);
 /* Take the null space out of a guess that is nearly all in it, where rounding would drown the rest: a
  * pressure of 101325 everywhere. Left as it is if its residual is not finite, or would double. r: room. Waits. */
-kry_status kry_residual_centre_guess(kry_residual *R, const kry_vec *b, kry_vec *x, kry_vec *r);
+kry_status kryi_residual_centre_guess(kryi_residual *R, const kry_vec *b, kry_vec *x, kry_vec *r);
 /* Take the null space out of x at the end, unless that costs it the target, or digits: of two
  * phases in single precision the stiff one has no place for a large constant. norm: the true residual, of x
  * before and after. r: room. Waits. */
-kry_status kry_residual_centre(kry_residual *R, const kry_vec *b, kry_vec *x, kry_vec *r,
-                               double target, double *norm);
+kry_status kryi_residual_centre(kryi_residual *R, const kry_vec *b, kry_vec *x, kry_vec *r,
+                                double target, double *norm);
 /* ||v||, which may be of any size. Waits. */
-kry_status kry_residual_norm(kry_residual *R, const kry_vec *v, double *norm);
+kry_status kryi_residual_norm(kryi_residual *R, const kry_vec *v, double *norm);
 /* ||A||, from below, by a few steps of the power method. v: room. Waits. */
-kry_status kry_residual_norm_of_A(kry_residual *R, kry_vec *v, double *norm);
+kry_status kryi_residual_norm_of_A(kryi_residual *R, kry_vec *v, double *norm);
 /* Refuse a right-hand side with an entry that is not finite, and name it. Waits. */
-kry_status kry_check_finite(const kry_vec *b);
+kry_status kryi_check_finite(const kry_vec *b);
 
 #endif

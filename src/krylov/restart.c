@@ -10,27 +10,27 @@
 /* ---- one solve --------------------------------------------------------------------------- */
 
 typedef struct solve {
-    kry_krylov *K;
+    kryi_krylov *K;
     const kry_vec *b; /* the caller's, */
     kry_vec *x;
-    kry_cycle *c; /* and what cycles work on; over: so is the solve */
+    kryi_cycle *c; /* and what cycles work on; over: so is the solve */
     kry_result *res;
 } solve;
 
 /* KRY_STOP_BACKWARD: the target of this x, whose size does not count along the null space. Waits. */
-static kry_status set_target_of(kry_krylov *K, const kry_vec *x)
+static kry_status set_target_of(kryi_krylov *K, const kry_vec *x)
 {
     kry_status st = KRY_OK;
-    kry_residual *R = &K->residual;
+    kryi_residual *R = &K->residual;
 
     if (!(K->stopping.norm_A > 0)) return KRY_OK;
     if (R->null.A) {
         TRY(kry_vec_copy(x, R->room));
-        TRY(kry_null_space_project(&R->null, R->room));
+        TRY(kryi_null_space_project(&R->null, R->room));
         x = R->room;
     }
-    TRY(kry_residual_norm(R, x, &K->stopping.norm_x));
-    kry_stopping_set_target(&K->stopping);
+    TRY(kryi_residual_norm(R, x, &K->stopping.norm_x));
+    kryi_stopping_set_target(&K->stopping);
 done:
     return st;
 }
@@ -39,19 +39,19 @@ done:
 static kry_status compute_residual(solve *S, double *norm)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = S->K;
-    kry_cycle *c = S->c;
-    kry_stopping *s = &K->stopping;
+    kryi_krylov *K = S->K;
+    kryi_cycle *c = S->c;
+    kryi_stopping *s = &K->stopping;
     double unit;
 
-    TRY(kry_residual_compute(&K->residual, c->b, c->x, c->r, norm, &unit));
+    TRY(kryi_residual_compute(&K->residual, c->b, c->x, c->r, norm, &unit));
     if (K->method->accept) K->method->accept(K->self, c, norm);
     TRY(set_target_of(K, c->x)); /* the x that stays */
     const bool unpins = K->residual.unpins;
-    TRY(kry_residual_project_rhs(&K->residual, s, &c->b));
+    TRY(kryi_residual_project_rhs(&K->residual, s, &c->b));
     /* A target that has grown may be above what b has along the null space, and then A x = b has a solution. */
     if (K->residual.unpins && !unpins)
-        TRY(kry_residual_compute(&K->residual, c->b, c->x, c->r, norm, &unit));
+        TRY(kryi_residual_compute(&K->residual, c->b, c->x, c->r, norm, &unit));
     if (K->method->gradient) TRY(K->method->gradient(K->self, c->r, *norm, &s->gradient));
     c->norm = *norm / unit;
     /* Only to half the target where an unknown is pinned: the unit changes on the way. */
@@ -62,19 +62,19 @@ done:
     return st;
 }
 
-kry_status kry_krylov_start(kry_krylov *K, bool first, const kry_vec *r, kry_vec *x, bool *moved)
+kry_status kryi_krylov_start(kryi_krylov *K, bool first, const kry_vec *r, kry_vec *x, bool *moved)
 {
-    kry_deflation *D = kry_deflation_of(K->deflation);
+    kryi_deflation *D = kryi_deflation_of(K->deflation);
 
-    *moved = D && kry_deflation_ready(D) && (first || D->variant == KRY_DEF1);
-    return *moved ? kry_deflation_start(D, x, r) : KRY_OK;
+    *moved = D && kryi_deflation_ready(D) && (first || D->variant == KRY_DEF1);
+    return *moved ? kryi_deflation_start(D, x, r) : KRY_OK;
 }
 
 /* Keep the x that a cycle is about to change, if no other x had so small a true residual. */
 static kry_status keep_best(solve *S)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = S->K;
+    kryi_krylov *K = S->K;
     double residual = S->c->norm * K->stopping.unit;
 
     if (!K->best || !(residual < K->best_residual)) return KRY_OK;
@@ -84,15 +84,15 @@ done:
     return st;
 }
 
-kry_status kry_krylov_add_null(kry_krylov *K, const kry_cycle *c, const kry_vec *v)
+kry_status kryi_krylov_add_null(kryi_krylov *K, const kryi_cycle *c, const kry_vec *v)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_residual_add_null(&K->residual, v));
-    TRY(kry_null_space_project(&K->residual.null, c->x));
-    TRY(kry_null_space_measure(&K->residual.null, c->b, &K->stopping.inconsistent));
+    TRY(kryi_residual_add_null(&K->residual, v));
+    TRY(kryi_null_space_project(&K->residual.null, c->x));
+    TRY(kryi_null_space_measure(&K->residual.null, c->b, &K->stopping.inconsistent));
     K->residual.along = K->stopping.inconsistent;
-    kry_stopping_set_target(&K->stopping);
+    kryi_stopping_set_target(&K->stopping);
     K->stopping.last_true = -1, K->best_residual = INFINITY; /* residuals were others */
 done:
     return st;
@@ -102,10 +102,10 @@ done:
 static kry_status find_residual(solve *S, double *norm)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = S->K;
+    kryi_krylov *K = S->K;
     bool first = K->stopping.restarts < 0, moved = false;
 
-    if (first) TRY(kry_residual_centre_guess(&K->residual, S->c->b, S->c->x, S->c->r));
+    if (first) TRY(kryi_residual_centre_guess(&K->residual, S->c->b, S->c->x, S->c->r));
     TRY(compute_residual(S, norm));
     CHECK(!first || isfinite(*norm), KRY_ERR_ARGUMENT,
           "kry_solve: the guess has a residual of %g: x holds NaN or infinities, or A x "
@@ -116,7 +116,7 @@ static kry_status find_residual(solve *S, double *norm)
     if (K->method->start)
         TRY(K->method->start(K->self, S->c, first, &moved));
     else
-        TRY(kry_krylov_start(K, true, S->c->r, S->c->x, &moved));
+        TRY(kryi_krylov_start(K, true, S->c->r, S->c->x, &moved));
     if (moved) TRY(compute_residual(S, norm));
 done:
     return st;
@@ -125,8 +125,8 @@ done:
 /* A solve that broke down or stagnated hands back the best x that it kept, not the last one. */
 static kry_status take_best(solve *S, double *residual, bool *taken)
 {
-    const kry_krylov *K = S->K;
-    const kry_status st = kry_reason_status(S->res->reason);
+    const kryi_krylov *K = S->K;
+    const kry_status st = kryi_reason_status(S->res->reason);
     const bool failed = st == KRY_BREAKDOWN || st == KRY_STAGNATED;
 
     *taken = K->best && failed && !(*residual <= K->best_residual);
@@ -141,23 +141,23 @@ static kry_status warn_of_small_rows(solve *S)
 {
     const double much = 1e8, unnoticed = 1e-4; /* of a row's size times that of x */
     kry_status st = KRY_OK;
-    kry_krylov *K = S->K;
-    const kry_finding *rows = &kry_pin_of(K->A)->found;
+    kryi_krylov *K = S->K;
+    const kryi_finding *rows = &kryi_pin_of(K->A)->found;
     const double n = (double)S->x->n;
     double size;
 
     if (!(rows->least_row > 0) || rows->largest_row <= much * rows->least_row ||
-        kry_reason_status(S->res->reason) != KRY_OK ||
+        kryi_reason_status(S->res->reason) != KRY_OK ||
         K->stopping.criteria.test == KRY_STOP_NEVER || K->method->takes == KRY_TAKES_RECTANGULAR ||
-        kry_layout_size(&K->A->dev->layout) > 1)
+        kryi_layout_size(&K->A->dev->layout) > 1)
         return KRY_OK;
-    TRY(kry_residual_norm(&K->residual, S->x, &size));
+    TRY(kryi_residual_norm(&K->residual, S->x, &size));
     if (S->res->true_residual <= unnoticed * rows->least_row * size / sqrt(n)) return KRY_OK;
     const size_t used = strlen(S->res->why);
-    kry_print(S->res->why + used, sizeof S->res->why - used,
-              "; but rows of A differ in size by a factor of %.1e, and what x is in small ones "
-              "hardly counts in that: equilibrate=on solves them, too",
-              rows->largest_row / rows->least_row);
+    kryi_print(S->res->why + used, sizeof S->res->why - used,
+               "; but rows of A differ in size by a factor of %.1e, and what x is in small ones "
+               "hardly counts in that: equilibrate=on solves them, too",
+               rows->largest_row / rows->least_row);
 done:
     return st;
 }
@@ -166,38 +166,38 @@ done:
 static kry_status end_solve(solve *S, double residual)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = S->K;
+    kryi_krylov *K = S->K;
     bool other;
 
-    kry_stopping_end(&K->stopping, residual, S->res);
+    kryi_stopping_end(&K->stopping, residual, S->res);
     TRY(take_best(S, &residual, &other));
     if (K->stopping.drop > 0) residual = K->stopping.accepted;
     if (S->c->x != S->x) TRY(kry_vec_copy(S->c->x, S->x));
     if (other) TRY(set_target_of(K, S->x));
-    TRY(kry_residual_centre(&K->residual, S->c->b, S->x, K->r, K->stopping.target, &residual));
+    TRY(kryi_residual_centre(&K->residual, S->c->b, S->x, K->r, K->stopping.target, &residual));
     if (K->residual.null.A) TRY(set_target_of(K, S->x));
     /* Where no x reaches b, the part of A x along vectors that the solve has found is rounding: b's part counts. */
     const bool rounded = K->residual.null.certified &&
-                         K->stopping.inconsistent > kry_stopping_whole_target(&K->stopping);
-    kry_stopping_verdict(&K->stopping, residual,
-                         rounded ? K->stopping.inconsistent : K->residual.along, other, S->res);
+                         K->stopping.inconsistent > kryi_stopping_whole_target(&K->stopping);
+    kryi_stopping_verdict(&K->stopping, residual,
+                          rounded ? K->stopping.inconsistent : K->residual.along, other, S->res);
     TRY(warn_of_small_rows(S));
     S->c->over = true;
 done:
     return st;
 }
 
-kry_status kry_krylov_verdict(kry_krylov *K, const kry_vec *b, const kry_vec *x, kry_result *res)
+kry_status kryi_krylov_verdict(kryi_krylov *K, const kry_vec *b, const kry_vec *x, kry_result *res)
 {
     kry_status st = KRY_OK;
-    kry_residual *R = &K->residual;
+    kryi_residual *R = &K->residual;
     double norm, unit;
 
-    R->measures = kry_null_space_may_be_false(&R->null);
-    TRY(kry_residual_project_rhs(R, &K->stopping, &b));
-    TRY(kry_residual_compute(R, b, x, K->r, &norm, &unit));
+    R->measures = kryi_null_space_may_be_false(&R->null);
+    TRY(kryi_residual_project_rhs(R, &K->stopping, &b));
+    TRY(kryi_residual_compute(R, b, x, K->r, &norm, &unit));
     TRY(set_target_of(K, x));
-    kry_stopping_verdict(&K->stopping, norm, R->along, true, res);
+    kryi_stopping_verdict(&K->stopping, norm, R->along, true, res);
 done:
     return st;
 }
@@ -206,11 +206,11 @@ done:
 static kry_status restart_or_end(solve *S)
 {
     kry_status st = KRY_OK;
-    kry_stopping *s = &S->K->stopping;
+    kryi_stopping *s = &S->K->stopping;
     double norm;
 
     TRY(find_residual(S, &norm));
-    if (!kry_stopping_restarts(s, norm)) return end_solve(S, norm);
+    if (!kryi_stopping_restarts(s, norm)) return end_solve(S, norm);
     TRY(keep_best(S));
     /* Along the direction of the last cycle, if that ended well. */
     S->c->goes_on = s->drop > 0 && s->restarts >= 0 && s->end == KRY_END_CONVERGED && !s->stagnant;
@@ -221,38 +221,38 @@ done:
     return st;
 }
 
-static double bytes_of(const kry_krylov *K, int64_t iterations)
+static double bytes_of(const kryi_krylov *K, int64_t iterations)
 {
     return K->method->bytes ? K->method->bytes(K->self) * (double)iterations : 0;
 }
 
 /* Up to the first cycle, or to the end of a solve that needs none. */
-static kry_status begin_solve(solve *S, const kry_terms *terms)
+static kry_status begin_solve(solve *S, const kryi_terms *terms)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = S->K;
-    kry_stopping *s = &K->stopping;
+    kryi_krylov *K = S->K;
+    kryi_stopping *s = &K->stopping;
     const bool guesses = K->guess && !terms->inner;
 
-    *S->c = (kry_cycle){ .b = S->b, .x = S->x, .r = K->r, .stopping = s };
-    TRY(kry_check_matrix("kry_solve", K->A, K->check, K->method->takes, &K->checked));
-    kry_stopping_begin(s, terms->max_iter ? terms->max_iter : s->criteria.max_iter, terms->inner);
-    TRY(kry_residual_begin(&K->residual, S->b, &s->norm_b, &s->inconsistent));
+    *S->c = (kryi_cycle){ .b = S->b, .x = S->x, .r = K->r, .stopping = s };
+    TRY(kryi_check_matrix("kry_solve", K->A, K->check, K->method->takes, &K->checked));
+    kryi_stopping_begin(s, terms->max_iter ? terms->max_iter : s->criteria.max_iter, terms->inner);
+    TRY(kryi_residual_begin(&K->residual, S->b, &s->norm_b, &s->inconsistent));
     if (s->criteria.test == KRY_STOP_BACKWARD && K->measured != K->A->updates) {
-        TRY(kry_residual_norm_of_A(&K->residual, K->r, &s->norm_A));
+        TRY(kryi_residual_norm_of_A(&K->residual, K->r, &s->norm_A));
         K->measured = K->A->updates;
     }
-    kry_stopping_set_target(s);
+    kryi_stopping_set_target(s);
     if (s->norm_b == 0) {
         TRY(kry_vec_fill(S->x, 0.0));
-        kry_stopping_end(s, 0, S->res);
+        kryi_stopping_end(s, 0, S->res);
         S->c->over = true;
         goto done;
     }
-    if (guesses) TRY(kry_guess_start(K->guess, S->b, K->r, S->x));
-    kry_deflation *D = kry_deflation_of(K->deflation);
-    if (D && D->recycle && !terms->inner) kry_recycle_begin(D->recycle);
-    TRY(kry_residual_project_rhs(&K->residual, s, &S->c->b));
+    if (guesses) TRY(kryi_guess_start(K->guess, S->b, K->r, S->x));
+    kryi_deflation *D = kryi_deflation_of(K->deflation);
+    if (D && D->recycle && !terms->inner) kryi_recycle_begin(D->recycle);
+    TRY(kryi_residual_project_rhs(&K->residual, s, &S->c->b));
     K->best_residual = INFINITY;
     TRY(restart_or_end(S));
 done:
@@ -260,30 +260,30 @@ done:
 }
 
 /* Keep the caller's operators for this thread alone. */
-static kry_status keep_operators(const kry_krylov *K)
+static kry_status keep_operators(const kryi_krylov *K)
 {
     const kry_op *used[] = { K->A, K->first, K->deflation };
     kry_status st = KRY_OK;
     size_t kept = 0;
 
-    for (; kept < COUNT(used); kept++) TRY(kry_op_keep("kry_solve", used[kept]));
+    for (; kept < COUNT(used); kept++) TRY(kryi_op_keep("kry_solve", used[kept]));
 done:
-    while (st < 0 && kept > 0) kry_op_let_go(used[--kept]);
+    while (st < 0 && kept > 0) kryi_op_let_go(used[--kept]);
     return st;
 }
 
-static void let_go_of_operators(const kry_krylov *K)
+static void let_go_of_operators(const kryi_krylov *K)
 {
-    kry_op_let_go(K->deflation);
-    kry_op_let_go(K->first);
-    kry_op_let_go(K->A);
+    kryi_op_let_go(K->deflation);
+    kryi_op_let_go(K->first);
+    kryi_op_let_go(K->A);
 }
 
-static kry_status solve_one(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
+static kry_status solve_one(kryi_krylov *K, const kry_vec *b, kry_vec *x, const kryi_terms *terms,
                             kry_result *res)
 {
     kry_status st = KRY_OK;
-    kry_cycle cycle;
+    kryi_cycle cycle;
     solve S = { .K = K, .b = b, .x = x, .c = &cycle, .res = res };
 
     TRY(begin_solve(&S, terms));
@@ -292,18 +292,18 @@ static kry_status solve_one(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
         TRY(restart_or_end(&S));
     }
     if (K->guess && !terms->inner && res->reason != KRY_CONVERGED_ZERO)
-        TRY(kry_guess_keep(K->guess, x, K->r));
-    if (K->deflation) TRY(kry_deflation_recycle(kry_deflation_of(K->deflation), K->first));
+        TRY(kryi_guess_keep(K->guess, x, K->r));
+    if (K->deflation) TRY(kryi_deflation_recycle(kryi_deflation_of(K->deflation), K->first));
     res->resident_iterations = K->stopping.persistent;
     res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
-    res->solve_seconds = kry_work_clock(K->stopping.dev) - K->stopping.start;
-    st = kry_reason_status(res->reason);
+    res->solve_seconds = kryi_work_clock(K->stopping.dev) - K->stopping.start;
+    st = kryi_reason_status(res->reason);
 done:
     return st;
 }
 
-kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
-                            kry_result *res)
+kry_status kryi_krylov_solve(kryi_krylov *K, const kry_vec *b, kry_vec *x, const kryi_terms *terms,
+                             kry_result *res)
 {
     kry_status st = keep_operators(K);
 
@@ -317,21 +317,21 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
 
 /* Several columns at once: a solver for each of them, which restarts and ends by itself, and a state of
  * the method for the cycles of all. */
-typedef struct kry_columns {
+typedef struct kryi_columns {
     int count;
-    kry_krylov **column; /* owned; `self` of none is made */
-    kry_vec *R;          /* n-by-count: their r */
+    kryi_krylov **column; /* owned; `self` of none is made */
+    kry_vec *R;           /* n-by-count: their r */
     void *self;
-} kry_columns;
+} kryi_columns;
 
 /* A solver for one of the columns, which shares operators and settings with K. */
-static kry_status make_column(const kry_krylov *K, const kry_vec *R, int j, kry_krylov **column)
+static kry_status make_column(const kryi_krylov *K, const kry_vec *R, int j, kryi_krylov **column)
 {
     kry_status st = KRY_OK;
     const kry_op *A = K->A;
-    kry_krylov *one = NULL;
+    kryi_krylov *one = NULL;
 
-    TRY(kry_alloc(1, sizeof *one, &one));
+    TRY(kryi_alloc(1, sizeof *one, &one));
     *column = one;
     one->method = K->method;
     one->A = kry_op_retain(A);
@@ -343,70 +343,70 @@ static kry_status make_column(const kry_krylov *K, const kry_vec *R, int j, kry_
     one->measured = -1;
     one->stopping = K->stopping;
     one->stopping.history = NULL, one->stopping.history_capacity = 0;
-    TRY(kry_residual_create(A, K->method->projects, &one->residual));
+    TRY(kryi_residual_create(A, K->method->projects, &one->residual));
     TRY(kry_vec_view(R, j, &one->r));
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &one->best));
-    TRY(kry_stopping_reserve(&one->stopping, K->stopping.criteria.max_iter));
+    TRY(kryi_stopping_reserve(&one->stopping, K->stopping.criteria.max_iter));
 done:
     return st;
 }
 
-void kry_columns_release(kry_krylov *K)
+void kryi_columns_release(kryi_krylov *K)
 {
-    kry_columns *C = K->columns;
+    kryi_columns *C = K->columns;
 
     K->columns = NULL;
     if (!C) return;
     if (C->self) K->method->destroy(C->self);
-    for (int j = 0; C->column && j < C->count; j++) kry_krylov_destroy(C->column[j]);
+    for (int j = 0; C->column && j < C->count; j++) kryi_krylov_destroy(C->column[j]);
     free(C->column);
     kry_vec_release(&C->R);
     free(C);
 }
 
-static kry_status make_columns(kry_krylov *K, int count)
+static kry_status make_columns(kryi_krylov *K, int count)
 {
     kry_status st = KRY_OK;
-    kry_columns *C;
+    kryi_columns *C;
 
-    TRY(kry_alloc(1, sizeof *C, &C));
+    TRY(kryi_alloc(1, sizeof *C, &C));
     K->columns = C;
     C->count = count;
     TRY(K->method->create_columns(K, count, &C->self));
-    TRY(kry_alloc((size_t)count, sizeof *C->column, &C->column));
-    TRY(kry_vec_create_columns(K->A->dev, K->A->shape.type, K->A->shape.rows, count, &C->R));
+    TRY(kryi_alloc((size_t)count, sizeof *C->column, &C->column));
+    TRY(kryi_vec_create_columns(K->A->dev, K->A->shape.type, K->A->shape.rows, count, &C->R));
     for (int j = 0; j < count; j++) TRY(make_column(K, C->R, j, &C->column[j]));
 done:
-    if (st < 0) kry_columns_release(K);
+    if (st < 0) kryi_columns_release(K);
     return st;
 }
 
 /* Whether several columns may be solved at once: what is in the way has numbers of one solve. */
-static bool may_share(const kry_krylov *K)
+static bool may_share(const kryi_krylov *K)
 {
     const kry_device *dev = K->A->dev;
 
     return K->method->create_columns && !K->guess && !K->residual.unpinned &&
-           K->stopping.criteria.test != KRY_STOP_BACKWARD && kry_layout_size(&dev->layout) == 1 &&
+           K->stopping.criteria.test != KRY_STOP_BACKWARD && kryi_layout_size(&dev->layout) == 1 &&
            !dev->layout.reproducible;
 }
 
 /* Make K->columns for this many; NULL if there is no way. */
-static kry_status prepare_columns(kry_krylov *K, int count)
+static kry_status prepare_columns(kryi_krylov *K, int count)
 {
     kry_status st = KRY_OK;
 
-    if (K->columns && K->columns->count != count) kry_columns_release(K);
+    if (K->columns && K->columns->count != count) kryi_columns_release(K);
     if (!may_share(K))
-        kry_columns_release(K);
+        kryi_columns_release(K);
     else if (!K->columns)
         st = make_columns(K, count);
     if (st == KRY_ERR_UNSUPPORTED) return KRY_OK;
     TRY(st);
     for (int j = 0; K->columns && j < count; j++) {
-        kry_krylov *one = K->columns->column[j];
+        kryi_krylov *one = K->columns->column[j];
         one->checked = K->checked, one->stopping.criteria = K->stopping.criteria;
-        TRY(kry_stopping_reserve(&one->stopping, K->stopping.criteria.max_iter));
+        TRY(kryi_stopping_reserve(&one->stopping, K->stopping.criteria.max_iter));
     }
 done:
     return st;
@@ -414,7 +414,7 @@ done:
 
 /* Columns that are not over are at the same iteration, though some may have waited for others: those have the
  * residual that they waited with. */
-static kry_status wait_for_others(const kry_cycle *c, int count)
+static kry_status wait_for_others(const kryi_cycle *c, int count)
 {
     kry_status st = KRY_OK;
     int64_t latest = 0;
@@ -422,19 +422,19 @@ static kry_status wait_for_others(const kry_cycle *c, int count)
     for (int j = 0; j < count; j++)
         if (!c[j].over && c[j].stopping->iteration > latest) latest = c[j].stopping->iteration;
     for (int j = 0; j < count; j++) {
-        kry_stopping *s = c[j].stopping;
+        kryi_stopping *s = c[j].stopping;
         for (; !c[j].over && s->iteration < latest; s->iteration++)
-            TRY(kry_stopping_record(s, s->iteration, s->residual / s->unit));
+            TRY(kryi_stopping_record(s, s->iteration, s->residual / s->unit));
     }
 done:
     return st;
 }
 
 /* R := B - A X, which each column then takes for its own r. */
-static kry_status compute_residuals(kry_krylov *K, const kry_vec *b, const kry_vec *x)
+static kry_status compute_residuals(kryi_krylov *K, const kry_vec *b, const kry_vec *x)
 {
     kry_status st = KRY_OK;
-    kry_columns *C = K->columns;
+    kryi_columns *C = K->columns;
 
     TRY(kry_op_residual(K->A, b, x, C->R));
     for (int j = 0; j < C->count; j++) C->column[j]->residual.computed = true;
@@ -442,34 +442,34 @@ done:
     return st;
 }
 
-static bool all_over(const kry_cycle *c, int count)
+static bool all_over(const kryi_cycle *c, int count)
 {
     for (int j = 0; j < count; j++)
         if (!c[j].over) return false;
     return true;
 }
 
-static kry_status solve_at_once(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
+static kry_status solve_at_once(kryi_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
                                 bool *done)
 {
     kry_status st = KRY_OK;
     const int count = (int)b->k;
     solve *S = NULL;
-    kry_cycle *c = NULL;
+    kryi_cycle *c = NULL;
     kry_vec *view = NULL;
-    const double start = kry_work_clock(K->stopping.dev);
+    const double start = kryi_work_clock(K->stopping.dev);
 
     *done = false;
     TRY(prepare_columns(K, count));
     if (!K->columns) return KRY_OK;
-    TRY(kry_alloc((size_t)count, sizeof *S, &S));
-    TRY(kry_alloc((size_t)count, sizeof *c, &c));
-    TRY(kry_alloc((size_t)count * 2, sizeof *view, &view));
+    TRY(kryi_alloc((size_t)count, sizeof *S, &S));
+    TRY(kryi_alloc((size_t)count, sizeof *c, &c));
+    TRY(kryi_alloc((size_t)count * 2, sizeof *view, &view));
     TRY(compute_residuals(K, b, x));
     for (int j = 0; j < count; j++) {
-        view[2 * j] = kry_vec_column(b, j), view[2 * j + 1] = kry_vec_column(x, j);
+        view[2 * j] = kryi_vec_column(b, j), view[2 * j + 1] = kryi_vec_column(x, j);
         S[j] = (solve){ K->columns->column[j], &view[2 * j], &view[2 * j + 1], &c[j], &res[j] };
-        TRY(begin_solve(&S[j], &(kry_terms){ 0 }));
+        TRY(begin_solve(&S[j], &(kryi_terms){ 0 }));
         K->columns->column[j]->residual.computed = false; /* b is zero */
     }
     c->X = x, c->R = K->columns->R;
@@ -481,7 +481,7 @@ static kry_status solve_at_once(kry_krylov *K, const kry_vec *b, kry_vec *x, kry
             if (!c[j].over) TRY(restart_or_end(&S[j]));
     }
     for (int j = 0; j < count; j++) res[j].solve_seconds = 0;
-    res[0].solve_seconds = kry_work_clock(K->stopping.dev) - start;
+    res[0].solve_seconds = kryi_work_clock(K->stopping.dev) - start;
     *done = true;
 done:
     free(view);
@@ -491,25 +491,25 @@ done:
 }
 
 /* Columns that seem to be out of A's range go on one after the other. */
-static kry_status solve_singular(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res)
+static kry_status solve_singular(kryi_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res)
 {
     kry_status st = KRY_OK;
 
     for (int64_t j = 0; j < b->k; j++) {
-        const kry_vec bj = kry_vec_column(b, j);
-        kry_vec xj = kry_vec_column(x, j);
+        const kry_vec bj = kryi_vec_column(b, j);
+        kry_vec xj = kryi_vec_column(x, j);
         const int64_t before = res[j].iterations;
         const double bytes = res[j].bytes, seconds = res[j].solve_seconds;
         if (res[j].reason != KRY_INDEFINITE_MATRIX) continue;
-        TRY(solve_one(K, &bj, &xj, &(kry_terms){ 0 }, &res[j]));
+        TRY(solve_one(K, &bj, &xj, &(kryi_terms){ 0 }, &res[j]));
         res[j].iterations += before, res[j].bytes += bytes, res[j].solve_seconds += seconds;
     }
 done:
     return st < 0 ? st : KRY_OK;
 }
 
-kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
-                                    bool *done)
+kry_status kryi_krylov_solve_columns(kryi_krylov *K, const kry_vec *b, kry_vec *x, kry_result *res,
+                                     bool *done)
 {
     kry_status st = keep_operators(K);
 
@@ -522,10 +522,10 @@ kry_status kry_krylov_solve_columns(kry_krylov *K, const kry_vec *b, kry_vec *x,
 
 /* ---- a part of another solve ------------------------------------------------------------- */
 
-kry_status kry_krylov_correct(kry_krylov *K, kry_cycle *c, bool deflates, double *bytes)
+kry_status kryi_krylov_correct(kryi_krylov *K, kryi_cycle *c, bool deflates, double *bytes)
 {
     kry_status st = KRY_OK;
-    const kry_stopping *s = c->stopping;
+    const kryi_stopping *s = c->stopping;
     const int64_t before = s->iteration - s->persistent;
     kry_vec *rhs = c->r;
     bool moved;
@@ -535,17 +535,17 @@ kry_status kry_krylov_correct(kry_krylov *K, kry_cycle *c, bool deflates, double
     if (deflates || K->method->uses_rhs) c->r = K->r;
     c->goes_on = c->goes_on && K->method->continues;
     if (deflates) { /* x := Q rhs,  r := rhs - A x */
-        TRY(kry_null_space_project(&K->residual.null, rhs));
-        TRY(kry_krylov_start(K, true, rhs, c->x, &moved));
+        TRY(kryi_null_space_project(&K->residual.null, rhs));
+        TRY(kryi_krylov_start(K, true, rhs, c->x, &moved));
         TRY(kry_op_residual(K->A, rhs, c->x, c->r));
     }
-    TRY(kry_null_space_project(&K->residual.null, c->r));
+    TRY(kryi_null_space_project(&K->residual.null, c->r));
     c->stopping->end = KRY_END_NONE;
     TRY(K->method->cycle(K->self, c));
-    if (deflates && kry_deflation_of(K->deflation)->variant == KRY_DEF1) { /* x += Q (rhs - A x) */
+    if (deflates && kryi_deflation_of(K->deflation)->variant == KRY_DEF1) { /* x += Q (rhs - A x) */
         TRY(kry_op_residual(K->A, rhs, c->x, c->r));
-        TRY(kry_null_space_project(&K->residual.null, c->r));
-        TRY(kry_krylov_start(K, false, c->r, c->x, &moved));
+        TRY(kryi_null_space_project(&K->residual.null, c->r));
+        TRY(kryi_krylov_start(K, false, c->r, c->x, &moved));
     }
     *bytes = bytes_of(K, s->iteration - s->persistent - before);
 done:

@@ -20,19 +20,19 @@
 #include <stdlib.h>
 
 typedef struct richardson {
-    kry_krylov *K;       /* borrowed */
-    kry_hierarchy *full; /* of full multigrid, borrowed; NULL: M from the first step on */
+    kryi_krylov *K;       /* borrowed */
+    kryi_hierarchy *full; /* of full multigrid, borrowed; NULL: M from the first step on */
     kry_vec *z;
     kry_sum *rr;
 } richardson;
 
-static kry_status step(richardson *S, kry_cycle *c, double *residual)
+static kry_status step(richardson *S, kryi_cycle *c, double *residual)
 {
     kry_status st = KRY_OK;
     const kry_op *M = S->K->M;
 
     if (S->full && c->stopping->iteration == 0)
-        TRY(kry_hierarchy_full(S->full, c->r, S->z));
+        TRY(kryi_hierarchy_full(S->full, c->r, S->z));
     else if (M)
         TRY(M->table->apply(M->self, 1, c->r, 0, S->z));
     else
@@ -40,23 +40,23 @@ static kry_status step(richardson *S, kry_cycle *c, double *residual)
     TRY(kry_vec_axpby(1, S->z, 1, c->x));
     TRY(kry_op_residual(S->K->A, c->r, S->z, c->r));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
-    TRY(kry_sum_read(c->r->layout, S->rr, residual));
+    TRY(kryi_sum_read(c->r->layout, S->rr, residual));
     *residual = sqrt(*residual);
 done:
     return st;
 }
 
-static kry_status richardson_cycle(void *self, kry_cycle *c)
+static kry_status richardson_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    kry_stopping *s = c->stopping;
+    kryi_stopping *s = c->stopping;
     double residual = c->norm;
 
-    TRY(kry_stopping_test(s, s->iteration, residual, c->goal));
-    while (kry_stopping_iterates(s)) {
+    TRY(kryi_stopping_test(s, s->iteration, residual, c->goal));
+    while (kryi_stopping_iterates(s)) {
         TRY(step(self, c, &residual));
         s->iteration++;
-        TRY(kry_stopping_test(s, s->iteration, residual, c->goal));
+        TRY(kryi_stopping_test(s, s->iteration, residual, c->goal));
     }
 done:
     return st;
@@ -70,14 +70,14 @@ static void richardson_destroy(void *self)
     free(S);
 }
 
-static kry_status richardson_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status richardson_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
     richardson *S = NULL;
 
     (void)setup; /* no parameters of its own */
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K;
     TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &S->z));
     TRY(kry_sum_create(K->A->dev, 1, &S->rr));
@@ -87,16 +87,16 @@ done:
     return st;
 }
 
-static kry_status fmg_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status fmg_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
 
-    CHECK(kry_hierarchy_of(K->M), KRY_ERR_UNSUPPORTED,
+    CHECK(kryi_hierarchy_of(K->M), KRY_ERR_UNSUPPORTED,
           "kry_solver_create: full multigrid (method=fmg) wants the preconditioner mg or amg, not "
           "'%s'",
           K->M ? K->M->table->kind : "none");
     TRY(richardson_create(K, setup, self));
-    ((richardson *)*self)->full = kry_hierarchy_of(K->M);
+    ((richardson *)*self)->full = kryi_hierarchy_of(K->M);
 done:
     return st;
 }
@@ -107,5 +107,5 @@ done:
         .projects = true, .create = create_it, .cycle = richardson_cycle,                \
         .destroy = richardson_destroy                                                    \
     }
-const kry_method kry_richardson_method = METHOD("richardson", richardson_create);
-const kry_method kry_fmg_method = METHOD("fmg", fmg_create);
+const kryi_method kryi_richardson_method = METHOD("richardson", richardson_create);
+const kryi_method kryi_fmg_method = METHOD("fmg", fmg_create);

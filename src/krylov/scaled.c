@@ -49,7 +49,7 @@ typedef struct scaled {
     kry_vec *r;                   /* n */
     double row_span, column_span; /* of A */
     /* the caller's system */
-    kry_residual residual;
+    kryi_residual residual;
     kry_stop stop;
     double roundoff;
     double norm_A;    /* KRY_STOP_BACKWARD: an estimate of ||A||; else 0 */
@@ -84,16 +84,16 @@ static kry_status write_powers(const int *exponent, int sign, kry_vec *v)
     kry_status st = KRY_OK;
     double *power = NULL;
 
-    TRY(kry_alloc((size_t)v->n, sizeof *power, &power));
+    TRY(kryi_alloc((size_t)v->n, sizeof *power, &power));
     for (int64_t i = 0; i < v->n; i++) power[i] = ldexp(1, sign * exponent[i]);
-    TRY(kry_vec_write_doubles(v, power));
+    TRY(kryi_vec_write_doubles(v, power));
 done:
     free(power);
     return st;
 }
 
 /* R, C, C^-1 and D on the device */
-static kry_status take_exponents(scaled *S, const kry_exponents *s)
+static kry_status take_exponents(scaled *S, const kryi_exponents *s)
 {
     kry_status st = KRY_OK;
 
@@ -114,7 +114,7 @@ done:
 
 /* What nearly maps to zero: C^-1 times what A was given; or where A is like the Laplacian of something, and smooth errors
  * are nearly constant, C^-1 times ones. */
-static kry_status set_near_null_space(scaled *S, const kry_exponents *s)
+static kry_status set_near_null_space(scaled *S, const kryi_exponents *s)
 {
     kry_status st = KRY_OK;
     const kry_vec *given = S->A->near_null_space;
@@ -123,7 +123,7 @@ static kry_status set_near_null_space(scaled *S, const kry_exponents *s)
     if (!given && !s->dominant) return KRY_OK;
     if (!given) return kry_op_set_near_null_space(S->B, S->inverse);
     TRY(kry_vec_create(given->dev, given->type, given->n, given->k, &near));
-    TRY(kry_vec_mul_columns(1, S->inverse, given, near));
+    TRY(kryi_vec_mul_columns(1, S->inverse, given, near));
     TRY(kry_op_set_near_null_space(S->B, near));
 done:
     kry_vec_release(&near);
@@ -134,13 +134,13 @@ done:
 static kry_status renew(scaled *S)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
-    kry_exponents s = { 0 };
+    kryi_sparse rows = { 0 };
+    kryi_exponents s = { 0 };
     void *val = NULL;
-    kry_finding found;
+    kryi_finding found;
 
-    TRY(kry_matrix_download(kry_matrix_of(S->A), &rows));
-    TRY(kry_exponents_find(&rows, S->A->shape.traits & KRY_SYMMETRIC, true, &s, &val, &found));
+    TRY(kryi_matrix_download(kryi_matrix_of(S->A), &rows));
+    TRY(kryi_exponents_find(&rows, S->A->shape.traits & KRY_SYMMETRIC, true, &s, &val, &found));
     TRY(kry_op_update(S->B, val));
     S->B->found = found;
     TRY(take_exponents(S, &s));
@@ -148,8 +148,8 @@ static kry_status renew(scaled *S)
     S->seen = S->A->updates;
 done:
     free(val);
-    kry_exponents_release(&s);
-    kry_sparse_release(&rows);
+    kryi_exponents_release(&s);
+    kryi_sparse_release(&rows);
     return st;
 }
 
@@ -174,7 +174,7 @@ static int show(void *user, const kry_iteration *it)
     if (S->shows && S->caller_x && hand_out(S) < 0) return 1;
     shown.iteration += S->before;
     shown.residual *= S->unit, shown.target *= S->unit;
-    shown.seconds = kry_work_clock(S->A->dev) - S->start;
+    shown.seconds = kryi_work_clock(S->A->dev) - S->start;
     return S->monitor(S->monitor_user, &shown);
 }
 
@@ -207,7 +207,7 @@ static kry_status add_round(scaled *S, const kry_result *round, kry_result *res)
     kry_result sum = *round;
 
     if (room > S->history_room) {
-        TRY(kry_realloc((size_t)room, sizeof *S->history, &S->history));
+        TRY(kryi_realloc((size_t)room, sizeof *S->history, &S->history));
         S->history_room = room;
     }
     for (int64_t k = skipped; k < round->history_count; k++)
@@ -230,13 +230,13 @@ static kry_status measure_x(scaled *S, const kry_vec *b, const kry_vec *x, dista
     kry_status st = KRY_OK;
     double unit, scaled_norm, by_rows, size;
 
-    TRY(kry_residual_compute(&S->residual, b, x, S->r, &d->residual, &unit));
-    TRY(kry_residual_norm(&S->residual, x, &size));
-    S->target = kry_stop_target(&S->stop, S->norm_b, S->norm_A > 0 ? S->norm_A * size : 0);
+    TRY(kryi_residual_compute(&S->residual, b, x, S->r, &d->residual, &unit));
+    TRY(kryi_residual_norm(&S->residual, x, &size));
+    S->target = kryi_stop_target(&S->stop, S->norm_b, S->norm_A > 0 ? S->norm_A * size : 0);
     TRY(kry_vec_mul(1, S->R, S->r, 0, S->b));
-    TRY(kry_residual_norm(&S->residual, S->b, &scaled_norm));
+    TRY(kryi_residual_norm(&S->residual, S->b, &scaled_norm));
     TRY(kry_vec_mul(1, S->by_row, S->r, 0, S->r));
-    TRY(kry_residual_norm(&S->residual, S->r, &by_rows));
+    TRY(kryi_residual_norm(&S->residual, S->r, &by_rows));
     d->given = d->residual / S->target;
     d->scaled = scaled_norm / (1.01 * S->wanted); /* whose roundoff was another */
     d->rows = by_rows > 0 ? by_rows / (S->relative * size) : 0;
@@ -260,27 +260,27 @@ static void end_rounds(const scaled *S, kry_status status, const distances *d, k
     res->checks = S->check, res->check_count = S->rounds;
     if (S->stop.test == KRY_STOP_NEVER) {
         if (res->reason == KRY_ITERATIONS_DONE)
-            kry_print(res->why, sizeof res->why, "%lld iteration%s, as asked: ||b - A x|| = %.3e",
-                      (long long)res->iterations, res->iterations == 1 ? "" : "s", d->residual);
+            kryi_print(res->why, sizeof res->why, "%lld iteration%s, as asked: ||b - A x|| = %.3e",
+                       (long long)res->iterations, res->iterations == 1 ? "" : "s", d->residual);
     } else if (fmax(d->given, d->scaled) <= 1) {
         if (status != KRY_OK) res->reason = KRY_CONVERGED;
         if (res->reason == KRY_CONVERGED)
-            kry_print(res->why, sizeof res->why,
-                      "||b - A x|| = %.3e, and equilibrated the system meets the tolerance, too%s",
-                      d->residual,
-                      d->rows > 1 ? "; but in small rows x is no better than rounding lets it be"
-                                  : "");
+            kryi_print(res->why, sizeof res->why,
+                       "||b - A x|| = %.3e, and equilibrated the system meets the tolerance, too%s",
+                       d->residual,
+                       d->rows > 1 ? "; but in small rows x is no better than rounding lets it be"
+                                   : "");
     } else if (status == KRY_OK) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
-        kry_print(
+        kryi_print(
             res->why, sizeof res->why,
             "||b - A x|| = %.3e, wanted %.3e, and equilibrated %.2g times what is wanted: the "
             "limit of this precision for this matrix",
             d->residual, res->target, d->scaled);
     } else {
-        kry_print(res->why, sizeof res->why,
-                  "equilibrated: %.300s (||b - A x|| = %.3e, wanted %.3e)", why, d->residual,
-                  res->target);
+        kryi_print(res->why, sizeof res->why,
+                   "equilibrated: %.300s (||b - A x|| = %.3e, wanted %.3e)", why, d->residual,
+                   res->target);
     }
 }
 
@@ -290,20 +290,20 @@ static kry_status begin(scaled *S, const kry_vec *b, const kry_vec *x)
     kry_status st = KRY_OK;
     double inconsistent, scaled_norm;
 
-    S->start = kry_work_clock(S->A->dev);
+    S->start = kryi_work_clock(S->A->dev);
     S->before = S->history_count = 0, S->rounds = 0;
     if (S->seen != S->A->updates) TRY(renew(S));
-    TRY(kry_residual_begin(&S->residual, b, &S->norm_b, &inconsistent));
+    TRY(kryi_residual_begin(&S->residual, b, &S->norm_b, &inconsistent));
     if (S->stop.test == KRY_STOP_BACKWARD && S->measured != S->A->updates) {
-        TRY(kry_residual_norm_of_A(&S->residual, S->r, &S->norm_A));
+        TRY(kryi_residual_norm_of_A(&S->residual, S->r, &S->norm_A));
         S->measured = S->A->updates;
     }
-    S->target = kry_stop_target(&S->stop, S->norm_b, 0);
+    S->target = kryi_stop_target(&S->stop, S->norm_b, 0);
     S->relative = S->norm_b > 0 ? S->target / S->norm_b : 0.5;
     TRY(kry_vec_mul(1, S->R, b, 0, S->b));
     TRY(kry_vec_mul(1, S->inverse, x, 0, S->y));
     TRY(kry_vec_fill(S->earlier, 0));
-    TRY(kry_residual_norm(&S->residual, S->b, &scaled_norm));
+    TRY(kryi_residual_norm(&S->residual, S->b, &scaled_norm));
     S->unit = scaled_norm > 0 ? S->norm_b / scaled_norm : 1;
 done:
     return st;
@@ -363,8 +363,8 @@ static kry_status solve_rounds(scaled *S, const kry_vec *b, kry_vec *x, kry_resu
     }
     end_rounds(S, status, &d, res);
     res->row_span = S->row_span, res->column_span = S->column_span;
-    res->solve_seconds = kry_work_clock(S->A->dev) - S->start;
-    st = kry_reason_status(res->reason);
+    res->solve_seconds = kryi_work_clock(S->A->dev) - S->start;
+    st = kryi_reason_status(res->reason);
 done:
     return st;
 }
@@ -372,7 +372,7 @@ done:
 static kry_status scaled_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
     scaled *S = self;
-    kry_status st = kry_op_keep("kry_solve", S->A);
+    kry_status st = kryi_op_keep("kry_solve", S->A);
 
     if (st < 0) return st;
     S->caller_x = x;
@@ -380,7 +380,7 @@ static kry_status scaled_solve(void *self, const kry_vec *b, kry_vec *x, kry_res
     st = solve_rounds(S, b, x, res);
 done:
     S->caller_x = NULL;
-    kry_op_let_go(S->A);
+    kryi_op_let_go(S->A);
     return st;
 }
 
@@ -393,7 +393,7 @@ static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_res
 
 static kry_status scaled_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    return kry_apply_by_solve(solve_within, self, &(kry_scaling){ alpha, beta }, x, y);
+    return kryi_apply_by_solve(solve_within, self, &(kryi_scaling){ alpha, beta }, x, y);
 }
 
 static kry_status scaled_update(void *self, const void *values)
@@ -413,12 +413,12 @@ static void scaled_describe(void *self, kry_op_info *info)
     scaled *S = self;
 
     kry_op_describe(S->solver, info);
-    kry_print(S->text, sizeof S->text,
-              "%.360s, %s by powers of two (norms of rows differ by a factor of %.2g, of columns "
-              "by %.2g)",
-              info->variant,
-              S->C == S->R ? "rows and columns scaled alike" : "rows and columns scaled",
-              S->row_span, S->column_span);
+    kryi_print(S->text, sizeof S->text,
+               "%.360s, %s by powers of two (norms of rows differ by a factor of %.2g, of columns "
+               "by %.2g)",
+               info->variant,
+               S->C == S->R ? "rows and columns scaled alike" : "rows and columns scaled",
+               S->row_span, S->column_span);
     info->variant = S->text;
 }
 
@@ -428,7 +428,7 @@ static void scaled_destroy(void *self)
     if (!S) return;
     kry_op_release(&S->solver);
     kry_op_release(&S->B);
-    kry_residual_release(&S->residual);
+    kryi_residual_release(&S->residual);
     kry_vec_release(&S->r);
     kry_vec_release(&S->earlier);
     kry_vec_release(&S->y);
@@ -451,12 +451,12 @@ static const kry_op_table scaled_table = {
     .destroy = scaled_destroy,
 };
 
-kry_op *kry_scaled_inner(const kry_op *op)
+kry_op *kryi_scaled_inner(const kry_op *op)
 {
     return op->table->solve == scaled_solve ? ((scaled *)op->self)->solver : NULL;
 }
 
-kry_status kry_scaled_set_stop(const kry_op *op, const kry_stop *given)
+kry_status kryi_scaled_set_stop(const kry_op *op, const kry_stop *given)
 {
     kry_status st = KRY_OK;
     scaled *S = op->self;
@@ -464,7 +464,7 @@ kry_status kry_scaled_set_stop(const kry_op *op, const kry_stop *given)
 
     TRY(kry_solver_set_stop(S->solver, given)); /* which checks it */
     S->inner = *given;
-    TRY(kry_stop_check("kry_solver_set_stop", S->A->shape.type, S->A->shape.cols, &stop));
+    TRY(kryi_stop_check("kry_solver_set_stop", S->A->shape.type, S->A->shape.cols, &stop));
     S->stop = stop, S->max_iter = given->max_iter;
     S->norm_A = 0, S->measured = -1;
 done:
@@ -474,19 +474,19 @@ done:
 /* ---- making one -------------------------------------------------------------------------------- */
 
 /* B, and what is known of A */
-static kry_status make_matrix(scaled *S, kry_sparse *rows, const kry_exponents *s, void *val,
-                              const kry_finding *found)
+static kry_status make_matrix(scaled *S, kryi_sparse *rows, const kryi_exponents *s, void *val,
+                              const kryi_finding *found)
 {
     kry_status st = KRY_OK;
-    const kry_matrix *A = kry_matrix_of(S->A);
+    const kryi_matrix *A = kryi_matrix_of(S->A);
     kry_matrix_params params = A->params;
-    kry_sparse B = *rows;
+    kryi_sparse B = *rows;
 
     B.val = val;
     params.storage = KRY_GENERAL;
     if (!s->symmetric) params.traits &= ~(unsigned)(KRY_SYMMETRIC | KRY_POSITIVE);
     if (strcmp(A->chosen, "asked for") != 0) params.format = KRY_FORMAT_AUTO;
-    TRY(kry_matrix_of_sparse(S->A->dev, &B, &params, &S->B));
+    TRY(kryi_matrix_of_sparse(S->A->dev, &B, &params, &S->B));
     S->B->found = *found, S->seen = S->A->updates;
     TRY(take_exponents(S, s));
     TRY(set_near_null_space(S, s));
@@ -494,36 +494,37 @@ done:
     return st;
 }
 
-static kry_status make_solver(scaled *S, const kry_options *o)
+static kry_status make_solver(scaled *S, const kryi_options *o)
 {
-    kry_options inner = *o;
+    kryi_options inner = *o;
 
     inner.equilibrate = KRY_EQUILIBRATE_OFF;
     S->monitor = o->monitor, S->monitor_user = o->monitor_user;
     S->shows = o->stop.check_every > 0;
     if (o->monitor) inner.monitor = show, inner.monitor_user = S;
     S->inner = o->stop, S->max_iter = o->stop.max_iter, S->measured = -1;
-    return kry_options_make(S->B, &inner, &S->solver);
+    return kryi_options_make(S->B, &inner, &S->solver);
 }
 
-static kry_status make(const kry_op *A, const kry_options *o, kry_sparse *rows,
-                       const kry_exponents *s, void *val, const kry_finding *found, kry_op **solver)
+static kry_status make(const kry_op *A, const kryi_options *o, kryi_sparse *rows,
+                       const kryi_exponents *s, void *val, const kryi_finding *found,
+                       kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_op_shape shape = A->shape;
     scaled *S = NULL;
 
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->A = kry_op_retain(A);
     S->stop = o->stop;
-    S->roundoff = kry_unit_roundoff(shape.type);
+    S->roundoff = kryi_unit_roundoff(shape.type);
     S->finest = shape.type == KRY_F32 ? 1e-4 : 1e-8;
-    TRY(kry_stop_check(who, shape.type, shape.rows, &S->stop));
+    TRY(kryi_stop_check(who, shape.type, shape.rows, &S->stop));
     kry_vec **vectors[] = { &S->R, &S->inverse, &S->by_row, &S->b, &S->y, &S->earlier, &S->r };
     for (size_t i = 0; i < COUNT(vectors); i++)
         TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, vectors[i]));
     S->C = kry_vec_retain(S->R);
-    TRY(kry_residual_create(A, false, &S->residual));
+    TRY(kryi_residual_create(A, false, &S->residual));
     TRY(make_matrix(S, rows, s, val, found));
     TRY(make_solver(S, o));
     S->table = scaled_table, S->table.kind = S->solver->table->kind;
@@ -536,66 +537,66 @@ done:
 }
 
 /* Whether deflation goes by sub-domains or given vectors, which scaling would make others. */
-static kry_status deflates_by_place(const kry_options *o, bool *by_place)
+static kry_status deflates_by_place(const kryi_options *o, bool *by_place)
 {
     kry_status st = KRY_OK;
     kry_deflation_params params;
     char room[sizeof o->deflation];
 
-    *by_place = kry_options_deflate(o);
+    *by_place = kryi_options_deflate(o);
     if (!*by_place || o->make.deflation) return KRY_OK;
-    TRY(kry_options_deflation(o, room, sizeof room, &params));
+    TRY(kryi_options_deflation(o, room, sizeof room, &params));
     *by_place = !params.recycle;
 done:
     return st;
 }
 
 /* Why nothing is scaled; NULL: it may be. */
-static const char *obstacle(const kry_op *A, const kry_options *o, bool by_place)
+static const char *obstacle(const kry_op *A, const kryi_options *o, bool by_place)
 {
     if (A->dev->team) return "is for one device, not for a team";
-    if (!kry_matrix_of(A)) return "is for stored matrices";
-    if (!kry_op_is_assembled(A))
+    if (!kryi_matrix_of(A)) return "is for stored matrices";
+    if (!kryi_op_is_assembled(A))
         return "is not for matrices in flux form, whose rows are differences";
     if (A->shape.rows != A->shape.cols) return "is for square matrices";
     if (o->method == KRY_METHOD_LSQR || o->method == KRY_METHOD_LSMR)
         return "is not for least squares, where scaled rows are another problem: take "
                "precond=columns";
-    if (kry_op_is_singular(A) || A->null_found.parts > 0 || o->null_space == KRY_NULL_SPACE_PIN)
+    if (kryi_op_is_singular(A) || A->null_found.parts > 0 || o->null_space == KRY_NULL_SPACE_PIN)
         return "is for regular matrices: scaled, this one would have another null space";
     if (by_place)
         return "does not go with deflation, but recycle: scaling would change its vectors";
     return NULL;
 }
 
-kry_status kry_scaled_create(const kry_op *A, const kry_options *o, kry_op **solver)
+kry_status kryi_scaled_create(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
     const bool asked = o->equilibrate == KRY_EQUILIBRATE_ON;
-    kry_options plain = *o;
-    kry_sparse rows = { 0 };
-    kry_exponents s = { 0 };
+    kryi_options plain = *o;
+    kryi_sparse rows = { 0 };
+    kryi_exponents s = { 0 };
     void *val = NULL;
-    kry_finding found;
+    kryi_finding found;
     bool by_place;
-    const kry_stopwatch watch = kry_stopwatch_begin(A->dev);
+    const kryi_stopwatch watch = kryi_stopwatch_begin(A->dev);
 
     plain.equilibrate = KRY_EQUILIBRATE_OFF;
     TRY(deflates_by_place(o, &by_place));
     const char *not = obstacle(A, o, by_place);
     CHECK(!asked || !not, KRY_ERR_UNSUPPORTED, "%s: equilibrate=on %s", who, not );
-    if (not || A->shape.rows == 0) return kry_options_make(A, &plain, solver);
-    TRY(kry_csr_check(who, kry_matrix_of(A)));
-    TRY(kry_matrix_download(kry_matrix_of(A), &rows));
-    TRY(kry_exponents_find(&rows, A->shape.traits & KRY_SYMMETRIC, asked, &s, &val, &found));
+    if (not || A->shape.rows == 0) return kryi_options_make(A, &plain, solver);
+    TRY(kryi_csr_check(who, kryi_matrix_of(A)));
+    TRY(kryi_matrix_download(kryi_matrix_of(A), &rows));
+    TRY(kryi_exponents_find(&rows, A->shape.traits & KRY_SYMMETRIC, asked, &s, &val, &found));
     if (val)
         TRY(make(A, o, &rows, &s, val, &found, solver));
     else
-        TRY(kry_options_make(A, &plain, solver));
-    (*solver)->setup = kry_stopwatch_end(&watch);
+        TRY(kryi_options_make(A, &plain, solver));
+    (*solver)->setup = kryi_stopwatch_end(&watch);
 done:
     free(val);
-    kry_exponents_release(&s);
-    kry_sparse_release(&rows);
+    kryi_exponents_release(&s);
+    kryi_sparse_release(&rows);
     return st;
 }

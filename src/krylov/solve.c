@@ -20,9 +20,9 @@ static kry_column column_of(const kry_result *r)
 
 static bool is_worse(const kry_result *r, const kry_result *than)
 {
-    const bool failed = kry_reason_status(than->reason) != KRY_OK;
+    const bool failed = kryi_reason_status(than->reason) != KRY_OK;
 
-    return !failed && (kry_reason_status(r->reason) != KRY_OK || r->iterations > than->iterations);
+    return !failed && (kryi_reason_status(r->reason) != KRY_OK || r->iterations > than->iterations);
 }
 
 /* Take the result of column j into that of all. */
@@ -46,8 +46,8 @@ static kry_status solve_in_turn(const kry_op *solver, const kry_vec *b, kry_vec 
     kry_status st = KRY_OK, solved = KRY_OK;
 
     for (int64_t j = 0; j < b->k && solved != KRY_STOPPED; j++) {
-        const kry_vec bj = kry_vec_column(b, j);
-        kry_vec xj = kry_vec_column(x, j);
+        const kry_vec bj = kryi_vec_column(b, j);
+        kry_vec xj = kryi_vec_column(x, j);
         TRY(solved = solver->table->solve(solver->self, &bj, &xj, &res[j]));
     }
 done:
@@ -59,12 +59,12 @@ static kry_status solve_strip(kry_op *solver, int64_t first, int64_t count, cons
                               kry_vec *x, kry_result *res)
 {
     kry_status st = KRY_OK;
-    kry_krylov *K = kry_krylov_of(solver);
-    const kry_vec bs = kry_vec_columns(b, first, count);
-    kry_vec xs = kry_vec_columns(x, first, count);
+    kryi_krylov *K = kryi_krylov_of(solver);
+    const kry_vec bs = kryi_vec_columns(b, first, count);
+    kry_vec xs = kryi_vec_columns(x, first, count);
     bool done = false;
 
-    if (K) TRY(kry_krylov_solve_columns(K, &bs, &xs, res + first, &done));
+    if (K) TRY(kryi_krylov_solve_columns(K, &bs, &xs, res + first, &done));
     if (!done) TRY(solve_in_turn(solver, &bs, &xs, res + first));
 done:
     return st;
@@ -80,10 +80,10 @@ static kry_status solve_columns(kry_op *solver, const kry_vec *b, kry_vec *x, kr
     kry_vec *guess = NULL;
     bool stopped = false;
 
-    TRY(kry_alloc((size_t)b->k, sizeof *res, &res));
-    TRY(kry_vec_create_room(x->dev, x->type, x->n, x->k, &guess));
+    TRY(kryi_alloc((size_t)b->k, sizeof *res, &res));
+    TRY(kryi_vec_create_room(x->dev, x->type, x->n, x->k, &guess));
     TRY(kry_vec_copy(x, guess));
-    TRY(kry_realloc((size_t)b->k, sizeof *solver->column, &solver->column));
+    TRY(kryi_realloc((size_t)b->k, sizeof *solver->column, &solver->column));
     for (int64_t i = 0; i < strips && !stopped; i++) {
         const int64_t first = i * b->k / strips, count = (i + 1) * b->k / strips - first;
         st = solve_strip(solver, first, count, b, x, res);
@@ -97,7 +97,7 @@ static kry_status solve_columns(kry_op *solver, const kry_vec *b, kry_vec *x, kr
     }
     for (int64_t j = 0; j < b->k; j++) take_column(solver, j, &res[j], all);
     all->columns = b->k, all->column = solver->column;
-    st = kry_reason_status(all->reason);
+    st = kryi_reason_status(all->reason);
 done:
     kry_vec_release(&guess);
     free(res);
@@ -112,8 +112,8 @@ kry_status kry_solve_sized(const kry_op *solver, const kry_vec *b, kry_vec *x, k
     bool begun = false;
 
     memset(&res, 0, sizeof res);
-    const kry_stopwatch watch = kry_stopwatch_begin(kry_op_device(solver));
-    kry_team_enter(kry_op_device(solver), "kry_solve", NULL);
+    const kryi_stopwatch watch = kryi_stopwatch_begin(kry_op_device(solver));
+    kryi_team_enter(kry_op_device(solver), "kry_solve", NULL);
     CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve: NULL");
     CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve: '%s' is not a solver",
           solver->table->kind);
@@ -121,23 +121,23 @@ kry_status kry_solve_sized(const kry_op *solver, const kry_vec *b, kry_vec *x, k
           "kry_solve: A is %lld-by-%lld, but b is %lld-by-%lld and x %lld-by-%lld",
           (long long)solver->shape.rows, (long long)solver->shape.cols, (long long)b->n,
           (long long)b->k, (long long)x->n, (long long)x->k);
-    CHECK(!kry_vec_overlap(b, x), KRY_ERR_ARGUMENT, "kry_solve: b and x overlap");
-    TRY(kry_op_check_operands("kry_solve", solver, b, solver->shape.rows, x, solver->shape.cols));
+    CHECK(!kryi_vec_overlap(b, x), KRY_ERR_ARGUMENT, "kry_solve: b and x overlap");
+    TRY(kryi_op_check_operands("kry_solve", solver, b, solver->shape.rows, x, solver->shape.cols));
     CHECK(b->k > 0, KRY_ERR_SHAPE, "kry_solve: b has no column");
-    TRY(kry_op_begin_solve("kry_solve", solver, false));
+    TRY(kryi_op_begin_solve("kry_solve", solver, false));
     begun = true;
     st = b->k > 1 ? solve_columns((kry_op *)solver, b, x, &res)
                   : solver->table->solve(solver->self, b, x, &res);
-    const kry_spent spent = kry_stopwatch_end(&watch);
+    const kryi_spent spent = kryi_stopwatch_end(&watch);
     res.setup_seconds = solver->setup.seconds;
     res.compile_seconds = solver->setup.compile_seconds + spent.compile_seconds;
     res.compiled = solver->setup.programs + spent.programs;
     ((kry_op *)solver)->setup.compile_seconds = 0; /* told once */
     ((kry_op *)solver)->setup.programs = 0;
 done:
-    if (begun) kry_op_end_solve(solver);
-    st = kry_team_leave(kry_op_device(solver), st);
-    kry_hand_out(&res, sizeof res, result, result_size);
+    if (begun) kryi_op_end_solve(solver);
+    st = kryi_team_leave(kry_op_device(solver), st);
+    kryi_hand_out(&res, sizeof res, result, result_size);
     return st > 0 ? kry_fail(st, "kry_solve: %s", res.why) : st;
 }
 
@@ -149,12 +149,12 @@ static kry_status send(const char *what, const double *host, kry_vec *v)
 
     if (v->type == KRY_F64) return kry_vec_write(v, host);
     int64_t first, n = kry_vec_rows_here(v, &first);
-    TRY(kry_alloc((size_t)n, sizeof(float), &numbers));
+    TRY(kryi_alloc((size_t)n, sizeof(float), &numbers));
     for (int64_t i = 0; i < n; i++) {
-        kry_number_put(v->type, numbers, i, host[i]);
-        CHECK(isfinite(kry_number_at(v->type, numbers, i)) || !isfinite(host[i]), KRY_ERR_ARGUMENT,
+        kryi_number_put(v->type, numbers, i, host[i]);
+        CHECK(isfinite(kryi_number_at(v->type, numbers, i)) || !isfinite(host[i]), KRY_ERR_ARGUMENT,
               "kry_solve_host: %s[%lld] is %g, too large for single precision" COUNTED, what,
-              ROW(first + i), host[i], kry_first_row);
+              ROW(first + i), host[i], kryi_first_row);
     }
     TRY(kry_vec_write(v, numbers));
 done:
@@ -169,8 +169,8 @@ kry_status kry_solve_host_sized(const kry_op *solver, const double *b, double *x
     kry_vec *vb = NULL, *vx = NULL;
     const kry_result none = { 0 };
 
-    kry_team_enter(kry_op_device(solver), "kry_solve_host", NULL);
-    kry_hand_out(&none, sizeof none, result, result_size);
+    kryi_team_enter(kry_op_device(solver), "kry_solve_host", NULL);
+    kryi_hand_out(&none, sizeof none, result, result_size);
     CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve_host: NULL");
     CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve_host: '%s' is not a solver",
           solver->table->kind);
@@ -180,24 +180,24 @@ kry_status kry_solve_host_sized(const kry_op *solver, const double *b, double *x
     TRY(send("b", b, vb));
     TRY(send("x", x, vx));
     TRY(solved = kry_solve_sized(solver, vb, vx, result, result_size));
-    TRY(kry_vec_read_doubles(vx, x));
+    TRY(kryi_vec_read_doubles(vx, x));
     st = solved;
 done:
     kry_vec_release(&vx);
     kry_vec_release(&vb);
-    return kry_team_leave(kry_op_device(solver), st);
+    return kryi_team_leave(kry_op_device(solver), st);
 }
 
-static kry_status set_stop(const kry_call *c)
+static kry_status set_stop(const kryi_call *c)
 {
-    kry_krylov *K = kry_krylov_of(c->A);
-    kry_op *inner = kry_reordered_inner(c->A);
+    kryi_krylov *K = kryi_krylov_of(c->A);
+    kry_op *inner = kryi_reordered_inner(c->A);
 
-    if (kry_scaled_inner(c->A)) return kry_scaled_set_stop(c->A, c->more);
-    if (inner) return set_stop(&(kry_call){ .A = inner, .more = c->more });
-    if (K) return kry_krylov_set_stop(K, c->more);
-    if (c->A->table == &kry_auto_table) return kry_auto_set_stop(c->A->self, c->more);
-    if (c->A->table == &kry_mixed_table) return kry_mixed_set_stop(c->A->self, c->more);
+    if (kryi_scaled_inner(c->A)) return kryi_scaled_set_stop(c->A, c->more);
+    if (inner) return set_stop(&(kryi_call){ .A = inner, .more = c->more });
+    if (K) return kryi_krylov_set_stop(K, c->more);
+    if (c->A->table == &kryi_auto_table) return kryi_auto_set_stop(c->A->self, c->more);
+    if (c->A->table == &kryi_mixed_table) return kryi_mixed_set_stop(c->A->self, c->more);
     return kry_fail(KRY_ERR_TYPE, "kry_solver_set_stop: '%s' is not a solver", c->A->table->kind);
 }
 
@@ -205,31 +205,31 @@ kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop)
 {
     kry_status st = KRY_OK;
 
-    kry_team_enter(kry_op_device(solver), "kry_solver_set_stop", NULL);
+    kryi_team_enter(kry_op_device(solver), "kry_solver_set_stop", NULL);
     TRY(GIVEN(solver, stop));
-    kry_team_same_fields(solver->dev, KRY_STOP_FIELDS, stop, sizeof *stop);
-    TRY(kry_op_keep("kry_solver_set_stop", solver));
-    st = kry_op_call(&(kry_call){ .A = solver, .more = (void *)stop }, set_stop);
-    kry_op_let_go(solver);
+    kryi_team_same_fields(solver->dev, KRY_STOP_FIELDS, stop, sizeof *stop);
+    TRY(kryi_op_keep("kry_solver_set_stop", solver));
+    st = kryi_op_call(&(kryi_call){ .A = solver, .more = (void *)stop }, set_stop);
+    kryi_op_let_go(solver);
 done:
-    return kry_team_leave(kry_op_device(solver), st);
+    return kryi_team_leave(kry_op_device(solver), st);
 }
 
-const kry_krylov *kry_solver_krylov(const kry_op *solver)
+const kryi_krylov *kryi_solver_krylov(const kry_op *solver)
 {
     if (!solver) return NULL;
-    const kry_op *here = kry_op_in_parts(solver) ? kry_op_on_part(solver, 0) : solver;
-    const kry_op *inner = kry_reordered_inner(here);
+    const kry_op *here = kryi_op_in_parts(solver) ? kryi_op_on_part(solver, 0) : solver;
+    const kry_op *inner = kryi_reordered_inner(here);
 
-    if (!inner) inner = kry_scaled_inner(here);
-    if (!inner && here->table == &kry_auto_table) inner = kry_auto_solver(here->self);
-    if (!inner && here->table == &kry_mixed_table)
-        inner = ((const kry_mixed *)here->self)->inner.solver;
-    return inner ? kry_solver_krylov(inner) : kry_krylov_of(here);
+    if (!inner) inner = kryi_scaled_inner(here);
+    if (!inner && here->table == &kryi_auto_table) inner = kryi_auto_solver(here->self);
+    if (!inner && here->table == &kryi_mixed_table)
+        inner = ((const kryi_mixed *)here->self)->inner.solver;
+    return inner ? kryi_solver_krylov(inner) : kryi_krylov_of(here);
 }
 
 const kry_op *kry_solver_precond(const kry_op *solver)
 {
-    const kry_krylov *K = kry_solver_krylov(solver);
+    const kryi_krylov *K = kryi_solver_krylov(solver);
     return K ? K->first : NULL;
 }

@@ -17,7 +17,7 @@ const char *kry_reason_word(kry_reason reason)
     return "unknown";
 }
 
-kry_status kry_reason_status(kry_reason reason)
+kry_status kryi_reason_status(kry_reason reason)
 {
     switch (reason) {
 #define REASON_STATUS(name, word, status) \
@@ -30,15 +30,15 @@ kry_status kry_reason_status(kry_reason reason)
 
 /* ---- criteria ---------------------------------------------------------------------------- */
 
-double kry_unit_roundoff(kry_type type)
+double kryi_unit_roundoff(kry_type type)
 {
     return type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
 }
 
-kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop)
+kry_status kryi_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop)
 {
     kry_status st = KRY_OK;
-    double roundoff = kry_unit_roundoff(type);
+    double roundoff = kryi_unit_roundoff(type);
 
     CHECK(stop->rtol >= 0 && stop->rtol < 1, KRY_ERR_ARGUMENT,
           "%s: rtol = %g is not at least 0 and below 1, where x = 0 would do", who, stop->rtol);
@@ -59,18 +59,18 @@ done:
     return st;
 }
 
-const char *kry_stop_text(const kry_stop *stop, char *text, size_t size)
+const char *kryi_stop_text(const kry_stop *stop, char *text, size_t size)
 {
     if (stop->test == KRY_STOP_NEVER)
         snprintf(text, size, "exactly %lld iterations", (long long)stop->max_iter);
     else
-        kry_print(text, size, "rtol=%g atol=%g maxit=%lld%s", stop->rtol, stop->atol,
-                  (long long)stop->max_iter,
-                  stop->test == KRY_STOP_BACKWARD ? " stop=backward" : "");
+        kryi_print(text, size, "rtol=%g atol=%g maxit=%lld%s", stop->rtol, stop->atol,
+                   (long long)stop->max_iter,
+                   stop->test == KRY_STOP_BACKWARD ? " stop=backward" : "");
     return text;
 }
 
-double kry_stop_target(const kry_stop *stop, double norm_b, double norm_Ax)
+double kryi_stop_target(const kry_stop *stop, double norm_b, double norm_Ax)
 {
     const double size = norm_b + norm_Ax;
 
@@ -79,33 +79,33 @@ double kry_stop_target(const kry_stop *stop, double norm_b, double norm_Ax)
     return fmax(stop->rtol * (isfinite(size) ? size : norm_b), stop->atol);
 }
 
-double kry_stop_gradient(const kry_stop *stop)
+double kryi_stop_gradient(const kry_stop *stop)
 {
     return stop->test == KRY_STOP_NEVER ? 0 : stop->rtol;
 }
 
-double kry_stopping_whole_target(const kry_stopping *s)
+double kryi_stopping_whole_target(const kryi_stopping *s)
 {
-    return kry_stop_target(&s->criteria, s->norm_b, s->norm_A * s->norm_x);
+    return kryi_stop_target(&s->criteria, s->norm_b, s->norm_A * s->norm_x);
 }
 
-void kry_stopping_set_target(kry_stopping *s)
+void kryi_stopping_set_target(kryi_stopping *s)
 {
-    s->target = kry_stopping_whole_target(s);
+    s->target = kryi_stopping_whole_target(s);
     const double share = s->target > 0 ? s->inconsistent / s->target : 0;
     if (share > 0 && share < 1) s->target *= sqrt((1 - share) * (1 + share));
 }
 
 /* ---- the convergence history ------------------------------------------------------------- */
 
-static kry_status reserve_history(kry_stopping *s, int64_t capacity)
+static kry_status reserve_history(kryi_stopping *s, int64_t capacity)
 {
-    kry_status st = kry_realloc((size_t)capacity, sizeof *s->history, &s->history);
+    kry_status st = kryi_realloc((size_t)capacity, sizeof *s->history, &s->history);
     if (st == KRY_OK) s->history_capacity = capacity;
     return st;
 }
 
-kry_status kry_stopping_reserve(kry_stopping *s, int64_t max_iter)
+kry_status kryi_stopping_reserve(kryi_stopping *s, int64_t max_iter)
 {
     enum { MOST = 1 << 20 }; /* a longer history grows as it is written */
     const int64_t capacity = max_iter < MOST ? max_iter + 1 : MOST;
@@ -113,7 +113,7 @@ kry_status kry_stopping_reserve(kry_stopping *s, int64_t max_iter)
     return capacity > s->history_capacity ? reserve_history(s, capacity) : KRY_OK;
 }
 
-kry_status kry_stopping_record(kry_stopping *s, int64_t iteration, double residual)
+kry_status kryi_stopping_record(kryi_stopping *s, int64_t iteration, double residual)
 {
     kry_status st = KRY_OK;
 
@@ -125,22 +125,22 @@ done:
     return st;
 }
 
-kry_status kry_stopping_call_monitor(kry_stopping *s, int64_t iteration)
+kry_status kryi_stopping_call_monitor(kryi_stopping *s, int64_t iteration)
 {
     kry_status st = KRY_OK;
     const kry_iteration it = { iteration, s->residual, s->target,
-                               kry_work_clock(s->dev) - s->start };
+                               kryi_work_clock(s->dev) - s->start };
     /* All parts of a team have an observer, or none. */
-    const kry_observer *observer = s->inner ? NULL : kry_device_for_copies(s->dev)->observer;
+    const kryi_observer *observer = s->inner ? NULL : kryi_device_for_copies(s->dev)->observer;
     double stop = 0;
 
     if (!s->monitor && !observer) return KRY_OK;
     /* Of several parts the first one shows it, and each rank. One that wants to stop stops all. */
-    if (kry_layout_reports(&s->dev->layout)) {
+    if (kryi_layout_reports(&s->dev->layout)) {
         if (s->monitor) stop = s->monitor(s->monitor_user, &it) != 0;
         if (observer && observer->look(observer->user, &it)) stop = 1;
     }
-    TRY(kry_layout_combine(&s->dev->layout, KRY_MAX, &stop, 1));
+    TRY(kryi_layout_combine(&s->dev->layout, KRY_MAX, &stop, 1));
     if (stop != 0) s->monitor_stopped = true;
 done:
     return st;
@@ -148,10 +148,10 @@ done:
 
 /* ---- a solve, and its cycles ------------------------------------------------------------- */
 
-void kry_stopping_begin(kry_stopping *s, int64_t max_iter, bool inner)
+void kryi_stopping_begin(kryi_stopping *s, int64_t max_iter, bool inner)
 {
     s->inner = inner;
-    s->start = kry_work_clock(s->dev);
+    s->start = kryi_work_clock(s->dev);
     s->max_iter = max_iter;
     s->norm_x = s->norm_AN = s->condition = 0;
     s->unit = 1;
@@ -167,17 +167,17 @@ void kry_stopping_begin(kry_stopping *s, int64_t max_iter, bool inner)
     s->best_reported = false;
 }
 
-bool kry_stopping_iterates(const kry_stopping *s)
+bool kryi_stopping_iterates(const kryi_stopping *s)
 {
     return !s->end && !s->monitor_stopped && s->iteration < s->max_iter;
 }
 
-kry_status kry_stopping_test(kry_stopping *s, int64_t entry, double residual, double goal)
+kry_status kryi_stopping_test(kryi_stopping *s, int64_t entry, double residual, double goal)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_stopping_record(s, entry, residual));
-    TRY(kry_stopping_call_monitor(s, s->iteration));
+    TRY(kryi_stopping_record(s, entry, residual));
+    TRY(kryi_stopping_call_monitor(s, s->iteration));
     s->end_value = s->residual;
     if (residual <= goal)
         s->end = KRY_END_CONVERGED;
@@ -189,7 +189,7 @@ done:
     return st;
 }
 
-bool kry_stopping_retry(kry_stopping *s, bool barren, bool *alternative)
+bool kryi_stopping_retry(kryi_stopping *s, bool barren, bool *alternative)
 {
     const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
 
@@ -203,15 +203,15 @@ bool kry_stopping_retry(kry_stopping *s, bool barren, bool *alternative)
 /* ---- between cycles ---------------------------------------------------------------------- */
 
 /* Whether x is the least-squares solution. */
-static bool minimises(const kry_stopping *s)
+static bool minimises(const kryi_stopping *s)
 {
-    return s->gradient <= kry_stop_gradient(&s->criteria);
+    return s->gradient <= kryi_stop_gradient(&s->criteria);
 }
 
 /* The recurrence says that it has converged, and the true residual that it has not: another cycle
  * is worth it while each one at least halves the least true residual so far, or if its goal was a target
  * that its x, being smaller, has taken back. Of cycles that ask for a small drop each, one may fail to. */
-static bool is_worth_restarting(kry_stopping *s, double t)
+static bool is_worth_restarting(kryi_stopping *s, double t)
 {
     const bool target_fell = s->residual <= s->cycle_target && s->residual > s->target;
     const bool halved = target_fell || s->last_true < 0 || t <= 0.5 * s->last_true ||
@@ -223,7 +223,7 @@ static bool is_worth_restarting(kry_stopping *s, double t)
     return s->stagnant < (s->drop ? 2 : 1);
 }
 
-bool kry_stopping_restarts(kry_stopping *s, double t)
+bool kryi_stopping_restarts(kryi_stopping *s, double t)
 {
     if (s->check_count < KRY_CHECKS) s->check_count++;
     s->check[s->check_count - 1] = (kry_true_residual){ s->iteration, t };
@@ -232,56 +232,57 @@ bool kry_stopping_restarts(kry_stopping *s, double t)
         if (s->drop) s->last_true = t;
         return true;
     }
-    if (kry_stopping_iterates(s)) return true; /* the method wants to restart */
+    if (kryi_stopping_iterates(s)) return true; /* the method wants to restart */
     return !s->monitor_stopped && s->end == KRY_END_CONVERGED && s->iteration < s->max_iter &&
            is_worth_restarting(s, t);
 }
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-static kry_reason name_breakdown(const kry_stopping *s, char *why, size_t size)
+static kry_reason name_breakdown(const kryi_stopping *s, char *why, size_t size)
 {
     long long k = (long long)s->iteration;
 
     if (s->end == KRY_END_PRECOND || s->end == KRY_END_MATRIX) {
-        const kry_breakdown *word = s->breakdown[s->end == KRY_END_MATRIX];
-        kry_print(why, size, "%s = %.3g at iteration %lld %s", word->quantity, s->end_value, k,
-                  word->meaning);
+        const kryi_breakdown *word = s->breakdown[s->end == KRY_END_MATRIX];
+        kryi_print(why, size, "%s = %.3g at iteration %lld %s", word->quantity, s->end_value, k,
+                   word->meaning);
         return word->reason;
     }
     if (s->end == KRY_END_DIVERGED) {
-        kry_print(why, size,
-                  "the residual grew from %.3e to %.3e in %lld iterations: the iteration diverges; "
-                  "take another method, or a smaller omega if it has one",
-                  s->history[0], s->end_value, k);
+        kryi_print(
+            why, size,
+            "the residual grew from %.3e to %.3e in %lld iterations: the iteration diverges; "
+            "take another method, or a smaller omega if it has one",
+            s->history[0], s->end_value, k);
         return KRY_DIVERGED;
     }
     if (s->end == KRY_END_SLOW) {
-        kry_print(why, size,
-                  "%.0f iterations in single were not enough to reduce the residual of %.3e by a "
-                  "factor of %g",
-                  s->end_value, s->accepted, 1 / s->drop);
+        kryi_print(why, size,
+                   "%.0f iterations in single were not enough to reduce the residual of %.3e by a "
+                   "factor of %g",
+                   s->end_value, s->accepted, 1 / s->drop);
         return KRY_TRUE_RESIDUAL_STAGNATED;
     }
-    kry_print(why, size, "the recurrence ran into %g at iteration %lld", s->end_value, k);
+    kryi_print(why, size, "the recurrence ran into %g at iteration %lld", s->end_value, k);
     return KRY_NOT_FINITE;
 }
 
 /* Rounding b alone may change a residual by more than a target that is so small: a computed residual
  * that meets it proves nothing, unless it is zero. */
-static bool proves_nothing(const kry_stopping *s, double t)
+static bool proves_nothing(const kryi_stopping *s, double t)
 {
     return t > 0 && s->target < s->roundoff * s->norm_b;
 }
 
 /* Whether the recurrence has come to a residual with which no step can be made. */
-static bool nothing_left(const kry_stopping *s)
+static bool nothing_left(const kryi_stopping *s)
 {
     return s->residual <= DBL_EPSILON * DBL_EPSILON * s->norm_b;
 }
 
 /* Why no other cycle is worth it. */
-static kry_reason find_reason(const kry_stopping *s, double t, char *why, size_t size)
+static kry_reason find_reason(const kryi_stopping *s, double t, char *why, size_t size)
 {
     long long k = (long long)s->iteration;
 
@@ -290,41 +291,42 @@ static kry_reason find_reason(const kry_stopping *s, double t, char *why, size_t
         return KRY_CONVERGED_ZERO;
     }
     if (t <= s->target && proves_nothing(s, t)) {
-        kry_print(why, size,
-                  "||b - A x|| is computed as %.3e, but rounding alone may make %.1e of ||b|| = "
-                  "%.3e: the target of %.3e (atol) is too small to be verified",
-                  t, s->roundoff * s->norm_b, s->norm_b, s->target);
+        kryi_print(why, size,
+                   "||b - A x|| is computed as %.3e, but rounding alone may make %.1e of ||b|| = "
+                   "%.3e: the target of %.3e (atol) is too small to be verified",
+                   t, s->roundoff * s->norm_b, s->norm_b, s->target);
         return KRY_TRUE_RESIDUAL_STAGNATED;
     }
     if (t <= s->target && s->restarts < 0) {
-        kry_print(why, size, "the guess has ||b - A x|| = %.3e already", t);
+        kryi_print(why, size, "the guess has ||b - A x|| = %.3e already", t);
         return KRY_CONVERGED_GUESS;
     }
     if (t <= s->target) {
-        kry_print(why, size, "||b - A x|| = %.3e", t);
+        kryi_print(why, size, "||b - A x|| = %.3e", t);
         return KRY_CONVERGED;
     }
     if (!isfinite(t)) {
-        kry_print(why, size,
-                  s->drop ? "||b - A x|| (%g) of what %lld iterations in single came to grew "
-                            "out of bounds"
-                          : "||b - A x|| is %g after %lld iterations",
-                  t, k);
+        kryi_print(why, size,
+                   s->drop ? "||b - A x|| (%g) of what %lld iterations in single came to grew "
+                             "out of bounds"
+                           : "||b - A x|| is %g after %lld iterations",
+                   t, k);
         return KRY_NOT_FINITE;
     }
     if (minimises(s) && s->regular && s->gradient > 0) {
-        kry_print(why, size,
-                  "||b - A x|| = %.3e, wanted %.3e, though ||A'r|| is %.1e ||A|| ||r||: A is "
-                  "singular and x a least-squares solution, or ill-conditioned: scale its columns, "
-                  "or take a smaller rtol",
-                  t, s->target, s->gradient);
+        kryi_print(
+            why, size,
+            "||b - A x|| = %.3e, wanted %.3e, though ||A'r|| is %.1e ||A|| ||r||: A is "
+            "singular and x a least-squares solution, or ill-conditioned: scale its columns, "
+            "or take a smaller rtol",
+            t, s->target, s->gradient);
         return KRY_INCONSISTENT;
     }
     if (minimises(s)) {
-        kry_print(why, size,
-                  "a least-squares solution: ||A'r|| is %.1e ||A|| ||r||, so that no x makes "
-                  "r = b - A x noticeably smaller than %.3e",
-                  s->gradient, t);
+        kryi_print(why, size,
+                   "a least-squares solution: ||A'r|| is %.1e ||A|| ||r||, so that no x makes "
+                   "r = b - A x noticeably smaller than %.3e",
+                   s->gradient, t);
         return KRY_CONVERGED_LEAST_SQUARES;
     }
     if (s->monitor_stopped) {
@@ -332,25 +334,25 @@ static kry_reason find_reason(const kry_stopping *s, double t, char *why, size_t
         return KRY_MONITOR_STOP;
     }
     if (s->criteria.test == KRY_STOP_NEVER && (!s->end || nothing_left(s))) {
-        kry_print(why, size, "%lld iteration%s, as asked: ||b - A x|| = %.3e", k, k == 1 ? "" : "s",
-                  t);
+        kryi_print(why, size, "%lld iteration%s, as asked: ||b - A x|| = %.3e", k,
+                   k == 1 ? "" : "s", t);
         return KRY_ITERATIONS_DONE;
     }
     const bool limited = s->end == KRY_END_MATRIX && s->breakdown[1]->reason == KRY_ILL_CONDITIONED;
     if (s->end == KRY_END_CONVERGED || (s->end && !limited && s->last_true >= 0 && !s->drop)) {
-        kry_print(why, size,
-                  "the recurrence claims %.3e, but ||b - A x|| stays at %.3e: the limit of "
-                  "this precision for this matrix",
-                  s->residual, t);
+        kryi_print(why, size,
+                   "the recurrence claims %.3e, but ||b - A x|| stays at %.3e: the limit of "
+                   "this precision for this matrix",
+                   s->residual, t);
         return KRY_TRUE_RESIDUAL_STAGNATED;
     }
     if (s->end) return name_breakdown(s, why, size);
-    kry_print(why, size, "%lld iteration%s not enough: ||b - A x|| = %.3e, wanted %.3e", k,
-              k == 1 ? " was" : "s were", t, s->target);
+    kryi_print(why, size, "%lld iteration%s not enough: ||b - A x|| = %.3e, wanted %.3e", k,
+               k == 1 ? " was" : "s were", t, s->target);
     return KRY_ITERATION_LIMIT;
 }
 
-void kry_stopping_end(const kry_stopping *s, double t, kry_result *res)
+void kryi_stopping_end(const kryi_stopping *s, double t, kry_result *res)
 {
     char why[sizeof res->why];
 
@@ -372,49 +374,49 @@ void kry_stopping_end(const kry_stopping *s, double t, kry_result *res)
     res->history_every = s->history_every;
     res->checks = s->check;
     res->check_count = s->check_count;
-    res->solve_seconds = kry_work_clock(s->dev) - s->start;
+    res->solve_seconds = kryi_work_clock(s->dev) - s->start;
 }
 
 /* The whole target, and whether b - A x has a part along the null space that no x explains. */
-static void check_consistency(const kry_stopping *s, double along, kry_result *res)
+static void check_consistency(const kryi_stopping *s, double along, kry_result *res)
 {
     double rounding = 8 * s->roundoff * s->norm_b;
 
     res->inconsistent = s->inconsistent;
-    res->target = kry_stopping_whole_target(s);
-    if (kry_reason_status(res->reason) != KRY_OK) return;
+    res->target = kryi_stopping_whole_target(s);
+    if (kryi_reason_status(res->reason) != KRY_OK) return;
     if (fabs(along - s->inconsistent) > 0.1 * res->target + rounding) {
         res->true_residual = hypot(res->true_residual, along);
         if (res->true_residual <= res->target) return;
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
-        kry_print(res->why, sizeof res->why,
-                  "||b - A x|| = %.3e, of which %.3e lies along the null space that A is "
-                  "promised to have: A does not map it to zero",
-                  res->true_residual, along);
+        kryi_print(res->why, sizeof res->why,
+                   "||b - A x|| = %.3e, of which %.3e lies along the null space that A is "
+                   "promised to have: A does not map it to zero",
+                   res->true_residual, along);
         return;
     }
     if (s->inconsistent <= res->target || s->criteria.test == KRY_STOP_NEVER) return;
     res->reason = KRY_INCONSISTENT;
-    kry_print(res->why, sizeof res->why,
-              "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "
-              "nothing; without that ||b - A x|| = %.3e",
-              s->inconsistent, res->norm_b, res->true_residual);
+    kryi_print(res->why, sizeof res->why,
+               "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "
+               "nothing; without that ||b - A x|| = %.3e",
+               s->inconsistent, res->norm_b, res->true_residual);
 }
 
-void kry_stopping_verdict(kry_stopping *s, double t, double along, bool other, kry_result *res)
+void kryi_stopping_verdict(kryi_stopping *s, double t, double along, bool other, kry_result *res)
 {
     const bool met = t <= s->target && !proves_nothing(s, t);
     const bool claims = res->reason == KRY_CONVERGED || res->reason == KRY_CONVERGED_GUESS;
 
     res->true_residual = t;
-    if (met && kry_reason_status(res->reason) != KRY_OK) {
+    if (met && kryi_reason_status(res->reason) != KRY_OK) {
         res->reason = KRY_CONVERGED;
-        kry_print(res->why, sizeof res->why, "||b - A x|| = %.3e%s", t,
-                  other ? ", of the best x that was seen" : ", x being clear of the null space");
+        kryi_print(res->why, sizeof res->why, "||b - A x|| = %.3e%s", t,
+                   other ? ", of the best x that was seen" : ", x being clear of the null space");
     } else if (!met && claims) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
-        kry_print(res->why, sizeof res->why,
-                  "||b - A x|| = %.3e of the x that is returned, wanted %.3e", t, s->target);
+        kryi_print(res->why, sizeof res->why,
+                   "||b - A x|| = %.3e of the x that is returned, wanted %.3e", t, s->target);
     } else if (other && !s->best_reported) {
         size_t used = strlen(res->why);
         snprintf(res->why + used, sizeof res->why - used, "; x is the best that was seen");

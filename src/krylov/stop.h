@@ -3,8 +3,8 @@
  *
  * A solve is cycles of a method's recurrence. A cycle ends when the residual of the recurrence meets its goal,
  * breaks down or diverges, at the limit, or by the monitor: the device finds out, and the host polls it (poll.h), or
- * the host by kry_stopping_test. Between two cycles the true residual b - A x is computed, and it alone says whether
- * the solve has converged and whether another cycle is worth it: kry_stopping_restarts.
+ * the host by kryi_stopping_test. Between two cycles the true residual b - A x is computed, and it alone says whether
+ * the solve has converged and whether another cycle is worth it: kryi_stopping_restarts.
  */
 #ifndef KRY_STOP_H
 #define KRY_STOP_H
@@ -13,8 +13,8 @@
 #include <kry/solver.h>
 
 /* Why a cycle of iterations ended: the reasons of cl/common/direction.clh, and two of the host's. Each
- * method says in its own words what PRECOND and MATRIX mean (kry_breakdown). */
-typedef enum kry_cycle_end {
+ * method says in its own words what PRECOND and MATRIX mean (kryi_breakdown). */
+typedef enum kryi_cycle_end {
     KRY_END_NONE, /* the limit, the monitor, or the method wants to restart */
     KRY_END_CONVERGED,
     KRY_END_PRECOND,
@@ -22,14 +22,14 @@ typedef enum kry_cycle_end {
     KRY_END_NOT_FINITE,
     KRY_END_DIVERGED,
     KRY_END_SLOW /* a correction in single that took too many iterations */
-} kry_cycle_end;
+} kryi_cycle_end;
 
 /* What a method cannot go on with: its quantity, and what it says about M or A: "p'Ap" and "is not
  * positive: ...", for KRY_END_PRECOND and KRY_END_MATRIX. */
-typedef struct kry_breakdown {
+typedef struct kryi_breakdown {
     const char *quantity, *meaning;
     kry_reason reason;
-} kry_breakdown;
+} kryi_breakdown;
 
 /* A method diverges when its residual has grown to this multiple of the first. Less will not do: on
  * positive definite matrices conjugate gradients may take it to sqrt(condition number): 2e8 was seen. */
@@ -38,7 +38,7 @@ typedef struct kry_breakdown {
 enum { KRY_CHECKS = 64 }; /* true residuals that are kept */
 
 /* Norms, residuals and targets are in units of b. */
-typedef struct kry_stopping {
+typedef struct kryi_stopping {
     /* ---- of the solver ---- */
 
     kry_device *dev;     /* borrowed */
@@ -46,7 +46,7 @@ typedef struct kry_stopping {
     kry_monitor monitor; /* NULL: none */
     void *monitor_user;
     /* What PRECOND and MATRIX mean; NULL: the method has no such breakdown. */
-    const kry_breakdown *breakdown[2];
+    const kryi_breakdown *breakdown[2];
     /* Unit roundoff of the numbers in which true residuals are computed. */
     double roundoff;
     /* A cycle ends when its residual has fallen to this share of its first one; 0: at the target. */
@@ -86,7 +86,7 @@ typedef struct kry_stopping {
 
     /* ---- how the last cycle ended ---- */
 
-    kry_cycle_end end;
+    kryi_cycle_end end;
     double end_value; /* the number that decided */
     bool monitor_stopped;
     int breakdowns; /* after which the method restarted */
@@ -101,36 +101,36 @@ typedef struct kry_stopping {
      * and of the one before; infinite: another problem, or not known. */
     double gradient, last_gradient;
     bool best_reported; /* kry_result.why says already that x is the best that was seen */
-} kry_stopping;
+} kryi_stopping;
 
 /* ---- criteria ---- */
 
-#define KRY_STOP_FIELDS "ddqqi" /* of kry_stop, for kry_team_same_fields */
+#define KRY_STOP_FIELDS "ddqqi" /* of kry_stop, for kryi_team_same_fields */
 /* Fill in defaults and refuse what makes no sense. `who` names the constructor. */
-kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop);
+kry_status kryi_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop);
 /* "rtol=1e-08 atol=0 maxit=1000". Returns text. */
-const char *kry_stop_text(const kry_stop *stop, char *text, size_t size);
+const char *kryi_stop_text(const kry_stop *stop, char *text, size_t size);
 /* The true residual that is small enough. norm_Ax: ||A|| ||x||, or 0 if that does not count. */
-double kry_stop_target(const kry_stop *stop, double norm_b, double norm_Ax);
+double kryi_stop_target(const kry_stop *stop, double norm_b, double norm_Ax);
 /* Least squares: the gradient that is small enough. */
-double kry_stop_gradient(const kry_stop *stop);
-double kry_unit_roundoff(kry_type type);
-kry_status kry_reason_status(kry_reason reason);
+double kryi_stop_gradient(const kry_stop *stop);
+double kryi_unit_roundoff(kry_type type);
+kry_status kryi_reason_status(kry_reason reason);
 
 /* ---- a solve ---- */
 
 /* Room for the history of this many iterations. It is made before a solve, for once iterations have changed x it is
  * too late to be out of memory. */
-kry_status kry_stopping_reserve(kry_stopping *s, int64_t max_iter);
+kry_status kryi_stopping_reserve(kryi_stopping *s, int64_t max_iter);
 /* A new solve. */
-void kry_stopping_begin(kry_stopping *s, int64_t max_iter, bool inner);
-/* kry_stop_target by the norms that are known now, for the residual together with b's part along the null space. */
-double kry_stopping_whole_target(const kry_stopping *s);
+void kryi_stopping_begin(kryi_stopping *s, int64_t max_iter, bool inner);
+/* kryi_stop_target by the norms that are known now, for the residual together with b's part along the null space. */
+double kryi_stopping_whole_target(const kryi_stopping *s);
 /* s->target := what is left of that without b's part along the null space. */
-void kry_stopping_set_target(kry_stopping *s);
+void kryi_stopping_set_target(kryi_stopping *s);
 
 /* Whether the monitor is called at fixed iterations, and may look at x then. */
-static inline bool kry_stopping_shows_x(const kry_stopping *s)
+static inline bool kryi_stopping_shows_x(const kryi_stopping *s)
 {
     return s->monitor && s->criteria.check_every;
 }
@@ -138,26 +138,26 @@ static inline bool kry_stopping_shows_x(const kry_stopping *s)
 /* ---- a cycle ---- */
 
 /* Whether iterations may go on, for all that is known. */
-bool kry_stopping_iterates(const kry_stopping *s);
+bool kryi_stopping_iterates(const kryi_stopping *s);
 /* Write the residual of an iteration, in the method's numbers, into the history. */
-kry_status kry_stopping_record(kry_stopping *s, int64_t iteration, double residual);
+kry_status kryi_stopping_record(kryi_stopping *s, int64_t iteration, double residual);
 /* Call the monitor with the last residual, as that of this iteration. */
-kry_status kry_stopping_call_monitor(kry_stopping *s, int64_t iteration);
+kry_status kryi_stopping_call_monitor(kryi_stopping *s, int64_t iteration);
 /* For methods whose residual the host knows: record that of the present iteration, which is number `entry` of the
  * history, and call the monitor. It may end the cycle: at the goal, by divergence, or if it is not finite. */
-kry_status kry_stopping_test(kry_stopping *s, int64_t entry, double residual, double goal);
+kry_status kryi_stopping_test(kryi_stopping *s, int64_t entry, double residual, double goal);
 /* Where a cycle has broken down: restart from the true residual, unless it was of no use, with alternative vectors, too.
  * Returns whether the method restarts.
  *   barren       the cycle was of no use
  *   alternative  [in,out] it used alternative vectors; the next one is to use them; NULL: there are none */
-bool kry_stopping_retry(kry_stopping *s, bool barren, bool *alternative);
+bool kryi_stopping_retry(kryi_stopping *s, bool barren, bool *alternative);
 
 /* ---- between cycles, and at the end ---- */
 
 /* Whether another cycle is worth it from an x with the true residual t. */
-bool kry_stopping_restarts(kry_stopping *s, double t);
+bool kryi_stopping_restarts(kryi_stopping *s, double t);
 /* If none is: fill in res, and say why the cycles ended. */
-void kry_stopping_end(const kry_stopping *s, double t, kry_result *res);
+void kryi_stopping_end(const kryi_stopping *s, double t, kry_result *res);
 /*
  * The verdict, last of all, on the x that is returned: s->target is that of this x, and res says why the cycles ended.
  *
@@ -166,6 +166,6 @@ void kry_stopping_end(const kry_stopping *s, double t, kry_result *res);
  *          the target, or if that of b - A x is another one: then A does not map the null space to zero
  *   other  it is not the x that the cycles came to
  */
-void kry_stopping_verdict(kry_stopping *s, double t, double along, bool other, kry_result *res);
+void kryi_stopping_verdict(kryi_stopping *s, double t, double along, bool other, kry_result *res);
 
 #endif

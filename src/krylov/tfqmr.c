@@ -26,21 +26,21 @@
 #include <string.h>
 
 typedef struct tfqmr {
-    kry_krylov *K;                                   /* borrowed */
+    kryi_krylov *K;                                  /* borrowed */
     kry_vec *y1, *y2, *u1, *u2, *v, *w, *d, *shadow; /* u1 = A M y1, u2 = A M y2 */
     kry_vec *y, *t;                                  /* NULL without M: y is x */
     kry_sum *rr, *sigma, *ww, *pair;                 /* r'r; (v's, v'v); w'w; (w's, w'w) */
-    kry_kernel *begin, *first, *second, *update, *image;
-    kry_poll poll;
+    kryi_kernel *begin, *first, *second, *update, *image;
+    kryi_poll poll;
     bool random_shadow; /* the last one broke down at once */
-    kry_cycle *c;       /* under way; borrowed */
+    kryi_cycle *c;      /* under way; borrowed */
 } tfqmr;
 
 /* The stopping test, and unless it `only_tests` alpha, y2 and w. */
 static kry_status first_half(tfqmr *S, bool only_tests)
 {
-    const kry_poll *poll = &S->poll;
-    kry_chunks rows = kry_chunks_of(S->w);
+    const kryi_poll *poll = &S->poll;
+    kryi_chunks rows = kryi_chunks_of(S->w);
     const kry_arg rest[] = {
         ARG(poll->iteration), ARG(poll->slot),    ARG_ACC(poll->dev, poll->target2),
         ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->sigma->buffer),
@@ -54,21 +54,21 @@ static kry_status first_half(tfqmr *S, bool only_tests)
         rows.n = 0, rows.groups = 1;
     else
         S->ww->count = (cl_int)rows.groups;
-    return kry_launch_chunks(poll->dev, S->first, &rows, rest, COUNT(rest));
+    return kryi_launch_chunks(poll->dev, S->first, &rows, rest, COUNT(rest));
 }
 
 static kry_status second_half(tfqmr *S)
 {
     kry_status st = KRY_OK;
-    const kry_poll *poll = &S->poll;
-    const kry_chunks rows = kry_chunks_of(S->w);
+    const kryi_poll *poll = &S->poll;
+    const kryi_chunks rows = kryi_chunks_of(S->w);
     const kry_arg rest[] = { ARG(poll->state), ARG(S->u2->buffer), ARG(S->w->buffer),
                              ARG(S->shadow->buffer), ARG(S->pair->buffer) };
 
-    TRY(kry_krylov_multiply(S->K, S->y2, S->t, S->u2));
+    TRY(kryi_krylov_multiply(S->K, S->y2, S->t, S->u2));
     S->pair->count = (cl_int)rows.groups;
-    TRY(kry_launch_chunks(poll->dev, S->second, &rows, rest, COUNT(rest)));
-    TRY(kry_layout_reduce(S->w->layout, (kry_sum *[]){ S->ww, S->pair }, 2));
+    TRY(kryi_launch_chunks(poll->dev, S->second, &rows, rest, COUNT(rest)));
+    TRY(kryi_layout_reduce(S->w->layout, (kry_sum *[]){ S->ww, S->pair }, 2));
 done:
     return st;
 }
@@ -76,8 +76,8 @@ done:
 /* d, y and r of both halves, and the next y1. */
 static kry_status update(tfqmr *S)
 {
-    const kry_poll *poll = &S->poll;
-    const kry_chunks rows = kry_chunks_of(S->w);
+    const kryi_poll *poll = &S->poll;
+    const kryi_chunks rows = kryi_chunks_of(S->w);
     kry_vec *y = S->y ? S->y : S->c->x, *r = S->c->r;
     const kry_arg rest[] = { ARG(S->ww->buffer),  ARG(S->ww->count),  ARG(S->pair->buffer),
                              ARG(S->pair->count), ARG(poll->state),   ARG(poll->step),
@@ -86,21 +86,21 @@ static kry_status update(tfqmr *S)
                              ARG_VEC(y),          ARG(S->rr->buffer) };
 
     S->rr->count = (cl_int)rows.groups;
-    return kry_launch_chunks(poll->dev, S->update, &rows, rest, COUNT(rest));
+    return kryi_launch_chunks(poll->dev, S->update, &rows, rest, COUNT(rest));
 }
 
 /* u1 := A M y1 and v */
 static kry_status image(tfqmr *S)
 {
     kry_status st = KRY_OK;
-    const kry_poll *poll = &S->poll;
-    const kry_chunks rows = kry_chunks_of(S->w);
+    const kryi_poll *poll = &S->poll;
+    const kryi_chunks rows = kryi_chunks_of(S->w);
     const kry_arg rest[] = { ARG(poll->step),   ARG(S->u1->buffer),     ARG(S->u2->buffer),
                              ARG(S->v->buffer), ARG(S->shadow->buffer), ARG(S->sigma->buffer) };
 
-    TRY(kry_krylov_multiply(S->K, S->y1, S->t, S->u1));
+    TRY(kryi_krylov_multiply(S->K, S->y1, S->t, S->u1));
     S->sigma->count = (cl_int)rows.groups;
-    TRY(kry_launch_chunks(poll->dev, S->image, &rows, rest, COUNT(rest)));
+    TRY(kryi_launch_chunks(poll->dev, S->image, &rows, rest, COUNT(rest)));
 done:
     return st;
 }
@@ -113,13 +113,13 @@ static kry_status check_residual(void *self)
     tfqmr *S = self;
 
     TRY(first_half(S, true));
-    if (kry_stopping_shows_x(S->c->stopping))
-        TRY(kry_krylov_add(S->K, S->y, S->t, S->c->x)); /* for the monitor */
+    if (kryi_stopping_shows_x(S->c->stopping))
+        TRY(kryi_krylov_add(S->K, S->y, S->t, S->c->x)); /* for the monitor */
 done:
     return st;
 }
 
-static kry_status begin(tfqmr *S, kry_cycle *c)
+static kry_status begin(tfqmr *S, kryi_cycle *c)
 {
     enum { STREAM_SHADOW = 8 };
     kry_status st = KRY_OK;
@@ -129,24 +129,24 @@ static kry_status begin(tfqmr *S, kry_cycle *c)
     if (!c->stopping->breakdowns) S->random_shadow = false;
     TRY(kry_vec_copy(c->r, S->w));
     TRY(kry_vec_copy(c->r, S->y1));
-    TRY(S->random_shadow ? kry_vec_fill_random(STREAM_SHADOW, S->shadow)
+    TRY(S->random_shadow ? kryi_vec_fill_random(STREAM_SHADOW, S->shadow)
                          : kry_vec_copy(c->r, S->shadow));
     for (size_t i = 0; i < COUNT(empty); i++)
         if (empty[i]) TRY(kry_vec_fill(empty[i], 0)); /* beta = 0 must not meet NaN */
     TRY(kry_vec_dot_sum(S->w, S->w, S->rr));
-    TRY(kry_vec_dot_pair(S->w, S->shadow, S->pair));
-    TRY(kry_layout_reduce(S->w->layout, &S->pair, 1));
-    TRY(kry_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_vec_dot_pair(S->w, S->shadow, S->pair));
+    TRY(kryi_layout_reduce(S->w->layout, &S->pair, 1));
+    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
     const cl_int iteration = (cl_int)S->poll.start, is_r = !S->random_shadow;
     const kry_arg args[] = { ARG(iteration), ARG(S->pair->buffer), ARG(S->pair->count), ARG(is_r),
                              ARG(S->poll.step) };
-    TRY(kry_launch(S->poll.dev, S->begin, 1, args, COUNT(args)));
+    TRY(kryi_launch(S->poll.dev, S->begin, 1, args, COUNT(args)));
     TRY(image(S));
 done:
     return st;
 }
 
-static kry_status tfqmr_cycle(void *self, kry_cycle *c)
+static kry_status tfqmr_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     tfqmr *S = self;
@@ -154,16 +154,16 @@ static kry_status tfqmr_cycle(void *self, kry_cycle *c)
 
     TRY(begin(S, c));
     for (;;) {
-        TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->sigma }, 2));
-        TRY(kry_poll_next(&S->poll, c, &go));
+        TRY(kryi_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->sigma }, 2));
+        TRY(kryi_poll_next(&S->poll, c, &go));
         if (!go) break;
         TRY(first_half(S, false));
         TRY(second_half(S));
         TRY(update(S));
         TRY(image(S));
     }
-    TRY(kry_krylov_add(S->K, S->y, S->t, S->c->x));
-    kry_stopping_retry(c->stopping, c->stopping->iteration == S->poll.start, &S->random_shadow);
+    TRY(kryi_krylov_add(S->K, S->y, S->t, S->c->x));
+    kryi_stopping_retry(c->stopping, c->stopping->iteration == S->poll.start, &S->random_shadow);
 done:
     return st;
 }
@@ -186,7 +186,7 @@ static void tfqmr_destroy(void *self)
     kry_sum **sums[SUMS];
 
     list(self, vectors, sums);
-    kry_poll_release(&((tfqmr *)self)->poll);
+    kryi_poll_release(&((tfqmr *)self)->poll);
     for (int i = 0; i < SUMS; i++) kry_sum_release(sums[i]);
     for (int i = 0; i < VECTORS; i++) kry_vec_release(vectors[i]);
     free(self);
@@ -197,7 +197,7 @@ static kry_status compile(tfqmr *S, kry_device *dev, kry_type type)
     kry_status st = KRY_OK;
     const struct {
         const char *name;
-        kry_kernel **kernel;
+        kryi_kernel **kernel;
     } kernels[] = { { "tfqmr_begin", &S->begin },
                     { "tfqmr_first", &S->first },
                     { "tfqmr_second", &S->second },
@@ -205,13 +205,13 @@ static kry_status compile(tfqmr *S, kry_device *dev, kry_type type)
                     { "tfqmr_image", &S->image } };
 
     for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kry_kernel_get(dev, "tfqmr", type, "-DKRY_UNALIGNED", kernels[i].name,
-                           kernels[i].kernel));
+        TRY(kryi_kernel_get(dev, "tfqmr", type, "-DKRY_UNALIGNED", kernels[i].name,
+                            kernels[i].kernel));
 done:
     return st;
 }
 
-static kry_status tfqmr_create(kry_krylov *K, const kry_setup *setup, void **self)
+static kry_status tfqmr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *A = &K->A->shape;
@@ -221,14 +221,14 @@ static kry_status tfqmr_create(kry_krylov *K, const kry_setup *setup, void **sel
     tfqmr *S = NULL;
 
     (void)setup; /* no parameters of its own */
-    TRY(kry_alloc(1, sizeof *S, &S));
+    TRY(kryi_alloc(1, sizeof *S, &S));
     S->K = K;
     list(S, vectors, sums);
     for (int i = 0; i < VECTORS - (K->M ? 0 : OF_M); i++)
         TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
     for (int i = 0; i < SUMS; i++) TRY(kry_sum_create(dev, i < 2 ? 1 : 2, sums[i]));
     TRY(compile(S, dev, A->type));
-    TRY(kry_poll_create(K, 1, &S->poll));
+    TRY(kryi_poll_create(K, 1, &S->poll));
     *self = S, S = NULL;
 done:
     if (S) tfqmr_destroy(S);
@@ -238,7 +238,7 @@ done:
 static double tfqmr_bytes(const void *self)
 {
     const tfqmr *S = self;
-    return kry_krylov_bytes(S->K, 2, 26);
+    return kryi_krylov_bytes(S->K, 2, 26);
 }
 
 #define NO_STEP                                                                                \
@@ -246,7 +246,7 @@ static double tfqmr_bytes(const void *self)
         "rho or v's", "allows no other step, nor does it with a random shadow", KRY_BROKE_DOWN \
     }
 
-const kry_method kry_tfqmr_method = {
+const kryi_method kryi_tfqmr_method = {
     .kind = "tfqmr",
     .who = "kry_krylov_create",
     .projects = true,

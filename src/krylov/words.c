@@ -76,10 +76,10 @@ static kry_status read_fill(const char *name, const char *text, kry_block_ic_par
     int how = 0;
 
     if (!text) return KRY_OK;
-    const char *end = text + strlen(text), *at = kry_read_int64(text, end, &level);
+    const char *end = text + strlen(text), *at = kryi_read_int64(text, end, &level);
     bool good = level >= 0 && level <= INT_MAX && (!at || at == end || *at == ',');
     const char *word = !at ? text : at < end ? at + 1 : NULL;
-    if (word) good = good && (how = kry_word_choose(&ways, word)) >= 0;
+    if (word) good = good && (how = kryi_word_choose(&ways, word)) >= 0;
     CHECK(good, KRY_ERR_PARSE,
           "kry_precond_create: '%s:%s': behind the colon of %s stand a level of fill, 0, 1, 2 ..., "
           "and behind a comma "
@@ -120,10 +120,10 @@ static kry_status make(const kry_op *A, enum kind kind, const saying *said, kry_
             A, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop), M);
     case NEUMANN: return kry_neumann_create(A, KRY_NEUMANN(.degree = whole), M);
     case SSOR_AI: return kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = whole), M);
-    case MG: return kry_mg_from_words(A, said->settings, M);
-    case AMG: return kry_amg_from_words(A, said->settings, M);
+    case MG: return kryi_mg_from_words(A, said->settings, M);
+    case AMG: return kryi_amg_from_words(A, said->settings, M);
     case RAS: return kry_ras_create(A, KRY_RAS(.overlap = whole ? whole : 1), M);
-    case AUTO: return kry_precond_auto(A, true, M);
+    case AUTO: return kryi_precond_auto(A, true, M);
     case IC0:
     case ICC: return make_whole(A, true, said, M);
     case ILU0:
@@ -151,9 +151,9 @@ static kry_status read_number(const char *name, const char *rest, const kry_word
 
     *number = 0;
     if (rest && word->kind == KRY_WORD_CHOICE)
-        good = (*number = kry_word_choose(word, rest) + 1) > 0;
+        good = (*number = kryi_word_choose(word, rest) + 1) > 0;
     else if (rest && word->kind == KRY_WORD_WHOLE)
-        good = kry_parse_int64(rest, number) && *number > 0 && *number <= INT_MAX;
+        good = kryi_parse_int64(rest, number) && *number > 0 && *number <= INT_MAX;
     CHECK(good, KRY_ERR_PARSE, "kry_precond_create: '%s' is not %s%s", name, word->form,
           word->kind == KRY_WORD_WHOLE ? ", with a whole number above 0" : "");
 done:
@@ -166,7 +166,7 @@ static kry_status read_storage(const char *name, enum kind kind, kry_store *stor
     static const kry_word ways = { .form = "@:given|single|half" }; /* in the order of kry_store */
     kry_status st = KRY_OK;
     const char *at = strchr(name, '@');
-    int found = at ? kry_word_choose(&ways, at + 1) : KRY_STORE_GIVEN;
+    int found = at ? kryi_word_choose(&ways, at + 1) : KRY_STORE_GIVEN;
 
     CHECK(found >= 0, KRY_ERR_PARSE,
           "kry_precond_create: '%s': behind @ stand single, half or given", name);
@@ -190,8 +190,8 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
     TRY(GIVEN(M));
     CHECK(A && name, KRY_ERR_ARGUMENT, "kry_precond_create: NULL");
     size_t length = strcspn(name, ":@"), all = strcspn(name, "@");
-    int i = kry_word_find(kry_precond_word, name, length);
-    TRY(kry_word_list(kry_precond_word, 0, COUNT(preconds), &list));
+    int i = kryi_word_find(kry_precond_word, name, length);
+    TRY(kryi_word_list(kry_precond_word, 0, COUNT(preconds), &list));
     CHECK(i >= 0, KRY_ERR_PARSE, "kry_precond_create: '%s' is none of %s%s", name, list,
           kry_word_hint(name, list, hint, sizeof hint));
     CHECK(all - length < sizeof rest, KRY_ERR_PARSE,
@@ -248,7 +248,7 @@ static bool parse_count(const char *value, bool blocks, kry_deflation_params *p,
 {
     const char *plus = strchr(value, '+'), *end = value + strlen(value);
     if (blocks && plus && !strcmp(plus, "+phase")) end = plus, p->phase = true;
-    return kry_read_int64(value, end, count) == end && *count > 0 && *count <= INT32_MAX;
+    return kryi_read_int64(value, end, count) == end && *count > 0 && *count <= INT32_MAX;
 }
 
 /* One word between commas; the first says which vectors, those behind are settings. */
@@ -256,7 +256,7 @@ static kry_status parse_deflation(const char *text, bool first, kry_deflation_pa
 {
     kry_status st = KRY_OK;
     size_t length = strcspn(text, first ? ":" : "=");
-    int i = kry_word_find(kry_deflation_word, text, length), choice;
+    int i = kryi_word_find(kry_deflation_word, text, length), choice;
     const char *value = text[length] ? text + length + 1 : "";
     char *list = NULL, hint[64];
     bool good = i >= 0 && first == (i < SETTINGS);
@@ -269,11 +269,11 @@ static kry_status parse_deflation(const char *text, bool first, kry_deflation_pa
         if (w->kind == KRY_WORD_TEXT) good = *(*(const char **)field = value) != 0;
         if (w->kind == KRY_WORD_PLAIN) good = !text[length];
         if (w->kind == KRY_WORD_PLAIN && deflations[i].offset) *(bool *)field = true;
-        if (w->kind == KRY_WORD_CHOICE && (good = (choice = kry_word_choose(w, value)) >= 0))
+        if (w->kind == KRY_WORD_CHOICE && (good = (choice = kryi_word_choose(w, value)) >= 0))
             memcpy(field, &choice, sizeof choice); /* an enum that counts as the form does */
     }
-    TRY(kry_word_list(kry_deflation_word, first ? 0 : SETTINGS,
-                      first ? SETTINGS : COUNT(deflations), &list));
+    TRY(kryi_word_list(kry_deflation_word, first ? 0 : SETTINGS,
+                       first ? SETTINGS : COUNT(deflations), &list));
     CHECK(good, KRY_ERR_PARSE, "kry_deflation_parse: '%s' is none of %s%s%s", text, list,
           first ? ", with whole numbers K, B > 0" : "",
           i < 0 ? kry_word_hint(text, list, hint, sizeof hint) : "");
@@ -291,7 +291,7 @@ kry_status kry_deflation_parse(const char *text, char *room, size_t size,
     CHECK(text && room && params, KRY_ERR_ARGUMENT, "kry_deflation_parse: NULL");
     CHECK(strlen(text) < size, KRY_ERR_PARSE,
           "kry_deflation_parse: a word of %zu bytes is too long", strlen(text));
-    TRY(kry_params_take("kry_deflation_parse", "KRY_DEFLATION", params, &p, sizeof p));
+    TRY(kryi_params_take("kry_deflation_parse", "KRY_DEFLATION", params, &p, sizeof p));
     strcpy(room, text);
     char *rest = room, *word = strtok_r(rest, ",", &rest);
     TRY(parse_deflation(word ? word : "", true, &p));

@@ -3,25 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-void kry_csr_release(kry_csr *A)
+void kryi_csr_release(kryi_csr *A)
 {
-    kry_buffer_release(A->dev, &A->place);
-    kry_buffer_release(A->dev, &A->val);
-    kry_buffer_release(A->dev, &A->col);
-    kry_buffer_release(A->dev, &A->row_ptr);
-    *A = (kry_csr){ 0 };
+    kryi_buffer_release(A->dev, &A->place);
+    kryi_buffer_release(A->dev, &A->val);
+    kryi_buffer_release(A->dev, &A->col);
+    kryi_buffer_release(A->dev, &A->row_ptr);
+    *A = (kryi_csr){ 0 };
 }
 
-kry_status kry_csr_check(const char *who, const kry_matrix *A)
+kry_status kryi_csr_check(const char *who, const kryi_matrix *A)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *S = &A->sorted;
+    const kryi_sparse *S = &A->sorted;
 
-    for (int64_t i = 0; i < S->rows && kry_matrix_is_wrapped(A); i++)
+    for (int64_t i = 0; i < S->rows && kryi_matrix_is_wrapped(A); i++)
         for (int64_t e = S->row_ptr[i] + 1; e < S->row_ptr[i + 1]; e++)
             CHECK(S->col[e] > S->col[e - 1], KRY_ERR_UNSUPPORTED,
                   "%s: the columns of row %lld of a wrapped matrix do not ascend" COUNTED, who,
-                  ROW(i), kry_first_row);
+                  ROW(i), kryi_first_row);
 done:
     return st;
 }
@@ -33,9 +33,9 @@ static kry_status upload_offsets(kry_device *dev, int64_t rows, const int64_t *o
     const size_t count = (size_t)rows + 1;
     cl_int *narrow = NULL;
 
-    TRY(kry_alloc(count, sizeof *narrow, &narrow));
+    TRY(kryi_alloc(count, sizeof *narrow, &narrow));
     for (size_t i = 0; i < count; i++) narrow[i] = (cl_int)offset[i];
-    TRY(kry_buffer_upload(dev, count * sizeof *narrow, narrow, row_ptr));
+    TRY(kryi_buffer_upload(dev, count * sizeof *narrow, narrow, row_ptr));
 done:
     free(narrow);
     return st;
@@ -43,49 +43,49 @@ done:
 
 static kry_status share(kry_device *dev, cl_mem buffer, cl_mem *to)
 {
-    kry_status st = kry_buffer_retain(dev, buffer);
+    kry_status st = kryi_buffer_retain(dev, buffer);
     if (st == KRY_OK) *to = buffer;
     return st;
 }
 
-kry_status kry_csr_share(const kry_csr *A, kry_csr *C)
+kry_status kryi_csr_share(const kryi_csr *A, kryi_csr *C)
 {
     kry_status st = KRY_OK;
 
-    *C = (kry_csr){
+    *C = (kryi_csr){
         .dev = A->dev, .rows = A->rows, .cols = A->cols, .nnz = A->nnz, .type = A->type
     };
     TRY(share(A->dev, A->row_ptr, &C->row_ptr));
     TRY(share(A->dev, A->col, &C->col));
 done:
-    if (st < 0) kry_csr_release(C);
+    if (st < 0) kryi_csr_release(C);
     return st;
 }
 
-kry_status kry_csr_upload(kry_device *dev, const kry_sparse *host, kry_csr *C)
+kry_status kryi_csr_upload(kry_device *dev, const kryi_sparse *host, kryi_csr *C)
 {
     kry_status st = KRY_OK;
-    const size_t count = (size_t)kry_sparse_nnz(host);
+    const size_t count = (size_t)kryi_sparse_nnz(host);
 
-    *C = (kry_csr){ .dev = dev,
-                    .rows = host->rows,
-                    .cols = host->cols,
-                    .nnz = (int64_t)count,
-                    .type = host->type };
+    *C = (kryi_csr){ .dev = dev,
+                     .rows = host->rows,
+                     .cols = host->cols,
+                     .nnz = (int64_t)count,
+                     .type = host->type };
     TRY(upload_offsets(dev, host->rows, host->row_ptr, &C->row_ptr));
-    TRY(kry_buffer_upload(dev, count * sizeof *host->col, host->col, &C->col));
+    TRY(kryi_buffer_upload(dev, count * sizeof *host->col, host->col, &C->col));
     if (host->val)
-        TRY(kry_buffer_upload(dev, count * kry_type_size(host->type), host->val, &C->val));
+        TRY(kryi_buffer_upload(dev, count * kry_type_size(host->type), host->val, &C->val));
 done:
-    if (st < 0) kry_csr_release(C);
+    if (st < 0) kryi_csr_release(C);
     return st;
 }
 
-kry_status kry_csr_read_offsets(const kry_csr *A, int64_t *row_ptr)
+kry_status kryi_csr_read_offsets(const kryi_csr *A, int64_t *row_ptr)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_buffer_read(A->dev, A->row_ptr, 0, ((size_t)A->rows + 1) * sizeof(cl_int), row_ptr));
+    TRY(kryi_buffer_read(A->dev, A->row_ptr, 0, ((size_t)A->rows + 1) * sizeof(cl_int), row_ptr));
     for (int64_t i = A->rows; i >= 0; i--) { /* they widen in place, from the last one on */
         cl_int narrow;
         memcpy(&narrow, (char *)row_ptr + i * (int64_t)sizeof narrow, sizeof narrow);
@@ -95,42 +95,42 @@ done:
     return st;
 }
 
-kry_status kry_csr_download(const kry_csr *A, kry_sparse *host)
+kry_status kryi_csr_download(const kryi_csr *A, kryi_sparse *host)
 {
     kry_status st = KRY_OK;
     const size_t count = (size_t)A->nnz;
 
-    TRY(kry_sparse_create(A->rows, A->cols, A->type, A->nnz, host));
-    TRY(kry_csr_read_offsets(A, host->row_ptr));
-    TRY(kry_buffer_read(A->dev, A->col, 0, count * sizeof *host->col, host->col));
-    TRY(kry_buffer_read(A->dev, A->val, 0, count * kry_type_size(A->type), host->val));
+    TRY(kryi_sparse_create(A->rows, A->cols, A->type, A->nnz, host));
+    TRY(kryi_csr_read_offsets(A, host->row_ptr));
+    TRY(kryi_buffer_read(A->dev, A->col, 0, count * sizeof *host->col, host->col));
+    TRY(kryi_buffer_read(A->dev, A->val, 0, count * kry_type_size(A->type), host->val));
 done:
-    if (st < 0) kry_sparse_release(host);
+    if (st < 0) kryi_sparse_release(host);
     return st;
 }
 
-kry_status kry_csr_convert(const kry_csr *A, kry_type type, kry_csr *C)
+kry_status kryi_csr_convert(const kryi_csr *A, kry_type type, kryi_csr *C)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_csr_share(A, C));
+    TRY(kryi_csr_share(A, C));
     C->type = type;
     if (type == A->type) return share(A->dev, A->val, &C->val);
-    TRY(kry_buffer_create(A->dev, (size_t)C->nnz * kry_type_size(type), &C->val));
-    TRY(kry_csr_gather(C, NULL, A->type, A->val));
+    TRY(kryi_buffer_create(A->dev, (size_t)C->nnz * kry_type_size(type), &C->val));
+    TRY(kryi_csr_gather(C, NULL, A->type, A->val));
 done:
-    if (st < 0) kry_csr_release(C);
+    if (st < 0) kryi_csr_release(C);
     return st;
 }
 
-static kry_status share_pattern(const kry_matrix *A, kry_csr *C)
+static kry_status share_pattern(const kryi_matrix *A, kryi_csr *C)
 {
     kry_status st = KRY_OK;
     cl_mem row_ptr, col;
 
-    kry_csr_buffers(A, &row_ptr, &col);
+    kryi_csr_buffers(A, &row_ptr, &col);
     TRY(share(C->dev, col, &C->col));
-    if (kry_matrix_is_wrapped(A)) /* offsets may be long */
+    if (kryi_matrix_is_wrapped(A)) /* offsets may be long */
         TRY(upload_offsets(A->dev, A->shape.rows, A->sorted.row_ptr, &C->row_ptr));
     else
         TRY(share(C->dev, row_ptr, &C->row_ptr));
@@ -138,7 +138,7 @@ done:
     return st;
 }
 
-static kry_status take_pattern(const kry_matrix *A, kry_csr *C)
+static kry_status take_pattern(const kryi_matrix *A, kryi_csr *C)
 {
     kry_status st = KRY_OK;
     const size_t bytes = (size_t)A->nnz * sizeof(cl_int);
@@ -147,118 +147,118 @@ static kry_status take_pattern(const kry_matrix *A, kry_csr *C)
     if (A->params.format == KRY_FORMAT_CSR) return share_pattern(A, C);
     if (A->format->entries) TRY(A->format->entries(A, C, &all));
     if (all) return KRY_OK;
-    TRY(kry_buffer_upload(C->dev, bytes, A->sorted.col, &C->col));
+    TRY(kryi_buffer_upload(C->dev, bytes, A->sorted.col, &C->col));
     TRY(upload_offsets(A->dev, A->shape.rows, A->sorted.row_ptr, &C->row_ptr));
-    if (A->slot) TRY(kry_buffer_upload(C->dev, bytes, A->slot, &C->place));
+    if (A->slot) TRY(kryi_buffer_upload(C->dev, bytes, A->slot, &C->place));
 done:
     return st;
 }
 
-kry_status kry_csr_pattern_of(const kry_matrix *A, kry_csr *C)
+kry_status kryi_csr_pattern_of(const kryi_matrix *A, kryi_csr *C)
 {
     kry_status st = KRY_OK;
 
-    *C = (kry_csr){ .dev = A->dev,
-                    .rows = A->shape.rows,
-                    .cols = A->shape.cols,
-                    .nnz = A->nnz,
-                    .type = A->shape.type,
-                    .formats = A->formats };
+    *C = (kryi_csr){ .dev = A->dev,
+                     .rows = A->shape.rows,
+                     .cols = A->shape.cols,
+                     .nnz = A->nnz,
+                     .type = A->shape.type,
+                     .formats = A->formats };
     TRY(take_pattern(A, C));
 done:
-    if (st < 0) kry_csr_release(C);
+    if (st < 0) kryi_csr_release(C);
     return st;
 }
 
-kry_status kry_csr_first_rows(const kry_matrix *A, int64_t count, kry_sparse *first)
+kry_status kryi_csr_first_rows(const kryi_matrix *A, int64_t count, kryi_sparse *first)
 {
     kry_status st = KRY_OK;
     const size_t size = sizeof(cl_int);
-    kry_csr C = { 0 };
+    kryi_csr C = { 0 };
 
-    *first = (kry_sparse){ 0 };
-    TRY(kry_csr_pattern_of(A, &C));
+    *first = (kryi_sparse){ 0 };
+    TRY(kryi_csr_pattern_of(A, &C));
     first->rows = C.rows < count ? C.rows : count, first->cols = C.cols, first->type = C.type;
     C.rows = first->rows;
-    TRY(kry_alloc((size_t)C.rows + 1, sizeof *first->row_ptr, &first->row_ptr));
-    TRY(kry_csr_read_offsets(&C, first->row_ptr));
-    const size_t nnz = (size_t)kry_sparse_nnz(first);
-    TRY(kry_alloc(nnz, size, &first->col));
-    TRY(kry_buffer_read(C.dev, C.col, 0, nnz * size, first->col));
+    TRY(kryi_alloc((size_t)C.rows + 1, sizeof *first->row_ptr, &first->row_ptr));
+    TRY(kryi_csr_read_offsets(&C, first->row_ptr));
+    const size_t nnz = (size_t)kryi_sparse_nnz(first);
+    TRY(kryi_alloc(nnz, size, &first->col));
+    TRY(kryi_buffer_read(C.dev, C.col, 0, nnz * size, first->col));
 done:
-    if (C.dev) kry_csr_release(&C);
-    if (st < 0) kry_sparse_release(first);
+    if (C.dev) kryi_csr_release(&C);
+    if (st < 0) kryi_sparse_release(first);
     return st;
 }
 
-kry_status kry_csr_read_places(const kry_matrix *A, int32_t **slot)
+kry_status kryi_csr_read_places(const kryi_matrix *A, int32_t **slot)
 {
     kry_status st = KRY_OK;
     const size_t nnz = (size_t)A->nnz;
-    kry_csr C = { 0 };
+    kryi_csr C = { 0 };
 
     *slot = NULL;
-    TRY(kry_csr_pattern_of(A, &C));
+    TRY(kryi_csr_pattern_of(A, &C));
     if (!C.place) goto done;
-    TRY(kry_alloc(nnz, sizeof **slot, slot));
-    TRY(kry_buffer_read(C.dev, C.place, 0, nnz * sizeof **slot, *slot));
+    TRY(kryi_alloc(nnz, sizeof **slot, slot));
+    TRY(kryi_buffer_read(C.dev, C.place, 0, nnz * sizeof **slot, *slot));
 done:
-    if (C.dev) kry_csr_release(&C);
+    if (C.dev) kryi_csr_release(&C);
     if (st < 0) free(*slot), *slot = NULL;
     return st;
 }
 
-kry_status kry_csr_rows_for_nodes(const kry_matrix *A, kry_sparse *rows)
+kry_status kryi_csr_rows_for_nodes(const kryi_matrix *A, kryi_sparse *rows)
 {
     enum { FIRST = 4096 };
     kry_status st = KRY_OK;
 
-    if (A->sorted.col) return kry_places_copy(&A->sorted, rows);
-    TRY(kry_csr_first_rows(A, FIRST, rows));
-    if (kry_sparse_block_by(rows, A->shape.rows) == 1) return KRY_OK;
-    kry_sparse_release(rows);
-    TRY(kry_csr_first_rows(A, A->shape.rows, rows));
+    if (A->sorted.col) return kryi_places_copy(&A->sorted, rows);
+    TRY(kryi_csr_first_rows(A, FIRST, rows));
+    if (kryi_sparse_block_by(rows, A->shape.rows) == 1) return KRY_OK;
+    kryi_sparse_release(rows);
+    TRY(kryi_csr_first_rows(A, A->shape.rows, rows));
 done:
     return st;
 }
 
-kry_status kry_csr_of(const kry_matrix *A, kry_csr *C)
+kry_status kryi_csr_of(const kryi_matrix *A, kryi_csr *C)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_csr_pattern_of(A, C));
-    TRY(kry_csr_of_again(A, C));
+    TRY(kryi_csr_pattern_of(A, C));
+    TRY(kryi_csr_of_again(A, C));
 done:
-    if (st < 0 && C->dev) kry_csr_release(C);
+    if (st < 0 && C->dev) kryi_csr_release(C);
     return st;
 }
 
 /* C->place := where the format that A has now keeps the entries. */
-static kry_status follow_format(const kry_matrix *A, kry_csr *C)
+static kry_status follow_format(const kryi_matrix *A, kryi_csr *C)
 {
     kry_status st = KRY_OK;
-    kry_csr now = { 0 };
+    kryi_csr now = { 0 };
 
-    TRY(kry_csr_pattern_of(A, &now));
-    kry_buffer_release(C->dev, &C->place);
+    TRY(kryi_csr_pattern_of(A, &now));
+    kryi_buffer_release(C->dev, &C->place);
     C->place = now.place, now.place = NULL;
     C->formats = A->formats;
 done:
-    if (now.dev) kry_csr_release(&now);
+    if (now.dev) kryi_csr_release(&now);
     return st;
 }
 
-kry_status kry_csr_of_again(const kry_matrix *A, kry_csr *C)
+kry_status kryi_csr_of_again(const kryi_matrix *A, kryi_csr *C)
 {
     kry_status st = KRY_OK;
 
     if (C->formats != A->formats) TRY(follow_format(A, C));
     const bool shares = !C->place && A->stored == C->type;
-    if (shares || C->shares) kry_buffer_release(C->dev, &C->val);
+    if (shares || C->shares) kryi_buffer_release(C->dev, &C->val);
     C->shares = shares;
     if (shares) return share(C->dev, A->val, &C->val);
-    if (!C->val) TRY(kry_buffer_create(C->dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
-    TRY(kry_csr_gather(C, C->place, A->stored, A->val));
+    if (!C->val) TRY(kryi_buffer_create(C->dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
+    TRY(kryi_csr_gather(C, C->place, A->stored, A->val));
 done:
     return st;
 }

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 /* The row pointers of a matrix without the first `skip` entries of each row. */
-static kry_status tail_row_ptr(const kry_sparse *host, int64_t skip, int64_t **tail)
+static kry_status tail_row_ptr(const kryi_sparse *host, int64_t skip, int64_t **tail)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc((size_t)host->rows + 1, sizeof **tail, tail));
+    TRY(kryi_alloc((size_t)host->rows + 1, sizeof **tail, tail));
     for (int64_t i = 0; i < host->rows; i++) {
-        int64_t length = kry_row_length(host, i) - skip;
+        int64_t length = kryi_row_length(host, i) - skip;
         (*tail)[i + 1] = (*tail)[i] + (length > 0 ? length : 0);
     }
 done:
@@ -19,7 +19,7 @@ done:
 
 /* What follows the first `skip` entries of each row: `begin` of them come before row i's; to slots from `first` on. */
 typedef struct listing {
-    const kry_sparse *host;
+    const kryi_sparse *host;
     int64_t skip, first;
     const int64_t *begin;
     int32_t *row, *col, *slot; /* col and slot are NULL where entries are listed as they lie */
@@ -41,31 +41,32 @@ static void list_rows(void *user, int part, int64_t begin, int64_t end)
 }
 
 /* Copy the rows and columns of these entries to the device, and choose their slots. */
-static kry_status entries_arrays(kry_matrix *A, kry_stage *s, listing *l)
+static kry_status entries_arrays(kryi_matrix *A, kryi_stage *s, listing *l)
 {
     kry_status st = KRY_OK;
     const int64_t rows = l->host->rows;
     const size_t count = (size_t)l->begin[rows];
 
     l->slot = A->slot;
-    TRY(kry_alloc(count, sizeof *l->row, &l->row));
-    if (l->slot) TRY(kry_alloc(count, sizeof *l->col, &l->col));
-    kry_parallel(kry_parts((int64_t)count), rows, list_rows, l);
-    TRY(kry_stage_array(A, s, l->row, count, sizeof *l->row));
-    TRY(kry_stage_array(A, s, l->col ? l->col : l->host->col, count, sizeof *l->col));
+    TRY(kryi_alloc(count, sizeof *l->row, &l->row));
+    if (l->slot) TRY(kryi_alloc(count, sizeof *l->col, &l->col));
+    kryi_parallel(kryi_parts((int64_t)count), rows, list_rows, l);
+    TRY(kryi_stage_array(A, s, l->row, count, sizeof *l->row));
+    TRY(kryi_stage_array(A, s, l->col ? l->col : l->host->col, count, sizeof *l->col));
 done:
     free(l->col);
     free(l->row);
     return st;
 }
 
-static kry_status runs_array(kry_matrix *A, kry_stage *s, const kry_runs *r, const int64_t *row_ptr)
+static kry_status runs_array(kryi_matrix *A, kryi_stage *s, const kryi_runs *r,
+                             const int64_t *row_ptr)
 {
     kry_status st = KRY_OK;
     int32_t *run = NULL, *longest = NULL;
 
-    TRY(kry_alloc((size_t)r->count + 1, sizeof *run, &run));
-    TRY(kry_alloc((size_t)r->count, sizeof *longest, &longest));
+    TRY(kryi_alloc((size_t)r->count + 1, sizeof *run, &run));
+    TRY(kryi_alloc((size_t)r->count, sizeof *longest, &longest));
     for (int64_t b = 0; b <= r->count; b++) {
         bool inside = b < r->count && r->cut[b] > row_ptr[r->row[b]];
         run[b] = (int32_t)(inside ? ~r->cut[b] : r->cut[b]);
@@ -76,56 +77,56 @@ static kry_status runs_array(kry_matrix *A, kry_stage *s, const kry_runs *r, con
             int64_t end = row_ptr[i + 1] < r->cut[b + 1] ? row_ptr[i + 1] : r->cut[b + 1];
             if (end - begin > longest[b]) longest[b] = (int32_t)(end - begin);
         }
-    TRY(kry_stage_array(A, s, run, (size_t)r->count + 1, sizeof *run));
-    TRY(kry_stage_array(A, s, longest, (size_t)r->count, sizeof *longest));
+    TRY(kryi_stage_array(A, s, run, (size_t)r->count + 1, sizeof *run));
+    TRY(kryi_stage_array(A, s, longest, (size_t)r->count, sizeof *longest));
 done:
     free(longest);
     free(run);
     return st;
 }
 
-kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, int64_t first)
+kry_status kryi_coo_stage(kryi_matrix *A, const kryi_sparse *host, int64_t skip, int64_t first)
 {
     kry_status st = KRY_OK;
     int64_t *row_ptr = NULL;
-    kry_runs r = { 0 };
+    kryi_runs r = { 0 };
     cl_mem partial = NULL;
 
     TRY(tail_row_ptr(host, skip, &row_ptr));
-    TRY(kry_runs_create(A->dev, row_ptr, host->rows, KRY_UNROLL, &r));
-    kry_stage *s = kry_matrix_stage(A, "coo", "");
+    TRY(kryi_runs_create(A->dev, row_ptr, host->rows, KRY_UNROLL, &r));
+    kryi_stage *s = kryi_matrix_stage(A, "coo", "");
     s->by_vector = true;
-    kry_stage_int(s, r.count);
-    kry_stage_int(s, kry_matrix_in_flux_form(A));
+    kryi_stage_int(s, r.count);
+    kryi_stage_int(s, kryi_matrix_in_flux_form(A));
     TRY(runs_array(A, s, &r, row_ptr));
     for (int64_t i = 0; i < host->rows; i++) A->rewritten += row_ptr[i + 1] > row_ptr[i];
     listing l = { .host = host, .skip = skip, .first = first, .begin = row_ptr };
     TRY(entries_arrays(A, s, &l));
-    kry_stage_int(s, first);
-    TRY(kry_buffer_create(A->dev, (size_t)r.count * 8, &partial));
-    TRY(kry_stage_buffer(A, s, partial));
-    kry_stage_pieces(A, s, r.count);
-    TRY(kry_matrix_split_stage(A, r.split, r.splits, partial));
+    kryi_stage_int(s, first);
+    TRY(kryi_buffer_create(A->dev, (size_t)r.count * 8, &partial));
+    TRY(kryi_stage_buffer(A, s, partial));
+    kryi_stage_pieces(A, s, r.count);
+    TRY(kryi_matrix_split_stage(A, r.split, r.splits, partial));
 done:
-    kry_buffer_release(A->dev, &partial);
-    kry_runs_release(&r);
+    kryi_buffer_release(A->dev, &partial);
+    kryi_runs_release(&r);
     free(row_ptr);
     return st;
 }
 
-kry_status kry_coo_build(kry_matrix *A, const kry_given *given)
+kry_status kryi_coo_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *host = given->host;
+    const kryi_sparse *host = given->host;
 
-    const double nnz = (double)kry_sparse_nnz(host);
+    const double nnz = (double)kryi_sparse_nnz(host);
 
-    TRY(kry_matrix_check_slots(A, nnz, 8 * nnz)); /* which are those of the sorted entries */
-    kry_stage *s = kry_matrix_stage(A, "zero", "");
+    TRY(kryi_matrix_check_slots(A, nnz, 8 * nnz)); /* which are those of the sorted entries */
+    kryi_stage *s = kryi_matrix_stage(A, "zero", "");
     s->no_values = s->by_vector = true;
-    kry_stage_int(s, host->rows);
-    kry_stage_rows(A, s, host->rows, 1);
-    if (kry_sparse_nnz(host)) TRY(kry_coo_stage(A, host, 0, 0));
+    kryi_stage_int(s, host->rows);
+    kryi_stage_rows(A, s, host->rows, 1);
+    if (kryi_sparse_nnz(host)) TRY(kryi_coo_stage(A, host, 0, 0));
 done:
     return st;
 }

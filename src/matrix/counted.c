@@ -6,31 +6,31 @@
 #include <string.h>
 
 /* Kernels of integers alone are compiled once, for whatever type. */
-kry_status kry_place_run(kry_device *dev, const char *name, int64_t items, const kry_arg *args,
-                         size_t count)
+kry_status kryi_place_run(kry_device *dev, const char *name, int64_t items, const kry_arg *args,
+                          size_t count)
 {
-    return kry_run(dev, "place", KRY_F32, "", name, kry_groups_to_cover(dev, items), args, count);
+    return kryi_run(dev, "place", KRY_F32, "", name, kryi_groups_to_cover(dev, items), args, count);
 }
 
-kry_status kry_place_zeros(kry_device *dev, size_t ints, cl_mem *buffer)
+kry_status kryi_place_zeros(kry_device *dev, size_t ints, cl_mem *buffer)
 {
     kry_status st = KRY_OK;
     const int64_t count = (int64_t)ints;
 
-    TRY(kry_buffer_create(dev, ints * sizeof(cl_int), buffer));
+    TRY(kryi_buffer_create(dev, ints * sizeof(cl_int), buffer));
     const kry_arg args[] = { ARG(count), ARG(*buffer) };
-    TRY(kry_place_run(dev, "place_zero", count, args, COUNT(args)));
+    TRY(kryi_place_run(dev, "place_zero", count, args, COUNT(args)));
 done:
     return st;
 }
 
-int64_t kry_groups_to_cover(const kry_device *dev, int64_t items)
+int64_t kryi_groups_to_cover(const kry_device *dev, int64_t items)
 {
-    const int size = kry_group_size(dev);
-    return kry_groups_at_most(dev, items > 0 ? (items + size - 1) / size : 1);
+    const int size = kryi_group_size(dev);
+    return kryi_groups_at_most(dev, items > 0 ? (items + size - 1) / size : 1);
 }
 
-cl_int kry_given_lanes(const kry_csr *C)
+cl_int kryi_given_lanes(const kryi_csr *C)
 {
     enum { MOST = 32 };
     cl_int lanes = 1;
@@ -39,11 +39,11 @@ cl_int kry_given_lanes(const kry_csr *C)
 }
 
 /* Integer kernels are compiled with those of the numbers. */
-static kry_status run(const kry_csr *C, const char *name, int64_t items, const kry_arg *args,
+static kry_status run(const kryi_csr *C, const char *name, int64_t items, const kry_arg *args,
                       size_t count)
 {
-    return kry_run(C->dev, "given", C->type, "", name, kry_groups_to_cover(C->dev, items), args,
-                   count);
+    return kryi_run(C->dev, "given", C->type, "", name, kryi_groups_to_cover(C->dev, items), args,
+                    count);
 }
 
 static int ascending(const void *a, const void *b)
@@ -52,24 +52,24 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-kry_status kry_given_diagonals(const kry_csr *C, int64_t most, int32_t **offset, int64_t *count)
+kry_status kryi_given_diagonals(const kryi_csr *C, int64_t most, int32_t **offset, int64_t *count)
 {
     kry_status st = KRY_OK;
-    const cl_int rows = (cl_int)C->rows, lanes = kry_given_lanes(C), room = (cl_int)most;
+    const cl_int rows = (cl_int)C->rows, lanes = kryi_given_lanes(C), room = (cl_int)most;
     const cl_int all = (cl_int)(C->rows + C->cols);
     cl_mem seen = NULL, found = NULL;
     int32_t *list = NULL;
 
     *offset = NULL, *count = most + 1;
     if (C->rows + C->cols > INT32_MAX) return KRY_OK;
-    TRY(kry_place_zeros(C->dev, ((size_t)all + 31) / 32, &seen));
-    TRY(kry_place_zeros(C->dev, (size_t)most + 1, &found));
-    TRY(kry_alloc((size_t)most + 1, sizeof *list, &list));
+    TRY(kryi_place_zeros(C->dev, ((size_t)all + 31) / 32, &seen));
+    TRY(kryi_place_zeros(C->dev, (size_t)most + 1, &found));
+    TRY(kryi_alloc((size_t)most + 1, sizeof *list, &list));
     const kry_arg look[] = { ARG(rows), ARG(lanes), ARG(C->row_ptr), ARG(C->col), ARG(seen) };
     TRY(run(C, "given_diagonals", C->rows * lanes, look, COUNT(look)));
     const kry_arg gather[] = { ARG(rows), ARG(all), ARG(room), ARG(seen), ARG(found) };
     TRY(run(C, "given_list", all / 32 + 1, gather, COUNT(gather)));
-    TRY(kry_buffer_read(C->dev, found, 0, ((size_t)most + 1) * sizeof *list, list));
+    TRY(kryi_buffer_read(C->dev, found, 0, ((size_t)most + 1) * sizeof *list, list));
     *count = list[0];
     if (*count > most) goto done;
     memmove(list, list + 1, (size_t)*count * sizeof *list);
@@ -77,23 +77,23 @@ kry_status kry_given_diagonals(const kry_csr *C, int64_t most, int32_t **offset,
     *offset = list, list = NULL;
 done:
     free(list);
-    kry_buffer_release(C->dev, &found);
-    kry_buffer_release(C->dev, &seen);
+    kryi_buffer_release(C->dev, &found);
+    kryi_buffer_release(C->dev, &seen);
     return st;
 }
 
-kry_status kry_given_lengths(const kry_csr *C, int64_t longest, cl_int *with)
+kry_status kryi_given_lengths(const kryi_csr *C, int64_t longest, cl_int *with)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)C->rows, last = (cl_int)longest;
     cl_mem counts = NULL;
 
-    TRY(kry_place_zeros(C->dev, (size_t)longest + 1, &counts));
+    TRY(kryi_place_zeros(C->dev, (size_t)longest + 1, &counts));
     const kry_arg args[] = { ARG(rows), ARG(C->row_ptr), ARG(last), ARG(counts) };
-    TRY(kry_run(C->dev, "given", C->type, "", "given_lengths",
-                kry_groups_for_sums(C->dev, C->type, C->rows), args, COUNT(args)));
-    TRY(kry_buffer_read(C->dev, counts, 0, ((size_t)longest + 1) * sizeof *with, with));
+    TRY(kryi_run(C->dev, "given", C->type, "", "given_lengths",
+                 kryi_groups_for_sums(C->dev, C->type, C->rows), args, COUNT(args)));
+    TRY(kryi_buffer_read(C->dev, counts, 0, ((size_t)longest + 1) * sizeof *with, with));
 done:
-    kry_buffer_release(C->dev, &counts);
+    kryi_buffer_release(C->dev, &counts);
     return st;
 }

@@ -14,38 +14,38 @@
 
 enum { FAR_ARGS = 6, MOST_MORE = 13 }; /* arguments of every kernel, and behind them */
 
-static kry_status run(const kry_coupled *A, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
-                      size_t count)
+static kry_status run(const kryi_coupled *A, kryi_kernel *kernel, int64_t groups,
+                      const kry_arg *rest, size_t count)
 {
-    const kry_packed_rows *far = &A->packed;
-    cl_mem numbers = kry_halo_numbers(A->halo);
+    const kryi_packed_rows *far = &A->packed;
+    cl_mem numbers = kryi_halo_numbers(A->halo);
     kry_arg args[FAR_ARGS + MOST_MORE] = { ARG(A->rows),  ARG(A->row),   ARG(far->begin),
                                            ARG(far->col), ARG(far->val), ARG(numbers) };
 
     if (A->rows == 0) return KRY_OK;
     memcpy(args + FAR_ARGS, rest, count * sizeof *rest);
-    return kry_launch(A->dev, kernel, groups, args, FAR_ARGS + count);
+    return kryi_launch(A->dev, kernel, groups, args, FAR_ARGS + count);
 }
 
-static int64_t groups_for_rows(const kry_coupled *A)
+static int64_t groups_for_rows(const kryi_coupled *A)
 {
-    return kry_groups_for(A->dev, A->far.type, A->rows);
+    return kryi_groups_for(A->dev, A->far.type, A->rows);
 }
 
 /* y += alpha far x */
-static kry_status add_far(kry_coupled *A, double alpha, const kry_vec *x, kry_vec *y)
+static kry_status add_far(kryi_coupled *A, double alpha, const kry_vec *x, kry_vec *y)
 {
-    kry_scalar a = kry_scalar_of(A->dev, alpha);
+    kryi_scalar a = kryi_scalar_of(A->dev, alpha);
     const kry_arg rest[] = { ARG(A->flux), ARG_ACC(A->dev, a), ARG_VEC(x), ARG_VEC(y) };
     return run(A, A->add, groups_for_rows(A), rest, COUNT(rest));
 }
 
 /* y += far x; what that adds to x.y goes to sum. state: of a solve that may have stopped, or NULL. */
-static kry_status add_far_dot(kry_coupled *A, cl_mem state, const kry_vec *x, kry_vec *y,
+static kry_status add_far_dot(kryi_coupled *A, cl_mem state, const kry_vec *x, kry_vec *y,
                               kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    int64_t groups = kry_groups_for_sums(A->dev, A->far.type, A->rows);
+    int64_t groups = kryi_groups_for_sums(A->dev, A->far.type, A->rows);
     cl_int first = sum->count, stops = state != NULL;
 
     if (A->rows == 0) return KRY_OK;
@@ -60,10 +60,10 @@ done:
 }
 
 /* An own piece of a kind writes no q: x.(far x) alone. */
-static kry_status far_dot(kry_coupled *A, cl_mem state, const kry_vec *x, kry_sum *sum)
+static kry_status far_dot(kryi_coupled *A, cl_mem state, const kry_vec *x, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    int64_t groups = kry_groups_for_sums(A->dev, A->far.type, A->rows);
+    int64_t groups = kryi_groups_for_sums(A->dev, A->far.type, A->rows);
     cl_int first = sum->count;
 
     if (A->rows == 0) return KRY_OK;
@@ -79,12 +79,12 @@ done:
 
 static kry_status coupled_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    kry_coupled *A = self;
+    kryi_coupled *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kry_halo_begin(A->halo, x));
+    TRY(kryi_halo_begin(A->halo, x));
     TRY(A->own->table->apply(A->own->self, alpha, x, beta, y));
-    TRY(kry_halo_end(A->halo));
+    TRY(kryi_halo_end(A->halo));
     TRY(add_far(A, alpha, x, y));
 done:
     return st;
@@ -92,26 +92,26 @@ done:
 
 static kry_status coupled_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
-    kry_coupled *A = self;
+    kryi_coupled *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kry_halo_begin(A->halo, x));
-    TRY(kry_op_run_dot(A->own, x, y, sum));
-    TRY(kry_halo_end(A->halo));
+    TRY(kryi_halo_begin(A->halo, x));
+    TRY(kryi_op_run_dot(A->own, x, y, sum));
+    TRY(kryi_halo_end(A->halo));
     TRY(add_far_dot(A, NULL, x, y, sum));
 done:
     return st;
 }
 
-static kry_status coupled_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+static kry_status coupled_direction(void *self, const kryi_direction *d, kry_vec *p, kry_vec *q,
                                     kry_sum *sum)
 {
-    kry_coupled *A = self;
+    kryi_coupled *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kry_halo_begin_direction(A->halo, d));
-    TRY(kry_op_run_direction(A->own, d, p, q, sum));
-    TRY(kry_halo_end(A->halo));
+    TRY(kryi_halo_begin_direction(A->halo, d));
+    TRY(kryi_op_run_direction(A->own, d, p, q, sum));
+    TRY(kryi_halo_end(A->halo));
     TRY(A->kind ? far_dot(A, d->state, p, sum) : add_far_dot(A, d->state, p, q, sum));
 done:
     return st;
@@ -119,15 +119,15 @@ done:
 
 /* The halo still has the neighbours' p from the direction. First r -= alpha far p, so that the sums that own's pass leaves are
  * those of the new r. */
-static kry_status coupled_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
+static kry_status coupled_step(void *self, const kryi_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
 {
-    kry_coupled *A = self;
+    kryi_coupled *A = self;
     kry_status st = KRY_OK;
     kry_arg rest[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 8];
     const cl_int scaled = s->d != NULL;
     const cl_mem d = s->d ? s->d->buffer : s->p->buffer; /* not read, if not scaled */
     const kry_arg more[] = { ARG_VEC(s->p), ARG_VEC(r), ARG_VEC(x), ARG(scaled), ARG(d) };
-    const size_t n = kry_step_args(s, false, rest);
+    const size_t n = kryi_step_args(s, false, rest);
 
     memcpy(rest + n, more, sizeof more);
     TRY(run(A, A->step, groups_for_rows(A), rest, n + COUNT(more)));
@@ -138,16 +138,16 @@ done:
 
 static kry_status coupled_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
-    kry_coupled *A = self;
+    kryi_coupled *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kry_halo_begin(A->halo, x));
+    TRY(kryi_halo_begin(A->halo, x));
     if (A->exact.b && A->rows) {
         const kry_arg args[] = { ARG(A->rows), ARG(A->row), ARG_VEC(b), ARG(A->exact.b->buffer) };
-        TRY(kry_launch(A->dev, A->exact.pack, groups_for_rows(A), args, COUNT(args)));
+        TRY(kryi_launch(A->dev, A->exact.pack, groups_for_rows(A), args, COUNT(args)));
     }
     TRY(kry_op_residual(A->own, b, x, r));
-    TRY(kry_halo_end(A->halo));
+    TRY(kryi_halo_end(A->halo));
     if (A->exact.b) {
         const kry_arg rest[] = { ARG(A->flux),
                                  ARG(A->exact.own.begin),
@@ -167,7 +167,7 @@ done:
 
 static kry_status coupled_diagonal(void *self, kry_vec *d)
 {
-    kry_coupled *A = self;
+    kryi_coupled *A = self;
     kry_status st = KRY_OK;
     const kry_arg rest[] = { ARG_VEC(d) };
 
@@ -186,10 +186,10 @@ static kry_status coupled_update(void *self, const void *values)
 
 static void coupled_describe(void *self, kry_op_info *info)
 {
-    kry_coupled *A = self;
+    kryi_coupled *A = self;
     double word = (double)kry_type_size(A->far.type);
     double far = (double)A->packed.nnz * (word + 4);
-    double vectors = 3 * word * (double)A->rows + word * (double)(kry_halo_sent(A->halo) * 2);
+    double vectors = 3 * word * (double)A->rows + word * (double)(kryi_halo_sent(A->halo) * 2);
 
     kry_op_describe(A->own, info);
     info->nnz += A->packed.nnz;
@@ -203,16 +203,16 @@ static void coupled_describe(void *self, kry_op_info *info)
     info->variant = A->variant;
 }
 
-static void release(kry_coupled *A)
+static void release(kryi_coupled *A)
 {
-    kry_halo_release(&A->halo);
+    kryi_halo_release(&A->halo);
     kry_vec_release(&A->exact.b);
-    kry_packed_rows *own = &A->exact.own, *far = &A->packed;
+    kryi_packed_rows *own = &A->exact.own, *far = &A->packed;
     cl_mem *const all[] = { &A->exact.surplus, &own->val, &own->col,   &own->begin,
                             &far->val,         &far->col, &far->begin, &A->row };
-    for (size_t i = 0; i < COUNT(all); i++) kry_buffer_release(A->dev, all[i]);
+    for (size_t i = 0; i < COUNT(all); i++) kryi_buffer_release(A->dev, all[i]);
     kry_op_release(&A->own);
-    kry_sparse_release(&A->far);
+    kryi_sparse_release(&A->far);
     free(A->exact.from);
     free(A->number);
     free(A->place);
@@ -232,72 +232,72 @@ static const kry_op_table coupled_table = {
     .residual = coupled_residual,
     .diagonal = coupled_diagonal,
     .update = coupled_update,
-    .convert = kry_coupled_convert,
+    .convert = kryi_coupled_convert,
     .describe = coupled_describe,
     .destroy = coupled_destroy,
 };
 
-static const kry_op_fused coupled_fused = { .apply_direction = coupled_direction };
+static const kryi_op_fused coupled_fused = { .apply_direction = coupled_direction };
 /* Own and far pieces map constants to zero each. */
-static const kry_op_fused kind_fused = { .apply_direction = coupled_direction,
-                                         .apply_step = coupled_step,
-                                         .sums_to_zero = true };
+static const kryi_op_fused kind_fused = { .apply_direction = coupled_direction,
+                                          .apply_step = coupled_step,
+                                          .sums_to_zero = true };
 
-kry_coupled *kry_coupled_of(const kry_op *op)
+kryi_coupled *kryi_coupled_of(const kry_op *op)
 {
     return op && op->table == &coupled_table ? op->self : NULL;
 }
 
-const kry_op *kry_op_own(const kry_op *A)
+const kry_op *kryi_op_own(const kry_op *A)
 {
-    const kry_coupled *C = kry_coupled_of(A);
+    const kryi_coupled *C = kryi_coupled_of(A);
     return C ? C->own : A;
 }
 
-int64_t kry_coupled_places(const kry_op *A, const int64_t **place)
+int64_t kryi_coupled_places(const kry_op *A, const int64_t **place)
 {
-    const kry_coupled *C = kry_coupled_of(A);
+    const kryi_coupled *C = kryi_coupled_of(A);
     *place = C ? C->place : NULL;
-    return C ? kry_halo_count(C->halo) : 0;
+    return C ? kryi_halo_count(C->halo) : 0;
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static kry_status get_kernels(kry_coupled *A)
+static kry_status get_kernels(kryi_coupled *A)
 {
     kry_status st = KRY_OK;
     kry_type type = A->far.type;
 
-    A->flux = A->kind || kry_matrix_in_flux_form(kry_matrix_of(A->own));
-    TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_add", &A->add));
-    TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_add_dot", &A->add_dot));
+    A->flux = A->kind || kryi_matrix_in_flux_form(kryi_matrix_of(A->own));
+    TRY(kryi_kernel_get(A->dev, "halo", type, "", "halo_add", &A->add));
+    TRY(kryi_kernel_get(A->dev, "halo", type, "", "halo_add_dot", &A->add_dot));
     if (A->kind) {
-        TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_dot", &A->dot));
-        TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_step", &A->step));
-        TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_diagonal", &A->diagonal));
+        TRY(kryi_kernel_get(A->dev, "halo", type, "", "halo_dot", &A->dot));
+        TRY(kryi_kernel_get(A->dev, "halo", type, "", "halo_step", &A->step));
+        TRY(kryi_kernel_get(A->dev, "halo", type, "", "halo_diagonal", &A->diagonal));
     }
     if (!A->exact.b) return KRY_OK;
-    TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_residual", &A->exact.residual));
-    TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_pack", &A->exact.pack));
+    TRY(kryi_kernel_get(A->dev, "halo", type, "", "halo_residual", &A->exact.residual));
+    TRY(kryi_kernel_get(A->dev, "halo", type, "", "halo_pack", &A->exact.pack));
 done:
     return st;
 }
 
-kry_status kry_coupled_create(const kry_coupled *given, const kry_sparse *exact, kry_op **op)
+kry_status kryi_coupled_create(const kryi_coupled *given, const kryi_sparse *exact, kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_op_shape shape = given->own->shape;
-    kry_coupled made = *given, *A = NULL;
+    kryi_coupled made = *given, *A = NULL;
 
     *op = NULL;
     made.own = kry_op_retain(given->own);
     made.dev = given->own->dev, shape.traits = given->traits;
-    TRY(kry_coupled_pack(&made, exact));
+    TRY(kryi_coupled_pack(&made, exact));
     TRY(get_kernels(&made));
-    TRY(kry_alloc(1, sizeof *A, &A));
+    TRY(kryi_alloc(1, sizeof *A, &A));
     *A = made, made.own = NULL;
-    TRY(kry_op_create_fused(A->dev, &coupled_table, A->kind ? &kind_fused : &coupled_fused, A,
-                            &shape, op));
+    TRY(kryi_op_create_fused(A->dev, &coupled_table, A->kind ? &kind_fused : &coupled_fused, A,
+                             &shape, op));
     A = NULL;
 done:
     if (made.own) release(&made);

@@ -10,45 +10,45 @@
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-/* Copy the pattern of M's coupled rows to the device. from: as in kry_sparse_part. */
-static kry_status pack(const kry_coupled *A, const kry_sparse *M, kry_packed_rows *packed,
+/* Copy the pattern of M's coupled rows to the device. from: as in kryi_sparse_part. */
+static kry_status pack(const kryi_coupled *A, const kryi_sparse *M, kryi_packed_rows *packed,
                        int64_t **from)
 {
     kry_status st = KRY_OK;
-    const kry_sparse pattern = { M->rows, M->cols, M->type, M->row_ptr, M->col, NULL };
-    const kry_sparse_cut cut = { .rows = A->rows, .row = A->number, .cols = M->cols };
+    const kryi_sparse pattern = { M->rows, M->cols, M->type, M->row_ptr, M->col, NULL };
+    const kryi_sparse_cut cut = { .rows = A->rows, .row = A->number, .cols = M->cols };
     size_t begins = (size_t)A->rows + 1;
-    kry_sparse part = { 0 };
+    kryi_sparse part = { 0 };
     int32_t *begin = NULL;
 
-    TRY(kry_sparse_part(&pattern, &cut, &part, from));
-    packed->nnz = kry_sparse_nnz(&part);
-    TRY(kry_alloc(begins, sizeof *begin, &begin));
+    TRY(kryi_sparse_part(&pattern, &cut, &part, from));
+    packed->nnz = kryi_sparse_nnz(&part);
+    TRY(kryi_alloc(begins, sizeof *begin, &begin));
     for (size_t c = 0; c < begins; c++) begin[c] = (int32_t)part.row_ptr[c];
-    TRY(kry_buffer_upload(A->dev, begins * sizeof *begin, begin, &packed->begin));
-    TRY(kry_buffer_upload(A->dev, (size_t)packed->nnz * sizeof *part.col, part.col, &packed->col));
-    TRY(kry_buffer_create(A->dev, (size_t)packed->nnz * kry_type_size(M->type), &packed->val));
+    TRY(kryi_buffer_upload(A->dev, begins * sizeof *begin, begin, &packed->begin));
+    TRY(kryi_buffer_upload(A->dev, (size_t)packed->nnz * sizeof *part.col, part.col, &packed->col));
+    TRY(kryi_buffer_create(A->dev, (size_t)packed->nnz * kry_type_size(M->type), &packed->val));
 done:
     free(begin);
-    kry_sparse_release(&part);
+    kryi_sparse_release(&part);
     return st;
 }
 
-kry_status kry_coupled_pack(kry_coupled *A, const kry_sparse *exact)
+kry_status kryi_coupled_pack(kryi_coupled *A, const kryi_sparse *exact)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *far = &A->far;
+    const kryi_sparse *far = &A->far;
 
-    TRY(kry_alloc((size_t)far->rows, sizeof *A->number, &A->number));
+    TRY(kryi_alloc((size_t)far->rows, sizeof *A->number, &A->number));
     for (int64_t i = 0; i < far->rows; i++)
         if (far->row_ptr[i] < far->row_ptr[i + 1]) A->number[A->rows++] = (int32_t)i;
-    TRY(kry_buffer_upload(A->dev, (size_t)A->rows * sizeof *A->number, A->number, &A->row));
+    TRY(kryi_buffer_upload(A->dev, (size_t)A->rows * sizeof *A->number, A->number, &A->row));
     TRY(pack(A, far, &A->packed, NULL));
     if (!exact) return KRY_OK;
     TRY(pack(A, exact, &A->exact.own, &A->exact.from));
     TRY(kry_vec_create(A->dev, far->type, A->rows, 1, &A->exact.b));
     /* filled in flux form only */
-    TRY(kry_buffer_create(A->dev, (size_t)A->rows * kry_type_size(far->type), &A->exact.surplus));
+    TRY(kryi_buffer_create(A->dev, (size_t)A->rows * kry_type_size(far->type), &A->exact.surplus));
 done:
     return st;
 }
@@ -56,80 +56,80 @@ done:
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Send the own numbers of the coupled rows, for their residuals. */
-static kry_status store_exact(const kry_coupled *A, const void *own_val)
+static kry_status store_exact(const kryi_coupled *A, const void *own_val)
 {
     kry_status st = KRY_OK;
-    const kry_exact_rows *exact = &A->exact;
+    const kryi_exact_rows *exact = &A->exact;
     size_t bytes = (size_t)exact->own.nnz * kry_type_size(A->far.type);
     void *packed = NULL;
 
-    TRY(kry_numbers_at(A->far.type, own_val, exact->from, exact->own.nnz, &packed));
-    TRY(kry_buffer_write(A->dev, exact->own.val, 0, bytes, packed));
+    TRY(kryi_numbers_at(A->far.type, own_val, exact->from, exact->own.nnz, &packed));
+    TRY(kryi_buffer_write(A->dev, exact->own.val, 0, bytes, packed));
 done:
     free(packed);
     return st;
 }
 
 /* Flux form: send what the coupled rows add up to, for their residuals. sums: of all rows; NULL: 0. */
-static kry_status store_surplus(const kry_coupled *A, const void *sums)
+static kry_status store_surplus(const kryi_coupled *A, const void *sums)
 {
     kry_status st = KRY_OK;
     kry_type type = A->far.type;
     void *packed = NULL;
 
-    TRY(kry_alloc((size_t)A->rows, kry_type_size(type), &packed));
+    TRY(kryi_alloc((size_t)A->rows, kry_type_size(type), &packed));
     for (int64_t c = 0; sums && c < A->rows; c++)
-        kry_number_put(type, packed, c, kry_number_at(type, sums, A->number[c]));
-    TRY(kry_buffer_write(A->dev, A->exact.surplus, 0, (size_t)A->rows * kry_type_size(type),
-                         packed));
+        kryi_number_put(type, packed, c, kryi_number_at(type, sums, A->number[c]));
+    TRY(kryi_buffer_write(A->dev, A->exact.surplus, 0, (size_t)A->rows * kry_type_size(type),
+                          packed));
 done:
     free(packed);
     return st;
 }
 
 /* Flux form: add up the rows, own and far entries together. */
-static kry_status balance(const kry_coupled *A, const void *own_val)
+static kry_status balance(const kryi_coupled *A, const void *own_val)
 {
     kry_status st = KRY_OK;
-    kry_matrix *matrix = kry_matrix_of(A->own);
-    kry_sparse own = matrix->sorted;
+    kryi_matrix *matrix = kryi_matrix_of(A->own);
+    kryi_sparse own = matrix->sorted;
     void *sums = NULL;
 
     own.val = (void *)own_val;
-    TRY(kry_flux_sums("kry_csr_create", matrix, &own, &A->far, &sums));
+    TRY(kryi_flux_sums("kry_csr_create", matrix, &own, &A->far, &sums));
     if (A->exact.b) TRY(store_surplus(A, sums));
-    if (sums || matrix->surplus) TRY(kry_matrix_set_surplus(matrix, sums));
+    if (sums || matrix->surplus) TRY(kryi_matrix_set_surplus(matrix, sums));
 done:
     free(sums);
     return st;
 }
 
-static kry_status store_far(const kry_coupled *A, const void *far_val)
+static kry_status store_far(const kryi_coupled *A, const void *far_val)
 {
     size_t bytes = (size_t)A->packed.nnz * kry_type_size(A->far.type);
 
     if (bytes && far_val != A->far.val) memcpy(A->far.val, far_val, bytes);
-    return kry_buffer_write(A->dev, A->packed.val, 0, bytes, A->far.val);
+    return kryi_buffer_write(A->dev, A->packed.val, 0, bytes, A->far.val);
 }
 
-kry_status kry_coupled_store(kry_op *op, const void *own_val, const void *far_val)
+kry_status kryi_coupled_store(kry_op *op, const void *own_val, const void *far_val)
 {
     kry_status st = KRY_OK;
-    kry_coupled *A = kry_coupled_of(op);
+    kryi_coupled *A = kryi_coupled_of(op);
 
     if (!A) return KRY_OK;
     TRY(store_far(A, far_val));
     if (A->exact.b) TRY(store_exact(A, own_val));
-    if (own_val && kry_matrix_in_flux_form(kry_matrix_of(A->own))) TRY(balance(A, own_val));
+    if (own_val && kryi_matrix_in_flux_form(kryi_matrix_of(A->own))) TRY(balance(A, own_val));
 done:
     return st;
 }
 
-kry_status kry_coupled_store_flux(kry_op *op, const void *exact_val, const void *sums,
-                                  const void *far_val)
+kry_status kryi_coupled_store_flux(kry_op *op, const void *exact_val, const void *sums,
+                                   const void *far_val)
 {
     kry_status st = KRY_OK;
-    kry_coupled *A = kry_coupled_of(op);
+    kryi_coupled *A = kryi_coupled_of(op);
 
     TRY(store_far(A, far_val));
     if (!A->exact.b) return KRY_OK;
@@ -142,73 +142,75 @@ done:
 /* ---- reading back ---------------------------------------------------------------------------- */
 
 /* Give each diagonal entry its share of what flows to other parts. */
-static void add_to_diagonal(const kry_sparse *far, kry_sparse *own)
+static void add_to_diagonal(const kryi_sparse *far, kryi_sparse *own)
 {
     for (int64_t i = 0; i < far->rows; i++) {
-        const int64_t at = kry_sparse_find(own, i, i);
-        double d = kry_number_at(own->type, own->val, at);
+        const int64_t at = kryi_sparse_find(own, i, i);
+        double d = kryi_number_at(own->type, own->val, at);
         for (int64_t e = far->row_ptr[i]; e < far->row_ptr[i + 1]; e++)
-            d -= kry_number_at(far->type, far->val, e);
-        kry_number_put(own->type, own->val, at, d);
+            d -= kryi_number_at(far->type, far->val, e);
+        kryi_number_put(own->type, own->val, at, d);
     }
 }
 
-kry_status kry_coupled_own_rows(const kry_op *op, kry_sparse *rows)
+kry_status kryi_coupled_own_rows(const kry_op *op, kryi_sparse *rows)
 {
     kry_status st = KRY_OK;
-    const kry_coupled *A = kry_coupled_of(op);
-    const kry_matrix *matrix = kry_matrix_of(kry_op_own(op));
+    const kryi_coupled *A = kryi_coupled_of(op);
+    const kryi_matrix *matrix = kryi_matrix_of(kryi_op_own(op));
 
-    *rows = (kry_sparse){ 0 };
+    *rows = (kryi_sparse){ 0 };
     CHECK(matrix || (A && A->kind), KRY_ERR_UNSUPPORTED,
           "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
-    if (matrix) return kry_matrix_download(matrix, rows);
+    if (matrix) return kryi_matrix_download(matrix, rows);
     TRY(A->kind->rows(A->own, rows));
     add_to_diagonal(&A->far, rows);
 done:
     return st;
 }
 
-kry_status kry_coupled_download(const kry_op *op, kry_sparse *rows)
+kry_status kryi_coupled_download(const kry_op *op, kryi_sparse *rows)
 {
     kry_status st = KRY_OK;
-    kry_sparse own = { 0 };
-    const kry_coupled *A = kry_coupled_of(op);
+    kryi_sparse own = { 0 };
+    const kryi_coupled *A = kryi_coupled_of(op);
 
-    *rows = (kry_sparse){ 0 };
-    if (!A) return kry_coupled_own_rows(op, rows);
-    TRY(kry_coupled_own_rows(op, &own));
-    TRY(kry_sparse_beside(&own, &A->far, rows));
+    *rows = (kryi_sparse){ 0 };
+    if (!A) return kryi_coupled_own_rows(op, rows);
+    TRY(kryi_coupled_own_rows(op, &own));
+    TRY(kryi_sparse_beside(&own, &A->far, rows));
 done:
-    kry_sparse_release(&own);
+    kryi_sparse_release(&own);
     return st;
 }
 
 /* ---- converted copies ------------------------------------------------------------------------ */
 
 /* The far entries with numbers in another type. */
-static kry_status convert_far(const kry_coupled *A, kry_type type, double factor, kry_sparse *far)
+static kry_status convert_far(const kryi_coupled *A, kry_type type, double factor, kryi_sparse *far)
 {
     kry_status st = KRY_OK;
-    const kry_sparse pattern = { A->far.rows, A->far.cols, type, A->far.row_ptr, A->far.col, NULL };
+    const kryi_sparse pattern = {
+        A->far.rows, A->far.cols, type, A->far.row_ptr, A->far.col, NULL
+    };
 
-    TRY(kry_sparse_part(&pattern, &(kry_sparse_cut){ .rows = pattern.rows, .cols = pattern.cols },
-                        far, NULL));
-    TRY(kry_alloc((size_t)A->packed.nnz, kry_type_size(type), &far->val));
-    TRY(kry_numbers_convert("kry_op_convert", "entry", A->far.type, A->far.val, A->packed.nnz,
-                            factor, type, far->val));
+    TRY(kryi_sparse_part(&pattern, &(kryi_sparse_cut){ .rows = pattern.rows, .cols = pattern.cols },
+                         far, NULL));
+    TRY(kryi_alloc((size_t)A->packed.nnz, kry_type_size(type), &far->val));
+    TRY(kryi_numbers_convert("kry_op_convert", "entry", A->far.type, A->far.val, A->packed.nnz,
+                             factor, type, far->val));
 done:
     return st;
 }
 
 /* If one part has numbers that do not fit the precision, all parts refuse. */
-static kry_status agree_on_copy(const kry_coupled *A, kry_status mine)
+static kry_status agree_on_copy(const kryi_coupled *A, kry_status mine)
 {
     kry_status st = KRY_OK;
     double refused = mine == KRY_ERR_UNSUPPORTED;
 
     if (mine < 0 && mine != KRY_ERR_UNSUPPORTED) return mine;
-    TRY(kry_layout_combine(&A->dev->layout, KRY_MAX, &refused, 1));
+    TRY(kryi_layout_combine(&A->dev->layout, KRY_MAX, &refused, 1));
     if (mine < 0) return mine;
     CHECK(refused == 0, KRY_ERR_UNSUPPORTED,
           "kry_op_convert: another device has numbers that do not fit the precision");
@@ -217,43 +219,43 @@ done:
 }
 
 /* The coupled operator of converted own and far entries. Collective. */
-static kry_status make_copy(const kry_coupled *A, kry_op *own, kry_sparse *far, kry_op **copy)
+static kry_status make_copy(const kryi_coupled *A, kry_op *own, kryi_sparse *far, kry_op **copy)
 {
     kry_status st = KRY_OK;
-    kry_coupled made = { .own = own, .kind = A->kind, .traits = A->traits };
-    size_t places = (size_t)kry_halo_count(A->halo);
+    kryi_coupled made = { .own = own, .kind = A->kind, .traits = A->traits };
+    size_t places = (size_t)kryi_halo_count(A->halo);
 
-    TRY(kry_alloc(places, sizeof *made.place, &made.place));
+    TRY(kryi_alloc(places, sizeof *made.place, &made.place));
     if (places) memcpy(made.place, A->place, places * sizeof *made.place);
-    TRY(kry_halo_like(A->halo, own->shape.type, &made.halo));
-    made.far = *far, *far = (kry_sparse){ 0 };
-    return kry_coupled_create(&made, NULL, copy);
+    TRY(kryi_halo_like(A->halo, own->shape.type, &made.halo));
+    made.far = *far, *far = (kryi_sparse){ 0 };
+    return kryi_coupled_create(&made, NULL, copy);
 done:
     free(made.place);
     return st;
 }
 
-kry_status kry_coupled_convert(void *self, kry_type type, double factor, const double *scale,
-                               kry_op **copy)
+kry_status kryi_coupled_convert(void *self, kry_type type, double factor, const double *scale,
+                                kry_op **copy)
 {
-    kry_coupled *A = self, *T = *copy ? (*copy)->self : NULL;
+    kryi_coupled *A = self, *T = *copy ? (*copy)->self : NULL;
     kry_status st = KRY_OK;
     kry_op *own = T ? kry_op_retain(T->own) : NULL;
-    kry_sparse far = { 0 };
+    kryi_sparse far = { 0 };
 
     CHECK(!scale, KRY_ERR_UNSUPPORTED,
           "kry_op_convert: no scaling by a diagonal on several devices");
     st = convert_far(A, type, factor, &far);
-    if (st == KRY_OK) st = kry_op_make_copy("kry_op_convert", A->own, type, factor, NULL, &own);
+    if (st == KRY_OK) st = kryi_op_make_copy("kry_op_convert", A->own, type, factor, NULL, &own);
     TRY(agree_on_copy(A, st));
     assert(own);
     own->shape.traits = A->own->shape.traits;
     if (!T) TRY(make_copy(A, own, &far, copy));
-    TRY(kry_coupled_store(*copy, NULL, T ? far.val : kry_coupled_of(*copy)->far.val));
+    TRY(kryi_coupled_store(*copy, NULL, T ? far.val : kryi_coupled_of(*copy)->far.val));
     if (!A->kind)
-        TRY(kry_matrix_convert_surplus(kry_matrix_of(A->own), factor, kry_matrix_of(own)));
+        TRY(kryi_matrix_convert_surplus(kryi_matrix_of(A->own), factor, kryi_matrix_of(own)));
 done:
-    kry_sparse_release(&far);
+    kryi_sparse_release(&far);
     kry_op_release(&own);
     return st;
 }

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
-                                   int64_t cols, const kry_matrix_params *params)
+kry_status kryi_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
+                                    int64_t cols, const kry_matrix_params *params)
 {
     kry_status st = KRY_OK;
 
@@ -23,7 +23,7 @@ kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type ty
     if (params->on_host)
         CHECK(type == KRY_F64, KRY_ERR_TYPE, "%s: what stays on the host is in double", who);
     else
-        TRY(kry_type_check(who, dev, type));
+        TRY(kryi_type_check(who, dev, type));
     CHECK(!params->on_host || rows == cols, KRY_ERR_SHAPE, "%s: %lld-by-%lld stays on no host", who,
           (long long)rows, (long long)cols);
     CHECK(rows >= 0 && cols >= 0 && rows <= INT32_MAX && cols <= INT32_MAX, KRY_ERR_ARGUMENT,
@@ -41,38 +41,38 @@ kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type ty
           "%s: %d is not a way to treat duplicates", who, (int)params->duplicates);
     CHECK(params->storage == KRY_GENERAL || rows == cols, KRY_ERR_SHAPE,
           "%s: %lld-by-%lld cannot be symmetric", who, (long long)rows, (long long)cols);
-    TRY(kry_op_check_traits(who, rows, cols, params->traits));
+    TRY(kryi_op_check_traits(who, rows, cols, params->traits));
 done:
     return st;
 }
 
 /* ---- in one format --------------------------------------------------------------------------- */
 
-static kry_status build_on_host(kry_matrix *A, const kry_given *given)
+static kry_status build_on_host(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *host = given->host;
+    const kryi_sparse *host = given->host;
 
     TRY(A->format->build(A, given));
-    TRY(kry_matrix_store(A, given->who, host->row_ptr, host->val, &given->seen));
+    TRY(kryi_matrix_store(A, given->who, host->row_ptr, host->val, &given->seen));
 done:
     return st;
 }
 
-static kry_status create_in_format(kry_device *dev, const kry_given *given,
+static kry_status create_in_format(kry_device *dev, const kryi_given *given,
                                    const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *host = given->host;
-    kry_matrix *A = NULL;
+    const kryi_sparse *host = given->host;
+    kryi_matrix *A = NULL;
 
     *op = NULL;
-    TRY(kry_matrix_new(dev, params, host, kry_sparse_nnz(host), &A));
-    if (given->C.dev) TRY(kry_placed_build(A, given));
+    TRY(kryi_matrix_new(dev, params, host, kryi_sparse_nnz(host), &A));
+    if (given->C.dev) TRY(kryi_placed_build(A, given));
     if (!A->placed) TRY(build_on_host(A, given));
-    TRY(kry_matrix_finish(&A, op));
+    TRY(kryi_matrix_finish(&A, op));
 done:
-    kry_matrix_destroy(A);
+    kryi_matrix_destroy(A);
     return st;
 }
 
@@ -112,7 +112,7 @@ static bool is_refusal(kry_status st)
     return st == KRY_ERR_UNSUPPORTED || st == KRY_ERR_ARGUMENT || st == KRY_ERR_SHAPE;
 }
 
-static kry_status build_one(kry_device *dev, const kry_given *given,
+static kry_status build_one(kry_device *dev, const kryi_given *given,
                             const kry_matrix_params *params, kry_format format, const char *chosen,
                             kry_op **op)
 {
@@ -120,20 +120,20 @@ static kry_status build_one(kry_device *dev, const kry_given *given,
     p.format = format;
     kry_status st = create_in_format(dev, given, &p, op);
     if (st < 0) return st;
-    kry_matrix_of(*op)->chosen = chosen;
-    kry_matrix_of(*op)->format_is_free = true;
+    kryi_matrix_of(*op)->chosen = chosen;
+    kryi_matrix_of(*op)->format_is_free = true;
     return st;
 }
 
 /* Vectors for products; x has finite numbers that are not all equal. */
-static kry_status trial_vectors(kry_device *dev, const kry_sparse *host, kry_vec **x, kry_vec **y)
+static kry_status trial_vectors(kry_device *dev, const kryi_sparse *host, kry_vec **x, kry_vec **y)
 {
     kry_status st = KRY_OK;
     void *numbers = NULL;
 
-    TRY(kry_alloc((size_t)host->cols, kry_type_size(host->type), &numbers));
+    TRY(kryi_alloc((size_t)host->cols, kry_type_size(host->type), &numbers));
     for (int64_t i = 0; i < host->cols; i++)
-        kry_number_put(host->type, numbers, i, (double)(i * 7919 % 10007) / 10007.0);
+        kryi_number_put(host->type, numbers, i, (double)(i * 7919 % 10007) / 10007.0);
     TRY(kry_vec_create(dev, host->type, host->cols, 1, x));
     TRY(kry_vec_create(dev, host->type, host->rows, 1, y));
     TRY(kry_vec_write(*x, numbers));
@@ -149,10 +149,10 @@ static kry_status time_batch(const kry_op *op, const kry_vec *x, kry_vec *y, int
     kry_device *dev = kry_op_device(op);
 
     TRY(kry_device_finish(dev));
-    double start = kry_now();
+    double start = kryi_now();
     for (int i = 0; i < turns; i++) TRY(kry_op_apply(op, 1, x, 0, y));
     TRY(kry_device_finish(dev));
-    *seconds = (kry_now() - start) / turns;
+    *seconds = (kryi_now() - start) / turns;
 done:
     return st;
 }
@@ -164,13 +164,13 @@ static kry_status time_product(const kry_op *op, const kry_vec *x, kry_vec *y, d
     enum { BATCHES = 5 };
     static const double least_batch = 1e-3;
     kry_status st = KRY_OK;
-    double once, start = kry_now();
+    double once, start = kryi_now();
     int turns;
 
     TRY(time_batch(op, x, y, 2, &once)); /* the first one compiles */
     TRY(time_batch(op, x, y, 2, seconds));
     turns = *seconds > least_batch ? 1 : (int)(least_batch / *seconds) + 1;
-    for (int i = 0; i < BATCHES && kry_now() - start < budget; i++) {
+    for (int i = 0; i < BATCHES && kryi_now() - start < budget; i++) {
         TRY(time_batch(op, x, y, turns, &once));
         if (once < *seconds || i == 0) *seconds = once;
     }
@@ -179,19 +179,19 @@ done:
 }
 
 /* Build and time the candidates, best first, until the time is up; keep the fastest. */
-static kry_status measure(kry_device *dev, const kry_given *given, const kry_matrix_params *params,
+static kry_status measure(kry_device *dev, const kryi_given *given, const kry_matrix_params *params,
                           candidate *c, int count, kry_op **best, candidate *winner)
 {
     kry_status st = KRY_OK;
     static const double hopeless = 4; /* times the best prediction */
-    double start = kry_now(), seconds;
+    double start = kryi_now(), seconds;
     kry_vec *x = NULL, *y = NULL;
     kry_op *op = NULL;
 
     *winner = (candidate){ KRY_FORMAT_CSR, INFINITY };
     TRY(trial_vectors(dev, given->host, &x, &y));
     for (int i = 0; i < count && c[i].seconds < hopeless * c[0].seconds; i++) {
-        if (*best && kry_now() - start > params->measure_seconds) break;
+        if (*best && kryi_now() - start > params->measure_seconds) break;
         st = build_one(dev, given, params, c[i].format, "measured", &op);
         if (is_refusal(st)) continue;
         TRY(st);
@@ -214,14 +214,14 @@ done:
 
 enum { NAME = 64, VALUE = 160 };
 
-static void keep_decision(kry_device *dev, const char *name, const kry_sparse *host,
+static void keep_decision(kry_device *dev, const char *name, const kryi_sparse *host,
                           const candidate *winner)
 {
     char value[VALUE];
-    kry_print(value, sizeof value, "%s %.3g s %lld-by-%lld nnz %lld",
-              kry_format_name(winner->format), winner->seconds, (long long)host->rows,
-              (long long)host->cols, (long long)kry_sparse_nnz(host));
-    kry_tuning_set(dev, name, value);
+    kryi_print(value, sizeof value, "%s %.3g s %lld-by-%lld nnz %lld",
+               kry_format_name(winner->format), winner->seconds, (long long)host->rows,
+               (long long)host->cols, (long long)kryi_sparse_nnz(host));
+    kryi_tuning_set(dev, name, value);
 }
 
 static kry_format kept_decision(kry_device *dev, const char *name)
@@ -229,13 +229,13 @@ static kry_format kept_decision(kry_device *dev, const char *name)
     char value[VALUE];
     kry_matrix_params p = *KRY_MATRIX(.traits = 0);
 
-    if (!kry_tuning_get(dev, name, value, sizeof value)) return KRY_FORMAT_AUTO;
+    if (!kryi_tuning_get(dev, name, value, sizeof value)) return KRY_FORMAT_AUTO;
     value[strcspn(value, " ")] = 0;
     return kry_format_parse(value, &p) == KRY_OK ? p.format : KRY_FORMAT_AUTO;
 }
 
 /* The first candidate that takes the matrix; csr takes any. */
-static kry_status build_first(kry_device *dev, const kry_given *given,
+static kry_status build_first(kry_device *dev, const kryi_given *given,
                               const kry_matrix_params *params, const candidate *c, int count,
                               kry_op **op)
 {
@@ -245,11 +245,11 @@ static kry_status build_first(kry_device *dev, const kry_given *given,
     return st;
 }
 
-static kry_status choose(kry_device *dev, const kry_given *given, const kry_matrix_params *params,
+static kry_status choose(kry_device *dev, const kryi_given *given, const kry_matrix_params *params,
                          kry_op **op)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *host = given->host;
+    const kryi_sparse *host = given->host;
     double seconds[KRY_FORMAT_COUNT];
     uint64_t hash;
     char name[NAME];
@@ -258,7 +258,7 @@ static kry_status choose(kry_device *dev, const kry_given *given, const kry_matr
     int count;
 
     *op = NULL;
-    TRY(kry_predict(dev, given, params, seconds, &hash));
+    TRY(kryi_predict(dev, given, params, seconds, &hash));
     snprintf(name, sizeof name, "format/%016llx", (unsigned long long)hash);
     kept = kept_decision(dev, name);
     st = kept == KRY_FORMAT_AUTO ? KRY_ERR_UNSUPPORTED
@@ -277,8 +277,8 @@ done:
 
 /* ---- operators of what is checked ------------------------------------------------------------ */
 
-kry_status kry_matrix_of_given(kry_device *dev, const kry_given *given,
-                               const kry_matrix_params *params, kry_op **op)
+kry_status kryi_matrix_of_given(kry_device *dev, const kryi_given *given,
+                                const kry_matrix_params *params, kry_op **op)
 {
     return params->format == KRY_FORMAT_AUTO ? choose(dev, given, params, op)
                                              : create_in_format(dev, given, params, op);
@@ -286,7 +286,7 @@ kry_status kry_matrix_of_given(kry_device *dev, const kry_given *given,
 
 /* In csr, with all its digits, on a host device. The format that was asked for is that of its copies in
  * single. */
-static kry_status keep_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
+static kry_status keep_on_host(kry_device *dev, kryi_sparse *host, kryi_entry_map *map,
                                const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -295,38 +295,38 @@ static kry_status keep_on_host(kry_device *dev, kry_sparse *host, kry_entry_map 
 
     p.on_host = false;
     p.format = KRY_FORMAT_CSR, p.values = KRY_VALUES_AS_GIVEN;
-    TRY(kry_host_beside(dev, &beside));
-    TRY(kry_matrix_from_host(beside, host, map, &p, op));
-    kry_matrix_of(*op)->params.format = params->format;
+    TRY(kryi_host_beside(dev, &beside));
+    TRY(kryi_matrix_from_host(beside, host, map, &p, op));
+    kryi_matrix_of(*op)->params.format = params->format;
 done:
     kry_device_release(&beside);
     return st;
 }
 
 /* The operator keeps the pattern, and what new values need. */
-static void keep_pattern(kry_op *op, kry_sparse *host, kry_entry_map *map)
+static void keep_pattern(kry_op *op, kryi_sparse *host, kryi_entry_map *map)
 {
-    kry_matrix *A = op->self;
+    kryi_matrix *A = op->self;
 
-    A->map = *map, *map = (kry_entry_map){ 0 };
+    A->map = *map, *map = (kryi_entry_map){ 0 };
     A->sorted = *host;
     if (!A->map.place) A->sorted.val = NULL;
-    *host = (kry_sparse){ .val = A->map.place ? NULL : host->val };
+    *host = (kryi_sparse){ .val = A->map.place ? NULL : host->val };
 }
 
-kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
-                                const kry_matrix_params *params, kry_op **op)
+kry_status kryi_matrix_from_host(kry_device *dev, kryi_sparse *host, kryi_entry_map *map,
+                                 const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_given given = { .who = "kry_csr_create", .host = host };
+    kryi_given given = { .who = "kry_csr_create", .host = host };
 
     CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
           "kry_csr_create: on_host is for one device, and this is a team of %d",
           kry_team_size(dev));
     if (params->on_host) return keep_on_host(dev, host, map, params, op);
-    if (dev->team) return kry_matrix_in_parts(dev, host, map, params, NULL, op);
-    kry_numbers_see(host->type, host->val, kry_sparse_nnz(host), &given.seen);
-    TRY(kry_matrix_of_given(dev, &given, params, op));
+    if (dev->team) return kryi_matrix_in_parts(dev, host, map, params, NULL, op);
+    kryi_numbers_see(host->type, host->val, kryi_sparse_nnz(host), &given.seen);
+    TRY(kryi_matrix_of_given(dev, &given, params, op));
     keep_pattern(*op, host, map);
 done:
     return st;
@@ -335,124 +335,124 @@ done:
 /* ---- another format ------------------------------------------------------------------------------- */
 
 /* What the numbers are like, and which of them differ from their mirror images. */
-static kry_status look_at_host(kry_given *G)
+static kry_status look_at_host(kryi_given *G)
 {
-    const kry_sparse *host = G->host;
+    const kryi_sparse *host = G->host;
 
-    kry_numbers_see(host->type, host->val, kry_sparse_nnz(host), &G->seen);
+    kryi_numbers_see(host->type, host->val, kryi_sparse_nnz(host), &G->seen);
     G->seen.compared = true;
-    return kry_matrix_inspect(host, &G->finding, &G->seen.symmetric);
+    return kryi_matrix_inspect(host, &G->finding, &G->seen.symmetric);
 }
 
 /* Whether entries that share a slot may get one each: the library chose the format because the numbers were symmetric, which
  * nobody promised. */
-static bool may_change(const kry_matrix *A)
+static bool may_change(const kryi_matrix *A)
 {
     const unsigned promises = KRY_SYMMETRIC | KRY_POSITIVE | KRY_SINGULAR;
 
     return A->format->shared && A->format_is_free && !(A->shape.traits & promises);
 }
 
-kry_status kry_matrix_change_format(kry_matrix *A, const char *who, const void *sorted,
-                                    kry_status refusal)
+kry_status kryi_matrix_change_format(kryi_matrix *A, const char *who, const void *sorted,
+                                     kry_status refusal)
 {
     kry_status st = KRY_OK;
     const bool placed =
         A->placed; /* the host has no pattern, and the device is to look at the numbers, too */
     kry_matrix_params p = A->params;
-    kry_sparse rows = A->sorted;
-    kry_given G = { .who = who, .host = &rows };
+    kryi_sparse rows = A->sorted;
+    kryi_given G = { .who = who, .host = &rows };
     kry_op *op = NULL;
 
     if (refusal != KRY_ERR_ARGUMENT || !may_change(A)) return refusal;
     p.format = KRY_FORMAT_AUTO, p.measure_seconds = 0;
     p.storage = KRY_GENERAL, p.duplicates = KRY_REFUSE;
     if (placed) {
-        TRY(kry_matrix_download(A, &rows));
+        TRY(kryi_matrix_download(A, &rows));
         free(rows.val);
     }
     rows.val = (void *)sorted;
-    if (placed) TRY(kry_given_upload(A->dev, &(kry_entries){ who, rows, NULL, A->nnz }, &p, &G));
+    if (placed) TRY(kryi_given_upload(A->dev, &(kryi_entries){ who, rows, NULL, A->nnz }, &p, &G));
     if (!G.C.dev) TRY(look_at_host(&G));
     if (G.seen.symmetric) {
         st = refusal;
         goto done;
     }
     G.host = &rows;
-    TRY(kry_matrix_of_given(A->dev, &G, &p, &op));
-    kry_matrix_exchange(A, kry_matrix_of(op));
+    TRY(kryi_matrix_of_given(A->dev, &G, &p, &op));
+    kryi_matrix_exchange(A, kryi_matrix_of(op));
     A->found = G.finding;
     if (placed && !A->placed) {
         A->sorted = rows, A->sorted.val = NULL;
-        rows = (kry_sparse){ 0 };
+        rows = (kryi_sparse){ 0 };
     }
 done:
     kry_op_release(&op);
-    kry_given_release(&G);
+    kryi_given_release(&G);
     rows.val = NULL; /* the caller's */
-    if (placed) kry_sparse_release(&rows);
+    if (placed) kryi_sparse_release(&rows);
     return st;
 }
 
 /* ---- public functions --------------------------------------------------------------------------- */
 
 /* The numbers of A's entries: the caller's own where they are sorted. */
-static kry_status take_values(const kry_entries *e, const kry_entry_map *map, kry_sparse *A,
-                              kry_seen *seen)
+static kry_status take_values(const kryi_entries *e, const kryi_entry_map *map, kryi_sparse *A,
+                              kryi_seen *seen)
 {
     kry_status st = KRY_OK;
-    const int64_t nnz = kry_sparse_nnz(A);
+    const int64_t nnz = kryi_sparse_nnz(A);
 
     if (map->place) {
-        TRY(kry_alloc((size_t)nnz, kry_type_size(A->type), &A->val));
-        TRY(kry_entries_renew(e->who, map, e->given.val, nnz, A));
+        TRY(kryi_alloc((size_t)nnz, kry_type_size(A->type), &A->val));
+        TRY(kryi_entries_renew(e->who, map, e->given.val, nnz, A));
     } else {
         A->val = e->given.val;
     }
-    TRY(kry_numbers_check(e->who, A->type, A->val, nnz, seen));
+    TRY(kryi_numbers_check(e->who, A->type, A->val, nnz, seen));
 done:
     return st;
 }
 
 /* A := the sorted matrix of these entries, whose numbers may be the caller's: release_entries knows. */
-static kry_status take_entries(const kry_entries *e, bool team, const kry_matrix_params *params,
-                               kry_sparse *A, kry_entry_map *map, kry_seen *seen)
+static kry_status take_entries(const kryi_entries *e, bool team, const kry_matrix_params *params,
+                               kryi_sparse *A, kryi_entry_map *map, kryi_seen *seen)
 {
     kry_status st = KRY_OK;
-    kry_entries places = *e;
+    kryi_entries places = *e;
 
     if (!team) places.given.val = NULL; /* a team keeps its numbers for a while */
-    TRY(kry_entries_compress(&places, params, A, map));
+    TRY(kryi_entries_compress(&places, params, A, map));
     if (!A->val) TRY(take_values(e, map, A, seen));
 done:
     return st;
 }
 
-static void release_entries(const kry_entries *e, kry_sparse *A, kry_entry_map *map)
+static void release_entries(const kryi_entries *e, kryi_sparse *A, kryi_entry_map *map)
 {
     if (A->val == e->given.val) A->val = NULL; /* the caller's */
-    kry_entry_map_release(map);
-    kry_sparse_release(A);
+    kryi_entry_map_release(map);
+    kryi_sparse_release(A);
 }
 
 /* inspects: these are a caller's entries, of which solvers want to know what they are like. */
-static kry_status make(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
+static kry_status make(kry_device *dev, const kryi_entries *e, const kry_matrix_params *params,
                        bool inspects, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_sparse A = { 0 };
-    kry_entry_map map = { 0 };
-    kry_given G = { .who = e->who, .host = &A };
+    kryi_sparse A = { 0 };
+    kryi_entry_map map = { 0 };
+    kryi_given G = { .who = e->who, .host = &A };
     const bool here = !dev->team && !params->on_host;
 
     TRY(take_entries(e, dev->team, params, &A, &map, &G.seen));
-    if (inspects) TRY(kry_matrix_inspect(&A, &G.finding, &G.seen.symmetric));
+    if (inspects) TRY(kryi_matrix_inspect(&A, &G.finding, &G.seen.symmetric));
     G.seen.compared = inspects;
     if (here) {
-        TRY(kry_matrix_of_given(dev, &G, params, op));
+        TRY(kryi_matrix_of_given(dev, &G, params, op));
         keep_pattern(*op, &A, &map);
     } else {
-        TRY(kry_matrix_from_host(dev, &A, &map, params, op));
+        TRY(kryi_matrix_from_host(dev, &A, &map, params, op));
     }
     (*op)->found = G.finding;
     (*op)->inspected = inspects;
@@ -461,37 +461,37 @@ done:
     return st;
 }
 
-kry_status kry_matrix_of_sparse(kry_device *dev, const kry_sparse *A,
-                                const kry_matrix_params *params, kry_op **op)
+kry_status kryi_matrix_of_sparse(kry_device *dev, const kryi_sparse *A,
+                                 const kry_matrix_params *params, kry_op **op)
 {
-    const kry_entries e = { "kry_csr_create", *A, NULL, kry_sparse_nnz(A) };
+    const kryi_entries e = { "kry_csr_create", *A, NULL, kryi_sparse_nnz(A) };
 
     *op = NULL;
     return make(dev, &e, params, false, op);
 }
 
-kry_status kry_matrix_take(kry_device *dev, kry_sparse *A, const kry_matrix_params *params,
-                           kry_op **op)
+kry_status kryi_matrix_take(kry_device *dev, kryi_sparse *A, const kry_matrix_params *params,
+                            kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_entry_map map = { .given = kry_sparse_nnz(A) };
+    kryi_entry_map map = { .given = kryi_sparse_nnz(A) };
 
     *op = NULL;
-    TRY(kry_values_check("kry_csr_create", A->type, map.given, A->val));
-    TRY(kry_matrix_from_host(dev, A, &map, params, op));
+    TRY(kryi_values_check("kry_csr_create", A->type, map.given, A->val));
+    TRY(kryi_matrix_from_host(dev, A, &map, params, op));
 done:
     return st;
 }
 
-static kry_status make_there(kry_device *dev, const kry_given *G, const kry_matrix_params *params,
+static kry_status make_there(kry_device *dev, const kryi_given *G, const kry_matrix_params *params,
                              kry_op **op)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_matrix_of_given(dev, G, params, op));
-    kry_matrix *A = kry_matrix_of(*op);
-    A->map.given = kry_sparse_nnz(G->host);
-    if (!A->placed) TRY(kry_places_copy(G->host, &A->sorted));
+    TRY(kryi_matrix_of_given(dev, G, params, op));
+    kryi_matrix *A = kryi_matrix_of(*op);
+    A->map.given = kryi_sparse_nnz(G->host);
+    if (!A->placed) TRY(kryi_places_copy(G->host, &A->sorted));
     (*op)->found = G->finding, (*op)->inspected = true;
 done:
     if (st < 0) kry_op_release(op);
@@ -499,37 +499,37 @@ done:
 }
 
 /* A caller's entries: on the device, where that can look at them. */
-static kry_status make_given(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
-                             kry_op **op)
+static kry_status make_given(kry_device *dev, const kryi_entries *e,
+                             const kry_matrix_params *params, kry_op **op)
 {
-    kry_given G = { 0 };
-    kry_status st = kry_pool_open(dev);
+    kryi_given G = { 0 };
+    kry_status st = kryi_pool_open(dev);
 
     if (st < 0) return st;
-    if (e->nnz >= KRY_GIVEN_WORTH) TRY(kry_given_upload(dev, e, params, &G));
+    if (e->nnz >= KRY_GIVEN_WORTH) TRY(kryi_given_upload(dev, e, params, &G));
     TRY(G.C.dev ? make_there(dev, &G, params, op) : make(dev, e, params, true, op));
 done:
-    kry_given_release(&G);
-    kry_pool_close(dev);
+    kryi_given_release(&G);
+    kryi_pool_close(dev);
     return st;
 }
 
 /* Check sizes, parameters and that the arrays are there; their contents are looked at when they are sorted. Finds e->nnz
  * of compressed rows. */
-static kry_status check_arrays(kry_device *dev, kry_entries *e, bool coordinates,
+static kry_status check_arrays(kry_device *dev, kryi_entries *e, bool coordinates,
                                const kry_matrix_params *params)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *given = &e->given;
+    const kryi_sparse *given = &e->given;
 
-    TRY(kry_matrix_check_params(e->who, dev, given->type, given->rows, given->cols, params));
+    TRY(kryi_matrix_check_params(e->who, dev, given->type, given->rows, given->cols, params));
     if (coordinates) {
         bool there = e->row && given->col && given->val;
         CHECK(e->nnz >= 0 && (e->nnz == 0 || there), KRY_ERR_ARGUMENT,
               "%s: nnz = %lld, or an array is NULL", e->who, (long long)e->nnz);
     } else {
         CHECK(given->row_ptr, KRY_ERR_ARGUMENT, "%s: row_ptr is NULL", e->who);
-        e->nnz = kry_sparse_nnz(given);
+        e->nnz = kryi_sparse_nnz(given);
         CHECK(e->nnz == 0 || (given->col && given->val), KRY_ERR_ARGUMENT, "%s: col or val is NULL",
               e->who);
         CHECK(e->nnz >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", e->who,
@@ -539,14 +539,14 @@ done:
     return st;
 }
 
-static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
+static kry_status create(kry_device *dev, kryi_entries e, bool coordinates,
                          const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_matrix_params mine;
 
     if (op) *op = NULL;
-    st = kry_check_given(e.who, "op, device", (const void *const[]){ op, dev });
+    st = kryi_check_given(e.who, "op, device", (const void *const[]){ op, dev });
     if (!op || !dev) goto done;
     TAKE_PARAMS(params, mine, e.who, "KRY_MATRIX");
     TRY(check_arrays(dev, &e, coordinates, params));
@@ -559,16 +559,16 @@ kry_status kry_csr_create(kry_device *dev, kry_type type, int64_t rows, int64_t 
                           const int64_t *row_ptr, const int32_t *col, const void *val,
                           const kry_matrix_params *params, kry_op **op)
 {
-    const kry_sparse given = { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val };
-    return create(dev, (kry_entries){ "kry_csr_create", given, NULL, 0 }, false, params, op);
+    const kryi_sparse given = { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val };
+    return create(dev, (kryi_entries){ "kry_csr_create", given, NULL, 0 }, false, params, op);
 }
 
 kry_status kry_coo_create(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
                           const int32_t *row, const int32_t *col, const void *val,
                           const kry_matrix_params *params, kry_op **op)
 {
-    const kry_sparse given = { rows, cols, type, NULL, (int32_t *)col, (void *)val };
-    return create(dev, (kry_entries){ "kry_coo_create", given, row, nnz }, true, params, op);
+    const kryi_sparse given = { rows, cols, type, NULL, (int32_t *)col, (void *)val };
+    return create(dev, (kryi_entries){ "kry_coo_create", given, row, nnz }, true, params, op);
 }
 
 kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t cols,
@@ -576,12 +576,12 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
                            const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT])
 {
     kry_status st = KRY_OK;
-    kry_entries e = {
+    kryi_entries e = {
         __func__, { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val }, NULL, 0
     };
-    kry_sparse A = { 0 };
-    kry_entry_map map = { 0 };
-    kry_given given = { .host = &A };
+    kryi_sparse A = { 0 };
+    kryi_entry_map map = { 0 };
+    kryi_given given = { .host = &A };
     kry_matrix_params mine;
     uint64_t hash;
 
@@ -591,7 +591,7 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
     TAKE_PARAMS(params, mine, e.who, "KRY_MATRIX");
     TRY(check_arrays(dev, &e, false, params));
     TRY(take_entries(&e, false, params, &A, &map, &given.seen));
-    TRY(kry_predict(dev, &given, params, seconds, &hash));
+    TRY(kryi_predict(dev, &given, params, seconds, &hash));
 done:
     release_entries(&e, &A, &map);
     return st;

@@ -12,16 +12,16 @@ typedef struct diagonals {
     int64_t count;
 } diagonals;
 
-static kry_status find_diagonals(const kry_sparse *host, bool symmetric, diagonals *d)
+static kry_status find_diagonals(const kryi_sparse *host, bool symmetric, diagonals *d)
 {
     kry_status st = KRY_OK;
     int32_t *all = NULL;
     int64_t found, lower = 0;
 
-    TRY(kry_diagonals_find(host, host->rows + host->cols, &all, &found));
+    TRY(kryi_diagonals_find(host, host->rows + host->cols, &all, &found));
     while (symmetric && lower < found && all[lower] <= 0) lower++;
     d->count = found - lower + symmetric;
-    TRY(kry_alloc((size_t)d->count, sizeof *d->offset, &d->offset));
+    TRY(kryi_alloc((size_t)d->count, sizeof *d->offset, &d->offset));
     for (int64_t k = symmetric; k < d->count; k++) d->offset[k] = all[lower + k - symmetric];
 done:
     free(all);
@@ -38,7 +38,7 @@ static kry_status refuse_alone(char sign, int64_t offset)
 }
 
 typedef struct filling {
-    const kry_sparse *host;
+    const kryi_sparse *host;
     const diagonals *d;
     bool shared;
     int64_t stride;
@@ -71,32 +71,32 @@ static void fill_rows(void *user, int part, int64_t begin, int64_t end)
 }
 
 /* Returns  KRY_ERR_ARGUMENT for an entry below the main diagonal where none above can be its mirror image. */
-static kry_status fill_slots(kry_matrix *A, const kry_sparse *host, const diagonals *d,
+static kry_status fill_slots(kryi_matrix *A, const kryi_sparse *host, const diagonals *d,
                              int64_t stride)
 {
-    const int parts = kry_parts(A->nnz);
+    const int parts = kryi_parts(A->nnz);
     filling f = {
         .host = host, .d = d, .shared = A->format->shared, .stride = stride, .slot = A->slot
     };
 
-    kry_parallel(parts, host->rows, fill_rows, &f);
+    kryi_parallel(parts, host->rows, fill_rows, &f);
     for (int p = 0; p < parts; p++)
         if (f.alone[p]) return refuse_alone('-', f.alone[p]);
     return KRY_OK;
 }
 
 /* Refuse an entry without its mirror image. */
-static kry_status check_mirrors(const kry_matrix *A, const diagonals *d)
+static kry_status check_mirrors(const kryi_matrix *A, const diagonals *d)
 {
     kry_status st = KRY_OK;
     signed char *balance = NULL;
 
-    TRY(kry_alloc((size_t)A->slots, 1, &balance));
-    for (int64_t k = 0; k < A->nnz; k++) balance[kry_matrix_slot(A, k)] += A->slot[k] < 0 ? -1 : 1;
-    for (int64_t s = kry_ell_stride(A->shape.rows); s < A->slots; s++)
+    TRY(kryi_alloc((size_t)A->slots, 1, &balance));
+    for (int64_t k = 0; k < A->nnz; k++) balance[kryi_matrix_slot(A, k)] += A->slot[k] < 0 ? -1 : 1;
+    for (int64_t s = kryi_ell_stride(A->shape.rows); s < A->slots; s++)
         if (balance[s])
             TRY(refuse_alone(balance[s] > 0 ? '+' : '-',
-                             d->offset[s / kry_ell_stride(A->shape.rows)]));
+                             d->offset[s / kryi_ell_stride(A->shape.rows)]));
 done:
     free(balance);
     return st;
@@ -122,22 +122,22 @@ static bool unrolls(int64_t count, int64_t points)
     return count <= MOST && (points == 5 || points == 7 || points == 9 || points == 27);
 }
 
-kry_status kry_dia_stage(kry_matrix *A, const int32_t *offset, int64_t count)
+kry_status kryi_dia_stage(kryi_matrix *A, const int32_t *offset, int64_t count)
 {
     kry_status st = KRY_OK;
     const bool symmetric = A->format->shared;
-    kry_stage *s = kry_matrix_stage(A, "dia", "");
+    kryi_stage *s = kryi_matrix_stage(A, "dia", "");
     if (unrolls(count, symmetric ? 2 * count - 1 : count)) s->diagonals = (int)count;
 
-    kry_stage_int(s, A->shape.rows);
-    kry_stage_int(s, A->shape.cols);
-    kry_stage_int(s, reach_of(&A->shape, offset, count, symmetric));
-    kry_stage_int(s, count);
-    kry_stage_int(s, kry_ell_stride(A->shape.rows));
-    kry_stage_int(s, kry_matrix_in_flux_form(A));
-    kry_stage_int(s, symmetric);
-    TRY(kry_stage_array(A, s, offset, (size_t)count, sizeof *offset));
-    kry_stage_rows(A, s, A->shape.rows, 1);
+    kryi_stage_int(s, A->shape.rows);
+    kryi_stage_int(s, A->shape.cols);
+    kryi_stage_int(s, reach_of(&A->shape, offset, count, symmetric));
+    kryi_stage_int(s, count);
+    kryi_stage_int(s, kryi_ell_stride(A->shape.rows));
+    kryi_stage_int(s, kryi_matrix_in_flux_form(A));
+    kryi_stage_int(s, symmetric);
+    TRY(kryi_stage_array(A, s, offset, (size_t)count, sizeof *offset));
+    kryi_stage_rows(A, s, A->shape.rows, 1);
     /* On CPUs, too: neighbours' directions are formed VW at a time, from what is in the cache. */
     s->fuses = s->fuses || A->dev->info.cpu_kernels;
     snprintf(A->variant, sizeof A->variant, "%lld%s diagonals", (long long)count,
@@ -146,13 +146,13 @@ done:
     return st;
 }
 
-kry_status kry_dia_build(kry_matrix *A, const kry_given *given)
+kry_status kryi_dia_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *host = given->host;
+    const kryi_sparse *host = given->host;
     diagonals d = { 0 };
     bool symmetric = A->format->shared;
-    int64_t stride = kry_ell_stride(host->rows);
+    int64_t stride = kryi_ell_stride(host->rows);
 
     CHECK(!symmetric || host->rows == host->cols, KRY_ERR_SHAPE,
           "format symdia needs a symmetric matrix, this is %lld-by-%lld", (long long)host->rows,
@@ -161,10 +161,10 @@ kry_status kry_dia_build(kry_matrix *A, const kry_given *given)
           "format %s takes up to 2^31-1 rows and columns together",
           kry_format_name(A->params.format));
     TRY(find_diagonals(host, symmetric, &d));
-    TRY(kry_matrix_slots(A, (double)d.count * (double)stride, 4.0 * (double)d.count));
+    TRY(kryi_matrix_slots(A, (double)d.count * (double)stride, 4.0 * (double)d.count));
     TRY(fill_slots(A, host, &d, stride));
     if (symmetric && !given->seen.symmetric) TRY(check_mirrors(A, &d));
-    TRY(kry_dia_stage(A, d.offset, d.count));
+    TRY(kryi_dia_stage(A, d.offset, d.count));
 done:
     free(d.offset);
     return st;
@@ -173,28 +173,28 @@ done:
 /* ---- entries on the device ------------------------------------------------------------------------ */
 
 /* A kernel whose arguments behind the matrix are `more`. */
-static kry_status run(const kry_matrix *A, const char *name, const kry_arg *more, size_t count)
+static kry_status run(const kryi_matrix *A, const char *name, const kry_arg *more, size_t count)
 {
     kry_status st = KRY_OK;
-    const kry_stage *s = &A->stage[0];
+    const kryi_stage *s = &A->stage[0];
     char defines[KRY_STAGE_DEFINES];
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
 
-    kry_stage_defines(A, s, A->stored, defines);
-    TRY(kry_kernel_get(A->dev, "dia", A->shape.type, defines, name, &kernel));
-    TRY(kry_stage_launch(A, s, kernel, kry_groups_for(A->dev, A->shape.type, A->shape.rows), more,
-                         count));
+    kryi_stage_defines(A, s, A->stored, defines);
+    TRY(kryi_kernel_get(A->dev, "dia", A->shape.type, defines, name, &kernel));
+    TRY(kryi_stage_launch(A, s, kernel, kryi_groups_for(A->dev, A->shape.type, A->shape.rows), more,
+                          count));
 done:
     return st;
 }
 
-kry_status kry_dia_diagonal(kry_matrix *A, kry_vec *d)
+kry_status kryi_dia_diagonal(kryi_matrix *A, kry_vec *d)
 {
     const kry_arg more[] = { ARG_VEC(d) };
     return run(A, "dia_diagonal", more, COUNT(more));
 }
 
-kry_status kry_dia_entries(const kry_matrix *A, kry_csr *C, bool *all)
+kry_status kryi_dia_entries(const kryi_matrix *A, kryi_csr *C, bool *all)
 {
     kry_status st = KRY_OK;
     const size_t bytes = (size_t)A->nnz * sizeof(cl_int);
@@ -202,19 +202,19 @@ kry_status kry_dia_entries(const kry_matrix *A, kry_csr *C, bool *all)
     int64_t count;
 
     *all = A->placed;
-    if (A->placed) return kry_dia_entries_there(A, C);
-    TRY(kry_buffer_create(A->dev, (size_t)A->shape.rows * sizeof(cl_int), &length));
+    if (A->placed) return kryi_dia_entries_there(A, C);
+    TRY(kryi_buffer_create(A->dev, (size_t)A->shape.rows * sizeof(cl_int), &length));
     const kry_arg lengths[] = { ARG(length) };
     TRY(run(A, "dia_lengths", lengths, COUNT(lengths)));
-    TRY(kry_csr_offsets(A->dev, A->shape.rows, length, &C->row_ptr, &count));
+    TRY(kryi_csr_offsets(A->dev, A->shape.rows, length, &C->row_ptr, &count));
     *all = count == A->nnz;
     if (!*all) goto done;
-    TRY(kry_buffer_create(A->dev, bytes, &C->col));
-    TRY(kry_buffer_create(A->dev, bytes, &C->place));
+    TRY(kryi_buffer_create(A->dev, bytes, &C->col));
+    TRY(kryi_buffer_create(A->dev, bytes, &C->place));
     const kry_arg entries[] = { ARG(C->row_ptr), ARG(C->col), ARG(C->place) };
     TRY(run(A, "dia_entries", entries, COUNT(entries)));
 done:
-    kry_buffer_release(A->dev, &length);
-    if (st == KRY_OK && !*all) kry_buffer_release(A->dev, &C->row_ptr);
+    kryi_buffer_release(A->dev, &length);
+    if (st == KRY_OK && !*all) kryi_buffer_release(A->dev, &C->row_ptr);
     return st;
 }

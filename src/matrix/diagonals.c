@@ -4,7 +4,7 @@
 
 /* Diagonal j - i has bit j - i + rows. */
 typedef struct looking {
-    const kry_sparse *A;
+    const kryi_sparse *A;
     int64_t most, words;
     uint64_t *seen;                /* words for each part */
     int64_t count[KRY_MOST_PARTS]; /* of each part */
@@ -14,7 +14,7 @@ typedef struct looking {
 static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
 {
     looking *l = user;
-    const kry_sparse *A = l->A;
+    const kryi_sparse *A = l->A;
     uint64_t *seen = l->seen + part * l->words;
     int64_t count = 0;
 
@@ -48,20 +48,20 @@ static void list(const looking *l, int32_t *offset)
             if (l->seen[w] >> b & 1) *offset++ = (int32_t)(w * 64 + b - l->A->rows);
 }
 
-kry_status kry_diagonals_find(const kry_sparse *A, int64_t most, int32_t **offset, int64_t *count)
+kry_status kryi_diagonals_find(const kryi_sparse *A, int64_t most, int32_t **offset, int64_t *count)
 {
     kry_status st = KRY_OK;
-    const int parts = kry_parts(kry_sparse_nnz(A));
+    const int parts = kryi_parts(kryi_sparse_nnz(A));
     looking l = { .A = A, .most = most, .words = (A->rows + A->cols) / 64 + 1 };
 
     *offset = NULL, *count = most + 1;
-    TRY(kry_alloc((size_t)(parts * l.words), sizeof *l.seen, &l.seen));
-    kry_parallel(parts, A->rows, look_at_rows, &l);
+    TRY(kryi_alloc((size_t)(parts * l.words), sizeof *l.seen, &l.seen));
+    kryi_parallel(parts, A->rows, look_at_rows, &l);
     for (int p = 0; p < parts; p++)
         if (l.count[p] > most) goto done;
     *count = gather(&l, parts);
     if (*count > most) goto done;
-    TRY(kry_alloc((size_t)*count, sizeof **offset, offset));
+    TRY(kryi_alloc((size_t)*count, sizeof **offset, offset));
     list(&l, *offset);
 done:
     free(l.seen);

@@ -5,30 +5,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int64_t kry_ell_stride(int64_t rows) { return (rows + 31) / 32 * 32; }
+int64_t kryi_ell_stride(int64_t rows) { return (rows + 31) / 32 * 32; }
 
 /* Rows whose k-th entries stand side by side. */
-static int64_t height_of(const kry_matrix *A)
+static int64_t height_of(const kryi_matrix *A)
 {
-    return A->dev->info.cpu_kernels ? kry_vector_width(A->dev, A->shape.type)
-                                    : kry_ell_stride(A->shape.rows);
+    return A->dev->info.cpu_kernels ? kryi_vector_width(A->dev, A->shape.type)
+                                    : kryi_ell_stride(A->shape.rows);
 }
 
-kry_stage *kry_ell_begin(kry_matrix *A, int64_t width)
+kryi_stage *kryi_ell_begin(kryi_matrix *A, int64_t width)
 {
-    kry_stage *s = kry_matrix_stage(A, "ell", "");
+    kryi_stage *s = kryi_matrix_stage(A, "ell", "");
 
-    kry_stage_int(s, A->shape.rows);
-    kry_stage_int(s, height_of(A));
-    kry_stage_int(s, width);
-    kry_stage_int(s, kry_matrix_in_flux_form(A));
-    kry_stage_rows(A, s, A->shape.rows, 1);
+    kryi_stage_int(s, A->shape.rows);
+    kryi_stage_int(s, height_of(A));
+    kryi_stage_int(s, width);
+    kryi_stage_int(s, kryi_matrix_in_flux_form(A));
+    kryi_stage_rows(A, s, A->shape.rows, 1);
     return s;
 }
 
 /* The first `width` entries of each row, in slices of `height` rows. */
 typedef struct filling {
-    const kry_sparse *host;
+    const kryi_sparse *host;
     int64_t height, width;
     int32_t *slot, *col; /* col: -1 where a row has no entry */
 } filling;
@@ -36,12 +36,12 @@ typedef struct filling {
 static void fill_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const filling *f = user;
-    const kry_sparse *host = f->host;
+    const kryi_sparse *host = f->host;
 
     (void)part;
     for (int64_t i = begin; i < end; i++) {
         const int64_t first = i / f->height * f->width * f->height + i % f->height;
-        const int64_t length = i < host->rows ? kry_row_length(host, i) : 0;
+        const int64_t length = i < host->rows ? kryi_row_length(host, i) : 0;
         for (int64_t k = 0; k < f->width; k++) {
             const int64_t slot = first + k * f->height;
             f->col[slot] = k < length ? host->col[host->row_ptr[i] + k] : -1;
@@ -50,30 +50,30 @@ static void fill_rows(void *user, int part, int64_t begin, int64_t end)
     }
 }
 
-kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width)
+kry_status kryi_ell_stage(kryi_matrix *A, const kryi_sparse *host, int64_t width)
 {
     kry_status st = KRY_OK;
-    const int64_t stride = kry_ell_stride(A->shape.rows), slots = stride * width;
+    const int64_t stride = kryi_ell_stride(A->shape.rows), slots = stride * width;
     filling f = { .host = host, .height = height_of(A), .width = width, .slot = A->slot };
 
-    TRY(kry_alloc((size_t)slots, sizeof *f.col, &f.col));
-    kry_parallel(kry_parts(slots), stride, fill_rows, &f);
-    kry_stage *s = kry_ell_begin(A, width);
-    TRY(kry_stage_array(A, s, f.col, (size_t)slots, sizeof *f.col));
+    TRY(kryi_alloc((size_t)slots, sizeof *f.col, &f.col));
+    kryi_parallel(kryi_parts(slots), stride, fill_rows, &f);
+    kryi_stage *s = kryi_ell_begin(A, width);
+    TRY(kryi_stage_array(A, s, f.col, (size_t)slots, sizeof *f.col));
 done:
     free(f.col);
     return st;
 }
 
-kry_status kry_ell_build(kry_matrix *A, const kry_given *given)
+kry_status kryi_ell_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *host = given->host;
-    int64_t width = kry_longest_row(host);
-    double slots = (double)width * (double)kry_ell_stride(host->rows);
+    const kryi_sparse *host = given->host;
+    int64_t width = kryi_longest_row(host);
+    double slots = (double)width * (double)kryi_ell_stride(host->rows);
 
-    TRY(kry_matrix_slots(A, slots, 4 * slots));
-    TRY(kry_ell_stage(A, host, width));
+    TRY(kryi_matrix_slots(A, slots, 4 * slots));
+    TRY(kryi_ell_stage(A, host, width));
     snprintf(A->variant, sizeof A->variant, "%lld entries to a row", (long long)width);
 done:
     return st;

@@ -20,7 +20,7 @@ typedef struct total {
 static void add_up(kry_type type, const void *val, int64_t from, int64_t to, total *t)
 {
     for (int64_t k = from; k < to; k++) {
-        double v = kry_number_at(type, val, k), next = t->sum + v;
+        double v = kryi_number_at(type, val, k), next = t->sum + v;
         t->lost += fabs(t->sum) >= fabs(v) ? (t->sum - next) + v : (v - next) + t->sum;
         t->sum = next;
         t->size += fabs(v);
@@ -42,8 +42,8 @@ static double surplus_of(kry_type type, bool promised, const total *t)
     return noise ? 0 : sum;
 }
 
-static kry_status add_rows(const char *who, const kry_matrix *A, const kry_sparse *own,
-                           const kry_sparse *far, void *sums)
+static kry_status add_rows(const char *who, const kryi_matrix *A, const kryi_sparse *own,
+                           const kryi_sparse *far, void *sums)
 {
     kry_status st = KRY_OK;
     const bool promised = A->params.traits & KRY_SINGULAR;
@@ -52,41 +52,41 @@ static kry_status add_rows(const char *who, const kry_matrix *A, const kry_spars
         total t = { 0 };
         add_up(own->type, own->val, own->row_ptr[i], own->row_ptr[i + 1], &t);
         if (far) add_up(far->type, far->val, far->row_ptr[i], far->row_ptr[i + 1], &t);
-        kry_number_put(own->type, sums, i, surplus_of(own->type, promised, &t));
-        double sum = kry_number_at(own->type, sums, i);
+        kryi_number_put(own->type, sums, i, surplus_of(own->type, promised, &t));
+        double sum = kryi_number_at(own->type, sums, i);
         CHECK(isfinite(sum), KRY_ERR_ARGUMENT,
               "%s: row %lld adds up to %g, too much for flux form" COUNTED, who,
-              ROW(kry_layout_row(&A->dev->layout, i)), sum, kry_first_row);
+              ROW(kryi_layout_row(&A->dev->layout, i)), sum, kryi_first_row);
     }
 done:
     return st;
 }
 
-kry_status kry_flux_sums(const char *who, const kry_matrix *A, const kry_sparse *own,
-                         const kry_sparse *far, void **sums)
+kry_status kryi_flux_sums(const char *who, const kryi_matrix *A, const kryi_sparse *own,
+                          const kryi_sparse *far, void **sums)
 {
     kry_status st = KRY_OK;
     bool any = false;
 
-    TRY(kry_alloc((size_t)own->rows, kry_type_size(own->type), sums));
+    TRY(kryi_alloc((size_t)own->rows, kry_type_size(own->type), sums));
     TRY(add_rows(who, A, own, far, *sums));
-    for (int64_t i = 0; i < own->rows && !any; i++) any = kry_number_at(own->type, *sums, i) != 0;
+    for (int64_t i = 0; i < own->rows && !any; i++) any = kryi_number_at(own->type, *sums, i) != 0;
 done:
     if (!any) free(*sums), *sums = NULL;
     return st;
 }
 
-kry_status kry_flux_sums_of_wrapped(const char *who, kry_matrix *A)
+kry_status kryi_flux_sums_of_wrapped(const char *who, kryi_matrix *A)
 {
     kry_status st = KRY_OK;
-    kry_sparse host = { 0 };
+    kryi_sparse host = { 0 };
     void *sums = NULL;
 
-    TRY(kry_matrix_download(A, &host));
-    TRY(kry_flux_sums(who, A, &host, NULL, &sums));
-    if (sums || A->surplus) TRY(kry_matrix_set_surplus(A, sums));
+    TRY(kryi_matrix_download(A, &host));
+    TRY(kryi_flux_sums(who, A, &host, NULL, &sums));
+    if (sums || A->surplus) TRY(kryi_matrix_set_surplus(A, sums));
 done:
     free(sums);
-    kry_sparse_release(&host);
+    kryi_sparse_release(&host);
     return st;
 }

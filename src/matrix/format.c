@@ -70,12 +70,12 @@ static kry_status read_value(const struct setting *s, piece value, kry_matrix_pa
               PIECE(value), s->choices);
         *(int *)to = choice;
     } else if (s->of == OF_SELL) {
-        bool read = kry_read_int64(value.at, value.end, &whole) == value.end;
+        bool read = kryi_read_int64(value.at, value.end, &whole) == value.end;
         CHECK(read && whole >= 1 && whole <= INT32_MAX, KRY_ERR_PARSE,
               "kry_format_parse: '%.*s' is no whole number for %s", PIECE(value), s->name);
         *(int *)to = (int)whole;
     } else {
-        bool read = kry_read_double(value.at, value.end, &seconds) == value.end;
+        bool read = kryi_read_double(value.at, value.end, &seconds) == value.end;
         CHECK(read && seconds > 0, KRY_ERR_PARSE,
               "kry_format_parse: '%.*s' is no time above 0 for %s", PIECE(value), s->name);
         *(double *)to = seconds;
@@ -110,7 +110,7 @@ kry_status kry_format_parse(const char *text, kry_matrix_params *params)
     char hint[64];
 
     CHECK(text && params, KRY_ERR_ARGUMENT, "kry_format_parse: NULL");
-    TRY(kry_params_take("kry_format_parse", "KRY_MATRIX", params, &p, sizeof p));
+    TRY(kryi_params_take("kry_format_parse", "KRY_MATRIX", params, &p, sizeof p));
     piece word = { text, text + strcspn(text, ":") };
     int format = find(word, all_names);
     bool measure = format == KRY_FORMAT_COUNT;

@@ -34,11 +34,11 @@ typedef struct looking {
 } looking;
 
 /* For each of so many work-items something to do. */
-static kry_status run(const kry_csr *C, const char *name, int64_t items, const kry_arg *args,
+static kry_status run(const kryi_csr *C, const char *name, int64_t items, const kry_arg *args,
                       size_t count)
 {
-    return kry_run(C->dev, "given", C->type, "", name, kry_groups_to_cover(C->dev, items), args,
-                   count);
+    return kryi_run(C->dev, "given", C->type, "", name, kryi_groups_to_cover(C->dev, items), args,
+                    count);
 }
 
 static size_t found_bytes(const looking *l)
@@ -46,31 +46,31 @@ static size_t found_bytes(const looking *l)
     return PARTS * sizeof(cl_int) + (size_t)l->groups * sizeof(part);
 }
 
-static kry_status begin_looking(const kry_csr *C, looking *l)
+static kry_status begin_looking(const kryi_csr *C, looking *l)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
 
     *l = (looking){ 0 };
     if (C->rows == C->cols)
-        l->groups = kry_groups_for_sums(dev, C->type, C->rows * kry_given_lanes(C));
-    TRY(kry_alloc(found_bytes(l), 1, &l->what));
-    TRY(kry_buffer_create(dev, found_bytes(l), &l->found));
-    TRY(kry_buffer_write_later(dev, l->found, 0, sizeof nothing, nothing));
+        l->groups = kryi_groups_for_sums(dev, C->type, C->rows * kryi_given_lanes(C));
+    TRY(kryi_alloc(found_bytes(l), 1, &l->what));
+    TRY(kryi_buffer_create(dev, found_bytes(l), &l->found));
+    TRY(kryi_buffer_write_later(dev, l->found, 0, sizeof nothing, nothing));
 done:
     return st;
 }
 
 static void looking_release(kry_device *dev, looking *l)
 {
-    kry_buffer_release(dev, &l->found);
+    kryi_buffer_release(dev, &l->found);
     free(l->what);
 }
 
 /* ---- from the host ---------------------------------------------------------------------------- */
 
 /* The device holds the matrix, its format, and what makes one of the other. */
-static bool has_room(const kry_device *dev, const kry_entries *e)
+static bool has_room(const kry_device *dev, const kryi_entries *e)
 {
     enum { COPIES = 4 };
     const double number = (double)kry_type_size(e->given.type), nnz = (double)e->nnz;
@@ -80,7 +80,7 @@ static bool has_room(const kry_device *dev, const kry_entries *e)
            nnz * number <= (double)dev->info.max_alloc_bytes;
 }
 
-static bool suits(const kry_device *dev, const kry_entries *e, const kry_matrix_params *p)
+static bool suits(const kry_device *dev, const kryi_entries *e, const kry_matrix_params *p)
 {
     const bool formats =
         p->format != KRY_FORMAT_JDS && p->format != KRY_FORMAT_HYB && p->format != KRY_FORMAT_COO;
@@ -92,40 +92,40 @@ static bool suits(const kry_device *dev, const kry_entries *e, const kry_matrix_
 }
 
 /* C->row_ptr := the offsets, once they are uploaded. They are narrowed while columns are on their way. */
-static kry_status narrow_offsets(const kry_csr *C, cl_mem wide, cl_mem found)
+static kry_status narrow_offsets(const kryi_csr *C, cl_mem wide, cl_mem found)
 {
     const cl_int rows = (cl_int)C->rows, nnz = (cl_int)C->nnz;
     const kry_arg args[] = { ARG(rows), ARG(nnz), ARG(wide), ARG(C->row_ptr), ARG(found) };
     return run(C, "given_offsets", C->rows + 1, args, COUNT(args));
 }
 
-static kry_status check_columns(const kry_csr *C, cl_mem found)
+static kry_status check_columns(const kryi_csr *C, cl_mem found)
 {
-    const cl_int rows = (cl_int)C->rows, cols = (cl_int)C->cols, lanes = kry_given_lanes(C);
+    const cl_int rows = (cl_int)C->rows, cols = (cl_int)C->cols, lanes = kryi_given_lanes(C);
     const kry_arg args[] = { ARG(rows),       ARG(cols),   ARG(lanes),
                              ARG(C->row_ptr), ARG(C->col), ARG(found) };
     return run(C, "given_columns", C->rows * lanes, args, COUNT(args));
 }
 
-static kry_status check_values(const kry_csr *C, cl_mem found)
+static kry_status check_values(const kryi_csr *C, cl_mem found)
 {
     const kry_arg args[] = { ARG(C->nnz), ARG(C->val), ARG(found) };
     return run(C, "given_values", C->nnz, args, COUNT(args));
 }
 
 /* Each array is looked at while the next one is on its way. */
-static kry_status upload(const kry_sparse *given, kry_csr *C, cl_mem *wide, cl_mem found)
+static kry_status upload(const kryi_sparse *given, kryi_csr *C, cl_mem *wide, cl_mem found)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
     const size_t rows = (size_t)C->rows + 1, nnz = (size_t)C->nnz;
 
-    TRY(kry_buffer_create(dev, rows * sizeof(cl_int), &C->row_ptr));
-    TRY(kry_buffer_upload(dev, rows * sizeof *given->row_ptr, given->row_ptr, wide));
+    TRY(kryi_buffer_create(dev, rows * sizeof(cl_int), &C->row_ptr));
+    TRY(kryi_buffer_upload(dev, rows * sizeof *given->row_ptr, given->row_ptr, wide));
     TRY(narrow_offsets(C, *wide, found));
-    TRY(kry_buffer_upload(dev, nnz * sizeof *given->col, given->col, &C->col));
+    TRY(kryi_buffer_upload(dev, nnz * sizeof *given->col, given->col, &C->col));
     TRY(check_columns(C, found));
-    TRY(kry_buffer_upload(dev, nnz * kry_type_size(C->type), given->val, &C->val));
+    TRY(kryi_buffer_upload(dev, nnz * kry_type_size(C->type), given->val, &C->val));
     TRY(check_values(C, found));
 done:
     return st;
@@ -134,7 +134,7 @@ done:
 /* ---- against Krylov methods ------------------------------------------------------------------- */
 
 /* The largest difference, of equals the first, if it is more than rounding. */
-static void check_mirrors(const kry_csr *C, const looking *l, kry_finding *found)
+static void check_mirrors(const kryi_csr *C, const looking *l, kryi_finding *found)
 {
     const part *p = (const part *)(l->what + PARTS), *worst = NULL;
     double largest = 0, apart = 0;
@@ -145,38 +145,38 @@ static void check_mirrors(const kry_csr *C, const looking *l, kry_finding *found
         if (p[g].difference > apart || (equal && p[g].at < worst->at))
             apart = p[g].difference, worst = &p[g];
     }
-    if (!worst || apart <= kry_inspect_rounding(C->type) * largest) return;
-    *found = (kry_finding){ .what = KRY_FOUND_ASYMMETRIC,
-                            .row = worst->row,
-                            .col = worst->col,
-                            .entry = worst->entry,
-                            .mirror = worst->mirror };
+    if (!worst || apart <= kryi_inspect_rounding(C->type) * largest) return;
+    *found = (kryi_finding){ .what = KRY_FOUND_ASYMMETRIC,
+                             .row = worst->row,
+                             .col = worst->col,
+                             .entry = worst->entry,
+                             .mirror = worst->mirror };
 }
 
 /* *v := number k of C, 0 for k < 0. */
-static kry_status read_number(const kry_csr *C, cl_int k, double *v)
+static kry_status read_number(const kryi_csr *C, cl_int k, double *v)
 {
     kry_status st = KRY_OK;
     const size_t size = kry_type_size(C->type);
     double number = 0;
 
-    if (k >= 0) TRY(kry_buffer_read(C->dev, C->val, (size_t)k * size, size, &number));
-    *v = kry_number_at(C->type, &number, 0);
+    if (k >= 0) TRY(kryi_buffer_read(C->dev, C->val, (size_t)k * size, size, &number));
+    *v = kryi_number_at(C->type, &number, 0);
 done:
     return st;
 }
 
 /* *v := entry (row, row), 0 if there is none. */
-static kry_status read_diagonal(const kry_csr *C, cl_int row, double *v)
+static kry_status read_diagonal(const kryi_csr *C, cl_int row, double *v)
 {
     kry_status st = KRY_OK;
     const size_t size = sizeof(cl_int);
     cl_int range[2], own = -1, *col = NULL;
 
-    TRY(kry_buffer_read(C->dev, C->row_ptr, (size_t)row * size, sizeof range, range));
+    TRY(kryi_buffer_read(C->dev, C->row_ptr, (size_t)row * size, sizeof range, range));
     const size_t count = (size_t)(range[1] - range[0]);
-    TRY(kry_alloc(count, size, &col));
-    TRY(kry_buffer_read(C->dev, C->col, (size_t)range[0] * size, count * size, col));
+    TRY(kryi_alloc(count, size, &col));
+    TRY(kryi_buffer_read(C->dev, C->col, (size_t)range[0] * size, count * size, col));
     for (size_t k = 0; k < count; k++)
         if (col[k] == row) own = range[0] + (cl_int)k;
     TRY(read_number(C, own, v));
@@ -185,7 +185,7 @@ done:
     return st;
 }
 
-static kry_status check_diagonal(const kry_csr *C, const cl_int *what, kry_finding *found)
+static kry_status check_diagonal(const kryi_csr *C, const cl_int *what, kryi_finding *found)
 {
     kry_status st = KRY_OK;
     const cl_int row = what[NOT_POSITIVE];
@@ -204,10 +204,10 @@ done:
 
 /* ---- both ----------------------------------------------------------------------------------------- */
 
-static kry_status look_at_rows(const kry_csr *C, const looking *l)
+static kry_status look_at_rows(const kryi_csr *C, const looking *l)
 {
     kry_status st = KRY_OK;
-    const cl_int rows = (cl_int)C->rows, lanes = kry_given_lanes(C);
+    const cl_int rows = (cl_int)C->rows, lanes = kryi_given_lanes(C);
     const kry_arg diagonal[] = { ARG(rows), ARG(C->row_ptr), ARG(C->col), ARG(C->val),
                                  ARG(l->found) };
     const kry_arg mirrors[] = { ARG(rows),   ARG(lanes),  ARG(C->row_ptr),
@@ -215,27 +215,28 @@ static kry_status look_at_rows(const kry_csr *C, const looking *l)
 
     if (!l->groups) return KRY_OK;
     TRY(run(C, "given_diagonal", C->rows, diagonal, COUNT(diagonal)));
-    TRY(kry_run(C->dev, "given", C->type, "", "given_mirrors", l->groups, mirrors, COUNT(mirrors)));
+    TRY(kryi_run(C->dev, "given", C->type, "", "given_mirrors", l->groups, mirrors,
+                 COUNT(mirrors)));
 done:
     return st;
 }
 
 /* The numbers are looked at; so are their mirror images and the diagonal. Waits. */
-static kry_status end_looking(kry_given *G, const looking *l)
+static kry_status end_looking(kryi_given *G, const looking *l)
 {
     kry_status st = KRY_OK;
-    const kry_csr *C = &G->C;
+    const kryi_csr *C = &G->C;
     const cl_int *what = l->what;
 
     TRY(look_at_rows(C, l));
-    TRY(kry_buffer_read(C->dev, l->found, 0, found_bytes(l), l->what));
+    TRY(kryi_buffer_read(C->dev, l->found, 0, found_bytes(l), l->what));
     G->longest = what[LONGEST];
-    G->seen = (kry_seen){ .finite = !what[BAD],
-                          .singles = !what[NOT_SINGLE],
-                          .unfit = what[UNFIT],
-                          .compared = true,
-                          .symmetric = l->groups && !what[UNEQUAL] };
-    G->finding = (kry_finding){ 0 };
+    G->seen = (kryi_seen){ .finite = !what[BAD],
+                           .singles = !what[NOT_SINGLE],
+                           .unfit = what[UNFIT],
+                           .compared = true,
+                           .symmetric = l->groups && !what[UNEQUAL] };
+    G->finding = (kryi_finding){ 0 };
     if (!l->groups || what[BAD]) return KRY_OK;
     check_mirrors(C, l, &G->finding);
     TRY(check_diagonal(C, what, &G->finding));
@@ -243,39 +244,39 @@ done:
     return st;
 }
 
-kry_status kry_given_upload(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
-                            kry_given *G)
+kry_status kryi_given_upload(kry_device *dev, const kryi_entries *e,
+                             const kry_matrix_params *params, kryi_given *G)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *given = &e->given;
+    const kryi_sparse *given = &e->given;
     looking l = { 0 };
     cl_mem wide = NULL;
 
-    *G = (kry_given){ .who = e->who, .host = given };
+    *G = (kryi_given){ .who = e->who, .host = given };
     if (!suits(dev, e, params)) return KRY_OK;
-    G->C = (kry_csr){
+    G->C = (kryi_csr){
         .dev = dev, .rows = given->rows, .cols = given->cols, .nnz = e->nnz, .type = given->type
     };
     TRY(begin_looking(&G->C, &l));
     TRY(upload(given, &G->C, &wide, l.found));
     TRY(end_looking(G, &l));
-    if (!G->seen.finite) kry_csr_release(&G->C);
+    if (!G->seen.finite) kryi_csr_release(&G->C);
 done:
     looking_release(dev, &l);
-    kry_buffer_release(dev, &wide);
-    if (st < 0) kry_given_release(G);
+    kryi_buffer_release(dev, &wide);
+    if (st < 0) kryi_given_release(G);
     return st;
 }
 
-void kry_given_release(kry_given *G)
+void kryi_given_release(kryi_given *G)
 {
-    if (G->C.dev) kry_csr_release(&G->C);
+    if (G->C.dev) kryi_csr_release(&G->C);
 }
 
-kry_status kry_given_look_again(kry_given *G)
+kry_status kryi_given_look_again(kryi_given *G)
 {
     kry_status st = KRY_OK;
-    const kry_csr *C = &G->C;
+    const kryi_csr *C = &G->C;
     looking l = { 0 };
 
     TRY(begin_looking(C, &l));

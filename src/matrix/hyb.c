@@ -5,7 +5,7 @@
 
 /* A column of ELL pays as long as a third of the rows have an entry in it, because COO takes about
  * three times as long per entry (Bell and Garland, SC09, 2009). */
-void kry_hyb_cut(const int32_t *with, int64_t rows, int64_t longest, int64_t *width, int64_t *tail)
+void kryi_hyb_cut(const int32_t *with, int64_t rows, int64_t longest, int64_t *width, int64_t *tail)
 {
     *width = *tail = 0;
     for (int64_t k = longest, longer = 0; k > 0; k--) {
@@ -17,31 +17,31 @@ void kry_hyb_cut(const int32_t *with, int64_t rows, int64_t longest, int64_t *wi
     }
 }
 
-kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail)
+kry_status kryi_hyb_estimate(const kryi_sparse *host, int64_t *width, int64_t *tail)
 {
     kry_status st = KRY_OK;
-    int64_t longest = kry_longest_row(host);
+    int64_t longest = kryi_longest_row(host);
     int32_t *with = NULL;
 
-    TRY(kry_alloc((size_t)longest + 1, sizeof *with, &with));
-    for (int64_t i = 0; i < host->rows; i++) with[kry_row_length(host, i)]++;
-    kry_hyb_cut(with, host->rows, longest, width, tail);
+    TRY(kryi_alloc((size_t)longest + 1, sizeof *with, &with));
+    for (int64_t i = 0; i < host->rows; i++) with[kryi_row_length(host, i)]++;
+    kryi_hyb_cut(with, host->rows, longest, width, tail);
 done:
     free(with);
     return st;
 }
 
-kry_status kry_hyb_build(kry_matrix *A, const kry_given *given)
+kry_status kryi_hyb_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *host = given->host;
+    const kryi_sparse *host = given->host;
     int64_t width, tail;
 
-    TRY(kry_hyb_estimate(host, &width, &tail));
-    double ell = (double)width * (double)kry_ell_stride(host->rows);
-    TRY(kry_matrix_slots(A, ell + (double)tail, 4 * ell + 8 * (double)tail));
-    TRY(kry_ell_stage(A, host, width));
-    if (tail) TRY(kry_coo_stage(A, host, width, (int64_t)ell));
+    TRY(kryi_hyb_estimate(host, &width, &tail));
+    double ell = (double)width * (double)kryi_ell_stride(host->rows);
+    TRY(kryi_matrix_slots(A, ell + (double)tail, 4 * ell + 8 * (double)tail));
+    TRY(kryi_ell_stage(A, host, width));
+    if (tail) TRY(kryi_coo_stage(A, host, width, (int64_t)ell));
     snprintf(A->variant, sizeof A->variant, "%lld entries to a row in ell, %lld in coo",
              (long long)width, (long long)tail);
 done:

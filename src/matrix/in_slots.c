@@ -12,12 +12,12 @@
 typedef struct seeing {
     kry_type type;
     const void *val;
-    kry_seen part[KRY_MOST_PARTS];
+    kryi_seen part[KRY_MOST_PARTS];
 } seeing;
 
 /* Devices may flush singles below FLT_MIN to 0; others are doubles with no more digits. No branches: so compilers take
  * several numbers at a time. */
-static void see_doubles(const double *v, int64_t count, kry_seen *seen)
+static void see_doubles(const double *v, int64_t count, kryi_seen *seen)
 {
     const uint64_t more_digits = (UINT64_C(1) << (DBL_MANT_DIG - FLT_MANT_DIG)) - 1;
     uint64_t bits = 0, infinite = 0, tiny = 0;
@@ -37,7 +37,7 @@ static void see_doubles(const double *v, int64_t count, kry_seen *seen)
     seen->unfit = infinite || tiny || !isfinite((float)largest);
 }
 
-static void see_singles(const float *v, int64_t count, kry_seen *seen)
+static void see_singles(const float *v, int64_t count, kryi_seen *seen)
 {
     unsigned infinite = 0;
 
@@ -55,14 +55,14 @@ static void see_part(void *user, int part, int64_t begin, int64_t end)
         see_singles((const float *)s->val + begin, end - begin, &s->part[part]);
 }
 
-void kry_numbers_see(kry_type type, const void *val, int64_t count, kry_seen *seen)
+void kryi_numbers_see(kry_type type, const void *val, int64_t count, kryi_seen *seen)
 {
-    const int parts = kry_parts(count);
+    const int parts = kryi_parts(count);
     seeing s = { .type = type, .val = val };
 
-    *seen = (kry_seen){ .finite = true, .singles = true };
+    *seen = (kryi_seen){ .finite = true, .singles = true };
     if (!count) return;
-    kry_parallel(parts, count, see_part, &s);
+    kryi_parallel(parts, count, see_part, &s);
     for (int p = 0; p < parts; p++) {
         seen->finite &= s.part[p].finite;
         seen->singles &= s.part[p].singles;
@@ -70,21 +70,21 @@ void kry_numbers_see(kry_type type, const void *val, int64_t count, kry_seen *se
     }
 }
 
-kry_status kry_numbers_check(const char *who, kry_type type, const void *val, int64_t count,
-                             kry_seen *seen)
+kry_status kryi_numbers_check(const char *who, kry_type type, const void *val, int64_t count,
+                              kryi_seen *seen)
 {
-    kry_numbers_see(type, val, count, seen);
-    return seen->finite ? KRY_OK : kry_values_check(who, type, count, val);
+    kryi_numbers_see(type, val, count, seen);
+    return seen->finite ? KRY_OK : kryi_values_check(who, type, count, val);
 }
 
-kry_type kry_stored_type(kry_type type, kry_values values, const kry_seen *seen)
+kry_type kryi_stored_type(kry_type type, kry_values values, const kryi_seen *seen)
 {
     const bool narrow =
         values == KRY_VALUES_SINGLE || (values == KRY_VALUES_COMPACT && seen->singles);
     return type == KRY_F64 && narrow ? KRY_F32 : type;
 }
 
-kry_status kry_values_fit_single(const char *who, int64_t nnz, const double *v)
+kry_status kryi_values_fit_single(const char *who, int64_t nnz, const double *v)
 {
     kry_status st = KRY_OK;
 
@@ -100,7 +100,7 @@ done:
 
 /* ---- where they go ------------------------------------------------------------------------------- */
 
-kry_status kry_matrix_refuse_mirror(const kry_matrix *A, const char *who, int64_t k)
+kry_status kryi_matrix_refuse_mirror(const kryi_matrix *A, const char *who, int64_t k)
 {
     const unsigned promises = KRY_SYMMETRIC | KRY_POSITIVE | KRY_SINGULAR;
 
@@ -115,7 +115,7 @@ kry_status kry_matrix_refuse_mirror(const kry_matrix *A, const char *who, int64_
 /* Mirror images share a slot, in which is the number of the one above the diagonal. differs: whether the other one's is
  * not the same, to the bit. */
 typedef struct filling {
-    const kry_matrix *A;
+    const kryi_matrix *A;
     kry_type stored;
     const void *sorted;
     void *out;
@@ -125,21 +125,21 @@ typedef struct filling {
 static void put(void *user, int part, int64_t begin, int64_t end)
 {
     const filling *f = user;
-    const kry_matrix *A = f->A;
+    const kryi_matrix *A = f->A;
 
     (void)part;
     for (int64_t k = begin; k < end; k++) {
         const int64_t slot = A->slot ? A->slot[k] : k;
         if (slot < 0) continue;
-        kry_number_put(f->stored, f->out, slot, kry_number_at(A->shape.type, f->sorted, k));
+        kryi_number_put(f->stored, f->out, slot, kryi_number_at(A->shape.type, f->sorted, k));
     }
 }
 
 static bool has_equal(const filling *f, int64_t k)
 {
-    const kry_matrix *A = f->A;
-    const double there = kry_number_at(f->stored, f->out, kry_matrix_slot(A, k));
-    double given = kry_number_at(A->shape.type, f->sorted, k);
+    const kryi_matrix *A = f->A;
+    const double there = kryi_number_at(f->stored, f->out, kryi_matrix_slot(A, k));
+    double given = kryi_number_at(A->shape.type, f->sorted, k);
 
     if (f->stored == KRY_F32) given = (float)given;
     return memcmp(&there, &given, sizeof given) == 0;
@@ -158,15 +158,15 @@ static void compare(void *user, int part, int64_t begin, int64_t end)
 /* Where the first entry is that differs from its mirror image. */
 static kry_status refuse(const filling *f, const char *who)
 {
-    const kry_matrix *A = f->A;
+    const kryi_matrix *A = f->A;
     int64_t k = 0;
 
     for (int64_t e = 0; e < A->nnz; e++) /* now with the numbers of entries below the diagonal */
         if (A->slot[e] < 0)
-            kry_number_put(f->stored, f->out, kry_matrix_slot(A, e),
-                           kry_number_at(A->shape.type, f->sorted, e));
+            kryi_number_put(f->stored, f->out, kryi_matrix_slot(A, e),
+                            kryi_number_at(A->shape.type, f->sorted, e));
     while (k < A->nnz - 1 && has_equal(f, k)) k++;
-    return kry_matrix_refuse_mirror(A, who, k);
+    return kryi_matrix_refuse_mirror(A, who, k);
 }
 
 static void set_zeros(void *user, int part, int64_t begin, int64_t end)
@@ -178,24 +178,24 @@ static void set_zeros(void *user, int part, int64_t begin, int64_t end)
     memset((char *)f->out + (size_t)begin * size, 0, (size_t)(end - begin) * size);
 }
 
-void kry_matrix_to_slots(const kry_matrix *A, kry_type stored, const void *sorted, void *out)
+void kryi_matrix_to_slots(const kryi_matrix *A, kry_type stored, const void *sorted, void *out)
 {
     filling f = { .A = A, .stored = stored, .sorted = sorted, .out = out };
-    const int parts = kry_parts(A->nnz);
+    const int parts = kryi_parts(A->nnz);
 
-    if (A->slots > A->nnz || A->format->shared) kry_parallel(parts, A->slots, set_zeros, &f);
-    kry_parallel(parts, A->nnz, put, &f);
+    if (A->slots > A->nnz || A->format->shared) kryi_parallel(parts, A->slots, set_zeros, &f);
+    kryi_parallel(parts, A->nnz, put, &f);
 }
 
-kry_status kry_matrix_check_shared(const kry_matrix *A, const char *who, kry_type stored,
-                                   const void *sorted, void *in_slots)
+kry_status kryi_matrix_check_shared(const kryi_matrix *A, const char *who, kry_type stored,
+                                    const void *sorted, void *in_slots)
 {
     kry_status st = KRY_OK;
-    const int parts = kry_parts(A->nnz);
+    const int parts = kryi_parts(A->nnz);
     filling f = { .A = A, .stored = stored, .sorted = sorted, .out = in_slots };
     bool differs = false;
 
-    kry_parallel(parts, A->nnz, compare, &f);
+    kryi_parallel(parts, A->nnz, compare, &f);
     for (int p = 0; p < parts; p++) differs |= f.differs[p];
     if (differs) TRY(refuse(&f, who));
 done:

@@ -5,27 +5,27 @@
 #include "matrix/matrix.h"
 
 /* What was seen of the numbers of a matrix. */
-typedef struct kry_seen {
+typedef struct kryi_seen {
     bool finite;
     bool singles;   /* all are singles that no device flushes to 0; */
     bool unfit;     /* one would be infinite in single, or is not 0 and may be flushed to 0; */
     bool compared;  /* with their mirror images: */
     bool symmetric; /* the matrix is, to the bit, pattern and numbers */
-} kry_seen;
+} kryi_seen;
 
 /* The type in which numbers are stored: their own, or single. */
-kry_type kry_stored_type(kry_type type, kry_values values, const kry_seen *seen);
+kry_type kryi_stored_type(kry_type type, kry_values values, const kryi_seen *seen);
 /* Returns  KRY_ERR_ARGUMENT naming the first number that is too large for single, or not 0 and too small. */
-kry_status kry_values_fit_single(const char *who, int64_t nnz, const double *v);
+kry_status kryi_values_fit_single(const char *who, int64_t nnz, const double *v);
 /* seen: of so many numbers, but for mirror images. */
-void kry_numbers_see(kry_type type, const void *val, int64_t count, kry_seen *seen);
+void kryi_numbers_see(kry_type type, const void *val, int64_t count, kryi_seen *seen);
 /* The same. Returns  KRY_ERR_ARGUMENT naming the first that is not finite */
-kry_status kry_numbers_check(const char *who, kry_type type, const void *val, int64_t count,
-                             kry_seen *seen);
+kry_status kryi_numbers_check(const char *who, kry_type type, const void *val, int64_t count,
+                              kryi_seen *seen);
 /* out, A->slots numbers := those of the entries in their slots, zeros elsewhere. */
-void kry_matrix_to_slots(const kry_matrix *A, kry_type stored, const void *sorted, void *out);
+void kryi_matrix_to_slots(const kryi_matrix *A, kry_type stored, const void *sorted, void *out);
 /* Of what that made. Returns  KRY_ERR_ARGUMENT for mirror images that share a slot and differ */
-kry_status kry_matrix_check_shared(const kry_matrix *A, const char *who, kry_type stored,
-                                   const void *sorted, void *in_slots);
+kry_status kryi_matrix_check_shared(const kryi_matrix *A, const char *who, kry_type stored,
+                                    const void *sorted, void *in_slots);
 
 #endif

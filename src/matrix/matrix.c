@@ -19,62 +19,62 @@
  * atomics.
  */
 
-struct kry_transposed {
-    kry_op *op;   /* A'; retained */
-    kry_csr copy; /* the same on the device; nothing where the host makes it */
-    cl_mem from;  /* the place in A of each entry of A' */
-    bool stale;   /* A has new numbers */
+struct kryi_transposed {
+    kry_op *op;    /* A'; retained */
+    kryi_csr copy; /* the same on the device; nothing where the host makes it */
+    cl_mem from;   /* the place in A of each entry of A' */
+    bool stale;    /* A has new numbers */
 };
 
-static void release(kry_transposed *T)
+static void release(kryi_transposed *T)
 {
     if (!T) return;
     kry_op_release(&T->op);
-    if (T->copy.dev) kry_buffer_release(T->copy.dev, &T->from);
-    if (T->copy.dev) kry_csr_release(&T->copy);
+    if (T->copy.dev) kryi_buffer_release(T->copy.dev, &T->from);
+    if (T->copy.dev) kryi_csr_release(&T->copy);
     free(T);
 }
 
-static kry_status make_on_host(const kry_matrix *A, kry_transposed *T)
+static kry_status make_on_host(const kryi_matrix *A, kryi_transposed *T)
 {
     kry_status st = KRY_OK;
-    kry_sparse host = { 0 }, turned = { 0 };
+    kryi_sparse host = { 0 }, turned = { 0 };
 
-    TRY(kry_matrix_download(A, &host));
-    TRY(kry_sparse_transpose(&host, &turned));
+    TRY(kryi_matrix_download(A, &host));
+    TRY(kryi_sparse_transpose(&host, &turned));
     if (T->op)
         TRY(kry_op_update(T->op, turned.val));
     else
-        TRY(kry_matrix_of_sparse(
+        TRY(kryi_matrix_of_sparse(
             A->dev, &turned, KRY_MATRIX(.format = KRY_FORMAT_CSR, .duplicates = KRY_SUM), &T->op));
 done:
-    kry_sparse_release(&turned);
-    kry_sparse_release(&host);
+    kryi_sparse_release(&turned);
+    kryi_sparse_release(&host);
     return st;
 }
 
-static kry_status make_on_device(const kry_matrix *A, kry_transposed *T)
+static kry_status make_on_device(const kryi_matrix *A, kryi_transposed *T)
 {
     kry_status st = KRY_OK;
-    kry_csr given = { 0 };
+    kryi_csr given = { 0 };
 
-    TRY(kry_csr_of(A, &given));
+    TRY(kryi_csr_of(A, &given));
     if (T->op) {
-        TRY(kry_csr_transpose_again(&given, T->from, &T->copy));
+        TRY(kryi_csr_transpose_again(&given, T->from, &T->copy));
     } else {
-        TRY(kry_csr_transpose(&given, &T->copy, &T->from));
-        TRY(kry_csr_operator(&T->copy, 0, NULL, &T->op));
+        TRY(kryi_csr_transpose(&given, &T->copy, &T->from));
+        TRY(kryi_csr_operator(&T->copy, 0, NULL, &T->op));
     }
 done:
-    if (given.dev) kry_csr_release(&given);
+    if (given.dev) kryi_csr_release(&given);
     return st;
 }
 
-static kry_status make(const kry_matrix *A, kry_transposed *T)
+static kry_status make(const kryi_matrix *A, kryi_transposed *T)
 {
     /* The kernels take int for offsets and rows without repetitions. */
     const bool fits =
-        A->nnz > 0 && A->nnz <= INT32_MAX && kry_csr_check("kry_op_apply_transpose", A) >= 0;
+        A->nnz > 0 && A->nnz <= INT32_MAX && kryi_csr_check("kry_op_apply_transpose", A) >= 0;
     return fits ? make_on_device(A, T) : make_on_host(A, T);
 }
 
@@ -82,11 +82,11 @@ static kry_status make(const kry_matrix *A, kry_transposed *T)
 static kry_status apply_copy(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_status st = KRY_OK;
-    kry_matrix *A = self;
-    kry_transposed *T = A->transposed, *fresh = NULL;
+    kryi_matrix *A = self;
+    kryi_transposed *T = A->transposed, *fresh = NULL;
 
     if (!T) {
-        TRY(kry_alloc(1, sizeof *fresh, &fresh));
+        TRY(kryi_alloc(1, sizeof *fresh, &fresh));
         TRY(make(A, fresh));
         A->transposed = T = fresh, fresh = NULL;
     }
@@ -98,16 +98,16 @@ done:
     return st;
 }
 
-static void release_transpose(kry_matrix *A)
+static void release_transpose(kryi_matrix *A)
 {
     release(A->transposed);
     A->transposed = NULL;
 }
 
 /* Of the copy; 0: there is none. */
-static double transpose_bytes(const kry_matrix *A)
+static double transpose_bytes(const kryi_matrix *A)
 {
-    const kry_transposed *T = A->transposed;
+    const kryi_transposed *T = A->transposed;
     kry_op_info info;
 
     if (!T) return 0;
@@ -119,20 +119,20 @@ static double transpose_bytes(const kry_matrix *A)
 
 /* Enqueue a product of a stage. sum: gets the partial sums of all stages, one after the other; NULL: the
  * kernel leaves none. */
-static kry_status launch(const kry_matrix *A, const kry_stage *s, kry_product product,
+static kry_status launch(const kryi_matrix *A, const kryi_stage *s, kryi_product product,
                          const kry_arg *rest, size_t count, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     int64_t groups = sum ? s->sum_groups : s->groups;
 
-    TRY(kry_stage_launch(A, s, s->kernel[product], groups, rest, count));
+    TRY(kryi_stage_launch(A, s, s->kernel[product], groups, rest, count));
     if (sum) sum->count += (cl_int)groups;
 done:
     return st;
 }
 
 /* The same for all stages from `first` on. */
-static kry_status launch_stages(const kry_matrix *A, int first, kry_product product,
+static kry_status launch_stages(const kryi_matrix *A, int first, kryi_product product,
                                 const kry_arg *rest, size_t count, kry_sum *sum)
 {
     kry_status st = KRY_OK;
@@ -145,8 +145,8 @@ done:
 /* matrix.c: y := alpha A x + beta y for one vector. */
 static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    kry_matrix *A = self;
-    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
+    kryi_matrix *A = self;
+    kryi_scalar a = kryi_scalar_of(A->dev, alpha), b = kryi_scalar_of(A->dev, beta);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(x), ARG_ACC(A->dev, b), ARG_VEC(y) };
     return launch_stages(A, 0, KRY_APPLY, rest, COUNT(rest), NULL);
 }
@@ -154,7 +154,7 @@ static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, doubl
 static kry_status matrix_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
                                          kry_vec *y)
 {
-    const bool symmetric = ((kry_matrix *)self)->shape.traits & KRY_SYMMETRIC;
+    const bool symmetric = ((kryi_matrix *)self)->shape.traits & KRY_SYMMETRIC;
 
     return symmetric ? matrix_apply(self, alpha, x, beta, y) : apply_copy(self, alpha, x, beta, y);
 }
@@ -168,9 +168,9 @@ static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x
 static kry_status matrix_relax_by(void *self, double c, const kry_vec *d, const kry_vec *b,
                                   const kry_vec *x, kry_vec *y)
 {
-    kry_matrix *A = self;
-    kry_scalar by = kry_scalar_of(A->dev, c);
-    if (y->k > 1) return kry_matrix_relax_block(self, c, d, b, x, y);
+    kryi_matrix *A = self;
+    kryi_scalar by = kryi_scalar_of(A->dev, c);
+    if (y->k > 1) return kryi_matrix_relax_block(self, c, d, b, x, y);
     const kry_arg rest[] = { ARG_ACC(A->dev, by), ARG_VEC(d), ARG_VEC(b), ARG_VEC(x), ARG_VEC(y) };
     return launch_stages(A, 0, KRY_RELAX, rest, COUNT(rest), NULL);
 }
@@ -182,11 +182,11 @@ static kry_status matrix_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry
     return launch_stages(self, 0, KRY_APPLY_DOT, rest, COUNT(rest), sum);
 }
 
-static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
-                                         kry_sum *sum)
+static kry_status matrix_apply_direction(void *self, const kryi_direction *d, kry_vec *p,
+                                         kry_vec *q, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    kry_matrix *A = self;
+    kryi_matrix *A = self;
     const kry_arg vectors[] = { ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
                                 ARG(q->buffer),    ARG(sum->buffer),    ARG(sum->count) };
     const kry_arg later[] = { ARG(d->state), ARG(p->buffer), ARG(q->buffer), ARG(sum->buffer),
@@ -194,11 +194,11 @@ static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry
     kry_arg first[KRY_STAGE_REST];
 
     if (!A->stage[0].fuses) {
-        TRY(kry_direction_run(d, p));
+        TRY(kryi_direction_run(d, p));
         return matrix_apply_dot(A, p, q, sum);
     }
     sum->count = 0;
-    kry_direction_args(d, first);
+    kryi_direction_args(d, first);
     memcpy(first + KRY_DIRECTION_ARGS, vectors, sizeof vectors);
     TRY(launch(A, &A->stage[0], KRY_APPLY_DIRECTION, first, COUNT(first), sum));
     TRY(launch_stages(A, 1, KRY_APPLY_DIRECTION, later, COUNT(later), sum));
@@ -208,25 +208,25 @@ done:
 
 /* ---- the diagonal ------------------------------------------------------------------------ */
 
-static kry_status find_diagonal(kry_matrix *A, int64_t first)
+static kry_status find_diagonal(kryi_matrix *A, int64_t first)
 {
     kry_status st = KRY_OK;
     size_t rows = (size_t)A->shape.rows;
     int32_t *slot = NULL;
 
-    if (A->placed) return kry_placed_diagonal(A, first);
-    TRY(kry_alloc(rows, sizeof *slot, &slot));
+    if (A->placed) return kryi_placed_diagonal(A, first);
+    TRY(kryi_alloc(rows, sizeof *slot, &slot));
     for (int64_t i = 0; i < A->shape.rows; i++) {
-        int64_t k = kry_sparse_find(&A->sorted, i, first + i);
-        slot[i] = k < 0 ? -1 : (int32_t)kry_matrix_slot(A, k);
+        int64_t k = kryi_sparse_find(&A->sorted, i, first + i);
+        slot[i] = k < 0 ? -1 : (int32_t)kryi_matrix_slot(A, k);
     }
-    TRY(kry_buffer_upload(A->dev, rows * sizeof *slot, slot, &A->diagonal));
+    TRY(kryi_buffer_upload(A->dev, rows * sizeof *slot, slot, &A->diagonal));
 done:
     free(slot);
     return st;
 }
 
-kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d)
+kry_status kryi_matrix_diagonal(kryi_matrix *A, int64_t first, kry_vec *d)
 {
     kry_status st = KRY_OK;
     int64_t rows = A->shape.rows;
@@ -234,8 +234,8 @@ kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d)
 
     if (!A->diagonal) TRY(find_diagonal(A, first));
     const kry_arg args[] = { ARG(rows), ARG(A->diagonal), ARG(A->val), ARG_VEC(d) };
-    TRY(kry_run(A->dev, "matrix", type, A->stored == type ? "" : "-DVAL=float", "matrix_diagonal",
-                kry_groups_for(A->dev, type, rows), args, COUNT(args)));
+    TRY(kryi_run(A->dev, "matrix", type, A->stored == type ? "" : "-DVAL=float", "matrix_diagonal",
+                 kryi_groups_for(A->dev, type, rows), args, COUNT(args)));
 done:
     return st;
 }
@@ -243,10 +243,10 @@ done:
 static kry_status matrix_diagonal(void *self, kry_vec *d)
 {
     kry_status st = KRY_OK;
-    kry_matrix *A = self;
+    kryi_matrix *A = self;
 
-    TRY(A->format->diagonal ? A->format->diagonal(A, d) : kry_matrix_diagonal(A, 0, d));
-    if (A->surplus && !kry_matrix_in_flux_form(A)) { /* products add it to the diagonal, too */
+    TRY(A->format->diagonal ? A->format->diagonal(A, d) : kryi_matrix_diagonal(A, 0, d));
+    if (A->surplus && !kryi_matrix_in_flux_form(A)) { /* products add it to the diagonal, too */
         kry_vec rest = *d;
         rest.buffer = A->surplus, rest.first = 0;
         TRY(kry_vec_axpby(1, &rest, 1, d));
@@ -259,52 +259,52 @@ done:
 
 static kry_status matrix_update(void *self, const void *values)
 {
-    kry_matrix *A = self;
+    kryi_matrix *A = self;
     kry_status st = KRY_OK;
     const char *who = "kry_op_update";
     const void *sorted = A->sorted.val;
-    kry_seen seen;
+    kryi_seen seen;
 
     /* A has new numbers, and the copy of A' takes them before its next product. */
     if (A->transposed) A->transposed->stale = true;
     if (!values) {
         if (A->source && A->source->renew) return A->source->renew(A->source, A);
         /* The caller changes the buffer of a wrapped matrix; kry has only sums of rows to find again. */
-        const bool sums = kry_matrix_is_wrapped(A) && kry_matrix_in_flux_form(A);
-        return sums ? kry_flux_sums_of_wrapped(who, A) : KRY_OK;
+        const bool sums = kryi_matrix_is_wrapped(A) && kryi_matrix_in_flux_form(A);
+        return sums ? kryi_flux_sums_of_wrapped(who, A) : KRY_OK;
     }
-    CHECK(!kry_matrix_is_wrapped(A), KRY_ERR_ARGUMENT,
+    CHECK(!kryi_matrix_is_wrapped(A), KRY_ERR_ARGUMENT,
           "%s: the values of a wrapped matrix are changed in its buffer; pass NULL", who);
-    if (A->placed) return kry_placed_update(A, values);
+    if (A->placed) return kryi_placed_update(A, values);
     if (A->map.place)
-        TRY(kry_entries_renew(who, &A->map, values, A->nnz, &A->sorted));
+        TRY(kryi_entries_renew(who, &A->map, values, A->nnz, &A->sorted));
     else
         sorted = values;
-    TRY(kry_numbers_check(who, A->shape.type, sorted, A->nnz, &seen));
-    st = kry_matrix_store(A, who, A->sorted.row_ptr, sorted, &seen);
-    if (st < 0) st = kry_matrix_change_format(A, who, sorted, st);
+    TRY(kryi_numbers_check(who, A->shape.type, sorted, A->nnz, &seen));
+    st = kryi_matrix_store(A, who, A->sorted.row_ptr, sorted, &seen);
+    if (st < 0) st = kryi_matrix_change_format(A, who, sorted, st);
 done:
     return st;
 }
 
-static kry_status matrix_inspect(void *self, const void *values, kry_finding *found)
+static kry_status matrix_inspect(void *self, const void *values, kryi_finding *found)
 {
-    const kry_matrix *A = self;
-    kry_sparse now = A->sorted;
+    const kryi_matrix *A = self;
+    kryi_sparse now = A->sorted;
 
     if (A->placed) {
         *found = A->found;
         return KRY_OK;
     }
     if (!A->map.place) now.val = (void *)values;
-    return kry_matrix_inspect(&now, found, NULL);
+    return kryi_matrix_inspect(&now, found, NULL);
 }
 
 /* ---- the operator -------------------------------------------------------------------------- */
 
 static void matrix_describe(void *self, kry_op_info *info)
 {
-    kry_matrix *A = self;
+    kryi_matrix *A = self;
     double number = (double)kry_type_size(A->shape.type);
     double n = (double)A->shape.rows, cols = (double)A->shape.cols;
 
@@ -315,7 +315,7 @@ static void matrix_describe(void *self, kry_op_info *info)
     info->bytes_stored = (double)A->slots * (double)kry_type_size(A->stored) + A->structure_bytes;
     if (A->surplus) info->bytes_stored += n * number;
     double plain = info->bytes_stored + (n + cols + 2.0 * (double)A->rewritten) * number;
-    if (kry_matrix_in_flux_form(A) && A->format->shared)
+    if (kryi_matrix_in_flux_form(A) && A->format->shared)
         plain -= n * (double)kry_type_size(A->stored); /* main diagonal */
     info->bytes_per_apply = plain;
     info->bytes_transposed = transpose_bytes(A);
@@ -323,21 +323,21 @@ static void matrix_describe(void *self, kry_op_info *info)
     info->bytes_per_direction = plain + (A->stage[0].fuses ? 2.0 : 3.0) * number * n;
 }
 
-void kry_matrix_destroy(void *self)
+void kryi_matrix_destroy(void *self)
 {
-    kry_matrix *A = self;
+    kryi_matrix *A = self;
     if (!A) return;
-    for (kry_stage *s = A->stage; s < A->stage + A->stages; s++)
+    for (kryi_stage *s = A->stage; s < A->stage + A->stages; s++)
         for (int i = 0; i < s->count; i++)
-            if (s->is_buffer[i]) kry_buffer_release(A->dev, &s->value[i].buffer);
+            if (s->is_buffer[i]) kryi_buffer_release(A->dev, &s->value[i].buffer);
     release_transpose(A);
-    kry_buffer_release(A->dev, &A->beside);
-    kry_buffer_release(A->dev, &A->diagonal);
-    kry_buffer_release(A->dev, &A->there);
-    kry_buffer_release(A->dev, &A->val);
-    kry_buffer_release(A->dev, &A->surplus);
-    kry_sparse_release(&A->sorted);
-    kry_entry_map_release(&A->map);
+    kryi_buffer_release(A->dev, &A->beside);
+    kryi_buffer_release(A->dev, &A->diagonal);
+    kryi_buffer_release(A->dev, &A->there);
+    kryi_buffer_release(A->dev, &A->val);
+    kryi_buffer_release(A->dev, &A->surplus);
+    kryi_sparse_release(&A->sorted);
+    kryi_entry_map_release(&A->map);
     if (A->source && A->source->destroy) A->source->destroy(A->source);
     free(A->slot);
     free(A);
@@ -350,29 +350,29 @@ static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
         .struct_size = sizeof(kry_op_table),       \
         .kind = text,                              \
         .apply = matrix_apply,                     \
-        .apply_block = kry_matrix_apply_block,     \
+        .apply_block = kryi_matrix_apply_block,    \
         .apply_dot = matrix_apply_dot,             \
         .residual = matrix_residual,               \
         .apply_transpose = matrix_apply_transpose, \
         .diagonal = matrix_diagonal,               \
         .update = matrix_update,                   \
         .describe = matrix_describe,               \
-        .destroy = kry_matrix_destroy,             \
-        .convert = kry_matrix_convert,             \
+        .destroy = kryi_matrix_destroy,            \
+        .convert = kryi_matrix_convert,            \
     },
     KRY_FORMAT_LIST(X)
 #undef X
 };
 
-static const kry_op_fused fused = { .apply_direction = matrix_apply_direction,
-                                    .relax_by = matrix_relax_by,
-                                    .residual_block = kry_matrix_residual_block,
-                                    .make_resident = kry_matrix_make_resident,
-                                    .inspect = matrix_inspect };
+static const kryi_op_fused fused = { .apply_direction = matrix_apply_direction,
+                                     .relax_by = matrix_relax_by,
+                                     .residual_block = kryi_matrix_residual_block,
+                                     .make_resident = kryi_matrix_make_resident,
+                                     .inspect = matrix_inspect };
 
-void kry_matrix_exchange(kry_matrix *A, kry_matrix *B)
+void kryi_matrix_exchange(kryi_matrix *A, kryi_matrix *B)
 {
-    const kry_matrix a = *A, b = *B;
+    const kryi_matrix a = *A, b = *B;
 
     *A = b, *B = a;
     A->op = a.op, A->map = a.map, A->source = a.source, A->sorted = a.sorted;
@@ -381,87 +381,87 @@ void kry_matrix_exchange(kry_matrix *A, kry_matrix *B)
     A->op->table = &op_tables[A->params.format];
 }
 
-kry_matrix *kry_matrix_of(const kry_op *op)
+kryi_matrix *kryi_matrix_of(const kry_op *op)
 {
-    return op->table->destroy == kry_matrix_destroy ? op->self : NULL;
+    return op->table->destroy == kryi_matrix_destroy ? op->self : NULL;
 }
 
-int kry_matrix_block(const kry_op *op)
+int kryi_matrix_block(const kry_op *op)
 {
-    const kry_op *one = kry_pin_of(kry_op_first(op));
-    const kry_extended *wide = kry_extended_of(one);
-    const kry_matrix *A = kry_matrix_of(wide ? wide->wide : kry_op_own(one));
+    const kry_op *one = kryi_pin_of(kryi_op_first(op));
+    const kryi_extended *wide = kryi_extended_of(one);
+    const kryi_matrix *A = kryi_matrix_of(wide ? wide->wide : kryi_op_own(one));
 
     return A ? A->params.block : 0;
 }
 
-int kry_matrix_node(const kry_op *A, const kry_sparse *rows)
+int kryi_matrix_node(const kry_op *A, const kryi_sparse *rows)
 {
-    int block = kry_matrix_block(A);
+    int block = kryi_matrix_block(A);
 
-    return block ? block : kry_sparse_block(rows);
+    return block ? block : kryi_sparse_block(rows);
 }
 
-bool kry_op_is_assembled(const kry_op *op)
+bool kryi_op_is_assembled(const kry_op *op)
 {
-    const kry_matrix *A = kry_matrix_of(op);
-    return A && !kry_matrix_in_flux_form(A);
+    const kryi_matrix *A = kryi_matrix_of(op);
+    return A && !kryi_matrix_in_flux_form(A);
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static const kry_format_table formats[KRY_FORMAT_COUNT] = {
-    [KRY_FORMAT_CSR] = { .build = kry_csr_build,
-                         .place = kry_csr_place,
-                         .diagonal = kry_csr_diagonal },
-    [KRY_FORMAT_DIA] = { .build = kry_dia_build,
-                         .place = kry_dia_place,
-                         .diagonal = kry_dia_diagonal,
-                         .entries = kry_dia_entries },
-    [KRY_FORMAT_SYMDIA] = { .build = kry_dia_build,
-                            .place = kry_dia_place,
+static const kryi_format_table formats[KRY_FORMAT_COUNT] = {
+    [KRY_FORMAT_CSR] = { .build = kryi_csr_build,
+                         .place = kryi_csr_place,
+                         .diagonal = kryi_csr_diagonal },
+    [KRY_FORMAT_DIA] = { .build = kryi_dia_build,
+                         .place = kryi_dia_place,
+                         .diagonal = kryi_dia_diagonal,
+                         .entries = kryi_dia_entries },
+    [KRY_FORMAT_SYMDIA] = { .build = kryi_dia_build,
+                            .place = kryi_dia_place,
                             .shared = true,
-                            .diagonal = kry_dia_diagonal,
-                            .entries = kry_dia_entries },
-    [KRY_FORMAT_ELL] = { .build = kry_ell_build,
-                         .place = kry_ell_place,
-                         .entries = kry_sell_entries },
-    [KRY_FORMAT_SELL] = { .build = kry_sell_build,
-                          .place = kry_sell_place,
-                          .entries = kry_sell_entries },
-    [KRY_FORMAT_JDS] = { .build = kry_jds_build },
-    [KRY_FORMAT_HYB] = { .build = kry_hyb_build },
-    [KRY_FORMAT_COO] = { .build = kry_coo_build },
+                            .diagonal = kryi_dia_diagonal,
+                            .entries = kryi_dia_entries },
+    [KRY_FORMAT_ELL] = { .build = kryi_ell_build,
+                         .place = kryi_ell_place,
+                         .entries = kryi_sell_entries },
+    [KRY_FORMAT_SELL] = { .build = kryi_sell_build,
+                          .place = kryi_sell_place,
+                          .entries = kryi_sell_entries },
+    [KRY_FORMAT_JDS] = { .build = kryi_jds_build },
+    [KRY_FORMAT_HYB] = { .build = kryi_hyb_build },
+    [KRY_FORMAT_COO] = { .build = kryi_coo_build },
 };
 
-kry_status kry_matrix_new(kry_device *dev, const kry_matrix_params *params, const kry_sparse *size,
-                          int64_t nnz, kry_matrix **A)
+kry_status kryi_matrix_new(kry_device *dev, const kry_matrix_params *params,
+                           const kryi_sparse *size, int64_t nnz, kryi_matrix **A)
 {
-    kry_status st = kry_alloc(1, sizeof **A, A);
+    kry_status st = kryi_alloc(1, sizeof **A, A);
     if (st < 0) return st;
-    **A = (kry_matrix){ .format = &formats[params->format],
-                        .dev = dev,
-                        .shape = { size->rows, size->cols, size->type, params->traits },
-                        .nnz = nnz,
-                        .params = *params,
-                        .chosen = "asked for",
-                        .stored = size->type,
-                        .slots = nnz,
-                        .sorted = { .rows = size->rows, .cols = size->cols, .type = size->type } };
+    **A = (kryi_matrix){ .format = &formats[params->format],
+                         .dev = dev,
+                         .shape = { size->rows, size->cols, size->type, params->traits },
+                         .nnz = nnz,
+                         .params = *params,
+                         .chosen = "asked for",
+                         .stored = size->type,
+                         .slots = nnz,
+                         .sorted = { .rows = size->rows, .cols = size->cols, .type = size->type } };
     if (nnz == 0) (*A)->params.form = KRY_ASSEMBLED; /* nothing flows: the same product */
     return st;
 }
 
-kry_status kry_matrix_finish(kry_matrix **matrix, kry_op **op)
+kry_status kryi_matrix_finish(kryi_matrix **matrix, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_matrix *A = *matrix;
+    kryi_matrix *A = *matrix;
     size_t at = strlen(A->variant);
 
-    if (kry_matrix_in_flux_form(A))
+    if (kryi_matrix_in_flux_form(A))
         snprintf(A->variant + at, sizeof A->variant - at, "%sflux form", at ? ", " : "");
-    TRY(kry_matrix_kernels(A, A->stored));
-    TRY(kry_op_create_fused(A->dev, &op_tables[A->params.format], &fused, A, &A->shape, op));
+    TRY(kryi_matrix_kernels(A, A->stored));
+    TRY(kryi_op_create_fused(A->dev, &op_tables[A->params.format], &fused, A, &A->shape, op));
     A->op = *op;
     *matrix = NULL; /* the operator's now */
 done:

@@ -21,20 +21,20 @@ enum {
 };
 
 /* The kernels of a format's file. CPUs launch the direction of diagonals alone. */
-typedef enum kry_product {
+typedef enum kryi_product {
     KRY_APPLY,
     KRY_RESIDUAL,
     KRY_APPLY_DOT,
     KRY_RELAX,
     KRY_APPLY_DIRECTION,
     KRY_PRODUCTS
-} kry_product;
+} kryi_product;
 
 /* One launch of a product. The first stage writes every row, later ones add. Its kernels take `value`, the numbers and, in the
  * first stage, A->surplus (NULL: none). */
-typedef struct kry_stage {
+typedef struct kryi_stage {
     const char *stem; /* the file is cl/formats/<stem>.cl */
-    /* What the format compiles it with, each after a blank; kry_stage_defines adds to it. */
+    /* What the format compiles it with, each after a blank; kryi_stage_defines adds to it. */
     char defines[KRY_STAGE_DEFINES - 64];
     /* Slices: bits of a stored column, 8, 16 or 32; and whether rows were sorted, so that perm[] says which they are. */
     int column_bits;
@@ -55,43 +55,43 @@ typedef struct kry_stage {
         cl_mem buffer; /* retained */
     } value[KRY_STAGE_ARGS];
     bool is_buffer[KRY_STAGE_ARGS];
-    kry_kernel *kernel[KRY_PRODUCTS];
-} kry_stage;
+    kryi_kernel *kernel[KRY_PRODUCTS];
+} kryi_stage;
 
-typedef struct kry_matrix kry_matrix;
-typedef struct kry_transposed kry_transposed; /* matrix.c */
-struct kry_csr;                               /* spgemm.h */
-struct kry_given;                             /* given.h */
-struct kry_seen;                              /* in_slots.h */
+typedef struct kryi_matrix kryi_matrix;
+typedef struct kryi_transposed kryi_transposed; /* matrix.c */
+struct kryi_csr;                                /* spgemm.h */
+struct kryi_given;                              /* given.h */
+struct kryi_seen;                               /* in_slots.h */
 
-typedef struct kry_format_table {
+typedef struct kryi_format_table {
     /* Entries below the diagonal share the slot of their mirror image, which is marked ~slot, and
      * must be equal to it. */
     bool shared;
     /* Analyse given->host, fill in stages, slots and variant; A->params are the caller's.
      * Returns  KRY_ERR_UNSUPPORTED, with the bytes it would take, if the format does not suit the
      * matrix. */
-    kry_status (*build)(kry_matrix *A, const struct kry_given *given);
+    kry_status (*build)(kryi_matrix *A, const struct kryi_given *given);
     /* The same of a matrix on the device: stages, A->slots and variant; *place := a buffer with the slot of each entry,
      * NULL: they lie in order. It says that it has by A->placed; else only the host can, and nothing has happened.
      * NULL: so it is with all. Waits. */
-    kry_status (*place)(kry_matrix *A, const struct kry_given *given, cl_mem *place);
+    kry_status (*place)(kryi_matrix *A, const struct kryi_given *given, cl_mem *place);
     /* NULL: the diagonal is found by slots. */
-    kry_status (*diagonal)(kry_matrix *A, kry_vec *d);
+    kry_status (*diagonal)(kryi_matrix *A, kry_vec *d);
     /* C->row_ptr, col and place := the entries, without the host; *all false: some are zero, and cannot be told
      * from places without an entry, so nothing is made. NULL: the host knows them. Waits. */
-    kry_status (*entries)(const kry_matrix *A, struct kry_csr *C, bool *all);
-} kry_format_table;
+    kry_status (*entries)(const kryi_matrix *A, struct kryi_csr *C, bool *all);
+} kryi_format_table;
 
 /* Numbers that do not come from the host. */
-typedef struct kry_source {
+typedef struct kryi_source {
     /* kry_op_update without values: compute them again; NULL: they are the caller's */
-    kry_status (*renew)(struct kry_source *self, kry_matrix *A);
-    void (*destroy)(struct kry_source *self); /* NULL: static */
-} kry_source;
+    kry_status (*renew)(struct kryi_source *self, kryi_matrix *A);
+    void (*destroy)(struct kryi_source *self); /* NULL: static */
+} kryi_source;
 
-struct kry_matrix {
-    const kry_format_table *format;
+struct kryi_matrix {
+    const kryi_format_table *format;
     kry_device *dev; /* borrowed: the operator holds it */
     kry_op_shape shape;
     int64_t nnz;
@@ -99,11 +99,11 @@ struct kry_matrix {
     const char *chosen;       /* who chose it, as in kry_op_info; static */
     /* The library chose the format, and may take another one when the numbers no longer suit it. */
     bool format_is_free;
-    int64_t formats;    /* how often the format has changed since the matrix was made */
-    kry_op *op;         /* the operator that this is; borrowed */
-    kry_source *source; /* owned; NULL: the host has given the numbers */
+    int64_t formats;     /* how often the format has changed since the matrix was made */
+    kry_op *op;          /* the operator that this is; borrowed */
+    kryi_source *source; /* owned; NULL: the host has given the numbers */
 
-    kry_stage stage[KRY_MAX_STAGES];
+    kryi_stage stage[KRY_MAX_STAGES];
     int stages;
     double structure_bytes; /* of the arrays that a product reads beside the numbers */
     int64_t rewritten;      /* rows of y that a later stage reads and writes once more */
@@ -120,36 +120,36 @@ struct kry_matrix {
 
     /* The device has made the format, and the host knows neither slots nor pattern: */
     bool placed;
-    int64_t longest;   /* row */
-    cl_mem there;      /* of diagonals: which places have an entry, a bit each (place.cl) */
-    kry_finding found; /* in the values of the last update */
+    int64_t longest;    /* row */
+    cl_mem there;       /* of diagonals: which places have an entry, a bit each (place.cl) */
+    kryi_finding found; /* in the values of the last update */
 
-    kry_transposed *transposed; /* a copy of A'; owned; NULL: nobody has asked for it */
+    kryi_transposed *transposed; /* a copy of A'; owned; NULL: nobody has asked for it */
 
     cl_mem
         beside; /* at_once.c, CPUs: x with the numbers of a row side by side; NULL: never needed yet */
     size_t beside_bytes;
 
-    kry_entry_map map; /* from the entries as they were given to the sorted ones */
-    kry_sparse
+    kryi_entry_map map; /* from the entries as they were given to the sorted ones */
+    kryi_sparse
         sorted; /* the pattern; val: room to sort new values in, NULL if they come sorted; col, and
                           row_ptr of rows that all fit in runs: NULL if only the device has them */
 };
 
 /* Whether the buffers are the caller's (kry_csr_wrap). */
-static inline bool kry_matrix_is_wrapped(const kry_matrix *A)
+static inline bool kryi_matrix_is_wrapped(const kryi_matrix *A)
 {
     return A->source && !A->source->renew;
 }
 
 /* Entries of the longest row. The host does not know rows that the library has made. */
-static inline int64_t kry_matrix_longest_row(const kry_matrix *A)
+static inline int64_t kryi_matrix_longest_row(const kryi_matrix *A)
 {
-    return A->sorted.row_ptr ? kry_longest_row(&A->sorted) : A->longest;
+    return A->sorted.row_ptr ? kryi_longest_row(&A->sorted) : A->longest;
 }
 
 /* Whether products multiply differences, a_ij (x_j - x_i). */
-static inline bool kry_matrix_in_flux_form(const kry_matrix *A)
+static inline bool kryi_matrix_in_flux_form(const kryi_matrix *A)
 {
     return A->params.form == KRY_FLUX;
 }
@@ -157,32 +157,33 @@ static inline bool kry_matrix_in_flux_form(const kry_matrix *A)
 /* ---- for formats: stages ---------------------------------------------------------------- */
 
 /* Begin the next stage, which is compiled with `defines`, a format of printf. */
-kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines, ...);
-void kry_stage_int(kry_stage *s, int64_t number); /* below 2^31 */
+kryi_stage *kryi_matrix_stage(kryi_matrix *A, const char *stem, const char *defines, ...);
+void kryi_stage_int(kryi_stage *s, int64_t number); /* below 2^31 */
 /* The buffer is retained; NULL: kernels look whether there is one, or do not read it. */
-kry_status kry_stage_buffer(kry_matrix *A, kry_stage *s, cl_mem buffer);
+kry_status kryi_stage_buffer(kryi_matrix *A, kryi_stage *s, cl_mem buffer);
 /* Copy an array to the device as the stage's next argument. Waits. */
-kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_t count,
-                           size_t size);
+kry_status kryi_stage_array(kryi_matrix *A, kryi_stage *s, const void *array, size_t count,
+                            size_t size);
 /* Launch a work-item for `each` of n rows on GPUs, a group for each chunk on CPUs. */
-void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n, int each);
+void kryi_stage_rows(const kryi_matrix *A, kryi_stage *s, int64_t n, int each);
 /* Launch a group for each of n pieces of work, but no more than the device holds at once. */
-void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n);
+void kryi_stage_pieces(const kryi_matrix *A, kryi_stage *s, int64_t n);
 /* The stage that adds up rows cut into pieces; `rows` triples: row, from, to. */
-kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t rows, cl_mem partial);
+kry_status kryi_matrix_split_stage(kryi_matrix *A, const cl_int *split, int64_t rows,
+                                   cl_mem partial);
 
 /* CPUs: into how many pieces to cut so many entries and rows. */
-int64_t kry_cpu_pieces(const kry_device *dev, int64_t work);
+int64_t kryi_cpu_pieces(const kry_device *dev, int64_t work);
 
 /* ---- for formats: slots ------------------------------------------------------------------ */
 
 /* Refuse a format whose `slots` numbers with `index_bytes` of structure are out of proportion to
  * CSR, or past 2^31; else A->slots is known, */
-kry_status kry_matrix_check_slots(kry_matrix *A, double slots, double index_bytes);
+kry_status kryi_matrix_check_slots(kryi_matrix *A, double slots, double index_bytes);
 /* and there is room for the slot map. */
-kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes);
+kry_status kryi_matrix_slots(kryi_matrix *A, double slots, double index_bytes);
 
-static inline int64_t kry_matrix_slot(const kry_matrix *A, int64_t k)
+static inline int64_t kryi_matrix_slot(const kryi_matrix *A, int64_t k)
 {
     int64_t slot = A->slot ? A->slot[k] : k;
     return slot < 0 ? ~slot : slot;
@@ -191,22 +192,22 @@ static inline int64_t kry_matrix_slot(const kry_matrix *A, int64_t k)
 /* ---- for formats made of parts of others ------------------------------------------------------- */
 
 /* ELL of the first `width` entries of each row; slots from 0 on. */
-kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width);
-int64_t kry_ell_stride(int64_t rows);
+kry_status kryi_ell_stage(kryi_matrix *A, const kryi_sparse *host, int64_t width);
+int64_t kryi_ell_stride(int64_t rows);
 /* The stage, without its last argument, the columns. */
-kry_stage *kry_ell_begin(kry_matrix *A, int64_t width);
+kryi_stage *kryi_ell_begin(kryi_matrix *A, int64_t width);
 /* sell.c: C of the parameters, or the one that suits the device. */
-kry_status kry_sell_height(const kry_device *dev, kry_type type, const kry_matrix_params *p,
-                           int *height);
+kry_status kryi_sell_height(const kry_device *dev, kry_type type, const kry_matrix_params *p,
+                            int *height);
 /* Rows are sorted in windows of so many slices if unsorted ones are not full and if that is worth it. */
 enum { KRY_SELL_WINDOWS = 2, KRY_SELL_SAMPLES = 64 };
-extern const int kry_sell_window[KRY_SELL_WINDOWS];
-bool kry_sell_is_full(double slots, int64_t nnz);
-bool kry_sell_is_worth(double slots, double unsorted);
+extern const int kryi_sell_window[KRY_SELL_WINDOWS];
+bool kryi_sell_is_full(double slots, int64_t nnz);
+bool kryi_sell_is_worth(double slots, double unsorted);
 /* How many bits suit columns that are up to so far from the least one beside them; and those that were asked for, 0:
  * these. */
-int kry_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t farthest);
-kry_status kry_sell_choose_bits(const kry_matrix *A, int64_t farthest, int *bits);
+int kryi_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t farthest);
+kry_status kryi_sell_choose_bits(const kryi_matrix *A, int64_t farthest, int *bits);
 /* The arguments of a stage of sell.cl. FULL is read by CPUs alone, PERM if rows were sorted, BASE where columns are narrow. */
 enum {
     KRY_SELL_ROWS,
@@ -220,121 +221,121 @@ enum {
     KRY_SELL_BASE
 };
 /* The stage and the variant, with the arguments before SHARE; on GPUs also those before SLICE_PTR. */
-kry_status kry_sell_stage(kry_matrix *A, int height, int sigma, int bits, kry_stage **stage);
+kry_status kryi_sell_stage(kryi_matrix *A, int height, int sigma, int bits, kryi_stage **stage);
 /* These arguments of a stage that has none. */
-kry_status kry_sell_begin(kry_matrix *A, kry_stage *s, int height);
+kry_status kryi_sell_begin(kryi_matrix *A, kryi_stage *s, int height);
 /* How far apart the columns side by side are at most if these rows, -1: none, are packed to the left. */
-int64_t kry_sell_farthest(const kry_sparse *host, const int32_t *rows, int height);
+int64_t kryi_sell_farthest(const kryi_sparse *host, const int32_t *rows, int height);
 /* COO of what follows the first `skip` entries of each row; slots from `first` on. */
-kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, int64_t first);
+kry_status kryi_coo_stage(kryi_matrix *A, const kryi_sparse *host, int64_t skip, int64_t first);
 
 /* ---- entries of the formats' tables ------------------------------------------------------------ */
 
-kry_status kry_csr_build(kry_matrix *A, const struct kry_given *given);
-kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d);
+kry_status kryi_csr_build(kryi_matrix *A, const struct kryi_given *given);
+kry_status kryi_csr_diagonal(kryi_matrix *A, kry_vec *d);
 enum { KRY_CSR_ROW_PTR = 2, KRY_CSR_COL = 3 }; /* arguments of the stage */
 /* The row pointers and columns on the device, of a matrix in csr. */
-static inline void kry_csr_buffers(const kry_matrix *A, cl_mem *row_ptr, cl_mem *col)
+static inline void kryi_csr_buffers(const kryi_matrix *A, cl_mem *row_ptr, cl_mem *col)
 {
     *row_ptr = A->stage[0].value[KRY_CSR_ROW_PTR].buffer;
     *col = A->stage[0].value[KRY_CSR_COL].buffer;
 }
-kry_status kry_dia_build(kry_matrix *A,
-                         const struct kry_given *given); /* these are symdia's, too */
-kry_status kry_dia_diagonal(kry_matrix *A, kry_vec *d);
+kry_status kryi_dia_build(kryi_matrix *A,
+                          const struct kryi_given *given); /* these are symdia's, too */
+kry_status kryi_dia_diagonal(kryi_matrix *A, kry_vec *d);
 /* dia.c: the stage of diagonals with these offsets, ascending, and the variant. */
-kry_status kry_dia_stage(kry_matrix *A, const int32_t *offset, int64_t count);
-kry_status kry_dia_entries(const kry_matrix *A, struct kry_csr *C, bool *all);
-kry_status kry_ell_build(kry_matrix *A, const struct kry_given *given);
-kry_status kry_sell_build(kry_matrix *A, const struct kry_given *given);
-kry_status kry_jds_build(kry_matrix *A, const struct kry_given *given);
-kry_status kry_hyb_build(kry_matrix *A, const struct kry_given *given);
-kry_status kry_coo_build(kry_matrix *A, const struct kry_given *given);
+kry_status kryi_dia_stage(kryi_matrix *A, const int32_t *offset, int64_t count);
+kry_status kryi_dia_entries(const kryi_matrix *A, struct kryi_csr *C, bool *all);
+kry_status kryi_ell_build(kryi_matrix *A, const struct kryi_given *given);
+kry_status kryi_sell_build(kryi_matrix *A, const struct kryi_given *given);
+kry_status kryi_jds_build(kryi_matrix *A, const struct kryi_given *given);
+kry_status kryi_hyb_build(kryi_matrix *A, const struct kryi_given *given);
+kry_status kryi_coo_build(kryi_matrix *A, const struct kryi_given *given);
 
 /* ---- making one ---------------------------------------------------------------------------- */
 
 /* create.c: check what every function that makes a matrix is given. */
-kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
-                                   int64_t cols, const kry_matrix_params *params);
+kry_status kryi_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
+                                    int64_t cols, const kry_matrix_params *params);
 /* create.c: the operator of a matrix that the library made for itself: nobody looks at its entries. */
-kry_status kry_matrix_of_sparse(kry_device *dev, const kry_sparse *A,
-                                const kry_matrix_params *params, kry_op **op);
+kry_status kryi_matrix_of_sparse(kry_device *dev, const kryi_sparse *A,
+                                 const kry_matrix_params *params, kry_op **op);
 /* The same of a matrix with general storage that is sorted already, which is taken over if the call succeeds. */
-kry_status kry_matrix_take(kry_device *dev, kry_sparse *A, const kry_matrix_params *params,
-                           kry_op **op);
+kry_status kryi_matrix_take(kry_device *dev, kryi_sparse *A, const kry_matrix_params *params,
+                            kry_op **op);
 /* The operator of a matrix in the format that params asks for. Takes host and map over if the call
  * succeeds, but numbers that need no map are left to the caller. */
-kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
-                                const kry_matrix_params *params, kry_op **op);
+kry_status kryi_matrix_from_host(kry_device *dev, kryi_sparse *host, kryi_entry_map *map,
+                                 const kry_matrix_params *params, kry_op **op);
 /* The same of a matrix that stays the caller's; and in one format, never AUTO. Where the host has made it, the operator does
  * not know its pattern yet: it takes no new values and cannot be read. */
-kry_status kry_matrix_of_given(kry_device *dev, const struct kry_given *given,
-                               const kry_matrix_params *params, kry_op **op);
+kry_status kryi_matrix_of_given(kry_device *dev, const struct kryi_given *given,
+                                const kry_matrix_params *params, kry_op **op);
 /* A matrix in params->format without stages or numbers; and once it has them the operator, which takes *A
  * over. */
-kry_status kry_matrix_new(kry_device *dev, const kry_matrix_params *params, const kry_sparse *size,
-                          int64_t nnz, kry_matrix **A);
-kry_status kry_matrix_finish(kry_matrix **A, kry_op **op);
-void kry_matrix_destroy(void *A);
+kry_status kryi_matrix_new(kry_device *dev, const kry_matrix_params *params,
+                           const kryi_sparse *size, int64_t nnz, kryi_matrix **A);
+kry_status kryi_matrix_finish(kryi_matrix **A, kry_op **op);
+void kryi_matrix_destroy(void *A);
 /* A gets the format and the numbers of B, of the same entries, and B those of A. The operator, the entries as they were
  * given and the source of A's numbers stay A's. */
-void kry_matrix_exchange(kry_matrix *A, kry_matrix *B);
+void kryi_matrix_exchange(kryi_matrix *A, kryi_matrix *B);
 /* create.c: A takes numbers that its format cannot hold, sorted, in another one that the library chooses. On failure
  * the old format and its numbers stay. Waits.
  *   refusal  what A's own format has said; returned where the library may not change it, or need not
  */
-kry_status kry_matrix_change_format(kry_matrix *A, const char *who, const void *sorted,
-                                    kry_status refusal);
+kry_status kryi_matrix_change_format(kryi_matrix *A, const char *who, const void *sorted,
+                                     kry_status refusal);
 /* Entry of the operators' table. */
-kry_status kry_matrix_convert(void *self, kry_type type, double factor, const double *scale,
-                              kry_op **copy);
+kry_status kryi_matrix_convert(void *self, kry_type type, double factor, const double *scale,
+                               kry_op **copy);
 /* d := entries (i, first + i), by slots; `first` is the same in all calls. */
-kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d);
+kry_status kryi_matrix_diagonal(kryi_matrix *A, int64_t first, kry_vec *d);
 /* The matrix on the host; a wrapped one in any order. Waits. */
-kry_status kry_matrix_download(const kry_matrix *A, kry_sparse *host);
+kry_status kryi_matrix_download(const kryi_matrix *A, kryi_sparse *host);
 /* The matrix behind an operator, or NULL. */
-kry_matrix *kry_matrix_of(const kry_op *op);
+kryi_matrix *kryi_matrix_of(const kry_op *op);
 /* How many rows belong to a node, as kry_matrix_params.block says, also of a matrix in parts or pinned; 0: it
  * does not say, or there is no matrix. */
-int kry_matrix_block(const kry_op *op);
+int kryi_matrix_block(const kry_op *op);
 /* The same of an A with these rows; where nobody said, by their pattern. */
-int kry_matrix_node(const kry_op *A, const kry_sparse *rows);
+int kryi_matrix_node(const kry_op *A, const kryi_sparse *rows);
 
 /* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
 
 /* Get the kernels of all stages for numbers stored as `stored`. */
-kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored);
+kry_status kryi_matrix_kernels(kryi_matrix *A, kry_type stored);
 /* All defines of a stage, for the format's own kernels in the same program. */
-void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
-                       char text[KRY_STAGE_DEFINES]);
+void kryi_stage_defines(const kryi_matrix *A, const kryi_stage *s, kry_type stored,
+                        char text[KRY_STAGE_DEFINES]);
 /* Enqueue a kernel of a stage, whose arguments are its structure, the numbers and `rest`. */
-kry_status kry_stage_launch(const kry_matrix *A, const kry_stage *s, kry_kernel *kernel,
-                            int64_t groups, const kry_arg *rest, size_t count);
+kry_status kryi_stage_launch(const kryi_matrix *A, const kryi_stage *s, kryi_kernel *kernel,
+                             int64_t groups, const kry_arg *rest, size_t count);
 /* Send the numbers of the sorted matrix to the device, which are finite. row_ptr: its rows, read in flux form only. On
  * failure the old numbers stay. */
-kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
-                            const void *sorted, const struct kry_seen *seen);
+kry_status kryi_matrix_store(kryi_matrix *A, const char *who, const int64_t *row_ptr,
+                             const void *sorted, const struct kryi_seen *seen);
 /* Take numbers in the order of slots that are on the device; their buffer may become the matrix's own. On failure the old
  * numbers stay. */
-kry_status kry_matrix_replace(kry_matrix *A, kry_type stored, cl_mem numbers);
+kry_status kryi_matrix_replace(kryi_matrix *A, kry_type stored, cl_mem numbers);
 /* Fail with the message of entry k, whose mirror image has another number. */
-kry_status kry_matrix_refuse_mirror(const kry_matrix *A, const char *who, int64_t k);
+kry_status kryi_matrix_refuse_mirror(const kryi_matrix *A, const char *who, int64_t k);
 /* Flux form: what the rows of a converted copy add up to is what those of A do, times the factor. Of its
  * entries, which were rounded, small sums would be lost. Waits. */
-kry_status kry_matrix_convert_surplus(const kry_matrix *A, double factor, kry_matrix *copy);
+kry_status kryi_matrix_convert_surplus(const kryi_matrix *A, double factor, kryi_matrix *copy);
 /* Replace what the rows add up to, where other parts hold some of their entries. NULL: 0. Waits. */
-kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
+kry_status kryi_matrix_set_surplus(kryi_matrix *A, const void *sums);
 
 /* ---- matrix_persistent.c ----------------------------------------------------------------------- */
 
-/* The entry of kry_op_fused. */
-kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg **R);
+/* The entry of kryi_op_fused. */
+kry_status kryi_matrix_make_resident(void *self, const kry_op *M, kryi_resident_cg **R);
 
 /* ---- narrowed.c -------------------------------------------------------------------------------- */
 
 /* Whether A is a stored matrix in double of which there can be a copy for vectors in single: assembled, on one
  * device. */
-bool kry_matrix_narrows(const kry_op *A);
+bool kryi_matrix_narrows(const kry_op *A);
 /*
  * The same matrix for vectors in single, with which it shares all that it can: where A's numbers are kept as singles
  * these, too. Its entries cannot be read. A is retained.
@@ -342,28 +343,28 @@ bool kry_matrix_narrows(const kry_op *A);
  *   rest  a single for each row, which multiplies x_i beside the entries: what rounding takes from them; retained.
  *         NULL: nothing
  */
-kry_status kry_matrix_narrowed(const kry_op *A, cl_mem rest, kry_op **narrow);
+kry_status kryi_matrix_narrowed(const kry_op *A, cl_mem rest, kry_op **narrow);
 /* After new numbers of A. */
-kry_status kry_matrix_narrowed_again(kry_op *narrow, cl_mem rest);
+kry_status kryi_matrix_narrowed_again(kry_op *narrow, cl_mem rest);
 /* What it takes beside A; 0 for operators that are none. */
-double kry_matrix_narrowed_bytes(const kry_op *op);
+double kryi_matrix_narrowed_bytes(const kry_op *op);
 
 /* ---- at_once.c --------------------------------------------------------------------------------- */
 
 /* Entries of the operators' tables: products with several vectors, r := b - A x, and y := x + c d .* (b - A x). */
-kry_status kry_matrix_apply_block(void *self, double alpha, const kry_vec *x, double beta,
-                                  kry_vec *y);
-kry_status kry_matrix_residual_block(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r);
-kry_status kry_matrix_relax_block(void *self, double c, const kry_vec *d, const kry_vec *b,
-                                  const kry_vec *x, kry_vec *y);
+kry_status kryi_matrix_apply_block(void *self, double alpha, const kry_vec *x, double beta,
+                                   kry_vec *y);
+kry_status kryi_matrix_residual_block(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r);
+kry_status kryi_matrix_relax_block(void *self, double c, const kry_vec *d, const kry_vec *b,
+                                   const kry_vec *x, kry_vec *y);
 
 /* ---- flux.c ------------------------------------------------------------------------------------ */
 
 /* Add up each row of own and far (NULL: none) entries of A. sums: to be freed; NULL if all are 0. */
-kry_status kry_flux_sums(const char *who, const kry_matrix *A, const kry_sparse *own,
-                         const kry_sparse *far, void **sums);
+kry_status kryi_flux_sums(const char *who, const kryi_matrix *A, const kryi_sparse *own,
+                          const kryi_sparse *far, void **sums);
 /* Read the numbers of a wrapped matrix back, and take what its rows add up to. Waits. */
-kry_status kry_flux_sums_of_wrapped(const char *who, kry_matrix *A);
+kry_status kryi_flux_sums_of_wrapped(const char *who, kryi_matrix *A);
 
 /* ---- inspect.c --------------------------------------------------------------------------------- */
 
@@ -371,42 +372,43 @@ kry_status kry_flux_sums_of_wrapped(const char *who, kry_matrix *A);
  * image by more than rounding; or else for a diagonal entry that is not positive. Of large matrices that are not symmetric
  * not all entries are compared: some rows at a time, and of the first of these that have such an entry it is the one that
  * differs most. *symmetric (NULL: not wanted): whether it is, to the bit, pattern and numbers. */
-kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found, bool *symmetric);
+kry_status kryi_matrix_inspect(const kryi_sparse *A, kryi_finding *found, bool *symmetric);
 /* What that is, of the largest entry: mirror images may have been rounded apart, or written with few digits. */
-double kry_inspect_rounding(kry_type type);
+double kryi_inspect_rounding(kry_type type);
 
 /* predict.c: bytes per second of a copy: measured by kry tune, or what a compute unit usually comes with. */
-double kry_device_bandwidth(const kry_device *dev);
+double kryi_device_bandwidth(const kry_device *dev);
 /* predict.c: as kry_csr_predict, and a hash of the size and a sample of the pattern. */
-kry_status kry_predict(const kry_device *dev, const struct kry_given *given,
-                       const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
-                       uint64_t *hash);
+kry_status kryi_predict(const kry_device *dev, const struct kryi_given *given,
+                        const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
+                        uint64_t *hash);
 /* How large a matrix would be in sell, and how hyb would cut it. */
-typedef struct kry_sell_size {
+typedef struct kryi_sell_size {
     double slots;       /* padding included */
     double index_bytes; /* of a column, from a sample */
     bool sorted;        /* by length */
-} kry_sell_size;
-kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
-                             const kry_matrix_params *params, kry_sell_size *size);
-kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail);
+} kryi_sell_size;
+kry_status kryi_sell_estimate(const kry_device *dev, const kryi_sparse *host,
+                              const kry_matrix_params *params, kryi_sell_size *size);
+kry_status kryi_hyb_estimate(const kryi_sparse *host, int64_t *width, int64_t *tail);
 /* with[k]: of so many rows those with k entries, 0 ... longest. */
-void kry_hyb_cut(const int32_t *with, int64_t rows, int64_t longest, int64_t *width, int64_t *tail);
+void kryi_hyb_cut(const int32_t *with, int64_t rows, int64_t longest, int64_t *width,
+                  int64_t *tail);
 
 /* ---- runs.c: the runs of entries that a group of csr.cl or coo.cl takes ------------------------ */
 
-typedef struct kry_runs {
+typedef struct kryi_runs {
     int64_t count;
     int64_t *cut;   /* count+1: the first entry of each run */
     int32_t *row;   /* count+1: the row it is in */
     int32_t *split; /* triples: row, first and past last run that add to it */
     int64_t splits;
-} kry_runs;
+} kryi_runs;
 
 /* Cut the entries into runs of whole rows that suit the device, on GPUs of at most `unroll` entries for each work-item of a
  * group; a row that is too long for that is cut itself. */
-kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows, int unroll,
-                           kry_runs *runs);
-void kry_runs_release(kry_runs *runs);
+kry_status kryi_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows, int unroll,
+                            kryi_runs *runs);
+void kryi_runs_release(kryi_runs *runs);
 
 #endif

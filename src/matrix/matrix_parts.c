@@ -6,23 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which numbers of the whole matrix are a part's own and far ones. Ranks do not keep this: see kry_rank_numbers. */
+/* Which numbers of the whole matrix are a part's own and far ones. Ranks do not keep this: see kryi_rank_numbers. */
 typedef struct matrix_piece {
     int64_t own_nnz, far_nnz;
     int64_t *own, *far;
 } matrix_piece;
 
 typedef struct matrix_whole {
-    kry_sparse
-        host; /* all rows and columns; or those of one rank, with kry_rank_rows' columns, until its part is made */
-    kry_rank_rows rank;
-    kry_entry_map map;
+    kryi_sparse
+        host; /* all rows and columns; or those of one rank, with kryi_rank_rows' columns, until its part is made */
+    kryi_rank_rows rank;
+    kryi_entry_map map;
     int64_t nnz;
     kry_matrix_params params;
-    kry_split *split;      /* retained */
-    struct kry_team *team; /* borrowed */
-    int32_t *place;        /* of each row, NULL: its number */
-    matrix_piece *piece;   /* split->members */
+    kryi_split *split;      /* retained */
+    struct kryi_team *team; /* borrowed */
+    int32_t *place;         /* of each row, NULL: its number */
+    matrix_piece *piece;    /* split->members */
 } matrix_whole;
 
 static bool is_of_rank(const matrix_whole *W) { return W->rank.wanted != NULL; }
@@ -38,25 +38,25 @@ typedef struct cut {
     int32_t *number;     /* columns of the whole: their numbers in the matrix at hand, -1: none */
     int64_t *wanted;     /* places in other parts that the rows have entries for, ascending */
     int64_t wants;
-    kry_sparse own, far;
+    kryi_sparse own, far;
 } cut;
 
 /* The column of the host's matrix that an own place has; or that of wanted place i. */
 static int64_t own_column(const cut *c, int64_t place)
 {
     if (is_of_rank(c->W)) return c->W->rank.below + place - c->first;
-    return kry_split_row(c->W->split, place);
+    return kryi_split_row(c->W->split, place);
 }
 static int64_t far_column(const cut *c, int64_t i)
 {
     if (is_of_rank(c->W)) return i < c->W->rank.below ? i : c->rows + i;
-    return kry_split_row(c->W->split, c->wanted[i]);
+    return kryi_split_row(c->W->split, c->wanted[i]);
 }
 
 /* A rank has found them. */
 static kry_status take_wanted(cut *c)
 {
-    kry_status st = kry_alloc((size_t)c->W->rank.wants, sizeof *c->wanted, &c->wanted);
+    kry_status st = kryi_alloc((size_t)c->W->rank.wants, sizeof *c->wanted, &c->wanted);
 
     if (st < 0) return st;
     c->wants = c->W->rank.wants;
@@ -70,14 +70,14 @@ static kry_status find_wanted(cut *c)
 {
     kry_status st = KRY_OK;
     const matrix_whole *W = c->W;
-    const kry_sparse *H = &W->host;
+    const kryi_sparse *H = &W->host;
     int64_t end = c->first + c->rows;
 
-    TRY(kry_alloc((size_t)H->cols, sizeof *c->number, &c->number));
+    TRY(kryi_alloc((size_t)H->cols, sizeof *c->number, &c->number));
     for (int64_t j = 0; j < H->cols; j++) c->number[j] = -1;
     if (is_of_rank(W)) return take_wanted(c);
     for (int64_t p = c->first; p < end; p++) {
-        int64_t row = kry_split_row(W->split, p);
+        int64_t row = kryi_split_row(W->split, p);
         for (int64_t k = H->row_ptr[row]; k < H->row_ptr[row + 1]; k++) {
             int32_t *number = &c->number[H->col[k]];
             int64_t place = W->place ? W->place[H->col[k]] : H->col[k];
@@ -86,10 +86,10 @@ static kry_status find_wanted(cut *c)
             c->wants++;
         }
     }
-    TRY(kry_alloc((size_t)c->wants, sizeof *c->wanted, &c->wanted));
+    TRY(kryi_alloc((size_t)c->wants, sizeof *c->wanted, &c->wanted));
     c->wants = 0;
     for (int64_t p = 0; p < H->cols; p++) {
-        int32_t *number = &c->number[kry_split_row(W->split, p)];
+        int32_t *number = &c->number[kryi_split_row(W->split, p)];
         if (*number < 0) continue;
         *number = (int32_t)c->wants;
         c->wanted[c->wants++] = p;
@@ -105,15 +105,15 @@ static void number_own(const cut *c, int64_t first)
         c->number[own_column(c, p)] = (int32_t)(first + p - c->first);
 }
 
-static kry_status take_columns(const cut *c, int64_t cols, kry_sparse *part, int64_t **from)
+static kry_status take_columns(const cut *c, int64_t cols, kryi_sparse *part, int64_t **from)
 {
     const bool rank = is_of_rank(c->W);
-    const kry_sparse_cut cut = { .rows = c->rows,
-                                 .first = rank ? 0 : c->first,
-                                 .row = c->W->split->row,
-                                 .cols = cols,
-                                 .place = c->number };
-    return kry_sparse_part(&c->W->host, &cut, part, rank ? NULL : from);
+    const kryi_sparse_cut cut = { .rows = c->rows,
+                                  .first = rank ? 0 : c->first,
+                                  .row = c->W->split->row,
+                                  .cols = cols,
+                                  .place = c->number };
+    return kryi_sparse_part(&c->W->host, &cut, part, rank ? NULL : from);
 }
 
 /* The last ones that are taken: a rank's host, which is as large, becomes the part. */
@@ -123,8 +123,8 @@ static kry_status take_own(cut *c, int64_t cols)
 
     if (is_of_rank(c->W)) {
         c->own = c->W->host;
-        c->W->host = (kry_sparse){ .type = c->own.type };
-        kry_sparse_renumber(&c->own, cols, c->number);
+        c->W->host = (kryi_sparse){ .type = c->own.type };
+        kryi_sparse_renumber(&c->own, cols, c->number);
     } else {
         TRY(take_columns(c, cols, &c->own, &c->piece->own));
     }
@@ -134,11 +134,11 @@ done:
 }
 
 /* Make the halo that brings the wanted numbers. Collective. */
-static kry_status make_halo(const cut *c, kry_device *dev, kry_halo **halo)
+static kry_status make_halo(const cut *c, kry_device *dev, kryi_halo **halo)
 {
-    const kry_split *s = c->W->split;
-    const kry_places want = { s->members, s->first, c->wants, c->wanted };
-    return kry_halo_create_for(dev, c->W->host.type, &want, halo);
+    const kryi_split *s = c->W->split;
+    const kryi_places want = { s->members, s->first, c->wants, c->wanted };
+    return kryi_halo_create_for(dev, c->W->host.type, &want, halo);
 }
 
 /* The matrix of c->own, whose arrays it takes, unless its numbers are needed after that or its columns do not ascend. */
@@ -147,9 +147,9 @@ static kry_status create(cut *c, kry_device *dev, kry_matrix_params params, bool
 {
     params.storage = KRY_GENERAL;
     params.duplicates = KRY_REFUSE;
-    if (needed || kry_split_permutes(c->W->split))
-        return kry_matrix_of_sparse(dev, &c->own, &params, op);
-    return kry_matrix_take(dev, &c->own, &params, op);
+    if (needed || kryi_split_permutes(c->W->split))
+        return kryi_matrix_of_sparse(dev, &c->own, &params, op);
+    return kryi_matrix_take(dev, &c->own, &params, op);
 }
 
 /* Make a matrix of the own entries. Without the far ones it is no longer singular; but in flux form its
@@ -174,24 +174,24 @@ static kry_status make_coupled(cut *c, kry_device *dev, kry_op **local)
     kry_status st = KRY_OK;
     matrix_piece *p = c->piece;
     kry_op *own = NULL;
-    kry_coupled A = { .traits = c->W->params.traits };
+    kryi_coupled A = { .traits = c->W->params.traits };
     const bool exact = c->W->host.type == KRY_F32 && dev->info.fp64;
 
     TRY(take_columns(c, c->wants, &c->far, &p->far));
     for (int64_t i = 0; i < c->wants; i++) c->number[far_column(c, i)] = -1;
     number_own(c, 0);
     TRY(take_own(c, c->rows));
-    p->own_nnz = kry_sparse_nnz(&c->own), p->far_nnz = kry_sparse_nnz(&c->far);
+    p->own_nnz = kryi_sparse_nnz(&c->own), p->far_nnz = kryi_sparse_nnz(&c->far);
     TRY(make_own(c, dev, exact || c->W->params.form == KRY_FLUX, &own));
     if (c->W->split->members == 1) { /* all of it */
         *local = own, own = NULL;
         goto done;
     }
     TRY(make_halo(c, dev, &A.halo));
-    A.own = own, A.far = c->far, c->far = (kry_sparse){ 0 };
+    A.own = own, A.far = c->far, c->far = (kryi_sparse){ 0 };
     A.place = c->wanted, c->wanted = NULL;
-    TRY(kry_coupled_create(&A, exact ? &kry_matrix_of(own)->sorted : NULL, local));
-    TRY(kry_coupled_store(*local, c->own.val, kry_coupled_of(*local)->far.val));
+    TRY(kryi_coupled_create(&A, exact ? &kryi_matrix_of(own)->sorted : NULL, local));
+    TRY(kryi_coupled_store(*local, c->own.val, kryi_coupled_of(*local)->far.val));
 done:
     kry_op_release(&own);
     return st;
@@ -200,7 +200,7 @@ done:
 /* ---- all of its rows' entries in one matrix, for reproducible sums --------------------------- */
 
 /* Number all columns in the order of the whole: those below, the own ones, those above. */
-static void number_columns(const cut *c, kry_extended *A)
+static void number_columns(const cut *c, kryi_extended *A)
 {
     enum { ALIGNED = 8 };
 
@@ -217,17 +217,17 @@ static kry_status make_extended(cut *c, kry_device *dev, kry_op **local)
 {
     kry_status st = KRY_OK;
     kry_matrix_params params = c->W->params;
-    kry_extended A = { .traits = params.traits };
+    kryi_extended A = { .traits = params.traits };
 
     number_columns(c, &A);
     TRY(take_own(c, A.own_at + c->rows + c->wants - A.below));
-    c->piece->own_nnz = kry_sparse_nnz(&c->own);
+    c->piece->own_nnz = kryi_sparse_nnz(&c->own);
     params.traits = 0;
     if (params.format == KRY_FORMAT_AUTO) params.format = KRY_FORMAT_SELL;
     TRY(create(c, dev, params, false, &A.wide));
     if (c->W->split->members > 1) TRY(make_halo(c, dev, &A.halo));
     A.place = c->wanted, c->wanted = NULL;
-    TRY(kry_extended_create(&A, local));
+    TRY(kryi_extended_create(&A, local));
 done:
     kry_op_release(&A.wide);
     return st;
@@ -242,7 +242,7 @@ static kry_status cut_matrix(const void *user, int rank, kry_op **local)
     cut c = { .W = W,
               .piece = &W->piece[rank],
               .first = W->split->first[rank],
-              .rows = kry_split_rows(W->split, rank) };
+              .rows = kryi_split_rows(W->split, rank) };
 
     TRY(find_wanted(&c));
     TRY((W->team->reproducible ? make_extended : make_coupled)(&c, dev, local));
@@ -250,8 +250,8 @@ done:
     if (st < 0) kry_op_release(local);
     free(c.number);
     free(c.wanted);
-    kry_sparse_release(&c.own);
-    kry_sparse_release(&c.far);
+    kryi_sparse_release(&c.own);
+    kryi_sparse_release(&c.far);
     return st;
 }
 
@@ -268,9 +268,9 @@ static void whole_release(void *self)
     free(W->piece);
     free(W->place);
     free(W->rank.wanted);
-    kry_sparse_release(&W->host);
-    kry_entry_map_release(&W->map);
-    kry_split_release(&W->split);
+    kryi_sparse_release(&W->host);
+    kryi_entry_map_release(&W->map);
+    kryi_split_release(&W->split);
     free(W);
 }
 
@@ -279,7 +279,7 @@ static void forget_host(matrix_whole *W)
 {
     const kry_type type = W->host.type;
 
-    if (is_of_rank(W)) kry_sparse_release(&W->host);
+    if (is_of_rank(W)) kryi_sparse_release(&W->host);
     W->host.type = type;
 }
 
@@ -292,7 +292,7 @@ static kry_status round_values(const char *who, matrix_whole *W)
     double *val = W->host.val;
 
     if (W->host.type != KRY_F64 || W->params.values != KRY_VALUES_SINGLE) return KRY_OK;
-    TRY(kry_values_fit_single(who, W->nnz, val));
+    TRY(kryi_values_fit_single(who, W->nnz, val));
     for (int64_t k = 0; k < W->nnz; k++) val[k] = (float)val[k];
 done:
     return st;
@@ -307,8 +307,8 @@ static kry_status prepare(void *self, const void *values)
         forget_host(W);
         return KRY_OK;
     }
-    if (!W->host.val) TRY(kry_alloc((size_t)W->nnz, kry_type_size(W->host.type), &W->host.val));
-    TRY(kry_entries_renew("kry_op_update", &W->map, values, W->nnz, &W->host));
+    if (!W->host.val) TRY(kryi_alloc((size_t)W->nnz, kry_type_size(W->host.type), &W->host.val));
+    TRY(kryi_entries_renew("kry_op_update", &W->map, values, W->nnz, &W->host));
     TRY(round_values("kry_op_update", W));
 done:
     return st;
@@ -318,18 +318,18 @@ done:
 static kry_status update_rank(matrix_whole *W, kry_op *local)
 {
     kry_status st = KRY_OK;
-    const kry_coupled *A = kry_coupled_of(local);
-    kry_op *own = (kry_op *)kry_op_own(local);
+    const kryi_coupled *A = kryi_coupled_of(local);
+    kry_op *own = (kry_op *)kryi_op_own(local);
     void *own_val = NULL, *far_val = NULL;
     const void *given = W->host.val;
 
     if (A && given) {
-        TRY(kry_rank_numbers(&W->rank, &kry_matrix_of(own)->sorted, &A->far, given, &own_val,
-                             &far_val));
+        TRY(kryi_rank_numbers(&W->rank, &kryi_matrix_of(own)->sorted, &A->far, given, &own_val,
+                              &far_val));
         given = own_val;
     }
     TRY(kry_op_update(own, given));
-    if (given) TRY(kry_coupled_store(local, given, far_val));
+    if (given) TRY(kryi_coupled_store(local, given, far_val));
 done:
     free(far_val);
     free(own_val);
@@ -342,23 +342,23 @@ static kry_status update_part(void *self, int rank, kry_op *local)
     matrix_whole *W = self;
     const matrix_piece *p = &W->piece[rank];
     kry_status st = KRY_OK;
-    const kry_sparse *host = &W->host;
+    const kryi_sparse *host = &W->host;
     void *own = NULL, *far = NULL;
 
     if (is_of_rank(W)) return update_rank(W, local);
-    TRY(kry_numbers_at(host->type, host->val, p->own, p->own_nnz, &own));
-    TRY(kry_numbers_at(host->type, host->val, p->far, p->far_nnz, &far));
-    TRY(kry_op_update((kry_op *)kry_op_own(local), own));
-    TRY(kry_coupled_store(local, own, far));
+    TRY(kryi_numbers_at(host->type, host->val, p->own, p->own_nnz, &own));
+    TRY(kryi_numbers_at(host->type, host->val, p->far, p->far_nnz, &far));
+    TRY(kry_op_update((kry_op *)kryi_op_own(local), own));
+    TRY(kryi_coupled_store(local, own, far));
 done:
     free(far);
     free(own);
     return st;
 }
 
-static kry_status inspect(void *self, kry_finding *found)
+static kry_status inspect(void *self, kryi_finding *found)
 {
-    return kry_matrix_inspect(&((const matrix_whole *)self)->host, found, NULL);
+    return kryi_matrix_inspect(&((const matrix_whole *)self)->host, found, NULL);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -368,14 +368,14 @@ static kry_status find_places(matrix_whole *W)
     kry_status st = KRY_OK;
 
     if (!W->split->row) return KRY_OK;
-    TRY(kry_alloc((size_t)W->split->n, sizeof *W->place, &W->place));
+    TRY(kryi_alloc((size_t)W->split->n, sizeof *W->place, &W->place));
     for (int64_t i = 0; i < W->split->n; i++) W->place[W->split->row[i]] = (int32_t)i;
 done:
     return st;
 }
 
-static kry_status check(const struct kry_team *team, const kry_sparse *host,
-                        const kry_matrix_params *params, const kry_rank_rows *rank)
+static kry_status check(const struct kryi_team *team, const kryi_sparse *host,
+                        const kry_matrix_params *params, const kryi_rank_rows *rank)
 {
     static const char who[] = "kry_csr_create";
     kry_status st = KRY_OK;
@@ -399,34 +399,34 @@ done:
     return st;
 }
 
-kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map *map,
-                               const kry_matrix_params *params, kry_rank_rows *rank, kry_op **op)
+kry_status kryi_matrix_in_parts(kry_device *team, kryi_sparse *host, kryi_entry_map *map,
+                                const kry_matrix_params *params, kryi_rank_rows *rank, kry_op **op)
 {
     kry_status st = KRY_OK;
     matrix_whole *W = NULL;
 
     *op = NULL;
     TRY(check(team->team, host, params, rank));
-    TRY(kry_alloc(1, sizeof *W, &W));
+    TRY(kryi_alloc(1, sizeof *W, &W));
     W->team = team->team;
     W->params = *params;
-    W->nnz = kry_sparse_nnz(host);
+    W->nnz = kryi_sparse_nnz(host);
     if (rank)
-        W->split = kry_split_retain(rank->split);
+        W->split = kryi_split_retain(rank->split);
     else
-        TRY(kry_split_get(W->team, "kry_csr_create", host->rows, host, 1, &W->split));
-    TRY(kry_alloc((size_t)W->split->members, sizeof *W->piece, &W->piece));
+        TRY(kryi_split_get(W->team, "kry_csr_create", host->rows, host, 1, &W->split));
+    TRY(kryi_alloc((size_t)W->split->members, sizeof *W->piece, &W->piece));
     TRY(find_places(W));
-    W->host = *host, *host = (kry_sparse){ 0 };
-    W->map = *map, *map = (kry_entry_map){ 0 };
+    W->host = *host, *host = (kryi_sparse){ 0 };
+    W->map = *map, *map = (kryi_entry_map){ 0 };
     if (rank) W->rank = *rank, rank->wanted = NULL;
     TRY(round_values("kry_csr_create", W));
-    const kry_parts_extra extra = { .self = W,
-                                    .prepare = prepare,
-                                    .update = update_part,
-                                    .inspect = inspect,
-                                    .destroy = whole_release };
-    TRY(kry_parts_create(team, W->split, &extra, cut_matrix, W, op));
+    const kryi_parts_extra extra = { .self = W,
+                                     .prepare = prepare,
+                                     .update = update_part,
+                                     .inspect = inspect,
+                                     .destroy = whole_release };
+    TRY(kryi_parts_create(team, W->split, &extra, cut_matrix, W, op));
     forget_host(W);
     W = NULL;
 done:

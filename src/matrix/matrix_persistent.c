@@ -28,17 +28,17 @@ static const shape holding[] = {
 
 enum { REGISTERS = 65536 }; /* of a compute unit of an H100 */
 
-static bool is_dia(const kry_matrix *A) { return !strcmp(A->stage[0].stem, "dia"); }
+static bool is_dia(const kryi_matrix *A) { return !strcmp(A->stage[0].stem, "dia"); }
 
 /* Entries of a row that work-items can keep: of the longest row, and a few more so that not every matrix compiles a program
  * of its own; of diagonals all. 0: none. */
-static int entries_to_hold(const kry_matrix *A)
+static int entries_to_hold(const kryi_matrix *A)
 {
     enum { MOST = 32, EXACT = 8, STEP = 4, DIAGONALS = 3 /* argument of dia.cl */ };
-    const kry_stage *stage = &A->stage[0];
+    const kryi_stage *stage = &A->stage[0];
     const bool dia = is_dia(A);
     const int64_t diagonals = dia ? stage->value[DIAGONALS].number : 0;
-    const int64_t longest = !dia                ? kry_matrix_longest_row(A)
+    const int64_t longest = !dia                ? kryi_matrix_longest_row(A)
                             : A->format->shared ? 2 * diagonals - 1
                                                 : diagonals;
 
@@ -47,7 +47,7 @@ static int entries_to_hold(const kry_matrix *A)
 }
 
 /* The fewest groups that have all unknowns. */
-static int groups_for(const kry_matrix *A, const shape *s)
+static int groups_for(const kryi_matrix *A, const shape *s)
 {
     const int64_t each = (int64_t)s->group * s->per;
     return (int)((A->shape.rows + each - 1) / each);
@@ -57,7 +57,7 @@ static int groups_for(const kry_matrix *A, const shape *s)
  * of its own. Numbers count as those of vectors even where they are stored in single, because compilers convert them before
  * the loop. Of diagonals fewer are taken than there are, so that seven in double go to groups of 512, where 64^3 unknowns with
  * chebyshev:4 took 25 us in place of 34. */
-static bool has_registers(const kry_matrix *A, const shape *s, int numbers, int columns)
+static bool has_registers(const kryi_matrix *A, const shape *s, int numbers, int columns)
 {
     const int64_t word = kry_type_size(A->shape.type) / 4, all = REGISTERS / s->group;
     const int64_t unknown = 5 * word + s->held * (columns + (1 + numbers) * word);
@@ -67,17 +67,17 @@ static bool has_registers(const kry_matrix *A, const shape *s, int numbers, int 
 }
 
 /* The columns of diagonals follow from the row: to compute them takes longer than to keep them, if there are registers. */
-static bool keeps_columns(const kry_matrix *A, const shape *s, int numbers)
+static bool keeps_columns(const kryi_matrix *A, const shape *s, int numbers)
 {
     return !is_dia(A) || has_registers(A, s, numbers, 1);
 }
 
 /* Whether one group per compute unit can keep the matrix, M's numbers included. */
-static bool can_hold(const kry_matrix *A, int numbers, shape *s)
+static bool can_hold(const kryi_matrix *A, int numbers, shape *s)
 {
     const kry_device_info *info = &A->dev->info;
     const int64_t word = kry_type_size(A->shape.type);
-    const int64_t local = s->group * (2 * (int64_t)sizeof(kry_partial) + s->per * word) + 2048;
+    const int64_t local = s->group * (2 * (int64_t)sizeof(kryi_partial) + s->per * word) + 2048;
 
     s->groups = groups_for(A, s);
     s->columns = keeps_columns(A, s, numbers);
@@ -86,20 +86,20 @@ static bool can_hold(const kry_matrix *A, int numbers, shape *s)
 }
 
 /* A shape for experiments, from the tuning file: resident/matrix group=128 per-item=2 groups=264 held=0 */
-static bool given_shape(const kry_matrix *A, shape *s)
+static bool given_shape(const kryi_matrix *A, shape *s)
 {
     char text[80];
     int hold;
 
     *s = (shape){ 0 };
-    if (!kry_tuning_get(A->dev, "resident/matrix", text, sizeof text) ||
+    if (!kryi_tuning_get(A->dev, "resident/matrix", text, sizeof text) ||
         sscanf(text, "group=%d per-item=%d groups=%d held=%d", &s->group, &s->per, &s->groups,
                &hold) != 4 ||
         s->group < 1 || s->per < 1 || s->per > 1024)
         return false;
     s->held = hold ? entries_to_hold(A) : 0;
     s->columns = keeps_columns(A, s, 0);
-    if (!s->held) s->group = kry_group_size(A->dev); /* the formats' loops know no other */
+    if (!s->held) s->group = kryi_group_size(A->dev); /* the formats' loops know no other */
     if (s->groups < groups_for(A, s)) s->groups = groups_for(A, s);
     return true;
 }
@@ -109,7 +109,7 @@ static bool given_shape(const kry_matrix *A, shape *s)
 static int64_t groups_at_once(const kry_device *dev, int per)
 {
     enum { STREAMING = 60, PER_UNKNOWN = 17 };
-    const int64_t here = REGISTERS / (STREAMING + PER_UNKNOWN * per) / kry_group_size(dev);
+    const int64_t here = REGISTERS / (STREAMING + PER_UNKNOWN * per) / kryi_group_size(dev);
 
     return dev->info.compute_units * (!dev->info.gpu ? 1 : here > 1 ? here : 1);
 }
@@ -117,12 +117,12 @@ static int64_t groups_at_once(const kry_device *dev, int per)
 /* With so many unknowns per work-item, and the matrix read anew for each product. Returns false if they do not fit, or if the
  * matrix has so many entries for each work-item that the more work-items of a launch for each step are faster: measured on
  * an H100. */
-static bool find_shape(const kry_matrix *A, int per, shape *s)
+static bool find_shape(const kryi_matrix *A, int per, shape *s)
 {
     enum { MOST_ENTRIES = 24 };
     const int64_t most = groups_at_once(A->dev, per);
 
-    *s = (shape){ .group = kry_group_size(A->dev), .per = per };
+    *s = (shape){ .group = kryi_group_size(A->dev), .per = per };
     s->groups = groups_for(A, s);
     return s->groups <= most && (!A->dev->info.gpu || A->slots <= MOST_ENTRIES * most * s->group);
 }
@@ -133,8 +133,8 @@ static bool find_shape(const kry_matrix *A, int per, shape *s)
 typedef struct precond {
     enum { NONE, DIAGONAL, POLYNOMIAL, FACTORS } kind;
     const kry_vec *d; /* the diagonal, or that of the polynomial */
-    kry_polynomial p;
-    kry_factors f;
+    kryi_polynomial p;
+    kryi_factors f;
 } precond;
 
 static const struct {
@@ -147,15 +147,15 @@ static const struct {
 
 /* Whether the numbers of another matrix can take the places of A's: rows are sums of products, and entries have places of
  * their own. */
-static bool takes_numbers(const kry_matrix *A)
+static bool takes_numbers(const kryi_matrix *A)
 {
-    return !kry_matrix_in_flux_form(A) && !A->format->shared && !A->surplus;
+    return !kryi_matrix_in_flux_form(A) && !A->format->shared && !A->surplus;
 }
 
-static kry_status find_precond(const kry_matrix *A, const kry_op *M, precond *found)
+static kry_status find_precond(const kryi_matrix *A, const kry_op *M, precond *found)
 {
     kry_status st = KRY_OK;
-    const kry_op_fused *fused = M ? M->fused : NULL;
+    const kryi_op_fused *fused = M ? M->fused : NULL;
 
     *found = (precond){ .kind = NONE };
     if (!M) return KRY_OK;
@@ -173,9 +173,9 @@ done:
     return st;
 }
 
-static void add_stage(const kry_matrix *A, kry_plug *plug)
+static void add_stage(const kryi_matrix *A, kryi_plug *plug)
 {
-    const kry_stage *s = &A->stage[0];
+    const kryi_stage *s = &A->stage[0];
 
     for (int i = 0; i < s->count; i++) {
         if (s->is_buffer[i])
@@ -187,66 +187,67 @@ static void add_stage(const kry_matrix *A, kry_plug *plug)
     PLUG(plug, A->surplus);
 }
 
-static kry_status upload_coefficients(const kry_matrix *A, const kry_polynomial *p, cl_mem *buffer)
+static kry_status upload_coefficients(const kryi_matrix *A, const kryi_polynomial *p,
+                                      cl_mem *buffer)
 {
     const kry_type type = A->shape.type;
     const int count = 2 * p->degree + 1;
     double c[2 * KRY_POLYNOMIAL_DEGREE + 1];
 
-    for (int i = 0; i < count; i++) kry_number_put(type, c, i, p->c[i]);
-    return kry_buffer_upload(A->dev, (size_t)count * kry_type_size(type), c, buffer);
+    for (int i = 0; i < count; i++) kryi_number_put(type, c, i, p->c[i]);
+    return kryi_buffer_upload(A->dev, (size_t)count * kry_type_size(type), c, buffer);
 }
 
 /* A's entries on the host, and the places of their numbers; NULL: those of the entries. */
 typedef struct places {
-    kry_sparse entries;
+    kryi_sparse entries;
     int32_t *slot;
 } places;
 
 /* The numbers of a factor in the places of A's, 0 where it has no entry. Waits. */
-static kry_status upload_factor(const kry_matrix *A, const places *p, const kry_op *factor,
+static kry_status upload_factor(const kryi_matrix *A, const places *p, const kry_op *factor,
                                 cl_mem *buffer)
 {
     kry_status st = KRY_OK;
     const kry_type type = A->shape.type;
-    const kry_matrix *F = kry_matrix_of(factor);
-    kry_sparse host = { 0 };
+    const kryi_matrix *F = kryi_matrix_of(factor);
+    kryi_sparse host = { 0 };
     void *placed = NULL;
 
     CHECK(F, KRY_ERR_UNSUPPORTED, "'%s' is not a stored matrix", factor->table->kind);
-    TRY(kry_matrix_download(F, &host));
-    TRY(kry_alloc((size_t)A->slots, kry_type_size(type), &placed));
+    TRY(kryi_matrix_download(F, &host));
+    TRY(kryi_alloc((size_t)A->slots, kry_type_size(type), &placed));
     for (int64_t i = 0; i < A->shape.rows; i++)
         for (int64_t e = host.row_ptr[i]; e < host.row_ptr[i + 1]; e++) {
-            const int64_t k = kry_sparse_find(&p->entries, i, host.col[e]);
+            const int64_t k = kryi_sparse_find(&p->entries, i, host.col[e]);
             CHECK(k >= 0, KRY_ERR_UNSUPPORTED, "a factor has an entry where the matrix has none");
-            kry_number_put(type, placed, p->slot ? p->slot[k] : k,
-                           kry_number_at(host.type, host.val, e));
+            kryi_number_put(type, placed, p->slot ? p->slot[k] : k,
+                            kryi_number_at(host.type, host.val, e));
         }
-    TRY(kry_buffer_upload(A->dev, (size_t)A->slots * kry_type_size(type), placed, buffer));
+    TRY(kryi_buffer_upload(A->dev, (size_t)A->slots * kry_type_size(type), placed, buffer));
 done:
     free(placed);
-    kry_sparse_release(&host);
+    kryi_sparse_release(&host);
     return st;
 }
 
-static kry_status upload_factors(const kry_matrix *A, const kry_factors *f, cl_mem factor[2])
+static kry_status upload_factors(const kryi_matrix *A, const kryi_factors *f, cl_mem factor[2])
 {
     kry_status st = KRY_OK;
     places p = { 0 };
 
-    TRY(kry_csr_first_rows(A, A->shape.rows, &p.entries));
-    TRY(kry_csr_read_places(A, &p.slot));
+    TRY(kryi_csr_first_rows(A, A->shape.rows, &p.entries));
+    TRY(kryi_csr_read_places(A, &p.slot));
     TRY(upload_factor(A, &p, f->first, &factor[0]));
     TRY(upload_factor(A, &p, f->second, &factor[1]));
 done:
     free(p.slot);
-    kry_sparse_release(&p.entries);
+    kryi_sparse_release(&p.entries);
     return st;
 }
 
 /* d, d0, degree, coefficient, first_val, second_val: NULL and 0 but for those of the kind. */
-static kry_status add_precond(const kry_matrix *A, const precond *M, kry_plug *plug)
+static kry_status add_precond(const kryi_matrix *A, const precond *M, kryi_plug *plug)
 {
     kry_status st = KRY_OK;
     const cl_mem none = NULL;
@@ -256,24 +257,24 @@ static kry_status add_precond(const kry_matrix *A, const precond *M, kry_plug *p
 
     if (degree) TRY(upload_coefficients(A, &M->p, &plug->owned[0]));
     if (factors) TRY(upload_factors(A, &M->f, plug->owned));
-    kry_plug_add(plug, M->d ? &M->d->buffer : &none, sizeof none);
-    kry_plug_add(plug, M->d ? &M->d->first : &nowhere, sizeof nowhere);
+    kryi_plug_add(plug, M->d ? &M->d->buffer : &none, sizeof none);
+    kryi_plug_add(plug, M->d ? &M->d->first : &nowhere, sizeof nowhere);
     PLUG(plug, degree);
-    kry_plug_add(plug, degree ? &plug->owned[0] : &none, sizeof none);
-    kry_plug_add(plug, factors ? &plug->owned[0] : &none, sizeof none);
-    kry_plug_add(plug, factors ? &plug->owned[1] : &none, sizeof none);
+    kryi_plug_add(plug, degree ? &plug->owned[0] : &none, sizeof none);
+    kryi_plug_add(plug, factors ? &plug->owned[0] : &none, sizeof none);
+    kryi_plug_add(plug, factors ? &plug->owned[1] : &none, sizeof none);
 done:
     return st;
 }
 
-static kry_status check(const kry_matrix *A)
+static kry_status check(const kryi_matrix *A)
 {
     kry_status st = KRY_OK;
-    const kry_stage *stage = &A->stage[0];
+    const kryi_stage *stage = &A->stage[0];
     const bool has_loop = !strcmp(stage->stem, "csr") || !strcmp(stage->stem, "ell") ||
                           !strcmp(stage->stem, "sell") || !strcmp(stage->stem, "dia");
 
-    CHECK(!kry_device_is_host(A->dev) && A->shape.rows > 0 && A->shape.rows == A->shape.cols,
+    CHECK(!kryi_device_is_host(A->dev) && A->shape.rows > 0 && A->shape.rows == A->shape.cols,
           KRY_ERR_UNSUPPORTED, "no kernels for that");
     CHECK(A->stages == 1 && has_loop, KRY_ERR_UNSUPPORTED,
           "format %s takes more than one launch to a product, or none that other work can be put "
@@ -296,15 +297,15 @@ static bool has_measured_registers(const kry_device *dev)
 }
 
 /* *spills: registers do not hold what a work-item is to keep, and those of a larger shape will not. */
-static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, bool *spills,
-                            kry_resident_cg **R)
+static kry_status try_shape(const kryi_matrix *A, const precond *M, shape s, bool *spills,
+                            kryi_resident_cg **R)
 {
     kry_status st = KRY_OK;
-    const kry_stage *stage = &A->stage[0];
-    kry_plug plug = { .size = s.group,
-                      .groups = s.groups,
-                      .pieces = A->dev->info.gpu && !s.held ? stage->groups : 0,
-                      .shown = forms[M->kind].shown };
+    const kryi_stage *stage = &A->stage[0];
+    kryi_plug plug = { .size = s.group,
+                       .groups = s.groups,
+                       .pieces = A->dev->info.gpu && !s.held ? stage->groups : 0,
+                       .shown = forms[M->kind].shown };
     char stem[32], name[48], defines[KRY_STAGE_DEFINES], diagonals[32] = "";
     char text[KRY_STAGE_DEFINES + 120];
 
@@ -314,30 +315,30 @@ static kry_status try_shape(const kry_matrix *A, const precond *M, shape s, bool
              : stage->sorted ? "_sorted"
              : s.columns     ? "_held"
                              : "_computed");
-    kry_stage_defines(A, stage, A->stored, defines);
+    kryi_stage_defines(A, stage, A->stored, defines);
     if (stage->diagonals)
         snprintf(diagonals, sizeof diagonals, " -DDIAGONALS=%d", stage->diagonals);
     snprintf(text, sizeof text, "%s%s%s -DGROUP=%d -DPER=%d -DHELD=%d -DPRECOND=%s", defines,
-             diagonals, kry_matrix_in_flux_form(A) || A->surplus ? " -DFLUX" : "", s.group, s.per,
+             diagonals, kryi_matrix_in_flux_form(A) || A->surplus ? " -DFLUX" : "", s.group, s.per,
              s.held ? s.held : 1, forms[M->kind].name);
-    TRY(kry_kernel_get(A->dev, stem, A->shape.type, text, name, &plug.kernel));
-    *spills = !has_measured_registers(A->dev) && kry_kernel_spills(A->dev, plug.kernel);
+    TRY(kryi_kernel_get(A->dev, stem, A->shape.type, text, name, &plug.kernel));
+    *spills = !has_measured_registers(A->dev) && kryi_kernel_spills(A->dev, plug.kernel);
     CHECK(!*spills, KRY_ERR_UNSUPPORTED, "'%s' has too few registers for %d unknowns a work-item",
           A->dev->info.name, s.per);
     add_stage(A, &plug);
     TRY(add_precond(A, M, &plug));
-    TRY(kry_resident_create(A->dev, A->shape.type, A->shape.rows, &plug, R));
+    TRY(kryi_resident_create(A->dev, A->shape.type, A->shape.rows, &plug, R));
 done:
-    kry_plug_release(A->dev, &plug);
+    kryi_plug_release(A->dev, &plug);
     return st;
 }
 
 /* As few unknowns per work-item as the device can hold: first with the matrix, then without it. */
-kry_status kry_matrix_make_resident(void *self, const kry_op *M, kry_resident_cg **R)
+kry_status kryi_matrix_make_resident(void *self, const kry_op *M, kryi_resident_cg **R)
 {
     enum { MOST_GPU = 4, MOST_CPU = 1024 }; /* unknowns of a work-item */
     kry_status st = KRY_OK;
-    const kry_matrix *A = self;
+    const kryi_matrix *A = self;
     const int most = A->dev->info.cpu_kernels ? MOST_CPU : MOST_GPU, held = entries_to_hold(A);
     precond found;
     shape s;

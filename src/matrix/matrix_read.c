@@ -5,50 +5,50 @@
 #include "operator/pin.h"
 #include <stdlib.h>
 
-kry_status kry_matrix_read_part(const kry_op *op, int r, kry_sparse *R)
+kry_status kryi_matrix_read_part(const kry_op *op, int r, kryi_sparse *R)
 {
     kry_status st = KRY_OK;
-    const kry_split *s = kry_op_split(op);
-    const kry_op *local = kry_pin_of(kry_op_on_part(op, r));
-    const kry_extended *w = kry_extended_of(local);
-    int64_t rows = kry_split_rows(s, r), below = w ? w->below : 0;
+    const kryi_split *s = kryi_op_split(op);
+    const kry_op *local = kryi_pin_of(kryi_op_on_part(op, r));
+    const kryi_extended *w = kryi_extended_of(local);
+    int64_t rows = kryi_split_rows(s, r), below = w ? w->below : 0;
     const int64_t *halo = w ? w->place : NULL;
 
-    TRY(kry_coupled_download(w ? w->wide : local, R));
-    if (!w) (void)kry_coupled_places(local, &halo);
-    for (int64_t e = 0; e < kry_sparse_nnz(R); e++) {
+    TRY(kryi_coupled_download(w ? w->wide : local, R));
+    if (!w) (void)kryi_coupled_places(local, &halo);
+    for (int64_t e = 0; e < kryi_sparse_nnz(R); e++) {
         int64_t col = R->col[e] - (w ? w->own_at : 0); /* counted from the first own column */
         int64_t place =
             col >= 0 && col < rows ? s->first[r] + col : halo[below + (col < 0 ? col : col - rows)];
-        R->col[e] = (int32_t)kry_split_row(s, place);
+        R->col[e] = (int32_t)kryi_split_row(s, place);
     }
     R->cols = s->n;
-    TRY(kry_sparse_sort(R));
+    TRY(kryi_sparse_sort(R));
 done:
     return st;
 }
 
-static void put_rows(const kry_split *s, int r, const kry_sparse *R, const kry_sparse *to)
+static void put_rows(const kryi_split *s, int r, const kryi_sparse *R, const kryi_sparse *to)
 {
     for (int64_t i = 0; i < R->rows; i++) {
-        int64_t at = to->row_ptr[kry_split_row(s, s->first[r] + i)];
+        int64_t at = to->row_ptr[kryi_split_row(s, s->first[r] + i)];
         for (int64_t e = R->row_ptr[i]; e < R->row_ptr[i + 1]; e++, at++) {
             to->col[at] = R->col[e];
-            kry_number_put(R->type, to->val, at, kry_number_at(R->type, R->val, e));
+            kryi_number_put(R->type, to->val, at, kryi_number_at(R->type, R->val, e));
         }
     }
 }
 
-static kry_status read_parts(const kry_op *op, kry_sparse *part, kry_sparse *to)
+static kry_status read_parts(const kry_op *op, kryi_sparse *part, kryi_sparse *to)
 {
     kry_status st = KRY_OK;
-    const kry_split *s = kry_op_split(op);
+    const kryi_split *s = kryi_op_split(op);
 
-    for (int r = 0; r < s->members; r++) TRY(kry_matrix_read_part(op, r, &part[r]));
+    for (int r = 0; r < s->members; r++) TRY(kryi_matrix_read_part(op, r, &part[r]));
     to->row_ptr[0] = 0;
     for (int r = 0; r < s->members; r++)
         for (int64_t i = 0; i < part[r].rows; i++)
-            to->row_ptr[kry_split_row(s, s->first[r] + i) + 1] =
+            to->row_ptr[kryi_split_row(s, s->first[r] + i) + 1] =
                 part[r].row_ptr[i + 1] - part[r].row_ptr[i];
     for (int64_t i = 0; i < s->n; i++) to->row_ptr[i + 1] += to->row_ptr[i];
     CHECK(to->row_ptr[s->n] == 0 || (to->col && to->val), KRY_ERR_ARGUMENT,
@@ -58,53 +58,53 @@ done:
     return st;
 }
 
-static kry_status read_into(const kry_op *op, kry_sparse *to)
+static kry_status read_into(const kry_op *op, kryi_sparse *to)
 {
     kry_status st = KRY_OK;
-    int members = kry_op_split(op)->members;
-    kry_sparse *part = NULL;
+    int members = kryi_op_split(op)->members;
+    kryi_sparse *part = NULL;
 
-    TRY(kry_alloc((size_t)members, sizeof *part, &part));
+    TRY(kryi_alloc((size_t)members, sizeof *part, &part));
     TRY(read_parts(op, part, to));
 done:
-    for (int r = 0; part && r < members; r++) kry_sparse_release(&part[r]);
+    for (int r = 0; part && r < members; r++) kryi_sparse_release(&part[r]);
     free(part);
     return st;
 }
 
 static kry_status check_all_here(const kry_op *op)
 {
-    if (!kry_op_on_ranks(op)) return KRY_OK;
+    if (!kryi_op_on_ranks(op)) return KRY_OK;
     return kry_fail(
         KRY_ERR_UNSUPPORTED,
         "kry_matrix_read: the rows of '%s' lie on %d ranks, and are not gathered on one",
-        kry_op_first(op)->table->kind, kry_team_size(op->dev));
+        kryi_op_first(op)->table->kind, kry_team_size(op->dev));
 }
 
-kry_status kry_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
+kry_status kryi_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
-    const kry_op *first = kry_op_first(op);
+    const kry_op *first = kryi_op_first(op);
 
     TRY(check_all_here(op));
-    CHECK(kry_pin_of(first) == first, KRY_ERR_UNSUPPORTED,
+    CHECK(kryi_pin_of(first) == first, KRY_ERR_UNSUPPORTED,
           "kry_matrix_read: '%s' is not a stored matrix", first->table->kind);
-    TRY(read_into(op, &(kry_sparse){ .row_ptr = row_ptr, .col = col, .val = val }));
+    TRY(read_into(op, &(kryi_sparse){ .row_ptr = row_ptr, .col = col, .val = val }));
 done:
     return st;
 }
 
-kry_status kry_matrix_parts_download(const kry_op *op, kry_sparse *A)
+kry_status kryi_matrix_parts_download(const kry_op *op, kryi_sparse *A)
 {
     kry_status st = KRY_OK;
     kry_op_info info;
 
     TRY(check_all_here(op));
     kry_op_describe(op, &info);
-    TRY(kry_sparse_create(op->shape.rows, op->shape.cols, op->shape.type,
-                          info.nnz > 0 ? info.nnz : 0, A));
+    TRY(kryi_sparse_create(op->shape.rows, op->shape.cols, op->shape.type,
+                           info.nnz > 0 ? info.nnz : 0, A));
     TRY(read_into(op, A));
 done:
-    if (st < 0) kry_sparse_release(A);
+    if (st < 0) kryi_sparse_release(A);
     return st;
 }

@@ -65,13 +65,13 @@ done:
 }
 
 /* List the columns of other ranks, each once. */
-static kry_status find_wanted(const given *g, kry_rank_rows *rank)
+static kry_status find_wanted(const given *g, kryi_rank_rows *rank)
 {
     kry_status st = KRY_OK;
     int64_t count = 0;
 
     for (int64_t k = 0; k < g->nnz; k++) count += !is_own(g, g->col[k]);
-    TRY(kry_alloc((size_t)count + 1, sizeof *rank->wanted, &rank->wanted));
+    TRY(kryi_alloc((size_t)count + 1, sizeof *rank->wanted, &rank->wanted));
     count = 0;
     for (int64_t k = 0; k < g->nnz; k++)
         if (!is_own(g, g->col[k])) rank->wanted[count++] = g->col[k];
@@ -87,12 +87,12 @@ done:
     return st;
 }
 
-static kry_status number_columns(const given *g, const kry_rank_rows *rank, int32_t **number)
+static kry_status number_columns(const given *g, const kryi_rank_rows *rank, int32_t **number)
 {
     kry_status st = KRY_OK;
     int32_t *col = NULL;
 
-    TRY(kry_alloc((size_t)g->nnz, sizeof *col, &col));
+    TRY(kryi_alloc((size_t)g->nnz, sizeof *col, &col));
     for (int64_t k = 0; k < g->nnz; k++) {
         if (is_own(g, g->col[k])) {
             col[k] = (int32_t)(rank->below + g->col[k] - g->first);
@@ -108,22 +108,23 @@ done:
     return st;
 }
 
-kry_status kry_rank_numbers(const kry_rank_rows *rank, const kry_sparse *own, const kry_sparse *far,
-                            const void *val, void **own_val, void **far_val)
+kry_status kryi_rank_numbers(const kryi_rank_rows *rank, const kryi_sparse *own,
+                             const kryi_sparse *far, const void *val, void **own_val,
+                             void **far_val)
 {
     kry_status st = KRY_OK;
     const kry_type type = far->type;
     int64_t k = 0, o = 0, f = 0;
 
-    TRY(kry_alloc((size_t)kry_sparse_nnz(own), kry_type_size(type), own_val));
-    TRY(kry_alloc((size_t)kry_sparse_nnz(far), kry_type_size(type), far_val));
+    TRY(kryi_alloc((size_t)kryi_sparse_nnz(own), kry_type_size(type), own_val));
+    TRY(kryi_alloc((size_t)kryi_sparse_nnz(far), kry_type_size(type), far_val));
     for (int64_t i = 0; i < own->rows; i++) {
         while (f < far->row_ptr[i + 1] && far->col[f] < rank->below)
-            kry_number_put(type, *far_val, f++, kry_number_at(type, val, k++));
+            kryi_number_put(type, *far_val, f++, kryi_number_at(type, val, k++));
         while (o < own->row_ptr[i + 1])
-            kry_number_put(type, *own_val, o++, kry_number_at(type, val, k++));
+            kryi_number_put(type, *own_val, o++, kryi_number_at(type, val, k++));
         while (f < far->row_ptr[i + 1])
-            kry_number_put(type, *far_val, f++, kry_number_at(type, val, k++));
+            kryi_number_put(type, *far_val, f++, kryi_number_at(type, val, k++));
     }
 done:
     return st;
@@ -134,31 +135,31 @@ static kry_status create_on_ranks(kry_device *dev, given *g, const kry_matrix_pa
                                   kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_rank_rows rank = { 0 };
-    kry_sparse host = { 0 };
-    kry_entry_map map = { 0 };
+    kryi_rank_rows rank = { 0 };
+    kryi_sparse host = { 0 };
+    kryi_entry_map map = { 0 };
     int32_t *col = NULL;
 
     TRY(check_rows(g));
     g->nnz = g->row_ptr[g->rows];
-    TRY(kry_split_by_ranks(dev->team, who, g->first, g->rows, &rank.split));
+    TRY(kryi_split_by_ranks(dev->team, who, g->first, g->rows, &rank.split));
     TRY(check_columns(g, rank.split->n));
     TRY(find_wanted(g, &rank));
     TRY(number_columns(g, &rank, &col));
-    const kry_entries e = { who,
-                            { g->rows, g->rows + rank.wants, g->type, (int64_t *)g->row_ptr, col,
-                              (void *)g->val },
-                            NULL,
-                            g->nnz };
-    TRY(kry_entries_compress(&e, params, &host, &map));
+    const kryi_entries e = { who,
+                             { g->rows, g->rows + rank.wants, g->type, (int64_t *)g->row_ptr, col,
+                               (void *)g->val },
+                             NULL,
+                             g->nnz };
+    TRY(kryi_entries_compress(&e, params, &host, &map));
     free(col), col = NULL;
-    TRY(kry_matrix_in_parts(dev, &host, &map, params, &rank, op));
+    TRY(kryi_matrix_in_parts(dev, &host, &map, params, &rank, op));
 done:
     free(col);
     free(rank.wanted);
-    kry_entry_map_release(&map);
-    kry_sparse_release(&host);
-    if (rank.split) kry_split_release(&rank.split);
+    kryi_entry_map_release(&map);
+    kryi_sparse_release(&host);
+    if (rank.split) kryi_split_release(&rank.split);
     return st;
 }
 
@@ -175,7 +176,7 @@ static kry_status create_here(kry_device *dev, given *g, const kry_matrix_params
           dev->info.name, (long long)g->first);
     g->nnz = g->row_ptr[g->rows];
     TRY(check_columns(g, g->rows));
-    TRY(kry_alloc((size_t)g->nnz, sizeof *col, &col));
+    TRY(kryi_alloc((size_t)g->nnz, sizeof *col, &col));
     for (int64_t k = 0; k < g->nnz; k++) col[k] = (int32_t)g->col[k];
     TRY(kry_csr_create(dev, g->type, g->rows, g->rows, g->row_ptr, col, g->val, params, op));
 done:
@@ -191,19 +192,19 @@ kry_status kry_csr_create_rows(kry_device *dev, kry_type type, int64_t first_row
     kry_matrix_params mine;
     given g = { type, first_row, rows, 0, row_ptr, col, val };
 
-    kry_team_enter(dev, who, NULL);
+    kryi_team_enter(dev, who, NULL);
     if (op) *op = NULL;
     TRY(GIVEN(op, dev));
     TAKE_PARAMS(params, mine, who, "KRY_MATRIX");
-    if (!kry_device_is_ranks(dev)) return create_here(dev, &g, params, op);
+    if (!kryi_device_is_ranks(dev)) return create_here(dev, &g, params, op);
     const int alike[] = { (int)type, (int)params->traits, params->block };
-    kry_team_same(dev, alike, sizeof alike);
-    TRY(kry_matrix_check_params(who, dev, type, rows, rows, params));
+    kryi_team_same(dev, alike, sizeof alike);
+    TRY(kryi_matrix_check_params(who, dev, type, rows, rows, params));
     CHECK(params->storage == KRY_GENERAL, KRY_ERR_UNSUPPORTED,
           "%s: half of a matrix; the other half is on other ranks: give all entries", who);
     TRY(create_on_ranks(dev, &g, params, op));
 done:
-    st = kry_team_leave(dev, st);
+    st = kryi_team_leave(dev, st);
     if (st < 0) kry_op_release(op);
     return st;
 }

@@ -18,7 +18,7 @@ enum { IN_CACHE = 1 << 15, MOST = 1024 }; /* entries of a bucket's rows; buckets
 /* The pair that is furthest apart, of equals the first, named by its upper entry, or by the one that there is. */
 typedef struct apart {
     double difference;
-    kry_finding pair;
+    kryi_finding pair;
     bool unequal; /* some pair differs, be it in a bit, or an entry has no mirror image */
 } apart;
 
@@ -28,7 +28,7 @@ typedef struct upper {
 } upper; /* above the diagonal */
 
 typedef struct mirrors {
-    const kry_sparse *A;
+    const kryi_sparse *A;
     int64_t begin, end; /* rows of the batch */
     upper *listed;      /* its entries above the diagonal, by buckets */
     int64_t largest;    /* entries of a bucket */
@@ -43,19 +43,22 @@ typedef struct mirrors {
     apart part[KRY_MOST_PARTS];
 } mirrors;
 
-static double value_at(const kry_sparse *A, int64_t k) { return kry_number_at(A->type, A->val, k); }
+static double value_at(const kryi_sparse *A, int64_t k)
+{
+    return kryi_number_at(A->type, A->val, k);
+}
 
 /* Entry (row, col) and its mirror image, which differ, or is 0 if there is none. */
 static void note_difference(apart *a, int64_t row, int64_t col, double entry, double mirror)
 {
     const double difference = fabs(entry - mirror);
-    const kry_finding *p = &a->pair;
+    const kryi_finding *p = &a->pair;
 
     a->unequal = true;
     if (!(difference > 0 && difference >= a->difference)) return;
     if (difference == a->difference && (row > p->row || (row == p->row && col > p->col))) return;
     a->difference = difference;
-    a->pair = (kry_finding){
+    a->pair = (kryi_finding){
         .what = KRY_FOUND_ASYMMETRIC, .row = row, .col = col, .entry = entry, .mirror = mirror
     };
 }
@@ -69,7 +72,7 @@ static void compare_pair(apart *a, int64_t row, int64_t col, double entry, doubl
 /* ---- a batch of rows -------------------------------------------------------------------------- */
 
 /* The first entry of row i above the diagonal. */
-static int64_t first_upper(const kry_sparse *A, int64_t i)
+static int64_t first_upper(const kryi_sparse *A, int64_t i)
 {
     int64_t k = A->row_ptr[i + 1];
     while (k > A->row_ptr[i] && A->col[k - 1] > i) k--;
@@ -79,7 +82,7 @@ static int64_t first_upper(const kry_sparse *A, int64_t i)
 static void count_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const mirrors *M = user;
-    const kry_sparse *A = M->A;
+    const kryi_sparse *A = M->A;
     int64_t *count = M->next + part * M->buckets;
 
     for (int64_t b = 0; b < M->buckets; b++) count[b] = 0;
@@ -93,7 +96,7 @@ static void count_buckets(mirrors *M)
 {
     int64_t at = 0;
 
-    kry_parallel(M->parts, M->end - M->begin, count_rows, M);
+    kryi_parallel(M->parts, M->end - M->begin, count_rows, M);
     M->largest = 0;
     for (int64_t b = 0; b < M->buckets; b++) {
         const int64_t begin = at;
@@ -112,7 +115,7 @@ static kry_status make_room(mirrors *M)
 
     if (M->sorted && M->largest <= M->room) return KRY_OK;
     free(M->sorted), M->sorted = NULL, M->room = 0;
-    TRY(kry_alloc((size_t)(M->parts * M->largest), sizeof *M->sorted, &M->sorted));
+    TRY(kryi_alloc((size_t)(M->parts * M->largest), sizeof *M->sorted, &M->sorted));
     M->room = M->largest;
 done:
     return st;
@@ -121,7 +124,7 @@ done:
 static void list_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const mirrors *M = user;
-    const kry_sparse *A = M->A;
+    const kryi_sparse *A = M->A;
     int64_t *next = M->next + part * M->buckets;
 
     for (int64_t i = M->begin + begin; i < M->begin + end; i++)
@@ -148,7 +151,7 @@ static void sort_bucket(const mirrors *M, const upper *from, const upper *to, in
 /* Entries of row j below the diagonal, in the columns of the batch, and those of column j above it. */
 static void compare_row(const mirrors *M, apart *a, int64_t j, const upper *u, const upper *last)
 {
-    const kry_sparse *A = M->A;
+    const kryi_sparse *A = M->A;
     const int64_t end = A->row_ptr[j + 1], before = M->end < j ? M->end : j;
     int64_t k = A->row_ptr[j] + M->done[j];
 
@@ -210,17 +213,17 @@ static void compare_buckets(void *user, int part, int64_t begin, int64_t end)
 
 /* Entries whose mirror images are in the caches when they are looked for. */
 typedef struct near_rows {
-    const kry_sparse *A;
+    const kryi_sparse *A;
     int64_t begin; /* of the batch of rows */
     apart *part;
     int64_t alone[KRY_MOST_PARTS]; /* entries below the diagonal, less those that were met */
 } near_rows;
 
 /* Entries of row i whose mirror images are near row i, or those of row i-1. */
-static int64_t count_near(const kry_sparse *A, int64_t i)
+static int64_t count_near(const kryi_sparse *A, int64_t i)
 {
     enum { SOON = 1024, BESIDE = 16, NEXT = 2 }; /* rows; in tests */
-    const int64_t soon = kry_test_parts ? NEXT : SOON, beside = kry_test_parts ? NEXT : BESIDE;
+    const int64_t soon = kryi_test_parts ? NEXT : SOON, beside = kryi_test_parts ? NEXT : BESIDE;
     int64_t above = A->row_ptr[i - 1], count = 0;
 
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
@@ -231,26 +234,26 @@ static int64_t count_near(const kry_sparse *A, int64_t i)
     return count;
 }
 
-bool kry_near_suits(const kry_sparse *A)
+bool kryi_near_suits(const kryi_sparse *A)
 {
     enum { SAMPLES = 1024 };
     int64_t near = 0, all = 0;
 
     for (int64_t i = 1; i < A->rows; i += A->rows / SAMPLES + 1) {
         near += count_near(A, i);
-        all += kry_row_length(A, i);
+        all += kryi_row_length(A, i);
     }
     return 8 * near >= 7 * all;
 }
 
 /* The place of entry (i, j), or -1. */
-static int64_t place_of(const kry_sparse *A, int64_t i, int32_t j)
+static int64_t place_of(const kryi_sparse *A, int64_t i, int32_t j)
 {
     enum { SHORT = 12 };
     const int64_t end = A->row_ptr[i + 1];
     int64_t k = A->row_ptr[i];
 
-    if (end - k > SHORT) return kry_sparse_find(A, i, j);
+    if (end - k > SHORT) return kryi_sparse_find(A, i, j);
     while (k < end && A->col[k] < j) k++;
     return k < end && A->col[k] == j ? k : -1;
 }
@@ -258,7 +261,7 @@ static int64_t place_of(const kry_sparse *A, int64_t i, int32_t j)
 static void compare_rows(void *user, int part, int64_t begin, int64_t end)
 {
     near_rows *N = user;
-    const kry_sparse *A = N->A;
+    const kryi_sparse *A = N->A;
     apart *a = &N->part[part];
     int64_t alone = 0;
 
@@ -267,13 +270,13 @@ static void compare_rows(void *user, int part, int64_t begin, int64_t end)
             const int32_t j = A->col[k];
             alone += j < i;
             if (j <= i) continue;
-            const double entry = kry_number_at(A->type, A->val, k);
+            const double entry = kryi_number_at(A->type, A->val, k);
             const int64_t mirror = place_of(A, j, (int32_t)i);
             alone -= mirror >= 0;
             if (mirror < 0)
                 note_difference(a, i, j, entry, 0);
             else
-                compare_pair(a, i, j, entry, kry_number_at(A->type, A->val, mirror));
+                compare_pair(a, i, j, entry, kryi_number_at(A->type, A->val, mirror));
         }
     N->alone[part] += alone;
 }
@@ -281,12 +284,13 @@ static void compare_rows(void *user, int part, int64_t begin, int64_t end)
 static void find_alone(void *user, int part, int64_t begin, int64_t end)
 {
     const near_rows *N = user;
-    const kry_sparse *A = N->A;
+    const kryi_sparse *A = N->A;
 
     for (int64_t i = begin; i < end; i++)
         for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1] && A->col[k] < i; k++)
             if (place_of(A, A->col[k], (int32_t)i) < 0)
-                note_difference(&N->part[part], i, A->col[k], kry_number_at(A->type, A->val, k), 0);
+                note_difference(&N->part[part], i, A->col[k], kryi_number_at(A->type, A->val, k),
+                                0);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------ */
@@ -305,18 +309,18 @@ static void mirrors_release(mirrors *M)
 static kry_status begin_sorting(mirrors *M, int64_t most)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *A = M->A;
-    const int64_t work = A->rows + kry_sparse_nnz(A),
-                  wanted = work / (kry_test_parts ? FEW : IN_CACHE);
-    const size_t entries = (size_t)(most + kry_longest_row(A)), parts = (size_t)M->parts;
+    const kryi_sparse *A = M->A;
+    const int64_t work = A->rows + kryi_sparse_nnz(A),
+                  wanted = work / (kryi_test_parts ? FEW : IN_CACHE);
+    const size_t entries = (size_t)(most + kryi_longest_row(A)), parts = (size_t)M->parts;
 
     while (A->rows >> M->shift > (wanted < MOST ? wanted : MOST)) M->shift++;
     M->buckets = (A->rows >> M->shift) + 1;
-    TRY(kry_alloc(parts * (size_t)M->buckets, sizeof *M->next, &M->next));
-    TRY(kry_alloc(entries, sizeof *M->listed, &M->listed));
-    TRY(kry_alloc((size_t)M->buckets, sizeof *M->least, &M->least));
-    TRY(kry_alloc(parts << M->shift, sizeof *M->column, &M->column));
-    TRY(kry_alloc((size_t)A->rows, sizeof *M->done, &M->done));
+    TRY(kryi_alloc(parts * (size_t)M->buckets, sizeof *M->next, &M->next));
+    TRY(kryi_alloc(entries, sizeof *M->listed, &M->listed));
+    TRY(kryi_alloc((size_t)M->buckets, sizeof *M->least, &M->least));
+    TRY(kryi_alloc(parts << M->shift, sizeof *M->column, &M->column));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *M->done, &M->done));
 done:
     return st;
 }
@@ -329,8 +333,8 @@ static kry_status compare_sorted(mirrors *M, int64_t most)
     if (!M->listed) TRY(begin_sorting(M, most));
     count_buckets(M);
     TRY(make_room(M));
-    kry_parallel(M->parts, M->end - M->begin, list_rows, M);
-    kry_parallel(M->parts, M->buckets, compare_buckets, M);
+    kryi_parallel(M->parts, M->end - M->begin, list_rows, M);
+    kryi_parallel(M->parts, M->buckets, compare_buckets, M);
 done:
     return st;
 }
@@ -349,12 +353,12 @@ static double largest_difference(const mirrors *M)
 static kry_status compare_all(mirrors *M, double rounding)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *A = M->A;
-    const int64_t nnz = kry_sparse_nnz(A), first = kry_test_parts ? FEW : FIRST;
+    const kryi_sparse *A = M->A;
+    const int64_t nnz = kryi_sparse_nnz(A), first = kryi_test_parts ? FEW : FIRST;
     const int64_t most = nnz / 4 > first ? nnz / 4 : nnz < first ? nnz : first;
     int64_t entries = first < most ? first : most;
     near_rows near = { .A = A, .part = M->part };
-    const bool sorts = !kry_near_suits(A);
+    const bool sorts = !kryi_near_suits(A);
 
     while (M->end < A->rows && largest_difference(M) <= rounding) {
         const int64_t *row_ptr = A->row_ptr; /* the next rows have `entries` entries, or are one */
@@ -365,7 +369,7 @@ static kry_status compare_all(mirrors *M, double rounding)
             TRY(compare_sorted(M, most));
         else {
             near.begin = M->begin;
-            kry_parallel(M->parts, M->end - M->begin, compare_rows, &near);
+            kryi_parallel(M->parts, M->end - M->begin, compare_rows, &near);
         }
         entries = 4 * entries < most ? 4 * entries : most;
     }
@@ -373,23 +377,23 @@ static kry_status compare_all(mirrors *M, double rounding)
         int64_t alone = 0;
 
         for (int p = 0; p < M->parts; p++) alone += near.alone[p];
-        if (alone) kry_parallel(M->parts, near.A->rows, find_alone, &near);
+        if (alone) kryi_parallel(M->parts, near.A->rows, find_alone, &near);
     }
 done:
     return st;
 }
 
-kry_status kry_mirrors_compare(const kry_sparse *A, double rounding, kry_finding *found,
-                               bool *symmetric)
+kry_status kryi_mirrors_compare(const kryi_sparse *A, double rounding, kryi_finding *found,
+                                bool *symmetric)
 {
     kry_status st = KRY_OK;
-    mirrors M = { .A = A, .parts = kry_parts(kry_sparse_nnz(A)) };
+    mirrors M = { .A = A, .parts = kryi_parts(kryi_sparse_nnz(A)) };
     apart all = { 0 };
 
-    *found = (kry_finding){ 0 };
+    *found = (kryi_finding){ 0 };
     TRY(compare_all(&M, rounding));
     for (int p = 0; p < M.parts; p++) {
-        const kry_finding *f = &M.part[p].pair;
+        const kryi_finding *f = &M.part[p].pair;
         if (f->what) note_difference(&all, f->row, f->col, f->entry, f->mirror);
         all.unequal |= M.part[p].unequal;
     }

@@ -8,8 +8,8 @@
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 typedef struct numbers {
-    const kry_csr *C; /* the entries in order, with their numbers */
-    cl_mem place;     /* NULL: that is where they stay */
+    const kryi_csr *C; /* the entries in order, with their numbers */
+    cl_mem place;      /* NULL: that is where they stay */
     kry_type stored;
 } numbers;
 
@@ -17,41 +17,41 @@ static kry_status run(const numbers *n, const char *name, int64_t items, const k
                       size_t count)
 {
     kry_device *dev = n->C->dev;
-    return kry_run(dev, "numbers", n->C->type, n->stored == n->C->type ? "" : "-DSTORED=float",
-                   name, kry_groups_to_cover(dev, items), args, count);
+    return kryi_run(dev, "numbers", n->C->type, n->stored == n->C->type ? "" : "-DSTORED=float",
+                    name, kryi_groups_to_cover(dev, items), args, count);
 }
 
 /* Entries that share a slot have to be the same. */
-static kry_status check_shared(const kry_matrix *A, const char *who, const numbers *n, cl_mem val)
+static kry_status check_shared(const kryi_matrix *A, const char *who, const numbers *n, cl_mem val)
 {
     kry_status st = KRY_OK;
     cl_int first = INT_MAX;
     cl_mem found = NULL;
 
-    TRY(kry_buffer_upload(A->dev, sizeof first, &first, &found));
+    TRY(kryi_buffer_upload(A->dev, sizeof first, &first, &found));
     const kry_arg args[] = { ARG(A->nnz), ARG(n->place), ARG(n->C->val), ARG(val), ARG(found) };
     TRY(run(n, "numbers_compare", A->nnz, args, COUNT(args)));
-    TRY(kry_buffer_read(A->dev, found, 0, sizeof first, &first));
-    if (first < INT_MAX) TRY(kry_matrix_refuse_mirror(A, who, first));
+    TRY(kryi_buffer_read(A->dev, found, 0, sizeof first, &first));
+    if (first < INT_MAX) TRY(kryi_matrix_refuse_mirror(A, who, first));
 done:
-    kry_buffer_release(A->dev, &found);
+    kryi_buffer_release(A->dev, &found);
     return st;
 }
 
-static kry_status put_in_slots(const kry_matrix *A, const numbers *n, cl_mem val)
+static kry_status put_in_slots(const kryi_matrix *A, const numbers *n, cl_mem val)
 {
-    const cl_int shared = A->format->shared, alone = (cl_int)kry_ell_stride(A->shape.rows);
+    const cl_int shared = A->format->shared, alone = (cl_int)kryi_ell_stride(A->shape.rows);
     const kry_arg args[] = { ARG(A->nnz), ARG(n->place),  ARG(shared),
                              ARG(alone),  ARG(n->C->val), ARG(val) };
     return run(n, "numbers_place", A->nnz, args, COUNT(args));
 }
 
 /* *val := new slots, with 0 where there is no entry. */
-static kry_status to_slots(const kry_matrix *A, const numbers *n, cl_mem *val)
+static kry_status to_slots(const kryi_matrix *A, const numbers *n, cl_mem *val)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_buffer_create(A->dev, (size_t)A->slots * kry_type_size(n->stored), val));
+    TRY(kryi_buffer_create(A->dev, (size_t)A->slots * kry_type_size(n->stored), val));
     const kry_arg zero[] = { ARG(A->slots), ARG(*val) };
     TRY(run(n, "numbers_zero", A->slots, zero, COUNT(zero)));
     TRY(put_in_slots(A, n, *val));
@@ -62,58 +62,58 @@ done:
 /* val := in order, rounded. */
 static kry_status round_all(const numbers *n, cl_mem val)
 {
-    kry_csr narrow = { .dev = n->C->dev, .nnz = n->C->nnz, .type = n->stored, .val = val };
-    return kry_csr_gather(&narrow, NULL, n->C->type, n->C->val);
+    kryi_csr narrow = { .dev = n->C->dev, .nnz = n->C->nnz, .type = n->stored, .val = val };
+    return kryi_csr_gather(&narrow, NULL, n->C->type, n->C->val);
 }
 
 /* Numbers against which nothing can be said any more, in place of the old ones. */
-static kry_status overwrite(const kry_matrix *A, const numbers *n)
+static kry_status overwrite(const kryi_matrix *A, const numbers *n)
 {
     if (n->place) return put_in_slots(A, n, A->val);
-    return n->stored == n->C->type ? kry_buffer_copy(A->dev, n->C->val, 0, A->val, 0,
-                                                     (size_t)A->nnz * kry_type_size(n->stored))
+    return n->stored == n->C->type ? kryi_buffer_copy(A->dev, n->C->val, 0, A->val, 0,
+                                                      (size_t)A->nnz * kry_type_size(n->stored))
                                    : round_all(n, A->val);
 }
 
 /* *val := a new buffer with them, or the one that they are in. */
-static kry_status keep(const kry_matrix *A, const numbers *n, cl_mem *val)
+static kry_status keep(const kryi_matrix *A, const numbers *n, cl_mem *val)
 {
     kry_status st = KRY_OK;
 
     if (n->place) return to_slots(A, n, val);
     if (n->stored == n->C->type) {
         *val = n->C->val;
-        return kry_buffer_retain(A->dev, n->C->val);
+        return kryi_buffer_retain(A->dev, n->C->val);
     }
-    TRY(kry_buffer_create(A->dev, (size_t)A->nnz * kry_type_size(n->stored), val));
+    TRY(kryi_buffer_create(A->dev, (size_t)A->nnz * kry_type_size(n->stored), val));
     TRY(round_all(n, *val));
 done:
     return st;
 }
 
 /* G: with what was seen of its numbers; given: the same on the host, for messages. On failure the old ones stay. */
-static kry_status store(kry_matrix *A, const char *who, const kry_given *G, cl_mem place,
+static kry_status store(kryi_matrix *A, const char *who, const kryi_given *G, cl_mem place,
                         const void *given)
 {
     kry_status st = KRY_OK;
     const kry_type type = A->shape.type;
-    const numbers n = { &G->C, place, kry_stored_type(type, A->params.values, &G->seen) };
+    const numbers n = { &G->C, place, kryi_stored_type(type, A->params.values, &G->seen) };
     const bool equal = !A->format->shared || G->seen.symmetric;
     cl_mem val = NULL;
 
-    if (n.stored != type && G->seen.unfit) TRY(kry_values_fit_single(who, A->nnz, given));
+    if (n.stored != type && G->seen.unfit) TRY(kryi_values_fit_single(who, A->nnz, given));
     if (A->val && n.stored == A->stored && equal) return overwrite(A, &n);
     TRY(keep(A, &n, &val));
     if (!equal) TRY(check_shared(A, who, &n, val));
-    TRY(kry_matrix_replace(A, n.stored, val));
+    TRY(kryi_matrix_replace(A, n.stored, val));
 done:
-    kry_buffer_release(A->dev, &val);
+    kryi_buffer_release(A->dev, &val);
     return st;
 }
 
 /* ---- the operator ----------------------------------------------------------------------------- */
 
-kry_status kry_placed_build(kry_matrix *A, const kry_given *G)
+kry_status kryi_placed_build(kryi_matrix *A, const kryi_given *G)
 {
     kry_status st = KRY_OK;
     cl_mem place = NULL;
@@ -124,50 +124,50 @@ kry_status kry_placed_build(kry_matrix *A, const kry_given *G)
     A->longest = G->longest;
     TRY(store(A, G->who, G, place, G->host->val));
 done:
-    kry_buffer_release(A->dev, &place);
+    kryi_buffer_release(A->dev, &place);
     return st;
 }
 
 /* The pattern is read back while the numbers are on their way. Buffers are those of the last time. */
-kry_status kry_placed_update(kry_matrix *A, const void *values)
+kry_status kryi_placed_update(kryi_matrix *A, const void *values)
 {
     static const char who[] = "kry_op_update";
     const kry_type type = A->shape.type;
-    kry_given G = { 0 };
-    kry_status st = kry_pool_open(A->dev);
+    kryi_given G = { 0 };
+    kry_status st = kryi_pool_open(A->dev);
 
     if (st < 0) return st;
-    TRY(kry_csr_pattern_of(A, &G.C));
-    TRY(kry_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(type), values, &G.C.val));
-    TRY(kry_given_look_again(&G));
-    if (!G.seen.finite) TRY(kry_values_check(who, type, A->nnz, values)); /* which says where */
+    TRY(kryi_csr_pattern_of(A, &G.C));
+    TRY(kryi_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(type), values, &G.C.val));
+    TRY(kryi_given_look_again(&G));
+    if (!G.seen.finite) TRY(kryi_values_check(who, type, A->nnz, values)); /* which says where */
     st = store(A, who, &G, G.C.place, values);
     if (st < 0) {
-        st = kry_matrix_change_format(A, who, values, st);
+        st = kryi_matrix_change_format(A, who, values, st);
         goto done;
     }
     A->found = G.finding;
 done:
-    kry_given_release(&G);
-    kry_pool_close(A->dev);
+    kryi_given_release(&G);
+    kryi_pool_close(A->dev);
     return st;
 }
 
-kry_status kry_placed_diagonal(kry_matrix *A, int64_t first)
+kry_status kryi_placed_diagonal(kryi_matrix *A, int64_t first)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->shape.rows, from = (cl_int)first;
-    kry_csr C = { 0 };
+    kryi_csr C = { 0 };
     cl_mem slot = NULL;
 
-    TRY(kry_csr_pattern_of(A, &C));
-    TRY(kry_buffer_create(A->dev, (size_t)rows * sizeof(cl_int), &slot));
+    TRY(kryi_csr_pattern_of(A, &C));
+    TRY(kryi_buffer_create(A->dev, (size_t)rows * sizeof(cl_int), &slot));
     const kry_arg args[] = { ARG(rows),  ARG(from),    ARG(C.row_ptr),
                              ARG(C.col), ARG(C.place), ARG(slot) };
-    TRY(kry_place_run(A->dev, "place_own", rows, args, COUNT(args)));
+    TRY(kryi_place_run(A->dev, "place_own", rows, args, COUNT(args)));
     A->diagonal = slot, slot = NULL;
 done:
-    kry_buffer_release(A->dev, &slot);
-    if (C.dev) kry_csr_release(&C);
+    kryi_buffer_release(A->dev, &slot);
+    if (C.dev) kryi_csr_release(&C);
     return st;
 }

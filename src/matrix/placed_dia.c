@@ -9,7 +9,7 @@ enum { DIAGONALS = 3, STRIDE = 4, OFFSET = 7 }; /* arguments of the stage */
 static cl_int bytes_of(int64_t diagonals) { return (cl_int)((diagonals + 7) / 8); }
 
 /* As many as a format may take, both triangles where they share a place. */
-static int64_t most_diagonals(const kry_matrix *A)
+static int64_t most_diagonals(const kryi_matrix *A)
 {
     const double number = (double)kry_type_size(A->shape.type), rows = (double)A->shape.rows;
     const double csr = (double)A->nnz * (number + 4) + 4 * rows, allowance = 1 << 20;
@@ -28,38 +28,38 @@ static int64_t keep_upper(int32_t *offset, int64_t count)
     return upper + gap;
 }
 
-static kry_status place_entries(kry_matrix *A, const kry_csr *C, int64_t count, cl_mem *place)
+static kry_status place_entries(kryi_matrix *A, const kryi_csr *C, int64_t count, cl_mem *place)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)C->rows, diagonals = (cl_int)count, bytes = bytes_of(count);
     const cl_int shared = A->format->shared;
-    const kry_stage *s = &A->stage[0];
+    const kryi_stage *s = &A->stage[0];
 
-    TRY(kry_buffer_create(A->dev, (size_t)C->nnz * sizeof(cl_int), place));
-    TRY(kry_buffer_create(A->dev, (size_t)C->rows * (size_t)bytes, &A->there));
+    TRY(kryi_buffer_create(A->dev, (size_t)C->nnz * sizeof(cl_int), place));
+    TRY(kryi_buffer_create(A->dev, (size_t)C->rows * (size_t)bytes, &A->there));
     const kry_arg args[] = { ARG(rows),       ARG(diagonals), ARG(s->value[STRIDE].number),
                              ARG(bytes),      ARG(shared),    ARG(s->value[OFFSET].buffer),
                              ARG(C->row_ptr), ARG(C->col),    ARG(*place),
                              ARG(A->there) };
-    TRY(kry_place_run(A->dev, "place_diagonals", C->rows, args, COUNT(args)));
+    TRY(kryi_place_run(A->dev, "place_diagonals", C->rows, args, COUNT(args)));
 done:
     return st;
 }
 
 /* What is not symmetric, or has too many diagonals, the host refuses: it says where. */
-kry_status kry_dia_place(kry_matrix *A, const kry_given *G, cl_mem *place)
+kry_status kryi_dia_place(kryi_matrix *A, const kryi_given *G, cl_mem *place)
 {
     kry_status st = KRY_OK;
-    const int64_t stride = kry_ell_stride(A->shape.rows);
+    const int64_t stride = kryi_ell_stride(A->shape.rows);
     int32_t *offset = NULL;
     int64_t count;
 
     if (A->format->shared && !G->seen.symmetric) return KRY_OK;
-    TRY(kry_given_diagonals(&G->C, most_diagonals(A), &offset, &count));
+    TRY(kryi_given_diagonals(&G->C, most_diagonals(A), &offset, &count));
     if (!offset) return KRY_OK;
     if (A->format->shared) count = keep_upper(offset, count);
-    TRY(kry_matrix_check_slots(A, (double)count * (double)stride, 4.0 * (double)count));
-    TRY(kry_dia_stage(A, offset, count));
+    TRY(kryi_matrix_check_slots(A, (double)count * (double)stride, 4.0 * (double)count));
+    TRY(kryi_dia_stage(A, offset, count));
     TRY(place_entries(A, &G->C, count, place));
     A->placed = true;
 done:
@@ -67,16 +67,16 @@ done:
     return st;
 }
 
-kry_status kry_dia_entries_there(const kry_matrix *A, kry_csr *C)
+kry_status kryi_dia_entries_there(const kryi_matrix *A, kryi_csr *C)
 {
     kry_status st = KRY_OK;
-    const kry_stage *s = &A->stage[0];
+    const kryi_stage *s = &A->stage[0];
     const size_t size = sizeof(cl_int), nnz = (size_t)A->nnz;
     const cl_int rows = (cl_int)A->shape.rows, bytes = bytes_of(s->value[DIAGONALS].number);
     const cl_int shared = A->format->shared;
     cl_mem length = NULL;
 
-    TRY(kry_buffer_create(A->dev, (size_t)rows * size, &length));
+    TRY(kryi_buffer_create(A->dev, (size_t)rows * size, &length));
     kry_arg args[] = { ARG(rows),
                        ARG(s->value[DIAGONALS].number),
                        ARG(s->value[STRIDE].number),
@@ -87,13 +87,13 @@ kry_status kry_dia_entries_there(const kry_matrix *A, kry_csr *C)
                        ARG(length),
                        ARG(C->col),
                        ARG(C->place) };
-    TRY(kry_place_run(A->dev, "place_diagonal_lengths", rows, args, COUNT(args) - 2));
-    TRY(kry_csr_offsets(A->dev, rows, length, &C->row_ptr, NULL));
-    TRY(kry_buffer_create(A->dev, nnz * size, &C->col));
-    TRY(kry_buffer_create(A->dev, nnz * size, &C->place));
+    TRY(kryi_place_run(A->dev, "place_diagonal_lengths", rows, args, COUNT(args) - 2));
+    TRY(kryi_csr_offsets(A->dev, rows, length, &C->row_ptr, NULL));
+    TRY(kryi_buffer_create(A->dev, nnz * size, &C->col));
+    TRY(kryi_buffer_create(A->dev, nnz * size, &C->place));
     args[COUNT(args) - 3] = (kry_arg)ARG(C->row_ptr);
-    TRY(kry_place_run(A->dev, "place_diagonal_entries", rows, args, COUNT(args)));
+    TRY(kryi_place_run(A->dev, "place_diagonal_entries", rows, args, COUNT(args)));
 done:
-    kry_buffer_release(A->dev, &length);
+    kryi_buffer_release(A->dev, &length);
     return st;
 }

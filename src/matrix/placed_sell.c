@@ -15,25 +15,25 @@ typedef struct slices {
 
 static void slices_release(kry_device *dev, slices *s)
 {
-    kry_buffer_release(dev, &s->ptr);
-    kry_buffer_release(dev, &s->perm);
+    kryi_buffer_release(dev, &s->ptr);
+    kryi_buffer_release(dev, &s->perm);
 }
 
 /* ---- which rows share a slice ---------------------------------------------------------------- */
 
-static kry_status sort_rows(const kry_csr *C, slices *s)
+static kry_status sort_rows(const kryi_csr *C, slices *s)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)C->rows;
 
-    TRY(kry_buffer_create(C->dev, (size_t)rows * sizeof(cl_int), &s->perm));
+    TRY(kryi_buffer_create(C->dev, (size_t)rows * sizeof(cl_int), &s->perm));
     const kry_arg args[] = { ARG(rows), ARG(s->sigma), ARG(C->row_ptr), ARG(s->perm) };
-    TRY(kry_place_run(C->dev, "place_sort", rows, args, COUNT(args)));
+    TRY(kryi_place_run(C->dev, "place_sort", rows, args, COUNT(args)));
 done:
     return st;
 }
 
-static kry_status slice_rows(const kry_csr *C, int height, int sigma, slices *s)
+static kry_status slice_rows(const kryi_csr *C, int height, int sigma, slices *s)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)C->rows;
@@ -42,29 +42,29 @@ static kry_status slice_rows(const kry_csr *C, int height, int sigma, slices *s)
     *s = (slices){ .height = height, .sigma = sigma, .sorted = sigma > 1 };
     s->count = (cl_int)((C->rows + height - 1) / height);
     if (s->sorted) TRY(sort_rows(C, s));
-    TRY(kry_buffer_create(C->dev, (size_t)s->count * sizeof(cl_int), &slots));
+    TRY(kryi_buffer_create(C->dev, (size_t)s->count * sizeof(cl_int), &slots));
     const cl_mem perm = s->sorted ? s->perm : C->row_ptr;
     const kry_arg args[] = { ARG(rows),       ARG(s->count), ARG(s->height), ARG(s->sorted),
                              ARG(C->row_ptr), ARG(perm),     ARG(slots) };
-    TRY(kry_place_run(C->dev, "place_widths", s->count, args, COUNT(args)));
-    TRY(kry_csr_offsets(C->dev, s->count, slots, &s->ptr, &s->slots));
+    TRY(kryi_place_run(C->dev, "place_widths", s->count, args, COUNT(args)));
+    TRY(kryi_csr_offsets(C->dev, s->count, slots, &s->ptr, &s->slots));
 done:
-    kry_buffer_release(C->dev, &slots);
+    kryi_buffer_release(C->dev, &slots);
     if (st < 0) slices_release(C->dev, s);
     return st;
 }
 
 /* As choose_slices of sell.c. */
-static kry_status choose_slices(const kry_csr *C, int height, int sigma, slices *best)
+static kry_status choose_slices(const kryi_csr *C, int height, int sigma, slices *best)
 {
     kry_status st = KRY_OK;
     slices s = { 0 };
 
     TRY(slice_rows(C, height, sigma ? sigma : 1, best));
     for (int w = 0; w < KRY_SELL_WINDOWS && !sigma; w++) {
-        if (kry_sell_is_full((double)best->slots, C->nnz)) break;
-        TRY(slice_rows(C, height, kry_sell_window[w] * height, &s));
-        if (kry_sell_is_worth((double)s.slots, (double)best->slots)) {
+        if (kryi_sell_is_full((double)best->slots, C->nnz)) break;
+        TRY(slice_rows(C, height, kryi_sell_window[w] * height, &s));
+        if (kryi_sell_is_worth((double)s.slots, (double)best->slots)) {
             const slices t = *best;
             *best = s, s = t;
         }
@@ -76,10 +76,10 @@ done:
 }
 
 /* Whether a group has whole slices, windows can be sorted by counting, and slots be counted in int. */
-static bool suits(const kry_given *G, int height, int sigma)
+static bool suits(const kryi_given *G, int height, int sigma)
 {
     enum { LARGEST = 16384 };
-    return height <= kry_group_size(G->C.dev) && sigma <= LARGEST &&
+    return height <= kryi_group_size(G->C.dev) && sigma <= LARGEST &&
            G->longest * height <= INT32_MAX;
 }
 
@@ -90,7 +90,7 @@ typedef struct columns {
     cl_int farthest; /* of a column from its base */
 } columns;
 
-static kry_status place_entries(const kry_csr *C, const slices *s, cl_mem *place, columns *c)
+static kry_status place_entries(const kryi_csr *C, const slices *s, cl_mem *place, columns *c)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
@@ -99,17 +99,17 @@ static kry_status place_entries(const kry_csr *C, const slices *s, cl_mem *place
     const cl_mem perm = s->sorted ? s->perm : C->row_ptr;
     cl_mem found = NULL;
 
-    TRY(kry_buffer_create(dev, (size_t)C->nnz * size, place));
-    TRY(kry_buffer_create(dev, slots * size, &c->col));
-    TRY(kry_buffer_create(dev, slots / (size_t)s->height * size, &c->base));
-    TRY(kry_place_zeros(dev, 1, &found));
+    TRY(kryi_buffer_create(dev, (size_t)C->nnz * size, place));
+    TRY(kryi_buffer_create(dev, slots * size, &c->col));
+    TRY(kryi_buffer_create(dev, slots / (size_t)s->height * size, &c->base));
+    TRY(kryi_place_zeros(dev, 1, &found));
     const kry_arg args[] = { ARG(rows),       ARG(s->count), ARG(s->height), ARG(s->sorted),
                              ARG(C->row_ptr), ARG(C->col),   ARG(perm),      ARG(s->ptr),
                              ARG(*place),     ARG(c->col),   ARG(c->base),   ARG(found) };
-    TRY(kry_place_run(dev, "place_slices", (int64_t)s->count * s->height, args, COUNT(args)));
-    TRY(kry_buffer_read(dev, found, 0, size, &c->farthest));
+    TRY(kryi_place_run(dev, "place_slices", (int64_t)s->count * s->height, args, COUNT(args)));
+    TRY(kryi_buffer_read(dev, found, 0, size, &c->farthest));
 done:
-    kry_buffer_release(dev, &found);
+    kryi_buffer_release(dev, &found);
     return st;
 }
 
@@ -120,78 +120,78 @@ static kry_status narrow(kry_device *dev, const slices *s, columns *c, int bits)
     const cl_int wanted = bits;
     cl_mem to = NULL;
 
-    TRY(kry_buffer_create(dev, (size_t)s->slots * (size_t)bits / 8, &to));
+    TRY(kryi_buffer_create(dev, (size_t)s->slots * (size_t)bits / 8, &to));
     const kry_arg args[] = { ARG(s->slots), ARG(s->height), ARG(wanted),
                              ARG(c->col),   ARG(c->base),   ARG(to) };
-    TRY(kry_place_run(dev, "place_narrow", s->slots, args, COUNT(args)));
-    kry_buffer_release(dev, &c->col);
+    TRY(kryi_place_run(dev, "place_narrow", s->slots, args, COUNT(args)));
+    kryi_buffer_release(dev, &c->col);
     c->col = to, to = NULL;
 done:
-    kry_buffer_release(dev, &to);
+    kryi_buffer_release(dev, &to);
     return st;
 }
 
-static kry_status add_stage(kry_matrix *A, const slices *s, const columns *c, int bits)
+static kry_status add_stage(kryi_matrix *A, const slices *s, const columns *c, int bits)
 {
     kry_status st = KRY_OK;
     const double slots = (double)s->slots;
-    kry_stage *stage;
+    kryi_stage *stage;
 
-    TRY(kry_sell_stage(A, s->height, s->sigma, bits, &stage));
-    TRY(kry_stage_buffer(A, stage, s->ptr));
-    TRY(kry_stage_buffer(A, stage, s->perm));
-    TRY(kry_stage_buffer(A, stage, c->col));
-    TRY(kry_stage_buffer(A, stage, bits < 32 ? c->base : NULL));
+    TRY(kryi_sell_stage(A, s->height, s->sigma, bits, &stage));
+    TRY(kryi_stage_buffer(A, stage, s->ptr));
+    TRY(kryi_stage_buffer(A, stage, s->perm));
+    TRY(kryi_stage_buffer(A, stage, c->col));
+    TRY(kryi_stage_buffer(A, stage, bits < 32 ? c->base : NULL));
     A->structure_bytes += 4.0 * (s->count + 1) + (s->sorted ? 4.0 * (double)A->shape.rows : 0) +
                           slots * bits / 8 + (bits < 32 ? 4 * slots / s->height : 0);
 done:
     return st;
 }
 
-kry_status kry_sell_place(kry_matrix *A, const kry_given *G, cl_mem *place)
+kry_status kryi_sell_place(kryi_matrix *A, const kryi_given *G, cl_mem *place)
 {
     kry_status st = KRY_OK;
     slices s = { 0 };
     columns c = { 0 };
     int height, bits = 32;
 
-    TRY(kry_sell_height(A->dev, A->shape.type, &A->params, &height));
+    TRY(kryi_sell_height(A->dev, A->shape.type, &A->params, &height));
     if (!suits(G, height, A->params.sigma)) return KRY_OK;
     TRY(choose_slices(&G->C, height, A->params.sigma, &s));
-    TRY(kry_matrix_check_slots(A, (double)s.slots, 2 * (double)s.slots));
+    TRY(kryi_matrix_check_slots(A, (double)s.slots, 2 * (double)s.slots));
     TRY(place_entries(&G->C, &s, place, &c));
-    TRY(kry_sell_choose_bits(A, c.farthest, &bits));
+    TRY(kryi_sell_choose_bits(A, c.farthest, &bits));
     if (bits < 32) TRY(narrow(A->dev, &s, &c, bits));
     TRY(add_stage(A, &s, &c, bits));
     A->placed = true;
 done:
-    kry_buffer_release(A->dev, &c.base);
-    kry_buffer_release(A->dev, &c.col);
+    kryi_buffer_release(A->dev, &c.base);
+    kryi_buffer_release(A->dev, &c.col);
     slices_release(A->dev, &s);
     return st;
 }
 
-kry_status kry_ell_place(kry_matrix *A, const kry_given *G, cl_mem *place)
+kry_status kryi_ell_place(kryi_matrix *A, const kryi_given *G, cl_mem *place)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->shape.rows, width = (cl_int)G->longest;
-    const cl_int stride = (cl_int)kry_ell_stride(rows);
+    const cl_int stride = (cl_int)kryi_ell_stride(rows);
     const double slots = (double)width * (double)stride;
     cl_mem col = NULL;
 
-    TRY(kry_matrix_check_slots(A, slots, 4 * slots));
-    TRY(kry_buffer_create(A->dev, (size_t)A->nnz * sizeof(cl_int), place));
-    TRY(kry_buffer_create(A->dev, (size_t)A->slots * sizeof(cl_int), &col));
+    TRY(kryi_matrix_check_slots(A, slots, 4 * slots));
+    TRY(kryi_buffer_create(A->dev, (size_t)A->nnz * sizeof(cl_int), place));
+    TRY(kryi_buffer_create(A->dev, (size_t)A->slots * sizeof(cl_int), &col));
     const kry_arg args[] = { ARG(rows),     ARG(stride), ARG(width), ARG(G->C.row_ptr),
                              ARG(G->C.col), ARG(*place), ARG(col) };
-    TRY(kry_place_run(A->dev, "place_padded", stride, args, COUNT(args)));
-    kry_stage *s = kry_ell_begin(A, width);
-    TRY(kry_stage_buffer(A, s, col));
+    TRY(kryi_place_run(A->dev, "place_padded", stride, args, COUNT(args)));
+    kryi_stage *s = kryi_ell_begin(A, width);
+    TRY(kryi_stage_buffer(A, s, col));
     A->structure_bytes += 4 * slots;
     snprintf(A->variant, sizeof A->variant, "%d entries to a row", (int)width);
     A->placed = true;
 done:
-    kry_buffer_release(A->dev, &col);
+    kryi_buffer_release(A->dev, &col);
     return st;
 }
 
@@ -203,7 +203,7 @@ typedef struct layout {
     cl_mem slice_ptr, perm, base, col;
 } layout;
 
-static layout padded_layout(const kry_stage *s)
+static layout padded_layout(const kryi_stage *s)
 {
     enum { ROWS, STRIDE, WIDTH, FLUX, COL };
     const cl_mem col = s->value[COL].buffer;
@@ -217,17 +217,17 @@ static layout padded_layout(const kry_stage *s)
                      .col = col };
 }
 
-static kry_status layout_of(const kry_matrix *A, layout *l)
+static kry_status layout_of(const kryi_matrix *A, layout *l)
 {
     kry_status st = KRY_OK;
-    const kry_stage *s = &A->stage[0];
+    const kryi_stage *s = &A->stage[0];
     int height;
 
     if (A->params.format == KRY_FORMAT_ELL) {
         *l = padded_layout(s);
         return KRY_OK;
     }
-    TRY(kry_sell_height(A->dev, A->shape.type, &A->params, &height));
+    TRY(kryi_sell_height(A->dev, A->shape.type, &A->params, &height));
     *l = (layout){ .rows = s->value[KRY_SELL_ROWS].number,
                    .height = height,
                    .bits = s->column_bits,
@@ -240,7 +240,7 @@ done:
     return st;
 }
 
-kry_status kry_sell_entries(const kry_matrix *A, kry_csr *C, bool *all)
+kry_status kryi_sell_entries(const kryi_matrix *A, kryi_csr *C, bool *all)
 {
     enum { MORE = 3 };
     kry_status st = KRY_OK;
@@ -251,56 +251,56 @@ kry_status kry_sell_entries(const kry_matrix *A, kry_csr *C, bool *all)
     *all = A->placed;
     if (!A->placed) return KRY_OK;
     TRY(layout_of(A, &l));
-    TRY(kry_buffer_create(A->dev, (size_t)l.rows * size, &length));
+    TRY(kryi_buffer_create(A->dev, (size_t)l.rows * size, &length));
     kry_arg args[] = { ARG(l.rows),   ARG(l.height),    ARG(l.stride), ARG(l.width), ARG(l.bits),
                        ARG(l.sorted), ARG(l.slice_ptr), ARG(l.perm),   ARG(l.base),  ARG(l.col),
                        ARG(length),   ARG(C->col),      ARG(C->place) };
-    TRY(kry_place_run(A->dev, "place_lengths", l.rows, args, COUNT(args) - 2));
-    TRY(kry_csr_offsets(A->dev, l.rows, length, &C->row_ptr, NULL));
-    TRY(kry_buffer_create(A->dev, nnz * size, &C->col));
-    TRY(kry_buffer_create(A->dev, nnz * size, &C->place));
+    TRY(kryi_place_run(A->dev, "place_lengths", l.rows, args, COUNT(args) - 2));
+    TRY(kryi_csr_offsets(A->dev, l.rows, length, &C->row_ptr, NULL));
+    TRY(kryi_buffer_create(A->dev, nnz * size, &C->col));
+    TRY(kryi_buffer_create(A->dev, nnz * size, &C->place));
     args[COUNT(args) - MORE] = (kry_arg)ARG(C->row_ptr);
-    TRY(kry_place_run(A->dev, "place_entries", l.rows, args, COUNT(args)));
+    TRY(kryi_place_run(A->dev, "place_entries", l.rows, args, COUNT(args)));
 done:
-    kry_buffer_release(A->dev, &length);
+    kryi_buffer_release(A->dev, &length);
     return st;
 }
 
 /* ---- what is expected of a matrix -------------------------------------------------------------- */
 
 /* The rows of slice i; those past the last one are -1. */
-static kry_status read_slice(const kry_csr *C, const slices *s, int64_t i, int32_t *rows)
+static kry_status read_slice(const kryi_csr *C, const slices *s, int64_t i, int32_t *rows)
 {
     const int64_t first = i * s->height, left = C->rows - first;
     const size_t count = (size_t)(left < s->height ? left : s->height);
 
     for (int l = 0; l < s->height; l++) rows[l] = l < left ? (int32_t)(first + l) : -1;
-    return s->sorted ? kry_buffer_read(C->dev, s->perm, (size_t)first * sizeof *rows,
-                                       count * sizeof *rows, rows)
+    return s->sorted ? kryi_buffer_read(C->dev, s->perm, (size_t)first * sizeof *rows,
+                                        count * sizeof *rows, rows)
                      : KRY_OK;
 }
 
-kry_status kry_sell_estimate_given(const kry_given *G, const kry_matrix_params *params,
-                                   kry_sell_size *size)
+kry_status kryi_sell_estimate_given(const kryi_given *G, const kry_matrix_params *params,
+                                    kryi_sell_size *size)
 {
     enum { MOST_ROWS = 256 };
     kry_status st = KRY_OK;
-    const kry_csr *C = &G->C;
+    const kryi_csr *C = &G->C;
     slices s = { 0 };
     int32_t rows[MOST_ROWS];
     int64_t farthest = 0;
     int height;
 
-    TRY(kry_sell_height(C->dev, C->type, params, &height));
-    if (!suits(G, height, params->sigma)) return kry_sell_estimate(C->dev, G->host, params, size);
+    TRY(kryi_sell_height(C->dev, C->type, params, &height));
+    if (!suits(G, height, params->sigma)) return kryi_sell_estimate(C->dev, G->host, params, size);
     TRY(choose_slices(C, height, params->sigma, &s));
     for (int64_t i = 0; i < s.count; i += s.count / KRY_SELL_SAMPLES + 1) {
         TRY(read_slice(C, &s, i, rows));
-        const int64_t here = kry_sell_farthest(G->host, rows, height);
+        const int64_t here = kryi_sell_farthest(G->host, rows, height);
         if (here > farthest) farthest = here;
     }
-    const int bits = kry_sell_bits(C->dev, C->type, (double)s.slots, farthest);
-    *size = (kry_sell_size){ (double)s.slots, bits / 8.0, s.sorted };
+    const int bits = kryi_sell_bits(C->dev, C->type, (double)s.slots, farthest);
+    *size = (kryi_sell_size){ (double)s.slots, bits / 8.0, s.sorted };
 done:
     slices_release(C->dev, &s);
     return st;

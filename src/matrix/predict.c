@@ -23,25 +23,26 @@ typedef struct structure {
     int64_t upper;      /* those from the main one up, with it */
     bool few_diagonals; /* else the two are of no use */
     bool symmetric;     /* pattern and numbers; only looked at if there are few diagonals */
-    kry_sell_size sell;
+    kryi_sell_size sell;
     int64_t ell_tail;  /* entries that HYB leaves to COO */
     int64_t ell_width; /* columns of its ELL */
 } structure;
 
 /* A few times the mean length of a row are of use. */
-static kry_status look_at_diagonals(const kry_given *given, structure *s)
+static kry_status look_at_diagonals(const kryi_given *given, structure *s)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *host = given->host;
+    const kryi_sparse *host = given->host;
     const int64_t most = s->rows ? 4 * (s->nnz / s->rows) + 16 : 0;
     int32_t *offset = NULL;
 
-    TRY(given->C.dev ? kry_given_diagonals(&given->C, most, &offset, &s->diagonals)
-                     : kry_diagonals_find(host, most, &offset, &s->diagonals));
+    TRY(given->C.dev ? kryi_given_diagonals(&given->C, most, &offset, &s->diagonals)
+                     : kryi_diagonals_find(host, most, &offset, &s->diagonals));
     for (int64_t d = 0; offset && d < s->diagonals; d++) s->upper += offset[d] > 0;
     s->few_diagonals = s->diagonals <= most;
     if (s->few_diagonals)
-        s->symmetric = given->seen.compared ? given->seen.symmetric : kry_sparse_is_symmetric(host);
+        s->symmetric =
+            given->seen.compared ? given->seen.symmetric : kryi_sparse_is_symmetric(host);
     else
         s->diagonals = most + 1, s->upper = 0;
     s->upper++; /* the main one is stored in any case */
@@ -50,55 +51,56 @@ done:
     return st;
 }
 
-static kry_status look_at_lengths(const kry_given *given, structure *s)
+static kry_status look_at_lengths(const kryi_given *given, structure *s)
 {
     kry_status st = KRY_OK;
     cl_int *with = NULL;
 
-    TRY(kry_alloc((size_t)s->longest + 1, sizeof *with, &with));
-    TRY(kry_given_lengths(&given->C, s->longest, with));
-    kry_hyb_cut(with, s->rows, s->longest, &s->ell_width, &s->ell_tail);
+    TRY(kryi_alloc((size_t)s->longest + 1, sizeof *with, &with));
+    TRY(kryi_given_lengths(&given->C, s->longest, with));
+    kryi_hyb_cut(with, s->rows, s->longest, &s->ell_width, &s->ell_tail);
 done:
     free(with);
     return st;
 }
 
 /* The hash of a sample of row pointers and columns: other patterns seldom have the same one. */
-static uint64_t hash_of(const kry_sparse *host, const kry_matrix_params *params, const structure *s)
+static uint64_t hash_of(const kryi_sparse *host, const kry_matrix_params *params,
+                        const structure *s)
 {
     enum { SAMPLES = 65536 };
     const int64_t numbers[] = { s->rows,           s->cols,           s->nnz,
                                 s->longest,        s->diagonals,      s->upper,
                                 (int64_t)s->value, (int64_t)s->number };
-    uint64_t h = kry_hash(KRY_HASH_START, numbers, sizeof numbers);
+    uint64_t h = kryi_hash(KRY_HASH_START, numbers, sizeof numbers);
     int64_t step = s->rows / SAMPLES + 1;
 
     for (int64_t i = 0; i < s->rows; i += step)
-        h = kry_hash(h, &host->row_ptr[i], sizeof host->row_ptr[i]);
+        h = kryi_hash(h, &host->row_ptr[i], sizeof host->row_ptr[i]);
     step = s->nnz / SAMPLES + 1;
-    for (int64_t k = 0; k < s->nnz; k += step) h = kry_hash(h, &host->col[k], sizeof host->col[k]);
-    return params->form == KRY_FLUX ? kry_hash(h, "flux", 4) : h;
+    for (int64_t k = 0; k < s->nnz; k += step) h = kryi_hash(h, &host->col[k], sizeof host->col[k]);
+    return params->form == KRY_FLUX ? kryi_hash(h, "flux", 4) : h;
 }
 
-static kry_status look_at(const kry_device *dev, const kry_given *given,
+static kry_status look_at(const kry_device *dev, const kryi_given *given,
                           const kry_matrix_params *params, structure *s)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *host = given->host;
+    const kryi_sparse *host = given->host;
     const bool there = given->C.dev;
-    const int64_t nnz = kry_sparse_nnz(host);
-    const kry_type stored = kry_stored_type(host->type, params->values, &given->seen);
+    const int64_t nnz = kryi_sparse_nnz(host);
+    const kry_type stored = kryi_stored_type(host->type, params->values, &given->seen);
 
     *s = (structure){ .rows = host->rows,
                       .cols = host->cols,
                       .nnz = nnz,
                       .number = (double)kry_type_size(host->type),
                       .value = (double)kry_type_size(stored),
-                      .longest = there ? given->longest : kry_longest_row(host) };
+                      .longest = there ? given->longest : kryi_longest_row(host) };
     TRY(look_at_diagonals(given, s));
-    TRY(there ? kry_sell_estimate_given(given, params, &s->sell)
-              : kry_sell_estimate(dev, host, params, &s->sell));
-    TRY(there ? look_at_lengths(given, s) : kry_hyb_estimate(host, &s->ell_width, &s->ell_tail));
+    TRY(there ? kryi_sell_estimate_given(given, params, &s->sell)
+              : kryi_sell_estimate(dev, host, params, &s->sell));
+    TRY(there ? look_at_lengths(given, s) : kryi_hyb_estimate(host, &s->ell_width, &s->ell_tail));
 done:
     return st;
 }
@@ -141,13 +143,13 @@ static const double together = 1.4;        /* of csr's efficiency: four sums at 
 static const double narrow_columns = 0.94; /* of sell's efficiency: more to compute per byte */
 static const double sorted_start = 0.4e-6; /* of sell: one load more before the first */
 
-double kry_device_bandwidth(const kry_device *dev)
+double kryi_device_bandwidth(const kry_device *dev)
 {
     char text[64];
     double measured = 0;
 
-    if (kry_tuning_get((kry_device *)dev, "copy-bandwidth", text, sizeof text) &&
-        !kry_read_double(text, text + strlen(text), &measured))
+    if (kryi_tuning_get((kry_device *)dev, "copy-bandwidth", text, sizeof text) &&
+        !kryi_read_double(text, text + strlen(text), &measured))
         measured = 0;
     if (measured > 1e8 && measured < 1e15) return measured;
     return dev->info.cpu_kernels ? 25e9 : 30e9 * dev->info.compute_units;
@@ -196,7 +198,7 @@ static double predict(const kry_device *dev, const structure *s, kry_format form
     double longest, bytes = matrix_bytes(s, format, &longest), bandwidth, steps;
 
     bytes += ((double)s->rows + (double)s->cols) * s->number;
-    bandwidth = kry_device_bandwidth(dev) * (s->value < 8 ? c->narrow : c->efficiency);
+    bandwidth = kryi_device_bandwidth(dev) * (s->value < 8 ? c->narrow : c->efficiency);
     if (bytes < cached * dev->info.compute_units) bandwidth *= 2;
     steps = longest > c->free_entries ? (longest - c->free_entries) * c->per_entry : 0;
     if (format == KRY_FORMAT_HYB && s->ell_tail) steps += coo_tail;
@@ -209,9 +211,9 @@ static double predict(const kry_device *dev, const structure *s, kry_format form
     return c->start + bytes / bandwidth + steps;
 }
 
-kry_status kry_predict(const kry_device *dev, const kry_given *given,
-                       const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
-                       uint64_t *hash)
+kry_status kryi_predict(const kry_device *dev, const kryi_given *given,
+                        const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
+                        uint64_t *hash)
 {
     kry_status st = KRY_OK;
     structure s;

@@ -7,24 +7,24 @@
 
 /* What a product was made of, to make its numbers again. */
 typedef struct product {
-    kry_source source;
+    kryi_source source;
     kry_op *A, *B; /* retained */
     bool galerkin; /* C = B' A B, else C = A B */
     bool on_host;
-    kry_csr left, right; /* A and B on the device */
-    kry_csr AB, transposed;
+    kryi_csr left, right; /* A and B on the device */
+    kryi_csr AB, transposed;
     cl_mem from;
 } product;
 
-static void product_destroy(kry_source *source)
+static void product_destroy(kryi_source *source)
 {
     product *p = (product *)source;
 
-    kry_buffer_release(p->transposed.dev, &p->from);
-    kry_csr_release(&p->transposed);
-    kry_csr_release(&p->AB);
-    kry_csr_release(&p->right);
-    kry_csr_release(&p->left);
+    kryi_buffer_release(p->transposed.dev, &p->from);
+    kryi_csr_release(&p->transposed);
+    kryi_csr_release(&p->AB);
+    kryi_csr_release(&p->right);
+    kryi_csr_release(&p->left);
     kry_op_release(&p->B);
     kry_op_release(&p->A);
     free(p);
@@ -32,89 +32,89 @@ static void product_destroy(kry_source *source)
 
 /* ---- on the host --------------------------------------------------------------------------- */
 
-static kry_status download(const kry_op *op, kry_sparse *host)
+static kry_status download(const kry_op *op, kryi_sparse *host)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_matrix_download(kry_matrix_of(op), host));
-    TRY(kry_sparse_convert(host, KRY_F64));
+    TRY(kryi_matrix_download(kryi_matrix_of(op), host));
+    TRY(kryi_sparse_convert(host, KRY_F64));
 done:
     return st;
 }
 
-static kry_status host_product(const product *p, kry_sparse *C)
+static kry_status host_product(const product *p, kryi_sparse *C)
 {
     kry_status st = KRY_OK;
-    kry_sparse A = { 0 }, B = { 0 }, AB = { 0 }, T = { 0 };
+    kryi_sparse A = { 0 }, B = { 0 }, AB = { 0 }, T = { 0 };
 
     TRY(download(p->A, &A));
     TRY(download(p->B, &B));
-    TRY(kry_sparse_multiply(&A, &B, p->galerkin ? &AB : C));
+    TRY(kryi_sparse_multiply(&A, &B, p->galerkin ? &AB : C));
     if (p->galerkin) {
-        TRY(kry_sparse_transpose(&B, &T));
-        TRY(kry_sparse_multiply(&T, &AB, C));
+        TRY(kryi_sparse_transpose(&B, &T));
+        TRY(kryi_sparse_multiply(&T, &AB, C));
     }
-    TRY(kry_sparse_convert(C, p->A->shape.type));
+    TRY(kryi_sparse_convert(C, p->A->shape.type));
 done:
-    kry_sparse_release(&T);
-    kry_sparse_release(&AB);
-    kry_sparse_release(&B);
-    kry_sparse_release(&A);
+    kryi_sparse_release(&T);
+    kryi_sparse_release(&AB);
+    kryi_sparse_release(&B);
+    kryi_sparse_release(&A);
     return st;
 }
 
-static kry_status host_renew(kry_source *source, kry_matrix *C)
+static kry_status host_renew(kryi_source *source, kryi_matrix *C)
 {
     kry_status st = KRY_OK;
     static const char who[] = "kry_op_update";
-    kry_sparse host = { 0 };
-    kry_seen seen;
+    kryi_sparse host = { 0 };
+    kryi_seen seen;
 
     TRY(host_product((product *)source, &host));
-    TRY(kry_numbers_check(who, host.type, host.val, kry_sparse_nnz(&host), &seen));
-    TRY(kry_matrix_store(C, who, host.row_ptr, host.val, &seen));
+    TRY(kryi_numbers_check(who, host.type, host.val, kryi_sparse_nnz(&host), &seen));
+    TRY(kryi_matrix_store(C, who, host.row_ptr, host.val, &seen));
 done:
-    kry_sparse_release(&host);
+    kryi_sparse_release(&host);
     return st;
 }
 
 static kry_status host_create(product **p, unsigned traits, kry_op **C)
 {
     kry_status st = KRY_OK;
-    kry_sparse host = { 0 };
-    kry_entry_map map = { 0 };
+    kryi_sparse host = { 0 };
+    kryi_entry_map map = { 0 };
     const kry_matrix_params *params =
         KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_CSR, .values = KRY_VALUES_AS_GIVEN);
 
     TRY(host_product(*p, &host));
-    TRY(kry_matrix_from_host((*p)->A->dev, &host, &map, params, C));
+    TRY(kryi_matrix_from_host((*p)->A->dev, &host, &map, params, C));
     (*p)->source.renew = host_renew;
-    kry_matrix_of(*C)->source = &(*p)->source, *p = NULL;
+    kryi_matrix_of(*C)->source = &(*p)->source, *p = NULL;
 done:
-    kry_sparse_release(&host);
+    kryi_sparse_release(&host);
     return st;
 }
 
 /* ---- on the device ------------------------------------------------------------------------- */
 
-static kry_status device_renew(kry_source *source, kry_matrix *matrix)
+static kry_status device_renew(kryi_source *source, kryi_matrix *matrix)
 {
     kry_status st = KRY_OK;
     product *p = (product *)source;
-    kry_csr C = { .dev = matrix->dev,
-                  .rows = matrix->shape.rows,
-                  .cols = matrix->shape.cols,
-                  .nnz = matrix->nnz,
-                  .type = matrix->shape.type,
-                  .val = matrix->val };
+    kryi_csr C = { .dev = matrix->dev,
+                   .rows = matrix->shape.rows,
+                   .cols = matrix->shape.cols,
+                   .nnz = matrix->nnz,
+                   .type = matrix->shape.type,
+                   .val = matrix->val };
 
-    kry_csr_buffers(matrix, &C.row_ptr, &C.col);
-    TRY(kry_csr_of_again(kry_matrix_of(p->A), &p->left));
-    TRY(kry_csr_of_again(kry_matrix_of(p->B), &p->right));
-    if (!p->galerkin) return kry_csr_product_again(&p->left, &p->right, false, &C);
-    TRY(kry_csr_product_again(&p->left, &p->right, false, &p->AB));
-    TRY(kry_csr_transpose_again(&p->right, p->from, &p->transposed));
-    TRY(kry_csr_product_again(&p->transposed, &p->AB, false, &C));
+    kryi_csr_buffers(matrix, &C.row_ptr, &C.col);
+    TRY(kryi_csr_of_again(kryi_matrix_of(p->A), &p->left));
+    TRY(kryi_csr_of_again(kryi_matrix_of(p->B), &p->right));
+    if (!p->galerkin) return kryi_csr_product_again(&p->left, &p->right, false, &C);
+    TRY(kryi_csr_product_again(&p->left, &p->right, false, &p->AB));
+    TRY(kryi_csr_transpose_again(&p->right, p->from, &p->transposed));
+    TRY(kryi_csr_product_again(&p->transposed, &p->AB, false, &C));
 done:
     return st;
 }
@@ -123,21 +123,21 @@ static kry_status device_create(product **made, unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
     product *p = *made;
-    kry_csr C = { 0 };
-    kry_source *source = &p->source;
+    kryi_csr C = { 0 };
+    kryi_source *source = &p->source;
 
-    TRY(kry_csr_of(kry_matrix_of(p->A), &p->left));
-    TRY(kry_csr_of(kry_matrix_of(p->B), &p->right));
-    TRY(kry_csr_product(&p->left, &p->right, false, p->galerkin ? &p->AB : &C));
+    TRY(kryi_csr_of(kryi_matrix_of(p->A), &p->left));
+    TRY(kryi_csr_of(kryi_matrix_of(p->B), &p->right));
+    TRY(kryi_csr_product(&p->left, &p->right, false, p->galerkin ? &p->AB : &C));
     if (p->galerkin) {
-        TRY(kry_csr_transpose(&p->right, &p->transposed, &p->from));
-        TRY(kry_csr_product(&p->transposed, &p->AB, false, &C));
+        TRY(kryi_csr_transpose(&p->right, &p->transposed, &p->from));
+        TRY(kryi_csr_product(&p->transposed, &p->AB, false, &C));
     }
     p->source.renew = device_renew;
-    TRY(kry_csr_operator(&C, traits, &source, op));
+    TRY(kryi_csr_operator(&C, traits, &source, op));
     *made = NULL;
 done:
-    kry_csr_release(&C);
+    kryi_csr_release(&C);
     return st;
 }
 
@@ -147,12 +147,12 @@ static kry_status check_operand(const char *who, const kry_op *op)
 {
     kry_status st = KRY_OK;
 
-    CHECK(!kry_op_in_parts(op), KRY_ERR_UNSUPPORTED,
+    CHECK(!kryi_op_in_parts(op), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is in parts on a team of devices; products are of matrices on one", who,
           op->table->kind);
-    CHECK(kry_matrix_of(op), KRY_ERR_UNSUPPORTED, "%s: '%s' is not a stored matrix", who,
+    CHECK(kryi_matrix_of(op), KRY_ERR_UNSUPPORTED, "%s: '%s' is not a stored matrix", who,
           op->table->kind);
-    TRY(kry_csr_check(who, kry_matrix_of(op)));
+    TRY(kryi_csr_check(who, kryi_matrix_of(op)));
 done:
     return st;
 }
@@ -178,10 +178,10 @@ done:
 static bool is_for_host(const product *p)
 {
     enum { WINDOW = 2048, MOST_STEPS = 1 << 26 };
-    const kry_matrix *A = kry_matrix_of(p->A), *B = kry_matrix_of(p->B);
+    const kryi_matrix *A = kryi_matrix_of(p->A), *B = kryi_matrix_of(p->B);
     double windows = (double)B->shape.cols / WINDOW;
     const bool gpu = !A->dev->info.cpu_kernels;
-    const int64_t longest = kry_matrix_longest_row(A);
+    const int64_t longest = kryi_matrix_longest_row(A);
 
     if (A->nnz > INT32_MAX || B->nnz > INT32_MAX) return true;
     return gpu && (double)longest * windows > MOST_STEPS;
@@ -193,7 +193,7 @@ static kry_status multiply(const kry_op *A, const kry_op *B, bool galerkin, kry_
     const unsigned traits = galerkin ? A->shape.traits & (KRY_SYMMETRIC | KRY_POSITIVE) : 0;
     product *p = NULL;
 
-    TRY(kry_alloc(1, sizeof *p, &p));
+    TRY(kryi_alloc(1, sizeof *p, &p));
     p->source.destroy = product_destroy;
     p->galerkin = galerkin;
     p->A = kry_op_retain(A), p->B = kry_op_retain(B);

@@ -2,22 +2,22 @@
 #include "matrix/matrix.h"
 #include <stdlib.h>
 
-void kry_runs_release(kry_runs *r)
+void kryi_runs_release(kryi_runs *r)
 {
     free(r->cut);
     free(r->row);
     free(r->split);
-    *r = (kry_runs){ 0 };
+    *r = (kryi_runs){ 0 };
 }
 
 /* Begin a run at this entry of this row. In the first pass there are no arrays: only count it. */
-static void begin_run(kry_runs *r, int64_t row, int64_t entry)
+static void begin_run(kryi_runs *r, int64_t row, int64_t entry)
 {
     if (r->cut) r->cut[r->count] = entry, r->row[r->count] = (int32_t)row;
     r->count++;
 }
 
-static void equal_runs(const int64_t *row_ptr, int64_t rows, int64_t pieces, kry_runs *r)
+static void equal_runs(const int64_t *row_ptr, int64_t rows, int64_t pieces, kryi_runs *r)
 {
     enum { WORTH_CUTTING = 4096 };
     int64_t work = row_ptr[rows] + rows, row = 0;
@@ -47,7 +47,7 @@ static int64_t tile_end(const int64_t *row_ptr, int64_t first, int64_t rows, int
     return low;
 }
 
-static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kry_runs *r)
+static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kryi_runs *r)
 {
     for (int64_t first = 0, end; first < rows; first = end) {
         begin_run(r, first, row_ptr[first]);
@@ -57,14 +57,14 @@ static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kry_r
 }
 
 /* List the rows that several runs share. All runs of a row but the first leave their sums to split.cl. */
-static kry_status find_splits(kry_runs *r, const int64_t *row_ptr)
+static kry_status find_splits(kryi_runs *r, const int64_t *row_ptr)
 {
     kry_status st = KRY_OK;
     int64_t b, inside = 0;
 
     for (b = 0; b < r->count; b++) inside += r->cut[b] > row_ptr[r->row[b]];
     if (!inside) return KRY_OK;
-    TRY(kry_alloc((size_t)inside * 3, sizeof *r->split, &r->split));
+    TRY(kryi_alloc((size_t)inside * 3, sizeof *r->split, &r->split));
     for (b = 0; b < r->count; b++) {
         int32_t *last = r->split + 3 * (r->splits - 1);
         if (r->cut[b] <= row_ptr[r->row[b]]) continue;
@@ -79,28 +79,28 @@ done:
     return st;
 }
 
-kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows, int unroll,
-                           kry_runs *r)
+kry_status kryi_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows, int unroll,
+                            kryi_runs *r)
 {
     kry_status st = KRY_OK;
-    int64_t tile = (int64_t)unroll * kry_group_size(dev);
+    int64_t tile = (int64_t)unroll * kryi_group_size(dev);
 
-    *r = (kry_runs){ 0 };
+    *r = (kryi_runs){ 0 };
     for (int pass = 0; pass < 2; pass++) { /* count, then fill in */
         r->count = 0;
         if (dev->info.cpu_kernels)
-            equal_runs(row_ptr, rows, kry_cpu_pieces(dev, row_ptr[rows] + rows), r);
+            equal_runs(row_ptr, rows, kryi_cpu_pieces(dev, row_ptr[rows] + rows), r);
         else
             tiled_runs(row_ptr, rows, tile, r);
         CHECK(r->count < INT32_MAX, KRY_ERR_UNSUPPORTED, "a matrix of %lld runs is too large",
               (long long)r->count);
         if (pass) break;
-        TRY(kry_alloc((size_t)r->count + 1, sizeof *r->cut, &r->cut));
-        TRY(kry_alloc((size_t)r->count + 1, sizeof *r->row, &r->row));
+        TRY(kryi_alloc((size_t)r->count + 1, sizeof *r->cut, &r->cut));
+        TRY(kryi_alloc((size_t)r->count + 1, sizeof *r->row, &r->row));
     }
     r->cut[r->count] = row_ptr[rows], r->row[r->count] = (int32_t)rows;
     TRY(find_splits(r, row_ptr));
 done:
-    if (st < 0) kry_runs_release(r);
+    if (st < 0) kryi_runs_release(r);
     return st;
 }

@@ -6,25 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void slices_release(kry_slices *s)
+static void slices_release(kryi_slices *s)
 {
     free(s->perm);
     free(s->slice_ptr);
-    *s = (kry_slices){ 0 };
+    *s = (kryi_slices){ 0 };
 }
 
-static int64_t row_length(const kry_sparse *host, int64_t i)
+static int64_t row_length(const kryi_sparse *host, int64_t i)
 {
-    return i < 0 ? 0 : kry_row_length(host, i);
+    return i < 0 ? 0 : kryi_row_length(host, i);
 }
 
-const int kry_sell_window[KRY_SELL_WINDOWS] = { 16, 256 };
+const int kryi_sell_window[KRY_SELL_WINDOWS] = { 16, 256 };
 
 /* ---- which rows share a slice ---------------------------------------------------------------- */
 
 /* Rows begin ... end-1 into perm by falling length, equal ones in order: a counting sort.
  * `start` has room for longest+2. */
-static void sort_window(const kry_sparse *host, int64_t begin, int64_t end, int64_t longest,
+static void sort_window(const kryi_sparse *host, int64_t begin, int64_t end, int64_t longest,
                         int64_t *start, int32_t *perm)
 {
     memset(start, 0, ((size_t)longest + 2) * sizeof *start);
@@ -34,12 +34,12 @@ static void sort_window(const kry_sparse *host, int64_t begin, int64_t end, int6
         perm[begin + start[longest - row_length(host, i)]++] = (int32_t)i;
 }
 
-static kry_status sort_rows(const kry_sparse *host, kry_slices *s)
+static kry_status sort_rows(const kryi_sparse *host, kryi_slices *s)
 {
     kry_status st = KRY_OK;
     int64_t *start = NULL;
 
-    TRY(kry_alloc((size_t)kry_longest_row(host) + 2, sizeof *start, &start));
+    TRY(kryi_alloc((size_t)kryi_longest_row(host) + 2, sizeof *start, &start));
     for (int64_t begin = 0; begin < host->rows; begin += s->sigma) {
         int64_t end = begin + s->sigma < host->rows ? begin + s->sigma : host->rows, longest = 0;
         for (int64_t i = begin; i < end; i++)
@@ -51,7 +51,7 @@ done:
     return st;
 }
 
-static void cut_slices(const kry_sparse *host, kry_slices *s)
+static void cut_slices(const kryi_sparse *host, kryi_slices *s)
 {
     for (int64_t i = 0; i < s->count; i++) {
         int64_t width = 0;
@@ -65,14 +65,14 @@ static void cut_slices(const kry_sparse *host, kry_slices *s)
     s->slice_ptr[s->count] = s->slots > INT32_MAX ? INT32_MAX : (int32_t)s->slots;
 }
 
-static kry_status slice_rows(const kry_sparse *host, int height, int sigma, kry_slices *s)
+static kry_status slice_rows(const kryi_sparse *host, int height, int sigma, kryi_slices *s)
 {
     kry_status st = KRY_OK;
     int64_t count = (host->rows + height - 1) / height;
 
-    *s = (kry_slices){ .count = count, .height = height, .sigma = sigma };
-    TRY(kry_alloc((size_t)(count * height), sizeof *s->perm, &s->perm));
-    TRY(kry_alloc((size_t)count + 1, sizeof *s->slice_ptr, &s->slice_ptr));
+    *s = (kryi_slices){ .count = count, .height = height, .sigma = sigma };
+    TRY(kryi_alloc((size_t)(count * height), sizeof *s->perm, &s->perm));
+    TRY(kryi_alloc((size_t)count + 1, sizeof *s->slice_ptr, &s->slice_ptr));
     for (int64_t i = 0; i < count * height; i++) s->perm[i] = i < host->rows ? (int32_t)i : -1;
     if (sigma > 1) TRY(sort_rows(host, s));
     cut_slices(host, s);
@@ -82,20 +82,20 @@ done:
 }
 
 /* Unsorted where that costs little: sorted rows read x and write y less regularly. */
-bool kry_sell_is_full(double slots, int64_t nnz) { return slots <= 1.05 * (double)nnz; }
-bool kry_sell_is_worth(double slots, double unsorted) { return slots < 0.95 * unsorted; }
+bool kryi_sell_is_full(double slots, int64_t nnz) { return slots <= 1.05 * (double)nnz; }
+bool kryi_sell_is_worth(double slots, double unsorted) { return slots < 0.95 * unsorted; }
 
-static kry_status choose_slices(const kry_sparse *host, int height, int sigma, kry_slices *best)
+static kry_status choose_slices(const kryi_sparse *host, int height, int sigma, kryi_slices *best)
 {
     kry_status st = KRY_OK;
-    kry_slices s = { 0 };
+    kryi_slices s = { 0 };
 
     TRY(slice_rows(host, height, sigma ? sigma : 1, best));
     for (int w = 0; w < KRY_SELL_WINDOWS && !sigma; w++) {
-        if (kry_sell_is_full(best->slots, kry_sparse_nnz(host))) break;
-        TRY(slice_rows(host, height, kry_sell_window[w] * height, &s));
-        if (kry_sell_is_worth(s.slots, best->slots)) {
-            kry_slices t = *best;
+        if (kryi_sell_is_full(best->slots, kryi_sparse_nnz(host))) break;
+        TRY(slice_rows(host, height, kryi_sell_window[w] * height, &s));
+        if (kryi_sell_is_worth(s.slots, best->slots)) {
+            kryi_slices t = *best;
             *best = s, s = t;
         }
         slices_release(&s);
@@ -105,11 +105,11 @@ done:
     return st;
 }
 
-kry_status kry_sell_height(const kry_device *dev, kry_type type, const kry_matrix_params *p,
-                           int *height)
+kry_status kryi_sell_height(const kry_device *dev, kry_type type, const kry_matrix_params *p,
+                            int *height)
 {
     kry_status st = KRY_OK;
-    int native = dev->info.cpu_kernels ? kry_vector_width(dev, type) : 32;
+    int native = dev->info.cpu_kernels ? kryi_vector_width(dev, type) : 32;
 
     *height = p->slice ? p->slice : native;
     CHECK(*height >= 4 && *height <= 256 && (*height & (*height - 1)) == 0, KRY_ERR_ARGUMENT,
@@ -125,9 +125,9 @@ done:
 /* ---- slots ------------------------------------------------------------------------------------- */
 
 typedef struct filling {
-    kry_matrix *A;
-    const kry_sparse *host;
-    const kry_slices *s;
+    kryi_matrix *A;
+    const kryi_sparse *host;
+    const kryi_slices *s;
     int32_t *col;
     int64_t *distance; /* room for each part */
     int64_t room;
@@ -135,7 +135,7 @@ typedef struct filling {
 
 /* List the distances column - row in a slice, ascending. Returns their number, or -1 if it is above
  * `most`. */
-static int64_t distances_of(const kry_sparse *host, const int32_t *rows, int height, int64_t most,
+static int64_t distances_of(const kryi_sparse *host, const int32_t *rows, int height, int64_t most,
                             int64_t *distance)
 {
     int64_t count = 0;
@@ -156,13 +156,13 @@ static int64_t distances_of(const kry_sparse *host, const int32_t *rows, int hei
 }
 
 /* Whether each row of a slice is as long as the slice is wide, and has the distances of the first one. */
-static bool is_regular(const kry_sparse *host, const int32_t *rows, int height, int64_t width)
+static bool is_regular(const kryi_sparse *host, const int32_t *rows, int height, int64_t width)
 {
     if (rows[0] < 0) return false;
     const int32_t *first = host->col + host->row_ptr[rows[0]];
 
     for (int l = 0; l < height; l++)
-        if (rows[l] < 0 || kry_row_length(host, rows[l]) != width) return false;
+        if (rows[l] < 0 || kryi_row_length(host, rows[l]) != width) return false;
     for (int l = 1; l < height; l++) {
         const int32_t *col = host->col + host->row_ptr[rows[l]], shift = rows[l] - rows[0];
         int32_t differs = 0;
@@ -190,7 +190,7 @@ static void fill_regular(const filling *f, const int32_t *rows, int64_t first, i
 
 static void fill_slice(const filling *f, int64_t *distance, int64_t i)
 {
-    const kry_sparse *host = f->host;
+    const kryi_sparse *host = f->host;
     const int height = f->s->height;
     const int32_t *rows = f->s->perm + i * height, *slice_ptr = f->s->slice_ptr;
     const int64_t width = (slice_ptr[i + 1] - slice_ptr[i]) / height;
@@ -222,15 +222,15 @@ static void fill_slices(void *user, int part, int64_t begin, int64_t end)
  * has no more distances than places in a row, each distance gets a place of its own: then
  * columns side by side are close to each other and need few bits. Rows of other slices are
  * packed to the left. */
-static kry_status fill_slots(kry_matrix *A, const kry_sparse *host, const kry_slices *s,
+static kry_status fill_slots(kryi_matrix *A, const kryi_sparse *host, const kryi_slices *s,
                              int32_t *col)
 {
     kry_status st = KRY_OK;
-    const int parts = kry_parts(A->nnz);
-    filling f = { .A = A, .host = host, .s = s, .col = col, .room = kry_longest_row(host) + 1 };
+    const int parts = kryi_parts(A->nnz);
+    filling f = { .A = A, .host = host, .s = s, .col = col, .room = kryi_longest_row(host) + 1 };
 
-    TRY(kry_alloc((size_t)(parts * f.room), sizeof *f.distance, &f.distance));
-    kry_parallel(parts, s->count, fill_slices, &f);
+    TRY(kryi_alloc((size_t)(parts * f.room), sizeof *f.distance, &f.distance));
+    kryi_parallel(parts, s->count, fill_slices, &f);
 done:
     free(f.distance);
     return st;
@@ -271,11 +271,11 @@ static void find_bases(void *user, int part, int64_t begin, int64_t end)
  * base. */
 static int64_t find_all_bases(const int32_t *col, int64_t slots, int height, int32_t *base)
 {
-    const int parts = kry_parts(slots);
+    const int parts = kryi_parts(slots);
     columns c = { .col = col, .height = height, .base = base };
     int64_t farthest = 0;
 
-    kry_parallel(parts, slots / height, find_bases, &c);
+    kryi_parallel(parts, slots / height, find_bases, &c);
     for (int p = 0; p < parts; p++)
         if (c.farthest[p] > farthest) farthest = c.farthest[p];
     return farthest;
@@ -303,7 +303,7 @@ static void narrow_all(const int32_t *col, int64_t slots, int height, const int3
     columns c = {
         .col = col, .height = height, .bits = bits, .base = (int32_t *)base, .narrow = narrow
     };
-    kry_parallel(kry_parts(slots), slots / height, narrow_columns, &c);
+    kryi_parallel(kryi_parts(slots), slots / height, narrow_columns, &c);
 }
 
 static void find_full(void *user, int part, int64_t begin, int64_t end)
@@ -323,7 +323,7 @@ static void find_all_full(const int32_t *slice_ptr, int64_t slices, int height, 
                           int32_t *full)
 {
     columns c = { .col = col, .height = height, .slice_ptr = slice_ptr, .full = full };
-    kry_parallel(kry_parts(slice_ptr[slices]), slices, find_full, &c);
+    kryi_parallel(kryi_parts(slice_ptr[slices]), slices, find_full, &c);
 }
 
 static int bits_for(int64_t farthest)
@@ -333,7 +333,7 @@ static int bits_for(int64_t farthest)
 
 /* The fewest bits, but 32 on CPUs whose caches hold the matrix: to add a base to each column then takes longer than
  * its bytes. */
-int kry_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t farthest)
+int kryi_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t farthest)
 {
     static const double cached = 2e6; /* bytes to a core */
     const double bytes = slots * (double)(kry_type_size(type) + 4);
@@ -343,27 +343,27 @@ int kry_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t fa
 }
 
 /* Copy the columns to the device: in 32 bits, or in fewer with a base. */
-static kry_status columns_array(kry_matrix *A, kry_stage *s, const int32_t *col,
+static kry_status columns_array(kryi_matrix *A, kryi_stage *s, const int32_t *col,
                                 const int32_t *base, int height, int bits)
 {
     kry_status st = KRY_OK;
     void *narrow = NULL;
 
     if (bits == 32) {
-        TRY(kry_stage_array(A, s, col, (size_t)A->slots, sizeof *col));
-        TRY(kry_stage_buffer(A, s, NULL));
+        TRY(kryi_stage_array(A, s, col, (size_t)A->slots, sizeof *col));
+        TRY(kryi_stage_buffer(A, s, NULL));
         return KRY_OK;
     }
-    TRY(kry_alloc((size_t)A->slots, (size_t)bits / 8, &narrow));
+    TRY(kryi_alloc((size_t)A->slots, (size_t)bits / 8, &narrow));
     narrow_all(col, A->slots, height, base, bits, narrow);
-    TRY(kry_stage_array(A, s, narrow, (size_t)A->slots, (size_t)bits / 8));
-    TRY(kry_stage_array(A, s, base, (size_t)(A->slots / height), sizeof *base));
+    TRY(kryi_stage_array(A, s, narrow, (size_t)A->slots, (size_t)bits / 8));
+    TRY(kryi_stage_array(A, s, base, (size_t)(A->slots / height), sizeof *base));
 done:
     free(narrow);
     return st;
 }
 
-kry_status kry_sell_choose_bits(const kry_matrix *A, int64_t farthest, int *bits)
+kry_status kryi_sell_choose_bits(const kryi_matrix *A, int64_t farthest, int *bits)
 {
     kry_status st = KRY_OK;
     const int asked = A->params.index_bits, needed = bits_for(farthest);
@@ -373,14 +373,14 @@ kry_status kry_sell_choose_bits(const kry_matrix *A, int64_t farthest, int *bits
     CHECK(asked == 0 || asked >= needed, KRY_ERR_UNSUPPORTED,
           "format sell: columns side by side are up to %lld apart, too far for %d bits",
           (long long)farthest, asked);
-    *bits = asked ? asked : kry_sell_bits(A->dev, A->shape.type, (double)A->slots, farthest);
+    *bits = asked ? asked : kryi_sell_bits(A->dev, A->shape.type, (double)A->slots, farthest);
 done:
     return st;
 }
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-void kry_equal_shares(const int32_t *slice_ptr, int64_t slices, int32_t *share, int64_t pieces)
+void kryi_equal_shares(const int32_t *slice_ptr, int64_t slices, int32_t *share, int64_t pieces)
 {
     int64_t work = slice_ptr[slices] + slices, i = 0;
     for (int64_t b = 0; b < pieces; b++) {
@@ -391,23 +391,23 @@ void kry_equal_shares(const int32_t *slice_ptr, int64_t slices, int32_t *share, 
 }
 
 /* The arguments that only CPUs take, and the groups; col: -1 for padding. */
-static kry_status cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr, int64_t slices,
-                             int height, const int32_t *col)
+static kry_status cpu_arrays(kryi_matrix *A, kryi_stage *s, const int32_t *slice_ptr,
+                             int64_t slices, int height, const int32_t *col)
 {
     kry_status st = KRY_OK;
     int32_t *share = NULL, *full = NULL;
 
-    kry_stage_pieces(A, s, kry_cpu_pieces(A->dev, slice_ptr[slices] + A->shape.rows));
-    TRY(kry_alloc((size_t)s->groups + 1, sizeof *share, &share));
-    TRY(kry_alloc((size_t)slices, sizeof *full, &full));
-    kry_equal_shares(slice_ptr, slices, share, s->groups);
+    kryi_stage_pieces(A, s, kryi_cpu_pieces(A->dev, slice_ptr[slices] + A->shape.rows));
+    TRY(kryi_alloc((size_t)s->groups + 1, sizeof *share, &share));
+    TRY(kryi_alloc((size_t)slices, sizeof *full, &full));
+    kryi_equal_shares(slice_ptr, slices, share, s->groups);
     for (int64_t b = 0; b <= s->groups; b++) { /* rows in place of slices */
         const int64_t first = (int64_t)share[b] * height;
         share[b] = (int32_t)(first < A->shape.rows ? first : A->shape.rows);
     }
     find_all_full(slice_ptr, slices, height, col, full);
-    TRY(kry_stage_array(A, s, share, (size_t)s->groups + 1, sizeof *share));
-    TRY(kry_stage_array(A, s, full, (size_t)slices, sizeof *full));
+    TRY(kryi_stage_array(A, s, share, (size_t)s->groups + 1, sizeof *share));
+    TRY(kryi_stage_array(A, s, full, (size_t)slices, sizeof *full));
 done:
     free(full);
     free(share);
@@ -415,35 +415,35 @@ done:
 }
 
 /* Whether a work-item of a GPU takes two rows: numbers in single, and rows for twice as many as are at work at once. */
-static bool takes_pairs(const kry_matrix *A)
+static bool takes_pairs(const kryi_matrix *A)
 {
     const kry_device *dev = A->dev;
-    const int64_t at_once = kry_group_size(dev) * kry_groups_at_once(dev, dev->shape.per_unit);
+    const int64_t at_once = kryi_group_size(dev) * kryi_groups_at_once(dev, dev->shape.per_unit);
     return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && A->shape.rows > 2 * at_once;
 }
 
-kry_status kry_sell_begin(kry_matrix *A, kry_stage *s, int height)
+kry_status kryi_sell_begin(kryi_matrix *A, kryi_stage *s, int height)
 {
     kry_status st = KRY_OK;
     int shift = 0;
 
     while (1 << shift < height) shift++;
-    kry_stage_int(s, A->shape.rows);
-    kry_stage_int(s, shift);
-    kry_stage_int(s, kry_matrix_in_flux_form(A));
+    kryi_stage_int(s, A->shape.rows);
+    kryi_stage_int(s, shift);
+    kryi_stage_int(s, kryi_matrix_in_flux_form(A));
     if (A->dev->info.cpu_kernels) return KRY_OK;
-    TRY(kry_stage_buffer(A, s, NULL));
-    TRY(kry_stage_buffer(A, s, NULL));
+    TRY(kryi_stage_buffer(A, s, NULL));
+    TRY(kryi_stage_buffer(A, s, NULL));
 done:
     return st;
 }
 
-kry_status kry_sell_stage(kry_matrix *A, int height, int sigma, int bits, kry_stage **stage)
+kry_status kryi_sell_stage(kryi_matrix *A, int height, int sigma, int bits, kryi_stage **stage)
 {
     kry_status st = KRY_OK;
     const bool pairs = takes_pairs(A);
     const char *column = bits == 8 ? "uchar" : bits == 16 ? "ushort" : "int";
-    kry_stage *s = kry_matrix_stage(A, "sell", " -DCOLUMN=%s", column);
+    kryi_stage *s = kryi_matrix_stage(A, "sell", " -DCOLUMN=%s", column);
 
     *stage = s;
     s->column_bits = bits;
@@ -451,45 +451,45 @@ kry_status kry_sell_stage(kry_matrix *A, int height, int sigma, int bits, kry_st
     s->sorted = sigma > 1;
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
              height, sigma, bits);
-    TRY(kry_sell_begin(A, s, height));
-    if (!A->dev->info.cpu_kernels) kry_stage_rows(A, s, A->shape.rows, pairs ? 2 : 1);
+    TRY(kryi_sell_begin(A, s, height));
+    if (!A->dev->info.cpu_kernels) kryi_stage_rows(A, s, A->shape.rows, pairs ? 2 : 1);
 done:
     return st;
 }
 
-static kry_status make_stage(kry_matrix *A, const kry_slices *c, const int32_t *col,
+static kry_status make_stage(kryi_matrix *A, const kryi_slices *c, const int32_t *col,
                              const int32_t *base, int bits)
 {
     kry_status st = KRY_OK;
-    kry_stage *s;
+    kryi_stage *s;
 
-    TRY(kry_sell_stage(A, c->height, c->sigma, bits, &s));
+    TRY(kryi_sell_stage(A, c->height, c->sigma, bits, &s));
     if (A->dev->info.cpu_kernels) TRY(cpu_arrays(A, s, c->slice_ptr, c->count, c->height, col));
-    TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->count + 1, sizeof *c->slice_ptr));
+    TRY(kryi_stage_array(A, s, c->slice_ptr, (size_t)c->count + 1, sizeof *c->slice_ptr));
     if (c->sigma > 1)
-        TRY(kry_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
+        TRY(kryi_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
     else
-        TRY(kry_stage_buffer(A, s, NULL));
+        TRY(kryi_stage_buffer(A, s, NULL));
     TRY(columns_array(A, s, col, base, c->height, bits));
 done:
     return st;
 }
 
-kry_status kry_sell_build(kry_matrix *A, const kry_given *given)
+kry_status kryi_sell_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *host = given->host;
-    kry_slices c = { 0 };
+    const kryi_sparse *host = given->host;
+    kryi_slices c = { 0 };
     int height, bits = 32;
     int32_t *col = NULL, *base = NULL;
 
-    TRY(kry_sell_height(A->dev, A->shape.type, &A->params, &height));
+    TRY(kryi_sell_height(A->dev, A->shape.type, &A->params, &height));
     TRY(choose_slices(host, height, A->params.sigma, &c));
-    TRY(kry_matrix_slots(A, c.slots, 2 * c.slots));
-    TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
-    TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
+    TRY(kryi_matrix_slots(A, c.slots, 2 * c.slots));
+    TRY(kryi_alloc((size_t)A->slots, sizeof *col, &col));
+    TRY(kryi_alloc((size_t)(A->slots / height), sizeof *base, &base));
     TRY(fill_slots(A, host, &c, col));
-    TRY(kry_sell_choose_bits(A, find_all_bases(col, A->slots, height, base), &bits));
+    TRY(kryi_sell_choose_bits(A, find_all_bases(col, A->slots, height, base), &bits));
     TRY(make_stage(A, &c, col, base, bits));
 done:
     free(base);
@@ -502,7 +502,7 @@ done:
 
 /* How far apart the columns side by side are at most if the rows of a slice are packed to the
  * left. */
-int64_t kry_sell_farthest(const kry_sparse *host, const int32_t *rows, int height)
+int64_t kryi_sell_farthest(const kryi_sparse *host, const int32_t *rows, int height)
 {
     int64_t farthest = 0, width = 0;
     for (int l = 0; l < height; l++)
@@ -519,22 +519,22 @@ int64_t kry_sell_farthest(const kry_sparse *host, const int32_t *rows, int heigh
     return farthest;
 }
 
-kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
-                             const kry_matrix_params *params, kry_sell_size *size)
+kry_status kryi_sell_estimate(const kry_device *dev, const kryi_sparse *host,
+                              const kry_matrix_params *params, kryi_sell_size *size)
 {
     kry_status st = KRY_OK;
-    kry_slices c = { 0 };
+    kryi_slices c = { 0 };
     int height;
 
-    TRY(kry_sell_height(dev, host->type, params, &height));
+    TRY(kryi_sell_height(dev, host->type, params, &height));
     TRY(choose_slices(host, height, params->sigma, &c));
     int64_t farthest = 0, step = c.count / KRY_SELL_SAMPLES + 1;
     for (int64_t i = 0; i < c.count; i += step) {
-        int64_t here = kry_sell_farthest(host, c.perm + i * height, height);
+        int64_t here = kryi_sell_farthest(host, c.perm + i * height, height);
         if (here > farthest) farthest = here;
     }
-    const int bits = kry_sell_bits(dev, host->type, c.slots, farthest);
-    *size = (kry_sell_size){ c.slots, bits / 8.0, c.sigma > 1 };
+    const int bits = kryi_sell_bits(dev, host->type, c.slots, farthest);
+    *size = (kryi_sell_size){ c.slots, bits / 8.0, c.sigma > 1 };
 done:
     slices_release(&c);
     return st;

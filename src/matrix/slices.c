@@ -22,17 +22,17 @@ typedef struct slices {
 } slices;
 
 /* A work-item for each row. All kernels are compiled once, for the type of C's numbers. */
-static kry_status run(const kry_csr *C, const char *name, const kry_arg *args, size_t count)
+static kry_status run(const kryi_csr *C, const char *name, const kry_arg *args, size_t count)
 {
-    const int size = kry_group_size(C->dev);
-    const int64_t groups = kry_groups_at_most(C->dev, (C->rows + size - 1) / size);
-    return kry_run(C->dev, "slices", C->type, "", name, groups, args, count);
+    const int size = kryi_group_size(C->dev);
+    const int64_t groups = kryi_groups_at_most(C->dev, (C->rows + size - 1) / size);
+    return kryi_run(C->dev, "slices", C->type, "", name, groups, args, count);
 }
 
 /* ---- which rows share a slice, and where their columns go --------------------------------------- */
 
 /* Slots of each row, and the jumps among them. */
-static kry_status find_lengths(const kry_csr *C, bool jumping, cl_mem length, cl_int *jumps)
+static kry_status find_lengths(const kryi_csr *C, bool jumping, cl_mem length, cl_int *jumps)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
@@ -40,18 +40,18 @@ static kry_status find_lengths(const kry_csr *C, bool jumping, cl_mem length, cl
     cl_mem found = NULL;
 
     *jumps = 0;
-    TRY(kry_buffer_create(dev, sizeof none, &found));
-    TRY(kry_buffer_write_later(dev, found, 0, sizeof none, &none));
+    TRY(kryi_buffer_create(dev, sizeof none, &found));
+    TRY(kryi_buffer_write_later(dev, found, 0, sizeof none, &none));
     const kry_arg args[] = { ARG(rows),       ARG(C->row_ptr), ARG(C->col),
                              ARG(with_jumps), ARG(length),     ARG(found) };
     TRY(run(C, "slices_lengths", args, COUNT(args)));
-    TRY(kry_buffer_read(dev, found, 0, sizeof *jumps, jumps));
+    TRY(kryi_buffer_read(dev, found, 0, sizeof *jumps, jumps));
 done:
-    kry_buffer_release(dev, &found);
+    kryi_buffer_release(dev, &found);
     return st;
 }
 
-static kry_status sort(const kry_csr *C, slices *s)
+static kry_status sort(const kryi_csr *C, slices *s)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
@@ -60,32 +60,32 @@ static kry_status sort(const kry_csr *C, slices *s)
     cl_int jumps;
     cl_mem slots = NULL, length = NULL;
 
-    TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
-    TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &s->perm));
-    TRY(kry_buffer_create(dev, (size_t)count * sizeof(cl_int), &slots));
+    TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
+    TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), &s->perm));
+    TRY(kryi_buffer_create(dev, (size_t)count * sizeof(cl_int), &slots));
     TRY(find_lengths(C, true, length, &jumps));
     s->narrow = jumps >= 0 && jumps <= C->nnz / 8;
     if (!s->narrow) TRY(find_lengths(C, false, length, &jumps));
     const kry_arg args[] = { ARG(rows), ARG(length), ARG(s->perm), ARG(slots) };
-    TRY(kry_run(dev, "slices", C->type, "", "slices_sort",
-                kry_groups_at_most(dev, (C->rows + WINDOW - 1) / WINDOW), args, COUNT(args)));
-    TRY(kry_csr_offsets(dev, count, slots, &s->ptr, &s->slots));
+    TRY(kryi_run(dev, "slices", C->type, "", "slices_sort",
+                 kryi_groups_at_most(dev, (C->rows + WINDOW - 1) / WINDOW), args, COUNT(args)));
+    TRY(kryi_csr_offsets(dev, count, slots, &s->ptr, &s->slots));
 done:
-    kry_buffer_release(dev, &slots);
-    kry_buffer_release(dev, &length);
+    kryi_buffer_release(dev, &slots);
+    kryi_buffer_release(dev, &length);
     return st;
 }
 
 /* diagonal: of square matrices the slot of each row's entry there. */
-static kry_status store_columns(const kry_csr *C, slices *s, cl_mem *diagonal)
+static kry_status store_columns(const kryi_csr *C, slices *s, cl_mem *diagonal)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
     const cl_int rows = (cl_int)C->rows, square = C->rows == C->cols, narrow = s->narrow;
 
-    TRY(kry_buffer_create(dev, (size_t)s->slots * (s->narrow ? 2 : 4), &s->col));
-    TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), &s->head));
-    if (square) TRY(kry_buffer_create(dev, (size_t)rows * sizeof(cl_int), diagonal));
+    TRY(kryi_buffer_create(dev, (size_t)s->slots * (s->narrow ? 2 : 4), &s->col));
+    TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), &s->head));
+    if (square) TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), diagonal));
     const cl_mem own = square ? *diagonal : s->col;
     const kry_arg args[] = { ARG(rows),   ARG(C->row_ptr), ARG(C->col), ARG(s->perm), ARG(s->ptr),
                              ARG(narrow), ARG(s->head),    ARG(s->col), ARG(square),  ARG(own) };
@@ -104,12 +104,12 @@ typedef struct numbers {
 
 static void numbers_release(kry_device *dev, numbers *v)
 {
-    kry_buffer_release(dev, &v->val);
-    kry_buffer_release(dev, &v->rest);
+    kryi_buffer_release(dev, &v->val);
+    kryi_buffer_release(dev, &v->rest);
 }
 
 /* Rounded rows of a symmetric matrix keep what they add up to: what is lost is given to the diagonal. */
-static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored, numbers *v)
+static kry_status convert(const kryi_matrix *A, const kryi_csr *C, kry_type stored, numbers *v)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
@@ -120,12 +120,12 @@ static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored
     cl_mem found = NULL;
 
     *v = (numbers){ .stored = stored };
-    TRY(kry_buffer_create(dev, sizeof none, &found));
-    TRY(kry_buffer_write_later(dev, found, 0, sizeof none, &none));
-    TRY(kry_buffer_create(dev, (size_t)A->slots * kry_type_size(stored), &v->val));
-    if (rests) TRY(kry_buffer_create(dev, (size_t)rows * kry_type_size(A->shape.type), &v->rest));
+    TRY(kryi_buffer_create(dev, sizeof none, &found));
+    TRY(kryi_buffer_write_later(dev, found, 0, sizeof none, &none));
+    TRY(kryi_buffer_create(dev, (size_t)A->slots * kry_type_size(stored), &v->val));
+    if (rests) TRY(kryi_buffer_create(dev, (size_t)rows * kry_type_size(A->shape.type), &v->rest));
     const cl_mem rest = rests ? v->rest : v->val;
-    const kry_stage *s = &A->stage[0];
+    const kryi_stage *s = &A->stage[0];
     const cl_int narrow = sliced && s->value[KRY_SELL_BASE].buffer;
     const kry_arg slots[] = { ARG(s->value[KRY_SELL_PERM].buffer),
                               ARG(s->value[KRY_SELL_SLICE_PTR].buffer), ARG(narrow),
@@ -140,14 +140,14 @@ static kry_status convert(const kry_matrix *A, const kry_csr *C, kry_type stored
     memcpy(args + count, end, sizeof end), count += COUNT(end);
     TRY(run(C, sliced ? "slices_numbers" : "slices_round", args, count));
     if (stored != C->type && stored != A->shape.type)
-        TRY(kry_buffer_read(dev, found, 0, sizeof v->lost, &v->lost));
+        TRY(kryi_buffer_read(dev, found, 0, sizeof v->lost, &v->lost));
 done:
-    kry_buffer_release(dev, &found);
+    kryi_buffer_release(dev, &found);
     if (st < 0) numbers_release(dev, v);
     return st;
 }
 
-static kry_status make_numbers(const kry_matrix *A, const kry_csr *C, numbers *v)
+static kry_status make_numbers(const kryi_matrix *A, const kryi_csr *C, numbers *v)
 {
     kry_status st = KRY_OK;
     const bool narrow = A->shape.type != C->type;
@@ -158,20 +158,20 @@ static kry_status make_numbers(const kry_matrix *A, const kry_csr *C, numbers *v
     if (narrow || !v->lost) return KRY_OK;
     numbers_release(C->dev, v);
     if (A->params.format == KRY_FORMAT_SELL) return convert(A, C, C->type, v);
-    TRY(kry_buffer_retain(C->dev, C->val));
+    TRY(kryi_buffer_retain(C->dev, C->val));
     v->stored = C->type, v->val = C->val;
 done:
     return st;
 }
 
 /* A takes the numbers over; its kernels become those that suit them, where it has some. */
-static kry_status take_numbers(kry_matrix *A, numbers *v)
+static kry_status take_numbers(kryi_matrix *A, numbers *v)
 {
     kry_status st = KRY_OK;
 
-    if (A->val && v->stored != A->stored) TRY(kry_matrix_kernels(A, v->stored));
-    kry_buffer_release(A->dev, &A->val);
-    kry_buffer_release(A->dev, &A->surplus);
+    if (A->val && v->stored != A->stored) TRY(kryi_matrix_kernels(A, v->stored));
+    kryi_buffer_release(A->dev, &A->val);
+    kryi_buffer_release(A->dev, &A->surplus);
     A->stored = v->stored, A->val = v->val, A->surplus = v->rest;
     *v = (numbers){ 0 };
 done:
@@ -179,31 +179,31 @@ done:
     return st;
 }
 
-kry_status kry_sliced_set_numbers(kry_op *op, const kry_csr *C)
+kry_status kryi_sliced_set_numbers(kry_op *op, const kryi_csr *C)
 {
     kry_status st = KRY_OK;
     numbers v;
 
-    TRY(make_numbers(kry_matrix_of(op), C, &v));
-    TRY(take_numbers(kry_matrix_of(op), &v));
+    TRY(make_numbers(kryi_matrix_of(op), C, &v));
+    TRY(take_numbers(kryi_matrix_of(op), &v));
 done:
     return st;
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-static kry_status add_stage(kry_matrix *A, const slices *s)
+static kry_status add_stage(kryi_matrix *A, const slices *s)
 {
     kry_status st = KRY_OK;
-    kry_stage *stage = kry_matrix_stage(A, "sell", " %s", columns[s->narrow]);
+    kryi_stage *stage = kryi_matrix_stage(A, "sell", " %s", columns[s->narrow]);
 
     stage->sorted = true;
-    TRY(kry_sell_begin(A, stage, HEIGHT));
-    kry_stage_rows(A, stage, A->shape.rows, 1);
-    TRY(kry_stage_buffer(A, stage, s->ptr));
-    TRY(kry_stage_buffer(A, stage, s->perm));
-    TRY(kry_stage_buffer(A, stage, s->col));
-    TRY(kry_stage_buffer(A, stage, s->narrow ? s->head : NULL));
+    TRY(kryi_sell_begin(A, stage, HEIGHT));
+    kryi_stage_rows(A, stage, A->shape.rows, 1);
+    TRY(kryi_stage_buffer(A, stage, s->ptr));
+    TRY(kryi_stage_buffer(A, stage, s->perm));
+    TRY(kryi_stage_buffer(A, stage, s->col));
+    TRY(kryi_stage_buffer(A, stage, s->narrow ? s->head : NULL));
     A->structure_bytes = (double)s->slots * (s->narrow ? 2 : 4) + 8.0 * (double)A->shape.rows;
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %s columns",
              (int)HEIGHT, (int)WINDOW, s->narrow ? "16-bit" : "32-bit");
@@ -211,28 +211,28 @@ done:
     return st;
 }
 
-static kry_status build(const kry_csr *C, kry_type type, const kry_matrix_params *params, slices *s,
-                        kry_op **op)
+static kry_status build(const kryi_csr *C, kry_type type, const kry_matrix_params *params,
+                        slices *s, kry_op **op)
 {
     kry_status st = KRY_OK;
-    const kry_sparse size = { .rows = C->rows, .cols = C->cols, .type = type };
-    kry_matrix *A = NULL;
+    const kryi_sparse size = { .rows = C->rows, .cols = C->cols, .type = type };
+    kryi_matrix *A = NULL;
     numbers v;
 
-    TRY(kry_matrix_new(C->dev, params, &size, C->nnz, &A));
+    TRY(kryi_matrix_new(C->dev, params, &size, C->nnz, &A));
     TRY(store_columns(C, s, &A->diagonal));
     A->slots = s->slots;
     TRY(add_stage(A, s));
     TRY(make_numbers(A, C, &v));
     TRY(take_numbers(A, &v));
-    TRY(kry_matrix_finish(&A, op));
+    TRY(kryi_matrix_finish(&A, op));
 done:
-    kry_matrix_destroy(A);
+    kryi_matrix_destroy(A);
     return st;
 }
 
 /* Padding is a third at most; *op NULL: these rows do not suit slices. */
-static kry_status create_sliced(const kry_csr *C, kry_type type, const kry_matrix_params *params,
+static kry_status create_sliced(const kryi_csr *C, kry_type type, const kry_matrix_params *params,
                                 kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -244,23 +244,23 @@ static kry_status create_sliced(const kry_csr *C, kry_type type, const kry_matri
     TRY(sort(C, &s));
     if (s.slots <= INT32_MAX && s.slots <= C->nnz + C->nnz / 3) TRY(build(C, type, params, &s, op));
 done:
-    kry_buffer_release(C->dev, &s.col);
-    kry_buffer_release(C->dev, &s.head);
-    kry_buffer_release(C->dev, &s.ptr);
-    kry_buffer_release(C->dev, &s.perm);
+    kryi_buffer_release(C->dev, &s.col);
+    kryi_buffer_release(C->dev, &s.head);
+    kryi_buffer_release(C->dev, &s.ptr);
+    kryi_buffer_release(C->dev, &s.perm);
     return st;
 }
 
 /* In compressed rows, whose pattern is C's. */
-static kry_status create_compressed(const kry_csr *C, kry_type type, unsigned traits, kry_op **op)
+static kry_status create_compressed(const kryi_csr *C, kry_type type, unsigned traits, kry_op **op)
 {
-    kry_csr typed = *C;
+    kryi_csr typed = *C;
 
     typed.type = type;
-    return kry_csr_operator(&typed, traits, NULL, op);
+    return kryi_csr_operator(&typed, traits, NULL, op);
 }
 
-kry_status kry_sliced_operator(const kry_csr *C, kry_keep keep, unsigned traits, kry_op **op)
+kry_status kryi_sliced_operator(const kryi_csr *C, kryi_keep keep, unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
     const kry_values values = keep.rounded ? KRY_VALUES_SINGLE : KRY_VALUES_AS_GIVEN;
@@ -272,8 +272,8 @@ kry_status kry_sliced_operator(const kry_csr *C, kry_keep keep, unsigned traits,
                           op));
     if (*op) return KRY_OK;
     TRY(create_compressed(C, keep.type, traits, op));
-    kry_matrix_of(*op)->params.values = values;
-    TRY(kry_sliced_set_numbers(*op, C));
+    kryi_matrix_of(*op)->params.values = values;
+    TRY(kryi_sliced_set_numbers(*op, C));
 done:
     if (st < 0) kry_op_release(op);
     return st;

@@ -7,7 +7,7 @@
 
 /* What the kernels of a product are given. */
 typedef struct product {
-    const kry_csr *A, *B;
+    const kryi_csr *A, *B;
     kry_device *dev;
     cl_int rows, cols;
     cl_int lanes; /* GPUs: work-items for a long row */
@@ -33,7 +33,7 @@ static double mean_row(int64_t count, int64_t rows)
 }
 
 /* Products that make a row of C. */
-static double mean_products(const kry_csr *A, const kry_csr *B)
+static double mean_products(const kryi_csr *A, const kryi_csr *B)
 {
     return mean_row(A->nnz, A->rows) * mean_row(B->nnz, B->rows);
 }
@@ -44,22 +44,22 @@ static cl_int lanes_for(const kry_device *dev, double products)
 {
     cl_int lanes = products <= 48 ? 8 : products <= 256 ? 16 : 32;
 
-    while (lanes > kry_group_size(dev)) lanes /= 2;
+    while (lanes > kryi_group_size(dev)) lanes /= 2;
     return lanes;
 }
 
-static kry_status product_begin(const kry_csr *A, const kry_csr *B, product *p)
+static kry_status product_begin(const kryi_csr *A, const kryi_csr *B, product *p)
 {
     kry_device *dev = A->dev;
-    const int size = kry_group_size(dev);
+    const int size = kryi_group_size(dev);
 
     *p = (product){ .A = A, .B = B, .dev = dev, .rows = (cl_int)A->rows, .cols = (cl_int)B->cols };
     if (dev->info.cpu_kernels) {
-        p->groups = kry_csr_groups(dev, A->rows, B->cols, A->nnz + B->nnz);
-        return kry_buffer_create(dev, (size_t)(p->groups * B->cols) * sizeof(cl_int), &p->scratch);
+        p->groups = kryi_csr_groups(dev, A->rows, B->cols, A->nnz + B->nnz);
+        return kryi_buffer_create(dev, (size_t)(p->groups * B->cols) * sizeof(cl_int), &p->scratch);
     }
     p->lanes = lanes_for(dev, mean_products(A, B));
-    p->groups = kry_groups_at_most(dev, (A->rows * p->lanes + 8 * size - 1) / (8 * size));
+    p->groups = kryi_groups_at_most(dev, (A->rows * p->lanes + 8 * size - 1) / (8 * size));
     if (p->groups < 1) p->groups = 1;
     return KRY_OK;
 }
@@ -79,14 +79,14 @@ static kry_status run(const product *p, kry_type type, const char *name, cl_int 
 
     memcpy(args, operands, sizeof operands);
     memcpy(args + OPERANDS, more, count * sizeof *more);
-    return kry_run(p->dev, "spgemm", type, "", name, p->groups, args, OPERANDS + count);
+    return kryi_run(p->dev, "spgemm", type, "", name, p->groups, args, OPERANDS + count);
 }
 
 /* ---- rows that are not long, on GPUs ----------------------------------------------------------- */
 
 static int group_size(const kry_device *dev)
 {
-    const int size = kry_group_size(dev);
+    const int size = kryi_group_size(dev);
     return size < ROWS_GROUP ? size : ROWS_GROUP;
 }
 
@@ -126,7 +126,7 @@ static cl_int rows_few(const kry_device *dev, rows_shape shape)
 static int64_t rows_groups(const kry_device *dev, rows_shape shape, int64_t rows)
 {
     const int teams = rows_teams(dev, shape);
-    const int64_t groups = kry_groups_at_most(dev, (rows + teams - 1) / teams);
+    const int64_t groups = kryi_groups_at_most(dev, (rows + teams - 1) / teams);
     return groups > 0 ? groups : 1;
 }
 
@@ -135,10 +135,10 @@ static kry_status rows_launch(kry_device *dev, kry_type type, rows_shape shape, 
                               int64_t rows, const kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
 
-    TRY(kry_kernel_get(dev, "spgemm_rows", type, "", name, &kernel));
-    TRY(kry_launch_size(dev, kernel, rows_groups(dev, shape, rows), group_size(dev), args, count));
+    TRY(kryi_kernel_get(dev, "spgemm_rows", type, "", name, &kernel));
+    TRY(kryi_launch_size(dev, kernel, rows_groups(dev, shape, rows), group_size(dev), args, count));
 done:
     return st;
 }
@@ -177,7 +177,7 @@ done:
     return st;
 }
 
-static kry_status find_columns(const product *p, const kry_csr *C)
+static kry_status find_columns(const product *p, const kryi_csr *C)
 {
     kry_status st = KRY_OK;
     const rows_shape shape = rows_shape_for(p->dev, steps_of(p), mean_row(C->nnz, C->rows));
@@ -192,7 +192,7 @@ done:
     return st;
 }
 
-static kry_status make_numbers(const product *p, bool lower, const kry_csr *C)
+static kry_status make_numbers(const product *p, bool lower, const kryi_csr *C)
 {
     kry_status st = KRY_OK;
     const rows_shape shape =
@@ -233,21 +233,21 @@ typedef struct room {
 
 static void release_entries(kry_device *dev, room *r)
 {
-    kry_buffer_release(dev, &r->val);
-    kry_buffer_release(dev, &r->col);
+    kryi_buffer_release(dev, &r->val);
+    kryi_buffer_release(dev, &r->col);
 }
 
 /* The state from its i-th int on. */
 static kry_status reset(kry_device *dev, const room *r, int i)
 {
     static const cl_int none[2] = { 0, 0 };
-    return kry_buffer_write_later(dev, r->state, (size_t)i * sizeof *none,
-                                  sizeof none - (size_t)i * sizeof *none, none);
+    return kryi_buffer_write_later(dev, r->state, (size_t)i * sizeof *none,
+                                   sizeof none - (size_t)i * sizeof *none, none);
 }
 
 static kry_status look(kry_device *dev, room *r)
 {
-    return kry_buffer_read(dev, r->state, 0, sizeof r->found, r->found);
+    return kryi_buffer_read(dev, r->state, 0, sizeof r->found, r->found);
 }
 
 /* *entries: about how many a row of C has. */
@@ -321,8 +321,8 @@ static kry_status make_room(kry_device *dev, kry_type type, double places, room 
 
     release_entries(dev, r);
     r->places = (cl_int)places;
-    TRY(kry_buffer_create(dev, (size_t)r->places * sizeof(cl_int), &r->col));
-    TRY(kry_buffer_create(dev, (size_t)r->places * kry_type_size(type), &r->val));
+    TRY(kryi_buffer_create(dev, (size_t)r->places * sizeof(cl_int), &r->col));
+    TRY(kryi_buffer_create(dev, (size_t)r->places * kry_type_size(type), &r->val));
 done:
     return st;
 }
@@ -332,16 +332,16 @@ static kry_status create(const product *p, room *r)
     kry_status st = KRY_OK;
 
     *r = (room){ 0 };
-    TRY(kry_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &r->start));
-    TRY(kry_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &r->length));
-    TRY(kry_buffer_create(p->dev, sizeof r->found, &r->state));
+    TRY(kryi_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &r->start));
+    TRY(kryi_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &r->length));
+    TRY(kryi_buffer_create(p->dev, sizeof r->found, &r->state));
 done:
     return st;
 }
 
 /* The rows with more entries than `above` that a group's lists have room for. */
 static kry_status settle_rows(const product *p, const room *r, rows_shape shape, cl_int above,
-                              const kry_csr *C)
+                              const kryi_csr *C)
 {
     const kry_arg args[] = {
         ARG(p->rows),    ARG(shape.lanes), ARG(shape.slots), rows_table(shape, sizeof(cl_int)),
@@ -352,12 +352,12 @@ static kry_status settle_rows(const product *p, const room *r, rows_shape shape,
 }
 
 /* C := the rows of the room. */
-static kry_status settle(const product *p, const room *r, kry_csr *C)
+static kry_status settle(const product *p, const room *r, kryi_csr *C)
 {
     kry_status st = KRY_OK;
     const cl_int few = rows_few(p->dev, r->shape);
 
-    TRY(kry_csr_make_rows("a product of matrices", r->length, C));
+    TRY(kryi_csr_make_rows("a product of matrices", r->length, C));
     TRY(settle_rows(p, r, r->shape, 0, C));
     if (r->longer) TRY(settle_rows(p, r, rows_shape_of_long(p->dev), few, C));
 done:
@@ -396,7 +396,7 @@ done:
 }
 
 /* C := A B, numbers with the pattern; *made false: a row is too long, or memory does not suffice. */
-static kry_status product_at_once(const product *p, bool lower, kry_csr *C, bool *made)
+static kry_status product_at_once(const product *p, bool lower, kryi_csr *C, bool *made)
 {
     kry_status st = KRY_OK;
     room r = { 0 };
@@ -408,9 +408,9 @@ static kry_status product_at_once(const product *p, bool lower, kry_csr *C, bool
     if (*made) TRY(settle(p, &r, C));
 done:
     release_entries(p->dev, &r);
-    kry_buffer_release(p->dev, &r.state);
-    kry_buffer_release(p->dev, &r.length);
-    kry_buffer_release(p->dev, &r.start);
+    kryi_buffer_release(p->dev, &r.state);
+    kryi_buffer_release(p->dev, &r.length);
+    kryi_buffer_release(p->dev, &r.start);
     return st;
 }
 
@@ -422,15 +422,15 @@ static kry_status make_offsets(const product *p, cl_mem *row_ptr, int64_t *nnz)
     kry_status st = KRY_OK;
     cl_mem length = NULL;
 
-    TRY(kry_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &length));
+    TRY(kryi_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &length));
     TRY(find_lengths(p, length));
-    TRY(kry_csr_offsets(p->dev, p->rows, length, row_ptr, nnz));
+    TRY(kryi_csr_offsets(p->dev, p->rows, length, row_ptr, nnz));
 done:
-    kry_buffer_release(p->dev, &length);
+    kryi_buffer_release(p->dev, &length);
     return st;
 }
 
-static kry_status make_pattern(const product *p, kry_csr *C)
+static kry_status make_pattern(const product *p, kryi_csr *C)
 {
     kry_status st = KRY_OK;
 
@@ -438,34 +438,34 @@ static kry_status make_pattern(const product *p, kry_csr *C)
     CHECK(C->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "a product of matrices on a device has up to 2^31-1 entries, this one has %lld",
           (long long)C->nnz);
-    TRY(kry_buffer_create(p->dev, (size_t)C->nnz * sizeof(cl_int), &C->col));
+    TRY(kryi_buffer_create(p->dev, (size_t)C->nnz * sizeof(cl_int), &C->col));
     TRY(find_columns(p, C));
 done:
     return st;
 }
 
-kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, bool lower, kry_csr *C)
+kry_status kryi_csr_product(const kryi_csr *A, const kryi_csr *B, bool lower, kryi_csr *C)
 {
     kry_status st = KRY_OK;
     product p;
     bool made = false;
 
-    *C = (kry_csr){ .dev = A->dev, .rows = A->rows, .cols = B->cols, .type = A->type };
+    *C = (kryi_csr){ .dev = A->dev, .rows = A->rows, .cols = B->cols, .type = A->type };
     TRY(product_begin(A, B, &p));
     if (A->val && !p.dev->info.cpu_kernels) TRY(product_at_once(&p, lower, C, &made));
     if (made) goto done;
     TRY(make_pattern(&p, C));
     if (A->val) {
-        TRY(kry_buffer_create(p.dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
+        TRY(kryi_buffer_create(p.dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
         TRY(make_numbers(&p, lower, C));
     }
 done:
-    kry_buffer_release(p.dev, &p.scratch);
-    if (st < 0) kry_csr_release(C);
+    kryi_buffer_release(p.dev, &p.scratch);
+    if (st < 0) kryi_csr_release(C);
     return st;
 }
 
-kry_status kry_csr_product_count(const kry_csr *A, const kry_csr *B, int64_t *nnz)
+kry_status kryi_csr_product_count(const kryi_csr *A, const kryi_csr *B, int64_t *nnz)
 {
     kry_status st = KRY_OK;
     product p;
@@ -474,12 +474,12 @@ kry_status kry_csr_product_count(const kry_csr *A, const kry_csr *B, int64_t *nn
     TRY(product_begin(A, B, &p));
     TRY(make_offsets(&p, &row_ptr, nnz));
 done:
-    kry_buffer_release(p.dev, &row_ptr);
-    kry_buffer_release(p.dev, &p.scratch);
+    kryi_buffer_release(p.dev, &row_ptr);
+    kryi_buffer_release(p.dev, &p.scratch);
     return st;
 }
 
-kry_status kry_csr_product_again(const kry_csr *A, const kry_csr *B, bool lower, kry_csr *C)
+kry_status kryi_csr_product_again(const kryi_csr *A, const kryi_csr *B, bool lower, kryi_csr *C)
 {
     kry_status st = KRY_OK;
     product p;
@@ -487,6 +487,6 @@ kry_status kry_csr_product_again(const kry_csr *A, const kry_csr *B, bool lower,
     TRY(product_begin(A, B, &p));
     TRY(make_numbers(&p, lower, C));
 done:
-    kry_buffer_release(p.dev, &p.scratch);
+    kryi_buffer_release(p.dev, &p.scratch);
     return st;
 }

@@ -7,48 +7,48 @@
 static kry_status run(kry_device *dev, const char *name, int64_t groups, const kry_arg *args,
                       size_t count)
 {
-    return kry_run(dev, "transpose", KRY_F32, "", name, groups, args, count);
+    return kryi_run(dev, "transpose", KRY_F32, "", name, groups, args, count);
 }
 
-kry_status kry_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl_mem *row_ptr,
-                           int64_t *total)
+kry_status kryi_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl_mem *row_ptr,
+                            int64_t *total)
 {
     enum { PER_ITEM = 8 };
     kry_status st = KRY_OK;
-    int64_t groups = kry_groups_for_sums(dev, KRY_F32, n / PER_ITEM);
+    int64_t groups = kryi_groups_for_sums(dev, KRY_F32, n / PER_ITEM);
     cl_mem part = NULL, sum = NULL, ptr = NULL;
 
-    TRY(kry_buffer_create(dev, (size_t)groups * sizeof *total, &part));
-    TRY(kry_buffer_create(dev, sizeof *total, &sum));
-    TRY(kry_buffer_create(dev, ((size_t)n + 1) * sizeof(cl_int), &ptr));
+    TRY(kryi_buffer_create(dev, (size_t)groups * sizeof *total, &part));
+    TRY(kryi_buffer_create(dev, sizeof *total, &sum));
+    TRY(kryi_buffer_create(dev, ((size_t)n + 1) * sizeof(cl_int), &ptr));
     const kry_arg sums[] = { ARG(n), ARG(length), ARG(part) };
     TRY(run(dev, "offsets_sums", groups, sums, COUNT(sums)));
     const kry_arg write[] = { ARG(n), ARG(length), ARG(part), ARG(ptr), ARG(sum) };
     TRY(run(dev, "offsets_write", groups, write, COUNT(write)));
-    if (total) TRY(kry_buffer_read(dev, sum, 0, sizeof *total, total));
+    if (total) TRY(kryi_buffer_read(dev, sum, 0, sizeof *total, total));
     *row_ptr = ptr, ptr = NULL;
 done:
-    kry_buffer_release(dev, &ptr);
-    kry_buffer_release(dev, &sum);
-    kry_buffer_release(dev, &part);
+    kryi_buffer_release(dev, &ptr);
+    kryi_buffer_release(dev, &sum);
+    kryi_buffer_release(dev, &part);
     return st;
 }
 
-kry_status kry_csr_make_rows(const char *what, cl_mem length, kry_csr *C)
+kry_status kryi_csr_make_rows(const char *what, cl_mem length, kryi_csr *C)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_csr_offsets(C->dev, C->rows, length, &C->row_ptr, &C->nnz));
+    TRY(kryi_csr_offsets(C->dev, C->rows, length, &C->row_ptr, &C->nnz));
     CHECK(C->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED, "%s has %lld entries; on a device up to 2^31-1",
           what, (long long)C->nnz);
-    TRY(kry_buffer_create(C->dev, (size_t)C->nnz * sizeof(cl_int), &C->col));
-    TRY(kry_buffer_create(C->dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
+    TRY(kryi_buffer_create(C->dev, (size_t)C->nnz * sizeof(cl_int), &C->col));
+    TRY(kryi_buffer_create(C->dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
 done:
     return st;
 }
 
 /* Four for each core, so that they end together; together no more than four times the matrix. */
-int64_t kry_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_t nnz)
+int64_t kryi_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_t nnz)
 {
     enum { SMALL = 1 << 20, PER_CORE = 4, WORTH_A_GROUP = 256 };
     int64_t room = 4 * nnz > SMALL ? 4 * nnz : SMALL;
@@ -62,54 +62,54 @@ int64_t kry_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_
 /* ---- transposes ---------------------------------------------------------------------------- */
 
 /* Count, and place, group by group. */
-static kry_status transpose_on_cpu(const kry_csr *A, kry_csr *T, cl_mem from)
+static kry_status transpose_on_cpu(const kryi_csr *A, kryi_csr *T, cl_mem from)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
-    const int64_t many = kry_csr_groups(dev, A->rows, A->cols, A->nnz);
+    const int64_t many = kryi_csr_groups(dev, A->rows, A->cols, A->nnz);
     const cl_int rows = (cl_int)A->rows, cols = (cl_int)A->cols, groups = (cl_int)many;
     cl_mem scratch = NULL, length = NULL;
     int64_t total;
 
-    TRY(kry_buffer_create(dev, (size_t)(many * A->cols) * sizeof(cl_int), &scratch));
-    TRY(kry_buffer_create(dev, (size_t)A->cols * sizeof(cl_int), &length));
+    TRY(kryi_buffer_create(dev, (size_t)(many * A->cols) * sizeof(cl_int), &scratch));
+    TRY(kryi_buffer_create(dev, (size_t)A->cols * sizeof(cl_int), &length));
     const kry_arg count[] = { ARG(rows), ARG(cols), ARG(A->row_ptr), ARG(A->col), ARG(scratch) };
     TRY(run(dev, "transpose_lengths", many, count, COUNT(count)));
     const kry_arg starts[] = { ARG(cols), ARG(groups), ARG(scratch), ARG(length) };
-    TRY(run(dev, "transpose_starts", kry_groups_for(dev, KRY_F32, cols), starts, COUNT(starts)));
-    TRY(kry_csr_offsets(dev, cols, length, &T->row_ptr, &total));
+    TRY(run(dev, "transpose_starts", kryi_groups_for(dev, KRY_F32, cols), starts, COUNT(starts)));
+    TRY(kryi_csr_offsets(dev, cols, length, &T->row_ptr, &total));
     const kry_arg place[] = { ARG(rows),    ARG(cols),       ARG(A->row_ptr), ARG(A->col),
                               ARG(scratch), ARG(T->row_ptr), ARG(T->col),     ARG(from) };
     TRY(run(dev, "transpose_place", many, place, COUNT(place)));
 done:
-    kry_buffer_release(dev, &length);
-    kry_buffer_release(dev, &scratch);
+    kryi_buffer_release(dev, &length);
+    kryi_buffer_release(dev, &scratch);
     return st;
 }
 
 static kry_status zero(kry_device *dev, cl_int count, cl_mem buffer)
 {
     const kry_arg args[] = { ARG(count), ARG(buffer) };
-    return run(dev, "transpose_zero", kry_groups_for(dev, KRY_F32, count), args, COUNT(args));
+    return run(dev, "transpose_zero", kryi_groups_for(dev, KRY_F32, count), args, COUNT(args));
 }
 
 /* Count and place in any order, and sort. */
-static kry_status transpose_on_gpu(const kry_csr *A, kry_csr *T, cl_mem from)
+static kry_status transpose_on_gpu(const kryi_csr *A, kryi_csr *T, cl_mem from)
 {
     enum { LANES = 8 };
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
     const cl_int rows = (cl_int)A->rows, cols = (cl_int)A->cols, lanes = LANES;
-    const int64_t by_rows = kry_groups_for(dev, KRY_F32, rows * (int64_t)4);
+    const int64_t by_rows = kryi_groups_for(dev, KRY_F32, rows * (int64_t)4);
     cl_mem count = NULL, unsorted = NULL;
     int64_t total;
 
-    TRY(kry_buffer_create(dev, (size_t)A->cols * sizeof(cl_int), &count));
-    TRY(kry_buffer_create(dev, (size_t)A->nnz * sizeof(cl_int), &unsorted));
+    TRY(kryi_buffer_create(dev, (size_t)A->cols * sizeof(cl_int), &count));
+    TRY(kryi_buffer_create(dev, (size_t)A->nnz * sizeof(cl_int), &unsorted));
     TRY(zero(dev, cols, count));
     const kry_arg counted[] = { ARG(rows), ARG(cols), ARG(A->row_ptr), ARG(A->col), ARG(count) };
     TRY(run(dev, "transpose_lengths", by_rows, counted, COUNT(counted)));
-    TRY(kry_csr_offsets(dev, cols, count, &T->row_ptr, &total));
+    TRY(kryi_csr_offsets(dev, cols, count, &T->row_ptr, &total));
     TRY(zero(dev, cols, count));
     const kry_arg place[] = { ARG(rows),  ARG(cols),       ARG(A->row_ptr), ARG(A->col),
                               ARG(count), ARG(T->row_ptr), ARG(unsorted) };
@@ -117,44 +117,44 @@ static kry_status transpose_on_gpu(const kry_csr *A, kry_csr *T, cl_mem from)
     const kry_arg sort[] = { ARG(rows),     ARG(cols),   ARG(A->row_ptr),
                              ARG(A->col),   ARG(lanes),  ARG(T->row_ptr),
                              ARG(unsorted), ARG(T->col), ARG(from) };
-    int64_t groups = ((int64_t)cols * LANES + kry_group_size(dev) - 1) / kry_group_size(dev);
-    TRY(run(dev, "transpose_sort", kry_groups_at_most(dev, groups > 0 ? groups : 1), sort,
+    int64_t groups = ((int64_t)cols * LANES + kryi_group_size(dev) - 1) / kryi_group_size(dev);
+    TRY(run(dev, "transpose_sort", kryi_groups_at_most(dev, groups > 0 ? groups : 1), sort,
             COUNT(sort)));
 done:
-    kry_buffer_release(dev, &unsorted);
-    kry_buffer_release(dev, &count);
+    kryi_buffer_release(dev, &unsorted);
+    kryi_buffer_release(dev, &count);
     return st;
 }
 
-kry_status kry_csr_transpose(const kry_csr *A, kry_csr *T, cl_mem *from)
+kry_status kryi_csr_transpose(const kryi_csr *A, kryi_csr *T, cl_mem *from)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
 
     *from = NULL;
-    *T = (kry_csr){ .dev = dev, .rows = A->cols, .cols = A->rows, .nnz = A->nnz, .type = A->type };
-    TRY(kry_buffer_create(dev, (size_t)T->nnz * sizeof(cl_int), &T->col));
-    TRY(kry_buffer_create(dev, (size_t)T->nnz * sizeof(cl_int), from));
+    *T = (kryi_csr){ .dev = dev, .rows = A->cols, .cols = A->rows, .nnz = A->nnz, .type = A->type };
+    TRY(kryi_buffer_create(dev, (size_t)T->nnz * sizeof(cl_int), &T->col));
+    TRY(kryi_buffer_create(dev, (size_t)T->nnz * sizeof(cl_int), from));
     if (dev->info.cpu_kernels)
         TRY(transpose_on_cpu(A, T, *from));
     else
         TRY(transpose_on_gpu(A, T, *from));
     if (A->val) {
-        TRY(kry_buffer_create(dev, (size_t)T->nnz * kry_type_size(T->type), &T->val));
-        TRY(kry_csr_transpose_again(A, *from, T));
+        TRY(kryi_buffer_create(dev, (size_t)T->nnz * kry_type_size(T->type), &T->val));
+        TRY(kryi_csr_transpose_again(A, *from, T));
     }
 done:
     if (st < 0) {
-        kry_buffer_release(dev, from);
-        kry_csr_release(T);
+        kryi_buffer_release(dev, from);
+        kryi_csr_release(T);
     }
     return st;
 }
 
-kry_status kry_csr_gather(const kry_csr *to, cl_mem place, kry_type stored, cl_mem numbers)
+kry_status kryi_csr_gather(const kryi_csr *to, cl_mem place, kry_type stored, cl_mem numbers)
 {
     const cl_int from_wide = stored == KRY_F64, to_wide = to->type == KRY_F64;
-    const int64_t n = to->nnz, groups = kry_groups_for(to->dev, to->type, n);
+    const int64_t n = to->nnz, groups = kryi_groups_for(to->dev, to->type, n);
     const kry_arg by_place[] = { ARG(n),         ARG(place),   ARG(numbers),
                                  ARG(from_wide), ARG(to->val), ARG(to_wide) };
     const kry_arg all[] = { ARG(n), ARG(numbers), ARG(from_wide), ARG(to->val), ARG(to_wide) };
@@ -163,7 +163,7 @@ kry_status kry_csr_gather(const kry_csr *to, cl_mem place, kry_type stored, cl_m
                  : run(to->dev, "numbers_convert", groups, all, COUNT(all));
 }
 
-kry_status kry_csr_transpose_again(const kry_csr *A, cl_mem from, kry_csr *T)
+kry_status kryi_csr_transpose_again(const kryi_csr *A, cl_mem from, kryi_csr *T)
 {
-    return kry_csr_gather(T, from, A->type, A->val);
+    return kryi_csr_gather(T, from, A->type, A->val);
 }

@@ -16,16 +16,16 @@ typedef struct numbers {
 } numbers;
 
 /* A buffer for numbers of another type than there are now. */
-static kry_status new_buffer(const kry_matrix *A, const numbers *n, cl_mem *val)
+static kry_status new_buffer(const kryi_matrix *A, const numbers *n, cl_mem *val)
 {
     if (!n->there)
-        return kry_buffer_create(A->dev, (size_t)A->slots * kry_type_size(n->stored), val);
+        return kryi_buffer_create(A->dev, (size_t)A->slots * kry_type_size(n->stored), val);
     *val = n->there;
-    return kry_buffer_retain(A->dev, n->there);
+    return kryi_buffer_retain(A->dev, n->there);
 }
 
 /* Take numbers and sums of rows (NULL: all are 0). All buffers and kernels are new before one replaces an old one. */
-static kry_status replace(kry_matrix *A, const numbers *n, const void *sums)
+static kry_status replace(kryi_matrix *A, const numbers *n, const void *sums)
 {
     kry_status st = KRY_OK;
     const kry_type stored = n->stored;
@@ -34,40 +34,40 @@ static kry_status replace(kry_matrix *A, const numbers *n, const void *sums)
     cl_mem val = NULL, surplus = NULL;
 
     if (sums)
-        TRY(kry_buffer_upload(A->dev, (size_t)A->shape.rows * kry_type_size(A->shape.type), sums,
-                              &surplus));
+        TRY(kryi_buffer_upload(A->dev, (size_t)A->shape.rows * kry_type_size(A->shape.type), sums,
+                               &surplus));
     if (fresh) TRY(new_buffer(A, n, &val));
-    if (fresh) TRY(kry_matrix_kernels(A, stored));
-    if (n->host) TRY(kry_buffer_write(A->dev, fresh ? val : A->val, 0, bytes, n->host));
-    if (n->there && !fresh) TRY(kry_buffer_copy(A->dev, n->there, 0, A->val, 0, bytes));
+    if (fresh) TRY(kryi_matrix_kernels(A, stored));
+    if (n->host) TRY(kryi_buffer_write(A->dev, fresh ? val : A->val, 0, bytes, n->host));
+    if (n->there && !fresh) TRY(kryi_buffer_copy(A->dev, n->there, 0, A->val, 0, bytes));
     if (fresh) {
-        kry_buffer_release(A->dev, &A->val);
+        kryi_buffer_release(A->dev, &A->val);
         A->val = val, val = NULL;
         A->stored = stored;
     }
-    kry_buffer_release(A->dev, &A->surplus);
+    kryi_buffer_release(A->dev, &A->surplus);
     A->surplus = surplus, surplus = NULL;
 done:
     /* The old numbers stay, and so do their kernels; these have been compiled, so this cannot
      * fail. */
-    if (st < 0 && fresh && A->val) (void)kry_matrix_kernels(A, A->stored);
-    kry_buffer_release(A->dev, &surplus);
-    kry_buffer_release(A->dev, &val);
+    if (st < 0 && fresh && A->val) (void)kryi_matrix_kernels(A, A->stored);
+    kryi_buffer_release(A->dev, &surplus);
+    kryi_buffer_release(A->dev, &val);
     return st;
 }
 
-kry_status kry_matrix_replace(kry_matrix *A, kry_type stored, cl_mem there)
+kry_status kryi_matrix_replace(kryi_matrix *A, kry_type stored, cl_mem there)
 {
     return replace(A, &(numbers){ stored, NULL, there }, NULL);
 }
 
-kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums)
+kry_status kryi_matrix_set_surplus(kryi_matrix *A, const void *sums)
 {
     return replace(A, &(numbers){ .stored = A->stored }, sums);
 }
 
 /* placed->there, or where that is not the host's memory placed->host, := the numbers in their slots. */
-static kry_status place(const kry_matrix *A, const char *who, const kry_seen *seen,
+static kry_status place(const kryi_matrix *A, const char *who, const kryi_seen *seen,
                         const void *sorted, numbers *placed)
 {
     kry_status st = KRY_OK;
@@ -77,33 +77,33 @@ static kry_status place(const kry_matrix *A, const char *who, const kry_seen *se
     void *to = NULL;
 
     if (fresh)
-        TRY(kry_buffer_create_mapped(A->dev, (size_t)A->slots * kry_type_size(stored),
-                                     &placed->there, &mapped));
-    if (!mapped) TRY(kry_alloc((size_t)A->slots, kry_type_size(stored), &to));
+        TRY(kryi_buffer_create_mapped(A->dev, (size_t)A->slots * kry_type_size(stored),
+                                      &placed->there, &mapped));
+    if (!mapped) TRY(kryi_alloc((size_t)A->slots, kry_type_size(stored), &to));
     placed->host = to;
-    kry_matrix_to_slots(A, stored, sorted, mapped ? mapped : to);
+    kryi_matrix_to_slots(A, stored, sorted, mapped ? mapped : to);
     if (A->format->shared && !seen->symmetric)
-        TRY(kry_matrix_check_shared(A, who, stored, sorted, mapped ? mapped : to));
-    TRY(kry_buffer_unmap(A->dev, placed->there, &mapped));
+        TRY(kryi_matrix_check_shared(A, who, stored, sorted, mapped ? mapped : to));
+    TRY(kryi_buffer_unmap(A->dev, placed->there, &mapped));
 done:
     if (mapped) A->dev->driver->unmap(A->dev, placed->there, mapped);
     return st;
 }
 
-kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
-                            const void *sorted, const kry_seen *seen)
+kry_status kryi_matrix_store(kryi_matrix *A, const char *who, const int64_t *row_ptr,
+                             const void *sorted, const kryi_seen *seen)
 {
     kry_status st = KRY_OK;
-    const kry_type stored = kry_stored_type(A->shape.type, A->params.values, seen);
+    const kry_type stored = kryi_stored_type(A->shape.type, A->params.values, seen);
     numbers placed = { .stored = stored };
     void *sums = NULL;
-    const kry_sparse rows = { .rows = A->shape.rows,
-                              .type = A->shape.type,
-                              .row_ptr = (int64_t *)row_ptr,
-                              .val = (void *)sorted };
+    const kryi_sparse rows = { .rows = A->shape.rows,
+                               .type = A->shape.type,
+                               .row_ptr = (int64_t *)row_ptr,
+                               .val = (void *)sorted };
 
-    if (stored != A->shape.type && seen->unfit) TRY(kry_values_fit_single(who, A->nnz, sorted));
-    if (kry_matrix_in_flux_form(A)) TRY(kry_flux_sums(who, A, &rows, NULL, &sums));
+    if (stored != A->shape.type && seen->unfit) TRY(kryi_values_fit_single(who, A->nnz, sorted));
+    if (kryi_matrix_in_flux_form(A)) TRY(kryi_flux_sums(who, A, &rows, NULL, &sums));
     if (A->slot || stored != A->shape.type)
         TRY(place(A, who, seen, sorted, &placed));
     else
@@ -111,84 +111,84 @@ kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_p
     TRY(replace(A, &placed, sums));
 done:
     if (placed.host != sorted) free((void *)placed.host);
-    kry_buffer_release(A->dev, &placed.there);
+    kryi_buffer_release(A->dev, &placed.there);
     free(sums);
     return st;
 }
 
-static kry_status read_values(const kry_matrix *A, void *val)
+static kry_status read_values(const kryi_matrix *A, void *val)
 {
     kry_status st = KRY_OK;
     size_t size = kry_type_size(A->stored);
     void *placed = NULL;
 
-    TRY(kry_alloc((size_t)A->slots, size, &placed));
-    TRY(kry_buffer_read(A->dev, A->val, 0, (size_t)A->slots * size, placed));
+    TRY(kryi_alloc((size_t)A->slots, size, &placed));
+    TRY(kryi_buffer_read(A->dev, A->val, 0, (size_t)A->slots * size, placed));
     for (int64_t k = 0; k < A->nnz; k++)
-        kry_number_put(A->shape.type, val, k,
-                       kry_number_at(A->stored, placed, kry_matrix_slot(A, k)));
+        kryi_number_put(A->shape.type, val, k,
+                        kryi_number_at(A->stored, placed, kryi_matrix_slot(A, k)));
 done:
     free(placed);
     return st;
 }
 
 /* What only the device knows. */
-static kry_status read_placed(const kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
+static kry_status read_placed(const kryi_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
     const size_t nnz = (size_t)A->nnz;
-    kry_csr C = { 0 };
+    kryi_csr C = { 0 };
 
-    TRY(kry_csr_of(A, &C));
-    TRY(kry_csr_read_offsets(&C, row_ptr));
-    TRY(kry_buffer_read(A->dev, C.col, 0, nnz * sizeof *col, col));
-    TRY(kry_buffer_read(A->dev, C.val, 0, nnz * kry_type_size(C.type), val));
+    TRY(kryi_csr_of(A, &C));
+    TRY(kryi_csr_read_offsets(&C, row_ptr));
+    TRY(kryi_buffer_read(A->dev, C.col, 0, nnz * sizeof *col, col));
+    TRY(kryi_buffer_read(A->dev, C.val, 0, nnz * kry_type_size(C.type), val));
 done:
-    if (C.dev) kry_csr_release(&C);
+    if (C.dev) kryi_csr_release(&C);
     return st;
 }
 
-static kry_status read_entries(const kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
+static kry_status read_entries(const kryi_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
     if (A->placed) return read_placed(A, row_ptr, col, val);
-    const kry_sparse *S = &A->sorted;
-    kry_csr C = { .dev = A->dev, .rows = A->shape.rows };
+    const kryi_sparse *S = &A->sorted;
+    kryi_csr C = { .dev = A->dev, .rows = A->shape.rows };
 
-    if (!S->row_ptr || (A->nnz > 0 && !S->col)) kry_csr_buffers(A, &C.row_ptr, &C.col);
+    if (!S->row_ptr || (A->nnz > 0 && !S->col)) kryi_csr_buffers(A, &C.row_ptr, &C.col);
     if (S->row_ptr)
         memcpy(row_ptr, S->row_ptr, ((size_t)S->rows + 1) * sizeof *row_ptr);
     else
-        TRY(kry_csr_read_offsets(&C, row_ptr));
+        TRY(kryi_csr_read_offsets(&C, row_ptr));
     if (A->nnz == 0) return KRY_OK;
     if (S->col) {
         memcpy(col, S->col, (size_t)A->nnz * sizeof *col);
     } else {
-        TRY(kry_buffer_read(A->dev, C.col, 0, (size_t)A->nnz * sizeof *col, col));
+        TRY(kryi_buffer_read(A->dev, C.col, 0, (size_t)A->nnz * sizeof *col, col));
     }
     TRY(read_values(A, val));
 done:
     return st;
 }
 
-kry_status kry_matrix_download(const kry_matrix *A, kry_sparse *host)
+kry_status kryi_matrix_download(const kryi_matrix *A, kryi_sparse *host)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_sparse_create(A->shape.rows, A->shape.cols, A->shape.type, A->nnz, host));
+    TRY(kryi_sparse_create(A->shape.rows, A->shape.cols, A->shape.type, A->nnz, host));
     TRY(read_entries(A, host->row_ptr, host->col, host->val));
 done:
-    if (st < 0) kry_sparse_release(host);
+    if (st < 0) kryi_sparse_release(host);
     return st;
 }
 
 kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
-    kry_matrix *A = op ? kry_matrix_of(op) : NULL;
+    kryi_matrix *A = op ? kryi_matrix_of(op) : NULL;
 
     CHECK(op && row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
-    if (kry_op_in_parts(op)) return kry_matrix_read_parts(op, row_ptr, col, val);
+    if (kryi_op_in_parts(op)) return kryi_matrix_read_parts(op, row_ptr, col, val);
     CHECK(A, KRY_ERR_UNSUPPORTED, "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
     CHECK(A->nnz == 0 || (col && val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
     TRY(read_entries(A, row_ptr, col, val));
@@ -198,7 +198,7 @@ done:
 
 /* out := factor s_i s_j a_ij in another type. Entries off the diagonal may underflow to 0; numbers that
  * are too large and diagonal entries that underflow are refused. */
-static kry_status convert(const kry_sparse *A, kry_type type, double factor, const double *scale,
+static kry_status convert(const kryi_sparse *A, kry_type type, double factor, const double *scale,
                           void *out)
 {
     kry_status st = KRY_OK;
@@ -206,11 +206,11 @@ static kry_status convert(const kry_sparse *A, kry_type type, double factor, con
 
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-            double given = kry_number_at(A->type, A->val, k);
+            double given = kryi_number_at(A->type, A->val, k);
             double v = factor * (scale ? scale[i] * (given * scale[A->col[k]]) : given);
             bool lost = type == KRY_F32 && A->col[k] == i && given != 0 && fabs(v) < FLT_MIN;
-            kry_number_put(type, out, k, v);
-            CHECK(isfinite(kry_number_at(type, out, k)) && !lost, KRY_ERR_UNSUPPORTED,
+            kryi_number_put(type, out, k, v);
+            CHECK(isfinite(kryi_number_at(type, out, k)) && !lost, KRY_ERR_UNSUPPORTED,
                   "%s: entry (%lld, %lld) is %g, %g with its scaling: too %s for %s precision", who,
                   (long long)i, (long long)A->col[k], given, v, lost ? "small" : "large",
                   kry_type_name(type));
@@ -219,53 +219,53 @@ done:
     return st;
 }
 
-kry_status kry_matrix_convert_surplus(const kry_matrix *A, double factor, kry_matrix *copy)
+kry_status kryi_matrix_convert_surplus(const kryi_matrix *A, double factor, kryi_matrix *copy)
 {
     kry_status st = KRY_OK;
     size_t rows = (size_t)A->shape.rows;
     void *given = NULL, *sums = NULL;
 
     if (A->surplus) {
-        TRY(kry_alloc(rows, kry_type_size(A->shape.type), &given));
-        TRY(kry_alloc(rows, kry_type_size(copy->shape.type), &sums));
-        TRY(kry_buffer_read(A->dev, A->surplus, 0, rows * kry_type_size(A->shape.type), given));
-        TRY(kry_numbers_convert("kry_op_convert", "row sum", A->shape.type, given, A->shape.rows,
-                                factor, copy->shape.type, sums));
+        TRY(kryi_alloc(rows, kry_type_size(A->shape.type), &given));
+        TRY(kryi_alloc(rows, kry_type_size(copy->shape.type), &sums));
+        TRY(kryi_buffer_read(A->dev, A->surplus, 0, rows * kry_type_size(A->shape.type), given));
+        TRY(kryi_numbers_convert("kry_op_convert", "row sum", A->shape.type, given, A->shape.rows,
+                                 factor, copy->shape.type, sums));
     }
-    if (A->surplus || copy->surplus) TRY(kry_matrix_set_surplus(copy, sums));
+    if (A->surplus || copy->surplus) TRY(kryi_matrix_set_surplus(copy, sums));
 done:
     free(sums);
     free(given);
     return st;
 }
 
-kry_status kry_matrix_convert(void *self, kry_type type, double factor, const double *scale,
-                              kry_op **copy)
+kry_status kryi_matrix_convert(void *self, kry_type type, double factor, const double *scale,
+                               kry_op **copy)
 {
-    kry_matrix *A = self;
+    kryi_matrix *A = self;
     kry_status st = KRY_OK;
-    kry_device *dev = kry_device_for_copies(A->dev);
+    kry_device *dev = kryi_device_for_copies(A->dev);
     kry_matrix_params p = A->params;
-    kry_sparse host = { 0 };
+    kryi_sparse host = { 0 };
     void *val = NULL;
 
     CHECK(!scale || (A->shape.rows == A->shape.cols && p.form != KRY_FLUX), KRY_ERR_UNSUPPORTED,
           "kry_op_convert: a matrix in flux form, or one that is not square, is not scaled by a "
           "diagonal");
-    TRY(kry_matrix_download(A, &host));
-    TRY(kry_alloc((size_t)host.row_ptr[host.rows], kry_type_size(type), &val));
+    TRY(kryi_matrix_download(A, &host));
+    TRY(kryi_alloc((size_t)host.row_ptr[host.rows], kry_type_size(type), &val));
     TRY(convert(&host, type, factor, scale, val));
     p.storage = KRY_GENERAL, p.duplicates = KRY_SUM; /* a wrapped matrix may have some */
     if (*copy)
         TRY(kry_op_update(*copy, val));
     else
-        TRY(kry_matrix_of_sparse(
-            dev, &(kry_sparse){ host.rows, host.cols, type, host.row_ptr, host.col, val }, &p,
+        TRY(kryi_matrix_of_sparse(
+            dev, &(kryi_sparse){ host.rows, host.cols, type, host.row_ptr, host.col, val }, &p,
             copy));
-    kry_matrix_of(*copy)->format_is_free |= A->format_is_free;
-    TRY(kry_matrix_convert_surplus(A, factor, kry_matrix_of(*copy)));
+    kryi_matrix_of(*copy)->format_is_free |= A->format_is_free;
+    TRY(kryi_matrix_convert_surplus(A, factor, kryi_matrix_of(*copy)));
 done:
     free(val);
-    kry_sparse_release(&host);
+    kryi_sparse_release(&host);
     return st;
 }

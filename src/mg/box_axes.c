@@ -5,29 +5,29 @@
 #include "mg/box_axes.h"
 #include <math.h>
 
-kry_axis_couplings kry_axis_couplings_of(const kry_stencil *A, double semi)
+kryi_axis_couplings kryi_axis_couplings_of(const kryi_stencil *A, double semi)
 {
     /* As golden runs had it: 10 iterations at anisotropies of 1e-2 and 1e-3. */
-    kry_axis_couplings c = { .semi = semi != 0 ? semi : 0.3, .known = !A->face[0] };
+    kryi_axis_couplings c = { .semi = semi != 0 ? semi : 0.3, .known = !A->face[0] };
     for (int a = 0; a < 3; a++) c.strength[a] = A->weight[a];
     return c;
 }
 
 /* The mean over all points of all parts. */
-static kry_status measure(const kry_box_grid *grid, const kry_box_source *A, const kry_window *own,
-                          unsigned axes, double strength[3])
+static kry_status measure(const kryi_box_grid *grid, const kryi_box_source *A,
+                          const kryi_window *own, unsigned axes, double strength[3])
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_box_strength(A, axes, own, strength));
-    TRY(kry_layout_combine(&A->dev->layout, KRY_ADD, strength, 3));
+    TRY(kryi_box_strength(A, axes, own, strength));
+    TRY(kryi_layout_combine(&A->dev->layout, KRY_ADD, strength, 3));
     for (int a = 0; a < 3; a++) strength[a] /= (double)grid->n;
 done:
     return st;
 }
 
-kry_status kry_choose_axes(kry_axis_couplings *c, const kry_box_grid *grid, const kry_box_source *A,
-                           const kry_window *own, unsigned *axes)
+kry_status kryi_choose_axes(kryi_axis_couplings *c, const kryi_box_grid *grid,
+                            const kryi_box_source *A, const kryi_window *own, unsigned *axes)
 {
     kry_status st = KRY_OK;
     unsigned can = 0;

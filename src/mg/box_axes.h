@@ -5,12 +5,12 @@
 #include "multigrid/box.h"
 
 /* How the couplings of the next level compare, as far as that is known without looking. */
-typedef struct kry_axis_couplings {
+typedef struct kryi_axis_couplings {
     double semi;        /* as kry_mg_params has it, with its default */
     bool known;         /* `strength` is right: the coefficients are constant */
     double strength[3]; /* in any unit */
-} kry_axis_couplings;
-kry_axis_couplings kry_axis_couplings_of(const kry_stencil *A, double semi);
+} kryi_axis_couplings;
+kryi_axis_couplings kryi_axis_couplings_of(const kryi_stencil *A, double semi);
 
 /*
  * *axes := a mask of those that are coarsened; 0: none is long enough.
@@ -20,7 +20,7 @@ kry_axis_couplings kry_axis_couplings_of(const kry_stencil *A, double semi);
  *   own   NULL: all
  * Collective. May wait.
  */
-kry_status kry_choose_axes(kry_axis_couplings *c, const kry_box_grid *grid, const kry_box_source *A,
-                           const kry_window *own, unsigned *axes);
+kry_status kryi_choose_axes(kryi_axis_couplings *c, const kryi_box_grid *grid,
+                            const kryi_box_source *A, const kryi_window *own, unsigned *axes);
 
 #endif

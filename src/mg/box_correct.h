@@ -5,13 +5,13 @@
 #include "multigrid/box.h"
 #include "multigrid/hierarchy.h"
 
-typedef struct kry_box_correct kry_box_correct;
-/* For kry_level.passes, with a kry_box_correct as its `self`. */
-extern const kry_passes kry_box_correct_table;
+typedef struct kryi_box_correct kryi_box_correct;
+/* For kryi_level.passes, with a kryi_box_correct as its `self`. */
+extern const kryi_passes kryi_box_correct_table;
 
 /* The pass between the level of A and that below P; both have to outlive it. *out NULL: there is none, but on GPUs for
  * grid operators in space with constant coefficients. */
-kry_status kry_box_correct_create(const kry_op *A, const kry_op *P, kry_box_correct **out);
-void kry_box_correct_release(kry_box_correct **c);
+kry_status kryi_box_correct_create(const kry_op *A, const kry_op *P, kryi_box_correct **out);
+void kryi_box_correct_release(kryi_box_correct **c);
 
 #endif

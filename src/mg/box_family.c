@@ -41,11 +41,11 @@ enum {
 };
 
 typedef struct box_tail {
-    const kry_hierarchy *H; /* borrowed */
-    kry_device *dev;        /* borrowed */
+    const kryi_hierarchy *H; /* borrowed */
+    kry_device *dev;         /* borrowed */
     kry_type type;
     int from, levels, size; /* work-items */
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
     cl_int *plan;   /* PLAN_WORDS for each level */
     int64_t count;  /* of numbers */
     cl_mem table;   /* owned: the plan on the device */
@@ -53,13 +53,13 @@ typedef struct box_tail {
     cl_mem room;    /* owned: three vectors for each level */
 } box_tail;
 
-static const kry_level *level_of(const box_tail *t, int l)
+static const kryi_level *level_of(const box_tail *t, int l)
 {
     return &t->H->rung[t->from + l].level;
 }
 
 /* Smoothing steps of a level. */
-static const kry_sweeps *sweeps_of(const box_tail *t, int l)
+static const kryi_sweeps *sweeps_of(const box_tail *t, int l)
 {
     return &t->H->rung[t->from + l].smooth.down;
 }
@@ -69,9 +69,9 @@ static void release_tail(box_tail **address)
     box_tail *t = *address;
     *address = NULL;
     if (!t) return;
-    kry_buffer_release(t->dev, &t->room);
-    kry_buffer_release(t->dev, &t->numbers);
-    kry_buffer_release(t->dev, &t->table);
+    kryi_buffer_release(t->dev, &t->room);
+    kryi_buffer_release(t->dev, &t->numbers);
+    kryi_buffer_release(t->dev, &t->table);
     free(t->plan);
     free(t);
 }
@@ -79,19 +79,19 @@ static void release_tail(box_tail **address)
 /* ---- set-up -------------------------------------------------------------------------------------- */
 
 /* The first level below the finest that one group can take; the coarsest: there is none. */
-static int first_small(const kry_hierarchy *H)
+static int first_small(const kryi_hierarchy *H)
 {
     int i = 1;
     while (i < H->count - 1 && H->rung[i].level.A->shape.rows > MOST) i++;
     return i;
 }
 
-static bool suits(const kry_hierarchy *H, int from)
+static bool suits(const kryi_hierarchy *H, int from)
 {
     const kry_op *A = H->rung[0].level.A;
-    const kry_dense_inverse *inverse = H->coarse ? kry_coarse_inverse(H->coarse) : NULL;
+    const kryi_dense_inverse *inverse = H->coarse ? kryi_coarse_inverse(H->coarse) : NULL;
     return !A->dev->info.cpu_kernels && H->cycle.shape == KRY_CYCLE_V &&
-           kry_smoother_steps(&H->cycle) && from < H->count - 1 && inverse &&
+           kryi_smoother_steps(&H->cycle) && from < H->count - 1 && inverse &&
            inverse->k <= MOST_DENSE;
 }
 
@@ -102,9 +102,9 @@ static void lay_out(box_tail *t, int64_t *room)
 
     *room = 0;
     for (int l = 0; l < t->levels; l++) {
-        const kry_level *L = level_of(t, l);
-        const kry_box *A = kry_box_of(L->A);
-        const kry_box_transfer *P = kry_box_transfer_of(L->P);
+        const kryi_level *L = level_of(t, l);
+        const kryi_box *A = kryi_box_of(L->A);
+        const kryi_box_transfer *P = kryi_box_transfer_of(L->P);
         cl_int *p = t->plan + (ptrdiff_t)l * PLAN_WORDS;
         for (int a = 0; a < 3; a++) p[PLAN_SIZE + a] = (cl_int)A->grid.size[a];
         p[PLAN_WRAPS] = (cl_int)A->grid.wraps;
@@ -112,7 +112,7 @@ static void lay_out(box_tail *t, int64_t *room)
         p[PLAN_X] = (cl_int)*room, *room += A->grid.n;
         if (!P) continue;
         p[PLAN_COARSENED] = (cl_int)P->coarsened;
-        p[PLAN_ALIKE] = kry_box_rows_alike(&A->grid) + 2 * kry_box_rows_alike(&P->coarse);
+        p[PLAN_ALIKE] = kryi_box_rows_alike(&A->grid) + 2 * kryi_box_rows_alike(&P->coarse);
         p[PLAN_OTHER] = (cl_int)*room, *room += A->grid.n;
         p[PLAN_STENCIL] = (cl_int)at, at += A->half * A->grid.n;
         p[PLAN_WEIGHTS] = (cl_int)at, at += P->weights * P->coarse.n;
@@ -124,13 +124,13 @@ static void lay_out(box_tail *t, int64_t *room)
 static kry_status get_kernel(box_tail *t)
 {
     kry_status st = KRY_OK;
-    const int axes = kry_box_of(level_of(t, 0)->A)->grid.axes;
+    const int axes = kryi_box_of(level_of(t, 0)->A)->grid.axes;
     char defines[96];
 
     for (t->size = GROUP; t->size > t->dev->info.max_group;) t->size /= 2;
     snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1 -DUNIFORM -DGROUP=%d", axes, t->size);
-    TRY(kry_kernel_get(t->dev, "box_tail", t->type, defines, "box_tail", &t->kernel));
-    TRY(kry_kernel_check_size(t->dev, t->kernel, t->size));
+    TRY(kryi_kernel_get(t->dev, "box_tail", t->type, defines, "box_tail", &t->kernel));
+    TRY(kryi_kernel_check_size(t->dev, t->kernel, t->size));
 done:
     return st;
 }
@@ -142,12 +142,12 @@ static kry_status make(box_tail *t)
     int64_t room;
 
     TRY(get_kernel(t));
-    TRY(kry_alloc((size_t)t->levels * PLAN_WORDS, sizeof *t->plan, &t->plan));
+    TRY(kryi_alloc((size_t)t->levels * PLAN_WORDS, sizeof *t->plan, &t->plan));
     lay_out(t, &room);
-    TRY(kry_buffer_upload(t->dev, (size_t)t->levels * PLAN_WORDS * sizeof *t->plan, t->plan,
-                          &t->table));
-    TRY(kry_buffer_create(t->dev, (size_t)t->count * word, &t->numbers));
-    TRY(kry_buffer_create(t->dev, (size_t)room * word, &t->room));
+    TRY(kryi_buffer_upload(t->dev, (size_t)t->levels * PLAN_WORDS * sizeof *t->plan, t->plan,
+                           &t->table));
+    TRY(kryi_buffer_create(t->dev, (size_t)t->count * word, &t->numbers));
+    TRY(kryi_buffer_create(t->dev, (size_t)room * word, &t->room));
 done:
     return st;
 }
@@ -155,7 +155,7 @@ done:
 /* A tail of H, whose coarser levels are boxes, without their numbers. *out NULL: there is none, because no level
  * but the coarsest is small enough for a single group, the coarsest has no dense inverse, the cycle is no V or
  * the device has no kernel for it. H has to outlive it. */
-static kry_status create_tail(const kry_hierarchy *H, box_tail **out)
+static kry_status create_tail(const kryi_hierarchy *H, box_tail **out)
 {
     kry_status st = KRY_OK;
     box_tail *t = NULL;
@@ -163,7 +163,7 @@ static kry_status create_tail(const kry_hierarchy *H, box_tail **out)
 
     *out = NULL;
     if (!suits(H, from)) return KRY_OK;
-    TRY(kry_alloc(1, sizeof *t, &t));
+    TRY(kryi_alloc(1, sizeof *t, &t));
     const kry_op *A = H->rung[from].level.A;
     *t = (box_tail){
         .H = H, .dev = A->dev, .type = A->shape.type, .from = from, .levels = H->count - from
@@ -186,17 +186,17 @@ done:
 static kry_status copy(const box_tail *t, cl_mem from, int64_t count, cl_int at)
 {
     const size_t word = kry_type_size(t->type);
-    return kry_buffer_copy(t->dev, from, 0, t->numbers, (size_t)at * word, (size_t)count * word);
+    return kryi_buffer_copy(t->dev, from, 0, t->numbers, (size_t)at * word, (size_t)count * word);
 }
 
-static kry_status write_steps(const box_tail *t, const kry_sweeps *s, cl_int at)
+static kry_status write_steps(const box_tail *t, const kryi_sweeps *s, cl_int at)
 {
     kry_status st = KRY_OK;
     const size_t word = kry_type_size(t->type);
     double numbers[KRY_SMOOTHER_STEPS]; /* room for either type */
 
-    for (int i = 0; i < s->count; i++) kry_number_put(t->type, numbers, i, s->step[i]);
-    TRY(kry_buffer_write(t->dev, t->numbers, (size_t)at * word, (size_t)s->count * word, numbers));
+    for (int i = 0; i < s->count; i++) kryi_number_put(t->type, numbers, i, s->step[i]);
+    TRY(kryi_buffer_write(t->dev, t->numbers, (size_t)at * word, (size_t)s->count * word, numbers));
 done:
     return st;
 }
@@ -207,8 +207,8 @@ static kry_status fill_tail(box_tail *t)
     kry_status st = KRY_OK;
 
     for (int l = 0; l + 1 < t->levels; l++) {
-        const kry_box *A = kry_box_of(level_of(t, l)->A);
-        const kry_box_transfer *P = kry_box_transfer_of(level_of(t, l)->P);
+        const kryi_box *A = kryi_box_of(level_of(t, l)->A);
+        const kryi_box_transfer *P = kryi_box_transfer_of(level_of(t, l)->P);
         const cl_int *p = t->plan + (ptrdiff_t)l * PLAN_WORDS;
         TRY(copy(t, A->numbers, A->half * A->grid.n, p[PLAN_STENCIL]));
         TRY(copy(t, P->numbers, P->weights * P->coarse.n, p[PLAN_WEIGHTS]));
@@ -220,17 +220,17 @@ done:
 
 /* ---- the cycle ----------------------------------------------------------------------------------- */
 
-/* For kry_tail. */
+/* For kryi_tail. */
 static kry_status run_tail(void *self, const kry_vec *b, kry_vec *x)
 {
     const box_tail *t = self;
-    const kry_dense_inverse *inverse = kry_coarse_inverse(t->H->coarse);
+    const kryi_dense_inverse *inverse = kryi_coarse_inverse(t->H->coarse);
     const cl_int levels = t->levels, count = sweeps_of(t, 0)->count, k = (cl_int)inverse->k;
-    const cl_int stride = (cl_int)kry_dense_inverse_stride(inverse);
+    const cl_int stride = (cl_int)kryi_dense_inverse_stride(inverse);
     const kry_arg args[] = { ARG(levels),  ARG(count), ARG(t->table), ARG(t->numbers),
                              ARG(t->room), ARG(k),     ARG(stride),   ARG(inverse->G),
                              ARG_VEC(b),   ARG_VEC(x) };
-    return kry_launch_size(t->dev, t->kernel, 1, t->size, args, COUNT(args));
+    return kryi_launch_size(t->dev, t->kernel, 1, t->size, args, COUNT(args));
 }
 
 /* ---- all levels ------------------------------------------------------------------------------ */
@@ -246,8 +246,8 @@ typedef struct boxes {
     int count;
     kry_op *A[MOST_LEVELS], *P[MOST_LEVELS]; /* retained; P[i] from level i + 1 to level i */
     double highest[MOST_LEVELS];             /* eigenvalue of D^-1 A[i], at most */
-    kry_box_passes *passes[MOST_LEVELS];     /* NULL: none */
-    kry_box_correct *correct;                /* of level 0; NULL: none */
+    kryi_box_passes *passes[MOST_LEVELS];    /* NULL: none */
+    kryi_box_correct *correct;               /* of level 0; NULL: none */
     box_tail *tail;                          /* NULL: none */
 } boxes;
 
@@ -256,10 +256,10 @@ static void boxes_destroy(void *self)
     boxes *b = self;
     if (!b) return;
     release_tail(&b->tail);
-    kry_box_correct_release(&b->correct);
+    kryi_box_correct_release(&b->correct);
     kry_op_release(&b->given);
     for (int i = 0; i < MOST_LEVELS; i++) {
-        kry_box_passes_release(&b->passes[i]);
+        kryi_box_passes_release(&b->passes[i]);
         kry_op_release(&b->P[i]);
         kry_op_release(&b->A[i]);
     }
@@ -272,28 +272,28 @@ static void boxes_destroy(void *self)
 static kry_status make_numbers(const boxes *b, int i)
 {
     kry_status st = KRY_OK;
-    const kry_box_source A = kry_box_source_of(b->A[i]);
-    TRY(kry_box_weigh(&A, b->P[i]));
-    TRY(kry_box_galerkin(&A, b->P[i], b->A[i + 1]));
+    const kryi_box_source A = kryi_box_source_of(b->A[i]);
+    TRY(kryi_box_weigh(&A, b->P[i]));
+    TRY(kryi_box_galerkin(&A, b->P[i], b->A[i + 1]));
 done:
     return st;
 }
 
 /* Append the level below the last one. *more: there is one. */
-static kry_status append(boxes *b, kry_axis_couplings *c, bool *more)
+static kry_status append(boxes *b, kryi_axis_couplings *c, bool *more)
 {
     kry_status st = KRY_OK;
     const int i = b->count - 1;
     const kry_op *A = b->A[i];
     unsigned axes;
 
-    const kry_box_source source = kry_box_source_of(A);
-    TRY(kry_choose_axes(c, &source.grid, &source, NULL, &axes));
+    const kryi_box_source source = kryi_box_source_of(A);
+    TRY(kryi_choose_axes(c, &source.grid, &source, NULL, &axes));
     *more = axes != 0;
     if (!axes) goto done;
-    TRY(kry_box_transfer_create(A->dev, A->shape.type, &source.grid, axes, &b->P[i]));
-    TRY(kry_box_create(A->dev, A->shape.type, &kry_box_transfer_of(b->P[i])->coarse,
-                       A->shape.traits, &b->A[i + 1]));
+    TRY(kryi_box_transfer_create(A->dev, A->shape.type, &source.grid, axes, &b->P[i]));
+    TRY(kryi_box_create(A->dev, A->shape.type, &kryi_box_transfer_of(b->P[i])->coarse,
+                        A->shape.traits, &b->A[i + 1]));
     TRY(make_numbers(b, i));
     b->count++;
 done:
@@ -306,10 +306,10 @@ static kry_status find_bounds(boxes *b)
     const int last = b->count - 1; /* it is not smoothed */
 
     /* a row of fluxes has no larger sum of couplings than its diagonal */
-    const int first = kry_stencil_of(b->A[0]) ? 1 : 0;
+    const int first = kryi_stencil_of(b->A[0]) ? 1 : 0;
 
     b->highest[0] = 2;
-    if (last > first) TRY(kry_box_bounds(b->A + first, last - first, b->highest + first));
+    if (last > first) TRY(kryi_box_bounds(b->A + first, last - first, b->highest + first));
     for (int i = first; i < last; i++)
         CHECK(
             isfinite(b->highest[i]), KRY_ERR_ARGUMENT,
@@ -320,56 +320,56 @@ done:
     return st;
 }
 
-static kry_status make_passes(boxes *b, int i, int steps, kry_level *level)
+static kry_status make_passes(boxes *b, int i, int steps, kryi_level *level)
 {
     kry_status st = KRY_OK;
     bool narrow = !i && b->factor != 0;
 
-    TRY(kry_box_passes_create(b->A[i], b->P[i], steps, narrow, &b->passes[i]));
+    TRY(kryi_box_passes_create(b->A[i], b->P[i], steps, narrow, &b->passes[i]));
     if (!b->passes[i] && narrow) {
         narrow = false;
-        TRY(kry_box_passes_create(b->A[i], b->P[i], steps, narrow, &b->passes[i]));
+        TRY(kryi_box_passes_create(b->A[i], b->P[i], steps, narrow, &b->passes[i]));
     }
     if (!b->passes[i]) goto done;
-    level->passes = narrow ? &kry_box_passes_narrow_table : &kry_box_passes_table;
+    level->passes = narrow ? &kryi_box_passes_narrow_table : &kryi_box_passes_table;
     level->self = b->passes[i];
 done:
     return st;
 }
 
-static kry_status add_levels(kry_hierarchy *H, boxes *b)
+static kry_status add_levels(kryi_hierarchy *H, boxes *b)
 {
     kry_status st = KRY_OK;
 
-    const int steps = kry_smoother_steps(kry_hierarchy_cycle(H));
+    const int steps = kryi_smoother_steps(kryi_hierarchy_cycle(H));
 
-    if (b->P[0] && steps) TRY(kry_box_correct_create(b->A[0], b->P[0], &b->correct));
+    if (b->P[0] && steps) TRY(kryi_box_correct_create(b->A[0], b->P[0], &b->correct));
     for (int i = 0; i < b->count; i++) {
-        kry_level level = { .A = b->A[i], .P = b->P[i], .highest = b->highest[i] };
+        kryi_level level = { .A = b->A[i], .P = b->P[i], .highest = b->highest[i] };
         if (b->P[i]) TRY(make_passes(b, i, steps, &level));
         if (!i) level.factor = b->factor;
-        if (!i && b->correct) level.passes = &kry_box_correct_table, level.self = b->correct;
-        TRY(kry_hierarchy_add(H, &level));
+        if (!i && b->correct) level.passes = &kryi_box_correct_table, level.self = b->correct;
+        TRY(kryi_hierarchy_add(H, &level));
     }
 done:
     return st;
 }
 
-static kry_status boxes_create(kry_hierarchy *H, const kry_op *A, const void *params, void **self)
+static kry_status boxes_create(kryi_hierarchy *H, const kry_op *A, const void *params, void **self)
 {
     kry_status st = KRY_OK;
-    const kry_box_levels *p = params;
-    const kry_cycle_params *cycle = kry_hierarchy_cycle(H);
+    const kryi_box_levels *p = params;
+    const kry_cycle_params *cycle = kryi_hierarchy_cycle(H);
     const int most = cycle->levels && cycle->levels < MOST_LEVELS ? cycle->levels : MOST_LEVELS;
-    kry_axis_couplings c = p->couplings;
+    kryi_axis_couplings c = p->couplings;
     boxes *b = NULL;
     bool more = true;
 
     *self = NULL;
-    TRY(kry_alloc(1, sizeof *b, &b));
+    TRY(kryi_alloc(1, sizeof *b, &b));
     b->given = kry_op_retain(A);
-    TRY(kry_finest_grid(b->given, p->params.cycle.values, &b->factor, &b->A[0]));
-    if (kry_finest_grid_suits_degree_3(A, b->factor)) kry_hierarchy_prefer(H, cycle->smoother, 3);
+    TRY(kryi_finest_grid(b->given, p->params.cycle.values, &b->factor, &b->A[0]));
+    if (kryi_finest_grid_suits_degree_3(A, b->factor)) kryi_hierarchy_prefer(H, cycle->smoother, 3);
     b->count = 1;
     while (more && b->count < most && b->A[b->count - 1]->shape.rows > cycle->coarsest)
         TRY(append(b, &c, &more));
@@ -382,21 +382,21 @@ done:
     return st;
 }
 
-static kry_status boxes_update(kry_hierarchy *H, void *self)
+static kry_status boxes_update(kryi_hierarchy *H, void *self)
 {
     kry_status st = KRY_OK;
     boxes *b = self;
 
-    if (b->factor != 0) TRY(kry_finest_grid_renew(b->given, &b->factor, &b->A[0]));
+    if (b->factor != 0) TRY(kryi_finest_grid_renew(b->given, &b->factor, &b->A[0]));
     for (int i = 0; i + 1 < b->count; i++) TRY(make_numbers(b, i));
     TRY(find_bounds(b));
-    kry_hierarchy_level(H, 0)->factor = b->factor;
-    for (int i = 0; i < b->count; i++) kry_hierarchy_level(H, i)->highest = b->highest[i];
+    kryi_hierarchy_level(H, 0)->factor = b->factor;
+    for (int i = 0; i < b->count; i++) kryi_hierarchy_level(H, i)->highest = b->highest[i];
 done:
     return st;
 }
 
-static kry_status boxes_settle(kry_hierarchy *H, void *self, kry_tail *tail)
+static kry_status boxes_settle(kryi_hierarchy *H, void *self, kryi_tail *tail)
 {
     kry_status st = KRY_OK;
     boxes *b = self;
@@ -404,7 +404,7 @@ static kry_status boxes_settle(kry_hierarchy *H, void *self, kry_tail *tail)
     if (!b->tail) TRY(create_tail(H, &b->tail));
     if (!b->tail) goto done;
     TRY(fill_tail(b->tail));
-    *tail = (kry_tail){ b->tail->from, run_tail, b->tail };
+    *tail = (kryi_tail){ b->tail->from, run_tail, b->tail };
 done:
     return st;
 }
@@ -416,10 +416,10 @@ static kry_status check(const kry_op *A, const void *params)
     kry_status st = KRY_OK;
     const kry_mg_params *p = params;
 
-    CHECK(kry_stencil_here(A), KRY_ERR_UNSUPPORTED,
+    CHECK(kryi_stencil_here(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is no grid operator (kry_stencil_create); kry_amg_create takes matrices", who,
           A->table->kind);
-    TRY(kry_check_sums(who, A));
+    TRY(kryi_check_sums(who, A));
     CHECK(!p || p->gather >= 0, KRY_ERR_ARGUMENT,
           "%s: gather = %lld; it must be positive, or 0 for a default", who, (long long)p->gather);
     CHECK(!p || p->semi <= 1, KRY_ERR_ARGUMENT,
@@ -428,39 +428,40 @@ done:
     return st;
 }
 
-kry_status kry_box_levels_create(const kry_op *A, const void *params, kry_op **M)
+kry_status kryi_box_levels_create(const kry_op *A, const void *params, kry_op **M)
 {
-    static const kry_family family = { .kind = "mg",
-                                       .who = who,
-                                       .coarsest = KRY_BOX_COARSEST,
-                                       .create = boxes_create,
-                                       .update = boxes_update,
-                                       .settle = boxes_settle,
-                                       .destroy = boxes_destroy };
-    const kry_box_levels *p = params;
-    return kry_hierarchy_create(&family, A, &p->params.cycle, p, M);
+    static const kryi_family family = { .kind = "mg",
+                                        .who = who,
+                                        .coarsest = KRY_BOX_COARSEST,
+                                        .create = boxes_create,
+                                        .update = boxes_update,
+                                        .settle = boxes_settle,
+                                        .destroy = boxes_destroy };
+    const kryi_box_levels *p = params;
+    return kryi_hierarchy_create(&family, A, &p->params.cycle, p, M);
 }
 
 static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
     const kry_mg_params *p = params ? params : KRY_MG();
-    const kry_box_levels how = { *p, kry_axis_couplings_of(kry_stencil_here(A), p->semi) };
+    const kryi_box_levels how = { *p, kryi_axis_couplings_of(kryi_stencil_here(A), p->semi) };
 
-    return kry_is_share(A) ? kry_part_grids_create(A, &how, M) : kry_box_levels_create(A, &how, M);
+    return kryi_is_share(A) ? kryi_part_grids_create(A, &how, M)
+                            : kryi_box_levels_create(A, &how, M);
 }
 
 bool kry_mg_takes(const kry_op *A)
 {
-    return A && kry_stencil_here(A) && !kry_has_reproducible_sums(A);
+    return A && kryi_stencil_here(A) && !kryi_has_reproducible_sums(A);
 }
 
 kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params, kry_op **M)
 {
-    static const kry_constructor how = { .name = who,
-                                         .macro = "KRY_MG",
-                                         .params_size = sizeof(kry_mg_params),
-                                         .fields = "x" KRY_CYCLE_FIELDS "dq",
-                                         .check = check,
-                                         .create = create_here };
-    return kry_construct(&how, A, params, M);
+    static const kryi_constructor how = { .name = who,
+                                          .macro = "KRY_MG",
+                                          .params_size = sizeof(kry_mg_params),
+                                          .fields = "x" KRY_CYCLE_FIELDS "dq",
+                                          .check = check,
+                                          .create = create_here };
+    return kryi_construct(&how, A, params, M);
 }

@@ -4,7 +4,7 @@
 
 /* How large couplings are, and how many times the strongest one is as large as the weakest one along the same axis, of all
  * parts; not finite: beyond what can be said. May wait. */
-static kry_status measure_couplings(const kry_stencil *S, double *size, double *jump)
+static kry_status measure_couplings(const kryi_stencil *S, double *size, double *jump)
 {
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
@@ -15,11 +15,11 @@ static kry_status measure_couplings(const kry_stencil *S, double *size, double *
         largest = smallest = S->weight[a];
         if (S->face[0]) {
             TRY(kry_vec_wrap(S->dev, S->type, S->n, 1, S->face[a], 0, &v));
-            TRY(kry_vec_range(v, &largest, &smallest));
+            TRY(kryi_vec_range(v, &largest, &smallest));
             kry_vec_release(&v);
         }
         double both[] = { largest, -smallest };
-        TRY(kry_layout_combine(&S->dev->layout, KRY_MAX, both, 2));
+        TRY(kryi_layout_combine(&S->dev->layout, KRY_MAX, both, 2));
         *size = fmax(*size, both[0]);
         if (both[0] > 0) *jump = fmax(*jump, both[0] / -both[1]);
     }
@@ -35,7 +35,7 @@ static kry_status measure_factor(const kry_op *given, double most, double *facto
     kry_status st = KRY_OK;
     double size, jump;
 
-    TRY(measure_couplings(kry_stencil_here(given), &size, &jump));
+    TRY(measure_couplings(kryi_stencil_here(given), &size, &jump));
     CHECK(
         size > 0 && isfinite(size) && jump < most, KRY_ERR_UNSUPPORTED,
         "%s: values = single, with couplings up to %g, %g times as large as others; below %g times "
@@ -50,7 +50,7 @@ done:
  * x where couplings are strong is not enough for those that are weak. And jumps at which it works at all. */
 static const double smooth_jumps = 2e5, most_jumps = 1e20;
 
-kry_status kry_finest_factor(const kry_op *given, kry_cycle_values values, double *factor)
+kry_status kryi_finest_factor(const kry_op *given, kry_cycle_values values, double *factor)
 {
     kry_status st = KRY_ERR_UNSUPPORTED;
 
@@ -62,35 +62,36 @@ kry_status kry_finest_factor(const kry_op *given, kry_cycle_values values, doubl
     return KRY_OK;
 }
 
-kry_status kry_finest_factor_renew(const kry_op *given, double *factor)
+kry_status kryi_finest_factor_renew(const kry_op *given, double *factor)
 {
     return measure_factor(given, most_jumps, factor);
 }
 
-kry_status kry_finest_grid(const kry_op *given, kry_cycle_values values, double *factor, kry_op **A)
+kry_status kryi_finest_grid(const kry_op *given, kry_cycle_values values, double *factor,
+                            kry_op **A)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_finest_factor(given, values, factor));
-    if (*factor != 0) st = kry_op_make_copy("kry_mg_create", given, KRY_F32, *factor, NULL, A);
+    TRY(kryi_finest_factor(given, values, factor));
+    if (*factor != 0) st = kryi_op_make_copy("kry_mg_create", given, KRY_F32, *factor, NULL, A);
     if (st == KRY_ERR_UNSUPPORTED && values == KRY_CYCLE_VALUES_AUTO) st = KRY_OK, *factor = 0;
     if (st == KRY_OK && *factor == 0) *A = kry_op_retain(given);
 done:
     return st;
 }
 
-kry_status kry_finest_grid_renew(const kry_op *given, double *factor, kry_op **A)
+kry_status kryi_finest_grid_renew(const kry_op *given, double *factor, kry_op **A)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_finest_factor_renew(given, factor));
-    TRY(kry_op_make_copy("kry_mg_create", given, KRY_F32, *factor, NULL, A));
+    TRY(kryi_finest_factor_renew(given, factor));
+    TRY(kryi_op_make_copy("kry_mg_create", given, KRY_F32, *factor, NULL, A));
 done:
     return st;
 }
 
-bool kry_finest_grid_suits_degree_3(const kry_op *given, double factor)
+bool kryi_finest_grid_suits_degree_3(const kry_op *given, double factor)
 {
-    const kry_stencil *S = kry_stencil_here(given);
+    const kryi_stencil *S = kryi_stencil_here(given);
     return factor != 0 && S->axes == 2 && !S->face[0] && !S->dev->info.cpu_kernels;
 }

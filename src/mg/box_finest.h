@@ -6,9 +6,9 @@
 #include <kry/multigrid.h>
 
 /* *factor := the one below. Collective of a share. May wait. */
-kry_status kry_finest_factor(const kry_op *given, kry_cycle_values values, double *factor);
+kry_status kryi_finest_factor(const kry_op *given, kry_cycle_values values, double *factor);
 /* The same for the numbers that a grid has now whose levels are in single. */
-kry_status kry_finest_factor_renew(const kry_op *given, double *factor);
+kry_status kryi_finest_factor_renew(const kry_op *given, double *factor);
 
 /*
  * *A := the grid in single, where that is asked for or, if nobody says, as good, times *factor: a power of two so that
@@ -17,16 +17,16 @@ kry_status kry_finest_factor_renew(const kry_op *given, double *factor);
  *   given  a grid operator, or a share of one. Collective then
  * Returns  KRY_ERR_UNSUPPORTED if it is asked for and couplings are beyond single. May wait.
  */
-kry_status kry_finest_grid(const kry_op *given, kry_cycle_values values, double *factor,
-                           kry_op **A);
+kry_status kryi_finest_grid(const kry_op *given, kry_cycle_values values, double *factor,
+                            kry_op **A);
 /* The same for the numbers that a grid has now of which *A is a copy in single. */
-kry_status kry_finest_grid_renew(const kry_op *given, double *factor, kry_op **A);
+kry_status kryi_finest_grid_renew(const kry_op *given, double *factor, kry_op **A);
 
 /*
  * Whether polynomials of degree 3 smooth in less time than those of 2: on GPUs, by tiles in single with constant
  * coefficients, a step more costs less than the iterations that it saves: on an H100 7 in place of 9 on 8192 x 8192, in
  * 26 ms in place of 32; in space, and at varying coefficients, it does not.
  */
-bool kry_finest_grid_suits_degree_3(const kry_op *given, double factor);
+bool kryi_finest_grid_suits_degree_3(const kry_op *given, double factor);
 
 #endif

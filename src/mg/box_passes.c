@@ -11,18 +11,18 @@
 
 enum { MOST_STEPS = 4, RING = 4 }; /* as cl/multigrid/stencil_cycle.cl */
 
-struct kry_box_passes {
+struct kryi_box_passes {
     kry_device *dev; /* borrowed, as all that follows */
     const kry_op *A, *prolongation;
-    const kry_stencil *stencil; /* what the level's operator is; NULL: a box */
-    const kry_box *box;
-    const kry_box_transfer *P;
-    kry_sweep down, up;
+    const kryi_stencil *stencil; /* what the level's operator is; NULL: a box */
+    const kryi_box *box;
+    const kryi_box_transfer *P;
+    kryi_sweep down, up;
     int group,
         per; /* work-items that share a tile, and rows of each; group 0: the level goes by layers */
     bool narrow;    /* from and to vectors in double */
     cl_mem scratch; /* owned: RING layers for each stage of each group; NULL: tiles */
-    kry_kernel *add_up;
+    kryi_kernel *add_up;
     cl_mem
         partial; /* owned: sums of so many groups that add_up makes fewer of them; NULL: they are few */
 };
@@ -30,14 +30,14 @@ struct kry_box_passes {
 /* The arguments of the kernels about steps, which have to live as long as the launch takes. */
 typedef struct step_args {
     cl_int count; /* of steps */
-    kry_scalar step[MOST_STEPS];
+    kryi_scalar step[MOST_STEPS];
 } step_args;
 
-static step_args steps_of(const kry_box_passes *p, const kry_sweeps *s)
+static step_args steps_of(const kryi_box_passes *p, const kryi_sweeps *s)
 {
     step_args a = { .count = s->count };
     for (int i = 0; i < MOST_STEPS; i++)
-        a.step[i] = kry_scalar_of(p->dev, i < s->count ? s->step[i] : 0);
+        a.step[i] = kryi_scalar_of(p->dev, i < s->count ? s->step[i] : 0);
     return a;
 }
 
@@ -46,30 +46,30 @@ static step_args steps_of(const kry_box_passes *p, const kry_sweeps *s)
         ARG_ACC(dev, (a).step[2]), ARG_ACC(dev, (a).step[3])
 
 /* Launch a kernel whose arguments are the level, then `rest`. */
-static kry_status launch_level(const kry_box_passes *p, const kry_sweep *sweep, const kry_arg *rest,
-                               size_t count)
+static kry_status launch_level(const kryi_box_passes *p, const kryi_sweep *sweep,
+                               const kry_arg *rest, size_t count)
 {
     enum { BOX_ARGS = 6, REST = 18 };
-    if (p->stencil) return kry_stencil_launch(p->stencil, sweep, rest, count);
-    const kry_box_args g = kry_box_args_of(&p->box->grid);
+    if (p->stencil) return kryi_stencil_launch(p->stencil, sweep, rest, count);
+    const kryi_box_args g = kryi_box_args_of(&p->box->grid);
     kry_arg args[BOX_ARGS + REST] = { KRY_BOX_ARGS(g), ARG(p->box->numbers) };
     memcpy(args + BOX_ARGS, rest, count * sizeof *rest);
-    return kry_launch_size(p->dev, sweep->kernel, sweep->groups, sweep->size, args,
-                           BOX_ARGS + count);
+    return kryi_launch_size(p->dev, sweep->kernel, sweep->groups, sweep->size, args,
+                            BOX_ARGS + count);
 }
 
 /* The first and the last of the arguments are for layers alone. */
-static kry_status launch(const kry_box_passes *p, const kry_sweep *sweep, const kry_arg *rest,
+static kry_status launch(const kryi_box_passes *p, const kryi_sweep *sweep, const kry_arg *rest,
                          size_t count)
 {
     return p->group ? launch_level(p, sweep, rest + 1, count - 2)
                     : launch_level(p, sweep, rest, count);
 }
 
-static kry_status go_down(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
+static kry_status go_down(void *self, const kryi_sweeps *s, const kry_vec *b, kry_vec *x,
                           kry_vec *coarse)
 {
-    const kry_box_passes *p = self;
+    const kryi_box_passes *p = self;
     const step_args a = steps_of(p, s);
     const kry_arg rest[] = { STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG_VEC(b),
                              ARG_VEC(x),           ARG_VEC(coarse),    ARG(p->scratch) };
@@ -77,21 +77,21 @@ static kry_status go_down(void *self, const kry_sweeps *s, const kry_vec *b, kry
 }
 
 /* sum := what the groups of `up` have left in p->partial. */
-static kry_status add_up(const kry_box_passes *p, kry_sum *sum)
+static kry_status add_up(const kryi_box_passes *p, kry_sum *sum)
 {
     enum { GROUPS = 32 };
     const cl_int count = (cl_int)p->up.groups;
     const kry_arg args[] = { ARG(count), ARG(p->partial), ARG(sum->buffer) };
 
     sum->count = GROUPS;
-    return kry_launch(p->dev, p->add_up, GROUPS, args, COUNT(args));
+    return kryi_launch(p->dev, p->add_up, GROUPS, args, COUNT(args));
 }
 
-static kry_status go_up(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
+static kry_status go_up(void *self, const kryi_sweeps *s, const kry_vec *b, const kry_vec *x,
                         const kry_vec *e, kry_vec *y)
 {
     kry_status st = KRY_OK;
-    const kry_box_passes *p = self;
+    const kryi_box_passes *p = self;
     const step_args a = steps_of(p, s);
     kry_sum *const sum = s->sum;
     const cl_int sums = sum != NULL;
@@ -110,7 +110,7 @@ done:
 /* Down: A, b, x and P with what it makes; up: A, b, x, y and P with what it takes. */
 static double bytes_of_both(const void *self)
 {
-    const kry_box_passes *p = self;
+    const kryi_box_passes *p = self;
     const double word = (double)p->P->fine.n * (double)kry_type_size(p->P->type);
     kry_op_info A, P;
 
@@ -124,10 +124,10 @@ static double bytes_of_both(const void *self)
     ARG_ACC(dev, (a).step[0]), ARG_ACC(dev, (a).step[1]), ARG_ACC(dev, (a).step[2]), \
         ARG_ACC(dev, (a).step[3])
 
-static kry_status go_down_narrow(void *self, const kry_sweeps *s, const kry_narrow *narrow,
+static kry_status go_down_narrow(void *self, const kryi_sweeps *s, const kryi_narrow *narrow,
                                  const kry_vec *b, kry_vec *x, kry_vec *coarse)
 {
-    const kry_box_passes *p = self;
+    const kryi_box_passes *p = self;
     const step_args a = steps_of(p, s);
     const kry_arg rest[] = { TILE_STEP_ARGS(p->dev, a),
                              ARG(p->P->numbers),
@@ -138,11 +138,11 @@ static kry_status go_down_narrow(void *self, const kry_sweeps *s, const kry_narr
     return launch_level(p, &p->down, rest, COUNT(rest));
 }
 
-static kry_status go_up_narrow(void *self, const kry_sweeps *s, const kry_narrow *narrow,
+static kry_status go_up_narrow(void *self, const kryi_sweeps *s, const kryi_narrow *narrow,
                                const kry_vec *b, const kry_vec *x, const kry_vec *e, kry_vec *y)
 {
     kry_status st = KRY_OK;
-    const kry_box_passes *p = self;
+    const kryi_box_passes *p = self;
     const step_args a = steps_of(p, s);
     const cl_int sums = 1;
     const cl_mem part = p->partial ? p->partial : s->sum->buffer;
@@ -166,25 +166,25 @@ done:
 /* b is in double, and so is y. */
 static double bytes_of_both_narrow(const void *self)
 {
-    const kry_box_passes *p = self;
+    const kryi_box_passes *p = self;
     return bytes_of_both(p) + 3 * (double)p->P->fine.n * (double)(sizeof(double) - sizeof(float));
 }
 
-const kry_passes kry_box_passes_table = {
+const kryi_passes kryi_box_passes_table = {
     .most = MOST_STEPS, .down = go_down, .up = go_up, .bytes = bytes_of_both
 };
-const kry_passes kry_box_passes_narrow_table = { .most = MOST_STEPS,
-                                                 .down_narrow = go_down_narrow,
-                                                 .up_narrow = go_up_narrow,
-                                                 .bytes = bytes_of_both_narrow };
+const kryi_passes kryi_box_passes_narrow_table = { .most = MOST_STEPS,
+                                                   .down_narrow = go_down_narrow,
+                                                   .up_narrow = go_up_narrow,
+                                                   .bytes = bytes_of_both_narrow };
 
-void kry_box_passes_release(kry_box_passes **address)
+void kryi_box_passes_release(kryi_box_passes **address)
 {
-    kry_box_passes *p = *address;
+    kryi_box_passes *p = *address;
     *address = NULL;
     if (!p) return;
-    kry_buffer_release(p->dev, &p->partial);
-    kry_buffer_release(p->dev, &p->scratch);
+    kryi_buffer_release(p->dev, &p->partial);
+    kryi_buffer_release(p->dev, &p->scratch);
     free(p);
 }
 
@@ -202,39 +202,39 @@ static int64_t groups_of(const kry_device *dev, int64_t layers)
 }
 
 /* Kernels of <stem>.cl for the level, with `more` defines: down, up, and what adds up sums if there is one. */
-static kry_status get_kernels(kry_box_passes *p, const char *stem, const char *const names[3],
+static kry_status get_kernels(kryi_box_passes *p, const char *stem, const char *const names[3],
                               const char *more)
 {
     kry_status st = KRY_OK;
-    kry_kernel **to[] = { &p->down.kernel, &p->up.kernel, &p->add_up };
+    kryi_kernel **to[] = { &p->down.kernel, &p->up.kernel, &p->add_up };
     const unsigned coarsened = p->P->coarsened;
     char defines[192];
 
     const bool flux = p->box && p->box->slots > p->box->half;
 
     snprintf(defines, sizeof defines, "-DLANES=1 -DCX=%u -DCY=%u -DCZ=%u%s%s%s", coarsened & 1,
-             coarsened >> 1 & 1, coarsened >> 2 & 1, kry_box_uniform(&p->P->coarse),
+             coarsened >> 1 & 1, coarsened >> 2 & 1, kryi_box_uniform(&p->P->coarse),
              flux ? " -DFLUX" : "", more);
     for (int i = 0; i < 3 && names[i]; i++)
-        TRY(p->stencil ? kry_stencil_kernel(p->stencil, stem, defines, names[i], to[i])
-                       : kry_kernel_get(p->dev, stem, p->P->type, defines, names[i], to[i]));
+        TRY(p->stencil ? kryi_stencil_kernel(p->stencil, stem, defines, names[i], to[i])
+                       : kryi_kernel_get(p->dev, stem, p->P->type, defines, names[i], to[i]));
 done:
     return st;
 }
 
-static kry_status by_layers(kry_box_passes *p)
+static kry_status by_layers(kryi_box_passes *p)
 {
     static const char *const names[3] = { "stencil_down", "stencil_up" };
     kry_status st = KRY_OK;
     const int64_t layers = p->P->coarse.size[p->stencil->axes - 1];
-    const kry_sweep sweep = {
+    const kryi_sweep sweep = {
         .work = (cl_int)layers, .length = 1, .width = 1, .groups = groups_of(p->dev, layers)
     };
 
     p->down = p->up = sweep;
     TRY(get_kernels(p, "stencil_cycle", names, ""));
     const int64_t numbers = sweep.groups * (MOST_STEPS + 1) * RING * p->stencil->slab.layer;
-    TRY(kry_buffer_create(p->dev, (size_t)numbers * kry_type_size(p->P->type), &p->scratch));
+    TRY(kryi_buffer_create(p->dev, (size_t)numbers * kry_type_size(p->P->type), &p->scratch));
 done:
     return st;
 }
@@ -254,30 +254,30 @@ static int own_points(int all, int margin, unsigned coarsened)
 
 static int64_t tiles_along(int64_t size, int own) { return (size + own - 1) / own; }
 
-static void plan_tiles(kry_box_passes *p, int steps)
+static void plan_tiles(kryi_box_passes *p, int steps)
 {
     const int width = TILE_WIDTH, height = p->group / TILE_WIDTH * p->per;
-    const kry_box_grid *fine = &p->P->fine, *coarse = &p->P->coarse;
+    const kryi_box_grid *fine = &p->P->fine, *coarse = &p->P->coarse;
     const int64_t down =
         tiles_along(coarse->size[0], own_points(width, steps, p->P->coarsened & 1)) *
         tiles_along(coarse->size[1], own_points(height, steps, p->P->coarsened >> 1 & 1));
     const int64_t up = tiles_along(fine->size[0], own_points(width, steps, 0)) *
                        tiles_along(fine->size[1], own_points(height, steps, 0));
 
-    p->down.groups = kry_groups_at_most(p->dev, down);
-    p->up.groups = kry_groups_at_most(p->dev, up);
+    p->down.groups = kryi_groups_at_most(p->dev, down);
+    p->up.groups = kryi_groups_at_most(p->dev, up);
     p->down.size = p->up.size = p->group;
 }
 
 /* Whether work-items keep their points in registers: in single, if the numbers of a row are no nine others. */
-static bool keeps_points(const kry_box_passes *p)
+static bool keeps_points(const kryi_box_passes *p)
 {
-    return p->P->type == KRY_F32 && (p->stencil || kry_box_all_alike(&p->P->coarse));
+    return p->P->type == KRY_F32 && (p->stencil || kryi_box_all_alike(&p->P->coarse));
 }
 
 /* Rows of a column for a work-item. Where there are few tiles for each compute unit lower ones are done earlier: on an H200 a
  * cycle on 1024 x 1024 took 0.8 of the time, one on 8192 x 8192 1.2 of it. */
-static int rows_of_column(const kry_box_passes *p)
+static int rows_of_column(const kryi_box_passes *p)
 {
     enum { LOW = 4, HIGH = 8, FEW = 8 };
     const int64_t tiles = p->P->fine.n / ((int64_t)MOST_GROUP * HIGH);
@@ -299,7 +299,7 @@ static int group_of_tile(const kry_device *dev, kry_type type, int per, int step
 }
 
 /* The highest tiles that suit the level and have room. */
-static void choose_height(kry_box_passes *p, int steps)
+static void choose_height(kryi_box_passes *p, int steps)
 {
     enum { LEAST = 4 };
     p->per = rows_of_column(p);
@@ -307,7 +307,7 @@ static void choose_height(kry_box_passes *p, int steps)
 }
 
 /* Smaller groups where a kernel takes too many registers; KRY_ERR_UNSUPPORTED: none is small enough. */
-static kry_status by_tiles(kry_box_passes *p, int steps)
+static kry_status by_tiles(kryi_box_passes *p, int steps)
 {
     static const char *const names[3] = { "tile_down", "tile_up", "tile_sums" };
     kry_status st = KRY_ERR_UNSUPPORTED;
@@ -317,18 +317,19 @@ static kry_status by_tiles(kry_box_passes *p, int steps)
     for (p->group = group_of_tile(p->dev, p->P->type, p->per, steps);
          p->group >= LEAST_GROUP && st == KRY_ERR_UNSUPPORTED; p->group /= 2) {
         snprintf(more, sizeof more, "%s -DSTEPS=%d -DGROUP=%d -DWIDTH=%d -DPER=%d%s%s%s",
-                 kry_box_all_alike(&p->P->coarse) ? " -DALIKE" : "", steps, p->group, TILE_WIDTH,
+                 kryi_box_all_alike(&p->P->coarse) ? " -DALIKE" : "", steps, p->group, TILE_WIDTH,
                  p->per, p->box ? " -DBOX -DAXES=2" : "", keeps_points(p) ? " -DKEEP" : "",
                  p->narrow ? " -DNARROW" : "");
         TRY(get_kernels(p, "tile_cycle", names, more));
-        st = kry_kernel_check_size(p->dev, p->down.kernel, p->group);
-        if (st == KRY_OK) st = kry_kernel_check_size(p->dev, p->up.kernel, p->group);
+        st = kryi_kernel_check_size(p->dev, p->down.kernel, p->group);
+        if (st == KRY_OK) st = kryi_kernel_check_size(p->dev, p->up.kernel, p->group);
         if (st == KRY_OK) break;
     }
     if (st < 0) goto done;
     plan_tiles(p, steps);
     if (p->up.groups > FEW_SUMS)
-        TRY(kry_buffer_create(p->dev, 2 * sizeof(kry_partial) * (size_t)p->up.groups, &p->partial));
+        TRY(kryi_buffer_create(p->dev, 2 * sizeof(kryi_partial) * (size_t)p->up.groups,
+                               &p->partial));
 done:
     return st;
 }
@@ -337,30 +338,30 @@ done:
 static bool offers(const kry_op *A, const kry_op *P, int steps)
 {
     if (steps < 1 || steps > MOST_STEPS) return false;
-    if (A->dev->info.cpu_kernels) return kry_stencil_of(A);
-    return kry_box_transfer_of(P)->fine.axes == 2;
+    if (A->dev->info.cpu_kernels) return kryi_stencil_of(A);
+    return kryi_box_transfer_of(P)->fine.axes == 2;
 }
 
-kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, bool narrow,
-                                 kry_box_passes **out)
+kry_status kryi_box_passes_create(const kry_op *A, const kry_op *P, int steps, bool narrow,
+                                  kryi_box_passes **out)
 {
     kry_status st = KRY_OK;
-    kry_box_passes *p = NULL;
+    kryi_box_passes *p = NULL;
 
     *out = NULL;
     if (!offers(A, P, steps) || (narrow && A->dev->info.cpu_kernels)) return KRY_OK;
-    TRY(kry_alloc(1, sizeof *p, &p));
-    *p = (kry_box_passes){ .dev = A->dev,
-                           .A = A,
-                           .prolongation = P,
-                           .stencil = kry_stencil_of(A),
-                           .box = kry_box_of(A),
-                           .P = kry_box_transfer_of(P),
-                           .narrow = narrow };
+    TRY(kryi_alloc(1, sizeof *p, &p));
+    *p = (kryi_box_passes){ .dev = A->dev,
+                            .A = A,
+                            .prolongation = P,
+                            .stencil = kryi_stencil_of(A),
+                            .box = kryi_box_of(A),
+                            .P = kryi_box_transfer_of(P),
+                            .narrow = narrow };
     st = A->dev->info.cpu_kernels ? by_layers(p) : by_tiles(p, steps);
     if (st == KRY_OK) *out = p, p = NULL;
     if (st == KRY_ERR_UNSUPPORTED) st = KRY_OK;
 done:
-    kry_box_passes_release(&p);
+    kryi_box_passes_release(&p);
     return st;
 }

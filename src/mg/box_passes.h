@@ -5,15 +5,15 @@
 #include "multigrid/box.h"
 #include "multigrid/hierarchy.h"
 
-typedef struct kry_box_passes kry_box_passes;
-/* For kry_level.passes, with a kry_box_passes as its `self`. */
-extern const kry_passes kry_box_passes_table, kry_box_passes_narrow_table;
+typedef struct kryi_box_passes kryi_box_passes;
+/* For kryi_level.passes, with a kryi_box_passes as its `self`. */
+extern const kryi_passes kryi_box_passes_table, kryi_box_passes_narrow_table;
 
 /* Passes of so many steps between the level of A and that below P; both have to outlive them. *out NULL: there are none,
  * for more than 4 steps, for boxes on CPUs and in space on GPUs. Made of the coefficients that A has when they run.
- * narrow: they read and write vectors in double though A is in single, which GPUs do; for kry_box_passes_narrow_table. */
-kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, bool narrow,
-                                 kry_box_passes **out);
-void kry_box_passes_release(kry_box_passes **p);
+ * narrow: they read and write vectors in double though A is in single, which GPUs do; for kryi_box_passes_narrow_table. */
+kry_status kryi_box_passes_create(const kry_op *A, const kry_op *P, int steps, bool narrow,
+                                  kryi_box_passes **out);
+void kryi_box_passes_release(kryi_box_passes **p);
 
 #endif

@@ -13,15 +13,16 @@
 
 typedef struct part_transfer {
     kry_op *P;
-    kry_window inner;        /* the coarse points that it knows */
-    const kry_shell *coarse; /* borrowed */
+    kryi_window inner;        /* the coarse points that it knows */
+    const kryi_shell *coarse; /* borrowed */
     kry_vec *room; /* owned: for their numbers, if they do not follow each other; else NULL */
 } part_transfer;
 
 /* Where the numbers of the inner points are written or read: in a vector of the coarse window, or in the room. */
 static kry_vec place_of(const part_transfer *t, const kry_vec *all)
 {
-    return t->room ? kry_vec_borrow(t->room) : kry_window_view(&t->coarse->window, &t->inner, all);
+    return t->room ? kryi_vec_borrow(t->room)
+                   : kryi_window_view(&t->coarse->window, &t->inner, all);
 }
 
 /* *e := the inner points' numbers of `all` */
@@ -29,17 +30,17 @@ static kry_status take(const part_transfer *t, const kry_vec *all, kry_vec *e)
 {
     *e = place_of(t, all);
     if (!t->room) return KRY_OK;
-    return kry_window_copy(1, all, &t->coarse->window, 0, e, &t->inner, &t->inner);
+    return kryi_window_copy(1, all, &t->coarse->window, 0, e, &t->inner, &t->inner);
 }
 
 /* all := what inner points are given, and the other parts' numbers. Collective among neighbours. */
 static kry_status complete(const part_transfer *t, const kry_vec *given, kry_vec *all)
 {
     kry_status st = KRY_OK;
-    const kry_shell *c = t->coarse;
+    const kryi_shell *c = t->coarse;
 
-    if (t->room) TRY(kry_window_copy(1, given, &t->inner, 0, all, &c->window, &c->own));
-    TRY(kry_shell_refresh(c, all));
+    if (t->room) TRY(kryi_window_copy(1, given, &t->inner, 0, all, &c->window, &c->own));
+    TRY(kryi_shell_refresh(c, all));
 done:
     return st;
 }
@@ -74,7 +75,7 @@ done:
 static kry_status transfer_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
                                            kry_vec *y)
 {
-    return kry_op_apply_by(restrict_all, self, alpha, x, beta, y);
+    return kryi_op_apply_by(restrict_all, self, alpha, x, beta, y);
 }
 
 static void transfer_describe(void *self, kry_op_info *info)
@@ -103,24 +104,27 @@ static const kry_op_table transfer_table = {
 
 static const part_transfer *part_transfer_of(const kry_op *P) { return P->self; }
 
-kry_op *kry_transfer_of_part(const kry_op *P) { return part_transfer_of(P)->P; }
-const kry_window *kry_inner_window_of_part(const kry_op *P) { return &part_transfer_of(P)->inner; }
+kry_op *kryi_transfer_of_part(const kry_op *P) { return part_transfer_of(P)->P; }
+const kryi_window *kryi_inner_window_of_part(const kry_op *P)
+{
+    return &part_transfer_of(P)->inner;
+}
 
-kry_status kry_part_transfer_create(kry_device *dev, kry_type type, const kry_cut *fine,
-                                    unsigned coarsened, const kry_shell *coarse, kry_op **out)
+kry_status kryi_part_transfer_create(kry_device *dev, kry_type type, const kryi_cut *fine,
+                                     unsigned coarsened, const kryi_shell *coarse, kry_op **out)
 {
     kry_status st = KRY_OK;
-    const kry_window window = kry_cut_wide(fine);
-    const kry_box_grid grid = kry_cut_grid(fine, &window);
-    const kry_op_shape shape = { grid.n, kry_window_points(&coarse->window), type, 0 };
+    const kryi_window window = kryi_cut_wide(fine);
+    const kryi_box_grid grid = kryi_cut_grid(fine, &window);
+    const kry_op_shape shape = { grid.n, kryi_window_points(&coarse->window), type, 0 };
     part_transfer *t = NULL;
 
     *out = NULL;
-    TRY(kry_alloc(1, sizeof *t, &t));
-    t->coarse = coarse, t->inner = kry_window_coarser(&window, coarsened);
-    if (!kry_window_is_in_one(&coarse->window, &t->inner))
-        TRY(kry_vec_create(dev, type, kry_window_points(&t->inner), 1, &t->room));
-    TRY(kry_box_transfer_create(dev, type, &grid, coarsened, &t->P));
+    TRY(kryi_alloc(1, sizeof *t, &t));
+    t->coarse = coarse, t->inner = kryi_window_coarser(&window, coarsened);
+    if (!kryi_window_is_in_one(&coarse->window, &t->inner))
+        TRY(kry_vec_create(dev, type, kryi_window_points(&t->inner), 1, &t->room));
+    TRY(kryi_box_transfer_create(dev, type, &grid, coarsened, &t->P));
     TRY(kry_op_create(dev, &transfer_table, t, &shape, out));
     t = NULL;
 done:
@@ -130,34 +134,34 @@ done:
 
 /* ---- passes --------------------------------------------------------------------------------------- */
 
-struct kry_part_passes {
-    const part_transfer *t;   /* borrowed */
-    kry_box_passes *fused;    /* owned; NULL: none, */
-    kry_box_correct *correct; /* or one of the two is not there */
+struct kryi_part_passes {
+    const part_transfer *t;    /* borrowed */
+    kryi_box_passes *fused;    /* owned; NULL: none, */
+    kryi_box_correct *correct; /* or one of the two is not there */
 };
 
-static kry_status go_down(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
+static kry_status go_down(void *self, const kryi_sweeps *s, const kry_vec *b, kry_vec *x,
                           kry_vec *coarse)
 {
     kry_status st = KRY_OK;
-    const kry_part_passes *p = self;
+    const kryi_part_passes *p = self;
     kry_vec inner = place_of(p->t, coarse);
 
-    TRY(kry_box_passes_table.down(p->fused, s, b, x, &inner));
+    TRY(kryi_box_passes_table.down(p->fused, s, b, x, &inner));
     TRY(complete(p->t, &inner, coarse));
 done:
     return st;
 }
 
-static kry_status go_up(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
+static kry_status go_up(void *self, const kryi_sweeps *s, const kry_vec *b, const kry_vec *x,
                         const kry_vec *e, kry_vec *y)
 {
     kry_status st = KRY_OK;
-    const kry_part_passes *p = self;
+    const kryi_part_passes *p = self;
     kry_vec inner;
 
     TRY(take(p->t, e, &inner));
-    TRY(kry_box_passes_table.up(p->fused, s, b, x, &inner, y));
+    TRY(kryi_box_passes_table.up(p->fused, s, b, x, &inner, y));
 done:
     return st;
 }
@@ -166,54 +170,54 @@ static kry_status correct(void *self, double step, const kry_vec *b, const kry_v
                           const kry_vec *e, kry_vec *y)
 {
     kry_status st = KRY_OK;
-    const kry_part_passes *p = self;
+    const kryi_part_passes *p = self;
     kry_vec inner;
 
     TRY(take(p->t, e, &inner));
-    TRY(kry_box_correct_table.correct(p->correct, step, b, x, &inner, y));
+    TRY(kryi_box_correct_table.correct(p->correct, step, b, x, &inner, y));
 done:
     return st;
 }
 
 static double bytes_of_both(const void *self)
 {
-    return kry_box_passes_table.bytes(((const kry_part_passes *)self)->fused);
+    return kryi_box_passes_table.bytes(((const kryi_part_passes *)self)->fused);
 }
 
 static double bytes_of_correct(const void *self)
 {
-    return kry_box_correct_table.bytes(((const kry_part_passes *)self)->correct);
+    return kryi_box_correct_table.bytes(((const kryi_part_passes *)self)->correct);
 }
 
-void kry_part_passes_release(kry_part_passes **address)
+void kryi_part_passes_release(kryi_part_passes **address)
 {
-    kry_part_passes *p = *address;
+    kryi_part_passes *p = *address;
     *address = NULL;
     if (!p) return;
-    kry_box_correct_release(&p->correct);
-    kry_box_passes_release(&p->fused);
+    kryi_box_correct_release(&p->correct);
+    kryi_box_passes_release(&p->fused);
     free(p);
 }
 
-kry_status kry_part_passes_create(const kry_op *A, const kry_op *P, int steps, kry_level *level,
-                                  kry_part_passes **out)
+kry_status kryi_part_passes_create(const kry_op *A, const kry_op *P, int steps, kryi_level *level,
+                                   kryi_part_passes **out)
 {
-    static const kry_passes fused = { .most = KRY_SMOOTHER_APART,
-                                      .down = go_down,
-                                      .up = go_up,
-                                      .bytes = bytes_of_both },
-                            corrects = { .correct = correct, .bytes = bytes_of_correct };
+    static const kryi_passes fused = { .most = KRY_SMOOTHER_APART,
+                                       .down = go_down,
+                                       .up = go_up,
+                                       .bytes = bytes_of_both },
+                             corrects = { .correct = correct, .bytes = bytes_of_correct };
     kry_status st = KRY_OK;
-    kry_part_passes *p = NULL;
+    kryi_part_passes *p = NULL;
 
-    TRY(kry_alloc(1, sizeof *p, &p));
+    TRY(kryi_alloc(1, sizeof *p, &p));
     p->t = part_transfer_of(P);
-    TRY(kry_box_passes_create(A, p->t->P, steps, false, &p->fused));
-    if (!p->fused) TRY(kry_box_correct_create(A, p->t->P, &p->correct));
+    TRY(kryi_box_passes_create(A, p->t->P, steps, false, &p->fused));
+    if (!p->fused) TRY(kryi_box_correct_create(A, p->t->P, &p->correct));
     if (!p->fused && !p->correct) goto done;
     level->passes = p->fused ? &fused : &corrects, level->self = p;
     *out = p, p = NULL;
 done:
-    kry_part_passes_release(&p);
+    kryi_part_passes_release(&p);
     return st;
 }

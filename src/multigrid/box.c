@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-kry_box_grid kry_box_grid_coarser(const kry_box_grid *fine, unsigned coarsened)
+kryi_box_grid kryi_box_grid_coarser(const kryi_box_grid *fine, unsigned coarsened)
 {
-    kry_box_grid g = *fine;
+    kryi_box_grid g = *fine;
 
     g.n = 1;
     for (int a = 0; a < 3; a++) {
@@ -23,17 +23,17 @@ kry_box_grid kry_box_grid_coarser(const kry_box_grid *fine, unsigned coarsened)
     return g;
 }
 
-kry_box_args kry_box_args_of(const kry_box_grid *g)
+kryi_box_args kryi_box_args_of(const kryi_box_grid *g)
 {
-    return (kry_box_args){ (cl_int)g->n,
-                           { (cl_int)g->size[0], (cl_int)g->size[1], (cl_int)g->size[2] },
-                           (cl_int)g->wraps };
+    return (kryi_box_args){ (cl_int)g->n,
+                            { (cl_int)g->size[0], (cl_int)g->size[1], (cl_int)g->size[2] },
+                            (cl_int)g->wraps };
 }
 
-kry_window_args kry_window_args_of(const kry_window *w)
+kryi_window_args kryi_window_args_of(const kryi_window *w)
 {
-    const cl_int own = (cl_int)kry_window_points(w);
-    kry_window_args a = { own, { (cl_int)w->size[0], (cl_int)w->size[1] }, { 0 } };
+    const cl_int own = (cl_int)kryi_window_points(w);
+    kryi_window_args a = { own, { (cl_int)w->size[0], (cl_int)w->size[1] }, { 0 } };
     for (int i = 0; i < 3; i++) a.low[i] = (cl_int)w->first[i];
     return a;
 }
@@ -41,9 +41,9 @@ kry_window_args kry_window_args_of(const kry_window *w)
 enum { PER_UNIT = 3 }; /* groups by columns: up to 168 registers of NVIDIA's multiprocessors */
 
 /* Tiles of columns, as cl/multigrid/column.clh has them. */
-static int64_t tiles_of(const kry_device *dev, const kry_box_grid *g)
+static int64_t tiles_of(const kry_device *dev, const kryi_box_grid *g)
 {
-    const int64_t *n = g->size, group = kry_group_size(dev);
+    const int64_t *n = g->size, group = kryi_group_size(dev);
     int64_t width = n[0] <= 8 ? 8 : n[0] <= 16 ? 16 : 32;
 
     if (width > group) width = group;
@@ -53,43 +53,43 @@ static int64_t tiles_of(const kry_device *dev, const kry_box_grid *g)
 
 /* Whether kernels go by columns: cl/multigrid/column.clh. On an H200 they took 0.6 of the time on 256^3 points, but no less
  * on grids so small that each group has few layers, and waits in each of them. */
-static bool goes_by_columns(const kry_device *dev, kry_type type, const kry_box_grid *g)
+static bool goes_by_columns(const kry_device *dev, kry_type type, const kryi_box_grid *g)
 {
     enum { LAYERS = 64 };
-    return g->axes == 3 && !dev->info.cpu_kernels && !kry_box_in_flux_form(type, g) &&
-           tiles_of(dev, g) * g->size[2] >= LAYERS * kry_groups_at_once(dev, PER_UNIT);
+    return g->axes == 3 && !dev->info.cpu_kernels && !kryi_box_in_flux_form(type, g) &&
+           tiles_of(dev, g) * g->size[2] >= LAYERS * kryi_groups_at_once(dev, PER_UNIT);
 }
 
 /* Launch a kernel whose arguments are the grid, its numbers and `rest`. */
-static kry_status launch(const kry_box *A, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
-                         size_t count)
+static kry_status launch(const kryi_box *A, kryi_kernel *kernel, int64_t groups,
+                         const kry_arg *rest, size_t count)
 {
     enum { GRID_ARGS = 6, REST = 24 };
-    const kry_box_args g = kry_box_args_of(&A->grid);
+    const kryi_box_args g = kryi_box_args_of(&A->grid);
     kry_arg args[GRID_ARGS + REST] = { KRY_BOX_ARGS(g), ARG(A->numbers) };
 
     memcpy(args + GRID_ARGS, rest, count * sizeof *rest);
-    return kry_launch(A->dev, kernel, groups, args, GRID_ARGS + count);
+    return kryi_launch(A->dev, kernel, groups, args, GRID_ARGS + count);
 }
 
 /* Groups, and for columns of how many points. */
-static kry_sweep sweep_of(const kry_box *A)
+static kryi_sweep sweep_of(const kryi_box *A)
 {
-    kry_sweep s = { .length = 1, .groups = kry_groups_for_sums(A->dev, A->type, A->grid.n) };
+    kryi_sweep s = { .length = 1, .groups = kryi_groups_for_sums(A->dev, A->type, A->grid.n) };
 
     if (!A->by_columns) return s;
-    const int64_t at_once = kry_groups_at_once(A->dev, PER_UNIT);
-    kry_cut_columns(&s, A->grid.size[2], tiles_of(A->dev, &A->grid), at_once);
+    const int64_t at_once = kryi_groups_at_once(A->dev, PER_UNIT);
+    kryi_cut_columns(&s, A->grid.size[2], tiles_of(A->dev, &A->grid), at_once);
     s.groups = s.work < at_once ? s.work : at_once;
     return s;
 }
 
 /* y := alpha A x + beta b; b may be y. */
-static kry_status product(const kry_box *A, double alpha, const kry_vec *x, double beta,
+static kry_status product(const kryi_box *A, double alpha, const kry_vec *x, double beta,
                           const kry_vec *b, kry_vec *y)
 {
-    kry_scalar by = kry_scalar_of(A->dev, alpha), by_b = kry_scalar_of(A->dev, beta);
-    const kry_sweep s = sweep_of(A);
+    kryi_scalar by = kryi_scalar_of(A->dev, alpha), by_b = kryi_scalar_of(A->dev, beta);
+    const kryi_sweep s = sweep_of(A);
     const kry_arg rest[] = { ARG(s.length),         ARG_ACC(A->dev, by), ARG_VEC(x),
                              ARG_ACC(A->dev, by_b), ARG_VEC(b),          ARG_VEC(y) };
     return launch(A, A->apply, s.groups, rest, COUNT(rest));
@@ -107,24 +107,24 @@ static kry_status box_residual(void *self, const kry_vec *b, const kry_vec *x, k
 
 static kry_status box_diagonal(void *self, kry_vec *d)
 {
-    const kry_box *A = self;
+    const kryi_box *A = self;
     const kry_arg rest[] = { ARG_VEC(d) };
-    return launch(A, A->diagonal, kry_groups_for(A->dev, A->type, A->grid.n), rest, COUNT(rest));
+    return launch(A, A->diagonal, kryi_groups_for(A->dev, A->type, A->grid.n), rest, COUNT(rest));
 }
 
-static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum)
+static kry_status box_relax(void *self, const kryi_relax *s, kry_vec *y, kry_sum *sum)
 {
-    const kry_box *A = self;
+    const kryi_box *A = self;
     kry_device *dev = A->dev;
 
     if (!s) return KRY_OK;
-    const kry_sweep sweep = sweep_of(A);
+    const kryi_sweep sweep = sweep_of(A);
     const cl_int has_x = s->x != NULL, has_old = s->old && s->c0 != 0, sums = sum ? sum->width : 0;
     const kry_vec *b = s->b, *x = s->x ? s->x : b, *old = has_old ? s->old : b;
     const cl_mem part = sum ? sum->buffer : y->buffer;
-    kry_scalar c0 = kry_scalar_of(dev, s->c0), c1 = kry_scalar_of(dev, s->c1);
-    kry_scalar by_x = kry_scalar_of(dev, s->x_scale != 0 ? s->x_scale : 1);
-    kry_scalar by_old = kry_scalar_of(dev, s->old_scale != 0 ? s->old_scale : 1);
+    kryi_scalar c0 = kryi_scalar_of(dev, s->c0), c1 = kryi_scalar_of(dev, s->c1);
+    kryi_scalar by_x = kryi_scalar_of(dev, s->x_scale != 0 ? s->x_scale : 1);
+    kryi_scalar by_old = kryi_scalar_of(dev, s->old_scale != 0 ? s->old_scale : 1);
     const kry_arg rest[] = { ARG(sweep.length), ARG_ACC(dev, c1), ARG_VEC(b),
                              ARG_VEC(y),        ARG(sums),        ARG(part),
                              ARG_ACC(dev, c0),  ARG(has_x),       ARG_ACC(dev, by_x),
@@ -136,7 +136,7 @@ static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum 
 
 /* Every second point along an axis; the last one of a periodic axis of odd size is beside the first, and
  * has a colour of its own. */
-static int colours_along(const kry_box_grid *g, int axis)
+static int colours_along(const kryi_box_grid *g, int axis)
 {
     const int64_t n = g->size[axis];
     return n == 1 ? 1 : g->wraps >> axis & 1 && n % 2 ? 3 : 2;
@@ -144,7 +144,7 @@ static int colours_along(const kry_box_grid *g, int axis)
 
 static int box_colours(void *self)
 {
-    const kry_box_grid *g = &((const kry_box *)self)->grid;
+    const kryi_box_grid *g = &((const kryi_box *)self)->grid;
     return colours_along(g, 0) * colours_along(g, 1) * colours_along(g, 2);
 }
 
@@ -153,7 +153,7 @@ typedef struct lattice {
     cl_int first[3], count[3], points;
 } lattice;
 
-static lattice lattice_of(const kry_box_grid *g, int colour)
+static lattice lattice_of(const kryi_box_grid *g, int colour)
 {
     lattice l = { .points = 1 };
 
@@ -171,28 +171,28 @@ static lattice lattice_of(const kry_box_grid *g, int colour)
 static kry_status box_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
                                    kry_vec *x)
 {
-    kry_box *A = self;
+    kryi_box *A = self;
     kry_status st = KRY_OK;
     char defines[64];
 
     snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s", A->grid.axes,
-             kry_box_form(A->type, &A->grid));
-    if (!A->colour) TRY(kry_kernel_get(A->dev, "box", A->type, defines, "box_colour", &A->colour));
+             kryi_box_form(A->type, &A->grid));
+    if (!A->colour) TRY(kryi_kernel_get(A->dev, "box", A->type, defines, "box_colour", &A->colour));
     if (!b) return KRY_OK;
-    const kry_box_args g = kry_box_args_of(&A->grid);
+    const kryi_box_args g = kryi_box_args_of(&A->grid);
     const lattice l = lattice_of(&A->grid, colour);
-    kry_scalar by = kry_scalar_of(A->dev, omega);
+    kryi_scalar by = kryi_scalar_of(A->dev, omega);
     const kry_arg args[] = { KRY_BOX_ARGS(g),     ARG(A->numbers), ARG(l.points),   ARG(l.first[0]),
                              ARG(l.first[1]),     ARG(l.first[2]), ARG(l.count[0]), ARG(l.count[1]),
                              ARG_ACC(A->dev, by), ARG_VEC(b),      ARG_VEC(x) };
-    TRY(kry_launch(A->dev, A->colour, kry_groups_for(A->dev, A->type, l.points), args,
-                   COUNT(args)));
+    TRY(kryi_launch(A->dev, A->colour, kryi_groups_for(A->dev, A->type, l.points), args,
+                    COUNT(args)));
 done:
     return st;
 }
 
 /* Of each point along an axis itself and its neighbours: places of the matrix, none counted twice. */
-static int64_t pairs_along(const kry_box_grid *g, int axis)
+static int64_t pairs_along(const kryi_box_grid *g, int axis)
 {
     const int64_t n = g->size[axis];
     const bool wraps = g->wraps >> axis & 1;
@@ -201,7 +201,7 @@ static int64_t pairs_along(const kry_box_grid *g, int axis)
 
 static void box_describe(void *self, kry_op_info *info)
 {
-    const kry_box *A = self;
+    const kryi_box *A = self;
     const double word = (double)A->grid.n * (double)kry_type_size(A->type);
 
     info->variant = A->grid.axes == 3 ? "27 points" : "9 points";
@@ -209,14 +209,14 @@ static void box_describe(void *self, kry_op_info *info)
     for (int a = 0; a < 3; a++) info->nnz *= pairs_along(&A->grid, a);
     info->slots = A->slots * A->grid.n;
     info->bytes_stored = A->slots * word;
-    info->bytes_per_apply = (2 + (kry_box_rows_alike(&A->grid) ? 0 : A->half)) * word;
+    info->bytes_per_apply = (2 + (kryi_box_rows_alike(&A->grid) ? 0 : A->half)) * word;
 }
 
 static void box_destroy(void *self)
 {
-    kry_box *A = self;
+    kryi_box *A = self;
     if (!A) return;
-    kry_buffer_release(A->dev, &A->numbers);
+    kryi_buffer_release(A->dev, &A->numbers);
     free(A);
 }
 
@@ -230,45 +230,45 @@ static const kry_op_table box_table = {
     .describe = box_describe,
     .destroy = box_destroy,
 };
-static const kry_op_fused box_fused = { .relax = box_relax,
-                                        .colours = box_colours,
-                                        .sweep_colour = box_sweep_colour };
+static const kryi_op_fused box_fused = { .relax = box_relax,
+                                         .colours = box_colours,
+                                         .sweep_colour = box_sweep_colour };
 
-kry_box *kry_box_of(const kry_op *op) { return op && op->table == &box_table ? op->self : NULL; }
+kryi_box *kryi_box_of(const kry_op *op) { return op && op->table == &box_table ? op->self : NULL; }
 
-static kry_status get_kernels(kry_box *A)
+static kry_status get_kernels(kryi_box *A)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
     char defines[96];
 
     snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s%s%s", A->grid.axes,
-             kry_box_form(A->type, &A->grid), A->by_columns ? " -DCOLUMNS" : "",
-             A->by_columns ? kry_box_along(&A->grid) : "");
-    TRY(kry_kernel_get(dev, "box", A->type, defines, "box_apply", &A->apply));
-    TRY(kry_kernel_get(dev, "box", A->type, defines, "box_relax", &A->relax));
-    TRY(kry_kernel_get(dev, "box", A->type, defines, "box_diagonal", &A->diagonal));
+             kryi_box_form(A->type, &A->grid), A->by_columns ? " -DCOLUMNS" : "",
+             A->by_columns ? kryi_box_along(&A->grid) : "");
+    TRY(kryi_kernel_get(dev, "box", A->type, defines, "box_apply", &A->apply));
+    TRY(kryi_kernel_get(dev, "box", A->type, defines, "box_relax", &A->relax));
+    TRY(kryi_kernel_get(dev, "box", A->type, defines, "box_diagonal", &A->diagonal));
 done:
     return st;
 }
 
-kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *grid, unsigned traits,
-                          kry_op **out)
+kry_status kryi_box_create(kry_device *dev, kry_type type, const kryi_box_grid *grid,
+                           unsigned traits, kry_op **out)
 {
     kry_status st = KRY_OK;
     const kry_op_shape shape = { grid->n, grid->n, type, traits };
-    kry_box *A = NULL;
+    kryi_box *A = NULL;
 
     *out = NULL;
-    TRY(kry_alloc(1, sizeof *A, &A));
-    *A = (kry_box){
+    TRY(kryi_alloc(1, sizeof *A, &A));
+    *A = (kryi_box){
         .dev = dev, .type = type, .grid = *grid, .half = grid->axes == 3 ? 14 : 5, .traits = traits
     };
-    A->slots = A->half + kry_box_in_flux_form(type, grid);
+    A->slots = A->half + kryi_box_in_flux_form(type, grid);
     A->by_columns = goes_by_columns(dev, type, grid);
     TRY(get_kernels(A));
-    TRY(kry_buffer_create(dev, (size_t)(A->slots * grid->n) * kry_type_size(type), &A->numbers));
-    TRY(kry_op_create_fused(dev, &box_table, &box_fused, A, &shape, out));
+    TRY(kryi_buffer_create(dev, (size_t)(A->slots * grid->n) * kry_type_size(type), &A->numbers));
+    TRY(kryi_op_create_fused(dev, &box_table, &box_fused, A, &shape, out));
     A = NULL;
 done:
     box_destroy(A);
@@ -286,7 +286,7 @@ static int64_t beside(int64_t at, int step, int64_t size, bool wrapped)
 }
 
 /* The point at `offset` from point i, which is at `place`; -1: there is none. */
-static int64_t neighbour(const kry_box_grid *g, const int64_t place[3], const int offset[3])
+static int64_t neighbour(const kryi_box_grid *g, const int64_t place[3], const int offset[3])
 {
     int64_t number = 0, stride = 1;
 
@@ -300,28 +300,28 @@ static int64_t neighbour(const kry_box_grid *g, const int64_t place[3], const in
 }
 
 /* The couplings that are stored at point i, in both directions. */
-static kry_status append_point(const kry_box *B, const double *numbers, int64_t i,
-                               kry_entry_list *list)
+static kry_status append_point(const kryi_box *B, const double *numbers, int64_t i,
+                               kryi_entry_list *list)
 {
     kry_status st = KRY_OK;
-    const kry_box_grid *g = &B->grid;
+    const kryi_box_grid *g = &B->grid;
     const int64_t row = i / g->size[0],
                   place[3] = { i % g->size[0], row % g->size[1], row / g->size[1] };
 
     for (int slot = 0; slot < B->half; slot++) {
         const int offset[3] = { (slot + 1) % 3 - 1, (slot + 4) / 3 % 3 - 1, (slot + 4) / 9 };
         const int64_t j = neighbour(g, place, offset);
-        const double number = numbers[slot * g->n + i - place[0] + kry_box_column(g, place[0])];
+        const double number = numbers[slot * g->n + i - place[0] + kryi_box_column(g, place[0])];
         if (j < 0 || number == 0) continue;
-        TRY(kry_entry_append(list, (int32_t)i, (int32_t)j, number));
-        if (slot) TRY(kry_entry_append(list, (int32_t)j, (int32_t)i, number));
+        TRY(kryi_entry_append(list, (int32_t)i, (int32_t)j, number));
+        if (slot) TRY(kryi_entry_append(list, (int32_t)j, (int32_t)i, number));
     }
 done:
     return st;
 }
 
 /* Flux form: the diagonal from what the rows add up to. */
-static void add_up(const double *row_sum, kry_sparse *rows)
+static void add_up(const double *row_sum, kryi_sparse *rows)
 {
     double *val = rows->val;
 
@@ -329,26 +329,26 @@ static void add_up(const double *row_sum, kry_sparse *rows)
         double own = row_sum[i];
         for (int64_t e = rows->row_ptr[i]; e < rows->row_ptr[i + 1]; e++)
             if (rows->col[e] != i) own -= val[e];
-        const int64_t e = kry_sparse_find(rows, i, i);
+        const int64_t e = kryi_sparse_find(rows, i, i);
         if (e >= 0) val[e] = own;
     }
 }
 
-kry_status kry_box_rows(const char *who, const kry_op *A, kry_sparse *rows)
+kry_status kryi_box_rows(const char *who, const kry_op *A, kryi_sparse *rows)
 {
     kry_status st = KRY_OK;
-    const kry_box *B = kry_box_of(A);
+    const kryi_box *B = kryi_box_of(A);
     const int64_t n = B->grid.n, count = n * B->slots;
-    kry_entry_list list = { 0 };
+    kryi_entry_list list = { 0 };
     double *numbers = NULL;
     void *stored = NULL;
 
-    TRY(kry_alloc((size_t)count, kry_type_size(B->type), &stored));
-    TRY(kry_alloc((size_t)count, sizeof *numbers, &numbers));
-    TRY(kry_buffer_read(B->dev, B->numbers, 0, (size_t)count * kry_type_size(B->type), stored));
-    for (int64_t k = 0; k < count; k++) numbers[k] = kry_number_at(B->type, stored, k);
+    TRY(kryi_alloc((size_t)count, kry_type_size(B->type), &stored));
+    TRY(kryi_alloc((size_t)count, sizeof *numbers, &numbers));
+    TRY(kryi_buffer_read(B->dev, B->numbers, 0, (size_t)count * kry_type_size(B->type), stored));
+    for (int64_t k = 0; k < count; k++) numbers[k] = kryi_number_at(B->type, stored, k);
     for (int64_t i = 0; i < n; i++) TRY(append_point(B, numbers, i, &list));
-    TRY(kry_entry_list_compress(who, &list, n, n, rows));
+    TRY(kryi_entry_list_compress(who, &list, n, n, rows));
     if (B->slots > B->half) add_up(numbers + B->half * n, rows);
 done:
     free(numbers);

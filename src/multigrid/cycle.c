@@ -30,73 +30,73 @@
 /* ---- vectors of the levels ------------------------------------------------------------------- */
 
 /* As many columns of a level's room as the cycle has. */
-static kry_vec columns_of(const kry_hierarchy *H, const kry_vec *room)
+static kry_vec columns_of(const kryi_hierarchy *H, const kry_vec *room)
 {
-    return kry_vec_columns(room, 0, H->columns);
+    return kryi_vec_columns(room, 0, H->columns);
 }
 
 /* Every level gets room for that number of columns, and the cycle runs on them. */
-static kry_status make_room(kry_hierarchy *H, int64_t columns)
+static kry_status make_room(kryi_hierarchy *H, int64_t columns)
 {
     kry_status st = KRY_OK;
 
     for (int i = 0; i < H->count; i++) {
-        kry_rung *g = &H->rung[i];
+        kryi_rung *g = &H->rung[i];
         kry_vec **all[] = { &g->b,        &g->x,        &g->work,    &g->again[0],
                             &g->again[1], &g->again[2], &g->again[3] };
         for (size_t v = 0; v < COUNT(all); v++)
-            if (*all[v]) TRY(kry_vec_widen(all[v], columns));
+            if (*all[v]) TRY(kryi_vec_widen(all[v], columns));
     }
-    if (H->narrow) TRY(kry_narrow_widen(H->narrow, columns));
+    if (H->narrow) TRY(kryi_narrow_widen(H->narrow, columns));
     H->columns = columns;
 done:
     return st;
 }
 
 /* to := b, in the numbers that the finest level has. */
-static kry_status bring_in(const kry_hierarchy *H, const kry_vec *b, kry_vec *to)
+static kry_status bring_in(const kryi_hierarchy *H, const kry_vec *b, kry_vec *to)
 {
     kry_status st = KRY_OK;
-    const kry_shell *shell = H->rung[0].level.shell;
-    kry_vec mine = shell ? kry_shell_place(shell, 0, to) : kry_vec_borrow(to);
+    const kryi_shell *shell = H->rung[0].level.shell;
+    kry_vec mine = shell ? kryi_shell_place(shell, 0, to) : kryi_vec_borrow(to);
 
-    TRY(H->narrow ? kry_narrow_down(H->narrow, b, &mine) : kry_vec_copy(b, &mine));
-    if (shell) TRY(kry_shell_fill(shell, &mine, to));
+    TRY(H->narrow ? kryi_narrow_down(H->narrow, b, &mine) : kry_vec_copy(b, &mine));
+    if (shell) TRY(kryi_shell_fill(shell, &mine, to));
 done:
     return st;
 }
 
 /* x := what the finest level has; sum: (b.x, b.b), of levels in single */
-static kry_status bring_out(const kry_hierarchy *H, const kry_vec *b, const kry_vec *from,
+static kry_status bring_out(const kryi_hierarchy *H, const kry_vec *b, const kry_vec *from,
                             kry_vec *x, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    const kry_shell *shell = H->rung[0].level.shell;
-    kry_vec mine = kry_vec_borrow(from);
+    const kryi_shell *shell = H->rung[0].level.shell;
+    kry_vec mine = kryi_vec_borrow(from);
 
-    if (shell) TRY(kry_shell_take(shell, 0, from, &mine));
-    TRY(H->narrow ? kry_narrow_up(H->narrow, b, &mine, x, sum) : kry_vec_copy(&mine, x));
+    if (shell) TRY(kryi_shell_take(shell, 0, from, &mine));
+    TRY(H->narrow ? kryi_narrow_up(H->narrow, b, &mine, x, sum) : kry_vec_copy(&mine, x));
 done:
     return st;
 }
 
 /* A cycle, or full multigrid; but_one: without the last step on the finest level. */
-typedef kry_status plain_cycle(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
+typedef kry_status plain_cycle(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
 
 /* x := M b, or full multigrid, with levels whose vectors are not the caller's: in single, while b and x are in double, or
  * with the numbers of other parts around. */
-static kry_status cycle_apart(kry_hierarchy *H, plain_cycle *run, const kry_vec *b, kry_vec *x,
-                              kry_cycle_sums s)
+static kry_status cycle_apart(kryi_hierarchy *H, plain_cycle *run, const kry_vec *b, kry_vec *x,
+                              kryi_cycle_sums s)
 {
     kry_status st = KRY_OK;
-    const kry_rung *g = H->rung;
-    kry_narrow *N = H->narrow;
+    const kryi_rung *g = H->rung;
+    kryi_narrow *N = H->narrow;
     const kry_op *A = g->level.A;
     const bool widens = N && H->widens && b->k == 1;
     kry_vec own_b = columns_of(H, g->b), own_x = columns_of(H, g->x);
     kry_sum *sum = !N || b->k > 1 ? NULL : s.dots ? s.dots : N->dots;
 
-    if (N) TRY(kry_narrow_measure(N, b, s.known));
+    if (N) TRY(kryi_narrow_measure(N, b, s.known));
     TRY(bring_in(H, b, &own_b));
     TRY(run(H, &own_b, &own_x, widens));
     if (widens) {
@@ -113,14 +113,14 @@ done:
 /* ---- the cycle ------------------------------------------------------------------------------- */
 
 /* The numbers of other parts in a vector of a level, as far as it has any. */
-static kry_status refresh(const kry_rung *g, kry_vec *v)
+static kry_status refresh(const kryi_rung *g, kry_vec *v)
 {
-    return g->level.shell ? kry_shell_refresh(g->level.shell, v) : KRY_OK;
+    return g->level.shell ? kryi_shell_refresh(g->level.shell, v) : KRY_OK;
 }
 
-static kry_status restrict_to(const kry_level *L, const kry_vec *r, kry_vec *coarse)
+static kry_status restrict_to(const kryi_level *L, const kry_vec *r, kry_vec *coarse)
 {
-    if (L->R) return kry_op_run_apply(L->R, 1, r, 0, coarse);
+    if (L->R) return kryi_op_run_apply(L->R, 1, r, 0, coarse);
     return L->P->table->apply_transpose(L->P->self, 1, r, 0, coarse);
 }
 
@@ -131,31 +131,32 @@ typedef struct visiting {
     bool but_one;          /* without the last step, so that the iterate ends in the level's room */
 } visiting;
 
-bool kry_rung_is_fused(const kry_rung *g)
+bool kryi_rung_is_fused(const kryi_rung *g)
 {
-    const kry_passes *p = g->level.passes;
-    return p && p->most && kry_smoothing_by_diagonal(&g->smooth) && g->smooth.down.count <= p->most;
+    const kryi_passes *p = g->level.passes;
+    return p && p->most && kryi_smoothing_by_diagonal(&g->smooth) &&
+           g->smooth.down.count <= p->most;
 }
 
-bool kry_rung_corrects_at_once(const kry_rung *g)
+bool kryi_rung_corrects_at_once(const kryi_rung *g)
 {
-    const kry_passes *p = g->level.passes;
-    return p && p->correct && kry_smoothing_by_diagonal(&g->smooth);
+    const kryi_passes *p = g->level.passes;
+    return p && p->correct && kryi_smoothing_by_diagonal(&g->smooth);
 }
 
 /* Passes begin with zero. If they are not taken on the way down, then not on the way up: the iterate would end
  * in the wrong place. */
-static bool by_passes(const kry_rung *g, visiting how)
+static bool by_passes(const kryi_rung *g, visiting how)
 {
-    return kry_rung_is_fused(g) && g->level.passes->down && !how.from_x;
+    return kryi_rung_is_fused(g) && g->level.passes->down && !how.from_x;
 }
 
 /* place[0] := smoothed; coarse := P' (b - A place[0]) */
-static kry_status go_down(kry_rung *g, visiting how, const kry_vec *b, kry_vec *place[2],
+static kry_status go_down(kryi_rung *g, visiting how, const kry_vec *b, kry_vec *place[2],
                           kry_vec *coarse)
 {
     kry_status st = KRY_OK;
-    const kry_level *L = &g->level;
+    const kryi_level *L = &g->level;
 
     if (by_passes(g, how)) {
         kry_vec *x = place[1];
@@ -163,7 +164,7 @@ static kry_status go_down(kry_rung *g, visiting how, const kry_vec *b, kry_vec *
         return L->passes->down(L->self, &g->smooth.down, b, x, coarse);
     }
     if (how.from_x) TRY(refresh(g, place[0]));
-    TRY(kry_smoothing_run(&g->smooth, &g->smooth.down, !how.from_x, b, place));
+    TRY(kryi_smoothing_run(&g->smooth, &g->smooth.down, !how.from_x, b, place));
     if (how.from_x) TRY(refresh(g, place[0]));
     TRY(kry_op_residual(L->A, b, place[0], place[1]));
     TRY(restrict_to(L, place[1], coarse));
@@ -172,28 +173,28 @@ done:
 }
 
 /* The same, the first step by the pass that adds P e. */
-static kry_status correct_and_smooth(kry_rung *g, kry_sweeps rest, const kry_vec *b,
+static kry_status correct_and_smooth(kryi_rung *g, kryi_sweeps rest, const kry_vec *b,
                                      const kry_vec *e, kry_vec *place[2], kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    const kry_level *L = &g->level;
+    const kryi_level *L = &g->level;
     kry_vec *x = place[0];
 
     TRY(L->passes->correct(L->self, rest.step[0], b, x, e, place[1]));
     place[0] = place[1], place[1] = x;
     rest.step++, rest.count--, rest.sum = sum;
-    TRY(kry_smoothing_run(&g->smooth, &rest, false, b, place));
+    TRY(kryi_smoothing_run(&g->smooth, &rest, false, b, place));
 done:
     return st;
 }
 
 /* place[0] := what place[0] + P e is smoothed to; sum: NULL, or what the last step leaves its sums in */
-static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_vec *e,
+static kry_status go_up(kryi_rung *g, visiting how, const kry_vec *b, const kry_vec *e,
                         kry_vec *place[2], kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    const kry_level *L = &g->level;
-    kry_sweeps up = g->smooth.up;
+    const kryi_level *L = &g->level;
+    kryi_sweeps up = g->smooth.up;
 
     up.sum = sum;
     if (by_passes(g, how)) {
@@ -202,34 +203,34 @@ static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_v
         return L->passes->up(L->self, &up, b, place[1], e, y);
     }
     up.count -= how.but_one;
-    if (kry_rung_corrects_at_once(g)) return correct_and_smooth(g, up, b, e, place, sum);
-    TRY(kry_op_run_apply(L->P, 1, e, 1, place[0]));
-    TRY(kry_smoothing_run(&g->smooth, &up, false, b, place));
+    if (kryi_rung_corrects_at_once(g)) return correct_and_smooth(g, up, b, e, place, sum);
+    TRY(kryi_op_run_apply(L->P, 1, e, 1, place[0]));
+    TRY(kryi_smoothing_run(&g->smooth, &up, false, b, place));
 done:
     return st;
 }
 
 /* Whether the last step on the finest level is a sweep by itself. */
-static bool ends_with_sweep(const kry_hierarchy *H)
+static bool ends_with_sweep(const kryi_hierarchy *H)
 {
-    const kry_rung *g = H->rung;
-    return H->count > 1 && kry_smoothing_by_diagonal(&g->smooth) && !kry_rung_is_fused(g) &&
-           g->smooth.up.count > kry_rung_corrects_at_once(g);
+    const kryi_rung *g = H->rung;
+    return H->count > 1 && kryi_smoothing_by_diagonal(&g->smooth) && !kryi_rung_is_fused(g) &&
+           g->smooth.up.count > kryi_rung_corrects_at_once(g);
 }
 
-bool kry_cycle_leaves_dots(const kry_hierarchy *H)
+bool kryi_cycle_leaves_dots(const kryi_hierarchy *H)
 {
     if (H->narrow) return true;
     return !H->rung[0].level.shell &&
-           (ends_with_sweep(H) || (H->count > 1 && kry_rung_is_fused(H->rung)));
+           (ends_with_sweep(H) || (H->count > 1 && kryi_rung_is_fused(H->rung)));
 }
 
-kry_status kry_cycle_widen(kry_hierarchy *H)
+kry_status kryi_cycle_widen(kryi_hierarchy *H)
 {
     kry_status st = KRY_OK;
     const kry_op *A = H->rung[0].level.A;
 
-    const bool alone = kry_layout_size(&A->dev->layout) == 1; /* that step brings no halo */
+    const bool alone = kryi_layout_size(&A->dev->layout) == 1; /* that step brings no halo */
 
     H->widens = alone && ends_with_sweep(H) && A->fused->relax_widening;
     if (H->widens) TRY(A->fused->relax_widening(A->self, 0, NULL, NULL, NULL, NULL, NULL));
@@ -237,18 +238,18 @@ done:
     return st;
 }
 
-static kry_status correct(kry_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
+static kry_status correct(kryi_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
                           kry_vec *x);
 
 /* x := M b from level i on, or x + M (b - A x). The iterate goes to and fro between x and the level's own
  * room, as often on the way down as on the way up, and so ends in x. */
-static kry_status visit(kry_hierarchy *H, int i, visiting how, const kry_vec *b, kry_vec *x)
+static kry_status visit(kryi_hierarchy *H, int i, visiting how, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
-    kry_rung *g = &H->rung[i], *next = g + 1;
+    kryi_rung *g = &H->rung[i], *next = g + 1;
 
     if (H->tail.from && i == H->tail.from && !how.from_x) return H->tail.run(H->tail.self, b, x);
-    if (i == H->count - 1) return H->coarse ? kry_coarse_solve(H->coarse, b, x) : KRY_OK;
+    if (i == H->count - 1) return H->coarse ? kryi_coarse_solve(H->coarse, b, x) : KRY_OK;
     kry_vec work = columns_of(H, g->work), next_b = columns_of(H, next->b),
             next_x = columns_of(H, next->x), *place[2] = { x, &work };
     TRY(go_down(g, how, b, place, &next_b));
@@ -259,11 +260,11 @@ done:
 }
 
 /* W, F: x := x + M (b - A x), the second visit, which may take passes. */
-static kry_status visit_again(kry_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
+static kry_status visit_again(kryi_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
                               kry_vec *x)
 {
     kry_status st = KRY_OK;
-    kry_rung *g = &H->rung[i];
+    kryi_rung *g = &H->rung[i];
     kry_vec r = columns_of(H, g->again[0]), d = columns_of(H, g->again[1]);
 
     TRY(kry_op_residual(g->level.A, b, x, &r));
@@ -285,14 +286,14 @@ done:
 }
 
 /* value := x'y of all parts. Waits. */
-static kry_status dot(const kry_rung *g, const kry_vec *x, const kry_vec *y, double *value)
+static kry_status dot(const kryi_rung *g, const kry_vec *x, const kry_vec *y, double *value)
 {
     kry_status st = KRY_OK;
-    const kry_shell *shell = g->level.shell;
-    kry_vec mine[2] = { kry_vec_borrow(x), kry_vec_borrow(y) };
+    const kryi_shell *shell = g->level.shell;
+    kry_vec mine[2] = { kryi_vec_borrow(x), kryi_vec_borrow(y) };
 
-    if (shell) TRY(kry_shell_take(shell, 0, x, &mine[0]));
-    if (shell) TRY(kry_shell_take(shell, 1, y, &mine[1]));
+    if (shell) TRY(kryi_shell_take(shell, 0, x, &mine[0]));
+    if (shell) TRY(kryi_shell_take(shell, 1, y, &mine[1]));
     TRY(kry_vec_dot(&mine[0], &mine[1], value));
 done:
     return st;
@@ -300,10 +301,10 @@ done:
 
 /* K: x, which is M b, becomes the best approximation in the span of it and of M r, r what it leaves. The
  * second direction is left out if the first takes three quarters of the residual away. Waits. */
-static kry_status two_steps(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x)
+static kry_status two_steps(kryi_hierarchy *H, int i, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
-    kry_rung *g = &H->rung[i];
+    kryi_rung *g = &H->rung[i];
     kry_vec *r = g->again[0], *d = g->again[1], *Ax = g->again[2], *Ad = g->again[3];
     double xAx, xb, rr, bb, dAx, dAd, dr;
 
@@ -330,13 +331,13 @@ done:
 }
 
 /* x := what the levels from i on make of b, for the level above. */
-static kry_status correct(kry_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
+static kry_status correct(kryi_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
                           kry_vec *x)
 {
     kry_status st = KRY_OK;
 
     TRY(visit(H, i, (visiting){ .shape = shape }, b, x));
-    if (!kry_cycle_room(shape, i, H->count)) return KRY_OK;
+    if (!kryi_cycle_room(shape, i, H->count)) return KRY_OK;
     if (shape == KRY_CYCLE_K)
         TRY(two_steps(H, i, b, x));
     else
@@ -345,24 +346,25 @@ done:
     return st;
 }
 
-int kry_cycle_room(kry_cycle_shape shape, int i, int count)
+int kryi_cycle_room(kry_cycle_shape shape, int i, int count)
 {
     if (i == 0 || i == count - 1) return 0; /* the finest is visited once, the coarsest is exact */
     return shape == KRY_CYCLE_V ? 0 : shape == KRY_CYCLE_K ? 4 : 2;
 }
 
-static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
+static kry_status full(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
 
 /* x := M b, with levels in single, where the finest level's passes read b and write x in double. */
-static kry_status by_narrow_passes(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums s)
+static kry_status by_narrow_passes(kryi_hierarchy *H, const kry_vec *b, kry_vec *x,
+                                   kryi_cycle_sums s)
 {
     kry_status st = KRY_OK;
-    kry_rung *g = H->rung, *next = g + 1;
-    const kry_passes *p = g->level.passes;
-    kry_sweeps up = g->smooth.up;
+    kryi_rung *g = H->rung, *next = g + 1;
+    const kryi_passes *p = g->level.passes;
+    kryi_sweeps up = g->smooth.up;
 
     up.sum = s.dots ? s.dots : H->narrow->dots;
-    TRY(kry_narrow_measure(H->narrow, b, s.known));
+    TRY(kryi_narrow_measure(H->narrow, b, s.known));
     TRY(p->down_narrow(g->level.self, &g->smooth.down, H->narrow, b, g->x, next->b));
     TRY(correct(H, 1, H->cycle.shape, next->b, next->x));
     TRY(p->up_narrow(g->level.self, &up, H->narrow, b, g->x, next->x, x));
@@ -370,36 +372,36 @@ done:
     return st;
 }
 
-bool kry_rung_has_narrow_passes(const kry_rung *g)
+bool kryi_rung_has_narrow_passes(const kryi_rung *g)
 {
-    return kry_rung_is_fused(g) && g->level.passes->down_narrow;
+    return kryi_rung_is_fused(g) && g->level.passes->down_narrow;
 }
 
-static kry_status once(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one)
+static kry_status once(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one)
 {
     return visit(H, 0, (visiting){ .shape = H->cycle.shape, .but_one = but_one }, b, x);
 }
 
 /* What is done for all columns at once where a level has operators; passes, colours, and the scalars of K are for one. */
-bool kry_cycle_takes_columns(const kry_hierarchy *H)
+bool kryi_cycle_takes_columns(const kryi_hierarchy *H)
 {
-    const kry_layout *layout = &H->rung[0].level.A->dev->layout;
-    bool takes = kry_layout_size(layout) == 1 && !layout->reproducible && !H->tail.from &&
+    const kryi_layout *layout = &H->rung[0].level.A->dev->layout;
+    bool takes = kryi_layout_size(layout) == 1 && !layout->reproducible && !H->tail.from &&
                  H->cycle.shape != KRY_CYCLE_K;
 
     for (int i = 0; i + 1 < H->count; i++) {
-        const kry_rung *g = &H->rung[i];
+        const kryi_rung *g = &H->rung[i];
         takes = takes && g->level.R && !g->level.passes && !g->smooth.down.coloured;
     }
     return takes;
 }
 
-kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x, kry_cycle_sums s)
+kry_status kryi_cycle_run(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, kryi_cycle_sums s)
 {
     kry_status st = KRY_OK;
 
     TRY(make_room(H, b->k));
-    if (kry_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, s);
+    if (kryi_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, s);
     if (H->rung[0].b) return cycle_apart(H, once, b, x, s);
     H->dots = s.dots;
     st = once(H, b, x, false);
@@ -409,24 +411,24 @@ done:
 }
 
 /* A visit of a level leaves the b of the levels above it as they are. */
-static kry_status full(kry_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one)
+static kry_status full(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one)
 {
     kry_status st = KRY_OK;
     const int last = H->count - 1;
     visiting how = { .shape = H->cycle.shape, .from_x = true };
 
     for (int i = 0; i < last; i++) {
-        const kry_vec b_i = i ? columns_of(H, H->rung[i].b) : kry_vec_borrow(b);
+        const kry_vec b_i = i ? columns_of(H, H->rung[i].b) : kryi_vec_borrow(b);
         kry_vec coarse = columns_of(H, H->rung[i + 1].b);
         TRY(restrict_to(&H->rung[i].level, &b_i, &coarse));
     }
     for (int i = last; i >= 0; i--) {
         const kry_op *P = H->rung[i].level.P;
-        const kry_vec b_i = i ? columns_of(H, H->rung[i].b) : kry_vec_borrow(b);
-        kry_vec x_i = i ? columns_of(H, H->rung[i].x) : kry_vec_borrow(x);
+        const kry_vec b_i = i ? columns_of(H, H->rung[i].b) : kryi_vec_borrow(b);
+        kry_vec x_i = i ? columns_of(H, H->rung[i].x) : kryi_vec_borrow(x);
         if (i < last) {
             const kry_vec coarse = columns_of(H, H->rung[i + 1].x);
-            TRY(kry_op_run_apply(P, 1, &coarse, 0, &x_i));
+            TRY(kryi_op_run_apply(P, 1, &coarse, 0, &x_i));
         }
         how.but_one = but_one && i == 0;
         TRY(visit(H, i, how, &b_i, &x_i));
@@ -435,12 +437,12 @@ done:
     return st;
 }
 
-kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
+kry_status kryi_hierarchy_full(kryi_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
 
     TRY(make_room(H, b->k));
-    st = H->rung[0].b ? cycle_apart(H, full, b, x, (kry_cycle_sums){ 0 }) : full(H, b, x, false);
+    st = H->rung[0].b ? cycle_apart(H, full, b, x, (kryi_cycle_sums){ 0 }) : full(H, b, x, false);
 done:
     return st;
 }

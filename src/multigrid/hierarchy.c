@@ -13,19 +13,19 @@
 
 /* ---- levels --------------------------------------------------------------------------------- */
 
-kry_status kry_hierarchy_add(kry_hierarchy *H, const kry_level *level)
+kry_status kryi_hierarchy_add(kryi_hierarchy *H, const kryi_level *level)
 {
     kry_status st = KRY_OK;
-    kry_rung *last = H->count ? &H->rung[H->count - 1] : NULL;
+    kryi_rung *last = H->count ? &H->rung[H->count - 1] : NULL;
 
     CHECK(!last || last->level.P, KRY_ERR_ARGUMENT, "%s: level %d has no prolongation",
           H->family->who, H->count - 1);
     CHECK(!last || last->level.P->shape.cols == level->A->shape.rows, KRY_ERR_SHAPE,
           "%s: level %d has %lld unknowns, the prolongation to it %lld columns", H->family->who,
           H->count, (long long)level->A->shape.rows, (long long)last->level.P->shape.cols);
-    TRY(kry_realloc((size_t)H->count + 1, sizeof *H->rung, &H->rung));
-    kry_rung *new = &H->rung[H->count++];
-    *new = (kry_rung){ .level = *level };
+    TRY(kryi_realloc((size_t)H->count + 1, sizeof *H->rung, &H->rung));
+    kryi_rung *new = &H->rung[H->count++];
+    *new = (kryi_rung){ .level = *level };
     (void)kry_op_retain(level->A);
     (void)kry_op_retain(level->P);
     (void)kry_op_retain(level->R);
@@ -33,11 +33,11 @@ done:
     return st;
 }
 
-int kry_hierarchy_levels(const kry_hierarchy *H) { return H->count; }
-kry_level *kry_hierarchy_level(kry_hierarchy *H, int i) { return &H->rung[i].level; }
-const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H) { return &H->cycle; }
+int kryi_hierarchy_levels(const kryi_hierarchy *H) { return H->count; }
+kryi_level *kryi_hierarchy_level(kryi_hierarchy *H, int i) { return &H->rung[i].level; }
+const kry_cycle_params *kryi_hierarchy_cycle(const kryi_hierarchy *H) { return &H->cycle; }
 
-void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother, int degree)
+void kryi_hierarchy_prefer(kryi_hierarchy *H, kry_smoother smoother, int degree)
 {
     if (H->any_degree) H->cycle.degree = degree;
     if (H->any_smoother) H->cycle.smoother = smoother;
@@ -48,13 +48,13 @@ void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother, int degree)
 /* Of sums over rows, by their size. In double and in flux form jumps of 10^6 are above it. */
 static double rounding_of(const kry_op *A)
 {
-    const kry_box *B = kry_box_of(A);
+    const kryi_box *B = kryi_box_of(A);
     const bool flux = B && B->slots > B->half;
     return A->shape.type == KRY_F64 || flux ? 2e-9 : 1e-5;
 }
 
 /* Constants are mapped to zero, but for rounding. */
-static bool loses_constants(const kry_op *A, const kry_sparse *E)
+static bool loses_constants(const kry_op *A, const kryi_sparse *E)
 {
     const double rounding = rounding_of(A), *val = E->val;
 
@@ -71,29 +71,29 @@ static bool loses_constants(const kry_op *A, const kry_sparse *E)
  * x := A^-1 b for a symmetric A, definite or semi-definite; above 1024 unknowns with A 1 = 0 and no other
  * null space. A is a box, or has rows to be read; x and b are of `type`. Waits.
  *
- * Returns  KRY_ERR_ARGUMENT for an A that is not positive definite; as kry_coarse_create
+ * Returns  KRY_ERR_ARGUMENT for an A that is not positive definite; as kryi_coarse_create
  */
 static kry_status coarsest_create(const char *who, const kry_op *A, kry_type type,
-                                  kry_coarse **coarse)
+                                  kryi_coarse **coarse)
 {
     kry_status st = KRY_OK;
-    kry_sparse E = { 0 };
+    kryi_sparse E = { 0 };
     double *inverse = NULL;
 
     *coarse = NULL;
-    TRY(kry_box_of(A) ? kry_box_rows(who, A, &E) : kry_rows_read(who, A, &E));
-    const kry_coarse_how how = { .singular = loses_constants(A, &E), .rounding = rounding_of(A) };
+    TRY(kryi_box_of(A) ? kryi_box_rows(who, A, &E) : kryi_rows_read(who, A, &E));
+    const kryi_coarse_how how = { .singular = loses_constants(A, &E), .rounding = rounding_of(A) };
     if (!how.singular || E.rows > 1) { /* a single unknown may be a zero */
-        TRY(kry_alloc((size_t)A->shape.rows, sizeof *inverse, &inverse));
-        TRY(kry_rows_symmetrise(who, A, &E, inverse));
+        TRY(kryi_alloc((size_t)A->shape.rows, sizeof *inverse, &inverse));
+        TRY(kryi_rows_symmetrise(who, A, &E, inverse));
     }
-    st = kry_coarse_create(A->dev, type, &how, &E, coarse);
+    st = kryi_coarse_create(A->dev, type, &how, &E, coarse);
     CHECK(st != KRY_ERR_SINGULAR, KRY_ERR_ARGUMENT,
           "%s: the matrix of the coarsest level, %lld-by-%lld, is not positive definite", who,
           (long long)A->shape.rows, (long long)A->shape.rows);
 done:
     free(inverse);
-    kry_sparse_release(&E);
+    kryi_sparse_release(&E);
     return st;
 }
 
@@ -104,7 +104,7 @@ static double bytes_of(const kry_vec *v)
     return v ? (double)(v->n * v->k) * (double)kry_type_size(v->type) : 0;
 }
 
-static double vector_bytes(const kry_rung *g)
+static double vector_bytes(const kryi_rung *g)
 {
     double bytes =
         bytes_of(g->b) + bytes_of(g->x) + bytes_of(g->work) + bytes_of(g->smooth.relaxer.residual);
@@ -120,44 +120,44 @@ static kry_op_info described(const kry_op *op)
 }
 
 /* One operator after the other: each step reads b beside its product, the first one only b and D. */
-static double step_by_step(const kry_rung *g)
+static double step_by_step(const kryi_rung *g)
 {
     const kry_op *A = g->level.A, *R = g->level.R;
     const double word = (double)A->shape.rows * (double)kry_type_size(A->shape.type);
     const double product = described(A).bytes_per_apply, both = 2 * g->smooth.down.count;
     const double up = described(g->level.P).bytes_per_apply;
     const double down = R ? described(R).bytes_per_apply : up;
-    const bool plain = kry_smoothing_by_diagonal(&g->smooth);
-    const double step = plain ? kry_relaxer_bytes(&g->smooth.relaxer) : product + word;
+    const bool plain = kryi_smoothing_by_diagonal(&g->smooth);
+    const double step = plain ? kryi_relaxer_bytes(&g->smooth.relaxer) : product + word;
     const double first = g->smooth.entry != 0 && both > 2 ? -word : 3 * word;
 
     if (!(product > 0 && down > 0)) return 0;
-    if (kry_rung_corrects_at_once(g))
+    if (kryi_rung_corrects_at_once(g))
         return first + (both - 2) * step + product + word + down +
                g->level.passes->bytes(g->level.self);
     return first + (both - 1) * step + product + word + down + up + word;
 }
 
-static double bytes_per_cycle(const kry_rung *g)
+static double bytes_per_cycle(const kryi_rung *g)
 {
-    if (kry_rung_is_fused(g)) return g->level.passes->bytes(g->level.self);
+    if (kryi_rung_is_fused(g)) return g->level.passes->bytes(g->level.self);
     return step_by_step(g);
 }
 
 /* Of a cycle in single: b is measured, rounded, and x widened, as far as the finest level's passes do not do that. */
-static double bytes_between(const kry_hierarchy *H)
+static double bytes_between(const kryi_hierarchy *H)
 {
     enum { MEASURED = 8, ROUNDED = 8 + 4, WIDENED = 8 + 4 + 8, BY_STEP = WIDENED - 3 * 4 };
     const double n = (double)H->rung[0].level.A->shape.rows;
 
     if (!H->narrow) return 0;
-    if (kry_rung_has_narrow_passes(H->rung)) return MEASURED * n;
+    if (kryi_rung_has_narrow_passes(H->rung)) return MEASURED * n;
     return (MEASURED + ROUNDED + (H->widens ? BY_STEP : WIDENED)) * n;
 }
 
-static void describe(const kry_hierarchy *H, int i, kry_level_info *info)
+static void describe(const kryi_hierarchy *H, int i, kry_level_info *info)
 {
-    const kry_rung *g = &H->rung[i];
+    const kryi_rung *g = &H->rung[i];
     kry_op_info coarse = { .variant = "nothing to solve" };
 
     *info = (kry_level_info){ .rows = g->level.A->shape.rows,
@@ -170,14 +170,14 @@ static void describe(const kry_hierarchy *H, int i, kry_level_info *info)
         if (!i && info->bytes_per_cycle > 0) info->bytes_per_cycle += bytes_between(H);
         return;
     }
-    if (H->coarse) kry_coarse_describe(H->coarse, &coarse);
+    if (H->coarse) kryi_coarse_describe(H->coarse, &coarse);
     info->smoother = coarse.variant;
     info->solver_bytes = coarse.bytes_stored;
     info->bytes_per_cycle = coarse.bytes_per_apply;
 }
 
 /* The bytes that a V-cycle moves at least; 0: not known. */
-static double bytes_moved(const kry_hierarchy *H)
+static double bytes_moved(const kryi_hierarchy *H)
 {
     double bytes = 0;
     kry_level_info info;
@@ -191,17 +191,17 @@ static double bytes_moved(const kry_hierarchy *H)
 }
 
 /* What the finest level keeps beside A. */
-static double beside_A(const kry_hierarchy *H)
+static double beside_A(const kryi_hierarchy *H)
 {
     const kry_op *A = H->rung[0].level.A;
 
     if (!H->narrow && !H->rung[0].level.shell) return 0;
-    if (kry_matrix_of(A)) return kry_matrix_narrowed_bytes(A);
+    if (kryi_matrix_of(A)) return kryi_matrix_narrowed_bytes(A);
     return described(A).bytes_stored;
 }
 
 /* The bytes that the set-up keeps beside A, as far as its operators say. */
-static double bytes_kept(const kry_hierarchy *H)
+static double bytes_kept(const kryi_hierarchy *H)
 {
     double bytes = 0;
     kry_level_info info;
@@ -217,7 +217,7 @@ static double bytes_kept(const kry_hierarchy *H)
 
 int kry_multigrid_levels(const kry_op *M)
 {
-    const kry_hierarchy *H = kry_hierarchy_of(M);
+    const kryi_hierarchy *H = kryi_hierarchy_of(M);
     return H ? H->count : 0;
 }
 
@@ -226,7 +226,7 @@ kry_status kry_multigrid_level(const kry_op *M, int i, kry_level_info *level)
     kry_status st = KRY_OK;
 
     TRY(GIVEN(level, M));
-    const kry_hierarchy *H = kry_hierarchy_of(M);
+    const kryi_hierarchy *H = kryi_hierarchy_of(M);
     CHECK(H, KRY_ERR_ARGUMENT, "kry_multigrid_level: '%s' has no levels", M->table->kind);
     CHECK(i >= 0 && i < H->count, KRY_ERR_ARGUMENT,
           "kry_multigrid_level: level %d is not in 0 ... %d", i, H->count - 1);
@@ -239,34 +239,34 @@ done:
 
 static kry_status cycle_run(void *self, const kry_vec *r, kry_vec *z)
 {
-    kry_vec x = kry_vec_borrow(z);
-    return kry_cycle_run(self, r, &x, (kry_cycle_sums){ 0 });
+    kry_vec x = kryi_vec_borrow(z);
+    return kryi_cycle_run(self, r, &x, (kryi_cycle_sums){ 0 });
 }
 
 static kry_status cycle_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
-    kry_vec x = kry_vec_borrow(z);
-    return kry_cycle_run(self, r, &x, (kry_cycle_sums){ .dots = sum });
+    kry_vec x = kryi_vec_borrow(z);
+    return kryi_cycle_run(self, r, &x, (kryi_cycle_sums){ .dots = sum });
 }
 
 static kry_status cycle_apply_dots_again(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
-    kry_vec x = kry_vec_borrow(z);
-    return kry_cycle_run(self, r, &x, (kry_cycle_sums){ .dots = sum, .known = sum });
+    kry_vec x = kryi_vec_borrow(z);
+    return kryi_cycle_run(self, r, &x, (kryi_cycle_sums){ .dots = sum, .known = sum });
 }
 
 static kry_status cycle_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    return kry_op_apply_by(cycle_run, self, alpha, x, beta, y);
+    return kryi_op_apply_by(cycle_run, self, alpha, x, beta, y);
 }
 
 static void hierarchy_destroy(void *self)
 {
-    kry_hierarchy *H = self;
+    kryi_hierarchy *H = self;
     if (!H) return;
     for (int i = 0; i < H->count; i++) {
-        kry_rung *g = &H->rung[i];
-        kry_smoothing_release(&g->smooth);
+        kryi_rung *g = &H->rung[i];
+        kryi_smoothing_release(&g->smooth);
         for (size_t k = 0; k < COUNT(g->again); k++) kry_vec_release(&g->again[k]);
         kry_vec_release(&g->work);
         kry_vec_release(&g->x);
@@ -275,31 +275,31 @@ static void hierarchy_destroy(void *self)
         kry_op_release(&g->level.P);
         kry_op_release(&g->level.A);
     }
-    kry_narrow_release(&H->narrow);
-    kry_coarse_release(&H->coarse);
+    kryi_narrow_release(&H->narrow);
+    kryi_coarse_release(&H->coarse);
     H->family->destroy(H->self);
     free(H->rung);
     free(H);
 }
 
 /* Of the levels' vectors. */
-static kry_type type_of(const kry_hierarchy *H) { return H->rung[0].level.A->shape.type; }
+static kry_type type_of(const kryi_hierarchy *H) { return H->rung[0].level.A->shape.type; }
 
-static kry_status factor_coarsest(kry_hierarchy *H)
+static kry_status factor_coarsest(kryi_hierarchy *H)
 {
     kry_status st = KRY_OK;
     const kry_op *A = H->rung[H->count - 1].level.A;
-    kry_coarse *coarse = NULL;
+    kryi_coarse *coarse = NULL;
 
     if (A->shape.rows == 0) return KRY_OK;
     TRY(coarsest_create(H->family->who, A, type_of(H), &coarse));
-    kry_coarse_release(&H->coarse);
+    kryi_coarse_release(&H->coarse);
     H->coarse = coarse;
 done:
     return st;
 }
 
-static kry_status settle(kry_hierarchy *H)
+static kry_status settle(kryi_hierarchy *H)
 {
     if (H->narrow) H->narrow->factor = H->rung[0].level.factor, H->narrow->measured = false;
     return H->family->settle ? H->family->settle(H, H->self, &H->tail) : KRY_OK;
@@ -307,27 +307,28 @@ static kry_status settle(kry_hierarchy *H)
 
 static kry_status hierarchy_update(void *self, const void *values)
 {
-    kry_hierarchy *H = self;
+    kryi_hierarchy *H = self;
     kry_status st = KRY_OK;
     bool pooled = false;
     kry_device *dev = H->rung[0].level.A->dev;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", H->family->kind);
-    TRY(kry_pool_open(dev));
+    TRY(kryi_pool_open(dev));
     pooled = true;
     TRY(H->family->update(H, H->self));
     for (int i = 0; i + 1 < H->count; i++)
-        TRY(kry_smoothing_update(H->family->who, &H->rung[i].level, &H->cycle, &H->rung[i].smooth));
+        TRY(kryi_smoothing_update(H->family->who, &H->rung[i].level, &H->cycle,
+                                  &H->rung[i].smooth));
     TRY(factor_coarsest(H));
     TRY(settle(H));
 done:
-    if (pooled) kry_pool_close(dev);
+    if (pooled) kryi_pool_close(dev);
     return st;
 }
 
 static void hierarchy_describe(void *self, kry_op_info *info)
 {
-    const kry_hierarchy *H = self;
+    const kryi_hierarchy *H = self;
     info->variant = H->variant;
     info->bytes_stored = bytes_kept(H);
     info->bytes_per_apply = H->cycle.shape == KRY_CYCLE_V ? bytes_moved(H) : 0;
@@ -342,21 +343,21 @@ static const kry_op_table cycle_table = {
     .destroy = hierarchy_destroy,
 };
 
-static const kry_op_fused narrow_fused = { .apply_dots_again = cycle_apply_dots_again }, no_fused;
+static const kryi_op_fused narrow_fused = { .apply_dots_again = cycle_apply_dots_again }, no_fused;
 
-kry_hierarchy *kry_hierarchy_of(const kry_op *op)
+kryi_hierarchy *kryi_hierarchy_of(const kry_op *op)
 {
     return op && op->table->destroy == hierarchy_destroy ? op->self : NULL;
 }
 
 /* ---- the constructor ------------------------------------------------------------------------ */
 
-static kry_status check_cycle(const kry_family *family, kry_cycle_params *c)
+static kry_status check_cycle(const kryi_family *family, kry_cycle_params *c)
 {
     kry_status st = KRY_OK;
     const char *who = family->who;
 
-    TRY(kry_smoother_check(who, c));
+    TRY(kryi_smoother_check(who, c));
     CHECK((unsigned)c->shape <= KRY_CYCLE_F, KRY_ERR_ARGUMENT, "%s: shape = %d is none", who,
           (int)c->shape);
     CHECK((unsigned)c->values <= KRY_CYCLE_VALUES_DOUBLE, KRY_ERR_ARGUMENT,
@@ -371,19 +372,19 @@ done:
 }
 
 /* What other parts have of a vector may be read before it has come. */
-static kry_status create_vector(const kry_hierarchy *H, const kry_level *L, kry_vec **v)
+static kry_status create_vector(const kryi_hierarchy *H, const kryi_level *L, kry_vec **v)
 {
-    return (L->shell ? kry_vec_create : kry_vec_create_room)(L->A->dev, type_of(H),
-                                                             L->A->shape.rows, 1, v);
+    return (L->shell ? kry_vec_create : kryi_vec_create_room)(L->A->dev, type_of(H),
+                                                              L->A->shape.rows, 1, v);
 }
 
 /* What the cycle needs on each level. */
-static kry_status equip(kry_hierarchy *H)
+static kry_status equip(kryi_hierarchy *H)
 {
     kry_status st = KRY_OK;
 
     for (int i = 0; i < H->count; i++) {
-        kry_rung *g = &H->rung[i];
+        kryi_rung *g = &H->rung[i];
         const kry_op *P = g->level.P;
         const bool coarsest = i == H->count - 1;
         CHECK(coarsest == !P, KRY_ERR_ARGUMENT, "%s: level %d of %d %s a prolongation",
@@ -393,36 +394,36 @@ static kry_status equip(kry_hierarchy *H)
         if (own) TRY(create_vector(H, &g->level, &g->x));
         if (coarsest) continue;
         TRY(create_vector(H, &g->level, &g->work));
-        for (int k = 0; k < kry_cycle_room(H->cycle.shape, i, H->count); k++)
+        for (int k = 0; k < kryi_cycle_room(H->cycle.shape, i, H->count); k++)
             TRY(create_vector(H, &g->level, &g->again[k]));
-        TRY(kry_smoothing_create(H->family->who, &g->level, &H->cycle, &g->smooth));
+        TRY(kryi_smoothing_create(H->family->who, &g->level, &H->cycle, &g->smooth));
     }
     TRY(factor_coarsest(H));
 done:
     return st;
 }
 
-static void write_variant(kry_hierarchy *H)
+static void write_variant(kryi_hierarchy *H)
 {
     static const char *const shapes[] = { "V", "W", "K", "F" };
     const kry_cycle_params *c = &H->cycle;
 
-    kry_smoother_name(c, H->smoother, sizeof H->smoother);
+    kryi_smoother_name(c, H->smoother, sizeof H->smoother);
     snprintf(H->variant, sizeof H->variant, "%s(%d,%d)%s, %s, %d level%s, the last of %lld",
              shapes[c->shape], c->sweeps, c->sweeps, H->narrow ? " in single" : "", H->smoother,
              H->count, H->count == 1 ? "" : "s",
              (long long)H->rung[H->count - 1].level.A->shape.rows);
 }
 
-static kry_status create(const kry_family *family, const kry_op *A, const kry_cycle_params *cycle,
+static kry_status create(const kryi_family *family, const kry_op *A, const kry_cycle_params *cycle,
                          const void *params, kry_op **M)
 {
     kry_status st = KRY_OK;
-    kry_hierarchy *H = NULL;
+    kryi_hierarchy *H = NULL;
     kry_op_shape shape = A->shape;
 
     *M = NULL;
-    TRY(kry_alloc(1, sizeof *H, &H));
+    TRY(kryi_alloc(1, sizeof *H, &H));
     H->family = family;
     H->cycle = *cycle;
     H->any_smoother = cycle->smoother == KRY_SMOOTHER_AUTO;
@@ -432,30 +433,30 @@ static kry_status create(const kry_family *family, const kry_op *A, const kry_cy
     TRY(check_cycle(family, &H->cycle));
     TRY(family->create(H, A, params, &H->self));
     CHECK(H->count > 0, KRY_ERR_ARGUMENT, "%s: there are no levels", family->who);
-    if (H->rung[0].level.factor != 0) TRY(kry_narrow_create(A->dev, &H->narrow));
+    if (H->rung[0].level.factor != 0) TRY(kryi_narrow_create(A->dev, &H->narrow));
     TRY(equip(H));
     TRY(settle(H));
-    if (H->narrow) TRY(kry_cycle_widen(H));
+    if (H->narrow) TRY(kryi_cycle_widen(H));
     write_variant(H);
-    if (kry_cycle_leaves_dots(H)) H->table.apply_dots = cycle_apply_dots;
-    if (kry_cycle_takes_columns(H)) H->table.apply_block = cycle_apply;
+    if (kryi_cycle_leaves_dots(H)) H->table.apply_dots = cycle_apply_dots;
+    if (kryi_cycle_takes_columns(H)) H->table.apply_block = cycle_apply;
     shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
-    TRY(kry_op_create_fused(A->dev, &H->table, H->narrow ? &narrow_fused : &no_fused, H, &shape,
-                            M));
+    TRY(kryi_op_create_fused(A->dev, &H->table, H->narrow ? &narrow_fused : &no_fused, H, &shape,
+                             M));
     H = NULL;
 done:
     hierarchy_destroy(H);
     return st;
 }
 
-kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
-                                const kry_cycle_params *cycle, const void *params, kry_op **M)
+kry_status kryi_hierarchy_create(const kryi_family *family, const kry_op *A,
+                                 const kry_cycle_params *cycle, const void *params, kry_op **M)
 {
-    kry_status st = kry_pool_open(A->dev);
+    kry_status st = kryi_pool_open(A->dev);
 
     *M = NULL;
     if (st < 0) return st;
     st = create(family, A, cycle, params, M);
-    kry_pool_close(A->dev);
+    kryi_pool_close(A->dev);
     return st;
 }

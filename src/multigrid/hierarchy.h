@@ -16,39 +16,39 @@
 /* Smoothing steps, one after the other: x := x + step[i] D^-1 (b - A x), D the diagonal. Damped Jacobi
  * has one step, a polynomial of Chebyshev as many different ones as its degree (the inverses of its
  * roots). */
-typedef struct kry_sweeps {
+typedef struct kryi_sweeps {
     int count;
     const double *step;
     bool coloured; /* a step is for one colour after the other, in place, */
     bool reverse;  /* from the last to the first */
     kry_sum
         *sum; /* NULL, or the last step leaves the pair (b.x, b.b): with D^-1 and without colours */
-} kry_sweeps;
+} kryi_sweeps;
 
 /* Several passes of the cycle in one, for levels that can do better than one operator after the other.
  * The vectors have the sizes of the levels, and none overlaps another. Enqueue only. */
-typedef struct kry_passes {
+typedef struct kryi_passes {
     int most; /* steps that `down` and `up` take; 0: there is `correct` instead */
     /* x := the steps from x = 0;  coarse := P' (b - A x) */
-    kry_status (*down)(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
+    kry_status (*down)(void *self, const kryi_sweeps *s, const kry_vec *b, kry_vec *x,
                        kry_vec *coarse);
     /* y := the steps from x + P e; s->sum as of any steps */
-    kry_status (*up)(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
+    kry_status (*up)(void *self, const kryi_sweeps *s, const kry_vec *b, const kry_vec *x,
                      const kry_vec *e, kry_vec *y);
     /* y := v + step D^-1 (b - A v) with v = x + P e */
     kry_status (*correct)(void *self, double step, const kry_vec *b, const kry_vec *x,
                           const kry_vec *e, kry_vec *y);
     /* down and up of the finest level in single, in their place: b and y are in double; s->sum is there */
-    kry_status (*down_narrow)(void *self, const kry_sweeps *s, const kry_narrow *narrow,
+    kry_status (*down_narrow)(void *self, const kryi_sweeps *s, const kryi_narrow *narrow,
                               const kry_vec *b, kry_vec *x, kry_vec *coarse);
-    kry_status (*up_narrow)(void *self, const kry_sweeps *s, const kry_narrow *narrow,
+    kry_status (*up_narrow)(void *self, const kryi_sweeps *s, const kryi_narrow *narrow,
                             const kry_vec *b, const kry_vec *x, const kry_vec *e, kry_vec *y);
     double (*bytes)(const void *self); /* that both, or `correct`, move at least */
-} kry_passes;
+} kryi_passes;
 
-struct kry_shell; /* part_window.h */
+struct kryi_shell; /* part_window.h */
 
-typedef struct kry_level {
+typedef struct kryi_level {
     kry_op *
         A; /* n-by-n, retained; offers `relax`, or a diagonal; for red-black `sweep_colour`. Symmetric */
     kry_op *P; /* n-by-m, m the unknowns of the next level; retained. NULL on the coarsest level */
@@ -58,59 +58,59 @@ typedef struct kry_level {
     double highest; /* no eigenvalue of D^-1 A is larger; 0: estimate it */
     /* NULL, or borrowed: vectors have numbers of other parts around the own ones. P' brings these for b of the next level,
      * in so many layers that a visit from x = 0 needs no more of them */
-    const struct kry_shell *shell;
-    const kry_passes *passes; /* static; NULL: none */
-    void *self;               /* of the passes; the family's */
-} kry_level;
+    const struct kryi_shell *shell;
+    const kryi_passes *passes; /* static; NULL: none */
+    void *self;                /* of the passes; the family's */
+} kryi_level;
 
-#define KRY_CYCLE_FIELDS "iiidiiqii" /* of kry_cycle_params, for kry_team_same_fields */
+#define KRY_CYCLE_FIELDS "iiidiiqii" /* of kry_cycle_params, for kryi_team_same_fields */
 
-typedef struct kry_hierarchy kry_hierarchy;
+typedef struct kryi_hierarchy kryi_hierarchy;
 
 /* The levels from one on, all at once. */
-typedef struct kry_tail {
+typedef struct kryi_tail {
     int from; /* level, not the finest; 0: there is no tail */
     /* x := M b on that level. Enqueue only */
     kry_status (*run)(void *self, const kry_vec *b, kry_vec *x);
     void *self; /* the family's */
-} kry_tail;
+} kryi_tail;
 
 /* How the levels are made, all of one type: that of A, or in single for an A in double; the coarsest one may always be of
  * that of A. `self` is what create made. */
-typedef struct kry_family {
+typedef struct kryi_family {
     const char *kind; /* of the operator: "mg", "amg" */
     const char *who;  /* public constructor, in messages */
     int64_t coarsest; /* unknowns up to which a level is solved exactly, unless told otherwise */
-    /* Append the levels to H, from the finest on, by kry_hierarchy_add: no more than H's cycle allows,
+    /* Append the levels to H, from the finest on, by kryi_hierarchy_add: no more than H's cycle allows,
      * down to so few unknowns as it says. params: the family's own. Waits. */
-    kry_status (*create)(kry_hierarchy *H, const kry_op *A, const void *params, void **self);
-    /* A has new numbers: give those of the levels theirs. Patterns, sizes and kry_level stay, but for
+    kry_status (*create)(kryi_hierarchy *H, const kry_op *A, const void *params, void **self);
+    /* A has new numbers: give those of the levels theirs. Patterns, sizes and kryi_level stay, but for
      * `highest`. Waits. */
-    kry_status (*update)(kry_hierarchy *H, void *self);
+    kry_status (*update)(kryi_hierarchy *H, void *self);
     /* NULL, or called when all levels have their smoothers and the coarsest its solution, at first and after
      * each update: *tail := what takes the coarser levels at once, if there is such a thing. Waits. */
-    kry_status (*settle)(kry_hierarchy *H, void *self, kry_tail *tail);
+    kry_status (*settle)(kryi_hierarchy *H, void *self, kryi_tail *tail);
     void (*destroy)(void *self); /* takes NULL */
-} kry_family;
+} kryi_family;
 
 /* Append a level below the ones that are there. Its operators are retained; whoever made them releases
  * his. */
-kry_status kry_hierarchy_add(kry_hierarchy *H, const kry_level *level);
-int kry_hierarchy_levels(const kry_hierarchy *H);
-kry_level *kry_hierarchy_level(kry_hierarchy *H, int i); /* 0: the finest */
+kry_status kryi_hierarchy_add(kryi_hierarchy *H, const kryi_level *level);
+int kryi_hierarchy_levels(const kryi_hierarchy *H);
+kryi_level *kryi_hierarchy_level(kryi_hierarchy *H, int i); /* 0: the finest */
 /* What was asked for, with the defaults filled in. */
-const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H);
+const kry_cycle_params *kryi_hierarchy_cycle(const kryi_hierarchy *H);
 /* For a family that makes levels: what smooths them if nobody has asked for a smoother, for a degree. */
-void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother, int degree);
+void kryi_hierarchy_prefer(kryi_hierarchy *H, kry_smoother smoother, int degree);
 
-/* M := a cycle over the levels that the family makes of A: what the `create` of a kry_constructor calls. Of a
+/* M := a cycle over the levels that the family makes of A: what the `create` of a kryi_constructor calls. Of a
  * share of an operator on a team: team_levels.h. Waits.
  *   params  handed to the family
  * Returns  KRY_ERR_ARGUMENT for a cycle that is none; what the family returned */
-kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
-                                const kry_cycle_params *cycle, const void *params, kry_op **M);
+kry_status kryi_hierarchy_create(const kryi_family *family, const kry_op *A,
+                                 const kry_cycle_params *cycle, const void *params, kry_op **M);
 /* What is behind an operator that was made here; NULL: it is none. */
-kry_hierarchy *kry_hierarchy_of(const kry_op *op);
+kryi_hierarchy *kryi_hierarchy_of(const kry_op *op);
 /*
  * x := the approximation of A^-1 b by full multigrid: the coarsest level's solution, prolongated to one level
  * after the other, on each of which it goes through a cycle. b and x have the finest level's size, and do
@@ -118,6 +118,6 @@ kry_hierarchy *kry_hierarchy_of(const kry_op *op);
  *
  * Source  A. Brandt, Math. Comp. 31 (1977), 333-390, section 6
  */
-kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x);
+kry_status kryi_hierarchy_full(kryi_hierarchy *H, const kry_vec *b, kry_vec *x);
 
 #endif

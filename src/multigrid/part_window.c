@@ -5,52 +5,53 @@
 
 /* ---- grids in boxes --------------------------------------------------------------------------------- */
 
-void kry_cut_release(kry_cut *cut)
+void kryi_cut_release(kryi_cut *cut)
 {
     for (int a = 0; a < 3; a++) free(cut->boxes.begin[a]);
     free(cut->first);
-    *cut = (kry_cut){ 0 };
+    *cut = (kryi_cut){ 0 };
 }
 
 /* What follows from where intervals begin. */
-static kry_status number_places(kry_cut *cut)
+static kry_status number_places(kryi_cut *cut)
 {
     kry_status st = KRY_OK;
     const int parts = cut->boxes.parts[0] * cut->boxes.parts[1] * cut->boxes.parts[2];
 
     memcpy(cut->boxes.size, cut->grid.size, sizeof cut->grid.size);
-    TRY(kry_alloc((size_t)parts + 1, sizeof *cut->first, &cut->first));
+    TRY(kryi_alloc((size_t)parts + 1, sizeof *cut->first, &cut->first));
     for (int r = 0; r < parts; r++) {
-        const kry_grid_box box = kry_boxes_part(&cut->boxes, r);
+        const kryi_grid_box box = kryi_boxes_part(&cut->boxes, r);
         cut->first[r + 1] = cut->first[r] + box.size[0] * box.size[1] * box.size[2];
     }
 done:
     return st;
 }
 
-static kry_status room_for(kry_boxes *B)
+static kry_status room_for(kryi_boxes *B)
 {
     kry_status st = KRY_OK;
     for (int a = 0; a < 3; a++)
-        TRY(kry_alloc((size_t)B->parts[a] + 1, sizeof *B->begin[a], &B->begin[a]));
+        TRY(kryi_alloc((size_t)B->parts[a] + 1, sizeof *B->begin[a], &B->begin[a]));
 done:
     return st;
 }
 
-kry_status kry_cut_of(const kry_op *op, kry_cut *cut)
+kry_status kryi_cut_of(const kry_op *op, kryi_cut *cut)
 {
     kry_status st = KRY_OK;
-    const kry_layout *layout = &op->dev->layout;
-    const kry_split *split = layout->split;
-    const kry_stencil *A = kry_stencil_here(op);
-    const int last = A->axes - 1, parts = kry_layout_size(layout);
-    kry_boxes *B = &cut->boxes;
+    const kryi_layout *layout = &op->dev->layout;
+    const kryi_split *split = layout->split;
+    const kryi_stencil *A = kryi_stencil_here(op);
+    const int last = A->axes - 1, parts = kryi_layout_size(layout);
+    kryi_boxes *B = &cut->boxes;
 
-    *cut = (kry_cut){ .grid = { .axes = A->axes, .n = split->n }, .rank = kry_layout_rank(layout) };
+    *cut =
+        (kryi_cut){ .grid = { .axes = A->axes, .n = split->n }, .rank = kryi_layout_rank(layout) };
     for (int a = 0; a < 3; a++) {
-        cut->grid.size[a] = a < A->axes ? kry_stencil_whole(A, a) : 1;
+        cut->grid.size[a] = a < A->axes ? kryi_stencil_whole(A, a) : 1;
         cut->grid.ends[a] = A->face[0] ? KRY_BOX_ENDS + 1 : 1;
-        if (kry_stencil_side(A, a, false) == KRY_PERIODIC && a < A->axes)
+        if (kryi_stencil_side(A, a, false) == KRY_PERIODIC && a < A->axes)
             cut->grid.wraps |= 1u << a;
         B->parts[a] = split->boxes ? split->boxes->parts[a] : a == last ? parts : 1;
     }
@@ -62,19 +63,19 @@ kry_status kry_cut_of(const kry_op *op, kry_cut *cut)
                                                : i * cut->grid.size[a];
     TRY(number_places(cut));
 done:
-    if (st < 0) kry_cut_release(cut);
+    if (st < 0) kryi_cut_release(cut);
     return st;
 }
 
-kry_status kry_cut_coarsen(const kry_cut *fine, unsigned coarsened, kry_cut *coarse)
+kry_status kryi_cut_coarsen(const kryi_cut *fine, unsigned coarsened, kryi_cut *coarse)
 {
     kry_status st = KRY_OK;
-    const kry_boxes *from = &fine->boxes;
-    kry_boxes *B = &coarse->boxes;
+    const kryi_boxes *from = &fine->boxes;
+    kryi_boxes *B = &coarse->boxes;
 
-    *coarse = (kry_cut){ .grid = kry_box_grid_coarser(&fine->grid, coarsened),
-                         .rank = fine->rank,
-                         .layers = fine->layers };
+    *coarse = (kryi_cut){ .grid = kryi_box_grid_coarser(&fine->grid, coarsened),
+                          .rank = fine->rank,
+                          .layers = fine->layers };
     memcpy(B->parts, from->parts, sizeof B->parts);
     TRY(room_for(B));
     for (int a = 0; a < 3; a++)
@@ -82,7 +83,7 @@ kry_status kry_cut_coarsen(const kry_cut *fine, unsigned coarsened, kry_cut *coa
             B->begin[a][i] = coarsened >> a & 1 ? (from->begin[a][i] + 1) / 2 : from->begin[a][i];
     TRY(number_places(coarse));
 done:
-    if (st < 0) kry_cut_release(coarse);
+    if (st < 0) kryi_cut_release(coarse);
     return st;
 }
 
@@ -95,7 +96,7 @@ static bool fits(int64_t own, int64_t size, int layers)
     return own + 2 * (layers + BEYOND) + EVEN <= size;
 }
 
-bool kry_cut_can_coarsen(const kry_cut *cut, unsigned coarsened, int layers)
+bool kryi_cut_can_coarsen(const kryi_cut *cut, unsigned coarsened, int layers)
 {
     enum { LEAST = 2 };
     for (int a = 0; a < cut->grid.axes; a++) {
@@ -117,22 +118,22 @@ bool kry_cut_can_coarsen(const kry_cut *cut, unsigned coarsened, int layers)
 
 /* ---- windows -------------------------------------------------------------------------------------- */
 
-kry_window kry_cut_own(const kry_cut *cut)
+kryi_window kryi_cut_own(const kryi_cut *cut)
 {
-    const kry_grid_box box = kry_boxes_part(&cut->boxes, cut->rank);
-    kry_window w;
+    const kryi_grid_box box = kryi_boxes_part(&cut->boxes, cut->rank);
+    kryi_window w;
 
     memcpy(w.first, box.first, sizeof w.first);
     memcpy(w.size, box.size, sizeof w.size);
     return w;
 }
 
-static bool is_cut(const kry_cut *cut, int axis) { return cut->boxes.parts[axis] > 1; }
+static bool is_cut(const kryi_cut *cut, int axis) { return cut->boxes.parts[axis] > 1; }
 
 /* The own points and so many layers around, or to the ends of the grid; even: from an even point on. */
-static kry_window grown(const kry_cut *cut, int layers, bool even)
+static kryi_window grown(const kryi_cut *cut, int layers, bool even)
 {
-    kry_window w = kry_cut_own(cut);
+    kryi_window w = kryi_cut_own(cut);
 
     for (int a = 0; a < 3; a++) {
         int64_t begin = w.first[a] - layers, end = w.first[a] + w.size[a] + layers;
@@ -147,18 +148,18 @@ static kry_window grown(const kry_cut *cut, int layers, bool even)
     return w;
 }
 
-kry_window kry_cut_near(const kry_cut *cut) { return grown(cut, cut->layers, false); }
+kryi_window kryi_cut_near(const kryi_cut *cut) { return grown(cut, cut->layers, false); }
 
 /* Coarse points I ... K - 1 are this part's. The stencil of I is made from the rows of its fine points, 2 I - 1 and on, and
  * the interpolation in these from that in layer 2 I - 2, whose rows reach to 2 I - 3; from above 2 K + 1. Windows begin with
  * a fine point that is a coarse one. */
-kry_window kry_cut_wide(const kry_cut *cut) { return grown(cut, cut->layers + BEYOND, true); }
+kryi_window kryi_cut_wide(const kryi_cut *cut) { return grown(cut, cut->layers + BEYOND, true); }
 
-kry_box_grid kry_cut_grid(const kry_cut *cut, const kry_window *w)
+kryi_box_grid kryi_cut_grid(const kryi_cut *cut, const kryi_window *w)
 {
-    kry_box_grid g = cut->grid;
+    kryi_box_grid g = cut->grid;
 
-    g.n = kry_window_points(w);
+    g.n = kryi_window_points(w);
     memcpy(g.size, w->size, sizeof g.size);
     for (int a = 0; a < 3; a++) {
         if (is_cut(cut, a)) g.wraps &= ~(1u << a);
@@ -168,23 +169,23 @@ kry_box_grid kry_cut_grid(const kry_cut *cut, const kry_window *w)
     return g;
 }
 
-kry_window kry_window_coarser(const kry_window *w, unsigned coarsened)
+kryi_window kryi_window_coarser(const kryi_window *w, unsigned coarsened)
 {
-    kry_window c = *w;
+    kryi_window c = *w;
 
     for (int a = 0; a < 3; a++)
         if (coarsened >> a & 1) c.first[a] /= 2, c.size[a] = (c.size[a] + 1) / 2;
     return c;
 }
 
-kry_window kry_window_within(const kry_window *outer, const kry_window *inner)
+kryi_window kryi_window_within(const kryi_window *outer, const kryi_window *inner)
 {
-    kry_window w = *inner;
+    kryi_window w = *inner;
     for (int a = 0; a < 3; a++) w.first[a] -= outer->first[a];
     return w;
 }
 
-int64_t kry_cut_row(const kry_cut *cut, const kry_window *w, int64_t i)
+int64_t kryi_cut_row(const kryi_cut *cut, const kryi_window *w, int64_t i)
 {
     const int64_t *size = cut->grid.size, line = i / w->size[0];
     const int64_t at[3] = { w->first[0] + i % w->size[0], w->first[1] + line % w->size[1],
@@ -195,7 +196,7 @@ int64_t kry_cut_row(const kry_cut *cut, const kry_window *w, int64_t i)
     return row;
 }
 
-bool kry_window_is_in_one(const kry_window *outer, const kry_window *inner)
+bool kryi_window_is_in_one(const kryi_window *outer, const kryi_window *inner)
 {
     int last = 2;
 
@@ -205,35 +206,35 @@ bool kry_window_is_in_one(const kry_window *outer, const kry_window *inner)
     return true;
 }
 
-kry_vec kry_window_view(const kry_window *outer, const kry_window *inner, const kry_vec *all)
+kry_vec kryi_window_view(const kryi_window *outer, const kryi_window *inner, const kry_vec *all)
 {
-    kry_vec v = kry_vec_borrow(all);
-    v.first += kry_window_number(outer, inner->first);
-    v.n = v.ld = kry_window_points(inner);
+    kry_vec v = kryi_vec_borrow(all);
+    v.first += kryi_window_number(outer, inner->first);
+    v.n = v.ld = kryi_window_points(inner);
     return v;
 }
 
-int64_t kry_window_number(const kry_window *w, const int64_t place[3])
+int64_t kryi_window_number(const kryi_window *w, const int64_t place[3])
 {
     return place[0] - w->first[0] +
            w->size[0] * (place[1] - w->first[1] + w->size[1] * (place[2] - w->first[2]));
 }
 
-kry_status kry_window_copy(double alpha, const kry_vec *x, const kry_window *from, double beta,
-                           kry_vec *y, const kry_window *to, const kry_window *which)
+kry_status kryi_window_copy(double alpha, const kry_vec *x, const kryi_window *from, double beta,
+                            kry_vec *y, const kryi_window *to, const kryi_window *which)
 {
     kry_device *dev = x->dev;
-    const kry_window_args w = kry_window_args_of(which);
-    const cl_int begin[] = { (cl_int)kry_window_number(from, which->first),
-                             (cl_int)kry_window_number(to, which->first) };
+    const kryi_window_args w = kryi_window_args_of(which);
+    const cl_int begin[] = { (cl_int)kryi_window_number(from, which->first),
+                             (cl_int)kryi_window_number(to, which->first) };
     const cl_int nx[] = { (cl_int)from->size[0], (cl_int)to->size[0] };
     const cl_int plane[] = { (cl_int)(from->size[0] * from->size[1]),
                              (cl_int)(to->size[0] * to->size[1]) };
-    kry_scalar by = kry_scalar_of(dev, alpha), old = kry_scalar_of(dev, beta);
+    kryi_scalar by = kryi_scalar_of(dev, alpha), old = kryi_scalar_of(dev, beta);
     const kry_arg args[] = { ARG(w.own),    ARG(w.size[0]),   ARG(w.size[1]), ARG(begin[0]),
                              ARG(nx[0]),    ARG(plane[0]),    ARG(begin[1]),  ARG(nx[1]),
                              ARG(plane[1]), ARG_ACC(dev, by), ARG_VEC(x),     ARG_ACC(dev, old),
                              ARG_VEC(y) };
-    return kry_run(dev, "window", x->type, "", "window_copy", kry_groups_for(dev, x->type, w.own),
-                   args, COUNT(args));
+    return kryi_run(dev, "window", x->type, "", "window_copy", kryi_groups_for(dev, x->type, w.own),
+                    args, COUNT(args));
 }

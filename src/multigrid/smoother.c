@@ -85,7 +85,7 @@ static const struct {
     [KRY_SMOOTHER_RED_BLACK] = { .steps = red_black_steps, .coloured = true, .name = "red-black" },
 };
 
-kry_status kry_smoother_check(const char *who, kry_cycle_params *c)
+kry_status kryi_smoother_check(const char *who, kry_cycle_params *c)
 {
     kry_status st = KRY_OK;
 
@@ -110,7 +110,7 @@ done:
     return st;
 }
 
-void kry_smoother_name(const kry_cycle_params *c, char *name, size_t size)
+void kryi_smoother_name(const kry_cycle_params *c, char *name, size_t size)
 {
     static const char *const scalings[] = { "", "l1-", "block-" };
     char degree[16] = "";
@@ -124,34 +124,34 @@ static int steps_of(const kry_cycle_params *c)
     return c->sweeps * (kinds[c->smoother].polynomial ? c->degree : 1);
 }
 
-int kry_smoother_steps(const kry_cycle_params *c)
+int kryi_smoother_steps(const kry_cycle_params *c)
 {
     const bool plain = !kinds[c->smoother].coloured && c->scaling == KRY_SCALING_DIAGONAL;
     return plain ? steps_of(c) : 0;
 }
 
 /* All sweeps one after the other, and the same from behind. */
-static void write_down(const kry_cycle_params *c, kry_smoothing *s)
+static void write_down(const kry_cycle_params *c, kryi_smoothing *s)
 {
     const int count = steps_of(c), of_one = count / c->sweeps;
     double one[KRY_SMOOTHER_DEGREE];
 
     kinds[c->smoother].steps(c, s->highest, one);
     for (int i = 0; i < count; i++) s->step[i] = s->step[2 * count - 1 - i] = one[i % of_one];
-    s->down = s->up = (kry_sweeps){ .count = count, .coloured = kinds[c->smoother].coloured };
+    s->down = s->up = (kryi_sweeps){ .count = count, .coloured = kinds[c->smoother].coloured };
     s->down.step = s->step;
     s->up.step = s->step + count, s->up.reverse = true;
 }
 
-static kry_status find_highest(const char *who, const kry_level *level, const kry_cycle_params *c,
-                               kry_smoothing *s)
+static kry_status find_highest(const char *who, const kryi_level *level, const kry_cycle_params *c,
+                               kryi_smoothing *s)
 {
     if (kinds[c->smoother].coloured) return KRY_OK;
     if (c->omega > 0 && !kinds[c->smoother].polynomial) return KRY_OK;
     s->highest = c->scaling == KRY_SCALING_DIAGONAL ? level->highest : 0;
     if (c->scaling == KRY_SCALING_L1) s->highest = 1;
     if (s->highest > 0) return KRY_OK;
-    return kry_spectrum_bound(who, level->A, s->relaxer.M, &s->highest);
+    return kryi_spectrum_bound(who, level->A, s->relaxer.M, &s->highest);
 }
 
 static kry_status get_colours_ready(const char *who, const kry_op *A)
@@ -178,7 +178,7 @@ done:
  *         doi:10.1137/100798806
  */
 
-static double l1_entry(const kry_sparse *A, int64_t i)
+static double l1_entry(const kryi_sparse *A, int64_t i)
 {
     const double *val = A->val;
     double sum = 0;
@@ -193,27 +193,27 @@ static kry_status scaling_create(const kry_op *A, kry_smoother_scaling scaling, 
     *M = NULL;
     switch (scaling) {
     case KRY_SCALING_DIAGONAL: break;
-    case KRY_SCALING_L1: return kry_row_jacobi_create(A, l1_entry, M);
+    case KRY_SCALING_L1: return kryi_row_jacobi_create(A, l1_entry, M);
     case KRY_SCALING_BLOCK: return kry_block_jacobi_create(A, NULL, M);
     }
     return KRY_OK;
 }
 
 static kry_status create_relaxer(const char *who, const kry_op *A, kry_smoother_scaling scaling,
-                                 kry_relaxer *w)
+                                 kryi_relaxer *w)
 {
     kry_status st = KRY_OK;
     kry_op *M = NULL;
 
     TRY(scaling_create(A, scaling, &M));
-    TRY(M ? kry_relaxer_create_with(who, A, M, w) : kry_relaxer_create(who, A, w));
+    TRY(M ? kryi_relaxer_create_with(who, A, M, w) : kryi_relaxer_create(who, A, w));
 done:
     kry_op_release(&M);
     return st;
 }
 
-kry_status kry_smoothing_create(const char *who, const kry_level *level, const kry_cycle_params *c,
-                                kry_smoothing *s)
+kry_status kryi_smoothing_create(const char *who, const kryi_level *level,
+                                 const kry_cycle_params *c, kryi_smoothing *s)
 {
     kry_status st = KRY_OK;
 
@@ -221,35 +221,35 @@ kry_status kry_smoothing_create(const char *who, const kry_level *level, const k
     s->A = level->A, s->shell = level->shell, s->scaling = c->scaling;
     TRY(kinds[c->smoother].coloured ? get_colours_ready(who, s->A)
                                     : create_relaxer(who, s->A, c->scaling, &s->relaxer));
-    const kry_stencil *grid = kry_stencil_of(s->A);
-    s->entry = grid && c->scaling == KRY_SCALING_DIAGONAL ? kry_stencil_diagonal_entry(grid) : 0;
+    const kryi_stencil *grid = kryi_stencil_of(s->A);
+    s->entry = grid && c->scaling == KRY_SCALING_DIAGONAL ? kryi_stencil_diagonal_entry(grid) : 0;
     TRY(find_highest(who, level, c, s));
     write_down(c, s);
 done:
-    if (st < 0) kry_smoothing_release(s);
+    if (st < 0) kryi_smoothing_release(s);
     return st;
 }
 
-kry_status kry_smoothing_update(const char *who, const kry_level *level, const kry_cycle_params *c,
-                                kry_smoothing *s)
+kry_status kryi_smoothing_update(const char *who, const kryi_level *level,
+                                 const kry_cycle_params *c, kryi_smoothing *s)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_relaxer_update(&s->relaxer));
+    TRY(kryi_relaxer_update(&s->relaxer));
     TRY(find_highest(who, level, c, s));
     write_down(c, s);
 done:
     return st;
 }
 
-void kry_smoothing_release(kry_smoothing *s)
+void kryi_smoothing_release(kryi_smoothing *s)
 {
-    kry_relaxer_release(&s->relaxer);
+    kryi_relaxer_release(&s->relaxer);
     memset(s, 0, sizeof *s);
 }
 
 /* In place: the transpose of sweeps are the same ones in the opposite order. */
-static kry_status run_colours(const kry_op *A, const kry_sweeps *sweeps, bool zero,
+static kry_status run_colours(const kry_op *A, const kryi_sweeps *sweeps, bool zero,
                               const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
@@ -265,8 +265,8 @@ done:
     return st;
 }
 
-kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool zero,
-                             const kry_vec *b, kry_vec *place[2])
+kry_status kryi_smoothing_run(kryi_smoothing *s, const kryi_sweeps *sweeps, bool zero,
+                              const kry_vec *b, kry_vec *place[2])
 {
     kry_status st = KRY_OK;
 
@@ -274,13 +274,13 @@ kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool ze
     /* A first step that makes a multiple of b is not written down. */
     const bool skips = zero && s->entry != 0 && sweeps->count > 1;
     for (int i = 0; i < sweeps->count; i++) {
-        kry_relax step = { .c1 = sweeps->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
+        kryi_relax step = { .c1 = sweeps->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
         if (s->shell && i && i % KRY_SMOOTHER_APART == 0)
-            TRY(kry_shell_refresh(s->shell, place[0]));
+            TRY(kryi_shell_refresh(s->shell, place[0]));
         if (skips && i == 1) step.x = b, step.x_scale = sweeps->step[0] / s->entry;
         if (!skips || i > 0)
-            TRY(kry_relaxer_run(&s->relaxer, &step, place[1],
-                                i == sweeps->count - 1 ? sweeps->sum : NULL));
+            TRY(kryi_relaxer_run(&s->relaxer, &step, place[1],
+                                 i == sweeps->count - 1 ? sweeps->sum : NULL));
         kry_vec *room = place[0];
         place[0] = place[1], place[1] = room;
     }

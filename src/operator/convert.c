@@ -6,20 +6,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-kry_status kry_numbers_convert(const char *who, const char *what, kry_type from, const void *v,
-                               int64_t count, double factor, kry_type to, void *out)
+kry_status kryi_numbers_convert(const char *who, const char *what, kry_type from, const void *v,
+                                int64_t count, double factor, kry_type to, void *out)
 {
     kry_status st = KRY_OK;
 
     for (int64_t i = 0; i < count; i++) {
-        double number = factor * kry_number_at(from, v, i);
-        kry_number_put(to, out, i, number);
-        CHECK(isfinite(kry_number_at(to, out, i)), KRY_ERR_UNSUPPORTED,
+        double number = factor * kryi_number_at(from, v, i);
+        kryi_number_put(to, out, i, number);
+        CHECK(isfinite(kryi_number_at(to, out, i)), KRY_ERR_UNSUPPORTED,
               "%s: %s %lld is %g: too large for %s precision", who, what, (long long)i,
-              kry_number_at(from, v, i), kry_type_name(to));
+              kryi_number_at(from, v, i), kry_type_name(to));
         CHECK(to == KRY_F64 || number == 0 || fabs(number) >= FLT_MIN, KRY_ERR_UNSUPPORTED,
               "%s: %s %lld is %g: too small for %s precision", who, what, (long long)i,
-              kry_number_at(from, v, i), kry_type_name(to));
+              kryi_number_at(from, v, i), kry_type_name(to));
     }
 done:
     return st;
@@ -34,11 +34,11 @@ static kry_status take_vectors(const kry_vec *N, const double *scale, const kry_
     kry_vec *vectors = NULL;
 
     if (!N || *to) return KRY_OK;
-    TRY(kry_alloc((size_t)(N->n * N->k), sizeof *numbers, &numbers));
-    TRY(kry_vec_read_doubles(N, numbers));
+    TRY(kryi_alloc((size_t)(N->n * N->k), sizeof *numbers, &numbers));
+    TRY(kryi_vec_read_doubles(N, numbers));
     for (int64_t i = 0; i < N->n * N->k && scale; i++) numbers[i] /= scale[i % N->n];
     TRY(kry_vec_create(copy->dev, copy->shape.type, N->n, N->k, &vectors));
-    TRY(kry_vec_write_doubles(vectors, numbers));
+    TRY(kryi_vec_write_doubles(vectors, numbers));
     *to = vectors, vectors = NULL;
 done:
     kry_vec_release(&vectors);
@@ -49,8 +49,8 @@ done:
 /* What was found in A's numbers holds for those of the copy. */
 static kry_status take_found(const kry_op *A, kry_op *copy)
 {
-    const kry_null_found *from = &A->null_found;
-    kry_null_found *to = &copy->null_found;
+    const kryi_null_found *from = &A->null_found;
+    kryi_null_found *to = &copy->null_found;
     kry_vec *vectors = to->vectors;
 
     *to = *from, to->vectors = vectors;
@@ -60,8 +60,8 @@ static kry_status take_found(const kry_op *A, kry_op *copy)
     return KRY_OK;
 }
 
-kry_status kry_op_make_copy(const char *who, const kry_op *A, kry_type type, double factor,
-                            const double *scale, kry_op **copy)
+kry_status kryi_op_make_copy(const char *who, const kry_op *A, kry_type type, double factor,
+                             const double *scale, kry_op **copy)
 {
     kry_status st = KRY_OK;
     bool made = false;
@@ -69,8 +69,8 @@ kry_status kry_op_make_copy(const char *who, const kry_op *A, kry_type type, dou
     CHECK(A->table->convert, KRY_ERR_UNSUPPORTED,
           "%s: '%s' has no copy in another precision; stored matrices and grid operators have", who,
           A->table->kind);
-    TRY(kry_type_check(who, kry_device_for_copies(A->dev), type));
-    CHECK(!scale || !kry_op_is_singular(A), KRY_ERR_UNSUPPORTED,
+    TRY(kryi_type_check(who, kryi_device_for_copies(A->dev), type));
+    CHECK(!scale || !kryi_op_is_singular(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is singular, and scaled by a diagonal it would have another null space", who,
           A->table->kind);
     made = !*copy;
@@ -86,7 +86,7 @@ done:
 static kry_status create_copy(const kry_op *A, const void *type, kry_op **copy)
 {
     *copy = NULL;
-    return kry_op_make_copy("kry_op_convert", A, *(const kry_type *)type, 1, NULL, copy);
+    return kryi_op_make_copy("kry_op_convert", A, *(const kry_type *)type, 1, NULL, copy);
 }
 
 kry_status kry_op_convert(const kry_op *A, kry_type type, kry_op **copy)
@@ -96,10 +96,10 @@ kry_status kry_op_convert(const kry_op *A, kry_type type, kry_op **copy)
     if (copy) *copy = NULL;
     TRY(GIVEN(copy));
     CHECK(A, KRY_ERR_ARGUMENT, "kry_op_convert: NULL");
-    TRY(kry_op_make(A, create_copy, &type, copy));
+    TRY(kryi_op_make(A, create_copy, &type, copy));
     assert(copy && *copy);
     (*copy)->found = A->found;
-    (*copy)->inspected = A->inspected && !kry_op_in_parts(A);
+    (*copy)->inspected = A->inspected && !kryi_op_in_parts(A);
 done:
     return st;
 }

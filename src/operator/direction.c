@@ -4,7 +4,7 @@
 #include "operator/op.h"
 #include <string.h>
 
-void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS])
+void kryi_direction_args(const kryi_direction *d, kry_arg args[KRY_DIRECTION_ARGS])
 {
     const kry_arg all[KRY_DIRECTION_ARGS] = {
         ARG(d->iteration),   ARG(d->slot),       ARG_ACC(d->rho->dev, d->target2),
@@ -14,37 +14,37 @@ void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS]
     memcpy(args, all, sizeof all);
 }
 
-kry_status kry_direction_run(const kry_direction *d, kry_vec *p)
+kry_status kryi_direction_run(const kryi_direction *d, kry_vec *p)
 {
     kry_status st = KRY_OK;
     const kry_arg rest[] = { ARG(p->n), ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
                              ARG(p->ld) };
     kry_arg args[KRY_DIRECTION_ARGS + COUNT(rest)];
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
 
-    kry_direction_args(d, args);
+    kryi_direction_args(d, args);
     memcpy(args + KRY_DIRECTION_ARGS, rest, sizeof rest);
-    TRY(kry_kernel_get(p->dev, "pcg", p->type, "", "pcg_direction", &kernel));
-    TRY(kry_launch_columns(p->dev, kernel, kry_groups_for_sums(p->dev, p->type, p->n), p->k, args,
-                           COUNT(args)));
+    TRY(kryi_kernel_get(p->dev, "pcg", p->type, "", "pcg_direction", &kernel));
+    TRY(kryi_launch_columns(p->dev, kernel, kryi_groups_for_sums(p->dev, p->type, p->n), p->k, args,
+                            COUNT(args)));
 done:
     return st;
 }
 
-kry_status kry_direction_check(const kry_direction *d)
+kry_status kryi_direction_check(const kryi_direction *d)
 {
     kry_status st = KRY_OK;
     kry_arg args[KRY_DIRECTION_ARGS];
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
 
-    kry_direction_args(d, args);
-    TRY(kry_kernel_get(d->z->dev, "pcg", d->z->type, "", "pcg_check", &kernel));
-    TRY(kry_launch_columns(d->z->dev, kernel, 1, d->z->k, args, COUNT(args)));
+    kryi_direction_args(d, args);
+    TRY(kryi_kernel_get(d->z->dev, "pcg", d->z->type, "", "pcg_check", &kernel));
+    TRY(kryi_launch_columns(d->z->dev, kernel, 1, d->z->k, args, COUNT(args)));
 done:
     return st;
 }
 
-size_t kry_step_args(const kry_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS])
+size_t kryi_step_args(const kryi_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS])
 {
     static const int64_t none = 0;
     const kry_sum *in = s->drift ? s->drift : s->pq, *out = s->drift ? s->next_drift : s->pq;

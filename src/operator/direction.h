@@ -7,17 +7,17 @@
 
 /* ---- resident.c: iterations of conjugate gradients in one kernel ------------------------------- */
 
-typedef enum kry_cg_action {
+typedef enum kryi_cg_action {
     KRY_CG_BEGIN, /* a solve, from x and its residual r */
     KRY_CG_GO_ON  /* from where the last call ended without a reason to stop */
-} kry_cg_action;
+} kryi_cg_action;
 
 enum {
     KRY_CG_CHUNK = 2048
 }; /* iterations in one call: some 10 ms, and no more than that is lost */
 
-struct kry_cg_run {
-    kry_cg_action action;
+struct kryi_cg_run {
+    kryi_cg_action action;
     const kry_vec *r;   /* [in] b - A x */
     kry_vec *x;         /* [in,out] */
     double target2;     /* stop when r.r <= target2 */
@@ -31,31 +31,31 @@ struct kry_cg_run {
 
 /* ---- direction.c: p := z + beta p with the scalars on the device ---- */
 
-struct kry_direction {
+struct kryi_direction {
     const kry_vec *z, *old; /* p := z + beta old; old may be p itself in the default */
     const kry_sum *rho;     /* pairs (r.z, r.r) behind beta and the stopping test */
     cl_mem step_state;      /* [in]  STATE_SIZE: what the last step left */
     cl_mem state;           /* [out] STATE_SIZE */
     cl_mem history;         /* [out] r.r of this iteration goes to history[slot] */
     cl_int iteration, slot;
-    kry_scalar target2; /* stop when r.r <= target2; of several columns it is in step_state */
+    kryi_scalar target2; /* stop when r.r <= target2; of several columns it is in step_state */
 };
 enum { KRY_DIRECTION_ARGS = 8 };
 /* The arguments that begin_direction() in direction.clh takes, in its order. */
-void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS]);
+void kryi_direction_args(const kryi_direction *d, kry_arg args[KRY_DIRECTION_ARGS]);
 /* p := z + beta p alone, of one column or of several. */
-kry_status kry_direction_run(const kry_direction *d, kry_vec *p);
+kry_status kryi_direction_run(const kryi_direction *d, kry_vec *p);
 /* The stopping test and the history entry alone. */
-kry_status kry_direction_check(const kry_direction *d);
+kry_status kryi_direction_check(const kryi_direction *d);
 
 /* What becomes of x in a step: see begin_step in direction.clh. */
 enum { KRY_X_WAITS, KRY_X_ADDS, KRY_X_ADDS_BOTH, KRY_X_ADDS_OLD };
 
 /* alpha := rho / p.Ap and what follows, for the p of the direction before */
-struct kry_step {
+struct kryi_step {
     const kry_vec *p, *old;
     const kry_sum *pq;  /* p.Ap */
-    cl_mem state, step; /* as in kry_direction, the other way round */
+    cl_mem state, step; /* as in kryi_direction, the other way round */
     cl_int update;      /* KRY_X_... */
     const kry_vec *d;   /* z := d .* r, or NULL */
     kry_vec *z;
@@ -68,6 +68,6 @@ struct kry_step {
 enum { KRY_STEP_ARGS = 5, KRY_DRIFT_ARGS = 4 };
 /* The arguments that begin_step() takes, in its order; `drift`: and DRIFT_ARGUMENTS of direction.clh behind them. Returns
  * how many. */
-size_t kry_step_args(const kry_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
+size_t kryi_step_args(const kryi_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
 
 #endif

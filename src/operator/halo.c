@@ -16,26 +16,26 @@
 /* Numbers that neighbours want. */
 typedef struct outgoing {
     int links;
-    kry_link *link;
-    int64_t count;        /* of all links */
-    cl_mem row;           /* on the device: which rows; */
-    cl_mem packed;        /* their numbers; */
-    kry_pinned pinned;    /* and these on the host; none: in memory that processes share */
-    char *host;           /* where neighbours read them */
-    kry_message *message; /* for each link */
+    kryi_link *link;
+    int64_t count;         /* of all links */
+    cl_mem row;            /* on the device: which rows; */
+    cl_mem packed;         /* their numbers; */
+    kryi_pinned pinned;    /* and these on the host; none: in memory that processes share */
+    char *host;            /* where neighbours read them */
+    kryi_message *message; /* for each link */
 } outgoing;
 
 /* Numbers of the neighbours. */
 typedef struct incoming {
     int links;
-    kry_link *link;
+    kryi_link *link;
     int64_t count;
-    int32_t *row;          /* which rows, numbered on their parts */
-    cl_mem numbers;        /* on the device */
-    kry_message *request;  /* for each link: the rows that are wanted */
-    kry_pinned host;       /* where messages of other processes are received, */
-    kry_message *room;     /* for each link */
-    kry_message **message; /* received, to be released; NULL: nothing */
+    int32_t *row;           /* which rows, numbered on their parts */
+    cl_mem numbers;         /* on the device */
+    kryi_message *request;  /* for each link: the rows that are wanted */
+    kryi_pinned host;       /* where messages of other processes are received, */
+    kryi_message *room;     /* for each link */
+    kryi_message **message; /* received, to be released; NULL: nothing */
 } incoming;
 
 /* Copies between the device and the host. */
@@ -47,48 +47,48 @@ typedef struct copies {
     cl_event arrived; /* the neighbours' numbers are on the device */
 } copies;
 
-struct kry_halo {
-    kry_deferred deferred; /* first */
-    kry_device *dev;       /* borrowed */
-    kry_comm *comm;        /* borrowed; NULL: one device, no links */
+struct kryi_halo {
+    kryi_deferred deferred; /* first */
+    kry_device *dev;        /* borrowed */
+    kryi_comm *comm;        /* borrowed; NULL: one device, no links */
     kry_type type;
     outgoing out;
     incoming in;
     copies copies;
-    kry_halo_shared *shared; /* with ranks of this machine; or NULL */
-    unsigned run;            /* of the last exchange */
-    kry_kernel *pack, *pack_direction;
+    kryi_halo_shared *shared; /* with ranks of this machine; or NULL */
+    unsigned run;             /* of the last exchange */
+    kryi_kernel *pack, *pack_direction;
 };
 
 /* ---- an exchange ---------------------------------------------------------------------------- */
 
 /* What is posted to link i: the numbers, or that they are there. */
-static kry_message *message_to(kry_halo *h, int i)
+static kryi_message *message_to(kryi_halo *h, int i)
 {
-    kry_message *word = kry_halo_shared_word(h->shared, i);
+    kryi_message *word = kryi_halo_shared_word(h->shared, i);
     return word ? word : &h->out.message[i];
 }
 
-static kry_status take(kry_halo *h, int i)
+static kry_status take(kryi_halo *h, int i)
 {
-    if (kry_halo_shared_comes(h->shared, i))
-        return kry_halo_shared_take(h->shared, i, &h->in.message[i]);
+    if (kryi_halo_shared_comes(h->shared, i))
+        return kryi_halo_shared_take(h->shared, i, &h->in.message[i]);
     return h->comm->take(h->comm, h->in.link[i].rank, &h->in.room[i], &h->in.message[i]);
 }
 
 /* Finish the last exchange: release the neighbours' messages and wait until they have read ours. */
-static kry_status close_last(kry_halo *h)
+static kry_status close_last(kryi_halo *h)
 {
     kry_status st = KRY_OK;
     bool under_way = h->run == h->comm->run; /* else the exchange ended with its run */
 
     h->run = h->comm->run;
-    kry_event_release(h->dev, &h->copies.packed); /* of an exchange that failed */
-    TRY(kry_event_wait(h->dev, &h->copies.arrived));
+    kryi_event_release(h->dev, &h->copies.packed); /* of an exchange that failed */
+    TRY(kryi_event_wait(h->dev, &h->copies.arrived));
     for (int i = 0; i < h->in.links; i++) {
         if (h->in.message[i] && under_way) {
-            if (kry_halo_shared_comes(h->shared, i))
-                kry_halo_shared_done(h->shared, i);
+            if (kryi_halo_shared_comes(h->shared, i))
+                kryi_halo_shared_done(h->shared, i);
             else
                 h->comm->release(h->comm, h->in.message[i]);
         }
@@ -96,45 +96,45 @@ static kry_status close_last(kry_halo *h)
     }
     for (int i = 0; i < h->out.links && under_way; i++)
         TRY(h->comm->settle(h->comm, message_to(h, i)));
-    TRY(kry_halo_shared_next(h->shared, under_way));
+    TRY(kryi_halo_shared_next(h->shared, under_way));
 done:
     return st;
 }
 
 /* Whoever traces the device hears of its copies, too. */
-static void tell(const kry_halo *h, const char *what, cl_event event)
+static void tell(const kryi_halo *h, const char *what, cl_event event)
 {
     if (!event || !h->dev->trace || clRetainEvent(event) != CL_SUCCESS) return;
     h->dev->trace(h->dev->trace_user, what, event);
 }
 
 /* Read the packed numbers to the host. */
-static kry_status fetch(kry_halo *h)
+static kry_status fetch(kryi_halo *h)
 {
     kry_status st = KRY_OK;
     size_t bytes = (size_t)h->out.count * kry_type_size(h->type);
 
     if (h->out.count == 0) return KRY_OK;
     if (!h->copies.queue)
-        return kry_buffer_read_later(h->dev, h->out.packed, 0, bytes, h->out.host,
-                                     &h->copies.ready);
+        return kryi_buffer_read_later(h->dev, h->out.packed, 0, bytes, h->out.host,
+                                      &h->copies.ready);
     TRY_CL(clEnqueueReadBuffer(h->copies.queue, h->out.packed, CL_FALSE, 0, bytes, h->out.host, 1,
                                &h->copies.packed, &h->copies.ready));
     tell(h, "read", h->copies.ready);
     TRY_CL(clFlush(h->copies.queue));
 done:
-    kry_event_release(h->dev, &h->copies.packed);
+    kryi_event_release(h->dev, &h->copies.packed);
     return st;
 }
 
-/* With a second queue, the read is enqueued by kry_halo_end, after the launches that run beside it:
+/* With a second queue, the read is enqueued by kryi_halo_end, after the launches that run beside it:
  * the device waits for the marker. */
-static kry_status pack(kry_halo *h, kry_kernel *kernel, const kry_arg *args, size_t count)
+static kry_status pack(kryi_halo *h, kryi_kernel *kernel, const kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
 
     if (h->out.count == 0) return KRY_OK;
-    TRY(kry_launch(h->dev, kernel, kry_groups_for(h->dev, h->type, h->out.count), args, count));
+    TRY(kryi_launch(h->dev, kernel, kryi_groups_for(h->dev, h->type, h->out.count), args, count));
     if (h->copies.queue)
         TRY_CL(clEnqueueMarkerWithWaitList(h->dev->queue, 0, NULL, &h->copies.packed));
     else
@@ -143,7 +143,7 @@ done:
     return st;
 }
 
-kry_status kry_halo_begin(kry_halo *h, const kry_vec *x)
+kry_status kryi_halo_begin(kryi_halo *h, const kry_vec *x)
 {
     kry_status st = KRY_OK;
     const kry_arg args[] = { ARG(h->out.count), ARG(h->out.row), ARG_VEC(x), ARG(h->out.packed) };
@@ -153,14 +153,14 @@ done:
     return st;
 }
 
-kry_status kry_halo_begin_direction(kry_halo *h, const kry_direction *d)
+kry_status kryi_halo_begin_direction(kryi_halo *h, const kryi_direction *d)
 {
     kry_status st = KRY_OK;
     kry_arg args[KRY_DIRECTION_ARGS + 5];
     const kry_arg rest[] = { ARG(h->out.count), ARG(h->out.row), ARG(d->z->buffer),
                              ARG(d->old->buffer), ARG(h->out.packed) };
 
-    kry_direction_args(d, args);
+    kryi_direction_args(d, args);
     memcpy(args + KRY_DIRECTION_ARGS, rest, sizeof rest);
     TRY(close_last(h));
     TRY(pack(h, h->pack_direction, args, COUNT(args)));
@@ -169,13 +169,13 @@ done:
 }
 
 /* Write the numbers of link i to the device. */
-static kry_status put(kry_halo *h, int i)
+static kry_status put(kryi_halo *h, int i)
 {
     kry_status st = KRY_OK;
     const size_t size = kry_type_size(h->type);
-    const kry_link *link = &h->in.link[i];
-    const kry_transfer t = { h->in.numbers, (size_t)link->first * size, (size_t)link->count * size,
-                             h->in.message[i]->bytes };
+    const kryi_link *link = &h->in.link[i];
+    const kryi_transfer t = { h->in.numbers, (size_t)link->first * size, (size_t)link->count * size,
+                              h->in.message[i]->bytes };
     const bool last = i + 1 == h->in.links;
     cl_event written = NULL, *ended = last ? &h->copies.arrived : h->dev->trace ? &written : NULL;
 
@@ -187,11 +187,11 @@ static kry_status put(kry_halo *h, int i)
                                 ended));
     tell(h, "write", ended ? *ended : NULL);
 done:
-    kry_event_release(h->dev, &written);
+    kryi_event_release(h->dev, &written);
     return st;
 }
 
-kry_status kry_halo_end(kry_halo *h)
+kry_status kryi_halo_end(kryi_halo *h)
 {
     kry_status st = KRY_OK;
     const bool apart = h->copies.queue != NULL;
@@ -200,7 +200,7 @@ kry_status kry_halo_end(kry_halo *h)
         TRY_CL(clFlush(h->dev->queue));
         TRY(fetch(h));
     }
-    TRY(kry_event_wait(h->dev, &h->copies.ready));
+    TRY(kryi_event_wait(h->dev, &h->copies.ready));
     for (int i = 0; i < h->out.links; i++)
         TRY(h->comm->post(h->comm, h->out.link[i].rank, message_to(h, i)));
     for (int i = 0; i < h->in.links; i++) {
@@ -214,33 +214,33 @@ done:
     return st;
 }
 
-cl_mem kry_halo_numbers(const kry_halo *h) { return h->in.numbers; }
-int64_t kry_halo_count(const kry_halo *h) { return h->in.count; }
-int64_t kry_halo_sent(const kry_halo *h) { return h->out.count; }
+cl_mem kryi_halo_numbers(const kryi_halo *h) { return h->in.numbers; }
+int64_t kryi_halo_count(const kryi_halo *h) { return h->in.count; }
+int64_t kryi_halo_sent(const kryi_halo *h) { return h->out.count; }
 
-kry_halo_links kry_halo_links_of(const kry_halo *h)
+kryi_halo_links kryi_halo_links_of(const kryi_halo *h)
 {
     return (
-        kry_halo_links){ h->dev, h->in.links, h->out.links, h->in.link, h->out.link, h->out.row };
+        kryi_halo_links){ h->dev, h->in.links, h->out.links, h->in.link, h->out.link, h->out.row };
 }
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
 /* Tell the neighbours which rows this part wants; row[]: which rows they want. Collective. */
-static kry_status share_rows(kry_halo *h, int32_t *row)
+static kry_status share_rows(kryi_halo *h, int32_t *row)
 {
     kry_status st = KRY_OK;
-    kry_message *heard;
+    kryi_message *heard;
 
-    TRY(kry_alloc((size_t)h->in.links, sizeof *h->in.request, &h->in.request));
+    TRY(kryi_alloc((size_t)h->in.links, sizeof *h->in.request, &h->in.request));
     for (int i = 0; i < h->in.links; i++) {
         h->in.request[i].bytes = h->in.row + h->in.link[i].first;
         h->in.request[i].size = (size_t)h->in.link[i].count * sizeof *row;
         TRY(h->comm->post(h->comm, h->in.link[i].rank, &h->in.request[i]));
     }
     for (int i = 0; i < h->out.links; i++) {
-        kry_message room = { .bytes = row + h->out.link[i].first,
-                             .size = (size_t)h->out.link[i].count * sizeof *row };
+        kryi_message room = { .bytes = row + h->out.link[i].first,
+                              .size = (size_t)h->out.link[i].count * sizeof *row };
         TRY(h->comm->take(h->comm, h->out.link[i].rank, &room, &heard));
         if (heard != &room) memcpy(room.bytes, heard->bytes, room.size);
         h->comm->release(h->comm, heard);
@@ -251,20 +251,20 @@ done:
 }
 
 /* Find out which neighbours want how many numbers. Collective. */
-static kry_status find_readers(kry_halo *h)
+static kry_status find_readers(kryi_halo *h)
 {
     kry_status st = KRY_OK;
-    int size = kry_layout_size(&h->dev->layout), rank = kry_layout_rank(&h->dev->layout);
+    int size = kryi_layout_size(&h->dev->layout), rank = kryi_layout_rank(&h->dev->layout);
     int64_t *mine = NULL, *all = NULL; /* how many numbers a part wants of each; and of all parts */
 
-    TRY(kry_alloc((size_t)size, sizeof *mine, &mine));
-    TRY(kry_alloc((size_t)size * (size_t)size, sizeof *all, &all));
-    TRY(kry_alloc((size_t)size, sizeof *h->out.link, &h->out.link));
+    TRY(kryi_alloc((size_t)size, sizeof *mine, &mine));
+    TRY(kryi_alloc((size_t)size * (size_t)size, sizeof *all, &all));
+    TRY(kryi_alloc((size_t)size, sizeof *h->out.link, &h->out.link));
     for (int i = 0; i < h->in.links; i++) mine[h->in.link[i].rank] = h->in.link[i].count;
-    TRY(kry_layout_gather(&h->dev->layout, mine, (size_t)size * sizeof *mine, all));
+    TRY(kryi_layout_gather(&h->dev->layout, mine, (size_t)size * sizeof *mine, all));
     for (int by = 0; by < size; by++) {
         int64_t count = all[by * size + rank];
-        if (count) h->out.link[h->out.links++] = (kry_link){ by, h->out.count, count };
+        if (count) h->out.link[h->out.links++] = (kryi_link){ by, h->out.count, count };
         h->out.count += count;
     }
 done:
@@ -273,53 +273,54 @@ done:
     return st;
 }
 
-static kry_status find_neighbours(kry_halo *h, const kry_link *want, int wants, const int32_t *rows)
+static kry_status find_neighbours(kryi_halo *h, const kryi_link *want, int wants,
+                                  const int32_t *rows)
 {
     kry_status st = KRY_OK;
     int32_t *row = NULL;
 
-    TRY(kry_alloc((size_t)wants, sizeof *h->in.link, &h->in.link));
+    TRY(kryi_alloc((size_t)wants, sizeof *h->in.link, &h->in.link));
     if (wants) memcpy(h->in.link, want, (size_t)wants * sizeof *want);
     h->in.links = wants;
     for (int i = 0; i < wants; i++) h->in.count += want[i].count;
-    TRY(kry_alloc((size_t)h->in.count, sizeof *h->in.row, &h->in.row));
+    TRY(kryi_alloc((size_t)h->in.count, sizeof *h->in.row, &h->in.row));
     if (wants) memcpy(h->in.row, rows, (size_t)h->in.count * sizeof *rows);
     TRY(find_readers(h));
-    TRY(kry_alloc((size_t)h->out.count, sizeof *row, &row));
+    TRY(kryi_alloc((size_t)h->out.count, sizeof *row, &row));
     TRY(share_rows(h, row));
-    TRY(kry_buffer_upload(h->dev, (size_t)h->out.count * sizeof *row, row, &h->out.row));
+    TRY(kryi_buffer_upload(h->dev, (size_t)h->out.count * sizeof *row, row, &h->out.row));
 done:
     free(row);
     return st;
 }
 
-static kry_status allocate(kry_halo *h)
+static kry_status allocate(kryi_halo *h)
 {
     kry_status st = KRY_OK;
     kry_device *dev = h->dev;
     size_t size = kry_type_size(h->type), bytes = (size_t)h->out.count * size;
     cl_int err;
 
-    TRY(kry_buffer_create(dev, bytes, &h->out.packed));
-    TRY(kry_buffer_create(dev, (size_t)h->in.count * size, &h->in.numbers));
+    TRY(kryi_buffer_create(dev, bytes, &h->out.packed));
+    TRY(kryi_buffer_create(dev, (size_t)h->in.count * size, &h->in.numbers));
     if (h->comm && h->comm->apart) {
-        const kry_halo_links links = kry_halo_links_of(h);
-        TRY(kry_halo_shared_create(&links, size, &h->shared));
+        const kryi_halo_links links = kryi_halo_links_of(h);
+        TRY(kryi_halo_shared_create(&links, size, &h->shared));
     }
-    h->out.host = kry_halo_shared_out(h->shared);
+    h->out.host = kryi_halo_shared_out(h->shared);
     if (!h->out.host) {
-        TRY(kry_pinned_create(dev, bytes ? bytes : size, &h->out.pinned));
+        TRY(kryi_pinned_create(dev, bytes ? bytes : size, &h->out.pinned));
         h->out.host = h->out.pinned.host;
     }
-    TRY(kry_alloc((size_t)h->out.links, sizeof *h->out.message, &h->out.message));
-    TRY(kry_alloc((size_t)h->in.links, sizeof *h->in.message, &h->in.message));
-    TRY(kry_alloc((size_t)h->in.links, sizeof *h->in.room, &h->in.room));
+    TRY(kryi_alloc((size_t)h->out.links, sizeof *h->out.message, &h->out.message));
+    TRY(kryi_alloc((size_t)h->in.links, sizeof *h->in.message, &h->in.message));
+    TRY(kryi_alloc((size_t)h->in.links, sizeof *h->in.room, &h->in.room));
     for (int i = 0; i < h->out.links; i++) {
         h->out.message[i].bytes = h->out.host + (size_t)h->out.link[i].first * size;
         h->out.message[i].size = (size_t)h->out.link[i].count * size;
     }
     if (h->comm && h->comm->apart && h->in.count)
-        TRY(kry_pinned_create(dev, (size_t)h->in.count * size, &h->in.host));
+        TRY(kryi_pinned_create(dev, (size_t)h->in.count * size, &h->in.host));
     for (int i = 0; i < h->in.links; i++) {
         if (h->in.host.host)
             h->in.room[i].bytes = h->in.host.host + (size_t)h->in.link[i].first * size;
@@ -330,50 +331,50 @@ static kry_status allocate(kry_halo *h)
         TRY_CL(clGetCommandQueueInfo(dev->queue, CL_QUEUE_PROPERTIES, sizeof kept, &kept, NULL));
         kept &= CL_QUEUE_PROFILING_ENABLE;
         h->copies.queue = clCreateCommandQueue(dev->context, dev->id, kept, &err);
-        TRY(kry_cl_check(err, "kry_halo_create", "clCreateCommandQueue"));
+        TRY(kryi_cl_check(err, "kryi_halo_create", "clCreateCommandQueue"));
     }
-    TRY(kry_kernel_get(dev, "halo", h->type, "", "halo_pack", &h->pack));
-    TRY(kry_kernel_get(dev, "halo", h->type, "", "halo_pack_direction", &h->pack_direction));
+    TRY(kryi_kernel_get(dev, "halo", h->type, "", "halo_pack", &h->pack));
+    TRY(kryi_kernel_get(dev, "halo", h->type, "", "halo_pack_direction", &h->pack_direction));
 done:
     return st;
 }
 
-kry_status kry_halo_create(kry_device *dev, kry_type type, const kry_link *want, int wants,
-                           const int32_t *row, kry_halo **halo)
+kry_status kryi_halo_create(kry_device *dev, kry_type type, const kryi_link *want, int wants,
+                            const int32_t *row, kryi_halo **halo)
 {
     kry_status st = KRY_OK;
-    kry_halo *h = NULL;
+    kryi_halo *h = NULL;
 
     *halo = NULL;
-    TRY(kry_alloc(1, sizeof *h, &h));
+    TRY(kryi_alloc(1, sizeof *h, &h));
     h->dev = dev, h->comm = dev->layout.comm, h->type = type;
     TRY(find_neighbours(h, want, wants, row));
     TRY(allocate(h));
     *halo = h;
     h = NULL;
 done:
-    kry_halo_release(&h);
+    kryi_halo_release(&h);
     return st;
 }
 
-kry_status kry_halo_like(const kry_halo *h, kry_type type, kry_halo **like)
+kry_status kryi_halo_like(const kryi_halo *h, kry_type type, kryi_halo **like)
 {
-    return kry_halo_create(h->dev, type, h->in.link, h->in.links, h->in.row, like);
+    return kryi_halo_create(h->dev, type, h->in.link, h->in.links, h->in.row, like);
 }
 
-static void halo_destroy(kry_deferred *deferred)
+static void halo_destroy(kryi_deferred *deferred)
 {
-    kry_halo *h = (kry_halo *)deferred;
+    kryi_halo *h = (kryi_halo *)deferred;
 
-    kry_event_release(h->dev, &h->copies.packed);
-    kry_event_release(h->dev, &h->copies.ready);
-    kry_event_release(h->dev, &h->copies.arrived);
-    kry_pinned_release(h->dev, &h->in.host);
-    kry_pinned_release(h->dev, &h->out.pinned);
-    kry_halo_shared_release(h->dev, &h->shared);
-    kry_buffer_release(h->dev, &h->in.numbers);
-    kry_buffer_release(h->dev, &h->out.packed);
-    kry_buffer_release(h->dev, &h->out.row);
+    kryi_event_release(h->dev, &h->copies.packed);
+    kryi_event_release(h->dev, &h->copies.ready);
+    kryi_event_release(h->dev, &h->copies.arrived);
+    kryi_pinned_release(h->dev, &h->in.host);
+    kryi_pinned_release(h->dev, &h->out.pinned);
+    kryi_halo_shared_release(h->dev, &h->shared);
+    kryi_buffer_release(h->dev, &h->in.numbers);
+    kryi_buffer_release(h->dev, &h->out.packed);
+    kryi_buffer_release(h->dev, &h->out.row);
     if (h->copies.queue) h->dev->driver->drop_queue(h->copies.queue);
     free(h->in.message);
     free(h->in.room);
@@ -385,9 +386,9 @@ static void halo_destroy(kry_deferred *deferred)
     free(h);
 }
 
-void kry_halo_release(kry_halo **halo)
+void kryi_halo_release(kryi_halo **halo)
 {
-    kry_halo *h = *halo;
+    kryi_halo *h = *halo;
 
     *halo = NULL;
     if (!h) return;
@@ -395,7 +396,7 @@ void kry_halo_release(kry_halo **halo)
     if (h->copies.queue)
         h->dev->driver->drain_queue(h->copies.queue);
     else
-        kry_device_drain(h->dev);
+        kryi_device_drain(h->dev);
     h->deferred.release = halo_destroy;
     if (h->comm && h->comm->size > 1)
         h->comm->defer(h->comm, &h->deferred);

@@ -4,50 +4,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-kry_status kry_halo_create_for(kry_device *dev, kry_type type, const kry_places *p, kry_halo **halo)
+kry_status kryi_halo_create_for(kry_device *dev, kry_type type, const kryi_places *p,
+                                kryi_halo **halo)
 {
     kry_status st = KRY_OK;
-    kry_link *want = NULL;
+    kryi_link *want = NULL;
     int32_t *row = NULL;
     int links = 0, owner = 0;
 
     *halo = NULL;
-    TRY(kry_alloc((size_t)p->parts, sizeof *want, &want));
-    TRY(kry_alloc((size_t)p->count, sizeof *row, &row));
+    TRY(kryi_alloc((size_t)p->parts, sizeof *want, &want));
+    TRY(kryi_alloc((size_t)p->count, sizeof *row, &row));
     for (int64_t i = 0; i < p->count; i++) {
         while (p->place[i] >= p->first[owner + 1]) owner++;
-        if (links == 0 || want[links - 1].rank != owner) want[links++] = (kry_link){ owner, i, 0 };
+        if (links == 0 || want[links - 1].rank != owner) want[links++] = (kryi_link){ owner, i, 0 };
         want[links - 1].count++;
         row[i] = (int32_t)(p->place[i] - p->first[owner]);
     }
-    TRY(kry_halo_create(dev, type, want, links, row, halo));
+    TRY(kryi_halo_create(dev, type, want, links, row, halo));
 done:
     free(row);
     free(want);
     return st;
 }
 
-kry_status kry_halo_renumber(kry_halo *halo, int32_t (*number)(const void *user, int32_t row),
-                             const void *user)
+kry_status kryi_halo_renumber(kryi_halo *halo, int32_t (*number)(const void *user, int32_t row),
+                              const void *user)
 {
     kry_status st = KRY_OK;
-    const kry_halo_links h = kry_halo_links_of(halo);
-    const size_t count = (size_t)kry_halo_sent(halo);
+    const kryi_halo_links h = kryi_halo_links_of(halo);
+    const size_t count = (size_t)kryi_halo_sent(halo);
     int32_t *row = NULL;
 
     if (!count) return KRY_OK;
-    TRY(kry_alloc(count, sizeof *row, &row));
-    TRY(kry_buffer_read(h.dev, h.row, 0, count * sizeof *row, row));
+    TRY(kryi_alloc(count, sizeof *row, &row));
+    TRY(kryi_buffer_read(h.dev, h.row, 0, count * sizeof *row, row));
     for (size_t i = 0; i < count; i++) row[i] = number(user, row[i]);
-    TRY(kry_buffer_write(h.dev, h.row, 0, count * sizeof *row, row));
+    TRY(kryi_buffer_write(h.dev, h.row, 0, count * sizeof *row, row));
 done:
     free(row);
     return st;
 }
 
-int kry_halo_neighbours(const kry_halo *halo)
+int kryi_halo_neighbours(const kryi_halo *halo)
 {
-    const kry_halo_links l = kry_halo_links_of(halo);
+    const kryi_halo_links l = kryi_halo_links_of(halo);
     int count = l.ins;
 
     for (int i = 0; i < l.outs; i++) {
@@ -67,13 +68,13 @@ typedef struct entry {
 
 /* What goes out. Neighbours may read it until the run ends, also if this part fails. */
 typedef struct parcels {
-    kry_deferred deferred;          /* first */
-    int64_t *length;                /* of each row */
-    entry *entry;                   /* of all rows, one after the other */
-    kry_message *lengths, *entries; /* for each link */
+    kryi_deferred deferred;          /* first */
+    int64_t *length;                 /* of each row */
+    entry *entry;                    /* of all rows, one after the other */
+    kryi_message *lengths, *entries; /* for each link */
 } parcels;
 
-static void parcels_destroy(kry_deferred *deferred)
+static void parcels_destroy(kryi_deferred *deferred)
 {
     parcels *p = (parcels *)deferred;
     free(p->entries);
@@ -83,7 +84,7 @@ static void parcels_destroy(kry_deferred *deferred)
     free(p);
 }
 
-static void parcels_release(kry_comm *comm, parcels *p)
+static void parcels_release(kryi_comm *comm, parcels *p)
 {
     if (!p) return;
     p->deferred.release = parcels_destroy;
@@ -93,27 +94,27 @@ static void parcels_release(kry_comm *comm, parcels *p)
         parcels_destroy(&p->deferred);
 }
 
-static int64_t count_of(const kry_link *link, int links)
+static int64_t count_of(const kryi_link *link, int links)
 {
     return links ? link[links - 1].first + link[links - 1].count : 0;
 }
 
 /* Copy the rows that neighbours want. row: which those are, of all links. */
-static kry_status pack(const kry_halo_links *l, const int32_t *row, const kry_placed_rows *mine,
+static kry_status pack(const kryi_halo_links *l, const int32_t *row, const kryi_placed_rows *mine,
                        parcels *p)
 {
     kry_status st = KRY_OK;
     const int64_t rows = count_of(l->out, l->outs);
     int64_t total = 0, at = 0;
 
-    TRY(kry_alloc((size_t)rows, sizeof *p->length, &p->length));
+    TRY(kryi_alloc((size_t)rows, sizeof *p->length, &p->length));
     for (int64_t i = 0; i < rows; i++)
         total += p->length[i] = mine->row_ptr[row[i] + 1] - mine->row_ptr[row[i]];
-    TRY(kry_alloc((size_t)total, sizeof *p->entry, &p->entry));
-    TRY(kry_alloc((size_t)l->outs, sizeof *p->lengths, &p->lengths));
-    TRY(kry_alloc((size_t)l->outs, sizeof *p->entries, &p->entries));
+    TRY(kryi_alloc((size_t)total, sizeof *p->entry, &p->entry));
+    TRY(kryi_alloc((size_t)l->outs, sizeof *p->lengths, &p->lengths));
+    TRY(kryi_alloc((size_t)l->outs, sizeof *p->entries, &p->entries));
     for (int k = 0; k < l->outs; k++) {
-        const kry_link *to = &l->out[k];
+        const kryi_link *to = &l->out[k];
         const int64_t begin = at;
         for (int64_t i = to->first; i < to->first + to->count; i++)
             for (int64_t e = mine->row_ptr[row[i]]; e < mine->row_ptr[row[i] + 1]; e++)
@@ -128,10 +129,10 @@ done:
 }
 
 /* Receive a message of part `from` into size bytes; of none if there are none. */
-static kry_status receive(kry_comm *comm, int from, void *bytes, size_t size)
+static kry_status receive(kryi_comm *comm, int from, void *bytes, size_t size)
 {
     kry_status st = KRY_OK;
-    kry_message room = { .bytes = bytes, .size = size }, *heard;
+    kryi_message room = { .bytes = bytes, .size = size }, *heard;
 
     if (!size) return KRY_OK;
     TRY(comm->take(comm, from, &room, &heard));
@@ -141,7 +142,7 @@ done:
     return st;
 }
 
-static kry_status post_all(kry_comm *comm, const kry_halo_links *l, kry_message *message)
+static kry_status post_all(kryi_comm *comm, const kryi_halo_links *l, kryi_message *message)
 {
     kry_status st = KRY_OK;
 
@@ -151,7 +152,7 @@ done:
     return st;
 }
 
-static kry_status settle_all(kry_comm *comm, const kry_halo_links *l, kry_message *message)
+static kry_status settle_all(kryi_comm *comm, const kryi_halo_links *l, kryi_message *message)
 {
     kry_status st = KRY_OK;
 
@@ -162,7 +163,7 @@ done:
 }
 
 /* theirs := what the neighbours send. */
-static kry_status unpack(kry_comm *comm, const kry_halo_links *l, kry_placed_rows *theirs,
+static kry_status unpack(kryi_comm *comm, const kryi_halo_links *l, kryi_placed_rows *theirs,
                          entry **room)
 {
     kry_status st = KRY_OK;
@@ -173,35 +174,35 @@ static kry_status unpack(kry_comm *comm, const kry_halo_links *l, kry_placed_row
                     (size_t)l->in[k].count * sizeof *begin));
     for (int64_t i = 0; i < theirs->rows; i++) begin[i + 1] += begin[i];
     const size_t total = (size_t)begin[theirs->rows];
-    TRY(kry_alloc(total, sizeof **room, room));
+    TRY(kryi_alloc(total, sizeof **room, room));
     for (int k = 0; k < l->ins; k++) {
         const int64_t at = begin[l->in[k].first], end = begin[l->in[k].first + l->in[k].count];
         TRY(receive(comm, l->in[k].rank, *room + at, (size_t)(end - at) * sizeof **room));
     }
-    TRY(kry_alloc(total, sizeof *theirs->place, &theirs->place));
-    TRY(kry_alloc(total, sizeof *theirs->val, &theirs->val));
+    TRY(kryi_alloc(total, sizeof *theirs->place, &theirs->place));
+    TRY(kryi_alloc(total, sizeof *theirs->val, &theirs->val));
     for (size_t e = 0; e < total; e++)
         theirs->place[e] = (*room)[e].place, theirs->val[e] = (*room)[e].val;
 done:
     return st;
 }
 
-kry_status kry_halo_fetch_rows(const kry_halo *halo, const kry_placed_rows *mine,
-                               kry_placed_rows *theirs)
+kry_status kryi_halo_fetch_rows(const kryi_halo *halo, const kryi_placed_rows *mine,
+                                kryi_placed_rows *theirs)
 {
     kry_status st = KRY_OK;
-    const kry_halo_links l = kry_halo_links_of(halo);
+    const kryi_halo_links l = kryi_halo_links_of(halo);
     const size_t out = (size_t)count_of(l.out, l.outs);
-    kry_comm *comm = l.dev->layout.comm;
+    kryi_comm *comm = l.dev->layout.comm;
     parcels *p = NULL;
     int32_t *row = NULL;
     entry *room = NULL;
 
-    *theirs = (kry_placed_rows){ .rows = kry_halo_count(halo) };
-    TRY(kry_alloc((size_t)theirs->rows + 1, sizeof *theirs->row_ptr, &theirs->row_ptr));
-    TRY(kry_alloc(out, sizeof *row, &row));
-    TRY(kry_buffer_read(l.dev, l.row, 0, out * sizeof *row, row));
-    TRY(kry_alloc(1, sizeof *p, &p));
+    *theirs = (kryi_placed_rows){ .rows = kryi_halo_count(halo) };
+    TRY(kryi_alloc((size_t)theirs->rows + 1, sizeof *theirs->row_ptr, &theirs->row_ptr));
+    TRY(kryi_alloc(out, sizeof *row, &row));
+    TRY(kryi_buffer_read(l.dev, l.row, 0, out * sizeof *row, row));
+    TRY(kryi_alloc(1, sizeof *p, &p));
     TRY(pack(&l, row, mine, p));
     TRY(post_all(comm, &l, p->lengths));
     TRY(post_all(comm, &l, p->entries));
@@ -212,14 +213,14 @@ done:
     free(room);
     free(row);
     parcels_release(comm, p);
-    if (st < 0) kry_placed_rows_release(theirs);
+    if (st < 0) kryi_placed_rows_release(theirs);
     return st;
 }
 
-void kry_placed_rows_release(kry_placed_rows *r)
+void kryi_placed_rows_release(kryi_placed_rows *r)
 {
     free(r->val);
     free(r->place);
     free(r->row_ptr);
-    *r = (kry_placed_rows){ 0 };
+    *r = (kryi_placed_rows){ 0 };
 }

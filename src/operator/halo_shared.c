@@ -40,15 +40,15 @@ static void path_of(uint64_t token, char path[PATH])
 static uint64_t new_token(const shm *s)
 {
     char host[64] = "";
-    const double time = kry_now();
+    const double time = kryi_now();
     const pid_t process = getpid();
     uint64_t token = KRY_HASH_START;
 
     (void)gethostname(host, sizeof host - 1);
-    token = kry_hash(token, host, sizeof host);
-    token = kry_hash(token, &time, sizeof time);
-    token = kry_hash(token, &process, sizeof process);
-    return kry_hash(token, &s, sizeof s);
+    token = kryi_hash(token, host, sizeof host);
+    token = kryi_hash(token, &time, sizeof time);
+    token = kryi_hash(token, &process, sizeof process);
+    return kryi_hash(token, &s, sizeof s);
 }
 
 /* Memory that is not there is noticed here, and not when it is written to. */
@@ -92,7 +92,7 @@ static void create_shm(size_t bytes, shm *s)
     *s = (shm){ .name = { new_token(s), bytes } };
     path_of(s->name.token, path);
     const int file =
-        kry_test_fails() ? -1 : shm_open(path, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+        kryi_test_fails() ? -1 : shm_open(path, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
     s->named = file >= 0;
     if (file >= 0 && reserve(file, bytes)) map(file, s);
     if (file >= 0) close(file);
@@ -133,47 +133,47 @@ typedef struct offer {
 
 /* A neighbour's memory. */
 typedef struct source {
-    shm memory;        /* none: its numbers come in messages */
-    kry_pinned pinned; /* the same for the device */
-    atomic_uint *read; /* in it: the last exchange whose numbers this rank has read */
-    kry_message seen;  /* its numbers for this rank, */
-    kry_message word;  /* and that they are there, */
-    unsigned turn;     /* those of this exchange */
-    kry_message answer;
+    shm memory;         /* none: its numbers come in messages */
+    kryi_pinned pinned; /* the same for the device */
+    atomic_uint *read;  /* in it: the last exchange whose numbers this rank has read */
+    kryi_message seen;  /* its numbers for this rank, */
+    kryi_message word;  /* and that they are there, */
+    unsigned turn;      /* those of this exchange */
+    kryi_message answer;
     int32_t attached; /* the answer to its offer */
 } source;
 
 /* A neighbour that reads. */
 typedef struct reader {
     bool attached;
-    kry_message word, offer;
+    kryi_message word, offer;
     offer offered;
 } reader;
 
-struct kry_halo_shared {
-    kry_halo_links links; /* borrowed from the halo */
-    shm memory;           /* a counter for each reader, then this rank's numbers; or none */
-    kry_pinned pinned;    /* the same for the device */
-    size_t numbers;       /* in bytes: where they begin */
-    unsigned turn;        /* of the exchange */
-    reader *to;           /* links.outs */
-    source *from;         /* links.ins */
+struct kryi_halo_shared {
+    kryi_halo_links links; /* borrowed from the halo */
+    shm memory;            /* a counter for each reader, then this rank's numbers; or none */
+    kryi_pinned pinned;    /* the same for the device */
+    size_t numbers;        /* in bytes: where they begin */
+    unsigned turn;         /* of the exchange */
+    reader *to;            /* links.outs */
+    source *from;          /* links.ins */
 };
 
-static bool has_many(const kry_link *link, size_t size)
+static bool has_many(const kryi_link *link, size_t size)
 {
     /* Messages of so many bytes are worth it: with fewer MPI is as fast, and to make memory takes a device a millisecond. */
-    return (size_t)link->count * size >= (kry_test_large ? (size_t)kry_test_large : LARGE);
+    return (size_t)link->count * size >= (kryi_test_large ? (size_t)kryi_test_large : LARGE);
 }
 
-static bool any_has_many(const kry_link *link, int links, size_t size)
+static bool any_has_many(const kryi_link *link, int links, size_t size)
 {
     bool any = false;
     for (int i = 0; i < links; i++) any |= has_many(&link[i], size);
     return any;
 }
 
-static atomic_uint *counter(const kry_halo_shared *s, int i)
+static atomic_uint *counter(const kryi_halo_shared *s, int i)
 {
     return (atomic_uint *)s->memory.memory + sizeof(uint64_t) / sizeof(atomic_uint) + i;
 }
@@ -181,17 +181,17 @@ static atomic_uint *counter(const kry_halo_shared *s, int i)
 /* ---- finding each other ------------------------------------------------------------------------ */
 
 /* What the device cannot reach by itself is of no use. */
-static void give_to_device(kry_device *dev, shm *memory, kry_pinned *pinned)
+static void give_to_device(kry_device *dev, shm *memory, kryi_pinned *pinned)
 {
     if (memory->memory &&
-        kry_pinned_over(dev, memory->memory, (size_t)memory->name.bytes, pinned) < 0)
+        kryi_pinned_over(dev, memory->memory, (size_t)memory->name.bytes, pinned) < 0)
         release_shm(memory);
 }
 
-static void make_memory(kry_halo_shared *s, size_t size)
+static void make_memory(kryi_halo_shared *s, size_t size)
 {
-    const kry_halo_links *l = &s->links;
-    const kry_link *last = &l->out[l->outs - 1];
+    const kryi_halo_links *l = &s->links;
+    const kryi_link *last = &l->out[l->outs - 1];
     const size_t counters = sizeof(uint64_t) + (size_t)l->outs * sizeof(atomic_uint);
 
     s->numbers = (counters + PAGE - 1) / PAGE * PAGE;
@@ -199,11 +199,11 @@ static void make_memory(kry_halo_shared *s, size_t size)
     give_to_device(l->dev, &s->memory, &s->pinned);
 }
 
-static kry_status offer_memory(kry_halo_shared *s, size_t size)
+static kry_status offer_memory(kryi_halo_shared *s, size_t size)
 {
     kry_status st = KRY_OK;
-    const kry_halo_links *l = &s->links;
-    kry_comm *comm = l->dev->layout.comm;
+    const kryi_halo_links *l = &s->links;
+    kryi_comm *comm = l->dev->layout.comm;
 
     for (int i = 0; i < l->outs; i++) {
         reader *r = &s->to[i];
@@ -219,16 +219,16 @@ done:
 }
 
 /* Take part in the memory of the neighbours. The device has it before they are told, for to map it may write to it. */
-static kry_status attach(kry_halo_shared *s, size_t size)
+static kry_status attach(kryi_halo_shared *s, size_t size)
 {
     kry_status st = KRY_OK;
-    const kry_halo_links *l = &s->links;
-    kry_comm *comm = l->dev->layout.comm;
+    const kryi_halo_links *l = &s->links;
+    kryi_comm *comm = l->dev->layout.comm;
 
     for (int i = 0; i < l->ins; i++) {
         source *f = &s->from[i];
         offer o;
-        kry_message room = { .bytes = &o, .size = sizeof o }, *heard;
+        kryi_message room = { .bytes = &o, .size = sizeof o }, *heard;
         if (!has_many(&l->in[i], size)) continue;
         TRY(comm->take(comm, l->in[i].rank, &room, &heard));
         open_shm(&o.name, &f->memory);
@@ -249,18 +249,18 @@ done:
 }
 
 /* Whether a neighbour has attached; *any: whether one has, or this rank to one. */
-static kry_status hear_answers(kry_halo_shared *s, size_t size, bool *any)
+static kry_status hear_answers(kryi_halo_shared *s, size_t size, bool *any)
 {
     kry_status st = KRY_OK;
-    const kry_halo_links *l = &s->links;
-    kry_comm *comm = l->dev->layout.comm;
+    const kryi_halo_links *l = &s->links;
+    kryi_comm *comm = l->dev->layout.comm;
     bool read = false;
 
     *any = false;
     for (int i = 0; i < l->outs; i++) {
         reader *r = &s->to[i];
         int32_t attached = 0;
-        kry_message room = { .bytes = &attached, .size = sizeof attached }, *heard;
+        kryi_message room = { .bytes = &attached, .size = sizeof attached }, *heard;
         if (!has_many(&l->out[i], size)) continue;
         TRY(comm->take(comm, l->out[i].rank, &room, &heard));
         r->attached = attached;
@@ -276,45 +276,45 @@ static kry_status hear_answers(kry_halo_shared *s, size_t size, bool *any)
     }
     *any |= read;
     unname_shm(&s->memory);
-    if (!read) kry_pinned_release(l->dev, &s->pinned), release_shm(&s->memory);
+    if (!read) kryi_pinned_release(l->dev, &s->pinned), release_shm(&s->memory);
 done:
     return st;
 }
 
-kry_status kry_halo_shared_create(const kry_halo_links *l, size_t size, kry_halo_shared **shared)
+kry_status kryi_halo_shared_create(const kryi_halo_links *l, size_t size, kryi_halo_shared **shared)
 {
     kry_status st = KRY_OK;
     const bool out = any_has_many(l->out, l->outs, size), in = any_has_many(l->in, l->ins, size);
-    kry_halo_shared *s = NULL;
+    kryi_halo_shared *s = NULL;
     bool any = false;
 
     *shared = NULL;
     if (!out && !in) return KRY_OK;
-    TRY(kry_alloc(1, sizeof *s, &s));
+    TRY(kryi_alloc(1, sizeof *s, &s));
     *shared = s; /* also if this fails: messages are under way */
     s->links = *l;
-    TRY(kry_alloc((size_t)l->outs, sizeof *s->to, &s->to));
-    TRY(kry_alloc((size_t)l->ins, sizeof *s->from, &s->from));
+    TRY(kryi_alloc((size_t)l->outs, sizeof *s->to, &s->to));
+    TRY(kryi_alloc((size_t)l->ins, sizeof *s->from, &s->from));
     if (out) make_memory(s, size);
     TRY(offer_memory(s, size));
     TRY(attach(s, size));
     TRY(hear_answers(s, size, &any));
-    if (!any) kry_halo_shared_release(l->dev, shared);
+    if (!any) kryi_halo_shared_release(l->dev, shared);
 done:
     return st;
 }
 
-void kry_halo_shared_release(kry_device *dev, kry_halo_shared **shared)
+void kryi_halo_shared_release(kry_device *dev, kryi_halo_shared **shared)
 {
-    kry_halo_shared *s = *shared;
+    kryi_halo_shared *s = *shared;
 
     *shared = NULL;
     if (!s) return;
     for (int i = 0; s->from && i < s->links.ins; i++) {
-        kry_pinned_release(dev, &s->from[i].pinned);
+        kryi_pinned_release(dev, &s->from[i].pinned);
         release_shm(&s->from[i].memory);
     }
-    kry_pinned_release(dev, &s->pinned);
+    kryi_pinned_release(dev, &s->pinned);
     release_shm(&s->memory);
     free(s->from);
     free(s->to);
@@ -323,23 +323,23 @@ void kry_halo_shared_release(kry_device *dev, kry_halo_shared **shared)
 
 /* ---- an exchange ------------------------------------------------------------------------------- */
 
-char *kry_halo_shared_out(const kry_halo_shared *s)
+char *kryi_halo_shared_out(const kryi_halo_shared *s)
 {
     return s && s->pinned.host ? s->pinned.host + s->numbers : NULL;
 }
 
-kry_message *kry_halo_shared_word(kry_halo_shared *s, int i)
+kryi_message *kryi_halo_shared_word(kryi_halo_shared *s, int i)
 {
     return s && s->to[i].attached ? &s->to[i].word : NULL;
 }
 
-bool kry_halo_shared_comes(const kry_halo_shared *s, int i) { return s && s->from[i].attached; }
+bool kryi_halo_shared_comes(const kryi_halo_shared *s, int i) { return s && s->from[i].attached; }
 
-kry_status kry_halo_shared_take(kry_halo_shared *s, int i, kry_message **message)
+kry_status kryi_halo_shared_take(kryi_halo_shared *s, int i, kryi_message **message)
 {
     kry_status st = KRY_OK;
-    kry_comm *comm = s->links.dev->layout.comm;
-    kry_message *heard;
+    kryi_comm *comm = s->links.dev->layout.comm;
+    kryi_message *heard;
 
     TRY(comm->take(comm, s->links.in[i].rank, &s->from[i].word, &heard));
     *message = &s->from[i].seen;
@@ -347,17 +347,17 @@ done:
     return st;
 }
 
-void kry_halo_shared_done(kry_halo_shared *s, int i)
+void kryi_halo_shared_done(kryi_halo_shared *s, int i)
 {
     atomic_store(s->from[i].read, s->from[i].turn);
 }
 
-kry_status kry_halo_shared_next(kry_halo_shared *s, bool wait)
+kry_status kryi_halo_shared_next(kryi_halo_shared *s, bool wait)
 {
     kry_status st = KRY_OK;
 
     if (!s) return KRY_OK;
-    kry_comm *comm = s->links.dev->layout.comm;
+    kryi_comm *comm = s->links.dev->layout.comm;
     for (int i = 0; wait && i < s->links.outs; i++)
         if (s->to[i].attached) TRY(comm->watch(comm, counter(s, i), s->turn));
     s->turn++;

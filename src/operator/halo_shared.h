@@ -4,23 +4,23 @@
 
 #include "operator/halo.h"
 
-typedef struct kry_halo_shared kry_halo_shared;
+typedef struct kryi_halo_shared kryi_halo_shared;
 
 /* Find the neighbours on this machine, of links with many bytes. size: bytes of a number. *shared is NULL if there are none,
  * and may be NULL below: then no link is shared. Collective. Waits. */
-kry_status kry_halo_shared_create(const kry_halo_links *links, size_t size,
-                                  kry_halo_shared **shared);
-void kry_halo_shared_release(kry_device *dev, kry_halo_shared **shared);
+kry_status kryi_halo_shared_create(const kryi_halo_links *links, size_t size,
+                                   kryi_halo_shared **shared);
+void kryi_halo_shared_release(kry_device *dev, kryi_halo_shared **shared);
 
 /* Where all numbers that go out are to be written; NULL: anywhere. */
-char *kry_halo_shared_out(const kry_halo_shared *shared);
+char *kryi_halo_shared_out(const kryi_halo_shared *shared);
 /* What to post to link i in place of its numbers, once they are there; NULL: the numbers. */
-kry_message *kry_halo_shared_word(kry_halo_shared *shared, int i);
+kryi_message *kryi_halo_shared_word(kryi_halo_shared *shared, int i);
 /* Whether the numbers of link i come this way; then wait for them, and say that they have been read. */
-bool kry_halo_shared_comes(const kry_halo_shared *shared, int i);
-kry_status kry_halo_shared_take(kry_halo_shared *shared, int i, kry_message **message);
-void kry_halo_shared_done(kry_halo_shared *shared, int i);
+bool kryi_halo_shared_comes(const kryi_halo_shared *shared, int i);
+kry_status kryi_halo_shared_take(kryi_halo_shared *shared, int i, kryi_message **message);
+void kryi_halo_shared_done(kryi_halo_shared *shared, int i);
 /* Before the next exchange; `wait` until the neighbours have read the numbers of the last one. */
-kry_status kry_halo_shared_next(kry_halo_shared *shared, bool wait);
+kry_status kryi_halo_shared_next(kryi_halo_shared *shared, bool wait);
 
 #endif

@@ -15,17 +15,17 @@ static double dot_of(const double *x, const double *y, int64_t begin, int64_t en
     return sum;
 }
 
-static kry_status dot(kry_layout *layout, const kry_chunks *rows, const double *x, const double *y,
-                      double *sum)
+static kry_status dot(kryi_layout *layout, const kryi_chunks *rows, const double *x,
+                      const double *y, double *sum)
 {
     kry_status st = KRY_OK;
     double *partial = NULL; /* too large for the stack of a small thread */
 
     if (!rows->chunk) {
         *sum = dot_of(x, y, 0, rows->n);
-        return kry_layout_combine(layout, KRY_ADD, sum, 1);
+        return kryi_layout_combine(layout, KRY_ADD, sum, 1);
     }
-    TRY(kry_alloc((size_t)rows->groups, sizeof *partial, &partial));
+    TRY(kryi_alloc((size_t)rows->groups, sizeof *partial, &partial));
     int64_t chunks = (rows->unit + rows->chunk - 1) / rows->chunk; /* of a unit */
     for (int64_t g = 0; g < rows->groups; g++) {
         int64_t unit = g / chunks * rows->unit, begin = unit + g % chunks * rows->chunk;
@@ -33,14 +33,14 @@ static kry_status dot(kry_layout *layout, const kry_chunks *rows, const double *
         if (last > rows->n) last = rows->n;
         partial[g] = dot_of(x, y, begin, end < last ? end : last);
     }
-    TRY(kry_layout_add_chunks(layout, partial, (int)rows->groups, 1, sum));
+    TRY(kryi_layout_add_chunks(layout, partial, (int)rows->groups, 1, sum));
 done:
     free(partial);
     return st;
 }
 
 /* Gram and Schmidt, twice, in double. */
-static kry_status orthonormalise(kry_layout *layout, const kry_chunks *rows, double *v, int64_t k)
+static kry_status orthonormalise(kryi_layout *layout, const kryi_chunks *rows, double *v, int64_t k)
 {
     kry_status st = KRY_OK;
     int64_t n = rows->n;
@@ -74,14 +74,14 @@ static kry_status make_basis(const kry_vec *given, kry_vec **basis)
     void *host = NULL;
     double *v = NULL;
 
-    TRY(kry_alloc((size_t)count, kry_type_size(given->type), &host));
-    TRY(kry_alloc((size_t)count, sizeof *v, &v));
+    TRY(kryi_alloc((size_t)count, kry_type_size(given->type), &host));
+    TRY(kryi_alloc((size_t)count, sizeof *v, &v));
     TRY(kry_vec_read(given, host));
-    for (int64_t i = 0; i < count; i++) v[i] = kry_number_at(given->type, host, i);
-    const kry_vec one = kry_vec_column(given, 0);
-    const kry_chunks rows = kry_chunks_of(&one);
+    for (int64_t i = 0; i < count; i++) v[i] = kryi_number_at(given->type, host, i);
+    const kry_vec one = kryi_vec_column(given, 0);
+    const kryi_chunks rows = kryi_chunks_of(&one);
     TRY(orthonormalise(given->layout, &rows, v, given->k));
-    for (int64_t i = 0; i < count; i++) kry_number_put(given->type, host, i, v[i]);
+    for (int64_t i = 0; i < count; i++) kryi_number_put(given->type, host, i, v[i]);
     TRY(kry_vec_create(given->dev, given->type, given->n, given->k, basis));
     TRY(kry_vec_write(*basis, host));
 done:
@@ -98,11 +98,11 @@ static kry_status write_unit(bool alike, kry_vec *v)
     void *host = NULL;
     int64_t first, all;
 
-    TRY(kry_layout_rows(v->layout, v->n, &first, &all));
+    TRY(kryi_layout_rows(v->layout, v->n, &first, &all));
     if (alike) return kry_vec_fill(v, 1 / sqrt((double)all));
-    TRY(kry_alloc((size_t)v->n, kry_type_size(v->type), &host));
+    TRY(kryi_alloc((size_t)v->n, kry_type_size(v->type), &host));
     for (int64_t i = 0; i < v->n; i++)
-        kry_number_put(v->type, host, i, cos(3.0 * (double)(first + i)) / sqrt(0.5 * (double)all));
+        kryi_number_put(v->type, host, i, cos(3.0 * (double)(first + i)) / sqrt(0.5 * (double)all));
     TRY(kry_vec_write(v, host));
 done:
     free(host);
@@ -116,7 +116,7 @@ static kry_status usual_norm(const kry_op *A, kry_vec *x, kry_vec *y, double *no
     int64_t all;
 
     if (A->table->diagonal) {
-        TRY(kry_layout_rows(y->layout, y->n, NULL, &all));
+        TRY(kryi_layout_rows(y->layout, y->n, NULL, &all));
         TRY(kry_op_diagonal(A, y));
         TRY(kry_vec_norm2(y, norm));
         *norm /= sqrt((double)all);
@@ -143,7 +143,7 @@ static kry_status check_mapped_to_zero(const kry_op *A, const kry_vec *basis)
     TRY(usual_norm(A, x, y, &usual));
     if (!basis) TRY(write_unit(true, x));
     for (int64_t j = 0; j < (basis ? basis->k : 1); j++) {
-        kry_vec v = kry_vec_column(basis ? basis : x, j);
+        kry_vec v = kryi_vec_column(basis ? basis : x, j);
         TRY(kry_op_apply(A, 1, &v, 0, y));
         TRY(kry_vec_norm2(y, &norm));
         char what[40] = "constants";
@@ -159,7 +159,7 @@ done:
 }
 
 /* Of the rows here; x: the vectors, or NULL for none. */
-static kry_status set_here(const kry_call *c)
+static kry_status set_here(const kryi_call *c)
 {
     kry_status st = KRY_OK;
     kry_op *A = (kry_op *)c->A; /* the caller's own */
@@ -200,12 +200,12 @@ kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors)
     kry_status st = KRY_OK;
 
     TRY(check_vectors("kry_op_set_null_space", A, vectors));
-    TRY(kry_op_call(&(kry_call){ .A = A, .x = vectors }, set_here));
+    TRY(kryi_op_call(&(kryi_call){ .A = A, .x = vectors }, set_here));
 done:
     return st;
 }
 
-static kry_status set_near_here(const kry_call *c)
+static kry_status set_near_here(const kryi_call *c)
 {
     kry_status st = KRY_OK;
     kry_op *A = (kry_op *)c->A; /* the caller's own */
@@ -227,7 +227,7 @@ kry_status kry_op_set_near_null_space(kry_op *A, const kry_vec *vectors)
     kry_status st = KRY_OK;
 
     TRY(check_vectors("kry_op_set_near_null_space", A, vectors));
-    TRY(kry_op_call(&(kry_call){ .A = A, .x = vectors }, set_near_here));
+    TRY(kryi_op_call(&(kryi_call){ .A = A, .x = vectors }, set_near_here));
 done:
     return st;
 }
@@ -235,41 +235,41 @@ done:
 /* ---- projection ---------------------------------------------------------------------------- */
 
 /* What projections of N's vectors need. */
-static kry_status prepare(const kry_op *A, kry_null_space *N)
+static kry_status prepare(const kry_op *A, kryi_null_space *N)
 {
     kry_status st = KRY_OK;
     const kry_type type = A->shape.type;
     const char *const defines = "-DKRY_UNALIGNED";
 
     if (!N->sum) TRY(kry_sum_create(A->dev, 1, &N->sum));
-    TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_dot", &N->dot));
-    TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_subtract", &N->subtract));
+    TRY(kryi_kernel_get(A->dev, "null_space", type, defines, "null_space_dot", &N->dot));
+    TRY(kryi_kernel_get(A->dev, "null_space", type, defines, "null_space_subtract", &N->subtract));
 done:
     return st;
 }
 
-kry_status kry_null_space_create(const kry_op *A, kry_null_space *N)
+kry_status kryi_null_space_create(const kry_op *A, kryi_null_space *N)
 {
     kry_status st = KRY_OK;
 
-    *N = (kry_null_space){ .found = !A->null_space && !(A->shape.traits & KRY_SINGULAR) };
-    if (!kry_op_is_singular(A)) return KRY_OK;
-    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
+    *N = (kryi_null_space){ .found = !A->null_space && !(A->shape.traits & KRY_SINGULAR) };
+    if (!kryi_op_is_singular(A)) return KRY_OK;
+    TRY(kryi_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
     if (N->unknowns == 0) return KRY_OK;
     N->checked = -1;
-    kry_vec *vectors = kry_op_null_vectors(A);
+    kry_vec *vectors = kryi_op_null_vectors(A);
     N->vectors = vectors ? kry_vec_retain(vectors) : NULL;
     TRY(prepare(A, N));
     N->A = A;
-    TRY(kry_null_space_check(N));
+    TRY(kryi_null_space_check(N));
 done:
-    if (st < 0) kry_null_space_release(N);
+    if (st < 0) kryi_null_space_release(N);
     return st;
 }
 
-kry_status kry_null_found_check(const kry_op *A)
+kry_status kryi_null_found_check(const kry_op *A)
 {
-    kry_null_found *F = &((kry_op *)A)->null_found; /* no part of the operator's value */
+    kryi_null_found *F = &((kry_op *)A)->null_found; /* no part of the operator's value */
     kry_status st;
 
     if (!(F->constants || F->vectors) || F->seen == A->updates + 1) return KRY_OK;
@@ -278,45 +278,45 @@ kry_status kry_null_found_check(const kry_op *A)
     return st == KRY_ERR_ARGUMENT ? KRY_OK : st;
 }
 
-kry_status kry_null_space_check(kry_null_space *N)
+kry_status kryi_null_space_check(kryi_null_space *N)
 {
     kry_status st = KRY_OK;
     const kry_op *A = N->A;
 
     if (N->certified && N->checked != A->updates) { /* what was added is of the old numbers */
-        kry_null_space_release(N);
-        TRY(kry_null_found_check(A));
-        return kry_null_space_create(A, N);
+        kryi_null_space_release(N);
+        TRY(kryi_null_found_check(A));
+        return kryi_null_space_create(A, N);
     }
     if (N->found && A && !N->certified) {
-        TRY(kry_null_found_check(A));
-        kry_vec *vectors = kry_op_null_vectors(A);
+        TRY(kryi_null_found_check(A));
+        kry_vec *vectors = kryi_op_null_vectors(A);
         /* Methods have steps of their own for constants. */
-        if (!kry_op_found_null(A) || !vectors != !N->vectors) kry_null_space_release(N);
+        if (!kryi_op_found_null(A) || !vectors != !N->vectors) kryi_null_space_release(N);
         if (!vectors || !N->vectors || vectors == N->vectors) return KRY_OK;
         kry_vec_release(&N->vectors);
         N->vectors = kry_vec_retain(vectors);
         return KRY_OK;
     }
-    if (!kry_null_space_may_be_false(N) || N->checked == A->updates) return KRY_OK;
+    if (!kryi_null_space_may_be_false(N) || N->checked == A->updates) return KRY_OK;
     TRY(check_mapped_to_zero(A, N->vectors));
     N->checked = A->updates;
 done:
     return st;
 }
 
-void kry_null_space_release(kry_null_space *N)
+void kryi_null_space_release(kryi_null_space *N)
 {
     const bool found = N->found;
 
     kry_vec_release(&N->vectors);
     kry_sum_release(&N->sum);
-    *N = (kry_null_space){ .found = found };
+    *N = (kryi_null_space){ .found = found };
 }
 
-static int64_t count_of(const kry_null_space *N) { return N->vectors ? N->vectors->k : 1; }
+static int64_t count_of(const kryi_null_space *N) { return N->vectors ? N->vectors->k : 1; }
 
-kry_status kry_null_space_add(const kry_op *A, const kry_vec *v, kry_null_space *N)
+kry_status kryi_null_space_add(const kry_op *A, const kry_vec *v, kryi_null_space *N)
 {
     kry_status st = KRY_OK;
     const int64_t count = N->A ? count_of(N) : 0;
@@ -324,17 +324,17 @@ kry_status kry_null_space_add(const kry_op *A, const kry_vec *v, kry_null_space 
 
     TRY(kry_vec_create(A->dev, v->type, v->n, count + 1, &all));
     for (int64_t j = 0; j <= count; j++) {
-        kry_vec to = kry_vec_column(all, j);
+        kry_vec to = kryi_vec_column(all, j);
         if (j < count && !N->vectors) {
             TRY(kry_vec_fill(&to, 1 / sqrt((double)N->unknowns)));
             continue;
         }
-        const kry_vec from = j < count ? kry_vec_column(N->vectors, j) : *v;
+        const kry_vec from = j < count ? kryi_vec_column(N->vectors, j) : *v;
         TRY(kry_vec_copy(&from, &to));
     }
     kry_vec_release(&N->vectors);
     N->vectors = all, all = NULL;
-    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
+    TRY(kryi_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
     TRY(prepare(A, N));
     N->A = A, N->checked = A->updates, N->certified = true;
 done:
@@ -343,42 +343,42 @@ done:
 }
 
 /* Vector j; constants have no buffer. */
-static kry_vec vector_of(const kry_null_space *N, int64_t j)
+static kry_vec vector_of(const kryi_null_space *N, int64_t j)
 {
-    return N->vectors ? kry_vec_column(N->vectors, j) : (kry_vec){ .buffer = NULL };
+    return N->vectors ? kryi_vec_column(N->vectors, j) : (kry_vec){ .buffer = NULL };
 }
 
 /* sum := (vector j)'v */
-static kry_status run_dot(kry_null_space *N, int64_t j, const kry_vec *v)
+static kry_status run_dot(kryi_null_space *N, int64_t j, const kry_vec *v)
 {
     const kry_vec u = vector_of(N, j);
-    const kry_chunks rows = kry_chunks_of(v);
+    const kryi_chunks rows = kryi_chunks_of(v);
     const kry_arg rest[] = { ARG_VEC(v), ARG_VEC(&u), ARG(N->sum->buffer) };
 
     N->sum->count = (cl_int)rows.groups;
-    return kry_launch_chunks(v->dev, N->dot, &rows, rest, COUNT(rest));
+    return kryi_launch_chunks(v->dev, N->dot, &rows, rest, COUNT(rest));
 }
 
-static kry_status run_subtract(kry_null_space *N, int64_t j, kry_vec *v)
+static kry_status run_subtract(kryi_null_space *N, int64_t j, kry_vec *v)
 {
     const kry_vec u = vector_of(N, j);
     const kry_arg args[] = { ARG(v->n),          ARG(N->unknowns), ARG(N->sum->buffer),
                              ARG(N->sum->count), ARG_VEC(&u),      ARG_VEC(v) };
 
-    return kry_launch(v->dev, N->subtract, kry_groups_for_sums(v->dev, v->type, v->n), args,
-                      COUNT(args));
+    return kryi_launch(v->dev, N->subtract, kryi_groups_for_sums(v->dev, v->type, v->n), args,
+                       COUNT(args));
 }
 
-kry_status kry_null_space_project(kry_null_space *N, kry_vec *V)
+kry_status kryi_null_space_project(kryi_null_space *N, kry_vec *V)
 {
     kry_status st = KRY_OK;
 
     if (!N->A) return KRY_OK;
     for (int64_t c = 0; c < V->k; c++) {
-        kry_vec v = kry_vec_column(V, c);
+        kry_vec v = kryi_vec_column(V, c);
         for (int64_t j = 0; j < count_of(N); j++) {
             TRY(run_dot(N, j, &v));
-            TRY(kry_layout_reduce(v.layout, &N->sum, 1));
+            TRY(kryi_layout_reduce(v.layout, &N->sum, 1));
             TRY(run_subtract(N, j, &v));
         }
     }
@@ -386,7 +386,7 @@ done:
     return st;
 }
 
-kry_status kry_null_space_measure(kry_null_space *N, const kry_vec *v, double *size)
+kry_status kryi_null_space_measure(kryi_null_space *N, const kry_vec *v, double *size)
 {
     kry_status st = KRY_OK;
     double square = 0, share;
@@ -395,7 +395,7 @@ kry_status kry_null_space_measure(kry_null_space *N, const kry_vec *v, double *s
     if (!N->A) return KRY_OK;
     for (int64_t j = 0; j < count_of(N); j++) {
         TRY(run_dot(N, j, v));
-        TRY(kry_sum_read(v->layout, N->sum, &share));
+        TRY(kryi_sum_read(v->layout, N->sum, &share));
         square += share * share;
     }
     *size = sqrt(N->vectors ? square : square / (double)N->unknowns);

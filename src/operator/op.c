@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-kry_status kry_op_check_traits(const char *who, int64_t rows, int64_t cols, unsigned traits)
+kry_status kryi_op_check_traits(const char *who, int64_t rows, int64_t cols, unsigned traits)
 {
     const unsigned all = KRY_SYMMETRIC | KRY_POSITIVE | KRY_VARYING | KRY_SINGULAR | KRY_WAITS;
     kry_status st = KRY_OK;
@@ -24,38 +24,38 @@ done:
 kry_status kry_op_create(kry_device *dev, const kry_op_table *table, void *self,
                          const kry_op_shape *shape, kry_op **op)
 {
-    static const kry_op_fused none;
-    return kry_op_create_fused(dev, table, &none, self, shape, op);
+    static const kryi_op_fused none;
+    return kryi_op_create_fused(dev, table, &none, self, shape, op);
 }
 
-kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
-                               const kry_op_fused *fused, void *self, const kry_op_shape *shape,
-                               kry_op **op)
+kry_status kryi_op_create_fused(kry_device *dev, const kry_op_table *table,
+                                const kryi_op_fused *fused, void *self, const kry_op_shape *shape,
+                                kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_op *o = NULL;
     kry_op_table *extended = NULL;
 
     if (op) *op = NULL;
-    TRY(kry_check_given("kry_op_create", "op, device, table, shape",
-                        (const void *const[]){ op, dev, table, shape }));
+    TRY(kryi_check_given("kry_op_create", "op, device, table, shape",
+                         (const void *const[]){ op, dev, table, shape }));
     if (table->struct_size != sizeof *table) {
-        TRY(kry_alloc(1, sizeof *extended, &extended));
-        TRY(kry_params_take("kry_op_create", "sizeof(kry_op_table)", table, extended,
-                            sizeof *extended));
+        TRY(kryi_alloc(1, sizeof *extended, &extended));
+        TRY(kryi_params_take("kry_op_create", "sizeof(kry_op_table)", table, extended,
+                             sizeof *extended));
         table = extended;
     }
     CHECK(table->apply && table->kind, KRY_ERR_ARGUMENT,
           "kry_op_create: the table has no apply or no kind");
-    CHECK(!dev->team || table == &kry_parts_table, KRY_ERR_UNSUPPORTED,
+    CHECK(!dev->team || table == &kryi_parts_table, KRY_ERR_UNSUPPORTED,
           "kry_op_create: '%s' is for one device, and this is a team of %d", table->kind,
           kry_team_size(dev));
     CHECK(shape->rows >= 0 && shape->cols >= 0, KRY_ERR_ARGUMENT, "kry_op_create: %lld-by-%lld",
           (long long)shape->rows, (long long)shape->cols);
     CHECK(shape->type == KRY_F32 || shape->type == KRY_F64, KRY_ERR_ARGUMENT,
           "kry_op_create: %d is not a number type", (int)shape->type);
-    TRY(kry_op_check_traits("kry_op_create", shape->rows, shape->cols, shape->traits));
-    TRY(kry_alloc(1, sizeof *o, &o));
+    TRY(kryi_op_check_traits("kry_op_create", shape->rows, shape->cols, shape->traits));
+    TRY(kryi_alloc(1, sizeof *o, &o));
     *o = (kry_op){ .refs = 1,
                    .dev = kry_device_retain(dev),
                    .table = table,
@@ -104,10 +104,10 @@ void kry_op_describe_sized(const kry_op *op, kry_op_info *info, size_t info_size
     if (op) all.kind = op->table->kind;
     if (op && op->chosen) all.chosen = op->chosen;
     if (op && info && op->table->describe) op->table->describe(op->self, &all);
-    kry_hand_out(&all, sizeof all, info, info_size);
+    kryi_hand_out(&all, sizeof all, info, info_size);
 }
 
-kry_status kry_op_check_square(const char *who, const kry_op *op)
+kry_status kryi_op_check_square(const char *who, const kry_op *op)
 {
     if (op->shape.rows == op->shape.cols) return KRY_OK;
     return kry_fail(KRY_ERR_SHAPE, "%s: '%s' is %lld-by-%lld, and must be square", who,
@@ -119,7 +119,7 @@ kry_status kry_op_check_square(const char *who, const kry_op *op)
 /* Its address is another one on every thread. */
 static _Thread_local char this_thread;
 
-kry_status kry_op_keep(const char *who, const kry_op *op)
+kry_status kryi_op_keep(const char *who, const kry_op *op)
 {
     kry_status st = KRY_OK;
     kry_op *o = (kry_op *)op; /* who uses it is no part of its value */
@@ -139,20 +139,20 @@ done:
     return st;
 }
 
-void kry_op_let_go(const kry_op *op)
+void kryi_op_let_go(const kry_op *op)
 {
     kry_op *o = (kry_op *)op;
 
     if (o && --o->uses == 0) atomic_store_explicit(&o->owner, 0, memory_order_release);
 }
 
-kry_status kry_op_begin_solve(const char *who, const kry_op *op, bool nested)
+kry_status kryi_op_begin_solve(const char *who, const kry_op *op, bool nested)
 {
-    kry_status st = kry_op_keep(who, op);
+    kry_status st = kryi_op_keep(who, op);
 
     if (st < 0) return st;
     if (!nested && op->uses > 1) {
-        kry_op_let_go(op);
+        kryi_op_let_go(op);
         return kry_fail(KRY_ERR_ARGUMENT,
                         "%s: '%s' is at work: it is the preconditioner of a solve under way", who,
                         op->table->kind);
@@ -161,16 +161,16 @@ kry_status kry_op_begin_solve(const char *who, const kry_op *op, bool nested)
     return KRY_OK;
 }
 
-void kry_op_end_solve(const kry_op *op)
+void kryi_op_end_solve(const kry_op *op)
 {
     ((kry_op *)op)->solving = false;
-    kry_op_let_go(op);
+    kryi_op_let_go(op);
 }
 
 /* ---- front doors ---------------------------------------------------------------------- */
 
-kry_status kry_op_check_operands(const char *who, const kry_op *op, const kry_vec *x, int64_t cols,
-                                 const kry_vec *y, int64_t rows)
+kry_status kryi_op_check_operands(const char *who, const kry_op *op, const kry_vec *x, int64_t cols,
+                                  const kry_vec *y, int64_t rows)
 {
     kry_status st = KRY_OK;
 
@@ -184,7 +184,7 @@ kry_status kry_op_check_operands(const char *who, const kry_op *op, const kry_ve
           kry_type_name(x->type), kry_type_name(y->type));
     CHECK(x->dev == op->dev && y->dev == op->dev, KRY_ERR_ARGUMENT,
           "%s: a vector lives on another device than '%s'", who, op->table->kind);
-    CHECK(!kry_vec_overlap(x, y), KRY_ERR_ARGUMENT, "%s: x and y overlap", who);
+    CHECK(!kryi_vec_overlap(x, y), KRY_ERR_ARGUMENT, "%s: x and y overlap", who);
 done:
     return st;
 }
@@ -197,15 +197,15 @@ static kry_status by_column(apply_fn *apply, void *self, double alpha, const kry
     kry_status st = KRY_OK;
     if (y->n == 0) return KRY_OK; /* an empty range is no launch */
     for (int64_t j = 0; j < x->k; j++) {
-        kry_vec xj = kry_vec_column(x, j), yj = kry_vec_column(y, j);
+        kry_vec xj = kryi_vec_column(x, j), yj = kryi_vec_column(y, j);
         TRY(apply(self, alpha, &xj, beta, &yj));
     }
 done:
     return st;
 }
 
-kry_status kry_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
-                            kry_vec *y)
+kry_status kryi_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
+                             kry_vec *y)
 {
     if (x->k == 1 && y->n > 0) return op->table->apply(op->self, alpha, x, beta, y);
     if (op->table->apply_block && y->n > 0)
@@ -217,11 +217,11 @@ kry_status kry_op_apply(const kry_op *op, double alpha, const kry_vec *x, double
 {
     kry_status st = KRY_OK;
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_apply: NULL");
-    TRY(kry_op_check_operands("kry_op_apply", op, x, op->shape.cols, y, op->shape.rows));
+    TRY(kryi_op_check_operands("kry_op_apply", op, x, op->shape.cols, y, op->shape.rows));
     const bool solves = op->table->solve;
-    TRY(solves ? kry_op_begin_solve("kry_op_apply", op, true) : kry_op_keep("kry_op_apply", op));
-    st = kry_op_run_apply(op, alpha, x, beta, y);
-    solves ? kry_op_end_solve(op) : kry_op_let_go(op);
+    TRY(solves ? kryi_op_begin_solve("kry_op_apply", op, true) : kryi_op_keep("kry_op_apply", op));
+    st = kryi_op_run_apply(op, alpha, x, beta, y);
+    solves ? kryi_op_end_solve(op) : kryi_op_let_go(op);
 done:
     return st;
 }
@@ -231,14 +231,14 @@ kry_status kry_op_apply_transpose(const kry_op *op, double alpha, const kry_vec 
 {
     kry_status st = KRY_OK;
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_apply_transpose: NULL");
-    TRY(kry_op_check_operands("kry_op_apply_transpose", op, x, op->shape.rows, y, op->shape.cols));
+    TRY(kryi_op_check_operands("kry_op_apply_transpose", op, x, op->shape.rows, y, op->shape.cols));
     apply_fn *apply = op->table->apply_transpose;
     if (!apply && (op->shape.traits & KRY_SYMMETRIC)) apply = op->table->apply;
     CHECK(apply, KRY_ERR_UNSUPPORTED, "kry_op_apply_transpose: '%s' offers no transpose",
           op->table->kind);
-    TRY(kry_op_keep("kry_op_apply_transpose", op));
+    TRY(kryi_op_keep("kry_op_apply_transpose", op));
     st = by_column(apply, op->self, alpha, x, beta, y);
-    kry_op_let_go(op);
+    kryi_op_let_go(op);
 done:
     return st;
 }
@@ -249,11 +249,11 @@ static kry_status residual_by_column(const kry_op *op, const kry_vec *b, const k
     kry_status st = KRY_OK;
 
     for (int64_t j = 0; j < b->k; j++) {
-        kry_vec bj = kry_vec_column(b, j), xj = kry_vec_column(x, j), rj = kry_vec_column(r, j);
+        kry_vec bj = kryi_vec_column(b, j), xj = kryi_vec_column(x, j), rj = kryi_vec_column(r, j);
         if (op->table->residual) {
             TRY(op->table->residual(op->self, &bj, &xj, &rj));
         } else {
-            if (!kry_vec_overlap(&bj, &rj)) TRY(kry_vec_copy(&bj, &rj));
+            if (!kryi_vec_overlap(&bj, &rj)) TRY(kry_vec_copy(&bj, &rj));
             TRY(op->table->apply(op->self, -1.0, &xj, 1.0, &rj));
         }
     }
@@ -261,13 +261,13 @@ done:
     return st;
 }
 
-kry_status kry_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r)
+kry_status kryi_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
     kry_status st = KRY_OK;
 
     if (b->k == 1 || !op->table->apply_block) return residual_by_column(op, b, x, r);
     if (op->fused->residual_block) return op->fused->residual_block(op->self, b, x, r);
-    if (!kry_vec_overlap(b, r)) TRY(kry_vec_copy(b, r));
+    if (!kryi_vec_overlap(b, r)) TRY(kry_vec_copy(b, r));
     TRY(op->table->apply_block(op->self, -1.0, x, 1.0, r));
 done:
     return st;
@@ -278,17 +278,17 @@ kry_status kry_op_residual(const kry_op *op, const kry_vec *b, const kry_vec *x,
     kry_status st = KRY_OK;
 
     CHECK(op && b && r, KRY_ERR_ARGUMENT, "kry_op_residual: NULL");
-    TRY(kry_op_check_operands("kry_op_residual", op, x, op->shape.cols, r, op->shape.rows));
-    TRY(kry_op_check_operands("kry_op_residual", op, x, op->shape.cols, b, op->shape.rows));
-    CHECK(!kry_vec_overlap(b, r) || b->first == r->first, KRY_ERR_ARGUMENT,
+    TRY(kryi_op_check_operands("kry_op_residual", op, x, op->shape.cols, r, op->shape.rows));
+    TRY(kryi_op_check_operands("kry_op_residual", op, x, op->shape.cols, b, op->shape.rows));
+    CHECK(!kryi_vec_overlap(b, r) || b->first == r->first, KRY_ERR_ARGUMENT,
           "kry_op_residual: b and r overlap by a part");
     if (r->n == 0) return KRY_OK;
-    TRY(kry_op_keep("kry_op_residual", op));
+    TRY(kryi_op_keep("kry_op_residual", op));
     /* Where the residual of one column is summed in double, though it is in single, that counts for more. */
     st = (op->table->residual && !op->fused->residual_block && op->shape.type == KRY_F32)
              ? residual_by_column(op, b, x, r)
-             : kry_op_run_residual(op, b, x, r);
-    kry_op_let_go(op);
+             : kryi_op_run_residual(op, b, x, r);
+    kryi_op_let_go(op);
 done:
     return st;
 }
@@ -305,9 +305,9 @@ kry_status kry_op_diagonal(const kry_op *op, kry_vec *d)
           (long long)op->shape.rows, (long long)op->shape.cols, (long long)d->n, (long long)d->k);
     CHECK(d->type == op->shape.type && d->dev == op->dev, KRY_ERR_TYPE,
           "kry_op_diagonal: d has another number type or device than '%s'", op->table->kind);
-    TRY(kry_op_keep("kry_op_diagonal", op));
+    TRY(kryi_op_keep("kry_op_diagonal", op));
     if (d->n) st = op->table->diagonal(op->self, d);
-    kry_op_let_go(op);
+    kryi_op_let_go(op);
 done:
     return st;
 }
@@ -317,24 +317,24 @@ kry_status kry_op_update(kry_op *op, const void *values)
     kry_status st = KRY_OK;
     bool kept = false;
 
-    kry_team_enter(kry_op_device(op), "kry_op_update", NULL);
+    kryi_team_enter(kry_op_device(op), "kry_op_update", NULL);
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_update: NULL");
     CHECK(op->table->update || !values, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
           op->table->kind);
-    TRY(kry_op_keep("kry_op_update", op));
+    TRY(kryi_op_keep("kry_op_update", op));
     kept = true;
     op->updates++;
     if (op->table->update) TRY(op->table->update(op->self, values));
     /* The new numbers are in force: where there is no memory to look at them, nothing is known against them. */
     if (op->inspected && values && op->fused->inspect(op->self, values, &op->found) < 0)
-        op->found = (kry_finding){ 0 };
+        op->found = (kryi_finding){ 0 };
 done:
-    if (kept) kry_op_let_go(op);
-    return kry_team_leave(kry_op_device(op), st);
+    if (kept) kryi_op_let_go(op);
+    return kryi_team_leave(kry_op_device(op), st);
 }
 
-kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const kry_vec *x,
-                           double beta, kry_vec *y)
+kry_status kryi_op_apply_by(kryi_plain_apply *run, void *self, double alpha, const kry_vec *x,
+                            double beta, kry_vec *y)
 {
     kry_status st = KRY_OK;
     kry_vec *product = NULL;
@@ -353,12 +353,12 @@ done:
 /* Reproducible sums go by chunks of rows, in passes of their own. */
 static bool fuses_sums(const kry_op *op) { return !op->dev->layout.reproducible; }
 
-kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
+kry_status kryi_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     if (op->table->apply_dot && fuses_sums(op) && x->k == 1)
         return op->table->apply_dot(op->self, x, y, sum);
-    TRY(kry_op_run_apply(op, 1.0, x, 0.0, y));
+    TRY(kryi_op_run_apply(op, 1.0, x, 0.0, y));
     TRY(kry_vec_dot_sum(x, y, sum));
 done:
     return st;
@@ -369,46 +369,46 @@ kry_status kry_op_apply_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_
     kry_status st = KRY_OK;
 
     CHECK(op && sum, KRY_ERR_ARGUMENT, "kry_op_apply_dot: NULL");
-    TRY(kry_op_check_square("kry_op_apply_dot", op));
-    TRY(kry_op_check_operands("kry_op_apply_dot", op, x, op->shape.cols, y, op->shape.rows));
+    TRY(kryi_op_check_square("kry_op_apply_dot", op));
+    TRY(kryi_op_check_operands("kry_op_apply_dot", op, x, op->shape.cols, y, op->shape.rows));
     CHECK(x->k == 1, KRY_ERR_SHAPE, "kry_op_apply_dot: x has %lld columns, not one",
           (long long)x->k);
     CHECK(sum->dev == op->dev, KRY_ERR_ARGUMENT,
           "kry_op_apply_dot: the sum lives on another device than '%s'", op->table->kind);
-    TRY(kry_op_keep("kry_op_apply_dot", op));
-    st = kry_op_run_dot(op, x, y, sum);
-    kry_op_let_go(op);
+    TRY(kryi_op_keep("kry_op_apply_dot", op));
+    st = kryi_op_run_dot(op, x, y, sum);
+    kryi_op_let_go(op);
 done:
     return st;
 }
 
-kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
-                                kry_sum *sum)
+kry_status kryi_op_run_direction(const kry_op *op, const kryi_direction *d, kry_vec *p, kry_vec *q,
+                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
     const bool takes = p->k == 1 || op->fused->prepare_columns;
     if (op->fused->apply_direction && fuses_sums(op) && takes)
         return op->fused->apply_direction(op->self, d, p, q, sum);
-    TRY(kry_direction_run(d, p));
-    TRY(kry_op_run_dot(op, p, q, sum));
+    TRY(kryi_direction_run(d, p));
+    TRY(kryi_op_run_dot(op, p, q, sum));
 done:
     return st;
 }
 
-kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum)
+kry_status kryi_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     if (op->table->apply_dots && fuses_sums(op) && r->k == 1)
         return op->table->apply_dots(op->self, r, z, sum);
-    TRY(kry_op_run_apply(op, 1.0, r, 0.0, z));
-    TRY(kry_vec_dot_pair(r, z, sum));
+    TRY(kryi_op_run_apply(op, 1.0, r, 0.0, z));
+    TRY(kryi_vec_dot_pair(r, z, sum));
 done:
     return st;
 }
 
-kry_status kry_op_run_dots_again(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum)
+kry_status kryi_op_run_dots_again(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     if (op->fused->apply_dots_again && fuses_sums(op) && r->k == 1)
         return op->fused->apply_dots_again(op->self, r, z, sum);
-    return kry_op_run_dots(op, r, z, sum);
+    return kryi_op_run_dots(op, r, z, sum);
 }

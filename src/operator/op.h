@@ -4,28 +4,28 @@
 
 #include "vector/vec.h"
 
-typedef struct kry_direction kry_direction; /* direction.h */
-typedef struct kry_step kry_step;
-typedef struct kry_cg_run kry_cg_run;
-typedef struct kry_relax kry_relax;
-typedef struct kry_resident_cg kry_resident_cg; /* resident.h */
+typedef struct kryi_direction kryi_direction; /* direction.h */
+typedef struct kryi_step kryi_step;
+typedef struct kryi_cg_run kryi_cg_run;
+typedef struct kryi_relax kryi_relax;
+typedef struct kryi_resident_cg kryi_resident_cg; /* resident.h */
 
 /* w := first r,  M r = w - second w, for matrices with a part of A's entries each */
-typedef struct kry_factors {
+typedef struct kryi_factors {
     const kry_op *A, *first, *second; /* borrowed; all assembled */
-} kry_factors;
+} kryi_factors;
 
 /* z_0 := c[0] D^-1 r,  z_k := z_k-1 + c[2k-1] (z_k-1 - z_k-2) + c[2k] D^-1 (r - A z_k-1),  M r = z_degree */
 enum { KRY_POLYNOMIAL_DEGREE = 32 }; /* at most */
-typedef struct kry_polynomial {
+typedef struct kryi_polynomial {
     const kry_op *A;  /* borrowed */
     const kry_vec *d; /* borrowed: D^-1 */
     int degree;       /* >= 1; z_-1 is 0 */
     double c[2 * KRY_POLYNOMIAL_DEGREE + 1];
-} kry_polynomial;
+} kryi_polynomial;
 
 /* What the entries of a matrix say against Krylov methods. */
-typedef struct kry_finding {
+typedef struct kryi_finding {
     enum {
         KRY_FOUND_NOTHING,
         KRY_FOUND_ASYMMETRIC,
@@ -39,10 +39,10 @@ typedef struct kry_finding {
         zero_row; /* rows without an entry that is not zero: how many, and the first */
     /* Of the largest |a_ij| of each other row the least and the largest; 0: not known */
     double least_row, largest_row;
-} kry_finding;
+} kryi_finding;
 
 /* What was found, without a promise, that a matrix maps to zero from both sides: x and b have no part there. */
-typedef struct kry_null_found {
+typedef struct kryi_null_found {
     /* `updates` of the numbers that were looked at, or that map the vectors to zero as well, and one; 0: nobody has asked */
     int64_t seen;
     /* unconnected parts whose rows add up to zero, and rows without entries, from both sides or not */
@@ -50,20 +50,20 @@ typedef struct kry_null_found {
     int64_t both;     /* of the parts: whose columns add up to zero, too */
     bool constants;   /* constant vectors, and no others */
     kry_vec *vectors; /* orthonormal; owned; NULL: constants, or nothing */
-} kry_null_found;
+} kryi_null_found;
 
 /* What operators of the library do in one pass beside the public table: steps of methods. NULL: not
  * offered. Vectors have one column of at least one number, and are views that start anywhere, but for
  * those "from element 0", which are whole buffers. */
-typedef struct kry_op_fused {
+typedef struct kryi_op_fused {
     /* p := z + beta p, q := A p and sum := p.q; d carries z, beta and the old p. All from element 0.
      * Default: the direction, then apply_dot. Where there is apply_step, q is NULL and not asked for. */
-    kry_status (*apply_direction)(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+    kry_status (*apply_direction)(void *self, const kryi_direction *d, kry_vec *p, kry_vec *q,
                                   kry_sum *sum);
 
     /* A p costs less to form again than to store: s carries p and alpha; x += alpha p, r -= alpha A p
      * and sum := the pair (r.z, r.r). All but x and r from element 0. With apply_direction only. */
-    kry_status (*apply_step)(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum);
+    kry_status (*apply_step)(void *self, const kryi_step *s, kry_vec *x, kry_vec *r, kry_sum *sum);
 
     /* Get ready for those two with vectors and sums of several columns, which begin at multiples of p->ld or
      * x->ld. NULL: they take one. */
@@ -71,17 +71,17 @@ typedef struct kry_op_fused {
 
     /* Make conjugate gradients in one kernel (resident.h), preconditioned by M; NULL: by none. Waits.
      * Returns  KRY_ERR_UNSUPPORTED if that cannot be done, or would be slower. */
-    kry_status (*make_resident)(void *self, const kry_op *M, kry_resident_cg **R);
+    kry_status (*make_resident)(void *self, const kry_op *M, kryi_resident_cg **R);
 
     /* M as a polynomial in a matrix, if it is one of few terms; as products with two parts of one. False: it is not. */
-    bool (*as_polynomial)(void *self, kry_polynomial *p);
-    bool (*as_factors)(void *self, kry_factors *f);
+    bool (*as_polynomial)(void *self, kryi_polynomial *p);
+    bool (*as_factors)(void *self, kryi_factors *f);
 
     /* y := x + c0 (x - old) + c1 D^-1 (b - A x), D the diagonal; s carries c0, c1, b, x and old. x
      * NULL: zero, so that y := c1 D^-1 b; old NULL: zero; old may be y. sum NULL: none; of width 1: of
      * the squared b - A x; of width 2: the pair (b.y, b.b). s NULL: get ready for that, and no more.
      * Default: residual, then a pass over vectors, if there is a diagonal. */
-    kry_status (*relax)(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
+    kry_status (*relax)(void *self, const kryi_relax *s, kry_vec *y, kry_sum *sum);
 
     /* r := b - A x and sum := r.r; r may be b. */
     kry_status (*residual_sum)(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r,
@@ -112,7 +112,7 @@ typedef struct kry_op_fused {
     double (*as_scalar)(void *self);
 
     /* What numbers that were just given to kry_op_update say against conjugate gradients. */
-    kry_status (*inspect)(void *self, const void *values, kry_finding *found);
+    kry_status (*inspect)(void *self, const void *values, kryi_finding *found);
 
     /* KRY_SINGULAR holds by construction and after every update: no product has to check it. */
     bool sums_to_zero;
@@ -120,23 +120,23 @@ typedef struct kry_op_fused {
     /* The operator is a preconditioner that is not symmetric where A is: no method that needs a symmetric one may
      * use it. NULL: it is symmetric, or that is not known. */
     bool (*is_unsymmetric)(const void *self);
-} kry_op_fused;
+} kryi_op_fused;
 
 struct kry_op {
     atomic_int refs;
     kry_device *dev;
     const kry_op_table *table;
-    const kry_op_fused *fused; /* never NULL */
+    const kryi_op_fused *fused; /* never NULL */
     void *self;
     kry_op_shape shape;
-    kry_vec *null_space;       /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
-    kry_null_found null_found; /* where neither was said */
-    kry_vec *near_null_space;  /* as given; NULL: nothing is known; owned */
-    int64_t updates;           /* how often its numbers may have changed */
-    const char *chosen;        /* why auto took it; static; NULL: it did not */
-    kry_spent setup;           /* by its constructor; of solvers with what they are made of */
-    bool inspected;            /* new numbers are looked at: it is a matrix of a caller's */
-    kry_finding found;         /* in the numbers that it has now */
+    kry_vec *null_space;        /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
+    kryi_null_found null_found; /* where neither was said */
+    kry_vec *near_null_space;   /* as given; NULL: nothing is known; owned */
+    int64_t updates;            /* how often its numbers may have changed */
+    const char *chosen;         /* why auto took it; static; NULL: it did not */
+    kryi_spent setup;           /* by its constructor; of solvers with what they are made of */
+    bool inspected;             /* new numbers are looked at: it is a matrix of a caller's */
+    kryi_finding found;         /* in the numbers that it has now */
     struct kry_column
         *column;            /* of a solver: what the last solve of several columns found; owned */
     atomic_uintptr_t owner; /* the thread that uses it; 0: none */
@@ -146,77 +146,77 @@ struct kry_op {
         extended; /* NULL, or behind `table`: an earlier version's with the entries of this one; owned */
 };
 /* kry_op_create with fused passes, which are static and kept by pointer. */
-kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
-                               const kry_op_fused *fused, void *self, const kry_op_shape *shape,
-                               kry_op **op);
-/* Keep an operator for this thread until kry_op_let_go: it has room for one piece of work at a time. A thread that keeps
- * it may use it again within that, but for a solver whose own solve is under way. NULL is nothing to keep. kry_op_begin_solve
- * is for a solver that is about to solve, and lasts until kry_op_end_solve; `nested`: it may be a part of another solve.
+kry_status kryi_op_create_fused(kry_device *dev, const kry_op_table *table,
+                                const kryi_op_fused *fused, void *self, const kry_op_shape *shape,
+                                kry_op **op);
+/* Keep an operator for this thread until kryi_op_let_go: it has room for one piece of work at a time. A thread that keeps
+ * it may use it again within that, but for a solver whose own solve is under way. NULL is nothing to keep. kryi_op_begin_solve
+ * is for a solver that is about to solve, and lasts until kryi_op_end_solve; `nested`: it may be a part of another solve.
  * Returns  KRY_ERR_ARGUMENT "... is at work" in the name of the public function `who`. */
-kry_status kry_op_keep(const char *who, const kry_op *op);
-void kry_op_let_go(const kry_op *op);
-kry_status kry_op_begin_solve(const char *who, const kry_op *op, bool nested);
-void kry_op_end_solve(const kry_op *op);
+kry_status kryi_op_keep(const char *who, const kry_op *op);
+void kryi_op_let_go(const kry_op *op);
+kry_status kryi_op_begin_solve(const char *who, const kry_op *op, bool nested);
+void kryi_op_end_solve(const kry_op *op);
 /* Check x of `cols` and y of `rows` rows: the type and the device of op, no overlap. who: the function that
  * was called. */
-kry_status kry_op_check_operands(const char *who, const kry_op *op, const kry_vec *x, int64_t cols,
-                                 const kry_vec *y, int64_t rows);
-kry_status kry_op_check_square(const char *who, const kry_op *op);
+kry_status kryi_op_check_operands(const char *who, const kry_op *op, const kry_vec *x, int64_t cols,
+                                  const kry_vec *y, int64_t rows);
+kry_status kryi_op_check_square(const char *who, const kry_op *op);
 /* Refuse bits that are no traits, and a rectangular operator that is said to be symmetric. */
-kry_status kry_op_check_traits(const char *who, int64_t rows, int64_t cols, unsigned traits);
+kry_status kryi_op_check_traits(const char *who, int64_t rows, int64_t cols, unsigned traits);
 /* Something was found in the numbers that op has now; it counts where nothing is promised. */
-static inline bool kry_op_found_null(const kry_op *op)
+static inline bool kryi_op_found_null(const kry_op *op)
 {
-    const kry_null_found *F = &op->null_found;
+    const kryi_null_found *F = &op->null_found;
     return F->seen == op->updates + 1 && (F->constants || F->vectors);
 }
 /* Constants, and nothing else, are mapped to zero: as promised, or as found. */
-static inline bool kry_op_loses_constants(const kry_op *op)
+static inline bool kryi_op_loses_constants(const kry_op *op)
 {
-    return !op->null_space &&
-           (op->shape.traits & KRY_SINGULAR || (kry_op_found_null(op) && op->null_found.constants));
+    return !op->null_space && (op->shape.traits & KRY_SINGULAR ||
+                               (kryi_op_found_null(op) && op->null_found.constants));
 }
 /* The orthonormal vectors that op maps to zero where these are not constants; else NULL. Borrowed. */
-static inline kry_vec *kry_op_null_vectors(const kry_op *op)
+static inline kry_vec *kryi_op_null_vectors(const kry_op *op)
 {
     if (op->null_space || op->shape.traits & KRY_SINGULAR) return op->null_space;
-    return kry_op_found_null(op) ? op->null_found.vectors : NULL;
+    return kryi_op_found_null(op) ? op->null_found.vectors : NULL;
 }
-static inline bool kry_op_is_singular(const kry_op *op)
+static inline bool kryi_op_is_singular(const kry_op *op)
 {
-    return kry_op_loses_constants(op) || kry_op_null_vectors(op);
+    return kryi_op_loses_constants(op) || kryi_op_null_vectors(op);
 }
 /* y := alpha op x + beta y by run(self, x, y), which does y := op x; if alpha is not 1 or beta not 0, by
  * way of a vector that is made for it. */
-typedef kry_status kry_plain_apply(void *self, const kry_vec *x, kry_vec *y);
-kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const kry_vec *x,
-                           double beta, kry_vec *y);
+typedef kry_status kryi_plain_apply(void *self, const kry_vec *x, kry_vec *y);
+kry_status kryi_op_apply_by(kryi_plain_apply *run, void *self, double alpha, const kry_vec *x,
+                            double beta, kry_vec *y);
 /* What solvers call, of vectors and sums of one column or of several: y := alpha op x + beta y */
-kry_status kry_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
-                            kry_vec *y);
+kry_status kryi_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
+                             kry_vec *y);
 /* r := b - op x; b may be r, or x */
-kry_status kry_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r);
+kry_status kryi_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r);
 /* y := op x and sum := x.y */
-kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
+kry_status kryi_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
 /* p := z + beta p, q := op p and sum := p.q */
-kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
-                                kry_sum *sum);
-/* matrix.c: a stored matrix that is not in flux form: kry_op_make_copy may scale it by a diagonal. */
-bool kry_op_is_assembled(const kry_op *op);
+kry_status kryi_op_run_direction(const kry_op *op, const kryi_direction *d, kry_vec *p, kry_vec *q,
+                                 kry_sum *sum);
+/* matrix.c: a stored matrix that is not in flux form: kryi_op_make_copy may scale it by a diagonal. */
+bool kryi_op_is_assembled(const kry_op *op);
 /* convert.c: kry_op_convert of factor S A S; *copy not NULL: it gets the numbers that A has now. */
-kry_status kry_op_make_copy(const char *who, const kry_op *A, kry_type type, double factor,
-                            const double *scale, kry_op **copy);
+kry_status kryi_op_make_copy(const char *who, const kry_op *A, kry_type type, double factor,
+                             const double *scale, kry_op **copy);
 /* Numbers of one type as numbers of another, in a new array: factor times v. Names the first that
  * does not fit. */
-kry_status kry_numbers_convert(const char *who, const char *what, kry_type from, const void *v,
-                               int64_t count, double factor, kry_type to, void *out);
+kry_status kryi_numbers_convert(const char *who, const char *what, kry_type from, const void *v,
+                                int64_t count, double factor, kry_type to, void *out);
 /* z := op r and the pair (r.z, r.r) */
-kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
+kry_status kryi_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
 /* The same where sum has r.r as its second number already, which op may want to know. */
-kry_status kry_op_run_dots_again(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
+kry_status kryi_op_run_dots_again(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
 
-/* What kry_op_fused.relax is given. */
-struct kry_relax {
+/* What kryi_op_fused.relax is given. */
+struct kryi_relax {
     double c0, c1;
     const kry_vec *b, *x, *old; /* x, old: NULL for zero; old is not read if c0 == 0 */
     double x_scale, old_scale;  /* 0: none; else x stands for x_scale x, old for old_scale old. For

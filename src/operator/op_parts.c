@@ -10,37 +10,37 @@
 #include <string.h>
 
 typedef struct parts_op {
-    kry_device *dev;  /* borrowed: the operator holds it */
-    kry_split *split; /* retained */
-    kry_op **local;   /* split->members */
-    kry_parts_extra extra;
+    kry_device *dev;   /* borrowed: the operator holds it */
+    kryi_split *split; /* retained */
+    kry_op **local;    /* split->members */
+    kryi_parts_extra extra;
     char variant[480];
 } parts_op;
 
 static parts_op *parts_of(const kry_op *op)
 {
-    return op->table == &kry_parts_table ? op->self : NULL;
+    return op->table == &kryi_parts_table ? op->self : NULL;
 }
 
-const kry_op *kry_op_on_part(const kry_op *op, int rank)
+const kry_op *kryi_op_on_part(const kry_op *op, int rank)
 {
     return op ? parts_of(op)->local[rank] : NULL;
 }
 
-kry_split *kry_op_split(const kry_op *op) { return parts_of(op)->split; }
+kryi_split *kryi_op_split(const kry_op *op) { return parts_of(op)->split; }
 
-int kry_op_parts(const kry_op *op) { return parts_of(op) ? parts_of(op)->split->members : 1; }
+int kryi_op_parts(const kry_op *op) { return parts_of(op) ? parts_of(op)->split->members : 1; }
 
-kry_here kry_op_here(const kry_op *op)
+kryi_here kryi_op_here(const kry_op *op)
 {
-    const kry_split *s = parts_of(op) ? parts_of(op)->split : NULL;
-    return s ? (kry_here){ s->begin, s->end } : (kry_here){ 0, 1 };
+    const kryi_split *s = parts_of(op) ? parts_of(op)->split : NULL;
+    return s ? (kryi_here){ s->begin, s->end } : (kryi_here){ 0, 1 };
 }
 
-const kry_op *kry_op_first(const kry_op *op) { return kry_op_piece(op, kry_op_here(op).begin); }
-bool kry_op_on_ranks(const kry_op *op) { return kry_device_is_ranks(op->dev); }
+const kry_op *kryi_op_first(const kry_op *op) { return kryi_op_piece(op, kryi_op_here(op).begin); }
+bool kryi_op_on_ranks(const kry_op *op) { return kryi_device_is_ranks(op->dev); }
 
-const kry_op *kry_op_piece(const kry_op *op, int r)
+const kry_op *kryi_op_piece(const kry_op *op, int r)
 {
     return parts_of(op) ? parts_of(op)->local[r] : op;
 }
@@ -49,33 +49,33 @@ const kry_op *kry_op_piece(const kry_op *op, int r)
 
 typedef struct run {
     const parts_op *P;
-    const kry_call *all;
-    kry_call_here *call;
+    const kryi_call *all;
+    kryi_call_here *call;
 } run;
 
 static kry_status call_on_part(void *user, int rank)
 {
     const run *r = user;
-    kry_call here = *r->all;
+    kryi_call here = *r->all;
     kry_vec b, x, y;
 
     here.A = r->P->local[rank];
-    if (here.b) b = kry_vec_on_part(here.b, rank), here.b = &b;
-    if (here.x) x = kry_vec_on_part(here.x, rank), here.x = &x;
-    if (here.y) y = kry_vec_on_part(here.y, rank), here.y = &y;
+    if (here.b) b = kryi_vec_on_part(here.b, rank), here.b = &b;
+    if (here.x) x = kryi_vec_on_part(here.x, rank), here.x = &x;
+    if (here.y) y = kryi_vec_on_part(here.y, rank), here.y = &y;
     return r->call(&here);
 }
 
 /* who: the public function */
-static kry_status call_on_parts(const parts_op *P, const char *who, const kry_call *all,
-                                kry_call_here *call)
+static kry_status call_on_parts(const parts_op *P, const char *who, const kryi_call *all,
+                                kryi_call_here *call)
 {
-    kry_team_enter(P->dev, who, P->split);
-    return kry_team_leave(
-        P->dev, kry_team_run(P->dev->team, P->split, call_on_part, &(run){ P, all, call }));
+    kryi_team_enter(P->dev, who, P->split);
+    return kryi_team_leave(
+        P->dev, kryi_team_run(P->dev->team, P->split, call_on_part, &(run){ P, all, call }));
 }
 
-kry_status kry_op_call(const kry_call *all, kry_call_here *call)
+kry_status kryi_op_call(const kryi_call *all, kryi_call_here *call)
 {
     return parts_of(all->A) ? call_on_parts(parts_of(all->A), "a call on all ranks", all, call)
                             : call(all);
@@ -83,7 +83,7 @@ kry_status kry_op_call(const kry_call *all, kry_call_here *call)
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-static kry_status apply_here(const kry_call *c)
+static kry_status apply_here(const kryi_call *c)
 {
     return kry_op_apply(c->A, c->alpha, c->x, c->beta, c->y);
 }
@@ -91,10 +91,10 @@ static kry_status apply_here(const kry_call *c)
 static kry_status parts_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     return call_on_parts(self, "kry_op_apply",
-                         &(kry_call){ .alpha = alpha, .beta = beta, .x = x, .y = y }, apply_here);
+                         &(kryi_call){ .alpha = alpha, .beta = beta, .x = x, .y = y }, apply_here);
 }
 
-static kry_status apply_transpose_here(const kry_call *c)
+static kry_status apply_transpose_here(const kryi_call *c)
 {
     return kry_op_apply_transpose(c->A, c->alpha, c->x, c->beta, c->y);
 }
@@ -103,30 +103,30 @@ static kry_status parts_apply_transpose(void *self, double alpha, const kry_vec 
                                         kry_vec *y)
 {
     return call_on_parts(self, "kry_op_apply_transpose",
-                         &(kry_call){ .alpha = alpha, .beta = beta, .x = x, .y = y },
+                         &(kryi_call){ .alpha = alpha, .beta = beta, .x = x, .y = y },
                          apply_transpose_here);
 }
 
-static kry_status residual_here(const kry_call *c)
+static kry_status residual_here(const kryi_call *c)
 {
     return kry_op_residual(c->A, c->b, c->x, c->y);
 }
 
 static kry_status parts_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
-    return call_on_parts(self, "kry_op_residual", &(kry_call){ .b = b, .x = x, .y = r },
+    return call_on_parts(self, "kry_op_residual", &(kryi_call){ .b = b, .x = x, .y = r },
                          residual_here);
 }
 
-static kry_status diagonal_here(const kry_call *c) { return kry_op_diagonal(c->A, c->y); }
+static kry_status diagonal_here(const kryi_call *c) { return kry_op_diagonal(c->A, c->y); }
 
 static kry_status parts_diagonal(void *self, kry_vec *d)
 {
-    return call_on_parts(self, "kry_op_diagonal", &(kry_call){ .y = d }, diagonal_here);
+    return call_on_parts(self, "kry_op_diagonal", &(kryi_call){ .y = d }, diagonal_here);
 }
 
 /* All parts report the same, except bytes, which are added. */
-static kry_status solve_here(const kry_call *c)
+static kry_status solve_here(const kryi_call *c)
 {
     const kry_op *solver = c->A;
     kry_result own = { 0 };
@@ -135,14 +135,14 @@ static kry_status solve_here(const kry_call *c)
         return kry_fail(KRY_ERR_TYPE, "kry_solve: '%s' is not a solver", solver->table->kind);
     kry_status st = solver->table->solve(solver->self, c->b, c->y, &own);
     if (st < 0) return st;
-    kry_status met = kry_layout_combine(c->b->layout, KRY_ADD, &own.bytes, 1);
-    if (kry_layout_reports(c->b->layout)) *(kry_result *)c->more = own;
+    kry_status met = kryi_layout_combine(c->b->layout, KRY_ADD, &own.bytes, 1);
+    if (kryi_layout_reports(c->b->layout)) *(kry_result *)c->more = own;
     return met < 0 ? met : st;
 }
 
 static kry_status parts_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *result)
 {
-    return call_on_parts(self, "kry_solve", &(kry_call){ .b = b, .y = x, .more = result },
+    return call_on_parts(self, "kry_solve", &(kryi_call){ .b = b, .y = x, .more = result },
                          solve_here);
 }
 
@@ -154,7 +154,7 @@ typedef struct updating {
 static kry_status update_part(void *user, int rank)
 {
     const updating *u = user;
-    const kry_parts_extra *extra = &u->P->extra;
+    const kryi_parts_extra *extra = &u->P->extra;
     kry_op *local = u->P->local[rank];
 
     local->updates++;
@@ -165,21 +165,21 @@ static kry_status update_part(void *user, int rank)
 static kry_status parts_update(void *self, const void *values)
 {
     parts_op *P = self;
-    const kry_parts_extra *extra = &P->extra;
+    const kryi_parts_extra *extra = &P->extra;
     kry_status st = KRY_OK;
 
     CHECK(!values || extra->prepare || extra->whole_values || extra->of, KRY_ERR_UNSUPPORTED,
           "kry_op_update: '%s' takes no values", P->local[P->split->begin]->table->kind);
     if (extra->prepare) TRY(extra->prepare(extra->self, values));
     if (extra->of) TRY(kry_op_update((kry_op *)extra->of, values));
-    TRY(kry_team_run(P->dev->team, P->split, update_part,
-                     &(updating){ P, extra->of ? NULL : values }));
+    TRY(kryi_team_run(P->dev->team, P->split, update_part,
+                      &(updating){ P, extra->of ? NULL : values }));
 done:
     return st;
 }
 
 /* Solvers ask the part that they work with. */
-static kry_status parts_inspect(void *self, const void *values, kry_finding *found)
+static kry_status parts_inspect(void *self, const void *values, kryi_finding *found)
 {
     parts_op *P = self;
     kry_status st = KRY_OK;
@@ -196,7 +196,7 @@ static void parts_describe(void *self, kry_op_info *info)
     parts_op *P = self;
     kry_op_info one;
 
-    const kry_split *s = P->split;
+    const kryi_split *s = P->split;
 
     kry_op_describe(P->local[s->begin], info);
     for (int r = s->begin + 1; r < s->end; r++) {
@@ -229,13 +229,13 @@ static void parts_destroy(void *self)
     if (P->extra.destroy) P->extra.destroy(P->extra.self);
     kry_op_release((kry_op **)&P->extra.of);
     free(P->local);
-    kry_split_release(&P->split);
+    kryi_split_release(&P->split);
     free(P);
 }
 
 /* The same table for all kinds. What the parts do not offer, their own kry_op_... functions
  * refuse. */
-const kry_op_table kry_parts_table = {
+const kry_op_table kryi_parts_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "parts",
     .apply = parts_apply,
@@ -249,15 +249,15 @@ const kry_op_table kry_parts_table = {
     .destroy = parts_destroy,
 };
 
-static const kry_op_fused parts_fused = { .inspect = parts_inspect };
+static const kryi_op_fused parts_fused = { .inspect = parts_inspect };
 
-bool kry_op_in_parts(const kry_op *op) { return op && parts_of(op); }
+bool kryi_op_in_parts(const kry_op *op) { return op && parts_of(op); }
 
 /* ---- making one ---------------------------------------------------------------------------- */
 
 typedef struct making {
     parts_op *P;
-    kry_make_part *make;
+    kryi_make_part *make;
     const void *user;
 } making;
 
@@ -267,23 +267,23 @@ static kry_status make_on_part(void *user, int rank)
     return m->make(m->user, rank, &m->P->local[rank]);
 }
 
-kry_status kry_parts_create(kry_device *team, kry_split *split, const kry_parts_extra *extra,
-                            kry_make_part *make, const void *user, kry_op **op)
+kry_status kryi_parts_create(kry_device *team, kryi_split *split, const kryi_parts_extra *extra,
+                             kryi_make_part *make, const void *user, kry_op **op)
 {
     kry_status st = KRY_OK;
     parts_op *P = NULL;
     making m = { .make = make, .user = user };
 
     *op = NULL;
-    TRY(kry_alloc(1, sizeof *P, &P));
+    TRY(kryi_alloc(1, sizeof *P, &P));
     m.P = P;
     P->dev = team;
-    P->split = kry_split_retain(split);
-    TRY(kry_alloc((size_t)split->members, sizeof *P->local, &P->local));
-    TRY(kry_team_run(P->dev->team, split, make_on_part, &m));
+    P->split = kryi_split_retain(split);
+    TRY(kryi_alloc((size_t)split->members, sizeof *P->local, &P->local));
+    TRY(kryi_team_run(P->dev->team, split, make_on_part, &m));
     kry_op_shape shape = P->local[split->begin]->shape;
     shape.rows = shape.cols = split->n;
-    TRY(kry_op_create_fused(team, &kry_parts_table, &parts_fused, P, &shape, op));
+    TRY(kryi_op_create_fused(team, &kryi_parts_table, &parts_fused, P, &shape, op));
     if (extra) P->extra = *extra;
     if (P->extra.of) (void)kry_op_retain(P->extra.of);
     P = NULL;
@@ -295,7 +295,7 @@ done:
 /* ---- the same constructor on every part ---------------------------------------------------- */
 
 typedef struct creating {
-    const kry_constructor *how;
+    const kryi_constructor *how;
     const kry_op *A;
     const void *params;
 } creating;
@@ -309,16 +309,16 @@ static const kry_op **operand_of(const void *params, size_t offset)
 static kry_status create_on_part(const void *user, int rank, kry_op **local)
 {
     const creating *c = user;
-    const kry_op *A = kry_op_on_part(c->A, rank);
+    const kry_op *A = kryi_op_on_part(c->A, rank);
     kry_status st = KRY_OK;
     void *mine = NULL;
 
     if (!c->how->operand[0]) return c->how->create(A, c->params, local);
-    TRY(kry_alloc(1, c->how->params_size, &mine));
+    TRY(kryi_alloc(1, c->how->params_size, &mine));
     memcpy(mine, c->params, c->how->params_size);
     for (size_t i = 0; i < COUNT(c->how->operand) && c->how->operand[i]; i++) {
         const kry_op **operand = operand_of(mine, c->how->operand[i]);
-        *operand = kry_op_on_part(*operand, rank);
+        *operand = kryi_op_on_part(*operand, rank);
     }
     TRY(c->how->create(A, mine, local));
 done:
@@ -326,54 +326,54 @@ done:
     return st;
 }
 
-static kry_status create(const kry_constructor *how, const kry_op *A, const void *params,
+static kry_status create(const kryi_constructor *how, const kry_op *A, const void *params,
                          kry_op **out)
 {
     kry_status st = KRY_OK;
     const creating c = { how, A, params };
 
     *out = NULL;
-    if (!kry_op_in_parts(A)) return how->create(A, params, out);
+    if (!kryi_op_in_parts(A)) return how->create(A, params, out);
     for (size_t i = 0; i < COUNT(how->operand) && how->operand[i]; i++) {
         const kry_op *B = *operand_of(params, how->operand[i]);
-        CHECK(!B || (kry_op_in_parts(B) && B->dev == A->dev), KRY_ERR_ARGUMENT,
+        CHECK(!B || (kryi_op_in_parts(B) && B->dev == A->dev), KRY_ERR_ARGUMENT,
               "%s: '%s' does not lie on the same devices as '%s'", how->name, B->table->kind,
               A->table->kind);
     }
-    TRY(kry_parts_create(A->dev, kry_op_split(A), NULL, create_on_part, &c, out));
+    TRY(kryi_parts_create(A->dev, kryi_op_split(A), NULL, create_on_part, &c, out));
 done:
     return st;
 }
 
-kry_status kry_op_make(const kry_op *A, kry_create_here *here, const void *params, kry_op **out)
+kry_status kryi_op_make(const kry_op *A, kryi_create_here *here, const void *params, kry_op **out)
 {
-    return create(&(kry_constructor){ .create = here }, A, params, out);
+    return create(&(kryi_constructor){ .create = here }, A, params, out);
 }
 
-kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void *params,
-                         kry_op **out)
+kry_status kryi_construct(const kryi_constructor *how, const kry_op *A, const void *params,
+                          kry_op **out)
 {
     kry_status st = KRY_OK;
-    const kry_stopwatch watch = kry_stopwatch_begin(kry_op_device(A));
+    const kryi_stopwatch watch = kryi_stopwatch_begin(kry_op_device(A));
     void *mine = NULL;
 
-    kry_team_enter(kry_op_device(A), how->name, NULL);
+    kryi_team_enter(kry_op_device(A), how->name, NULL);
     if (out) *out = NULL;
-    TRY(kry_check_given(how->name, "M, A", (const void *const[]){ out, A }));
+    TRY(kryi_check_given(how->name, "M, A", (const void *const[]){ out, A }));
     assert(out);
     if (params && *(const size_t *)params != how->params_size) {
-        TRY(kry_alloc(1, how->params_size, &mine));
-        TRY(kry_params_take(how->name, how->macro, params, mine, how->params_size));
+        TRY(kryi_alloc(1, how->params_size, &mine));
+        TRY(kryi_params_take(how->name, how->macro, params, mine, how->params_size));
         params = mine;
     }
-    if (how->fields) kry_team_same_fields(A->dev, how->fields, params, how->params_size);
-    if (!how->any_shape) TRY(kry_op_check_square(how->name, A));
+    if (how->fields) kryi_team_same_fields(A->dev, how->fields, params, how->params_size);
+    if (!how->any_shape) TRY(kryi_op_check_square(how->name, A));
     if (how->check) TRY(how->check(A, params));
     st = create(how, A, params, out);
 done:
-    st = kry_team_leave(kry_op_device(A), st);
+    st = kryi_team_leave(kry_op_device(A), st);
     if (out && st < 0) kry_op_release(out);
-    if (out && *out) (*out)->setup = kry_stopwatch_end(&watch);
+    if (out && *out) (*out)->setup = kryi_stopwatch_end(&watch);
     free(mine);
     return st;
 }

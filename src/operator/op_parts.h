@@ -13,82 +13,83 @@
 /* ---- the same code here or on every part ----------------------------------------------------- */
 
 /* The operands of a call: all rows of them, or those of one part. */
-typedef struct kry_call {
+typedef struct kryi_call {
     const kry_op *A;
     double alpha, beta;
     const kry_vec *b, *x; /* NULL: the call has none */
     kry_vec *y;
     void *more; /* whatever else the call needs, shared by all parts */
-} kry_call;
-typedef kry_status kry_call_here(const kry_call *here);
+} kryi_call;
+typedef kry_status kryi_call_here(const kryi_call *here);
 
 /* call(all), or on a team call() on every part at once with its A, b, x and y. */
-kry_status kry_op_call(const kry_call *all, kry_call_here *call);
+kry_status kryi_op_call(const kryi_call *all, kryi_call_here *call);
 
 /* Make an operator from A on one device. params: shared by all parts. */
-typedef kry_status kry_create_here(const kry_op *A, const void *params, kry_op **out);
+typedef kry_status kryi_create_here(const kry_op *A, const void *params, kry_op **out);
 /* create(A, params, out), or the operator on A's team of what create makes on every part. */
-kry_status kry_op_make(const kry_op *A, kry_create_here *create, const void *params, kry_op **out);
+kry_status kryi_op_make(const kry_op *A, kryi_create_here *create, const void *params,
+                        kry_op **out);
 
 /* How a public function makes an operator from A and its parameters. */
-typedef struct kry_constructor {
+typedef struct kryi_constructor {
     const char *name, *macro; /* of the function, and of the macro that makes its parameters */
     size_t params_size;
     size_t operand[2]; /* where the parameters hold operators (const kry_op *); 0: nothing */
     /* Check A and params as the caller gives them, of all rows; NULL: nothing to check. */
     kry_status (*check)(const kry_op *A, const void *params);
-    kry_create_here *create;
+    kryi_create_here *create;
     bool any_shape; /* else A is square */
     const char *
-        fields; /* of the parameters, which are to be the same on all ranks: kry_team_same_fields; NULL: they have been
+        fields; /* of the parameters, which are to be the same on all ranks: kryi_team_same_fields; NULL: they have been
                            compared, or there are none */
-} kry_constructor;
+} kryi_constructor;
 
 /* Check A and params (NULL: it has none), then create here or on every part, with the part's A and
  * its operators among the parameters. */
-kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void *params,
-                         kry_op **out);
+kry_status kryi_construct(const kryi_constructor *how, const kry_op *A, const void *params,
+                          kry_op **out);
 
 /* ---- operators that are made part by part ---------------------------------------------------- */
 
 /* Make one part's operator, within a run of all parts. */
-typedef kry_status kry_make_part(const void *user, int rank, kry_op **local);
+typedef kry_status kryi_make_part(const void *user, int rank, kry_op **local);
 
 /* How an operator on a team takes new values; for kinds that take any. */
-typedef struct kry_parts_extra {
+typedef struct kryi_parts_extra {
     void *self; /* owned */
     /* Check the values of kry_op_update, on the caller's thread. A failure changes nothing. */
     kry_status (*prepare)(void *self, const void *values);
     /* Hand a part its share, within a run. */
     kry_status (*update)(void *self, int rank, kry_op *local);
-    /* kry_op_fused.inspect of the values that were prepared; NULL: not offered. */
-    kry_status (*inspect)(void *self, kry_finding *found);
+    /* kryi_op_fused.inspect of the values that were prepared; NULL: not offered. */
+    kry_status (*inspect)(void *self, kryi_finding *found);
     void (*destroy)(void *self);
     /* Instead of these: */
     bool whole_values; /* every part is given all values and takes its own */
     const kry_op *of;  /* values go to this operator, of which the parts are made; retained */
-} kry_parts_extra;
+} kryi_parts_extra;
 
 /* The operator of what `make` makes on each part that has rows of `split`. extra: NULL, or taken over if
  * the call succeeds. */
-kry_status kry_parts_create(kry_device *team, kry_split *split, const kry_parts_extra *extra,
-                            kry_make_part *make, const void *user, kry_op **op);
-extern const kry_op_table kry_parts_table;
+kry_status kryi_parts_create(kry_device *team, kryi_split *split, const kryi_parts_extra *extra,
+                             kryi_make_part *make, const void *user, kry_op **op);
+extern const kry_op_table kryi_parts_table;
 
-bool kry_op_in_parts(const kry_op *op);    /* whether op lies on a team */
-kry_split *kry_op_split(const kry_op *op); /* borrowed; op lies on a team */
+bool kryi_op_in_parts(const kry_op *op);     /* whether op lies on a team */
+kryi_split *kryi_op_split(const kry_op *op); /* borrowed; op lies on a team */
 /* op's part; NULL for NULL, so that optional operators need no test. */
-const kry_op *kry_op_on_part(const kry_op *op, int rank);
+const kry_op *kryi_op_on_part(const kry_op *op, int rank);
 /* On how many parts op lies, and what is on part r; of an operator on one device 1, and itself. */
-int kry_op_parts(const kry_op *op);
-const kry_op *kry_op_piece(const kry_op *op, int r);
+int kryi_op_parts(const kry_op *op);
+const kry_op *kryi_op_piece(const kry_op *op, int r);
 /* Which of them are in this process: begin ... end - 1. */
-typedef struct kry_here {
+typedef struct kryi_here {
     int begin, end;
-} kry_here;
-kry_here kry_op_here(const kry_op *op);
-const kry_op *kry_op_first(const kry_op *op); /* the first of these */
+} kryi_here;
+kryi_here kryi_op_here(const kry_op *op);
+const kry_op *kryi_op_first(const kry_op *op); /* the first of these */
 /* Whether op lies on ranks, of whose rows this process has some only. */
-bool kry_op_on_ranks(const kry_op *op);
+bool kryi_op_on_ranks(const kry_op *op);
 
 #endif

@@ -10,7 +10,7 @@ typedef struct pin {
     int64_t row;        /* here; -1: on another part of a team */
     int64_t global_row; /* of the whole */
     double entry;       /* a_rr */
-    kry_kernel *add;
+    kryi_kernel *add;
     char variant[64];
 } pin;
 
@@ -18,11 +18,11 @@ typedef struct pin {
 static kry_status add_entry(const pin *P, double c, const kry_vec *x, kry_vec *y)
 {
     if (P->row < 0) return KRY_OK;
-    kry_scalar scalar = kry_scalar_of(y->dev, c);
+    kryi_scalar scalar = kryi_scalar_of(y->dev, c);
     const int64_t from = x->first + P->row, to = y->first + P->row;
     const kry_arg args[] = { ARG_ACC(y->dev, scalar), ARG(x->buffer), ARG(from), ARG(y->buffer),
                              ARG(to) };
-    return kry_launch(y->dev, P->add, 1, args, COUNT(args));
+    return kryi_launch(y->dev, P->add, 1, args, COUNT(args));
 }
 
 static kry_status pin_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -63,12 +63,12 @@ static kry_status read_number(const kry_vec *v, int64_t row, double *number)
 {
     kry_status st = KRY_OK;
     double host = 0; /* room for either type */
-    kry_vec one = kry_vec_borrow(v);
+    kry_vec one = kryi_vec_borrow(v);
 
     one.first += row, one.n = one.k = 1;
     if (row >= 0) TRY(kry_vec_read(&one, &host));
-    *number = kry_number_at(v->type, &host, 0);
-    TRY(kry_layout_combine(v->layout, KRY_ADD, number, 1));
+    *number = kryi_number_at(v->type, &host, 0);
+    TRY(kryi_layout_combine(v->layout, KRY_ADD, number, 1));
 done:
     return st;
 }
@@ -86,7 +86,7 @@ static kry_status take_entry(pin *P, const char *who)
     TRY(read_number(d, P->row, &entry));
     CHECK(entry > 0 && isfinite(entry), KRY_ERR_SINGULAR,
           "%s: the diagonal entry of row %lld of '%s' is %g; only a positive one pins" COUNTED, who,
-          ROW(P->global_row), A->table->kind, entry, kry_first_row);
+          ROW(P->global_row), A->table->kind, entry, kryi_first_row);
     P->entry = entry;
 done:
     kry_vec_release(&d);
@@ -139,12 +139,12 @@ static const kry_op_table pin_table = {
     .convert = pin_convert,
 };
 
-const kry_op *kry_pin_of(const kry_op *op)
+const kry_op *kryi_pin_of(const kry_op *op)
 {
     return op && op->table == &pin_table ? ((const pin *)op->self)->A : op;
 }
 
-int64_t kry_pin_row(const kry_op *op)
+int64_t kryi_pin_row(const kry_op *op)
 {
     return op && op->table == &pin_table ? ((const pin *)op->self)->row : -1;
 }
@@ -153,10 +153,10 @@ int64_t kry_pin_row(const kry_op *op)
 static kry_status check_null_space(const kry_op *A, int64_t row)
 {
     kry_status st = KRY_OK;
-    const kry_vec *N = kry_op_null_vectors(A);
+    const kry_vec *N = kryi_op_null_vectors(A);
     double share = 1;
 
-    CHECK(kry_op_is_singular(A), KRY_ERR_ARGUMENT,
+    CHECK(kryi_op_is_singular(A), KRY_ERR_ARGUMENT,
           "kry_pin_create: '%s' is not known to be singular: nobody has said so, or seen its rows "
           "add up to zero, so that there is nothing to pin",
           A->table->kind);
@@ -164,11 +164,11 @@ static kry_status check_null_space(const kry_op *A, int64_t row)
     CHECK(N->k == 1, KRY_ERR_UNSUPPORTED,
           "kry_pin_create: one row pins one vector, the null space of '%s' has %lld",
           A->table->kind, (long long)N->k);
-    TRY(read_number(N, kry_layout_find_row(&A->dev->layout, A->shape.rows, row), &share));
+    TRY(read_number(N, kryi_layout_find_row(&A->dev->layout, A->shape.rows, row), &share));
     CHECK(share != 0, KRY_ERR_ARGUMENT,
           "kry_pin_create: the null space of '%s' is zero in row %lld: nothing is pinned "
           "there" COUNTED,
-          A->table->kind, ROW(row), kry_first_row);
+          A->table->kind, ROW(row), kryi_first_row);
 done:
     return st;
 }
@@ -182,11 +182,11 @@ static kry_status create(const kry_op *A, int64_t row, kry_op **out)
     TRY(check_null_space(A, row));
     CHECK(A->table->diagonal, KRY_ERR_UNSUPPORTED, "kry_pin_create: '%s' offers no diagonal",
           A->table->kind);
-    TRY(kry_alloc(1, sizeof *P, &P));
+    TRY(kryi_alloc(1, sizeof *P, &P));
     P->A = kry_op_retain(A);
-    P->row = kry_layout_find_row(&A->dev->layout, A->shape.rows, row);
+    P->row = kryi_layout_find_row(&A->dev->layout, A->shape.rows, row);
     P->global_row = row;
-    TRY(kry_kernel_get(A->dev, "pin", A->shape.type, "", "pin_add", &P->add));
+    TRY(kryi_kernel_get(A->dev, "pin", A->shape.type, "", "pin_add", &P->add));
     TRY(take_entry(P, "kry_pin_create"));
     kry_op_shape shape = A->shape;
     shape.traits = KRY_POSITIVE;
@@ -205,7 +205,7 @@ static kry_status pin_convert(void *self, kry_type type, double factor, const do
     kry_status st = KRY_OK;
     kry_op *A = old ? kry_op_retain(old->A) : NULL;
 
-    TRY(kry_op_make_copy("kry_op_convert", P->A, type, factor, scale, &A));
+    TRY(kryi_op_make_copy("kry_op_convert", P->A, type, factor, scale, &A));
     TRY(old ? take_entry(old, "kry_op_convert") : kry_pin_create(A, P->global_row, copy));
 done:
     kry_op_release(&A);
@@ -224,28 +224,28 @@ static kry_status create_part(const void *user, int rank, kry_op **local)
     const pinning *p = user;
 
     *local = NULL;
-    return create(kry_op_on_part(p->A, rank), p->row, local);
+    return create(kryi_op_on_part(p->A, rank), p->row, local);
 }
 
 kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **P)
 {
     kry_status st = KRY_OK;
 
-    kry_team_enter(kry_op_device(A), "kry_pin_create", NULL);
+    kryi_team_enter(kry_op_device(A), "kry_pin_create", NULL);
     if (P) *P = NULL;
     TRY(GIVEN(P, A));
-    TRY(kry_op_check_square("kry_pin_create", A));
-    const kry_split *all = A->dev->layout.split; /* of the rows of which A has a part */
+    TRY(kryi_op_check_square("kry_pin_create", A));
+    const kryi_split *all = A->dev->layout.split; /* of the rows of which A has a part */
     int64_t rows = all ? all->n : A->shape.rows;
     CHECK(row >= 0 && row < rows, KRY_ERR_ARGUMENT, "kry_pin_create: row %lld is outside [0, %lld)",
           (long long)row, (long long)rows);
-    if (kry_op_in_parts(A))
-        TRY(kry_parts_create(A->dev, kry_op_split(A), &(kry_parts_extra){ .of = A }, create_part,
-                             &(pinning){ A, row }, P));
+    if (kryi_op_in_parts(A))
+        TRY(kryi_parts_create(A->dev, kryi_op_split(A), &(kryi_parts_extra){ .of = A }, create_part,
+                              &(pinning){ A, row }, P));
     else
         TRY(create(A, row, P));
 done:
-    st = kry_team_leave(kry_op_device(A), st);
+    st = kryi_team_leave(kry_op_device(A), st);
     if (st < 0) kry_op_release(P);
     return st;
 }

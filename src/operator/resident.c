@@ -23,30 +23,30 @@
 enum { OUT_STOP, OUT_DONE, OUT_VALUE, OUT_GAMMA, OUT_PQ, OUT_HISTORY = 8 };
 enum { OUT_SIZE = OUT_HISTORY + KRY_CG_CHUNK + 1, COMMON = 13 };
 
-struct kry_resident_cg {
+struct kryi_resident_cg {
     kry_device *dev; /* borrowed */
     kry_type type;
     int64_t n;
-    kry_plug plug;
-    kry_barrier *barrier; /* owned */
-    cl_int pitch;         /* from one vector of a set to the next */
-    cl_mem set[2];        /* owned: x, r, p, s */
-    cl_mem shown;         /* owned: what groups leave for each other */
+    kryi_plug plug;
+    kryi_barrier *barrier; /* owned */
+    cl_int pitch;          /* from one vector of a set to the next */
+    cl_mem set[2];         /* owned: x, r, p, s */
+    cl_mem shown;          /* owned: what groups leave for each other */
     cl_mem part, out; /* owned: two pairs of sums for each group; OUT_SIZE numbers of type ACC */
     void *host_out;   /* owned */
     int current;      /* the set with the last valid state */
     double gamma, pq; /* its scalars */
 };
 
-void kry_plug_add(kry_plug *plug, const void *value, size_t bytes)
+void kryi_plug_add(kryi_plug *plug, const void *value, size_t bytes)
 {
     memcpy(plug->value[plug->count], value, bytes);
     plug->bytes[plug->count++] = bytes;
 }
 
-void kry_plug_release(kry_device *dev, kry_plug *plug)
+void kryi_plug_release(kry_device *dev, kryi_plug *plug)
 {
-    for (size_t i = 0; i < COUNT(plug->owned); i++) kry_buffer_release(dev, &plug->owned[i]);
+    for (size_t i = 0; i < COUNT(plug->owned); i++) kryi_buffer_release(dev, &plug->owned[i]);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -54,21 +54,21 @@ void kry_plug_release(kry_device *dev, kry_plug *plug)
 /* The arguments of the kernel and the numbers that they point to. */
 typedef struct call {
     cl_int n, steps, fresh;
-    kry_scalar target2, gamma, pq;
+    kryi_scalar target2, gamma, pq;
     kry_arg args[COMMON + KRY_RESIDENT_OWN];
     size_t count;
 } call;
 
 /* run: NULL to find out how many groups can wait for each other */
-static void set_call(const kry_resident_cg *R, const kry_cg_run *run, call *c)
+static void set_call(const kryi_resident_cg *R, const kryi_cg_run *run, call *c)
 {
-    const kry_plug *plug = &R->plug;
+    const kryi_plug *plug = &R->plug;
 
     *c = (call){ .n = (cl_int)R->n, .fresh = run && run->action == KRY_CG_BEGIN };
     if (run) c->steps = run->iterations < KRY_CG_CHUNK ? (cl_int)run->iterations : KRY_CG_CHUNK;
-    c->target2 = kry_scalar_of(R->dev, run ? run->target2 : 0);
-    c->gamma = kry_scalar_of(R->dev, R->gamma);
-    c->pq = kry_scalar_of(R->dev, R->pq);
+    c->target2 = kryi_scalar_of(R->dev, run ? run->target2 : 0);
+    c->gamma = kryi_scalar_of(R->dev, R->gamma);
+    c->pq = kryi_scalar_of(R->dev, R->pq);
     const kry_arg args[COMMON] = { { 0 }, /* the barrier's */
                                    ARG(c->n),
                                    ARG(R->pitch),
@@ -90,24 +90,24 @@ static void set_call(const kry_resident_cg *R, const kry_cg_run *run, call *c)
 
 /* ---- making ready ------------------------------------------------------------------------------ */
 
-static kry_status allocate(kry_resident_cg *R)
+static kry_status allocate(kryi_resident_cg *R)
 {
     kry_status st = KRY_OK;
     kry_device *dev = R->dev;
-    size_t vector = (size_t)R->pitch * kry_type_size(R->type), acc = kry_acc_size(dev);
+    size_t vector = (size_t)R->pitch * kry_type_size(R->type), acc = kryi_acc_size(dev);
 
-    TRY(kry_buffer_create(dev, 4 * vector, &R->set[0]));
-    TRY(kry_buffer_create(dev, 4 * vector, &R->set[1]));
-    TRY(kry_buffer_create(dev, (size_t)R->plug.shown * vector, &R->shown));
-    TRY(kry_buffer_create(dev, 4 * KRY_BARRIER_MOST * sizeof(kry_partial), &R->part));
-    TRY(kry_buffer_create(dev, OUT_SIZE * acc, &R->out));
-    TRY(kry_alloc(OUT_SIZE, acc, &R->host_out));
+    TRY(kryi_buffer_create(dev, 4 * vector, &R->set[0]));
+    TRY(kryi_buffer_create(dev, 4 * vector, &R->set[1]));
+    TRY(kryi_buffer_create(dev, (size_t)R->plug.shown * vector, &R->shown));
+    TRY(kryi_buffer_create(dev, 4 * KRY_BARRIER_MOST * sizeof(kryi_partial), &R->part));
+    TRY(kryi_buffer_create(dev, OUT_SIZE * acc, &R->out));
+    TRY(kryi_alloc(OUT_SIZE, acc, &R->host_out));
 done:
     return st;
 }
 
 /* Enough groups to do all pieces of work in as few rounds as the device allows, and no more than these take. */
-static int groups_of(const kry_plug *plug, int64_t most)
+static int groups_of(const kryi_plug *plug, int64_t most)
 {
     const int64_t rounds = (plug->pieces + most - 1) / most;
     const int64_t busy = rounds ? (plug->pieces + rounds - 1) / rounds : 0;
@@ -115,90 +115,93 @@ static int groups_of(const kry_plug *plug, int64_t most)
     return busy > plug->groups ? (int)busy : plug->groups;
 }
 
-kry_status kry_resident_create(kry_device *dev, kry_type type, int64_t n, kry_plug *plug,
-                               kry_resident_cg **resident)
+kry_status kryi_resident_create(kry_device *dev, kry_type type, int64_t n, kryi_plug *plug,
+                                kryi_resident_cg **resident)
 {
     enum { LINE = 32 }; /* numbers */
     kry_status st = KRY_OK;
-    kry_resident_cg *R = NULL;
+    kryi_resident_cg *R = NULL;
     call c;
 
     plug->kernel->persistent = true;
     *resident = NULL;
-    TRY(kry_alloc(1, sizeof *R, &R));
-    *R = (kry_resident_cg){ .dev = dev, .type = type, .n = n, .plug = *plug };
+    TRY(kryi_alloc(1, sizeof *R, &R));
+    *R = (kryi_resident_cg){ .dev = dev, .type = type, .n = n, .plug = *plug };
     memset(R->plug.owned, 0, sizeof R->plug.owned);
     R->pitch = (cl_int)((n + LINE - 1) / LINE * LINE);
     TRY(allocate(R));
     set_call(R, NULL, &c);
-    TRY(kry_barrier_create(dev, plug->kernel, plug->size, c.args, c.count, &R->barrier));
-    CHECK(kry_barrier_groups(R->barrier) >= plug->groups, KRY_ERR_UNSUPPORTED,
+    TRY(kryi_barrier_create(dev, plug->kernel, plug->size, c.args, c.count, &R->barrier));
+    CHECK(kryi_barrier_groups(R->barrier) >= plug->groups, KRY_ERR_UNSUPPORTED,
           "%d groups of %d are wanted at once, '%s' runs %d", plug->groups, plug->size,
-          dev->info.name, kry_barrier_groups(R->barrier));
-    R->plug.groups = groups_of(plug, kry_barrier_groups(R->barrier));
+          dev->info.name, kryi_barrier_groups(R->barrier));
+    R->plug.groups = groups_of(plug, kryi_barrier_groups(R->barrier));
     memcpy(R->plug.owned, plug->owned, sizeof plug->owned);
     memset(plug->owned, 0, sizeof plug->owned);
     *resident = R, R = NULL;
 done:
-    kry_resident_release(&R);
+    kryi_resident_release(&R);
     return st;
 }
 
-void kry_resident_release(kry_resident_cg **resident)
+void kryi_resident_release(kryi_resident_cg **resident)
 {
-    kry_resident_cg *R = *resident;
+    kryi_resident_cg *R = *resident;
 
     *resident = NULL;
     if (!R) return;
-    kry_barrier_release(
+    kryi_barrier_release(
         &R->barrier); /* waits for what a failure left under way, host_out's as well */
     free(R->host_out);
-    kry_plug_release(R->dev, &R->plug);
-    kry_buffer_release(R->dev, &R->out);
-    kry_buffer_release(R->dev, &R->part);
-    kry_buffer_release(R->dev, &R->shown);
-    kry_buffer_release(R->dev, &R->set[1]);
-    kry_buffer_release(R->dev, &R->set[0]);
+    kryi_plug_release(R->dev, &R->plug);
+    kryi_buffer_release(R->dev, &R->out);
+    kryi_buffer_release(R->dev, &R->part);
+    kryi_buffer_release(R->dev, &R->shown);
+    kryi_buffer_release(R->dev, &R->set[1]);
+    kryi_buffer_release(R->dev, &R->set[0]);
     free(R);
 }
 
-bool kry_resident_gave_up(const kry_resident_cg *R) { return kry_barrier_groups(R->barrier) == 0; }
+bool kryi_resident_gave_up(const kryi_resident_cg *R)
+{
+    return kryi_barrier_groups(R->barrier) == 0;
+}
 
 /* ---- running ---------------------------------------------------------------------------------- */
 
 /* Copy x and r into the set. */
-static kry_status begin(kry_resident_cg *R, const kry_cg_run *run)
+static kry_status begin(kryi_resident_cg *R, const kryi_cg_run *run)
 {
     kry_status st = KRY_OK;
     size_t word = kry_type_size(R->type), bytes = (size_t)R->n * word;
     cl_mem set = R->set[R->current];
 
-    TRY(kry_buffer_copy(R->dev, run->x->buffer, (size_t)run->x->first * word, set, 0, bytes));
-    TRY(kry_buffer_copy(R->dev, run->r->buffer, (size_t)run->r->first * word, set,
-                        (size_t)R->pitch * word, bytes));
+    TRY(kryi_buffer_copy(R->dev, run->x->buffer, (size_t)run->x->first * word, set, 0, bytes));
+    TRY(kryi_buffer_copy(R->dev, run->r->buffer, (size_t)run->r->first * word, set,
+                         (size_t)R->pitch * word, bytes));
     R->gamma = R->pq = 0;
 done:
     return st;
 }
 
-static double out_at(const kry_resident_cg *R, int i)
+static double out_at(const kryi_resident_cg *R, int i)
 {
-    return kry_number_at(R->dev->info.fp64 ? KRY_F64 : KRY_F32, R->host_out, i);
+    return kryi_number_at(R->dev->info.fp64 ? KRY_F64 : KRY_F32, R->host_out, i);
 }
 
 /* Run a chunk of iterations and read its results. */
-static kry_status launch(kry_resident_cg *R, const kry_cg_run *run)
+static kry_status launch(kryi_resident_cg *R, const kryi_cg_run *run)
 {
     kry_status st = KRY_OK;
     call c;
     bool finished;
 
     set_call(R, run, &c);
-    TRY(kry_barrier_launch(R->barrier, R->plug.groups, c.args, c.count));
-    TRY(kry_buffer_read_later(R->dev, R->out, 0,
-                              (size_t)(OUT_HISTORY + c.steps + 1) * kry_acc_size(R->dev),
-                              R->host_out, NULL));
-    TRY(kry_barrier_finished(R->barrier, &finished));
+    TRY(kryi_barrier_launch(R->barrier, R->plug.groups, c.args, c.count));
+    TRY(kryi_buffer_read_later(R->dev, R->out, 0,
+                               (size_t)(OUT_HISTORY + c.steps + 1) * kryi_acc_size(R->dev),
+                               R->host_out, NULL));
+    TRY(kryi_barrier_finished(R->barrier, &finished));
     CHECK(finished, KRY_ERR_DEVICE, "kernel %s: its groups waited for each other in vain",
           R->plug.kernel->name);
 done:
@@ -206,13 +209,13 @@ done:
 }
 
 /* Accept the set that was just written: its x, scalars and history. */
-static kry_status commit(kry_resident_cg *R, kry_cg_run *run)
+static kry_status commit(kryi_resident_cg *R, kryi_cg_run *run)
 {
     kry_status st = KRY_OK;
     size_t word = kry_type_size(R->type);
 
-    TRY(kry_buffer_copy(R->dev, R->set[!R->current], 0, run->x->buffer,
-                        (size_t)run->x->first * word, (size_t)R->n * word));
+    TRY(kryi_buffer_copy(R->dev, R->set[!R->current], 0, run->x->buffer,
+                         (size_t)run->x->first * word, (size_t)R->n * word));
     R->current = !R->current;
     R->gamma = out_at(R, OUT_GAMMA);
     R->pq = out_at(R, OUT_PQ);
@@ -224,7 +227,7 @@ done:
     return st;
 }
 
-kry_status kry_resident_run(kry_resident_cg *R, kry_cg_run *run)
+kry_status kryi_resident_run(kryi_resident_cg *R, kryi_cg_run *run)
 {
     kry_status st = KRY_OK;
 

@@ -11,32 +11,32 @@
 /* What a product brings: a kernel, how it is to be launched, and the arguments that it takes behind those
  * of all, whose order is that of cl/grid/resident.cl. */
 enum { KRY_RESIDENT_OWN = 24 };
-typedef struct kry_plug {
-    kry_kernel *kernel; /* borrowed */
-    int size;           /* work-items per group */
-    int groups;         /* so many hold n unknowns */
-    int64_t pieces;     /* groups that have work at once; 0: those that hold n */
-    int shown;          /* vectors that groups leave for each other */
-    cl_mem owned[2];    /* buffers that are made for it alone; NULL: none */
-    size_t count;       /* arguments of its own: copies of numbers and handles */
+typedef struct kryi_plug {
+    kryi_kernel *kernel; /* borrowed */
+    int size;            /* work-items per group */
+    int groups;          /* so many hold n unknowns */
+    int64_t pieces;      /* groups that have work at once; 0: those that hold n */
+    int shown;           /* vectors that groups leave for each other */
+    cl_mem owned[2];     /* buffers that are made for it alone; NULL: none */
+    size_t count;        /* arguments of its own: copies of numbers and handles */
     unsigned char value[KRY_RESIDENT_OWN][sizeof(double)];
     size_t bytes[KRY_RESIDENT_OWN];
-} kry_plug;
+} kryi_plug;
 /* Add an argument of at most 8 bytes. */
-void kry_plug_add(kry_plug *plug, const void *value, size_t bytes);
-#define PLUG(plug, x) kry_plug_add(plug, &(x), sizeof(x))
+void kryi_plug_add(kryi_plug *plug, const void *value, size_t bytes);
+#define PLUG(plug, x) kryi_plug_add(plug, &(x), sizeof(x))
 /* Release the buffers that it owns. */
-void kry_plug_release(kry_device *dev, kry_plug *plug);
+void kryi_plug_release(kry_device *dev, kryi_plug *plug);
 
 /* Make ready for n unknowns. What the plug owns is taken over if the call succeeds; its other buffers stay the
  * caller's. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if the device cannot run so many groups at once. */
-kry_status kry_resident_create(kry_device *dev, kry_type type, int64_t n, kry_plug *plug,
-                               kry_resident_cg **R);
-void kry_resident_release(kry_resident_cg **R);
+kry_status kryi_resident_create(kry_device *dev, kry_type type, int64_t n, kryi_plug *plug,
+                                kryi_resident_cg **R);
+void kryi_resident_release(kryi_resident_cg **R);
 /* Iterations as `run` says. On failure x is what the last call that succeeded left. Waits. */
-kry_status kry_resident_run(kry_resident_cg *R, kry_cg_run *run);
-/* A launch was aborted: every other call of kry_resident_run fails at once. */
-bool kry_resident_gave_up(const kry_resident_cg *R);
+kry_status kryi_resident_run(kryi_resident_cg *R, kryi_cg_run *run);
+/* A launch was aborted: every other call of kryi_resident_run fails at once. */
+bool kryi_resident_gave_up(const kryi_resident_cg *R);
 
 #endif

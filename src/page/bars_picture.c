@@ -1,5 +1,5 @@
 /*
- * kry_bars_picture.c - bars, as SVG in a page.
+ * kryi_bars_picture.c - bars, as SVG in a page.
  */
 #include "page/bars_picture.h"
 #include "page/html.h"
@@ -26,7 +26,7 @@ static void draw_bar(FILE *f, const bar_line *l, double y, double scale)
         if (!(width > 0)) continue;
         fprintf(f, "<rect class=\"area k%d\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\">",
                 l->part[i].colour, x, y, width < 0.5 ? 0.5 : width, BAR);
-        if (l->part[i].name) kry_html_element(f, "title", l->part[i].name);
+        if (l->part[i].name) kryi_html_element(f, "title", l->part[i].name);
         fputs("</rect>\n", f);
         x += width;
     }
@@ -35,35 +35,35 @@ static void draw_bar(FILE *f, const bar_line *l, double y, double scale)
 static void put_words(FILE *f, const bar_line *l, double y, double scale)
 {
     fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 10, y + 13);
-    kry_html_escaped(f, l->label);
-    kry_svg_end_text(f);
+    kryi_html_escaped(f, l->label);
+    kryi_svg_end_text(f);
     fprintf(f, "<text class=\"faint said\" x=\"%.1f\" y=\"%.1f\">", LEFT + total_of(l) * scale + 8,
             y + 13);
-    kry_html_escaped(f, l->said);
-    kry_svg_end_text(f);
+    kryi_html_escaped(f, l->said);
+    kryi_svg_end_text(f);
 }
 
-void kry_bars_picture(FILE *f, const bar_chart *c)
+void kryi_bars_picture(FILE *f, const bar_chart *c)
 {
     const int top = c->limit > 0 ? TOP : 4, height = top + c->count * STEP + 2;
     double most = c->limit;
 
     for (int i = 0; i < c->count; i++) most = fmax(most, total_of(&c->line[i]));
     const double scale = most > 0 ? (WIDTH - LEFT - RIGHT) / most : 0, at = LEFT + c->limit * scale;
-    kry_html_picture(f, c->label, WIDTH, height, "");
-    kry_svg_line(f, LEFT, top, LEFT, height, "class=\"edge\"");
+    kryi_html_picture(f, c->label, WIDTH, height, "");
+    kryi_svg_line(f, LEFT, top, LEFT, height, "class=\"edge\"");
     for (int i = 0; i < c->count; i++) draw_bar(f, &c->line[i], top + 4 + i * STEP, scale);
     if (c->limit > 0) {
-        kry_svg_line(f, at, top - 6, at, height, "class=\"border\"");
+        kryi_svg_line(f, at, top - 6, at, height, "class=\"border\"");
         fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", at, top - 10);
-        kry_html_escaped(f, c->limit_name);
-        kry_svg_end_text(f);
+        kryi_html_escaped(f, c->limit_name);
+        kryi_svg_end_text(f);
     }
     for (int i = 0; i < c->count; i++) put_words(f, &c->line[i], top + 4 + i * STEP, scale);
-    kry_html_picture_end(f, c->caption);
+    kryi_html_picture_end(f, c->caption);
 }
 
-void kry_columns_picture(FILE *f, const column_chart *c)
+void kryi_columns_picture(FILE *f, const column_chart *c)
 {
     enum { HIGH = 200, ROOM = 400, FOOT = 44, HEAD = 18 };
     const double step = (double)ROOM / (c->count ? c->count : 1), width = fmin(0.8 * step, 46);
@@ -71,7 +71,7 @@ void kry_columns_picture(FILE *f, const column_chart *c)
     char count[32];
 
     for (int i = 0; i < c->count; i++) most = fmax(most, c->height[i]);
-    kry_html_picture(f, c->label, ROOM + 20, HIGH + FOOT, "");
+    kryi_html_picture(f, c->label, ROOM + 20, HIGH + FOOT, "");
     for (int i = 0; i < c->count; i++) {
         const double tall = most > 0 ? (HIGH - HEAD) * c->height[i] / most : 0,
                      x = 10 + step * (i + 0.5);
@@ -80,16 +80,16 @@ void kry_columns_picture(FILE *f, const column_chart *c)
                 x - width / 2, HIGH - tall, width, c->height[i] > 0 ? fmax(tall, 1) : 0);
         if (c->height[i] > 0)
             fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x,
-                    HIGH - tall - 4, kry_text_whole((int64_t)c->height[i], count, sizeof count));
+                    HIGH - tall - 4, kryi_text_whole((int64_t)c->height[i], count, sizeof count));
         fprintf(f, "<text class=\"faint\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x,
                 HIGH + 16);
-        kry_html_escaped(f, c->name[i]);
-        kry_svg_end_text(f);
+        kryi_html_escaped(f, c->name[i]);
+        kryi_svg_end_text(f);
     }
-    kry_svg_line(f, 10, HIGH, ROOM + 10, HIGH, "class=\"edge\"");
+    kryi_svg_line(f, 10, HIGH, ROOM + 10, HIGH, "class=\"edge\"");
     fprintf(f, "<text class=\"axis\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">", 10 + ROOM / 2,
             HIGH + 36);
-    kry_html_escaped(f, c->axis);
-    kry_svg_end_text(f);
-    kry_html_picture_end(f, c->caption);
+    kryi_html_escaped(f, c->axis);
+    kryi_svg_end_text(f);
+    kryi_html_picture_end(f, c->caption);
 }

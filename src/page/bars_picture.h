@@ -1,5 +1,5 @@
 /*
- * kry_bars_picture.h - numbers as bars, beside each other, for a page (html.h).
+ * kryi_bars_picture.h - numbers as bars, beside each other, for a page (html.h).
  */
 #ifndef KRY_BARS_PICTURE_H
 #define KRY_BARS_PICTURE_H
@@ -28,7 +28,7 @@ typedef struct bar_chart {
 } bar_chart;
 
 /* Lying bars, one below the other. */
-void kry_bars_picture(FILE *f, const bar_chart *c);
+void kryi_bars_picture(FILE *f, const bar_chart *c);
 
 /* Standing bars over whole numbers: heights[i] over labels[i]. */
 typedef struct column_chart {
@@ -37,6 +37,6 @@ typedef struct column_chart {
     char (*name)[32]; /* read only */
     int count;
 } column_chart;
-void kry_columns_picture(FILE *f, const column_chart *c);
+void kryi_columns_picture(FILE *f, const column_chart *c);
 
 #endif

@@ -44,11 +44,11 @@ static void round_ends(chart_axis *a, bool vertical)
     if (vertical && a->low > 0) a->low = 0;
     if (a->low == a->high) a->high = a->low + 1;
     if (!vertical) return;
-    const double step = kry_svg_nice_real(a->high - a->low, 8);
+    const double step = kryi_svg_nice_real(a->high - a->low, 8);
     a->high = ceil(a->high / step) * step;
 }
 
-void kry_chart_fit(chart *c)
+void kryi_chart_fit(chart *c)
 {
     c->x.low = c->y.low = INFINITY;
     c->x.high = c->y.high = -INFINITY;
@@ -73,8 +73,8 @@ static void draw_series(FILE *f, const chart *c, const series *s)
     for (int i = 0; i < s->count; i++) {
         const bool across = s->kind != SERIES_LEVEL, down = s->kind != SERIES_MARK;
         if ((across && !fits(&c->x, s->x[i])) || (down && !fits(&c->y, s->y[i]))) continue;
-        const double x = across ? kry_chart_across(&c->x, s->x[i]) : 0,
-                     y = down ? CHART_SPAN * (1 - kry_chart_along(&c->y, s->y[i])) : 0;
+        const double x = across ? kryi_chart_across(&c->x, s->x[i]) : 0,
+                     y = down ? CHART_SPAN * (1 - kryi_chart_along(&c->y, s->y[i])) : 0;
         if (s->kind == SERIES_LINE)
             fprintf(f, "%c%.2f %.1f", started ? 'L' : 'M', x, y);
         else if (s->kind == SERIES_DOTS)
@@ -107,7 +107,7 @@ static void put_data(FILE *f, const chart *c)
         const series *one = &c->series[s];
         if (one->kind > SERIES_DOTS) continue;
         fprintf(f, "%s{\"name\":", more++ ? "," : "");
-        kry_text_quoted(f, one->name, true);
+        kryi_text_quoted(f, one->name, true);
         put_numbers(f, "x", one->x, one->count);
         put_numbers(f, "y", one->y, one->count);
         fputs("}", f);
@@ -128,23 +128,23 @@ static void legend(FILE *f, const chart *c)
                 "<li><svg viewBox=\"0 0 26 12\" width=\"26\" height=\"12\" aria-hidden=\"true\">"
                 "<path class=\"%s k%d\" d=\"%s\"/></svg> ",
                 kinds[one->kind], one->colour, shapes[one->kind]);
-        kry_html_escaped(f, one->name);
+        kryi_html_escaped(f, one->name);
         fputs("</li>", f);
     }
     fputs("</ul>\n", f);
 }
 
-void kry_chart_write(FILE *f, const chart *c)
+void kryi_chart_write(FILE *f, const chart *c)
 {
     fprintf(f, "<div class=\"chart\" id=\"%s\">\n", c->id);
     legend(f, c);
-    kry_chart_begin(f, c->label, &c->x, &c->y, HEIGHT);
-    kry_chart_axis_beside(f, &c->y, HEIGHT);
-    kry_chart_axis_below(f, &c->x, HEIGHT);
-    kry_chart_view(f, HEIGHT);
+    kryi_chart_begin(f, c->label, &c->x, &c->y, HEIGHT);
+    kryi_chart_axis_beside(f, &c->y, HEIGHT);
+    kryi_chart_axis_below(f, &c->x, HEIGHT);
+    kryi_chart_view(f, HEIGHT);
     for (int s = 0; s < c->count; s++) draw_series(f, c, &c->series[s]);
     fputs("</svg>\n", f);
-    kry_html_picture_end(f, c->caption);
+    kryi_html_picture_end(f, c->caption);
     put_data(f, c);
     fputs("</div>\n", f);
 }

@@ -13,7 +13,7 @@ typedef struct chart_axis {
     const char *label;
     bool log;
     const char *unit; /* of what the script says; NULL: none */
-    double low, high; /* kry_chart_fit sets them; low < high, and > 0 if log */
+    double low, high; /* kryi_chart_fit sets them; low < high, and > 0 if log */
 } chart_axis;
 
 typedef enum series_kind {
@@ -41,8 +41,8 @@ typedef struct chart {
 } chart;
 
 /* Let the axes end where the values do, the vertical one at powers of ten, or at 0 and a round number. */
-void kry_chart_fit(chart *c);
-void kry_chart_write(FILE *f, const chart *c);
+void kryi_chart_fit(chart *c);
+void kryi_chart_write(FILE *f, const chart *c);
 
 /* ---- chart_axes.c: what charts share with time lines ---- */
 
@@ -50,14 +50,14 @@ enum { CHART_WIDTH = 860, CHART_LEFT = 78, CHART_RIGHT = 18, CHART_TOP = 12, CHA
 enum { CHART_SPAN = 1000 }; /* width and height of what zooms, whatever its size on the page */
 
 /* A picture of this height that zooms; then its axes; then what zooms, ended by </svg>; then
- * kry_html_picture_end. */
-void kry_chart_begin(FILE *f, const char *label, const chart_axis *x, const chart_axis *y,
-                     int height);
-void kry_chart_axis_beside(FILE *f, const chart_axis *y, int height);
-void kry_chart_axis_below(FILE *f, const chart_axis *x, int height);
-void kry_chart_view(FILE *f, int height);
+ * kryi_html_picture_end. */
+void kryi_chart_begin(FILE *f, const char *label, const chart_axis *x, const chart_axis *y,
+                      int height);
+void kryi_chart_axis_beside(FILE *f, const chart_axis *y, int height);
+void kryi_chart_axis_below(FILE *f, const chart_axis *x, int height);
+void kryi_chart_view(FILE *f, int height);
 /* Where a value lies between the ends of its axis: 0 ... 1, or 0 ... CHART_SPAN across. */
-double kry_chart_along(const chart_axis *a, double value);
-double kry_chart_across(const chart_axis *x, double value);
+double kryi_chart_along(const chart_axis *a, double value);
+double kryi_chart_across(const chart_axis *x, double value);
 
 #endif

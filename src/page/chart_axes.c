@@ -6,15 +6,15 @@
 #include "page/svg.h"
 #include <math.h>
 
-double kry_chart_along(const chart_axis *a, double value)
+double kryi_chart_along(const chart_axis *a, double value)
 {
     return a->log ? log10(value / a->low) / log10(a->high / a->low)
                   : (value - a->low) / (a->high - a->low);
 }
 
-double kry_chart_across(const chart_axis *x, double value)
+double kryi_chart_across(const chart_axis *x, double value)
 {
-    return CHART_SPAN * kry_chart_along(x, value);
+    return CHART_SPAN * kryi_chart_along(x, value);
 }
 
 static double drawn(const chart_axis *a, double value) { return a->log ? log10(value) : value; }
@@ -22,8 +22,8 @@ static double drawn(const chart_axis *a, double value) { return a->log ? log10(v
 static double bottom_of(int height) { return height - CHART_BOTTOM; }
 
 /* The script finds the ends of the axes in the picture itself. */
-void kry_chart_begin(FILE *f, const char *label, const chart_axis *x, const chart_axis *y,
-                     int height)
+void kryi_chart_begin(FILE *f, const char *label, const chart_axis *x, const chart_axis *y,
+                      int height)
 {
     char more[300];
 
@@ -33,16 +33,16 @@ void kry_chart_begin(FILE *f, const char *label, const chart_axis *x, const char
              CHART_LEFT, CHART_TOP, CHART_WIDTH - CHART_LEFT - CHART_RIGHT,
              height - CHART_TOP - CHART_BOTTOM, drawn(x, x->low), drawn(x, x->high), x->log,
              drawn(y, y->low), drawn(y, y->high), y->log, x->unit ? x->unit : "");
-    kry_html_picture(f, label, CHART_WIDTH, height, more);
+    kryi_html_picture(f, label, CHART_WIDTH, height, more);
 }
 
 static void horizontal_tick(FILE *f, const chart_axis *a, double value, int height)
 {
     const double x =
-        CHART_LEFT + (CHART_WIDTH - CHART_LEFT - CHART_RIGHT) * kry_chart_along(a, value);
+        CHART_LEFT + (CHART_WIDTH - CHART_LEFT - CHART_RIGHT) * kryi_chart_along(a, value);
     const bool zero = fabs(value) < 1e-9 * (a->high - a->low);
 
-    kry_svg_line(f, x, CHART_TOP, x, bottom_of(height), "class=\"grid\"");
+    kryi_svg_line(f, x, CHART_TOP, x, bottom_of(height), "class=\"grid\"");
     fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%.6g</text>\n", x,
             bottom_of(height) + 18, zero ? 0 : value);
 }
@@ -60,9 +60,9 @@ static void logarithmic_ticks(FILE *f, const chart_axis *a, int height)
         }
 }
 
-void kry_chart_axis_below(FILE *f, const chart_axis *a, int height)
+void kryi_chart_axis_below(FILE *f, const chart_axis *a, int height)
 {
-    const double step = kry_svg_nice_real(a->high - a->low, 8), first = ceil(a->low / step - 1e-9);
+    const double step = kryi_svg_nice_real(a->high - a->low, 8), first = ceil(a->low / step - 1e-9);
 
     fputs("<g class=\"across\">\n", f);
     if (a->log) logarithmic_ticks(f, a, height);
@@ -70,19 +70,19 @@ void kry_chart_axis_below(FILE *f, const chart_axis *a, int height)
         horizontal_tick(f, a, (first + i) * step, height);
     fprintf(f, "</g>\n<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" class=\"axis\">",
             (CHART_LEFT + CHART_WIDTH - CHART_RIGHT) / 2.0, height - 10);
-    kry_html_escaped(f, a->label);
-    kry_svg_end_text(f);
+    kryi_html_escaped(f, a->label);
+    kryi_svg_end_text(f);
 }
 
 static double down(const chart_axis *a, double value, int height)
 {
-    return bottom_of(height) - (bottom_of(height) - CHART_TOP) * kry_chart_along(a, value);
+    return bottom_of(height) - (bottom_of(height) - CHART_TOP) * kryi_chart_along(a, value);
 }
 
 static void put_label(FILE *f, const chart_axis *a, double value, double y)
 {
     if (a->log)
-        kry_svg_power(f, CHART_LEFT - 8, y + 4, "end", (int)lround(log10(value)));
+        kryi_svg_power(f, CHART_LEFT - 8, y + 4, "end", (int)lround(log10(value)));
     else
         fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.6g</text>\n", CHART_LEFT - 8,
                 y + 4, value);
@@ -90,16 +90,16 @@ static void put_label(FILE *f, const chart_axis *a, double value, double y)
 
 static void vertical_grid(FILE *f, double y, bool labelled)
 {
-    kry_svg_line(f, CHART_LEFT, y, CHART_WIDTH - CHART_RIGHT, y,
-                 labelled ? "class=\"grid\"" : "class=\"grid faint\"");
+    kryi_svg_line(f, CHART_LEFT, y, CHART_WIDTH - CHART_RIGHT, y,
+                  labelled ? "class=\"grid\"" : "class=\"grid faint\"");
 }
 
 /* Powers of ten, of which about ten have a label; or round numbers. */
-void kry_chart_axis_beside(FILE *f, const chart_axis *a, int height)
+void kryi_chart_axis_beside(FILE *f, const chart_axis *a, int height)
 {
     const double low = drawn(a, a->low), high = drawn(a, a->high);
     const int powers = a->log ? (int)lround(high - low) : 0, every = (powers + 9) / 10;
-    const double step = a->log ? 1 : kry_svg_nice_real(high - low, 8);
+    const double step = a->log ? 1 : kryi_svg_nice_real(high - low, 8);
 
     for (int i = 0; a->log && i <= powers; i++) {
         const double value = pow(10, low + i), y = down(a, value, height);
@@ -117,11 +117,11 @@ void kry_chart_axis_beside(FILE *f, const chart_axis *a, int height)
         f,
         "<text transform=\"translate(16 %.1f) rotate(-90)\" text-anchor=\"middle\" class=\"axis\">",
         (CHART_TOP + bottom_of(height)) / 2);
-    kry_html_escaped(f, a->label);
-    kry_svg_end_text(f);
+    kryi_html_escaped(f, a->label);
+    kryi_svg_end_text(f);
 }
 
-void kry_chart_view(FILE *f, int height)
+void kryi_chart_view(FILE *f, int height)
 {
     fprintf(
         f,

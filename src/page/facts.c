@@ -15,7 +15,7 @@
 enum { SLICE = 32 };
 static const double number = sizeof(double), column = sizeof(int32_t);
 
-static int64_t length_of(const kry_host_matrix *A, int64_t i)
+static int64_t length_of(const kryi_host_matrix *A, int64_t i)
 {
     return A->row_ptr[i + 1] - A->row_ptr[i];
 }
@@ -27,12 +27,12 @@ static int ascending(const void *a, const void *b)
 }
 
 /* The same as count_diagonals without an array of all the diagonals that there could be. */
-static kry_status sort_diagonals(const kry_host_matrix *A, int64_t *all, int64_t *upper)
+static kry_status sort_diagonals(const kryi_host_matrix *A, int64_t *all, int64_t *upper)
 {
     kry_status st = KRY_OK;
     int64_t *diagonal = NULL, e = 0;
 
-    TRY(kry_alloc((size_t)A->nnz, sizeof *diagonal, &diagonal));
+    TRY(kryi_alloc((size_t)A->nnz, sizeof *diagonal, &diagonal));
     for (int64_t i = 0; i < A->rows; i++)
         for (; e < A->row_ptr[i + 1]; e++) diagonal[e] = A->place[A->col[e]] - (int64_t)A->place[i];
     qsort(diagonal, (size_t)A->nnz, sizeof *diagonal, ascending);
@@ -47,14 +47,14 @@ done:
 }
 
 /* All diagonals with an entry, and those of them on or above the main one. */
-static kry_status count_diagonals(const kry_host_matrix *A, int64_t *all, int64_t *upper)
+static kry_status count_diagonals(const kryi_host_matrix *A, int64_t *all, int64_t *upper)
 {
     kry_status st = KRY_OK;
     char *seen = NULL;
     int64_t places = A->rows + A->cols;
     *all = *upper = 0;
     if (A->place) return sort_diagonals(A, all, upper);
-    TRY(kry_alloc((size_t)places, 1, &seen));
+    TRY(kryi_alloc((size_t)places, 1, &seen));
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
             seen[A->col[e] - i + A->rows] = 1;
@@ -67,7 +67,7 @@ done:
     return st;
 }
 
-static int64_t longest_row(const kry_host_matrix *A, int64_t begin, int64_t end)
+static int64_t longest_row(const kryi_host_matrix *A, int64_t begin, int64_t end)
 {
     int64_t most = 0;
     for (int64_t i = begin; i < end && i < A->rows; i++)
@@ -75,25 +75,25 @@ static int64_t longest_row(const kry_host_matrix *A, int64_t begin, int64_t end)
     return most;
 }
 
-static double sell_slots(const kry_host_matrix *A)
+static double sell_slots(const kryi_host_matrix *A)
 {
     double slots = 0;
     for (int64_t i = 0, end; i < A->rows; i = end) {
-        const int64_t slice = kry_host_matrix_place(A, i) / SLICE;
-        for (end = i + 1; end < A->rows && kry_host_matrix_place(A, end) / SLICE == slice;) end++;
+        const int64_t slice = kryi_host_matrix_place(A, i) / SLICE;
+        for (end = i + 1; end < A->rows && kryi_host_matrix_place(A, end) / SLICE == slice;) end++;
         slots += SLICE * (double)longest_row(A, i, end);
     }
     return slots;
 }
 
 /* ELL as wide as a third of the rows are long, the rest in COO: docs/matrices.md. */
-static kry_status hyb_bytes(const kry_host_matrix *A, int64_t all, double *bytes)
+static kry_status hyb_bytes(const kryi_host_matrix *A, int64_t all, double *bytes)
 {
     kry_status st = KRY_OK;
     int64_t longest = longest_row(A, 0, A->rows), width = longest, longer = 0, tail = 0;
     int64_t *rows = NULL; /* of each length */
 
-    TRY(kry_alloc((size_t)longest + 1, sizeof *rows, &rows));
+    TRY(kryi_alloc((size_t)longest + 1, sizeof *rows, &rows));
     for (int64_t i = 0; i < A->rows; i++) rows[length_of(A, i)]++;
     while (width > 0 && 3 * (longer + rows[width]) < all) longer += rows[width--];
     for (int64_t i = 0; i < A->rows; i++)
@@ -105,7 +105,7 @@ done:
 }
 
 /* rows: of the whole matrix, of which A may be condensed */
-static kry_status count_bytes(const kry_host_matrix *A, int64_t all, bool symmetric, storage *s)
+static kry_status count_bytes(const kryi_host_matrix *A, int64_t all, bool symmetric, storage *s)
 {
     kry_status st = KRY_OK;
     int64_t upper;
@@ -137,13 +137,13 @@ static void count_length(facts *f, int64_t length)
     f->row_squares += (double)length * (double)length;
 }
 
-static void look_at_row(facts *f, const kry_host_matrix *A, int64_t i)
+static void look_at_row(facts *f, const kryi_host_matrix *A, int64_t i)
 {
     const int64_t row = A->first + i;
     double diagonal = 0, others = 0;
     for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
         int64_t j = A->col[e],
-                away = llabs(kry_host_matrix_place(A, j) - kry_host_matrix_place(A, row));
+                away = llabs(kryi_host_matrix_place(A, j) - kryi_host_matrix_place(A, row));
         if (away > f->bandwidth) f->bandwidth = away;
         if (e > A->row_ptr[i] && A->col[e - 1] == j) f->duplicates++;
         if (row == j)
@@ -171,7 +171,7 @@ static void count_left_out(facts *f, int64_t rows, int64_t diagonal)
     if (rows > 0 && !f->buckets) f->buckets = 1;
 }
 
-void kry_facts_of_rows(const kry_host_matrix *A, facts *f)
+void kryi_facts_of_rows(const kryi_host_matrix *A, facts *f)
 {
     *f = (facts){ .row_min = A->rows ? INT64_MAX : 0 };
     for (int64_t i = 0; i < A->rows; i++) look_at_row(f, A, i);
@@ -182,7 +182,7 @@ static void take_most(int64_t *a, int64_t b)
     if (b > *a) *a = b;
 }
 
-void kry_facts_add(facts *f, const facts *more)
+void kryi_facts_add(facts *f, const facts *more)
 {
     if (!more->buckets) return; /* of no rows */
     if (!f->buckets || more->row_min < f->row_min) f->row_min = more->row_min;
@@ -199,14 +199,14 @@ void kry_facts_add(facts *f, const facts *more)
     f->strictly += more->strictly;
 }
 
-kry_status kry_facts_of(const kry_host_matrix *A, int64_t rows, int64_t cols, facts *f)
+kry_status kryi_facts_of(const kryi_host_matrix *A, int64_t rows, int64_t cols, facts *f)
 {
     kry_status st = KRY_OK;
     const bool square = rows == cols;
 
-    kry_facts_of_rows(A, f);
+    kryi_facts_of_rows(A, f);
     count_left_out(f, rows - A->rows, rows < cols ? rows - A->rows : cols - A->cols);
-    if (square) TRY(kry_host_matrix_asymmetry(A, &f->asymmetry));
+    if (square) TRY(kryi_host_matrix_asymmetry(A, &f->asymmetry));
     TRY(count_bytes(A, rows, square && !f->asymmetry.unmatched && f->asymmetry.difference == 0,
                     &f->storage));
 done:

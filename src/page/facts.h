@@ -28,11 +28,11 @@ typedef struct facts {
 } facts;
 
 /* Of a matrix of so many rows and columns, of which A may leave out those without an entry (place). */
-kry_status kry_facts_of(const kry_host_matrix *A, int64_t rows, int64_t cols, facts *f);
+kry_status kryi_facts_of(const kryi_host_matrix *A, int64_t rows, int64_t cols, facts *f);
 
 /* In pieces, without symmetry and storage: of the rows of A, which may be some of a matrix; and those of more rows
  * besides. */
-void kry_facts_of_rows(const kry_host_matrix *A, facts *f);
-void kry_facts_add(facts *f, const facts *more);
+void kryi_facts_of_rows(const kryi_host_matrix *A, facts *f);
+void kryi_facts_add(facts *f, const facts *more);
 
 #endif

@@ -18,7 +18,7 @@ static void extremes(const double *h, int64_t begin, int64_t end, int64_t *first
     *second = low < high ? high : low;
 }
 
-int64_t kry_history_next(const double *h, int64_t count, int64_t most, int64_t after)
+int64_t kryi_history_next(const double *h, int64_t count, int64_t most, int64_t after)
 {
     const int64_t stretch = count > most ? 2 * count / most + 1 : 1;
     int64_t first, second;
@@ -32,7 +32,7 @@ int64_t kry_history_next(const double *h, int64_t count, int64_t most, int64_t a
     return after < count - 1 ? count - 1 : count;
 }
 
-double kry_relative_residual(const kry_result *r, double residual)
+double kryi_relative_residual(const kry_result *r, double residual)
 {
     return residual == 0 ? 0 : residual / r->norm_b;
 }
@@ -46,22 +46,22 @@ static int64_t before_history(const kry_result *res)
     return own < res->iterations ? res->iterations - own : 0;
 }
 
-void kry_history_of(const kry_result *res, history *h)
+void kryi_history_of(const kry_result *res, history *h)
 {
     const int64_t count = res->history_count;
 
     memset(h, 0, sizeof *h);
     h->in_steps = res->scheme == KRY_SCHEME_FLEXIBLE;
     h->before = h->in_steps ? 0 : before_history(res);
-    for (int64_t i = -1; (i = kry_history_next(res->history, count, HISTORY_MOST, i)) < count;) {
+    for (int64_t i = -1; (i = kryi_history_next(res->history, count, HISTORY_MOST, i)) < count;) {
         const double own = (double)(i * res->history_every), whole = (double)res->iterations,
                      at = (double)h->before + own;
         h->iteration[h->count] = !h->in_steps && at > whole ? whole : at;
-        h->residual[h->count++] = kry_relative_residual(res, res->history[i]);
+        h->residual[h->count++] = kryi_relative_residual(res, res->history[i]);
     }
 }
 
-void kry_track_add(track *t, int64_t iteration, double residual)
+void kryi_track_add(track *t, int64_t iteration, double residual)
 {
     if (!t->every) t->every = 1;
     if (t->seen++ % t->every) return;

@@ -11,7 +11,7 @@
  * first and the last; all, if there are at most `most`, else at most most + 2. Returns the next one behind `after`
  * (-1: the first one), or `count`.
  */
-int64_t kry_history_next(const double *h, int64_t count, int64_t most, int64_t after);
+int64_t kryi_history_next(const double *h, int64_t count, int64_t most, int64_t after);
 
 /* What `history` of --json and a page hold: at most this many. */
 enum { HISTORY_MOST = 500, HISTORY_ROOM = HISTORY_MOST + 2 };
@@ -22,10 +22,10 @@ typedef struct history {
     bool in_steps;  /* what is counted are steps around solves in single */
 } history;
 
-void kry_history_of(const kry_result *r, history *h);
+void kryi_history_of(const kry_result *r, history *h);
 
 /* A residual divided by ||b||; zero over zero is zero. */
-double kry_relative_residual(const kry_result *r, double residual);
+double kryi_relative_residual(const kry_result *r, double residual);
 
 /* Residuals as a monitor sees them, from first to last, at most TRACK_MOST: where there are more, every
  * other one is left out. */
@@ -36,6 +36,6 @@ typedef struct track {
     int64_t seen, every; /* calls so far; one of so many is kept */
 } track;
 
-void kry_track_add(track *t, int64_t iteration, double residual);
+void kryi_track_add(track *t, int64_t iteration, double residual);
 
 #endif

@@ -5,18 +5,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-kry_status kry_host_matrix_create(int64_t rows, int64_t cols, int64_t nnz, kry_host_matrix *A)
+kry_status kryi_host_matrix_create(int64_t rows, int64_t cols, int64_t nnz, kryi_host_matrix *A)
 {
     kry_status st = KRY_OK;
-    *A = (kry_host_matrix){ .rows = rows, .cols = cols, .nnz = nnz };
-    TRY(kry_alloc((size_t)rows + 1, sizeof(int64_t), &A->row_ptr));
-    TRY(kry_alloc((size_t)nnz, sizeof(int32_t), &A->col));
-    TRY(kry_alloc((size_t)nnz, sizeof(double), &A->val));
+    *A = (kryi_host_matrix){ .rows = rows, .cols = cols, .nnz = nnz };
+    TRY(kryi_alloc((size_t)rows + 1, sizeof(int64_t), &A->row_ptr));
+    TRY(kryi_alloc((size_t)nnz, sizeof(int32_t), &A->col));
+    TRY(kryi_alloc((size_t)nnz, sizeof(double), &A->val));
 done:
     return st;
 }
 
-void kry_host_matrix_release(kry_host_matrix *A)
+void kryi_host_matrix_release(kryi_host_matrix *A)
 {
     if (!A->borrowed) {
         free(A->row_ptr);
@@ -24,11 +24,11 @@ void kry_host_matrix_release(kry_host_matrix *A)
         free(A->val);
         free(A->place);
     }
-    *A = (kry_host_matrix){ 0 };
+    *A = (kryi_host_matrix){ 0 };
 }
 
-/* Turn counts in row_ptr[1...] into the place where each row begins; kry_host_matrix_put() moves it to its end. */
-void kry_host_matrix_begin_rows(kry_host_matrix *A)
+/* Turn counts in row_ptr[1...] into the place where each row begins; kryi_host_matrix_put() moves it to its end. */
+void kryi_host_matrix_begin_rows(kryi_host_matrix *A)
 {
     int64_t sum = 0;
     for (int64_t i = 1; i <= A->rows; i++) {
@@ -38,7 +38,7 @@ void kry_host_matrix_begin_rows(kry_host_matrix *A)
     }
 }
 
-void kry_host_matrix_put(kry_host_matrix *A, int64_t row, int64_t col, double value)
+void kryi_host_matrix_put(kryi_host_matrix *A, int64_t row, int64_t col, double value)
 {
     int64_t at = A->row_ptr[row + 1]++;
     A->col[at] = (int32_t)col;
@@ -46,22 +46,22 @@ void kry_host_matrix_put(kry_host_matrix *A, int64_t row, int64_t col, double va
 }
 
 /* A stable counting sort by column, so the rows of T are ascending whatever those of A are. */
-kry_status kry_host_matrix_transpose(const kry_host_matrix *A, kry_host_matrix *T)
+kry_status kryi_host_matrix_transpose(const kryi_host_matrix *A, kryi_host_matrix *T)
 {
     kry_status st = KRY_OK;
-    TRY(kry_host_matrix_create(A->cols, A->rows, A->nnz, T));
+    TRY(kryi_host_matrix_create(A->cols, A->rows, A->nnz, T));
     for (int64_t e = 0; e < A->nnz; e++) T->row_ptr[A->col[e] + 1]++;
-    kry_host_matrix_begin_rows(T);
+    kryi_host_matrix_begin_rows(T);
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            kry_host_matrix_put(T, A->col[e], i, A->val[e]);
+            kryi_host_matrix_put(T, A->col[e], i, A->val[e]);
 done:
     return st;
 }
 
 /* ---- symmetry ------------------------------------------------------------------------------- */
 
-void kry_asymmetry_note(asymmetry *a, double difference, int64_t row, int64_t col)
+void kryi_asymmetry_note(asymmetry *a, double difference, int64_t row, int64_t col)
 {
     if (!(difference > a->difference)) return;
     a->difference = difference;
@@ -70,7 +70,7 @@ void kry_asymmetry_note(asymmetry *a, double difference, int64_t row, int64_t co
 }
 
 /* The sum of the entries of row i in the column of entry *e, and on to the next column. */
-static double take_place(const kry_host_matrix *A, int64_t i, int64_t *e)
+static double take_place(const kryi_host_matrix *A, int64_t i, int64_t *e)
 {
     int32_t col = A->col[*e];
     double sum = 0;
@@ -78,12 +78,12 @@ static double take_place(const kry_host_matrix *A, int64_t i, int64_t *e)
     return sum;
 }
 
-kry_status kry_host_matrix_asymmetry(const kry_host_matrix *A, asymmetry *a)
+kry_status kryi_host_matrix_asymmetry(const kryi_host_matrix *A, asymmetry *a)
 {
     kry_status st = KRY_OK;
-    kry_host_matrix T = { 0 };
+    kryi_host_matrix T = { 0 };
     *a = (asymmetry){ .row = -1, .col = -1 };
-    TRY(kry_host_matrix_transpose(A, &T));
+    TRY(kryi_host_matrix_transpose(A, &T));
     for (int64_t i = 0; i < A->rows && i < T.rows; i++) {
         int64_t e = A->row_ptr[i], f = T.row_ptr[i];
         while (e < A->row_ptr[i + 1] || f < T.row_ptr[i + 1]) {
@@ -93,10 +93,10 @@ kry_status kry_host_matrix_asymmetry(const kry_host_matrix *A, asymmetry *a)
                    aji = k <= j ? take_place(&T, i, &f) : 0;
             a->unmatched += j < k; /* those with j > k are counted in their own row */
             if (fabs(aij) > a->largest) a->largest = fabs(aij);
-            kry_asymmetry_note(a, fabs(aij - aji), i, j < k ? j : k);
+            kryi_asymmetry_note(a, fabs(aij - aji), i, j < k ? j : k);
         }
     }
 done:
-    kry_host_matrix_release(&T);
+    kryi_host_matrix_release(&T);
     return st;
 }

@@ -1,5 +1,5 @@
 /*
- * kry_html_script.c - what a page does besides: values under the pointer, and zoom. By keyboard: Tab to a picture,
+ * kryi_html_script.c - what a page does besides: values under the pointer, and zoom. By keyboard: Tab to a picture,
  * arrows move the cursor, + and - zoom, 0 shows all.
  *
  * A picture that zooms (chart.h) has the ends of its axes in data-x and data-y ("low high log"), its inner box in
@@ -7,7 +7,7 @@
  */
 #include "page/html.h"
 
-const char *const kry_html_script[] = {
+const char *const kryi_html_script[] = {
     "(function () {",
     "  'use strict';",
     "  var tip = document.createElement('output');",

@@ -1,12 +1,12 @@
 /*
- * kry_html_style.c - how a page looks: in light and in dark, printed, on a narrow screen.
+ * kryi_html_style.c - how a page looks: in light and in dark, printed, on a narrow screen.
  *
  * Colours k0 ... k7 are those of Okabe and Ito, which people tell apart whose eyes lack one kind of cone; in dark
  * the same hues, lighter. Dots, dashes and words say it besides.
  */
 #include "page/html.h"
 
-const char *const kry_html_style[] = {
+const char *const kryi_html_style[] = {
     ":root{color-scheme:light dark;--paper:#fff;--page:#f4f5f7;--ink:#1d2430;--soft:#5b6573;",
     "--rule:#d9dde3;--grid:#e3e6eb;--code:#eef1f5;--good:#00664b;--bad:#a84300;--plain:#40506a;",
     "--c0:#0072b2;--c1:#d55e00;--c2:#009e73;--c3:#e69f00;--c4:#b5598f;--c5:#56b4e9;--c6:#1d2430;",

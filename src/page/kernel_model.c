@@ -82,7 +82,7 @@ static kry_status find_varying(const kry_op *A, bool *varies)
     *varies = true;
     TRY(kry_vec_create(kry_op_device(A), shape->type, n, 1, &diagonal));
     if (kry_op_diagonal(A, diagonal) < 0) goto done; /* it offers none */
-    TRY(kry_alloc((size_t)n, size, &values));
+    TRY(kryi_alloc((size_t)n, size, &values));
     TRY(kry_vec_read(diagonal, values));
     *varies = n > 1 && memcmp(values, values + size, (size_t)(n - 1) * size) != 0;
 done:
@@ -91,7 +91,8 @@ done:
     return st;
 }
 
-kry_status kry_kernel_model_of(const kry_op *A, const char *precond, bool deflated, system_model *m)
+kry_status kryi_kernel_model_of(const kry_op *A, const char *precond, bool deflated,
+                                system_model *m)
 {
     kry_status st = KRY_OK;
     kry_op_info info;
@@ -143,7 +144,7 @@ static bool is_shared(const char *kernel, const struct line *l)
     return l->more & (MATRIX | FACES) || !strncmp(kernel, "vec_", 4);
 }
 
-void kry_kernel_cost(const system_model *m, const char *kernel, double *bytes, double *flops)
+void kryi_kernel_cost(const system_model *m, const char *kernel, double *bytes, double *flops)
 {
     const struct line *l = find_line(m, kernel);
     *bytes = *flops = NAN;

@@ -25,9 +25,9 @@ typedef struct system_model {
 
 /* Of a solve with A, by a preconditioner of this kind ("none", "jacobi", "chebyshev:4", ...), with a second level or
  * without. */
-kry_status kry_kernel_model_of(const kry_op *A, const char *precond, bool deflated,
-                               system_model *m);
+kry_status kryi_kernel_model_of(const kry_op *A, const char *precond, bool deflated,
+                                system_model *m);
 /* Of one call; NaN: not known. */
-void kry_kernel_cost(const system_model *m, const char *kernel, double *bytes, double *flops);
+void kryi_kernel_cost(const system_model *m, const char *kernel, double *bytes, double *flops);
 
 #endif

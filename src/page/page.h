@@ -7,8 +7,8 @@
 
 #ifdef KRY_PROGRAM
 #include KRY_PROGRAM /* its common.h */
-#define kry_alloc allocate
-#define kry_now   now
+#define kryi_alloc allocate
+#define kryi_now   now
 #else
 #include "base/base.h"
 #endif

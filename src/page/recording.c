@@ -106,17 +106,17 @@ static void see(void *user, const char *kernel, cl_event event)
     const int at = (int)(r->pushed++ % WAITING);
     r->waiting[at].kernel = kernel_number(&r->kept, kernel);
     r->waiting[at].part = r->kept.part;
-    r->waiting[at].enqueued = kry_now() - r->origin;
+    r->waiting[at].enqueued = kryi_now() - r->origin;
     r->waiting[at].event = event;
 }
 
 /* ---- a recording ----------------------------------------------------------------------------- */
 
-kry_status kry_recorder_begin(kry_device *device, double origin, recorder **r)
+kry_status kryi_recorder_begin(kry_device *device, double origin, recorder **r)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc(1, sizeof **r, r));
+    TRY(kryi_alloc(1, sizeof **r, r));
     (*r)->device = device;
     (*r)->origin = origin;
     (*r)->kept.bin_seconds = 1e-5;
@@ -125,20 +125,20 @@ done:
     return st;
 }
 
-void kry_recorder_enter(recorder *r, kry_report_part part)
+void kryi_recorder_enter(recorder *r, kry_report_part part)
 {
     if (!r) return;
     for (int next = (int)r->kept.part + 1; next <= (int)part;
          next++) /* those between take no time */
-        r->kept.begun[next] = kry_now() - r->origin;
+        r->kept.begun[next] = kryi_now() - r->origin;
     r->kept.part = part;
 }
 
-kry_status kry_recorder_end(recorder *r)
+kry_status kryi_recorder_end(recorder *r)
 {
     if (!r || !r->device) return KRY_OK;
     while (r->taken < r->pushed) take_event(r);
-    r->kept.ended = kry_now() - r->origin;
+    r->kept.ended = kryi_now() - r->origin;
     kry_device_set_trace(r->device, NULL, NULL);
     r->device = NULL;
     return r->error == CL_SUCCESS
@@ -147,9 +147,9 @@ kry_status kry_recorder_end(recorder *r)
                           (int)r->error);
 }
 
-const recording *kry_recorder_kept(const recorder *r) { return &r->kept; }
+const recording *kryi_recorder_kept(const recorder *r) { return &r->kept; }
 
-void kry_recorder_release(recorder **r)
+void kryi_recorder_release(recorder **r)
 {
     if (!*r) return;
     for (; (*r)->taken < (*r)->pushed; (*r)->taken++)
@@ -159,13 +159,13 @@ void kry_recorder_release(recorder **r)
     *r = NULL;
 }
 
-double kry_recording_seconds(const recording *r, kry_report_part part)
+double kryi_recording_seconds(const recording *r, kry_report_part part)
 {
     const double end = part < r->part ? r->begun[part + 1] : r->ended;
     return part > r->part ? 0 : end - r->begun[part];
 }
 
-double kry_recording_busy(const recording *r, kry_report_part part, bool transfers)
+double kryi_recording_busy(const recording *r, kry_report_part part, bool transfers)
 {
     double seconds = 0;
 
@@ -174,14 +174,14 @@ double kry_recording_busy(const recording *r, kry_report_part part, bool transfe
     return seconds;
 }
 
-double kry_recording_of(const recording *r, kry_report_part part, const char *kernel)
+double kryi_recording_of(const recording *r, kry_report_part part, const char *kernel)
 {
     for (int k = 0; k < r->kernels; k++)
         if (!strcmp(r->kernel[k].name, kernel)) return r->kernel[k].seconds[part];
     return 0;
 }
 
-void kry_recording_join(recording *r, const recording *more)
+void kryi_recording_join(recording *r, const recording *more)
 {
     for (int k = 0; k < more->kernels; k++) {
         recorded_kernel *to = &r->kernel[kernel_number(r, more->kernel[k].name)];

@@ -37,26 +37,26 @@ typedef struct recording {
     int64_t events;                              /* of so many */
 } recording;
 
-double kry_recording_seconds(const recording *r, kry_report_part part);
+double kryi_recording_seconds(const recording *r, kry_report_part part);
 /* Of kernels, or of transfers, in a part. */
-double kry_recording_busy(const recording *r, kry_report_part part, bool transfers);
+double kryi_recording_busy(const recording *r, kry_report_part part, bool transfers);
 
 /* Of the kernel of this name. */
-double kry_recording_of(const recording *r, kry_report_part part, const char *kernel);
+double kryi_recording_of(const recording *r, kry_report_part part, const char *kernel);
 /* Add the kernels of another device, by their names; the rest of r stays. */
-void kry_recording_join(recording *r, const recording *more);
+void kryi_recording_join(recording *r, const recording *more);
 
 /* What makes one. */
 typedef struct recorder recorder;
 
-/* Begin, in KRY_REPORT_READ: all kernels of the device are traced until kry_recorder_end. origin: what the clock said
+/* Begin, in KRY_REPORT_READ: all kernels of the device are traced until kryi_recorder_end. origin: what the clock said
  * when the run began. */
-kry_status kry_recorder_begin(kry_device *device, double origin, recorder **r);
-void kry_recorder_enter(recorder *r, kry_report_part part); /* NULL is fine here and below */
+kry_status kryi_recorder_begin(kry_device *device, double origin, recorder **r);
+void kryi_recorder_enter(recorder *r, kry_report_part part); /* NULL is fine here and below */
 /* Wait for what is under way; nothing more is traced. Returns  KRY_ERR_DEVICE if times could not be had. */
-kry_status kry_recorder_end(recorder *r);
+kry_status kryi_recorder_end(recorder *r);
 /* Its own, whole once it has ended. */
-const recording *kry_recorder_kept(const recorder *r);
-void kry_recorder_release(recorder **r);
+const recording *kryi_recorder_kept(const recorder *r);
+void kryi_recorder_release(recorder **r);
 
 #endif

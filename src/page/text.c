@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *kry_text_seconds(double seconds, char *text, size_t size)
+const char *kryi_text_seconds(double seconds, char *text, size_t size)
 {
     if (seconds >= 5400)
         snprintf(text, size, "%.1f h", seconds / 3600);
@@ -24,7 +24,7 @@ const char *kry_text_seconds(double seconds, char *text, size_t size)
     return text;
 }
 
-const char *kry_text_whole(int64_t value, char *text, size_t size)
+const char *kryi_text_whole(int64_t value, char *text, size_t size)
 {
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRId64, value);
@@ -38,7 +38,7 @@ const char *kry_text_whole(int64_t value, char *text, size_t size)
     return text;
 }
 
-const char *kry_text_bytes(double bytes, char *text, size_t size)
+const char *kryi_text_bytes(double bytes, char *text, size_t size)
 {
     static const char *const unit[] = { "bytes", "kB", "MB", "GB", "TB" };
     size_t u = 0;
@@ -48,7 +48,7 @@ const char *kry_text_bytes(double bytes, char *text, size_t size)
     return text;
 }
 
-int kry_text_character(const char *text)
+int kryi_text_character(const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
     int length = s[0] < 0x80       ? 1
@@ -66,7 +66,7 @@ int kry_text_character(const char *text)
     return overlong || outside ? 0 : length;
 }
 
-bool kry_text_turns(const char *text)
+bool kryi_text_turns(const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
 
@@ -77,13 +77,13 @@ bool kry_text_turns(const char *text)
            (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
 }
 
-const char *kry_text_printable(const char *from, char *text, size_t size)
+const char *kryi_text_printable(const char *from, char *text, size_t size)
 {
     size_t used = 0;
     for (int length; *from && used + 4 < size; from += length) {
         const unsigned char first = (unsigned char)*from;
-        length = kry_text_character(from);
-        const bool control = first < 0x20 || first == 0x7f || kry_text_turns(from) ||
+        length = kryi_text_character(from);
+        const bool control = first < 0x20 || first == 0x7f || kryi_text_turns(from) ||
                              (first == 0xc2 && (unsigned char)from[1] < 0xa0);
         if (!length || control)
             text[used++] = '?';
@@ -95,19 +95,19 @@ const char *kry_text_printable(const char *from, char *text, size_t size)
     return text;
 }
 
-void kry_text_quoted(FILE *file, const char *text, bool in_page)
+void kryi_text_quoted(FILE *file, const char *text, bool in_page)
 {
     static const char plain[] = "\"\\\b\f\n\r\t", escaped[] = "\"\\bfnrt";
     fputc('"', file);
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         const char *special = strchr(plain, *s);
-        int length = kry_text_character((const char *)s);
+        int length = kryi_text_character((const char *)s);
         if (special)
             fprintf(file, "\\%c", escaped[special - plain]);
         else if (*s < 0x20 || length == 0 || (*s == '<' && in_page))
             fprintf(file, "\\u%04x",
                     length ? *s : 0xfffdu); /* bytes that are no character: U+FFFD */
-        else if (kry_text_turns((const char *)s))
+        else if (kryi_text_turns((const char *)s))
             fprintf(file, "\\u%04x",
                     length == 2 ? 0x61cu : 0x2000u | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu));
         else
@@ -117,7 +117,7 @@ void kry_text_quoted(FILE *file, const char *text, bool in_page)
     fputc('"', file);
 }
 
-const char *kry_text_real(double value, char text[40])
+const char *kryi_text_real(double value, char text[40])
 {
     snprintf(text, 40, "null");
     for (int digits = 15; isfinite(value) && digits <= 17; digits++) {

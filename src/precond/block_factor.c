@@ -14,17 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void kry_block_factor_release(kry_block_factor *f)
+void kryi_block_factor_release(kryi_block_factor *f)
 {
-    kry_sparse_release(&f->lower);
-    kry_sparse_release(&f->upper);
+    kryi_sparse_release(&f->lower);
+    kryi_sparse_release(&f->upper);
     free(f->d);
     f->d = NULL;
 }
 
 static bool in_block(const void *user, int64_t i, int64_t j)
 {
-    const kry_block_factor *f = user;
+    const kryi_block_factor *f = user;
     return i / f->rows == j / f->rows;
 }
 
@@ -32,35 +32,35 @@ static bool is_below(const void *user, int64_t i, int64_t j) { return (void)user
 static bool is_above(const void *user, int64_t i, int64_t j) { return (void)user, j > i; }
 
 /* The triangles of A's blocks; the diagonal, shifted, into d. */
-static kry_status take_blocks(kry_block_factor *f, const kry_sparse *blocks)
+static kry_status take_blocks(kryi_block_factor *f, const kryi_sparse *blocks)
 {
     kry_status st = KRY_OK;
     const double *val = blocks->val;
 
     for (int64_t i = 0; i < blocks->rows; i++)
-        f->d[i] = val[kry_sparse_find(blocks, i, i)] * (1 + f->shift);
-    kry_sparse_release(&f->lower);
-    kry_sparse_release(&f->upper);
-    TRY(kry_sparse_select(blocks, is_below, NULL, &f->lower));
-    if (!f->symmetric) TRY(kry_sparse_select(blocks, is_above, NULL, &f->upper));
+        f->d[i] = val[kryi_sparse_find(blocks, i, i)] * (1 + f->shift);
+    kryi_sparse_release(&f->lower);
+    kryi_sparse_release(&f->upper);
+    TRY(kryi_sparse_select(blocks, is_below, NULL, &f->lower));
+    if (!f->symmetric) TRY(kryi_sparse_select(blocks, is_above, NULL, &f->upper));
 done:
     return st;
 }
 
-static kry_status check_diagonal(const kry_block_factor *f, const kry_sparse *blocks)
+static kry_status check_diagonal(const kryi_block_factor *f, const kryi_sparse *blocks)
 {
     kry_status st = KRY_OK;
     const double *val = blocks->val;
 
     for (int64_t i = 0; i < blocks->rows; i++) {
-        int64_t e = kry_sparse_find(blocks, i, i);
-        long long row = ROW(kry_layout_row(&f->A->dev->layout, i));
+        int64_t e = kryi_sparse_find(blocks, i, i);
+        long long row = ROW(kryi_layout_row(&f->A->dev->layout, i));
         CHECK(e >= 0 && val[e] != 0, KRY_ERR_SINGULAR,
-              "%s: the diagonal entry of row %lld is 0" COUNTED, f->who, row, kry_first_row);
+              "%s: the diagonal entry of row %lld is 0" COUNTED, f->who, row, kryi_first_row);
         CHECK(
             !f->symmetric || val[e] > 0, KRY_ERR_ARGUMENT,
             "%s: the matrix is not positive definite: the diagonal entry of row %lld is %g" COUNTED,
-            f->who, row, val[e], kry_first_row);
+            f->who, row, val[e], kryi_first_row);
     }
 done:
     return st;
@@ -68,26 +68,26 @@ done:
 
 /* Whether a pivot is large enough, compared to the entry a of the diagonal. If A is singular, one
  * that is roundoff becomes a. */
-static bool pivot_stands(const kry_block_factor *f, double a, double *pivot)
+static bool pivot_stands(const kryi_block_factor *f, double a, double *pivot)
 {
     const kry_op_shape *shape = &f->A->shape;
     double least = 100 * (shape->type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON) * fabs(a);
 
-    if (kry_op_is_singular(f->A) && fabs(*pivot) <= least) *pivot = a;
+    if (kryi_op_is_singular(f->A) && fabs(*pivot) <= least) *pivot = a;
     return isfinite(*pivot) && (f->symmetric ? *pivot > least : fabs(*pivot) > least);
 }
 
 /* Whether to look for the entries of a row of `mine` entries in row k of T one by one, because that is far longer: else one
  * row of n entries is walked for each of n others. */
-static bool is_far_longer(const kry_sparse *T, int64_t k, int64_t mine)
+static bool is_far_longer(const kryi_sparse *T, int64_t k, int64_t mine)
 {
-    return kry_row_length(T, k) / 16 > mine;
+    return kryi_row_length(T, k) / 16 > mine;
 }
 
 /* w: n zeros, and zero again at the end. False at a pivot that is too small. */
-static bool factor_symmetric(kry_block_factor *f, double *w)
+static bool factor_symmetric(kryi_block_factor *f, double *w)
 {
-    const kry_sparse *L = &f->lower;
+    const kryi_sparse *L = &f->lower;
     double *val = L->val;
     bool stands = true;
 
@@ -100,7 +100,7 @@ static bool factor_symmetric(kry_block_factor *f, double *w)
             double sum = w[k];
             if (is_far_longer(L, k, end - begin))
                 for (int64_t m = begin; m < e; m++) {
-                    const int64_t q = kry_sparse_find(L, k, L->col[m]);
+                    const int64_t q = kryi_sparse_find(L, k, L->col[m]);
                     if (q >= 0) sum -= val[q] * w[L->col[m]];
                 }
             else
@@ -121,23 +121,24 @@ static bool factor_symmetric(kry_block_factor *f, double *w)
 }
 
 /* w_j -= l u_kj for the entries j > k of row i, one by one */
-static void eliminate_sparsely(const kry_block_factor *f, int64_t i, int32_t k, double l, double *w)
+static void eliminate_sparsely(const kryi_block_factor *f, int64_t i, int32_t k, double l,
+                               double *w)
 {
-    const kry_sparse *L = &f->lower, *U = &f->upper;
+    const kryi_sparse *L = &f->lower, *U = &f->upper;
     const double *upper = U->val;
-    int64_t q = kry_sparse_find(U, k, i);
+    int64_t q = kryi_sparse_find(U, k, i);
 
     if (q >= 0) w[i] -= l * upper[q];
-    for (int64_t e = kry_sparse_from(L, i, k + 1); e < L->row_ptr[i + 1]; e++)
-        if ((q = kry_sparse_find(U, k, L->col[e])) >= 0) w[L->col[e]] -= l * upper[q];
+    for (int64_t e = kryi_sparse_from(L, i, k + 1); e < L->row_ptr[i + 1]; e++)
+        if ((q = kryi_sparse_find(U, k, L->col[e])) >= 0) w[L->col[e]] -= l * upper[q];
     for (int64_t e = U->row_ptr[i]; e < U->row_ptr[i + 1]; e++)
-        if ((q = kry_sparse_find(U, k, U->col[e])) >= 0) w[U->col[e]] -= l * upper[q];
+        if ((q = kryi_sparse_find(U, k, U->col[e])) >= 0) w[U->col[e]] -= l * upper[q];
 }
 
 /* w: n numbers; mark: n zeros. U becomes unit triangular at the end. */
-static bool factor_general(kry_block_factor *f, double *w, int32_t *mark)
+static bool factor_general(kryi_block_factor *f, double *w, int32_t *mark)
 {
-    const kry_sparse *L = &f->lower, *U = &f->upper;
+    const kryi_sparse *L = &f->lower, *U = &f->upper;
     double *lower = L->val, *upper = U->val;
 
     for (int64_t i = 0; i < L->rows; i++) {
@@ -151,7 +152,7 @@ static bool factor_general(kry_block_factor *f, double *w, int32_t *mark)
         for (int64_t e = L->row_ptr[i]; e < L->row_ptr[i + 1]; e++) {
             int32_t k = L->col[e];
             double l = lower[e] = w[k] / f->d[k];
-            if (is_far_longer(U, k, kry_row_length(L, i) + kry_row_length(U, i)))
+            if (is_far_longer(U, k, kryi_row_length(L, i) + kryi_row_length(U, i)))
                 eliminate_sparsely(f, i, k, l, w);
             else
                 for (int64_t q = U->row_ptr[k]; q < U->row_ptr[k + 1]; q++)
@@ -167,7 +168,7 @@ static bool factor_general(kry_block_factor *f, double *w, int32_t *mark)
 }
 
 /* Shifts 0 (or what is asked for), 0.001, 0.002, 0.004 ... */
-static kry_status factor_shifted(kry_block_factor *f, const kry_sparse *blocks)
+static kry_status factor_shifted(kryi_block_factor *f, const kryi_sparse *blocks)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)blocks->rows;
@@ -175,8 +176,8 @@ static kry_status factor_shifted(kry_block_factor *f, const kry_sparse *blocks)
     int32_t *mark = NULL;
     const double first = 1e-3, last = 1e4;
 
-    TRY(kry_alloc(n, sizeof *w, &w));
-    TRY(kry_alloc(n, sizeof *mark, &mark));
+    TRY(kryi_alloc(n, sizeof *w, &w));
+    TRY(kryi_alloc(n, sizeof *mark, &mark));
     TRY(take_blocks(f, blocks));
     while (!(f->symmetric ? factor_symmetric(f, w) : factor_general(f, w, mark))) {
         f->shift = fmax(first, 2 * f->shift);
@@ -191,47 +192,47 @@ done:
 }
 
 /* The blocks with zeros at the places of fill. */
-static kry_status add_fill(const kry_block_factor *f, kry_sparse *blocks)
+static kry_status add_fill(const kryi_block_factor *f, kryi_sparse *blocks)
 {
     kry_status st = KRY_OK;
-    kry_sparse filled = { 0 };
+    kryi_sparse filled = { 0 };
 
     if (!f->fill) return KRY_OK;
-    if (!f->places->row_ptr) TRY(kry_sparse_fill(f->who, blocks, f->fill, f->places));
-    TRY(kry_places_copy(f->places, &filled));
-    TRY(kry_alloc((size_t)kry_sparse_nnz(&filled), sizeof(double), &filled.val));
+    if (!f->places->row_ptr) TRY(kryi_sparse_fill(f->who, blocks, f->fill, f->places));
+    TRY(kryi_places_copy(f->places, &filled));
+    TRY(kryi_alloc((size_t)kryi_sparse_nnz(&filled), sizeof(double), &filled.val));
     filled.type = KRY_F64;
-    kry_sparse_spread(blocks, &filled);
-    kry_sparse_release(blocks);
+    kryi_sparse_spread(blocks, &filled);
+    kryi_sparse_release(blocks);
     *blocks = filled;
-    filled = (kry_sparse){ 0 };
+    filled = (kryi_sparse){ 0 };
 done:
-    kry_sparse_release(&filled);
+    kryi_sparse_release(&filled);
     return st;
 }
 
-kry_status kry_block_factor_mirror(kry_block_factor *f)
+kry_status kryi_block_factor_mirror(kryi_block_factor *f)
 {
     kry_status st = KRY_OK;
 
-    if (f->symmetric && !f->upper.row_ptr) TRY(kry_sparse_transpose(&f->lower, &f->upper));
+    if (f->symmetric && !f->upper.row_ptr) TRY(kryi_sparse_transpose(&f->lower, &f->upper));
 done:
     return st;
 }
 
-kry_status kry_block_factor_make(kry_block_factor *f, const kry_sparse *entries)
+kry_status kryi_block_factor_make(kryi_block_factor *f, const kryi_sparse *entries)
 {
     kry_status st = KRY_OK;
-    kry_sparse blocks = { 0 };
+    kryi_sparse blocks = { 0 };
 
-    TRY(kry_sparse_select(entries, in_block, f, &blocks));
+    TRY(kryi_sparse_select(entries, in_block, f, &blocks));
     TRY(check_diagonal(f, &blocks));
-    TRY(kry_alloc((size_t)blocks.rows, sizeof *f->d, &f->d));
-    if (f->symmetric) TRY(kry_rows_symmetrise(f->who, f->A, &blocks, f->d));
+    TRY(kryi_alloc((size_t)blocks.rows, sizeof *f->d, &f->d));
+    if (f->symmetric) TRY(kryi_rows_symmetrise(f->who, f->A, &blocks, f->d));
     TRY(add_fill(f, &blocks));
     TRY(factor_shifted(f, &blocks));
 done:
-    kry_sparse_release(&blocks);
-    if (st < 0) kry_block_factor_release(f);
+    kryi_sparse_release(&blocks);
+    if (st < 0) kryi_block_factor_release(f);
     return st;
 }

@@ -19,16 +19,16 @@
 
 typedef struct block_ic {
     kry_op *A; /* retained */
-    kry_block_solve solve;
-    kry_block_products products; /* if they stand in place of solves */
+    kryi_block_solve solve;
+    kryi_block_products products; /* if they stand in place of solves */
     int64_t rows;
     int fill;
     bool symmetric;
     kry_store storage;
     kry_trisolve trisolve; /* as asked for */
     double shift;          /* at least */
-    kry_sparse places;     /* of factors with fill */
-    kry_block_device on_device;
+    kryi_sparse places;    /* of factors with fill */
+    kryi_block_device on_device;
     char variant[112];
 } block_ic;
 
@@ -40,11 +40,11 @@ static const char *name_of(bool symmetric)
 /* The distance of neighbours along the last axis of a grid: a line in the plane, a plane in space.
  * Also for a stored matrix that has the diagonals of such a grid: 1 and one or two others. 0: there
  * is none. */
-static int64_t last_step(const kry_op *A, const kry_sparse *e)
+static int64_t last_step(const kry_op *A, const kryi_sparse *e)
 {
     enum { MOST = 3 };
     int64_t offset[MOST] = { 0 }, most = 0;
-    const kry_stencil *grid = kry_stencil_of(A);
+    const kryi_stencil *grid = kryi_stencil_of(A);
     bool neighbours = false;
     int found = 0;
 
@@ -65,7 +65,7 @@ static int64_t last_step(const kry_op *A, const kry_sparse *e)
 
 /* Two lines or planes of a grid, of large planes so many rows that a GPU has EACH blocks for each compute unit; else eight blocks for
  * each core of a CPU, or enough blocks for the work-items of a GPU. */
-static int64_t default_rows(const kry_op *A, const kry_sparse *e)
+static int64_t default_rows(const kry_op *A, const kryi_sparse *e)
 {
     enum { MOST = 1024, LEAST = 32, ITEMS = 128, EACH = 8, LARGE = 8192 };
     const kry_device_info *info = &A->dev->info;
@@ -86,11 +86,11 @@ static int64_t default_rows(const kry_op *A, const kry_sparse *e)
 static void print_variant(block_ic *M, double shift)
 {
     const bool diagonals = M->solve.kernel && M->solve.diagonals.count >= 0;
-    const kry_level_launches *levels = M->solve.sweep;
+    const kryi_level_launches *levels = M->solve.sweep;
     char shifted[32] = "", fill[16] = "", how[48] = "";
 
     if (M->fill) snprintf(fill, sizeof fill, " fill=%d", M->fill);
-    if (shift > 0) kry_print(shifted, sizeof shifted, " shift=%g", shift);
+    if (shift > 0) kryi_print(shifted, sizeof shifted, " shift=%g", shift);
     if (M->products.sweeps)
         snprintf(how, sizeof how, " sweeps=%d", M->products.sweeps);
     else if (M->products.lower)
@@ -101,15 +101,15 @@ static void print_variant(block_ic *M, double shift)
     else if (diagonals)
         snprintf(how, sizeof how, " diagonals=%d", M->solve.diagonals.count);
     snprintf(M->variant, sizeof M->variant, "block=%lld%s%s%s%s%s", (long long)M->rows, fill,
-             shifted, how, M->storage ? " " : "", M->storage ? kry_storage_name(M->storage) : "");
+             shifted, how, M->storage ? " " : "", M->storage ? kryi_storage_name(M->storage) : "");
 }
 
 /* ---- how triangular systems are solved ------------------------------------------------------- */
 
 /* Factors of A with its present numbers, ready to solve with. */
 typedef struct ready {
-    kry_block_solve solve;
-    kry_block_products products;
+    kryi_block_solve solve;
+    kryi_block_products products;
     double shift;
 } ready;
 
@@ -125,49 +125,49 @@ static kry_trisolve first_choice(const block_ic *M)
 }
 
 /* How many; *enough: false if they are too many and nobody has asked for them. */
-static kry_status count_sweeps(const block_ic *M, kry_block_products *p, bool *enough)
+static kry_status count_sweeps(const block_ic *M, kryi_block_products *p, bool *enough)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_block_products_count(p));
+    TRY(kryi_block_products_count(p));
     *enough = p->sweeps > 0 || M->trisolve == KRY_TRISOLVE_SWEEPS;
     if (*enough && !p->sweeps) p->sweeps = KRY_MOST_SWEEPS;
 done:
     return st;
 }
 
-static kry_status lay_out(const block_ic *M, kry_block_factor *f, kry_trisolve how, ready *to)
+static kry_status lay_out(const block_ic *M, kryi_block_factor *f, kry_trisolve how, ready *to)
 {
     kry_status st = KRY_OK;
     bool enough = false;
 
     if (how == KRY_TRISOLVE_SWEEPS) {
-        TRY(kry_block_products_create(f, true, &to->products));
+        TRY(kryi_block_products_create(f, true, &to->products));
         TRY(count_sweeps(M, &to->products, &enough));
         if (enough) return KRY_OK;
-        kry_block_products_release(&to->products);
+        kryi_block_products_release(&to->products);
         how = KRY_TRISOLVE_LEVELS;
     }
     if (how == KRY_TRISOLVE_ISAI)
-        TRY(kry_block_products_create(f, false, &to->products));
+        TRY(kryi_block_products_create(f, false, &to->products));
     else
-        TRY(kry_block_solve_create(f, how == KRY_TRISOLVE_LEVELS, &to->solve));
+        TRY(kryi_block_solve_create(f, how == KRY_TRISOLVE_LEVELS, &to->solve));
 done:
     return st;
 }
 
 /* The same without the host, where it can be; *made: it was. */
-static kry_status make_on_device(block_ic *M, kry_block_factor *f, kry_trisolve *how, ready *to,
+static kry_status make_on_device(block_ic *M, kryi_block_factor *f, kry_trisolve *how, ready *to,
                                  bool *made)
 {
     kry_status st = KRY_OK;
 
     *made = false;
     if (*how != KRY_TRISOLVE_SWEEPS) return KRY_OK;
-    TRY(kry_block_device_make(&M->on_device, f, &to->products, made));
+    TRY(kryi_block_device_make(&M->on_device, f, &to->products, made));
     if (!*made) return KRY_OK;
     TRY(count_sweeps(M, &to->products, made));
-    if (!*made) kry_block_products_release(&to->products), *how = KRY_TRISOLVE_LEVELS;
+    if (!*made) kryi_block_products_release(&to->products), *how = KRY_TRISOLVE_LEVELS;
 done:
     return st;
 }
@@ -175,30 +175,30 @@ done:
 static kry_status make(block_ic *M, ready *to)
 {
     kry_status st = KRY_OK;
-    kry_sparse e = { 0 };
+    kryi_sparse e = { 0 };
     bool made = false;
-    kry_block_factor f = { .who = name_of(M->symmetric),
-                           .A = M->A,
-                           .symmetric = M->symmetric,
-                           .storage = M->storage,
-                           .rows = M->rows,
-                           .fill = M->fill,
-                           .places = &M->places,
-                           .shift = M->shift };
+    kryi_block_factor f = { .who = name_of(M->symmetric),
+                            .A = M->A,
+                            .symmetric = M->symmetric,
+                            .storage = M->storage,
+                            .rows = M->rows,
+                            .fill = M->fill,
+                            .places = &M->places,
+                            .shift = M->shift };
 
     kry_trisolve how = M->rows ? first_choice(M) : KRY_TRISOLVE_ROWS;
     TRY(make_on_device(M, &f, &how, to, &made));
     if (!made) {
-        TRY(kry_rows_read(f.who, M->A, &e));
+        TRY(kryi_rows_read(f.who, M->A, &e));
         if (!M->rows) M->rows = f.rows = default_rows(M->A, &e), how = first_choice(M);
-        TRY(kry_block_factor_make(&f, &e));
-        kry_sparse_release(&e);
+        TRY(kryi_block_factor_make(&f, &e));
+        kryi_sparse_release(&e);
         TRY(lay_out(M, &f, how, to));
     }
     to->shift = f.shift;
 done:
-    kry_block_factor_release(&f);
-    kry_sparse_release(&e);
+    kryi_block_factor_release(&f);
+    kryi_sparse_release(&e);
     return st;
 }
 
@@ -210,27 +210,27 @@ static kry_status refactor(block_ic *M)
 
     TRY(make(M, &next));
     if (M->solve.kernel) TRY(kry_device_finish(M->A->dev));
-    kry_block_solve_release(&M->solve);
-    kry_block_products_release(&M->products);
+    kryi_block_solve_release(&M->solve);
+    kryi_block_products_release(&M->products);
     M->solve = next.solve, M->products = next.products;
     print_variant(M, next.shift);
     next = (ready){ .shift = 0 };
 done:
-    kry_block_solve_release(&next.solve);
-    kry_block_products_release(&next.products);
+    kryi_block_solve_release(&next.solve);
+    kryi_block_products_release(&next.products);
     return st;
 }
 
 static kry_status block_run(void *self, const kry_vec *r, kry_vec *z)
 {
     block_ic *M = self;
-    return M->products.lower ? kry_block_products_run(&M->products, r, z)
-                             : kry_block_solve_run(&M->solve, r, z);
+    return M->products.lower ? kryi_block_products_run(&M->products, r, z)
+                             : kryi_block_solve_run(&M->solve, r, z);
 }
 
 static kry_status block_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    return kry_op_apply_by(block_run, self, alpha, x, beta, y);
+    return kryi_op_apply_by(block_run, self, alpha, x, beta, y);
 }
 
 static kry_status block_update(void *self, const void *values)
@@ -247,7 +247,7 @@ static void block_describe(void *self, kry_op_info *info)
     const block_ic *M = self;
     info->variant = M->variant;
     if (M->products.lower) {
-        kry_block_products_describe(&M->products, info);
+        kryi_block_products_describe(&M->products, info);
         return;
     }
     info->nnz = M->solve.nnz;
@@ -260,10 +260,10 @@ static void block_destroy(void *self)
 {
     block_ic *M = self;
     if (!M) return;
-    kry_block_solve_release(&M->solve);
-    kry_block_products_release(&M->products);
-    kry_block_device_release(&M->on_device);
-    kry_sparse_release(&M->places);
+    kryi_block_solve_release(&M->solve);
+    kryi_block_products_release(&M->products);
+    kryi_block_device_release(&M->on_device);
+    kryi_sparse_release(&M->places);
     kry_op_release(&M->A);
     free(M);
 }
@@ -277,7 +277,7 @@ static void block_destroy(void *self)
     }
 static const kry_op_table block_ic_table = TABLE("block-ic"), block_ilu_table = TABLE("block-ilu");
 
-/* What the constructors are given; it begins as kry_construct wants it. */
+/* What the constructors are given; it begins as kryi_construct wants it. */
 typedef struct given {
     size_t struct_size;
     const kry_block_ic_params *params;
@@ -292,8 +292,8 @@ static kry_status check(const kry_op *A, const void *user)
     const kry_block_ic_params *p = g->params;
     const char *who = name_of(g->symmetric);
 
-    kry_team_same_fields(A->dev, "xqdiii", p, sizeof *p);
-    TRY(kry_storage_check(who, p->storage));
+    kryi_team_same_fields(A->dev, "xqdiii", p, sizeof *p);
+    TRY(kryi_storage_check(who, p->storage));
     CHECK(p->rows >= 0 && p->rows <= A->shape.rows, KRY_ERR_ARGUMENT,
           "%s: rows = %lld is outside 1 ... %lld, the rows of '%s'", who, (long long)p->rows,
           (long long)A->shape.rows, A->table->kind);
@@ -305,7 +305,7 @@ static kry_status check(const kry_op *A, const void *user)
           "%s: trisolve = %d is none", who, (int)p->trisolve);
     CHECK(p->storage == KRY_STORE_GIVEN || p->trisolve < KRY_TRISOLVE_SWEEPS, KRY_ERR_UNSUPPORTED,
           "%s: sweeps and incomplete inverses have the numbers of A, not '%s'", who,
-          kry_storage_name(p->storage));
+          kryi_storage_name(p->storage));
 done:
     return st;
 }
@@ -318,7 +318,7 @@ static kry_status create(const kry_op *A, const void *user, kry_op **out)
     const kry_block_ic_params *p = g->params;
     block_ic *M = NULL;
 
-    TRY(kry_alloc(1, sizeof *M, &M));
+    TRY(kryi_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->symmetric = g->symmetric;
     M->rows = p->rows < A->shape.rows ? p->rows : A->shape.rows;
@@ -337,14 +337,14 @@ done:
 static kry_status construct(bool symmetric, const kry_op *A, const kry_block_ic_params *params,
                             kry_op **out)
 {
-    const kry_constructor how = { name_of(symmetric), "KRY_BLOCK_IC", sizeof(given), .check = check,
-                                  .create = create };
+    const kryi_constructor how = { name_of(symmetric), "KRY_BLOCK_IC", sizeof(given),
+                                   .check = check, .create = create };
     kry_status st = KRY_OK;
     kry_block_ic_params mine;
 
     if (out) *out = NULL;
     TAKE_PARAMS(params, mine, how.name, "KRY_BLOCK_IC");
-    TRY(kry_construct(&how, A, &(given){ sizeof(given), params, symmetric }, out));
+    TRY(kryi_construct(&how, A, &(given){ sizeof(given), params, symmetric }, out));
 done:
     return st;
 }

@@ -21,7 +21,7 @@ typedef struct block_jacobi {
     int rows;
     bool symmetric;
     cl_mem inverse; /* rows n numbers, see cl/precond/block_jacobi.cl */
-    kry_kernel *kernel;
+    kryi_kernel *kernel;
     char variant[32];
 } block_jacobi;
 
@@ -107,7 +107,7 @@ static bool invert(block *B, bool symmetric)
 /* ---- blocks of the matrix ---------------------------------------------------------------------- */
 
 /* The block that begins at row `first`. */
-static void cut_out(const kry_sparse *R, int64_t first, int rows, block *B)
+static void cut_out(const kryi_sparse *R, int64_t first, int rows, block *B)
 {
     const double *val = R->val;
 
@@ -119,7 +119,7 @@ static void cut_out(const kry_sparse *R, int64_t first, int rows, block *B)
                 B->a[i][R->col[e] - first] = val[e];
 }
 
-static bool all_symmetric(const kry_sparse *R, int rows)
+static bool all_symmetric(const kryi_sparse *R, int rows)
 {
     block B;
     for (int64_t first = 0; first < R->rows; first += rows) {
@@ -146,12 +146,12 @@ static void put_block(const block_jacobi *M, const block *B, int64_t first, void
     bool by_rows = M->A->dev->info.cpu_kernels;
     for (int i = 0; i < B->size; i++)
         for (int j = 0; j < B->size; j++)
-            kry_number_put(M->A->shape.type, host,
-                           by_rows ? (first + i) * M->rows + j : j * M->A->shape.rows + first + i,
-                           B->a[i][j]);
+            kryi_number_put(M->A->shape.type, host,
+                            by_rows ? (first + i) * M->rows + j : j * M->A->shape.rows + first + i,
+                            B->a[i][j]);
 }
 
-static kry_status invert_all(const block_jacobi *M, const kry_sparse *R, void *host)
+static kry_status invert_all(const block_jacobi *M, const kryi_sparse *R, void *host)
 {
     kry_status st = KRY_OK;
     block B;
@@ -160,7 +160,7 @@ static kry_status invert_all(const block_jacobi *M, const kry_sparse *R, void *h
         cut_out(R, first, M->rows, &B);
         CHECK(invert(&B, M->symmetric) && fits(M->A->shape.type, &B), KRY_ERR_SINGULAR,
               "kry_block_jacobi_create: the block of rows %lld to %lld of '%s' is singular" COUNTED,
-              ROW(first), ROW(first + B.size - 1), M->A->table->kind, kry_first_row);
+              ROW(first), ROW(first + B.size - 1), M->A->table->kind, kryi_first_row);
         put_block(M, &B, first, host);
     }
 done:
@@ -168,7 +168,7 @@ done:
 }
 
 /* The old blocks stay until the new ones are there. */
-static kry_status make_blocks(block_jacobi *M, const kry_sparse *R)
+static kry_status make_blocks(block_jacobi *M, const kryi_sparse *R)
 {
     kry_status st = KRY_OK;
     kry_device *dev = M->A->dev;
@@ -177,10 +177,10 @@ static kry_status make_blocks(block_jacobi *M, const kry_sparse *R)
     cl_mem next = NULL;
 
     if (R->rows == 0) return KRY_OK;
-    TRY(kry_alloc(numbers, word, &host));
+    TRY(kryi_alloc(numbers, word, &host));
     TRY(invert_all(M, R, host));
-    TRY(kry_buffer_upload(dev, numbers * word, host, &next));
-    kry_buffer_release(dev, &M->inverse);
+    TRY(kryi_buffer_upload(dev, numbers * word, host, &next));
+    kryi_buffer_release(dev, &M->inverse);
     M->inverse = next;
 done:
     free(host);
@@ -196,10 +196,10 @@ static kry_status run(block_jacobi *M, double alpha, const kry_vec *x, double be
     const cl_int rows = M->rows, sums = sum != NULL;
     const cl_long by_row = dev->info.cpu_kernels ? rows : 1,
                   by_col = dev->info.cpu_kernels ? 1 : y->n;
-    kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
+    kryi_scalar a = kryi_scalar_of(dev, alpha), b = kryi_scalar_of(dev, beta);
     const cl_mem part = sum ? sum->buffer : y->buffer;
     int64_t groups =
-        sum ? kry_groups_for_sums(dev, y->type, y->n) : kry_groups_for(dev, y->type, y->n);
+        sum ? kryi_groups_for_sums(dev, y->type, y->n) : kryi_groups_for(dev, y->type, y->n);
     const kry_arg args[] = { ARG(y->n),       ARG(rows),       ARG(by_row), ARG(by_col),
                              ARG(M->inverse), ARG_ACC(dev, a), ARG_VEC(x),  ARG(x->ld),
                              ARG_ACC(dev, b), ARG_VEC(y),      ARG(y->ld),  ARG(sums),
@@ -207,7 +207,7 @@ static kry_status run(block_jacobi *M, double alpha, const kry_vec *x, double be
 
     if (sum) sum->count = y->n ? (cl_int)groups : 0;
     if (y->n == 0) return KRY_OK;
-    return kry_launch_columns(dev, M->kernel, groups, y->k, args, COUNT(args));
+    return kryi_launch_columns(dev, M->kernel, groups, y->k, args, COUNT(args));
 }
 
 static kry_status block_jacobi_apply(void *self, double alpha, const kry_vec *x, double beta,
@@ -225,13 +225,13 @@ static kry_status block_jacobi_update(void *self, const void *values)
 {
     block_jacobi *M = self;
     kry_status st = KRY_OK;
-    kry_sparse R = { 0 };
+    kryi_sparse R = { 0 };
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'block-jacobi' takes no values");
-    TRY(kry_rows_read("kry_block_jacobi_create", M->A, &R));
+    TRY(kryi_rows_read("kry_block_jacobi_create", M->A, &R));
     TRY(make_blocks(M, &R));
 done:
-    kry_sparse_release(&R);
+    kryi_sparse_release(&R);
     return st;
 }
 
@@ -249,7 +249,7 @@ static void block_jacobi_destroy(void *self)
 {
     block_jacobi *M = self;
     if (!M) return;
-    kry_buffer_release(M->A->dev, &M->inverse);
+    kryi_buffer_release(M->A->dev, &M->inverse);
     kry_op_release(&M->A);
     free(M);
 }
@@ -270,25 +270,25 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     kry_status st = KRY_OK;
     const kry_block_jacobi_params *p = params;
     block_jacobi *M = NULL;
-    kry_sparse R = { 0 };
+    kryi_sparse R = { 0 };
 
     CHECK(p->rows >= 0 && p->rows <= MOST, KRY_ERR_ARGUMENT,
           "kry_block_jacobi_create: blocks of %d rows are not in 1 ... %d", p->rows, (int)MOST);
-    TRY(kry_rows_read("kry_block_jacobi_create", A, &R));
-    TRY(kry_alloc(1, sizeof *M, &M));
+    TRY(kryi_rows_read("kry_block_jacobi_create", A, &R));
+    TRY(kryi_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
-    M->rows = p->rows ? p->rows : kry_matrix_node(A, &R);
+    M->rows = p->rows ? p->rows : kryi_matrix_node(A, &R);
     if (M->rows == 1 && !p->rows) M->rows = USUAL;
     M->symmetric = (A->shape.traits & (KRY_SYMMETRIC | KRY_SINGULAR)) || all_symmetric(&R, M->rows);
     snprintf(M->variant, sizeof M->variant, "blocks of %d", M->rows);
-    TRY(kry_kernel_get(A->dev, "block_jacobi", A->shape.type, "", "block_jacobi", &M->kernel));
+    TRY(kryi_kernel_get(A->dev, "block_jacobi", A->shape.type, "", "block_jacobi", &M->kernel));
     TRY(make_blocks(M, &R));
     kry_op_shape shape = A->shape;
     shape.traits = (A->shape.traits & KRY_POSITIVE) | (M->symmetric ? KRY_SYMMETRIC : 0);
     TRY(kry_op_create(A->dev, &block_jacobi_table, M, &shape, out));
     M = NULL;
 done:
-    kry_sparse_release(&R);
+    kryi_sparse_release(&R);
     block_jacobi_destroy(M);
     return st;
 }
@@ -296,7 +296,7 @@ done:
 kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_params *params,
                                    kry_op **out)
 {
-    static const kry_constructor how = { "kry_block_jacobi_create", "KRY_BLOCK_JACOBI",
-                                         sizeof *params, .create = create, .fields = "xi" };
-    return kry_construct(&how, A, params ? params : KRY_BLOCK_JACOBI(), out);
+    static const kryi_constructor how = { "kry_block_jacobi_create", "KRY_BLOCK_JACOBI",
+                                          sizeof *params, .create = create, .fields = "xi" };
+    return kryi_construct(&how, A, params ? params : KRY_BLOCK_JACOBI(), out);
 }

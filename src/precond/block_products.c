@@ -14,28 +14,28 @@
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 /* T, in A's type, on the device. */
-static kry_status upload(const kry_block_factor *f, const kry_sparse *T, kry_op **matrix)
+static kry_status upload(const kryi_block_factor *f, const kryi_sparse *T, kry_op **matrix)
 {
     kry_status st = KRY_OK;
-    kry_sparse copy = { 0 };
+    kryi_sparse copy = { 0 };
 
-    TRY(kry_sparse_copy(T, &copy));
-    TRY(kry_rows_matrix(f->A, &copy, 0, matrix));
+    TRY(kryi_sparse_copy(T, &copy));
+    TRY(kryi_rows_matrix(f->A, &copy, 0, matrix));
 done:
-    kry_sparse_release(&copy);
+    kryi_sparse_release(&copy);
     return st;
 }
 
 /* I + M, and its columns times D^-1 where that is wanted. */
-static kry_status upload_inverse(const kry_block_factor *f, const kry_sparse *M, bool by_inverse,
+static kry_status upload_inverse(const kryi_block_factor *f, const kryi_sparse *M, bool by_inverse,
                                  kry_op **matrix)
 {
     kry_status st = KRY_OK;
-    kry_sparse whole = { 0 };
+    kryi_sparse whole = { 0 };
     const double *from = M->val;
     int64_t at = 0;
 
-    TRY(kry_sparse_create(M->rows, M->cols, KRY_F64, kry_sparse_nnz(M) + M->rows, &whole));
+    TRY(kryi_sparse_create(M->rows, M->cols, KRY_F64, kryi_sparse_nnz(M) + M->rows, &whole));
     double *to = whole.val;
     for (int64_t i = 0; i < M->rows; i++) {
         int64_t e = M->row_ptr[i];
@@ -46,61 +46,61 @@ static kry_status upload_inverse(const kry_block_factor *f, const kry_sparse *M,
         whole.row_ptr[i + 1] = at;
     }
     for (int64_t e = 0; by_inverse && e < at; e++) to[e] /= f->d[whole.col[e]];
-    TRY(kry_rows_matrix(f->A, &whole, 0, matrix));
+    TRY(kryi_rows_matrix(f->A, &whole, 0, matrix));
 done:
-    kry_sparse_release(&whole);
+    kryi_sparse_release(&whole);
     return st;
 }
 
 /* Where A is symmetric, the inverse of L' is that of L, mirrored. */
-static kry_status make_inverses(kry_block_factor *f, kry_block_products *p)
+static kry_status make_inverses(kryi_block_factor *f, kryi_block_products *p)
 {
     kry_status st = KRY_OK;
-    kry_sparse lower = { 0 }, upper = { 0 };
+    kryi_sparse lower = { 0 }, upper = { 0 };
 
-    TRY(kry_triangle_invert(&f->lower, false, &lower));
-    TRY(f->symmetric ? kry_sparse_transpose(&lower, &upper)
-                     : kry_triangle_invert(&f->upper, true, &upper));
+    TRY(kryi_triangle_invert(&f->lower, false, &lower));
+    TRY(f->symmetric ? kryi_sparse_transpose(&lower, &upper)
+                     : kryi_triangle_invert(&f->upper, true, &upper));
     TRY(upload_inverse(f, &lower, false, &p->lower));
     TRY(upload_inverse(f, &upper, true, &p->upper));
 done:
-    kry_sparse_release(&lower);
-    kry_sparse_release(&upper);
+    kryi_sparse_release(&lower);
+    kryi_sparse_release(&upper);
     return st;
 }
 
-static kry_status make_sweeps(kry_block_factor *f, kry_block_products *p)
+static kry_status make_sweeps(kryi_block_factor *f, kryi_block_products *p)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *shape = &f->A->shape;
     double *inverse = NULL;
 
-    TRY(kry_block_factor_mirror(f));
+    TRY(kryi_block_factor_mirror(f));
     TRY(upload(f, &f->lower, &p->lower));
     TRY(upload(f, &f->upper, &p->upper));
-    TRY(kry_alloc((size_t)shape->rows, sizeof *inverse, &inverse));
+    TRY(kryi_alloc((size_t)shape->rows, sizeof *inverse, &inverse));
     for (int64_t i = 0; i < shape->rows; i++) inverse[i] = 1 / f->d[i];
     TRY(kry_vec_create(f->A->dev, shape->type, shape->rows, 1, &p->inverse));
-    TRY(kry_vec_write_doubles(p->inverse, inverse));
+    TRY(kryi_vec_write_doubles(p->inverse, inverse));
 done:
     free(inverse);
     return st;
 }
 
-kry_status kry_block_products_create(kry_block_factor *f, bool sweeps, kry_block_products *p)
+kry_status kryi_block_products_create(kryi_block_factor *f, bool sweeps, kryi_block_products *p)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *shape = &f->A->shape;
 
-    *p = (kry_block_products){ 0 };
+    *p = (kryi_block_products){ 0 };
     TRY(sweeps ? make_sweeps(f, p) : make_inverses(f, p));
     if (!sweeps) TRY(kry_vec_create(f->A->dev, shape->type, shape->rows, 1, &p->w[0]));
 done:
-    if (st < 0) kry_block_products_release(p);
+    if (st < 0) kryi_block_products_release(p);
     return st;
 }
 
-void kry_block_products_release(kry_block_products *p)
+void kryi_block_products_release(kryi_block_products *p)
 {
     kry_op_release(&p->lower);
     kry_op_release(&p->upper);
@@ -147,7 +147,7 @@ done:
 }
 
 /* For random numbers whose mean is not 0: smooth parts are what sweeps solve last. */
-kry_status kry_block_products_count(kry_block_products *p)
+kry_status kryi_block_products_count(kryi_block_products *p)
 {
     kry_status st = KRY_OK;
     kry_device *dev = kry_vec_device(p->inverse);
@@ -159,7 +159,7 @@ kry_status kry_block_products_count(kry_block_products *p)
     for (size_t k = 0; k < COUNT(p->w); k++)
         if (!p->w[k]) TRY(kry_vec_create(dev, type, n, 1, &p->w[k]));
     TRY(kry_vec_create(dev, type, n, 1, &r));
-    TRY(kry_vec_fill_random(0, r));
+    TRY(kryi_vec_fill_random(0, r));
     TRY(kry_vec_fill(p->w[0], 0.5));
     TRY(kry_vec_axpby(1, p->w[0], 1, r));
     TRY(count_sweeps(p->lower, r, p->w, &lower));
@@ -182,31 +182,31 @@ static kry_status run_sweeps(const kry_op *T, int sweeps, const kry_vec *r, kry_
 
     for (int k = sweeps - 1; k >= 0; k--) {
         kry_vec *y = k % 2 ? other : to;
-        TRY(kry_op_run_residual(T, r, x, y)); /* kry_op_residual would refuse x = r */
+        TRY(kryi_op_run_residual(T, r, x, y)); /* kry_op_residual would refuse x = r */
         x = y;
     }
 done:
     return st;
 }
 
-kry_status kry_block_products_run(kry_block_products *p, const kry_vec *r, kry_vec *z)
+kry_status kryi_block_products_run(kryi_block_products *p, const kry_vec *r, kry_vec *z)
 {
     kry_status st = KRY_OK;
     kry_vec w[COUNT(p->w)] = { 0 };
 
-    for (size_t k = 0; k < COUNT(p->w) && p->w[k]; k++) TRY(kry_vec_take(&p->w[k], r->k, &w[k]));
+    for (size_t k = 0; k < COUNT(p->w) && p->w[k]; k++) TRY(kryi_vec_take(&p->w[k], r->k, &w[k]));
     if (!p->sweeps) {
         TRY(kry_op_apply(p->lower, 1, r, 0, &w[0]));
         return kry_op_apply(p->upper, 1, &w[0], 0, z);
     }
     TRY(run_sweeps(p->lower, p->sweeps, r, &w[1], &w[0]));
-    TRY(kry_vec_mul_columns(1, p->inverse, &w[0], &w[0]));
+    TRY(kryi_vec_mul_columns(1, p->inverse, &w[0], &w[0]));
     TRY(run_sweeps(p->upper, p->sweeps, &w[0], &w[1], z));
 done:
     return st;
 }
 
-void kry_block_products_describe(const kry_block_products *p, kry_op_info *info)
+void kryi_block_products_describe(const kryi_block_products *p, kry_op_info *info)
 {
     kry_op_info lower, upper;
     const int times = p->sweeps ? p->sweeps : 1;

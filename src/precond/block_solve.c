@@ -16,15 +16,15 @@ enum {
 };
 
 /* A new buffer of these numbers; they count as stored. Waits. */
-static kry_status upload(kry_block_solve *s, const void *host, size_t count, size_t size,
+static kry_status upload(kryi_block_solve *s, const void *host, size_t count, size_t size,
                          cl_mem *buffer)
 {
     s->bytes_stored += (double)(count * size);
-    return kry_buffer_upload(s->dev, count * size, host, buffer);
+    return kryi_buffer_upload(s->dev, count * size, host, buffer);
 }
 
 /* How many blocks to a bundle, how many bundles, and by how many groups at once. */
-static void plan_bundles(kry_block_solve *s)
+static void plan_bundles(kryi_block_solve *s)
 {
     const bool cpu = s->dev->info.cpu_kernels;
     int64_t most = cpu ? CPU_WALKERS * (int64_t)s->dev->info.compute_units : GPU_WALKERS;
@@ -49,7 +49,7 @@ static int levels_group(const kry_device *dev)
     return dev->info.cpu_kernels ? 1 : most < GPU_GROUP ? most : GPU_GROUP;
 }
 
-static kry_status get_kernel(kry_block_solve *s)
+static kry_status get_kernel(kryi_block_solve *s)
 {
     const bool diagonals = s->diagonals.count >= 0, cpu = s->dev->info.cpu_kernels;
     const char *name = s->by_levels ? "block_levels"
@@ -63,16 +63,16 @@ static kry_status get_kernel(kry_block_solve *s)
     else if (diagonals && !s->by_levels) /* loops over diagonals are unrolled there */
         snprintf(how, sizeof how, " -DDIAGONALS=%d", s->diagonals.count);
     snprintf(defines, sizeof defines, "-DSTRIDE=%d%s%s", cpu ? s->stride : GPU_STRIDE, how,
-             kry_storage_defines(s->storage, s->type));
-    return kry_kernel_get(s->dev, diagonals && cpu ? name : "block_ic", s->type, defines, name,
-                          &s->kernel);
+             kryi_storage_defines(s->storage, s->type));
+    return kryi_kernel_get(s->dev, diagonals && cpu ? name : "block_ic", s->type, defines, name,
+                           &s->kernel);
 }
 
 /* The numbers of triangles are about one; those of D^-1 are scaled by the largest. */
-static kry_status check_range(kry_block_solve *s, const kry_block_factor *f)
+static kry_status check_range(kryi_block_solve *s, const kryi_block_factor *f)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *both[] = { &f->lower, &f->upper };
+    const kryi_sparse *both[] = { &f->lower, &f->upper };
     double least = INFINITY, most = 0;
 
     s->scale = 1;
@@ -81,18 +81,18 @@ static kry_status check_range(kry_block_solve *s, const kry_block_factor *f)
         least = fmin(least, fabs(1 / f->d[i]));
         most = fmax(most, fabs(1 / f->d[i]));
     }
-    s->scale = kry_storage_scale(s->storage, s->type, most);
-    CHECK(s->n == 0 || (kry_storage_holds(s->storage, most / s->scale) &&
-                        kry_storage_holds(s->storage, least / s->scale)),
+    s->scale = kryi_storage_scale(s->storage, s->type, most);
+    CHECK(s->n == 0 || (kryi_storage_holds(s->storage, most / s->scale) &&
+                        kryi_storage_holds(s->storage, least / s->scale)),
           KRY_ERR_UNSUPPORTED,
           "%s: inverse pivots from %.3g to %.3g are too far apart for storage '%s'", f->who, least,
-          most, kry_storage_name(s->storage));
+          most, kryi_storage_name(s->storage));
     for (int t = 0; t < (f->symmetric ? 1 : 2); t++) {
         const double *val = both[t]->val;
-        for (int64_t e = 0; e < kry_sparse_nnz(both[t]); e++)
-            CHECK(isfinite(kry_storage_round(s->storage, s->type, val[e])), KRY_ERR_UNSUPPORTED,
+        for (int64_t e = 0; e < kryi_sparse_nnz(both[t]); e++)
+            CHECK(isfinite(kryi_storage_round(s->storage, s->type, val[e])), KRY_ERR_UNSUPPORTED,
                   "%s: an entry %.3g of the factors is too large for storage '%s'", f->who, val[e],
-                  kry_storage_name(s->storage));
+                  kryi_storage_name(s->storage));
     }
 done:
     return st;
@@ -103,7 +103,7 @@ typedef struct lying {
     int64_t place, lane, first; /* first: from which columns count */
 } lying;
 
-static lying lies_at(const kry_block_solve *s, const int32_t *position, int64_t i)
+static lying lies_at(const kryi_block_solve *s, const int32_t *position, int64_t i)
 {
     const int64_t at = position ? position[i] : i, block = at / s->rows;
     return (lying){ .place = block / s->stride * s->rows + at % s->rows,
@@ -112,14 +112,14 @@ static lying lies_at(const kry_block_solve *s, const int32_t *position, int64_t 
 }
 
 /* begin: places + 1 zeros, of which each place gets the length of its longest row, and then where it begins. */
-static kry_status find_begins(const kry_block_solve *s, const kry_sparse *t,
+static kry_status find_begins(const kryi_block_solve *s, const kryi_sparse *t,
                               const int32_t *position, int64_t places, int32_t *begin)
 {
     kry_status st = KRY_OK;
     int64_t total = 0;
 
     for (int64_t i = 0; i < s->n; i++) {
-        const int64_t place = lies_at(s, position, i).place, length = kry_row_length(t, i);
+        const int64_t place = lies_at(s, position, i).place, length = kryi_row_length(t, i);
         if (length > begin[place + 1]) begin[place + 1] = (int32_t)length;
     }
     for (int64_t p = 0; p < places; p++) {
@@ -136,28 +136,28 @@ done:
 
 /* Rows of a triangle, or D^-1, where the kernels look for them. position: of each row in the order of levels;
  * NULL: they stay in blocks. By levels, columns of -1 end a row that is shorter than others of its place. */
-static kry_status pack_rows(kry_block_solve *s, const kry_sparse *t, const int32_t *position,
-                            kry_padded_rows *out)
+static kry_status pack_rows(kryi_block_solve *s, const kryi_sparse *t, const int32_t *position,
+                            kryi_padded_rows *out)
 {
     kry_status st = KRY_OK;
-    const size_t size = kry_storage_size(s->storage, s->type);
+    const size_t size = kryi_storage_size(s->storage, s->type);
     const double *numbers = t->val;
     int32_t *begin = NULL, *col = NULL;
     void *val = NULL;
     const int64_t places = s->bundles * s->rows;
 
-    TRY(kry_alloc((size_t)places + 1, sizeof *begin, &begin));
+    TRY(kryi_alloc((size_t)places + 1, sizeof *begin, &begin));
     TRY(find_begins(s, t, position, places, begin));
     const int64_t slots = (int64_t)begin[places] * s->stride;
-    TRY(kry_alloc((size_t)slots, sizeof *col, &col));
-    TRY(kry_alloc((size_t)slots, size, &val));
+    TRY(kryi_alloc((size_t)slots, sizeof *col, &col));
+    TRY(kryi_alloc((size_t)slots, size, &val));
     for (int64_t q = 0; position && q < slots; q++) col[q] = -1;
     for (int64_t i = 0; i < s->n; i++) {
         const lying at = lies_at(s, position, i);
         int64_t to = begin[at.place] * (int64_t)s->stride + at.lane;
         for (int64_t e = t->row_ptr[i]; e < t->row_ptr[i + 1]; e++, to += s->stride) {
             col[to] = (int32_t)(t->col[e] - at.first);
-            kry_storage_put(s->storage, s->type, val, to, numbers[e]);
+            kryi_storage_put(s->storage, s->type, val, to, numbers[e]);
         }
     }
     TRY(upload(s, begin, (size_t)places + 1, sizeof *begin, &out->begin));
@@ -169,19 +169,19 @@ done:
     return st;
 }
 
-static kry_status pack_inverse(kry_block_solve *s, const kry_block_factor *f,
+static kry_status pack_inverse(kryi_block_solve *s, const kryi_block_factor *f,
                                const int32_t *position)
 {
     kry_status st = KRY_OK;
     int64_t numbers = s->bundles * s->rows * s->stride;
     void *inverse = NULL;
 
-    const size_t size = kry_storage_size(s->storage, s->type);
-    TRY(kry_alloc((size_t)numbers, size, &inverse));
+    const size_t size = kryi_storage_size(s->storage, s->type);
+    TRY(kryi_alloc((size_t)numbers, size, &inverse));
     for (int64_t i = 0; i < s->n; i++) {
         const lying at = lies_at(s, position, i);
-        kry_storage_put(s->storage, s->type, inverse, at.place * s->stride + at.lane,
-                        1 / f->d[i] / s->scale);
+        kryi_storage_put(s->storage, s->type, inverse, at.place * s->stride + at.lane,
+                         1 / f->d[i] / s->scale);
     }
     TRY(upload(s, inverse, (size_t)numbers, size, &s->inverse));
     s->slots += numbers;
@@ -191,11 +191,11 @@ done:
 }
 
 /* L, U and D^-1 */
-static kry_status pack_all_rows(kry_block_solve *s, kry_block_factor *f)
+static kry_status pack_all_rows(kryi_block_solve *s, kryi_block_factor *f)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_block_factor_mirror(f));
+    TRY(kryi_block_factor_mirror(f));
     TRY(pack_rows(s, &f->lower, NULL, &s->lower));
     TRY(pack_rows(s, &f->upper, NULL, &s->upper));
     TRY(pack_inverse(s, f, NULL));
@@ -204,13 +204,13 @@ done:
 }
 
 /* For how many columns groups are launched: 1 where each of them solves for all. */
-static int64_t columns_at_once(const kry_block_solve *s, const kry_vec *r)
+static int64_t columns_at_once(const kryi_block_solve *s, const kry_vec *r)
 {
     return s->dev->info.cpu_kernels ? 1 : r->k;
 }
 
 /* Room for what lies between the two sweeps of a block, for so many columns at once. */
-static kry_status make_scratch(kry_block_solve *s, int64_t columns)
+static kry_status make_scratch(kryi_block_solve *s, int64_t columns)
 {
     kry_status st = KRY_OK;
     const size_t bytes =
@@ -218,27 +218,27 @@ static kry_status make_scratch(kry_block_solve *s, int64_t columns)
 
     if (s->by_levels || s->scratch_columns >= columns) return KRY_OK;
     if (s->diagonals.count >= 0 && !s->dev->info.cpu_kernels) return KRY_OK;
-    kry_buffer_release(s->dev, &s->scratch);
+    kryi_buffer_release(s->dev, &s->scratch);
     s->bytes_stored -= (double)bytes / (double)columns * (double)s->scratch_columns;
     s->scratch_columns = 0;
-    TRY(kry_buffer_create(s->dev, bytes, &s->scratch));
+    TRY(kryi_buffer_create(s->dev, bytes, &s->scratch));
     s->scratch_columns = columns;
     s->bytes_stored += (double)bytes;
 done:
     return st;
 }
 
-static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
+static kry_status run_rows(kryi_block_solve *s, const kry_vec *r, kry_vec *z)
 {
     kry_status st = KRY_OK;
     kry_device *dev = s->dev;
-    const kry_padded_rows *l = &s->lower, *u = &s->upper;
+    const kryi_padded_rows *l = &s->lower, *u = &s->upper;
     const bool cpu = dev->info.cpu_kernels;
     const int64_t launched = columns_at_once(s, r);
-    int size = kry_group_size(dev);
+    int size = kryi_group_size(dev);
     cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles, columns = (cl_int)r->k;
     cl_long n = s->n;
-    kry_scalar by = kry_scalar_of(dev, s->scale);
+    kryi_scalar by = kryi_scalar_of(dev, s->scale);
 
     TRY(make_scratch(s, launched));
     kry_arg args[] = { ARG(n),       ARG(rows),       ARG(bundles),     ARG(l->begin),
@@ -248,7 +248,8 @@ static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
                        ARG(z->ld) };
     if (size > s->stride) size = s->stride;
     const int64_t groups = cpu ? s->walkers : s->walkers * s->stride / size;
-    TRY(kry_launch_range(dev, s->kernel, (kry_range){ groups, launched, size }, args, COUNT(args)));
+    TRY(kryi_launch_range(dev, s->kernel, (kryi_range){ groups, launched, size }, args,
+                          COUNT(args)));
 done:
     return st;
 }
@@ -260,7 +261,7 @@ enum {
     MERGED = 512 /* rows that a group should have to do at least */
 };
 
-static int diagonal_of(const kry_block_solve *s, int64_t offset)
+static int diagonal_of(const kryi_block_solve *s, int64_t offset)
 {
     int k = 0;
     while (k < s->diagonals.count && s->diagonals.offset[k] != offset) k++;
@@ -268,10 +269,10 @@ static int diagonal_of(const kry_block_solve *s, int64_t offset)
 }
 
 /* Add the offsets of a triangle; false if they become too many. */
-static bool add_offsets(kry_block_solve *s, const kry_sparse *t)
+static bool add_offsets(kryi_block_solve *s, const kryi_sparse *t)
 {
     enum { MOST_ON_HOST = 6 }; /* of which src/host/meson.build has programs */
-    const int most = kry_device_is_host(s->dev) ? MOST_ON_HOST : KRY_MOST_DIAGONALS;
+    const int most = kryi_device_is_host(s->dev) ? MOST_ON_HOST : KRY_MOST_DIAGONALS;
 
     for (int64_t i = 0; i < t->rows; i++)
         for (int64_t e = t->row_ptr[i]; e < t->row_ptr[i + 1]; e++) {
@@ -286,11 +287,11 @@ static bool add_offsets(kry_block_solve *s, const kry_sparse *t)
 }
 
 /* GPUs take pieces of rows that only the diagonal beside the main one couples. */
-static bool plan_pieces(kry_block_solve *s)
+static bool plan_pieces(kryi_block_solve *s)
 {
     enum { LEAST_STEP = 32 };
     int chain = s->diagonals.count && s->diagonals.offset[0] == 1;
-    int64_t step = PIECE * (int64_t)kry_group_size(s->dev);
+    int64_t step = PIECE * (int64_t)kryi_group_size(s->dev);
 
     if (chain < s->diagonals.count && s->diagonals.offset[chain] < step)
         step = s->diagonals.offset[chain];
@@ -301,11 +302,11 @@ static bool plan_pieces(kry_block_solve *s)
 }
 
 /* Whether the factors are best kept by diagonals; if so, how; s->rows may become larger. */
-static bool plan_diagonals(kry_block_solve *s, const kry_block_factor *f)
+static bool plan_diagonals(kryi_block_solve *s, const kryi_block_factor *f)
 {
     const bool cpu = s->dev->info.cpu_kernels;
-    int64_t entries = 0, nnz = kry_sparse_nnz(&f->lower),
-            other = f->symmetric ? 0 : kry_sparse_nnz(&f->upper);
+    int64_t entries = 0, nnz = kryi_sparse_nnz(&f->lower),
+            other = f->symmetric ? 0 : kryi_sparse_nnz(&f->upper);
 
     s->diagonals.count = 0;
     if (!add_offsets(s, &f->lower)) return false;
@@ -328,7 +329,7 @@ static bool plan_diagonals(kry_block_solve *s, const kry_block_factor *f)
     return cpu || plan_pieces(s);
 }
 
-static void pack_triangle(const kry_block_solve *s, const kry_sparse *t, int64_t i, int lane,
+static void pack_triangle(const kryi_block_solve *s, const kryi_sparse *t, int64_t i, int lane,
                           int64_t first, int64_t at, void *record)
 {
     const double *val = t->val;
@@ -336,26 +337,26 @@ static void pack_triangle(const kry_block_solve *s, const kry_sparse *t, int64_t
     for (int64_t e = t->row_ptr[i]; e < t->row_ptr[i + 1]; e++) {
         int64_t col = t->col[e], c = (col < i ? col : i) - first;
         int k = diagonal_of(s, col < i ? i - col : col - i);
-        kry_storage_put(s->storage, s->type, record,
-                        (at + s->diagonals.begin[k] + c) * s->stride + lane, val[e]);
+        kryi_storage_put(s->storage, s->type, record,
+                         (at + s->diagonals.begin[k] + c) * s->stride + lane, val[e]);
     }
 }
 
 /* The numbers of a bundle; zeros where there is nothing. */
-static void pack_bundle(const kry_block_solve *s, const kry_block_factor *f, int64_t bundle,
+static void pack_bundle(const kryi_block_solve *s, const kryi_block_factor *f, int64_t bundle,
                         void *record)
 {
     memset(record, 0,
-           (size_t)(s->diagonals.record * s->stride) * kry_storage_size(s->storage, s->type));
+           (size_t)(s->diagonals.record * s->stride) * kryi_storage_size(s->storage, s->type));
     for (int lane = 0; lane < s->stride; lane++) {
         int64_t first = (bundle * s->stride + lane) * s->rows;
         for (int64_t i = first; i < first + s->rows && i < s->n; i++) {
             pack_triangle(s, &f->lower, i, lane, first, 0, record);
             if (!f->symmetric)
                 pack_triangle(s, &f->upper, i, lane, first, s->diagonals.upper_at, record);
-            kry_storage_put(s->storage, s->type, record,
-                            (s->diagonals.inverse_at + i - first) * s->stride + lane,
-                            1 / f->d[i] / s->scale);
+            kryi_storage_put(s->storage, s->type, record,
+                             (s->diagonals.inverse_at + i - first) * s->stride + lane,
+                             1 / f->d[i] / s->scale);
         }
     }
 }
@@ -383,10 +384,10 @@ static int32_t find_slot(const unsigned char *slots, size_t bytes, int32_t count
     return count;
 }
 
-static kry_status pack_diagonals(kry_block_solve *s, const kry_block_factor *f)
+static kry_status pack_diagonals(kryi_block_solve *s, const kryi_block_factor *f)
 {
     kry_status st = KRY_OK;
-    const size_t size = kry_storage_size(s->storage, s->type),
+    const size_t size = kryi_storage_size(s->storage, s->type),
                  bytes = (size_t)(s->diagonals.record * s->stride) * size;
     int pairs[2 * KRY_MOST_DIAGONALS + 1] = { 0 };
     unsigned char *slots = NULL;
@@ -396,11 +397,11 @@ static kry_status pack_diagonals(kry_block_solve *s, const kry_block_factor *f)
     for (int k = 0; k < s->diagonals.count; k++)
         pairs[2 * k] = s->diagonals.offset[k], pairs[2 * k + 1] = s->diagonals.begin[k];
     TRY(upload(s, pairs, COUNT(pairs), sizeof *pairs, &s->diagonals.pairs));
-    TRY(kry_alloc((size_t)s->bundles + 1, sizeof *slot, &slot));
+    TRY(kryi_alloc((size_t)s->bundles + 1, sizeof *slot, &slot));
     for (int64_t b = 0; b < s->bundles; b++) {
         if ((size_t)count == room) {
             room = room ? 2 * room : 4;
-            TRY(kry_realloc(room, bytes, &slots));
+            TRY(kryi_realloc(room, bytes, &slots));
         }
         unsigned char *record = slots + (size_t)count * bytes;
         pack_bundle(s, f, b, record);
@@ -417,14 +418,14 @@ done:
     return st;
 }
 
-static kry_status run_diagonals(kry_block_solve *s, const kry_vec *r, kry_vec *z)
+static kry_status run_diagonals(kryi_block_solve *s, const kry_vec *r, kry_vec *z)
 {
-    const kry_block_diagonals *d = &s->diagonals;
+    const kryi_block_diagonals *d = &s->diagonals;
     kry_device *dev = s->dev;
     cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles, m = d->count, step = d->step;
     const cl_int columns = (cl_int)r->k;
     cl_long n = s->n, record = d->record, upper_at = d->upper_at, inverse_at = d->inverse_at;
-    kry_scalar by = kry_scalar_of(dev, s->scale);
+    kryi_scalar by = kryi_scalar_of(dev, s->scale);
     kry_arg work = dev->info.cpu_kernels ? (kry_arg)ARG(s->scratch) : (kry_arg)ARG(step);
     kry_arg args[] = { ARG(n),          ARG(rows),      ARG(bundles),     ARG(m),
                        ARG(d->pairs),   ARG(d->slot),   ARG(record),      ARG(upper_at),
@@ -432,7 +433,8 @@ static kry_status run_diagonals(kry_block_solve *s, const kry_vec *r, kry_vec *z
                        ARG(columns),    ARG_VEC(r),     ARG(r->ld),       ARG_VEC(z),
                        ARG(z->ld) };
 
-    return kry_launch_columns(dev, s->kernel, s->walkers, columns_at_once(s, r), args, COUNT(args));
+    return kryi_launch_columns(dev, s->kernel, s->walkers, columns_at_once(s, r), args,
+                               COUNT(args));
 }
 
 /* ---- by level sets --------------------------------------------------------------------------- */
@@ -449,7 +451,7 @@ enum {
 };
 
 /* Cut levels into launches. first, rows: room for one each, and one more. */
-static void cut(const kry_device *dev, const kry_level_sets *sets, kry_level_launches *to)
+static void cut(const kry_device *dev, const kryi_level_sets *sets, kryi_level_launches *to)
 {
     const bool cpu = dev->info.cpu_kernels;
     const int32_t few = !cpu ? GPU_FEW : dev->info.compute_units > 1 ? CPU_FEW : INT32_MAX;
@@ -468,34 +470,34 @@ static void cut(const kry_device *dev, const kry_level_sets *sets, kry_level_lau
 }
 
 /* The levels of a triangle. position: of each row among them. */
-static kry_status plan_sweep(kry_block_solve *s, const kry_sparse *t, bool upper,
-                             kry_level_launches *to, int32_t *position)
+static kry_status plan_sweep(kryi_block_solve *s, const kryi_sparse *t, bool upper,
+                             kryi_level_launches *to, int32_t *position)
 {
     kry_status st = KRY_OK;
-    kry_level_sets sets = { 0 };
+    kryi_level_sets sets = { 0 };
 
-    TRY(kry_level_sets_find(t, upper, &sets));
+    TRY(kryi_level_sets_find(t, upper, &sets));
     to->levels = sets.count;
-    TRY(kry_alloc((size_t)sets.count + 1, sizeof *to->first, &to->first));
-    TRY(kry_alloc((size_t)sets.count, sizeof *to->rows, &to->rows));
+    TRY(kryi_alloc((size_t)sets.count + 1, sizeof *to->first, &to->first));
+    TRY(kryi_alloc((size_t)sets.count, sizeof *to->rows, &to->rows));
     cut(s->dev, &sets, to);
     for (int32_t p = 0; p < s->n; p++) position[sets.row[p]] = p;
     TRY(upload(s, sets.begin, (size_t)sets.count + 1, sizeof *sets.begin, &to->begins));
     TRY(upload(s, sets.row, (size_t)s->n, sizeof *sets.row, &to->row));
 done:
-    kry_level_sets_release(&sets);
+    kryi_level_sets_release(&sets);
     return st;
 }
 
-static kry_status pack_levels(kry_block_solve *s, kry_block_factor *f)
+static kry_status pack_levels(kryi_block_solve *s, kryi_block_factor *f)
 {
     kry_status st = KRY_OK;
     int32_t *position = NULL;
 
-    TRY(kry_alloc((size_t)s->n, sizeof *position, &position));
+    TRY(kryi_alloc((size_t)s->n, sizeof *position, &position));
     TRY(plan_sweep(s, &f->lower, false, &s->sweep[0], position));
     TRY(pack_rows(s, &f->lower, position, &s->lower));
-    TRY(kry_block_factor_mirror(f));
+    TRY(kryi_block_factor_mirror(f));
     TRY(plan_sweep(s, &f->upper, true, &s->sweep[1], position));
     TRY(pack_rows(s, &f->upper, position, &s->upper));
     TRY(pack_inverse(s, f, position));
@@ -504,25 +506,25 @@ done:
     return st;
 }
 
-static void release_levels(kry_block_solve *s)
+static void release_levels(kryi_block_solve *s)
 {
     for (int k = 0; k < 2; k++) {
-        kry_level_launches *w = &s->sweep[k];
+        kryi_level_launches *w = &s->sweep[k];
         free(w->first), free(w->rows);
         w->first = w->rows = NULL;
-        kry_buffer_release(s->dev, &w->begins);
-        kry_buffer_release(s->dev, &w->row);
+        kryi_buffer_release(s->dev, &w->begins);
+        kryi_buffer_release(s->dev, &w->row);
     }
 }
 
-static kry_status run_sweep(kry_block_solve *s, int back, const kry_vec *r, kry_vec *z)
+static kry_status run_sweep(kryi_block_solve *s, int back, const kry_vec *r, kry_vec *z)
 {
     kry_status st = KRY_OK;
     kry_device *dev = s->dev;
-    const kry_level_launches *w = &s->sweep[back];
-    const kry_padded_rows *t = back ? &s->upper : &s->lower;
+    const kryi_level_launches *w = &s->sweep[back];
+    const kryi_padded_rows *t = back ? &s->upper : &s->lower;
     const int size = levels_group(dev);
-    kry_scalar by = kry_scalar_of(dev, s->scale);
+    kryi_scalar by = kryi_scalar_of(dev, s->scale);
 
     for (int32_t k = 0; k < w->count; k++) {
         const cl_int first = w->first[k], last = w->first[k + 1];
@@ -531,14 +533,14 @@ static kry_status run_sweep(kry_block_solve *s, int back, const kry_vec *r, kry_
                                  ARG(w->row),     ARG(t->begin),    ARG(t->col), ARG(t->val),
                                  ARG(s->inverse), ARG_ACC(dev, by), ARG_VEC(r),  ARG(r->ld),
                                  ARG_VEC(z),      ARG(z->ld) };
-        const kry_range range = { kry_groups_at_most(dev, groups), r->k, size };
-        TRY(kry_launch_range(dev, s->kernel, range, args, COUNT(args)));
+        const kryi_range range = { kryi_groups_at_most(dev, groups), r->k, size };
+        TRY(kryi_launch_range(dev, s->kernel, range, args, COUNT(args)));
     }
 done:
     return st;
 }
 
-static kry_status run_levels(kry_block_solve *s, const kry_vec *r, kry_vec *z)
+static kry_status run_levels(kryi_block_solve *s, const kry_vec *r, kry_vec *z)
 {
     kry_status st = KRY_OK;
 
@@ -550,18 +552,18 @@ done:
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-kry_status kry_block_solve_create(kry_block_factor *f, bool by_levels, kry_block_solve *s)
+kry_status kryi_block_solve_create(kryi_block_factor *f, bool by_levels, kryi_block_solve *s)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *shape = &f->A->shape;
     const double word = (double)kry_type_size(shape->type);
 
-    *s = (kry_block_solve){ .dev = f->A->dev,
-                            .type = shape->type,
-                            .storage = f->storage,
-                            .n = shape->rows,
-                            .rows = f->rows,
-                            .by_levels = by_levels };
+    *s = (kryi_block_solve){ .dev = f->A->dev,
+                             .type = shape->type,
+                             .storage = f->storage,
+                             .n = shape->rows,
+                             .rows = f->rows,
+                             .by_levels = by_levels };
     TRY(check_range(s, f));
     if (s->n == 0) goto done;
     if (by_levels)
@@ -569,7 +571,7 @@ kry_status kry_block_solve_create(kry_block_factor *f, bool by_levels, kry_block
     else if (!plan_diagonals(s, f))
         s->diagonals.count = -1, s->rows = f->rows;
     plan_bundles(s);
-    s->nnz = s->n + kry_sparse_nnz(&f->lower) + (f->symmetric ? 0 : kry_sparse_nnz(&f->upper));
+    s->nnz = s->n + kryi_sparse_nnz(&f->lower) + (f->symmetric ? 0 : kryi_sparse_nnz(&f->upper));
     TRY(by_levels                 ? pack_levels(s, f)
         : s->diagonals.count >= 0 ? pack_diagonals(s, f)
                                   : pack_all_rows(s, f));
@@ -577,21 +579,21 @@ kry_status kry_block_solve_create(kry_block_factor *f, bool by_levels, kry_block
     TRY(make_scratch(s, 1));
     TRY(get_kernel(s));
 done:
-    if (st < 0) kry_block_solve_release(s);
+    if (st < 0) kryi_block_solve_release(s);
     return st;
 }
 
-void kry_block_solve_release(kry_block_solve *s)
+void kryi_block_solve_release(kryi_block_solve *s)
 {
-    kry_block_diagonals *d = &s->diagonals;
+    kryi_block_diagonals *d = &s->diagonals;
     cl_mem *all[] = { &d->pairs,     &d->slot,      &d->factor,      &s->lower.begin,
                       &s->lower.col, &s->lower.val, &s->upper.begin, &s->upper.col,
                       &s->upper.val, &s->inverse,   &s->scratch };
-    for (size_t i = 0; i < COUNT(all); i++) kry_buffer_release(s->dev, all[i]);
+    for (size_t i = 0; i < COUNT(all); i++) kryi_buffer_release(s->dev, all[i]);
     release_levels(s);
 }
 
-kry_status kry_block_solve_run(kry_block_solve *s, const kry_vec *r, kry_vec *z)
+kry_status kryi_block_solve_run(kryi_block_solve *s, const kry_vec *r, kry_vec *z)
 {
     if (s->n == 0) return KRY_OK;
     if (s->by_levels) return run_levels(s, r, z);

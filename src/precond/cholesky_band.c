@@ -15,24 +15,24 @@
 #include <math.h>
 #include <stdlib.h>
 
-double kry_cholesky_diagonal(const kry_sparse *E, int64_t i)
+double kryi_cholesky_diagonal(const kryi_sparse *E, int64_t i)
 {
-    int64_t e = kry_sparse_find(E, i, i);
+    int64_t e = kryi_sparse_find(E, i, i);
     return e < 0 ? 0 : ((const double *)E->val)[e];
 }
 
 /* Where vectors are dependent, their pivot is roundoff: of n sums of E_ii each, up to chance. */
-bool kry_cholesky_pivot_fits(double pivot, double diagonal, int64_t n)
+bool kryi_cholesky_pivot_fits(double pivot, double diagonal, int64_t n)
 {
     return pivot > 4 * DBL_EPSILON * (double)n * diagonal && pivot > 0 && pivot <= DBL_MAX;
 }
 
-kry_status kry_cholesky_dependent(const kry_sparse *E, int64_t i)
+kry_status kryi_cholesky_dependent(const kryi_sparse *E, int64_t i)
 {
     return kry_fail(KRY_ERR_SINGULAR,
                     "linearly dependent deflation vectors: vector %lld depends on the others, or "
                     "its entry %g on the diagonal of Z'AZ is not positive",
-                    (long long)i, kry_cholesky_diagonal(E, i));
+                    (long long)i, kryi_cholesky_diagonal(E, i));
 }
 
 typedef struct factor {
@@ -67,7 +67,7 @@ static int64_t first_of(const factor *f, int64_t i)
     return i + 1 - (f->start[i + 1] - f->start[i]);
 }
 
-static kry_status factorise(factor *f, const kry_sparse *E)
+static kry_status factorise(factor *f, const kryi_sparse *E)
 {
     kry_status st = KRY_OK;
     const double *val = E->val;
@@ -84,28 +84,28 @@ static kry_status factorise(factor *f, const kry_sparse *E)
             row[j - first] = (row[j - first] - sum) / other[j - other_first];
         }
         double entry = row[i - first], pivot = entry - dot(row, row, i - first);
-        if (!kry_cholesky_pivot_fits(pivot, entry, f->n)) TRY(kry_cholesky_dependent(E, i));
+        if (!kryi_cholesky_pivot_fits(pivot, entry, f->n)) TRY(kryi_cholesky_dependent(E, i));
         row[i - first] = sqrt(pivot);
     }
 done:
     return st;
 }
 
-static kry_status band_create(const kry_sparse *E, int64_t n, double rounding, void **self)
+static kry_status band_create(const kryi_sparse *E, int64_t n, double rounding, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
 
     (void)rounding;
     *self = NULL;
-    TRY(kry_alloc(1, sizeof *f, &f));
+    TRY(kryi_alloc(1, sizeof *f, &f));
     f->n = n;
-    TRY(kry_alloc((size_t)n + 1, sizeof *f->start, &f->start));
+    TRY(kryi_alloc((size_t)n + 1, sizeof *f->start, &f->start));
     for (int64_t i = 0; i < n; i++) {
         int64_t e = E->row_ptr[i], first = e < E->row_ptr[i + 1] ? E->col[e] : i;
         f->start[i + 1] = f->start[i] + 1 + (first < i ? i - first : 0);
     }
-    TRY(kry_alloc((size_t)f->start[n], sizeof *f->L, &f->L));
+    TRY(kryi_alloc((size_t)f->start[n], sizeof *f->L, &f->L));
     TRY(factorise(f, E));
     *self = f;
     f = NULL;
@@ -140,7 +140,7 @@ static double band_bytes(const void *self)
     return (double)f->start[f->n] * sizeof *f->L;
 }
 
-const kry_cholesky_engine kry_cholesky_band = {
+const kryi_cholesky_engine kryi_cholesky_band = {
     .name = "cholesky banded",
     .create = band_create,
     .solve = band_solve,

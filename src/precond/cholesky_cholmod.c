@@ -22,7 +22,7 @@
 typedef struct factor {
     int64_t n;
     cholmod_common common;
-    cholmod_factor *L; /* an order without numbers; with the only ones in kry_cholesky_cholmod */
+    cholmod_factor *L; /* an order without numbers; with the only ones in kryi_cholesky_cholmod */
     cholmod_dense *x, *y, *work, *b; /* kept from solve to solve; b: a header without numbers */
 } factor;
 
@@ -71,20 +71,20 @@ static void start(cholmod_common *c, bool definite)
 }
 
 /* number: on the diagonal of L, or of D */
-static kry_status check_pivot(const factor *f, const kry_sparse *E, const cholmod_factor *L,
+static kry_status check_pivot(const factor *f, const kryi_sparse *E, const cholmod_factor *L,
                               int64_t j, double number)
 {
     const int *vector = L->Perm;
-    const double diagonal = kry_cholesky_diagonal(E, vector[j]);
+    const double diagonal = kryi_cholesky_diagonal(E, vector[j]);
 
     if ((size_t)j < L->minor &&
-        (L->is_ll ? kry_cholesky_pivot_fits(number * number, diagonal, f->n)
-                  : kry_cholesky_pivot_fits(fabs(number), fabs(diagonal), f->n)))
+        (L->is_ll ? kryi_cholesky_pivot_fits(number * number, diagonal, f->n)
+                  : kryi_cholesky_pivot_fits(fabs(number), fabs(diagonal), f->n)))
         return KRY_OK;
-    return kry_cholesky_dependent(E, vector[j]);
+    return kryi_cholesky_dependent(E, vector[j]);
 }
 
-static kry_status check_pivots(const factor *f, const kry_sparse *E, const cholmod_factor *L)
+static kry_status check_pivots(const factor *f, const kryi_sparse *E, const cholmod_factor *L)
 {
     kry_status st = KRY_OK;
     const double *x = L->x;
@@ -99,7 +99,7 @@ done:
 }
 
 /* Row j of E from its diagonal on is column j of the lower triangle. */
-static void fill(const factor *f, const kry_sparse *E, const cholmod_sparse *lower)
+static void fill(const factor *f, const kryi_sparse *E, const cholmod_sparse *lower)
 {
     int *p = lower->p, *row = lower->i, used = 0;
     double *val = lower->x;
@@ -116,7 +116,7 @@ static void fill(const factor *f, const kry_sparse *E, const cholmod_sparse *low
 }
 
 /* The lower triangle of E, to be freed. */
-static kry_status copy_lower(factor *f, const kry_sparse *E, cholmod_sparse **lower)
+static kry_status copy_lower(factor *f, const kryi_sparse *E, cholmod_sparse **lower)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)f->n, nnz = (size_t)E->row_ptr[f->n];
@@ -129,7 +129,7 @@ done:
 }
 
 /* Order the first n unknowns of E. */
-static kry_status order(const kry_sparse *E, int64_t n, bool definite, factor **made)
+static kry_status order(const kryi_sparse *E, int64_t n, bool definite, factor **made)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
@@ -138,7 +138,7 @@ static kry_status order(const kry_sparse *E, int64_t n, bool definite, factor **
 
     CHECK(nnz < INT32_MAX, KRY_ERR_UNSUPPORTED, "a matrix of %lld entries is too large for CHOLMOD",
           (long long)nnz);
-    TRY(kry_alloc(1, sizeof *f, &f));
+    TRY(kryi_alloc(1, sizeof *f, &f));
     f->n = n;
     start(&f->common, definite);
     f->b = cholmod_allocate_dense(0, 0, 0, CHOLMOD_REAL, &f->common);
@@ -156,7 +156,7 @@ done:
 }
 
 /* L: an order; its numbers come to it */
-static kry_status factor_numbers(factor *f, const kry_sparse *E, cholmod_factor *L)
+static kry_status factor_numbers(factor *f, const kryi_sparse *E, cholmod_factor *L)
 {
     kry_status st = KRY_OK;
     cholmod_sparse *lower = NULL;
@@ -170,7 +170,7 @@ done:
     return st;
 }
 
-static kry_status cholmod_create(const kry_sparse *E, int64_t n, double rounding, void **self)
+static kry_status cholmod_create(const kryi_sparse *E, int64_t n, double rounding, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
@@ -186,7 +186,7 @@ done:
 }
 
 /* A factor that stays simplicial grows while it is made: its entries are counted before. */
-static kry_status analyse(const kry_sparse *A, bool definite, kry_factor_cost *cost, void **self)
+static kry_status analyse(const kryi_sparse *A, bool definite, kryi_factor_cost *cost, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
@@ -195,13 +195,13 @@ static kry_status analyse(const kry_sparse *A, bool definite, kry_factor_cost *c
     TRY(order(A, A->rows, definite, &f));
     const double entries = f->L->is_super ? (double)f->L->xsize : f->common.lnz;
     const double flop = f->L->is_super ? 2e-10 : 1e-9;
-    *cost = (kry_factor_cost){ f->common.fl * flop, entries * (sizeof(double) + sizeof(int)) };
+    *cost = (kryi_factor_cost){ f->common.fl * flop, entries * (sizeof(double) + sizeof(int)) };
     *self = f;
 done:
     return st;
 }
 
-static kry_status ldl_analyse(const kry_sparse *A, kry_factor_cost *cost, void **self)
+static kry_status ldl_analyse(const kryi_sparse *A, kryi_factor_cost *cost, void **self)
 {
     return analyse(A, false, cost, self);
 }
@@ -253,7 +253,7 @@ static double bytes_of(const cholmod_factor *L)
 
 static double cholmod_bytes(const void *self) { return bytes_of(((const factor *)self)->L); }
 
-const kry_cholesky_engine kry_cholesky_cholmod = {
+const kryi_cholesky_engine kryi_cholesky_cholmod = {
     .name = "cholesky cholmod",
     .create = cholmod_create,
     .solve = cholmod_solve_block,
@@ -268,7 +268,7 @@ static void cholmod_release(void *self, void *numbers)
     cholmod_free_factor(&L, &f->common);
 }
 
-static kry_status cholmod_factor_numbers(void *self, const kry_sparse *A, double most,
+static kry_status cholmod_factor_numbers(void *self, const kryi_sparse *A, double most,
                                          void **numbers)
 {
     kry_status st = KRY_OK;
@@ -300,12 +300,12 @@ static double cholmod_factor_bytes(const void *self, const void *numbers)
 }
 
 #ifdef KRY_GPL
-static kry_status cholesky_analyse(const kry_sparse *A, kry_factor_cost *cost, void **self)
+static kry_status cholesky_analyse(const kryi_sparse *A, kryi_factor_cost *cost, void **self)
 {
     return analyse(A, true, cost, self);
 }
 
-const kry_factor_engine kry_factor_cholesky = {
+const kryi_factor_engine kryi_factor_cholesky = {
     .name = "Cholesky, CHOLMOD",
     .analyse = cholesky_analyse,
     .factor = cholmod_factor_numbers,
@@ -316,7 +316,7 @@ const kry_factor_engine kry_factor_cholesky = {
 };
 #endif
 
-const kry_factor_engine kry_factor_ldl = {
+const kryi_factor_engine kryi_factor_ldl = {
     .name = "L D L', CHOLMOD",
     .analyse = ldl_analyse,
     .factor = cholmod_factor_numbers,

@@ -35,14 +35,14 @@ static void pivoted_destroy(void *self)
 }
 
 /* W := S E S, dense; left := its diagonal. */
-static kry_status scale_matrix(factor *f, const kry_sparse *E, double *W, double *left)
+static kry_status scale_matrix(factor *f, const kryi_sparse *E, double *W, double *left)
 {
     kry_status st = KRY_OK;
     const double *val = E->val;
 
     for (int64_t i = 0; i < f->n; i++) {
-        const double entry = kry_cholesky_diagonal(E, i);
-        if (!(entry >= 0 && entry <= DBL_MAX)) TRY(kry_cholesky_dependent(E, i));
+        const double entry = kryi_cholesky_diagonal(E, i);
+        if (!(entry >= 0 && entry <= DBL_MAX)) TRY(kryi_cholesky_dependent(E, i));
         f->scale[i] = entry > 0 ? 1 / sqrt(entry) : 1;
         left[i] = entry > 0;
         f->place[i] = (int32_t)i;
@@ -104,13 +104,13 @@ static void eliminate(factor *f, const double *W, double *left, int64_t j)
     }
 }
 
-static kry_status factorise(factor *f, const kry_sparse *E, double rounding)
+static kry_status factorise(factor *f, const kryi_sparse *E, double rounding)
 {
     kry_status st = KRY_OK;
     double *W = NULL, *left = NULL;
 
-    TRY(kry_alloc((size_t)(f->n * f->n), sizeof *W, &W));
-    TRY(kry_alloc((size_t)f->n, sizeof *left, &left));
+    TRY(kryi_alloc((size_t)(f->n * f->n), sizeof *W, &W));
+    TRY(kryi_alloc((size_t)f->n, sizeof *left, &left));
     TRY(scale_matrix(f, E, W, left));
     for (f->rank = 0; f->rank < f->n; f->rank++) {
         choose_pivot(f, left, f->rank);
@@ -119,25 +119,25 @@ static kry_status factorise(factor *f, const kry_sparse *E, double rounding)
     }
     for (int64_t i = f->rank; i < f->n;
          i++) /* an indefinite matrix has more below zero than rounding */
-        if (!(left[i] >= -50 * rounding)) TRY(kry_cholesky_dependent(E, f->place[i]));
+        if (!(left[i] >= -50 * rounding)) TRY(kryi_cholesky_dependent(E, f->place[i]));
 done:
     free(left);
     free(W);
     return st;
 }
 
-static kry_status pivoted_create(const kry_sparse *E, int64_t n, double rounding, void **self)
+static kry_status pivoted_create(const kryi_sparse *E, int64_t n, double rounding, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
 
     *self = NULL;
-    TRY(kry_alloc(1, sizeof *f, &f));
+    TRY(kryi_alloc(1, sizeof *f, &f));
     f->n = n;
-    TRY(kry_alloc((size_t)n, sizeof *f->place, &f->place));
-    TRY(kry_alloc((size_t)n, sizeof *f->scale, &f->scale));
-    TRY(kry_alloc((size_t)(n * n), sizeof *f->L, &f->L));
-    TRY(kry_alloc((size_t)n, sizeof *f->x, &f->x));
+    TRY(kryi_alloc((size_t)n, sizeof *f->place, &f->place));
+    TRY(kryi_alloc((size_t)n, sizeof *f->scale, &f->scale));
+    TRY(kryi_alloc((size_t)(n * n), sizeof *f->L, &f->L));
+    TRY(kryi_alloc((size_t)n, sizeof *f->x, &f->x));
     TRY(factorise(f, E, rounding));
     *self = f;
     f = NULL;
@@ -220,7 +220,7 @@ static double pivoted_bytes(const void *self)
     return (double)(f->n * f->n) * sizeof *f->L;
 }
 
-const kry_cholesky_engine kry_cholesky_pivoted = {
+const kryi_cholesky_engine kryi_cholesky_pivoted = {
     .name = "cholesky pivoted",
     .create = pivoted_create,
     .solve = pivoted_solve,

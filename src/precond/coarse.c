@@ -18,22 +18,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct kry_coarse {
+struct kryi_coarse {
     kry_device *dev; /* retained */
     kry_type type;
-    int64_t k, n;                      /* n: unknowns that are factored */
-    int64_t m;                         /* vectors that E maps to zero */
-    double *d, *N;                     /* D: k; N: k-by-m, column after column */
-    const kry_cholesky_engine *engine; /* NULL: the device has made the inverse */
-    void *factor;                      /* the engine's; NULL if n == 0 */
+    int64_t k, n;                       /* n: unknowns that are factored */
+    int64_t m;                          /* vectors that E maps to zero */
+    double *d, *N;                      /* D: k; N: k-by-m, column after column */
+    const kryi_cholesky_engine *engine; /* NULL: the device has made the inverse */
+    void *factor;                       /* the engine's; NULL if n == 0 */
     double *x; /* k for each column that there ever was at once: a solve on the host */
     int64_t columns;
     void *numbers; /* k of `type`, on their way to the device */
     bool dense;
-    kry_dense_inverse inverse; /* if dense */
+    kryi_dense_inverse inverse; /* if dense */
 };
 
-static kry_status check_numbers(const kry_sparse *E)
+static kry_status check_numbers(const kryi_sparse *E)
 {
     kry_status st = KRY_OK;
     const double *val = E->val;
@@ -48,7 +48,7 @@ done:
 }
 
 /* Make column v of N orthonormal, in D, to those before it. */
-static void orthonormalise(kry_coarse *s, int64_t v)
+static void orthonormalise(kryi_coarse *s, int64_t v)
 {
     double *x = s->N + v * s->k, size = 0;
 
@@ -63,16 +63,16 @@ static void orthonormalise(kry_coarse *s, int64_t v)
 }
 
 /* D and N: ones, if E maps them to zero, then what the engine finds. */
-static kry_status find_null_space(kry_coarse *s, const kry_sparse *E)
+static kry_status find_null_space(kryi_coarse *s, const kryi_sparse *E)
 {
     kry_status st = KRY_OK;
     const int64_t ones = s->k - s->n,
                   pinned = s->factor && s->engine->pinned ? s->engine->pinned(s->factor) : 0;
 
     s->m = ones + pinned;
-    TRY(kry_alloc((size_t)(s->k * s->m), sizeof *s->N, &s->N));
+    TRY(kryi_alloc((size_t)(s->k * s->m), sizeof *s->N, &s->N));
     for (int64_t i = 0; i < s->k; i++) {
-        s->d[i] = kry_cholesky_diagonal(E, i);
+        s->d[i] = kryi_cholesky_diagonal(E, i);
         if (!(s->d[i] > 0)) s->d[i] = 1;
     }
     for (int64_t i = 0; i < s->k && ones; i++) s->N[i] = 1;
@@ -84,7 +84,7 @@ done:
 }
 
 /* x := (I - D N N') x */
-static void project(const kry_coarse *s, double *x)
+static void project(const kryi_coarse *s, double *x)
 {
     for (int64_t v = 0; v < s->m; v++) {
         const double *y = s->N + v * s->k;
@@ -95,7 +95,7 @@ static void project(const kry_coarse *s, double *x)
 }
 
 /* x := (I - N N'D) x */
-static void project_solution(const kry_coarse *s, double *x)
+static void project_solution(const kryi_coarse *s, double *x)
 {
     for (int64_t v = 0; v < s->m; v++) {
         const double *y = s->N + v * s->k;
@@ -106,7 +106,7 @@ static void project_solution(const kry_coarse *s, double *x)
 }
 
 /* Each of m columns of k numbers becomes E^-1 times it. The engine's have n numbers. */
-static kry_status solve_columns(kry_coarse *s, double *x, int64_t m)
+static kry_status solve_columns(kryi_coarse *s, double *x, int64_t m)
 {
     kry_status st = KRY_OK;
     const size_t bytes = (size_t)s->n * sizeof *x;
@@ -129,7 +129,7 @@ done:
 /* Columns of the inverse: those of the identity solved for. */
 static kry_status invert_columns(void *user, int64_t j, int64_t m, double *columns)
 {
-    kry_coarse *s = user;
+    kryi_coarse *s = user;
 
     for (int64_t c = 0; c < m; c++)
         for (int64_t i = 0; i < s->k; i++) columns[c * s->k + i] = i == j + c;
@@ -137,42 +137,42 @@ static kry_status invert_columns(void *user, int64_t j, int64_t m, double *colum
 }
 
 /* c := E^-1 s->x */
-static kry_status solve_on_host(kry_coarse *s, kry_vec *c)
+static kry_status solve_on_host(kryi_coarse *s, kry_vec *c)
 {
     kry_status st = KRY_OK;
 
     TRY(solve_columns(s, s->x, c->k));
-    TRY(kry_vec_write_doubles(c, s->x));
+    TRY(kryi_vec_write_doubles(c, s->x));
 done:
     return st;
 }
 
-static kry_status make_room(kry_coarse *s, int64_t columns)
+static kry_status make_room(kryi_coarse *s, int64_t columns)
 {
     kry_status st = KRY_OK;
 
     if (s->columns >= columns) return KRY_OK;
-    TRY(kry_realloc((size_t)(columns * s->k), sizeof *s->x, &s->x));
+    TRY(kryi_realloc((size_t)(columns * s->k), sizeof *s->x, &s->x));
     s->columns = columns;
 done:
     return st;
 }
 
-kry_status kry_coarse_solve(kry_coarse *s, const kry_vec *w, kry_vec *c)
+kry_status kryi_coarse_solve(kryi_coarse *s, const kry_vec *w, kry_vec *c)
 {
     kry_status st = KRY_OK;
 
     assert(w->n == s->k && c->n == s->k && c->k == w->k && w->type == s->type);
-    assert(!kry_vec_overlap(w, c));
-    if (s->dense) return kry_dense_inverse_apply(&s->inverse, w, c);
+    assert(!kryi_vec_overlap(w, c));
+    if (s->dense) return kryi_dense_inverse_apply(&s->inverse, w, c);
     TRY(make_room(s, w->k));
-    TRY(kry_vec_read_doubles(w, s->x));
+    TRY(kryi_vec_read_doubles(w, s->x));
     TRY(solve_on_host(s, c));
 done:
     return st;
 }
 
-kry_status kry_coarse_solve_from(kry_coarse *s, const double *numbers, kry_vec *w, kry_vec *c)
+kry_status kryi_coarse_solve_from(kryi_coarse *s, const double *numbers, kry_vec *w, kry_vec *c)
 {
     kry_status st = KRY_OK;
     size_t word = kry_type_size(s->type);
@@ -181,11 +181,11 @@ kry_status kry_coarse_solve_from(kry_coarse *s, const double *numbers, kry_vec *
         memcpy(s->x, numbers, (size_t)s->k * sizeof *numbers);
         return solve_on_host(s, c);
     }
-    for (int64_t i = 0; i < s->k; i++) kry_number_put(s->type, s->numbers, i, numbers[i]);
+    for (int64_t i = 0; i < s->k; i++) kryi_number_put(s->type, s->numbers, i, numbers[i]);
     /* s->numbers is not touched before the next w has been read back. */
-    TRY(kry_buffer_write_later(s->dev, w->buffer, (size_t)w->first * word, (size_t)s->k * word,
-                               s->numbers));
-    TRY(kry_coarse_solve(s, w, c));
+    TRY(kryi_buffer_write_later(s->dev, w->buffer, (size_t)w->first * word, (size_t)s->k * word,
+                                s->numbers));
+    TRY(kryi_coarse_solve(s, w, c));
 done:
     return st;
 }
@@ -193,14 +193,14 @@ done:
 /* Above 16384 the inverse of doubles is 2 GB to be read per iteration. CPUs: reading k^2 numbers
  * against two sweeps over L and a wait; for vectors on a square grid they cost the same at k = 1000
  * (PoCL on two cores). */
-static bool wants_dense(const kry_coarse *s)
+static bool wants_dense(const kryi_coarse *s)
 {
     enum { MOST_ON_GPU = 16384, MOST_ON_CPU = 1000 };
     return s->k <= (s->dev->info.gpu ? MOST_ON_GPU : MOST_ON_CPU) &&
-           kry_dense_inverse_bytes(&s->inverse) <= (double)s->dev->info.max_alloc_bytes;
+           kryi_dense_inverse_bytes(&s->inverse) <= (double)s->dev->info.max_alloc_bytes;
 }
 
-static kry_status choose(kry_coarse *s, const kry_coarse_how *how)
+static kry_status choose(kryi_coarse *s, const kryi_coarse_how *how)
 {
     kry_status st = KRY_OK;
     kry_coarse_method m = how->method;
@@ -208,10 +208,10 @@ static kry_status choose(kry_coarse *s, const kry_coarse_how *how)
 
     CHECK((unsigned)m <= KRY_COARSE_CHOLESKY, KRY_ERR_ARGUMENT,
           "coarse solver: method %d is unknown", (int)m);
-    if (m != KRY_COARSE_CHOLESKY) TRY(kry_dense_inverse_choose(&s->inverse, how->product));
+    if (m != KRY_COARSE_CHOLESKY) TRY(kryi_dense_inverse_choose(&s->inverse, how->product));
     s->dense = m == KRY_COARSE_DENSE || (m == KRY_COARSE_AUTO && wants_dense(s));
     if (!s->dense) goto done;
-    double bytes = kry_dense_inverse_bytes(&s->inverse);
+    double bytes = kryi_dense_inverse_bytes(&s->inverse);
     CHECK(bytes <= most, KRY_ERR_MEMORY,
           "the dense inverse for %lld deflation vectors takes %.3f GB, but '%s' holds buffers of "
           "%.3f GB at most; take Cholesky or fewer vectors",
@@ -223,75 +223,75 @@ done:
 /* Unknowns up to which n^3 / 3 additions are no matter: half a second. */
 enum { MOST_PIVOTED = 1024 };
 
-static const kry_cholesky_engine *choose_engine(const kry_coarse_how *how, const kry_coarse *s)
+static const kryi_cholesky_engine *choose_engine(const kryi_coarse_how *how, const kryi_coarse *s)
 {
     if (how->engine) return how->engine;
-    if (how->rounding > 0 && s->k <= MOST_PIVOTED) return &kry_cholesky_pivoted;
-    if (s->dense && kry_coarse_inverts(&s->inverse)) return NULL;
+    if (how->rounding > 0 && s->k <= MOST_PIVOTED) return &kryi_cholesky_pivoted;
+    if (s->dense && kryi_coarse_inverts(&s->inverse)) return NULL;
 #ifdef KRY_HAVE_CHOLMOD
-    return &kry_cholesky_cholmod;
+    return &kryi_cholesky_cholmod;
 #else
-    return &kry_cholesky_band;
+    return &kryi_cholesky_band;
 #endif
 }
 
 /* Factor E on the host; dense: and make the inverse of its columns. */
-static kry_status factorise(kry_coarse *s, const kry_coarse_how *how, const kry_sparse *E)
+static kry_status factorise(kryi_coarse *s, const kryi_coarse_how *how, const kryi_sparse *E)
 {
     kry_status st = KRY_OK;
 
     if (s->n > 0) TRY(s->engine->create(E, s->n, how->rounding, &s->factor));
     TRY(find_null_space(s, E));
-    if (s->dense) TRY(kry_dense_inverse_form(&s->inverse, invert_columns, s));
+    if (s->dense) TRY(kryi_dense_inverse_form(&s->inverse, invert_columns, s));
 done:
     return st;
 }
 
-kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_how *how,
-                             const kry_sparse *E, kry_coarse **coarse)
+kry_status kryi_coarse_create(kry_device *dev, kry_type type, const kryi_coarse_how *how,
+                              const kryi_sparse *E, kryi_coarse **coarse)
 {
     kry_status st = KRY_OK;
     const size_t k = (size_t)E->rows;
-    kry_coarse *s = NULL;
+    kryi_coarse *s = NULL;
 
     *coarse = NULL;
     assert(E->rows >= 1 && E->rows == E->cols && E->type == KRY_F64);
     TRY(check_numbers(E));
-    TRY(kry_alloc(1, sizeof *s, &s));
+    TRY(kryi_alloc(1, sizeof *s, &s));
     s->dev = kry_device_retain(dev);
     s->type = type, s->k = E->rows;
     s->n = s->k - (how->singular ? 1 : 0);
-    s->inverse = (kry_dense_inverse){ .dev = dev, .type = type, .k = s->k };
+    s->inverse = (kryi_dense_inverse){ .dev = dev, .type = type, .k = s->k };
     TRY(make_room(s, 1));
-    TRY(kry_alloc(k, kry_type_size(type), &s->numbers));
-    TRY(kry_alloc(k, sizeof *s->d, &s->d));
+    TRY(kryi_alloc(k, kry_type_size(type), &s->numbers));
+    TRY(kryi_alloc(k, sizeof *s->d, &s->d));
     TRY(choose(s, how));
     s->engine = choose_engine(how, s);
-    if (s->dense) TRY(kry_dense_inverse_prepare(&s->inverse));
+    if (s->dense) TRY(kryi_dense_inverse_prepare(&s->inverse));
     if (s->engine)
         TRY(factorise(s, how, E));
     else
-        TRY(kry_coarse_invert(&s->inverse, E, how->singular));
+        TRY(kryi_coarse_invert(&s->inverse, E, how->singular));
     *coarse = s;
     s = NULL;
 done:
-    kry_coarse_release(&s);
+    kryi_coarse_release(&s);
     return st;
 }
 
-const kry_dense_inverse *kry_coarse_inverse(const kry_coarse *s)
+const kryi_dense_inverse *kryi_coarse_inverse(const kryi_coarse *s)
 {
     return s->dense && s->inverse.product == KRY_COARSE_FULL ? &s->inverse : NULL;
 }
 
-void kry_coarse_describe(const kry_coarse *s, kry_op_info *info)
+void kryi_coarse_describe(const kryi_coarse *s, kry_op_info *info)
 {
     double values = 2 * (double)s->k * (double)kry_type_size(s->type);
 
     if (s->dense) {
         info->variant = s->inverse.product == KRY_COARSE_PACKED ? "dense packed" : "dense plain";
-        info->bytes_stored = kry_dense_inverse_bytes(&s->inverse);
-        info->bytes_per_apply = kry_dense_inverse_moved(&s->inverse);
+        info->bytes_stored = kryi_dense_inverse_bytes(&s->inverse);
+        info->bytes_per_apply = kryi_dense_inverse_moved(&s->inverse);
     } else {
         info->variant = s->engine->name;
         info->bytes_stored = s->factor ? s->engine->bytes(s->factor) : 0;
@@ -299,12 +299,12 @@ void kry_coarse_describe(const kry_coarse *s, kry_op_info *info)
     }
 }
 
-void kry_coarse_release(kry_coarse **coarse)
+void kryi_coarse_release(kryi_coarse **coarse)
 {
-    kry_coarse *s = *coarse;
+    kryi_coarse *s = *coarse;
     *coarse = NULL;
     if (!s) return;
-    kry_dense_inverse_release(&s->inverse);
+    kryi_dense_inverse_release(&s->inverse);
     if (s->factor) s->engine->destroy(s->factor);
     free(s->numbers);
     free(s->x);

@@ -12,12 +12,12 @@
 
 /* ---- cholesky_*.c: P E P' = L L' of the leading n-by-n part of E, on the host ------------------ */
 
-typedef struct kry_cholesky_engine {
+typedef struct kryi_cholesky_engine {
     const char *name;
     /* Order the first n unknowns of E, which is symmetric and in double, and factor them.
      *   rounding  of entries by the diagonal, for engines that pin unknowns
      * Returns  KRY_ERR_SINGULAR. */
-    kry_status (*create)(const kry_sparse *E, int64_t n, double rounding, void **self);
+    kry_status (*create)(const kryi_sparse *E, int64_t n, double rounding, void **self);
     /* Each column of x, n-by-columns, becomes E^-1 x. */
     kry_status (*solve)(void *self, double *x, int64_t columns);
     /* How many unknowns are pinned to zero, because their pivots vanish, and x := vector v of as many that
@@ -26,81 +26,82 @@ typedef struct kry_cholesky_engine {
     void (*null_vector)(void *self, int64_t v, double *x);
     double (*bytes)(const void *self); /* of L */
     void (*destroy)(void *self);       /* takes NULL */
-} kry_cholesky_engine;
+} kryi_cholesky_engine;
 
-extern const kry_cholesky_engine kry_cholesky_band, kry_cholesky_pivoted;
+extern const kryi_cholesky_engine kryi_cholesky_band, kryi_cholesky_pivoted;
 #ifdef KRY_HAVE_CHOLMOD
-extern const kry_cholesky_engine kry_cholesky_cholmod;
+extern const kryi_cholesky_engine kryi_cholesky_cholmod;
 #endif
 
 /* The entry E_ii; 0 if there is none. */
-double kry_cholesky_diagonal(const kry_sparse *E, int64_t i);
+double kryi_cholesky_diagonal(const kryi_sparse *E, int64_t i);
 /* Whether `pivot`, what is left of E_ii after n - 1 others at most, is more than roundoff. */
-bool kry_cholesky_pivot_fits(double pivot, double diagonal, int64_t n);
+bool kryi_cholesky_pivot_fits(double pivot, double diagonal, int64_t n);
 /* KRY_ERR_SINGULAR for vector i. */
-kry_status kry_cholesky_dependent(const kry_sparse *E, int64_t i);
+kry_status kryi_cholesky_dependent(const kryi_sparse *E, int64_t i);
 
 /* ---- dense_inverse.c: a symmetric matrix G on the device, k-by-k and dense, to multiply by ------ */
 
 /* How it is kept and multiplied by. */
-typedef enum kry_coarse_product {
+typedef enum kryi_coarse_product {
     KRY_COARSE_OWN,   /* the faster of the two */
     KRY_COARSE_FULL,  /* one launch reads k^2 numbers */
     KRY_COARSE_PACKED /* GPUs: two launches read half of them */
-} kry_coarse_product;
+} kryi_coarse_product;
 
-typedef struct kry_dense_inverse {
+typedef struct kryi_dense_inverse {
     kry_device *dev; /* borrowed */
     kry_type type;
     int64_t k;
-    kry_coarse_product product; /* FULL or PACKED */
-    cl_mem G;                   /* stride-by-k, or its tiles; NULL: not formed */
-    cl_mem part;                /* packed, TILE-by-blocks-by-blocks: each tile's share of c, */
-    int64_t part_vectors;       /* for so many vectors */
-    kry_kernel *tiles, *add;    /* packed; the device's */
-} kry_dense_inverse;
+    kryi_coarse_product product; /* FULL or PACKED */
+    cl_mem G;                    /* stride-by-k, or its tiles; NULL: not formed */
+    cl_mem part;                 /* packed, TILE-by-blocks-by-blocks: each tile's share of c, */
+    int64_t part_vectors;        /* for so many vectors */
+    kryi_kernel *tiles, *add;    /* packed; the device's */
+} kryi_dense_inverse;
 
 /* Columns j ... j + m - 1 of G, k numbers each. */
-typedef kry_status kry_column_solver(void *user, int64_t j, int64_t m, double *columns);
+typedef kry_status kryi_column_solver(void *user, int64_t j, int64_t m, double *columns);
 
 /* Choose the product for a G that is formed later.
  * Returns  KRY_ERR_UNSUPPORTED for KRY_COARSE_PACKED where its kernels do not run */
-kry_status kry_dense_inverse_choose(kry_dense_inverse *D, kry_coarse_product product);
+kry_status kryi_dense_inverse_choose(kryi_dense_inverse *D, kryi_coarse_product product);
 /* What G takes on the device, and the least bytes that a product moves. */
-double kry_dense_inverse_bytes(const kry_dense_inverse *D);
-double kry_dense_inverse_moved(const kry_dense_inverse *D);
+double kryi_dense_inverse_bytes(const kryi_dense_inverse *D);
+double kryi_dense_inverse_moved(const kryi_dense_inverse *D);
 /* Compile and allocate what a product needs, G among it. */
-kry_status kry_dense_inverse_prepare(kry_dense_inverse *D);
+kry_status kryi_dense_inverse_prepare(kryi_dense_inverse *D);
 /* Form G, rounded to the type; D is prepared. Waits. */
-kry_status kry_dense_inverse_form(kry_dense_inverse *D, kry_column_solver *solve, void *user);
+kry_status kryi_dense_inverse_form(kryi_dense_inverse *D, kryi_column_solver *solve, void *user);
 /* Of G in full: numbers from one row to the next. */
-int64_t kry_dense_inverse_stride(const kry_dense_inverse *D);
+int64_t kryi_dense_inverse_stride(const kryi_dense_inverse *D);
 /* c := G w for one column or several, which start anywhere and do not overlap. Does not wait. */
-kry_status kry_dense_inverse_apply(kry_dense_inverse *D, const kry_vec *w, kry_vec *c);
-void kry_dense_inverse_release(kry_dense_inverse *D);
+kry_status kryi_dense_inverse_apply(kryi_dense_inverse *D, const kry_vec *w, kry_vec *c);
+void kryi_dense_inverse_release(kryi_dense_inverse *D);
 
 /* Made on a GPU, in double: */
 
 /* Whether the device is to make the inverse: it is a GPU with double precision and room for another k^2 doubles, and k is
  * not small. */
-bool kry_coarse_inverts(const kry_dense_inverse *D);
+bool kryi_coarse_inverts(const kryi_dense_inverse *D);
 /* G := E^-1, E in double with both triangles; singular: E times ones is zero. D is prepared. Waits.
- * Returns  KRY_ERR_SINGULAR as kry_coarse_create */
-kry_status kry_coarse_invert(const kry_dense_inverse *D, const kry_sparse *E, bool singular);
+ * Returns  KRY_ERR_SINGULAR as kryi_coarse_create */
+kry_status kryi_coarse_invert(const kryi_dense_inverse *D, const kryi_sparse *E, bool singular);
 
 /* ---- coarse.c --------------------------------------------------------------------------------- */
 
-typedef struct kry_coarse kry_coarse;
+typedef struct kryi_coarse kryi_coarse;
 
-typedef struct kry_coarse_how {
+typedef struct kryi_coarse_how {
     kry_coarse_method method;
-    kry_coarse_product product; /* of a dense inverse; for tests */
-    bool singular;              /* E times ones is zero */
+    kryi_coarse_product product; /* of a dense inverse; for tests */
+    bool singular;               /* E times ones is zero */
     /* Of the entries, by the diagonal: E may map more vectors to zero, which are found up to 1024 unknowns.
      * 0: it is known not to. */
     double rounding;
-    const kry_cholesky_engine *engine; /* NULL: the device, or CHOLMOD if there is one; for tests */
-} kry_coarse_how;
+    const kryi_cholesky_engine
+        *engine; /* NULL: the device, or CHOLMOD if there is one; for tests */
+} kryi_coarse_how;
 
 /*
  * Factor E, which is in double and has both triangles; dense: also form the inverse, rounded to
@@ -111,24 +112,25 @@ typedef struct kry_coarse_how {
  *          KRY_ERR_MEMORY, for an inverse that the device cannot hold with the bytes it takes;
  *          KRY_ERR_ARGUMENT for numbers that are not finite.
  */
-kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_how *how,
-                             const kry_sparse *E, kry_coarse **coarse);
+kry_status kryi_coarse_create(kry_device *dev, kry_type type, const kryi_coarse_how *how,
+                              const kryi_sparse *E, kryi_coarse **coarse);
 
 /* c := E^-1 w, vectors of the type with k rows and one column or several, which start anywhere and do not overlap.
  * Dense: enqueues products; Cholesky: waits. */
-kry_status kry_coarse_solve(kry_coarse *coarse, const kry_vec *w, kry_vec *c);
+kry_status kryi_coarse_solve(kryi_coarse *coarse, const kry_vec *w, kry_vec *c);
 
 /* The same for k numbers on the host; w: room for them on the device. Cholesky takes them as they
  * are. */
-kry_status kry_coarse_solve_from(kry_coarse *coarse, const double *numbers, kry_vec *w, kry_vec *c);
+kry_status kryi_coarse_solve_from(kryi_coarse *coarse, const double *numbers, kry_vec *w,
+                                  kry_vec *c);
 
 /* The dense inverse, if it is in full; or NULL. */
-const kry_dense_inverse *kry_coarse_inverse(const kry_coarse *coarse);
+const kryi_dense_inverse *kryi_coarse_inverse(const kryi_coarse *coarse);
 
 /* variant: "dense plain" or "packed", "cholesky cholmod" or "banded"; the bytes of the inverse or of the
  * factor, and the least that a solve moves, on the device or on the host. */
-void kry_coarse_describe(const kry_coarse *coarse, kry_op_info *info);
+void kryi_coarse_describe(const kryi_coarse *coarse, kry_op_info *info);
 
-void kry_coarse_release(kry_coarse **coarse);
+void kryi_coarse_release(kryi_coarse **coarse);
 
 #endif

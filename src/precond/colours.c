@@ -11,26 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-kry_status kry_couplings_of(const kry_op *A, kry_couplings *c)
+kry_status kryi_couplings_of(const kry_op *A, kryi_couplings *c)
 {
     kry_status st = KRY_OK;
 
-    A = kry_pin_of(A); /* has the same pattern */
-    *c = (kry_couplings){ .grid = kry_stencil_of(A) };
+    A = kryi_pin_of(A); /* has the same pattern */
+    *c = (kryi_couplings){ .grid = kryi_stencil_of(A) };
     if (c->grid) return KRY_OK;
-    st = kry_coupled_download(A, &c->rows);
+    st = kryi_coupled_download(A, &c->rows);
     if (st == KRY_ERR_UNSUPPORTED) st = KRY_OK; /* an operator of the caller's own */
     free(c->rows.val), c->rows.val = NULL;
     return st;
 }
 
-static kry_status beyond_slab(const kry_slab *s, int64_t *count, int64_t **place)
+static kry_status beyond_slab(const kryi_slab *s, int64_t *count, int64_t **place)
 {
     kry_status st = KRY_OK;
     int64_t below = (s->first + s->all - 1) % s->all, above = (s->first + s->count) % s->all;
 
     *count = (s->low + s->high) * s->layer;
-    TRY(kry_alloc((size_t)*count, sizeof **place, place));
+    TRY(kryi_alloc((size_t)*count, sizeof **place, place));
     for (int64_t i = 0; i < s->layer; i++) {
         if (s->low) (*place)[s->at_low + i] = below * s->layer + i;
         if (s->high) (*place)[s->at_high + i] = above * s->layer + i;
@@ -39,39 +39,39 @@ done:
     return st;
 }
 
-kry_status kry_couplings_beyond(const kry_op *A, int64_t *count, int64_t **place)
+kry_status kryi_couplings_beyond(const kry_op *A, int64_t *count, int64_t **place)
 {
     kry_status st = KRY_OK;
-    const kry_stencil *grid = kry_stencil_of(kry_pin_of(A));
+    const kryi_stencil *grid = kryi_stencil_of(kryi_pin_of(A));
     const int64_t *from;
 
     if (grid) return beyond_slab(&grid->slab, count, place);
-    *count = kry_coupled_places(kry_pin_of(A), &from);
-    TRY(kry_alloc((size_t)*count, sizeof **place, place));
+    *count = kryi_coupled_places(kryi_pin_of(A), &from);
+    TRY(kryi_alloc((size_t)*count, sizeof **place, place));
     if (*count) memcpy(*place, from, (size_t)*count * sizeof **place);
 done:
     return st;
 }
 
-void kry_couplings_release(kry_couplings *c)
+void kryi_couplings_release(kryi_couplings *c)
 {
-    kry_sparse_release(&c->rows);
+    kryi_sparse_release(&c->rows);
     c->grid = NULL;
 }
 
-static int64_t grid_row(const kry_stencil *A, int64_t i, int32_t *cols)
+static int64_t grid_row(const kryi_stencil *A, int64_t i, int32_t *cols)
 {
     int64_t count = 0;
 
     cols[count++] = (int32_t)i;
     for (int f = 0; f < 2 * A->axes; f++) {
-        int64_t cell = kry_stencil_neighbour(A, i, f / 2, f % 2);
+        int64_t cell = kryi_stencil_neighbour(A, i, f / 2, f % 2);
         if (cell >= 0) cols[count++] = (int32_t)cell;
     }
     return count;
 }
 
-int64_t kry_couplings_at(const kry_couplings *c, int64_t i, int32_t room[7], const int32_t **cols)
+int64_t kryi_couplings_at(const kryi_couplings *c, int64_t i, int32_t room[7], const int32_t **cols)
 {
     if (c->grid) {
         *cols = room;
@@ -83,12 +83,12 @@ int64_t kry_couplings_at(const kry_couplings *c, int64_t i, int32_t room[7], con
 
 /* label := the labels of the columns in which row i has entries, each once; NULL: only count. Returns how
  * many. */
-static int64_t labels_met(const kry_couplings *couplings, const kry_subspace *Z, int64_t i,
+static int64_t labels_met(const kryi_couplings *couplings, const kryi_subspace *Z, int64_t i,
                           int64_t *seen, int32_t *label)
 {
     int32_t room[7];
     const int32_t *cols;
-    int64_t met = 0, count = kry_couplings_at(couplings, i, room, &cols);
+    int64_t met = 0, count = kryi_couplings_at(couplings, i, room, &cols);
 
     for (int64_t j = 0; j < count; j++) {
         int32_t l = Z->labels[cols[j]];
@@ -101,20 +101,20 @@ static int64_t labels_met(const kry_couplings *couplings, const kry_subspace *Z,
 }
 
 /* M := the labels of each row that has more than one. */
-static kry_status meet(const kry_couplings *couplings, const kry_subspace *Z, kry_sparse *M)
+static kry_status meet(const kryi_couplings *couplings, const kryi_subspace *Z, kryi_sparse *M)
 {
     kry_status st = KRY_OK;
     int64_t *seen = NULL, rows = 0, nnz = 0;
 
-    TRY(kry_alloc((size_t)Z->domains, sizeof *seen, &seen));
+    TRY(kryi_alloc((size_t)Z->domains, sizeof *seen, &seen));
     for (int64_t i = 0; i < Z->n; i++) {
         int64_t met = labels_met(couplings, Z, i, seen, NULL);
         if (met > 1) rows++, nnz += met;
     }
-    *M = (kry_sparse){ .rows = rows, .cols = Z->domains };
-    TRY(kry_alloc((size_t)rows + 1, sizeof *M->row_ptr, &M->row_ptr));
-    TRY(kry_alloc((size_t)nnz + 1, sizeof *M->col,
-                  &M->col)); /* a row of one label may be the last */
+    *M = (kryi_sparse){ .rows = rows, .cols = Z->domains };
+    TRY(kryi_alloc((size_t)rows + 1, sizeof *M->row_ptr, &M->row_ptr));
+    TRY(kryi_alloc((size_t)nnz + 1, sizeof *M->col,
+                   &M->col)); /* a row of one label may be the last */
     for (int64_t l = 0; l < Z->domains; l++) seen[l] = 0;
     for (int64_t i = 0, r = 0; r < rows; i++) {
         int64_t met = labels_met(couplings, Z, i, seen, M->col + M->row_ptr[r]);
@@ -126,34 +126,34 @@ done:
 }
 
 /* A := the sum of what each part has of it, in the order of parts. Collective. */
-kry_status kry_sum_parts(kry_layout *layout, const char *who, kry_sparse *A)
+kry_status kryi_sum_parts(kryi_layout *layout, const char *who, kryi_sparse *A)
 {
     kry_status st = KRY_OK;
-    kry_entry_list mine = { 0 }, all = { 0 };
+    kryi_entry_list mine = { 0 }, all = { 0 };
     size_t total;
     int64_t rows = A->rows, cols = A->cols;
 
-    if (kry_layout_size(layout) == 1) return KRY_OK;
+    if (kryi_layout_size(layout) == 1) return KRY_OK;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            TRY(kry_entry_append(&mine, i, A->col[e], A->val ? ((double *)A->val)[e] : 0));
-    TRY(kry_layout_collect(layout, mine.entry, (size_t)mine.count, sizeof *mine.entry, &all.entry,
-                           &total));
+            TRY(kryi_entry_append(&mine, i, A->col[e], A->val ? ((double *)A->val)[e] : 0));
+    TRY(kryi_layout_collect(layout, mine.entry, (size_t)mine.count, sizeof *mine.entry, &all.entry,
+                            &total));
     all.count = (int64_t)total;
-    kry_sparse_release(A);
-    TRY(kry_entry_list_compress(who, &all, rows, cols, A));
+    kryi_sparse_release(A);
+    TRY(kryi_entry_list_compress(who, &all, rows, cols, A));
 done:
     free(all.entry);
     free(mine.entry);
     return st;
 }
 
-static kry_status paint(const kry_sparse *G, kry_colours *colours)
+static kry_status paint(const kryi_sparse *G, kryi_colours *colours)
 {
     kry_status st = KRY_OK;
     int32_t *taken_by = NULL; /* by which label's neighbours each colour was taken last, plus one */
 
-    TRY(kry_alloc((size_t)G->rows + 1, sizeof *taken_by, &taken_by));
+    TRY(kryi_alloc((size_t)G->rows + 1, sizeof *taken_by, &taken_by));
     colours->count = 0;
     for (int64_t s = 0; s < G->rows; s++) {
         int32_t c = 0;
@@ -169,33 +169,33 @@ done:
 }
 
 /* G := which labels occur together in some row: the pattern of M'M. */
-static kry_status find_neighbours(const kry_couplings *couplings, const kry_subspace *Z,
-                                  kry_sparse *G)
+static kry_status find_neighbours(const kryi_couplings *couplings, const kryi_subspace *Z,
+                                  kryi_sparse *G)
 {
     kry_status st = KRY_OK;
-    kry_sparse M = { 0 }, M_t = { 0 };
+    kryi_sparse M = { 0 }, M_t = { 0 };
 
     TRY(meet(couplings, Z, &M));
-    TRY(kry_sparse_transpose(&M, &M_t));
-    TRY(kry_sparse_multiply(&M_t, &M, G));
-    TRY(kry_sum_parts(&Z->dev->layout, "kry_deflation_create", G)); /* all parts paint one graph */
+    TRY(kryi_sparse_transpose(&M, &M_t));
+    TRY(kryi_sparse_multiply(&M_t, &M, G));
+    TRY(kryi_sum_parts(&Z->dev->layout, "kry_deflation_create", G)); /* all parts paint one graph */
 done:
-    kry_sparse_release(&M_t);
-    kry_sparse_release(&M);
+    kryi_sparse_release(&M_t);
+    kryi_sparse_release(&M);
     return st;
 }
 
-kry_status kry_colours_find(const kry_op *A, const kry_subspace *Z, kry_colours *colours)
+kry_status kryi_colours_find(const kry_op *A, const kryi_subspace *Z, kryi_colours *colours)
 {
     kry_status st = KRY_OK;
-    kry_couplings couplings = { 0 };
-    kry_sparse G = { 0 };
+    kryi_couplings couplings = { 0 };
+    kryi_sparse G = { 0 };
 
-    *colours = (kry_colours){ 0 };
+    *colours = (kryi_colours){ 0 };
     if (Z->vectors) return KRY_OK;
-    TRY(kry_alloc((size_t)Z->domains, sizeof *colours->of_label, &colours->of_label));
-    TRY(kry_couplings_of(A, &couplings));
-    if (!kry_couplings_known(&couplings)) { /* each alone */
+    TRY(kryi_alloc((size_t)Z->domains, sizeof *colours->of_label, &colours->of_label));
+    TRY(kryi_couplings_of(A, &couplings));
+    if (!kryi_couplings_known(&couplings)) { /* each alone */
         for (int64_t s = 0; s < Z->domains; s++) colours->of_label[s] = (int32_t)s;
         colours->count = (int32_t)Z->domains;
         goto done;
@@ -203,14 +203,14 @@ kry_status kry_colours_find(const kry_op *A, const kry_subspace *Z, kry_colours 
     TRY(find_neighbours(&couplings, Z, &G));
     TRY(paint(&G, colours));
 done:
-    kry_sparse_release(&G);
-    kry_couplings_release(&couplings);
-    if (st < 0) kry_colours_release(colours);
+    kryi_sparse_release(&G);
+    kryi_couplings_release(&couplings);
+    if (st < 0) kryi_colours_release(colours);
     return st;
 }
 
-void kry_colours_release(kry_colours *colours)
+void kryi_colours_release(kryi_colours *colours)
 {
     free(colours->of_label);
-    *colours = (kry_colours){ 0 };
+    *colours = (kryi_colours){ 0 };
 }

@@ -11,65 +11,65 @@
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* w := Z'r - (AZ)'y; on a part of a team the contribution of its rows */
-static kry_status restrict_residual(kry_deflation *D, const kry_vec *r, const kry_vec *y,
+static kry_status restrict_residual(kryi_deflation *D, const kry_vec *r, const kry_vec *y,
                                     kry_vec *w)
 {
     kry_status st = KRY_OK;
     kry_vec t;
 
     if (y && D->az == KRY_AZ_PRODUCT && !D->AZ_dense) {
-        TRY(kry_vec_take(&D->t, r->k, &t));
+        TRY(kryi_vec_take(&D->t, r->k, &t));
         TRY(kry_op_residual(D->A, r, y, &t));
-        return kry_subspace_restrict(&D->Z, &t, w);
+        return kryi_subspace_restrict(&D->Z, &t, w);
     }
-    TRY(kry_subspace_restrict(&D->Z, r, w));
+    TRY(kryi_subspace_restrict(&D->Z, r, w));
     if (!y) return KRY_OK;
-    if (D->AZ_dense) return kry_dense_restrict(-1, D->AZ_dense, y, 1, w, D->Z.sum);
-    TRY(kry_op_run_apply(D->AZ_t, -1, y, 1, w));
+    if (D->AZ_dense) return kryi_dense_restrict(-1, D->AZ_dense, y, 1, w, D->Z.sum);
+    TRY(kryi_op_run_apply(D->AZ_t, -1, y, 1, w));
 done:
     return st;
 }
 
 /* c := E^-1 times the sum of w over all parts, which is what goes from device to device, k numbers of each. Every part solves
  * the same system: nothing is sent back. Collective, waits. */
-static kry_status solve_with_parts(kry_deflation *D, kry_vec *w, kry_vec *c)
+static kry_status solve_with_parts(kryi_deflation *D, kry_vec *w, kry_vec *c)
 {
     kry_status st = KRY_OK;
 
     for (int64_t j = 0; j < w->k; j++) {
-        kry_vec w_j = kry_vec_column(w, j), c_j = kry_vec_column(c, j);
-        TRY(kry_vec_read_doubles(&w_j, D->sum));
-        TRY(kry_layout_combine(w->layout, KRY_ADD, D->sum, (size_t)D->Z.k));
-        TRY(kry_coarse_solve_from(D->coarse, D->sum, &w_j, &c_j));
+        kry_vec w_j = kryi_vec_column(w, j), c_j = kryi_vec_column(c, j);
+        TRY(kryi_vec_read_doubles(&w_j, D->sum));
+        TRY(kryi_layout_combine(w->layout, KRY_ADD, D->sum, (size_t)D->Z.k));
+        TRY(kryi_coarse_solve_from(D->coarse, D->sum, &w_j, &c_j));
     }
 done:
     return st;
 }
 
-kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y, kry_vec *c)
+kry_status kryi_deflation_solve(kryi_deflation *D, const kry_vec *r, const kry_vec *y, kry_vec *c)
 {
     kry_status st = KRY_OK;
     kry_vec w;
 
-    TRY(kry_vec_take(&D->w, r->k, &w));
-    TRY(kry_vec_take(&D->c, r->k, c));
+    TRY(kryi_vec_take(&D->w, r->k, &w));
+    TRY(kryi_vec_take(&D->c, r->k, c));
     TRY(restrict_residual(D, r, y, &w));
-    TRY(kry_layout_size(w.layout) == 1 ? kry_coarse_solve(D->coarse, &w, c)
-                                       : solve_with_parts(D, &w, c));
+    TRY(kryi_layout_size(w.layout) == 1 ? kryi_coarse_solve(D->coarse, &w, c)
+                                        : solve_with_parts(D, &w, c));
 done:
     return st;
 }
 
-kry_status kry_deflation_subtract(kry_deflation *D, const kry_vec *c, kry_vec *q)
+kry_status kryi_deflation_subtract(kryi_deflation *D, const kry_vec *c, kry_vec *q)
 {
     kry_status st = KRY_OK;
     kry_vec t;
 
-    if (D->AZ_dense) return kry_dense_expand(-1, D->AZ_dense, c, 1, q);
-    if (D->AZ) return kry_op_run_apply(D->AZ, -1, c, 1, q);
-    TRY(kry_vec_take(&D->t, q->k, &t));
-    TRY(kry_subspace_prolong(&D->Z, 1, c, 0, &t));
-    TRY(kry_op_run_apply(D->A, -1, &t, 1, q));
+    if (D->AZ_dense) return kryi_dense_expand(-1, D->AZ_dense, c, 1, q);
+    if (D->AZ) return kryi_op_run_apply(D->AZ, -1, c, 1, q);
+    TRY(kryi_vec_take(&D->t, q->k, &t));
+    TRY(kryi_subspace_prolong(&D->Z, 1, c, 0, &t));
+    TRY(kryi_op_run_apply(D->A, -1, &t, 1, q));
 done:
     return st;
 }
@@ -77,42 +77,42 @@ done:
 /* ---- A Z and (A Z)' as operators, or products with A in their place -------------------------- */
 
 /* Only def1 and bnn multiply by A Z. */
-static bool multiplies_by_az(const kry_deflation *D) { return D->variant > KRY_ADEF2; }
+static bool multiplies_by_az(const kryi_deflation *D) { return D->variant > KRY_ADEF2; }
 
-static kry_status make_az_by_host(const kry_deflation *D, kry_sparse *AZ_t, kry_op **op_t,
+static kry_status make_az_by_host(const kryi_deflation *D, kryi_sparse *AZ_t, kry_op **op_t,
                                   kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_sparse AZ = { 0 };
+    kryi_sparse AZ = { 0 };
 
-    TRY(kry_rows_matrix(D->A, AZ_t, 0, op_t));
+    TRY(kryi_rows_matrix(D->A, AZ_t, 0, op_t));
     if (!multiplies_by_az(D)) goto done;
-    TRY(kry_sparse_transpose(AZ_t, &AZ));
-    TRY(kry_rows_matrix(D->A, &AZ, 0, op));
+    TRY(kryi_sparse_transpose(AZ_t, &AZ));
+    TRY(kryi_rows_matrix(D->A, &AZ, 0, op));
 done:
-    kry_sparse_release(&AZ);
+    kryi_sparse_release(&AZ);
     return st;
 }
 
 /* Long rows, as those of (AZ)' are, take several work-items each. */
-static kry_status make_from_device(const kry_deflation *D, const kry_csr *C, kry_op **op)
+static kry_status make_from_device(const kryi_deflation *D, const kryi_csr *C, kry_op **op)
 {
     enum { LONG = 64 };
     kry_status st = KRY_OK;
-    kry_csr typed = { 0 };
+    kryi_csr typed = { 0 };
 
-    TRY(kry_csr_convert(C, D->Z.type, &typed));
+    TRY(kryi_csr_convert(C, D->Z.type, &typed));
     if (typed.nnz > LONG * typed.rows)
-        TRY(kry_csr_operator(&typed, 0, NULL, op));
+        TRY(kryi_csr_operator(&typed, 0, NULL, op));
     else
-        TRY(kry_sliced_operator(&typed, (kry_keep){ .type = typed.type }, 0, op));
+        TRY(kryi_sliced_operator(&typed, (kryi_keep){ .type = typed.type }, 0, op));
 done:
-    kry_csr_release(&typed);
+    kryi_csr_release(&typed);
     return st;
 }
 
 /* (AZ)' in the type of the subspace; and A Z, where the variant multiplies by it. Waits. */
-static kry_status az_make(const kry_deflation *D, kry_galerkin *G, kry_op **op_t, kry_op **op)
+static kry_status az_make(const kryi_deflation *D, kryi_galerkin *G, kry_op **op_t, kry_op **op)
 {
     kry_status st = KRY_OK;
 
@@ -124,7 +124,7 @@ done:
 }
 
 /* Bytes of (AZ)'y beside those of Z'r: by the matrix, or by a residual in place of r. */
-static double az_bytes(const kry_deflation *D)
+static double az_bytes(const kryi_deflation *D)
 {
     kry_op_info info;
     double number = (double)kry_type_size(D->Z.type), n = (double)D->Z.n, k = (double)D->Z.k;
@@ -136,7 +136,7 @@ static double az_bytes(const kry_deflation *D)
 
 /* Whether to store A Z, if the caller leaves it to kry, which is collective: the matrix takes (row, number) for each entry; a product with A in its
  * place reads two vectors more than Z'r does, and A. */
-static kry_status az_choose(const kry_deflation *D, const kry_galerkin *G, kry_deflation_az *az)
+static kry_status az_choose(const kryi_deflation *D, const kryi_galerkin *G, kry_deflation_az *az)
 {
     kry_status st = KRY_OK;
     kry_op_info A;
@@ -145,9 +145,9 @@ static kry_status az_choose(const kry_deflation *D, const kry_galerkin *G, kry_d
     *az = D->az;
     if (D->az != KRY_AZ_AUTO) return KRY_OK;
     kry_op_describe(D->A, &A);
-    nnz = G->AZ ? 0 : (double)kry_galerkin_nnz(G);
+    nnz = G->AZ ? 0 : (double)kryi_galerkin_nnz(G);
     gain = A.bytes_per_apply + (double)D->Z.n * number - nnz * (4 + 2 * number);
-    TRY(kry_layout_combine(&D->Z.dev->layout, KRY_ADD, &gain, 1));
+    TRY(kryi_layout_combine(&D->Z.dev->layout, KRY_ADD, &gain, 1));
     *az = A.bytes_per_apply <= 0 || gain >= 0 ? KRY_AZ_STORED : KRY_AZ_PRODUCT;
 done:
     return st;
@@ -158,49 +158,49 @@ done:
 static kry_status deflation_apply(void *self, double alpha, const kry_vec *x, double beta,
                                   kry_vec *y)
 {
-    kry_deflation *D = self;
+    kryi_deflation *D = self;
     kry_status st = KRY_OK;
     kry_vec c;
 
-    if (!kry_deflation_ready(D))
+    if (!kryi_deflation_ready(D))
         return beta == 0 ? kry_vec_fill(y, 0) : kry_vec_axpby(0, x, beta, y);
-    TRY(kry_deflation_solve(D, x, NULL, &c));
-    TRY(kry_subspace_prolong(&D->Z, alpha, &c, beta, y));
+    TRY(kryi_deflation_solve(D, x, NULL, &c));
+    TRY(kryi_subspace_prolong(&D->Z, alpha, &c, beta, y));
 done:
     return st;
 }
 
-kry_status kry_deflation_start(kry_deflation *D, kry_vec *x, const kry_vec *r)
+kry_status kryi_deflation_start(kryi_deflation *D, kry_vec *x, const kry_vec *r)
 {
     return deflation_apply(D, 1, r, 1, x);
 }
 
 /* Everything that depends on the values of A. On failure the old objects stay. */
-static kry_status make_values(kry_deflation *D)
+static kry_status make_values(kryi_deflation *D)
 {
     kry_status st = KRY_OK;
-    kry_galerkin G = { 0 };
-    kry_coarse *coarse = NULL;
+    kryi_galerkin G = { 0 };
+    kryi_coarse *coarse = NULL;
     kry_op *AZ = NULL, *AZ_t = NULL;
     kry_deflation_az az;
 
-    if (!kry_deflation_ready(D)) return KRY_OK;
-    TRY(kry_galerkin_create(D->A, &D->Z, &D->colours, &G));
-    const kry_coarse_how how = { .method = D->method, .singular = G.singular };
-    TRY(kry_coarse_create(D->Z.dev, D->Z.type, &how, &G.E, &coarse));
+    if (!kryi_deflation_ready(D)) return KRY_OK;
+    TRY(kryi_galerkin_create(D->A, &D->Z, &D->colours, &G));
+    const kryi_coarse_how how = { .method = D->method, .singular = G.singular };
+    TRY(kryi_coarse_create(D->Z.dev, D->Z.type, &how, &G.E, &coarse));
     TRY(az_choose(D, &G, &az));
     if (!G.AZ && az == KRY_AZ_STORED) TRY(az_make(D, &G, &AZ_t, &AZ));
-    kry_coarse_release(&D->coarse);
+    kryi_coarse_release(&D->coarse);
     kry_op_release(&D->AZ);
     kry_op_release(&D->AZ_t);
     kry_vec_release(&D->AZ_dense);
     D->az = az, D->coarse = coarse, D->AZ = AZ, D->AZ_t = AZ_t, D->AZ_dense = G.AZ;
     G.AZ = NULL, coarse = NULL, AZ = AZ_t = NULL;
 done:
-    kry_coarse_release(&coarse);
+    kryi_coarse_release(&coarse);
     kry_op_release(&AZ);
     kry_op_release(&AZ_t);
-    kry_galerkin_release(&G);
+    kryi_galerkin_release(&G);
     return st;
 }
 
@@ -210,18 +210,18 @@ static kry_status deflation_update(void *self, const void *values)
     return make_values(self);
 }
 
-void kry_deflation_describe(kry_deflation *D, kry_deflation_variant variant, kry_op_info *info)
+void kryi_deflation_describe(kryi_deflation *D, kry_deflation_variant variant, kry_op_info *info)
 {
     static const char *const variants[] = { "auto", "a-def2", "def1", "bnn" };
-    const double kept = D->recycle ? kry_recycle_bytes(D->recycle) : 0;
+    const double kept = D->recycle ? kryi_recycle_bytes(D->recycle) : 0;
 
-    if (D->recycle && !kry_deflation_ready(D)) {
+    if (D->recycle && !kryi_deflation_ready(D)) {
         snprintf(D->text, sizeof D->text, "%s, up to %d vectors that solves leave, none yet",
                  variants[variant], D->recycle->most);
         info->variant = D->text, info->bytes_stored = kept;
         return;
     }
-    kry_coarse_describe(D->coarse, info);
+    kryi_coarse_describe(D->coarse, info);
     snprintf(D->text, sizeof D->text, "%s, %lld vectors%s, az %s, coarse %s", variants[variant],
              (long long)D->Z.k,
              D->fallback  ? " in stripes, for the graph could not be cut"
@@ -230,22 +230,23 @@ void kry_deflation_describe(kry_deflation *D, kry_deflation_variant variant, kry
              D->az == KRY_AZ_STORED ? "stored" : "by products", info->variant);
     info->variant = D->text;
     info->bytes_stored += kept;
-    info->bytes_per_apply += kry_subspace_restrict_bytes(&D->Z) + kry_subspace_correct_bytes(&D->Z);
+    info->bytes_per_apply +=
+        kryi_subspace_restrict_bytes(&D->Z) + kryi_subspace_correct_bytes(&D->Z);
     /* A step of the two-level methods also needs (AZ)'y or AZ c. */
     info->bytes_per_step = info->bytes_per_apply + az_bytes(D);
 }
 
 static void deflation_describe(void *self, kry_op_info *info)
 {
-    kry_deflation *D = self;
-    kry_deflation_describe(D, D->variant, info);
+    kryi_deflation *D = self;
+    kryi_deflation_describe(D, D->variant, info);
 }
 
 static void deflation_destroy(void *self)
 {
-    kry_deflation *D = self;
+    kryi_deflation *D = self;
     if (!D) return;
-    kry_recycle_release(&D->recycle);
+    kryi_recycle_release(&D->recycle);
     free(D->sum);
     kry_vec_release(&D->t);
     kry_vec_release(&D->c);
@@ -253,9 +254,9 @@ static void deflation_destroy(void *self)
     kry_vec_release(&D->AZ_dense);
     kry_op_release(&D->AZ_t);
     kry_op_release(&D->AZ);
-    kry_coarse_release(&D->coarse);
-    kry_colours_release(&D->colours);
-    kry_subspace_release(&D->Z);
+    kryi_coarse_release(&D->coarse);
+    kryi_colours_release(&D->colours);
+    kryi_subspace_release(&D->Z);
     kry_op_release(&D->A);
     free(D);
 }
@@ -271,7 +272,7 @@ static const kry_op_table deflation_table = {
     .destroy = deflation_destroy,
 };
 
-kry_deflation *kry_deflation_of(const kry_op *op)
+kryi_deflation *kryi_deflation_of(const kry_op *op)
 {
     return op && op->table == &deflation_table ? op->self : NULL;
 }
@@ -283,7 +284,7 @@ static kry_status check(const kry_op *A, const kry_deflation_params *p)
     kry_status st = KRY_OK;
 
     CHECK(A, KRY_ERR_ARGUMENT, "kry_deflation_create: NULL");
-    TRY(kry_op_check_square("kry_deflation_create", A));
+    TRY(kryi_op_check_square("kry_deflation_create", A));
     CHECK(A->shape.rows > 0, KRY_ERR_SHAPE, "kry_deflation_create: '%s' has no unknowns",
           A->table->kind);
     CHECK((unsigned)p->variant <= KRY_BNN && (unsigned)p->az <= KRY_AZ_PRODUCT &&
@@ -300,16 +301,16 @@ done:
     return st;
 }
 
-kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params *params,
-                                     const kry_subdomains *subdomains, kry_op **out)
+kry_status kryi_deflation_create_with(const kry_op *A, const kry_deflation_params *params,
+                                      const kryi_subdomains *subdomains, kry_op **out)
 {
     kry_status st = KRY_OK;
-    kry_deflation *D = NULL;
+    kryi_deflation *D = NULL;
 
     *out = NULL;
     kry_op_shape shape = A->shape;
     shape.traits = KRY_SYMMETRIC;
-    TRY(kry_alloc(1, sizeof *D, &D));
+    TRY(kryi_alloc(1, sizeof *D, &D));
     D->A = kry_op_retain(A);
     D->variant = params->variant;
     D->method = params->coarse;
@@ -317,15 +318,15 @@ kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params
     D->fallback = subdomains->fallback;
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &D->t));
     if (subdomains->recycle) {
-        D->Z = (kry_subspace){ .dev = A->dev, .type = shape.type, .n = shape.rows };
-        TRY(kry_recycle_create(D->A, subdomains->recycle, &D->recycle));
+        D->Z = (kryi_subspace){ .dev = A->dev, .type = shape.type, .n = shape.rows };
+        TRY(kryi_recycle_create(D->A, subdomains->recycle, &D->recycle));
         goto made;
     }
-    TRY(kry_subspace_create(A->dev, shape.type, shape.rows, subdomains, &D->Z));
+    TRY(kryi_subspace_create(A->dev, shape.type, shape.rows, subdomains, &D->Z));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->w));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->c));
-    TRY(kry_alloc((size_t)D->Z.k, sizeof *D->sum, &D->sum));
-    if (D->Z.modes || !kry_galerkin_suits(A)) TRY(kry_colours_find(A, &D->Z, &D->colours));
+    TRY(kryi_alloc((size_t)D->Z.k, sizeof *D->sum, &D->sum));
+    if (D->Z.modes || !kryi_galerkin_suits(A)) TRY(kryi_colours_find(A, &D->Z, &D->colours));
     TRY(make_values(D));
 made:
     TRY(kry_op_create(A->dev, &deflation_table, D, &shape, out));
@@ -338,21 +339,21 @@ done:
 typedef struct given {
     const kry_op *A; /* of all rows */
     const kry_deflation_params *params;
-    const kry_subdomains *subdomains; /* of all rows */
+    const kryi_subdomains *subdomains; /* of all rows */
 } given;
 
 static kry_status create(const kry_op *A, const void *user, kry_op **out)
 {
     kry_status st = KRY_OK;
     const given *g = user;
-    kry_subdomains mine;
+    kryi_subdomains mine;
     kry_vec vectors;
 
-    if (A == g->A) return kry_deflation_create_with(A, g->params, g->subdomains, out);
-    TRY(kry_subdomains_of_part(g->subdomains, g->A, kry_layout_rank(&A->dev->layout), &vectors,
-                               &mine));
-    st = kry_deflation_create_with(A, g->params, &mine, out);
-    kry_subdomains_release(&mine);
+    if (A == g->A) return kryi_deflation_create_with(A, g->params, g->subdomains, out);
+    TRY(kryi_subdomains_of_part(g->subdomains, g->A, kryi_layout_rank(&A->dev->layout), &vectors,
+                                &mine));
+    st = kryi_deflation_create_with(A, g->params, &mine, out);
+    kryi_subdomains_release(&mine);
 done:
     return st;
 }
@@ -360,30 +361,30 @@ done:
 kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *params, kry_op **D)
 {
     kry_status st = KRY_OK;
-    kry_subdomains subdomains = { 0 };
-    const kry_stopwatch watch = kry_stopwatch_begin(kry_op_device(A));
+    kryi_subdomains subdomains = { 0 };
+    const kryi_stopwatch watch = kryi_stopwatch_begin(kry_op_device(A));
     kry_deflation_params mine;
 
-    kry_team_enter(kry_op_device(A), "kry_deflation_create", NULL);
+    kryi_team_enter(kry_op_device(A), "kry_deflation_create", NULL);
     if (D) *D = NULL;
     TRY(GIVEN(D, A));
     TAKE_PARAMS(params, mine, "kry_deflation_create", "KRY_DEFLATION");
-    kry_team_same_fields(A->dev, "xPPPPPqqqq?iii", params, sizeof *params);
+    kryi_team_same_fields(A->dev, "xPPPPPqqqq?iii", params, sizeof *params);
     TRY(check(A, params));
-    TRY(kry_subdomains_find(A, params, &subdomains));
-    TRY(kry_op_make(A, create, &(given){ A, params, &subdomains }, D));
-    (*D)->setup = kry_stopwatch_end(&watch);
+    TRY(kryi_subdomains_find(A, params, &subdomains));
+    TRY(kryi_op_make(A, create, &(given){ A, params, &subdomains }, D));
+    (*D)->setup = kryi_stopwatch_end(&watch);
 done:
-    kry_subdomains_release(&subdomains);
-    st = kry_team_leave(kry_op_device(A), st);
+    kryi_subdomains_release(&subdomains);
+    st = kryi_team_leave(kry_op_device(A), st);
     if (st < 0) kry_op_release(D);
     return st;
 }
 
 /* What D stands for becomes what `next` does, and the other way round. */
-static void change_places(kry_deflation *D, kry_deflation *next)
+static void change_places(kryi_deflation *D, kryi_deflation *next)
 {
-    const kry_deflation both = *D;
+    const kryi_deflation both = *D;
 
     *D = *next, *next = both;
 }
@@ -396,38 +397,38 @@ kry_status kry_deflation_update(const kry_op *A, const kry_deflation_params *par
 
     TRY(GIVEN(A, D));
     TAKE_PARAMS(params, p, "kry_deflation_update", "KRY_DEFLATION");
-    const kry_here here = kry_op_here(A), of_D = kry_op_here(D);
+    const kryi_here here = kryi_op_here(A), of_D = kryi_op_here(D);
     bool of_A = here.begin == of_D.begin && here.end == of_D.end;
     for (int r = here.begin; of_A && r < here.end; r++) {
-        const kry_deflation *mine = kry_deflation_of(kry_op_piece(D, r));
-        of_A = mine && mine->A == kry_op_piece(A, r);
+        const kryi_deflation *mine = kryi_deflation_of(kryi_op_piece(D, r));
+        of_A = mine && mine->A == kryi_op_piece(A, r);
         if (of_A) p.variant = mine->variant;
     }
     CHECK(of_A, KRY_ERR_ARGUMENT, "kry_deflation_update: '%s' is no deflation of this '%s'",
           D->table->kind, A->table->kind);
     TRY(kry_deflation_create(A, &p, &next));
     for (int r = here.begin; r < here.end; r++) {
-        change_places(kry_deflation_of(kry_op_piece(D, r)),
-                      kry_deflation_of(kry_op_piece(next, r)));
+        change_places(kryi_deflation_of(kryi_op_piece(D, r)),
+                      kryi_deflation_of(kryi_op_piece(next, r)));
     }
 done:
     kry_op_release(&next);
     return st;
 }
 
-kry_status kry_deflation_recycle(kry_deflation *D, const kry_op *M)
+kry_status kryi_deflation_recycle(kryi_deflation *D, const kry_op *M)
 {
     kry_status st = KRY_OK;
     kry_op *next = NULL;
-    kry_vec Z, t = kry_vec_column(D->t, 0);
+    kry_vec Z, t = kryi_vec_column(D->t, 0);
 
     if (!D->recycle) return KRY_OK;
-    TRY(kry_recycle_choose(D->recycle, M, D->Z.vectors, &t, &Z));
+    TRY(kryi_recycle_choose(D->recycle, M, D->Z.vectors, &t, &Z));
     if (Z.k == 0) return KRY_OK;
     const kry_deflation_params params = { .variant = D->variant, .az = D->az, .coarse = D->method };
-    TRY(kry_deflation_create_with(D->A, &params, &(kry_subdomains){ .vectors = &Z }, &next));
-    change_places(D, kry_deflation_of(next));
-    D->recycle = kry_deflation_of(next)->recycle, kry_deflation_of(next)->recycle = NULL;
+    TRY(kryi_deflation_create_with(D->A, &params, &(kryi_subdomains){ .vectors = &Z }, &next));
+    change_places(D, kryi_deflation_of(next));
+    D->recycle = kryi_deflation_of(next)->recycle, kryi_deflation_of(next)->recycle = NULL;
 done:
     kry_op_release(&next);
     return st;

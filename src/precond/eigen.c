@@ -120,7 +120,7 @@ static void sort(int n, double *values, double *Q)
     }
 }
 
-bool kry_eigen_symmetric(int n, double *A, double *Q, double *values, double *room)
+bool kryi_eigen_symmetric(int n, double *A, double *Q, double *values, double *room)
 {
     double *e = room, *w = room + n;
 

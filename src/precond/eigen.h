@@ -17,6 +17,6 @@
  * Cost     9 n^3
  * Source   G. H. Golub, C. F. Van Loan, Matrix computations, 4th ed. (2013), algorithms 8.3.1 and 8.3.3
  */
-bool kry_eigen_symmetric(int n, double *A, double *Q, double *values, double *room);
+bool kryi_eigen_symmetric(int n, double *A, double *Q, double *values, double *room);
 
 #endif

@@ -8,60 +8,60 @@
 
 /* In the order in which they are tried. */
 static const struct {
-    kry_factor_kind least; /* that A is to be */
-    bool pivots;           /* else its growth has no bound, and the residual decides */
-    const kry_factor_engine *engine;
+    kryi_factor_kind least; /* that A is to be */
+    bool pivots;            /* else its growth has no bound, and the residual decides */
+    const kryi_factor_engine *engine;
 } engines[] = {
 #ifdef KRY_HAVE_CHOLMOD
 #ifdef KRY_GPL
-    { KRY_FACTOR_POSITIVE, true, &kry_factor_cholesky },
+    { KRY_FACTOR_POSITIVE, true, &kryi_factor_cholesky },
 #endif
-    { KRY_FACTOR_SYMMETRIC, false, &kry_factor_ldl },
+    { KRY_FACTOR_SYMMETRIC, false, &kryi_factor_ldl },
 #endif
 #if defined KRY_HAVE_UMFPACK
-    { KRY_FACTOR_GENERAL, true, &kry_factor_umfpack },
+    { KRY_FACTOR_GENERAL, true, &kryi_factor_umfpack },
 #elif defined KRY_HAVE_KLU
-    { KRY_FACTOR_GENERAL, true, &kry_factor_klu },
+    { KRY_FACTOR_GENERAL, true, &kryi_factor_klu },
 #endif
     { KRY_FACTOR_GENERAL, true, NULL }, /* none */
 };
 
 /* The number of the first engine from number `from` on that takes matrices of this kind, or the last one, which is none. */
-static size_t engine_for(kry_factor_kind kind, size_t from)
+static size_t engine_for(kryi_factor_kind kind, size_t from)
 {
     size_t at = from;
     while (at + 1 < COUNT(engines) && kind < engines[at].least) at++;
     return at;
 }
 
-static size_t number_of(const kry_factor *F)
+static size_t number_of(const kryi_factor *F)
 {
     size_t at = 0;
     while (at + 1 < COUNT(engines) && engines[at].engine != F->engine) at++;
     return at;
 }
 
-bool kry_factor_offered(kry_factor_kind kind) { return engines[engine_for(kind, 0)].engine; }
+bool kryi_factor_offered(kryi_factor_kind kind) { return engines[engine_for(kind, 0)].engine; }
 
-static kry_status look(const kry_sparse *A, kry_factor_kind *kind)
+static kry_status look(const kryi_sparse *A, kryi_factor_kind *kind)
 {
     kry_status st = KRY_OK;
-    kry_finding found;
+    kryi_finding found;
     const double *val = A->val;
 
-    TRY(kry_matrix_inspect(A, &found, NULL));
+    TRY(kryi_matrix_inspect(A, &found, NULL));
     *kind = found.what == KRY_FOUND_ASYMMETRIC || found.zero_rows ? KRY_FACTOR_GENERAL
             : found.what == KRY_FOUND_NOT_POSITIVE                ? KRY_FACTOR_SYMMETRIC
                                                                   : KRY_FACTOR_POSITIVE;
     for (int64_t i = 0; i < A->rows && *kind == KRY_FACTOR_SYMMETRIC; i++) {
-        const int64_t e = kry_sparse_find(A, i, i);
+        const int64_t e = kryi_sparse_find(A, i, i);
         if (e < 0 || val[e] == 0) *kind = KRY_FACTOR_GENERAL;
     }
 done:
     return st;
 }
 
-static kry_status check_finite(const char *who, const kry_sparse *A)
+static kry_status check_finite(const char *who, const kryi_sparse *A)
 {
     kry_status st = KRY_OK;
     const double *val = A->val;
@@ -69,7 +69,7 @@ static kry_status check_finite(const char *who, const kry_sparse *A)
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
             CHECK(isfinite(val[e]), KRY_ERR_ARGUMENT, "%s: entry (%lld, %lld) is %g" COUNTED, who,
-                  ROW(i), ROW(A->col[e]), val[e], kry_first_row);
+                  ROW(i), ROW(A->col[e]), val[e], kryi_first_row);
 done:
     return st;
 }
@@ -84,10 +84,10 @@ static kry_status told(const char *who, kry_status st)
     return kry_fail(st, "%s: %s", who, text);
 }
 
-static kry_status analyse_by(const char *who, size_t at, const kry_sparse *A, kry_factor *F)
+static kry_status analyse_by(const char *who, size_t at, const kryi_sparse *A, kryi_factor *F)
 {
     kry_status st = KRY_OK;
-    const kry_factor_engine *engine = engines[at].engine;
+    const kryi_factor_engine *engine = engines[at].engine;
 
     CHECK(COUNT(engines) > 1, KRY_ERR_UNSUPPORTED,
           "%s: a direct solver needs KLU or CHOLMOD of SuiteSparse, and this build of kry has "
@@ -105,54 +105,55 @@ done:
     return st;
 }
 
-kry_status kry_factor_analyse(const char *who, const kry_sparse *A, kry_factor *F)
+kry_status kryi_factor_analyse(const char *who, const kryi_sparse *A, kryi_factor *F)
 {
     kry_status st = KRY_OK;
-    kry_factor_kind kind;
+    kryi_factor_kind kind;
 
-    *F = (kry_factor){ 0 };
+    *F = (kryi_factor){ 0 };
     TRY(look(A, &kind));
     TRY(analyse_by(who, engine_for(kind, 0), A, F));
     F->fresh = true;
 done:
-    if (st < 0) kry_factor_release(F);
+    if (st < 0) kryi_factor_release(F);
     return st;
 }
 
-double kry_factor_memory(void)
+double kryi_factor_memory(void)
 {
     return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 }
 
-static kry_status check_memory(const char *who, const kry_sparse *A, double most,
-                               const kry_factor *F)
+static kry_status check_memory(const char *who, const kryi_sparse *A, double most,
+                               const kryi_factor *F)
 {
     kry_status st = KRY_OK;
 
     CHECK(F->cost.bytes <= most, KRY_ERR_MEMORY,
           "%s: the factors of %lld rows and %lld entries would take about %.3g bytes (%s), and "
           "there are %.3g; take an iterative method",
-          who, (long long)A->rows, (long long)kry_sparse_nnz(A), F->cost.bytes, F->engine->name,
+          who, (long long)A->rows, (long long)kryi_sparse_nnz(A), F->cost.bytes, F->engine->name,
           most);
 done:
     return st;
 }
 
 /* Largest column sum of |a_ij|; sums: room for n numbers. */
-static double norm_of(const kry_sparse *A, double *sums)
+static double norm_of(const kryi_sparse *A, double *sums)
 {
     const double *val = A->val;
     double most = 0;
 
     memset(sums, 0, (size_t)A->rows * sizeof *sums);
-    for (int64_t e = 0; e < kry_sparse_nnz(A); e++) sums[A->col[e]] += fabs(val[e]);
+    for (int64_t e = 0; e < kryi_sparse_nnz(A); e++) sums[A->col[e]] += fabs(val[e]);
     for (int64_t i = 0; i < A->rows; i++) most = fmax(most, sums[i]);
     return most;
 }
 
 /* Whether the factors solve a system so well that refinement does the rest: with numbers b = 1, -1 or 1, -1, ... by a hash,
  * max |b - A x| against max |A| |x| + |b|. x, b: room for n numbers */
-static kry_status probe(const kry_factor *F, const kry_sparse *A, double *x, double *b, bool *works)
+static kry_status probe(const kryi_factor *F, const kryi_sparse *A, double *x, double *b,
+                        bool *works)
 {
     const double enough = 1e-10;
     kry_status st = KRY_OK;
@@ -177,7 +178,7 @@ done:
 }
 
 /* Factor A by the engine of F, which has no factors, and say *other if that refuses it and another one may take it. */
-static kry_status factor_by(const char *who, const kry_sparse *A, double most, kry_factor *F,
+static kry_status factor_by(const char *who, const kryi_sparse *A, double most, kryi_factor *F,
                             bool *other)
 {
     kry_status st = KRY_OK;
@@ -187,8 +188,8 @@ static kry_status factor_by(const char *who, const kry_sparse *A, double most, k
 
     *other = false;
     TRY(check_memory(who, A, most, F));
-    TRY(kry_alloc((size_t)A->rows, sizeof *x, &x));
-    TRY(kry_alloc((size_t)A->rows, sizeof *b, &b));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *x, &x));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *b, &b));
     F->norm = norm_of(A, x);
     st = F->engine->factor(F->self, A, most, &F->numbers);
     *other = st == KRY_ERR_SINGULAR && engines[at].least > KRY_FACTOR_GENERAL;
@@ -203,21 +204,21 @@ done:
 }
 
 /* Release F, but for an order that it shares with another one. */
-static void release_beside(kry_factor *F, const kry_factor *other)
+static void release_beside(kryi_factor *F, const kryi_factor *other)
 {
     if (F->numbers) F->engine->release(F->self, F->numbers);
     if (F->self && F->self != other->self) F->engine->destroy(F->self);
-    *F = (kry_factor){ 0 };
+    *F = (kryi_factor){ 0 };
 }
 
-kry_status kry_factor_numbers(const char *who, const kry_sparse *A, double most, kry_factor *F)
+kry_status kryi_factor_numbers(const char *who, const kryi_sparse *A, double most, kryi_factor *F)
 {
     kry_status st = KRY_OK;
-    kry_factor_kind kind = KRY_FACTOR_POSITIVE;
-    kry_factor made = { 0 };
+    kryi_factor_kind kind = KRY_FACTOR_POSITIVE;
+    kryi_factor made = { 0 };
     bool other;
 
-    if (most == 0) most = kry_factor_memory();
+    if (most == 0) most = kryi_factor_memory();
     TRY(check_finite(who, A));
     if (engines[number_of(F)].least > KRY_FACTOR_GENERAL && !F->fresh) TRY(look(A, &kind));
     F->fresh = false;
@@ -230,44 +231,44 @@ kry_status kry_factor_numbers(const char *who, const kry_sparse *A, double most,
         TRY(analyse_by(who, next, A, &made));
         TRY(factor_by(who, A, most, &made, &other));
     }
-    const kry_factor old = *F;
+    const kryi_factor old = *F;
     *F = made, made = old;
 done:
     release_beside(&made, F);
     return st;
 }
 
-kry_status kry_factor_solve(const kry_factor *F, double *x)
+kry_status kryi_factor_solve(const kryi_factor *F, double *x)
 {
     return F->engine->solve(F->self, F->numbers, x, false);
 }
 
 static kry_status solve_either(void *user, double *x, bool transposed)
 {
-    const kry_factor *F = user;
+    const kryi_factor *F = user;
     return F->engine->solve(F->self, F->numbers, x, transposed);
 }
 
-kry_status kry_factor_condition(const kry_factor *F, double *condition)
+kry_status kryi_factor_condition(const kryi_factor *F, double *condition)
 {
     kry_status st = KRY_OK;
-    kry_factor same = *F; /* for whom it is not constant */
+    kryi_factor same = *F; /* for whom it is not constant */
     double inverse;
 
-    TRY(kry_inverse_norm(F->rows, solve_either, &same, &inverse));
+    TRY(kryi_inverse_norm(F->rows, solve_either, &same, &inverse));
     *condition = F->norm * inverse;
     if (!isfinite(*condition)) *condition = INFINITY;
 done:
     return st;
 }
 
-void kry_factor_release(kry_factor *F) { release_beside(F, &(kry_factor){ 0 }); }
+void kryi_factor_release(kryi_factor *F) { release_beside(F, &(kryi_factor){ 0 }); }
 
-kry_status kry_factor_dependent(int64_t row)
+kry_status kryi_factor_dependent(int64_t row)
 {
     if (row < 0)
         return kry_fail(KRY_ERR_SINGULAR, "the matrix is singular: its pivots range too widely");
     return kry_fail(KRY_ERR_SINGULAR,
                     "the matrix is singular: row %lld depends on the others" COUNTED, ROW(row),
-                    kry_first_row);
+                    kryi_first_row);
 }

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 
 typedef struct poisson {
-    kry_op *A;         /* retained */
-    kry_stencil *grid; /* A's */
-    kry_op *jacobi;    /* D^-1; NULL if the diagonal is one number */
+    kry_op *A;          /* retained */
+    kryi_stencil *grid; /* A's */
+    kry_op *jacobi;     /* D^-1; NULL if the diagonal is one number */
 } poisson;
 
 static const kry_vec *inverse_of(const poisson *M)
@@ -31,15 +31,15 @@ static const kry_vec *inverse_of(const poisson *M)
 static kry_status poisson_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     poisson *M = self;
-    const kry_incomplete how = { alpha, beta, inverse_of(M) };
-    return kry_stencil_incomplete(M->grid, &how, x, y, NULL);
+    const kryi_incomplete how = { alpha, beta, inverse_of(M) };
+    return kryi_stencil_incomplete(M->grid, &how, x, y, NULL);
 }
 
 static kry_status poisson_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     poisson *M = self;
-    const kry_incomplete how = { 1, 0, inverse_of(M) };
-    return kry_stencil_incomplete(M->grid, &how, r, z, sum);
+    const kryi_incomplete how = { 1, 0, inverse_of(M) };
+    return kryi_stencil_incomplete(M->grid, &how, r, z, sum);
 }
 
 static kry_status poisson_update(void *self, const void *values)
@@ -84,11 +84,11 @@ static kry_status create_on_grid(const kry_op *A, kry_op **out)
     kry_status st = KRY_OK;
     poisson *M = NULL;
 
-    TRY(kry_alloc(1, sizeof *M, &M));
+    TRY(kryi_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
-    M->grid = kry_stencil_of(A);
-    if (kry_stencil_diagonal_entry(M->grid) <= 0) TRY(kry_jacobi_create(A, &M->jacobi));
-    TRY(kry_stencil_incomplete(M->grid, NULL, NULL, NULL, NULL));
+    M->grid = kryi_stencil_of(A);
+    if (kryi_stencil_diagonal_entry(M->grid) <= 0) TRY(kry_jacobi_create(A, &M->jacobi));
+    TRY(kryi_stencil_incomplete(M->grid, NULL, NULL, NULL, NULL));
     kry_op_shape shape = A->shape;
     shape.traits = KRY_SYMMETRIC | KRY_POSITIVE;
     TRY(kry_op_create(A->dev, &poisson_table, M, &shape, out));
@@ -101,20 +101,20 @@ done:
 static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
     const kry_incomplete_poisson_params *p = params;
-    const kry_triangles_form form = { .who = "kry_incomplete_poisson_create",
-                                      .degree = 1,
-                                      .omega = 1,
-                                      .unscaled = p->unscaled,
-                                      .drop = p->drop };
+    const kryi_triangles_form form = { .who = "kry_incomplete_poisson_create",
+                                       .degree = 1,
+                                       .omega = 1,
+                                       .unscaled = p->unscaled,
+                                       .drop = p->drop };
 
-    if (kry_stencil_of(A) && !p->unscaled && !p->drop) return create_on_grid(A, out);
-    return kry_triangles_create(A, &form, out);
+    if (kryi_stencil_of(A) && !p->unscaled && !p->drop) return create_on_grid(A, out);
+    return kryi_triangles_create(A, &form, out);
 }
 
 kry_status kry_incomplete_poisson_create(const kry_op *A,
                                          const kry_incomplete_poisson_params *params, kry_op **out)
 {
-    static const kry_constructor how = { "kry_incomplete_poisson_create", "KRY_INCOMPLETE_POISSON",
-                                         sizeof *params, .create = create, .fields = "x??" };
-    return kry_construct(&how, A, params ? params : KRY_INCOMPLETE_POISSON(), out);
+    static const kryi_constructor how = { "kry_incomplete_poisson_create", "KRY_INCOMPLETE_POISSON",
+                                          sizeof *params, .create = create, .fields = "x??" };
+    return kryi_construct(&how, A, params ? params : KRY_INCOMPLETE_POISSON(), out);
 }

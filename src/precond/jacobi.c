@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 typedef struct jacobi {
-    kry_op *A;            /* retained */
-    kry_row_entry *entry; /* of the diagonal matrix; NULL: the diagonal of A, or if it goes by */
-    bool columns;         /* columns their lengths */
-    kry_vec *d;           /* its inverse */
-    kry_vec *next;        /* room for a new diagonal, so that a failed update keeps the old one */
+    kry_op *A;             /* retained */
+    kryi_row_entry *entry; /* of the diagonal matrix; NULL: the diagonal of A, or if it goes by */
+    bool columns;          /* columns their lengths */
+    kry_vec *d;            /* its inverse */
+    kry_vec *next;         /* room for a new diagonal, so that a failed update keeps the old one */
 } jacobi;
 
 static kry_status jacobi_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -28,8 +28,8 @@ static const kry_vec *jacobi_as_diagonal(void *self) { return ((jacobi *)self)->
 static double jacobi_as_scalar(void *self)
 {
     const jacobi *M = self;
-    const kry_stencil *grid = M->entry || M->columns ? NULL : kry_stencil_of(M->A);
-    double entry = grid ? kry_stencil_diagonal_entry(grid) : 0;
+    const kryi_stencil *grid = M->entry || M->columns ? NULL : kryi_stencil_of(M->A);
+    double entry = grid ? kryi_stencil_diagonal_entry(grid) : 0;
     return entry > 0 ? 1 / entry : 0;
 }
 
@@ -40,13 +40,13 @@ static kry_status look_for_zeros(const kry_vec *d, cl_int *found)
     cl_mem out = NULL;
 
     *found = 0;
-    TRY(kry_buffer_upload(d->dev, sizeof *found, found, &out));
+    TRY(kryi_buffer_upload(d->dev, sizeof *found, found, &out));
     const kry_arg args[] = { ARG(d->n), ARG_VEC(d), ARG(out) };
-    TRY(kry_run(d->dev, "vec", d->type, "", "vec_pivots", kry_groups_for(d->dev, d->type, d->n),
-                args, COUNT(args)));
-    TRY(kry_buffer_read(d->dev, out, 0, sizeof *found, found));
+    TRY(kryi_run(d->dev, "vec", d->type, "", "vec_pivots", kryi_groups_for(d->dev, d->type, d->n),
+                 args, COUNT(args)));
+    TRY(kryi_buffer_read(d->dev, out, 0, sizeof *found, found));
 done:
-    kry_buffer_release(d->dev, &out);
+    kryi_buffer_release(d->dev, &out);
     return st;
 }
 
@@ -59,14 +59,14 @@ static kry_status check_pivots(const kry_vec *d)
 
     TRY(look_for_zeros(d, &found));
     if (!found) return KRY_OK;
-    TRY(kry_alloc((size_t)d->n, sizeof *numbers, &numbers));
-    TRY(kry_vec_read_doubles(d, numbers));
+    TRY(kryi_alloc((size_t)d->n, sizeof *numbers, &numbers));
+    TRY(kryi_vec_read_doubles(d, numbers));
     for (int64_t i = 0; i < d->n; i++) {
         double v = numbers[i];
         double inverse = d->type == KRY_F32 ? (double)(float)(1 / v) : 1 / v;
         CHECK(isfinite(v) && isfinite(inverse), KRY_ERR_SINGULAR,
               "kry_jacobi_create: the diagonal entry of row %lld is %g" COUNTED,
-              ROW(kry_layout_row(&d->dev->layout, i)), v, kry_first_row);
+              ROW(kryi_layout_row(&d->dev->layout, i)), v, kryi_first_row);
     }
 done:
     free(numbers);
@@ -74,13 +74,13 @@ done:
 }
 
 /* The rows of A, on a part of a team with the couplings to other parts. */
-static kry_status read_rows(const kry_op *A, kry_sparse *rows)
+static kry_status read_rows(const kry_op *A, kryi_sparse *rows)
 {
     kry_status st = KRY_OK;
 
-    if (!kry_coupled_of(A)) return kry_rows_read("kry_jacobi_create", A, rows);
-    TRY(kry_coupled_download(A, rows));
-    TRY(kry_sparse_convert(rows, KRY_F64));
+    if (!kryi_coupled_of(A)) return kryi_rows_read("kry_jacobi_create", A, rows);
+    TRY(kryi_coupled_download(A, rows));
+    TRY(kryi_sparse_convert(rows, KRY_F64));
 done:
     return st;
 }
@@ -89,19 +89,19 @@ done:
 static kry_status measure_columns(const kry_op *A, kry_vec *d)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
+    kryi_sparse rows = { 0 };
     double *size = NULL;
 
-    TRY(kry_rows_download(A, &rows));
-    TRY(kry_alloc((size_t)d->n, sizeof *size, &size));
-    for (int64_t e = 0; e < kry_sparse_nnz(&rows); e++)
-        size[rows.col[e]] = hypot(size[rows.col[e]], kry_number_at(rows.type, rows.val, e));
+    TRY(kryi_rows_download(A, &rows));
+    TRY(kryi_alloc((size_t)d->n, sizeof *size, &size));
+    for (int64_t e = 0; e < kryi_sparse_nnz(&rows); e++)
+        size[rows.col[e]] = hypot(size[rows.col[e]], kryi_number_at(rows.type, rows.val, e));
     for (int64_t j = 0; j < d->n; j++)
         if (size[j] == 0) size[j] = 1;
-    TRY(kry_vec_write_doubles(d, size));
+    TRY(kryi_vec_write_doubles(d, size));
 done:
     free(size);
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }
 
@@ -110,20 +110,20 @@ done:
 static kry_status fill_empty_rows(const kry_op *A, kry_vec *d)
 {
     kry_status st = KRY_OK;
-    const kry_vec *null = kry_op_null_vectors(A);
+    const kry_vec *null = kryi_op_null_vectors(A);
     double *number = NULL, *v = NULL;
     bool zeros = false;
 
     if (!null) return KRY_OK;
-    TRY(kry_alloc((size_t)d->n, sizeof *number, &number));
-    TRY(kry_vec_read_doubles(d, number));
+    TRY(kryi_alloc((size_t)d->n, sizeof *number, &number));
+    TRY(kryi_vec_read_doubles(d, number));
     for (int64_t i = 0; i < d->n && !zeros; i++) zeros = number[i] == 0;
     if (!zeros) goto done;
-    TRY(kry_alloc((size_t)(d->n * null->k), sizeof *v, &v));
-    TRY(kry_vec_read_doubles(null, v));
+    TRY(kryi_alloc((size_t)(d->n * null->k), sizeof *v, &v));
+    TRY(kryi_vec_read_doubles(null, v));
     for (int64_t e = 0; e < d->n * null->k; e++)
         if (fabs(v[e]) == 1 && number[e % d->n] == 0) number[e % d->n] = 1;
-    TRY(kry_vec_write_doubles(d, number));
+    TRY(kryi_vec_write_doubles(d, number));
 done:
     free(v), free(number);
     return st;
@@ -133,7 +133,7 @@ done:
 static kry_status read_diagonal(const jacobi *M, kry_vec *d)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
+    kryi_sparse rows = { 0 };
     double *numbers = NULL;
 
     if (M->columns) return measure_columns(M->A, d);
@@ -143,12 +143,12 @@ static kry_status read_diagonal(const jacobi *M, kry_vec *d)
         goto done;
     }
     TRY(read_rows(M->A, &rows));
-    TRY(kry_alloc((size_t)d->n, sizeof *numbers, &numbers));
+    TRY(kryi_alloc((size_t)d->n, sizeof *numbers, &numbers));
     for (int64_t i = 0; i < d->n; i++) numbers[i] = M->entry(&rows, i);
-    TRY(kry_vec_write_doubles(d, numbers));
+    TRY(kryi_vec_write_doubles(d, numbers));
 done:
     free(numbers);
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }
 
@@ -162,8 +162,8 @@ static kry_status invert_diagonal(jacobi *M)
     TRY(read_diagonal(M, d));
     TRY(check_pivots(d));
     kry_arg args[] = { ARG(d->n), ARG_VEC(d) };
-    TRY(kry_run(d->dev, "vec", d->type, "", "vec_invert", kry_groups_for(d->dev, d->type, d->n),
-                args, COUNT(args)));
+    TRY(kryi_run(d->dev, "vec", d->type, "", "vec_invert", kryi_groups_for(d->dev, d->type, d->n),
+                 args, COUNT(args)));
     M->next = M->d, M->d = d;
 done:
     return st;
@@ -204,7 +204,7 @@ static void jacobi_destroy(void *self)
 static const kry_op_table tables[] = { TABLE("jacobi"), TABLE("columns") };
 #undef TABLE
 
-static const kry_op_fused jacobi_fused = { .as_scalar = jacobi_as_scalar };
+static const kryi_op_fused jacobi_fused = { .as_scalar = jacobi_as_scalar };
 
 /* given: what its diagonal matrix is made of */
 static kry_status create_with(const kry_op *A, const jacobi *given, kry_op **out)
@@ -216,14 +216,14 @@ static kry_status create_with(const kry_op *A, const jacobi *given, kry_op **out
     CHECK(given->entry || given->columns || A->table->diagonal, KRY_ERR_UNSUPPORTED,
           "kry_jacobi_create: '%s' offers no diagonal", A->table->kind);
     shape.rows = shape.cols;
-    TRY(kry_alloc(1, sizeof *M, &M));
+    TRY(kryi_alloc(1, sizeof *M, &M));
     *M = *given;
     M->A = kry_op_retain(A);
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->d));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->next));
     TRY(invert_diagonal(M));
     shape.traits = KRY_SYMMETRIC;
-    TRY(kry_op_create_fused(A->dev, &tables[given->columns], &jacobi_fused, M, &shape, out));
+    TRY(kryi_op_create_fused(A->dev, &tables[given->columns], &jacobi_fused, M, &shape, out));
     M = NULL;
 done:
     jacobi_destroy(M);
@@ -251,7 +251,7 @@ static kry_status check_columns(const kry_op *A, const void *params)
                     kry_team_size(A->dev));
 }
 
-kry_status kry_row_jacobi_create(const kry_op *A, kry_row_entry *entry, kry_op **out)
+kry_status kryi_row_jacobi_create(const kry_op *A, kryi_row_entry *entry, kry_op **out)
 {
     *out = NULL;
     return create_with(A, &(jacobi){ .entry = entry }, out);
@@ -259,15 +259,15 @@ kry_status kry_row_jacobi_create(const kry_op *A, kry_row_entry *entry, kry_op *
 
 kry_status kry_jacobi_create(const kry_op *A, kry_op **out)
 {
-    static const kry_constructor how = { .name = "kry_jacobi_create", .create = create };
-    return kry_construct(&how, A, NULL, out);
+    static const kryi_constructor how = { .name = "kry_jacobi_create", .create = create };
+    return kryi_construct(&how, A, NULL, out);
 }
 
 kry_status kry_column_scaling_create(const kry_op *A, kry_op **out)
 {
-    static const kry_constructor how = { .name = "kry_column_scaling_create",
-                                         .check = check_columns,
-                                         .create = create_columns,
-                                         .any_shape = true };
-    return kry_construct(&how, A, NULL, out);
+    static const kryi_constructor how = { .name = "kry_column_scaling_create",
+                                          .check = check_columns,
+                                          .create = create_columns,
+                                          .any_shape = true };
+    return kryi_construct(&how, A, NULL, out);
 }

@@ -86,8 +86,8 @@ kry_status kry_labels_blocks(const int64_t size[3], const int64_t block[3], cons
     CHECK(size && block && labels && count, KRY_ERR_ARGUMENT, "kry_labels_blocks: NULL");
     for (int a = 0; a < 3; a++) TRY(check_axis(&b, a, size, block));
     int64_t all = b.across[0] * b.across[1] * b.across[2];
-    TRY(kry_alloc((size_t)all, sizeof *b.head, &b.head));
-    TRY(kry_alloc((size_t)b.n, sizeof *b.parts, &b.parts));
+    TRY(kryi_alloc((size_t)all, sizeof *b.head, &b.head));
+    TRY(kryi_alloc((size_t)b.n, sizeof *b.parts, &b.parts));
     for (int64_t j = 0; j < all; j++) b.head[j] = -1;
     for (int64_t i = 0; i < b.n; i++)
         labels[i] = part_of(&b, block_of(&b, i), phase ? phase[i] : 0);
@@ -130,7 +130,7 @@ kry_status kry_labels_levels(int64_t n, const double *field, double jump, int32_
     CHECK(((field && labels) || n == 0) && count, KRY_ERR_ARGUMENT, "kry_labels_levels: NULL");
     if (jump == 0) jump = 4;
     TRY(check_field(n, field, jump));
-    TRY(kry_alloc((size_t)n, sizeof *value, &value));
+    TRY(kryi_alloc((size_t)n, sizeof *value, &value));
     if (n > 0) memcpy(value, field, (size_t)n * sizeof *value);
     qsort(value, (size_t)n, sizeof *value, ascending);
     int64_t levels = 0;
@@ -171,46 +171,46 @@ static void renumber(int64_t n, int32_t *labels, int64_t most, int32_t *number, 
 
 /* The graph of A's nodes for k parts. block: rows of a node; what the pattern suggests is taken only if there
  * are nodes enough. */
-static kry_status read_graph(const kry_op *A, int64_t k, int *block, kry_sparse *graph)
+static kry_status read_graph(const kry_op *A, int64_t k, int *block, kryi_sparse *graph)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
+    kryi_sparse rows = { 0 };
 
-    st = kry_rows_download(A, &rows);
+    st = kryi_rows_download(A, &rows);
     CHECK(st != KRY_ERR_UNSUPPORTED, KRY_ERR_UNSUPPORTED,
           "kry_labels_graph: '%s' has no entries that can be read; take labels of another kind",
-          kry_op_first(A)->table->kind);
+          kryi_op_first(A)->table->kind);
     TRY(st);
-    *block = kry_matrix_node(A, &rows);
-    if (!kry_matrix_block(A) && rows.rows / *block < k) *block = 1;
-    TRY(kry_sparse_node_graph(&rows, *block, graph));
+    *block = kryi_matrix_node(A, &rows);
+    if (!kryi_matrix_block(A) && rows.rows / *block < k) *block = 1;
+    TRY(kryi_sparse_node_graph(&rows, *block, graph));
 done:
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }
 
-kry_status kry_label_graph(const kry_op *A, int64_t k, bool by_component, int32_t *labels,
-                           int64_t *count)
+kry_status kryi_label_graph(const kry_op *A, int64_t k, bool by_component, int32_t *labels,
+                            int64_t *count)
 {
     kry_status st = KRY_OK;
-    kry_sparse graph = { 0 };
+    kryi_sparse graph = { 0 };
     int32_t *part = NULL, *label = NULL, *number = NULL;
     int block = 1;
 
     CHECK(A && labels && count, KRY_ERR_ARGUMENT, "kry_labels_graph: NULL");
     int64_t n = A->shape.rows;
-    TRY(kry_op_check_square("kry_labels_graph", A));
+    TRY(kryi_op_check_square("kry_labels_graph", A));
     CHECK(k >= 1 && k <= n, KRY_ERR_ARGUMENT,
           "kry_labels_graph: cannot make %lld parts of %lld unknowns", (long long)k, (long long)n);
-    TRY(read_graph(kry_pin_of(A), k, &block, &graph));
+    TRY(read_graph(kryi_pin_of(A), k, &block, &graph));
     CHECK(k <= graph.rows, KRY_ERR_ARGUMENT,
           "kry_labels_graph: cannot make %lld parts of %lld nodes of %d unknowns", (long long)k,
           (long long)graph.rows, block);
     const int labels_of_part = by_component ? block : 1;
-    TRY(kry_alloc((size_t)graph.rows, sizeof *part, &part));
-    TRY(kry_alloc((size_t)n, sizeof *label, &label));
-    TRY(kry_alloc((size_t)(k * labels_of_part), sizeof *number, &number));
-    TRY(kry_graph_parts("kry_labels_graph", &graph, NULL, (int)k, NULL, part));
+    TRY(kryi_alloc((size_t)graph.rows, sizeof *part, &part));
+    TRY(kryi_alloc((size_t)n, sizeof *label, &label));
+    TRY(kryi_alloc((size_t)(k * labels_of_part), sizeof *number, &number));
+    TRY(kryi_graph_parts("kry_labels_graph", &graph, NULL, (int)k, NULL, part));
     for (int64_t i = 0; i < n; i++)
         label[i] = part[i / block] * labels_of_part + (by_component ? (int32_t)(i % block) : 0);
     renumber(n, label, k * labels_of_part, number, count);
@@ -219,13 +219,13 @@ done:
     free(number);
     free(label);
     free(part);
-    kry_sparse_release(&graph);
+    kryi_sparse_release(&graph);
     return st;
 }
 
 kry_status kry_labels_graph(const kry_op *A, int64_t k, int32_t *labels, int64_t *count)
 {
-    return kry_label_graph(A, k, true, labels, count);
+    return kryi_label_graph(A, k, true, labels, count);
 }
 
 /* ---- given by the caller --------------------------------------------------------------------- */
@@ -239,7 +239,7 @@ static kry_status check_labels(const char *who, int64_t n, const int32_t *labels
 
     CHECK(n >= 0 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "%s: there cannot be %lld unknowns", who,
           (long long)n);
-    TRY(kry_alloc((size_t)n, sizeof *used, &used));
+    TRY(kryi_alloc((size_t)n, sizeof *used, &used));
     for (int64_t i = 0; i < n; i++) {
         CHECK(labels[i] >= 0 && labels[i] < n, KRY_ERR_ARGUMENT,
               "%s: label %d of unknown %lld is not in [0, %lld)", who, labels[i], (long long)i,
@@ -280,7 +280,7 @@ static kry_status read_line(const mtx_source *s, const char *at, const char *end
     for (;;) {
         while (at < end && is_blank(*at)) at++;
         if (at == end || *at == '#' || *at == '%') break;
-        const char *stop = kry_read_int64(at, end, &value), *word = at;
+        const char *stop = kryi_read_int64(at, end, &value), *word = at;
         while (word < end && word - at < 40 && !is_blank(*word)) word++;
         CHECK(stop && (stop == end || is_blank(*stop)), KRY_ERR_PARSE,
               "%s:%lld: '%.*s' is not a whole number", s->name, (long long)s->line,
@@ -305,9 +305,9 @@ static kry_status read_plain(const char *path, int64_t n, int32_t *labels, bool 
     const char *at, *end;
     int64_t got = 0;
 
-    TRY(kry_mtx_source_open(&s, path, NULL, 0));
+    TRY(kryi_mtx_source_open(&s, path, NULL, 0));
     for (;;) {
-        TRY(kry_mtx_source_line(&s, &at, &end));
+        TRY(kryi_mtx_source_line(&s, &at, &end));
         if (!at) break;
         *mtx = s.line == 1 && end - at >= length && !memcmp(at, banner, (size_t)length);
         if (*mtx) goto done;
@@ -316,7 +316,7 @@ static kry_status read_plain(const char *path, int64_t n, int32_t *labels, bool 
     CHECK(got == n, KRY_ERR_PARSE, "%s:%lld: the file ends after %lld of %lld labels", path,
           (long long)s.line, (long long)got, (long long)n);
 done:
-    kry_mtx_source_close(&s);
+    kryi_mtx_source_close(&s);
     return st;
 }
 
@@ -358,7 +358,7 @@ kry_status kry_labels_read(const char *path, int64_t n, int32_t *labels, int64_t
     CHECK(path && labels && count, KRY_ERR_ARGUMENT, "kry_labels_read: NULL");
     CHECK(n >= 1 && n <= INT32_MAX, KRY_ERR_ARGUMENT,
           "kry_labels_read: there cannot be %lld unknowns", (long long)n);
-    TRY(kry_alloc((size_t)n, sizeof *read, &read));
+    TRY(kryi_alloc((size_t)n, sizeof *read, &read));
     TRY(read_plain(path, n, read, &mtx));
     if (mtx) TRY(read_mtx(path, n, read));
     st = check_labels(path, n, read, &found);

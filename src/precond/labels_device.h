@@ -7,33 +7,33 @@
 #include "precond/deflation.h"
 
 /* Whether labels have 16 bits on the device: where the number of sub-domains allows it. */
-bool kry_labels_are_narrow(int64_t domains);
+bool kryi_labels_are_narrow(int64_t domains);
 /* to := n labels, int, on the device in 16 bits or as they are. */
-kry_status kry_labels_store(kry_device *dev, int64_t n, int64_t domains, cl_mem label, cl_mem *to);
+kry_status kryi_labels_store(kry_device *dev, int64_t n, int64_t domains, cl_mem label, cl_mem *to);
 /* Z as a matrix: n-by-k, a one in each row at its label; narrow: labels have 16 bits. */
-kry_status kry_labels_ones(kry_device *dev, kry_type type, bool narrow, int64_t n, int64_t k,
-                           cl_mem label, kry_csr *ones);
+kry_status kryi_labels_ones(kry_device *dev, kry_type type, bool narrow, int64_t n, int64_t k,
+                            cl_mem label, kryi_csr *ones);
 
 /* Blocks of a grid, of `block` cells a side, 0: one of all; and split by phase. Labels are those of
  * kry_labels_blocks, or without blocks of kry_labels_levels; n int. *label NULL: there are so many that the host is to
  * make them. Waits. */
-struct kry_stencil;
-kry_status kry_labels_of_grid(const struct kry_stencil *grid, int64_t block, bool phase,
-                              cl_mem *label, int64_t *count);
+struct kryi_stencil;
+kry_status kryi_labels_of_grid(const struct kryi_stencil *grid, int64_t block, bool phase,
+                               cl_mem *label, int64_t *count);
 
 /* matching.c: at most `most` connected parts of a symmetric matrix's graph; n int. *label NULL: pairs of neighbours are
  * too few, and another way is better. Waits. */
-kry_status kry_labels_of_graph(const kry_matrix *A, int64_t most, cl_mem *label, int64_t *count);
+kry_status kryi_labels_of_graph(const kryi_matrix *A, int64_t most, cl_mem *label, int64_t *count);
 
 /* The unknowns cut into pieces: up to eight neighbours with one label that lie between two multiples of eight.
  * They are sorted by labels, those of a label by unknowns. */
-typedef struct kry_pieces {
+typedef struct kryi_pieces {
     int64_t count;
     cl_mem start, length; /* count: int and uchar */
     int64_t *of_label;    /* host, domains + 1; to be freed */
-} kry_pieces;
+} kryi_pieces;
 /* label: n of them, int. Waits. */
-kry_status kry_labels_pieces(kry_device *dev, int64_t n, int64_t domains, cl_mem label,
-                             kry_pieces *p);
+kry_status kryi_labels_pieces(kry_device *dev, int64_t n, int64_t domains, cl_mem label,
+                              kryi_pieces *p);
 
 #endif

@@ -52,23 +52,23 @@ static void klu_destroy(void *self)
     free(f);
 }
 
-static kry_status klu_analyse_pattern(const kry_sparse *A, kry_factor_cost *cost, void **self)
+static kry_status klu_analyse_pattern(const kryi_sparse *A, kryi_factor_cost *cost, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
 
     *self = NULL;
-    CHECK(kry_sparse_nnz(A) < INT32_MAX, KRY_ERR_UNSUPPORTED,
-          "a matrix of %lld entries is too large for KLU", (long long)kry_sparse_nnz(A));
-    TRY(kry_alloc(1, sizeof *f, &f));
+    CHECK(kryi_sparse_nnz(A) < INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "a matrix of %lld entries is too large for KLU", (long long)kryi_sparse_nnz(A));
+    TRY(kryi_alloc(1, sizeof *f, &f));
     f->n = (int)A->rows;
-    TRY(kry_alloc((size_t)A->rows + 1, sizeof *f->start, &f->start));
+    TRY(kryi_alloc((size_t)A->rows + 1, sizeof *f->start, &f->start));
     for (int64_t i = 0; i <= A->rows; i++) f->start[i] = (int)A->row_ptr[i];
     klu_defaults(&f->common);
     f->symbolic = klu_analyze(f->n, f->start, A->col, &f->common);
     TRY(check(f, "klu_analyze"));
     f->expected = (f->symbolic->lnz + f->symbolic->unz + f->symbolic->nzoff) * ENTRY;
-    *cost = (kry_factor_cost){ f->symbolic->est_flops * 2e-9, f->expected };
+    *cost = (kryi_factor_cost){ f->symbolic->est_flops * 2e-9, f->expected };
     *self = f, f = NULL;
 done:
     klu_destroy(f);
@@ -96,7 +96,7 @@ static void klu_release(void *self, void *numbers)
     klu_free_numeric(&numeric, &f->common);
 }
 
-static kry_status klu_factor_numbers(void *self, const kry_sparse *A, double most, void **numbers)
+static kry_status klu_factor_numbers(void *self, const kryi_sparse *A, double most, void **numbers)
 {
     kry_status st = KRY_OK;
     factor *f = self;
@@ -106,7 +106,7 @@ static kry_status klu_factor_numbers(void *self, const kry_sparse *A, double mos
     bound(f, most);
     numeric = klu_factor(f->start, A->col, A->val, f->symbolic, &f->common);
     TRY(check(f, "klu_factor"));
-    if (f->common.status == KLU_SINGULAR) TRY(kry_factor_dependent(f->common.singular_col));
+    if (f->common.status == KLU_SINGULAR) TRY(kryi_factor_dependent(f->common.singular_col));
     *numbers = numeric, numeric = NULL;
 done:
     klu_release(f, numeric);
@@ -135,7 +135,7 @@ static double klu_bytes(const void *self, const void *numbers)
     return ((double)N->lnz + N->unz + N->nzoff) * ENTRY;
 }
 
-const kry_factor_engine kry_factor_klu = {
+const kryi_factor_engine kryi_factor_klu = {
     .name = "LU, KLU",
     .analyse = klu_analyse_pattern,
     .factor = klu_factor_numbers,

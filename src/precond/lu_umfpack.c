@@ -44,29 +44,30 @@ static void umfpack_destroy(void *self)
 
 /* UMFPACK's own estimates are bounds. With pivots from the diagonal the count of Cholesky's factors is what they take; else
  * a quarter of the operations, and a third of the memory, on the public matrices of docs/reference/outcomes.md. */
-static kry_factor_cost expect(const factor *f)
+static kryi_factor_cost expect(const factor *f)
 {
     const double *info = f->info, flop = 4e-10;
 
     if (info[UMFPACK_SYMMETRIC_FLOPS] >= 0)
-        return (kry_factor_cost){ info[UMFPACK_SYMMETRIC_FLOPS] * flop,
-                                  info[UMFPACK_SYMMETRIC_LUNZ] * (sizeof(double) + sizeof(int)) };
-    return (kry_factor_cost){ info[UMFPACK_FLOPS_ESTIMATE] / 4 * flop,
-                              info[UMFPACK_PEAK_MEMORY_ESTIMATE] * info[UMFPACK_SIZE_OF_UNIT] / 3 };
+        return (kryi_factor_cost){ info[UMFPACK_SYMMETRIC_FLOPS] * flop,
+                                   info[UMFPACK_SYMMETRIC_LUNZ] * (sizeof(double) + sizeof(int)) };
+    return (kryi_factor_cost){ info[UMFPACK_FLOPS_ESTIMATE] / 4 * flop,
+                               info[UMFPACK_PEAK_MEMORY_ESTIMATE] * info[UMFPACK_SIZE_OF_UNIT] /
+                                   3 };
 }
 
-static kry_status umfpack_analyse(const kry_sparse *A, kry_factor_cost *cost, void **self)
+static kry_status umfpack_analyse(const kryi_sparse *A, kryi_factor_cost *cost, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
 
     *self = NULL;
-    CHECK(kry_sparse_nnz(A) < INT32_MAX, KRY_ERR_UNSUPPORTED,
-          "a matrix of %lld entries is too large for UMFPACK", (long long)kry_sparse_nnz(A));
-    TRY(kry_alloc(1, sizeof *f, &f));
+    CHECK(kryi_sparse_nnz(A) < INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "a matrix of %lld entries is too large for UMFPACK", (long long)kryi_sparse_nnz(A));
+    TRY(kryi_alloc(1, sizeof *f, &f));
     f->n = (int)A->rows;
-    TRY(kry_alloc((size_t)A->rows + 1, sizeof *f->start, &f->start));
-    TRY(kry_alloc((size_t)A->rows + 1, sizeof *f->room, &f->room));
+    TRY(kryi_alloc((size_t)A->rows + 1, sizeof *f->start, &f->start));
+    TRY(kryi_alloc((size_t)A->rows + 1, sizeof *f->room, &f->room));
     for (int64_t i = 0; i <= A->rows; i++) f->start[i] = (int)A->row_ptr[i];
     umfpack_di_defaults(f->control);
     f->control[UMFPACK_PRL] = 0;
@@ -89,15 +90,15 @@ static kry_status tell_singular(factor *f, void *numeric)
     int *order = NULL, row = -1, unused;
     double *pivot = NULL;
 
-    TRY(kry_alloc((size_t)f->n, sizeof *order, &order));
-    TRY(kry_alloc((size_t)f->n, sizeof *pivot, &pivot));
+    TRY(kryi_alloc((size_t)f->n, sizeof *order, &order));
+    TRY(kryi_alloc((size_t)f->n, sizeof *pivot, &pivot));
     TRY(check(f,
               umfpack_di_get_numeric(NULL, NULL, NULL, NULL, NULL, NULL, NULL, order, pivot,
                                      &unused, NULL, numeric),
               "umfpack_di_get_numeric"));
     for (int k = 0; k < f->n && row < 0; k++)
         if (!(pivot[k] > 0 || pivot[k] < 0)) row = order[k];
-    TRY(kry_factor_dependent(row));
+    TRY(kryi_factor_dependent(row));
 done:
     free(pivot);
     free(order);
@@ -110,7 +111,7 @@ static void umfpack_release(void *self, void *numeric)
     if (numeric) umfpack_di_free_numeric(&numeric);
 }
 
-static kry_status umfpack_factor(void *self, const kry_sparse *A, double most, void **numbers)
+static kry_status umfpack_factor(void *self, const kryi_sparse *A, double most, void **numbers)
 {
     kry_status st = KRY_OK;
     factor *f = self;
@@ -150,7 +151,7 @@ static double umfpack_bytes(const void *self, const void *numbers)
     return f->info[UMFPACK_NUMERIC_SIZE] * f->info[UMFPACK_SIZE_OF_UNIT];
 }
 
-const kry_factor_engine kry_factor_umfpack = {
+const kryi_factor_engine kryi_factor_umfpack = {
     .name = "LU, UMFPACK",
     .analyse = umfpack_analyse,
     .factor = umfpack_factor,

@@ -13,26 +13,26 @@
 #include "precond/labels_device.h"
 
 typedef struct level {
-    kry_csr graph; /* with numbers in single */
-    cl_mem size;   /* unknowns of each node */
+    kryi_csr graph; /* with numbers in single */
+    cl_mem size;    /* unknowns of each node */
 } level;
 
 static kry_status run(kry_device *dev, const char *name, int64_t rows, const kry_arg *args,
                       size_t count)
 {
-    return kry_run(dev, "matching", KRY_F32, "", name, kry_groups_for(dev, KRY_F32, 4 * rows), args,
-                   count);
+    return kryi_run(dev, "matching", KRY_F32, "", name, kryi_groups_for(dev, KRY_F32, 4 * rows),
+                    args, count);
 }
 
 static void level_release(kry_device *dev, level *l)
 {
-    kry_buffer_release(dev, &l->size);
-    kry_csr_release(&l->graph);
+    kryi_buffer_release(dev, &l->size);
+    kryi_csr_release(&l->graph);
 }
 
 static kry_status make_ints(kry_device *dev, int64_t n, cl_mem *buffer)
 {
-    return kry_buffer_create(dev, (size_t)n * sizeof(cl_int), buffer);
+    return kryi_buffer_create(dev, (size_t)n * sizeof(cl_int), buffer);
 }
 
 /* Rounds leave few nodes without a mate whose neighbours have none either. */
@@ -56,7 +56,7 @@ static kry_status find_mates(const level *l, cl_mem mate)
         TRY(run(dev, "matching_take", rows, take, COUNT(take)));
     }
 done:
-    kry_buffer_release(dev, &best);
+    kryi_buffer_release(dev, &best);
     return st;
 }
 
@@ -72,9 +72,9 @@ static kry_status rank_by(const level *l, const char *name, cl_mem mate, cl_mem 
     TRY(make_ints(dev, rows, &flag));
     const kry_arg args[] = { ARG(rows), ARG(mate), ARG(flag) };
     TRY(run(dev, name, rows, args, COUNT(args)));
-    TRY(kry_csr_offsets(dev, rows, flag, rank, total));
+    TRY(kryi_csr_offsets(dev, rows, flag, rank, total));
 done:
-    kry_buffer_release(dev, &flag);
+    kryi_buffer_release(dev, &flag);
     return st;
 }
 
@@ -92,30 +92,30 @@ static kry_status part_pairs(const level *l, int64_t most, cl_mem *mate)
     TRY(make_ints(dev, rows, &kept));
     const kry_arg args[] = { ARG(rows), ARG(wanted), ARG(rank), ARG(*mate), ARG(kept) };
     TRY(run(dev, "matching_part", rows, args, COUNT(args)));
-    kry_buffer_release(dev, mate);
+    kryi_buffer_release(dev, mate);
     *mate = kept, kept = NULL;
 done:
-    kry_buffer_release(dev, &kept);
-    kry_buffer_release(dev, &rank);
+    kryi_buffer_release(dev, &kept);
+    kryi_buffer_release(dev, &rank);
     return st;
 }
 
 /* graph := T'G T, where column coarse[i] of T has a one in row i */
-static kry_status contract(const kry_csr *G, cl_mem coarse, int64_t count, kry_csr *graph)
+static kry_status contract(const kryi_csr *G, cl_mem coarse, int64_t count, kryi_csr *graph)
 {
     kry_status st = KRY_OK;
-    kry_csr T = { 0 }, T_t = { 0 }, GT = { 0 };
+    kryi_csr T = { 0 }, T_t = { 0 }, GT = { 0 };
     cl_mem from = NULL;
 
-    TRY(kry_labels_ones(G->dev, KRY_F32, false, G->rows, count, coarse, &T));
-    TRY(kry_csr_transpose(&T, &T_t, &from));
-    TRY(kry_csr_product(G, &T, false, &GT));
-    TRY(kry_csr_product(&T_t, &GT, false, graph));
+    TRY(kryi_labels_ones(G->dev, KRY_F32, false, G->rows, count, coarse, &T));
+    TRY(kryi_csr_transpose(&T, &T_t, &from));
+    TRY(kryi_csr_product(G, &T, false, &GT));
+    TRY(kryi_csr_product(&T_t, &GT, false, graph));
 done:
-    kry_buffer_release(G->dev, &from);
-    kry_csr_release(&GT);
-    kry_csr_release(&T_t);
-    kry_csr_release(&T);
+    kryi_buffer_release(G->dev, &from);
+    kryi_csr_release(&GT);
+    kryi_csr_release(&T_t);
+    kryi_csr_release(&T);
     return st;
 }
 
@@ -145,35 +145,35 @@ static kry_status coarsen(level *l, int64_t most, int64_t n, cl_mem label)
     *l = next, next = (level){ 0 };
 done:
     level_release(dev, &next);
-    kry_buffer_release(dev, &coarse);
-    kry_buffer_release(dev, &number);
-    kry_buffer_release(dev, &mate);
+    kryi_buffer_release(dev, &coarse);
+    kryi_buffer_release(dev, &number);
+    kryi_buffer_release(dev, &mate);
     return st;
 }
 
 /* The graph of A: every entry is one edge; each node has one unknown and its own label. */
-static kry_status begin(const kry_matrix *A, level *l, cl_mem label)
+static kry_status begin(const kryi_matrix *A, level *l, cl_mem label)
 {
     kry_status st = KRY_OK;
-    kry_csr given = { 0 };
+    kryi_csr given = { 0 };
     const cl_int rows = (cl_int)A->shape.rows;
     const cl_long nnz = A->nnz;
 
-    TRY(kry_csr_of(A, &given));
-    TRY(kry_csr_share(&given, &l->graph));
+    TRY(kryi_csr_of(A, &given));
+    TRY(kryi_csr_share(&given, &l->graph));
     l->graph.type = KRY_F32;
-    TRY(kry_buffer_create(A->dev, (size_t)nnz * sizeof(float), &l->graph.val));
+    TRY(kryi_buffer_create(A->dev, (size_t)nnz * sizeof(float), &l->graph.val));
     TRY(make_ints(A->dev, rows, &l->size));
     const kry_arg edges[] = { ARG(nnz), ARG(l->graph.val) };
     const kry_arg nodes[] = { ARG(rows), ARG(l->size), ARG(label) };
     TRY(run(A->dev, "matching_edges", nnz, edges, COUNT(edges)));
     TRY(run(A->dev, "matching_nodes", rows, nodes, COUNT(nodes)));
 done:
-    kry_csr_release(&given);
+    kryi_csr_release(&given);
     return st;
 }
 
-kry_status kry_labels_of_graph(const kry_matrix *A, int64_t most, cl_mem *label, int64_t *count)
+kry_status kryi_labels_of_graph(const kryi_matrix *A, int64_t most, cl_mem *label, int64_t *count)
 {
     kry_status st = KRY_OK;
     const int64_t n = A->shape.rows;
@@ -192,7 +192,7 @@ kry_status kry_labels_of_graph(const kry_matrix *A, int64_t most, cl_mem *label,
     *count = l.graph.rows;
     *label = found, found = NULL;
 done:
-    kry_buffer_release(A->dev, &found);
+    kryi_buffer_release(A->dev, &found);
     level_release(A->dev, &l);
     return st;
 }

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 
 typedef struct polynomial {
-    kry_relaxer sweep;
+    kryi_relaxer sweep;
     kry_vec *work; /* every second iterate; of as many columns as there ever were */
     int degree;
     double omega;          /* Neumann; 0: Chebyshev */
@@ -42,9 +42,9 @@ static kry_status find_interval(polynomial *M)
 
     M->highest = M->given;
     if (!M->given)
-        TRY(kry_spectrum_bound("kry_chebyshev_create", M->sweep.A, M->sweep.M, &M->highest));
-    kry_print(M->variant, sizeof M->variant, "degree %d on %.3g ... %.3g", M->degree,
-              M->highest / M->ratio, M->highest);
+        TRY(kryi_spectrum_bound("kry_chebyshev_create", M->sweep.A, M->sweep.M, &M->highest));
+    kryi_print(M->variant, sizeof M->variant, "degree %d on %.3g ... %.3g", M->degree,
+               M->highest / M->ratio, M->highest);
 done:
     return st;
 }
@@ -88,31 +88,31 @@ static kry_status polynomial_apply_dots(void *self, const kry_vec *r, kry_vec *z
     double rho, b = first_step(M, &rho);
     double multiple = M->entry > 0 ? b / M->entry : 0; /* z_0 = multiple r is not stored then */
 
-    TRY(kry_vec_widen(&M->work, z->k));
-    places at = { z, kry_vec_columns(M->work, 0, z->k) };
-    const kry_relax first = { .c1 = b, .b = r };
-    if (!multiple) TRY(kry_relaxer_run(&M->sweep, &first, place(M, 0, &at), NULL));
+    TRY(kryi_vec_widen(&M->work, z->k));
+    places at = { z, kryi_vec_columns(M->work, 0, z->k) };
+    const kryi_relax first = { .c1 = b, .b = r };
+    if (!multiple) TRY(kryi_relaxer_run(&M->sweep, &first, place(M, 0, &at), NULL));
     for (int k = 1; k <= M->degree; k++) {
-        kry_relax s = { .b = r, .x = place(M, k - 1, &at) };
+        kryi_relax s = { .b = r, .x = place(M, k - 1, &at) };
         next_step(M, &rho, &s.c0, &s.c1);
         if (k > 1 && s.c0 != 0) s.old = place(M, k - 2, &at);
         if (multiple && k == 2 && s.c0 != 0) s.old = r, s.old_scale = multiple;
         if (multiple && k == 1) s.x = r, s.x_scale = multiple;
-        TRY(kry_relaxer_run(&M->sweep, &s, place(M, k, &at), k == M->degree ? sum : NULL));
+        TRY(kryi_relaxer_run(&M->sweep, &s, place(M, k, &at), k == M->degree ? sum : NULL));
     }
 done:
     return st;
 }
 
-static bool polynomial_as_polynomial(void *self, kry_polynomial *p)
+static bool polynomial_as_polynomial(void *self, kryi_polynomial *p)
 {
     const polynomial *M = self;
     double rho;
 
     if (!M->sweep.M || M->degree > KRY_POLYNOMIAL_DEGREE) return false;
-    *p = (kry_polynomial){ .A = M->sweep.A,
-                           .d = M->sweep.M->table->as_diagonal(M->sweep.M->self),
-                           .degree = M->degree };
+    *p = (kryi_polynomial){ .A = M->sweep.A,
+                            .d = M->sweep.M->table->as_diagonal(M->sweep.M->self),
+                            .degree = M->degree };
     p->c[0] = first_step(M, &rho);
     for (int k = 1; k <= M->degree; k++) next_step(M, &rho, &p->c[2 * k - 1], &p->c[2 * k]);
     return true;
@@ -126,7 +126,7 @@ static kry_status polynomial_run(void *self, const kry_vec *r, kry_vec *z)
 static kry_status polynomial_apply(void *self, double alpha, const kry_vec *x, double beta,
                                    kry_vec *y)
 {
-    return kry_op_apply_by(polynomial_run, self, alpha, x, beta, y);
+    return kryi_op_apply_by(polynomial_run, self, alpha, x, beta, y);
 }
 
 static kry_status polynomial_update(void *self, const void *values)
@@ -136,7 +136,7 @@ static kry_status polynomial_update(void *self, const void *values)
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values",
           M->omega > 0 ? "neumann" : "chebyshev");
-    TRY(kry_relaxer_update(&M->sweep));
+    TRY(kryi_relaxer_update(&M->sweep));
     if (!M->omega) TRY(find_interval(M));
 done:
     return st;
@@ -146,7 +146,7 @@ static void polynomial_describe(void *self, kry_op_info *info)
 {
     const polynomial *M = self;
     double word = (double)M->work->n * (double)kry_type_size(M->work->type),
-           sweep = kry_relaxer_bytes(&M->sweep);
+           sweep = kryi_relaxer_bytes(&M->sweep);
     /* z_0, or less where r takes its place; and z_k-2 */
     int words = M->sweep.M ? 3 : M->entry > 0 ? -1 : 2;
 
@@ -160,7 +160,7 @@ static void polynomial_destroy(void *self)
     polynomial *M = self;
     if (!M) return;
     kry_vec_release(&M->work);
-    kry_relaxer_release(&M->sweep);
+    kryi_relaxer_release(&M->sweep);
     free(M);
 }
 
@@ -173,7 +173,7 @@ static void polynomial_destroy(void *self)
         .apply_dots = polynomial_apply_dots                                           \
     }
 static const kry_op_table neumann_table = TABLE("neumann"), chebyshev_table = TABLE("chebyshev");
-static const kry_op_fused polynomial_fused = { .as_polynomial = polynomial_as_polynomial };
+static const kryi_op_fused polynomial_fused = { .as_polynomial = polynomial_as_polynomial };
 
 /* given: degree, and omega or the interval. */
 static kry_status create(const char *who, const kry_op *A, const polynomial *given, kry_op **out)
@@ -182,20 +182,20 @@ static kry_status create(const char *who, const kry_op *A, const polynomial *giv
     polynomial *M = NULL;
     kry_op_shape shape = A->shape;
 
-    TRY(kry_alloc(1, sizeof *M, &M));
+    TRY(kryi_alloc(1, sizeof *M, &M));
     *M = *given;
-    if (kry_stencil_of(A)) M->entry = kry_stencil_diagonal_entry(kry_stencil_of(A));
-    TRY(kry_relaxer_create(who, A, &M->sweep));
+    if (kryi_stencil_of(A)) M->entry = kryi_stencil_diagonal_entry(kryi_stencil_of(A));
+    TRY(kryi_relaxer_create(who, A, &M->sweep));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->work));
     if (M->omega > 0) {
-        kry_print(M->variant, sizeof M->variant, "degree %d, omega %g", M->degree, M->omega);
+        kryi_print(M->variant, sizeof M->variant, "degree %d, omega %g", M->degree, M->omega);
         shape.traits &= KRY_SYMMETRIC | (M->degree % 2 ? 0 : KRY_POSITIVE);
     } else {
         TRY(find_interval(M));
         shape.traits = KRY_SYMMETRIC;
     }
-    TRY(kry_op_create_fused(A->dev, M->omega > 0 ? &neumann_table : &chebyshev_table,
-                            &polynomial_fused, M, &shape, out));
+    TRY(kryi_op_create_fused(A->dev, M->omega > 0 ? &neumann_table : &chebyshev_table,
+                             &polynomial_fused, M, &shape, out));
     M = NULL;
 done:
     polynomial_destroy(M);
@@ -228,9 +228,9 @@ done:
 
 kry_status kry_neumann_create(const kry_op *A, const kry_neumann_params *params, kry_op **out)
 {
-    static const kry_constructor how = { "kry_neumann_create", "KRY_NEUMANN", sizeof *params,
-                                         .create = neumann_create, .fields = "xid" };
-    return kry_construct(&how, A, params ? params : KRY_NEUMANN(), out);
+    static const kryi_constructor how = { "kry_neumann_create", "KRY_NEUMANN", sizeof *params,
+                                          .create = neumann_create, .fields = "xid" };
+    return kryi_construct(&how, A, params ? params : KRY_NEUMANN(), out);
 }
 
 static kry_status chebyshev_create(const kry_op *A, const void *params, kry_op **out)
@@ -253,7 +253,7 @@ done:
 
 kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *params, kry_op **out)
 {
-    static const kry_constructor how = { "kry_chebyshev_create", "KRY_CHEBYSHEV", sizeof *params,
-                                         .create = chebyshev_create, .fields = "xidd" };
-    return kry_construct(&how, A, params ? params : KRY_CHEBYSHEV(), out);
+    static const kryi_constructor how = { "kry_chebyshev_create", "KRY_CHEBYSHEV", sizeof *params,
+                                          .create = chebyshev_create, .fields = "xidd" };
+    return kryi_construct(&how, A, params ? params : KRY_CHEBYSHEV(), out);
 }

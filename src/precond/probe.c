@@ -21,7 +21,7 @@ static kry_status fill(kry_vec *x, uint64_t seed, uint64_t stream, int which, do
         numbers[i] = which < 0              ? kry_random_unit(seed, stream, (uint64_t)i) - 0.5
                      : which == COSINES - 1 ? 1 - 2.0 * (double)(i % 2)
                                             : cos(pi * waves[which] * ((double)i + 0.5) / n);
-    return kry_vec_write_doubles(x, numbers);
+    return kryi_vec_write_doubles(x, numbers);
 }
 
 /* Take v'Mv / v'v into the result. */
@@ -62,11 +62,11 @@ kry_status kry_op_probe(const kry_op *M, uint64_t seed, kry_probe *probe)
     double *host = NULL;
 
     CHECK(M && probe, KRY_ERR_ARGUMENT, "kry_op_probe: NULL");
-    TRY(kry_op_check_square("kry_op_probe", M));
+    TRY(kryi_op_check_square("kry_op_probe", M));
     const kry_op_shape *shape = &M->shape;
     kry_probe found = { .least = INFINITY, .most = -INFINITY };
     found.rounding = 1000 * (shape->type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON);
-    TRY(kry_alloc((size_t)shape->rows, sizeof *host, &host));
+    TRY(kryi_alloc((size_t)shape->rows, sizeof *host, &host));
     for (size_t i = 0; i < COUNT(v); i++)
         TRY(kry_vec_create(M->dev, shape->type, shape->rows, 1, &v[i]));
     for (int i = 0; i < PAIRS && shape->rows > 0; i++) {

@@ -20,7 +20,7 @@ typedef struct ras {
     kry_op *A; /* retained */
     bool symmetric;
     int overlap;
-    kry_overlap o;
+    kryi_overlap o;
     kry_op *expanded, *factors;
     kry_op *gather, *scatter;
     kry_vec *w[2]; /* of as many columns as there ever were */
@@ -28,19 +28,19 @@ typedef struct ras {
 } ras;
 
 /* The entries of A, in double, with a diagonal that can be factored. */
-static kry_status read_rows(const ras *M, kry_sparse *R)
+static kry_status read_rows(const ras *M, kryi_sparse *R)
 {
     kry_status st = KRY_OK;
     double *inverse = NULL;
 
-    TRY(kry_rows_read(who, M->A, R));
-    TRY(kry_alloc((size_t)R->rows, sizeof *inverse, &inverse));
-    if (M->symmetric) TRY(kry_rows_symmetrise(who, M->A, R, inverse));
+    TRY(kryi_rows_read(who, M->A, R));
+    TRY(kryi_alloc((size_t)R->rows, sizeof *inverse, &inverse));
+    if (M->symmetric) TRY(kryi_rows_symmetrise(who, M->A, R, inverse));
     for (int64_t i = 0; i < R->rows; i++) {
-        const int64_t e = kry_sparse_find(R, i, i);
+        const int64_t e = kryi_sparse_find(R, i, i);
         CHECK(e >= 0 && ((double *)R->val)[e] != 0, KRY_ERR_SINGULAR,
               "%s: the diagonal entry of row %lld is 0" COUNTED, who,
-              ROW(kry_layout_row(&M->A->dev->layout, i)), kry_first_row);
+              ROW(kryi_layout_row(&M->A->dev->layout, i)), kryi_first_row);
     }
 done:
     free(inverse);
@@ -62,19 +62,19 @@ static int64_t usual_parts(const kry_op *A)
 
 /* ---- sub-domains that overlap ---------------------------------------------------------------- */
 
-void kry_overlap_release(kry_overlap *o)
+void kryi_overlap_release(kryi_overlap *o)
 {
     free(o->begin), free(o->row), free(o->home);
-    *o = (kry_overlap){ 0 };
+    *o = (kryi_overlap){ 0 };
 }
 
-static kry_status cut(const char *who, const kry_sparse *graph, kry_overlap *o)
+static kry_status cut(const char *who, const kryi_sparse *graph, kryi_overlap *o)
 {
     kry_status st = KRY_ERR_UNSUPPORTED;
 
     if (o->parts <= KRY_OVERLAP_CUT)
-        st = kry_graph_parts(who, graph, NULL, (int)o->parts, NULL, o->home);
-    return st == KRY_ERR_UNSUPPORTED ? kry_graph_grow(graph, o->parts, o->home) : st;
+        st = kryi_graph_parts(who, graph, NULL, (int)o->parts, NULL, o->home);
+    return st == KRY_ERR_UNSUPPORTED ? kryi_graph_grow(graph, o->parts, o->home) : st;
 }
 
 /* A part as it grows. */
@@ -90,7 +90,7 @@ static void add(growing *g, int64_t part, int32_t row)
     g->list[g->count++] = row;
 }
 
-static void grow(const kry_sparse *graph, int64_t part, int layers, growing *g)
+static void grow(const kryi_sparse *graph, int64_t part, int layers, growing *g)
 {
     for (int64_t from = 0; layers > 0; layers--) {
         const int64_t until = g->count;
@@ -108,14 +108,14 @@ static int ascending(const void *a, const void *b)
     return (i > j) - (i < j);
 }
 
-static kry_status keep(kry_overlap *o, int64_t part, const growing *g, int64_t *room)
+static kry_status keep(kryi_overlap *o, int64_t part, const growing *g, int64_t *room)
 {
     kry_status st = KRY_OK;
     const int64_t to = o->begin[part];
 
     if (to + g->count > *room) {
         *room = 2 * (to + g->count);
-        TRY(kry_realloc((size_t)*room, sizeof *o->row, &o->row));
+        TRY(kryi_realloc((size_t)*room, sizeof *o->row, &o->row));
     }
     for (int64_t k = 0; k < g->count; k++) o->row[to + k] = g->list[k];
     qsort(o->row + to, (size_t)g->count, sizeof *o->row, ascending);
@@ -126,17 +126,17 @@ done:
 }
 
 /* own: the rows of each part as METIS has cut it, a row of `own` for each. */
-static kry_status grow_all(const kry_sparse *graph, const kry_sparse *own, int layers,
-                           kry_overlap *o)
+static kry_status grow_all(const kryi_sparse *graph, const kryi_sparse *own, int layers,
+                           kryi_overlap *o)
 {
     kry_status st = KRY_OK;
     int64_t room = graph->rows;
     growing g = { 0 };
 
-    TRY(kry_alloc((size_t)graph->rows, sizeof *g.list, &g.list));
-    TRY(kry_alloc((size_t)graph->rows, sizeof *g.in, &g.in));
-    TRY(kry_alloc((size_t)room, sizeof *o->row, &o->row));
-    TRY(kry_alloc((size_t)o->parts + 1, sizeof *o->begin, &o->begin));
+    TRY(kryi_alloc((size_t)graph->rows, sizeof *g.list, &g.list));
+    TRY(kryi_alloc((size_t)graph->rows, sizeof *g.in, &g.in));
+    TRY(kryi_alloc((size_t)room, sizeof *o->row, &o->row));
+    TRY(kryi_alloc((size_t)o->parts + 1, sizeof *o->begin, &o->begin));
     for (int64_t d = 0; d < o->parts; d++) {
         g.count = 0;
         for (int64_t e = own->row_ptr[d]; e < own->row_ptr[d + 1]; e++) add(&g, d, own->col[e]);
@@ -148,44 +148,44 @@ done:
     return st;
 }
 
-kry_status kry_overlap_find(const char *who, const kry_sparse *A, int64_t parts, int layers,
-                            kry_overlap *o)
+kry_status kryi_overlap_find(const char *who, const kryi_sparse *A, int64_t parts, int layers,
+                             kryi_overlap *o)
 {
     kry_status st = KRY_OK;
-    kry_sparse graph = { 0 }, at_home = { 0 }, own = { 0 };
+    kryi_sparse graph = { 0 }, at_home = { 0 }, own = { 0 };
     const size_t n = (size_t)A->rows;
 
-    *o = (kry_overlap){ .parts = parts };
-    TRY(kry_sparse_graph(A, &graph));
-    TRY(kry_alloc(n, sizeof *o->home, &o->home));
+    *o = (kryi_overlap){ .parts = parts };
+    TRY(kryi_sparse_graph(A, &graph));
+    TRY(kryi_alloc(n, sizeof *o->home, &o->home));
     if (parts > 1) TRY(cut(who, &graph, o));
-    TRY(kry_sparse_create(A->rows, parts, KRY_F64, A->rows, &at_home));
+    TRY(kryi_sparse_create(A->rows, parts, KRY_F64, A->rows, &at_home));
     for (size_t i = 0; i < n; i++)
         at_home.col[i] = o->home[i], at_home.row_ptr[i + 1] = (int64_t)i + 1;
-    TRY(kry_sparse_transpose(&at_home, &own));
+    TRY(kryi_sparse_transpose(&at_home, &own));
     TRY(grow_all(&graph, &own, layers, o));
 done:
-    kry_sparse_release(&own);
-    kry_sparse_release(&at_home);
-    kry_sparse_release(&graph);
-    if (st < 0) kry_overlap_release(o);
+    kryi_sparse_release(&own);
+    kryi_sparse_release(&at_home);
+    kryi_sparse_release(&graph);
+    if (st < 0) kryi_overlap_release(o);
     return st;
 }
 
 /* place[i]: of row i in part d; of rows that are not in it -1, before and behind the call. Entries of all its rows
  * into B, from B's last one on. */
-static void expand_part(const kry_overlap *o, const kry_sparse *A, int64_t d, int32_t *place,
-                        kry_sparse *B)
+static void expand_part(const kryi_overlap *o, const kryi_sparse *A, int64_t d, int32_t *place,
+                        kryi_sparse *B)
 {
     const int64_t begin = o->begin[d], count = o->begin[d + 1] - begin;
     const double *from = A->val;
     double *to = B->val;
-    int64_t at = B->row_ptr[kry_overlap_place(o, d, 0)];
+    int64_t at = B->row_ptr[kryi_overlap_place(o, d, 0)];
 
     for (int64_t k = 0; k < count; k++)
-        place[o->row[begin + k]] = (int32_t)kry_overlap_place(o, d, k);
+        place[o->row[begin + k]] = (int32_t)kryi_overlap_place(o, d, k);
     for (int64_t k = 0; k < o->most; k++) {
-        const int64_t p = kry_overlap_place(o, d, k), i = k < count ? o->row[begin + k] : -1;
+        const int64_t p = kryi_overlap_place(o, d, k), i = k < count ? o->row[begin + k] : -1;
         if (i < 0) B->col[at] = (int32_t)p, to[at++] = 1;
         for (int64_t e = i < 0 ? 0 : A->row_ptr[i]; i >= 0 && e < A->row_ptr[i + 1]; e++)
             if (place[A->col[e]] >= 0) B->col[at] = place[A->col[e]], to[at++] = from[e];
@@ -196,28 +196,28 @@ static void expand_part(const kry_overlap *o, const kry_sparse *A, int64_t d, in
 
 /* B := A's entries within each part, one part after the other; rows that a smaller part has too few are those of
  * the unit matrix. All in double. */
-static kry_status overlap_expand(const kry_overlap *o, const kry_sparse *A, kry_sparse *B)
+static kry_status overlap_expand(const kryi_overlap *o, const kryi_sparse *A, kryi_sparse *B)
 {
     kry_status st = KRY_OK;
     const int64_t rows = o->parts * o->most, total = o->begin[o->parts];
     int64_t nnz = rows - total; /* at most */
     int32_t *place = NULL;
 
-    *B = (kry_sparse){ 0 };
-    for (int64_t q = 0; q < total; q++) nnz += kry_row_length(A, o->row[q]);
-    TRY(kry_alloc((size_t)A->rows, sizeof *place, &place));
-    TRY(kry_sparse_create(rows, rows, KRY_F64, nnz, B));
+    *B = (kryi_sparse){ 0 };
+    for (int64_t q = 0; q < total; q++) nnz += kryi_row_length(A, o->row[q]);
+    TRY(kryi_alloc((size_t)A->rows, sizeof *place, &place));
+    TRY(kryi_sparse_create(rows, rows, KRY_F64, nnz, B));
     for (int64_t i = 0; i < A->rows; i++) place[i] = -1;
     for (int64_t d = 0; d < o->parts; d++) expand_part(o, A, d, place, B);
 done:
     free(place);
-    if (st < 0) kry_sparse_release(B);
+    if (st < 0) kryi_sparse_release(B);
     return st;
 }
 
 /* G := a one in each row of B that is a row of A, in its column; S := a one in each row of A, in the column of its
  * place at home. */
-static kry_status overlap_maps(const kry_overlap *o, kry_sparse *G, kry_sparse *S)
+static kry_status overlap_maps(const kryi_overlap *o, kryi_sparse *G, kryi_sparse *S)
 {
     kry_status st = KRY_OK;
     const int64_t rows = o->parts * o->most, total = o->begin[o->parts];
@@ -225,12 +225,12 @@ static kry_status overlap_maps(const kry_overlap *o, kry_sparse *G, kry_sparse *
 
     for (int64_t d = 0; d < o->parts; d++)
         for (int64_t q = o->begin[d]; q < o->begin[d + 1]; q++) n += o->home[o->row[q]] == d;
-    *S = (kry_sparse){ 0 };
-    TRY(kry_sparse_create(rows, n, KRY_F64, total, G));
-    TRY(kry_sparse_create(n, rows, KRY_F64, n, S));
+    *S = (kryi_sparse){ 0 };
+    TRY(kryi_sparse_create(rows, n, KRY_F64, total, G));
+    TRY(kryi_sparse_create(n, rows, KRY_F64, n, S));
     for (int64_t d = 0; d < o->parts; d++)
         for (int64_t k = 0; k < o->most; k++) {
-            const int64_t q = o->begin[d] + k, p = kry_overlap_place(o, d, k);
+            const int64_t q = o->begin[d] + k, p = kryi_overlap_place(o, d, k);
             if (q < o->begin[d + 1]) {
                 const int32_t i = o->row[q];
                 G->col[at] = i, ((double *)G->val)[at++] = 1;
@@ -240,41 +240,41 @@ static kry_status overlap_maps(const kry_overlap *o, kry_sparse *G, kry_sparse *
         }
     for (int64_t i = 0; i < n; i++) S->row_ptr[i + 1] = i + 1;
 done:
-    if (st < 0) kry_sparse_release(G), kry_sparse_release(S);
+    if (st < 0) kryi_sparse_release(G), kryi_sparse_release(S);
     return st;
 }
 
 static kry_status make_maps(ras *M)
 {
     kry_status st = KRY_OK;
-    kry_sparse G = { 0 }, S = { 0 };
+    kryi_sparse G = { 0 }, S = { 0 };
     const int64_t rows = M->o.parts * M->o.most;
 
     TRY(overlap_maps(&M->o, &G, &S));
-    TRY(kry_rows_matrix(M->A, &G, 0, &M->gather));
-    TRY(kry_rows_matrix(M->A, &S, 0, &M->scatter));
+    TRY(kryi_rows_matrix(M->A, &G, 0, &M->gather));
+    TRY(kryi_rows_matrix(M->A, &S, 0, &M->scatter));
     for (int k = 0; k < 2; k++) TRY(kry_vec_create(M->A->dev, M->A->shape.type, rows, 1, &M->w[k]));
 done:
-    kry_sparse_release(&G);
-    kry_sparse_release(&S);
+    kryi_sparse_release(&G);
+    kryi_sparse_release(&S);
     return st;
 }
 
-static kry_status make_factors(ras *M, const kry_sparse *R, int fill)
+static kry_status make_factors(ras *M, const kryi_sparse *R, int fill)
 {
     kry_status st = KRY_OK;
     const bool cpu = M->A->dev->info.cpu_kernels;
     const kry_block_ic_params *p =
         KRY_BLOCK_IC(.rows = M->o.most, .fill = fill,
                      .trisolve = cpu ? KRY_TRISOLVE_ROWS : KRY_TRISOLVE_LEVELS);
-    kry_sparse B = { 0 };
+    kryi_sparse B = { 0 };
 
     TRY(overlap_expand(&M->o, R, &B));
-    TRY(kry_rows_matrix(M->A, &B, 0, &M->expanded));
+    TRY(kryi_rows_matrix(M->A, &B, 0, &M->expanded));
     TRY(M->symmetric ? kry_block_ic_create(M->expanded, p, &M->factors)
                      : kry_block_ilu_create(M->expanded, p, &M->factors));
 done:
-    kry_sparse_release(&B);
+    kryi_sparse_release(&B);
     return st;
 }
 
@@ -293,7 +293,7 @@ static kry_status ras_apply(void *self, double alpha, const kry_vec *x, double b
     kry_status st = KRY_OK;
     kry_vec w[COUNT(M->w)];
 
-    for (size_t k = 0; k < COUNT(M->w); k++) TRY(kry_vec_take(&M->w[k], x->k, &w[k]));
+    for (size_t k = 0; k < COUNT(M->w); k++) TRY(kryi_vec_take(&M->w[k], x->k, &w[k]));
     TRY(kry_op_apply(M->gather, 1, x, 0, &w[0]));
     TRY(kry_op_apply(M->factors, 1, &w[0], 0, &w[1]));
     TRY(kry_op_apply(M->scatter, alpha, &w[1], beta, y));
@@ -306,17 +306,17 @@ static kry_status ras_update(void *self, const void *values)
 {
     ras *M = self;
     kry_status st = KRY_OK;
-    kry_sparse R = { 0 }, B = { 0 };
+    kryi_sparse R = { 0 }, B = { 0 };
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'ras' takes no values");
     TRY(read_rows(M, &R));
     TRY(overlap_expand(&M->o, &R, &B));
-    TRY(kry_sparse_convert(&B, M->A->shape.type));
+    TRY(kryi_sparse_convert(&B, M->A->shape.type));
     TRY(kry_op_update(M->expanded, B.val));
     TRY(kry_op_update(M->factors, NULL));
 done:
-    kry_sparse_release(&B);
-    kry_sparse_release(&R);
+    kryi_sparse_release(&B);
+    kryi_sparse_release(&R);
     return st;
 }
 
@@ -345,7 +345,7 @@ static void ras_destroy(void *self)
     kry_op_release(&M->gather);
     kry_op_release(&M->factors);
     kry_op_release(&M->expanded);
-    kry_overlap_release(&M->o);
+    kryi_overlap_release(&M->o);
     kry_op_release(&M->A);
     free(M);
 }
@@ -363,7 +363,7 @@ static const kry_op_table ras_table = {
 /* Each sub-domain gives back its own rows alone, of what it made of its overlap, too. */
 static bool is_unsymmetric(const void *self) { return ((const ras *)self)->overlap > 0; }
 
-static const kry_op_fused ras_fused = { .is_unsymmetric = is_unsymmetric };
+static const kryi_op_fused ras_fused = { .is_unsymmetric = is_unsymmetric };
 
 static kry_status check(const kry_op *A, const void *params)
 {
@@ -386,32 +386,32 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     kry_status st = KRY_OK;
     const kry_ras_params *p = params;
     const int64_t parts = p->parts < A->shape.rows ? p->parts : A->shape.rows;
-    kry_sparse R = { 0 };
+    kryi_sparse R = { 0 };
     ras *M = NULL;
 
-    TRY(kry_alloc(1, sizeof *M, &M));
+    TRY(kryi_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->overlap = p->overlap;
     M->symmetric = (A->shape.traits & DEFINITE) == DEFINITE;
     TRY(read_rows(M, &R));
-    TRY(kry_overlap_find(who, &R, parts ? parts : usual_parts(A), p->overlap, &M->o));
+    TRY(kryi_overlap_find(who, &R, parts ? parts : usual_parts(A), p->overlap, &M->o));
     TRY(make_maps(M));
     TRY(make_factors(M, &R, p->fill));
     print_variant(M, p->overlap);
     kry_op_shape shape = A->shape;
     shape.traits = M->symmetric && !p->overlap ? DEFINITE : 0;
-    TRY(kry_op_create_fused(A->dev, &ras_table, &ras_fused, M, &shape, out));
+    TRY(kryi_op_create_fused(A->dev, &ras_table, &ras_fused, M, &shape, out));
     M = NULL;
 done:
-    kry_sparse_release(&R);
+    kryi_sparse_release(&R);
     ras_destroy(M);
     return st;
 }
 
 kry_status kry_ras_create(const kry_op *A, const kry_ras_params *params, kry_op **out)
 {
-    static const kry_constructor how = {
+    static const kryi_constructor how = {
         who, "KRY_RAS", sizeof *params, .check = check, .create = create, .fields = "xiqi"
     };
-    return kry_construct(&how, A, params ? params : KRY_RAS(), out);
+    return kryi_construct(&how, A, params ? params : KRY_RAS(), out);
 }

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-kry_status kry_recycle_create(const kry_op *A, int most, kry_recycle **recycle)
+kry_status kryi_recycle_create(const kry_op *A, int most, kryi_recycle **recycle)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *s = &A->shape;
@@ -35,32 +35,32 @@ kry_status kry_recycle_create(const kry_op *A, int most, kry_recycle **recycle)
 
     while (wide < kept) wide *= 2; /* no more than m */
     const size_t square = (size_t)m * (size_t)m, coefficients = (size_t)m * (size_t)wide;
-    const size_t acc = kry_acc_size(A->dev), word = kry_type_size(s->type);
-    kry_recycle *R = NULL;
+    const size_t acc = kryi_acc_size(A->dev), word = kry_type_size(s->type);
+    kryi_recycle *R = NULL;
 
     *recycle = NULL;
-    TRY(kry_alloc(1, sizeof *R, &R));
+    TRY(kryi_alloc(1, sizeof *R, &R));
     R->A = A, R->most = most, R->window = m, R->wide = wide, R->updates = -1;
-    TRY(kry_vec_create_columns(A->dev, s->type, s->rows, m, &R->V));
+    TRY(kryi_vec_create_columns(A->dev, s->type, s->rows, m, &R->V));
     TRY(kry_sum_create(A->dev, kept, &R->sum));
-    TRY(kry_buffer_create(A->dev, (size_t)m * STATE_SIZE * acc, &R->log));
-    TRY(kry_alloc((size_t)m * STATE_SIZE, acc, &R->read));
-    TRY(kry_buffer_create(A->dev, coefficients * word, &R->C));
-    TRY(kry_alloc(coefficients, word, &R->C_read));
-    TRY(kry_alloc(square, sizeof *R->T, &R->T));
-    TRY(kry_alloc((size_t)m, sizeof *R->by, &R->by));
-    TRY(kry_alloc((size_t)m, sizeof *R->coupling, &R->coupling));
+    TRY(kryi_buffer_create(A->dev, (size_t)m * STATE_SIZE * acc, &R->log));
+    TRY(kryi_alloc((size_t)m * STATE_SIZE, acc, &R->read));
+    TRY(kryi_buffer_create(A->dev, coefficients * word, &R->C));
+    TRY(kryi_alloc(coefficients, word, &R->C_read));
+    TRY(kryi_alloc(square, sizeof *R->T, &R->T));
+    TRY(kryi_alloc((size_t)m, sizeof *R->by, &R->by));
+    TRY(kryi_alloc((size_t)m, sizeof *R->coupling, &R->coupling));
     for (size_t i = 0; i < COUNT(R->room); i++)
-        TRY(kry_alloc(square, sizeof **R->room, &R->room[i]));
+        TRY(kryi_alloc(square, sizeof **R->room, &R->room[i]));
     *recycle = R, R = NULL;
 done:
-    kry_recycle_release(&R);
+    kryi_recycle_release(&R);
     return st;
 }
 
-void kry_recycle_release(kry_recycle **recycle)
+void kryi_recycle_release(kryi_recycle **recycle)
 {
-    kry_recycle *R = *recycle;
+    kryi_recycle *R = *recycle;
 
     *recycle = NULL;
     if (!R) return;
@@ -70,49 +70,49 @@ void kry_recycle_release(kry_recycle **recycle)
     free(R->T);
     free(R->C_read);
     free(R->read);
-    kry_buffer_release(R->A->dev, &R->C);
-    kry_buffer_release(R->A->dev, &R->log);
+    kryi_buffer_release(R->A->dev, &R->C);
+    kryi_buffer_release(R->A->dev, &R->log);
     kry_sum_release(&R->sum);
     kry_vec_release(&R->V);
     free(R);
 }
 
-double kry_recycle_bytes(const kry_recycle *R)
+double kryi_recycle_bytes(const kryi_recycle *R)
 {
     return (double)R->V->ld * (double)R->window * (double)kry_type_size(R->V->type);
 }
 
 /* ---- a window -------------------------------------------------------------------------------------- */
 
-void kry_recycle_begin(kry_recycle *R)
+void kryi_recycle_begin(kryi_recycle *R)
 {
     R->count = R->kept = 0, R->alpha = 0;
     R->open = R->updates != R->A->updates, R->ended = false;
 }
 
-static double logged(const kry_recycle *R, int column, int scalar)
+static double logged(const kryi_recycle *R, int column, int scalar)
 {
     const kry_type acc = R->V->dev->info.fp64 ? KRY_F64 : KRY_F32;
-    return kry_number_at(acc, R->read, (int64_t)column * STATE_SIZE + scalar);
+    return kryi_number_at(acc, R->read, (int64_t)column * STATE_SIZE + scalar);
 }
 
 /* Read what is known of the steps behind all z; *good: how many of them were taken. Waits. */
-static kry_status read_log(kry_recycle *R, int *good)
+static kry_status read_log(kryi_recycle *R, int *good)
 {
     kry_status st = KRY_OK;
-    const size_t block = STATE_SIZE * kry_acc_size(R->V->dev);
+    const size_t block = STATE_SIZE * kryi_acc_size(R->V->dev);
 
     *good = R->kept;
-    TRY(kry_buffer_read(R->V->dev, R->log, (size_t)R->kept * block,
-                        (size_t)(R->count - R->kept) * block,
-                        (char *)R->read + (size_t)R->kept * block));
+    TRY(kryi_buffer_read(R->V->dev, R->log, (size_t)R->kept * block,
+                         (size_t)(R->count - R->kept) * block,
+                         (char *)R->read + (size_t)R->kept * block));
     while (*good < R->count && logged(R, *good, STATE_STOP) == GO_ON) (*good)++;
 done:
     return st;
 }
 
 /* Rows `kept` ... count - 1 of T, and what makes these columns of V as long as the others. */
-static void fill_T(kry_recycle *R, int count)
+static void fill_T(kryi_recycle *R, int count)
 {
     const int m = R->window, kept = R->kept;
     double before = R->alpha;
@@ -136,13 +136,13 @@ static void fill_T(kry_recycle *R, int count)
 
 /* Y := eigenvectors of the leading n-by-n part of T to its `wanted` smallest eigenvalues, rows of `count`
  * numbers each. */
-static bool leading_vectors(kry_recycle *R, int n, int count, int wanted, double *Y)
+static bool leading_vectors(kryi_recycle *R, int n, int count, int wanted, double *Y)
 {
     const int m = R->window;
     double *A = R->room[1], *Q = R->room[2], *values = R->room[3], *room = values + n;
 
     for (int i = 0; i < n; i++) memcpy(A + i * n, R->T + i * m, (size_t)n * sizeof *A);
-    if (!kry_eigen_symmetric(n, A, Q, values, room)) return false;
+    if (!kryi_eigen_symmetric(n, A, Q, values, room)) return false;
     for (int i = 0; i < wanted; i++) {
         memset(Y + i * count, 0, (size_t)count * sizeof *Y);
         memcpy(Y + i * count, Q + i * n, (size_t)n * sizeof *Y);
@@ -173,7 +173,7 @@ static int orthonormalise(int rows, int count, double *Y)
 }
 
 /* Ritz vectors within the span of the rows of Y, which they become, and their values. */
-static bool rotate(kry_recycle *R, int rows, int count, double *Y, double *values)
+static bool rotate(kryi_recycle *R, int rows, int count, double *Y, double *values)
 {
     const int m = R->window;
     double *H = R->room[1], *Q = R->room[2], *TY = R->room[3], *room = R->room[4];
@@ -190,7 +190,7 @@ static bool rotate(kry_recycle *R, int rows, int count, double *Y, double *value
             for (int c = 0; c < count; c++) sum += Y[i * count + c] * TY[j * count + c];
             H[i * rows + j] = sum;
         }
-    if (!kry_eigen_symmetric(rows, H, Q, values, room)) return false;
+    if (!kryi_eigen_symmetric(rows, H, Q, values, room)) return false;
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < count; c++) {
             double sum = 0;
@@ -203,7 +203,7 @@ static bool rotate(kry_recycle *R, int rows, int count, double *Y, double *value
 
 /* Columns 0 ... wide - 1 of V := its first `count`, made as long as `by` says, times the `rows` rows of Y, which have
  * `count` numbers; zeros behind these. Waits. */
-static kry_status recycle_combine(kry_recycle *R, int count, int rows, const double *Y)
+static kry_status recycle_combine(kryi_recycle *R, int count, int rows, const double *Y)
 {
     kry_status st = KRY_OK;
     const int wide = R->wide;
@@ -211,17 +211,17 @@ static kry_status recycle_combine(kry_recycle *R, int count, int rows, const dou
 
     for (int c = 0; c < count; c++)
         for (int i = 0; i < wide; i++)
-            kry_number_put(type, R->C_read, c * wide + i,
-                           i < rows ? R->by[c] * Y[i * count + c] : 0);
-    TRY(kry_buffer_write(R->V->dev, R->C, 0, (size_t)(count * wide) * kry_type_size(type),
-                         R->C_read));
-    TRY(kry_span_combine(R->V, count, wide, R->C));
+            kryi_number_put(type, R->C_read, c * wide + i,
+                            i < rows ? R->by[c] * Y[i * count + c] : 0);
+    TRY(kryi_buffer_write(R->V->dev, R->C, 0, (size_t)(count * wide) * kry_type_size(type),
+                          R->C_read));
+    TRY(kryi_span_combine(R->V, count, wide, R->C));
 done:
     return st;
 }
 
 /* V is full: leave Ritz vectors in its place. */
-static kry_status compress(kry_recycle *R)
+static kry_status compress(kryi_recycle *R)
 {
     kry_status st = KRY_OK;
     const int count = R->count, m = R->window, most = R->most;
@@ -247,15 +247,15 @@ done:
 }
 
 /* The step behind the last z, wherever it belongs. */
-static kry_status note(kry_recycle *R, cl_mem step)
+static kry_status note(kryi_recycle *R, cl_mem step)
 {
-    const size_t block = STATE_SIZE * kry_acc_size(R->V->dev);
+    const size_t block = STATE_SIZE * kryi_acc_size(R->V->dev);
 
     if (R->count == R->kept) return KRY_OK;
-    return kry_buffer_copy(R->V->dev, step, 0, R->log, (size_t)(R->count - 1) * block, block);
+    return kryi_buffer_copy(R->V->dev, step, 0, R->log, (size_t)(R->count - 1) * block, block);
 }
 
-kry_status kry_recycle_take(kry_recycle *R, const kry_vec *z, cl_mem step)
+kry_status kryi_recycle_take(kryi_recycle *R, const kry_vec *z, cl_mem step)
 {
     kry_status st = KRY_OK;
     int good;
@@ -269,14 +269,14 @@ kry_status kry_recycle_take(kry_recycle *R, const kry_vec *z, cl_mem step)
         TRY(compress(R));
         if (!R->open) return KRY_OK;
     }
-    kry_vec column = kry_vec_column(R->V, R->count);
+    kry_vec column = kryi_vec_column(R->V, R->count);
     TRY(kry_vec_copy(z, &column));
     R->count++;
 done:
     return st;
 }
 
-kry_status kry_recycle_end(kry_recycle *R, cl_mem step)
+kry_status kryi_recycle_end(kryi_recycle *R, cl_mem step)
 {
     kry_status st = KRY_OK;
     double *Y = R->room[0];
@@ -309,15 +309,16 @@ done:
  */
 
 /* count columns of V from column `from` on */
-static kry_vec block_of(const kry_recycle *R, int from, int count)
+static kry_vec block_of(const kryi_recycle *R, int from, int count)
 {
-    kry_vec block = kry_vec_column(R->V, from);
+    kry_vec block = kryi_vec_column(R->V, from);
     block.k = count;
     return block;
 }
 
 /* row j of G := column j of (AW)'M (AW), and of F := W'A W. Waits. */
-static kry_status multiply(kry_recycle *R, const kry_op *M, int w, kry_vec *t, double *G, double *F)
+static kry_status multiply(kryi_recycle *R, const kry_op *M, int w, kry_vec *t, double *G,
+                           double *F)
 {
     kry_status st = KRY_OK;
     const kry_vec W = block_of(R, 0, w);
@@ -325,13 +326,13 @@ static kry_status multiply(kry_recycle *R, const kry_op *M, int w, kry_vec *t, d
 
     TRY(kry_op_apply(R->A, 1, &W, 0, &AW));
     for (int j = 0; j < w; j++) {
-        const kry_vec AW_j = kry_vec_column(&AW, j);
+        const kry_vec AW_j = kryi_vec_column(&AW, j);
         R->sum->width = w;
-        TRY(kry_vec_dots(&W, &AW_j, R->sum));
-        TRY(kry_sum_read(t->layout, R->sum, F + j * w));
+        TRY(kryi_vec_dots(&W, &AW_j, R->sum));
+        TRY(kryi_sum_read(t->layout, R->sum, F + j * w));
         TRY(M ? kry_op_apply(M, 1, &AW_j, 0, t) : kry_vec_copy(&AW_j, t));
-        TRY(kry_vec_dots(&AW, t, R->sum));
-        TRY(kry_sum_read(t->layout, R->sum, G + j * w));
+        TRY(kryi_vec_dots(&AW, t, R->sum));
+        TRY(kryi_sum_read(t->layout, R->sum, G + j * w));
     }
 done:
     return st;
@@ -344,7 +345,7 @@ static double mean_of(const double *A, int n, int i, int j)
 
 /* Rows of Y: as many vectors as do not depend on others, with Y F Y' = I. F becomes D F D with ones on its diagonal,
  * in the order of steps of Cholesky's factors, the largest pivot first. Returns how many. */
-static int independent(const kry_recycle *R, int w, const double *F, double *Y)
+static int independent(const kryi_recycle *R, int w, const double *F, double *Y)
 {
     const double least = sqrt(R->V->type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON);
     double d[KRY_RECYCLE_RESTART * KRY_RECYCLE_MOST];
@@ -372,7 +373,8 @@ static int independent(const kry_recycle *R, int w, const double *F, double *Y)
 }
 
 /* Y := rows of Q Y with Q (Y G Y') Q' diagonal. */
-static bool diagonalise(kry_recycle *R, int rows, int w, const double *G, double *Y, double *values)
+static bool diagonalise(kryi_recycle *R, int rows, int w, const double *G, double *Y,
+                        double *values)
 {
     double *H = R->room[3], *Q = R->room[4], *room = H + w * w;
 
@@ -384,7 +386,7 @@ static bool diagonalise(kry_recycle *R, int rows, int w, const double *G, double
                     sum += Y[i * w + a] * mean_of(G, w, a, b) * Y[j * w + b];
             H[i * rows + j] = sum;
         }
-    if (!kry_eigen_symmetric(rows, H, Q, values, room)) return false;
+    if (!kryi_eigen_symmetric(rows, H, Q, values, room)) return false;
     for (int i = 0; i < rows; i++)
         for (int a = 0; a < w; a++) {
             double sum = 0;
@@ -395,8 +397,8 @@ static bool diagonalise(kry_recycle *R, int rows, int w, const double *G, double
     return true;
 }
 
-kry_status kry_recycle_choose(kry_recycle *R, const kry_op *M, const kry_vec *old, kry_vec *t,
-                              kry_vec *Z)
+kry_status kryi_recycle_choose(kryi_recycle *R, const kry_op *M, const kry_vec *old, kry_vec *t,
+                               kry_vec *Z)
 {
     kry_status st = KRY_OK;
     double *G = R->room[0], *F = R->room[1], *Y = R->room[2];
@@ -407,8 +409,8 @@ kry_status kry_recycle_choose(kry_recycle *R, const kry_op *M, const kry_vec *ol
     if (!R->ended) return KRY_OK;
     R->ended = false;
     for (int64_t j = 0; old && j < old->k; j++, w++) {
-        const kry_vec from = kry_vec_column(old, j);
-        kry_vec to = kry_vec_column(R->V, w);
+        const kry_vec from = kryi_vec_column(old, j);
+        kry_vec to = kryi_vec_column(R->V, w);
         TRY(kry_vec_copy(&from, &to));
     }
     TRY(multiply(R, M, w, t, G, F));

@@ -14,10 +14,10 @@ enum {
     KRY_RECYCLE_RESTART = 2, /* times as many where the window was full */
 };
 
-typedef struct kry_recycle {
+typedef struct kryi_recycle {
     const kry_op *A; /* borrowed */
     int most, window;
-    int wide; /* columns that kry_recycle_combine writes: RESTART most, rounded up so that few kernels differ */
+    int wide; /* columns that kryi_recycle_combine writes: RESTART most, rounded up so that few kernels differ */
     kry_vec
         *V; /* n-by-window: Ritz vectors of the windows before, then z of consecutive iterations */
     int count, kept; /* columns in use, and how many of them are Ritz vectors */
@@ -36,21 +36,21 @@ typedef struct kry_recycle {
     double *room[5];  /* window^2 each */
     double values[KRY_RECYCLE_MOST]; /* eigenvalues of M A that belong to the vectors found last, */
     int found;                       /* so many */
-} kry_recycle;
+} kryi_recycle;
 
 /* most: vectors, 1 ... KRY_RECYCLE_MOST. Allocates all that solves need. */
-kry_status kry_recycle_create(const kry_op *A, int most, kry_recycle **recycle);
-void kry_recycle_release(kry_recycle **recycle);
+kry_status kryi_recycle_create(const kry_op *A, int most, kryi_recycle **recycle);
+void kryi_recycle_release(kryi_recycle **recycle);
 /* Bytes that it keeps on the device. */
-double kry_recycle_bytes(const kry_recycle *R);
+double kryi_recycle_bytes(const kryi_recycle *R);
 
 /* A solve begins. It is looked at if A has changed since vectors were found, or none were yet. */
-void kry_recycle_begin(kry_recycle *R);
+void kryi_recycle_begin(kryi_recycle *R);
 /* An iteration begins, with z = M r; `step`: STATE_SIZE scalars that the one before left. Waits where a window is
  * full. */
-kry_status kry_recycle_take(kry_recycle *R, const kry_vec *z, cl_mem step);
+kry_status kryi_recycle_take(kryi_recycle *R, const kry_vec *z, cl_mem step);
 /* The cycle is over. Waits. */
-kry_status kry_recycle_end(kry_recycle *R, cl_mem step);
+kry_status kryi_recycle_end(kryi_recycle *R, cl_mem step);
 /*
  * The best of what the solve and `old` span: *Z are the first columns of R, so many that M A has so far the smallest
  * Rayleigh quotients for; none if the solve leaves none.
@@ -59,7 +59,7 @@ kry_status kry_recycle_end(kry_recycle *R, cl_mem step);
  *   t    room, n
  * Products with A and M for each. Waits.
  */
-kry_status kry_recycle_choose(kry_recycle *R, const kry_op *M, const kry_vec *old, kry_vec *t,
-                              kry_vec *Z);
+kry_status kryi_recycle_choose(kryi_recycle *R, const kry_op *M, const kry_vec *old, kry_vec *t,
+                               kry_vec *Z);
 
 #endif

@@ -9,98 +9,99 @@
 #include <math.h>
 #include <stdlib.h>
 
-kry_status kry_rows_download(const kry_op *A, kry_sparse *R)
+kry_status kryi_rows_download(const kry_op *A, kryi_sparse *R)
 {
     kry_status st = KRY_OK;
-    const bool parts = kry_op_in_parts(A);
-    const kry_op *one = parts ? kry_pin_of(kry_op_first(A)) : kry_op_own(A);
+    const bool parts = kryi_op_in_parts(A);
+    const kry_op *one = parts ? kryi_pin_of(kryi_op_first(A)) : kryi_op_own(A);
 
-    *R = (kry_sparse){ 0 };
-    if (kry_stencil_here(one)) return kry_stencil_rows(A, R);
-    if (parts) return kry_matrix_parts_download(A, R);
-    CHECK(kry_matrix_of(one), KRY_ERR_UNSUPPORTED, "'%s' is not a stored matrix", one->table->kind);
-    TRY(kry_matrix_download(kry_matrix_of(one), R));
+    *R = (kryi_sparse){ 0 };
+    if (kryi_stencil_here(one)) return kryi_stencil_rows(A, R);
+    if (parts) return kryi_matrix_parts_download(A, R);
+    CHECK(kryi_matrix_of(one), KRY_ERR_UNSUPPORTED, "'%s' is not a stored matrix",
+          one->table->kind);
+    TRY(kryi_matrix_download(kryi_matrix_of(one), R));
 done:
     return st;
 }
 
 /* A wrapped matrix comes back as it lies in the caller's buffers: sort it, and add up. */
-static kry_status tidy(const char *who, kry_sparse *R)
+static kry_status tidy(const char *who, kryi_sparse *R)
 {
     kry_status st = KRY_OK;
-    kry_sparse sorted;
-    const kry_entries given = { who, *R, NULL, kry_sparse_nnz(R) };
+    kryi_sparse sorted;
+    const kryi_entries given = { who, *R, NULL, kryi_sparse_nnz(R) };
 
-    TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
-    kry_sparse_release(R);
+    TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
+    kryi_sparse_release(R);
     *R = sorted;
 done:
     return st;
 }
 
-kry_status kry_rows_read(const char *who, const kry_op *A, kry_sparse *R)
+kry_status kryi_rows_read(const char *who, const kry_op *A, kryi_sparse *R)
 {
     kry_status st = KRY_OK;
 
-    *R = (kry_sparse){ 0 };
-    CHECK(kry_matrix_of(kry_op_own(A)) || kry_stencil_here(A), KRY_ERR_UNSUPPORTED,
+    *R = (kryi_sparse){ 0 };
+    CHECK(kryi_matrix_of(kryi_op_own(A)) || kryi_stencil_here(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is neither a stored matrix nor a grid operator: it has no entries to read; "
           "take 'jacobi' or 'chebyshev'",
           who, A->table->kind);
-    TRY(kry_rows_download(A, R));
-    TRY(kry_sparse_convert(R, KRY_F64));
-    if (kry_matrix_of(A) && kry_matrix_is_wrapped(kry_matrix_of(A))) TRY(tidy(who, R));
+    TRY(kryi_rows_download(A, R));
+    TRY(kryi_sparse_convert(R, KRY_F64));
+    if (kryi_matrix_of(A) && kryi_matrix_is_wrapped(kryi_matrix_of(A))) TRY(tidy(who, R));
 done:
-    if (st < 0) kry_sparse_release(R);
+    if (st < 0) kryi_sparse_release(R);
     return st;
 }
 
-static kry_status invert_diagonal(const char *who, const kry_op *A, const kry_sparse *R,
+static kry_status invert_diagonal(const char *who, const kry_op *A, const kryi_sparse *R,
                                   double *inverse)
 {
     kry_status st = KRY_OK;
     const double *val = R->val;
 
     for (int64_t i = 0; i < R->rows; i++) {
-        int64_t e = kry_sparse_find(R, i, i);
+        int64_t e = kryi_sparse_find(R, i, i);
         double v = e >= 0 ? val[e] : 0;
         inverse[i] = 1 / v;
         CHECK(v > 0 && isfinite(v) &&
                   isfinite(A->shape.type == KRY_F32 ? (double)(float)inverse[i] : inverse[i]),
               KRY_ERR_ARGUMENT,
               "%s: the diagonal entry of row %lld of '%s' is %g; all must be positive" COUNTED, who,
-              ROW(kry_layout_row(&A->dev->layout, i)), A->table->kind, v, kry_first_row);
+              ROW(kryi_layout_row(&A->dev->layout, i)), A->table->kind, v, kryi_first_row);
     }
 done:
     return st;
 }
 
-kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_sparse *R, double *inverse)
+kry_status kryi_rows_symmetrise(const char *who, const kry_op *A, kryi_sparse *R, double *inverse)
 {
     kry_status st = KRY_OK;
     const double tolerance = A->shape.type == KRY_F32 ? 1e-5 : 1e-8; /* of files with few digits */
-    kry_sparse_mismatch m;
+    kryi_sparse_mismatch m;
 
     TRY(invert_diagonal(who, A, R, inverse));
-    TRY(kry_sparse_symmetrise(R, tolerance, &m));
+    TRY(kryi_sparse_symmetrise(R, tolerance, &m));
     if (m.i < 0) return KRY_OK;
-    long long row = ROW(kry_layout_row(&A->dev->layout, m.i)),
-              col = ROW(kry_layout_row(&A->dev->layout, m.j));
+    long long row = ROW(kryi_layout_row(&A->dev->layout, m.i)),
+              col = ROW(kryi_layout_row(&A->dev->layout, m.j));
     CHECK(false, KRY_ERR_ARGUMENT,
           "%s: '%s' is not symmetric: row %lld has %g in column %lld, row %lld has %g in column "
           "%lld" COUNTED,
-          who, A->table->kind, row, m.lower, col, col, m.upper, row, kry_first_row);
+          who, A->table->kind, row, m.lower, col, col, m.upper, row, kryi_first_row);
 done:
     return st;
 }
 
-kry_status kry_rows_matrix(const kry_op *A, kry_sparse *R, unsigned traits, kry_op **matrix)
+kry_status kryi_rows_matrix(const kry_op *A, kryi_sparse *R, unsigned traits, kry_op **matrix)
 {
     kry_status st = KRY_OK;
 
     *matrix = NULL;
-    TRY(kry_sparse_convert(R, A->shape.type));
-    TRY(kry_matrix_of_sparse(A->dev, R, KRY_MATRIX(.traits = traits), matrix));
+    TRY(kryi_sparse_convert(R, A->shape.type));
+    TRY(kryi_matrix_of_sparse(A->dev, R, KRY_MATRIX(.traits = traits), matrix));
 done:
     return st;
 }

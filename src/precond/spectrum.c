@@ -9,7 +9,7 @@
 #include <math.h>
 
 /* How many eigenvalues are below x: as many as T - x has negative pivots (Sturm). */
-static int count_below(const kry_lanczos *T, double x)
+static int count_below(const kryi_lanczos *T, double x)
 {
     double pivot = 1;
     int count = 0;
@@ -23,7 +23,7 @@ static int count_below(const kry_lanczos *T, double x)
 }
 
 /* The least number between 0 and 2^1000 below which there are so many. */
-static double bisect(const kry_lanczos *T, int count)
+static double bisect(const kryi_lanczos *T, int count)
 {
     double low = 0, high = 1;
     while (count_below(T, high) < count && high < 1e300) high *= 2;
@@ -34,8 +34,8 @@ static double bisect(const kry_lanczos *T, int count)
     return high;
 }
 
-double kry_lanczos_largest(const kry_lanczos *T) { return bisect(T, T->n); }
-double kry_lanczos_smallest(const kry_lanczos *T) { return bisect(T, 1); }
+double kryi_lanczos_largest(const kryi_lanczos *T) { return bisect(T, T->n); }
+double kryi_lanczos_smallest(const kryi_lanczos *T) { return bisect(T, 1); }
 
 /* Vectors and scalars of conjugate gradients. */
 typedef struct lanczos {
@@ -50,7 +50,7 @@ static void lanczos_release(lanczos *l)
 {
     kry_device *dev = l->A->dev;
 
-    kry_buffer_release(dev, &l->out);
+    kryi_buffer_release(dev, &l->out);
     kry_sum_release(&l->pq);
     kry_sum_release(&l->rho[1]);
     kry_sum_release(&l->rho[0]);
@@ -78,7 +78,7 @@ static kry_status lanczos_create(const kry_op *A, const kry_op *given, lanczos *
     for (size_t i = 0; i < COUNT(vectors); i++)
         TRY(kry_vec_create(dev, A->shape.type, A->shape.rows, 1, vectors[i]));
     for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, 1, sums[i]));
-    TRY(kry_buffer_create(dev, 2 * KRY_LANCZOS_STEPS * kry_acc_size(dev), &l->out));
+    TRY(kryi_buffer_create(dev, 2 * KRY_LANCZOS_STEPS * kryi_acc_size(dev), &l->out));
 done:
     return st;
 }
@@ -91,23 +91,23 @@ static kry_status run(const lanczos *l, const char *name, cl_int step, const kry
     const kry_arg args[] = { ARG(to->n),      ARG(step),           ARG(rho->buffer),
                              ARG(rho->count), ARG(second->buffer), ARG(second->count),
                              ARG(l->out),     ARG(from->buffer),   ARG(to->buffer) };
-    return kry_run(to->dev, "spectrum", to->type, "", name,
-                   kry_groups_for(to->dev, to->type, to->n), args, COUNT(args));
+    return kryi_run(to->dev, "spectrum", to->type, "", name,
+                    kryi_groups_for(to->dev, to->type, to->n), args, COUNT(args));
 }
 
 /* A step of conjugate gradients for A x = r. */
 static kry_status step(const lanczos *l, cl_int k)
 {
     kry_status st = KRY_OK;
-    kry_layout *layout = &l->A->dev->layout;
+    kryi_layout *layout = &l->A->dev->layout;
     kry_sum *rho = l->rho[k % 2], *last = l->rho[(k + 1) % 2];
 
     TRY(kry_op_apply(l->jacobi, 1, l->r, 0, l->z));
     TRY(kry_vec_dot_sum(l->r, l->z, rho));
-    TRY(kry_layout_reduce(layout, &rho, 1));
+    TRY(kryi_layout_reduce(layout, &rho, 1));
     TRY(run(l, "spectrum_direction", k, k ? last : rho, l->z, l->p));
-    TRY(kry_op_run_dot(l->A, l->p, l->q, l->pq));
-    TRY(kry_layout_reduce(layout, (kry_sum *const *)&l->pq, 1));
+    TRY(kryi_op_run_dot(l->A, l->p, l->q, l->pq));
+    TRY(kryi_layout_reduce(layout, (kry_sum *const *)&l->pq, 1));
     TRY(run(l, "spectrum_residual", k, l->pq, l->q, l->r));
 done:
     return st;
@@ -116,7 +116,7 @@ done:
 /* The coefficients of these steps give the T = V' D^-1 A V of Lanczos's method. It ends where nothing is left of r but what A
  * maps to zero. */
 static kry_status tridiagonalise(const char *who, const kry_op *A, const double *out,
-                                 kry_lanczos *T)
+                                 kryi_lanczos *T)
 {
     kry_status st = KRY_OK;
     const double rounding = A->shape.type == KRY_F32 ? 1e-5 : 1e-13;
@@ -145,11 +145,11 @@ static kry_status read_out(const lanczos *l, double out[2 * KRY_LANCZOS_STEPS])
 {
     kry_status st = KRY_OK;
     kry_device *dev = l->A->dev;
-    const kry_type type = kry_acc_size(dev) == sizeof(double) ? KRY_F64 : KRY_F32;
+    const kry_type type = kryi_acc_size(dev) == sizeof(double) ? KRY_F64 : KRY_F32;
     double numbers[2 * KRY_LANCZOS_STEPS];
 
-    TRY(kry_buffer_read(dev, l->out, 0, 2 * KRY_LANCZOS_STEPS * kry_acc_size(dev), numbers));
-    for (int k = 0; k < 2 * KRY_LANCZOS_STEPS; k++) out[k] = kry_number_at(type, numbers, k);
+    TRY(kryi_buffer_read(dev, l->out, 0, 2 * KRY_LANCZOS_STEPS * kryi_acc_size(dev), numbers));
+    for (int k = 0; k < 2 * KRY_LANCZOS_STEPS; k++) out[k] = kryi_number_at(type, numbers, k);
 done:
     return st;
 }
@@ -158,30 +158,30 @@ static kry_status estimate(const char *who, const kry_op *A, const kry_op *given
 {
     kry_status st = KRY_OK;
     double out[2 * KRY_LANCZOS_STEPS];
-    kry_lanczos T;
+    kryi_lanczos T;
     lanczos l;
 
     TRY(lanczos_create(A, given, &l));
-    TRY(kry_vec_fill_random(0, l.r));
-    if (kry_op_is_singular(A)) { /* begin with what A x = r has a solution for */
+    TRY(kryi_vec_fill_random(0, l.r));
+    if (kryi_op_is_singular(A)) { /* begin with what A x = r has a solution for */
         TRY(kry_vec_copy(l.r, l.z));
         TRY(kry_op_apply(A, 1, l.z, 0, l.r));
     }
     for (cl_int k = 0; k < KRY_LANCZOS_STEPS; k++) TRY(step(&l, k));
     TRY(read_out(&l, out));
     TRY(tridiagonalise(who, A, out, &T));
-    *highest = 1.1 * kry_lanczos_largest(&T);
+    *highest = 1.1 * kryi_lanczos_largest(&T);
 done:
     lanczos_release(&l);
     return st;
 }
 
-kry_status kry_spectrum_bound(const char *who, const kry_op *A, const kry_op *jacobi,
-                              double *highest)
+kry_status kryi_spectrum_bound(const char *who, const kry_op *A, const kry_op *jacobi,
+                               double *highest)
 {
-    const bool empty = A->shape.rows == 0 && kry_layout_size(&A->dev->layout) == 1;
+    const bool empty = A->shape.rows == 0 && kryi_layout_size(&A->dev->layout) == 1;
 
     *highest = 2;
-    if (kry_stencil_of(A) || empty) return KRY_OK;
+    if (kryi_stencil_of(A) || empty) return KRY_OK;
     return estimate(who, A, jacobi, highest);
 }

@@ -7,12 +7,12 @@
 enum { KRY_LANCZOS_STEPS = 12 }; /* they find the largest eigenvalue within a few per cent */
 
 /* The symmetric tridiagonal matrix of Lanczos's method; off[k] couples unknowns k - 1 and k. */
-typedef struct kry_lanczos {
+typedef struct kryi_lanczos {
     int n;
     double diagonal[KRY_LANCZOS_STEPS], off[KRY_LANCZOS_STEPS];
-} kry_lanczos;
-double kry_lanczos_largest(const kry_lanczos *T);  /* eigenvalue */
-double kry_lanczos_smallest(const kry_lanczos *T); /* of a T that is not negative */
+} kryi_lanczos;
+double kryi_lanczos_largest(const kryi_lanczos *T);  /* eigenvalue */
+double kryi_lanczos_smallest(const kryi_lanczos *T); /* of a T that is not negative */
 
 /*
  * A number that is at least as large: 2 for grid operators, whose rows are diagonally dominant
@@ -26,7 +26,7 @@ double kry_lanczos_smallest(const kry_lanczos *T); /* of a T that is not negativ
  * Source   conjugate gradients hold a matrix of Lanczos: Y. Saad, Iterative methods for sparse linear
  *          systems, 2nd ed. (2003), section 6.7.3
  */
-kry_status kry_spectrum_bound(const char *who, const kry_op *A, const kry_op *jacobi,
-                              double *highest);
+kry_status kryi_spectrum_bound(const char *who, const kry_op *A, const kry_op *jacobi,
+                               double *highest);
 
 #endif

@@ -5,7 +5,7 @@
 
 static const double half_least = 0x1p-14, half_most = 65504, half_tiny = 0x1p-24;
 
-uint16_t kry_half_of(double v)
+uint16_t kryi_half_of(double v)
 {
     unsigned sign = signbit(v) ? 0x8000 : 0, bits;
     double size = fabs(v);
@@ -20,7 +20,7 @@ uint16_t kry_half_of(double v)
     return (uint16_t)(sign | bits);
 }
 
-double kry_half_value(uint16_t bits)
+double kryi_half_value(uint16_t bits)
 {
     int exponent = bits >> 10 & 31, fraction = bits & 1023;
     double size = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
@@ -29,14 +29,14 @@ double kry_half_value(uint16_t bits)
     return bits & 0x8000 ? -size : size;
 }
 
-kry_status kry_storage_check(const char *who, kry_store storage)
+kry_status kryi_storage_check(const char *who, kry_store storage)
 {
     if (storage == KRY_STORE_GIVEN || storage == KRY_STORE_SINGLE || storage == KRY_STORE_HALF)
         return KRY_OK;
     return kry_fail(KRY_ERR_ARGUMENT, "%s: storage %d is unknown", who, (int)storage);
 }
 
-const char *kry_storage_name(kry_store storage)
+const char *kryi_storage_name(kry_store storage)
 {
     static const char *const names[] = { "given", "single", "half" };
     return names[storage];
@@ -47,32 +47,32 @@ static bool is_single(kry_store storage, kry_type type)
     return storage == KRY_STORE_SINGLE || (storage == KRY_STORE_GIVEN && type == KRY_F32);
 }
 
-size_t kry_storage_size(kry_store storage, kry_type type)
+size_t kryi_storage_size(kry_store storage, kry_type type)
 {
     return storage == KRY_STORE_HALF ? 2 : is_single(storage, type) ? 4 : 8;
 }
 
-const char *kry_storage_defines(kry_store storage, kry_type type)
+const char *kryi_storage_defines(kry_store storage, kry_type type)
 {
     if (storage == KRY_STORE_HALF) return " -DSTORED=half -DHALVES";
     return is_single(storage, type) && type == KRY_F64 ? " -DSTORED=float" : "";
 }
 
-double kry_storage_round(kry_store storage, kry_type type, double v)
+double kryi_storage_round(kry_store storage, kry_type type, double v)
 {
-    if (storage == KRY_STORE_HALF) return kry_half_value(kry_half_of(v));
+    if (storage == KRY_STORE_HALF) return kryi_half_value(kryi_half_of(v));
     return is_single(storage, type) ? (double)(float)v : v;
 }
 
-void kry_storage_put(kry_store storage, kry_type type, void *numbers, int64_t i, double v)
+void kryi_storage_put(kry_store storage, kry_type type, void *numbers, int64_t i, double v)
 {
     if (storage == KRY_STORE_HALF)
-        ((uint16_t *)numbers)[i] = kry_half_of(v);
+        ((uint16_t *)numbers)[i] = kryi_half_of(v);
     else
-        kry_number_put(is_single(storage, type) ? KRY_F32 : KRY_F64, numbers, i, v);
+        kryi_number_put(is_single(storage, type) ? KRY_F32 : KRY_F64, numbers, i, v);
 }
 
-double kry_storage_scale(kry_store storage, kry_type type, double most)
+double kryi_storage_scale(kry_store storage, kry_type type, double most)
 {
     const int limit = type == KRY_F32 ? 100 : 1000; /* largest exponent that kernels take */
     int exponent = 0;
@@ -84,7 +84,7 @@ double kry_storage_scale(kry_store storage, kry_type type, double most)
     return ldexp(1, exponent < -limit ? -limit : exponent > limit ? limit : exponent);
 }
 
-bool kry_storage_holds(kry_store storage, double v)
+bool kryi_storage_holds(kry_store storage, double v)
 {
     if (storage == KRY_STORE_HALF) return v >= half_least && v <= half_most;
     return storage == KRY_STORE_GIVEN || (v >= FLT_MIN && v <= FLT_MAX);

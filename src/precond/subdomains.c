@@ -15,9 +15,9 @@
 enum { MANY = 4096 }; /* sub-domains, about, where the caller does not say how many */
 
 /* The grid that A, or on a team each of its parts, is made for; NULL: none. */
-static const kry_stencil *grid_of(const kry_op *A)
+static const kryi_stencil *grid_of(const kry_op *A)
 {
-    return kry_stencil_here(kry_pin_of(kry_op_first(A)));
+    return kryi_stencil_here(kryi_pin_of(kryi_op_first(A)));
 }
 
 /* The phases of a grid's cells; NULL where its coefficient is one number. */
@@ -29,16 +29,16 @@ static kry_status phases_of(const kry_op *A, int32_t **phase, int64_t *count)
 
     *count = 1;
     if (!grid_of(A)->coefficient) return KRY_OK;
-    TRY(kry_alloc(n, sizeof *field, &field));
-    TRY(kry_alloc(n, sizeof **phase, phase));
-    const kry_here here = kry_op_here(A);
-    int64_t first = kry_op_in_parts(A) ? kry_op_split(A)->first[here.begin] : 0;
+    TRY(kryi_alloc(n, sizeof *field, &field));
+    TRY(kryi_alloc(n, sizeof **phase, phase));
+    const kryi_here here = kryi_op_here(A);
+    int64_t first = kryi_op_in_parts(A) ? kryi_op_split(A)->first[here.begin] : 0;
     for (int r = here.begin; r < here.end; r++) {
-        const kry_stencil *grid = kry_stencil_here(kry_pin_of(kry_op_piece(A, r)));
-        TRY(kry_stencil_read(grid, grid->coefficient, grid->n, field + first));
+        const kryi_stencil *grid = kryi_stencil_here(kryi_pin_of(kryi_op_piece(A, r)));
+        TRY(kryi_stencil_read(grid, grid->coefficient, grid->n, field + first));
         first += grid->n;
     }
-    if (kry_op_in_parts(A)) TRY(kry_split_all_rows(kry_op_split(A), sizeof *field, field));
+    if (kryi_op_in_parts(A)) TRY(kryi_split_all_rows(kryi_op_split(A), sizeof *field, field));
     TRY(kry_labels_levels(A->shape.rows, field, 0, *phase, count));
 done:
     free(field);
@@ -49,7 +49,7 @@ static kry_status label_blocks(const kry_op *A, const kry_deflation_params *p, i
                                int64_t *count)
 {
     kry_status st = KRY_OK;
-    const kry_stencil *grid = grid_of(A);
+    const kryi_stencil *grid = grid_of(A);
     int32_t *phase = NULL;
     int64_t phases, size[3] = { 0 };
     size_t bytes = (size_t)A->shape.rows * sizeof *labels;
@@ -58,7 +58,7 @@ static kry_status label_blocks(const kry_op *A, const kry_deflation_params *p, i
           "kry_deflation_create: '%s' is not a grid operator, so it has no blocks and no phases: "
           "take stripes, graph, or labels (kry_labels_blocks makes them)",
           A->table->kind);
-    for (int a = 0; a < grid->axes; a++) size[a] = kry_stencil_whole(grid, a);
+    for (int a = 0; a < grid->axes; a++) size[a] = kryi_stencil_whole(grid, a);
     if (p->phase) TRY(phases_of(A, &phase, &phases));
     if (p->block) {
         TRY(kry_labels_blocks(size, (int64_t[]){ p->block, p->block, p->block }, phase, labels,
@@ -77,12 +77,12 @@ done:
 
 /* The smallest multiple of eight cells that leaves no more than MANY blocks; on small grids
  * four. */
-static int64_t usual_block(const kry_stencil *grid, int64_t n)
+static int64_t usual_block(const kryi_stencil *grid, int64_t n)
 {
     for (int64_t block = 4;; block += block < 8 ? 4 : 8) {
         double blocks = 1;
         for (int a = 0; a < grid->axes; a++) {
-            int64_t along = (kry_stencil_whole(grid, a) + block - 1) / block;
+            int64_t along = (kryi_stencil_whole(grid, a) + block - 1) / block;
             blocks *= (double)along;
         }
         if (blocks <= MANY && blocks * 16 <= (double)n) return block;
@@ -94,14 +94,14 @@ static int64_t usual_block(const kry_stencil *grid, int64_t n)
 static kry_deflation_params choose(const kry_op *A, const kry_deflation_params *given)
 {
     kry_deflation_params p = *given;
-    const kry_stencil *grid = grid_of(A);
+    const kryi_stencil *grid = grid_of(A);
     int64_t n = A->shape.rows;
 
     if (p.labels || p.labels_file || p.stripes || p.block || p.phase || p.graph) return p;
     p.block = grid ? usual_block(grid, n) : 0;
     p.phase = grid != NULL;
     int64_t most = grid ? 0 : n / 64 < MANY ? n / 64 : MANY;
-    int64_t each = p.modes ? p.modes->k : kry_matrix_block(A);
+    int64_t each = p.modes ? p.modes->k : kryi_matrix_block(A);
     if (each > 1) most /= each;
     p.graph = grid ? 0 : most < 1 ? 1 : most;
     return p;
@@ -124,7 +124,7 @@ static kry_status label(const kry_op *A, const kry_deflation_params *given, int3
         TRY(kry_labels_stripes(n, p.stripes, labels));
         *count = p.stripes;
     } else if (p.graph) {
-        st = kry_label_graph(A, p.graph, !p.modes, labels, count);
+        st = kryi_label_graph(A, p.graph, !p.modes, labels, count);
         if (st == KRY_ERR_UNSUPPORTED && !given->graph) {
             *fallback = true, *count = p.graph;
             st = kry_labels_stripes(n, p.graph, labels);
@@ -140,33 +140,33 @@ done:
 static kry_status has_single_nodes(const kry_op *A, bool *single)
 {
     kry_status st = KRY_OK;
-    kry_sparse rows = { 0 };
+    kryi_sparse rows = { 0 };
 
-    *single = kry_matrix_block(A) == 1;
-    if (kry_matrix_block(A)) return KRY_OK;
-    TRY(kry_csr_rows_for_nodes(kry_matrix_of(A), &rows));
-    *single = kry_sparse_block_by(&rows, A->shape.rows) == 1;
+    *single = kryi_matrix_block(A) == 1;
+    if (kryi_matrix_block(A)) return KRY_OK;
+    TRY(kryi_csr_rows_for_nodes(kryi_matrix_of(A), &rows));
+    *single = kryi_sparse_block_by(&rows, A->shape.rows) == 1;
 done:
-    kry_sparse_release(&rows);
+    kryi_sparse_release(&rows);
     return st;
 }
 
 /* Blocks and phases, and parts of the graph that kry chooses, where the device makes A Z, so that nobody needs labels
  * on the host. */
 static kry_status label_on_device(const kry_op *A, const kry_deflation_params *given,
-                                  kry_subdomains *s)
+                                  kryi_subdomains *s)
 {
     kry_status st = KRY_OK;
-    const kry_stencil *grid = kry_stencil_of(A);
+    const kryi_stencil *grid = kryi_stencil_of(A);
     bool single = false;
 
-    if (!kry_galerkin_suits(A) || given->modes) return KRY_OK;
+    if (!kryi_galerkin_suits(A) || given->modes) return KRY_OK;
     const kry_deflation_params p = choose(A, given);
     s->dev = A->dev;
     if (grid && (p.block || p.phase))
-        return kry_labels_of_grid(grid, p.block, p.phase, &s->label, &s->count);
+        return kryi_labels_of_grid(grid, p.block, p.phase, &s->label, &s->count);
     if (p.graph && !given->graph) TRY(has_single_nodes(A, &single));
-    if (single) TRY(kry_labels_of_graph(kry_matrix_of(A), p.graph, &s->label, &s->count));
+    if (single) TRY(kryi_labels_of_graph(kryi_matrix_of(A), p.graph, &s->label, &s->count));
 done:
     return st;
 }
@@ -216,7 +216,7 @@ done:
 /* ---- modes ----------------------------------------------------------------------------------- */
 
 /* sum[s] := u'v on sub-domain s */
-static void dot_products(const kry_subdomains *s, int64_t n, const double *u, const double *v,
+static void dot_products(const kryi_subdomains *s, int64_t n, const double *u, const double *v,
                          double *sum)
 {
     memset(sum, 0, (size_t)s->count * sizeof *sum);
@@ -225,7 +225,7 @@ static void dot_products(const kry_subdomains *s, int64_t n, const double *u, co
 
 /* Make mode j orthogonal to those before it within each sub-domain, and its squares 1 on average; zero where
  * less than `least` of it is left. room: 2 count */
-static void orthogonalise(const kry_subdomains *s, int64_t n, int j, double least,
+static void orthogonalise(const kryi_subdomains *s, int64_t n, int j, double least,
                           const double *size, double *room)
 {
     double *v = s->modes + j * n, *sum = room, *before = room + s->count;
@@ -243,7 +243,7 @@ static void orthogonalise(const kry_subdomains *s, int64_t n, int j, double leas
     for (int64_t i = 0; i < n; i++) v[i] *= sum[s->labels[i]];
 }
 
-static kry_status take_modes(const kry_vec *modes, kry_subdomains *s)
+static kry_status take_modes(const kry_vec *modes, kryi_subdomains *s)
 {
     kry_status st = KRY_OK;
     const int64_t n = modes->n;
@@ -251,10 +251,10 @@ static kry_status take_modes(const kry_vec *modes, kry_subdomains *s)
     double *size = NULL, *room = NULL;
 
     s->per = (int)modes->k;
-    TRY(kry_alloc((size_t)(n * modes->k), sizeof *s->modes, &s->modes));
-    TRY(kry_alloc((size_t)s->count, sizeof *size, &size));
-    TRY(kry_alloc(2 * (size_t)s->count, sizeof *room, &room));
-    TRY(kry_vec_read_doubles(modes, s->modes));
+    TRY(kryi_alloc((size_t)(n * modes->k), sizeof *s->modes, &s->modes));
+    TRY(kryi_alloc((size_t)s->count, sizeof *size, &size));
+    TRY(kryi_alloc(2 * (size_t)s->count, sizeof *room, &room));
+    TRY(kryi_vec_read_doubles(modes, s->modes));
     for (int64_t e = 0; e < n * modes->k; e++)
         CHECK(isfinite(s->modes[e]), KRY_ERR_ARGUMENT,
               "kry_deflation_create: mode %lld is %g at unknown %lld", (long long)(e / n),
@@ -280,7 +280,7 @@ static kry_status read_modes(const kry_op *A, const char *path, kry_vec **modes)
     CHECK(m->rows == n && m->cols > 0, KRY_ERR_PARSE, "%s: it has %lld rows, the matrix %lld", path,
           (long long)m->rows, (long long)n);
     TRY(kry_vec_create(A->dev, A->shape.type, n, m->cols, modes));
-    TRY(kry_vec_write_doubles(*modes, m->val));
+    TRY(kryi_vec_write_doubles(*modes, m->val));
 done:
     kry_mtx_release(&m);
     return st;
@@ -288,70 +288,70 @@ done:
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *params,
-                               kry_subdomains *s)
+kry_status kryi_subdomains_find(const kry_op *A, const kry_deflation_params *params,
+                                kryi_subdomains *s)
 {
     kry_status st = KRY_OK;
     kry_deflation_params p = *params;
     kry_vec *read = NULL;
 
-    *s = (kry_subdomains){ .vectors = p.vectors, .recycle = (int)p.recycle };
+    *s = (kryi_subdomains){ .vectors = p.vectors, .recycle = (int)p.recycle };
     TRY(check_choice(&p));
     if (s->recycle) return KRY_OK;
     if (s->vectors) return check_vectors(A, s->vectors);
-    CHECK((!p.modes && !p.modes_file) || !kry_op_on_ranks(A), KRY_ERR_UNSUPPORTED,
+    CHECK((!p.modes && !p.modes_file) || !kryi_op_on_ranks(A), KRY_ERR_UNSUPPORTED,
           "kry_deflation_create: modes are not for ranks, of which each has some rows only");
     if (p.modes_file) TRY(read_modes(A, p.modes_file, &read));
     if (read) p.modes = read;
     if (p.modes) TRY(check_vectors(A, p.modes));
     TRY(label_on_device(A, &p, s));
     if (s->label) goto done;
-    TRY(kry_alloc((size_t)A->shape.rows, sizeof *s->labels, &s->labels));
-    TRY(label(kry_pin_of(A), &p, s->labels, &s->count, &s->fallback));
+    TRY(kryi_alloc((size_t)A->shape.rows, sizeof *s->labels, &s->labels));
+    TRY(label(kryi_pin_of(A), &p, s->labels, &s->count, &s->fallback));
     if (p.labels || p.labels_file)
-        kry_team_same(A->dev, s->labels, (size_t)A->shape.rows * sizeof *s->labels);
+        kryi_team_same(A->dev, s->labels, (size_t)A->shape.rows * sizeof *s->labels);
     if (p.modes) TRY(take_modes(p.modes, s));
 done:
     kry_vec_release(&read);
-    if (st < 0) kry_subdomains_release(s);
+    if (st < 0) kryi_subdomains_release(s);
     return st;
 }
 
-void kry_subdomains_release(kry_subdomains *s)
+void kryi_subdomains_release(kryi_subdomains *s)
 {
     free(s->modes);
     free(s->labels);
-    if (s->label) kry_buffer_release(s->dev, &s->label);
-    *s = (kry_subdomains){ 0 };
+    if (s->label) kryi_buffer_release(s->dev, &s->label);
+    *s = (kryi_subdomains){ 0 };
 }
 
-kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, int rank,
-                                  kry_vec *vectors, kry_subdomains *s)
+kry_status kryi_subdomains_of_part(const kryi_subdomains *all, const kry_op *A, int rank,
+                                   kry_vec *vectors, kryi_subdomains *s)
 {
     kry_status st = KRY_OK;
-    const kry_split *split = kry_op_split(A);
-    int64_t n = kry_split_rows(split, rank), *place = NULL;
+    const kryi_split *split = kryi_op_split(A);
+    int64_t n = kryi_split_rows(split, rank), *place = NULL;
 
-    *s = (kry_subdomains){
+    *s = (kryi_subdomains){
         .count = all->count, .per = all->per, .fallback = all->fallback, .recycle = all->recycle
     };
     if (all->recycle) return KRY_OK;
     if (all->vectors) {
-        *vectors = kry_vec_on_part(all->vectors, rank);
+        *vectors = kryi_vec_on_part(all->vectors, rank);
         s->vectors = vectors;
         return KRY_OK;
     }
-    TRY(kry_couplings_beyond(kry_op_on_part(A, rank), &s->beyond, &place));
-    TRY(kry_alloc((size_t)(n + s->beyond), sizeof *s->labels, &s->labels));
-    kry_split_copy(split, rank, sizeof *all->labels, all->labels, s->labels, true);
+    TRY(kryi_couplings_beyond(kryi_op_on_part(A, rank), &s->beyond, &place));
+    TRY(kryi_alloc((size_t)(n + s->beyond), sizeof *s->labels, &s->labels));
+    kryi_split_copy(split, rank, sizeof *all->labels, all->labels, s->labels, true);
     for (int64_t i = 0; i < s->beyond; i++)
-        s->labels[n + i] = all->labels[kry_split_row(split, place[i])];
-    if (all->modes) TRY(kry_alloc((size_t)(n * s->per), sizeof *s->modes, &s->modes));
+        s->labels[n + i] = all->labels[kryi_split_row(split, place[i])];
+    if (all->modes) TRY(kryi_alloc((size_t)(n * s->per), sizeof *s->modes, &s->modes));
     for (int64_t j = 0; all->modes && j < s->per; j++)
-        kry_split_copy(split, rank, sizeof *s->modes, all->modes + j * split->n, s->modes + j * n,
-                       true);
+        kryi_split_copy(split, rank, sizeof *s->modes, all->modes + j * split->n, s->modes + j * n,
+                        true);
 done:
     free(place);
-    if (st < 0) kry_subdomains_release(s);
+    if (st < 0) kryi_subdomains_release(s);
     return st;
 }

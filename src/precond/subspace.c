@@ -10,7 +10,7 @@
 
 enum { PIECE = 8 }; /* as in cl/precond/deflation.cl */
 
-static int64_t piece_end(const kry_subspace *Z, int64_t i)
+static int64_t piece_end(const kryi_subspace *Z, int64_t i)
 {
     int64_t end = (i / PIECE + 1) * PIECE, j = i + 1;
     if (end > Z->n) end = Z->n;
@@ -18,7 +18,7 @@ static int64_t piece_end(const kry_subspace *Z, int64_t i)
     return j;
 }
 
-static kry_status place_pieces(const kry_subspace *Z, kry_pieces *p)
+static kry_status place_pieces(const kryi_subspace *Z, kryi_pieces *p)
 {
     kry_status st = KRY_OK;
     const size_t count = (size_t)p->count;
@@ -26,9 +26,9 @@ static kry_status place_pieces(const kry_subspace *Z, kry_pieces *p)
     cl_int *start = NULL;
     cl_uchar *length = NULL;
 
-    TRY(kry_alloc(count, sizeof *start, &start));
-    TRY(kry_alloc(count, sizeof *length, &length));
-    TRY(kry_alloc((size_t)Z->domains + 1, sizeof *at, &at));
+    TRY(kryi_alloc(count, sizeof *start, &start));
+    TRY(kryi_alloc(count, sizeof *length, &length));
+    TRY(kryi_alloc((size_t)Z->domains + 1, sizeof *at, &at));
     memcpy(at, p->of_label, (size_t)Z->domains * sizeof *at);
     for (int64_t i = 0, end; i < Z->n; i = end) {
         end = piece_end(Z, i);
@@ -36,8 +36,8 @@ static kry_status place_pieces(const kry_subspace *Z, kry_pieces *p)
         start[place] = (cl_int)i;
         length[place] = (cl_uchar)(end - i);
     }
-    TRY(kry_buffer_upload(Z->dev, count * sizeof *start, start, &p->start));
-    TRY(kry_buffer_upload(Z->dev, count * sizeof *length, length, &p->length));
+    TRY(kryi_buffer_upload(Z->dev, count * sizeof *start, start, &p->start));
+    TRY(kryi_buffer_upload(Z->dev, count * sizeof *length, length, &p->length));
 done:
     free(length);
     free(start);
@@ -46,12 +46,12 @@ done:
 }
 
 /* On the host. */
-static kry_status find_pieces(const kry_subspace *Z, kry_pieces *p)
+static kry_status find_pieces(const kryi_subspace *Z, kryi_pieces *p)
 {
     kry_status st = KRY_OK;
 
-    *p = (kry_pieces){ 0 };
-    TRY(kry_alloc((size_t)Z->domains + 1, sizeof *p->of_label, &p->of_label));
+    *p = (kryi_pieces){ 0 };
+    TRY(kryi_alloc((size_t)Z->domains + 1, sizeof *p->of_label, &p->of_label));
     for (int64_t i = 0; i < Z->n; i = piece_end(Z, i)) p->of_label[Z->labels[i] + 1]++;
     for (int64_t s = 0; s < Z->domains; s++) p->of_label[s + 1] += p->of_label[s];
     p->count = p->of_label[Z->domains];
@@ -62,7 +62,7 @@ done:
 
 /* Sub-domains of up to 256 pieces are one segment each. Larger ones are cut into several, so that a few
  * sub-domains keep the whole device busy. */
-static int64_t pieces_per_segment(const kry_pieces *p)
+static int64_t pieces_per_segment(const kryi_pieces *p)
 {
     enum { LEAST = 256, ENOUGH = 2048 };
     int64_t share = p->count / ENOUGH;
@@ -70,36 +70,36 @@ static int64_t pieces_per_segment(const kry_pieces *p)
 }
 
 /* A label without pieces is one segment, too. */
-static int64_t segments_of(const kry_pieces *p, int64_t label, int64_t per)
+static int64_t segments_of(const kryi_pieces *p, int64_t label, int64_t per)
 {
     int64_t pieces = p->of_label[label + 1] - p->of_label[label];
     return pieces ? (pieces + per - 1) / per : 1;
 }
 
 /* Room for the sums of the segments, of so many columns. */
-static kry_status make_part(kry_subspace *Z, int64_t columns)
+static kry_status make_part(kryi_subspace *Z, int64_t columns)
 {
     kry_status st = KRY_OK;
 
     if (Z->part_columns >= columns) return KRY_OK;
-    kry_buffer_release(Z->dev, &Z->part);
+    kryi_buffer_release(Z->dev, &Z->part);
     Z->part_columns = 0;
-    TRY(kry_buffer_create(Z->dev, (size_t)(Z->segments * Z->per * columns) * sizeof(kry_partial),
-                          &Z->part));
+    TRY(kryi_buffer_create(Z->dev, (size_t)(Z->segments * Z->per * columns) * sizeof(kryi_partial),
+                           &Z->part));
     Z->part_columns = columns;
 done:
     return st;
 }
 
-static kry_status make_segments(kry_subspace *Z, const kry_pieces *p)
+static kry_status make_segments(kryi_subspace *Z, const kryi_pieces *p)
 {
     kry_status st = KRY_OK;
     int64_t per = pieces_per_segment(p), count = 0;
     cl_int *segment = NULL, *of_label = NULL;
 
     for (int64_t s = 0; s < Z->domains; s++) count += segments_of(p, s, per);
-    TRY(kry_alloc((size_t)count + 1, sizeof *segment, &segment));
-    TRY(kry_alloc((size_t)Z->domains + 1, sizeof *of_label, &of_label));
+    TRY(kryi_alloc((size_t)count + 1, sizeof *segment, &segment));
+    TRY(kryi_alloc((size_t)Z->domains + 1, sizeof *of_label, &of_label));
     Z->segments = 0;
     for (int64_t s = 0; s < Z->domains; s++) {
         of_label[s] = Z->segments;
@@ -109,10 +109,10 @@ static kry_status make_segments(kry_subspace *Z, const kry_pieces *p)
     }
     of_label[Z->domains] = Z->segments;
     segment[Z->segments] = (cl_int)p->count;
-    TRY(kry_buffer_upload(Z->dev, ((size_t)count + 1) * sizeof *segment, segment, &Z->segment));
+    TRY(kryi_buffer_upload(Z->dev, ((size_t)count + 1) * sizeof *segment, segment, &Z->segment));
     if (count == Z->domains) goto done;
-    TRY(kry_buffer_upload(Z->dev, ((size_t)Z->domains + 1) * sizeof *of_label, of_label,
-                          &Z->label_segment));
+    TRY(kryi_buffer_upload(Z->dev, ((size_t)Z->domains + 1) * sizeof *of_label, of_label,
+                           &Z->label_segment));
     TRY(make_part(Z, 1));
 done:
     free(segment);
@@ -120,20 +120,20 @@ done:
     return st;
 }
 
-static bool narrow(const kry_subspace *Z) { return kry_labels_are_narrow(Z->domains); }
+static bool narrow(const kryi_subspace *Z) { return kryi_labels_are_narrow(Z->domains); }
 
-static kry_status upload_labels(kry_subspace *Z)
+static kry_status upload_labels(kryi_subspace *Z)
 {
     kry_status st = KRY_OK;
     cl_ushort *small = NULL;
     size_t count = (size_t)Z->n;
 
     if (narrow(Z)) {
-        TRY(kry_alloc(count, sizeof *small, &small));
+        TRY(kryi_alloc(count, sizeof *small, &small));
         for (size_t i = 0; i < count; i++) small[i] = (cl_ushort)Z->labels[i];
-        TRY(kry_buffer_upload(Z->dev, count * sizeof *small, small, &Z->label));
+        TRY(kryi_buffer_upload(Z->dev, count * sizeof *small, small, &Z->label));
     } else {
-        TRY(kry_buffer_upload(Z->dev, count * sizeof *Z->labels, Z->labels, &Z->label));
+        TRY(kryi_buffer_upload(Z->dev, count * sizeof *Z->labels, Z->labels, &Z->label));
     }
 done:
     free(small);
@@ -141,48 +141,49 @@ done:
 }
 
 /* Work-items for each segment: so many that each has a piece on average, or more. */
-static int tile_of(const kry_subspace *Z)
+static int tile_of(const kryi_subspace *Z)
 {
-    int tile = 1, group = kry_group_size(Z->dev);
+    int tile = 1, group = kryi_group_size(Z->dev);
     while (tile < group && (double)tile * (double)Z->filled < Z->piece_count) tile *= 2;
     return tile;
 }
 
-static kry_status make_kernels(kry_subspace *Z)
+static kry_status make_kernels(kryi_subspace *Z)
 {
     kry_status st = KRY_OK;
     const struct {
         const char *name;
-        kry_kernel **kernel;
+        kryi_kernel **kernel;
     } all[] = { { "deflation_restrict", &Z->kernel.restrict_ },
                 { "deflation_finish", &Z->kernel.finish },
                 { "deflation_prolong", &Z->kernel.prolong },
                 { "deflation_correct", &Z->kernel.correct },
                 { "deflation_add", &Z->kernel.add } };
-    const char *defines = kry_labels_are_narrow(Z->domains) ? "-DLABEL=ushort" : "-DLABEL=int";
+    const char *defines = kryi_labels_are_narrow(Z->domains) ? "-DLABEL=ushort" : "-DLABEL=int";
 
     for (size_t i = 0; i < COUNT(all); i++)
-        TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, all[i].name, all[i].kernel));
+        TRY(kryi_kernel_get(Z->dev, "deflation", Z->type, defines, all[i].name, all[i].kernel));
 done:
     return st;
 }
 
 /* label: as given, on the device. */
-static kry_status prepare_on_device(kry_subspace *Z, cl_mem label, kry_pieces *p)
+static kry_status prepare_on_device(kryi_subspace *Z, cl_mem label, kryi_pieces *p)
 {
     kry_status st = KRY_OK;
     cl_mem given = NULL;
 
-    if (!label) TRY(kry_buffer_upload(Z->dev, (size_t)Z->n * sizeof *Z->labels, Z->labels, &given));
+    if (!label)
+        TRY(kryi_buffer_upload(Z->dev, (size_t)Z->n * sizeof *Z->labels, Z->labels, &given));
     if (!label) label = given;
-    TRY(kry_labels_pieces(Z->dev, Z->n, Z->domains, label, p));
-    TRY(kry_labels_store(Z->dev, Z->n, Z->domains, label, &Z->label));
+    TRY(kryi_labels_pieces(Z->dev, Z->n, Z->domains, label, p));
+    TRY(kryi_labels_store(Z->dev, Z->n, Z->domains, label, &Z->label));
 done:
-    kry_buffer_release(Z->dev, &given);
+    kryi_buffer_release(Z->dev, &given);
     return st;
 }
 
-static kry_status prepare_by_host(kry_subspace *Z, kry_pieces *p)
+static kry_status prepare_by_host(kryi_subspace *Z, kryi_pieces *p)
 {
     kry_status st = KRY_OK;
 
@@ -192,49 +193,49 @@ done:
     return st;
 }
 
-static kry_status copy_labels(const kry_subdomains *s, kry_subspace *Z)
+static kry_status copy_labels(const kryi_subdomains *s, kryi_subspace *Z)
 {
     kry_status st = KRY_OK;
     size_t all = (size_t)(Z->n + s->beyond);
 
-    TRY(kry_alloc(all, sizeof *Z->labels, &Z->labels));
+    TRY(kryi_alloc(all, sizeof *Z->labels, &Z->labels));
     memcpy(Z->labels, s->labels, all * sizeof *Z->labels);
 done:
     return st;
 }
 
-static kry_status take_labels(const kry_subdomains *s, kry_subspace *Z)
+static kry_status take_labels(const kryi_subdomains *s, kryi_subspace *Z)
 {
     kry_status st = KRY_OK;
-    kry_pieces p = { 0 };
+    kryi_pieces p = { 0 };
 
     if (s->labels) TRY(copy_labels(s, Z));
     if (s->modes) {
         TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->per, &Z->modes));
-        TRY(kry_vec_write_doubles(Z->modes, s->modes));
+        TRY(kryi_vec_write_doubles(Z->modes, s->modes));
     }
     /* The host is as fast as other CPUs. */
     TRY(Z->dev->info.cpu_kernels ? prepare_by_host(Z, &p) : prepare_on_device(Z, s->label, &p));
     Z->piece_count = (double)p.count;
     Z->piece_start = p.start, Z->piece_length = p.length, p.start = p.length = NULL;
-    TRY(kry_buffer_create(Z->dev, (size_t)Z->k * kry_type_size(Z->type), &Z->kept));
+    TRY(kryi_buffer_create(Z->dev, (size_t)Z->k * kry_type_size(Z->type), &Z->kept));
     TRY(make_segments(Z, &p));
     TRY(make_kernels(Z));
 done:
-    kry_buffer_release(Z->dev, &p.length);
-    kry_buffer_release(Z->dev, &p.start);
+    kryi_buffer_release(Z->dev, &p.length);
+    kryi_buffer_release(Z->dev, &p.start);
     free(p.of_label);
     return st;
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-static kry_status take_vectors(const kry_vec *vectors, kry_subspace *Z)
+static kry_status take_vectors(const kry_vec *vectors, kryi_subspace *Z)
 {
     kry_status st = KRY_OK;
 
     for (int64_t j = 0; j < Z->k; j++) {
-        kry_vec v = kry_vec_column(vectors, j);
+        kry_vec v = kryi_vec_column(vectors, j);
         double norm;
         TRY(kry_vec_norm2(&v, &norm));
         CHECK(norm > 0 && isfinite(norm), KRY_ERR_ARGUMENT,
@@ -242,60 +243,60 @@ static kry_status take_vectors(const kry_vec *vectors, kry_subspace *Z)
     }
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->k, &Z->vectors));
     TRY(kry_vec_copy(vectors, Z->vectors));
-    if (kry_span_takes(Z->vectors)) TRY(kry_sum_create(Z->dev, (int)Z->k, &Z->sum));
+    if (kryi_span_takes(Z->vectors)) TRY(kry_sum_create(Z->dev, (int)Z->k, &Z->sum));
 done:
     return st;
 }
 
-kry_status kry_subspace_create(kry_device *dev, kry_type type, int64_t n, const kry_subdomains *s,
-                               kry_subspace *Z)
+kry_status kryi_subspace_create(kry_device *dev, kry_type type, int64_t n, const kryi_subdomains *s,
+                                kryi_subspace *Z)
 {
     kry_status st = KRY_OK;
 
-    *Z = (kry_subspace){ .dev = dev, .type = type, .n = n };
+    *Z = (kryi_subspace){ .dev = dev, .type = type, .n = n };
     Z->domains = s->count, Z->per = s->modes ? s->per : 1;
     Z->k = s->vectors ? s->vectors->k : Z->domains * Z->per;
     TRY(s->vectors ? take_vectors(s->vectors, Z) : take_labels(s, Z));
 done:
-    if (st < 0) kry_subspace_release(Z);
+    if (st < 0) kryi_subspace_release(Z);
     return st;
 }
 
-void kry_subspace_release(kry_subspace *Z)
+void kryi_subspace_release(kryi_subspace *Z)
 {
     cl_mem *buffers[] = { &Z->label,         &Z->piece_start, &Z->piece_length, &Z->segment,
                           &Z->label_segment, &Z->part,        &Z->kept };
 
     if (!Z->dev) return;
-    for (size_t i = 0; i < COUNT(buffers); i++) kry_buffer_release(Z->dev, buffers[i]);
+    for (size_t i = 0; i < COUNT(buffers); i++) kryi_buffer_release(Z->dev, buffers[i]);
     kry_vec_release(&Z->modes);
     kry_sum_release(&Z->sum);
     kry_vec_release(&Z->vectors);
     free(Z->labels);
-    *Z = (kry_subspace){ 0 };
+    *Z = (kryi_subspace){ 0 };
 }
 
 /* The buffer of the modes, NULL where there are none; how many there are; and how far it is from one to the next. */
-static cl_mem modes_of(const kry_subspace *Z) { return Z->modes ? Z->modes->buffer : NULL; }
-static cl_long distance_of(const kry_subspace *Z) { return Z->modes ? Z->modes->ld : 0; }
+static cl_mem modes_of(const kryi_subspace *Z) { return Z->modes ? Z->modes->buffer : NULL; }
+static cl_long distance_of(const kryi_subspace *Z) { return Z->modes ? Z->modes->ld : 0; }
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-static int64_t restrict_groups(const kry_subspace *Z)
+static int64_t restrict_groups(const kryi_subspace *Z)
 {
-    if (Z->dev->info.cpu_kernels) return kry_groups_for(Z->dev, Z->type, Z->n);
-    int per_group = kry_group_size(Z->dev) / tile_of(Z);
+    if (Z->dev->info.cpu_kernels) return kryi_groups_for(Z->dev, Z->type, Z->n);
+    int per_group = kryi_group_size(Z->dev) / tile_of(Z);
     return ((int64_t)Z->segments * Z->per + per_group - 1) / per_group;
 }
 
-kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
+kry_status kryi_subspace_restrict(kryi_subspace *Z, const kry_vec *v, kry_vec *w)
 {
     kry_status st = KRY_OK;
     const cl_int sums = Z->segments * Z->per;
     const cl_long ld = distance_of(Z);
-    const int64_t groups = kry_groups_for(Z->dev, Z->type, Z->k);
+    const int64_t groups = kryi_groups_for(Z->dev, Z->type, Z->k);
 
-    if (Z->vectors) return kry_dense_restrict(1, Z->vectors, v, 0, w, Z->sum);
+    if (Z->vectors) return kryi_dense_restrict(1, Z->vectors, v, 0, w, Z->sum);
     if (Z->part) TRY(make_part(Z, v->k));
     const cl_mem modes = modes_of(Z);
     const cl_int per = Z->per, tile = tile_of(Z);
@@ -313,21 +314,21 @@ kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
                              ARG(w->ld),
                              ARG(Z->kept),
                              ARG(Z->part) };
-    TRY(kry_launch_columns(Z->dev, Z->kernel.restrict_, restrict_groups(Z), v->k, args,
-                           COUNT(args)));
+    TRY(kryi_launch_columns(Z->dev, Z->kernel.restrict_, restrict_groups(Z), v->k, args,
+                            COUNT(args)));
     if (!Z->part) return KRY_OK;
     const kry_arg finish[] = { ARG(Z->k),  ARG(per),     ARG(Z->label_segment),
                                ARG(sums),  ARG(Z->part), ARG_VEC(w),
                                ARG(w->ld), ARG(Z->kept) };
-    TRY(kry_launch_columns(Z->dev, Z->kernel.finish, groups, v->k, finish, COUNT(finish)));
+    TRY(kryi_launch_columns(Z->dev, Z->kernel.finish, groups, v->k, finish, COUNT(finish)));
 done:
     return st;
 }
 
-kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c, double beta,
-                                kry_vec *y)
+kry_status kryi_subspace_prolong(kryi_subspace *Z, double alpha, const kry_vec *c, double beta,
+                                 kry_vec *y)
 {
-    kry_scalar a = kry_scalar_of(Z->dev, alpha), b = kry_scalar_of(Z->dev, beta);
+    kryi_scalar a = kryi_scalar_of(Z->dev, alpha), b = kryi_scalar_of(Z->dev, beta);
     const cl_mem modes = modes_of(Z);
     const cl_int per = Z->per;
     const cl_long ld = distance_of(Z);
@@ -336,34 +337,34 @@ kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c,
                              ARG_VEC(c), ARG(c->ld),    ARG_ACC(Z->dev, b),
                              ARG_VEC(y), ARG(y->ld) };
 
-    if (Z->vectors) return kry_dense_expand(alpha, Z->vectors, c, beta, y);
-    return kry_launch_columns(Z->dev, Z->kernel.prolong, kry_groups_for(Z->dev, Z->type, Z->n),
-                              y->k, args, COUNT(args));
+    if (Z->vectors) return kryi_dense_expand(alpha, Z->vectors, c, beta, y);
+    return kryi_launch_columns(Z->dev, Z->kernel.prolong, kryi_groups_for(Z->dev, Z->type, Z->n),
+                               y->k, args, COUNT(args));
 }
 
-kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec *r, kry_vec *z,
-                                kry_sum *sum)
+kry_status kryi_subspace_correct(kryi_subspace *Z, const kry_vec *c, const kry_vec *r, kry_vec *z,
+                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
     const kry_arg args[] = { ARG(Z->n),  ARG(Z->label), ARG_VEC(c),
                              ARG_VEC(r), ARG_VEC(z),    ARG(sum->buffer) };
 
     /* Modes, and unaligned vectors, which no solver works with, take two passes. */
-    if (Z->vectors || Z->modes || *kry_vec_alignment((const kry_vec *[]){ r, z }, 2)) {
-        TRY(kry_subspace_prolong(Z, 1, c, 1, z));
-        return kry_vec_dot_pair(r, z, sum);
+    if (Z->vectors || Z->modes || *kryi_vec_alignment((const kry_vec *[]){ r, z }, 2)) {
+        TRY(kryi_subspace_prolong(Z, 1, c, 1, z));
+        return kryi_vec_dot_pair(r, z, sum);
     }
-    sum->count = (cl_int)kry_groups_for_sums(Z->dev, Z->type, Z->n);
-    TRY(kry_launch(Z->dev, Z->kernel.correct, sum->count, args, COUNT(args)));
+    sum->count = (cl_int)kryi_groups_for_sums(Z->dev, Z->type, Z->n);
+    TRY(kryi_launch(Z->dev, Z->kernel.correct, sum->count, args, COUNT(args)));
 done:
     return st;
 }
 
-kry_status kry_subspace_add(kry_subspace *Z, const kry_vec *c, kry_vec *z, kry_sum *sum)
+kry_status kryi_subspace_add(kryi_subspace *Z, const kry_vec *c, kry_vec *z, kry_sum *sum)
 {
     enum { WRITERS = 32 };
     kry_status st = KRY_OK;
-    int64_t groups = kry_groups_for_sums(Z->dev, Z->type, Z->n);
+    int64_t groups = kryi_groups_for_sums(Z->dev, Z->type, Z->n);
     const cl_int writers = groups < WRITERS ? (cl_int)groups : WRITERS;
     const cl_mem modes = modes_of(Z);
     const cl_int per = Z->per;
@@ -372,13 +373,13 @@ kry_status kry_subspace_add(kry_subspace *Z, const kry_vec *c, kry_vec *z, kry_s
                              ARG(ld),    ARG(Z->k),       ARG_VEC(c),   ARG(Z->kept),
                              ARG_VEC(z), ARG(sum->count), ARG(writers), ARG(sum->buffer) };
 
-    TRY(kry_launch(Z->dev, Z->kernel.add, groups, args, COUNT(args)));
+    TRY(kryi_launch(Z->dev, Z->kernel.add, groups, args, COUNT(args)));
     sum->count += writers;
 done:
     return st;
 }
 
-double kry_subspace_restrict_bytes(const kry_subspace *Z)
+double kryi_subspace_restrict_bytes(const kryi_subspace *Z)
 {
     double number = (double)kry_type_size(Z->type), n = (double)Z->n, k = (double)Z->k;
     if (Z->vectors) return (n * k + n + k) * number;
@@ -386,7 +387,7 @@ double kry_subspace_restrict_bytes(const kry_subspace *Z)
     return n * number + 5 * Z->piece_count + k * number + modes;
 }
 
-double kry_subspace_correct_bytes(const kry_subspace *Z)
+double kryi_subspace_correct_bytes(const kryi_subspace *Z)
 {
     double number = (double)kry_type_size(Z->type), n = (double)Z->n, k = (double)Z->k;
     if (Z->vectors) return (n * k + 4 * n) * number;

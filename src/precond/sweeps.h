@@ -7,26 +7,26 @@
 
 #include "operator/op.h"
 
-typedef struct kry_relaxer {
-    kry_op *A;         /* retained */
-    kry_op *M;         /* D^-1; this and all below NULL if A has `relax` */
-    kry_vec *residual; /* room for b - A x */
-    kry_kernel *sweep; /* for aligned vectors */
-} kry_relaxer;
+typedef struct kryi_relaxer {
+    kry_op *A;          /* retained */
+    kry_op *M;          /* D^-1; this and all below NULL if A has `relax` */
+    kry_vec *residual;  /* room for b - A x */
+    kryi_kernel *sweep; /* for aligned vectors */
+} kryi_relaxer;
 
 /* `who` names the constructor. Returns  KRY_ERR_UNSUPPORTED if A offers no diagonal,
  * KRY_ERR_SINGULAR if it has a zero. Waits. */
-kry_status kry_relaxer_create(const char *who, const kry_op *A, kry_relaxer *w);
-/* The same with M in place of D^-1, which is retained. If it is no diagonal matrix, kry_relaxer_run takes
+kry_status kryi_relaxer_create(const char *who, const kry_op *A, kryi_relaxer *w);
+/* The same with M in place of D^-1, which is retained. If it is no diagonal matrix, kryi_relaxer_run takes
  * no c0 and no sum. */
-kry_status kry_relaxer_create_with(const char *who, const kry_op *A, const kry_op *M,
-                                   kry_relaxer *w);
-void kry_relaxer_release(kry_relaxer *w);
+kry_status kryi_relaxer_create_with(const char *who, const kry_op *A, const kry_op *M,
+                                    kryi_relaxer *w);
+void kryi_relaxer_release(kryi_relaxer *w);
 /* After a change of A. */
-kry_status kry_relaxer_update(kry_relaxer *w);
-/* As kry_op_fused.relax, of one column or, without a sum, of several. */
-kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_sum *sum);
+kry_status kryi_relaxer_update(kryi_relaxer *w);
+/* As kryi_op_fused.relax, of one column or, without a sum, of several. */
+kry_status kryi_relaxer_run(kryi_relaxer *w, const kryi_relax *s, kry_vec *y, kry_sum *sum);
 /* Bytes that a sweep without `old` moves, by the model; 0: not known. */
-double kry_relaxer_bytes(const kry_relaxer *w);
+double kryi_relaxer_bytes(const kryi_relaxer *w);
 
 #endif

@@ -38,7 +38,7 @@ typedef struct parts {
 
 typedef struct triangles {
     kry_op *A; /* retained */
-    kry_triangles_form form;
+    kryi_triangles_form form;
     parts parts;
     kry_vec
         *w[3]; /* in between, of as many columns as there ever were; degree 1: one, drop: none */
@@ -56,7 +56,7 @@ static void release_parts(parts *p)
 
 /* A on the host, and what the formulas need of it. */
 typedef struct taken {
-    kry_sparse R;
+    kryi_sparse R;
     double *d; /* n: 1 / diagonal */
 } taken;
 
@@ -76,11 +76,11 @@ static bool in_triangle(const void *user, int64_t i, int64_t j)
     return i == j ? diagonal : f->upper ? j > i : j < i;
 }
 
-static kry_status make_triangle(const taken *t, const triangle *f, kry_sparse *T)
+static kry_status make_triangle(const taken *t, const triangle *f, kryi_sparse *T)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_sparse_select(&t->R, in_triangle, f, T));
+    TRY(kryi_sparse_select(&t->R, in_triangle, f, T));
     double *val = T->val;
     for (int64_t i = 0; i < T->rows; i++)
         for (int64_t e = T->row_ptr[i]; e < T->row_ptr[i + 1]; e++) {
@@ -97,12 +97,12 @@ done:
 static kry_status make_factor(const kry_op *A, const taken *t, const triangle *f, kry_op **matrix)
 {
     kry_status st = KRY_OK;
-    kry_sparse T = { 0 };
+    kryi_sparse T = { 0 };
 
     TRY(make_triangle(t, f, &T));
-    TRY(kry_rows_matrix(A, &T, 0, matrix));
+    TRY(kryi_rows_matrix(A, &T, 0, matrix));
 done:
-    kry_sparse_release(&T);
+    kryi_sparse_release(&T);
     return st;
 }
 
@@ -112,19 +112,19 @@ static kry_status make_dropped(const kry_op *A, const taken *t, bool unscaled, k
 {
     kry_status st = KRY_OK;
     const triangle form = { .by = -1, .by_col = true, .unit = true };
-    kry_sparse K = { 0 }, K_t = { 0 }, P = t->R;
+    kryi_sparse K = { 0 }, K_t = { 0 }, P = t->R;
 
     P.val = NULL;
     TRY(make_triangle(t, &form, &K));
-    TRY(kry_sparse_transpose(&K, &K_t));
-    TRY(kry_alloc((size_t)kry_sparse_nnz(&P), sizeof(double), &P.val));
-    TRY(unscaled ? kry_sparse_multiply_within(&K, NULL, &K_t, &P)
-                 : kry_sparse_multiply_within(&K_t, t->d, &K, &P));
-    TRY(kry_rows_matrix(A, &P, KRY_SYMMETRIC, matrix));
+    TRY(kryi_sparse_transpose(&K, &K_t));
+    TRY(kryi_alloc((size_t)kryi_sparse_nnz(&P), sizeof(double), &P.val));
+    TRY(unscaled ? kryi_sparse_multiply_within(&K, NULL, &K_t, &P)
+                 : kryi_sparse_multiply_within(&K_t, t->d, &K, &P));
+    TRY(kryi_rows_matrix(A, &P, KRY_SYMMETRIC, matrix));
 done:
     free(P.val);
-    kry_sparse_release(&K_t);
-    kry_sparse_release(&K);
+    kryi_sparse_release(&K_t);
+    kryi_sparse_release(&K);
     return st;
 }
 
@@ -144,9 +144,9 @@ static double largest_positive_part(const taken *t)
     return most;
 }
 
-static double scale_of(const kry_triangles_form *f) { return f->omega * (2 - f->omega); }
+static double scale_of(const kryi_triangles_form *f) { return f->omega * (2 - f->omega); }
 
-static kry_status make_parts(const kry_op *A, const kry_triangles_form *f, parts *p)
+static kry_status make_parts(const kry_op *A, const kryi_triangles_form *f, parts *p)
 {
     kry_status st = KRY_OK;
     const double omega = f->omega, c = scale_of(f);
@@ -157,9 +157,9 @@ static kry_status make_parts(const kry_op *A, const kry_triangles_form *f, parts
     taken t = { 0 };
 
     *p = (parts){ 0 };
-    TRY(kry_rows_read(f->who, A, &t.R));
-    TRY(kry_alloc((size_t)t.R.rows, sizeof *t.d, &t.d));
-    TRY(kry_rows_symmetrise(f->who, A, &t.R, t.d));
+    TRY(kryi_rows_read(f->who, A, &t.R));
+    TRY(kryi_alloc((size_t)t.R.rows, sizeof *t.d, &t.d));
+    TRY(kryi_rows_symmetrise(f->who, A, &t.R, t.d));
     p->positive = largest_positive_part(&t);
     if (f->drop) {
         TRY(make_dropped(A, &t, f->unscaled, &p->first));
@@ -169,11 +169,11 @@ static kry_status make_parts(const kry_op *A, const kry_triangles_form *f, parts
     TRY(make_factor(A, &t, f->unscaled ? &E : &H, &p->second));
     if (f->degree > 1) {
         TRY(kry_vec_create(A->dev, A->shape.type, t.R.rows, 1, &p->inverse));
-        TRY(kry_vec_write_doubles(p->inverse, t.d));
+        TRY(kryi_vec_write_doubles(p->inverse, t.d));
     }
 done:
     free(t.d);
-    kry_sparse_release(&t.R);
+    kryi_sparse_release(&t.R);
     if (st < 0) release_parts(p);
     return st;
 }
@@ -185,7 +185,8 @@ static kry_status make_room(triangles *M, const kry_vec *x, kry_vec room[3])
 {
     kry_status st = KRY_OK;
 
-    for (size_t i = 0; i < COUNT(M->w) && M->w[i]; i++) TRY(kry_vec_take(&M->w[i], x->k, &room[i]));
+    for (size_t i = 0; i < COUNT(M->w) && M->w[i]; i++)
+        TRY(kryi_vec_take(&M->w[i], x->k, &room[i]));
 done:
     return st;
 }
@@ -198,13 +199,13 @@ static kry_status lower_half(const triangles *M, const kry_vec *r, kry_vec room[
     const int d = M->form.degree;
 
     *w = &room[0];
-    if (M->form.unscaled) return kry_op_run_residual(p->first, r, r, *w);
+    if (M->form.unscaled) return kryi_op_run_residual(p->first, r, r, *w);
     if (d == 1) return kry_op_apply(p->first, 1, r, 0, *w);
-    TRY(kry_vec_mul_columns(scale_of(&M->form), p->inverse, r, &room[0]));
+    TRY(kryi_vec_mul_columns(scale_of(&M->form), p->inverse, r, &room[0]));
     for (int k = 1; k <= d; k++) {
         kry_vec *last = *w;
         *w = &room[1 + k % 2];
-        TRY(kry_op_run_residual(p->first, &room[0], last, *w));
+        TRY(kryi_op_run_residual(p->first, &room[0], last, *w));
     }
 done:
     return st;
@@ -224,32 +225,32 @@ static kry_status triangles_apply(void *self, double alpha, const kry_vec *x, do
     for (int k = 1; k < M->form.degree; k++) { /* alternates between the two that are not w */
         kry_vec *last = z;
         z = k % 2 ? &room[0] : &room[w == &room[1] ? 2 : 1];
-        TRY(kry_op_run_residual(M->parts.second, w, last, z));
+        TRY(kryi_op_run_residual(M->parts.second, w, last, z));
     }
-    if (alpha == 1 && beta == 0) return kry_op_run_residual(M->parts.second, w, z, y);
+    if (alpha == 1 && beta == 0) return kryi_op_run_residual(M->parts.second, w, z, y);
     TRY(kry_op_apply(M->parts.second, -alpha, z, beta, y));
     TRY(kry_vec_axpby(alpha, w, 1, y));
 done:
     return st;
 }
 
-static bool triangles_as_factors(void *self, kry_factors *f)
+static bool triangles_as_factors(void *self, kryi_factors *f)
 {
     const triangles *M = self;
 
-    *f = (kry_factors){ M->A, M->parts.first, M->parts.second };
+    *f = (kryi_factors){ M->A, M->parts.first, M->parts.second };
     return M->form.degree == 1 && !M->form.unscaled && !M->form.drop;
 }
 
 static void name_variant(triangles *M)
 {
-    const kry_triangles_form *f = &M->form;
+    const kryi_triangles_form *f = &M->form;
     const char *warning =
         M->parts.positive > 1.5 ? "; rows have large entries > 0, jacobi may be better" : "";
 
     if (f->ssor_ai)
-        kry_print(M->variant, sizeof M->variant, "degree %d, omega %g%s", f->degree, f->omega,
-                  warning);
+        kryi_print(M->variant, sizeof M->variant, "degree %d, omega %g%s", f->degree, f->omega,
+                   warning);
     else
         snprintf(M->variant, sizeof M->variant, "%s, %s%s", f->unscaled ? "unscaled" : "scaled",
                  f->drop ? "fill dropped" : "two triangles", warning);
@@ -307,16 +308,16 @@ static void triangles_destroy(void *self)
         .update = triangles_update, .describe = triangles_describe, .destroy = triangles_destroy, \
     }
 static const kry_op_table ip_table = TABLE("ip"), ssor_ai_table = TABLE("ssor-ai");
-static const kry_op_fused triangles_fused = { .as_factors = triangles_as_factors };
+static const kryi_op_fused triangles_fused = { .as_factors = triangles_as_factors };
 
-kry_status kry_triangles_create(const kry_op *A, const kry_triangles_form *form, kry_op **out)
+kry_status kryi_triangles_create(const kry_op *A, const kryi_triangles_form *form, kry_op **out)
 {
     kry_status st = KRY_OK;
     triangles *M = NULL;
     int vectors = form->drop ? 0 : form->degree > 1 ? 3 : 1;
 
     *out = NULL;
-    TRY(kry_alloc(1, sizeof *M, &M));
+    TRY(kryi_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->form = *form;
     TRY(make_parts(A, form, &M->parts));
@@ -325,8 +326,8 @@ kry_status kry_triangles_create(const kry_op *A, const kry_triangles_form *form,
         TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &M->w[i]));
     kry_op_shape shape = A->shape;
     shape.traits = KRY_SYMMETRIC | (form->drop ? 0 : KRY_POSITIVE);
-    TRY(kry_op_create_fused(A->dev, form->ssor_ai ? &ssor_ai_table : &ip_table, &triangles_fused, M,
-                            &shape, out));
+    TRY(kryi_op_create_fused(A->dev, form->ssor_ai ? &ssor_ai_table : &ip_table, &triangles_fused,
+                             M, &shape, out));
     M = NULL;
 done:
     triangles_destroy(M);
@@ -340,25 +341,26 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     enum { MOST = 1000 };
     kry_status st = KRY_OK;
     const kry_ssor_ai_params *p = params;
-    const kry_triangles_form form = { .who = "kry_ssor_ai_create",
-                                      .ssor_ai = true,
-                                      .degree = p->degree ? p->degree : 1,
-                                      .omega = p->omega > 0 ? p->omega : 1 };
+    const kryi_triangles_form form = { .who = "kry_ssor_ai_create",
+                                       .ssor_ai = true,
+                                       .degree = p->degree ? p->degree : 1,
+                                       .omega = p->omega > 0 ? p->omega : 1 };
 
     CHECK(p->degree >= 0 && p->degree <= MOST, KRY_ERR_ARGUMENT,
           "kry_ssor_ai_create: degree = %d is not in 1 ... %d", p->degree, (int)MOST);
     CHECK(p->omega >= 0 && p->omega < 2, KRY_ERR_ARGUMENT,
           "kry_ssor_ai_create: omega = %g is not in (0, 2)", p->omega);
-    if (kry_stencil_of(A) && form.degree == 1 && form.omega == 1) /* the same M, without a matrix */
+    if (kryi_stencil_of(A) && form.degree == 1 &&
+        form.omega == 1) /* the same M, without a matrix */
         return kry_incomplete_poisson_create(A, NULL, out);
-    TRY(kry_triangles_create(A, &form, out));
+    TRY(kryi_triangles_create(A, &form, out));
 done:
     return st;
 }
 
 kry_status kry_ssor_ai_create(const kry_op *A, const kry_ssor_ai_params *params, kry_op **out)
 {
-    static const kry_constructor how = { "kry_ssor_ai_create", "KRY_SSOR_AI", sizeof *params,
-                                         .create = create, .fields = "xid" };
-    return kry_construct(&how, A, params ? params : KRY_SSOR_AI(), out);
+    static const kryi_constructor how = { "kry_ssor_ai_create", "KRY_SSOR_AI", sizeof *params,
+                                          .create = create, .fields = "xid" };
+    return kryi_construct(&how, A, params ? params : KRY_SSOR_AI(), out);
 }

@@ -8,7 +8,7 @@
 #include "operator/op.h"
 
 /* K = sum over j = 0 ... degree of (-omega L D^-1)^j,  c = omega (2 - omega). */
-typedef struct kry_triangles_form {
+typedef struct kryi_triangles_form {
     const char *who; /* the constructor, for messages; static */
     bool ssor_ai;    /* the kind of the operator: "ssor-ai", else "ip" */
     int degree;      /* >= 1 */
@@ -16,9 +16,9 @@ typedef struct kry_triangles_form {
     /* With degree and omega 1 only: */
     bool unscaled; /* K K' with K = I - L D^-1 */
     bool drop;     /* the product as one matrix, without what is outside A's pattern */
-} kry_triangles_form;
+} kryi_triangles_form;
 
 /* A: a stored matrix or a grid operator, symmetric, with a positive diagonal. Waits. */
-kry_status kry_triangles_create(const kry_op *A, const kry_triangles_form *form, kry_op **M);
+kry_status kryi_triangles_create(const kry_op *A, const kryi_triangles_form *form, kry_op **M);
 
 #endif

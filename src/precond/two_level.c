@@ -17,12 +17,12 @@
 #include <stdlib.h>
 
 typedef struct two_level {
-    kry_op *D_op, *M; /* retained; M NULL: the identity */
-    kry_deflation *D; /* D_op's */
-    bool balances;    /* BNN, not A-DEF2 */
-    double scale;     /* scale M is taken in place of M */
-    kry_sum *sum;     /* for an application without a use for its sums */
-    kry_vec *t;       /* BNN: (I - A Q) r, of as many columns as there ever were */
+    kry_op *D_op, *M;  /* retained; M NULL: the identity */
+    kryi_deflation *D; /* D_op's */
+    bool balances;     /* BNN, not A-DEF2 */
+    double scale;      /* scale M is taken in place of M */
+    kry_sum *sum;      /* for an application without a use for its sums */
+    kry_vec *t;        /* BNN: (I - A Q) r, of as many columns as there ever were */
 } two_level;
 
 static void two_level_destroy(void *self)
@@ -51,7 +51,7 @@ static kry_status find_scale(two_level *T)
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &r));
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &z));
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &q));
-    TRY(kry_vec_fill_random(0, r));
+    TRY(kryi_vec_fill_random(0, r));
     TRY(T->M ? kry_op_apply(T->M, 1, r, 0, z) : kry_vec_copy(r, z));
     TRY(kry_op_apply(A, 1, z, 0, q));
     TRY(kry_vec_dot(r, z, &rz));
@@ -85,12 +85,12 @@ static kry_status project_residual(two_level *T, const kry_vec *r, kry_vec *in)
     kry_status st = KRY_OK;
     kry_vec c;
 
-    *in = kry_vec_borrow(r);
+    *in = kryi_vec_borrow(r);
     if (!T->balances) return KRY_OK;
-    TRY(kry_vec_take(&T->t, r->k, in));
-    TRY(kry_deflation_solve(T->D, r, NULL, &c));
+    TRY(kryi_vec_take(&T->t, r->k, in));
+    TRY(kryi_deflation_solve(T->D, r, NULL, &c));
     TRY(kry_vec_copy(r, in));
-    TRY(kry_deflation_subtract(T->D, &c, in));
+    TRY(kryi_deflation_subtract(T->D, &c, in));
 done:
     return st;
 }
@@ -98,7 +98,7 @@ done:
 /* z := scale M r */
 static kry_status first_level(two_level *T, const kry_vec *r, kry_vec *z)
 {
-    return T->M ? kry_op_run_apply(T->M, T->scale, r, 0, z) : kry_vec_axpby(T->scale, r, 0, z);
+    return T->M ? kryi_op_run_apply(T->M, T->scale, r, 0, z) : kry_vec_axpby(T->scale, r, 0, z);
 }
 
 /* z := y of A-DEF2 and BNN, and c */
@@ -109,7 +109,7 @@ static kry_status both_levels(two_level *T, const kry_vec *r, kry_vec *z, kry_ve
 
     TRY(project_residual(T, r, &in));
     TRY(first_level(T, &in, z));
-    TRY(kry_deflation_solve(T->D, r, z, c));
+    TRY(kryi_deflation_solve(T->D, r, z, c));
 done:
     return st;
 }
@@ -117,9 +117,9 @@ done:
 /* Whether M leaves the sum r.z behind, to which the second level adds k products: Z'r is known. */
 static bool keeps_sums(const two_level *T, const kry_vec *z)
 {
-    const kry_deflation *D = T->D;
+    const kryi_deflation *D = T->D;
     return !T->balances && D->AZ_t && T->M && T->M->table->apply_dots && T->scale == 1 &&
-           !*kry_vec_alignment(&z, 1);
+           !*kryi_vec_alignment(&z, 1);
 }
 
 static kry_status two_level_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
@@ -128,18 +128,18 @@ static kry_status two_level_dots(void *self, const kry_vec *r, kry_vec *z, kry_s
     kry_status st = KRY_OK;
     kry_vec c;
 
-    if (!kry_deflation_ready(T->D)) {
-        if (T->M && T->scale == 1) return kry_op_run_dots(T->M, r, z, sum);
+    if (!kryi_deflation_ready(T->D)) {
+        if (T->M && T->scale == 1) return kryi_op_run_dots(T->M, r, z, sum);
         TRY(first_level(T, r, z));
-        return kry_vec_dot_pair(r, z, sum);
+        return kryi_vec_dot_pair(r, z, sum);
     }
     if (keeps_sums(T, z)) {
         TRY(T->M->table->apply_dots(T->M->self, r, z, sum));
-        TRY(kry_deflation_solve(T->D, r, z, &c));
-        return kry_subspace_add(&T->D->Z, &c, z, sum);
+        TRY(kryi_deflation_solve(T->D, r, z, &c));
+        return kryi_subspace_add(&T->D->Z, &c, z, sum);
     }
     TRY(both_levels(T, r, z, &c));
-    TRY(kry_subspace_correct(&T->D->Z, &c, r, z, sum));
+    TRY(kryi_subspace_correct(&T->D->Z, &c, r, z, sum));
 done:
     return st;
 }
@@ -150,9 +150,9 @@ static kry_status run_columns(two_level *T, const kry_vec *r, kry_vec *z)
     kry_status st = KRY_OK;
     kry_vec c;
 
-    if (!kry_deflation_ready(T->D)) return first_level(T, r, z);
+    if (!kryi_deflation_ready(T->D)) return first_level(T, r, z);
     TRY(both_levels(T, r, z, &c));
-    TRY(kry_subspace_prolong(&T->D->Z, 1, &c, 1, z));
+    TRY(kryi_subspace_prolong(&T->D->Z, 1, &c, 1, z));
 done:
     return st;
 }
@@ -166,7 +166,7 @@ static kry_status precond_run(void *self, const kry_vec *r, kry_vec *z)
 static kry_status two_level_apply(void *self, double alpha, const kry_vec *x, double beta,
                                   kry_vec *y)
 {
-    return kry_op_apply_by(precond_run, self, alpha, x, beta, y);
+    return kryi_op_apply_by(precond_run, self, alpha, x, beta, y);
 }
 
 static void two_level_describe(void *self, kry_op_info *info)
@@ -203,9 +203,9 @@ static kry_status create(const kry_op_table *table, const kry_op *D, const kry_o
     two_level *T = NULL;
 
     *out = NULL;
-    TRY(kry_alloc(1, sizeof *T, &T));
+    TRY(kryi_alloc(1, sizeof *T, &T));
     T->D_op = kry_op_retain(D);
-    T->D = kry_deflation_of(D);
+    T->D = kryi_deflation_of(D);
     T->balances = T->D->variant == KRY_BNN || (T->D->variant == KRY_VARIANT_AUTO && !M);
     T->scale = 1;
     if (M) T->M = kry_op_retain(M);
@@ -219,7 +219,7 @@ done:
     return st;
 }
 
-kry_status kry_two_level_precond(const kry_op *D, const kry_op *M, kry_op **out)
+kry_status kryi_two_level_precond(const kry_op *D, const kry_op *M, kry_op **out)
 {
     kry_op_shape shape = D->shape;
     /* A-DEF2 is symmetric on the residuals that follow a start from x + Q r, and only there. */
@@ -238,16 +238,16 @@ static kry_status product_run(void *self, const kry_vec *x, kry_vec *q)
     kry_status st = KRY_OK;
     kry_vec c;
 
-    TRY(kry_op_run_apply(T->D->A, 1, x, 0, q));
-    TRY(kry_deflation_solve(T->D, q, NULL, &c));
-    TRY(kry_deflation_subtract(T->D, &c, q));
+    TRY(kryi_op_run_apply(T->D->A, 1, x, 0, q));
+    TRY(kryi_deflation_solve(T->D, q, NULL, &c));
+    TRY(kryi_deflation_subtract(T->D, &c, q));
 done:
     return st;
 }
 
 static kry_status product_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    return kry_op_apply_by(product_run, self, alpha, x, beta, y);
+    return kryi_op_apply_by(product_run, self, alpha, x, beta, y);
 }
 
 static kry_status product_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
@@ -281,7 +281,7 @@ static const kry_op_table product_table = {
     .destroy = two_level_destroy,
 };
 
-kry_status kry_two_level_product(const kry_op *D, kry_op **out)
+kry_status kryi_two_level_product(const kry_op *D, kry_op **out)
 {
     kry_op_shape shape = D->shape;
     shape.traits = KRY_SYMMETRIC | KRY_SINGULAR; /* P A is symmetric, and maps Z to zero */

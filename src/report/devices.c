@@ -14,14 +14,14 @@
 #include <stdlib.h>
 
 /* The exchange of a part of A; NULL: it needs none, or is of another kind. */
-static const kry_halo *halo_of(const kry_op *local, bool *known)
+static const kryi_halo *halo_of(const kry_op *local, bool *known)
 {
-    const kry_op *A = kry_pin_of(local);
-    const kry_stencil *grid = kry_stencil_of(A);
-    const kry_extended *wide = kry_extended_of(A);
-    const kry_coupled *coupled = kry_coupled_of(A);
+    const kry_op *A = kryi_pin_of(local);
+    const kryi_stencil *grid = kryi_stencil_of(A);
+    const kryi_extended *wide = kryi_extended_of(A);
+    const kryi_coupled *coupled = kryi_coupled_of(A);
 
-    *known = grid || wide || coupled || kry_matrix_of(A);
+    *known = grid || wide || coupled || kryi_matrix_of(A);
     return grid ? grid->slab.halo : wide ? wide->halo : coupled ? coupled->halo : NULL;
 }
 
@@ -29,42 +29,42 @@ static const kry_halo *halo_of(const kry_op *local, bool *known)
 static void facts_of_part(const kry_op *A, int i, const recording *times, device_facts *f)
 {
     kry_op_info info;
-    const kry_op *local = kry_op_piece(A, i);
+    const kry_op *local = kryi_op_piece(A, i);
     bool known;
-    const kry_halo *halo = halo_of(local, &known);
+    const kryi_halo *halo = halo_of(local, &known);
 
     kry_op_describe(local, &info);
     *f = (device_facts){ .rows = kry_op_get_shape(local)->rows,
                          .entries = info.nnz,
                          .slots = info.slots,
                          .bytes_stored = info.bytes_stored,
-                         .received = halo ? kry_halo_count(halo) : 0,
-                         .sent = halo ? kry_halo_sent(halo) : 0,
+                         .received = halo ? kryi_halo_count(halo) : 0,
+                         .sent = halo ? kryi_halo_sent(halo) : 0,
                          .neighbours = !known ? -1
-                                       : halo ? kry_halo_neighbours(halo)
+                                       : halo ? kryi_halo_neighbours(halo)
                                               : 0 };
     snprintf(f->name, sizeof f->name, "%s", kry_device_get_info(kry_op_device(local))->name);
     if (!times) return;
-    f->kernels = kry_recording_busy(times, KRY_REPORT_SOLVE, false);
-    f->transfers = kry_recording_busy(times, KRY_REPORT_SOLVE, true);
+    f->kernels = kryi_recording_busy(times, KRY_REPORT_SOLVE, false);
+    f->transfers = kryi_recording_busy(times, KRY_REPORT_SOLVE, true);
 }
 
 /* Every rank's numbers, and, of no more of them than a picture has room for, its recording. */
 static kry_status gather(const kry_report *r, const device_facts *mine, devices *d)
 {
     kry_status st = KRY_OK;
-    kry_ranks *R = r->device->team->ranks;
+    kryi_ranks *R = r->device->team->ranks;
     const int64_t own = r->owned;
     int64_t *times = NULL; /* of each rank: whether it has them */
 
-    TRY(kry_alloc((size_t)d->count, sizeof *times, &times));
-    TRY(kry_ranks_gather(R, mine, sizeof *mine, d->facts));
-    TRY(kry_ranks_gather(R, &own, sizeof own, times));
+    TRY(kryi_alloc((size_t)d->count, sizeof *times, &times));
+    TRY(kryi_ranks_gather(R, mine, sizeof *mine, d->facts));
+    TRY(kryi_ranks_gather(R, &own, sizeof own, times));
     for (int i = 0; i < d->count; i++)
         if (!times[i]) goto done;
     if (d->count > KRY_TEAM_MOST) goto done;
-    TRY(kry_alloc((size_t)d->count, sizeof *d->received, &d->received));
-    TRY(kry_ranks_gather(R, kry_recorder_kept(r->own[0]), sizeof *d->received, d->received));
+    TRY(kryi_alloc((size_t)d->count, sizeof *d->received, &d->received));
+    TRY(kryi_ranks_gather(R, kryi_recorder_kept(r->own[0]), sizeof *d->received, d->received));
     for (int i = 0; i < d->count; i++) d->recording[d->recordings++] = &d->received[i];
 done:
     free(times);
@@ -76,9 +76,9 @@ static kry_status put_together(devices *d)
     kry_status st = KRY_OK;
 
     if (!d->recordings) return KRY_OK;
-    TRY(kry_alloc(1, sizeof *d->together, &d->together));
+    TRY(kryi_alloc(1, sizeof *d->together, &d->together));
     *d->together = *d->recording[0];
-    for (int i = 1; i < d->recordings; i++) kry_recording_join(d->together, d->recording[i]);
+    for (int i = 1; i < d->recordings; i++) kryi_recording_join(d->together, d->recording[i]);
 done:
     return st;
 }
@@ -86,40 +86,40 @@ done:
 /* Those of this process; on ranks it has one. */
 static void find_here(const kry_report *r, const kry_op *A, devices *d)
 {
-    const kry_here here = kry_op_here(A);
+    const kryi_here here = kryi_op_here(A);
 
     for (int i = here.begin; i < here.end; i++) {
         const int at = i - here.begin;
-        const recording *times = at < r->owned ? kry_recorder_kept(r->own[at]) : NULL;
+        const recording *times = at < r->owned ? kryi_recorder_kept(r->own[at]) : NULL;
         facts_of_part(A, i, times, &d->facts[i]);
         if (times && !d->ranks) d->recording[d->recordings++] = times;
     }
 }
 
-kry_status kry_devices_find(const kry_report *r, const kry_op *A, devices *d)
+kry_status kryi_devices_find(const kry_report *r, const kry_op *A, devices *d)
 {
     kry_status st = KRY_OK;
     device_facts mine;
 
-    *d = (devices){ .count = kry_op_parts(A),
+    *d = (devices){ .count = kryi_op_parts(A),
                     .all = kry_team_size(r->device),
-                    .ranks = kry_device_is_ranks(r->device) };
-    TRY(kry_alloc((size_t)d->count, sizeof *d->facts, &d->facts));
+                    .ranks = kryi_device_is_ranks(r->device) };
+    TRY(kryi_alloc((size_t)d->count, sizeof *d->facts, &d->facts));
     find_here(r, A, d);
     if (d->ranks) {
-        mine = d->facts[kry_op_here(A).begin];
+        mine = d->facts[kryi_op_here(A).begin];
         mine.waited = r->after.waited - r->before.waited;
         mine.bytes_sent = (double)(r->after.sent - r->before.sent);
         TRY(gather(r, &mine, d));
     }
     if (!d->recordings && r->owned) /* more ranks than there is room for: this one's */
-        d->recording[d->recordings++] = kry_recorder_kept(r->own[0]);
+        d->recording[d->recordings++] = kryi_recorder_kept(r->own[0]);
     TRY(put_together(d));
 done:
     return st;
 }
 
-void kry_devices_release(devices *d)
+void kryi_devices_release(devices *d)
 {
     free(d->facts);
     free(d->received);
@@ -145,9 +145,9 @@ static void draw_balance(FILE *f, const devices *d)
                                         { one->transfers, 3, "transfers" },
                                         { one->waited, 7, "waiting" } },
                               .parts = 3 };
-        kry_text_seconds(one->kernels + one->transfers, line[i].said, sizeof line[i].said);
+        kryi_text_seconds(one->kernels + one->transfers, line[i].said, sizeof line[i].said);
     }
-    kry_bars_picture(
+    kryi_bars_picture(
         f, &(bar_chart){ .label = "Seconds in which each device was busy in the solve",
                          .caption =
                              d->ranks ? "Kernels of the solve, behind them transfers; grey: the "
@@ -163,53 +163,53 @@ static void word_cells(FILE *f, const device_facts *one)
     char t[32];
 
     for (int i = 0; i < 3; i++)
-        kry_html_number(f, "%s",
-                        one->neighbours >= 0 ? kry_text_whole(words[i], t, sizeof t) : "-");
+        kryi_html_number(f, "%s",
+                         one->neighbours >= 0 ? kryi_text_whole(words[i], t, sizeof t) : "-");
 }
 
 static void table_of_devices(FILE *f, const devices *d)
 {
     char t[32];
 
-    kry_html_table(f,
-                   d->ranks ? "Ranks; words are those of a product, the rest is of the solve"
-                            : "Devices; words are those of a product",
-                   d->ranks ? ">rank|name|>rows|>entries|>words received|>words sent|>neighbours|"
-                              ">kernels|>sent|>waited"
-                            : ">device|name|>rows|>entries|>words received|>words sent|"
-                              ">neighbours|>kernels",
-                   false);
+    kryi_html_table(f,
+                    d->ranks ? "Ranks; words are those of a product, the rest is of the solve"
+                             : "Devices; words are those of a product",
+                    d->ranks ? ">rank|name|>rows|>entries|>words received|>words sent|>neighbours|"
+                               ">kernels|>sent|>waited"
+                             : ">device|name|>rows|>entries|>words received|>words sent|"
+                               ">neighbours|>kernels",
+                    false);
     for (int i = 0; i < d->count && i < MOST; i++) {
         const device_facts *one = &d->facts[i];
-        kry_html_row(f);
-        kry_html_number(f, "%d", i);
-        kry_html_cell(f, one->name);
-        kry_html_number(f, "%s", kry_text_whole(one->rows, t, sizeof t));
-        kry_html_number(f, "%s",
-                        one->entries >= 0 ? kry_text_whole(one->entries, t, sizeof t) : "-");
+        kryi_html_row(f);
+        kryi_html_number(f, "%d", i);
+        kryi_html_cell(f, one->name);
+        kryi_html_number(f, "%s", kryi_text_whole(one->rows, t, sizeof t));
+        kryi_html_number(f, "%s",
+                         one->entries >= 0 ? kryi_text_whole(one->entries, t, sizeof t) : "-");
         word_cells(f, one);
-        kry_html_number(f, "%s",
-                        one->kernels > 0 ? kry_text_seconds(one->kernels, t, sizeof t) : "-");
-        if (d->ranks) kry_html_number(f, "%s", kry_text_bytes(one->bytes_sent, t, sizeof t));
-        if (d->ranks) kry_html_number(f, "%s", kry_text_seconds(one->waited, t, sizeof t));
-        kry_html_row_end(f);
+        kryi_html_number(f, "%s",
+                         one->kernels > 0 ? kryi_text_seconds(one->kernels, t, sizeof t) : "-");
+        if (d->ranks) kryi_html_number(f, "%s", kryi_text_bytes(one->bytes_sent, t, sizeof t));
+        if (d->ranks) kryi_html_number(f, "%s", kryi_text_seconds(one->waited, t, sizeof t));
+        kryi_html_row_end(f);
     }
-    kry_html_table_end(f, false);
+    kryi_html_table_end(f, false);
 }
 
-void kry_page_devices(FILE *f, const solve_page *s)
+void kryi_page_devices(FILE *f, const solve_page *s)
 {
     const devices *d = s->devices;
     char text[160];
 
     if (d->all < 2) return;
-    kry_html_section(f, "devices", d->ranks ? "Balance of the ranks" : "Balance of the devices");
+    kryi_html_section(f, "devices", d->ranks ? "Balance of the ranks" : "Balance of the devices");
     if (d->recordings >= d->count || d->ranks) draw_balance(f, d);
     table_of_devices(f, d);
-    if (d->count > MOST) kry_html_element(f, "p class=\"soft\"", "The others are left out.");
+    if (d->count > MOST) kryi_html_element(f, "p class=\"soft\"", "The others are left out.");
     if (d->count == d->all) return;
     snprintf(text, sizeof text,
              "%d of %d devices have rows of this system, which is too small for more.", d->count,
              d->all);
-    kry_html_element(f, "p class=\"soft\"", text);
+    kryi_html_element(f, "p class=\"soft\"", text);
 }

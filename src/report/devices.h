@@ -28,7 +28,7 @@ typedef struct devices {
 } devices;
 
 /* Of a report that is over, and the operator that it solved with. Collective on ranks, of which all get them. */
-kry_status kry_devices_find(const kry_report *r, const kry_op *A, devices *d);
-void kry_devices_release(devices *d);
+kry_status kryi_devices_find(const kry_report *r, const kry_op *A, devices *d);
+void kryi_devices_release(devices *d);
 
 #endif

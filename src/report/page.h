@@ -11,8 +11,8 @@
 
 /* What is told of the operator of a solve: the entries of a matrix, or a grid. */
 typedef struct system_facts {
-    const kry_stencil *grid; /* borrowed; NULL: it is none, */
-    bool matrix;             /* but a stored matrix, of which there is what follows; or neither */
+    const kryi_stencil *grid; /* borrowed; NULL: it is none, */
+    bool matrix;              /* but a stored matrix, of which there is what follows; or neither */
     facts m;
     bool whole;      /* else symmetry and storage are not known: its rows are on ranks */
     struct spy *spy; /* owned; NULL: more ranks than it is made for */
@@ -23,8 +23,8 @@ typedef struct system_facts {
 } system_facts;
 
 /* Look at A, whose entries are read back. Collective on ranks. */
-kry_status kry_system_facts_find(const kry_op *A, system_facts *s);
-void kry_system_facts_release(system_facts *s);
+kry_status kryi_system_facts_find(const kry_op *A, system_facts *s);
+void kryi_system_facts_release(system_facts *s);
 
 /* What it is drawn from. Everything is borrowed. */
 typedef struct solve_page {
@@ -39,10 +39,10 @@ typedef struct solve_page {
     char copy_why[200]; /* for this reason */
 } solve_page;
 
-void kry_page_time(FILE *f, const solve_page *s); /* parts of the run, time lines */
-kry_status kry_page_kernels(FILE *f, const solve_page *s);
-void kry_page_system(FILE *f, const solve_page *s);       /* the matrix, or the operator */
-kry_status kry_page_levels(FILE *f, const solve_page *s); /* of multigrid, if there is */
-void kry_page_devices(FILE *f, const solve_page *s);      /* of a team, if it is one */
+void kryi_page_time(FILE *f, const solve_page *s); /* parts of the run, time lines */
+kry_status kryi_page_kernels(FILE *f, const solve_page *s);
+void kryi_page_system(FILE *f, const solve_page *s);       /* the matrix, or the operator */
+kry_status kryi_page_levels(FILE *f, const solve_page *s); /* of multigrid, if there is */
+void kryi_page_devices(FILE *f, const solve_page *s);      /* of a team, if it is one */
 
 #endif

@@ -34,7 +34,7 @@ static int collect(const recording *p, kry_report_part part, const system_model 
         const recorded_kernel *one = &p->kernel[k];
         double bytes = NAN, flops;
         if (!one->calls[part]) continue;
-        if (m && part == KRY_REPORT_SOLVE) kry_kernel_cost(m, one->name, &bytes, &flops);
+        if (m && part == KRY_REPORT_SOLVE) kryi_kernel_cost(m, one->name, &bytes, &flops);
         lines[count++] = (line){ one, part, bytes * (double)one->calls[part] };
     }
     qsort(lines, (size_t)count, sizeof *lines, by_seconds);
@@ -62,9 +62,9 @@ static void draw(FILE *f, const solve_page *s, const line *lines, int count)
         drawn++;
     }
     if (!drawn) {
-        kry_html_element(f, "p",
-                         "The model of bytes knows none of these kernels: there are times, but no "
-                         "bandwidths.");
+        kryi_html_element(f, "p",
+                          "The model of bytes knows none of these kernels: there are times, but no "
+                          "bandwidths.");
         return;
     }
     snprintf(limit, sizeof limit, "copy: %.1f GB/s", s->copy / 1e9);
@@ -73,7 +73,7 @@ static void draw(FILE *f, const solve_page *s, const line *lines, int count)
              "a copy: "
              "caches hold the data.",
              s->copy > 0 ? "" : "; a copy was not measured: ", s->copy > 0 ? "" : s->copy_why);
-    kry_bars_picture(
+    kryi_bars_picture(
         f, &(bar_chart){ .label = "Bytes per second of the kernels of the solve, beside a copy",
                          .caption = caption,
                          .limit = s->copy,
@@ -87,7 +87,7 @@ static void spread(const devices *d, const line *l, double *least, double *most)
 {
     *least = INFINITY, *most = 0;
     for (int i = 0; i < d->recordings; i++) {
-        const double s = kry_recording_of(d->recording[i], l->part, l->kernel->name);
+        const double s = kryi_recording_of(d->recording[i], l->part, l->kernel->name);
         *least = fmin(*least, s), *most = fmax(*most, s);
     }
 }
@@ -98,13 +98,13 @@ static void rate_of_line(FILE *f, const solve_page *s, const line *l)
     const bool known = isfinite(rate) && rate > 0;
 
     if (known)
-        kry_html_number(f, "%.2f", rate / 1e9);
+        kryi_html_number(f, "%.2f", rate / 1e9);
     else
-        kry_html_number(f, "not known");
+        kryi_html_number(f, "not known");
     if (known && s->copy > 0)
-        kry_html_number(f, "%.0f %%", 100 * rate / s->copy);
+        kryi_html_number(f, "%.0f %%", 100 * rate / s->copy);
     else
-        kry_html_number(f, "-");
+        kryi_html_number(f, "-");
 }
 
 static void spread_of_line(FILE *f, const solve_page *s, const line *l)
@@ -113,8 +113,8 @@ static void spread_of_line(FILE *f, const solve_page *s, const line *l)
     double least, most;
 
     spread(s->devices, l, &least, &most);
-    kry_html_number(f, "%s", kry_text_seconds(least, t, sizeof t));
-    kry_html_number(f, "%s", kry_text_seconds(most, t, sizeof t));
+    kryi_html_number(f, "%s", kryi_text_seconds(least, t, sizeof t));
+    kryi_html_number(f, "%s", kryi_text_seconds(most, t, sizeof t));
 }
 
 /* Of several devices: calls and times of all of them, and how the times differ. */
@@ -123,29 +123,29 @@ static void table(FILE *f, const solve_page *s, const char *caption, const line 
     char t[32];
     const kry_report_part part = lines[0].part;
     const bool folded = part != KRY_REPORT_SOLVE, several = s->devices->recordings > 1;
-    const double seconds = kry_report_seconds(s->report, part) * s->devices->recordings;
+    const double seconds = kryi_report_seconds(s->report, part) * s->devices->recordings;
 
-    kry_html_table(f, caption,
-                   several
-                       ? "kernel or transfer|>calls|>time|>share|>a call|>least of a device|>most"
-                       : "kernel or transfer|>calls|>time|>share|>a call|>GB/s|>of copy",
-                   folded);
+    kryi_html_table(f, caption,
+                    several
+                        ? "kernel or transfer|>calls|>time|>share|>a call|>least of a device|>most"
+                        : "kernel or transfer|>calls|>time|>share|>a call|>GB/s|>of copy",
+                    folded);
     for (int i = 0; i < count; i++) {
         const recorded_kernel *k = lines[i].kernel;
-        kry_html_row(f);
-        kry_html_cell(f, k->name);
-        kry_html_number(f, "%lld", (long long)k->calls[part]);
-        kry_html_number(f, "%s", kry_text_seconds(k->seconds[part], t, sizeof t));
-        kry_html_number(f, "%.1f %%", 100 * k->seconds[part] / seconds);
-        kry_html_number(f, "%s",
-                        kry_text_seconds(k->seconds[part] / (double)k->calls[part], t, sizeof t));
+        kryi_html_row(f);
+        kryi_html_cell(f, k->name);
+        kryi_html_number(f, "%lld", (long long)k->calls[part]);
+        kryi_html_number(f, "%s", kryi_text_seconds(k->seconds[part], t, sizeof t));
+        kryi_html_number(f, "%.1f %%", 100 * k->seconds[part] / seconds);
+        kryi_html_number(f, "%s",
+                         kryi_text_seconds(k->seconds[part] / (double)k->calls[part], t, sizeof t));
         if (several)
             spread_of_line(f, s, &lines[i]);
         else
             rate_of_line(f, s, &lines[i]);
-        kry_html_row_end(f);
+        kryi_html_row_end(f);
     }
-    kry_html_table_end(f, folded);
+    kryi_html_table_end(f, folded);
 }
 
 /* The model of this solve; *known false: it is for a square matrix, one precision, one right-hand side and one
@@ -155,14 +155,14 @@ static kry_status model_of(const solve_page *s, system_model *m, bool *known)
     kry_status st = KRY_OK;
     const kry_op *A = s->given->A, *M = kry_solver_precond(s->given->solver);
     const kry_op_shape *shape = kry_op_get_shape(A);
-    const kry_krylov *K = kry_solver_krylov(s->given->solver);
+    const kryi_krylov *K = kryi_solver_krylov(s->given->solver);
     kry_op_info info = { .kind = "none" };
 
     *known = s->result->scheme == KRY_SCHEME_AUTO && s->devices->count == 1 &&
              !s->result->columns && shape->rows == shape->cols;
     if (!*known) return KRY_OK;
     if (M) kry_op_describe(M, &info);
-    TRY(kry_kernel_model_of(A, info.kind, K && K->deflation, m));
+    TRY(kryi_kernel_model_of(A, info.kind, K && K->deflation, m));
     kry_op_describe(A, &info);
     m->several_sizes = kry_multigrid_levels(M) > 0 || info.bytes_transposed > 0;
 done:
@@ -173,19 +173,20 @@ static void bandwidths(FILE *f, const solve_page *s, const system_model *m, cons
                        int count)
 {
     if (!m) {
-        kry_html_element(f, "p",
-                         "The model of bytes is for a square matrix, one precision, one right-hand "
-                         "side and one device: here are times only.");
+        kryi_html_element(
+            f, "p",
+            "The model of bytes is for a square matrix, one precision, one right-hand "
+            "side and one device: here are times only.");
         return;
     }
     draw(f, s, lines, count);
     if (m->several_sizes)
-        kry_html_element(f, "p class=\"soft\"",
-                         "The same kernels multiply with matrices of several sizes, those of "
-                         "multigrid's levels or a transpose: their bytes are not known.");
+        kryi_html_element(f, "p class=\"soft\"",
+                          "The same kernels multiply with matrices of several sizes, those of "
+                          "multigrid's levels or a transpose: their bytes are not known.");
 }
 
-kry_status kry_page_kernels(FILE *f, const solve_page *s)
+kry_status kryi_page_kernels(FILE *f, const solve_page *s)
 {
     kry_status st = KRY_OK;
     const recording *all = s->devices->together;
@@ -195,13 +196,13 @@ kry_status kry_page_kernels(FILE *f, const solve_page *s)
 
     if (!all) goto done;
     TRY(model_of(s, &model, &known));
-    kry_html_section(f, "kernels", "Kernels");
+    kryi_html_section(f, "kernels", "Kernels");
     int count = collect(all, KRY_REPORT_SOLVE, known ? &model : NULL, lines);
     bandwidths(f, s, known ? &model : NULL, lines, count);
     if (s->devices->recordings > 1)
-        kry_html_element(f, "p class=\"soft\"",
-                         "Calls and times are those of all devices together; the share is of the "
-                         "time that they all had.");
+        kryi_html_element(f, "p class=\"soft\"",
+                          "Calls and times are those of all devices together; the share is of the "
+                          "time that they all had.");
     if (count) table(f, s, "Kernels and transfers of the solve", lines, count);
     count = collect(all, KRY_REPORT_SETUP, NULL, lines);
     if (count) table(f, s, "Kernels and transfers of the set-up", lines, count);

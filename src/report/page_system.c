@@ -37,7 +37,7 @@ static kry_status spy_create(int64_t rows, int64_t cols, spy **s)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc(1, sizeof **s, s));
+    TRY(kryi_alloc(1, sizeof **s, s));
     (*s)->rows = rows, (*s)->cols = cols;
     (*s)->high = rows < SPY_MOST ? (int)rows : SPY_MOST;
     (*s)->wide = cols < SPY_MOST ? (int)cols : SPY_MOST;
@@ -46,7 +46,7 @@ done:
 }
 
 /* A: all of the matrix, or some of its rows. */
-static void spy_add(spy *s, const kry_host_matrix *A)
+static void spy_add(spy *s, const kryi_host_matrix *A)
 {
     for (int64_t i = 0; i < A->rows; i++) {
         double *line = s->count[(A->first + i) * s->high / s->rows];
@@ -100,21 +100,21 @@ static void spy_draw(FILE *f, const spy *g)
         for (int j = 0; j < g->wide; j++) most = fmax(most, g->count[i][j]);
     snprintf(label, sizeof label, "Where the entries of the matrix are, over %d by %d squares",
              g->high, g->wide);
-    kry_text_whole((g->rows + g->high - 1) / g->high, tall, sizeof tall);
-    kry_text_whole((g->cols + g->wide - 1) / g->wide, wide, sizeof wide);
+    kryi_text_whole((g->rows + g->high - 1) / g->high, tall, sizeof tall);
+    kryi_text_whole((g->cols + g->wide - 1) / g->wide, wide, sizeof wide);
     snprintf(
         caption, sizeof caption,
         "Entries: each square stands for %s rows and %s columns; the darkest has %.0f entries, the "
         "palest one, in steps of equal ratios.",
         tall, wide, most);
     const double scale = (double)(SIZE - 2 * MARGIN) / (g->high > g->wide ? g->high : g->wide);
-    kry_html_picture(f, label, SIZE, (int)(g->high * scale) + 2 * MARGIN,
-                     "shape-rendering=\"crispEdges\"");
+    kryi_html_picture(f, label, SIZE, (int)(g->high * scale) + 2 * MARGIN,
+                      "shape-rendering=\"crispEdges\"");
     fprintf(f, "<g transform=\"translate(%d %d) scale(%.4f)\">\n", MARGIN, MARGIN, scale);
     for (int shade = 1; shade <= SHADES; shade++) draw_shade(f, g, most, shade);
     fprintf(f, "</g><rect class=\"edge\" x=\"1\" y=\"1\" width=\"%.1f\" height=\"%.1f\"/>\n",
             g->wide * scale + 2, g->high * scale + 2);
-    kry_html_picture_end(f, caption);
+    kryi_html_picture_end(f, caption);
 }
 
 /* ---- what is told of the operator ------------------------------------------------------------ */
@@ -128,13 +128,13 @@ static kry_status widen(int64_t nnz, const float *single, double **val)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc((size_t)nnz, sizeof **val, val));
+    TRY(kryi_alloc((size_t)nnz, sizeof **val, val));
     for (int64_t e = 0; e < nnz; e++) (*val)[e] = (double)single[e];
 done:
     return st;
 }
 
-static kry_status read_whole(const kry_op *A, kry_host_matrix *all)
+static kry_status read_whole(const kry_op *A, kryi_host_matrix *all)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *shape = kry_op_get_shape(A);
@@ -142,15 +142,15 @@ static kry_status read_whole(const kry_op *A, kry_host_matrix *all)
     float *single = NULL;
 
     kry_op_describe(A, &info);
-    *all = (kry_host_matrix){ .rows = shape->rows, .cols = shape->cols, .nnz = info.nnz };
-    TRY(kry_alloc((size_t)shape->rows + 1, sizeof *all->row_ptr, &all->row_ptr));
-    TRY(kry_alloc((size_t)info.nnz, sizeof *all->col, &all->col));
+    *all = (kryi_host_matrix){ .rows = shape->rows, .cols = shape->cols, .nnz = info.nnz };
+    TRY(kryi_alloc((size_t)shape->rows + 1, sizeof *all->row_ptr, &all->row_ptr));
+    TRY(kryi_alloc((size_t)info.nnz, sizeof *all->col, &all->col));
     if (shape->type == KRY_F32) {
-        TRY(kry_alloc((size_t)info.nnz, sizeof *single, &single));
+        TRY(kryi_alloc((size_t)info.nnz, sizeof *single, &single));
         TRY(kry_matrix_read(A, all->row_ptr, all->col, single));
         TRY(widen(info.nnz, single, &all->val));
     } else {
-        TRY(kry_alloc((size_t)info.nnz, sizeof *all->val, &all->val));
+        TRY(kryi_alloc((size_t)info.nnz, sizeof *all->val, &all->val));
         TRY(kry_matrix_read(A, all->row_ptr, all->col, all->val));
     }
 done:
@@ -159,29 +159,29 @@ done:
 }
 
 /* The rows of this rank. */
-static kry_status read_own(const kry_op *A, kry_host_matrix *own)
+static kry_status read_own(const kry_op *A, kryi_host_matrix *own)
 {
     kry_status st = KRY_OK;
-    const int rank = kry_op_here(A).begin;
-    kry_sparse R = { 0 };
+    const int rank = kryi_op_here(A).begin;
+    kryi_sparse R = { 0 };
 
-    TRY(kry_matrix_read_part(A, rank, &R));
-    *own = (kry_host_matrix){ .rows = R.rows,
-                              .cols = R.cols,
-                              .first = kry_op_split(A)->first[rank],
-                              .nnz = kry_sparse_nnz(&R),
-                              .row_ptr = R.row_ptr,
-                              .col = R.col };
+    TRY(kryi_matrix_read_part(A, rank, &R));
+    *own = (kryi_host_matrix){ .rows = R.rows,
+                               .cols = R.cols,
+                               .first = kryi_op_split(A)->first[rank],
+                               .nnz = kryi_sparse_nnz(&R),
+                               .row_ptr = R.row_ptr,
+                               .col = R.col };
     R.row_ptr = NULL, R.col = NULL;
     if (R.type == KRY_F32) TRY(widen(own->nnz, R.val, &own->val));
     if (R.type == KRY_F64) own->val = R.val, R.val = NULL;
 done:
-    kry_sparse_release(&R);
+    kryi_sparse_release(&R);
     return st;
 }
 
 /* On this device, or the first of several, as auto takes it for a matrix in double. */
-static void predict(const kry_op *A, const kry_host_matrix *all, system_facts *s)
+static void predict(const kry_op *A, const kryi_host_matrix *all, system_facts *s)
 {
     kry_device *device = kry_team_part(kry_op_device(A), 0);
 
@@ -193,10 +193,10 @@ static void predict(const kry_op *A, const kry_host_matrix *all, system_facts *s
 static kry_status look_at_whole(const kry_op *A, system_facts *s)
 {
     kry_status st = KRY_OK;
-    kry_host_matrix all = { 0 };
+    kryi_host_matrix all = { 0 };
 
     TRY(read_whole(A, &all));
-    TRY(kry_facts_of(&all, all.rows, all.cols, &s->m));
+    TRY(kryi_facts_of(&all, all.rows, all.cols, &s->m));
     TRY(spy_create(all.rows, all.cols, &s->spy));
     spy_add(s->spy, &all);
     for (int64_t i = 0; i < all.rows && s->m.row_max - s->m.row_min < FACTS_FEW; i++)
@@ -204,7 +204,7 @@ static kry_status look_at_whole(const kry_op *A, system_facts *s)
     predict(A, &all, s);
     s->whole = true;
 done:
-    kry_host_matrix_release(&all);
+    kryi_host_matrix_release(&all);
     return st;
 }
 
@@ -212,19 +212,19 @@ done:
 static kry_status add_up(const kry_op *A, system_facts *s)
 {
     kry_status st = KRY_OK;
-    kry_ranks *R = kry_op_device(A)->team->ranks;
-    const int count = kry_op_parts(A);
+    kryi_ranks *R = kry_op_device(A)->team->ranks;
+    const int count = kryi_op_parts(A);
     facts *all = NULL;
     spy *every = NULL;
 
-    TRY(kry_alloc((size_t)count, sizeof *all, &all));
-    TRY(kry_ranks_gather(R, &s->m, sizeof s->m, all));
+    TRY(kryi_alloc((size_t)count, sizeof *all, &all));
+    TRY(kryi_ranks_gather(R, &s->m, sizeof s->m, all));
     s->m = all[0];
-    for (int i = 1; i < count; i++) kry_facts_add(&s->m, &all[i]);
+    for (int i = 1; i < count; i++) kryi_facts_add(&s->m, &all[i]);
     if (count > KRY_TEAM_MOST) spy_release(&s->spy);
     if (count > KRY_TEAM_MOST) goto done;
-    TRY(kry_alloc((size_t)count, sizeof *every, &every));
-    TRY(kry_ranks_gather(R, s->spy, sizeof *every, every));
+    TRY(kryi_alloc((size_t)count, sizeof *every, &every));
+    TRY(kryi_ranks_gather(R, s->spy, sizeof *every, every));
     *s->spy = every[0];
     for (int i = 1; i < count; i++) spy_join(s->spy, &every[i]);
 done:
@@ -236,34 +236,34 @@ done:
 static kry_status look_at_share(const kry_op *A, system_facts *s)
 {
     kry_status st = KRY_OK;
-    kry_host_matrix own = { 0 };
+    kryi_host_matrix own = { 0 };
 
     TRY(read_own(A, &own));
-    kry_facts_of_rows(&own, &s->m);
+    kryi_facts_of_rows(&own, &s->m);
     TRY(spy_create(kry_op_get_shape(A)->rows, own.cols, &s->spy));
     spy_add(s->spy, &own);
     TRY(add_up(A, s));
 done:
-    kry_host_matrix_release(&own);
+    kryi_host_matrix_release(&own);
     return st;
 }
 
 /* Whether a part of A, or A itself, is a stored matrix. */
 static bool is_matrix(const kry_op *op)
 {
-    const kry_op *A = kry_pin_of(op);
-    return kry_matrix_of(A) || kry_coupled_of(A) || kry_extended_of(A);
+    const kry_op *A = kryi_pin_of(op);
+    return kryi_matrix_of(A) || kryi_coupled_of(A) || kryi_extended_of(A);
 }
 
-kry_status kry_system_facts_find(const kry_op *A, system_facts *s)
+kry_status kryi_system_facts_find(const kry_op *A, system_facts *s)
 {
     kry_status st = KRY_OK;
-    const kry_op *first = kry_op_first(A);
+    const kry_op *first = kryi_op_first(A);
 
-    *s = (system_facts){ .grid = kry_stencil_of(kry_op_own(kry_pin_of(first))) };
-    s->matrix = !s->grid && first == kry_pin_of(first) && is_matrix(first);
+    *s = (system_facts){ .grid = kryi_stencil_of(kryi_op_own(kryi_pin_of(first))) };
+    s->matrix = !s->grid && first == kryi_pin_of(first) && is_matrix(first);
     if (!s->matrix) return KRY_OK;
-    if (kry_op_on_ranks(A))
+    if (kryi_op_on_ranks(A))
         TRY(look_at_share(A, s));
     else
         TRY(look_at_whole(A, s));
@@ -271,7 +271,7 @@ done:
     return st;
 }
 
-void kry_system_facts_release(system_facts *s)
+void kryi_system_facts_release(system_facts *s)
 {
     spy_release(&s->spy);
     *s = (system_facts){ 0 };
@@ -283,39 +283,39 @@ static void how_it_is_applied(FILE *f, const solve_page *s, const char *coeffici
 {
     char n[32];
 
-    kry_html_facts(f, "How it is applied");
-    if (coefficients) kry_html_fact(f, "coefficients", "%s", coefficients);
-    kry_html_fact(f, "kernels", "%s", s->matrix.variant);
-    kry_html_fact(f, "bytes of a product", "%s",
-                  s->matrix.bytes_per_apply > 0
-                      ? kry_text_bytes(s->matrix.bytes_per_apply, n, sizeof n)
-                      : "not known");
-    kry_html_facts_end(f);
+    kryi_html_facts(f, "How it is applied");
+    if (coefficients) kryi_html_fact(f, "coefficients", "%s", coefficients);
+    kryi_html_fact(f, "kernels", "%s", s->matrix.variant);
+    kryi_html_fact(f, "bytes of a product", "%s",
+                   s->matrix.bytes_per_apply > 0
+                       ? kryi_text_bytes(s->matrix.bytes_per_apply, n, sizeof n)
+                       : "not known");
+    kryi_html_facts_end(f);
 }
 
-static void page_grid(FILE *f, const solve_page *s, const kry_stencil *g)
+static void page_grid(FILE *f, const solve_page *s, const kryi_stencil *g)
 {
     static const char *const sides[] = { "given values one spacing away",
                                          "given values on the face", "given fluxes", "periodic" };
     static const char *const axes[] = { "x", "y", "z" };
     char n[32];
 
-    kry_html_element(f, "p",
-                     g->axes == 3
-                         ? "-div(k grad u) by seven points in space, without a stored matrix."
-                         : "-div(k grad u) by five points in the plane, without a stored matrix.");
-    kry_html_table(f, "The grid", "axis|>unknowns|>spacing|>diffusion|low side|high side", false);
+    kryi_html_element(f, "p",
+                      g->axes == 3
+                          ? "-div(k grad u) by seven points in space, without a stored matrix."
+                          : "-div(k grad u) by five points in the plane, without a stored matrix.");
+    kryi_html_table(f, "The grid", "axis|>unknowns|>spacing|>diffusion|low side|high side", false);
     for (int a = 0; a < g->axes && a < 3; a++) {
-        kry_html_row(f);
-        kry_html_cell(f, axes[a]);
-        kry_html_number(f, "%s", kry_text_whole(kry_stencil_whole(g, a), n, sizeof n));
-        kry_html_number(f, "%.6g", g->spacing[a]);
-        kry_html_number(f, "%.6g", g->diffusion[a]);
-        kry_html_cell(f, sides[kry_stencil_side(g, a, false)]);
-        kry_html_cell(f, sides[kry_stencil_side(g, a, true)]);
-        kry_html_row_end(f);
+        kryi_html_row(f);
+        kryi_html_cell(f, axes[a]);
+        kryi_html_number(f, "%s", kryi_text_whole(kryi_stencil_whole(g, a), n, sizeof n));
+        kryi_html_number(f, "%.6g", g->spacing[a]);
+        kryi_html_number(f, "%.6g", g->diffusion[a]);
+        kryi_html_cell(f, sides[kryi_stencil_side(g, a, false)]);
+        kryi_html_cell(f, sides[kryi_stencil_side(g, a, true)]);
+        kryi_html_row_end(f);
     }
-    kry_html_table_end(f, false);
+    kryi_html_table_end(f, false);
     how_it_is_applied(f, s,
                       g->faces_given ? "one for each face"
                       : g->variable  ? "one for each cell; on a face their harmonic mean"
@@ -324,13 +324,13 @@ static void page_grid(FILE *f, const solve_page *s, const kry_stencil *g)
 
 static void page_operator(FILE *f, const solve_page *s)
 {
-    kry_html_section(f, "operator", "The operator");
+    kryi_html_section(f, "operator", "The operator");
     if (s->system->grid) {
         page_grid(f, s, s->system->grid);
         return;
     }
-    kry_html_element(f, "p",
-                     "Functions in place of a stored matrix: of its entries nothing is known.");
+    kryi_html_element(f, "p",
+                      "Functions in place of a stored matrix: of its entries nothing is known.");
     how_it_is_applied(f, s, NULL);
 }
 
@@ -358,12 +358,12 @@ static void rows_picture(FILE *f, const system_facts *s)
         else
             snprintf(name[count++], sizeof name[0], "%" PRId64 "-%" PRId64, low, high);
     }
-    kry_columns_picture(f, &(column_chart){ .label = "How many rows have how many entries",
-                                            .caption = "Rows by their number of entries.",
-                                            .axis = "entries in a row",
-                                            .height = height,
-                                            .name = name,
-                                            .count = count });
+    kryi_columns_picture(f, &(column_chart){ .label = "How many rows have how many entries",
+                                             .caption = "Rows by their number of entries.",
+                                             .axis = "entries in a row",
+                                             .height = height,
+                                             .name = name,
+                                             .count = count });
 }
 
 static void facts_of_matrix(FILE *f, const solve_page *s, const facts *m)
@@ -373,26 +373,26 @@ static void facts_of_matrix(FILE *f, const solve_page *s, const facts *m)
     const bool square = shape->rows == shape->cols, whole = s->system->whole;
     char t[32];
 
-    kry_html_facts(f, "What its entries say");
-    kry_html_fact(f, "row lengths",
-                  "%" PRId64 " to %" PRId64 ", %.2f on average, %" PRId64 " empty", m->row_min,
-                  m->row_max, (double)s->matrix.nnz / rows, m->empty_rows);
-    kry_html_fact(f, "bandwidth", "%s", kry_text_whole(m->bandwidth, t, sizeof t));
+    kryi_html_facts(f, "What its entries say");
+    kryi_html_fact(f, "row lengths",
+                   "%" PRId64 " to %" PRId64 ", %.2f on average, %" PRId64 " empty", m->row_min,
+                   m->row_max, (double)s->matrix.nnz / rows, m->empty_rows);
+    kryi_html_fact(f, "bandwidth", "%s", kryi_text_whole(m->bandwidth, t, sizeof t));
     if (whole)
-        kry_html_fact(f, "diagonals with entries", "%s",
-                      kry_text_whole(m->storage.diagonals, t, sizeof t));
-    kry_html_fact(f, "symmetric", "%s",
-                  !square  ? "not square"
-                  : !whole ? shape->traits & KRY_SYMMETRIC ? "yes, as it was told"
-                                                           : "not looked at on ranks"
-                  : m->asymmetry.difference == 0 ? "yes"
-                  : m->asymmetry.unmatched       ? "no, nor is its pattern"
-                                                 : "no, but its pattern is");
-    kry_html_fact(f, "diagonal", "%" PRId64 " missing or zero, %" PRId64 " negative",
-                  m->missing_diagonal, m->negative_diagonal);
-    kry_html_fact(f, "diagonally dominant rows", "%.4g %%, strictly %.4g %%",
-                  100 * (double)m->weakly / rows, 100 * (double)m->strictly / rows);
-    kry_html_facts_end(f);
+        kryi_html_fact(f, "diagonals with entries", "%s",
+                       kryi_text_whole(m->storage.diagonals, t, sizeof t));
+    kryi_html_fact(f, "symmetric", "%s",
+                   !square  ? "not square"
+                   : !whole ? shape->traits & KRY_SYMMETRIC ? "yes, as it was told"
+                                                            : "not looked at on ranks"
+                   : m->asymmetry.difference == 0 ? "yes"
+                   : m->asymmetry.unmatched       ? "no, nor is its pattern"
+                                                  : "no, but its pattern is");
+    kryi_html_fact(f, "diagonal", "%" PRId64 " missing or zero, %" PRId64 " negative",
+                   m->missing_diagonal, m->negative_diagonal);
+    kryi_html_fact(f, "diagonally dominant rows", "%.4g %%, strictly %.4g %%",
+                   100 * (double)m->weakly / rows, 100 * (double)m->strictly / rows);
+    kryi_html_facts_end(f);
 }
 
 /* What each format would have cost: bytes, and seconds of a product as auto expects them. */
@@ -403,26 +403,26 @@ static void table_of_formats(FILE *f, const solve_page *s)
     const double *seconds = s->system->predicted ? s->system->seconds : NULL;
     char bytes[32], time[32];
 
-    kry_html_table(
+    kryi_html_table(
         f,
         "What each format costs: bytes in double, and a product as it is expected on this device",
         "format|>storage|>a product|", false);
     for (kry_format k = KRY_FORMAT_CSR; k < KRY_FORMAT_COUNT; k++) {
         const bool taken = !strcmp(kry_format_name(k), chosen->kind);
         fputs(taken ? "<tr class=\"on\">" : "<tr>", f);
-        kry_html_cell(f, kry_format_name(k));
-        kry_html_number(f, "%s",
-                        isfinite(m->storage.bytes[k])
-                            ? kry_text_bytes(m->storage.bytes[k], bytes, sizeof bytes)
-                            : "cannot hold it");
-        kry_html_number(f, "%s",
-                        !seconds               ? "-"
-                        : isfinite(seconds[k]) ? kry_text_seconds(seconds[k], time, sizeof time)
-                                               : "not considered");
-        kry_html_cell(f, taken ? "taken" : "");
-        kry_html_row_end(f);
+        kryi_html_cell(f, kry_format_name(k));
+        kryi_html_number(f, "%s",
+                         isfinite(m->storage.bytes[k])
+                             ? kryi_text_bytes(m->storage.bytes[k], bytes, sizeof bytes)
+                             : "cannot hold it");
+        kryi_html_number(f, "%s",
+                         !seconds               ? "-"
+                         : isfinite(seconds[k]) ? kryi_text_seconds(seconds[k], time, sizeof time)
+                                                : "not considered");
+        kryi_html_cell(f, taken ? "taken" : "");
+        kryi_html_row_end(f);
     }
-    kry_html_table_end(f, false);
+    kryi_html_table_end(f, false);
 }
 
 static void put_choice(FILE *f, const kry_op_info *m)
@@ -431,14 +431,14 @@ static void put_choice(FILE *f, const kry_op_info *m)
 
     snprintf(text, sizeof text, "Stored as %s%s%s%s: %s numbers, %.3f for each nonzero, %s in all.",
              m->kind, *m->chosen ? " (" : "", m->chosen, *m->chosen ? ")" : "",
-             kry_text_whole(m->slots, slots, sizeof slots),
+             kryi_text_whole(m->slots, slots, sizeof slots),
              (double)m->slots / (double)(m->nnz ? m->nnz : 1),
-             kry_text_bytes(m->bytes_stored, bytes, sizeof bytes));
-    kry_html_element(f, "p", text);
-    if (*m->variant) kry_html_element(f, "p class=\"soft\"", m->variant);
+             kryi_text_bytes(m->bytes_stored, bytes, sizeof bytes));
+    kryi_html_element(f, "p", text);
+    if (*m->variant) kryi_html_element(f, "p class=\"soft\"", m->variant);
 }
 
-void kry_page_system(FILE *f, const solve_page *s)
+void kryi_page_system(FILE *f, const solve_page *s)
 {
     const system_facts *system = s->system;
 
@@ -446,7 +446,7 @@ void kry_page_system(FILE *f, const solve_page *s)
         page_operator(f, s);
         return;
     }
-    kry_html_section(f, "matrix", "The matrix");
+    kryi_html_section(f, "matrix", "The matrix");
     put_choice(f, &s->matrix);
     fputs("<div class=\"two\"><div>\n", f);
     if (system->spy) spy_draw(f, system->spy);
@@ -459,7 +459,7 @@ void kry_page_system(FILE *f, const solve_page *s)
 
 /* ---- multigrid ------------------------------------------------------------------------------- */
 
-kry_status kry_page_levels(FILE *f, const solve_page *s)
+kry_status kryi_page_levels(FILE *f, const solve_page *s)
 {
     kry_status st = KRY_OK;
     const kry_op *M = kry_solver_precond(s->given->solver);
@@ -471,14 +471,14 @@ kry_status kry_page_levels(FILE *f, const solve_page *s)
 
     if (!count) goto done;
     kry_op_describe(M, &info);
-    kry_html_section(f, "levels", "Levels of multigrid");
+    kryi_html_section(f, "levels", "Levels of multigrid");
     snprintf(text, sizeof text, "%s, %s%s%s", info.kind, info.variant, *info.chosen ? ": " : "",
              info.chosen);
-    kry_html_element(f, "p", text);
+    kryi_html_element(f, "p", text);
     if (s->devices->all > 1)
-        kry_html_element(f, "p class=\"soft\"",
-                         "Levels are told as the first of the devices has them.");
-    kry_html_table(
+        kryi_html_element(f, "p class=\"soft\"",
+                          "Levels are told as the first of the devices has them.");
+    kryi_html_table(
         f, "Entries of all levels so far over those of the finest are the complexity",
         ">level|>unknowns|>entries|>complexity|stored as|smoother|>bytes kept|>moved in a cycle",
         false);
@@ -491,25 +491,25 @@ kry_status kry_page_levels(FILE *f, const solve_page *s)
         if (i == 0) first = entries;
         const double bytes = (i ? matrix.bytes_stored : 0) + prolongation.bytes_stored +
                              level.vector_bytes + level.solver_bytes;
-        kry_html_row(f);
-        kry_html_number(f, "%d", i);
-        kry_html_number(f, "%s", kry_text_whole(level.rows, t[0], sizeof t[0]));
-        kry_html_number(f, "%s",
-                        matrix.nnz >= 0 ? kry_text_whole(matrix.nnz, t[1], sizeof t[1]) : "-");
+        kryi_html_row(f);
+        kryi_html_number(f, "%d", i);
+        kryi_html_number(f, "%s", kryi_text_whole(level.rows, t[0], sizeof t[0]));
+        kryi_html_number(f, "%s",
+                         matrix.nnz >= 0 ? kryi_text_whole(matrix.nnz, t[1], sizeof t[1]) : "-");
         if (known && first > 0)
-            kry_html_number(f, "%.3f", entries / first);
+            kryi_html_number(f, "%.3f", entries / first);
         else
-            kry_html_number(f, "-");
-        kry_html_cell(f, matrix.kind);
-        kry_html_cell(f, level.smoother);
-        kry_html_number(f, "%s", kry_text_bytes(bytes, t[2], sizeof t[2]));
-        kry_html_number(f, "%s",
-                        level.bytes_per_cycle > 0
-                            ? kry_text_bytes(level.bytes_per_cycle, t[3], sizeof t[3])
-                            : "-");
-        kry_html_row_end(f);
+            kryi_html_number(f, "-");
+        kryi_html_cell(f, matrix.kind);
+        kryi_html_cell(f, level.smoother);
+        kryi_html_number(f, "%s", kryi_text_bytes(bytes, t[2], sizeof t[2]));
+        kryi_html_number(f, "%s",
+                         level.bytes_per_cycle > 0
+                             ? kryi_text_bytes(level.bytes_per_cycle, t[3], sizeof t[3])
+                             : "-");
+        kryi_html_row_end(f);
     }
-    kry_html_table_end(f, false);
+    kryi_html_table_end(f, false);
 done:
     return st;
 }

@@ -72,7 +72,7 @@ static void legend(FILE *f, const timeline_kinds *kinds)
                 "<li><svg viewBox=\"0 0 14 12\" width=\"14\" height=\"12\" aria-hidden=\"true\">"
                 "<rect class=\"area k%d\" width=\"14\" height=\"12\"/></svg> ",
                 colour[i]);
-        kry_html_escaped(f, kinds->name[i]);
+        kryi_html_escaped(f, kinds->name[i]);
         fputs("</li>", f);
     }
     fputs("</ul>\n", f);
@@ -100,8 +100,8 @@ static void draw_bins(FILE *f, const timeline *t, const chart_axis *x)
         for (int i = 0; i < RECORDED_BINS; i++) {
             const double share = seconds[i][kind] / bin;
             if (share < 5e-4) continue;
-            const double left = kry_chart_across(x, i * bin),
-                         right = fmin(CHART_SPAN, kry_chart_across(x, (i + 1) * bin)),
+            const double left = kryi_chart_across(x, i * bin),
+                         right = fmin(CHART_SPAN, kryi_chart_across(x, (i + 1) * bin)),
                          top = CHART_SPAN * (1 - fmin(1, filled[i] + share));
             fprintf(f, "M%.1f %.0fH%.1fV%.0fH%.1fz", left, CHART_SPAN * (1 - filled[i]), right, top,
                     left);
@@ -148,23 +148,23 @@ static void timeline_run(FILE *f, const timeline *t)
     fprintf(f, "<div class=\"chart\" id=\"%s\">\n", id);
     if (t->devices > 1) {
         snprintf(caption, sizeof caption, "Device %d", t->device);
-        kry_html_element(f, "h4", caption);
+        kryi_html_element(f, "h4", caption);
     }
     if (!t->device) legend(f, t->kinds);
-    kry_chart_begin(f, "The share of each moment of the run in which kernels and transfers ran",
-                    &shown, &y, height);
-    kry_chart_axis_below(f, &shown, height);
+    kryi_chart_begin(f, "The share of each moment of the run in which kernels and transfers ran",
+                     &shown, &y, height);
+    kryi_chart_axis_below(f, &shown, height);
     fprintf(f,
             "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">100 %%</text><text x=\"%d\" y=\"%d\" "
             "text-anchor=\"end\">0</text>\n",
             CHART_LEFT - 8, CHART_TOP + 10, CHART_LEFT - 8, height - CHART_BOTTOM);
-    kry_chart_view(f, height);
+    kryi_chart_view(f, height);
     draw_bins(f, t, &seconds);
     for (int i = 0; i < KRY_REPORT_PARTS; i++)
         fprintf(f, "<path class=\"mark k6\" d=\"M%.2f 0V%d\"><title>%s begins</title></path>\n",
-                kry_chart_across(&seconds, l->begun[i]), CHART_SPAN, phases[i]);
+                kryi_chart_across(&seconds, l->begun[i]), CHART_SPAN, phases[i]);
     fputs("</svg>\n", f);
-    kry_html_picture_end(
+    kryi_html_picture_end(
         f, t->device ? ""
                      : "How busy the device was. Dotted lines: where reading, making the matrix, "
                        "the set-up and the solve begin. Where the picture is empty the device had "
@@ -184,8 +184,8 @@ static void draw_events(FILE *f, const timeline *t, const recorded_event *e, int
         fprintf(f, "<path class=\"area k%d\" d=\"", colour[kind]);
         for (int i = 0; i < count; i++) {
             if (kind_of(t->kinds, &t->r->kernel[e[i].kernel]) != kind) continue;
-            const double begin = kry_chart_across(x, e[i].begin),
-                         wide = kry_chart_across(x, e[i].end) - begin;
+            const double begin = kryi_chart_across(x, e[i].begin),
+                         wide = kryi_chart_across(x, e[i].end) - begin;
             fprintf(f, "M%.2f %dh%.2fv260h-%.2fz", begin, below ? 400 : 80, fmax(wide, 0.4),
                     fmax(wide, 0.4));
         }
@@ -198,8 +198,8 @@ static void draw_waits(FILE *f, const recorded_event *e, int count, const chart_
 {
     fputs("<path class=\"area k6\" fill-opacity=\"0.35\" d=\"", f);
     for (int i = 0; i + 1 < count; i++) {
-        const double begin = kry_chart_across(x, e[i].end),
-                     wide = kry_chart_across(x, e[i + 1].begin) - begin;
+        const double begin = kryi_chart_across(x, e[i].end),
+                     wide = kryi_chart_across(x, e[i + 1].begin) - begin;
         if (wide > 0.2) fprintf(f, "M%.2f 720h%.2fv240h-%.2fz", begin, wide, wide);
     }
     fputs("\"/>\n", f);
@@ -211,7 +211,7 @@ static void detail_data(FILE *f, const recording *p, const recorded_event *e, in
     fputs("<script type=\"application/json\">{\"names\":[", f);
     for (int k = 0; k < p->kernels; k++) {
         if (k) fputs(",", f);
-        kry_text_quoted(f, p->kernel[k].name, true);
+        kryi_text_quoted(f, p->kernel[k].name, true);
     }
     fputs("],\"spans\":[", f);
     for (int i = 0; i < count; i++)
@@ -241,17 +241,17 @@ static void timeline_events(FILE *f, const timeline *t, bool last)
                                (e[count - 1].end - origin) * scale },
                      y = { "", false, NULL, 0, 1 };
     fprintf(f, "<div class=\"chart\" id=\"%s\">\n", last ? "solve-end" : "solve-begin");
-    kry_html_element(f, "h3",
-                     p->events <= RECORDED_DETAIL ? "The solve, event by event"
-                     : last                       ? "The end of the solve, event by event"
-                                                  : "The beginning of the solve, event by event");
-    kry_chart_begin(f, "Kernels and transfers of the solve, one by one", &shown, &y, HEIGHT);
-    kry_chart_axis_below(f, &shown, HEIGHT);
+    kryi_html_element(f, "h3",
+                      p->events <= RECORDED_DETAIL ? "The solve, event by event"
+                      : last                       ? "The end of the solve, event by event"
+                                                   : "The beginning of the solve, event by event");
+    kryi_chart_begin(f, "Kernels and transfers of the solve, one by one", &shown, &y, HEIGHT);
+    kryi_chart_axis_below(f, &shown, HEIGHT);
     static const char *const lanes[] = { "kernels", "transfers", "waits" };
     for (int i = 0; i < 3; i++)
         fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", CHART_LEFT - 8,
                 CHART_TOP + 27 + 35 * i, lanes[i]);
-    kry_chart_view(f, HEIGHT);
+    kryi_chart_view(f, HEIGHT);
     draw_events(f, t, e, count, &seconds);
     draw_waits(f, e, count, &seconds);
     fputs("</svg>\n", f);
@@ -259,7 +259,7 @@ static void timeline_events(FILE *f, const timeline *t, bool last)
     snprintf(caption, sizeof caption,
              "%d of %lld events%s, in the colours above; the device waits while nothing runs.",
              count, (long long)p->events, of);
-    kry_html_picture_end(f, caption);
+    kryi_html_picture_end(f, caption);
     detail_data(f, p, e, count, origin, scale);
     fputs("</div>\n", f);
 }
@@ -283,8 +283,8 @@ static void busy_seconds(const devices *d, kry_report_part part, double *kernels
 {
     *kernels = *transfers = 0;
     for (int i = 0; i < d->recordings; i++) {
-        *kernels = fmax(*kernels, kry_recording_busy(d->recording[i], part, false));
-        *transfers = fmax(*transfers, kry_recording_busy(d->recording[i], part, true));
+        *kernels = fmax(*kernels, kryi_recording_busy(d->recording[i], part, false));
+        *transfers = fmax(*transfers, kryi_recording_busy(d->recording[i], part, true));
     }
 }
 
@@ -293,8 +293,8 @@ static void draw_parts(FILE *f, const solve_page *s)
     bar_line line[KRY_REPORT_PARTS];
 
     for (int i = 0; i < KRY_REPORT_PARTS; i++) {
-        const double all = kry_report_seconds(s->report, parts[i].part),
-                     compiling = kry_report_compiling(s->report, parts[i].part);
+        const double all = kryi_report_seconds(s->report, parts[i].part),
+                     compiling = kryi_report_compiling(s->report, parts[i].part);
         double kernels, transfers;
         busy_seconds(s->devices, parts[i].part, &kernels, &transfers);
         line[i] = (bar_line){ .label = parts[i].name,
@@ -303,7 +303,7 @@ static void draw_parts(FILE *f, const solve_page *s)
                                         { fmax(0, all - kernels - transfers), 7, "the host" },
                                         { compiling, 1, "compiling" } },
                               .parts = 4 };
-        kry_text_seconds(all + compiling, line[i].said, sizeof line[i].said);
+        kryi_text_seconds(all + compiling, line[i].said, sizeof line[i].said);
     }
     fputs("<ul class=\"legend\">", f);
     static const struct {
@@ -320,36 +320,37 @@ static void draw_parts(FILE *f, const solve_page *s)
             "class=\"area k%d\" width=\"14\" height=\"12\"/></svg> %s</li>",
             colours[i].colour, colours[i].name);
     fputs("</ul>\n", f);
-    kry_bars_picture(f, &(bar_chart){ .label = "Seconds of each part of the run",
-                                      .caption = "",
-                                      .line = line,
-                                      .count = KRY_REPORT_PARTS });
+    kryi_bars_picture(f, &(bar_chart){ .label = "Seconds of each part of the run",
+                                       .caption = "",
+                                       .line = line,
+                                       .count = KRY_REPORT_PARTS });
 }
 
 static void table_of_parts(FILE *f, const solve_page *s)
 {
     char t[4][32];
 
-    kry_html_table(f, "Parts of the run, the time without compiling",
-                   "part|>time|>compiling|>kernels|>transfers|what it is", false);
+    kryi_html_table(f, "Parts of the run, the time without compiling",
+                    "part|>time|>compiling|>kernels|>transfers|what it is", false);
     for (int i = 0; i < KRY_REPORT_PARTS; i++) {
         double kernels, transfers;
         busy_seconds(s->devices, parts[i].part, &kernels, &transfers);
-        kry_html_row(f);
-        kry_html_cell(f, parts[i].name);
-        kry_html_number(
+        kryi_html_row(f);
+        kryi_html_cell(f, parts[i].name);
+        kryi_html_number(
             f, "%s",
-            kry_text_seconds(kry_report_seconds(s->report, parts[i].part), t[0], sizeof t[0]));
-        const double compiling = kry_report_compiling(s->report, parts[i].part);
-        kry_html_number(f, "%s",
-                        compiling > 0 ? kry_text_seconds(compiling, t[3], sizeof t[3]) : "-");
-        kry_html_number(f, "%s", kernels > 0 ? kry_text_seconds(kernels, t[1], sizeof t[1]) : "-");
-        kry_html_number(f, "%s",
-                        transfers > 0 ? kry_text_seconds(transfers, t[2], sizeof t[2]) : "-");
-        kry_html_cell(f, parts[i].what);
-        kry_html_row_end(f);
+            kryi_text_seconds(kryi_report_seconds(s->report, parts[i].part), t[0], sizeof t[0]));
+        const double compiling = kryi_report_compiling(s->report, parts[i].part);
+        kryi_html_number(f, "%s",
+                         compiling > 0 ? kryi_text_seconds(compiling, t[3], sizeof t[3]) : "-");
+        kryi_html_number(f, "%s",
+                         kernels > 0 ? kryi_text_seconds(kernels, t[1], sizeof t[1]) : "-");
+        kryi_html_number(f, "%s",
+                         transfers > 0 ? kryi_text_seconds(transfers, t[2], sizeof t[2]) : "-");
+        kryi_html_cell(f, parts[i].what);
+        kryi_html_row_end(f);
     }
-    kry_html_table_end(f, false);
+    kryi_html_table_end(f, false);
 }
 
 /* The run of each device that there is room for, and the solve of the busiest one event by event. */
@@ -362,39 +363,39 @@ static void time_lines(FILE *f, const solve_page *s)
     int which = 0;
 
     for (int i = 1; i < d->recordings; i++)
-        if (kry_recording_busy(d->recording[i], KRY_REPORT_SOLVE, false) >
-            kry_recording_busy(busiest, KRY_REPORT_SOLVE, false))
+        if (kryi_recording_busy(d->recording[i], KRY_REPORT_SOLVE, false) >
+            kryi_recording_busy(busiest, KRY_REPORT_SOLVE, false))
             busiest = d->recording[which = i];
     timeline_sort(d->together, &kinds);
-    kry_html_element(f, "h3", "The run");
+    kryi_html_element(f, "h3", "The run");
     for (int i = 0; i < d->recordings && i < DRAWN; i++)
         timeline_run(f, &(timeline){ s->report, d->recording[i], &kinds, i, d->count });
     if (d->recordings > DRAWN)
-        kry_html_element(f, "p class=\"soft\"", "Those of the other devices are left out.");
+        kryi_html_element(f, "p class=\"soft\"", "Those of the other devices are left out.");
     const timeline t = { s->report, busiest, &kinds, which, d->count };
     timeline_events(f, &t, false);
     if (busiest->events > RECORDED_DETAIL) timeline_events(f, &t, true);
 }
 
-void kry_page_time(FILE *f, const solve_page *s)
+void kryi_page_time(FILE *f, const solve_page *s)
 {
     const devices *d = s->devices;
 
-    kry_html_section(f, "time", "Where the time went");
+    kryi_html_section(f, "time", "Where the time went");
     draw_parts(f, s);
     table_of_parts(f, s);
     if (!d->recordings) {
-        kry_html_element(f, "p class=\"soft\"",
-                         "This device keeps no times of kernels: there is no time line. A device "
-                         "of OpenCL has a queue with times if kry_report_open_device opens it.");
+        kryi_html_element(f, "p class=\"soft\"",
+                          "This device keeps no times of kernels: there is no time line. A device "
+                          "of OpenCL has a queue with times if kry_report_open_device opens it.");
         return;
     }
-    kry_html_element(
+    kryi_html_element(
         f, "p class=\"soft\"",
         "These are times with OpenCL's profiling on, which adds some microseconds to each launch: "
         "without it short iterations are faster.");
     if (d->recordings < d->count)
-        kry_html_element(f, "p class=\"soft\"",
-                         "The time lines are those of the first of the devices.");
+        kryi_html_element(f, "p class=\"soft\"",
+                          "The time lines are those of the first of the devices.");
     time_lines(f, s);
 }

@@ -10,7 +10,7 @@ kry_status kry_report_open_device(const char *spec, kry_device **device)
     kry_status st = KRY_OK;
 
     TRY(GIVEN(device));
-    TRY(kry_device_open_timed(spec, true, device));
+    TRY(kryi_device_open_timed(spec, true, device));
 done:
     return st;
 }
@@ -19,7 +19,7 @@ static bool keeps_times(const kry_device *dev)
 {
     cl_command_queue_properties is = 0;
 
-    return dev->queue && !kry_device_is_host(dev) &&
+    return dev->queue && !kryi_device_is_host(dev) &&
            clGetCommandQueueInfo(dev->queue, CL_QUEUE_PROPERTIES, sizeof is, &is, NULL) ==
                CL_SUCCESS &&
            (is & CL_QUEUE_PROFILING_ENABLE);
@@ -38,7 +38,7 @@ static kry_status begin_recorders(kry_report *r)
     }
     for (int i = 0; i < count && all; i++) {
         kry_device *part = kry_team_part(r->device, i);
-        if (part) TRY(kry_recorder_begin(part, r->origin, &r->own[r->owned++]));
+        if (part) TRY(kryi_recorder_begin(part, r->origin, &r->own[r->owned++]));
     }
 done:
     return st;
@@ -51,9 +51,9 @@ kry_status kry_report_begin(kry_device *device, kry_report **report)
 
     if (report) *report = NULL;
     TRY(GIVEN(device, report));
-    TRY(kry_alloc(1, sizeof *r, &r));
+    TRY(kryi_alloc(1, sizeof *r, &r));
     r->device = kry_device_retain(device);
-    r->origin = kry_now();
+    r->origin = kryi_now();
     r->compiled[0] = kry_device_compile_seconds(device, NULL);
     TRY(begin_recorders(r));
     *report = r;
@@ -67,19 +67,19 @@ void kry_report_enter(kry_report *r, kry_report_part part)
 {
     if (!r || r->over || part < r->part || part >= KRY_REPORT_PARTS) return;
     for (int next = (int)r->part + 1; next <= (int)part; next++) { /* those between take no time */
-        r->begun[next] = kry_now() - r->origin;
+        r->begun[next] = kryi_now() - r->origin;
         r->compiled[next] = kry_device_compile_seconds(r->device, NULL);
     }
     r->part = part;
     if (part == KRY_REPORT_SOLVE) kry_team_rank_facts(r->device, &r->before);
-    for (int i = 0; i < r->owned; i++) kry_recorder_enter(r->own[i], part);
+    for (int i = 0; i < r->owned; i++) kryi_recorder_enter(r->own[i], part);
 }
 
 int kry_report_monitor(void *report, const kry_iteration *it)
 {
     kry_report *r = report;
 
-    if (r && it) kry_track_add(&r->track, it->iteration, it->residual);
+    if (r && it) kryi_track_add(&r->track, it->iteration, it->residual);
     return 0;
 }
 
@@ -87,14 +87,14 @@ kry_status kry_report_end(kry_report *r)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_check_given(__func__, "report", (const void *const[]){ r }));
+    TRY(kryi_check_given(__func__, "report", (const void *const[]){ r }));
     if (r->over) goto done;
     r->over = true;
-    r->ended = kry_now() - r->origin;
+    r->ended = kryi_now() - r->origin;
     for (int next = (int)r->part + 1; next <= KRY_REPORT_PARTS; next++)
         r->compiled[next] = kry_device_compile_seconds(r->device, NULL);
     kry_team_rank_facts(r->device, &r->after);
-    for (int i = 0; i < r->owned; i++) TRY(kry_recorder_end(r->own[i]));
+    for (int i = 0; i < r->owned; i++) TRY(kryi_recorder_end(r->own[i]));
 done:
     return st;
 }
@@ -102,20 +102,20 @@ done:
 void kry_report_release(kry_report **report)
 {
     if (!report || !*report) return;
-    for (int i = 0; i < (*report)->owned; i++) kry_recorder_release(&(*report)->own[i]);
+    for (int i = 0; i < (*report)->owned; i++) kryi_recorder_release(&(*report)->own[i]);
     kry_device_release(&(*report)->device);
     free(*report);
     *report = NULL;
 }
 
-double kry_report_seconds(const kry_report *r, kry_report_part part)
+double kryi_report_seconds(const kry_report *r, kry_report_part part)
 {
     if (part > r->part) return 0;
     return (part < r->part ? r->begun[part + 1] : r->ended) - r->begun[part] -
-           kry_report_compiling(r, part);
+           kryi_report_compiling(r, part);
 }
 
-double kry_report_compiling(const kry_report *r, kry_report_part part)
+double kryi_report_compiling(const kry_report *r, kry_report_part part)
 {
     return part > r->part ? 0 : r->compiled[part + 1] - r->compiled[part];
 }

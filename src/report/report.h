@@ -22,7 +22,7 @@ struct kry_report {
 };
 
 /* Seconds of a part without those of compiling, and these. */
-double kry_report_seconds(const kry_report *r, kry_report_part part);
-double kry_report_compiling(const kry_report *r, kry_report_part part);
+double kryi_report_seconds(const kry_report *r, kry_report_part part);
+double kryi_report_compiling(const kry_report *r, kry_report_part part);
 
 #endif

@@ -38,7 +38,7 @@ static void find_earlier(const solve_page *s, curves *c)
     for (int i = 0; i < t->count; i++) {
         if (!all && t->iteration[i] > (double)c->history.before) continue;
         c->earlier_at[c->earlier_count] = t->iteration[i];
-        c->earlier[c->earlier_count++] = kry_relative_residual(s->result, t->residual[i]);
+        c->earlier[c->earlier_count++] = kryi_relative_residual(s->result, t->residual[i]);
     }
 }
 
@@ -51,23 +51,23 @@ static void find_checks(const solve_page *s, curves *c)
     for (int64_t i = 0; i < r->check_count && c->checks < MOST_CHECKS; i++) {
         const double at = (double)(c->history.before + r->checks[i].iteration);
         c->check_at[c->checks] = at;
-        c->check[c->checks++] = kry_relative_residual(s->result, r->checks[i].residual);
+        c->check[c->checks++] = kryi_relative_residual(s->result, r->checks[i].residual);
         if (i > 0 && i + 1 < r->check_count) c->restart[c->restarts++] = at;
     }
-    if (c->checks) c->check[c->checks - 1] = kry_relative_residual(s->result, r->true_residual);
+    if (c->checks) c->check[c->checks - 1] = kryi_relative_residual(s->result, r->true_residual);
 }
 
 static void table_of_checks(FILE *f, const curves *c)
 {
-    kry_html_table(f, "True residuals that were computed", ">iteration|>residual / norm of b",
-                   c->checks > 4);
+    kryi_html_table(f, "True residuals that were computed", ">iteration|>residual / norm of b",
+                    c->checks > 4);
     for (int i = 0; i < c->checks; i++) {
-        kry_html_row(f);
-        kry_html_number(f, "%.0f", c->check_at[i]);
-        kry_html_number(f, "%.6e", c->check[i]);
-        kry_html_row_end(f);
+        kryi_html_row(f);
+        kryi_html_number(f, "%.0f", c->check_at[i]);
+        kryi_html_number(f, "%.6e", c->check[i]);
+        kryi_html_row_end(f);
     }
-    kry_html_table_end(f, c->checks > 4);
+    kryi_html_table_end(f, c->checks > 4);
 }
 
 /* Some of the history, for those who cannot see the curve. */
@@ -77,15 +77,15 @@ static void table_of_history(FILE *f, const history *h)
     const int every = h->count / ROWS + 1;
 
     if (!h->count) return;
-    kry_html_table(f, "The residual at some iterations", ">iteration|>residual / norm of b", true);
+    kryi_html_table(f, "The residual at some iterations", ">iteration|>residual / norm of b", true);
     for (int i = 0; i < h->count; i++) {
         if (i % every && i + 1 < h->count) continue;
-        kry_html_row(f);
-        kry_html_number(f, "%.0f", h->iteration[i]);
-        kry_html_number(f, "%.3e", h->residual[i]);
-        kry_html_row_end(f);
+        kryi_html_row(f);
+        kryi_html_number(f, "%.0f", h->iteration[i]);
+        kryi_html_number(f, "%.3e", h->residual[i]);
+        kryi_html_row_end(f);
     }
-    kry_html_table_end(f, true);
+    kryi_html_table_end(f, true);
 }
 
 static void draw(FILE *f, const solve_page *s, const curves *c)
@@ -117,36 +117,36 @@ static void draw(FILE *f, const solve_page *s, const curves *c)
              " iterations, from %.2e to %.2e of the norm of b; the target is "
              "%.2e",
              r->iterations, h->count ? h->residual[0] : 1,
-             kry_relative_residual(s->result, r->true_residual), c->target[0]);
+             kryi_relative_residual(s->result, r->true_residual), c->target[0]);
     snprintf(caption, sizeof caption, "%s",
              h->count < r->history_count ? "Of a long history the lowest and the highest residual "
                                            "of each short stretch are drawn."
                                          : "");
-    kry_chart_fit(&picture);
-    kry_chart_write(f, &picture);
+    kryi_chart_fit(&picture);
+    kryi_chart_write(f, &picture);
 }
 
 static void page_convergence(FILE *f, const solve_page *s)
 {
     const kry_result *r = s->result;
-    curves c = { .target = { kry_relative_residual(r, r->target) } };
+    curves c = { .target = { kryi_relative_residual(r, r->target) } };
 
-    kry_history_of(r, &c.history);
+    kryi_history_of(r, &c.history);
     c.promotion[0] = (double)c.history.before;
     find_earlier(s, &c);
     find_checks(s, &c);
-    kry_html_section(f, "convergence", "Convergence");
+    kryi_html_section(f, "convergence", "Convergence");
     if (!c.history.count && !c.earlier_count) {
-        kry_html_element(f, "p",
-                         r->columns ? "A solve of several right-hand sides keeps no history."
-                                    : "There was nothing to iterate, and so there is no history.");
+        kryi_html_element(f, "p",
+                          r->columns ? "A solve of several right-hand sides keeps no history."
+                                     : "There was nothing to iterate, and so there is no history.");
         return;
     }
-    if (r->promotions) kry_html_element(f, "p", r->promoted_why);
+    if (r->promotions) kryi_html_element(f, "p", r->promoted_why);
     if (c.history.count > 2 || c.earlier_count)
         draw(f, s, &c);
     else
-        kry_html_element(f, "p", "A single step: two residuals are no curve.");
+        kryi_html_element(f, "p", "A single step: two residuals are no curve.");
     table_of_checks(f, &c);
     table_of_history(f, &c.history);
 }
@@ -155,57 +155,57 @@ static void page_convergence(FILE *f, const solve_page *s)
 
 /* It is the caller's, or what kry knows of the solve by the names of kry solve --json. */
 
-static void put_system(kry_json *j, const solve_page *s)
+static void put_system(kryi_json *j, const solve_page *s)
 {
     const kry_op_shape *shape = kry_op_get_shape(s->given->A);
     const kry_device_info *device = kry_device_get_info(s->report->device);
 
-    kry_json_whole(j, "n", shape->rows);
-    if (shape->cols != shape->rows) kry_json_whole(j, "cols", shape->cols);
-    kry_json_whole(j, "nnz", s->matrix.nnz);
-    kry_json_text(j, "solver", s->solver.kind);
-    kry_json_text(j, "solver_variant", s->solver.variant);
-    kry_json_text(j, "format", s->matrix.kind);
-    kry_json_text(j, "format_variant", s->matrix.variant);
-    kry_json_text(j, "format_chosen", s->matrix.chosen);
-    kry_json_real(j, "matrix_bytes", s->matrix.bytes_stored);
-    kry_json_text(j, "device", device->name);
-    kry_json_text(j, "platform", device->platform);
-    kry_json_text(j, "driver", device->driver);
-    if (s->devices->ranks) kry_json_whole(j, "ranks", s->devices->count);
+    kryi_json_whole(j, "n", shape->rows);
+    if (shape->cols != shape->rows) kryi_json_whole(j, "cols", shape->cols);
+    kryi_json_whole(j, "nnz", s->matrix.nnz);
+    kryi_json_text(j, "solver", s->solver.kind);
+    kryi_json_text(j, "solver_variant", s->solver.variant);
+    kryi_json_text(j, "format", s->matrix.kind);
+    kryi_json_text(j, "format_variant", s->matrix.variant);
+    kryi_json_text(j, "format_chosen", s->matrix.chosen);
+    kryi_json_real(j, "matrix_bytes", s->matrix.bytes_stored);
+    kryi_json_text(j, "device", device->name);
+    kryi_json_text(j, "platform", device->platform);
+    kryi_json_text(j, "driver", device->driver);
+    if (s->devices->ranks) kryi_json_whole(j, "ranks", s->devices->count);
 }
 
-static void put_result(kry_json *j, const solve_page *s)
+static void put_result(kryi_json *j, const solve_page *s)
 {
     const kry_result *r = s->result;
 
-    kry_json_bool(j, "converged", s->status == KRY_OK && r->reason != KRY_ITERATIONS_DONE);
-    kry_json_text(j, "reason", kry_reason_word(r->reason));
-    kry_json_text(j, "why", r->why);
-    kry_json_whole(j, "iterations", r->iterations);
-    kry_json_whole(j, "restarts", r->restarts);
-    if (r->chosen[0]) kry_json_text(j, "chosen", r->chosen);
+    kryi_json_bool(j, "converged", s->status == KRY_OK && r->reason != KRY_ITERATIONS_DONE);
+    kryi_json_text(j, "reason", kry_reason_word(r->reason));
+    kryi_json_text(j, "why", r->why);
+    kryi_json_whole(j, "iterations", r->iterations);
+    kryi_json_whole(j, "restarts", r->restarts);
+    if (r->chosen[0]) kryi_json_text(j, "chosen", r->chosen);
     if (r->row_span > 0) {
-        kry_json_real(j, "row_span", r->row_span);
-        kry_json_real(j, "column_span", r->column_span);
+        kryi_json_real(j, "row_span", r->row_span);
+        kryi_json_real(j, "column_span", r->column_span);
     }
-    if (r->columns) kry_json_whole(j, "columns", r->columns);
-    kry_json_real(j, "norm_b", r->norm_b);
-    kry_json_real(j, "relative_residual", kry_relative_residual(r, r->residual));
-    kry_json_real(j, "true_relative_residual", kry_relative_residual(r, r->true_residual));
-    kry_json_real(j, "target_relative", kry_relative_residual(r, r->target));
+    if (r->columns) kryi_json_whole(j, "columns", r->columns);
+    kryi_json_real(j, "norm_b", r->norm_b);
+    kryi_json_real(j, "relative_residual", kryi_relative_residual(r, r->residual));
+    kryi_json_real(j, "true_relative_residual", kryi_relative_residual(r, r->true_residual));
+    kryi_json_real(j, "target_relative", kryi_relative_residual(r, r->target));
     if (r->condition > 0) {
-        kry_json_real(j, "norm_a", r->norm_A);
-        kry_json_real(j, "condition", r->condition);
+        kryi_json_real(j, "norm_a", r->norm_A);
+        kryi_json_real(j, "condition", r->condition);
     }
-    kry_json_real(j, "read_s", kry_report_seconds(s->report, KRY_REPORT_READ));
-    kry_json_real(j, "matrix_s", kry_report_seconds(s->report, KRY_REPORT_MATRIX));
-    kry_json_real(j, "setup_s", kry_report_seconds(s->report, KRY_REPORT_SETUP));
-    kry_json_real(j, "solve_s", r->solve_seconds);
+    kryi_json_real(j, "read_s", kryi_report_seconds(s->report, KRY_REPORT_READ));
+    kryi_json_real(j, "matrix_s", kryi_report_seconds(s->report, KRY_REPORT_MATRIX));
+    kryi_json_real(j, "setup_s", kryi_report_seconds(s->report, KRY_REPORT_SETUP));
+    kryi_json_real(j, "solve_s", r->solve_seconds);
     double compiling = 0;
     for (kry_report_part part = 0; part < KRY_REPORT_PARTS; part++)
-        compiling += kry_report_compiling(s->report, part);
-    kry_json_real(j, "compile_s", compiling);
+        compiling += kryi_report_compiling(s->report, part);
+    kryi_json_real(j, "compile_s", compiling);
 }
 
 /* Only texts have a < in JSON; in a page it could end the script. */
@@ -225,11 +225,11 @@ static void page_json(FILE *f, const solve_page *s)
     if (s->given->json) {
         put_given(f, s->given->json);
     } else {
-        kry_json j = kry_json_begin(f, true);
+        kryi_json j = kryi_json_begin(f, true);
         put_system(&j, s);
         put_result(&j, s);
-        kry_json_history(&j, s->result);
-        kry_json_end(&j);
+        kryi_json_history(&j, s->result);
+        kryi_json_end(&j);
     }
     fputs("</script>\n", f);
 }
@@ -257,7 +257,7 @@ static void put_verdict(FILE *f, const solve_page *s)
                    : "\u2713 ",
             verdict_of(s));
     snprintf(text, sizeof text, "%s.", s->result->why);
-    kry_html_escaped(f, text);
+    kryi_html_escaped(f, text);
     fputs("</p>\n", f);
 }
 
@@ -273,7 +273,7 @@ static void put_date(FILE *f, const solve_page *s)
     if (d->ranks) snprintf(team, sizeof team, ", on %d ranks", d->count);
     snprintf(text, sizeof text, "%s, kry %s, on %s (%s, driver %s)%s", date, kry_version(),
              info->name, info->platform, info->driver, team);
-    kry_html_element(f, "p class=\"soft\"", text);
+    kryi_html_element(f, "p class=\"soft\"", text);
 }
 
 static void facts_of_system(FILE *f, const solve_page *s)
@@ -282,63 +282,63 @@ static void facts_of_system(FILE *f, const solve_page *s)
     const kry_op_shape *shape = kry_op_get_shape(s->given->A);
     const bool square = shape->rows == shape->cols;
 
-    kry_html_facts(f, "What was solved, and how");
-    kry_html_fact(f, "unknowns", "%s%s%s%s", kry_text_whole(shape->rows, n, sizeof n),
-                  square ? "" : " rows, ",
-                  square ? "" : kry_text_whole(shape->cols, cols, sizeof cols),
-                  square ? "" : " columns");
+    kryi_html_facts(f, "What was solved, and how");
+    kryi_html_fact(f, "unknowns", "%s%s%s%s", kryi_text_whole(shape->rows, n, sizeof n),
+                   square ? "" : " rows, ",
+                   square ? "" : kryi_text_whole(shape->cols, cols, sizeof cols),
+                   square ? "" : " columns");
     if (s->matrix.nnz >= 0)
-        kry_html_fact(f, "nonzeros", "%s", kry_text_whole(s->matrix.nnz, nnz, sizeof nnz));
+        kryi_html_fact(f, "nonzeros", "%s", kryi_text_whole(s->matrix.nnz, nnz, sizeof nnz));
     for (const char *const *fact = s->given->facts; fact && fact[0] && fact[1]; fact += 2)
-        kry_html_fact(f, fact[0], "%s", fact[1]);
-    kry_html_fact(f, "precision", "%s",
-                  s->result->scheme != KRY_SCHEME_AUTO ? "mixed" : kry_type_name(shape->type));
-    if (s->result->chosen[0]) kry_html_fact(f, "auto", "%s", s->result->chosen);
+        kryi_html_fact(f, fact[0], "%s", fact[1]);
+    kryi_html_fact(f, "precision", "%s",
+                   s->result->scheme != KRY_SCHEME_AUTO ? "mixed" : kry_type_name(shape->type));
+    if (s->result->chosen[0]) kryi_html_fact(f, "auto", "%s", s->result->chosen);
     if (s->result->row_span > 0)
-        kry_html_fact(
+        kryi_html_fact(
             f, "scaling",
             "rows and columns by powers of two: norms of rows differ by a factor of %.1e, of "
             "columns by %.1e",
             s->result->row_span, s->result->column_span);
-    kry_html_fact(f, "solver", "%s, %s", s->solver.kind, s->solver.variant);
-    kry_html_facts_end(f);
+    kryi_html_fact(f, "solver", "%s, %s", s->solver.kind, s->solver.variant);
+    kryi_html_facts_end(f);
 }
 
 static void residual_facts(FILE *f, const kry_result *m)
 {
-    kry_html_fact(f, "norm of b", "%.6e", m->norm_b);
-    kry_html_fact(f, "target", "%.3e", kry_relative_residual(m, m->target));
-    kry_html_fact(f, "true residual", "%.3e", kry_relative_residual(m, m->true_residual));
-    kry_html_fact(f, "carried residual", "%.3e", kry_relative_residual(m, m->residual));
+    kryi_html_fact(f, "norm of b", "%.6e", m->norm_b);
+    kryi_html_fact(f, "target", "%.3e", kryi_relative_residual(m, m->target));
+    kryi_html_fact(f, "true residual", "%.3e", kryi_relative_residual(m, m->true_residual));
+    kryi_html_fact(f, "carried residual", "%.3e", kryi_relative_residual(m, m->residual));
     if (m->inconsistent > 0)
-        kry_html_fact(f, "out of reach", "%.3e of b lies in the null space",
-                      kry_relative_residual(m, m->inconsistent));
+        kryi_html_fact(f, "out of reach", "%.3e of b lies in the null space",
+                       kryi_relative_residual(m, m->inconsistent));
 }
 
 static void facts_of_result(FILE *f, const kry_result *m)
 {
     char t[32];
 
-    kry_html_facts(f, "What came out (residuals divided by the norm of b)");
-    kry_html_fact(f, "iterations", "%" PRId64, m->iterations);
-    kry_html_fact(f, "restarts", "%d", m->restarts);
+    kryi_html_facts(f, "What came out (residuals divided by the norm of b)");
+    kryi_html_fact(f, "iterations", "%" PRId64, m->iterations);
+    kryi_html_fact(f, "restarts", "%d", m->restarts);
     residual_facts(f, m);
     if (m->scheme != KRY_SCHEME_AUTO)
-        kry_html_fact(f, "mixed",
-                      "%s: %" PRId64 " iterations in single, %" PRId64 " in double, %" PRId64
-                      " products in double besides",
-                      kry_scheme_word(m->scheme), m->single_iterations, m->double_iterations,
-                      m->outer_iterations);
-    if (m->promotions) kry_html_fact(f, "before that", "%s", m->promoted_why);
-    if (m->columns) kry_html_fact(f, "right-hand sides", "%" PRId64, m->columns);
-    kry_html_fact(f, "solve", "%s", kry_text_seconds(m->solve_seconds, t, sizeof t));
+        kryi_html_fact(f, "mixed",
+                       "%s: %" PRId64 " iterations in single, %" PRId64 " in double, %" PRId64
+                       " products in double besides",
+                       kry_scheme_word(m->scheme), m->single_iterations, m->double_iterations,
+                       m->outer_iterations);
+    if (m->promotions) kryi_html_fact(f, "before that", "%s", m->promoted_why);
+    if (m->columns) kryi_html_fact(f, "right-hand sides", "%" PRId64, m->columns);
+    kryi_html_fact(f, "solve", "%s", kryi_text_seconds(m->solve_seconds, t, sizeof t));
     if (m->iterations > 0)
-        kry_html_fact(f, "an iteration", "%s",
-                      kry_text_seconds(m->solve_seconds / (double)m->iterations, t, sizeof t));
+        kryi_html_fact(f, "an iteration", "%s",
+                       kryi_text_seconds(m->solve_seconds / (double)m->iterations, t, sizeof t));
     if (m->bytes > 0)
-        kry_html_fact(f, "bandwidth", "%.2f GB/s by the model of the method",
-                      m->bytes / m->solve_seconds / 1e9);
-    kry_html_facts_end(f);
+        kryi_html_fact(f, "bandwidth", "%.2f GB/s by the model of the method",
+                       m->bytes / m->solve_seconds / 1e9);
+    kryi_html_facts_end(f);
 }
 
 static void table_of_columns(FILE *f, const kry_result *m)
@@ -346,19 +346,19 @@ static void table_of_columns(FILE *f, const kry_result *m)
     enum { MOST = 64 };
 
     if (!m->columns) return;
-    kry_html_table(f, "Each right-hand side", ">column|reason|>iterations|>true residual", false);
+    kryi_html_table(f, "Each right-hand side", ">column|reason|>iterations|>true residual", false);
     for (int64_t c = 0; c < m->columns && c < MOST; c++) {
         const kry_column *one = &m->column[c];
-        kry_html_row(f);
-        kry_html_number(f, "%" PRId64, c);
-        kry_html_cell(f, kry_reason_word(one->reason));
-        kry_html_number(f, "%" PRId64, one->iterations);
-        kry_html_number(f, "%.3e",
-                        one->norm_b > 0 ? one->true_residual / one->norm_b : one->true_residual);
-        kry_html_row_end(f);
+        kryi_html_row(f);
+        kryi_html_number(f, "%" PRId64, c);
+        kryi_html_cell(f, kry_reason_word(one->reason));
+        kryi_html_number(f, "%" PRId64, one->iterations);
+        kryi_html_number(f, "%.3e",
+                         one->norm_b > 0 ? one->true_residual / one->norm_b : one->true_residual);
+        kryi_html_row_end(f);
     }
-    kry_html_table_end(f, false);
-    if (m->columns > MOST) kry_html_element(f, "p class=\"soft\"", "The others are left out.");
+    kryi_html_table_end(f, false);
+    if (m->columns > MOST) kryi_html_element(f, "p class=\"soft\"", "The others are left out.");
 }
 
 static kry_status page_draw(const char *path, const solve_page *s)
@@ -369,10 +369,10 @@ static kry_status page_draw(const char *path, const solve_page *s)
     char title[600];
 
     snprintf(title, sizeof title, "%s: %s", name, verdict_of(s));
-    TRY(kry_html_open(path, title, &f));
-    kry_html_element(f, "h1", name);
+    TRY(kryi_html_open(path, title, &f));
+    kryi_html_element(f, "h1", name);
     put_verdict(f, s);
-    if (s->given->command) kry_html_command(f, s->given->command);
+    if (s->given->command) kryi_html_command(f, s->given->command);
     put_date(f, s);
     fputs("<div class=\"two\">\n", f);
     facts_of_result(f, s->result);
@@ -381,13 +381,13 @@ static kry_status page_draw(const char *path, const solve_page *s)
     table_of_columns(f, s->result);
     page_json(f, s);
     page_convergence(f, s);
-    kry_page_time(f, s);
-    TRY(kry_page_kernels(f, s));
-    kry_page_system(f, s);
-    TRY(kry_page_levels(f, s));
-    kry_page_devices(f, s);
+    kryi_page_time(f, s);
+    TRY(kryi_page_kernels(f, s));
+    kryi_page_system(f, s);
+    TRY(kryi_page_levels(f, s));
+    kryi_page_devices(f, s);
 done:
-    return kry_html_close(path, &f, st);
+    return kryi_html_close(path, &f, st);
 }
 
 /* ---- the copy bandwidth ---------------------------------------------------------------------- */
@@ -406,15 +406,15 @@ static kry_status time_copy(kry_device *device, double *speed)
     TRY(kry_vec_create(device, type, n, 1, &y));
     TRY(kry_vec_fill(x, 1));
     TRY(kry_vec_copy(x, y)); /* compiles */
-    TRY(kry_recorder_begin(device, kry_now(), &r));
+    TRY(kryi_recorder_begin(device, kryi_now(), &r));
     for (int i = 0; i < TIMES; i++) TRY(kry_vec_copy(x, y));
-    TRY(kry_recorder_end(r));
-    const recording *kept = kry_recorder_kept(r);
-    const double seconds = kry_recording_busy(kept, KRY_REPORT_READ, false) +
-                           kry_recording_busy(kept, KRY_REPORT_READ, true);
+    TRY(kryi_recorder_end(r));
+    const recording *kept = kryi_recorder_kept(r);
+    const double seconds = kryi_recording_busy(kept, KRY_REPORT_READ, false) +
+                           kryi_recording_busy(kept, KRY_REPORT_READ, true);
     *speed = 2.0 * BYTES * TIMES / seconds;
 done:
-    kry_recorder_release(&r);
+    kryi_recorder_release(&r);
     kry_vec_release(&y);
     kry_vec_release(&x);
     return st;
@@ -440,7 +440,7 @@ static kry_status check(const kry_report *r, const kry_report_params *p)
           !p->solver ? "solver"
           : !p->A    ? "A"
                      : "result");
-    CHECK(!kry_device_is_ranks(r->device) ||
+    CHECK(!kryi_device_is_ranks(r->device) ||
               (kry_op_device(p->A) == r->device && kry_op_device(p->solver) == r->device),
           KRY_ERR_ARGUMENT,
           "kry_report_write: A and the solver do not lie on the ranks of the report");
@@ -489,17 +489,17 @@ static kry_status write_page(kry_report *r, const char *path, const kry_report_p
     TRY(check(r, p));
     const size_t size = p->result_size ? p->result_size : sizeof result;
     memcpy(&result, p->result, size < sizeof result ? size : sizeof result);
-    s.status = kry_reason_status(result.reason);
+    s.status = kryi_reason_status(result.reason);
     TRY(kry_report_end(r));
-    TRY(kry_devices_find(r, p->A, &d));
-    TRY(kry_system_facts_find(p->A, &system));
+    TRY(kryi_devices_find(r, p->A, &d));
+    TRY(kryi_system_facts_find(p->A, &system));
     measure_copy(r, &s);
     describe_all(&s, &s.matrix);
     kry_op_describe(p->solver, &s.solver);
     if (kry_team_rank(r->device) == 0) TRY(draw_in_c(path, &s));
 done:
-    kry_system_facts_release(&system);
-    kry_devices_release(&d);
+    kryi_system_facts_release(&system);
+    kryi_devices_release(&d);
     return st;
 }
 
@@ -510,8 +510,8 @@ kry_status kry_report_write(kry_report *report, const char *path, const kry_repo
 
     TRY(GIVEN(report, path, params));
     TAKE_PARAMS(params, mine, "kry_report_write", "KRY_REPORT");
-    kry_team_enter(report->device, "kry_report_write", NULL);
-    st = kry_team_leave(report->device, write_page(report, path, params));
+    kryi_team_enter(report->device, "kry_report_write", NULL);
+    st = kryi_team_leave(report->device, write_page(report, path, params));
 done:
     return st;
 }

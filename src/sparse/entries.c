@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-void kry_entry_map_release(kry_entry_map *map)
+void kryi_entry_map_release(kryi_entry_map *map)
 {
     free(map->place);
     free(map->mirror);
-    *map = (kry_entry_map){ 0 };
+    *map = (kryi_entry_map){ 0 };
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -18,15 +18,15 @@ void kry_entry_map_release(kry_entry_map *map)
 typedef struct check {
     kry_type type;
     const void *val;
-    const kry_entries *e;
+    const kryi_entries *e;
     bool bad[KRY_MOST_PARTS];
 } check;
 
-static bool passes(check *c, int parts, int64_t count, kry_loop *look)
+static bool passes(check *c, int parts, int64_t count, kryi_loop *look)
 {
     bool bad = false;
 
-    kry_parallel(parts, count, look, c);
+    kryi_parallel(parts, count, look, c);
     for (int p = 0; p < parts; p++) bad |= c->bad[p];
     return !bad;
 }
@@ -36,25 +36,25 @@ static void look_at_values(void *user, int part, int64_t begin, int64_t end)
     check *c = user;
     bool bad = false;
 
-    for (int64_t k = begin; k < end; k++) bad |= !isfinite(kry_number_at(c->type, c->val, k));
+    for (int64_t k = begin; k < end; k++) bad |= !isfinite(kryi_number_at(c->type, c->val, k));
     c->bad[part] = bad;
 }
 
-kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const void *val)
+kry_status kryi_values_check(const char *who, kry_type type, int64_t nnz, const void *val)
 {
     kry_status st = KRY_OK;
     check c = { .type = type, .val = val };
 
-    if (passes(&c, kry_parts(nnz), nnz, look_at_values)) return KRY_OK;
+    if (passes(&c, kryi_parts(nnz), nnz, look_at_values)) return KRY_OK;
     for (int64_t k = 0; k < nnz; k++)
-        CHECK(isfinite(kry_number_at(type, val, k)), KRY_ERR_ARGUMENT,
-              "%s: value %g at entry %lld is not finite", who, kry_number_at(type, val, k),
+        CHECK(isfinite(kryi_number_at(type, val, k)), KRY_ERR_ARGUMENT,
+              "%s: value %g at entry %lld is not finite", who, kryi_number_at(type, val, k),
               (long long)k);
 done:
     return st;
 }
 
-static kry_status check_row_ptr(const kry_entries *e)
+static kry_status check_row_ptr(const kryi_entries *e)
 {
     kry_status st = KRY_OK;
     const int64_t *row_ptr = e->given.row_ptr;
@@ -69,7 +69,7 @@ done:
     return st;
 }
 
-static kry_status check_indices(const kry_entries *e)
+static kry_status check_indices(const kryi_entries *e)
 {
     kry_status st = KRY_OK;
     int64_t row = 0;
@@ -91,7 +91,7 @@ done:
     return st;
 }
 
-kry_status kry_entries_check(const kry_entries *e)
+kry_status kryi_entries_check(const kryi_entries *e)
 {
     kry_status st = KRY_OK;
     if (e->given.row_ptr) TRY(check_row_ptr(e));
@@ -104,7 +104,7 @@ done:
 
 /* A list of the given entries and their mirror images: that of entry e has the number given + e. */
 typedef struct placing {
-    const kry_entries *e;
+    const kryi_entries *e;
     int64_t given, all;
     int32_t *row, *col;
     int64_t *order, *other; /* numbers sorted so far, and the room to sort into */
@@ -114,13 +114,13 @@ typedef struct placing {
 static kry_status list_entries(placing *p, kry_storage storage)
 {
     kry_status st = KRY_OK;
-    const kry_entries *e = p->e;
+    const kryi_entries *e = p->e;
     size_t most = (size_t)p->given * (storage == KRY_GENERAL ? 1 : 2);
 
-    TRY(kry_alloc(most, sizeof *p->row, &p->row));
-    TRY(kry_alloc(most, sizeof *p->col, &p->col));
-    TRY(kry_alloc(most, sizeof *p->order, &p->order));
-    TRY(kry_alloc(most, sizeof *p->other, &p->other));
+    TRY(kryi_alloc(most, sizeof *p->row, &p->row));
+    TRY(kryi_alloc(most, sizeof *p->col, &p->col));
+    TRY(kryi_alloc(most, sizeof *p->order, &p->order));
+    TRY(kryi_alloc(most, sizeof *p->other, &p->other));
     for (int64_t k = 0, row = 0; k < p->given; k++) {
         while (e->given.row_ptr && k >= e->given.row_ptr[row + 1]) row++;
         p->row[k] = e->row ? e->row[k] : (int32_t)row;
@@ -169,7 +169,7 @@ static kry_status sort_by(placing *p, const int32_t *key, int64_t keys)
     const int32_t mask = (int32_t)((INT64_C(1) << bits) - 1);
     int64_t *start = NULL;
 
-    TRY(kry_alloc((size_t)mask + 2, sizeof *start, &start));
+    TRY(kryi_alloc((size_t)mask + 2, sizeof *start, &start));
     for (int shift = 0; shift < 31 && (keys - 1) >> shift > 0; shift += bits)
         counting_sort(p, key, shift, mask, start);
 done:
@@ -189,8 +189,8 @@ done:
 }
 
 /* Give each of the sorted entries its place; duplicates share one, or are refused. */
-static kry_status assign_places(const placing *p, kry_duplicates duplicates, kry_sparse *A,
-                                kry_entry_map *map)
+static kry_status assign_places(const placing *p, kry_duplicates duplicates, kryi_sparse *A,
+                                kryi_entry_map *map)
 {
     kry_status st = KRY_OK;
     int64_t place = -1, last_row = -1, last_col = -1;
@@ -202,7 +202,7 @@ static kry_status assign_places(const placing *p, kry_duplicates duplicates, kry
               "%s: two entries at row %lld, column %lld%s; they are added up only if `duplicates` "
               "says so" COUNTED,
               p->e->who, ROW(row), ROW(col),
-              map->mirror ? " (symmetric storage gives one triangle only)" : "", kry_first_row);
+              map->mirror ? " (symmetric storage gives one triangle only)" : "", kryi_first_row);
         if (!again) A->col[++place] = (int32_t)col, A->row_ptr[row + 1]++;
         last_row = row, last_col = col;
         if (e < p->given)
@@ -215,8 +215,8 @@ done:
     return st;
 }
 
-static kry_status place_entries(const kry_entries *e, const kry_matrix_params *params,
-                                kry_sparse *A, kry_entry_map *map)
+static kry_status place_entries(const kryi_entries *e, const kry_matrix_params *params,
+                                kryi_sparse *A, kryi_entry_map *map)
 {
     kry_status st = KRY_OK;
     bool mirrored = params->storage != KRY_GENERAL;
@@ -224,9 +224,9 @@ static kry_status place_entries(const kry_entries *e, const kry_matrix_params *p
 
     TRY(list_entries(&p, params->storage));
     TRY(sort_entries(&p));
-    TRY(kry_alloc((size_t)p.all, sizeof *A->col, &A->col));
-    TRY(kry_alloc((size_t)e->nnz, sizeof *map->place, &map->place));
-    if (mirrored) TRY(kry_alloc((size_t)e->nnz, sizeof *map->mirror, &map->mirror));
+    TRY(kryi_alloc((size_t)p.all, sizeof *A->col, &A->col));
+    TRY(kryi_alloc((size_t)e->nnz, sizeof *map->place, &map->place));
+    if (mirrored) TRY(kryi_alloc((size_t)e->nnz, sizeof *map->mirror, &map->mirror));
     for (int64_t k = 0; mirrored && k < e->nnz; k++) map->mirror[k] = -1;
     TRY(assign_places(&p, params->duplicates, A, map));
 done:
@@ -256,12 +256,12 @@ static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
 }
 
 /* CSR that is right, sorted and free of duplicates already is only copied. */
-static bool is_canonical(const kry_entries *e, const kry_matrix_params *params)
+static bool is_canonical(const kryi_entries *e, const kry_matrix_params *params)
 {
     check c = { .e = e };
 
     return e->given.row_ptr && params->storage == KRY_GENERAL && e->given.row_ptr[0] == 0 &&
-           passes(&c, kry_parts(e->nnz), e->given.rows, look_at_rows);
+           passes(&c, kryi_parts(e->nnz), e->given.rows, look_at_rows);
 }
 
 typedef struct copying {
@@ -277,14 +277,14 @@ static void copy_columns(void *user, int part, int64_t begin, int64_t end)
     memcpy(c->to + begin, c->from + begin, (size_t)(end - begin) * sizeof *c->to);
 }
 
-static kry_status copy_pattern(const kry_entries *e, kry_sparse *A)
+static kry_status copy_pattern(const kryi_entries *e, kryi_sparse *A)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc((size_t)e->nnz, sizeof *A->col, &A->col));
+    TRY(kryi_alloc((size_t)e->nnz, sizeof *A->col, &A->col));
     memcpy(A->row_ptr, e->given.row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
     if (e->nnz)
-        kry_parallel(kry_parts(e->nnz), e->nnz, copy_columns, &(copying){ e->given.col, A->col });
+        kryi_parallel(kryi_parts(e->nnz), e->nnz, copy_columns, &(copying){ e->given.col, A->col });
 done:
     return st;
 }
@@ -292,18 +292,18 @@ done:
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* Add v to number k of A; of single numbers the sum is rounded once, as if it were formed in single. */
-static void add(kry_sparse *A, int64_t k, double v)
+static void add(kryi_sparse *A, int64_t k, double v)
 {
-    kry_number_put(A->type, A->val, k, kry_number_at(A->type, A->val, k) + v);
+    kryi_number_put(A->type, A->val, k, kryi_number_at(A->type, A->val, k) + v);
 }
 
-kry_status kry_entries_renew(const char *who, const kry_entry_map *m, const void *values,
-                             int64_t nnz, kry_sparse *A)
+kry_status kryi_entries_renew(const char *who, const kryi_entry_map *m, const void *values,
+                              int64_t nnz, kryi_sparse *A)
 {
     kry_status st = KRY_OK;
     size_t bytes = (size_t)nnz * kry_type_size(A->type);
 
-    TRY(kry_values_check(who, A->type, m->given, values));
+    TRY(kryi_values_check(who, A->type, m->given, values));
     if (bytes == 0) return KRY_OK;
     if (!m->place) {
         memcpy(A->val, values, bytes);
@@ -311,76 +311,76 @@ kry_status kry_entries_renew(const char *who, const kry_entry_map *m, const void
     }
     memset(A->val, 0, bytes);
     for (int64_t e = 0; e < m->given; e++) {
-        double v = kry_number_at(A->type, values, e);
+        double v = kryi_number_at(A->type, values, e);
         add(A, m->place[e], v);
         if (m->mirror && m->mirror[e] >= 0) add(A, m->mirror[e], m->skew ? -v : v);
     }
     for (int64_t k = 0; k < nnz; k++)
-        CHECK(isfinite(kry_number_at(A->type, A->val, k)), KRY_ERR_ARGUMENT,
+        CHECK(isfinite(kryi_number_at(A->type, A->val, k)), KRY_ERR_ARGUMENT,
               "%s: entries in one place add up to %g, number %lld of the sorted matrix", who,
-              kry_number_at(A->type, A->val, k), (long long)k);
+              kryi_number_at(A->type, A->val, k), (long long)k);
 done:
     return st;
 }
 
-kry_status kry_entries_compress(const kry_entries *e, const kry_matrix_params *params,
-                                kry_sparse *A, kry_entry_map *map)
+kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params *params,
+                                 kryi_sparse *A, kryi_entry_map *map)
 {
     kry_status st = KRY_OK;
-    kry_entry_map m = { .given = e->nnz, .skew = params->storage == KRY_SKEW_HALF };
+    kryi_entry_map m = { .given = e->nnz, .skew = params->storage == KRY_SKEW_HALF };
 
-    *A = (kry_sparse){ .rows = e->given.rows, .cols = e->given.cols, .type = e->given.type };
+    *A = (kryi_sparse){ .rows = e->given.rows, .cols = e->given.cols, .type = e->given.type };
     const bool canonical = is_canonical(e, params);
-    if (!canonical) TRY(kry_entries_check(e));
-    TRY(kry_alloc((size_t)A->rows + 1, sizeof *A->row_ptr, &A->row_ptr));
+    if (!canonical) TRY(kryi_entries_check(e));
+    TRY(kryi_alloc((size_t)A->rows + 1, sizeof *A->row_ptr, &A->row_ptr));
     if (canonical)
         TRY(copy_pattern(e, A));
     else
         TRY(place_entries(e, params, A, &m));
     if (e->given.val) {
-        TRY(kry_alloc((size_t)kry_sparse_nnz(A), kry_type_size(A->type), &A->val));
-        TRY(kry_entries_renew(e->who, &m, e->given.val, kry_sparse_nnz(A), A));
+        TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), kry_type_size(A->type), &A->val));
+        TRY(kryi_entries_renew(e->who, &m, e->given.val, kryi_sparse_nnz(A), A));
     }
-    if (map) *map = m, m = (kry_entry_map){ 0 };
+    if (map) *map = m, m = (kryi_entry_map){ 0 };
 done:
-    kry_entry_map_release(&m);
-    if (st < 0) kry_sparse_release(A);
+    kryi_entry_map_release(&m);
+    if (st < 0) kryi_sparse_release(A);
     return st;
 }
 
 /* ---- entries that are found one by one ------------------------------------------------------- */
 
-kry_status kry_entry_append(kry_entry_list *list, int64_t row, int64_t col, double val)
+kry_status kryi_entry_append(kryi_entry_list *list, int64_t row, int64_t col, double val)
 {
     kry_status st = KRY_OK;
 
     if (list->count == list->capacity) {
         int64_t capacity = list->capacity ? 2 * list->capacity : 1024;
-        TRY(kry_realloc((size_t)capacity, sizeof *list->entry, &list->entry));
+        TRY(kryi_realloc((size_t)capacity, sizeof *list->entry, &list->entry));
         list->capacity = capacity;
     }
-    list->entry[list->count++] = (kry_entry){ (int32_t)row, (int32_t)col, val };
+    list->entry[list->count++] = (kryi_entry){ (int32_t)row, (int32_t)col, val };
 done:
     return st;
 }
 
-kry_status kry_entry_list_compress(const char *who, const kry_entry_list *list, int64_t rows,
-                                   int64_t cols, kry_sparse *A)
+kry_status kryi_entry_list_compress(const char *who, const kryi_entry_list *list, int64_t rows,
+                                    int64_t cols, kryi_sparse *A)
 {
     kry_status st = KRY_OK;
     size_t count = (size_t)list->count;
     int32_t *row = NULL, *col = NULL;
     double *val = NULL;
 
-    TRY(kry_alloc(count, sizeof *row, &row));
-    TRY(kry_alloc(count, sizeof *col, &col));
-    TRY(kry_alloc(count, sizeof *val, &val));
+    TRY(kryi_alloc(count, sizeof *row, &row));
+    TRY(kryi_alloc(count, sizeof *col, &col));
+    TRY(kryi_alloc(count, sizeof *val, &val));
     for (size_t e = 0; e < count; e++) {
         row[e] = list->entry[e].row, col[e] = list->entry[e].col;
         val[e] = list->entry[e].val;
     }
-    const kry_entries given = { who, { rows, cols, KRY_F64, NULL, col, val }, row, list->count };
-    TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), A, NULL));
+    const kryi_entries given = { who, { rows, cols, KRY_F64, NULL, col, val }, row, list->count };
+    TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), A, NULL));
 done:
     free(val);
     free(col);

@@ -42,7 +42,7 @@ static void restore_surroundings(const surroundings *s)
 static kry_status in_index(int64_t n, const int64_t *from, int64_t divisor, idx_t **out)
 {
     kry_status st = KRY_OK;
-    TRY(kry_alloc((size_t)n, sizeof **out, out));
+    TRY(kryi_alloc((size_t)n, sizeof **out, out));
     for (int64_t i = 0; i < n; i++) (*out)[i] = (idx_t)(from[i] / divisor);
 done:
     return st;
@@ -69,13 +69,13 @@ static kry_status share_out(int parts, const double *shares, real_t **target)
     double sum = 0;
     if (!shares) return KRY_OK;
     for (int p = 0; p < parts; p++) sum += shares[p];
-    TRY(kry_alloc((size_t)parts, sizeof **target, target));
+    TRY(kryi_alloc((size_t)parts, sizeof **target, target));
     for (int p = 0; p < parts; p++) (*target)[p] = (real_t)(shares[p] / sum);
 done:
     return st;
 }
 
-static kry_status call_metis(const char *who, const kry_sparse *g, const int64_t *cost, int parts,
+static kry_status call_metis(const char *who, const kryi_sparse *g, const int64_t *cost, int parts,
                              const double *shares, int32_t *part)
 {
     kry_status st = KRY_OK;
@@ -87,8 +87,8 @@ static kry_status call_metis(const char *who, const kry_sparse *g, const int64_t
     CHECK(sizeof(idx_t) > 4 || edges <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "%s: %lld entries are too many for this METIS", who, (long long)edges);
     TRY(in_index(g->rows + 1, g->row_ptr, 1, &start));
-    TRY(kry_alloc((size_t)edges, sizeof *neighbour, &neighbour));
-    TRY(kry_alloc((size_t)g->rows, sizeof *label, &label));
+    TRY(kryi_alloc((size_t)edges, sizeof *neighbour, &neighbour));
+    TRY(kryi_alloc((size_t)g->rows, sizeof *label, &label));
     for (int64_t e = 0; e < edges; e++) neighbour[e] = g->col[e];
     TRY(weigh(g->rows, cost, &weight));
     TRY(share_out(parts, shares, &target));
@@ -120,7 +120,7 @@ done:
 }
 
 /* order := the nodes, breadth first. `seen`: n zeros. */
-static void breadth_first(const kry_sparse *g, bool *seen, int32_t *order)
+static void breadth_first(const kryi_sparse *g, bool *seen, int32_t *order)
 {
     int64_t end = 0, at = 0;
     for (int64_t root = 0; root < g->rows; root++) {
@@ -131,7 +131,7 @@ static void breadth_first(const kry_sparse *g, bool *seen, int32_t *order)
     }
 }
 
-static kry_status walk(const kry_sparse *g, const int64_t *cost, int parts, const double *shares,
+static kry_status walk(const kryi_sparse *g, const int64_t *cost, int parts, const double *shares,
                        int32_t *part)
 {
     kry_status st = KRY_OK;
@@ -139,14 +139,14 @@ static kry_status walk(const kry_sparse *g, const int64_t *cost, int parts, cons
     int32_t *order = NULL;
     int64_t *sum = NULL, *first = NULL; /* of the costs in this order */
 
-    TRY(kry_alloc((size_t)g->rows, sizeof *seen, &seen));
-    TRY(kry_alloc((size_t)g->rows, sizeof *order, &order));
-    TRY(kry_alloc((size_t)g->rows + 1, sizeof *sum, &sum));
-    TRY(kry_alloc((size_t)parts + 1, sizeof *first, &first));
+    TRY(kryi_alloc((size_t)g->rows, sizeof *seen, &seen));
+    TRY(kryi_alloc((size_t)g->rows, sizeof *order, &order));
+    TRY(kryi_alloc((size_t)g->rows + 1, sizeof *sum, &sum));
+    TRY(kryi_alloc((size_t)parts + 1, sizeof *first, &first));
     breadth_first(g, seen, order);
     for (int64_t i = 0; i < g->rows; i++)
         sum[i + 1] = sum[i] + (cost ? cost[order[i]] - KRY_ROW_COST : 0);
-    TRY(kry_partition_by_rows(g->rows, sum, parts, shares, 1, first));
+    TRY(kryi_partition_by_rows(g->rows, sum, parts, shares, 1, first));
     for (int p = 0; p < parts; p++)
         for (int64_t i = first[p]; i < first[p + 1]; i++) part[order[i]] = p;
 done:
@@ -157,8 +157,8 @@ done:
     return st;
 }
 
-kry_status kry_graph_parts(const char *who, const kry_sparse *g, const int64_t *cost, int parts,
-                           const double *shares, int32_t *part)
+kry_status kryi_graph_parts(const char *who, const kryi_sparse *g, const int64_t *cost, int parts,
+                            const double *shares, int32_t *part)
 {
     enum { LEAST = 8 }; /* nodes in a part */
     if (parts == 1) {
@@ -169,8 +169,8 @@ kry_status kry_graph_parts(const char *who, const kry_sparse *g, const int64_t *
                                    : call_metis(who, g, cost, parts, shares, part);
 }
 #else
-kry_status kry_graph_parts(const char *who, const kry_sparse *g, const int64_t *cost, int parts,
-                           const double *shares, int32_t *part)
+kry_status kryi_graph_parts(const char *who, const kryi_sparse *g, const int64_t *cost, int parts,
+                            const double *shares, int32_t *part)
 {
     (void)g, (void)cost, (void)parts, (void)shares, (void)part;
     return kry_fail(
@@ -192,7 +192,7 @@ typedef struct line {
 } line;
 
 typedef struct growth {
-    const kry_sparse *graph;
+    const kryi_sparse *graph;
     int32_t *part; /* of each node; -1: none yet */
     int32_t *
         seen; /* of each node: 2 p + 1, it has a neighbour in part p, which grows; 2 p + 2: two or more */
@@ -202,7 +202,7 @@ typedef struct growth {
     int64_t any;    /* all nodes before it have a part */
 } growth;
 
-static kry_status begin(const kry_sparse *graph, int32_t *part, growth *g)
+static kry_status begin(const kryi_sparse *graph, int32_t *part, growth *g)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)graph->rows;
@@ -210,9 +210,9 @@ static kry_status begin(const kry_sparse *graph, int32_t *part, growth *g)
 
     *g = (growth){ .graph = graph, .part = part };
     for (size_t k = 0; k < COUNT(lines); k++)
-        TRY(kry_alloc(n, sizeof *lines[k]->node, &lines[k]->node));
-    TRY(kry_alloc(n, sizeof *g->seen, &g->seen));
-    TRY(kry_alloc(n, sizeof *g->in_front, &g->in_front));
+        TRY(kryi_alloc(n, sizeof *lines[k]->node, &lines[k]->node));
+    TRY(kryi_alloc(n, sizeof *g->seen, &g->seen));
+    TRY(kryi_alloc(n, sizeof *g->in_front, &g->in_front));
     for (size_t i = 0; i < n; i++) part[i] = -1;
 done:
     return st;
@@ -239,7 +239,7 @@ static int32_t next_node(growth *g)
 
 static void take(growth *g, int32_t i, int32_t p)
 {
-    const kry_sparse *G = g->graph;
+    const kryi_sparse *G = g->graph;
     const int64_t once = 2 * (int64_t)p + 1;
 
     g->part[i] = p;
@@ -264,7 +264,7 @@ static void grow(growth *g, int32_t p, int64_t nodes)
     }
 }
 
-kry_status kry_graph_grow(const kry_sparse *graph, int64_t parts, int32_t *part)
+kry_status kryi_graph_grow(const kryi_sparse *graph, int64_t parts, int32_t *part)
 {
     kry_status st = KRY_OK;
     const int64_t n = graph->rows;

@@ -35,7 +35,7 @@ static double norm1(const double *x, int64_t n)
     return sum;
 }
 
-kry_status kry_inverse_norm(int64_t n, kry_host_solve *solve, void *user, double *norm)
+kry_status kryi_inverse_norm(int64_t n, kryi_host_solve *solve, void *user, double *norm)
 {
     enum { STEPS = 5 };
     kry_status st = KRY_OK;
@@ -43,8 +43,8 @@ kry_status kry_inverse_norm(int64_t n, kry_host_solve *solve, void *user, double
     int64_t last = -1;
 
     *norm = 0;
-    TRY(kry_alloc((size_t)n, sizeof *x, &x));
-    TRY(kry_alloc((size_t)n, sizeof *sign, &sign));
+    TRY(kryi_alloc((size_t)n, sizeof *x, &x));
+    TRY(kryi_alloc((size_t)n, sizeof *sign, &sign));
     for (int64_t i = 0; i < n; i++) x[i] = 1.0 / (double)n;
     TRY(solve(user, x, false));
     *norm = norm1(x, n);

@@ -5,20 +5,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void add(kry_row_total *t, double value)
+static void add(kryi_row_total *t, double value)
 {
     t->sum += value, t->size += fabs(value), t->count += value != 0;
 }
 
-kry_row_total kry_row_total_of(const int64_t *row_ptr, const double *val, int64_t i)
+kryi_row_total kryi_row_total_of(const int64_t *row_ptr, const double *val, int64_t i)
 {
-    kry_row_total t = { 0 };
+    kryi_row_total t = { 0 };
 
     for (int64_t e = row_ptr[i]; e < row_ptr[i + 1]; e++) add(&t, val[e]);
     return t;
 }
 
-bool kry_row_total_is_zero(const kry_row_total *t, double rounding)
+bool kryi_row_total_is_zero(const kryi_row_total *t, double rounding)
 {
     return fabs(t->sum) <= (rounding + (double)t->count * DBL_EPSILON) * t->size;
 }
@@ -33,7 +33,7 @@ static int32_t stands_for(int32_t *above, int32_t i)
 
 /* Whether entries connect every row that is not empty with one that does not add up to zero, as in most matrices. A few sweeps
  * up and down the rows tell, or leave it open: false. *empty: how many rows are. */
-static bool all_regular(const kry_sparse *A, double rounding, bool *regular, int64_t *empty)
+static bool all_regular(const kryi_sparse *A, double rounding, bool *regular, int64_t *empty)
 {
     enum { SWEEPS = 4 };
     const double *val = A->val;
@@ -41,9 +41,9 @@ static bool all_regular(const kry_sparse *A, double rounding, bool *regular, int
 
     *empty = 0;
     for (int64_t i = 0; i < A->rows; i++) {
-        const kry_row_total t = kry_row_total_of(A->row_ptr, val, i);
+        const kryi_row_total t = kryi_row_total_of(A->row_ptr, val, i);
         *empty += t.size == 0;
-        regular[i] = t.size > 0 && !kry_row_total_is_zero(&t, rounding);
+        regular[i] = t.size > 0 && !kryi_row_total_is_zero(&t, rounding);
         left += t.size > 0 && !regular[i];
     }
     for (int sweep = 0; sweep < SWEEPS && left > 0 && left + *empty < A->rows; sweep++)
@@ -57,7 +57,8 @@ static bool all_regular(const kry_sparse *A, double rounding, bool *regular, int
     return left == 0;
 }
 
-static void add_up(const kry_sparse *A, kry_row_total *row, kry_row_total *column, int32_t *above)
+static void add_up(const kryi_sparse *A, kryi_row_total *row, kryi_row_total *column,
+                   int32_t *above)
 {
     const double *val = A->val;
 
@@ -72,11 +73,11 @@ static void add_up(const kry_sparse *A, kry_row_total *row, kry_row_total *colum
 }
 
 /* N->of of all rows but empty ones, and N->parts. */
-static void number(int64_t n, double rounding, const kry_row_total *row, int32_t *above,
-                   kry_null_parts *N)
+static void number(int64_t n, double rounding, const kryi_row_total *row, int32_t *above,
+                   kryi_null_parts *N)
 {
     for (int64_t i = 0; i < n; i++)
-        if (row[i].size == 0 || !kry_row_total_is_zero(&row[i], rounding))
+        if (row[i].size == 0 || !kryi_row_total_is_zero(&row[i], rounding))
             N->of[stands_for(above, (int32_t)i)] = -1;
     for (int64_t i = 0; i < n; i++) {
         const int32_t first = stands_for(above, (int32_t)i);
@@ -84,57 +85,57 @@ static void number(int64_t n, double rounding, const kry_row_total *row, int32_t
     }
 }
 
-kry_status kry_sparse_null_parts(const kry_sparse *A, double rounding, kry_null_parts *N)
+kry_status kryi_sparse_null_parts(const kryi_sparse *A, double rounding, kryi_null_parts *N)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)A->rows;
-    kry_row_total *row = NULL, *column = NULL;
+    kryi_row_total *row = NULL, *column = NULL;
     int32_t *above = NULL;
     bool *regular = NULL;
     int64_t empty;
 
-    *N = (kry_null_parts){ 0 };
-    TRY(kry_alloc(n, sizeof *regular, &regular));
+    *N = (kryi_null_parts){ 0 };
+    TRY(kryi_alloc(n, sizeof *regular, &regular));
     if (all_regular(A, rounding, regular, &empty) && empty == 0) {
-        TRY(kry_alloc(n, sizeof *N->of, &N->of));
-        TRY(kry_alloc(0, sizeof *N->one_sided, &N->one_sided));
+        TRY(kryi_alloc(n, sizeof *N->of, &N->of));
+        TRY(kryi_alloc(0, sizeof *N->one_sided, &N->one_sided));
         for (int64_t i = 0; i < A->rows; i++) N->of[i] = -1;
         goto done;
     }
-    TRY(kry_alloc(n, sizeof *row, &row));
-    TRY(kry_alloc(n, sizeof *column, &column));
-    TRY(kry_alloc(n, sizeof *above, &above));
-    TRY(kry_alloc(n, sizeof *N->of, &N->of));
+    TRY(kryi_alloc(n, sizeof *row, &row));
+    TRY(kryi_alloc(n, sizeof *column, &column));
+    TRY(kryi_alloc(n, sizeof *above, &above));
+    TRY(kryi_alloc(n, sizeof *N->of, &N->of));
     add_up(A, row, column, above);
     number(A->rows, rounding, row, above, N);
     for (int64_t i = 0; i < A->rows; i++)
         if (row[i].size == 0) N->of[i] = (int32_t)(N->parts + N->empty++);
-    TRY(kry_alloc((size_t)(N->parts + N->empty), sizeof *N->one_sided, &N->one_sided));
+    TRY(kryi_alloc((size_t)(N->parts + N->empty), sizeof *N->one_sided, &N->one_sided));
     for (int64_t i = 0; i < A->rows; i++)
         if (N->of[i] >= 0 && column[i].size > 0 &&
-            (N->of[i] >= N->parts || !kry_row_total_is_zero(&column[i], rounding)))
+            (N->of[i] >= N->parts || !kryi_row_total_is_zero(&column[i], rounding)))
             N->one_sided[N->of[i]] = true;
 done:
     free(regular), free(above), free(column), free(row);
-    if (st < 0) kry_null_parts_release(N);
+    if (st < 0) kryi_null_parts_release(N);
     return st;
 }
 
-void kry_null_parts_release(kry_null_parts *N)
+void kryi_null_parts_release(kryi_null_parts *N)
 {
     free(N->of), free(N->one_sided);
-    *N = (kry_null_parts){ 0 };
+    *N = (kryi_null_parts){ 0 };
 }
 
 /* B := A with a zero at the diagonal place of rows without entries where there is none. */
-static kry_status add_diagonal(const kry_sparse *A, const kry_null_parts *N, kry_sparse *B)
+static kry_status add_diagonal(const kryi_sparse *A, const kryi_null_parts *N, kryi_sparse *B)
 {
     kry_status st = KRY_OK;
     int64_t to = 0;
 
-    TRY(kry_sparse_create(A->rows, A->cols, A->type, kry_sparse_nnz(A) + N->empty, B));
+    TRY(kryi_sparse_create(A->rows, A->cols, A->type, kryi_sparse_nnz(A) + N->empty, B));
     for (int64_t i = 0; i < A->rows; i++) {
-        bool lacks = N->of[i] >= N->parts && kry_sparse_find(A, i, i) < 0;
+        bool lacks = N->of[i] >= N->parts && kryi_sparse_find(A, i, i) < 0;
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
             if (lacks && A->col[e] > i) B->col[to++] = (int32_t)i, lacks = false;
             B->col[to] = A->col[e], ((double *)B->val)[to++] = ((const double *)A->val)[e];
@@ -148,17 +149,17 @@ done:
 
 /* w := about the vector of A'w = 0, from ones by steps of Jacobi's iteration for A', half as long. On both-sided parts it is
  * ones. */
-static kry_status weigh(const kry_sparse *A, double *w)
+static kry_status weigh(const kryi_sparse *A, double *w)
 {
     enum { STEPS = 30 };
     kry_status st = KRY_OK;
     const double *val = A->val;
     double *y = NULL, *d = NULL;
 
-    TRY(kry_alloc((size_t)A->rows, sizeof *y, &y));
-    TRY(kry_alloc((size_t)A->rows, sizeof *d, &d));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *y, &y));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *d, &d));
     for (int64_t i = 0; i < A->rows; i++) {
-        const int64_t e = kry_sparse_find(A, i, i);
+        const int64_t e = kryi_sparse_find(A, i, i);
         d[i] = e < 0 ? 0 : val[e], w[i] = 1;
     }
     for (int step = 0; step < STEPS; step++) {
@@ -178,20 +179,20 @@ done:
  * P := A + a_rr e_r e_r' of a row r in each part. What b has along w, A'w = 0, be it by rounding alone, becomes a residual of
  * w'b / w_r: r is the row of the largest w_r a_rr.
  */
-static kry_status pin_parts(const kry_null_parts *N, kry_sparse *A)
+static kry_status pin_parts(const kryi_null_parts *N, kryi_sparse *A)
 {
     kry_status st = KRY_OK;
     double *val = A->val, *w = NULL, *best = NULL;
     int64_t *place = NULL;
 
     if (N->parts == 0) return KRY_OK;
-    TRY(kry_alloc((size_t)A->rows, sizeof *w, &w));
-    TRY(kry_alloc((size_t)N->parts, sizeof *best, &best));
-    TRY(kry_alloc((size_t)N->parts, sizeof *place, &place));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *w, &w));
+    TRY(kryi_alloc((size_t)N->parts, sizeof *best, &best));
+    TRY(kryi_alloc((size_t)N->parts, sizeof *place, &place));
     TRY(weigh(A, w));
     for (int64_t i = 0; i < A->rows; i++) {
         const int32_t p = N->of[i];
-        const int64_t e = p >= 0 && p < N->parts ? kry_sparse_find(A, i, i) : -1;
+        const int64_t e = p >= 0 && p < N->parts ? kryi_sparse_find(A, i, i) : -1;
         const double weight = e < 0 ? 0 : fabs(w[i] * val[e]);
         if (weight > 0 && weight > best[p]) best[p] = weight, place[p] = e;
     }
@@ -202,23 +203,23 @@ done:
     return st;
 }
 
-kry_status kry_sparse_pin(double rounding, kry_sparse *A)
+kry_status kryi_sparse_pin(double rounding, kryi_sparse *A)
 {
     kry_status st = KRY_OK;
-    kry_null_parts N;
-    kry_sparse B = { 0 };
+    kryi_null_parts N;
+    kryi_sparse B = { 0 };
 
-    TRY(kry_sparse_null_parts(A, rounding, &N));
+    TRY(kryi_sparse_null_parts(A, rounding, &N));
     if (N.empty) {
         TRY(add_diagonal(A, &N, &B));
         for (int64_t i = 0; i < B.rows; i++)
-            if (N.of[i] >= N.parts) ((double *)B.val)[kry_sparse_find(&B, i, i)] = 1;
-        kry_sparse_release(A);
-        *A = B, B = (kry_sparse){ 0 };
+            if (N.of[i] >= N.parts) ((double *)B.val)[kryi_sparse_find(&B, i, i)] = 1;
+        kryi_sparse_release(A);
+        *A = B, B = (kryi_sparse){ 0 };
     }
     TRY(pin_parts(&N, A));
 done:
-    kry_sparse_release(&B);
-    kry_null_parts_release(&N);
+    kryi_sparse_release(&B);
+    kryi_null_parts_release(&N);
     return st;
 }

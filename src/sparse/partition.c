@@ -131,21 +131,21 @@ static void choose_cuts(const cutting *c, double limit, int64_t *cut)
         if (cut[p] >= cut[p + 1]) cut[p] = cut[p + 1] - 1;
 }
 
-kry_status kry_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts, const double *shares,
-                                 int64_t multiple, int64_t *first)
+kry_status kryi_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts,
+                                  const double *shares, int64_t multiple, int64_t *first)
 {
     kry_status st = KRY_OK;
     cutting c = { n, multiple, 0, row_ptr, parts, shares, NULL, NULL };
     int64_t *cut = NULL;
 
-    TRY(check_parts("kry_partition_by_rows", n, parts, shares));
+    TRY(check_parts("kryi_partition_by_rows", n, parts, shares));
     c.units = (n + multiple - 1) / multiple;
     CHECK(c.units >= parts, KRY_ERR_ARGUMENT,
-          "kry_partition_by_rows: %lld rows are %lld times %lld, too few for %d parts",
+          "kryi_partition_by_rows: %lld rows are %lld times %lld, too few for %d parts",
           (long long)n, (long long)c.units, (long long)multiple, parts);
-    TRY(kry_alloc((size_t)parts + 1, sizeof *c.low, &c.low));
-    TRY(kry_alloc((size_t)parts + 1, sizeof *c.high, &c.high));
-    TRY(kry_alloc((size_t)parts + 1, sizeof *cut, &cut));
+    TRY(kryi_alloc((size_t)parts + 1, sizeof *c.low, &c.low));
+    TRY(kryi_alloc((size_t)parts + 1, sizeof *c.high, &c.high));
+    TRY(kryi_alloc((size_t)parts + 1, sizeof *cut, &cut));
     choose_cuts(&c, least_limit(&c), cut);
     for (int p = 0; p < parts; p++) first[p] = cut[p] * multiple;
     first[parts] = n;
@@ -174,29 +174,29 @@ static void fill_empty_parts(int64_t n, int parts, int64_t *count, int32_t *part
     }
 }
 
-kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *shares,
-                                  int32_t *part)
+kry_status kryi_partition_by_graph(const kryi_sparse *A, int parts, const double *shares,
+                                   int32_t *part)
 {
     kry_status st = KRY_OK;
-    static const char who[] = "kry_partition_by_graph";
-    kry_sparse graph = { 0 };
+    static const char who[] = "kryi_partition_by_graph";
+    kryi_sparse graph = { 0 };
     int64_t *cost = NULL, *count = NULL;
 
     TRY(check_parts(who, A->rows, parts, shares));
-    TRY(kry_alloc((size_t)A->rows, sizeof *cost, &cost));
-    TRY(kry_alloc((size_t)parts, sizeof *count, &count));
-    for (int64_t i = 0; i < A->rows; i++) cost[i] = KRY_ROW_COST + kry_row_length(A, i);
-    TRY(kry_sparse_graph(A, &graph));
-    TRY(kry_graph_parts(who, &graph, cost, parts, shares, part));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *cost, &cost));
+    TRY(kryi_alloc((size_t)parts, sizeof *count, &count));
+    for (int64_t i = 0; i < A->rows; i++) cost[i] = KRY_ROW_COST + kryi_row_length(A, i);
+    TRY(kryi_sparse_graph(A, &graph));
+    TRY(kryi_graph_parts(who, &graph, cost, parts, shares, part));
     fill_empty_parts(A->rows, parts, count, part);
 done:
-    kry_sparse_release(&graph);
+    kryi_sparse_release(&graph);
     free(count);
     free(cost);
     return st;
 }
 
-void kry_partition_order(int64_t n, int parts, const int32_t *part, int64_t *first, int32_t *order)
+void kryi_partition_order(int64_t n, int parts, const int32_t *part, int64_t *first, int32_t *order)
 {
     memset(first, 0, ((size_t)parts + 1) * sizeof *first);
     for (int64_t i = 0; i < n; i++) first[part[i] + 1]++;
@@ -209,7 +209,7 @@ void kry_partition_order(int64_t n, int parts, const int32_t *part, int64_t *fir
 /* ---- volumes --------------------------------------------------------------------------------- */
 
 typedef struct counting {
-    const kry_sparse *A;
+    const kryi_sparse *A;
     int parts;
     const int32_t *part;
     int32_t *reader; /* rows: the last part that got this entry of x, and 1; 0: none yet */
@@ -230,23 +230,23 @@ static void count_row(const counting *c, int64_t i, kry_part_volume *volume)
         c->talks[(int64_t)p * c->parts + q] = c->talks[(int64_t)q * c->parts + p] = true;
     }
     volume[p].rows++;
-    volume[p].entries += kry_row_length(c->A, i);
+    volume[p].entries += kryi_row_length(c->A, i);
     volume[p].coupled += coupled;
 }
 
-kry_status kry_partition_volume(const kry_sparse *A, int parts, const int32_t *part,
-                                kry_part_volume *volume)
+kry_status kryi_partition_volume(const kryi_sparse *A, int parts, const int32_t *part,
+                                 kry_part_volume *volume)
 {
     kry_status st = KRY_OK;
     counting c = { A, parts, part, NULL, NULL };
     int32_t *order = NULL; /* rows by parts, so that `reader` needs to know the last part only */
     int64_t *first = NULL;
 
-    TRY(kry_alloc((size_t)A->rows, sizeof *c.reader, &c.reader));
-    TRY(kry_alloc((size_t)parts * (size_t)parts, sizeof *c.talks, &c.talks));
-    TRY(kry_alloc((size_t)A->rows, sizeof *order, &order));
-    TRY(kry_alloc((size_t)parts + 1, sizeof *first, &first));
-    kry_partition_order(A->rows, parts, part, first, order);
+    TRY(kryi_alloc((size_t)A->rows, sizeof *c.reader, &c.reader));
+    TRY(kryi_alloc((size_t)parts * (size_t)parts, sizeof *c.talks, &c.talks));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *order, &order));
+    TRY(kryi_alloc((size_t)parts + 1, sizeof *first, &first));
+    kryi_partition_order(A->rows, parts, part, first, order);
     memset(volume, 0, (size_t)parts * sizeof *volume);
     for (int64_t k = 0; k < A->rows; k++) count_row(&c, order[k], volume);
     for (int p = 0; p < parts; p++)

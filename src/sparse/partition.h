@@ -24,8 +24,8 @@ enum { KRY_ROW_COST = 6 };
  * Source   A. Cevahir, A. Nukada, S. Matsuoka, ICCS 2009, section 3.3: rows by nonzeros; A. Pinar,
  *          C. Aykanat, J. Parallel Distrib. Comput. 64 (2004): the smallest maximum by bisection
  */
-kry_status kry_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts, const double *shares,
-                                 int64_t multiple, int64_t *first);
+kry_status kryi_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts,
+                                  const double *shares, int64_t multiple, int64_t *first);
 
 /*
  * part[i] := the part of row i of a square A, by METIS on the graph of A + A' so that parts exchange few
@@ -34,14 +34,14 @@ kry_status kry_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts, c
  * Returns  also KRY_ERR_UNSUPPORTED without METIS
  * Source   G. Karypis, V. Kumar, SIAM J. Sci. Comput. 20 (1998)
  */
-kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *shares,
-                                  int32_t *part);
+kry_status kryi_partition_by_graph(const kryi_sparse *A, int parts, const double *shares,
+                                   int32_t *part);
 
 /*
  * graph_parts.c: part[i] := 0 ... parts-1 for the nodes of a graph: k-way, 3 % imbalance, fixed seed.
  *
  *   who     the public function, for messages
- *   graph   pattern: the neighbours of each node (kry_sparse_graph)
+ *   graph   pattern: the neighbours of each node (kryi_sparse_graph)
  *   cost    rows, of the nodes: parts then exchange few words. NULL: nodes cost the same, and few
  *           edges are cut
  *   shares  parts, of the cost, > 0; NULL: equal
@@ -50,8 +50,8 @@ kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *
  * less than 8 nodes to a part; parts are then cut out of a breadth-first order of the nodes.
  * Returns  KRY_ERR_UNSUPPORTED without METIS
  */
-kry_status kry_graph_parts(const char *who, const kry_sparse *graph, const int64_t *cost, int parts,
-                           const double *shares, int32_t *part);
+kry_status kryi_graph_parts(const char *who, const kryi_sparse *graph, const int64_t *cost,
+                            int parts, const double *shares, int32_t *part);
 
 /*
  * part[i] := the part of node i, for so many parts that METIS takes long: each grows in breadth until it has its share of
@@ -59,14 +59,15 @@ kry_status kry_graph_parts(const char *who, const kry_sparse *graph, const int64
  *
  * Cost  the edges, twice
  */
-kry_status kry_graph_grow(const kry_sparse *graph, int64_t parts, int32_t *part);
+kry_status kryi_graph_grow(const kryi_sparse *graph, int64_t parts, int32_t *part);
 
 /* Sort the rows by parts, those of one part as they were: row order[k] goes to place k, part p gets the
  * places first[p] to first[p + 1]. order: n; first: parts+1. */
-void kry_partition_order(int64_t n, int parts, const int32_t *part, int64_t *first, int32_t *order);
+void kryi_partition_order(int64_t n, int parts, const int32_t *part, int64_t *first,
+                          int32_t *order);
 
 /* The volume of each of `parts` parts when row i, and entry i of x, belong to part[i]. A: square; only its
  * pattern is read. */
-kry_status kry_partition_volume(const kry_sparse *A, int parts, const int32_t *part,
-                                kry_part_volume *volume);
+kry_status kryi_partition_volume(const kryi_sparse *A, int parts, const int32_t *part,
+                                 kry_part_volume *volume);
 #endif

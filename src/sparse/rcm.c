@@ -10,19 +10,19 @@
 #include <stdlib.h>
 
 typedef struct search {
-    const kry_sparse *graph;
+    const kryi_sparse *graph;
     int32_t *seen; /* of each node: the number of the last walk that came there; 0: none */
     int32_t walks;
     int64_t *near; /* room for the neighbours of a node: degree, then number */
 } search;
 
-static int64_t degree(const search *S, int32_t node) { return kry_row_length(S->graph, node); }
+static int64_t degree(const search *S, int32_t node) { return kryi_row_length(S->graph, node); }
 
 /* Walk from a node in breadth. order: gets the nodes that are met. Returns how many; *last: where those that are
  * farthest away begin, *depth: how far. */
 static int64_t walk(search *S, int32_t from, int32_t *order, int64_t *last, int64_t *depth)
 {
-    const kry_sparse *G = S->graph;
+    const kryi_sparse *G = S->graph;
     int64_t count = 1, end = 1;
 
     S->walks++;
@@ -66,7 +66,7 @@ static int ascending(const void *a, const void *b)
 /* order[count ...] := the neighbours of a node that have no place yet, those of few neighbours first. */
 static int64_t add_neighbours(search *S, int32_t of, bool *placed, int32_t *order, int64_t count)
 {
-    const kry_sparse *G = S->graph;
+    const kryi_sparse *G = S->graph;
     size_t found = 0;
 
     for (int64_t e = G->row_ptr[of]; e < G->row_ptr[of + 1]; e++)
@@ -79,7 +79,7 @@ static int64_t add_neighbours(search *S, int32_t of, bool *placed, int32_t *orde
     return count + (int64_t)found;
 }
 
-kry_status kry_sparse_rcm(const kry_sparse *graph, int32_t *order)
+kry_status kryi_sparse_rcm(const kryi_sparse *graph, int32_t *order)
 {
     kry_status st = KRY_OK;
     const int64_t n = graph->rows;
@@ -87,9 +87,9 @@ kry_status kry_sparse_rcm(const kry_sparse *graph, int32_t *order)
     bool *placed = NULL;
     int64_t count = 0;
 
-    TRY(kry_alloc((size_t)n, sizeof *S.seen, &S.seen));
-    TRY(kry_alloc((size_t)kry_longest_row(graph), sizeof *S.near, &S.near));
-    TRY(kry_alloc((size_t)n, sizeof *placed, &placed));
+    TRY(kryi_alloc((size_t)n, sizeof *S.seen, &S.seen));
+    TRY(kryi_alloc((size_t)kryi_longest_row(graph), sizeof *S.near, &S.near));
+    TRY(kryi_alloc((size_t)n, sizeof *placed, &placed));
     for (int32_t node = 0; node < n; node++) {
         if (placed[node]) continue;
         int64_t next = count;
@@ -108,7 +108,7 @@ done:
     return st;
 }
 
-double kry_sparse_mean_bandwidth(const kry_sparse *A, const int32_t *place)
+double kryi_sparse_mean_bandwidth(const kryi_sparse *A, const int32_t *place)
 {
     double sum = 0;
 
@@ -117,5 +117,5 @@ double kry_sparse_mean_bandwidth(const kry_sparse *A, const int32_t *place)
             const int64_t j = A->col[e];
             sum += place ? abs(place[i] - place[j]) : (double)(i < j ? j - i : i - j);
         }
-    return kry_sparse_nnz(A) ? sum / (double)kry_sparse_nnz(A) : 0;
+    return kryi_sparse_nnz(A) ? sum / (double)kryi_sparse_nnz(A) : 0;
 }

@@ -4,38 +4,39 @@
 #include <string.h>
 
 /* Numbers only if `like` has some. */
-static kry_status create_like(const kry_sparse *like, int64_t rows, int64_t cols, int64_t nnz,
-                              kry_sparse *A)
+static kry_status create_like(const kryi_sparse *like, int64_t rows, int64_t cols, int64_t nnz,
+                              kryi_sparse *A)
 {
     kry_status st = KRY_OK;
 
-    *A = (kry_sparse){ .rows = rows, .cols = cols, .type = like->type };
-    TRY(kry_alloc((size_t)rows + 1, sizeof *A->row_ptr, &A->row_ptr));
-    TRY(kry_alloc((size_t)nnz, sizeof *A->col, &A->col));
-    if (like->val) TRY(kry_alloc((size_t)nnz, kry_type_size(like->type), &A->val));
+    *A = (kryi_sparse){ .rows = rows, .cols = cols, .type = like->type };
+    TRY(kryi_alloc((size_t)rows + 1, sizeof *A->row_ptr, &A->row_ptr));
+    TRY(kryi_alloc((size_t)nnz, sizeof *A->col, &A->col));
+    if (like->val) TRY(kryi_alloc((size_t)nnz, kry_type_size(like->type), &A->val));
 done:
-    if (st < 0) kry_sparse_release(A);
+    if (st < 0) kryi_sparse_release(A);
     return st;
 }
 
-kry_status kry_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz, kry_sparse *A)
+kry_status kryi_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz,
+                              kryi_sparse *A)
 {
     static char some;
-    return create_like(&(kry_sparse){ .type = type, .val = &some }, rows, cols, nnz, A);
+    return create_like(&(kryi_sparse){ .type = type, .val = &some }, rows, cols, nnz, A);
 }
 
-void kry_sparse_release(kry_sparse *A)
+void kryi_sparse_release(kryi_sparse *A)
 {
     free(A->row_ptr);
     free(A->col);
     free(A->val);
-    *A = (kry_sparse){ 0 };
+    *A = (kryi_sparse){ 0 };
 }
 
-kry_status kry_sparse_copy(const kry_sparse *A, kry_sparse *B)
+kry_status kryi_sparse_copy(const kryi_sparse *A, kryi_sparse *B)
 {
     kry_status st = KRY_OK;
-    const size_t nnz = (size_t)kry_sparse_nnz(A);
+    const size_t nnz = (size_t)kryi_sparse_nnz(A);
 
     TRY(create_like(A, A->rows, A->cols, (int64_t)nnz, B));
     memcpy(B->row_ptr, A->row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
@@ -45,14 +46,14 @@ done:
     return st;
 }
 
-kry_status kry_places_copy(const kry_sparse *A, kry_sparse *B)
+kry_status kryi_places_copy(const kryi_sparse *A, kryi_sparse *B)
 {
-    const kry_sparse pattern = { A->rows, A->cols, A->type, A->row_ptr, A->col, NULL };
-    return kry_sparse_copy(&pattern, B);
+    const kryi_sparse pattern = { A->rows, A->cols, A->type, A->row_ptr, A->col, NULL };
+    return kryi_sparse_copy(&pattern, B);
 }
 
 typedef struct lengths {
-    const kry_sparse *A;
+    const kryi_sparse *A;
     int64_t longest[KRY_MOST_PARTS];
 } lengths;
 
@@ -62,41 +63,41 @@ static void find_longest(void *user, int part, int64_t begin, int64_t end)
     int64_t longest = 0;
 
     for (int64_t i = begin; i < end; i++)
-        if (kry_row_length(l->A, i) > longest) longest = kry_row_length(l->A, i);
+        if (kryi_row_length(l->A, i) > longest) longest = kryi_row_length(l->A, i);
     l->longest[part] = longest;
 }
 
-int64_t kry_longest_row(const kry_sparse *A)
+int64_t kryi_longest_row(const kryi_sparse *A)
 {
-    const int parts = kry_parts(A->rows);
+    const int parts = kryi_parts(A->rows);
     lengths l = { .A = A };
     int64_t longest = 0;
 
-    kry_parallel(parts, A->rows, find_longest, &l);
+    kryi_parallel(parts, A->rows, find_longest, &l);
     for (int p = 0; p < parts; p++)
         if (l.longest[p] > longest) longest = l.longest[p];
     return longest;
 }
 
-kry_status kry_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
-                          void **to)
+kry_status kryi_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
+                           void **to)
 {
-    kry_status st = kry_alloc((size_t)count, kry_type_size(type), to);
+    kry_status st = kryi_alloc((size_t)count, kry_type_size(type), to);
     for (int64_t k = 0; st == KRY_OK && k < count; k++)
-        kry_number_put(type, *to, k, kry_number_at(type, numbers, place[k]));
+        kryi_number_put(type, *to, k, kryi_number_at(type, numbers, place[k]));
     return st;
 }
 
-kry_status kry_sparse_convert(kry_sparse *A, kry_type type)
+kry_status kryi_sparse_convert(kryi_sparse *A, kry_type type)
 {
     kry_status st = KRY_OK;
-    int64_t nnz = kry_sparse_nnz(A);
+    int64_t nnz = kryi_sparse_nnz(A);
     void *val = NULL;
 
     if (type == A->type) return KRY_OK;
-    TRY(kry_alloc((size_t)nnz, kry_type_size(type), &val));
+    TRY(kryi_alloc((size_t)nnz, kry_type_size(type), &val));
     for (int64_t e = 0; e < nnz; e++)
-        kry_number_put(type, val, e, kry_number_at(A->type, A->val, e));
+        kryi_number_put(type, val, e, kryi_number_at(A->type, A->val, e));
     free(A->val);
     A->val = val;
     A->type = type;
@@ -105,16 +106,16 @@ done:
 }
 
 /* Entry `to` of B := entry `from` of A, in this column. */
-static void copy_entry(const kry_sparse *A, int64_t from, kry_sparse *B, int64_t to, int64_t col)
+static void copy_entry(const kryi_sparse *A, int64_t from, kryi_sparse *B, int64_t to, int64_t col)
 {
     B->col[to] = (int32_t)col;
-    if (A->val) kry_number_put(A->type, B->val, to, kry_number_at(A->type, A->val, from));
+    if (A->val) kryi_number_put(A->type, B->val, to, kryi_number_at(A->type, A->val, from));
 }
 
-kry_status kry_sparse_transpose(const kry_sparse *A, kry_sparse *T)
+kry_status kryi_sparse_transpose(const kryi_sparse *A, kryi_sparse *T)
 {
     kry_status st = KRY_OK;
-    int64_t nnz = kry_sparse_nnz(A);
+    int64_t nnz = kryi_sparse_nnz(A);
 
     TRY(create_like(A, A->cols, A->rows, nnz, T));
     for (int64_t e = 0; e < nnz; e++) T->row_ptr[A->col[e] + 1]++;
@@ -128,35 +129,35 @@ done:
     return st;
 }
 
-kry_status kry_sparse_sort(kry_sparse *A)
+kry_status kryi_sparse_sort(kryi_sparse *A)
 {
     kry_status st = KRY_OK;
-    kry_sparse T = { 0 }, sorted;
+    kryi_sparse T = { 0 }, sorted;
 
-    TRY(kry_sparse_transpose(A, &T));
-    TRY(kry_sparse_transpose(&T, &sorted));
-    kry_sparse_release(A);
+    TRY(kryi_sparse_transpose(A, &T));
+    TRY(kryi_sparse_transpose(&T, &sorted));
+    kryi_sparse_release(A);
     *A = sorted;
 done:
-    kry_sparse_release(&T);
+    kryi_sparse_release(&T);
     return st;
 }
 
 /* The row of A that is row i of the part. */
-static int64_t row_of(const kry_sparse_cut *cut, int64_t i)
+static int64_t row_of(const kryi_sparse_cut *cut, int64_t i)
 {
     return cut->row ? cut->row[cut->first + i] : cut->first + i;
 }
 
 /* The column in the part of an entry of A, or -1. */
-static int64_t column_of(const kry_sparse_cut *cut, int64_t row, int32_t col)
+static int64_t column_of(const kryi_sparse_cut *cut, int64_t row, int32_t col)
 {
     if (cut->keep && !cut->keep(cut->user, row, col)) return -1;
     return cut->place ? cut->place[col] : col;
 }
 
-kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_sparse *B,
-                           int64_t **from)
+kry_status kryi_sparse_part(const kryi_sparse *A, const kryi_sparse_cut *cut, kryi_sparse *B,
+                            int64_t **from)
 {
     kry_status st = KRY_OK;
     int64_t kept = 0;
@@ -165,7 +166,7 @@ kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_s
     for (int64_t i = 0; i < cut->rows; i++)
         for (int64_t row = row_of(cut, i), e = A->row_ptr[row]; e < A->row_ptr[row + 1]; e++)
             kept += column_of(cut, row, A->col[e]) >= 0;
-    if (from) TRY(kry_alloc((size_t)kept, sizeof **from, from));
+    if (from) TRY(kryi_alloc((size_t)kept, sizeof **from, from));
     TRY(create_like(A, cut->rows, cut->cols, kept, B));
     kept = 0;
     for (int64_t i = 0; i < cut->rows; i++) {
@@ -181,7 +182,7 @@ done:
     return st;
 }
 
-void kry_sparse_renumber(kry_sparse *A, int64_t cols, const int32_t *place)
+void kryi_sparse_renumber(kryi_sparse *A, int64_t cols, const int32_t *place)
 {
     int64_t kept = 0, e = 0;
 
@@ -193,22 +194,22 @@ void kry_sparse_renumber(kry_sparse *A, int64_t cols, const int32_t *place)
     A->cols = cols;
 }
 
-kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const void *user,
-                             kry_sparse *B)
+kry_status kryi_sparse_select(const kryi_sparse *A, kryi_sparse_keep *keep, const void *user,
+                              kryi_sparse *B)
 {
-    const kry_sparse_cut cut = { .rows = A->rows, .cols = A->cols, .keep = keep, .user = user };
-    return kry_sparse_part(A, &cut, B, NULL);
+    const kryi_sparse_cut cut = { .rows = A->rows, .cols = A->cols, .keep = keep, .user = user };
+    return kryi_sparse_part(A, &cut, B, NULL);
 }
 
-kry_status kry_sparse_beside(const kry_sparse *A, const kry_sparse *B, kry_sparse *M)
+kry_status kryi_sparse_beside(const kryi_sparse *A, const kryi_sparse *B, kryi_sparse *M)
 {
     kry_status st = KRY_OK;
-    const kry_sparse *const both[] = { A, B };
+    const kryi_sparse *const both[] = { A, B };
     int64_t to = 0;
 
-    *M = (kry_sparse){ 0 };
-    TRY(kry_sparse_create(A->rows, A->cols + B->cols, A->type,
-                          kry_sparse_nnz(A) + kry_sparse_nnz(B), M));
+    *M = (kryi_sparse){ 0 };
+    TRY(kryi_sparse_create(A->rows, A->cols + B->cols, A->type,
+                           kryi_sparse_nnz(A) + kryi_sparse_nnz(B), M));
     for (int64_t i = 0; i < A->rows; i++) {
         for (int b = 0; b < 2; b++)
             for (int64_t e = both[b]->row_ptr[i]; e < both[b]->row_ptr[i + 1]; e++, to++)

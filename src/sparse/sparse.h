@@ -11,130 +11,131 @@
 
 #include "base/base.h"
 
-typedef struct kry_sparse {
+typedef struct kryi_sparse {
     int64_t rows, cols;
     kry_type type;    /* of val */
     int64_t *row_ptr; /* rows + 1: row i has the entries row_ptr[i] ... row_ptr[i + 1] - 1 */
     int32_t *col;     /* of each entry; ascending in a row, none twice, unless said otherwise */
     void *val;        /* a number of `type` for each entry; NULL: only the pattern is known */
-} kry_sparse;
+} kryi_sparse;
 
-static inline int64_t kry_sparse_nnz(const kry_sparse *A) { return A->row_ptr[A->rows]; }
-static inline int64_t kry_row_length(const kry_sparse *A, int64_t i)
+static inline int64_t kryi_sparse_nnz(const kryi_sparse *A) { return A->row_ptr[A->rows]; }
+static inline int64_t kryi_row_length(const kryi_sparse *A, int64_t i)
 {
     return A->row_ptr[i + 1] - A->row_ptr[i];
 }
-int64_t kry_longest_row(const kry_sparse *A); /* entries */
+int64_t kryi_longest_row(const kryi_sparse *A); /* entries */
 
 /* Room for nnz entries; all arrays are zero. */
-kry_status kry_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz, kry_sparse *A);
-void kry_sparse_release(kry_sparse *A);
-kry_status kry_sparse_copy(const kry_sparse *A, kry_sparse *B); /* B := A */
-kry_status kry_places_copy(const kry_sparse *A, kry_sparse *B); /* the pattern only */
+kry_status kryi_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz,
+                              kryi_sparse *A);
+void kryi_sparse_release(kryi_sparse *A);
+kry_status kryi_sparse_copy(const kryi_sparse *A, kryi_sparse *B); /* B := A */
+kry_status kryi_places_copy(const kryi_sparse *A, kryi_sparse *B); /* the pattern only */
 /* to := the numbers that stand at these places, to be freed. */
-kry_status kry_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
-                          void **to);
+kry_status kryi_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
+                           void **to);
 /* Convert the numbers of A to another type. */
-kry_status kry_sparse_convert(kry_sparse *A, kry_type type);
+kry_status kryi_sparse_convert(kryi_sparse *A, kry_type type);
 
 /* ---- sparse.c: the same entries at other places ---------------------------------------------- */
 
 /* T := A'. Entries of A in any order come out with columns ascending, equal ones as they stood. */
-kry_status kry_sparse_transpose(const kry_sparse *A, kry_sparse *T);
+kry_status kryi_sparse_transpose(const kryi_sparse *A, kryi_sparse *T);
 /* Let columns ascend in each row, equal ones as they stood. */
-kry_status kry_sparse_sort(kry_sparse *A);
+kry_status kryi_sparse_sort(kryi_sparse *A);
 
 /* Which entries of A belong to a part. */
-typedef bool kry_sparse_keep(const void *user, int64_t row, int64_t col);
+typedef bool kryi_sparse_keep(const void *user, int64_t row, int64_t col);
 /* Rows, columns and entries of a matrix, the rows and columns in an order of their own. */
-typedef struct kry_sparse_cut {
+typedef struct kryi_sparse_cut {
     int64_t rows, first;  /* rows first ... first + rows - 1, */
     const int32_t *row;   /* or of all rows in this order; NULL: in that of the matrix */
     int64_t cols;         /* of the part */
     const int32_t *place; /* a column's number in the part, -1: left out; NULL: its own */
-    kry_sparse_keep
+    kryi_sparse_keep
         *keep;        /* false of entries that are left out, by A's row and column; NULL: none */
     const void *user; /* for keep */
-} kry_sparse_cut;
+} kryi_sparse_cut;
 
 /* B := that part of A; the entries of a row stay in A's order.
  *   from  [out]  of each entry of B its number in A, to be freed; NULL: not wanted */
-kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_sparse *B,
-                           int64_t **from);
+kry_status kryi_sparse_part(const kryi_sparse *A, const kryi_sparse_cut *cut, kryi_sparse *B,
+                            int64_t **from);
 /* Leave entries out of A whose columns have place -1, and give the others these columns: in place, whose arrays keep their
  * length. cols: as many there are from now on. */
-void kry_sparse_renumber(kry_sparse *A, int64_t cols, const int32_t *place);
+void kryi_sparse_renumber(kryi_sparse *A, int64_t cols, const int32_t *place);
 /* M := [A B], of one type; the entries of A's rows come first. */
-kry_status kry_sparse_beside(const kry_sparse *A, const kry_sparse *B, kry_sparse *M);
+kry_status kryi_sparse_beside(const kryi_sparse *A, const kryi_sparse *B, kryi_sparse *M);
 /* B := the entries of A for which keep(user, row, column) is true, in A's order. */
-kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const void *user,
-                             kry_sparse *B);
+kry_status kryi_sparse_select(const kryi_sparse *A, kryi_sparse_keep *keep, const void *user,
+                              kryi_sparse *B);
 
 /* ---- pairs.c: entries and their mirror images ------------------------------------------------ */
 
 /* The number of the first entry of row i in column j or later; if there is none, that of the entry after the row.
  * Cost: O(log of the length of row i) */
-int64_t kry_sparse_from(const kry_sparse *A, int64_t i, int64_t j);
+int64_t kryi_sparse_from(const kryi_sparse *A, int64_t i, int64_t j);
 /* The number of the entry (i, j), -1 if there is none; at the same cost. */
-int64_t kry_sparse_find(const kry_sparse *A, int64_t i, int64_t j);
+int64_t kryi_sparse_find(const kryi_sparse *A, int64_t i, int64_t j);
 /* Call visit for all places (i, j) and (j, i), i > j, of a square A of which at least one has an entry;
  * lower and upper are the entries' numbers, -1: none. Ends when visit returns false.
- * Cost: a kry_sparse_find for each entry; so is that of the next two. */
-typedef bool kry_sparse_visit(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper);
-void kry_sparse_pairs(const kry_sparse *A, kry_sparse_visit *visit, void *user);
+ * Cost: a kryi_sparse_find for each entry; so is that of the next two. */
+typedef bool kryi_sparse_visit(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper);
+void kryi_sparse_pairs(const kryi_sparse *A, kryi_sparse_visit *visit, void *user);
 /* Whether A is square and equal to A', to the bit. */
-bool kry_sparse_is_symmetric(const kry_sparse *A);
+bool kryi_sparse_is_symmetric(const kryi_sparse *A);
 
 /* Where a matrix is not symmetric. */
-typedef struct kry_sparse_mismatch {
+typedef struct kryi_sparse_mismatch {
     int64_t i, j;        /* i > j; i < 0: nowhere */
     double lower, upper; /* a_ij and a_ji */
-} kry_sparse_mismatch;
+} kryi_sparse_mismatch;
 
 /* Make an A in double that is symmetric but for rounding symmetric to the bit: upper entries take the
  * number of the lower ones, entries without a mirror image are left out. A has a positive diagonal.
  *   tolerance  |a_ij - a_ji| <= tolerance sqrt(a_ii a_jj) is rounding
  *   mismatch   [out]  the first pair that is not; A is then of no use */
-kry_status kry_sparse_symmetrise(kry_sparse *A, double tolerance, kry_sparse_mismatch *mismatch);
+kry_status kryi_sparse_symmetrise(kryi_sparse *A, double tolerance, kryi_sparse_mismatch *mismatch);
 enum { KRY_BLOCK_MOST = 32 }; /* rows of a node */
 /* How many consecutive rows belong to a node, by the pattern: the unknowns of a node of finite elements have
  * entries in the same columns. The largest number up to KRY_BLOCK_MOST of which all groups of rows with one
  * pattern are multiples; 1 if there are no such groups. */
-int kry_sparse_block(const kry_sparse *A);
+int kryi_sparse_block(const kryi_sparse *A);
 /* The same as far as A says it, the first rows of a matrix of so many: a node has no more. */
-int kry_sparse_block_by(const kry_sparse *A, int64_t rows);
+int kryi_sparse_block_by(const kryi_sparse *A, int64_t rows);
 /* G := the graph of a square A's nodes, `block` consecutive rows each; the last may have fewer */
-kry_status kry_sparse_node_graph(const kry_sparse *A, int block, kry_sparse *G);
+kry_status kryi_sparse_node_graph(const kryi_sparse *A, int block, kryi_sparse *G);
 /* G := the pattern of A + A', without the diagonal: the graph of a square A. */
-kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
+kry_status kryi_sparse_graph(const kryi_sparse *A, kryi_sparse *G);
 
 /* ---- null_parts.c: what a square A in double, columns ascending, maps to zero by the look of its rows ---- */
 
 /* Parts that no entry connects with the rest and whose rows all add up to zero, and rows without an entry that is not zero. */
-typedef struct kry_null_parts {
+typedef struct kryi_null_parts {
     int64_t parts, empty;
     int32_t
         *of; /* of each row: its part; behind these the empty rows, in their order; -1: neither */
     bool *
         one_sided; /* of each of these: columns do not add up to zero, too, or the empty row's column is not empty */
-} kry_null_parts;
+} kryi_null_parts;
 
 /* The sums of the entries of a row, or of a column. */
-typedef struct kry_row_total {
+typedef struct kryi_row_total {
     double sum, size; /* of entries, of their absolute values */
     int64_t count;    /* of entries that are not zero */
-} kry_row_total;
+} kryi_row_total;
 /* Row i's, of arrays of rows. */
-kry_row_total kry_row_total_of(const int64_t *row_ptr, const double *val, int64_t i);
+kryi_row_total kryi_row_total_of(const int64_t *row_ptr, const double *val, int64_t i);
 /* Whether the sum is zero but for rounding: of the entries, by up to `rounding` times their size, and of the additions. */
-bool kry_row_total_is_zero(const kry_row_total *t, double rounding);
+bool kryi_row_total_is_zero(const kryi_row_total *t, double rounding);
 
 /* rounding: of a number; rows add up to zero but for so much of their size, and the rounding of their additions. */
-kry_status kry_sparse_null_parts(const kry_sparse *A, double rounding, kry_null_parts *N);
-void kry_null_parts_release(kry_null_parts *N);
+kry_status kryi_sparse_null_parts(const kryi_sparse *A, double rounding, kryi_null_parts *N);
+void kryi_null_parts_release(kryi_null_parts *N);
 /* Make A regular where these are all that makes it singular: a diagonal entry of each part twice, and ones for empty rows.
  * If A x = b has a solution, that of the pinned A is one. */
-kry_status kry_sparse_pin(double rounding, kry_sparse *A);
+kry_status kryi_sparse_pin(double rounding, kryi_sparse *A);
 
 /* ---- fill.c: the places of incomplete factors ------------------------------------------------ */
 
@@ -146,26 +147,26 @@ kry_status kry_sparse_pin(double rounding, kry_sparse *A);
  *   level  0 ... 254
  *
  * Cost     the multiplications of the factorization, on one thread
- * Returns  KRY_ERR_MEMORY, with the bytes, at more than kry_fill_most entries: one row of n entries brings n^2
+ * Returns  KRY_ERR_MEMORY, with the bytes, at more than kryi_fill_most entries: one row of n entries brings n^2
  * Source   Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 10.5
  */
-kry_status kry_sparse_fill(const char *who, const kry_sparse *A, int level, kry_sparse *B);
+kry_status kryi_sparse_fill(const char *who, const kryi_sparse *A, int level, kryi_sparse *B);
 /* The entries that fill may bring a matrix of nnz to. */
-static inline int64_t kry_fill_most(int64_t nnz) { return 100 * nnz + 1000000; }
+static inline int64_t kryi_fill_most(int64_t nnz) { return 100 * nnz + 1000000; }
 /* The numbers of A into B, in double, which has all places of A and zeros elsewhere. */
-void kry_sparse_spread(const kry_sparse *A, kry_sparse *B);
+void kryi_sparse_spread(const kryi_sparse *A, kryi_sparse *B);
 
 /* ---- triangle.c: strict triangles T, lower or upper, of unit triangular matrices I + T, in double ---- */
 
 /* Rows that do not depend on each other: those of a level need only x of levels before it. */
-typedef struct kry_level_sets {
+typedef struct kryi_level_sets {
     int32_t count;
     int32_t *begin; /* count + 1: level l has the rows row[begin[l]] ... row[begin[l + 1] - 1], */
     int32_t *row;   /* ascending */
-} kry_level_sets;
+} kryi_level_sets;
 
-kry_status kry_level_sets_find(const kry_sparse *T, bool upper, kry_level_sets *sets);
-void kry_level_sets_release(kry_level_sets *sets);
+kry_status kryi_level_sets_find(const kryi_sparse *T, bool upper, kryi_level_sets *sets);
+void kryi_level_sets_release(kryi_level_sets *sets);
 /*
  * M := numbers on the places of T for which (I + M) (I + T) = I there: the incomplete inverse. Each row solves a
  * triangular system of its own entries.
@@ -173,7 +174,7 @@ void kry_level_sets_release(kry_level_sets *sets);
  * Source  H. Anzt, T. K. Huckle, J. Braeckle, J. Dongarra, Incomplete sparse approximate inverses for parallel
  *         preconditioning, Parallel Comput. 71 (2018), doi:10.1016/j.parco.2017.10.003
  */
-kry_status kry_triangle_invert(const kry_sparse *T, bool upper, kry_sparse *M);
+kry_status kryi_triangle_invert(const kryi_sparse *T, bool upper, kryi_sparse *M);
 
 /* ---- multiply.c, multiply_within.c: products -------------------------------------------------------------------- */
 
@@ -184,36 +185,37 @@ kry_status kry_triangle_invert(const kry_sparse *T, bool upper, kry_sparse *M);
  * Cost    the products a_ik b_kj twice, on several threads; as much memory as C, three times if rows are long
  * Source  F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269
  */
-kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_sparse *C);
+kry_status kryi_sparse_multiply(const kryi_sparse *A, const kryi_sparse *B, kryi_sparse *C);
 /* The same with columns in the order in which they are met. */
-kry_status kry_sparse_multiply_unsorted(const kry_sparse *A, const kry_sparse *B, kry_sparse *C);
+kry_status kryi_sparse_multiply_unsorted(const kryi_sparse *A, const kryi_sparse *B,
+                                         kryi_sparse *C);
 /*
  * C := R A P for a symmetric A and R = P'; all in double. Symmetric to the bit, for its upper triangle is taken
  * from its lower one. Entries that cancel are kept.
  *
  * Cost    the products of A P and of R (A P) twice, on several threads; memory: A P, and C one and a half times
  */
-kry_status kry_sparse_triple(const kry_sparse *R, const kry_sparse *A, const kry_sparse *P,
-                             kry_sparse *C);
+kry_status kryi_sparse_triple(const kryi_sparse *R, const kryi_sparse *A, const kryi_sparse *P,
+                              kryi_sparse *C);
 /* The entries of A diag(d) B at the places that C has, into C's numbers; all in double.
  *   d  NULL: ones. A term is (a_ik b_kj) d_k, so that K D K' is symmetric to the bit. */
-kry_status kry_sparse_multiply_within(const kry_sparse *A, const double *d, const kry_sparse *B,
-                                      kry_sparse *C);
+kry_status kryi_sparse_multiply_within(const kryi_sparse *A, const double *d, const kryi_sparse *B,
+                                       kryi_sparse *C);
 /*
  * The entries of R A P at the places that C has, into C's numbers, for a symmetric A and R = P'; all in double.
- * C has the places of kry_sparse_triple, whose numbers these are, to the bit.
+ * C has the places of kryi_sparse_triple, whose numbers these are, to the bit.
  *
  * Cost  the products of A P twice, of R (A P) once; memory: A P
  */
-kry_status kry_sparse_triple_within(const kry_sparse *R, const kry_sparse *A, const kry_sparse *P,
-                                    kry_sparse *C);
+kry_status kryi_sparse_triple_within(const kryi_sparse *R, const kryi_sparse *A,
+                                     const kryi_sparse *P, kryi_sparse *C);
 
 /* ---- inverse_norm.c --------------------------------------------------------------------------- */
 
 /* x := A^-1 x, or (A')^-1 x; n numbers */
-typedef kry_status kry_host_solve(void *user, double *x, bool transposed);
+typedef kry_status kryi_host_solve(void *user, double *x, bool transposed);
 /* *norm := an estimate from below of the 1-norm of A^-1, by up to 11 calls of `solve`.
  * Returns  KRY_ERR_MEMORY, or what `solve` returned */
-kry_status kry_inverse_norm(int64_t n, kry_host_solve *solve, void *user, double *norm);
+kry_status kryi_inverse_norm(int64_t n, kryi_host_solve *solve, void *user, double *norm);
 
 #endif

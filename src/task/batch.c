@@ -59,7 +59,7 @@ static double rate_of(const batch *b, const feeder *f)
 /* Whether another queue at work would finish all that is left before f had done the smallest chunk. */
 static bool others_are_faster(const batch *b, const feeder *f, int64_t smallest)
 {
-    const double now = kry_now();
+    const double now = kryi_now();
 
     if (!(f->rate > 0)) return false;
     for (int i = 0; i < b->params->count; i++) {
@@ -95,14 +95,14 @@ static int64_t chunk_of(const batch *b, const feeder *f)
 /* The number of jobs from `first` on that the queue is to do; 0: no more. */
 static int64_t take(batch *b, feeder *f, bool cancelled, int64_t *first)
 {
-    kry_tasks_lock();
+    kryi_tasks_lock();
     bool over = b->status < 0 || cancelled || b->taken == b->params->jobs;
     int64_t count = over ? 0 : chunk_of(b, f);
     f->active = count > 0;
-    if (count > 0) f->count = count, f->since = kry_now();
+    if (count > 0) f->count = count, f->since = kryi_now();
     *first = b->taken;
     b->taken += count;
-    kry_tasks_unlock();
+    kryi_tasks_unlock();
     return count;
 }
 
@@ -122,8 +122,8 @@ static kry_status run_chunk(const batch *b, const feeder *f, int64_t first, int6
 
 static void note(batch *b, feeder *f, int64_t first, int64_t count, kry_status st)
 {
-    kry_tasks_lock();
-    double seconds = kry_now() - f->since;
+    kryi_tasks_lock();
+    double seconds = kryi_now() - f->since;
     f->share.chunks++;
     f->share.seconds += seconds;
     if (st >= 0) {
@@ -137,7 +137,7 @@ static void note(batch *b, feeder *f, int64_t first, int64_t count, kry_status s
                  (long long)first, (long long)(first + count - 1), f->queue->name, why);
     }
     if (f->share.seconds > 0) f->share.rate = (double)f->share.jobs / f->share.seconds;
-    kry_tasks_unlock();
+    kryi_tasks_unlock();
 }
 
 /* Take chunk after chunk. A failure is reported by kry_batch_run. */
@@ -168,7 +168,7 @@ static kry_status check(const kry_batch_params *p)
             CHECK(p->queues[i] != p->queues[j], KRY_ERR_ARGUMENT,
                   "%s: queues %d and %d are the same", who, j, i);
     }
-    CHECK(!kry_task_inside(), KRY_ERR_ARGUMENT,
+    CHECK(!kryi_task_inside(), KRY_ERR_ARGUMENT,
           "%s: called from within a task, which keeps others waiting", who);
 done:
     return st;
@@ -176,12 +176,12 @@ done:
 
 static void stop(batch *b, kry_status st)
 {
-    kry_tasks_lock();
+    kryi_tasks_lock();
     if (b->status == KRY_OK) {
         b->status = st;
         snprintf(b->error, sizeof b->error, "%s", kry_last_error());
     }
-    kry_tasks_unlock();
+    kryi_tasks_unlock();
     for (int i = 0; i < b->params->count; i++)
         if (b->feeder[i].task) kry_task_cancel(b->feeder[i].task);
 }
@@ -196,7 +196,7 @@ kry_status kry_batch_run(const kry_batch_params *params, kry_batch_share *shares
     TAKE_PARAMS(params, mine, "kry_batch_run", "KRY_JOBS");
     TRY(check(params));
     b.name = params->name ? params->name : "batch";
-    TRY(kry_alloc((size_t)params->count, sizeof *b.feeder, &b.feeder));
+    TRY(kryi_alloc((size_t)params->count, sizeof *b.feeder, &b.feeder));
     for (int i = 0; i < params->count; i++) {
         feeder *f = &b.feeder[i];
         *f = (feeder){ .batch = &b, .queue = params->queues[i], .number = i };

@@ -39,7 +39,7 @@ static kry_status submit(const char *who, kry_queue *queue,
     for (; count < needed; count++)
         CHECK(inputs[count], KRY_ERR_ARGUMENT, "%s: input %d is NULL", who, count);
     while (count < 3 && inputs[count]) count++;
-    TRY(kry_alloc(1, sizeof *w + strlen(options) + 1, &w));
+    TRY(kryi_alloc(1, sizeof *w + strlen(options) + 1, &w));
     *w = *given;
     memcpy(w->options, options, strlen(options));
     TRY(kry_task_submit(
@@ -62,8 +62,8 @@ static kry_status unset_vec(kry_task *self, kry_type type, int64_t n, int64_t k,
     *vec = NULL;
     if (dev->team || n <= 0 || k <= 0 || k > INT64_MAX / 16 / n)
         return kry_vec_create(dev, type, n, k, vec);
-    TRY(kry_type_check(self->name, dev, type));
-    TRY(kry_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &buffer));
+    TRY(kryi_type_check(self->name, dev, type));
+    TRY(kryi_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &buffer));
     TRY(kry_vec_wrap(dev, type, n, k, buffer, 0, vec));
 done:
     if (buffer) dev->driver->drop(buffer); /* the vector has its own reference */
@@ -191,18 +191,18 @@ static int look(void *user, const kry_iteration *it)
     watched *w = user;
     kry_task_progress_info *p = &w->task->progress;
 
-    kry_tasks_lock();
+    kryi_tasks_lock();
     if (!(w->first_residual > 0)) w->first_residual = it->residual;
     p->iteration = it->iteration;
     p->residual = it->residual;
     p->target = it->target;
     double all = log(w->first_residual / it->target), got = log(w->first_residual / it->residual);
     if (all > 0 && got > p->fraction * all) p->fraction = got < all ? got / all : 1;
-    kry_tasks_unlock();
+    kryi_tasks_unlock();
     return w->task->cancelled;
 }
 
-static void observe(kry_device *dev, kry_observer *observer)
+static void observe(kry_device *dev, kryi_observer *observer)
 {
     dev->observer = observer;
     for (int i = 0; dev->team && i < dev->team->size; i++)
@@ -217,8 +217,8 @@ static kry_status keep_result(kry_task *self, const kry_result *result)
     double *history = NULL;
     size_t count = result->history ? (size_t)result->history_count : 0;
 
-    TRY(kry_alloc(1, sizeof *own, &own));
-    TRY(kry_alloc(count, sizeof *history, &history));
+    TRY(kryi_alloc(1, sizeof *own, &own));
+    TRY(kryi_alloc(count, sizeof *history, &history));
     if (count) memcpy(history, result->history, count * sizeof *history);
     *own = *result;
     own->history = history;
@@ -241,7 +241,7 @@ static kry_status solve_columns(watched *w, const kry_op *solver, const kry_vec 
     CHECK(b->k == x->k, KRY_ERR_SHAPE, "kry_task_solve: b has %lld columns, the guess %lld",
           (long long)b->k, (long long)x->k);
     for (int64_t j = 0; j < b->k && !(worst && w->task->cancelled); j++) {
-        kry_vec bj = kry_vec_column(b, j), xj = kry_vec_column(x, j);
+        kry_vec bj = kryi_vec_column(b, j), xj = kryi_vec_column(x, j);
         w->first_residual = 0;
         TRY(kry_solve(solver, &bj, &xj, &result));
         if (worst == KRY_OK) {
@@ -258,7 +258,7 @@ static kry_status run_solve(void *user, kry_task *self)
     kry_status st = KRY_OK;
     kry_device *dev = self->queue->device;
     watched w = { .task = self };
-    kry_observer observer = { look, &w };
+    kryi_observer observer = { look, &w };
     kry_op *solver;
     kry_vec *b, *guess = NULL, *x = NULL;
 

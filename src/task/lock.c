@@ -37,23 +37,23 @@ static void make_condition(void)
     pthread_atfork(before_fork, after_fork, in_child);
 }
 
-void kry_tasks_lock(void)
+void kryi_tasks_lock(void)
 {
     pthread_once(&once, make_condition);
     pthread_mutex_lock(&lock);
 }
 
-void kry_tasks_unlock(void) { pthread_mutex_unlock(&lock); }
-void kry_tasks_sleep(pthread_cond_t *condition) { pthread_cond_wait(condition, &lock); }
+void kryi_tasks_unlock(void) { pthread_mutex_unlock(&lock); }
+void kryi_tasks_sleep(pthread_cond_t *condition) { pthread_cond_wait(condition, &lock); }
 
-bool kry_tasks_wait(double until)
+bool kryi_tasks_wait(double until)
 {
     struct timespec t = { 0 };
     int err;
 
     if (until < KRY_FOREVER) {
         clock_gettime(clock_of_waits, &t);
-        double at = fmax(0, (double)t.tv_sec + 1e-9 * (double)t.tv_nsec + until - kry_now());
+        double at = fmax(0, (double)t.tv_sec + 1e-9 * (double)t.tv_nsec + until - kryi_now());
         t.tv_sec = (time_t)at, t.tv_nsec = (long)(1e9 * (at - (double)t.tv_sec));
     }
     waiters++;
@@ -63,7 +63,7 @@ bool kry_tasks_wait(double until)
     return !err;
 }
 
-void kry_tasks_changed(void)
+void kryi_tasks_changed(void)
 {
     if (waiters) pthread_cond_broadcast(&changed);
 }

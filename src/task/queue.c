@@ -22,17 +22,17 @@ static kry_status run(kry_task *t, kry_device *dev)
 
 static void work_off(kry_queue *q, kry_task *t)
 {
-    kry_ended ended = { NULL, NULL };
+    kryi_ended ended = { NULL, NULL };
     char error[KRY_SENTENCE];
 
     kry_status st = run(t, q->device);
     snprintf(error, sizeof error, "%.*s", KRY_SENTENCE - 1, kry_last_error());
-    if (st < 0) kry_task_forget_value(t);
-    kry_task_forget_work(t);
-    kry_tasks_lock();
-    kry_task_end(t, st, st < 0 ? error : NULL, &ended);
-    kry_tasks_unlock();
-    kry_ended_release(&ended);
+    if (st < 0) kryi_task_forget_value(t);
+    kryi_task_forget_work(t);
+    kryi_tasks_lock();
+    kryi_task_end(t, st, st < 0 ? error : NULL, &ended);
+    kryi_tasks_unlock();
+    kryi_ended_release(&ended);
 }
 
 static kry_task *first_ready(const kry_queue *q)
@@ -42,7 +42,7 @@ static kry_task *first_ready(const kry_queue *q)
     return t;
 }
 
-kry_status kry_queue_check_process(const char *who, const kry_queue *q)
+kry_status kryi_queue_check_process(const char *who, const kry_queue *q)
 {
     return q->process == getpid()
                ? KRY_OK
@@ -64,34 +64,34 @@ static void *thread_main(void *arg)
     kry_queue *q = arg;
     bool alone;
 
-    kry_task_enter(q);
-    kry_tasks_lock();
+    kryi_task_enter(q);
+    kryi_tasks_lock();
     while (!q->quit || q->tasks.first) {
         kry_task *t = first_ready(q);
         if (!t) {
             q->sleeping = true;
-            kry_tasks_sleep(&q->work);
+            kryi_tasks_sleep(&q->work);
             q->sleeping = false;
             continue;
         }
-        kry_task_list_remove(&q->tasks, t);
+        kryi_task_list_remove(&q->tasks, t);
         t->phase = KRY_TASK_RUNNING;
-        t->began = kry_now();
+        t->began = kryi_now();
         q->running = t;
-        kry_tasks_unlock();
+        kryi_tasks_unlock();
         work_off(q, t);
-        kry_tasks_lock();
+        kryi_tasks_lock();
     }
     alone = q->abandoned;
     if (q->slot) *q->slot = NULL;
-    kry_tasks_changed();
-    kry_tasks_unlock();
+    kryi_tasks_changed();
+    kryi_tasks_unlock();
     if (alone) queue_free(q); /* nobody joins */
     return NULL;
 }
 
 /* Each device keeps the queue that works for it: a pointer, NULL while there is none. */
-static const kry_keeper slot_keeper = { sizeof(kry_queue *), NULL };
+static const kryi_keeper slot_keeper = { sizeof(kry_queue *), NULL };
 
 static kry_status queue_new(kry_device *device, kry_queue **slot, const char *name,
                             kry_queue **queue)
@@ -99,7 +99,7 @@ static kry_status queue_new(kry_device *device, kry_queue **slot, const char *na
     kry_status st = KRY_OK;
     kry_queue *q = NULL;
 
-    TRY(kry_alloc(1, sizeof *q, &q));
+    TRY(kryi_alloc(1, sizeof *q, &q));
     q->refs = 1;
     q->process = getpid();
     snprintf(q->name, sizeof q->name, "%s", name);
@@ -124,17 +124,17 @@ kry_status kry_queue_create(kry_device *device, const char *name, kry_queue **qu
     if (queue) *queue = NULL;
     TRY(GIVEN(queue));
     CHECK(
-        !kry_device_is_ranks(device), KRY_ERR_UNSUPPORTED,
+        !kryi_device_is_ranks(device), KRY_ERR_UNSUPPORTED,
         "kry_queue_create: '%s': on ranks all calls come from the thread that made the team, and a "
         "queue has its own",
         device->info.name);
     if (!name) name = device ? device->info.name : "host";
-    if (device) TRY(kry_device_check_process(device));
-    if (device) TRY(kry_device_keep(device, &slot_keeper, &slot));
-    kry_tasks_lock();
+    if (device) TRY(kryi_device_check_process(device));
+    if (device) TRY(kryi_device_keep(device, &slot_keeper, &slot));
+    kryi_tasks_lock();
     if (slot && *slot && (*slot)->process != getpid()) *slot = NULL;
-    while (slot && *slot && (*slot)->quit && *slot != kry_task_inside())
-        kry_tasks_wait(KRY_FOREVER); /* until it has ended */
+    while (slot && *slot && (*slot)->quit && *slot != kryi_task_inside())
+        kryi_tasks_wait(KRY_FOREVER); /* until it has ended */
     if (!slot || !*slot) {
         st = queue_new(device, slot, name, queue);
     } else if ((*slot)->quit) {
@@ -144,26 +144,26 @@ kry_status kry_queue_create(kry_device *device, const char *name, kry_queue **qu
         *queue = *slot;
         (*queue)->refs++;
     }
-    kry_tasks_unlock();
+    kryi_tasks_unlock();
 done:
     return st;
 }
 
-static void cancel_all(kry_queue *q, kry_ended *ended)
+static void cancel_all(kry_queue *q, kryi_ended *ended)
 {
-    if (q->running) kry_task_cancel_locked(q->running, ended);
-    while (q->tasks.first) kry_task_cancel_locked(q->tasks.first, ended);
+    if (q->running) kryi_task_cancel_locked(q->running, ended);
+    while (q->tasks.first) kryi_task_cancel_locked(q->tasks.first, ended);
 }
 
 void kry_queue_release(kry_queue **queue)
 {
     kry_queue *q = queue ? *queue : NULL;
-    kry_ended ended = { NULL, NULL };
+    kryi_ended ended = { NULL, NULL };
 
     if (queue) *queue = NULL;
     if (!q) return;
-    kry_tasks_lock();
-    bool last = --q->refs == 0, itself = kry_task_inside() == q;
+    kryi_tasks_lock();
+    bool last = --q->refs == 0, itself = kryi_task_inside() == q;
     if (last && q->process != getpid()) {
         cancel_all(q, &ended);
         last =
@@ -175,8 +175,8 @@ void kry_queue_release(kry_queue **queue)
         pthread_cond_signal(&q->work);
         if (itself) pthread_detach(q->thread);
     }
-    kry_tasks_unlock();
-    kry_ended_release(&ended);
+    kryi_tasks_unlock();
+    kryi_ended_release(&ended);
     if (!last || itself) return;
     pthread_join(q->thread, NULL);
     queue_free(q);
@@ -187,13 +187,13 @@ const char *kry_queue_name(const kry_queue *q) { return q ? q->name : NULL; }
 
 void kry_queue_cancel(kry_queue *q)
 {
-    kry_ended ended = { NULL, NULL };
+    kryi_ended ended = { NULL, NULL };
 
     if (!q) return;
-    kry_tasks_lock();
+    kryi_tasks_lock();
     cancel_all(q, &ended);
-    kry_tasks_unlock();
-    kry_ended_release(&ended);
+    kryi_tasks_unlock();
+    kryi_ended_release(&ended);
 }
 
 static bool begins_after(const kry_task *t, uint64_t number) { return !t || t->order > number; }
@@ -203,15 +203,15 @@ kry_status kry_queue_finish(kry_queue *q)
     kry_status st = KRY_OK;
 
     CHECK(q, KRY_ERR_ARGUMENT, "kry_queue_finish: NULL");
-    CHECK(!kry_task_inside(), KRY_ERR_ARGUMENT,
+    CHECK(!kryi_task_inside(), KRY_ERR_ARGUMENT,
           "kry_queue_finish: called from within a task, which keeps '%s' waiting",
-          kry_task_inside()->name);
-    TRY(kry_queue_check_process("kry_queue_finish", q));
-    kry_tasks_lock();
+          kryi_task_inside()->name);
+    TRY(kryi_queue_check_process("kry_queue_finish", q));
+    kryi_tasks_lock();
     const uint64_t last = q->submitted;
     while (!begins_after(q->running, last) || !begins_after(q->tasks.first, last))
-        kry_tasks_wait(KRY_FOREVER);
-    kry_tasks_unlock();
+        kryi_tasks_wait(KRY_FOREVER);
+    kryi_tasks_unlock();
 done:
     return st;
 }
@@ -220,7 +220,7 @@ kry_status kry_task_submit(kry_queue *q, const kry_job *job, kry_task *const *in
                            kry_task **task)
 {
     kry_status st = KRY_OK;
-    kry_ended ended = { NULL, NULL };
+    kryi_ended ended = { NULL, NULL };
     kry_task *t = NULL;
     kry_job mine;
 
@@ -229,13 +229,13 @@ kry_status kry_task_submit(kry_queue *q, const kry_job *job, kry_task *const *in
     TAKE_PARAMS(job, mine, "kry_task_submit", "KRY_JOB");
     CHECK(job->run, KRY_ERR_ARGUMENT, "kry_task_submit: '%s' has no run",
           job->name ? job->name : "job");
-    TRY(kry_queue_check_process("kry_task_submit", q));
-    TRY(kry_task_new("kry_task_submit", job, inputs, count, &t));
-    kry_tasks_lock();
+    TRY(kryi_queue_check_process("kry_task_submit", q));
+    TRY(kryi_task_new("kry_task_submit", job, inputs, count, &t));
+    kryi_tasks_lock();
     bool open = !q->quit;
-    if (open) kry_task_start(t, q, &ended);
-    kry_tasks_unlock();
-    kry_ended_release(&ended);
+    if (open) kryi_task_start(t, q, &ended);
+    kryi_tasks_unlock();
+    kryi_ended_release(&ended);
     CHECK(open, KRY_ERR_ARGUMENT, "kry_task_submit: '%s': the queue '%s' is being released",
           t->name, q->name);
     if (task) *task = t, t = NULL;

@@ -5,24 +5,24 @@
 
 static _Thread_local kry_queue *inside;
 
-kry_queue *kry_task_inside(void) { return inside; }
+kry_queue *kryi_task_inside(void) { return inside; }
 
-void kry_task_enter(kry_queue *queue)
+void kryi_task_enter(kry_queue *queue)
 {
     inside = queue;
-    kry_device_work_for(queue->device);
+    kryi_device_work_for(queue->device);
 }
 
 /* ---- lists ---- */
 
-static void append(kry_task_list *list, kry_task *t)
+static void append(kryi_task_list *list, kry_task *t)
 {
     t->previous = list->last, t->next = NULL;
     *(list->last ? &list->last->next : &list->first) = t;
     list->last = t;
 }
 
-void kry_task_list_remove(kry_task_list *list, kry_task *t)
+void kryi_task_list_remove(kryi_task_list *list, kry_task *t)
 {
     *(t->previous ? &t->previous->next : &list->first) = t->next;
     *(t->next ? &t->next->previous : &list->last) = t->previous;
@@ -31,8 +31,8 @@ void kry_task_list_remove(kry_task_list *list, kry_task *t)
 
 /* ---- making ---- */
 
-kry_status kry_task_new(const char *who, const kry_job *job, kry_task *const *inputs, int count,
-                        kry_task **task)
+kry_status kryi_task_new(const char *who, const kry_job *job, kry_task *const *inputs, int count,
+                         kry_task **task)
 {
     kry_status st = KRY_OK;
     kry_task *t = NULL;
@@ -41,14 +41,14 @@ kry_status kry_task_new(const char *who, const kry_job *job, kry_task *const *in
     for (int i = 0; i < count; i++)
         CHECK(inputs[i], KRY_ERR_ARGUMENT, "%s: input %d of '%s' is NULL", who, i,
               job->name ? job->name : "job");
-    TRY(kry_alloc(1, sizeof *t + (size_t)count * sizeof t->input[0], &t));
+    TRY(kryi_alloc(1, sizeof *t + (size_t)count * sizeof t->input[0], &t));
     t->refs = 1;
     t->job = *job;
     t->count = count;
     snprintf(t->name, sizeof t->name, "%s", job->name ? job->name : "job");
     t->out.message = t->out.cause = t->out.error;
     for (int i = 0; i < count; i++)
-        t->input[i] = (kry_edge){ .from = kry_task_retain(inputs[i]), .to = t };
+        t->input[i] = (kryi_edge){ .from = kry_task_retain(inputs[i]), .to = t };
     *task = t;
 done:
     return st;
@@ -60,7 +60,7 @@ kry_task *kry_task_retain(kry_task *task)
     return task;
 }
 
-void kry_task_forget_value(kry_task *t)
+void kryi_task_forget_value(kry_task *t)
 {
     kry_vec_release(&t->out.vec);
     kry_op_release(&t->out.op);
@@ -69,7 +69,7 @@ void kry_task_forget_value(kry_task *t)
     t->out.result = NULL;
 }
 
-void kry_task_forget_work(kry_task *t)
+void kryi_task_forget_work(kry_task *t)
 {
     if (t->job.destroy) t->job.destroy(t->job.user);
     t->job.destroy = NULL;
@@ -84,7 +84,7 @@ void kry_task_release(kry_task **task)
     if (task) *task = NULL;
     if (!t || --t->refs) return;
     for (int i = 0; i < t->count; i++) kry_task_release(&t->input[i].from); /* never started */
-    kry_task_forget_value(t);
+    kryi_task_forget_value(t);
     kry_device_release(&t->device);
     free(t);
 }
@@ -95,9 +95,9 @@ static kry_status task_of(const char *name, kry_vec *vec, const kry_op *op, kry_
     kry_task *t = NULL;
 
     if (task) *task = NULL;
-    CHECK(task && (vec || op), KRY_ERR_ARGUMENT, "kry_task_of_%s: %s is NULL", name,
+    CHECK(task && (vec || op), KRY_ERR_ARGUMENT, "kryi_task_of_%s: %s is NULL", name,
           task ? name : "task");
-    TRY(kry_task_new("kry_task_of", KRY_JOB(.name = name), NULL, 0, &t));
+    TRY(kryi_task_new("kryi_task_of", KRY_JOB(.name = name), NULL, 0, &t));
     if (vec) t->out.vec = kry_vec_retain(vec), t->device = kry_device_retain(vec->dev);
     if (op) t->out.op = kry_op_retain(op), t->device = kry_device_retain(op->dev);
     t->phase = KRY_TASK_DONE;
@@ -128,13 +128,13 @@ static kry_task_phase phase_of(const kry_task *t, kry_status status)
     return status < 0 ? KRY_TASK_FAILED : KRY_TASK_DONE;
 }
 
-/* End this task alone; kry_task_end goes on with those that depend on it. */
-static void settle(kry_task *t, kry_status status, const char *error, kry_ended *ended)
+/* End this task alone; kryi_task_end goes on with those that depend on it. */
+static void settle(kry_task *t, kry_status status, const char *error, kryi_ended *ended)
 {
-    kry_outcome *out = &t->out;
+    kryi_outcome *out = &t->out;
     int at = 0;
 
-    if (t->phase < KRY_TASK_RUNNING) kry_task_list_remove(&t->queue->tasks, t);
+    if (t->phase < KRY_TASK_RUNNING) kryi_task_list_remove(&t->queue->tasks, t);
     out->status = status;
     t->phase = phase_of(t, status);
     if (t->phase == KRY_TASK_CANCELLED && !error)
@@ -151,13 +151,13 @@ static void settle(kry_task *t, kry_status status, const char *error, kry_ended 
     if (t->queue->device) t->queue->device->busy--;
     t->queue = NULL;
     if (t->phase == KRY_TASK_DONE) t->progress.fraction = 1;
-    if (t->began > 0) t->progress.seconds = kry_now() - t->began;
+    if (t->began > 0) t->progress.seconds = kryi_now() - t->began;
     append(ended, t);
-    kry_tasks_changed();
+    kryi_tasks_changed();
 }
 
 /* End a task that cannot run because `input` has no value. */
-static void settle_because(kry_task *t, const kry_task *input, kry_ended *ended)
+static void settle_because(kry_task *t, const kry_task *input, kryi_ended *ended)
 {
     kry_status status = input->out.status < 0 ? input->out.status : KRY_ERR_CANCELLED;
     char error[KRY_SENTENCE];
@@ -175,14 +175,14 @@ static void make_ready(kry_task *t)
     if (t->queue->sleeping) pthread_cond_signal(&t->queue->work);
 }
 
-void kry_task_end(kry_task *task, kry_status status, const char *error, kry_ended *ended)
+void kryi_task_end(kry_task *task, kry_status status, const char *error, kryi_ended *ended)
 {
     settle(task, status, error, ended);
     for (kry_task *t = task; t; t = t->next) { /* settle_because appends to this list */
-        kry_edge *e = t->dependents;
+        kryi_edge *e = t->dependents;
 
         t->dependents = NULL;
-        for (kry_edge *next; e; e = next) {
+        for (kryi_edge *next; e; e = next) {
             next = e->next;
             e->next = NULL, e->at = NULL;
             if (has_ended(e->to)) continue;
@@ -197,7 +197,7 @@ void kry_task_end(kry_task *task, kry_status status, const char *error, kry_ende
 static void unlink_edges(kry_task *t)
 {
     for (int i = 0; i < t->count; i++) {
-        kry_edge *e = &t->input[i];
+        kryi_edge *e = &t->input[i];
         if (!e->at) continue;
         *e->at = e->next;
         if (e->next) e->next->at = e->at;
@@ -205,25 +205,25 @@ static void unlink_edges(kry_task *t)
     }
 }
 
-void kry_ended_release(kry_ended *ended)
+void kryi_ended_release(kryi_ended *ended)
 {
     if (!ended->first) return;
-    kry_tasks_lock();
+    kryi_tasks_lock();
     for (kry_task *t = ended->first; t; t = t->next) unlink_edges(t);
-    kry_tasks_unlock();
+    kryi_tasks_unlock();
     for (kry_task *t = ended->first, *next; t; t = next) {
         next = t->next;
         t->previous = t->next = NULL;
-        kry_task_forget_work(t);
+        kryi_task_forget_work(t);
         for (int i = 0; i < t->count; i++) kry_task_release(&t->input[i].from);
         kry_task_release(&t);
     }
-    *ended = (kry_ended){ NULL, NULL };
+    *ended = (kryi_ended){ NULL, NULL };
 }
 
 /* ---- beginning ---- */
 
-void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
+void kryi_task_start(kry_task *t, kry_queue *queue, kryi_ended *ended)
 {
     const kry_task *failed = NULL;
 
@@ -234,7 +234,7 @@ void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
     t->phase = KRY_TASK_WAITING;
     append(&queue->tasks, t);
     for (int i = 0; i < t->count; i++) {
-        kry_edge *e = &t->input[i];
+        kryi_edge *e = &t->input[i];
         if (has_ended(e->from)) {
             if (e->from->phase != KRY_TASK_DONE && !failed) failed = e->from;
             continue;
@@ -252,22 +252,22 @@ void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
 
 /* ---- cancelling ---- */
 
-void kry_task_cancel_locked(kry_task *t, kry_ended *ended)
+void kryi_task_cancel_locked(kry_task *t, kryi_ended *ended)
 {
     if (has_ended(t)) return;
     t->cancelled = true;
-    if (t->phase != KRY_TASK_RUNNING) kry_task_end(t, KRY_ERR_CANCELLED, NULL, ended);
+    if (t->phase != KRY_TASK_RUNNING) kryi_task_end(t, KRY_ERR_CANCELLED, NULL, ended);
 }
 
 void kry_task_cancel(kry_task *t)
 {
-    kry_ended ended = { NULL, NULL };
+    kryi_ended ended = { NULL, NULL };
 
     if (!t) return;
-    kry_tasks_lock();
-    kry_task_cancel_locked(t, &ended);
-    kry_tasks_unlock();
-    kry_ended_release(&ended);
+    kryi_tasks_lock();
+    kryi_task_cancel_locked(t, &ended);
+    kryi_tasks_unlock();
+    kryi_ended_release(&ended);
 }
 
 bool kry_task_is_cancelled(const kry_task *t) { return t && t->cancelled; }
@@ -279,9 +279,9 @@ const char *kry_task_name(const kry_task *t) { return t ? t->name : NULL; }
 kry_task_phase kry_task_state(const kry_task *t)
 {
     if (!t) return KRY_TASK_FAILED;
-    kry_tasks_lock();
+    kryi_tasks_lock();
     kry_task_phase phase = t->phase;
-    kry_tasks_unlock();
+    kryi_tasks_unlock();
     return phase;
 }
 
@@ -289,16 +289,16 @@ void kry_task_progress(const kry_task *t, kry_task_progress_info *info)
 {
     if (info) *info = (kry_task_progress_info){ 0 };
     if (!t || !info) return;
-    kry_tasks_lock();
+    kryi_tasks_lock();
     *info = t->progress;
-    if (!has_ended(t) && t->began > 0) info->seconds = kry_now() - t->began;
-    kry_tasks_unlock();
+    if (!has_ended(t) && t->began > 0) info->seconds = kryi_now() - t->began;
+    kryi_tasks_unlock();
 }
 
 static bool ended_by(const kry_task *t, double until)
 {
     while (!has_ended(t))
-        if (!kry_tasks_wait(until)) return has_ended(t);
+        if (!kryi_tasks_wait(until)) return has_ended(t);
     return true;
 }
 
@@ -306,13 +306,13 @@ static kry_status wait_until(const char *who, kry_task *t, double until, bool *e
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_check_given(who, "task, ended", (const void *const[]){ t, ended }));
+    TRY(kryi_check_given(who, "task, ended", (const void *const[]){ t, ended }));
     *ended = false;
-    kry_tasks_lock();
+    kryi_tasks_lock();
     bool refused = inside && until > 0 && !has_ended(t);
-    if (until > 0 && !has_ended(t)) st = kry_queue_check_process(who, t->queue);
+    if (until > 0 && !has_ended(t)) st = kryi_queue_check_process(who, t->queue);
     *ended = !refused && st == KRY_OK && ended_by(t, until);
-    kry_tasks_unlock();
+    kryi_tasks_unlock();
     TRY(st);
     CHECK(!refused, KRY_ERR_ARGUMENT,
           "%s: called from within a task, which keeps others waiting: make '%s' an input of it",
@@ -332,7 +332,7 @@ kry_status kry_task_wait(kry_task *t)
 
 kry_status kry_task_wait_for(kry_task *t, double seconds, bool *ended)
 {
-    double until = seconds > 0 ? kry_now() + seconds : 0;
+    double until = seconds > 0 ? kryi_now() + seconds : 0;
 
     if (seconds > 1e9) until = KRY_FOREVER;
     return wait_until("kry_task_wait_for", t, until, ended);

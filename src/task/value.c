@@ -53,9 +53,9 @@ void kry_task_set_number(kry_task *self, double number)
 void kry_task_set_progress(kry_task *self, double fraction)
 {
     if (!self) return;
-    kry_tasks_lock();
+    kryi_tasks_lock();
     self->progress.fraction = fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
-    kry_tasks_unlock();
+    kryi_tasks_unlock();
 }
 
 static kry_status check_input(const char *who, const kry_task *self, int i)
@@ -72,7 +72,7 @@ static kry_status copy_across(const kry_vec *x, kry_device *dev, kry_vec **copy)
     void *host = NULL;
     kry_vec *v = NULL;
 
-    TRY(kry_alloc((size_t)(x->n * x->k), kry_type_size(x->type), &host));
+    TRY(kryi_alloc((size_t)(x->n * x->k), kry_type_size(x->type), &host));
     TRY(kry_vec_create(dev, x->type, x->n, x->k, &v));
     TRY(kry_vec_read(x, host));
     TRY(kry_vec_write(v, host));
@@ -97,7 +97,7 @@ kry_status kry_task_input_vec(kry_task *self, int i, kry_vec **vec)
     CHECK(x, KRY_ERR_TYPE, "'%s' wants a vector as input %d, but '%s' gives none", self->name, i,
           self->input[i].from->name);
     if (!dev || x->dev == dev) return *vec = x, KRY_OK;
-    if (!self->copy) TRY(kry_alloc((size_t)self->count, sizeof *self->copy, &self->copy));
+    if (!self->copy) TRY(kryi_alloc((size_t)self->count, sizeof *self->copy, &self->copy));
     if (!self->copy[i]) TRY(copy_across(x, dev, &self->copy[i]));
     *vec = self->copy[i];
 done:

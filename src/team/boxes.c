@@ -14,10 +14,10 @@
 
 /* ---- where unknowns are ---------------------------------------------------------------------- */
 
-kry_grid_box kry_boxes_part(const kry_boxes *B, int r)
+kryi_grid_box kryi_boxes_part(const kryi_boxes *B, int r)
 {
-    kry_grid_box box = { .at = { r % B->parts[0], r / B->parts[0] % B->parts[1],
-                                 r / B->parts[0] / B->parts[1] } };
+    kryi_grid_box box = { .at = { r % B->parts[0], r / B->parts[0] % B->parts[1],
+                                  r / B->parts[0] / B->parts[1] } };
 
     for (int a = 0; a < 3; a++) {
         box.first[a] = B->begin[a][box.at[a]];
@@ -26,7 +26,7 @@ kry_grid_box kry_boxes_part(const kry_boxes *B, int r)
     return box;
 }
 
-int kry_boxes_beside(const kry_boxes *B, int r, int axis, bool high, bool periodic)
+int kryi_boxes_beside(const kryi_boxes *B, int r, int axis, bool high, bool periodic)
 {
     const int parts = B->parts[axis], stride = axis == 0   ? 1
                                                : axis == 1 ? B->parts[0]
@@ -37,9 +37,9 @@ int kry_boxes_beside(const kry_boxes *B, int r, int axis, bool high, bool period
     return r + ((next + parts) % parts - at) * stride;
 }
 
-int64_t kry_boxes_row(const kry_boxes *B, int r, int64_t i)
+int64_t kryi_boxes_row(const kryi_boxes *B, int r, int64_t i)
 {
-    const kry_grid_box b = kry_boxes_part(B, r);
+    const kryi_grid_box b = kryi_boxes_part(B, r);
     const int64_t x = i % b.size[0], y = i / b.size[0] % b.size[1], z = i / b.size[0] / b.size[1];
 
     return b.first[0] + x + B->size[0] * (b.first[1] + y + B->size[1] * (b.first[2] + z));
@@ -60,7 +60,7 @@ static int interval_of(const int64_t *begin, int parts, int64_t at)
     return low;
 }
 
-int kry_boxes_find(const kry_boxes *B, int64_t row, int64_t *i)
+int kryi_boxes_find(const kryi_boxes *B, int64_t row, int64_t *i)
 {
     const int64_t at[3] = { row % B->size[0], row / B->size[0] % B->size[1],
                             row / B->size[0] / B->size[1] };
@@ -68,14 +68,14 @@ int kry_boxes_find(const kry_boxes *B, int64_t row, int64_t *i)
 
     for (int a = 0; a < 3; a++) part[a] = interval_of(B->begin[a], B->parts[a], at[a]);
     const int r = part[0] + B->parts[0] * (part[1] + B->parts[1] * part[2]);
-    const kry_grid_box b = kry_boxes_part(B, r);
+    const kryi_grid_box b = kryi_boxes_part(B, r);
     *i = at[0] - b.first[0] + b.size[0] * (at[1] - b.first[1] + b.size[1] * (at[2] - b.first[2]));
     return r;
 }
 
 /* ---- how many boxes -------------------------------------------------------------------------- */
 
-int64_t kry_boxes_words(const kry_grid_cut *g, const int blocks[3])
+int64_t kryi_boxes_words(const kryi_grid_cut *g, const int blocks[3])
 {
     int64_t words = 0, size[3];
 
@@ -87,18 +87,18 @@ int64_t kry_boxes_words(const kry_grid_cut *g, const int blocks[3])
     return words;
 }
 
-void kry_boxes_choose(const kry_grid_cut *g, int parts, int blocks[3])
+void kryi_boxes_choose(const kryi_grid_cut *g, int parts, int blocks[3])
 {
     const int slabs[3] = { 1, g->axes == 3 ? 1 : parts, g->axes == 3 ? parts : 1 };
     const bool fit = parts <= g->size[g->axes - 1];
-    int64_t least = fit ? (kry_boxes_words(g, slabs) + 1) / 2 : INT64_MAX;
+    int64_t least = fit ? (kryi_boxes_words(g, slabs) + 1) / 2 : INT64_MAX;
 
     for (int a = 0; a < 3; a++) blocks[a] = fit ? slabs[a] : 0;
     for (int x = 1; x <= parts && x <= g->size[0]; x++)
         for (int y = 1; y <= parts / x && y <= g->size[1]; y++) {
             const int some[3] = { x, y, parts / x / y };
             if (some[0] * some[1] * some[2] != parts || some[2] > g->size[2]) continue;
-            const int64_t words = kry_boxes_words(g, some);
+            const int64_t words = kryi_boxes_words(g, some);
             if (words >= least) continue;
             least = words;
             memcpy(blocks, some, sizeof some);
@@ -107,9 +107,9 @@ void kry_boxes_choose(const kry_grid_cut *g, int parts, int blocks[3])
 
 /* ---- splits ---------------------------------------------------------------------------------- */
 
-void kry_boxes_release(kry_boxes **boxes)
+void kryi_boxes_release(kryi_boxes **boxes)
 {
-    kry_boxes *B = *boxes;
+    kryi_boxes *B = *boxes;
 
     *boxes = NULL;
     for (int a = 0; B && a < 3; a++) free(B->begin[a]);
@@ -117,7 +117,7 @@ void kry_boxes_release(kry_boxes **boxes)
 }
 
 /* Cut an axis: an interval is as long as the speed of all parts that have it allows. */
-static kry_status cut_axis(const double *share, int axis, kry_boxes *B)
+static kry_status cut_axis(const double *share, int axis, kryi_boxes *B)
 {
     enum {
         ALIGNED = 4,
@@ -129,60 +129,61 @@ static kry_status cut_axis(const double *share, int axis, kry_boxes *B)
         axis == 0 && B->size[0] >= (int64_t)ALIGNED * LONG * parts ? ALIGNED : 1;
     double *together = NULL;
 
-    TRY(kry_alloc((size_t)parts + 1, sizeof *B->begin[axis], &B->begin[axis]));
-    TRY(kry_alloc((size_t)parts, sizeof *together, &together));
+    TRY(kryi_alloc((size_t)parts + 1, sizeof *B->begin[axis], &B->begin[axis]));
+    TRY(kryi_alloc((size_t)parts, sizeof *together, &together));
     for (int r = 0; r < all; r++) {
         const int at[3] = { r % B->parts[0], r / B->parts[0] % B->parts[1],
                             r / B->parts[0] / B->parts[1] };
         together[at[axis]] += share[r];
     }
-    TRY(kry_partition_by_rows(B->size[axis], NULL, parts, together, multiple, B->begin[axis]));
+    TRY(kryi_partition_by_rows(B->size[axis], NULL, parts, together, multiple, B->begin[axis]));
 done:
     free(together);
     return st;
 }
 
 /* On a team whose parts are all in this process: the rows in the order of boxes. */
-static kry_status list_rows(kry_split *s)
+static kry_status list_rows(kryi_split *s)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc((size_t)s->n, sizeof *s->row, &s->row));
+    TRY(kryi_alloc((size_t)s->n, sizeof *s->row, &s->row));
     for (int r = 0; r < s->members; r++)
-        for (int64_t i = 0; i < kry_split_rows(s, r); i++)
-            s->row[s->first[r] + i] = (int32_t)kry_boxes_row(s->boxes, r, i);
+        for (int64_t i = 0; i < kryi_split_rows(s, r); i++)
+            s->row[s->first[r] + i] = (int32_t)kryi_boxes_row(s->boxes, r, i);
 done:
     return st;
 }
 
-static kry_status split_boxes(struct kry_team *team, const kry_grid_cut *g, const int blocks[3],
-                              kry_split **split)
+static kry_status split_boxes(struct kryi_team *team, const kryi_grid_cut *g, const int blocks[3],
+                              kryi_split **split)
 {
     kry_status st = KRY_OK;
-    kry_split *s = NULL;
-    kry_boxes *B = NULL;
+    kryi_split *s = NULL;
+    kryi_boxes *B = NULL;
     const int parts = blocks[0] * blocks[1] * blocks[2];
 
-    TRY(kry_split_new(team, g->size[0] * g->size[1] * g->size[2], parts, &s));
-    TRY(kry_alloc(1, sizeof *B, &s->boxes));
+    TRY(kryi_split_new(team, g->size[0] * g->size[1] * g->size[2], parts, &s));
+    TRY(kryi_alloc(1, sizeof *B, &s->boxes));
     B = s->boxes;
     memcpy(B->size, g->size, sizeof B->size);
     memcpy(B->parts, blocks, sizeof B->parts);
     for (int a = 0; a < 3; a++) TRY(cut_axis(team->share, a, B));
     for (int r = 0; r < parts; r++) {
-        const kry_grid_box box = kry_boxes_part(B, r);
+        const kryi_grid_box box = kryi_boxes_part(B, r);
         s->first[r + 1] = s->first[r] + box.size[0] * box.size[1] * box.size[2];
     }
     if (!team->ranks) TRY(list_rows(s));
-    kry_split_keep(&s, 0, 0, split);
+    kryi_split_keep(&s, 0, 0, split);
 done:
-    if (s) kry_boxes_release(&s->boxes), free(s->row), free(s->first);
+    if (s) kryi_boxes_release(&s->boxes), free(s->row), free(s->first);
     free(s);
     return st;
 }
 
 /* What the caller asks for. */
-static kry_status check_blocks(const struct kry_team *team, const char *who, const kry_grid_cut *g)
+static kry_status check_blocks(const struct kryi_team *team, const char *who,
+                               const kryi_grid_cut *g)
 {
     kry_status st = KRY_OK;
     const int *b = g->blocks;
@@ -205,18 +206,18 @@ done:
     return st;
 }
 
-static bool same_boxes(const kry_boxes *B, const kry_grid_cut *g)
+static bool same_boxes(const kryi_boxes *B, const kryi_grid_cut *g)
 {
     return !memcmp(B->size, g->size, sizeof B->size) &&
            (!g->blocks[0] || !memcmp(B->parts, g->blocks, sizeof B->parts));
 }
 
-kry_status kry_split_grid(struct kry_team *team, const char *who, const kry_grid_cut *g,
-                          kry_split **split)
+kry_status kryi_split_grid(struct kryi_team *team, const char *who, const kryi_grid_cut *g,
+                           kryi_split **split)
 {
     kry_status st = KRY_OK;
     const int64_t n = g->size[0] * g->size[1] * g->size[2];
-    kry_split *old = kry_split_find(team, n);
+    kryi_split *old = kryi_split_find(team, n);
     int blocks[3] = { 0 };
 
     *split = NULL;
@@ -224,7 +225,7 @@ kry_status kry_split_grid(struct kry_team *team, const char *who, const kry_grid
         TRY(check_blocks(team, who, g));
         memcpy(blocks, g->blocks, sizeof blocks);
     } else if (!old && !team->reproducible) {
-        kry_boxes_choose(g, kry_split_members(team, true, n), blocks);
+        kryi_boxes_choose(g, kryi_split_members(team, true, n), blocks);
     }
     const bool boxes = blocks[0] > 1 || (g->axes == 3 && blocks[1] > 1);
     CHECK(!old || (old->boxes ? same_boxes(old->boxes, g) : !boxes), KRY_ERR_SHAPE,
@@ -236,9 +237,9 @@ kry_status kry_split_grid(struct kry_team *team, const char *who, const kry_grid
     } else if (boxes) {
         TRY(split_boxes(team, g, blocks, split));
     } else {
-        TRY(kry_split_get(team, who, n, NULL, n / g->size[g->axes - 1], split));
+        TRY(kryi_split_get(team, who, n, NULL, n / g->size[g->axes - 1], split));
     }
 done:
-    if (old) kry_split_release(&old);
+    if (old) kryi_split_release(&old);
     return st;
 }

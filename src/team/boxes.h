@@ -11,44 +11,44 @@
  * z, and in it the unknown that is (i, j, k) from its first one has place i + width (j + height k). With two axes
  * size[2] and parts[2] are 1.
  */
-struct kry_boxes {
+struct kryi_boxes {
     int64_t size[3];   /* unknowns of the whole grid along each axis */
     int parts[3];      /* how many intervals each axis is cut into */
     int64_t *begin[3]; /* parts[a] + 1: where they begin; owned */
 };
 
 /* What part r has: `size` unknowns along each axis, from `first` on. */
-typedef struct kry_grid_box {
+typedef struct kryi_grid_box {
     int64_t first[3], size[3];
     int at[3]; /* which interval of each axis */
-} kry_grid_box;
-kry_grid_box kry_boxes_part(const kry_boxes *boxes, int r);
+} kryi_grid_box;
+kryi_grid_box kryi_boxes_part(const kryi_boxes *boxes, int r);
 /* The part whose box is next to that of part r along an axis; -1: the grid ends there, or the axis is not cut. */
-int kry_boxes_beside(const kry_boxes *boxes, int r, int axis, bool high, bool periodic);
+int kryi_boxes_beside(const kryi_boxes *boxes, int r, int axis, bool high, bool periodic);
 /* The row of the whole, i + nx (j + ny k), that unknown i of part r is; and the part of a row, with its place there. */
-int64_t kry_boxes_row(const kry_boxes *boxes, int r, int64_t i);
-int kry_boxes_find(const kry_boxes *boxes, int64_t row, int64_t *i);
+int64_t kryi_boxes_row(const kryi_boxes *boxes, int r, int64_t i);
+int kryi_boxes_find(const kryi_boxes *boxes, int64_t row, int64_t *i);
 
 /* A grid that is to be cut. */
-typedef struct kry_grid_cut {
+typedef struct kryi_grid_cut {
     int64_t size[3];
     int axes;
     bool periodic[3];
-    int blocks[3]; /* as the caller wants it; all 0: as kry_boxes_choose does */
-} kry_grid_cut;
+    int blocks[3]; /* as the caller wants it; all 0: as kryi_boxes_choose does */
+} kryi_grid_cut;
 
 /*
  * blocks := into how many intervals each axis is cut for so many parts. Slabs, {1, 1, parts}, unless there are boxes
  * that receive less than half as many words, or no slabs because the last axis is too short. Of boxes those that
  * receive least; of two alike those with longer rows. Nothing fits: {0, 0, 0}.
  */
-void kry_boxes_choose(const kry_grid_cut *grid, int parts, int blocks[3]);
+void kryi_boxes_choose(const kryi_grid_cut *grid, int parts, int blocks[3]);
 /* The words that a part receives in a product, at most. */
-int64_t kry_boxes_words(const kry_grid_cut *grid, const int blocks[3]);
+int64_t kryi_boxes_words(const kryi_grid_cut *grid, const int blocks[3]);
 
 /* The split for a grid: that which the team has for as many rows, else slabs or boxes. Retained. Errors as
- * kry_split_get, and KRY_ERR_ARGUMENT, KRY_ERR_UNSUPPORTED for blocks that cannot be. */
-kry_status kry_split_grid(struct kry_team *team, const char *who, const kry_grid_cut *grid,
-                          kry_split **split);
+ * kryi_split_get, and KRY_ERR_ARGUMENT, KRY_ERR_UNSUPPORTED for blocks that cannot be. */
+kry_status kryi_split_grid(struct kryi_team *team, const char *who, const kryi_grid_cut *grid,
+                           kryi_split **split);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * crew.c - the threads of a team, one for each part, and how they wait for each other.
  *
- * Rank 0 is the caller's thread; the others sleep until kry_team_run has a task for them. When a
+ * Rank 0 is the caller's thread; the others sleep until kryi_team_run has a task for them. When a
  * part fails, every wait of the others ends with an error, so that no thread waits for ever.
  */
 #include "team/ranks.h"
@@ -18,24 +18,24 @@ enum { SMALL = 256, SENTENCE = 512, BOX = 16 /* messages on their way, a power o
 
 /* The messages from one part to one other part: a ring. */
 typedef struct mailbox {
-    kry_message *message[BOX];
+    kryi_message *message[BOX];
     atomic_uint posted, taken;
 } mailbox;
 
 typedef struct member {
-    kry_comm comm; /* first: the functions of the table get it */
-    struct kry_crew *crew;
+    kryi_comm comm; /* first: the functions of the table get it */
+    struct kryi_crew *crew;
     pthread_t thread;
     kry_status status;
-    kry_deferred *deferred; /* a list */
+    kryi_deferred *deferred; /* a list */
     char error[SENTENCE];
 } member;
 
-typedef struct kry_crew {
-    struct kry_team *team; /* borrowed */
-    int spin;              /* how often a wait looks before it sleeps */
-    int threads;           /* that have been started */
-    pid_t process;         /* where they run */
+typedef struct kryi_crew {
+    struct kryi_team *team; /* borrowed */
+    int spin;               /* how often a wait looks before it sleeps */
+    int threads;            /* that have been started */
+    pid_t process;          /* where they run */
     member *member;
     mailbox *mail; /* team->size squared, [from * team->size + to] */
 
@@ -43,12 +43,12 @@ typedef struct kry_crew {
     pthread_cond_t changed; /* signalled after every change that a thread may wait for */
 
     /* The run. */
-    kry_task_of_part *task;
+    kryi_task_of_part *task;
     void *user;
-    const kry_split *split; /* borrowed; NULL: none */
+    const kryi_split *split; /* borrowed; NULL: none */
     int members;
     atomic_uint run;      /* its number */
-    atomic_bool occupied; /* a thread is in kry_team_run */
+    atomic_bool occupied; /* a thread is in kryi_team_run */
     atomic_uint running;  /* threads that have not ended their task */
     atomic_int failed;    /* the part that failed first, -1: none */
     atomic_bool quit;
@@ -58,14 +58,14 @@ typedef struct kry_crew {
     atomic_uint turn;
     unsigned char *slot; /* 2 * team->size * SMALL */
     const void **large;  /* team->size */
-} kry_crew;
+} kryi_crew;
 
 static _Thread_local bool in_run; /* this thread is running a task of a team */
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
 /* Wake all threads that wait. */
-static void notify(kry_crew *c)
+static void notify(kryi_crew *c)
 {
     pthread_mutex_lock(&c->lock);
     pthread_cond_broadcast(&c->changed);
@@ -73,7 +73,7 @@ static void notify(kry_crew *c)
 }
 
 /* Wait while *number is `value`; `stops`: no longer than until a part fails. */
-static void wait_while(kry_crew *c, const atomic_uint *number, unsigned value, bool stops)
+static void wait_while(kryi_crew *c, const atomic_uint *number, unsigned value, bool stops)
 {
     for (int i = 0; i < c->spin; i++)
         if (atomic_load(number) != value || (stops && atomic_load(&c->failed) >= 0)) return;
@@ -83,7 +83,7 @@ static void wait_while(kry_crew *c, const atomic_uint *number, unsigned value, b
     pthread_mutex_unlock(&c->lock);
 }
 
-static kry_status wait_for_part(kry_crew *c, const atomic_uint *number, unsigned value)
+static kry_status wait_for_part(kryi_crew *c, const atomic_uint *number, unsigned value)
 {
     wait_while(c, number, value, true);
     if (atomic_load(number) != value) return KRY_OK;
@@ -93,7 +93,7 @@ static kry_status wait_for_part(kry_crew *c, const atomic_uint *number, unsigned
 /* ---- gathering ------------------------------------------------------------------------------ */
 
 /* Wait until all parts of the run have come here. */
-static kry_status meet(kry_crew *c)
+static kry_status meet(kryi_crew *c)
 {
     unsigned turn = atomic_load(&c->turn);
 
@@ -106,11 +106,11 @@ static kry_status meet(kry_crew *c)
     return wait_for_part(c, &c->turn, turn);
 }
 
-static kry_status crew_gather(kry_comm *comm, const void *mine, size_t bytes, void *all)
+static kry_status crew_gather(kryi_comm *comm, const void *mine, size_t bytes, void *all)
 {
     kry_status st = KRY_OK;
     member *m = (member *)comm;
-    kry_crew *c = m->crew;
+    kryi_crew *c = m->crew;
     size_t set_bytes = SMALL * (size_t)c->team->size;
     unsigned char *to = all, *set = c->slot + atomic_load(&c->turn) % 2 * set_bytes;
     bool large = bytes > SMALL;
@@ -130,10 +130,10 @@ done:
 /* ---- messages ------------------------------------------------------------------------------- */
 
 /* Only the sender changes `posted`, and only the receiver `taken`. */
-static kry_status crew_post(kry_comm *comm, int to, kry_message *message)
+static kry_status crew_post(kryi_comm *comm, int to, kryi_message *message)
 {
     kry_status st = KRY_OK;
-    kry_crew *c = ((member *)comm)->crew;
+    kryi_crew *c = ((member *)comm)->crew;
     mailbox *box = &c->mail[comm->rank * c->team->size + to];
     unsigned posted = atomic_load(&box->posted);
 
@@ -146,10 +146,10 @@ done:
     return st;
 }
 
-static kry_status crew_take(kry_comm *comm, int from, kry_message *room, kry_message **message)
+static kry_status crew_take(kryi_comm *comm, int from, kryi_message *room, kryi_message **message)
 {
     kry_status st = KRY_OK;
-    kry_crew *c = ((member *)comm)->crew;
+    kryi_crew *c = ((member *)comm)->crew;
     mailbox *box = &c->mail[from * c->team->size + comm->rank];
     unsigned taken = atomic_load(&box->taken);
 
@@ -163,18 +163,18 @@ done:
     return st;
 }
 
-static void crew_release(kry_comm *comm, kry_message *message)
+static void crew_release(kryi_comm *comm, kryi_message *message)
 {
     atomic_store(&message->held, 0);
     notify(((member *)comm)->crew);
 }
 
-static kry_status crew_settle(kry_comm *comm, kry_message *message)
+static kry_status crew_settle(kryi_comm *comm, kryi_message *message)
 {
     return wait_for_part(((member *)comm)->crew, &message->held, 1);
 }
 
-static void crew_defer(kry_comm *comm, kry_deferred *what)
+static void crew_defer(kryi_comm *comm, kryi_deferred *what)
 {
     member *m = (member *)comm;
     what->next = m->deferred;
@@ -183,10 +183,10 @@ static void crew_defer(kry_comm *comm, kry_deferred *what)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-static void work(kry_crew *c, int rank)
+static void work(kryi_crew *c, int rank)
 {
     member *m = &c->member[rank];
-    kry_layout *layout = &c->team->part[rank]->layout;
+    kryi_layout *layout = &c->team->part[rank]->layout;
 
     in_run = true;
     m->comm.size = c->members;
@@ -210,7 +210,7 @@ static void work(kry_crew *c, int rank)
 static void *thread_main(void *arg)
 {
     member *m = arg;
-    kry_crew *c = m->crew;
+    kryi_crew *c = m->crew;
 
     for (unsigned run = 0;;) {
         wait_while(c, &c->run, run, false);
@@ -228,9 +228,9 @@ static void *thread_main(void *arg)
 
 /* The error of the part that failed first; the message names its device if that may be the
  * cause. */
-static kry_status outcome(const struct kry_team *team)
+static kry_status outcome(const struct kryi_team *team)
 {
-    const kry_crew *c = team->crew;
+    const kryi_crew *c = team->crew;
     int r = atomic_load(&c->failed);
 
     if (r < 0) return c->member[0].status;
@@ -241,7 +241,7 @@ static kry_status outcome(const struct kry_team *team)
                     m->error);
 }
 
-static void start(kry_crew *c, const kry_split *split, kry_task_of_part *task, void *user)
+static void start(kryi_crew *c, const kryi_split *split, kryi_task_of_part *task, void *user)
 {
     int size = c->team->size;
 
@@ -260,13 +260,13 @@ static void start(kry_crew *c, const kry_split *split, kry_task_of_part *task, v
     pthread_mutex_unlock(&c->lock);
 }
 
-kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_of_part *task,
-                        void *user)
+kry_status kryi_team_run(struct kryi_team *team, const kryi_split *split, kryi_task_of_part *task,
+                         void *user)
 {
-    kry_crew *c = team->crew;
+    kryi_crew *c = team->crew;
 
-    if (team->ranks) return kry_ranks_run(team->ranks, split, task, user);
-    kry_status st = kry_device_check_process(team->part[0]);
+    if (team->ranks) return kryi_ranks_run(team->ranks, split, task, user);
+    kry_status st = kryi_device_check_process(team->part[0]);
     if (st < 0) return st;
     if (c->process != getpid())
         return kry_fail(KRY_ERR_DEVICE, "the team of devices has its threads in the process that "
@@ -283,7 +283,7 @@ kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_
     for (unsigned left; (left = atomic_load(&c->running)) > 0;)
         wait_while(c, &c->running, left, false);
     for (int r = 0; r < c->team->size; r++)
-        for (kry_deferred *d = c->member[r].deferred; d; d = c->member[r].deferred) {
+        for (kryi_deferred *d = c->member[r].deferred; d; d = c->member[r].deferred) {
             c->member[r].deferred = d->next;
             d->release(d);
         }
@@ -294,9 +294,9 @@ kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-void kry_crew_release(struct kry_team *team)
+void kryi_crew_release(struct kryi_team *team)
 {
-    kry_crew *c = team->crew;
+    kryi_crew *c = team->crew;
 
     team->crew = NULL;
     if (!c) return;
@@ -315,34 +315,34 @@ void kry_crew_release(struct kry_team *team)
     free(c);
 }
 
-kry_status kry_crew_create(struct kry_team *team, bool spin)
+kry_status kryi_crew_create(struct kryi_team *team, bool spin)
 {
     kry_status st = KRY_OK;
-    kry_crew *c = NULL;
+    kryi_crew *c = NULL;
     size_t size = (size_t)team->size;
 
-    TRY(kry_alloc(1, sizeof *c, &c));
+    TRY(kryi_alloc(1, sizeof *c, &c));
     team->crew = c;
     c->team = team;
     c->process = getpid();
     c->spin = spin ? 20000 : 0;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->changed, NULL);
-    TRY(kry_alloc(size, sizeof *c->member, &c->member));
-    TRY(kry_alloc(size * size, sizeof *c->mail, &c->mail));
-    TRY(kry_alloc(2 * size, SMALL, &c->slot));
-    TRY(kry_alloc(size, sizeof *c->large, &c->large));
+    TRY(kryi_alloc(size, sizeof *c->member, &c->member));
+    TRY(kryi_alloc(size * size, sizeof *c->mail, &c->mail));
+    TRY(kryi_alloc(2 * size, SMALL, &c->slot));
+    TRY(kryi_alloc(size, sizeof *c->large, &c->large));
     for (int r = 0; r < team->size; r++) {
         member *m = &c->member[r];
         m->crew = c;
-        m->comm = (kry_comm){ .rank = r,
-                              .size = 1,
-                              .gather = crew_gather,
-                              .post = crew_post,
-                              .take = crew_take,
-                              .release = crew_release,
-                              .settle = crew_settle,
-                              .defer = crew_defer };
+        m->comm = (kryi_comm){ .rank = r,
+                               .size = 1,
+                               .gather = crew_gather,
+                               .post = crew_post,
+                               .take = crew_take,
+                               .release = crew_release,
+                               .settle = crew_settle,
+                               .defer = crew_defer };
         team->part[r]->layout.comm = &m->comm;
         if (r == 0) continue;
         CHECK(pthread_create(&m->thread, NULL, thread_main, m) == 0, KRY_ERR_MEMORY,
@@ -350,6 +350,6 @@ kry_status kry_crew_create(struct kry_team *team, bool spin)
         c->threads++;
     }
 done:
-    if (st < 0) kry_crew_release(team);
+    if (st < 0) kryi_crew_release(team);
     return st;
 }

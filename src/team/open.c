@@ -19,8 +19,8 @@ static kry_status add(members *m, cl_device_id id)
     kry_status st = KRY_OK;
     CHECK(m->count < KRY_TEAM_MOST, KRY_ERR_ARGUMENT, "kry_device_open: more than %d devices",
           (int)KRY_TEAM_MOST);
-    TRY(id ? kry_device_open_id(id, m->times, &m->device[m->count])
-           : kry_host_open(&m->device[m->count]));
+    TRY(id ? kryi_device_open_id(id, m->times, &m->device[m->count])
+           : kryi_host_open(&m->device[m->count]));
     m->count++;
 done:
     return st;
@@ -57,7 +57,7 @@ static kry_status add_pieces(members *m, cl_device_id id, int pieces)
     TRY_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
     CHECK(pieces >= 1 && pieces <= (int)units && pieces <= KRY_TEAM_MOST, KRY_ERR_ARGUMENT,
           "kry_device_open: a device of %u compute units cannot be cut into %d", units, pieces);
-    TRY(kry_profile_query(id, &info)); /* OpenCL 1.1 has no clCreateSubDevices */
+    TRY(kryi_profile_query(id, &info)); /* OpenCL 1.1 has no clCreateSubDevices */
     CHECK(info.opencl >= 120, KRY_ERR_UNSUPPORTED,
           "kry_device_open: '%s' cannot be cut into %d pieces: sub-devices are of OpenCL 1.2",
           info.name, pieces);
@@ -66,7 +66,7 @@ static kry_status add_pieces(members *m, cl_device_id id, int pieces)
         const cl_device_partition_property how[] = { CL_DEVICE_PARTITION_EQUALLY,
                                                      (cl_device_partition_property)units / pieces,
                                                      0 };
-        TRY(kry_alloc(1, sizeof *made, &made));
+        TRY(kryi_alloc(1, sizeof *made, &made));
         CHECK(clCreateSubDevices(id, how, KRY_TEAM_MOST, made->piece, &count) == CL_SUCCESS &&
                   (int)count >= pieces,
               KRY_ERR_UNSUPPORTED,
@@ -92,8 +92,8 @@ static kry_status add_kind(members *m, const char *kind)
 
     for (int i = 0; i < KRY_TEAM_MOST; i++) {
         snprintf(one, sizeof one, "%s:%d", kind, i);
-        if (i > 0 && kry_device_find(one, &id) < 0) break;
-        if (i == 0) TRY(kry_device_find(one, &id));
+        if (i > 0 && kryi_device_find(one, &id) < 0) break;
+        if (i == 0) TRY(kryi_device_find(one, &id));
         TRY(add(m, id));
     }
 done:
@@ -106,7 +106,7 @@ static kry_status add_hosts(members *m, int pieces)
     kry_status st = KRY_OK;
 
     CHECK(pieces >= 1, KRY_ERR_ARGUMENT, "kry_device_open: 'host' cannot be cut into %d", pieces);
-    TRY(kry_host_check_kernels());
+    TRY(kryi_host_check_kernels());
     for (int i = 0; i < pieces; i++) TRY(add(m, NULL));
 done:
     return st;
@@ -119,19 +119,19 @@ static kry_status add_named(members *m, char *word)
     char *slash = strrchr(word, '/'), extra;
     cl_device_id id;
     int pieces = 1, number;
-    const char *kind = kry_device_kind(word, &number);
+    const char *kind = kryi_device_kind(word, &number);
 
     const bool cut = slash && sscanf(slash + 1, "%d%c", &pieces, &extra) == 1;
     if (cut) *slash = 0;
     if (!strcmp(word, "host")) {
         TRY(add_hosts(m, pieces));
     } else if (cut) {
-        TRY(kry_device_find(word, &id));
+        TRY(kryi_device_find(word, &id));
         TRY(add_pieces(m, id, pieces));
     } else if (kind && number == KRY_ALL_OF_KIND) {
         TRY(add_kind(m, kind));
     } else {
-        TRY(kry_device_find(word, &id));
+        TRY(kryi_device_find(word, &id));
         TRY(add(m, id));
     }
 done:
@@ -154,7 +154,7 @@ static kry_status take_option(const char *word, kry_team_params *params)
 static bool is_team(const char *spec)
 {
     int number;
-    return strpbrk(spec, "+,/") || (kry_device_kind(spec, &number) && number == KRY_ALL_OF_KIND);
+    return strpbrk(spec, "+,/") || (kryi_device_kind(spec, &number) && number == KRY_ALL_OF_KIND);
 }
 
 static kry_status open_team(const char *spec, bool times, kry_device **device)
@@ -165,7 +165,7 @@ static kry_status open_team(const char *spec, bool times, kry_device **device)
     char *text = NULL, *rest = NULL;
 
     *device = NULL;
-    TRY(kry_copy_text(spec, &text));
+    TRY(kryi_copy_text(spec, &text));
     char *options = strchr(text, ',');
     if (options) *options++ = 0;
     for (char *w = options ? strtok_r(options, ",", &rest) : NULL; w;
@@ -182,8 +182,8 @@ done:
 
 static kry_status open_host(kry_device **device)
 {
-    const kry_status st = kry_host_check_kernels();
-    return st < 0 ? st : kry_host_open(device);
+    const kry_status st = kryi_host_check_kernels();
+    return st < 0 ? st : kryi_host_open(device);
 }
 
 /* The first GPU, else the host, whose kernels need not be compiled, else what OpenCL has. */
@@ -192,21 +192,21 @@ static kry_status open_best(bool times, kry_device **device)
     kry_status st = KRY_OK;
     cl_device_id id = NULL;
 
-    TRY(kry_device_find_gpu(&id));
-    if (!id && kry_host_check_kernels() == KRY_OK) return kry_host_open(device);
-    if (!id) TRY(kry_device_find("opencl", &id));
-    TRY(kry_device_open_id(id, times, device));
+    TRY(kryi_device_find_gpu(&id));
+    if (!id && kryi_host_check_kernels() == KRY_OK) return kryi_host_open(device);
+    if (!id) TRY(kryi_device_find("opencl", &id));
+    TRY(kryi_device_open_id(id, times, device));
 done:
     return st;
 }
 
-kry_status kry_device_open_aside(kry_device **device)
+kry_status kryi_device_open_aside(kry_device **device)
 {
-    return kry_host_check_kernels() == KRY_OK ? kry_host_open(device)
-                                              : kry_device_open("opencl", device);
+    return kryi_host_check_kernels() == KRY_OK ? kryi_host_open(device)
+                                               : kry_device_open("opencl", device);
 }
 
-kry_status kry_device_open_timed(const char *spec, bool times, kry_device **device)
+kry_status kryi_device_open_timed(const char *spec, bool times, kry_device **device)
 {
     kry_status st = KRY_OK;
     cl_device_id id = NULL;
@@ -216,11 +216,11 @@ kry_status kry_device_open_timed(const char *spec, bool times, kry_device **devi
     if (!spec || !*spec) return open_best(times, device);
     if (!strcmp(spec, "host")) return open_host(device);
     if (is_host(spec)) return open_team(spec, times, device); /* without a look for OpenCL */
-    st = kry_device_find(spec, &id);
+    st = kryi_device_find(spec, &id);
     if (st == KRY_ERR_ARGUMENT && is_team(spec)) /* it is not the name of one device */
         return open_team(spec, times, device);
     TRY(st);
-    TRY(kry_device_open_id(id, times, device));
+    TRY(kryi_device_open_id(id, times, device));
 done:
     return st;
 }
@@ -230,7 +230,7 @@ kry_status kry_device_open(const char *spec, kry_device **device)
     kry_status st = KRY_OK;
 
     TRY(GIVEN(device));
-    TRY(kry_device_open_timed(spec, false, device));
+    TRY(kryi_device_open_timed(spec, false, device));
 done:
     return st;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The part that has this place. */
-static int part_of(const kry_split *s, int64_t place)
+static int part_of(const kryi_split *s, int64_t place)
 {
     int low = 0, high = s->members - 1;
 
@@ -21,86 +21,87 @@ static int part_of(const kry_split *s, int64_t place)
     return low;
 }
 
-int64_t kry_split_row(const kry_split *s, int64_t place)
+int64_t kryi_split_row(const kryi_split *s, int64_t place)
 {
     if (s->row) return s->row[place];
     if (!s->boxes) return place;
     const int r = part_of(s, place);
-    return kry_boxes_row(s->boxes, r, place - s->first[r]);
+    return kryi_boxes_row(s->boxes, r, place - s->first[r]);
 }
 
-int64_t kry_split_place(const kry_split *s, int64_t row)
+int64_t kryi_split_place(const kryi_split *s, int64_t row)
 {
     int64_t i = row;
-    return s->boxes ? s->first[kry_boxes_find(s->boxes, row, &i)] + i : row;
+    return s->boxes ? s->first[kryi_boxes_find(s->boxes, row, &i)] + i : row;
 }
 
-void kry_split_copy(const kry_split *s, int rank, size_t size, void *all, void *mine, bool to_part)
+void kryi_split_copy(const kryi_split *s, int rank, size_t size, void *all, void *mine,
+                     bool to_part)
 {
-    int64_t count = kry_split_rows(s, rank);
-    int64_t run = kry_split_permutes(s) ? 1 : count; /* rows side by side */
+    int64_t count = kryi_split_rows(s, rank);
+    int64_t run = kryi_split_permutes(s) ? 1 : count; /* rows side by side */
 
     for (int64_t i = 0; i < count; i += run) {
-        char *in_all = (char *)all + (size_t)kry_split_row(s, s->first[rank] + i) * size;
+        char *in_all = (char *)all + (size_t)kryi_split_row(s, s->first[rank] + i) * size;
         char *in_part = (char *)mine + (size_t)i * size;
         memcpy(to_part ? in_part : in_all, to_part ? in_all : in_part, (size_t)run * size);
     }
 }
 
-int64_t kry_layout_row(const kry_layout *layout, int64_t i)
+int64_t kryi_layout_row(const kryi_layout *layout, int64_t i)
 {
-    const kry_split *s = layout->split;
-    return s ? kry_split_row(s, s->first[kry_layout_rank(layout)] + i) : i;
+    const kryi_split *s = layout->split;
+    return s ? kryi_split_row(s, s->first[kryi_layout_rank(layout)] + i) : i;
 }
 
-int64_t kry_layout_find_row(const kry_layout *layout, int64_t n, int64_t row)
+int64_t kryi_layout_find_row(const kryi_layout *layout, int64_t n, int64_t row)
 {
-    const kry_split *s = layout->split;
+    const kryi_split *s = layout->split;
 
     if (!s) return row >= 0 && row < n ? row : -1;
     for (int64_t i = 0; s->row && i < n; i++)
-        if (kry_layout_row(layout, i) == row) return i;
+        if (kryi_layout_row(layout, i) == row) return i;
     if (s->row || row < 0 || row >= s->n) return -1;
-    const int64_t i = kry_split_place(s, row) - s->first[kry_layout_rank(layout)];
+    const int64_t i = kryi_split_place(s, row) - s->first[kryi_layout_rank(layout)];
     return i >= 0 && i < n ? i : -1;
 }
 
-kry_status kry_split_complete(const kry_split *s, size_t size, void *all)
+kry_status kryi_split_complete(const kryi_split *s, size_t size, void *all)
 {
     kry_status st = KRY_OK;
-    kry_ranks *R = s->team->ranks;
+    kryi_ranks *R = s->team->ranks;
     int64_t most = 0;
     char *padded = NULL, *room = NULL;
 
     if (!R) return KRY_OK;
     for (int r = 0; r < s->members; r++)
-        most = kry_split_rows(s, r) > most ? kry_split_rows(s, r) : most;
-    TRY(kry_alloc((size_t)most, size, &padded));
-    TRY(kry_alloc((size_t)(most * s->members), size, &room));
+        most = kryi_split_rows(s, r) > most ? kryi_split_rows(s, r) : most;
+    TRY(kryi_alloc((size_t)most, size, &padded));
+    TRY(kryi_alloc((size_t)(most * s->members), size, &room));
     memcpy(padded, (char *)all + (size_t)s->first[s->begin] * size,
-           (size_t)kry_split_rows(s, s->begin) * size);
-    TRY(kry_ranks_gather(R, padded, (size_t)most * size, room));
+           (size_t)kryi_split_rows(s, s->begin) * size);
+    TRY(kryi_ranks_gather(R, padded, (size_t)most * size, room));
     for (int r = 0; r < s->members; r++)
         memcpy((char *)all + (size_t)s->first[r] * size, room + (size_t)(r * most) * size,
-               (size_t)kry_split_rows(s, r) * size);
+               (size_t)kryi_split_rows(s, r) * size);
 done:
     free(room);
     free(padded);
     return st;
 }
 
-kry_status kry_split_all_rows(const kry_split *s, size_t size, void *all)
+kry_status kryi_split_all_rows(const kryi_split *s, size_t size, void *all)
 {
     kry_status st = KRY_OK;
     char *placed = NULL;
     const size_t bytes = (size_t)s->n * size;
 
-    TRY(kry_split_complete(s, size, all));
-    if (!kry_split_permutes(s)) return KRY_OK;
-    TRY(kry_alloc((size_t)s->n, size, &placed));
+    TRY(kryi_split_complete(s, size, all));
+    if (!kryi_split_permutes(s)) return KRY_OK;
+    TRY(kryi_alloc((size_t)s->n, size, &placed));
     if (bytes) memcpy(placed, all, bytes);
     for (int64_t p = 0; p < s->n; p++)
-        memcpy((char *)all + (size_t)kry_split_row(s, p) * size, placed + (size_t)p * size, size);
+        memcpy((char *)all + (size_t)kryi_split_row(s, p) * size, placed + (size_t)p * size, size);
 done:
     free(placed);
     return st;

@@ -13,33 +13,33 @@ typedef struct portrait {
 
 /* ---- calls ------------------------------------------------------------------------------------- */
 
-static kry_ranks *ranks_of(const kry_device *dev)
+static kryi_ranks *ranks_of(const kry_device *dev)
 {
     return dev && dev->team ? dev->team->ranks : NULL;
 }
 
-void kry_team_enter(const kry_device *dev, const char *call, const kry_split *split)
+void kryi_team_enter(const kry_device *dev, const char *call, const kryi_split *split)
 {
-    if (ranks_of(dev)) kry_ranks_enter(ranks_of(dev), call, split);
+    if (ranks_of(dev)) kryi_ranks_enter(ranks_of(dev), call, split);
 }
 
-kry_status kry_team_leave(const kry_device *dev, kry_status mine)
+kry_status kryi_team_leave(const kry_device *dev, kry_status mine)
 {
-    return ranks_of(dev) ? kry_ranks_leave(ranks_of(dev), mine) : mine;
+    return ranks_of(dev) ? kryi_ranks_leave(ranks_of(dev), mine) : mine;
 }
 
-void kry_team_same(const kry_device *dev, const void *given, size_t bytes)
+void kryi_team_same(const kry_device *dev, const void *given, size_t bytes)
 {
-    if (ranks_of(dev)) kry_ranks_same(ranks_of(dev), given, bytes);
+    if (ranks_of(dev)) kryi_ranks_same(ranks_of(dev), given, bytes);
 }
 
-bool kry_device_is_ranks(const kry_device *dev) { return ranks_of(dev) != NULL; }
+bool kryi_device_is_ranks(const kry_device *dev) { return ranks_of(dev) != NULL; }
 
-kry_status kry_team_sum(const kry_device *dev, const kry_split *split, kry_task_of_part *task,
-                        void *user)
+kry_status kryi_team_sum(const kry_device *dev, const kryi_split *split, kryi_task_of_part *task,
+                         void *user)
 {
-    kry_ranks *R = ranks_of(dev);
-    return R->inside ? task(user, R->t.rank) : kry_ranks_run(R, split, task, user);
+    kryi_ranks *R = ranks_of(dev);
+    return R->inside ? task(user, R->t.rank) : kryi_ranks_run(R, split, task, user);
 }
 
 int kry_team_rank(const kry_device *dev) { return ranks_of(dev) ? ranks_of(dev)->t.rank : 0; }
@@ -51,9 +51,9 @@ void kry_team_rank_facts(const kry_device *dev, kry_rank_facts *facts)
 
 /* ---- memory and checks of one rank ------------------------------------------------------------- */
 
-void kry_ranks_release(kry_ranks **ranks)
+void kryi_ranks_release(kryi_ranks **ranks)
 {
-    kry_ranks *R = *ranks;
+    kryi_ranks *R = *ranks;
 
     *ranks = NULL;
     if (!R) return;
@@ -102,30 +102,30 @@ done:
     return st;
 }
 
-static kry_status ranks_new(const kry_transport *t, double timeout, kry_ranks **ranks)
+static kry_status ranks_new(const kry_transport *t, double timeout, kryi_ranks **ranks)
 {
     kry_status st = KRY_OK;
-    kry_ranks *R = NULL;
+    kryi_ranks *R = NULL;
     const size_t n = (size_t)t->size;
 
-    TRY(kry_alloc(1, sizeof *R, &R));
-    R->comm = kry_ranks_comm;
+    TRY(kryi_alloc(1, sizeof *R, &R));
+    R->comm = kryi_ranks_comm;
     R->comm.rank = t->rank;
     R->t = *t;
     R->t.release = NULL; /* the caller's, until all have agreed */
     R->thread = pthread_self();
     R->timeout = timeout;
     R->call = "kry_team_of_transport";
-    TRY(kry_alloc(n, sizeof *R->all, &R->all));
-    TRY(kry_alloc(n, KRY_SENTENCE, &R->sentence));
-    TRY(kry_alloc(n, sizeof *R->posted, &R->posted));
-    TRY(kry_alloc(n, sizeof *R->taken, &R->taken));
-    TRY(kry_alloc(n, sizeof *R->count, &R->count));
-    TRY(kry_alloc(n, sizeof *R->word, &R->word));
+    TRY(kryi_alloc(n, sizeof *R->all, &R->all));
+    TRY(kryi_alloc(n, KRY_SENTENCE, &R->sentence));
+    TRY(kryi_alloc(n, sizeof *R->posted, &R->posted));
+    TRY(kryi_alloc(n, sizeof *R->taken, &R->taken));
+    TRY(kryi_alloc(n, sizeof *R->count, &R->count));
+    TRY(kryi_alloc(n, sizeof *R->word, &R->word));
     *ranks = R;
     R = NULL;
 done:
-    kry_ranks_release(&R);
+    kryi_ranks_release(&R);
     return st;
 }
 
@@ -138,18 +138,18 @@ static kry_status prepare(const kry_transport *t, kry_device *part, const kry_te
     const int here = t->rank;
 
     TRY(check(t, part, params));
-    TRY(kry_team_new(t->size, params, &dev));
-    struct kry_team *team = dev->team;
+    TRY(kryi_team_new(t->size, params, &dev));
+    struct kryi_team *team = dev->team;
     TRY(ranks_new(t, params->timeout, &team->ranks));
     team->ranks->team = team;
     team->use_all = true;
     team->fp64[here] = part->info.fp64, team->shape[here] = part->shape;
     team->part[here] = kry_device_retain(part);
     part->layout.comm = &team->ranks->comm;
-    TRY(kry_team_take_shape(team, here));
+    TRY(kryi_team_take_shape(team, here));
     if (params->reproducible) {
         part->layout.reproducible = true;
-        TRY(kry_order_check(part));
+        TRY(kryi_order_check(part));
     }
     *device = dev;
     dev = NULL;
@@ -211,7 +211,7 @@ static void take_info(kry_device *dev, const portrait *all, bool same)
     info->kind = mine->kind; /* an address, of this process */
 }
 
-static kry_status describe(struct kry_team *team, const kry_team_params *params, portrait *mine)
+static kry_status describe(struct kryi_team *team, const kry_team_params *params, portrait *mine)
 {
     kry_status st = KRY_OK;
     const int here = team->ranks->t.rank;
@@ -222,7 +222,7 @@ static kry_status describe(struct kry_team *team, const kry_team_params *params,
                         .timeout = params->timeout,
                         .reproducible = params->reproducible,
                         .unoptimised = part->layout.unoptimised };
-    if (!params->shares) TRY(kry_team_measure(part, &mine->share));
+    if (!params->shares) TRY(kryi_team_measure(part, &mine->share));
 done:
     return st;
 }
@@ -230,16 +230,16 @@ done:
 static kry_status get_acquainted(kry_device *dev, const kry_team_params *params)
 {
     kry_status st = KRY_OK;
-    struct kry_team *team = dev->team;
-    kry_layout *layout = &team->part[team->ranks->t.rank]->layout;
+    struct kryi_team *team = dev->team;
+    kryi_layout *layout = &team->part[team->ranks->t.rank]->layout;
     portrait mine, *all = NULL;
 
     TRY(describe(team, params, &mine));
-    TRY(kry_alloc((size_t)team->size, sizeof *all, &all));
-    TRY(kry_ranks_gather(team->ranks, &mine, sizeof mine, all));
+    TRY(kryi_alloc((size_t)team->size, sizeof *all, &all));
+    TRY(kryi_ranks_gather(team->ranks, &mine, sizeof mine, all));
     const bool same = alike(all, team->size);
     take_info(dev, all, same);
-    TRY(kry_team_check_hosts(dev));
+    TRY(kryi_team_check_hosts(dev));
     for (int r = 0; r < team->size; r++) {
         CHECK(all[r].reproducible == mine.reproducible, KRY_ERR_ARGUMENT,
               "kry_team_of_transport: reproducible on some ranks only");
@@ -262,14 +262,14 @@ kry_status kry_team_of_transport(const kry_transport *transport, kry_device *dev
 
     if (team) *team = NULL;
     TRY(GIVEN(transport, team));
-    TRY(kry_params_take(who, "sizeof(kry_transport)", transport, &t, sizeof t));
+    TRY(kryi_params_take(who, "sizeof(kry_transport)", transport, &t, sizeof t));
     TRY(check_transport(&t));
-    st = kry_params_take(who, "KRY_TEAM", params, &mine, sizeof mine);
+    st = kryi_params_take(who, "KRY_TEAM", params, &mine, sizeof mine);
     if (st >= 0) st = prepare(&t, device, &mine, &dev);
     TRY(all_ready(&t, st));
     assert(dev); /* prepared */
-    kry_team_enter(dev, who, NULL);
-    TRY(kry_team_leave(dev, get_acquainted(dev, &mine)));
+    kryi_team_enter(dev, who, NULL);
+    TRY(kryi_team_leave(dev, get_acquainted(dev, &mine)));
     dev->team->ranks->t.release = t.release;
     *team = dev;
     dev = NULL;

@@ -13,7 +13,7 @@
 /* Protects reference counts and lists of splits, because any thread may release a vector. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-kry_split *kry_split_retain(kry_split *split)
+kryi_split *kryi_split_retain(kryi_split *split)
 {
     pthread_mutex_lock(&lock);
     split->refs++;
@@ -23,11 +23,11 @@ kry_split *kry_split_retain(kry_split *split)
 
 /* Drop a reference. Returns whether it was the last one: then the split is no longer in its team's
  * list. */
-static bool let_go(kry_split *s)
+static bool let_go(kryi_split *s)
 {
     pthread_mutex_lock(&lock);
     bool last = --s->refs == 0;
-    for (kry_split **at = &s->team->splits; last && *at; at = &(*at)->next)
+    for (kryi_split **at = &s->team->splits; last && *at; at = &(*at)->next)
         if (*at == s) {
             *at = s->next;
             break;
@@ -36,20 +36,20 @@ static bool let_go(kry_split *s)
     return last;
 }
 
-void kry_split_release(kry_split **split)
+void kryi_split_release(kryi_split **split)
 {
-    kry_split *s = *split;
+    kryi_split *s = *split;
     *split = NULL;
     if (!s || !let_go(s)) return;
-    kry_boxes_release(&s->boxes);
+    kryi_boxes_release(&s->boxes);
     free(s->first);
     free(s->row);
     free(s);
 }
 
-kry_split *kry_split_find(const struct kry_team *team, int64_t n)
+kryi_split *kryi_split_find(const struct kryi_team *team, int64_t n)
 {
-    kry_split *s;
+    kryi_split *s;
 
     pthread_mutex_lock(&lock);
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed has been taken out by let_go */
@@ -62,7 +62,7 @@ kry_split *kry_split_find(const struct kry_team *team, int64_t n)
 /* The number of parts with which an iteration of conjugate gradients takes least time. More parts
  * have more bandwidth but need two sums and an exchange, which take as long as five sums on two
  * H200s. A larger number must save a fifth of the time. */
-static int worthwhile(const struct kry_team *team, double bytes)
+static int worthwhile(const struct kryi_team *team, double bytes)
 {
     enum { WAITS = 5 };
     const double gain = 0.8;
@@ -81,14 +81,14 @@ static int worthwhile(const struct kry_team *team, double bytes)
  * grid. */
 enum { WORD = 8, CG_WORDS = 10, GRID_WORDS = 7 };
 
-int kry_split_members(const struct kry_team *team, bool grid, int64_t n)
+int kryi_split_members(const struct kryi_team *team, bool grid, int64_t n)
 {
     const double words = grid ? GRID_WORDS : CG_WORDS;
     return team->use_all ? team->size : worthwhile(team, WORD * words * (double)n);
 }
 
 /* How many parts get rows: no more than there are blocks. layers: each is to have one, at least. */
-static kry_status choose_members(const struct kry_team *team, const char *who, int64_t blocks,
+static kry_status choose_members(const struct kryi_team *team, const char *who, int64_t blocks,
                                  bool layers, double bytes, int *members)
 {
     kry_status st = KRY_OK;
@@ -104,15 +104,15 @@ done:
     return st;
 }
 
-kry_status kry_split_new(struct kry_team *team, int64_t n, int members, kry_split **split)
+kry_status kryi_split_new(struct kryi_team *team, int64_t n, int members, kryi_split **split)
 {
     kry_status st = KRY_OK;
-    kry_split *s = NULL;
+    kryi_split *s = NULL;
 
-    TRY(kry_alloc(1, sizeof *s, &s));
-    *s = (kry_split){ .refs = 1, .team = team, .n = n, .members = members, .end = members };
+    TRY(kryi_alloc(1, sizeof *s, &s));
+    *s = (kryi_split){ .refs = 1, .team = team, .n = n, .members = members, .end = members };
     if (team->ranks) s->begin = team->ranks->t.rank, s->end = s->begin + 1;
-    TRY(kry_alloc((size_t)members + 1, sizeof *s->first, &s->first));
+    TRY(kryi_alloc((size_t)members + 1, sizeof *s->first, &s->first));
     *split = s;
     s = NULL;
 done:
@@ -120,17 +120,17 @@ done:
     return st;
 }
 
-void kry_split_keep(kry_split **mine, int64_t unit, int64_t chunk, kry_split **split)
+void kryi_split_keep(kryi_split **mine, int64_t unit, int64_t chunk, kryi_split **split)
 {
-    kry_split *s = *mine;
+    kryi_split *s = *mine;
 
     s->unit = unit, s->chunk = chunk;
     for (int r = 0; unit && r < s->members; r++) {
-        int64_t count = kry_split_count_chunks(kry_split_rows(s, r), unit, chunk);
+        int64_t count = kryi_split_count_chunks(kryi_split_rows(s, r), unit, chunk);
         if (count > s->most_chunks) s->most_chunks = count;
     }
-    s->mark = kry_hash(KRY_HASH_START, s->first, ((size_t)s->members + 1) * sizeof *s->first);
-    if (s->boxes) s->mark = kry_hash(s->mark, s->boxes->parts, sizeof s->boxes->parts);
+    s->mark = kryi_hash(KRY_HASH_START, s->first, ((size_t)s->members + 1) * sizeof *s->first);
+    if (s->boxes) s->mark = kryi_hash(s->mark, s->boxes->parts, sizeof s->boxes->parts);
     pthread_mutex_lock(&lock);
     s->next = s->team->splits;
     s->team->splits = s;
@@ -139,11 +139,11 @@ void kry_split_keep(kry_split **mine, int64_t unit, int64_t chunk, kry_split **s
     *mine = NULL;
 }
 
-static bool begins_at_multiples(const kry_split *s, int64_t multiple)
+static bool begins_at_multiples(const kryi_split *s, int64_t multiple)
 {
     for (int i = 0; i < s->members; i++)
         if (s->first[i] % multiple) return false;
-    return !kry_split_permutes(s) || multiple == 1;
+    return !kryi_split_permutes(s) || multiple == 1;
 }
 
 /* ---- chunks of rows, for reproducible sums --------------------------------------------------- */
@@ -159,7 +159,7 @@ static int64_t chunk_for(int64_t n)
     return chunk;
 }
 
-void kry_split_chunks(int64_t n, int64_t multiple, int64_t *unit, int64_t *chunk)
+void kryi_split_chunks(int64_t n, int64_t multiple, int64_t *unit, int64_t *chunk)
 {
     int64_t wanted = chunk_for(n), layers = wanted / multiple;
 
@@ -168,7 +168,7 @@ void kry_split_chunks(int64_t n, int64_t multiple, int64_t *unit, int64_t *chunk
     *chunk = (*unit + pieces - 1) / pieces;
 }
 
-int64_t kry_split_count_chunks(int64_t n, int64_t unit, int64_t chunk)
+int64_t kryi_split_count_chunks(int64_t n, int64_t unit, int64_t chunk)
 {
     int64_t in_unit = (unit + chunk - 1) / chunk, rest = n % unit;
     return n / unit * in_unit + (rest + chunk - 1) / chunk;
@@ -177,25 +177,25 @@ int64_t kry_split_count_chunks(int64_t n, int64_t unit, int64_t chunk)
 /* ---- splits ---------------------------------------------------------------------------------- */
 
 /* Let METIS choose the rows of the parts. */
-static kry_status split_by_graph(const kry_sparse *A, kry_split *s)
+static kry_status split_by_graph(const kryi_sparse *A, kryi_split *s)
 {
     kry_status st = KRY_OK;
     int32_t *part = NULL;
 
-    TRY(kry_alloc((size_t)A->rows, sizeof *part, &part));
-    TRY(kry_alloc((size_t)A->rows, sizeof *s->row, &s->row));
-    TRY(kry_partition_by_graph(A, s->members, s->team->share, part));
-    kry_partition_order(A->rows, s->members, part, s->first, s->row);
+    TRY(kryi_alloc((size_t)A->rows, sizeof *part, &part));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *s->row, &s->row));
+    TRY(kryi_partition_by_graph(A, s->members, s->team->share, part));
+    kryi_partition_order(A->rows, s->members, part, s->first, s->row);
 done:
     free(part);
     return st;
 }
 
-kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, const kry_sparse *A,
-                         int64_t multiple, kry_split **split)
+kry_status kryi_split_get(struct kryi_team *team, const char *who, int64_t n, const kryi_sparse *A,
+                          int64_t multiple, kryi_split **split)
 {
     kry_status st = KRY_OK;
-    kry_split *s = NULL, *old = kry_split_find(team, n);
+    kryi_split *s = NULL, *old = kryi_split_find(team, n);
     int members;
     double bytes = (double)WORD * (multiple > 1 ? GRID_WORDS : CG_WORDS) * (double)n;
     int64_t unit = 0, chunk = 0;
@@ -208,40 +208,40 @@ kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, cons
               who, (long long)n);
         return *split = old, KRY_OK;
     }
-    if (A) bytes += 1.5 * WORD * (double)kry_sparse_nnz(A);
+    if (A) bytes += 1.5 * WORD * (double)kryi_sparse_nnz(A);
     const bool layers = multiple > 1;
     if (team->reproducible) {
-        kry_split_chunks(n, multiple, &unit, &chunk);
+        kryi_split_chunks(n, multiple, &unit, &chunk);
         multiple = unit;
     }
     const int64_t blocks = (n + multiple - 1) / multiple;
     TRY(choose_members(team, who, blocks, layers, bytes, &members));
-    TRY(kry_split_new(team, n, members, &s));
+    TRY(kryi_split_new(team, n, members, &s));
     if (n > 0 && A && team->by_graph)
         TRY(split_by_graph(A, s));
     else if (n > 0)
-        TRY(kry_partition_by_rows(n, A ? A->row_ptr : NULL,
-                                  members > blocks ? (int)blocks : members, team->share, multiple,
-                                  s->first));
+        TRY(kryi_partition_by_rows(n, A ? A->row_ptr : NULL,
+                                   members > blocks ? (int)blocks : members, team->share, multiple,
+                                   s->first));
     for (int64_t r = blocks; r < members; r++) s->first[r + 1] = n;
-    kry_split_keep(&s, unit, chunk, split);
+    kryi_split_keep(&s, unit, chunk, split);
 done:
-    if (st < 0) kry_split_release(&old);
-    kry_split_release(&s);
+    if (st < 0) kryi_split_release(&old);
+    kryi_split_release(&s);
     return st;
 }
 
 /* ---- rows that ranks bring ------------------------------------------------------------------- */
 
 /* first[r]: where the rows of rank r begin, with no gap between them. */
-static kry_status gather_rows(struct kry_team *team, const char *who, const int64_t mine[2],
+static kry_status gather_rows(struct kryi_team *team, const char *who, const int64_t mine[2],
                               int64_t *first)
 {
     kry_status st = KRY_OK;
     int64_t *all = NULL;
 
-    TRY(kry_alloc((size_t)team->size, sizeof(int64_t[2]), &all));
-    TRY(kry_ranks_gather(team->ranks, mine, sizeof(int64_t[2]), all));
+    TRY(kryi_alloc((size_t)team->size, sizeof(int64_t[2]), &all));
+    TRY(kryi_ranks_gather(team->ranks, mine, sizeof(int64_t[2]), all));
     for (int r = 0; r < team->size; r++) {
         CHECK(all[2 * r] == first[r], KRY_ERR_ARGUMENT,
               "%s: the rows of rank %d begin at %lld, and those of the ranks before end at %lld",
@@ -254,7 +254,7 @@ done:
 }
 
 /* In reproducible sums no chunk of rows may lie on two ranks. */
-static kry_status check_units(const kry_split *s, const char *who, int64_t unit)
+static kry_status check_units(const kryi_split *s, const char *who, int64_t unit)
 {
     kry_status st = KRY_OK;
 
@@ -267,22 +267,22 @@ done:
     return st;
 }
 
-kry_status kry_split_by_ranks(struct kry_team *team, const char *who, int64_t first, int64_t rows,
-                              kry_split **split)
+kry_status kryi_split_by_ranks(struct kryi_team *team, const char *who, int64_t first, int64_t rows,
+                               kryi_split **split)
 {
     kry_status st = KRY_OK;
-    kry_split *s = NULL, *old = NULL;
+    kryi_split *s = NULL, *old = NULL;
     int64_t unit = 0, chunk = 0;
 
     *split = NULL;
-    TRY(kry_split_new(team, 0, team->size, &s));
+    TRY(kryi_split_new(team, 0, team->size, &s));
     TRY(gather_rows(team, who, (int64_t[]){ first, rows }, s->first));
     s->n = s->first[team->size];
-    if (team->reproducible) kry_split_chunks(s->n, 1, &unit, &chunk);
+    if (team->reproducible) kryi_split_chunks(s->n, 1, &unit, &chunk);
     TRY(check_units(s, who, unit));
-    old = kry_split_find(team, s->n);
+    old = kryi_split_find(team, s->n);
     if (!old) {
-        kry_split_keep(&s, unit, chunk, split);
+        kryi_split_keep(&s, unit, chunk, split);
     } else {
         CHECK(!old->boxes &&
                   !memcmp(old->first, s->first, ((size_t)s->members + 1) * sizeof *s->first),
@@ -292,7 +292,7 @@ kry_status kry_split_by_ranks(struct kry_team *team, const char *who, int64_t fi
         *split = old, old = NULL;
     }
 done:
-    if (old) kry_split_release(&old);
+    if (old) kryi_split_release(&old);
     if (s) free(s->first);
     free(s);
     return st;
@@ -307,25 +307,25 @@ kry_status kry_team_volume(int64_t n, const int64_t *row_ptr, const int32_t *col
     int32_t *part = NULL;
     int64_t *first = NULL;
     const int64_t nnz = row_ptr && n > 0 ? row_ptr[n] : 0;
-    const kry_sparse A = {
+    const kryi_sparse A = {
         .rows = n, .cols = n, .row_ptr = (int64_t *)row_ptr, .col = (int32_t *)col
     };
 
     TRY(GIVEN(volume));
     CHECK(n >= 0 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "kry_team_volume: %lld rows", (long long)n);
     CHECK(row_ptr && (col || !nnz), KRY_ERR_ARGUMENT, "kry_team_volume: NULL");
-    TRY(kry_entries_check(&(kry_entries){ "kry_team_volume", A, NULL, nnz }));
+    TRY(kryi_entries_check(&(kryi_entries){ "kry_team_volume", A, NULL, nnz }));
     CHECK(parts >= 1, KRY_ERR_ARGUMENT, "kry_team_volume: %d parts", parts);
-    TRY(kry_alloc((size_t)n, sizeof *part, &part));
-    TRY(kry_alloc((size_t)parts + 1, sizeof *first, &first));
+    TRY(kryi_alloc((size_t)n, sizeof *part, &part));
+    TRY(kryi_alloc((size_t)parts + 1, sizeof *first, &first));
     if (by_graph) {
-        TRY(kry_partition_by_graph(&A, parts, NULL, part));
+        TRY(kryi_partition_by_graph(&A, parts, NULL, part));
     } else {
-        TRY(kry_partition_by_rows(n, row_ptr, parts, NULL, 1, first));
+        TRY(kryi_partition_by_rows(n, row_ptr, parts, NULL, 1, first));
         for (int p = 0; p < parts; p++)
             for (int64_t i = first[p]; i < first[p + 1]; i++) part[i] = p;
     }
-    TRY(kry_partition_volume(&A, parts, part, volume));
+    TRY(kryi_partition_volume(&A, parts, part, volume));
 done:
     free(first);
     free(part);

@@ -30,32 +30,32 @@ double kry_device_compile_seconds(const kry_device *device, int64_t *programs)
     return 1e-9 * (double)longest;
 }
 
-double kry_work_clock(const kry_device *dev)
+double kryi_work_clock(const kry_device *dev)
 {
-    return kry_now() - kry_device_compile_seconds(dev, NULL);
+    return kryi_now() - kry_device_compile_seconds(dev, NULL);
 }
 
-kry_stopwatch kry_stopwatch_begin(const kry_device *dev)
+kryi_stopwatch kryi_stopwatch_begin(const kry_device *dev)
 {
-    kry_stopwatch w = { .device = dev, .start = kry_now() };
+    kryi_stopwatch w = { .device = dev, .start = kryi_now() };
 
     w.compile_seconds = kry_device_compile_seconds(dev, &w.programs);
     return w;
 }
 
-kry_spent kry_stopwatch_end(const kry_stopwatch *w)
+kryi_spent kryi_stopwatch_end(const kryi_stopwatch *w)
 {
     int64_t programs;
-    const double all = kry_now() - w->start,
+    const double all = kryi_now() - w->start,
                  compiling = kry_device_compile_seconds(w->device, &programs) - w->compile_seconds;
 
-    return (kry_spent){ compiling < all ? all - compiling : 0, compiling, programs - w->programs };
+    return (kryi_spent){ compiling < all ? all - compiling : 0, compiling, programs - w->programs };
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 /* The best of a few times; the arrays exceed the caches of most CPUs. */
-kry_status kry_team_measure(kry_device *dev, double *speed)
+kry_status kryi_team_measure(kry_device *dev, double *speed)
 {
     enum { BYTES = 1 << 25, TIMES = 3 };
     kry_status st = KRY_OK;
@@ -65,21 +65,21 @@ kry_status kry_team_measure(kry_device *dev, double *speed)
     const int64_t n = BYTES / (int64_t)kry_type_size(type), first = 0;
 
     *speed = 0;
-    TRY(kry_buffer_create(dev, BYTES, &x));
-    TRY(kry_buffer_create(dev, BYTES, &y));
+    TRY(kryi_buffer_create(dev, BYTES, &x));
+    TRY(kryi_buffer_create(dev, BYTES, &y));
     const kry_arg args[] = { ARG(n), ARG(x), ARG(first), ARG(y), ARG(first) };
     for (int i = 0; i <= TIMES; i++) { /* the first one compiles */
         TRY(kry_device_finish(dev));
-        double start = kry_now();
-        TRY(kry_run(dev, "vec", type, "", "vec_copy", kry_groups_for(dev, type, n), args,
-                    COUNT(args)));
+        double start = kryi_now();
+        TRY(kryi_run(dev, "vec", type, "", "vec_copy", kryi_groups_for(dev, type, n), args,
+                     COUNT(args)));
         TRY(kry_device_finish(dev));
-        double now = 2.0 * BYTES / (kry_now() - start);
+        double now = 2.0 * BYTES / (kryi_now() - start);
         if (i && now > *speed) *speed = now;
     }
 done:
-    kry_buffer_release(dev, &y);
-    kry_buffer_release(dev, &x);
+    kryi_buffer_release(dev, &y);
+    kryi_buffer_release(dev, &x);
     return st;
 }
 
@@ -87,28 +87,28 @@ done:
 static kry_status time_sums(void *user, int rank)
 {
     enum { TIMES = 20 };
-    struct kry_team *team = user;
+    struct kryi_team *team = user;
     kry_status st = KRY_OK;
     kry_device *dev = team->part[rank];
     cl_mem partial = NULL;
     double start = 0, sum = 0;
 
-    TRY(kry_buffer_create(dev, sizeof sum, &partial));
-    TRY(kry_buffer_write(dev, partial, 0, sizeof sum, &sum));
+    TRY(kryi_buffer_create(dev, sizeof sum, &partial));
+    TRY(kryi_buffer_write(dev, partial, 0, sizeof sum, &sum));
     for (int i = 0; i <= TIMES; i++) {
-        if (i == 1) start = kry_now();
-        TRY(kry_buffer_read(dev, partial, 0, sizeof sum, &sum));
-        TRY(kry_layout_combine(&dev->layout, KRY_ADD, &sum, 1));
-        TRY(kry_buffer_write_later(dev, partial, 0, sizeof sum, &sum));
+        if (i == 1) start = kryi_now();
+        TRY(kryi_buffer_read(dev, partial, 0, sizeof sum, &sum));
+        TRY(kryi_layout_combine(&dev->layout, KRY_ADD, &sum, 1));
+        TRY(kryi_buffer_write_later(dev, partial, 0, sizeof sum, &sum));
     }
-    if (rank == 0) team->sum_seconds = (kry_now() - start) / TIMES;
+    if (rank == 0) team->sum_seconds = (kryi_now() - start) / TIMES;
     TRY(kry_device_finish(dev));
 done:
-    kry_buffer_release(dev, &partial);
+    kryi_buffer_release(dev, &partial);
     return st;
 }
 
-static bool alike(const struct kry_team *team)
+static bool alike(const struct kryi_team *team)
 {
     const kry_device_info *a = &team->part[0]->info;
     for (int i = 1; i < team->size; i++) {
@@ -119,7 +119,7 @@ static bool alike(const struct kry_team *team)
 }
 
 /* Devices of one kind count as equally fast, whatever a measurement would say. */
-static kry_status take_shares(struct kry_team *team, const double *shares)
+static kry_status take_shares(struct kryi_team *team, const double *shares)
 {
     kry_status st = KRY_OK;
     bool equal = alike(team);
@@ -128,10 +128,10 @@ static kry_status take_shares(struct kry_team *team, const double *shares)
     for (int i = 0; i < team->size; i++)
         CHECK(!shares || (shares[i] > 0 && shares[i] < 1e30), KRY_ERR_ARGUMENT,
               "kry_team_create: the share of part %d is %g", i, shares[i]);
-    TRY(kry_team_measure(team->part[0], &first));
+    TRY(kryi_team_measure(team->part[0], &first));
     for (int i = 0; i < team->size; i++) {
         team->share[i] = first;
-        if (!equal && i > 0 && !shares) TRY(kry_team_measure(team->part[i], &team->share[i]));
+        if (!equal && i > 0 && !shares) TRY(kryi_team_measure(team->part[i], &team->share[i]));
         sum += shares ? shares[i] : 0;
     }
     for (int i = 0; shares && i < team->size; i++)
@@ -162,23 +162,23 @@ done:
 }
 
 /* Host devices of one process share out its threads, for they launch at the same time. */
-static kry_status share_out_threads(struct kry_team *team)
+static kry_status share_out_threads(struct kryi_team *team)
 {
     kry_status st = KRY_OK;
     int hosts = 0;
 
-    for (int i = 0; i < team->size; i++) hosts += kry_device_is_host(team->part[i]);
+    for (int i = 0; i < team->size; i++) hosts += kryi_device_is_host(team->part[i]);
     for (int i = 0; i < team->size && hosts > 1; i++) {
         kry_device *part = team->part[i];
         const int threads = part->info.compute_units / hosts;
-        if (kry_device_is_host(part)) TRY(kry_host_take_threads(part, threads ? threads : 1));
+        if (kryi_device_is_host(part)) TRY(kryi_host_take_threads(part, threads ? threads : 1));
     }
 done:
     return st;
 }
 
 /* What the parts have together. They have double precision only if all of them do. */
-static void take_info(kry_device *dev, struct kry_team *team)
+static void take_info(kry_device *dev, struct kryi_team *team)
 {
     kry_device_info *info = &dev->info;
     const kry_device_info *first = &team->part[0]->info;
@@ -204,13 +204,13 @@ static void take_info(kry_device *dev, struct kry_team *team)
     }
 }
 
-kry_status kry_team_check_hosts(const kry_device *dev)
+kry_status kryi_team_check_hosts(const kry_device *dev)
 {
     kry_status st = KRY_OK;
 
     for (int i = 0; i < dev->team->size; i++) {
         const kry_device *part = dev->team->part[i];
-        CHECK(!part || !kry_device_is_host(part) || dev->info.fp64, KRY_ERR_UNSUPPORTED,
+        CHECK(!part || !kryi_device_is_host(part) || dev->info.fp64, KRY_ERR_UNSUPPORTED,
               "'%s' computes in double, and another device of the team, %s, does not",
               part->info.name, dev->info.name);
     }
@@ -219,17 +219,17 @@ done:
 }
 
 /* Parts that are alike have the same compiler. */
-static kry_status check_order(kry_device *dev, struct kry_team *team)
+static kry_status check_order(kry_device *dev, struct kryi_team *team)
 {
     kry_status st = KRY_OK;
     const bool same = alike(team);
     bool unoptimised = false;
 
     for (int i = 0; i < team->size; i++) {
-        kry_layout *layout = &team->part[i]->layout;
+        kryi_layout *layout = &team->part[i]->layout;
         layout->reproducible = true;
         layout->unoptimised = i > 0 && same && unoptimised;
-        if (i == 0 || !same) TRY(kry_order_check(team->part[i]));
+        if (i == 0 || !same) TRY(kryi_order_check(team->part[i]));
         unoptimised |= layout->unoptimised;
     }
     if (unoptimised)
@@ -240,12 +240,12 @@ done:
 }
 
 /* In reproducible teams all parts sum with groups of one size, whatever was tuned for each. */
-kry_status kry_team_take_shape(struct kry_team *team, int i)
+kry_status kryi_team_take_shape(struct kryi_team *team, int i)
 {
-    enum { GROUP = 128 }; /* of kry_shape_default */
+    enum { GROUP = 128 }; /* of kryi_shape_default */
     kry_status st = KRY_OK;
     const kry_device_info *info = &team->part[i]->info;
-    const kry_launch_shape usual = kry_shape_default(team->part[i]);
+    const kry_launch_shape usual = kryi_shape_default(team->part[i]);
 
     if (!team->reproducible) return KRY_OK;
     CHECK(info->cpu_kernels || usual.group == GROUP, KRY_ERR_UNSUPPORTED,
@@ -271,22 +271,22 @@ done:
 
 static void team_release(kry_device *dev)
 {
-    struct kry_team *team = dev->team;
+    struct kryi_team *team = dev->team;
 
     if (!team) return;
-    kry_crew_release(team);
-    kry_tuning_release(dev); /* a team has no file, but was perhaps asked for a value */
+    kryi_crew_release(team);
+    kryi_tuning_release(dev); /* a team has no file, but was perhaps asked for a value */
     for (int i = 0; team->part && i < team->size; i++) {
         if (!team->part[i]) continue;
-        kry_layout *layout = &team->part[i]->layout;
+        kryi_layout *layout = &team->part[i]->layout;
         free(layout->scratch);
-        kry_layout_init(layout, team->part[i], NULL);
+        kryi_layout_init(layout, team->part[i], NULL);
         team->part[i]->info.fp64 = team->fp64[i];
         team->part[i]->shape = team->shape[i];
-        if (kry_device_is_host(team->part[i])) kry_host_share_threads(team->part[i]);
+        if (kryi_device_is_host(team->part[i])) kryi_host_share_threads(team->part[i]);
         kry_device_release(&team->part[i]);
     }
-    kry_ranks_release(&team->ranks);
+    kryi_ranks_release(&team->ranks);
     free(team->shape);
     free(team->fp64);
     free(team->share);
@@ -294,27 +294,27 @@ static void team_release(kry_device *dev)
     free(team);
 }
 
-static const kry_driver team_driver = { .finish = team_finish, .release = team_release };
+static const kryi_driver team_driver = { .finish = team_finish, .release = team_release };
 
-kry_status kry_team_new(int size, const kry_team_params *params, kry_device **device)
+kry_status kryi_team_new(int size, const kry_team_params *params, kry_device **device)
 {
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
-    struct kry_team *team;
+    struct kryi_team *team;
     const size_t count = (size_t)size;
 
     *device = NULL;
-    TRY(kry_device_new(&team_driver, &dev));
-    TRY(kry_alloc(1, sizeof *team, &dev->team));
+    TRY(kryi_device_new(&team_driver, &dev));
+    TRY(kryi_alloc(1, sizeof *team, &dev->team));
     team = dev->team;
     team->size = size;
     team->use_all = params->use_all;
     team->by_graph = params->by_graph;
     team->reproducible = params->reproducible;
-    TRY(kry_alloc(count, sizeof *team->part, &team->part));
-    TRY(kry_alloc(count, sizeof *team->share, &team->share));
-    TRY(kry_alloc(count, sizeof *team->fp64, &team->fp64));
-    TRY(kry_alloc(count, sizeof *team->shape, &team->shape));
+    TRY(kryi_alloc(count, sizeof *team->part, &team->part));
+    TRY(kryi_alloc(count, sizeof *team->share, &team->share));
+    TRY(kryi_alloc(count, sizeof *team->fp64, &team->fp64));
+    TRY(kryi_alloc(count, sizeof *team->shape, &team->shape));
     *device = dev;
     dev = NULL;
 done:
@@ -340,8 +340,8 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     CHECK(!params->timeout, KRY_ERR_UNSUPPORTED,
           "kry_team_create: timeout = %g is for teams of ranks (kry_team_of_transport)",
           params->timeout);
-    TRY(kry_team_new(count, params, &dev));
-    struct kry_team *team = dev->team;
+    TRY(kryi_team_new(count, params, &dev));
+    struct kryi_team *team = dev->team;
     for (int i = 0; i < count; i++) {
         team->part[i] = kry_device_retain(parts[i]);
         team->fp64[i] = parts[i]->info.fp64, team->shape[i] = parts[i]->shape;
@@ -350,12 +350,12 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     }
     TRY(share_out_threads(team));
     take_info(dev, team);
-    TRY(kry_team_check_hosts(dev));
-    for (int i = 0; i < count; i++) TRY(kry_team_take_shape(team, i));
+    TRY(kryi_team_check_hosts(dev));
+    for (int i = 0; i < count; i++) TRY(kryi_team_take_shape(team, i));
     TRY(take_shares(team, params->shares));
-    TRY(kry_crew_create(team, spin));
+    TRY(kryi_crew_create(team, spin));
     if (params->reproducible) TRY(check_order(dev, team));
-    TRY(kry_team_run(team, NULL, time_sums, team));
+    TRY(kryi_team_run(team, NULL, time_sums, team));
     assert(device);
     *device = dev;
     dev = NULL;

@@ -9,7 +9,7 @@
 
 enum { KRY_TEAM_MOST = 64 }; /* parts */
 
-struct kry_team {
+struct kryi_team {
     int size;
     /* Arrays of `size`. */
     kry_device **part;       /* retained; NULL: it is in another process */
@@ -20,31 +20,31 @@ struct kry_team {
     bool use_all;            /* even for small problems */
     bool by_graph;           /* matrices are split by METIS */
     bool reproducible;
-    kry_split *splits;     /* a list, borrowed: the splits of the vectors and operators there are */
-    struct kry_crew *crew; /* owned; crew.c. Or */
-    struct kry_ranks *ranks; /* owned; ranks.c: parts are processes */
+    kryi_split *splits; /* a list, borrowed: the splits of the vectors and operators there are */
+    struct kryi_crew *crew;   /* owned; crew.c. Or */
+    struct kryi_ranks *ranks; /* owned; ranks.c: parts are processes */
 };
 
 /* Seconds from a clock that stands still while the device compiles. */
-double kry_work_clock(const kry_device *dev);
+double kryi_work_clock(const kry_device *dev);
 
 /* The time of a call: `seconds` leaves out compiling, `compile_seconds` is compiling alone. */
-typedef struct kry_spent {
+typedef struct kryi_spent {
     double seconds, compile_seconds;
     int64_t programs; /* that were compiled from their source */
-} kry_spent;
+} kryi_spent;
 
-typedef struct kry_stopwatch {
+typedef struct kryi_stopwatch {
     const kry_device *device; /* borrowed */
     double start, compile_seconds;
     int64_t programs;
-} kry_stopwatch;
+} kryi_stopwatch;
 /* From the begin to the end; `device` may be NULL. */
-kry_stopwatch kry_stopwatch_begin(const kry_device *device);
-kry_spent kry_stopwatch_end(const kry_stopwatch *w);
+kryi_stopwatch kryi_stopwatch_begin(const kry_device *device);
+kryi_spent kryi_stopwatch_end(const kryi_stopwatch *w);
 
 /* What each part does. All parts run it at once; rank 0 is the caller's thread. */
-typedef kry_status kry_task_of_part(void *user, int rank);
+typedef kry_status kryi_task_of_part(void *user, int rank);
 
 /*
  * Run `task` on the parts that have rows of `split` (NULL: on all) and wait until all have ended.
@@ -55,47 +55,47 @@ typedef kry_status kry_task_of_part(void *user, int rank);
  * Returns  also KRY_ERR_ARGUMENT if called within such a run, or while another thread is in this
  *          function.
  */
-kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_of_part *task,
-                        void *user);
+kry_status kryi_team_run(struct kryi_team *team, const kryi_split *split, kryi_task_of_part *task,
+                         void *user);
 
-/* crew.c: threads, and how the parts communicate (kry_layout.comm, owned by the crew). spin: threads wait
+/* crew.c: threads, and how the parts communicate (kryi_layout.comm, owned by the crew). spin: threads wait
  * in a loop for a moment before they sleep. */
-kry_status kry_crew_create(struct kry_team *team, bool spin);
-void kry_crew_release(struct kry_team *team);
+kry_status kryi_crew_create(struct kryi_team *team, bool spin);
+void kryi_crew_release(struct kryi_team *team);
 
 /* How public functions that use a team begin and end, where their arguments have it; `device` may be NULL or a
- * plain one. On ranks, kry_team_leave waits until all are there, and returns an error on all if there is one on
+ * plain one. On ranks, kryi_team_leave waits until all are there, and returns an error on all if there is one on
  * any: whoever has made something by then releases it. On other devices it returns `mine`.
  *   call   the public function
  *   split  how the rows are cut that it is about; NULL: it is about none */
-void kry_team_enter(const kry_device *device, const char *call, const kry_split *split);
-kry_status kry_team_leave(const kry_device *device, kry_status mine);
+void kryi_team_enter(const kry_device *device, const char *call, const kryi_split *split);
+kry_status kryi_team_leave(const kry_device *device, kry_status mine);
 /* In between: what decides how the call goes and is to be the same on all ranks. Where they meet next, those that gave
  * something else are told. */
-void kry_team_same(const kry_device *device, const void *given, size_t bytes);
+void kryi_team_same(const kry_device *device, const void *given, size_t bytes);
 /* The same of a struct of parameters, by the fields that `fields` names one after the other, as Python's module struct does:
  * i an int or an enum, d a double, q an int64_t, ? a bool; P a pointer of which only counts whether it is NULL; x one, or a
  * size_t, that may differ from rank to rank. params NULL: all are 0. */
-void kry_team_same_fields(const kry_device *device, const char *fields, const void *params,
-                          size_t size);
+void kryi_team_same_fields(const kry_device *device, const char *fields, const void *params,
+                           size_t size);
 /* Whether its parts are ranks. */
-bool kry_device_is_ranks(const kry_device *device);
-/* Ranks only: kry_team_run; within a run, where only monitors ask for sums, the task by itself. */
-kry_status kry_team_sum(const kry_device *device, const kry_split *split, kry_task_of_part *task,
-                        void *user);
+bool kryi_device_is_ranks(const kry_device *device);
+/* Ranks only: kryi_team_run; within a run, where only monitors ask for sums, the task by itself. */
+kry_status kryi_team_sum(const kry_device *device, const kryi_split *split, kryi_task_of_part *task,
+                         void *user);
 
 /* open.c: kry_device_open; times: all queues keep the times of what runs on them. */
-kry_status kry_device_open_timed(const char *spec, bool times, kry_device **device);
+kry_status kryi_device_open_timed(const char *spec, bool times, kry_device **device);
 /* For what no caller names a device for: the host, or the first of OpenCL where the library has no kernels for the host. */
-kry_status kry_device_open_aside(kry_device **device);
+kry_status kryi_device_open_aside(kry_device **device);
 
 /* team.c: a device that is a team of so many parts, none of which are there yet. */
-kry_status kry_team_new(int size, const kry_team_params *params, kry_device **device);
+kry_status kryi_team_new(int size, const kry_team_params *params, kry_device **device);
 /* Measure the bytes per second that a copy moves. */
-kry_status kry_team_measure(kry_device *part, double *speed);
+kry_status kryi_team_measure(kry_device *part, double *speed);
 /* Refuse hosts, which compute in double, beside a device that does not. */
-kry_status kry_team_check_hosts(const kry_device *team);
+kry_status kryi_team_check_hosts(const kry_device *team);
 /* Let a part sum as all parts do in reproducible teams. */
-kry_status kry_team_take_shape(struct kry_team *team, int i);
+kry_status kryi_team_take_shape(struct kryi_team *team, int i);
 
 #endif

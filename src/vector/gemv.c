@@ -4,11 +4,11 @@
 #include "vector/vec.h"
 #include <kry/dense.h>
 
-kry_status kry_clblast_check(const char *who, int code)
+kry_status kryi_clblast_check(const char *who, int code)
 {
     if (code == 0) return KRY_OK;
     return kry_fail(KRY_ERR_DEVICE, "%s: CLBlast returned %s (%d)", who,
-                    code > -1000 ? kry_cl_error_name(code) : "an error of its own", code);
+                    code > -1000 ? kryi_cl_error_name(code) : "an error of its own", code);
 }
 
 #ifdef KRY_HAVE_CLBLAST
@@ -29,7 +29,7 @@ static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec 
             : CLBlastDgemv(CLBlastLayoutColMajor, op, rows, n, alpha, X->buffer, x0, ld, c->buffer,
                            c0, 1, beta, y->buffer, y0, 1, &queue, traced);
     if (event) dev->trace(dev->trace_user, "gemv (clblast)", event);
-    return kry_clblast_check("kry_vec_gemv", (int)code);
+    return kryi_clblast_check("kry_vec_gemv", (int)code);
 }
 #endif
 
@@ -38,14 +38,14 @@ static kry_status call_own(bool transposed, double alpha, const kry_vec *X, cons
 {
     kry_device *dev = y->dev;
     const cl_int k = (cl_int)X->k;
-    const kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
+    const kryi_scalar a = kryi_scalar_of(dev, alpha), b = kryi_scalar_of(dev, beta);
     const kry_arg args[] = { ARG(X->n),  ARG(k),     ARG(X->ld),      ARG_ACC(dev, a),
                              ARG_VEC(X), ARG_VEC(c), ARG_ACC(dev, b), ARG_VEC(y) };
     const int64_t groups =
-        transposed ? kry_groups_at_most(dev, X->k) : kry_groups_for(dev, X->type, X->n);
+        transposed ? kryi_groups_at_most(dev, X->k) : kryi_groups_for(dev, X->type, X->n);
 
-    return kry_run(dev, "gemv", X->type, "-DKRY_UNALIGNED",
-                   transposed ? "gemv_rows" : "gemv_columns", groups, args, COUNT(args));
+    return kryi_run(dev, "gemv", X->type, "-DKRY_UNALIGNED",
+                    transposed ? "gemv_rows" : "gemv_columns", groups, args, COUNT(args));
 }
 
 kry_status kry_vec_gemv(bool transposed, double alpha, const kry_vec *X, const kry_vec *c,
@@ -64,12 +64,12 @@ kry_status kry_vec_gemv(bool transposed, double alpha, const kry_vec *X, const k
           kry_type_name(y->type));
     CHECK(X->dev == y->dev && c->dev == y->dev, KRY_ERR_ARGUMENT,
           "kry_vec_gemv: the vectors live on different devices");
-    CHECK(!kry_vec_overlap(X, y) && !kry_vec_overlap(c, y), KRY_ERR_ARGUMENT,
+    CHECK(!kryi_vec_overlap(X, y) && !kryi_vec_overlap(c, y), KRY_ERR_ARGUMENT,
           "kry_vec_gemv: y overlaps X or c");
     if (out == 0) return KRY_OK;
     if (in == 0) return beta == 0 ? kry_vec_fill(y, 0.0) : kry_vec_axpby(0.0, y, beta, y);
 #ifdef KRY_HAVE_CLBLAST
-    if (!kry_device_is_host(y->dev)) {
+    if (!kryi_device_is_host(y->dev)) {
         if (beta == 0) TRY(kry_vec_fill(y, 0.0)); /* CLBlast computes 0 y, which keeps NaN */
         TRY(call_clblast(transposed ? CLBlastTransposeYes : CLBlastTransposeNo, alpha, X, c, beta,
                          y));

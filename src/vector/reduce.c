@@ -7,11 +7,11 @@
 
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
 {
-    return kry_sum_create_columns(dev, width, 1, NULL, sum);
+    return kryi_sum_create_columns(dev, width, 1, NULL, sum);
 }
 
-kry_status kry_sum_create_columns(kry_device *dev, int width, int columns, cl_mem stopped,
-                                  kry_sum **sum)
+kry_status kryi_sum_create_columns(kry_device *dev, int width, int columns, cl_mem stopped,
+                                   kry_sum **sum)
 {
     kry_status st = KRY_OK;
     kry_sum *s = NULL;
@@ -24,12 +24,12 @@ kry_status kry_sum_create_columns(kry_device *dev, int width, int columns, cl_me
           "kry_sum_create: a sum of %d numbers; 1 to %d can be summed together", width,
           (int)KRY_SUM_WIDTH);
     size_t count = (size_t)KRY_SUM_CAPACITY * (size_t)width;
-    TRY(kry_alloc(1, sizeof *s, &s));
+    TRY(kryi_alloc(1, sizeof *s, &s));
     s->dev = kry_device_retain(dev);
     s->width = width, s->columns = columns, s->stopped = stopped;
-    TRY(kry_alloc(count, sizeof *s->part, &s->part));
-    TRY(kry_alloc((size_t)width, sizeof *s->total, &s->total));
-    TRY(kry_buffer_create(dev, (size_t)columns * count * sizeof *s->part, &s->buffer));
+    TRY(kryi_alloc(count, sizeof *s->part, &s->part));
+    TRY(kryi_alloc((size_t)width, sizeof *s->total, &s->total));
+    TRY(kryi_buffer_create(dev, (size_t)columns * count * sizeof *s->part, &s->buffer));
     *sum = s;
     s = NULL;
 done:
@@ -42,8 +42,8 @@ void kry_sum_release(kry_sum **sum)
     kry_sum *s = sum ? *sum : NULL;
     if (sum) *sum = NULL;
     if (!s) return;
-    if (s->writes) kry_device_drain(s->dev); /* the device may still read `total` */
-    kry_buffer_release(s->dev, &s->buffer);
+    if (s->writes) kryi_device_drain(s->dev); /* the device may still read `total` */
+    kryi_buffer_release(s->dev, &s->buffer);
     kry_device_release(&s->dev);
     free(s->total);
     free(s->part);
@@ -63,51 +63,51 @@ void kry_sum_set_count(kry_sum *sum, int count)
 
 /* A vector on a team is summed in the chunks of its split. Any other vector in a reproducible run
  * is short and the same on all parts: it has chunks of its own. */
-kry_chunks kry_chunks_of(const kry_vec *v)
+kryi_chunks kryi_chunks_of(const kry_vec *v)
 {
-    const kry_layout *layout = v->layout;
-    const kry_split *s = v->piece_of ? v->piece_of : layout->split;
-    kry_chunks rows = { .n = v->n * v->k };
+    const kryi_layout *layout = v->layout;
+    const kryi_split *s = v->piece_of ? v->piece_of : layout->split;
+    kryi_chunks rows = { .n = v->n * v->k };
 
     if (!layout->reproducible) {
-        rows.groups = kry_groups_for_sums(v->dev, v->type, rows.n);
+        rows.groups = kryi_groups_for_sums(v->dev, v->type, rows.n);
         return rows;
     }
-    if (s && s->unit && v->k == 1 && v->n == kry_split_rows(s, kry_layout_rank(layout)))
+    if (s && s->unit && v->k == 1 && v->n == kryi_split_rows(s, kryi_layout_rank(layout)))
         rows.unit = s->unit, rows.chunk = s->chunk;
     else
-        kry_split_chunks(rows.n, 1, &rows.unit, &rows.chunk);
-    rows.groups = kry_split_count_chunks(rows.n, rows.unit, rows.chunk);
+        kryi_split_chunks(rows.n, 1, &rows.unit, &rows.chunk);
+    rows.groups = kryi_split_count_chunks(rows.n, rows.unit, rows.chunk);
     if (rows.groups == 0) rows.groups = 1;
     return rows;
 }
 
-kry_chunks kry_chunks_of_columns(const kry_vec *v)
+kryi_chunks kryi_chunks_of_columns(const kry_vec *v)
 {
-    const kry_vec one = kry_vec_column(v, 0);
-    kry_chunks rows = kry_chunks_of(&one);
+    const kry_vec one = kryi_vec_column(v, 0);
+    kryi_chunks rows = kryi_chunks_of(&one);
 
     rows.columns = v->k;
     return rows;
 }
 
-size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS])
+size_t kryi_chunks_args(const kryi_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS])
 {
     const kry_arg all[KRY_CHUNKS_ARGS] = { ARG(rows->n), ARG(rows->unit), ARG(rows->chunk) };
     memcpy(args, all, sizeof all);
     return rows->chunk ? KRY_CHUNKS_ARGS : 1;
 }
 
-kry_status kry_launch_chunks(kry_device *dev, kry_kernel *kernel, const kry_chunks *rows,
-                             const kry_arg *rest, size_t count)
+kry_status kryi_launch_chunks(kry_device *dev, kryi_kernel *kernel, const kryi_chunks *rows,
+                              const kry_arg *rest, size_t count)
 {
     kry_arg args[KRY_CHUNKS_ARGS + KRY_CHUNKS_REST];
-    const size_t used = kry_chunks_args(rows, args);
+    const size_t used = kryi_chunks_args(rows, args);
 
     assert(count <= KRY_CHUNKS_REST);
     memcpy(args + used, rest, count * sizeof *rest);
-    return kry_launch_columns(dev, kernel, rows->groups, rows->columns ? rows->columns : 1, args,
-                              used + count);
+    return kryi_launch_columns(dev, kernel, rows->groups, rows->columns ? rows->columns : 1, args,
+                               used + count);
 }
 
 /* Launch a kernel of vec.cl that sums over the rows of a vector: its arguments are those of `rows`, then
@@ -117,13 +117,13 @@ static kry_status launch_sum(const char *kernel, const char *defines, const kry_
 {
     enum { MOST = 7 }; /* of rest */
     kry_status st = KRY_OK;
-    const kry_chunks rows = kry_chunks_of(v);
+    const kryi_chunks rows = kryi_chunks_of(v);
     kry_arg args[KRY_CHUNKS_ARGS + MOST];
-    size_t used = kry_chunks_args(&rows, args);
+    size_t used = kryi_chunks_args(&rows, args);
 
     memcpy(args + used, rest, count * sizeof *rest);
-    TRY(kry_run(v->dev, "vec", v->type, rows.chunk ? "-DKRY_UNALIGNED" : defines, kernel,
-                rows.groups, args, used + count));
+    TRY(kryi_run(v->dev, "vec", v->type, rows.chunk ? "-DKRY_UNALIGNED" : defines, kernel,
+                 rows.groups, args, used + count));
     sum->count = (cl_int)rows.groups;
 done:
     return st;
@@ -134,9 +134,9 @@ static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *
     const kry_vec *vectors[] = { x, y };
     const kry_arg rest[] = { ARG_VEC(x), ARG_VEC(y), ARG(sum->buffer) };
 
-    if (sum->columns > 1) return kry_vec_column_sums(x, y, sum);
+    if (sum->columns > 1) return kryi_vec_column_sums(x, y, sum);
     /* Loads of another width would change the order of summation. */
-    const char *defines = *kry_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS" : "";
+    const char *defines = *kryi_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS" : "";
     return launch_sum(kernel, defines, x, rest, COUNT(rest), sum);
 }
 
@@ -145,7 +145,7 @@ kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum)
     kry_status st = KRY_OK;
 
     TRY(GIVEN(x, y, sum));
-    TRY(kry_vec_check_alike("kry_vec_dot_sum", x, y));
+    TRY(kryi_vec_check_alike("kry_vec_dot_sum", x, y));
     CHECK(!x->split && sum->dev == x->dev, KRY_ERR_ARGUMENT,
           "kry_vec_dot_sum: the sum lives on another device than x");
     CHECK(sum->columns == 1 || x->k == sum->columns, KRY_ERR_SHAPE,
@@ -155,7 +155,7 @@ done:
     return st;
 }
 
-kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
+kry_status kryi_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
 {
     return dot_into("vec_dot_pair", x, y, sum);
 }
@@ -168,13 +168,13 @@ static kry_status dot_of_parts(const kry_vec *x, const kry_vec *y, double *dot)
     double here;
 
     for (int r = 0; r < x->split->members; r++) {
-        kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
+        kry_vec x_r = kryi_vec_on_part(x, r), y_r = kryi_vec_on_part(y, r);
         TRY(kry_sum_create(x_r.dev, 1, &sum));
         TRY(kry_vec_dot_sum(&x_r, &y_r, sum));
         if (x_r.layout->reproducible) {
-            TRY(kry_sum_add_here(sum, dot));
+            TRY(kryi_sum_add_here(sum, dot));
         } else {
-            TRY(kry_sum_read_here(sum, &here));
+            TRY(kryi_sum_read_here(sum, &here));
             *dot += here;
         }
         kry_sum_release(&sum);
@@ -193,23 +193,23 @@ typedef struct summing {
 static kry_status dot_here(void *user, int rank)
 {
     summing *s = user;
-    const kry_vec x = kry_vec_on_part(s->x, rank), y = kry_vec_on_part(s->y, rank);
+    const kry_vec x = kryi_vec_on_part(s->x, rank), y = kryi_vec_on_part(s->y, rank);
     return kry_vec_dot(&x, &y, &s->number);
 }
 
 static kry_status norm2_here(void *user, int rank)
 {
     summing *s = user;
-    const kry_vec x = kry_vec_on_part(s->x, rank);
+    const kry_vec x = kryi_vec_on_part(s->x, rank);
     return kry_vec_norm2(&x, &s->number);
 }
 
-static bool on_ranks(const kry_vec *x) { return kry_device_is_ranks(x->dev); }
+static bool on_ranks(const kry_vec *x) { return kryi_device_is_ranks(x->dev); }
 
-static kry_status sum_on_ranks(const char *who, kry_task_of_part *task, summing *s, double *number)
+static kry_status sum_on_ranks(const char *who, kryi_task_of_part *task, summing *s, double *number)
 {
-    kry_team_enter(s->x->dev, who, s->x->split);
-    kry_status st = kry_team_leave(s->x->dev, kry_team_sum(s->x->dev, s->x->split, task, s));
+    kryi_team_enter(s->x->dev, who, s->x->split);
+    kry_status st = kryi_team_leave(s->x->dev, kryi_team_sum(s->x->dev, s->x->split, task, s));
     if (st >= 0) *number = s->number;
     return st;
 }
@@ -226,7 +226,7 @@ static kry_status dot_of_columns(const kry_vec *x, const kry_vec *y, double *dot
     double one;
 
     for (int64_t j = 0; j < x->k; j++) {
-        kry_vec x_j = kry_vec_column(x, j), y_j = kry_vec_column(y, j);
+        kry_vec x_j = kryi_vec_column(x, j), y_j = kryi_vec_column(y, j);
         TRY(kry_vec_dot(&x_j, &y_j, &one));
         *dot += one;
     }
@@ -241,14 +241,14 @@ kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
 
     TRY(GIVEN(dot));
     *dot = 0;
-    TRY(kry_vec_check_alike("kry_vec_dot", x, y));
+    TRY(kryi_vec_check_alike("kry_vec_dot", x, y));
     if (on_ranks(x)) return sum_on_ranks("kry_vec_dot", dot_here, &(summing){ x, y, 0 }, dot);
-    bool packed = kry_vec_is_packed(x) && kry_vec_is_packed(y);
+    bool packed = kryi_vec_is_packed(x) && kryi_vec_is_packed(y);
     if (!packed || (x->k > 1 && reproducible(x))) return dot_of_columns(x, y, dot);
     if (x->split) return dot_of_parts(x, y, dot);
     TRY(kry_sum_create(x->dev, 1, &sum));
     TRY(kry_vec_dot_sum(x, y, sum));
-    TRY(kry_sum_read(x->layout, sum, dot));
+    TRY(kryi_sum_read(x->layout, sum, dot));
 done:
     kry_sum_release(&sum);
     return st;
@@ -262,18 +262,18 @@ static kry_status norm2_on_host(const kry_vec *x, double *norm)
     int64_t n = x->n * x->k;
     double *host = NULL, largest = 0, sum = 0;
 
-    TRY(kry_alloc((size_t)n, sizeof *host, &host));
-    TRY(kry_vec_read_doubles(x, host));
+    TRY(kryi_alloc((size_t)n, sizeof *host, &host));
+    TRY(kryi_vec_read_doubles(x, host));
     for (int64_t i = 0; i < n; i++) {
         double v = fabs(host[i]);
         if (v > largest || isnan(v)) largest = v;
     }
-    TRY(kry_layout_combine(x->layout, KRY_MAX, &largest, 1));
+    TRY(kryi_layout_combine(x->layout, KRY_MAX, &largest, 1));
     for (int64_t i = 0; i < n; i++) {
         double v = host[i] / largest;
         sum += v * v;
     }
-    TRY(kry_layout_combine(x->layout, KRY_ADD, &sum, 1));
+    TRY(kryi_layout_combine(x->layout, KRY_ADD, &sum, 1));
     *norm = largest == 0 || !isfinite(largest) ? largest : largest * sqrt(sum);
 done:
     free(host);

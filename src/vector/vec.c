@@ -7,7 +7,7 @@
 
 /* ---- making --------------------------------------------------------------------------- */
 
-kry_status kry_type_check(const char *who, const kry_device *dev, kry_type type)
+kry_status kryi_type_check(const char *who, const kry_device *dev, kry_type type)
 {
     kry_status st = KRY_OK;
 
@@ -21,7 +21,7 @@ done:
 
 static kry_status vec_new(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
 {
-    kry_status st = kry_alloc(1, sizeof **vec, vec);
+    kry_status st = kryi_alloc(1, sizeof **vec, vec);
     if (st < 0) return st;
     **vec = (kry_vec){ .refs = 1,
                        .layout = &dev->layout,
@@ -33,7 +33,7 @@ static kry_status vec_new(kry_device *dev, kry_type type, int64_t n, int64_t k, 
     return KRY_OK;
 }
 
-kry_status kry_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
+kry_status kryi_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
 {
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
@@ -43,12 +43,12 @@ kry_status kry_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64_
     CHECK(dev, KRY_ERR_ARGUMENT, "kry_vec_create: NULL device");
     CHECK(n >= 0 && k >= 1 && (n == 0 || k <= INT64_MAX / 8 / n), KRY_ERR_ARGUMENT,
           "kry_vec_create: %lld-by-%lld is not a size", (long long)n, (long long)k);
-    TRY(kry_type_check("kry_vec_create", dev, type));
+    TRY(kryi_type_check("kry_vec_create", dev, type));
     TRY(vec_new(dev, type, n, k, &v));
     if (dev->team)
-        TRY(kry_vec_allocate_parts(v));
+        TRY(kryi_vec_allocate_parts(v));
     else
-        TRY(kry_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &v->buffer));
+        TRY(kryi_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &v->buffer));
     *vec = v;
     v = NULL;
 done:
@@ -60,11 +60,11 @@ kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, 
 {
     kry_status st = KRY_OK;
 
-    kry_team_enter(dev, "kry_vec_create", NULL);
-    TRY(kry_vec_create_room(dev, type, n, k, vec));
+    kryi_team_enter(dev, "kry_vec_create", NULL);
+    TRY(kryi_vec_create_room(dev, type, n, k, vec));
     TRY(kry_vec_fill(*vec, 0.0));
 done:
-    st = kry_team_leave(dev, st);
+    st = kryi_team_leave(dev, st);
     if (st < 0 && vec) kry_vec_release(vec);
     return st;
 }
@@ -76,7 +76,7 @@ static kry_status view_of(const kry_vec *size, cl_mem buffer, kry_vec **vec)
     kry_vec *v = NULL;
 
     TRY(vec_new(size->dev, size->type, size->n, size->k, &v));
-    TRY(kry_buffer_retain(size->dev, buffer));
+    TRY(kryi_buffer_retain(size->dev, buffer));
     v->buffer = buffer;
     v->first = size->first;
     v->ld = size->ld;
@@ -103,8 +103,8 @@ kry_status kry_vec_wrap_block(kry_device *dev, kry_type type, int64_t n, int64_t
           KRY_ERR_ARGUMENT,
           "kry_vec_wrap: %lld-by-%lld, columns %lld apart, from %lld is not a size", (long long)n,
           (long long)k, (long long)ld, (long long)first);
-    TRY(kry_type_check("kry_vec_wrap", dev, type));
-    TRY(kry_buffer_size("kry_vec_wrap", dev, buffer, &bytes));
+    TRY(kryi_type_check("kry_vec_wrap", dev, type));
+    TRY(kryi_buffer_size("kry_vec_wrap", dev, buffer, &bytes));
     int64_t room = (int64_t)(bytes / kry_type_size(type)), needs = (k - 1) * ld + n;
     CHECK(first <= room && needs <= room - first, KRY_ERR_SHAPE,
           "kry_vec_wrap: %lld-by-%lld numbers from %lld do not fit in a buffer of %zu bytes",
@@ -142,11 +142,11 @@ kry_status kry_vec_block(const kry_vec *of, int64_t i, int64_t rows, int64_t j, 
               (long long)rows, (long long)of->n);
         TRY(vec_new(of->dev, of->type, rows, cols, &v));
         v->first = of->first + j;
-        TRY(kry_vec_share_parts(of, v));
+        TRY(kryi_vec_share_parts(of, v));
         *vec = v;
         v = NULL;
     } else {
-        kry_vec some = kry_vec_columns(of, j, cols);
+        kry_vec some = kryi_vec_columns(of, j, cols);
         some.n = rows, some.first += i;
         TRY(view_of(&some, of->buffer, vec));
     }
@@ -155,8 +155,8 @@ done:
     return st;
 }
 
-kry_status kry_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int64_t k,
-                                  kry_vec **vec)
+kry_status kryi_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int64_t k,
+                                   kry_vec **vec)
 {
     enum { STEP = 32 }; /* 128 bytes of singles */
     kry_status st = KRY_OK;
@@ -170,13 +170,13 @@ done:
     return st;
 }
 
-kry_status kry_vec_widen(kry_vec **room, int64_t k)
+kry_status kryi_vec_widen(kry_vec **room, int64_t k)
 {
     kry_status st = KRY_OK;
     kry_vec *wider = NULL;
 
     if ((*room)->k >= k) return KRY_OK;
-    TRY(kry_vec_create_columns((*room)->dev, (*room)->type, (*room)->n, k, &wider));
+    TRY(kryi_vec_create_columns((*room)->dev, (*room)->type, (*room)->n, k, &wider));
     kry_vec_release(room);
     *room = wider;
 done:
@@ -205,9 +205,9 @@ void kry_vec_release(kry_vec **vec)
     if (vec) *vec = NULL;
     if (!v || --v->refs) return;
     if (v->split)
-        kry_vec_release_parts(v);
+        kryi_vec_release_parts(v);
     else
-        kry_buffer_release(v->dev, &v->buffer);
+        kryi_buffer_release(v->dev, &v->buffer);
     kry_device_release(&v->dev);
     free(v);
 }
@@ -224,9 +224,9 @@ cl_mem kry_vec_buffer(const kry_vec *v, int64_t *first)
     return v ? v->buffer : NULL;
 }
 
-kry_vec kry_vec_column(const kry_vec *v, int64_t j)
+kry_vec kryi_vec_column(const kry_vec *v, int64_t j)
 {
-    kry_vec c = kry_vec_borrow(v);
+    kry_vec c = kryi_vec_borrow(v);
     c.k = 1;
     c.first += v->split ? j : j * v->ld;
     return c;
@@ -242,7 +242,7 @@ static bool columns_meet(const kry_vec *x, const kry_vec *y)
     return false;
 }
 
-bool kry_vec_overlap(const kry_vec *x, const kry_vec *y)
+bool kryi_vec_overlap(const kry_vec *x, const kry_vec *y)
 {
     if (x->split && y->split)
         return x->part[x->split->begin] == y->part[y->split->begin] && x->first < y->first + y->k &&
@@ -255,7 +255,7 @@ bool kry_vec_overlap(const kry_vec *x, const kry_vec *y)
 
 /* ---- arithmetic ---------------------------------------------------------------------- */
 
-kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y)
+kry_status kryi_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y)
 {
     kry_status st = KRY_OK;
 
@@ -269,9 +269,9 @@ done:
     return st;
 }
 
-kry_status kry_vec_check_packed(const char *who, const char *name, const kry_vec *v)
+kry_status kryi_vec_check_packed(const char *who, const char *name, const kry_vec *v)
 {
-    if (kry_vec_is_packed(v)) return KRY_OK;
+    if (kryi_vec_is_packed(v)) return KRY_OK;
     return kry_fail(
         KRY_ERR_UNSUPPORTED,
         "%s: the columns of %s start %lld numbers apart and have %lld: copy them into a "
@@ -280,9 +280,9 @@ kry_status kry_vec_check_packed(const char *who, const char *name, const kry_vec
 }
 
 /* Wide loads need vectors that start at a multiple of their width, except on CPUs. */
-const char *kry_vec_alignment(const kry_vec *const *v, int count)
+const char *kryi_vec_alignment(const kry_vec *const *v, int count)
 {
-    int width = kry_vector_width(v[0]->dev, v[0]->type);
+    int width = kryi_vector_width(v[0]->dev, v[0]->type);
     for (int i = 0; i < count; i++)
         if (!v[0]->dev->info.cpu_kernels && v[i]->first % width) return "-DKRY_UNALIGNED";
     return "";
@@ -314,7 +314,7 @@ static kry_status run_on_pieces(const char *name, const operand *o, int count)
         for (int i = 0; i < count; i++) {
             here[i] = o[i];
             if (o[i].is_number) continue;
-            v[i] = y->split ? kry_vec_on_part(o[i].v, (int)j) : kry_vec_column(o[i].v, j);
+            v[i] = y->split ? kryi_vec_on_part(o[i].v, (int)j) : kryi_vec_column(o[i].v, j);
             here[i].v = &v[i];
         }
         TRY(run(name, here, count));
@@ -328,16 +328,16 @@ static kry_status run(const char *name, const operand *o, int count)
     const kry_vec *y = o[count - 1].v, *v[MOST_OPERANDS];
     kry_device *dev = y->dev;
     int64_t n = y->n * y->k;
-    kry_scalar number[MOST_OPERANDS];
+    kryi_scalar number[MOST_OPERANDS];
     kry_arg args[1 + 2 * MOST_OPERANDS] = { ARG(n) };
     size_t used = 1;
     int vectors = 0;
 
     if (y->split) return run_on_pieces(name, o, count);
     for (int i = 0; i < count; i++)
-        if (!o[i].is_number && !kry_vec_is_packed(o[i].v)) return run_on_pieces(name, o, count);
+        if (!o[i].is_number && !kryi_vec_is_packed(o[i].v)) return run_on_pieces(name, o, count);
     for (int i = 0; i < count; i++) {
-        number[i] = kry_scalar_of(dev, o[i].a);
+        number[i] = kryi_scalar_of(dev, o[i].a);
         if (o[i].is_number) {
             args[used++] = (kry_arg)ARG_ACC(dev, number[i]);
             continue;
@@ -346,8 +346,8 @@ static kry_status run(const char *name, const operand *o, int count)
         args[used++] = (kry_arg)ARG(o[i].v->first);
         v[vectors++] = o[i].v;
     }
-    return kry_run(dev, "vec", y->type, kry_vec_alignment(v, vectors), name,
-                   kry_groups_for(dev, y->type, n), args, used);
+    return kryi_run(dev, "vec", y->type, kryi_vec_alignment(v, vectors), name,
+                    kryi_groups_for(dev, y->type, n), args, used);
 }
 
 /* Check the operands of a public function kry_NAME, of which the last one is written, and run the kernel
@@ -358,17 +358,17 @@ static kry_status combine(const char *who, const operand *o, int count)
     const kry_vec *y = o[count - 1].v;
 
     CHECK(y, KRY_ERR_ARGUMENT, "%s: NULL", who);
-    kry_team_enter(y->dev, who, y->split);
+    kryi_team_enter(y->dev, who, y->split);
     for (int i = 0; i < count - 1; i++) {
         const kry_vec *x = o[i].v;
         if (o[i].is_number) continue;
-        TRY(kry_vec_check_alike(who, x, y));
-        CHECK(!kry_vec_overlap(x, y) || (x->first == y->first && x->ld == y->ld), KRY_ERR_ARGUMENT,
+        TRY(kryi_vec_check_alike(who, x, y));
+        CHECK(!kryi_vec_overlap(x, y) || (x->first == y->first && x->ld == y->ld), KRY_ERR_ARGUMENT,
               "%s: x and y overlap by a part", who);
     }
     TRY(run(who + strlen("kry_"), o, count));
 done:
-    return y ? kry_team_leave(y->dev, st) : st;
+    return y ? kryi_team_leave(y->dev, st) : st;
 }
 
 #define V(vec)     \
@@ -407,27 +407,27 @@ kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *
 
 /* ---- numbers in single --------------------------------------------------------------------------- */
 
-kry_status kry_vec_range(const kry_vec *x, double *largest, double *smallest)
+kry_status kryi_vec_range(const kry_vec *x, double *largest, double *smallest)
 {
     kry_status st = KRY_OK;
     cl_float found[2] = { 0, 0 }; /* their bits are ordered as they are */
     cl_mem out = NULL;
 
-    TRY(kry_buffer_upload(x->dev, sizeof found, found, &out));
+    TRY(kryi_buffer_upload(x->dev, sizeof found, found, &out));
     const kry_arg args[] = { ARG(x->n), ARG_VEC(x), ARG(out) };
-    TRY(kry_run(x->dev, "vec", x->type, "", "vec_range", kry_groups_for_sums(x->dev, x->type, x->n),
-                args, COUNT(args)));
-    TRY(kry_buffer_read(x->dev, out, 0, sizeof found, found));
+    TRY(kryi_run(x->dev, "vec", x->type, "", "vec_range",
+                 kryi_groups_for_sums(x->dev, x->type, x->n), args, COUNT(args)));
+    TRY(kryi_buffer_read(x->dev, out, 0, sizeof found, found));
     *largest = found[0], *smallest = found[1] > 0 ? 1 / (double)found[1] : INFINITY;
 done:
-    kry_buffer_release(x->dev, &out);
+    kryi_buffer_release(x->dev, &out);
     return st;
 }
 
-kry_status kry_vec_round(double a, const kry_vec *x, cl_mem y)
+kry_status kryi_vec_round(double a, const kry_vec *x, cl_mem y)
 {
-    kry_scalar by = kry_scalar_of(x->dev, a);
+    kryi_scalar by = kryi_scalar_of(x->dev, a);
     const kry_arg args[] = { ARG(x->n), ARG_ACC(x->dev, by), ARG_VEC(x), ARG(y) };
-    return kry_run(x->dev, "vec", x->type, "", "vec_round", kry_groups_for(x->dev, x->type, x->n),
-                   args, COUNT(args));
+    return kryi_run(x->dev, "vec", x->type, "", "vec_round", kryi_groups_for(x->dev, x->type, x->n),
+                    args, COUNT(args));
 }

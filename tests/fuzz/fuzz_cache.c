@@ -19,30 +19,30 @@ static void read_tuning(const uint8_t *bytes, size_t size)
     int lines = 0;
     kry_tuning_path(&dev, path, sizeof path);
     write_bytes(path, bytes, size);
-    kry_shape_load(&dev);
+    kryi_shape_load(&dev);
     ENSURE(dev.shape.group >= 1 && dev.shape.group <= 256 && dev.shape.chunks >= 1);
     kry_tuning_each(&dev, see, &lines);
-    kry_tuning_set(&dev, "format/0123", "csr 1e-3 s");
-    ENSURE(kry_tuning_get(&dev, "format/0123", value, sizeof value) &&
+    kryi_tuning_set(&dev, "format/0123", "csr 1e-3 s");
+    ENSURE(kryi_tuning_get(&dev, "format/0123", value, sizeof value) &&
            !strcmp(value, "csr 1e-3 s"));
-    kry_tuning_release(&dev);
-    ENSURE(kry_tuning_get(&dev, "format/0123", value, sizeof value) &&
+    kryi_tuning_release(&dev);
+    ENSURE(kryi_tuning_get(&dev, "format/0123", value, sizeof value) &&
            !strcmp(value, "csr 1e-3 s"));
-    kry_tuning_release(&dev);
+    kryi_tuning_release(&dev);
     unlink(path);
 }
 
 static void program_path(char *path, size_t size)
 {
     snprintf(path, size, "%s/%016llx.bin", fuzz_folder(),
-             (unsigned long long)kry_hash(KRY_HASH_START, key, strlen(key)));
+             (unsigned long long)kryi_hash(KRY_HASH_START, key, strlen(key)));
 }
 
 /* Nothing but what was stored whole comes back. */
 static void read_program(const uint8_t *bytes, size_t size, bool with_key)
 {
     char path[600];
-    uint64_t header[4] = { 0, sizeof key - 1, size, kry_hash(KRY_HASH_START, bytes, size) };
+    uint64_t header[4] = { 0, sizeof key - 1, size, kryi_hash(KRY_HASH_START, bytes, size) };
     unsigned char *binary = NULL;
     size_t got = 0;
     program_path(path, sizeof path);
@@ -53,7 +53,7 @@ static void read_program(const uint8_t *bytes, size_t size, bool with_key)
         ENSURE(fwrite(header, sizeof header, 1, f) == 1 && fwrite(key, sizeof key - 1, 1, f) == 1);
     }
     ENSURE(fwrite(bytes, 1, size, f) == size && !fclose(f));
-    bool good = kry_disk_load(key, &binary, &got);
+    bool good = kryi_disk_load(key, &binary, &got);
     ENSURE(good == (binary != NULL) && good == (got > 0));
     if (with_key)
         ENSURE(good == (size > 0) && got == size && (!good || !memcmp(binary, bytes, size)));

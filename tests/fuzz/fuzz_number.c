@@ -1,4 +1,4 @@
-/* fuzz_number.c - numbers in text: what kry_read_double takes is what strtod makes of it, to the
+/* fuzz_number.c - numbers in text: what kryi_read_double takes is what strtod makes of it, to the
  * bit, and so for whole numbers and strtoll. Nothing behind the end is read. */
 #include "base/base.h"
 #include "fuzz.h"
@@ -39,12 +39,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const char *end = text + size, *stop;
     double number = 0;
     int64_t whole = 0;
-    stop = kry_read_double(text, end, &number);
+    stop = kryi_read_double(text, end, &number);
     if (stop) {
         ENSURE(stop > text && stop <= end);
         compare_double(text, (size_t)(stop - text), number);
     }
-    stop = kry_read_int64(text, end, &whole);
+    stop = kryi_read_int64(text, end, &whole);
     if (stop) {
         ENSURE(stop > text && stop <= end);
         compare_int64(text, (size_t)(stop - text), whole);

@@ -9,7 +9,7 @@
 static kry_status print_part(const char *source, int part)
 {
     char *text = NULL;
-    kry_status st = kry_program_take_part(source, part, &text);
+    kry_status st = kryi_program_take_part(source, part, &text);
 
     if (st == KRY_OK) fputs(text, stdout), putchar(0);
     free(text);
@@ -19,7 +19,7 @@ static kry_status print_part(const char *source, int part)
 static kry_status print_parts(const char *source)
 {
     kry_status st = KRY_OK;
-    const int parts = kry_program_parts(source);
+    const int parts = kryi_program_parts(source);
 
     for (int part = 1; part <= parts && st == KRY_OK; part++) st = print_part(source, part);
     putchar(0);
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 
     for (int i = 1 + parts; i < argc; i++) {
         char *source = NULL;
-        kry_status st = kry_program_source(argv[i], &source);
+        kry_status st = kryi_program_source(argv[i], &source);
         if (st == KRY_OK) st = parts ? print_parts(source) : print_part(source, KRY_ALL_PARTS);
         free(source);
         if (st < 0) {

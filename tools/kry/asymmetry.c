@@ -23,7 +23,7 @@ void share_asymmetry(const kry_share *A, const kry_share *T, asymmetry *a)
                          aji = k <= j ? take_shared_place(T, i, &f) : 0;
             a->unmatched += j < k;
             if (fabs(aij) > a->largest) a->largest = fabs(aij);
-            kry_asymmetry_note(a, fabs(aij - aji), A->first + i, j < k ? j : k);
+            kryi_asymmetry_note(a, fabs(aij - aji), A->first + i, j < k ? j : k);
         }
     }
 }

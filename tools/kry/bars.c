@@ -91,18 +91,18 @@ static double across(const page *p, double percent)
 static void axis(const page *p)
 {
     double bottom = p->height - BOTTOM;
-    int64_t step = kry_svg_nice_step(p->percent, 8);
+    int64_t step = kryi_svg_nice_step(p->percent, 8);
     for (int64_t percent = 0; percent <= p->percent; percent += step) {
         double x = across(p, (double)percent);
-        kry_svg_line(p->file, x, TOP, x, bottom,
-                     percent ? "stroke=\"#e4e4e4\"" : "stroke=\"#222\"");
+        kryi_svg_line(p->file, x, TOP, x, bottom,
+                      percent ? "stroke=\"#e4e4e4\"" : "stroke=\"#222\"");
         fprintf(p->file,
                 "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" fill=\"%s\">%" PRId64
                 " %%</text>\n",
-                x, bottom + 20, kry_svg_ink, percent);
+                x, bottom + 20, kryi_svg_ink, percent);
     }
-    kry_svg_line(p->file, across(p, 100), TOP - 8, across(p, 100), bottom,
-                 "stroke=\"#a61c3c\" stroke-width=\"1.4\" stroke-dasharray=\"7 5\"");
+    kryi_svg_line(p->file, across(p, 100), TOP - 8, across(p, 100), bottom,
+                  "stroke=\"#a61c3c\" stroke-width=\"1.4\" stroke-dasharray=\"7 5\"");
     fprintf(p->file,
             "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" font-size=\"12\" fill=\"#a61c3c\">"
             "copy</text>\n",
@@ -110,7 +110,7 @@ static void axis(const page *p)
     fprintf(p->file,
             "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"%s\">bytes per second, of "
             "those of a copy of a vector</text>\n",
-            (LEFT + WIDTH - RIGHT) / 2.0, p->height - 16, kry_svg_ink);
+            (LEFT + WIDTH - RIGHT) / 2.0, p->height - 16, kryi_svg_ink);
 }
 
 static void draw_bar(const page *p, const bar *r, double y)
@@ -121,13 +121,13 @@ static void draw_bar(const page *p, const bar *r, double y)
             "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n"
             "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" fill=\"%s\">",
             LEFT, y, end - LEFT, BAR, automatic ? auto_colour : bar_colour, LEFT - 8, y + 12,
-            kry_svg_ink);
+            kryi_svg_ink);
     fprintf(p->file, "%.16s", r->label); /* names of formats need no escape */
-    kry_svg_end_text(p->file);
+    kryi_svg_end_text(p->file);
     fprintf(p->file,
             "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" fill=\"%s\" stroke=\"white\" "
             "stroke-width=\"3\" paint-order=\"stroke\">%.*f GB/s, %.0f %%</text>\n",
-            end + 6, y + 12, kry_svg_faint, r->gbytes_per_s < 100 ? 1 : 0, r->gbytes_per_s,
+            end + 6, y + 12, kryi_svg_faint, r->gbytes_per_s < 100 ? 1 : 0, r->gbytes_per_s,
             100 * r->fraction);
 }
 
@@ -140,9 +140,9 @@ static void draw_bars(const bars *b, const page *p)
             fprintf(p->file,
                     "<text x=\"%d\" y=\"%.1f\" font-weight=\"bold\" fill=\"%s\" "
                     "stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\">",
-                    LEFT + 6, y + 18, kry_svg_ink);
-            kry_svg_escaped(p->file, b->bar[i].group);
-            kry_svg_end_text(p->file);
+                    LEFT + 6, y + 18, kryi_svg_ink);
+            kryi_svg_escaped(p->file, b->bar[i].group);
+            kryi_svg_end_text(p->file);
             y += GROUP_HEAD;
         }
         draw_bar(p, &b->bar[i], y);
@@ -164,15 +164,15 @@ kry_status bars_write(const bars *b, const char *path)
 {
     kry_status st = KRY_OK;
     page p = page_fit(b);
-    TRY(kry_svg_open(path, WIDTH, p.height, &p.file));
-    kry_svg_title(p.file, 32, b->title);
-    kry_svg_end_text(p.file);
-    fprintf(p.file, "<text x=\"32\" y=\"58\" fill=\"%s\">", kry_svg_faint);
-    kry_svg_escaped(p.file, b->subtitle);
-    kry_svg_end_text(p.file);
+    TRY(kryi_svg_open(path, WIDTH, p.height, &p.file));
+    kryi_svg_title(p.file, 32, b->title);
+    kryi_svg_end_text(p.file);
+    fprintf(p.file, "<text x=\"32\" y=\"58\" fill=\"%s\">", kryi_svg_faint);
+    kryi_svg_escaped(p.file, b->subtitle);
+    kryi_svg_end_text(p.file);
     axis(&p);
     draw_bars(b, &p);
-    TRY(kry_svg_close(path, &p.file));
+    TRY(kryi_svg_close(path, &p.file));
 done:
     return st;
 }

@@ -114,9 +114,9 @@ void bench_print(const bench *b, const bench_result *r)
         return;
     }
     printf("%-10s %-22s n %13s", r->name, r->problem ? r->problem : "",
-           kry_text_whole(r->n, n, sizeof n));
-    if (r->nnz) printf("  nnz %13s", kry_text_whole(r->nnz, nnz, sizeof nnz));
-    printf("  %10s", kry_text_seconds(r->seconds, seconds, sizeof seconds));
+           kryi_text_whole(r->n, n, sizeof n));
+    if (r->nnz) printf("  nnz %13s", kryi_text_whole(r->nnz, nnz, sizeof nnz));
+    printf("  %10s", kryi_text_seconds(r->seconds, seconds, sizeof seconds));
     if (r->bytes > 0)
         printf("  %8.2f GB/s", r->bytes / r->seconds / 1e9);
     else

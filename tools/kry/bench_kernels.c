@@ -35,7 +35,7 @@ static void print_json(const bench *b, const system_model *m, const char *part, 
                        double total)
 {
     double bytes, flops;
-    kry_kernel_cost(m, k->kernel, &bytes, &flops);
+    kryi_kernel_cost(m, k->kernel, &bytes, &flops);
     double rate = bytes > 0 ? bytes * (double)k->calls / k->seconds : NAN;
     json j = json_begin(stdout);
     json_text(&j, "name", k->kernel);
@@ -59,10 +59,10 @@ static void print_line(const bench *b, const system_model *m, const tally *k, do
 {
     double bytes, flops;
     char rate[16] = "-", copy[16] = "-", moved[32] = "-", count[32] = "-";
-    kry_kernel_cost(m, k->kernel, &bytes, &flops);
+    kryi_kernel_cost(m, k->kernel, &bytes, &flops);
     if (bytes > 0) {
         double speed = bytes * (double)k->calls / k->seconds;
-        kry_text_bytes(bytes, moved, sizeof moved);
+        kryi_text_bytes(bytes, moved, sizeof moved);
         snprintf(rate, sizeof rate, "%.2f", speed / 1e9);
         snprintf(copy, sizeof copy, "%.1f %%", 100 * speed / b->copy);
     }
@@ -79,7 +79,7 @@ static void print_part(const bench *b, const system_model *m, const recording *r
     char seconds[32], all[32];
     tally kernel[RECORDED_KERNELS] = { 0 };
     int kernels = 0;
-    double total = kry_recording_busy(r, phase, false);
+    double total = kryi_recording_busy(r, phase, false);
 
     for (int i = 0; i < r->kernels; i++) {
         const recorded_kernel *k = &r->kernel[i];
@@ -93,8 +93,8 @@ static void print_part(const bench *b, const system_model *m, const recording *r
         else
             print_line(b, m, &kernel[i], total);
     if (!b->o->json)
-        printf("%s: kernels %s of %s\n", part, kry_text_seconds(total, all, sizeof all),
-               kry_text_seconds(kry_recording_seconds(r, phase), seconds, sizeof seconds));
+        printf("%s: kernels %s of %s\n", part, kryi_text_seconds(total, all, sizeof all),
+               kryi_text_seconds(kryi_recording_seconds(r, phase), seconds, sizeof seconds));
     fflush(stdout);
 }
 
@@ -103,7 +103,7 @@ static void print_head(const bench *b, const system_model *m, const char *words)
     char n[32];
 
     if (b->o->json) return;
-    printf("\n%s: n %s, %s, %s\n", m->problem, kry_text_whole(m->n, n, sizeof n),
+    printf("\n%s: n %s, %s, %s\n", m->problem, kryi_text_whole(m->n, n, sizeof n),
            kry_type_name(b->type), words);
     printf("%-24s %6s %11s %8s %10s %9s %8s %9s\n", "kernel", "calls", "us", "share", "bytes",
            "GB/s", "of copy", "flops");
@@ -121,13 +121,13 @@ static kry_status traced_setup(const bench *b, const system_model *m, const kry_
     TRY(kry_solver_create(A, words, NULL, NULL, solver));
     kry_op_release(solver);
     TRY(kry_device_finish(b->device));
-    TRY(kry_recorder_begin(b->device, now(), &r));
-    kry_recorder_enter(r, KRY_REPORT_SETUP);
+    TRY(kryi_recorder_begin(b->device, now(), &r));
+    kryi_recorder_enter(r, KRY_REPORT_SETUP);
     TRY(kry_solver_create(A, words, NULL, NULL, solver));
-    TRY(kry_recorder_end(r));
-    print_part(b, m, kry_recorder_kept(r), KRY_REPORT_SETUP);
+    TRY(kryi_recorder_end(r));
+    print_part(b, m, kryi_recorder_kept(r), KRY_REPORT_SETUP);
 done:
-    kry_recorder_release(&r);
+    kryi_recorder_release(&r);
     return st;
 }
 
@@ -143,14 +143,14 @@ static kry_status traced_solve(const bench *b, const system_model *m, kry_op *so
     TRY(kry_solve(solver, rhs, x, &result));
     TRY(kry_vec_fill(x, 0));
     TRY(kry_device_finish(b->device));
-    TRY(kry_recorder_begin(b->device, now(), &r));
-    kry_recorder_enter(r, KRY_REPORT_SOLVE);
+    TRY(kryi_recorder_begin(b->device, now(), &r));
+    kryi_recorder_enter(r, KRY_REPORT_SOLVE);
     TRY(kry_solve(solver, rhs, x, &result));
-    TRY(kry_recorder_end(r));
-    print_part(b, m, kry_recorder_kept(r), KRY_REPORT_SOLVE);
+    TRY(kryi_recorder_end(r));
+    print_part(b, m, kryi_recorder_kept(r), KRY_REPORT_SOLVE);
     if (!b->o->json) printf("%lld iterations\n", (long long)result.iterations);
 done:
-    kry_recorder_release(&r);
+    kryi_recorder_release(&r);
     return st < 0 ? st : KRY_OK;
 }
 
@@ -166,8 +166,8 @@ static kry_status kernels_run(const bench *b, const source *s)
     TRY(source_operator(s, b->device, b->type, &b->form, &A));
     options_choose_method(&o, "none");
     const char *deflation = options_solver(b->o, "deflation");
-    TRY(kry_kernel_model_of(A, options_precond(&o, A), deflation && strcmp(deflation, "none") != 0,
-                            &m));
+    TRY(kryi_kernel_model_of(A, options_precond(&o, A), deflation && strcmp(deflation, "none") != 0,
+                             &m));
     m.flux = b->form.matrix.form == KRY_FLUX;
     m.problem = s->name;
     m.several_columns = b->columns > 1;

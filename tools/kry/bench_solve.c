@@ -144,10 +144,10 @@ static void print_line(const bench *b, const source *s, const solution *t, const
     printf(
         "%-26s n %13s%s  %s  set-up %10s  update %10s  solve %10s  %lld iterations, %s, residual "
         "%.1e\n",
-        s->name, kry_text_whole(s->rows, n, sizeof n), columns, precond,
-        kry_text_seconds(t->setup, setup, sizeof setup),
-        kry_text_seconds(t->update, update, sizeof update),
-        kry_text_seconds(t->solve, solve, sizeof solve), (long long)t->result.iterations,
+        s->name, kryi_text_whole(s->rows, n, sizeof n), columns, precond,
+        kryi_text_seconds(t->setup, setup, sizeof setup),
+        kryi_text_seconds(t->update, update, sizeof update),
+        kryi_text_seconds(t->solve, solve, sizeof solve), (long long)t->result.iterations,
         kry_reason_word(t->result.reason), t->result.true_residual / t->result.norm_b);
     fflush(stdout);
 }

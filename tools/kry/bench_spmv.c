@@ -19,8 +19,8 @@ static void print_heading(const bench *b, const product_input *in)
 {
     char n[32], nnz[32];
     if (b->o->json) return;
-    printf("\n%s: n %s, nnz %s, %s, %s", in->name, kry_text_whole(in->A.rows, n, sizeof n),
-           kry_text_whole(in->A.nnz, nnz, sizeof nnz), kry_type_name(b->type),
+    printf("\n%s: n %s, nnz %s, %s, %s", in->name, kryi_text_whole(in->A.rows, n, sizeof n),
+           kryi_text_whole(in->A.nnz, nnz, sizeof nnz), kry_type_name(b->type),
            b->o->hot ? "hot: one copy" : "cold: copies take turns until no cache holds them");
     if (b->columns > 1) printf(", %lld columns", (long long)b->columns);
     printf("\n");
@@ -44,10 +44,10 @@ static void print_line(const bench *b, const char *word, const product_timing *t
              automatic ? t->format : "", automatic ? ": " : "", t->variant);
     double percent = 100 * t->bytes / t->seconds / b->copy; /* any number where the copy is tiny */
     printf("%-9s %9s %8.2f %5.*f %% %7.2f %8s %9s %9s%s", name,
-           kry_text_seconds(t->seconds, seconds, sizeof seconds), t->bytes / t->seconds / 1e9,
+           kryi_text_seconds(t->seconds, seconds, sizeof seconds), t->bytes / t->seconds / 1e9,
            percent < 999.95, percent, 2 * nnz * (double)b->columns / t->seconds / 1e9, padding,
-           kry_text_bytes(t->bytes, bytes, sizeof bytes),
-           kry_text_seconds(t->setup_seconds, setup, sizeof setup), variant[0] ? "  " : "");
+           kryi_text_bytes(t->bytes, bytes, sizeof bytes),
+           kryi_text_seconds(t->setup_seconds, setup, sizeof setup), variant[0] ? "  " : "");
     text_wrapped(variant, LINE - BEFORE_VARIANT, BEFORE_VARIANT);
     fflush(stdout);
 }

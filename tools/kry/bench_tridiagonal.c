@@ -213,8 +213,8 @@ static kry_status bench_lapack(batches *d)
         printf(
             "gtsv       %-22s n %13s  %10s  LAPACK on %d threads; kry, checked, is %.2f times as "
             "fast\n",
-            name, kry_text_whole(d->n * d->systems, numbers, sizeof numbers),
-            kry_text_seconds(time, seconds, sizeof seconds), h.threads, times);
+            name, kryi_text_whole(d->n * d->systems, numbers, sizeof numbers),
+            kryi_text_seconds(time, seconds, sizeof seconds), h.threads, times);
 done:
     host_release(&h);
     return st;

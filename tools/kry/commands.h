@@ -18,10 +18,10 @@ kry_status reproduce_run(const options *o);
 kry_status tune_run(const options *o);
 kry_status kernels_run(const options *o);
 /* kry info --device: without a matrix, and the lines that it adds for a matrix. */
-struct kry_host_matrix;
+struct kryi_host_matrix;
 kry_status info_device(const options *o);
 kry_status info_precond(const options *o); /* --check-precond */
 kry_status info_levels(const options *o);  /* --levels */
-kry_status info_prediction(const options *o, const struct kry_host_matrix *A);
+kry_status info_prediction(const options *o, const struct kryi_host_matrix *A);
 
 #endif

@@ -66,10 +66,10 @@ static kry_status look_for_symmetry(const source *s, asymmetry *a, bool *symmetr
     *symmetric = true;
     if (s->mtx->symmetry == KRY_MTX_SYMMETRIC) return KRY_OK;
     TRY(sparse_of_source(s, &A));
-    TRY(kry_host_matrix_asymmetry(&A, a));
+    TRY(kryi_host_matrix_asymmetry(&A, a));
     *symmetric = a->difference <= ROUNDING * a->largest;
 done:
-    kry_host_matrix_release(&A);
+    kryi_host_matrix_release(&A);
     return st;
 }
 

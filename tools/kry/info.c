@@ -68,7 +68,7 @@ static void print_json(const view *v)
     json_real(&j, "row_mean", v->mean);
     json_whole(&j, "row_max", v->f->row_max);
     json_real(&j, "row_deviation", v->deviation);
-    kry_json_wholes(&j, "row_histogram", v->f->histogram, v->f->buckets);
+    kryi_json_wholes(&j, "row_histogram", v->f->histogram, v->f->buckets);
     json_whole(&j, "empty_rows", v->f->empty_rows);
     json_whole(&j, "duplicates", v->f->duplicates);
     json_whole(&j, "zero_diagonal", v->f->missing_diagonal);
@@ -101,7 +101,7 @@ static void print_histogram(const facts *f)
             snprintf(range, sizeof range, "%" PRId64 " - %" PRId64, low, high);
         int length = (int)(40 * (double)f->histogram[k] / (double)most + 0.5);
         printf("  %15s entries  %12s rows  %.*s\n", range,
-               kry_text_whole(f->histogram[k], count, sizeof count), length ? length : 1, bar);
+               kryi_text_whole(f->histogram[k], count, sizeof count), length ? length : 1, bar);
     }
 }
 
@@ -109,14 +109,15 @@ static void print_histogram(const facts *f)
 static void print_storage(const storage *s)
 {
     char t[32];
-    printf("diagonals    %s with entries\nstorage     ", kry_text_whole(s->diagonals, t, sizeof t));
+    printf("diagonals    %s with entries\nstorage     ",
+           kryi_text_whole(s->diagonals, t, sizeof t));
     for (int f = KRY_FORMAT_AUTO + 1, printed = 0; f < KRY_FORMAT_COUNT; f++) {
         if (isnan(s->bytes[f])) continue;
         printf("%s %-6s %9s",
                !printed      ? ""
                : printed % 4 ? "   "
                              : "\n            ",
-               kry_format_name((kry_format)f), kry_text_bytes(s->bytes[f], t, sizeof t));
+               kry_format_name((kry_format)f), kryi_text_bytes(s->bytes[f], t, sizeof t));
         printed++;
     }
     printf("\n");
@@ -126,10 +127,10 @@ static void print_text(const view *v)
 {
     char t[4][32];
     printf("source       %s (%s, %s, %s)\n", v->src->name, v->layout, v->field, v->declared);
-    printf("size         %s rows, %s columns\n", kry_text_whole(v->src->rows, t[0], sizeof t[0]),
-           kry_text_whole(v->src->cols, t[1], sizeof t[1]));
-    printf("entries      %s given, %s nonzeros", kry_text_whole(v->src->given, t[2], sizeof t[2]),
-           kry_text_whole(v->A->nnz, t[3], sizeof t[3]));
+    printf("size         %s rows, %s columns\n", kryi_text_whole(v->src->rows, t[0], sizeof t[0]),
+           kryi_text_whole(v->src->cols, t[1], sizeof t[1]));
+    printf("entries      %s given, %s nonzeros", kryi_text_whole(v->src->given, t[2], sizeof t[2]),
+           kryi_text_whole(v->A->nnz, t[3], sizeof t[3]));
     if (v->f->duplicates) printf(", %" PRId64 " of them in places taken before", v->f->duplicates);
     printf("\nsymmetry     ");
     if (!v->square)
@@ -173,7 +174,7 @@ kry_status info_run(const options *o)
     CHECK(!o->device || !A.place, KRY_ERR_UNSUPPORTED,
           "%s has no entries in most of its rows; --device predicts nothing for such a matrix",
           s.name);
-    TRY(kry_facts_of(&A, s.rows, s.cols, &f));
+    TRY(kryi_facts_of(&A, s.rows, s.cols, &f));
     view v = view_of(&s, &A, &f);
     if (o->json)
         print_json(&v);
@@ -181,7 +182,7 @@ kry_status info_run(const options *o)
         print_text(&v);
     if (o->device) TRY(info_prediction(o, &A));
 done:
-    kry_host_matrix_release(&A);
+    kryi_host_matrix_release(&A);
     source_release(&s);
     return st;
 }

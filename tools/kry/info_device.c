@@ -71,7 +71,7 @@ static void print_prediction(const char *format, double seconds, bool as_json)
 {
     char text[32];
     if (!as_json) {
-        printf("             %-7s %s\n", format, kry_text_seconds(seconds, text, sizeof text));
+        printf("             %-7s %s\n", format, kryi_text_seconds(seconds, text, sizeof text));
         return;
     }
     json j = json_begin(stdout);

@@ -52,11 +52,11 @@ static void print_text(int i, const kry_level_info *l, double complexity)
     kry_op_info matrix;
 
     kry_op_describe(l->matrix, &matrix);
-    if (matrix.nnz >= 0) kry_text_whole(matrix.nnz, entries, sizeof entries);
-    if (l->bytes_per_cycle > 0) kry_text_bytes(l->bytes_per_cycle, moved, sizeof moved);
+    if (matrix.nnz >= 0) kryi_text_whole(matrix.nnz, entries, sizeof entries);
+    if (l->bytes_per_cycle > 0) kryi_text_bytes(l->bytes_per_cycle, moved, sizeof moved);
     printf("%5d  %13s  %14s  %10.3f  %-10s  %-16s  %10s  %10s\n", i,
-           kry_text_whole(l->rows, rows, sizeof rows), entries, complexity, matrix.kind,
-           l->smoother, kry_text_bytes(bytes_of(i, l), bytes, sizeof bytes), moved);
+           kryi_text_whole(l->rows, rows, sizeof rows), entries, complexity, matrix.kind,
+           l->smoother, kryi_text_bytes(bytes_of(i, l), bytes, sizeof bytes), moved);
 }
 
 kry_status info_levels(const options *o)

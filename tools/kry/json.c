@@ -17,20 +17,20 @@ void json_keep(records *to, bool instead)
 json json_begin(FILE *file)
 {
     if (kept) records_begin(kept);
-    return kry_json_begin(quiet ? NULL : file, false);
+    return kryi_json_begin(quiet ? NULL : file, false);
 }
 
 void json_text(json *j, const char *key, const char *value)
 {
     if (kept) records_add(kept, key, value ? value : "null", !value);
-    kry_json_text(j, key, value);
+    kryi_json_text(j, key, value);
 }
 
 void json_real(json *j, const char *key, double value)
 {
     char text[40];
-    if (kept) records_add(kept, key, kry_text_real(value, text), true);
-    kry_json_real(j, key, value);
+    if (kept) records_add(kept, key, kryi_text_real(value, text), true);
+    kryi_json_real(j, key, value);
 }
 
 void json_whole(json *j, const char *key, int64_t value)
@@ -38,19 +38,19 @@ void json_whole(json *j, const char *key, int64_t value)
     char text[24];
     snprintf(text, sizeof text, "%" PRId64, value);
     if (kept) records_add(kept, key, text, true);
-    kry_json_whole(j, key, value);
+    kryi_json_whole(j, key, value);
 }
 
 void json_bool(json *j, const char *key, bool value)
 {
     if (kept) records_add(kept, key, value ? "true" : "false", true);
-    kry_json_bool(j, key, value);
+    kryi_json_bool(j, key, value);
 }
 
 void json_end(json *j)
 {
     if (!j->file) return;
-    kry_json_end(j);
+    kryi_json_end(j);
     fputc('\n', j->file);
     fflush(j->file);
 }

@@ -7,7 +7,7 @@
 #include "page/json_object.h"
 #include "records.h"
 
-typedef kry_json json;
+typedef kryi_json json;
 
 json json_begin(FILE *file);
 void json_text(json *j, const char *key, const char *value); /* NULL: null */

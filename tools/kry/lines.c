@@ -142,7 +142,7 @@ static void round_ends(axis *a)
     }
     if (a->low > 0) a->low = 0;
     if (a->high <= a->low) a->high = a->low + 1;
-    double step = kry_svg_nice_real(a->high - a->low, 8);
+    double step = kryi_svg_nice_real(a->high - a->low, 8);
     a->low = floor(a->low / step) * step;
     a->high = ceil(a->high / step) * step;
 }
@@ -158,19 +158,20 @@ static void spread_ends(axis *a)
 static void vertical_tick(FILE *f, const lines *l, double value, bool labelled)
 {
     double y = down(l, value);
-    kry_svg_line(f, LEFT, y, WIDTH - RIGHT, y, labelled ? "stroke=\"#ddd\"" : "stroke=\"#f2f2f2\"");
+    kryi_svg_line(f, LEFT, y, WIDTH - RIGHT, y,
+                  labelled ? "stroke=\"#ddd\"" : "stroke=\"#f2f2f2\"");
     if (!labelled) return;
     if (l->y.log)
-        kry_svg_power(f, LEFT - 10, y + 5, "end", (int)lround(log10(value)));
+        kryi_svg_power(f, LEFT - 10, y + 5, "end", (int)lround(log10(value)));
     else
         fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" fill=\"%s\">%.6g</text>\n",
-                LEFT - 10, y + 5, kry_svg_ink, value);
+                LEFT - 10, y + 5, kryi_svg_ink, value);
 }
 
 static void vertical_axis(FILE *f, const lines *l)
 {
     const axis *a = &l->y;
-    double step = a->log ? 0 : kry_svg_nice_real(a->high - a->low, 8);
+    double step = a->log ? 0 : kryi_svg_nice_real(a->high - a->low, 8);
     int powers = a->log ? (int)lround(log10(a->high / a->low)) : 0;
     for (int p = 0; p <= powers && a->log; p++) {
         double power = a->low * pow(10, p);
@@ -183,18 +184,18 @@ static void vertical_axis(FILE *f, const lines *l)
     fprintf(f,
             "<text transform=\"translate(24 %.1f) rotate(-90)\" text-anchor=\"middle\" "
             "fill=\"%s\">",
-            (TOP + HEIGHT - BOTTOM) / 2.0, kry_svg_ink);
-    kry_svg_escaped(f, a->label);
-    kry_svg_end_text(f);
+            (TOP + HEIGHT - BOTTOM) / 2.0, kryi_svg_ink);
+    kryi_svg_escaped(f, a->label);
+    kryi_svg_end_text(f);
 }
 
 static void horizontal_tick(FILE *f, const lines *l, double value)
 {
     double x = across(l, value), bottom = HEIGHT - BOTTOM;
-    kry_svg_line(f, x, TOP, x, bottom, "stroke=\"#eee\"");
-    kry_svg_line(f, x, bottom, x, bottom + 5, "stroke=\"#222\"");
+    kryi_svg_line(f, x, TOP, x, bottom, "stroke=\"#eee\"");
+    kryi_svg_line(f, x, bottom, x, bottom + 5, "stroke=\"#222\"");
     fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" fill=\"%s\">%.6g</text>\n", x,
-            bottom + 21, kry_svg_ink, value);
+            bottom + 21, kryi_svg_ink, value);
 }
 
 static void horizontal_axis(FILE *f, const lines *l)
@@ -204,13 +205,13 @@ static void horizontal_axis(FILE *f, const lines *l)
     if (a->tick_count < 0 && a->log)
         for (int power = (int)ceil(log10(a->low)); pow(10, power) <= a->high; power++)
             horizontal_tick(f, l, pow(10, power));
-    double step = kry_svg_nice_real(a->high - a->low, 8), first = ceil(a->low / step) * step;
+    double step = kryi_svg_nice_real(a->high - a->low, 8), first = ceil(a->low / step) * step;
     for (int i = 0; a->tick_count < 0 && !a->log && first + i * step <= a->high; i++)
         horizontal_tick(f, l, first + i * step);
     fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"%s\">",
-            (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 16, kry_svg_ink);
-    kry_svg_escaped(f, a->label);
-    kry_svg_end_text(f);
+            (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 16, kryi_svg_ink);
+    kryi_svg_escaped(f, a->label);
+    kryi_svg_end_text(f);
 }
 
 /* ---- contents ----------------------------------------------------------------------- */
@@ -248,13 +249,13 @@ static void legend(FILE *f, const lines *l)
         double x = LEFT + c % IN_ROW * step, y = TOP - 58 + row * ROW;
         snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.8\" stroke-dasharray=\"%s\"",
                  colours[c], dashes(c));
-        kry_svg_line(f, x, y, x + 26, y, style);
+        kryi_svg_line(f, x, y, x + 26, y, style);
         fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n", x + 13, y,
                 colours[c]);
         fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" fill=\"%s\">", x + 32, y + 4,
-                kry_svg_ink);
-        kry_svg_escaped(f, l->name[c]);
-        kry_svg_end_text(f);
+                kryi_svg_ink);
+        kryi_svg_escaped(f, l->name[c]);
+        kryi_svg_end_text(f);
     }
 }
 
@@ -265,12 +266,12 @@ kry_status lines_write(const lines *l, const char *path)
     lines fit = *l; /* its axes rounded; the points are still those of l */
     round_ends(&fit.y);
     spread_ends(&fit.x);
-    TRY(kry_svg_open(path, WIDTH, HEIGHT, &f));
-    kry_svg_title(f, LEFT, l->title);
-    kry_svg_end_text(f);
-    fprintf(f, "<text x=\"%d\" y=\"58\" fill=\"%s\">", LEFT, kry_svg_faint);
-    kry_svg_escaped(f, l->subtitle);
-    kry_svg_end_text(f);
+    TRY(kryi_svg_open(path, WIDTH, HEIGHT, &f));
+    kryi_svg_title(f, LEFT, l->title);
+    kryi_svg_end_text(f);
+    fprintf(f, "<text x=\"%d\" y=\"58\" fill=\"%s\">", LEFT, kryi_svg_faint);
+    kryi_svg_escaped(f, l->subtitle);
+    kryi_svg_end_text(f);
     vertical_axis(f, &fit);
     horizontal_axis(f, &fit);
     for (int c = 0; c < l->curves; c++) curve(f, &fit, c);
@@ -278,7 +279,7 @@ kry_status lines_write(const lines *l, const char *path)
             "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#222\"/>\n",
             LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
     legend(f, l);
-    TRY(kry_svg_close(path, &f));
+    TRY(kryi_svg_close(path, &f));
 done:
     return st;
 }

@@ -48,9 +48,9 @@ static chart chart_fit(const report *r)
     const kry_result *result = &r->result;
     chart c = { .low = INT32_MAX, .high = INT32_MIN };
     for (int64_t i = 0; i < result->history_count; i++)
-        widen(&c, kry_relative_residual(&r->result, result->history[i]));
-    widen(&c, kry_relative_residual(&r->result, result->target));
-    widen(&c, kry_relative_residual(&r->result, result->true_residual));
+        widen(&c, kryi_relative_residual(&r->result, result->history[i]));
+    widen(&c, kryi_relative_residual(&r->result, result->target));
+    widen(&c, kryi_relative_residual(&r->result, result->true_residual));
     if (c.low > c.high) c.low = c.high = 0;
     if (c.low == c.high) c.low--;
     c.last = result->iterations > 1 ? result->iterations : 1;
@@ -63,32 +63,32 @@ static void vertical_axis(const chart *c)
     for (int power = c->low; power <= c->high; power++) {
         double y = down(c, pow(10, power));
         bool labelled = (c->high - power) % step == 0;
-        kry_svg_line(c->file, LEFT, y, WIDTH - RIGHT, y,
-                     labelled ? "stroke=\"#ddd\"" : "stroke=\"#f0f0f0\"");
-        if (labelled) kry_svg_power(c->file, LEFT - 10, y + 5, "end", power);
+        kryi_svg_line(c->file, LEFT, y, WIDTH - RIGHT, y,
+                      labelled ? "stroke=\"#ddd\"" : "stroke=\"#f0f0f0\"");
+        if (labelled) kryi_svg_power(c->file, LEFT - 10, y + 5, "end", power);
     }
     fprintf(c->file,
             "<text transform=\"translate(24 %.1f) rotate(-90)\" text-anchor=\"middle\" "
             "fill=\"%s\">relative residual \u2016r\u2016 / \u2016b\u2016</text>\n",
-            (TOP + HEIGHT - BOTTOM) / 2.0, kry_svg_ink);
+            (TOP + HEIGHT - BOTTOM) / 2.0, kryi_svg_ink);
 }
 
 static void horizontal_axis(const chart *c)
 {
     char text[32];
     double bottom = HEIGHT - BOTTOM;
-    int64_t step = kry_svg_nice_step(c->last, 8);
+    int64_t step = kryi_svg_nice_step(c->last, 8);
     for (int64_t i = 0; i <= c->last; i += step) {
         double x = across(c, (double)i);
-        kry_svg_line(c->file, x, TOP, x, bottom, "stroke=\"#eee\"");
-        kry_svg_line(c->file, x, bottom, x, bottom + 5, "stroke=\"#222\"");
+        kryi_svg_line(c->file, x, TOP, x, bottom, "stroke=\"#eee\"");
+        kryi_svg_line(c->file, x, bottom, x, bottom + 5, "stroke=\"#222\"");
         fprintf(c->file,
                 "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" fill=\"%s\">%s</text>\n", x,
-                bottom + 21, kry_svg_ink, kry_text_whole(i, text, sizeof text));
+                bottom + 21, kryi_svg_ink, kryi_text_whole(i, text, sizeof text));
     }
     fprintf(c->file,
             "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"%s\">iteration</text>\n",
-            (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 16, kry_svg_ink);
+            (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 16, kryi_svg_ink);
 }
 
 static void frame(const chart *c)
@@ -103,7 +103,7 @@ static void frame(const chart *c)
 
 static void point(const chart *c, const report *r, int64_t i, bool *started)
 {
-    double value = kry_relative_residual(&r->result, r->result.history[i]),
+    double value = kryi_relative_residual(&r->result, r->result.history[i]),
            at = fmin((double)(i * r->result.history_every), (double)r->result.iterations);
     if (!drawable(value)) return;
     fprintf(c->file, "%s%.2f %.2f", *started ? " L" : "M", across(c, at), down(c, value));
@@ -118,7 +118,7 @@ static void curve(const chart *c, const report *r)
             "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" "
             "stroke-linejoin=\"round\" d=\"",
             curve_colour);
-    for (int64_t i = -1; (i = kry_history_next(r->result.history, count, 2 * WIDTH, i)) < count;)
+    for (int64_t i = -1; (i = kryi_history_next(r->result.history, count, 2 * WIDTH, i)) < count;)
         point(c, r, i, &started);
     fputs("\"/>\n", c->file);
 }
@@ -126,12 +126,12 @@ static void curve(const chart *c, const report *r)
 static void marks(const chart *c, const report *r)
 {
     char style[120];
-    double target = kry_relative_residual(&r->result, r->result.target);
-    double residual = kry_relative_residual(&r->result, r->result.true_residual);
+    double target = kryi_relative_residual(&r->result, r->result.target);
+    double residual = kryi_relative_residual(&r->result, r->result.true_residual);
     snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.4\" stroke-dasharray=\"7 5\"",
              target_colour);
     if (drawable(target))
-        kry_svg_line(c->file, LEFT, down(c, target), WIDTH - RIGHT, down(c, target), style);
+        kryi_svg_line(c->file, LEFT, down(c, target), WIDTH - RIGHT, down(c, target), style);
     if (drawable(residual))
         fprintf(
             c->file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\" stroke=\"white\"/>\n",
@@ -147,18 +147,18 @@ static void legend(const chart *c, const report *r)
     char style[120];
     double y = TOP - 18;
     snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.8\"", curve_colour);
-    kry_svg_line(f, LEFT, y, LEFT + 28, y, style);
+    kryi_svg_line(f, LEFT, y, LEFT + 28, y, style);
     snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.4\" stroke-dasharray=\"7 5\"",
              target_colour);
-    kry_svg_line(f, LEFT + 240, y, LEFT + 268, y, style);
+    kryi_svg_line(f, LEFT + 240, y, LEFT + 268, y, style);
     fprintf(f, "<circle cx=\"%d\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\"/>\n", LEFT + 422, y,
             true_colour);
-    fprintf(f, "<g font-size=\"12\" fill=\"%s\">\n", kry_svg_ink);
+    fprintf(f, "<g font-size=\"12\" fill=\"%s\">\n", kryi_svg_ink);
     fprintf(f, "<text x=\"%d\" y=\"%.1f\">carried by the recurrence</text>\n", LEFT + 36, y + 4);
     fprintf(f, "<text x=\"%d\" y=\"%.1f\">target, %.3g</text>\n", LEFT + 276, y + 4,
-            kry_relative_residual(&r->result, r->result.target));
+            kryi_relative_residual(&r->result, r->result.target));
     fprintf(f, "<text x=\"%d\" y=\"%.1f\">b \u2212 A x at the end, %.3g</text>\n</g>\n", LEFT + 434,
-            y + 4, kry_relative_residual(&r->result, r->result.true_residual));
+            y + 4, kryi_relative_residual(&r->result, r->result.true_residual));
 }
 
 static void heading(const chart *c, const report *r)
@@ -166,18 +166,18 @@ static void heading(const chart *c, const report *r)
     FILE *f = c->file;
     const char *slash = strrchr(r->src->name, '/');
     char n[32], nnz[32];
-    kry_svg_title(f, LEFT, slash ? slash + 1 : r->src->name);
+    kryi_svg_title(f, LEFT, slash ? slash + 1 : r->src->name);
     fprintf(f, ": %s in %" PRId64 " iteration%s</text>\n",
             r->status == KRY_OK ? "converged" : "not converged", r->result.iterations,
             r->result.iterations == 1 ? "" : "s");
-    fprintf(f, "<text x=\"%d\" y=\"58\" fill=\"%s\">", LEFT, kry_svg_faint);
-    kry_svg_escaped(f, r->method);
+    fprintf(f, "<text x=\"%d\" y=\"58\" fill=\"%s\">", LEFT, kryi_svg_faint);
+    kryi_svg_escaped(f, r->method);
     if (strcmp(r->precond, "none")) fputs(", ", f);
-    if (strcmp(r->precond, "none")) kry_svg_escaped(f, r->precond);
+    if (strcmp(r->precond, "none")) kryi_svg_escaped(f, r->precond);
     fprintf(f, ", %s precision, n = %s, %s nonzeros, ", r->precision,
-            kry_text_whole(r->src->rows, n, sizeof n),
-            kry_text_whole(r->matrix.nnz, nnz, sizeof nnz));
-    kry_svg_escaped(f, r->device->name);
+            kryi_text_whole(r->src->rows, n, sizeof n),
+            kryi_text_whole(r->matrix.nnz, nnz, sizeof nnz));
+    kryi_svg_escaped(f, r->device->name);
     fputs("</text>\n", f);
 }
 
@@ -185,7 +185,7 @@ kry_status plot_write(const char *path, const report *r)
 {
     kry_status st = KRY_OK;
     chart c = chart_fit(r);
-    TRY(kry_svg_open(path, WIDTH, HEIGHT, &c.file));
+    TRY(kryi_svg_open(path, WIDTH, HEIGHT, &c.file));
     heading(&c, r);
     vertical_axis(&c);
     horizontal_axis(&c);
@@ -193,7 +193,7 @@ kry_status plot_write(const char *path, const report *r)
     frame(&c);
     marks(&c, r);
     legend(&c, r);
-    TRY(kry_svg_close(path, &c.file));
+    TRY(kryi_svg_close(path, &c.file));
 done:
     return st;
 }

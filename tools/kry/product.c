@@ -29,7 +29,7 @@ done:
 
 void product_input_release(product_input *in)
 {
-    kry_host_matrix_release(&in->A);
+    kryi_host_matrix_release(&in->A);
     free(in->owned);
     *in = (product_input){ 0 };
 }

@@ -32,7 +32,7 @@ void progress_line(const progress *p, const kry_iteration *it, char text[PROGRES
         snprintf(rest, room, ", wanted %.1e", it->target);
     else
         snprintf(rest, room, ", wanted %.1e, %s left", it->target,
-                 kry_text_seconds(it->seconds * (1 - done) / done, time, sizeof time));
+                 kryi_text_seconds(it->seconds * (1 - done) / done, time, sizeof time));
 }
 
 int progress_monitor(void *user, const kry_iteration *it)

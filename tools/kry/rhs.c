@@ -28,7 +28,7 @@ static kry_status host_product(const source *s, kry_type type, const double *x, 
         for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
             y[i] += rounded(type, A.val[e]) * x[A.col[e]];
 done:
-    kry_host_matrix_release(&A);
+    kryi_host_matrix_release(&A);
     return st;
 }
 

@@ -226,7 +226,7 @@ static kry_status write_solution(solve *s)
 
     if (!s->o.out) return KRY_OK;
     snprintf(comment, sizeof comment, "solution of %.80s, relative residual %.3g", s->src.name,
-             kry_relative_residual(&r->result, r->result.true_residual));
+             kryi_relative_residual(&r->result, r->result.true_residual));
     for (char *c = comment; *c; c++)
         if (*c == '\n' || *c == '\r') *c = ' ';
     if (ranks_count() > 1) return write_on_ranks(s, comment);
@@ -345,8 +345,8 @@ static kry_status check_outputs(const options *o)
     const char *const path[] = { o->word_count ? o->words[0] : NULL, o->out, o->plot, o->html };
 
     for (size_t i = 1; i < COUNT(path); i++)
-        for (size_t j = 0; j < i; j++) TRY(kry_output_differs(path[i], path[j]));
-    for (size_t i = 1; i < COUNT(path); i++) TRY(kry_output_check(path[i]));
+        for (size_t j = 0; j < i; j++) TRY(kryi_output_differs(path[i], path[j]));
+    for (size_t i = 1; i < COUNT(path); i++) TRY(kryi_output_check(path[i]));
 done:
     return st;
 }

@@ -120,7 +120,7 @@ static void json_columns(json *j, const report *r)
     for (int64_t c = 0; c < result->columns; c++) converged += column_converged(&result->column[c]);
     json_whole(j, "columns_converged", converged);
     for (int c = 0; c < count; c++) iterations[c] = result->column[c].iterations;
-    kry_json_wholes(j, "column_iterations", iterations, count);
+    kryi_json_wholes(j, "column_iterations", iterations, count);
 }
 
 static void json_ranks(json *j, const report *r)
@@ -152,17 +152,17 @@ void report_json(json *j, const report *r)
     json_scaling(j, r);
     json_columns(j, r);
     json_real(j, "norm_b", result->norm_b);
-    json_real(j, "relative_residual", kry_relative_residual(&r->result, result->residual));
+    json_real(j, "relative_residual", kryi_relative_residual(&r->result, result->residual));
     json_real(j, "true_relative_residual",
-              kry_relative_residual(&r->result, result->true_residual));
-    json_real(j, "target_relative", kry_relative_residual(&r->result, result->target));
+              kryi_relative_residual(&r->result, result->true_residual));
+    json_real(j, "target_relative", kryi_relative_residual(&r->result, result->target));
     if (result->condition > 0) {
         json_real(j, "norm_a", result->norm_A);
         json_real(j, "condition", result->condition);
     }
     if (result->inconsistent > 0)
         json_real(j, "inconsistent_relative",
-                  kry_relative_residual(&r->result, result->inconsistent));
+                  kryi_relative_residual(&r->result, result->inconsistent));
     if (r->has_error) {
         json_real(j, "error_inf", r->error_inf);
         json_real(j, "error_rel", r->error_rel);
@@ -177,7 +177,7 @@ void report_json(json *j, const report *r)
     json_real(j, "bytes_per_iteration", result->bytes > 0 ? per_iteration(r, result->bytes) : NAN);
     json_real(j, "gbytes_per_s", gbytes_per_s(r));
     json_ranks(j, r);
-    kry_json_history(j, &r->result);
+    kryi_json_history(j, &r->result);
 }
 
 static void text_outcome(const report *r)
@@ -192,9 +192,9 @@ static void text_outcome(const report *r)
     if (strcmp(r->precision, "mixed") && result->restarts)
         printf(", %d restarts", result->restarts);
     printf("\nresidual   %.3e true, %.3e carried, target %.3e (relative to b)\n",
-           kry_relative_residual(&r->result, result->true_residual),
-           kry_relative_residual(&r->result, result->residual),
-           kry_relative_residual(&r->result, result->target));
+           kryi_relative_residual(&r->result, result->true_residual),
+           kryi_relative_residual(&r->result, result->residual),
+           kryi_relative_residual(&r->result, result->target));
     if (result->condition > 0)
         printf("estimates  condition number %.3g, ||A|| %.3g\n", result->condition, result->norm_A);
     if (r->has_error)
@@ -236,8 +236,8 @@ static void text_storage(const report *r)
     printf("format     %s (%s)%s%s\n", m->kind, m->chosen, m->variant[0] ? ": " : "", m->variant);
     if (m->slots == 0) return; /* a stencil */
     printf("           %s numbers stored, %.3f for each nonzero, %s in all\n",
-           kry_text_whole(m->slots, slots, sizeof slots), padding(r),
-           kry_text_bytes(m->bytes_stored, bytes, sizeof bytes));
+           kryi_text_whole(m->slots, slots, sizeof slots), padding(r),
+           kryi_text_bytes(m->bytes_stored, bytes, sizeof bytes));
 }
 
 static double share_waited(const report *r, double seconds)
@@ -253,14 +253,14 @@ static void text_ranks(const report *r)
 
     if (s->ranks < 2) return;
     printf("ranks      %d, with %s to %s rows", s->ranks,
-           kry_text_whole(s->rows[0], few, sizeof few),
-           kry_text_whole(s->rows[1], many, sizeof many));
+           kryi_text_whole(s->rows[0], few, sizeof few),
+           kryi_text_whole(s->rows[1], many, sizeof many));
     if (s->entries[0] >= 0)
-        printf(" and %s to %s entries", kry_text_whole(s->entries[0], few, sizeof few),
-               kry_text_whole(s->entries[1], many, sizeof many));
+        printf(" and %s to %s entries", kryi_text_whole(s->entries[0], few, sizeof few),
+               kryi_text_whole(s->entries[1], many, sizeof many));
     printf(
         "\n           %s sent per iteration at most, %.0f %% of the time waited, %.0f %% at most\n",
-        kry_text_bytes(each, bytes, sizeof bytes), share_waited(r, s->waited[0]),
+        kryi_text_bytes(each, bytes, sizeof bytes), share_waited(r, s->waited[0]),
         share_waited(r, s->waited[1]));
 }
 
@@ -283,9 +283,9 @@ void report_text(const report *r)
     char n[32], cols[32], nnz[32], t[5][32], rhs[512];
     const bool square = r->src->cols == r->src->rows;
     printf("matrix     %s: %s%s%s%s, %s nonzeros, %s\n", r->src->name, square ? "n = " : "",
-           kry_text_whole(r->src->rows, n, sizeof n), square ? "" : " by ",
-           square ? "" : kry_text_whole(r->src->cols, cols, sizeof cols),
-           kry_text_whole(r->matrix.nnz, nnz, sizeof nnz), r->precision);
+           kryi_text_whole(r->src->rows, n, sizeof n), square ? "" : " by ",
+           square ? "" : kryi_text_whole(r->src->cols, cols, sizeof cols),
+           kryi_text_whole(r->matrix.nnz, nnz, sizeof nnz), r->precision);
     text_null_space(r->src);
     if (r->src->negated)
         printf("           its diagonal is negative: what is solved is -A x = -b\n");
@@ -312,7 +312,7 @@ void report_text(const report *r)
         printf("solver     ");
         text_wrapped(text, 89, 11);
     }
-    kry_text_printable(r->rhs, rhs, sizeof rhs);
+    kryi_text_printable(r->rhs, rhs, sizeof rhs);
     printf("rhs        %s", strcmp(rhs, "problem") ? rhs : "the problem's own");
     if (r->seeded) printf(", seed %" PRId64, r->seed);
     if (r->src->nulls && !strcmp(r->rhs, "random"))
@@ -323,7 +323,7 @@ void report_text(const report *r)
     text_mixed(r);
     if (r->compile_seconds >= 0.01) {
         char compile[32];
-        printf("compile    %s", kry_text_seconds(r->compile_seconds, compile, sizeof compile));
+        printf("compile    %s", kryi_text_seconds(r->compile_seconds, compile, sizeof compile));
         if (r->compiled)
             printf(", %" PRId64 " program%s, kept for later runs\n", r->compiled,
                    r->compiled > 1 ? "s" : "");
@@ -331,13 +331,13 @@ void report_text(const report *r)
             printf(" to load what was compiled before\n");
     }
     printf("time       read %s, matrix %s, set-up %s, solve %s",
-           kry_text_seconds(r->src->seconds, t[0], sizeof t[0]),
-           kry_text_seconds(r->matrix_seconds, t[1], sizeof t[1]),
-           kry_text_seconds(r->setup_seconds, t[2], sizeof t[2]),
-           kry_text_seconds(r->result.solve_seconds, t[3], sizeof t[3]));
+           kryi_text_seconds(r->src->seconds, t[0], sizeof t[0]),
+           kryi_text_seconds(r->matrix_seconds, t[1], sizeof t[1]),
+           kryi_text_seconds(r->setup_seconds, t[2], sizeof t[2]),
+           kryi_text_seconds(r->result.solve_seconds, t[3], sizeof t[3]));
     if (r->result.iterations > 0)
         printf(", %s per iteration",
-               kry_text_seconds(per_iteration(r, r->result.solve_seconds), t[4], sizeof t[4]));
+               kryi_text_seconds(per_iteration(r, r->result.solve_seconds), t[4], sizeof t[4]));
     if (r->result.bytes > 0) printf(", %.1f GB/s", gbytes_per_s(r));
     printf("\n");
     text_ranks(r);

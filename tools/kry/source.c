@@ -66,7 +66,7 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
 {
     kry_status st = KRY_OK;
     double start = now();
-    kry_text_printable(file ? file : spec, s->name, sizeof s->name);
+    kryi_text_printable(file ? file : spec, s->name, sizeof s->name);
     s->file = file;
     if (file && f && f->stencil) TRY(no_grid(file));
     const bool on_ranks = s->device && ranks_count() > 1;
@@ -257,17 +257,17 @@ static kry_status transpose_of_mtx(const kry_mtx *mtx, sparse *T)
         mtx_entry_place(mtx, e, &i, &j);
         nnz += i != j;
     }
-    TRY(kry_host_matrix_create(mtx->cols, mtx->rows, nnz, T));
+    TRY(kryi_host_matrix_create(mtx->cols, mtx->rows, nnz, T));
     for (int64_t e = 0; e < mtx->nnz; e++) {
         mtx_entry_place(mtx, e, &i, &j);
         T->row_ptr[j + 1]++;
         if (half_given && i != j) T->row_ptr[i + 1]++;
     }
-    kry_host_matrix_begin_rows(T);
+    kryi_host_matrix_begin_rows(T);
     for (int64_t e = 0; e < mtx->nnz; e++) {
         mtx_entry_place(mtx, e, &i, &j);
-        kry_host_matrix_put(T, j, i, mtx->val[e]);
-        if (half_given && i != j) kry_host_matrix_put(T, i, j, mirrored * mtx->val[e]);
+        kryi_host_matrix_put(T, j, i, mtx->val[e]);
+        if (half_given && i != j) kryi_host_matrix_put(T, i, j, mirrored * mtx->val[e]);
     }
 done:
     return st;
@@ -289,9 +289,9 @@ kry_status sparse_of_source(const source *s, sparse *A)
         goto done;
     }
     TRY(transpose_of_mtx(s->mtx, &T));
-    TRY(kry_host_matrix_transpose(&T, A));
+    TRY(kryi_host_matrix_transpose(&T, A));
 done:
-    kry_host_matrix_release(&T);
+    kryi_host_matrix_release(&T);
     return st;
 }
 

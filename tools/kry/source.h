@@ -41,7 +41,7 @@ bool source_matrix_free(const source *s);
 kry_status source_operator(const source *s, kry_device *device, kry_type type, const form *f,
                            kry_op **A);
 
-typedef kry_host_matrix sparse;
+typedef kryi_host_matrix sparse;
 
 /* Without entries (NULL) if they were left out. */
 kry_status sparse_of_source(const source *s, sparse *A);

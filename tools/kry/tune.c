@@ -129,11 +129,11 @@ static void print_shape(const bench *b, kry_launch_shape s, double seconds, bool
         json_bool(&j, "best", best);
         json_end(&j);
     } else if (b->info->cpu_kernels) {
-        printf("%4d chunks  %10s%s\n", s.chunks, kry_text_seconds(seconds, text, sizeof text),
+        printf("%4d chunks  %10s%s\n", s.chunks, kryi_text_seconds(seconds, text, sizeof text),
                best ? "  best so far" : "");
     } else {
         printf("groups of %3d, %2d to a unit  %10s%s\n", s.group, s.per_unit,
-               kry_text_seconds(seconds, text, sizeof text), best ? "  best so far" : "");
+               kryi_text_seconds(seconds, text, sizeof text), best ? "  best so far" : "");
     }
     fflush(stdout);
 }

@@ -93,11 +93,11 @@ static int second_bars(const group *g, bar_line *bar, char (*name)[32])
             bar[count].part[0] = (bar_part){ isfinite(setup) ? setup : 0, 3, "set-up" };
             bar[count].part[1] = (bar_part){ solve, 0, "solve" };
             snprintf(bar[count].said, sizeof bar->said, "%s + %s",
-                     kry_text_seconds(setup, t[0], sizeof t[0]),
-                     kry_text_seconds(solve, t[1], sizeof t[1]));
+                     kryi_text_seconds(setup, t[0], sizeof t[0]),
+                     kryi_text_seconds(solve, t[1], sizeof t[1]));
         } else {
             bar[count].part[0] = (bar_part){ seconds, 0, NULL };
-            kry_text_seconds(seconds, bar[count].said, sizeof bar->said);
+            kryi_text_seconds(seconds, bar[count].said, sizeof bar->said);
         }
         count++;
     }
@@ -114,7 +114,7 @@ static void draw(FILE *f, const group *g)
 
     if (!count) return;
     snprintf(limit, sizeof limit, "copy: %.2f GB/s", copy);
-    kry_bars_picture(
+    kryi_bars_picture(
         f, &(bar_chart){ .label = rates ? "Bytes per second, beside those of a copy" : "Seconds",
                          .caption = rates    ? "Bytes by the model, per second."
                                     : solves ? "Set-up, and behind it the solve."
@@ -171,14 +171,14 @@ static void constants(FILE *f, const group *g, const char *const *key, int count
 {
     char text[600], title[64];
 
-    kry_html_facts(f, "In all of them");
+    kryi_html_facts(f, "In all of them");
     for (int k = 0; k < count; k++) {
         const record_value *v = find_value(&g->r->one[g->begin], key[k]);
         if (!v || !is_constant(g, key[k]) || (v->plain && !strcmp(v->text, "null"))) continue;
-        kry_html_fact(f, record_title(key[k], title, sizeof title), "%s",
-                      record_shown(v, text, sizeof text));
+        kryi_html_fact(f, record_title(key[k], title, sizeof title), "%s",
+                       record_shown(v, text, sizeof text));
     }
-    kry_html_facts_end(f);
+    kryi_html_facts_end(f);
 }
 
 static void table(FILE *f, const group *g, const group *all, const char *const *key, int count)
@@ -192,22 +192,22 @@ static void table(FILE *f, const group *g, const group *all, const char *const *
         used += (size_t)snprintf(head + used, sizeof head - used, "|%s%s", v && v->plain ? ">" : "",
                                  record_title(key[k], title, sizeof title));
     }
-    kry_html_table(f, "What was measured", head, false);
+    kryi_html_table(f, "What was measured", head, false);
     for (int i = g->begin; i < g->end; i++) {
-        kry_html_row(f);
+        kryi_html_row(f);
         name_of(g, &g->r->one[i], text, sizeof text);
-        kry_html_cell(f, text);
+        kryi_html_cell(f, text);
         for (int k = 0; k < count; k++) {
             const record_value *v = find_value(&g->r->one[i], key[k]);
             if (!is_column(all, key[k])) continue;
             if (v && v->plain)
-                kry_html_number(f, "%s", record_shown(v, text, sizeof text));
+                kryi_html_number(f, "%s", record_shown(v, text, sizeof text));
             else
-                kry_html_cell(f, v ? record_shown(v, text, sizeof text) : "");
+                kryi_html_cell(f, v ? record_shown(v, text, sizeof text) : "");
         }
-        kry_html_row_end(f);
+        kryi_html_row_end(f);
     }
-    kry_html_table_end(f, false);
+    kryi_html_table_end(f, false);
 }
 
 void page_benchmarks(FILE *f, const records *r)
@@ -231,7 +231,7 @@ void page_benchmarks(FILE *f, const records *r)
         snprintf(title, sizeof title, "%s%s%s",
                  (alone && r->count > 1) || !problem ? "Results" : problem, part ? ", " : "",
                  part ? part : "");
-        kry_html_section(f, id, title);
+        kryi_html_section(f, id, title);
         draw(f, &g);
         table(f, &g, &all, key, count);
     }

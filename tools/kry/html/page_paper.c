@@ -82,14 +82,14 @@ static void put_number(FILE *f, const record *one, const char *key)
     char t[32];
 
     if (!isfinite(value))
-        kry_html_number(f, "%s",
-                        one && record_text(one, "refused") && key == kinds[0] ? "refused" : "-");
+        kryi_html_number(f, "%s",
+                         one && record_text(one, "refused") && key == kinds[0] ? "refused" : "-");
     else if (is_of(one, "unit", "s"))
-        kry_html_number(f, "%s", kry_text_seconds(value, t, sizeof t));
+        kryi_html_number(f, "%s", kryi_text_seconds(value, t, sizeof t));
     else if (value == floor(value) && fabs(value) < 1e9)
-        kry_html_number(f, "%s", kry_text_whole((int64_t)value, t, sizeof t));
+        kryi_html_number(f, "%s", kryi_text_whole((int64_t)value, t, sizeof t));
     else
-        kry_html_number(f, "%.5g", value);
+        kryi_html_number(f, "%.5g", value);
 }
 
 static void put_table(FILE *f, const sheet *s)
@@ -102,19 +102,19 @@ static void put_table(FILE *f, const sheet *s)
             if ((k == 0 || column_has(s, c, kinds[k])) && used < sizeof head)
                 used += (size_t)snprintf(head + used, sizeof head - used, "|>%.60s%s%s",
                                          s->column[c], k ? ", " : "", k ? kinds[k] : "");
-    kry_html_table(
+    kryi_html_table(
         f,
         "Ours, beside what the paper has (theirs) and what an independent program gives (golden)",
         head, false);
     for (int i = 0; i < s->rows; i++) {
-        kry_html_row(f);
-        kry_html_cell(f, s->row[i]);
+        kryi_html_row(f);
+        kryi_html_cell(f, s->row[i]);
         for (int c = 0; c < s->columns; c++)
             for (int k = 0; k < 3; k++)
                 if (k == 0 || column_has(s, c, kinds[k])) put_number(f, cell_of(s, i, c), kinds[k]);
-        kry_html_row_end(f);
+        kryi_html_row_end(f);
     }
-    kry_html_table_end(f, false);
+    kryi_html_table_end(f, false);
 }
 
 /* Each reason once. */
@@ -128,7 +128,7 @@ static void put_refusals(FILE *f, const sheet *s)
         if (!why || !is_of(&s->r->one[i], "table", s->table)) continue;
         const int before = count;
         count = add_name(said, count, MOST_COLUMNS, why);
-        if (count > before) kry_html_element(f, "p class=\"soft\"", why);
+        if (count > before) kryi_html_element(f, "p class=\"soft\"", why);
     }
 }
 
@@ -193,8 +193,8 @@ static void draw(FILE *f, const sheet *s, curves *p, int first, const char *id)
                        .log = true },
                 .series = p->all,
                 .count = p->count };
-    kry_chart_fit(&c);
-    kry_chart_write(f, &c);
+    kryi_chart_fit(&c);
+    kryi_chart_write(f, &c);
 }
 
 static void put_pictures(FILE *f, const sheet *s, curves *p, int number)
@@ -228,7 +228,7 @@ kry_status page_paper(FILE *f, const records *r)
         sheet s = { .r = r, .table = table };
         find_names(&s);
         snprintf(id, sizeof id, "table-%d", tables);
-        kry_html_section(f, id, table);
+        kryi_html_section(f, id, table);
         put_table(f, &s);
         put_refusals(f, &s);
         if (rows_are_numbers(&s, p->x)) put_pictures(f, &s, p, tables);

@@ -15,10 +15,10 @@ kry_status records_page_begin(const options *given, records_page *p)
 
     *p = (records_page){ .given = given, .o = *given };
     if (!given->html) return KRY_OK;
-    TRY(kry_output_differs(given->html, given->svg));
+    TRY(kryi_output_differs(given->html, given->svg));
     for (int i = 0; i < given->word_count; i++)
-        TRY(kry_output_differs(given->html, given->words[i]));
-    TRY(kry_output_check(given->html));
+        TRY(kryi_output_differs(given->html, given->words[i]));
+    TRY(kryi_output_check(given->html));
     json_keep(&p->kept, !given->json);
     p->o.json = true;
 done:
@@ -41,15 +41,15 @@ const char *record_shown(const record_value *v, char *text, size_t size)
     else if (ends_with(v->key, "_per_s"))
         snprintf(text, size, "%.2f", value);
     else if (!strcmp(v->key, "seconds") || ends_with(v->key, "_s") || ends_with(v->key, "_seconds"))
-        kry_text_seconds(value, text, size);
+        kryi_text_seconds(value, text, size);
     else if (!strcmp(v->key, "bytes") || ends_with(v->key, "_bytes"))
-        kry_text_bytes(value, text, size);
+        kryi_text_bytes(value, text, size);
     else if (!strncmp(v->key, "fraction", 8) || !strcmp(v->key, "share"))
         snprintf(text, size, "%.1f %%", 100 * value);
     else if (strpbrk(v->text, ".e"))
         snprintf(text, size, "%.4g", value);
     else
-        kry_text_whole((int64_t)value, text, size);
+        kryi_text_whole((int64_t)value, text, size);
     return text;
 }
 
@@ -94,23 +94,23 @@ static kry_status write_page(const records_page *p, const char *title, const kry
 
     CHECK(!r->failed, KRY_ERR_MEMORY, "no memory for the results of the page");
     if (gmtime_r(&seconds, &utc)) strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
-    TRY(kry_html_open(p->given->html, title, &f));
-    kry_html_element(f, "h1", title);
+    TRY(kryi_html_open(p->given->html, title, &f));
+    kryi_html_element(f, "h1", title);
     TRY(options_command(p->given, &command));
-    kry_html_command(f, command);
+    kryi_html_command(f, command);
     snprintf(text, sizeof text, "%s, kry %s%s%s%s%s%s%s%s", date, kry_version(), d ? ", on " : "",
              d ? d->name : "", d ? " (" : "", d ? d->platform : "", d ? ", driver " : "",
              d ? d->driver : "", d ? ")" : "");
-    kry_html_element(f, "p class=\"soft\"", text);
+    kryi_html_element(f, "p class=\"soft\"", text);
     if (!r->count)
-        kry_html_element(f, "p", "There were no results.");
+        kryi_html_element(f, "p", "There were no results.");
     else if (record_text(&r->one[0], "paper"))
         TRY(page_paper(f, r));
     else
         page_benchmarks(f, r);
 done:
     free(command);
-    return kry_html_close(p->given->html, &f, st);
+    return kryi_html_close(p->given->html, &f, st);
 }
 
 kry_status records_page_end(records_page *p, const char *title, const kry_device_info *device,

@@ -81,7 +81,7 @@ static void slice(FILE *file, const field *f, const range *r, int across, double
     fprintf(file,
             "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"%s\">%c across, %c up; middle "
             "of %c</text>\n",
-            left + SIDE / 2.0, TOP + SIDE + 24, kry_svg_ink, "xyz"[u], "xyz"[v], "xyz"[across]);
+            left + SIDE / 2.0, TOP + SIDE + 24, kryi_svg_ink, "xyz"[u], "xyz"[v], "xyz"[across]);
 }
 
 static void scale(FILE *file, const range *r)
@@ -92,7 +92,7 @@ static void scale(FILE *file, const range *r)
              SIDE / (LEVELS + 1.0), level);
     for (int t = 0; t <= 4; t++)
         fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\">%.3g</text>\n",
-                left + SCALE_WIDTH + 8, TOP + SIDE * (4 - t) / 4.0 + 5, kry_svg_ink,
+                left + SCALE_WIDTH + 8, TOP + SIDE * (4 - t) / 4.0 + 5, kryi_svg_ink,
                 r->low + (r->high - r->low) * t / 4);
 }
 
@@ -101,15 +101,15 @@ kry_status field_write(const field *f, const char *path)
     kry_status st = KRY_OK;
     FILE *file = NULL;
     range r = range_of(f);
-    TRY(kry_svg_open(path, WIDTH, HEIGHT, &file));
-    kry_svg_title(file, LEFT, f->title);
-    kry_svg_end_text(file);
-    fprintf(file, "<text x=\"%d\" y=\"62\" fill=\"%s\">", LEFT, kry_svg_faint);
-    kry_svg_escaped(file, f->subtitle);
-    kry_svg_end_text(file);
+    TRY(kryi_svg_open(path, WIDTH, HEIGHT, &file));
+    kryi_svg_title(file, LEFT, f->title);
+    kryi_svg_end_text(file);
+    fprintf(file, "<text x=\"%d\" y=\"62\" fill=\"%s\">", LEFT, kryi_svg_faint);
+    kryi_svg_escaped(file, f->subtitle);
+    kryi_svg_end_text(file);
     for (int i = 0; i < 3; i++) slice(file, f, &r, 2 - i, LEFT + i * (SIDE + GAP));
     scale(file, &r);
-    TRY(kry_svg_close(path, &file));
+    TRY(kryi_svg_close(path, &file));
 done:
     return st;
 }

@@ -64,7 +64,7 @@ static kry_status volume_row(const bench *b, const source *src)
     reproduce_say(b, "\n");
     if (refused[0]) cevahir_refused(b, cevahir_name(src->name), refused);
 done:
-    kry_host_matrix_release(&A);
+    kryi_host_matrix_release(&A);
     return st;
 }
 

@@ -205,7 +205,7 @@ static void print_time(const bench *b, double seconds, int width)
 {
     char text[32];
     reproduce_say(b, "%*s", width,
-                  isnan(seconds) ? "-" : kry_text_seconds(seconds, text, sizeof text));
+                  isnan(seconds) ? "-" : kryi_text_seconds(seconds, text, sizeof text));
 }
 
 /* How many times faster than the one above: a solve; where both differ by the stage alone, and take

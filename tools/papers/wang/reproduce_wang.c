@@ -90,9 +90,9 @@ static void print_line(const bench *b, const struct line *l, const measured *m)
     if (!isnan(m->of_copy)) snprintf(share, sizeof share, "%.1f %%", 100 * m->of_copy);
     printf("%6" PRId64 " %10.0f %7" PRId64 "  %10.4e %10.4e  %9s %9s  %9s %8s\n", l->n,
            m->iterations, l->iterations, m->error, l->error,
-           kry_text_seconds(m->seconds, t[0], sizeof t[0]),
-           l->seconds > 0 ? kry_text_seconds(l->seconds, t[1], sizeof t[1]) : "-",
-           kry_text_seconds(m->per_iteration, t[2], sizeof t[2]), share);
+           kryi_text_seconds(m->seconds, t[0], sizeof t[0]),
+           l->seconds > 0 ? kryi_text_seconds(l->seconds, t[1], sizeof t[1]) : "-",
+           kryi_text_seconds(m->per_iteration, t[2], sizeof t[2]), share);
     fflush(stdout);
 }
 
@@ -268,7 +268,7 @@ static kry_status time_paths(const bench *b, int64_t n, lines *chart, path_time 
                                 .golden = NAN,
                                 .refused = times[p].refused[0] ? times[p].refused : NULL });
         else
-            printf(" %12s", isnan(seconds) ? "-" : kry_text_seconds(seconds, text, sizeof text));
+            printf(" %12s", isnan(seconds) ? "-" : kryi_text_seconds(seconds, text, sizeof text));
         if (chart) TRY(lines_add(chart, name, (double)n, seconds));
     }
     if (!b->o->json) printf("\n");

@@ -74,14 +74,14 @@ static void mesh(const view *v)
 static void text_at(const view *v, spot p, const char *anchor, const char *text)
 {
     fprintf(v->file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">", p.x, p.y,
-            anchor, kry_svg_ink);
-    kry_svg_escaped(v->file, text);
-    kry_svg_end_text(v->file);
+            anchor, kryi_svg_ink);
+    kryi_svg_escaped(v->file, text);
+    kryi_svg_end_text(v->file);
 }
 
 static void edge(const view *v, spot a, spot b, const char *style)
 {
-    kry_svg_line(v->file, a.x, a.y, b.x, b.y, style);
+    kryi_svg_line(v->file, a.x, a.y, b.x, b.y, style);
 }
 
 /* Both near edges of the floor: x from the left corner, y from the right one. */
@@ -106,7 +106,7 @@ static void floor_axes(const view *v)
 /* Above the left corner, with faint lines along the walls behind the surface. */
 static void height_axis(const view *v)
 {
-    double step = kry_svg_nice_real(v->high - v->low, 5);
+    double step = kryi_svg_nice_real(v->high - v->low, 5);
     char text[32];
     for (int i = 0; v->low + i * step <= v->high + step / 2; i++) {
         double z = v->low + i * step;
@@ -134,7 +134,7 @@ static void fit_height(view *v)
         if (s->z[i] > v->high) v->high = s->z[i];
     }
     if (v->high == v->low) v->high = 1;
-    double step = kry_svg_nice_real(v->high - v->low, 5);
+    double step = kryi_svg_nice_real(v->high - v->low, 5);
     v->low = floor(v->low / step) * step;
     v->high = ceil(v->high / step) * step;
 }
@@ -144,14 +144,14 @@ kry_status surface_write(const char *path, const surface *s)
     kry_status st = KRY_OK;
     view v = { .s = s };
     fit_height(&v);
-    TRY(kry_svg_open(path, WIDTH, HEIGHT, &v.file));
-    kry_svg_title(v.file, 32, s->title);
-    kry_svg_end_text(v.file);
+    TRY(kryi_svg_open(path, WIDTH, HEIGHT, &v.file));
+    kryi_svg_title(v.file, 32, s->title);
+    kryi_svg_end_text(v.file);
     text_at(&v, (spot){ 32, 58 }, "start", s->subtitle);
     height_axis(&v);
     mesh(&v);
     floor_axes(&v);
-    TRY(kry_svg_close(path, &v.file));
+    TRY(kryi_svg_close(path, &v.file));
 done:
     return st;
 }
