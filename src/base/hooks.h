@@ -18,7 +18,7 @@
 extern atomic_int kryi_test_fail_at;
 bool kryi_test_fails(void); /* whether this request is the one */
 
-/* Released buffers stay: for Oclgrind 21.10, see tests/test_kernels.c. */
+/* Released buffers stay: for Oclgrind 21.10, see tests/unit/test_kernels.c. */
 extern bool kryi_test_keep_buffers;
 
 /* New device buffers hold NaN in place of what a driver leaves there. */

@@ -1,6 +1,6 @@
 /*
  * test_scipy.c - as many iterations as SciPy's methods of the same name take, within 2 per cent: gmres, bicgstab and
- * minres, to a true residual of 1e-8 in double. tests/scipy_counts.py makes the table; SciPy is not needed here.
+ * minres, to a true residual of 1e-8 in double. tests/solver/scipy_counts.py makes the table; SciPy is not needed here.
  */
 #include "testing.h"
 #include <kry/problem.h>

@@ -412,7 +412,7 @@ static double left_by(const kry_op *M, const dense_levels *d, const kry_cycle_pa
 static double check_cycle(const kry_op *M, const kry_cycle_params *how, const char *what)
 {
     dense_levels d = levels_of(M);
-    double two_grid;
+    double two_grid = 0;
     const double bound = bound_of(&d, how, &two_grid), left = left_by(M, &d, how);
     kry_probe probe;
     kry_op_info info;

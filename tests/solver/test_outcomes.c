@@ -3,7 +3,7 @@
  *
  * Every matrix under $KRY_MATRIX_DIR (folders spd, symmetric, general), and some generated ones, by methods,
  * preconditioners, precisions and formats; b is random, and iterations are limited. What comes out is held against
- * tests/outcomes.csv: the outcome is to be the same (or one of several, for matrices where rounding
+ * tests/solver/outcomes.csv: the outcome is to be the same (or one of several, for matrices where rounding
  * decides), iterations within those of the table and a tenth and 3 more. Whatever the table says,
  * the reference residual in long double has to agree with every solution, and with every residual.
  *

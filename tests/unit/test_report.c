@@ -1,6 +1,6 @@
 /*
  * test_report.c - pages of solves by kry_report_write: what is in them, of one device, of teams and of ranks; where they
- * cannot be written. tests/test_html.py looks at pages that the program writes through the same call, in a browser too.
+ * cannot be written. tests/cli/test_html.py looks at pages that the program writes through the same call, in a browser too.
  */
 #include "ranks.h"
 #include <kry/report.h>

@@ -820,7 +820,7 @@ fi
 
 # ---- the documents ------------------------------------------------------------------------------
 # Every option, and every word that one takes, is in docs/command-line.md.
-page=$(dirname "$0")/../docs/command-line.md
+page=$(dirname "$0")/../../docs/command-line.md
 for command in solve info generate devices bench reproduce tune kernels; do
     expect 0 "kry $command" help $command
     for option in $(sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\).*/\2/p' "$dir/out"); do

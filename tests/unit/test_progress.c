@@ -1,5 +1,5 @@
 /* test_progress.c - the line that kry solve shows on a terminal while it solves. */
-#include "../tools/kry/progress.h"
+#include "../../tools/kry/progress.h"
 #include "unit.h"
 
 /* Residuals as conjugate gradients have them: a plateau, and in the end a fast fall; 1780 iterations. */

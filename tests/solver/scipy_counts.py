@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/scipy_counts.py KRY - print the table of tests/test_scipy.c: iterations that SciPy's methods take
+"""tests/solver/scipy_counts.py KRY - print the table of tests/solver/test_scipy.c: iterations that SciPy's methods take
 
 For each problem of the table: the program KRY writes its matrix and right-hand side, and SciPy solves it from x = 0. An
 iteration is counted as long as ||b - A x|| > 1e-8 ||b||, by the x of the callback; of gmres, which shows no x
