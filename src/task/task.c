@@ -95,9 +95,9 @@ static kry_status task_of(const char *name, kry_vec *vec, const kry_op *op, kry_
     kry_task *t = NULL;
 
     if (task) *task = NULL;
-    CHECK(task && (vec || op), KRY_ERR_ARGUMENT, "kryi_task_of_%s: %s is NULL", name,
+    CHECK(task && (vec || op), KRY_ERR_ARGUMENT, "kry_task_of_%s: %s is NULL", name,
           task ? name : "task");
-    TRY(kryi_task_new("kryi_task_of", KRY_JOB(.name = name), NULL, 0, &t));
+    TRY(kryi_task_new("kry_task_of", KRY_JOB(.name = name), NULL, 0, &t));
     if (vec) t->out.vec = kry_vec_retain(vec), t->device = kry_device_retain(vec->dev);
     if (op) t->out.op = kry_op_retain(op), t->device = kry_device_retain(op->dev);
     t->phase = KRY_TASK_DONE;

@@ -7,7 +7,9 @@
 
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
 {
-    return kryi_sum_create_columns(dev, width, 1, NULL, sum);
+    if (sum) *sum = NULL;
+    const kry_status st = GIVEN(sum, dev);
+    return st ? st : kryi_sum_create_columns(dev, width, 1, NULL, sum);
 }
 
 kry_status kryi_sum_create_columns(kry_device *dev, int width, int columns, cl_mem stopped,
@@ -16,8 +18,7 @@ kry_status kryi_sum_create_columns(kry_device *dev, int width, int columns, cl_m
     kry_status st = KRY_OK;
     kry_sum *s = NULL;
 
-    if (sum) *sum = NULL;
-    TRY(GIVEN(sum, dev));
+    *sum = NULL;
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
           "kry_sum_create: a sum is for one device, and this is a team of %d", kry_team_size(dev));
     CHECK(width >= 1 && width <= KRY_SUM_WIDTH, KRY_ERR_ARGUMENT,

@@ -38,8 +38,7 @@ kry_status kryi_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
 
-    if (vec) *vec = NULL;
-    TRY(GIVEN(vec));
+    *vec = NULL;
     CHECK(dev, KRY_ERR_ARGUMENT, "kry_vec_create: NULL device");
     CHECK(n >= 0 && k >= 1 && (n == 0 || k <= INT64_MAX / 8 / n), KRY_ERR_ARGUMENT,
           "kry_vec_create: %lld-by-%lld is not a size", (long long)n, (long long)k);
@@ -60,7 +59,9 @@ kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, 
 {
     kry_status st = KRY_OK;
 
+    if (vec) *vec = NULL;
     kryi_team_enter(dev, "kry_vec_create", NULL);
+    TRY(GIVEN(vec));
     TRY(kryi_vec_create_room(dev, type, n, k, vec));
     TRY(kry_vec_fill(*vec, 0.0));
 done:
