@@ -52,7 +52,7 @@ static kry_status constants(const char *who, const kry_op *A, const kry_amg_para
 {
     kry_status st = KRY_OK;
     const int64_t n = A->shape.rows;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     double *columns = NULL;
 
     TRY(kryi_rows_read(who, A, &rows));
@@ -64,7 +64,7 @@ static kry_status constants(const char *who, const kry_op *A, const kry_amg_para
     TRY(kryi_vec_write_doubles(*v, columns));
 done:
     free(columns);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 

@@ -6,8 +6,8 @@
 #include "amg/amg_device.h"
 #include "amg/amg_start.h"
 #include "amg/part_levels.h"
+#include "matrix/device_csr.h"
 #include "matrix/matrix.h"
-#include "matrix/spgemm.h"
 #include "multigrid/hierarchy.h"
 #include "operator/op_parts.h"
 #include "precond/rows.h"
@@ -56,7 +56,7 @@ done:
 }
 
 /* What rounding takes from the rows of A. */
-static kry_status find_rest(const kry_amg *M, const kryi_sparse *rows, cl_mem *rest)
+static kry_status find_rest(const kry_amg *M, const kryi_csr *rows, cl_mem *rest)
 {
     return rows ? kryi_rounded_rest(M->A->dev, rows, rest)
                 : kryi_device_levels_rest(M->device, rest);
@@ -64,7 +64,7 @@ static kry_status find_rest(const kry_amg *M, const kryi_sparse *rows, cl_mem *r
 
 /* There is a coarser level: if vectors are to be in single *A, which is A, becomes one for these. rows: of A; NULL: the device
  * has them. */
-static kry_status begin_narrow(kry_amg *M, const kryi_sparse *rows, kry_op **A)
+static kry_status begin_narrow(kry_amg *M, const kryi_csr *rows, kry_op **A)
 {
     kry_status st = KRY_OK;
     cl_mem rest = NULL;
@@ -133,7 +133,7 @@ done:
 }
 
 /* to := what the next level is made of; without columns in P if there is none. */
-static kry_status coarsen(kry_amg *M, kryi_coarsen *c, const kryi_sparse *A, kryi_coarser *to)
+static kry_status coarsen(kry_amg *M, kryi_coarsen *c, const kryi_csr *A, kryi_coarser *to)
 {
     kry_status st = KRY_OK;
     void *kept = NULL;
@@ -141,7 +141,7 @@ static kry_status coarsen(kry_amg *M, kryi_coarsen *c, const kryi_sparse *A, kry
     TRY(M->by->create(c, A, &to->P, &kept));
     if (to->P.cols == 0) goto done;
     TRY(kryi_coarser_multiply(kryi_amg_who, ++c->level, M->A->shape.type, A, to));
-    TRY(check_complexity(M, c->level, to->A.rows, kryi_sparse_nnz(&to->A)));
+    TRY(check_complexity(M, c->level, to->A.rows, kryi_csr_nnz(&to->A)));
     M->kept[M->made++] = kept, kept = NULL;
 done:
     M->by->destroy(kept);
@@ -168,13 +168,13 @@ done:
 static int levels_of(const kry_amg *M) { return M->upper + M->made + 1; }
 
 /* What is left is solved exactly, which takes a time that has to be bearable. */
-static kry_status check_end(const kry_amg *M, const kryi_sparse *last)
+static kry_status check_end(const kry_amg *M, const kryi_csr *last)
 {
     enum { MOST = 20000 };
     kry_status st = KRY_OK;
 
     CHECK(last->rows <= MOST || last->rows <= M->coarsest || levels_of(M) >= M->levels ||
-              kryi_sparse_nnz(last) == last->rows,
+              kryi_csr_nnz(last) == last->rows,
           KRY_ERR_UNSUPPORTED,
           "%s: coarsening ends at level %d with %lld unknowns, too many to be solved exactly; the "
           "couplings of this matrix do not suit multigrid by %s",
@@ -184,14 +184,14 @@ done:
 }
 
 /* Of a level below the finest one. The coarsest one is solved by itself, with all its digits. */
-static kry_status make_operator(const kry_amg *M, const kryi_sparse *rows, bool coarser, kry_op **A)
+static kry_status make_operator(const kry_amg *M, const kryi_csr *rows, bool coarser, kry_op **A)
 {
     const kryi_keep digits = { .type = M->A->shape.type };
     return kryi_rounded_operator(M->A->dev, coarser ? M->keep : digits, rows, KRY_SYMMETRIC, A);
 }
 
 /* The levels from A on, whose entries are `rows`; takes both over. *A NULL: it has no operator yet. */
-static kry_status make_levels(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c, kryi_sparse *rows,
+static kry_status make_levels(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c, kryi_csr *rows,
                               kry_op **A)
 {
     kry_status st = KRY_OK;
@@ -205,8 +205,8 @@ static kry_status make_levels(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c, kr
         if (coarser && *A == M->A) TRY(begin_narrow(M, rows, A));
         TRY(add_level(M, H, *A, &to));
         kry_op_release(A);
-        kryi_sparse_release(rows);
-        *rows = to.A, to.A = (kryi_sparse){ 0 };
+        kryi_csr_release(rows);
+        *rows = to.A, to.A = (kryi_csr){ 0 };
         kryi_coarser_release(&to);
     }
 done:
@@ -215,7 +215,7 @@ done:
 }
 
 /* rows := those of A, symmetric to the bit. Waits. */
-static kry_status read_rows(const kry_amg *M, kryi_sparse *rows)
+static kry_status read_rows(const kry_amg *M, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
     double *inverse = NULL;
@@ -269,8 +269,8 @@ done:
 }
 
 /* The levels that are large; rows := the first of the host's, *A: its operator, NULL: it has none yet. */
-static kry_status make_device_levels(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c,
-                                     kryi_sparse *rows, kry_op **A)
+static kry_status make_device_levels(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c, kryi_csr *rows,
+                                     kry_op **A)
 {
     kry_status st = KRY_OK;
 
@@ -289,10 +289,10 @@ static kry_status look_on_device(const kry_amg *M, const kry_amg_params *p, kryi
 {
     kry_status st = KRY_OK;
     const kryi_matrix *A = kryi_matrix_of(M->A);
-    kryi_sparse rows = { 0 }, pattern = A->sorted;
+    kryi_csr rows = { 0 }, pattern = A->sorted;
 
     if (!pattern.col) {
-        TRY(kryi_csr_rows_for_nodes(A, &rows));
+        TRY(kryi_device_csr_rows_for_nodes(A, &rows));
         pattern = rows;
     }
     pattern.val = NULL;
@@ -300,7 +300,7 @@ static kry_status look_on_device(const kry_amg *M, const kry_amg_params *p, kryi
     s->nnz = kryi_device_levels_nnz(M->device);
     TRY(kryi_device_levels_couplings(M->device, &s->couplings));
 done:
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 
@@ -327,7 +327,7 @@ done:
 }
 
 static kry_status start_on_host(kry_amg *M, const kry_amg_params *p, kryi_coarsen *c,
-                                kryi_sparse *rows)
+                                kryi_csr *rows)
 {
     kry_status st = KRY_OK;
 
@@ -345,7 +345,7 @@ static kry_status make_all_levels(kry_amg *M, kryi_hierarchy *H, const kry_amg_p
 {
     kry_status st = KRY_OK;
     kryi_coarsen c = { 0 };
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     kry_op *A = kry_op_retain(M->A);
 
     if (kryi_device_levels_suit(A)) TRY(start_on_device(M, p, &c));
@@ -354,7 +354,7 @@ static kry_status make_all_levels(kry_amg *M, kryi_hierarchy *H, const kry_amg_p
     kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(M->look.bound);
 done:
     kry_op_release(&A);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     free(c.near_null_space);
     kryi_buffer_release(M->A->dev, &c.on_device);
     return st;
@@ -363,7 +363,7 @@ done:
 /* ---- new numbers ----------------------------------------------------------------------------- */
 
 /* rows := the finest of the host's levels; rest: what rounding takes from A, where its vectors are in single. */
-static kry_status renew_upper(kry_amg *M, kryi_sparse *rows, cl_mem *rest)
+static kry_status renew_upper(kry_amg *M, kryi_csr *rows, cl_mem *rest)
 {
     kry_status st = KRY_OK;
 
@@ -375,10 +375,10 @@ static kry_status renew_upper(kry_amg *M, kryi_sparse *rows, cl_mem *rest)
         return kryi_device_levels_download(M->device, rows);
     }
     TRY(read_rows(M, rows));
-    CHECK(kryi_sparse_nnz(rows) == M->nnz, KRY_ERR_ARGUMENT,
+    CHECK(kryi_csr_nnz(rows) == M->nnz, KRY_ERR_ARGUMENT,
           "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
           "preconditioner anew",
-          kryi_amg_who, (long long)kryi_sparse_nnz(rows), (long long)M->nnz);
+          kryi_amg_who, (long long)kryi_csr_nnz(rows), (long long)M->nnz);
     M->look = kryi_look_at_rows(rows);
     TRY(check_range(M));
     if (M->narrow) TRY(find_rest(M, rows, rest));
@@ -387,7 +387,7 @@ done:
 }
 
 /* What level i of the host's becomes; its matrix borrows the places of the one that is on the device. */
-static kry_status renew_level(const kry_amg *M, kryi_hierarchy *H, int i, const kryi_sparse *A,
+static kry_status renew_level(const kry_amg *M, kryi_hierarchy *H, int i, const kryi_csr *A,
                               kryi_coarser *to)
 {
     kry_status st = KRY_OK;
@@ -396,7 +396,7 @@ static kry_status renew_level(const kry_amg *M, kryi_hierarchy *H, int i, const 
     TRY(M->by->update(A, M->kept[i], &to->P));
     to->A = kryi_matrix_of(kryi_hierarchy_level(H, level + 1)->A)->sorted;
     to->A.type = KRY_F64, to->A.val = NULL;
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(&to->A), sizeof(double), &to->A.val));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(&to->A), sizeof(double), &to->A.val));
     TRY(kryi_coarser_multiply(kryi_amg_who, level + 1, M->A->shape.type, A, to));
 done:
     return st;
@@ -407,7 +407,7 @@ static kry_status amg_update(kryi_hierarchy *H, void *self)
 {
     kry_status st = KRY_OK;
     kry_amg *M = self;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     kryi_coarser *to = NULL;
     cl_mem rest = NULL;
 
@@ -431,7 +431,7 @@ done:
         kryi_coarser_release(&to[i]);
     }
     free(to);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 

@@ -8,7 +8,7 @@
 #ifndef KRY_AMG_H
 #define KRY_AMG_H
 
-#include "matrix/spgemm.h"
+#include "matrix/device_csr.h"
 #include "precond/spectrum.h"
 
 /* ---- how a level is coarsened ---------------------------------------------------------------- */
@@ -28,9 +28,10 @@ typedef struct kryi_coarsen {
  * positive diagonal entry. */
 typedef struct kryi_device_coarsener {
     /* P := as kryi_coarsener.create. Without columns it has no buffers, and nothing is kept. Waits. */
-    kry_status (*create)(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept);
+    kry_status (*create)(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
+                         void **kept);
     /* P comes with its pattern and room for its numbers, which are written. */
-    kry_status (*update)(const kryi_csr *A, void *kept, kryi_csr *P);
+    kry_status (*update)(const kryi_device_csr *A, void *kept, kryi_device_csr *P);
     void (*destroy)(void *kept); /* takes NULL */
 } kryi_device_coarsener;
 
@@ -44,9 +45,9 @@ typedef struct kryi_coarsener {
      *   c     [in,out]  block and near_null_space become those of the coarser level
      *   kept  [out]     what update needs
      */
-    kry_status (*create)(kryi_coarsen *c, const kryi_sparse *A, kryi_sparse *P, void **kept);
+    kry_status (*create)(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept);
     /* A has new numbers at the same places: P := what they make of it, at the places where it was. */
-    kry_status (*update)(const kryi_sparse *A, void *kept, kryi_sparse *P);
+    kry_status (*update)(const kryi_csr *A, void *kept, kryi_csr *P);
     void (*destroy)(void *kept); /* takes NULL */
 } kryi_coarsener;
 
@@ -56,18 +57,18 @@ extern const kryi_coarsener kryi_classical_coarsening; /* classical.c; scalar pr
 typedef struct kryi_couplings {
     double positive, negative;
 } kryi_couplings;
-kryi_couplings kryi_amg_couplings(const kryi_sparse *A);
+kryi_couplings kryi_amg_couplings(const kryi_csr *A);
 
 /* ---- coarser.c ------------------------------------------------------------------------------- */
 
 /* What a matrix is coarsened to. */
 typedef struct kryi_coarser {
-    kryi_sparse P, R, A;
+    kryi_csr P, R, A;
 } kryi_coarser;
 /* c->R := P',  c->A := R A P; coarse unknowns that stand for nothing get an equation of their own. type: in
  * which the entries of the finest matrix were rounded. c->A may come with its places and room for its numbers.
  * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
-kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, const kryi_sparse *A,
+kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, const kryi_csr *A,
                                  kryi_coarser *c);
 void kryi_coarser_release(kryi_coarser *c);
 /* What a coarse matrix is regularised with: who and level are for messages. */
@@ -75,12 +76,12 @@ typedef struct kryi_regularising {
     const char *who;
     int level;
     double rounding;
-    const double *d;      /* the diagonal of the finer matrix: p'Dp is what p'Ap is measured by */
-    const kryi_sparse *R; /* P' */
+    const double *d;   /* the diagonal of the finer matrix: p'Dp is what p'Ap is measured by */
+    const kryi_csr *R; /* P' */
 } kryi_regularising;
 /* A coarse unknown whose basis function p is zero, or is mapped to zero, gets an equation of its own in A.
  * Returns  as kryi_coarser_multiply */
-kry_status kryi_coarser_regularise(const kryi_regularising *r, kryi_sparse *A);
+kry_status kryi_coarser_regularise(const kryi_regularising *r, kryi_csr *A);
 /* p'Ap is nothing but rounding where it is less than that of p'Dp, D the diagonal of A. */
 static inline double kryi_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }
 
@@ -91,7 +92,7 @@ typedef struct kryi_row_look {
         bound; /* the largest sum of |a_ij| / a_ii over a row: no eigenvalue of D^-1 A is larger */
     double least, most; /* diagonal entry */
 } kryi_row_look;
-kryi_row_look kryi_look_at_rows(const kryi_sparse *A);
+kryi_row_look kryi_look_at_rows(const kryi_csr *A);
 /* Whether a cycle in single does as well as one in double: the diagonal does not spread too far, and is well inside of
  * what single can hold. */
 bool kryi_suits_single(const kryi_row_look *look);
@@ -115,12 +116,12 @@ static inline uint32_t kryi_scramble(uint32_t x)
 
 /* The operator of `host`, which is in double. keep: of what type its vectors are, and whether it keeps numbers in double
  * as singles, unless one is too large or too small for that. Rows of symmetric matrices add up to what they did. */
-kry_status kryi_rounded_operator(kry_device *dev, kryi_keep keep, const kryi_sparse *host,
+kry_status kryi_rounded_operator(kry_device *dev, kryi_keep keep, const kryi_csr *host,
                                  unsigned traits, kry_op **op);
 /* *rest: what rounding to single takes from each row of A, a single each, on the device. */
-kry_status kryi_rounded_rest(kry_device *dev, const kryi_sparse *A, cl_mem *rest);
+kry_status kryi_rounded_rest(kry_device *dev, const kryi_csr *A, cl_mem *rest);
 /* host: its pattern with new numbers. */
-kry_status kryi_rounded_set_numbers(kry_op *op, const kryi_sparse *host);
+kry_status kryi_rounded_set_numbers(kry_op *op, const kryi_csr *host);
 
 /* ---- smoothed.c: strong couplings, aggregates ------------------------------------------------ */
 
@@ -131,7 +132,7 @@ kry_status kryi_rounded_set_numbers(kry_op *op, const kryi_sparse *host);
  *
  * Source  P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), 179-196, (10); doi:10.1007/BF02238511
  */
-kry_status kryi_strength(const kryi_sparse *A, int block, double theta, kryi_sparse *S);
+kry_status kryi_strength(const kryi_csr *A, int block, double theta, kryi_csr *S);
 
 /*
  * Part the nodes of a symmetric graph into aggregates: aggregate[i] := 0 ... count - 1, or -1 of nodes
@@ -145,7 +146,7 @@ kry_status kryi_strength(const kryi_sparse *A, int block, double theta, kryi_spa
  * Source  N. Bell, S. Dalton, L. N. Olson, SIAM J. Sci. Comput. 34 (2012), C123-C152, algorithms 4
  *         to 6; doi:10.1137/110838844
  */
-kry_status kryi_aggregate(const kryi_sparse *S, bool large, int32_t *aggregate, int64_t *count);
+kry_status kryi_aggregate(const kryi_csr *S, bool large, int32_t *aggregate, int64_t *count);
 
 /* ---- tentative.c ----------------------------------------------------------------------------- */
 
@@ -174,8 +175,8 @@ typedef struct kryi_aggregates {
  *                 aggregate are empty
  *   C      [out]  (m count)-by-m, row by row, to be freed
  */
-kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, const double *B,
-                          kryi_sparse *T, double **C);
+kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, const double *B, kryi_csr *T,
+                          double **C);
 
 /* ---- smoothed.c ------------------------------------------------------------------------------ */
 
@@ -184,7 +185,7 @@ kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, const doub
  * if they would be hardly fewer than the nodes. *strong: which entries of A are, or within a node; NULL: all. To be
  * freed, as g->of_node is.
  */
-kry_status kryi_find_aggregates(const kryi_coarsen *c, const kryi_sparse *A, kryi_aggregates *g,
+kry_status kryi_find_aggregates(const kryi_coarsen *c, const kryi_csr *A, kryi_aggregates *g,
                                 bool **strong);
 
 /* rho.c: 1.05 times the estimate of the largest eigenvalue of D^-1 A, for a positive d, by 12 steps of
@@ -192,7 +193,7 @@ kry_status kryi_find_aggregates(const kryi_coarsen *c, const kryi_sparse *A, kry
  * sums does not matter, and devices and host find the same number. */
 double kryi_amg_rho_of(const kryi_lanczos *T);
 /* What these steps leave, whose eigenvalues approach those of D^-1 A. */
-kry_status kryi_amg_lanczos(const kryi_sparse *A, const double *d, kryi_lanczos *T);
-kry_status kryi_amg_rho(const kryi_sparse *A, const double *d, double *rho);
+kry_status kryi_amg_lanczos(const kryi_csr *A, const double *d, kryi_lanczos *T);
+kry_status kryi_amg_rho(const kryi_csr *A, const double *d, double *rho);
 
 #endif

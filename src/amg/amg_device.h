@@ -33,7 +33,7 @@ kry_status kryi_device_levels_rest(const kryi_device_levels *L, cl_mem *rest);
 int64_t kryi_device_levels_rows(const kryi_device_levels *L);
 int64_t kryi_device_levels_nnz(const kryi_device_levels *L);
 kry_status kryi_device_levels_couplings(const kryi_device_levels *L, kryi_couplings *c); /* waits */
-kry_status kryi_device_levels_download(const kryi_device_levels *L, kryi_sparse *rows);
+kry_status kryi_device_levels_download(const kryi_device_levels *L, kryi_csr *rows);
 /* Coarsen that level; *coarser: whether there is one below it now. Waits.
  * Returns  as kryi_coarser_multiply */
 kry_status kryi_device_levels_coarsen(kryi_device_levels *L, const kryi_device_coarsener *by,
@@ -54,40 +54,42 @@ kry_status kryi_device_levels_store(kryi_device_levels *L, kryi_hierarchy *H);
 /* Launch a kernel that has a work-item for each row. */
 kry_status kryi_device_rows(kry_device *dev, const char *stem, const char *name, int64_t rows,
                             const kry_arg *args, size_t count);
-kry_status kryi_device_diagonal(const kryi_csr *A, cl_mem *d); /* 0 where there is no entry */
+kry_status kryi_device_diagonal(const kryi_device_csr *A,
+                                cl_mem *d); /* 0 where there is no entry */
 typedef struct kryi_device_finding {
     bool
         sound; /* A is symmetric to the bit, its diagonal positive and finite, and so are the inverses */
     int64_t longest; /* entries of a row */
     kryi_row_look look;
 } kryi_device_finding;
-kry_status kryi_device_check(const kryi_csr *A, kryi_device_finding *found); /* waits */
+kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_finding *found); /* waits */
 
 /* What a matrix is coarsened to, as kryi_coarser. */
 typedef struct kryi_device_coarser {
-    kryi_csr P, R, AP, A;
+    kryi_device_csr P, R, AP, A;
     cl_mem from; /* of the transpose */
 } kryi_device_coarser;
 void kryi_device_coarser_release(kryi_device_coarser *c);
 /* As kryi_coarser_multiply; and once more, where c has the patterns, and P its numbers. Both wait. */
 kry_status kryi_device_coarser_multiply(const char *who, int level, kry_type type,
-                                        const kryi_csr *A, kryi_device_coarser *c);
-kry_status kryi_device_coarser_again(const char *who, int level, kry_type type, const kryi_csr *A,
-                                     kryi_device_coarser *c);
+                                        const kryi_device_csr *A, kryi_device_coarser *c);
+kry_status kryi_device_coarser_again(const char *who, int level, kry_type type,
+                                     const kryi_device_csr *A, kryi_device_coarser *c);
 
 /* ---- device_aggregate.c ------------------------------------------------------------------------ */
 
 /* Nodes in aggregates. */
 typedef struct kryi_device_aggregates {
-    kryi_csr G;     /* the graph of nodes */
-    cl_mem of_node; /* an int for each; -1: in none */
+    kryi_device_csr G; /* the graph of nodes */
+    cl_mem of_node;    /* an int for each; -1: in none */
     int64_t count;
 } kryi_device_aggregates;
 
 /* G := the strong couplings as kryi_strength, and the diagonal, with the numbers of A and their places there.
  * Where all are strong G shares A's buffers, and has no places. d: the diagonal of A. squared: A has the
  * squared norms of blocks. Waits. */
-kry_status kryi_device_graph(const kryi_csr *A, bool squared, cl_mem d, double theta, kryi_csr *G);
+kry_status kryi_device_graph(const kryi_device_csr *A, bool squared, cl_mem d, double theta,
+                             kryi_device_csr *G);
 /* As kryi_aggregate, of g->G. Waits. */
 kry_status kryi_device_aggregate(bool squared, bool large, kryi_device_aggregates *g);
 

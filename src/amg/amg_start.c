@@ -46,15 +46,15 @@ done:
     return st;
 }
 
-static int block_of(const kry_op *A, const kryi_sparse *rows, const kry_amg_params *p)
+static int block_of(const kry_op *A, const kryi_csr *rows, const kry_amg_params *p)
 {
     const int block = p->block ? p->block : kryi_matrix_block(A);
-    return block ? block : kryi_sparse_block_by(rows, A->shape.rows);
+    return block ? block : kryi_csr_block_by(rows, A->shape.rows);
 }
 
-kryi_amg_sight kryi_amg_look(const kry_op *A, const kryi_sparse *rows, const kry_amg_params *p)
+kryi_amg_sight kryi_amg_look(const kry_op *A, const kryi_csr *rows, const kry_amg_params *p)
 {
-    kryi_amg_sight s = { .nnz = kryi_sparse_nnz(rows), .block = block_of(A, rows, p) };
+    kryi_amg_sight s = { .nnz = kryi_csr_nnz(rows), .block = block_of(A, rows, p) };
 
     s.given = p->near_null_space ? p->near_null_space : A->near_null_space;
     if (rows->val) s.couplings = kryi_amg_couplings(rows);

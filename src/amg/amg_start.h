@@ -23,7 +23,7 @@ kry_status kryi_amg_check(const char *who, const kry_op *A, const kry_amg_params
 /* Whether n rows are nodes of so many unknowns; KRY_ERR_ARGUMENT if not. */
 kry_status kryi_amg_check_nodes(const char *who, int64_t n, int block);
 /* rows: the entries of A, or of its first rows, which may make nodes larger; nnz and couplings are the caller's to say where it has only their pattern. */
-kryi_amg_sight kryi_amg_look(const kry_op *A, const kryi_sparse *rows, const kry_amg_params *p);
+kryi_amg_sight kryi_amg_look(const kry_op *A, const kryi_csr *rows, const kry_amg_params *p);
 /* c := the start of a set-up, without vectors, for an A of n rows; by: the coarsener.
  * Returns  KRY_ERR_ARGUMENT, KRY_ERR_UNSUPPORTED for nodes that do not suit the rows or the coarsener */
 kry_status kryi_amg_start(const char *who, int64_t n, const kryi_amg_sight *s,

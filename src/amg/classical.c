@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-kryi_couplings kryi_amg_couplings(const kryi_sparse *A)
+kryi_couplings kryi_amg_couplings(const kryi_csr *A)
 {
     const double *a = A->val;
     kryi_couplings c = { 0 };
@@ -24,17 +24,17 @@ kryi_couplings kryi_amg_couplings(const kryi_sparse *A)
 
 /* What does not change with the numbers of A. */
 typedef struct classical {
-    kryi_sparse S;
-    char *point;        /* n */
-    kryi_sparse places; /* of P: no numbers */
+    kryi_csr S;
+    char *point;     /* n */
+    kryi_csr places; /* of P: no numbers */
 } classical;
 
 static void classical_destroy(void *kept)
 {
     classical *k = kept;
     if (!k) return;
-    kryi_sparse_release(&k->places);
-    kryi_sparse_release(&k->S);
+    kryi_csr_release(&k->places);
+    kryi_csr_release(&k->S);
     free(k->point);
     free(k);
 }
@@ -57,12 +57,12 @@ static void restrict_vectors(kryi_coarsen *c, const char *point, int64_t n)
 
 /* The strong couplings of A. least: the smallest -a_ij of a row that is strong; infinite if none is. */
 typedef struct strength {
-    const kryi_sparse *A;
+    const kryi_csr *A;
     double theta, *least;
-    kryi_sparse *S;
+    kryi_csr *S;
 } strength;
 
-static double threshold(const kryi_sparse *A, int64_t i, double theta)
+static double threshold(const kryi_csr *A, int64_t i, double theta)
 {
     const double dominant = 0.1; /* relaxation reduces the error of such a row tenfold */
     const double *a = A->val;
@@ -119,24 +119,24 @@ static void list_strong(void *user, int part, int64_t begin, int64_t end)
     }
 }
 
-kry_status kryi_classical_strength(const kryi_sparse *A, double theta, kryi_sparse *S)
+kry_status kryi_classical_strength(const kryi_csr *A, double theta, kryi_csr *S)
 {
     kry_status st = KRY_OK;
     const int64_t n = A->rows;
-    const int parts = kryi_parts(kryi_sparse_nnz(A));
+    const int parts = kryi_parts(kryi_csr_nnz(A));
     strength s = { .A = A, .theta = theta, .S = S };
 
-    *S = (kryi_sparse){ .rows = n, .cols = n, .type = KRY_F64 };
+    *S = (kryi_csr){ .rows = n, .cols = n, .type = KRY_F64 };
     TRY(kryi_alloc((size_t)n, sizeof *s.least, &s.least));
     TRY(kryi_alloc((size_t)n + 1, sizeof *S->row_ptr, &S->row_ptr));
     kryi_parallel(parts, n, find_thresholds, &s);
     kryi_parallel(parts, n, count_strong, &s);
     for (int64_t i = 0; i < n; i++) S->row_ptr[i + 1] += S->row_ptr[i];
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(S), sizeof *S->col, &S->col));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(S), sizeof *S->col, &S->col));
     kryi_parallel(parts, n, list_strong, &s);
 done:
     free(s.least);
-    if (st < 0) kryi_sparse_release(S);
+    if (st < 0) kryi_csr_release(S);
     return st;
 }
 
@@ -144,11 +144,11 @@ done:
 
 /* rank[i] := how many depend on i, and below that a number that no other unknown has. An unknown on which
  * none depends, but that depends on others, is an F point. Returns how many are open, and which. */
-static int64_t rank_points(const kryi_sparse *S, uint64_t *rank, char *point, int32_t *open)
+static int64_t rank_points(const kryi_csr *S, uint64_t *rank, char *point, int32_t *open)
 {
     int64_t left = 0;
 
-    for (int64_t e = 0; e < kryi_sparse_nnz(S); e++) rank[S->col[e]]++;
+    for (int64_t e = 0; e < kryi_csr_nnz(S); e++) rank[S->col[e]]++;
     for (int64_t i = 0; i < S->rows; i++) {
         if (kryi_row_length(S, i) == 0)
             point[i] = KRY_POINT_ALONE;
@@ -162,8 +162,8 @@ static int64_t rank_points(const kryi_sparse *S, uint64_t *rank, char *point, in
 }
 
 /* beaten[i] := whether an open point to which i is coupled, in either direction, has a larger rank. */
-static void compare(const kryi_sparse *S, const uint64_t *rank, const char *point,
-                    const int32_t *open, int64_t left, bool *beaten)
+static void compare(const kryi_csr *S, const uint64_t *rank, const char *point, const int32_t *open,
+                    int64_t left, bool *beaten)
 {
     for (int64_t k = 0; k < left; k++) beaten[open[k]] = false;
     for (int64_t k = 0; k < left; k++) {
@@ -175,7 +175,7 @@ static void compare(const kryi_sparse *S, const uint64_t *rank, const char *poin
     }
 }
 
-static bool depends_on_c(const kryi_sparse *S, const char *point, int64_t i)
+static bool depends_on_c(const kryi_csr *S, const char *point, int64_t i)
 {
     for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
         if (point[S->col[e]] == KRY_POINT_C) return true;
@@ -183,7 +183,7 @@ static bool depends_on_c(const kryi_sparse *S, const char *point, int64_t i)
 }
 
 /* One round, as a processor for each point would do it. Returns how many points are still open. */
-static int64_t decide(const kryi_sparse *S, const uint64_t *rank, char *point, int32_t *open,
+static int64_t decide(const kryi_csr *S, const uint64_t *rank, char *point, int32_t *open,
                       int64_t left, bool *beaten)
 {
     int64_t still = 0;
@@ -202,7 +202,7 @@ static int64_t decide(const kryi_sparse *S, const uint64_t *rank, char *point, i
     return still;
 }
 
-kry_status kryi_pmis(const kryi_sparse *S, char *point, int64_t *count)
+kry_status kryi_pmis(const kryi_csr *S, char *point, int64_t *count)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)S->rows;
@@ -226,14 +226,13 @@ done:
 
 /* ---- the coarsener --------------------------------------------------------------------------- */
 
-static kry_status classical_create(kryi_coarsen *c, const kryi_sparse *A, kryi_sparse *P,
-                                   void **kept)
+static kry_status classical_create(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept)
 {
     kry_status st = KRY_OK;
     classical *k = NULL;
     int64_t count;
 
-    *P = (kryi_sparse){ 0 };
+    *P = (kryi_csr){ 0 };
     TRY(kryi_alloc(1, sizeof *k, &k));
     TRY(kryi_alloc((size_t)A->rows, 1, &k->point));
     TRY(kryi_classical_strength(A, c->strength, &k->S));
@@ -244,11 +243,11 @@ static kry_status classical_create(kryi_coarsen *c, const kryi_sparse *A, kryi_s
     *kept = k, k = NULL;
 done:
     classical_destroy(k);
-    if (st < 0) kryi_sparse_release(P);
+    if (st < 0) kryi_csr_release(P);
     return st;
 }
 
-static kry_status classical_update(const kryi_sparse *A, void *kept, kryi_sparse *P)
+static kry_status classical_update(const kryi_csr *A, void *kept, kryi_csr *P)
 {
     kry_status st = KRY_OK;
     const classical *k = kept;
@@ -256,7 +255,7 @@ static kry_status classical_update(const kryi_sparse *A, void *kept, kryi_sparse
     TRY(kryi_places_copy(&k->places, P));
     TRY(kryi_interpolate(A, &k->S, k->point, P));
 done:
-    if (st < 0) kryi_sparse_release(P);
+    if (st < 0) kryi_csr_release(P);
     return st;
 }
 

@@ -8,8 +8,8 @@
 #ifndef KRY_CLASSICAL_H
 #define KRY_CLASSICAL_H
 
-#include "matrix/spgemm.h"
-#include "sparse/sparse.h"
+#include "matrix/device_csr.h"
+#include "sparse/csr.h"
 
 /* ---- classical.c ----------------------------------------------------------------------------- */
 
@@ -23,7 +23,7 @@
  * Source  J. W. Ruge, K. Stueben, Algebraic multigrid, in: Multigrid methods (1987), 73-130;
  *         doi:10.1137/1.9781611971057.ch4
  */
-kry_status kryi_classical_strength(const kryi_sparse *A, double theta, kryi_sparse *S);
+kry_status kryi_classical_strength(const kryi_csr *A, double theta, kryi_csr *S);
 
 /* What becomes of an unknown. */
 typedef enum kryi_point {
@@ -45,7 +45,7 @@ typedef enum kryi_point {
  * Source  H. De Sterck, U. M. Yang, J. J. Heys, SIAM J. Matrix Anal. Appl. 27 (2006), 1019-1039;
  *         doi:10.1137/040615729
  */
-kry_status kryi_pmis(const kryi_sparse *S, char *point, int64_t *count);
+kry_status kryi_pmis(const kryi_csr *S, char *point, int64_t *count);
 
 /* ---- interpolate.c --------------------------------------------------------------------------- */
 
@@ -66,8 +66,7 @@ enum {
  *         doi:10.1137/20M134931X; after H. De Sterck, R. D. Falgout, J. W. Nolting, U. M. Yang, Numer. Linear
  *         Algebra Appl. 15 (2008), 115-139, section 4.5; doi:10.1002/nla.559
  */
-kry_status kryi_interpolate(const kryi_sparse *A, const kryi_sparse *S, const char *point,
-                            kryi_sparse *P);
+kry_status kryi_interpolate(const kryi_csr *A, const kryi_csr *S, const char *point, kryi_csr *P);
 
 /* ---- splitting.c, device_classical.c: the same on a device -------------------------------------- */
 
@@ -90,18 +89,19 @@ typedef struct kryi_splitting {
 } kryi_splitting;
 
 /* kryi_classical_strength and kryi_pmis: the same points, of an A that is symmetric to the bit. Waits. */
-kry_status kryi_splitting_create(const kryi_csr *A, double theta, kryi_splitting *s);
+kry_status kryi_splitting_create(const kryi_device_csr *A, double theta, kryi_splitting *s);
 void kryi_splitting_release(kryi_splitting *s);
 void kryi_splitting_forget_lists(kryi_splitting *s);
 /* The sums of the positive couplings of A and of the negative ones, less their sign. Waits. */
-kry_status kryi_splitting_signs(const kryi_csr *A, double *positive, double *negative);
+kry_status kryi_splitting_signs(const kryi_device_csr *A, double *positive, double *negative);
 /*
  * kryi_interpolate: P := the same pattern and, as far as sums are in double, the same numbers, of A's type.
  * Cost  besides P at most as much memory as A takes, or 64 MB. Waits; `again`, which keeps the pattern
  *       that P has, does not
  */
-kry_status kryi_splitting_interpolate(const kryi_csr *A, kryi_splitting *s, kryi_csr *P);
-kry_status kryi_splitting_interpolate_again(const kryi_csr *A, const kryi_splitting *s,
-                                            kryi_csr *P);
+kry_status kryi_splitting_interpolate(const kryi_device_csr *A, kryi_splitting *s,
+                                      kryi_device_csr *P);
+kry_status kryi_splitting_interpolate_again(const kryi_device_csr *A, const kryi_splitting *s,
+                                            kryi_device_csr *P);
 
 #endif

@@ -6,18 +6,18 @@
 
 void kryi_coarser_release(kryi_coarser *c)
 {
-    kryi_sparse_release(&c->A);
-    kryi_sparse_release(&c->R);
-    kryi_sparse_release(&c->P);
+    kryi_csr_release(&c->A);
+    kryi_csr_release(&c->R);
+    kryi_csr_release(&c->P);
 }
 
-static double diagonal_of(const kryi_sparse *A, int64_t i)
+static double diagonal_of(const kryi_csr *A, int64_t i)
 {
-    const int64_t e = kryi_sparse_find(A, i, i);
+    const int64_t e = kryi_csr_find(A, i, i);
     return e < 0 ? 0 : ((const double *)A->val)[e];
 }
 
-kryi_row_look kryi_look_at_rows(const kryi_sparse *A)
+kryi_row_look kryi_look_at_rows(const kryi_csr *A)
 {
     const double *val = A->val;
     float bound = 0, least = INFINITY, most = 0;
@@ -45,17 +45,17 @@ bool kryi_suits_single(const kryi_row_look *look)
 }
 
 /* Unknown i is left alone. */
-static void decouple(kryi_sparse *A, int64_t i)
+static void decouple(kryi_csr *A, int64_t i)
 {
     double *val = A->val;
 
     for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-        const int64_t mirror = kryi_sparse_find(A, A->col[e], i);
+        const int64_t mirror = kryi_csr_find(A, A->col[e], i);
         val[e] = val[mirror] = A->col[e] == i;
     }
 }
 
-kry_status kryi_coarser_regularise(const kryi_regularising *r, kryi_sparse *A)
+kry_status kryi_coarser_regularise(const kryi_regularising *r, kryi_csr *A)
 {
     kry_status st = KRY_OK;
     const double *p = r->R->val, *d = r->d;
@@ -75,7 +75,7 @@ done:
     return st;
 }
 
-kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, const kryi_sparse *A,
+kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, const kryi_csr *A,
                                  kryi_coarser *c)
 {
     kry_status st = KRY_OK;
@@ -83,11 +83,11 @@ kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, cons
 
     TRY(kryi_alloc((size_t)A->rows, sizeof *d, &d));
     for (int64_t i = 0; i < A->rows; i++) d[i] = diagonal_of(A, i);
-    TRY(kryi_sparse_transpose(&c->P, &c->R));
+    TRY(kryi_csr_transpose(&c->P, &c->R));
     if (c->A.row_ptr)
-        TRY(kryi_sparse_triple_within(&c->R, A, &c->P, &c->A));
+        TRY(kryi_csr_triple_within(&c->R, A, &c->P, &c->A));
     else
-        TRY(kryi_sparse_triple(&c->R, A, &c->P, &c->A));
+        TRY(kryi_csr_triple(&c->R, A, &c->P, &c->A));
     assert(c->A.row_ptr);
     TRY(kryi_coarser_regularise(
         &(kryi_regularising){ who, level, kryi_coarser_rounding(type), d, &c->R }, &c->A));

@@ -6,7 +6,8 @@ static const char stem[] = "aggregate";
 
 /* ---- the graph --------------------------------------------------------------------------------- */
 
-static kry_status find_columns(const kryi_csr *A, bool squared, cl_mem d, double bound, kryi_csr *G)
+static kry_status find_columns(const kryi_device_csr *A, bool squared, cl_mem d, double bound,
+                               kryi_device_csr *G)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows, of_blocks = squared;
@@ -18,33 +19,34 @@ static kry_status find_columns(const kryi_csr *A, bool squared, cl_mem d, double
                              ARG(A->col), ARG(A->val),    ARG(d),     ARG(G->row_ptr),
                              ARG(G->col), ARG(G->place) };
     TRY(kryi_device_rows(A->dev, stem, "graph_columns", A->rows, args, COUNT(args)));
-    TRY(kryi_csr_gather(G, G->place, KRY_F64, A->val));
+    TRY(kryi_device_csr_gather(G, G->place, KRY_F64, A->val));
 done:
     return st;
 }
 
-kry_status kryi_device_graph(const kryi_csr *A, bool squared, cl_mem d, double theta, kryi_csr *G)
+kry_status kryi_device_graph(const kryi_device_csr *A, bool squared, cl_mem d, double theta,
+                             kryi_device_csr *G)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows, of_blocks = squared;
     const double bound = theta > 0 ? theta * theta : 0;
     cl_mem length = NULL;
 
-    *G = (kryi_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
+    *G = (kryi_device_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
     TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
     const kry_arg args[] = { ARG(rows),   ARG(of_blocks), ARG(bound), ARG(A->row_ptr),
                              ARG(A->col), ARG(A->val),    ARG(d),     ARG(length) };
     TRY(kryi_device_rows(A->dev, stem, "graph_lengths", A->rows, args, COUNT(args)));
-    TRY(kryi_csr_offsets(A->dev, A->rows, length, &G->row_ptr, &G->nnz));
+    TRY(kryi_device_csr_offsets(A->dev, A->rows, length, &G->row_ptr, &G->nnz));
     if (G->nnz < A->nnz) {
         TRY(find_columns(A, squared, d, bound, G));
     } else {
-        kryi_csr_release(G);
-        TRY(kryi_csr_convert(A, A->type, G));
+        kryi_device_csr_release(G);
+        TRY(kryi_device_csr_convert(A, A->type, G));
     }
 done:
     kryi_buffer_release(A->dev, &length);
-    if (st < 0) kryi_csr_release(G);
+    if (st < 0) kryi_device_csr_release(G);
     return st;
 }
 
@@ -52,7 +54,7 @@ done:
 
 /* An int for each node, but for `left`. */
 typedef struct roots {
-    const kryi_csr *G;
+    const kryi_device_csr *G;
     cl_int rows;
     cl_mem aggregate, state, best, chosen, left;
 } roots;
@@ -73,7 +75,7 @@ static void roots_release(roots *r)
     kryi_buffer_release(dev, &r->aggregate);
 }
 
-static kry_status roots_create(const kryi_csr *G, roots *r)
+static kry_status roots_create(const kryi_device_csr *G, roots *r)
 {
     kry_status st = KRY_OK;
     const size_t bytes = (size_t)G->rows * sizeof(cl_int);
@@ -140,7 +142,7 @@ static kry_status gather(const roots *r, cl_int least, cl_int large, int64_t *co
     const kry_arg choose[] = { ARG(r->rows),   ARG(least),    ARG(large),        ARG(r->G->row_ptr),
                                ARG(r->G->col), ARG(r->state), ARG(r->aggregate), ARG(r->chosen) };
     TRY(run(r, "aggregate_choose", choose, COUNT(choose)));
-    TRY(kryi_csr_offsets(r->G->dev, r->rows, r->chosen, &number, &more));
+    TRY(kryi_device_csr_offsets(r->G->dev, r->rows, r->chosen, &number, &more));
     const kry_arg args[] = { ARG(r->rows), ARG(first), ARG(r->best), ARG(number),
                              ARG(r->aggregate) };
     TRY(run(r, "aggregate_gather", args, COUNT(args)));
@@ -153,7 +155,7 @@ done:
 kry_status kryi_device_aggregate(bool squared, bool large, kryi_device_aggregates *g)
 {
     kry_status st = KRY_OK;
-    const kryi_csr *G = &g->G;
+    const kryi_device_csr *G = &g->G;
     const cl_int of_blocks = squared;
     roots r;
 

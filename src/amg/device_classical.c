@@ -21,7 +21,7 @@ static const char stem[] = "interpolation", local_tables[] = "-DLOCAL_TABLES";
 
 /* What the launches for one P share. */
 typedef struct work {
-    const kryi_csr *A;
+    const kryi_device_csr *A;
     const kryi_splitting *s;
     kry_device *dev;
     cl_int n;
@@ -49,7 +49,7 @@ static kry_status run_rows(const work *w, const char *name, const kry_arg *args,
     return kryi_run(w->dev, stem, w->A->type, local_tables, name, groups, args, count);
 }
 
-static kry_status work_create(const kryi_csr *A, const kryi_splitting *s, work *w)
+static kry_status work_create(const kryi_device_csr *A, const kryi_splitting *s, work *w)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
@@ -72,7 +72,7 @@ done:
 /* The arguments that such kernels have in common, and `more`. Returns how many. */
 static size_t arguments(const work *w, const kry_arg more[MORE], kry_arg *args)
 {
-    const kryi_csr *A = w->A;
+    const kryi_device_csr *A = w->A;
     const kryi_splitting *s = w->s;
     const kry_arg matrix[MATRIX] = { ARG(A->row_ptr),  ARG(A->col),      ARG(A->val),
                                      ARG(s->strong),   ARG(s->number),   ARG(s->near_ptr),
@@ -196,11 +196,11 @@ done:
     return st;
 }
 
-static kry_status rows_gather(const work *w, const rows *r, kryi_csr *P)
+static kry_status rows_gather(const work *w, const rows *r, kryi_device_csr *P)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_csr_make_rows("a prolongation", r->length, P));
+    TRY(kryi_device_csr_make_rows("a prolongation", r->length, P));
     const kry_arg args[] = { ARG(w->n),   ARG(P->row_ptr), ARG(r->col),
                              ARG(r->val), ARG(P->col),     ARG(P->val) };
     TRY(run_rows(w, "interpolation_gather", args, COUNT(args)));
@@ -208,13 +208,14 @@ done:
     return st;
 }
 
-kry_status kryi_splitting_interpolate(const kryi_csr *A, kryi_splitting *s, kryi_csr *P)
+kry_status kryi_splitting_interpolate(const kryi_device_csr *A, kryi_splitting *s,
+                                      kryi_device_csr *P)
 {
     kry_status st = KRY_OK;
     work w = { 0 };
     rows r = { 0 };
 
-    *P = (kryi_csr){ .dev = A->dev, .rows = A->rows, .cols = s->coarse, .type = A->type };
+    *P = (kryi_device_csr){ .dev = A->dev, .rows = A->rows, .cols = s->coarse, .type = A->type };
     TRY(work_create(A, s, &w));
     TRY(rows_create(&w, &r));
     TRY(rows_choose(&w, s, &r));
@@ -224,13 +225,14 @@ done:
     kryi_buffer_release(A->dev, &r.col);
     kryi_buffer_release(A->dev, &r.length);
     work_release(&w);
-    if (st < 0) kryi_csr_release(P);
+    if (st < 0) kryi_device_csr_release(P);
     return st;
 }
 
 /* ---- new numbers ----------------------------------------------------------------------------- */
 
-kry_status kryi_splitting_interpolate_again(const kryi_csr *A, const kryi_splitting *s, kryi_csr *P)
+kry_status kryi_splitting_interpolate_again(const kryi_device_csr *A, const kryi_splitting *s,
+                                            kryi_device_csr *P)
 {
     static const char name[] = "interpolation_renew";
     kry_status st = KRY_OK;
@@ -245,12 +247,13 @@ done:
     return st;
 }
 
-static kry_status classical_create(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept)
+static kry_status classical_create(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
+                                   void **kept)
 {
     kry_status st = KRY_OK;
     kryi_splitting *s = NULL;
 
-    *P = (kryi_csr){ 0 };
+    *P = (kryi_device_csr){ 0 };
     *kept = NULL;
     TRY(kryi_alloc(1, sizeof *s, &s));
     TRY(kryi_splitting_create(A, c->strength, s));
@@ -263,7 +266,7 @@ done:
     return st;
 }
 
-static kry_status classical_update(const kryi_csr *A, void *kept, kryi_csr *P)
+static kry_status classical_update(const kryi_device_csr *A, void *kept, kryi_device_csr *P)
 {
     return kryi_splitting_interpolate_again(A, kept, P);
 }

@@ -16,7 +16,7 @@ kry_status kryi_device_rows(kry_device *dev, const char *file, const char *name,
                     count);
 }
 
-kry_status kryi_device_diagonal(const kryi_csr *A, cl_mem *d)
+kry_status kryi_device_diagonal(const kryi_device_csr *A, cl_mem *d)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
@@ -29,7 +29,7 @@ done:
     return st;
 }
 
-kry_status kryi_device_check(const kryi_csr *A, kryi_device_finding *f)
+kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_finding *f)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
@@ -59,14 +59,14 @@ done:
 void kryi_device_coarser_release(kryi_device_coarser *c)
 {
     kryi_buffer_release(c->P.dev, &c->from);
-    kryi_csr_release(&c->A);
-    kryi_csr_release(&c->AP);
-    kryi_csr_release(&c->R);
-    kryi_csr_release(&c->P);
+    kryi_device_csr_release(&c->A);
+    kryi_device_csr_release(&c->AP);
+    kryi_device_csr_release(&c->R);
+    kryi_device_csr_release(&c->P);
 }
 
 /* The upper triangle is taken from the lower one, as on the host. */
-static kry_status mirror(const kryi_csr *A)
+static kry_status mirror(const kryi_device_csr *A)
 {
     const cl_int rows = (cl_int)A->rows;
     const kry_arg args[] = { ARG(rows), ARG(A->row_ptr), ARG(A->col), ARG(A->val) };
@@ -94,7 +94,7 @@ done:
     return st;
 }
 
-static kry_status decouple(const kryi_csr *A, const basis *b)
+static kry_status decouple(const kryi_device_csr *A, const basis *b)
 {
     const cl_int rows = (cl_int)A->rows;
     const kry_arg args[] = { ARG(rows),     ARG(A->row_ptr), ARG(A->col),
@@ -103,7 +103,7 @@ static kry_status decouple(const kryi_csr *A, const basis *b)
 }
 
 /* As `regularise` of coarser.c. */
-static kry_status regularise(const char *who, int level, double rounding, const kryi_csr *A,
+static kry_status regularise(const char *who, int level, double rounding, const kryi_device_csr *A,
                              kryi_device_coarser *c)
 {
     kry_status st = KRY_OK;
@@ -135,35 +135,35 @@ done:
 }
 
 kry_status kryi_device_coarser_multiply(const char *who, int level, kry_type type,
-                                        const kryi_csr *A, kryi_device_coarser *c)
+                                        const kryi_device_csr *A, kryi_device_coarser *c)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_csr_transpose(&c->P, &c->R, &c->from));
-    TRY(kryi_csr_product(A, &c->P, false, &c->AP));
-    TRY(kryi_csr_product(&c->R, &c->AP, true, &c->A));
+    TRY(kryi_device_csr_transpose(&c->P, &c->R, &c->from));
+    TRY(kryi_device_csr_product(A, &c->P, false, &c->AP));
+    TRY(kryi_device_csr_product(&c->R, &c->AP, true, &c->A));
     TRY(mirror(&c->A));
     TRY(regularise(who, level, kryi_coarser_rounding(type), A, c));
 done:
     return st;
 }
 
-static kry_status make_room(kryi_csr *A)
+static kry_status make_room(kryi_device_csr *A)
 {
     return kryi_buffer_create(A->dev, (size_t)A->nnz * kry_type_size(A->type), &A->val);
 }
 
-kry_status kryi_device_coarser_again(const char *who, int level, kry_type type, const kryi_csr *A,
-                                     kryi_device_coarser *c)
+kry_status kryi_device_coarser_again(const char *who, int level, kry_type type,
+                                     const kryi_device_csr *A, kryi_device_coarser *c)
 {
     kry_status st = KRY_OK;
 
     TRY(make_room(&c->R));
     TRY(make_room(&c->AP));
     TRY(make_room(&c->A));
-    TRY(kryi_csr_transpose_again(&c->P, c->from, &c->R));
-    TRY(kryi_csr_product_again(A, &c->P, false, &c->AP));
-    TRY(kryi_csr_product_again(&c->R, &c->AP, true, &c->A));
+    TRY(kryi_device_csr_transpose_again(&c->P, c->from, &c->R));
+    TRY(kryi_device_csr_product_again(A, &c->P, false, &c->AP));
+    TRY(kryi_device_csr_product_again(&c->R, &c->AP, true, &c->A));
     kryi_buffer_release(A->dev, &c->AP.val);
     TRY(mirror(&c->A));
     TRY(regularise(who, level, kryi_coarser_rounding(type), A, c));

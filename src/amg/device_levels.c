@@ -17,7 +17,8 @@ struct kryi_device_levels {
     const char *who;
     const kry_op *matrix; /* borrowed */
     const kryi_device_coarsener *by;
-    kryi_csr given;     /* the matrix as it was given; empty where the host has made it symmetric */
+    kryi_device_csr
+        given;          /* the matrix as it was given; empty where the host has made it symmetric */
     kryi_row_look look; /* at the finest level */
     kryi_keep keep;     /* of operators */
     int count;
@@ -37,7 +38,7 @@ void kryi_device_levels_drop_numbers(kryi_device_levels *L)
 {
     for (int i = 0; i < L->count; i++) {
         kryi_device_coarser *to = &L->level[i].to;
-        kryi_csr *const matrices[] = { &to->P, &to->R, &to->AP, &to->A };
+        kryi_device_csr *const matrices[] = { &to->P, &to->R, &to->AP, &to->A };
         for (size_t k = 0; k < COUNT(matrices); k++)
             kryi_buffer_release(L->matrix->dev, &matrices[k]->val);
     }
@@ -51,13 +52,16 @@ void kryi_device_levels_release(kryi_device_levels *L)
         if (L->by) L->by->destroy(L->level[i].kept);
         kryi_device_coarser_release(&L->level[i].to);
     }
-    kryi_csr_release(&L->given);
+    kryi_device_csr_release(&L->given);
     free(L);
 }
 
 void kryi_device_levels_keep(kryi_device_levels *L, kryi_keep keep) { L->keep = keep; }
 
-static const kryi_csr *last(const kryi_device_levels *L) { return &L->level[L->count - 1].to.A; }
+static const kryi_device_csr *last(const kryi_device_levels *L)
+{
+    return &L->level[L->count - 1].to.A;
+}
 const kryi_row_look *kryi_device_levels_look(const kryi_device_levels *L) { return &L->look; }
 int64_t kryi_device_levels_rows(const kryi_device_levels *L) { return last(L)->rows; }
 int64_t kryi_device_levels_nnz(const kryi_device_levels *L) { return last(L)->nnz; }
@@ -67,48 +71,49 @@ kry_status kryi_device_levels_couplings(const kryi_device_levels *L, kryi_coupli
     return kryi_splitting_signs(last(L), &c->positive, &c->negative);
 }
 
-kry_status kryi_device_levels_download(const kryi_device_levels *L, kryi_sparse *rows)
+kry_status kryi_device_levels_download(const kryi_device_levels *L, kryi_csr *rows)
 {
-    return kryi_csr_download(last(L), rows);
+    return kryi_device_csr_download(last(L), rows);
 }
 
 /* ---- the finest level ---------------------------------------------------------------------------- */
 
 /* What is symmetric but for rounding is made so by the host, which names what is not. */
-static kry_status read_from_host(const kryi_device_levels *L, kryi_csr *A, kryi_row_look *look)
+static kry_status read_from_host(const kryi_device_levels *L, kryi_device_csr *A,
+                                 kryi_row_look *look)
 {
     kry_status st = KRY_OK;
     double *inverse = NULL;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
 
     TRY(kryi_rows_read(L->who, L->matrix, &rows));
     TRY(kryi_alloc((size_t)rows.rows, sizeof *inverse, &inverse));
     TRY(kryi_rows_symmetrise(L->who, L->matrix, &rows, inverse));
     *look = kryi_look_at_rows(&rows);
-    TRY(kryi_csr_upload(L->matrix->dev, &rows, A));
+    TRY(kryi_device_csr_upload(L->matrix->dev, &rows, A));
 done:
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     free(inverse);
     return st;
 }
 
 /* A := the matrix in double, symmetric to the bit. */
-static kry_status read_matrix(kryi_device_levels *L, kryi_csr *A, kryi_device_finding *f)
+static kry_status read_matrix(kryi_device_levels *L, kryi_device_csr *A, kryi_device_finding *f)
 {
     kry_status st = KRY_OK;
 
-    *A = (kryi_csr){ 0 };
+    *A = (kryi_device_csr){ 0 };
     if (!L->given.dev)
-        TRY(kryi_csr_of(kryi_matrix_of(L->matrix), &L->given));
+        TRY(kryi_device_csr_of(kryi_matrix_of(L->matrix), &L->given));
     else
-        TRY(kryi_csr_of_again(kryi_matrix_of(L->matrix), &L->given));
-    TRY(kryi_csr_convert(&L->given, KRY_F64, A));
+        TRY(kryi_device_csr_of_again(kryi_matrix_of(L->matrix), &L->given));
+    TRY(kryi_device_csr_convert(&L->given, KRY_F64, A));
     TRY(kryi_device_check(A, f));
     if (f->sound) return KRY_OK;
-    kryi_csr_release(A);
+    kryi_device_csr_release(A);
     TRY(read_from_host(L, A, &f->look));
 done:
-    if (st < 0) kryi_csr_release(A);
+    if (st < 0) kryi_device_csr_release(A);
     return st;
 }
 
@@ -156,7 +161,7 @@ done:
 kry_status kryi_device_levels_rest(const kryi_device_levels *L, cl_mem *rest)
 {
     kry_status st = KRY_OK;
-    const kryi_csr *A = &L->level[0].to.A;
+    const kryi_device_csr *A = &L->level[0].to.A;
     const cl_int rows = (cl_int)A->rows;
 
     TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(float), rest));
@@ -173,16 +178,17 @@ done:
 static kry_type numbers_of(const kryi_device_levels *L) { return L->matrix->shape.type; }
 
 /* The numbers of A are not needed any more. */
-static kry_status store(const kryi_device_levels *L, kryi_csr *A, unsigned traits, kry_op **op)
+static kry_status store(const kryi_device_levels *L, kryi_device_csr *A, unsigned traits,
+                        kry_op **op)
 {
     kry_status st = KRY_OK;
-    kryi_csr typed = { 0 };
+    kryi_device_csr typed = { 0 };
 
-    TRY(kryi_csr_convert(A, numbers_of(L), &typed));
+    TRY(kryi_device_csr_convert(A, numbers_of(L), &typed));
     TRY(kryi_sliced_operator(&typed, L->keep, traits, op));
     kryi_buffer_release(A->dev, &A->val);
 done:
-    kryi_csr_release(&typed);
+    kryi_device_csr_release(&typed);
     return st;
 }
 
@@ -203,7 +209,7 @@ done:
 static kry_status renew_finest(kryi_device_levels *L)
 {
     kry_status st = KRY_OK;
-    kryi_csr *A = &L->level[0].to.A, now;
+    kryi_device_csr *A = &L->level[0].to.A, now;
     kryi_device_finding found;
 
     TRY(read_matrix(L, &now, &found));
@@ -215,7 +221,7 @@ static kry_status renew_finest(kryi_device_levels *L)
     A->val = now.val, now.val = NULL;
     L->look = found.look;
 done:
-    kryi_csr_release(&now);
+    kryi_device_csr_release(&now);
     return st;
 }
 
@@ -226,7 +232,7 @@ kry_status kryi_device_levels_renew(kryi_device_levels *L)
     TRY(renew_finest(L));
     for (int i = 1; i < L->count; i++) {
         const level *from = &L->level[i - 1];
-        kryi_csr *P = &L->level[i].to.P;
+        kryi_device_csr *P = &L->level[i].to.P;
         TRY(kryi_buffer_create(P->dev, (size_t)P->nnz * kry_type_size(P->type), &P->val));
         TRY(L->by->update(&from->to.A, from->kept, P));
         TRY(kryi_device_coarser_again(L->who, i, L->matrix->shape.type, &from->to.A,
@@ -237,16 +243,16 @@ done:
     return st;
 }
 
-static kry_status exchange(const kryi_device_levels *L, kryi_csr *A, kry_op *op)
+static kry_status exchange(const kryi_device_levels *L, kryi_device_csr *A, kry_op *op)
 {
     kry_status st = KRY_OK;
-    kryi_csr typed = { 0 };
+    kryi_device_csr typed = { 0 };
 
-    TRY(kryi_csr_convert(A, numbers_of(L), &typed));
+    TRY(kryi_device_csr_convert(A, numbers_of(L), &typed));
     TRY(kryi_sliced_set_numbers(op, &typed));
     kryi_buffer_release(A->dev, &A->val);
 done:
-    kryi_csr_release(&typed);
+    kryi_device_csr_release(&typed);
     return st;
 }
 

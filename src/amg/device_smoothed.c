@@ -8,14 +8,15 @@
 /* ---- nodes of several unknowns --------------------------------------------------------------- */
 
 /* A pattern of as many entries as unknowns: rows are nodes, or columns are. */
-static kry_status node_pattern(const kryi_csr *A, int block, bool nodes_are_rows, kryi_csr *N)
+static kry_status node_pattern(const kryi_device_csr *A, int block, bool nodes_are_rows,
+                               kryi_device_csr *N)
 {
     kry_status st = KRY_OK;
     const char *name = nodes_are_rows ? "nodes_expand" : "nodes_collapse";
     const int64_t nodes = A->rows / block;
     const cl_int rows = (cl_int)(nodes_are_rows ? nodes : A->rows), of = block;
 
-    *N = (kryi_csr){ .dev = A->dev, .rows = rows, .nnz = A->rows, .type = A->type };
+    *N = (kryi_device_csr){ .dev = A->dev, .rows = rows, .nnz = A->rows, .type = A->type };
     N->cols = nodes_are_rows ? A->rows : nodes;
     TRY(kryi_buffer_create(A->dev, ((size_t)rows + 1) * sizeof(cl_int), &N->row_ptr));
     TRY(kryi_buffer_create(A->dev, (size_t)N->nnz * sizeof(cl_int), &N->col));
@@ -26,44 +27,45 @@ done:
 }
 
 /* N := the squared norms of the blocks of A. Waits. */
-static kry_status norms_of_nodes(const kryi_csr *A, int block, kryi_csr *N)
+static kry_status norms_of_nodes(const kryi_device_csr *A, int block, kryi_device_csr *N)
 {
     kry_status st = KRY_OK;
     const cl_int nodes = (cl_int)(A->rows / block), of = block;
-    kryi_csr pattern = { 0 }, left = { 0 }, right = { 0 }, half = { 0 };
+    kryi_device_csr pattern = { 0 }, left = { 0 }, right = { 0 }, half = { 0 };
 
-    *N = (kryi_csr){ 0 };
-    TRY(kryi_csr_share(A, &pattern));
+    *N = (kryi_device_csr){ 0 };
+    TRY(kryi_device_csr_share(A, &pattern));
     TRY(node_pattern(A, block, true, &left));
     TRY(node_pattern(A, block, false, &right));
-    TRY(kryi_csr_product(&pattern, &right, false, &half));
-    TRY(kryi_csr_product(&left, &half, false, N));
+    TRY(kryi_device_csr_product(&pattern, &right, false, &half));
+    TRY(kryi_device_csr_product(&left, &half, false, N));
     TRY(kryi_buffer_create(A->dev, (size_t)N->nnz * sizeof(double), &N->val));
     const kry_arg args[] = { ARG(nodes),  ARG(of),         ARG(A->row_ptr), ARG(A->col),
                              ARG(A->val), ARG(N->row_ptr), ARG(N->col),     ARG(N->val) };
     TRY(kryi_device_rows(A->dev, "nodes", "nodes_norms", nodes, args, COUNT(args)));
 done:
-    kryi_csr_release(&half);
-    kryi_csr_release(&right);
-    kryi_csr_release(&left);
-    kryi_csr_release(&pattern);
-    if (st < 0) kryi_csr_release(N);
+    kryi_device_csr_release(&half);
+    kryi_device_csr_release(&right);
+    kryi_device_csr_release(&left);
+    kryi_device_csr_release(&pattern);
+    if (st < 0) kryi_device_csr_release(N);
     return st;
 }
 
 /* F := the pattern of A's entries between nodes that are coupled in G, and their places in A. Waits. */
-static kry_status entries_of_nodes(const kryi_csr *A, int block, const kryi_csr *G, kryi_csr *F)
+static kry_status entries_of_nodes(const kryi_device_csr *A, int block, const kryi_device_csr *G,
+                                   kryi_device_csr *F)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows, of = block;
     cl_mem length = NULL;
 
-    *F = (kryi_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
+    *F = (kryi_device_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
     TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
     const kry_arg lengths[] = { ARG(rows),       ARG(of),     ARG(A->row_ptr), ARG(A->col),
                                 ARG(G->row_ptr), ARG(G->col), ARG(length) };
     TRY(kryi_device_rows(A->dev, "nodes", "nodes_lengths", rows, lengths, COUNT(lengths)));
-    TRY(kryi_csr_offsets(A->dev, A->rows, length, &F->row_ptr, &F->nnz));
+    TRY(kryi_device_csr_offsets(A->dev, A->rows, length, &F->row_ptr, &F->nnz));
     TRY(kryi_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->col));
     TRY(kryi_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->place));
     const kry_arg args[] = { ARG(rows),       ARG(of),         ARG(A->row_ptr),
@@ -72,7 +74,7 @@ static kry_status entries_of_nodes(const kryi_csr *A, int block, const kryi_csr 
     TRY(kryi_device_rows(A->dev, "nodes", "nodes_columns", rows, args, COUNT(args)));
 done:
     kryi_buffer_release(A->dev, &length);
-    if (st < 0) kryi_csr_release(F);
+    if (st < 0) kryi_device_csr_release(F);
     return st;
 }
 
@@ -92,7 +94,7 @@ static void lanczos_release(lanczos *l)
     kry_op_release(&l->A);
 }
 
-static kry_status lanczos_create(const kryi_csr *A, cl_mem d, lanczos *l)
+static kry_status lanczos_create(const kryi_device_csr *A, cl_mem d, lanczos *l)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
@@ -101,7 +103,7 @@ static kry_status lanczos_create(const kryi_csr *A, cl_mem d, lanczos *l)
     kry_vec **const vectors[] = { &l->s, &l->v, &l->old, &l->w, &l->scaled };
     for (size_t k = 0; k < COUNT(vectors); k++)
         TRY(kry_vec_create(A->dev, KRY_F64, A->rows, 1, vectors[k]));
-    TRY(kryi_csr_operator(A, 0, NULL, &l->A));
+    TRY(kryi_device_csr_operator(A, 0, NULL, &l->A));
     TRY(kryi_vec_fill_random(0, l->v));
     const kry_arg args[] = { ARG(rows), ARG(d), ARG(l->s->buffer) };
     TRY(kryi_device_rows(A->dev, "aggregate", "inverse_root", A->rows, args, COUNT(args)));
@@ -147,7 +149,7 @@ done:
 }
 
 /* As kryi_amg_rho. Waits. */
-static kry_status rho_of(const kryi_csr *A, cl_mem d, double *rho)
+static kry_status rho_of(const kryi_device_csr *A, cl_mem d, double *rho)
 {
     kry_status st = KRY_OK;
     lanczos l;
@@ -164,7 +166,7 @@ done:
 /* ---- the tentative prolongation -------------------------------------------------------------- */
 
 /* T := a one for each node that is in an aggregate. */
-static kry_status ones(const kryi_device_aggregates *g, kryi_csr *T)
+static kry_status ones(const kryi_device_aggregates *g, kryi_device_csr *T)
 {
     kry_status st = KRY_OK;
     static const char stem[] = "aggregate";
@@ -172,11 +174,11 @@ static kry_status ones(const kryi_device_aggregates *g, kryi_csr *T)
     const cl_int rows = (cl_int)g->G.rows;
     cl_mem length = NULL;
 
-    *T = (kryi_csr){ .dev = dev, .rows = rows, .cols = g->count, .type = KRY_F64 };
+    *T = (kryi_device_csr){ .dev = dev, .rows = rows, .cols = g->count, .type = KRY_F64 };
     TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
     const kry_arg lengths[] = { ARG(rows), ARG(g->of_node), ARG(length) };
     TRY(kryi_device_rows(dev, stem, "tentative_lengths", rows, lengths, COUNT(lengths)));
-    TRY(kryi_csr_make_rows("a prolongation", length, T));
+    TRY(kryi_device_csr_make_rows("a prolongation", length, T));
     const kry_arg args[] = { ARG(rows), ARG(g->of_node), ARG(T->row_ptr), ARG(T->col),
                              ARG(T->val) };
     TRY(kryi_device_rows(dev, stem, "tentative_entries", rows, args, COUNT(args)));
@@ -186,23 +188,23 @@ done:
 }
 
 /* members: those of each aggregate, in ascending order. */
-static kry_status find_members(const kryi_device_aggregates *g, kryi_csr *members)
+static kry_status find_members(const kryi_device_aggregates *g, kryi_device_csr *members)
 {
     kry_status st = KRY_OK;
-    kryi_csr of_node = { 0 };
+    kryi_device_csr of_node = { 0 };
     cl_mem from = NULL;
 
     TRY(ones(g, &of_node));
-    TRY(kryi_csr_transpose(&of_node, members, &from));
+    TRY(kryi_device_csr_transpose(&of_node, members, &from));
 done:
     kryi_buffer_release(g->G.dev, &from);
-    kryi_csr_release(&of_node);
+    kryi_device_csr_release(&of_node);
     return st;
 }
 
 /* What the kernels of aggregates are given. */
 typedef struct factoring {
-    kryi_csr members;
+    kryi_device_csr members;
     cl_int count, block, m;
     cl_mem q; /* n-by-m */
     cl_mem length;
@@ -223,11 +225,11 @@ done:
     return st;
 }
 
-static kry_status put(const factoring *f, kryi_csr *T)
+static kry_status put(const factoring *f, kryi_device_csr *T)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_csr_make_rows("a prolongation", f->length, T));
+    TRY(kryi_device_csr_make_rows("a prolongation", f->length, T));
     const kry_arg args[] = { ARG(f->count),           ARG(f->block),       ARG(f->m),
                              ARG(f->members.row_ptr), ARG(f->members.col), ARG(f->q),
                              ARG(T->row_ptr),         ARG(T->col),         ARG(T->val) };
@@ -237,7 +239,7 @@ done:
 }
 
 /* Takes c's vectors, and leaves those of the coarser level. */
-static kry_status by_factors(kryi_coarsen *c, const kryi_device_aggregates *g, kryi_csr *T)
+static kry_status by_factors(kryi_coarsen *c, const kryi_device_aggregates *g, kryi_device_csr *T)
 {
     kry_status st = KRY_OK;
     kry_device *dev = g->G.dev;
@@ -245,7 +247,7 @@ static kry_status by_factors(kryi_coarsen *c, const kryi_device_aggregates *g, k
     factoring f = { .count = (cl_int)g->count, .block = c->block, .m = c->vectors };
     cl_mem C = NULL;
 
-    *T = (kryi_csr){ .dev = dev, .rows = n, .cols = g->count * c->vectors, .type = KRY_F64 };
+    *T = (kryi_device_csr){ .dev = dev, .rows = n, .cols = g->count * c->vectors, .type = KRY_F64 };
     TRY(find_members(g, &f.members));
     TRY(kryi_buffer_create(dev, (size_t)(n * c->vectors) * sizeof(double), &f.q));
     TRY(kryi_buffer_copy(dev, c->on_device, 0, f.q, 0, (size_t)(n * c->vectors) * sizeof(double)));
@@ -260,7 +262,7 @@ done:
     kryi_buffer_release(dev, &C);
     kryi_buffer_release(dev, &f.length);
     kryi_buffer_release(dev, &f.q);
-    kryi_csr_release(&f.members);
+    kryi_device_csr_release(&f.members);
     return st;
 }
 
@@ -270,31 +272,32 @@ static const char stem[] = "aggregate";
 
 /* What stays when A has new numbers. */
 typedef struct smoothed {
-    kryi_csr F; /* the pattern; place NULL: that of A, and so are the numbers */
-    kryi_csr T;
+    kryi_device_csr F; /* the pattern; place NULL: that of A, and so are the numbers */
+    kryi_device_csr T;
 } smoothed;
 
 static void smoothed_destroy(void *kept)
 {
     smoothed *s = kept;
     if (!s) return;
-    kryi_csr_release(&s->T);
-    kryi_csr_release(&s->F);
+    kryi_device_csr_release(&s->T);
+    kryi_device_csr_release(&s->F);
     free(s);
 }
 
 /* ---- P from T and the strong entries ------------------------------------------------------------ */
 
 /* S := F, with the weak couplings of A on its diagonal; d: that, or A's own where little is left of it. */
-static kry_status filter(const kryi_csr *A, const kryi_csr *F, kryi_csr *S, cl_mem d)
+static kry_status filter(const kryi_device_csr *A, const kryi_device_csr *F, kryi_device_csr *S,
+                         cl_mem d)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
 
-    if (!F->place) return kryi_csr_convert(A, A->type, S);
-    TRY(kryi_csr_share(F, S));
+    if (!F->place) return kryi_device_csr_convert(A, A->type, S);
+    TRY(kryi_device_csr_share(F, S));
     TRY(kryi_buffer_create(A->dev, (size_t)S->nnz * sizeof(double), &S->val));
-    TRY(kryi_csr_gather(S, F->place, A->type, A->val));
+    TRY(kryi_device_csr_gather(S, F->place, A->type, A->val));
     const kry_arg args[] = { ARG(rows),   ARG(A->row_ptr), ARG(A->val), ARG(S->row_ptr),
                              ARG(S->col), ARG(F->place),   ARG(S->val), ARG(d) };
     TRY(kryi_device_rows(A->dev, stem, "filter_diagonal", A->rows, args, COUNT(args)));
@@ -303,7 +306,7 @@ done:
 }
 
 /* S := I - omega D^-1 S */
-static kry_status to_smoother(kryi_csr *S, cl_mem d, double omega)
+static kry_status to_smoother(kryi_device_csr *S, cl_mem d, double omega)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)S->rows;
@@ -321,20 +324,21 @@ done:
 }
 
 /* S := I - omega D^-1 F */
-static kry_status make_smoother(const kryi_csr *A, const kryi_csr *F, kryi_csr *S)
+static kry_status make_smoother(const kryi_device_csr *A, const kryi_device_csr *F,
+                                kryi_device_csr *S)
 {
     kry_status st = KRY_OK;
     cl_mem d = NULL;
     double rho;
 
-    *S = (kryi_csr){ 0 };
+    *S = (kryi_device_csr){ 0 };
     TRY(kryi_device_diagonal(A, &d));
     TRY(filter(A, F, S, d));
     TRY(rho_of(S, d, &rho));
     TRY(to_smoother(S, d, 4.0 / 3 / rho));
 done:
     kryi_buffer_release(A->dev, &d);
-    if (st < 0) kryi_csr_release(S);
+    if (st < 0) kryi_device_csr_release(S);
     return st;
 }
 
@@ -343,11 +347,11 @@ done:
 static void aggregates_release(kry_device *dev, kryi_device_aggregates *g)
 {
     kryi_buffer_release(dev, &g->of_node);
-    kryi_csr_release(&g->G);
+    kryi_device_csr_release(&g->G);
 }
 
 /* Of A, or of its nodes. *useful false: they are too few, or hardly fewer than the nodes. */
-static kry_status find_aggregates(const kryi_coarsen *c, const kryi_csr *N, double theta,
+static kry_status find_aggregates(const kryi_coarsen *c, const kryi_device_csr *N, double theta,
                                   kryi_device_aggregates *g, bool *useful)
 {
     kry_status st = KRY_OK;
@@ -365,70 +369,71 @@ done:
 }
 
 /* F := A, or its strong entries. */
-static kry_status take_pattern(const kryi_coarsen *c, const kryi_csr *A, double theta,
-                               const kryi_device_aggregates *g, kryi_csr *F)
+static kry_status take_pattern(const kryi_coarsen *c, const kryi_device_csr *A, double theta,
+                               const kryi_device_aggregates *g, kryi_device_csr *F)
 {
     kry_status st = KRY_OK;
 
-    if (!(theta > 0) || !g->G.place) return kryi_csr_share(A, F);
+    if (!(theta > 0) || !g->G.place) return kryi_device_csr_share(A, F);
     if (c->block > 1) return entries_of_nodes(A, c->block, &g->G, F);
-    TRY(kryi_csr_share(&g->G, F));
+    TRY(kryi_device_csr_share(&g->G, F));
     TRY(kryi_buffer_retain(A->dev, g->G.place));
     F->place = g->G.place;
 done:
     return st;
 }
 
-static kry_status find(kryi_coarsen *c, const kryi_csr *A, smoothed *s, bool *useful)
+static kry_status find(kryi_coarsen *c, const kryi_device_csr *A, smoothed *s, bool *useful)
 {
     kry_status st = KRY_OK;
     double theta = ldexp(c->strength, -c->level);
     kryi_device_aggregates g = { 0 };
-    kryi_csr N = { 0 };
+    kryi_device_csr N = { 0 };
 
-    TRY(c->block > 1 ? norms_of_nodes(A, c->block, &N) : kryi_csr_convert(A, A->type, &N));
+    TRY(c->block > 1 ? norms_of_nodes(A, c->block, &N) : kryi_device_csr_convert(A, A->type, &N));
     TRY(find_aggregates(c, &N, theta, &g, useful));
     if (!*useful && theta > 0) TRY(find_aggregates(c, &N, theta = 0, &g, useful));
     if (!*useful) goto done;
     TRY(take_pattern(c, A, theta, &g, &s->F));
     TRY(c->on_device ? by_factors(c, &g, &s->T) : ones(&g, &s->T));
 done:
-    kryi_csr_release(&N);
+    kryi_device_csr_release(&N);
     aggregates_release(A->dev, &g);
     return st;
 }
 
-static kry_status smoothed_create(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept)
+static kry_status smoothed_create(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
+                                  void **kept)
 {
     kry_status st = KRY_OK;
-    kryi_csr S = { 0 };
+    kryi_device_csr S = { 0 };
     smoothed *s = NULL;
     bool useful;
 
-    *P = (kryi_csr){ 0 };
+    *P = (kryi_device_csr){ 0 };
     *kept = NULL;
     TRY(kryi_alloc(1, sizeof *s, &s));
     TRY(find(c, A, s, &useful));
     if (!useful) goto done;
     TRY(make_smoother(A, &s->F, &S));
-    TRY(kryi_csr_product(&S, &s->T, false, P));
+    TRY(kryi_device_csr_product(&S, &s->T, false, P));
     *kept = s, s = NULL;
 done:
-    kryi_csr_release(&S);
+    kryi_device_csr_release(&S);
     smoothed_destroy(s);
     return st;
 }
 
-static kry_status smoothed_update(const kryi_csr *A, void *kept, kryi_csr *P)
+static kry_status smoothed_update(const kryi_device_csr *A, void *kept, kryi_device_csr *P)
 {
     kry_status st = KRY_OK;
     const smoothed *s = kept;
-    kryi_csr S = { 0 };
+    kryi_device_csr S = { 0 };
 
     TRY(make_smoother(A, &s->F, &S));
-    TRY(kryi_csr_product_again(&S, &s->T, false, P));
+    TRY(kryi_device_csr_product_again(&S, &s->T, false, P));
 done:
-    kryi_csr_release(&S);
+    kryi_device_csr_release(&S);
     return st;
 }
 

@@ -21,14 +21,14 @@ enum { MOST = KRY_INTERPOLATE_MOST, LONG = KRY_INTERPOLATE_LONG };
 
 /* What all rows of P are made with. */
 typedef struct maker {
-    const kryi_sparse *A, *S; /* borrowed */
+    const kryi_csr *A, *S; /* borrowed */
     const char *point;
     int64_t cols;
     int32_t *number;  /* n: of a C point among C points */
-    kryi_sparse near; /* C points that the others depend on, by numbers; 0 for positive couplings */
+    kryi_csr near;    /* C points that the others depend on, by numbers; 0 for positive couplings */
     double *near_sum; /* n: of a row of it */
     struct weights *of_part;
-    kryi_sparse *P;
+    kryi_csr *P;
 } maker;
 
 /* One row of P before it is truncated. */
@@ -56,7 +56,7 @@ done:
 static void count_near(void *user, int part, int64_t begin, int64_t end)
 {
     const maker *m = user;
-    const kryi_sparse *S = m->S;
+    const kryi_csr *S = m->S;
 
     (void)part;
     for (int64_t k = begin; k < end; k++) {
@@ -71,7 +71,7 @@ static void count_near(void *user, int part, int64_t begin, int64_t end)
 static void find_near(void *user, int part, int64_t begin, int64_t end)
 {
     const maker *m = user;
-    const kryi_sparse *A = m->A, *S = m->S, *near = &m->near;
+    const kryi_csr *A = m->A, *S = m->S, *near = &m->near;
     const double *a = A->val;
     double *val = near->val;
 
@@ -93,22 +93,22 @@ static kry_status near_create(maker *m, int parts)
 {
     kry_status st = KRY_OK;
     const int64_t n = m->A->rows;
-    kryi_sparse *near = &m->near;
+    kryi_csr *near = &m->near;
 
-    *near = (kryi_sparse){ .rows = n, .cols = m->cols, .type = KRY_F64 };
+    *near = (kryi_csr){ .rows = n, .cols = m->cols, .type = KRY_F64 };
     TRY(kryi_alloc((size_t)n, sizeof *m->near_sum, &m->near_sum));
     TRY(kryi_alloc((size_t)n + 1, sizeof *near->row_ptr, &near->row_ptr));
     kryi_parallel(parts, n, count_near, m);
     for (int64_t k = 0; k < n; k++) near->row_ptr[k + 1] += near->row_ptr[k];
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(near), sizeof *near->col, &near->col));
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(near), sizeof(double), &near->val));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(near), sizeof *near->col, &near->col));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(near), sizeof(double), &near->val));
     kryi_parallel(parts, n, find_near, m);
 done:
     return st;
 }
 
-static kry_status maker_create(const kryi_sparse *A, const kryi_sparse *S, const char *point,
-                               int parts, maker *m)
+static kry_status maker_create(const kryi_csr *A, const kryi_csr *S, const char *point, int parts,
+                               maker *m)
 {
     kry_status st = KRY_OK;
 
@@ -137,7 +137,7 @@ static void add(weights *w, int32_t i, int32_t c, double a)
 /* Share a_ik out among the C points that k depends on and i. */
 static void share_out(const maker *m, weights *w, int32_t i, int32_t k, double a_ik)
 {
-    const kryi_sparse *near = &m->near;
+    const kryi_csr *near = &m->near;
     const double *val = near->val;
     const double back = fmin(a_ik, 0), s = m->near_sum[k] + back;
     const double part = s != 0 ? a_ik / s : 0, own = s != 0 ? part * back : a_ik;
@@ -149,7 +149,7 @@ static void share_out(const maker *m, weights *w, int32_t i, int32_t k, double a
 
 static void weigh(const maker *m, weights *w, int32_t i)
 {
-    const kryi_sparse *A = m->A, *S = m->S;
+    const kryi_csr *A = m->A, *S = m->S;
     const double *a = A->val;
     const int64_t end = S->row_ptr[i + 1];
     int64_t next = S->row_ptr[i]; /* strong coupling */
@@ -264,7 +264,7 @@ static void renew_rows(void *user, int part, int64_t begin, int64_t end)
 }
 
 /* Close the gaps between the rows of P, each of which has room for MOST entries. */
-static void close_gaps(kryi_sparse *P)
+static void close_gaps(kryi_csr *P)
 {
     double *val = P->val;
     int64_t end = 0;
@@ -277,38 +277,37 @@ static void close_gaps(kryi_sparse *P)
     }
 }
 
-static kry_status make(maker *m, int parts, kryi_sparse *P)
+static kry_status make(maker *m, int parts, kryi_csr *P)
 {
     kry_status st = KRY_OK;
     const int64_t n = m->A->rows;
 
-    TRY(kryi_sparse_create(n, m->cols, KRY_F64, MOST * n, P));
+    TRY(kryi_csr_create(n, m->cols, KRY_F64, MOST * n, P));
     m->P = P;
     kryi_parallel(parts, n, put_rows, m);
     close_gaps(P);
-    TRY(kryi_realloc((size_t)kryi_sparse_nnz(P) + 1, sizeof *P->col, &P->col));
-    TRY(kryi_realloc((size_t)kryi_sparse_nnz(P) + 1, sizeof(double), &P->val));
+    TRY(kryi_realloc((size_t)kryi_csr_nnz(P) + 1, sizeof *P->col, &P->col));
+    TRY(kryi_realloc((size_t)kryi_csr_nnz(P) + 1, sizeof(double), &P->val));
 done:
-    if (st < 0) kryi_sparse_release(P);
+    if (st < 0) kryi_csr_release(P);
     return st;
 }
 
-static kry_status renew(maker *m, int parts, kryi_sparse *P)
+static kry_status renew(maker *m, int parts, kryi_csr *P)
 {
     kry_status st = KRY_OK;
 
-    if (!P->val) TRY(kryi_alloc((size_t)kryi_sparse_nnz(P), sizeof(double), &P->val));
+    if (!P->val) TRY(kryi_alloc((size_t)kryi_csr_nnz(P), sizeof(double), &P->val));
     m->P = P;
     kryi_parallel(parts, P->rows, renew_rows, m);
 done:
     return st;
 }
 
-kry_status kryi_interpolate(const kryi_sparse *A, const kryi_sparse *S, const char *point,
-                            kryi_sparse *P)
+kry_status kryi_interpolate(const kryi_csr *A, const kryi_csr *S, const char *point, kryi_csr *P)
 {
     kry_status st = KRY_OK;
-    const int parts = kryi_parts(kryi_sparse_nnz(A));
+    const int parts = kryi_parts(kryi_csr_nnz(A));
     maker m = { 0 };
 
     TRY(maker_create(A, S, point, parts, &m));
@@ -321,7 +320,7 @@ done:
     }
     free(m.of_part);
     free(m.near_sum);
-    kryi_sparse_release(&m.near);
+    kryi_csr_release(&m.near);
     free(m.number);
     return st;
 }

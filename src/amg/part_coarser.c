@@ -11,12 +11,12 @@ void kryi_part_coarser_release(kryi_part_coarser *c)
 }
 
 /* placed := P with places for its columns. */
-static kry_status place_rows(const kryi_part_rows *P, kryi_sparse *joined, kryi_placed_rows *placed)
+static kry_status place_rows(const kryi_part_rows *P, kryi_csr *joined, kryi_placed_rows *placed)
 {
     kry_status st = KRY_OK;
     const kryi_part_columns c = { P->first, P->own.cols, P->places, P->place };
 
-    TRY(kryi_sparse_beside(&P->own, &P->far, joined));
+    TRY(kryi_csr_beside(&P->own, &P->far, joined));
     TRY(kryi_part_columns_place(joined, &c, placed));
 done:
     return st;
@@ -24,23 +24,23 @@ done:
 
 /* R->far := the transpose of the other parts' rows, as far as they have entries in this part's columns. */
 static kry_status transpose_theirs(const kryi_placed_rows *theirs, const kryi_part_rows *P,
-                                   kryi_sparse *far)
+                                   kryi_csr *far)
 {
     kry_status st = KRY_OK;
     const kryi_placed_rows nothing = { .row_ptr = (int64_t[]){ 0 } };
     const kryi_part_columns own = { .first = P->first, .own = P->own.cols };
     kryi_part_columns all = { 0 };
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     kryi_part_rows split = { 0 };
 
     TRY(kryi_part_columns_find((const kryi_placed_rows *const[]){ theirs, &nothing }, own.first,
                                own.own, &all));
     TRY(kryi_part_columns_stack(theirs, &nothing, &all, &rows));
     TRY(kryi_part_columns_split(&rows, &all, &split));
-    TRY(kryi_sparse_transpose(&split.own, far));
+    TRY(kryi_csr_transpose(&split.own, far));
 done:
     kryi_part_rows_release(&split);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     free(all.place);
     return st;
 }
@@ -48,18 +48,18 @@ done:
 /* C := M N of all parts in this part's rows. N: the rows that are here, and those that the halo brings, with the
  * columns of P; c: those of C. */
 static kry_status multiply(const kryi_part_rows *M, const kryi_placed_rows *const N[2],
-                           const kryi_part_rows *P, kryi_part_columns *c, kryi_sparse *C)
+                           const kryi_part_rows *P, kryi_part_columns *c, kryi_csr *C)
 {
     kry_status st = KRY_OK;
-    kryi_sparse left = { 0 }, right = { 0 };
+    kryi_csr left = { 0 }, right = { 0 };
 
     TRY(kryi_part_columns_find(N, P->first, P->own.cols, c));
-    TRY(kryi_sparse_beside(&M->own, &M->far, &left));
+    TRY(kryi_csr_beside(&M->own, &M->far, &left));
     TRY(kryi_part_columns_stack(N[0], N[1], c, &right));
-    TRY(kryi_sparse_multiply(&left, &right, C));
+    TRY(kryi_csr_multiply(&left, &right, C));
 done:
-    kryi_sparse_release(&right);
-    kryi_sparse_release(&left);
+    kryi_csr_release(&right);
+    kryi_csr_release(&left);
     return st;
 }
 
@@ -68,18 +68,18 @@ static kry_status mend(const char *who, int level, kry_type type, const kryi_par
                        kryi_part_coarser *c)
 {
     kry_status st = KRY_OK;
-    kryi_sparse R = { 0 };
-    kryi_sparse_mismatch m;
+    kryi_csr R = { 0 };
+    kryi_csr_mismatch m;
     double *mine = NULL, *theirs = NULL;
     const int64_t n = from->A->own.rows, far = from->A->far.cols;
 
-    TRY(kryi_sparse_beside(&c->R.own, &c->R.far, &R));
+    TRY(kryi_csr_beside(&c->R.own, &c->R.far, &R));
     TRY(kryi_part_diagonals(from, &mine, &theirs));
     TRY(kryi_realloc((size_t)(n + far), sizeof *mine, &mine));
     for (int64_t i = 0; i < far; i++) mine[n + i] = theirs[i];
     TRY(kryi_coarser_regularise(
         &(kryi_regularising){ who, level, kryi_coarser_rounding(type), mine, &R }, &c->A.own));
-    TRY(kryi_sparse_symmetrise(&c->A.own, type == KRY_F32 ? 1e-5 : 1e-8, &m));
+    TRY(kryi_csr_symmetrise(&c->A.own, type == KRY_F32 ? 1e-5 : 1e-8, &m));
     CHECK(
         m.i < 0, KRY_ERR_ARGUMENT,
         "%s: the matrix is not symmetric: level %d has %g at row %lld, column %lld of a part, and "
@@ -88,7 +88,7 @@ static kry_status mend(const char *who, int level, kry_type type, const kryi_par
 done:
     free(theirs);
     free(mine);
-    kryi_sparse_release(&R);
+    kryi_csr_release(&R);
     return st;
 }
 
@@ -96,13 +96,13 @@ kry_status kryi_part_multiply(const char *who, int level, kry_type type,
                               const kryi_part_level *from, kryi_part_coarser *c)
 {
     kry_status st = KRY_OK;
-    kryi_sparse P = { 0 }, AP = { 0 }, RAP = { 0 };
+    kryi_csr P = { 0 }, AP = { 0 }, RAP = { 0 };
     kryi_placed_rows mine = { 0 }, theirs = { 0 }, ap = { 0 }, their_ap = { 0 };
     kryi_part_columns of_ap = { 0 }, of_rap = { 0 };
 
     TRY(place_rows(&c->P, &P, &mine));
     TRY(kryi_halo_fetch_rows(from->halo, &mine, &theirs));
-    TRY(kryi_sparse_transpose(&c->P.own, &c->R.own));
+    TRY(kryi_csr_transpose(&c->P.own, &c->R.own));
     TRY(transpose_theirs(&theirs, &c->P, &c->R.far));
     TRY(multiply(from->A, (const kryi_placed_rows *const[]){ &mine, &theirs }, &c->P, &of_ap, &AP));
     TRY(kryi_part_columns_place(&AP, &of_ap, &ap));
@@ -118,8 +118,8 @@ done:
     free(ap.place);
     kryi_placed_rows_release(&theirs);
     free(mine.place);
-    kryi_sparse_release(&RAP);
-    kryi_sparse_release(&AP);
-    kryi_sparse_release(&P);
+    kryi_csr_release(&RAP);
+    kryi_csr_release(&AP);
+    kryi_csr_release(&P);
     return st;
 }

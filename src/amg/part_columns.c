@@ -8,8 +8,8 @@
 void kryi_part_rows_release(kryi_part_rows *rows)
 {
     free(rows->place);
-    kryi_sparse_release(&rows->far);
-    kryi_sparse_release(&rows->own);
+    kryi_csr_release(&rows->far);
+    kryi_csr_release(&rows->own);
     *rows = (kryi_part_rows){ 0 };
 }
 
@@ -43,11 +43,11 @@ done:
     return st;
 }
 
-kry_status kryi_part_columns_place(const kryi_sparse *M, const kryi_part_columns *c,
+kry_status kryi_part_columns_place(const kryi_csr *M, const kryi_part_columns *c,
                                    kryi_placed_rows *placed)
 {
     kry_status st = KRY_OK;
-    const int64_t nnz = kryi_sparse_nnz(M);
+    const int64_t nnz = kryi_csr_nnz(M);
 
     *placed = (kryi_placed_rows){ M->rows, M->row_ptr, NULL, M->val };
     TRY(kryi_alloc((size_t)nnz, sizeof *placed->place, &placed->place));
@@ -65,14 +65,14 @@ static int32_t number_of(const kryi_part_columns *c, int64_t place)
 }
 
 kry_status kryi_part_columns_stack(const kryi_placed_rows *top, const kryi_placed_rows *below,
-                                   const kryi_part_columns *c, kryi_sparse *M)
+                                   const kryi_part_columns *c, kryi_csr *M)
 {
     kry_status st = KRY_OK;
     const kryi_placed_rows *const both[] = { top, below };
     int64_t to = 0, row = 0;
 
-    TRY(kryi_sparse_create(top->rows + below->rows, c->own + c->count, KRY_F64,
-                           top->row_ptr[top->rows] + below->row_ptr[below->rows], M));
+    TRY(kryi_csr_create(top->rows + below->rows, c->own + c->count, KRY_F64,
+                        top->row_ptr[top->rows] + below->row_ptr[below->rows], M));
     for (int b = 0; b < 2; b++)
         for (int64_t i = 0; i < both[b]->rows; i++) {
             for (int64_t e = both[b]->row_ptr[i]; e < both[b]->row_ptr[i + 1]; e++, to++) {
@@ -81,17 +81,17 @@ kry_status kryi_part_columns_stack(const kryi_placed_rows *top, const kryi_place
             }
             M->row_ptr[++row] = to;
         }
-    TRY(kryi_sparse_sort(M));
+    TRY(kryi_csr_sort(M));
 done:
     return st;
 }
 
-kry_status kryi_part_columns_split(const kryi_sparse *M, const kryi_part_columns *c,
+kry_status kryi_part_columns_split(const kryi_csr *M, const kryi_part_columns *c,
                                    kryi_part_rows *rows)
 {
     kry_status st = KRY_OK;
     const int64_t cols = c->own + c->count;
-    kryi_sparse_cut cut = { .rows = M->rows, .cols = c->own };
+    kryi_csr_cut cut = { .rows = M->rows, .cols = c->own };
     int32_t *number = NULL;
 
     *rows = (kryi_part_rows){ 0 };
@@ -99,9 +99,9 @@ kry_status kryi_part_columns_split(const kryi_sparse *M, const kryi_part_columns
     TRY(kryi_alloc((size_t)c->count, sizeof *rows->place, &rows->place));
     cut.place = number;
     for (int64_t j = 0; j < cols; j++) number[j] = j < c->own ? (int32_t)j : -1;
-    TRY(kryi_sparse_part(M, &cut, &rows->own, NULL));
+    TRY(kryi_csr_part(M, &cut, &rows->own, NULL));
     for (int64_t j = 0; j < cols; j++) number[j] = -1;
-    for (int64_t e = 0; e < kryi_sparse_nnz(M); e++) number[M->col[e]] = 0;
+    for (int64_t e = 0; e < kryi_csr_nnz(M); e++) number[M->col[e]] = 0;
     for (int64_t j = 0; j < c->own; j++) number[j] = -1;
     for (int64_t j = c->own; j < cols; j++) {
         if (number[j] < 0) continue;
@@ -109,7 +109,7 @@ kry_status kryi_part_columns_split(const kryi_sparse *M, const kryi_part_columns
         rows->place[rows->places++] = c->place[j - c->own];
     }
     cut.cols = rows->places;
-    TRY(kryi_sparse_part(M, &cut, &rows->far, NULL));
+    TRY(kryi_csr_part(M, &cut, &rows->far, NULL));
 done:
     free(number);
     if (st < 0) kryi_part_rows_release(rows);

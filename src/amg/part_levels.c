@@ -33,8 +33,8 @@ static kry_status read_rows(const char *who, const kry_op *A, kryi_part_rows *ro
     TRY(kryi_rows_read(who, A, &rows->own));
     TRY(kryi_alloc((size_t)rows->own.rows, sizeof *inverse, &inverse));
     TRY(kryi_rows_symmetrise(who, A, &rows->own, inverse));
-    TRY(kryi_sparse_copy(&C->far, &rows->far));
-    TRY(kryi_sparse_convert(&rows->far, KRY_F64));
+    TRY(kryi_csr_copy(&C->far, &rows->far));
+    TRY(kryi_csr_convert(&rows->far, KRY_F64));
     TRY(kryi_layout_rows(&A->dev->layout, rows->own.rows, &rows->first, &total));
 done:
     free(inverse);
@@ -44,28 +44,28 @@ done:
 
 /* ---- what all parts look like -------------------------------------------------------------------- */
 
-static bool same_columns(const kryi_sparse *A, int64_t i, int64_t k)
+static bool same_columns(const kryi_csr *A, int64_t i, int64_t k)
 {
     const int64_t length = kryi_row_length(A, i);
     return kryi_row_length(A, k) == length &&
            !memcmp(A->col + A->row_ptr[i], A->col + A->row_ptr[k], (size_t)length * sizeof *A->col);
 }
 
-/* kryi_sparse_block of the rows but for the first and the last nodes, which may be cut; 0: nothing is left of them. */
-static int block_inside(const kryi_sparse *rows)
+/* kryi_csr_block of the rows but for the first and the last nodes, which may be cut; 0: nothing is left of them. */
+static int block_inside(const kryi_csr *rows)
 {
     int64_t begin = 1, end = rows->rows - 1;
 
     while (begin < rows->rows && same_columns(rows, begin - 1, begin)) begin++;
     while (end > begin && same_columns(rows, end - 1, end)) end--;
     if (end <= begin) return 0;
-    const kryi_sparse inside = { end - begin,           rows->cols, rows->type,
-                                 rows->row_ptr + begin, rows->col,  NULL };
-    return kryi_sparse_block(&inside);
+    const kryi_csr inside = { end - begin,           rows->cols, rows->type,
+                              rows->row_ptr + begin, rows->col,  NULL };
+    return kryi_csr_block(&inside);
 }
 
 /* The smallest that a part sees, if the matrix does not say. Collective. */
-static kry_status agree_on_block(const kry_op *A, const kryi_sparse *rows, const kry_amg_params *p,
+static kry_status agree_on_block(const kry_op *A, const kryi_csr *rows, const kry_amg_params *p,
                                  int *block)
 {
     kry_status st = KRY_OK;
@@ -86,14 +86,14 @@ done:
 static kry_status find_bound(const kry_op *A, double *bound)
 {
     kry_status st = KRY_OK;
-    kryi_sparse all = { 0 };
+    kryi_csr all = { 0 };
 
     TRY(kryi_coupled_download(A, &all));
-    TRY(kryi_sparse_convert(&all, KRY_F64));
+    TRY(kryi_csr_convert(&all, KRY_F64));
     *bound = kryi_look_at_rows(&all).bound;
     TRY(kryi_layout_combine(&A->dev->layout, KRY_MAX, bound, 1));
 done:
-    kryi_sparse_release(&all);
+    kryi_csr_release(&all);
     return st;
 }
 
@@ -101,12 +101,12 @@ done:
 static kry_status look_at_all(const kry_op *A, const kry_amg_params *p, kryi_amg_sight *sight)
 {
     kry_status st = KRY_OK;
-    kryi_sparse all = { 0 };
+    kryi_csr all = { 0 };
 
     TRY(kryi_coupled_download(A, &all));
-    TRY(kryi_sparse_convert(&all, KRY_F64));
+    TRY(kryi_csr_convert(&all, KRY_F64));
     const kryi_couplings c = kryi_amg_couplings(&all);
-    double sums[] = { (double)kryi_sparse_nnz(&all), c.positive, c.negative };
+    double sums[] = { (double)kryi_csr_nnz(&all), c.positive, c.negative };
     *sight = (kryi_amg_sight){ .given = p->near_null_space };
     if (!sight->given) sight->given = A->near_null_space;
     TRY(agree_on_block(A, &all, p, &sight->block));
@@ -114,7 +114,7 @@ static kry_status look_at_all(const kry_op *A, const kry_amg_params *p, kryi_amg
     sight->nnz = (int64_t)sums[0];
     sight->couplings = (kryi_couplings){ .positive = sums[1], .negative = sums[2] };
 done:
-    kryi_sparse_release(&all);
+    kryi_csr_release(&all);
     return st;
 }
 
@@ -133,10 +133,10 @@ typedef struct part_levels {
 /* ---- operators of a part's rows of a matrix that its host has made --------------------------- */
 
 /* far := the same in another type */
-static kry_status far_in(kry_type type, const kryi_sparse *from, kryi_sparse *far)
+static kry_status far_in(kry_type type, const kryi_csr *from, kryi_csr *far)
 {
-    kry_status st = kryi_sparse_copy(from, far);
-    return st < 0 ? st : kryi_sparse_convert(far, type);
+    kry_status st = kryi_csr_copy(from, far);
+    return st < 0 ? st : kryi_csr_convert(far, type);
 }
 
 /* op := the operator of these rows, which takes rows->place over. halo: of its far columns; taken over even if it fails.
@@ -154,12 +154,12 @@ static kry_status create_operator(kryi_keep keep, unsigned traits, kryi_part_row
     made.own = own;
     made.place = rows->place, rows->place = NULL;
     st = kryi_coupled_create(&made, false, op);
-    made.halo = NULL, made.far = (kryi_sparse){ 0 };
+    made.halo = NULL, made.far = (kryi_csr){ 0 };
     TRY(st);
     TRY(kryi_coupled_store(*op, NULL, kryi_coupled_of(*op)->far.val));
 done:
     kryi_halo_release(&made.halo);
-    kryi_sparse_release(&made.far);
+    kryi_csr_release(&made.far);
     kry_op_release(&own);
     if (st < 0) kry_op_release(op);
     return st;
@@ -169,14 +169,14 @@ done:
 static kry_status store_operator(kry_op *op, const kryi_part_rows *rows)
 {
     kry_status st = KRY_OK;
-    kryi_sparse far = { 0 };
+    kryi_csr far = { 0 };
 
     TRY(far_in(op->shape.type, &rows->far, &far));
     TRY(kryi_rounded_set_numbers((kry_op *)kryi_op_own(op), &rows->own));
     TRY(kryi_coupled_store(op, NULL, far.val));
     TRY(kry_op_update(op, NULL));
 done:
-    kryi_sparse_release(&far);
+    kryi_csr_release(&far);
     return st;
 }
 
@@ -212,7 +212,7 @@ static kry_status count_entries(part_levels *L, int level, int64_t unknowns,
                                 const kryi_part_coarser *to)
 {
     kry_status st = KRY_OK;
-    double entries = (double)(kryi_sparse_nnz(&to->A.own) + kryi_sparse_nnz(&to->A.far));
+    double entries = (double)(kryi_csr_nnz(&to->A.own) + kryi_csr_nnz(&to->A.far));
 
     TRY(kryi_layout_combine(&L->A->dev->layout, KRY_ADD, &entries, 1));
     L->entries += entries;
@@ -414,7 +414,7 @@ static kry_status add_parts(part_levels *L, kryi_hierarchy *H, const kry_amg_par
     TRY(read_rows(kryi_amg_who, L->A, &s->rows));
     TRY(look_at_all(L->A, p, &sight));
     TRY(find_bound(L->A, &bound));
-    L->own = kryi_sparse_nnz(&s->rows.own);
+    L->own = kryi_csr_nnz(&s->rows.own);
     TRY(improve(L, p, &sight, &improved));
     TRY(start(L, &sight, p, s->rows.own.rows, c));
     TRY(make_levels(L, H, c, s));
@@ -499,10 +499,10 @@ static kry_status renew_parts(part_levels *L, kryi_hierarchy *H)
     TRY(kryi_alloc((size_t)L->count, sizeof *to, &to));
     TRY(read_rows(kryi_amg_who, L->A, &rows));
     TRY(find_bound(L->A, &bound));
-    CHECK(kryi_sparse_nnz(&rows.own) == L->own, KRY_ERR_ARGUMENT,
+    CHECK(kryi_csr_nnz(&rows.own) == L->own, KRY_ERR_ARGUMENT,
           "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
           "preconditioner anew",
-          kryi_amg_who, (long long)kryi_sparse_nnz(&rows.own), (long long)L->own);
+          kryi_amg_who, (long long)kryi_csr_nnz(&rows.own), (long long)L->own);
     for (int i = 0; i < L->count; i++) TRY(renew_level(L, H, i, i ? &to[i - 1].A : &rows, &to[i]));
     for (int i = 0; i < L->count; i++) TRY(store_level(H, i, &to[i]));
     kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(bound);

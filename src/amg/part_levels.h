@@ -17,9 +17,9 @@
 
 /* This part's rows of a matrix. */
 typedef struct kryi_part_rows {
-    kryi_sparse own; /* in its own columns, */
-    kryi_sparse far; /* and in those of other parts: numbers of a halo */
-    int64_t *place;  /* of these; owned. NULL: nobody asks */
+    kryi_csr own;   /* in its own columns, */
+    kryi_csr far;   /* and in those of other parts: numbers of a halo */
+    int64_t *place; /* of these; owned. NULL: nobody asks */
     int64_t places;
     int64_t first; /* own row, among those of all parts */
 } kryi_part_rows;
@@ -38,20 +38,20 @@ typedef struct kryi_part_columns {
 kry_status kryi_part_columns_find(const kryi_placed_rows *const rows[2], int64_t first, int64_t own,
                                   kryi_part_columns *c);
 /* placed: M's rows, with places for its columns, which are those of c; borrows M's arrays, but for `place`. */
-kry_status kryi_part_columns_place(const kryi_sparse *M, const kryi_part_columns *c,
+kry_status kryi_part_columns_place(const kryi_csr *M, const kryi_part_columns *c,
                                    kryi_placed_rows *placed);
 /* M := the rows of `top`, and below them those of `below`, with the columns of c. */
 kry_status kryi_part_columns_stack(const kryi_placed_rows *top, const kryi_placed_rows *below,
-                                   const kryi_part_columns *c, kryi_sparse *M);
+                                   const kryi_part_columns *c, kryi_csr *M);
 /* rows := M, whose columns are those of c. */
-kry_status kryi_part_columns_split(const kryi_sparse *M, const kryi_part_columns *c,
+kry_status kryi_part_columns_split(const kryi_csr *M, const kryi_part_columns *c,
                                    kryi_part_rows *rows);
 
 /* ---- part_prolongation.c ---------------------------------------------------------------------------- */
 
 /* What stays of a level when A has new numbers. */
 typedef struct kryi_part_kept {
-    kryi_sparse T;      /* this part's rows and columns */
+    kryi_csr T;         /* this part's rows and columns */
     bool *strong, *far; /* which own and which other entries of A are; NULL: all */
     int parts;
     int64_t *first; /* parts + 1: of each its first coarse unknown */

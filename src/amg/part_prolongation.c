@@ -10,7 +10,7 @@ void kryi_part_kept_release(kryi_part_kept *k)
     free(k->first);
     free(k->far);
     free(k->strong);
-    kryi_sparse_release(&k->T);
+    kryi_csr_release(&k->T);
     *k = (kryi_part_kept){ 0 };
 }
 
@@ -20,7 +20,7 @@ static kryi_layout *layout_of(const kryi_part_level *L)
 }
 
 /* theirs := the rows of the others that go with the halo, of a matrix of which this part has the rows M, in its columns. */
-static kry_status fetch_own(const kryi_part_level *L, const kryi_sparse *M, int64_t first,
+static kry_status fetch_own(const kryi_part_level *L, const kryi_csr *M, int64_t first,
                             kryi_placed_rows *mine, kryi_placed_rows *theirs)
 {
     kry_status st = KRY_OK;
@@ -47,13 +47,13 @@ static padding padding_of(const kryi_part_rows *A, int block)
 }
 
 /* S := A between rows of the identity. */
-static kry_status pad(const kryi_sparse *A, padding p, kryi_sparse *S)
+static kry_status pad(const kryi_csr *A, padding p, kryi_csr *S)
 {
     kry_status st = KRY_OK;
-    const int64_t n = A->rows + p.before + p.after, nnz = kryi_sparse_nnz(A);
+    const int64_t n = A->rows + p.before + p.after, nnz = kryi_csr_nnz(A);
     double *val;
 
-    TRY(kryi_sparse_create(n, n, KRY_F64, nnz + p.before + p.after, S));
+    TRY(kryi_csr_create(n, n, KRY_F64, nnz + p.before + p.after, S));
     val = S->val;
     for (int64_t i = 0; i < p.before; i++) S->col[i] = (int32_t)i, val[i] = 1;
     for (int64_t e = 0; e < nnz; e++) S->col[p.before + e] = (int32_t)(p.before + A->col[e]);
@@ -73,7 +73,7 @@ done:
 }
 
 /* Whether one of these rows has an entry in another part. */
-static bool reaches_out(const kryi_sparse *far, int64_t begin, int64_t end)
+static bool reaches_out(const kryi_csr *far, int64_t begin, int64_t end)
 {
     if (begin < 0) begin = 0;
     if (end > far->rows) end = far->rows;
@@ -82,11 +82,11 @@ static bool reaches_out(const kryi_sparse *far, int64_t begin, int64_t end)
 
 /* T := what the aggregates make of B, which is padded. */
 static kry_status take_tentative(const kryi_part_rows *A, padding p, const kryi_coarsen *c,
-                                 kryi_aggregates *g, kryi_sparse *T, double **C)
+                                 kryi_aggregates *g, kryi_csr *T, double **C)
 {
     kry_status st = KRY_OK;
     const size_t m = (size_t)c->vectors, n = (size_t)A->own.rows;
-    kryi_sparse padded = { 0 };
+    kryi_csr padded = { 0 };
     double *B = NULL;
 
     for (int64_t i = 0; i < g->nodes; i++) {
@@ -97,12 +97,12 @@ static kry_status take_tentative(const kryi_part_rows *A, padding p, const kryi_
     TRY(kryi_alloc((size_t)(g->nodes * c->block) * m, sizeof *B, &B));
     if (n) memcpy(B + (size_t)p.before * m, c->near_null_space, n * m * sizeof *B);
     TRY(kryi_tentative(g, c->block, c->vectors, B, &padded, C));
-    TRY(kryi_sparse_part(
-        &padded, &(kryi_sparse_cut){ .rows = A->own.rows, .first = p.before, .cols = padded.cols },
-        T, NULL));
+    TRY(kryi_csr_part(
+        &padded, &(kryi_csr_cut){ .rows = A->own.rows, .first = p.before, .cols = padded.cols }, T,
+        NULL));
 done:
     free(B);
-    kryi_sparse_release(&padded);
+    kryi_csr_release(&padded);
     return st;
 }
 
@@ -110,13 +110,13 @@ done:
 static kry_status mark_far(const kryi_part_level *L, double theta, int block, bool **far)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *A = &L->A->far;
+    const kryi_csr *A = &L->A->far;
     const double *a = A->val;
     double *mine = NULL, *theirs = NULL;
 
     if (!(theta > 0) || block > 1) return KRY_OK;
     TRY(kryi_part_diagonals(L, &mine, &theirs));
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), sizeof **far, far));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof **far, far));
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
             (*far)[e] = a[e] * a[e] >= theta * theta * (mine[i] * theirs[A->col[e]]);
@@ -144,7 +144,7 @@ kry_status kryi_part_aggregate(const kryi_coarsen *c, const kryi_part_level *L,
     kry_status st = KRY_OK;
     const kryi_part_rows *A = L->A;
     const padding p = padding_of(A, c->block);
-    kryi_sparse S = { 0 };
+    kryi_csr S = { 0 };
     kryi_aggregates g = { 0 };
     bool *strong = NULL;
 
@@ -153,8 +153,8 @@ kry_status kryi_part_aggregate(const kryi_coarsen *c, const kryi_part_level *L,
     TRY(pad(&A->own, p, &S));
     TRY(kryi_find_aggregates(c, &S, &g, &strong));
     if (strong) {
-        TRY(kryi_alloc((size_t)kryi_sparse_nnz(&A->own), sizeof *strong, &kept->strong));
-        memcpy(kept->strong, strong + p.before, (size_t)kryi_sparse_nnz(&A->own) * sizeof *strong);
+        TRY(kryi_alloc((size_t)kryi_csr_nnz(&A->own), sizeof *strong, &kept->strong));
+        memcpy(kept->strong, strong + p.before, (size_t)kryi_csr_nnz(&A->own) * sizeof *strong);
     }
     TRY(mark_far(L, ldexp(c->strength, -c->level), c->block, &kept->far));
     if (!strong) free(kept->far), kept->far = NULL;
@@ -163,7 +163,7 @@ kry_status kryi_part_aggregate(const kryi_coarsen *c, const kryi_part_level *L,
 done:
     free(strong);
     free(g.of_node);
-    kryi_sparse_release(&S);
+    kryi_csr_release(&S);
     return st;
 }
 
@@ -179,7 +179,7 @@ kry_status kryi_part_diagonals(const kryi_part_level *L, double **mine, double *
     TRY(kryi_alloc((size_t)n, sizeof *d.place, &d.place)); /* no places are needed */
     TRY(kryi_alloc((size_t)n + 1, sizeof *d.row_ptr, &d.row_ptr));
     for (int64_t i = 0; i < n; i++) {
-        const int64_t e = kryi_sparse_find(&L->A->own, i, i);
+        const int64_t e = kryi_csr_find(&L->A->own, i, i);
         (*mine)[i] = e < 0 ? 0 : ((const double *)L->A->own.val)[e];
         d.row_ptr[i + 1] = i + 1;
     }
@@ -197,12 +197,12 @@ done:
 
 /* F: A without its weak entries, which are on the diagonal; and what steps are divided by. */
 typedef struct filtered {
-    kryi_sparse own, far;
+    kryi_csr own, far;
     double *d;
 } filtered;
 
 /* Copy row i of A but for its weak entries, whose sum is returned. */
-static double copy_row(const kryi_sparse *A, const bool *strong, int64_t i, kryi_sparse *F)
+static double copy_row(const kryi_csr *A, const bool *strong, int64_t i, kryi_csr *F)
 {
     int64_t end = F->row_ptr[i];
     double weak = 0;
@@ -226,12 +226,12 @@ static kry_status filter(const kryi_part_rows *A, const kryi_part_kept *kept, fi
 
     *f = (filtered){ 0 };
     TRY(kryi_alloc((size_t)A->own.rows, sizeof *f->d, &f->d));
-    TRY(kryi_sparse_create(A->own.rows, A->own.cols, KRY_F64, kryi_sparse_nnz(&A->own), &f->own));
-    TRY(kryi_sparse_create(A->far.rows, A->far.cols, KRY_F64, kryi_sparse_nnz(&A->far), &f->far));
+    TRY(kryi_csr_create(A->own.rows, A->own.cols, KRY_F64, kryi_csr_nnz(&A->own), &f->own));
+    TRY(kryi_csr_create(A->far.rows, A->far.cols, KRY_F64, kryi_csr_nnz(&A->far), &f->far));
     for (int64_t i = 0; i < A->own.rows; i++) {
         const double weak =
             copy_row(&A->own, kept->strong, i, &f->own) + copy_row(&A->far, kept->far, i, &f->far);
-        double *entry = (double *)f->own.val + kryi_sparse_find(&f->own, i, i), whole = *entry;
+        double *entry = (double *)f->own.val + kryi_csr_find(&f->own, i, i), whole = *entry;
         *entry += weak;
         f->d[i] = *entry >= least * whole ? *entry : whole;
     }
@@ -245,7 +245,7 @@ static void move_far(filtered *f, double sign)
     const double *far = f->far.val;
 
     for (int64_t i = 0; i < f->own.rows; i++) {
-        double *entry = (double *)f->own.val + kryi_sparse_find(&f->own, i, i);
+        double *entry = (double *)f->own.val + kryi_csr_find(&f->own, i, i);
         for (int64_t e = f->far.row_ptr[i]; e < f->far.row_ptr[i + 1]; e++)
             *entry += sign * fabs(far[e]);
     }
@@ -267,11 +267,11 @@ done:
 }
 
 /* S := [I 0] - omega D^-1 F */
-static kry_status make_smoother(const filtered *f, double omega, kryi_sparse *S)
+static kry_status make_smoother(const filtered *f, double omega, kryi_csr *S)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_sparse_beside(&f->own, &f->far, S));
+    TRY(kryi_csr_beside(&f->own, &f->far, S));
     double *val = S->val;
     for (int64_t i = 0; i < S->rows; i++)
         for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
@@ -287,7 +287,7 @@ kry_status kryi_part_prolongation(const kryi_part_level *L, const kryi_part_kept
     const int64_t first = kept->first[kryi_layout_rank(layout_of(L))];
     kryi_placed_rows mine = { 0 }, theirs = { 0 };
     kryi_part_columns c = { 0 };
-    kryi_sparse T = { 0 }, S = { 0 }, product = { 0 };
+    kryi_csr T = { 0 }, S = { 0 }, product = { 0 };
     filtered f = { 0 };
     double rho;
 
@@ -298,16 +298,16 @@ kry_status kryi_part_prolongation(const kryi_part_level *L, const kryi_part_kept
     TRY(filter(L->A, kept, &f));
     TRY(find_rho(layout_of(L), &f, &rho));
     TRY(make_smoother(&f, 4.0 / 3 / rho, &S));
-    TRY(kryi_sparse_multiply(&S, &T, &product));
+    TRY(kryi_csr_multiply(&S, &T, &product));
     TRY(kryi_part_columns_split(&product, &c, P));
     P->first = first;
 done:
     free(f.d);
-    kryi_sparse_release(&f.far);
-    kryi_sparse_release(&f.own);
-    kryi_sparse_release(&product);
-    kryi_sparse_release(&S);
-    kryi_sparse_release(&T);
+    kryi_csr_release(&f.far);
+    kryi_csr_release(&f.own);
+    kryi_csr_release(&product);
+    kryi_csr_release(&S);
+    kryi_csr_release(&T);
     free(c.place);
     kryi_placed_rows_release(&theirs);
     free(mine.place);

@@ -19,7 +19,7 @@ static double norm_of(const double *v, int64_t n)
 
 /* What the threads that multiply with S A S share. */
 typedef struct multiplying {
-    const kryi_sparse *A;
+    const kryi_csr *A;
     lanczos *l;
     double beta;
 } multiplying;
@@ -41,7 +41,7 @@ static void scale_rows(void *user, int part, int64_t begin, int64_t end)
 static void multiply_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const multiplying *m = user;
-    const kryi_sparse *A = m->A;
+    const kryi_csr *A = m->A;
     const lanczos *l = m->l;
     const double *val = A->val;
 
@@ -55,9 +55,9 @@ static void multiply_rows(void *user, int part, int64_t begin, int64_t end)
 }
 
 /* w := S A S v - beta old;  returns v'w. old := S v on the way. */
-static double multiply(const kryi_sparse *A, lanczos *l, double beta)
+static double multiply(const kryi_csr *A, lanczos *l, double beta)
 {
-    const int parts = kryi_parts(kryi_sparse_nnz(A));
+    const int parts = kryi_parts(kryi_csr_nnz(A));
     multiplying m = { A, l, beta };
     double alpha = 0;
 
@@ -67,7 +67,7 @@ static double multiply(const kryi_sparse *A, lanczos *l, double beta)
     return alpha;
 }
 
-static void run(const kryi_sparse *A, lanczos *l, kryi_lanczos *T)
+static void run(const kryi_csr *A, lanczos *l, kryi_lanczos *T)
 {
     double beta = norm_of(l->v, l->n);
 
@@ -90,7 +90,7 @@ double kryi_amg_rho_of(const kryi_lanczos *T)
     return ldexp(rint(ldexp(digits, DIGITS)), exponent - DIGITS);
 }
 
-kry_status kryi_amg_lanczos(const kryi_sparse *A, const double *d, kryi_lanczos *T)
+kry_status kryi_amg_lanczos(const kryi_csr *A, const double *d, kryi_lanczos *T)
 {
     kry_status st = KRY_OK;
     lanczos l = { .n = A->rows };
@@ -108,7 +108,7 @@ done:
     return st;
 }
 
-kry_status kryi_amg_rho(const kryi_sparse *A, const double *d, double *rho)
+kry_status kryi_amg_rho(const kryi_csr *A, const double *d, double *rho)
 {
     kry_status st = KRY_OK;
     kryi_lanczos T;

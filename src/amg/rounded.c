@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 /* In double, and no number is too large or too small for single. */
-static bool fits_single(kry_type type, const kryi_sparse *host)
+static bool fits_single(kry_type type, const kryi_csr *host)
 {
     const double *val = host->val;
 
     if (type != KRY_F64) return false;
-    for (int64_t e = 0; e < kryi_sparse_nnz(host); e++) {
+    for (int64_t e = 0; e < kryi_csr_nnz(host); e++) {
         const double size = fabs(val[e]);
         if (!(size == 0 || (size >= FLT_MIN && size <= FLT_MAX))) return false;
     }
@@ -19,7 +19,7 @@ static bool fits_single(kry_type type, const kryi_sparse *host)
 }
 
 /* *rest: what rounding takes from each row, numbers of `type`, to be freed. */
-static kry_status find_rest(const kryi_sparse *A, kry_type type, void **rest)
+static kry_status find_rest(const kryi_csr *A, kry_type type, void **rest)
 {
     kry_status st = KRY_OK;
     const double *val = A->val;
@@ -35,7 +35,7 @@ done:
     return st;
 }
 
-kry_status kryi_rounded_rest(kry_device *dev, const kryi_sparse *A, cl_mem *rest)
+kry_status kryi_rounded_rest(kry_device *dev, const kryi_csr *A, cl_mem *rest)
 {
     kry_status st = KRY_OK;
     void *numbers = NULL;
@@ -49,7 +49,7 @@ done:
 }
 
 /* A symmetric matrix has its numbers in single: what rounding took from each row is given to its diagonal. */
-static kry_status keep_sums(kryi_matrix *A, const kryi_sparse *host)
+static kry_status keep_sums(kryi_matrix *A, const kryi_csr *host)
 {
     kry_status st = KRY_OK;
     void *rest = NULL;
@@ -63,42 +63,42 @@ done:
 }
 
 /* Whether its numbers are rounded. */
-static bool is_rounded(const kryi_matrix *A, const kryi_sparse *host)
+static bool is_rounded(const kryi_matrix *A, const kryi_csr *host)
 {
     return A->params.values == KRY_VALUES_SINGLE || A->shape.type != host->type;
 }
 
-kry_status kryi_rounded_operator(kry_device *dev, kryi_keep keep, const kryi_sparse *host,
+kry_status kryi_rounded_operator(kry_device *dev, kryi_keep keep, const kryi_csr *host,
                                  unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kryi_sparse copy = { 0 };
+    kryi_csr copy = { 0 };
     const kry_values values =
         keep.rounded && fits_single(keep.type, host) ? KRY_VALUES_SINGLE : KRY_VALUES_COMPACT;
 
-    TRY(kryi_sparse_copy(host, &copy));
-    TRY(kryi_sparse_convert(&copy, keep.type));
+    TRY(kryi_csr_copy(host, &copy));
+    TRY(kryi_csr_convert(&copy, keep.type));
     TRY(kryi_matrix_take(dev, &copy, KRY_MATRIX(.traits = traits, .values = values), op));
     if (is_rounded(kryi_matrix_of(*op), host)) TRY(keep_sums(kryi_matrix_of(*op), host));
 done:
     if (st < 0) kry_op_release(op);
-    kryi_sparse_release(&copy);
+    kryi_csr_release(&copy);
     return st;
 }
 
-kry_status kryi_rounded_set_numbers(kry_op *op, const kryi_sparse *host)
+kry_status kryi_rounded_set_numbers(kry_op *op, const kryi_csr *host)
 {
     kry_status st = KRY_OK;
     kryi_matrix *matrix = kryi_matrix_of(op);
-    kryi_sparse copy = { 0 };
+    kryi_csr copy = { 0 };
 
     if (matrix->params.values == KRY_VALUES_SINGLE && !fits_single(op->shape.type, host))
         matrix->params.values = KRY_VALUES_COMPACT;
-    TRY(kryi_sparse_copy(host, &copy));
-    TRY(kryi_sparse_convert(&copy, op->shape.type));
+    TRY(kryi_csr_copy(host, &copy));
+    TRY(kryi_csr_convert(&copy, op->shape.type));
     TRY(kry_op_update(op, copy.val));
     if (is_rounded(matrix, host)) TRY(keep_sums(matrix, host));
 done:
-    kryi_sparse_release(&copy);
+    kryi_csr_release(&copy);
     return st;
 }

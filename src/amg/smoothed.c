@@ -13,7 +13,7 @@
 /* ---- the norms of the blocks of a row of nodes ------------------------------------------------ */
 
 typedef struct node_row {
-    const kryi_sparse *A;
+    const kryi_csr *A;
     int block;
     int64_t *place;     /* of each node: where it is among those of the row, or -1 */
     int32_t *met;       /* nodes in the order in which they are met */
@@ -22,7 +22,7 @@ typedef struct node_row {
     int64_t count;
 } node_row;
 
-static kry_status node_row_create(const kryi_sparse *A, int block, node_row *r)
+static kry_status node_row_create(const kryi_csr *A, int block, node_row *r)
 {
     kry_status st = KRY_OK;
     const int64_t nodes = A->cols / block;
@@ -41,7 +41,7 @@ done:
 /* The squared norms of the blocks of node i. */
 static void node_row_form(node_row *r, int64_t i)
 {
-    const kryi_sparse *A = r->A;
+    const kryi_csr *A = r->A;
     const double *val = A->val;
 
     if (r->block == 1) {
@@ -67,7 +67,7 @@ static void node_row_form(node_row *r, int64_t i)
 /* ---- the graph ------------------------------------------------------------------------------- */
 
 /* Append the strong couplings of node i to S. d: the norms of the diagonal blocks. */
-static void append_row(const node_row *r, int64_t i, double theta, const double *d, kryi_sparse *S)
+static void append_row(const node_row *r, int64_t i, double theta, const double *d, kryi_csr *S)
 {
     int64_t end = S->row_ptr[i];
     double *val = S->val;
@@ -93,7 +93,7 @@ static void diagonal_norms(node_row *r, int64_t nodes, double *d, int64_t *coupl
     }
 }
 
-kry_status kryi_strength(const kryi_sparse *A, int block, double theta, kryi_sparse *S)
+kry_status kryi_strength(const kryi_csr *A, int block, double theta, kryi_csr *S)
 {
     kry_status st = KRY_OK;
     const int64_t nodes = A->rows / block;
@@ -101,22 +101,22 @@ kry_status kryi_strength(const kryi_sparse *A, int block, double theta, kryi_spa
     node_row r = { 0 };
     double *d = NULL;
 
-    *S = (kryi_sparse){ 0 };
+    *S = (kryi_csr){ 0 };
     TRY(node_row_create(A, block, &r));
     TRY(kryi_alloc((size_t)nodes, sizeof *d, &d));
     diagonal_norms(&r, nodes, d, &couplings);
-    TRY(kryi_sparse_create(nodes, nodes, KRY_F64, couplings, S));
+    TRY(kryi_csr_create(nodes, nodes, KRY_F64, couplings, S));
     for (int64_t i = 0; i < nodes; i++) {
         node_row_form(&r, i);
         append_row(&r, i, theta, d, S);
     }
-    if (block > 1) TRY(kryi_sparse_sort(S));
+    if (block > 1) TRY(kryi_csr_sort(S));
 done:
     free(d);
     free(r.place);
     free(r.met);
     free(r.squared);
-    if (st < 0) kryi_sparse_release(S);
+    if (st < 0) kryi_csr_release(S);
     return st;
 }
 
@@ -168,7 +168,7 @@ enum { FREE, COVERED, ROOT };
 /* Of the nodes that belong to `within` (-1: in no aggregate) those that are neither coupled to a root nor to
  * a node that is, in the order given, become roots. state: n, all FREE. Nodes without a neighbour among
  * these stay FREE. */
-static void find_roots(const kryi_sparse *S, const int32_t *order, const int32_t *aggregate,
+static void find_roots(const kryi_csr *S, const int32_t *order, const int32_t *aggregate,
                        char *state)
 {
     for (int64_t k = 0; k < S->rows; k++) {
@@ -188,7 +188,7 @@ static void find_roots(const kryi_sparse *S, const int32_t *order, const int32_t
 
 /* Roots with at least `least` neighbours in no aggregate, if `large` half of them all, make aggregates with
  * these, in the order of the roots' numbers. */
-static void gather(const kryi_sparse *S, const char *state, int64_t least, bool large,
+static void gather(const kryi_csr *S, const char *state, int64_t least, bool large,
                    int32_t *aggregate, int64_t *count)
 {
     for (int64_t i = 0; i < S->rows; i++) {
@@ -206,7 +206,7 @@ static void gather(const kryi_sparse *S, const char *state, int64_t least, bool 
 
 /* The others join the aggregate of the neighbour, of those that `now` knows, to which their coupling is
  * strongest. */
-static void join(const kryi_sparse *S, const int32_t *now, int32_t *aggregate)
+static void join(const kryi_csr *S, const int32_t *now, int32_t *aggregate)
 {
     const double *val = S->val;
 
@@ -219,7 +219,7 @@ static void join(const kryi_sparse *S, const int32_t *now, int32_t *aggregate)
     }
 }
 
-kry_status kryi_aggregate(const kryi_sparse *S, bool large, int32_t *aggregate, int64_t *count)
+kry_status kryi_aggregate(const kryi_csr *S, bool large, int32_t *aggregate, int64_t *count)
 {
     kry_status st = KRY_OK;
     const int64_t n = S->rows;
@@ -248,9 +248,9 @@ done:
 
 /* What stays when A has new numbers. */
 typedef struct smoothed {
-    kryi_sparse T;
-    bool *strong;       /* which entries of A are in F; NULL: all */
-    kryi_sparse places; /* of P: no numbers */
+    kryi_csr T;
+    bool *strong;    /* which entries of A are in F; NULL: all */
+    kryi_csr places; /* of P: no numbers */
 } smoothed;
 
 static void smoothed_destroy(void *kept)
@@ -258,8 +258,8 @@ static void smoothed_destroy(void *kept)
     smoothed *s = kept;
     if (!s) return;
     free(s->strong);
-    kryi_sparse_release(&s->places);
-    kryi_sparse_release(&s->T);
+    kryi_csr_release(&s->places);
+    kryi_csr_release(&s->T);
     free(s);
 }
 
@@ -267,13 +267,13 @@ static void smoothed_destroy(void *kept)
 
 /* F, which borrows A's pattern if all entries are strong. */
 typedef struct filtered {
-    kryi_sparse F;
+    kryi_csr F;
     bool borrows;
     double *d; /* the diagonal of F, or of A where little is left of it */
 } filtered;
 
 /* Row i of F. Returns its diagonal entry. */
-static double filter_row(const kryi_sparse *A, const bool *strong, int64_t i, kryi_sparse *F)
+static double filter_row(const kryi_csr *A, const bool *strong, int64_t i, kryi_csr *F)
 {
     const double least = 0.1; /* of the diagonal, for a step of Jacobi to be divided by it */
     const double *a = A->val;
@@ -293,17 +293,17 @@ static double filter_row(const kryi_sparse *A, const bool *strong, int64_t i, kr
     return val[at] >= least * entry ? val[at] : entry;
 }
 
-static kry_status filter(const kryi_sparse *A, const bool *strong, filtered *f)
+static kry_status filter(const kryi_csr *A, const bool *strong, filtered *f)
 {
     kry_status st = KRY_OK;
-    const int64_t nnz = kryi_sparse_nnz(A);
+    const int64_t nnz = kryi_csr_nnz(A);
 
     *f = (filtered){ .borrows = !strong };
     TRY(kryi_alloc((size_t)A->rows, sizeof *f->d, &f->d));
     if (strong) {
-        TRY(kryi_sparse_create(A->rows, A->cols, KRY_F64, nnz, &f->F));
+        TRY(kryi_csr_create(A->rows, A->cols, KRY_F64, nnz, &f->F));
     } else {
-        f->F = (kryi_sparse){ A->rows, A->cols, KRY_F64, A->row_ptr, A->col, NULL };
+        f->F = (kryi_csr){ A->rows, A->cols, KRY_F64, A->row_ptr, A->col, NULL };
         TRY(kryi_alloc((size_t)nnz, sizeof(double), &f->F.val));
     }
     for (int64_t i = 0; i < A->rows; i++) f->d[i] = filter_row(A, strong, i, &f->F);
@@ -322,7 +322,7 @@ static void to_smoother(filtered *f, double omega)
 }
 
 /* P is empty, or has its places and room for its numbers. */
-static kry_status smooth(const kryi_sparse *A, const smoothed *s, kryi_sparse *P)
+static kry_status smooth(const kryi_csr *A, const smoothed *s, kryi_csr *P)
 {
     kry_status st = KRY_OK;
     filtered f;
@@ -332,12 +332,12 @@ static kry_status smooth(const kryi_sparse *A, const smoothed *s, kryi_sparse *P
     TRY(kryi_amg_rho(&f.F, f.d, &rho));
     to_smoother(&f, 4.0 / 3 / rho);
     if (P->row_ptr)
-        TRY(kryi_sparse_multiply_within(&f.F, NULL, &s->T, P));
+        TRY(kryi_csr_multiply_within(&f.F, NULL, &s->T, P));
     else
-        TRY(kryi_sparse_multiply(&f.F, &s->T, P));
+        TRY(kryi_csr_multiply(&f.F, &s->T, P));
 done:
     if (f.borrows) f.F.row_ptr = NULL, f.F.col = NULL;
-    kryi_sparse_release(&f.F);
+    kryi_csr_release(&f.F);
     free(f.d);
     return st;
 }
@@ -345,7 +345,7 @@ done:
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 /* strong[e]: the nodes of entry e are the same, or coupled in S. */
-static kry_status mark(const kryi_sparse *A, int block, const kryi_sparse *S, bool *strong)
+static kry_status mark(const kryi_csr *A, int block, const kryi_csr *S, bool *strong)
 {
     kry_status st = KRY_OK;
     int64_t *row = NULL; /* of each node: 1 + the last node that it is coupled to */
@@ -363,11 +363,11 @@ done:
 }
 
 /* Aggregates by couplings of at least theta; false: they are too few, or hardly fewer than the nodes. */
-static kry_status find_aggregates(const kryi_coarsen *c, const kryi_sparse *A, double theta,
+static kry_status find_aggregates(const kryi_coarsen *c, const kryi_csr *A, double theta,
                                   kryi_aggregates *g, bool **strong, bool *useful)
 {
     kry_status st = KRY_OK;
-    kryi_sparse S = { 0 };
+    kryi_csr S = { 0 };
 
     TRY(kryi_strength(A, c->block, theta, &S));
     g->nodes = S.rows;
@@ -375,15 +375,15 @@ static kry_status find_aggregates(const kryi_coarsen *c, const kryi_sparse *A, d
     TRY(kryi_aggregate(&S, kryi_aggregates_large(c), g->of_node, &g->count));
     *useful = g->count > 0 && g->count * c->vectors < 0.9 * (double)A->rows;
     if (*useful && theta > 0) {
-        TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), sizeof **strong, strong));
+        TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof **strong, strong));
         TRY(mark(A, c->block, &S, *strong));
     }
 done:
-    kryi_sparse_release(&S);
+    kryi_csr_release(&S);
     return st;
 }
 
-kry_status kryi_find_aggregates(const kryi_coarsen *c, const kryi_sparse *A, kryi_aggregates *g,
+kry_status kryi_find_aggregates(const kryi_coarsen *c, const kryi_csr *A, kryi_aggregates *g,
                                 bool **strong)
 {
     kry_status st = KRY_OK;
@@ -399,15 +399,14 @@ done:
     return st;
 }
 
-static kry_status smoothed_create(kryi_coarsen *c, const kryi_sparse *A, kryi_sparse *P,
-                                  void **kept)
+static kry_status smoothed_create(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept)
 {
     kry_status st = KRY_OK;
     kryi_aggregates g = { 0 };
     smoothed *s = NULL;
     double *C = NULL;
 
-    *P = (kryi_sparse){ 0 };
+    *P = (kryi_csr){ 0 };
     TRY(kryi_alloc(1, sizeof *s, &s));
     TRY(kryi_find_aggregates(c, A, &g, &s->strong));
     TRY(kryi_tentative(&g, c->block, c->vectors, c->near_null_space, &s->T, &C));
@@ -418,23 +417,23 @@ static kry_status smoothed_create(kryi_coarsen *c, const kryi_sparse *A, kryi_sp
     c->block = c->vectors;
     *kept = s, s = NULL;
 done:
-    if (st < 0) kryi_sparse_release(P);
+    if (st < 0) kryi_csr_release(P);
     free(C);
     smoothed_destroy(s);
     free(g.of_node);
     return st;
 }
 
-static kry_status smoothed_update(const kryi_sparse *A, void *kept, kryi_sparse *P)
+static kry_status smoothed_update(const kryi_csr *A, void *kept, kryi_csr *P)
 {
     kry_status st = KRY_OK;
     const smoothed *s = kept;
 
     TRY(kryi_places_copy(&s->places, P));
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(P), sizeof(double), &P->val));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(P), sizeof(double), &P->val));
     TRY(smooth(A, s, P));
 done:
-    if (st < 0) kryi_sparse_release(P);
+    if (st < 0) kryi_csr_release(P);
     return st;
 }
 

@@ -18,7 +18,7 @@ void kryi_splitting_release(kryi_splitting *s)
     *s = (kryi_splitting){ 0 };
 }
 
-static kry_status run(const kryi_csr *A, const char *name, const kry_arg *args, size_t count)
+static kry_status run(const kryi_device_csr *A, const char *name, const kry_arg *args, size_t count)
 {
     const int64_t groups = kryi_groups_for(A->dev, KRY_F32, 4 * A->rows); /* a row a work-item */
     return kryi_run(A->dev, "splitting", A->type, "", name, groups, args, count);
@@ -34,7 +34,7 @@ typedef struct points {
     cl_mem least, state, beaten, left;
 } points;
 
-static kry_status points_create(const kryi_csr *A, points *p)
+static kry_status points_create(const kryi_device_csr *A, points *p)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
@@ -47,7 +47,7 @@ done:
     return st;
 }
 
-static kry_status find_strong(const kryi_csr *A, double theta, const kryi_splitting *s,
+static kry_status find_strong(const kryi_device_csr *A, double theta, const kryi_splitting *s,
                               const points *p)
 {
     kry_status st = KRY_OK;
@@ -66,7 +66,7 @@ done:
 }
 
 /* Rounds until no point is open; the device is asked after some of them, in which most are decided. */
-static kry_status find_points(const kryi_csr *A, const kryi_splitting *s, const points *p)
+static kry_status find_points(const kryi_device_csr *A, const kryi_splitting *s, const points *p)
 {
     enum { AT_ONCE = 4 };
     kry_status st = KRY_OK;
@@ -86,7 +86,7 @@ done:
 
 /* Numbers of C points, and how many couplings to them the other rows have. Takes the place of p->least and
  * p->beaten. */
-static kry_status number_points(const kryi_csr *A, const points *p, kryi_splitting *s)
+static kry_status number_points(const kryi_device_csr *A, const points *p, kryi_splitting *s)
 {
     kry_status st = KRY_OK;
     const cl_int n = (cl_int)A->rows, most = KRY_INTERPOLATE_LONG;
@@ -95,15 +95,15 @@ static kry_status number_points(const kryi_csr *A, const points *p, kryi_splitti
     const kry_arg count[] = { ARG(n),         ARG(most),     ARG(A->row_ptr), ARG(A->col),
                               ARG(s->strong), ARG(p->state), ARG(is_c),       ARG(near) };
     TRY(run(A, "splitting_count", count, COUNT(count)));
-    TRY(kryi_csr_offsets(A->dev, A->rows, is_c, &s->number, &s->coarse));
-    TRY(kryi_csr_offsets(A->dev, A->rows, near, &s->near_ptr, &s->near));
+    TRY(kryi_device_csr_offsets(A->dev, A->rows, is_c, &s->number, &s->coarse));
+    TRY(kryi_device_csr_offsets(A->dev, A->rows, near, &s->near_ptr, &s->near));
     const kry_arg number[] = { ARG(n), ARG(p->state), ARG(s->number) };
     TRY(run(A, "splitting_number", number, COUNT(number)));
 done:
     return st;
 }
 
-kry_status kryi_splitting_create(const kryi_csr *A, double theta, kryi_splitting *s)
+kry_status kryi_splitting_create(const kryi_device_csr *A, double theta, kryi_splitting *s)
 {
     kry_status st = KRY_OK;
     points p = { 0 };
@@ -123,7 +123,7 @@ done:
     return st;
 }
 
-kry_status kryi_splitting_signs(const kryi_csr *A, double *positive, double *negative)
+kry_status kryi_splitting_signs(const kryi_device_csr *A, double *positive, double *negative)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;

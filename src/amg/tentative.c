@@ -74,7 +74,7 @@ typedef struct building {
     int block, m;
     const double *B;
     double *Q;
-    kryi_sparse *T;
+    kryi_csr *T;
 } building;
 
 /* Q := the rows of B that belong to aggregate a. Returns how many. */
@@ -113,7 +113,7 @@ static void put_rows(building *b, int64_t a, int64_t rows)
 }
 
 /* Close the gaps between the rows of T, each of which has room for m entries. */
-static void close_gaps(kryi_sparse *T, int m)
+static void close_gaps(kryi_csr *T, int m)
 {
     double *val = T->val;
     int64_t end = 0;
@@ -134,19 +134,19 @@ static int64_t largest(const members *s, int64_t count)
     return most;
 }
 
-kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, const double *B,
-                          kryi_sparse *T, double **C)
+kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, const double *B, kryi_csr *T,
+                          double **C)
 {
     kry_status st = KRY_OK;
     const int64_t n = g->nodes * block;
     building b = { .block = block, .m = m, .B = B, .T = T };
 
-    *T = (kryi_sparse){ 0 };
+    *T = (kryi_csr){ 0 };
     *C = NULL;
     TRY(members_create(g, &b.members));
     TRY(kryi_alloc((size_t)(largest(&b.members, g->count) * block * m), sizeof *b.Q, &b.Q));
     TRY(kryi_alloc((size_t)(g->count * m * m), sizeof **C, C));
-    TRY(kryi_sparse_create(n, g->count * m, KRY_F64, n * m, T));
+    TRY(kryi_csr_create(n, g->count * m, KRY_F64, n * m, T));
     for (int64_t a = 0; a < g->count; a++) {
         const int64_t rows = take_rows(&b, a);
         factor(b.Q, rows, m, *C + a * m * m);
@@ -159,7 +159,7 @@ done:
     if (st < 0) {
         free(*C);
         *C = NULL;
-        kryi_sparse_release(T);
+        kryi_csr_release(T);
     }
     return st;
 }

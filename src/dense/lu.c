@@ -1,7 +1,7 @@
 /* lu.c - the factors of a dense matrix as an operator that applies its inverse; its pivots, its
  * determinant, the factors themselves. Made in lu_factor.c, used in lu_solve.c. */
 #include "dense/lu.h"
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -181,7 +181,7 @@ done:
 }
 
 static kry_status weigh(const char *who, const block_part *b, const block_side *s,
-                        const numbers_given *k, kryi_sparse *far)
+                        const numbers_given *k, kryi_csr *far)
 {
     kry_status st = KRY_OK;
     const kryi_boxes *B = b->split->boxes;
@@ -205,13 +205,13 @@ done:
 
 /* far := for each face of these sides minus its weight, in the column of the number beyond. */
 static kry_status find_far(const char *who, const block_part *b, const block_side *sides, int count,
-                           const numbers_given *k, kryi_sparse *far)
+                           const numbers_given *k, kryi_csr *far)
 {
     kry_status st = KRY_OK;
     const int64_t n = b->own->n, numbers = count ? sides[count - 1].at + sides[count - 1].count : 0;
     int64_t sum = 0;
 
-    TRY(kryi_sparse_create(n, numbers, b->own->type, numbers, far));
+    TRY(kryi_csr_create(n, numbers, b->own->type, numbers, far));
     for (int i = 0; i < count; i++)
         for (int64_t t = 0; t < sides[i].count; t++) far->row_ptr[own_point(b, &sides[i], t) + 1]++;
     for (int64_t i = 1; i <= n; i++) { /* where row i - 1 begins; weigh() moves it to its end */
@@ -220,16 +220,16 @@ static kry_status find_far(const char *who, const block_part *b, const block_sid
     }
     for (int i = 0; i < count; i++) TRY(weigh(who, b, &sides[i], k, far));
 done:
-    if (st < 0) kryi_sparse_release(far);
+    if (st < 0) kryi_csr_release(far);
     return st;
 }
 
 /* numbers, of the cells here: what `far` has for the faces of one side. */
-static void upper_faces(const block_part *b, const block_side *side, const kryi_sparse *far,
+static void upper_faces(const block_part *b, const block_side *side, const kryi_csr *far,
                         double *numbers)
 {
     for (int64_t t = 0; t < side->count; t++) {
-        const int64_t i = own_point(b, side, t), e = kryi_sparse_find(far, i, side->at + t);
+        const int64_t i = own_point(b, side, t), e = kryi_csr_find(far, i, side->at + t);
         numbers[i] = -kryi_number_at(far->type, far->val, e);
     }
 }
@@ -338,7 +338,7 @@ static kry_status couple(const blocks *W, int rank, kry_op *own, unsigned traits
     kryi_coupled A = { .own = own, .kind = &kind, .traits = traits };
     block_side sides[6];
     const int count = find_sides(&part, sides);
-    kryi_sparse exact = { 0 };
+    kryi_csr exact = { 0 };
     void *sums = NULL;
 
     TRY(find_far("kry_stencil_create", &part, sides, count, &k, &A.far));
@@ -351,9 +351,9 @@ static kry_status couple(const blocks *W, int rank, kry_op *own, unsigned traits
 done:
     kryi_halo_release(&A.halo);
     free(A.place);
-    kryi_sparse_release(&A.far);
+    kryi_csr_release(&A.far);
     free(sums);
-    kryi_sparse_release(&exact);
+    kryi_csr_release(&exact);
     return st;
 }
 
@@ -443,7 +443,7 @@ static kry_status update_part(void *self, int rank, kry_op *local)
     const numbers_given given = given_numbers(W, rank);
     block_side sides[6];
     const int count = find_sides(&part, sides);
-    kryi_sparse far = { 0 }, exact = { 0 };
+    kryi_csr far = { 0 }, exact = { 0 };
     double *joined = NULL;
     void *sums = NULL;
     box_numbers k = { 0 };
@@ -458,8 +458,8 @@ static kry_status update_part(void *self, int rank, kry_op *local)
 done:
     free(sums);
     free(joined);
-    kryi_sparse_release(&exact);
-    kryi_sparse_release(&far);
+    kryi_csr_release(&exact);
+    kryi_csr_release(&far);
     numbers_release(&k);
     return st;
 }

@@ -122,7 +122,7 @@ static row make_row(const kryi_stencil *A, const faces *f, int64_t i)
     return r;
 }
 
-kry_status kryi_stencil_rows_like(const kryi_stencil *A, const kryi_sparse *like, kryi_sparse *rows,
+kry_status kryi_stencil_rows_like(const kryi_stencil *A, const kryi_csr *like, kryi_csr *rows,
                                   void **sums)
 {
     kry_status st = KRY_OK;
@@ -130,9 +130,9 @@ kry_status kryi_stencil_rows_like(const kryi_stencil *A, const kryi_sparse *like
     int64_t to = 0, wanted = 0;
     faces f = { 0 };
 
-    *rows = (kryi_sparse){ 0 };
+    *rows = (kryi_csr){ 0 };
     for (int64_t i = 0; i < A->n; i++) wanted += kryi_row_length(like, i) > 0;
-    TRY(kryi_sparse_create(A->n, A->n, A->type, width * wanted, rows));
+    TRY(kryi_csr_create(A->n, A->n, A->type, width * wanted, rows));
     TRY(kryi_alloc((size_t)A->n, kry_type_size(A->type), sums));
     TRY(fetch_faces(A, false, &f));
     for (int64_t i = 0; i < A->n; i++) {
@@ -145,7 +145,7 @@ kry_status kryi_stencil_rows_like(const kryi_stencil *A, const kryi_sparse *like
         kryi_number_put(A->type, *sums, i, r.count ? outflow(A, &f, i) : 0);
     }
 done:
-    if (st < 0) kryi_sparse_release(rows);
+    if (st < 0) kryi_csr_release(rows);
     release_faces(&f);
     return st;
 }
@@ -154,7 +154,7 @@ done:
 typedef struct table {
     bool whole; /* of all slabs, else of the one at hand, whose couplings to others are left out */
     int width;
-    kryi_sparse *rows;
+    kryi_csr *rows;
 } table;
 
 static void put_row(const table *t, int64_t i, const row *r)
@@ -172,7 +172,7 @@ static kry_status fill_from_box(const kry_op *box, const table *t)
     kry_status st = KRY_OK;
     const kryi_layout *layout = &box->dev->layout;
     const int64_t *place, n = box->shape.rows;
-    kryi_sparse all = { 0 };
+    kryi_csr all = { 0 };
 
     TRY(kryi_coupled_download(box, &all));
     (void)kryi_coupled_places(box, &place);
@@ -187,7 +187,7 @@ static kry_status fill_from_box(const kry_op *box, const table *t)
         put_row(t, kryi_layout_row(layout, i), &r);
     }
 done:
-    kryi_sparse_release(&all);
+    kryi_csr_release(&all);
     return st;
 }
 
@@ -212,7 +212,7 @@ done:
     return st;
 }
 
-static void close_gaps(int width, kryi_sparse *rows)
+static void close_gaps(int width, kryi_csr *rows)
 {
     int64_t to = 0;
     for (int64_t i = 0; i < rows->rows; i++) {
@@ -225,7 +225,7 @@ static void close_gaps(int width, kryi_sparse *rows)
     }
 }
 
-kry_status kryi_stencil_rows(const kry_op *op, kryi_sparse *rows)
+kry_status kryi_stencil_rows(const kry_op *op, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
     const kry_op *one = kryi_pin_of(kryi_op_first(op));
@@ -237,18 +237,18 @@ kry_status kryi_stencil_rows(const kry_op *op, kryi_sparse *rows)
           "kry_stencil_matrix: the rows of '%s' lie on %d ranks, and are not gathered on one",
           kryi_op_first(op)->table->kind, kry_team_size(op->dev));
     if (!t.whole && kryi_coupled_of(one)) return kryi_coupled_own_rows(one, rows);
-    TRY(kryi_sparse_create(n, n, op->shape.type, t.width * n, rows));
+    TRY(kryi_csr_create(n, n, op->shape.type, t.width * n, rows));
     TRY(kryi_op_call(&(kryi_call){ .A = op, .more = &t }, fill));
     close_gaps(t.width, rows);
 done:
-    if (st < 0) kryi_sparse_release(rows);
+    if (st < 0) kryi_csr_release(rows);
     return st;
 }
 
 kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params, kry_op **matrix)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     kry_matrix_params with_traits;
 
     if (matrix) *matrix = NULL;
@@ -263,7 +263,7 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
     TRY(kry_csr_create(op->dev, A->type, rows.rows, rows.cols, rows.row_ptr, rows.col, rows.val,
                        &with_traits, matrix));
 done:
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 

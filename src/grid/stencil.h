@@ -7,7 +7,7 @@
 #include "operator/direction.h"
 #include "operator/halo.h"
 #include "operator/op.h"
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include "team/split.h"
 #include <kry/stencil.h>
 
@@ -178,9 +178,9 @@ kryi_stencil *kryi_stencil_of(const kry_op *op);
 /* The same, or that of a box. */
 kryi_stencil *kryi_stencil_here(const kry_op *op);
 /* export.c: the entries of a grid operator, or of all parts of one on a team, pinned or not. Waits. */
-kry_status kryi_stencil_rows(const kry_op *op, kryi_sparse *rows);
+kry_status kryi_stencil_rows(const kry_op *op, kryi_csr *rows);
 /* Those of the rows that `like` has entries in, the others empty; *sums: n numbers, what each of them adds up to. Waits. */
-kry_status kryi_stencil_rows_like(const kryi_stencil *A, const kryi_sparse *like, kryi_sparse *rows,
+kry_status kryi_stencil_rows_like(const kryi_stencil *A, const kryi_csr *like, kryi_csr *rows,
                                   void **sums);
 
 /* ---- stencil_check.c ---- */

@@ -25,7 +25,7 @@ typedef struct object {
     int64_t nnz;        /* of a vector as many as rows */
     int64_t first;      /* row here, */
     int64_t before;     /* and the entries in front of it */
-    kryi_sparse own;    /* owned; of a vector rows, type and val alone */
+    kryi_csr own;       /* owned; of a vector rows, type and val alone */
     kryi_shared_file out;
     unsigned char raw[8 * AT_ONCE];
 } object;
@@ -162,7 +162,7 @@ done:
 static kry_status write_object(object *o, const char *path)
 {
     kry_status st = KRY_OK;
-    const int64_t entries = o->vector ? o->own.rows : kryi_sparse_nnz(&o->own);
+    const int64_t entries = o->vector ? o->own.rows : kryi_csr_nnz(&o->own);
     const bool first = !o->dev || kry_team_rank(o->dev) == 0;
     int64_t owner = 0;
 
@@ -197,7 +197,7 @@ static kry_status object_release(object *o, kry_status st)
 {
     if (!o) return st;
     if (o->out.path) st = kryi_shared_end(&o->out, st);
-    kryi_sparse_release(&o->own);
+    kryi_csr_release(&o->own);
     free(o);
     return st;
 }
@@ -259,8 +259,8 @@ static kry_status read_rows(const void *op, object *o)
         goto done;
     }
     kry_op_describe(A, &info);
-    TRY(kryi_sparse_create(shape->rows, shape->cols, shape->type, info.nnz > 0 ? info.nnz : 0,
-                           &o->own));
+    TRY(kryi_csr_create(shape->rows, shape->cols, shape->type, info.nnz > 0 ? info.nnz : 0,
+                        &o->own));
     TRY(kry_matrix_read(A, o->own.row_ptr, o->own.col, o->own.val));
 done:
     return st;

@@ -186,7 +186,7 @@ done:
 static kry_status make_entries(const made *m, kry_problem *p)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
 
     TRY(m->kind->entries(&m->spec, (kryi_problem_range){ 0, p->n }, &rows));
     p->row_ptr = rows.row_ptr, p->col = rows.col, p->val = rows.val;
@@ -205,7 +205,7 @@ static kry_status make_vectors(const made *m, kry_problem *p)
         TRY(m->kind->numbers(&m->spec, p, NULL, p->rhs, p->solution));
         goto done;
     }
-    const kryi_sparse A = { p->n, p->n, KRY_F64, p->row_ptr, p->col, p->val };
+    const kryi_csr A = { p->n, p->n, KRY_F64, p->row_ptr, p->col, p->val };
     for (int64_t i = 0; i < p->n; i++) p->solution[i] = kryi_problem_solution(&m->spec, i);
     kryi_problem_multiply(&m->spec, &A, (kryi_problem_range){ 0, p->n }, p->rhs);
 done:

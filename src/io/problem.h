@@ -5,7 +5,7 @@
 #define KRY_PROBLEM_INTERNAL_H
 
 #include "operator/op.h"
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <kry/problem.h>
 #include <kry/team.h>
 
@@ -30,7 +30,7 @@ typedef struct kryi_problem_range {
 typedef kry_status kryi_problem_maker(const kryi_problem_spec *s, kry_problem *p);
 /* A := these rows, in double, with columns of the whole; the same numbers in whatever ranges they are made. */
 typedef kry_status kryi_problem_entries(const kryi_problem_spec *s, kryi_problem_range of,
-                                        kryi_sparse *A);
+                                        kryi_csr *A);
 /* Numbers of the right-hand side and the solution; what is NULL is not wanted.
  *   of  whose rows; NULL: all */
 typedef kry_status kryi_problem_numbers(const kryi_problem_spec *s, const kry_problem *p,
@@ -93,9 +93,9 @@ int kryi_problem_difference(const char *name); /* upwind or central; -1: neither
 typedef int64_t kryi_problem_row(const void *self, int64_t i, int32_t *col, double *val);
 /* Make rows of an n-by-n matrix; values: else only the pattern, and room for them. */
 kry_status kryi_problem_make_rows(kryi_problem_row *row, const void *self, bool values, int64_t n,
-                                  kryi_problem_range of, kryi_sparse *A);
+                                  kryi_problem_range of, kryi_csr *A);
 /* A random solution x in [0, 1) and b = A x. A: the rows of `of`; the others are not touched. */
-void kryi_problem_multiply(const kryi_problem_spec *s, const kryi_sparse *A, kryi_problem_range of,
+void kryi_problem_multiply(const kryi_problem_spec *s, const kryi_csr *A, kryi_problem_range of,
                            double *rhs);
 double kryi_problem_solution(const kryi_problem_spec *s, int64_t i);
 

@@ -54,7 +54,7 @@ static int64_t star_row(const void *self, int64_t i, int32_t *col, double *val)
 
 static int64_t points_of(const spec *s) { return s->size * s->size * (s->axes == 3 ? s->size : 1); }
 
-static kry_status star_entries(const star *rows, kryi_problem_range of, kryi_sparse *A)
+static kry_status star_entries(const star *rows, kryi_problem_range of, kryi_csr *A)
 {
     return kryi_problem_make_rows(star_row, rows, true, points_of(rows->s), of, A);
 }
@@ -108,7 +108,7 @@ static double convection_side(const spec *s, const point *p, int axis, int direc
     return q < 0 ? q - 1 : -1;
 }
 
-kry_status kryi_problem_convection_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_convection_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     return star_entries(&(star){ s, convection_diagonal, convection_side }, of, A);
 }
@@ -128,7 +128,7 @@ static double helmholtz_side(const spec *s, const point *p, int axis, int direct
     return (void)s, (void)p, (void)axis, (void)direction, -1;
 }
 
-kry_status kryi_problem_helmholtz_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_helmholtz_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     return star_entries(&(star){ s, helmholtz_diagonal, helmholtz_side }, of, A);
 }
@@ -203,7 +203,7 @@ static int64_t unknowns(const spec *s)
     return 2 * s->size * (s->size - 1) + s->size * s->size - 1;
 }
 
-kry_status kryi_problem_stokes_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_stokes_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     return kryi_problem_make_rows(stokes_row, s, true, unknowns(s), of, A);
 }

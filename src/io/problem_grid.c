@@ -36,13 +36,13 @@ static void count_entries(const spec *s, kry_problem *p)
 }
 
 /* A := rows of the stencil `all` of some layers. */
-static kry_status cut_rows(const kryi_sparse *all, int64_t begin, int64_t shift,
-                           kryi_problem_range of, kryi_sparse *A)
+static kry_status cut_rows(const kryi_csr *all, int64_t begin, int64_t shift, kryi_problem_range of,
+                           kryi_csr *A)
 {
     kry_status st = KRY_OK;
     const int64_t at = all->row_ptr[begin], nnz = all->row_ptr[begin + of.rows] - at;
 
-    TRY(kryi_sparse_create(of.rows, all->cols, KRY_F64, nnz, A));
+    TRY(kryi_csr_create(of.rows, all->cols, KRY_F64, nnz, A));
     for (int64_t i = 0; i <= of.rows; i++) A->row_ptr[i] = all->row_ptr[begin + i] - at;
     for (int64_t e = 0; e < nnz; e++) A->col[e] = (int32_t)(all->col[at + e] + shift);
     if (nnz) memcpy(A->val, (const double *)all->val + at, (size_t)nnz * sizeof(double));
@@ -54,7 +54,7 @@ done:
  * no device for that; where it is cut off it is Neumann, which only the layers more see. */
 static kry_status grid_entries(const spec *s, kryi_problem_grid *grid,
                                kryi_problem_coefficients *coefficients, kryi_problem_range of,
-                               kryi_sparse *A)
+                               kryi_csr *A)
 {
     kry_status st = KRY_OK;
     kry_stencil_params g = *KRY_STENCIL();
@@ -65,7 +65,7 @@ static kry_status grid_entries(const spec *s, kryi_problem_grid *grid,
     kry_stencil_box box = { .size = { s->size, s->size, last == 2 ? s->size : 1 } };
     kry_device *dev = NULL;
     kry_op *op = NULL;
-    kryi_sparse all = { 0 };
+    kryi_csr all = { 0 };
 
     grid(s, &g);
     box.first[last] = begin, box.size[last] = g.size[last] = end - begin;
@@ -76,13 +76,13 @@ static kry_status grid_entries(const spec *s, kryi_problem_grid *grid,
     TRY(kry_stencil_create(dev, KRY_F64, &g, &op));
     TRY(kryi_stencil_rows(op, &all));
     if (of.rows == n) {
-        *A = all, all = (kryi_sparse){ 0 };
+        *A = all, all = (kryi_csr){ 0 };
         goto done;
     }
     TRY(cut_rows(&all, of.first - begin * layer, begin * layer, of, A));
     A->cols = n;
 done:
-    kryi_sparse_release(&all);
+    kryi_csr_release(&all);
     kry_op_release(&op);
     kry_device_release(&dev);
     free((void *)g.coefficient);
@@ -151,7 +151,7 @@ void kryi_problem_poisson_grid(const spec *s, kry_stencil_params *g)
     square_grid(s, KRY_DIRICHLET, s->number, g);
 }
 
-kry_status kryi_problem_poisson_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_poisson_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     return grid_entries(s, kryi_problem_poisson_grid, NULL, of, A);
 }
@@ -302,7 +302,7 @@ void kryi_problem_twophase_grid(const spec *s, kry_stencil_params *g)
     square_grid(s, KRY_NEUMANN, 1, g);
 }
 
-kry_status kryi_problem_twophase_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_twophase_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     return grid_entries(s, kryi_problem_twophase_grid, kryi_problem_twophase_coefficients, of, A);
 }

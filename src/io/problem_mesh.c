@@ -42,7 +42,7 @@ static int64_t plate_row(const void *self, int64_t i, int32_t *col, double *val)
     return count;
 }
 
-kry_status kryi_problem_plate_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_plate_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     return kryi_problem_make_rows(plate_row, s, true, s->size * s->size, of, A);
 }
@@ -153,7 +153,7 @@ done:
 
 static int64_t unknowns(const spec *s) { return 2 * s->size * (s->k + 1); }
 
-kry_status kryi_problem_elasticity_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_elasticity_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     cantilever c = { .nx = s->size, .ny = s->k, .jump = s->number, .seed = s->seed };
 

@@ -44,7 +44,7 @@ typedef struct values_of {
     bool symmetric;
 } values_of;
 
-static void fill_values(const spec *s, const values_of *how, int64_t first, kryi_sparse *A)
+static void fill_values(const spec *s, const values_of *how, int64_t first, kryi_csr *A)
 {
     double *val = A->val;
 
@@ -144,7 +144,7 @@ done:
 
 /* Make the pattern, with the diagonal, and its numbers. */
 static kry_status draw(const spec *s, const drawing *d, const values_of *how, kryi_problem_range of,
-                       kryi_sparse *A)
+                       kryi_csr *A)
 {
     kry_status st = KRY_OK;
     places p = { .of = of };
@@ -154,12 +154,12 @@ static kry_status draw(const spec *s, const drawing *d, const values_of *how, kr
         "kry_problem_create", { of.rows, s->size, KRY_F64, NULL, p.col, NULL }, p.row, p.count
     };
     TRY(kryi_entries_compress(&pairs, KRY_MATRIX(.duplicates = KRY_SUM), A, NULL));
-    if (!A->val) TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), sizeof(double), &A->val));
+    if (!A->val) TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof(double), &A->val));
     fill_values(s, how, of.first, A);
 done:
     free(p.col);
     free(p.row);
-    if (st < 0) kryi_sparse_release(A);
+    if (st < 0) kryi_csr_release(A);
     return st;
 }
 
@@ -185,7 +185,7 @@ static int64_t random_partner(const spec *s, int64_t i, int64_t t, int64_t draws
     return j < i ? j : j + 1;
 }
 
-kry_status kryi_problem_random(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_random(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     return draw(s, &(drawing){ random_draws, random_partner }, &anything, of, A);
 }
@@ -202,7 +202,7 @@ static int64_t general_partner(const spec *s, int64_t i, int64_t t, int64_t draw
     return j < i ? j : j + 1;
 }
 
-kry_status kryi_problem_general_entries(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_general_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     static const values_of general = { random_entry, 0, false };
     return draw(s, &(drawing){ general_draws, general_partner }, &general, of, A);
@@ -249,7 +249,7 @@ static int64_t powerlaw_partner(const spec *s, int64_t i, int64_t t, int64_t dra
     return near_partner(s, STREAM_DISTANCE, STREAM_PLACE, i, t, draws + 1);
 }
 
-kry_status kryi_problem_powerlaw(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_powerlaw(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     return draw(s, &(drawing){ powerlaw_draws, powerlaw_partner }, &anything, of, A);
 }
@@ -268,7 +268,7 @@ static int64_t wire_end(const spec *s, int64_t i, int64_t t, int64_t draws)
     return near_partner(s, STREAM_AWAY, STREAM_WIRE, i, t, 5);
 }
 
-kry_status kryi_problem_circuit(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_circuit(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     const values_of network = { conductance, pow(10, -s->number), true };
     return draw(s, &(drawing){ wires, wire_end }, &network, of, A);
@@ -277,7 +277,7 @@ kry_status kryi_problem_circuit(const spec *s, kryi_problem_range of, kryi_spars
 /* ---- banded_spd ------------------------------------------------------------------------- */
 
 static kry_status rows_and_values(const spec *s, kryi_problem_row *row, kryi_problem_range of,
-                                  kryi_sparse *A)
+                                  kryi_csr *A)
 {
     kry_status st = KRY_OK;
     TRY(kryi_problem_make_rows(row, s, false, s->size, of, A));
@@ -302,7 +302,7 @@ static int64_t banded_row(const void *self, int64_t i, int32_t *col, double *val
     return count;
 }
 
-kry_status kryi_problem_banded(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_banded(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     return rows_and_values(s, banded_row, of, A);
 }
@@ -331,7 +331,7 @@ static int64_t block_row(const void *self, int64_t i, int32_t *col, double *val)
     return count;
 }
 
-kry_status kryi_problem_block(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_block(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     return rows_and_values(s, block_row, of, A);
 }
@@ -441,7 +441,7 @@ static int64_t geograph_row(const void *self, int64_t i, int32_t *col, double *v
 
 static double equal_entry(const spec *s, uint64_t pair) { return (void)s, (void)pair, -1; }
 
-kry_status kryi_problem_geograph(const spec *s, kryi_problem_range of, kryi_sparse *A)
+kry_status kryi_problem_geograph(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     static const values_of network = { equal_entry, 1e-3, true };
     kry_status st = KRY_OK;

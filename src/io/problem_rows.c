@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 kry_status kryi_problem_make_rows(kryi_problem_row *row, const void *self, bool values, int64_t n,
-                                  kryi_problem_range of, kryi_sparse *A)
+                                  kryi_problem_range of, kryi_csr *A)
 {
     kry_status st = KRY_OK;
 
-    *A = (kryi_sparse){ .rows = of.rows, .cols = n, .type = KRY_F64 };
+    *A = (kryi_csr){ .rows = of.rows, .cols = n, .type = KRY_F64 };
     TRY(kryi_alloc((size_t)of.rows + 1, sizeof *A->row_ptr, &A->row_ptr));
     for (int64_t i = 0; i < of.rows; i++)
         A->row_ptr[i + 1] = A->row_ptr[i] + row(self, of.first + i, NULL, NULL);
@@ -24,7 +24,7 @@ kry_status kryi_problem_make_rows(kryi_problem_row *row, const void *self, bool 
         row(self, of.first + i, A->col + A->row_ptr[i],
             values ? (double *)A->val + A->row_ptr[i] : NULL);
 done:
-    if (st < 0) kryi_sparse_release(A);
+    if (st < 0) kryi_csr_release(A);
     return st;
 }
 
@@ -36,7 +36,7 @@ double kryi_problem_solution(const kryi_problem_spec *s, int64_t i)
     return kry_random_unit(s->seed, STREAM_SOLUTION, (uint64_t)i);
 }
 
-void kryi_problem_multiply(const kryi_problem_spec *s, const kryi_sparse *A, kryi_problem_range of,
+void kryi_problem_multiply(const kryi_problem_spec *s, const kryi_csr *A, kryi_problem_range of,
                            double *rhs)
 {
     const double *val = A->val;
@@ -66,7 +66,7 @@ static kry_status random_numbers(const kryi_problem_made *m, const kry_vec *of, 
 {
     kry_status st = KRY_OK;
     const kryi_problem_range range = range_of(of);
-    kryi_sparse A = { 0 };
+    kryi_csr A = { 0 };
     double *b = NULL;
 
     for (int64_t i = 0; solution && i < kry_vec_rows_here(of, NULL); i++)
@@ -79,7 +79,7 @@ static kry_status random_numbers(const kryi_problem_made *m, const kry_vec *of, 
         rhs[i] = b[kry_vec_row(of, i) - range.first];
 done:
     free(b);
-    kryi_sparse_release(&A);
+    kryi_csr_release(&A);
     return st;
 }
 
@@ -137,10 +137,10 @@ done:
 }
 
 /* The rows as kry_csr_create_rows takes them. A is handed over. */
-static kry_status take_rows(kryi_sparse *A, kry_share *S)
+static kry_status take_rows(kryi_csr *A, kry_share *S)
 {
     kry_status st = KRY_OK;
-    const int64_t nnz = kryi_sparse_nnz(A);
+    const int64_t nnz = kryi_csr_nnz(A);
 
     TRY(kryi_alloc((size_t)nnz, sizeof *S->col, &S->col));
     for (int64_t e = 0; e < nnz; e++) S->col[e] = A->col[e];
@@ -156,7 +156,7 @@ kry_status kry_problem_share(const kry_problem *p, kry_device *device, kry_share
     kry_status st = KRY_OK;
     const kryi_problem_made *m = (const kryi_problem_made *)p;
     kryi_problem_range of;
-    kryi_sparse A = { 0 };
+    kryi_csr A = { 0 };
     kry_share *S = NULL;
     kryi_split *split;
     int64_t before;
@@ -176,7 +176,7 @@ kry_status kry_problem_share(const kry_problem *p, kry_device *device, kry_share
     TRY(take_rows(&A, S));
     TRY(kry_team_rows(device, S->row_ptr[S->rows], &before, &S->given));
 done:
-    kryi_sparse_release(&A);
+    kryi_csr_release(&A);
     st = kryi_team_leave(device, st);
     if (st < 0) kry_share_release(&S);
     if (share) *share = S;

@@ -32,7 +32,7 @@ typedef struct survey {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static void survey_row(const kryi_sparse *A, int64_t i, survey *s)
+static void survey_row(const kryi_csr *A, int64_t i, survey *s)
 {
     const double *val = A->val;
     double diagonal = 0, others = 0;
@@ -53,7 +53,7 @@ static void survey_row(const kryi_sparse *A, int64_t i, survey *s)
 /* sum |a_ij - a_ji| over sum |a_ij + a_ji| of the couplings over more than half of the bandwidth, which lead from block to
  * block: 0 of a symmetric matrix, 1 of a triangular one, and of upwind differences P / (2 + P) along a flow whose cells have
  * the Peclet number P. */
-static double direction_of(const kryi_sparse *A, int64_t bandwidth)
+static double direction_of(const kryi_csr *A, int64_t bandwidth)
 {
     const double *val = A->val;
     double skew = 0, symmetric = 0;
@@ -61,7 +61,7 @@ static double direction_of(const kryi_sparse *A, int64_t bandwidth)
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
             if (2 * llabs(A->col[e] - i) <= bandwidth) continue;
-            const int64_t m = kryi_sparse_find(A, A->col[e], i);
+            const int64_t m = kryi_csr_find(A, A->col[e], i);
             const double mirror = m >= 0 ? val[m] : 0;
             /* A place whose mirror has none is seen once, and counts twice. */
             const double times = m >= 0 ? 1 : 2;
@@ -70,14 +70,14 @@ static double direction_of(const kryi_sparse *A, int64_t bandwidth)
     return symmetric > 0 ? skew / symmetric : 0;
 }
 
-static kry_status survey_rows(const kryi_sparse *A, survey *s)
+static kry_status survey_rows(const kryi_csr *A, survey *s)
 {
     kry_status st = KRY_OK;
     kryi_finding found;
 
     TRY(kryi_matrix_inspect(A, &found, NULL));
     *s = (survey){ .rows = A->rows,
-                   .nnz = kryi_sparse_nnz(A),
+                   .nnz = kryi_csr_nnz(A),
                    .symmetric = found.what != KRY_FOUND_ASYMMETRIC,
                    .positive = found.what == KRY_FOUND_NOTHING && !found.zero_rows,
                    .dominant = true,
@@ -119,21 +119,21 @@ static double seconds_of_iterations(const kry_op *A, const survey *s)
 /* How many iterations a matrix needs that is neither positive definite nor dominated by its diagonal nobody knows
  * before. With a dominant diagonal Jacobi's iteration takes about 18 / (1 - ratio), and Krylov methods the root of
  * that, more or less. */
-static kry_status predict_iterations(const kry_op *A, const kryi_sparse *rows, survey *s)
+static kry_status predict_iterations(const kry_op *A, const kryi_csr *rows, survey *s)
 {
     kry_status st = KRY_OK;
-    kryi_sparse copy = { 0 };
+    kryi_csr copy = { 0 };
     const double few = 50;
 
     s->iterations = s->symmetric ? fmin((double)s->rows, 1000) : 100;
     if (s->ratio < 0.99) s->iterations = 10 / sqrt(1 - s->ratio);
     if (s->positive) {
-        TRY(kryi_sparse_copy(rows, &copy)); /* which is made symmetric to the bit */
+        TRY(kryi_csr_copy(rows, &copy)); /* which is made symmetric to the bit */
         TRY(kryi_precond_predict(A, &copy, &s->iterations));
     }
     s->easy = s->positive ? s->iterations <= few : s->ratio < 0.99;
 done:
-    kryi_sparse_release(&copy);
+    kryi_csr_release(&copy);
     return st;
 }
 
@@ -154,7 +154,7 @@ static kryi_factor_kind kind_of(const survey *s)
 
 /* The ordering of the direct solver says what its factors cost; but it takes longer than a few iterations. rows: A's
  * entries, pinned here as the direct solver does. */
-static kry_status predict_direct(const kry_op *A, kryi_sparse *rows, survey *s, kryi_factor *F)
+static kry_status predict_direct(const kry_op *A, kryi_csr *rows, survey *s, kryi_factor *F)
 {
     enum { MOST = 3000000 }; /* entries: a second or so */
     kry_status st = KRY_OK;
@@ -287,7 +287,7 @@ static bool has_entries(const kry_op *A)
 kry_status kryi_choices_list(const kry_op *A, const char *precond, bool direct, kryi_choices *list)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     survey s;
 
     *list = (kryi_choices){ 0 };
@@ -304,7 +304,7 @@ kry_status kryi_choices_list(const kry_op *A, const char *precond, bool direct, 
     describe(A, &s, list);
 done:
     set_patience(list, A->shape.rows);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 

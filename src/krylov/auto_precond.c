@@ -23,7 +23,7 @@ typedef struct choice {
 
 /* Iterations of conjugate gradients with Jacobi's preconditioner to 1e-8, by the condition that some steps of
  * Lanczos's method see: the number that it takes, or less. */
-static kry_status predict(const kryi_sparse *A, double *d, double *iterations)
+static kry_status predict(const kryi_csr *A, double *d, double *iterations)
 {
     kry_status st = KRY_OK;
     kryi_lanczos T;
@@ -37,7 +37,7 @@ done:
 
 /* Whether positive couplings add up to at most a tenth of the negative ones, and no row's couplings to more
  * than 1.2 times its diagonal entry. */
-static bool is_dominant(const kryi_sparse *A, const double *d)
+static bool is_dominant(const kryi_csr *A, const double *d)
 {
     const kryi_couplings all = kryi_amg_couplings(A);
     const double *a = A->val;
@@ -51,7 +51,7 @@ static bool is_dominant(const kryi_sparse *A, const double *d)
     return true;
 }
 
-static kry_status inspect_rows(const kry_op *A, const kryi_sparse *rows, double *d, choice *c)
+static kry_status inspect_rows(const kry_op *A, const kryi_csr *rows, double *d, choice *c)
 {
     const double bearable = 50; /* iterations that take less time than a hierarchy, or a factor */
     kry_status st = KRY_OK;
@@ -77,7 +77,7 @@ static bool is_refusal(kry_status st)
 }
 
 /* Rows that are symmetric to the bit, and d, their diagonal. */
-static kry_status symmetrise(const kry_op *A, kryi_sparse *rows, double **d)
+static kry_status symmetrise(const kry_op *A, kryi_csr *rows, double **d)
 {
     kry_status st = KRY_OK;
 
@@ -91,7 +91,7 @@ done:
 static kry_status choose(const kry_op *A, choice *c)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     double *d = NULL;
 
     *c = (choice){ "jacobi", "it is a team, or no matrix to look at" };
@@ -103,11 +103,11 @@ static kry_status choose(const kry_op *A, choice *c)
     TRY(inspect_rows(A, &rows, d, c));
 done:
     free(d);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return is_refusal(st) ? KRY_OK : st;
 }
 
-kry_status kryi_precond_predict(const kry_op *A, kryi_sparse *rows, double *iterations)
+kry_status kryi_precond_predict(const kry_op *A, kryi_csr *rows, double *iterations)
 {
     kry_status st = KRY_OK;
     double *d = NULL;

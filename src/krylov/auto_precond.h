@@ -2,7 +2,7 @@
 #ifndef KRY_AUTO_PRECOND_H
 #define KRY_AUTO_PRECOND_H
 
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <kry/op.h>
 
 /*
@@ -20,6 +20,6 @@ kry_status kryi_precond_auto(const kry_op *A, bool single, kry_op **M);
  *
  *   rows  [in,out]  the entries of A, in double; made symmetric to the bit
  */
-kry_status kryi_precond_predict(const kry_op *A, kryi_sparse *rows, double *iterations);
+kry_status kryi_precond_predict(const kry_op *A, kryi_csr *rows, double *iterations);
 
 #endif

@@ -10,13 +10,13 @@ static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kryi_finding
 {
     kry_status st = KRY_OK;
     kry_op_info info;
-    kryi_sparse read = { 0 }, sorted = { 0 };
+    kryi_csr read = { 0 }, sorted = { 0 };
     const kry_op_shape *shape = &A->shape;
 
     kry_op_describe(A, &info);
     *is_matrix = info.nnz >= 0;
     if (!*is_matrix) return KRY_OK;
-    TRY(kryi_sparse_create(shape->rows, shape->cols, shape->type, info.nnz, &read));
+    TRY(kryi_csr_create(shape->rows, shape->cols, shape->type, info.nnz, &read));
     st = kry_matrix_read(A, read.row_ptr, read.col, read.val);
     *is_matrix = st != KRY_ERR_UNSUPPORTED;
     if (!*is_matrix) {
@@ -28,8 +28,8 @@ static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kryi_finding
     TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
     TRY(kryi_matrix_inspect(&sorted, found, NULL));
 done:
-    kryi_sparse_release(&sorted);
-    kryi_sparse_release(&read);
+    kryi_csr_release(&sorted);
+    kryi_csr_release(&read);
     return st;
 }
 

@@ -37,7 +37,7 @@ static const char who[] = "kry_solver_create";
 /* ---- the entries ----------------------------------------------------------------------------- */
 
 /* a_rr twice, for the row that A pins, or the first one of an A that is promised to map constants to zero. */
-static void pin(const kry_op *A, kryi_sparse *rows)
+static void pin(const kry_op *A, kryi_csr *rows)
 {
     const int64_t pinned = kryi_pin_row(A), row = pinned < 0 ? 0 : pinned;
     double *val = rows->val;
@@ -45,23 +45,23 @@ static void pin(const kry_op *A, kryi_sparse *rows)
     const bool promised = A->shape.traits & KRY_SINGULAR && !A->null_space;
 
     if ((pinned < 0 && !promised) || row >= rows->rows) return;
-    const int64_t e = kryi_sparse_find(rows, row, row);
+    const int64_t e = kryi_csr_find(rows, row, row);
     if (e >= 0) val[e] *= 2;
 }
 
-kry_status kryi_direct_pin(const kry_op *A, kryi_sparse *rows)
+kry_status kryi_direct_pin(const kry_op *A, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
 
     if (!A->null_found.seen || kryi_pin_row(A) >= 0) return KRY_OK;
     TRY(kryi_find_null(who, A));
     if (A->null_found.parts || A->null_found.empty)
-        TRY(kryi_sparse_pin(kryi_unit_roundoff(A->shape.type), rows));
+        TRY(kryi_csr_pin(kryi_unit_roundoff(A->shape.type), rows));
 done:
     return st;
 }
 
-static kry_status read_rows(const kry_op *A, kryi_sparse *rows)
+static kry_status read_rows(const kry_op *A, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
 
@@ -152,23 +152,23 @@ done:
 static kry_status factor(direct *S)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     kryi_factor fresh = { 0 };
 
     if (S->K->A->shape.rows == 0) return KRY_OK;
     TRY(read_rows(S->K->A, &rows));
-    const bool anew = !S->factor.engine || (S->entries && S->entries != kryi_sparse_nnz(&rows));
+    const bool anew = !S->factor.engine || (S->entries && S->entries != kryi_csr_nnz(&rows));
     if (anew) TRY(kryi_factor_analyse(who, &rows, &fresh));
     TRY(kryi_factor_numbers(who, &rows, S->most, anew ? &fresh : &S->factor));
     if (anew) {
         kryi_factor_release(&S->factor);
         S->factor = fresh, fresh = (kryi_factor){ 0 };
     }
-    S->entries = kryi_sparse_nnz(&rows);
+    S->entries = kryi_csr_nnz(&rows);
     S->condition = 0;
 done:
     kryi_factor_release(&fresh);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 

@@ -17,7 +17,7 @@
 
 /* A in logarithms: log2 |a_ij| + row[i] + col[j] are those of R A C. -INFINITY: a zero. */
 typedef struct logs {
-    const kryi_sparse *A;    /* borrowed */
+    const kryi_csr *A;       /* borrowed */
     double *size;            /* owned: log2 |a| of each entry */
     double *row, *col;       /* owned: n each */
     double *of_row, *of_col; /* owned: n each, room */
@@ -30,7 +30,7 @@ static void logs_release(logs *L)
     for (size_t i = 0; i < COUNT(owned); i++) free(owned[i]);
 }
 
-static kry_status logs_create(const kryi_sparse *A, logs *L)
+static kry_status logs_create(const kryi_csr *A, logs *L)
 {
     kry_status st = KRY_OK;
     double **vectors[] = { &L->row, &L->col, &L->of_row, &L->of_col };
@@ -38,8 +38,8 @@ static kry_status logs_create(const kryi_sparse *A, logs *L)
     *L = (logs){ .A = A };
     for (size_t i = 0; i < COUNT(vectors); i++)
         TRY(kryi_alloc((size_t)A->rows, sizeof **vectors[i], vectors[i]));
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), sizeof *L->size, &L->size));
-    for (int64_t e = 0; e < kryi_sparse_nnz(A); e++)
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof *L->size, &L->size));
+    for (int64_t e = 0; e < kryi_csr_nnz(A); e++)
         L->size[e] = log2(fabs(kryi_number_at(A->type, A->val, e)));
 done:
     return st;
@@ -48,7 +48,7 @@ done:
 /* of_row, of_col := the largest entry of each row and column */
 static void find_largest(logs *L)
 {
-    const kryi_sparse *A = L->A;
+    const kryi_csr *A = L->A;
 
     for (int64_t i = 0; i < A->rows; i++) L->of_row[i] = L->of_col[i] = -INFINITY;
     for (int64_t i = 0; i < A->rows; i++)
@@ -114,7 +114,7 @@ static kry_status divide_by_means(logs *L)
 {
     enum { SWEEPS = 40 };
     kry_status st = KRY_OK;
-    const kryi_sparse *A = L->A;
+    const kryi_csr *A = L->A;
     const int64_t n = A->rows;
     double *count = NULL;
 
@@ -161,7 +161,7 @@ done:
 /* How far entries are from 1 in the mean, in binary digits. What is 30 digits away may be roundoff of something. */
 static double distance(const logs *L)
 {
-    const kryi_sparse *A = L->A;
+    const kryi_csr *A = L->A;
     double sum = 0;
 
     for (int64_t i = 0; i < A->rows; i++)
@@ -198,7 +198,7 @@ done:
 }
 
 /* out := A's numbers times 2^(row + col); exact but where they leave the range of A's type */
-static void scale_numbers(const kryi_sparse *A, const kryi_exponents *s, void *out)
+static void scale_numbers(const kryi_csr *A, const kryi_exponents *s, void *out)
 {
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
@@ -221,7 +221,7 @@ static double span_of(const double *v, int64_t n)
 
 /* How much the largest entries of rows, and of columns, differ: a pass without logarithms, for it is made of every
  * matrix that a solver with equilibrate=auto is made for. */
-static kry_status find_spans(const kryi_sparse *A, kryi_exponents *s)
+static kry_status find_spans(const kryi_csr *A, kryi_exponents *s)
 {
     kry_status st = KRY_OK;
     double *row = NULL, *col = NULL;
@@ -251,7 +251,7 @@ void kryi_exponents_release(kryi_exponents *s)
 }
 
 /* Whether no row's couplings add up to more than its diagonal entry. */
-static bool is_dominant(const kryi_sparse *A)
+static bool is_dominant(const kryi_csr *A)
 {
     for (int64_t i = 0; i < A->rows; i++) {
         double diagonal = 0, others = 0;
@@ -267,13 +267,13 @@ static bool is_dominant(const kryi_sparse *A)
     return true;
 }
 
-kry_status kryi_exponents_find(const kryi_sparse *A, bool symmetric, bool always, kryi_exponents *s,
+kry_status kryi_exponents_find(const kryi_csr *A, bool symmetric, bool always, kryi_exponents *s,
                                void **val, kryi_finding *found)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)A->rows;
     logs L = { 0 };
-    kryi_sparse B = *A;
+    kryi_csr B = *A;
 
     *s = (kryi_exponents){ 0 }, *val = NULL, *found = (kryi_finding){ 0 };
     TRY(find_spans(A, s));
@@ -285,7 +285,7 @@ kry_status kryi_exponents_find(const kryi_sparse *A, bool symmetric, bool always
     TRY(kryi_alloc(n, sizeof *s->by_row, &s->by_row));
     for (size_t i = 0; i < n; i++)
         s->by_row[i] = isfinite(L.of_row[i]) ? round_exponent(A->type, -L.of_row[i]) : 0;
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), kry_type_size(A->type), val));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(A), kry_type_size(A->type), val));
     B.val = *val;
     for (int alike = 1; alike >= 0 && !s->symmetric; alike--) {
         TRY(find_best(&L, alike, s));

@@ -20,7 +20,7 @@ typedef struct kryi_exponents {
  *   symmetric  A is promised to be symmetric
  *   always     false: where no norms differ by much, there are none; val is then NULL
  */
-kry_status kryi_exponents_find(const kryi_sparse *A, bool symmetric, bool always, kryi_exponents *s,
+kry_status kryi_exponents_find(const kryi_csr *A, bool symmetric, bool always, kryi_exponents *s,
                                void **val, kryi_finding *found);
 void kryi_exponents_release(kryi_exponents *s);
 

@@ -120,13 +120,13 @@ done:
 static kry_status find_parts(const char *who, const kry_op *A, kryi_null_parts *N)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
 
     TRY(A->dev->team ? kryi_rows_download(A, &rows) : kryi_rows_read(who, A, &rows));
-    TRY(kryi_sparse_convert(&rows, KRY_F64));
-    TRY(kryi_sparse_null_parts(&rows, kryi_unit_roundoff(A->shape.type), N));
+    TRY(kryi_csr_convert(&rows, KRY_F64));
+    TRY(kryi_csr_null_parts(&rows, kryi_unit_roundoff(A->shape.type), N));
 done:
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 

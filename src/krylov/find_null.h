@@ -3,7 +3,7 @@
 #define KRY_FIND_NULL_H
 
 #include "operator/op.h"
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 
 /* Inspect A's entries, unless its null space is known or they were inspected: solvers of A that are created
  * from then on know which constants on parts, and which empty rows, it maps to zero from both sides, of up to 64. No work
@@ -11,7 +11,7 @@
  * Cost  A's entries on the host, once; on ranks the rows of each on its own */
 kry_status kryi_find_null(const char *who, const kry_op *A);
 /*
- * kryi_sparse_null_parts of an A on ranks: N->of is of the rows here, *here of them; the numbers are those of the whole.
+ * kryi_csr_null_parts of an A on ranks: N->of is of the rows here, *here of them; the numbers are those of the whole.
  * Where there are more than 2^20 parts and empty rows, none is found.
  * Returns  KRY_ERR_UNSUPPORTED, on all ranks, if A has no entries to read. Collective. Waits.
  */

@@ -14,7 +14,7 @@ enum { MOST_SHARED = 1 << 20 }; /* numbers that all ranks have of all parts and 
 
 typedef struct search {
     const kry_op *A;
-    kryi_sparse rows;                  /* of this rank, with the columns of the whole */
+    kryi_csr rows;                     /* of this rank, with the columns of the whole */
     kry_share share;                   /* the same in double; borrowed but for its columns */
     kry_share *turned;                 /* the columns that have the numbers of these rows */
     int64_t *part;                     /* of each row here; -1: none */
@@ -45,10 +45,10 @@ static kry_status read_task(void *user, int rank)
 static kry_status take_rows(search *F)
 {
     kry_status st = KRY_OK;
-    const int64_t nnz = F->rows.row_ptr ? kryi_sparse_nnz(&F->rows) : 0;
+    const int64_t nnz = F->rows.row_ptr ? kryi_csr_nnz(&F->rows) : 0;
 
-    if (!F->rows.row_ptr) TRY(kryi_sparse_create(0, F->A->shape.cols, KRY_F64, 0, &F->rows));
-    TRY(kryi_sparse_convert(&F->rows, KRY_F64));
+    if (!F->rows.row_ptr) TRY(kryi_csr_create(0, F->A->shape.cols, KRY_F64, 0, &F->rows));
+    TRY(kryi_csr_convert(&F->rows, KRY_F64));
     TRY(kryi_alloc((size_t)nnz, sizeof *F->share.col, &F->share.col));
     for (int64_t e = 0; e < nnz; e++) F->share.col[e] = F->rows.col[e];
     F->share.rows = F->rows.rows;
@@ -159,7 +159,7 @@ kry_status kryi_find_null_on_ranks(const kry_op *A, int64_t *here, kryi_null_par
     if (few) TRY(write_parts(&F, rounding));
 done:
     kry_share_release(&F.turned);
-    kryi_sparse_release(&F.rows);
+    kryi_csr_release(&F.rows);
     free(F.share.col), free(F.part);
     if (st < 0) kryi_null_parts_release(N);
     return st;

@@ -5,8 +5,8 @@
  */
 #include "krylov/reorder.h"
 #include "krylov/method.h"
+#include "matrix/device_csr.h"
 #include "matrix/matrix_parts.h"
-#include "matrix/spgemm.h"
 #include "sparse/rcm.h"
 #include <math.h>
 #include <stdio.h>
@@ -80,34 +80,33 @@ done:
 static kry_status renew(reordered *R)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     void *val = NULL;
 
     TRY(kryi_matrix_download(kryi_matrix_of(R->A), &rows));
-    TRY(kryi_numbers_at(rows.type, rows.val, R->from, kryi_sparse_nnz(&rows), &val));
+    TRY(kryi_numbers_at(rows.type, rows.val, R->from, kryi_csr_nnz(&rows), &val));
     TRY(kry_op_update(R->B, val));
     R->B->found = R->A->found;
     R->seen = R->A->updates;
 done:
     free(val);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 
 /* The rows of a node stay together. order, place: n */
-static kry_status find_order(const kry_op *A, const kryi_sparse *rows, int32_t *order,
-                             int32_t *place)
+static kry_status find_order(const kry_op *A, const kryi_csr *rows, int32_t *order, int32_t *place)
 {
     kry_status st = KRY_OK;
     const int64_t n = rows->rows;
     const int block = kryi_matrix_node(A, rows);
-    kryi_sparse graph = { 0 };
+    kryi_csr graph = { 0 };
     int32_t *nodes = NULL;
     int64_t k = 0;
 
-    TRY(kryi_sparse_node_graph(rows, block, &graph));
+    TRY(kryi_csr_node_graph(rows, block, &graph));
     TRY(kryi_alloc((size_t)graph.rows, sizeof *nodes, &nodes));
-    TRY(kryi_sparse_rcm(&graph, nodes));
+    TRY(kryi_csr_rcm(&graph, nodes));
     for (int64_t node = 0; node < graph.rows; node++)
         for (int64_t i = (int64_t)nodes[node] * block; i < (nodes[node] + 1LL) * block && i < n;
              i++)
@@ -115,31 +114,31 @@ static kry_status find_order(const kry_op *A, const kryi_sparse *rows, int32_t *
     for (k = 0; k < n; k++) place[order[k]] = (int32_t)k;
 done:
     free(nodes);
-    kryi_sparse_release(&graph);
+    kryi_csr_release(&graph);
     return st;
 }
 
-static kry_status make_matrix(reordered *R, const kryi_sparse *rows, const int32_t *order,
+static kry_status make_matrix(reordered *R, const kryi_csr *rows, const int32_t *order,
                               const int32_t *place)
 {
     kry_status st = KRY_OK;
     const kryi_matrix *A = kryi_matrix_of(R->A);
-    const kryi_sparse_cut cut = {
+    const kryi_csr_cut cut = {
         .rows = rows->rows, .row = order, .cols = rows->cols, .place = place
     };
     const size_t bytes = (size_t)rows->rows * sizeof *order;
     kry_matrix_params params = A->params;
-    kryi_sparse moved = { 0 };
+    kryi_csr moved = { 0 };
 
     params.storage = KRY_GENERAL;
     if (A->format_is_free) params.format = KRY_FORMAT_AUTO;
-    TRY(kryi_sparse_part(rows, &cut, &moved, &R->from));
+    TRY(kryi_csr_part(rows, &cut, &moved, &R->from));
     TRY(kryi_matrix_of_sparse(R->A->dev, &moved, &params, &R->B));
     R->B->found = R->A->found, R->seen = R->A->updates;
     TRY(kryi_buffer_upload(R->A->dev, bytes, order, &R->order));
     TRY(kryi_buffer_upload(R->A->dev, bytes, place, &R->place));
 done:
-    kryi_sparse_release(&moved);
+    kryi_csr_release(&moved);
     return st;
 }
 
@@ -268,7 +267,7 @@ static kry_status make_solver(reordered *R, const kryi_options *o)
     return kryi_options_make(R->B, &inner, &R->solver);
 }
 
-static kry_status make(const kry_op *A, const kryi_options *o, const kryi_sparse *rows,
+static kry_status make(const kry_op *A, const kryi_options *o, const kryi_csr *rows,
                        const int32_t *order, const int32_t *place, kry_op **solver)
 {
     kry_status st = KRY_OK;
@@ -280,8 +279,8 @@ static kry_status make(const kry_op *A, const kryi_options *o, const kryi_sparse
     kry_vec **vectors[] = { &R->b, &R->x, &R->room };
     for (size_t i = 0; i < COUNT(vectors); i++)
         TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, vectors[i]));
-    R->bandwidth[0] = kryi_sparse_mean_bandwidth(rows, NULL);
-    R->bandwidth[1] = kryi_sparse_mean_bandwidth(rows, place);
+    R->bandwidth[0] = kryi_csr_mean_bandwidth(rows, NULL);
+    R->bandwidth[1] = kryi_csr_mean_bandwidth(rows, place);
     TRY(make_matrix(R, rows, order, place));
     TRY(set_null_spaces(R));
     TRY(make_solver(R, o));
@@ -325,20 +324,20 @@ kry_status kryi_reordered_create(const kry_op *A, const kryi_options *o, kry_op 
     const char *not = obstacle(A, o);
     const bool asked = o->reorder == KRY_REORDER_RCM;
     kryi_options plain = *o;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     int32_t *order = NULL, *place = NULL;
     const kryi_stopwatch watch = kryi_stopwatch_begin(A->dev);
 
     plain.reorder = KRY_REORDER_NONE;
     CHECK(!asked || !not, KRY_ERR_UNSUPPORTED, "%s: reorder=rcm %s", who, not );
     if (not || (!asked && !minds_order(o->precond))) return kryi_options_make(A, &plain, solver);
-    TRY(kryi_csr_check(who, kryi_matrix_of(A)));
+    TRY(kryi_device_csr_check(who, kryi_matrix_of(A)));
     TRY(kryi_matrix_download(kryi_matrix_of(A), &rows));
     TRY(kryi_alloc((size_t)rows.rows, sizeof *order, &order));
     TRY(kryi_alloc((size_t)rows.rows, sizeof *place, &place));
     TRY(find_order(A, &rows, order, place));
-    const double given = kryi_sparse_mean_bandwidth(&rows, NULL);
-    if (asked || worth * kryi_sparse_mean_bandwidth(&rows, place) <= given)
+    const double given = kryi_csr_mean_bandwidth(&rows, NULL);
+    if (asked || worth * kryi_csr_mean_bandwidth(&rows, place) <= given)
         TRY(make(A, o, &rows, order, place, solver));
     else
         TRY(kryi_options_make(A, &plain, solver));
@@ -346,6 +345,6 @@ kry_status kryi_reordered_create(const kry_op *A, const kryi_options *o, kry_op 
 done:
     free(place);
     free(order);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }

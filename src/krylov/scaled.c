@@ -17,8 +17,8 @@
 #include "krylov/scaled.h"
 #include "krylov/exponents.h"
 #include "krylov/method.h"
+#include "matrix/device_csr.h"
 #include "matrix/matrix_parts.h"
-#include "matrix/spgemm.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,7 +134,7 @@ done:
 static kry_status renew(scaled *S)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     kryi_exponents s = { 0 };
     void *val = NULL;
     kryi_finding found;
@@ -149,7 +149,7 @@ static kry_status renew(scaled *S)
 done:
     free(val);
     kryi_exponents_release(&s);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 
@@ -474,13 +474,13 @@ done:
 /* ---- making one -------------------------------------------------------------------------------- */
 
 /* B, and what is known of A */
-static kry_status make_matrix(scaled *S, kryi_sparse *rows, const kryi_exponents *s, void *val,
+static kry_status make_matrix(scaled *S, kryi_csr *rows, const kryi_exponents *s, void *val,
                               const kryi_finding *found)
 {
     kry_status st = KRY_OK;
     const kryi_matrix *A = kryi_matrix_of(S->A);
     kry_matrix_params params = A->params;
-    kryi_sparse B = *rows;
+    kryi_csr B = *rows;
 
     B.val = val;
     params.storage = KRY_GENERAL;
@@ -506,7 +506,7 @@ static kry_status make_solver(scaled *S, const kryi_options *o)
     return kryi_options_make(S->B, &inner, &S->solver);
 }
 
-static kry_status make(const kry_op *A, const kryi_options *o, kryi_sparse *rows,
+static kry_status make(const kry_op *A, const kryi_options *o, kryi_csr *rows,
                        const kryi_exponents *s, void *val, const kryi_finding *found,
                        kry_op **solver)
 {
@@ -574,7 +574,7 @@ kry_status kryi_scaled_create(const kry_op *A, const kryi_options *o, kry_op **s
     kry_status st = KRY_OK;
     const bool asked = o->equilibrate == KRY_EQUILIBRATE_ON;
     kryi_options plain = *o;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     kryi_exponents s = { 0 };
     void *val = NULL;
     kryi_finding found;
@@ -586,7 +586,7 @@ kry_status kryi_scaled_create(const kry_op *A, const kryi_options *o, kry_op **s
     const char *not = obstacle(A, o, by_place);
     CHECK(!asked || !not, KRY_ERR_UNSUPPORTED, "%s: equilibrate=on %s", who, not );
     if (not || A->shape.rows == 0) return kryi_options_make(A, &plain, solver);
-    TRY(kryi_csr_check(who, kryi_matrix_of(A)));
+    TRY(kryi_device_csr_check(who, kryi_matrix_of(A)));
     TRY(kryi_matrix_download(kryi_matrix_of(A), &rows));
     TRY(kryi_exponents_find(&rows, A->shape.traits & KRY_SYMMETRIC, asked, &s, &val, &found));
     if (val)
@@ -597,6 +597,6 @@ kry_status kryi_scaled_create(const kry_op *A, const kryi_options *o, kry_op **s
 done:
     free(val);
     kryi_exponents_release(&s);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* The row pointers of a matrix without the first `skip` entries of each row. */
-static kry_status tail_row_ptr(const kryi_sparse *host, int64_t skip, int64_t **tail)
+static kry_status tail_row_ptr(const kryi_csr *host, int64_t skip, int64_t **tail)
 {
     kry_status st = KRY_OK;
 
@@ -19,7 +19,7 @@ done:
 
 /* What follows the first `skip` entries of each row: `begin` of them come before row i's; to slots from `first` on. */
 typedef struct listing {
-    const kryi_sparse *host;
+    const kryi_csr *host;
     int64_t skip, first;
     const int64_t *begin;
     int32_t *row, *col, *slot; /* col and slot are NULL where entries are listed as they lie */
@@ -85,7 +85,7 @@ done:
     return st;
 }
 
-kry_status kryi_coo_stage(kryi_matrix *A, const kryi_sparse *host, int64_t skip, int64_t first)
+kry_status kryi_coo_stage(kryi_matrix *A, const kryi_csr *host, int64_t skip, int64_t first)
 {
     kry_status st = KRY_OK;
     int64_t *row_ptr = NULL;
@@ -117,16 +117,16 @@ done:
 kry_status kryi_coo_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *host = given->host;
+    const kryi_csr *host = given->host;
 
-    const double nnz = (double)kryi_sparse_nnz(host);
+    const double nnz = (double)kryi_csr_nnz(host);
 
     TRY(kryi_matrix_check_slots(A, nnz, 8 * nnz)); /* which are those of the sorted entries */
     kryi_stage *s = kryi_matrix_stage(A, "zero", "");
     s->no_values = s->by_vector = true;
     kryi_stage_int(s, host->rows);
     kryi_stage_rows(A, s, host->rows, 1);
-    if (kryi_sparse_nnz(host)) TRY(kryi_coo_stage(A, host, 0, 0));
+    if (kryi_csr_nnz(host)) TRY(kryi_coo_stage(A, host, 0, 0));
 done:
     return st;
 }

@@ -30,7 +30,7 @@ int64_t kryi_groups_to_cover(const kry_device *dev, int64_t items)
     return kryi_groups_at_most(dev, items > 0 ? (items + size - 1) / size : 1);
 }
 
-cl_int kryi_given_lanes(const kryi_csr *C)
+cl_int kryi_given_lanes(const kryi_device_csr *C)
 {
     enum { MOST = 32 };
     cl_int lanes = 1;
@@ -39,8 +39,8 @@ cl_int kryi_given_lanes(const kryi_csr *C)
 }
 
 /* Integer kernels are compiled with those of the numbers. */
-static kry_status run(const kryi_csr *C, const char *name, int64_t items, const kry_arg *args,
-                      size_t count)
+static kry_status run(const kryi_device_csr *C, const char *name, int64_t items,
+                      const kry_arg *args, size_t count)
 {
     return kryi_run(C->dev, "given", C->type, "", name, kryi_groups_to_cover(C->dev, items), args,
                     count);
@@ -52,7 +52,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-kry_status kryi_given_diagonals(const kryi_csr *C, int64_t most, int32_t **offset, int64_t *count)
+kry_status kryi_given_diagonals(const kryi_device_csr *C, int64_t most, int32_t **offset,
+                                int64_t *count)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)C->rows, lanes = kryi_given_lanes(C), room = (cl_int)most;
@@ -82,7 +83,7 @@ done:
     return st;
 }
 
-kry_status kryi_given_lengths(const kryi_csr *C, int64_t longest, cl_int *with)
+kry_status kryi_given_lengths(const kryi_device_csr *C, int64_t longest, cl_int *with)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)C->rows, last = (cl_int)longest;

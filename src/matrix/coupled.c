@@ -212,7 +212,7 @@ static void release(kryi_coupled *A)
                             &far->val,         &far->col, &far->begin, &A->row };
     for (size_t i = 0; i < COUNT(all); i++) kryi_buffer_release(A->dev, all[i]);
     kry_op_release(&A->own);
-    kryi_sparse_release(&A->far);
+    kryi_csr_release(&A->far);
     free(A->exact.from);
     free(A->number);
     free(A->place);
@@ -283,7 +283,7 @@ done:
     return st;
 }
 
-kry_status kryi_coupled_create(const kryi_coupled *given, const kryi_sparse *exact, kry_op **op)
+kry_status kryi_coupled_create(const kryi_coupled *given, const kryi_csr *exact, kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_op_shape shape = given->own->shape;

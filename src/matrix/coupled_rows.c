@@ -10,19 +10,19 @@
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-/* Copy the pattern of M's coupled rows to the device. from: as in kryi_sparse_part. */
-static kry_status pack(const kryi_coupled *A, const kryi_sparse *M, kryi_packed_rows *packed,
+/* Copy the pattern of M's coupled rows to the device. from: as in kryi_csr_part. */
+static kry_status pack(const kryi_coupled *A, const kryi_csr *M, kryi_packed_rows *packed,
                        int64_t **from)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse pattern = { M->rows, M->cols, M->type, M->row_ptr, M->col, NULL };
-    const kryi_sparse_cut cut = { .rows = A->rows, .row = A->number, .cols = M->cols };
+    const kryi_csr pattern = { M->rows, M->cols, M->type, M->row_ptr, M->col, NULL };
+    const kryi_csr_cut cut = { .rows = A->rows, .row = A->number, .cols = M->cols };
     size_t begins = (size_t)A->rows + 1;
-    kryi_sparse part = { 0 };
+    kryi_csr part = { 0 };
     int32_t *begin = NULL;
 
-    TRY(kryi_sparse_part(&pattern, &cut, &part, from));
-    packed->nnz = kryi_sparse_nnz(&part);
+    TRY(kryi_csr_part(&pattern, &cut, &part, from));
+    packed->nnz = kryi_csr_nnz(&part);
     TRY(kryi_alloc(begins, sizeof *begin, &begin));
     for (size_t c = 0; c < begins; c++) begin[c] = (int32_t)part.row_ptr[c];
     TRY(kryi_buffer_upload(A->dev, begins * sizeof *begin, begin, &packed->begin));
@@ -30,14 +30,14 @@ static kry_status pack(const kryi_coupled *A, const kryi_sparse *M, kryi_packed_
     TRY(kryi_buffer_create(A->dev, (size_t)packed->nnz * kry_type_size(M->type), &packed->val));
 done:
     free(begin);
-    kryi_sparse_release(&part);
+    kryi_csr_release(&part);
     return st;
 }
 
-kry_status kryi_coupled_pack(kryi_coupled *A, const kryi_sparse *exact)
+kry_status kryi_coupled_pack(kryi_coupled *A, const kryi_csr *exact)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *far = &A->far;
+    const kryi_csr *far = &A->far;
 
     TRY(kryi_alloc((size_t)far->rows, sizeof *A->number, &A->number));
     for (int64_t i = 0; i < far->rows; i++)
@@ -92,7 +92,7 @@ static kry_status balance(const kryi_coupled *A, const void *own_val)
 {
     kry_status st = KRY_OK;
     kryi_matrix *matrix = kryi_matrix_of(A->own);
-    kryi_sparse own = matrix->sorted;
+    kryi_csr own = matrix->sorted;
     void *sums = NULL;
 
     own.val = (void *)own_val;
@@ -142,10 +142,10 @@ done:
 /* ---- reading back ---------------------------------------------------------------------------- */
 
 /* Give each diagonal entry its share of what flows to other parts. */
-static void add_to_diagonal(const kryi_sparse *far, kryi_sparse *own)
+static void add_to_diagonal(const kryi_csr *far, kryi_csr *own)
 {
     for (int64_t i = 0; i < far->rows; i++) {
-        const int64_t at = kryi_sparse_find(own, i, i);
+        const int64_t at = kryi_csr_find(own, i, i);
         double d = kryi_number_at(own->type, own->val, at);
         for (int64_t e = far->row_ptr[i]; e < far->row_ptr[i + 1]; e++)
             d -= kryi_number_at(far->type, far->val, e);
@@ -153,13 +153,13 @@ static void add_to_diagonal(const kryi_sparse *far, kryi_sparse *own)
     }
 }
 
-kry_status kryi_coupled_own_rows(const kry_op *op, kryi_sparse *rows)
+kry_status kryi_coupled_own_rows(const kry_op *op, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
     const kryi_coupled *A = kryi_coupled_of(op);
     const kryi_matrix *matrix = kryi_matrix_of(kryi_op_own(op));
 
-    *rows = (kryi_sparse){ 0 };
+    *rows = (kryi_csr){ 0 };
     CHECK(matrix || (A && A->kind), KRY_ERR_UNSUPPORTED,
           "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
     if (matrix) return kryi_matrix_download(matrix, rows);
@@ -169,33 +169,31 @@ done:
     return st;
 }
 
-kry_status kryi_coupled_download(const kry_op *op, kryi_sparse *rows)
+kry_status kryi_coupled_download(const kry_op *op, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
-    kryi_sparse own = { 0 };
+    kryi_csr own = { 0 };
     const kryi_coupled *A = kryi_coupled_of(op);
 
-    *rows = (kryi_sparse){ 0 };
+    *rows = (kryi_csr){ 0 };
     if (!A) return kryi_coupled_own_rows(op, rows);
     TRY(kryi_coupled_own_rows(op, &own));
-    TRY(kryi_sparse_beside(&own, &A->far, rows));
+    TRY(kryi_csr_beside(&own, &A->far, rows));
 done:
-    kryi_sparse_release(&own);
+    kryi_csr_release(&own);
     return st;
 }
 
 /* ---- converted copies ------------------------------------------------------------------------ */
 
 /* The far entries with numbers in another type. */
-static kry_status convert_far(const kryi_coupled *A, kry_type type, double factor, kryi_sparse *far)
+static kry_status convert_far(const kryi_coupled *A, kry_type type, double factor, kryi_csr *far)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse pattern = {
-        A->far.rows, A->far.cols, type, A->far.row_ptr, A->far.col, NULL
-    };
+    const kryi_csr pattern = { A->far.rows, A->far.cols, type, A->far.row_ptr, A->far.col, NULL };
 
-    TRY(kryi_sparse_part(&pattern, &(kryi_sparse_cut){ .rows = pattern.rows, .cols = pattern.cols },
-                         far, NULL));
+    TRY(kryi_csr_part(&pattern, &(kryi_csr_cut){ .rows = pattern.rows, .cols = pattern.cols }, far,
+                      NULL));
     TRY(kryi_alloc((size_t)A->packed.nnz, kry_type_size(type), &far->val));
     TRY(kryi_numbers_convert("kry_op_convert", "entry", A->far.type, A->far.val, A->packed.nnz,
                              factor, type, far->val));
@@ -219,7 +217,7 @@ done:
 }
 
 /* The coupled operator of converted own and far entries. Collective. */
-static kry_status make_copy(const kryi_coupled *A, kry_op *own, kryi_sparse *far, kry_op **copy)
+static kry_status make_copy(const kryi_coupled *A, kry_op *own, kryi_csr *far, kry_op **copy)
 {
     kry_status st = KRY_OK;
     kryi_coupled made = { .own = own, .kind = A->kind, .traits = A->traits };
@@ -228,7 +226,7 @@ static kry_status make_copy(const kryi_coupled *A, kry_op *own, kryi_sparse *far
     TRY(kryi_alloc(places, sizeof *made.place, &made.place));
     if (places) memcpy(made.place, A->place, places * sizeof *made.place);
     TRY(kryi_halo_like(A->halo, own->shape.type, &made.halo));
-    made.far = *far, *far = (kryi_sparse){ 0 };
+    made.far = *far, *far = (kryi_csr){ 0 };
     return kryi_coupled_create(&made, NULL, copy);
 done:
     free(made.place);
@@ -241,7 +239,7 @@ kry_status kryi_coupled_convert(void *self, kry_type type, double factor, const 
     kryi_coupled *A = self, *T = *copy ? (*copy)->self : NULL;
     kry_status st = KRY_OK;
     kry_op *own = T ? kry_op_retain(T->own) : NULL;
-    kryi_sparse far = { 0 };
+    kryi_csr far = { 0 };
 
     CHECK(!scale, KRY_ERR_UNSUPPORTED,
           "kry_op_convert: no scaling by a diagonal on several devices");
@@ -255,7 +253,7 @@ kry_status kryi_coupled_convert(void *self, kry_type type, double factor, const 
     if (!A->kind)
         TRY(kryi_matrix_convert_surplus(kryi_matrix_of(A->own), factor, kryi_matrix_of(own)));
 done:
-    kryi_sparse_release(&far);
+    kryi_csr_release(&far);
     kry_op_release(&own);
     return st;
 }

@@ -51,7 +51,7 @@ done:
 static kry_status build_on_host(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *host = given->host;
+    const kryi_csr *host = given->host;
 
     TRY(A->format->build(A, given));
     TRY(kryi_matrix_store(A, given->who, host->row_ptr, host->val, &given->seen));
@@ -63,11 +63,11 @@ static kry_status create_in_format(kry_device *dev, const kryi_given *given,
                                    const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *host = given->host;
+    const kryi_csr *host = given->host;
     kryi_matrix *A = NULL;
 
     *op = NULL;
-    TRY(kryi_matrix_new(dev, params, host, kryi_sparse_nnz(host), &A));
+    TRY(kryi_matrix_new(dev, params, host, kryi_csr_nnz(host), &A));
     if (given->C.dev) TRY(kryi_placed_build(A, given));
     if (!A->placed) TRY(build_on_host(A, given));
     TRY(kryi_matrix_finish(&A, op));
@@ -126,7 +126,7 @@ static kry_status build_one(kry_device *dev, const kryi_given *given,
 }
 
 /* Vectors for products; x has finite numbers that are not all equal. */
-static kry_status trial_vectors(kry_device *dev, const kryi_sparse *host, kry_vec **x, kry_vec **y)
+static kry_status trial_vectors(kry_device *dev, const kryi_csr *host, kry_vec **x, kry_vec **y)
 {
     kry_status st = KRY_OK;
     void *numbers = NULL;
@@ -214,13 +214,13 @@ done:
 
 enum { NAME = 64, VALUE = 160 };
 
-static void keep_decision(kry_device *dev, const char *name, const kryi_sparse *host,
+static void keep_decision(kry_device *dev, const char *name, const kryi_csr *host,
                           const candidate *winner)
 {
     char value[VALUE];
     kryi_print(value, sizeof value, "%s %.3g s %lld-by-%lld nnz %lld",
                kry_format_name(winner->format), winner->seconds, (long long)host->rows,
-               (long long)host->cols, (long long)kryi_sparse_nnz(host));
+               (long long)host->cols, (long long)kryi_csr_nnz(host));
     kryi_tuning_set(dev, name, value);
 }
 
@@ -249,7 +249,7 @@ static kry_status choose(kry_device *dev, const kryi_given *given, const kry_mat
                          kry_op **op)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *host = given->host;
+    const kryi_csr *host = given->host;
     double seconds[KRY_FORMAT_COUNT];
     uint64_t hash;
     char name[NAME];
@@ -286,7 +286,7 @@ kry_status kryi_matrix_of_given(kry_device *dev, const kryi_given *given,
 
 /* In csr, with all its digits, on a host device. The format that was asked for is that of its copies in
  * single. */
-static kry_status keep_on_host(kry_device *dev, kryi_sparse *host, kryi_entry_map *map,
+static kry_status keep_on_host(kry_device *dev, kryi_csr *host, kryi_entry_map *map,
                                const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -304,17 +304,17 @@ done:
 }
 
 /* The operator keeps the pattern, and what new values need. */
-static void keep_pattern(kry_op *op, kryi_sparse *host, kryi_entry_map *map)
+static void keep_pattern(kry_op *op, kryi_csr *host, kryi_entry_map *map)
 {
     kryi_matrix *A = op->self;
 
     A->map = *map, *map = (kryi_entry_map){ 0 };
     A->sorted = *host;
     if (!A->map.place) A->sorted.val = NULL;
-    *host = (kryi_sparse){ .val = A->map.place ? NULL : host->val };
+    *host = (kryi_csr){ .val = A->map.place ? NULL : host->val };
 }
 
-kry_status kryi_matrix_from_host(kry_device *dev, kryi_sparse *host, kryi_entry_map *map,
+kry_status kryi_matrix_from_host(kry_device *dev, kryi_csr *host, kryi_entry_map *map,
                                  const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -325,7 +325,7 @@ kry_status kryi_matrix_from_host(kry_device *dev, kryi_sparse *host, kryi_entry_
           kry_team_size(dev));
     if (params->on_host) return keep_on_host(dev, host, map, params, op);
     if (dev->team) return kryi_matrix_in_parts(dev, host, map, params, NULL, op);
-    kryi_numbers_see(host->type, host->val, kryi_sparse_nnz(host), &given.seen);
+    kryi_numbers_see(host->type, host->val, kryi_csr_nnz(host), &given.seen);
     TRY(kryi_matrix_of_given(dev, &given, params, op));
     keep_pattern(*op, host, map);
 done:
@@ -337,9 +337,9 @@ done:
 /* What the numbers are like, and which of them differ from their mirror images. */
 static kry_status look_at_host(kryi_given *G)
 {
-    const kryi_sparse *host = G->host;
+    const kryi_csr *host = G->host;
 
-    kryi_numbers_see(host->type, host->val, kryi_sparse_nnz(host), &G->seen);
+    kryi_numbers_see(host->type, host->val, kryi_csr_nnz(host), &G->seen);
     G->seen.compared = true;
     return kryi_matrix_inspect(host, &G->finding, &G->seen.symmetric);
 }
@@ -360,7 +360,7 @@ kry_status kryi_matrix_change_format(kryi_matrix *A, const char *who, const void
     const bool placed =
         A->placed; /* the host has no pattern, and the device is to look at the numbers, too */
     kry_matrix_params p = A->params;
-    kryi_sparse rows = A->sorted;
+    kryi_csr rows = A->sorted;
     kryi_given G = { .who = who, .host = &rows };
     kry_op *op = NULL;
 
@@ -384,24 +384,24 @@ kry_status kryi_matrix_change_format(kryi_matrix *A, const char *who, const void
     A->found = G.finding;
     if (placed && !A->placed) {
         A->sorted = rows, A->sorted.val = NULL;
-        rows = (kryi_sparse){ 0 };
+        rows = (kryi_csr){ 0 };
     }
 done:
     kry_op_release(&op);
     kryi_given_release(&G);
     rows.val = NULL; /* the caller's */
-    if (placed) kryi_sparse_release(&rows);
+    if (placed) kryi_csr_release(&rows);
     return st;
 }
 
 /* ---- public functions --------------------------------------------------------------------------- */
 
 /* The numbers of A's entries: the caller's own where they are sorted. */
-static kry_status take_values(const kryi_entries *e, const kryi_entry_map *map, kryi_sparse *A,
+static kry_status take_values(const kryi_entries *e, const kryi_entry_map *map, kryi_csr *A,
                               kryi_seen *seen)
 {
     kry_status st = KRY_OK;
-    const int64_t nnz = kryi_sparse_nnz(A);
+    const int64_t nnz = kryi_csr_nnz(A);
 
     if (map->place) {
         TRY(kryi_alloc((size_t)nnz, kry_type_size(A->type), &A->val));
@@ -416,7 +416,7 @@ done:
 
 /* A := the sorted matrix of these entries, whose numbers may be the caller's: release_entries knows. */
 static kry_status take_entries(const kryi_entries *e, bool team, const kry_matrix_params *params,
-                               kryi_sparse *A, kryi_entry_map *map, kryi_seen *seen)
+                               kryi_csr *A, kryi_entry_map *map, kryi_seen *seen)
 {
     kry_status st = KRY_OK;
     kryi_entries places = *e;
@@ -428,11 +428,11 @@ done:
     return st;
 }
 
-static void release_entries(const kryi_entries *e, kryi_sparse *A, kryi_entry_map *map)
+static void release_entries(const kryi_entries *e, kryi_csr *A, kryi_entry_map *map)
 {
     if (A->val == e->given.val) A->val = NULL; /* the caller's */
     kryi_entry_map_release(map);
-    kryi_sparse_release(A);
+    kryi_csr_release(A);
 }
 
 /* inspects: these are a caller's entries, of which solvers want to know what they are like. */
@@ -440,7 +440,7 @@ static kry_status make(kry_device *dev, const kryi_entries *e, const kry_matrix_
                        bool inspects, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kryi_sparse A = { 0 };
+    kryi_csr A = { 0 };
     kryi_entry_map map = { 0 };
     kryi_given G = { .who = e->who, .host = &A };
     const bool here = !dev->team && !params->on_host;
@@ -461,20 +461,20 @@ done:
     return st;
 }
 
-kry_status kryi_matrix_of_sparse(kry_device *dev, const kryi_sparse *A,
+kry_status kryi_matrix_of_sparse(kry_device *dev, const kryi_csr *A,
                                  const kry_matrix_params *params, kry_op **op)
 {
-    const kryi_entries e = { "kry_csr_create", *A, NULL, kryi_sparse_nnz(A) };
+    const kryi_entries e = { "kry_csr_create", *A, NULL, kryi_csr_nnz(A) };
 
     *op = NULL;
     return make(dev, &e, params, false, op);
 }
 
-kry_status kryi_matrix_take(kry_device *dev, kryi_sparse *A, const kry_matrix_params *params,
+kry_status kryi_matrix_take(kry_device *dev, kryi_csr *A, const kry_matrix_params *params,
                             kry_op **op)
 {
     kry_status st = KRY_OK;
-    kryi_entry_map map = { .given = kryi_sparse_nnz(A) };
+    kryi_entry_map map = { .given = kryi_csr_nnz(A) };
 
     *op = NULL;
     TRY(kryi_values_check("kry_csr_create", A->type, map.given, A->val));
@@ -490,7 +490,7 @@ static kry_status make_there(kry_device *dev, const kryi_given *G, const kry_mat
 
     TRY(kryi_matrix_of_given(dev, G, params, op));
     kryi_matrix *A = kryi_matrix_of(*op);
-    A->map.given = kryi_sparse_nnz(G->host);
+    A->map.given = kryi_csr_nnz(G->host);
     if (!A->placed) TRY(kryi_places_copy(G->host, &A->sorted));
     (*op)->found = G->finding, (*op)->inspected = true;
 done:
@@ -520,7 +520,7 @@ static kry_status check_arrays(kry_device *dev, kryi_entries *e, bool coordinate
                                const kry_matrix_params *params)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *given = &e->given;
+    const kryi_csr *given = &e->given;
 
     TRY(kryi_matrix_check_params(e->who, dev, given->type, given->rows, given->cols, params));
     if (coordinates) {
@@ -529,7 +529,7 @@ static kry_status check_arrays(kry_device *dev, kryi_entries *e, bool coordinate
               "%s: nnz = %lld, or an array is NULL", e->who, (long long)e->nnz);
     } else {
         CHECK(given->row_ptr, KRY_ERR_ARGUMENT, "%s: row_ptr is NULL", e->who);
-        e->nnz = kryi_sparse_nnz(given);
+        e->nnz = kryi_csr_nnz(given);
         CHECK(e->nnz == 0 || (given->col && given->val), KRY_ERR_ARGUMENT, "%s: col or val is NULL",
               e->who);
         CHECK(e->nnz >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", e->who,
@@ -559,7 +559,7 @@ kry_status kry_csr_create(kry_device *dev, kry_type type, int64_t rows, int64_t 
                           const int64_t *row_ptr, const int32_t *col, const void *val,
                           const kry_matrix_params *params, kry_op **op)
 {
-    const kryi_sparse given = { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val };
+    const kryi_csr given = { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val };
     return create(dev, (kryi_entries){ "kry_csr_create", given, NULL, 0 }, false, params, op);
 }
 
@@ -567,7 +567,7 @@ kry_status kry_coo_create(kry_device *dev, kry_type type, int64_t rows, int64_t 
                           const int32_t *row, const int32_t *col, const void *val,
                           const kry_matrix_params *params, kry_op **op)
 {
-    const kryi_sparse given = { rows, cols, type, NULL, (int32_t *)col, (void *)val };
+    const kryi_csr given = { rows, cols, type, NULL, (int32_t *)col, (void *)val };
     return create(dev, (kryi_entries){ "kry_coo_create", given, row, nnz }, true, params, op);
 }
 
@@ -579,7 +579,7 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
     kryi_entries e = {
         __func__, { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val }, NULL, 0
     };
-    kryi_sparse A = { 0 };
+    kryi_csr A = { 0 };
     kryi_entry_map map = { 0 };
     kryi_given given = { .host = &A };
     kry_matrix_params mine;

@@ -90,7 +90,7 @@ done:
 }
 
 /* wrapped_ptr, wrapped_col: row pointers and columns that are on the device already, or NULL. */
-static kry_status build_stages(kryi_matrix *A, const kryi_sparse *host, cl_mem wrapped_ptr,
+static kry_status build_stages(kryi_matrix *A, const kryi_csr *host, cl_mem wrapped_ptr,
                                cl_mem wrapped_col, bool wide)
 {
     kry_status st = KRY_OK;
@@ -178,7 +178,7 @@ done:
 static kry_status read_pattern(kryi_matrix *A, cl_mem ptr, cl_mem columns, bool wide)
 {
     kry_status st = KRY_OK;
-    kryi_sparse *S = &A->sorted;
+    kryi_csr *S = &A->sorted;
     size_t count = (size_t)S->rows + 1;
 
     TRY(kryi_alloc(count, sizeof *S->row_ptr, &S->row_ptr));
@@ -186,11 +186,11 @@ static kry_status read_pattern(kryi_matrix *A, cl_mem ptr, cl_mem columns, bool 
     if (wide)
         TRY(kryi_buffer_read(A->dev, ptr, 0, count * sizeof *S->row_ptr, S->row_ptr));
     else
-        TRY(kryi_csr_read_offsets(&(kryi_csr){ .dev = A->dev, .rows = S->rows, .row_ptr = ptr },
-                                  S->row_ptr));
+        TRY(kryi_device_csr_read_offsets(
+            &(kryi_device_csr){ .dev = A->dev, .rows = S->rows, .row_ptr = ptr }, S->row_ptr));
     TRY(kryi_buffer_read(A->dev, columns, 0, (size_t)A->nnz * sizeof *S->col, S->col));
-    CHECK(kryi_sparse_nnz(S) == A->nnz, KRY_ERR_ARGUMENT,
-          "kry_csr_wrap: row_ptr ends at %lld, but nnz = %lld", (long long)kryi_sparse_nnz(S),
+    CHECK(kryi_csr_nnz(S) == A->nnz, KRY_ERR_ARGUMENT,
+          "kry_csr_wrap: row_ptr ends at %lld, but nnz = %lld", (long long)kryi_csr_nnz(S),
           (long long)A->nnz);
     TRY(kryi_entries_check(&(kryi_entries){ "kry_csr_wrap", *S, NULL, A->nnz }));
 done:
@@ -228,7 +228,7 @@ done:
 
 /* GPUs find the runs themselves where every row fits in one: for that they are not filled to the last entry.
  * *built: whether it is so. */
-static kry_status build_on_device(kryi_matrix *A, const kryi_csr *C, bool *built)
+static kry_status build_on_device(kryi_matrix *A, const kryi_device_csr *C, bool *built)
 {
     kry_status st = KRY_OK;
     const int unroll = unroll_of(A, C->nnz);
@@ -262,28 +262,28 @@ done:
     return st;
 }
 
-static kry_status build_by_host(kryi_matrix *A, const kryi_csr *C)
+static kry_status build_by_host(kryi_matrix *A, const kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
-    kryi_sparse *S = &A->sorted;
+    kryi_csr *S = &A->sorted;
 
     TRY(kryi_alloc((size_t)C->rows + 1, sizeof *S->row_ptr, &S->row_ptr));
-    TRY(kryi_csr_read_offsets(C, S->row_ptr));
+    TRY(kryi_device_csr_read_offsets(C, S->row_ptr));
     TRY(build_stages(A, S, C->row_ptr, C->col, false));
 done:
     return st;
 }
 
-kry_status kryi_csr_operator(const kryi_csr *C, unsigned traits, kryi_source **source, kry_op **op)
+kry_status kryi_device_csr_operator(const kryi_device_csr *C, unsigned traits, kryi_source **source,
+                                    kry_op **op)
 {
     kry_status st = KRY_OK;
     const kry_matrix_params *p = KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_CSR);
     kryi_matrix *A = NULL;
     bool built = false;
 
-    TRY(kryi_matrix_new(C->dev, p,
-                        &(kryi_sparse){ .rows = C->rows, .cols = C->cols, .type = C->type }, C->nnz,
-                        &A));
+    TRY(kryi_matrix_new(C->dev, p, &(kryi_csr){ .rows = C->rows, .cols = C->cols, .type = C->type },
+                        C->nnz, &A));
     if (!C->dev->info.cpu_kernels) TRY(build_on_device(A, C, &built));
     if (!built) TRY(build_by_host(A, C));
     A->structure_bytes += 4.0 * (double)(C->rows + 1) + 4.0 * (double)C->nnz;
@@ -326,7 +326,7 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
           KRY_ERR_UNSUPPORTED, "%s: a wrapped matrix stays csr, it cannot be %s", who,
           kry_format_name(params->format));
     kept.format = KRY_FORMAT_CSR;
-    TRY(kryi_matrix_new(dev, &kept, &(kryi_sparse){ .rows = rows, .cols = cols, .type = type }, nnz,
+    TRY(kryi_matrix_new(dev, &kept, &(kryi_csr){ .rows = rows, .cols = cols, .type = type }, nnz,
                         &A));
     A->source = &caller;
     TRY(read_pattern(A, row_ptr, col, wide));

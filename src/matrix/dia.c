@@ -12,7 +12,7 @@ typedef struct diagonals {
     int64_t count;
 } diagonals;
 
-static kry_status find_diagonals(const kryi_sparse *host, bool symmetric, diagonals *d)
+static kry_status find_diagonals(const kryi_csr *host, bool symmetric, diagonals *d)
 {
     kry_status st = KRY_OK;
     int32_t *all = NULL;
@@ -38,7 +38,7 @@ static kry_status refuse_alone(char sign, int64_t offset)
 }
 
 typedef struct filling {
-    const kryi_sparse *host;
+    const kryi_csr *host;
     const diagonals *d;
     bool shared;
     int64_t stride;
@@ -71,7 +71,7 @@ static void fill_rows(void *user, int part, int64_t begin, int64_t end)
 }
 
 /* Returns  KRY_ERR_ARGUMENT for an entry below the main diagonal where none above can be its mirror image. */
-static kry_status fill_slots(kryi_matrix *A, const kryi_sparse *host, const diagonals *d,
+static kry_status fill_slots(kryi_matrix *A, const kryi_csr *host, const diagonals *d,
                              int64_t stride)
 {
     const int parts = kryi_parts(A->nnz);
@@ -149,7 +149,7 @@ done:
 kry_status kryi_dia_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *host = given->host;
+    const kryi_csr *host = given->host;
     diagonals d = { 0 };
     bool symmetric = A->format->shared;
     int64_t stride = kryi_ell_stride(host->rows);
@@ -194,7 +194,7 @@ kry_status kryi_dia_diagonal(kryi_matrix *A, kry_vec *d)
     return run(A, "dia_diagonal", more, COUNT(more));
 }
 
-kry_status kryi_dia_entries(const kryi_matrix *A, kryi_csr *C, bool *all)
+kry_status kryi_dia_entries(const kryi_matrix *A, kryi_device_csr *C, bool *all)
 {
     kry_status st = KRY_OK;
     const size_t bytes = (size_t)A->nnz * sizeof(cl_int);
@@ -206,7 +206,7 @@ kry_status kryi_dia_entries(const kryi_matrix *A, kryi_csr *C, bool *all)
     TRY(kryi_buffer_create(A->dev, (size_t)A->shape.rows * sizeof(cl_int), &length));
     const kry_arg lengths[] = { ARG(length) };
     TRY(run(A, "dia_lengths", lengths, COUNT(lengths)));
-    TRY(kryi_csr_offsets(A->dev, A->shape.rows, length, &C->row_ptr, &count));
+    TRY(kryi_device_csr_offsets(A->dev, A->shape.rows, length, &C->row_ptr, &count));
     *all = count == A->nnz;
     if (!*all) goto done;
     TRY(kryi_buffer_create(A->dev, bytes, &C->col));

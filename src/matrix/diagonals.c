@@ -4,7 +4,7 @@
 
 /* Diagonal j - i has bit j - i + rows. */
 typedef struct looking {
-    const kryi_sparse *A;
+    const kryi_csr *A;
     int64_t most, words;
     uint64_t *seen;                /* words for each part */
     int64_t count[KRY_MOST_PARTS]; /* of each part */
@@ -14,7 +14,7 @@ typedef struct looking {
 static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
 {
     looking *l = user;
-    const kryi_sparse *A = l->A;
+    const kryi_csr *A = l->A;
     uint64_t *seen = l->seen + part * l->words;
     int64_t count = 0;
 
@@ -48,10 +48,10 @@ static void list(const looking *l, int32_t *offset)
             if (l->seen[w] >> b & 1) *offset++ = (int32_t)(w * 64 + b - l->A->rows);
 }
 
-kry_status kryi_diagonals_find(const kryi_sparse *A, int64_t most, int32_t **offset, int64_t *count)
+kry_status kryi_diagonals_find(const kryi_csr *A, int64_t most, int32_t **offset, int64_t *count)
 {
     kry_status st = KRY_OK;
-    const int parts = kryi_parts(kryi_sparse_nnz(A));
+    const int parts = kryi_parts(kryi_csr_nnz(A));
     looking l = { .A = A, .most = most, .words = (A->rows + A->cols) / 64 + 1 };
 
     *offset = NULL, *count = most + 1;

@@ -28,7 +28,7 @@ kryi_stage *kryi_ell_begin(kryi_matrix *A, int64_t width)
 
 /* The first `width` entries of each row, in slices of `height` rows. */
 typedef struct filling {
-    const kryi_sparse *host;
+    const kryi_csr *host;
     int64_t height, width;
     int32_t *slot, *col; /* col: -1 where a row has no entry */
 } filling;
@@ -36,7 +36,7 @@ typedef struct filling {
 static void fill_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const filling *f = user;
-    const kryi_sparse *host = f->host;
+    const kryi_csr *host = f->host;
 
     (void)part;
     for (int64_t i = begin; i < end; i++) {
@@ -50,7 +50,7 @@ static void fill_rows(void *user, int part, int64_t begin, int64_t end)
     }
 }
 
-kry_status kryi_ell_stage(kryi_matrix *A, const kryi_sparse *host, int64_t width)
+kry_status kryi_ell_stage(kryi_matrix *A, const kryi_csr *host, int64_t width)
 {
     kry_status st = KRY_OK;
     const int64_t stride = kryi_ell_stride(A->shape.rows), slots = stride * width;
@@ -68,7 +68,7 @@ done:
 kry_status kryi_ell_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *host = given->host;
+    const kryi_csr *host = given->host;
     int64_t width = kryi_longest_row(host);
     double slots = (double)width * (double)kryi_ell_stride(host->rows);
 

@@ -42,8 +42,8 @@ static double surplus_of(kry_type type, bool promised, const total *t)
     return noise ? 0 : sum;
 }
 
-static kry_status add_rows(const char *who, const kryi_matrix *A, const kryi_sparse *own,
-                           const kryi_sparse *far, void *sums)
+static kry_status add_rows(const char *who, const kryi_matrix *A, const kryi_csr *own,
+                           const kryi_csr *far, void *sums)
 {
     kry_status st = KRY_OK;
     const bool promised = A->params.traits & KRY_SINGULAR;
@@ -62,8 +62,8 @@ done:
     return st;
 }
 
-kry_status kryi_flux_sums(const char *who, const kryi_matrix *A, const kryi_sparse *own,
-                          const kryi_sparse *far, void **sums)
+kry_status kryi_flux_sums(const char *who, const kryi_matrix *A, const kryi_csr *own,
+                          const kryi_csr *far, void **sums)
 {
     kry_status st = KRY_OK;
     bool any = false;
@@ -79,7 +79,7 @@ done:
 kry_status kryi_flux_sums_of_wrapped(const char *who, kryi_matrix *A)
 {
     kry_status st = KRY_OK;
-    kryi_sparse host = { 0 };
+    kryi_csr host = { 0 };
     void *sums = NULL;
 
     TRY(kryi_matrix_download(A, &host));
@@ -87,6 +87,6 @@ kry_status kryi_flux_sums_of_wrapped(const char *who, kryi_matrix *A)
     if (sums || A->surplus) TRY(kryi_matrix_set_surplus(A, sums));
 done:
     free(sums);
-    kryi_sparse_release(&host);
+    kryi_csr_release(&host);
     return st;
 }

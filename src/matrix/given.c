@@ -34,8 +34,8 @@ typedef struct looking {
 } looking;
 
 /* For each of so many work-items something to do. */
-static kry_status run(const kryi_csr *C, const char *name, int64_t items, const kry_arg *args,
-                      size_t count)
+static kry_status run(const kryi_device_csr *C, const char *name, int64_t items,
+                      const kry_arg *args, size_t count)
 {
     return kryi_run(C->dev, "given", C->type, "", name, kryi_groups_to_cover(C->dev, items), args,
                     count);
@@ -46,7 +46,7 @@ static size_t found_bytes(const looking *l)
     return PARTS * sizeof(cl_int) + (size_t)l->groups * sizeof(part);
 }
 
-static kry_status begin_looking(const kryi_csr *C, looking *l)
+static kry_status begin_looking(const kryi_device_csr *C, looking *l)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
@@ -92,14 +92,14 @@ static bool suits(const kry_device *dev, const kryi_entries *e, const kry_matrix
 }
 
 /* C->row_ptr := the offsets, once they are uploaded. They are narrowed while columns are on their way. */
-static kry_status narrow_offsets(const kryi_csr *C, cl_mem wide, cl_mem found)
+static kry_status narrow_offsets(const kryi_device_csr *C, cl_mem wide, cl_mem found)
 {
     const cl_int rows = (cl_int)C->rows, nnz = (cl_int)C->nnz;
     const kry_arg args[] = { ARG(rows), ARG(nnz), ARG(wide), ARG(C->row_ptr), ARG(found) };
     return run(C, "given_offsets", C->rows + 1, args, COUNT(args));
 }
 
-static kry_status check_columns(const kryi_csr *C, cl_mem found)
+static kry_status check_columns(const kryi_device_csr *C, cl_mem found)
 {
     const cl_int rows = (cl_int)C->rows, cols = (cl_int)C->cols, lanes = kryi_given_lanes(C);
     const kry_arg args[] = { ARG(rows),       ARG(cols),   ARG(lanes),
@@ -107,14 +107,14 @@ static kry_status check_columns(const kryi_csr *C, cl_mem found)
     return run(C, "given_columns", C->rows * lanes, args, COUNT(args));
 }
 
-static kry_status check_values(const kryi_csr *C, cl_mem found)
+static kry_status check_values(const kryi_device_csr *C, cl_mem found)
 {
     const kry_arg args[] = { ARG(C->nnz), ARG(C->val), ARG(found) };
     return run(C, "given_values", C->nnz, args, COUNT(args));
 }
 
 /* Each array is looked at while the next one is on its way. */
-static kry_status upload(const kryi_sparse *given, kryi_csr *C, cl_mem *wide, cl_mem found)
+static kry_status upload(const kryi_csr *given, kryi_device_csr *C, cl_mem *wide, cl_mem found)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
@@ -134,7 +134,7 @@ done:
 /* ---- against Krylov methods ------------------------------------------------------------------- */
 
 /* The largest difference, of equals the first, if it is more than rounding. */
-static void check_mirrors(const kryi_csr *C, const looking *l, kryi_finding *found)
+static void check_mirrors(const kryi_device_csr *C, const looking *l, kryi_finding *found)
 {
     const part *p = (const part *)(l->what + PARTS), *worst = NULL;
     double largest = 0, apart = 0;
@@ -154,7 +154,7 @@ static void check_mirrors(const kryi_csr *C, const looking *l, kryi_finding *fou
 }
 
 /* *v := number k of C, 0 for k < 0. */
-static kry_status read_number(const kryi_csr *C, cl_int k, double *v)
+static kry_status read_number(const kryi_device_csr *C, cl_int k, double *v)
 {
     kry_status st = KRY_OK;
     const size_t size = kry_type_size(C->type);
@@ -167,7 +167,7 @@ done:
 }
 
 /* *v := entry (row, row), 0 if there is none. */
-static kry_status read_diagonal(const kryi_csr *C, cl_int row, double *v)
+static kry_status read_diagonal(const kryi_device_csr *C, cl_int row, double *v)
 {
     kry_status st = KRY_OK;
     const size_t size = sizeof(cl_int);
@@ -185,7 +185,7 @@ done:
     return st;
 }
 
-static kry_status check_diagonal(const kryi_csr *C, const cl_int *what, kryi_finding *found)
+static kry_status check_diagonal(const kryi_device_csr *C, const cl_int *what, kryi_finding *found)
 {
     kry_status st = KRY_OK;
     const cl_int row = what[NOT_POSITIVE];
@@ -204,7 +204,7 @@ done:
 
 /* ---- both ----------------------------------------------------------------------------------------- */
 
-static kry_status look_at_rows(const kryi_csr *C, const looking *l)
+static kry_status look_at_rows(const kryi_device_csr *C, const looking *l)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)C->rows, lanes = kryi_given_lanes(C);
@@ -225,7 +225,7 @@ done:
 static kry_status end_looking(kryi_given *G, const looking *l)
 {
     kry_status st = KRY_OK;
-    const kryi_csr *C = &G->C;
+    const kryi_device_csr *C = &G->C;
     const cl_int *what = l->what;
 
     TRY(look_at_rows(C, l));
@@ -248,19 +248,19 @@ kry_status kryi_given_upload(kry_device *dev, const kryi_entries *e,
                              const kry_matrix_params *params, kryi_given *G)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *given = &e->given;
+    const kryi_csr *given = &e->given;
     looking l = { 0 };
     cl_mem wide = NULL;
 
     *G = (kryi_given){ .who = e->who, .host = given };
     if (!suits(dev, e, params)) return KRY_OK;
-    G->C = (kryi_csr){
+    G->C = (kryi_device_csr){
         .dev = dev, .rows = given->rows, .cols = given->cols, .nnz = e->nnz, .type = given->type
     };
     TRY(begin_looking(&G->C, &l));
     TRY(upload(given, &G->C, &wide, l.found));
     TRY(end_looking(G, &l));
-    if (!G->seen.finite) kryi_csr_release(&G->C);
+    if (!G->seen.finite) kryi_device_csr_release(&G->C);
 done:
     looking_release(dev, &l);
     kryi_buffer_release(dev, &wide);
@@ -270,13 +270,13 @@ done:
 
 void kryi_given_release(kryi_given *G)
 {
-    if (G->C.dev) kryi_csr_release(&G->C);
+    if (G->C.dev) kryi_device_csr_release(&G->C);
 }
 
 kry_status kryi_given_look_again(kryi_given *G)
 {
     kry_status st = KRY_OK;
-    const kryi_csr *C = &G->C;
+    const kryi_device_csr *C = &G->C;
     looking l = { 0 };
 
     TRY(begin_looking(C, &l));

@@ -5,8 +5,8 @@
 #ifndef KRY_GIVEN_H
 #define KRY_GIVEN_H
 
+#include "matrix/device_csr.h"
 #include "matrix/in_slots.h"
-#include "matrix/spgemm.h"
 #include "operator/op.h"
 
 enum {
@@ -15,10 +15,10 @@ enum {
 
 /* Columns ascend in each row, and all numbers are finite. */
 typedef struct kryi_given {
-    const char *who;         /* the public function, in messages */
-    const kryi_sparse *host; /* borrowed */
-    kryi_csr C;              /* the same on the device; dev NULL: the host alone has it */
-    int64_t longest;         /* of C: entries of its longest row */
+    const char *who;      /* the public function, in messages */
+    const kryi_csr *host; /* borrowed */
+    kryi_device_csr C;    /* the same on the device; dev NULL: the host alone has it */
+    int64_t longest;      /* of C: entries of its longest row */
     kryi_seen seen;
     kryi_finding finding; /* if seen.compared */
 } kryi_given;
@@ -42,15 +42,15 @@ kry_status kryi_place_run(kry_device *dev, const char *name, int64_t items, cons
 /* A buffer of so many int that are 0. */
 kry_status kryi_place_zeros(kry_device *dev, size_t ints, cl_mem *buffer);
 /* How many work-items walk a row side by side. */
-cl_int kryi_given_lanes(const kryi_csr *C);
+cl_int kryi_given_lanes(const kryi_device_csr *C);
 /* The offsets of diagonals with entries, ascending, to be freed; *count: of all. *offset NULL: there are more than `most`.
  * Waits. */
-kry_status kryi_given_diagonals(const kryi_csr *C, int64_t most, int32_t **offset, int64_t *count);
+kry_status kryi_given_diagonals(const kryi_device_csr *C, int64_t most, int32_t **offset,
+                                int64_t *count);
 /* diagonals.c: the same on the host. */
-kry_status kryi_diagonals_find(const kryi_sparse *A, int64_t most, int32_t **offset,
-                               int64_t *count);
+kry_status kryi_diagonals_find(const kryi_csr *A, int64_t most, int32_t **offset, int64_t *count);
 /* with[k]: how many rows have k entries, 0 ... longest. Waits. */
-kry_status kryi_given_lengths(const kryi_csr *C, int64_t longest, cl_int *with);
+kry_status kryi_given_lengths(const kryi_device_csr *C, int64_t longest, cl_int *with);
 
 /* ---- entries of the formats' tables: csr.c, placed_sell.c, placed_dia.c ---- */
 
@@ -59,8 +59,8 @@ kry_status kryi_ell_place(kryi_matrix *A, const kryi_given *G, cl_mem *place);
 kry_status kryi_sell_place(kryi_matrix *A, const kryi_given *G, cl_mem *place);
 kry_status kryi_dia_place(kryi_matrix *A, const kryi_given *G, cl_mem *place);
 /* Of A->placed: C->row_ptr, col and place. */
-kry_status kryi_sell_entries(const kryi_matrix *A, kryi_csr *C, bool *all);
-kry_status kryi_dia_entries_there(const kryi_matrix *A, kryi_csr *C);
+kry_status kryi_sell_entries(const kryi_matrix *A, kryi_device_csr *C, bool *all);
+kry_status kryi_dia_entries_there(const kryi_matrix *A, kryi_device_csr *C);
 
 /* ---- placed_sell.c ---- */
 

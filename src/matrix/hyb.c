@@ -17,7 +17,7 @@ void kryi_hyb_cut(const int32_t *with, int64_t rows, int64_t longest, int64_t *w
     }
 }
 
-kry_status kryi_hyb_estimate(const kryi_sparse *host, int64_t *width, int64_t *tail)
+kry_status kryi_hyb_estimate(const kryi_csr *host, int64_t *width, int64_t *tail)
 {
     kry_status st = KRY_OK;
     int64_t longest = kryi_longest_row(host);
@@ -34,7 +34,7 @@ done:
 kry_status kryi_hyb_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *host = given->host;
+    const kryi_csr *host = given->host;
     int64_t width, tail;
 
     TRY(kryi_hyb_estimate(host, &width, &tail));

@@ -15,7 +15,7 @@ typedef struct look {
 } look;
 
 typedef struct inspection {
-    const kryi_sparse *A;
+    const kryi_csr *A;
     look part[KRY_MOST_PARTS];
 } inspection;
 
@@ -38,7 +38,7 @@ static void add_sizes(look *L, double least, double largest)
     if (largest > L->largest) L->largest = largest;
 }
 
-static void look_at_row(const kryi_sparse *A, look *L, int64_t i)
+static void look_at_row(const kryi_csr *A, look *L, int64_t i)
 {
     double diagonal = 0, largest = 0;
 
@@ -59,7 +59,7 @@ static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
 
 double kryi_inspect_rounding(kry_type type) { return type == KRY_F32 ? 1e-5 : 1e-8; }
 
-kry_status kryi_matrix_inspect(const kryi_sparse *A, kryi_finding *found, bool *symmetric)
+kry_status kryi_matrix_inspect(const kryi_csr *A, kryi_finding *found, bool *symmetric)
 {
     kry_status st = KRY_OK;
     inspection I = { .A = A };
@@ -69,7 +69,7 @@ kry_status kryi_matrix_inspect(const kryi_sparse *A, kryi_finding *found, bool *
     *found = (kryi_finding){ 0 };
     if (symmetric) *symmetric = false;
     if (A->rows != A->cols) return KRY_OK;
-    const int parts = kryi_parts(kryi_sparse_nnz(A));
+    const int parts = kryi_parts(kryi_csr_nnz(A));
     kryi_parallel(parts, A->rows, look_at_rows, &I);
     /* What was seen of all rows, from the first part on. */
     for (int p = 0; p < parts; p++) {

@@ -15,7 +15,7 @@ typedef struct jagged {
 } jagged;
 
 /* A counting sort: rows of one length stay in their order. */
-static kry_status sort_rows(const kryi_sparse *host, jagged *j)
+static kry_status sort_rows(const kryi_csr *host, jagged *j)
 {
     kry_status st = KRY_OK;
     int64_t *start = NULL;
@@ -33,7 +33,7 @@ done:
 }
 
 /* Slots past 2^31 are refused before the list is used. */
-static kry_status cut_diagonals(const kryi_sparse *host, jagged *j)
+static kry_status cut_diagonals(const kryi_csr *host, jagged *j)
 {
     kry_status st = KRY_OK;
     int64_t rows = host->rows;
@@ -51,7 +51,7 @@ done:
 }
 
 typedef struct filling {
-    const kryi_sparse *host;
+    const kryi_csr *host;
     const jagged *j;
     int32_t *slot, *col;
 } filling;
@@ -59,7 +59,7 @@ typedef struct filling {
 static void fill_positions(void *user, int part, int64_t begin, int64_t end)
 {
     const filling *f = user;
-    const kryi_sparse *host = f->host;
+    const kryi_csr *host = f->host;
 
     (void)part;
     for (int64_t p = begin; p < end; p++) {
@@ -74,8 +74,7 @@ static void fill_positions(void *user, int part, int64_t begin, int64_t end)
 }
 
 /* CPUs: share[b] := the first position of group b, of which all have equal work, in whole vectors. */
-static kry_status shares_array(kryi_matrix *A, kryi_stage *s, const kryi_sparse *host,
-                               const jagged *j)
+static kry_status shares_array(kryi_matrix *A, kryi_stage *s, const kryi_csr *host, const jagged *j)
 {
     kry_status st = KRY_OK;
     const int64_t rows = host->rows, height = kryi_vector_width(A->dev, A->shape.type);
@@ -98,7 +97,7 @@ done:
     return st;
 }
 
-static kry_status make_stage(kryi_matrix *A, const kryi_sparse *host, const jagged *j,
+static kry_status make_stage(kryi_matrix *A, const kryi_csr *host, const jagged *j,
                              const int32_t *col)
 {
     kry_status st = KRY_OK;
@@ -123,7 +122,7 @@ done:
 kry_status kryi_jds_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *host = given->host;
+    const kryi_csr *host = given->host;
     jagged j = { 0 };
     filling f = { .host = host, .j = &j };
 

@@ -1,8 +1,8 @@
 /* matrix.c - the operator of every stored matrix: products stage by stage, new values, description.
  * Kernels: cl/formats/<stem>.cl. */
+#include "matrix/device_csr.h"
 #include "matrix/given.h"
 #include "matrix/matrix_parts.h"
-#include "matrix/spgemm.h"
 #include "operator/direction.h"
 #include "operator/op.h"
 #include "operator/op_parts.h"
@@ -20,10 +20,10 @@
  */
 
 struct kryi_transposed {
-    kry_op *op;    /* A'; retained */
-    kryi_csr copy; /* the same on the device; nothing where the host makes it */
-    cl_mem from;   /* the place in A of each entry of A' */
-    bool stale;    /* A has new numbers */
+    kry_op *op;           /* A'; retained */
+    kryi_device_csr copy; /* the same on the device; nothing where the host makes it */
+    cl_mem from;          /* the place in A of each entry of A' */
+    bool stale;           /* A has new numbers */
 };
 
 static void release(kryi_transposed *T)
@@ -31,50 +31,50 @@ static void release(kryi_transposed *T)
     if (!T) return;
     kry_op_release(&T->op);
     if (T->copy.dev) kryi_buffer_release(T->copy.dev, &T->from);
-    if (T->copy.dev) kryi_csr_release(&T->copy);
+    if (T->copy.dev) kryi_device_csr_release(&T->copy);
     free(T);
 }
 
 static kry_status make_on_host(const kryi_matrix *A, kryi_transposed *T)
 {
     kry_status st = KRY_OK;
-    kryi_sparse host = { 0 }, turned = { 0 };
+    kryi_csr host = { 0 }, turned = { 0 };
 
     TRY(kryi_matrix_download(A, &host));
-    TRY(kryi_sparse_transpose(&host, &turned));
+    TRY(kryi_csr_transpose(&host, &turned));
     if (T->op)
         TRY(kry_op_update(T->op, turned.val));
     else
         TRY(kryi_matrix_of_sparse(
             A->dev, &turned, KRY_MATRIX(.format = KRY_FORMAT_CSR, .duplicates = KRY_SUM), &T->op));
 done:
-    kryi_sparse_release(&turned);
-    kryi_sparse_release(&host);
+    kryi_csr_release(&turned);
+    kryi_csr_release(&host);
     return st;
 }
 
 static kry_status make_on_device(const kryi_matrix *A, kryi_transposed *T)
 {
     kry_status st = KRY_OK;
-    kryi_csr given = { 0 };
+    kryi_device_csr given = { 0 };
 
-    TRY(kryi_csr_of(A, &given));
+    TRY(kryi_device_csr_of(A, &given));
     if (T->op) {
-        TRY(kryi_csr_transpose_again(&given, T->from, &T->copy));
+        TRY(kryi_device_csr_transpose_again(&given, T->from, &T->copy));
     } else {
-        TRY(kryi_csr_transpose(&given, &T->copy, &T->from));
-        TRY(kryi_csr_operator(&T->copy, 0, NULL, &T->op));
+        TRY(kryi_device_csr_transpose(&given, &T->copy, &T->from));
+        TRY(kryi_device_csr_operator(&T->copy, 0, NULL, &T->op));
     }
 done:
-    if (given.dev) kryi_csr_release(&given);
+    if (given.dev) kryi_device_csr_release(&given);
     return st;
 }
 
 static kry_status make(const kryi_matrix *A, kryi_transposed *T)
 {
     /* The kernels take int for offsets and rows without repetitions. */
-    const bool fits =
-        A->nnz > 0 && A->nnz <= INT32_MAX && kryi_csr_check("kry_op_apply_transpose", A) >= 0;
+    const bool fits = A->nnz > 0 && A->nnz <= INT32_MAX &&
+                      kryi_device_csr_check("kry_op_apply_transpose", A) >= 0;
     return fits ? make_on_device(A, T) : make_on_host(A, T);
 }
 
@@ -217,7 +217,7 @@ static kry_status find_diagonal(kryi_matrix *A, int64_t first)
     if (A->placed) return kryi_placed_diagonal(A, first);
     TRY(kryi_alloc(rows, sizeof *slot, &slot));
     for (int64_t i = 0; i < A->shape.rows; i++) {
-        int64_t k = kryi_sparse_find(&A->sorted, i, first + i);
+        int64_t k = kryi_csr_find(&A->sorted, i, first + i);
         slot[i] = k < 0 ? -1 : (int32_t)kryi_matrix_slot(A, k);
     }
     TRY(kryi_buffer_upload(A->dev, rows * sizeof *slot, slot, &A->diagonal));
@@ -290,7 +290,7 @@ done:
 static kry_status matrix_inspect(void *self, const void *values, kryi_finding *found)
 {
     const kryi_matrix *A = self;
-    kryi_sparse now = A->sorted;
+    kryi_csr now = A->sorted;
 
     if (A->placed) {
         *found = A->found;
@@ -336,7 +336,7 @@ void kryi_matrix_destroy(void *self)
     kryi_buffer_release(A->dev, &A->there);
     kryi_buffer_release(A->dev, &A->val);
     kryi_buffer_release(A->dev, &A->surplus);
-    kryi_sparse_release(&A->sorted);
+    kryi_csr_release(&A->sorted);
     kryi_entry_map_release(&A->map);
     if (A->source && A->source->destroy) A->source->destroy(A->source);
     free(A->slot);
@@ -395,11 +395,11 @@ int kryi_matrix_block(const kry_op *op)
     return A ? A->params.block : 0;
 }
 
-int kryi_matrix_node(const kry_op *A, const kryi_sparse *rows)
+int kryi_matrix_node(const kry_op *A, const kryi_csr *rows)
 {
     int block = kryi_matrix_block(A);
 
-    return block ? block : kryi_sparse_block(rows);
+    return block ? block : kryi_csr_block(rows);
 }
 
 bool kryi_op_is_assembled(const kry_op *op)
@@ -434,8 +434,8 @@ static const kryi_format_table formats[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_COO] = { .build = kryi_coo_build },
 };
 
-kry_status kryi_matrix_new(kry_device *dev, const kry_matrix_params *params,
-                           const kryi_sparse *size, int64_t nnz, kryi_matrix **A)
+kry_status kryi_matrix_new(kry_device *dev, const kry_matrix_params *params, const kryi_csr *size,
+                           int64_t nnz, kryi_matrix **A)
 {
     kry_status st = kryi_alloc(1, sizeof **A, A);
     if (st < 0) return st;

@@ -60,7 +60,7 @@ typedef struct kryi_stage {
 
 typedef struct kryi_matrix kryi_matrix;
 typedef struct kryi_transposed kryi_transposed; /* matrix.c */
-struct kryi_csr;                                /* spgemm.h */
+struct kryi_device_csr;                         /* device_csr.h */
 struct kryi_given;                              /* given.h */
 struct kryi_seen;                               /* in_slots.h */
 
@@ -80,7 +80,7 @@ typedef struct kryi_format_table {
     kry_status (*diagonal)(kryi_matrix *A, kry_vec *d);
     /* C->row_ptr, col and place := the entries, without the host; *all false: some are zero, and cannot be told
      * from places without an entry, so nothing is made. NULL: the host knows them. Waits. */
-    kry_status (*entries)(const kryi_matrix *A, struct kryi_csr *C, bool *all);
+    kry_status (*entries)(const kryi_matrix *A, struct kryi_device_csr *C, bool *all);
 } kryi_format_table;
 
 /* Numbers that do not come from the host. */
@@ -131,7 +131,7 @@ struct kryi_matrix {
     size_t beside_bytes;
 
     kryi_entry_map map; /* from the entries as they were given to the sorted ones */
-    kryi_sparse
+    kryi_csr
         sorted; /* the pattern; val: room to sort new values in, NULL if they come sorted; col, and
                           row_ptr of rows that all fit in runs: NULL if only the device has them */
 };
@@ -192,7 +192,7 @@ static inline int64_t kryi_matrix_slot(const kryi_matrix *A, int64_t k)
 /* ---- for formats made of parts of others ------------------------------------------------------- */
 
 /* ELL of the first `width` entries of each row; slots from 0 on. */
-kry_status kryi_ell_stage(kryi_matrix *A, const kryi_sparse *host, int64_t width);
+kry_status kryi_ell_stage(kryi_matrix *A, const kryi_csr *host, int64_t width);
 int64_t kryi_ell_stride(int64_t rows);
 /* The stage, without its last argument, the columns. */
 kryi_stage *kryi_ell_begin(kryi_matrix *A, int64_t width);
@@ -225,9 +225,9 @@ kry_status kryi_sell_stage(kryi_matrix *A, int height, int sigma, int bits, kryi
 /* These arguments of a stage that has none. */
 kry_status kryi_sell_begin(kryi_matrix *A, kryi_stage *s, int height);
 /* How far apart the columns side by side are at most if these rows, -1: none, are packed to the left. */
-int64_t kryi_sell_farthest(const kryi_sparse *host, const int32_t *rows, int height);
+int64_t kryi_sell_farthest(const kryi_csr *host, const int32_t *rows, int height);
 /* COO of what follows the first `skip` entries of each row; slots from `first` on. */
-kry_status kryi_coo_stage(kryi_matrix *A, const kryi_sparse *host, int64_t skip, int64_t first);
+kry_status kryi_coo_stage(kryi_matrix *A, const kryi_csr *host, int64_t skip, int64_t first);
 
 /* ---- entries of the formats' tables ------------------------------------------------------------ */
 
@@ -245,7 +245,7 @@ kry_status kryi_dia_build(kryi_matrix *A,
 kry_status kryi_dia_diagonal(kryi_matrix *A, kry_vec *d);
 /* dia.c: the stage of diagonals with these offsets, ascending, and the variant. */
 kry_status kryi_dia_stage(kryi_matrix *A, const int32_t *offset, int64_t count);
-kry_status kryi_dia_entries(const kryi_matrix *A, struct kryi_csr *C, bool *all);
+kry_status kryi_dia_entries(const kryi_matrix *A, struct kryi_device_csr *C, bool *all);
 kry_status kryi_ell_build(kryi_matrix *A, const struct kryi_given *given);
 kry_status kryi_sell_build(kryi_matrix *A, const struct kryi_given *given);
 kry_status kryi_jds_build(kryi_matrix *A, const struct kryi_given *given);
@@ -258,14 +258,14 @@ kry_status kryi_coo_build(kryi_matrix *A, const struct kryi_given *given);
 kry_status kryi_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
                                     int64_t cols, const kry_matrix_params *params);
 /* create.c: the operator of a matrix that the library made for itself: nobody looks at its entries. */
-kry_status kryi_matrix_of_sparse(kry_device *dev, const kryi_sparse *A,
+kry_status kryi_matrix_of_sparse(kry_device *dev, const kryi_csr *A,
                                  const kry_matrix_params *params, kry_op **op);
 /* The same of a matrix with general storage that is sorted already, which is taken over if the call succeeds. */
-kry_status kryi_matrix_take(kry_device *dev, kryi_sparse *A, const kry_matrix_params *params,
+kry_status kryi_matrix_take(kry_device *dev, kryi_csr *A, const kry_matrix_params *params,
                             kry_op **op);
 /* The operator of a matrix in the format that params asks for. Takes host and map over if the call
  * succeeds, but numbers that need no map are left to the caller. */
-kry_status kryi_matrix_from_host(kry_device *dev, kryi_sparse *host, kryi_entry_map *map,
+kry_status kryi_matrix_from_host(kry_device *dev, kryi_csr *host, kryi_entry_map *map,
                                  const kry_matrix_params *params, kry_op **op);
 /* The same of a matrix that stays the caller's; and in one format, never AUTO. Where the host has made it, the operator does
  * not know its pattern yet: it takes no new values and cannot be read. */
@@ -273,8 +273,8 @@ kry_status kryi_matrix_of_given(kry_device *dev, const struct kryi_given *given,
                                 const kry_matrix_params *params, kry_op **op);
 /* A matrix in params->format without stages or numbers; and once it has them the operator, which takes *A
  * over. */
-kry_status kryi_matrix_new(kry_device *dev, const kry_matrix_params *params,
-                           const kryi_sparse *size, int64_t nnz, kryi_matrix **A);
+kry_status kryi_matrix_new(kry_device *dev, const kry_matrix_params *params, const kryi_csr *size,
+                           int64_t nnz, kryi_matrix **A);
 kry_status kryi_matrix_finish(kryi_matrix **A, kry_op **op);
 void kryi_matrix_destroy(void *A);
 /* A gets the format and the numbers of B, of the same entries, and B those of A. The operator, the entries as they were
@@ -292,14 +292,14 @@ kry_status kryi_matrix_convert(void *self, kry_type type, double factor, const d
 /* d := entries (i, first + i), by slots; `first` is the same in all calls. */
 kry_status kryi_matrix_diagonal(kryi_matrix *A, int64_t first, kry_vec *d);
 /* The matrix on the host; a wrapped one in any order. Waits. */
-kry_status kryi_matrix_download(const kryi_matrix *A, kryi_sparse *host);
+kry_status kryi_matrix_download(const kryi_matrix *A, kryi_csr *host);
 /* The matrix behind an operator, or NULL. */
 kryi_matrix *kryi_matrix_of(const kry_op *op);
 /* How many rows belong to a node, as kry_matrix_params.block says, also of a matrix in parts or pinned; 0: it
  * does not say, or there is no matrix. */
 int kryi_matrix_block(const kry_op *op);
 /* The same of an A with these rows; where nobody said, by their pattern. */
-int kryi_matrix_node(const kry_op *A, const kryi_sparse *rows);
+int kryi_matrix_node(const kry_op *A, const kryi_csr *rows);
 
 /* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
 
@@ -361,8 +361,8 @@ kry_status kryi_matrix_relax_block(void *self, double c, const kry_vec *d, const
 /* ---- flux.c ------------------------------------------------------------------------------------ */
 
 /* Add up each row of own and far (NULL: none) entries of A. sums: to be freed; NULL if all are 0. */
-kry_status kryi_flux_sums(const char *who, const kryi_matrix *A, const kryi_sparse *own,
-                          const kryi_sparse *far, void **sums);
+kry_status kryi_flux_sums(const char *who, const kryi_matrix *A, const kryi_csr *own,
+                          const kryi_csr *far, void **sums);
 /* Read the numbers of a wrapped matrix back, and take what its rows add up to. Waits. */
 kry_status kryi_flux_sums_of_wrapped(const char *who, kryi_matrix *A);
 
@@ -372,7 +372,7 @@ kry_status kryi_flux_sums_of_wrapped(const char *who, kryi_matrix *A);
  * image by more than rounding; or else for a diagonal entry that is not positive. Of large matrices that are not symmetric
  * not all entries are compared: some rows at a time, and of the first of these that have such an entry it is the one that
  * differs most. *symmetric (NULL: not wanted): whether it is, to the bit, pattern and numbers. */
-kry_status kryi_matrix_inspect(const kryi_sparse *A, kryi_finding *found, bool *symmetric);
+kry_status kryi_matrix_inspect(const kryi_csr *A, kryi_finding *found, bool *symmetric);
 /* What that is, of the largest entry: mirror images may have been rounded apart, or written with few digits. */
 double kryi_inspect_rounding(kry_type type);
 
@@ -388,9 +388,9 @@ typedef struct kryi_sell_size {
     double index_bytes; /* of a column, from a sample */
     bool sorted;        /* by length */
 } kryi_sell_size;
-kry_status kryi_sell_estimate(const kry_device *dev, const kryi_sparse *host,
+kry_status kryi_sell_estimate(const kry_device *dev, const kryi_csr *host,
                               const kry_matrix_params *params, kryi_sell_size *size);
-kry_status kryi_hyb_estimate(const kryi_sparse *host, int64_t *width, int64_t *tail);
+kry_status kryi_hyb_estimate(const kryi_csr *host, int64_t *width, int64_t *tail);
 /* with[k]: of so many rows those with k entries, 0 ... longest. */
 void kryi_hyb_cut(const int32_t *with, int64_t rows, int64_t longest, int64_t *width,
                   int64_t *tail);

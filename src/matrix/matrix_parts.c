@@ -13,7 +13,7 @@ typedef struct matrix_piece {
 } matrix_piece;
 
 typedef struct matrix_whole {
-    kryi_sparse
+    kryi_csr
         host; /* all rows and columns; or those of one rank, with kryi_rank_rows' columns, until its part is made */
     kryi_rank_rows rank;
     kryi_entry_map map;
@@ -38,7 +38,7 @@ typedef struct cut {
     int32_t *number;     /* columns of the whole: their numbers in the matrix at hand, -1: none */
     int64_t *wanted;     /* places in other parts that the rows have entries for, ascending */
     int64_t wants;
-    kryi_sparse own, far;
+    kryi_csr own, far;
 } cut;
 
 /* The column of the host's matrix that an own place has; or that of wanted place i. */
@@ -70,7 +70,7 @@ static kry_status find_wanted(cut *c)
 {
     kry_status st = KRY_OK;
     const matrix_whole *W = c->W;
-    const kryi_sparse *H = &W->host;
+    const kryi_csr *H = &W->host;
     int64_t end = c->first + c->rows;
 
     TRY(kryi_alloc((size_t)H->cols, sizeof *c->number, &c->number));
@@ -105,15 +105,15 @@ static void number_own(const cut *c, int64_t first)
         c->number[own_column(c, p)] = (int32_t)(first + p - c->first);
 }
 
-static kry_status take_columns(const cut *c, int64_t cols, kryi_sparse *part, int64_t **from)
+static kry_status take_columns(const cut *c, int64_t cols, kryi_csr *part, int64_t **from)
 {
     const bool rank = is_of_rank(c->W);
-    const kryi_sparse_cut cut = { .rows = c->rows,
-                                  .first = rank ? 0 : c->first,
-                                  .row = c->W->split->row,
-                                  .cols = cols,
-                                  .place = c->number };
-    return kryi_sparse_part(&c->W->host, &cut, part, rank ? NULL : from);
+    const kryi_csr_cut cut = { .rows = c->rows,
+                               .first = rank ? 0 : c->first,
+                               .row = c->W->split->row,
+                               .cols = cols,
+                               .place = c->number };
+    return kryi_csr_part(&c->W->host, &cut, part, rank ? NULL : from);
 }
 
 /* The last ones that are taken: a rank's host, which is as large, becomes the part. */
@@ -123,8 +123,8 @@ static kry_status take_own(cut *c, int64_t cols)
 
     if (is_of_rank(c->W)) {
         c->own = c->W->host;
-        c->W->host = (kryi_sparse){ .type = c->own.type };
-        kryi_sparse_renumber(&c->own, cols, c->number);
+        c->W->host = (kryi_csr){ .type = c->own.type };
+        kryi_csr_renumber(&c->own, cols, c->number);
     } else {
         TRY(take_columns(c, cols, &c->own, &c->piece->own));
     }
@@ -181,14 +181,14 @@ static kry_status make_coupled(cut *c, kry_device *dev, kry_op **local)
     for (int64_t i = 0; i < c->wants; i++) c->number[far_column(c, i)] = -1;
     number_own(c, 0);
     TRY(take_own(c, c->rows));
-    p->own_nnz = kryi_sparse_nnz(&c->own), p->far_nnz = kryi_sparse_nnz(&c->far);
+    p->own_nnz = kryi_csr_nnz(&c->own), p->far_nnz = kryi_csr_nnz(&c->far);
     TRY(make_own(c, dev, exact || c->W->params.form == KRY_FLUX, &own));
     if (c->W->split->members == 1) { /* all of it */
         *local = own, own = NULL;
         goto done;
     }
     TRY(make_halo(c, dev, &A.halo));
-    A.own = own, A.far = c->far, c->far = (kryi_sparse){ 0 };
+    A.own = own, A.far = c->far, c->far = (kryi_csr){ 0 };
     A.place = c->wanted, c->wanted = NULL;
     TRY(kryi_coupled_create(&A, exact ? &kryi_matrix_of(own)->sorted : NULL, local));
     TRY(kryi_coupled_store(*local, c->own.val, kryi_coupled_of(*local)->far.val));
@@ -221,7 +221,7 @@ static kry_status make_extended(cut *c, kry_device *dev, kry_op **local)
 
     number_columns(c, &A);
     TRY(take_own(c, A.own_at + c->rows + c->wants - A.below));
-    c->piece->own_nnz = kryi_sparse_nnz(&c->own);
+    c->piece->own_nnz = kryi_csr_nnz(&c->own);
     params.traits = 0;
     if (params.format == KRY_FORMAT_AUTO) params.format = KRY_FORMAT_SELL;
     TRY(create(c, dev, params, false, &A.wide));
@@ -250,8 +250,8 @@ done:
     if (st < 0) kry_op_release(local);
     free(c.number);
     free(c.wanted);
-    kryi_sparse_release(&c.own);
-    kryi_sparse_release(&c.far);
+    kryi_csr_release(&c.own);
+    kryi_csr_release(&c.far);
     return st;
 }
 
@@ -268,7 +268,7 @@ static void whole_release(void *self)
     free(W->piece);
     free(W->place);
     free(W->rank.wanted);
-    kryi_sparse_release(&W->host);
+    kryi_csr_release(&W->host);
     kryi_entry_map_release(&W->map);
     kryi_split_release(&W->split);
     free(W);
@@ -279,7 +279,7 @@ static void forget_host(matrix_whole *W)
 {
     const kry_type type = W->host.type;
 
-    if (is_of_rank(W)) kryi_sparse_release(&W->host);
+    if (is_of_rank(W)) kryi_csr_release(&W->host);
     W->host.type = type;
 }
 
@@ -342,7 +342,7 @@ static kry_status update_part(void *self, int rank, kry_op *local)
     matrix_whole *W = self;
     const matrix_piece *p = &W->piece[rank];
     kry_status st = KRY_OK;
-    const kryi_sparse *host = &W->host;
+    const kryi_csr *host = &W->host;
     void *own = NULL, *far = NULL;
 
     if (is_of_rank(W)) return update_rank(W, local);
@@ -374,7 +374,7 @@ done:
     return st;
 }
 
-static kry_status check(const struct kryi_team *team, const kryi_sparse *host,
+static kry_status check(const struct kryi_team *team, const kryi_csr *host,
                         const kry_matrix_params *params, const kryi_rank_rows *rank)
 {
     static const char who[] = "kry_csr_create";
@@ -399,7 +399,7 @@ done:
     return st;
 }
 
-kry_status kryi_matrix_in_parts(kry_device *team, kryi_sparse *host, kryi_entry_map *map,
+kry_status kryi_matrix_in_parts(kry_device *team, kryi_csr *host, kryi_entry_map *map,
                                 const kry_matrix_params *params, kryi_rank_rows *rank, kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -410,14 +410,14 @@ kry_status kryi_matrix_in_parts(kry_device *team, kryi_sparse *host, kryi_entry_
     TRY(kryi_alloc(1, sizeof *W, &W));
     W->team = team->team;
     W->params = *params;
-    W->nnz = kryi_sparse_nnz(host);
+    W->nnz = kryi_csr_nnz(host);
     if (rank)
         W->split = kryi_split_retain(rank->split);
     else
         TRY(kryi_split_get(W->team, "kry_csr_create", host->rows, host, 1, &W->split));
     TRY(kryi_alloc((size_t)W->split->members, sizeof *W->piece, &W->piece));
     TRY(find_places(W));
-    W->host = *host, *host = (kryi_sparse){ 0 };
+    W->host = *host, *host = (kryi_csr){ 0 };
     W->map = *map, *map = (kryi_entry_map){ 0 };
     if (rank) W->rank = *rank, rank->wanted = NULL;
     TRY(round_values("kry_csr_create", W));

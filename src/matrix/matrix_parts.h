@@ -23,21 +23,20 @@ typedef struct kryi_rank_rows {
     int64_t wants, below;
 } kryi_rank_rows;
 /* Part the numbers of such rows into those of own and far entries, which have these patterns; to be freed. */
-kry_status kryi_rank_numbers(const kryi_rank_rows *rank, const kryi_sparse *own,
-                             const kryi_sparse *far, const void *val, void **own_val,
-                             void **far_val);
+kry_status kryi_rank_numbers(const kryi_rank_rows *rank, const kryi_csr *own, const kryi_csr *far,
+                             const void *val, void **own_val, void **far_val);
 
 /* The operator of a matrix, split over the devices of a team. Takes host and map over if the call
  * succeeds; and rank->wanted. rank: host has the rows of this rank only; NULL: of all parts. */
-kry_status kryi_matrix_in_parts(kry_device *team, kryi_sparse *host, kryi_entry_map *map,
+kry_status kryi_matrix_in_parts(kry_device *team, kryi_csr *host, kryi_entry_map *map,
                                 const kry_matrix_params *params, kryi_rank_rows *rank, kry_op **op);
 /* kry_matrix_read of one. */
 kry_status kryi_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val);
 /* The rows of part r, which is in this process, with the columns of the whole. To be released, whatever this
  * returns: KRY_ERR_UNSUPPORTED if it is no stored matrix. Waits. */
-kry_status kryi_matrix_read_part(const kry_op *op, int r, kryi_sparse *R);
+kry_status kryi_matrix_read_part(const kry_op *op, int r, kryi_csr *R);
 /* The entries of a stored matrix in parts, pinned or not. Waits. Returns  also KRY_ERR_UNSUPPORTED. */
-kry_status kryi_matrix_parts_download(const kry_op *op, kryi_sparse *A);
+kry_status kryi_matrix_parts_download(const kry_op *op, kryi_csr *A);
 
 /* ---- coupled.c: own and far entries ------------------------------------------------------------ */
 
@@ -61,7 +60,7 @@ typedef struct kryi_exact_rows {
  * that of own and  sum over j of far_ij (x_j - x_i),  and its diagonal entry that of own less the sum of far_ij. They
  * offer the steps of conjugate gradients in two passes, kryi_op_fused.apply_step. */
 typedef struct kryi_own_kind {
-    kry_status (*rows)(const kry_op *own, kryi_sparse *rows); /* all entries of own. Waits */
+    kry_status (*rows)(const kry_op *own, kryi_csr *rows); /* all entries of own. Waits */
 } kryi_own_kind;
 
 typedef struct kryi_coupled {
@@ -69,7 +68,7 @@ typedef struct kryi_coupled {
     kry_op *own;               /* retained: a stored matrix; or */
     const kryi_own_kind *kind; /* not NULL: an operator of this kind, static */
     kryi_halo *halo;           /* owned */
-    kryi_sparse far; /* on the host, of all rows; columns: places among the halo's numbers */
+    kryi_csr far;    /* on the host, of all rows; columns: places among the halo's numbers */
     int64_t *place;  /* of each of the halo's numbers in the whole (split.h) */
     unsigned traits; /* of the whole matrix */
     int64_t rows;    /* coupled ones */
@@ -86,7 +85,7 @@ typedef struct kryi_coupled {
 /* y := alpha (own + far) x + beta y. given: own, which is retained, kind, and halo, far, place and traits, which
  * are taken over even if it fails. exact: own's rows, of which those that are coupled are kept, for residuals of single
  * numbers that are summed in double; NULL: not wanted. kryi_coupled_store brings what is made of numbers. */
-kry_status kryi_coupled_create(const kryi_coupled *given, const kryi_sparse *exact, kry_op **op);
+kry_status kryi_coupled_create(const kryi_coupled *given, const kryi_csr *exact, kry_op **op);
 kryi_coupled *kryi_coupled_of(const kry_op *op); /* NULL: op is none */
 /* The operator of A's own entries, for preconditioners that read entries; A itself if it is not coupled. */
 const kry_op *kryi_op_own(const kry_op *A);
@@ -96,7 +95,7 @@ int64_t kryi_coupled_places(const kry_op *A, const int64_t **place);
 /* ---- coupled_rows.c: their entries ------------------------------------------------------------- */
 
 /* The patterns on the device, without numbers. exact: as in kryi_coupled_create. */
-kry_status kryi_coupled_pack(kryi_coupled *A, const kryi_sparse *exact);
+kry_status kryi_coupled_pack(kryi_coupled *A, const kryi_csr *exact);
 /* New numbers, after the caller has updated the operator of the own entries. own_val NULL: of a converted
  * copy, which is told what its rows add up to. Does nothing for operators that are not coupled. */
 kry_status kryi_coupled_store(kry_op *op, const void *own_val, const void *far_val);
@@ -105,13 +104,13 @@ kry_status kryi_coupled_store(kry_op *op, const void *own_val, const void *far_v
 kry_status kryi_coupled_store_flux(kry_op *op, const void *exact_val, const void *sums,
                                    const void *far_val);
 /* The entries of own with the diagonal of the whole: the block of it that is this part's. Waits. */
-kry_status kryi_coupled_own_rows(const kry_op *op, kryi_sparse *rows);
+kry_status kryi_coupled_own_rows(const kry_op *op, kryi_csr *rows);
 /* Entry of the operators' table. */
 kry_status kryi_coupled_convert(void *self, kry_type type, double factor, const double *scale,
                                 kry_op **copy);
 /* The rows of a stored matrix, or a coupled operator, on the host: own columns, then those of the halo's numbers. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if there is no stored matrix. */
-kry_status kryi_coupled_download(const kry_op *op, kryi_sparse *rows);
+kry_status kryi_coupled_download(const kry_op *op, kryi_csr *rows);
 
 /* ---- extended.c: all entries in one matrix ----------------------------------------------------- */
 

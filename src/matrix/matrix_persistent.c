@@ -3,8 +3,8 @@
  * preconditioners, and how many groups. Kernels: cl/formats/resident_csr.cl, resident_ell.cl, resident_sell.cl and resident_dia.cl, of which
  * cl/formats/resident_matrix.clh says how. What runs them is src/operator/resident.c.
  */
+#include "matrix/device_csr.h"
 #include "matrix/matrix.h"
-#include "matrix/spgemm.h"
 #include "operator/resident.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,7 +200,7 @@ static kry_status upload_coefficients(const kryi_matrix *A, const kryi_polynomia
 
 /* A's entries on the host, and the places of their numbers; NULL: those of the entries. */
 typedef struct places {
-    kryi_sparse entries;
+    kryi_csr entries;
     int32_t *slot;
 } places;
 
@@ -211,7 +211,7 @@ static kry_status upload_factor(const kryi_matrix *A, const places *p, const kry
     kry_status st = KRY_OK;
     const kry_type type = A->shape.type;
     const kryi_matrix *F = kryi_matrix_of(factor);
-    kryi_sparse host = { 0 };
+    kryi_csr host = { 0 };
     void *placed = NULL;
 
     CHECK(F, KRY_ERR_UNSUPPORTED, "'%s' is not a stored matrix", factor->table->kind);
@@ -219,7 +219,7 @@ static kry_status upload_factor(const kryi_matrix *A, const places *p, const kry
     TRY(kryi_alloc((size_t)A->slots, kry_type_size(type), &placed));
     for (int64_t i = 0; i < A->shape.rows; i++)
         for (int64_t e = host.row_ptr[i]; e < host.row_ptr[i + 1]; e++) {
-            const int64_t k = kryi_sparse_find(&p->entries, i, host.col[e]);
+            const int64_t k = kryi_csr_find(&p->entries, i, host.col[e]);
             CHECK(k >= 0, KRY_ERR_UNSUPPORTED, "a factor has an entry where the matrix has none");
             kryi_number_put(type, placed, p->slot ? p->slot[k] : k,
                             kryi_number_at(host.type, host.val, e));
@@ -227,7 +227,7 @@ static kry_status upload_factor(const kryi_matrix *A, const places *p, const kry
     TRY(kryi_buffer_upload(A->dev, (size_t)A->slots * kry_type_size(type), placed, buffer));
 done:
     free(placed);
-    kryi_sparse_release(&host);
+    kryi_csr_release(&host);
     return st;
 }
 
@@ -236,13 +236,13 @@ static kry_status upload_factors(const kryi_matrix *A, const kryi_factors *f, cl
     kry_status st = KRY_OK;
     places p = { 0 };
 
-    TRY(kryi_csr_first_rows(A, A->shape.rows, &p.entries));
-    TRY(kryi_csr_read_places(A, &p.slot));
+    TRY(kryi_device_csr_first_rows(A, A->shape.rows, &p.entries));
+    TRY(kryi_device_csr_read_places(A, &p.slot));
     TRY(upload_factor(A, &p, f->first, &factor[0]));
     TRY(upload_factor(A, &p, f->second, &factor[1]));
 done:
     free(p.slot);
-    kryi_sparse_release(&p.entries);
+    kryi_csr_release(&p.entries);
     return st;
 }
 

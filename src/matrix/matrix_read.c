@@ -5,7 +5,7 @@
 #include "operator/pin.h"
 #include <stdlib.h>
 
-kry_status kryi_matrix_read_part(const kry_op *op, int r, kryi_sparse *R)
+kry_status kryi_matrix_read_part(const kry_op *op, int r, kryi_csr *R)
 {
     kry_status st = KRY_OK;
     const kryi_split *s = kryi_op_split(op);
@@ -16,19 +16,19 @@ kry_status kryi_matrix_read_part(const kry_op *op, int r, kryi_sparse *R)
 
     TRY(kryi_coupled_download(w ? w->wide : local, R));
     if (!w) (void)kryi_coupled_places(local, &halo);
-    for (int64_t e = 0; e < kryi_sparse_nnz(R); e++) {
+    for (int64_t e = 0; e < kryi_csr_nnz(R); e++) {
         int64_t col = R->col[e] - (w ? w->own_at : 0); /* counted from the first own column */
         int64_t place =
             col >= 0 && col < rows ? s->first[r] + col : halo[below + (col < 0 ? col : col - rows)];
         R->col[e] = (int32_t)kryi_split_row(s, place);
     }
     R->cols = s->n;
-    TRY(kryi_sparse_sort(R));
+    TRY(kryi_csr_sort(R));
 done:
     return st;
 }
 
-static void put_rows(const kryi_split *s, int r, const kryi_sparse *R, const kryi_sparse *to)
+static void put_rows(const kryi_split *s, int r, const kryi_csr *R, const kryi_csr *to)
 {
     for (int64_t i = 0; i < R->rows; i++) {
         int64_t at = to->row_ptr[kryi_split_row(s, s->first[r] + i)];
@@ -39,7 +39,7 @@ static void put_rows(const kryi_split *s, int r, const kryi_sparse *R, const kry
     }
 }
 
-static kry_status read_parts(const kry_op *op, kryi_sparse *part, kryi_sparse *to)
+static kry_status read_parts(const kry_op *op, kryi_csr *part, kryi_csr *to)
 {
     kry_status st = KRY_OK;
     const kryi_split *s = kryi_op_split(op);
@@ -58,16 +58,16 @@ done:
     return st;
 }
 
-static kry_status read_into(const kry_op *op, kryi_sparse *to)
+static kry_status read_into(const kry_op *op, kryi_csr *to)
 {
     kry_status st = KRY_OK;
     int members = kryi_op_split(op)->members;
-    kryi_sparse *part = NULL;
+    kryi_csr *part = NULL;
 
     TRY(kryi_alloc((size_t)members, sizeof *part, &part));
     TRY(read_parts(op, part, to));
 done:
-    for (int r = 0; part && r < members; r++) kryi_sparse_release(&part[r]);
+    for (int r = 0; part && r < members; r++) kryi_csr_release(&part[r]);
     free(part);
     return st;
 }
@@ -89,22 +89,22 @@ kry_status kryi_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *c
     TRY(check_all_here(op));
     CHECK(kryi_pin_of(first) == first, KRY_ERR_UNSUPPORTED,
           "kry_matrix_read: '%s' is not a stored matrix", first->table->kind);
-    TRY(read_into(op, &(kryi_sparse){ .row_ptr = row_ptr, .col = col, .val = val }));
+    TRY(read_into(op, &(kryi_csr){ .row_ptr = row_ptr, .col = col, .val = val }));
 done:
     return st;
 }
 
-kry_status kryi_matrix_parts_download(const kry_op *op, kryi_sparse *A)
+kry_status kryi_matrix_parts_download(const kry_op *op, kryi_csr *A)
 {
     kry_status st = KRY_OK;
     kry_op_info info;
 
     TRY(check_all_here(op));
     kry_op_describe(op, &info);
-    TRY(kryi_sparse_create(op->shape.rows, op->shape.cols, op->shape.type,
-                           info.nnz > 0 ? info.nnz : 0, A));
+    TRY(kryi_csr_create(op->shape.rows, op->shape.cols, op->shape.type, info.nnz > 0 ? info.nnz : 0,
+                        A));
     TRY(read_into(op, A));
 done:
-    if (st < 0) kryi_sparse_release(A);
+    if (st < 0) kryi_csr_release(A);
     return st;
 }

@@ -108,16 +108,15 @@ done:
     return st;
 }
 
-kry_status kryi_rank_numbers(const kryi_rank_rows *rank, const kryi_sparse *own,
-                             const kryi_sparse *far, const void *val, void **own_val,
-                             void **far_val)
+kry_status kryi_rank_numbers(const kryi_rank_rows *rank, const kryi_csr *own, const kryi_csr *far,
+                             const void *val, void **own_val, void **far_val)
 {
     kry_status st = KRY_OK;
     const kry_type type = far->type;
     int64_t k = 0, o = 0, f = 0;
 
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(own), kry_type_size(type), own_val));
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(far), kry_type_size(type), far_val));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(own), kry_type_size(type), own_val));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(far), kry_type_size(type), far_val));
     for (int64_t i = 0; i < own->rows; i++) {
         while (f < far->row_ptr[i + 1] && far->col[f] < rank->below)
             kryi_number_put(type, *far_val, f++, kryi_number_at(type, val, k++));
@@ -136,7 +135,7 @@ static kry_status create_on_ranks(kry_device *dev, given *g, const kry_matrix_pa
 {
     kry_status st = KRY_OK;
     kryi_rank_rows rank = { 0 };
-    kryi_sparse host = { 0 };
+    kryi_csr host = { 0 };
     kryi_entry_map map = { 0 };
     int32_t *col = NULL;
 
@@ -158,7 +157,7 @@ done:
     free(col);
     free(rank.wanted);
     kryi_entry_map_release(&map);
-    kryi_sparse_release(&host);
+    kryi_csr_release(&host);
     if (rank.split) kryi_split_release(&rank.split);
     return st;
 }

@@ -28,7 +28,7 @@ typedef struct upper {
 } upper; /* above the diagonal */
 
 typedef struct mirrors {
-    const kryi_sparse *A;
+    const kryi_csr *A;
     int64_t begin, end; /* rows of the batch */
     upper *listed;      /* its entries above the diagonal, by buckets */
     int64_t largest;    /* entries of a bucket */
@@ -43,10 +43,7 @@ typedef struct mirrors {
     apart part[KRY_MOST_PARTS];
 } mirrors;
 
-static double value_at(const kryi_sparse *A, int64_t k)
-{
-    return kryi_number_at(A->type, A->val, k);
-}
+static double value_at(const kryi_csr *A, int64_t k) { return kryi_number_at(A->type, A->val, k); }
 
 /* Entry (row, col) and its mirror image, which differ, or is 0 if there is none. */
 static void note_difference(apart *a, int64_t row, int64_t col, double entry, double mirror)
@@ -72,7 +69,7 @@ static void compare_pair(apart *a, int64_t row, int64_t col, double entry, doubl
 /* ---- a batch of rows -------------------------------------------------------------------------- */
 
 /* The first entry of row i above the diagonal. */
-static int64_t first_upper(const kryi_sparse *A, int64_t i)
+static int64_t first_upper(const kryi_csr *A, int64_t i)
 {
     int64_t k = A->row_ptr[i + 1];
     while (k > A->row_ptr[i] && A->col[k - 1] > i) k--;
@@ -82,7 +79,7 @@ static int64_t first_upper(const kryi_sparse *A, int64_t i)
 static void count_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const mirrors *M = user;
-    const kryi_sparse *A = M->A;
+    const kryi_csr *A = M->A;
     int64_t *count = M->next + part * M->buckets;
 
     for (int64_t b = 0; b < M->buckets; b++) count[b] = 0;
@@ -124,7 +121,7 @@ done:
 static void list_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const mirrors *M = user;
-    const kryi_sparse *A = M->A;
+    const kryi_csr *A = M->A;
     int64_t *next = M->next + part * M->buckets;
 
     for (int64_t i = M->begin + begin; i < M->begin + end; i++)
@@ -151,7 +148,7 @@ static void sort_bucket(const mirrors *M, const upper *from, const upper *to, in
 /* Entries of row j below the diagonal, in the columns of the batch, and those of column j above it. */
 static void compare_row(const mirrors *M, apart *a, int64_t j, const upper *u, const upper *last)
 {
-    const kryi_sparse *A = M->A;
+    const kryi_csr *A = M->A;
     const int64_t end = A->row_ptr[j + 1], before = M->end < j ? M->end : j;
     int64_t k = A->row_ptr[j] + M->done[j];
 
@@ -213,14 +210,14 @@ static void compare_buckets(void *user, int part, int64_t begin, int64_t end)
 
 /* Entries whose mirror images are in the caches when they are looked for. */
 typedef struct near_rows {
-    const kryi_sparse *A;
+    const kryi_csr *A;
     int64_t begin; /* of the batch of rows */
     apart *part;
     int64_t alone[KRY_MOST_PARTS]; /* entries below the diagonal, less those that were met */
 } near_rows;
 
 /* Entries of row i whose mirror images are near row i, or those of row i-1. */
-static int64_t count_near(const kryi_sparse *A, int64_t i)
+static int64_t count_near(const kryi_csr *A, int64_t i)
 {
     enum { SOON = 1024, BESIDE = 16, NEXT = 2 }; /* rows; in tests */
     const int64_t soon = kryi_test_parts ? NEXT : SOON, beside = kryi_test_parts ? NEXT : BESIDE;
@@ -234,7 +231,7 @@ static int64_t count_near(const kryi_sparse *A, int64_t i)
     return count;
 }
 
-bool kryi_near_suits(const kryi_sparse *A)
+bool kryi_near_suits(const kryi_csr *A)
 {
     enum { SAMPLES = 1024 };
     int64_t near = 0, all = 0;
@@ -247,13 +244,13 @@ bool kryi_near_suits(const kryi_sparse *A)
 }
 
 /* The place of entry (i, j), or -1. */
-static int64_t place_of(const kryi_sparse *A, int64_t i, int32_t j)
+static int64_t place_of(const kryi_csr *A, int64_t i, int32_t j)
 {
     enum { SHORT = 12 };
     const int64_t end = A->row_ptr[i + 1];
     int64_t k = A->row_ptr[i];
 
-    if (end - k > SHORT) return kryi_sparse_find(A, i, j);
+    if (end - k > SHORT) return kryi_csr_find(A, i, j);
     while (k < end && A->col[k] < j) k++;
     return k < end && A->col[k] == j ? k : -1;
 }
@@ -261,7 +258,7 @@ static int64_t place_of(const kryi_sparse *A, int64_t i, int32_t j)
 static void compare_rows(void *user, int part, int64_t begin, int64_t end)
 {
     near_rows *N = user;
-    const kryi_sparse *A = N->A;
+    const kryi_csr *A = N->A;
     apart *a = &N->part[part];
     int64_t alone = 0;
 
@@ -284,7 +281,7 @@ static void compare_rows(void *user, int part, int64_t begin, int64_t end)
 static void find_alone(void *user, int part, int64_t begin, int64_t end)
 {
     const near_rows *N = user;
-    const kryi_sparse *A = N->A;
+    const kryi_csr *A = N->A;
 
     for (int64_t i = begin; i < end; i++)
         for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1] && A->col[k] < i; k++)
@@ -309,8 +306,8 @@ static void mirrors_release(mirrors *M)
 static kry_status begin_sorting(mirrors *M, int64_t most)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *A = M->A;
-    const int64_t work = A->rows + kryi_sparse_nnz(A),
+    const kryi_csr *A = M->A;
+    const int64_t work = A->rows + kryi_csr_nnz(A),
                   wanted = work / (kryi_test_parts ? FEW : IN_CACHE);
     const size_t entries = (size_t)(most + kryi_longest_row(A)), parts = (size_t)M->parts;
 
@@ -353,8 +350,8 @@ static double largest_difference(const mirrors *M)
 static kry_status compare_all(mirrors *M, double rounding)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *A = M->A;
-    const int64_t nnz = kryi_sparse_nnz(A), first = kryi_test_parts ? FEW : FIRST;
+    const kryi_csr *A = M->A;
+    const int64_t nnz = kryi_csr_nnz(A), first = kryi_test_parts ? FEW : FIRST;
     const int64_t most = nnz / 4 > first ? nnz / 4 : nnz < first ? nnz : first;
     int64_t entries = first < most ? first : most;
     near_rows near = { .A = A, .part = M->part };
@@ -383,11 +380,11 @@ done:
     return st;
 }
 
-kry_status kryi_mirrors_compare(const kryi_sparse *A, double rounding, kryi_finding *found,
+kry_status kryi_mirrors_compare(const kryi_csr *A, double rounding, kryi_finding *found,
                                 bool *symmetric)
 {
     kry_status st = KRY_OK;
-    mirrors M = { .A = A, .parts = kryi_parts(kryi_sparse_nnz(A)) };
+    mirrors M = { .A = A, .parts = kryi_parts(kryi_csr_nnz(A)) };
     apart all = { 0 };
 
     *found = (kryi_finding){ 0 };

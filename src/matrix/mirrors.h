@@ -10,10 +10,10 @@
  * a mirror image is compared with 0, and of equal pairs the first is named. Columns ascend in each row. Not all entries of
  * a large matrix are compared if a batch of rows has such a pair: it is the one that differs most there.
  * *symmetric: whether A is, to the bit, pattern and numbers. */
-kry_status kryi_mirrors_compare(const kryi_sparse *A, double rounding, kryi_finding *found,
+kry_status kryi_mirrors_compare(const kryi_csr *A, double rounding, kryi_finding *found,
                                 bool *symmetric);
 
 /* Whether mirror images of entries are in the caches when they are looked for, by a sample of rows; for tests. */
-bool kryi_near_suits(const kryi_sparse *A);
+bool kryi_near_suits(const kryi_csr *A);
 
 #endif

@@ -2,8 +2,8 @@
  * narrowed.c - a stored matrix in double once more, for vectors in single: with the same structure, and with the same
  * numbers where they are kept as singles. Kernel: numbers_convert in cl/formats/transpose.cl.
  */
+#include "matrix/device_csr.h"
 #include "matrix/matrix.h"
-#include "matrix/spgemm.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void narrowed_destroy(kryi_source *source)
 static kry_status take_numbers(const kryi_matrix *A, cl_mem *val)
 {
     kry_status st = KRY_OK;
-    kryi_csr to = { .dev = A->dev, .nnz = A->slots, .type = KRY_F32 };
+    kryi_device_csr to = { .dev = A->dev, .nnz = A->slots, .type = KRY_F32 };
 
     if (A->stored == KRY_F32) {
         TRY(kryi_buffer_retain(A->dev, A->val));
@@ -33,7 +33,7 @@ static kry_status take_numbers(const kryi_matrix *A, cl_mem *val)
         return st;
     }
     TRY(kryi_buffer_create(A->dev, (size_t)A->slots * sizeof(float), &to.val));
-    TRY(kryi_csr_gather(&to, NULL, A->stored, A->val));
+    TRY(kryi_device_csr_gather(&to, NULL, A->stored, A->val));
     *val = to.val, to.val = NULL;
 done:
     kryi_buffer_release(A->dev, &to.val);
@@ -80,7 +80,7 @@ done:
 static kry_status make_shell(kryi_matrix *A, kryi_matrix **N)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse size = { .rows = A->shape.rows, .cols = A->shape.cols, .type = KRY_F32 };
+    const kryi_csr size = { .rows = A->shape.rows, .cols = A->shape.cols, .type = KRY_F32 };
 
     TRY(kryi_matrix_new(A->dev, &A->params, &size, A->nnz, N));
     kryi_matrix *made = *N;

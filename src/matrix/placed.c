@@ -8,8 +8,8 @@
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 typedef struct numbers {
-    const kryi_csr *C; /* the entries in order, with their numbers */
-    cl_mem place;      /* NULL: that is where they stay */
+    const kryi_device_csr *C; /* the entries in order, with their numbers */
+    cl_mem place;             /* NULL: that is where they stay */
     kry_type stored;
 } numbers;
 
@@ -62,8 +62,8 @@ done:
 /* val := in order, rounded. */
 static kry_status round_all(const numbers *n, cl_mem val)
 {
-    kryi_csr narrow = { .dev = n->C->dev, .nnz = n->C->nnz, .type = n->stored, .val = val };
-    return kryi_csr_gather(&narrow, NULL, n->C->type, n->C->val);
+    kryi_device_csr narrow = { .dev = n->C->dev, .nnz = n->C->nnz, .type = n->stored, .val = val };
+    return kryi_device_csr_gather(&narrow, NULL, n->C->type, n->C->val);
 }
 
 /* Numbers against which nothing can be said any more, in place of the old ones. */
@@ -137,7 +137,7 @@ kry_status kryi_placed_update(kryi_matrix *A, const void *values)
     kry_status st = kryi_pool_open(A->dev);
 
     if (st < 0) return st;
-    TRY(kryi_csr_pattern_of(A, &G.C));
+    TRY(kryi_device_csr_pattern_of(A, &G.C));
     TRY(kryi_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(type), values, &G.C.val));
     TRY(kryi_given_look_again(&G));
     if (!G.seen.finite) TRY(kryi_values_check(who, type, A->nnz, values)); /* which says where */
@@ -157,10 +157,10 @@ kry_status kryi_placed_diagonal(kryi_matrix *A, int64_t first)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->shape.rows, from = (cl_int)first;
-    kryi_csr C = { 0 };
+    kryi_device_csr C = { 0 };
     cl_mem slot = NULL;
 
-    TRY(kryi_csr_pattern_of(A, &C));
+    TRY(kryi_device_csr_pattern_of(A, &C));
     TRY(kryi_buffer_create(A->dev, (size_t)rows * sizeof(cl_int), &slot));
     const kry_arg args[] = { ARG(rows),  ARG(from),    ARG(C.row_ptr),
                              ARG(C.col), ARG(C.place), ARG(slot) };
@@ -168,6 +168,6 @@ kry_status kryi_placed_diagonal(kryi_matrix *A, int64_t first)
     A->diagonal = slot, slot = NULL;
 done:
     kryi_buffer_release(A->dev, &slot);
-    if (C.dev) kryi_csr_release(&C);
+    if (C.dev) kryi_device_csr_release(&C);
     return st;
 }

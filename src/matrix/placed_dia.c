@@ -28,7 +28,8 @@ static int64_t keep_upper(int32_t *offset, int64_t count)
     return upper + gap;
 }
 
-static kry_status place_entries(kryi_matrix *A, const kryi_csr *C, int64_t count, cl_mem *place)
+static kry_status place_entries(kryi_matrix *A, const kryi_device_csr *C, int64_t count,
+                                cl_mem *place)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)C->rows, diagonals = (cl_int)count, bytes = bytes_of(count);
@@ -67,7 +68,7 @@ done:
     return st;
 }
 
-kry_status kryi_dia_entries_there(const kryi_matrix *A, kryi_csr *C)
+kry_status kryi_dia_entries_there(const kryi_matrix *A, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
     const kryi_stage *s = &A->stage[0];
@@ -88,7 +89,7 @@ kry_status kryi_dia_entries_there(const kryi_matrix *A, kryi_csr *C)
                        ARG(C->col),
                        ARG(C->place) };
     TRY(kryi_place_run(A->dev, "place_diagonal_lengths", rows, args, COUNT(args) - 2));
-    TRY(kryi_csr_offsets(A->dev, rows, length, &C->row_ptr, NULL));
+    TRY(kryi_device_csr_offsets(A->dev, rows, length, &C->row_ptr, NULL));
     TRY(kryi_buffer_create(A->dev, nnz * size, &C->col));
     TRY(kryi_buffer_create(A->dev, nnz * size, &C->place));
     args[COUNT(args) - 3] = (kry_arg)ARG(C->row_ptr);

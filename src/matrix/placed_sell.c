@@ -21,7 +21,7 @@ static void slices_release(kry_device *dev, slices *s)
 
 /* ---- which rows share a slice ---------------------------------------------------------------- */
 
-static kry_status sort_rows(const kryi_csr *C, slices *s)
+static kry_status sort_rows(const kryi_device_csr *C, slices *s)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)C->rows;
@@ -33,7 +33,7 @@ done:
     return st;
 }
 
-static kry_status slice_rows(const kryi_csr *C, int height, int sigma, slices *s)
+static kry_status slice_rows(const kryi_device_csr *C, int height, int sigma, slices *s)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)C->rows;
@@ -47,7 +47,7 @@ static kry_status slice_rows(const kryi_csr *C, int height, int sigma, slices *s
     const kry_arg args[] = { ARG(rows),       ARG(s->count), ARG(s->height), ARG(s->sorted),
                              ARG(C->row_ptr), ARG(perm),     ARG(slots) };
     TRY(kryi_place_run(C->dev, "place_widths", s->count, args, COUNT(args)));
-    TRY(kryi_csr_offsets(C->dev, s->count, slots, &s->ptr, &s->slots));
+    TRY(kryi_device_csr_offsets(C->dev, s->count, slots, &s->ptr, &s->slots));
 done:
     kryi_buffer_release(C->dev, &slots);
     if (st < 0) slices_release(C->dev, s);
@@ -55,7 +55,7 @@ done:
 }
 
 /* As choose_slices of sell.c. */
-static kry_status choose_slices(const kryi_csr *C, int height, int sigma, slices *best)
+static kry_status choose_slices(const kryi_device_csr *C, int height, int sigma, slices *best)
 {
     kry_status st = KRY_OK;
     slices s = { 0 };
@@ -90,7 +90,8 @@ typedef struct columns {
     cl_int farthest; /* of a column from its base */
 } columns;
 
-static kry_status place_entries(const kryi_csr *C, const slices *s, cl_mem *place, columns *c)
+static kry_status place_entries(const kryi_device_csr *C, const slices *s, cl_mem *place,
+                                columns *c)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
@@ -240,7 +241,7 @@ done:
     return st;
 }
 
-kry_status kryi_sell_entries(const kryi_matrix *A, kryi_csr *C, bool *all)
+kry_status kryi_sell_entries(const kryi_matrix *A, kryi_device_csr *C, bool *all)
 {
     enum { MORE = 3 };
     kry_status st = KRY_OK;
@@ -256,7 +257,7 @@ kry_status kryi_sell_entries(const kryi_matrix *A, kryi_csr *C, bool *all)
                        ARG(l.sorted), ARG(l.slice_ptr), ARG(l.perm),   ARG(l.base),  ARG(l.col),
                        ARG(length),   ARG(C->col),      ARG(C->place) };
     TRY(kryi_place_run(A->dev, "place_lengths", l.rows, args, COUNT(args) - 2));
-    TRY(kryi_csr_offsets(A->dev, l.rows, length, &C->row_ptr, NULL));
+    TRY(kryi_device_csr_offsets(A->dev, l.rows, length, &C->row_ptr, NULL));
     TRY(kryi_buffer_create(A->dev, nnz * size, &C->col));
     TRY(kryi_buffer_create(A->dev, nnz * size, &C->place));
     args[COUNT(args) - MORE] = (kry_arg)ARG(C->row_ptr);
@@ -269,7 +270,7 @@ done:
 /* ---- what is expected of a matrix -------------------------------------------------------------- */
 
 /* The rows of slice i; those past the last one are -1. */
-static kry_status read_slice(const kryi_csr *C, const slices *s, int64_t i, int32_t *rows)
+static kry_status read_slice(const kryi_device_csr *C, const slices *s, int64_t i, int32_t *rows)
 {
     const int64_t first = i * s->height, left = C->rows - first;
     const size_t count = (size_t)(left < s->height ? left : s->height);
@@ -285,7 +286,7 @@ kry_status kryi_sell_estimate_given(const kryi_given *G, const kry_matrix_params
 {
     enum { MOST_ROWS = 256 };
     kry_status st = KRY_OK;
-    const kryi_csr *C = &G->C;
+    const kryi_device_csr *C = &G->C;
     slices s = { 0 };
     int32_t rows[MOST_ROWS];
     int64_t farthest = 0;

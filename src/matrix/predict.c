@@ -32,7 +32,7 @@ typedef struct structure {
 static kry_status look_at_diagonals(const kryi_given *given, structure *s)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *host = given->host;
+    const kryi_csr *host = given->host;
     const int64_t most = s->rows ? 4 * (s->nnz / s->rows) + 16 : 0;
     int32_t *offset = NULL;
 
@@ -41,8 +41,7 @@ static kry_status look_at_diagonals(const kryi_given *given, structure *s)
     for (int64_t d = 0; offset && d < s->diagonals; d++) s->upper += offset[d] > 0;
     s->few_diagonals = s->diagonals <= most;
     if (s->few_diagonals)
-        s->symmetric =
-            given->seen.compared ? given->seen.symmetric : kryi_sparse_is_symmetric(host);
+        s->symmetric = given->seen.compared ? given->seen.symmetric : kryi_csr_is_symmetric(host);
     else
         s->diagonals = most + 1, s->upper = 0;
     s->upper++; /* the main one is stored in any case */
@@ -65,8 +64,7 @@ done:
 }
 
 /* The hash of a sample of row pointers and columns: other patterns seldom have the same one. */
-static uint64_t hash_of(const kryi_sparse *host, const kry_matrix_params *params,
-                        const structure *s)
+static uint64_t hash_of(const kryi_csr *host, const kry_matrix_params *params, const structure *s)
 {
     enum { SAMPLES = 65536 };
     const int64_t numbers[] = { s->rows,           s->cols,           s->nnz,
@@ -86,9 +84,9 @@ static kry_status look_at(const kry_device *dev, const kryi_given *given,
                           const kry_matrix_params *params, structure *s)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *host = given->host;
+    const kryi_csr *host = given->host;
     const bool there = given->C.dev;
-    const int64_t nnz = kryi_sparse_nnz(host);
+    const int64_t nnz = kryi_csr_nnz(host);
     const kry_type stored = kryi_stored_type(host->type, params->values, &given->seen);
 
     *s = (structure){ .rows = host->rows,

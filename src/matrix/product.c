@@ -1,7 +1,7 @@
 /* product.c - products of stored matrices: A B, and P' A P of multigrid. On the device where that is faster
  * or the numbers are there; else on the host. */
+#include "matrix/device_csr.h"
 #include "matrix/in_slots.h"
-#include "matrix/spgemm.h"
 #include "operator/op_parts.h"
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@ typedef struct product {
     kry_op *A, *B; /* retained */
     bool galerkin; /* C = B' A B, else C = A B */
     bool on_host;
-    kryi_csr left, right; /* A and B on the device */
-    kryi_csr AB, transposed;
+    kryi_device_csr left, right; /* A and B on the device */
+    kryi_device_csr AB, transposed;
     cl_mem from;
 } product;
 
@@ -21,10 +21,10 @@ static void product_destroy(kryi_source *source)
     product *p = (product *)source;
 
     kryi_buffer_release(p->transposed.dev, &p->from);
-    kryi_csr_release(&p->transposed);
-    kryi_csr_release(&p->AB);
-    kryi_csr_release(&p->right);
-    kryi_csr_release(&p->left);
+    kryi_device_csr_release(&p->transposed);
+    kryi_device_csr_release(&p->AB);
+    kryi_device_csr_release(&p->right);
+    kryi_device_csr_release(&p->left);
     kry_op_release(&p->B);
     kry_op_release(&p->A);
     free(p);
@@ -32,34 +32,34 @@ static void product_destroy(kryi_source *source)
 
 /* ---- on the host --------------------------------------------------------------------------- */
 
-static kry_status download(const kry_op *op, kryi_sparse *host)
+static kry_status download(const kry_op *op, kryi_csr *host)
 {
     kry_status st = KRY_OK;
 
     TRY(kryi_matrix_download(kryi_matrix_of(op), host));
-    TRY(kryi_sparse_convert(host, KRY_F64));
+    TRY(kryi_csr_convert(host, KRY_F64));
 done:
     return st;
 }
 
-static kry_status host_product(const product *p, kryi_sparse *C)
+static kry_status host_product(const product *p, kryi_csr *C)
 {
     kry_status st = KRY_OK;
-    kryi_sparse A = { 0 }, B = { 0 }, AB = { 0 }, T = { 0 };
+    kryi_csr A = { 0 }, B = { 0 }, AB = { 0 }, T = { 0 };
 
     TRY(download(p->A, &A));
     TRY(download(p->B, &B));
-    TRY(kryi_sparse_multiply(&A, &B, p->galerkin ? &AB : C));
+    TRY(kryi_csr_multiply(&A, &B, p->galerkin ? &AB : C));
     if (p->galerkin) {
-        TRY(kryi_sparse_transpose(&B, &T));
-        TRY(kryi_sparse_multiply(&T, &AB, C));
+        TRY(kryi_csr_transpose(&B, &T));
+        TRY(kryi_csr_multiply(&T, &AB, C));
     }
-    TRY(kryi_sparse_convert(C, p->A->shape.type));
+    TRY(kryi_csr_convert(C, p->A->shape.type));
 done:
-    kryi_sparse_release(&T);
-    kryi_sparse_release(&AB);
-    kryi_sparse_release(&B);
-    kryi_sparse_release(&A);
+    kryi_csr_release(&T);
+    kryi_csr_release(&AB);
+    kryi_csr_release(&B);
+    kryi_csr_release(&A);
     return st;
 }
 
@@ -67,21 +67,21 @@ static kry_status host_renew(kryi_source *source, kryi_matrix *C)
 {
     kry_status st = KRY_OK;
     static const char who[] = "kry_op_update";
-    kryi_sparse host = { 0 };
+    kryi_csr host = { 0 };
     kryi_seen seen;
 
     TRY(host_product((product *)source, &host));
-    TRY(kryi_numbers_check(who, host.type, host.val, kryi_sparse_nnz(&host), &seen));
+    TRY(kryi_numbers_check(who, host.type, host.val, kryi_csr_nnz(&host), &seen));
     TRY(kryi_matrix_store(C, who, host.row_ptr, host.val, &seen));
 done:
-    kryi_sparse_release(&host);
+    kryi_csr_release(&host);
     return st;
 }
 
 static kry_status host_create(product **p, unsigned traits, kry_op **C)
 {
     kry_status st = KRY_OK;
-    kryi_sparse host = { 0 };
+    kryi_csr host = { 0 };
     kryi_entry_map map = { 0 };
     const kry_matrix_params *params =
         KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_CSR, .values = KRY_VALUES_AS_GIVEN);
@@ -91,7 +91,7 @@ static kry_status host_create(product **p, unsigned traits, kry_op **C)
     (*p)->source.renew = host_renew;
     kryi_matrix_of(*C)->source = &(*p)->source, *p = NULL;
 done:
-    kryi_sparse_release(&host);
+    kryi_csr_release(&host);
     return st;
 }
 
@@ -101,20 +101,20 @@ static kry_status device_renew(kryi_source *source, kryi_matrix *matrix)
 {
     kry_status st = KRY_OK;
     product *p = (product *)source;
-    kryi_csr C = { .dev = matrix->dev,
-                   .rows = matrix->shape.rows,
-                   .cols = matrix->shape.cols,
-                   .nnz = matrix->nnz,
-                   .type = matrix->shape.type,
-                   .val = matrix->val };
+    kryi_device_csr C = { .dev = matrix->dev,
+                          .rows = matrix->shape.rows,
+                          .cols = matrix->shape.cols,
+                          .nnz = matrix->nnz,
+                          .type = matrix->shape.type,
+                          .val = matrix->val };
 
     kryi_csr_buffers(matrix, &C.row_ptr, &C.col);
-    TRY(kryi_csr_of_again(kryi_matrix_of(p->A), &p->left));
-    TRY(kryi_csr_of_again(kryi_matrix_of(p->B), &p->right));
-    if (!p->galerkin) return kryi_csr_product_again(&p->left, &p->right, false, &C);
-    TRY(kryi_csr_product_again(&p->left, &p->right, false, &p->AB));
-    TRY(kryi_csr_transpose_again(&p->right, p->from, &p->transposed));
-    TRY(kryi_csr_product_again(&p->transposed, &p->AB, false, &C));
+    TRY(kryi_device_csr_of_again(kryi_matrix_of(p->A), &p->left));
+    TRY(kryi_device_csr_of_again(kryi_matrix_of(p->B), &p->right));
+    if (!p->galerkin) return kryi_device_csr_product_again(&p->left, &p->right, false, &C);
+    TRY(kryi_device_csr_product_again(&p->left, &p->right, false, &p->AB));
+    TRY(kryi_device_csr_transpose_again(&p->right, p->from, &p->transposed));
+    TRY(kryi_device_csr_product_again(&p->transposed, &p->AB, false, &C));
 done:
     return st;
 }
@@ -123,21 +123,21 @@ static kry_status device_create(product **made, unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
     product *p = *made;
-    kryi_csr C = { 0 };
+    kryi_device_csr C = { 0 };
     kryi_source *source = &p->source;
 
-    TRY(kryi_csr_of(kryi_matrix_of(p->A), &p->left));
-    TRY(kryi_csr_of(kryi_matrix_of(p->B), &p->right));
-    TRY(kryi_csr_product(&p->left, &p->right, false, p->galerkin ? &p->AB : &C));
+    TRY(kryi_device_csr_of(kryi_matrix_of(p->A), &p->left));
+    TRY(kryi_device_csr_of(kryi_matrix_of(p->B), &p->right));
+    TRY(kryi_device_csr_product(&p->left, &p->right, false, p->galerkin ? &p->AB : &C));
     if (p->galerkin) {
-        TRY(kryi_csr_transpose(&p->right, &p->transposed, &p->from));
-        TRY(kryi_csr_product(&p->transposed, &p->AB, false, &C));
+        TRY(kryi_device_csr_transpose(&p->right, &p->transposed, &p->from));
+        TRY(kryi_device_csr_product(&p->transposed, &p->AB, false, &C));
     }
     p->source.renew = device_renew;
-    TRY(kryi_csr_operator(&C, traits, &source, op));
+    TRY(kryi_device_csr_operator(&C, traits, &source, op));
     *made = NULL;
 done:
-    kryi_csr_release(&C);
+    kryi_device_csr_release(&C);
     return st;
 }
 
@@ -152,7 +152,7 @@ static kry_status check_operand(const char *who, const kry_op *op)
           op->table->kind);
     CHECK(kryi_matrix_of(op), KRY_ERR_UNSUPPORTED, "%s: '%s' is not a stored matrix", who,
           op->table->kind);
-    TRY(kryi_csr_check(who, kryi_matrix_of(op)));
+    TRY(kryi_device_csr_check(who, kryi_matrix_of(op)));
 done:
     return st;
 }

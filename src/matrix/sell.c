@@ -13,7 +13,7 @@ static void slices_release(kryi_slices *s)
     *s = (kryi_slices){ 0 };
 }
 
-static int64_t row_length(const kryi_sparse *host, int64_t i)
+static int64_t row_length(const kryi_csr *host, int64_t i)
 {
     return i < 0 ? 0 : kryi_row_length(host, i);
 }
@@ -24,7 +24,7 @@ const int kryi_sell_window[KRY_SELL_WINDOWS] = { 16, 256 };
 
 /* Rows begin ... end-1 into perm by falling length, equal ones in order: a counting sort.
  * `start` has room for longest+2. */
-static void sort_window(const kryi_sparse *host, int64_t begin, int64_t end, int64_t longest,
+static void sort_window(const kryi_csr *host, int64_t begin, int64_t end, int64_t longest,
                         int64_t *start, int32_t *perm)
 {
     memset(start, 0, ((size_t)longest + 2) * sizeof *start);
@@ -34,7 +34,7 @@ static void sort_window(const kryi_sparse *host, int64_t begin, int64_t end, int
         perm[begin + start[longest - row_length(host, i)]++] = (int32_t)i;
 }
 
-static kry_status sort_rows(const kryi_sparse *host, kryi_slices *s)
+static kry_status sort_rows(const kryi_csr *host, kryi_slices *s)
 {
     kry_status st = KRY_OK;
     int64_t *start = NULL;
@@ -51,7 +51,7 @@ done:
     return st;
 }
 
-static void cut_slices(const kryi_sparse *host, kryi_slices *s)
+static void cut_slices(const kryi_csr *host, kryi_slices *s)
 {
     for (int64_t i = 0; i < s->count; i++) {
         int64_t width = 0;
@@ -65,7 +65,7 @@ static void cut_slices(const kryi_sparse *host, kryi_slices *s)
     s->slice_ptr[s->count] = s->slots > INT32_MAX ? INT32_MAX : (int32_t)s->slots;
 }
 
-static kry_status slice_rows(const kryi_sparse *host, int height, int sigma, kryi_slices *s)
+static kry_status slice_rows(const kryi_csr *host, int height, int sigma, kryi_slices *s)
 {
     kry_status st = KRY_OK;
     int64_t count = (host->rows + height - 1) / height;
@@ -85,14 +85,14 @@ done:
 bool kryi_sell_is_full(double slots, int64_t nnz) { return slots <= 1.05 * (double)nnz; }
 bool kryi_sell_is_worth(double slots, double unsorted) { return slots < 0.95 * unsorted; }
 
-static kry_status choose_slices(const kryi_sparse *host, int height, int sigma, kryi_slices *best)
+static kry_status choose_slices(const kryi_csr *host, int height, int sigma, kryi_slices *best)
 {
     kry_status st = KRY_OK;
     kryi_slices s = { 0 };
 
     TRY(slice_rows(host, height, sigma ? sigma : 1, best));
     for (int w = 0; w < KRY_SELL_WINDOWS && !sigma; w++) {
-        if (kryi_sell_is_full(best->slots, kryi_sparse_nnz(host))) break;
+        if (kryi_sell_is_full(best->slots, kryi_csr_nnz(host))) break;
         TRY(slice_rows(host, height, kryi_sell_window[w] * height, &s));
         if (kryi_sell_is_worth(s.slots, best->slots)) {
             kryi_slices t = *best;
@@ -126,7 +126,7 @@ done:
 
 typedef struct filling {
     kryi_matrix *A;
-    const kryi_sparse *host;
+    const kryi_csr *host;
     const kryi_slices *s;
     int32_t *col;
     int64_t *distance; /* room for each part */
@@ -135,7 +135,7 @@ typedef struct filling {
 
 /* List the distances column - row in a slice, ascending. Returns their number, or -1 if it is above
  * `most`. */
-static int64_t distances_of(const kryi_sparse *host, const int32_t *rows, int height, int64_t most,
+static int64_t distances_of(const kryi_csr *host, const int32_t *rows, int height, int64_t most,
                             int64_t *distance)
 {
     int64_t count = 0;
@@ -156,7 +156,7 @@ static int64_t distances_of(const kryi_sparse *host, const int32_t *rows, int he
 }
 
 /* Whether each row of a slice is as long as the slice is wide, and has the distances of the first one. */
-static bool is_regular(const kryi_sparse *host, const int32_t *rows, int height, int64_t width)
+static bool is_regular(const kryi_csr *host, const int32_t *rows, int height, int64_t width)
 {
     if (rows[0] < 0) return false;
     const int32_t *first = host->col + host->row_ptr[rows[0]];
@@ -190,7 +190,7 @@ static void fill_regular(const filling *f, const int32_t *rows, int64_t first, i
 
 static void fill_slice(const filling *f, int64_t *distance, int64_t i)
 {
-    const kryi_sparse *host = f->host;
+    const kryi_csr *host = f->host;
     const int height = f->s->height;
     const int32_t *rows = f->s->perm + i * height, *slice_ptr = f->s->slice_ptr;
     const int64_t width = (slice_ptr[i + 1] - slice_ptr[i]) / height;
@@ -222,7 +222,7 @@ static void fill_slices(void *user, int part, int64_t begin, int64_t end)
  * has no more distances than places in a row, each distance gets a place of its own: then
  * columns side by side are close to each other and need few bits. Rows of other slices are
  * packed to the left. */
-static kry_status fill_slots(kryi_matrix *A, const kryi_sparse *host, const kryi_slices *s,
+static kry_status fill_slots(kryi_matrix *A, const kryi_csr *host, const kryi_slices *s,
                              int32_t *col)
 {
     kry_status st = KRY_OK;
@@ -478,7 +478,7 @@ done:
 kry_status kryi_sell_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *host = given->host;
+    const kryi_csr *host = given->host;
     kryi_slices c = { 0 };
     int height, bits = 32;
     int32_t *col = NULL, *base = NULL;
@@ -502,7 +502,7 @@ done:
 
 /* How far apart the columns side by side are at most if the rows of a slice are packed to the
  * left. */
-int64_t kryi_sell_farthest(const kryi_sparse *host, const int32_t *rows, int height)
+int64_t kryi_sell_farthest(const kryi_csr *host, const int32_t *rows, int height)
 {
     int64_t farthest = 0, width = 0;
     for (int l = 0; l < height; l++)
@@ -519,7 +519,7 @@ int64_t kryi_sell_farthest(const kryi_sparse *host, const int32_t *rows, int hei
     return farthest;
 }
 
-kry_status kryi_sell_estimate(const kry_device *dev, const kryi_sparse *host,
+kry_status kryi_sell_estimate(const kry_device *dev, const kryi_csr *host,
                               const kry_matrix_params *params, kryi_sell_size *size)
 {
     kry_status st = KRY_OK;

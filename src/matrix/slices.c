@@ -3,7 +3,7 @@
  * are rows enough to keep the device busy, else in compressed rows. Kernels: cl/formats/slices.cl.
  */
 #include "device/launch.h"
-#include "matrix/spgemm.h"
+#include "matrix/device_csr.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ typedef struct slices {
 } slices;
 
 /* A work-item for each row. All kernels are compiled once, for the type of C's numbers. */
-static kry_status run(const kryi_csr *C, const char *name, const kry_arg *args, size_t count)
+static kry_status run(const kryi_device_csr *C, const char *name, const kry_arg *args, size_t count)
 {
     const int size = kryi_group_size(C->dev);
     const int64_t groups = kryi_groups_at_most(C->dev, (C->rows + size - 1) / size);
@@ -32,7 +32,7 @@ static kry_status run(const kryi_csr *C, const char *name, const kry_arg *args, 
 /* ---- which rows share a slice, and where their columns go --------------------------------------- */
 
 /* Slots of each row, and the jumps among them. */
-static kry_status find_lengths(const kryi_csr *C, bool jumping, cl_mem length, cl_int *jumps)
+static kry_status find_lengths(const kryi_device_csr *C, bool jumping, cl_mem length, cl_int *jumps)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
@@ -51,7 +51,7 @@ done:
     return st;
 }
 
-static kry_status sort(const kryi_csr *C, slices *s)
+static kry_status sort(const kryi_device_csr *C, slices *s)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
@@ -69,7 +69,7 @@ static kry_status sort(const kryi_csr *C, slices *s)
     const kry_arg args[] = { ARG(rows), ARG(length), ARG(s->perm), ARG(slots) };
     TRY(kryi_run(dev, "slices", C->type, "", "slices_sort",
                  kryi_groups_at_most(dev, (C->rows + WINDOW - 1) / WINDOW), args, COUNT(args)));
-    TRY(kryi_csr_offsets(dev, count, slots, &s->ptr, &s->slots));
+    TRY(kryi_device_csr_offsets(dev, count, slots, &s->ptr, &s->slots));
 done:
     kryi_buffer_release(dev, &slots);
     kryi_buffer_release(dev, &length);
@@ -77,7 +77,7 @@ done:
 }
 
 /* diagonal: of square matrices the slot of each row's entry there. */
-static kry_status store_columns(const kryi_csr *C, slices *s, cl_mem *diagonal)
+static kry_status store_columns(const kryi_device_csr *C, slices *s, cl_mem *diagonal)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
@@ -109,7 +109,8 @@ static void numbers_release(kry_device *dev, numbers *v)
 }
 
 /* Rounded rows of a symmetric matrix keep what they add up to: what is lost is given to the diagonal. */
-static kry_status convert(const kryi_matrix *A, const kryi_csr *C, kry_type stored, numbers *v)
+static kry_status convert(const kryi_matrix *A, const kryi_device_csr *C, kry_type stored,
+                          numbers *v)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
@@ -147,7 +148,7 @@ done:
     return st;
 }
 
-static kry_status make_numbers(const kryi_matrix *A, const kryi_csr *C, numbers *v)
+static kry_status make_numbers(const kryi_matrix *A, const kryi_device_csr *C, numbers *v)
 {
     kry_status st = KRY_OK;
     const bool narrow = A->shape.type != C->type;
@@ -179,7 +180,7 @@ done:
     return st;
 }
 
-kry_status kryi_sliced_set_numbers(kry_op *op, const kryi_csr *C)
+kry_status kryi_sliced_set_numbers(kry_op *op, const kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
     numbers v;
@@ -211,11 +212,11 @@ done:
     return st;
 }
 
-static kry_status build(const kryi_csr *C, kry_type type, const kry_matrix_params *params,
+static kry_status build(const kryi_device_csr *C, kry_type type, const kry_matrix_params *params,
                         slices *s, kry_op **op)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse size = { .rows = C->rows, .cols = C->cols, .type = type };
+    const kryi_csr size = { .rows = C->rows, .cols = C->cols, .type = type };
     kryi_matrix *A = NULL;
     numbers v;
 
@@ -232,8 +233,8 @@ done:
 }
 
 /* Padding is a third at most; *op NULL: these rows do not suit slices. */
-static kry_status create_sliced(const kryi_csr *C, kry_type type, const kry_matrix_params *params,
-                                kry_op **op)
+static kry_status create_sliced(const kryi_device_csr *C, kry_type type,
+                                const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
     const kry_device *dev = C->dev;
@@ -252,15 +253,17 @@ done:
 }
 
 /* In compressed rows, whose pattern is C's. */
-static kry_status create_compressed(const kryi_csr *C, kry_type type, unsigned traits, kry_op **op)
+static kry_status create_compressed(const kryi_device_csr *C, kry_type type, unsigned traits,
+                                    kry_op **op)
 {
-    kryi_csr typed = *C;
+    kryi_device_csr typed = *C;
 
     typed.type = type;
-    return kryi_csr_operator(&typed, traits, NULL, op);
+    return kryi_device_csr_operator(&typed, traits, NULL, op);
 }
 
-kry_status kryi_sliced_operator(const kryi_csr *C, kryi_keep keep, unsigned traits, kry_op **op)
+kry_status kryi_sliced_operator(const kryi_device_csr *C, kryi_keep keep, unsigned traits,
+                                kry_op **op)
 {
     kry_status st = KRY_OK;
     const kry_values values = keep.rounded ? KRY_VALUES_SINGLE : KRY_VALUES_AS_GIVEN;

@@ -1,13 +1,13 @@
 /* spgemm.c - products of matrices in compressed rows on a device. Kernels: cl/formats/spgemm.cl, cl/formats/spgemm_rows.cl. */
-#include "matrix/spgemm.h"
 #include "device/launch.h"
+#include "matrix/device_csr.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* What the kernels of a product are given. */
 typedef struct product {
-    const kryi_csr *A, *B;
+    const kryi_device_csr *A, *B;
     kry_device *dev;
     cl_int rows, cols;
     cl_int lanes; /* GPUs: work-items for a long row */
@@ -33,7 +33,7 @@ static double mean_row(int64_t count, int64_t rows)
 }
 
 /* Products that make a row of C. */
-static double mean_products(const kryi_csr *A, const kryi_csr *B)
+static double mean_products(const kryi_device_csr *A, const kryi_device_csr *B)
 {
     return mean_row(A->nnz, A->rows) * mean_row(B->nnz, B->rows);
 }
@@ -48,14 +48,14 @@ static cl_int lanes_for(const kry_device *dev, double products)
     return lanes;
 }
 
-static kry_status product_begin(const kryi_csr *A, const kryi_csr *B, product *p)
+static kry_status product_begin(const kryi_device_csr *A, const kryi_device_csr *B, product *p)
 {
     kry_device *dev = A->dev;
     const int size = kryi_group_size(dev);
 
     *p = (product){ .A = A, .B = B, .dev = dev, .rows = (cl_int)A->rows, .cols = (cl_int)B->cols };
     if (dev->info.cpu_kernels) {
-        p->groups = kryi_csr_groups(dev, A->rows, B->cols, A->nnz + B->nnz);
+        p->groups = kryi_device_csr_groups(dev, A->rows, B->cols, A->nnz + B->nnz);
         return kryi_buffer_create(dev, (size_t)(p->groups * B->cols) * sizeof(cl_int), &p->scratch);
     }
     p->lanes = lanes_for(dev, mean_products(A, B));
@@ -177,7 +177,7 @@ done:
     return st;
 }
 
-static kry_status find_columns(const product *p, const kryi_csr *C)
+static kry_status find_columns(const product *p, const kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
     const rows_shape shape = rows_shape_for(p->dev, steps_of(p), mean_row(C->nnz, C->rows));
@@ -192,7 +192,7 @@ done:
     return st;
 }
 
-static kry_status make_numbers(const product *p, bool lower, const kryi_csr *C)
+static kry_status make_numbers(const product *p, bool lower, const kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
     const rows_shape shape =
@@ -341,7 +341,7 @@ done:
 
 /* The rows with more entries than `above` that a group's lists have room for. */
 static kry_status settle_rows(const product *p, const room *r, rows_shape shape, cl_int above,
-                              const kryi_csr *C)
+                              const kryi_device_csr *C)
 {
     const kry_arg args[] = {
         ARG(p->rows),    ARG(shape.lanes), ARG(shape.slots), rows_table(shape, sizeof(cl_int)),
@@ -352,12 +352,12 @@ static kry_status settle_rows(const product *p, const room *r, rows_shape shape,
 }
 
 /* C := the rows of the room. */
-static kry_status settle(const product *p, const room *r, kryi_csr *C)
+static kry_status settle(const product *p, const room *r, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
     const cl_int few = rows_few(p->dev, r->shape);
 
-    TRY(kryi_csr_make_rows("a product of matrices", r->length, C));
+    TRY(kryi_device_csr_make_rows("a product of matrices", r->length, C));
     TRY(settle_rows(p, r, r->shape, 0, C));
     if (r->longer) TRY(settle_rows(p, r, rows_shape_of_long(p->dev), few, C));
 done:
@@ -396,7 +396,7 @@ done:
 }
 
 /* C := A B, numbers with the pattern; *made false: a row is too long, or memory does not suffice. */
-static kry_status product_at_once(const product *p, bool lower, kryi_csr *C, bool *made)
+static kry_status product_at_once(const product *p, bool lower, kryi_device_csr *C, bool *made)
 {
     kry_status st = KRY_OK;
     room r = { 0 };
@@ -424,13 +424,13 @@ static kry_status make_offsets(const product *p, cl_mem *row_ptr, int64_t *nnz)
 
     TRY(kryi_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &length));
     TRY(find_lengths(p, length));
-    TRY(kryi_csr_offsets(p->dev, p->rows, length, row_ptr, nnz));
+    TRY(kryi_device_csr_offsets(p->dev, p->rows, length, row_ptr, nnz));
 done:
     kryi_buffer_release(p->dev, &length);
     return st;
 }
 
-static kry_status make_pattern(const product *p, kryi_csr *C)
+static kry_status make_pattern(const product *p, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
 
@@ -444,13 +444,14 @@ done:
     return st;
 }
 
-kry_status kryi_csr_product(const kryi_csr *A, const kryi_csr *B, bool lower, kryi_csr *C)
+kry_status kryi_device_csr_product(const kryi_device_csr *A, const kryi_device_csr *B, bool lower,
+                                   kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
     product p;
     bool made = false;
 
-    *C = (kryi_csr){ .dev = A->dev, .rows = A->rows, .cols = B->cols, .type = A->type };
+    *C = (kryi_device_csr){ .dev = A->dev, .rows = A->rows, .cols = B->cols, .type = A->type };
     TRY(product_begin(A, B, &p));
     if (A->val && !p.dev->info.cpu_kernels) TRY(product_at_once(&p, lower, C, &made));
     if (made) goto done;
@@ -461,11 +462,12 @@ kry_status kryi_csr_product(const kryi_csr *A, const kryi_csr *B, bool lower, kr
     }
 done:
     kryi_buffer_release(p.dev, &p.scratch);
-    if (st < 0) kryi_csr_release(C);
+    if (st < 0) kryi_device_csr_release(C);
     return st;
 }
 
-kry_status kryi_csr_product_count(const kryi_csr *A, const kryi_csr *B, int64_t *nnz)
+kry_status kryi_device_csr_product_count(const kryi_device_csr *A, const kryi_device_csr *B,
+                                         int64_t *nnz)
 {
     kry_status st = KRY_OK;
     product p;
@@ -479,7 +481,8 @@ done:
     return st;
 }
 
-kry_status kryi_csr_product_again(const kryi_csr *A, const kryi_csr *B, bool lower, kryi_csr *C)
+kry_status kryi_device_csr_product_again(const kryi_device_csr *A, const kryi_device_csr *B,
+                                         bool lower, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
     product p;

@@ -1,7 +1,7 @@
 /* transpose.c - transposes of matrices in compressed rows on a device, and how lengths of rows become offsets.
  * Kernels: cl/formats/transpose.cl. */
 #include "device/launch.h"
-#include "matrix/spgemm.h"
+#include "matrix/device_csr.h"
 
 /* The kernels are compiled once, for whatever type. */
 static kry_status run(kry_device *dev, const char *name, int64_t groups, const kry_arg *args,
@@ -10,8 +10,8 @@ static kry_status run(kry_device *dev, const char *name, int64_t groups, const k
     return kryi_run(dev, "transpose", KRY_F32, "", name, groups, args, count);
 }
 
-kry_status kryi_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl_mem *row_ptr,
-                            int64_t *total)
+kry_status kryi_device_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl_mem *row_ptr,
+                                   int64_t *total)
 {
     enum { PER_ITEM = 8 };
     kry_status st = KRY_OK;
@@ -34,11 +34,11 @@ done:
     return st;
 }
 
-kry_status kryi_csr_make_rows(const char *what, cl_mem length, kryi_csr *C)
+kry_status kryi_device_csr_make_rows(const char *what, cl_mem length, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_csr_offsets(C->dev, C->rows, length, &C->row_ptr, &C->nnz));
+    TRY(kryi_device_csr_offsets(C->dev, C->rows, length, &C->row_ptr, &C->nnz));
     CHECK(C->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED, "%s has %lld entries; on a device up to 2^31-1",
           what, (long long)C->nnz);
     TRY(kryi_buffer_create(C->dev, (size_t)C->nnz * sizeof(cl_int), &C->col));
@@ -48,7 +48,7 @@ done:
 }
 
 /* Four for each core, so that they end together; together no more than four times the matrix. */
-int64_t kryi_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_t nnz)
+int64_t kryi_device_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_t nnz)
 {
     enum { SMALL = 1 << 20, PER_CORE = 4, WORTH_A_GROUP = 256 };
     int64_t room = 4 * nnz > SMALL ? 4 * nnz : SMALL;
@@ -62,11 +62,11 @@ int64_t kryi_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64
 /* ---- transposes ---------------------------------------------------------------------------- */
 
 /* Count, and place, group by group. */
-static kry_status transpose_on_cpu(const kryi_csr *A, kryi_csr *T, cl_mem from)
+static kry_status transpose_on_cpu(const kryi_device_csr *A, kryi_device_csr *T, cl_mem from)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
-    const int64_t many = kryi_csr_groups(dev, A->rows, A->cols, A->nnz);
+    const int64_t many = kryi_device_csr_groups(dev, A->rows, A->cols, A->nnz);
     const cl_int rows = (cl_int)A->rows, cols = (cl_int)A->cols, groups = (cl_int)many;
     cl_mem scratch = NULL, length = NULL;
     int64_t total;
@@ -77,7 +77,7 @@ static kry_status transpose_on_cpu(const kryi_csr *A, kryi_csr *T, cl_mem from)
     TRY(run(dev, "transpose_lengths", many, count, COUNT(count)));
     const kry_arg starts[] = { ARG(cols), ARG(groups), ARG(scratch), ARG(length) };
     TRY(run(dev, "transpose_starts", kryi_groups_for(dev, KRY_F32, cols), starts, COUNT(starts)));
-    TRY(kryi_csr_offsets(dev, cols, length, &T->row_ptr, &total));
+    TRY(kryi_device_csr_offsets(dev, cols, length, &T->row_ptr, &total));
     const kry_arg place[] = { ARG(rows),    ARG(cols),       ARG(A->row_ptr), ARG(A->col),
                               ARG(scratch), ARG(T->row_ptr), ARG(T->col),     ARG(from) };
     TRY(run(dev, "transpose_place", many, place, COUNT(place)));
@@ -94,7 +94,7 @@ static kry_status zero(kry_device *dev, cl_int count, cl_mem buffer)
 }
 
 /* Count and place in any order, and sort. */
-static kry_status transpose_on_gpu(const kryi_csr *A, kryi_csr *T, cl_mem from)
+static kry_status transpose_on_gpu(const kryi_device_csr *A, kryi_device_csr *T, cl_mem from)
 {
     enum { LANES = 8 };
     kry_status st = KRY_OK;
@@ -109,7 +109,7 @@ static kry_status transpose_on_gpu(const kryi_csr *A, kryi_csr *T, cl_mem from)
     TRY(zero(dev, cols, count));
     const kry_arg counted[] = { ARG(rows), ARG(cols), ARG(A->row_ptr), ARG(A->col), ARG(count) };
     TRY(run(dev, "transpose_lengths", by_rows, counted, COUNT(counted)));
-    TRY(kryi_csr_offsets(dev, cols, count, &T->row_ptr, &total));
+    TRY(kryi_device_csr_offsets(dev, cols, count, &T->row_ptr, &total));
     TRY(zero(dev, cols, count));
     const kry_arg place[] = { ARG(rows),  ARG(cols),       ARG(A->row_ptr), ARG(A->col),
                               ARG(count), ARG(T->row_ptr), ARG(unsorted) };
@@ -126,13 +126,15 @@ done:
     return st;
 }
 
-kry_status kryi_csr_transpose(const kryi_csr *A, kryi_csr *T, cl_mem *from)
+kry_status kryi_device_csr_transpose(const kryi_device_csr *A, kryi_device_csr *T, cl_mem *from)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
 
     *from = NULL;
-    *T = (kryi_csr){ .dev = dev, .rows = A->cols, .cols = A->rows, .nnz = A->nnz, .type = A->type };
+    *T = (kryi_device_csr){
+        .dev = dev, .rows = A->cols, .cols = A->rows, .nnz = A->nnz, .type = A->type
+    };
     TRY(kryi_buffer_create(dev, (size_t)T->nnz * sizeof(cl_int), &T->col));
     TRY(kryi_buffer_create(dev, (size_t)T->nnz * sizeof(cl_int), from));
     if (dev->info.cpu_kernels)
@@ -141,17 +143,18 @@ kry_status kryi_csr_transpose(const kryi_csr *A, kryi_csr *T, cl_mem *from)
         TRY(transpose_on_gpu(A, T, *from));
     if (A->val) {
         TRY(kryi_buffer_create(dev, (size_t)T->nnz * kry_type_size(T->type), &T->val));
-        TRY(kryi_csr_transpose_again(A, *from, T));
+        TRY(kryi_device_csr_transpose_again(A, *from, T));
     }
 done:
     if (st < 0) {
         kryi_buffer_release(dev, from);
-        kryi_csr_release(T);
+        kryi_device_csr_release(T);
     }
     return st;
 }
 
-kry_status kryi_csr_gather(const kryi_csr *to, cl_mem place, kry_type stored, cl_mem numbers)
+kry_status kryi_device_csr_gather(const kryi_device_csr *to, cl_mem place, kry_type stored,
+                                  cl_mem numbers)
 {
     const cl_int from_wide = stored == KRY_F64, to_wide = to->type == KRY_F64;
     const int64_t n = to->nnz, groups = kryi_groups_for(to->dev, to->type, n);
@@ -163,7 +166,8 @@ kry_status kryi_csr_gather(const kryi_csr *to, cl_mem place, kry_type stored, cl
                  : run(to->dev, "numbers_convert", groups, all, COUNT(all));
 }
 
-kry_status kryi_csr_transpose_again(const kryi_csr *A, cl_mem from, kryi_csr *T)
+kry_status kryi_device_csr_transpose_again(const kryi_device_csr *A, cl_mem from,
+                                           kryi_device_csr *T)
 {
-    return kryi_csr_gather(T, from, A->type, A->val);
+    return kryi_device_csr_gather(T, from, A->type, A->val);
 }

@@ -1,7 +1,7 @@
 /* values.c - the numbers of a stored matrix: to the device, back to the host, and converted for a copy of the matrix. */
+#include "matrix/device_csr.h"
 #include "matrix/in_slots.h"
 #include "matrix/matrix_parts.h"
-#include "matrix/spgemm.h"
 #include "operator/op_parts.h"
 #include <float.h>
 #include <math.h>
@@ -97,10 +97,10 @@ kry_status kryi_matrix_store(kryi_matrix *A, const char *who, const int64_t *row
     const kry_type stored = kryi_stored_type(A->shape.type, A->params.values, seen);
     numbers placed = { .stored = stored };
     void *sums = NULL;
-    const kryi_sparse rows = { .rows = A->shape.rows,
-                               .type = A->shape.type,
-                               .row_ptr = (int64_t *)row_ptr,
-                               .val = (void *)sorted };
+    const kryi_csr rows = { .rows = A->shape.rows,
+                            .type = A->shape.type,
+                            .row_ptr = (int64_t *)row_ptr,
+                            .val = (void *)sorted };
 
     if (stored != A->shape.type && seen->unfit) TRY(kryi_values_fit_single(who, A->nnz, sorted));
     if (kryi_matrix_in_flux_form(A)) TRY(kryi_flux_sums(who, A, &rows, NULL, &sums));
@@ -137,14 +137,14 @@ static kry_status read_placed(const kryi_matrix *A, int64_t *row_ptr, int32_t *c
 {
     kry_status st = KRY_OK;
     const size_t nnz = (size_t)A->nnz;
-    kryi_csr C = { 0 };
+    kryi_device_csr C = { 0 };
 
-    TRY(kryi_csr_of(A, &C));
-    TRY(kryi_csr_read_offsets(&C, row_ptr));
+    TRY(kryi_device_csr_of(A, &C));
+    TRY(kryi_device_csr_read_offsets(&C, row_ptr));
     TRY(kryi_buffer_read(A->dev, C.col, 0, nnz * sizeof *col, col));
     TRY(kryi_buffer_read(A->dev, C.val, 0, nnz * kry_type_size(C.type), val));
 done:
-    if (C.dev) kryi_csr_release(&C);
+    if (C.dev) kryi_device_csr_release(&C);
     return st;
 }
 
@@ -152,14 +152,14 @@ static kry_status read_entries(const kryi_matrix *A, int64_t *row_ptr, int32_t *
 {
     kry_status st = KRY_OK;
     if (A->placed) return read_placed(A, row_ptr, col, val);
-    const kryi_sparse *S = &A->sorted;
-    kryi_csr C = { .dev = A->dev, .rows = A->shape.rows };
+    const kryi_csr *S = &A->sorted;
+    kryi_device_csr C = { .dev = A->dev, .rows = A->shape.rows };
 
     if (!S->row_ptr || (A->nnz > 0 && !S->col)) kryi_csr_buffers(A, &C.row_ptr, &C.col);
     if (S->row_ptr)
         memcpy(row_ptr, S->row_ptr, ((size_t)S->rows + 1) * sizeof *row_ptr);
     else
-        TRY(kryi_csr_read_offsets(&C, row_ptr));
+        TRY(kryi_device_csr_read_offsets(&C, row_ptr));
     if (A->nnz == 0) return KRY_OK;
     if (S->col) {
         memcpy(col, S->col, (size_t)A->nnz * sizeof *col);
@@ -171,14 +171,14 @@ done:
     return st;
 }
 
-kry_status kryi_matrix_download(const kryi_matrix *A, kryi_sparse *host)
+kry_status kryi_matrix_download(const kryi_matrix *A, kryi_csr *host)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_sparse_create(A->shape.rows, A->shape.cols, A->shape.type, A->nnz, host));
+    TRY(kryi_csr_create(A->shape.rows, A->shape.cols, A->shape.type, A->nnz, host));
     TRY(read_entries(A, host->row_ptr, host->col, host->val));
 done:
-    if (st < 0) kryi_sparse_release(host);
+    if (st < 0) kryi_csr_release(host);
     return st;
 }
 
@@ -198,7 +198,7 @@ done:
 
 /* out := factor s_i s_j a_ij in another type. Entries off the diagonal may underflow to 0; numbers that
  * are too large and diagonal entries that underflow are refused. */
-static kry_status convert(const kryi_sparse *A, kry_type type, double factor, const double *scale,
+static kry_status convert(const kryi_csr *A, kry_type type, double factor, const double *scale,
                           void *out)
 {
     kry_status st = KRY_OK;
@@ -246,7 +246,7 @@ kry_status kryi_matrix_convert(void *self, kry_type type, double factor, const d
     kry_status st = KRY_OK;
     kry_device *dev = kryi_device_for_copies(A->dev);
     kry_matrix_params p = A->params;
-    kryi_sparse host = { 0 };
+    kryi_csr host = { 0 };
     void *val = NULL;
 
     CHECK(!scale || (A->shape.rows == A->shape.cols && p.form != KRY_FLUX), KRY_ERR_UNSUPPORTED,
@@ -260,12 +260,11 @@ kry_status kryi_matrix_convert(void *self, kry_type type, double factor, const d
         TRY(kry_op_update(*copy, val));
     else
         TRY(kryi_matrix_of_sparse(
-            dev, &(kryi_sparse){ host.rows, host.cols, type, host.row_ptr, host.col, val }, &p,
-            copy));
+            dev, &(kryi_csr){ host.rows, host.cols, type, host.row_ptr, host.col, val }, &p, copy));
     kryi_matrix_of(*copy)->format_is_free |= A->format_is_free;
     TRY(kryi_matrix_convert_surplus(A, factor, kryi_matrix_of(*copy)));
 done:
     free(val);
-    kryi_sparse_release(&host);
+    kryi_csr_release(&host);
     return st;
 }

@@ -321,7 +321,7 @@ done:
 }
 
 /* Flux form: the diagonal from what the rows add up to. */
-static void add_up(const double *row_sum, kryi_sparse *rows)
+static void add_up(const double *row_sum, kryi_csr *rows)
 {
     double *val = rows->val;
 
@@ -329,12 +329,12 @@ static void add_up(const double *row_sum, kryi_sparse *rows)
         double own = row_sum[i];
         for (int64_t e = rows->row_ptr[i]; e < rows->row_ptr[i + 1]; e++)
             if (rows->col[e] != i) own -= val[e];
-        const int64_t e = kryi_sparse_find(rows, i, i);
+        const int64_t e = kryi_csr_find(rows, i, i);
         if (e >= 0) val[e] = own;
     }
 }
 
-kry_status kryi_box_rows(const char *who, const kry_op *A, kryi_sparse *rows)
+kry_status kryi_box_rows(const char *who, const kry_op *A, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
     const kryi_box *B = kryi_box_of(A);

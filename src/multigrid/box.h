@@ -6,7 +6,7 @@
 #define KRY_BOX_H
 
 #include "grid/stencil.h"
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 
 /* The points of a grid, and which of its axes are periodic. */
 typedef struct kryi_box_grid {
@@ -112,7 +112,7 @@ kry_status kryi_box_create(kry_device *dev, kry_type type, const kryi_box_grid *
 kryi_box *kryi_box_of(const kry_op *op);
 
 /* rows := the matrix of a box, on the host in double. Waits. */
-kry_status kryi_box_rows(const char *who, const kry_op *A, kryi_sparse *rows);
+kry_status kryi_box_rows(const char *who, const kry_op *A, kryi_csr *rows);
 
 /* P: values of the coarse points, and 3^(coarsened axes) - 1 weights for each of them. */
 typedef struct kryi_box_transfer {

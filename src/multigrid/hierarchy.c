@@ -54,7 +54,7 @@ static double rounding_of(const kry_op *A)
 }
 
 /* Constants are mapped to zero, but for rounding. */
-static bool loses_constants(const kry_op *A, const kryi_sparse *E)
+static bool loses_constants(const kry_op *A, const kryi_csr *E)
 {
     const double rounding = rounding_of(A), *val = E->val;
 
@@ -77,7 +77,7 @@ static kry_status coarsest_create(const char *who, const kry_op *A, kry_type typ
                                   kryi_coarse **coarse)
 {
     kry_status st = KRY_OK;
-    kryi_sparse E = { 0 };
+    kryi_csr E = { 0 };
     double *inverse = NULL;
 
     *coarse = NULL;
@@ -93,7 +93,7 @@ static kry_status coarsest_create(const char *who, const kry_op *A, kry_type typ
           (long long)A->shape.rows, (long long)A->shape.rows);
 done:
     free(inverse);
-    kryi_sparse_release(&E);
+    kryi_csr_release(&E);
     return st;
 }
 

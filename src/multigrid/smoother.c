@@ -178,7 +178,7 @@ done:
  *         doi:10.1137/100798806
  */
 
-static double l1_entry(const kryi_sparse *A, int64_t i)
+static double l1_entry(const kryi_csr *A, int64_t i)
 {
     const double *val = A->val;
     double sum = 0;

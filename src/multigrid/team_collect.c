@@ -9,7 +9,7 @@
 /* ---- stored matrices --------------------------------------------------------------------------- */
 
 /* The rows of this part, with the columns of the whole, ascending. *first: the first of them. */
-static kry_status own_rows(const kry_op *A, kryi_sparse *rows, int64_t *first)
+static kry_status own_rows(const kry_op *A, kryi_csr *rows, int64_t *first)
 {
     kry_status st = KRY_OK;
     const int64_t *place, n = A->shape.rows;
@@ -20,27 +20,27 @@ static kry_status own_rows(const kry_op *A, kryi_sparse *rows, int64_t *first)
     TRY(kryi_coupled_download(A, rows));
     (void)kryi_coupled_places(A, &place);
     TRY(kryi_layout_rows(&A->dev->layout, n, first, &rows->cols));
-    for (int64_t e = 0; e < kryi_sparse_nnz(rows); e++) {
+    for (int64_t e = 0; e < kryi_csr_nnz(rows); e++) {
         const int32_t j = rows->col[e];
         rows->col[e] = (int32_t)(j < n ? *first + j : place[j - n]);
     }
-    TRY(kryi_sparse_sort(rows));
+    TRY(kryi_csr_sort(rows));
 done:
     return st;
 }
 
 /* all := the rows of all parts. */
-static kry_status collect_rows(kryi_layout *layout, const kryi_sparse *mine, kryi_sparse *all)
+static kry_status collect_rows(kryi_layout *layout, const kryi_csr *mine, kryi_csr *all)
 {
     kry_status st = KRY_OK;
-    const size_t n = (size_t)mine->rows, nnz = (size_t)kryi_sparse_nnz(mine);
+    const size_t n = (size_t)mine->rows, nnz = (size_t)kryi_csr_nnz(mine);
     int64_t *length = NULL, *lengths = NULL;
     size_t rows, entries;
 
     TRY(kryi_alloc(n, sizeof *length, &length));
     for (size_t i = 0; i < n; i++) length[i] = kryi_row_length(mine, (int64_t)i);
     TRY(kryi_layout_collect(layout, length, n, sizeof *length, &lengths, &rows));
-    *all = (kryi_sparse){ .rows = (int64_t)rows, .cols = mine->cols, .type = mine->type };
+    *all = (kryi_csr){ .rows = (int64_t)rows, .cols = mine->cols, .type = mine->type };
     TRY(kryi_alloc(rows + 1, sizeof *all->row_ptr, &all->row_ptr));
     for (size_t i = 0; i < rows; i++) all->row_ptr[i + 1] = all->row_ptr[i] + lengths[i];
     TRY(kryi_layout_collect(layout, mine->col, nnz, sizeof *mine->col, &all->col, &entries));
@@ -49,7 +49,7 @@ static kry_status collect_rows(kryi_layout *layout, const kryi_sparse *mine, kry
 done:
     free(lengths);
     free(length);
-    if (st < 0) kryi_sparse_release(all);
+    if (st < 0) kryi_csr_release(all);
     return st;
 }
 
@@ -85,7 +85,7 @@ kry_status kryi_collect_matrix(const kry_op *A, const kryi_shell *shell, kry_op 
 {
     (void)shell; /* a share has no window */
     kry_status st = KRY_OK;
-    kryi_sparse mine = { 0 }, all = { 0 };
+    kryi_csr mine = { 0 }, all = { 0 };
     int64_t first;
 
     TRY(own_rows(A, &mine, &first));
@@ -99,8 +99,8 @@ kry_status kryi_collect_matrix(const kry_op *A, const kryi_shell *shell, kry_op 
         TRY(collect_vectors(A, *whole));
     }
 done:
-    kryi_sparse_release(&all);
-    kryi_sparse_release(&mine);
+    kryi_csr_release(&all);
+    kryi_csr_release(&mine);
     return st;
 }
 

@@ -17,8 +17,8 @@ typedef struct setup {
     cl_int rows, symmetric;
     kryi_scalar shift;
     const char *defines;
-    kryi_csr A;       /* in double */
-    cl_mem factor[2]; /* written in turn; in the end factor[0] is L and D U */
+    kryi_device_csr A; /* in double */
+    cl_mem factor[2];  /* written in turn; in the end factor[0] is L and D U */
     cl_mem found;
 } setup;
 
@@ -33,9 +33,9 @@ typedef struct setup {
 
 typedef struct filling {
     kry_device *dev;
-    cl_int rows, most; /* levels */
-    int64_t entries;   /* that fill may bring */
-    kryi_csr P, T[2];  /* the places so far; I + L, I + U */
+    cl_int rows, most;       /* levels */
+    int64_t entries;         /* that fill may bring */
+    kryi_device_csr P, T[2]; /* the places so far; I + L, I + U */
 } filling;
 
 static kry_status fill_run(const filling *f, const char *name, int64_t items, const kry_arg *args,
@@ -46,19 +46,19 @@ static kry_status fill_run(const filling *f, const char *name, int64_t items, co
 }
 
 /* to: a matrix of rows of these lengths; all but its entries. */
-static kry_status make_rows(const filling *f, cl_mem length, kryi_csr *to)
+static kry_status make_rows(const filling *f, cl_mem length, kryi_device_csr *to)
 {
-    *to = (kryi_csr){ .dev = f->dev, .rows = f->rows, .cols = f->rows, .type = KRY_F64 };
-    return kryi_csr_make_rows("a factor with fill", length, to);
+    *to = (kryi_device_csr){ .dev = f->dev, .rows = f->rows, .cols = f->rows, .type = KRY_F64 };
+    return kryi_device_csr_make_rows("a factor with fill", length, to);
 }
 
 /* A's places are of level 0. */
-static kry_status fill_begin(const kryi_csr *A, filling *f)
+static kry_status fill_begin(const kryi_device_csr *A, filling *f)
 {
     kry_status st = KRY_OK;
     const cl_int entries = (cl_int)A->nnz;
 
-    TRY(kryi_csr_share(A, &f->P));
+    TRY(kryi_device_csr_share(A, &f->P));
     f->P.type = KRY_F64;
     TRY(kryi_buffer_create(f->dev, (size_t)A->nnz * sizeof(double), &f->P.val));
     const kry_arg args[] = { ARG(entries), ARG(f->P.val) };
@@ -70,7 +70,7 @@ done:
 static kry_status take_triangles(filling *f)
 {
     kry_status st = KRY_OK;
-    const kryi_csr *P = &f->P;
+    const kryi_device_csr *P = &f->P;
     cl_mem length[2] = { NULL };
 
     for (int k = 0; k < 2; k++)
@@ -79,7 +79,7 @@ static kry_status take_triangles(filling *f)
                                 ARG(length[1]) };
     TRY(fill_run(f, "fill_lengths", f->rows, lengths, COUNT(lengths)));
     for (cl_int above = 0; above < 2; above++) {
-        kryi_csr *T = &f->T[above];
+        kryi_device_csr *T = &f->T[above];
         TRY(make_rows(f, length[above], T));
         const kry_arg args[] = { ARG(f->rows), ARG(above),      ARG(P->row_ptr), ARG(P->col),
                                  ARG(P->val),  ARG(T->row_ptr), ARG(T->col),     ARG(T->val) };
@@ -103,9 +103,9 @@ static kry_status forecast(const filling *f, bool *fits)
     const kry_arg args[] = { ARG(f->rows), ARG(f->T[0].row_ptr), ARG(f->T[0].col),
                              ARG(f->T[1].row_ptr), ARG(length) };
     TRY(fill_run(f, "fill_products", f->rows, args, COUNT(args)));
-    TRY(kryi_csr_offsets(f->dev, f->rows, length, &row_ptr, &count));
+    TRY(kryi_device_csr_offsets(f->dev, f->rows, length, &row_ptr, &count));
     if (count > f->entries && count <= WORTH * f->entries)
-        TRY(kryi_csr_product_count(&f->T[0], &f->T[1], &count));
+        TRY(kryi_device_csr_product_count(&f->T[0], &f->T[1], &count));
     *fits = count <= f->entries;
 done:
     kryi_buffer_release(f->dev, &row_ptr);
@@ -117,29 +117,29 @@ done:
 static kry_status grow(filling *f, bool *fits)
 {
     kry_status st = KRY_OK;
-    kryi_csr C = { 0 };
+    kryi_device_csr C = { 0 };
     cl_mem length = NULL;
 
     TRY(take_triangles(f));
     TRY(forecast(f, fits));
     if (!*fits) goto done;
-    TRY(kryi_csr_product(&f->T[0], &f->T[1], false, &C));
+    TRY(kryi_device_csr_product(&f->T[0], &f->T[1], false, &C));
     TRY(kryi_buffer_create(f->dev, (size_t)f->rows * sizeof(cl_int), &length));
     const kry_arg count[] = { ARG(f->rows), ARG(f->most), ARG(C.row_ptr), ARG(C.val), ARG(length) };
     TRY(fill_run(f, "fill_count", f->rows, count, COUNT(count)));
-    kryi_csr_release(&f->P);
+    kryi_device_csr_release(&f->P);
     TRY(make_rows(f, length, &f->P));
     const kry_arg keep[] = { ARG(f->rows), ARG(f->most),      ARG(C.row_ptr), ARG(C.col),
                              ARG(C.val),   ARG(f->P.row_ptr), ARG(f->P.col),  ARG(f->P.val) };
     TRY(fill_run(f, "fill_keep", f->rows, keep, COUNT(keep)));
 done:
-    kryi_csr_release(&C);
-    for (int k = 0; k < 2; k++) kryi_csr_release(&f->T[k]);
+    kryi_device_csr_release(&C);
+    for (int k = 0; k < 2; k++) kryi_device_csr_release(&f->T[k]);
     kryi_buffer_release(f->dev, &length);
     return st;
 }
 
-kry_status kryi_block_fill_places(const kryi_csr *A, int fill, kryi_csr *places)
+kry_status kryi_block_fill_places(const kryi_device_csr *A, int fill, kryi_device_csr *places)
 {
     kry_status st = KRY_OK;
     filling f = {
@@ -147,12 +147,12 @@ kry_status kryi_block_fill_places(const kryi_csr *A, int fill, kryi_csr *places)
     };
     bool fits = true;
 
-    *places = (kryi_csr){ 0 };
+    *places = (kryi_device_csr){ 0 };
     TRY(fill_begin(A, &f));
     for (int round = 0; round < fill && fits; round++) TRY(grow(&f, &fits));
-    if (fits) TRY(kryi_csr_share(&f.P, places));
+    if (fits) TRY(kryi_device_csr_share(&f.P, places));
 done:
-    kryi_csr_release(&f.P);
+    kryi_device_csr_release(&f.P);
     return st;
 }
 
@@ -167,10 +167,10 @@ void kryi_block_device_release(kryi_block_device *D)
     kryi_buffer_release(dev, &D->mirror);
     for (int k = 0; k < 2; k++) {
         kryi_buffer_release(dev, &D->length[k]);
-        kryi_csr_release(&D->triangle[k]);
+        kryi_device_csr_release(&D->triangle[k]);
     }
-    kryi_csr_release(&D->places);
-    kryi_csr_release(&D->given);
+    kryi_device_csr_release(&D->places);
+    kryi_device_csr_release(&D->given);
 }
 
 static kry_status run(const setup *s, const char *name, const kry_arg *args, size_t count)
@@ -197,18 +197,18 @@ done:
 static kry_status find_places(kryi_block_device *D, const kryi_block_factor *f, const setup *s)
 {
     kry_status st = KRY_OK;
-    kryi_sparse pattern = { 0 };
+    kryi_csr pattern = { 0 };
 
     if (f->fill <= KRY_MOST_DEVICE_FILL)
         TRY(kryi_block_fill_places(&D->given, f->fill, &D->places));
     if (D->places.dev) return KRY_OK;
     if (!f->places->row_ptr) {
-        TRY(kryi_csr_download(&D->given, &pattern));
-        TRY(kryi_sparse_fill(f->who, &pattern, f->fill, f->places));
+        TRY(kryi_device_csr_download(&D->given, &pattern));
+        TRY(kryi_csr_fill(f->who, &pattern, f->fill, f->places));
     }
-    TRY(kryi_csr_upload(s->dev, f->places, &D->places));
+    TRY(kryi_device_csr_upload(s->dev, f->places, &D->places));
 done:
-    kryi_sparse_release(&pattern);
+    kryi_csr_release(&pattern);
     return st;
 }
 
@@ -216,19 +216,19 @@ done:
 static kry_status spread(kryi_block_device *D, const kryi_block_factor *f, setup *s)
 {
     kry_status st = KRY_OK;
-    kryi_csr A = { 0 };
+    kryi_device_csr A = { 0 };
 
     if (!D->places.dev) TRY(find_places(D, f, s));
-    TRY(kryi_csr_share(&D->places, &A));
+    TRY(kryi_device_csr_share(&D->places, &A));
     A.type = KRY_F64;
     TRY(kryi_buffer_create(s->dev, (size_t)A.nnz * sizeof(double), &A.val));
     const kry_arg args[] = { ARG(s->rows),   ARG(s->A.row_ptr), ARG(s->A.col), ARG(s->A.val),
                              ARG(A.row_ptr), ARG(A.col),        ARG(A.val) };
     TRY(run(s, "ilu_spread", args, COUNT(args)));
-    kryi_csr_release(&s->A);
-    s->A = A, A = (kryi_csr){ 0 };
+    kryi_device_csr_release(&s->A);
+    s->A = A, A = (kryi_device_csr){ 0 };
 done:
-    kryi_csr_release(&A);
+    kryi_device_csr_release(&A);
     return st;
 }
 
@@ -241,10 +241,10 @@ static kry_status begin(kryi_block_device *D, const kryi_block_factor *f, setup 
     cl_int found[2];
 
     if (!D->given.dev)
-        TRY(kryi_csr_of(A, &D->given));
+        TRY(kryi_device_csr_of(A, &D->given));
     else
-        TRY(kryi_csr_of_again(A, &D->given));
-    TRY(kryi_csr_convert(&D->given, KRY_F64, &s->A));
+        TRY(kryi_device_csr_of_again(A, &D->given));
+    TRY(kryi_device_csr_convert(&D->given, KRY_F64, &s->A));
     if (f->fill) TRY(spread(D, f, s));
     TRY(kryi_buffer_create(s->dev, 2 * sizeof *found, &s->found));
     if (!D->place) TRY(kryi_buffer_create(s->dev, ints, &D->place));
@@ -303,20 +303,20 @@ static kry_status take_triangle(kryi_block_device *D, const kryi_block_factor *f
                                 int upper)
 {
     kry_status st = KRY_OK;
-    kryi_csr *T = &D->triangle[upper];
+    kryi_device_csr *T = &D->triangle[upper];
     const kry_type type = f->A->shape.type;
     const cl_int above = upper;
     const bool mirrored = upper && f->symmetric;
 
-    if (mirrored && !T->row_ptr) return kryi_csr_transpose(&D->triangle[0], T, &D->mirror);
+    if (mirrored && !T->row_ptr) return kryi_device_csr_transpose(&D->triangle[0], T, &D->mirror);
     if (!T->row_ptr) {
-        *T = (kryi_csr){ .dev = s->dev, .rows = s->rows, .cols = s->rows, .type = type };
-        TRY(kryi_csr_offsets(s->dev, s->rows, D->length[upper], &T->row_ptr, &T->nnz));
+        *T = (kryi_device_csr){ .dev = s->dev, .rows = s->rows, .cols = s->rows, .type = type };
+        TRY(kryi_device_csr_offsets(s->dev, s->rows, D->length[upper], &T->row_ptr, &T->nnz));
         TRY(kryi_buffer_create(s->dev, (size_t)T->nnz * sizeof(cl_int), &T->col));
     }
     kryi_buffer_release(s->dev, &T->val);
     TRY(kryi_buffer_create(s->dev, (size_t)T->nnz * kry_type_size(type), &T->val));
-    if (mirrored) return kryi_csr_transpose_again(&D->triangle[0], D->mirror, T);
+    if (mirrored) return kryi_device_csr_transpose_again(&D->triangle[0], D->mirror, T);
     const kry_arg args[] = { ARG(s->rows),    ARG(above),    ARG(s->A.row_ptr),
                              ARG(s->A.col),   ARG(D->place), ARG(s->factor[0]),
                              ARG(T->row_ptr), ARG(T->col),   ARG(T->val) };
@@ -334,7 +334,7 @@ static kry_status take(kryi_block_device *D, const kryi_block_factor *f, setup *
 
     for (int k = 0; k < 2; k++) {
         TRY(take_triangle(D, f, s, k));
-        TRY(kryi_csr_operator(&D->triangle[k], 0, NULL, op[k]));
+        TRY(kryi_device_csr_operator(&D->triangle[k], 0, NULL, op[k]));
     }
     TRY(kry_vec_create(s->dev, f->A->shape.type, s->rows, 1, &p->inverse));
     const kry_arg args[] = { ARG(s->rows), ARG(D->place), ARG(s->factor[0]), ARG_VEC(p->inverse) };
@@ -372,7 +372,7 @@ done:
     kryi_buffer_release(s.dev, &s.factor[0]);
     kryi_buffer_release(s.dev, &s.factor[1]);
     kryi_buffer_release(s.dev, &s.found);
-    kryi_csr_release(&s.A);
+    kryi_device_csr_release(&s.A);
     if (st < 0) kryi_block_products_release(p);
     return st;
 }

@@ -16,8 +16,8 @@
 
 void kryi_block_factor_release(kryi_block_factor *f)
 {
-    kryi_sparse_release(&f->lower);
-    kryi_sparse_release(&f->upper);
+    kryi_csr_release(&f->lower);
+    kryi_csr_release(&f->upper);
     free(f->d);
     f->d = NULL;
 }
@@ -32,28 +32,28 @@ static bool is_below(const void *user, int64_t i, int64_t j) { return (void)user
 static bool is_above(const void *user, int64_t i, int64_t j) { return (void)user, j > i; }
 
 /* The triangles of A's blocks; the diagonal, shifted, into d. */
-static kry_status take_blocks(kryi_block_factor *f, const kryi_sparse *blocks)
+static kry_status take_blocks(kryi_block_factor *f, const kryi_csr *blocks)
 {
     kry_status st = KRY_OK;
     const double *val = blocks->val;
 
     for (int64_t i = 0; i < blocks->rows; i++)
-        f->d[i] = val[kryi_sparse_find(blocks, i, i)] * (1 + f->shift);
-    kryi_sparse_release(&f->lower);
-    kryi_sparse_release(&f->upper);
-    TRY(kryi_sparse_select(blocks, is_below, NULL, &f->lower));
-    if (!f->symmetric) TRY(kryi_sparse_select(blocks, is_above, NULL, &f->upper));
+        f->d[i] = val[kryi_csr_find(blocks, i, i)] * (1 + f->shift);
+    kryi_csr_release(&f->lower);
+    kryi_csr_release(&f->upper);
+    TRY(kryi_csr_select(blocks, is_below, NULL, &f->lower));
+    if (!f->symmetric) TRY(kryi_csr_select(blocks, is_above, NULL, &f->upper));
 done:
     return st;
 }
 
-static kry_status check_diagonal(const kryi_block_factor *f, const kryi_sparse *blocks)
+static kry_status check_diagonal(const kryi_block_factor *f, const kryi_csr *blocks)
 {
     kry_status st = KRY_OK;
     const double *val = blocks->val;
 
     for (int64_t i = 0; i < blocks->rows; i++) {
-        int64_t e = kryi_sparse_find(blocks, i, i);
+        int64_t e = kryi_csr_find(blocks, i, i);
         long long row = ROW(kryi_layout_row(&f->A->dev->layout, i));
         CHECK(e >= 0 && val[e] != 0, KRY_ERR_SINGULAR,
               "%s: the diagonal entry of row %lld is 0" COUNTED, f->who, row, kryi_first_row);
@@ -79,7 +79,7 @@ static bool pivot_stands(const kryi_block_factor *f, double a, double *pivot)
 
 /* Whether to look for the entries of a row of `mine` entries in row k of T one by one, because that is far longer: else one
  * row of n entries is walked for each of n others. */
-static bool is_far_longer(const kryi_sparse *T, int64_t k, int64_t mine)
+static bool is_far_longer(const kryi_csr *T, int64_t k, int64_t mine)
 {
     return kryi_row_length(T, k) / 16 > mine;
 }
@@ -87,7 +87,7 @@ static bool is_far_longer(const kryi_sparse *T, int64_t k, int64_t mine)
 /* w: n zeros, and zero again at the end. False at a pivot that is too small. */
 static bool factor_symmetric(kryi_block_factor *f, double *w)
 {
-    const kryi_sparse *L = &f->lower;
+    const kryi_csr *L = &f->lower;
     double *val = L->val;
     bool stands = true;
 
@@ -100,7 +100,7 @@ static bool factor_symmetric(kryi_block_factor *f, double *w)
             double sum = w[k];
             if (is_far_longer(L, k, end - begin))
                 for (int64_t m = begin; m < e; m++) {
-                    const int64_t q = kryi_sparse_find(L, k, L->col[m]);
+                    const int64_t q = kryi_csr_find(L, k, L->col[m]);
                     if (q >= 0) sum -= val[q] * w[L->col[m]];
                 }
             else
@@ -124,21 +124,21 @@ static bool factor_symmetric(kryi_block_factor *f, double *w)
 static void eliminate_sparsely(const kryi_block_factor *f, int64_t i, int32_t k, double l,
                                double *w)
 {
-    const kryi_sparse *L = &f->lower, *U = &f->upper;
+    const kryi_csr *L = &f->lower, *U = &f->upper;
     const double *upper = U->val;
-    int64_t q = kryi_sparse_find(U, k, i);
+    int64_t q = kryi_csr_find(U, k, i);
 
     if (q >= 0) w[i] -= l * upper[q];
-    for (int64_t e = kryi_sparse_from(L, i, k + 1); e < L->row_ptr[i + 1]; e++)
-        if ((q = kryi_sparse_find(U, k, L->col[e])) >= 0) w[L->col[e]] -= l * upper[q];
+    for (int64_t e = kryi_csr_from(L, i, k + 1); e < L->row_ptr[i + 1]; e++)
+        if ((q = kryi_csr_find(U, k, L->col[e])) >= 0) w[L->col[e]] -= l * upper[q];
     for (int64_t e = U->row_ptr[i]; e < U->row_ptr[i + 1]; e++)
-        if ((q = kryi_sparse_find(U, k, U->col[e])) >= 0) w[U->col[e]] -= l * upper[q];
+        if ((q = kryi_csr_find(U, k, U->col[e])) >= 0) w[U->col[e]] -= l * upper[q];
 }
 
 /* w: n numbers; mark: n zeros. U becomes unit triangular at the end. */
 static bool factor_general(kryi_block_factor *f, double *w, int32_t *mark)
 {
-    const kryi_sparse *L = &f->lower, *U = &f->upper;
+    const kryi_csr *L = &f->lower, *U = &f->upper;
     double *lower = L->val, *upper = U->val;
 
     for (int64_t i = 0; i < L->rows; i++) {
@@ -168,7 +168,7 @@ static bool factor_general(kryi_block_factor *f, double *w, int32_t *mark)
 }
 
 /* Shifts 0 (or what is asked for), 0.001, 0.002, 0.004 ... */
-static kry_status factor_shifted(kryi_block_factor *f, const kryi_sparse *blocks)
+static kry_status factor_shifted(kryi_block_factor *f, const kryi_csr *blocks)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)blocks->rows;
@@ -192,22 +192,22 @@ done:
 }
 
 /* The blocks with zeros at the places of fill. */
-static kry_status add_fill(const kryi_block_factor *f, kryi_sparse *blocks)
+static kry_status add_fill(const kryi_block_factor *f, kryi_csr *blocks)
 {
     kry_status st = KRY_OK;
-    kryi_sparse filled = { 0 };
+    kryi_csr filled = { 0 };
 
     if (!f->fill) return KRY_OK;
-    if (!f->places->row_ptr) TRY(kryi_sparse_fill(f->who, blocks, f->fill, f->places));
+    if (!f->places->row_ptr) TRY(kryi_csr_fill(f->who, blocks, f->fill, f->places));
     TRY(kryi_places_copy(f->places, &filled));
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(&filled), sizeof(double), &filled.val));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(&filled), sizeof(double), &filled.val));
     filled.type = KRY_F64;
-    kryi_sparse_spread(blocks, &filled);
-    kryi_sparse_release(blocks);
+    kryi_csr_spread(blocks, &filled);
+    kryi_csr_release(blocks);
     *blocks = filled;
-    filled = (kryi_sparse){ 0 };
+    filled = (kryi_csr){ 0 };
 done:
-    kryi_sparse_release(&filled);
+    kryi_csr_release(&filled);
     return st;
 }
 
@@ -215,24 +215,24 @@ kry_status kryi_block_factor_mirror(kryi_block_factor *f)
 {
     kry_status st = KRY_OK;
 
-    if (f->symmetric && !f->upper.row_ptr) TRY(kryi_sparse_transpose(&f->lower, &f->upper));
+    if (f->symmetric && !f->upper.row_ptr) TRY(kryi_csr_transpose(&f->lower, &f->upper));
 done:
     return st;
 }
 
-kry_status kryi_block_factor_make(kryi_block_factor *f, const kryi_sparse *entries)
+kry_status kryi_block_factor_make(kryi_block_factor *f, const kryi_csr *entries)
 {
     kry_status st = KRY_OK;
-    kryi_sparse blocks = { 0 };
+    kryi_csr blocks = { 0 };
 
-    TRY(kryi_sparse_select(entries, in_block, f, &blocks));
+    TRY(kryi_csr_select(entries, in_block, f, &blocks));
     TRY(check_diagonal(f, &blocks));
     TRY(kryi_alloc((size_t)blocks.rows, sizeof *f->d, &f->d));
     if (f->symmetric) TRY(kryi_rows_symmetrise(f->who, f->A, &blocks, f->d));
     TRY(add_fill(f, &blocks));
     TRY(factor_shifted(f, &blocks));
 done:
-    kryi_sparse_release(&blocks);
+    kryi_csr_release(&blocks);
     if (st < 0) kryi_block_factor_release(f);
     return st;
 }

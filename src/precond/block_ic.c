@@ -27,7 +27,7 @@ typedef struct block_ic {
     kry_store storage;
     kry_trisolve trisolve; /* as asked for */
     double shift;          /* at least */
-    kryi_sparse places;    /* of factors with fill */
+    kryi_csr places;       /* of factors with fill */
     kryi_block_device on_device;
     char variant[112];
 } block_ic;
@@ -40,7 +40,7 @@ static const char *name_of(bool symmetric)
 /* The distance of neighbours along the last axis of a grid: a line in the plane, a plane in space.
  * Also for a stored matrix that has the diagonals of such a grid: 1 and one or two others. 0: there
  * is none. */
-static int64_t last_step(const kry_op *A, const kryi_sparse *e)
+static int64_t last_step(const kry_op *A, const kryi_csr *e)
 {
     enum { MOST = 3 };
     int64_t offset[MOST] = { 0 }, most = 0;
@@ -65,7 +65,7 @@ static int64_t last_step(const kry_op *A, const kryi_sparse *e)
 
 /* Two lines or planes of a grid, of large planes so many rows that a GPU has EACH blocks for each compute unit; else eight blocks for
  * each core of a CPU, or enough blocks for the work-items of a GPU. */
-static int64_t default_rows(const kry_op *A, const kryi_sparse *e)
+static int64_t default_rows(const kry_op *A, const kryi_csr *e)
 {
     enum { MOST = 1024, LEAST = 32, ITEMS = 128, EACH = 8, LARGE = 8192 };
     const kry_device_info *info = &A->dev->info;
@@ -175,7 +175,7 @@ done:
 static kry_status make(block_ic *M, ready *to)
 {
     kry_status st = KRY_OK;
-    kryi_sparse e = { 0 };
+    kryi_csr e = { 0 };
     bool made = false;
     kryi_block_factor f = { .who = name_of(M->symmetric),
                             .A = M->A,
@@ -192,13 +192,13 @@ static kry_status make(block_ic *M, ready *to)
         TRY(kryi_rows_read(f.who, M->A, &e));
         if (!M->rows) M->rows = f.rows = default_rows(M->A, &e), how = first_choice(M);
         TRY(kryi_block_factor_make(&f, &e));
-        kryi_sparse_release(&e);
+        kryi_csr_release(&e);
         TRY(lay_out(M, &f, how, to));
     }
     to->shift = f.shift;
 done:
     kryi_block_factor_release(&f);
-    kryi_sparse_release(&e);
+    kryi_csr_release(&e);
     return st;
 }
 
@@ -263,7 +263,7 @@ static void block_destroy(void *self)
     kryi_block_solve_release(&M->solve);
     kryi_block_products_release(&M->products);
     kryi_block_device_release(&M->on_device);
-    kryi_sparse_release(&M->places);
+    kryi_csr_release(&M->places);
     kry_op_release(&M->A);
     free(M);
 }

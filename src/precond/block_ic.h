@@ -5,9 +5,9 @@
 #ifndef KRY_BLOCK_IC_H
 #define KRY_BLOCK_IC_H
 
-#include "matrix/spgemm.h"
+#include "matrix/device_csr.h"
 #include "operator/op.h"
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <kry/precond.h>
 
 /* ---- storage.c: numbers in fewer bytes than those of the vectors. The host rounds them; kernels read
@@ -41,11 +41,11 @@ typedef struct kryi_block_factor {
     bool symmetric;  /* U = L' */
     kry_store storage;
     int64_t rows;
-    int fill;                 /* levels of it */
-    kryi_sparse *places;      /* borrowed: with fill, the places of L + U; made if there are none */
-    kryi_sparse lower, upper; /* strict triangles, in double; `upper` is not used if symmetric */
-    double *d;                /* n: pivots */
-    double shift;             /* A + shift diag(A) is what was factored */
+    int fill;              /* levels of it */
+    kryi_csr *places;      /* borrowed: with fill, the places of L + U; made if there are none */
+    kryi_csr lower, upper; /* strict triangles, in double; `upper` is not used if symmetric */
+    double *d;             /* n: pivots */
+    double shift;          /* A + shift diag(A) is what was factored */
 } kryi_block_factor;
 
 /*
@@ -56,7 +56,7 @@ typedef struct kryi_block_factor {
  * Returns  KRY_ERR_SINGULAR for a zero in the diagonal; KRY_ERR_ARGUMENT if A should be symmetric
  *          and positive definite, and is not
  */
-kry_status kryi_block_factor_make(kryi_block_factor *f, const kryi_sparse *entries);
+kry_status kryi_block_factor_make(kryi_block_factor *f, const kryi_csr *entries);
 void kryi_block_factor_release(kryi_block_factor *f);
 /* `upper` := L' if f->symmetric, for who wants it as rows. */
 kry_status kryi_block_factor_mirror(kryi_block_factor *f);
@@ -149,21 +149,21 @@ enum {
     KRY_MOST_DEVICE_FILL = 14
 }; /* levels: beyond, numbers that tell of them leave the range of double */
 
-/* places := those of kryi_sparse_fill and the diagonal, of a square A on a device with double precision, without numbers. Waits.
+/* places := those of kryi_csr_fill and the diagonal, of a square A on a device with double precision, without numbers. Waits.
  *   fill    0 ... KRY_MOST_DEVICE_FILL
  *   places  [out]  empty, without a device: a product has more than kryi_fill_most entries, or takes too long, and what
  *           is left of it has to be counted on the host
  * Cost  `fill` products of the triangles */
-kry_status kryi_block_fill_places(const kryi_csr *A, int fill, kryi_csr *places);
+kry_status kryi_block_fill_places(const kryi_device_csr *A, int fill, kryi_device_csr *places);
 
 /* What stays on the device for new numbers. */
 typedef struct kryi_block_device {
-    kryi_csr given;       /* A */
-    kryi_csr places;      /* with fill: those of the factors, without numbers */
-    kryi_csr triangle[2]; /* L, U */
-    cl_mem place;         /* of A's diagonal entries */
-    cl_mem length[2];     /* of the rows of L, of U */
-    cl_mem mirror;        /* A symmetric: the places in L of the entries of U */
+    kryi_device_csr given;       /* A */
+    kryi_device_csr places;      /* with fill: those of the factors, without numbers */
+    kryi_device_csr triangle[2]; /* L, U */
+    cl_mem place;                /* of A's diagonal entries */
+    cl_mem length[2];            /* of the rows of L, of U */
+    cl_mem mirror;               /* A symmetric: the places in L of the entries of U */
 } kryi_block_device;
 
 /*

@@ -107,7 +107,7 @@ static bool invert(block *B, bool symmetric)
 /* ---- blocks of the matrix ---------------------------------------------------------------------- */
 
 /* The block that begins at row `first`. */
-static void cut_out(const kryi_sparse *R, int64_t first, int rows, block *B)
+static void cut_out(const kryi_csr *R, int64_t first, int rows, block *B)
 {
     const double *val = R->val;
 
@@ -119,7 +119,7 @@ static void cut_out(const kryi_sparse *R, int64_t first, int rows, block *B)
                 B->a[i][R->col[e] - first] = val[e];
 }
 
-static bool all_symmetric(const kryi_sparse *R, int rows)
+static bool all_symmetric(const kryi_csr *R, int rows)
 {
     block B;
     for (int64_t first = 0; first < R->rows; first += rows) {
@@ -151,7 +151,7 @@ static void put_block(const block_jacobi *M, const block *B, int64_t first, void
                             B->a[i][j]);
 }
 
-static kry_status invert_all(const block_jacobi *M, const kryi_sparse *R, void *host)
+static kry_status invert_all(const block_jacobi *M, const kryi_csr *R, void *host)
 {
     kry_status st = KRY_OK;
     block B;
@@ -168,7 +168,7 @@ done:
 }
 
 /* The old blocks stay until the new ones are there. */
-static kry_status make_blocks(block_jacobi *M, const kryi_sparse *R)
+static kry_status make_blocks(block_jacobi *M, const kryi_csr *R)
 {
     kry_status st = KRY_OK;
     kry_device *dev = M->A->dev;
@@ -225,13 +225,13 @@ static kry_status block_jacobi_update(void *self, const void *values)
 {
     block_jacobi *M = self;
     kry_status st = KRY_OK;
-    kryi_sparse R = { 0 };
+    kryi_csr R = { 0 };
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'block-jacobi' takes no values");
     TRY(kryi_rows_read("kry_block_jacobi_create", M->A, &R));
     TRY(make_blocks(M, &R));
 done:
-    kryi_sparse_release(&R);
+    kryi_csr_release(&R);
     return st;
 }
 
@@ -270,7 +270,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     kry_status st = KRY_OK;
     const kry_block_jacobi_params *p = params;
     block_jacobi *M = NULL;
-    kryi_sparse R = { 0 };
+    kryi_csr R = { 0 };
 
     CHECK(p->rows >= 0 && p->rows <= MOST, KRY_ERR_ARGUMENT,
           "kry_block_jacobi_create: blocks of %d rows are not in 1 ... %d", p->rows, (int)MOST);
@@ -288,7 +288,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     TRY(kry_op_create(A->dev, &block_jacobi_table, M, &shape, out));
     M = NULL;
 done:
-    kryi_sparse_release(&R);
+    kryi_csr_release(&R);
     block_jacobi_destroy(M);
     return st;
 }

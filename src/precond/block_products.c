@@ -5,7 +5,7 @@
  * Storage     the factors, and D^-1 for sweeps
  * Per use     s sweeps: s products with L and with U and 2 s + 3 words; inverses: a product with each
  * Source      H. Anzt, E. Chow, J. Dongarra, Iterative sparse triangular solves for preconditioning, Euro-Par 2015,
- *             doi:10.1007/978-3-662-48096-0_50; the inverses: sparse.h
+ *             doi:10.1007/978-3-662-48096-0_50; the inverses: csr.h
  */
 #include "precond/block_ic.h"
 #include "precond/rows.h"
@@ -14,28 +14,28 @@
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 /* T, in A's type, on the device. */
-static kry_status upload(const kryi_block_factor *f, const kryi_sparse *T, kry_op **matrix)
+static kry_status upload(const kryi_block_factor *f, const kryi_csr *T, kry_op **matrix)
 {
     kry_status st = KRY_OK;
-    kryi_sparse copy = { 0 };
+    kryi_csr copy = { 0 };
 
-    TRY(kryi_sparse_copy(T, &copy));
+    TRY(kryi_csr_copy(T, &copy));
     TRY(kryi_rows_matrix(f->A, &copy, 0, matrix));
 done:
-    kryi_sparse_release(&copy);
+    kryi_csr_release(&copy);
     return st;
 }
 
 /* I + M, and its columns times D^-1 where that is wanted. */
-static kry_status upload_inverse(const kryi_block_factor *f, const kryi_sparse *M, bool by_inverse,
+static kry_status upload_inverse(const kryi_block_factor *f, const kryi_csr *M, bool by_inverse,
                                  kry_op **matrix)
 {
     kry_status st = KRY_OK;
-    kryi_sparse whole = { 0 };
+    kryi_csr whole = { 0 };
     const double *from = M->val;
     int64_t at = 0;
 
-    TRY(kryi_sparse_create(M->rows, M->cols, KRY_F64, kryi_sparse_nnz(M) + M->rows, &whole));
+    TRY(kryi_csr_create(M->rows, M->cols, KRY_F64, kryi_csr_nnz(M) + M->rows, &whole));
     double *to = whole.val;
     for (int64_t i = 0; i < M->rows; i++) {
         int64_t e = M->row_ptr[i];
@@ -48,7 +48,7 @@ static kry_status upload_inverse(const kryi_block_factor *f, const kryi_sparse *
     for (int64_t e = 0; by_inverse && e < at; e++) to[e] /= f->d[whole.col[e]];
     TRY(kryi_rows_matrix(f->A, &whole, 0, matrix));
 done:
-    kryi_sparse_release(&whole);
+    kryi_csr_release(&whole);
     return st;
 }
 
@@ -56,16 +56,16 @@ done:
 static kry_status make_inverses(kryi_block_factor *f, kryi_block_products *p)
 {
     kry_status st = KRY_OK;
-    kryi_sparse lower = { 0 }, upper = { 0 };
+    kryi_csr lower = { 0 }, upper = { 0 };
 
     TRY(kryi_triangle_invert(&f->lower, false, &lower));
-    TRY(f->symmetric ? kryi_sparse_transpose(&lower, &upper)
+    TRY(f->symmetric ? kryi_csr_transpose(&lower, &upper)
                      : kryi_triangle_invert(&f->upper, true, &upper));
     TRY(upload_inverse(f, &lower, false, &p->lower));
     TRY(upload_inverse(f, &upper, true, &p->upper));
 done:
-    kryi_sparse_release(&lower);
-    kryi_sparse_release(&upper);
+    kryi_csr_release(&lower);
+    kryi_csr_release(&upper);
     return st;
 }
 

@@ -72,7 +72,7 @@ static kry_status get_kernel(kryi_block_solve *s)
 static kry_status check_range(kryi_block_solve *s, const kryi_block_factor *f)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *both[] = { &f->lower, &f->upper };
+    const kryi_csr *both[] = { &f->lower, &f->upper };
     double least = INFINITY, most = 0;
 
     s->scale = 1;
@@ -89,7 +89,7 @@ static kry_status check_range(kryi_block_solve *s, const kryi_block_factor *f)
           most, kryi_storage_name(s->storage));
     for (int t = 0; t < (f->symmetric ? 1 : 2); t++) {
         const double *val = both[t]->val;
-        for (int64_t e = 0; e < kryi_sparse_nnz(both[t]); e++)
+        for (int64_t e = 0; e < kryi_csr_nnz(both[t]); e++)
             CHECK(isfinite(kryi_storage_round(s->storage, s->type, val[e])), KRY_ERR_UNSUPPORTED,
                   "%s: an entry %.3g of the factors is too large for storage '%s'", f->who, val[e],
                   kryi_storage_name(s->storage));
@@ -112,8 +112,8 @@ static lying lies_at(const kryi_block_solve *s, const int32_t *position, int64_t
 }
 
 /* begin: places + 1 zeros, of which each place gets the length of its longest row, and then where it begins. */
-static kry_status find_begins(const kryi_block_solve *s, const kryi_sparse *t,
-                              const int32_t *position, int64_t places, int32_t *begin)
+static kry_status find_begins(const kryi_block_solve *s, const kryi_csr *t, const int32_t *position,
+                              int64_t places, int32_t *begin)
 {
     kry_status st = KRY_OK;
     int64_t total = 0;
@@ -136,7 +136,7 @@ done:
 
 /* Rows of a triangle, or D^-1, where the kernels look for them. position: of each row in the order of levels;
  * NULL: they stay in blocks. By levels, columns of -1 end a row that is shorter than others of its place. */
-static kry_status pack_rows(kryi_block_solve *s, const kryi_sparse *t, const int32_t *position,
+static kry_status pack_rows(kryi_block_solve *s, const kryi_csr *t, const int32_t *position,
                             kryi_padded_rows *out)
 {
     kry_status st = KRY_OK;
@@ -269,7 +269,7 @@ static int diagonal_of(const kryi_block_solve *s, int64_t offset)
 }
 
 /* Add the offsets of a triangle; false if they become too many. */
-static bool add_offsets(kryi_block_solve *s, const kryi_sparse *t)
+static bool add_offsets(kryi_block_solve *s, const kryi_csr *t)
 {
     enum { MOST_ON_HOST = 6 }; /* of which src/host/meson.build has programs */
     const int most = kryi_device_is_host(s->dev) ? MOST_ON_HOST : KRY_MOST_DIAGONALS;
@@ -305,8 +305,8 @@ static bool plan_pieces(kryi_block_solve *s)
 static bool plan_diagonals(kryi_block_solve *s, const kryi_block_factor *f)
 {
     const bool cpu = s->dev->info.cpu_kernels;
-    int64_t entries = 0, nnz = kryi_sparse_nnz(&f->lower),
-            other = f->symmetric ? 0 : kryi_sparse_nnz(&f->upper);
+    int64_t entries = 0, nnz = kryi_csr_nnz(&f->lower),
+            other = f->symmetric ? 0 : kryi_csr_nnz(&f->upper);
 
     s->diagonals.count = 0;
     if (!add_offsets(s, &f->lower)) return false;
@@ -329,7 +329,7 @@ static bool plan_diagonals(kryi_block_solve *s, const kryi_block_factor *f)
     return cpu || plan_pieces(s);
 }
 
-static void pack_triangle(const kryi_block_solve *s, const kryi_sparse *t, int64_t i, int lane,
+static void pack_triangle(const kryi_block_solve *s, const kryi_csr *t, int64_t i, int lane,
                           int64_t first, int64_t at, void *record)
 {
     const double *val = t->val;
@@ -470,7 +470,7 @@ static void cut(const kry_device *dev, const kryi_level_sets *sets, kryi_level_l
 }
 
 /* The levels of a triangle. position: of each row among them. */
-static kry_status plan_sweep(kryi_block_solve *s, const kryi_sparse *t, bool upper,
+static kry_status plan_sweep(kryi_block_solve *s, const kryi_csr *t, bool upper,
                              kryi_level_launches *to, int32_t *position)
 {
     kry_status st = KRY_OK;
@@ -571,7 +571,7 @@ kry_status kryi_block_solve_create(kryi_block_factor *f, bool by_levels, kryi_bl
     else if (!plan_diagonals(s, f))
         s->diagonals.count = -1, s->rows = f->rows;
     plan_bundles(s);
-    s->nnz = s->n + kryi_sparse_nnz(&f->lower) + (f->symmetric ? 0 : kryi_sparse_nnz(&f->upper));
+    s->nnz = s->n + kryi_csr_nnz(&f->lower) + (f->symmetric ? 0 : kryi_csr_nnz(&f->upper));
     TRY(by_levels                 ? pack_levels(s, f)
         : s->diagonals.count >= 0 ? pack_diagonals(s, f)
                                   : pack_all_rows(s, f));

@@ -15,9 +15,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-double kryi_cholesky_diagonal(const kryi_sparse *E, int64_t i)
+double kryi_cholesky_diagonal(const kryi_csr *E, int64_t i)
 {
-    int64_t e = kryi_sparse_find(E, i, i);
+    int64_t e = kryi_csr_find(E, i, i);
     return e < 0 ? 0 : ((const double *)E->val)[e];
 }
 
@@ -27,7 +27,7 @@ bool kryi_cholesky_pivot_fits(double pivot, double diagonal, int64_t n)
     return pivot > 4 * DBL_EPSILON * (double)n * diagonal && pivot > 0 && pivot <= DBL_MAX;
 }
 
-kry_status kryi_cholesky_dependent(const kryi_sparse *E, int64_t i)
+kry_status kryi_cholesky_dependent(const kryi_csr *E, int64_t i)
 {
     return kry_fail(KRY_ERR_SINGULAR,
                     "linearly dependent deflation vectors: vector %lld depends on the others, or "
@@ -67,7 +67,7 @@ static int64_t first_of(const factor *f, int64_t i)
     return i + 1 - (f->start[i + 1] - f->start[i]);
 }
 
-static kry_status factorise(factor *f, const kryi_sparse *E)
+static kry_status factorise(factor *f, const kryi_csr *E)
 {
     kry_status st = KRY_OK;
     const double *val = E->val;
@@ -91,7 +91,7 @@ done:
     return st;
 }
 
-static kry_status band_create(const kryi_sparse *E, int64_t n, double rounding, void **self)
+static kry_status band_create(const kryi_csr *E, int64_t n, double rounding, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;

@@ -71,7 +71,7 @@ static void start(cholmod_common *c, bool definite)
 }
 
 /* number: on the diagonal of L, or of D */
-static kry_status check_pivot(const factor *f, const kryi_sparse *E, const cholmod_factor *L,
+static kry_status check_pivot(const factor *f, const kryi_csr *E, const cholmod_factor *L,
                               int64_t j, double number)
 {
     const int *vector = L->Perm;
@@ -84,7 +84,7 @@ static kry_status check_pivot(const factor *f, const kryi_sparse *E, const cholm
     return kryi_cholesky_dependent(E, vector[j]);
 }
 
-static kry_status check_pivots(const factor *f, const kryi_sparse *E, const cholmod_factor *L)
+static kry_status check_pivots(const factor *f, const kryi_csr *E, const cholmod_factor *L)
 {
     kry_status st = KRY_OK;
     const double *x = L->x;
@@ -99,7 +99,7 @@ done:
 }
 
 /* Row j of E from its diagonal on is column j of the lower triangle. */
-static void fill(const factor *f, const kryi_sparse *E, const cholmod_sparse *lower)
+static void fill(const factor *f, const kryi_csr *E, const cholmod_sparse *lower)
 {
     int *p = lower->p, *row = lower->i, used = 0;
     double *val = lower->x;
@@ -116,7 +116,7 @@ static void fill(const factor *f, const kryi_sparse *E, const cholmod_sparse *lo
 }
 
 /* The lower triangle of E, to be freed. */
-static kry_status copy_lower(factor *f, const kryi_sparse *E, cholmod_sparse **lower)
+static kry_status copy_lower(factor *f, const kryi_csr *E, cholmod_sparse **lower)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)f->n, nnz = (size_t)E->row_ptr[f->n];
@@ -129,7 +129,7 @@ done:
 }
 
 /* Order the first n unknowns of E. */
-static kry_status order(const kryi_sparse *E, int64_t n, bool definite, factor **made)
+static kry_status order(const kryi_csr *E, int64_t n, bool definite, factor **made)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
@@ -156,7 +156,7 @@ done:
 }
 
 /* L: an order; its numbers come to it */
-static kry_status factor_numbers(factor *f, const kryi_sparse *E, cholmod_factor *L)
+static kry_status factor_numbers(factor *f, const kryi_csr *E, cholmod_factor *L)
 {
     kry_status st = KRY_OK;
     cholmod_sparse *lower = NULL;
@@ -170,7 +170,7 @@ done:
     return st;
 }
 
-static kry_status cholmod_create(const kryi_sparse *E, int64_t n, double rounding, void **self)
+static kry_status cholmod_create(const kryi_csr *E, int64_t n, double rounding, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
@@ -186,7 +186,7 @@ done:
 }
 
 /* A factor that stays simplicial grows while it is made: its entries are counted before. */
-static kry_status analyse(const kryi_sparse *A, bool definite, kryi_factor_cost *cost, void **self)
+static kry_status analyse(const kryi_csr *A, bool definite, kryi_factor_cost *cost, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
@@ -201,7 +201,7 @@ done:
     return st;
 }
 
-static kry_status ldl_analyse(const kryi_sparse *A, kryi_factor_cost *cost, void **self)
+static kry_status ldl_analyse(const kryi_csr *A, kryi_factor_cost *cost, void **self)
 {
     return analyse(A, false, cost, self);
 }
@@ -268,8 +268,7 @@ static void cholmod_release(void *self, void *numbers)
     cholmod_free_factor(&L, &f->common);
 }
 
-static kry_status cholmod_factor_numbers(void *self, const kryi_sparse *A, double most,
-                                         void **numbers)
+static kry_status cholmod_factor_numbers(void *self, const kryi_csr *A, double most, void **numbers)
 {
     kry_status st = KRY_OK;
     factor *f = self;
@@ -300,7 +299,7 @@ static double cholmod_factor_bytes(const void *self, const void *numbers)
 }
 
 #ifdef KRY_GPL
-static kry_status cholesky_analyse(const kryi_sparse *A, kryi_factor_cost *cost, void **self)
+static kry_status cholesky_analyse(const kryi_csr *A, kryi_factor_cost *cost, void **self)
 {
     return analyse(A, true, cost, self);
 }

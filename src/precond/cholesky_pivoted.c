@@ -35,7 +35,7 @@ static void pivoted_destroy(void *self)
 }
 
 /* W := S E S, dense; left := its diagonal. */
-static kry_status scale_matrix(factor *f, const kryi_sparse *E, double *W, double *left)
+static kry_status scale_matrix(factor *f, const kryi_csr *E, double *W, double *left)
 {
     kry_status st = KRY_OK;
     const double *val = E->val;
@@ -104,7 +104,7 @@ static void eliminate(factor *f, const double *W, double *left, int64_t j)
     }
 }
 
-static kry_status factorise(factor *f, const kryi_sparse *E, double rounding)
+static kry_status factorise(factor *f, const kryi_csr *E, double rounding)
 {
     kry_status st = KRY_OK;
     double *W = NULL, *left = NULL;
@@ -126,7 +126,7 @@ done:
     return st;
 }
 
-static kry_status pivoted_create(const kryi_sparse *E, int64_t n, double rounding, void **self)
+static kry_status pivoted_create(const kryi_csr *E, int64_t n, double rounding, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;

@@ -33,7 +33,7 @@ struct kryi_coarse {
     kryi_dense_inverse inverse; /* if dense */
 };
 
-static kry_status check_numbers(const kryi_sparse *E)
+static kry_status check_numbers(const kryi_csr *E)
 {
     kry_status st = KRY_OK;
     const double *val = E->val;
@@ -63,7 +63,7 @@ static void orthonormalise(kryi_coarse *s, int64_t v)
 }
 
 /* D and N: ones, if E maps them to zero, then what the engine finds. */
-static kry_status find_null_space(kryi_coarse *s, const kryi_sparse *E)
+static kry_status find_null_space(kryi_coarse *s, const kryi_csr *E)
 {
     kry_status st = KRY_OK;
     const int64_t ones = s->k - s->n,
@@ -236,7 +236,7 @@ static const kryi_cholesky_engine *choose_engine(const kryi_coarse_how *how, con
 }
 
 /* Factor E on the host; dense: and make the inverse of its columns. */
-static kry_status factorise(kryi_coarse *s, const kryi_coarse_how *how, const kryi_sparse *E)
+static kry_status factorise(kryi_coarse *s, const kryi_coarse_how *how, const kryi_csr *E)
 {
     kry_status st = KRY_OK;
 
@@ -248,7 +248,7 @@ done:
 }
 
 kry_status kryi_coarse_create(kry_device *dev, kry_type type, const kryi_coarse_how *how,
-                              const kryi_sparse *E, kryi_coarse **coarse)
+                              const kryi_csr *E, kryi_coarse **coarse)
 {
     kry_status st = KRY_OK;
     const size_t k = (size_t)E->rows;

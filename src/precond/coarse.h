@@ -7,7 +7,7 @@
 #define KRY_COARSE_H
 
 #include "operator/op.h"
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <kry/deflation.h>
 
 /* ---- cholesky_*.c: P E P' = L L' of the leading n-by-n part of E, on the host ------------------ */
@@ -17,7 +17,7 @@ typedef struct kryi_cholesky_engine {
     /* Order the first n unknowns of E, which is symmetric and in double, and factor them.
      *   rounding  of entries by the diagonal, for engines that pin unknowns
      * Returns  KRY_ERR_SINGULAR. */
-    kry_status (*create)(const kryi_sparse *E, int64_t n, double rounding, void **self);
+    kry_status (*create)(const kryi_csr *E, int64_t n, double rounding, void **self);
     /* Each column of x, n-by-columns, becomes E^-1 x. */
     kry_status (*solve)(void *self, double *x, int64_t columns);
     /* How many unknowns are pinned to zero, because their pivots vanish, and x := vector v of as many that
@@ -34,11 +34,11 @@ extern const kryi_cholesky_engine kryi_cholesky_cholmod;
 #endif
 
 /* The entry E_ii; 0 if there is none. */
-double kryi_cholesky_diagonal(const kryi_sparse *E, int64_t i);
+double kryi_cholesky_diagonal(const kryi_csr *E, int64_t i);
 /* Whether `pivot`, what is left of E_ii after n - 1 others at most, is more than roundoff. */
 bool kryi_cholesky_pivot_fits(double pivot, double diagonal, int64_t n);
 /* KRY_ERR_SINGULAR for vector i. */
-kry_status kryi_cholesky_dependent(const kryi_sparse *E, int64_t i);
+kry_status kryi_cholesky_dependent(const kryi_csr *E, int64_t i);
 
 /* ---- dense_inverse.c: a symmetric matrix G on the device, k-by-k and dense, to multiply by ------ */
 
@@ -86,7 +86,7 @@ void kryi_dense_inverse_release(kryi_dense_inverse *D);
 bool kryi_coarse_inverts(const kryi_dense_inverse *D);
 /* G := E^-1, E in double with both triangles; singular: E times ones is zero. D is prepared. Waits.
  * Returns  KRY_ERR_SINGULAR as kryi_coarse_create */
-kry_status kryi_coarse_invert(const kryi_dense_inverse *D, const kryi_sparse *E, bool singular);
+kry_status kryi_coarse_invert(const kryi_dense_inverse *D, const kryi_csr *E, bool singular);
 
 /* ---- coarse.c --------------------------------------------------------------------------------- */
 
@@ -113,7 +113,7 @@ typedef struct kryi_coarse_how {
  *          KRY_ERR_ARGUMENT for numbers that are not finite.
  */
 kry_status kryi_coarse_create(kry_device *dev, kry_type type, const kryi_coarse_how *how,
-                              const kryi_sparse *E, kryi_coarse **coarse);
+                              const kryi_csr *E, kryi_coarse **coarse);
 
 /* c := E^-1 w, vectors of the type with k rows and one column or several, which start anywhere and do not overlap.
  * Dense: enqueues products; Cholesky: waits. */

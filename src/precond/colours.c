@@ -55,7 +55,7 @@ done:
 
 void kryi_couplings_release(kryi_couplings *c)
 {
-    kryi_sparse_release(&c->rows);
+    kryi_csr_release(&c->rows);
     c->grid = NULL;
 }
 
@@ -101,7 +101,7 @@ static int64_t labels_met(const kryi_couplings *couplings, const kryi_subspace *
 }
 
 /* M := the labels of each row that has more than one. */
-static kry_status meet(const kryi_couplings *couplings, const kryi_subspace *Z, kryi_sparse *M)
+static kry_status meet(const kryi_couplings *couplings, const kryi_subspace *Z, kryi_csr *M)
 {
     kry_status st = KRY_OK;
     int64_t *seen = NULL, rows = 0, nnz = 0;
@@ -111,7 +111,7 @@ static kry_status meet(const kryi_couplings *couplings, const kryi_subspace *Z, 
         int64_t met = labels_met(couplings, Z, i, seen, NULL);
         if (met > 1) rows++, nnz += met;
     }
-    *M = (kryi_sparse){ .rows = rows, .cols = Z->domains };
+    *M = (kryi_csr){ .rows = rows, .cols = Z->domains };
     TRY(kryi_alloc((size_t)rows + 1, sizeof *M->row_ptr, &M->row_ptr));
     TRY(kryi_alloc((size_t)nnz + 1, sizeof *M->col,
                    &M->col)); /* a row of one label may be the last */
@@ -126,7 +126,7 @@ done:
 }
 
 /* A := the sum of what each part has of it, in the order of parts. Collective. */
-kry_status kryi_sum_parts(kryi_layout *layout, const char *who, kryi_sparse *A)
+kry_status kryi_sum_parts(kryi_layout *layout, const char *who, kryi_csr *A)
 {
     kry_status st = KRY_OK;
     kryi_entry_list mine = { 0 }, all = { 0 };
@@ -140,7 +140,7 @@ kry_status kryi_sum_parts(kryi_layout *layout, const char *who, kryi_sparse *A)
     TRY(kryi_layout_collect(layout, mine.entry, (size_t)mine.count, sizeof *mine.entry, &all.entry,
                             &total));
     all.count = (int64_t)total;
-    kryi_sparse_release(A);
+    kryi_csr_release(A);
     TRY(kryi_entry_list_compress(who, &all, rows, cols, A));
 done:
     free(all.entry);
@@ -148,7 +148,7 @@ done:
     return st;
 }
 
-static kry_status paint(const kryi_sparse *G, kryi_colours *colours)
+static kry_status paint(const kryi_csr *G, kryi_colours *colours)
 {
     kry_status st = KRY_OK;
     int32_t *taken_by = NULL; /* by which label's neighbours each colour was taken last, plus one */
@@ -170,18 +170,18 @@ done:
 
 /* G := which labels occur together in some row: the pattern of M'M. */
 static kry_status find_neighbours(const kryi_couplings *couplings, const kryi_subspace *Z,
-                                  kryi_sparse *G)
+                                  kryi_csr *G)
 {
     kry_status st = KRY_OK;
-    kryi_sparse M = { 0 }, M_t = { 0 };
+    kryi_csr M = { 0 }, M_t = { 0 };
 
     TRY(meet(couplings, Z, &M));
-    TRY(kryi_sparse_transpose(&M, &M_t));
-    TRY(kryi_sparse_multiply(&M_t, &M, G));
+    TRY(kryi_csr_transpose(&M, &M_t));
+    TRY(kryi_csr_multiply(&M_t, &M, G));
     TRY(kryi_sum_parts(&Z->dev->layout, "kry_deflation_create", G)); /* all parts paint one graph */
 done:
-    kryi_sparse_release(&M_t);
-    kryi_sparse_release(&M);
+    kryi_csr_release(&M_t);
+    kryi_csr_release(&M);
     return st;
 }
 
@@ -189,7 +189,7 @@ kry_status kryi_colours_find(const kry_op *A, const kryi_subspace *Z, kryi_colou
 {
     kry_status st = KRY_OK;
     kryi_couplings couplings = { 0 };
-    kryi_sparse G = { 0 };
+    kryi_csr G = { 0 };
 
     *colours = (kryi_colours){ 0 };
     if (Z->vectors) return KRY_OK;
@@ -203,7 +203,7 @@ kry_status kryi_colours_find(const kry_op *A, const kryi_subspace *Z, kryi_colou
     TRY(find_neighbours(&couplings, Z, &G));
     TRY(paint(&G, colours));
 done:
-    kryi_sparse_release(&G);
+    kryi_csr_release(&G);
     kryi_couplings_release(&couplings);
     if (st < 0) kryi_colours_release(colours);
     return st;

@@ -79,35 +79,35 @@ done:
 /* Only def1 and bnn multiply by A Z. */
 static bool multiplies_by_az(const kryi_deflation *D) { return D->variant > KRY_ADEF2; }
 
-static kry_status make_az_by_host(const kryi_deflation *D, kryi_sparse *AZ_t, kry_op **op_t,
+static kry_status make_az_by_host(const kryi_deflation *D, kryi_csr *AZ_t, kry_op **op_t,
                                   kry_op **op)
 {
     kry_status st = KRY_OK;
-    kryi_sparse AZ = { 0 };
+    kryi_csr AZ = { 0 };
 
     TRY(kryi_rows_matrix(D->A, AZ_t, 0, op_t));
     if (!multiplies_by_az(D)) goto done;
-    TRY(kryi_sparse_transpose(AZ_t, &AZ));
+    TRY(kryi_csr_transpose(AZ_t, &AZ));
     TRY(kryi_rows_matrix(D->A, &AZ, 0, op));
 done:
-    kryi_sparse_release(&AZ);
+    kryi_csr_release(&AZ);
     return st;
 }
 
 /* Long rows, as those of (AZ)' are, take several work-items each. */
-static kry_status make_from_device(const kryi_deflation *D, const kryi_csr *C, kry_op **op)
+static kry_status make_from_device(const kryi_deflation *D, const kryi_device_csr *C, kry_op **op)
 {
     enum { LONG = 64 };
     kry_status st = KRY_OK;
-    kryi_csr typed = { 0 };
+    kryi_device_csr typed = { 0 };
 
-    TRY(kryi_csr_convert(C, D->Z.type, &typed));
+    TRY(kryi_device_csr_convert(C, D->Z.type, &typed));
     if (typed.nnz > LONG * typed.rows)
-        TRY(kryi_csr_operator(&typed, 0, NULL, op));
+        TRY(kryi_device_csr_operator(&typed, 0, NULL, op));
     else
         TRY(kryi_sliced_operator(&typed, (kryi_keep){ .type = typed.type }, 0, op));
 done:
-    kryi_csr_release(&typed);
+    kryi_device_csr_release(&typed);
     return st;
 }
 

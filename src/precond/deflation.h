@@ -5,7 +5,7 @@
 #ifndef KRY_DEFLATION_INTERNAL_H
 #define KRY_DEFLATION_INTERNAL_H
 
-#include "matrix/spgemm.h"
+#include "matrix/device_csr.h"
 #include "precond/coarse.h"
 #include "precond/recycle.h"
 
@@ -86,7 +86,7 @@ double kryi_subspace_correct_bytes(const kryi_subspace *Z);
  * of a team the columns of other parts are numbered behind its own. */
 typedef struct kryi_couplings {
     const struct kryi_stencil *grid; /* borrowed; NULL: `rows` */
-    kryi_sparse rows;                /* the pattern, in any order; row_ptr NULL: not known */
+    kryi_csr rows;                   /* the pattern, in any order; row_ptr NULL: not known */
 } kryi_couplings;
 
 kry_status kryi_couplings_of(const kry_op *A, kryi_couplings *couplings);
@@ -110,11 +110,11 @@ typedef struct kryi_colours {
 } kryi_colours;
 
 typedef struct kryi_galerkin {
-    kryi_sparse E;         /* k-by-k in double, both triangles */
-    bool singular;         /* E times ones is zero */
-    kryi_sparse AZ_t;      /* by labels: (AZ)', k-by-n in double, */
-    kryi_csr rows, rows_t; /* or A Z and (AZ)' in double on the device */
-    kry_vec *AZ;           /* of vectors: n-by-k, dense */
+    kryi_csr E;                   /* k-by-k in double, both triangles */
+    bool singular;                /* E times ones is zero */
+    kryi_csr AZ_t;                /* by labels: (AZ)', k-by-n in double, */
+    kryi_device_csr rows, rows_t; /* or A Z and (AZ)' in double on the device */
+    kry_vec *AZ;                  /* of vectors: n-by-k, dense */
 } kryi_galerkin;
 
 /* Colours for the labels of Z by the pattern of A. */
@@ -123,7 +123,7 @@ void kryi_colours_release(kryi_colours *colours);
 
 /* A := the sum of what each part of a team has of it, in the order of parts; alone, A stays as it
  * is. Collective. */
-kry_status kryi_sum_parts(kryi_layout *layout, const char *who, kryi_sparse *A);
+kry_status kryi_sum_parts(kryi_layout *layout, const char *who, kryi_csr *A);
 
 /* Returns  KRY_ERR_MEMORY, KRY_ERR_DEVICE. Waits. */
 kry_status kryi_galerkin_create(const kry_op *A, kryi_subspace *Z, const kryi_colours *colours,
@@ -132,7 +132,7 @@ void kryi_galerkin_release(kryi_galerkin *G);
 /* Entries of A Z of labels. */
 static inline int64_t kryi_galerkin_nnz(const kryi_galerkin *G)
 {
-    return G->rows.dev ? G->rows.nnz : kryi_sparse_nnz(&G->AZ_t);
+    return G->rows.dev ? G->rows.nnz : kryi_csr_nnz(&G->AZ_t);
 }
 
 /* ---- galerkin_device.c: the same on a GPU, without colours ---- */

@@ -253,7 +253,7 @@ enum { BLOCK = 32, SIDE = 64, GROUP = 256 }; /* as in cl/precond/coarse_invert.c
 typedef struct inversion {
     const kryi_dense_inverse *D;
     kry_device *dev;
-    const kryi_sparse *E;
+    const kryi_csr *E;
     cl_int n, count;             /* n: rows of A; count: unknowns that are inverted */
     double *diagonal;            /* host, n: of E; then weights */
     cl_mem A, U, W, given;       /* given: the diagonal of E; then the weights */
@@ -296,7 +296,7 @@ static void inversion_release(inversion *v)
     free(v->diagonal);
 }
 
-static kry_status inversion_create(const kryi_dense_inverse *D, const kryi_sparse *E, bool singular,
+static kry_status inversion_create(const kryi_dense_inverse *D, const kryi_csr *E, bool singular,
                                    inversion *v)
 {
     kry_status st = KRY_OK;
@@ -327,10 +327,10 @@ done:
 static kry_status enter(const inversion *v)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *E = v->E;
+    const kryi_csr *E = v->E;
     cl_mem row_ptr = NULL, col = NULL, val = NULL;
     cl_int *starts = NULL;
-    const size_t nnz = (size_t)kryi_sparse_nnz(E);
+    const size_t nnz = (size_t)kryi_csr_nnz(E);
 
     TRY(kryi_alloc((size_t)E->rows + 1, sizeof *starts, &starts));
     for (int64_t i = 0; i <= E->rows; i++) starts[i] = (cl_int)E->row_ptr[i];
@@ -424,7 +424,7 @@ static kry_status store(const inversion *v, double shift)
     return run(v, "invert_store", tiles_of(v), args, COUNT(args));
 }
 
-kry_status kryi_coarse_invert(const kryi_dense_inverse *D, const kryi_sparse *E, bool singular)
+kry_status kryi_coarse_invert(const kryi_dense_inverse *D, const kryi_csr *E, bool singular)
 {
     kry_status st = KRY_OK;
     inversion v;

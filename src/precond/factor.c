@@ -43,7 +43,7 @@ static size_t number_of(const kryi_factor *F)
 
 bool kryi_factor_offered(kryi_factor_kind kind) { return engines[engine_for(kind, 0)].engine; }
 
-static kry_status look(const kryi_sparse *A, kryi_factor_kind *kind)
+static kry_status look(const kryi_csr *A, kryi_factor_kind *kind)
 {
     kry_status st = KRY_OK;
     kryi_finding found;
@@ -54,14 +54,14 @@ static kry_status look(const kryi_sparse *A, kryi_factor_kind *kind)
             : found.what == KRY_FOUND_NOT_POSITIVE                ? KRY_FACTOR_SYMMETRIC
                                                                   : KRY_FACTOR_POSITIVE;
     for (int64_t i = 0; i < A->rows && *kind == KRY_FACTOR_SYMMETRIC; i++) {
-        const int64_t e = kryi_sparse_find(A, i, i);
+        const int64_t e = kryi_csr_find(A, i, i);
         if (e < 0 || val[e] == 0) *kind = KRY_FACTOR_GENERAL;
     }
 done:
     return st;
 }
 
-static kry_status check_finite(const char *who, const kryi_sparse *A)
+static kry_status check_finite(const char *who, const kryi_csr *A)
 {
     kry_status st = KRY_OK;
     const double *val = A->val;
@@ -84,7 +84,7 @@ static kry_status told(const char *who, kry_status st)
     return kry_fail(st, "%s: %s", who, text);
 }
 
-static kry_status analyse_by(const char *who, size_t at, const kryi_sparse *A, kryi_factor *F)
+static kry_status analyse_by(const char *who, size_t at, const kryi_csr *A, kryi_factor *F)
 {
     kry_status st = KRY_OK;
     const kryi_factor_engine *engine = engines[at].engine;
@@ -105,7 +105,7 @@ done:
     return st;
 }
 
-kry_status kryi_factor_analyse(const char *who, const kryi_sparse *A, kryi_factor *F)
+kry_status kryi_factor_analyse(const char *who, const kryi_csr *A, kryi_factor *F)
 {
     kry_status st = KRY_OK;
     kryi_factor_kind kind;
@@ -124,7 +124,7 @@ double kryi_factor_memory(void)
     return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 }
 
-static kry_status check_memory(const char *who, const kryi_sparse *A, double most,
+static kry_status check_memory(const char *who, const kryi_csr *A, double most,
                                const kryi_factor *F)
 {
     kry_status st = KRY_OK;
@@ -132,28 +132,27 @@ static kry_status check_memory(const char *who, const kryi_sparse *A, double mos
     CHECK(F->cost.bytes <= most, KRY_ERR_MEMORY,
           "%s: the factors of %lld rows and %lld entries would take about %.3g bytes (%s), and "
           "there are %.3g; take an iterative method",
-          who, (long long)A->rows, (long long)kryi_sparse_nnz(A), F->cost.bytes, F->engine->name,
+          who, (long long)A->rows, (long long)kryi_csr_nnz(A), F->cost.bytes, F->engine->name,
           most);
 done:
     return st;
 }
 
 /* Largest column sum of |a_ij|; sums: room for n numbers. */
-static double norm_of(const kryi_sparse *A, double *sums)
+static double norm_of(const kryi_csr *A, double *sums)
 {
     const double *val = A->val;
     double most = 0;
 
     memset(sums, 0, (size_t)A->rows * sizeof *sums);
-    for (int64_t e = 0; e < kryi_sparse_nnz(A); e++) sums[A->col[e]] += fabs(val[e]);
+    for (int64_t e = 0; e < kryi_csr_nnz(A); e++) sums[A->col[e]] += fabs(val[e]);
     for (int64_t i = 0; i < A->rows; i++) most = fmax(most, sums[i]);
     return most;
 }
 
 /* Whether the factors solve a system so well that refinement does the rest: with numbers b = 1, -1 or 1, -1, ... by a hash,
  * max |b - A x| against max |A| |x| + |b|. x, b: room for n numbers */
-static kry_status probe(const kryi_factor *F, const kryi_sparse *A, double *x, double *b,
-                        bool *works)
+static kry_status probe(const kryi_factor *F, const kryi_csr *A, double *x, double *b, bool *works)
 {
     const double enough = 1e-10;
     kry_status st = KRY_OK;
@@ -178,7 +177,7 @@ done:
 }
 
 /* Factor A by the engine of F, which has no factors, and say *other if that refuses it and another one may take it. */
-static kry_status factor_by(const char *who, const kryi_sparse *A, double most, kryi_factor *F,
+static kry_status factor_by(const char *who, const kryi_csr *A, double most, kryi_factor *F,
                             bool *other)
 {
     kry_status st = KRY_OK;
@@ -211,7 +210,7 @@ static void release_beside(kryi_factor *F, const kryi_factor *other)
     *F = (kryi_factor){ 0 };
 }
 
-kry_status kryi_factor_numbers(const char *who, const kryi_sparse *A, double most, kryi_factor *F)
+kry_status kryi_factor_numbers(const char *who, const kryi_csr *A, double most, kryi_factor *F)
 {
     kry_status st = KRY_OK;
     kryi_factor_kind kind = KRY_FACTOR_POSITIVE;

@@ -5,7 +5,7 @@
 #ifndef KRY_FACTOR_H
 #define KRY_FACTOR_H
 
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 
 /* What a factorisation is expected to take, before it is made. */
 typedef struct kryi_factor_cost {
@@ -23,12 +23,12 @@ typedef enum kryi_factor_kind {
 typedef struct kryi_factor_engine {
     const char *name;
     /* Order A by its pattern. */
-    kry_status (*analyse)(const kryi_sparse *A, kryi_factor_cost *cost, void **self);
+    kry_status (*analyse)(const kryi_csr *A, kryi_factor_cost *cost, void **self);
     /* Factor A, which has the pattern that was analysed; again, too, beside the factors that there are.
      *   most     bytes that the factors may take
      *   numbers  := the factors; NULL on failure
      * Returns  KRY_ERR_SINGULAR, of engines for symmetric matrices also if a pivot is roundoff; KRY_ERR_MEMORY */
-    kry_status (*factor)(void *self, const kryi_sparse *A, double most, void **numbers);
+    kry_status (*factor)(void *self, const kryi_csr *A, double most, void **numbers);
     /* x := A^-1 x, or (A')^-1 x */
     kry_status (*solve)(void *self, void *numbers, double *x, bool transposed);
     double (*bytes)(const void *self, const void *numbers); /* of the factors made last */
@@ -64,7 +64,7 @@ typedef struct kryi_factor {
 bool kryi_factor_offered(kryi_factor_kind kind);
 /* Choose the engine, and order A. `who` names the function in messages.
  * Returns  KRY_ERR_UNSUPPORTED if this build has no engine for A */
-kry_status kryi_factor_analyse(const char *who, const kryi_sparse *A, kryi_factor *F);
+kry_status kryi_factor_analyse(const char *who, const kryi_csr *A, kryi_factor *F);
 /*
  * Factor A; again, too, with other numbers at the same places. A symmetric matrix of which CHOLMOD's factors are refused, or
  * leave a residual, goes to KLU or UMFPACK.
@@ -75,7 +75,7 @@ kry_status kryi_factor_analyse(const char *who, const kryi_sparse *A, kryi_facto
  *          KRY_ERR_ARGUMENT for an entry that is not finite. On failure the factors that there are stay: the new ones
  *          are made beside them
  */
-kry_status kryi_factor_numbers(const char *who, const kryi_sparse *A, double most, kryi_factor *F);
+kry_status kryi_factor_numbers(const char *who, const kryi_csr *A, double most, kryi_factor *F);
 double kryi_factor_memory(void); /* bytes that this machine has */
 /* x := A^-1 x */
 kry_status kryi_factor_solve(const kryi_factor *F, double *x);

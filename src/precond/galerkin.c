@@ -167,21 +167,21 @@ done:
 
 static bool average(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper)
 {
-    double *val = ((kryi_sparse *)user)->val;
+    double *val = ((kryi_csr *)user)->val;
     (void)i, (void)j;
     if (lower >= 0 && upper >= 0) val[lower] = val[upper] = 0.5 * (val[upper] + val[lower]);
     return true;
 }
 
 /* Let E be symmetric to the bit; singular: and its rows sum to zero. */
-static void make_symmetric(kryi_sparse *E, bool singular)
+static void make_symmetric(kryi_csr *E, bool singular)
 {
     double *val = E->val;
 
-    kryi_sparse_pairs(E, average, E);
+    kryi_csr_pairs(E, average, E);
     for (int64_t s = 0; s < E->rows && singular; s++) {
         double sum = 0;
-        int64_t diagonal = kryi_sparse_find(E, s, s);
+        int64_t diagonal = kryi_csr_find(E, s, s);
         for (int64_t e = E->row_ptr[s]; e < E->row_ptr[s + 1]; e++)
             if (e != diagonal) sum += val[e];
         if (diagonal >= 0) val[diagonal] = -sum;
@@ -189,7 +189,7 @@ static void make_symmetric(kryi_sparse *E, bool singular)
 }
 
 /* E := Z'(AZ) of the rows here; a diagonal for each vector. */
-static kry_status restrict_product(const probe *p, const kryi_sparse *AZ_t, kryi_sparse *E)
+static kry_status restrict_product(const probe *p, const kryi_csr *AZ_t, kryi_csr *E)
 {
     kry_status st = KRY_OK;
     const kryi_subspace *Z = p->Z;
@@ -210,13 +210,13 @@ done:
 }
 
 /* Modes that were left out have rows of zeros in E: give these a diagonal. */
-static void fill_diagonal(kryi_sparse *E)
+static void fill_diagonal(kryi_csr *E)
 {
     double *val = E->val, most = 0;
 
-    for (int64_t e = 0; e < kryi_sparse_nnz(E); e++) most = fmax(most, fabs(val[e]));
+    for (int64_t e = 0; e < kryi_csr_nnz(E); e++) most = fmax(most, fabs(val[e]));
     for (int64_t s = 0; s < E->rows; s++) {
-        int64_t e = kryi_sparse_find(E, s, s);
+        int64_t e = kryi_csr_find(E, s, s);
         if (val[e] == 0) val[e] = most;
     }
 }
@@ -256,11 +256,11 @@ done:
 /* ---- vectors: everything dense --------------------------------------------------------------- */
 
 /* A k-by-k matrix with all its entries, zero. */
-static kry_status create_full(int64_t k, kryi_sparse *E)
+static kry_status create_full(int64_t k, kryi_csr *E)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_sparse_create(k, k, KRY_F64, k * k, E));
+    TRY(kryi_csr_create(k, k, KRY_F64, k * k, E));
     for (int64_t s = 0; s <= k; s++) E->row_ptr[s] = s * k;
     for (int64_t e = 0; e < k * k; e++) E->col[e] = (int32_t)(e % k);
 done:
@@ -301,7 +301,7 @@ done:
 
 /* E += t w w' with w = Z'v for a vector v that A maps to zero: if the span of Z holds v, E becomes
  * regular, and its solutions have no part along v. E has all entries. */
-static kry_status lift(kryi_subspace *Z, const kry_vec *v, double t, kryi_sparse *E)
+static kry_status lift(kryi_subspace *Z, const kry_vec *v, double t, kryi_csr *E)
 {
     kry_status st = KRY_OK;
     kry_vec *w = NULL;
@@ -320,25 +320,25 @@ done:
     return st;
 }
 
-static kry_status make_full(kryi_sparse *E)
+static kry_status make_full(kryi_csr *E)
 {
     kry_status st = KRY_OK;
-    kryi_sparse all = { 0 };
+    kryi_csr all = { 0 };
     const double *val = E->val;
 
-    if (kryi_sparse_nnz(E) == E->rows * E->rows) return KRY_OK;
+    if (kryi_csr_nnz(E) == E->rows * E->rows) return KRY_OK;
     TRY(create_full(E->rows, &all));
     for (int64_t s = 0; s < E->rows; s++)
         for (int64_t e = E->row_ptr[s]; e < E->row_ptr[s + 1]; e++)
             ((double *)all.val)[s * E->rows + E->col[e]] = val[e];
-    kryi_sparse_release(E);
+    kryi_csr_release(E);
     *E = all;
 done:
     return st;
 }
 
 /* For null spaces that are not known to be the sum of all vectors of Z. */
-static kry_status lift_null_space(const kry_op *A, kryi_subspace *Z, kryi_sparse *E)
+static kry_status lift_null_space(const kry_op *A, kryi_subspace *Z, kryi_csr *E)
 {
     kry_status st = KRY_OK;
     const kry_vec *null = kryi_op_null_vectors(A);
@@ -387,9 +387,9 @@ done:
 
 void kryi_galerkin_release(kryi_galerkin *G)
 {
-    kryi_sparse_release(&G->E);
-    kryi_sparse_release(&G->AZ_t);
-    kryi_csr_release(&G->rows_t);
-    kryi_csr_release(&G->rows);
+    kryi_csr_release(&G->E);
+    kryi_csr_release(&G->AZ_t);
+    kryi_device_csr_release(&G->rows_t);
+    kryi_device_csr_release(&G->rows);
     kry_vec_release(&G->AZ);
 }

@@ -80,7 +80,7 @@ static kry_status run(const kryi_subspace *Z, const char *name, const kry_arg *a
                     kryi_groups_for(Z->dev, KRY_F64, 2 * Z->n), args, count);
 }
 
-static kry_status multiply_grid(const kry_op *A, const kryi_subspace *Z, kryi_csr *AZ)
+static kry_status multiply_grid(const kry_op *A, const kryi_subspace *Z, kryi_device_csr *AZ)
 {
     kry_status st = KRY_OK;
     const kryi_stencil *grid = kryi_stencil_of(A);
@@ -91,7 +91,7 @@ static kry_status multiply_grid(const kry_op *A, const kryi_subspace *Z, kryi_cs
     grid_args(grid, A, Z, &lengths);
     add_arg(&lengths, (kry_arg)ARG(length));
     TRY(run(Z, "galerkin_grid_lengths", lengths.arg, lengths.count));
-    TRY(kryi_csr_make_rows("kry_deflation_create: A Z", length, AZ));
+    TRY(kryi_device_csr_make_rows("kry_deflation_create: A Z", length, AZ));
     grid_args(grid, A, Z, &entries);
     add_arg(&entries, (kry_arg)ARG(AZ->row_ptr));
     add_arg(&entries, (kry_arg)ARG(AZ->col));
@@ -105,17 +105,18 @@ done:
 /* ---- matrices -------------------------------------------------------------------------------- */
 
 /* M := A Z with everything that its rows meet, in double. */
-static kry_status multiply_by_labels(const kryi_matrix *A, const kryi_csr *ones, kryi_csr *M)
+static kry_status multiply_by_labels(const kryi_matrix *A, const kryi_device_csr *ones,
+                                     kryi_device_csr *M)
 {
     kry_status st = KRY_OK;
-    kryi_csr given = { 0 }, in_double = { 0 };
+    kryi_device_csr given = { 0 }, in_double = { 0 };
 
-    TRY(kryi_csr_of(A, &given));
-    TRY(kryi_csr_convert(&given, KRY_F64, &in_double));
-    TRY(kryi_csr_product(&in_double, ones, false, M));
+    TRY(kryi_device_csr_of(A, &given));
+    TRY(kryi_device_csr_convert(&given, KRY_F64, &in_double));
+    TRY(kryi_device_csr_product(&in_double, ones, false, M));
 done:
-    kryi_csr_release(&in_double);
-    kryi_csr_release(&given);
+    kryi_device_csr_release(&in_double);
+    kryi_device_csr_release(&given);
     return st;
 }
 
@@ -128,8 +129,8 @@ static cl_int kind_of(const kryi_matrix *A)
     return A->surplus ? ROUNDED : NOTHING;
 }
 
-static kry_status multiply_matrix(const kry_op *A, const kryi_subspace *Z, const kryi_csr *ones,
-                                  kryi_csr *AZ)
+static kry_status multiply_matrix(const kry_op *A, const kryi_subspace *Z,
+                                  const kryi_device_csr *ones, kryi_device_csr *AZ)
 {
     enum { SHARED = 11 };
     kry_status st = KRY_OK;
@@ -138,7 +139,7 @@ static kry_status multiply_matrix(const kry_op *A, const kryi_subspace *Z, const
     const kryi_scalar noise = kryi_scalar_of(Z->dev, noise_of(Z));
     const bool small = kryi_labels_are_narrow(Z->domains);
     const cl_mem narrow = small ? Z->label : NULL, label = small ? NULL : Z->label;
-    kryi_csr M = { 0 };
+    kryi_device_csr M = { 0 };
     kry_vec *d = NULL;
     cl_mem length = NULL;
 
@@ -160,7 +161,7 @@ static kry_status multiply_matrix(const kry_op *A, const kryi_subspace *Z, const
                                  ARG_ACC(Z->dev, noise),
                                  ARG(length) };
     TRY(run(Z, "galerkin_lengths", args, SHARED + 1));
-    TRY(kryi_csr_make_rows("kry_deflation_create: A Z", length, AZ));
+    TRY(kryi_device_csr_make_rows("kry_deflation_create: A Z", length, AZ));
     args[SHARED] = (kry_arg)ARG(AZ->row_ptr);
     args[SHARED + 1] = (kry_arg)ARG(AZ->col);
     args[SHARED + 2] = (kry_arg)ARG(AZ->val);
@@ -168,20 +169,20 @@ static kry_status multiply_matrix(const kry_op *A, const kryi_subspace *Z, const
 done:
     kryi_buffer_release(Z->dev, &length);
     kry_vec_release(&d);
-    kryi_csr_release(&M);
+    kryi_device_csr_release(&M);
     return st;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
 /* E on the host, with a diagonal for each vector. */
-static kry_status read_coarse(const kryi_csr *on_device, kryi_sparse *E)
+static kry_status read_coarse(const kryi_device_csr *on_device, kryi_csr *E)
 {
     kry_status st = KRY_OK;
-    kryi_sparse found = { 0 };
+    kryi_csr found = { 0 };
     kryi_entry_list list = { 0 };
 
-    TRY(kryi_csr_download(on_device, &found));
+    TRY(kryi_device_csr_download(on_device, &found));
     const double *val = found.val;
     for (int64_t s = 0; s < found.rows; s++) {
         for (int64_t e = found.row_ptr[s]; e < found.row_ptr[s + 1]; e++)
@@ -191,27 +192,27 @@ static kry_status read_coarse(const kryi_csr *on_device, kryi_sparse *E)
     TRY(kryi_entry_list_compress(who, &list, found.rows, found.rows, E));
 done:
     free(list.entry);
-    kryi_sparse_release(&found);
+    kryi_csr_release(&found);
     return st;
 }
 
 kry_status kryi_galerkin_multiply(const kry_op *A, const kryi_subspace *Z, kryi_galerkin *G)
 {
     kry_status st = KRY_OK;
-    kryi_csr ones = { 0 }, product = { 0 };
+    kryi_device_csr ones = { 0 }, product = { 0 };
     cl_mem from = NULL;
 
-    G->rows = (kryi_csr){ .dev = Z->dev, .rows = Z->n, .cols = Z->k, .type = KRY_F64 };
+    G->rows = (kryi_device_csr){ .dev = Z->dev, .rows = Z->n, .cols = Z->k, .type = KRY_F64 };
     TRY(kryi_labels_ones(Z->dev, KRY_F64, kryi_labels_are_narrow(Z->domains), Z->n, Z->k, Z->label,
                          &ones));
     TRY(kryi_stencil_of(A) ? multiply_grid(A, Z, &G->rows)
                            : multiply_matrix(A, Z, &ones, &G->rows));
-    TRY(kryi_csr_transpose(&G->rows, &G->rows_t, &from));
-    TRY(kryi_csr_product(&G->rows_t, &ones, false, &product));
+    TRY(kryi_device_csr_transpose(&G->rows, &G->rows_t, &from));
+    TRY(kryi_device_csr_product(&G->rows_t, &ones, false, &product));
     TRY(read_coarse(&product, &G->E));
 done:
     kryi_buffer_release(Z->dev, &from);
-    kryi_csr_release(&product);
-    kryi_csr_release(&ones);
+    kryi_device_csr_release(&product);
+    kryi_device_csr_release(&ones);
     return st;
 }

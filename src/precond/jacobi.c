@@ -74,13 +74,13 @@ done:
 }
 
 /* The rows of A, on a part of a team with the couplings to other parts. */
-static kry_status read_rows(const kry_op *A, kryi_sparse *rows)
+static kry_status read_rows(const kry_op *A, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
 
     if (!kryi_coupled_of(A)) return kryi_rows_read("kry_jacobi_create", A, rows);
     TRY(kryi_coupled_download(A, rows));
-    TRY(kryi_sparse_convert(rows, KRY_F64));
+    TRY(kryi_csr_convert(rows, KRY_F64));
 done:
     return st;
 }
@@ -89,19 +89,19 @@ done:
 static kry_status measure_columns(const kry_op *A, kry_vec *d)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     double *size = NULL;
 
     TRY(kryi_rows_download(A, &rows));
     TRY(kryi_alloc((size_t)d->n, sizeof *size, &size));
-    for (int64_t e = 0; e < kryi_sparse_nnz(&rows); e++)
+    for (int64_t e = 0; e < kryi_csr_nnz(&rows); e++)
         size[rows.col[e]] = hypot(size[rows.col[e]], kryi_number_at(rows.type, rows.val, e));
     for (int64_t j = 0; j < d->n; j++)
         if (size[j] == 0) size[j] = 1;
     TRY(kryi_vec_write_doubles(d, size));
 done:
     free(size);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 
@@ -133,7 +133,7 @@ done:
 static kry_status read_diagonal(const jacobi *M, kry_vec *d)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
     double *numbers = NULL;
 
     if (M->columns) return measure_columns(M->A, d);
@@ -148,7 +148,7 @@ static kry_status read_diagonal(const jacobi *M, kry_vec *d)
     TRY(kryi_vec_write_doubles(d, numbers));
 done:
     free(numbers);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 

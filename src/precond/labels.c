@@ -171,10 +171,10 @@ static void renumber(int64_t n, int32_t *labels, int64_t most, int32_t *number, 
 
 /* The graph of A's nodes for k parts. block: rows of a node; what the pattern suggests is taken only if there
  * are nodes enough. */
-static kry_status read_graph(const kry_op *A, int64_t k, int *block, kryi_sparse *graph)
+static kry_status read_graph(const kry_op *A, int64_t k, int *block, kryi_csr *graph)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
 
     st = kryi_rows_download(A, &rows);
     CHECK(st != KRY_ERR_UNSUPPORTED, KRY_ERR_UNSUPPORTED,
@@ -183,9 +183,9 @@ static kry_status read_graph(const kry_op *A, int64_t k, int *block, kryi_sparse
     TRY(st);
     *block = kryi_matrix_node(A, &rows);
     if (!kryi_matrix_block(A) && rows.rows / *block < k) *block = 1;
-    TRY(kryi_sparse_node_graph(&rows, *block, graph));
+    TRY(kryi_csr_node_graph(&rows, *block, graph));
 done:
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 
@@ -193,7 +193,7 @@ kry_status kryi_label_graph(const kry_op *A, int64_t k, bool by_component, int32
                             int64_t *count)
 {
     kry_status st = KRY_OK;
-    kryi_sparse graph = { 0 };
+    kryi_csr graph = { 0 };
     int32_t *part = NULL, *label = NULL, *number = NULL;
     int block = 1;
 
@@ -219,7 +219,7 @@ done:
     free(number);
     free(label);
     free(part);
-    kryi_sparse_release(&graph);
+    kryi_csr_release(&graph);
     return st;
 }
 

@@ -47,19 +47,19 @@ done:
 }
 
 kry_status kryi_labels_ones(kry_device *dev, kry_type type, bool narrow, int64_t n, int64_t k,
-                            cl_mem label, kryi_csr *ones)
+                            cl_mem label, kryi_device_csr *ones)
 {
     kry_status st = KRY_OK;
     const cl_mem small = narrow ? label : NULL, full = narrow ? NULL : label;
 
-    *ones = (kryi_csr){ .dev = dev, .rows = n, .cols = k, .nnz = n, .type = type };
+    *ones = (kryi_device_csr){ .dev = dev, .rows = n, .cols = k, .nnz = n, .type = type };
     TRY(one_in_each_row(dev, n, &ones->row_ptr));
     TRY(kryi_buffer_create(dev, (size_t)n * sizeof(cl_int), &ones->col));
     TRY(kryi_buffer_create(dev, (size_t)n * kry_type_size(type), &ones->val));
     const kry_arg args[] = { ARG(n), ARG(small), ARG(full), ARG(ones->col), ARG(ones->val) };
     TRY(run(dev, type, "labels_entries", n, args, COUNT(args)));
 done:
-    if (st < 0) kryi_csr_release(ones);
+    if (st < 0) kryi_device_csr_release(ones);
     return st;
 }
 
@@ -67,7 +67,7 @@ done:
 
 /* In the order of unknowns. */
 typedef struct unsorted {
-    kryi_csr of; /* a row for each piece, with an entry in the column of its label */
+    kryi_device_csr of; /* a row for each piece, with an entry in the column of its label */
     cl_mem start, length;
 } unsorted;
 
@@ -77,7 +77,7 @@ static void unsorted_release(unsorted *u)
 
     kryi_buffer_release(dev, &u->length);
     kryi_buffer_release(dev, &u->start);
-    kryi_csr_release(&u->of);
+    kryi_device_csr_release(&u->of);
 }
 
 static kry_status find(int64_t n, cl_mem label, unsorted *u)
@@ -91,7 +91,7 @@ static kry_status find(int64_t n, cl_mem label, unsorted *u)
     TRY(kryi_buffer_create(dev, (size_t)blocks * sizeof(cl_int), &count));
     const kry_arg counts[] = { ARG(n), ARG(label), ARG(count) };
     TRY(run(dev, KRY_F32, "pieces_count", 2 * blocks, counts, COUNT(counts)));
-    TRY(kryi_csr_offsets(dev, blocks, count, &first, &u->of.nnz));
+    TRY(kryi_device_csr_offsets(dev, blocks, count, &first, &u->of.nnz));
     u->of.rows = u->of.nnz;
     const size_t pieces = (size_t)u->of.nnz;
     TRY(kryi_buffer_create(dev, pieces * sizeof(cl_int), &u->of.col));
@@ -111,12 +111,12 @@ static kry_status sort(const unsorted *u, kryi_pieces *p)
 {
     kry_status st = KRY_OK;
     kry_device *dev = u->of.dev;
-    kryi_csr by_label = { 0 };
+    kryi_device_csr by_label = { 0 };
     cl_mem from = NULL;
 
-    TRY(kryi_csr_transpose(&u->of, &by_label, &from));
+    TRY(kryi_device_csr_transpose(&u->of, &by_label, &from));
     TRY(kryi_alloc((size_t)by_label.rows + 1, sizeof *p->of_label, &p->of_label));
-    TRY(kryi_csr_read_offsets(&by_label, p->of_label));
+    TRY(kryi_device_csr_read_offsets(&by_label, p->of_label));
     TRY(kryi_buffer_create(dev, (size_t)p->count * sizeof(cl_int), &p->start));
     TRY(kryi_buffer_create(dev, (size_t)p->count, &p->length));
     const kry_arg args[] = { ARG(p->count),  ARG(by_label.col), ARG(u->start),
@@ -124,7 +124,7 @@ static kry_status sort(const unsorted *u, kryi_pieces *p)
     TRY(run(dev, KRY_F32, "pieces_sort", p->count, args, COUNT(args)));
 done:
     kryi_buffer_release(dev, &from);
-    kryi_csr_release(&by_label);
+    kryi_device_csr_release(&by_label);
     return st;
 }
 

@@ -12,7 +12,7 @@ bool kryi_labels_are_narrow(int64_t domains);
 kry_status kryi_labels_store(kry_device *dev, int64_t n, int64_t domains, cl_mem label, cl_mem *to);
 /* Z as a matrix: n-by-k, a one in each row at its label; narrow: labels have 16 bits. */
 kry_status kryi_labels_ones(kry_device *dev, kry_type type, bool narrow, int64_t n, int64_t k,
-                            cl_mem label, kryi_csr *ones);
+                            cl_mem label, kryi_device_csr *ones);
 
 /* Blocks of a grid, of `block` cells a side, 0: one of all; and split by phase. Labels are those of
  * kry_labels_blocks, or without blocks of kry_labels_levels; n int. *label NULL: there are so many that the host is to

@@ -52,14 +52,14 @@ static void klu_destroy(void *self)
     free(f);
 }
 
-static kry_status klu_analyse_pattern(const kryi_sparse *A, kryi_factor_cost *cost, void **self)
+static kry_status klu_analyse_pattern(const kryi_csr *A, kryi_factor_cost *cost, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
 
     *self = NULL;
-    CHECK(kryi_sparse_nnz(A) < INT32_MAX, KRY_ERR_UNSUPPORTED,
-          "a matrix of %lld entries is too large for KLU", (long long)kryi_sparse_nnz(A));
+    CHECK(kryi_csr_nnz(A) < INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "a matrix of %lld entries is too large for KLU", (long long)kryi_csr_nnz(A));
     TRY(kryi_alloc(1, sizeof *f, &f));
     f->n = (int)A->rows;
     TRY(kryi_alloc((size_t)A->rows + 1, sizeof *f->start, &f->start));
@@ -96,7 +96,7 @@ static void klu_release(void *self, void *numbers)
     klu_free_numeric(&numeric, &f->common);
 }
 
-static kry_status klu_factor_numbers(void *self, const kryi_sparse *A, double most, void **numbers)
+static kry_status klu_factor_numbers(void *self, const kryi_csr *A, double most, void **numbers)
 {
     kry_status st = KRY_OK;
     factor *f = self;

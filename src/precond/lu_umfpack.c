@@ -56,14 +56,14 @@ static kryi_factor_cost expect(const factor *f)
                                    3 };
 }
 
-static kry_status umfpack_analyse(const kryi_sparse *A, kryi_factor_cost *cost, void **self)
+static kry_status umfpack_analyse(const kryi_csr *A, kryi_factor_cost *cost, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
 
     *self = NULL;
-    CHECK(kryi_sparse_nnz(A) < INT32_MAX, KRY_ERR_UNSUPPORTED,
-          "a matrix of %lld entries is too large for UMFPACK", (long long)kryi_sparse_nnz(A));
+    CHECK(kryi_csr_nnz(A) < INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "a matrix of %lld entries is too large for UMFPACK", (long long)kryi_csr_nnz(A));
     TRY(kryi_alloc(1, sizeof *f, &f));
     f->n = (int)A->rows;
     TRY(kryi_alloc((size_t)A->rows + 1, sizeof *f->start, &f->start));
@@ -111,7 +111,7 @@ static void umfpack_release(void *self, void *numeric)
     if (numeric) umfpack_di_free_numeric(&numeric);
 }
 
-static kry_status umfpack_factor(void *self, const kryi_sparse *A, double most, void **numbers)
+static kry_status umfpack_factor(void *self, const kryi_csr *A, double most, void **numbers)
 {
     kry_status st = KRY_OK;
     factor *f = self;

@@ -13,8 +13,8 @@
 #include "precond/labels_device.h"
 
 typedef struct level {
-    kryi_csr graph; /* with numbers in single */
-    cl_mem size;    /* unknowns of each node */
+    kryi_device_csr graph; /* with numbers in single */
+    cl_mem size;           /* unknowns of each node */
 } level;
 
 static kry_status run(kry_device *dev, const char *name, int64_t rows, const kry_arg *args,
@@ -27,7 +27,7 @@ static kry_status run(kry_device *dev, const char *name, int64_t rows, const kry
 static void level_release(kry_device *dev, level *l)
 {
     kryi_buffer_release(dev, &l->size);
-    kryi_csr_release(&l->graph);
+    kryi_device_csr_release(&l->graph);
 }
 
 static kry_status make_ints(kry_device *dev, int64_t n, cl_mem *buffer)
@@ -72,7 +72,7 @@ static kry_status rank_by(const level *l, const char *name, cl_mem mate, cl_mem 
     TRY(make_ints(dev, rows, &flag));
     const kry_arg args[] = { ARG(rows), ARG(mate), ARG(flag) };
     TRY(run(dev, name, rows, args, COUNT(args)));
-    TRY(kryi_csr_offsets(dev, rows, flag, rank, total));
+    TRY(kryi_device_csr_offsets(dev, rows, flag, rank, total));
 done:
     kryi_buffer_release(dev, &flag);
     return st;
@@ -101,21 +101,22 @@ done:
 }
 
 /* graph := T'G T, where column coarse[i] of T has a one in row i */
-static kry_status contract(const kryi_csr *G, cl_mem coarse, int64_t count, kryi_csr *graph)
+static kry_status contract(const kryi_device_csr *G, cl_mem coarse, int64_t count,
+                           kryi_device_csr *graph)
 {
     kry_status st = KRY_OK;
-    kryi_csr T = { 0 }, T_t = { 0 }, GT = { 0 };
+    kryi_device_csr T = { 0 }, T_t = { 0 }, GT = { 0 };
     cl_mem from = NULL;
 
     TRY(kryi_labels_ones(G->dev, KRY_F32, false, G->rows, count, coarse, &T));
-    TRY(kryi_csr_transpose(&T, &T_t, &from));
-    TRY(kryi_csr_product(G, &T, false, &GT));
-    TRY(kryi_csr_product(&T_t, &GT, false, graph));
+    TRY(kryi_device_csr_transpose(&T, &T_t, &from));
+    TRY(kryi_device_csr_product(G, &T, false, &GT));
+    TRY(kryi_device_csr_product(&T_t, &GT, false, graph));
 done:
     kryi_buffer_release(G->dev, &from);
-    kryi_csr_release(&GT);
-    kryi_csr_release(&T_t);
-    kryi_csr_release(&T);
+    kryi_device_csr_release(&GT);
+    kryi_device_csr_release(&T_t);
+    kryi_device_csr_release(&T);
     return st;
 }
 
@@ -155,12 +156,12 @@ done:
 static kry_status begin(const kryi_matrix *A, level *l, cl_mem label)
 {
     kry_status st = KRY_OK;
-    kryi_csr given = { 0 };
+    kryi_device_csr given = { 0 };
     const cl_int rows = (cl_int)A->shape.rows;
     const cl_long nnz = A->nnz;
 
-    TRY(kryi_csr_of(A, &given));
-    TRY(kryi_csr_share(&given, &l->graph));
+    TRY(kryi_device_csr_of(A, &given));
+    TRY(kryi_device_csr_share(&given, &l->graph));
     l->graph.type = KRY_F32;
     TRY(kryi_buffer_create(A->dev, (size_t)nnz * sizeof(float), &l->graph.val));
     TRY(make_ints(A->dev, rows, &l->size));
@@ -169,7 +170,7 @@ static kry_status begin(const kryi_matrix *A, level *l, cl_mem label)
     TRY(run(A->dev, "matching_edges", nnz, edges, COUNT(edges)));
     TRY(run(A->dev, "matching_nodes", rows, nodes, COUNT(nodes)));
 done:
-    kryi_csr_release(&given);
+    kryi_device_csr_release(&given);
     return st;
 }
 

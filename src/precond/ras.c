@@ -28,7 +28,7 @@ typedef struct ras {
 } ras;
 
 /* The entries of A, in double, with a diagonal that can be factored. */
-static kry_status read_rows(const ras *M, kryi_sparse *R)
+static kry_status read_rows(const ras *M, kryi_csr *R)
 {
     kry_status st = KRY_OK;
     double *inverse = NULL;
@@ -37,7 +37,7 @@ static kry_status read_rows(const ras *M, kryi_sparse *R)
     TRY(kryi_alloc((size_t)R->rows, sizeof *inverse, &inverse));
     if (M->symmetric) TRY(kryi_rows_symmetrise(who, M->A, R, inverse));
     for (int64_t i = 0; i < R->rows; i++) {
-        const int64_t e = kryi_sparse_find(R, i, i);
+        const int64_t e = kryi_csr_find(R, i, i);
         CHECK(e >= 0 && ((double *)R->val)[e] != 0, KRY_ERR_SINGULAR,
               "%s: the diagonal entry of row %lld is 0" COUNTED, who,
               ROW(kryi_layout_row(&M->A->dev->layout, i)), kryi_first_row);
@@ -68,7 +68,7 @@ void kryi_overlap_release(kryi_overlap *o)
     *o = (kryi_overlap){ 0 };
 }
 
-static kry_status cut(const char *who, const kryi_sparse *graph, kryi_overlap *o)
+static kry_status cut(const char *who, const kryi_csr *graph, kryi_overlap *o)
 {
     kry_status st = KRY_ERR_UNSUPPORTED;
 
@@ -90,7 +90,7 @@ static void add(growing *g, int64_t part, int32_t row)
     g->list[g->count++] = row;
 }
 
-static void grow(const kryi_sparse *graph, int64_t part, int layers, growing *g)
+static void grow(const kryi_csr *graph, int64_t part, int layers, growing *g)
 {
     for (int64_t from = 0; layers > 0; layers--) {
         const int64_t until = g->count;
@@ -126,8 +126,7 @@ done:
 }
 
 /* own: the rows of each part as METIS has cut it, a row of `own` for each. */
-static kry_status grow_all(const kryi_sparse *graph, const kryi_sparse *own, int layers,
-                           kryi_overlap *o)
+static kry_status grow_all(const kryi_csr *graph, const kryi_csr *own, int layers, kryi_overlap *o)
 {
     kry_status st = KRY_OK;
     int64_t room = graph->rows;
@@ -148,34 +147,34 @@ done:
     return st;
 }
 
-kry_status kryi_overlap_find(const char *who, const kryi_sparse *A, int64_t parts, int layers,
+kry_status kryi_overlap_find(const char *who, const kryi_csr *A, int64_t parts, int layers,
                              kryi_overlap *o)
 {
     kry_status st = KRY_OK;
-    kryi_sparse graph = { 0 }, at_home = { 0 }, own = { 0 };
+    kryi_csr graph = { 0 }, at_home = { 0 }, own = { 0 };
     const size_t n = (size_t)A->rows;
 
     *o = (kryi_overlap){ .parts = parts };
-    TRY(kryi_sparse_graph(A, &graph));
+    TRY(kryi_csr_graph(A, &graph));
     TRY(kryi_alloc(n, sizeof *o->home, &o->home));
     if (parts > 1) TRY(cut(who, &graph, o));
-    TRY(kryi_sparse_create(A->rows, parts, KRY_F64, A->rows, &at_home));
+    TRY(kryi_csr_create(A->rows, parts, KRY_F64, A->rows, &at_home));
     for (size_t i = 0; i < n; i++)
         at_home.col[i] = o->home[i], at_home.row_ptr[i + 1] = (int64_t)i + 1;
-    TRY(kryi_sparse_transpose(&at_home, &own));
+    TRY(kryi_csr_transpose(&at_home, &own));
     TRY(grow_all(&graph, &own, layers, o));
 done:
-    kryi_sparse_release(&own);
-    kryi_sparse_release(&at_home);
-    kryi_sparse_release(&graph);
+    kryi_csr_release(&own);
+    kryi_csr_release(&at_home);
+    kryi_csr_release(&graph);
     if (st < 0) kryi_overlap_release(o);
     return st;
 }
 
 /* place[i]: of row i in part d; of rows that are not in it -1, before and behind the call. Entries of all its rows
  * into B, from B's last one on. */
-static void expand_part(const kryi_overlap *o, const kryi_sparse *A, int64_t d, int32_t *place,
-                        kryi_sparse *B)
+static void expand_part(const kryi_overlap *o, const kryi_csr *A, int64_t d, int32_t *place,
+                        kryi_csr *B)
 {
     const int64_t begin = o->begin[d], count = o->begin[d + 1] - begin;
     const double *from = A->val;
@@ -196,28 +195,28 @@ static void expand_part(const kryi_overlap *o, const kryi_sparse *A, int64_t d, 
 
 /* B := A's entries within each part, one part after the other; rows that a smaller part has too few are those of
  * the unit matrix. All in double. */
-static kry_status overlap_expand(const kryi_overlap *o, const kryi_sparse *A, kryi_sparse *B)
+static kry_status overlap_expand(const kryi_overlap *o, const kryi_csr *A, kryi_csr *B)
 {
     kry_status st = KRY_OK;
     const int64_t rows = o->parts * o->most, total = o->begin[o->parts];
     int64_t nnz = rows - total; /* at most */
     int32_t *place = NULL;
 
-    *B = (kryi_sparse){ 0 };
+    *B = (kryi_csr){ 0 };
     for (int64_t q = 0; q < total; q++) nnz += kryi_row_length(A, o->row[q]);
     TRY(kryi_alloc((size_t)A->rows, sizeof *place, &place));
-    TRY(kryi_sparse_create(rows, rows, KRY_F64, nnz, B));
+    TRY(kryi_csr_create(rows, rows, KRY_F64, nnz, B));
     for (int64_t i = 0; i < A->rows; i++) place[i] = -1;
     for (int64_t d = 0; d < o->parts; d++) expand_part(o, A, d, place, B);
 done:
     free(place);
-    if (st < 0) kryi_sparse_release(B);
+    if (st < 0) kryi_csr_release(B);
     return st;
 }
 
 /* G := a one in each row of B that is a row of A, in its column; S := a one in each row of A, in the column of its
  * place at home. */
-static kry_status overlap_maps(const kryi_overlap *o, kryi_sparse *G, kryi_sparse *S)
+static kry_status overlap_maps(const kryi_overlap *o, kryi_csr *G, kryi_csr *S)
 {
     kry_status st = KRY_OK;
     const int64_t rows = o->parts * o->most, total = o->begin[o->parts];
@@ -225,9 +224,9 @@ static kry_status overlap_maps(const kryi_overlap *o, kryi_sparse *G, kryi_spars
 
     for (int64_t d = 0; d < o->parts; d++)
         for (int64_t q = o->begin[d]; q < o->begin[d + 1]; q++) n += o->home[o->row[q]] == d;
-    *S = (kryi_sparse){ 0 };
-    TRY(kryi_sparse_create(rows, n, KRY_F64, total, G));
-    TRY(kryi_sparse_create(n, rows, KRY_F64, n, S));
+    *S = (kryi_csr){ 0 };
+    TRY(kryi_csr_create(rows, n, KRY_F64, total, G));
+    TRY(kryi_csr_create(n, rows, KRY_F64, n, S));
     for (int64_t d = 0; d < o->parts; d++)
         for (int64_t k = 0; k < o->most; k++) {
             const int64_t q = o->begin[d] + k, p = kryi_overlap_place(o, d, k);
@@ -240,14 +239,14 @@ static kry_status overlap_maps(const kryi_overlap *o, kryi_sparse *G, kryi_spars
         }
     for (int64_t i = 0; i < n; i++) S->row_ptr[i + 1] = i + 1;
 done:
-    if (st < 0) kryi_sparse_release(G), kryi_sparse_release(S);
+    if (st < 0) kryi_csr_release(G), kryi_csr_release(S);
     return st;
 }
 
 static kry_status make_maps(ras *M)
 {
     kry_status st = KRY_OK;
-    kryi_sparse G = { 0 }, S = { 0 };
+    kryi_csr G = { 0 }, S = { 0 };
     const int64_t rows = M->o.parts * M->o.most;
 
     TRY(overlap_maps(&M->o, &G, &S));
@@ -255,26 +254,26 @@ static kry_status make_maps(ras *M)
     TRY(kryi_rows_matrix(M->A, &S, 0, &M->scatter));
     for (int k = 0; k < 2; k++) TRY(kry_vec_create(M->A->dev, M->A->shape.type, rows, 1, &M->w[k]));
 done:
-    kryi_sparse_release(&G);
-    kryi_sparse_release(&S);
+    kryi_csr_release(&G);
+    kryi_csr_release(&S);
     return st;
 }
 
-static kry_status make_factors(ras *M, const kryi_sparse *R, int fill)
+static kry_status make_factors(ras *M, const kryi_csr *R, int fill)
 {
     kry_status st = KRY_OK;
     const bool cpu = M->A->dev->info.cpu_kernels;
     const kry_block_ic_params *p =
         KRY_BLOCK_IC(.rows = M->o.most, .fill = fill,
                      .trisolve = cpu ? KRY_TRISOLVE_ROWS : KRY_TRISOLVE_LEVELS);
-    kryi_sparse B = { 0 };
+    kryi_csr B = { 0 };
 
     TRY(overlap_expand(&M->o, R, &B));
     TRY(kryi_rows_matrix(M->A, &B, 0, &M->expanded));
     TRY(M->symmetric ? kry_block_ic_create(M->expanded, p, &M->factors)
                      : kry_block_ilu_create(M->expanded, p, &M->factors));
 done:
-    kryi_sparse_release(&B);
+    kryi_csr_release(&B);
     return st;
 }
 
@@ -306,17 +305,17 @@ static kry_status ras_update(void *self, const void *values)
 {
     ras *M = self;
     kry_status st = KRY_OK;
-    kryi_sparse R = { 0 }, B = { 0 };
+    kryi_csr R = { 0 }, B = { 0 };
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'ras' takes no values");
     TRY(read_rows(M, &R));
     TRY(overlap_expand(&M->o, &R, &B));
-    TRY(kryi_sparse_convert(&B, M->A->shape.type));
+    TRY(kryi_csr_convert(&B, M->A->shape.type));
     TRY(kry_op_update(M->expanded, B.val));
     TRY(kry_op_update(M->factors, NULL));
 done:
-    kryi_sparse_release(&B);
-    kryi_sparse_release(&R);
+    kryi_csr_release(&B);
+    kryi_csr_release(&R);
     return st;
 }
 
@@ -386,7 +385,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     kry_status st = KRY_OK;
     const kry_ras_params *p = params;
     const int64_t parts = p->parts < A->shape.rows ? p->parts : A->shape.rows;
-    kryi_sparse R = { 0 };
+    kryi_csr R = { 0 };
     ras *M = NULL;
 
     TRY(kryi_alloc(1, sizeof *M, &M));
@@ -403,7 +402,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     TRY(kryi_op_create_fused(A->dev, &ras_table, &ras_fused, M, &shape, out));
     M = NULL;
 done:
-    kryi_sparse_release(&R);
+    kryi_csr_release(&R);
     ras_destroy(M);
     return st;
 }

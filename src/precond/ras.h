@@ -4,7 +4,7 @@
 #ifndef KRY_RAS_H
 #define KRY_RAS_H
 
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 
 typedef struct kryi_overlap {
     int64_t parts, most; /* how many; rows of the largest */
@@ -21,7 +21,7 @@ enum { KRY_OVERLAP_CUT = 256 };
  *
  * Cost     METIS's; the entries of all parts
  */
-kry_status kryi_overlap_find(const char *who, const kryi_sparse *A, int64_t parts, int layers,
+kry_status kryi_overlap_find(const char *who, const kryi_csr *A, int64_t parts, int layers,
                              kryi_overlap *o);
 void kryi_overlap_release(kryi_overlap *o);
 /* Where entry k of part d is among rows of which each part has o->most. */

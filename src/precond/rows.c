@@ -9,13 +9,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-kry_status kryi_rows_download(const kry_op *A, kryi_sparse *R)
+kry_status kryi_rows_download(const kry_op *A, kryi_csr *R)
 {
     kry_status st = KRY_OK;
     const bool parts = kryi_op_in_parts(A);
     const kry_op *one = parts ? kryi_pin_of(kryi_op_first(A)) : kryi_op_own(A);
 
-    *R = (kryi_sparse){ 0 };
+    *R = (kryi_csr){ 0 };
     if (kryi_stencil_here(one)) return kryi_stencil_rows(A, R);
     if (parts) return kryi_matrix_parts_download(A, R);
     CHECK(kryi_matrix_of(one), KRY_ERR_UNSUPPORTED, "'%s' is not a stored matrix",
@@ -26,44 +26,44 @@ done:
 }
 
 /* A wrapped matrix comes back as it lies in the caller's buffers: sort it, and add up. */
-static kry_status tidy(const char *who, kryi_sparse *R)
+static kry_status tidy(const char *who, kryi_csr *R)
 {
     kry_status st = KRY_OK;
-    kryi_sparse sorted;
-    const kryi_entries given = { who, *R, NULL, kryi_sparse_nnz(R) };
+    kryi_csr sorted;
+    const kryi_entries given = { who, *R, NULL, kryi_csr_nnz(R) };
 
     TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
-    kryi_sparse_release(R);
+    kryi_csr_release(R);
     *R = sorted;
 done:
     return st;
 }
 
-kry_status kryi_rows_read(const char *who, const kry_op *A, kryi_sparse *R)
+kry_status kryi_rows_read(const char *who, const kry_op *A, kryi_csr *R)
 {
     kry_status st = KRY_OK;
 
-    *R = (kryi_sparse){ 0 };
+    *R = (kryi_csr){ 0 };
     CHECK(kryi_matrix_of(kryi_op_own(A)) || kryi_stencil_here(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is neither a stored matrix nor a grid operator: it has no entries to read; "
           "take 'jacobi' or 'chebyshev'",
           who, A->table->kind);
     TRY(kryi_rows_download(A, R));
-    TRY(kryi_sparse_convert(R, KRY_F64));
+    TRY(kryi_csr_convert(R, KRY_F64));
     if (kryi_matrix_of(A) && kryi_matrix_is_wrapped(kryi_matrix_of(A))) TRY(tidy(who, R));
 done:
-    if (st < 0) kryi_sparse_release(R);
+    if (st < 0) kryi_csr_release(R);
     return st;
 }
 
-static kry_status invert_diagonal(const char *who, const kry_op *A, const kryi_sparse *R,
+static kry_status invert_diagonal(const char *who, const kry_op *A, const kryi_csr *R,
                                   double *inverse)
 {
     kry_status st = KRY_OK;
     const double *val = R->val;
 
     for (int64_t i = 0; i < R->rows; i++) {
-        int64_t e = kryi_sparse_find(R, i, i);
+        int64_t e = kryi_csr_find(R, i, i);
         double v = e >= 0 ? val[e] : 0;
         inverse[i] = 1 / v;
         CHECK(v > 0 && isfinite(v) &&
@@ -76,14 +76,14 @@ done:
     return st;
 }
 
-kry_status kryi_rows_symmetrise(const char *who, const kry_op *A, kryi_sparse *R, double *inverse)
+kry_status kryi_rows_symmetrise(const char *who, const kry_op *A, kryi_csr *R, double *inverse)
 {
     kry_status st = KRY_OK;
     const double tolerance = A->shape.type == KRY_F32 ? 1e-5 : 1e-8; /* of files with few digits */
-    kryi_sparse_mismatch m;
+    kryi_csr_mismatch m;
 
     TRY(invert_diagonal(who, A, R, inverse));
-    TRY(kryi_sparse_symmetrise(R, tolerance, &m));
+    TRY(kryi_csr_symmetrise(R, tolerance, &m));
     if (m.i < 0) return KRY_OK;
     long long row = ROW(kryi_layout_row(&A->dev->layout, m.i)),
               col = ROW(kryi_layout_row(&A->dev->layout, m.j));
@@ -95,12 +95,12 @@ done:
     return st;
 }
 
-kry_status kryi_rows_matrix(const kry_op *A, kryi_sparse *R, unsigned traits, kry_op **matrix)
+kry_status kryi_rows_matrix(const kry_op *A, kryi_csr *R, unsigned traits, kry_op **matrix)
 {
     kry_status st = KRY_OK;
 
     *matrix = NULL;
-    TRY(kryi_sparse_convert(R, A->shape.type));
+    TRY(kryi_csr_convert(R, A->shape.type));
     TRY(kryi_matrix_of_sparse(A->dev, R, KRY_MATRIX(.traits = traits), matrix));
 done:
     return st;

@@ -5,16 +5,16 @@
 #define KRY_ROWS_H
 
 #include "operator/op.h"
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 
 /* The entries of a stored matrix or a grid operator, in A's type, a wrapped matrix's in any order;
  * of an operator on a team those of all parts, which may be pinned. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read. */
-kry_status kryi_rows_download(const kry_op *A, kryi_sparse *R);
+kry_status kryi_rows_download(const kry_op *A, kryi_csr *R);
 /* Those of a square A in double, with columns ascending and no place twice; on a part of a team, those in
  * its own columns. `who` names the constructor. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read. */
-kry_status kryi_rows_read(const char *who, const kry_op *A, kryi_sparse *R);
+kry_status kryi_rows_read(const char *who, const kry_op *A, kryi_csr *R);
 
 /*
  * Make what is symmetric but for rounding symmetric to the bit: the lower triangle counts, zeros
@@ -26,10 +26,10 @@ kry_status kryi_rows_read(const char *who, const kry_op *A, kryi_sparse *R);
  *          type, is not positive and finite, or the first place where a_ij and a_ji differ by more
  *          than rounding, measured by the diagonal.
  */
-kry_status kryi_rows_symmetrise(const char *who, const kry_op *A, kryi_sparse *R, double *inverse);
+kry_status kryi_rows_symmetrise(const char *who, const kry_op *A, kryi_csr *R, double *inverse);
 
 /* What stands for the diagonal entry of row i. */
-typedef double kryi_row_entry(const kryi_sparse *A, int64_t i);
+typedef double kryi_row_entry(const kryi_csr *A, int64_t i);
 /* kry_jacobi_create with another diagonal matrix than the diagonal of A; on a part of a team rows have the
  * couplings to other parts, too, in columns behind its own. After kry_op_update(A), kry_op_update(M, NULL) asks
  * for the entries again. Waits.
@@ -38,6 +38,6 @@ kry_status kryi_row_jacobi_create(const kry_op *A, kryi_row_entry *entry, kry_op
 
 /* A matrix of these entries in A's type, to which R is rounded, in the format that suits the
  * device. Waits. */
-kry_status kryi_rows_matrix(const kry_op *A, kryi_sparse *R, unsigned traits, kry_op **matrix);
+kry_status kryi_rows_matrix(const kry_op *A, kryi_csr *R, unsigned traits, kry_op **matrix);
 
 #endif

@@ -140,14 +140,14 @@ done:
 static kry_status has_single_nodes(const kry_op *A, bool *single)
 {
     kry_status st = KRY_OK;
-    kryi_sparse rows = { 0 };
+    kryi_csr rows = { 0 };
 
     *single = kryi_matrix_block(A) == 1;
     if (kryi_matrix_block(A)) return KRY_OK;
-    TRY(kryi_csr_rows_for_nodes(kryi_matrix_of(A), &rows));
-    *single = kryi_sparse_block_by(&rows, A->shape.rows) == 1;
+    TRY(kryi_device_csr_rows_for_nodes(kryi_matrix_of(A), &rows));
+    *single = kryi_csr_block_by(&rows, A->shape.rows) == 1;
 done:
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     return st;
 }
 

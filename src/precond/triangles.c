@@ -56,7 +56,7 @@ static void release_parts(parts *p)
 
 /* A on the host, and what the formulas need of it. */
 typedef struct taken {
-    kryi_sparse R;
+    kryi_csr R;
     double *d; /* n: 1 / diagonal */
 } taken;
 
@@ -76,11 +76,11 @@ static bool in_triangle(const void *user, int64_t i, int64_t j)
     return i == j ? diagonal : f->upper ? j > i : j < i;
 }
 
-static kry_status make_triangle(const taken *t, const triangle *f, kryi_sparse *T)
+static kry_status make_triangle(const taken *t, const triangle *f, kryi_csr *T)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_sparse_select(&t->R, in_triangle, f, T));
+    TRY(kryi_csr_select(&t->R, in_triangle, f, T));
     double *val = T->val;
     for (int64_t i = 0; i < T->rows; i++)
         for (int64_t e = T->row_ptr[i]; e < T->row_ptr[i + 1]; e++) {
@@ -97,12 +97,12 @@ done:
 static kry_status make_factor(const kry_op *A, const taken *t, const triangle *f, kry_op **matrix)
 {
     kry_status st = KRY_OK;
-    kryi_sparse T = { 0 };
+    kryi_csr T = { 0 };
 
     TRY(make_triangle(t, f, &T));
     TRY(kryi_rows_matrix(A, &T, 0, matrix));
 done:
-    kryi_sparse_release(&T);
+    kryi_csr_release(&T);
     return st;
 }
 
@@ -112,19 +112,19 @@ static kry_status make_dropped(const kry_op *A, const taken *t, bool unscaled, k
 {
     kry_status st = KRY_OK;
     const triangle form = { .by = -1, .by_col = true, .unit = true };
-    kryi_sparse K = { 0 }, K_t = { 0 }, P = t->R;
+    kryi_csr K = { 0 }, K_t = { 0 }, P = t->R;
 
     P.val = NULL;
     TRY(make_triangle(t, &form, &K));
-    TRY(kryi_sparse_transpose(&K, &K_t));
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(&P), sizeof(double), &P.val));
-    TRY(unscaled ? kryi_sparse_multiply_within(&K, NULL, &K_t, &P)
-                 : kryi_sparse_multiply_within(&K_t, t->d, &K, &P));
+    TRY(kryi_csr_transpose(&K, &K_t));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(&P), sizeof(double), &P.val));
+    TRY(unscaled ? kryi_csr_multiply_within(&K, NULL, &K_t, &P)
+                 : kryi_csr_multiply_within(&K_t, t->d, &K, &P));
     TRY(kryi_rows_matrix(A, &P, KRY_SYMMETRIC, matrix));
 done:
     free(P.val);
-    kryi_sparse_release(&K_t);
-    kryi_sparse_release(&K);
+    kryi_csr_release(&K_t);
+    kryi_csr_release(&K);
     return st;
 }
 
@@ -173,7 +173,7 @@ static kry_status make_parts(const kry_op *A, const kryi_triangles_form *f, part
     }
 done:
     free(t.d);
-    kryi_sparse_release(&t.R);
+    kryi_csr_release(&t.R);
     if (st < 0) release_parts(p);
     return st;
 }

@@ -163,20 +163,20 @@ static kry_status read_own(const kry_op *A, kryi_host_matrix *own)
 {
     kry_status st = KRY_OK;
     const int rank = kryi_op_here(A).begin;
-    kryi_sparse R = { 0 };
+    kryi_csr R = { 0 };
 
     TRY(kryi_matrix_read_part(A, rank, &R));
     *own = (kryi_host_matrix){ .rows = R.rows,
                                .cols = R.cols,
                                .first = kryi_op_split(A)->first[rank],
-                               .nnz = kryi_sparse_nnz(&R),
+                               .nnz = kryi_csr_nnz(&R),
                                .row_ptr = R.row_ptr,
                                .col = R.col };
     R.row_ptr = NULL, R.col = NULL;
     if (R.type == KRY_F32) TRY(widen(own->nnz, R.val, &own->val));
     if (R.type == KRY_F64) own->val = R.val, R.val = NULL;
 done:
-    kryi_sparse_release(&R);
+    kryi_csr_release(&R);
     return st;
 }
 

@@ -189,7 +189,7 @@ done:
 }
 
 /* Give each of the sorted entries its place; duplicates share one, or are refused. */
-static kry_status assign_places(const placing *p, kry_duplicates duplicates, kryi_sparse *A,
+static kry_status assign_places(const placing *p, kry_duplicates duplicates, kryi_csr *A,
                                 kryi_entry_map *map)
 {
     kry_status st = KRY_OK;
@@ -215,8 +215,8 @@ done:
     return st;
 }
 
-static kry_status place_entries(const kryi_entries *e, const kry_matrix_params *params,
-                                kryi_sparse *A, kryi_entry_map *map)
+static kry_status place_entries(const kryi_entries *e, const kry_matrix_params *params, kryi_csr *A,
+                                kryi_entry_map *map)
 {
     kry_status st = KRY_OK;
     bool mirrored = params->storage != KRY_GENERAL;
@@ -277,7 +277,7 @@ static void copy_columns(void *user, int part, int64_t begin, int64_t end)
     memcpy(c->to + begin, c->from + begin, (size_t)(end - begin) * sizeof *c->to);
 }
 
-static kry_status copy_pattern(const kryi_entries *e, kryi_sparse *A)
+static kry_status copy_pattern(const kryi_entries *e, kryi_csr *A)
 {
     kry_status st = KRY_OK;
 
@@ -292,13 +292,13 @@ done:
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* Add v to number k of A; of single numbers the sum is rounded once, as if it were formed in single. */
-static void add(kryi_sparse *A, int64_t k, double v)
+static void add(kryi_csr *A, int64_t k, double v)
 {
     kryi_number_put(A->type, A->val, k, kryi_number_at(A->type, A->val, k) + v);
 }
 
 kry_status kryi_entries_renew(const char *who, const kryi_entry_map *m, const void *values,
-                              int64_t nnz, kryi_sparse *A)
+                              int64_t nnz, kryi_csr *A)
 {
     kry_status st = KRY_OK;
     size_t bytes = (size_t)nnz * kry_type_size(A->type);
@@ -324,12 +324,12 @@ done:
 }
 
 kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params *params,
-                                 kryi_sparse *A, kryi_entry_map *map)
+                                 kryi_csr *A, kryi_entry_map *map)
 {
     kry_status st = KRY_OK;
     kryi_entry_map m = { .given = e->nnz, .skew = params->storage == KRY_SKEW_HALF };
 
-    *A = (kryi_sparse){ .rows = e->given.rows, .cols = e->given.cols, .type = e->given.type };
+    *A = (kryi_csr){ .rows = e->given.rows, .cols = e->given.cols, .type = e->given.type };
     const bool canonical = is_canonical(e, params);
     if (!canonical) TRY(kryi_entries_check(e));
     TRY(kryi_alloc((size_t)A->rows + 1, sizeof *A->row_ptr, &A->row_ptr));
@@ -338,13 +338,13 @@ kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params 
     else
         TRY(place_entries(e, params, A, &m));
     if (e->given.val) {
-        TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), kry_type_size(A->type), &A->val));
-        TRY(kryi_entries_renew(e->who, &m, e->given.val, kryi_sparse_nnz(A), A));
+        TRY(kryi_alloc((size_t)kryi_csr_nnz(A), kry_type_size(A->type), &A->val));
+        TRY(kryi_entries_renew(e->who, &m, e->given.val, kryi_csr_nnz(A), A));
     }
     if (map) *map = m, m = (kryi_entry_map){ 0 };
 done:
     kryi_entry_map_release(&m);
-    if (st < 0) kryi_sparse_release(A);
+    if (st < 0) kryi_csr_release(A);
     return st;
 }
 
@@ -365,7 +365,7 @@ done:
 }
 
 kry_status kryi_entry_list_compress(const char *who, const kryi_entry_list *list, int64_t rows,
-                                    int64_t cols, kryi_sparse *A)
+                                    int64_t cols, kryi_csr *A)
 {
     kry_status st = KRY_OK;
     size_t count = (size_t)list->count;

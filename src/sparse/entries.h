@@ -2,12 +2,12 @@
 #ifndef KRY_ENTRIES_H
 #define KRY_ENTRIES_H
 
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 
 /* The entries as they were given, borrowed. */
 typedef struct kryi_entries {
     const char *who;    /* the public function, for messages */
-    kryi_sparse given;  /* compressed rows in any order; of coordinates no row_ptr */
+    kryi_csr given;     /* compressed rows in any order; of coordinates no row_ptr */
     const int32_t *row; /* of coordinates; NULL: compressed rows */
     int64_t nnz;
 } kryi_entries;
@@ -35,12 +35,12 @@ kry_status kryi_values_check(const char *who, kry_type type, int64_t nnz, const 
  * Returns  KRY_ERR_ARGUMENT naming the first bad place.
  */
 kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params *params,
-                                 kryi_sparse *A, kryi_entry_map *map);
+                                 kryi_csr *A, kryi_entry_map *map);
 /* Give A the numbers that new values for the given entries make; A needs no columns.
  * Returns  KRY_ERR_ARGUMENT for values that are not finite, and A is unchanged; or for sums that
  * overflow. */
 kry_status kryi_entries_renew(const char *who, const kryi_entry_map *map, const void *values,
-                              int64_t nnz, kryi_sparse *A);
+                              int64_t nnz, kryi_csr *A);
 void kryi_entry_map_release(kryi_entry_map *map);
 
 /* ---- entries that are found one by one ------------------------------------------------------- */
@@ -59,6 +59,6 @@ kry_status kryi_entry_append(kryi_entry_list *list, int64_t row, int64_t col, do
 /* A := the matrix of these entries, in double; those at one place are added up in their order.
  * `who` names the public function. Returns  KRY_ERR_ARGUMENT for numbers that are not finite */
 kry_status kryi_entry_list_compress(const char *who, const kryi_entry_list *list, int64_t rows,
-                                    int64_t cols, kryi_sparse *A);
+                                    int64_t cols, kryi_csr *A);
 
 #endif

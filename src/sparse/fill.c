@@ -1,28 +1,28 @@
 /* fill.c - where incomplete factors have entries: levels of fill. */
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 
 /* Rows of the factors as they grow, each with the levels of its entries. */
 typedef struct filling {
-    kryi_sparse places; /* no numbers */
-    uint8_t *level;     /* of each place */
-    int64_t room;       /* places there is memory for */
-    int64_t *above;     /* of each row: its first place right of the diagonal */
-    int32_t *next;      /* n + 1: the columns of the present row, ascending, from next[n] to n */
-    uint8_t *of;        /* n: their levels */
+    kryi_csr places; /* no numbers */
+    uint8_t *level;  /* of each place */
+    int64_t room;    /* places there is memory for */
+    int64_t *above;  /* of each row: its first place right of the diagonal */
+    int32_t *next;   /* n + 1: the columns of the present row, ascending, from next[n] to n */
+    uint8_t *of;     /* n: their levels */
 } filling;
 
 enum { ABSENT = UINT8_MAX };
 
-static kry_status begin(const kryi_sparse *A, filling *f)
+static kry_status begin(const kryi_csr *A, filling *f)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)A->rows;
 
-    f->room = 2 * kryi_sparse_nnz(A) + 1;
-    f->places = (kryi_sparse){ .rows = A->rows, .cols = A->cols, .type = A->type };
+    f->room = 2 * kryi_csr_nnz(A) + 1;
+    f->places = (kryi_csr){ .rows = A->rows, .cols = A->cols, .type = A->type };
     TRY(kryi_alloc(n + 1, sizeof *f->places.row_ptr, &f->places.row_ptr));
     TRY(kryi_alloc((size_t)f->room, sizeof *f->places.col, &f->places.col));
     TRY(kryi_alloc((size_t)f->room, sizeof *f->level, &f->level));
@@ -35,7 +35,7 @@ done:
 }
 
 /* The columns of row i of A, at level 0. */
-static void take_row(const kryi_sparse *A, int64_t i, filling *f)
+static void take_row(const kryi_csr *A, int64_t i, filling *f)
 {
     int64_t last = A->rows;
 
@@ -92,14 +92,14 @@ done:
     return st;
 }
 
-kry_status kryi_sparse_fill(const char *who, const kryi_sparse *A, int level, kryi_sparse *B)
+kry_status kryi_csr_fill(const char *who, const kryi_csr *A, int level, kryi_csr *B)
 {
     kry_status st = KRY_OK;
-    const int64_t most = kryi_fill_most(kryi_sparse_nnz(A));
+    const int64_t most = kryi_fill_most(kryi_csr_nnz(A));
     filling f = { 0 };
 
     assert(A->rows == A->cols && level >= 0 && level < ABSENT);
-    *B = (kryi_sparse){ 0 };
+    *B = (kryi_csr){ 0 };
     TRY(begin(A, &f));
     for (int64_t i = 0; i < A->rows; i++) {
         take_row(A, i, &f);
@@ -112,18 +112,18 @@ kry_status kryi_sparse_fill(const char *who, const kryi_sparse *A, int level, kr
               "bytes, "
               "to a matrix of %lld: take fewer levels, or another order of the rows" COUNTED,
               who, level, level == 1 ? "" : "s", level == 1 ? "s" : "", (long long)most, ROW(i),
-              (long long)A->rows, 12.0 * (double)places, (long long)kryi_sparse_nnz(A),
+              (long long)A->rows, 12.0 * (double)places, (long long)kryi_csr_nnz(A),
               kryi_first_row);
     }
     *B = f.places;
-    f.places = (kryi_sparse){ 0 };
+    f.places = (kryi_csr){ 0 };
 done:
-    kryi_sparse_release(&f.places);
+    kryi_csr_release(&f.places);
     free(f.level), free(f.above), free(f.next), free(f.of);
     return st;
 }
 
-void kryi_sparse_spread(const kryi_sparse *A, kryi_sparse *B)
+void kryi_csr_spread(const kryi_csr *A, kryi_csr *B)
 {
     const double *from = A->val;
     double *to = B->val;

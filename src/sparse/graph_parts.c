@@ -75,7 +75,7 @@ done:
     return st;
 }
 
-static kry_status call_metis(const char *who, const kryi_sparse *g, const int64_t *cost, int parts,
+static kry_status call_metis(const char *who, const kryi_csr *g, const int64_t *cost, int parts,
                              const double *shares, int32_t *part)
 {
     kry_status st = KRY_OK;
@@ -120,7 +120,7 @@ done:
 }
 
 /* order := the nodes, breadth first. `seen`: n zeros. */
-static void breadth_first(const kryi_sparse *g, bool *seen, int32_t *order)
+static void breadth_first(const kryi_csr *g, bool *seen, int32_t *order)
 {
     int64_t end = 0, at = 0;
     for (int64_t root = 0; root < g->rows; root++) {
@@ -131,7 +131,7 @@ static void breadth_first(const kryi_sparse *g, bool *seen, int32_t *order)
     }
 }
 
-static kry_status walk(const kryi_sparse *g, const int64_t *cost, int parts, const double *shares,
+static kry_status walk(const kryi_csr *g, const int64_t *cost, int parts, const double *shares,
                        int32_t *part)
 {
     kry_status st = KRY_OK;
@@ -157,7 +157,7 @@ done:
     return st;
 }
 
-kry_status kryi_graph_parts(const char *who, const kryi_sparse *g, const int64_t *cost, int parts,
+kry_status kryi_graph_parts(const char *who, const kryi_csr *g, const int64_t *cost, int parts,
                             const double *shares, int32_t *part)
 {
     enum { LEAST = 8 }; /* nodes in a part */
@@ -169,7 +169,7 @@ kry_status kryi_graph_parts(const char *who, const kryi_sparse *g, const int64_t
                                    : call_metis(who, g, cost, parts, shares, part);
 }
 #else
-kry_status kryi_graph_parts(const char *who, const kryi_sparse *g, const int64_t *cost, int parts,
+kry_status kryi_graph_parts(const char *who, const kryi_csr *g, const int64_t *cost, int parts,
                             const double *shares, int32_t *part)
 {
     (void)g, (void)cost, (void)parts, (void)shares, (void)part;
@@ -192,7 +192,7 @@ typedef struct line {
 } line;
 
 typedef struct growth {
-    const kryi_sparse *graph;
+    const kryi_csr *graph;
     int32_t *part; /* of each node; -1: none yet */
     int32_t *
         seen; /* of each node: 2 p + 1, it has a neighbour in part p, which grows; 2 p + 2: two or more */
@@ -202,7 +202,7 @@ typedef struct growth {
     int64_t any;    /* all nodes before it have a part */
 } growth;
 
-static kry_status begin(const kryi_sparse *graph, int32_t *part, growth *g)
+static kry_status begin(const kryi_csr *graph, int32_t *part, growth *g)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)graph->rows;
@@ -239,7 +239,7 @@ static int32_t next_node(growth *g)
 
 static void take(growth *g, int32_t i, int32_t p)
 {
-    const kryi_sparse *G = g->graph;
+    const kryi_csr *G = g->graph;
     const int64_t once = 2 * (int64_t)p + 1;
 
     g->part[i] = p;
@@ -264,7 +264,7 @@ static void grow(growth *g, int32_t p, int64_t nodes)
     }
 }
 
-kry_status kryi_graph_grow(const kryi_sparse *graph, int64_t parts, int32_t *part)
+kry_status kryi_graph_grow(const kryi_csr *graph, int64_t parts, int32_t *part)
 {
     kry_status st = KRY_OK;
     const int64_t n = graph->rows;

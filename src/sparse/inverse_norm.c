@@ -3,7 +3,7 @@
  *
  * Source      N. J. Higham, FORTRAN codes for estimating the one-norm of a real or complex matrix, ACM TOMS 14 (1988)
  */
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* multiply.c - products of sparse matrices on the host, row by row (Gustavson). */
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <assert.h>
 #include <stdlib.h>
 
 /* C := A B. A part of the rows has its own B->cols numbers in `last`. */
 typedef struct product {
-    const kryi_sparse *A, *B;
+    const kryi_csr *A, *B;
     bool lower; /* only what is not above the diagonal */
-    kryi_sparse *C;
+    kryi_csr *C;
     int64_t *last;
 } product;
 
@@ -17,7 +17,7 @@ enum { SHORT = 32 }; /* rows up to which insertion is faster than two transposit
 static void count_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const product *p = user;
-    const kryi_sparse *A = p->A, *B = p->B;
+    const kryi_csr *A = p->A, *B = p->B;
     int64_t *last = p->last + part * B->cols;
 
     for (int64_t i = begin; i < end; i++) {
@@ -37,7 +37,7 @@ static void count_rows(void *user, int part, int64_t begin, int64_t end)
  * not positive. */
 static void multiply_row(const product *p, int64_t *last, int64_t i)
 {
-    const kryi_sparse *A = p->A, *B = p->B;
+    const kryi_csr *A = p->A, *B = p->B;
     const double *a = A->val, *b = B->val;
     const int64_t begin = p->C->row_ptr[i], most = p->lower ? i : B->cols;
     int32_t *col = p->C->col;
@@ -67,29 +67,29 @@ static void multiply_rows(void *user, int part, int64_t begin, int64_t end)
 }
 
 /* C := A B, columns in any order. */
-static kry_status multiply(const kryi_sparse *A, const kryi_sparse *B, bool lower, kryi_sparse *C)
+static kry_status multiply(const kryi_csr *A, const kryi_csr *B, bool lower, kryi_csr *C)
 {
     kry_status st = KRY_OK;
     product p = { .A = A, .B = B, .lower = lower, .C = C };
-    const int parts = kryi_parts(kryi_sparse_nnz(A) + kryi_sparse_nnz(B));
+    const int parts = kryi_parts(kryi_csr_nnz(A) + kryi_csr_nnz(B));
 
     assert(A->cols == B->rows && !A->val == !B->val);
     assert(!A->val || (A->type == KRY_F64 && B->type == KRY_F64));
-    *C = (kryi_sparse){ .rows = A->rows, .cols = B->cols, .type = KRY_F64 };
+    *C = (kryi_csr){ .rows = A->rows, .cols = B->cols, .type = KRY_F64 };
     TRY(kryi_alloc((size_t)(parts * B->cols), sizeof *p.last, &p.last));
     TRY(kryi_alloc((size_t)C->rows + 1, sizeof *C->row_ptr, &C->row_ptr));
     kryi_parallel(parts, C->rows, count_rows, &p);
     for (int64_t i = 0; i < C->rows; i++) C->row_ptr[i + 1] += C->row_ptr[i];
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(C), sizeof *C->col, &C->col));
-    if (A->val) TRY(kryi_alloc((size_t)kryi_sparse_nnz(C), sizeof(double), &C->val));
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(C), sizeof *C->col, &C->col));
+    if (A->val) TRY(kryi_alloc((size_t)kryi_csr_nnz(C), sizeof(double), &C->val));
     kryi_parallel(parts, C->rows, multiply_rows, &p);
 done:
-    if (st < 0) kryi_sparse_release(C);
+    if (st < 0) kryi_csr_release(C);
     free(p.last);
     return st;
 }
 
-kry_status kryi_sparse_multiply_unsorted(const kryi_sparse *A, const kryi_sparse *B, kryi_sparse *C)
+kry_status kryi_csr_multiply_unsorted(const kryi_csr *A, const kryi_csr *B, kryi_csr *C)
 {
     return multiply(A, B, false, C);
 }
@@ -97,7 +97,7 @@ kry_status kryi_sparse_multiply_unsorted(const kryi_sparse *A, const kryi_sparse
 /* Rows begin ... end - 1 of C, by insertion. */
 static void sort_rows(void *user, int part, int64_t begin, int64_t end)
 {
-    kryi_sparse *C = user;
+    kryi_csr *C = user;
     double *val = C->val;
 
     (void)part;
@@ -115,20 +115,20 @@ static void sort_rows(void *user, int part, int64_t begin, int64_t end)
         }
 }
 
-kry_status kryi_sparse_multiply(const kryi_sparse *A, const kryi_sparse *B, kryi_sparse *C)
+kry_status kryi_csr_multiply(const kryi_csr *A, const kryi_csr *B, kryi_csr *C)
 {
     kry_status st = KRY_OK;
 
     TRY(multiply(A, B, false, C));
-    if (kryi_longest_row(C) > SHORT) return kryi_sparse_sort(C);
-    kryi_parallel(kryi_parts(kryi_sparse_nnz(C)), C->rows, sort_rows, C);
+    if (kryi_longest_row(C) > SHORT) return kryi_csr_sort(C);
+    kryi_parallel(kryi_parts(kryi_csr_nnz(C)), C->rows, sort_rows, C);
 done:
     return st;
 }
 
 /* The upper triangle and the diagonal of C := L + L' - D, from place upper[j] on in row j; lower[i]: the first place
  * of row i. The rows of L come in order, so that columns ascend. */
-static void put_upper(const kryi_sparse *L, int64_t *upper, kryi_sparse *C)
+static void put_upper(const kryi_csr *L, int64_t *upper, kryi_csr *C)
 {
     const double *l = L->val;
     double *c = C->val;
@@ -142,7 +142,7 @@ static void put_upper(const kryi_sparse *L, int64_t *upper, kryi_sparse *C)
 
 /* Below the diagonal from what is above it. next[i]: the first place of row i; when row j comes all of its
  * entries below the diagonal are there. */
-static void put_lower(int64_t *next, kryi_sparse *C)
+static void put_lower(int64_t *next, kryi_csr *C)
 {
     double *c = C->val;
 
@@ -155,7 +155,7 @@ static void put_lower(int64_t *next, kryi_sparse *C)
 }
 
 /* C := L + L' with the diagonal of L once; L: lower triangle, columns in any order. */
-static kry_status mirror(const kryi_sparse *L, kryi_sparse *C)
+static kry_status mirror(const kryi_csr *L, kryi_csr *C)
 {
     kry_status st = KRY_OK;
     const int64_t n = L->rows;
@@ -166,7 +166,7 @@ static kry_status mirror(const kryi_sparse *L, kryi_sparse *C)
     for (int64_t i = 0; i < n; i++)
         for (int64_t e = L->row_ptr[i]; e < L->row_ptr[i + 1]; e++)
             upper[L->col[e]]++, next[i] += L->col[e] != i, doubles += L->col[e] != i;
-    TRY(kryi_sparse_create(n, n, KRY_F64, kryi_sparse_nnz(L) + doubles, C));
+    TRY(kryi_csr_create(n, n, KRY_F64, kryi_csr_nnz(L) + doubles, C));
     for (int64_t i = 0; i < n; i++) {
         const int64_t first = C->row_ptr[i];
         C->row_ptr[i + 1] = first + next[i] + upper[i];
@@ -180,19 +180,18 @@ done:
     return st;
 }
 
-kry_status kryi_sparse_triple(const kryi_sparse *R, const kryi_sparse *A, const kryi_sparse *P,
-                              kryi_sparse *C)
+kry_status kryi_csr_triple(const kryi_csr *R, const kryi_csr *A, const kryi_csr *P, kryi_csr *C)
 {
     kry_status st = KRY_OK;
-    kryi_sparse AP = { 0 }, L = { 0 };
+    kryi_csr AP = { 0 }, L = { 0 };
 
-    *C = (kryi_sparse){ 0 };
+    *C = (kryi_csr){ 0 };
     TRY(multiply(A, P, false, &AP));
     TRY(multiply(R, &AP, true, &L));
-    kryi_sparse_release(&AP);
+    kryi_csr_release(&AP);
     TRY(mirror(&L, C));
 done:
-    kryi_sparse_release(&L);
-    kryi_sparse_release(&AP);
+    kryi_csr_release(&L);
+    kryi_csr_release(&AP);
     return st;
 }

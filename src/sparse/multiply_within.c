@@ -1,5 +1,5 @@
 /* multiply_within.c - products of sparse matrices on the host whose places are known. */
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <assert.h>
 #include <stdlib.h>
 
@@ -7,16 +7,16 @@
 
 /* A part of the rows has its own C->cols numbers in `place`. */
 typedef struct within {
-    const kryi_sparse *A, *B;
+    const kryi_csr *A, *B;
     const double *d;
-    kryi_sparse *C;
+    kryi_csr *C;
     int64_t *place;
 } within;
 
 /* Row i; place[j]: where (i, j) is in C, -1: nowhere. */
 static void add_row(const within *w, int64_t i, const int64_t *place)
 {
-    const kryi_sparse *A = w->A, *B = w->B;
+    const kryi_csr *A = w->A, *B = w->B;
     const double *a = A->val, *b = B->val;
     double *c = w->C->val;
 
@@ -34,7 +34,7 @@ static void add_row(const within *w, int64_t i, const int64_t *place)
 static void add_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const within *w = user;
-    const kryi_sparse *C = w->C;
+    const kryi_csr *C = w->C;
     int64_t *place = w->place + part * C->cols;
     double *c = C->val;
 
@@ -46,11 +46,11 @@ static void add_rows(void *user, int part, int64_t begin, int64_t end)
     }
 }
 
-kry_status kryi_sparse_multiply_within(const kryi_sparse *A, const double *d, const kryi_sparse *B,
-                                       kryi_sparse *C)
+kry_status kryi_csr_multiply_within(const kryi_csr *A, const double *d, const kryi_csr *B,
+                                    kryi_csr *C)
 {
     kry_status st = KRY_OK;
-    const int parts = kryi_parts(kryi_sparse_nnz(A) + kryi_sparse_nnz(B));
+    const int parts = kryi_parts(kryi_csr_nnz(A) + kryi_csr_nnz(B));
     within w = { .A = A, .B = B, .d = d, .C = C };
 
     assert(A->rows == C->rows && A->cols == B->rows && B->cols == C->cols);
@@ -65,8 +65,8 @@ done:
 
 /* A part of the rows has its own C->cols numbers in `place`, and `room` in `sum`. */
 typedef struct galerkin {
-    const kryi_sparse *R, *AP;
-    kryi_sparse *C;
+    const kryi_csr *R, *AP;
+    kryi_csr *C;
     int64_t room; /* 1 + entries of the longest row of C */
     int32_t *place;
     double *sum;
@@ -75,7 +75,7 @@ typedef struct galerkin {
 /* Entries (i, j) of R AP, j <= i. sum[place[j]] is where they are summed up, sum[0] those that have no place. */
 static void sum_row(const galerkin *g, int64_t i, const int32_t *place, double *sum)
 {
-    const kryi_sparse *R = g->R, *AP = g->AP;
+    const kryi_csr *R = g->R, *AP = g->AP;
     const double *r = R->val, *ap = AP->val;
 
     for (int64_t e = R->row_ptr[i]; e < R->row_ptr[i + 1]; e++) {
@@ -88,7 +88,7 @@ static void sum_row(const galerkin *g, int64_t i, const int32_t *place, double *
 static void sum_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const galerkin *g = user;
-    const kryi_sparse *C = g->C;
+    const kryi_csr *C = g->C;
     int32_t *place = g->place + part * C->cols;
     double *sum = g->sum + part * g->room, *c = C->val;
 
@@ -108,7 +108,7 @@ static void sum_rows(void *user, int part, int64_t begin, int64_t end)
 }
 
 /* Above the diagonal what is below it, whose rows come in order. next: rows. */
-static void mirror_rows(kryi_sparse *C, int64_t *next)
+static void mirror_rows(kryi_csr *C, int64_t *next)
 {
     double *c = C->val;
 
@@ -119,16 +119,16 @@ static void mirror_rows(kryi_sparse *C, int64_t *next)
     }
 }
 
-kry_status kryi_sparse_triple_within(const kryi_sparse *R, const kryi_sparse *A,
-                                     const kryi_sparse *P, kryi_sparse *C)
+kry_status kryi_csr_triple_within(const kryi_csr *R, const kryi_csr *A, const kryi_csr *P,
+                                  kryi_csr *C)
 {
     kry_status st = KRY_OK;
-    const int parts = kryi_parts(kryi_sparse_nnz(A) + kryi_sparse_nnz(C));
-    kryi_sparse AP = { 0 };
+    const int parts = kryi_parts(kryi_csr_nnz(A) + kryi_csr_nnz(C));
+    kryi_csr AP = { 0 };
     galerkin g = { .R = R, .AP = &AP, .C = C, .room = kryi_longest_row(C) + 1 };
     int64_t *next = NULL;
 
-    TRY(kryi_sparse_multiply_unsorted(A, P, &AP));
+    TRY(kryi_csr_multiply_unsorted(A, P, &AP));
     TRY(kryi_alloc((size_t)(parts * C->cols), sizeof *g.place, &g.place));
     TRY(kryi_alloc((size_t)(parts * g.room), sizeof *g.sum, &g.sum));
     TRY(kryi_alloc((size_t)C->rows, sizeof *next, &next));
@@ -138,6 +138,6 @@ done:
     free(next);
     free(g.sum);
     free(g.place);
-    kryi_sparse_release(&AP);
+    kryi_csr_release(&AP);
     return st;
 }

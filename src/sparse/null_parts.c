@@ -1,6 +1,6 @@
 /* null_parts.c - what a matrix maps to zero by the look of its rows: constants on each part that no entry connects with
  * the rest and whose rows all add up to zero, and the unknowns of rows without entries. */
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int32_t stands_for(int32_t *above, int32_t i)
 
 /* Whether entries connect every row that is not empty with one that does not add up to zero, as in most matrices. A few sweeps
  * up and down the rows tell, or leave it open: false. *empty: how many rows are. */
-static bool all_regular(const kryi_sparse *A, double rounding, bool *regular, int64_t *empty)
+static bool all_regular(const kryi_csr *A, double rounding, bool *regular, int64_t *empty)
 {
     enum { SWEEPS = 4 };
     const double *val = A->val;
@@ -57,8 +57,7 @@ static bool all_regular(const kryi_sparse *A, double rounding, bool *regular, in
     return left == 0;
 }
 
-static void add_up(const kryi_sparse *A, kryi_row_total *row, kryi_row_total *column,
-                   int32_t *above)
+static void add_up(const kryi_csr *A, kryi_row_total *row, kryi_row_total *column, int32_t *above)
 {
     const double *val = A->val;
 
@@ -85,7 +84,7 @@ static void number(int64_t n, double rounding, const kryi_row_total *row, int32_
     }
 }
 
-kry_status kryi_sparse_null_parts(const kryi_sparse *A, double rounding, kryi_null_parts *N)
+kry_status kryi_csr_null_parts(const kryi_csr *A, double rounding, kryi_null_parts *N)
 {
     kry_status st = KRY_OK;
     const size_t n = (size_t)A->rows;
@@ -128,14 +127,14 @@ void kryi_null_parts_release(kryi_null_parts *N)
 }
 
 /* B := A with a zero at the diagonal place of rows without entries where there is none. */
-static kry_status add_diagonal(const kryi_sparse *A, const kryi_null_parts *N, kryi_sparse *B)
+static kry_status add_diagonal(const kryi_csr *A, const kryi_null_parts *N, kryi_csr *B)
 {
     kry_status st = KRY_OK;
     int64_t to = 0;
 
-    TRY(kryi_sparse_create(A->rows, A->cols, A->type, kryi_sparse_nnz(A) + N->empty, B));
+    TRY(kryi_csr_create(A->rows, A->cols, A->type, kryi_csr_nnz(A) + N->empty, B));
     for (int64_t i = 0; i < A->rows; i++) {
-        bool lacks = N->of[i] >= N->parts && kryi_sparse_find(A, i, i) < 0;
+        bool lacks = N->of[i] >= N->parts && kryi_csr_find(A, i, i) < 0;
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
             if (lacks && A->col[e] > i) B->col[to++] = (int32_t)i, lacks = false;
             B->col[to] = A->col[e], ((double *)B->val)[to++] = ((const double *)A->val)[e];
@@ -149,7 +148,7 @@ done:
 
 /* w := about the vector of A'w = 0, from ones by steps of Jacobi's iteration for A', half as long. On both-sided parts it is
  * ones. */
-static kry_status weigh(const kryi_sparse *A, double *w)
+static kry_status weigh(const kryi_csr *A, double *w)
 {
     enum { STEPS = 30 };
     kry_status st = KRY_OK;
@@ -159,7 +158,7 @@ static kry_status weigh(const kryi_sparse *A, double *w)
     TRY(kryi_alloc((size_t)A->rows, sizeof *y, &y));
     TRY(kryi_alloc((size_t)A->rows, sizeof *d, &d));
     for (int64_t i = 0; i < A->rows; i++) {
-        const int64_t e = kryi_sparse_find(A, i, i);
+        const int64_t e = kryi_csr_find(A, i, i);
         d[i] = e < 0 ? 0 : val[e], w[i] = 1;
     }
     for (int step = 0; step < STEPS; step++) {
@@ -179,7 +178,7 @@ done:
  * P := A + a_rr e_r e_r' of a row r in each part. What b has along w, A'w = 0, be it by rounding alone, becomes a residual of
  * w'b / w_r: r is the row of the largest w_r a_rr.
  */
-static kry_status pin_parts(const kryi_null_parts *N, kryi_sparse *A)
+static kry_status pin_parts(const kryi_null_parts *N, kryi_csr *A)
 {
     kry_status st = KRY_OK;
     double *val = A->val, *w = NULL, *best = NULL;
@@ -192,7 +191,7 @@ static kry_status pin_parts(const kryi_null_parts *N, kryi_sparse *A)
     TRY(weigh(A, w));
     for (int64_t i = 0; i < A->rows; i++) {
         const int32_t p = N->of[i];
-        const int64_t e = p >= 0 && p < N->parts ? kryi_sparse_find(A, i, i) : -1;
+        const int64_t e = p >= 0 && p < N->parts ? kryi_csr_find(A, i, i) : -1;
         const double weight = e < 0 ? 0 : fabs(w[i] * val[e]);
         if (weight > 0 && weight > best[p]) best[p] = weight, place[p] = e;
     }
@@ -203,23 +202,23 @@ done:
     return st;
 }
 
-kry_status kryi_sparse_pin(double rounding, kryi_sparse *A)
+kry_status kryi_csr_pin(double rounding, kryi_csr *A)
 {
     kry_status st = KRY_OK;
     kryi_null_parts N;
-    kryi_sparse B = { 0 };
+    kryi_csr B = { 0 };
 
-    TRY(kryi_sparse_null_parts(A, rounding, &N));
+    TRY(kryi_csr_null_parts(A, rounding, &N));
     if (N.empty) {
         TRY(add_diagonal(A, &N, &B));
         for (int64_t i = 0; i < B.rows; i++)
-            if (N.of[i] >= N.parts) ((double *)B.val)[kryi_sparse_find(&B, i, i)] = 1;
-        kryi_sparse_release(A);
-        *A = B, B = (kryi_sparse){ 0 };
+            if (N.of[i] >= N.parts) ((double *)B.val)[kryi_csr_find(&B, i, i)] = 1;
+        kryi_csr_release(A);
+        *A = B, B = (kryi_csr){ 0 };
     }
     TRY(pin_parts(&N, A));
 done:
-    kryi_sparse_release(&B);
+    kryi_csr_release(&B);
     kryi_null_parts_release(&N);
     return st;
 }

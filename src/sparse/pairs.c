@@ -1,10 +1,10 @@
 /* pairs.c - entries of a square matrix and their mirror images: symmetry, and graphs. */
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-int64_t kryi_sparse_from(const kryi_sparse *A, int64_t i, int64_t j)
+int64_t kryi_csr_from(const kryi_csr *A, int64_t i, int64_t j)
 {
     int64_t low = A->row_ptr[i], left = A->row_ptr[i + 1] - low;
 
@@ -14,17 +14,17 @@ int64_t kryi_sparse_from(const kryi_sparse *A, int64_t i, int64_t j)
     return low + (A->col[low] < j);
 }
 
-int64_t kryi_sparse_find(const kryi_sparse *A, int64_t i, int64_t j)
+int64_t kryi_csr_find(const kryi_csr *A, int64_t i, int64_t j)
 {
-    const int64_t at = kryi_sparse_from(A, i, j);
+    const int64_t at = kryi_csr_from(A, i, j);
     return at < A->row_ptr[i + 1] && A->col[at] == j ? at : -1;
 }
 
-void kryi_sparse_pairs(const kryi_sparse *A, kryi_sparse_visit *visit, void *user)
+void kryi_csr_pairs(const kryi_csr *A, kryi_csr_visit *visit, void *user)
 {
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-            int64_t j = A->col[e], mirror = j == i ? e : kryi_sparse_find(A, j, i);
+            int64_t j = A->col[e], mirror = j == i ? e : kryi_csr_find(A, j, i);
             if (j < i && !visit(user, i, j, e, mirror)) return;
             if (j > i && mirror < 0 && !visit(user, j, i, -1, e)) return;
         }
@@ -33,7 +33,7 @@ void kryi_sparse_pairs(const kryi_sparse *A, kryi_sparse_visit *visit, void *use
 /* balance: of each part, entries above the diagonal, less those below it; differs: whether one above differs from its
  * mirror image. */
 typedef struct symmetry {
-    const kryi_sparse *A;
+    const kryi_csr *A;
     int64_t balance[KRY_MOST_PARTS];
     bool differs[KRY_MOST_PARTS];
 } symmetry;
@@ -41,7 +41,7 @@ typedef struct symmetry {
 static void compare_pairs(void *user, int part, int64_t begin, int64_t end)
 {
     symmetry *s = user;
-    const kryi_sparse *A = s->A;
+    const kryi_csr *A = s->A;
     const size_t size = kry_type_size(A->type);
     const char *val = A->val;
 
@@ -49,19 +49,19 @@ static void compare_pairs(void *user, int part, int64_t begin, int64_t end)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
             s->balance[part] += (A->col[e] > i) - (A->col[e] < i);
             if (A->col[e] <= i) continue;
-            const int64_t mirror = kryi_sparse_find(A, A->col[e], i);
+            const int64_t mirror = kryi_csr_find(A, A->col[e], i);
             if (mirror < 0 || memcmp(val + (size_t)e * size, val + (size_t)mirror * size, size))
                 s->differs[part] = true;
         }
 }
 
-bool kryi_sparse_is_symmetric(const kryi_sparse *A)
+bool kryi_csr_is_symmetric(const kryi_csr *A)
 {
     symmetry s = { .A = A };
     int64_t balance = 0;
 
     if (A->rows != A->cols) return false;
-    const int parts = kryi_parts(kryi_sparse_nnz(A));
+    const int parts = kryi_parts(kryi_csr_nnz(A));
     kryi_parallel(parts, A->rows, compare_pairs, &s);
     for (int p = 0; p < parts; p++) {
         if (s.differs[p]) return false;
@@ -71,10 +71,10 @@ bool kryi_sparse_is_symmetric(const kryi_sparse *A)
 }
 
 typedef struct symmetrising {
-    kryi_sparse *A;
+    kryi_csr *A;
     double tolerance, *root; /* of the diagonal */
     bool *drop;              /* entries to be left out */
-    kryi_sparse_mismatch *mismatch;
+    kryi_csr_mismatch *mismatch;
 } symmetrising;
 
 static bool symmetrise_pair(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper)
@@ -83,7 +83,7 @@ static bool symmetrise_pair(void *user, int64_t i, int64_t j, int64_t lower, int
     double *val = s->A->val, low = lower < 0 ? 0 : val[lower], high = upper < 0 ? 0 : val[upper];
 
     if (!(fabs(low - high) <= s->tolerance * s->root[i] * s->root[j])) {
-        *s->mismatch = (kryi_sparse_mismatch){ i, j, low, high };
+        *s->mismatch = (kryi_csr_mismatch){ i, j, low, high };
         return false;
     }
     if (lower < 0 || upper < 0)
@@ -93,18 +93,18 @@ static bool symmetrise_pair(void *user, int64_t i, int64_t j, int64_t lower, int
     return true;
 }
 
-kry_status kryi_sparse_symmetrise(kryi_sparse *A, double tolerance, kryi_sparse_mismatch *mismatch)
+kry_status kryi_csr_symmetrise(kryi_csr *A, double tolerance, kryi_csr_mismatch *mismatch)
 {
     kry_status st = KRY_OK;
     symmetrising s = { .A = A, .tolerance = tolerance, .mismatch = mismatch };
     double *val = A->val;
     int64_t to = 0, e = 0;
 
-    *mismatch = (kryi_sparse_mismatch){ .i = -1 };
+    *mismatch = (kryi_csr_mismatch){ .i = -1 };
     TRY(kryi_alloc((size_t)A->rows, sizeof *s.root, &s.root));
-    TRY(kryi_alloc((size_t)kryi_sparse_nnz(A), sizeof *s.drop, &s.drop));
-    for (int64_t i = 0; i < A->rows; i++) s.root[i] = sqrt(val[kryi_sparse_find(A, i, i)]);
-    kryi_sparse_pairs(A, symmetrise_pair, &s);
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof *s.drop, &s.drop));
+    for (int64_t i = 0; i < A->rows; i++) s.root[i] = sqrt(val[kryi_csr_find(A, i, i)]);
+    kryi_csr_pairs(A, symmetrise_pair, &s);
     for (int64_t i = 0; i < A->rows; i++) {
         for (; e < A->row_ptr[i + 1]; e++)
             if (!s.drop[e]) A->col[to] = A->col[e], val[to++] = val[e];
@@ -117,7 +117,7 @@ done:
 }
 
 /* Merge row i of A and of its transpose T, without the diagonal, into `out`. Returns how many. */
-static int64_t merge_row(const kryi_sparse *A, const kryi_sparse *T, int64_t i, int32_t *out)
+static int64_t merge_row(const kryi_csr *A, const kryi_csr *T, int64_t i, int32_t *out)
 {
     int64_t a = A->row_ptr[i], t = T->row_ptr[i], count = 0;
 
@@ -131,16 +131,16 @@ static int64_t merge_row(const kryi_sparse *A, const kryi_sparse *T, int64_t i, 
     return count;
 }
 
-static bool same_pattern(const kryi_sparse *A, int64_t i, int64_t k)
+static bool same_pattern(const kryi_csr *A, int64_t i, int64_t k)
 {
     int64_t length = A->row_ptr[i + 1] - A->row_ptr[i];
     return A->row_ptr[k + 1] - A->row_ptr[k] == length &&
            !memcmp(A->col + A->row_ptr[i], A->col + A->row_ptr[k], (size_t)length * sizeof *A->col);
 }
 
-int kryi_sparse_block(const kryi_sparse *A) { return kryi_sparse_block_by(A, A->rows); }
+int kryi_csr_block(const kryi_csr *A) { return kryi_csr_block_by(A, A->rows); }
 
-int kryi_sparse_block_by(const kryi_sparse *A, int64_t rows)
+int kryi_csr_block_by(const kryi_csr *A, int64_t rows)
 {
     int64_t common = rows, begin = 0;
 
@@ -157,46 +157,45 @@ int kryi_sparse_block_by(const kryi_sparse *A, int64_t rows)
     return 1;
 }
 
-kry_status kryi_sparse_graph(const kryi_sparse *A, kryi_sparse *G)
+kry_status kryi_csr_graph(const kryi_csr *A, kryi_csr *G)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse pattern = { A->rows, A->rows, A->type, A->row_ptr, A->col, NULL };
-    kryi_sparse T = { 0 };
+    const kryi_csr pattern = { A->rows, A->rows, A->type, A->row_ptr, A->col, NULL };
+    kryi_csr T = { 0 };
 
-    *G = (kryi_sparse){ .rows = A->rows, .cols = A->rows };
-    TRY(kryi_sparse_transpose(&pattern, &T));
+    *G = (kryi_csr){ .rows = A->rows, .cols = A->rows };
+    TRY(kryi_csr_transpose(&pattern, &T));
     TRY(kryi_alloc((size_t)A->rows + 1, sizeof *G->row_ptr, &G->row_ptr));
-    TRY(kryi_alloc(2 * (size_t)kryi_sparse_nnz(A), sizeof *G->col, &G->col));
+    TRY(kryi_alloc(2 * (size_t)kryi_csr_nnz(A), sizeof *G->col, &G->col));
     for (int64_t i = 0; i < A->rows; i++)
         G->row_ptr[i + 1] = G->row_ptr[i] + merge_row(A, &T, i, G->col + G->row_ptr[i]);
 done:
-    kryi_sparse_release(&T);
-    if (st < 0) kryi_sparse_release(G);
+    kryi_csr_release(&T);
+    if (st < 0) kryi_csr_release(G);
     return st;
 }
 
-kry_status kryi_sparse_node_graph(const kryi_sparse *A, int block, kryi_sparse *G)
+kry_status kryi_csr_node_graph(const kryi_csr *A, int block, kryi_csr *G)
 {
     kry_status st = KRY_OK;
     const int64_t n = A->rows, nodes = (n + block - 1) / block;
-    const kryi_sparse pattern = { n, n, A->type, A->row_ptr, A->col, NULL };
-    kryi_sparse rows = { 0 }, nodes_of = { 0 }, half = { 0 },
-                all = { 0 }; /* all = rows A nodes_of */
+    const kryi_csr pattern = { n, n, A->type, A->row_ptr, A->col, NULL };
+    kryi_csr rows = { 0 }, nodes_of = { 0 }, half = { 0 }, all = { 0 }; /* all = rows A nodes_of */
 
-    if (block == 1) return kryi_sparse_graph(A, G);
-    *G = (kryi_sparse){ 0 };
-    TRY(kryi_sparse_create(n, nodes, KRY_F64, n, &nodes_of));
+    if (block == 1) return kryi_csr_graph(A, G);
+    *G = (kryi_csr){ 0 };
+    TRY(kryi_csr_create(n, nodes, KRY_F64, n, &nodes_of));
     for (int64_t i = 0; i < n; i++)
         nodes_of.row_ptr[i + 1] = i + 1, nodes_of.col[i] = (int32_t)(i / block);
     free(nodes_of.val), nodes_of.val = NULL;
-    TRY(kryi_sparse_transpose(&nodes_of, &rows));
-    TRY(kryi_sparse_multiply(&rows, &pattern, &half));
-    TRY(kryi_sparse_multiply(&half, &nodes_of, &all));
-    TRY(kryi_sparse_graph(&all, G));
+    TRY(kryi_csr_transpose(&nodes_of, &rows));
+    TRY(kryi_csr_multiply(&rows, &pattern, &half));
+    TRY(kryi_csr_multiply(&half, &nodes_of, &all));
+    TRY(kryi_csr_graph(&all, G));
 done:
-    kryi_sparse_release(&all);
-    kryi_sparse_release(&half);
-    kryi_sparse_release(&rows);
-    kryi_sparse_release(&nodes_of);
+    kryi_csr_release(&all);
+    kryi_csr_release(&half);
+    kryi_csr_release(&rows);
+    kryi_csr_release(&nodes_of);
     return st;
 }

@@ -174,23 +174,23 @@ static void fill_empty_parts(int64_t n, int parts, int64_t *count, int32_t *part
     }
 }
 
-kry_status kryi_partition_by_graph(const kryi_sparse *A, int parts, const double *shares,
+kry_status kryi_partition_by_graph(const kryi_csr *A, int parts, const double *shares,
                                    int32_t *part)
 {
     kry_status st = KRY_OK;
     static const char who[] = "kryi_partition_by_graph";
-    kryi_sparse graph = { 0 };
+    kryi_csr graph = { 0 };
     int64_t *cost = NULL, *count = NULL;
 
     TRY(check_parts(who, A->rows, parts, shares));
     TRY(kryi_alloc((size_t)A->rows, sizeof *cost, &cost));
     TRY(kryi_alloc((size_t)parts, sizeof *count, &count));
     for (int64_t i = 0; i < A->rows; i++) cost[i] = KRY_ROW_COST + kryi_row_length(A, i);
-    TRY(kryi_sparse_graph(A, &graph));
+    TRY(kryi_csr_graph(A, &graph));
     TRY(kryi_graph_parts(who, &graph, cost, parts, shares, part));
     fill_empty_parts(A->rows, parts, count, part);
 done:
-    kryi_sparse_release(&graph);
+    kryi_csr_release(&graph);
     free(count);
     free(cost);
     return st;
@@ -209,7 +209,7 @@ void kryi_partition_order(int64_t n, int parts, const int32_t *part, int64_t *fi
 /* ---- volumes --------------------------------------------------------------------------------- */
 
 typedef struct counting {
-    const kryi_sparse *A;
+    const kryi_csr *A;
     int parts;
     const int32_t *part;
     int32_t *reader; /* rows: the last part that got this entry of x, and 1; 0: none yet */
@@ -234,7 +234,7 @@ static void count_row(const counting *c, int64_t i, kry_part_volume *volume)
     volume[p].coupled += coupled;
 }
 
-kry_status kryi_partition_volume(const kryi_sparse *A, int parts, const int32_t *part,
+kry_status kryi_partition_volume(const kryi_csr *A, int parts, const int32_t *part,
                                  kry_part_volume *volume)
 {
     kry_status st = KRY_OK;

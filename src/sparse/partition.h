@@ -2,7 +2,7 @@
 #ifndef KRY_PARTITION_H
 #define KRY_PARTITION_H
 
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 
 /* What a row costs beside its entries, in entries. CG moves about 10 words a row (krylov/pcg.c), an
  * entry of a matrix is 2 words in single (number and column), 1.5 in double: 5 and 6.7. */
@@ -34,14 +34,14 @@ kry_status kryi_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts,
  * Returns  also KRY_ERR_UNSUPPORTED without METIS
  * Source   G. Karypis, V. Kumar, SIAM J. Sci. Comput. 20 (1998)
  */
-kry_status kryi_partition_by_graph(const kryi_sparse *A, int parts, const double *shares,
+kry_status kryi_partition_by_graph(const kryi_csr *A, int parts, const double *shares,
                                    int32_t *part);
 
 /*
  * graph_parts.c: part[i] := 0 ... parts-1 for the nodes of a graph: k-way, 3 % imbalance, fixed seed.
  *
  *   who     the public function, for messages
- *   graph   pattern: the neighbours of each node (kryi_sparse_graph)
+ *   graph   pattern: the neighbours of each node (kryi_csr_graph)
  *   cost    rows, of the nodes: parts then exchange few words. NULL: nodes cost the same, and few
  *           edges are cut
  *   shares  parts, of the cost, > 0; NULL: equal
@@ -50,8 +50,8 @@ kry_status kryi_partition_by_graph(const kryi_sparse *A, int parts, const double
  * less than 8 nodes to a part; parts are then cut out of a breadth-first order of the nodes.
  * Returns  KRY_ERR_UNSUPPORTED without METIS
  */
-kry_status kryi_graph_parts(const char *who, const kryi_sparse *graph, const int64_t *cost,
-                            int parts, const double *shares, int32_t *part);
+kry_status kryi_graph_parts(const char *who, const kryi_csr *graph, const int64_t *cost, int parts,
+                            const double *shares, int32_t *part);
 
 /*
  * part[i] := the part of node i, for so many parts that METIS takes long: each grows in breadth until it has its share of
@@ -59,7 +59,7 @@ kry_status kryi_graph_parts(const char *who, const kryi_sparse *graph, const int
  *
  * Cost  the edges, twice
  */
-kry_status kryi_graph_grow(const kryi_sparse *graph, int64_t parts, int32_t *part);
+kry_status kryi_graph_grow(const kryi_csr *graph, int64_t parts, int32_t *part);
 
 /* Sort the rows by parts, those of one part as they were: row order[k] goes to place k, part p gets the
  * places first[p] to first[p + 1]. order: n; first: parts+1. */
@@ -68,6 +68,6 @@ void kryi_partition_order(int64_t n, int parts, const int32_t *part, int64_t *fi
 
 /* The volume of each of `parts` parts when row i, and entry i of x, belong to part[i]. A: square; only its
  * pattern is read. */
-kry_status kryi_partition_volume(const kryi_sparse *A, int parts, const int32_t *part,
+kry_status kryi_partition_volume(const kryi_csr *A, int parts, const int32_t *part,
                                  kry_part_volume *volume);
 #endif

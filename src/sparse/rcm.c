@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 typedef struct search {
-    const kryi_sparse *graph;
+    const kryi_csr *graph;
     int32_t *seen; /* of each node: the number of the last walk that came there; 0: none */
     int32_t walks;
     int64_t *near; /* room for the neighbours of a node: degree, then number */
@@ -22,7 +22,7 @@ static int64_t degree(const search *S, int32_t node) { return kryi_row_length(S-
  * farthest away begin, *depth: how far. */
 static int64_t walk(search *S, int32_t from, int32_t *order, int64_t *last, int64_t *depth)
 {
-    const kryi_sparse *G = S->graph;
+    const kryi_csr *G = S->graph;
     int64_t count = 1, end = 1;
 
     S->walks++;
@@ -66,7 +66,7 @@ static int ascending(const void *a, const void *b)
 /* order[count ...] := the neighbours of a node that have no place yet, those of few neighbours first. */
 static int64_t add_neighbours(search *S, int32_t of, bool *placed, int32_t *order, int64_t count)
 {
-    const kryi_sparse *G = S->graph;
+    const kryi_csr *G = S->graph;
     size_t found = 0;
 
     for (int64_t e = G->row_ptr[of]; e < G->row_ptr[of + 1]; e++)
@@ -79,7 +79,7 @@ static int64_t add_neighbours(search *S, int32_t of, bool *placed, int32_t *orde
     return count + (int64_t)found;
 }
 
-kry_status kryi_sparse_rcm(const kryi_sparse *graph, int32_t *order)
+kry_status kryi_csr_rcm(const kryi_csr *graph, int32_t *order)
 {
     kry_status st = KRY_OK;
     const int64_t n = graph->rows;
@@ -108,7 +108,7 @@ done:
     return st;
 }
 
-double kryi_sparse_mean_bandwidth(const kryi_sparse *A, const int32_t *place)
+double kryi_csr_mean_bandwidth(const kryi_csr *A, const int32_t *place)
 {
     double sum = 0;
 
@@ -117,5 +117,5 @@ double kryi_sparse_mean_bandwidth(const kryi_sparse *A, const int32_t *place)
             const int64_t j = A->col[e];
             sum += place ? abs(place[i] - place[j]) : (double)(i < j ? j - i : i - j);
         }
-    return kryi_sparse_nnz(A) ? sum / (double)kryi_sparse_nnz(A) : 0;
+    return kryi_csr_nnz(A) ? sum / (double)kryi_csr_nnz(A) : 0;
 }

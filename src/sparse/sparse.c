@@ -1,42 +1,41 @@
 /* sparse.c - sparse matrices on the host: made, sorted, transposed, cut. */
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* Numbers only if `like` has some. */
-static kry_status create_like(const kryi_sparse *like, int64_t rows, int64_t cols, int64_t nnz,
-                              kryi_sparse *A)
+static kry_status create_like(const kryi_csr *like, int64_t rows, int64_t cols, int64_t nnz,
+                              kryi_csr *A)
 {
     kry_status st = KRY_OK;
 
-    *A = (kryi_sparse){ .rows = rows, .cols = cols, .type = like->type };
+    *A = (kryi_csr){ .rows = rows, .cols = cols, .type = like->type };
     TRY(kryi_alloc((size_t)rows + 1, sizeof *A->row_ptr, &A->row_ptr));
     TRY(kryi_alloc((size_t)nnz, sizeof *A->col, &A->col));
     if (like->val) TRY(kryi_alloc((size_t)nnz, kry_type_size(like->type), &A->val));
 done:
-    if (st < 0) kryi_sparse_release(A);
+    if (st < 0) kryi_csr_release(A);
     return st;
 }
 
-kry_status kryi_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz,
-                              kryi_sparse *A)
+kry_status kryi_csr_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz, kryi_csr *A)
 {
     static char some;
-    return create_like(&(kryi_sparse){ .type = type, .val = &some }, rows, cols, nnz, A);
+    return create_like(&(kryi_csr){ .type = type, .val = &some }, rows, cols, nnz, A);
 }
 
-void kryi_sparse_release(kryi_sparse *A)
+void kryi_csr_release(kryi_csr *A)
 {
     free(A->row_ptr);
     free(A->col);
     free(A->val);
-    *A = (kryi_sparse){ 0 };
+    *A = (kryi_csr){ 0 };
 }
 
-kry_status kryi_sparse_copy(const kryi_sparse *A, kryi_sparse *B)
+kry_status kryi_csr_copy(const kryi_csr *A, kryi_csr *B)
 {
     kry_status st = KRY_OK;
-    const size_t nnz = (size_t)kryi_sparse_nnz(A);
+    const size_t nnz = (size_t)kryi_csr_nnz(A);
 
     TRY(create_like(A, A->rows, A->cols, (int64_t)nnz, B));
     memcpy(B->row_ptr, A->row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
@@ -46,14 +45,14 @@ done:
     return st;
 }
 
-kry_status kryi_places_copy(const kryi_sparse *A, kryi_sparse *B)
+kry_status kryi_places_copy(const kryi_csr *A, kryi_csr *B)
 {
-    const kryi_sparse pattern = { A->rows, A->cols, A->type, A->row_ptr, A->col, NULL };
-    return kryi_sparse_copy(&pattern, B);
+    const kryi_csr pattern = { A->rows, A->cols, A->type, A->row_ptr, A->col, NULL };
+    return kryi_csr_copy(&pattern, B);
 }
 
 typedef struct lengths {
-    const kryi_sparse *A;
+    const kryi_csr *A;
     int64_t longest[KRY_MOST_PARTS];
 } lengths;
 
@@ -67,7 +66,7 @@ static void find_longest(void *user, int part, int64_t begin, int64_t end)
     l->longest[part] = longest;
 }
 
-int64_t kryi_longest_row(const kryi_sparse *A)
+int64_t kryi_longest_row(const kryi_csr *A)
 {
     const int parts = kryi_parts(A->rows);
     lengths l = { .A = A };
@@ -88,10 +87,10 @@ kry_status kryi_numbers_at(kry_type type, const void *numbers, const int64_t *pl
     return st;
 }
 
-kry_status kryi_sparse_convert(kryi_sparse *A, kry_type type)
+kry_status kryi_csr_convert(kryi_csr *A, kry_type type)
 {
     kry_status st = KRY_OK;
-    int64_t nnz = kryi_sparse_nnz(A);
+    int64_t nnz = kryi_csr_nnz(A);
     void *val = NULL;
 
     if (type == A->type) return KRY_OK;
@@ -106,16 +105,16 @@ done:
 }
 
 /* Entry `to` of B := entry `from` of A, in this column. */
-static void copy_entry(const kryi_sparse *A, int64_t from, kryi_sparse *B, int64_t to, int64_t col)
+static void copy_entry(const kryi_csr *A, int64_t from, kryi_csr *B, int64_t to, int64_t col)
 {
     B->col[to] = (int32_t)col;
     if (A->val) kryi_number_put(A->type, B->val, to, kryi_number_at(A->type, A->val, from));
 }
 
-kry_status kryi_sparse_transpose(const kryi_sparse *A, kryi_sparse *T)
+kry_status kryi_csr_transpose(const kryi_csr *A, kryi_csr *T)
 {
     kry_status st = KRY_OK;
-    int64_t nnz = kryi_sparse_nnz(A);
+    int64_t nnz = kryi_csr_nnz(A);
 
     TRY(create_like(A, A->cols, A->rows, nnz, T));
     for (int64_t e = 0; e < nnz; e++) T->row_ptr[A->col[e] + 1]++;
@@ -129,35 +128,34 @@ done:
     return st;
 }
 
-kry_status kryi_sparse_sort(kryi_sparse *A)
+kry_status kryi_csr_sort(kryi_csr *A)
 {
     kry_status st = KRY_OK;
-    kryi_sparse T = { 0 }, sorted;
+    kryi_csr T = { 0 }, sorted;
 
-    TRY(kryi_sparse_transpose(A, &T));
-    TRY(kryi_sparse_transpose(&T, &sorted));
-    kryi_sparse_release(A);
+    TRY(kryi_csr_transpose(A, &T));
+    TRY(kryi_csr_transpose(&T, &sorted));
+    kryi_csr_release(A);
     *A = sorted;
 done:
-    kryi_sparse_release(&T);
+    kryi_csr_release(&T);
     return st;
 }
 
 /* The row of A that is row i of the part. */
-static int64_t row_of(const kryi_sparse_cut *cut, int64_t i)
+static int64_t row_of(const kryi_csr_cut *cut, int64_t i)
 {
     return cut->row ? cut->row[cut->first + i] : cut->first + i;
 }
 
 /* The column in the part of an entry of A, or -1. */
-static int64_t column_of(const kryi_sparse_cut *cut, int64_t row, int32_t col)
+static int64_t column_of(const kryi_csr_cut *cut, int64_t row, int32_t col)
 {
     if (cut->keep && !cut->keep(cut->user, row, col)) return -1;
     return cut->place ? cut->place[col] : col;
 }
 
-kry_status kryi_sparse_part(const kryi_sparse *A, const kryi_sparse_cut *cut, kryi_sparse *B,
-                            int64_t **from)
+kry_status kryi_csr_part(const kryi_csr *A, const kryi_csr_cut *cut, kryi_csr *B, int64_t **from)
 {
     kry_status st = KRY_OK;
     int64_t kept = 0;
@@ -182,7 +180,7 @@ done:
     return st;
 }
 
-void kryi_sparse_renumber(kryi_sparse *A, int64_t cols, const int32_t *place)
+void kryi_csr_renumber(kryi_csr *A, int64_t cols, const int32_t *place)
 {
     int64_t kept = 0, e = 0;
 
@@ -194,22 +192,20 @@ void kryi_sparse_renumber(kryi_sparse *A, int64_t cols, const int32_t *place)
     A->cols = cols;
 }
 
-kry_status kryi_sparse_select(const kryi_sparse *A, kryi_sparse_keep *keep, const void *user,
-                              kryi_sparse *B)
+kry_status kryi_csr_select(const kryi_csr *A, kryi_csr_keep *keep, const void *user, kryi_csr *B)
 {
-    const kryi_sparse_cut cut = { .rows = A->rows, .cols = A->cols, .keep = keep, .user = user };
-    return kryi_sparse_part(A, &cut, B, NULL);
+    const kryi_csr_cut cut = { .rows = A->rows, .cols = A->cols, .keep = keep, .user = user };
+    return kryi_csr_part(A, &cut, B, NULL);
 }
 
-kry_status kryi_sparse_beside(const kryi_sparse *A, const kryi_sparse *B, kryi_sparse *M)
+kry_status kryi_csr_beside(const kryi_csr *A, const kryi_csr *B, kryi_csr *M)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *const both[] = { A, B };
+    const kryi_csr *const both[] = { A, B };
     int64_t to = 0;
 
-    *M = (kryi_sparse){ 0 };
-    TRY(kryi_sparse_create(A->rows, A->cols + B->cols, A->type,
-                           kryi_sparse_nnz(A) + kryi_sparse_nnz(B), M));
+    *M = (kryi_csr){ 0 };
+    TRY(kryi_csr_create(A->rows, A->cols + B->cols, A->type, kryi_csr_nnz(A) + kryi_csr_nnz(B), M));
     for (int64_t i = 0; i < A->rows; i++) {
         for (int b = 0; b < 2; b++)
             for (int64_t e = both[b]->row_ptr[i]; e < both[b]->row_ptr[i + 1]; e++, to++)

@@ -1,9 +1,9 @@
 /* triangle.c - strict triangles T of unit triangular matrices I + T: the order in which their rows can be
  * solved for, and incomplete inverses. */
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include <stdlib.h>
 
-kry_status kryi_level_sets_find(const kryi_sparse *T, bool upper, kryi_level_sets *s)
+kry_status kryi_level_sets_find(const kryi_csr *T, bool upper, kryi_level_sets *s)
 {
     kry_status st = KRY_OK;
     const int64_t n = T->rows;
@@ -36,7 +36,7 @@ void kryi_level_sets_release(kryi_level_sets *s)
 
 /* Row i of the inverse on the places of T: m T = -(row i of T there) for the numbers m left of, or right of, the
  * diagonal. at: n times -1, and again at the end. */
-static void invert_row(const kryi_sparse *T, bool upper, int64_t i, int64_t *at, double *m)
+static void invert_row(const kryi_csr *T, bool upper, int64_t i, int64_t *at, double *m)
 {
     const double *val = T->val;
     const int64_t begin = T->row_ptr[i], count = T->row_ptr[i + 1] - begin;
@@ -50,14 +50,14 @@ static void invert_row(const kryi_sparse *T, bool upper, int64_t i, int64_t *at,
     for (int64_t e = begin; e < begin + count; e++) at[T->col[e]] = -1;
 }
 
-kry_status kryi_triangle_invert(const kryi_sparse *T, bool upper, kryi_sparse *M)
+kry_status kryi_triangle_invert(const kryi_csr *T, bool upper, kryi_csr *M)
 {
     kry_status st = KRY_OK;
     int64_t *at = NULL;
 
-    *M = (kryi_sparse){ 0 };
+    *M = (kryi_csr){ 0 };
     TRY(kryi_alloc((size_t)T->rows, sizeof *at, &at));
-    TRY(kryi_sparse_copy(T, M));
+    TRY(kryi_csr_copy(T, M));
     for (int64_t i = 0; i < T->rows; i++) at[i] = -1;
     for (int64_t i = 0; i < T->rows; i++) invert_row(T, upper, i, at, M->val);
 done:

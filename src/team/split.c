@@ -177,7 +177,7 @@ int64_t kryi_split_count_chunks(int64_t n, int64_t unit, int64_t chunk)
 /* ---- splits ---------------------------------------------------------------------------------- */
 
 /* Let METIS choose the rows of the parts. */
-static kry_status split_by_graph(const kryi_sparse *A, kryi_split *s)
+static kry_status split_by_graph(const kryi_csr *A, kryi_split *s)
 {
     kry_status st = KRY_OK;
     int32_t *part = NULL;
@@ -191,7 +191,7 @@ done:
     return st;
 }
 
-kry_status kryi_split_get(struct kryi_team *team, const char *who, int64_t n, const kryi_sparse *A,
+kry_status kryi_split_get(struct kryi_team *team, const char *who, int64_t n, const kryi_csr *A,
                           int64_t multiple, kryi_split **split)
 {
     kry_status st = KRY_OK;
@@ -208,7 +208,7 @@ kry_status kryi_split_get(struct kryi_team *team, const char *who, int64_t n, co
               who, (long long)n);
         return *split = old, KRY_OK;
     }
-    if (A) bytes += 1.5 * WORD * (double)kryi_sparse_nnz(A);
+    if (A) bytes += 1.5 * WORD * (double)kryi_csr_nnz(A);
     const bool layers = multiple > 1;
     if (team->reproducible) {
         kryi_split_chunks(n, multiple, &unit, &chunk);
@@ -307,7 +307,7 @@ kry_status kry_team_volume(int64_t n, const int64_t *row_ptr, const int32_t *col
     int32_t *part = NULL;
     int64_t *first = NULL;
     const int64_t nnz = row_ptr && n > 0 ? row_ptr[n] : 0;
-    const kryi_sparse A = {
+    const kryi_csr A = {
         .rows = n, .cols = n, .row_ptr = (int64_t *)row_ptr, .col = (int32_t *)col
     };
 

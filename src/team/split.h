@@ -3,7 +3,7 @@
 #define KRY_SPLIT_H
 
 #include "device/layout.h"
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 
 /* All vectors and operators of n rows on a team share one split, so that they fit each other. */
 typedef struct kryi_split kryi_split;
@@ -53,7 +53,7 @@ static inline bool kryi_split_permutes(const kryi_split *s) { return s->row || s
  * Returns  KRY_ERR_SHAPE if the existing split does not begin at such multiples (it belongs to
  *          vectors that were made before the operator); KRY_ERR_ARGUMENT if every part shall get
  *          rows and there are fewer rows than parts. */
-kry_status kryi_split_get(struct kryi_team *team, const char *who, int64_t n, const kryi_sparse *A,
+kry_status kryi_split_get(struct kryi_team *team, const char *who, int64_t n, const kryi_csr *A,
                           int64_t multiple, kryi_split **split);
 
 /* For boxes.c: a split without rows, to be filled in; the list takes it over, with the units and chunks in which its

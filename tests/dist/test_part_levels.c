@@ -71,17 +71,17 @@ static void begins(const kry_op *M, which w, int64_t *first)
 /* place: those of the far columns, of the matrix that has the same columns in the same halo. */
 static void add_rows(const kry_op *op, const int64_t *place, int64_t row, int64_t col, dense *D)
 {
-    kryi_sparse rows;
+    kryi_csr rows;
 
     OK(kryi_coupled_download(op, &rows));
-    OK(kryi_sparse_convert(&rows, KRY_F64));
+    OK(kryi_csr_convert(&rows, KRY_F64));
     for (int64_t i = 0; i < rows.rows; i++)
         for (int64_t e = rows.row_ptr[i]; e < rows.row_ptr[i + 1]; e++) {
             const int64_t j = rows.col[e], own = op->shape.cols;
             D->a[(row + i) * D->cols + (j < own ? col + j : place[j - own])] +=
                 ((double *)rows.val)[e];
         }
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
 }
 
 static dense assemble(const kry_op *M, which w)

@@ -8,15 +8,14 @@
 
 /* ---- both ways --------------------------------------------------------------------------------- */
 
-static kryi_sparse sparse_of(const matrix *A, kry_type type)
+static kryi_csr sparse_of(const matrix *A, kry_type type)
 {
-    return (
-        kryi_sparse){ A->rows, A->cols, type, A->row_ptr, A->col, in_type(type, A->val, A->nnz) };
+    return (kryi_csr){ A->rows, A->cols, type, A->row_ptr, A->col, in_type(type, A->val, A->nnz) };
 }
 
-static kryi_given upload(const kryi_sparse *S, const kry_matrix_params *p)
+static kryi_given upload(const kryi_csr *S, const kry_matrix_params *p)
 {
-    const kryi_entries e = { "test", *S, NULL, kryi_sparse_nnz(S) };
+    const kryi_entries e = { "test", *S, NULL, kryi_csr_nnz(S) };
     kryi_given G;
 
     OK(kryi_given_upload(device(), &e, p, &G));
@@ -96,22 +95,21 @@ static void assert_same_finding(const kryi_finding *a, const kryi_finding *b)
     assert_true(a->entry == b->entry && a->mirror == b->mirror);
 }
 
-static double entry_of(const kryi_sparse *S, int64_t i, int64_t j)
+static double entry_of(const kryi_csr *S, int64_t i, int64_t j)
 {
-    const int64_t k = kryi_sparse_find(S, i, j);
+    const int64_t k = kryi_csr_find(S, i, j);
     return k < 0 ? 0 : kryi_number_at(S->type, S->val, k);
 }
 
 /* What is found block by block need not be the pair of the whole matrix that differs most, but is one that differs. */
-static void assert_finding_holds(const kryi_sparse *S, const kryi_finding *whole,
-                                 kryi_finding found)
+static void assert_finding_holds(const kryi_csr *S, const kryi_finding *whole, kryi_finding found)
 {
     double largest = 0;
 
     if (found.what == KRY_FOUND_ASYMMETRIC) {
         assert_true(found.entry == entry_of(S, found.row, found.col));
         assert_true(found.mirror == entry_of(S, found.col, found.row));
-        for (int64_t k = 0; k < kryi_sparse_nnz(S); k++)
+        for (int64_t k = 0; k < kryi_csr_nnz(S); k++)
             largest = fmax(largest, fabs(kryi_number_at(S->type, S->val, k)));
         assert_true(fabs(found.entry - found.mirror) > kryi_inspect_rounding(S->type) * largest);
         found.row = whole->row, found.col = whole->col;
@@ -126,7 +124,7 @@ static void assert_finding_holds(const kryi_sparse *S, const kryi_finding *whole
 static void assert_same_slots(const kryi_matrix *there, cl_mem place, const kryi_matrix *host)
 {
     const size_t bytes = (size_t)host->nnz * sizeof(cl_int);
-    kryi_csr C;
+    kryi_device_csr C;
 
     assert_int_equal(place != NULL, host->slot != NULL);
     if (!place) return;
@@ -134,31 +132,31 @@ static void assert_same_slots(const kryi_matrix *there, cl_mem place, const kryi
     assert_non_null(slot);
     OK(kryi_buffer_read(device(), place, 0, bytes, slot));
     assert_memory_equal(slot, host->slot, bytes);
-    OK(kryi_csr_pattern_of(there, &C)); /* read back */
+    OK(kryi_device_csr_pattern_of(there, &C)); /* read back */
     OK(kryi_buffer_read(device(), C.place, 0, bytes, slot));
     assert_memory_equal(slot, host->slot, bytes);
-    kryi_csr_release(&C);
+    kryi_device_csr_release(&C);
     free(slot);
 }
 
-static void assert_same_pattern(const kryi_matrix *there, const kryi_sparse *S)
+static void assert_same_pattern(const kryi_matrix *there, const kryi_csr *S)
 {
-    kryi_csr C;
+    kryi_device_csr C;
     int64_t *row_ptr = calloc((size_t)S->rows + 1, sizeof *row_ptr);
-    int32_t *col = calloc((size_t)kryi_sparse_nnz(S), sizeof *col);
+    int32_t *col = calloc((size_t)kryi_csr_nnz(S), sizeof *col);
 
     assert_true(row_ptr && col);
-    OK(kryi_csr_pattern_of(there, &C));
-    OK(kryi_csr_read_offsets(&C, row_ptr));
+    OK(kryi_device_csr_pattern_of(there, &C));
+    OK(kryi_device_csr_read_offsets(&C, row_ptr));
     OK(kryi_buffer_read(device(), C.col, 0, (size_t)C.nnz * sizeof *col, col));
     assert_memory_equal(row_ptr, S->row_ptr, ((size_t)S->rows + 1) * sizeof *row_ptr);
     assert_memory_equal(col, S->col, (size_t)C.nnz * sizeof *col);
-    kryi_csr_release(&C);
+    kryi_device_csr_release(&C);
     free(col), free(row_ptr);
 }
 
 /* Places on the device against the host's; or both refuse in the same words. Nothing is multiplied. */
-static void compare(const kryi_sparse *S, const kry_matrix_params *p)
+static void compare(const kryi_csr *S, const kry_matrix_params *p)
 {
     kryi_given G = upload(S, p);
     kryi_matrix *there, *host;
@@ -166,8 +164,8 @@ static void compare(const kryi_sparse *S, const kry_matrix_params *p)
     char words[512];
 
     if (!G.C.dev) return; /* nothing in it */
-    OK(kryi_matrix_new(device(), p, S, kryi_sparse_nnz(S), &there));
-    OK(kryi_matrix_new(device(), p, S, kryi_sparse_nnz(S), &host));
+    OK(kryi_matrix_new(device(), p, S, kryi_csr_nnz(S), &there));
+    OK(kryi_matrix_new(device(), p, S, kryi_csr_nnz(S), &host));
     const kryi_given on_host = { .host = S };
     const kry_status refused = host->format->build(host, &on_host);
     snprintf(words, sizeof words, "%s", refused < 0 ? kry_last_error() : "");
@@ -189,7 +187,7 @@ static void compare(const kryi_sparse *S, const kry_matrix_params *p)
 }
 
 /* What the choice of a format goes by. */
-static void compare_predictions(const kryi_sparse *S)
+static void compare_predictions(const kryi_csr *S)
 {
     const kry_matrix_params *p = KRY_MATRIX(.format = KRY_FORMAT_AUTO);
     kryi_given G = upload(S, p);
@@ -197,7 +195,7 @@ static void compare_predictions(const kryi_sparse *S)
     uint64_t hash, same;
 
     kryi_given on_host = { .host = S };
-    kryi_numbers_see(S->type, S->val, kryi_sparse_nnz(S), &on_host.seen);
+    kryi_numbers_see(S->type, S->val, kryi_csr_nnz(S), &on_host.seen);
     if (!G.C.dev) G.seen = on_host.seen; /* there is nothing in it */
     OK(kryi_predict(device(), &G, p, there, &hash));
     OK(kryi_predict(device(), &on_host, p, host, &same));
@@ -215,7 +213,7 @@ static void given__formats_as_on_the_host(void **state)
 
     for (size_t i = 0; i < COUNT(patterns); i++) {
         matrix A = pattern_matrix(&patterns[i], type);
-        kryi_sparse S = sparse_of(&A, type);
+        kryi_csr S = sparse_of(&A, type);
         const bool many = A.rows > 4000; /* which is for the runs of csr */
         for (size_t f = 0; f < (many ? 1 : COUNT(formats)); f++)
             compare(&S, KRY_MATRIX(.format = formats[f]));
@@ -237,7 +235,7 @@ static void given__slices_of_all_shapes(void **state)
                    matrix_where(type, 961, 961, poisson) };
 
     for (size_t m = 0; m < COUNT(A); m++) {
-        kryi_sparse S = sparse_of(&A[m], type);
+        kryi_csr S = sparse_of(&A[m], type);
         for (size_t i = 0; i < COUNT(shapes); i++)
             compare(&S, KRY_MATRIX(.format = KRY_FORMAT_SELL, .slice = shapes[i].slice,
                                    .sigma = shapes[i].sigma, .index_bits = shapes[i].bits));
@@ -248,8 +246,7 @@ static void given__slices_of_all_shapes(void **state)
 
 /* ---- numbers ---------------------------------------------------------------------------------- */
 
-static void make_both(const kryi_sparse *S, const kry_matrix_params *p, kry_op **there,
-                      kry_op **host)
+static void make_both(const kryi_csr *S, const kry_matrix_params *p, kry_op **there, kry_op **host)
 {
     kryi_given G = upload(S, p);
 
@@ -274,7 +271,7 @@ static void both_refuse(const kry_op *there, const kry_op *host, const void *val
 static void try_update(matrix *A, kry_type type, kry_format format, kry_values values)
 {
     const kry_matrix_params *p = KRY_MATRIX(.format = format, .values = values);
-    kryi_sparse S = sparse_of(A, type);
+    kryi_csr S = sparse_of(A, type);
     kry_op *there, *host;
     kryi_finding found;
 
@@ -324,7 +321,7 @@ static void given__diagonal_of_slices(void **state)
     NOT_ON_HOST("kernels of GPUs");
     const kry_type type = type_of(state);
     matrix A = matrix_create(type, 300, 300, any);
-    kryi_sparse S = sparse_of(&A, type);
+    kryi_csr S = sparse_of(&A, type);
     kry_op *there, *host;
     kry_vec *d, *e;
 
@@ -358,7 +355,7 @@ static void given__findings_as_on_the_host(void **state)
             for (int64_t k = A.row_ptr[i]; k < A.row_ptr[i + 1]; k++)
                 if ((round % 5 == 1 && i % 7 == 0) || (round == 22 && A.col[k] == i))
                     A.val[k] = round == 22 ? -4 : 0;
-        kryi_sparse S = sparse_of(&A, type);
+        kryi_csr S = sparse_of(&A, type);
         kryi_given G = upload(&S, KRY_MATRIX(.format = KRY_FORMAT_AUTO));
         kryi_finding found;
         OK(kryi_matrix_inspect(&S, &found, NULL));
@@ -367,7 +364,7 @@ static void given__findings_as_on_the_host(void **state)
         OK(kryi_matrix_inspect(&S, &found, NULL));
         kryi_test_parts = 0;
         assert_finding_holds(&S, &G.finding, found);
-        assert_int_equal(G.seen.symmetric, kryi_sparse_is_symmetric(&S));
+        assert_int_equal(G.seen.symmetric, kryi_csr_is_symmetric(&S));
         compare(&S, KRY_MATRIX(.format = KRY_FORMAT_SYMDIA));
         kryi_given_release(&G);
         free(S.val);
@@ -397,7 +394,7 @@ static void expect_refusal(const arrays *a, kry_type type, const char *words)
 {
     kry_op *op = NULL;
     const kry_matrix_params *p = KRY_MATRIX(.format = KRY_FORMAT_CSR, .values = a->values);
-    kryi_sparse S = {
+    kryi_csr S = {
         N, N, type, (int64_t *)a->row_ptr, (int32_t *)a->col, in_type(type, a->val, 3 * N)
     };
     kryi_given G = upload(&S, p);
@@ -441,7 +438,7 @@ static void given__rows_in_any_order_are_the_hosts(void **state)
     const int32_t first = a.col[3];
 
     a.col[3] = a.col[5], a.col[5] = first;
-    kryi_sparse S = { N, N, type, a.row_ptr, a.col, in_type(type, a.val, 3 * N) };
+    kryi_csr S = { N, N, type, a.row_ptr, a.col, in_type(type, a.val, 3 * N) };
     kryi_given G = upload(&S, KRY_MATRIX(.format = KRY_FORMAT_CSR));
     assert_null(G.C.dev);
     free(S.val);
@@ -455,7 +452,7 @@ static void given__without_memory(void **state)
     NOT_ON_HOST("kernels of GPUs");
     const kry_type type = type_of(state);
     matrix A = matrix_where(type, 961, 961, poisson);
-    kryi_sparse S = sparse_of(&A, type);
+    kryi_csr S = sparse_of(&A, type);
     const kryi_entries e = { "test", S, NULL, A.nnz };
 
     for (size_t f = 0; f < (type == KRY_F64 ? COUNT(kinds) : 1); f++) {

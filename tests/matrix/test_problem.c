@@ -275,7 +275,7 @@ static void check_range(const kry_problem *p, int64_t first, int64_t rows)
 {
     const kryi_problem_made *m = (const kryi_problem_made *)p;
     const int64_t at = p->row_ptr[first], nnz = p->row_ptr[first + rows] - at;
-    kryi_sparse A;
+    kryi_csr A;
 
     assert_int_equal(m->kind->entries(&m->spec, (kryi_problem_range){ first, rows }, &A), KRY_OK);
     assert_int_equal(A.rows, rows);
@@ -286,7 +286,7 @@ static void check_range(const kry_problem *p, int64_t first, int64_t rows)
                      (int)A.row_ptr[i]);
     if (nnz) assert_memory_equal(A.col, p->col + at, (size_t)nnz * sizeof *A.col);
     if (nnz) assert_memory_equal(A.val, p->val + at, (size_t)nnz * sizeof(double));
-    kryi_sparse_release(&A);
+    kryi_csr_release(&A);
 }
 
 /* What rank has which rows changes nothing. */

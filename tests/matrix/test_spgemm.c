@@ -1,8 +1,8 @@
 /*
  * test_spgemm.c - products of stored matrices, A B and P' A P: the pattern and every bit against plain loops
- * and kryi_sparse_multiply, with the kernels of CPUs and of GPUs.
+ * and kryi_csr_multiply, with the kernels of CPUs and of GPUs.
  */
-#include "matrix/spgemm.h"
+#include "matrix/device_csr.h"
 #include "patterns.h"
 #include "teams.h"
 
@@ -209,17 +209,17 @@ static void multiply__as_on_the_host(void **state)
     if (acc_type() == KRY_F32) SKIP("no double");
     matrix A = matrix_where(KRY_F64, 900, 900, poisson);
     kry_op *a = csr_of(&A, KRY_F64, NULL), *C = NULL;
-    const kryi_sparse host = { A.rows, A.cols, KRY_F64, A.row_ptr, A.col, A.val };
-    kryi_sparse want;
+    const kryi_csr host = { A.rows, A.cols, KRY_F64, A.row_ptr, A.col, A.val };
+    kryi_csr want;
 
-    OK(kryi_sparse_multiply(&host, &host, &want));
-    const matrix same = { want.rows,    want.cols, kryi_sparse_nnz(&want),
+    OK(kryi_csr_multiply(&host, &host, &want));
+    const matrix same = { want.rows,    want.cols, kryi_csr_nnz(&want),
                           want.row_ptr, want.col,  want.val };
     OK(kry_csr_multiply(a, a, &C));
     expect_matrix(C, &same, KRY_F64);
     kry_op_release(&C);
     kry_op_release(&a);
-    kryi_sparse_release(&want);
+    kryi_csr_release(&want);
     matrix_release(&A);
 }
 
@@ -258,16 +258,16 @@ static void transpose__long_columns(void **state)
     for (size_t i = 0; i < COUNT(places); i++) {
         matrix A = matrix_where(KRY_F32, 1300, 1300, places[i]), want = transpose_of(&A);
         kry_op *op = csr_of(&A, KRY_F32, NULL), *read = NULL;
-        kryi_csr a, T;
+        kryi_device_csr a, T;
         cl_mem from;
         kryi_source *none_needed = NULL;
-        OK(kryi_csr_of(kryi_matrix_of(op), &a));
-        OK(kryi_csr_transpose(&a, &T, &from));
-        OK(kryi_csr_operator(&T, 0, &none_needed, &read));
+        OK(kryi_device_csr_of(kryi_matrix_of(op), &a));
+        OK(kryi_device_csr_transpose(&a, &T, &from));
+        OK(kryi_device_csr_operator(&T, 0, &none_needed, &read));
         expect_matrix(read, &want, KRY_F32);
         kryi_buffer_release(device(), &from);
-        kryi_csr_release(&T);
-        kryi_csr_release(&a);
+        kryi_device_csr_release(&T);
+        kryi_device_csr_release(&a);
         kry_op_release(&read);
         kry_op_release(&op);
         matrix_release(&want);
@@ -288,19 +288,19 @@ static void rows__of_diagonals(void **state)
                 A.val[k] =
                     what >= 2 && i + A.col[k] == 777 ? 0 : 1.0 + (double)(i + A.col[k]) / 1024;
         kry_op *op = csr_of(&A, type, KRY_MATRIX(.format = format)), *read = NULL;
-        kryi_csr rows;
-        OK(kryi_csr_of(kryi_matrix_of(op), &rows));
-        OK(kryi_csr_operator(&rows, 0, NULL, &read));
+        kryi_device_csr rows;
+        OK(kryi_device_csr_of(kryi_matrix_of(op), &rows));
+        OK(kryi_device_csr_operator(&rows, 0, NULL, &read));
         expect_matrix(read, &A, type);
         kry_op_release(&read);
         for (int64_t k = 0; k < A.nnz; k++) A.val[k] *= 2;
         void *val = in_type(type, A.val, A.nnz);
         OK(kry_op_update(op, val));
-        OK(kryi_csr_of_again(kryi_matrix_of(op), &rows));
-        OK(kryi_csr_operator(&rows, 0, NULL, &read));
+        OK(kryi_device_csr_of_again(kryi_matrix_of(op), &rows));
+        OK(kryi_device_csr_operator(&rows, 0, NULL, &read));
         expect_matrix(read, &A, type);
         free(val);
-        kryi_csr_release(&rows);
+        kryi_device_csr_release(&rows);
         kry_op_release(&read), kry_op_release(&op);
         matrix_release(&A);
     }

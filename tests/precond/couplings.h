@@ -2,19 +2,19 @@
 #ifndef KRY_COUPLINGS_H
 #define KRY_COUPLINGS_H
 
-#include "sparse/sparse.h"
+#include "sparse/csr.h"
 #include "testing.h"
 
 typedef double coupling_fn(int64_t i, int64_t j, int64_t n);
 
 /* The matrix with these couplings below the diagonal and their mirror images; on the diagonal the sum of
  * their absolute values, and `ground`. */
-MAYBE_UNUSED static kryi_sparse symmetric(int64_t n, coupling_fn *coupling, double ground)
+MAYBE_UNUSED static kryi_csr symmetric(int64_t n, coupling_fn *coupling, double ground)
 {
-    kryi_sparse A;
+    kryi_csr A;
     int64_t nnz = 0;
 
-    OK(kryi_sparse_create(n, n, KRY_F64, n * n, &A));
+    OK(kryi_csr_create(n, n, KRY_F64, n * n, &A));
     double *val = A.val;
     for (int64_t i = 0; i < n; i++) {
         double sum = ground;

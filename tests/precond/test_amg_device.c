@@ -41,12 +41,12 @@ static double grid(int64_t i, int64_t j, int64_t n)
 }
 
 /* With a diagonal that is a little more than the sum of the couplings. */
-static kryi_sparse matrix_of(coupling_fn *coupling, int64_t n)
+static kryi_csr matrix_of(coupling_fn *coupling, int64_t n)
 {
-    kryi_sparse A;
+    kryi_csr A;
     int64_t end = 0;
 
-    OK(kryi_sparse_create(n, n, KRY_F64, n * n, &A));
+    OK(kryi_csr_create(n, n, KRY_F64, n * n, &A));
     double *val = A.val;
     for (int64_t i = 0; i < n; i++) {
         double sum = 0;
@@ -117,50 +117,50 @@ static void expect_doubles(const char *what, cl_mem buffer, const double *want, 
 }
 
 /* The same pattern, and numbers that differ by `bound` of the largest one. */
-static void expect_matrix(const char *what, const kryi_csr *A, const kryi_sparse *want,
+static void expect_matrix(const char *what, const kryi_device_csr *A, const kryi_csr *want,
                           double bound)
 {
-    kryi_sparse got;
+    kryi_csr got;
     double size = 0;
     const double *val = want->val;
 
     assert_int_equal(A->rows, want->rows);
     assert_int_equal(A->cols, want->cols);
-    assert_int_equal(A->nnz, kryi_sparse_nnz(want));
-    OK(kryi_csr_download(A, &got));
+    assert_int_equal(A->nnz, kryi_csr_nnz(want));
+    OK(kryi_device_csr_download(A, &got));
     assert_memory_equal(got.row_ptr, want->row_ptr, ((size_t)A->rows + 1) * sizeof *got.row_ptr);
     assert_memory_equal(got.col, want->col, (size_t)A->nnz * sizeof *got.col);
     for (int64_t e = 0; e < A->nnz; e++) size = fmax(size, fabs(val[e]));
     for (int64_t e = 0; e < A->nnz; e++)
         NEAR(((double *)got.val)[e], val[e], bound * size, "%s, entry %lld", what, (long long)e);
-    kryi_sparse_release(&got);
+    kryi_csr_release(&got);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------- */
 
-static void try_aggregates(const char *name, const kryi_sparse *A, double theta, bool large)
+static void try_aggregates(const char *name, const kryi_csr *A, double theta, bool large)
 {
     const int64_t n = A->rows;
     int32_t *want = calloc((size_t)n, sizeof *want);
     int64_t count;
-    kryi_sparse S;
-    kryi_csr D;
+    kryi_csr S;
+    kryi_device_csr D;
     kryi_device_aggregates g;
     cl_mem d;
 
     OK(kryi_strength(A, 1, theta, &S));
     OK(kryi_aggregate(&S, large, want, &count));
-    OK(kryi_csr_upload(device(), A, &D));
+    OK(kryi_device_csr_upload(device(), A, &D));
     OK(kryi_device_diagonal(&D, &d));
     OK(kryi_device_graph(&D, false, d, theta, &g.G));
-    assert_int_equal(g.G.nnz, kryi_sparse_nnz(&S) + n);
+    assert_int_equal(g.G.nnz, kryi_csr_nnz(&S) + n);
     OK(kryi_device_aggregate(false, large, &g));
     assert_int_equal(g.count, count);
     expect_ints(name, g.of_node, want, n);
     kryi_buffer_release(device(), &g.of_node);
     kryi_buffer_release(device(), &d);
-    kryi_csr_release(&g.G), kryi_csr_release(&D);
-    kryi_sparse_release(&S);
+    kryi_device_csr_release(&g.G), kryi_device_csr_release(&D);
+    kryi_csr_release(&S);
     free(want);
 }
 
@@ -169,23 +169,23 @@ static void aggregates__as_on_the_host(void **state)
     const double thetas[] = { 0.08, 0.3, 0, -1 };
     (void)state;
     for (size_t k = 0; k < COUNT(kinds); k++) {
-        kryi_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
+        kryi_csr A = matrix_of(kinds[k].coupling, kinds[k].n);
         for (size_t t = 0; t < 2 * COUNT(thetas); t++)
             try_aggregates(kinds[k].name, &A, thetas[t / 2], t % 2);
-        kryi_sparse_release(&A);
+        kryi_csr_release(&A);
     }
 }
 
 /* Whether there is a coarser level, made by host and device, and again with the numbers of B. */
 static bool try_level(const char *name, const kryi_coarsener *by, const kryi_coarsen *how,
-                      const kryi_sparse *A, const kryi_sparse *B)
+                      const kryi_csr *A, const kryi_csr *B)
 {
     const size_t count = (size_t)(A->rows * how->vectors);
     bool coarser;
     kryi_coarsen c = *how, d = *how;
     kryi_coarser host = { 0 }, again = { 0 };
     kryi_device_coarser dev = { 0 };
-    kryi_csr D, E;
+    kryi_device_csr D, E;
     void *kept, *kept_there;
 
     c.near_null_space = calloc(count, sizeof(double)), d.near_null_space = NULL;
@@ -194,8 +194,8 @@ static bool try_level(const char *name, const kryi_coarsener *by, const kryi_coa
     if (how->near_null_space)
         OK(kryi_buffer_upload(device(), count * sizeof(double), c.near_null_space, &d.on_device));
     OK(by->create(&c, A, &host.P, &kept));
-    OK(kryi_csr_upload(device(), A, &D));
-    OK(kryi_csr_upload(device(), B, &E));
+    OK(kryi_device_csr_upload(device(), A, &D));
+    OK(kryi_device_csr_upload(device(), B, &E));
     OK(by->on_device->create(&d, &D, &dev.P, &kept_there));
     coarser = host.P.cols > 0;
     if (!coarser) {
@@ -212,7 +212,7 @@ static bool try_level(const char *name, const kryi_coarsener *by, const kryi_coa
             expect_doubles(name, d.on_device, c.near_null_space, host.P.cols * c.vectors);
         OK(by->update(B, kept, &again.P));
         OK(kryi_coarser_multiply("test", 1, KRY_F64, B, &again));
-        kryi_csr *const numbers[] = { &dev.R, &dev.AP, &dev.A };
+        kryi_device_csr *const numbers[] = { &dev.R, &dev.AP, &dev.A };
         for (size_t k = 0; k < COUNT(numbers); k++) kryi_buffer_release(device(), &numbers[k]->val);
         OK(by->on_device->update(&E, kept_there, &dev.P));
         OK(kryi_device_coarser_again("test", 1, KRY_F64, &E, &dev));
@@ -221,7 +221,7 @@ static bool try_level(const char *name, const kryi_coarsener *by, const kryi_coa
     }
     by->destroy(kept);
     by->on_device->destroy(kept_there);
-    kryi_csr_release(&E), kryi_csr_release(&D);
+    kryi_device_csr_release(&E), kryi_device_csr_release(&D);
     kryi_device_coarser_release(&dev);
     kryi_coarser_release(&again), kryi_coarser_release(&host);
     kryi_buffer_release(device(), &d.on_device);
@@ -229,13 +229,13 @@ static bool try_level(const char *name, const kryi_coarsener *by, const kryi_coa
     return coarser;
 }
 
-static kryi_sparse times(const kryi_sparse *A, double factor)
+static kryi_csr times(const kryi_csr *A, double factor)
 {
-    kryi_sparse B;
-    OK(kryi_sparse_create(A->rows, A->cols, KRY_F64, kryi_sparse_nnz(A), &B));
+    kryi_csr B;
+    OK(kryi_csr_create(A->rows, A->cols, KRY_F64, kryi_csr_nnz(A), &B));
     memcpy(B.row_ptr, A->row_ptr, ((size_t)A->rows + 1) * sizeof *B.row_ptr);
-    memcpy(B.col, A->col, (size_t)kryi_sparse_nnz(A) * sizeof *B.col);
-    for (int64_t e = 0; e < kryi_sparse_nnz(A); e++)
+    memcpy(B.col, A->col, (size_t)kryi_csr_nnz(A) * sizeof *B.col);
+    for (int64_t e = 0; e < kryi_csr_nnz(A); e++)
         ((double *)B.val)[e] = factor * ((double *)A->val)[e];
     return B;
 }
@@ -249,7 +249,7 @@ static void level__nodes_as_on_the_host(void **state)
     for (size_t k = 0; k < COUNT(node_kinds); k++) {
         const int64_t n = node_kinds[k].n;
         const int m = node_kinds[k].m;
-        kryi_sparse A = matrix_of(node_kinds[k].coupling, n), B = times(&A, 1.7);
+        kryi_csr A = matrix_of(node_kinds[k].coupling, n), B = times(&A, 1.7);
         double *V = random_array(KRY_F64, n * m);
         for (int64_t i = 0; i < n; i++) {
             if (i % 7 == 3) V[i * m] = 0;
@@ -264,8 +264,8 @@ static void level__nodes_as_on_the_host(void **state)
         const bool coarser = try_level("nodes", &kryi_smoothed_aggregation, &how, &A, &B);
         assert_int_equal(coarser, node_kinds[k].coupling != nothing);
         free(V);
-        kryi_sparse_release(&B);
-        kryi_sparse_release(&A);
+        kryi_csr_release(&B);
+        kryi_csr_release(&A);
     }
 }
 
@@ -274,13 +274,13 @@ static void level__as_on_the_host(void **state)
     (void)state;
     NOT_ON_HOST("kernels of GPUs");
     for (size_t k = 0; k < COUNT(kinds); k++) {
-        kryi_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
-        kryi_sparse B = times(&A, 1.7);
+        kryi_csr A = matrix_of(kinds[k].coupling, kinds[k].n);
+        kryi_csr B = times(&A, 1.7);
         const kryi_coarsen how = { .who = "test", .strength = 0.25, .block = 1, .vectors = 1 };
         try_level(kinds[k].name, &kryi_smoothed_aggregation, &how, &A, &B);
         try_level(kinds[k].name, &kryi_classical_coarsening, &how, &A, &B);
-        kryi_sparse_release(&B);
-        kryi_sparse_release(&A);
+        kryi_csr_release(&B);
+        kryi_csr_release(&A);
     }
 }
 
@@ -288,16 +288,16 @@ static void check__finds_nothing(void **state)
 {
     (void)state;
     for (size_t k = 0; k < COUNT(kinds); k++) {
-        kryi_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
-        kryi_csr D;
+        kryi_csr A = matrix_of(kinds[k].coupling, kinds[k].n);
+        kryi_device_csr D;
         kryi_device_finding f;
-        OK(kryi_csr_upload(device(), &A, &D));
+        OK(kryi_device_csr_upload(device(), &A, &D));
         OK(kryi_device_check(&D, &f));
         assert_true(f.sound);
         assert_true(f.look.bound == kryi_look_at_rows(&A).bound);
         assert_int_equal(f.longest, kryi_longest_row(&A));
-        kryi_csr_release(&D);
-        kryi_sparse_release(&A);
+        kryi_device_csr_release(&D);
+        kryi_csr_release(&A);
     }
 }
 
@@ -306,30 +306,30 @@ static void check__finds_what_is_not_symmetric(void **state)
 {
     (void)state;
     for (int what = 0; what < 5; what++) {
-        kryi_sparse A = matrix_of(chain, 300);
-        const int64_t e = kryi_sparse_find(&A, 200, what < 2 ? 201 : 200);
-        kryi_csr D;
+        kryi_csr A = matrix_of(chain, 300);
+        const int64_t e = kryi_csr_find(&A, 200, what < 2 ? 201 : 200);
+        kryi_device_csr D;
         kryi_device_finding f;
         if (what == 0) A.col[e] = 203;
         if (what == 1) ((double *)A.val)[e] *= 1 + 1e-15;
         if (what >= 2) ((double *)A.val)[e] = what == 2 ? NAN : what == 3 ? -1 : 0;
-        OK(kryi_csr_upload(device(), &A, &D));
+        OK(kryi_device_csr_upload(device(), &A, &D));
         OK(kryi_device_check(&D, &f));
         assert_false(f.sound);
-        kryi_csr_release(&D);
-        kryi_sparse_release(&A);
+        kryi_device_csr_release(&D);
+        kryi_csr_release(&A);
     }
 }
 
 /* ---- all levels -------------------------------------------------------------------------------- */
 
 /* Laplace's operator on nx-by-ny points. */
-static kryi_sparse plane(int64_t nx, int64_t ny)
+static kryi_csr plane(int64_t nx, int64_t ny)
 {
-    kryi_sparse A;
+    kryi_csr A;
     int64_t end = 0;
 
-    OK(kryi_sparse_create(nx * ny, nx * ny, KRY_F64, 5 * nx * ny, &A));
+    OK(kryi_csr_create(nx * ny, nx * ny, KRY_F64, 5 * nx * ny, &A));
     for (int64_t i = 0; i < nx * ny; i++) {
         const int64_t x = i % nx, col[] = { i - nx, i - 1, i, i + 1, i + nx };
         for (int k = 0; k < 5; k++) {
@@ -345,13 +345,13 @@ static kryi_sparse plane(int64_t nx, int64_t ny)
 /* ---- operators in slices ------------------------------------------------------------------------- */
 
 /* Rows of up to 9 entries near the diagonal, with a leap of about `leap` columns in one of `of` steps. */
-static kryi_sparse leaping(int64_t rows, int64_t cols, int64_t leap, int64_t of)
+static kryi_csr leaping(int64_t rows, int64_t cols, int64_t leap, int64_t of)
 {
     enum { MOST = 9 };
-    kryi_sparse A;
+    kryi_csr A;
     int64_t end = 0;
 
-    OK(kryi_sparse_create(rows, cols, KRY_F64, MOST * rows, &A));
+    OK(kryi_csr_create(rows, cols, KRY_F64, MOST * rows, &A));
     for (int64_t i = 0; i < rows; i++) {
         const int64_t length = random_below(8) ? MOST - random_below(5) : 0;
         for (int64_t k = 0, j = i + random_below(7); k < length && j < cols; k++) {
@@ -365,7 +365,7 @@ static kryi_sparse leaping(int64_t rows, int64_t cols, int64_t leap, int64_t of)
 }
 
 /* y = A x for x, and for ones, where a symmetric matrix that is rounded loses nothing. */
-static void expect_product(const kryi_sparse *A, const kry_op *op, double eps, bool ones)
+static void expect_product(const kryi_csr *A, const kry_op *op, double eps, bool ones)
 {
     double *x = calloc((size_t)A->cols, sizeof *x), *y;
     kry_vec *X, *Y;
@@ -392,25 +392,25 @@ static void expect_product(const kryi_sparse *A, const kry_op *op, double eps, b
 static void try_slices(int64_t extra_cols, int64_t leap, int64_t of, bool rounded)
 {
     const int64_t rows = 1024 * device()->info.compute_units + 77; /* enough for slices */
-    const kryi_sparse A = leaping(rows, rows + extra_cols, leap, of);
+    const kryi_csr A = leaping(rows, rows + extra_cols, leap, of);
     const double one_rounding = 1e-15 * 16, eps = rounded ? 6.0e-8 : one_rounding;
     double *val = A.val;
-    kryi_csr C;
+    kryi_device_csr C;
     kry_op *op;
 
-    OK(kryi_csr_upload(device(), &A, &C));
+    OK(kryi_device_csr_upload(device(), &A, &C));
     OK(kryi_sliced_operator(&C, (kryi_keep){ .type = KRY_F64, .rounded = rounded },
                             extra_cols ? 0 : KRY_SYMMETRIC, &op));
     assert_string_equal(op->table->kind, "sell");
     expect_product(&A, op, eps, false);
     if (!extra_cols) expect_product(&A, op, one_rounding, true);
-    val[kryi_sparse_nnz(&A) / 2] = 1e-300; /* too small for single: all numbers stay in double */
-    OK(kryi_buffer_write(device(), C.val, 0, (size_t)kryi_sparse_nnz(&A) * sizeof *val, val));
+    val[kryi_csr_nnz(&A) / 2] = 1e-300; /* too small for single: all numbers stay in double */
+    OK(kryi_buffer_write(device(), C.val, 0, (size_t)kryi_csr_nnz(&A) * sizeof *val, val));
     OK(kryi_sliced_set_numbers(op, &C));
     expect_product(&A, op, one_rounding, false);
     kry_op_release(&op);
-    kryi_csr_release(&C);
-    kryi_sparse_release((kryi_sparse *)&A);
+    kryi_device_csr_release(&C);
+    kryi_csr_release((kryi_csr *)&A);
 }
 
 static void slices__multiply_as_the_rows(void **state)
@@ -426,10 +426,10 @@ static void slices__multiply_as_the_rows(void **state)
     }
 }
 
-static kry_op *op_of(const kryi_sparse *A, kry_type type, int block)
+static kry_op *op_of(const kryi_csr *A, kry_type type, int block)
 {
     kry_op *op;
-    void *typed = in_type(type, A->val, kryi_sparse_nnz(A));
+    void *typed = in_type(type, A->val, kryi_csr_nnz(A));
     OK(kry_csr_create(device(), type, A->rows, A->cols, A->row_ptr, A->col, typed,
                       KRY_MATRIX(.traits = KRY_POSITIVE, .format = KRY_FORMAT_CSR, .block = block),
                       &op));
@@ -437,17 +437,17 @@ static kry_op *op_of(const kryi_sparse *A, kry_type type, int block)
     return op;
 }
 
-static void change(kry_op *op, const kryi_sparse *A, double factor)
+static void change(kry_op *op, const kryi_csr *A, double factor)
 {
-    double *val = calloc((size_t)kryi_sparse_nnz(A), sizeof *val);
-    for (int64_t e = 0; e < kryi_sparse_nnz(A); e++) val[e] = factor * ((double *)A->val)[e];
-    void *typed = in_type(op->shape.type, val, kryi_sparse_nnz(A));
+    double *val = calloc((size_t)kryi_csr_nnz(A), sizeof *val);
+    for (int64_t e = 0; e < kryi_csr_nnz(A); e++) val[e] = factor * ((double *)A->val)[e];
+    void *typed = in_type(op->shape.type, val, kryi_csr_nnz(A));
     OK(kry_op_update(op, typed));
     free(typed), free(val);
 }
 
 /* z := M r for an r that is always the same, with A times `factor`; to be freed. */
-static double *result_of(const kryi_sparse *A, kry_type type, int block, const kry_amg_params *p,
+static double *result_of(const kryi_csr *A, kry_type type, int block, const kry_amg_params *p,
                          double factor, int *levels)
 {
     kry_op *op = op_of(A, type, block), *M;
@@ -470,7 +470,7 @@ static double *result_of(const kryi_sparse *A, kry_type type, int block, const k
 }
 
 /* The cycle is the same map, whoever made its levels, and after an update. */
-static void try_amg(const kryi_sparse *A, kry_type type, int block, const kry_amg_params *p,
+static void try_amg(const kryi_csr *A, kry_type type, int block, const kry_amg_params *p,
                     double factor)
 {
     const bool single = type == KRY_F32 || (block == 1 && !p->cycle.values);
@@ -504,10 +504,10 @@ static void amg__as_on_the_host(void **state)
                   { KRY_COARSEN_AUTO, 71, 70, 1, KRY_CYCLE_VALUES_AUTO } };
     const kry_type type = type_of(state);
     for (size_t k = type == KRY_F32; k < COUNT(tries); k++) {
-        kryi_sparse A = plane(tries[k].nx, tries[k].ny);
+        kryi_csr A = plane(tries[k].nx, tries[k].ny);
         try_amg(&A, type, 1, KRY_AMG(.coarsening = tries[k].way, .cycle.values = tries[k].values),
                 tries[k].factor);
-        kryi_sparse_release(&A);
+        kryi_csr_release(&A);
     }
 }
 
@@ -516,7 +516,7 @@ static void amg__elasticity_as_on_the_host(void **state)
     kry_problem *p = NULL;
     (void)state;
     OK(kry_problem_create("elasticity2d:61x43", 1, &p));
-    const kryi_sparse A = { p->n, p->n, KRY_F64, p->row_ptr, p->col, p->val };
+    const kryi_csr A = { p->n, p->n, KRY_F64, p->row_ptr, p->col, p->val };
     try_amg(&A, KRY_F64, 2, KRY_AMG(.coarsening = KRY_COARSEN_AUTO), 3);
     kry_problem_release(&p);
 }
@@ -526,11 +526,11 @@ static void amg__elasticity_as_on_the_host(void **state)
 static void amg__matrices_that_are_not_symmetric(void **state)
 {
     (void)state;
-    kryi_sparse A = plane(95, 50);
+    kryi_csr A = plane(95, 50);
     kry_op *op = op_of(&A, KRY_F64, 1), *M, *N;
     double *numbers = random_array(KRY_F64, A.rows), *before, *after;
     kry_vec *r = vec_of(KRY_F64, numbers, A.rows, 1), *z = vec_of(KRY_F64, numbers, A.rows, 1);
-    double *entry = &((double *)A.val)[kryi_sparse_find(&A, 777, 778)];
+    double *entry = &((double *)A.val)[kryi_csr_find(&A, 777, 778)];
 
     *entry *= 1 + 1e-13;
     change(op, &A, 1);
@@ -542,12 +542,12 @@ static void amg__matrices_that_are_not_symmetric(void **state)
     REFUSES(kry_amg_create(op, NULL, &N), KRY_ERR_ARGUMENT, "is not symmetric: row");
     REFUSES(kry_op_update(M, NULL), KRY_ERR_ARGUMENT, "is not symmetric: row");
     *entry = -1;
-    ((double *)A.val)[kryi_sparse_find(&A, 300, 300)] = 0.001; /* positive, but A is not definite */
+    ((double *)A.val)[kryi_csr_find(&A, 300, 300)] = 0.001; /* positive, but A is not definite */
     change(op, &A, 1);
     REFUSES(kry_amg_create(op, NULL, &N), KRY_ERR_ARGUMENT, "not positive definite");
     REFUSES(kry_op_update(M, NULL), KRY_ERR_ARGUMENT, "not positive definite");
     assert_null(N);
-    ((double *)A.val)[kryi_sparse_find(&A, 300, 300)] = 4;
+    ((double *)A.val)[kryi_csr_find(&A, 300, 300)] = 4;
     change(op, &A, 1);
     OK(kry_op_apply(M, 1, r, 0, z));
     after = numbers_of(z);
@@ -555,14 +555,14 @@ static void amg__matrices_that_are_not_symmetric(void **state)
     free(after), free(before), free(numbers);
     kry_vec_release(&z), kry_vec_release(&r);
     kry_op_release(&M), kry_op_release(&op);
-    kryi_sparse_release(&A);
+    kryi_csr_release(&A);
 }
 
 /* Whatever request for memory fails: a status, nothing handed out, and nothing left behind. */
 static void amg__without_memory(void **state)
 {
     (void)state;
-    kryi_sparse A = plane(93, 47);
+    kryi_csr A = plane(93, 47);
     kry_op *op = op_of(&A, KRY_F32, 1), *M;
     const kry_amg_params *p = KRY_AMG(.coarsening = KRY_COARSEN_AGGREGATION);
 
@@ -581,7 +581,7 @@ static void amg__without_memory(void **state)
         failed = request_failed;
     }
     kry_op_release(&M), kry_op_release(&op);
-    kryi_sparse_release(&A);
+    kryi_csr_release(&A);
 }
 
 #define TWO(test) \

@@ -9,12 +9,12 @@
 /* ---- what is made of one --------------------------------------------------------------------- */
 
 typedef struct made {
-    kryi_sparse A, S, P;
+    kryi_csr A, S, P;
     char *point;
     int64_t count;
 } made;
 
-static made make(kryi_sparse A, double theta)
+static made make(kryi_csr A, double theta)
 {
     made m = { .A = A };
     m.point = malloc((size_t)A.rows + 1);
@@ -31,21 +31,18 @@ static made make(kryi_sparse A, double theta)
 
 static void unmake(made *m)
 {
-    kryi_sparse_release(&m->P);
-    kryi_sparse_release(&m->S);
-    kryi_sparse_release(&m->A);
+    kryi_csr_release(&m->P);
+    kryi_csr_release(&m->S);
+    kryi_csr_release(&m->A);
     free(m->point);
 }
 
-static double entry(const kryi_sparse *A, int64_t i, int64_t j)
+static double entry(const kryi_csr *A, int64_t i, int64_t j)
 {
-    const int64_t e = kryi_sparse_find(A, i, j);
+    const int64_t e = kryi_csr_find(A, i, j);
     return e < 0 ? 0 : ((const double *)A->val)[e];
 }
-static bool depends(const made *m, int64_t i, int64_t j)
-{
-    return kryi_sparse_find(&m->S, i, j) >= 0;
-}
+static bool depends(const made *m, int64_t i, int64_t j) { return kryi_csr_find(&m->S, i, j) >= 0; }
 
 /* ---- strength -------------------------------------------------------------------------------- */
 
@@ -81,16 +78,16 @@ static void strength__small_positive_and_dominant(void **state)
     int64_t row_ptr[] = { 0, 6, 9, 11, 13, 15, 17 };
     int32_t col[] = { 0, 1, 2, 3, 4, 5, 0, 1, 2, 0, 2, 0, 3, 0, 4, 0, 5 };
     double val[] = { 9, -4, -1, -0.99, 3, -4, -4, 5, -1, -1, 2, -0.99, 2, 3, 4, -4, 41 };
-    const kryi_sparse A = { 6, 6, KRY_F64, row_ptr, col, val };
+    const kryi_csr A = { 6, 6, KRY_F64, row_ptr, col, val };
     static const int32_t strong[] = { 1, 2, 0, 2, 0, 0 };
     static const int64_t length[] = { 2, 2, 1, 1, 0, 0 };
-    kryi_sparse S;
+    kryi_csr S;
 
     OK(kryi_classical_strength(&A, 0.25, &S));
-    assert_int_equal(kryi_sparse_nnz(&S), COUNT(strong));
+    assert_int_equal(kryi_csr_nnz(&S), COUNT(strong));
     for (int64_t i = 0; i < 6; i++) assert_int_equal(kryi_row_length(&S, i), length[i]);
     for (size_t e = 0; e < COUNT(strong); e++) assert_int_equal(S.col[e], strong[e]);
-    kryi_sparse_release(&S);
+    kryi_csr_release(&S);
 }
 
 /* ---- splitting ------------------------------------------------------------------------------- */
@@ -98,7 +95,7 @@ static void strength__small_positive_and_dominant(void **state)
 /* Whether a C point is at most two dependences away. */
 static bool near_c(const made *m, int64_t i)
 {
-    const kryi_sparse *S = &m->S;
+    const kryi_csr *S = &m->S;
     for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++) {
         const int64_t k = S->col[e];
         if (m->point[k] == KRY_POINT_C) return true;
@@ -256,12 +253,12 @@ static void interpolate__a_chain_by_hand(void **state)
     int64_t row_ptr[] = { 0, 2, 5, 8, 11, 13 };
     int32_t col[] = { 0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4 };
     double val[] = { 2, -1, -1, 2, -1, -1, 2, -1, -1, 2, -1, -1, 2 };
-    const kryi_sparse A = { 5, 5, KRY_F64, row_ptr, col, val };
+    const kryi_csr A = { 5, 5, KRY_F64, row_ptr, col, val };
     static const char point[] = { KRY_POINT_F, KRY_POINT_C, KRY_POINT_F, KRY_POINT_F, KRY_POINT_C };
     static const int64_t starts[] = { 0, 1, 2, 4, 6, 7 };
     static const int32_t cols[] = { 0, 0, 0, 1, 0, 1, 1 };
     static const double want[] = { 0.5, 1, 2 / 3.0, 1 / 3.0, 1 / 3.0, 2 / 3.0, 1 };
-    kryi_sparse S, P = { 0 };
+    kryi_csr S, P = { 0 };
 
     OK(kryi_classical_strength(&A, 0.25, &S));
     OK(kryi_interpolate(&A, &S, point, &P));
@@ -270,24 +267,24 @@ static void interpolate__a_chain_by_hand(void **state)
         assert_int_equal(P.col[e], cols[e]);
         NEAR(((double *)P.val)[e], want[e], 1e-15, "entry %d", e);
     }
-    kryi_sparse_release(&P);
-    kryi_sparse_release(&S);
+    kryi_csr_release(&P);
+    kryi_csr_release(&S);
 }
 
 /* The middle of a plane of 3 x 3 whose corners are C points: by symmetry a quarter of each. */
 static void interpolate__a_plane_by_hand(void **state)
 {
     (void)state;
-    kryi_sparse A = symmetric(9, five_points, 0), S, P = { 0 };
+    kryi_csr A = symmetric(9, five_points, 0), S, P = { 0 };
     static const char point[] = { KRY_POINT_C, KRY_POINT_F, KRY_POINT_C, KRY_POINT_F, KRY_POINT_F,
                                   KRY_POINT_F, KRY_POINT_C, KRY_POINT_F, KRY_POINT_C };
     OK(kryi_classical_strength(&A, 0.25, &S));
     OK(kryi_interpolate(&A, &S, point, &P));
     assert_int_equal(kryi_row_length(&P, 4), 4);
     for (int j = 0; j < 4; j++) NEAR(entry(&P, 4, j), 0.25, 1e-15, "corner %d", j);
-    kryi_sparse_release(&P);
-    kryi_sparse_release(&S);
-    kryi_sparse_release(&A);
+    kryi_csr_release(&P);
+    kryi_csr_release(&S);
+    kryi_csr_release(&A);
 }
 
 /* New numbers at the places of an old P: what the same places get from scratch, if they are the same. */
@@ -297,13 +294,13 @@ static void interpolate__again_with_new_numbers(void **state)
     for (int round = 0; round < 20; round++) {
         places = random_bits();
         made m = make(symmetric(1 + random_below(60), all[(size_t)round % COUNT(all)], 0.1), 0.25);
-        kryi_sparse Q = m.P;
-        const int64_t nnz = kryi_sparse_nnz(&Q);
+        kryi_csr Q = m.P;
+        const int64_t nnz = kryi_csr_nnz(&Q);
         Q.val = NULL;
         OK(kryi_interpolate(&m.A, &m.S, m.point, &Q));
         for (int64_t e = 0; e < nnz; e++) /* the sum of the kept ones may come in another order */
             NEAR(((double *)Q.val)[e], ((double *)m.P.val)[e], 1e-14, "entry %lld", (long long)e);
-        for (int64_t e = 0; e < kryi_sparse_nnz(&m.A); e++) ((double *)m.A.val)[e] *= 4;
+        for (int64_t e = 0; e < kryi_csr_nnz(&m.A); e++) ((double *)m.A.val)[e] *= 4;
         OK(kryi_interpolate(&m.A, &m.S, m.point, &Q));
         for (int64_t e = 0; e < nnz; e++)
             NEAR(((double *)Q.val)[e], ((double *)m.P.val)[e], 1e-14, "entry %lld", (long long)e);
@@ -314,19 +311,19 @@ static void interpolate__again_with_new_numbers(void **state)
 
 /* ---- together -------------------------------------------------------------------------------- */
 
-static kryi_sparse galerkin(const kryi_sparse *A, const kryi_sparse *P)
+static kryi_csr galerkin(const kryi_csr *A, const kryi_csr *P)
 {
-    kryi_sparse R, AP, C;
-    OK(kryi_sparse_transpose(P, &R));
-    OK(kryi_sparse_multiply(A, P, &AP));
-    OK(kryi_sparse_multiply(&R, &AP, &C));
-    kryi_sparse_release(&AP);
-    kryi_sparse_release(&R);
+    kryi_csr R, AP, C;
+    OK(kryi_csr_transpose(P, &R));
+    OK(kryi_csr_multiply(A, P, &AP));
+    OK(kryi_csr_multiply(&R, &AP, &C));
+    kryi_csr_release(&AP);
+    kryi_csr_release(&R);
     return C;
 }
 
 /* Cholesky's factorisation of a dense copy ends: positive definite. */
-static bool is_definite(const kryi_sparse *A)
+static bool is_definite(const kryi_csr *A)
 {
     const int64_t n = A->rows;
     double *l = calloc((size_t)(n * n) + 1, sizeof *l);
@@ -351,9 +348,9 @@ static void galerkin__stays_definite(void **state)
         places = random_bits();
         coupling_fn *f = round % 2 ? random_negative : five_points;
         made m = make(symmetric(1 + random_below(60), f, 0.05), 0.25);
-        kryi_sparse C = galerkin(&m.A, &m.P);
+        kryi_csr C = galerkin(&m.A, &m.P);
         assert_true(is_definite(&C));
-        kryi_sparse_release(&C);
+        kryi_csr_release(&C);
         unmake(&m);
     }
 }
@@ -364,8 +361,8 @@ static void all_steps__same_bits_again(void **state)
     places = random_bits();
     made a = make(symmetric(200, random_negative, 0.1), 0.25);
     made b = make(symmetric(200, random_negative, 0.1), 0.25);
-    const int64_t nnz = kryi_sparse_nnz(&a.P);
-    assert_int_equal(nnz, kryi_sparse_nnz(&b.P));
+    const int64_t nnz = kryi_csr_nnz(&a.P);
+    assert_int_equal(nnz, kryi_csr_nnz(&b.P));
     assert_memory_equal(a.point, b.point, 200);
     assert_memory_equal(a.P.row_ptr, b.P.row_ptr, 201 * sizeof *a.P.row_ptr);
     assert_memory_equal(a.P.col, b.P.col, (size_t)nnz * sizeof *a.P.col);
@@ -380,8 +377,8 @@ static void interpolate__two_dense_rows(void **state)
 {
     (void)state;
     const int64_t n = small_run() ? 1000 : 100000;
-    kryi_sparse A;
-    OK(kryi_sparse_create(n, n, KRY_F64, 2 * n + 3 * (n - 2), &A));
+    kryi_csr A;
+    OK(kryi_csr_create(n, n, KRY_F64, 2 * n + 3 * (n - 2), &A));
     double *val = A.val;
     int64_t at = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -409,19 +406,19 @@ static void all_steps__of_a_grid(void **state)
 {
     (void)state;
     made m = make(symmetric(32 * 32, five_points, 0), 0.25);
-    kryi_sparse C = galerkin(&m.A, &m.P);
+    kryi_csr C = galerkin(&m.A, &m.P);
     assert_in_range(m.count, 1024 / 4, 1024 / 2);
-    assert_in_range(kryi_sparse_nnz(&C), 5 * m.count, 12 * m.count);
+    assert_in_range(kryi_csr_nnz(&C), 5 * m.count, 12 * m.count);
     for (int64_t i = 0; i < C.rows; i++) { /* constants stay in the null space */
         double sum = 0;
         for (int64_t e = C.row_ptr[i]; e < C.row_ptr[i + 1]; e++) sum += ((double *)C.val)[e];
         NEAR(sum, 0, 1e-13, "row %lld", (long long)i);
     }
-    kryi_sparse_release(&C);
+    kryi_csr_release(&C);
     unmake(&m);
 }
 
-static kry_status everything(const kryi_sparse *A, char *point, kryi_sparse *S, kryi_sparse *P)
+static kry_status everything(const kryi_csr *A, char *point, kryi_csr *S, kryi_csr *P)
 {
     kry_status st = KRY_OK;
     int64_t count;
@@ -436,21 +433,21 @@ done:
 static void all_steps__every_request_fails(void **state)
 {
     (void)state;
-    kryi_sparse A = symmetric(40, five_points, 0.1);
+    kryi_csr A = symmetric(40, five_points, 0.1);
     char point[40];
     int requests = 0;
 
     EACH_REQUEST(k)
     {
-        kryi_sparse S = { 0 }, P = { 0 };
+        kryi_csr S = { 0 }, P = { 0 };
         kry_status st = FAILING(k, everything(&A, point, &S, &P));
         assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
-        kryi_sparse_release(&P);
-        kryi_sparse_release(&S);
+        kryi_csr_release(&P);
+        kryi_csr_release(&S);
         requests++;
     }
     assert_in_range(requests, 10, 40);
-    kryi_sparse_release(&A);
+    kryi_csr_release(&A);
 }
 
 int main(void)

@@ -15,9 +15,9 @@ typedef struct coarse_matrix {
     bool singular;
 } coarse_matrix;
 
-static kryi_sparse sparse_of(const coarse_matrix *E)
+static kryi_csr sparse_of(const coarse_matrix *E)
 {
-    return (kryi_sparse){ E->k, E->k, KRY_F64, E->row_ptr, E->col, E->val };
+    return (kryi_csr){ E->k, E->k, KRY_F64, E->row_ptr, E->col, E->val };
 }
 
 static kry_status create_with(kry_device *dev, kry_type type, kry_coarse_method method,
@@ -25,7 +25,7 @@ static kry_status create_with(kry_device *dev, kry_type type, kry_coarse_method 
                               const coarse_matrix *E, kryi_coarse **s)
 {
     const kryi_coarse_how how = { method, product, E->singular, engine ? 1e-11 : 0, engine };
-    const kryi_sparse sparse = sparse_of(E);
+    const kryi_csr sparse = sparse_of(E);
     return kryi_coarse_create(dev, type, &how, &sparse, s);
 }
 
@@ -104,7 +104,7 @@ static void eliminate(long double *a, int64_t n, int64_t k)
 /* a := (I - 1 d') a (I - d 1') */
 static void project(const coarse_matrix *E, long double *a)
 {
-    const kryi_sparse sparse = sparse_of(E);
+    const kryi_csr sparse = sparse_of(E);
     int64_t k = E->k;
     long double total = 0;
     for (int64_t i = 0; i < k; i++) total += kryi_cholesky_diagonal(&sparse, i);
@@ -409,7 +409,7 @@ static void coarse_solve__singular_is_symmetric(void **state)
         double *u = random_array(type, K), *v = random_array(type, K);
         double *gu = solved(type, s, u, K, 0), *gv = solved(type, s, v, K, 0);
         long double uv = 0, vu = 0, mean = 0, weight = 0, size = 0;
-        const kryi_sparse sparse = sparse_of(&E);
+        const kryi_csr sparse = sparse_of(&E);
         for (int64_t i = 0; i < K; i++) {
             double e = kryi_cholesky_diagonal(&sparse, i);
             uv += (long double)u[i] * gv[i], vu += (long double)v[i] * gu[i];
@@ -680,7 +680,7 @@ static bool inverts(int64_t k)
 static void check_inversion(kry_type type, kryi_coarse_product product, const coarse_matrix *E)
 {
     kryi_dense_inverse D = { .dev = device(), .type = type, .k = E->k };
-    const kryi_sparse sparse = sparse_of(E);
+    const kryi_csr sparse = sparse_of(E);
     const int64_t k = E->k;
     long double *G = inverse_of(E), largest = 0, condition = 1; /* of E with a diagonal of ones */
     double *w = random_array(type, k);

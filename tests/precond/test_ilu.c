@@ -286,29 +286,29 @@ static void auto__by_levels_and_sweeps(void **state)
 static void check_places(const double *a, int64_t n, int fill)
 {
     dense f = { .n = n, .a = (double *)a };
-    kryi_sparse R;
-    kryi_csr A, places;
+    kryi_csr R;
+    kryi_device_csr A, places;
     matrix S = matrix_from(a, n);
 
     f.there = calloc((size_t)(n * n), sizeof *f.there);
     assert_non_null(f.there);
     find_places(&f, fill);
-    OK(kryi_sparse_create(n, n, KRY_F64, S.nnz, &R));
+    OK(kryi_csr_create(n, n, KRY_F64, S.nnz, &R));
     memcpy(R.row_ptr, S.row_ptr, (size_t)(n + 1) * sizeof *R.row_ptr);
     memcpy(R.col, S.col, (size_t)S.nnz * sizeof *R.col);
-    OK(kryi_csr_upload(device(), &R, &A));
+    OK(kryi_device_csr_upload(device(), &R, &A));
     OK(kryi_block_fill_places(&A, fill, &places));
     int64_t *row_ptr = calloc((size_t)n + 1, sizeof *row_ptr);
     int32_t *col = calloc((size_t)places.nnz, sizeof *col);
     assert_true(row_ptr && col);
-    OK(kryi_csr_read_offsets(&places, row_ptr));
+    OK(kryi_device_csr_read_offsets(&places, row_ptr));
     OK(kryi_buffer_read(device(), places.col, 0, (size_t)places.nnz * sizeof *col, col));
     for (int64_t i = 0, e = 0; i < n; i++, assert_int_equal(e, row_ptr[i]))
         for (int64_t j = 0; j < n; j++)
             if (f.there[i * n + j]) assert_int_equal(col[e++], j);
     free(row_ptr), free(col);
-    kryi_sparse_release(&R);
-    kryi_csr_release(&A), kryi_csr_release(&places);
+    kryi_csr_release(&R);
+    kryi_device_csr_release(&A), kryi_device_csr_release(&places);
     matrix_release(&S);
     free(f.there);
 }
@@ -576,19 +576,19 @@ static void fill__that_a_device_refuses(void **state)
     for (int k = 0; k < 3; k++) {
         static const int64_t sizes[] = { 900, 2000, 8000 };
         matrix S = full_row(KRY_F64, sizes[k], 0);
-        kryi_sparse R;
-        kryi_csr A, places;
-        OK(kryi_sparse_create(S.rows, S.rows, KRY_F64, S.nnz, &R));
+        kryi_csr R;
+        kryi_device_csr A, places;
+        OK(kryi_csr_create(S.rows, S.rows, KRY_F64, S.nnz, &R));
         memcpy(R.row_ptr, S.row_ptr, (size_t)(S.rows + 1) * sizeof *R.row_ptr);
         memcpy(R.col, S.col, (size_t)S.nnz * sizeof *R.col);
-        OK(kryi_csr_upload(device(), &R, &A));
+        OK(kryi_device_csr_upload(device(), &R, &A));
         OK(kryi_block_fill_places(&A, 1, &places));
         if (k == 0)
             assert_int_equal(places.nnz, S.rows * S.rows);
         else
             assert_null(places.dev);
-        kryi_csr_release(&A), kryi_csr_release(&places);
-        kryi_sparse_release(&R);
+        kryi_device_csr_release(&A), kryi_device_csr_release(&places);
+        kryi_csr_release(&R);
         matrix_release(&S);
     }
     use_profile(NULL);

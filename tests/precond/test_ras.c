@@ -6,10 +6,10 @@
 
 /* ---- sub-domains --------------------------------------------------------------------------------- */
 
-static kryi_sparse host_of(const matrix *A)
+static kryi_csr host_of(const matrix *A)
 {
-    kryi_sparse R;
-    OK(kryi_sparse_create(A->rows, A->cols, KRY_F64, A->nnz, &R));
+    kryi_csr R;
+    OK(kryi_csr_create(A->rows, A->cols, KRY_F64, A->nnz, &R));
     memcpy(R.row_ptr, A->row_ptr, (size_t)(A->rows + 1) * sizeof *R.row_ptr);
     memcpy(R.col, A->col, (size_t)A->nnz * sizeof *R.col);
     memcpy(R.val, A->val, (size_t)A->nnz * sizeof(double));
@@ -45,7 +45,7 @@ static void overlap__is_what_layers_reach(void **state)
             double *a = dense_random(KRY_F64, n, false, 3, 1);
             bool *in = calloc((size_t)n + 1, sizeof *in);
             matrix A = matrix_from(a, n);
-            kryi_sparse R = host_of(&A);
+            kryi_csr R = host_of(&A);
             kryi_overlap o;
             assert_non_null(in);
             OK(kryi_overlap_find("test", &R, parts, layers, &o));
@@ -59,20 +59,20 @@ static void overlap__is_what_layers_reach(void **state)
                 assert_true(q - o.begin[d] <= o.most);
             }
             kryi_overlap_release(&o);
-            kryi_sparse_release(&R);
+            kryi_csr_release(&R);
             matrix_release(&A);
             free(in), free(a);
         }
 }
 
 /* Five points on `across` by `along` points, `alone` more without neighbours. */
-static kryi_sparse grid_graph(int64_t across, int64_t along, int64_t alone)
+static kryi_csr grid_graph(int64_t across, int64_t along, int64_t alone)
 {
     const int64_t n = across * along + alone;
-    kryi_sparse G;
+    kryi_csr G;
     int64_t at = 0;
 
-    OK(kryi_sparse_create(n, n, KRY_F64, 4 * n, &G));
+    OK(kryi_csr_create(n, n, KRY_F64, 4 * n, &G));
     for (int64_t i = 0; i < n; G.row_ptr[++i] = at) {
         if (i >= across * along) continue;
         if (i >= across) G.col[at++] = (int32_t)(i - across);
@@ -93,7 +93,7 @@ static void grow__parts_of_one_size(void **state)
 
     (void)state;
     for (size_t k = 0; k < COUNT(tries); k++) {
-        kryi_sparse G = grid_graph(tries[k].across, tries[k].along, tries[k].alone);
+        kryi_csr G = grid_graph(tries[k].across, tries[k].along, tries[k].alone);
         int32_t *part = calloc((size_t)G.rows, sizeof *part);
         int64_t *rows = calloc((size_t)tries[k].parts, sizeof *rows), cut = 0;
         assert_true(part && rows);
@@ -111,7 +111,7 @@ static void grow__parts_of_one_size(void **state)
                             (G.rows + tries[k].parts - 1) / tries[k].parts);
         assert_true(cut <= tries[k].cut);
         free(part), free(rows);
-        kryi_sparse_release(&G);
+        kryi_csr_release(&G);
     }
 }
 
@@ -150,7 +150,7 @@ static void check_ras(kry_type type, int64_t n, int64_t parts, int overlap, int 
     double *a = dense_random(type, n, definite, 5, 0.6);
     const unsigned traits = definite ? KRY_SYMMETRIC | KRY_POSITIVE : 0;
     matrix A = matrix_from(a, n);
-    kryi_sparse R = host_of(&A);
+    kryi_csr R = host_of(&A);
     kryi_overlap o;
     kry_op *op = csr_of(&A, type, KRY_MATRIX(.traits = traits)), *M = NULL;
     kry_op_info info;
@@ -169,7 +169,7 @@ static void check_ras(kry_type type, int64_t n, int64_t parts, int overlap, int 
     kry_op_release(&M);
     matrix_release(&want), matrix_release(&A);
     kryi_overlap_release(&o);
-    kryi_sparse_release(&R);
+    kryi_csr_release(&R);
     free(a);
 }
 
@@ -196,7 +196,7 @@ static void update__follows_new_values(void **state)
     for (int64_t i = 0; i < n * n; i++)
         b[i] = to_type(type, (i / n == i % n ? 2 : 1) * a[i] * (1 + 0.25 * random_number(type)));
     matrix A = matrix_from(a, n), B = matrix_from(b, n);
-    kryi_sparse R = host_of(&A);
+    kryi_csr R = host_of(&A);
     kryi_overlap o;
     void *val = in_type(type, B.val, B.nnz);
     kry_op *op = csr_of(&A, type, NULL), *M = NULL;
@@ -214,7 +214,7 @@ static void update__follows_new_values(void **state)
     op_suite(M, &want);
     kry_op_release(&M), kry_op_release(&op);
     kryi_overlap_release(&o);
-    kryi_sparse_release(&R);
+    kryi_csr_release(&R);
     matrix_release(&want), matrix_release(&A), matrix_release(&B);
     free(val), free(a), free(b);
 }

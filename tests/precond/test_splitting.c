@@ -44,19 +44,19 @@ static double stars(int64_t row, int64_t col, int64_t n)
 }
 
 /* In double, but numbers of the type. */
-static void round_to(kry_type type, kryi_sparse *A)
+static void round_to(kry_type type, kryi_csr *A)
 {
     double *val = A->val;
-    for (int64_t e = 0; e < kryi_sparse_nnz(A); e++) val[e] = to_type(type, val[e]);
+    for (int64_t e = 0; e < kryi_csr_nnz(A); e++) val[e] = to_type(type, val[e]);
 }
 
 typedef struct host {
-    kryi_sparse A, S, P;
+    kryi_csr A, S, P;
     char *point;
     int64_t count;
 } host;
 
-static host host_create(kryi_sparse A, double theta)
+static host host_create(kryi_csr A, double theta)
 {
     host h = { .A = A, .point = calloc((size_t)A.rows + 1, 1) };
     assert_non_null(h.point);
@@ -68,17 +68,17 @@ static host host_create(kryi_sparse A, double theta)
 
 static void host_release(host *h)
 {
-    kryi_sparse_release(&h->P);
-    kryi_sparse_release(&h->S);
-    kryi_sparse_release(&h->A);
+    kryi_csr_release(&h->P);
+    kryi_csr_release(&h->S);
+    kryi_csr_release(&h->A);
     free(h->point);
 }
 
 /* ---- on the device --------------------------------------------------------------------------- */
 
-static void upload_numbers(const kryi_sparse *A, kryi_csr *C)
+static void upload_numbers(const kryi_csr *A, kryi_device_csr *C)
 {
-    const int64_t nnz = kryi_sparse_nnz(A);
+    const int64_t nnz = kryi_csr_nnz(A);
     void *val = in_type(C->type, A->val, nnz);
 
     kryi_buffer_release(C->dev, &C->val);
@@ -86,10 +86,12 @@ static void upload_numbers(const kryi_sparse *A, kryi_csr *C)
     free(val);
 }
 
-static kryi_csr upload(const kryi_sparse *A, kry_type type)
+static kryi_device_csr upload(const kryi_csr *A, kry_type type)
 {
-    const int64_t nnz = kryi_sparse_nnz(A);
-    kryi_csr C = { .dev = device(), .rows = A->rows, .cols = A->cols, .nnz = nnz, .type = type };
+    const int64_t nnz = kryi_csr_nnz(A);
+    kryi_device_csr C = {
+        .dev = device(), .rows = A->rows, .cols = A->cols, .nnz = nnz, .type = type
+    };
     int32_t *ptr = calloc((size_t)A->rows + 1, sizeof *ptr);
 
     assert_non_null(ptr);
@@ -124,7 +126,7 @@ static void expect_points(const kryi_splitting *s, const host *h)
     free(number);
 }
 
-static void expect_matrix(const kryi_csr *P, const kryi_sparse *want)
+static void expect_matrix(const kryi_device_csr *P, const kryi_csr *want)
 {
     int32_t *ptr = download(P->row_ptr, P->rows + 1, sizeof *ptr);
     int32_t *col = download(P->col, P->nnz, sizeof *col);
@@ -148,11 +150,11 @@ static void expect_matrix(const kryi_csr *P, const kryi_sparse *want)
 }
 
 /* Everything as on the host, and so are new numbers. */
-static void try_matrix(kryi_sparse A, double theta, kry_type type)
+static void try_matrix(kryi_csr A, double theta, kry_type type)
 {
     round_to(type, &A);
     host h = host_create(A, theta);
-    kryi_csr C = upload(&h.A, type), P;
+    kryi_device_csr C = upload(&h.A, type), P;
     kryi_splitting s;
     double *val = h.A.val;
 
@@ -169,9 +171,9 @@ static void try_matrix(kryi_sparse A, double theta, kry_type type)
     OK(kryi_interpolate(&h.A, &h.S, h.point, &h.P));
     OK(kryi_splitting_interpolate_again(&C, &s, &P));
     expect_matrix(&P, &h.P);
-    kryi_csr_release(&P);
+    kryi_device_csr_release(&P);
     kryi_splitting_release(&s);
-    kryi_csr_release(&C);
+    kryi_device_csr_release(&C);
     host_release(&h);
 }
 
@@ -219,7 +221,7 @@ static void signs__as_summed_by_hand(void **state)
 {
     NOT_ON_HOST("kernels of GPUs");
     places = random_bits();
-    kryi_sparse A = symmetric(700, random_sign, 0.1);
+    kryi_csr A = symmetric(700, random_sign, 0.1);
     double positive = 0, negative = 0, got_positive, got_negative;
     const double *val = A.val;
 
@@ -229,37 +231,37 @@ static void signs__as_summed_by_hand(void **state)
             if (A.col[e] == i) continue;
             positive += fmax(val[e], 0), negative -= fmin(val[e], 0);
         }
-    kryi_csr C = upload(&A, type_of(state));
+    kryi_device_csr C = upload(&A, type_of(state));
     OK(kryi_splitting_signs(&C, &got_positive, &got_negative));
     const long double eps = 100 * eps_of(acc_type());
     NEAR(got_positive, positive, eps * positive, "positive");
     NEAR(got_negative, negative, eps * negative, "negative");
-    kryi_csr_release(&C);
-    kryi_sparse_release(&A);
+    kryi_device_csr_release(&C);
+    kryi_csr_release(&A);
 }
 
 static void interpolate__no_rows(void **state)
 {
     NOT_ON_HOST("kernels of GPUs");
-    const kryi_sparse A = { .type = KRY_F64, .row_ptr = (int64_t[]){ 0 } };
-    kryi_csr C = upload(&A, type_of(state)), P;
+    const kryi_csr A = { .type = KRY_F64, .row_ptr = (int64_t[]){ 0 } };
+    kryi_device_csr C = upload(&A, type_of(state)), P;
     kryi_splitting s;
 
     OK(kryi_splitting_create(&C, 0.25, &s));
     assert_int_equal(s.coarse, 0);
     OK(kryi_splitting_interpolate(&C, &s, &P));
     assert_int_equal(P.nnz, 0);
-    kryi_csr_release(&P);
+    kryi_device_csr_release(&P);
     kryi_splitting_release(&s);
-    kryi_csr_release(&C);
+    kryi_device_csr_release(&C);
 }
 
 /* Each request for memory fails once: nothing is handed out, and nothing leaks. */
 static void interpolate__memory_fails(void **state)
 {
     NOT_ON_HOST("kernels of GPUs");
-    kryi_sparse A = symmetric(900, star, 0.1); /* several launches */
-    kryi_csr C = upload(&A, type_of(state)), P;
+    kryi_csr A = symmetric(900, star, 0.1); /* several launches */
+    kryi_device_csr C = upload(&A, type_of(state)), P;
     kryi_splitting s;
 
     EACH_REQUEST(k)
@@ -273,7 +275,7 @@ static void interpolate__memory_fails(void **state)
     {
         kry_status st = FAILING(k, kryi_splitting_interpolate(&C, &s, &P));
         assert_true(st == KRY_OK || (st == KRY_ERR_MEMORY && request_failed && !P.dev));
-        kryi_csr_release(&P);
+        kryi_device_csr_release(&P);
     }
     OK(kryi_splitting_interpolate(&C, &s, &P));
     EACH_REQUEST(k)
@@ -281,10 +283,10 @@ static void interpolate__memory_fails(void **state)
         kry_status st = FAILING(k, kryi_splitting_interpolate_again(&C, &s, &P));
         assert_true(st == KRY_OK || (st == KRY_ERR_MEMORY && request_failed));
     }
-    kryi_csr_release(&P);
+    kryi_device_csr_release(&P);
     kryi_splitting_release(&s);
-    kryi_csr_release(&C);
-    kryi_sparse_release(&A);
+    kryi_device_csr_release(&C);
+    kryi_csr_release(&A);
 }
 
 int main(void)

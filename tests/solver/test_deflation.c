@@ -157,17 +157,17 @@ static double *dense_of(const kry_op *A)
 /* A Z and (A Z)' on the device have the same entries. */
 static void check_transposes(const kryi_galerkin *G)
 {
-    kryi_sparse rows, rows_t, again;
-    OK(kryi_csr_download(&G->rows, &rows));
-    OK(kryi_csr_download(&G->rows_t, &rows_t));
-    OK(kryi_sparse_transpose(&rows, &again));
-    assert_int_equal(kryi_sparse_nnz(&again), kryi_sparse_nnz(&rows_t));
+    kryi_csr rows, rows_t, again;
+    OK(kryi_device_csr_download(&G->rows, &rows));
+    OK(kryi_device_csr_download(&G->rows_t, &rows_t));
+    OK(kryi_csr_transpose(&rows, &again));
+    assert_int_equal(kryi_csr_nnz(&again), kryi_csr_nnz(&rows_t));
     assert_memory_equal(again.row_ptr, rows_t.row_ptr, (size_t)again.rows * sizeof *again.row_ptr);
     assert_memory_equal(again.col, rows_t.col, (size_t)rows.row_ptr[rows.rows] * sizeof *again.col);
     assert_same_bits(again.val, rows_t.val, rows.row_ptr[rows.rows]);
-    kryi_sparse_release(&rows);
-    kryi_sparse_release(&rows_t);
-    kryi_sparse_release(&again);
+    kryi_csr_release(&rows);
+    kryi_csr_release(&rows_t);
+    kryi_csr_release(&again);
 }
 
 static void check_galerkin(const system_ *s, kry_type type, shape form)
@@ -193,7 +193,7 @@ static void check_galerkin(const system_ *s, kry_type type, shape form)
     OK(kryi_galerkin_create(A, &Z, &colours, &G));
     if (G.rows.dev) { /* GPUs make it */
         check_transposes(&G);
-        OK(kryi_csr_download(&G.rows_t, &G.AZ_t));
+        OK(kryi_device_csr_download(&G.rows_t, &G.AZ_t));
     }
     long double bound = 50 * eps_of(type) * largest;
     for (int64_t j = 0; j < k; j++)
@@ -290,7 +290,7 @@ static void grid_labels(void **state)
  * ---------------------------------------------------------------------------------- */
 
 /* Unknowns that are reached from i without leaving its part, which is labelled -1 - label. */
-static int64_t reach(const kryi_sparse *A, int32_t *label, int64_t i, int64_t *stack)
+static int64_t reach(const kryi_csr *A, int32_t *label, int64_t i, int64_t *stack)
 {
     const int32_t part = label[i];
     int64_t top = 0, count = 0;
@@ -312,7 +312,7 @@ static void check_parts(const kry_op *A, int64_t most)
     int32_t *label = calloc((size_t)n, sizeof *label);
     int64_t *stack = calloc((size_t)n, sizeof *stack), count, largest = 0, seen = 0;
     cl_mem found;
-    kryi_sparse rows;
+    kryi_csr rows;
 
     assert_true(label && stack);
     OK(kryi_rows_download(A, &rows));
@@ -330,7 +330,7 @@ static void check_parts(const kry_op *A, int64_t most)
     assert_int_equal(seen, count); /* a part in two pieces is seen twice */
     assert_true(largest <= 8 * (n / count + 1));
     kryi_buffer_release(device(), &found);
-    kryi_sparse_release(&rows);
+    kryi_csr_release(&rows);
     free(label), free(stack);
 }
 

@@ -262,16 +262,16 @@ static void create__refuses(void **state)
     close_team(&team);
 }
 
-static kryi_sparse sparse_of(chain *c)
+static kryi_csr sparse_of(chain *c)
 {
-    return (kryi_sparse){ c->n, c->n, KRY_F64, c->row_ptr, c->col, c->val };
+    return (kryi_csr){ c->n, c->n, KRY_F64, c->row_ptr, c->col, c->val };
 }
 
 static void factor_numbers__refuses(void **state)
 {
     (void)state;
     chain definite = chain_of(100, 2.5, 2.5), general = chain_with(100, -1.5, 2.8, -0.5);
-    const kryi_sparse matrices[] = { sparse_of(&definite), sparse_of(&general) };
+    const kryi_csr matrices[] = { sparse_of(&definite), sparse_of(&general) };
     NEEDS_LDL();
 
     for (size_t i = 0; i < (LU ? COUNT(matrices) : 1); i++) {
@@ -288,9 +288,9 @@ static void factor_numbers__refuses(void **state)
 }
 
 /* A matrix of n rows with some entries in each, of which some are found in the transversal alone. */
-static kryi_sparse random_sparse(int64_t n, double *dense)
+static kryi_csr random_sparse(int64_t n, double *dense)
 {
-    kryi_sparse A;
+    kryi_csr A;
     int64_t nnz = 0;
 
     for (int64_t k = 0; k < n * n; k++) dense[k] = 0;
@@ -300,7 +300,7 @@ static kryi_sparse random_sparse(int64_t n, double *dense)
         for (int k = 0; k < 3; k++)
             dense[i * n + (int64_t)random_below((int)n)] += random_number(KRY_F64);
     }
-    OK(kryi_sparse_create(n, n, KRY_F64, n * n, &A));
+    OK(kryi_csr_create(n, n, KRY_F64, n * n, &A));
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++)
             if (dense[i * n + j] != 0)
@@ -344,7 +344,7 @@ static void factor_solve__against_elimination(void **state)
     NEEDS_LU();
 
     for (int64_t n = 2; n <= N; n += n < 6 ? 1 : 17) {
-        kryi_sparse S = random_sparse(n, dense);
+        kryi_csr S = random_sparse(n, dense);
         kryi_factor F;
         long double norm = 0, inverse = 0;
         for (int64_t i = 0; i < n; i++) x[0][i] = x[1][i] = b[i] = random_number(KRY_F64);
@@ -372,7 +372,7 @@ static void factor_solve__against_elimination(void **state)
             }
         }
         kryi_factor_release(&F);
-        kryi_sparse_release(&S);
+        kryi_csr_release(&S);
     }
 }
 
@@ -383,13 +383,13 @@ static void factor_numbers__keeps_to_the_bytes(void **state)
 #ifdef KRY_HAVE_KLU
     enum { SIDE = 30, N = SIDE * SIDE };
     static const int steps[] = { -SIDE, -1, 0, 1, SIDE };
-    kryi_sparse A;
+    kryi_csr A;
     void *self, *numbers;
     kryi_factor_cost cost;
     int64_t nnz = 0;
 
     /* A grid with next to nothing on the diagonal. */
-    OK(kryi_sparse_create(N, N, KRY_F64, 5 * N, &A));
+    OK(kryi_csr_create(N, N, KRY_F64, 5 * N, &A));
     for (int i = 0; i < N; i++) {
         for (int k = 0; k < 5; k++)
             if (i + steps[k] >= 0 && i + steps[k] < N) {
@@ -406,7 +406,7 @@ static void factor_numbers__keeps_to_the_bytes(void **state)
     assert_true(kryi_factor_klu.bytes(self, numbers) > 1.01 * cost.bytes);
     kryi_factor_klu.release(self, numbers);
     kryi_factor_klu.destroy(self);
-    kryi_sparse_release(&A);
+    kryi_csr_release(&A);
 #else
     SKIP("built without KLU");
 #endif
@@ -421,7 +421,7 @@ static void fault__every_request(void **state)
     NEEDS_LU();
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        kryi_sparse A = sparse_of(&cases[i]);
+        kryi_csr A = sparse_of(&cases[i]);
         int requests = 0;
         of_suitesparse = 0;
         EACH_REQUEST(k)
@@ -483,7 +483,7 @@ static void factor_numbers__keeps_what_there_is(void **state)
     NEEDS_LDL();
 
     for (size_t i = 0; i < (LU ? COUNT(cases) : 2); i++) {
-        kryi_sparse A = sparse_of(&cases[i]);
+        kryi_csr A = sparse_of(&cases[i]);
         kryi_factor F;
         double b[MOST], x[MOST];
         const int64_t at = random_below(50);
@@ -496,12 +496,12 @@ static void factor_numbers__keeps_what_there_is(void **state)
         OK(kryi_factor_solve(&F, x));
         const kryi_factor before = F;
         for (size_t k = 0; k < COUNT(refused); k++) {
-            kryi_sparse bad = sparse_of(&refused[k]);
+            kryi_csr bad = sparse_of(&refused[k]);
             assert_true(kryi_factor_numbers("who", &bad, k == 3 ? 100 : 0, &F) < 0);
             check_same(&F, &before, b, x);
         }
         for (size_t k = 0; k < (LU ? COUNT(cases) : 2); k++) {
-            kryi_sparse other = sparse_of(&cases[k]);
+            kryi_csr other = sparse_of(&cases[k]);
             EACH_REQUEST(request)
             {
                 if (FAILING(request, kryi_factor_numbers("who", &other, 0, &F)) < 0)

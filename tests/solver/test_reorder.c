@@ -76,28 +76,28 @@ static matrix grid_of(kry_type type, int side, const int32_t *place, const weigh
     return A;
 }
 
-static kryi_sparse pattern_of(const matrix *A)
+static kryi_csr pattern_of(const matrix *A)
 {
-    return (kryi_sparse){ A->rows, A->cols, KRY_F64, A->row_ptr, A->col, NULL };
+    return (kryi_csr){ A->rows, A->cols, KRY_F64, A->row_ptr, A->col, NULL };
 }
 
 /* order[k]: the row that comes k-th; place: where each one goes. */
 static int32_t *order_of(const matrix *A, int32_t *place)
 {
-    const kryi_sparse pattern = pattern_of(A);
+    const kryi_csr pattern = pattern_of(A);
     int32_t *order = calloc((size_t)A->rows + 1, sizeof *order);
-    kryi_sparse graph;
+    kryi_csr graph;
 
     assert_non_null(order);
-    OK(kryi_sparse_graph(&pattern, &graph));
-    OK(kryi_sparse_rcm(&graph, order));
+    OK(kryi_csr_graph(&pattern, &graph));
+    OK(kryi_csr_rcm(&graph, order));
     for (int64_t i = 0; i < A->rows; i++) place[i] = -1;
     for (int64_t k = 0; k < A->rows; k++) {
         assert_in_range(order[k], 0, A->rows - 1);
         assert_int_equal(place[order[k]], -1);
         place[order[k]] = (int32_t)k;
     }
-    kryi_sparse_release(&graph);
+    kryi_csr_release(&graph);
     return order;
 }
 
@@ -123,9 +123,9 @@ static void rcm__any_graph(void **state)
         free(again), free(order), free(place);
         matrix_release(&A);
     }
-    kryi_sparse empty = { .row_ptr = (int64_t[]){ 0 } };
-    OK(kryi_sparse_rcm(&empty, NULL));
-    assert_true(kryi_sparse_mean_bandwidth(&empty, NULL) == 0);
+    kryi_csr empty = { .row_ptr = (int64_t[]){ 0 } };
+    OK(kryi_csr_rcm(&empty, NULL));
+    assert_true(kryi_csr_mean_bandwidth(&empty, NULL) == 0);
 }
 
 /* A grid of N x N whose points are numbered at random: rows are no further apart than about N again. */
@@ -138,7 +138,7 @@ static void rcm__finds_the_lines_of_a_grid(void **state)
         const int64_t n = (int64_t)sides[i] * sides[i];
         int32_t *mixed = shuffled(n), *place = calloc((size_t)n, sizeof *place);
         matrix A = grid_of(KRY_F64, sides[i], mixed, &laplace);
-        const kryi_sparse pattern = pattern_of(&A);
+        const kryi_csr pattern = pattern_of(&A);
         free(order_of(&A, place));
         int64_t widest = 0;
         for (int64_t r = 0; r < n; r++)
@@ -147,7 +147,7 @@ static void rcm__finds_the_lines_of_a_grid(void **state)
                 if (distance > widest) widest = distance;
             }
         assert_in_range(widest, 1, 2 * sides[i]);
-        assert_true(kryi_sparse_mean_bandwidth(&pattern, place) <= sides[i]);
+        assert_true(kryi_csr_mean_bandwidth(&pattern, place) <= sides[i]);
         free(place), free(mixed);
         matrix_release(&A);
     }

@@ -576,7 +576,7 @@ static void coarse_product(kry_type type, int64_t first, kryi_coarse_product kin
         if (i + 1 < COARSE) product -= entry(i + 1);
         want[i] = entry(i), w[i] = product;
     }
-    kryi_sparse E = { COARSE, COARSE, KRY_F64, row_ptr, col, val };
+    kryi_csr E = { COARSE, COARSE, KRY_F64, row_ptr, col, val };
     const kryi_coarse_how how = { KRY_COARSE_DENSE, kind, .engine = &kryi_cholesky_band };
     kry_vec *v = vector(type, COARSE, first, 0), *c = vector(type, COARSE, 3 - first, 2);
     float f32[COARSE];
@@ -618,7 +618,7 @@ static void inversion(kry_type type)
         mean += diagonal * entry(i), weight += diagonal;
     }
     for (int i = 0; i < CHAIN; i++) want[i] = entry(i) - mean / weight;
-    const kryi_sparse E = { CHAIN, CHAIN, KRY_F64, row_ptr, col, val };
+    const kryi_csr E = { CHAIN, CHAIN, KRY_F64, row_ptr, col, val };
     OK(kry_vec_write(w, type == KRY_F32 ? (void *)f32 : f64));
     OK(kryi_dense_inverse_choose(&D, KRY_COARSE_FULL));
     OK(kryi_dense_inverse_prepare(&D));

@@ -47,14 +47,14 @@ static void change(dense *D, int64_t kind)
     }
 }
 
-static kryi_sparse compress(const dense *D, kry_type type)
+static kryi_csr compress(const dense *D, kry_type type)
 {
-    kryi_sparse A;
+    kryi_csr A;
     int64_t nnz = 0;
 
     for (int64_t i = 0; i < D->n; i++)
         for (int64_t j = 0; j < D->n; j++) nnz += D->there[i][j];
-    OK(kryi_sparse_create(D->n, D->n, type, nnz, &A));
+    OK(kryi_csr_create(D->n, D->n, type, nnz, &A));
     nnz = 0;
     for (int64_t i = 0; i < D->n; i++) {
         for (int64_t j = 0; j < D->n; j++) {
@@ -96,7 +96,7 @@ static kryi_finding search(const dense *D, bool *symmetric)
 
 static void check(const dense *D, kry_type type)
 {
-    kryi_sparse A = compress(D, type);
+    kryi_csr A = compress(D, type);
     kryi_finding found, same;
     bool symmetric, is;
     const kryi_finding worst = search(D, &is);
@@ -119,7 +119,7 @@ static void check(const dense *D, kry_type type)
         assert_true(same.mirror == entry(D, same.col, same.row));
         assert_true(fabs(same.entry - same.mirror) > 0.5);
     }
-    kryi_sparse_release(&A);
+    kryi_csr_release(&A);
 }
 
 static void mirrors__as_a_search_of_all_pairs(void **state)
@@ -141,7 +141,7 @@ static void near__grids_but_not_when_shuffled(void **state)
     enum { N = 4096, STRIDE = 2049 };
     int64_t row_ptr[N + 1] = { 0 };
     int32_t *col = calloc(4 * N, sizeof *col);
-    kryi_sparse A = { N, N, KRY_F64, row_ptr, col, NULL };
+    kryi_csr A = { N, N, KRY_F64, row_ptr, col, NULL };
 
     (void)state;
     for (int64_t i = 0; i < N; i++) {
@@ -218,7 +218,7 @@ static void diagonals__as_they_are(void **state)
         D->n = 1 + random_below(MOST);
         fill_symmetric(D, round % 2);
         if (D->n > 1) change(D, 4);
-        kryi_sparse A = compress(D, KRY_F64);
+        kryi_csr A = compress(D, KRY_F64);
         int32_t *offset, *none;
         int64_t count, more, at = 0;
         kryi_test_parts = (int)random_below(5);
@@ -236,7 +236,7 @@ static void diagonals__as_they_are(void **state)
         }
         kryi_test_parts = 0;
         free(offset);
-        kryi_sparse_release(&A);
+        kryi_csr_release(&A);
     }
     free(D);
 }

@@ -7,9 +7,9 @@
 
 /* ---- matrices --------------------------------------------------------------------------- */
 
-static kryi_sparse pattern_of(const matrix *A)
+static kryi_csr pattern_of(const matrix *A)
 {
-    return (kryi_sparse){ .rows = A->rows, .cols = A->cols, .row_ptr = A->row_ptr, .col = A->col };
+    return (kryi_csr){ .rows = A->rows, .cols = A->cols, .row_ptr = A->row_ptr, .col = A->col };
 }
 
 static int64_t cost_of(const int64_t *row_ptr, int64_t begin, int64_t end)
@@ -179,7 +179,7 @@ static void by_graph__every_pattern(void **state)
     if (!have_metis()) SKIP("no METIS");
     for (size_t k = 0; k < COUNT(patterns); k++) {
         matrix A = pattern_matrix(&patterns[k], KRY_F64);
-        kryi_sparse csr = pattern_of(&A);
+        kryi_csr csr = pattern_of(&A);
         for (size_t c = 0; c < COUNT(counts) && A.rows == A.cols && A.rows >= counts[c]; c++) {
             int32_t *part = calloc((size_t)A.rows, sizeof *part);
             assert_non_null(part);
@@ -203,7 +203,7 @@ static void by_graph__a_grid_in_shares(void **state)
     kry_problem *p = NULL;
     kry_part_volume volume[4];
     OK(kry_problem_create("poisson2d:96", 0, &p));
-    kryi_sparse csr = { .rows = p->n, .cols = p->n, .row_ptr = p->row_ptr, .col = p->col };
+    kryi_csr csr = { .rows = p->n, .cols = p->n, .row_ptr = p->row_ptr, .col = p->col };
     for (int uneven = 0; uneven < 2; uneven++) {
         OK(kryi_partition_by_graph(&csr, 4, uneven ? shares : NULL, part));
         OK(kryi_partition_by_graph(&csr, 4, uneven ? shares : NULL, again));
@@ -224,7 +224,7 @@ static void by_graph__refusals(void **state)
     (void)state;
     int64_t row_ptr[] = { 0, 1, 2 };
     int32_t col[] = { 0, 1 }, part[2] = { 9, 9 };
-    kryi_sparse A = { .rows = 2, .cols = 2, .row_ptr = row_ptr, .col = col };
+    kryi_csr A = { .rows = 2, .cols = 2, .row_ptr = row_ptr, .col = col };
     REFUSES(kryi_partition_by_graph(&A, 3, NULL, part), KRY_ERR_ARGUMENT, "2 rows");
     REFUSES(kryi_partition_by_graph(&A, 0, NULL, part), KRY_ERR_ARGUMENT, "0 parts");
     REFUSES(kryi_partition_by_graph(&A, 1, (double[]){ -1 }, part), KRY_ERR_ARGUMENT, "share -1");
@@ -236,7 +236,7 @@ static void by_graph__refusals(void **state)
 /* ---- volumes ------------------------------------------------------------------------------ */
 
 /* needs[p][j]: part p has an entry in column j, which it does not own. */
-static void check_volume(const kryi_sparse *A, int parts, const int32_t *part,
+static void check_volume(const kryi_csr *A, int parts, const int32_t *part,
                          const kry_part_volume *got)
 {
     kry_part_volume *want = calloc((size_t)parts, sizeof *want);
@@ -279,7 +279,7 @@ static void volume__every_pattern(void **state)
     (void)state;
     for (size_t k = 0; k < COUNT(patterns); k++) {
         matrix A = pattern_matrix(&patterns[k], KRY_F64);
-        kryi_sparse csr = pattern_of(&A);
+        kryi_csr csr = pattern_of(&A);
         kry_part_volume volume[5];
         int32_t *part = calloc((size_t)A.rows + 1, sizeof *part);
         assert_non_null(part);
@@ -326,7 +326,7 @@ static void order__parts_together_rows_ascending(void **state)
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-static kry_status everything(const kryi_sparse *A, int64_t *first, int32_t *part,
+static kry_status everything(const kryi_csr *A, int64_t *first, int32_t *part,
                              kry_part_volume *volume)
 {
     kry_status st = KRY_OK;
@@ -357,7 +357,7 @@ static void partition__out_of_memory(void **state)
 {
     (void)state;
     matrix A = matrix_where(KRY_F64, 100, 100, symmetric_band);
-    kryi_sparse csr = pattern_of(&A);
+    kryi_csr csr = pattern_of(&A);
     int32_t part[100] = { 0 };
     int64_t first[4];
     kry_part_volume volume[3];

@@ -32,13 +32,13 @@ static dense random_dense(int64_t rows, int64_t cols)
 
 static int64_t random_size(void) { return random_below(MOST + 1); }
 
-static kryi_sparse compress(const dense *D, kry_type type)
+static kryi_csr compress(const dense *D, kry_type type)
 {
-    kryi_sparse A;
+    kryi_csr A;
     int64_t nnz = 0;
     for (int64_t i = 0; i < D->rows; i++)
         for (int64_t j = 0; j < D->cols; j++) nnz += D->there[i][j];
-    OK(kryi_sparse_create(D->rows, D->cols, type, nnz, &A));
+    OK(kryi_csr_create(D->rows, D->cols, type, nnz, &A));
     nnz = 0;
     for (int64_t i = 0; i < D->rows; i++) {
         for (int64_t j = 0; j < D->cols; j++) {
@@ -51,10 +51,10 @@ static kryi_sparse compress(const dense *D, kry_type type)
     return A;
 }
 
-static void pattern(kryi_sparse *A) { free(A->val), A->val = NULL; }
+static void pattern(kryi_csr *A) { free(A->val), A->val = NULL; }
 
 /* A has the entries of D and no others, columns ascending. */
-static void expect(const kryi_sparse *A, const dense *D)
+static void expect(const kryi_csr *A, const dense *D)
 {
     int64_t nnz = 0;
     assert_int_equal(A->rows, D->rows);
@@ -68,7 +68,7 @@ static void expect(const kryi_sparse *A, const dense *D)
             if (A->val) assert_true(at(A->type, A->val, nnz) == D->a[i][j]);
             nnz++;
         }
-    assert_int_equal(nnz, kryi_sparse_nnz(A));
+    assert_int_equal(nnz, kryi_csr_nnz(A));
 }
 
 /* ---- the same entries at other places -------------------------------------------------------- */
@@ -79,16 +79,16 @@ static void transpose__and_back(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         dense D = random_dense(random_size(), random_size()),
               T = { .rows = D.cols, .cols = D.rows };
-        kryi_sparse A = compress(&D, type), t, back;
+        kryi_csr A = compress(&D, type), t, back;
         if (round % 5 == 0) pattern(&A);
         for (int64_t i = 0; i < D.rows; i++)
             for (int64_t j = 0; j < D.cols; j++)
                 T.there[j][i] = D.there[i][j], T.a[j][i] = D.a[i][j];
-        OK(kryi_sparse_transpose(&A, &t));
+        OK(kryi_csr_transpose(&A, &t));
         expect(&t, &T);
-        OK(kryi_sparse_transpose(&t, &back));
+        OK(kryi_csr_transpose(&t, &back));
         expect(&back, &D);
-        kryi_sparse_release(&A), kryi_sparse_release(&t), kryi_sparse_release(&back);
+        kryi_csr_release(&A), kryi_csr_release(&t), kryi_csr_release(&back);
     }
 }
 
@@ -98,8 +98,8 @@ static void sort__keeps_the_order_of_equal_columns(void **state)
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         int64_t rows = random_size(), cols = 1 + random_below(MOST), nnz = 0;
-        kryi_sparse A;
-        OK(kryi_sparse_create(rows, cols, KRY_F64, rows * MOST, &A));
+        kryi_csr A;
+        OK(kryi_csr_create(rows, cols, KRY_F64, rows * MOST, &A));
         double *val = A.val;
         for (int64_t i = 0; i < rows; i++) {
             for (int64_t e = random_below(MOST); e > 0; e--) {
@@ -108,7 +108,7 @@ static void sort__keeps_the_order_of_equal_columns(void **state)
             }
             A.row_ptr[i + 1] = nnz;
         }
-        OK(kryi_sparse_sort(&A));
+        OK(kryi_csr_sort(&A));
         val = A.val;
         for (int64_t i = 0; i < rows; i++)
             for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++) {
@@ -117,7 +117,7 @@ static void sort__keeps_the_order_of_equal_columns(void **state)
                 assert_true(A.col[e - 1] <= A.col[e]);
                 if (A.col[e - 1] == A.col[e]) assert_true(val[e - 1] < val[e]);
             }
-        kryi_sparse_release(&A);
+        kryi_csr_release(&A);
     }
 }
 
@@ -131,13 +131,13 @@ static void select__a_band(void **state)
     kry_type type = type_of(state);
     for (int round = 0; round < ROUNDS; round++) {
         dense D = random_dense(random_size(), random_size());
-        kryi_sparse A = compress(&D, type), B;
+        kryi_csr A = compress(&D, type), B;
         int64_t width = random_below(5);
         for (int64_t i = 0; i < D.rows; i++)
             for (int64_t j = 0; j < D.cols; j++) D.there[i][j] &= in_band(&width, i, j);
-        OK(kryi_sparse_select(&A, in_band, &width, &B));
+        OK(kryi_csr_select(&A, in_band, &width, &B));
         expect(&B, &D);
-        kryi_sparse_release(&A), kryi_sparse_release(&B);
+        kryi_csr_release(&A), kryi_csr_release(&B);
     }
 }
 
@@ -147,7 +147,7 @@ static void part__rows_and_columns(void **state)
     kry_type type = type_of(state);
     for (int round = 0; round < ROUNDS; round++) {
         dense D = random_dense(random_size(), random_size()), P = { .rows = 0 };
-        kryi_sparse A = compress(&D, type), B;
+        kryi_csr A = compress(&D, type), B;
         int32_t row[MOST], place[MOST];
         int64_t cols = 0, *from;
         for (int32_t i = 0; i < D.rows; i++) {
@@ -163,28 +163,28 @@ static void part__rows_and_columns(void **state)
                 if (place[j] < 0) continue;
                 P.there[i][place[j]] = D.there[r][j], P.a[i][place[j]] = D.a[r][j];
             }
-        const kryi_sparse_cut cut = { .rows = rows,
-                                      .first = first,
-                                      .row = round % 2 ? NULL : row,
-                                      .cols = cols,
-                                      .place = place };
-        OK(kryi_sparse_part(&A, &cut, &B, &from));
+        const kryi_csr_cut cut = { .rows = rows,
+                                   .first = first,
+                                   .row = round % 2 ? NULL : row,
+                                   .cols = cols,
+                                   .place = place };
+        OK(kryi_csr_part(&A, &cut, &B, &from));
         expect(&B, &P);
-        for (int64_t e = 0; e < kryi_sparse_nnz(&B); e++) {
+        for (int64_t e = 0; e < kryi_csr_nnz(&B); e++) {
             assert_int_equal(place[A.col[from[e]]], B.col[e]);
             assert_true(at(type, A.val, from[e]) == at(type, B.val, e));
         }
         free(from);
-        kryi_sparse_release(&B);
+        kryi_csr_release(&B);
         /* All rows, in place. */
-        const kryi_sparse_cut all = { .rows = D.rows, .cols = cols, .place = place };
-        OK(kryi_sparse_part(&A, &all, &B, NULL));
-        kryi_sparse_renumber(&A, cols, place);
-        assert_true(A.cols == cols && kryi_sparse_nnz(&A) == kryi_sparse_nnz(&B));
+        const kryi_csr_cut all = { .rows = D.rows, .cols = cols, .place = place };
+        OK(kryi_csr_part(&A, &all, &B, NULL));
+        kryi_csr_renumber(&A, cols, place);
+        assert_true(A.cols == cols && kryi_csr_nnz(&A) == kryi_csr_nnz(&B));
         assert_memory_equal(A.row_ptr, B.row_ptr, (size_t)(D.rows + 1) * sizeof *A.row_ptr);
-        for (int64_t e = 0; e < kryi_sparse_nnz(&B); e++)
+        for (int64_t e = 0; e < kryi_csr_nnz(&B); e++)
             assert_true(A.col[e] == B.col[e] && at(type, A.val, e) == at(type, B.val, e));
-        kryi_sparse_release(&A), kryi_sparse_release(&B);
+        kryi_csr_release(&A), kryi_csr_release(&B);
     }
 }
 
@@ -192,14 +192,14 @@ static void convert__to_single_and_back(void **state)
 {
     (void)state;
     dense D = random_dense(MOST, MOST);
-    kryi_sparse A = compress(&D, KRY_F64);
-    OK(kryi_sparse_convert(&A, KRY_F32));
+    kryi_csr A = compress(&D, KRY_F64);
+    OK(kryi_csr_convert(&A, KRY_F32));
     assert_int_equal(A.type, KRY_F32);
     expect(&A, &D);
-    OK(kryi_sparse_convert(&A, KRY_F64));
+    OK(kryi_csr_convert(&A, KRY_F64));
     assert_int_equal(A.type, KRY_F64);
     expect(&A, &D);
-    kryi_sparse_release(&A);
+    kryi_csr_release(&A);
 }
 
 /* ---- mirror images --------------------------------------------------------------------------- */
@@ -209,20 +209,20 @@ static void find__every_place(void **state)
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         dense D = random_dense(random_size(), random_size());
-        kryi_sparse A = compress(&D, KRY_F64);
+        kryi_csr A = compress(&D, KRY_F64);
         for (int64_t i = 0; i < D.rows; i++)
             for (int64_t j = 0; j < D.cols; j++) {
-                int64_t e = kryi_sparse_find(&A, i, j);
+                int64_t e = kryi_csr_find(&A, i, j);
                 assert_int_equal(e >= 0, D.there[i][j]);
                 if (e < 0) continue;
                 assert_true(e >= A.row_ptr[i] && e < A.row_ptr[i + 1] && A.col[e] == j);
             }
-        kryi_sparse_release(&A);
+        kryi_csr_release(&A);
     }
 }
 
 typedef struct pairs {
-    const kryi_sparse *A;
+    const kryi_csr *A;
     bool seen[MOST][MOST];
     int64_t left; /* how many more are looked at */
 } pairs;
@@ -231,8 +231,8 @@ static bool note_pair(void *user, int64_t i, int64_t j, int64_t lower, int64_t u
 {
     pairs *p = user;
     assert_true(i > j && !p->seen[i][j]);
-    assert_int_equal(lower, kryi_sparse_find(p->A, i, j));
-    assert_int_equal(upper, kryi_sparse_find(p->A, j, i));
+    assert_int_equal(lower, kryi_csr_find(p->A, i, j));
+    assert_int_equal(upper, kryi_csr_find(p->A, j, i));
     assert_true(lower >= 0 || upper >= 0);
     p->seen[i][j] = true;
     return --p->left != 0;
@@ -244,9 +244,9 @@ static void pairs__each_once(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         int64_t n = random_size(), count = 0;
         dense D = random_dense(n, n);
-        kryi_sparse A = compress(&D, KRY_F64);
+        kryi_csr A = compress(&D, KRY_F64);
         pairs p = { .A = &A, .left = -1 };
-        kryi_sparse_pairs(&A, note_pair, &p);
+        kryi_csr_pairs(&A, note_pair, &p);
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < i; j++) {
                 assert_int_equal(p.seen[i][j], D.there[i][j] || D.there[j][i]);
@@ -254,10 +254,10 @@ static void pairs__each_once(void **state)
             }
         if (count < 2) goto next;
         p = (pairs){ .A = &A, .left = 1 + random_below(count - 1) };
-        kryi_sparse_pairs(&A, note_pair, &p);
+        kryi_csr_pairs(&A, note_pair, &p);
         assert_int_equal(p.left, 0);
     next:
-        kryi_sparse_release(&A);
+        kryi_csr_release(&A);
     }
 }
 
@@ -273,11 +273,11 @@ static dense random_symmetric(int64_t n)
 
 static bool symmetric(const dense *D)
 {
-    kryi_sparse A = compress(D, KRY_F64);
+    kryi_csr A = compress(D, KRY_F64);
     kryi_test_parts = (int)random_below(5);
-    bool is = kryi_sparse_is_symmetric(&A);
+    bool is = kryi_csr_is_symmetric(&A);
     kryi_test_parts = 0;
-    kryi_sparse_release(&A);
+    kryi_csr_release(&A);
     return is;
 }
 
@@ -313,21 +313,21 @@ static void symmetrise__rounding(void **state)
                 else
                     near.there[j][i] = true, near.a[j][i] = 0;
             }
-        kryi_sparse A = compress(&near, KRY_F64);
-        kryi_sparse_mismatch m;
-        OK(kryi_sparse_symmetrise(&A, 1e-8, &m));
+        kryi_csr A = compress(&near, KRY_F64);
+        kryi_csr_mismatch m;
+        OK(kryi_csr_symmetrise(&A, 1e-8, &m));
         assert_int_equal(m.i, -1);
         expect(&A, &D);
-        kryi_sparse_release(&A);
+        kryi_csr_release(&A);
         if (n < 2) continue;
         int64_t j = random_below(n - 1), i = j + 1 + random_below(n - 1 - j);
         D.there[i][j] = true, D.a[i][j] += 1;
         A = compress(&D, KRY_F64);
-        OK(kryi_sparse_symmetrise(&A, 1e-8, &m));
+        OK(kryi_csr_symmetrise(&A, 1e-8, &m));
         assert_int_equal(m.i, i);
         assert_int_equal(m.j, j);
         assert_true(m.lower == D.a[i][j] && m.upper == (D.there[j][i] ? D.a[j][i] : 0));
-        kryi_sparse_release(&A);
+        kryi_csr_release(&A);
     }
 }
 
@@ -337,14 +337,14 @@ static void graph__of_any_matrix(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         int64_t n = random_size();
         dense D = random_dense(n, n), want = { .rows = n, .cols = n };
-        kryi_sparse A = compress(&D, KRY_F64), G;
+        kryi_csr A = compress(&D, KRY_F64), G;
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++)
                 want.there[i][j] = i != j && (D.there[i][j] || D.there[j][i]);
-        OK(kryi_sparse_graph(&A, &G));
+        OK(kryi_csr_graph(&A, &G));
         assert_null(G.val);
         expect(&G, &want);
-        kryi_sparse_release(&A), kryi_sparse_release(&G);
+        kryi_csr_release(&A), kryi_csr_release(&G);
     }
 }
 
@@ -369,15 +369,15 @@ static void multiply__numbers_and_patterns(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         int64_t inner = random_size();
         dense D = random_dense(random_size(), inner), E = random_dense(inner, random_size());
-        kryi_sparse A = compress(&D, KRY_F64), B = compress(&E, KRY_F64), C;
+        kryi_csr A = compress(&D, KRY_F64), B = compress(&E, KRY_F64), C;
         const dense want = product(&D, &E);
         if (round % 3 == 0) pattern(&A), pattern(&B);
         kryi_test_parts = (int)random_below(5);
-        OK(kryi_sparse_multiply(&A, &B, &C));
+        OK(kryi_csr_multiply(&A, &B, &C));
         kryi_test_parts = 0;
         assert_int_equal(C.val != NULL, A.val != NULL);
         expect(&C, &want);
-        kryi_sparse_release(&A), kryi_sparse_release(&B), kryi_sparse_release(&C);
+        kryi_csr_release(&A), kryi_csr_release(&B), kryi_csr_release(&C);
     }
 }
 
@@ -397,21 +397,21 @@ static void triple__of_a_symmetric_matrix(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         const int64_t n = random_size();
         dense S = random_symmetric(n), E = random_dense(random_size(), n), P = transposed(&E);
-        kryi_sparse A = compress(&S, KRY_F64), R = compress(&E, KRY_F64), R_t, C;
+        kryi_csr A = compress(&S, KRY_F64), R = compress(&E, KRY_F64), R_t, C;
         const dense half = product(&E, &S), want = product(&half, &P);
-        OK(kryi_sparse_transpose(&R, &R_t));
+        OK(kryi_csr_transpose(&R, &R_t));
         kryi_test_parts = (int)random_below(5);
-        OK(kryi_sparse_triple(&R, &A, &R_t, &C));
+        OK(kryi_csr_triple(&R, &A, &R_t, &C));
         kryi_test_parts = 0;
         expect(&C, &want);
-        assert_true(kryi_sparse_is_symmetric(&C));
-        for (int64_t e = 0; e < kryi_sparse_nnz(&C); e++) ((double *)C.val)[e] = NAN;
+        assert_true(kryi_csr_is_symmetric(&C));
+        for (int64_t e = 0; e < kryi_csr_nnz(&C); e++) ((double *)C.val)[e] = NAN;
         kryi_test_parts = (int)random_below(5);
-        OK(kryi_sparse_triple_within(&R, &A, &R_t, &C));
+        OK(kryi_csr_triple_within(&R, &A, &R_t, &C));
         kryi_test_parts = 0;
         expect(&C, &want);
-        kryi_sparse_release(&A), kryi_sparse_release(&R), kryi_sparse_release(&R_t);
-        kryi_sparse_release(&C);
+        kryi_csr_release(&A), kryi_csr_release(&R), kryi_csr_release(&R_t);
+        kryi_csr_release(&C);
     }
 }
 
@@ -448,15 +448,15 @@ static void multiply_within__is_symmetric(void **state)
         int64_t n = random_size();
         dense S = random_symmetric(n), D = random_dense(n, n);
         double d[MOST];
-        kryi_sparse C = compress(&S, KRY_F64), K, K_t;
+        kryi_csr C = compress(&S, KRY_F64), K, K_t;
         for (int64_t i = 0; i < n; i++) {
             d[i] = random_number(KRY_F64);
             for (int64_t j = 0; j < n; j++) D.a[i][j] = random_number(KRY_F64);
         }
         K = compress(&D, KRY_F64);
-        OK(kryi_sparse_transpose(&K, &K_t));
+        OK(kryi_csr_transpose(&K, &K_t));
         kryi_test_parts = (int)random_below(5);
-        OK(kryi_sparse_multiply_within(&K, round % 4 ? d : NULL, &K_t, &C));
+        OK(kryi_csr_multiply_within(&K, round % 4 ? d : NULL, &K_t, &C));
         kryi_test_parts = 0;
         const double *val = C.val;
         for (int64_t i = 0, e = 0; i < n; i++)
@@ -470,8 +470,8 @@ static void multiply_within__is_symmetric(void **state)
                 }
                 NEAR(val[e], sum, 4 * n * DBL_EPSILON * size, "round %d", round);
             }
-        assert_true(kryi_sparse_is_symmetric(&C));
-        kryi_sparse_release(&C), kryi_sparse_release(&K), kryi_sparse_release(&K_t);
+        assert_true(kryi_csr_is_symmetric(&C));
+        kryi_csr_release(&C), kryi_csr_release(&K), kryi_csr_release(&K_t);
     }
 }
 
@@ -489,7 +489,7 @@ static void entries__into_a_matrix(void **state)
         int32_t row[60], col[60];
         double value[60];
         dense D = { .rows = rows, .cols = cols };
-        kryi_sparse A;
+        kryi_csr A;
         kryi_entry_map map;
         for (int64_t e = 0; e < nnz; e++) {
             row[e] = (int32_t)random_below(rows), col[e] = (int32_t)random_below(cols);
@@ -510,7 +510,7 @@ static void entries__into_a_matrix(void **state)
                 "test", { rows, cols, type, NULL, col, numbers }, row, nnz
             };
             if (again)
-                OK(kryi_entries_renew("test", &map, numbers, kryi_sparse_nnz(&A), &A));
+                OK(kryi_entries_renew("test", &map, numbers, kryi_csr_nnz(&A), &A));
             else
                 OK(kryi_entries_compress(
                     &given, KRY_MATRIX(.storage = storage, .duplicates = KRY_SUM), &A, &map));
@@ -518,7 +518,7 @@ static void entries__into_a_matrix(void **state)
             free(numbers);
         }
         kryi_entry_map_release(&map);
-        kryi_sparse_release(&A);
+        kryi_csr_release(&A);
     }
 }
 
@@ -528,42 +528,42 @@ static void entries__that_are_a_matrix(void **state)
     kry_type type = type_of(state);
     for (int round = 0; round < ROUNDS; round++) {
         dense D = random_dense(random_size(), random_size());
-        kryi_sparse A = compress(&D, type), B;
+        kryi_csr A = compress(&D, type), B;
         kryi_entry_map map;
         if (round % 4 == 0) pattern(&A);
-        const kryi_entries given = { "test", A, NULL, kryi_sparse_nnz(&A) };
+        const kryi_entries given = { "test", A, NULL, kryi_csr_nnz(&A) };
         OK(kryi_entries_compress(&given, KRY_MATRIX(.traits = 0), &B, &map));
         assert_null(map.place);
         assert_int_equal(B.val != NULL, A.val != NULL);
         expect(&B, &D);
         kryi_entry_map_release(&map);
-        kryi_sparse_release(&A), kryi_sparse_release(&B);
+        kryi_csr_release(&A), kryi_csr_release(&B);
     }
 }
 
 /* ---- requests that fail ---------------------------------------------------------------------- */
 
 /* Everything that allocates, on one matrix. */
-static kry_status everything(const kryi_sparse *A, kryi_sparse *all)
+static kry_status everything(const kryi_csr *A, kryi_csr *all)
 {
     kry_status st = KRY_OK;
     int64_t *from = NULL;
-    kryi_sparse_mismatch m;
-    const kryi_sparse_cut cut = { .rows = A->rows, .cols = A->cols };
-    const kryi_entries given = { "test", *A, NULL, kryi_sparse_nnz(A) };
+    kryi_csr_mismatch m;
+    const kryi_csr_cut cut = { .rows = A->rows, .cols = A->cols };
+    const kryi_entries given = { "test", *A, NULL, kryi_csr_nnz(A) };
 
-    TRY(kryi_sparse_transpose(A, &all[0]));
-    TRY(kryi_sparse_sort(&all[0]));
-    TRY(kryi_sparse_part(A, &cut, &all[1], &from));
-    TRY(kryi_sparse_symmetrise(&all[1], 1, &m));
-    TRY(kryi_sparse_graph(A, &all[2]));
-    TRY(kryi_sparse_multiply(A, A, &all[3]));
-    TRY(kryi_sparse_multiply_within(A, NULL, A, &all[3]));
+    TRY(kryi_csr_transpose(A, &all[0]));
+    TRY(kryi_csr_sort(&all[0]));
+    TRY(kryi_csr_part(A, &cut, &all[1], &from));
+    TRY(kryi_csr_symmetrise(&all[1], 1, &m));
+    TRY(kryi_csr_graph(A, &all[2]));
+    TRY(kryi_csr_multiply(A, A, &all[3]));
+    TRY(kryi_csr_multiply_within(A, NULL, A, &all[3]));
     TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &all[4], NULL));
-    TRY(kryi_sparse_convert(&all[4], KRY_F32));
-    TRY(kryi_sparse_copy(&all[4], &all[5]));
-    TRY(kryi_sparse_triple(A, A, A, &all[6]));
-    TRY(kryi_sparse_triple_within(A, A, A, &all[6]));
+    TRY(kryi_csr_convert(&all[4], KRY_F32));
+    TRY(kryi_csr_copy(&all[4], &all[5]));
+    TRY(kryi_csr_triple(A, A, A, &all[6]));
+    TRY(kryi_csr_triple_within(A, A, A, &all[6]));
 done:
     free(from);
     return st;
@@ -573,19 +573,19 @@ static void operations__every_request_fails(void **state)
 {
     (void)state;
     dense D = random_symmetric(MOST);
-    kryi_sparse A = compress(&D, KRY_F64);
+    kryi_csr A = compress(&D, KRY_F64);
     int requests = 0;
     EACH_REQUEST(k)
     {
-        kryi_sparse all[7] = { 0 };
+        kryi_csr all[7] = { 0 };
         kry_status st = FAILING(k, everything(&A, all));
         assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
-        for (size_t i = 0; i < COUNT(all); i++) kryi_sparse_release(&all[i]);
+        for (size_t i = 0; i < COUNT(all); i++) kryi_csr_release(&all[i]);
         requests++;
     }
     assert_in_range(requests, 20, 200);
     expect(&A, &D);
-    kryi_sparse_release(&A);
+    kryi_csr_release(&A);
 }
 
 int main(void)

@@ -1,113 +1,109 @@
 /*
- * sparse.h - a sparse matrix on the host, in compressed rows, and what is made of one.
+ * csr.h - a sparse matrix on the host, in compressed rows, and what is made of one.
  *
  * An operation reads its operands and makes a new matrix, which the caller releases; if it fails,
  * the result is empty. Its work is linear in the entries, rows and columns at hand, unless it says
  * otherwise, and it fails only with KRY_ERR_MEMORY. A matrix that is written as a literal borrows
  * its arrays and is not released.
  */
-#ifndef KRY_SPARSE_H
-#define KRY_SPARSE_H
+#ifndef KRY_CSR_H
+#define KRY_CSR_H
 
 #include "base/base.h"
 
-typedef struct kryi_sparse {
+typedef struct kryi_csr {
     int64_t rows, cols;
     kry_type type;    /* of val */
     int64_t *row_ptr; /* rows + 1: row i has the entries row_ptr[i] ... row_ptr[i + 1] - 1 */
     int32_t *col;     /* of each entry; ascending in a row, none twice, unless said otherwise */
     void *val;        /* a number of `type` for each entry; NULL: only the pattern is known */
-} kryi_sparse;
+} kryi_csr;
 
-static inline int64_t kryi_sparse_nnz(const kryi_sparse *A) { return A->row_ptr[A->rows]; }
-static inline int64_t kryi_row_length(const kryi_sparse *A, int64_t i)
+static inline int64_t kryi_csr_nnz(const kryi_csr *A) { return A->row_ptr[A->rows]; }
+static inline int64_t kryi_row_length(const kryi_csr *A, int64_t i)
 {
     return A->row_ptr[i + 1] - A->row_ptr[i];
 }
-int64_t kryi_longest_row(const kryi_sparse *A); /* entries */
+int64_t kryi_longest_row(const kryi_csr *A); /* entries */
 
 /* Room for nnz entries; all arrays are zero. */
-kry_status kryi_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz,
-                              kryi_sparse *A);
-void kryi_sparse_release(kryi_sparse *A);
-kry_status kryi_sparse_copy(const kryi_sparse *A, kryi_sparse *B); /* B := A */
-kry_status kryi_places_copy(const kryi_sparse *A, kryi_sparse *B); /* the pattern only */
+kry_status kryi_csr_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz, kryi_csr *A);
+void kryi_csr_release(kryi_csr *A);
+kry_status kryi_csr_copy(const kryi_csr *A, kryi_csr *B);    /* B := A */
+kry_status kryi_places_copy(const kryi_csr *A, kryi_csr *B); /* the pattern only */
 /* to := the numbers that stand at these places, to be freed. */
 kry_status kryi_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
                            void **to);
 /* Convert the numbers of A to another type. */
-kry_status kryi_sparse_convert(kryi_sparse *A, kry_type type);
+kry_status kryi_csr_convert(kryi_csr *A, kry_type type);
 
 /* ---- sparse.c: the same entries at other places ---------------------------------------------- */
 
 /* T := A'. Entries of A in any order come out with columns ascending, equal ones as they stood. */
-kry_status kryi_sparse_transpose(const kryi_sparse *A, kryi_sparse *T);
+kry_status kryi_csr_transpose(const kryi_csr *A, kryi_csr *T);
 /* Let columns ascend in each row, equal ones as they stood. */
-kry_status kryi_sparse_sort(kryi_sparse *A);
+kry_status kryi_csr_sort(kryi_csr *A);
 
 /* Which entries of A belong to a part. */
-typedef bool kryi_sparse_keep(const void *user, int64_t row, int64_t col);
+typedef bool kryi_csr_keep(const void *user, int64_t row, int64_t col);
 /* Rows, columns and entries of a matrix, the rows and columns in an order of their own. */
-typedef struct kryi_sparse_cut {
+typedef struct kryi_csr_cut {
     int64_t rows, first;  /* rows first ... first + rows - 1, */
     const int32_t *row;   /* or of all rows in this order; NULL: in that of the matrix */
     int64_t cols;         /* of the part */
     const int32_t *place; /* a column's number in the part, -1: left out; NULL: its own */
-    kryi_sparse_keep
-        *keep;        /* false of entries that are left out, by A's row and column; NULL: none */
-    const void *user; /* for keep */
-} kryi_sparse_cut;
+    kryi_csr_keep *keep; /* false of entries that are left out, by A's row and column; NULL: none */
+    const void *user;    /* for keep */
+} kryi_csr_cut;
 
 /* B := that part of A; the entries of a row stay in A's order.
  *   from  [out]  of each entry of B its number in A, to be freed; NULL: not wanted */
-kry_status kryi_sparse_part(const kryi_sparse *A, const kryi_sparse_cut *cut, kryi_sparse *B,
-                            int64_t **from);
+kry_status kryi_csr_part(const kryi_csr *A, const kryi_csr_cut *cut, kryi_csr *B, int64_t **from);
 /* Leave entries out of A whose columns have place -1, and give the others these columns: in place, whose arrays keep their
  * length. cols: as many there are from now on. */
-void kryi_sparse_renumber(kryi_sparse *A, int64_t cols, const int32_t *place);
+void kryi_csr_renumber(kryi_csr *A, int64_t cols, const int32_t *place);
 /* M := [A B], of one type; the entries of A's rows come first. */
-kry_status kryi_sparse_beside(const kryi_sparse *A, const kryi_sparse *B, kryi_sparse *M);
+kry_status kryi_csr_beside(const kryi_csr *A, const kryi_csr *B, kryi_csr *M);
 /* B := the entries of A for which keep(user, row, column) is true, in A's order. */
-kry_status kryi_sparse_select(const kryi_sparse *A, kryi_sparse_keep *keep, const void *user,
-                              kryi_sparse *B);
+kry_status kryi_csr_select(const kryi_csr *A, kryi_csr_keep *keep, const void *user, kryi_csr *B);
 
 /* ---- pairs.c: entries and their mirror images ------------------------------------------------ */
 
 /* The number of the first entry of row i in column j or later; if there is none, that of the entry after the row.
  * Cost: O(log of the length of row i) */
-int64_t kryi_sparse_from(const kryi_sparse *A, int64_t i, int64_t j);
+int64_t kryi_csr_from(const kryi_csr *A, int64_t i, int64_t j);
 /* The number of the entry (i, j), -1 if there is none; at the same cost. */
-int64_t kryi_sparse_find(const kryi_sparse *A, int64_t i, int64_t j);
+int64_t kryi_csr_find(const kryi_csr *A, int64_t i, int64_t j);
 /* Call visit for all places (i, j) and (j, i), i > j, of a square A of which at least one has an entry;
  * lower and upper are the entries' numbers, -1: none. Ends when visit returns false.
- * Cost: a kryi_sparse_find for each entry; so is that of the next two. */
-typedef bool kryi_sparse_visit(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper);
-void kryi_sparse_pairs(const kryi_sparse *A, kryi_sparse_visit *visit, void *user);
+ * Cost: a kryi_csr_find for each entry; so is that of the next two. */
+typedef bool kryi_csr_visit(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper);
+void kryi_csr_pairs(const kryi_csr *A, kryi_csr_visit *visit, void *user);
 /* Whether A is square and equal to A', to the bit. */
-bool kryi_sparse_is_symmetric(const kryi_sparse *A);
+bool kryi_csr_is_symmetric(const kryi_csr *A);
 
 /* Where a matrix is not symmetric. */
-typedef struct kryi_sparse_mismatch {
+typedef struct kryi_csr_mismatch {
     int64_t i, j;        /* i > j; i < 0: nowhere */
     double lower, upper; /* a_ij and a_ji */
-} kryi_sparse_mismatch;
+} kryi_csr_mismatch;
 
 /* Make an A in double that is symmetric but for rounding symmetric to the bit: upper entries take the
  * number of the lower ones, entries without a mirror image are left out. A has a positive diagonal.
  *   tolerance  |a_ij - a_ji| <= tolerance sqrt(a_ii a_jj) is rounding
  *   mismatch   [out]  the first pair that is not; A is then of no use */
-kry_status kryi_sparse_symmetrise(kryi_sparse *A, double tolerance, kryi_sparse_mismatch *mismatch);
+kry_status kryi_csr_symmetrise(kryi_csr *A, double tolerance, kryi_csr_mismatch *mismatch);
 enum { KRY_BLOCK_MOST = 32 }; /* rows of a node */
 /* How many consecutive rows belong to a node, by the pattern: the unknowns of a node of finite elements have
  * entries in the same columns. The largest number up to KRY_BLOCK_MOST of which all groups of rows with one
  * pattern are multiples; 1 if there are no such groups. */
-int kryi_sparse_block(const kryi_sparse *A);
+int kryi_csr_block(const kryi_csr *A);
 /* The same as far as A says it, the first rows of a matrix of so many: a node has no more. */
-int kryi_sparse_block_by(const kryi_sparse *A, int64_t rows);
+int kryi_csr_block_by(const kryi_csr *A, int64_t rows);
 /* G := the graph of a square A's nodes, `block` consecutive rows each; the last may have fewer */
-kry_status kryi_sparse_node_graph(const kryi_sparse *A, int block, kryi_sparse *G);
+kry_status kryi_csr_node_graph(const kryi_csr *A, int block, kryi_csr *G);
 /* G := the pattern of A + A', without the diagonal: the graph of a square A. */
-kry_status kryi_sparse_graph(const kryi_sparse *A, kryi_sparse *G);
+kry_status kryi_csr_graph(const kryi_csr *A, kryi_csr *G);
 
 /* ---- null_parts.c: what a square A in double, columns ascending, maps to zero by the look of its rows ---- */
 
@@ -131,11 +127,11 @@ kryi_row_total kryi_row_total_of(const int64_t *row_ptr, const double *val, int6
 bool kryi_row_total_is_zero(const kryi_row_total *t, double rounding);
 
 /* rounding: of a number; rows add up to zero but for so much of their size, and the rounding of their additions. */
-kry_status kryi_sparse_null_parts(const kryi_sparse *A, double rounding, kryi_null_parts *N);
+kry_status kryi_csr_null_parts(const kryi_csr *A, double rounding, kryi_null_parts *N);
 void kryi_null_parts_release(kryi_null_parts *N);
 /* Make A regular where these are all that makes it singular: a diagonal entry of each part twice, and ones for empty rows.
  * If A x = b has a solution, that of the pinned A is one. */
-kry_status kryi_sparse_pin(double rounding, kryi_sparse *A);
+kry_status kryi_csr_pin(double rounding, kryi_csr *A);
 
 /* ---- fill.c: the places of incomplete factors ------------------------------------------------ */
 
@@ -150,11 +146,11 @@ kry_status kryi_sparse_pin(double rounding, kryi_sparse *A);
  * Returns  KRY_ERR_MEMORY, with the bytes, at more than kryi_fill_most entries: one row of n entries brings n^2
  * Source   Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 10.5
  */
-kry_status kryi_sparse_fill(const char *who, const kryi_sparse *A, int level, kryi_sparse *B);
+kry_status kryi_csr_fill(const char *who, const kryi_csr *A, int level, kryi_csr *B);
 /* The entries that fill may bring a matrix of nnz to. */
 static inline int64_t kryi_fill_most(int64_t nnz) { return 100 * nnz + 1000000; }
 /* The numbers of A into B, in double, which has all places of A and zeros elsewhere. */
-void kryi_sparse_spread(const kryi_sparse *A, kryi_sparse *B);
+void kryi_csr_spread(const kryi_csr *A, kryi_csr *B);
 
 /* ---- triangle.c: strict triangles T, lower or upper, of unit triangular matrices I + T, in double ---- */
 
@@ -165,7 +161,7 @@ typedef struct kryi_level_sets {
     int32_t *row;   /* ascending */
 } kryi_level_sets;
 
-kry_status kryi_level_sets_find(const kryi_sparse *T, bool upper, kryi_level_sets *sets);
+kry_status kryi_level_sets_find(const kryi_csr *T, bool upper, kryi_level_sets *sets);
 void kryi_level_sets_release(kryi_level_sets *sets);
 /*
  * M := numbers on the places of T for which (I + M) (I + T) = I there: the incomplete inverse. Each row solves a
@@ -174,7 +170,7 @@ void kryi_level_sets_release(kryi_level_sets *sets);
  * Source  H. Anzt, T. K. Huckle, J. Braeckle, J. Dongarra, Incomplete sparse approximate inverses for parallel
  *         preconditioning, Parallel Comput. 71 (2018), doi:10.1016/j.parco.2017.10.003
  */
-kry_status kryi_triangle_invert(const kryi_sparse *T, bool upper, kryi_sparse *M);
+kry_status kryi_triangle_invert(const kryi_csr *T, bool upper, kryi_csr *M);
 
 /* ---- multiply.c, multiply_within.c: products -------------------------------------------------------------------- */
 
@@ -185,30 +181,28 @@ kry_status kryi_triangle_invert(const kryi_sparse *T, bool upper, kryi_sparse *M
  * Cost    the products a_ik b_kj twice, on several threads; as much memory as C, three times if rows are long
  * Source  F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269
  */
-kry_status kryi_sparse_multiply(const kryi_sparse *A, const kryi_sparse *B, kryi_sparse *C);
+kry_status kryi_csr_multiply(const kryi_csr *A, const kryi_csr *B, kryi_csr *C);
 /* The same with columns in the order in which they are met. */
-kry_status kryi_sparse_multiply_unsorted(const kryi_sparse *A, const kryi_sparse *B,
-                                         kryi_sparse *C);
+kry_status kryi_csr_multiply_unsorted(const kryi_csr *A, const kryi_csr *B, kryi_csr *C);
 /*
  * C := R A P for a symmetric A and R = P'; all in double. Symmetric to the bit, for its upper triangle is taken
  * from its lower one. Entries that cancel are kept.
  *
  * Cost    the products of A P and of R (A P) twice, on several threads; memory: A P, and C one and a half times
  */
-kry_status kryi_sparse_triple(const kryi_sparse *R, const kryi_sparse *A, const kryi_sparse *P,
-                              kryi_sparse *C);
+kry_status kryi_csr_triple(const kryi_csr *R, const kryi_csr *A, const kryi_csr *P, kryi_csr *C);
 /* The entries of A diag(d) B at the places that C has, into C's numbers; all in double.
  *   d  NULL: ones. A term is (a_ik b_kj) d_k, so that K D K' is symmetric to the bit. */
-kry_status kryi_sparse_multiply_within(const kryi_sparse *A, const double *d, const kryi_sparse *B,
-                                       kryi_sparse *C);
+kry_status kryi_csr_multiply_within(const kryi_csr *A, const double *d, const kryi_csr *B,
+                                    kryi_csr *C);
 /*
  * The entries of R A P at the places that C has, into C's numbers, for a symmetric A and R = P'; all in double.
- * C has the places of kryi_sparse_triple, whose numbers these are, to the bit.
+ * C has the places of kryi_csr_triple, whose numbers these are, to the bit.
  *
  * Cost  the products of A P twice, of R (A P) once; memory: A P
  */
-kry_status kryi_sparse_triple_within(const kryi_sparse *R, const kryi_sparse *A,
-                                     const kryi_sparse *P, kryi_sparse *C);
+kry_status kryi_csr_triple_within(const kryi_csr *R, const kryi_csr *A, const kryi_csr *P,
+                                  kryi_csr *C);
 
 /* ---- inverse_norm.c --------------------------------------------------------------------------- */
 

@@ -1,21 +1,21 @@
-/* compressed.c - any stored matrix in compressed rows on its device, for products. Kernels: cl/formats/transpose.cl. */
-#include "matrix/spgemm.h"
+/* device_csr.c - any stored matrix in compressed rows on its device, for products. Kernels: cl/formats/transpose.cl. */
+#include "matrix/device_csr.h"
 #include <stdlib.h>
 #include <string.h>
 
-void kryi_csr_release(kryi_csr *A)
+void kryi_device_csr_release(kryi_device_csr *A)
 {
     kryi_buffer_release(A->dev, &A->place);
     kryi_buffer_release(A->dev, &A->val);
     kryi_buffer_release(A->dev, &A->col);
     kryi_buffer_release(A->dev, &A->row_ptr);
-    *A = (kryi_csr){ 0 };
+    *A = (kryi_device_csr){ 0 };
 }
 
-kry_status kryi_csr_check(const char *who, const kryi_matrix *A)
+kry_status kryi_device_csr_check(const char *who, const kryi_matrix *A)
 {
     kry_status st = KRY_OK;
-    const kryi_sparse *S = &A->sorted;
+    const kryi_csr *S = &A->sorted;
 
     for (int64_t i = 0; i < S->rows && kryi_matrix_is_wrapped(A); i++)
         for (int64_t e = S->row_ptr[i] + 1; e < S->row_ptr[i + 1]; e++)
@@ -48,40 +48,40 @@ static kry_status share(kry_device *dev, cl_mem buffer, cl_mem *to)
     return st;
 }
 
-kry_status kryi_csr_share(const kryi_csr *A, kryi_csr *C)
+kry_status kryi_device_csr_share(const kryi_device_csr *A, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
 
-    *C = (kryi_csr){
+    *C = (kryi_device_csr){
         .dev = A->dev, .rows = A->rows, .cols = A->cols, .nnz = A->nnz, .type = A->type
     };
     TRY(share(A->dev, A->row_ptr, &C->row_ptr));
     TRY(share(A->dev, A->col, &C->col));
 done:
-    if (st < 0) kryi_csr_release(C);
+    if (st < 0) kryi_device_csr_release(C);
     return st;
 }
 
-kry_status kryi_csr_upload(kry_device *dev, const kryi_sparse *host, kryi_csr *C)
+kry_status kryi_device_csr_upload(kry_device *dev, const kryi_csr *host, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
-    const size_t count = (size_t)kryi_sparse_nnz(host);
+    const size_t count = (size_t)kryi_csr_nnz(host);
 
-    *C = (kryi_csr){ .dev = dev,
-                     .rows = host->rows,
-                     .cols = host->cols,
-                     .nnz = (int64_t)count,
-                     .type = host->type };
+    *C = (kryi_device_csr){ .dev = dev,
+                            .rows = host->rows,
+                            .cols = host->cols,
+                            .nnz = (int64_t)count,
+                            .type = host->type };
     TRY(upload_offsets(dev, host->rows, host->row_ptr, &C->row_ptr));
     TRY(kryi_buffer_upload(dev, count * sizeof *host->col, host->col, &C->col));
     if (host->val)
         TRY(kryi_buffer_upload(dev, count * kry_type_size(host->type), host->val, &C->val));
 done:
-    if (st < 0) kryi_csr_release(C);
+    if (st < 0) kryi_device_csr_release(C);
     return st;
 }
 
-kry_status kryi_csr_read_offsets(const kryi_csr *A, int64_t *row_ptr)
+kry_status kryi_device_csr_read_offsets(const kryi_device_csr *A, int64_t *row_ptr)
 {
     kry_status st = KRY_OK;
 
@@ -95,35 +95,35 @@ done:
     return st;
 }
 
-kry_status kryi_csr_download(const kryi_csr *A, kryi_sparse *host)
+kry_status kryi_device_csr_download(const kryi_device_csr *A, kryi_csr *host)
 {
     kry_status st = KRY_OK;
     const size_t count = (size_t)A->nnz;
 
-    TRY(kryi_sparse_create(A->rows, A->cols, A->type, A->nnz, host));
-    TRY(kryi_csr_read_offsets(A, host->row_ptr));
+    TRY(kryi_csr_create(A->rows, A->cols, A->type, A->nnz, host));
+    TRY(kryi_device_csr_read_offsets(A, host->row_ptr));
     TRY(kryi_buffer_read(A->dev, A->col, 0, count * sizeof *host->col, host->col));
     TRY(kryi_buffer_read(A->dev, A->val, 0, count * kry_type_size(A->type), host->val));
 done:
-    if (st < 0) kryi_sparse_release(host);
+    if (st < 0) kryi_csr_release(host);
     return st;
 }
 
-kry_status kryi_csr_convert(const kryi_csr *A, kry_type type, kryi_csr *C)
+kry_status kryi_device_csr_convert(const kryi_device_csr *A, kry_type type, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_csr_share(A, C));
+    TRY(kryi_device_csr_share(A, C));
     C->type = type;
     if (type == A->type) return share(A->dev, A->val, &C->val);
     TRY(kryi_buffer_create(A->dev, (size_t)C->nnz * kry_type_size(type), &C->val));
-    TRY(kryi_csr_gather(C, NULL, A->type, A->val));
+    TRY(kryi_device_csr_gather(C, NULL, A->type, A->val));
 done:
-    if (st < 0) kryi_csr_release(C);
+    if (st < 0) kryi_device_csr_release(C);
     return st;
 }
 
-static kry_status share_pattern(const kryi_matrix *A, kryi_csr *C)
+static kry_status share_pattern(const kryi_matrix *A, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
     cl_mem row_ptr, col;
@@ -138,7 +138,7 @@ done:
     return st;
 }
 
-static kry_status take_pattern(const kryi_matrix *A, kryi_csr *C)
+static kry_status take_pattern(const kryi_matrix *A, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
     const size_t bytes = (size_t)A->nnz * sizeof(cl_int);
@@ -154,101 +154,101 @@ done:
     return st;
 }
 
-kry_status kryi_csr_pattern_of(const kryi_matrix *A, kryi_csr *C)
+kry_status kryi_device_csr_pattern_of(const kryi_matrix *A, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
 
-    *C = (kryi_csr){ .dev = A->dev,
-                     .rows = A->shape.rows,
-                     .cols = A->shape.cols,
-                     .nnz = A->nnz,
-                     .type = A->shape.type,
-                     .formats = A->formats };
+    *C = (kryi_device_csr){ .dev = A->dev,
+                            .rows = A->shape.rows,
+                            .cols = A->shape.cols,
+                            .nnz = A->nnz,
+                            .type = A->shape.type,
+                            .formats = A->formats };
     TRY(take_pattern(A, C));
 done:
-    if (st < 0) kryi_csr_release(C);
+    if (st < 0) kryi_device_csr_release(C);
     return st;
 }
 
-kry_status kryi_csr_first_rows(const kryi_matrix *A, int64_t count, kryi_sparse *first)
+kry_status kryi_device_csr_first_rows(const kryi_matrix *A, int64_t count, kryi_csr *first)
 {
     kry_status st = KRY_OK;
     const size_t size = sizeof(cl_int);
-    kryi_csr C = { 0 };
+    kryi_device_csr C = { 0 };
 
-    *first = (kryi_sparse){ 0 };
-    TRY(kryi_csr_pattern_of(A, &C));
+    *first = (kryi_csr){ 0 };
+    TRY(kryi_device_csr_pattern_of(A, &C));
     first->rows = C.rows < count ? C.rows : count, first->cols = C.cols, first->type = C.type;
     C.rows = first->rows;
     TRY(kryi_alloc((size_t)C.rows + 1, sizeof *first->row_ptr, &first->row_ptr));
-    TRY(kryi_csr_read_offsets(&C, first->row_ptr));
-    const size_t nnz = (size_t)kryi_sparse_nnz(first);
+    TRY(kryi_device_csr_read_offsets(&C, first->row_ptr));
+    const size_t nnz = (size_t)kryi_csr_nnz(first);
     TRY(kryi_alloc(nnz, size, &first->col));
     TRY(kryi_buffer_read(C.dev, C.col, 0, nnz * size, first->col));
 done:
-    if (C.dev) kryi_csr_release(&C);
-    if (st < 0) kryi_sparse_release(first);
+    if (C.dev) kryi_device_csr_release(&C);
+    if (st < 0) kryi_csr_release(first);
     return st;
 }
 
-kry_status kryi_csr_read_places(const kryi_matrix *A, int32_t **slot)
+kry_status kryi_device_csr_read_places(const kryi_matrix *A, int32_t **slot)
 {
     kry_status st = KRY_OK;
     const size_t nnz = (size_t)A->nnz;
-    kryi_csr C = { 0 };
+    kryi_device_csr C = { 0 };
 
     *slot = NULL;
-    TRY(kryi_csr_pattern_of(A, &C));
+    TRY(kryi_device_csr_pattern_of(A, &C));
     if (!C.place) goto done;
     TRY(kryi_alloc(nnz, sizeof **slot, slot));
     TRY(kryi_buffer_read(C.dev, C.place, 0, nnz * sizeof **slot, *slot));
 done:
-    if (C.dev) kryi_csr_release(&C);
+    if (C.dev) kryi_device_csr_release(&C);
     if (st < 0) free(*slot), *slot = NULL;
     return st;
 }
 
-kry_status kryi_csr_rows_for_nodes(const kryi_matrix *A, kryi_sparse *rows)
+kry_status kryi_device_csr_rows_for_nodes(const kryi_matrix *A, kryi_csr *rows)
 {
     enum { FIRST = 4096 };
     kry_status st = KRY_OK;
 
     if (A->sorted.col) return kryi_places_copy(&A->sorted, rows);
-    TRY(kryi_csr_first_rows(A, FIRST, rows));
-    if (kryi_sparse_block_by(rows, A->shape.rows) == 1) return KRY_OK;
-    kryi_sparse_release(rows);
-    TRY(kryi_csr_first_rows(A, A->shape.rows, rows));
+    TRY(kryi_device_csr_first_rows(A, FIRST, rows));
+    if (kryi_csr_block_by(rows, A->shape.rows) == 1) return KRY_OK;
+    kryi_csr_release(rows);
+    TRY(kryi_device_csr_first_rows(A, A->shape.rows, rows));
 done:
     return st;
 }
 
-kry_status kryi_csr_of(const kryi_matrix *A, kryi_csr *C)
+kry_status kryi_device_csr_of(const kryi_matrix *A, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_csr_pattern_of(A, C));
-    TRY(kryi_csr_of_again(A, C));
+    TRY(kryi_device_csr_pattern_of(A, C));
+    TRY(kryi_device_csr_of_again(A, C));
 done:
-    if (st < 0 && C->dev) kryi_csr_release(C);
+    if (st < 0 && C->dev) kryi_device_csr_release(C);
     return st;
 }
 
 /* C->place := where the format that A has now keeps the entries. */
-static kry_status follow_format(const kryi_matrix *A, kryi_csr *C)
+static kry_status follow_format(const kryi_matrix *A, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
-    kryi_csr now = { 0 };
+    kryi_device_csr now = { 0 };
 
-    TRY(kryi_csr_pattern_of(A, &now));
+    TRY(kryi_device_csr_pattern_of(A, &now));
     kryi_buffer_release(C->dev, &C->place);
     C->place = now.place, now.place = NULL;
     C->formats = A->formats;
 done:
-    if (now.dev) kryi_csr_release(&now);
+    if (now.dev) kryi_device_csr_release(&now);
     return st;
 }
 
-kry_status kryi_csr_of_again(const kryi_matrix *A, kryi_csr *C)
+kry_status kryi_device_csr_of_again(const kryi_matrix *A, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
 
@@ -258,7 +258,7 @@ kry_status kryi_csr_of_again(const kryi_matrix *A, kryi_csr *C)
     C->shares = shares;
     if (shares) return share(C->dev, A->val, &C->val);
     if (!C->val) TRY(kryi_buffer_create(C->dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
-    TRY(kryi_csr_gather(C, C->place, A->stored, A->val));
+    TRY(kryi_device_csr_gather(C, C->place, A->stored, A->val));
 done:
     return st;
 }
