@@ -99,7 +99,8 @@ static kry_status run_all(const work *w, const char *name, const kry_arg more[MO
 
     args[count++] = (kry_arg)ARG(w->n);
     TRY(kryi_kernel_get(w->dev, stem, w->A->type, local_tables, name, &kernel));
-    TRY(kryi_launch_size(w->dev, kernel, groups > 0 ? groups : 1, size, args, count));
+    TRY(kryi_launch_range(w->dev, kernel, (kryi_range){ groups > 0 ? groups : 1, .size = size },
+                          args, count));
 done:
     return st;
 }

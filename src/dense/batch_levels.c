@@ -278,7 +278,8 @@ static kry_status launch_tiles(const levels *L, const level *l, kryi_kernel *ker
     count += COUNT(last);
     for (; first < blocks; first += MOST_GROUPS) {
         int64_t groups = blocks - first < MOST_GROUPS ? blocks - first : MOST_GROUPS;
-        TRY(kryi_launch_size(L->dev, kernel, groups, L->group, args, count));
+        TRY(kryi_launch_range(L->dev, kernel, (kryi_range){ groups, .size = L->group }, args,
+                              count));
     }
 done:
     return st;

@@ -200,8 +200,10 @@ static kry_status transpose(const kry_vec *A, kry_vec *At)
                              ARG(A->n), ARG_VEC(At), ARG(At->n) };
 
     TRY(kryi_kernel_get(dev, "dense", A->type, "", "dense_transpose", &kernel));
-    TRY(kryi_launch_size(dev, kernel, kryi_groups_at_most(dev, squares), cpu ? 1 : side * side,
-                         args, COUNT(args)));
+    TRY(kryi_launch_range(
+        dev, kernel,
+        (kryi_range){ kryi_groups_at_most(dev, squares), .size = cpu ? 1 : side * side }, args,
+        COUNT(args)));
 done:
     return st;
 }

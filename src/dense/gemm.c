@@ -139,8 +139,9 @@ static kry_status launch(const kryi_gemm *g, const char *name, int fours, int64_
     };
 
     TRY(get_kernel(dev, g->C.type, name, fours, &kernel));
-    TRY(kryi_launch_size(dev, kernel, kryi_groups_at_most(dev, tiles), size, args,
-                         COUNT(args) - (rows == 0)));
+    TRY(kryi_launch_range(dev, kernel,
+                          (kryi_range){ kryi_groups_at_most(dev, tiles), .size = size }, args,
+                          COUNT(args) - (rows == 0)));
 done:
     return st;
 }

@@ -240,8 +240,8 @@ static kry_status exchange_blocks(const lu_blocks *b, int64_t at, int64_t width,
                              ARG(p->index), ARG(p->columns), ARG(turn) };
 
     if (n == 0) return KRY_OK;
-    return kryi_launch_size(p->dev, shape_for(b, at)->rows_of_others, groups, b->group, args,
-                            COUNT(args));
+    return kryi_launch_range(p->dev, shape_for(b, at)->rows_of_others,
+                             (kryi_range){ groups, .size = b->group }, args, COUNT(args));
 }
 
 /* *finished: false if a launch was aborted. Waits. */

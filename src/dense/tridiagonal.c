@@ -349,7 +349,8 @@ static kry_status solve_pivoting(const batch *B, int64_t count, bool marked, boo
                        ARG(work),
                        ARG(word),
                        ARG(slot) };
-    TRY(kryi_launch_size(dev, kernel, items / size, size, args, COUNT(args)));
+    TRY(kryi_launch_range(dev, kernel, (kryi_range){ items / size, .size = size }, args,
+                          COUNT(args)));
 done:
     return st;
 }

@@ -77,7 +77,7 @@ kry_status kryi_barrier_launch_next(kryi_barrier *b, int groups, kry_arg *args, 
         TRY(kryi_buffer_write_later(b->dev, b->control, CONTROL_ARRIVED * sizeof(cl_int),
                                     sizeof aborted, &aborted));
     args[0] = (kry_arg)ARG(b->control);
-    TRY(kryi_launch_size(b->dev, b->kernel, groups, b->size, args, count));
+    TRY(kryi_launch_range(b->dev, b->kernel, (kryi_range){ groups, .size = b->size }, args, count));
 done:
     return st;
 }
@@ -133,7 +133,8 @@ static kry_status probe(kryi_barrier *b, kry_arg *args, size_t count, bool *sure
     b->words[CONTROL_ROUNDS] = info->gpu ? 500 : 20;
     args[0] = (kry_arg)ARG(b->control);
     TRY(write_words(b));
-    TRY(kryi_launch_size(b->dev, b->kernel, launched, b->size, args, count));
+    TRY(kryi_launch_range(b->dev, b->kernel, (kryi_range){ launched, .size = b->size }, args,
+                          count));
     TRY(read_words(b));
     int found = b->words[CONTROL_FOUND];
     bool stale = b->words[CONTROL_STALE] + kryi_test_stale_messages > 0;

@@ -277,26 +277,16 @@ kry_status kryi_launch_range(kry_device *dev, kryi_kernel *kernel, kryi_range ra
                              const kry_arg *args, size_t count)
 {
     kry_status st = kryi_device_check_thread(dev);
+
+    if (!range.columns) range.columns = 1;
+    if (!range.size) range.size = kryi_group_size(dev);
     return st < 0 ? st : dev->driver->launch(dev, kernel, &range, args, count);
 }
 
 kry_status kryi_launch(kry_device *dev, kryi_kernel *kernel, int64_t groups, const kry_arg *args,
                        size_t count)
 {
-    return kryi_launch_size(dev, kernel, groups, kryi_group_size(dev), args, count);
-}
-
-kry_status kryi_launch_size(kry_device *dev, kryi_kernel *kernel, int64_t groups, int size,
-                            const kry_arg *args, size_t count)
-{
-    return kryi_launch_range(dev, kernel, (kryi_range){ groups, 1, size }, args, count);
-}
-
-kry_status kryi_launch_columns(kry_device *dev, kryi_kernel *kernel, int64_t groups,
-                               int64_t columns, const kry_arg *args, size_t count)
-{
-    return kryi_launch_range(dev, kernel, (kryi_range){ groups, columns, kryi_group_size(dev) },
-                             args, count);
+    return kryi_launch_range(dev, kernel, (kryi_range){ .groups = groups }, args, count);
 }
 
 kry_status kryi_run(kry_device *dev, const char *stem, kry_type type, const char *defines,

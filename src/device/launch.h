@@ -10,22 +10,17 @@
 /* Two arguments: the buffer of a vector or a block, and the element of it at which the numbers begin. */
 #define ARG_VEC(v) ARG((v)->buffer), ARG((v)->first)
 
-/* The work-groups of a launch: for each column so many, of so many work-items. */
+/* The work-groups of a launch. */
 typedef struct kryi_range {
-    int64_t groups, columns;
-    int size;
+    int64_t groups;  /* for each column, which is get_group_id(1) in the kernel */
+    int64_t columns; /* 0: one */
+    int size;        /* work-items of a group; 0: as many as the profile says */
 } kryi_range;
-/* Enqueue `groups` work-groups of the profile's size. */
-kry_status kryi_launch(kry_device *dev, kryi_kernel *kernel, int64_t groups, const kry_arg *args,
-                       size_t count);
-/* The same with groups of `size` work-items. */
-kry_status kryi_launch_size(kry_device *dev, kryi_kernel *kernel, int64_t groups, int size,
-                            const kry_arg *args, size_t count);
 kry_status kryi_launch_range(kry_device *dev, kryi_kernel *kernel, kryi_range range,
                              const kry_arg *args, size_t count);
-/* The same for each of several columns, which is get_group_id(1) in the kernel. */
-kry_status kryi_launch_columns(kry_device *dev, kryi_kernel *kernel, int64_t groups,
-                               int64_t columns, const kry_arg *args, size_t count);
+/* One column, groups of the profile's size. */
+kry_status kryi_launch(kry_device *dev, kryi_kernel *kernel, int64_t groups, const kry_arg *args,
+                       size_t count);
 /* kryi_kernel_get and kryi_launch, for kernels that are not kept by the caller. */
 kry_status kryi_run(kry_device *dev, const char *stem, kry_type type, const char *defines,
                     const char *name, int64_t groups, const kry_arg *args, size_t count);

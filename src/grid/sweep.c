@@ -267,10 +267,8 @@ kry_status kryi_stencil_launch(const kryi_stencil *A, const kryi_sweep *s, const
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }
     memcpy(args + n, rest, count * sizeof *rest);
-    if (s->columns > 1)
-        return kryi_launch_columns(A->dev, s->kernel, s->groups, s->columns, args, n + count);
-    return kryi_launch_size(A->dev, s->kernel, s->groups,
-                            s->size ? s->size : kryi_group_size(A->dev), args, n + count);
+    return kryi_launch_range(A->dev, s->kernel, (kryi_range){ s->groups, s->columns, s->size },
+                             args, n + count);
 }
 
 kry_status kryi_stencil_exchange(kryi_stencil *A, const kryi_sweep *s, const kry_vec *x,

@@ -69,7 +69,8 @@ static kry_status test_residual(bicgstab *S, bool only_test)
         ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->rho->buffer), ARG(S->rho->count),
         ARG(poll->state),     ARG(poll->history), ARG(S->scalars),
     };
-    return kryi_launch_columns(poll->dev, S->begin, 1, S->columns, args, COUNT(args));
+    return kryi_launch_range(poll->dev, S->begin, (kryi_range){ 1, .columns = S->columns }, args,
+                             COUNT(args));
 }
 
 /* u_c := r_c - beta u_c,  u_(j+1) := A M u_j,  y += alpha u_0,  r_c -= alpha u_(c+1),  r_(j+1) := A M r_j */
@@ -84,8 +85,10 @@ static kry_status step(bicgstab *S, cl_int j)
         ARG(poll->state), ARG(S->scalars), ARG(S->R->buffer), ARG(S->U->buffer)
     };
 
-    TRY(kryi_launch_columns(poll->dev, S->direction, kryi_groups_for(poll->dev, y->type, n),
-                            S->columns, direction, COUNT(direction)));
+    TRY(kryi_launch_range(
+        poll->dev, S->direction,
+        (kryi_range){ kryi_groups_for(poll->dev, y->type, n), .columns = S->columns }, direction,
+        COUNT(direction)));
     TRY(kryi_krylov_multiply(S->K, &S->u[j], S->t, &S->u[j + 1]));
     TRY(kryi_vec_dot_pair(&S->u[j + 1], S->shadow, S->gamma));
     TRY(kryi_layout_reduce(y->layout, &S->gamma, 1));
@@ -125,7 +128,8 @@ static kry_status reduce(bicgstab *S)
     TRY(kryi_layout_reduce(y->layout, &S->gram, 1));
     const kry_arg scalars[] = { ARG(S->gram->count), ARG(S->gram->buffer), ARG(poll->state),
                                 ARG(S->scalars) };
-    TRY(kryi_launch_columns(poll->dev, S->minimise, 1, S->columns, scalars, COUNT(scalars)));
+    TRY(kryi_launch_range(poll->dev, S->minimise, (kryi_range){ 1, .columns = S->columns }, scalars,
+                          COUNT(scalars)));
     const kry_arg rest[] = { ARG(pitch),
                              ARG(ld),
                              ARG(poll->state),

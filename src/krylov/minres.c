@@ -172,7 +172,8 @@ static kry_status begin(minres *S, kryi_cycle *c)
     TRY(kryi_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
     TRY(find_unit(S));
     const kry_arg args[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(S->poll.step) };
-    TRY(kryi_launch_columns(S->poll.dev, S->begin, 1, S->columns, args, COUNT(args)));
+    TRY(kryi_launch_range(S->poll.dev, S->begin, (kryi_range){ 1, .columns = S->columns }, args,
+                          COUNT(args)));
 done:
     return st;
 }

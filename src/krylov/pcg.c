@@ -137,7 +137,8 @@ static kry_status pass_over_vectors(run *R, const kryi_step *s)
     S->rho->count = (cl_int)rows.groups;
     if (s->drift) s->next_drift->count = S->rho->count;
     if (!aligned && !x->dev->info.cpu_kernels) TRY(kryi_pcg_step_kernel(S, false, &kernel));
-    TRY(kryi_launch_columns(x->dev, kernel, rows.groups, S->columns, args, count));
+    TRY(kryi_launch_range(x->dev, kernel, (kryi_range){ rows.groups, .columns = S->columns }, args,
+                          count));
 done:
     return st;
 }
@@ -259,8 +260,9 @@ static kry_status catch_up_columns(run *R, const kry_vec *first)
     const kry_arg args[] = { ARG(x->n),      ARG(start), ARG(S->poll.step), ARG(first->buffer),
                              ARG(first->ld), ARG_VEC(x), ARG(x->ld) };
 
-    return kryi_launch_columns(x->dev, S->kernel.add_lasts, kryi_groups_for(x->dev, x->type, x->n),
-                               x->k, args, COUNT(args));
+    return kryi_launch_range(
+        x->dev, S->kernel.add_lasts,
+        (kryi_range){ kryi_groups_for(x->dev, x->type, x->n), .columns = x->k }, args, COUNT(args));
 }
 
 /* x += alpha p with the alpha of the last step. Waits, so that no kernel has to be compiled for this alone. */
@@ -288,28 +290,52 @@ static kry_status catch_up(run *R, const kry_vec *first, int64_t done)
     return done % 2 ? add_last(R, first) : KRY_OK;
 }
 
+static run run_of(kryi_pcg *S, kryi_cycle *c)
+{
+    kry_vec *r = kryi_cycle_r(c), *z = S->z ? S->z : r;
+
+    return (run){ .S = S,
+                  .c = c,
+                  .x = kryi_cycle_x(c),
+                  .r = r,
+                  .z = z,
+                  .seen_at = -1,
+                  .d = { .z = z,
+                         .rho = S->rho,
+                         .step_state = S->poll.step,
+                         .state = S->poll.state,
+                         .history = S->poll.history,
+                         .target2 = kryi_scalar_of(z->dev, c->goal * c->goal) } };
+}
+
 /* Iterations until the device, the limit or the monitor ends them: the whole recurrence. */
-static kry_status iterate(run *R)
+kry_status kryi_pcg_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    kryi_pcg *S = R->S;
-    kryi_stopping *stopping = R->c->stopping; /* of the first column: of one, where it matters */
+    kryi_pcg *S = self;
+    kryi_stopping *stopping = c->stopping; /* of the first column: of one, where it matters */
+    run R = run_of(S, c);
     kry_vec *first = S->p, *other = S->old;
+    const kryi_deflation *D = kryi_deflation_of(S->K->deflation);
     int64_t begun = 0;
-    bool go;
+    bool done = false, go;
 
-    TRY(begin(R));
+    S->recycle = D ? D->recycle : NULL;
+    if (!c->keeps_direction)
+        TRY(kryi_persistent_iterate(&S->persistent, c, S->poll.check_every, &done));
+    if (done) return KRY_OK;
+    TRY(begin(&R));
     const int64_t start = S->poll.start;
     for (;; begun++) {
-        TRY(kryi_layout_reduce(R->z->layout, &S->rho, 1));
-        if (stopping->iteration > start) TRY(flex(R));
-        TRY(kryi_poll_next(&S->poll, R->c, &go));
+        TRY(kryi_layout_reduce(R.z->layout, &S->rho, 1));
+        if (stopping->iteration > start) TRY(flex(&R));
+        TRY(kryi_poll_next(&S->poll, c, &go));
         if (!go) break;
-        R->d.iteration = S->poll.iteration, R->d.slot = S->poll.slot;
-        if (S->recycle) TRY(kryi_recycle_take(S->recycle, R->z, S->poll.step));
-        TRY(direct(R));
-        TRY(kryi_layout_reduce(R->z->layout, &S->pq, 1));
-        TRY(step(R, S->poll.iteration - start));
+        R.d.iteration = S->poll.iteration, R.d.slot = S->poll.slot;
+        if (S->recycle) TRY(kryi_recycle_take(S->recycle, R.z, S->poll.step));
+        TRY(direct(&R));
+        TRY(kryi_layout_reduce(R.z->layout, &S->pq, 1));
+        TRY(step(&R, S->poll.iteration - start));
         if (S->fuses) {
             kry_vec *t = S->p;
             S->p = S->old, S->old = t;
@@ -319,36 +345,8 @@ static kry_status iterate(run *R)
         bool even = (stopping->iteration - start) % 2 == 0;
         S->p = even ? first : other, S->old = even ? other : first;
     }
-    TRY(catch_up(R, first, S->columns > 1 ? begun : stopping->iteration - start));
+    TRY(catch_up(&R, first, S->columns > 1 ? begun : stopping->iteration - start));
     if (S->recycle) TRY(kryi_recycle_end(S->recycle, S->poll.step));
-done:
-    return st;
-}
-
-kry_status kryi_pcg_cycle(void *self, kryi_cycle *c)
-{
-    kry_status st = KRY_OK;
-    kryi_pcg *S = self;
-    kry_vec *r = kryi_cycle_r(c), *z = S->z ? S->z : r;
-    run R = { .S = S,
-              .c = c,
-              .x = kryi_cycle_x(c),
-              .r = r,
-              .z = z,
-              .seen_at = -1,
-              .d = { .z = z,
-                     .rho = S->rho,
-                     .step_state = S->poll.step,
-                     .state = S->poll.state,
-                     .history = S->poll.history,
-                     .target2 = kryi_scalar_of(z->dev, c->goal * c->goal) } };
-    const kryi_deflation *D = kryi_deflation_of(S->K->deflation);
-    bool done = false;
-
-    S->recycle = D ? D->recycle : NULL;
-    if (!c->keeps_direction)
-        TRY(kryi_persistent_iterate(&S->persistent, c, S->poll.check_every, &done));
-    if (!done) TRY(iterate(&R));
 done:
     return st;
 }

@@ -279,13 +279,14 @@ static void let_go_of_operators(const kryi_krylov *K)
     kryi_op_let_go(K->A);
 }
 
-static kry_status solve_one(kryi_krylov *K, const kry_vec *b, kry_vec *x, const kryi_terms *terms,
-                            kry_result *res)
+kry_status kryi_krylov_solve(kryi_krylov *K, const kry_vec *b, kry_vec *x, const kryi_terms *terms,
+                             kry_result *res)
 {
-    kry_status st = KRY_OK;
     kryi_cycle cycle;
     solve S = { .K = K, .b = b, .x = x, .c = &cycle, .res = res };
+    kry_status st = keep_operators(K);
 
+    if (st < 0) return st;
     TRY(begin_solve(&S, terms));
     while (!cycle.over) {
         TRY(K->method->cycle(K->self, &cycle));
@@ -299,16 +300,6 @@ static kry_status solve_one(kryi_krylov *K, const kry_vec *b, kry_vec *x, const 
     res->solve_seconds = kryi_work_clock(K->stopping.dev) - K->stopping.start;
     st = kryi_reason_status(res->reason);
 done:
-    return st;
-}
-
-kry_status kryi_krylov_solve(kryi_krylov *K, const kry_vec *b, kry_vec *x, const kryi_terms *terms,
-                             kry_result *res)
-{
-    kry_status st = keep_operators(K);
-
-    if (st < 0) return st;
-    st = solve_one(K, b, x, terms, res);
     let_go_of_operators(K);
     return st;
 }
@@ -501,7 +492,7 @@ static kry_status solve_singular(kryi_krylov *K, const kry_vec *b, kry_vec *x, k
         const int64_t before = res[j].iterations;
         const double bytes = res[j].bytes, seconds = res[j].solve_seconds;
         if (res[j].reason != KRY_INDEFINITE_MATRIX) continue;
-        TRY(solve_one(K, &bj, &xj, &(kryi_terms){ 0 }, &res[j]));
+        TRY(kryi_krylov_solve(K, &bj, &xj, &(kryi_terms){ 0 }, &res[j]));
         res[j].iterations += before, res[j].bytes += bytes, res[j].solve_seconds += seconds;
     }
 done:

@@ -117,27 +117,18 @@ static double transpose_bytes(const kryi_matrix *A)
 
 /* ---- products ---------------------------------------------------------------------------- */
 
-/* Enqueue a product of a stage. sum: gets the partial sums of all stages, one after the other; NULL: the
- * kernel leaves none. */
-static kry_status launch(const kryi_matrix *A, const kryi_stage *s, kryi_product product,
+/* Enqueue a product of the stages from `first` on, before `end`. sum: gets the partial sums of all of them, one after the
+ * other; NULL: kernels leave none. */
+static kry_status launch(const kryi_matrix *A, int first, int end, kryi_product product,
                          const kry_arg *rest, size_t count, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    int64_t groups = sum ? s->sum_groups : s->groups;
 
-    TRY(kryi_stage_launch(A, s, s->kernel[product], groups, rest, count));
-    if (sum) sum->count += (cl_int)groups;
-done:
-    return st;
-}
-
-/* The same for all stages from `first` on. */
-static kry_status launch_stages(const kryi_matrix *A, int first, kryi_product product,
-                                const kry_arg *rest, size_t count, kry_sum *sum)
-{
-    kry_status st = KRY_OK;
-
-    for (int i = first; i < A->stages; i++) TRY(launch(A, &A->stage[i], product, rest, count, sum));
+    for (const kryi_stage *s = A->stage + first; s < A->stage + end; s++) {
+        const int64_t groups = sum ? s->sum_groups : s->groups;
+        TRY(kryi_stage_launch(A, s, s->kernel[product], groups, rest, count));
+        if (sum) sum->count += (cl_int)groups;
+    }
 done:
     return st;
 }
@@ -148,7 +139,7 @@ static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, doubl
     kryi_matrix *A = self;
     kryi_scalar a = kryi_scalar_of(A->dev, alpha), b = kryi_scalar_of(A->dev, beta);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(x), ARG_ACC(A->dev, b), ARG_VEC(y) };
-    return launch_stages(A, 0, KRY_APPLY, rest, COUNT(rest), NULL);
+    return launch(A, 0, A->stages, KRY_APPLY, rest, COUNT(rest), NULL);
 }
 
 static kry_status matrix_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
@@ -161,8 +152,9 @@ static kry_status matrix_apply_transpose(void *self, double alpha, const kry_vec
 
 static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
+    const kryi_matrix *A = self;
     const kry_arg rest[] = { ARG_VEC(b), ARG_VEC(x), ARG_VEC(r) };
-    return launch_stages(self, 0, KRY_RESIDUAL, rest, COUNT(rest), NULL);
+    return launch(A, 0, A->stages, KRY_RESIDUAL, rest, COUNT(rest), NULL);
 }
 
 static kry_status matrix_relax_by(void *self, double c, const kry_vec *d, const kry_vec *b,
@@ -172,14 +164,15 @@ static kry_status matrix_relax_by(void *self, double c, const kry_vec *d, const 
     kryi_scalar by = kryi_scalar_of(A->dev, c);
     if (y->k > 1) return kryi_matrix_relax_block(self, c, d, b, x, y);
     const kry_arg rest[] = { ARG_ACC(A->dev, by), ARG_VEC(d), ARG_VEC(b), ARG_VEC(x), ARG_VEC(y) };
-    return launch_stages(A, 0, KRY_RELAX, rest, COUNT(rest), NULL);
+    return launch(A, 0, A->stages, KRY_RELAX, rest, COUNT(rest), NULL);
 }
 
 static kry_status matrix_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
+    const kryi_matrix *A = self;
     const kry_arg rest[] = { ARG_VEC(x), ARG_VEC(y), ARG(sum->buffer), ARG(sum->count) };
     sum->count = 0;
-    return launch_stages(self, 0, KRY_APPLY_DOT, rest, COUNT(rest), sum);
+    return launch(A, 0, A->stages, KRY_APPLY_DOT, rest, COUNT(rest), sum);
 }
 
 static kry_status matrix_apply_direction(void *self, const kryi_direction *d, kry_vec *p,
@@ -200,8 +193,8 @@ static kry_status matrix_apply_direction(void *self, const kryi_direction *d, kr
     sum->count = 0;
     kryi_direction_args(d, first);
     memcpy(first + KRY_DIRECTION_ARGS, vectors, sizeof vectors);
-    TRY(launch(A, &A->stage[0], KRY_APPLY_DIRECTION, first, COUNT(first), sum));
-    TRY(launch_stages(A, 1, KRY_APPLY_DIRECTION, later, COUNT(later), sum));
+    TRY(launch(A, 0, 1, KRY_APPLY_DIRECTION, first, COUNT(first), sum));
+    TRY(launch(A, 1, A->stages, KRY_APPLY_DIRECTION, later, COUNT(later), sum));
 done:
     return st;
 }

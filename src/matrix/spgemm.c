@@ -138,7 +138,9 @@ static kry_status rows_launch(kry_device *dev, kry_type type, rows_shape shape, 
     kryi_kernel *kernel;
 
     TRY(kryi_kernel_get(dev, "spgemm_rows", type, "", name, &kernel));
-    TRY(kryi_launch_size(dev, kernel, rows_groups(dev, shape, rows), group_size(dev), args, count));
+    TRY(kryi_launch_range(dev, kernel,
+                          (kryi_range){ rows_groups(dev, shape, rows), .size = group_size(dev) },
+                          args, count));
 done:
     return st;
 }

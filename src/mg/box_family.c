@@ -230,7 +230,8 @@ static kry_status run_tail(void *self, const kry_vec *b, kry_vec *x)
     const kry_arg args[] = { ARG(levels),  ARG(count), ARG(t->table), ARG(t->numbers),
                              ARG(t->room), ARG(k),     ARG(stride),   ARG(inverse->G),
                              ARG_VEC(b),   ARG_VEC(x) };
-    return kryi_launch_size(t->dev, t->kernel, 1, t->size, args, COUNT(args));
+    return kryi_launch_range(t->dev, t->kernel, (kryi_range){ 1, .size = t->size }, args,
+                             COUNT(args));
 }
 
 /* ---- all levels ------------------------------------------------------------------------------ */

@@ -54,8 +54,9 @@ static kry_status launch_level(const kryi_box_passes *p, const kryi_sweep *sweep
     const kryi_box_args g = kryi_box_args_of(&p->box->grid);
     kry_arg args[BOX_ARGS + REST] = { KRY_BOX_ARGS(g), ARG(p->box->numbers) };
     memcpy(args + BOX_ARGS, rest, count * sizeof *rest);
-    return kryi_launch_size(p->dev, sweep->kernel, sweep->groups, sweep->size, args,
-                            BOX_ARGS + count);
+    return kryi_launch_range(p->dev, sweep->kernel,
+                             (kryi_range){ sweep->groups, .size = sweep->size }, args,
+                             BOX_ARGS + count);
 }
 
 /* The first and the last of the arguments are for layers alone. */

@@ -80,36 +80,6 @@ done:
     return st;
 }
 
-/* A cycle, or full multigrid; but_one: without the last step on the finest level. */
-typedef kry_status plain_cycle(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
-
-/* x := M b, or full multigrid, with levels whose vectors are not the caller's: in single, while b and x are in double, or
- * with the numbers of other parts around. */
-static kry_status cycle_apart(kryi_hierarchy *H, plain_cycle *run, const kry_vec *b, kry_vec *x,
-                              kryi_cycle_sums s)
-{
-    kry_status st = KRY_OK;
-    const kryi_rung *g = H->rung;
-    kryi_narrow *N = H->narrow;
-    const kry_op *A = g->level.A;
-    const bool widens = N && H->widens && b->k == 1;
-    kry_vec own_b = columns_of(H, g->b), own_x = columns_of(H, g->x);
-    kry_sum *sum = !N || b->k > 1 ? NULL : s.dots ? s.dots : N->dots;
-
-    if (N) TRY(kryi_narrow_measure(N, b, s.known));
-    TRY(bring_in(H, b, &own_b));
-    TRY(run(H, &own_b, &own_x, widens));
-    if (widens) {
-        const kry_vec iterate = columns_of(H, g->work);
-        TRY(A->fused->relax_widening(A->self, g->smooth.up.step[g->smooth.up.count - 1], N->unit, b,
-                                     &iterate, x, sum));
-    } else {
-        TRY(bring_out(H, b, &own_x, x, sum));
-    }
-done:
-    return st;
-}
-
 /* ---- the cycle ------------------------------------------------------------------------------- */
 
 /* The numbers of other parts in a vector of a level, as far as it has any. */
@@ -238,23 +208,53 @@ done:
     return st;
 }
 
-static kry_status correct(kryi_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
-                          kry_vec *x);
+static kry_status again(kryi_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
+                        kry_vec *x);
 
-/* x := M b from level i on, or x + M (b - A x). The iterate goes to and fro between x and the level's own
- * room, as often on the way down as on the way up, and so ends in x. */
+/* Level i works on b and x. */
+static void begin_level(kryi_hierarchy *H, int i, const kry_vec *b, const kry_vec *x)
+{
+    kryi_rung *g = &H->rung[i];
+
+    g->now.b = kryi_vec_borrow(b), g->now.x = kryi_vec_borrow(x);
+    if (i < H->count - 1) g->now.work = columns_of(H, g->work);
+    g->now.place[0] = &g->now.x, g->now.place[1] = &g->now.work;
+}
+
+/* On the coarsest level, or by a kernel that does it and all levels above it down to `from`. */
+static kry_status solve_exactly(kryi_hierarchy *H, int i)
+{
+    kryi_rung *g = &H->rung[i];
+
+    if (i < H->count - 1) return H->tail.run(H->tail.self, &g->now.b, &g->now.x);
+    return H->coarse ? kryi_coarse_solve(H->coarse, &g->now.b, &g->now.x) : KRY_OK;
+}
+
+/* x := M b from level i on, or x + M (b - A x): down to the coarsest level, and up again. The iterate goes to and fro
+ * between x and the level's own room, as often on the way down as on the way up, and so ends in x. */
 static kry_status visit(kryi_hierarchy *H, int i, visiting how, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
-    kryi_rung *g = &H->rung[i], *next = g + 1;
+    const visiting below = { .shape = how.shape };
+    int k = i;
 
-    if (H->tail.from && i == H->tail.from && !how.from_x) return H->tail.run(H->tail.self, b, x);
-    if (i == H->count - 1) return H->coarse ? kryi_coarse_solve(H->coarse, b, x) : KRY_OK;
-    kry_vec work = columns_of(H, g->work), next_b = columns_of(H, next->b),
-            next_x = columns_of(H, next->x), *place[2] = { x, &work };
-    TRY(go_down(g, how, b, place, &next_b));
-    TRY(correct(H, i + 1, how.shape, &next_b, &next_x));
-    TRY(go_up(g, how, b, &next_x, place, i ? NULL : H->dots));
+    for (begin_level(H, i, b, x);; k++) {
+        kryi_rung *g = &H->rung[k], *next = g + 1;
+        const bool tail = H->tail.from && k == H->tail.from && !(k == i && how.from_x);
+        if (tail || k == H->count - 1) break;
+        kry_vec next_b = columns_of(H, next->b), next_x = columns_of(H, next->x);
+        TRY(go_down(g, k == i ? how : below, &g->now.b, g->now.place, &next_b));
+        begin_level(H, k + 1, &next_b, &next_x);
+    }
+    TRY(solve_exactly(H, k));
+    while (k > i) {
+        const kry_vec b_k =
+            H->rung[k].now.b; /* of this visit: the next one of the level has others */
+        kry_vec x_k = H->rung[k].now.x;
+        TRY(again(H, k, how.shape, &b_k, &x_k));
+        kryi_rung *g = &H->rung[--k];
+        TRY(go_up(g, k == i ? how : below, &g->now.b, &x_k, g->now.place, k ? NULL : H->dots));
+    }
 done:
     return st;
 }
@@ -330,20 +330,13 @@ done:
     return st;
 }
 
-/* x := what the levels from i on make of b, for the level above. */
-static kry_status correct(kryi_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
-                          kry_vec *x)
+/* W, F and K: x, which is M b from level i on, for the level above. */
+static kry_status again(kryi_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
+                        kry_vec *x)
 {
-    kry_status st = KRY_OK;
-
-    TRY(visit(H, i, (visiting){ .shape = shape }, b, x));
     if (!kryi_cycle_room(shape, i, H->count)) return KRY_OK;
-    if (shape == KRY_CYCLE_K)
-        TRY(two_steps(H, i, b, x));
-    else
-        TRY(visit_again(H, i, shape == KRY_CYCLE_F ? KRY_CYCLE_V : shape, b, x));
-done:
-    return st;
+    if (shape == KRY_CYCLE_K) return two_steps(H, i, b, x);
+    return visit_again(H, i, shape == KRY_CYCLE_F ? KRY_CYCLE_V : shape, b, x);
 }
 
 int kryi_cycle_room(kry_cycle_shape shape, int i, int count)
@@ -351,8 +344,6 @@ int kryi_cycle_room(kry_cycle_shape shape, int i, int count)
     if (i == 0 || i == count - 1) return 0; /* the finest is visited once, the coarsest is exact */
     return shape == KRY_CYCLE_V ? 0 : shape == KRY_CYCLE_K ? 4 : 2;
 }
-
-static kry_status full(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one);
 
 /* x := M b, with levels in single, where the finest level's passes read b and write x in double. */
 static kry_status by_narrow_passes(kryi_hierarchy *H, const kry_vec *b, kry_vec *x,
@@ -366,7 +357,8 @@ static kry_status by_narrow_passes(kryi_hierarchy *H, const kry_vec *b, kry_vec 
     up.sum = s.dots ? s.dots : H->narrow->dots;
     TRY(kryi_narrow_measure(H->narrow, b, s.known));
     TRY(p->down_narrow(g->level.self, &g->smooth.down, H->narrow, b, g->x, next->b));
-    TRY(correct(H, 1, H->cycle.shape, next->b, next->x));
+    TRY(visit(H, 1, (visiting){ .shape = H->cycle.shape }, next->b, next->x));
+    TRY(again(H, 1, H->cycle.shape, next->b, next->x));
     TRY(p->up_narrow(g->level.self, &up, H->narrow, b, g->x, next->x, x));
 done:
     return st;
@@ -375,11 +367,6 @@ done:
 bool kryi_rung_has_narrow_passes(const kryi_rung *g)
 {
     return kryi_rung_is_fused(g) && g->level.passes->down_narrow;
-}
-
-static kry_status once(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, bool but_one)
-{
-    return visit(H, 0, (visiting){ .shape = H->cycle.shape, .but_one = but_one }, b, x);
 }
 
 /* What is done for all columns at once where a level has operators; passes, colours, and the scalars of K are for one. */
@@ -394,20 +381,6 @@ bool kryi_cycle_takes_columns(const kryi_hierarchy *H)
         takes = takes && g->level.R && !g->level.passes && !g->smooth.down.coloured;
     }
     return takes;
-}
-
-kry_status kryi_cycle_run(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, kryi_cycle_sums s)
-{
-    kry_status st = KRY_OK;
-
-    TRY(make_room(H, b->k));
-    if (kryi_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, s);
-    if (H->rung[0].b) return cycle_apart(H, once, b, x, s);
-    H->dots = s.dots;
-    st = once(H, b, x, false);
-done:
-    H->dots = NULL;
-    return st;
 }
 
 /* A visit of a level leaves the b of the levels above it as they are. */
@@ -437,12 +410,54 @@ done:
     return st;
 }
 
+/* x := M b, or full multigrid, with levels whose vectors are not the caller's: in single, while b and x are in double, or
+ * with the numbers of other parts around. */
+static kry_status cycle_apart(kryi_hierarchy *H, bool is_full, const kry_vec *b, kry_vec *x,
+                              kryi_cycle_sums s)
+{
+    kry_status st = KRY_OK;
+    const kryi_rung *g = H->rung;
+    kryi_narrow *N = H->narrow;
+    const kry_op *A = g->level.A;
+    const bool widens = N && H->widens && b->k == 1;
+    kry_vec own_b = columns_of(H, g->b), own_x = columns_of(H, g->x);
+    kry_sum *sum = !N || b->k > 1 ? NULL : s.dots ? s.dots : N->dots;
+
+    if (N) TRY(kryi_narrow_measure(N, b, s.known));
+    TRY(bring_in(H, b, &own_b));
+    const visiting finest = { .shape = H->cycle.shape, .but_one = widens };
+    TRY(is_full ? full(H, &own_b, &own_x, widens) : visit(H, 0, finest, &own_b, &own_x));
+    if (widens) {
+        const kry_vec iterate = columns_of(H, g->work);
+        TRY(A->fused->relax_widening(A->self, g->smooth.up.step[g->smooth.up.count - 1], N->unit, b,
+                                     &iterate, x, sum));
+    } else {
+        TRY(bring_out(H, b, &own_x, x, sum));
+    }
+done:
+    return st;
+}
+
+kry_status kryi_cycle_run(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, kryi_cycle_sums s)
+{
+    kry_status st = KRY_OK;
+
+    TRY(make_room(H, b->k));
+    if (kryi_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, s);
+    if (H->rung[0].b) return cycle_apart(H, false, b, x, s);
+    H->dots = s.dots;
+    st = visit(H, 0, (visiting){ .shape = H->cycle.shape }, b, x);
+done:
+    H->dots = NULL;
+    return st;
+}
+
 kry_status kryi_hierarchy_full(kryi_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
 
     TRY(make_room(H, b->k));
-    st = H->rung[0].b ? cycle_apart(H, full, b, x, (kryi_cycle_sums){ 0 }) : full(H, b, x, false);
+    st = H->rung[0].b ? cycle_apart(H, true, b, x, (kryi_cycle_sums){ 0 }) : full(H, b, x, false);
 done:
     return st;
 }

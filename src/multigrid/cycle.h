@@ -14,6 +14,10 @@ typedef struct kryi_rung {
         *x; /* of the finest level in single for vectors in double, or with a shell, else NULL: the caller's */
     kry_vec *work;     /* of all but the coarsest level */
     kry_vec *again[4]; /* of levels that a cycle visits twice: see cycle.c */
+    struct {
+        kry_vec b, x, work;
+        kry_vec *place[2]; /* x and work: where the iterate is, and room */
+    } now;                 /* views of what the cycle that runs works on */
 } kryi_rung;
 
 struct kryi_hierarchy {

@@ -69,8 +69,8 @@ kry_status kryi_narrow_measure(kryi_narrow *N, const kry_vec *r, const kry_sum *
     }
     const kry_arg args[] = { ARG(square->count), ARG(square->buffer), ARG(N->factor),
                              ARG(N->unit) };
-    TRY(kryi_launch_columns(N->dev, known ? N->measure_pair : N->measure, 1, r->k, args,
-                            COUNT(args)));
+    TRY(kryi_launch_range(N->dev, known ? N->measure_pair : N->measure,
+                          (kryi_range){ 1, .columns = r->k }, args, COUNT(args)));
     N->measured = true;
 done:
     return st;
@@ -81,8 +81,9 @@ kry_status kryi_narrow_down(const kryi_narrow *N, const kry_vec *r, kry_vec *d)
     const kry_arg args[] = {
         ARG(r->n), ARG(N->unit), ARG_VEC(r), ARG(r->ld), ARG_VEC(d), ARG(d->ld)
     };
-    return kryi_launch_columns(N->dev, N->down, kryi_groups_for(N->dev, KRY_F64, r->n), r->k, args,
-                               COUNT(args));
+    return kryi_launch_range(
+        N->dev, N->down, (kryi_range){ kryi_groups_for(N->dev, KRY_F64, r->n), .columns = r->k },
+        args, COUNT(args));
 }
 
 kry_status kryi_narrow_up(const kryi_narrow *N, const kry_vec *r, const kry_vec *d, kry_vec *z,
@@ -95,5 +96,6 @@ kry_status kryi_narrow_up(const kryi_narrow *N, const kry_vec *r, const kry_vec 
                              ARG(d->ld), ARG_VEC(z),   ARG(z->ld), ARG(sums),  ARG(part) };
 
     if (dots) dots->count = (cl_int)groups;
-    return kryi_launch_columns(N->dev, N->up, groups, r->k, args, COUNT(args));
+    return kryi_launch_range(N->dev, N->up, (kryi_range){ groups, .columns = r->k }, args,
+                             COUNT(args));
 }

@@ -25,8 +25,10 @@ kry_status kryi_direction_run(const kryi_direction *d, kry_vec *p)
     kryi_direction_args(d, args);
     memcpy(args + KRY_DIRECTION_ARGS, rest, sizeof rest);
     TRY(kryi_kernel_get(p->dev, "pcg", p->type, "", "pcg_direction", &kernel));
-    TRY(kryi_launch_columns(p->dev, kernel, kryi_groups_for_sums(p->dev, p->type, p->n), p->k, args,
-                            COUNT(args)));
+    TRY(kryi_launch_range(
+        p->dev, kernel,
+        (kryi_range){ kryi_groups_for_sums(p->dev, p->type, p->n), .columns = p->k }, args,
+        COUNT(args)));
 done:
     return st;
 }
@@ -39,7 +41,8 @@ kry_status kryi_direction_check(const kryi_direction *d)
 
     kryi_direction_args(d, args);
     TRY(kryi_kernel_get(d->z->dev, "pcg", d->z->type, "", "pcg_check", &kernel));
-    TRY(kryi_launch_columns(d->z->dev, kernel, 1, d->z->k, args, COUNT(args)));
+    TRY(kryi_launch_range(d->z->dev, kernel, (kryi_range){ 1, .columns = d->z->k }, args,
+                          COUNT(args)));
 done:
     return st;
 }

@@ -207,7 +207,8 @@ static kry_status run(block_jacobi *M, double alpha, const kry_vec *x, double be
 
     if (sum) sum->count = y->n ? (cl_int)groups : 0;
     if (y->n == 0) return KRY_OK;
-    return kryi_launch_columns(dev, M->kernel, groups, y->k, args, COUNT(args));
+    return kryi_launch_range(dev, M->kernel, (kryi_range){ groups, .columns = y->k }, args,
+                             COUNT(args));
 }
 
 static kry_status block_jacobi_apply(void *self, double alpha, const kry_vec *x, double beta,

@@ -433,8 +433,9 @@ static kry_status run_diagonals(kryi_block_solve *s, const kry_vec *r, kry_vec *
                        ARG(columns),    ARG_VEC(r),     ARG(r->ld),       ARG_VEC(z),
                        ARG(z->ld) };
 
-    return kryi_launch_columns(dev, s->kernel, s->walkers, columns_at_once(s, r), args,
-                               COUNT(args));
+    return kryi_launch_range(dev, s->kernel,
+                             (kryi_range){ s->walkers, .columns = columns_at_once(s, r) }, args,
+                             COUNT(args));
 }
 
 /* ---- by level sets --------------------------------------------------------------------------- */

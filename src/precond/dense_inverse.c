@@ -103,8 +103,9 @@ static kry_status multiply_packed(kryi_dense_inverse *D, const kry_vec *w, kry_v
     TRY(make_part(D, w->k));
     kry_arg multiply[] = { ARG(blocks), ARG(D->k),  ARG(D->G),    ARG(vectors),
                            ARG_VEC(w),  ARG(w->ld), ARG(D->part), ARG(pitch) };
-    TRY(kryi_launch_size(D->dev, D->tiles, tiles_above(count), PACKED_GROUP, multiply,
-                         COUNT(multiply)));
+    TRY(kryi_launch_range(D->dev, D->tiles,
+                          (kryi_range){ tiles_above(count), .size = PACKED_GROUP }, multiply,
+                          COUNT(multiply)));
     kry_arg add[] = { ARG(blocks), ARG(D->k), ARG(D->part), ARG(pitch), ARG_VEC(c), ARG(c->ld) };
     TRY(kryi_launch_range(D->dev, D->add, (kryi_range){ count * slices, w->k, PACKED_GROUP }, add,
                           COUNT(add)));
@@ -359,8 +360,11 @@ static kry_status sweep(const inversion *v, cl_int first)
                               ARG(v->W),     ARG(v->found) };
     const kry_arg update[] = { ARG(v->n), ARG(first), ARG(v->U), ARG(v->W), ARG(v->A) };
 
-    TRY(kryi_launch_size(v->dev, v->panel, (v->n + GROUP - 1) / GROUP, GROUP, panel, COUNT(panel)));
-    TRY(kryi_launch_size(v->dev, v->update, tiles_of(v), GROUP, update, COUNT(update)));
+    TRY(kryi_launch_range(v->dev, v->panel,
+                          (kryi_range){ (v->n + GROUP - 1) / GROUP, .size = GROUP }, panel,
+                          COUNT(panel)));
+    TRY(kryi_launch_range(v->dev, v->update, (kryi_range){ tiles_of(v), .size = GROUP }, update,
+                          COUNT(update)));
 done:
     return st;
 }

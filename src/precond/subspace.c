@@ -314,13 +314,14 @@ kry_status kryi_subspace_restrict(kryi_subspace *Z, const kry_vec *v, kry_vec *w
                              ARG(w->ld),
                              ARG(Z->kept),
                              ARG(Z->part) };
-    TRY(kryi_launch_columns(Z->dev, Z->kernel.restrict_, restrict_groups(Z), v->k, args,
-                            COUNT(args)));
+    TRY(kryi_launch_range(Z->dev, Z->kernel.restrict_,
+                          (kryi_range){ restrict_groups(Z), .columns = v->k }, args, COUNT(args)));
     if (!Z->part) return KRY_OK;
     const kry_arg finish[] = { ARG(Z->k),  ARG(per),     ARG(Z->label_segment),
                                ARG(sums),  ARG(Z->part), ARG_VEC(w),
                                ARG(w->ld), ARG(Z->kept) };
-    TRY(kryi_launch_columns(Z->dev, Z->kernel.finish, groups, v->k, finish, COUNT(finish)));
+    TRY(kryi_launch_range(Z->dev, Z->kernel.finish, (kryi_range){ groups, .columns = v->k }, finish,
+                          COUNT(finish)));
 done:
     return st;
 }
@@ -338,8 +339,9 @@ kry_status kryi_subspace_prolong(kryi_subspace *Z, double alpha, const kry_vec *
                              ARG_VEC(y), ARG(y->ld) };
 
     if (Z->vectors) return kryi_dense_expand(alpha, Z->vectors, c, beta, y);
-    return kryi_launch_columns(Z->dev, Z->kernel.prolong, kryi_groups_for(Z->dev, Z->type, Z->n),
-                               y->k, args, COUNT(args));
+    return kryi_launch_range(
+        Z->dev, Z->kernel.prolong,
+        (kryi_range){ kryi_groups_for(Z->dev, Z->type, Z->n), .columns = y->k }, args, COUNT(args));
 }
 
 kry_status kryi_subspace_correct(kryi_subspace *Z, const kry_vec *c, const kry_vec *r, kry_vec *z,

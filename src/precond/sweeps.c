@@ -108,7 +108,8 @@ static kry_status run_sweep(kryi_relaxer *w, const kryi_relax *s, const kry_vec 
     if (sum) sum->count = (cl_int)groups;
     if (!aligned && !y->dev->info.cpu_kernels) /* few are: compiled when one comes */
         TRY(kryi_kernel_get(y->dev, "relax", y->type, "-DKRY_UNALIGNED", "relax_sweep", &sweep));
-    TRY(kryi_launch_columns(y->dev, sweep, groups, y->k, args, COUNT(args)));
+    TRY(kryi_launch_range(y->dev, sweep, (kryi_range){ groups, .columns = y->k }, args,
+                          COUNT(args)));
 done:
     return st;
 }

@@ -107,8 +107,8 @@ kry_status kryi_launch_chunks(kry_device *dev, kryi_kernel *kernel, const kryi_c
 
     assert(count <= KRY_CHUNKS_REST);
     memcpy(args + used, rest, count * sizeof *rest);
-    return kryi_launch_columns(dev, kernel, rows->groups, rows->columns ? rows->columns : 1, args,
-                               used + count);
+    return kryi_launch_range(dev, kernel, (kryi_range){ rows->groups, .columns = rows->columns },
+                             args, used + count);
 }
 
 /* Launch a kernel of vec.cl that sums over the rows of a vector: its arguments are those of `rows`, then
