@@ -78,6 +78,7 @@ kry_status kryi_rounded_operator(kry_device *dev, kryi_keep keep, const kryi_csr
 
     TRY(kryi_csr_copy(host, &copy));
     TRY(kryi_csr_convert(&copy, keep.type));
+    TRY(kryi_values_check("kry_csr_create", copy.type, kryi_csr_nnz(&copy), copy.val));
     TRY(kryi_matrix_take(dev, &copy, KRY_MATRIX(.traits = traits, .values = values), op));
     if (is_rounded(kryi_matrix_of(*op), host)) TRY(keep_sums(kryi_matrix_of(*op), host));
 done:

@@ -48,17 +48,6 @@ done:
 
 /* ---- in one format --------------------------------------------------------------------------- */
 
-static kry_status build_on_host(kryi_matrix *A, const kryi_given *given)
-{
-    kry_status st = KRY_OK;
-    const kryi_csr *host = given->host;
-
-    TRY(A->format->build(A, given));
-    TRY(kryi_matrix_store(A, given->who, host->row_ptr, host->val, &given->seen));
-done:
-    return st;
-}
-
 static kry_status create_in_format(kry_device *dev, const kryi_given *given,
                                    const kry_matrix_params *params, kry_op **op)
 {
@@ -69,7 +58,10 @@ static kry_status create_in_format(kry_device *dev, const kryi_given *given,
     *op = NULL;
     TRY(kryi_matrix_new(dev, params, host, kryi_csr_nnz(host), &A));
     if (given->C.dev) TRY(kryi_placed_build(A, given));
-    if (!A->placed) TRY(build_on_host(A, given));
+    if (!A->placed) {
+        TRY(A->format->build(A, given));
+        TRY(kryi_matrix_store(A, given->who, host->row_ptr, host->val, &given->seen));
+    }
     TRY(kryi_matrix_finish(&A, op));
 done:
     kryi_matrix_destroy(A);
@@ -245,7 +237,7 @@ static kry_status build_first(kry_device *dev, const kryi_given *given,
     return st;
 }
 
-static kry_status choose(kry_device *dev, const kryi_given *given, const kry_matrix_params *params,
+static kry_status choose(kry_device *dev, kryi_given *given, const kry_matrix_params *params,
                          kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -277,16 +269,19 @@ done:
 
 /* ---- operators of what is checked ------------------------------------------------------------ */
 
-kry_status kryi_matrix_of_given(kry_device *dev, const kryi_given *given,
-                                const kry_matrix_params *params, kry_op **op)
+kry_status kryi_matrix_of_given(kry_device *dev, kryi_given *given, const kry_matrix_params *params,
+                                kry_op **op)
 {
     return params->format == KRY_FORMAT_AUTO ? choose(dev, given, params, op)
                                              : create_in_format(dev, given, params, op);
 }
 
+static kry_status create_of(kry_device *dev, kryi_given *G, kryi_csr *host,
+                            const kry_matrix_params *params, kry_op **op);
+
 /* In csr, with all its digits, on a host device. The format that was asked for is that of its copies in
  * single. */
-static kry_status keep_on_host(kry_device *dev, kryi_csr *host, kryi_entry_map *map,
+static kry_status keep_on_host(kry_device *dev, kryi_given *G, kryi_csr *host,
                                const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -296,39 +291,54 @@ static kry_status keep_on_host(kry_device *dev, kryi_csr *host, kryi_entry_map *
     p.on_host = false;
     p.format = KRY_FORMAT_CSR, p.values = KRY_VALUES_AS_GIVEN;
     TRY(kryi_host_beside(dev, &beside));
-    TRY(kryi_matrix_from_host(beside, host, map, &p, op));
+    TRY(create_of(beside, G, host, &p, op));
     kryi_matrix_of(*op)->params.format = params->format;
 done:
     kry_device_release(&beside);
     return st;
 }
 
-/* The operator keeps the pattern, and what new values need. */
-static void keep_pattern(kry_op *op, kryi_csr *host, kryi_entry_map *map)
-{
-    kryi_matrix *A = op->self;
-
-    A->map = *map, *map = (kryi_entry_map){ 0 };
-    A->sorted = *host;
-    if (!A->map.place) A->sorted.val = NULL;
-    *host = (kryi_csr){ .val = A->map.place ? NULL : host->val };
-}
-
-kry_status kryi_matrix_from_host(kry_device *dev, kryi_csr *host, kryi_entry_map *map,
-                                 const kry_matrix_params *params, kry_op **op)
+/* The operator of G, which keeps the pattern and G->map for new values.
+ *   host  G->host unless the device has looked at the matrix: taken over if the call succeeds, but for numbers that need
+ *         no map */
+static kry_status create_of(kry_device *dev, kryi_given *G, kryi_csr *host,
+                            const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kryi_given given = { .who = "kry_csr_create", .host = host };
+    kryi_matrix *A;
 
     CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
           "kry_csr_create: on_host is for one device, and this is a team of %d",
           kry_team_size(dev));
-    if (params->on_host) return keep_on_host(dev, host, map, params, op);
-    if (dev->team) return kryi_matrix_in_parts(dev, host, map, params, NULL, op);
-    kryi_numbers_see(host->type, host->val, kryi_csr_nnz(host), &given.seen);
-    TRY(kryi_matrix_of_given(dev, &given, params, op));
-    keep_pattern(*op, host, map);
+    if (params->on_host) return keep_on_host(dev, G, host, params, op);
+    if (dev->team) return kryi_matrix_in_parts(dev, host, &G->map, params, NULL, op);
+    TRY(kryi_matrix_of_given(dev, G, params, op));
+    A = kryi_matrix_of(*op);
+    if (!G->C.dev) {
+        A->sorted = *host;
+        if (!G->map.place) A->sorted.val = NULL;
+        *host = (kryi_csr){ .val = G->map.place ? NULL : host->val };
+    } else if (!A->placed) {
+        TRY(kryi_places_copy(G->host, &A->sorted));
+    }
+    A->map = G->map, G->map = (kryi_entry_map){ 0 };
 done:
+    if (st < 0) kry_op_release(op);
+    return st;
+}
+
+kry_status kryi_matrix_take(kry_device *dev, kryi_csr *host, const kry_matrix_params *params,
+                            kry_op **op)
+{
+    kry_status st = KRY_OK;
+    const int64_t nnz = kryi_csr_nnz(host);
+    kryi_given G = { .who = "kry_csr_create", .host = host, .map.given = nnz };
+
+    *op = NULL;
+    if (!dev->team) kryi_numbers_see(host->type, host->val, nnz, &G.seen);
+    TRY(create_of(dev, &G, host, params, op));
+done:
+    kryi_given_release(&G);
     return st;
 }
 
@@ -396,68 +406,57 @@ done:
 
 /* ---- public functions --------------------------------------------------------------------------- */
 
-/* The numbers of A's entries: the caller's own where they are sorted. */
-static kry_status take_values(const kryi_entries *e, const kryi_entry_map *map, kryi_csr *A,
-                              kryi_seen *seen)
-{
-    kry_status st = KRY_OK;
-    const int64_t nnz = kryi_csr_nnz(A);
-
-    if (map->place) {
-        TRY(kryi_alloc((size_t)nnz, kry_type_size(A->type), &A->val));
-        TRY(kryi_entries_renew(e->who, map, e->given.val, nnz, A));
-    } else {
-        A->val = e->given.val;
-    }
-    TRY(kryi_numbers_check(e->who, A->type, A->val, nnz, seen));
-done:
-    return st;
-}
-
-/* A := the sorted matrix of these entries, whose numbers may be the caller's: release_entries knows. */
+/* A := the sorted matrix of these entries. Its numbers are the caller's own where they are sorted, but for those of a team,
+ * which keeps them for a while: release_entries knows. G->seen: what they are like, but for a team. */
 static kry_status take_entries(const kryi_entries *e, bool team, const kry_matrix_params *params,
-                               kryi_csr *A, kryi_entry_map *map, kryi_seen *seen)
+                               kryi_csr *A, kryi_given *G)
 {
     kry_status st = KRY_OK;
     kryi_entries places = *e;
 
-    if (!team) places.given.val = NULL; /* a team keeps its numbers for a while */
-    TRY(kryi_entries_compress(&places, params, A, map));
-    if (!A->val) TRY(take_values(e, map, A, seen));
+    if (!team) places.given.val = NULL;
+    TRY(kryi_entries_compress(&places, params, A, &G->map));
+    if (team) return KRY_OK;
+    const int64_t nnz = kryi_csr_nnz(A);
+    if (G->map.place) {
+        TRY(kryi_alloc((size_t)nnz, kry_type_size(A->type), &A->val));
+        TRY(kryi_entries_renew(e->who, &G->map, e->given.val, nnz, A));
+    } else {
+        A->val = e->given.val;
+    }
+    TRY(kryi_numbers_check(e->who, A->type, A->val, nnz, &G->seen));
 done:
     return st;
 }
 
-static void release_entries(const kryi_entries *e, kryi_csr *A, kryi_entry_map *map)
+static void release_entries(const kryi_entries *e, kryi_csr *A)
 {
     if (A->val == e->given.val) A->val = NULL; /* the caller's */
-    kryi_entry_map_release(map);
     kryi_csr_release(A);
 }
 
-/* inspects: these are a caller's entries, of which solvers want to know what they are like. */
+/* inspects: these are a caller's entries, of which solvers want to know what they are like: on the device, where that can
+ * look at them. */
 static kry_status make(kry_device *dev, const kryi_entries *e, const kry_matrix_params *params,
                        bool inspects, kry_op **op)
 {
     kry_status st = KRY_OK;
     kryi_csr A = { 0 };
-    kryi_entry_map map = { 0 };
-    kryi_given G = { .who = e->who, .host = &A };
-    const bool here = !dev->team && !params->on_host;
+    kryi_given G = { 0 };
 
-    TRY(take_entries(e, dev->team, params, &A, &map, &G.seen));
-    if (inspects) TRY(kryi_matrix_inspect(&A, &G.finding, &G.seen.symmetric));
-    G.seen.compared = inspects;
-    if (here) {
-        TRY(kryi_matrix_of_given(dev, &G, params, op));
-        keep_pattern(*op, &A, &map);
-    } else {
-        TRY(kryi_matrix_from_host(dev, &A, &map, params, op));
+    if (inspects && e->nnz >= KRY_GIVEN_WORTH) TRY(kryi_given_upload(dev, e, params, &G));
+    if (!G.C.dev) {
+        G = (kryi_given){ .who = e->who, .host = &A };
+        TRY(take_entries(e, dev->team, params, &A, &G));
+        if (inspects) TRY(kryi_matrix_inspect(&A, &G.finding, &G.seen.symmetric));
+        G.seen.compared = inspects;
     }
+    TRY(create_of(dev, &G, &A, params, op));
     (*op)->found = G.finding;
     (*op)->inspected = inspects;
 done:
-    release_entries(e, &A, &map);
+    kryi_given_release(&G);
+    release_entries(e, &A);
     return st;
 }
 
@@ -468,50 +467,6 @@ kry_status kryi_matrix_of_sparse(kry_device *dev, const kryi_csr *A,
 
     *op = NULL;
     return make(dev, &e, params, false, op);
-}
-
-kry_status kryi_matrix_take(kry_device *dev, kryi_csr *A, const kry_matrix_params *params,
-                            kry_op **op)
-{
-    kry_status st = KRY_OK;
-    kryi_entry_map map = { .given = kryi_csr_nnz(A) };
-
-    *op = NULL;
-    TRY(kryi_values_check("kry_csr_create", A->type, map.given, A->val));
-    TRY(kryi_matrix_from_host(dev, A, &map, params, op));
-done:
-    return st;
-}
-
-static kry_status make_there(kry_device *dev, const kryi_given *G, const kry_matrix_params *params,
-                             kry_op **op)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kryi_matrix_of_given(dev, G, params, op));
-    kryi_matrix *A = kryi_matrix_of(*op);
-    A->map.given = kryi_csr_nnz(G->host);
-    if (!A->placed) TRY(kryi_places_copy(G->host, &A->sorted));
-    (*op)->found = G->finding, (*op)->inspected = true;
-done:
-    if (st < 0) kry_op_release(op);
-    return st;
-}
-
-/* A caller's entries: on the device, where that can look at them. */
-static kry_status make_given(kry_device *dev, const kryi_entries *e,
-                             const kry_matrix_params *params, kry_op **op)
-{
-    kryi_given G = { 0 };
-    kry_status st = kryi_pool_open(dev);
-
-    if (st < 0) return st;
-    if (e->nnz >= KRY_GIVEN_WORTH) TRY(kryi_given_upload(dev, e, params, &G));
-    TRY(G.C.dev ? make_there(dev, &G, params, op) : make(dev, e, params, true, op));
-done:
-    kryi_given_release(&G);
-    kryi_pool_close(dev);
-    return st;
 }
 
 /* Check sizes, parameters and that the arrays are there; their contents are looked at when they are sorted. Finds e->nnz
@@ -550,7 +505,9 @@ static kry_status create(kry_device *dev, kryi_entries e, bool coordinates,
     if (!op || !dev) goto done;
     TAKE_PARAMS(params, mine, e.who, "KRY_MATRIX");
     TRY(check_arrays(dev, &e, coordinates, params));
-    TRY(make_given(dev, &e, params, op));
+    TRY(kryi_pool_open(dev));
+    st = make(dev, &e, params, true, op);
+    kryi_pool_close(dev);
 done:
     return st;
 }
@@ -580,7 +537,6 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
         __func__, { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val }, NULL, 0
     };
     kryi_csr A = { 0 };
-    kryi_entry_map map = { 0 };
     kryi_given given = { .host = &A };
     kry_matrix_params mine;
     uint64_t hash;
@@ -590,9 +546,10 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
           kry_team_size(dev));
     TAKE_PARAMS(params, mine, e.who, "KRY_MATRIX");
     TRY(check_arrays(dev, &e, false, params));
-    TRY(take_entries(&e, false, params, &A, &map, &given.seen));
+    TRY(take_entries(&e, false, params, &A, &given));
     TRY(kryi_predict(dev, &given, params, seconds, &hash));
 done:
-    release_entries(&e, &A, &map);
+    kryi_given_release(&given);
+    release_entries(&e, &A);
     return st;
 }

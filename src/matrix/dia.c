@@ -12,19 +12,24 @@ typedef struct diagonals {
     int64_t count;
 } diagonals;
 
-static kry_status find_diagonals(const kryi_csr *host, bool symmetric, diagonals *d)
+static kry_status find_diagonals(const kryi_given *given, bool symmetric, diagonals *d)
 {
     kry_status st = KRY_OK;
-    int32_t *all = NULL;
-    int64_t found, lower = 0;
+    const kryi_csr *host = given->host;
+    const int32_t *all = given->diagonal;
+    int32_t *found = NULL;
+    int64_t count = given->diagonals, lower = 0;
 
-    TRY(kryi_diagonals_find(host, host->rows + host->cols, &all, &found));
-    while (symmetric && lower < found && all[lower] <= 0) lower++;
-    d->count = found - lower + symmetric;
+    if (!all) {
+        TRY(kryi_diagonals_find(host, host->rows + host->cols, &found, &count));
+        all = found;
+    }
+    while (symmetric && lower < count && all[lower] <= 0) lower++;
+    d->count = count - lower + symmetric;
     TRY(kryi_alloc((size_t)d->count, sizeof *d->offset, &d->offset));
     for (int64_t k = symmetric; k < d->count; k++) d->offset[k] = all[lower + k - symmetric];
 done:
-    free(all);
+    free(found);
     return st;
 }
 
@@ -160,7 +165,7 @@ kry_status kryi_dia_build(kryi_matrix *A, const kryi_given *given)
     CHECK(host->rows + host->cols <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "format %s takes up to 2^31-1 rows and columns together",
           kry_format_name(A->params.format));
-    TRY(find_diagonals(host, symmetric, &d));
+    TRY(find_diagonals(given, symmetric, &d));
     TRY(kryi_matrix_slots(A, (double)d.count * (double)stride, 4.0 * (double)d.count));
     TRY(fill_slots(A, host, &d, stride));
     if (symmetric && !given->seen.symmetric) TRY(check_mirrors(A, &d));

@@ -252,7 +252,7 @@ kry_status kryi_given_upload(kry_device *dev, const kryi_entries *e,
     looking l = { 0 };
     cl_mem wide = NULL;
 
-    *G = (kryi_given){ .who = e->who, .host = given };
+    *G = (kryi_given){ .who = e->who, .host = given, .map.given = e->nnz };
     if (!suits(dev, e, params)) return KRY_OK;
     G->C = (kryi_device_csr){
         .dev = dev, .rows = given->rows, .cols = given->cols, .nnz = e->nnz, .type = given->type
@@ -271,6 +271,9 @@ done:
 void kryi_given_release(kryi_given *G)
 {
     if (G->C.dev) kryi_device_csr_release(&G->C);
+    kryi_entry_map_release(&G->map);
+    free(G->diagonal);
+    G->diagonal = NULL;
 }
 
 kry_status kryi_given_look_again(kryi_given *G)

@@ -19,6 +19,10 @@ typedef struct kryi_given {
     const kryi_csr *host; /* borrowed */
     kryi_device_csr C;    /* the same on the device; dev NULL: the host alone has it */
     int64_t longest;      /* of C: entries of its longest row */
+    kryi_entry_map map;   /* from the entries as they were given to those of `host` */
+    int32_t
+        *diagonal; /* offsets of the diagonals with entries, ascending; owned. NULL: not known */
+    int64_t diagonals; /* length of `diagonal` */
     kryi_seen seen;
     kryi_finding finding; /* if seen.compared */
 } kryi_given;

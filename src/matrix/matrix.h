@@ -260,16 +260,13 @@ kry_status kryi_matrix_check_params(const char *who, kry_device *dev, kry_type t
 /* create.c: the operator of a matrix that the library made for itself: nobody looks at its entries. */
 kry_status kryi_matrix_of_sparse(kry_device *dev, const kryi_csr *A,
                                  const kry_matrix_params *params, kry_op **op);
-/* The same of a matrix with general storage that is sorted already, which is taken over if the call succeeds. */
+/* The same of a matrix with general storage that is sorted, and whose numbers are finite. The operator takes its pattern over
+ * if the call succeeds, on a team its numbers, too. */
 kry_status kryi_matrix_take(kry_device *dev, kryi_csr *A, const kry_matrix_params *params,
                             kry_op **op);
-/* The operator of a matrix in the format that params asks for. Takes host and map over if the call
- * succeeds, but numbers that need no map are left to the caller. */
-kry_status kryi_matrix_from_host(kry_device *dev, kryi_csr *host, kryi_entry_map *map,
-                                 const kry_matrix_params *params, kry_op **op);
-/* The same of a matrix that stays the caller's; and in one format, never AUTO. Where the host has made it, the operator does
- * not know its pattern yet: it takes no new values and cannot be read. */
-kry_status kryi_matrix_of_given(kry_device *dev, const struct kryi_given *given,
+/* create.c: the operator of `given`, which stays the caller's. Where the host has made it, it does not know its pattern yet:
+ * it takes no new values and cannot be read. */
+kry_status kryi_matrix_of_given(kry_device *dev, struct kryi_given *given,
                                 const kry_matrix_params *params, kry_op **op);
 /* A matrix in params->format without stages or numbers; and once it has them the operator, which takes *A
  * over. */
@@ -378,11 +375,11 @@ double kryi_inspect_rounding(kry_type type);
 
 /* predict.c: bytes per second of a copy: measured by kry tune, or what a compute unit usually comes with. */
 double kryi_device_bandwidth(const kry_device *dev);
-/* predict.c: as kry_csr_predict, and a hash of the size and a sample of the pattern. */
-kry_status kryi_predict(const kry_device *dev, const struct kryi_given *given,
+/* predict.c: as kry_csr_predict, and a hash of the size and a sample of the pattern. given->diagonal is found on the way. */
+kry_status kryi_predict(const kry_device *dev, struct kryi_given *given,
                         const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
                         uint64_t *hash);
-/* How large a matrix would be in sell, and how hyb would cut it. */
+/* How large a matrix would be in sell. */
 typedef struct kryi_sell_size {
     double slots;       /* padding included */
     double index_bytes; /* of a column, from a sample */
@@ -390,10 +387,9 @@ typedef struct kryi_sell_size {
 } kryi_sell_size;
 kry_status kryi_sell_estimate(const kry_device *dev, const kryi_csr *host,
                               const kry_matrix_params *params, kryi_sell_size *size);
-kry_status kryi_hyb_estimate(const kryi_csr *host, int64_t *width, int64_t *tail);
-/* with[k]: of so many rows those with k entries, 0 ... longest. */
-void kryi_hyb_cut(const int32_t *with, int64_t rows, int64_t longest, int64_t *width,
-                  int64_t *tail);
+/* How hyb would cut it. longest: entries of the longest row */
+kry_status kryi_hyb_estimate(const struct kryi_given *given, int64_t longest, int64_t *width,
+                             int64_t *tail);
 
 /* ---- runs.c: the runs of entries that a group of csr.cl or coo.cl takes ------------------------ */
 

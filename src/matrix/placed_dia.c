@@ -52,12 +52,17 @@ kry_status kryi_dia_place(kryi_matrix *A, const kryi_given *G, cl_mem *place)
 {
     kry_status st = KRY_OK;
     const int64_t stride = kryi_ell_stride(A->shape.rows);
+    const int64_t most = most_diagonals(A);
     int32_t *offset = NULL;
-    int64_t count;
+    int64_t count = G->diagonals;
 
     if (A->format->shared && !G->seen.symmetric) return KRY_OK;
-    TRY(kryi_given_diagonals(&G->C, most_diagonals(A), &offset, &count));
-    if (!offset) return KRY_OK;
+    if (!G->diagonal) TRY(kryi_given_diagonals(&G->C, most, &offset, &count));
+    if (count > most) return KRY_OK;
+    if (G->diagonal) {
+        TRY(kryi_alloc((size_t)count + 1, sizeof *offset, &offset));
+        memcpy(offset, G->diagonal, (size_t)count * sizeof *offset);
+    }
     if (A->format->shared) count = keep_upper(offset, count);
     TRY(kryi_matrix_check_slots(A, (double)count * (double)stride, 4.0 * (double)count));
     TRY(kryi_dia_stage(A, offset, count));

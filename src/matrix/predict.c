@@ -29,37 +29,22 @@ typedef struct structure {
 } structure;
 
 /* A few times the mean length of a row are of use. */
-static kry_status look_at_diagonals(const kryi_given *given, structure *s)
+static kry_status look_at_diagonals(kryi_given *given, structure *s)
 {
     kry_status st = KRY_OK;
     const kryi_csr *host = given->host;
     const int64_t most = s->rows ? 4 * (s->nnz / s->rows) + 16 : 0;
-    int32_t *offset = NULL;
+    int32_t **offset = &given->diagonal;
 
-    TRY(given->C.dev ? kryi_given_diagonals(&given->C, most, &offset, &s->diagonals)
-                     : kryi_diagonals_find(host, most, &offset, &s->diagonals));
-    for (int64_t d = 0; offset && d < s->diagonals; d++) s->upper += offset[d] > 0;
-    s->few_diagonals = s->diagonals <= most;
+    TRY(given->C.dev ? kryi_given_diagonals(&given->C, most, offset, &given->diagonals)
+                     : kryi_diagonals_find(host, most, offset, &given->diagonals));
+    s->few_diagonals = given->diagonals <= most;
     if (s->few_diagonals)
         s->symmetric = given->seen.compared ? given->seen.symmetric : kryi_csr_is_symmetric(host);
-    else
-        s->diagonals = most + 1, s->upper = 0;
+    s->diagonals = s->few_diagonals ? given->diagonals : most + 1;
+    for (int64_t d = 0; *offset && d < s->diagonals; d++) s->upper += (*offset)[d] > 0;
     s->upper++; /* the main one is stored in any case */
 done:
-    free(offset);
-    return st;
-}
-
-static kry_status look_at_lengths(const kryi_given *given, structure *s)
-{
-    kry_status st = KRY_OK;
-    cl_int *with = NULL;
-
-    TRY(kryi_alloc((size_t)s->longest + 1, sizeof *with, &with));
-    TRY(kryi_given_lengths(&given->C, s->longest, with));
-    kryi_hyb_cut(with, s->rows, s->longest, &s->ell_width, &s->ell_tail);
-done:
-    free(with);
     return st;
 }
 
@@ -80,8 +65,8 @@ static uint64_t hash_of(const kryi_csr *host, const kry_matrix_params *params, c
     return params->form == KRY_FLUX ? kryi_hash(h, "flux", 4) : h;
 }
 
-static kry_status look_at(const kry_device *dev, const kryi_given *given,
-                          const kry_matrix_params *params, structure *s)
+static kry_status look_at(const kry_device *dev, kryi_given *given, const kry_matrix_params *params,
+                          structure *s)
 {
     kry_status st = KRY_OK;
     const kryi_csr *host = given->host;
@@ -98,7 +83,7 @@ static kry_status look_at(const kry_device *dev, const kryi_given *given,
     TRY(look_at_diagonals(given, s));
     TRY(there ? kryi_sell_estimate_given(given, params, &s->sell)
               : kryi_sell_estimate(dev, host, params, &s->sell));
-    TRY(there ? look_at_lengths(given, s) : kryi_hyb_estimate(host, &s->ell_width, &s->ell_tail));
+    TRY(kryi_hyb_estimate(given, s->longest, &s->ell_width, &s->ell_tail));
 done:
     return st;
 }
@@ -209,9 +194,8 @@ static double predict(const kry_device *dev, const structure *s, kry_format form
     return c->start + bytes / bandwidth + steps;
 }
 
-kry_status kryi_predict(const kry_device *dev, const kryi_given *given,
-                        const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
-                        uint64_t *hash)
+kry_status kryi_predict(const kry_device *dev, kryi_given *given, const kry_matrix_params *params,
+                        double seconds[KRY_FORMAT_COUNT], uint64_t *hash)
 {
     kry_status st = KRY_OK;
     structure s;

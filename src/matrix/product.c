@@ -82,12 +82,11 @@ static kry_status host_create(product **p, unsigned traits, kry_op **C)
 {
     kry_status st = KRY_OK;
     kryi_csr host = { 0 };
-    kryi_entry_map map = { 0 };
     const kry_matrix_params *params =
         KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_CSR, .values = KRY_VALUES_AS_GIVEN);
 
     TRY(host_product(*p, &host));
-    TRY(kryi_matrix_from_host((*p)->A->dev, &host, &map, params, C));
+    TRY(kryi_matrix_take((*p)->A->dev, &host, params, C));
     (*p)->source.renew = host_renew;
     kryi_matrix_of(*C)->source = &(*p)->source, *p = NULL;
 done:

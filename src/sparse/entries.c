@@ -14,22 +14,11 @@ void kryi_entry_map_release(kryi_entry_map *map)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Whether a part of an array of numbers, or of the rows of entries, is as it should be. */
 typedef struct check {
     kry_type type;
     const void *val;
-    const kryi_entries *e;
     bool bad[KRY_MOST_PARTS];
 } check;
-
-static bool passes(check *c, int parts, int64_t count, kryi_loop *look)
-{
-    bool bad = false;
-
-    kryi_parallel(parts, count, look, c);
-    for (int p = 0; p < parts; p++) bad |= c->bad[p];
-    return !bad;
-}
 
 static void look_at_values(void *user, int part, int64_t begin, int64_t end)
 {
@@ -44,8 +33,12 @@ kry_status kryi_values_check(const char *who, kry_type type, int64_t nnz, const 
 {
     kry_status st = KRY_OK;
     check c = { .type = type, .val = val };
+    const int parts = kryi_parts(nnz);
+    bool bad = false;
 
-    if (passes(&c, kryi_parts(nnz), nnz, look_at_values)) return KRY_OK;
+    kryi_parallel(parts, nnz, look_at_values, &c);
+    for (int p = 0; p < parts; p++) bad |= c.bad[p];
+    if (!bad) return KRY_OK;
     for (int64_t k = 0; k < nnz; k++)
         CHECK(isfinite(kryi_number_at(type, val, k)), KRY_ERR_ARGUMENT,
               "%s: value %g at entry %lld is not finite", who, kryi_number_at(type, val, k),
@@ -237,55 +230,44 @@ done:
     return st;
 }
 
-static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
+typedef struct copying {
+    const kryi_entries *e;
+    int32_t *to;
+    bool bad[KRY_MOST_PARTS];
+} copying;
+
+static void copy_rows(void *user, int part, int64_t begin, int64_t end)
 {
-    check *c = user;
+    copying *c = user;
     const int64_t *row_ptr = c->e->given.row_ptr, cols = c->e->given.cols;
+    const int32_t *col = c->e->given.col;
     bool bad = false;
 
     for (int64_t i = begin; i < end && !bad; i++) {
         int64_t last = -1;
-        bad = row_ptr[i] < 0 || row_ptr[i] > row_ptr[i + 1] || row_ptr[i + 1] > c->e->nnz;
         for (int64_t k = row_ptr[i]; !bad && k < row_ptr[i + 1]; k++) {
-            bad = c->e->given.col[k] <= last;
-            last = c->e->given.col[k];
+            bad = col[k] <= last;
+            last = c->to[k] = col[k];
         }
         bad |= last >= cols;
     }
     c->bad[part] = bad;
 }
 
-/* CSR that is right, sorted and free of duplicates already is only copied. */
-static bool is_canonical(const kryi_entries *e, const kry_matrix_params *params)
-{
-    check c = { .e = e };
-
-    return e->given.row_ptr && params->storage == KRY_GENERAL && e->given.row_ptr[0] == 0 &&
-           passes(&c, kryi_parts(e->nnz), e->given.rows, look_at_rows);
-}
-
-typedef struct copying {
-    const int32_t *from;
-    int32_t *to;
-} copying;
-
-static void copy_columns(void *user, int part, int64_t begin, int64_t end)
-{
-    const copying *c = user;
-
-    (void)part;
-    memcpy(c->to + begin, c->from + begin, (size_t)(end - begin) * sizeof *c->to);
-}
-
-static kry_status copy_pattern(const kryi_entries *e, kryi_csr *A)
+/* *col := the columns of e, whose row_ptr has been checked; NULL: they do not ascend, or are out of range. */
+static kry_status copy_columns(const kryi_entries *e, int32_t **col)
 {
     kry_status st = KRY_OK;
+    const int parts = kryi_parts(e->nnz);
+    copying c = { .e = e };
+    bool bad = false;
 
-    TRY(kryi_alloc((size_t)e->nnz, sizeof *A->col, &A->col));
-    memcpy(A->row_ptr, e->given.row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
-    if (e->nnz)
-        kryi_parallel(kryi_parts(e->nnz), e->nnz, copy_columns, &(copying){ e->given.col, A->col });
+    TRY(kryi_alloc((size_t)e->nnz, sizeof *c.to, &c.to));
+    kryi_parallel(parts, e->given.rows, copy_rows, &c);
+    for (int p = 0; p < parts; p++) bad |= c.bad[p];
+    if (!bad) *col = c.to, c.to = NULL;
 done:
+    free(c.to);
     return st;
 }
 
@@ -330,11 +312,12 @@ kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params 
     kryi_entry_map m = { .given = e->nnz, .skew = params->storage == KRY_SKEW_HALF };
 
     *A = (kryi_csr){ .rows = e->given.rows, .cols = e->given.cols, .type = e->given.type };
-    const bool canonical = is_canonical(e, params);
-    if (!canonical) TRY(kryi_entries_check(e));
+    if (e->given.row_ptr) TRY(check_row_ptr(e));
+    if (e->given.row_ptr && params->storage == KRY_GENERAL) TRY(copy_columns(e, &A->col));
+    if (!A->col) TRY(check_indices(e));
     TRY(kryi_alloc((size_t)A->rows + 1, sizeof *A->row_ptr, &A->row_ptr));
-    if (canonical)
-        TRY(copy_pattern(e, A));
+    if (A->col)
+        memcpy(A->row_ptr, e->given.row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
     else
         TRY(place_entries(e, params, A, &m));
     if (e->given.val) {

@@ -201,6 +201,7 @@ static void compare_predictions(const kryi_csr *S)
     OK(kryi_predict(device(), &on_host, p, host, &same));
     assert_memory_equal(there, host, sizeof host);
     assert_true(hash == same);
+    kryi_given_release(&on_host);
     kryi_given_release(&G);
 }
 
