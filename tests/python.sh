@@ -40,9 +40,9 @@ fi
 
 rm -rf "$build/python"
 mkdir -p "$build/python"
-cp -r "$source/python/pykry" "$build/python/"
+cp -r "$source/bindings/python/pykry" "$build/python/"
 cp "$(readlink -f "$build/libkry.so")" "$build/python/pykry/libkry.so.0"
-"$venv/bin/python" "$source/python/declarations.py" "$source/include" "$build/python/pykry/_declarations.py" >/dev/null
+"$venv/bin/python" "$source/bindings/python/declarations.py" "$source/include" "$build/python/pykry/_declarations.py" >/dev/null
 
 export OPENBLAS_NUM_THREADS=1 # threads of NumPy that wait would take the processors from kry
 export PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 KRY_CACHE_DIR=$build/kry-cache
@@ -53,4 +53,4 @@ if [ -n "$old" ] && [ $# = 0 ]; then
         "$build/python/pykry" "$source/docs/python.md"
 fi
 "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider --doctest-modules --doctest-glob='*.md' --rootdir "$source" \
-    "$build/python/pykry" "$source/python/tests" "$source/docs/python.md" "$@"
+    "$build/python/pykry" "$source/bindings/python/tests" "$source/docs/python.md" "$@"

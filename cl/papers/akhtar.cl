@@ -1,5 +1,5 @@
 // akhtar.cl - Jacobi sweeps on a box of points: the kernels of Akhtar et al.
-// Host: tools/papers/akhtar/jacobi_buffers.c, jacobi_images.c.
+// Host: papers/akhtar/jacobi_buffers.c, jacobi_images.c.
 //
 //   akhtar_points   (k1, k2, k5, k6)  a work-item owns a point and reads its neighbours
 //   akhtar_tiles    (k3, k4, k7)      a group copies TILE_X * TILE_Y * TILE_Z points and the layer

@@ -1,6 +1,6 @@
 // akhtar_block.cl - T Jacobi sweeps in one pass through memory: a group marches along z with a
 // slice of each sweep at hand, sweep s one slice behind sweep s - 1.
-// Host: tools/papers/akhtar/jacobi_march.c; the array is that of akhtar_stream.cl.
+// Host: papers/akhtar/jacobi_march.c; the array is that of akhtar_stream.cl.
 //
 // A group loads more than it writes: T points on each side in x and y, T slices on each end in z,
 // which its neighbours compute as well. A point on a side of the box keeps its value in all sweeps.

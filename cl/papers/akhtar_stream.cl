@@ -1,6 +1,6 @@
 // akhtar_stream.cl - a Jacobi sweep that moves two words for a point: each number is read once and
 // stays near until its six neighbours have had it.
-// Host: tools/papers/akhtar/jacobi_march.c.
+// Host: papers/akhtar/jacobi_march.c.
 //
 // The box with its sides is one array: point (i, j, k), -1 <= i <= nx and so on, is number
 // first + i + pitch (j + (ny + 2) k); `first` and `pitch` are multiples of 128 bytes on GPUs.

@@ -1,5 +1,5 @@
 // block_pivots.cl - P A = L U with pivots that are blocks of 2 x 2 numbers.
-// Host: tools/papers/brodtkorb/block_pivots.c.  GROUP work-items to the one group of a panel.
+// Host: papers/brodtkorb/block_pivots.c.  GROUP work-items to the one group of a panel.
 //
 // F holds L below the diagonal and U above. The formula of a block's measure is in block_pivots.h.
 

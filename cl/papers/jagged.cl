@@ -1,5 +1,5 @@
 // jagged.cl - the products with jagged diagonals that Cevahir et al. compare with that of cl/formats/jds.cl.
-// Host: tools/papers/cevahir/jagged.c.
+// Host: papers/cevahir/jagged.c.
 //
 // Rows are sorted by falling length; position i holds row perm[i]. Jagged diagonal d has an entry of
 // the first jd[2 d + 1] positions, from place jd[2 d] on.

@@ -1,5 +1,5 @@
 // wang.cl - y := alpha A x + beta y, A the five-point Laplacian of n x n points with zeros around
-// them, x reached by one of the memory paths of Wang et al. Host: tools/papers/wang/paths.c.
+// them, x reached by one of the memory paths of Wang et al. Host: papers/wang/paths.c.
 //
 //   (nothing)   every neighbour from global memory
 //   TILES       a group copies TX x TY points and their border to local memory

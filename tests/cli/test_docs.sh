@@ -41,7 +41,7 @@ $rows
 EOF
 
 # A link in a document leads to a file; test_docs.py looks for the heading behind a #.
-pages=$(ls ./*.md docs/*.md docs/*/*.md tools/papers/*/*.md)
+pages=$(ls ./*.md docs/*.md docs/*/*.md papers/*/*.md)
 for page in $pages; do
     for link in $(grep -o '](\([^):]*\))' "$page" | sed 's/](\([^)#]*\).*/\1/'); do
         check "$page links to $link, which is not there" test -e "$(dirname "$page")/$link"

@@ -38,7 +38,7 @@ skip()
 copy_sources()
 {
     mkdir "$dir/source" "$dir/elsewhere" &&
-        for part in cl docs include src tests tools meson.build meson_options.txt \
+        for part in cl docs include papers src tests tools meson.build meson_options.txt \
             README.md CHANGELOG.md CONTRIBUTING.md LICENSE; do
             cp -r "$source/$part" "$dir/source/" || return 1
         done &&
@@ -108,11 +108,11 @@ only_public_symbols()
     grep '^kry_op_apply$' "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols"
 }
 
-# What is linked with the static library shares its names: no global symbol but kry_...
+# What is linked with the static library shares its names: no global symbol but kry_... and, internal, kryi_...
 static_symbols()
 {
     nm -g --defined-only "$prefix/lib/libkry.a" | awk 'NF == 3 { print $3 }' >"$dir/symbols"
-    grep '^kry_op_apply$' "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols"
+    grep '^kry_op_apply$' "$dir/symbols" && ! grep -v '^kryi\{0,1\}_' "$dir/symbols"
 }
 
 # The first block of C in README.md.
@@ -125,7 +125,7 @@ readme_program()
 # The program kry, with the papers that it repeats, and what it draws pages with, which knows public headers alone.
 program_sources()
 {
-    mkdir -p program/base && cp -r "$dir/source/tools/kry" "$dir/source/tools/papers" "$dir/source/src/page" program/ &&
+    mkdir -p program/base && cp -r "$dir/source/tools/kry" "$dir/source/papers" "$dir/source/src/page" program/ &&
         cp "$dir/source/src/base/output.c" "$dir/source/src/base/output.h" program/base/
 }
 

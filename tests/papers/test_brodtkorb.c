@@ -1,5 +1,5 @@
 /*
- * test_brodtkorb.c - what tools/papers/brodtkorb compares with kry: products in one pass and in several,
+ * test_brodtkorb.c - what papers/brodtkorb compares with kry: products in one pass and in several,
  * factors with blocks of 2 x 2 numbers as pivots, against plain loops in long double.
  */
 #include "block_pivots.h"

@@ -1,5 +1,5 @@
 /*
- * test_cevahir.c - the products of tools/papers/cevahir against a plain product in long double, on CPU
+ * test_cevahir.c - the products of papers/cevahir against a plain product in long double, on CPU
  * and GPU kernels; the image that x is read from when vectors come and go; refusals.
  */
 #include "jagged.h"

@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-NOTEBOOK = pathlib.Path(__file__).parents[2] / 'docs' / 'examples' / 'pykry.ipynb'
+NOTEBOOK = pathlib.Path(__file__).parents[3] / 'docs' / 'examples' / 'pykry.ipynb'
 
 
 def run_here(cells):

@@ -4,7 +4,7 @@
  * The paper's numbers come back to the last digit with 100 points on a side, indices 0 to 99; data
  * sin(pi y z) sampled at index / 99 though the sides lie one spacing outside, at index 100; start
  * 0; double precision; "0.2" is index 18, "0.8" index 78; its GPU column is sweep 32002, its CPU
- * column sweep 32022. See tools/papers/akhtar/README.md.
+ * column sweep 32022. See papers/akhtar/README.md.
  */
 #include "akhtar.h"
 #include "field.h"

@@ -7,7 +7,7 @@
 
 #include <kry/opencl.h>
 
-/* Enumerator and name; tools/papers/akhtar/README.md says what each does. */
+/* Enumerator and name; papers/akhtar/README.md says what each does. */
 #define JACOBI_KERNEL_LIST(X)                                                            \
     X(JACOBI_STREAM, "stream") /* a queue in registers along z: two words for a point */ \
     X(JACOBI_BLOCK, "block")   /* several sweeps in one pass through memory */           \

@@ -11,7 +11,7 @@ import pykry
 
 HEAD = """# Reference of pykry
 
-`python/tests/reference.py` makes this page of the docstrings; [Python](../python.md) explains how the parts go together.
+`bindings/python/tests/reference.py` makes this page of the docstrings; [Python](../python.md) explains how the parts go together.
 
 """
 # Methods for other modules of the package.

@@ -7,7 +7,7 @@ import reference
 
 import pykry
 
-PAGE = pathlib.Path(__file__).parents[2] / 'docs' / 'reference' / 'pykry.md'
+PAGE = pathlib.Path(__file__).parents[3] / 'docs' / 'reference' / 'pykry.md'
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason='the tests are not in the source tree')
