@@ -220,3 +220,14 @@ done:
     if (locked) pthread_mutex_unlock(&dev->making);
     return st;
 }
+
+kry_status kryi_kernels_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                            const kryi_named_kernel *kernels, size_t count)
+{
+    kry_status st = KRY_OK;
+
+    for (size_t i = 0; i < count; i++)
+        TRY(kryi_kernel_get(dev, stem, type, defines, kernels[i].name, kernels[i].kernel));
+done:
+    return st;
+}

@@ -67,6 +67,13 @@ void kryi_first_launch_end(const kry_device *dev, const kryi_kernel *kernel, int
  * first launched. */
 kry_status kryi_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
                            const char *name, kryi_kernel **kernel);
+/* `count` kernels of one program. */
+typedef struct kryi_named_kernel {
+    const char *name;
+    kryi_kernel **kernel;
+} kryi_named_kernel;
+kry_status kryi_kernels_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                            const kryi_named_kernel *kernels, size_t count);
 void kryi_programs_release(kry_device *dev);
 
 /* ---- program_build.c ---- */

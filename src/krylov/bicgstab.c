@@ -40,6 +40,7 @@ typedef struct bicgstab {
     kryi_kernel *begin, *direction, *step, *all_products, *minimise, *reduce;
     cl_mem scalars; /* SCALARS for each column */
     kryi_poll poll;
+    kryi_workspace room;
     bool *random_shadow; /* of each column: the last one broke down at once; owned */
     kryi_cycle *c;       /* under way; borrowed */
 } bicgstab;
@@ -227,57 +228,31 @@ done:
 static void bicgstab_destroy(void *self)
 {
     bicgstab *S = self;
-    kry_vec **vectors[] = { &S->R, &S->U, &S->shadow, &S->y, &S->t };
-    kry_sum **sums[] = { &S->rho, &S->rr, &S->gamma, &S->gram };
-    if (S->poll.dev) kryi_buffer_release(S->poll.dev, &S->scalars);
+    kryi_workspace_release(&S->room);
     kryi_poll_release(&S->poll);
-    for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
-    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
     free(S->random_shadow);
     free(S);
 }
 
-static kry_status allocate(bicgstab *S, kry_device *dev, kry_type type, int64_t n)
+static kry_status allocate(bicgstab *S)
 {
     kry_status st = KRY_OK;
-    kry_vec **vectors[] = { &S->shadow, &S->y, &S->t };
-    kry_sum **sums[] = { &S->rr, &S->rho, &S->gamma };
-
+    kryi_workspace *W = &S->room;
     const int k = S->columns;
-    const cl_mem stopped = S->poll.state;
+    const size_t scalars = (size_t)k * SCALARS * kryi_acc_size(W->dev);
 
-    TRY(kryi_vec_create_columns(dev, type, n, (int64_t)k * (S->l + 1), &S->R));
-    TRY(kryi_vec_create_columns(dev, type, n, (int64_t)k * (S->l + 1), &S->U));
+    TRY(kryi_workspace_vectors(W, (int64_t)k * (S->l + 1), (kry_vec * *[]){ &S->R, &S->U }, 2));
     for (int i = 0; i <= S->l; i++) {
         S->r[i] = kryi_vec_column(S->R, (int64_t)k * i),
         S->u[i] = kryi_vec_column(S->U, (int64_t)k * i);
         S->r[i].k = S->u[i].k = k;
     }
-    for (int i = 0; i < (S->K->M ? 3 : 1); i++)
-        TRY(kryi_vec_create_columns(dev, type, n, k, vectors[i]));
-    for (size_t i = 0; i < COUNT(sums); i++)
-        TRY(kryi_sum_create_columns(dev, i ? 2 : 1, k, stopped, sums[i]));
-    TRY(kryi_sum_create_columns(dev, (S->l + 1) * (S->l + 2) / 2, k, stopped, &S->gram));
-    TRY(kryi_buffer_create(dev, (size_t)k * SCALARS * kryi_acc_size(dev), &S->scalars));
+    TRY(kryi_workspace_vectors(W, k, (kry_vec * *[]){ &S->shadow, &S->y, &S->t }, S->K->M ? 3 : 1));
+    TRY(kryi_workspace_sums(W, 1, (kry_sum * *[]){ &S->rr }, 1));
+    TRY(kryi_workspace_sums(W, 2, (kry_sum * *[]){ &S->rho, &S->gamma }, 2));
+    TRY(kryi_workspace_sums(W, (S->l + 1) * (S->l + 2) / 2, (kry_sum * *[]){ &S->gram }, 1));
+    TRY(kryi_workspace_buffer(W, scalars, &S->scalars));
     TRY(kryi_alloc((size_t)k, sizeof *S->random_shadow, &S->random_shadow));
-done:
-    return st;
-}
-
-static kry_status compile(bicgstab *S, kry_device *dev, kry_type type)
-{
-    kry_status st = KRY_OK;
-    const struct {
-        const char *name;
-        kryi_kernel **kernel;
-    } kernels[] = { { "bicgstab_begin", &S->begin },       { "bicgstab_direction", &S->direction },
-                    { "bicgstab_step", &S->step },         { "bicgstab_gram", &S->all_products },
-                    { "bicgstab_minimise", &S->minimise }, { "bicgstab_reduce", &S->reduce } };
-    char defines[48];
-
-    snprintf(defines, sizeof defines, "-DKRY_UNALIGNED -DDEGREE=%d", S->l);
-    for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kryi_kernel_get(dev, "bicgstab", type, defines, kernels[i].name, kernels[i].kernel));
 done:
     return st;
 }
@@ -285,20 +260,27 @@ done:
 static kry_status create_columns(kryi_krylov *K, int columns, void **self)
 {
     kry_status st = KRY_OK;
-    const kry_op_shape *A = &K->A->shape;
-    kry_device *dev = K->A->dev;
-    bicgstab *S = NULL;
+    char defines[48];
+    bicgstab *S;
 
     TRY(kryi_alloc(1, sizeof *S, &S));
+    *self = S;
     S->K = K, S->columns = columns;
     if (!K->width) K->width = USUAL;
     S->l = (int)K->width;
     TRY(kryi_poll_create(K, columns, &S->poll));
-    TRY(allocate(S, dev, A->type, A->rows));
-    TRY(compile(S, dev, A->type));
-    *self = S, S = NULL;
+    S->room = kryi_krylov_workspace(K, columns);
+    S->room.stopped = S->poll.state;
+    TRY(allocate(S));
+    const kryi_named_kernel kernels[] = {
+        { "bicgstab_begin", &S->begin },       { "bicgstab_direction", &S->direction },
+        { "bicgstab_step", &S->step },         { "bicgstab_gram", &S->all_products },
+        { "bicgstab_minimise", &S->minimise }, { "bicgstab_reduce", &S->reduce }
+    };
+    snprintf(defines, sizeof defines, "-DKRY_UNALIGNED -DDEGREE=%d", S->l);
+    TRY(kryi_kernels_get(K->A->dev, "bicgstab", K->A->shape.type, defines, kernels,
+                         COUNT(kernels)));
 done:
-    if (S) bicgstab_destroy(S);
     return st;
 }
 

@@ -40,6 +40,7 @@ typedef struct block_cg {
     int64_t tiles;               /* of a k-by-k product, for which groups share the work */
     kryi_kernel *gram, *finish, *orthogonalise, *solve, *update, *update_unaligned, *turn;
     kryi_poll poll;
+    kryi_workspace room;
     kryi_cycle *c; /* under way; borrowed */
 } block_cg;
 
@@ -176,44 +177,39 @@ done:
 
 static void block_cg_destroy(void *self)
 {
-    block_cg *S = self;
-    kry_vec **blocks[] = { &S->P, &S->T, &S->Q, &S->Y };
-    cl_mem *buffers[] = { &S->part, &S->inner, &S->squares, &S->small };
-
-    for (size_t i = 0; i < COUNT(buffers) && S->poll.dev; i++)
-        kryi_buffer_release(S->poll.dev, buffers[i]);
-    kryi_poll_release(&S->poll);
-    for (size_t i = 0; i < COUNT(blocks); i++) kry_vec_release(blocks[i]);
-    free(S);
+    kryi_workspace_release(&((block_cg *)self)->room);
+    kryi_poll_release(&((block_cg *)self)->poll);
+    free(self);
 }
 
-static kry_status allocate(block_cg *S, kry_device *dev, kry_type type, int64_t n)
+static kry_status allocate(block_cg *S)
 {
     kry_status st = KRY_OK;
-    kry_vec **blocks[] = { &S->P, &S->T, &S->Q, &S->Y };
+    kryi_workspace *W = &S->room;
+    const kry_device *dev = W->dev;
     const size_t square = (size_t)S->k * (size_t)S->k, acc = kryi_acc_size(dev);
-    const int64_t across = (S->k + TILE - 1) / TILE, wanted = kryi_groups_for_sums(dev, type, n);
+    const int64_t across = (S->k + TILE - 1) / TILE,
+                  wanted = kryi_groups_for_sums(dev, W->type, W->n);
     const int64_t most = kryi_groups_at_once(dev, GRAM_PER_UNIT) / (across * across);
+    kry_vec **const blocks[] = { &S->P, &S->T, &S->Q, &S->Y };
 
-    for (size_t i = 0; i < COUNT(blocks) - (S->K->M ? 0 : 1); i++)
-        TRY(kryi_vec_create_columns(dev, type, n, S->k, blocks[i]));
+    TRY(kryi_workspace_vectors(W, S->k, blocks, COUNT(blocks) - (S->K->M ? 0 : 1)));
     S->tiles = across * across;
     S->shares = (cl_int)(dev->info.cpu_kernels || wanted < most ? wanted : most > 0 ? most : 1);
-    TRY(kryi_buffer_create(dev, (size_t)S->shares * square * sizeof(kryi_partial), &S->part));
-    TRY(kryi_buffer_create(dev, square * sizeof(kryi_partial), &S->inner));
-    TRY(kryi_buffer_create(dev, square * sizeof(kryi_partial), &S->squares));
-    TRY(kryi_buffer_create(dev, (SMALL * square + 1) * acc, &S->small));
+    TRY(kryi_workspace_buffer(W, (size_t)S->shares * square * sizeof(kryi_partial), &S->part));
+    TRY(kryi_workspace_buffer(W, square * sizeof(kryi_partial), &S->inner));
+    TRY(kryi_workspace_buffer(W, square * sizeof(kryi_partial), &S->squares));
+    TRY(kryi_workspace_buffer(W, (SMALL * square + 1) * acc, &S->small));
 done:
     return st;
 }
 
-static kry_status compile(block_cg *S, kry_device *dev, kry_type type)
+static kry_status compile(block_cg *S)
 {
     kry_status st = KRY_OK;
-    const struct {
-        const char *name;
-        kryi_kernel **kernel;
-    } kernels[] = {
+    kry_device *dev = S->room.dev;
+    const kry_type type = S->room.type;
+    const kryi_named_kernel kernels[] = {
         { "block_cg_gram", &S->gram },     { "block_cg_finish", &S->finish },
         { "block_cg_solve", &S->solve },   { "block_cg_orthogonalise", &S->orthogonalise },
         { "block_cg_update", &S->update }, { "block_cg_turn", &S->turn }
@@ -221,8 +217,7 @@ static kry_status compile(block_cg *S, kry_device *dev, kry_type type)
     char defines[64];
 
     snprintf(defines, sizeof defines, "-DWIDTH=%d", S->k);
-    for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kryi_kernel_get(dev, "block_cg", type, defines, kernels[i].name, kernels[i].kernel));
+    TRY(kryi_kernels_get(dev, "block_cg", type, defines, kernels, COUNT(kernels)));
     strcat(defines, " -DKRY_UNALIGNED");
     TRY(kryi_kernel_get(dev, "block_cg", type, defines, "block_cg_update", &S->update_unaligned));
 done:
@@ -232,24 +227,23 @@ done:
 static kry_status create_columns(kryi_krylov *K, int columns, void **self)
 {
     kry_status st = KRY_OK;
-    const kry_op_shape *A = &K->A->shape;
-    kry_device *dev = K->A->dev;
-    block_cg *S = NULL;
+    const kryi_layout *layout = &K->A->dev->layout;
+    block_cg *S;
 
     CHECK(
-        kryi_layout_size(&dev->layout) == 1 && !dev->layout.reproducible && columns <= MOST,
+        kryi_layout_size(layout) == 1 && !layout->reproducible && columns <= MOST,
         KRY_ERR_UNSUPPORTED,
         "kry_solver_create: method=block-cg runs on one device, without reproducible sums, for up "
         "to %d columns at once",
         (int)MOST);
     TRY(kryi_alloc(1, sizeof *S, &S));
+    *self = S;
     S->K = K, S->k = columns;
+    S->room = kryi_krylov_workspace(K, columns);
     TRY(kryi_poll_create(K, columns, &S->poll));
-    TRY(allocate(S, dev, A->type, A->rows));
-    TRY(compile(S, dev, A->type));
-    *self = S, S = NULL;
+    TRY(allocate(S));
+    TRY(compile(S));
 done:
-    if (S) block_cg_destroy(S);
     return st;
 }
 

@@ -23,6 +23,7 @@ typedef struct cr {
     kry_sum *rho, *qy, *rr; /* z'w, q'y, r'r */
     kryi_kernel *direction, *step;
     kryi_poll poll;
+    kryi_workspace room;
     kryi_cycle *c; /* under way; borrowed */
 } cr;
 
@@ -101,35 +102,29 @@ done:
 
 static void cr_destroy(void *self)
 {
-    cr *S = self;
-    kry_vec **vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
-    kry_sum **sums[] = { &S->rho, &S->qy, &S->rr };
-    kryi_poll_release(&S->poll);
-    for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
-    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
-    free(S);
+    kryi_poll_release(&((cr *)self)->poll);
+    kryi_workspace_release(&((cr *)self)->room);
+    free(self);
 }
 
 static kry_status cr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
-    const kry_op_shape *A = &K->A->shape;
-    kry_device *dev = K->A->dev;
-    cr *S = NULL;
+    cr *S;
+
     (void)setup; /* no parameters of its own */
     TRY(kryi_alloc(1, sizeof *S, &S));
+    *self = S;
     S->K = K;
-    kry_vec **vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
-    kry_sum **sums[] = { &S->rho, &S->qy, &S->rr };
-    for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 2); i++)
-        TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
-    for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, 1, sums[i]));
-    TRY(kryi_kernel_get(dev, "cr", A->type, "", "cr_direction", &S->direction));
-    TRY(kryi_kernel_get(dev, "cr", A->type, "", "cr_step", &S->step));
+    S->room = kryi_krylov_workspace(K, 1);
+    kry_vec **const vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
+    TRY(kryi_workspace_vectors(&S->room, 1, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
+    TRY(kryi_workspace_sums(&S->room, 1, (kry_sum * *[]){ &S->rho, &S->qy, &S->rr }, 3));
+    const kryi_named_kernel kernels[] = { { "cr_direction", &S->direction },
+                                          { "cr_step", &S->step } };
+    TRY(kryi_kernels_get(K->A->dev, "cr", K->A->shape.type, "", kernels, COUNT(kernels)));
     TRY(kryi_poll_create(K, 1, &S->poll));
-    *self = S, S = NULL;
 done:
-    if (S) cr_destroy(S);
     return st;
 }
 

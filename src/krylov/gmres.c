@@ -45,7 +45,8 @@ typedef struct gmres {
     kryi_kernel *begin, *test, *finish, *update, *rotate, *solve;
     cl_mem scalars;
     kryi_poll poll;
-    kryi_cycle *c; /* under way; borrowed */
+    kryi_workspace room, space; /* space: V, Z, z and t */
+    kryi_cycle *c;              /* under way; borrowed */
 } gmres;
 
 /* cl/krylov/gmres.cl says what they are. */
@@ -221,38 +222,26 @@ done:
 
 /* ---- the method -------------------------------------------------------------------------------- */
 
-static void release_space(gmres *S)
-{
-    kry_vec **vectors[] = { &S->V, &S->Z, &S->z, &S->t };
-    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
-}
-
 static void gmres_destroy(void *self)
 {
-    gmres *S = self;
-    release_space(S);
-    kry_sum_release(&S->dots);
-    if (S->poll.dev) kryi_buffer_release(S->poll.dev, &S->scalars);
-    kryi_poll_release(&S->poll);
-    free(S);
+    kryi_poll_release(&((gmres *)self)->poll);
+    kryi_workspace_release(&((gmres *)self)->space);
+    kryi_workspace_release(&((gmres *)self)->room);
+    free(self);
 }
 
 static kry_status allocate_space(gmres *S, int m)
 {
     kry_status st = KRY_OK;
-    const kry_op *A = S->K->A;
-    kry_device *dev = A->dev;
-    const kry_type type = A->shape.type;
-    const int64_t n = A->shape.rows;
+    kryi_workspace *W = &S->space;
 
     S->m = m;
-    TRY(kryi_vec_create_columns(dev, type, n, m + 1, &S->V));
-    if (S->flexible) TRY(kryi_vec_create_columns(dev, type, n, m, &S->Z));
+    TRY(kryi_workspace_vectors(W, m + 1, (kry_vec * *[]){ &S->V }, 1));
+    if (S->flexible) TRY(kryi_workspace_vectors(W, m, (kry_vec * *[]){ &S->Z }, 1));
     if (S->flexible || !S->K->M) return KRY_OK;
-    TRY(kry_vec_create(dev, type, n, 1, &S->z));
-    TRY(kry_vec_create(dev, type, n, 1, &S->t));
+    TRY(kryi_workspace_vectors(W, 1, (kry_vec * *[]){ &S->z, &S->t }, 2));
 done:
-    if (st < 0) release_space(S);
+    if (st < 0) kryi_workspace_release(W);
     return st;
 }
 
@@ -266,25 +255,9 @@ static kry_status allocate(gmres *S)
     for (int m = wanted ? (int)wanted : USUAL;; m /= 2) {
         st = kryi_layout_join(layout, allocate_space(S, m));
         if (st != KRY_ERR_MEMORY || wanted || m / 2 < LEAST) break;
-        release_space(S);
+        kryi_workspace_release(&S->space);
     }
     S->K->width = S->m;
-    return st;
-}
-
-static kry_status compile(gmres *S, kry_device *dev, kry_type type)
-{
-    kry_status st = KRY_OK;
-    const struct {
-        const char *name;
-        kryi_kernel **kernel;
-    } kernels[] = { { "gmres_begin", &S->begin },   { "gmres_check", &S->test },
-                    { "gmres_finish", &S->finish }, { "gmres_update", &S->update },
-                    { "gmres_rotate", &S->rotate }, { "gmres_solve", &S->solve } };
-
-    for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kryi_kernel_get(dev, "gmres", type, "", kernels[i].name, kernels[i].kernel));
-done:
     return st;
 }
 
@@ -292,19 +265,25 @@ static kry_status create(kryi_krylov *K, bool flexible, bool varies, void **self
 {
     kry_status st = KRY_OK;
     kry_device *dev = K->A->dev;
-    gmres *S = NULL;
+    gmres *S;
 
     TRY(kryi_alloc(1, sizeof *S, &S));
+    *self = S;
     S->K = K, S->flexible = flexible;
+    S->room = S->space = kryi_krylov_workspace(K, 1);
     TRY(kryi_poll_create(K, 1, &S->poll));
     S->poll.each_iteration = varies;
     TRY(allocate(S));
-    TRY(kry_sum_create(dev, 2 * (S->m + 1 < STRIP ? S->m + 1 : STRIP), &S->dots));
-    TRY(kryi_buffer_create(dev, count_scalars(S->m) * kryi_acc_size(dev), &S->scalars));
-    TRY(compile(S, dev, K->A->shape.type));
-    *self = S, S = NULL;
+    const int width = 2 * (S->m + 1 < STRIP ? S->m + 1 : STRIP);
+    TRY(kryi_workspace_sums(&S->room, width, (kry_sum * *[]){ &S->dots }, 1));
+    TRY(kryi_workspace_buffer(&S->room, count_scalars(S->m) * kryi_acc_size(dev), &S->scalars));
+    const kryi_named_kernel kernels[] = {
+        { "gmres_begin", &S->begin },   { "gmres_check", &S->test },
+        { "gmres_finish", &S->finish }, { "gmres_update", &S->update },
+        { "gmres_rotate", &S->rotate }, { "gmres_solve", &S->solve }
+    };
+    TRY(kryi_kernels_get(dev, "gmres", K->A->shape.type, "", kernels, COUNT(kernels)));
 done:
-    if (S) gmres_destroy(S);
     return st;
 }
 

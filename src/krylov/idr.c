@@ -34,6 +34,7 @@ typedef struct idr {
     kryi_kernel *begin, *test, *solve, *remove, *direction, *project, *update, *reduce;
     cl_mem scalars;
     kryi_poll poll;
+    kryi_workspace room;
     bool others;   /* P was made anew, for the last ones broke down at once */
     kryi_cycle *c; /* under way; borrowed */
 } idr;
@@ -213,68 +214,40 @@ done:
 
 static void idr_destroy(void *self)
 {
-    idr *S = self;
-    kry_vec **vectors[] = { &S->P, &S->G, &S->U, &S->t, &S->v, &S->z };
-    kry_sum **sums[] = { &S->rr, &S->products, &S->omega };
-    if (S->poll.dev) kryi_buffer_release(S->poll.dev, &S->scalars);
-    kryi_poll_release(&S->poll);
-    for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
-    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
-    free(S);
-}
-
-static kry_status allocate(idr *S, kry_device *dev, kry_type type, int64_t n)
-{
-    kry_status st = KRY_OK;
-    kry_vec **blocks[] = { &S->P, &S->G, &S->U }, **vectors[] = { &S->t, &S->v, &S->z };
-
-    for (size_t i = 0; i < COUNT(blocks); i++)
-        TRY(kryi_vec_create_columns(dev, type, n, S->s, blocks[i]));
-    for (int i = 0; i < (S->K->M ? 3 : 1); i++) TRY(kry_vec_create(dev, type, n, 1, vectors[i]));
-    TRY(kry_sum_create(dev, 1, &S->rr));
-    TRY(kry_sum_create(dev, S->s, &S->products));
-    TRY(kry_sum_create(dev, 2, &S->omega));
-    TRY(kryi_buffer_create(dev, SCALARS * kryi_acc_size(dev), &S->scalars));
-    TRY(make_P(S));
-done:
-    return st;
-}
-
-static kry_status compile(idr *S, kry_device *dev, kry_type type)
-{
-    kry_status st = KRY_OK;
-    const struct {
-        const char *name;
-        kryi_kernel **kernel;
-    } kernels[] = { { "idr_begin", &S->begin },         { "idr_check", &S->test },
-                    { "idr_solve", &S->solve },         { "idr_remove", &S->remove },
-                    { "idr_direction", &S->direction }, { "idr_project", &S->project },
-                    { "idr_update", &S->update },       { "idr_reduce", &S->reduce } };
-    for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kryi_kernel_get(dev, "idr", type, "-DKRY_UNALIGNED", kernels[i].name,
-                            kernels[i].kernel));
-done:
-    return st;
+    kryi_poll_release(&((idr *)self)->poll);
+    kryi_workspace_release(&((idr *)self)->room);
+    free(self);
 }
 
 static kry_status idr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
-    const kry_op_shape *A = &K->A->shape;
     kry_device *dev = K->A->dev;
-    idr *S = NULL;
+    idr *S;
 
     (void)setup; /* no parameters of its own */
     TRY(kryi_alloc(1, sizeof *S, &S));
+    *self = S;
     S->K = K;
     if (!K->width) K->width = USUAL;
     S->s = (cl_int)K->width;
+    S->room = kryi_krylov_workspace(K, 1);
     TRY(kryi_poll_create(K, 1, &S->poll));
-    TRY(allocate(S, dev, A->type, A->rows));
-    TRY(compile(S, dev, A->type));
-    *self = S, S = NULL;
+    TRY(kryi_workspace_vectors(&S->room, S->s, (kry_vec * *[]){ &S->P, &S->G, &S->U }, 3));
+    TRY(kryi_workspace_vectors(&S->room, 1, (kry_vec * *[]){ &S->t, &S->v, &S->z }, K->M ? 3 : 1));
+    TRY(kryi_workspace_sums(&S->room, 1, (kry_sum * *[]){ &S->rr }, 1));
+    TRY(kryi_workspace_sums(&S->room, S->s, (kry_sum * *[]){ &S->products }, 1));
+    TRY(kryi_workspace_sums(&S->room, 2, (kry_sum * *[]){ &S->omega }, 1));
+    TRY(kryi_workspace_buffer(&S->room, SCALARS * kryi_acc_size(dev), &S->scalars));
+    TRY(make_P(S));
+    const kryi_named_kernel kernels[] = {
+        { "idr_begin", &S->begin },         { "idr_check", &S->test },
+        { "idr_solve", &S->solve },         { "idr_remove", &S->remove },
+        { "idr_direction", &S->direction }, { "idr_project", &S->project },
+        { "idr_update", &S->update },       { "idr_reduce", &S->reduce }
+    };
+    TRY(kryi_kernels_get(dev, "idr", K->A->shape.type, "-DKRY_UNALIGNED", kernels, COUNT(kernels)));
 done:
-    if (S) idr_destroy(S);
     return st;
 }
 

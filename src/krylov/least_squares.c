@@ -48,6 +48,7 @@ typedef struct least_squares {
     double norm_A;
     kryi_kernel *begin, *left, *right, *update;
     kryi_poll poll;
+    kryi_workspace room;
     kryi_cycle *c; /* under way; borrowed. u is its r */
 } least_squares;
 
@@ -236,7 +237,7 @@ static kry_status prepare(void *self)
     if (!(S->least_A > 0 && isfinite(S->least_A)) || abs(ilogb(S->least_A)) <= far) return KRY_OK;
     const int exponent = -ilogb(S->least_A);
     S->unit = ldexp(1, exponent > most ? most : exponent < -most ? -most : exponent);
-    if (!S->z) TRY(kry_vec_create(S->v->dev, S->v->type, S->v->n, 1, &S->z));
+    if (!S->z) TRY(kryi_workspace_vectors(&S->room, 1, (kry_vec * *[]){ &S->z }, 1));
     TRY(measure_product(S, &S->least_A));
 done:
     return st;
@@ -262,30 +263,23 @@ done:
 
 static void destroy(void *self)
 {
-    least_squares *S = self;
-    kry_vec **vectors[] = { &S->q, &S->g, &S->v, &S->w, &S->z, &S->hbar };
-
-    kryi_poll_release(&S->poll);
-    kry_sum_release(&S->uu);
-    kry_sum_release(&S->vv);
-    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
-    free(S);
+    kryi_poll_release(&((least_squares *)self)->poll);
+    kryi_workspace_release(&((least_squares *)self)->room);
+    free(self);
 }
 
 static kry_status allocate(least_squares *S)
 {
     kry_status st = KRY_OK;
-    const kry_op_shape *A = &S->K->A->shape;
-    kry_device *dev = S->K->A->dev;
-    kry_vec **columns[] = { &S->g, &S->v, &S->w };
+    kryi_workspace *W = &S->room;
 
-    TRY(kry_vec_create(dev, A->type, A->rows, 1, &S->q));
-    for (size_t i = 0; i < COUNT(columns); i++)
-        TRY(kry_vec_create(dev, A->type, A->cols, 1, columns[i]));
-    if (S->K->M) TRY(kry_vec_create(dev, A->type, A->cols, 1, &S->z));
-    if (S->lsmr) TRY(kry_vec_create(dev, A->type, A->cols, 1, &S->hbar));
-    TRY(kry_sum_create(dev, 1, &S->uu));
-    TRY(kry_sum_create(dev, 1, &S->vv));
+    *W = kryi_krylov_workspace(S->K, 1);
+    TRY(kryi_workspace_vectors(W, 1, (kry_vec * *[]){ &S->q }, 1));
+    W->n = S->K->A->shape.cols;
+    TRY(kryi_workspace_vectors(W, 1, (kry_vec * *[]){ &S->g, &S->v, &S->w }, 3));
+    if (S->K->M) TRY(kryi_workspace_vectors(W, 1, (kry_vec * *[]){ &S->z }, 1));
+    if (S->lsmr) TRY(kryi_workspace_vectors(W, 1, (kry_vec * *[]){ &S->hbar }, 1));
+    TRY(kryi_workspace_sums(W, 1, (kry_sum * *[]){ &S->uu, &S->vv }, 2));
 done:
     return st;
 }
@@ -301,34 +295,27 @@ static kry_status check_transpose(const char *who, const kry_op *op)
 static kry_status create(kryi_krylov *K, const kryi_setup *setup, bool lsmr, void **self)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = K->A->dev;
-    const kry_type type = K->A->shape.type;
-    const char *const who = K->method->who, *const defines = "-DKRY_UNALIGNED";
-    least_squares *S = NULL;
+    const char *const who = K->method->who;
+    least_squares *S;
 
     TRY(check_transpose(who, K->A));
     TRY(check_transpose(who, K->M));
     TRY(kryi_alloc(1, sizeof *S, &S));
+    *self = S;
     S->K = K, S->lsmr = lsmr, S->unit = 1;
     S->conlim = ((const kry_pcg_params *)setup->params)->conlim;
     K->stopping.regular = K->A->shape.rows == K->A->shape.cols && !kryi_op_is_singular(K->A) &&
                           K->A->null_found.parts == 0 && K->A->null_found.empty == 0;
-    const struct {
-        const char *name;
-        kryi_kernel **kernel;
-    } kernels[] = { { lsmr ? "lsmr_begin" : "lsqr_begin", &S->begin },
-                    { "bidiagonal_left", &S->left },
-                    { "bidiagonal_right", &S->right },
-                    { lsmr ? "lsmr_update" : "lsqr_update", &S->update } };
+    const kryi_named_kernel kernels[] = { { lsmr ? "lsmr_begin" : "lsqr_begin", &S->begin },
+                                          { "bidiagonal_left", &S->left },
+                                          { "bidiagonal_right", &S->right },
+                                          { lsmr ? "lsmr_update" : "lsqr_update", &S->update } };
     TRY(allocate(S));
-    for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kryi_kernel_get(dev, "least_squares", type, defines, kernels[i].name,
-                            kernels[i].kernel));
+    TRY(kryi_kernels_get(K->A->dev, "least_squares", K->A->shape.type, "-DKRY_UNALIGNED", kernels,
+                         COUNT(kernels)));
     TRY(kryi_poll_create(K, 1, &S->poll));
     TRY(prepare(S));
-    *self = S, S = NULL;
 done:
-    if (S) destroy(S);
     return st;
 }
 

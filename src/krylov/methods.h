@@ -5,7 +5,7 @@
 #ifndef KRY_METHODS_H
 #define KRY_METHODS_H
 
-/* X(word, identifier, number): the file defines `const kryi_method kry_<identifier>_method`. Behind the word in
+/* X(word, identifier, number): the file defines `const kryi_method kryi_<identifier>_method`. Behind the word in
  * brackets the number that it may have (kryi_method.width). */
 #define KRY_METHOD_LIST(X)                             \
     X("cg", pcg, KRY_METHOD_CG)                        \

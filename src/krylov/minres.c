@@ -40,6 +40,7 @@ typedef struct minres {
     /* A cycle ends with KRY_END_MATRIX when ||A M r|| <= ask ||A M|| ||r||, by the recurrence; 0: never. */
     double ask;
     kryi_poll poll;
+    kryi_workspace room;
     kryi_cycle *c; /* under way; borrowed */
 } minres;
 
@@ -197,38 +198,31 @@ done:
 
 static void minres_destroy(void *self)
 {
-    minres *S = self;
-    kry_vec **vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
-    kry_sum **sums[] = { &S->rr, &S->delta, &S->square };
-    kryi_poll_release(&S->poll);
-    for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
-    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
-    free(S);
+    kryi_poll_release(&((minres *)self)->poll);
+    kryi_workspace_release(&((minres *)self)->room);
+    free(self);
 }
 
 static kry_status create_columns(kryi_krylov *K, int columns, void **self)
 {
     kry_status st = KRY_OK;
-    const kry_op_shape *A = &K->A->shape;
-    const char *const defines = "-DKRY_UNALIGNED";
-    kry_device *dev = K->A->dev;
-    minres *S = NULL;
+    minres *S;
 
     TRY(kryi_alloc(1, sizeof *S, &S));
+    *self = S;
     S->K = K, S->columns = columns, S->unit = 1, S->seen = -1;
     TRY(kryi_poll_create(K, columns, &S->poll));
-    kry_vec **vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
-    kry_sum **sums[] = { &S->rr, &S->delta, &S->square };
-    for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 2); i++)
-        TRY(kryi_vec_create_columns(dev, A->type, A->rows, columns, vectors[i]));
-    for (size_t i = 0; i < COUNT(sums); i++)
-        TRY(kryi_sum_create_columns(dev, 1, columns, S->poll.state, sums[i]));
-    TRY(kryi_kernel_get(dev, "minres", A->type, defines, "minres_begin", &S->begin));
-    TRY(kryi_kernel_get(dev, "minres", A->type, defines, "minres_lanczos", &S->lanczos));
-    TRY(kryi_kernel_get(dev, "minres", A->type, defines, "minres_update", &S->update));
-    *self = S, S = NULL;
+    S->room = kryi_krylov_workspace(K, columns);
+    S->room.stopped = S->poll.state;
+    kry_vec **const vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
+    TRY(kryi_workspace_vectors(&S->room, columns, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
+    TRY(kryi_workspace_sums(&S->room, 1, (kry_sum * *[]){ &S->rr, &S->delta, &S->square }, 3));
+    const kryi_named_kernel kernels[] = { { "minres_begin", &S->begin },
+                                          { "minres_lanczos", &S->lanczos },
+                                          { "minres_update", &S->update } };
+    TRY(kryi_kernels_get(K->A->dev, "minres", K->A->shape.type, "-DKRY_UNALIGNED", kernels,
+                         COUNT(kernels)));
 done:
-    if (S) minres_destroy(S);
     return st;
 }
 

@@ -34,6 +34,7 @@ typedef struct pipe_cg {
     kry_sum *sums;      /* r'u, w'u, r'r */
     kryi_kernel *test, *add_up, *step;
     kryi_poll poll;
+    kryi_workspace room;
     kryi_cycle *c; /* under way; borrowed */
 } pipe_cg;
 
@@ -158,36 +159,31 @@ done:
 
 static void pipe_cg_destroy(void *self)
 {
-    pipe_cg *S = self;
-    kry_vec **vectors[] = { &S->w, &S->n, &S->p, &S->s, &S->z, &S->u, &S->m, &S->q };
-    kryi_poll_release(&S->poll);
-    kry_sum_release(&S->sums);
-    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
-    free(S);
+    kryi_poll_release(&((pipe_cg *)self)->poll);
+    kryi_workspace_release(&((pipe_cg *)self)->room);
+    free(self);
 }
 
 static kry_status pipe_cg_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
-    const kry_op_shape *A = &K->A->shape;
-    const char *const defines = "-DKRY_UNALIGNED";
-    kry_device *dev = K->A->dev;
-    pipe_cg *S = NULL;
+    pipe_cg *S;
 
     (void)setup; /* no parameters of its own */
     TRY(kryi_alloc(1, sizeof *S, &S));
+    *self = S;
     S->K = K;
-    kry_vec **vectors[] = { &S->w, &S->n, &S->p, &S->s, &S->z, &S->u, &S->m, &S->q };
-    for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 3); i++)
-        TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
-    TRY(kry_sum_create(dev, SUMS, &S->sums));
-    TRY(kryi_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_check", &S->test));
-    TRY(kryi_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_sums", &S->add_up));
-    TRY(kryi_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_step", &S->step));
+    S->room = kryi_krylov_workspace(K, 1);
+    kry_vec **const vectors[] = { &S->w, &S->n, &S->p, &S->s, &S->z, &S->u, &S->m, &S->q };
+    TRY(kryi_workspace_vectors(&S->room, 1, vectors, COUNT(vectors) - (K->M ? 0 : 3)));
+    TRY(kryi_workspace_sums(&S->room, SUMS, (kry_sum * *[]){ &S->sums }, 1));
+    const kryi_named_kernel kernels[] = { { "pipe_cg_check", &S->test },
+                                          { "pipe_cg_sums", &S->add_up },
+                                          { "pipe_cg_step", &S->step } };
+    TRY(kryi_kernels_get(K->A->dev, "pipe_cg", K->A->shape.type, "-DKRY_UNALIGNED", kernels,
+                         COUNT(kernels)));
     TRY(kryi_poll_create(K, 1, &S->poll));
-    *self = S, S = NULL;
 done:
-    if (S) pipe_cg_destroy(S);
     return st;
 }
 

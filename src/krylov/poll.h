@@ -8,6 +8,7 @@
 #define KRY_POLL_H
 
 #include "krylov/method.h"
+#include "krylov/workspace.h"
 #include "operator/direction.h"
 
 enum { KRY_POLL_BATCH = 64 }; /* iterations of a batch, at most */
@@ -49,6 +50,13 @@ typedef struct kryi_poll {
     kry_status (*check)(void *self);
     void *self;
 } kryi_poll;
+
+/* An empty workspace for vectors as b, and sums of that many columns. */
+static inline kryi_workspace kryi_krylov_workspace(const kryi_krylov *K, int columns)
+{
+    const kry_op_shape *A = &K->A->shape;
+    return (kryi_workspace){ .dev = K->A->dev, .type = A->type, .n = A->rows, .columns = columns };
+}
 
 /* All functions take an array of as many cycles as there are columns; those that are not over go on together, from the
  * same iteration. */

@@ -32,6 +32,7 @@ typedef struct tfqmr {
     kry_sum *rr, *sigma, *ww, *pair;                 /* r'r; (v's, v'v); w'w; (w's, w'w) */
     kryi_kernel *begin, *first, *second, *update, *image;
     kryi_poll poll;
+    kryi_workspace room;
     bool random_shadow; /* the last one broke down at once */
     kryi_cycle *c;      /* under way; borrowed */
 } tfqmr;
@@ -170,68 +171,37 @@ done:
 
 /* ---- the method ------------------------------------------------------------------------------ */
 
-enum { VECTORS = 10, OF_M = 2, SUMS = 4 };
-static void list(tfqmr *S, kry_vec **vectors[VECTORS], kry_sum **sums[SUMS])
-{
-    kry_vec **all[VECTORS] = { &S->y1, &S->y2, &S->u1,     &S->u2, &S->v,
-                               &S->w,  &S->d,  &S->shadow, &S->y,  &S->t };
-    kry_sum **numbers[SUMS] = { &S->rr, &S->ww, &S->sigma, &S->pair };
-    memcpy(vectors, all, sizeof all);
-    memcpy(sums, numbers, sizeof numbers);
-}
-
 static void tfqmr_destroy(void *self)
 {
-    kry_vec **vectors[VECTORS];
-    kry_sum **sums[SUMS];
-
-    list(self, vectors, sums);
     kryi_poll_release(&((tfqmr *)self)->poll);
-    for (int i = 0; i < SUMS; i++) kry_sum_release(sums[i]);
-    for (int i = 0; i < VECTORS; i++) kry_vec_release(vectors[i]);
+    kryi_workspace_release(&((tfqmr *)self)->room);
     free(self);
-}
-
-static kry_status compile(tfqmr *S, kry_device *dev, kry_type type)
-{
-    kry_status st = KRY_OK;
-    const struct {
-        const char *name;
-        kryi_kernel **kernel;
-    } kernels[] = { { "tfqmr_begin", &S->begin },
-                    { "tfqmr_first", &S->first },
-                    { "tfqmr_second", &S->second },
-                    { "tfqmr_update", &S->update },
-                    { "tfqmr_image", &S->image } };
-
-    for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kryi_kernel_get(dev, "tfqmr", type, "-DKRY_UNALIGNED", kernels[i].name,
-                            kernels[i].kernel));
-done:
-    return st;
 }
 
 static kry_status tfqmr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
-    const kry_op_shape *A = &K->A->shape;
-    kry_device *dev = K->A->dev;
-    kry_vec **vectors[VECTORS];
-    kry_sum **sums[SUMS];
-    tfqmr *S = NULL;
+    tfqmr *S;
 
     (void)setup; /* no parameters of its own */
     TRY(kryi_alloc(1, sizeof *S, &S));
+    *self = S;
     S->K = K;
-    list(S, vectors, sums);
-    for (int i = 0; i < VECTORS - (K->M ? 0 : OF_M); i++)
-        TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
-    for (int i = 0; i < SUMS; i++) TRY(kry_sum_create(dev, i < 2 ? 1 : 2, sums[i]));
-    TRY(compile(S, dev, A->type));
+    S->room = kryi_krylov_workspace(K, 1);
+    kry_vec **const vectors[] = { &S->y1, &S->y2, &S->u1,     &S->u2, &S->v,
+                                  &S->w,  &S->d,  &S->shadow, &S->y,  &S->t };
+    TRY(kryi_workspace_vectors(&S->room, 1, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
+    TRY(kryi_workspace_sums(&S->room, 1, (kry_sum * *[]){ &S->rr, &S->ww }, 2));
+    TRY(kryi_workspace_sums(&S->room, 2, (kry_sum * *[]){ &S->sigma, &S->pair }, 2));
+    const kryi_named_kernel kernels[] = { { "tfqmr_begin", &S->begin },
+                                          { "tfqmr_first", &S->first },
+                                          { "tfqmr_second", &S->second },
+                                          { "tfqmr_update", &S->update },
+                                          { "tfqmr_image", &S->image } };
+    TRY(kryi_kernels_get(K->A->dev, "tfqmr", K->A->shape.type, "-DKRY_UNALIGNED", kernels,
+                         COUNT(kernels)));
     TRY(kryi_poll_create(K, 1, &S->poll));
-    *self = S, S = NULL;
 done:
-    if (S) tfqmr_destroy(S);
     return st;
 }
 

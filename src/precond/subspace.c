@@ -150,21 +150,14 @@ static int tile_of(const kryi_subspace *Z)
 
 static kry_status make_kernels(kryi_subspace *Z)
 {
-    kry_status st = KRY_OK;
-    const struct {
-        const char *name;
-        kryi_kernel **kernel;
-    } all[] = { { "deflation_restrict", &Z->kernel.restrict_ },
-                { "deflation_finish", &Z->kernel.finish },
-                { "deflation_prolong", &Z->kernel.prolong },
-                { "deflation_correct", &Z->kernel.correct },
-                { "deflation_add", &Z->kernel.add } };
+    const kryi_named_kernel all[] = { { "deflation_restrict", &Z->kernel.restrict_ },
+                                      { "deflation_finish", &Z->kernel.finish },
+                                      { "deflation_prolong", &Z->kernel.prolong },
+                                      { "deflation_correct", &Z->kernel.correct },
+                                      { "deflation_add", &Z->kernel.add } };
     const char *defines = kryi_labels_are_narrow(Z->domains) ? "-DLABEL=ushort" : "-DLABEL=int";
 
-    for (size_t i = 0; i < COUNT(all); i++)
-        TRY(kryi_kernel_get(Z->dev, "deflation", Z->type, defines, all[i].name, all[i].kernel));
-done:
-    return st;
+    return kryi_kernels_get(Z->dev, "deflation", Z->type, defines, all, COUNT(all));
 }
 
 /* label: as given, on the device. */
