@@ -132,7 +132,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_tile(GEMM_PA
     } while (tile < down * across);
 }
 
-// The same for a C of few columns: a group has `rows` rows of one column at a time, and WG / rows
+// C := alpha A B + beta C for a C of few columns: a group has `rows` rows of one column at a time, and WG / rows
 // work-items share the sum of each; neighbours are neighbours in A.
 kernel void gemm_narrow(GEMM_PARAMS, int rows)
 {

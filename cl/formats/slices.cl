@@ -129,7 +129,7 @@ kernel void slices_numbers(int rows, global const int *restrict ptr, global cons
     if (lost) found[0] = 1;
 }
 
-// The same for numbers that stay in compressed rows.
+// Round numbers that stay in compressed rows.
 kernel void slices_round(int rows, global const int *restrict ptr, global const REAL *restrict val, int rounds,
                          global void *restrict to, int rests, int singles, global void *restrict rest,
                          global int *found)

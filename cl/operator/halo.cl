@@ -69,7 +69,7 @@ kernel void halo_add(ROWS, int flux, ACC alpha, global const REAL *restrict x, l
     }
 }
 
-// The same with alpha = 1, and part[first + group] := what that adds to x.y. `stops`: of a solve, and
+// halo_add with alpha = 1, and part[first + group] := what that adds to x.y. `stops`: of a solve, and
 // nothing is written once it has stopped.
 kernel void halo_add_dot(ROWS, int flux, global const REAL *restrict x, long x0, global REAL *restrict y, long y0,
                          global TOTAL *restrict part, int first, int stops,

@@ -114,7 +114,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_create(kry_device *device, kry_type ty
                                                  const int32_t *col, const void *val,
                                                  const kry_matrix_params *params, kry_op **op);
 
-/* The same from coordinates: nnz triples in any order, row in [0, rows), col in [0, cols). */
+/* Make a matrix, as kry_csr_create, from coordinates: nnz triples in any order, row in [0, rows), col in [0, cols). */
 KRY_API KRY_MUST_CHECK kry_status kry_coo_create(kry_device *device, kry_type type, int64_t rows,
                                                  int64_t cols, int64_t nnz, const int32_t *row,
                                                  const int32_t *col, const void *val,

@@ -42,7 +42,7 @@ typedef struct kry_mtx {
  */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_read(const char *path, kry_mtx **mtx);
 
-/* The same from bytes of a Matrix Market file in memory (plain or gzip'd); `name` stands for the file in messages. */
+/* Read bytes of a Matrix Market file in memory (plain or gzip'd); `name` stands for the file in messages. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_parse(const char *name, const void *bytes, size_t size,
                                                 kry_mtx **mtx);
 
@@ -80,7 +80,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_read_vec(kry_device *device, kry_type 
 /* Write a vector as an array file; on ranks each writes the lines of its own rows, side by side into one file that all
  * of them reach. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_vec *vec);
-/* The same with a comment, as kry_mtx_write has it. */
+/* Write a vector as kry_mtx_write_vec does, with a comment as kry_mtx_write has it. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec_comment(const char *path, const kry_vec *vec,
                                                             const char *comment);
 

@@ -75,7 +75,7 @@ typedef struct kry_op_table {
     /* Default: copy and apply. r := b - A x, summed as accurately as the device can. */
     kry_status (*residual)(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r);
 
-    /* No default. The same as apply with the transpose. */
+    /* No default. y := alpha A' x + beta y. */
     kry_status (*apply_transpose)(void *self, double alpha, const kry_vec *x, double beta,
                                   kry_vec *y);
 
@@ -101,13 +101,13 @@ typedef struct kry_op_table {
     /* Default: apply, then a dot product of pairs. z := A r and sum := (r.z, r.r) in the same pass. */
     kry_status (*apply_dots)(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum);
 
-    /* No default. The same operator in another number type: factor S A S, S the diagonal matrix of
+    /* No default. A copy of the operator in another number type: factor S A S, S the diagonal matrix of
      * `scale` (rows numbers on the host; NULL: ones). *copy NULL: make it, with the same traits;
      * else it was made by this entry, and is to have the numbers that A has now. See kry_op_convert. */
     kry_status (*convert)(void *self, kry_type type, double factor, const double *scale,
                           kry_op **copy);
 
-    /* Default: apply, column by column. The same for all columns of x and y at once. */
+    /* Default: apply, column by column. y := alpha A x + beta y for all columns of x and y at once. */
     kry_status (*apply_block)(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
 } kry_op_table;
 
@@ -150,7 +150,7 @@ static inline void kry_op_describe(const kry_op *op, kry_op_info *info)
 KRY_API KRY_MUST_CHECK kry_status kry_op_apply(const kry_op *op, double alpha, const kry_vec *x,
                                                double beta, kry_vec *y);
 /*
- * The same with the transpose.
+ * y := alpha A' x + beta y, as kry_op_apply does with A.
  *
  * A stored matrix that is not known to be symmetric (KRY_SYMMETRIC) keeps a copy of A' for that, in compressed
  * rows, which is made by the first call: kry_op_info.bytes_transposed. Of a wrapped one, whose numbers the
@@ -167,7 +167,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_residual(const kry_op *op, const kry_ve
 KRY_API KRY_MUST_CHECK kry_status kry_op_diagonal(const kry_op *op, kry_vec *d);
 
 /*
- * The same operator in another number type, for mixed precision: its numbers rounded, in the same format,
+ * *copy := the operator A in another number type, for mixed precision: its numbers rounded, in the same format,
  * on the same device (of one that stays on the host: on the device beside it).
  *
  *   copy  [out]  independent of A: it does not follow A's updates

@@ -40,7 +40,7 @@ KRY_API cl_command_queue kry_device_queue(const kry_device *device);
 KRY_API KRY_MUST_CHECK kry_status kry_vec_wrap(kry_device *device, kry_type type, int64_t n,
                                                int64_t k, cl_mem buffer, int64_t first,
                                                kry_vec **vec);
-/* The same with columns that start `ld` >= n elements apart. */
+/* kry_vec_wrap for columns that start `ld` >= n elements apart. */
 KRY_API KRY_MUST_CHECK kry_status kry_vec_wrap_block(kry_device *device, kry_type type, int64_t n,
                                                      int64_t k, int64_t ld, cl_mem buffer,
                                                      int64_t first, kry_vec **vec);

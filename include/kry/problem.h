@@ -86,7 +86,7 @@ typedef struct kry_problem {
     int axes;      /* of the nodes of a solid: 2; 0: it has none, or they are not known */
     double *coordinates; /* axes of them for each node, for kry_rigid_body_modes; NULL: not known */
     bool singular;       /* A maps constants to zero and rhs has mean zero */
-    /* Of A, for KRY_MATRIX(.traits): KRY_POSITIVE; KRY_SINGULAR | KRY_SYMMETRIC; KRY_SYMMETRIC; or 0 */
+    /* Traits of A, for KRY_MATRIX(.traits): KRY_POSITIVE; KRY_SINGULAR | KRY_SYMMETRIC; KRY_SYMMETRIC; or 0 */
     unsigned traits;
     /* Owned, with its coefficients and faces: kry_stencil_create makes the same A of it without entries. NULL: not on a grid */
     const kry_stencil_params *grid;
@@ -99,13 +99,13 @@ typedef struct kry_problem {
 KRY_API KRY_MUST_CHECK kry_status kry_problem_create(const char *spec, uint64_t seed,
                                                      kry_problem **problem);
 
-/* The same without the entries of the matrix: row_ptr, col and val are NULL.
+/* Make a problem, as kry_problem_create, without the entries of the matrix: row_ptr, col and val are NULL.
  * Returns  also KRY_ERR_UNSUPPORTED for a problem that has no grid. */
 KRY_API KRY_MUST_CHECK kry_status kry_problem_create_grid(const char *spec, uint64_t seed,
                                                           kry_problem **problem);
 
-/* The same without anything that is as long as the problem, of any kind, but for the coordinates of a solid; nnz is 0 where it is
- * not known. For ranks, each of which asks for its own part of
+/* Make a problem of any kind, as kry_problem_create, without anything that is as long as the problem but for the coordinates
+ * of a solid; nnz is 0 where it is not known. For ranks, each of which asks for its own part of
  *   the grid      kry_problem_set_part; until then `grid` is NULL
  *   the entries   kry_problem_share
  *   the vectors   kry_problem_rows */
@@ -124,7 +124,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_problem_set_part(kry_problem *p, kry_devic
 
 /*
  * Make the rows of a problem's matrix that this rank has: those of vectors of p->n rows that there are, or as many as its device is
- * fast. The same numbers as those of kry_problem_create, on any number of ranks. Collective.
+ * fast. They are those of kry_problem_create, on any number of ranks. Collective.
  *
  * No rank makes the rows of others. Of geograph_spd it has the points near its own besides; for it, random_spd, powerlaw_spd and
  * circuit_spd each rank draws all random numbers, which takes the time of the whole but not its memory.

@@ -392,20 +392,20 @@ struct kry_result {
     int64_t history_count;
     int64_t history_every; /* iterations between two entries: 1, or a relaxation's check_every; the
                               last entry is that of the end */
-    /* Of mixed precision; the history is then that of the last scheme. */
+    /* Only mixed precision fills these in; the history is then that of the last scheme. */
     kry_scheme scheme;         /* the last one; AUTO: not a solve in mixed precision */
     int64_t single_iterations; /* of `iterations`, in single */
     int64_t double_iterations; /* of `iterations`, in double */
     int64_t outer_iterations;  /* products with A in double outside of these */
     int promotions;            /* how often a slower scheme took over */
     char promoted_why[400];    /* one sentence on the last time; "": none did */
-    /* Of several columns. `solve_seconds` and `bytes` are then those of all of them, and there is no
+    /* Only a solve of several columns fills these in. `solve_seconds` and `bytes` are then those of all of them, and there is no
      * history. */
     int64_t columns; /* 0: b has one */
     const kry_column
         *column; /* [columns]; owned by the solver, valid until its next solve of several
                                  columns or its release */
-    /* Of method=auto: the choice that ended the solve, and what was seen of A; else "". `promotions` counts the
+    /* Only method=auto fills these in: the choice that ended the solve, and what was seen of A; else "". `promotions` counts the
      * choices that were left, and promoted_why says why the last one was. */
     char chosen[400];
     /* True residuals on the way, counted as in `history`: of the guess, of each x from which the method began
@@ -417,11 +417,11 @@ struct kry_result {
      * setup_seconds nor solve_seconds. */
     double compile_seconds;
     int64_t compiled; /* programs that the driver was given as source */
-    /* Of a solver that scales rows and columns (equilibrate): the largest norm of A's rows over the least, and that of
+    /* Only a solver that scales rows and columns (equilibrate) fills these in: the largest norm of A's rows over the least, and that of
      * its columns; 0: A is taken as it is. History, `residual` and monitors are then those of the scaled system, times
      * ||b|| over its norm; true residuals are those of A. */
     double row_span, column_span;
-    /* Of lsqr and lsmr: estimates of ||A N||, a Frobenius norm, and of the condition number of A N, N the preconditioner
+    /* Only lsqr and lsmr fill these in: estimates of ||A N||, a Frobenius norm, and of the condition number of A N, N the preconditioner
      * from the right, by what the iterations have seen of A; else 0. */
     double norm_A, condition;
 };
@@ -457,7 +457,7 @@ KRY_MUST_CHECK static inline kry_status kry_solve(const kry_op *solver, const kr
     return kry_solve_sized(solver, b, x, result, sizeof *result);
 }
 
-/* The same with b and x as n numbers each on the host, in double; they are rounded for a solver in single.
+/* Solve with b and x as n numbers each on the host, in double; they are rounded for a solver in single.
  * Mixed precision on a device without double can only be called so, since it has no vectors in double.
  * Returns  also KRY_ERR_ARGUMENT for a number that is too large for single. */
 KRY_MUST_CHECK static inline kry_status kry_solve_host(const kry_op *solver, const double *b,

@@ -114,7 +114,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_stencil_boundary(const kry_op *A,
                                                        const kry_side_values low[3],
                                                        const kry_side_values high[3], kry_vec *b);
 
-/* The same operator as a stored matrix, on a team split in the same places. Waits. */
+/* *matrix := the grid operator A as a stored matrix, on a team split in the same places. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_matrix(const kry_op *A,
                                                      const kry_matrix_params *params,
                                                      kry_op **matrix);

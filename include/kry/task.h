@@ -95,7 +95,7 @@ KRY_API const char *kry_task_name(const kry_task *task);     /* borrowed */
  *          KRY_ERR_ARGUMENT from within another task: make this one an input there.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_task_wait(kry_task *task);
-/* The same, but wait for at most so many seconds; 0: do not wait. *ended: whether it has ended; if not,
+/* kry_task_wait for at most so many seconds; 0: do not wait. *ended: whether it has ended; if not,
  * the call returns KRY_OK. */
 KRY_API KRY_MUST_CHECK kry_status kry_task_wait_for(kry_task *task, double seconds, bool *ended);
 

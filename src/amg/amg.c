@@ -183,7 +183,7 @@ done:
     return st;
 }
 
-/* Of a level below the finest one. The coarsest one is solved by itself, with all its digits. */
+/* *A := the operator of a level below the finest one. The coarsest one is solved by itself, with all its digits. */
 static kry_status make_operator(const kry_amg *M, const kryi_csr *rows, bool coarser, kry_op **A)
 {
     const kryi_keep digits = { .type = M->A->shape.type };
@@ -501,7 +501,7 @@ done:
     return st;
 }
 
-/* Of A, or in a run of all parts of a share of it. */
+/* *M := the preconditioner of A or, in a run of all parts, of a share of it. */
 static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
     static const kryi_whole whole = { kryi_collect_matrix, create_here, false };

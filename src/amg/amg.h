@@ -24,7 +24,7 @@ typedef struct kryi_coarsen {
     cl_mem on_device; /* the same where a device makes the level, owned; NULL: ones, and m = 1 */
 } kryi_coarsen;
 
-/* The same on a device: matrices in compressed rows, in double, symmetric to the bit, each row with its
+/* A coarsener on a device, for matrices in compressed rows, in double, symmetric to the bit, each row with its
  * positive diagonal entry. */
 typedef struct kryi_device_coarsener {
     /* P := as kryi_coarsener.create. Without columns it has no buffers, and nothing is kept. Waits. */

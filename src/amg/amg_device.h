@@ -29,7 +29,7 @@ void kryi_device_levels_release(kryi_device_levels *L); /* takes NULL */
 const kryi_row_look *kryi_device_levels_look(const kryi_device_levels *L);
 /* *rest: kryi_rounded_rest of the finest level. */
 kry_status kryi_device_levels_rest(const kryi_device_levels *L, cl_mem *rest);
-/* Of the coarsest level so far. */
+/* What the coarsest level has so far. */
 int64_t kryi_device_levels_rows(const kryi_device_levels *L);
 int64_t kryi_device_levels_nnz(const kryi_device_levels *L);
 kry_status kryi_device_levels_couplings(const kryi_device_levels *L, kryi_couplings *c); /* waits */

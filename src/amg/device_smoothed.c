@@ -350,7 +350,7 @@ static void aggregates_release(kry_device *dev, kryi_device_aggregates *g)
     kryi_device_csr_release(&g->G);
 }
 
-/* Of A, or of its nodes. *useful false: they are too few, or hardly fewer than the nodes. */
+/* *g := aggregates of A's rows, or of its nodes. *useful false: they are too few, or hardly fewer than the nodes. */
 static kry_status find_aggregates(const kryi_coarsen *c, const kryi_device_csr *N, double theta,
                                   kryi_device_aggregates *g, bool *useful)
 {

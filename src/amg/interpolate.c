@@ -251,7 +251,7 @@ static void put_rows(void *user, int part, int64_t begin, int64_t end)
     }
 }
 
-/* The same at the places that P has. */
+/* New numbers for an interpolation whose pattern stays. */
 static void renew_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const maker *m = user;

@@ -61,7 +61,7 @@ bool kryi_gemm_has_clblast(void);
 
 /* Not NULL, not on a team, columns without gaps; `name` is what the caller calls it. */
 kry_status kryi_dense_check(const char *who, const char *name, const kry_vec *A);
-/* The same for a block, whose columns may have gaps. */
+/* Check that A is there and not on a team; its columns may have gaps. */
 kry_status kryi_dense_check_block(const char *who, const char *name, const kry_vec *A);
 /* Two matrices of one type on one device that do not overlap; or_equal: but may be the same one. */
 kry_status kryi_dense_check_two(const char *who, const char *a, const kry_vec *A, const char *b,

@@ -55,7 +55,7 @@ kry_status kryi_lu_make(const kry_vec *A, const kry_lu_params *params, const kry
                         kry_op **op);
 /* The factors of an operator; NULL if kry_lu_create did not make it. */
 const kryi_lu *kryi_lu_of(const kry_op *op);
-/* The same, or an error. square: factors of a matrix that is not square are an error, too. */
+/* *lu := the factors of op; that it has none is an error. square: factors of a matrix that is not square are an error, too. */
 kry_status kryi_lu_get(const char *who, const kry_op *op, bool square, const kryi_lu **lu);
 /* Whether the factors, or `inverse` of P A that was made of them, are A's: A x has to be a right-hand side of random
  * numbers, for the x that they give. No matrix is so hard that half of the digits were lost in that.
@@ -63,7 +63,7 @@ kry_status kryi_lu_get(const char *who, const kry_op *op, bool square, const kry
  * Returns  KRY_ERR_DEVICE if it is not */
 kry_status kryi_lu_check(const char *who, const kryi_lu *lu, const kry_vec *A,
                          const kry_vec *inverse);
-/* The same of solves with the transpose or with k columns, at the first one of each kind: L U, or U' L', times the solution
+/* Check solves with the transpose, or with k columns, at the first one of each kind: L U, or U' L', times the solution
  * has to be the right-hand side. Takes room for two matrices meanwhile; without it there is no verdict. */
 kry_status kryi_lu_check_solve(const char *who, kryi_lu *lu, bool transposed, int64_t k);
 /* C := L, or U, with its ones and zeros. */

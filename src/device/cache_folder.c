@@ -38,7 +38,7 @@ static int open_folder(const char *dir)
     return -1;
 }
 
-/* The same for the folder of a file; *name: what the file is called there. */
+/* Open the folder of a file; *name: what the file is called there. */
 static int open_folder_of(const char *path, const char **name)
 {
     char dir[600];

@@ -33,7 +33,7 @@ struct kryi_comm {
     bool apart;     /* the other parts are in processes of their own, with callers of their own */
     /* Collective. all: size blocks of `bytes`, in the order of ranks. */
     kry_status (*gather)(kryi_comm *comm, const void *mine, size_t bytes, void *all);
-    /* The same in halves, for a few numbers: whatever a part does between begin and end, other collective functions
+    /* gather in halves, for a few numbers: whatever a part does between begin and end, other collective functions
      * included, it does while the numbers travel. all is complete after end; until then nobody else writes to it.
      * NULL: not in halves, as more than `most_begun` bytes are. */
     kry_status (*gather_begin)(kryi_comm *comm, const void *mine, size_t bytes, void *all);

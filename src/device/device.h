@@ -42,7 +42,7 @@ kry_status kryi_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, siz
 kry_status kryi_buffer_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                             size_t bytes); /* later */
 kry_status kryi_buffer_retain(kry_device *dev, cl_mem buffer);
-/* Of a buffer of the caller's; one of another context is refused in the name of `who`. */
+/* *bytes := the size of a buffer of the caller's; one of another context is refused in the name of `who`. */
 kry_status kryi_buffer_size(const char *who, kry_device *dev, cl_mem buffer, size_t *bytes);
 /* Wait for an event and release it; the caller's becomes NULL. */
 kry_status kryi_event_wait(kry_device *dev, cl_event *event);
@@ -58,7 +58,7 @@ typedef struct kryi_pinned {
     bool over; /* memory of somebody else */
 } kryi_pinned;
 kry_status kryi_pinned_create(kry_device *dev, size_t bytes, kryi_pinned *pinned);
-/* The same of memory that is there, from the beginning of a page on. It belongs to the caller, and stays until this is released. */
+/* Pin memory that is there, from the beginning of a page on. It belongs to the caller, and stays until this is released. */
 kry_status kryi_pinned_over(kry_device *dev, void *memory, size_t bytes, kryi_pinned *pinned);
 void kryi_pinned_release(kry_device *dev, kryi_pinned *pinned); /* waits */
 

@@ -45,7 +45,7 @@ typedef enum kryi_combine { KRY_ADD, KRY_MAX } kryi_combine;
  */
 kry_status kryi_layout_combine(kryi_layout *layout, kryi_combine how, double *numbers,
                                size_t count);
-/* The same in halves: what is done between them, collective or not, goes on while the numbers travel, where they
+/* kryi_layout_combine in halves: what is done between them, collective or not, goes on while the numbers travel, where they
  * can. Nothing is begun twice. */
 kry_status kryi_layout_combine_begin(kryi_layout *layout, const double *numbers, size_t count);
 kry_status kryi_layout_combine_end(kryi_layout *layout, kryi_combine how, double *numbers,

@@ -58,7 +58,7 @@ void kryi_compiling_begin(const kry_device *dev);
 void kryi_compiling_end(const kry_device *dev);
 /* Count the seconds since `start` as compiling. */
 void kryi_compiling_count(kry_device *dev, double start);
-/* The same around the first launch of a kernel in groups of `size`. Ranks come to it at the same time: one of them
+/* Take turns around the first launch of a kernel in groups of `size`. Ranks come to it at the same time: one of them
  * compiles, and the others, which share PoCL's cache with it, wait and find it there. `lock` goes to the end. */
 void kryi_first_launch_begin(const kry_device *dev, const kryi_kernel *kernel, int size, int *lock);
 void kryi_first_launch_end(const kry_device *dev, const kryi_kernel *kernel, int size, int lock);

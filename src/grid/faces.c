@@ -220,7 +220,7 @@ kry_status kryi_stencil_read(const kryi_stencil *A, cl_mem buffer, int64_t count
     return kryi_vec_read_doubles(&v, numbers);
 }
 
-/* The same on the device, if all numbers fit. */
+/* Round the numbers on the device; *rounded: all of them fit. */
 static kry_status round_numbers(const kryi_stencil *from, cl_mem source, int64_t count,
                                 double factor, cl_mem to, bool *rounded)
 {

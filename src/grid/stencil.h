@@ -132,7 +132,7 @@ static inline int64_t kryi_stencil_size_of_all(const kryi_stencil *A, int axis)
     return axis == A->axes - 1 ? A->slab.all : A->size[axis];
 }
 
-/* The same where the grid may be in boxes. */
+/* Unknowns along an axis of the whole grid, which may be in boxes. */
 static inline int64_t kryi_stencil_whole(const kryi_stencil *A, int axis)
 {
     return A->block.all[0] ? A->block.all[axis] : kryi_stencil_size_of_all(A, axis);
@@ -175,7 +175,7 @@ kry_status kryi_stencil_make_resident(void *self, const kry_op *M, kryi_resident
 
 /* The stencil of an operator, on a part of a team that of its slab; NULL: it is no stencil, or that of a box. */
 kryi_stencil *kryi_stencil_of(const kry_op *op);
-/* The same, or that of a box. */
+/* The stencil of an operator, on a part of a team that of its slab or box; NULL: it is no stencil. */
 kryi_stencil *kryi_stencil_here(const kry_op *op);
 /* export.c: the entries of a grid operator, or of all parts of one on a team, pinned or not. Waits. */
 kry_status kryi_stencil_rows(const kry_op *op, kryi_csr *rows);
@@ -185,7 +185,7 @@ kry_status kryi_stencil_rows_like(const kryi_stencil *A, const kryi_csr *like, k
 
 /* ---- stencil_check.c ---- */
 
-/* Of kry_stencil_params, for kryi_team_same_fields; numbers: P if ranks are to have coefficients and faces alike, x if not. */
+/* The fields of kry_stencil_params, for kryi_team_same_fields; numbers: P if ranks are to have coefficients and faces alike, x if not. */
 #define KRY_STENCIL_FIELDS(numbers) "xqqqddddddiiiiii" numbers numbers numbers numbers "?iii?"
 /* Check sizes, sides and blocks; `who`: the public function. */
 kry_status kryi_stencil_check_grid(const char *who, const kry_device *dev,

@@ -59,7 +59,7 @@ kry_status kryi_problem_plate(const spec *s, kry_problem *p)
  * unknowns; two of each other one, the displacements along x and y. Element (x, y) has the nodes
  * (x, y), (x+1, y), (x+1, y+1), (x, y+1), in this order. */
 
-/* Of an element with E = 1, Poisson's ratio 0.3, thickness 1: k[...]/(1 - nu^2), the exact
+/* The stiffness matrix of an element with E = 1, Poisson's ratio 0.3, thickness 1: k[...]/(1 - nu^2), the exact
  * integrals. Opposite ones are opposite to the bit, so that what cancels between elements is zero.
  * Source   O. Sigmund, A 99 line topology optimization code, Struct. Multidiscip. Optim. 21 (2001)
  */

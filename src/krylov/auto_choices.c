@@ -182,7 +182,7 @@ static void add(kryi_choices *list, const char *method, const char *precond, dou
         list->choice[list->count++] = (kryi_choice){ method, precond, seconds, 0 };
 }
 
-/* Of a general matrix. One block of all rows is for one core, but there are matrices that blocks do not do for; and what
+/* The preconditioner of a general matrix. One block of all rows is for one core, but there are matrices that blocks do not do for; and what
  * strong convection carries from block to block costs two to six times as many iterations. */
 static const char *factors_for(const kry_op *A, const survey *s)
 {

@@ -120,7 +120,7 @@ done:
     return is_refusal(st) ? KRY_OK : st;
 }
 
-/* The same with a cycle in double. */
+/* The word of the preconditioner with a cycle in double. */
 static const char *in_double(const char *word)
 {
     return !strcmp(word, "mg")    ? "mg:values=double"

@@ -247,7 +247,7 @@ done:
     return st;
 }
 
-/* Of one column. */
+/* Bytes moved by an iteration of one column. */
 static double block_cg_bytes(const void *self)
 {
     const block_cg *S = self;

@@ -298,7 +298,7 @@ static kry_status fgmres_create(kryi_krylov *K, const kryi_setup *setup, void **
     return create(K, true, setup->precond && setup->precond->shape.traits & KRY_VARYING, self);
 }
 
-/* Of a step in the middle of a cycle. */
+/* Bytes moved by a step in the middle of a cycle. */
 static double gmres_bytes(const void *self)
 {
     const gmres *S = self;

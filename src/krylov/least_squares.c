@@ -22,7 +22,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of the scalars of least_squares.cl. */
+/* Places among the scalars of least_squares.cl. */
 enum {
     NORM_A2 = STATE_VALUE + 5,
     RHOBAR = STATE_VALUE + 9,

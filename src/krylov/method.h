@@ -106,8 +106,8 @@ struct kryi_method {
      * Returns KRY_ERR_UNSUPPORTED for a K that has to take them one after the other. */
     kry_status (*create_columns)(kryi_krylov *K, int columns, void **self);
 
-    /* Of refinement, whose x lies in several places; else NULL. x := x + Q r, if there is something to
-     * start from (*moved); and whether the x that a cycle has come to is taken (norm: its residual,
+    /* Refinement has these, for its x lies in several places; else NULL. start: x := x + Q r, if there is something to
+     * start from (*moved); accept: whether the x that a cycle has come to is taken (norm: its residual,
      * infinite if not). */
     kry_status (*start)(void *self, kryi_cycle *c, bool first, bool *moved);
     void (*accept)(void *self, kryi_cycle *c, double *norm);

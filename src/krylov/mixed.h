@@ -48,7 +48,7 @@ kry_status kryi_outer_run(kryi_outer *O, kry_scheme scheme, const kryi_terms *te
 /* x := the x that was kept, or it stays the guess; and the verdict on it, if it is another one than res is about. */
 kry_status kryi_outer_end(kryi_outer *O, bool guess, kry_vec *x, kry_result *res);
 kry_status kryi_outer_update(kryi_outer *O); /* A has new values */
-/* Of all solvers that there are. On failure *stop is that of before. */
+/* Set the stopping criteria of all solvers that there are. On failure *stop is that of before. */
 kry_status kryi_outer_set_stop(kryi_outer *O, const kry_stop *stop);
 
 /* ---- the solver: mixed.c solves, mixed_create.c makes one ---- */

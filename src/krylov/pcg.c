@@ -65,7 +65,7 @@ static bool end_may_be_near(const run *R)
     return !(rate > 0 && left >= margin);
 }
 
-/* The same after a step, which has left r'r in rho. An expensive M is not applied to a residual that is small
+/* z := M r and rho := (r'z, r'r) after a step, which has left r'r in rho. An expensive M is not applied to a residual that is small
  * enough already: where the end may be near the host waits for that sum. Then it leaves rho as it is, for the
  * device to find the same. */
 static kry_status precondition_if_needed(run *R)

@@ -12,7 +12,7 @@ static double words_of_step(const kryi_pcg *S)
     return makes_old ? 4.5 : 5;
 }
 
-/* The same beyond those of bytes_per_step, by which x is updated in every second step. */
+/* Words per unknown of a step beyond those of bytes_per_step, where x is updated in every second step. */
 static double more_words_of_step(const kryi_pcg *S)
 {
     return S->x_every_second_step ? words_of_step(S) - 4.5 : 1;

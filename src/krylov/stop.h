@@ -1,5 +1,5 @@
 /*
- * stop.h - when a solve stops: stopping criteria, the convergence history, the verdict. The same for every method.
+ * stop.h - when a solve stops: stopping criteria, the convergence history, the verdict, for every method.
  *
  * A solve is cycles of a method's recurrence. A cycle ends when the residual of the recurrence meets its goal,
  * breaks down or diverges, at the limit, or by the monitor: the device finds out, and the host polls it (poll.h), or

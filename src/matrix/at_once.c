@@ -119,7 +119,7 @@ done:
     return st;
 }
 
-/* The same for one vector, by the kernel for one. */
+/* The product with one vector, by the kernel for one. */
 static kry_status launch_one(const kryi_matrix *A, const kryi_stage *s, const strip *t)
 {
     const wanted *w = t->w;

@@ -37,7 +37,7 @@ void kryi_device_csr_release(kryi_device_csr *A);
 kry_status kryi_device_csr_check(const char *who, const kryi_matrix *A);
 /* C := the stored matrix, whose buffers it shares where it is kept so. Waits. */
 kry_status kryi_device_csr_of(const kryi_matrix *A, kryi_device_csr *C);
-/* The same without numbers. Waits. */
+/* C := the pattern of the stored matrix, without numbers. Waits. */
 kry_status kryi_device_csr_pattern_of(const kryi_matrix *A, kryi_device_csr *C);
 /* first := the pattern of its first rows, on the host. Waits. */
 kry_status kryi_device_csr_first_rows(const kryi_matrix *A, int64_t count, kryi_csr *first);

@@ -104,7 +104,7 @@ static void release_transpose(kryi_matrix *A)
     A->transposed = NULL;
 }
 
-/* Of the copy; 0: there is none. */
+/* Bytes of the copy of A'; 0: there is none. */
 static double transpose_bytes(const kryi_matrix *A)
 {
     const kryi_transposed *T = A->transposed;

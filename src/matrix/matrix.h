@@ -72,7 +72,7 @@ typedef struct kryi_format_table {
      * Returns  KRY_ERR_UNSUPPORTED, with the bytes it would take, if the format does not suit the
      * matrix. */
     kry_status (*build)(kryi_matrix *A, const struct kryi_given *given);
-    /* The same of a matrix on the device: stages, A->slots and variant; *place := a buffer with the slot of each entry,
+    /* Build the format of a matrix on the device: stages, A->slots and variant; *place := a buffer with the slot of each entry,
      * NULL: they lie in order. It says that it has by A->placed; else only the host can, and nothing has happened.
      * NULL: so it is with all. Waits. */
     kry_status (*place)(kryi_matrix *A, const struct kryi_given *given, cl_mem *place);

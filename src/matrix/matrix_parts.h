@@ -99,7 +99,7 @@ kry_status kryi_coupled_pack(kryi_coupled *A, const kryi_csr *exact);
 /* New numbers, after the caller has updated the operator of the own entries. own_val NULL: of a converted
  * copy, which is told what its rows add up to. Does nothing for operators that are not coupled. */
 kry_status kryi_coupled_store(kry_op *op, const void *own_val, const void *far_val);
-/* The same for an own piece of a kind: exact_val: numbers of the exact rows, if they are wanted, and sums: of all rows, what
+/* kryi_coupled_store for an own piece in flux form. exact_val: numbers of the exact rows, if they are wanted, and sums: of all rows, what
  * own's add up to; NULL: 0. */
 kry_status kryi_coupled_store_flux(kry_op *op, const void *exact_val, const void *sums,
                                    const void *far_val);

@@ -145,7 +145,7 @@ done:
     return st;
 }
 
-/* The same for a kernel whose arguments begin with OPERANDS, which has `rows` and the keys; more: what comes behind. */
+/* Launch a kernel whose arguments begin with OPERANDS, which has `rows` and the keys; more: the arguments behind these. */
 static kry_status rows_run(const product *p, kry_type type, rows_shape shape, const char *name,
                            cl_int rows, const kry_arg *more, size_t count)
 {

@@ -7,7 +7,7 @@
 
 /* *factor := the one below. Collective of a share. May wait. */
 kry_status kryi_finest_factor(const kry_op *given, kry_cycle_values values, double *factor);
-/* The same for the numbers that a grid has now whose levels are in single. */
+/* Renew the factor, for the numbers that a grid has now whose levels are in single. */
 kry_status kryi_finest_factor_renew(const kry_op *given, double *factor);
 
 /*
@@ -19,7 +19,7 @@ kry_status kryi_finest_factor_renew(const kry_op *given, double *factor);
  */
 kry_status kryi_finest_grid(const kry_op *given, kry_cycle_values values, double *factor,
                             kry_op **A);
-/* The same for the numbers that a grid has now of which *A is a copy in single. */
+/* Renew *A, a copy in single, for the numbers that the grid has now. */
 kry_status kryi_finest_grid_renew(const kry_op *given, double *factor, kry_op **A);
 
 /*

@@ -114,7 +114,7 @@ kry_status kryi_box_weigh(const kryi_box_source *A, kry_op *op)
     kry_status st = KRY_OK;
     const kryi_box_transfer *P = kryi_box_transfer_of(op);
     const kryi_box_source s = source_for(A, P);
-    /* Of a diagonal entry: what rounding may leave of a sum that is zero. */
+    /* What rounding may leave of a sum that is zero, relative to the diagonal entry. */
     kryi_scalar tiny = kryi_scalar_of(s.dev, s.type == KRY_F32 ? 1e-6 : 1e-10);
     kryi_kernel *kernel;
     cl_int most = 0;

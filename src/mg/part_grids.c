@@ -364,7 +364,7 @@ done:
     return st;
 }
 
-/* Of the levels between the finest and the last one in parts, of which team_levels.c knows. Collective. Waits. */
+/* Find the bounds of the levels between the finest and the last one in parts; team_levels.c knows those. Collective. Waits. */
 static kry_status find_bounds(part_grids *L)
 {
     kry_status st = KRY_OK;

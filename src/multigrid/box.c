@@ -191,7 +191,7 @@ done:
     return st;
 }
 
-/* Of each point along an axis itself and its neighbours: places of the matrix, none counted twice. */
+/* Pairs of a point along an axis and itself or a neighbour: places of the matrix, none counted twice. */
 static int64_t pairs_along(const kryi_box_grid *g, int axis)
 {
     const int64_t n = g->size[axis];

@@ -52,7 +52,7 @@ static inline const char *kryi_box_uniform(const kryi_box_grid *grid)
     return kryi_box_rows_alike(grid) ? " -DUNIFORM" : "";
 }
 
-/* The same for kernels that go along z, column by column, which have no use for it in flux form. */
+/* The define of kernels that go along z, column by column, or "". */
 static inline const char *kryi_box_along(const kryi_box_grid *grid)
 {
     return grid->axes == 3 && grid->ends[2] <= KRY_BOX_ENDS ? " -DALONG" : "";

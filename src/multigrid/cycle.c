@@ -142,7 +142,7 @@ done:
     return st;
 }
 
-/* The same, the first step by the pass that adds P e. */
+/* place[0] := what place[0] + P e is smoothed to, where the pass that adds P e does the first step, too */
 static kry_status correct_and_smooth(kryi_rung *g, kryi_sweeps rest, const kry_vec *b,
                                      const kry_vec *e, kry_vec *place[2], kry_sum *sum)
 {

@@ -9,7 +9,7 @@
 typedef struct kryi_rung {
     kryi_level level;
     kryi_smoothing smooth; /* of all but the coarsest level */
-    /* Of as many columns as there ever were: */
+    /* Vectors with as many columns as there ever were: */
     kry_vec *b,
         *x; /* of the finest level in single for vectors in double, or with a shell, else NULL: the caller's */
     kry_vec *work;     /* of all but the coarsest level */

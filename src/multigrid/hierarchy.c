@@ -144,7 +144,7 @@ static double bytes_per_cycle(const kryi_rung *g)
     return step_by_step(g);
 }
 
-/* Of a cycle in single: b is measured, rounded, and x widened, as far as the finest level's passes do not do that. */
+/* Bytes that a cycle in single moves besides: b is measured, rounded, and x widened, as far as the finest level's passes do not do that. */
 static double bytes_between(const kryi_hierarchy *H)
 {
     enum { MEASURED = 8, ROUNDED = 8 + 4, WIDENED = 8 + 4 + 8, BY_STEP = WIDENED - 3 * 4 };
@@ -282,7 +282,7 @@ static void hierarchy_destroy(void *self)
     free(H);
 }
 
-/* Of the levels' vectors. */
+/* The type of the levels' vectors. */
 static kry_type type_of(const kryi_hierarchy *H) { return H->rung[0].level.A->shape.type; }
 
 static kry_status factor_coarsest(kryi_hierarchy *H)

@@ -26,7 +26,7 @@ typedef struct kryi_link {
  */
 kry_status kryi_halo_create(kry_device *dev, kry_type type, const kryi_link *want, int wants,
                             const int32_t *row, kryi_halo **halo);
-/* The same exchange for numbers of another type. Collective. Waits. */
+/* *like := an exchange as `halo` for numbers of another type. Collective. Waits. */
 kry_status kryi_halo_like(const kryi_halo *halo, kry_type type, kryi_halo **like);
 void kryi_halo_release(kryi_halo **halo);
 

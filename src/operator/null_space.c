@@ -158,7 +158,7 @@ done:
     return st;
 }
 
-/* Of the rows here; x: the vectors, or NULL for none. */
+/* Set the null space of the rows that are here; c->x: the vectors, or NULL for none. */
 static kry_status set_here(const kryi_call *c)
 {
     kry_status st = KRY_OK;

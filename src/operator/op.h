@@ -37,7 +37,7 @@ typedef struct kryi_finding {
     bool negative;        /* all diagonal entries are */
     int64_t zero_rows,
         zero_row; /* rows without an entry that is not zero: how many, and the first */
-    /* Of the largest |a_ij| of each other row the least and the largest; 0: not known */
+    /* The least and the largest, over the other rows, of a row's largest |a_ij|; 0: not known */
     double least_row, largest_row;
 } kryi_finding;
 
@@ -212,7 +212,7 @@ kry_status kryi_numbers_convert(const char *who, const char *what, kry_type from
                                 int64_t count, double factor, kry_type to, void *out);
 /* z := op r and the pair (r.z, r.r) */
 kry_status kryi_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
-/* The same where sum has r.r as its second number already, which op may want to know. */
+/* kryi_op_run_dots for a sum that has r.r as its second number already, which op may want to know. */
 kry_status kryi_op_run_dots_again(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
 
 /* What kryi_op_fused.relax is given. */

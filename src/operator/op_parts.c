@@ -233,7 +233,7 @@ static void parts_destroy(void *self)
     free(P);
 }
 
-/* The same table for all kinds. What the parts do not offer, their own kry_op_... functions
+/* One table serves all kinds. What the parts do not offer, their own kry_op_... functions
  * refuse. */
 const kry_op_table kryi_parts_table = {
     .struct_size = sizeof(kry_op_table),

@@ -26,7 +26,7 @@ static int ascending(const void *a, const void *b)
     return (i > j) - (i < j);
 }
 
-/* The same as count_diagonals without an array of all the diagonals that there could be. */
+/* Count diagonals, like count_diagonals, without an array of all the diagonals that there could be. */
 static kry_status sort_diagonals(const kryi_host_matrix *A, int64_t *all, int64_t *upper)
 {
     kry_status st = KRY_OK;

@@ -27,10 +27,10 @@ typedef struct facts {
     int64_t weakly, strictly; /* dominant rows */
 } facts;
 
-/* Of a matrix of so many rows and columns, of which A may leave out those without an entry (place). */
+/* *f := facts of a rows-by-cols matrix, of which A may leave out rows and columns without an entry (place). */
 kry_status kryi_facts_of(const kryi_host_matrix *A, int64_t rows, int64_t cols, facts *f);
 
-/* In pieces, without symmetry and storage: of the rows of A, which may be some of a matrix; and those of more rows
+/* Facts in pieces, without symmetry and storage: of the rows of A, which may be some of a matrix; and those of more rows
  * besides. */
 void kryi_facts_of_rows(const kryi_host_matrix *A, facts *f);
 void kryi_facts_add(facts *f, const facts *more);

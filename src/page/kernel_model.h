@@ -23,11 +23,11 @@ typedef struct system_model {
     bool several_columns; /* right-hand sides: some launches take one, others all */
 } system_model;
 
-/* Of a solve with A, by a preconditioner of this kind ("none", "jacobi", "chebyshev:4", ...), with a second level or
+/* *m := what bytes of kernels are reckoned by, in a solve with A, by a preconditioner of this kind ("none", "jacobi", "chebyshev:4", ...), with a second level or
  * without. */
 kry_status kryi_kernel_model_of(const kry_op *A, const char *precond, bool deflated,
                                 system_model *m);
-/* Of one call; NaN: not known. */
+/* Bytes and operations of one call of `kernel`; NaN: not known. */
 void kryi_kernel_cost(const system_model *m, const char *kernel, double *bytes, double *flops);
 
 #endif

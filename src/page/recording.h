@@ -24,7 +24,7 @@ typedef struct recorded_event {
     double begin, end;
 } recorded_event;
 
-/* Of one device: numbers alone, which may be sent to another process. */
+/* What one device did: numbers alone, which may be sent to another process. */
 typedef struct recording {
     kry_report_part part;
     double begun[KRY_REPORT_PARTS], ended;    /* seconds; a part lasts until the next one */
@@ -38,10 +38,10 @@ typedef struct recording {
 } recording;
 
 double kryi_recording_seconds(const recording *r, kry_report_part part);
-/* Of kernels, or of transfers, in a part. */
+/* Seconds in which kernels, or transfers, kept the device busy in `part`. */
 double kryi_recording_busy(const recording *r, kry_report_part part, bool transfers);
 
-/* Of the kernel of this name. */
+/* Seconds of the kernel of this name in `part`. */
 double kryi_recording_of(const recording *r, kry_report_part part, const char *kernel);
 /* Add the kernels of another device, by their names; the rest of r stays. */
 void kryi_recording_join(recording *r, const recording *more);

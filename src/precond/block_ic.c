@@ -156,7 +156,7 @@ done:
     return st;
 }
 
-/* The same without the host, where it can be; *made: it was. */
+/* Make the factor and its solver on the device, where that can be; *made: they were. */
 static kry_status make_on_device(block_ic *M, kryi_block_factor *f, kry_trisolve *how, ready *to,
                                  bool *made)
 {

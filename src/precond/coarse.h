@@ -73,7 +73,7 @@ double kryi_dense_inverse_moved(const kryi_dense_inverse *D);
 kry_status kryi_dense_inverse_prepare(kryi_dense_inverse *D);
 /* Form G, rounded to the type; D is prepared. Waits. */
 kry_status kryi_dense_inverse_form(kryi_dense_inverse *D, kryi_column_solver *solve, void *user);
-/* Of G in full: numbers from one row to the next. */
+/* Numbers from one row of G, kept in full, to the next. */
 int64_t kryi_dense_inverse_stride(const kryi_dense_inverse *D);
 /* c := G w for one column or several, which start anywhere and do not overlap. Does not wait. */
 kry_status kryi_dense_inverse_apply(kryi_dense_inverse *D, const kry_vec *w, kry_vec *c);
@@ -96,7 +96,7 @@ typedef struct kryi_coarse_how {
     kry_coarse_method method;
     kryi_coarse_product product; /* of a dense inverse; for tests */
     bool singular;               /* E times ones is zero */
-    /* Of the entries, by the diagonal: E may map more vectors to zero, which are found up to 1024 unknowns.
+    /* Rounding of the entries, relative to the diagonal: E may map more vectors to zero, which are found up to 1024 unknowns.
      * 0: it is known not to. */
     double rounding;
     const kryi_cholesky_engine
@@ -119,7 +119,7 @@ kry_status kryi_coarse_create(kry_device *dev, kry_type type, const kryi_coarse_
  * Dense: enqueues products; Cholesky: waits. */
 kry_status kryi_coarse_solve(kryi_coarse *coarse, const kry_vec *w, kry_vec *c);
 
-/* The same for k numbers on the host; w: room for them on the device. Cholesky takes them as they
+/* Solve for k numbers on the host; w: room for them on the device. Cholesky takes them as they
  * are. */
 kry_status kryi_coarse_solve_from(kryi_coarse *coarse, const double *numbers, kry_vec *w,
                                   kry_vec *c);

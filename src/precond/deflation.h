@@ -63,7 +63,7 @@ kry_status kryi_subspace_create(kry_device *dev, kry_type type, int64_t n, const
                                 kryi_subspace *Z);
 void kryi_subspace_release(kryi_subspace *Z);
 
-/* Of one column or several, but for the two that leave sums. w := Z'v; of a part's rows, what they add to it. None
+/* These take one column or several, but for the two that leave sums. w := Z'v; of a part's rows, what they add to it. None
  * of these waits. */
 kry_status kryi_subspace_restrict(kryi_subspace *Z, const kry_vec *v, kry_vec *w);
 /* y := alpha Z c + beta y; with beta == 0, y is not read */
@@ -189,7 +189,7 @@ static inline bool kryi_deflation_ready(const kryi_deflation *D) { return D->Z.k
 /* A solve with the first level M (NULL: the identity) is over: take the vectors that it leaves, if any. Waits. */
 kry_status kryi_deflation_recycle(kryi_deflation *D, const kry_op *M);
 
-/* Of one column or several. c := E^-1 (Z'r - (AZ)'y), in D's room, where it stays until the next time; y NULL: zero */
+/* c := E^-1 (Z'r - (AZ)'y), of one column or several, in D's room, where it stays until the next time; y NULL: zero */
 kry_status kryi_deflation_solve(kryi_deflation *D, const kry_vec *r, const kry_vec *y, kry_vec *c);
 /* q -= AZ c */
 kry_status kryi_deflation_subtract(kryi_deflation *D, const kry_vec *c, kry_vec *q);

@@ -194,7 +194,7 @@ static void jacobi_destroy(void *self)
     free(M);
 }
 
-/* The same but for the name in messages: by the diagonal, by the columns. */
+/* Tables that differ in the name in messages: by the diagonal, by the columns. */
 #define TABLE(text)                                                                      \
     {                                                                                    \
         .struct_size = sizeof(kry_op_table), .kind = text, .apply = jacobi_apply,        \

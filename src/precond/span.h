@@ -10,7 +10,7 @@ static inline bool kryi_span_takes(const kry_vec *V) { return V->k <= KRY_SUM_WI
 /* The first `kept` columns of V := its first `count` times C, which is count-by-kept, row after row, of V's type. */
 kry_status kryi_span_combine(kry_vec *V, int count, int kept, cl_mem C);
 
-/* The same of several columns, one after the other, and of any V: w := alpha V'v + beta w, without `sum` by GEMV; and
+/* For several columns of v and c, one after the other, and any V: w := alpha V'v + beta w, without `sum` by GEMV; and
  * y := alpha V c + beta y, for more than a few vectors by GEMV. */
 kry_status kryi_dense_restrict(double alpha, const kry_vec *V, const kry_vec *v, double beta,
                                kry_vec *w, kry_sum *sum);

@@ -17,7 +17,7 @@ typedef struct kryi_relaxer {
 /* `who` names the constructor. Returns  KRY_ERR_UNSUPPORTED if A offers no diagonal,
  * KRY_ERR_SINGULAR if it has a zero. Waits. */
 kry_status kryi_relaxer_create(const char *who, const kry_op *A, kryi_relaxer *w);
-/* The same with M in place of D^-1, which is retained. If it is no diagonal matrix, kryi_relaxer_run takes
+/* kryi_relaxer_create with M in place of D^-1; M is retained. If it is no diagonal matrix, kryi_relaxer_run takes
  * no c0 and no sum. */
 kry_status kryi_relaxer_create_with(const char *who, const kry_op *A, const kry_op *M,
                                     kryi_relaxer *w);

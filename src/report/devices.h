@@ -27,7 +27,8 @@ typedef struct devices {
     recording *together; /* owned: the kernels of all of these; NULL: no times */
 } devices;
 
-/* Of a report that is over, and the operator that it solved with. Collective on ranks, of which all get them. */
+/* *d := the devices of a report that is over, and of the operator that it solved with. Collective on ranks, which all get
+ * them. */
 kry_status kryi_devices_find(const kry_report *r, const kry_op *A, devices *d);
 void kryi_devices_release(devices *d);
 

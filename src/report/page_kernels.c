@@ -117,7 +117,7 @@ static void spread_of_line(FILE *f, const solve_page *s, const line *l)
     kryi_html_number(f, "%s", kryi_text_seconds(most, t, sizeof t));
 }
 
-/* Of several devices: calls and times of all of them, and how the times differ. */
+/* Write a table of kernels; with several devices: calls and times of all of them, and how the times differ. */
 static void table(FILE *f, const solve_page *s, const char *caption, const line *lines, int count)
 {
     char t[32];

@@ -278,7 +278,7 @@ static const struct part {
     { KRY_REPORT_SOLVE, "solve", "b and x sent, the iterations, x read back" },
 };
 
-/* Of all devices of a team together; the busiest one counts. */
+/* Seconds in which kernels and transfers kept the busiest device of a team busy. */
 static void busy_seconds(const devices *d, kry_report_part part, double *kernels, double *transfers)
 {
     *kernels = *transfers = 0;

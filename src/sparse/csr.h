@@ -98,7 +98,7 @@ enum { KRY_BLOCK_MOST = 32 }; /* rows of a node */
  * entries in the same columns. The largest number up to KRY_BLOCK_MOST of which all groups of rows with one
  * pattern are multiples; 1 if there are no such groups. */
 int kryi_csr_block(const kryi_csr *A);
-/* The same as far as A says it, the first rows of a matrix of so many: a node has no more. */
+/* kryi_csr_block of a matrix of so many rows, of which A has the first ones: a node has no more rows than these show. */
 int kryi_csr_block_by(const kryi_csr *A, int64_t rows);
 /* G := the graph of a square A's nodes, `block` consecutive rows each; the last may have fewer */
 kry_status kryi_csr_node_graph(const kryi_csr *A, int block, kryi_csr *G);
@@ -182,7 +182,7 @@ kry_status kryi_triangle_invert(const kryi_csr *T, bool upper, kryi_csr *M);
  * Source  F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269
  */
 kry_status kryi_csr_multiply(const kryi_csr *A, const kryi_csr *B, kryi_csr *C);
-/* The same with columns in the order in which they are met. */
+/* kryi_csr_multiply that leaves the columns of a row in the order in which they are met. */
 kry_status kryi_csr_multiply_unsorted(const kryi_csr *A, const kryi_csr *B, kryi_csr *C);
 /*
  * C := R A P for a symmetric A and R = P'; all in double. Symmetric to the bit, for its upper triangle is taken

@@ -73,7 +73,7 @@ kry_status kryi_team_leave(const kry_device *device, kry_status mine);
 /* In between: what decides how the call goes and is to be the same on all ranks. Where they meet next, those that gave
  * something else are told. */
 void kryi_team_same(const kry_device *device, const void *given, size_t bytes);
-/* The same of a struct of parameters, by the fields that `fields` names one after the other, as Python's module struct does:
+/* kryi_team_same for a struct of parameters; `fields` names its fields one after the other, as Python's module struct does:
  * i an int or an enum, d a double, q an int64_t, ? a bool; P a pointer of which only counts whether it is NULL; x one, or a
  * size_t, that may differ from rank to rank. params NULL: all are 0. */
 void kryi_team_same_fields(const kry_device *device, const char *fields, const void *params,

@@ -87,7 +87,7 @@ kry_status kryi_vec_mul_columns(double a, const kry_vec *d, const kry_vec *x, kr
  * nothing, because the kernel that uses a sum adds up its partial sums; with several parts or
  * reproducible sums it waits. No more than KRY_SUM_WIDTH numbers in all. */
 kry_status kryi_layout_reduce(kryi_layout *layout, kry_sum *const *sums, int count);
-/* The same in halves: what is enqueued between them runs while the parts hear of each other's sums. */
+/* kryi_layout_reduce in halves: what is enqueued between them runs while the parts hear of each other's sums. */
 kry_status kryi_layout_reduce_begin(kryi_layout *layout, kry_sum *const *sums, int count);
 kry_status kryi_layout_reduce_end(kryi_layout *layout, kry_sum *const *sums, int count);
 
@@ -100,7 +100,7 @@ typedef struct kryi_chunks {
 } kryi_chunks;
 enum { KRY_CHUNKS_ARGS = 3, KRY_CHUNKS_REST = 16 };
 kryi_chunks kryi_chunks_of(const kry_vec *v);
-/* The same for a launch that does with each column of v what it does with one: kryi_launch_columns. */
+/* kryi_chunks_of for a launch that does with each column of v what it does with one (kryi_range.columns). */
 kryi_chunks kryi_chunks_of_columns(const kry_vec *v);
 /* Returns how many arguments there are. */
 size_t kryi_chunks_args(const kryi_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]);
@@ -116,7 +116,7 @@ kry_status kryi_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64
 kry_status kryi_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int64_t k,
                                    kry_vec **vec);
 kry_vec kryi_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
-/* The same of columns first ... first + count - 1. */
+/* A view of columns first ... first + count - 1 of v. */
 static inline kry_vec kryi_vec_columns(const kry_vec *v, int64_t first, int64_t count)
 {
     kry_vec some = kryi_vec_column(v, first);
@@ -125,7 +125,7 @@ static inline kry_vec kryi_vec_columns(const kry_vec *v, int64_t first, int64_t 
 }
 /* Make room->k at least k, which loses its numbers. On failure the old one stays. */
 kry_status kryi_vec_widen(kry_vec **room, int64_t k);
-/* The same of the first k columns of `room`, which becomes wider if it has fewer. */
+/* *view := the first k columns of `room`, which becomes wider if it has fewer. */
 static inline kry_status kryi_vec_take(kry_vec **room, int64_t k, kry_vec *view)
 {
     const kry_status st = kryi_vec_widen(room, k);

@@ -183,7 +183,7 @@ done:
     return st;
 }
 
-/* The same numbers on one OpenCL device. */
+/* Fill v with the numbers of the stream by a kernel, on one OpenCL device. */
 static kry_status fill_random_there(uint64_t stream, kry_vec *v)
 {
     const cl_ulong key = kryi_random_key(1, stream);

@@ -73,7 +73,7 @@ done:
     return st;
 }
 
-/* The same of a file that ranks share: *symmetric is that of the whole, *a of this rank's rows. */
+/* Look at a file that ranks share: *symmetric is that of the whole, *a of this rank's rows. */
 static kry_status look_on_ranks(const source *s, asymmetry *a, bool *symmetric)
 {
     kry_status st = KRY_OK;

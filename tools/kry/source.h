@@ -48,7 +48,7 @@ kry_status sparse_of_source(const source *s, sparse *A);
 unsigned source_traits(const source *s); /* KRY_SYMMETRIC, ... as far as they are known */
 /* The row and column of a file's entry e, which may stand in an array; from those of entry e - 1. */
 void mtx_entry_place(const kry_mtx *mtx, int64_t e, int64_t *i, int64_t *j);
-/* The same; but where most rows and columns of a file have no entry, A is without them, and so is s->mtx from
+/* sparse_of_source, where most rows and columns of a file have no entry: A is without them, and so is s->mtx from
  * then on. The work and the memory go with the entries, whatever sizes the file claims. */
 kry_status sparse_condensed(source *s, sparse *A);
 /* ---- asymmetry.c ---- */
@@ -60,7 +60,7 @@ void share_asymmetry(const kry_share *A, const kry_share *T, asymmetry *a);
 
 /* The columns of n numbers of a file: array or coordinate format, general. *values: to be freed. */
 kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **values);
-/* The same of the rows that a vector of ranks has here. Collective. */
+/* read_vectors for the rows that a vector of ranks has here. Collective. */
 kry_status read_shared_vectors(const char *path, const source *s, int64_t *columns,
                                double **values);
 /* Whether vectors with so many columns can go into a file of this name; NULL: they go nowhere. */
