@@ -15,12 +15,12 @@
 #include <stdlib.h>
 
 /* Relaxations of A v = 0. */
-typedef struct relaxing {
+typedef struct relaxation {
     kryi_smoothing smooth;
     kry_vec *zero, *x[2];
-} relaxing;
+} relaxation;
 
-static kry_status relaxing_create(const char *who, const kry_op *A, relaxing *r)
+static kry_status relaxation_create(const char *who, const kry_op *A, relaxation *r)
 {
     kry_status st = KRY_OK;
     const kry_cycle_params how = { .smoother = KRY_SMOOTHER_CHEBYSHEV, .degree = 4, .sweeps = 1 };
@@ -35,7 +35,7 @@ done:
     return st;
 }
 
-static kry_status relax(relaxing *r, int times, kry_vec *v)
+static kry_status relax(relaxation *r, int times, kry_vec *v)
 {
     kry_status st = KRY_OK;
 
@@ -84,12 +84,12 @@ kry_status kryi_adaptive_vectors(const char *who, const kry_op *A, const kry_amg
                                  kry_vec **improved)
 {
     kry_status st = KRY_OK;
-    relaxing r = { 0 };
+    relaxation r = { 0 };
     kry_vec *all = NULL, *column = NULL;
 
     *improved = NULL;
     TRY(begin(who, A, p, &all));
-    TRY(relaxing_create(who, A, &r));
+    TRY(relaxation_create(who, A, &r));
     for (int64_t j = 0; j < all->k; j++) {
         kry_vec_release(&column);
         TRY(kry_vec_view(all, j, &column));

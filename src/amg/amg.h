@@ -72,16 +72,16 @@ kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, cons
                                  kryi_coarser *c);
 void kryi_coarser_release(kryi_coarser *c);
 /* What a coarse matrix is regularised with: who and level are for messages. */
-typedef struct kryi_regularising {
+typedef struct kryi_regularisation {
     const char *who;
     int level;
     double rounding;
     const double *d;   /* the diagonal of the finer matrix: p'Dp is what p'Ap is measured by */
     const kryi_csr *R; /* P' */
-} kryi_regularising;
+} kryi_regularisation;
 /* A coarse unknown whose basis function p is zero, or is mapped to zero, gets an equation of its own in A.
  * Returns  as kryi_coarser_multiply */
-kry_status kryi_coarser_regularise(const kryi_regularising *r, kryi_csr *A);
+kry_status kryi_coarser_regularise(const kryi_regularisation *r, kryi_csr *A);
 /* p'Ap is nothing but rounding where it is less than that of p'Dp, D the diagonal of A. */
 static inline double kryi_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }
 

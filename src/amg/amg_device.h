@@ -56,13 +56,13 @@ kry_status kryi_device_rows(kry_device *dev, const char *stem, const char *name,
                             const kry_arg *args, size_t count);
 kry_status kryi_device_diagonal(const kryi_device_csr *A,
                                 cl_mem *d); /* 0 where there is no entry */
-typedef struct kryi_device_finding {
+typedef struct kryi_device_facts {
     bool
         sound; /* A is symmetric to the bit, its diagonal positive and finite, and so are the inverses */
     int64_t longest; /* entries of a row */
     kryi_row_look look;
-} kryi_device_finding;
-kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_finding *found); /* waits */
+} kryi_device_facts;
+kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_facts *found); /* waits */
 
 /* What a matrix is coarsened to, as kryi_coarser. */
 typedef struct kryi_device_coarser {

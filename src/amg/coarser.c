@@ -55,7 +55,7 @@ static void decouple(kryi_csr *A, int64_t i)
     }
 }
 
-kry_status kryi_coarser_regularise(const kryi_regularising *r, kryi_csr *A)
+kry_status kryi_coarser_regularise(const kryi_regularisation *r, kryi_csr *A)
 {
     kry_status st = KRY_OK;
     const double *p = r->R->val, *d = r->d;
@@ -90,7 +90,7 @@ kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, cons
         TRY(kryi_csr_triple(&c->R, A, &c->P, &c->A));
     assert(c->A.row_ptr);
     TRY(kryi_coarser_regularise(
-        &(kryi_regularising){ who, level, kryi_coarser_rounding(type), d, &c->R }, &c->A));
+        &(kryi_regularisation){ who, level, kryi_coarser_rounding(type), d, &c->R }, &c->A));
 done:
     free(d);
     return st;

@@ -29,7 +29,7 @@ done:
     return st;
 }
 
-kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_finding *f)
+kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_facts *f)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
@@ -47,7 +47,7 @@ kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_finding *f)
     TRY(kryi_device_rows(A->dev, stem, "coarser_check", A->rows, args, COUNT(args)));
     TRY(kryi_buffer_read(A->dev, out, 0, sizeof found, found));
     memcpy(look, &found[2], sizeof look);
-    *f = (kryi_device_finding){ !found[0], found[1], { look[0], look[1], look[2] } };
+    *f = (kryi_device_facts){ !found[0], found[1], { look[0], look[1], look[2] } };
 done:
     kryi_buffer_release(A->dev, &out);
     kryi_buffer_release(A->dev, &d);

@@ -98,7 +98,7 @@ done:
 }
 
 /* A := the matrix in double, symmetric to the bit. */
-static kry_status read_matrix(kryi_device_levels *L, kryi_device_csr *A, kryi_device_finding *f)
+static kry_status read_matrix(kryi_device_levels *L, kryi_device_csr *A, kryi_device_facts *f)
 {
     kry_status st = KRY_OK;
 
@@ -121,7 +121,7 @@ kry_status kryi_device_levels_create(const char *who, const kry_op *A, kryi_devi
 {
     kry_status st = KRY_OK;
     kryi_device_levels *L = NULL;
-    kryi_device_finding found;
+    kryi_device_facts found;
 
     *out = NULL;
     TRY(kryi_alloc(1, sizeof *L, &L));
@@ -210,7 +210,7 @@ static kry_status renew_finest(kryi_device_levels *L)
 {
     kry_status st = KRY_OK;
     kryi_device_csr *A = &L->level[0].to.A, now;
-    kryi_device_finding found;
+    kryi_device_facts found;
 
     TRY(read_matrix(L, &now, &found));
     CHECK(now.nnz == A->nnz, KRY_ERR_ARGUMENT,

@@ -203,14 +203,14 @@ done:
 }
 
 /* What the kernels of aggregates are given. */
-typedef struct factoring {
+typedef struct aggregate_qr {
     kryi_device_csr members;
     cl_int count, block, m;
     cl_mem q; /* n-by-m */
     cl_mem length;
-} factoring;
+} aggregate_qr;
 
-static kry_status factor(const factoring *f, int64_t n, cl_mem C)
+static kry_status factor(const aggregate_qr *f, int64_t n, cl_mem C)
 {
     kry_status st = KRY_OK;
     kry_device *dev = f->members.dev;
@@ -225,7 +225,7 @@ done:
     return st;
 }
 
-static kry_status put(const factoring *f, kryi_device_csr *T)
+static kry_status put(const aggregate_qr *f, kryi_device_csr *T)
 {
     kry_status st = KRY_OK;
 
@@ -244,7 +244,7 @@ static kry_status by_factors(kryi_coarsen *c, const kryi_device_aggregates *g, k
     kry_status st = KRY_OK;
     kry_device *dev = g->G.dev;
     const int64_t n = g->G.rows * c->block, numbers = g->count * c->vectors * c->vectors;
-    factoring f = { .count = (cl_int)g->count, .block = c->block, .m = c->vectors };
+    aggregate_qr f = { .count = (cl_int)g->count, .block = c->block, .m = c->vectors };
     cl_mem C = NULL;
 
     *T = (kryi_device_csr){ .dev = dev, .rows = n, .cols = g->count * c->vectors, .type = KRY_F64 };

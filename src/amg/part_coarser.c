@@ -78,7 +78,7 @@ static kry_status mend(const char *who, int level, kry_type type, const kryi_par
     TRY(kryi_realloc((size_t)(n + far), sizeof *mine, &mine));
     for (int64_t i = 0; i < far; i++) mine[n + i] = theirs[i];
     TRY(kryi_coarser_regularise(
-        &(kryi_regularising){ who, level, kryi_coarser_rounding(type), mine, &R }, &c->A.own));
+        &(kryi_regularisation){ who, level, kryi_coarser_rounding(type), mine, &R }, &c->A.own));
     TRY(kryi_csr_symmetrise(&c->A.own, type == KRY_F32 ? 1e-5 : 1e-8, &m));
     CHECK(
         m.i < 0, KRY_ERR_ARGUMENT,

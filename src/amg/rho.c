@@ -18,16 +18,16 @@ static double norm_of(const double *v, int64_t n)
 }
 
 /* What the threads that multiply with S A S share. */
-typedef struct multiplying {
+typedef struct product_args {
     const kryi_csr *A;
     lanczos *l;
     double beta;
-} multiplying;
+} product_args;
 
 /* w := -beta old;  old := S v */
 static void scale_rows(void *user, int part, int64_t begin, int64_t end)
 {
-    const multiplying *m = user;
+    const product_args *m = user;
     const lanczos *l = m->l;
 
     (void)part;
@@ -40,7 +40,7 @@ static void scale_rows(void *user, int part, int64_t begin, int64_t end)
 /* w := w + S A old */
 static void multiply_rows(void *user, int part, int64_t begin, int64_t end)
 {
-    const multiplying *m = user;
+    const product_args *m = user;
     const kryi_csr *A = m->A;
     const lanczos *l = m->l;
     const double *val = A->val;
@@ -58,7 +58,7 @@ static void multiply_rows(void *user, int part, int64_t begin, int64_t end)
 static double multiply(const kryi_csr *A, lanczos *l, double beta)
 {
     const int parts = kryi_parts(kryi_csr_nnz(A));
-    multiplying m = { A, l, beta };
+    product_args m = { A, l, beta };
     double alpha = 0;
 
     kryi_parallel(parts, l->n, scale_rows, &m);

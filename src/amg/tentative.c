@@ -69,16 +69,16 @@ static void factor(double *Q, int64_t rows, int m, double *R)
 
 /* ---- all aggregates -------------------------------------------------------------------------- */
 
-typedef struct building {
+typedef struct tentative_args {
     members members;
     int block, m;
     const double *B;
     double *Q;
     kryi_csr *T;
-} building;
+} tentative_args;
 
 /* Q := the rows of B that belong to aggregate a. Returns how many. */
-static int64_t take_rows(const building *b, int64_t a)
+static int64_t take_rows(const tentative_args *b, int64_t a)
 {
     const size_t bytes = (size_t)(b->block * b->m) * sizeof *b->Q;
     int64_t rows = 0;
@@ -90,7 +90,7 @@ static int64_t take_rows(const building *b, int64_t a)
 
 /* The entries of aggregate a, each row in its place; a zero column has one in its first row. T has
  * room for m entries a row, and row_ptr[i + 1] counts those of row i. */
-static void put_rows(building *b, int64_t a, int64_t rows)
+static void put_rows(tentative_args *b, int64_t a, int64_t rows)
 {
     const int m = b->m;
     double *val = b->T->val;
@@ -139,7 +139,7 @@ kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, const doub
 {
     kry_status st = KRY_OK;
     const int64_t n = g->nodes * block;
-    building b = { .block = block, .m = m, .B = B, .T = T };
+    tentative_args b = { .block = block, .m = m, .B = B, .T = T };
 
     *T = (kryi_csr){ 0 };
     *C = NULL;

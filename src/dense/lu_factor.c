@@ -36,7 +36,7 @@ typedef struct lu_blocks {
 } lu_blocks;
 
 /* A factorisation in progress. */
-typedef struct factoring {
+typedef struct factorisation {
     kryi_lu *lu;
     kry_device *dev;
     kryi_panels panels;
@@ -47,13 +47,13 @@ typedef struct factoring {
     kryi_kernel *panel;
     int wide;               /* columns of a panel: PANEL, or half of them */
     cl_command_queue aside; /* borrowed; NULL: there is one queue */
-} factoring;
+} factorisation;
 
 /* ---- a panel in one launch ---- */
 
 enum { PANEL_ARGS = 13 };
 
-static void panel_args(const factoring *f, const cl_int place[3], kry_arg args[PANEL_ARGS])
+static void panel_args(const factorisation *f, const cl_int place[3], kry_arg args[PANEL_ARGS])
 {
     const kryi_panels *p = &f->panels;
     const kry_arg all[PANEL_ARGS] = {
@@ -64,13 +64,13 @@ static void panel_args(const factoring *f, const cl_int place[3], kry_arg args[P
     memcpy(args, all, sizeof all);
 }
 
-static int panel_groups(const factoring *f, int64_t c0)
+static int panel_groups(const factorisation *f, int64_t c0)
 {
     return (int)((f->lu->m - c0 + f->lu->how.panel_group - 1) / f->lu->how.panel_group);
 }
 
 /* A work-item keeps a row of a panel in registers: where these do not suffice, of a narrower panel. */
-static kry_status get_panel(factoring *f, int group)
+static kry_status get_panel(factorisation *f, int group)
 {
     enum { NARROWEST = 8 };
     kry_status st = KRY_OK;
@@ -87,7 +87,7 @@ done:
 }
 
 /* Make f->barrier, if panels can be factored in one launch each. */
-static void prepare_panels(factoring *f)
+static void prepare_panels(factorisation *f)
 {
     const int group = f->lu->how.panel_group;
     const cl_int nowhere[3] = { 0 };
@@ -103,7 +103,7 @@ static void prepare_panels(factoring *f)
         kryi_barrier_release(&f->barrier);
 }
 
-static kry_status factor_panel(factoring *f, int64_t at, int64_t width)
+static kry_status factor_panel(factorisation *f, int64_t at, int64_t width)
 {
     const cl_int place[3] = { (cl_int)at, (cl_int)width, at % f->lu->params.block == 0 };
     kry_arg args[PANEL_ARGS];
@@ -263,7 +263,7 @@ done:
 
 /* A22 -= L21 U12 in columns `from` to before `to`: L21 lies below the `wide` rows and columns at
  * (at, at). */
-static kry_status eliminate(factoring *f, int64_t at, int64_t wide, int64_t from, int64_t to)
+static kry_status eliminate(factorisation *f, int64_t at, int64_t wide, int64_t from, int64_t to)
 {
     const int64_t below = f->lu->m - at - wide, next = to - from;
 
@@ -275,7 +275,7 @@ static kry_status eliminate(factoring *f, int64_t at, int64_t wide, int64_t from
 }
 
 /* Factor the block of columns k0 ... k1 - 1; other columns do not change. */
-static kry_status factor_block(factoring *f, int64_t k0, int64_t k1)
+static kry_status factor_block(factorisation *f, int64_t k0, int64_t k1)
 {
     kry_status st = KRY_OK;
 
@@ -296,7 +296,7 @@ done:
 /* ---- what is behind a block ---- */
 
 /* The inverses along the diagonal of the triangle of block k0 ... k1 - 1, for block_row. */
-static kry_status invert(factoring *f, int64_t k0, int64_t k1)
+static kry_status invert(factorisation *f, int64_t k0, int64_t k1)
 {
     const cl_int b = (cl_int)(k1 - k0);
     const int64_t at = f->F.first + k0 * (f->F.ld + 1);
@@ -308,7 +308,7 @@ static kry_status invert(factoring *f, int64_t k0, int64_t k1)
 }
 
 /* A12 := L11^-1 A12 with the triangle of block k0 ...; CPUs go without inverses. */
-static kry_status block_row(factoring *f, const kryi_block *L11, const kryi_block *A12)
+static kry_status block_row(factorisation *f, const kryi_block *L11, const kryi_block *A12)
 {
     kry_status st = KRY_OK;
     kryi_kernel *kernel;
@@ -329,7 +329,7 @@ done:
 
 /* U12 := L11^-1 A12 and A22 -= L21 U12 for columns `from` to before `to` behind block k0 ... k1 -
  * 1. */
-static kry_status update(factoring *f, int64_t k0, int64_t k1, int64_t from, int64_t to)
+static kry_status update(factorisation *f, int64_t k0, int64_t k1, int64_t from, int64_t to)
 {
     kry_status st = KRY_OK;
     const kryi_block L11 = kryi_block_part(&f->F, k0, k0, k1 - k0, k1 - k0),
@@ -362,7 +362,7 @@ static void release_queue(kry_device *dev, void *kept)
 static const kryi_keeper queue_keeper = { sizeof(cl_command_queue), release_queue };
 
 /* Make a queue like the device's own, which stays with the device; without it one queue does all. */
-static void open_aside(factoring *f)
+static void open_aside(factorisation *f)
 {
     kry_device *dev = f->dev;
     cl_command_queue_properties properties = 0;
@@ -378,7 +378,7 @@ static void open_aside(factoring *f)
 }
 
 /* What is enqueued in one queue from now on waits for what is in the other. */
-static kry_status follow(factoring *f, cl_command_queue queue, cl_command_queue other)
+static kry_status follow(factorisation *f, cl_command_queue queue, cl_command_queue other)
 {
     kry_status st = KRY_OK;
     cl_event event = NULL;
@@ -394,7 +394,7 @@ done:
 }
 
 /* factor_block in the second queue, where there is one, behind all that is in the first. */
-static kry_status factor_aside(factoring *f, int64_t k0, int64_t k1)
+static kry_status factor_aside(factorisation *f, int64_t k0, int64_t k1)
 {
     kry_status st = KRY_OK;
     kry_device *dev = f->dev;
@@ -410,7 +410,7 @@ done:
 }
 
 /* The exchanges of rows of block k0 ... k1 - 1 in columns `from` to before `to`. */
-static kry_status exchange(factoring *f, int64_t k0, int64_t k1, int64_t from, int64_t to)
+static kry_status exchange(factorisation *f, int64_t k0, int64_t k1, int64_t from, int64_t to)
 {
     const kryi_block others = kryi_block_part(&f->F, 0, from, f->lu->m, to - from);
     return exchange_blocks(&f->blocks, k0, k1 - k0, &others);
@@ -418,7 +418,7 @@ static kry_status exchange(factoring *f, int64_t k0, int64_t k1, int64_t from, i
 
 /* A block is factored as soon as its columns have been updated with the block before; the columns behind it
  * are updated at the same time, and where one launch factors it, rows in other columns exchanged. */
-static kry_status factor_all(factoring *f)
+static kry_status factor_all(factorisation *f)
 {
     kry_status st = KRY_OK;
     const int64_t block = f->lu->params.block, n = f->lu->n, r = f->lu->r;
@@ -451,11 +451,11 @@ static kry_status factorise(kryi_lu *lu, const kry_vec *A, bool at_once, cl_int 
 {
     kry_status st = KRY_OK;
     const kryi_block F = kryi_block_of(lu->F);
-    factoring f = { .lu = lu,
-                    .dev = F.dev,
-                    .F = F,
-                    .panels = { .block = lu->params.block },
-                    .wide = KRY_LU_PANEL };
+    factorisation f = { .lu = lu,
+                        .dev = F.dev,
+                        .F = F,
+                        .panels = { .block = lu->params.block },
+                        .wide = KRY_LU_PANEL };
 
     *finished = true;
     TRY(kry_vec_copy(A, lu->F));

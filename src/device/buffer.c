@@ -178,14 +178,14 @@ static staging *take(kry_device *dev)
     return NULL;
 }
 
-typedef struct sending {
+typedef struct send_job {
     kry_device *dev;
     const kryi_transfer *t;
     char *slots;
     int64_t chunk;              /* bytes, at most */
     pthread_mutex_t lock;       /* of the queue, and of whoever traces it */
     cl_int err[KRY_MOST_PARTS]; /* of each part: messages are their thread's own */
-} sending;
+} send_job;
 
 static cl_int wait_for(kry_device *dev, cl_event *sent)
 {
@@ -195,7 +195,7 @@ static cl_int wait_for(kry_device *dev, cl_event *sent)
     return event ? dev->driver->wait(dev, event) : CL_SUCCESS;
 }
 
-static cl_int send_chunk(sending *s, int64_t chunk, char *slot, cl_event *sent)
+static cl_int send_chunk(send_job *s, int64_t chunk, char *slot, cl_event *sent)
 {
     const kryi_transfer *t = s->t;
     const size_t at = (size_t)(chunk * s->chunk), left = t->bytes - at;
@@ -213,7 +213,7 @@ static cl_int send_chunk(sending *s, int64_t chunk, char *slot, cl_event *sent)
 
 static void send_chunks(void *user, int part, int64_t begin, int64_t end)
 {
-    sending *s = user;
+    send_job *s = user;
     char *slot = s->slots + (int64_t)part * SLOTS * CHUNK;
     cl_event sent[SLOTS] = { NULL };
     cl_int err = CL_SUCCESS;
@@ -248,7 +248,7 @@ static kry_status send(kry_device *dev, const kryi_transfer *t, char *slots)
 {
     kry_status st = KRY_OK;
     const int parts = parts_for(t->bytes);
-    sending s = { .dev = dev, .t = t, .slots = slots, .chunk = kryi_test_parts ? SMALL : CHUNK };
+    send_job s = { .dev = dev, .t = t, .slots = slots, .chunk = kryi_test_parts ? SMALL : CHUNK };
     const int64_t chunks = ((int64_t)t->bytes + s.chunk - 1) / s.chunk;
 
     pthread_mutex_init(&s.lock, NULL);
@@ -294,14 +294,14 @@ kry_status kryi_buffer_write_later(kry_device *dev, cl_mem buffer, size_t at, si
     return write_bytes(dev, false, &(kryi_transfer){ buffer, at, bytes, from });
 }
 
-typedef struct copying {
+typedef struct copy_job {
     const char *from;
     char *to;
-} copying;
+} copy_job;
 
 static void copy_bytes(void *user, int part, int64_t begin, int64_t end)
 {
-    const copying *c = user;
+    const copy_job *c = user;
 
     (void)part;
     memcpy(c->to + begin, c->from + begin, (size_t)(end - begin));
@@ -310,7 +310,7 @@ static void copy_bytes(void *user, int part, int64_t begin, int64_t end)
 kry_status kryi_buffer_upload(kry_device *dev, size_t bytes, const void *from, cl_mem *buffer)
 {
     kry_status st = KRY_OK;
-    copying c = { .from = from };
+    copy_job c = { .from = from };
 
     TRY(kryi_buffer_create_mapped(dev, bytes, buffer, &c.to));
     if (c.to) {

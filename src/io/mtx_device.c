@@ -186,7 +186,7 @@ done:
  * pieces are it writes its piece at its place. A gzip'd file is one of many members, a piece each.
  */
 
-typedef struct writing {
+typedef struct writer {
     kry_device *dev;
     const char *path, *comment;
     kryi_shared_file out;
@@ -196,11 +196,11 @@ typedef struct writing {
     void *numbers;         /* rows * cols, owned */
     char *text;            /* owned */
     size_t length, room;
-} writing;
+} writer;
 
 /* ---- a piece of text --------------------------------------------------------------------------- */
 
-static kry_status make_room(writing *W, size_t more)
+static kry_status make_room(writer *W, size_t more)
 {
     kry_status st = KRY_OK;
 
@@ -212,7 +212,7 @@ done:
     return st;
 }
 
-static kry_status print_header(writing *W)
+static kry_status print_header(writer *W)
 {
     kry_status st = KRY_OK;
     const size_t length = W->comment ? strcspn(W->comment, "\r\n") : 0;
@@ -227,7 +227,7 @@ done:
     return st;
 }
 
-static kry_status print_column(writing *W, int64_t column)
+static kry_status print_column(writer *W, int64_t column)
 {
     enum { LONGEST = 32 };
     kry_status st = KRY_OK;
@@ -243,7 +243,7 @@ done:
 }
 
 /* text := the text as a member of a gzip'd file. */
-static kry_status compress_text(writing *W)
+static kry_status compress_text(writer *W)
 {
     kry_status st = KRY_OK;
     z_stream z = { .next_in = (Bytef *)W->text };
@@ -274,7 +274,7 @@ done:
 static kry_status write_task(void *user, int rank)
 {
     kry_status st = KRY_OK;
-    writing *W = user;
+    writer *W = user;
     kryi_layout *layout = &W->dev->team->part[rank]->layout;
     const int size = kryi_layout_size(layout);
     int64_t at = 0, owner = 0, written = 1, *all = NULL;
@@ -305,7 +305,7 @@ done:
     return st;
 }
 
-static kry_status check_numbers(const writing *W)
+static kry_status check_numbers(const writer *W)
 {
     kry_status st = KRY_OK;
 
@@ -321,15 +321,15 @@ static kry_status share_write_vec(const char *path, const kry_vec *vec, const ch
 {
     kry_status st = KRY_OK;
     const size_t length = strlen(path);
-    writing W = { .dev = kry_vec_device(vec),
-                  .path = path,
-                  .comment = comment,
-                  .gzip = length > 3 && !strcmp(path + length - 3, ".gz"),
-                  .type = kry_vec_type(vec),
-                  .n = kry_vec_rows(vec),
-                  .rows = kry_vec_rows_here(vec, NULL),
-                  .cols = kry_vec_cols(vec),
-                  .out = { .path = path, .out.file = -1 } };
+    writer W = { .dev = kry_vec_device(vec),
+                 .path = path,
+                 .comment = comment,
+                 .gzip = length > 3 && !strcmp(path + length - 3, ".gz"),
+                 .type = kry_vec_type(vec),
+                 .n = kry_vec_rows(vec),
+                 .rows = kry_vec_rows_here(vec, NULL),
+                 .cols = kry_vec_cols(vec),
+                 .out = { .path = path, .out.file = -1 } };
 
     kryi_team_enter(W.dev, "kry_mtx_write_vec", NULL);
     TRY(kryi_alloc((size_t)(W.rows * W.cols), kry_type_size(W.type), &W.numbers));

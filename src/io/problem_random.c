@@ -79,10 +79,10 @@ static double conductance(const spec *s, uint64_t pair)
 /* ---- patterns of rows that draw partners -------------------------------------------------- */
 
 /* Row i draws draws(s, i) partners; partner t is partner(s, i, t, draws), not i itself. */
-typedef struct drawing {
+typedef struct draw_rules {
     int64_t (*draws)(const spec *s, int64_t i);
     int64_t (*partner)(const spec *s, int64_t i, int64_t t, int64_t draws);
-} drawing;
+} draw_rules;
 
 /* The places of some rows, as they are drawn. */
 typedef struct places {
@@ -111,7 +111,7 @@ static void add_place(places *p, int64_t i, int64_t j)
 
 /* What rows draw themselves, and as much again where partners are drawn, too: all places of a whole matrix, so that one that
  * is too large has no memory before its numbers are drawn, and about those of a range. */
-static kry_status begin_places(const spec *s, const drawing *d, bool symmetric, places *p)
+static kry_status begin_places(const spec *s, const draw_rules *d, bool symmetric, places *p)
 {
     int64_t room = 0;
 
@@ -121,7 +121,7 @@ static kry_status begin_places(const spec *s, const drawing *d, bool symmetric, 
 }
 
 /* All rows draw, for each may be a partner of these. */
-static kry_status draw_places(const spec *s, const drawing *d, bool symmetric, places *p)
+static kry_status draw_places(const spec *s, const draw_rules *d, bool symmetric, places *p)
 {
     kry_status st = KRY_OK;
 
@@ -143,8 +143,8 @@ done:
 }
 
 /* Make the pattern, with the diagonal, and its numbers. */
-static kry_status draw(const spec *s, const drawing *d, const values_of *how, kryi_problem_range of,
-                       kryi_csr *A)
+static kry_status draw(const spec *s, const draw_rules *d, const values_of *how,
+                       kryi_problem_range of, kryi_csr *A)
 {
     kry_status st = KRY_OK;
     places p = { .of = of };
@@ -187,7 +187,7 @@ static int64_t random_partner(const spec *s, int64_t i, int64_t t, int64_t draws
 
 kry_status kryi_problem_random(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
-    return draw(s, &(drawing){ random_draws, random_partner }, &anything, of, A);
+    return draw(s, &(draw_rules){ random_draws, random_partner }, &anything, of, A);
 }
 
 /* ---- random ----------------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ static int64_t general_partner(const spec *s, int64_t i, int64_t t, int64_t draw
 kry_status kryi_problem_general_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     static const values_of general = { random_entry, 0, false };
-    return draw(s, &(drawing){ general_draws, general_partner }, &general, of, A);
+    return draw(s, &(draw_rules){ general_draws, general_partner }, &general, of, A);
 }
 
 kry_status kryi_problem_general_random(const spec *s, kry_problem *p)
@@ -251,7 +251,7 @@ static int64_t powerlaw_partner(const spec *s, int64_t i, int64_t t, int64_t dra
 
 kry_status kryi_problem_powerlaw(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
-    return draw(s, &(drawing){ powerlaw_draws, powerlaw_partner }, &anything, of, A);
+    return draw(s, &(draw_rules){ powerlaw_draws, powerlaw_partner }, &anything, of, A);
 }
 
 /* ---- circuit_spd: wires of all lengths and conductances ------------------------------------- */
@@ -271,7 +271,7 @@ static int64_t wire_end(const spec *s, int64_t i, int64_t t, int64_t draws)
 kry_status kryi_problem_circuit(const spec *s, kryi_problem_range of, kryi_csr *A)
 {
     const values_of network = { conductance, pow(10, -s->number), true };
-    return draw(s, &(drawing){ wires, wire_end }, &network, of, A);
+    return draw(s, &(draw_rules){ wires, wire_end }, &network, of, A);
 }
 
 /* ---- banded_spd ------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* What the ranks are about. */
-typedef struct reading {
+typedef struct reader {
     kry_device *dev;
     const char *path;
     kryi_layout alone; /* of a device that is not made of ranks */
@@ -15,37 +15,37 @@ typedef struct reading {
     bool cut;       /* `first` is known */
     mtx_entry *own;
     int64_t count;
-} reading;
+} reader;
 
-static void reading_release(reading *R)
+static void reading_release(reader *R)
 {
     kryi_stretch_release(&R->stretch);
     free(R->first);
     free(R->own);
 }
 
-static bool on_ranks(const reading *R) { return kryi_device_is_ranks(R->dev); }
-static int size_of(const reading *R) { return on_ranks(R) ? R->dev->team->size : 1; }
-static kryi_layout *layout_of(reading *R, int rank)
+static bool on_ranks(const reader *R) { return kryi_device_is_ranks(R->dev); }
+static int size_of(const reader *R) { return on_ranks(R) ? R->dev->team->size : 1; }
+static kryi_layout *layout_of(reader *R, int rank)
 {
     return on_ranks(R) ? &R->dev->team->part[rank]->layout : &R->alone;
 }
 
-static kry_status run(reading *R, kryi_task_of_part *task)
+static kry_status run(reader *R, kryi_task_of_part *task)
 {
     return on_ranks(R) ? kryi_team_run(R->dev->team, NULL, task, R) : task(R, 0);
 }
 
 static kry_status read_task(void *user, int rank)
 {
-    reading *R = user;
+    reader *R = user;
     return kryi_stretch_read(R->path, layout_of(R, rank), &R->stretch);
 }
 
 static kry_status send_task(void *user, int rank)
 {
     kry_status st = KRY_OK;
-    reading *R = user;
+    reader *R = user;
     kryi_layout *layout = layout_of(R, rank);
     const struct kryi_team *team = on_ranks(R) ? R->dev->team : NULL;
     int64_t unit = 1, chunk;
@@ -59,7 +59,7 @@ done:
 }
 
 /* Rows are where those of vectors are that there are already. */
-static kry_status find_cut(reading *R)
+static kry_status find_cut(reader *R)
 {
     kry_status st = KRY_OK;
     const int size = size_of(R);
@@ -115,7 +115,7 @@ done:
 }
 
 /* Put the entries into rows: row_ptr[i + 1] is where the next one of row i goes. */
-static kry_status fill_rows(const reading *R, kry_share *S)
+static kry_status fill_rows(const reader *R, kry_share *S)
 {
     kry_status st = KRY_OK;
     int64_t sum = 0;
@@ -136,7 +136,7 @@ done:
     return st;
 }
 
-static kry_status make_share(reading *R, kry_share **share)
+static kry_status make_share(reader *R, kry_share **share)
 {
     kry_status st = KRY_OK;
     const int rank = kry_team_rank(R->dev);
@@ -169,7 +169,7 @@ done:
 kry_status kry_share_read(kry_device *device, const char *path, kry_share **share)
 {
     kry_status st = KRY_OK;
-    reading R = { .dev = device, .path = path };
+    reader R = { .dev = device, .path = path };
     kry_share *made = NULL;
 
     kryi_team_enter(device, "kry_share_read", NULL);
@@ -191,15 +191,15 @@ done:
 }
 
 /* What a transpose is made of. */
-typedef struct turning {
-    reading R; /* first */
+typedef struct transposer {
+    reader R; /* first */
     const kry_share *share;
-} turning;
+} transposer;
 
 static kry_status turn_task(void *user, int rank)
 {
     kry_status st = KRY_OK;
-    turning *t = user;
+    transposer *t = user;
     const kry_share *S = t->share;
     kryi_layout *layout = layout_of(&t->R, rank);
     kryi_stretch *s = &t->R.stretch;
@@ -220,7 +220,7 @@ done:
 kry_status kry_share_transpose(kry_device *device, const kry_share *share, kry_share **transpose)
 {
     kry_status st = KRY_OK;
-    turning t = { .R = { .dev = device }, .share = share };
+    transposer t = { .R = { .dev = device }, .share = share };
     kry_share *made = NULL;
 
     kryi_team_enter(device, "kry_share_transpose", NULL);
@@ -319,7 +319,7 @@ done:
 /* ---- vectors ----------------------------------------------------------------------------------- */
 
 /* block := the columns of this rank's rows; places without an entry are 0. */
-static kry_status fill_columns(const reading *R, int64_t first, int64_t rows, double **block)
+static kry_status fill_columns(const reader *R, int64_t first, int64_t rows, double **block)
 {
     kry_status st = KRY_OK;
     const size_t count = (size_t)(rows * R->stretch.head.cols);
@@ -345,7 +345,7 @@ kry_status kryi_share_read_vec(kry_device *dev, kry_type type, const char *path,
 {
     static const char who[] = "kry_mtx_read_vec";
     kry_status st = KRY_OK;
-    reading R = { .dev = dev, .path = path };
+    reader R = { .dev = dev, .path = path };
     kry_vec *v = NULL;
     double *block = NULL;
     float *owned = NULL;

@@ -95,11 +95,11 @@ static kry_status restrict_to(const kryi_level *L, const kry_vec *r, kry_vec *co
 }
 
 /* How a level is visited. */
-typedef struct visiting {
+typedef struct visit_kind {
     kry_cycle_shape shape; /* of the levels below */
     bool from_x;           /* from the x that is there, not from zero */
     bool but_one;          /* without the last step, so that the iterate ends in the level's room */
-} visiting;
+} visit_kind;
 
 bool kryi_rung_is_fused(const kryi_rung *g)
 {
@@ -116,13 +116,13 @@ bool kryi_rung_corrects_at_once(const kryi_rung *g)
 
 /* Passes begin with zero. If they are not taken on the way down, then not on the way up: the iterate would end
  * in the wrong place. */
-static bool by_passes(const kryi_rung *g, visiting how)
+static bool by_passes(const kryi_rung *g, visit_kind how)
 {
     return kryi_rung_is_fused(g) && g->level.passes->down && !how.from_x;
 }
 
 /* place[0] := smoothed; coarse := P' (b - A place[0]) */
-static kry_status go_down(kryi_rung *g, visiting how, const kry_vec *b, kry_vec *place[2],
+static kry_status go_down(kryi_rung *g, visit_kind how, const kry_vec *b, kry_vec *place[2],
                           kry_vec *coarse)
 {
     kry_status st = KRY_OK;
@@ -159,7 +159,7 @@ done:
 }
 
 /* place[0] := what place[0] + P e is smoothed to; sum: NULL, or what the last step leaves its sums in */
-static kry_status go_up(kryi_rung *g, visiting how, const kry_vec *b, const kry_vec *e,
+static kry_status go_up(kryi_rung *g, visit_kind how, const kry_vec *b, const kry_vec *e,
                         kry_vec *place[2], kry_sum *sum)
 {
     kry_status st = KRY_OK;
@@ -232,10 +232,10 @@ static kry_status solve_exactly(kryi_hierarchy *H, int i)
 
 /* x := M b from level i on, or x + M (b - A x): down to the coarsest level, and up again. The iterate goes to and fro
  * between x and the level's own room, as often on the way down as on the way up, and so ends in x. */
-static kry_status visit(kryi_hierarchy *H, int i, visiting how, const kry_vec *b, kry_vec *x)
+static kry_status visit(kryi_hierarchy *H, int i, visit_kind how, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
-    const visiting below = { .shape = how.shape };
+    const visit_kind below = { .shape = how.shape };
     int k = i;
 
     for (begin_level(H, i, b, x);; k++) {
@@ -269,7 +269,7 @@ static kry_status visit_again(kryi_hierarchy *H, int i, kry_cycle_shape shape, c
 
     TRY(kry_op_residual(g->level.A, b, x, &r));
     TRY(refresh(g, &r));
-    TRY(visit(H, i, (visiting){ .shape = shape }, &r, &d));
+    TRY(visit(H, i, (visit_kind){ .shape = shape }, &r, &d));
     TRY(kry_vec_axpby(1, &d, 1, x));
 done:
     return st;
@@ -318,7 +318,7 @@ static kry_status two_steps(kryi_hierarchy *H, int i, const kry_vec *b, kry_vec 
     TRY(dot(g, b, b, &bb));
     if (rr <= bb / 16) return scale(xb / xAx, x, d);
     TRY(refresh(g, r));
-    TRY(visit(H, i, (visiting){ .shape = KRY_CYCLE_K }, r, d));
+    TRY(visit(H, i, (visit_kind){ .shape = KRY_CYCLE_K }, r, d));
     TRY(kry_op_apply(g->level.A, 1, d, 0, Ad));
     TRY(dot(g, d, Ax, &dAx));
     TRY(dot(g, d, Ad, &dAd));
@@ -357,7 +357,7 @@ static kry_status by_narrow_passes(kryi_hierarchy *H, const kry_vec *b, kry_vec 
     up.sum = s.dots ? s.dots : H->narrow->dots;
     TRY(kryi_narrow_measure(H->narrow, b, s.known));
     TRY(p->down_narrow(g->level.self, &g->smooth.down, H->narrow, b, g->x, next->b));
-    TRY(visit(H, 1, (visiting){ .shape = H->cycle.shape }, next->b, next->x));
+    TRY(visit(H, 1, (visit_kind){ .shape = H->cycle.shape }, next->b, next->x));
     TRY(again(H, 1, H->cycle.shape, next->b, next->x));
     TRY(p->up_narrow(g->level.self, &up, H->narrow, b, g->x, next->x, x));
 done:
@@ -388,7 +388,7 @@ static kry_status full(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, bool but
 {
     kry_status st = KRY_OK;
     const int last = H->count - 1;
-    visiting how = { .shape = H->cycle.shape, .from_x = true };
+    visit_kind how = { .shape = H->cycle.shape, .from_x = true };
 
     for (int i = 0; i < last; i++) {
         const kry_vec b_i = i ? columns_of(H, H->rung[i].b) : kryi_vec_borrow(b);
@@ -425,7 +425,7 @@ static kry_status cycle_apart(kryi_hierarchy *H, bool is_full, const kry_vec *b,
 
     if (N) TRY(kryi_narrow_measure(N, b, s.known));
     TRY(bring_in(H, b, &own_b));
-    const visiting finest = { .shape = H->cycle.shape, .but_one = widens };
+    const visit_kind finest = { .shape = H->cycle.shape, .but_one = widens };
     TRY(is_full ? full(H, &own_b, &own_x, widens) : visit(H, 0, finest, &own_b, &own_x));
     if (widens) {
         const kry_vec iterate = columns_of(H, g->work);
@@ -446,7 +446,7 @@ kry_status kryi_cycle_run(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, kryi_
     if (kryi_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, s);
     if (H->rung[0].b) return cycle_apart(H, false, b, x, s);
     H->dots = s.dots;
-    st = visit(H, 0, (visiting){ .shape = H->cycle.shape }, b, x);
+    st = visit(H, 0, (visit_kind){ .shape = H->cycle.shape }, b, x);
 done:
     H->dots = NULL;
     return st;

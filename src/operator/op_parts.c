@@ -146,14 +146,14 @@ static kry_status parts_solve(void *self, const kry_vec *b, kry_vec *x, kry_resu
                          solve_here);
 }
 
-typedef struct updating {
+typedef struct update_args {
     const parts_op *P;
     const void *values;
-} updating;
+} update_args;
 
 static kry_status update_part(void *user, int rank)
 {
-    const updating *u = user;
+    const update_args *u = user;
     const kryi_parts_extra *extra = &u->P->extra;
     kry_op *local = u->P->local[rank];
 
@@ -173,7 +173,7 @@ static kry_status parts_update(void *self, const void *values)
     if (extra->prepare) TRY(extra->prepare(extra->self, values));
     if (extra->of) TRY(kry_op_update((kry_op *)extra->of, values));
     TRY(kryi_team_run(P->dev->team, P->split, update_part,
-                      &(updating){ P, extra->of ? NULL : values }));
+                      &(update_args){ P, extra->of ? NULL : values }));
 done:
     return st;
 }
@@ -253,17 +253,17 @@ static const kryi_op_fused parts_fused = { .inspect = parts_inspect };
 
 bool kryi_op_in_parts(const kry_op *op) { return op && parts_of(op); }
 
-/* ---- making one ---------------------------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------------------------------- */
 
-typedef struct making {
+typedef struct make_args {
     parts_op *P;
     kryi_make_part *make;
     const void *user;
-} making;
+} make_args;
 
 static kry_status make_on_part(void *user, int rank)
 {
-    const making *m = user;
+    const make_args *m = user;
     return m->make(m->user, rank, &m->P->local[rank]);
 }
 
@@ -272,7 +272,7 @@ kry_status kryi_parts_create(kry_device *team, kryi_split *split, const kryi_par
 {
     kry_status st = KRY_OK;
     parts_op *P = NULL;
-    making m = { .make = make, .user = user };
+    make_args m = { .make = make, .user = user };
 
     *op = NULL;
     TRY(kryi_alloc(1, sizeof *P, &P));
@@ -294,11 +294,11 @@ done:
 
 /* ---- the same constructor on every part ---------------------------------------------------- */
 
-typedef struct creating {
+typedef struct create_args {
     const kryi_constructor *how;
     const kry_op *A;
     const void *params;
-} creating;
+} create_args;
 
 static const kry_op **operand_of(const void *params, size_t offset)
 {
@@ -308,7 +308,7 @@ static const kry_op **operand_of(const void *params, size_t offset)
 /* With the part's operators in a copy of the parameters, if these hold any. */
 static kry_status create_on_part(const void *user, int rank, kry_op **local)
 {
-    const creating *c = user;
+    const create_args *c = user;
     const kry_op *A = kryi_op_on_part(c->A, rank);
     kry_status st = KRY_OK;
     void *mine = NULL;
@@ -330,7 +330,7 @@ static kry_status create(const kryi_constructor *how, const kry_op *A, const voi
                          kry_op **out)
 {
     kry_status st = KRY_OK;
-    const creating c = { how, A, params };
+    const create_args c = { how, A, params };
 
     *out = NULL;
     if (!kryi_op_in_parts(A)) return how->create(A, params, out);

@@ -214,14 +214,14 @@ done:
 
 /* ---- on a team ------------------------------------------------------------------------------- */
 
-typedef struct pinning {
+typedef struct pin_args {
     const kry_op *A;
     int64_t row;
-} pinning;
+} pin_args;
 
 static kry_status create_part(const void *user, int rank, kry_op **local)
 {
-    const pinning *p = user;
+    const pin_args *p = user;
 
     *local = NULL;
     return create(kryi_op_on_part(p->A, rank), p->row, local);
@@ -241,7 +241,7 @@ kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **P)
           (long long)row, (long long)rows);
     if (kryi_op_in_parts(A))
         TRY(kryi_parts_create(A->dev, kryi_op_split(A), &(kryi_parts_extra){ .of = A }, create_part,
-                              &(pinning){ A, row }, P));
+                              &(pin_args){ A, row }, P));
     else
         TRY(create(A, row, P));
 done:

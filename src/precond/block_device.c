@@ -31,29 +31,29 @@ typedef struct setup {
  * cut to the levels that are allowed, finds them all: a place of level m needs places of levels below m alone.
  * Kernels: cl/precond/fill.cl. */
 
-typedef struct filling {
+typedef struct fill_levels {
     kry_device *dev;
     cl_int rows, most;       /* levels */
     int64_t entries;         /* that fill may bring */
     kryi_device_csr P, T[2]; /* the places so far; I + L, I + U */
-} filling;
+} fill_levels;
 
-static kry_status fill_run(const filling *f, const char *name, int64_t items, const kry_arg *args,
-                           size_t count)
+static kry_status fill_run(const fill_levels *f, const char *name, int64_t items,
+                           const kry_arg *args, size_t count)
 {
     return kryi_run(f->dev, "fill", KRY_F64, "", name, kryi_groups_for(f->dev, KRY_F64, 2 * items),
                     args, count);
 }
 
 /* to: a matrix of rows of these lengths; all but its entries. */
-static kry_status make_rows(const filling *f, cl_mem length, kryi_device_csr *to)
+static kry_status make_rows(const fill_levels *f, cl_mem length, kryi_device_csr *to)
 {
     *to = (kryi_device_csr){ .dev = f->dev, .rows = f->rows, .cols = f->rows, .type = KRY_F64 };
     return kryi_device_csr_make_rows("a factor with fill", length, to);
 }
 
 /* A's places are of level 0. */
-static kry_status fill_begin(const kryi_device_csr *A, filling *f)
+static kry_status fill_begin(const kryi_device_csr *A, fill_levels *f)
 {
     kry_status st = KRY_OK;
     const cl_int entries = (cl_int)A->nnz;
@@ -67,7 +67,7 @@ done:
     return st;
 }
 
-static kry_status take_triangles(filling *f)
+static kry_status take_triangles(fill_levels *f)
 {
     kry_status st = KRY_OK;
     const kryi_device_csr *P = &f->P;
@@ -92,7 +92,7 @@ done:
 
 /* *fits: (I + L) (I + U) has no more entries than fill may bring, and does not take far more products to make. There are
  * at most as many entries as products; where that does not decide, they are counted. */
-static kry_status forecast(const filling *f, bool *fits)
+static kry_status forecast(const fill_levels *f, bool *fits)
 {
     enum { WORTH = 16 }; /* products for each entry that may be */
     kry_status st = KRY_OK;
@@ -114,7 +114,7 @@ done:
 }
 
 /* P := (I + L) (I + U), cut to the levels that are allowed, if it fits */
-static kry_status grow(filling *f, bool *fits)
+static kry_status grow(fill_levels *f, bool *fits)
 {
     kry_status st = KRY_OK;
     kryi_device_csr C = { 0 };
@@ -142,7 +142,7 @@ done:
 kry_status kryi_block_fill_places(const kryi_device_csr *A, int fill, kryi_device_csr *places)
 {
     kry_status st = KRY_OK;
-    filling f = {
+    fill_levels f = {
         .dev = A->dev, .rows = (cl_int)A->rows, .most = fill, .entries = kryi_fill_most(A->nnz)
     };
     bool fits = true;

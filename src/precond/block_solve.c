@@ -99,16 +99,16 @@ done:
 }
 
 /* Where row i lies: its place, and which of the bundle's rows there it is. */
-typedef struct lying {
+typedef struct bundle_place {
     int64_t place, lane, first; /* first: from which columns count */
-} lying;
+} bundle_place;
 
-static lying lies_at(const kryi_block_solve *s, const int32_t *position, int64_t i)
+static bundle_place place_of_row(const kryi_block_solve *s, const int32_t *position, int64_t i)
 {
     const int64_t at = position ? position[i] : i, block = at / s->rows;
-    return (lying){ .place = block / s->stride * s->rows + at % s->rows,
-                    .lane = block % s->stride,
-                    .first = position ? 0 : block * s->rows };
+    return (bundle_place){ .place = block / s->stride * s->rows + at % s->rows,
+                           .lane = block % s->stride,
+                           .first = position ? 0 : block * s->rows };
 }
 
 /* begin: places + 1 zeros, of which each place gets the length of its longest row, and then where it begins. */
@@ -119,7 +119,7 @@ static kry_status find_begins(const kryi_block_solve *s, const kryi_csr *t, cons
     int64_t total = 0;
 
     for (int64_t i = 0; i < s->n; i++) {
-        const int64_t place = lies_at(s, position, i).place, length = kryi_row_length(t, i);
+        const int64_t place = place_of_row(s, position, i).place, length = kryi_row_length(t, i);
         if (length > begin[place + 1]) begin[place + 1] = (int32_t)length;
     }
     for (int64_t p = 0; p < places; p++) {
@@ -153,7 +153,7 @@ static kry_status pack_rows(kryi_block_solve *s, const kryi_csr *t, const int32_
     TRY(kryi_alloc((size_t)slots, size, &val));
     for (int64_t q = 0; position && q < slots; q++) col[q] = -1;
     for (int64_t i = 0; i < s->n; i++) {
-        const lying at = lies_at(s, position, i);
+        const bundle_place at = place_of_row(s, position, i);
         int64_t to = begin[at.place] * (int64_t)s->stride + at.lane;
         for (int64_t e = t->row_ptr[i]; e < t->row_ptr[i + 1]; e++, to += s->stride) {
             col[to] = (int32_t)(t->col[e] - at.first);
@@ -179,7 +179,7 @@ static kry_status pack_inverse(kryi_block_solve *s, const kryi_block_factor *f,
     const size_t size = kryi_storage_size(s->storage, s->type);
     TRY(kryi_alloc((size_t)numbers, size, &inverse));
     for (int64_t i = 0; i < s->n; i++) {
-        const lying at = lies_at(s, position, i);
+        const bundle_place at = place_of_row(s, position, i);
         kryi_storage_put(s->storage, s->type, inverse, at.place * s->stride + at.lane,
                          1 / f->d[i] / s->scale);
     }

@@ -78,19 +78,19 @@ static kry_status cut(const char *who, const kryi_csr *graph, kryi_overlap *o)
 }
 
 /* A part as it grows. */
-typedef struct growing {
+typedef struct growth {
     int32_t *list, *in; /* its rows; of each row the last part that it was in, plus one */
     int64_t count;
-} growing;
+} growth;
 
-static void add(growing *g, int64_t part, int32_t row)
+static void add(growth *g, int64_t part, int32_t row)
 {
     if (g->in[row] == part + 1) return;
     g->in[row] = (int32_t)part + 1;
     g->list[g->count++] = row;
 }
 
-static void grow(const kryi_csr *graph, int64_t part, int layers, growing *g)
+static void grow(const kryi_csr *graph, int64_t part, int layers, growth *g)
 {
     for (int64_t from = 0; layers > 0; layers--) {
         const int64_t until = g->count;
@@ -108,7 +108,7 @@ static int ascending(const void *a, const void *b)
     return (i > j) - (i < j);
 }
 
-static kry_status keep(kryi_overlap *o, int64_t part, const growing *g, int64_t *room)
+static kry_status keep(kryi_overlap *o, int64_t part, const growth *g, int64_t *room)
 {
     kry_status st = KRY_OK;
     const int64_t to = o->begin[part];
@@ -130,7 +130,7 @@ static kry_status grow_all(const kryi_csr *graph, const kryi_csr *own, int layer
 {
     kry_status st = KRY_OK;
     int64_t room = graph->rows;
-    growing g = { 0 };
+    growth g = { 0 };
 
     TRY(kryi_alloc((size_t)graph->rows, sizeof *g.list, &g.list));
     TRY(kryi_alloc((size_t)graph->rows, sizeof *g.in, &g.in));

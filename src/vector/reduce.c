@@ -186,28 +186,29 @@ done:
 }
 
 /* On ranks: what each does with its part, which leaves the same number on all. */
-typedef struct summing {
+typedef struct dot_args {
     const kry_vec *x, *y;
     double number;
-} summing;
+} dot_args;
 
 static kry_status dot_here(void *user, int rank)
 {
-    summing *s = user;
+    dot_args *s = user;
     const kry_vec x = kryi_vec_on_part(s->x, rank), y = kryi_vec_on_part(s->y, rank);
     return kry_vec_dot(&x, &y, &s->number);
 }
 
 static kry_status norm2_here(void *user, int rank)
 {
-    summing *s = user;
+    dot_args *s = user;
     const kry_vec x = kryi_vec_on_part(s->x, rank);
     return kry_vec_norm2(&x, &s->number);
 }
 
 static bool on_ranks(const kry_vec *x) { return kryi_device_is_ranks(x->dev); }
 
-static kry_status sum_on_ranks(const char *who, kryi_task_of_part *task, summing *s, double *number)
+static kry_status sum_on_ranks(const char *who, kryi_task_of_part *task, dot_args *s,
+                               double *number)
 {
     kryi_team_enter(s->x->dev, who, s->x->split);
     kry_status st = kryi_team_leave(s->x->dev, kryi_team_sum(s->x->dev, s->x->split, task, s));
@@ -243,7 +244,7 @@ kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
     TRY(GIVEN(dot));
     *dot = 0;
     TRY(kryi_vec_check_alike("kry_vec_dot", x, y));
-    if (on_ranks(x)) return sum_on_ranks("kry_vec_dot", dot_here, &(summing){ x, y, 0 }, dot);
+    if (on_ranks(x)) return sum_on_ranks("kry_vec_dot", dot_here, &(dot_args){ x, y, 0 }, dot);
     bool packed = kryi_vec_is_packed(x) && kryi_vec_is_packed(y);
     if (!packed || (x->k > 1 && reproducible(x))) return dot_of_columns(x, y, dot);
     if (x->split) return dot_of_parts(x, y, dot);
@@ -285,7 +286,7 @@ kry_status kry_vec_norm2(const kry_vec *x, double *norm)
 {
     kry_status st = GIVEN(x, norm);
     if (st >= 0 && on_ranks(x))
-        return sum_on_ranks("kry_vec_norm2", norm2_here, &(summing){ x, x, 0 }, norm);
+        return sum_on_ranks("kry_vec_norm2", norm2_here, &(dot_args){ x, x, 0 }, norm);
     if (st >= 0) st = kry_vec_dot(x, x, norm);
     if (st < 0) return st;
     double tiny = x->dev->info.fp64 ? 1e-290 : 1e-30;

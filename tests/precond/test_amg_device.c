@@ -290,7 +290,7 @@ static void check__finds_nothing(void **state)
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kryi_csr A = matrix_of(kinds[k].coupling, kinds[k].n);
         kryi_device_csr D;
-        kryi_device_finding f;
+        kryi_device_facts f;
         OK(kryi_device_csr_upload(device(), &A, &D));
         OK(kryi_device_check(&D, &f));
         assert_true(f.sound);
@@ -309,7 +309,7 @@ static void check__finds_what_is_not_symmetric(void **state)
         kryi_csr A = matrix_of(chain, 300);
         const int64_t e = kryi_csr_find(&A, 200, what < 2 ? 201 : 200);
         kryi_device_csr D;
-        kryi_device_finding f;
+        kryi_device_facts f;
         if (what == 0) A.col[e] = 203;
         if (what == 1) ((double *)A.val)[e] *= 1 + 1e-15;
         if (what >= 2) ((double *)A.val)[e] = what == 2 ? NAN : what == 3 ? -1 : 0;
