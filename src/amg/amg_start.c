@@ -49,7 +49,7 @@ done:
 static int block_of(const kry_op *A, const kryi_csr *rows, const kry_amg_params *p)
 {
     const int block = p->block ? p->block : kryi_matrix_block(A);
-    return block ? block : kryi_csr_block_by(rows, A->shape.rows);
+    return block ? block : kryi_csr_block(rows, A->shape.rows);
 }
 
 kryi_amg_sight kryi_amg_look(const kry_op *A, const kryi_csr *rows, const kry_amg_params *p)

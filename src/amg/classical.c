@@ -238,7 +238,7 @@ static kry_status classical_create(kryi_coarsen *c, const kryi_csr *A, kryi_csr 
     TRY(kryi_classical_strength(A, c->strength, &k->S));
     TRY(kryi_pmis(&k->S, k->point, &count));
     TRY(kryi_interpolate(A, &k->S, k->point, P));
-    TRY(kryi_places_copy(P, &k->places));
+    TRY(kryi_csr_copy_pattern(P, &k->places));
     restrict_vectors(c, k->point, A->rows);
     *kept = k, k = NULL;
 done:
@@ -252,7 +252,7 @@ static kry_status classical_update(const kryi_csr *A, void *kept, kryi_csr *P)
     kry_status st = KRY_OK;
     const classical *k = kept;
 
-    TRY(kryi_places_copy(&k->places, P));
+    TRY(kryi_csr_copy_pattern(&k->places, P));
     TRY(kryi_interpolate(A, &k->S, k->point, P));
 done:
     if (st < 0) kryi_csr_release(P);

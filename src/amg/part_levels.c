@@ -61,7 +61,7 @@ static int block_inside(const kryi_csr *rows)
     if (end <= begin) return 0;
     const kryi_csr inside = { end - begin,           rows->cols, rows->type,
                               rows->row_ptr + begin, rows->col,  NULL };
-    return kryi_csr_block(&inside);
+    return kryi_csr_block(&inside, inside.rows);
 }
 
 /* The smallest that a part sees, if the matrix does not say. Collective. */

@@ -411,7 +411,7 @@ static kry_status smoothed_create(kryi_coarsen *c, const kryi_csr *A, kryi_csr *
     TRY(kryi_find_aggregates(c, A, &g, &s->strong));
     TRY(kryi_tentative(&g, c->block, c->vectors, c->near_null_space, &s->T, &C));
     TRY(smooth(A, s, P));
-    TRY(kryi_places_copy(P, &s->places));
+    TRY(kryi_csr_copy_pattern(P, &s->places));
     free(c->near_null_space);
     c->near_null_space = C, C = NULL;
     c->block = c->vectors;
@@ -429,7 +429,7 @@ static kry_status smoothed_update(const kryi_csr *A, void *kept, kryi_csr *P)
     kry_status st = KRY_OK;
     const smoothed *s = kept;
 
-    TRY(kryi_places_copy(&s->places, P));
+    TRY(kryi_csr_copy_pattern(&s->places, P));
     TRY(kryi_alloc((size_t)kryi_csr_nnz(P), sizeof(double), &P->val));
     TRY(smooth(A, s, P));
 done:

@@ -7,7 +7,7 @@
 #include "krylov/method.h"
 #include "matrix/device_csr.h"
 #include "matrix/matrix_parts.h"
-#include "sparse/rcm.h"
+#include "sparse/csr.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -319,7 +319,7 @@ static kry_status create_of(kry_device *dev, kryi_given *G, kryi_csr *host,
         if (!G->map.place) A->sorted.val = NULL;
         *host = (kryi_csr){ .val = G->map.place ? NULL : host->val };
     } else if (!A->placed) {
-        TRY(kryi_places_copy(G->host, &A->sorted));
+        TRY(kryi_csr_copy_pattern(G->host, &A->sorted));
     }
     A->map = G->map, G->map = (kryi_entry_map){ 0 };
 done:

@@ -186,7 +186,7 @@ kry_status kryi_device_csr_first_rows(const kryi_matrix *A, int64_t count, kryi_
     TRY(kryi_alloc(nnz, size, &first->col));
     TRY(kryi_buffer_read(C.dev, C.col, 0, nnz * size, first->col));
 done:
-    if (C.dev) kryi_device_csr_release(&C);
+    kryi_device_csr_release(&C);
     if (st < 0) kryi_csr_release(first);
     return st;
 }
@@ -203,7 +203,7 @@ kry_status kryi_device_csr_read_places(const kryi_matrix *A, int32_t **slot)
     TRY(kryi_alloc(nnz, sizeof **slot, slot));
     TRY(kryi_buffer_read(C.dev, C.place, 0, nnz * sizeof **slot, *slot));
 done:
-    if (C.dev) kryi_device_csr_release(&C);
+    kryi_device_csr_release(&C);
     if (st < 0) free(*slot), *slot = NULL;
     return st;
 }
@@ -213,9 +213,9 @@ kry_status kryi_device_csr_rows_for_nodes(const kryi_matrix *A, kryi_csr *rows)
     enum { FIRST = 4096 };
     kry_status st = KRY_OK;
 
-    if (A->sorted.col) return kryi_places_copy(&A->sorted, rows);
+    if (A->sorted.col) return kryi_csr_copy_pattern(&A->sorted, rows);
     TRY(kryi_device_csr_first_rows(A, FIRST, rows));
-    if (kryi_csr_block_by(rows, A->shape.rows) == 1) return KRY_OK;
+    if (kryi_csr_block(rows, A->shape.rows) == 1) return KRY_OK;
     kryi_csr_release(rows);
     TRY(kryi_device_csr_first_rows(A, A->shape.rows, rows));
 done:
@@ -229,7 +229,7 @@ kry_status kryi_device_csr_of(const kryi_matrix *A, kryi_device_csr *C)
     TRY(kryi_device_csr_pattern_of(A, C));
     TRY(kryi_device_csr_of_again(A, C));
 done:
-    if (st < 0 && C->dev) kryi_device_csr_release(C);
+    if (st < 0) kryi_device_csr_release(C);
     return st;
 }
 
@@ -244,7 +244,7 @@ static kry_status follow_format(const kryi_matrix *A, kryi_device_csr *C)
     C->place = now.place, now.place = NULL;
     C->formats = A->formats;
 done:
-    if (now.dev) kryi_device_csr_release(&now);
+    kryi_device_csr_release(&now);
     return st;
 }
 

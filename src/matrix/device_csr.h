@@ -31,7 +31,7 @@ typedef struct kryi_device_csr {
     int64_t formats; /* kryi_matrix.formats of that matrix when `place` was made */
 } kryi_device_csr;
 
-void kryi_device_csr_release(kryi_device_csr *A);
+void kryi_device_csr_release(kryi_device_csr *A); /* nothing is done for an empty one */
 /* Whether a stored matrix can be had so. who: in messages.
  * Returns  KRY_ERR_UNSUPPORTED for a wrapped one whose columns do not ascend. */
 kry_status kryi_device_csr_check(const char *who, const kryi_matrix *A);
@@ -43,7 +43,7 @@ kry_status kryi_device_csr_pattern_of(const kryi_matrix *A, kryi_device_csr *C);
 kry_status kryi_device_csr_first_rows(const kryi_matrix *A, int64_t count, kryi_csr *first);
 /* slot[k] := where the matrix keeps entry k; the caller's. NULL: there. Waits. */
 kry_status kryi_device_csr_read_places(const kryi_matrix *A, int32_t **slot);
-/* rows := the pattern of the first rows of A if these say that each is a node of its own (kryi_csr_block_by), else of all.
+/* rows := the pattern of the first rows of A if these say that each is a node of its own (kryi_csr_block), else of all.
  * Waits. */
 kry_status kryi_device_csr_rows_for_nodes(const kryi_matrix *A, kryi_csr *rows);
 /* C := the numbers that A has now. */

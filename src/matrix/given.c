@@ -270,7 +270,7 @@ done:
 
 void kryi_given_release(kryi_given *G)
 {
-    if (G->C.dev) kryi_device_csr_release(&G->C);
+    kryi_device_csr_release(&G->C);
     kryi_entry_map_release(&G->map);
     free(G->diagonal);
     G->diagonal = NULL;

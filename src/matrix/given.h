@@ -51,7 +51,7 @@ cl_int kryi_given_lanes(const kryi_device_csr *C);
  * Waits. */
 kry_status kryi_given_diagonals(const kryi_device_csr *C, int64_t most, int32_t **offset,
                                 int64_t *count);
-/* diagonals.c: the same on the host. */
+/* The same on the host. */
 kry_status kryi_diagonals_find(const kryi_csr *A, int64_t most, int32_t **offset, int64_t *count);
 /* with[k]: how many rows have k entries, 0 ... longest. Waits. */
 kry_status kryi_given_lengths(const kryi_device_csr *C, int64_t longest, cl_int *with);

@@ -1,9 +1,410 @@
 /*
  * inspect.c - what the entries of a matrix say against Krylov methods: one that differs from its mirror
  * image, a diagonal entry that is not positive, or a row of zeros. On the host, on several threads.
+ *
+ * Rows are read in order, but the mirror images of their entries may be anywhere. So the entries above the diagonal are
+ * sorted by their columns first, many rows at a time: by counting, into buckets of neighbouring columns, then each bucket by
+ * its columns. Column j of them, and the entries of row j below the diagonal, are two lists that ascend alike, so that
+ * nothing is searched for. Where neighbouring rows have neighbouring columns, to look for mirror images is faster.
  */
-#include "matrix/mirrors.h"
+#include "base/hooks.h"
+#include "matrix/matrix.h"
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- mirror images ---------------------------------------------------------------------------- */
+
+enum { FIRST = 1 << 16, FEW = 64 };       /* entries of the first batch of rows; in tests */
+enum { IN_CACHE = 1 << 15, MOST = 1024 }; /* entries of a bucket's rows; buckets */
+
+/* The pair that is furthest apart, of equals the first, named by its upper entry, or by the one that there is. */
+typedef struct apart {
+    double difference;
+    kryi_finding pair;
+    bool unequal; /* some pair differs, be it in a bit, or an entry has no mirror image */
+} apart;
+
+typedef struct upper {
+    int32_t row, col;
+    double entry;
+} upper; /* above the diagonal */
+
+typedef struct mirrors {
+    const kryi_csr *A;
+    int64_t begin, end; /* rows of the batch */
+    upper *listed;      /* its entries above the diagonal, by buckets */
+    int64_t largest;    /* entries of a bucket */
+    upper *sorted;      /* of each part: room for those of a bucket, by columns */
+    int64_t room;
+    int parts, shift; /* a bucket has 2^shift columns */
+    int64_t buckets;
+    int32_t *least;  /* of each bucket's rows: the first column that has not been compared */
+    int64_t *next;   /* of each part, for each bucket: where its next entry is listed */
+    int64_t *column; /* of each part, for each column of a bucket: behind its entries */
+    int32_t *done; /* of each row: how many of its entries have been compared, from the first on */
+    apart part[KRY_MOST_PARTS];
+} mirrors;
+
+static double value_at(const kryi_csr *A, int64_t k) { return kryi_number_at(A->type, A->val, k); }
+
+/* Entry (row, col) and its mirror image, which differ, or is 0 if there is none. */
+static void note_difference(apart *a, int64_t row, int64_t col, double entry, double mirror)
+{
+    const double difference = fabs(entry - mirror);
+    const kryi_finding *p = &a->pair;
+
+    a->unequal = true;
+    if (!(difference > 0 && difference >= a->difference)) return;
+    if (difference == a->difference && (row > p->row || (row == p->row && col > p->col))) return;
+    a->difference = difference;
+    a->pair = (kryi_finding){
+        .what = KRY_FOUND_ASYMMETRIC, .row = row, .col = col, .entry = entry, .mirror = mirror
+    };
+}
+
+/* Entry (row, col) and its mirror image, whether they differ or not. */
+static void compare_pair(apart *a, int64_t row, int64_t col, double entry, double mirror)
+{
+    if (memcmp(&entry, &mirror, sizeof entry)) note_difference(a, row, col, entry, mirror);
+}
+
+/* ---- a batch of rows -------------------------------------------------------------------------- */
+
+/* The first entry of row i above the diagonal. */
+static int64_t first_upper(const kryi_csr *A, int64_t i)
+{
+    int64_t k = A->row_ptr[i + 1];
+    while (k > A->row_ptr[i] && A->col[k - 1] > i) k--;
+    return k;
+}
+
+static void count_rows(void *user, int part, int64_t begin, int64_t end)
+{
+    const mirrors *M = user;
+    const kryi_csr *A = M->A;
+    int64_t *count = M->next + part * M->buckets;
+
+    for (int64_t b = 0; b < M->buckets; b++) count[b] = 0;
+    for (int64_t i = M->begin + begin; i < M->begin + end; i++)
+        for (int64_t k = first_upper(A, i); k < A->row_ptr[i + 1]; k++)
+            count[A->col[k] >> M->shift]++;
+}
+
+/* Counts become places: a bucket has the entries of the first part, then those of the second. */
+static void count_buckets(mirrors *M)
+{
+    int64_t at = 0;
+
+    kryi_parallel(M->parts, M->end - M->begin, count_rows, M);
+    M->largest = 0;
+    for (int64_t b = 0; b < M->buckets; b++) {
+        const int64_t begin = at;
+        for (int p = 0; p < M->parts; p++) {
+            int64_t *next = &M->next[p * M->buckets + b], count = *next;
+            *next = at, at += count;
+        }
+        if (at - begin > M->largest) M->largest = at - begin;
+    }
+}
+
+/* To sort the largest bucket. */
+static kry_status make_room(mirrors *M)
+{
+    kry_status st = KRY_OK;
+
+    if (M->sorted && M->largest <= M->room) return KRY_OK;
+    free(M->sorted), M->sorted = NULL, M->room = 0;
+    TRY(kryi_alloc((size_t)(M->parts * M->largest), sizeof *M->sorted, &M->sorted));
+    M->room = M->largest;
+done:
+    return st;
+}
+
+static void list_rows(void *user, int part, int64_t begin, int64_t end)
+{
+    const mirrors *M = user;
+    const kryi_csr *A = M->A;
+    int64_t *next = M->next + part * M->buckets;
+
+    for (int64_t i = M->begin + begin; i < M->begin + end; i++)
+        for (int64_t k = first_upper(A, i); k < A->row_ptr[i + 1]; k++)
+            M->listed[next[A->col[k] >> M->shift]++] =
+                (upper){ (int32_t)i, A->col[k], value_at(A, k) };
+}
+
+/* column[c]: behind the entries of the bucket's column c. */
+static void sort_bucket(const mirrors *M, const upper *from, const upper *to, int64_t *column,
+                        upper *sorted)
+{
+    const int64_t columns = INT64_C(1) << M->shift, mask = columns - 1;
+
+    for (int64_t c = 0; c < columns; c++) column[c] = 0;
+    for (const upper *u = from; u < to; u++) column[u->col & mask]++;
+    for (int64_t c = 0, at = 0; c < columns; c++) {
+        const int64_t count = column[c];
+        column[c] = at, at += count;
+    }
+    for (const upper *u = from; u < to; u++) sorted[column[u->col & mask]++] = *u;
+}
+
+/* Entries of row j below the diagonal, in the columns of the batch, and those of column j above it. */
+static void compare_row(const mirrors *M, apart *a, int64_t j, const upper *u, const upper *last)
+{
+    const kryi_csr *A = M->A;
+    const int64_t end = A->row_ptr[j + 1], before = M->end < j ? M->end : j;
+    int64_t k = A->row_ptr[j] + M->done[j];
+
+    for (; k < end && A->col[k] < before; k++) {
+        const int32_t i = A->col[k];
+        for (; u < last && u->row < i; u++) note_difference(a, u->row, j, u->entry, 0);
+        if (u < last && u->row == i)
+            compare_pair(a, i, j, u->entry, value_at(A, k)), u++;
+        else
+            note_difference(a, j, i, value_at(A, k), 0);
+    }
+    for (; u < last; u++) note_difference(a, u->row, j, u->entry, 0);
+    M->done[j] = (int32_t)(k - A->row_ptr[j]);
+}
+
+/* The first column of row j that has not been compared, if it is below the diagonal. */
+static int32_t next_column(const mirrors *M, int64_t j)
+{
+    const int64_t k = M->A->row_ptr[j] + M->done[j];
+    return k < M->A->row_ptr[j + 1] && M->A->col[k] < j ? M->A->col[k] : INT32_MAX;
+}
+
+static void compare_bucket(mirrors *M, int part, int64_t b, const upper *from, const upper *to)
+{
+    const int64_t first = b << M->shift, after = first + (INT64_C(1) << M->shift);
+    int64_t *column = M->column + (part << M->shift), u = 0, last = 0;
+    upper *sorted = M->sorted + part * M->room;
+
+    sort_bucket(M, from, to, column, sorted);
+    M->least[b] = INT32_MAX;
+    for (int64_t j = first; j < after && j < M->A->rows; j++, u = last) {
+        last = column[j - first];
+        compare_row(M, &M->part[part], j, sorted + u, sorted + last);
+        const int32_t next = next_column(M, j);
+        if (next < M->least[b]) M->least[b] = next;
+    }
+}
+
+static void compare_buckets(void *user, int part, int64_t begin, int64_t end)
+{
+    mirrors *M = user;
+    const int64_t *ends = M->next + (M->parts - 1) * M->buckets;
+
+    for (int64_t b = begin; b < end; b++) {
+        const upper *from = M->listed + (b ? ends[b - 1] : 0), *to = M->listed + ends[b];
+        if (from < to || M->least[b] < M->end) compare_bucket(M, part, b, from, to);
+    }
+}
+
+/* ---- by what lies near ----------------------------------------------------------------------- */
+
+/*
+ * The entries of rows beside their mirror images, where neighbouring rows have these in neighbouring places,
+ * as on grids: each is looked for in its row. On the host, on several threads.
+ *
+ * Of entries below the diagonal only the number is compared with that of mirror images that were met: they are looked
+ * for if it differs, and the matrix is not symmetric then.
+ */
+
+/* Entries whose mirror images are in the caches when they are looked for. */
+typedef struct near_rows {
+    const kryi_csr *A;
+    int64_t begin; /* of the batch of rows */
+    apart *part;
+    int64_t alone[KRY_MOST_PARTS]; /* entries below the diagonal, less those that were met */
+} near_rows;
+
+/* Entries of row i whose mirror images are near row i, or those of row i-1. */
+static int64_t count_near(const kryi_csr *A, int64_t i)
+{
+    enum { SOON = 1024, BESIDE = 16, NEXT = 2 }; /* rows; in tests */
+    const int64_t soon = kryi_test_parts ? NEXT : SOON, beside = kryi_test_parts ? NEXT : BESIDE;
+    int64_t above = A->row_ptr[i - 1], count = 0;
+
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+        const int64_t j = A->col[k], from_i = j > i ? j - i : i - j;
+        while (above < A->row_ptr[i] && A->col[above] < j - beside) above++;
+        count += from_i <= soon || (above < A->row_ptr[i] && A->col[above] <= j + beside);
+    }
+    return count;
+}
+
+bool kryi_near_suits(const kryi_csr *A)
+{
+    enum { SAMPLES = 1024 };
+    int64_t near = 0, all = 0;
+
+    for (int64_t i = 1; i < A->rows; i += A->rows / SAMPLES + 1) {
+        near += count_near(A, i);
+        all += kryi_row_length(A, i);
+    }
+    return 8 * near >= 7 * all;
+}
+
+/* The place of entry (i, j), or -1. */
+static int64_t place_of(const kryi_csr *A, int64_t i, int32_t j)
+{
+    enum { SHORT = 12 };
+    const int64_t end = A->row_ptr[i + 1];
+    int64_t k = A->row_ptr[i];
+
+    if (end - k > SHORT) return kryi_csr_find(A, i, j);
+    while (k < end && A->col[k] < j) k++;
+    return k < end && A->col[k] == j ? k : -1;
+}
+
+static void compare_rows(void *user, int part, int64_t begin, int64_t end)
+{
+    near_rows *N = user;
+    const kryi_csr *A = N->A;
+    apart *a = &N->part[part];
+    int64_t alone = 0;
+
+    for (int64_t i = N->begin + begin; i < N->begin + end; i++)
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+            const int32_t j = A->col[k];
+            alone += j < i;
+            if (j <= i) continue;
+            const double entry = kryi_number_at(A->type, A->val, k);
+            const int64_t mirror = place_of(A, j, (int32_t)i);
+            alone -= mirror >= 0;
+            if (mirror < 0)
+                note_difference(a, i, j, entry, 0);
+            else
+                compare_pair(a, i, j, entry, kryi_number_at(A->type, A->val, mirror));
+        }
+    N->alone[part] += alone;
+}
+
+static void find_alone(void *user, int part, int64_t begin, int64_t end)
+{
+    const near_rows *N = user;
+    const kryi_csr *A = N->A;
+
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1] && A->col[k] < i; k++)
+            if (place_of(A, A->col[k], (int32_t)i) < 0)
+                note_difference(&N->part[part], i, A->col[k], kryi_number_at(A->type, A->val, k),
+                                0);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+static void mirrors_release(mirrors *M)
+{
+    free(M->done);
+    free(M->column);
+    free(M->next);
+    free(M->least);
+    free(M->sorted);
+    free(M->listed);
+}
+
+/* most: entries of a batch. */
+static kry_status begin_sorting(mirrors *M, int64_t most)
+{
+    kry_status st = KRY_OK;
+    const kryi_csr *A = M->A;
+    const int64_t work = A->rows + kryi_csr_nnz(A),
+                  wanted = work / (kryi_test_parts ? FEW : IN_CACHE);
+    const size_t entries = (size_t)(most + kryi_longest_row(A)), parts = (size_t)M->parts;
+
+    while (A->rows >> M->shift > (wanted < MOST ? wanted : MOST)) M->shift++;
+    M->buckets = (A->rows >> M->shift) + 1;
+    TRY(kryi_alloc(parts * (size_t)M->buckets, sizeof *M->next, &M->next));
+    TRY(kryi_alloc(entries, sizeof *M->listed, &M->listed));
+    TRY(kryi_alloc((size_t)M->buckets, sizeof *M->least, &M->least));
+    TRY(kryi_alloc(parts << M->shift, sizeof *M->column, &M->column));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *M->done, &M->done));
+done:
+    return st;
+}
+
+/* The entries of a batch by columns. */
+static kry_status compare_sorted(mirrors *M, int64_t most)
+{
+    kry_status st = KRY_OK;
+
+    if (!M->listed) TRY(begin_sorting(M, most));
+    count_buckets(M);
+    TRY(make_room(M));
+    kryi_parallel(M->parts, M->end - M->begin, list_rows, M);
+    kryi_parallel(M->parts, M->buckets, compare_buckets, M);
+done:
+    return st;
+}
+
+static double largest_difference(const mirrors *M)
+{
+    double difference = 0;
+
+    for (int p = 0; p < M->parts; p++)
+        if (M->part[p].difference > difference) difference = M->part[p].difference;
+    return difference;
+}
+
+/* Up to the first batch with an entry that is further from its mirror image than rounding takes it. Each has four times as many
+ * entries as the one before, up to `most`. */
+static kry_status compare_all(mirrors *M, double rounding)
+{
+    kry_status st = KRY_OK;
+    const kryi_csr *A = M->A;
+    const int64_t nnz = kryi_csr_nnz(A), first = kryi_test_parts ? FEW : FIRST;
+    const int64_t most = nnz / 4 > first ? nnz / 4 : nnz < first ? nnz : first;
+    int64_t entries = first < most ? first : most;
+    near_rows near = { .A = A, .part = M->part };
+    const bool sorts = !kryi_near_suits(A);
+
+    while (M->end < A->rows && largest_difference(M) <= rounding) {
+        const int64_t *row_ptr = A->row_ptr; /* the next rows have `entries` entries, or are one */
+
+        M->begin = M->end++;
+        while (M->end < M->A->rows && row_ptr[M->end + 1] - row_ptr[M->begin] <= entries) M->end++;
+        if (sorts)
+            TRY(compare_sorted(M, most));
+        else {
+            near.begin = M->begin;
+            kryi_parallel(M->parts, M->end - M->begin, compare_rows, &near);
+        }
+        entries = 4 * entries < most ? 4 * entries : most;
+    }
+    if (!sorts && M->end == A->rows) {
+        int64_t alone = 0;
+
+        for (int p = 0; p < M->parts; p++) alone += near.alone[p];
+        if (alone) kryi_parallel(M->parts, near.A->rows, find_alone, &near);
+    }
+done:
+    return st;
+}
+
+kry_status kryi_mirrors_compare(const kryi_csr *A, double rounding, kryi_finding *found,
+                                bool *symmetric)
+{
+    kry_status st = KRY_OK;
+    mirrors M = { .A = A, .parts = kryi_parts(kryi_csr_nnz(A)) };
+    apart all = { 0 };
+
+    *found = (kryi_finding){ 0 };
+    TRY(compare_all(&M, rounding));
+    for (int p = 0; p < M.parts; p++) {
+        const kryi_finding *f = &M.part[p].pair;
+        if (f->what) note_difference(&all, f->row, f->col, f->entry, f->mirror);
+        all.unequal |= M.part[p].unequal;
+    }
+    if (all.difference > rounding) *found = all.pair;
+    *symmetric = !all.unequal;
+done:
+    mirrors_release(&M);
+    return st;
+}
+
+/* ---- rows and the diagonal -------------------------------------------------------------------- */
 
 /* What a part of the rows has. */
 typedef struct look {

@@ -31,7 +31,7 @@ static void release(kryi_transposed *T)
     if (!T) return;
     kry_op_release(&T->op);
     if (T->copy.dev) kryi_buffer_release(T->copy.dev, &T->from);
-    if (T->copy.dev) kryi_device_csr_release(&T->copy);
+    kryi_device_csr_release(&T->copy);
     free(T);
 }
 
@@ -66,7 +66,7 @@ static kry_status make_on_device(const kryi_matrix *A, kryi_transposed *T)
         TRY(kryi_device_csr_operator(&T->copy, 0, NULL, &T->op));
     }
 done:
-    if (given.dev) kryi_device_csr_release(&given);
+    kryi_device_csr_release(&given);
     return st;
 }
 
@@ -392,7 +392,7 @@ int kryi_matrix_node(const kry_op *A, const kryi_csr *rows)
 {
     int block = kryi_matrix_block(A);
 
-    return block ? block : kryi_csr_block(rows);
+    return block ? block : kryi_csr_block(rows, rows->rows);
 }
 
 bool kryi_op_is_assembled(const kry_op *op)

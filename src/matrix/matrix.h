@@ -372,6 +372,15 @@ kry_status kryi_flux_sums_of_wrapped(const char *who, kryi_matrix *A);
 kry_status kryi_matrix_inspect(const kryi_csr *A, kryi_finding *found, bool *symmetric);
 /* What that is, of the largest entry: mirror images may have been rounded apart, or written with few digits. */
 double kryi_inspect_rounding(kry_type type);
+/* Name the pair that is furthest apart, if that is more than `rounding`; else found->what is KRY_FOUND_NOTHING. An entry without
+ * a mirror image is compared with 0, and of equal pairs the first is named. Columns ascend in each row. Not all entries of
+ * a large matrix are compared if a batch of rows has such a pair: it is the one that differs most there.
+ * *symmetric: whether A is, to the bit, pattern and numbers. */
+kry_status kryi_mirrors_compare(const kryi_csr *A, double rounding, kryi_finding *found,
+                                bool *symmetric);
+
+/* Whether mirror images of entries are in the caches when they are looked for, by a sample of rows; for tests. */
+bool kryi_near_suits(const kryi_csr *A);
 
 /* predict.c: bytes per second of a copy: measured by kry tune, or what a compute unit usually comes with. */
 double kryi_device_bandwidth(const kry_device *dev);

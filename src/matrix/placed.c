@@ -168,6 +168,6 @@ kry_status kryi_placed_diagonal(kryi_matrix *A, int64_t first)
     A->diagonal = slot, slot = NULL;
 done:
     kryi_buffer_release(A->dev, &slot);
-    if (C.dev) kryi_device_csr_release(&C);
+    kryi_device_csr_release(&C);
     return st;
 }

@@ -144,7 +144,7 @@ static kry_status read_placed(const kryi_matrix *A, int64_t *row_ptr, int32_t *c
     TRY(kryi_buffer_read(A->dev, C.col, 0, nnz * sizeof *col, col));
     TRY(kryi_buffer_read(A->dev, C.val, 0, nnz * kry_type_size(C.type), val));
 done:
-    if (C.dev) kryi_device_csr_release(&C);
+    kryi_device_csr_release(&C);
     return st;
 }
 

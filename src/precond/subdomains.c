@@ -145,7 +145,7 @@ static kry_status has_single_nodes(const kry_op *A, bool *single)
     *single = kryi_matrix_block(A) == 1;
     if (kryi_matrix_block(A)) return KRY_OK;
     TRY(kryi_device_csr_rows_for_nodes(kryi_matrix_of(A), &rows));
-    *single = kryi_csr_block_by(&rows, A->shape.rows) == 1;
+    *single = kryi_csr_block(&rows, A->shape.rows) == 1;
 done:
     kryi_csr_release(&rows);
     return st;

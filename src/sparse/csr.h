@@ -29,8 +29,8 @@ int64_t kryi_longest_row(const kryi_csr *A); /* entries */
 /* Room for nnz entries; all arrays are zero. */
 kry_status kryi_csr_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz, kryi_csr *A);
 void kryi_csr_release(kryi_csr *A);
-kry_status kryi_csr_copy(const kryi_csr *A, kryi_csr *B);    /* B := A */
-kry_status kryi_places_copy(const kryi_csr *A, kryi_csr *B); /* the pattern only */
+kry_status kryi_csr_copy(const kryi_csr *A, kryi_csr *B);         /* B := A */
+kry_status kryi_csr_copy_pattern(const kryi_csr *A, kryi_csr *B); /* B has no numbers */
 /* to := the numbers that stand at these places, to be freed. */
 kry_status kryi_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
                            void **to);
@@ -96,14 +96,22 @@ kry_status kryi_csr_symmetrise(kryi_csr *A, double tolerance, kryi_csr_mismatch 
 enum { KRY_BLOCK_MOST = 32 }; /* rows of a node */
 /* How many consecutive rows belong to a node, by the pattern: the unknowns of a node of finite elements have
  * entries in the same columns. The largest number up to KRY_BLOCK_MOST of which all groups of rows with one
- * pattern are multiples; 1 if there are no such groups. */
-int kryi_csr_block(const kryi_csr *A);
-/* kryi_csr_block of a matrix of so many rows, of which A has the first ones: a node has no more rows than these show. */
-int kryi_csr_block_by(const kryi_csr *A, int64_t rows);
+ * pattern are multiples; 1 if there are no such groups.
+ *   rows  of the matrix, of which A may be the first ones: a node has no more */
+int kryi_csr_block(const kryi_csr *A, int64_t rows);
 /* G := the graph of a square A's nodes, `block` consecutive rows each; the last may have fewer */
 kry_status kryi_csr_node_graph(const kryi_csr *A, int block, kryi_csr *G);
 /* G := the pattern of A + A', without the diagonal: the graph of a square A. */
 kry_status kryi_csr_graph(const kryi_csr *A, kryi_csr *G);
+
+/* ---- rcm.c: an order of rows and columns in which entries are near the diagonal ---------------- */
+
+/* order[k] := the node that comes k-th, by reverse Cuthill-McKee, part by part of a graph that is not connected.
+ * graph: a symmetric pattern without a diagonal (kryi_csr_graph).
+ * Cost     some walks over the graph; the same order in every run */
+kry_status kryi_csr_rcm(const kryi_csr *graph, int32_t *order);
+/* The mean of |i - j| over the entries of a square A, of which row i and column i go to place[i]; NULL: stay. */
+double kryi_csr_mean_bandwidth(const kryi_csr *A, const int32_t *place);
 
 /* ---- null_parts.c: what a square A in double, columns ascending, maps to zero by the look of its rows ---- */
 
@@ -172,7 +180,7 @@ void kryi_level_sets_release(kryi_level_sets *sets);
  */
 kry_status kryi_triangle_invert(const kryi_csr *T, bool upper, kryi_csr *M);
 
-/* ---- multiply.c, multiply_within.c: products -------------------------------------------------------------------- */
+/* ---- multiply.c: products -------------------------------------------------------------------- */
 
 /*
  * C := A B, of two matrices in double or of two patterns. Entries that cancel are kept.
@@ -182,8 +190,6 @@ kry_status kryi_triangle_invert(const kryi_csr *T, bool upper, kryi_csr *M);
  * Source  F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269
  */
 kry_status kryi_csr_multiply(const kryi_csr *A, const kryi_csr *B, kryi_csr *C);
-/* kryi_csr_multiply that leaves the columns of a row in the order in which they are met. */
-kry_status kryi_csr_multiply_unsorted(const kryi_csr *A, const kryi_csr *B, kryi_csr *C);
 /*
  * C := R A P for a symmetric A and R = P'; all in double. Symmetric to the bit, for its upper triangle is taken
  * from its lower one. Entries that cancel are kept.

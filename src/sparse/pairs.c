@@ -138,9 +138,7 @@ static bool same_pattern(const kryi_csr *A, int64_t i, int64_t k)
            !memcmp(A->col + A->row_ptr[i], A->col + A->row_ptr[k], (size_t)length * sizeof *A->col);
 }
 
-int kryi_csr_block(const kryi_csr *A) { return kryi_csr_block_by(A, A->rows); }
-
-int kryi_csr_block_by(const kryi_csr *A, int64_t rows)
+int kryi_csr_block(const kryi_csr *A, int64_t rows)
 {
     int64_t common = rows, begin = 0;
 

@@ -6,7 +6,7 @@
  *         implementation of a pseudoperipheral node finder, ACM Trans. Math. Softw. 5 (1979), 284-295,
  *         doi:10.1145/355841.355845
  */
-#include "sparse/rcm.h"
+#include "sparse/csr.h"
 #include <stdlib.h>
 
 typedef struct search {

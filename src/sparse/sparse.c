@@ -45,7 +45,7 @@ done:
     return st;
 }
 
-kry_status kryi_places_copy(const kryi_csr *A, kryi_csr *B)
+kry_status kryi_csr_copy_pattern(const kryi_csr *A, kryi_csr *B)
 {
     const kryi_csr pattern = { A->rows, A->cols, A->type, A->row_ptr, A->col, NULL };
     return kryi_csr_copy(&pattern, B);

@@ -2,7 +2,7 @@
  * test_reorder.c - reverse Cuthill-McKee, and solvers that put the rows of a matrix in that order: the same bits as
  * for a matrix that the caller has put in order, with everything that he sees in his own.
  */
-#include "sparse/rcm.h"
+#include "sparse/csr.h"
 #include "teams.h"
 
 /* ---- matrices ---------------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
  */
 #include "base/hooks.h"
 #include "matrix/given.h"
-#include "matrix/mirrors.h"
 #include "testing.h"
 #include <float.h>
 
