@@ -214,11 +214,12 @@ static void *thread_main(void *arg)
 
     for (unsigned run = 0;;) {
         wait_while(c, &c->run, run, false);
-        if (atomic_load(&c->quit)) return NULL;
         pthread_mutex_lock(&c->lock);
         run = atomic_load(&c->run);
         bool called = m->comm.rank < c->members;
         pthread_mutex_unlock(&c->lock);
+        /* Asked after `run` is read: kryi_crew_release sets `quit`, then counts `run` up. */
+        if (atomic_load(&c->quit)) return NULL;
         if (!called) continue;
         work(c, m->comm.rank);
         atomic_fetch_sub(&c->running, 1);
