@@ -335,7 +335,7 @@ kry_status kryi_matrix_take(kry_device *dev, kryi_csr *host, const kry_matrix_pa
     kryi_given G = { .who = "kry_csr_create", .host = host, .map.given = nnz };
 
     *op = NULL;
-    if (!dev->team) kryi_numbers_see(host->type, host->val, nnz, &G.seen);
+    kryi_numbers_see(host->type, host->val, nnz, &G.seen);
     TRY(create_of(dev, &G, host, params, op));
 done:
     kryi_given_release(&G);
@@ -343,16 +343,6 @@ done:
 }
 
 /* ---- another format ------------------------------------------------------------------------------- */
-
-/* What the numbers are like, and which of them differ from their mirror images. */
-static kry_status look_at_host(kryi_given *G)
-{
-    const kryi_csr *host = G->host;
-
-    kryi_numbers_see(host->type, host->val, kryi_csr_nnz(host), &G->seen);
-    G->seen.compared = true;
-    return kryi_matrix_inspect(host, &G->finding, &G->seen.symmetric);
-}
 
 /* Whether entries that share a slot may get one each: the library chose the format because the numbers were symmetric, which
  * nobody promised. */
@@ -383,7 +373,7 @@ kry_status kryi_matrix_change_format(kryi_matrix *A, const char *who, const void
     }
     rows.val = (void *)sorted;
     if (placed) TRY(kryi_given_upload(A->dev, &(kryi_entries){ who, rows, NULL, A->nnz }, &p, &G));
-    if (!G.C.dev) TRY(look_at_host(&G));
+    if (!G.C.dev) TRY(kryi_matrix_inspect(&rows, &G.finding, &G.seen));
     if (G.seen.symmetric) {
         st = refusal;
         goto done;
@@ -407,24 +397,22 @@ done:
 /* ---- public functions --------------------------------------------------------------------------- */
 
 /* A := the sorted matrix of these entries. Its numbers are the caller's own where they are sorted, but for those of a team,
- * which keeps them for a while: release_entries knows. G->seen: what they are like, but for a team. */
+ * which keeps them for a while: release_entries knows. */
 static kry_status take_entries(const kryi_entries *e, bool team, const kry_matrix_params *params,
-                               kryi_csr *A, kryi_given *G)
+                               kryi_csr *A, kryi_entry_map *map)
 {
     kry_status st = KRY_OK;
     kryi_entries places = *e;
 
     if (!team) places.given.val = NULL;
-    TRY(kryi_entries_compress(&places, params, A, &G->map));
+    TRY(kryi_entries_compress(&places, params, A, map));
     if (team) return KRY_OK;
-    const int64_t nnz = kryi_csr_nnz(A);
-    if (G->map.place) {
-        TRY(kryi_alloc((size_t)nnz, kry_type_size(A->type), &A->val));
-        TRY(kryi_entries_renew(e->who, &G->map, e->given.val, nnz, A));
+    if (map->place) {
+        TRY(kryi_alloc((size_t)kryi_csr_nnz(A), kry_type_size(A->type), &A->val));
+        TRY(kryi_entries_renew(e->who, map, e->given.val, kryi_csr_nnz(A), A));
     } else {
         A->val = e->given.val;
     }
-    TRY(kryi_numbers_check(e->who, A->type, A->val, nnz, &G->seen));
 done:
     return st;
 }
@@ -447,9 +435,13 @@ static kry_status make(kry_device *dev, const kryi_entries *e, const kry_matrix_
     if (inspects && e->nnz >= KRY_GIVEN_WORTH) TRY(kryi_given_upload(dev, e, params, &G));
     if (!G.C.dev) {
         G = (kryi_given){ .who = e->who, .host = &A };
-        TRY(take_entries(e, dev->team, params, &A, &G));
-        if (inspects) TRY(kryi_matrix_inspect(&A, &G.finding, &G.seen.symmetric));
-        G.seen.compared = inspects;
+        TRY(take_entries(e, dev->team, params, &A, &G.map));
+        const int64_t nnz = kryi_csr_nnz(&A);
+        if (inspects)
+            TRY(kryi_matrix_inspect(&A, &G.finding, &G.seen));
+        else
+            kryi_numbers_see(A.type, A.val, nnz, &G.seen);
+        if (!G.seen.finite) TRY(kryi_values_check(e->who, A.type, nnz, A.val));
     }
     TRY(create_of(dev, &G, &A, params, op));
     (*op)->found = G.finding;
@@ -546,7 +538,8 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
           kry_team_size(dev));
     TAKE_PARAMS(params, mine, e.who, "KRY_MATRIX");
     TRY(check_arrays(dev, &e, false, params));
-    TRY(take_entries(&e, false, params, &A, &given));
+    TRY(take_entries(&e, false, params, &A, &given.map));
+    TRY(kryi_numbers_check(e.who, type, A.val, kryi_csr_nnz(&A), &given.seen));
     TRY(kryi_predict(dev, &given, params, seconds, &hash));
 done:
     kryi_given_release(&given);

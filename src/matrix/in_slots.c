@@ -9,6 +9,8 @@
 
 /* ---- what they are like -------------------------------------------------------------------------- */
 
+const kryi_seen kryi_seen_nothing = { .finite = true, .singles = true };
+
 typedef struct seeing {
     kry_type type;
     const void *val;
@@ -45,14 +47,24 @@ static void see_singles(const float *v, int64_t count, kryi_seen *seen)
     seen->finite = seen->singles = !infinite, seen->unfit = infinite;
 }
 
+void kryi_numbers_see_range(kry_type type, const void *val, int64_t begin, int64_t end,
+                            kryi_seen *seen)
+{
+    kryi_seen here = { 0 };
+
+    if (type == KRY_F64)
+        see_doubles((const double *)val + begin, end - begin, &here);
+    else
+        see_singles((const float *)val + begin, end - begin, &here);
+    kryi_seen_add(seen, &here);
+}
+
 static void see_part(void *user, int part, int64_t begin, int64_t end)
 {
     seeing *s = user;
 
-    if (s->type == KRY_F64)
-        see_doubles((const double *)s->val + begin, end - begin, &s->part[part]);
-    else
-        see_singles((const float *)s->val + begin, end - begin, &s->part[part]);
+    s->part[part] = kryi_seen_nothing;
+    kryi_numbers_see_range(s->type, s->val, begin, end, &s->part[part]);
 }
 
 void kryi_numbers_see(kry_type type, const void *val, int64_t count, kryi_seen *seen)
@@ -60,14 +72,10 @@ void kryi_numbers_see(kry_type type, const void *val, int64_t count, kryi_seen *
     const int parts = kryi_parts(count);
     seeing s = { .type = type, .val = val };
 
-    *seen = (kryi_seen){ .finite = true, .singles = true };
+    *seen = kryi_seen_nothing;
     if (!count) return;
     kryi_parallel(parts, count, see_part, &s);
-    for (int p = 0; p < parts; p++) {
-        seen->finite &= s.part[p].finite;
-        seen->singles &= s.part[p].singles;
-        seen->unfit |= s.part[p].unfit;
-    }
+    for (int p = 0; p < parts; p++) kryi_seen_add(seen, &s.part[p]);
 }
 
 kry_status kryi_numbers_check(const char *who, kry_type type, const void *val, int64_t count,

@@ -12,11 +12,22 @@ typedef struct kryi_seen {
     bool compared;  /* with their mirror images: */
     bool symmetric; /* the matrix is, to the bit, pattern and numbers */
 } kryi_seen;
+extern const kryi_seen kryi_seen_nothing; /* of no numbers */
+/* What was seen of more numbers, but for mirror images. */
+static inline void kryi_seen_add(kryi_seen *all, const kryi_seen *more)
+{
+    all->finite &= more->finite;
+    all->singles &= more->singles;
+    all->unfit |= more->unfit;
+}
 
 /* The type in which numbers are stored: their own, or single. */
 kry_type kryi_stored_type(kry_type type, kry_values values, const kryi_seen *seen);
 /* Returns  KRY_ERR_ARGUMENT naming the first number that is too large for single, or not 0 and too small. */
 kry_status kryi_values_fit_single(const char *who, int64_t nnz, const double *v);
+/* Add to *seen what numbers begin ... end - 1 are like, on the caller's thread. */
+void kryi_numbers_see_range(kry_type type, const void *val, int64_t begin, int64_t end,
+                            kryi_seen *seen);
 /* seen: of so many numbers, but for mirror images. */
 void kryi_numbers_see(kry_type type, const void *val, int64_t count, kryi_seen *seen);
 /* The same. Returns  KRY_ERR_ARGUMENT naming the first that is not finite */

@@ -8,7 +8,7 @@
  * nothing is searched for. Where neighbouring rows have neighbouring columns, to look for mirror images is faster.
  */
 #include "base/hooks.h"
-#include "matrix/matrix.h"
+#include "matrix/in_slots.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -413,10 +413,12 @@ typedef struct look {
     kryi_finding not_positive;
     int64_t negative;            /* diagonal entries */
     int64_t zero_rows, zero_row; /* the first one */
+    kryi_seen seen;
 } look;
 
 typedef struct inspection {
     const kryi_csr *A;
+    bool sees; /* what numbers are like is wanted */
     look part[KRY_MOST_PARTS];
 } inspection;
 
@@ -452,24 +454,37 @@ static void look_at_row(const kryi_csr *A, look *L, int64_t i)
     check_diagonal(L, i, diagonal, largest == 0);
 }
 
+/* Numbers are read from memory once: both looks are at as many rows as a cache holds. */
 static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
 {
+    enum { IN_CACHE = 2048 }; /* entries */
     inspection *I = user;
-    for (int64_t i = begin; i < end; i++) look_at_row(I->A, &I->part[part], i);
+    const kryi_csr *A = I->A;
+    look *L = &I->part[part];
+
+    L->seen = kryi_seen_nothing;
+    for (int64_t i = begin; i < end;) {
+        const int64_t first = A->row_ptr[i];
+        do look_at_row(A, L, i++);
+        while (i < end && A->row_ptr[i] - first < IN_CACHE);
+        if (I->sees && A->row_ptr[i] > first)
+            kryi_numbers_see_range(A->type, A->val, first, A->row_ptr[i], &L->seen);
+    }
 }
 
 double kryi_inspect_rounding(kry_type type) { return type == KRY_F32 ? 1e-5 : 1e-8; }
 
-kry_status kryi_matrix_inspect(const kryi_csr *A, kryi_finding *found, bool *symmetric)
+kry_status kryi_matrix_inspect(const kryi_csr *A, kryi_finding *found, kryi_seen *seen)
 {
     kry_status st = KRY_OK;
-    inspection I = { .A = A };
-    look L = { 0 };
-    bool equal = false;
+    inspection I = { .A = A, .sees = seen };
+    look L = { .seen = kryi_seen_nothing };
 
     *found = (kryi_finding){ 0 };
-    if (symmetric) *symmetric = false;
-    if (A->rows != A->cols) return KRY_OK;
+    if (A->rows != A->cols) {
+        if (seen) kryi_numbers_see(A->type, A->val, kryi_csr_nnz(A), seen), seen->compared = true;
+        return KRY_OK;
+    }
     const int parts = kryi_parts(kryi_csr_nnz(A));
     kryi_parallel(parts, A->rows, look_at_rows, &I);
     /* What was seen of all rows, from the first part on. */
@@ -479,9 +494,13 @@ kry_status kryi_matrix_inspect(const kryi_csr *A, kryi_finding *found, bool *sym
         if (!L.zero_rows) L.zero_row = I.part[p].zero_row;
         L.zero_rows += I.part[p].zero_rows;
         L.negative += I.part[p].negative;
+        kryi_seen_add(&L.seen, &I.part[p].seen);
     }
-    TRY(kryi_mirrors_compare(A, kryi_inspect_rounding(A->type) * L.largest, found, &equal));
-    if (symmetric) *symmetric = equal;
+    if (seen) *seen = L.seen;
+    if (!L.seen.finite) return KRY_OK;
+    TRY(kryi_mirrors_compare(A, kryi_inspect_rounding(A->type) * L.largest, found,
+                             &L.seen.symmetric));
+    if (seen) seen->symmetric = L.seen.symmetric, seen->compared = true;
     if (!found->what) *found = L.not_positive;
     found->zero_rows = L.zero_rows, found->zero_row = L.zero_row;
     found->least_row = L.least, found->largest_row = L.largest;
